@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: MIT
+# Short names for what is done often. The build itself is CMake (CMakePresets.json); this only calls it.
+PREFIX ?= /usr/local
+FUZZ_SECONDS ?= 60
+JOBS := $(shell nproc 2>/dev/null || echo 2)
+RELEASE := build/release
+
+.DEFAULT_GOAL := help
+.PHONY: help run test check-all bench fuzz format lint install clean release
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+
+run: ## build Tessera and show which devices this machine has
+	@scripts/setup run
+	@$(MAKE) --no-print-directory release TARGET=tessera_program
+	@$(RELEASE)/bin/tessera devices --test
+
+test: ## run every test: release, sanitizers, clang, valgrind, fuzzing in short, packaging
+	@scripts/setup test
+	@scripts/test-all
+
+check-all: ## lint, every test, and a minute of fuzzing for each target
+	@scripts/setup test
+	@scripts/lint
+	@scripts/test-all
+	@scripts/fuzz $(FUZZ_SECONDS)
+
+bench: ## build and run the benchmarks
+	@scripts/setup run
+	@$(MAKE) --no-print-directory release
+	@for program in $(RELEASE)/bench/*; do [ ! -x "$$program" ] || "$$program" || exit 1; done
+
+fuzz: ## run each fuzz target (FUZZ_SECONDS=60)
+	@scripts/setup test
+	@scripts/fuzz $(FUZZ_SECONDS)
+
+format: ## lay out all C files with clang-format
+	@scripts/c-files | xargs clang-format -i
+
+lint: ## check layout, layers and clang-tidy's list
+	@scripts/setup test
+	@scripts/lint
+
+install: ## install below PREFIX (/usr/local); DESTDIR is honoured
+	@scripts/setup run
+	@$(MAKE) --no-print-directory release
+	@cmake --install $(RELEASE) --prefix "$(PREFIX)"
+
+clean: ## remove everything that was built
+	@rm -rf build
+
+release:
+	@cmake --preset release >/dev/null
+	@cmake --build --preset release -j$(JOBS) $(if $(TARGET),--target $(TARGET))

@@ -1,0 +1,32 @@
+# What `cmake --install` lays down: headers, both libraries, the program, tessera.pc and the CMake package.
+include(CMakePackageConfigHelpers)
+set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/Tessera")
+
+install(DIRECTORY include/tessera DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.h")
+install(FILES src/backends/backend.h DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/tessera/plugin" OPTIONAL)
+install(TARGETS tessera_shared tessera_static EXPORT TesseraTargets
+  RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}"
+  LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+  ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+if(TARGET tessera_program)
+  install(TARGETS tessera_program RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+endif()
+
+install(EXPORT TesseraTargets NAMESPACE Tessera:: DESTINATION "${package_dir}")
+configure_package_config_file(cmake/TesseraConfig.cmake.in "${PROJECT_BINARY_DIR}/package/TesseraConfig.cmake"
+  INSTALL_DESTINATION "${package_dir}" NO_SET_AND_CHECK_MACRO)
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/package/TesseraConfigVersion.cmake"
+  COMPATIBILITY SameMinorVersion) # until 1.0, a minor version may change the API
+install(FILES "${PROJECT_BINARY_DIR}/package/TesseraConfig.cmake"
+              "${PROJECT_BINARY_DIR}/package/TesseraConfigVersion.cmake" DESTINATION "${package_dir}")
+
+# tessera.pc finds the tree from where it stands itself, so that the tree may be moved.
+file(RELATIVE_PATH prefix_from_pc "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" "${CMAKE_INSTALL_PREFIX}")
+string(REGEX REPLACE "/$" "" prefix_from_pc "${prefix_from_pc}")
+set(private_libs -pthread)
+foreach(library ${TESSERA_MATH_LIBRARY} ${CMAKE_DL_LIBS} ${TESSERA_OPENMP_LIBS})
+  list(APPEND private_libs -l${library})
+endforeach()
+list(JOIN private_libs " " private_libs)
+configure_file(cmake/tessera.pc.in "${PROJECT_BINARY_DIR}/package/tessera.pc" @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/package/tessera.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")

@@ -1,0 +1,48 @@
+# Files that are compiled once per SIMD level: every *_isa.c under src/backends/cpu.
+#
+# Such a file is built with TSRI_ISA set to the level's name (baseline, avx2, avx512) and the level's flags, and names
+# its external symbols after it; which one runs is decided at run time. Its numbers must not depend on the level's
+# flags by accident, so nothing is contracted into fma: code that wants fma says so.
+#
+# Each pair of file and level is a source of its own, a line that includes the file.
+
+# Levels this compiler and processor family have, and in isa_flags_<level> their flags.
+function(tessera_isa_levels out)
+  set(levels baseline)
+  if(CMAKE_C_COMPILER_ID MATCHES "GNU|Clang" AND NOT MSVC)
+    set(common -O3 -fno-math-errno -fno-trapping-math -ffp-contract=off)
+    set(isa_flags_baseline ${common})
+    if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$" AND NOT CMAKE_SYSTEM_NAME MATCHES "Emscripten|WASI")
+      list(APPEND levels avx2 avx512)
+      set(isa_flags_avx2 ${common} -mavx2 -mfma -mf16c)
+      # 512-bit registers whatever the compiler's taste; without the flag both compilers keep to 256 bits.
+      set(isa_flags_avx512 ${common} -mavx2 -mfma -mf16c -mavx512f -mavx512bw -mavx512dq -mavx512vl
+          -mprefer-vector-width=512)
+    endif()
+  endif()
+  foreach(level ${levels})
+    set(isa_flags_${level} ${isa_flags_${level}} PARENT_SCOPE)
+  endforeach()
+  set(${out} ${levels} PARENT_SCOPE)
+endfunction()
+
+# Replaces the *_isa.c in the list of sources by one source per level.
+function(tessera_expand_isa_sources sources_variable)
+  tessera_isa_levels(levels)
+  set(sources ${${sources_variable}})
+  set(isa_sources ${sources})
+  list(FILTER isa_sources INCLUDE REGEX "_isa\\.c$")
+  list(FILTER sources EXCLUDE REGEX "_isa\\.c$")
+  foreach(source ${isa_sources})
+    file(RELATIVE_PATH path "${PROJECT_SOURCE_DIR}/src" "${source}")
+    string(REGEX REPLACE "\\.c$" "" path "${path}")
+    foreach(level ${levels})
+      set(unit "${PROJECT_BINARY_DIR}/isa/${path}_${level}.c")
+      file(CONFIGURE OUTPUT "${unit}" CONTENT "#include \"${source}\"\n")
+      set_source_files_properties("${unit}" PROPERTIES
+        COMPILE_OPTIONS "${isa_flags_${level}}" COMPILE_DEFINITIONS "TSRI_ISA=${level}")
+      list(APPEND sources "${unit}")
+    endforeach()
+  endforeach()
+  set(${sources_variable} ${sources} PARENT_SCOPE)
+endfunction()

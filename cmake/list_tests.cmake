@@ -1,0 +1,28 @@
+# Run after a test program is linked: asks it for its tests (--list) and writes one add_test for each to OUTPUT.
+#
+# A program that cannot even list its tests becomes one test, which then fails where people look for failures.
+execute_process(COMMAND "${PROGRAM}" --list OUTPUT_VARIABLE names RESULT_VARIABLE result ERROR_QUIET)
+if(NOT result EQUAL 0)
+  set(names "")
+endif()
+string(STRIP "${names}" names)
+string(REPLACE "\n" ";" names "${names}")
+
+set(text "include(\"${ENVIRONMENT_FILE}\")\n")
+function(add_line test arguments)
+  set(labels "${LABEL}")
+  if(test MATCHES "thread")
+    list(APPEND labels threads)
+  endif()
+  string(APPEND text "add_test([==[${test}]==] [==[${PROGRAM}]==] ${arguments})\n"
+    "set_tests_properties([==[${test}]==] PROPERTIES LABELS \"${labels}\" SKIP_RETURN_CODE 77 TIMEOUT 300 "
+    "ENVIRONMENT \"\${test_environment}\")\n")
+  set(text "${text}" PARENT_SCOPE)
+endfunction()
+foreach(test ${names})
+  add_line("${NAME}.${test}" "${test}")
+endforeach()
+if(NOT names)
+  add_line("${NAME}" "")
+endif()
+file(WRITE "${OUTPUT}" "${text}")

@@ -1,0 +1,151 @@
+# The tests, as ctest sees them. A test says which kind it is by where it stands:
+#
+#   src/**/*_test.c             unit          tests/cli/*.sh         cli      (program: $TSR_TEST_PROGRAM)
+#   tests/conformance/*_test.c  conformance   tests/packaging/*.sh   package
+#   tests/faults/*_test.c       faults        tests/interop/*.py     interop  (library: $TSR_TEST_LIBRARY)
+#   tools/tessera/*_test.c      unit          examples/*.c           example
+#   src/core, in valgrind       memcheck
+#
+# One ctest test per TEST(); those with "thread" in the name of test or file are labelled `threads` too. A script
+# that cannot run here exits with 77 and says why.
+if(NOT TESSERA_TESTS)
+  return()
+endif()
+
+find_path(CMOCKA_INCLUDE_DIR cmocka.h)
+find_library(CMOCKA_LIBRARY cmocka)
+mark_as_advanced(CMOCKA_INCLUDE_DIR CMOCKA_LIBRARY)
+if(NOT CMOCKA_INCLUDE_DIR OR NOT CMOCKA_LIBRARY)
+  if(TESSERA_TESTS STREQUAL "AUTO")
+    message(STATUS "cmocka not found: no tests are built (scripts/setup test installs what they need)")
+    return()
+  endif()
+  message(FATAL_ERROR "the tests need cmocka: run scripts/setup test, or configure with -DTESSERA_TESTS=OFF")
+endif()
+
+enable_testing()
+
+# --- What a test finds in its environment -----------------------------------------------------------------------
+
+set(test_home "${PROJECT_BINARY_DIR}/tests/home") # no settings of the person who runs the tests
+file(MAKE_DIRECTORY "${test_home}")
+set(test_environment
+  "HOME=${test_home}"
+  "XDG_CONFIG_HOME=${test_home}"
+  "XDG_CACHE_HOME=${test_home}"
+  "TSR_TEST_PROGRAM=$<$<TARGET_EXISTS:tessera_program>:$<TARGET_FILE:$<IF:$<TARGET_EXISTS:tessera_program>,tessera_program,tessera_shared>>>"
+  "TSR_TEST_LIBRARY=$<TARGET_FILE:tessera_shared>"
+  "TSR_TEST_SOURCE_DIR=${PROJECT_SOURCE_DIR}"
+  "TSR_TEST_BUILD_DIR=${PROJECT_BINARY_DIR}"
+  "TSR_TEST_PLUGIN_DIR=${TESSERA_PLUGIN_DIR}"
+  "TSR_TEST_BAD_PLUGIN_DIR=${TESSERA_TEST_PLUGIN_DIR}"
+  "PYTHONDONTWRITEBYTECODE=1")
+set(environment_file "${PROJECT_BINARY_DIR}/tests/environment.cmake")
+file(GENERATE OUTPUT "${environment_file}" CONTENT "set(test_environment [==[${test_environment}]==])\n")
+
+function(tessera_add_test name label)
+  add_test(NAME ${name} COMMAND ${ARGN})
+  set_tests_properties(${name} PROPERTIES
+    LABELS ${label} SKIP_RETURN_CODE 77 TIMEOUT 300 ENVIRONMENT "${test_environment}")
+endfunction()
+
+tessera_glob(plugin_sources tests/plugins/*.c)
+foreach(source ${plugin_sources})
+  tessera_add_plugin("${source}" "${TESSERA_TEST_PLUGIN_DIR}")
+endforeach()
+
+# --- Tests in C --------------------------------------------------------------------------------------------------
+
+tessera_glob(support_sources tests/support/*.c)
+add_library(tessera_test_support STATIC ${support_sources})
+target_include_directories(tessera_test_support PUBLIC src tests tests/support "${CMOCKA_INCLUDE_DIR}")
+target_link_libraries(tessera_test_support PUBLIC
+  tessera_static "${CMOCKA_LIBRARY}" Threads::Threads ${TESSERA_MATH_LIBRARY})
+tessera_set_warnings(tessera_test_support)
+
+find_program(VALGRIND valgrind)
+mark_as_advanced(VALGRIND)
+
+# src/core/shape_test.c becomes the program core_shape_test and the tests core.shape.<name>.
+function(tessera_add_test_program source under label)
+  file(RELATIVE_PATH path "${PROJECT_SOURCE_DIR}/${under}" "${source}")
+  string(REGEX REPLACE "\\.c$" "" path "${path}")
+  string(REPLACE "/" "_" program "${path}")
+  string(REGEX REPLACE "_test$" "" name "${path}")
+  string(REPLACE "/" "." name "${name}")
+
+  add_executable(${program} "${source}")
+  set_target_properties(${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
+  target_link_libraries(${program} PRIVATE tessera_test_support)
+  tessera_set_warnings(${program})
+
+  set(listed "${PROJECT_BINARY_DIR}/tests/${program}.cmake")
+  add_custom_command(TARGET ${program} POST_BUILD
+    COMMAND "${CMAKE_COMMAND}" "-DPROGRAM=$<TARGET_FILE:${program}>" "-DNAME=${name}" "-DLABEL=${label}"
+            "-DENVIRONMENT_FILE=${environment_file}" "-DOUTPUT=${listed}"
+            -P "${PROJECT_SOURCE_DIR}/cmake/list_tests.cmake"
+    VERBATIM)
+  set(include_file "${PROJECT_BINARY_DIR}/tests/${program}_include.cmake")
+  file(CONFIGURE OUTPUT "${include_file}" @ONLY CONTENT [[
+if(EXISTS "@listed@")
+  include("@listed@")
+else()
+  add_test("@name@.not_built" "@program@_is_not_built")
+endif()
+]])
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${include_file}")
+
+  if(VALGRIND AND NOT TESSERA_SANITIZE AND NOT TESSERA_FUZZ AND path MATCHES "^core/")
+    tessera_add_test(memcheck.${name} memcheck
+      "${VALGRIND}" --quiet --leak-check=full --show-leak-kinds=definite,indirect
+      --errors-for-leak-kinds=definite,indirect --error-exitcode=99 $<TARGET_FILE:${program}>)
+  endif()
+endfunction()
+
+function(tessera_add_test_programs under label)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${under}/*_test.c")
+  foreach(source ${sources})
+    tessera_add_test_program("${source}" ${ARGV2} ${label})
+  endforeach()
+endfunction()
+
+tessera_add_test_programs(src unit src)
+tessera_add_test_programs(tools/tessera unit tools)
+tessera_add_test_programs(tests/conformance conformance tests)
+tessera_add_test_programs(tests/faults faults tests)
+
+foreach(example ${TESSERA_EXAMPLES})
+  tessera_add_test(example.${example} example $<TARGET_FILE:example_${example}>)
+endforeach()
+
+# --- Tests that are scripts ----------------------------------------------------------------------------------------
+
+function(tessera_add_scripts folder label interpreter)
+  file(GLOB scripts CONFIGURE_DEPENDS ${ARGN})
+  foreach(script ${scripts})
+    get_filename_component(name "${script}" NAME_WE)
+    string(REGEX REPLACE "_test$" "" name "${name}")
+    tessera_add_test(${folder}.${name} ${label} ${interpreter} "${script}")
+  endforeach()
+endfunction()
+
+# The first python3 that has NumPy: a person's own may come before the system's on the path and lack it.
+function(tessera_find_python out)
+  set(${out} python3 PARENT_SCOPE)
+  foreach(python python3 /usr/bin/python3)
+    execute_process(COMMAND ${python} -c "import numpy" RESULT_VARIABLE result OUTPUT_QUIET ERROR_QUIET)
+    if(result EQUAL 0)
+      set(${out} ${python} PARENT_SCOPE)
+      return()
+    endif()
+  endforeach()
+endfunction()
+
+if(TARGET tessera_program)
+  tessera_add_scripts(cli cli bash "${PROJECT_SOURCE_DIR}/tests/cli/*.sh")
+endif()
+if(NOT TESSERA_SANITIZE AND NOT TESSERA_FUZZ) # other programs cannot load a library with a sanitizer in it
+  tessera_find_python(python)
+  tessera_add_scripts(interop interop "${python}" "${PROJECT_SOURCE_DIR}/tests/interop/*_test.py")
+  tessera_add_scripts(packaging package bash "${PROJECT_SOURCE_DIR}/tests/packaging/*_test.sh")
+endif()

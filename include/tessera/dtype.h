@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+// Element types and exact conversions between them.
+#ifndef TESSERA_DTYPE_H
+#define TESSERA_DTYPE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <tessera/export.h>
+#include <tessera/status.h>
+
+// name, lower-case name, bytes, kind, what it is. Numbers are part of the ABI: add at the end.
+#define TSR_DTYPES(X)                                            \
+  X(BOOL, bool, 1, BOOL, "truth value, one byte, 0 or 1")        \
+  X(U8, u8, 1, UINT, "unsigned 8-bit integer")                   \
+  X(I8, i8, 1, INT, "signed 8-bit integer")                      \
+  X(I16, i16, 2, INT, "signed 16-bit integer")                   \
+  X(I32, i32, 4, INT, "signed 32-bit integer")                   \
+  X(I64, i64, 8, INT, "signed 64-bit integer")                   \
+  X(U32, u32, 4, UINT, "unsigned 32-bit integer")                \
+  X(F16, f16, 2, FLOAT, "IEEE half precision, 11-bit precision") \
+  X(BF16, bf16, 2, FLOAT, "bfloat16, 8-bit precision")           \
+  X(F32, f32, 4, FLOAT, "IEEE single precision")                 \
+  X(F64, f64, 8, FLOAT, "IEEE double precision")
+
+typedef enum tsr_dtype {
+#define TSRI_X(name, lower, bytes, kind, text) TSR_##name,
+  TSR_DTYPES(TSRI_X)
+#undef TSRI_X
+      TSR_DTYPE_COUNT
+} tsr_dtype;
+
+typedef enum tsr_dtype_kind { TSR_KIND_BOOL, TSR_KIND_UINT, TSR_KIND_INT, TSR_KIND_FLOAT } tsr_dtype_kind;
+
+// "f32" and so on; "?" for a number that is no dtype. Static text, never NULL.
+TSR_API const char *tsr_dtype_name(tsr_dtype dtype);
+
+// One line on what the dtype is. Static text, never NULL.
+TSR_API const char *tsr_dtype_text(tsr_dtype dtype);
+
+// Bytes of one element; 0 for a number that is no dtype.
+TSR_API size_t tsr_dtype_bytes(tsr_dtype dtype);
+
+// Kind of the dtype; TSR_KIND_BOOL for a number that is no dtype (ask tsr_dtype_bytes first).
+TSR_API tsr_dtype_kind tsr_dtype_kind_of(tsr_dtype dtype);
+
+// Finds a dtype by its name ("bf16").
+//
+// Errors: TSR_ERR_INVALID_ARGUMENT; the message lists the names. Then `*out_dtype` is unchanged.
+TSR_API tsr_status tsr_dtype_parse(const char *name, tsr_dtype *out_dtype);
+
+// Converts `count` elements on the host. `dst` and `src` may be the same address when both dtypes
+// have the same size; otherwise they must not overlap. Neither needs to be aligned.
+//
+// Float to narrower float rounds to nearest, ties to even, in one step; NaN stays NaN, infinity stays
+// infinity. Float to integer drops the fraction and saturates; NaN becomes 0. Integer to narrower
+// integer keeps the low bits. Integer to float rounds to nearest even. To bool: everything that is not
+// zero (NaN too) is 1. From bool: 0 or 1, whatever non-zero byte was stored.
+//
+// Errors: TSR_ERR_INVALID_ARGUMENT (NULL with a count, a number that is no dtype, more elements than memory can hold).
+TSR_API tsr_status tsr_convert(tsr_dtype dst_dtype, void *dst, tsr_dtype src_dtype, const void *src, size_t count);
+
+#endif

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+// Log: silent unless asked for by tsr_set_log or TESSERA_LOG.
+#ifndef TESSERA_LOG_H
+#define TESSERA_LOG_H
+
+#include <tessera/export.h>
+#include <tessera/status.h>
+
+// name, lower-case name, what is logged at this level and those before it.
+#define TSR_LOG_LEVELS(X)                                               \
+  X(OFF, off, "nothing")                                                \
+  X(ERROR, error, "failures that no call reports otherwise")            \
+  X(WARN, warn, "things that work but not as wished")                   \
+  X(INFO, info, "implicit moves, fall-backs, devices that were chosen") \
+  X(PLAN, plan, "what was fused and scheduled")                         \
+  X(DEBUG, debug, "each allocation, build and library that is opened")
+
+typedef enum tsr_log_level {
+#define TSRI_X(name, lower, text) TSR_LOG_##name,
+  TSR_LOG_LEVELS(TSRI_X)
+#undef TSRI_X
+      TSR_LOG_LEVEL_COUNT
+} tsr_log_level;
+
+// Receives one line without a newline. Called on the thread that logs, one call at a time; it must not
+// call back into the library.
+typedef void (*tsr_log_fn)(tsr_log_level level, const char *line, void *user);
+
+// Sends lines up to `level` to `fn`; `fn` NULL means standard error. Overrides TESSERA_LOG.
+//
+// Threads: any; lines already being written may still reach the old function.
+TSR_API void tsr_set_log(tsr_log_level level, tsr_log_fn fn, void *user);
+
+#endif

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+// Shapes: up to eight sizes, outermost first, each 0 or more.
+#ifndef TESSERA_SHAPE_H
+#define TESSERA_SHAPE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <tessera/export.h>
+#include <tessera/status.h>
+
+#define TSR_MAX_RANK 8
+
+typedef struct tsr_shape {
+  int32_t rank;  // 0 (one element) to TSR_MAX_RANK; anything else is a wrong shape, refused where it is used
+  int64_t dims[TSR_MAX_RANK];
+} tsr_shape;
+
+// A shape from `rank` sizes. A rank that is out of range is kept, without sizes, so that the call which
+// is given the shape can say so.
+TSR_API tsr_shape tsr_shape_make(int rank, const int64_t *dims);
+
+// TSR_SHAPE(64, 784) writes a shape in place; TSR_SCALAR is the shape of a single element.
+#ifdef __cplusplus
+template <typename... Sizes>
+inline tsr_shape tsr_shape_of(Sizes... sizes) {
+  const int64_t dims[] = {static_cast<int64_t>(sizes)...};
+  return tsr_shape_make(static_cast<int>(sizeof...(Sizes)), dims);
+}
+#define TSR_SHAPE(...) tsr_shape_of(__VA_ARGS__)
+#else
+#define TSR_SHAPE(...) \
+  tsr_shape_make((int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (int64_t[]){__VA_ARGS__})
+#endif
+#define TSR_SCALAR tsr_shape_make(0, NULL)
+
+// Number of elements: the product of the sizes, 1 for a scalar.
+//
+// Errors: TSR_ERR_SHAPE (rank out of range, a negative size, more than 2^63-1 elements).
+TSR_API tsr_status tsr_shape_count(tsr_shape shape, int64_t *out_count);
+
+// The shape two shapes broadcast to: aligned at the last dimension; sizes must be equal or one of them 1.
+//
+// Errors: TSR_ERR_SHAPE, with both shapes and the dimension in the message.
+TSR_API tsr_status tsr_shape_broadcast(tsr_shape a, tsr_shape b, tsr_shape *out_shape);
+
+// Writes the shape as "4x3" ("[4]" for rank 1, "scalar" for rank 0) into `text`, cut to `text_bytes` with its final 0.
+// Returns `text`. TSR_SHAPE_TEXT_BYTES are always enough.
+#define TSR_SHAPE_TEXT_BYTES 176
+TSR_API char *tsr_shape_format(tsr_shape shape, char *text, size_t text_bytes);
+
+#endif

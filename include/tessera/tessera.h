@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+// Tessera: tensors on any device. This header includes all the others.
+#ifndef TESSERA_H
+#define TESSERA_H
+
+#include <tessera/buffer.h>
+#include <tessera/config.h>
+#include <tessera/device.h>
+#include <tessera/dlpack.h>
+#include <tessera/dtype.h>
+#include <tessera/estimate.h>
+#include <tessera/export.h>
+#include <tessera/log.h>
+#include <tessera/memory.h>
+#include <tessera/scope.h>
+#include <tessera/shape.h>
+#include <tessera/status.h>
+#include <tessera/tensor.h>
+#include <tessera/version.h>
+
+#endif

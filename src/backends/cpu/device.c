@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+// The one CPU device: its facts, opening and closing.
+#include <stdio.h>
+#include <string.h>
+
+#include "backends/cpu/cpu.h"
+#include "core/alloc.h"
+#include "core/error.h"
+#include "platform/platform.h"
+
+tsr_status tsri_cpu_device_count(int *out_count) {
+  *out_count = 1;
+  return TSR_OK;
+}
+
+tsr_status tsri_cpu_device_info(int index, tsr_device_info *out_info) {
+  const char *simd = tsri_cpu_simd_level(NULL);
+  int cores = tsri_cpu_count();
+  char full[TSR_NAME_BYTES], model[96];
+  tsri_cpu_name(full, sizeof full);
+  tsri_cpu_short_name(full, model, sizeof model);
+  *out_info =
+      (tsr_device_info){.index = index, .type = TSR_DEVICE_CPU, .has_unified_memory = true, .compute_units = cores};
+  snprintf(out_info->name, sizeof out_info->name, "%s, %d core%s, %s", model[0] ? model : "CPU", cores,
+           cores == 1 ? "" : "s", tsri_cpu_simd_title(simd));
+  snprintf(out_info->driver, sizeof out_info->driver, "built in");
+  snprintf(out_info->arch, sizeof out_info->arch, "%s", simd);
+  tsri_memory_size(&out_info->total_bytes, &out_info->free_bytes);
+  out_info->max_buffer_bytes = out_info->total_bytes;
+  return TSR_OK;
+}
+
+tsr_status tsri_cpu_device_open(int index, const tsri_open_options *options, tsri_limits *out_limits,
+                                tsri_device **out_device) {
+  (void)index;
+  cpu_device *device = tsri_calloc(1, sizeof *device);
+  if (!device) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "cpu: no host memory for the device's record");
+  device->threads = options->threads > 0 ? options->threads : tsri_cpu_count();
+  device->simd = tsri_cpu_simd_level(options->simd);
+  *out_limits = (tsri_limits){
+      .buffer_alignment = 256,  // a multiple of every cache line and vector there is
+      .max_group_size = 1024,
+      .max_groups = {UINT32_MAX, UINT32_MAX, UINT32_MAX},
+      .shared_bytes = 1u << 18,
+      .dtype_storage = (1u << TSR_DTYPE_COUNT) - 1,
+      .dtype_arithmetic = (1u << TSR_DTYPE_COUNT) - 1,
+  };
+  *out_device = (tsri_device *)device;
+  return TSR_OK;
+}
+
+void tsri_cpu_device_close(tsri_device *device) { tsri_free(device); }
+
+tsr_status tsri_cpu_memory_info(tsri_device *device, uint64_t *out_free, uint64_t *out_total) {
+  (void)device;
+  tsri_memory_size(out_total, out_free);
+  return TSR_OK;
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+// The CPU's queue: work runs inside the call that queues it, so waits return at once. Events are points in time.
+#include <string.h>
+
+#include "backends/cpu/cpu.h"
+#include "core/alloc.h"
+#include "core/error.h"
+#include "platform/platform.h"
+
+typedef struct cpu_event {
+  uint64_t at_ns;
+} cpu_event;
+
+tsr_status tsri_cpu_queue_create(tsri_device *device, tsri_queue **out_queue) {
+  *out_queue = (tsri_queue *)device;  // a queue needs to know its device and nothing else
+  return TSR_OK;
+}
+
+void tsri_cpu_queue_destroy(tsri_queue *queue) { (void)queue; }
+
+tsr_status tsri_cpu_queue_wait(tsri_queue *queue, uint64_t timeout_ns) {
+  (void)queue;
+  (void)timeout_ns;
+  return TSR_OK;
+}
+
+static char *memory_at(tsri_buffer *buffer, size_t offset) {
+  return (char *)tsri_cpu_buffer_host(NULL, buffer) + offset;
+}
+
+tsr_status tsri_cpu_copy_in(tsri_queue *queue, tsri_buffer *dst, size_t dst_offset, const void *src, size_t bytes) {
+  (void)queue;
+  memcpy(memory_at(dst, dst_offset), src, bytes);
+  return TSR_OK;
+}
+
+tsr_status tsri_cpu_copy_out(tsri_queue *queue, void *dst, tsri_buffer *src, size_t src_offset, size_t bytes) {
+  (void)queue;
+  memcpy(dst, memory_at(src, src_offset), bytes);
+  return TSR_OK;
+}
+
+tsr_status tsri_cpu_copy(tsri_queue *queue, tsri_buffer *dst, size_t dst_offset, tsri_buffer *src, size_t src_offset,
+                         size_t bytes) {
+  (void)queue;
+  memmove(memory_at(dst, dst_offset), memory_at(src, src_offset), bytes);
+  return TSR_OK;
+}
+
+// Fills a first stretch by hand and then copies what is there: a few long copies instead of many short ones.
+tsr_status tsri_cpu_fill(tsri_queue *queue, tsri_buffer *dst, size_t offset, size_t bytes, const void *pattern,
+                         size_t pattern_bytes) {
+  (void)queue;
+  char *to = memory_at(dst, offset);
+  size_t stretch = 4096, done = 0;  // a multiple of every pattern's size
+  for (; done < bytes && done < stretch; done += pattern_bytes) memcpy(to + done, pattern, pattern_bytes);
+  for (; done < bytes; done += stretch) memcpy(to + done, to, bytes - done < stretch ? bytes - done : stretch);
+  return TSR_OK;
+}
+
+tsr_status tsri_cpu_event_create(tsri_device *device, tsri_event **out_event) {
+  (void)device;
+  cpu_event *event = tsri_calloc(1, sizeof *event);
+  if (!event) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "cpu: no host memory for an event's record");
+  *out_event = (tsri_event *)event;
+  return TSR_OK;
+}
+
+void tsri_cpu_event_destroy(tsri_device *device, tsri_event *event) {
+  (void)device;
+  tsri_free(event);
+}
+
+tsr_status tsri_cpu_event_record(tsri_queue *queue, tsri_event *event) {
+  (void)queue;
+  ((cpu_event *)event)->at_ns = tsri_clock_ns();
+  return TSR_OK;
+}
+
+tsr_status tsri_cpu_event_await(tsri_queue *queue, tsri_event *event) {
+  (void)queue;
+  (void)event;
+  return TSR_OK;
+}
+
+tsr_status tsri_cpu_event_is_done(tsri_device *device, tsri_event *event, bool *out_done) {
+  (void)device;
+  (void)event;
+  *out_done = true;
+  return TSR_OK;
+}
+
+tsr_status tsri_cpu_event_elapsed(tsri_device *device, tsri_event *from, tsri_event *to, uint64_t *out_ns) {
+  (void)device;
+  *out_ns = ((cpu_event *)to)->at_ns - ((cpu_event *)from)->at_ns;
+  return TSR_OK;
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+// Which vector instructions this processor has.
+#include <string.h>
+
+#include "backends/cpu/cpu.h"
+
+// Best first; the last one is always there.
+static const struct {
+  const char *level, *title;
+} levels[] = {
+#if defined(__x86_64__) || defined(__i386__)
+    {"avx512", "AVX-512"},
+    {"avx2", "AVX2"},
+    {"baseline", "SSE2"},
+#elif defined(__aarch64__)
+    {"neon", "NEON"},
+    {"baseline", "NEON"},
+#else
+    {"baseline", "scalar"},
+#endif
+};
+enum { LEVEL_COUNT = sizeof levels / sizeof levels[0] };
+
+static bool is_present(const char *level) {
+#if defined(__x86_64__) || defined(__i386__)
+  if (strcmp(level, "avx512") == 0) {
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+  }
+  if (strcmp(level, "avx2") == 0) {
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
+  }
+#endif
+  (void)level;
+  return true;
+}
+
+static int level_index(const char *level) {
+  for (int i = 0; i < LEVEL_COUNT; i++) {
+    if (strcmp(levels[i].level, level) == 0) return i;
+  }
+  return 0;  // a level of another processor sets no bound on this one
+}
+
+const char *tsri_cpu_simd_level(const char *wanted) {
+  for (int i = wanted ? level_index(wanted) : 0; i < LEVEL_COUNT; i++) {
+    if (is_present(levels[i].level)) return levels[i].level;
+  }
+  return levels[LEVEL_COUNT - 1].level;
+}
+
+const char *tsri_cpu_simd_title(const char *level) { return levels[level_index(level)].title; }

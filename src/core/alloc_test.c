@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+// Overflow-checked arithmetic and the fault switch.
+#include "core/alloc.h"
+
+#include "support/test.h"
+
+TEST(products_and_sums_that_do_not_fit_are_noticed) {
+  static const int64_t values[] = {
+      0, 1, -1, 2, -2, 3, INT64_MAX, INT64_MIN, INT64_MAX / 2, INT64_MIN / 2, 1LL << 32, -(1LL << 32)};
+  const int count = (int)(sizeof values / sizeof values[0]);
+  for (int i = 0; i < count; i++) {
+    for (int j = 0; j < count; j++) {
+      __int128 product = (__int128)values[i] * values[j], sum = (__int128)values[i] + values[j];
+      int64_t result = 0;
+      bool fits = product >= INT64_MIN && product <= INT64_MAX;
+      CHECK(tsri_mul_i64(values[i], values[j], &result) == fits);
+      if (fits) CHECK_EQ_INT(result, (int64_t)product);
+      fits = sum >= INT64_MIN && sum <= INT64_MAX;
+      CHECK(tsri_add_i64(values[i], values[j], &result) == fits);
+      if (fits) CHECK_EQ_INT(result, (int64_t)sum);
+    }
+  }
+  size_t size = 0;
+  CHECK(!tsri_mul_size(SIZE_MAX, 2, &size));
+  CHECK(tsri_mul_size(SIZE_MAX, 0, &size) && size == 0);
+  CHECK(!tsri_add_size(SIZE_MAX, 1, &size));
+}
+
+TEST(the_nth_request_fails_and_the_next_does_not) {
+  tsri_alloc_fail_at(2, false);
+  void *first = tsri_malloc(1), *second = tsri_malloc(1), *third = tsri_calloc(1, 1);
+  CHECK_EQ_UINT(tsri_alloc_fail_at(0, false), 3);
+  CHECK(first && !second && third);
+  tsri_free(first);
+  tsri_free(third);
+}
+
+TEST(the_nth_request_and_all_after_it_fail_when_asked) {
+  tsri_alloc_fail_at(1, true);
+  void *first = tsri_malloc(1), *second = tsri_realloc(NULL, 4);
+  char *text = tsri_strdup("x");
+  tsri_alloc_fail_at(0, false);
+  CHECK(!first && !second && !text);
+}

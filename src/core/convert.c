@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: MIT
+// Conversions between element types on the host, each rounded once.
+//
+// Every integer type fits int64_t and every float type fits double, so an array goes through a small block of one of
+// the two: load, change over if the kinds differ, store. That is 11 loads, 11 stores and 2 changes instead of 121
+// loops. A block is loaded whole before it is stored, which is what allows a conversion in place.
+#include "core/convert.h"
+
+#include <string.h>
+#include <tessera/dtype.h>
+
+#include "core/error.h"
+
+// --- Single elements ---
+
+typedef struct float_format {
+  int fraction_bits;
+  int exponent_bits;
+} float_format;
+
+static const float_format f16 = {10, 5}, bf16 = {7, 8}, f32 = {23, 8}, f64 = {52, 11};
+
+static uint64_t infinity_of(float_format f) { return ((UINT64_C(1) << f.exponent_bits) - 1) << f.fraction_bits; }
+
+static int bias_of(float_format f) { return (1 << (f.exponent_bits - 1)) - 1; }
+
+// value / 2^shift to the nearest integer, ties to even; shift > 0.
+static uint64_t shift_right_rounded(uint64_t value, int shift) {
+  if (shift > 63) return 0;  // callers' values are below 2^54: less than half
+  uint64_t half = UINT64_C(1) << (shift - 1);
+  uint64_t is_odd = (value >> shift) & 1;
+  return (value + half - 1 + is_odd) >> shift;
+}
+
+// The bits (without sign) of a number in format `from`, rounded to the narrower format `to`.
+//
+// Exponent and fraction are one integer that counts representable numbers, so rounding the fraction up carries into
+// the exponent, and from the largest number into infinity, by itself.
+static uint64_t narrow(uint64_t bits, float_format from, float_format to) {
+  int dropped_bits = from.fraction_bits - to.fraction_bits;
+  if (bits >= infinity_of(from)) {
+    uint64_t fraction = bits & ((UINT64_C(1) << from.fraction_bits) - 1);
+    uint64_t quiet = fraction ? UINT64_C(1) << (to.fraction_bits - 1) : 0;
+    return infinity_of(to) | quiet | fraction >> dropped_bits;
+  }
+  int exponent = (int)(bits >> from.fraction_bits) - bias_of(from) + bias_of(to);  // as `to` would store it
+  if (exponent >= (1 << to.exponent_bits) - 1) return infinity_of(to);
+  if (exponent <= 0 && bits >> from.fraction_bits != 0) {
+    uint64_t significand = (bits & ((UINT64_C(1) << from.fraction_bits) - 1)) | UINT64_C(1) << from.fraction_bits;
+    return shift_right_rounded(significand, dropped_bits + 1 - exponent);
+  }
+  if (exponent <= 0) {
+    // Zero, or a subnormal of `from`: below half of the least of `to`, unless both have the same exponents.
+    return from.exponent_bits == to.exponent_bits ? shift_right_rounded(bits, dropped_bits) : 0;
+  }
+  uint64_t rebias = (uint64_t)(bias_of(from) - bias_of(to)) << from.fraction_bits;
+  return shift_right_rounded(bits - rebias, dropped_bits);
+}
+
+static uint16_t narrow_f32(float value, float_format to) {
+  uint32_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  return (uint16_t)((bits >> 31) << 15 | narrow(bits & 0x7FFFFFFFu, f32, to));
+}
+
+static uint16_t narrow_f64(double value, float_format to) {
+  uint64_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  return (uint16_t)((bits >> 63) << 15 | narrow(bits & (UINT64_MAX >> 1), f64, to));
+}
+
+uint16_t tsri_f32_to_f16(float value) { return narrow_f32(value, f16); }
+
+uint16_t tsri_f32_to_bf16(float value) { return narrow_f32(value, bf16); }
+
+uint16_t tsri_f64_to_f16(double value) { return narrow_f64(value, f16); }
+
+uint16_t tsri_f64_to_bf16(double value) { return narrow_f64(value, bf16); }
+
+// A double that rounds to f16, bf16 and f32 as the integer would. Beyond 53 bits the integer is cut, and the last bit
+// kept is set if anything was cut off ("round to odd"): it lies far below the bit the narrower types round at.
+static double to_odd_double(int64_t value) {
+  uint64_t magnitude = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+  if (magnitude >> 53 != 0) {
+    uint64_t cut_off = magnitude & 0x7FF;
+    magnitude = (magnitude - cut_off) | (cut_off ? 0x800 : 0);
+  }
+  return value < 0 ? -(double)magnitude : (double)magnitude;
+}
+
+uint16_t tsri_i64_to_f16(int64_t value) { return tsri_f64_to_f16(to_odd_double(value)); }
+
+uint16_t tsri_i64_to_bf16(int64_t value) { return tsri_f64_to_bf16(to_odd_double(value)); }
+
+static float f32_from_bits(uint32_t bits) {
+  float value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+float tsri_f16_to_f32(uint16_t half) {
+  uint32_t sign = (uint32_t)(half >> 15) << 31, exponent = (half >> 10) & 31, fraction = half & 0x3FF;
+  if (exponent == 31) return f32_from_bits(sign | 0x7F800000u | fraction << 13);
+  if (exponent != 0) return f32_from_bits(sign | (exponent + 127 - 15) << 23 | fraction << 13);
+  float magnitude = (float)fraction * 0x1p-24f;
+  return sign ? -magnitude : magnitude;
+}
+
+float tsri_bf16_to_f32(uint16_t bits) { return f32_from_bits((uint32_t)bits << 16); }
+
+// --- Blocks ---
+
+#define BLOCK_COUNT 256
+
+#define WIDE int64_t
+
+#define NAME(verb) verb##_bool
+#define ELEMENT    uint8_t
+#define LOAD(x)    ((x) != 0)
+#define STORE(x)   ((x) != 0)
+#include "core/convert_block.inc"
+
+#define NAME(verb) verb##_u8
+#define ELEMENT    uint8_t
+#define LOAD(x)    (x)
+#define STORE(x)   ((uint8_t)(x))
+#include "core/convert_block.inc"
+
+#define NAME(verb) verb##_i8
+#define ELEMENT    int8_t
+#define LOAD(x)    (x)
+#define STORE(x)   ((int8_t)(x))
+#include "core/convert_block.inc"
+
+#define NAME(verb) verb##_i16
+#define ELEMENT    int16_t
+#define LOAD(x)    (x)
+#define STORE(x)   ((int16_t)(x))
+#include "core/convert_block.inc"
+
+#define NAME(verb) verb##_i32
+#define ELEMENT    int32_t
+#define LOAD(x)    (x)
+#define STORE(x)   ((int32_t)(x))
+#include "core/convert_block.inc"
+
+#define NAME(verb) verb##_i64
+#define ELEMENT    int64_t
+#define LOAD(x)    (x)
+#define STORE(x)   (x)
+#include "core/convert_block.inc"
+
+#define NAME(verb) verb##_u32
+#define ELEMENT    uint32_t
+#define LOAD(x)    (x)
+#define STORE(x)   ((uint32_t)(x))
+#include "core/convert_block.inc"
+
+#undef WIDE
+#define WIDE double
+
+#define NAME(verb) verb##_f16
+#define ELEMENT    uint16_t
+#define LOAD(x)    ((double)tsri_f16_to_f32(x))
+#define STORE(x)   tsri_f64_to_f16(x)
+#include "core/convert_block.inc"
+
+#define NAME(verb) verb##_bf16
+#define ELEMENT    uint16_t
+#define LOAD(x)    ((double)tsri_bf16_to_f32(x))
+#define STORE(x)   tsri_f64_to_bf16(x)
+#include "core/convert_block.inc"
+
+#define NAME(verb) verb##_f32
+#define ELEMENT    float
+#define LOAD(x)    ((double)(x))
+#define STORE(x)   ((float)(x))
+#include "core/convert_block.inc"
+
+#define NAME(verb) verb##_f64
+#define ELEMENT    double
+#define LOAD(x)    (x)
+#define STORE(x)   (x)
+#include "core/convert_block.inc"
+
+#undef WIDE
+
+// One of the two pairs is NULL: floats go through double, the rest through int64_t. An integer type holds
+// [least, most]; for a float type `from_int` makes the double that its store rounds.
+typedef struct dtype_way {
+  void (*load_int)(const unsigned char *src, size_t count, int64_t *out);
+  void (*store_int)(const int64_t *in, size_t count, unsigned char *dst);
+  void (*load_float)(const unsigned char *src, size_t count, double *out);
+  void (*store_float)(const double *in, size_t count, unsigned char *dst);
+  int64_t least, most;
+  double (*from_int)(int64_t value);
+} dtype_way;
+
+static double f64_from_int(int64_t value) { return (double)value; }
+
+#define INT_WAY(name, least, most) \
+  { load_##name, store_##name, NULL, NULL, least, most, NULL }
+#define FLOAT_WAY(name, from_int) \
+  { NULL, NULL, load_##name, store_##name, 0, 0, from_int }
+static const dtype_way ways[TSR_DTYPE_COUNT] = {
+    [TSR_BOOL] = INT_WAY(bool, 0, 1),
+    [TSR_U8] = INT_WAY(u8, 0, UINT8_MAX),
+    [TSR_I8] = INT_WAY(i8, INT8_MIN, INT8_MAX),
+    [TSR_I16] = INT_WAY(i16, INT16_MIN, INT16_MAX),
+    [TSR_I32] = INT_WAY(i32, INT32_MIN, INT32_MAX),
+    [TSR_I64] = INT_WAY(i64, INT64_MIN, INT64_MAX),
+    [TSR_U32] = INT_WAY(u32, 0, UINT32_MAX),
+    [TSR_F16] = FLOAT_WAY(f16, to_odd_double),
+    [TSR_BF16] = FLOAT_WAY(bf16, to_odd_double),
+    [TSR_F32] = FLOAT_WAY(f32, to_odd_double),
+    [TSR_F64] = FLOAT_WAY(f64, f64_from_int),
+};
+
+// Drops the fraction and saturates; NaN becomes 0. The bounds are compared as doubles: INT64_MAX itself is none, so
+// 2^63 and more are caught by >=.
+static int64_t saturate(double value, int64_t least, int64_t most) {
+  if (value != value) return 0;
+  if (value >= (double)most) return most;
+  if (value <= (double)least) return least;
+  return (int64_t)value;
+}
+
+static void floats_to_ints(const double *in, size_t count, tsr_dtype dst_dtype, int64_t *out) {
+  const dtype_way *to = &ways[dst_dtype];
+  if (dst_dtype == TSR_BOOL) {
+    for (size_t i = 0; i < count; i++) out[i] = in[i] != 0;  // NaN too is not 0
+    return;
+  }
+  for (size_t i = 0; i < count; i++) out[i] = saturate(in[i], to->least, to->most);
+}
+
+// A block of integers, stored as `dst_dtype`.
+static void store_ints(const int64_t *ints, size_t count, tsr_dtype dst_dtype, unsigned char *dst) {
+  const dtype_way *to = &ways[dst_dtype];
+  if (to->store_int) {
+    to->store_int(ints, count, dst);
+    return;
+  }
+  double floats[BLOCK_COUNT];
+  for (size_t i = 0; i < count; i++) floats[i] = to->from_int(ints[i]);
+  to->store_float(floats, count, dst);
+}
+
+static void store_floats(const double *floats, size_t count, tsr_dtype dst_dtype, unsigned char *dst) {
+  const dtype_way *to = &ways[dst_dtype];
+  if (to->store_float) {
+    to->store_float(floats, count, dst);
+    return;
+  }
+  int64_t ints[BLOCK_COUNT];
+  floats_to_ints(floats, count, dst_dtype, ints);
+  to->store_int(ints, count, dst);
+}
+
+static void convert_block(tsr_dtype dst_dtype, unsigned char *dst, tsr_dtype src_dtype, const unsigned char *src,
+                          size_t count) {
+  const dtype_way *from = &ways[src_dtype];
+  if (from->load_int) {
+    int64_t ints[BLOCK_COUNT];
+    from->load_int(src, count, ints);
+    store_ints(ints, count, dst_dtype, dst);
+  } else {
+    double floats[BLOCK_COUNT];
+    from->load_float(src, count, floats);
+    store_floats(floats, count, dst_dtype, dst);
+  }
+}
+
+// --- Short ways: what models do most ---
+
+static void widen_to_f32(float (*widen)(uint16_t), const unsigned char *src, size_t count, unsigned char *dst) {
+  for (size_t i = 0; i < count; i++) {
+    uint16_t element;
+    memcpy(&element, src + i * sizeof element, sizeof element);
+    float wide = widen(element);
+    memcpy(dst + i * sizeof wide, &wide, sizeof wide);
+  }
+}
+
+static void narrow_from_f32(uint16_t (*narrow_one)(float), const unsigned char *src, size_t count, unsigned char *dst) {
+  for (size_t i = 0; i < count; i++) {
+    float element;
+    memcpy(&element, src + i * sizeof element, sizeof element);
+    uint16_t half = narrow_one(element);
+    memcpy(dst + i * sizeof half, &half, sizeof half);
+  }
+}
+
+// True if the pair has a short way, which is then done. Bool to bool has none: it normalises.
+static bool convert_directly(tsr_dtype dst_dtype, unsigned char *dst, tsr_dtype src_dtype, const unsigned char *src,
+                             size_t count) {
+  if (dst_dtype == src_dtype && dst_dtype != TSR_BOOL) {
+    memmove(dst, src, count * tsr_dtype_bytes(dst_dtype));
+  } else if (dst_dtype == TSR_F32 && src_dtype == TSR_F16) {
+    widen_to_f32(tsri_f16_to_f32, src, count, dst);
+  } else if (dst_dtype == TSR_F32 && src_dtype == TSR_BF16) {
+    widen_to_f32(tsri_bf16_to_f32, src, count, dst);
+  } else if (dst_dtype == TSR_F16 && src_dtype == TSR_F32) {
+    narrow_from_f32(tsri_f32_to_f16, src, count, dst);
+  } else if (dst_dtype == TSR_BF16 && src_dtype == TSR_F32) {
+    narrow_from_f32(tsri_f32_to_bf16, src, count, dst);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+static tsr_status check_arguments(tsr_dtype dst_dtype, const void *dst, tsr_dtype src_dtype, const void *src,
+                                  size_t count) {
+  size_t dst_bytes = tsr_dtype_bytes(dst_dtype), src_bytes = tsr_dtype_bytes(src_dtype);
+  if (dst_bytes == 0 || src_bytes == 0) {
+    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "convert: %s_dtype is %d, which is no dtype",
+                     dst_bytes == 0 ? "dst" : "src", (int)(dst_bytes == 0 ? dst_dtype : src_dtype));
+  }
+  if (count > 0 && (!dst || !src)) {
+    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "convert: %s is NULL with %zu elements", dst ? "src" : "dst", count);
+  }
+  if (count > PTRDIFF_MAX / (dst_bytes > src_bytes ? dst_bytes : src_bytes)) {
+    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "convert: %zu elements from %s to %s are more than memory can hold",
+                     count, tsr_dtype_name(src_dtype), tsr_dtype_name(dst_dtype));
+  }
+  return TSR_OK;
+}
+
+tsr_status tsr_convert(tsr_dtype dst_dtype, void *dst, tsr_dtype src_dtype, const void *src, size_t count) {
+  tsr_status status = check_arguments(dst_dtype, dst, src_dtype, src, count);
+  if (status != TSR_OK || count == 0) return status;
+  unsigned char *to = dst;
+  const unsigned char *from = src;
+  if (convert_directly(dst_dtype, to, src_dtype, from, count)) return TSR_OK;
+  for (size_t done = 0; done < count; done += BLOCK_COUNT) {
+    size_t block = count - done < BLOCK_COUNT ? count - done : BLOCK_COUNT;
+    convert_block(dst_dtype, to + done * tsr_dtype_bytes(dst_dtype), src_dtype,
+                  from + done * tsr_dtype_bytes(src_dtype), block);
+  }
+  return TSR_OK;
+}

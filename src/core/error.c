@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+// Statuses' names and texts, and the per-thread last error.
+#include "core/error.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "platform/platform.h"
+
+typedef struct error_record {
+  tsr_status status;
+  char place[64];
+  char message[TSRI_ERROR_BYTES];
+} error_record;
+
+static TSRI_THREAD_LOCAL error_record last_error;
+
+static const char *const status_names[] = {
+#define TSRI_X(name, text) "TSR_" #name,
+    TSR_STATUSES(TSRI_X)
+#undef TSRI_X
+};
+
+static const char *const status_texts[] = {
+#define TSRI_X(name, text) text,
+    TSR_STATUSES(TSRI_X)
+#undef TSRI_X
+};
+
+static bool is_status(tsr_status status) { return (unsigned)status < TSR_STATUS_COUNT; }
+
+const char *tsr_status_name(tsr_status status) { return is_status(status) ? status_names[status] : "TSR_ERR_?"; }
+
+const char *tsr_status_text(tsr_status status) {
+  return is_status(status) ? status_texts[status] : "a number that is no status";
+}
+
+const char *tsr_last_error(void) { return last_error.message; }
+
+tsr_status tsr_last_error_status(void) { return last_error.status; }
+
+const char *tsr_last_error_place(void) { return last_error.place; }
+
+void tsr_clear_error(void) {
+  last_error.status = TSR_OK;
+  last_error.place[0] = 0;
+  last_error.message[0] = 0;
+}
+
+// A message that was cut ends in "…", without half a UTF-8 character before it.
+static void mark_cut(char *message) {
+  size_t at = TSRI_ERROR_BYTES - 4;
+  while (at > 0 && ((unsigned char)message[at] & 0xC0) == 0x80) at--;
+  memcpy(message + at, "…", 4);
+}
+
+tsr_status tsri_fail_va(tsr_status status, const char *place, const char *format, va_list args) {
+  char message[TSRI_ERROR_BYTES];  // not in place: `args` may point into the old message
+  int length = vsnprintf(message, sizeof message, format, args);
+  if (length < 0) message[0] = 0;
+  if (length >= (int)sizeof message) mark_cut(message);
+  memcpy(last_error.message, message, strlen(message) + 1);
+  snprintf(last_error.place, sizeof last_error.place, "%s", place);
+  last_error.status = status;
+  return status;
+}
+
+tsr_status tsri_fail(tsr_status status, const char *place, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  tsri_fail_va(status, place, format, args);
+  va_end(args);
+  return status;
+}

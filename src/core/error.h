@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+// The per-thread last error, and the one macro that sets it.
+#ifndef TSRI_ERROR_H
+#define TSRI_ERROR_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+
+#include <tessera/status.h>
+
+#if defined(__FILE_NAME__)
+#define TSRI_FILE __FILE_NAME__
+#else
+#define TSRI_FILE __FILE__
+#endif
+#define TSRI_TEXT_OF(x)      #x
+#define TSRI_LINE_TEXT(line) TSRI_TEXT_OF(line)
+#define TSRI_PLACE           TSRI_FILE ":" TSRI_LINE_TEXT(__LINE__)
+
+#if defined(__GNUC__)
+#define TSRI_PRINTF(format_index, first_arg) __attribute__((format(printf, format_index, first_arg)))
+#else
+#define TSRI_PRINTF(format_index, first_arg)
+#endif
+
+// Longest message kept; longer ones end in "…".
+#define TSRI_ERROR_BYTES 2048
+
+// return TSRI_FAIL(TSR_ERR_SHAPE, "matmul: inner sizes differ, a is %s, b is %s", a, b);
+#define TSRI_FAIL(status, ...) tsri_fail((status), TSRI_PLACE, __VA_ARGS__)
+
+// Stores message and place as this thread's last error and returns `status`. Arguments may point into the
+// present last error ("open: %s", tsr_last_error()).
+tsr_status tsri_fail(tsr_status status, const char *place, const char *format, ...) TSRI_PRINTF(3, 4);
+tsr_status tsri_fail_va(tsr_status status, const char *place, const char *format, va_list args) TSRI_PRINTF(3, 0);
+
+#endif

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: MIT
+// Layouts and the views made of them.
+#include "core/layout.h"
+
+#include <string.h>
+#include <tessera/tensor.h>
+
+#include "core/alloc.h"
+#include "core/error.h"
+
+// Row-major strides. Sizes of 0 count as 1, which keeps them defined and small.
+static void set_row_major(tsri_layout *layout) {
+  int64_t stride = 1;
+  for (int i = layout->shape.rank - 1; i >= 0; i--) {
+    layout->strides[i] = stride;
+    if (layout->shape.dims[i] > 1) stride *= layout->shape.dims[i];
+  }
+}
+
+tsr_status tsri_layout_init(const char *caller, tsr_shape shape, tsr_dtype dtype, tsri_layout *out_layout,
+                            size_t *out_bytes) {
+  tsri_layout layout = {.shape = shape};
+  tsr_status status = tsri_shape_check(caller, shape, &layout.count);
+  if (status != TSR_OK) return status;
+  int64_t bytes = 0;
+  if (!tsri_mul_i64(layout.count, (int64_t)tsr_dtype_bytes(dtype), &bytes) || (uint64_t)bytes > SIZE_MAX / 2) {
+    char text[TSR_SHAPE_TEXT_BYTES];
+    return TSRI_FAIL(TSR_ERR_SHAPE, "%s: %s elements of %s are more bytes than memory can address", caller,
+                     tsr_shape_format(shape, text, sizeof text), tsr_dtype_name(dtype));
+  }
+  set_row_major(&layout);
+  *out_layout = layout;
+  if (out_bytes) *out_bytes = (size_t)bytes;
+  return TSR_OK;
+}
+
+bool tsri_layout_is_contiguous(const tsri_layout *layout) {
+  int64_t stride = 1;
+  for (int i = layout->shape.rank - 1; i >= 0; i--) {
+    if (layout->shape.dims[i] == 0) return true;
+    if (layout->shape.dims[i] == 1) continue;
+    if (layout->strides[i] != stride) return false;
+    stride *= layout->shape.dims[i];
+  }
+  return true;
+}
+
+void tsri_layout_span(const tsri_layout *layout, int64_t *out_low, int64_t *out_high) {
+  *out_low = *out_high = 0;
+  if (layout->count == 0) return;
+  int64_t low = layout->offset, high = layout->offset;
+  for (int i = 0; i < layout->shape.rank; i++) {
+    int64_t reach = (layout->shape.dims[i] - 1) * layout->strides[i];
+    if (reach < 0) low += reach;
+    else high += reach;
+  }
+  *out_low = low;
+  *out_high = high;
+}
+
+static int64_t magnitude(int64_t value) { return value < 0 ? -value : value; }
+
+// Axes in order of stride; each must step over all that the smaller ones reach.
+bool tsri_layout_may_overlap(const tsri_layout *layout) {
+  if (layout->count <= 1) return false;
+  int order[TSR_MAX_RANK], used = 0;
+  for (int i = 0; i < layout->shape.rank; i++) {
+    if (layout->shape.dims[i] == 1) continue;
+    int at = used++;
+    for (; at > 0 && magnitude(layout->strides[order[at - 1]]) > magnitude(layout->strides[i]); at--) {
+      order[at] = order[at - 1];
+    }
+    order[at] = i;
+  }
+  int64_t reach = 0;
+  for (int i = 0; i < used; i++) {
+    int64_t stride = magnitude(layout->strides[order[i]]);
+    if (stride <= reach) return true;
+    reach += stride * (layout->shape.dims[order[i]] - 1);
+  }
+  return false;
+}
+
+tsr_status tsri_axis(const char *caller, int axis, int limit, int *out_axis) {
+  if (axis < -limit || axis >= limit) {
+    if (limit == 0) return TSRI_FAIL(TSR_ERR_SHAPE, "%s: axis %d, but a scalar has no axes", caller, axis);
+    return TSRI_FAIL(TSR_ERR_SHAPE, "%s: axis %d is out of range, %d to %d are allowed", caller, axis, -limit,
+                     limit - 1);
+  }
+  *out_axis = axis < 0 ? axis + limit : axis;
+  return TSR_OK;
+}
+
+// Replaces the one size of -1 so that the element counts agree.
+static tsr_status infer_size(const tsri_layout *layout, tsr_shape *shape) {
+  int unknown = -1;
+  tsr_shape rest = *shape;
+  for (int i = 0; i < shape->rank && i < TSR_MAX_RANK; i++) {
+    if (shape->dims[i] != -1) continue;
+    if (unknown >= 0)
+      return TSRI_FAIL(TSR_ERR_SHAPE, "reshape: only one size may be -1, axes %d and %d are", unknown, i);
+    unknown = i;
+    rest.dims[i] = 1;
+  }
+  int64_t known = 0;
+  tsr_status status = tsri_shape_check("reshape", rest, &known);
+  if (status != TSR_OK) return status;
+  char from[TSR_SHAPE_TEXT_BYTES], to[TSR_SHAPE_TEXT_BYTES];
+  tsr_shape_format(layout->shape, from, sizeof from);
+  tsr_shape_format(*shape, to, sizeof to);
+  if (unknown >= 0) {
+    if (known == 0 || layout->count % known != 0) {
+      return TSRI_FAIL(TSR_ERR_SHAPE, "reshape: no size in place of -1 makes %s hold the %lld elements of %s", to,
+                       (long long)layout->count, from);
+    }
+    shape->dims[unknown] = layout->count / known;
+  } else if (known != layout->count) {
+    return TSRI_FAIL(TSR_ERR_SHAPE, "reshape: %s has %lld elements, %s has %lld", from, (long long)layout->count, to,
+                     (long long)known);
+  }
+  return TSR_OK;
+}
+
+// Splits both shapes into groups of axes with equal products; a group can be re-cut without copying if its old axes
+// step evenly, that is each stride is the next one's times its size. `old` has no axes of size 1.
+static bool restride(const tsri_layout *old, tsri_layout *view) {
+  int old_at = 0, new_at = 0;
+  const int64_t *old_dims = old->shape.dims, *new_dims = view->shape.dims;
+  while (old_at < old->shape.rank && new_at < view->shape.rank) {
+    int old_end = old_at + 1, new_end = new_at + 1;
+    int64_t old_size = old_dims[old_at], new_size = new_dims[new_at];
+    while (old_size != new_size) {
+      if (new_size < old_size) new_size *= new_dims[new_end++];
+      else old_size *= old_dims[old_end++];
+    }
+    for (int i = old_at; i + 1 < old_end; i++) {
+      if (old->strides[i] != old->strides[i + 1] * old_dims[i + 1]) return false;
+    }
+    int64_t stride = old->strides[old_end - 1];
+    for (int i = new_end - 1; i >= new_at; i--) {
+      view->strides[i] = stride;
+      stride *= new_dims[i];
+    }
+    old_at = old_end;
+    new_at = new_end;
+  }
+  for (; new_at < view->shape.rank; new_at++) view->strides[new_at] = 1;  // sizes of 1 that are left over
+  return true;
+}
+
+tsr_status tsri_layout_reshape(const tsri_layout *layout, tsr_shape shape, tsri_layout *out_view, bool *out_is_view) {
+  tsr_status status = infer_size(layout, &shape);
+  if (status != TSR_OK) return status;
+  tsri_layout view = {.shape = shape, .offset = layout->offset, .count = layout->count};
+  *out_is_view = true;
+  if (layout->count == 0 || tsri_layout_is_contiguous(layout)) {
+    set_row_major(&view);
+  } else {
+    tsri_layout packed;
+    tsri_layout_squeeze_all(layout, &packed);
+    if (!restride(&packed, &view)) {
+      *out_is_view = false;
+      view.offset = 0;
+      set_row_major(&view);
+    }
+  }
+  *out_view = view;
+  return TSR_OK;
+}
+
+tsr_status tsri_layout_permute(const tsri_layout *layout, const int *axes, int axis_count, tsri_layout *out_view) {
+  if (!axes && axis_count != 0) return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "permute: axes is NULL");
+  if (axis_count != layout->shape.rank) {
+    return TSRI_FAIL(TSR_ERR_SHAPE, "permute: %d axes given for a tensor of rank %d", axis_count,
+                     (int)layout->shape.rank);
+  }
+  tsri_layout view = *layout;
+  unsigned seen = 0;
+  for (int i = 0; i < axis_count; i++) {
+    int axis = 0;
+    tsr_status status = tsri_axis("permute", axes[i], axis_count, &axis);
+    if (status != TSR_OK) return status;
+    if (seen & (1u << axis)) return TSRI_FAIL(TSR_ERR_SHAPE, "permute: axis %d is named twice", axis);
+    seen |= 1u << axis;
+    view.shape.dims[i] = layout->shape.dims[axis];
+    view.strides[i] = layout->strides[axis];
+  }
+  *out_view = view;
+  return TSR_OK;
+}
+
+tsr_status tsri_layout_transpose(const tsri_layout *layout, int axis_a, int axis_b, tsri_layout *out_view) {
+  int a = 0, b = 0;
+  tsr_status status = tsri_axis("transpose", axis_a, layout->shape.rank, &a);
+  if (status == TSR_OK) status = tsri_axis("transpose", axis_b, layout->shape.rank, &b);
+  if (status != TSR_OK) return status;
+  int axes[TSR_MAX_RANK];
+  for (int i = 0; i < layout->shape.rank; i++) axes[i] = i == a ? b : i == b ? a : i;
+  return tsri_layout_permute(layout, axes, layout->shape.rank, out_view);
+}
+
+static int64_t clamp(int64_t value, int64_t low, int64_t high) {
+  return value < low ? low : value > high ? high : value;
+}
+
+// A position from the end becomes one from the start; TSR_END stays beyond it.
+static int64_t from_start(int64_t position, int64_t size) {
+  return position < 0 ? (position < -size ? -1 : position + size) : position;
+}
+
+tsr_status tsri_layout_slice(const tsri_layout *layout, int axis, int64_t start, int64_t stop, int64_t step,
+                             tsri_layout *out_view) {
+  int at = 0;
+  tsr_status status = tsri_axis("slice", axis, layout->shape.rank, &at);
+  if (status != TSR_OK) return status;
+  if (step == 0) return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "slice: step is 0; it may be positive or negative");
+
+  int64_t size = layout->shape.dims[at], first = 0, count = 0;
+  if (step > 0) {
+    first = clamp(from_start(start, size), 0, size);
+    int64_t end = clamp(from_start(stop, size), 0, size);
+    if (end > first) count = (end - first - 1) / step + 1;
+  } else {
+    int64_t stride = step == INT64_MIN ? INT64_MAX : -step;
+    first = clamp(from_start(start, size), -1, size - 1);
+    int64_t end = stop == TSR_END ? -1 : clamp(from_start(stop, size), -1, size - 1);
+    if (first > end) count = (first - end - 1) / stride + 1;
+  }
+
+  tsri_layout view = *layout;
+  view.shape.dims[at] = count;
+  view.count = 1;
+  for (int i = 0; i < view.shape.rank; i++) view.count *= view.shape.dims[i];
+  if (count > 0) view.offset += first * layout->strides[at];
+  // With one element or none the stride is never used, and step times stride might not fit.
+  if (count > 1) view.strides[at] = layout->strides[at] * step;
+  *out_view = view;
+  return TSR_OK;
+}
+
+tsr_status tsri_layout_expand(const tsri_layout *layout, tsr_shape shape, tsri_layout *out_view) {
+  char from[TSR_SHAPE_TEXT_BYTES], to[TSR_SHAPE_TEXT_BYTES];
+  tsr_shape_format(layout->shape, from, sizeof from);
+  tsr_shape_format(shape, to, sizeof to);
+  int added = shape.rank - layout->shape.rank;
+  if (shape.rank <= TSR_MAX_RANK && added < 0) {
+    return TSRI_FAIL(TSR_ERR_SHAPE, "expand: %s has fewer axes than %s", to, from);
+  }
+  tsri_layout view = {.shape = shape, .offset = layout->offset};
+  for (int i = 0; i < shape.rank && i < TSR_MAX_RANK; i++) {
+    int64_t own = i < added ? 1 : layout->shape.dims[i - added];
+    if (shape.dims[i] == -1 && i >= added) view.shape.dims[i] = own;
+    int64_t wanted = view.shape.dims[i];
+    if (own != 1 && own != wanted) {
+      return TSRI_FAIL(TSR_ERR_SHAPE, "expand: %s does not broadcast to %s, axis %d: %lld and %lld", from, to, i,
+                       (long long)own, (long long)wanted);
+    }
+    view.strides[i] = own == 1 ? 0 : layout->strides[i - added];
+    if (own == 1 && wanted == 1 && i >= added) view.strides[i] = layout->strides[i - added];
+  }
+  tsr_status status = tsri_shape_check("expand", view.shape, &view.count);
+  if (status == TSR_OK) *out_view = view;
+  return status;
+}
+
+static void remove_axis(tsri_layout *layout, int axis) {
+  int after = layout->shape.rank - axis - 1;
+  memmove(layout->shape.dims + axis, layout->shape.dims + axis + 1, (size_t)after * sizeof layout->shape.dims[0]);
+  memmove(layout->strides + axis, layout->strides + axis + 1, (size_t)after * sizeof layout->strides[0]);
+  layout->shape.rank--;
+}
+
+tsr_status tsri_layout_squeeze(const tsri_layout *layout, int axis, tsri_layout *out_view) {
+  int at = 0;
+  tsr_status status = tsri_axis("squeeze", axis, layout->shape.rank, &at);
+  if (status != TSR_OK) return status;
+  if (layout->shape.dims[at] != 1) {
+    char text[TSR_SHAPE_TEXT_BYTES];
+    return TSRI_FAIL(TSR_ERR_SHAPE, "squeeze: axis %d of %s has size %lld, only 1 can be dropped", at,
+                     tsr_shape_format(layout->shape, text, sizeof text), (long long)layout->shape.dims[at]);
+  }
+  *out_view = *layout;
+  remove_axis(out_view, at);
+  return TSR_OK;
+}
+
+void tsri_layout_squeeze_all(const tsri_layout *layout, tsri_layout *out_view) {
+  *out_view = *layout;
+  for (int i = out_view->shape.rank - 1; i >= 0; i--) {
+    if (out_view->shape.dims[i] == 1) remove_axis(out_view, i);
+  }
+}
+
+tsr_status tsri_layout_unsqueeze(const tsri_layout *layout, int axis, tsri_layout *out_view) {
+  int rank = layout->shape.rank, at = 0;
+  if (rank == TSR_MAX_RANK)
+    return TSRI_FAIL(TSR_ERR_SHAPE, "unsqueeze: the tensor has %d axes already, the most there can be", rank);
+  tsr_status status = tsri_axis("unsqueeze", axis, rank + 1, &at);
+  if (status != TSR_OK) return status;
+  tsri_layout view = *layout;
+  memmove(view.shape.dims + at + 1, view.shape.dims + at, (size_t)(rank - at) * sizeof view.shape.dims[0]);
+  memmove(view.strides + at + 1, view.strides + at, (size_t)(rank - at) * sizeof view.strides[0]);
+  view.shape.dims[at] = 1;
+  // Any stride will do for one element; this one keeps a contiguous layout looking contiguous to others.
+  view.strides[at] = at < rank ? layout->strides[at] * (layout->shape.dims[at] > 1 ? layout->shape.dims[at] : 1) : 1;
+  view.shape.rank = rank + 1;
+  *out_view = view;
+  return TSR_OK;
+}
+
+tsr_status tsri_layout_flip(const tsri_layout *layout, int axis, tsri_layout *out_view) {
+  int at = 0;
+  tsr_status status = tsri_axis("flip", axis, layout->shape.rank, &at);
+  if (status != TSR_OK) return status;
+  tsri_layout view = *layout;
+  if (view.shape.dims[at] > 1) {
+    view.offset += (view.shape.dims[at] - 1) * view.strides[at];
+    view.strides[at] = -view.strides[at];
+  }
+  *out_view = view;
+  return TSR_OK;
+}

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+// Writing to the log. Costs one load when the level is off.
+#ifndef TSRI_LOG_H
+#define TSRI_LOG_H
+
+#include <stdbool.h>
+#include <tessera/log.h>
+
+#include "core/error.h"
+
+bool tsri_log_wants(tsr_log_level level);
+void tsri_log(tsr_log_level level, const char *format, ...) TSRI_PRINTF(2, 3);
+// The level from the configuration; a level set by tsr_set_log wins over it.
+void tsri_log_configure(tsr_log_level level);
+
+#endif

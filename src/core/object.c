@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+// Reference counts, and the debug builds' ring of released objects.
+#include "core/object.h"
+
+#include "core/alloc.h"
+#include "core/error.h"
+#include "core/log.h"
+#include "platform/platform.h"
+
+void *tsri_object_create(tsri_object_type type, size_t bytes) {
+  tsri_object *object = tsri_calloc(1, bytes);
+  if (!object) return NULL;
+  atomic_init(&object->refs, 1);
+  object->type = type;
+  return object;
+}
+
+void tsri_object_retain(tsri_object *object) { atomic_fetch_add_explicit(&object->refs, 1, memory_order_relaxed); }
+
+bool tsri_object_release(tsri_object *object) {
+  return atomic_fetch_sub_explicit(&object->refs, 1, memory_order_acq_rel) == 1;
+}
+
+#ifdef NDEBUG
+
+void tsri_object_destroy(tsri_object *object) { tsri_free(object); }
+
+#else
+
+enum { RING_COUNT = 512 };
+
+static tsri_mutex ring_lock = TSRI_MUTEX_INIT;
+static tsri_object *ring[RING_COUNT];
+static size_t ring_next;
+
+void tsri_object_destroy(tsri_object *object) {
+  object->type = TSRI_OBJECT_DEAD;
+  tsri_mutex_lock(&ring_lock);
+  tsri_object *oldest = ring[ring_next];
+  ring[ring_next] = object;
+  ring_next = (ring_next + 1) % RING_COUNT;
+  tsri_mutex_unlock(&ring_lock);
+  tsri_free(oldest);
+}
+
+#endif
+
+tsr_status tsri_object_check(const void *object, tsri_object_type type, const char *caller, const char *noun) {
+  if (!object) return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "%s: %s is NULL", caller, noun);
+#ifndef NDEBUG
+  const tsri_object *header = object;
+  if (header->type == TSRI_OBJECT_DEAD) {
+    return TSRI_FAIL(TSR_ERR_RELEASED, "%s: %s was released before this call", caller, noun);
+  }
+  if (header->type != type)
+    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "%s: %s is another kind of object", caller, noun);
+#else
+  (void)type;
+#endif
+  return TSR_OK;
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+// Scopes: a stack per thread; each holds one reference to every tensor made while it was innermost.
+//
+// A tensor knows its scope and its place there, so taking it out costs no search. Invariant: for each item,
+// item->scope is this scope and item->scope_index its place.
+#include <tessera/scope.h>
+
+#include "core/alloc.h"
+#include "core/error.h"
+#include "core/tensor.h"
+#include "platform/platform.h"
+
+struct tsr_scope {
+  tsr_scope *parent;
+  tsr_device *device;
+  tsr_tensor **items;
+  size_t item_count, item_capacity;
+};
+
+static TSRI_THREAD_LOCAL tsr_scope *innermost;
+
+tsr_scope *tsr_scope_begin(tsr_device *device) {
+  tsr_scope *scope = tsri_calloc(1, sizeof *scope);
+  if (!scope) {
+    TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "scope_begin: no host memory for its record");
+    return NULL;
+  }
+  scope->device = tsr_device_retain(device);
+  scope->parent = innermost;
+  innermost = scope;
+  return scope;
+}
+
+static void end_innermost(void) {
+  tsr_scope *scope = innermost;
+  innermost = scope->parent;
+  for (size_t i = scope->item_count; i-- > 0;) {
+    scope->items[i]->scope = NULL;
+    tsr_release(scope->items[i]);
+  }
+  tsr_device_release(scope->device);
+  tsri_free(scope->items);
+  tsri_free(scope);
+}
+
+static bool is_open(const tsr_scope *scope) {
+  for (const tsr_scope *at = innermost; at; at = at->parent) {
+    if (at == scope) return true;
+  }
+  return false;
+}
+
+tsr_status tsr_scope_end(tsr_scope *scope) {
+  if (!scope) return TSR_OK;
+  if (!is_open(scope)) {
+    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT,
+                     "scope_end: not an open scope of this thread (ended already, or begun elsewhere)");
+  }
+  while (innermost != scope) end_innermost();
+  end_innermost();
+  return TSR_OK;
+}
+
+bool tsri_scope_adopt(tsr_tensor *tensor) {
+  tsr_scope *scope = innermost;
+  if (!scope) return true;
+  if (scope->item_count == scope->item_capacity) {
+    size_t capacity = scope->item_capacity ? scope->item_capacity * 2 : 16;
+    tsr_tensor **items = tsri_realloc(scope->items, capacity * sizeof *items);
+    if (!items) return false;
+    scope->items = items;
+    scope->item_capacity = capacity;
+  }
+  tensor->scope = scope;
+  tensor->scope_index = scope->item_count;
+  scope->items[scope->item_count++] = tensor;
+  return true;
+}
+
+void tsri_scope_disown(tsr_tensor *tensor) {
+  tsr_scope *scope = tensor->scope;
+  if (!scope) return;
+  tsr_tensor *last = scope->items[--scope->item_count];
+  scope->items[tensor->scope_index] = last;
+  last->scope_index = tensor->scope_index;
+  tensor->scope = NULL;
+}
+
+tsr_tensor *tsr_keep(tsr_tensor *tensor) {
+  if (tensor && tsri_object_check(tensor, TSRI_OBJECT_TENSOR, "keep", "tensor") == TSR_OK) tsri_scope_disown(tensor);
+  return tensor;
+}

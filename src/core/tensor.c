@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+// The life of a tensor: creation, failure, references, facts.
+#include "core/tensor.h"
+
+#include "core/alloc.h"
+#include "core/error.h"
+#include "core/log.h"
+
+// Stands in where not even a failed tensor can be allocated.
+static tsr_tensor out_of_memory = {
+    .object = {.refs = 1, .type = TSRI_OBJECT_TENSOR},
+    .status = TSR_ERR_OUT_OF_MEMORY,
+    .message = "tensor: no host memory for its record",
+    .dtype = TSR_F32,
+    .is_static = true,
+};
+
+static tsr_tensor *fail_out_of_memory(void) {
+  TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "%s", out_of_memory.message);
+  return &out_of_memory;
+}
+
+static void destroy(tsr_tensor *tensor) {
+  tsr_buffer_release(tensor->buffer);
+  tsri_free(tensor->message);
+  tensor->buffer = NULL;
+  tensor->message = NULL;
+  tsri_object_destroy(&tensor->object);
+}
+
+static tsr_tensor *adopt(tsr_tensor *tensor) {
+  if (tsri_scope_adopt(tensor)) return tensor;
+  destroy(tensor);
+  return fail_out_of_memory();
+}
+
+tsr_tensor *tsri_tensor_create(tsr_buffer *buffer, tsr_dtype dtype, const tsri_layout *layout) {
+  tsr_tensor *tensor = tsri_object_create(TSRI_OBJECT_TENSOR, sizeof *tensor);
+  if (!tensor) {
+    tsr_buffer_release(buffer);
+    return fail_out_of_memory();
+  }
+  tensor->buffer = buffer;
+  tensor->dtype = dtype;
+  tensor->layout = *layout;
+  return adopt(tensor);
+}
+
+tsr_tensor *tsri_tensor_view(const tsr_tensor *tensor, const tsri_layout *layout) {
+  return tsri_tensor_create(tsr_buffer_retain(tensor->buffer), tensor->dtype, layout);
+}
+
+tsr_tensor *tsri_tensor_fail(tsr_status status) {
+  tsr_tensor *tensor = tsri_object_create(TSRI_OBJECT_TENSOR, sizeof *tensor);
+  char *message = tsri_strdup(tsr_last_error());
+  if (!tensor || !message) {
+    tsri_free(tensor);
+    tsri_free(message);
+    return fail_out_of_memory();
+  }
+  tensor->status = status;
+  tensor->message = message;
+  tensor->dtype = TSR_F32;
+  return adopt(tensor);
+}
+
+tsr_status tsri_tensor_check(const char *caller, const tsr_tensor *tensor) {
+  tsr_status status = tsri_object_check(tensor, TSRI_OBJECT_TENSOR, caller, "tensor");
+  if (status != TSR_OK || tensor->status == TSR_OK) return status;
+  return TSRI_FAIL(tensor->status, "%s", tensor->message);
+}
+
+tsr_status tsr_error(const tsr_tensor *tensor) { return tsri_tensor_check("error", tensor); }
+
+tsr_tensor *tsr_retain(tsr_tensor *tensor) {
+  if (tensor && tsri_object_check(tensor, TSRI_OBJECT_TENSOR, "retain", "tensor") == TSR_OK && !tensor->is_static) {
+    tsri_object_retain(&tensor->object);
+  }
+  return tensor;
+}
+
+void tsr_release(tsr_tensor *tensor) {
+  if (!tensor) return;
+  if (tsri_object_check(tensor, TSRI_OBJECT_TENSOR, "release", "tensor") != TSR_OK) {
+    tsri_log(TSR_LOG_ERROR, "%s", tsr_last_error());  // no status to return it by
+    return;
+  }
+  if (tensor->is_static || !tsri_object_release(&tensor->object)) return;
+  tsri_scope_disown(tensor);
+  destroy(tensor);
+}
+
+static bool is_usable(const tsr_tensor *tensor) {
+  return tensor && tensor->object.type == TSRI_OBJECT_TENSOR && tensor->status == TSR_OK;
+}
+
+tsr_dtype tsr_tensor_dtype(const tsr_tensor *tensor) { return is_usable(tensor) ? tensor->dtype : TSR_F32; }
+
+tsr_shape tsr_tensor_shape(const tsr_tensor *tensor) { return is_usable(tensor) ? tensor->layout.shape : TSR_SCALAR; }
+
+int64_t tsr_tensor_stride(const tsr_tensor *tensor, int axis) {
+  if (!is_usable(tensor)) return 0;
+  int rank = tensor->layout.shape.rank, at = axis < 0 ? axis + rank : axis;
+  return at < 0 || at >= rank ? 0 : tensor->layout.strides[at];
+}
+
+int64_t tsr_tensor_count(const tsr_tensor *tensor) { return is_usable(tensor) ? tensor->layout.count : 0; }
+
+tsr_device *tsr_tensor_device(const tsr_tensor *tensor) {
+  return is_usable(tensor) ? tsr_buffer_device(tensor->buffer) : NULL;
+}
+
+bool tsr_tensor_is_contiguous(const tsr_tensor *tensor) {
+  return is_usable(tensor) && tsri_layout_is_contiguous(&tensor->layout);
+}
+
+bool tsr_tensor_shares_memory(const tsr_tensor *a, const tsr_tensor *b) {
+  return is_usable(a) && is_usable(b) && a->buffer == b->buffer;
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// The tensor record: a layout over a buffer, or a failure. No device knowledge.
+#ifndef TSRI_TENSOR_H
+#define TSRI_TENSOR_H
+
+#include <tessera/buffer.h>
+#include <tessera/scope.h>
+#include <tessera/tensor.h>
+
+#include "core/layout.h"
+#include "core/object.h"
+
+struct tsr_tensor {
+  tsri_object object;
+  tsr_status status;  // TSR_OK, or why it failed
+  char *message;      // of a failed tensor; owned
+  tsr_dtype dtype;
+  tsri_layout layout;
+  tsr_buffer *buffer;  // one reference; NULL in a failed tensor
+  tsr_scope *scope;    // that owns one reference, or NULL
+  size_t scope_index;
+  bool is_static;  // never freed: the one that says host memory is out
+};
+
+// A tensor over `buffer`, whose reference it takes (also when it fails). Given to the open scope.
+tsr_tensor *tsri_tensor_create(tsr_buffer *buffer, tsr_dtype dtype, const tsri_layout *layout);
+
+// Another layout over the same buffer.
+tsr_tensor *tsri_tensor_view(const tsr_tensor *tensor, const tsri_layout *layout);
+
+// A failed tensor with this thread's last error. Never NULL.
+tsr_tensor *tsri_tensor_fail(tsr_status status);
+
+// TSR_OK if `tensor` can be used, else why not, with `caller` in the message where it is NULL or released; the
+// message of a failed tensor is passed on as it is.
+tsr_status tsri_tensor_check(const char *caller, const tsr_tensor *tensor);
+
+// Scope bookkeeping: false when host memory is out.
+bool tsri_scope_adopt(tsr_tensor *tensor);
+void tsri_scope_disown(tsr_tensor *tensor);
+
+#endif

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+// Whole-tensor comparison.
+#include <string.h>
+
+#include "core/alloc.h"
+#include "core/error.h"
+#include "runtime/transfer.h"
+
+// Elements of one input, on the host, in row-major order.
+typedef struct host_copy {
+  void *data;
+  size_t bytes;
+} host_copy;
+
+static tsr_status fetch(tsr_tensor *tensor, tsr_device *device, host_copy *out) {
+  tsri_layout layout;
+  tsr_buffer *buffer = NULL;
+  tsr_status status = tsri_move_implicitly("equal", tensor, device, &buffer, &layout);
+  if (status != TSR_OK) return status;
+  tsr_tensor there = {.dtype = tensor->dtype, .layout = layout, .buffer = buffer};
+  out->bytes = (size_t)layout.count * tsr_dtype_bytes(tensor->dtype);
+  out->data = tsri_malloc(out->bytes);
+  status = out->data ? tsri_read_elements(&there, out->data)
+                     : TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "equal: no host memory for %zu bytes", out->bytes);
+  tsr_buffer_release(buffer);
+  return status;
+}
+
+// Floats compare as values: NaN differs from itself and the two zeros are equal. Everything else is its bytes.
+static bool equal_elements(tsr_dtype dtype, const void *a, const void *b, size_t bytes) {
+  if (tsr_dtype_kind_of(dtype) != TSR_KIND_FLOAT) return memcmp(a, b, bytes) == 0;
+  enum { BLOCK = 256 };
+  double left[BLOCK], right[BLOCK];
+  size_t element = tsr_dtype_bytes(dtype), count = bytes / element;
+  for (size_t done = 0; done < count; done += BLOCK) {
+    size_t n = count - done < BLOCK ? count - done : BLOCK;
+    // Cannot fail: dtypes and pointers are good.
+    (void)tsr_convert(TSR_F64, left, dtype, (const char *)a + done * element, n);
+    (void)tsr_convert(TSR_F64, right, dtype, (const char *)b + done * element, n);
+    for (size_t i = 0; i < n; i++) {
+      if (!(left[i] == right[i])) return false;
+    }
+  }
+  return true;
+}
+
+tsr_status tsr_equal(tsr_tensor *a, tsr_tensor *b, bool *out_equal) {
+  tsr_status status = tsri_tensor_check("equal", a);
+  if (status == TSR_OK) status = tsri_tensor_check("equal", b);
+  if (status != TSR_OK) return status;
+  if (!out_equal) return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "equal: out_equal is NULL");
+  *out_equal = false;
+  if (a->dtype != b->dtype || !tsri_shape_equal(a->layout.shape, b->layout.shape)) return TSR_OK;
+
+  tsr_device *device = NULL;
+  host_copy left = {0}, right = {0};
+  status = tsri_common_device("equal", (tsr_tensor *[]){a, b}, 2, &device);
+  if (status == TSR_OK) status = fetch(a, device, &left);
+  if (status == TSR_OK) status = fetch(b, device, &right);
+  if (status == TSR_OK) *out_equal = equal_elements(a->dtype, left.data, right.data, left.bytes);
+  tsri_free(left.data);
+  tsri_free(right.data);
+  return status;
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+// Printing tensors: elements laid out as NumPy's str() does, and a line of facts.
+//
+// print_shown.c reads what is shown, print_number.c writes single elements; here are brackets, lines and blank lines.
+#include <string.h>
+#include <tessera/tensor.h>
+
+#include "core/alloc.h"
+#include "core/error.h"
+#include "ops/print_number.h"
+#include "ops/print_shown.h"
+#include "ops/print_text.h"
+
+enum { LINE_WIDTH = 75 };
+
+typedef struct layout {
+  const tsri_shown *shown;
+  tsri_number_format format;
+  tsri_print_text *text;
+  size_t column;  // characters on the present line, from 0
+} layout;
+
+static const void *element_at(const layout *l, size_t index) {
+  return l->shown->data + index * tsr_dtype_bytes(l->shown->dtype);
+}
+
+// A word of a row goes to a new line if it would not leave room for the closing brackets, unless it is alone there.
+static void put_in_row(layout *l, const char *word, size_t length) {
+  size_t indent = (size_t)l->shown->shape.rank;  // one for each opening bracket
+  if (l->column + length > LINE_WIDTH - indent && l->column > indent) {
+    tsri_print_text_trim(l->text);
+    tsri_print_text_put_word(l->text, "\n");
+    tsri_print_text_put_repeated(l->text, ' ', indent);
+    l->column = indent;
+  }
+  tsri_print_text_put(l->text, word, length);
+  l->column += length;
+}
+
+static void put_gap(layout *l) {
+  tsri_print_text_put_word(l->text, " ");
+  l->column++;
+}
+
+static void put_row(layout *l, size_t first) {
+  int axis = l->shown->shape.rank - 1;
+  l->column = (size_t)l->shown->shape.rank;
+  for (int64_t i = 0; i < l->shown->shape.dims[axis]; i++) {
+    char number[TSRI_NUMBER_BYTES];
+    if (i > 0) put_gap(l);
+    if (i == TSRI_SHOWN_EDGE && l->shown->is_cut[axis]) {
+      put_in_row(l, "...", 3);
+      put_gap(l);
+    }
+    int length = tsri_number_write(&l->format, element_at(l, first + (size_t)i), number);
+    put_in_row(l, number, (size_t)length);
+  }
+}
+
+// Between the items of an axis: the more axes inside it, the more blank lines.
+static void put_item_break(layout *l, int axis) {
+  tsri_print_text_put_repeated(l->text, '\n', (size_t)(l->shown->shape.rank - axis - 1));
+  tsri_print_text_put_repeated(l->text, ' ', (size_t)axis + 1);
+}
+
+// The `count` elements from number `first` on, which are all that lies inside this axis.
+static void put_axis(layout *l, int axis, size_t first, size_t count) {
+  const tsr_shape *shape = &l->shown->shape;
+  tsri_print_text_put_word(l->text, "[");
+  if (axis == shape->rank - 1) {
+    put_row(l, first);
+  } else {
+    size_t inner = count / (size_t)shape->dims[axis];
+    for (int64_t i = 0; i < shape->dims[axis]; i++) {
+      if (i > 0) put_item_break(l, axis);
+      if (i == TSRI_SHOWN_EDGE && l->shown->is_cut[axis]) {
+        tsri_print_text_put_word(l->text, "...");
+        put_item_break(l, axis);
+      }
+      put_axis(l, axis + 1, first + (size_t)i * inner, inner);
+    }
+  }
+  tsri_print_text_put_word(l->text, "]");
+}
+
+static void put_elements(tsri_print_text *text, const tsri_shown *shown) {
+  if (shown->count == 0) {
+    tsri_print_text_put_word(text, "[]");
+    return;
+  }
+  if (shown->shape.rank == 0) {
+    char number[TSRI_NUMBER_BYTES];
+    int length = tsri_number_write_alone(shown->dtype, shown->data, number);
+    tsri_print_text_put(text, number, (size_t)length);
+    return;
+  }
+  layout l = {.shown = shown, .text = text};
+  tsri_number_format_init(&l.format, shown->dtype, shown->data, shown->count);
+  put_axis(&l, 0, 0, shown->count);
+}
+
+// "f32 4x3 on cpu"
+static void put_facts(tsri_print_text *text, const tsr_tensor *tensor) {
+  char shape[TSR_SHAPE_TEXT_BYTES];
+  tsri_print_text_put_word(text, tsr_dtype_name(tsr_tensor_dtype(tensor)));
+  tsri_print_text_put_word(text, " ");
+  tsri_print_text_put_word(text, tsr_shape_format(tsr_tensor_shape(tensor), shape, sizeof shape));
+  tsri_print_text_put_word(text, " on ");
+  tsri_print_text_put_word(text, tsr_device_backend(tsr_tensor_device(tensor)));
+}
+
+static tsr_status put_tensor(tsri_print_text *text, tsr_tensor *tensor) {
+  if (tsr_error(tensor) != TSR_OK) {
+    tsri_print_text_put_word(text, "failed tensor: ");
+    tsri_print_text_put_word(text, tsr_last_error());
+  } else {
+    tsri_shown shown;
+    tsr_status status = tsri_shown_init(&shown, tensor);
+    if (status == TSR_OK) {
+      put_elements(text, &shown);
+      tsri_print_text_put_word(text, "\n");
+      put_facts(text, tensor);
+    }
+    tsri_shown_deinit(&shown);
+    if (status != TSR_OK) return status;
+  }
+  tsri_print_text_put_word(text, "\n");
+  if (!text->is_short) return TSR_OK;
+  return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "print: no host memory for more than %zu bytes of text", text->length);
+}
+
+tsr_status tsr_print(tsr_tensor *tensor, FILE *file) {
+  if (!tensor) return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "print: tensor is NULL");
+  tsri_print_text text = {0};
+  tsr_status status = put_tensor(&text, tensor);
+  if (status == TSR_OK) {
+    size_t written = fwrite(text.data, 1, text.length, file ? file : stdout);
+    if (written != text.length) {
+      status = TSRI_FAIL(TSR_ERR_IO, "print: only %zu of %zu bytes could be written", written, text.length);
+    }
+  }
+  tsri_print_text_deinit(&text);
+  return status;
+}
+
+static void copy_cut(const tsri_print_text *text, char *out, size_t out_bytes) {
+  if (out_bytes == 0) return;
+  size_t length = text->length < out_bytes - 1 ? text->length : out_bytes - 1;
+  if (length > 0) memcpy(out, text->data, length);
+  out[length] = 0;
+}
+
+tsr_status tsr_format(tsr_tensor *tensor, char *text, size_t text_bytes, size_t *out_bytes) {
+  if (out_bytes) *out_bytes = 0;
+  if (!text && text_bytes > 0) {
+    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "format: text is NULL with %zu bytes", text_bytes);
+  }
+  if (text_bytes > 0) text[0] = 0;
+  if (!tensor) return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "format: tensor is NULL");
+  tsri_print_text all = {0};
+  tsr_status status = put_tensor(&all, tensor);
+  if (status == TSR_OK) {
+    copy_cut(&all, text, text_bytes);
+    if (out_bytes) *out_bytes = all.length + 1;
+  }
+  tsri_print_text_deinit(&all);
+  return status;
+}

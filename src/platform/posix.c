@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+// Locks, clock, shared libraries and folders on POSIX systems (Linux, macOS). The machine's size is in
+// machine_*.c.
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "platform/platform.h"
+
+#if defined(__APPLE__)
+const char *const tsri_library_suffix = ".dylib";
+#else
+const char *const tsri_library_suffix = ".so";
+#endif
+const char tsri_path_list_separator = ':';
+
+// The only failures of these calls are misuse (not ours to recover from), so their results are not looked at.
+void tsri_mutex_init(tsri_mutex *mutex) { pthread_mutex_init(mutex, NULL); }
+
+void tsri_mutex_deinit(tsri_mutex *mutex) { pthread_mutex_destroy(mutex); }
+
+void tsri_mutex_lock(tsri_mutex *mutex) { pthread_mutex_lock(mutex); }
+
+void tsri_mutex_unlock(tsri_mutex *mutex) { pthread_mutex_unlock(mutex); }
+
+#define NS_PER_SECOND UINT64_C(1000000000)
+
+uint64_t tsri_clock_ns(void) {
+  struct timespec now = {0};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec;
+}
+
+void tsri_sleep_ns(uint64_t ns) {
+  struct timespec left = {.tv_sec = (time_t)(ns / NS_PER_SECOND), .tv_nsec = (long)(ns % NS_PER_SECOND)};
+  while (nanosleep(&left, &left) != 0 && errno == EINTR) {
+  }
+}
+
+// The loader's handle is the library: there is nothing to add to it.
+tsri_library *tsri_library_open(const char *name, char *reason, size_t reason_bytes) {
+  void *handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+  const char *text = handle ? "" : dlerror();
+  if (reason_bytes > 0) snprintf(reason, reason_bytes, "%s", text ? text : "the loader gave no reason");
+  return (tsri_library *)handle;
+}
+
+void *tsri_library_symbol(tsri_library *library, const char *name) { return dlsym((void *)library, name); }
+
+void tsri_library_close(tsri_library *library) {
+  if (library) dlclose((void *)library);
+}
+
+bool tsri_folder_each(const char *folder, void (*visit)(const char *name, void *user), void *user) {
+  DIR *open_folder = opendir(folder);
+  if (!open_folder) return false;
+  for (struct dirent *entry = readdir(open_folder); entry; entry = readdir(open_folder)) {
+    if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
+    visit(entry->d_name, user);
+  }
+  closedir(open_folder);
+  return true;
+}

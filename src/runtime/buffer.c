@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: MIT
+// Raw buffers: life, and copies that stay within one device or go to the host or to another device.
+#include "runtime/buffer.h"
+
+#include "core/alloc.h"
+#include "core/error.h"
+#include "core/log.h"
+
+enum { MAX_ALIGNMENT = 4096 };
+
+static tsr_status check_create(tsr_device *device, size_t bytes, size_t alignment, tsr_buffer **out_buffer) {
+  if (!out_buffer) return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "buffer_create: out_buffer is NULL");
+  *out_buffer = NULL;
+  tsr_status status = tsri_device_check("buffer_create", device);
+  if (status != TSR_OK) return status;
+  if (alignment > MAX_ALIGNMENT || (alignment & (alignment - 1)) != 0) {
+    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "buffer_create: alignment %zu is not a power of two up to %d", alignment,
+                     MAX_ALIGNMENT);
+  }
+  if (bytes > SIZE_MAX / 2) {
+    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "buffer_create: %zu bytes are more than memory can address", bytes);
+  }
+  return TSR_OK;
+}
+
+static tsr_buffer *new_record(tsr_device *device, size_t bytes) {
+  tsr_buffer *buffer = tsri_object_create(TSRI_OBJECT_BUFFER, sizeof *buffer);
+  if (!buffer) {
+    TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "buffer_create: no host memory for its record");
+    return NULL;
+  }
+  buffer->device = tsr_device_retain(device);
+  buffer->bytes = bytes;
+  return buffer;
+}
+
+tsr_status tsr_buffer_create(tsr_device *device, size_t bytes, size_t alignment, tsr_buffer **out_buffer) {
+  tsr_status status = check_create(device, bytes, alignment, out_buffer);
+  if (status != TSR_OK) return status;
+  tsr_buffer *buffer = new_record(device, bytes);
+  if (!buffer) return TSR_ERR_OUT_OF_MEMORY;
+  if (bytes > 0) {
+    status = tsri_pool_take(device->pool, bytes, alignment, &buffer->block);
+    if (status != TSR_OK) {
+      tsr_buffer_release(buffer);
+      return status;
+    }
+    buffer->handle = buffer->block->buffer;
+    buffer->offset = buffer->block->offset;
+  }
+  *out_buffer = buffer;
+  return TSR_OK;
+}
+
+tsr_status tsri_buffer_import(tsr_device *device, void *memory, size_t bytes, void (*release)(void *user), void *user,
+                              tsr_buffer **out_buffer) {
+  *out_buffer = NULL;
+  tsr_buffer *buffer = new_record(device, bytes);
+  if (!buffer) return TSR_ERR_OUT_OF_MEMORY;
+  if (bytes > 0) {
+    tsr_status status = device->backend->buffer_import(device->handle, memory, bytes, &buffer->handle);
+    if (status != TSR_OK) {
+      tsr_buffer_release(buffer);
+      return status;
+    }
+  }
+  buffer->release_foreign = release;
+  buffer->foreign = user;
+  *out_buffer = buffer;
+  return TSR_OK;
+}
+
+tsr_buffer *tsr_buffer_retain(tsr_buffer *buffer) {
+  if (buffer && tsri_object_check(buffer, TSRI_OBJECT_BUFFER, "buffer_retain", "buffer") == TSR_OK) {
+    tsri_object_retain(&buffer->object);
+  }
+  return buffer;
+}
+
+// Foreign memory must be out of use before its owner may free it; pool blocks are reused in queue order instead.
+static void release_memory(tsr_buffer *buffer) {
+  tsr_device *device = buffer->device;
+  if (buffer->block) {
+    tsri_pool_give(device->pool, buffer->block);
+  } else if (buffer->handle) {
+    if (tsr_device_synchronize(device) != TSR_OK) tsri_log(TSR_LOG_ERROR, "buffer_release: %s", tsr_last_error());
+    device->backend->buffer_destroy(device->handle, buffer->handle);
+  }
+  if (buffer->release_foreign) buffer->release_foreign(buffer->foreign);
+}
+
+void tsr_buffer_release(tsr_buffer *buffer) {
+  if (!buffer) return;
+  if (tsri_object_check(buffer, TSRI_OBJECT_BUFFER, "buffer_release", "buffer") != TSR_OK) {
+    tsri_log(TSR_LOG_ERROR, "%s", tsr_last_error());
+    return;
+  }
+  if (!tsri_object_release(&buffer->object)) return;
+  release_memory(buffer);
+  tsr_device *device = buffer->device;
+  tsri_object_destroy(&buffer->object);
+  tsr_device_release(device);
+}
+
+size_t tsr_buffer_bytes(const tsr_buffer *buffer) {
+  return tsri_object_check(buffer, TSRI_OBJECT_BUFFER, "buffer_bytes", "buffer") == TSR_OK ? buffer->bytes : 0;
+}
+
+tsr_device *tsr_buffer_device(const tsr_buffer *buffer) {
+  return tsri_object_check(buffer, TSRI_OBJECT_BUFFER, "buffer_device", "buffer") == TSR_OK ? buffer->device : NULL;
+}
+
+void *tsr_buffer_host(tsr_buffer *buffer) {
+  if (tsri_object_check(buffer, TSRI_OBJECT_BUFFER, "buffer_host", "buffer") != TSR_OK || !buffer->handle) return NULL;
+  const tsri_backend *backend = buffer->device->backend;
+  char *memory = backend->buffer_host ? backend->buffer_host(buffer->device->handle, buffer->handle) : NULL;
+  return memory ? memory + buffer->offset : NULL;
+}
+
+tsr_status tsri_buffer_map(tsr_buffer *buffer, void **out_memory) {
+  *out_memory = tsr_buffer_host(buffer);
+  return *out_memory ? tsr_device_synchronize(buffer->device) : TSR_OK;
+}
+
+static tsr_status check_range(const char *caller, const tsr_buffer *buffer, size_t offset, size_t bytes) {
+  tsr_status status = tsri_object_check(buffer, TSRI_OBJECT_BUFFER, caller, "buffer");
+  if (status != TSR_OK) return status;
+  if (offset > buffer->bytes || bytes > buffer->bytes - offset) {
+    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "%s: %zu bytes at %zu leave the buffer of %zu", caller, bytes, offset,
+                     buffer->bytes);
+  }
+  return TSR_OK;
+}
+
+static tsr_status check_host_copy(const char *caller, const tsr_buffer *buffer, size_t offset, const void *data,
+                                  size_t bytes) {
+  tsr_status status = check_range(caller, buffer, offset, bytes);
+  if (status == TSR_OK && !data && bytes > 0) return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "%s: data is NULL", caller);
+  return status;
+}
+
+static tsr_status check_writable(const char *caller, const tsr_buffer *buffer) {
+  if (!buffer->is_read_only) return TSR_OK;
+  return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "%s: the memory was imported as read-only", caller);
+}
+
+// The wait keeps the promise that host memory is free to use on return, whatever the copy answered.
+static tsr_status finish(tsr_device *device, tsr_status status) {
+  tsr_status waited = tsri_device_wait_locked(device);
+  tsri_device_unlock(device);
+  return status != TSR_OK ? status : waited;
+}
+
+tsr_status tsr_buffer_upload(tsr_buffer *buffer, size_t offset, const void *data, size_t bytes) {
+  tsr_status status = check_host_copy("buffer_upload", buffer, offset, data, bytes);
+  if (status == TSR_OK) status = check_writable("buffer_upload", buffer);
+  if (status != TSR_OK || bytes == 0) return status;
+  tsr_device *device = buffer->device;
+  tsri_queue *queue = tsri_device_lock(device);
+  status = device->backend->copy_in(queue, buffer->handle, buffer->offset + offset, data, bytes);
+  tsri_count(&device->counters.uploads);
+  return finish(device, status);
+}
+
+tsr_status tsr_buffer_download(tsr_buffer *buffer, size_t offset, void *out_data, size_t bytes) {
+  tsr_status status = check_host_copy("buffer_download", buffer, offset, out_data, bytes);
+  if (status != TSR_OK || bytes == 0) return status;
+  tsr_device *device = buffer->device;
+  tsri_queue *queue = tsri_device_lock(device);
+  status = device->backend->copy_out(queue, out_data, buffer->handle, buffer->offset + offset, bytes);
+  tsri_count(&device->counters.downloads);
+  return finish(device, status);
+}
+
+tsr_status tsr_buffer_fill(tsr_buffer *buffer, size_t offset, size_t bytes, const void *pattern, size_t pattern_bytes) {
+  tsr_status status = check_host_copy("buffer_fill", buffer, offset, pattern, bytes);
+  if (status == TSR_OK) status = check_writable("buffer_fill", buffer);
+  if (status != TSR_OK) return status;
+  if (pattern_bytes != 1 && pattern_bytes != 2 && pattern_bytes != 4 && pattern_bytes != 8) {
+    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "buffer_fill: a pattern of %zu bytes; 1, 2, 4 and 8 are allowed",
+                     pattern_bytes);
+  }
+  if (bytes % pattern_bytes != 0) {
+    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "buffer_fill: %zu bytes are not a multiple of the pattern's %zu", bytes,
+                     pattern_bytes);
+  }
+  if (bytes == 0) return TSR_OK;
+  tsr_device *device = buffer->device;
+  tsri_queue *queue = tsri_device_lock(device);
+  status = device->backend->fill(queue, buffer->handle, buffer->offset + offset, bytes, pattern, pattern_bytes);
+  tsri_device_unlock(device);
+  return status;
+}
+
+// Within one device, queued; through the host or from peer to peer otherwise.
+static tsr_status copy_within(tsr_buffer *dst, size_t dst_offset, tsr_buffer *src, size_t src_offset, size_t bytes) {
+  tsr_device *device = dst->device;
+  tsri_queue *queue = tsri_device_lock(device);
+  tsr_status status =
+      device->backend->copy(queue, dst->handle, dst->offset + dst_offset, src->handle, src->offset + src_offset, bytes);
+  tsri_device_unlock(device);
+  return status;
+}
+
+// TSR_ERR_UNSUPPORTED where the two devices have no direct way.
+static tsr_status copy_peer(tsr_buffer *dst, size_t dst_offset, tsr_buffer *src, size_t src_offset, size_t bytes) {
+  const tsri_backend *backend = dst->device->backend;
+  if (backend != src->device->backend || !backend->copy_peer) return TSR_ERR_UNSUPPORTED;
+  tsr_status status = tsr_device_synchronize(src->device);  // its queue and ours know nothing of each other
+  if (status != TSR_OK) return status;
+  tsri_queue *queue = tsri_device_lock(dst->device);
+  status = backend->copy_peer(queue, dst->handle, dst->offset + dst_offset, src->device->handle, src->handle,
+                              src->offset + src_offset, bytes);
+  return finish(dst->device, status);
+}
+
+// A side whose memory the host can address needs no staging of its own.
+static tsr_status copy_staged(tsr_buffer *dst, size_t dst_offset, tsr_buffer *src, size_t src_offset, size_t bytes) {
+  void *from = NULL, *to = NULL;
+  tsr_status status = tsri_buffer_map(src, &from);
+  if (status != TSR_OK) return status;
+  if (from) return tsr_buffer_upload(dst, dst_offset, (char *)from + src_offset, bytes);
+  status = tsri_buffer_map(dst, &to);
+  if (status != TSR_OK) return status;
+  if (to) return tsr_buffer_download(src, src_offset, (char *)to + dst_offset, bytes);
+
+  void *stage = tsri_malloc(bytes);
+  if (!stage) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "buffer_copy: no host memory for a stage of %zu bytes", bytes);
+  status = tsr_buffer_download(src, src_offset, stage, bytes);
+  if (status == TSR_OK) status = tsr_buffer_upload(dst, dst_offset, stage, bytes);
+  tsri_free(stage);
+  return status;
+}
+
+tsr_status tsr_buffer_copy(tsr_buffer *dst, size_t dst_offset, tsr_buffer *src, size_t src_offset, size_t bytes) {
+  tsr_status status = check_range("buffer_copy: destination", dst, dst_offset, bytes);
+  if (status == TSR_OK) status = check_range("buffer_copy: source", src, src_offset, bytes);
+  if (status == TSR_OK) status = check_writable("buffer_copy", dst);
+  if (status != TSR_OK || bytes == 0) return status;
+  if (dst->device == src->device) return copy_within(dst, dst_offset, src, src_offset, bytes);
+  tsri_count(&dst->device->counters.explicit_moves);
+  status = copy_peer(dst, dst_offset, src, src_offset, bytes);
+  if (status == TSR_ERR_UNSUPPORTED) status = copy_staged(dst, dst_offset, src, src_offset, bytes);
+  return status;
+}

@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: MIT
+// The values in force: defaults, then the file, the environment and what code set, each over the one before.
+//
+// Every value given is checked, also one that another wins over: a mistake does not wait for the day it matters.
+#include "runtime/config.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "core/alloc.h"
+#include "core/error.h"
+#include "core/log.h"
+#include "core/suggest.h"
+#include "platform/platform.h"
+
+#define PREFIX        "TESSERA_"
+#define FILE_VARIABLE "TESSERA_CONFIG"
+
+// --- One value into the config -----------------------------------------------------------------------------------
+
+// Where a value comes from; path, line and column for a file.
+typedef struct origin {
+  tsr_config_source source;
+  const char *path;
+  int line, column;
+} origin;
+
+static tsr_status fail_memory(void) {
+  return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "config: no host memory for the settings");
+}
+
+static tsr_status fail_value(const origin *from, tsri_setting_id id, const char *text, const char *problem) {
+  const tsri_setting_info *info = &tsri_settings[id];
+  char shown[TSRI_CONFIG_QUOTE_BYTES];
+  tsri_config_quote(text, shown);
+  switch (from->source) {
+    case TSR_FROM_FILE:
+      return TSRI_FAIL(TSR_ERR_CONFIG, "%s:%d:%d: %s: \"%s\" %s; allowed: %s", from->path, from->line, from->column,
+                       info->name, shown, problem, info->allowed);
+    case TSR_FROM_ENVIRONMENT:
+      return TSRI_FAIL(TSR_ERR_CONFIG, "%s: \"%s\" %s; allowed: %s", info->variable, shown, problem, info->allowed);
+    default:
+      return TSRI_FAIL(TSR_ERR_CONFIG, "tsr_config_set: %s: \"%s\" %s; allowed: %s", info->name, shown, problem,
+                       info->allowed);
+  }
+}
+
+// Static texts only. The defaults are spelt as the parser leaves them, so that they need no copy.
+static void assign_default(tsri_config *config, tsri_setting_id id) {
+  const char *text = tsri_settings[id].fallback;
+  char clean[64], problem[TSRI_CONFIG_PROBLEM_BYTES];
+  tsri_config_entry *entry = &config->entries[id];
+  *entry = (tsri_config_entry){.source = TSR_FROM_DEFAULT, .text = text, .clean = text, .place = "default"};
+  tsri_setting_parse(id, text, clean, &entry->value, problem);
+}
+
+static const char *static_place(tsr_config_source source, tsri_setting_id id) {
+  return source == TSR_FROM_ENVIRONMENT ? tsri_settings[id].variable : "code";
+}
+
+// Checks the value and puts it over the one that is there. On failure the config stays as it was.
+static tsr_status assign(tsri_config *config, tsri_setting_id id, const char *text, size_t bytes, const origin *from) {
+  bool is_file = from->source == TSR_FROM_FILE;
+  size_t place_bytes = is_file ? strlen(from->path) + 16 : 0;
+  char *memory = tsri_malloc(2 * (bytes + 1) + place_bytes);  // text, clean, place
+  if (!memory) return fail_memory();
+  char *clean = memory + bytes + 1, *place = clean + bytes + 1;
+  memcpy(memory, text, bytes);
+  memory[bytes] = 0;
+  if (is_file) snprintf(place, place_bytes, "%s:%d", from->path, from->line);
+
+  tsri_value value;
+  char problem[TSRI_CONFIG_PROBLEM_BYTES];
+  if (!tsri_setting_parse(id, memory, clean, &value, problem)) {
+    tsr_status status = fail_value(from, id, memory, problem);
+    tsri_free(memory);
+    return status;
+  }
+  tsri_free(config->entries[id].memory);
+  config->entries[id] = (tsri_config_entry){.source = from->source,
+                                            .text = memory,
+                                            .clean = clean,
+                                            .place = is_file ? place : static_place(from->source, id),
+                                            .memory = memory,
+                                            .value = value};
+  return TSR_OK;
+}
+
+// --- The file ----------------------------------------------------------------------------------------------------
+
+// A variable that is empty counts as not set.
+static const char *variable(const char *name) {
+  const char *value = getenv(name);
+  return value && *value ? value : NULL;
+}
+
+// The file to read, or NULL where there is none; `*out_is_named` if TESSERA_CONFIG names it.
+static tsr_status find_file(char **out_path, bool *out_is_named) {
+  const char *named = variable(FILE_VARIABLE), *xdg = variable("XDG_CONFIG_HOME"), *home = variable("HOME");
+  *out_is_named = named != NULL;
+  if (named) {
+    *out_path = tsri_strdup(named);
+  } else if (xdg && xdg[0] == '/') {  // a relative one is to be ignored, says the XDG specification
+    *out_path = tsri_format_text("%s/tessera/config", xdg);
+  } else if (home) {
+    *out_path = tsri_format_text("%s/.config/tessera/config", home);
+  } else {
+    return TSR_OK;
+  }
+  return *out_path ? TSR_OK : fail_memory();
+}
+
+// All bytes up to one more than a config file may have.
+static tsr_status read_stream(FILE *stream, const char *path, char **out_text, size_t *out_bytes) {
+  size_t room = 4096, used = 0;
+  char *text = tsri_malloc(room);
+  if (!text) return fail_memory();
+  for (;;) {
+    used += fread(text + used, 1, room - used, stream);
+    if (ferror(stream)) {
+      tsri_free(text);
+      return TSRI_FAIL(TSR_ERR_IO, "%s: cannot be read: %s", path, strerror(errno));
+    }
+    if (used < room || room > TSRI_CONFIG_FILE_BYTES) break;
+    char *larger = tsri_realloc(text, room * 2);
+    if (!larger) {
+      tsri_free(text);
+      return fail_memory();
+    }
+    text = larger;
+    room *= 2;
+  }
+  *out_text = text;
+  *out_bytes = used;
+  return TSR_OK;
+}
+
+// `*out_is_there` is false for a file that is not there, or in a folder we may not look into (which may well be the
+// home of another user); that is an error only for a file that was named.
+static tsr_status look_for_file(const char *path, bool is_named, bool *out_is_there) {
+  struct stat facts;
+  *out_is_there = stat(path, &facts) == 0;
+  if (!*out_is_there && is_named) {
+    return TSRI_FAIL(TSR_ERR_CONFIG,
+                     FILE_VARIABLE ": %s: %s; allowed: the path of a config file, or /dev/null for none", path,
+                     strerror(errno));
+  }
+  if (*out_is_there && (facts.st_mode & S_IFMT) == S_IFDIR) {
+    return TSRI_FAIL(TSR_ERR_CONFIG, "%s%s: this is a folder; allowed: a config file",
+                     is_named ? FILE_VARIABLE ": " : "", path);
+  }
+  return TSR_OK;
+}
+
+typedef struct file_visit {
+  tsri_config *config;
+  const char *path;
+} file_visit;
+
+static tsr_status assign_line(const tsri_config_line *line, void *user) {
+  const file_visit *visit = user;
+  origin from = {.source = TSR_FROM_FILE, .path = visit->path, .line = line->line, .column = line->column};
+  return assign(visit->config, line->id, line->value, line->value_bytes, &from);
+}
+
+static tsr_status parse_path(tsri_config *config, const char *path) {
+  FILE *stream = fopen(path, "rb");
+  if (!stream) {
+    return TSRI_FAIL(TSR_ERR_IO, "%s: cannot be opened: %s (" FILE_VARIABLE "=/dev/null reads no file)", path,
+                     strerror(errno));
+  }
+  char *text = NULL;
+  size_t bytes = 0;
+  tsr_status status = read_stream(stream, path, &text, &bytes);
+  fclose(stream);
+  if (status != TSR_OK) return status;
+  status = tsri_config_parse_file(path, text, bytes, assign_line, &(file_visit){config, path});
+  tsri_free(text);
+  return status;
+}
+
+static tsr_status assign_file(tsri_config *config) {
+  char *path = NULL;
+  bool is_named = false, is_there = false;
+  tsr_status status = find_file(&path, &is_named);
+  if (status != TSR_OK || !path) return status;
+  status = look_for_file(path, is_named, &is_there);
+  if (status == TSR_OK && is_there) status = parse_path(config, path);
+  if (status == TSR_OK && is_there) {
+    config->file = path;
+  } else {
+    tsri_free(path);
+  }
+  return status;
+}
+
+// --- The environment ---------------------------------------------------------------------------------------------
+
+static tsr_status assign_environment(tsri_config *config) {
+  const origin from = {.source = TSR_FROM_ENVIRONMENT};
+  for (int i = 0; i < TSRI_SETTING_COUNT; i++) {
+    const char *text = variable(tsri_settings[i].variable);
+    if (!text) continue;
+    tsr_status status = assign(config, (tsri_setting_id)i, text, strlen(text), &from);
+    if (status != TSR_OK) return status;
+  }
+  return TSR_OK;
+}
+
+#if defined(_WIN32)
+#define environment_list _environ
+#else
+extern char **environ;
+#define environment_list environ
+#endif
+
+// `entry` is "TESSERA_NAME=value". Not an error: it may belong to another version, or to something around us.
+static void warn_if_unknown(const char *entry) {
+  const char *variables[TSRI_SETTING_COUNT + 1] = {FILE_VARIABLE};
+  const char *words[TSRI_SETTING_COUNT + 1];
+  for (int i = 0; i < TSRI_SETTING_COUNT; i++) variables[i + 1] = tsri_settings[i].variable;
+  size_t name_bytes = strcspn(entry, "=");
+  for (int i = 0; i <= TSRI_SETTING_COUNT; i++) {
+    if (strlen(variables[i]) == name_bytes && memcmp(variables[i], entry, name_bytes) == 0) return;
+    words[i] = variables[i] + strlen(PREFIX);  // compared without what they have in common
+  }
+
+  char name[128], shown[TSRI_CONFIG_QUOTE_BYTES];
+  snprintf(name, sizeof name, "%.*s", (int)(name_bytes < sizeof name ? name_bytes : sizeof name), entry);
+  const char *nearest = tsri_text_nearest(name + strlen(PREFIX), words, TSRI_SETTING_COUNT + 1);
+  tsri_log(TSR_LOG_WARN, "the variable %s is none of ours and is ignored%s%s%s", tsri_config_quote(name, shown),
+           nearest ? " (did you mean " PREFIX : "", nearest ? nearest : "", nearest ? "?)" : "");
+}
+
+static void warn_of_unknown_variables(void) {
+  if (!tsri_log_wants(TSR_LOG_WARN) || !environment_list) return;
+  for (char **entry = environment_list; *entry; entry++) {
+    if (strncmp(*entry, PREFIX, strlen(PREFIX)) == 0) warn_if_unknown(*entry);
+  }
+}
+
+// --- Code --------------------------------------------------------------------------------------------------------
+
+static tsri_mutex code_lock = TSRI_MUTEX_INIT;
+static char *code_values[TSRI_SETTING_COUNT];  // guarded by code_lock; NULL: not set
+
+static tsr_status check_code_value(tsri_setting_id id, const char *value) {
+  const origin from = {.source = TSR_FROM_CODE};
+  tsri_config scratch = {0};
+  tsr_status status = assign(&scratch, id, value, strlen(value), &from);
+  tsri_config_deinit(&scratch);
+  return status;
+}
+
+tsr_status tsr_config_set(const char *name, const char *value) {
+  if (!name) return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "tsr_config_set: the name is NULL");
+  tsri_setting_id id;
+  if (!tsri_setting_find(name, &id)) {
+    char problem[TSRI_CONFIG_UNKNOWN_BYTES];
+    tsri_setting_describe_unknown(name, problem);
+    return TSRI_FAIL(TSR_ERR_CONFIG, "tsr_config_set: %s", problem);
+  }
+  char *copy = NULL;
+  if (value) {
+    tsr_status status = check_code_value(id, value);
+    if (status != TSR_OK) return status;
+    copy = tsri_strdup(value);
+    if (!copy) return fail_memory();
+  }
+  tsri_mutex_lock(&code_lock);
+  char *old = code_values[id];
+  code_values[id] = copy;
+  tsri_mutex_unlock(&code_lock);
+  tsri_free(old);
+  return TSR_OK;
+}
+
+static tsr_status assign_code(tsri_config *config) {
+  const origin from = {.source = TSR_FROM_CODE};
+  tsr_status status = TSR_OK;
+  tsri_mutex_lock(&code_lock);
+  for (int i = 0; i < TSRI_SETTING_COUNT && status == TSR_OK; i++) {
+    const char *text = code_values[i];
+    if (text) status = assign(config, (tsri_setting_id)i, text, strlen(text), &from);
+  }
+  tsri_mutex_unlock(&code_lock);
+  return status;
+}
+
+// --- All of it ---------------------------------------------------------------------------------------------------
+
+static const char *text_of(const tsri_config *config, tsri_setting_id id) {
+  return config->entries[id].value.is_set ? config->entries[id].clean : NULL;
+}
+
+static uint64_t number_of(const tsri_config *config, tsri_setting_id id) { return config->entries[id].value.number; }
+
+// The typed fields, out of the entries.
+static void fill_fields(tsri_config *c) {
+  const tsri_value *device = &c->entries[TSRI_SETTING_DEVICE].value;
+  const tsri_value *limit = &c->entries[TSRI_SETTING_MEMORY_LIMIT].value;
+  c->backend = text_of(c, TSRI_SETTING_BACKEND);
+  c->device = device->is_set ? (int)device->number : -1;
+  c->priority = text_of(c, TSRI_SETTING_PRIORITY);
+  c->memory_limit = (tsri_memory_limit){.bytes = limit->number, .millionths = limit->millionths};
+  c->pool_bytes = number_of(c, TSRI_SETTING_POOL_BYTES);
+  c->required_bytes = number_of(c, TSRI_SETTING_REQUIRED_BYTES);
+  c->timeout_ms = (uint32_t)number_of(c, TSRI_SETTING_TIMEOUT);
+  c->threads = (int)number_of(c, TSRI_SETTING_THREADS);
+  c->simd = text_of(c, TSRI_SETTING_SIMD);
+  c->native = text_of(c, TSRI_SETTING_NATIVE);
+  c->tf32 = number_of(c, TSRI_SETTING_TF32) != 0;
+  c->strict = number_of(c, TSRI_SETTING_STRICT) != 0;
+  c->profile = number_of(c, TSRI_SETTING_PROFILE) != 0;
+  c->mix = (tsri_mix_rule)number_of(c, TSRI_SETTING_MIX);
+  c->log = (tsr_log_level)number_of(c, TSRI_SETTING_LOG);
+  c->plugin_path = text_of(c, TSRI_SETTING_PLUGIN_PATH);
+  c->faults = text_of(c, TSRI_SETTING_FAULTS);
+}
+
+tsr_status tsri_config_resolve(tsri_config *out_config) {
+  *out_config = (tsri_config){0};
+  for (int i = 0; i < TSRI_SETTING_COUNT; i++) assign_default(out_config, (tsri_setting_id)i);
+
+  tsr_status status = assign_file(out_config);
+  if (status == TSR_OK) status = assign_environment(out_config);
+  if (status == TSR_OK) status = assign_code(out_config);
+  if (status != TSR_OK) {
+    tsri_config_deinit(out_config);
+    return status;
+  }
+  fill_fields(out_config);
+  tsri_log_configure(out_config->log);
+  warn_of_unknown_variables();
+  return TSR_OK;
+}
+
+void tsri_config_deinit(tsri_config *config) {
+  for (int i = 0; i < TSRI_SETTING_COUNT; i++) tsri_free(config->entries[i].memory);
+  tsri_free(config->file);
+  *config = (tsri_config){0};
+}
+
+const char *tsri_config_place(const tsri_config *config, tsri_setting_id id) { return config->entries[id].place; }
+
+uint64_t tsri_memory_limit_bytes(tsri_memory_limit limit, uint64_t total_bytes) {
+  if (limit.millionths == 0) return limit.bytes;
+  // In two steps, as total * millionths may not fit.
+  return total_bytes / 1000000 * limit.millionths + total_bytes % 1000000 * limit.millionths / 1000000;
+}

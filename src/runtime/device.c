@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+// Opening and closing a device, waiting for it, and its counters. Choosing one is select.c's.
+#include "runtime/device.h"
+
+#include <string.h>
+
+#include <tessera/memory.h>
+
+#include "backends/fault/fault.h"
+#include "core/alloc.h"
+#include "core/error.h"
+#include "core/log.h"
+
+static tsr_status settle(void *user) { return tsr_device_synchronize(user); }
+
+static tsr_status create_pool(tsr_device *device, const tsri_open_request *request) {
+  tsri_pool_desc desc = {
+      .backend = device->backend,
+      .device = device->handle,
+      .device_name = device->info.name,
+      .alignment = device->limits.buffer_alignment,
+      .max_buffer_bytes = device->limits.max_buffer_bytes,
+      .limit_bytes = request->memory_limit,
+      .initial_bytes = request->pool_bytes,
+      .own_buffers = device->limits.binds_whole_buffers,
+      .settle = settle,
+      .user = device,
+  };
+  return tsri_pool_create(&desc, &device->pool);
+}
+
+// Copes with a half-built device.
+static void destroy(tsr_device *device) {
+  const tsri_backend *backend = device->backend;
+  if (device->queue) tsr_device_synchronize(device);  // a failed wait changes nothing: the device goes either way
+  tsri_pool_destroy(device->pool);
+  if (device->queue) backend->queue_destroy(device->queue);
+  if (device->handle) backend->device_close(device->handle);
+  tsri_mutex_deinit(&device->queue_lock);
+  tsri_object_destroy(&device->object);
+}
+
+// Faults count from the end of the self-test, so that "alloc:1" means the program's own first allocation.
+static tsr_status add_faults(tsr_device *device, const char *faults) {
+  if (!faults || !faults[0]) return TSR_OK;
+  return tsri_fault_wrap(faults, &device->backend, &device->handle);
+}
+
+static tsr_status build(tsr_device *device, const tsri_open_request *request) {
+  tsr_status status =
+      device->backend->device_open(device->info.index, &request->options, &device->limits, &device->handle);
+  if (status == TSR_OK) status = add_faults(device, request->faults);
+  if (status == TSR_OK) status = device->backend->queue_create(device->handle, &device->queue);
+  if (status == TSR_OK) status = create_pool(device, request);
+  if (status == TSR_OK) status = tsr_device_test(device);
+  if (status == TSR_OK && device->backend != request->backend) tsri_fault_arm(device->handle);
+  return status;
+}
+
+tsr_status tsri_device_create(const tsri_open_request *request, tsr_device **out_device) {
+  *out_device = NULL;
+  tsr_device *device = tsri_object_create(TSRI_OBJECT_DEVICE, sizeof *device);
+  if (!device) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "device_open: no host memory for its record");
+  tsri_mutex_init(&device->queue_lock);
+  device->backend = request->backend;
+  device->info = request->info;
+  device->timeout_ns = request->timeout_ns;
+  device->priority = request->priority;
+  device->strict = request->strict;
+  device->mix_is_error = request->mix_is_error;
+
+  tsr_status status = build(device, request);
+  if (status != TSR_OK) {
+    destroy(device);
+    return status;
+  }
+  *out_device = device;
+  return TSR_OK;
+}
+
+tsr_status tsri_device_check(const char *caller, const tsr_device *device) {
+  return tsri_object_check(device, TSRI_OBJECT_DEVICE, caller, "device");
+}
+
+tsr_device *tsr_device_retain(tsr_device *device) {
+  if (device && tsri_device_check("device_retain", device) == TSR_OK) tsri_object_retain(&device->object);
+  return device;
+}
+
+void tsr_device_release(tsr_device *device) {
+  if (!device) return;
+  if (tsri_device_check("device_release", device) != TSR_OK) {
+    tsri_log(TSR_LOG_ERROR, "%s", tsr_last_error());
+    return;
+  }
+  if (tsri_object_release(&device->object)) destroy(device);
+}
+
+const char *tsr_device_backend(const tsr_device *device) {
+  return tsri_device_check("device_backend", device) == TSR_OK ? device->backend->name : "";
+}
+
+tsr_status tsr_device_get_info(tsr_device *device, tsr_device_info *out_info) {
+  tsr_status status = tsri_device_check("device_get_info", device);
+  if (status != TSR_OK) return status;
+  if (!out_info) return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "device_get_info: out_info is NULL");
+  *out_info = device->info;
+  if (!device->backend->memory_info) return TSR_OK;
+  return device->backend->memory_info(device->handle, &out_info->free_bytes, &out_info->total_bytes);
+}
+
+tsri_queue *tsri_device_lock(tsr_device *device) {
+  tsri_mutex_lock(&device->queue_lock);
+  return device->queue;
+}
+
+void tsri_device_unlock(tsr_device *device) { tsri_mutex_unlock(&device->queue_lock); }
+
+tsr_status tsri_device_wait_locked(tsr_device *device) {
+  return device->backend->queue_wait(device->queue, device->timeout_ns);
+}
+
+tsr_status tsr_device_synchronize(tsr_device *device) {
+  tsr_status status = tsri_device_check("device_synchronize", device);
+  if (status != TSR_OK) return status;
+  tsri_device_lock(device);
+  status = tsri_device_wait_locked(device);
+  tsri_device_unlock(device);
+  return status;
+}
+
+tsr_status tsri_device_fall_back(tsr_device *device, const char *what) {
+  if (device->strict) {
+    return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "%s: %s cannot do this and strict mode forbids doing it on the host", what,
+                     device->backend->name);
+  }
+  tsri_count(&device->counters.fallbacks);
+  tsri_log(TSR_LOG_INFO, "%s on %s falls back to the host", what, device->backend->name);
+  return TSR_OK;
+}
+
+tsr_status tsr_device_get_counters(const tsr_device *device, tsr_device_counters *out_counters) {
+  tsr_status status = tsri_device_check("device_get_counters", device);
+  if (status != TSR_OK) return status;
+  if (!out_counters) return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "device_get_counters: out_counters is NULL");
+  const tsri_device_counters *counters = &device->counters;
+  *out_counters = (tsr_device_counters){
+      .launches = counters->launches,
+      .uploads = counters->uploads,
+      .downloads = counters->downloads,
+      .explicit_moves = counters->explicit_moves,
+      .implicit_moves = counters->implicit_moves,
+      .fallbacks = counters->fallbacks,
+  };
+  return TSR_OK;
+}
+
+tsr_status tsr_memory_get_stats(tsr_device *device, tsr_memory_stats *out_stats) {
+  tsr_status status = tsri_device_check("memory_get_stats", device);
+  if (status != TSR_OK) return status;
+  if (!out_stats) return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "memory_get_stats: out_stats is NULL");
+  tsri_pool_get_stats(device->pool, out_stats);
+  return TSR_OK;
+}
+
+tsr_status tsr_memory_trim(tsr_device *device, uint64_t *out_bytes) {
+  tsr_status status = tsr_device_synchronize(device);
+  if (status != TSR_OK) return status;
+  uint64_t bytes = tsri_pool_trim(device->pool);
+  if (out_bytes) *out_bytes = bytes;
+  return TSR_OK;
+}

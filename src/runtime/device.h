@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+// The open device: a backend's handle with what the core keeps beside it.
+#ifndef TSRI_DEVICE_H
+#define TSRI_DEVICE_H
+
+#include <stdatomic.h>
+
+#include <tessera/device.h>
+
+#include "backends/backend.h"
+#include "core/object.h"
+#include "platform/platform.h"
+#include "runtime/pool.h"
+
+typedef struct tsri_device_counters {
+  atomic_uint_fast64_t launches, uploads, downloads, explicit_moves, implicit_moves, fallbacks;
+} tsri_device_counters;
+
+struct tsr_device {
+  tsri_object object;
+  const tsri_backend *backend;  // may be a fault wrapper's table, which belongs to `handle`
+  tsri_device *handle;
+  tsri_limits limits;
+  tsr_device_info info;
+  tsri_pool *pool;
+  tsri_queue *queue;
+  tsri_mutex queue_lock;  // held around every call that takes the queue
+  uint64_t timeout_ns;    // UINT64_MAX: none
+  int priority;           // place in the order of preference; the later, the more compatible
+  bool strict;            // fall-backs are errors
+  bool mix_is_error;      // implicit moves are errors
+  tsri_device_counters counters;
+};
+
+// What opening needs once the choice is made and the settings are resolved.
+typedef struct tsri_open_request {
+  const tsri_backend *backend;
+  tsr_device_info info;
+  tsri_open_options options;
+  const char *faults;  // empty: none
+  uint64_t memory_limit, pool_bytes, timeout_ns;
+  int priority;
+  bool strict, mix_is_error;
+} tsri_open_request;
+
+// Opens and self-tests. Errors: what the backend says; TSR_ERR_INTERNAL if the self-test fails.
+tsr_status tsri_device_create(const tsri_open_request *request, tsr_device **out_device);
+
+// Shared by every entry point that is given a device.
+tsr_status tsri_device_check(const char *caller, const tsr_device *device);
+
+// Takes the queue for one or more calls. Every lock is followed by an unlock on the same thread.
+tsri_queue *tsri_device_lock(tsr_device *device);
+void tsri_device_unlock(tsr_device *device);
+
+// Waits with the lock held, for as long as the device's time-out.
+tsr_status tsri_device_wait_locked(tsr_device *device);
+
+// Counts a fall-back to the host of `what` and logs it; in strict mode it is TSR_ERR_UNSUPPORTED.
+tsr_status tsri_device_fall_back(tsr_device *device, const char *what);
+
+static inline void tsri_count(atomic_uint_fast64_t *counter) {
+  atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
+}
+
+#endif

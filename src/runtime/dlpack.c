@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: MIT
+// DLPack: giving tensors away and taking them, in both forms of the ABI.
+#include <tessera/dlpack.h>
+
+#include <string.h>
+
+#include "core/alloc.h"
+#include "core/error.h"
+#include "core/strided.h"
+#include "core/tensor.h"
+#include "runtime/buffer.h"
+#include "runtime/dlpack_abi.h"
+#include "runtime/transfer.h"
+
+// --- dtypes -------------------------------------------------------------------------------------------------------
+
+static const struct {
+  uint8_t code, bits;
+} dl_dtypes[TSR_DTYPE_COUNT] = {
+    [TSR_BOOL] = {DL_BOOL, 8},    [TSR_U8] = {DL_UINT, 8},    [TSR_I8] = {DL_INT, 8},     [TSR_I16] = {DL_INT, 16},
+    [TSR_I32] = {DL_INT, 32},     [TSR_I64] = {DL_INT, 64},   [TSR_U32] = {DL_UINT, 32},  [TSR_F16] = {DL_FLOAT, 16},
+    [TSR_BF16] = {DL_BFLOAT, 16}, [TSR_F32] = {DL_FLOAT, 32}, [TSR_F64] = {DL_FLOAT, 64},
+};
+
+static tsr_status dtype_from_dl(const dl_tensor *tensor, tsr_dtype *out_dtype) {
+  for (int i = 0; i < TSR_DTYPE_COUNT && tensor->dtype.lanes == 1; i++) {
+    if (dl_dtypes[i].code == tensor->dtype.code && dl_dtypes[i].bits == tensor->dtype.bits) {
+      *out_dtype = (tsr_dtype)i;
+      return TSR_OK;
+    }
+  }
+  return TSRI_FAIL(TSR_ERR_DTYPE, "from_dlpack: no dtype for code %d with %d bits and %d lanes", tensor->dtype.code,
+                   tensor->dtype.bits, tensor->dtype.lanes);
+}
+
+// --- Giving -------------------------------------------------------------------------------------------------------
+
+// Both forms with what they point to; only one of the two is handed out.
+typedef struct export_record {
+  struct DLManagedTensor plain;
+  struct DLManagedTensorVersioned versioned;
+  tsr_buffer *buffer;  // NULL if the elements were copied
+  void *copy;
+  int64_t shape[TSR_MAX_RANK], strides[TSR_MAX_RANK];
+} export_record;
+
+static void destroy_export(export_record *record) {
+  tsr_buffer_release(record->buffer);
+  tsri_aligned_free(record->copy);
+  tsri_free(record);
+}
+
+static void delete_plain(struct DLManagedTensor *self) { destroy_export(self->manager); }
+static void delete_versioned(struct DLManagedTensorVersioned *self) { destroy_export(self->manager); }
+
+// Elements of a device the host cannot address, row-major.
+static tsr_status copy_elements(const tsr_tensor *tensor, export_record *record) {
+  size_t bytes = (size_t)tensor->layout.count * tsr_dtype_bytes(tensor->dtype);
+  record->copy = tsri_aligned_alloc(bytes);
+  if (!record->copy) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "to_dlpack: no host memory for %zu bytes", bytes);
+  return tsri_read_elements(tensor, record->copy);
+}
+
+// `*out_data`: the first element.
+static tsr_status share_or_copy(const tsr_tensor *tensor, export_record *record, tsri_layout *out_layout,
+                                void **out_data) {
+  void *host = NULL;
+  tsr_status status = tsri_buffer_map(tensor->buffer, &host);
+  if (status != TSR_OK) return status;
+  *out_layout = tensor->layout;
+  if (host) {
+    record->buffer = tsr_buffer_retain(tensor->buffer);
+    *out_data = (char *)host + tensor->layout.offset * (int64_t)tsr_dtype_bytes(tensor->dtype);
+    return TSR_OK;
+  }
+  status = tsri_layout_init("to_dlpack", tensor->layout.shape, tensor->dtype, out_layout, NULL);
+  if (status == TSR_OK) status = copy_elements(tensor, record);
+  *out_data = record->copy;
+  return status;
+}
+
+static tsr_status describe(const tsr_tensor *tensor, export_record *record, dl_tensor *out) {
+  tsri_layout layout;
+  void *data = NULL;
+  tsr_status status = share_or_copy(tensor, record, &layout, &data);
+  if (status != TSR_OK) return status;
+  memcpy(record->shape, layout.shape.dims, sizeof record->shape);
+  memcpy(record->strides, layout.strides, sizeof record->strides);
+  *out = (dl_tensor){
+      .data = layout.count ? data : NULL,
+      .device = {DL_CPU, 0},
+      .ndim = layout.shape.rank,
+      .dtype = {dl_dtypes[tensor->dtype].code, dl_dtypes[tensor->dtype].bits, 1},
+      .shape = record->shape,
+      .strides = record->strides,
+  };
+  return TSR_OK;
+}
+
+static tsr_status export_tensor(tsr_tensor *tensor, bool is_out_null, export_record **out_record, dl_tensor *out) {
+  tsr_status status = tsri_tensor_check("to_dlpack", tensor);
+  if (status != TSR_OK) return status;
+  if (is_out_null) return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "to_dlpack: out_managed is NULL");
+  export_record *record = tsri_calloc(1, sizeof *record);
+  if (!record) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "to_dlpack: no host memory for its record");
+  status = describe(tensor, record, out);
+  if (status != TSR_OK) {
+    destroy_export(record);
+    return status;
+  }
+  *out_record = record;
+  return TSR_OK;
+}
+
+tsr_status tsr_to_dlpack(tsr_tensor *tensor, struct DLManagedTensor **out_managed) {
+  export_record *record = NULL;
+  dl_tensor described;
+  if (out_managed) *out_managed = NULL;
+  tsr_status status = tsri_tensor_check("to_dlpack", tensor);
+  if (status != TSR_OK) return status;
+  if (tensor->buffer->is_read_only) {
+    return TSRI_FAIL(TSR_ERR_UNSUPPORTED,
+                     "to_dlpack: the memory is read-only, which only tsr_to_dlpack_versioned can say");
+  }
+  status = export_tensor(tensor, !out_managed, &record, &described);
+  if (status != TSR_OK) return status;
+  record->plain = (struct DLManagedTensor){.tensor = described, .manager = record, .deleter = delete_plain};
+  *out_managed = &record->plain;
+  return TSR_OK;
+}
+
+tsr_status tsr_to_dlpack_versioned(tsr_tensor *tensor, struct DLManagedTensorVersioned **out_managed) {
+  export_record *record = NULL;
+  dl_tensor described;
+  if (out_managed) *out_managed = NULL;
+  tsr_status status = export_tensor(tensor, !out_managed, &record, &described);
+  if (status != TSR_OK) return status;
+  uint64_t flags = record->buffer && record->buffer->is_read_only ? DL_FLAG_READ_ONLY : 0;
+  if (record->copy) flags |= DL_FLAG_IS_COPIED;
+  record->versioned = (struct DLManagedTensorVersioned){.version = {DL_MAJOR, DL_MINOR},
+                                                        .manager = record,
+                                                        .deleter = delete_versioned,
+                                                        .flags = flags,
+                                                        .tensor = described};
+  *out_managed = &record->versioned;
+  return TSR_OK;
+}
+
+// --- Taking -------------------------------------------------------------------------------------------------------
+
+static void release_plain(void *user) {
+  struct DLManagedTensor *managed = user;
+  if (managed->deleter) managed->deleter(managed);
+}
+
+static void release_versioned(void *user) {
+  struct DLManagedTensorVersioned *managed = user;
+  if (managed->deleter) managed->deleter(managed);
+}
+
+// What is taken, in whichever form it came.
+typedef struct import_source {
+  const dl_tensor *tensor;
+  bool is_read_only;
+  void (*release)(void *user);
+  void *managed;
+} import_source;
+
+// The layout as given, checked so that every element's place fits the arithmetic that views do later.
+static tsr_status import_layout(const dl_tensor *tensor, tsr_dtype dtype, tsri_layout *out) {
+  if (tensor->ndim > 0 && !tensor->shape) return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "from_dlpack: shape is NULL");
+  tsr_shape shape = tsr_shape_make(tensor->ndim, tensor->shape);
+  tsr_status status = tsri_layout_init("from_dlpack", shape, dtype, out, NULL);
+  if (status != TSR_OK || !tensor->strides) return status;
+  int64_t element = (int64_t)tsr_dtype_bytes(dtype), reach = 0;
+  for (int i = 0; i < shape.rank; i++) {
+    int64_t span = 0, stride = tensor->strides[i];
+    if (shape.dims[i] <= 1) continue;
+    if (stride == INT64_MIN || !tsri_mul_i64(stride < 0 ? -stride : stride, shape.dims[i], &span) ||
+        !tsri_mul_i64(span, element, &span) || !tsri_add_i64(reach, span, &reach)) {
+      return TSRI_FAIL(TSR_ERR_SHAPE, "from_dlpack: stride %lld on axis %d reaches beyond memory", (long long)stride,
+                       i);
+    }
+    out->strides[i] = stride;
+  }
+  return TSR_OK;
+}
+
+static tsr_status check_source(const import_source *source, tsr_dtype dtype) {
+  const dl_tensor *tensor = source->tensor;
+  if (tensor->device.type != DL_CPU && tensor->device.type != DL_CUDA_HOST) {
+    return TSRI_FAIL(TSR_ERR_UNSUPPORTED,
+                     "from_dlpack: memory of DLPack device type %d; only host memory (1 and 3) can be taken",
+                     (int)tensor->device.type);
+  }
+  uintptr_t address = (uintptr_t)tensor->data + (uintptr_t)tensor->byte_offset;
+  if (address % tsr_dtype_bytes(dtype) != 0) {
+    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "from_dlpack: data is not aligned to the %zu bytes of a %s",
+                     tsr_dtype_bytes(dtype), tsr_dtype_name(dtype));
+  }
+  return TSR_OK;
+}
+
+// The lowest element becomes the start of the buffer: strides may be negative.
+static tsr_status take_in_place(tsr_device *device, const import_source *source, tsr_dtype dtype, tsri_layout *layout,
+                                tsr_buffer **out_buffer) {
+  int64_t low = 0, high = 0, element = (int64_t)tsr_dtype_bytes(dtype);
+  tsri_layout_span(layout, &low, &high);
+  size_t bytes = layout->count ? (size_t)((high - low + 1) * element) : 0;
+  char *first = bytes ? (char *)source->tensor->data + source->tensor->byte_offset : NULL;
+  layout->offset = -low;
+  tsr_status status = tsri_buffer_import(device, first ? first + low * element : NULL, bytes, source->release,
+                                         source->managed, out_buffer);
+  if (status == TSR_OK) (*out_buffer)->is_read_only = source->is_read_only;
+  return status;
+}
+
+// Packed on the host first, whatever the strides, so that one upload does.
+static tsr_status take_by_copy(tsr_device *device, const import_source *source, tsr_dtype dtype, tsri_layout *layout,
+                               tsr_buffer **out_buffer) {
+  tsri_layout packed;
+  size_t bytes = 0;
+  tsr_status status = tsri_layout_init("from_dlpack", layout->shape, dtype, &packed, &bytes);
+  void *stage = status == TSR_OK ? tsri_malloc(bytes) : NULL;
+  if (!stage) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "from_dlpack: no host memory for a stage of %zu bytes", bytes);
+  if (bytes > 0) {
+    const char *first = (const char *)source->tensor->data + source->tensor->byte_offset;
+    tsri_strided_copy(stage, &packed, first, layout, tsr_dtype_bytes(dtype));
+  }
+  status = tsr_buffer_create(device, bytes, 0, out_buffer);
+  if (status == TSR_OK) status = tsr_buffer_upload(*out_buffer, 0, stage, bytes);
+  tsri_free(stage);
+  if (status != TSR_OK) {
+    tsr_buffer_release(*out_buffer);
+    return status;
+  }
+  *layout = packed;
+  return TSR_OK;
+}
+
+static tsr_status take(tsr_device *device, const import_source *source, tsr_tensor **out_tensor) {
+  tsr_dtype dtype = TSR_F32;
+  tsri_layout layout;
+  tsr_buffer *buffer = NULL;
+  tsr_status status = tsri_device_check("from_dlpack", device);
+  if (status == TSR_OK) status = dtype_from_dl(source->tensor, &dtype);
+  if (status == TSR_OK) status = import_layout(source->tensor, dtype, &layout);
+  if (status == TSR_OK && layout.count > 0) {
+    if (!source->tensor->data) status = TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "from_dlpack: data is NULL");
+    else status = check_source(source, dtype);
+  }
+  if (status != TSR_OK) return status;
+  bool in_place = device->backend->buffer_import != NULL;
+  status = (in_place ? take_in_place : take_by_copy)(device, source, dtype, &layout, &buffer);
+  if (status != TSR_OK) return status;
+
+  // From here on a failure must give the memory back without calling the owner's deleter.
+  tsr_buffer *kept = tsr_buffer_retain(buffer);
+  tsr_tensor *tensor = tsri_tensor_create(buffer, dtype, &layout);
+  status = tsr_error(tensor);
+  if (status == TSR_OK) *out_tensor = tensor;
+  else {
+    kept->release_foreign = NULL;
+    tsr_release(tensor);
+  }
+  tsr_buffer_release(kept);
+  if (status == TSR_OK && !in_place) source->release(source->managed);
+  return status;
+}
+
+tsr_status tsr_from_dlpack(tsr_device *device, struct DLManagedTensor *managed, tsr_tensor **out_tensor) {
+  if (!managed || !out_tensor)
+    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "from_dlpack: %s is NULL", managed ? "out_tensor" : "managed");
+  *out_tensor = NULL;
+  import_source source = {.tensor = &managed->tensor, .release = release_plain, .managed = managed};
+  return take(device, &source, out_tensor);
+}
+
+tsr_status tsr_from_dlpack_versioned(tsr_device *device, struct DLManagedTensorVersioned *managed,
+                                     tsr_tensor **out_tensor) {
+  if (!managed || !out_tensor)
+    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "from_dlpack: %s is NULL", managed ? "out_tensor" : "managed");
+  *out_tensor = NULL;
+  if (managed->version.major != DL_MAJOR) {
+    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "from_dlpack: ABI version %u.%u, only %d.x is understood",
+                     managed->version.major, managed->version.minor, DL_MAJOR);
+  }
+  import_source source = {.tensor = &managed->tensor,
+                          .is_read_only = (managed->flags & DL_FLAG_READ_ONLY) != 0,
+                          .release = release_versioned,
+                          .managed = managed};
+  return take(device, &source, out_tensor);
+}

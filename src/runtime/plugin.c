@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: MIT
+// Loading plug-ins: the file's table is checked before anything in it is called.
+#include "runtime/plugin.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/alloc.h"
+#include "core/error.h"
+#include "core/log.h"
+#include "platform/platform.h"
+
+// All that was ever loaded, in the order of loading.
+typedef struct plugin {
+  tsri_backend_entry entry;
+  char *path;  // also entry.plugin_path
+  char *name;  // entry.name of a plug-in that has no usable table
+} plugin;
+
+static plugin **loaded;
+static int loaded_count;
+
+// Those in the folders now asked for: indices into `loaded`.
+static int *active;
+static int active_count;
+
+int tsri_plugins_count(void) { return active_count; }
+
+tsri_backend_entry *tsri_plugins_at(int index) { return &loaded[active[index]]->entry; }
+
+#if defined(__GNUC__)
+__attribute__((format(printf, 2, 3)))
+#endif
+static void
+refuse(plugin *own, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  own->entry.table = NULL;
+  own->entry.name = own->entry.title = own->name;
+  own->entry.status = TSR_ERR_UNAVAILABLE;
+  int used = snprintf(own->entry.reason, sizeof own->entry.reason, "%s: ", own->path);
+  if (used > 0 && (size_t)used < sizeof own->entry.reason) {
+    vsnprintf(own->entry.reason + used, sizeof own->entry.reason - (size_t)used, format, args);
+  }
+  va_end(args);
+  tsri_log(TSR_LOG_WARN, "plug-in %s", own->entry.reason);
+}
+
+// Entries before the optional ones; offsets, because the table's type is the same for all.
+static const struct {
+  size_t offset;
+  const char *name;
+} needed_entries[] = {
+#define NEEDED(entry) \
+  { offsetof(tsri_backend, entry), #entry }
+    NEEDED(name),           NEEDED(title),        NEEDED(start),         NEEDED(device_count),
+    NEEDED(device_info),    NEEDED(device_open),  NEEDED(device_close),  NEEDED(buffer_create),
+    NEEDED(buffer_destroy), NEEDED(queue_create), NEEDED(queue_destroy), NEEDED(queue_wait),
+    NEEDED(copy_in),        NEEDED(copy_out),     NEEDED(copy),          NEEDED(fill),
+#undef NEEDED
+};
+
+static const char *missing_entry(const tsri_backend *table) {
+  for (size_t i = 0; i < sizeof needed_entries / sizeof needed_entries[0]; i++) {
+    void *value = NULL;
+    memcpy(&value, (const char *)table + needed_entries[i].offset, sizeof value);
+    if (!value) return needed_entries[i].name;
+  }
+  return NULL;
+}
+
+static bool name_is_taken(const char *name, const plugin *own) {
+  static const char *const built_in[] = {
+      "auto",
+#define TSRI_BACKEND(id)        #id,
+#define TSRI_HIDDEN(id)         #id,
+#define TSRI_PLANNED(id, label) #id,
+#include "backends/backends.def"
+#undef TSRI_BACKEND
+#undef TSRI_HIDDEN
+#undef TSRI_PLANNED
+  };
+  for (size_t i = 0; i < sizeof built_in / sizeof built_in[0]; i++) {
+    if (strcmp(built_in[i], name) == 0) return true;
+  }
+  for (int i = 0; i < loaded_count; i++) {
+    if (loaded[i] != own && loaded[i]->entry.table && strcmp(loaded[i]->entry.name, name) == 0) return true;
+  }
+  return false;
+}
+
+static void use_table(plugin *own, const tsri_backend *table) {
+  if (!table) {
+    refuse(own, "%s() returned no table", TSRI_PLUGIN_SYMBOL);
+    return;
+  }
+  if (table->abi != TSRI_BACKEND_ABI) {
+    refuse(own, "was built for plug-in ABI %u, this Tessera has %u; build it against this version's headers",
+           table->abi, TSRI_BACKEND_ABI);
+    return;
+  }
+  // Of this ABI every table has at least the entries up to the last one below; newer ones come after it.
+  size_t least = offsetof(tsri_backend, copy_peer) + sizeof table->copy_peer;
+  if (table->table_bytes < least) {
+    refuse(own, "its table has %u bytes, at least %zu are needed", table->table_bytes, least);
+    return;
+  }
+  const char *missing = missing_entry(table);
+  if (missing) {
+    refuse(own, "its table lacks the entry '%s', which every backend needs", missing);
+    return;
+  }
+  if (name_is_taken(table->name, own)) {
+    refuse(own, "another backend is called '%s' already", table->name);
+    return;
+  }
+  own->entry.table = table;
+  own->entry.name = table->name;
+  own->entry.title = table->title;
+}
+
+static void load(plugin *own) {
+  char reason[400];
+  tsri_library *library = tsri_library_open(own->path, reason, sizeof reason);
+  if (!library) {
+    refuse(own, "could not be loaded: %s", reason);
+    return;
+  }
+  tsri_plugin_fn get_table = NULL;
+  void *symbol = tsri_library_symbol(library, TSRI_PLUGIN_SYMBOL);
+  if (!symbol) {
+    refuse(own, "does not export %s(): not a Tessera plug-in", TSRI_PLUGIN_SYMBOL);
+    tsri_library_close(library);
+    return;
+  }
+  memcpy(&get_table, &symbol, sizeof get_table);
+  use_table(own, get_table());
+}
+
+static void destroy(plugin *own) {
+  if (!own) return;
+  tsri_free(own->path);
+  tsri_free(own->name);
+  tsri_free(own);
+}
+
+// "lib/tsr_x.so" is called "tsr_x" while it has no table to name it.
+static char *base_name(const char *file) {
+  char *name = tsri_strdup(file);
+  if (name) name[strlen(name) - strlen(tsri_library_suffix)] = 0;
+  return name;
+}
+
+static plugin *create(const char *path, const char *file) {
+  plugin *own = tsri_calloc(1, sizeof *own);
+  if (!own) return NULL;
+  own->path = tsri_strdup(path);
+  own->name = base_name(file);
+  if (!own->path || !own->name) {
+    destroy(own);
+    return NULL;
+  }
+  own->entry.plugin_path = own->path;
+  own->entry.name = own->entry.title = own->name;
+  return own;
+}
+
+// Index into `loaded` of the plug-in at `path`, loading it if it is new; -1 when memory is out.
+static int find_or_load(const char *path, const char *file) {
+  for (int i = 0; i < loaded_count; i++) {
+    if (strcmp(loaded[i]->path, path) == 0) return i;
+  }
+  plugin **grown = tsri_realloc(loaded, ((size_t)loaded_count + 1) * sizeof *loaded);
+  if (!grown) return -1;
+  loaded = grown;
+  plugin *own = create(path, file);
+  if (!own) return -1;
+  load(own);
+  loaded[loaded_count] = own;
+  return loaded_count++;
+}
+
+typedef struct scan {
+  const char *folder;
+  size_t folder_bytes;
+  char **files;
+  size_t file_count;
+  bool is_out_of_memory;
+} scan;
+
+static bool ends_with(const char *text, const char *end) {
+  size_t length = strlen(text), end_length = strlen(end);
+  return length > end_length && strcmp(text + length - end_length, end) == 0;
+}
+
+static void note_file(const char *name, void *user) {
+  scan *own = user;
+  if (!ends_with(name, tsri_library_suffix) || own->is_out_of_memory) return;
+  char **grown = tsri_realloc(own->files, (own->file_count + 1) * sizeof *grown);
+  if (grown) own->files = grown;
+  char *copy = grown ? tsri_strdup(name) : NULL;
+  if (copy) own->files[own->file_count++] = copy;
+  else own->is_out_of_memory = true;
+}
+
+static int by_name(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+
+static bool add_active(int index) {
+  for (int i = 0; i < active_count; i++) {
+    if (active[i] == index) return true;  // a folder that is named twice
+  }
+  int *grown = tsri_realloc(active, ((size_t)active_count + 1) * sizeof *active);
+  if (!grown) return false;
+  active = grown;
+  active[active_count++] = index;
+  return true;
+}
+
+static bool use_file(const scan *own, const char *file) {
+  char *path = tsri_format_text("%.*s/%s", (int)own->folder_bytes, own->folder, file);
+  int index = path ? find_or_load(path, file) : -1;
+  tsri_free(path);
+  return index >= 0 && add_active(index);
+}
+
+// In the order of file names, so that the list is the same on every run.
+static bool scan_folder(const char *folder, size_t folder_bytes) {
+  char *path = tsri_format_text("%.*s", (int)folder_bytes, folder);
+  if (!path) return false;
+  scan own = {.folder = folder, .folder_bytes = folder_bytes};
+  if (!tsri_folder_each(path, note_file, &own)) {
+    tsri_log(TSR_LOG_WARN, "plug-in folder %s cannot be read", path);
+  }
+  tsri_free(path);
+  if (own.files) qsort(own.files, own.file_count, sizeof *own.files, by_name);
+  bool is_ok = !own.is_out_of_memory;
+  for (size_t i = 0; i < own.file_count; i++) {
+    is_ok = is_ok && use_file(&own, own.files[i]);
+    tsri_free(own.files[i]);
+  }
+  tsri_free(own.files);
+  return is_ok;
+}
+
+tsr_status tsri_plugins_scan(const char *folders) {
+  active_count = 0;
+  const char separators[] = {tsri_path_list_separator, 0};
+  for (const char *folder = folders; folder && *folder;) {
+    size_t bytes = strcspn(folder, separators);
+    if (bytes > 0 && !scan_folder(folder, bytes)) {
+      return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "no host memory to list the plug-ins in %.*s", (int)bytes, folder);
+    }
+    folder += bytes + (folder[bytes] != 0);
+  }
+  return TSR_OK;
+}

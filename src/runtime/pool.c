@@ -1,0 +1,513 @@
+// SPDX-License-Identifier: MIT
+// Caching memory pool: taking, giving back, joining, growing and trimming.
+//
+// A request is rounded up to its size class and served, in this order, by: the smallest free block
+// that fits; the same after joining free neighbours; a new segment from the backend; the same again
+// after a wait and a trim. A block larger than needed is split and the rest stays free.
+//
+// Requests up to 1 MiB share segments of 2 MiB; a larger one gets a segment of its own size. So
+// that a small block cannot keep a big segment from being given back, a segment above 2 MiB is cut
+// only for requests of at least a sixteenth of it. Two exceptions: what was taken as
+// `initial_bytes` is there to be cut, and where the alternative is to fail, anything is cut. The
+// second can tie a big segment to a small block, but only until that block is given back: a free
+// remnant is passed over by small requests as before.
+//
+// This file leaves to the core when to wait (`settle`), and to the backend where memory comes from.
+// pool_bins.c keeps the free lists; pool_state.h states the invariants; pool_check.c looks them
+// over.
+#include "runtime/pool.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/alloc.h"
+#include "core/error.h"
+#include "core/log.h"
+#include "runtime/bytes_text.h"
+#include "runtime/pool_state.h"
+
+enum {
+  SHARED_SEGMENT_BYTES = 2 << 20,  // what drivers commonly map at once, so less saves nothing
+  MOST_STEP_BYTES = 2 << 20,       // an eighth of 10 GiB would be too much to round up by
+  PIECES_PER_SEGMENT = 16,
+  SCAN_BLOCKS = 8  // looked at in a class for the smallest, which bounds the time of a hit
+};
+
+typedef struct request {
+  size_t asked;
+  size_t bytes;      // rounded up to its class
+  size_t alignment;  // at least the granule
+  bool is_last_resort;
+  tsr_status status;  // why the outcome is FAILED
+} request;
+
+typedef enum outcome {
+  TAKEN,
+  NO_ROOM,  // nothing held fits, and the limit or the backend allows no more
+  FAILED    // request.status and the last error say why; another try would not help
+} outcome;
+
+// --- Block records -------------------------------------------------------------------------------
+
+static void recycle_record(tsri_pool *pool, tsri_block *record) {
+  record->segment = NULL;  // and is_free stays set: giving it back again is noticed
+  record->is_free = true;
+  record->bin_next = pool->spares;
+  pool->spares = record;
+  pool->spare_count++;
+}
+
+// Makes sure that `count` (a few) spare records are there.
+static bool reserve_records(tsri_pool *pool, size_t count) {
+  if (pool->spare_count >= count) return true;
+  tsri_record_slab *slab = tsri_calloc(1, sizeof *slab);
+  if (!slab) return false;
+  slab->next = pool->slabs;
+  pool->slabs = slab;
+  for (size_t i = sizeof slab->records / sizeof slab->records[0]; i-- > 0;) {
+    recycle_record(pool, &slab->records[i]);
+  }
+  return true;
+}
+
+// --- Splitting and joining -----------------------------------------------------------------------
+
+// Cuts `block`, which is in no free list, after `bytes` and returns the right part, in no list
+// either. A record was reserved.
+static tsri_block *split(tsri_pool *pool, tsri_block *block, size_t bytes) {
+  assert(bytes > 0 && bytes < block->bytes && bytes % pool->granule == 0);
+  tsri_block *right = pool->spares;
+  pool->spares = right->bin_next;
+  pool->spare_count--;
+  *right = (tsri_block){.buffer = block->buffer,
+                        .offset = block->offset + bytes,
+                        .bytes = block->bytes - bytes,
+                        .segment = block->segment,
+                        .previous = block,
+                        .next = block->next,
+                        .is_free = true};
+  if (right->next) right->next->previous = right;
+  block->next = right;
+  block->bytes = bytes;
+  return right;
+}
+
+static void absorb_next(tsri_pool *pool, tsri_block *block) {
+  tsri_block *right = block->next;
+  tsri_bins_remove(&pool->bins, right);
+  block->bytes += right->bytes;
+  block->next = right->next;
+  if (block->next) block->next->previous = block;
+  recycle_record(pool, right);
+}
+
+static void join_segment(tsri_pool *pool, tsri_segment *segment) {
+  for (tsri_block *block = &segment->first; block; block = block->next) {
+    if (!block->is_free || !block->next || !block->next->is_free) continue;
+    tsri_bins_remove(&pool->bins, block);
+    while (block->next && block->next->is_free) absorb_next(pool, block);
+    tsri_bins_insert(&pool->bins, block);
+  }
+  segment->can_join = false;
+}
+
+// False if there was nothing to join.
+static bool join_neighbours(tsri_pool *pool) {
+  if (!pool->can_join) return false;
+  for (tsri_segment *segment = pool->segments; segment; segment = segment->next) {
+    if (segment->can_join) join_segment(pool, segment);
+  }
+  pool->can_join = false;
+  assert(tsri_pool_is_sound_locked(pool));
+  return true;
+}
+
+// --- Finding a free block ------------------------------------------------------------------------
+
+static size_t bytes_to_alignment(const tsri_block *block, size_t alignment) {
+  return (0 - block->offset) & (alignment - 1);
+}
+
+// Whether a block of `bytes` may be handed out whole for what was asked.
+static bool is_snug(const tsri_pool *pool, size_t bytes, size_t asked) {
+  size_t slack = asked / 8;
+  if (slack > pool->most_slack) slack = pool->most_slack;
+  if (slack < pool->granule - 1) slack = pool->granule - 1;
+  return bytes - asked <= slack;
+}
+
+static bool fits(const tsri_pool *pool, const tsri_block *block, const request *wanted) {
+  size_t head = bytes_to_alignment(block, wanted->alignment);
+  if (block->bytes < head || block->bytes - head < wanted->bytes) return false;
+  if (pool->desc.own_buffers) return is_snug(pool, block->bytes, wanted->asked);
+  return wanted->bytes >= block->segment->smallest_piece || wanted->is_last_resort;
+}
+
+static tsri_block *smallest_in_bin(const tsri_pool *pool, unsigned bin, const request *wanted) {
+  tsri_block *best = NULL;
+  size_t scanned = 0;
+  for (tsri_block *block = pool->bins.first[bin]; block; block = block->bin_next) {
+    if (fits(pool, block, wanted) && (!best || block->bytes < best->bytes)) {
+      best = block;
+      if (best->bytes == wanted->bytes) break;
+    }
+    if (++scanned == SCAN_BLOCKS && !wanted->is_last_resort) break;
+  }
+  return best;
+}
+
+static tsri_block *find_free(const tsri_pool *pool, const request *wanted) {
+  unsigned bin = tsri_bins_next(&pool->bins, tsri_bins_class(&pool->bins, wanted->bytes));
+  while (bin < TSRI_BIN_COUNT) {
+    tsri_block *block = smallest_in_bin(pool, bin, wanted);
+    if (block) return block;
+    bin = tsri_bins_next(&pool->bins, bin + 1);
+  }
+  return NULL;
+}
+
+// --- Taking --------------------------------------------------------------------------------------
+
+static outcome host_memory_out(const tsri_pool *pool, request *wanted) {
+  wanted->status = TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "%s asked of %s: no host memory for the pool's record of it",
+                             tsri_format_bytes(wanted->asked).text, pool->desc.device_name);
+  return FAILED;
+}
+
+static void count_taken(tsri_pool *pool, const tsri_block *block, bool is_hit) {
+  tsr_memory_stats *stats = &pool->stats;
+  stats->in_use_bytes += block->bytes;
+  if (stats->peak_bytes < stats->in_use_bytes) stats->peak_bytes = stats->in_use_bytes;
+  stats->allocations++;
+  stats->hits += is_hit;
+}
+
+// Hands out `block`, which is free and fits; what lies before the alignment and after the bytes
+// stays free.
+static outcome take_block(tsri_pool *pool, tsri_block *block, request *wanted, bool is_hit, tsri_block **out_block) {
+  size_t head = bytes_to_alignment(block, wanted->alignment);
+  size_t body = block->bytes - head;
+  bool has_tail = body - wanted->bytes >= pool->granule && !is_snug(pool, body, wanted->asked);
+  if (!reserve_records(pool, (size_t)(head != 0) + has_tail)) return host_memory_out(pool, wanted);
+
+  tsri_bins_remove(&pool->bins, block);
+  if (head != 0) {
+    tsri_block *aligned = split(pool, block, head);
+    tsri_bins_insert(&pool->bins, block);
+    block = aligned;
+  }
+  if (has_tail) tsri_bins_insert(&pool->bins, split(pool, block, wanted->bytes));
+  block->is_free = false;
+  block->segment->used_count++;
+  count_taken(pool, block, is_hit);
+  assert(tsri_block_is_sound(block));
+  *out_block = block;
+  return TAKEN;
+}
+
+static outcome take_held(tsri_pool *pool, request *wanted, tsri_block **out_block) {
+  tsri_block *block = find_free(pool, wanted);
+  if (!block && join_neighbours(pool)) block = find_free(pool, wanted);
+  return block ? take_block(pool, block, wanted, /*is_hit=*/true, out_block) : NO_ROOM;
+}
+
+// --- Segments ------------------------------------------------------------------------------------
+
+// What the limit leaves; buffers that are being made count as made.
+static uint64_t headroom(const tsri_pool *pool) {
+  uint64_t limit = pool->desc.limit_bytes;
+  uint64_t taken = pool->stats.held_bytes + pool->pending_bytes;
+  if (limit == 0) return UINT64_MAX;
+  return taken < limit ? limit - taken : 0;
+}
+
+// 0 if the limit allows none that would do.
+static size_t segment_bytes_for(const tsri_pool *pool, const request *wanted) {
+  uint64_t room = headroom(pool);
+  size_t shared = pool->shared_segment_bytes;
+  if (!pool->desc.own_buffers && wanted->bytes <= shared / 2 && shared <= room) return shared;
+  return wanted->bytes <= room ? wanted->bytes : 0;
+}
+
+// `segment` is zeroed. Its one block is free.
+static void add_segment(tsri_pool *pool, tsri_segment *segment, tsri_buffer *buffer, size_t bytes) {
+  segment->pool = pool;
+  segment->buffer = buffer;
+  segment->bytes = bytes;
+  segment->smallest_piece = bytes <= pool->shared_segment_bytes ? 0 : bytes / PIECES_PER_SEGMENT;
+  segment->first = (tsri_block){.buffer = buffer, .bytes = bytes, .segment = segment, .is_free = true};
+  segment->next = pool->segments;
+  if (segment->next) segment->next->previous = segment;
+  pool->segments = segment;
+  pool->stats.held_bytes += bytes;
+  tsri_bins_insert(&pool->bins, &segment->first);
+}
+
+static void remove_segment(tsri_pool *pool, tsri_segment *segment) {
+  for (tsri_block *block = &segment->first, *next; block; block = next) {
+    next = block->next;
+    if (block->is_free) tsri_bins_remove(&pool->bins, block);
+    if (block != &segment->first) recycle_record(pool, block);
+  }
+  if (segment->previous) segment->previous->next = segment->next;
+  else pool->segments = segment->next;
+  if (segment->next) segment->next->previous = segment->previous;
+  pool->stats.held_bytes -= segment->bytes;
+  pool->desc.backend->buffer_destroy(pool->desc.device, segment->buffer);
+  tsri_free(segment);
+}
+
+// Asks the backend for a segment and takes the block from it. The lock is open during
+// buffer_create, which may take long. On NO_ROOM, `said` holds the backend's words; it is empty if
+// the limit refused.
+static outcome take_new(tsri_pool *pool, request *wanted, char said[TSRI_ERROR_BYTES], tsri_block **out_block) {
+  said[0] = 0;
+  size_t bytes = segment_bytes_for(pool, wanted);
+  if (bytes == 0) return NO_ROOM;
+  tsri_segment *segment = tsri_calloc(1, sizeof *segment);
+  if (!segment) return host_memory_out(pool, wanted);
+
+  tsri_buffer *buffer = NULL;
+  pool->pending_bytes += bytes;
+  tsri_mutex_unlock(&pool->lock);
+  wanted->status = pool->desc.backend->buffer_create(pool->desc.device, bytes, &buffer);
+  tsri_mutex_lock(&pool->lock);
+  pool->pending_bytes -= bytes;
+
+  if (wanted->status != TSR_OK) {
+    tsri_free(segment);
+    if (wanted->status != TSR_ERR_OUT_OF_MEMORY) return FAILED;
+    snprintf(said, TSRI_ERROR_BYTES, "%s", tsr_last_error());
+    return NO_ROOM;
+  }
+  add_segment(pool, segment, buffer, bytes);
+  tsri_log(TSR_LOG_DEBUG, "pool: took %s from %s, %s held", tsri_format_bytes(bytes).text, pool->desc.device_name,
+           tsri_format_bytes(pool->stats.held_bytes).text);
+  return take_block(pool, &segment->first, wanted, /*is_hit=*/false, out_block);
+}
+
+// --- Giving memory back to the device ------------------------------------------------------------
+
+static bool has_idle_segment(const tsri_pool *pool) {
+  for (const tsri_segment *segment = pool->segments; segment; segment = segment->next) {
+    if (segment->used_count == 0) return true;
+  }
+  return false;
+}
+
+// Opens the lock for the wait. Blocks may come and go meanwhile: `*out_mark` says which were given
+// back before it, so that the wait covered the work that used them.
+static tsr_status settle_unlocked(tsri_pool *pool, uint64_t *out_mark) {
+  *out_mark = pool->give_count;
+  if (!pool->desc.settle) return TSR_OK;
+  tsri_mutex_unlock(&pool->lock);
+  tsr_status status = pool->desc.settle(pool->desc.user);
+  tsri_mutex_lock(&pool->lock);
+  return status;
+}
+
+// The lock stays closed during buffer_destroy: whoever asks for memory next is to find it free.
+static uint64_t release_idle_segments(tsri_pool *pool, uint64_t mark) {
+  uint64_t held_before = pool->stats.held_bytes;
+  for (tsri_segment *segment = pool->segments, *next; segment; segment = next) {
+    next = segment->next;
+    if (segment->used_count == 0 && segment->last_given <= mark) remove_segment(pool, segment);
+  }
+  join_neighbours(pool);
+  assert(!pool->can_join && tsri_pool_is_sound_locked(pool));
+
+  uint64_t given_back = held_before - pool->stats.held_bytes;
+  if (given_back != 0) {
+    pool->stats.trims++;
+    tsri_log(TSR_LOG_DEBUG, "pool: gave %s back to %s, %s held", tsri_format_bytes(given_back).text,
+             pool->desc.device_name, tsri_format_bytes(pool->stats.held_bytes).text);
+  }
+  return given_back;
+}
+
+// Before giving up: every rule about what is cut for whom is off.
+static outcome take_any_held(tsri_pool *pool, request *wanted, tsri_block **out_block) {
+  wanted->is_last_resort = true;
+  outcome result = take_held(pool, wanted, out_block);
+  wanted->is_last_resort = false;
+  return result;
+}
+
+static outcome take_after_trim(tsri_pool *pool, request *wanted, char said[TSRI_ERROR_BYTES], tsri_block **out_block) {
+  // With a used block in every segment no trim would help, and cutting one ties up nothing that is
+  // not tied up already: no need to wait for the device.
+  if (!has_idle_segment(pool)) {
+    outcome result = take_any_held(pool, wanted, out_block);
+    if (result != NO_ROOM) return result;
+  }
+
+  uint64_t mark = 0;
+  wanted->status = settle_unlocked(pool, &mark);
+  if (wanted->status != TSR_OK) return FAILED;
+  outcome result = take_held(pool, wanted, out_block);  // other threads may have given something back
+  if (result != NO_ROOM) return result;
+  release_idle_segments(pool, mark);
+  result = take_new(pool, wanted, said, out_block);
+  return result == NO_ROOM ? take_any_held(pool, wanted, out_block) : result;
+}
+
+// --- Errors --------------------------------------------------------------------------------------
+
+static tsr_status out_of_memory(tsri_pool *pool, const request *wanted, const char *said) {
+  tsr_memory_stats stats;
+  tsri_pool_get_stats(pool, &stats);
+  char limit[40] = "", device_free[48] = "";
+  if (stats.limit_bytes != 0) {
+    snprintf(limit, sizeof limit, " (limit %s)", tsri_format_bytes(stats.limit_bytes).text);
+  }
+  uint64_t free_bytes = 0, total_bytes = 0;
+  const tsri_backend *backend = pool->desc.backend;
+  if (backend->memory_info && backend->memory_info(pool->desc.device, &free_bytes, &total_bytes) == TSR_OK) {
+    snprintf(device_free, sizeof device_free, ", %s free on the device", tsri_format_bytes(free_bytes).text);
+  }
+  return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "%s asked of %s, %s in use, %s held%s%s%s%s",
+                   tsri_format_bytes(wanted->asked).text, pool->desc.device_name,
+                   tsri_format_bytes(stats.in_use_bytes).text, tsri_format_bytes(stats.held_bytes).text, limit,
+                   device_free, said[0] ? ": " : "", said);
+}
+
+// --- The pool ------------------------------------------------------------------------------------
+
+static size_t smaller(size_t a, uint64_t b) { return b < a ? (size_t)b : a; }
+
+static tsr_status take_initial(tsri_pool *pool) {
+  const tsri_pool_desc *desc = &pool->desc;
+  if (desc->limit_bytes != 0 && desc->initial_bytes > desc->limit_bytes) {
+    return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "initial pool of %s on %s is above the limit of %s",
+                     tsri_format_bytes(desc->initial_bytes).text, desc->device_name,
+                     tsri_format_bytes(desc->limit_bytes).text);
+  }
+  while (pool->stats.held_bytes < desc->initial_bytes) {
+    size_t bytes = smaller(pool->max_segment_bytes, desc->initial_bytes - pool->stats.held_bytes);
+    bytes = smaller(tsri_bins_round(&pool->bins, bytes, pool->granule), headroom(pool));
+    bytes = smaller(bytes, pool->max_segment_bytes);
+    tsri_segment *segment = tsri_calloc(1, sizeof *segment);
+    if (!segment) {
+      return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "no host memory for the pool of %s", desc->device_name);
+    }
+    tsri_buffer *buffer = NULL;
+    tsr_status status = desc->backend->buffer_create(desc->device, bytes, &buffer);
+    if (status != TSR_OK) {
+      tsri_free(segment);
+      return TSRI_FAIL(status, "initial pool of %s on %s: %s", tsri_format_bytes(desc->initial_bytes).text,
+                       desc->device_name, tsr_last_error());
+    }
+    add_segment(pool, segment, buffer, bytes);
+    segment->smallest_piece = 0;
+  }
+  return TSR_OK;
+}
+
+tsr_status tsri_pool_create(const tsri_pool_desc *desc, tsri_pool **out_pool) {
+  *out_pool = NULL;
+  tsri_pool *pool = tsri_calloc(1, sizeof *pool);
+  if (!pool) {
+    return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "no host memory for the pool of %s", desc->device_name);
+  }
+  pool->desc = *desc;
+  tsri_mutex_init(&pool->lock);
+  tsri_bins_init(&pool->bins, desc->alignment);
+  pool->granule = tsri_bins_granule(&pool->bins);
+  // Half the address space: sums of two sizes cannot overflow.
+  pool->max_segment_bytes = smaller(PTRDIFF_MAX, desc->max_buffer_bytes ? desc->max_buffer_bytes : UINT64_MAX);
+  pool->shared_segment_bytes = smaller(SHARED_SEGMENT_BYTES, pool->max_segment_bytes) & ~(pool->granule - 1);
+  pool->most_slack = desc->own_buffers ? SIZE_MAX : MOST_STEP_BYTES;
+  pool->stats.limit_bytes = desc->limit_bytes;
+
+  tsr_status status = desc->own_buffers ? TSR_OK : take_initial(pool);
+  if (status != TSR_OK) {
+    tsri_pool_destroy(pool);
+    return status;
+  }
+  *out_pool = pool;
+  return TSR_OK;
+}
+
+void tsri_pool_destroy(tsri_pool *pool) {
+  if (!pool) return;
+  assert(tsri_pool_is_sound_locked(pool));
+  assert(pool->stats.in_use_bytes == 0);
+  while (pool->segments) remove_segment(pool, pool->segments);
+  while (pool->slabs) {
+    tsri_record_slab *slab = pool->slabs;
+    pool->slabs = slab->next;
+    tsri_free(slab);
+  }
+  tsri_mutex_deinit(&pool->lock);
+  tsri_free(pool);
+}
+
+// What a miss does. The lock is held on entry and open on return.
+static tsr_status take_missed(tsri_pool *pool, request *wanted, tsri_block **out_block) {
+  char said[TSRI_ERROR_BYTES];
+  outcome result = take_new(pool, wanted, said, out_block);
+  if (result == NO_ROOM) result = take_after_trim(pool, wanted, said, out_block);
+  tsri_mutex_unlock(&pool->lock);
+  if (result == NO_ROOM) return out_of_memory(pool, wanted, said);
+  return result == FAILED ? wanted->status : TSR_OK;
+}
+
+static tsr_status too_large(tsri_pool *pool, size_t bytes) {
+  char said[64];
+  snprintf(said, sizeof said, "no buffer there can be above %s", tsri_format_bytes(pool->max_segment_bytes).text);
+  return out_of_memory(pool, &(request){.asked = bytes}, said);
+}
+
+tsr_status tsri_pool_take(tsri_pool *pool, size_t bytes, size_t alignment, tsri_block **out_block) {
+  assert(bytes != 0 && (alignment & (alignment - 1)) == 0);
+  *out_block = NULL;
+  if (bytes > pool->max_segment_bytes) return too_large(pool, bytes);
+  size_t most_step = pool->granule > MOST_STEP_BYTES ? pool->granule : MOST_STEP_BYTES;
+  request wanted = {
+      .asked = bytes,
+      .bytes = smaller(tsri_bins_round(&pool->bins, bytes, most_step), pool->max_segment_bytes),
+      .alignment = alignment > pool->granule ? alignment : pool->granule,
+  };
+
+  tsri_mutex_lock(&pool->lock);
+  outcome result = take_held(pool, &wanted, out_block);
+  if (result == NO_ROOM) return take_missed(pool, &wanted, out_block);
+  tsri_mutex_unlock(&pool->lock);
+  return result == FAILED ? wanted.status : TSR_OK;
+}
+
+void tsri_pool_give(tsri_pool *pool, tsri_block *block) {
+  tsri_mutex_lock(&pool->lock);
+  tsri_segment *segment = block->segment;
+  assert(segment && segment->pool == pool && "the block is not from this pool");
+  assert(!block->is_free && "the block was given back before");
+  assert(tsri_block_is_sound(block));
+
+  block->is_free = true;
+  segment->used_count--;
+  segment->last_given = ++pool->give_count;
+  pool->stats.in_use_bytes -= block->bytes;
+  tsri_bins_insert(&pool->bins, block);
+  if ((block->previous && block->previous->is_free) || (block->next && block->next->is_free)) {
+    segment->can_join = true;
+    pool->can_join = true;
+  }
+  tsri_mutex_unlock(&pool->lock);
+}
+
+uint64_t tsri_pool_trim(tsri_pool *pool) {
+  tsri_mutex_lock(&pool->lock);
+  uint64_t mark = 0, given_back = 0;
+  bool is_settled = !has_idle_segment(pool) || settle_unlocked(pool, &mark) == TSR_OK;
+  if (is_settled) given_back = release_idle_segments(pool, mark);
+  else join_neighbours(pool);
+  tsri_mutex_unlock(&pool->lock);
+  return given_back;
+}
+
+void tsri_pool_get_stats(tsri_pool *pool, tsr_memory_stats *out_stats) {
+  tsri_mutex_lock(&pool->lock);
+  *out_stats = pool->stats;
+  tsri_mutex_unlock(&pool->lock);
+}

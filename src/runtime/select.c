@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: MIT
+// tsr_device_open: which device, by descriptor, configuration and priority; and what to say when none will do.
+#include "runtime/select.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/alloc.h"
+#include "core/error.h"
+#include "core/log.h"
+#include "core/suggest.h"
+#include "platform/platform.h"
+#include "runtime/bytes_text.h"
+#include "runtime/device.h"
+
+// --- Priority -----------------------------------------------------------------------------------------------------
+
+static tsri_mutex priority_lock = TSRI_MUTEX_INIT;
+static char code_priority[256];  // empty: the configuration's
+
+static void get_code_priority(char *priority) {
+  tsri_mutex_lock(&priority_lock);
+  memcpy(priority, code_priority, sizeof code_priority);
+  tsri_mutex_unlock(&priority_lock);
+}
+
+tsr_status tsri_select_order(const tsri_config *config, int *order) {
+  if (tsri_registry_count() > TSRI_MAX_BACKENDS) {
+    return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "%d backends and plug-ins are more than the %d allowed",
+                     tsri_registry_count(), TSRI_MAX_BACKENDS);
+  }
+  char priority[sizeof code_priority];
+  get_code_priority(priority);
+  if (priority[0]) return tsri_registry_order(priority, "set_priority", order);
+  return tsri_registry_order(config->priority, tsri_config_place(config, TSRI_SETTING_PRIORITY), order);
+}
+
+tsr_status tsr_set_priority(const char *backends) {
+  if (backends && strlen(backends) >= sizeof code_priority) {
+    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "set_priority: a list of %zu characters, at most %zu are allowed",
+                     strlen(backends), sizeof code_priority - 1);
+  }
+  if (backends && backends[0]) {
+    tsri_config config;
+    int order[TSRI_MAX_BACKENDS];
+    tsr_status status = tsri_config_resolve(&config);
+    if (status != TSR_OK) return status;
+    status = tsri_registry_lock(&config);
+    if (status == TSR_OK) {
+      status = tsri_registry_order(backends, "set_priority", order);
+      tsri_registry_unlock();
+    }
+    tsri_config_deinit(&config);
+    if (status == TSR_ERR_CONFIG) return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "%s", tsr_last_error());
+    if (status != TSR_OK) return status;
+  }
+  tsri_mutex_lock(&priority_lock);
+  snprintf(code_priority, sizeof code_priority, "%s", backends ? backends : "");
+  tsri_mutex_unlock(&priority_lock);
+  return TSR_OK;
+}
+
+bool tsri_select_is_automatic(const tsri_backend_entry *entry, const tsr_device_info *info) {
+  return !entry->is_hidden && !info->is_software;
+}
+
+bool tsri_select_is_wanted(const tsri_config *config, const tsri_backend_entry *entry, const tsr_device_info *info) {
+  bool is_chosen = config->backend ? strcmp(config->backend, entry->name) == 0 : tsri_select_is_automatic(entry, info);
+  bool is_index = config->device < 0 || config->device == info->index;
+  return is_chosen && is_index && config->required_bytes <= info->free_bytes;
+}
+
+// --- What was asked for -------------------------------------------------------------------------------------------
+
+// Descriptor and configuration in one, and why each candidate was passed over.
+typedef struct selection {
+  const tsri_config *config;
+  const char *backend;        // NULL: automatic
+  const char *backend_place;  // where the name came from
+  int index;                  // -1: any
+  uint64_t required_bytes;
+  tsr_device_desc desc;  // with the configuration filled in
+  bool strict;
+  bool was_short_of_memory;
+  char rejections[1200];
+} selection;
+
+static bool resolve_switch(tsr_switch wanted, bool configured) {
+  return wanted == TSR_DEFAULT ? configured : wanted == TSR_ON;
+}
+
+static tsr_status check_desc(const tsr_device_desc *desc) {
+  if (desc->index < 0) return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "device_open: index %d is negative", desc->index);
+  if (desc->threads < 0) return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "device_open: %d threads", desc->threads);
+  const tsr_switch switches[] = {desc->profiling, desc->tf32, desc->strict};
+  for (int i = 0; i < 3; i++) {
+    if ((unsigned)switches[i] > TSR_OFF) {
+      return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "device_open: %d is no switch; TSR_DEFAULT, TSR_ON and TSR_OFF are",
+                       (int)switches[i]);
+    }
+  }
+  return TSR_OK;
+}
+
+static void resolve_selection(const tsr_device_desc *desc, const tsri_config *config, selection *out) {
+  bool is_named = desc->backend && desc->backend[0] && strcmp(desc->backend, "auto") != 0;
+  *out = (selection){.config = config, .desc = *desc};
+  out->backend = is_named ? desc->backend : desc->backend && desc->backend[0] ? NULL : config->backend;
+  out->backend_place = is_named ? "device_open" : tsri_config_place(config, TSRI_SETTING_BACKEND);
+  out->index = desc->index > 0 ? desc->index : config->device;
+  out->required_bytes = desc->required_bytes ? desc->required_bytes : config->required_bytes;
+  out->strict = resolve_switch(desc->strict, config->strict);
+}
+
+static void reject(selection *choice, const char *format, ...) TSRI_PRINTF(2, 3);
+static void reject(selection *choice, const char *format, ...) {
+  size_t used = strlen(choice->rejections), room = sizeof choice->rejections - used;
+  int written = snprintf(choice->rejections + used, room, used ? "; " : "");
+  if (written < 0 || (size_t)written >= room) return;
+  va_list args;
+  va_start(args, format);
+  vsnprintf(choice->rejections + used + written, room - (size_t)written, format, args);
+  va_end(args);
+}
+
+static tsri_open_request make_request(const selection *choice, const tsri_backend_entry *entry,
+                                      const tsr_device_info *info, int priority) {
+  const tsr_device_desc *desc = &choice->desc;
+  const tsri_config *config = choice->config;
+  uint32_t timeout_ms = desc->timeout_ms ? desc->timeout_ms : config->timeout_ms;
+  return (tsri_open_request){
+      .backend = entry->table,
+      .info = *info,
+      .options = {.threads = desc->threads ? desc->threads : config->threads,
+                  .simd = config->simd,
+                  .native = config->native,
+                  .tf32 = resolve_switch(desc->tf32, config->tf32),
+                  .profiling = resolve_switch(desc->profiling, config->profile)},
+      .faults = config->faults,
+      .memory_limit =
+          desc->memory_limit ? desc->memory_limit : tsri_memory_limit_bytes(config->memory_limit, info->total_bytes),
+      .pool_bytes = desc->pool_bytes ? desc->pool_bytes : config->pool_bytes,
+      .timeout_ns = timeout_ms ? (uint64_t)timeout_ms * 1000000u : UINT64_MAX,
+      .priority = priority,
+      .strict = choice->strict,
+      .mix_is_error = config->mix == TSRI_MIX_ERROR,
+  };
+}
+
+// --- Trying candidates --------------------------------------------------------------------------------------------
+
+static bool has_enough_memory(selection *choice, const tsri_backend_entry *entry, const tsr_device_info *info) {
+  if (choice->required_bytes <= info->free_bytes) return true;
+  choice->was_short_of_memory = true;
+  reject(choice, "%s %d (%s) has %s free", entry->name, info->index, info->name,
+         tsri_format_bytes(info->free_bytes).text);
+  return false;
+}
+
+// TSR_ERR_UNAVAILABLE: go on with the next candidate.
+static tsr_status try_device(selection *choice, tsri_backend_entry *entry, int index, int priority,
+                             tsr_device **out_device) {
+  tsr_device_info info;
+  memset(&info, 0, sizeof info);
+  tsr_status status = entry->table->device_info(index, &info);
+  if (status != TSR_OK) {
+    reject(choice, "%s %d: %s", entry->name, index, tsr_last_error());
+    return choice->backend ? status : TSR_ERR_UNAVAILABLE;
+  }
+  if (!choice->backend && !tsri_select_is_automatic(entry, &info)) {
+    reject(choice, "%s %d (%s) is a software device, used only when named", entry->name, index, info.name);
+    return TSR_ERR_UNAVAILABLE;
+  }
+  if (!has_enough_memory(choice, entry, &info)) return TSR_ERR_UNAVAILABLE;
+
+  tsri_open_request request = make_request(choice, entry, &info, priority);
+  status = tsri_device_create(&request, out_device);
+  if (status == TSR_OK) {
+    tsri_log(TSR_LOG_INFO, "opened %s %d: %s", entry->name, index, info.name);
+    return TSR_OK;
+  }
+  if (choice->backend || choice->strict || status == TSR_ERR_CONFIG) return status;
+  tsri_log(TSR_LOG_WARN, "passing over %s %d: %s", entry->name, index, tsr_last_error());
+  reject(choice, "%s %d: %s", entry->name, index, tsr_last_error());
+  return TSR_ERR_UNAVAILABLE;
+}
+
+static tsr_status try_backend(selection *choice, tsri_backend_entry *entry, int priority, tsr_device **out_device) {
+  int count = 0;
+  tsr_status status = tsri_registry_start(entry);
+  if (status == TSR_OK) status = entry->table->device_count(&count);
+  if (status != TSR_OK) {
+    reject(choice, "%s: %s", entry->name, entry->reason[0] ? entry->reason : tsr_last_error());
+    return TSR_ERR_UNAVAILABLE;
+  }
+  if (choice->index >= count) {
+    reject(choice, "%s has %d device%s, index %d was asked for", entry->name, count, count == 1 ? "" : "s",
+           choice->index);
+    return TSR_ERR_UNAVAILABLE;
+  }
+  if (choice->index >= 0) return try_device(choice, entry, choice->index, priority, out_device);
+  if (count == 0) reject(choice, "%s: the driver is there but reports no device", entry->name);
+  status = TSR_ERR_UNAVAILABLE;
+  for (int i = 0; i < count && status == TSR_ERR_UNAVAILABLE; i++) {
+    status = try_device(choice, entry, i, priority, out_device);
+  }
+  return status;
+}
+
+static tsr_status unknown_backend(const selection *choice) {
+  char names[512];
+  const char *known[TSRI_MAX_BACKENDS];
+  int count = tsri_registry_count();
+  for (int i = 0; i < count && i < TSRI_MAX_BACKENDS; i++) known[i] = tsri_registry_at(i)->name;
+  const char *near =
+      tsri_text_nearest(choice->backend, known, (size_t)(count < TSRI_MAX_BACKENDS ? count : TSRI_MAX_BACKENDS));
+  return TSRI_FAIL(TSR_ERR_UNAVAILABLE, "%s: no backend is called '%s'%s%s%s; there are %s", choice->backend_place,
+                   choice->backend, near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "",
+                   tsri_registry_names(names, sizeof names));
+}
+
+// Nothing fitted: say of each candidate why.
+static tsr_status nothing_found(const selection *choice) {
+  if (choice->was_short_of_memory) {
+    return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "device_open: no device has the required %s free: %s",
+                     tsri_format_bytes(choice->required_bytes).text, choice->rejections);
+  }
+  return TSRI_FAIL(TSR_ERR_UNAVAILABLE, "device_open: no usable device: %s", choice->rejections);
+}
+
+static tsr_status try_all(selection *choice, tsr_device **out_device) {
+  int order[TSRI_MAX_BACKENDS], count = tsri_registry_count();
+  tsr_status status = tsri_select_order(choice->config, order);
+  if (status != TSR_OK) return status;
+  if (choice->backend && !tsri_registry_find(choice->backend)) return unknown_backend(choice);
+  status = TSR_ERR_UNAVAILABLE;
+  for (int i = 0; i < count && status == TSR_ERR_UNAVAILABLE; i++) {
+    tsri_backend_entry *entry = tsri_registry_at(order[i]);
+    bool is_wanted = choice->backend ? strcmp(entry->name, choice->backend) == 0 : !entry->is_hidden;
+    if (is_wanted) status = try_backend(choice, entry, i, out_device);
+  }
+  return status == TSR_ERR_UNAVAILABLE ? nothing_found(choice) : status;
+}
+
+tsr_status tsr_device_open(const tsr_device_desc *desc, tsr_device **out_device) {
+  if (!out_device) return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "device_open: out_device is NULL");
+  *out_device = NULL;
+  const tsr_device_desc defaults = {0};
+  if (!desc) desc = &defaults;
+  tsr_status status = check_desc(desc);
+  tsri_config config;
+  if (status == TSR_OK) status = tsri_config_resolve(&config);
+  if (status != TSR_OK) return status;
+  selection choice;
+  resolve_selection(desc, &config, &choice);
+  status = tsri_registry_lock(&config);
+  if (status == TSR_OK) {
+    status = try_all(&choice, out_device);
+    tsri_registry_unlock();
+  }
+  tsri_config_deinit(&config);
+  return status;
+}

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+// Choosing a device: names, indices, priorities, required memory, and what the errors say.
+#include <tessera/device.h>
+
+#include "support/devices.h"
+#include "support/test.h"
+
+static tsr_status try_open(tsr_device_desc desc) {
+  tsr_device *device = (tsr_device *)1;
+  tsr_status status = tsr_device_open(&desc, &device);
+  if (status != TSR_OK) CHECK(device == NULL);
+  else tsr_device_release(device);
+  return status;
+}
+
+TEST(the_best_device_opens_without_being_named) {
+  tsr_device *device = NULL;
+  CHECK_OK(tsr_device_open(NULL, &device));
+  CHECK_OK(tsr_device_test(device));
+  tsr_device_info info;
+  CHECK_OK(tsr_device_get_info(device, &info));
+  CHECK(info.name[0] && info.total_bytes >= info.free_bytes && info.free_bytes > 0);
+  tsr_device_release(device);
+  CHECK_OK(try_open((tsr_device_desc){.backend = "auto"}));
+  CHECK_OK(try_open((tsr_device_desc){.backend = ""}));
+}
+
+TEST(unknown_names_get_a_suggestion_and_the_list) {
+  CHECK_STATUS(try_open((tsr_device_desc){.backend = "cdua"}), TSR_ERR_UNAVAILABLE);
+  CHECK_LAST_ERROR_HAS("no backend is called 'cdua', did you mean 'cuda'?");
+  CHECK_LAST_ERROR_HAS("auto, cuda, rocm, metal, vulkan, opencl, webgpu, cpu");
+  CHECK_OK(tsr_config_set("backend", "quantum"));
+  CHECK_STATUS(try_open((tsr_device_desc){0}), TSR_ERR_UNAVAILABLE);
+  CHECK_LAST_ERROR_HAS("code: no backend is called 'quantum'");
+  CHECK_OK(tsr_config_set("backend", NULL));
+}
+
+TEST(a_backend_that_is_not_built_says_so) {
+  CHECK_STATUS(try_open((tsr_device_desc){.backend = "metal"}), TSR_ERR_UNAVAILABLE);
+  CHECK_LAST_ERROR_HAS("metal: not part of this version");
+}
+
+TEST(an_index_out_of_range_says_how_many_there_are) {
+  CHECK_STATUS(try_open((tsr_device_desc){.backend = "cpu", .index = 3}), TSR_ERR_UNAVAILABLE);
+  CHECK_LAST_ERROR_HAS("cpu has 1 device, index 3 was asked for");
+  CHECK_STATUS(try_open((tsr_device_desc){.index = -1}), TSR_ERR_INVALID_ARGUMENT);
+  CHECK_OK(tsr_config_set("device", "5"));
+  CHECK_STATUS(try_open((tsr_device_desc){0}), TSR_ERR_UNAVAILABLE);
+  CHECK_OK(tsr_config_set("device", NULL));
+}
+
+TEST(required_bytes_are_compared_with_what_is_free) {
+  CHECK_OK(try_open((tsr_device_desc){.required_bytes = 1 << 20}));
+  CHECK_STATUS(try_open((tsr_device_desc){.required_bytes = UINT64_C(1) << 60}), TSR_ERR_OUT_OF_MEMORY);
+  CHECK_LAST_ERROR_HAS("no device has the required 1.0 EiB free: ");
+  CHECK_LAST_ERROR_HAS("cpu 0 (");
+}
+
+TEST(required_bytes_pass_on_to_a_device_that_has_them) {
+  CHECK_OK(tsr_config_set("plugin_path", getenv("TSR_TEST_PLUGIN_DIR")));
+  CHECK_OK(tsr_set_priority("sample"));
+  tsr_device *device = NULL;
+  CHECK_OK(tsr_device_open(&(tsr_device_desc){.required_bytes = UINT64_C(1200) << 20}, &device));
+  CHECK_STR(tsr_device_backend(device), "cpu");  // the sample devices are software, and have 1 GiB
+  tsr_device_release(device);
+  CHECK_STATUS(try_open((tsr_device_desc){.backend = "sample", .required_bytes = UINT64_C(2) << 30}),
+               TSR_ERR_OUT_OF_MEMORY);
+  CHECK_LAST_ERROR_HAS("sample 0 (Sample device 0) has 1.0 GiB free; sample 1");
+  CHECK_OK(tsr_set_priority(NULL));
+  CHECK_OK(tsr_config_set("plugin_path", NULL));
+}
+
+TEST(priority_orders_discovery_and_names_are_checked) {
+  tsr_discovery *found = NULL;
+  CHECK_OK(tsr_set_priority("cpu,vulkan"));
+  CHECK_OK(tsr_discover(&found));
+  CHECK_STR(found->backends[0].name, "cpu");
+  CHECK_STR(found->backends[1].name, "vulkan");
+  CHECK_STR(found->backends[2].name, "cuda");
+  CHECK_EQ_INT(found->best_backend, 0);
+  tsr_discovery_release(found);
+  CHECK_STATUS(tsr_set_priority("cpu,vulcan"), TSR_ERR_INVALID_ARGUMENT);
+  CHECK_LAST_ERROR_HAS("no backend is called 'vulcan'");
+  char far_too_long[1000];
+  memset(far_too_long, 'x', sizeof far_too_long);
+  far_too_long[sizeof far_too_long - 1] = 0;
+  CHECK_STATUS(tsr_set_priority(far_too_long), TSR_ERR_INVALID_ARGUMENT);
+  CHECK_OK(tsr_set_priority(NULL));
+  CHECK_OK(tsr_discover(&found));
+  CHECK_STR(found->backends[0].name, "cuda");
+  CHECK_EQ_INT(found->backend_count, 7);
+  tsr_discovery_release(found);
+  tsr_discovery_release(NULL);
+}
+
+TEST(bad_settings_stop_opening_with_their_place) {
+  CHECK(setenv("TESSERA_PRIORITY", "cpu,quantum", 1) == 0);
+  CHECK_STATUS(try_open((tsr_device_desc){0}), TSR_ERR_CONFIG);
+  CHECK_LAST_ERROR_HAS("TESSERA_PRIORITY: no backend is called 'quantum'");
+  unsetenv("TESSERA_PRIORITY");
+  CHECK_OK(tsr_config_set("faults", "alloc:0"));
+  CHECK_STATUS(try_open((tsr_device_desc){0}), TSR_ERR_CONFIG);
+  CHECK_LAST_ERROR_HAS("'alloc:0' is not a fault; allowed are");
+  CHECK_OK(tsr_config_set("faults", NULL));
+  CHECK_STATUS(try_open((tsr_device_desc){.threads = -2}), TSR_ERR_INVALID_ARGUMENT);
+  CHECK_STATUS(try_open((tsr_device_desc){.tf32 = (tsr_switch)9}), TSR_ERR_INVALID_ARGUMENT);
+  CHECK_STATUS(tsr_device_open(NULL, NULL), TSR_ERR_INVALID_ARGUMENT);
+  CHECK_STATUS(tsr_discover(NULL), TSR_ERR_INVALID_ARGUMENT);
+}
+
+TEST(memory_limits_hold_and_name_the_figures) {
+  tsr_device *device = NULL;
+  CHECK_OK(tsr_device_open(&(tsr_device_desc){.backend = "cpu", .memory_limit = 8 << 20}, &device));
+  tsr_buffer *first = NULL, *second = NULL;
+  CHECK_OK(tsr_buffer_create(device, 5 << 20, 0, &first));
+  CHECK_STATUS(tsr_buffer_create(device, 5 << 20, 0, &second), TSR_ERR_OUT_OF_MEMORY);
+  CHECK_LAST_ERROR_HAS("5.0 MiB asked");
+  CHECK_LAST_ERROR_HAS("limit 8.0 MiB");
+  tsr_buffer_release(first);
+  CHECK_OK(tsr_buffer_create(device, 5 << 20, 0, &second));
+  tsr_buffer_release(second);
+  tsr_memory_stats stats;
+  uint64_t given_back = 0;
+  CHECK_OK(tsr_memory_trim(device, &given_back));
+  CHECK_OK(tsr_memory_get_stats(device, &stats));
+  CHECK(given_back >= 5 << 20);
+  CHECK_EQ_UINT(stats.held_bytes, 0);
+  CHECK_EQ_UINT(stats.limit_bytes, 8 << 20);
+  tsr_device_release(device);
+  CHECK_OK(tsr_device_open(&(tsr_device_desc){.backend = "cpu", .pool_bytes = 32 << 20}, &device));
+  CHECK_OK(tsr_memory_get_stats(device, &stats));
+  CHECK(stats.held_bytes >= 32 << 20);
+  tsr_device_release(device);
+}
+
+TEST(plug_ins_are_listed_and_bad_ones_harm_nothing) {
+  char folders[4096];
+  snprintf(folders, sizeof folders, "%s:%s:/no/such/folder", getenv("TSR_TEST_BAD_PLUGIN_DIR"),
+           getenv("TSR_TEST_PLUGIN_DIR"));
+  CHECK_OK(tsr_config_set("plugin_path", folders));
+  static const struct {
+    const char *name, *reason;
+  } wanted[] = {{"bad_abi", "ABI 42"},
+                {"no_symbol", "does not export tsr_plugin_backend()"},
+                {"no_entries", "lacks the entry 'start'"},
+                {"taken_name", "another backend is called 'cpu'"}};
+  tsr_discovery *found = NULL;
+  CHECK_OK(tsr_discover(&found));
+  for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
+    bool is_listed = false;
+    for (int j = 0; j < found->backend_count; j++) {
+      if (strcmp(found->backends[j].name, wanted[i].name) != 0) continue;
+      is_listed = true;
+      CHECK_STR_HAS(found->backends[j].reason, wanted[i].reason);
+      CHECK_STR_HAS(found->backends[j].reason, found->backends[j].plugin_path);
+      CHECK_EQ_INT(found->backends[j].device_count, 0);
+    }
+    CHECK(is_listed);
+  }
+  tsr_discovery_release(found);
+  CHECK_OK(try_open((tsr_device_desc){.backend = "sample", .index = 1}));
+  CHECK_OK(try_open((tsr_device_desc){.backend = "cpu"}));
+  CHECK_STATUS(try_open((tsr_device_desc){.backend = "no_symbol"}), TSR_ERR_UNAVAILABLE);
+  CHECK_LAST_ERROR_HAS("no_symbol.so: does not export");
+  CHECK_OK(tsr_config_set("plugin_path", NULL));
+  CHECK_STATUS(try_open((tsr_device_desc){.backend = "sample"}), TSR_ERR_UNAVAILABLE);
+}

@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Installs to a folder, moves it, and builds a small outside project against it: with CMake and with pkg-config,
+# shared and static. The installed program must run from there too.
+set -euo pipefail
+here=$TSR_TEST_SOURCE_DIR/tests/packaging
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+fail() {
+  echo "FAIL: $*" >&2
+  exit 1
+}
+# needed FILE: the libraries it asks the loader for
+needed() { readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'; }
+
+echo "-- install"
+DESTDIR=$work/stage cmake --install "$TSR_TEST_BUILD_DIR" --prefix /opt/tessera >/dev/null
+mv "$work/stage/opt/tessera" "$work/moved"
+prefix=$work/moved
+libdir=$(dirname "$(find "$prefix" -name libtessera.a)")
+for file in include/tessera/tessera.h include/tessera/plugin/backend.h bin/tessera; do
+  [ -e "$prefix/$file" ] || fail "$file is not installed"
+done
+[ -e "$libdir/libtessera.so.0" ] || fail "libtessera.so.0 is not installed"
+if grep -rlF "$TSR_TEST_SOURCE_DIR/" "$libdir/pkgconfig" "$libdir/cmake"; then
+  fail "these files name the source tree"
+fi
+
+echo "-- program"
+version=$("$prefix/bin/tessera" version) || fail "the installed program does not run"
+echo "$version"
+ldd "$prefix/bin/tessera" | grep -F libtessera | grep -qF "$prefix" ||
+  fail "the program does not find the library beside it"
+
+echo "-- CMake package"
+cmake -S "$here/outside" -B "$work/cmake" -DCMAKE_PREFIX_PATH="$prefix" >"$work/log" 2>&1 || {
+  cat "$work/log" >&2
+  fail "find_package(Tessera)"
+}
+cmake --build "$work/cmake" >"$work/log" 2>&1 || {
+  cat "$work/log" >&2
+  fail "the outside project does not build with CMake"
+}
+"$work/cmake/with_shared"
+"$work/cmake/with_static"
+needed "$work/cmake/with_shared" | grep -qx libtessera.so.0 || fail "with_shared does not use libtessera.so.0"
+! needed "$work/cmake/with_static" | grep -q libtessera || fail "with_static needs the shared library"
+
+echo "-- pkg-config"
+export PKG_CONFIG_PATH=$libdir/pkgconfig
+read -ra cflags <<<"$(pkg-config --cflags tessera)"
+read -ra libs <<<"$(pkg-config --libs tessera)"
+read -ra static_libs <<<"$(pkg-config --static --libs tessera | sed 's/-ltessera/-l:libtessera.a/')"
+grep -qF "$(pkg-config --modversion tessera)" <<<"$version" ||
+  fail "tessera.pc says $(pkg-config --modversion tessera), the program: $version"
+cc -std=c17 "$here/outside/outside.c" "${cflags[@]}" -o "$work/pc_shared" "${libs[@]}"
+cc -std=c17 "$here/outside/outside.c" "${cflags[@]}" -o "$work/pc_static" "${static_libs[@]}"
+c++ -std=c++17 "$here/outside/outside.cc" "${cflags[@]}" -o "$work/pc_cxx" "${libs[@]}"
+LD_LIBRARY_PATH=$libdir "$work/pc_shared"
+LD_LIBRARY_PATH=$libdir "$work/pc_cxx"
+"$work/pc_static"
+! needed "$work/pc_static" | grep -q libtessera || fail "pc_static needs the shared library"

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+// The main function of every test program: runs the registered tests with cmocka.
+//
+//   program            all tests
+//   program NAME       the test of that name; if there is none, those with NAME in theirs
+//   program --list     the names, one a line
+//
+// Exit status: 0 all passed, 1 some failed, 2 no such test, 77 every test that was run skipped itself.
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include "support/test.h"
+// cmocka.h needs the headers above it
+#include <cmocka.h>
+
+enum { EXIT_SKIPPED = 77 };
+
+static test_case *first_test, **last_link = &first_test;
+static const char *running;  // name of the test that runs now
+static int skipped_count;
+
+void test_register(test_case *test) {
+  *last_link = test;
+  last_link = &test->next;
+}
+
+void test_fail(const char *file, int line, const char *format, ...) {
+  va_list values;
+  va_start(values, format);
+  fprintf(stderr, "%s:%d: ", file, line);
+  vfprintf(stderr, format, values);
+  fputc('\n', stderr);
+  va_end(values);
+  _fail(file, line);
+  abort();  // not reached: cmocka jumps out of the test
+}
+
+void test_skip(const char *sentence) {
+  printf("SKIPPED %s: %s\n", running, sentence);
+  skipped_count++;
+  skip();
+  abort();  // not reached
+}
+
+static void run_registered(void **state) {
+  const test_case *test = *state;
+  running = test->name;
+  test->run();
+}
+
+static int list_tests(void) {
+  for (const test_case *t = first_test; t; t = t->next) puts(t->name);
+  return 0;
+}
+
+static bool has_test(const char *name) {
+  for (const test_case *t = first_test; t; t = t->next) {
+    if (strcmp(t->name, name) == 0) return true;
+  }
+  return false;
+}
+
+// Fills `selected`, which has room for all tests, and returns how many `filter` lets through.
+static size_t select_tests(const char *filter, struct CMUnitTest *selected) {
+  bool exact = filter && has_test(filter);
+  size_t count = 0;
+  for (test_case *t = first_test; t; t = t->next) {
+    if (filter && (exact ? strcmp(t->name, filter) != 0 : !strstr(t->name, filter))) continue;
+    selected[count++] = (struct CMUnitTest){.name = t->name, .test_func = run_registered, .initial_state = t};
+  }
+  return count;
+}
+
+int main(int argc, char **argv) {
+  const char *filter = argc > 1 ? argv[1] : NULL;
+  if (filter && strcmp(filter, "--list") == 0) return list_tests();
+
+  size_t registered = 0;
+  for (const test_case *t = first_test; t; t = t->next) registered++;
+  struct CMUnitTest *selected = calloc(registered + 1, sizeof *selected);
+  if (!selected) return EXIT_FAILURE;
+  size_t count = select_tests(filter, selected);
+  if (count == 0) {
+    fprintf(stderr, "%s: no test %s (--list shows them)\n", argv[0], filter ? filter : "at all");
+    free(selected);
+    return 2;
+  }
+
+  int failed = _cmocka_run_group_tests("tests", selected, count, NULL, NULL);
+  free(selected);
+  if (failed != 0) return EXIT_FAILURE;
+  return (size_t)skipped_count == count ? EXIT_SKIPPED : EXIT_SUCCESS;
+}
