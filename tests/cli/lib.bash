@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: MIT
+# What the scripts here share: running the program and checking what it did. The first failure ends the script.
+#
+#   claim "an unknown command is a mistake"
+#   expect 2 devcies            # runs the program; output in $out, messages in $err
+#   has "$err" "Did you mean 'devices'?"
+
+: "${TSR_TEST_PROGRAM:?the path of the program to test}"
+
+# Nothing of the person who runs the tests.
+for variable in $(compgen -e); do
+  case $variable in
+    TSR_TEST_PROGRAM) ;;
+    TESSERA_* | NO_COLOR | COLUMNS) unset "$variable" ;;
+  esac
+done
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+out=
+err=
+
+claim() {
+  printf -- '- %s\n' "$1"
+}
+
+fail() {
+  printf 'FAILED: %s\n--- output:\n%s\n--- messages:\n%s\n' "$1" "$out" "$err" >&2
+  exit 1
+}
+
+# expect EXIT_CODE ARGUMENT...
+expect() {
+  local wanted=$1 code=0
+  shift
+  "$TSR_TEST_PROGRAM" "$@" >"$work/out" 2>"$work/err" || code=$?
+  out=$(<"$work/out")
+  err=$(<"$work/err")
+  [[ $code -eq $wanted ]] || fail "'tessera $*' exits with $code, not $wanted"
+}
+
+# has TEXT PART
+has() {
+  [[ $1 == *"$2"* ]] || fail "there is no '$2' in it"
+}
+
+lacks() {
+  [[ $1 != *"$2"* ]] || fail "there is '$2' in it"
+}
+
+is_empty() {
+  [[ -z $1 ]] || fail "$2 is not empty"
+}
+
+# json EXPRESSION: the output is JSON, and the Python expression on it (as `it`) holds.
+json() {
+  /usr/bin/python3 -c '
+import json, sys
+it = json.load(open(sys.argv[1], encoding="utf-8"))
+sys.exit(0 if eval("(" + sys.argv[2] + ")") else "it does not hold: " + sys.argv[2])
+' "$work/out" "$1" || fail "the JSON is not as it should be"
+}
+
+# on_terminal COMMAND: its output as a terminal of 80 columns shows it. Skips the script where there is no script(1).
+on_terminal() {
+  command -v script >/dev/null || {
+    printf 'skipped: there is no script(1) to make a terminal\n'
+    exit 77
+  }
+  out=$(script -qec "$1" /dev/null </dev/null) || fail "'$1' fails on a terminal"
+}

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: MIT
+// `tessera devices`: every backend with its devices, or the reason why it has none.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <tessera/device.h>
+#include <tessera/version.h>
+
+#include "commands.h"
+#include "json.h"
+#include "report.h"
+#include "size.h"
+#include "trial.h"
+
+static bool as_json, wants_test;
+
+static const option_spec options[] = {
+    {.name = "json", .help = "print JSON, with all that is known of each device", .flag = &as_json},
+    {.name = "test", .help = "open each device, test it, and show PASS or what went wrong", .flag = &wants_test},
+};
+
+// One device as it is shown. `result` is NULL unless it was tested.
+typedef struct entry {
+  const tsr_backend_report *backend;
+  const tsr_device_info *device;
+  bool is_best;
+  const trial *result;
+} entry;
+
+static bool is_best(const tsr_discovery *found, int backend, int device) {
+  return backend == found->best_backend && device == found->best_device;
+}
+
+// --- JSON ------------------------------------------------------------------------------------------------------
+
+static const char *type_name(tsr_device_type type) {
+  switch (type) {
+    case TSR_DEVICE_CPU:
+      return "cpu";
+    case TSR_DEVICE_INTEGRATED_GPU:
+      return "integrated_gpu";
+    case TSR_DEVICE_DISCRETE_GPU:
+      return "discrete_gpu";
+    default:
+      return "other";
+  }
+}
+
+static void write_device(json_writer *json, const entry *shown) {
+  const tsr_device_info *device = shown->device;
+  json_begin_object(json, NULL);
+  json_int(json, "index", device->index);
+  json_text(json, "name", device->name);
+  json_text(json, "driver", device->driver);
+  json_text(json, "uuid", device->uuid);
+  json_text(json, "arch", device->arch);
+  json_text(json, "type", type_name(device->type));
+  json_bool(json, "software", device->is_software);
+  json_bool(json, "unified_memory", device->has_unified_memory);
+  json_int(json, "compute_units", device->compute_units);
+  json_uint(json, "total_bytes", device->total_bytes);
+  json_uint(json, "free_bytes", device->free_bytes);
+  json_uint(json, "max_buffer_bytes", device->max_buffer_bytes);
+  json_bool(json, "best", shown->is_best);
+  if (shown->result) {
+    json_begin_object(json, "test");
+    json_bool(json, "passed", shown->result->has_passed);
+    json_text(json, "message", shown->result->message);
+    json_end_object(json);
+  }
+  json_end_object(json);
+}
+
+static void write_best(json_writer *json, const tsr_discovery *found) {
+  if (found->best_backend < 0) {
+    json_null(json, "best");
+    return;
+  }
+  const tsr_backend_report *backend = &found->backends[found->best_backend];
+  json_begin_object(json, "best");
+  json_text(json, "backend", backend->name);
+  json_int(json, "index", backend->devices[found->best_device].index);
+  json_text(json, "name", backend->devices[found->best_device].name);
+  json_end_object(json);
+}
+
+static void write_json(const tsr_discovery *found, const trial *results) {
+  json_writer json;
+  json_init(&json, stdout);
+  json_begin_object(&json, NULL);
+  json_text(&json, "version", tsr_version());
+  json_begin_array(&json, "backends");
+  for (int b = 0; b < found->backend_count; b++) {
+    const tsr_backend_report *backend = &found->backends[b];
+    json_begin_object(&json, NULL);
+    json_text(&json, "name", backend->name);
+    json_text(&json, "title", backend->title);
+    json_text(&json, "status", tsr_status_name(backend->status));
+    json_text(&json, "reason", backend->reason);
+    json_text(&json, "plugin", backend->plugin_path);
+    json_begin_array(&json, "devices");
+    for (int d = 0; d < backend->device_count; d++) {
+      entry shown = {backend, &backend->devices[d], is_best(found, b, d), results};
+      write_device(&json, &shown);
+      if (results) results++;
+    }
+    json_end_array(&json);
+    json_end_object(&json);
+  }
+  json_end_array(&json);
+  write_best(&json, found);
+  json_end_object(&json);
+  json_finish(&json);
+}
+
+// --- For people ------------------------------------------------------------------------------------------------
+
+enum { STATUS_BYTES = 2048 };
+
+// Adds to the text, with `before` in front unless it is empty.
+static void append(char *text, const char *before, const char *more) {
+  size_t used = strlen(text);
+  snprintf(text + used, STATUS_BYTES - used, "%s%s", used ? before : "", more);
+}
+
+// The first device in the report that is the same hardware, or NULL: the device itself or one without an id.
+static const tsr_device_info *first_same(const tsr_discovery *found, const tsr_device_info *device,
+                                         const tsr_backend_report **out_backend) {
+  for (int b = 0; b < found->backend_count && *device->uuid; b++) {
+    *out_backend = &found->backends[b];
+    for (int d = 0; d < (*out_backend)->device_count; d++) {
+      const tsr_device_info *other = &(*out_backend)->devices[d];
+      if (other == device) return NULL;
+      if (strcmp(other->uuid, device->uuid) == 0) return other;
+    }
+  }
+  return NULL;
+}
+
+static void append_plugin(char *status, const tsr_backend_report *backend) {
+  const char *path = backend->plugin_path;
+  if (!path || strstr(status, path)) return;
+  append(status, "; ", "plug-in ");
+  append(status, "", path);
+}
+
+static void describe_device(const tsr_discovery *found, const entry *shown, char *status) {
+  *status = '\0';
+  if (!shown->result) {
+    append(status, "", "ok");
+  } else {
+    append(status, "", shown->result->has_passed ? "PASS" : shown->result->message);
+  }
+  const tsr_backend_report *backend = NULL;
+  const tsr_device_info *same = first_same(found, shown->device, &backend);
+  if (same) {
+    char text[192];
+    snprintf(text, sizeof text, "same device as %s %d", backend->name, same->index);
+    append(status, "; ", text);
+  }
+  append_plugin(status, shown->backend);
+}
+
+// "cuda", or "cuda 1" where the backend has several
+static void format_place(const tsr_backend_report *backend, const tsr_device_info *device, char *text, size_t bytes) {
+  if (backend->device_count > 1) {
+    snprintf(text, bytes, "%s %d", backend->name, device->index);
+  } else {
+    snprintf(text, bytes, "%s", backend->name);
+  }
+}
+
+static void add_device(table *t, const tsr_discovery *found, const entry *shown) {
+  char place[192], memory[SIZE_TEXT_BYTES], status[STATUS_BYTES];
+  const tsr_device_info *device = shown->device;
+  format_place(shown->backend, device, place, sizeof place);
+  describe_device(found, shown, status);
+  bool has_failed = shown->result && !shown->result->has_passed;
+
+  table_cell(t, shown->is_best ? TERM_BOLD : TERM_PLAIN, "%s", place);
+  table_cell(t, TERM_GOOD, "%s", shown->is_best ? "*" : "");
+  table_cell(t, TERM_PLAIN, "%s%s", device->name, device->is_software ? " (software)" : "");
+  table_cell(t, TERM_PLAIN, "%s", size_format_memory(device->total_bytes, device->free_bytes, memory));
+  table_cell(t, has_failed ? TERM_BAD : TERM_GOOD, "%s", status);
+}
+
+static void add_absent(table *t, const tsr_backend_report *backend) {
+  char status[STATUS_BYTES] = "";
+  append(status, "", *backend->reason ? backend->reason : "no device");
+  append_plugin(status, backend);
+  table_cell(t, TERM_DIM, "%s", backend->name);
+  table_cell(t, TERM_PLAIN, "%s", "");
+  table_cell(t, TERM_DIM, "-");
+  table_cell(t, TERM_DIM, "-");
+  table_cell(t, TERM_DIM, "%s", status);
+}
+
+static void print_best(const tsr_discovery *found) {
+  printf("\n");
+  if (found->best_backend >= 0) {
+    char place[192];
+    const tsr_backend_report *backend = &found->backends[found->best_backend];
+    format_place(backend, &backend->devices[found->best_device], place, sizeof place);
+    printf("Best device: %s\n", place);
+  } else if (trial_device_count(found) > 0) {
+    printf(
+        "Best device: none. The settings leave none of these (see 'tessera config'), or all are "
+        "software, which is used only when named (TESSERA_BACKEND).\n");
+  } else {
+    printf("Best device: none. The Status column says what each backend needs.\n");
+  }
+}
+
+static int print_table(const tsr_discovery *found, const trial *results) {
+  static const table_column columns[] = {
+      {.heading = "Backend"},  // the mark of the best one follows without a gap
+      {.heading = "", .gap = 2},       {.heading = "Device", .gap = 2, .can_shorten = true},
+      {.heading = "Memory", .gap = 2}, {.heading = "Status"},
+  };
+  table t;
+  table_init(&t, columns, sizeof columns / sizeof columns[0]);
+  for (int b = 0; b < found->backend_count; b++) {
+    const tsr_backend_report *backend = &found->backends[b];
+    if (backend->device_count == 0) add_absent(&t, backend);
+    for (int d = 0; d < backend->device_count; d++) {
+      entry shown = {backend, &backend->devices[d], is_best(found, b, d), results};
+      add_device(&t, found, &shown);
+      if (results) results++;
+    }
+  }
+  int exit_code = report_table(&t);
+  print_best(found);
+  return exit_code;
+}
+
+// --- The command -----------------------------------------------------------------------------------------------
+
+static int judge(const tsr_discovery *found, const trial *results) {
+  int count = trial_device_count(found);
+  if (count == 0) {
+    fprintf(stderr, "tessera: there is no device to test\n");
+    return EXIT_NO_DEVICE;
+  }
+  int exit_code = EXIT_DONE;
+  for (int i = 0; i < count; i++) {
+    if (results[i].status == TSR_ERR_CONFIG) {  // says nothing of the device
+      fprintf(stderr, "tessera: %s\n", results[i].message);
+      return EXIT_ERROR;
+    }
+    if (!results[i].has_passed) exit_code = EXIT_NO;
+  }
+  return exit_code;
+}
+
+static int show(const tsr_discovery *found, const trial *results) {
+  int exit_code = EXIT_DONE;
+  if (as_json) {
+    write_json(found, results);
+  } else {
+    exit_code = print_table(found, results);
+  }
+  return exit_code == EXIT_DONE && results ? judge(found, results) : exit_code;
+}
+
+static int run(int argument_count, char **arguments) {
+  (void)argument_count, (void)arguments;
+  tsr_discovery *found = NULL;
+  if (tsr_discover(&found) != TSR_OK) return report_error();
+  trial *results = wants_test ? trial_run_all(found) : NULL;
+  int exit_code = wants_test && !results ? report_no_memory() : show(found, results);
+  free(results);
+  tsr_discovery_release(found);
+  return exit_code;
+}
+
+const tool_command command_devices = {
+    .spec = {.name = "devices",
+             .summary = "list this machine's devices, and why others are missing",
+             .description = "Lists every backend with its devices, or with the reason why it has none and how "
+                            "to get one. The best device, marked with *, is the one that programs get unless "
+                            "they ask for another. Devices emulated on the CPU are marked (software); they "
+                            "are used only when named.\n"
+                            "\n"
+                            "With --test each device is opened and computes a little: the exit code is 1 if "
+                            "any of them fails, 4 if there is none.",
+             .options = options,
+             .option_count = sizeof options / sizeof options[0],
+             .example = "tessera devices --test"},
+    .run = run,
+};

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+// A command's help, laid out like a manual page, made from its declaration.
+#include "help.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "commands.h"
+#include "term.h"
+#include "text.h"
+
+enum { INDENT = 4, WIDTH = 80, TERM_BYTES = 64 };
+
+static int width(void) {
+  int columns = term_columns();
+  return columns > 0 && columns < WIDTH ? columns : WIDTH;
+}
+
+void help_heading(const char *text) {
+  bool colour = term_has_colour();
+  printf("%s%s%s\n", term_begin(TERM_BOLD, colour), text, term_end(TERM_BOLD, colour));
+}
+
+void help_term(const char *term, int columns, const char *meaning) {
+  const int indent = INDENT + columns + 2;
+  printf("%*s%-*s  ", INDENT, "", columns, term);
+  text_print_wrapped(stdout, meaning, indent, width() - indent);
+}
+
+static void print_section(const char *heading, const char *text) {
+  printf("\n");
+  help_heading(heading);
+  printf("%*s", INDENT, "");
+  text_print_wrapped(stdout, text, INDENT, width() - INDENT);
+}
+
+// "tessera devices", or "tessera" for the program itself
+static int print_name(const command_spec *command) {
+  return printf("tessera%s%s", command->name ? " " : "", command->name ? command->name : "");
+}
+
+// "--kv-heads N"
+static void format_option(const option_spec *option, char term[TERM_BYTES]) {
+  const char *value = option->value_name;
+  snprintf(term, TERM_BYTES, "--%s%s%s", option->name, value ? " " : "", value ? value : "");
+}
+
+// Prints one part of the usage, on a new line if it does not fit on this one.
+static void print_part(const char *part, int indent, int *column) {
+  int columns = 1 + (int)strlen(part);
+  if (*column + columns > width()) {
+    printf("\n%*s", indent, "");
+    *column = indent;
+  }
+  printf(" %s", part);
+  *column += columns;
+}
+
+static void print_usage(const command_spec *command) {
+  printf("\n");
+  help_heading("USAGE");
+  printf("%*s", INDENT, "");
+  const int indent = INDENT + print_name(command);
+  int column = indent;
+  for (int i = 0; i < command->option_count; i++) {
+    char term[TERM_BYTES], part[TERM_BYTES + 2];
+    format_option(&command->options[i], term);
+    snprintf(part, sizeof part, command->options[i].is_required ? "%s" : "[%s]", term);
+    print_part(part, indent, &column);
+  }
+  if (command->argument_name) print_part(command->argument_name, indent, &column);
+  printf("\n");
+}
+
+static void print_option(const option_spec *option, int columns) {
+  char term[TERM_BYTES], meaning[512];
+  format_option(option, term);
+  if (option->standard) {
+    snprintf(meaning, sizeof meaning, "%s (default: %s)", option->help, option->standard);
+  } else {
+    snprintf(meaning, sizeof meaning, "%s%s", option->help, option->is_required ? " (required)" : "");
+  }
+  help_term(term, columns, meaning);
+}
+
+static void print_options(const command_spec *command) {
+  static const char help[] = "-h, --help";
+  int columns = (int)strlen(help);
+  for (int i = 0; i < command->option_count; i++) {
+    char term[TERM_BYTES];
+    format_option(&command->options[i], term);
+    if ((int)strlen(term) > columns) columns = (int)strlen(term);
+  }
+  printf("\n");
+  help_heading("OPTIONS");
+  for (int i = 0; i < command->option_count; i++) print_option(&command->options[i], columns);
+  help_term(help, columns, "show this text");
+}
+
+void help_print_start(const command_spec *command) {
+  help_heading("NAME");
+  printf("%*s", INDENT, "");
+  print_name(command);
+  printf(" - %s\n", command->summary);
+  print_usage(command);
+  print_section("DESCRIPTION", command->description);
+}
+
+void help_print_end(const command_spec *command) {
+  print_options(command);
+  printf("\n");
+  help_heading("EXIT CODES");
+#define EXIT_X(name, number, text) help_term(#number, 1, text);
+  EXIT_CODES(EXIT_X)
+#undef EXIT_X
+  print_section("EXAMPLE", command->example);
+}
+
+void help_print(const command_spec *command) {
+  help_print_start(command);
+  help_print_end(command);
+}

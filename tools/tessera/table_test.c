@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+// Unit tests of tables and of text measured in columns. The files under test are included: the program is no library
+// to link with.
+#include "support/test.h"
+
+#include "table.c"  // NOLINT(bugprone-suspicious-include)
+#include "term.c"   // NOLINT(bugprone-suspicious-include)
+#include "text.c"   // NOLINT(bugprone-suspicious-include)
+
+static const table_column name_and_size[] = {
+    {.heading = "Name", .gap = 2, .can_shorten = true},
+    {.heading = "Size", .gap = 2, .is_right = true},
+    {.heading = "Note"},
+};
+
+static table begin(void) {
+  table t;
+  table_init(&t, name_and_size, 3);
+  return t;
+}
+
+static void add_row(table *t, const char *name, const char *size, const char *note) {
+  table_cell(t, TERM_PLAIN, "%s", name);
+  table_cell(t, TERM_PLAIN, "%s", size);
+  table_cell(t, TERM_GOOD, "%s", note);
+}
+
+static const char *print(table *t, int width, bool colour) {
+  static char text[4096];
+  FILE *out = tmpfile();
+  CHECK(out && table_print(t, out, width, colour));
+  table_deinit(t);
+  rewind(out);
+  text[fread(text, 1, sizeof text - 1, out)] = '\0';
+  fclose(out);
+  return text;
+}
+
+TEST(table_columns_are_as_wide_as_their_widest_text) {
+  table t = begin();
+  add_row(&t, "a longer name", "1", "x");
+  add_row(&t, "b", "12345", "y");
+  CHECK_STR(print(&t, 0, false),
+            "Name            Size  Note\n"
+            "a longer name      1  x\n"
+            "b              12345  y\n");
+}
+
+TEST(table_lines_have_no_spaces_at_their_end) {
+  table t = begin();
+  add_row(&t, "a", "", "");
+  add_row(&t, "", "", "");
+  CHECK_STR(print(&t, 0, false), "Name  Size  Note\na\n\n");
+}
+
+TEST(table_aligns_by_columns_and_not_by_bytes) {
+  table t = begin();
+  add_row(&t, "日本", "1", "wide");
+  add_row(&t, "e\xcc\x81t\xc3\xa9", "2", "combining");  // e with a mark after it, t, é
+  CHECK_STR(print(&t, 0, false),
+            "Name  Size  Note\n"
+            "日本     1  wide\n"
+            "e\xcc\x81t\xc3\xa9      2  combining\n");
+}
+
+TEST(table_makes_control_characters_and_broken_text_harmless) {
+  table t = begin();
+  add_row(&t, "\x1b[31mred", "1", "two\nlines\xff");
+  CHECK_STR(print(&t, 0, false), "Name      Size  Note\n?[31mred     1  two lines?\n");
+}
+
+TEST(table_colours_texts_but_not_the_space_between) {
+  table t = begin();
+  add_row(&t, "a", "1", "ok");
+  CHECK_STR(print(&t, 0, true),
+            "\x1b[1mName\x1b[0m  \x1b[1mSize\x1b[0m  \x1b[1mNote\x1b[0m\n"
+            "a        1  \x1b[32mok\x1b[0m\n");
+}
+
+TEST(table_shortens_names_in_the_middle_only_where_it_is_too_wide) {
+  table t = begin();
+  add_row(&t, "a name that is long to its end", "1", "ok");
+  CHECK_STR(print(&t, 80, false),
+            "Name                            Size  Note\n"
+            "a name that is long to its end     1  ok\n");
+  t = begin();
+  add_row(&t, "a name that is long to its end", "1", "ok");
+  CHECK_STR(print(&t, 32, false),
+            "Name                  Size  Note\n"
+            "a name th... its end     1  ok\n");
+}
+
+TEST(table_continues_its_last_column_on_further_lines) {
+  table t = begin();
+  add_row(&t, "cuda", "-", "not found, is the driver installed at all?");
+  add_row(&t, "cpu", "1", "ok");
+  CHECK_STR(print(&t, 40, false),
+            "Name  Size  Note\n"
+            "cuda     -  not found, is the driver\n"
+            "            installed at all?\n"
+            "cpu      1  ok\n");
+}
+
+TEST(text_break_keeps_words_whole) {
+  const char *next;
+  CHECK_EQ_INT(text_break("one two", 5, &next), 3);
+  CHECK_STR(next, "two");
+  CHECK_EQ_INT(text_break("unbreakable word", 4, &next), 11);
+  CHECK_STR(next, "word");
+  CHECK_EQ_INT(text_break("a\nb", 10, &next), 1);
+  CHECK_STR(next, "b");
+  CHECK_EQ_INT(text_break("", 10, &next), 0);
+  CHECK_STR(next, "");
+}
+
+TEST(text_shorten_never_exceeds_its_columns) {
+  for (int columns = 4; columns < 16; columns++) {
+    char *shorter = text_shorten("日本語の長い名前です", columns);
+    CHECK(shorter && text_width(shorter) <= columns);
+    free(shorter);
+  }
+}

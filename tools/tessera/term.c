@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+// The terminal: whether there is one, how wide it is, and colour on it.
+#include "term.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(_WIN32)
+#include <io.h>
+#include <windows.h>
+
+static bool is_terminal(void) { return _isatty(_fileno(stdout)) != 0; }
+
+static int window_columns(void) {
+  CONSOLE_SCREEN_BUFFER_INFO info;
+  if (!GetConsoleScreenBufferInfo(GetStdHandle(STD_OUTPUT_HANDLE), &info)) return 0;
+  return info.srWindow.Right - info.srWindow.Left + 1;
+}
+
+void term_init(void) {
+  DWORD mode = 0;
+  HANDLE console = GetStdHandle(STD_OUTPUT_HANDLE);
+  if (GetConsoleMode(console, &mode)) {
+    SetConsoleMode(console, mode | ENABLE_VIRTUAL_TERMINAL_PROCESSING);
+  }
+}
+#else
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+static bool is_terminal(void) { return isatty(STDOUT_FILENO) != 0; }
+
+static int window_columns(void) {
+  struct winsize size = {0};
+  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+void term_init(void) {
+  for (int descriptor = STDIN_FILENO; descriptor <= STDERR_FILENO; descriptor++) {
+    if (fcntl(descriptor, F_GETFD) != -1 || errno != EBADF) continue;
+    // The wrong way round, so that using it is an error. The lowest free number is this one.
+    if (open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY) == -1) return;
+  }
+}
+#endif
+
+bool term_has_colour(void) {
+  const char *forbidden = getenv("NO_COLOR"), *kind = getenv("TERM");
+  if (forbidden && *forbidden) return false;
+#if !defined(_WIN32)  // there the console needs no TERM
+  if (!kind || !*kind) return false;
+#endif
+  if (kind && strcmp(kind, "dumb") == 0) return false;
+  return is_terminal();
+}
+
+int term_columns(void) {
+  if (!is_terminal()) return 0;
+  int columns = window_columns();
+  if (columns <= 0) {  // a serial line, or a recorder such as script(1), may not know
+    const char *given = getenv("COLUMNS");
+    columns = given ? atoi(given) : 0;
+  }
+  return columns > 0 ? columns : 80;
+}
+
+const char *term_begin(term_style style, bool colour) {
+  static const char *const sequences[] = {
+      [TERM_PLAIN] = "",        [TERM_BOLD] = "\x1b[1m", [TERM_DIM] = "\x1b[2m",
+      [TERM_GOOD] = "\x1b[32m", [TERM_BAD] = "\x1b[31m",
+  };
+  return colour ? sequences[style] : "";
+}
+
+const char *term_end(term_style style, bool colour) { return colour && style != TERM_PLAIN ? "\x1b[0m" : ""; }

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+// The terminal: whether there is one, how wide it is, and colour on it.
+#ifndef TESSERA_TOOL_TERM_H
+#define TESSERA_TOOL_TERM_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+typedef enum term_style { TERM_PLAIN, TERM_BOLD, TERM_DIM, TERM_GOOD, TERM_BAD } term_style;
+
+// Makes sure that descriptors 0 to 2 are taken, so that no file a driver opens becomes our output. Writing to one
+// that was closed fails, as it would have. Call it first in main().
+void term_init(void);
+
+// Whether standard output is a terminal that shows colours, and NO_COLOR does not forbid them.
+bool term_has_colour(void);
+
+// Columns of the terminal at standard output; 0 if it is none.
+int term_columns(void);
+
+// The escape sequences that begin and end a style; empty for TERM_PLAIN or without colour.
+const char *term_begin(term_style style, bool colour);
+const char *term_end(term_style style, bool colour);
+
+#endif

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// UTF-8 text measured in terminal columns. Device names and messages come from drivers and files, so any byte may occur.
+#ifndef TESSERA_TOOL_TEXT_H
+#define TESSERA_TOOL_TEXT_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#define TEXT_INVALID 0xFFFDu
+
+// Lets the compiler check the arguments of a function that formats like printf.
+#if defined(__GNUC__)
+#define TEXT_FORMAT(at, first) __attribute__((format(printf, at, first)))
+#else
+#define TEXT_FORMAT(at, first)
+#endif
+
+// Decodes the character at `text`, which is not at its end. Returns its length in bytes, 1 to 4; a byte that starts no
+// valid character has length 1 and the code TEXT_INVALID.
+int text_decode(const char *text, uint32_t *out_code);
+
+// Columns that the text takes: 2 for each wide (East Asian, emoji) character, 0 for each combining one.
+int text_width(const char *text);
+
+// A copy that is safe to print on one line: line breaks and tabs become spaces, other control characters and invalid bytes
+// '?'. The caller frees it; NULL if memory is out.
+char *text_clean(const char *text);
+
+// A copy with its middle replaced by "..." so that it takes at most `columns` (4 or more); as it is if it is no wider.
+// The caller frees it; NULL if memory is out.
+char *text_shorten(const char *text, int columns);
+
+// Where to break a line: how many bytes of `text` go on one of at most `columns`, without the space at the break;
+// `*out_next` is where the following line starts, at the final 0 when there is none. A word wider than a line is not
+// cut; a newline in `text` breaks the line there.
+int text_break(const char *text, int columns, const char **out_next);
+
+// Prints `text` broken into lines of at most `columns`, each after `indent` spaces; the first line's indent is taken
+// to be there already.
+void text_print_wrapped(FILE *out, const char *text, int indent, int columns);
+
+#endif
