@@ -44,7 +44,7 @@ lint: ## check layout, layers and clang-tidy's list
 
 install: ## install below PREFIX (/usr/local); DESTDIR is honoured
 	@scripts/setup run
-	@$(MAKE) --no-print-directory release
+	@$(MAKE) --no-print-directory release TARGET="tessera_program tessera_shared tessera_static"
 	@cmake --install $(RELEASE) --prefix "$(PREFIX)"
 
 clean: ## remove everything that was built

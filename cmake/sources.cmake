@@ -3,6 +3,7 @@
 # A platform difference is a file: name_linux.c (or just linux.c), _darwin.c, _windows.c, _wasm.c, or _posix.c for
 # all that are not Windows. The others of its name are left out. A file name_isa.c is compiled once per SIMD level.
 include(isa)
+include(embed)
 
 # Files that match the patterns (relative to the top), new ones noticed at the next build, without unit tests.
 function(tessera_glob out)
@@ -37,5 +38,6 @@ function(tessera_library_sources out)
   if(NOT found)
     message(FATAL_ERROR "there are no library sources under src/")
   endif()
-  set(${out} ${found} PARENT_SCOPE)
+  tessera_embed_kernels(embedded)
+  set(${out} ${found} ${embedded} PARENT_SCOPE)
 endfunction()

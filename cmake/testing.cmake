@@ -3,8 +3,8 @@
 #   src/**/*_test.c             unit          tests/cli/*.sh         cli      (program: $TSR_TEST_PROGRAM)
 #   tests/conformance/*_test.c  conformance   tests/packaging/*.sh   package
 #   tests/faults/*_test.c       faults        tests/interop/*.py     interop  (library: $TSR_TEST_LIBRARY)
-#   tools/tessera/*_test.c      unit          examples/*.c           example
-#   src/core, in valgrind       memcheck
+#   tests/lang/*_test.c         lang          examples/*.c           example
+#   tools/tessera/*_test.c      unit          src/core, in valgrind  memcheck
 #
 # One ctest test per TEST(); those with "thread" in the name of test or file are labelled `threads` too. A script
 # that cannot run here exits with 77 and says why.
@@ -56,7 +56,7 @@ endforeach()
 
 # --- Tests in C --------------------------------------------------------------------------------------------------
 
-tessera_glob(support_sources tests/support/*.c)
+tessera_glob(support_sources tests/support/*.c tests/lang/*.c)
 add_library(tessera_test_support STATIC ${support_sources})
 target_include_directories(tessera_test_support PUBLIC src tests tests/support "${CMOCKA_INCLUDE_DIR}")
 target_link_libraries(tessera_test_support PUBLIC
@@ -113,6 +113,7 @@ tessera_add_test_programs(src unit src)
 tessera_add_test_programs(tools/tessera unit tools)
 tessera_add_test_programs(tests/conformance conformance tests)
 tessera_add_test_programs(tests/faults faults tests)
+tessera_add_test_programs(tests/lang lang tests)
 
 foreach(example ${TESSERA_EXAMPLES})
   tessera_add_test(example.${example} example $<TARGET_FILE:example_${example}>)

@@ -2,7 +2,8 @@
 // Raw device memory, for those who bring their own kernels or data. Tensors are built on it.
 //
 // Calls copy when they return: the host memory given to upload may be changed at once, and download has
-// filled its destination.
+// filled its destination. After TSR_ERR_TIMEOUT the device may still be reading or writing that memory: it must stay until
+// tsr_device_synchronize returns TSR_OK.
 #ifndef TESSERA_BUFFER_H
 #define TESSERA_BUFFER_H
 

@@ -20,8 +20,9 @@ struct DLManagedTensorVersioned;
 TSR_API tsr_status tsr_to_dlpack(tsr_tensor *tensor, struct DLManagedTensor **out_managed);
 TSR_API tsr_status tsr_to_dlpack_versioned(tsr_tensor *tensor, struct DLManagedTensorVersioned **out_managed);
 
-// Takes another library's tensor. On a device whose memory the host can address it is used where it lies (strides kept), and its deleter
-// runs when the last view is released; on others it is copied and its deleter runs before the call returns.
+// Takes another library's tensor. On a device that can work in host memory (the CPU) it is used where it lies (strides kept), and
+// its deleter runs when the last view is released, on the thread that releases it; on others it is copied and its deleter runs before
+// the call returns.
 //
 // Ownership: `managed` is consumed if the call succeeds; if it fails it is still the caller's. The result is a
 //            tensor like any other: the caller's, or the open scope's.

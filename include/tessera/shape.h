@@ -17,7 +17,7 @@ typedef struct tsr_shape {
 } tsr_shape;
 
 // A shape from `rank` sizes. A rank that is out of range is kept, without sizes, so that the call which
-// is given the shape can say so.
+// is given the shape can say so; sizes of NULL make a shape of rank -1 for the same reason.
 TSR_API tsr_shape tsr_shape_make(int rank, const int64_t *dims);
 
 // TSR_SHAPE(64, 784) writes a shape in place; TSR_SCALAR is the shape of a single element.
@@ -45,7 +45,7 @@ TSR_API tsr_status tsr_shape_count(tsr_shape shape, int64_t *out_count);
 TSR_API tsr_status tsr_shape_broadcast(tsr_shape a, tsr_shape b, tsr_shape *out_shape);
 
 // Writes the shape as "4x3" ("[4]" for rank 1, "scalar" for rank 0) into `text`, cut to `text_bytes` with its final 0.
-// Returns `text`. TSR_SHAPE_TEXT_BYTES are always enough.
+// Returns `text`. TSR_SHAPE_TEXT_BYTES are always enough. NULL or 0 bytes: nothing is written.
 #define TSR_SHAPE_TEXT_BYTES 176
 TSR_API char *tsr_shape_format(tsr_shape shape, char *text, size_t text_bytes);
 

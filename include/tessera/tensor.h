@@ -5,7 +5,8 @@
 // that remembers its error; calls given a failed tensor pass it on; tsr_error() asks. A result is the
 // caller's to release, or belongs to the innermost scope open on the thread (scope.h).
 //
-// Threads: any thread may use any tensor. Writing a tensor that another thread reads is the callers' race.
+// Threads: any thread may use any tensor. Writing a tensor while another thread reads or writes it, or any view of the same
+//          memory, is the callers' race, also where the views have no element in common.
 #ifndef TESSERA_TENSOR_H
 #define TESSERA_TENSOR_H
 
@@ -20,7 +21,8 @@
 
 typedef struct tsr_tensor tsr_tensor;
 
-// Counted reference; both take NULL. Releasing a tensor that a scope owns takes it out of the scope.
+// Counted reference; both take NULL. A tensor that a scope owns needs no release; releasing its last reference before the scope
+// ends, on the scope's thread, takes it out of the scope.
 TSR_API tsr_tensor *tsr_retain(tsr_tensor *tensor);
 TSR_API void tsr_release(tsr_tensor *tensor);
 

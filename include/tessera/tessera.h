@@ -10,8 +10,10 @@
 #include <tessera/dtype.h>
 #include <tessera/estimate.h>
 #include <tessera/export.h>
+#include <tessera/kernel.h>
 #include <tessera/log.h>
 #include <tessera/memory.h>
+#include <tessera/ops.h>
 #include <tessera/scope.h>
 #include <tessera/shape.h>
 #include <tessera/status.h>

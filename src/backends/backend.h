@@ -56,12 +56,14 @@ typedef struct tsri_open_options {
   const char *simd;    // CPU: highest level to use ("avx2"); NULL: the best there is
   const char *native;  // which vendor libraries may be used: "all", "none", "a,b", or all but some: "-a,-b"
   bool tf32;
-  bool profiling;  // events must carry times
+  bool profiling;       // events must carry times
+  uint64_t timeout_ns;  // longest that work run inside a call may take; UINT64_MAX: any. queue_wait gets its own
 } tsri_open_options;
 
 // What an open device can do. The core zeroes it first.
 typedef struct tsri_limits {
   size_t buffer_alignment;    // offsets of bindings and copies inside a buffer; a power of two
+  size_t binding_alignment;   // offsets of bindings alone, where that is less; 0: the same
   uint64_t max_buffer_bytes;  // largest single buffer
   bool binds_whole_buffers;   // true: a buffer must not be bound twice in a launch, so the pool gives each
                               // block a buffer of its own
@@ -71,6 +73,12 @@ typedef struct tsri_limits {
   uint32_t subgroup_size;     // 0: none
   uint32_t dtype_storage;     // bit (1u << tsr_dtype): buffers of this dtype can be read and written
   uint32_t dtype_arithmetic;  // bit: and computed with
+  // What the emitter of the dialect must know (lang/emit.h has the meaning); all false is always right, if slower.
+  bool has_subgroups, has_subgroup_shuffle;
+  bool has_exact_divide, has_exact_fma;
+  bool has_storage16, has_storage8;                    // 16-bit and 8-bit elements in buffers without detours
+  bool has_i16, has_i8;                                // values of these sizes
+  uint8_t keeps_denormals, keeps_nan, rounds_to_even;  // can be promised: bit 0 for f16, 1 for f32, 2 for f64
 } tsri_limits;
 
 // Forms in which a program reaches a device. A backend accepts the ones in its `code_forms`.
@@ -97,6 +105,8 @@ typedef struct tsri_code {
   uint32_t buffer_count;
   uint32_t params_bytes;  // a multiple of 4
   uint32_t local[3];      // work items per group the code was specialised for
+  const char *options;    // what the device's compiler needs to be told ("-fmad=false"); "" if nothing
+  uint32_t shared_bytes;  // shared memory a group uses
 } tsri_code;
 
 typedef struct tsri_binding {
@@ -167,7 +177,8 @@ typedef struct tsri_backend {
   // The buffer's bytes where the host may read and write them at any time no queued work uses them; NULL result if
   // it may not. NULL entry: never.
   void *(*buffer_host)(tsri_device *device, tsri_buffer *buffer);
-  // Makes a buffer of host memory that stays valid until buffer_destroy. NULL: the core copies.
+  // Makes a buffer of host memory that stays valid until buffer_destroy. NULL, or TSR_ERR_UNSUPPORTED (alignment, say): the
+  // core copies.
   tsr_status (*buffer_import)(tsri_device *device, void *host_memory, size_t bytes, tsri_buffer **out_buffer);
 
   // --- Queues. queue_create and queue_destroy: any thread. The rest: one thread at a time per queue. ---

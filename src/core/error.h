@@ -27,7 +27,11 @@
 #define TSRI_ERROR_BYTES 2048
 
 // return TSRI_FAIL(TSR_ERR_SHAPE, "matmul: inner sizes differ, a is %s, b is %s", a, b);
+#if defined(__clang_analyzer__)  // it looks at one file at a time: tell it what comes back
+#define TSRI_FAIL(status, ...) (tsri_fail((status), TSRI_PLACE, __VA_ARGS__), (status))
+#else
 #define TSRI_FAIL(status, ...) tsri_fail((status), TSRI_PLACE, __VA_ARGS__)
+#endif
 
 // Stores message and place as this thread's last error and returns `status`. Arguments may point into the
 // present last error ("open: %s", tsr_last_error()).

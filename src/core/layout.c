@@ -48,7 +48,7 @@ bool tsri_layout_is_contiguous(const tsri_layout *layout) {
 void tsri_layout_span(const tsri_layout *layout, int64_t *out_low, int64_t *out_high) {
   *out_low = *out_high = 0;
   if (layout->count == 0) return;
-  int64_t low = layout->offset, high = layout->offset;
+  int64_t low = layout->offset, high = low;
   for (int i = 0; i < layout->shape.rank; i++) {
     int64_t reach = (layout->shape.dims[i] - 1) * layout->strides[i];
     if (reach < 0) low += reach;
@@ -238,6 +238,9 @@ tsr_status tsri_layout_slice(const tsri_layout *layout, int axis, int64_t start,
   return TSR_OK;
 }
 
+// Elements of the widest dtype, so that no dtype's bytes overflow: only expanding makes a view larger than its memory.
+#define MOST_ELEMENTS (INT64_MAX / 8)
+
 tsr_status tsri_layout_expand(const tsri_layout *layout, tsr_shape shape, tsri_layout *out_view) {
   char from[TSR_SHAPE_TEXT_BYTES], to[TSR_SHAPE_TEXT_BYTES];
   tsr_shape_format(layout->shape, from, sizeof from);
@@ -259,8 +262,12 @@ tsr_status tsri_layout_expand(const tsri_layout *layout, tsr_shape shape, tsri_l
     if (own == 1 && wanted == 1 && i >= added) view.strides[i] = layout->strides[i - added];
   }
   tsr_status status = tsri_shape_check("expand", view.shape, &view.count);
-  if (status == TSR_OK) *out_view = view;
-  return status;
+  if (status != TSR_OK) return status;
+  if (view.count > MOST_ELEMENTS) {
+    return TSRI_FAIL(TSR_ERR_SHAPE, "expand: %s is more elements than memory can address", to);
+  }
+  *out_view = view;
+  return TSR_OK;
 }
 
 static void remove_axis(tsri_layout *layout, int axis) {

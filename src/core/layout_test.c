@@ -109,6 +109,14 @@ TEST(expand_squeeze_and_unsqueeze_are_checked) {
   CHECK_STATUS(tsri_layout_unsqueeze(&full, 0, &view), TSR_ERR_SHAPE);
 }
 
+TEST(expand_refuses_more_than_memory_can_address) {
+  tsri_layout a = make(TSR_SCALAR), view;
+  CHECK_STATUS(tsri_layout_expand(&a, TSR_SHAPE(INT64_MAX), &view), TSR_ERR_SHAPE);
+  CHECK_STATUS(tsri_layout_expand(&a, TSR_SHAPE(1LL << 31, 1LL << 30), &view), TSR_ERR_SHAPE);
+  CHECK_LAST_ERROR_HAS("2147483648x1073741824 is more elements than memory can address");
+  CHECK_OK(tsri_layout_expand(&a, TSR_SHAPE(1LL << 59), &view));
+}
+
 TEST(overlap_is_seen_only_where_it_can_be) {
   tsri_layout a = make(TSR_SHAPE(4, 6)), view;
   CHECK(!tsri_layout_may_overlap(&a));

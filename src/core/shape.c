@@ -10,7 +10,7 @@
 #include "core/layout.h"
 
 tsr_shape tsr_shape_make(int rank, const int64_t *dims) {
-  tsr_shape shape = {.rank = rank};
+  tsr_shape shape = {.rank = rank > 0 && !dims ? -1 : rank};
   if (rank >= 0 && rank <= TSR_MAX_RANK && dims) {
     for (int i = 0; i < rank; i++) shape.dims[i] = dims[i];
   }
@@ -18,7 +18,7 @@ tsr_shape tsr_shape_make(int rank, const int64_t *dims) {
 }
 
 char *tsr_shape_format(tsr_shape shape, char *text, size_t text_bytes) {
-  if (text_bytes == 0) return text;
+  if (!text || text_bytes == 0) return text;
   text[0] = 0;
   if (shape.rank == 0) {
     snprintf(text, text_bytes, "scalar");

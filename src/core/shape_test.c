@@ -26,6 +26,13 @@ TEST(count_refuses_negative_sizes_overflow_and_ranks_out_of_range) {
   CHECK_STATUS(tsr_shape_count(TSR_SHAPE(2), NULL), TSR_ERR_INVALID_ARGUMENT);
 }
 
+TEST(a_shape_made_of_null_is_refused_where_it_is_used) {
+  int64_t count = -1;
+  CHECK_STATUS(tsr_shape_count(tsr_shape_make(2, NULL), &count), TSR_ERR_SHAPE);
+  CHECK_OK(tsr_shape_count(tsr_shape_make(0, NULL), &count));
+  CHECK(tsr_shape_format(TSR_SHAPE(2, 3), NULL, 10) == NULL);
+}
+
 TEST(an_empty_shape_may_not_hide_an_overflow) {
   int64_t count = 0;
   CHECK_STATUS(tsr_shape_count(TSR_SHAPE(0, INT64_MAX, INT64_MAX), &count), TSR_ERR_SHAPE);

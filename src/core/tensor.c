@@ -21,9 +21,9 @@ static tsr_tensor *fail_out_of_memory(void) {
 }
 
 static void destroy(tsr_tensor *tensor) {
-  tsr_buffer_release(tensor->buffer);
+  tsri_value_release(tensor->value);
   tsri_free(tensor->message);
-  tensor->buffer = NULL;
+  tensor->value = NULL;
   tensor->message = NULL;
   tsri_object_destroy(&tensor->object);
 }
@@ -34,20 +34,25 @@ static tsr_tensor *adopt(tsr_tensor *tensor) {
   return fail_out_of_memory();
 }
 
-tsr_tensor *tsri_tensor_create(tsr_buffer *buffer, tsr_dtype dtype, const tsri_layout *layout) {
+tsr_tensor *tsri_tensor_of(tsri_value *value, tsr_dtype dtype, const tsri_layout *layout) {
   tsr_tensor *tensor = tsri_object_create(TSRI_OBJECT_TENSOR, sizeof *tensor);
   if (!tensor) {
-    tsr_buffer_release(buffer);
+    tsri_value_release(value);
     return fail_out_of_memory();
   }
-  tensor->buffer = buffer;
+  tensor->value = value;
   tensor->dtype = dtype;
   tensor->layout = *layout;
   return adopt(tensor);
 }
 
+tsr_tensor *tsri_tensor_create(tsr_buffer *buffer, tsr_dtype dtype, const tsri_layout *layout) {
+  tsri_value *value = tsri_value_create(buffer);
+  return value ? tsri_tensor_of(value, dtype, layout) : fail_out_of_memory();
+}
+
 tsr_tensor *tsri_tensor_view(const tsr_tensor *tensor, const tsri_layout *layout) {
-  return tsri_tensor_create(tsr_buffer_retain(tensor->buffer), tensor->dtype, layout);
+  return tsri_tensor_of(tsri_value_retain(tensor->value), tensor->dtype, layout);
 }
 
 tsr_tensor *tsri_tensor_fail(tsr_status status) {
@@ -107,7 +112,7 @@ int64_t tsr_tensor_stride(const tsr_tensor *tensor, int axis) {
 int64_t tsr_tensor_count(const tsr_tensor *tensor) { return is_usable(tensor) ? tensor->layout.count : 0; }
 
 tsr_device *tsr_tensor_device(const tsr_tensor *tensor) {
-  return is_usable(tensor) ? tsr_buffer_device(tensor->buffer) : NULL;
+  return is_usable(tensor) ? tensor->value->device : NULL;
 }
 
 bool tsr_tensor_is_contiguous(const tsr_tensor *tensor) {
@@ -115,5 +120,6 @@ bool tsr_tensor_is_contiguous(const tsr_tensor *tensor) {
 }
 
 bool tsr_tensor_shares_memory(const tsr_tensor *a, const tsr_tensor *b) {
-  return is_usable(a) && is_usable(b) && a->buffer == b->buffer;
+  if (!is_usable(a) || !is_usable(b)) return false;
+  return a->value == b->value || (tsri_tensor_buffer(a) && tsri_tensor_buffer(a) == tsri_tensor_buffer(b));
 }

@@ -9,6 +9,7 @@
 
 #include "core/layout.h"
 #include "core/object.h"
+#include "core/value.h"
 
 struct tsr_tensor {
   tsri_object object;
@@ -16,16 +17,22 @@ struct tsr_tensor {
   char *message;      // of a failed tensor; owned
   tsr_dtype dtype;
   tsri_layout layout;
-  tsr_buffer *buffer;  // one reference; NULL in a failed tensor
+  tsri_value *value;   // one reference; NULL in a failed tensor
   tsr_scope *scope;    // that owns one reference, or NULL
   size_t scope_index;
   bool is_static;  // never freed: the one that says host memory is out
 };
 
-// A tensor over `buffer`, whose reference it takes (also when it fails). Given to the open scope.
+// A tensor over `value`, whose reference it takes (also when it fails). Given to the open scope.
+tsr_tensor *tsri_tensor_of(tsri_value *value, tsr_dtype dtype, const tsri_layout *layout);
+
+// The same over elements that are there; takes the reference to `buffer`.
 tsr_tensor *tsri_tensor_create(tsr_buffer *buffer, tsr_dtype dtype, const tsri_layout *layout);
 
-// Another layout over the same buffer.
+// Where the elements of a usable tensor are; NULL while they have not been computed.
+static inline tsr_buffer *tsri_tensor_buffer(const tsr_tensor *tensor) { return tsri_value_buffer(tensor->value); }
+
+// Another layout over the same elements.
 tsr_tensor *tsri_tensor_view(const tsr_tensor *tensor, const tsri_layout *layout);
 
 // A failed tensor with this thread's last error. Never NULL.

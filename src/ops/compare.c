@@ -4,6 +4,7 @@
 
 #include "core/alloc.h"
 #include "core/error.h"
+#include "graph/graph.h"
 #include "runtime/transfer.h"
 
 // Elements of one input, on the host, in row-major order.
@@ -13,22 +14,25 @@ typedef struct host_copy {
 } host_copy;
 
 static tsr_status fetch(tsr_tensor *tensor, tsr_device *device, host_copy *out) {
-  tsri_layout layout;
-  tsr_buffer *buffer = NULL;
-  tsr_status status = tsri_move_implicitly("equal", tensor, device, &buffer, &layout);
+  tsri_view here, there;
+  tsr_status status = tsri_graph_ready(tensor);
   if (status != TSR_OK) return status;
-  tsr_tensor there = {.dtype = tensor->dtype, .layout = layout, .buffer = buffer};
-  out->bytes = (size_t)layout.count * tsr_dtype_bytes(tensor->dtype);
+  here = tsri_view_of(tensor);
+  status = tsri_move_implicitly("equal", &here, device, &there);
+  if (status != TSR_OK) return status;
+  out->bytes = (size_t)there.layout.count * tsr_dtype_bytes(there.dtype);
   out->data = tsri_malloc(out->bytes);
   status = out->data ? tsri_read_elements(&there, out->data)
                      : TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "equal: no host memory for %zu bytes", out->bytes);
-  tsr_buffer_release(buffer);
+  tsr_buffer_release(there.buffer);
   return status;
 }
 
-// Floats compare as values: NaN differs from itself and the two zeros are equal. Everything else is its bytes.
+// Floats compare as values: NaN differs from itself and the two zeros are equal. So do bools: any byte but 0 is true.
+// Integers are their bytes.
 static bool equal_elements(tsr_dtype dtype, const void *a, const void *b, size_t bytes) {
-  if (tsr_dtype_kind_of(dtype) != TSR_KIND_FLOAT) return memcmp(a, b, bytes) == 0;
+  tsr_dtype_kind kind = tsr_dtype_kind_of(dtype);
+  if (kind == TSR_KIND_INT || kind == TSR_KIND_UINT) return memcmp(a, b, bytes) == 0;
   enum { BLOCK = 256 };
   double left[BLOCK], right[BLOCK];
   size_t element = tsr_dtype_bytes(dtype), count = bytes / element;
@@ -54,7 +58,7 @@ tsr_status tsr_equal(tsr_tensor *a, tsr_tensor *b, bool *out_equal) {
 
   tsr_device *device = NULL;
   host_copy left = {0}, right = {0};
-  status = tsri_common_device("equal", (tsr_tensor *[]){a, b}, 2, &device);
+  status = tsri_common_device("equal", (tsr_device *[]){a->value->device, b->value->device}, 2, &device);
   if (status == TSR_OK) status = fetch(a, device, &left);
   if (status == TSR_OK) status = fetch(b, device, &right);
   if (status == TSR_OK) *out_equal = equal_elements(a->dtype, left.data, right.data, left.bytes);

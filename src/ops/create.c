@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/tensor.h"
 #include "runtime/device.h"
+#include "runtime/stage.h"
 
 // Layout and memory of a tensor about to be filled.
 typedef struct fresh {
@@ -96,7 +97,8 @@ static tsr_status arange_count(double start, double stop, double step, int64_t *
 static tsr_status fill_arange(fresh *own, tsr_dtype dtype, double start, double step) {
   enum { BLOCK = 1024 };
   double values[BLOCK];
-  unsigned char converted[BLOCK * sizeof(double)];
+  unsigned char *converted = tsri_stage_create(BLOCK * sizeof(double));
+  if (!converted) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "arange: no host memory for a stage");
   size_t element = tsr_dtype_bytes(dtype);
   tsr_status status = TSR_OK;
   for (int64_t done = 0; done < own->layout.count && status == TSR_OK; done += BLOCK) {
@@ -106,6 +108,7 @@ static tsr_status fill_arange(fresh *own, tsr_dtype dtype, double start, double 
     if (status == TSR_OK)
       status = tsr_buffer_upload(own->buffer, (size_t)done * element, converted, (size_t)count * element);
   }
+  tsri_stage_release(tsr_buffer_device(own->buffer), converted, status);
   return status;
 }
 
@@ -118,18 +121,24 @@ tsr_tensor *tsr_arange(tsr_device *device, tsr_dtype dtype, double start, double
   return finish(&own, dtype, status);
 }
 
-// Zeros everywhere, then a strided view of the diagonal is written.
-tsr_tensor *tsr_eye(tsr_device *device, tsr_dtype dtype, int64_t rows, int64_t cols, int64_t diagonal) {
-  fresh own = {0};
-  unsigned char zero[8] = {0}, one[8];
-  tsr_status status = prepare("eye", device, dtype, TSR_SHAPE(rows, cols), &own);
-  size_t element = status == TSR_OK ? tsr_dtype_bytes(dtype) : 0;
-  if (status == TSR_OK) status = tsr_convert(dtype, one, TSR_F64, &(double){1}, 1);
-  if (status == TSR_OK) status = tsr_buffer_fill(own.buffer, 0, own.bytes, zero, element);
+// One fill per element: they lie a row and an element apart.
+static tsr_status fill_diagonal(fresh *own, tsr_dtype dtype, int64_t diagonal) {
+  unsigned char one[8];
+  size_t element = tsr_dtype_bytes(dtype);
+  int64_t rows = own->layout.shape.dims[0], cols = own->layout.shape.dims[1];
   int64_t row = diagonal < 0 ? (diagonal > -rows ? -diagonal : rows) : 0;
+  tsr_status status = tsr_convert(dtype, one, TSR_F64, &(double){1}, 1);
   for (; status == TSR_OK && row < rows && diagonal < cols - row; row++) {
     size_t at = ((size_t)row * (size_t)cols + (size_t)(row + diagonal)) * element;
-    status = tsr_buffer_fill(own.buffer, at, element, one, element);
+    status = tsr_buffer_fill(own->buffer, at, element, one, element);
   }
+  return status;
+}
+
+tsr_tensor *tsr_eye(tsr_device *device, tsr_dtype dtype, int64_t rows, int64_t cols, int64_t diagonal) {
+  fresh own = {0};
+  tsr_status status = prepare("eye", device, dtype, TSR_SHAPE(rows, cols), &own);
+  if (status == TSR_OK) status = tsr_buffer_fill(own.buffer, 0, own.bytes, "", 1);  // bytes of 0 are 0 in every dtype
+  if (status == TSR_OK) status = fill_diagonal(&own, dtype, diagonal);
   return finish(&own, dtype, status);
 }

@@ -128,7 +128,7 @@ TEST(the_point_stays_a_point_in_every_locale) {
   bool is_set = false;
   for (int i = 0; i < 4 && !is_set; i++) is_set = setlocale(LC_ALL, names[i]) != NULL;
   const double values[] = {0.5, 1234.5678};
-  char row[64], one[64];
+  char row[MOST * TSRI_NUMBER_BYTES + 8], one[TSRI_NUMBER_BYTES];
   snprintf(row, sizeof row, "%s", row_of(TSR_F32, 2, values));
   snprintf(one, sizeof one, "%s", alone(TSR_F64, 2.5));
   setlocale(LC_ALL, "C");

@@ -5,6 +5,7 @@
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/log.h"
+#include "runtime/stage.h"
 
 enum { MAX_ALIGNMENT = 4096 };
 
@@ -224,12 +225,22 @@ static tsr_status copy_staged(tsr_buffer *dst, size_t dst_offset, tsr_buffer *sr
   if (status != TSR_OK) return status;
   if (to) return tsr_buffer_download(src, src_offset, (char *)to + dst_offset, bytes);
 
-  void *stage = tsri_malloc(bytes);
+  void *stage = tsri_stage_create(bytes);
   if (!stage) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "buffer_copy: no host memory for a stage of %zu bytes", bytes);
+  tsr_device *last = src->device;
   status = tsr_buffer_download(src, src_offset, stage, bytes);
-  if (status == TSR_OK) status = tsr_buffer_upload(dst, dst_offset, stage, bytes);
-  tsri_free(stage);
+  if (status == TSR_OK) {
+    last = dst->device;
+    status = tsr_buffer_upload(dst, dst_offset, stage, bytes);
+  }
+  tsri_stage_release(last, stage, status);
   return status;
+}
+
+tsr_status tsri_buffer_copy(tsr_buffer *dst, size_t dst_offset, tsr_buffer *src, size_t src_offset, size_t bytes) {
+  if (dst->device == src->device) return copy_within(dst, dst_offset, src, src_offset, bytes);
+  tsr_status status = copy_peer(dst, dst_offset, src, src_offset, bytes);
+  return status == TSR_ERR_UNSUPPORTED ? copy_staged(dst, dst_offset, src, src_offset, bytes) : status;
 }
 
 tsr_status tsr_buffer_copy(tsr_buffer *dst, size_t dst_offset, tsr_buffer *src, size_t src_offset, size_t bytes) {
@@ -237,9 +248,6 @@ tsr_status tsr_buffer_copy(tsr_buffer *dst, size_t dst_offset, tsr_buffer *src, 
   if (status == TSR_OK) status = check_range("buffer_copy: source", src, src_offset, bytes);
   if (status == TSR_OK) status = check_writable("buffer_copy", dst);
   if (status != TSR_OK || bytes == 0) return status;
-  if (dst->device == src->device) return copy_within(dst, dst_offset, src, src_offset, bytes);
-  tsri_count(&dst->device->counters.explicit_moves);
-  status = copy_peer(dst, dst_offset, src, src_offset, bytes);
-  if (status == TSR_ERR_UNSUPPORTED) status = copy_staged(dst, dst_offset, src, src_offset, bytes);
-  return status;
+  if (dst->device != src->device) tsri_count(&dst->device->counters.explicit_moves);
+  return tsri_buffer_copy(dst, dst_offset, src, src_offset, bytes);
 }

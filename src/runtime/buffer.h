@@ -26,6 +26,9 @@ struct tsr_buffer {
 tsr_status tsri_buffer_import(tsr_device *device, void *memory, size_t bytes, void (*release)(void *user), void *user,
                               tsr_buffer **out_buffer);
 
+// tsr_buffer_copy for ranges that have been checked, `bytes` not 0; counts no move.
+tsr_status tsri_buffer_copy(tsr_buffer *dst, size_t dst_offset, tsr_buffer *src, size_t src_offset, size_t bytes);
+
 // Waits and gives the host's view of the bytes, or NULL with TSR_OK where the device has none.
 tsr_status tsri_buffer_map(tsr_buffer *buffer, void **out_memory);
 

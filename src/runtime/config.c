@@ -315,6 +315,7 @@ static void fill_fields(tsri_config *c) {
   c->native = text_of(c, TSRI_SETTING_NATIVE);
   c->tf32 = number_of(c, TSRI_SETTING_TF32) != 0;
   c->strict = number_of(c, TSRI_SETTING_STRICT) != 0;
+  c->eager = number_of(c, TSRI_SETTING_EAGER) != 0;
   c->profile = number_of(c, TSRI_SETTING_PROFILE) != 0;
   c->mix = (tsri_mix_rule)number_of(c, TSRI_SETTING_MIX);
   c->log = (tsr_log_level)number_of(c, TSRI_SETTING_LOG);

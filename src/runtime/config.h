@@ -125,9 +125,6 @@ typedef struct tsri_config_line {
 tsr_status tsri_config_parse_file(const char *path, const char *text, size_t bytes,
                                   tsr_status (*visit)(const tsri_config_line *line, void *user), void *user);
 
-// Whether a `native` value ("all", "none", "a,b", "-a,-b") lets `library` be used.
-bool tsri_native_allows(const char *native, const char *library);
-
 // --- What is in force: config.c ----------------------------------------------------------------------------------
 
 typedef struct tsri_config_entry {
@@ -159,6 +156,7 @@ typedef struct tsri_config {
   const char *native;   // "all", "none", "a,b" or "-a,-b", lower case; never NULL
   bool tf32;
   bool strict;
+  bool eager;
   bool profile;
   tsri_mix_rule mix;
   tsr_log_level log;

@@ -379,17 +379,6 @@ static bool parse_libraries(parse *p) {
   return accept(p, 0);
 }
 
-bool tsri_native_allows(const char *native, const char *library) {
-  if (strcmp(native, "all") == 0) return true;
-  if (native[0] != '-') return list_has(native, strlen(native), library, strlen(library));
-  const char *at = NULL;
-  size_t bytes = 0;
-  while (next_item(native, &at, &bytes)) {
-    if (bytes == strlen(library) + 1 && memcmp(at + 1, library, bytes - 1) == 0) return false;
-  }
-  return true;
-}
-
 static bool parse_text(parse *p) { return is_unset_word(p, "none") || accept(p, 0); }
 
 static bool (*const parsers[TSRI_TYPE_COUNT])(parse *p) = {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Tests of the parsers of values and of the config file.
+#include "core/native.h"
 #include "runtime/config.h"
 
 #include <limits.h>

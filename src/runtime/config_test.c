@@ -313,6 +313,7 @@ static const struct {
     {TSRI_SETTING_NATIVE, "a,-b", "mixes names to use with names to leave out"},
     {TSRI_SETTING_TF32, "maybe", "is unknown"},
     {TSRI_SETTING_STRICT, "onn", "is unknown (did you mean on?)"},
+    {TSRI_SETTING_EAGER, "oof", "is unknown (did you mean off?)"},
     {TSRI_SETTING_PROFILE, "2", "is unknown"},
     {TSRI_SETTING_MIX, "stir", "is unknown"},
     {TSRI_SETTING_LOG, "loud", "is unknown"},

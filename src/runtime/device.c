@@ -10,6 +10,8 @@
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/log.h"
+#include "runtime/registry.h"
+#include "runtime/stage.h"
 
 static tsr_status settle(void *user) { return tsr_device_synchronize(user); }
 
@@ -29,13 +31,19 @@ static tsr_status create_pool(tsr_device *device, const tsri_open_request *reque
   return tsri_pool_create(&desc, &device->pool);
 }
 
-// Copes with a half-built device.
-static void destroy(tsr_device *device) {
-  const tsri_backend *backend = device->backend;
+// Waits and frees what is on the device. Copes with a half-built one.
+static void drain(tsr_device *device) {
   if (device->queue) tsr_device_synchronize(device);  // a failed wait changes nothing: the device goes either way
+  void *graph = atomic_load(&device->graph);
+  if (graph) device->graph_destroy(graph);
   tsri_pool_destroy(device->pool);
-  if (device->queue) backend->queue_destroy(device->queue);
-  if (device->handle) backend->device_close(device->handle);
+  if (device->queue) device->backend->queue_destroy(device->queue);
+  tsri_stage_free_kept(device);
+}
+
+// After drain, under the registry's lock, as backend.h promises.
+static void destroy(tsr_device *device) {
+  if (device->handle) device->backend->device_close(device->handle);
   tsri_mutex_deinit(&device->queue_lock);
   tsri_object_destroy(&device->object);
 }
@@ -68,9 +76,11 @@ tsr_status tsri_device_create(const tsri_open_request *request, tsr_device **out
   device->priority = request->priority;
   device->strict = request->strict;
   device->mix_is_error = request->mix_is_error;
+  device->is_eager = request->is_eager;
 
   tsr_status status = build(device, request);
   if (status != TSR_OK) {
+    drain(device);
     destroy(device);
     return status;
   }
@@ -93,7 +103,11 @@ void tsr_device_release(tsr_device *device) {
     tsri_log(TSR_LOG_ERROR, "%s", tsr_last_error());
     return;
   }
-  if (tsri_object_release(&device->object)) destroy(device);
+  if (!tsri_object_release(&device->object)) return;
+  drain(device);
+  tsri_registry_hold();
+  destroy(device);
+  tsri_registry_unlock();
 }
 
 const char *tsr_device_backend(const tsr_device *device) {
@@ -117,7 +131,9 @@ tsri_queue *tsri_device_lock(tsr_device *device) {
 void tsri_device_unlock(tsr_device *device) { tsri_mutex_unlock(&device->queue_lock); }
 
 tsr_status tsri_device_wait_locked(tsr_device *device) {
-  return device->backend->queue_wait(device->queue, device->timeout_ns);
+  tsr_status status = device->backend->queue_wait(device->queue, device->timeout_ns);
+  if (status == TSR_OK) tsri_stage_free_kept(device);
+  return status;
 }
 
 tsr_status tsr_device_synchronize(tsr_device *device) {

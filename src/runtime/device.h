@@ -25,11 +25,15 @@ struct tsr_device {
   tsri_pool *pool;
   tsri_queue *queue;
   tsri_mutex queue_lock;  // held around every call that takes the queue
+  struct tsri_stage *stages;  // host memory that timed-out copies may still use (stage.h); under queue_lock
   uint64_t timeout_ns;    // UINT64_MAX: none
   int priority;           // place in the order of preference; the later, the more compatible
   bool strict;            // fall-backs are errors
   bool mix_is_error;      // implicit moves are errors
+  bool is_eager;          // operators run one at a time, as they are recorded
   tsri_device_counters counters;
+  _Atomic(void *) graph;               // what the graph keeps for this device; NULL until it is needed
+  void (*graph_destroy)(void *graph);  // called before the device closes
 };
 
 // What opening needs once the choice is made and the settings are resolved.
@@ -40,10 +44,10 @@ typedef struct tsri_open_request {
   const char *faults;  // empty: none
   uint64_t memory_limit, pool_bytes, timeout_ns;
   int priority;
-  bool strict, mix_is_error;
+  bool strict, mix_is_error, is_eager;
 } tsri_open_request;
 
-// Opens and self-tests. Errors: what the backend says; TSR_ERR_INTERNAL if the self-test fails.
+// Opens and self-tests, under the registry's lock. Errors: what the backend says; TSR_ERR_INTERNAL if the self-test fails.
 tsr_status tsri_device_create(const tsri_open_request *request, tsr_device **out_device);
 
 // Shared by every entry point that is given a device.

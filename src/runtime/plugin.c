@@ -31,11 +31,8 @@ int tsri_plugins_count(void) { return active_count; }
 
 tsri_backend_entry *tsri_plugins_at(int index) { return &loaded[active[index]]->entry; }
 
-#if defined(__GNUC__)
-__attribute__((format(printf, 2, 3)))
-#endif
-static void
-refuse(plugin *own, const char *format, ...) {
+static void refuse(plugin *own, const char *format, ...) TSRI_PRINTF(2, 3);
+static void refuse(plugin *own, const char *format, ...) {
   va_list args;
   va_start(args, format);
   own->entry.table = NULL;
@@ -49,13 +46,16 @@ refuse(plugin *own, const char *format, ...) {
   tsri_log(TSR_LOG_WARN, "plug-in %s", own->entry.reason);
 }
 
-// Entries before the optional ones; offsets, because the table's type is the same for all.
-static const struct {
+// Entries every table has; offsets, because the table's type is the same for all.
+typedef struct entry_place {
   size_t offset;
   const char *name;
-} needed_entries[] = {
-#define NEEDED(entry) \
+} entry_place;
+
+#define PLACE(entry) \
   { offsetof(tsri_backend, entry), #entry }
+static const entry_place needed_entries[] = {
+#define NEEDED(entry) PLACE(entry)
     NEEDED(name),           NEEDED(title),        NEEDED(start),         NEEDED(device_count),
     NEEDED(device_info),    NEEDED(device_open),  NEEDED(device_close),  NEEDED(buffer_create),
     NEEDED(buffer_destroy), NEEDED(queue_create), NEEDED(queue_destroy), NEEDED(queue_wait),
@@ -63,13 +63,48 @@ static const struct {
 #undef NEEDED
 };
 
-static const char *missing_entry(const tsri_backend *table) {
+// Optional entries that come together: with the first, the second is called without a look.
+static const struct {
+  entry_place one, other;
+} paired_entries[] = {
+#define PAIR(one, other) \
+  { PLACE(one), PLACE(other) }
+    PAIR(event_create, event_destroy), PAIR(event_create, event_record),
+    PAIR(event_create, event_await),   PAIR(event_create, event_is_done),
+    PAIR(event_create, event_elapsed), PAIR(program_create, program_destroy),
+    PAIR(program_create, launch),      PAIR(has_op, run_op),
+    PAIR(graph_begin, graph_end),      PAIR(graph_begin, graph_launch),
+    PAIR(graph_begin, graph_destroy),
+#undef PAIR
+};
+#undef PLACE
+
+static bool has_entry(const tsri_backend *table, size_t offset) {
+  void *value = NULL;
+  memcpy(&value, (const char *)table + offset, sizeof value);
+  return value != NULL;
+}
+
+// NULL if the table is complete. `*out_with`: the entry that asks for the missing one, NULL if every backend needs it.
+static const char *missing_entry(const tsri_backend *table, const char **out_with) {
+  *out_with = NULL;
   for (size_t i = 0; i < sizeof needed_entries / sizeof needed_entries[0]; i++) {
-    void *value = NULL;
-    memcpy(&value, (const char *)table + needed_entries[i].offset, sizeof value);
-    if (!value) return needed_entries[i].name;
+    if (!has_entry(table, needed_entries[i].offset)) return needed_entries[i].name;
   }
-  return NULL;
+  for (size_t i = 0; i < sizeof paired_entries / sizeof paired_entries[0]; i++) {
+    *out_with = paired_entries[i].one.name;
+    if (has_entry(table, paired_entries[i].one.offset) && !has_entry(table, paired_entries[i].other.offset)) {
+      return paired_entries[i].other.name;
+    }
+  }
+  *out_with = "code_forms";
+  return table->code_forms != 0 && !table->program_create ? "program_create" : NULL;
+}
+
+// One that can be written in a setting: lists are cut at commas, and settings are read in lower case.
+static bool is_name(const char *name) {
+  size_t length = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-");
+  return length > 0 && length < TSR_NAME_BYTES && name[length] == 0;
 }
 
 static bool name_is_taken(const char *name, const plugin *own) {
@@ -108,9 +143,14 @@ static void use_table(plugin *own, const tsri_backend *table) {
     refuse(own, "its table has %u bytes, at least %zu are needed", table->table_bytes, least);
     return;
   }
-  const char *missing = missing_entry(table);
+  const char *with = NULL, *missing = missing_entry(table, &with);
   if (missing) {
-    refuse(own, "its table lacks the entry '%s', which every backend needs", missing);
+    refuse(own, "its table lacks the entry '%s', which %s%s%s", missing, with ? "'" : "",
+           with ? with : "every backend needs", with ? "' asks for" : "");
+    return;
+  }
+  if (!is_name(table->name)) {
+    refuse(own, "its name '%s' has more than lower-case letters, digits, '_' and '-', or is empty", table->name);
     return;
   }
   if (name_is_taken(table->name, own)) {
@@ -235,7 +275,7 @@ static bool scan_folder(const char *folder, size_t folder_bytes) {
     tsri_log(TSR_LOG_WARN, "plug-in folder %s cannot be read", path);
   }
   tsri_free(path);
-  if (own.files) qsort(own.files, own.file_count, sizeof *own.files, by_name);
+  if (own.file_count > 1) qsort(own.files, own.file_count, sizeof *own.files, by_name);
   bool is_ok = !own.is_out_of_memory;
   for (size_t i = 0; i < own.file_count; i++) {
     is_ok = is_ok && use_file(&own, own.files[i]);

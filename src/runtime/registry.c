@@ -57,6 +57,8 @@ tsr_status tsri_registry_lock(const tsri_config *config) {
   return status;
 }
 
+void tsri_registry_hold(void) { tsri_mutex_lock(&registry_lock); }
+
 void tsri_registry_unlock(void) { tsri_mutex_unlock(&registry_lock); }
 
 int tsri_registry_count(void) { return BUILT_IN_COUNT + tsri_plugins_count(); }
@@ -112,6 +114,11 @@ static bool contains(const int *order, int count, int index) {
 }
 
 tsr_status tsri_registry_order(const char *priority, const char *place, int *order) {
+  if (tsri_registry_count() > TSRI_MAX_BACKENDS) {
+    return TSRI_FAIL(TSR_ERR_UNSUPPORTED,
+                     "%d backends and plug-ins are more than the %d allowed; name fewer folders in TESSERA_PLUGIN_PATH",
+                     tsri_registry_count(), TSRI_MAX_BACKENDS);
+  }
   int used = 0;
   for (const char *name = priority; name && *name;) {
     size_t length = strcspn(name, ",");

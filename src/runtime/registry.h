@@ -8,6 +8,9 @@
 #include "backends/backend.h"
 #include "runtime/config.h"
 
+// Most backends and plug-ins that can be used at once.
+#define TSRI_MAX_BACKENDS 64
+
 typedef struct tsri_backend_entry {
   const char *name, *title;
   const tsri_backend *table;  // NULL: planned, or a plug-in that could not be loaded
@@ -25,6 +28,9 @@ typedef struct tsri_backend_entry {
 tsr_status tsri_registry_lock(const tsri_config *config);
 void tsri_registry_unlock(void);
 
+// The lock alone, without a look for plug-ins: for closing a device, which is never done while another is being found.
+void tsri_registry_hold(void);
+
 int tsri_registry_count(void);
 tsri_backend_entry *tsri_registry_at(int index);
 tsri_backend_entry *tsri_registry_find(const char *name);  // NULL if there is none
@@ -36,10 +42,10 @@ tsr_status tsri_registry_start(tsri_backend_entry *entry);
 // "auto, cuda, …": the names one may give, for messages. Returns `text`.
 char *tsri_registry_names(char *text, size_t text_bytes);
 
-// Puts the indices of all entries into `order` (tsri_registry_count of them), first those named in `priority` ("vulkan,cpu", or
+// Puts the indices of all entries into `order` (room for TSRI_MAX_BACKENDS), first those named in `priority` ("vulkan,cpu", or
 // NULL), then the rest. `place` is where the list came from, for the message.
 //
-// Errors: TSR_ERR_CONFIG (a name that no backend has).
+// Errors: TSR_ERR_CONFIG (a name that no backend has), TSR_ERR_UNSUPPORTED (more than TSRI_MAX_BACKENDS).
 tsr_status tsri_registry_order(const char *priority, const char *place, int *order);
 
 #endif

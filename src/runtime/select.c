@@ -26,10 +26,6 @@ static void get_code_priority(char *priority) {
 }
 
 tsr_status tsri_select_order(const tsri_config *config, int *order) {
-  if (tsri_registry_count() > TSRI_MAX_BACKENDS) {
-    return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "%d backends and plug-ins are more than the %d allowed",
-                     tsri_registry_count(), TSRI_MAX_BACKENDS);
-  }
   char priority[sizeof code_priority];
   get_code_priority(priority);
   if (priority[0]) return tsri_registry_order(priority, "set_priority", order);
@@ -103,12 +99,19 @@ static tsr_status check_desc(const tsr_device_desc *desc) {
   return TSR_OK;
 }
 
+// An index in the configuration is meant for the backend named there: not for another that the program names.
+static int resolve_index(const tsr_device_desc *desc, const tsri_config *config, const char *named) {
+  if (desc->index > 0) return desc->index;
+  bool is_for_another = named && config->backend && strcmp(named, config->backend) != 0;
+  return is_for_another ? -1 : config->device;
+}
+
 static void resolve_selection(const tsr_device_desc *desc, const tsri_config *config, selection *out) {
   bool is_named = desc->backend && desc->backend[0] && strcmp(desc->backend, "auto") != 0;
   *out = (selection){.config = config, .desc = *desc};
   out->backend = is_named ? desc->backend : desc->backend && desc->backend[0] ? NULL : config->backend;
   out->backend_place = is_named ? "device_open" : tsri_config_place(config, TSRI_SETTING_BACKEND);
-  out->index = desc->index > 0 ? desc->index : config->device;
+  out->index = resolve_index(desc, config, is_named ? desc->backend : NULL);
   out->required_bytes = desc->required_bytes ? desc->required_bytes : config->required_bytes;
   out->strict = resolve_switch(desc->strict, config->strict);
 }
@@ -136,7 +139,8 @@ static tsri_open_request make_request(const selection *choice, const tsri_backen
                   .simd = config->simd,
                   .native = config->native,
                   .tf32 = resolve_switch(desc->tf32, config->tf32),
-                  .profiling = resolve_switch(desc->profiling, config->profile)},
+                  .profiling = resolve_switch(desc->profiling, config->profile),
+                  .timeout_ns = timeout_ms ? (uint64_t)timeout_ms * 1000000u : UINT64_MAX},
       .faults = config->faults,
       .memory_limit =
           desc->memory_limit ? desc->memory_limit : tsri_memory_limit_bytes(config->memory_limit, info->total_bytes),
@@ -145,6 +149,7 @@ static tsri_open_request make_request(const selection *choice, const tsri_backen
       .priority = priority,
       .strict = choice->strict,
       .mix_is_error = config->mix == TSRI_MIX_ERROR,
+      .is_eager = config->eager,
   };
 }
 
@@ -180,9 +185,9 @@ static tsr_status try_device(selection *choice, tsri_backend_entry *entry, int i
     tsri_log(TSR_LOG_INFO, "opened %s %d: %s", entry->name, index, info.name);
     return TSR_OK;
   }
+  reject(choice, "%s %d: %s", entry->name, index, tsr_last_error());
   if (choice->backend || choice->strict || status == TSR_ERR_CONFIG) return status;
   tsri_log(TSR_LOG_WARN, "passing over %s %d: %s", entry->name, index, tsr_last_error());
-  reject(choice, "%s %d: %s", entry->name, index, tsr_last_error());
   return TSR_ERR_UNAVAILABLE;
 }
 

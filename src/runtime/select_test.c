@@ -2,6 +2,8 @@
 // Choosing a device: names, indices, priorities, required memory, and what the errors say.
 #include <tessera/device.h>
 
+#include <unistd.h>
+
 #include "support/devices.h"
 #include "support/test.h"
 
@@ -46,6 +48,16 @@ TEST(an_index_out_of_range_says_how_many_there_are) {
   CHECK_STATUS(try_open((tsr_device_desc){.index = -1}), TSR_ERR_INVALID_ARGUMENT);
   CHECK_OK(tsr_config_set("device", "5"));
   CHECK_STATUS(try_open((tsr_device_desc){0}), TSR_ERR_UNAVAILABLE);
+  CHECK_OK(tsr_config_set("device", NULL));
+}
+
+TEST(a_configured_index_is_for_the_configured_backend) {
+  CHECK_OK(tsr_config_set("backend", "cuda"));
+  CHECK_OK(tsr_config_set("device", "1"));
+  CHECK_OK(try_open((tsr_device_desc){.backend = "cpu"}));
+  CHECK_OK(tsr_config_set("backend", NULL));
+  CHECK_STATUS(try_open((tsr_device_desc){.backend = "cpu"}), TSR_ERR_UNAVAILABLE);
+  CHECK_LAST_ERROR_HAS("index 1 was asked for");
   CHECK_OK(tsr_config_set("device", NULL));
 }
 
@@ -133,6 +145,39 @@ TEST(memory_limits_hold_and_name_the_figures) {
   tsr_device_release(device);
 }
 
+// Calls `use` with each of `count` empty files that look like plug-ins.
+static void each_file(const char *folder, int count, void (*use)(const char *path)) {
+  for (int i = 0; i < count; i++) {
+    char path[512];
+    snprintf(path, sizeof path, "%s/empty%d.so", folder, i);
+    use(path);
+  }
+}
+
+static void make_file(const char *path) {
+  FILE *file = fopen(path, "w");
+  CHECK(file != NULL);
+  fclose(file);
+}
+
+static void remove_file(const char *path) { CHECK(remove(path) == 0); }
+
+TEST(more_plug_ins_than_allowed_are_a_status) {
+  char folder[] = "/tmp/tessera_plugins_XXXXXX";
+  CHECK(mkdtemp(folder) != NULL);
+  each_file(folder, 70, make_file);
+  CHECK_OK(tsr_config_set("plugin_path", folder));
+  tsr_discovery *found = NULL;
+  CHECK_STATUS(tsr_discover(&found), TSR_ERR_UNSUPPORTED);
+  CHECK_LAST_ERROR_HAS("78 backends and plug-ins are more than the 64 allowed");
+  CHECK_STATUS(try_open((tsr_device_desc){0}), TSR_ERR_UNSUPPORTED);
+  CHECK_STATUS(tsr_set_priority("cpu"), TSR_ERR_UNSUPPORTED);
+  CHECK_OK(tsr_config_set("plugin_path", NULL));
+  CHECK_OK(try_open((tsr_device_desc){0}));
+  each_file(folder, 70, remove_file);
+  CHECK(rmdir(folder) == 0);
+}
+
 TEST(plug_ins_are_listed_and_bad_ones_harm_nothing) {
   char folders[4096];
   snprintf(folders, sizeof folders, "%s:%s:/no/such/folder", getenv("TSR_TEST_BAD_PLUGIN_DIR"),
@@ -143,6 +188,8 @@ TEST(plug_ins_are_listed_and_bad_ones_harm_nothing) {
   } wanted[] = {{"bad_abi", "ABI 42"},
                 {"no_symbol", "does not export tsr_plugin_backend()"},
                 {"no_entries", "lacks the entry 'start'"},
+                {"half_pair", "lacks the entry 'run_op', which 'has_op' asks for"},
+                {"bad_name", "its name 'Bad, Name' has more than lower-case letters"},
                 {"taken_name", "another backend is called 'cpu'"}};
   tsr_discovery *found = NULL;
   CHECK_OK(tsr_discover(&found));

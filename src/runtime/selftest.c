@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "runtime/device.h"
+#include "runtime/stage.h"
 
 enum { TEST_BYTES = 256, FILL_AT = 64, FILL_BYTES = 32, COPY_AT = 128 };
 
@@ -35,12 +36,14 @@ tsr_status tsr_device_test(tsr_device *device) {
   tsr_status status = tsri_device_check("device_test", device);
   if (status != TSR_OK) return status;
   tsr_buffer *buffer = NULL;
-  unsigned char wanted[TEST_BYTES], got[TEST_BYTES];
-  memset(got, 0, sizeof got);
+  unsigned char *wanted = tsri_stage_create(2 * TEST_BYTES), *got = wanted + TEST_BYTES;
+  if (!wanted) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "device_test: no host memory for %d bytes", 2 * TEST_BYTES);
+  memset(wanted, 0, 2 * TEST_BYTES);
   status = tsr_buffer_create(device, TEST_BYTES, 0, &buffer);
   if (status == TSR_OK) status = exercise(buffer, wanted);
   if (status == TSR_OK) status = tsr_buffer_download(buffer, 0, got, TEST_BYTES);
   if (status == TSR_OK) status = compare(device->backend->name, got, wanted);
+  tsri_stage_release(device, wanted, status);
   tsr_buffer_release(buffer);
   return status;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reading, writing, packing and moving tensors.
+// Reading, writing, packing and moving elements.
 #include "runtime/transfer.h"
 
 #include <string.h>
@@ -8,16 +8,21 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "core/strided.h"
+#include "runtime/stage.h"
 
-static tsri_layout row_major(const tsri_layout *layout) {
+tsri_layout tsri_packed_layout(const tsri_layout *layout) {
   tsri_layout packed = {0};
   // Cannot fail: the tensor has this shape already.
   (void)tsri_layout_init("copy", layout->shape, TSR_U8, &packed, NULL);
   return packed;
 }
 
-static size_t elements_bytes(const tsr_tensor *tensor) {
-  return (size_t)tensor->layout.count * tsr_dtype_bytes(tensor->dtype);
+tsri_view tsri_view_of(const tsr_tensor *tensor) {
+  return (tsri_view){.buffer = tsri_tensor_buffer(tensor), .dtype = tensor->dtype, .layout = tensor->layout};
+}
+
+static size_t elements_bytes(const tsri_view *view) {
+  return (size_t)view->layout.count * tsr_dtype_bytes(view->dtype);
 }
 
 // The bytes between the tensor's lowest and highest element, on the host: in place where the host can address
@@ -30,89 +35,63 @@ typedef struct span {
   void *memory;  // to free; NULL if in place
 } span;
 
-static tsr_status span_open(const tsr_tensor *tensor, span *out) {
+static tsr_status span_open(const tsri_view *view, span *out) {
   int64_t high = 0;
-  size_t element = tsr_dtype_bytes(tensor->dtype);
+  size_t element = tsr_dtype_bytes(view->dtype);
   *out = (span){0};
-  tsri_layout_span(&tensor->layout, &out->low, &high);
+  tsri_layout_span(&view->layout, &out->low, &high);
   out->offset = (size_t)out->low * element;
   out->bytes = (size_t)(high - out->low + 1) * element;
   void *host = NULL;
-  tsr_status status = tsri_buffer_map(tensor->buffer, &host);
+  tsr_status status = tsri_buffer_map(view->buffer, &host);
   if (status != TSR_OK) return status;
   if (host) {
     out->host = (char *)host + out->offset;
     return TSR_OK;
   }
-  out->memory = tsri_malloc(out->bytes);
+  out->memory = tsri_stage_create(out->bytes);
   if (!out->memory) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "no host memory for a stage of %zu bytes", out->bytes);
   out->host = out->memory;
-  status = tsr_buffer_download(tensor->buffer, out->offset, out->memory, out->bytes);
-  if (status != TSR_OK) tsri_free(out->memory);
+  status = tsr_buffer_download(view->buffer, out->offset, out->memory, out->bytes);
+  if (status != TSR_OK) tsri_stage_release(view->buffer->device, out->memory, status);
   return status;
 }
 
-static tsr_status gather(const tsr_tensor *tensor, void *out_data) {
+static tsr_status gather(const tsri_view *view, void *out_data) {
   span from;
-  tsr_status status = span_open(tensor, &from);
+  tsr_status status = span_open(view, &from);
   if (status != TSR_OK) return status;
-  tsri_layout packed = row_major(&tensor->layout), rebased = tensor->layout;
+  tsri_layout packed = tsri_packed_layout(&view->layout), rebased = view->layout;
   rebased.offset -= from.low;
-  tsri_strided_copy(out_data, &packed, from.host, &rebased, tsr_dtype_bytes(tensor->dtype));
-  tsri_free(from.memory);
+  tsri_strided_copy(out_data, &packed, from.host, &rebased, tsr_dtype_bytes(view->dtype));
+  tsri_stage_release(view->buffer->device, from.memory, TSR_OK);
   return TSR_OK;
 }
 
-static tsr_status scatter(tsr_tensor *tensor, const void *data) {
+static tsr_status scatter(const tsri_view *view, const void *data) {
   span to;
-  tsr_status status = span_open(tensor, &to);
+  tsr_status status = span_open(view, &to);
   if (status != TSR_OK) return status;
-  tsri_layout packed = row_major(&tensor->layout), rebased = tensor->layout;
+  tsri_layout packed = tsri_packed_layout(&view->layout), rebased = view->layout;
   rebased.offset -= to.low;
-  tsri_strided_copy(to.host, &rebased, data, &packed, tsr_dtype_bytes(tensor->dtype));
-  if (to.memory) status = tsr_buffer_upload(tensor->buffer, to.offset, to.memory, to.bytes);
-  tsri_free(to.memory);
+  tsri_strided_copy(to.host, &rebased, data, &packed, tsr_dtype_bytes(view->dtype));
+  if (to.memory) status = tsr_buffer_upload(view->buffer, to.offset, to.memory, to.bytes);
+  tsri_stage_release(view->buffer->device, to.memory, status);
   return status;
 }
 
-tsr_status tsri_read_elements(const tsr_tensor *tensor, void *out_data) {
-  if (tensor->layout.count == 0) return TSR_OK;
-  if (!tsri_layout_is_contiguous(&tensor->layout)) return gather(tensor, out_data);
-  size_t offset = (size_t)tensor->layout.offset * tsr_dtype_bytes(tensor->dtype);
-  return tsr_buffer_download(tensor->buffer, offset, out_data, elements_bytes(tensor));
+tsr_status tsri_read_elements(const tsri_view *view, void *out_data) {
+  if (view->layout.count == 0) return TSR_OK;
+  if (!tsri_layout_is_contiguous(&view->layout)) return gather(view, out_data);
+  size_t offset = (size_t)view->layout.offset * tsr_dtype_bytes(view->dtype);
+  return tsr_buffer_download(view->buffer, offset, out_data, elements_bytes(view));
 }
 
-static tsr_status check_transfer(const char *caller, const tsr_tensor *tensor, const void *data, size_t bytes) {
-  tsr_status status = tsri_tensor_check(caller, tensor);
-  if (status != TSR_OK) return status;
-  size_t wanted = elements_bytes(tensor);
-  if (bytes != wanted) {
-    char text[TSR_SHAPE_TEXT_BYTES];
-    return TSRI_FAIL(TSR_ERR_SHAPE, "%s: %zu bytes given, %s of %s are %zu", caller, bytes,
-                     tsr_shape_format(tensor->layout.shape, text, sizeof text), tsr_dtype_name(tensor->dtype), wanted);
-  }
-  if (!data && bytes > 0) return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "%s: data is NULL", caller);
-  return TSR_OK;
-}
-
-tsr_status tsr_read(tsr_tensor *tensor, void *out_data, size_t bytes) {
-  tsr_status status = check_transfer("read", tensor, out_data, bytes);
-  return status != TSR_OK ? status : tsri_read_elements(tensor, out_data);
-}
-
-tsr_status tsr_write(tsr_tensor *tensor, const void *data, size_t bytes) {
-  tsr_status status = check_transfer("write", tensor, data, bytes);
-  if (status != TSR_OK || bytes == 0) return status;
-  if (tensor->buffer->is_read_only) {
-    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "write: the memory was imported as read-only; copy the tensor first");
-  }
-  if (tsri_layout_may_overlap(&tensor->layout)) {
-    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT,
-                     "write: the view repeats elements (expand); copy it with tsr_contiguous first");
-  }
-  if (!tsri_layout_is_contiguous(&tensor->layout)) return scatter(tensor, data);
-  size_t offset = (size_t)tensor->layout.offset * tsr_dtype_bytes(tensor->dtype);
-  return tsr_buffer_upload(tensor->buffer, offset, data, bytes);
+tsr_status tsri_write_elements(const tsri_view *view, const void *data) {
+  if (view->layout.count == 0) return TSR_OK;
+  if (!tsri_layout_is_contiguous(&view->layout)) return scatter(view, data);
+  size_t offset = (size_t)view->layout.offset * tsr_dtype_bytes(view->dtype);
+  return tsr_buffer_upload(view->buffer, offset, data, elements_bytes(view));
 }
 
 // --- Copies on the device -----------------------------------------------------------------------------------------
@@ -125,12 +104,12 @@ static tsri_operand operand_of(tsr_buffer *buffer, tsr_dtype dtype, const tsri_l
 }
 
 // The device's own strided copy; TSR_ERR_UNSUPPORTED where it has none.
-static tsr_status copy_native(const tsr_tensor *tensor, tsr_buffer *to, const tsri_layout *packed) {
+static tsr_status copy_native(const tsri_view *view, tsr_buffer *to, const tsri_layout *packed) {
   tsr_device *device = to->device;
   const tsri_backend *backend = device->backend;
   tsri_native_op op = {.name = "copy", .input_count = 1};
-  op.inputs[0] = operand_of(tensor->buffer, tensor->dtype, &tensor->layout);
-  op.output = operand_of(to, tensor->dtype, packed);
+  op.inputs[0] = operand_of(view->buffer, view->dtype, &view->layout);
+  op.output = operand_of(to, view->dtype, packed);
   if (!backend->has_op || !backend->has_op(device->handle, &op)) return TSR_ERR_UNSUPPORTED;
   tsri_queue *queue = tsri_device_lock(device);
   tsr_status status = backend->run_op(queue, &op);
@@ -139,30 +118,30 @@ static tsr_status copy_native(const tsr_tensor *tensor, tsr_buffer *to, const ts
   return status;
 }
 
-static tsr_status copy_through_host(const tsr_tensor *tensor, tsr_buffer *to) {
+static tsr_status copy_through_host(const tsri_view *view, tsr_buffer *to) {
   tsr_status status = tsri_device_fall_back(to->device, "copying a view");
   if (status != TSR_OK) return status;
-  size_t bytes = elements_bytes(tensor);
-  void *stage = tsri_malloc(bytes);
+  size_t bytes = elements_bytes(view);
+  void *stage = tsri_stage_create(bytes);
   if (!stage) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "no host memory for a stage of %zu bytes", bytes);
-  status = gather(tensor, stage);
+  status = gather(view, stage);
   if (status == TSR_OK) status = tsr_buffer_upload(to, 0, stage, bytes);
-  tsri_free(stage);
+  tsri_stage_release(to->device, stage, status);
   return status;
 }
 
-tsr_status tsri_copy_contiguous(const tsr_tensor *tensor, tsr_buffer **out_buffer) {
+tsr_status tsri_copy_contiguous(const tsri_view *view, tsr_buffer **out_buffer) {
   tsr_buffer *to = NULL;
-  tsri_layout packed = row_major(&tensor->layout);
-  size_t bytes = elements_bytes(tensor);
-  tsr_status status = tsr_buffer_create(tensor->buffer->device, bytes, 0, &to);
+  tsri_layout packed = tsri_packed_layout(&view->layout);
+  size_t bytes = elements_bytes(view);
+  tsr_status status = tsr_buffer_create(view->buffer->device, bytes, 0, &to);
   if (status != TSR_OK) return status;
-  if (bytes > 0 && tsri_layout_is_contiguous(&tensor->layout)) {
-    size_t offset = (size_t)tensor->layout.offset * tsr_dtype_bytes(tensor->dtype);
-    status = tsr_buffer_copy(to, 0, tensor->buffer, offset, bytes);
+  if (bytes > 0 && tsri_layout_is_contiguous(&view->layout)) {
+    size_t offset = (size_t)view->layout.offset * tsr_dtype_bytes(view->dtype);
+    status = tsr_buffer_copy(to, 0, view->buffer, offset, bytes);
   } else if (bytes > 0) {
-    status = copy_native(tensor, to, &packed);
-    if (status == TSR_ERR_UNSUPPORTED) status = copy_through_host(tensor, to);
+    status = copy_native(view, to, &packed);
+    if (status == TSR_ERR_UNSUPPORTED) status = copy_through_host(view, to);
   }
   if (status != TSR_OK) {
     tsr_buffer_release(to);
@@ -175,18 +154,18 @@ tsr_status tsri_copy_contiguous(const tsr_tensor *tensor, tsr_buffer **out_buffe
 // --- Between devices ------------------------------------------------------------------------------------------------
 
 // A view is packed on its own device first: fewer bytes travel, and the copy is one piece.
-tsr_status tsri_copy_to_device(const tsr_tensor *tensor, tsr_device *device, tsr_buffer **out_buffer) {
+tsr_status tsri_copy_to_device(const tsri_view *view, tsr_device *device, tsr_buffer **out_buffer) {
   tsr_buffer *packed = NULL, *to = NULL;
-  size_t bytes = elements_bytes(tensor), offset = 0;
+  size_t bytes = elements_bytes(view), offset = 0;
   tsr_status status = TSR_OK;
-  if (tsri_layout_is_contiguous(&tensor->layout)) {
-    packed = tsr_buffer_retain(tensor->buffer);
-    offset = (size_t)tensor->layout.offset * tsr_dtype_bytes(tensor->dtype);
+  if (tsri_layout_is_contiguous(&view->layout)) {
+    packed = tsr_buffer_retain(view->buffer);
+    offset = (size_t)view->layout.offset * tsr_dtype_bytes(view->dtype);
   } else {
-    status = tsri_copy_contiguous(tensor, &packed);
+    status = tsri_copy_contiguous(view, &packed);
   }
   if (status == TSR_OK) status = tsr_buffer_create(device, bytes, 0, &to);
-  if (status == TSR_OK) status = tsr_buffer_copy(to, 0, packed, bytes ? offset : 0, bytes);
+  if (status == TSR_OK && bytes > 0) status = tsri_buffer_copy(to, 0, packed, offset, bytes);
   tsr_buffer_release(packed);
   if (status != TSR_OK) {
     tsr_buffer_release(to);
@@ -196,33 +175,10 @@ tsr_status tsri_copy_to_device(const tsr_tensor *tensor, tsr_device *device, tsr
   return TSR_OK;
 }
 
-tsr_tensor *tsr_to(tsr_tensor *tensor, tsr_device *device) {
-  tsr_status status = tsri_tensor_check("to", tensor);
-  if (status == TSR_OK) status = tsri_device_check("to", device);
-  if (status != TSR_OK) return tsri_tensor_fail(status);
-  if (tensor->buffer->device == device) return tsri_tensor_view(tensor, &tensor->layout);
-  tsr_buffer *buffer = NULL;
-  status = tsri_copy_to_device(tensor, device, &buffer);
-  if (status != TSR_OK) return tsri_tensor_fail(status);
-  tsri_layout packed = row_major(&tensor->layout);
-  return tsri_tensor_create(buffer, tensor->dtype, &packed);
-}
-
-tsr_tensor *tsr_contiguous(tsr_tensor *tensor) {
-  tsr_status status = tsri_tensor_check("contiguous", tensor);
-  if (status != TSR_OK) return tsri_tensor_fail(status);
-  if (tsri_layout_is_contiguous(&tensor->layout)) return tsri_tensor_view(tensor, &tensor->layout);
-  tsr_buffer *buffer = NULL;
-  status = tsri_copy_contiguous(tensor, &buffer);
-  if (status != TSR_OK) return tsri_tensor_fail(status);
-  tsri_layout packed = row_major(&tensor->layout);
-  return tsri_tensor_create(buffer, tensor->dtype, &packed);
-}
-
-tsr_status tsri_common_device(const char *caller, tsr_tensor *const *tensors, int count, tsr_device **out_device) {
-  tsr_device *chosen = tensors[0]->buffer->device;
+tsr_status tsri_common_device(const char *caller, tsr_device *const *devices, int count, tsr_device **out_device) {
+  tsr_device *chosen = devices[0];
   for (int i = 1; i < count; i++) {
-    tsr_device *device = tensors[i]->buffer->device;
+    tsr_device *device = devices[i];
     if (device == chosen) continue;
     if (device->mix_is_error || chosen->mix_is_error) {
       return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT,
@@ -235,18 +191,17 @@ tsr_status tsri_common_device(const char *caller, tsr_tensor *const *tensors, in
   return TSR_OK;
 }
 
-tsr_status tsri_move_implicitly(const char *caller, tsr_tensor *tensor, tsr_device *device, tsr_buffer **out_buffer,
-                                tsri_layout *out_layout) {
-  *out_layout = tensor->layout;
-  if (tensor->buffer->device == device) {
-    *out_buffer = tsr_buffer_retain(tensor->buffer);
+tsr_status tsri_move_implicitly(const char *caller, const tsri_view *view, tsr_device *device, tsri_view *out_view) {
+  *out_view = *view;
+  if (view->buffer->device == device) {
+    tsr_buffer_retain(view->buffer);
     return TSR_OK;
   }
   tsri_count(&device->counters.implicit_moves);
   char text[TSR_SHAPE_TEXT_BYTES];
   tsri_log(TSR_LOG_INFO, "%s: moving a %s of %s from %s to %s", caller,
-           tsr_shape_format(tensor->layout.shape, text, sizeof text), tsr_dtype_name(tensor->dtype),
-           tensor->buffer->device->backend->name, device->backend->name);
-  *out_layout = row_major(&tensor->layout);
-  return tsri_copy_to_device(tensor, device, out_buffer);
+           tsr_shape_format(view->layout.shape, text, sizeof text), tsr_dtype_name(view->dtype),
+           view->buffer->device->backend->name, device->backend->name);
+  out_view->layout = tsri_packed_layout(&view->layout);
+  return tsri_copy_to_device(view, device, &out_view->buffer);
 }

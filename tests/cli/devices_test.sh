@@ -61,10 +61,17 @@ lacks "$(grep '^cpu' "$work/out")" PASS
 TESSERA_FAULTS=copy:1 expect 1 devices --test --json
 json "any(not d['test']['passed'] and d['test']['message'] for b in it['backends'] for d in b['devices'])"
 
-claim "when the settings leave no device, it says so and where to look"
+claim "when the settings leave no device, it says so, why, and where to look"
 TESSERA_REQUIRED_BYTES=1000000GiB expect 0 devices
 has "$out" "Best device: none"
+has "$out" "no device has the required"
 has "$out" "tessera config"
+TESSERA_BACKEND=vulcan expect 0 devices
+has "$out" "Best device: none. TESSERA_BACKEND: no backend is called 'vulcan', did you mean 'vulkan'?"
+TESSERA_BACKEND=cpu TESSERA_DEVICE=7 expect 0 devices
+has "$out" "cpu has 1 device, index 7 was asked for"
+TESSERA_BACKEND=null expect 0 devices
+has "$out" "Best device: null"
 TESSERA_REQUIRED_BYTES=1000000GiB expect 0 devices --json
 json "it['best'] is None"
 

@@ -47,6 +47,11 @@ static void eye_puts_ones_on_its_diagonal(tsr_device *device) {
   CHECK_OK(tsr_read(far, values, sizeof values));
   CHECK(values[0] == 0 && values[3] == 0);
   CHECK_OK(tsr_error(empty));
+  tsr_tensor *wrong = tsr_eye(device, TSR_F32, INT64_MIN, 2, -1), *wide = tsr_eye(device, TSR_F32, 1, 2, INT64_MAX);
+  CHECK_STATUS(tsr_error(wrong), TSR_ERR_SHAPE);
+  CHECK_OK(tsr_error(wide));
+  tsr_release(wrong);
+  tsr_release(wide);
   tsr_release(far);
   tsr_release(empty);
 }
@@ -140,6 +145,11 @@ TEST(inputs_on_two_devices_meet_on_the_more_compatible_one) {
   CHECK_OK(tsr_device_get_counters(null, &on_null));
   CHECK_EQ_UINT(on_cpu.implicit_moves, 0);  // null stands after cpu in the list
   CHECK_EQ_UINT(on_null.implicit_moves, 1);
+  CHECK_EQ_UINT(on_null.explicit_moves, 0);  // a move is one or the other
+  CHECK_OK(tsr_error(tsr_to(a, null)));
+  CHECK_OK(tsr_device_get_counters(null, &on_null));
+  CHECK_EQ_UINT(on_null.explicit_moves, 1);
+  CHECK_EQ_UINT(on_null.implicit_moves, 1);
   CHECK_OK(tsr_scope_end(scope));
   tsr_device_release(cpu);
   tsr_device_release(null);
@@ -199,6 +209,10 @@ TEST(equality_follows_values_not_bits) {
   CHECK_OK(tsr_equal(a, tsr_zeros(device, TSR_F32, TSR_SHAPE(1, 1)), &is_equal));
   CHECK(!is_equal);
   CHECK_STATUS(tsr_equal(a, b, NULL), TSR_ERR_INVALID_ARGUMENT);
+  uint8_t truths[2] = {1, 2};  // both mean true
+  tsr_tensor *one = tsr_from_data(device, TSR_BOOL, TSR_SHAPE(1), &truths[0], 1);
+  CHECK_OK(tsr_equal(one, tsr_from_data(device, TSR_BOOL, TSR_SHAPE(1), &truths[1], 1), &is_equal));
+  CHECK(is_equal);
   CHECK_OK(tsr_scope_end(scope));
   tsr_device_release(device);
 }

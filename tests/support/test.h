@@ -56,6 +56,9 @@ void test_check_status(const char *file, int line, const char *what, tsr_status 
 // Ends the test without a verdict; the sentence says what was missing.
 #define SKIP(sentence) test_skip(sentence)
 
+// Fails the test where it should not have come to; the sentence says why.
+#define FAIL(sentence) test_fail(__FILE__, __LINE__, "%s", sentence)
+
 #define CHECK(condition)                                                                    \
   do {                                                                                      \
     if (!(condition)) test_fail(__FILE__, __LINE__, "CHECK(%s) does not hold", #condition); \

@@ -195,6 +195,17 @@ static void add_absent(table *t, const tsr_backend_report *backend) {
   table_cell(t, TERM_DIM, "%s", status);
 }
 
+// There are devices, and the settings leave none of them: what a program would be told says why.
+static void print_no_best(void) {
+  tsr_device *device = NULL;
+  if (tsr_device_open(NULL, &device) == TSR_OK) {
+    printf("Best device: %s, which is opened when named and not listed\n", tsr_device_backend(device));
+  } else {
+    printf("Best device: none. %s (see 'tessera config')\n", tsr_last_error());
+  }
+  tsr_device_release(device);
+}
+
 static void print_best(const tsr_discovery *found) {
   printf("\n");
   if (found->best_backend >= 0) {
@@ -203,9 +214,7 @@ static void print_best(const tsr_discovery *found) {
     format_place(backend, &backend->devices[found->best_device], place, sizeof place);
     printf("Best device: %s\n", place);
   } else if (trial_device_count(found) > 0) {
-    printf(
-        "Best device: none. The settings leave none of these (see 'tessera config'), or all are "
-        "software, which is used only when named (TESSERA_BACKEND).\n");
+    print_no_best();
   } else {
     printf("Best device: none. The Status column says what each backend needs.\n");
   }

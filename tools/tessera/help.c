@@ -27,7 +27,7 @@ void help_term(const char *term, int columns, const char *meaning) {
   text_print_wrapped(stdout, meaning, indent, width() - indent);
 }
 
-static void print_section(const char *heading, const char *text) {
+void help_section(const char *heading, const char *text) {
   printf("\n");
   help_heading(heading);
   printf("%*s", INDENT, "");
@@ -40,9 +40,19 @@ static int print_name(const command_spec *command) {
 }
 
 // "--kv-heads N"
-static void format_option(const option_spec *option, char term[TERM_BYTES]) {
+static void format_usage(const option_spec *option, char term[TERM_BYTES]) {
   const char *value = option->value_name;
-  snprintf(term, TERM_BYTES, "--%s%s%s", option->name, value ? " " : "", value ? value : "");
+  snprintf(term, TERM_BYTES, "--%s%s%s%s", option->name, value ? " " : "", value ? value : "",
+           option->list ? " ..." : "");
+}
+
+// "-k, --kernel NAME"
+static void format_option(const option_spec *option, char term[TERM_BYTES]) {
+  char letter[] = "-?, ";
+  letter[1] = option->letter;
+  const char *value = option->value_name;
+  snprintf(term, TERM_BYTES, "%s--%s%s%s", option->letter ? letter : "", option->name, value ? " " : "",
+           value ? value : "");
 }
 
 // Prints one part of the usage, on a new line if it does not fit on this one.
@@ -64,7 +74,7 @@ static void print_usage(const command_spec *command) {
   int column = indent;
   for (int i = 0; i < command->option_count; i++) {
     char term[TERM_BYTES], part[TERM_BYTES + 2];
-    format_option(&command->options[i], term);
+    format_usage(&command->options[i], term);
     snprintf(part, sizeof part, command->options[i].is_required ? "%s" : "[%s]", term);
     print_part(part, indent, &column);
   }
@@ -103,7 +113,8 @@ void help_print_start(const command_spec *command) {
   print_name(command);
   printf(" - %s\n", command->summary);
   print_usage(command);
-  print_section("DESCRIPTION", command->description);
+  help_section("DESCRIPTION", command->description);
+  if (command->print_more) command->print_more();
 }
 
 void help_print_end(const command_spec *command) {
@@ -113,10 +124,5 @@ void help_print_end(const command_spec *command) {
 #define EXIT_X(name, number, text) help_term(#number, 1, text);
   EXIT_CODES(EXIT_X)
 #undef EXIT_X
-  print_section("EXAMPLE", command->example);
-}
-
-void help_print(const command_spec *command) {
-  help_print_start(command);
-  help_print_end(command);
+  help_section("EXAMPLE", command->example);
 }

@@ -5,13 +5,13 @@
 
 #include "options.h"
 
-// Prints the help of a command on standard output.
-void help_print(const command_spec *command);
-
-// Its two halves, between which the program's own help lists the commands: name, usage and description; options, exit
-// codes and example.
+// The two halves of a command's help on standard output, between which its commands are listed: name, usage and
+// description; options, exit codes and example.
 void help_print_start(const command_spec *command);
 void help_print_end(const command_spec *command);
+
+// An empty line, a heading and a text below it.
+void help_section(const char *heading, const char *text);
 
 // "NAME"
 void help_heading(const char *text);

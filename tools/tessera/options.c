@@ -42,6 +42,13 @@ static const option_spec *find_option(const parser *p, const char *name, size_t 
   return NULL;
 }
 
+static const option_spec *find_letter(const parser *p, char letter) {
+  for (int i = 0; i < p->command->option_count; i++) {
+    if (p->command->options[i].letter == letter) return &p->command->options[i];
+  }
+  return NULL;
+}
+
 // `given` is the option without its value, with its dashes.
 static options_outcome unknown_option(parser *p, const char *given) {
   const char *names[MAX_OPTIONS + 1];
@@ -79,40 +86,60 @@ static options_outcome read_real(parser *p, const option_spec *option, const cha
   return OPTIONS_OK;
 }
 
-// The value after "=", or the next argument. NULL if there is none: an option cannot be a value.
-static const char *take_value(parser *p, const char *equals) {
-  if (equals) return equals + 1;
+static options_outcome read_list(parser *p, const option_spec *option, const char *value) {
+  option_list *list = option->list;
+  if (list->count >= list->max) return wrong(p, "--%s is given more than %d times", option->name, list->max);
+  list->texts[list->count++] = value;
+  return OPTIONS_OK;
+}
+
+// The value that stands with the option, or the next argument. NULL if there is none: an option cannot be a value.
+static const char *take_value(parser *p, const char *attached) {
+  if (attached) return attached;
   if (p->at + 1 >= p->argc || strncmp(p->argv[p->at + 1], "--", 2) == 0) return NULL;
   return p->argv[++p->at];
 }
 
-static options_outcome read_value(parser *p, const option_spec *option, const char *equals) {
+static options_outcome read_value(parser *p, const option_spec *option, const char *attached) {
+  p->is_given[option - p->command->options] = true;
   if (option->flag) {
-    if (equals) return wrong(p, "--%s takes no value", option->name);
+    if (attached) return wrong(p, "--%s takes no value", option->name);
     *option->flag = true;
     return OPTIONS_OK;
   }
-  const char *value = take_value(p, equals);
+  const char *value = take_value(p, attached);
   if (!value) return wrong(p, "--%s needs a value: --%s %s", option->name, option->name, option->value_name);
   if (option->count) return read_count(p, option, value);
   if (option->real) return read_real(p, option, value);
+  if (option->list) return read_list(p, option, value);
   *option->text = value;
   return OPTIONS_OK;
+}
+
+// "-k NAME", "-kNAME"
+static options_outcome read_letter(parser *p) {
+  const char *given = p->argv[p->at];
+  const option_spec *option = find_letter(p, given[1]);
+  return option ? read_value(p, option, given[2] ? given + 2 : NULL) : unknown_option(p, given);
 }
 
 static options_outcome read_option(parser *p) {
   char *given = p->argv[p->at];
   if (strcmp(given, "-h") == 0 || strcmp(given, "--help") == 0) return OPTIONS_HELP;
+  if (given[1] != '-') return read_letter(p);
   char *equals = strchr(given, '=');
   size_t length = equals ? (size_t)(equals - given) : strlen(given);
-  bool is_long = strncmp(given, "--", 2) == 0;
-  const option_spec *option = is_long ? find_option(p, given + 2, length - 2) : NULL;
-  if (!option) {
-    if (equals) *equals = '\0';
-    return unknown_option(p, given);
-  }
-  p->is_given[option - p->command->options] = true;
-  return read_value(p, option, equals);
+  const option_spec *option = find_option(p, given + 2, length - 2);
+  if (option) return read_value(p, option, equals ? equals + 1 : NULL);
+  if (equals) *equals = '\0';
+  return unknown_option(p, given);
+}
+
+// A dash alone is an argument, and so is a negative number.
+static bool is_option(const char *given) {
+  if (given[0] != '-' || given[1] == '\0') return false;
+  const char *digits = given + (given[1] == '.' ? 2 : 1);
+  return !isdigit((unsigned char)*digits);
 }
 
 static options_outcome check_required(parser *p) {
@@ -137,7 +164,7 @@ options_outcome options_parse(const command_spec *command, int argc, char **argv
     char *given = argv[p.at];
     if (!options_ended && strcmp(given, "--") == 0) {
       options_ended = true;
-    } else if (!options_ended && given[0] == '-' && given[1] != '\0') {
+    } else if (!options_ended && is_option(given)) {
       options_outcome outcome = read_option(&p);
       if (outcome != OPTIONS_OK) return outcome;
     } else if (*out_argument_count >= command->argument_max) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Command-line options, declared in a list: `--name value`, `--name=value`, `--flag`, `-h`, `--help`, and arguments in
-// between. `--` ends the options. An option given twice has its last value.
+// Command-line options, declared in a list: `--name value`, `--name=value`, `--flag`, `-n value`, `-nvalue`, `-h`,
+// `--help`, and arguments in between, which may be negative numbers. `--` ends the options. An option given twice has
+// its last value, unless it collects them.
 #ifndef TESSERA_TOOL_OPTIONS_H
 #define TESSERA_TOOL_OPTIONS_H
 
@@ -8,18 +9,26 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// One option. Exactly one of the four pointers is set: it says what the value may be, and receives it. What is not given on
+// The values of an option that may be given several times, in their order.
+typedef struct option_list {
+  const char **texts;  // room for `max`
+  int count, max;
+} option_list;
+
+// One option. Exactly one of the five pointers is set: it says what the value may be, and receives it. What is not given on
 // the command line is left as it is.
 typedef struct option_spec {
   const char *name;        // "kv-heads"
   const char *help;        // what it means, a line or two
   const char *value_name;  // "N"; NULL for a flag
   const char *standard;    // the default as the help shows it; NULL where there is none to show
+  char letter;             // 'k' for -k as well; 0 for none
   bool is_required;
   bool *flag;
   uint64_t *count;  // a whole number from 1
   double *real;     // a number above 0
   const char **text;
+  option_list *list;
 } option_spec;
 
 // A command as its help and its parser see it.
@@ -31,7 +40,8 @@ typedef struct command_spec {
   int option_count;
   const char *argument_name;  // "[COMMAND]"; NULL if it takes no arguments
   int argument_max;
-  const char *example;  // one or more lines
+  const char *example;       // one or more lines
+  void (*print_more)(void);  // prints sections of its own after the description; NULL: none
 } command_spec;
 
 typedef enum options_outcome { OPTIONS_OK, OPTIONS_HELP, OPTIONS_WRONG } options_outcome;

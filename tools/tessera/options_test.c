@@ -7,7 +7,8 @@
 static bool flag;
 static uint64_t count;
 static double real;
-static const char *text;
+static const char *text, *collected[2];
+static option_list list = {.texts = collected, .max = 2};
 static char message[OPTIONS_MESSAGE_BYTES];
 static char *arguments[16];
 static int argument_count;
@@ -16,13 +17,14 @@ static const option_spec options[] = {
     {.name = "json", .flag = &flag},
     {.name = "kv-heads", .value_name = "N", .count = &count},
     {.name = "scale", .value_name = "X", .real = &real},
-    {.name = "label", .value_name = "TEXT", .text = &text},
+    {.name = "label", .letter = 'l', .value_name = "TEXT", .text = &text},
+    {.name = "define", .letter = 'D', .value_name = "NAME=VALUE", .list = &list},
 };
 static const option_spec required_options[] = {
     {.name = "rows", .value_name = "N", .is_required = true, .count = &count},
     {.name = "cols", .value_name = "N", .is_required = true, .count = &count},
 };
-static const command_spec spec = {.name = "try", .options = options, .option_count = 4, .argument_max = 2};
+static const command_spec spec = {.name = "try", .options = options, .option_count = 5, .argument_max = 2};
 static const command_spec required_spec = {.name = "try", .options = required_options, .option_count = 2};
 
 // Parses a line of words that are separated by single spaces.
@@ -33,7 +35,7 @@ static options_outcome parse(const command_spec *command, const char *line) {
   for (char *word = strtok(words, " "); word && argc < 16; word = strtok(NULL, " ")) {
     arguments[argc++] = word;
   }
-  flag = false, count = 0, real = 0, text = NULL, message[0] = '\0';
+  flag = false, count = 0, real = 0, text = NULL, list.count = 0, message[0] = '\0';
   return options_parse(command, argc, arguments, &argument_count, message);
 }
 
@@ -68,6 +70,32 @@ TEST(options_end_at_two_dashes_and_one_dash_is_an_argument) {
   CHECK_STR(arguments[1], "-");
   CHECK_STR(arguments[2], "--json");
   CHECK(!flag);
+}
+
+TEST(options_with_a_letter_take_their_value_beside_or_after_it) {
+  CHECK_EQ_INT(parse(&spec, "-lone one"), OPTIONS_OK);
+  CHECK_STR(text, "one");
+  CHECK_EQ_INT(parse(&spec, "-l two"), OPTIONS_OK);
+  CHECK_STR(text, "two");
+  CHECK_EQ_INT(parse(&spec, "-l"), OPTIONS_WRONG);
+  CHECK_STR(message, "--label needs a value: --label TEXT");
+}
+
+TEST(options_that_collect_keep_every_value_in_order) {
+  CHECK_EQ_INT(parse(&spec, "-DT=f32 --define WG=64"), OPTIONS_OK);
+  CHECK_EQ_INT(list.count, 2);
+  CHECK_STR(collected[0], "T=f32");
+  CHECK_STR(collected[1], "WG=64");
+  CHECK_EQ_INT(parse(&spec, "-DA=1 -D B=2 -DC=3"), OPTIONS_WRONG);
+  CHECK_STR(message, "--define is given more than 2 times");
+}
+
+TEST(options_are_not_negative_numbers) {
+  CHECK_EQ_INT(parse(&spec, "-1 -.5"), OPTIONS_OK);
+  CHECK_EQ_INT(argument_count, 2);
+  CHECK_STR(arguments[1], "-1");
+  CHECK_STR(arguments[2], "-.5");
+  CHECK_EQ_INT(parse(&spec, "-.x"), OPTIONS_WRONG);
 }
 
 TEST(options_refuse_arguments_too_many) {

@@ -8,6 +8,8 @@
 typedef struct cpu_device {
   int threads;
   const char *simd;  // level in use: one of tsri_cpu_simd_level's
+  bool allow_sleef;  // vector maths from SLEEF
+  uint64_t timeout_ns;
 } cpu_device;
 
 // The best vector instructions of this processor up to `wanted` (NULL: any): "avx512", "avx2", "neon" or "baseline".

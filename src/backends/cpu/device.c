@@ -6,6 +6,7 @@
 #include "backends/cpu/cpu.h"
 #include "core/alloc.h"
 #include "core/error.h"
+#include "core/native.h"
 #include "platform/platform.h"
 
 tsr_status tsri_cpu_device_count(int *out_count) {
@@ -37,13 +38,18 @@ tsr_status tsri_cpu_device_open(int index, const tsri_open_options *options, tsr
   if (!device) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "cpu: no host memory for the device's record");
   device->threads = options->threads > 0 ? options->threads : tsri_cpu_count();
   device->simd = tsri_cpu_simd_level(options->simd);
+  device->allow_sleef = tsri_native_allows(options->native, "sleef");
+  device->timeout_ns = options->timeout_ns;
   *out_limits = (tsri_limits){
       .buffer_alignment = 256,  // a multiple of every cache line and vector there is
+      .binding_alignment = 1,   // an element's own alignment is enough
       .max_group_size = 1024,
       .max_groups = {UINT32_MAX, UINT32_MAX, UINT32_MAX},
       .shared_bytes = 1u << 18,
       .dtype_storage = (1u << TSR_DTYPE_COUNT) - 1,
       .dtype_arithmetic = (1u << TSR_DTYPE_COUNT) - 1,
+      .has_exact_divide = true,
+      .has_exact_fma = true,
   };
   *out_device = (tsri_device *)device;
   return TSR_OK;

@@ -2,6 +2,10 @@
 // Which vector instructions this processor has.
 #include <string.h>
 
+#if defined(__x86_64__) || defined(__i386__)
+#include <cpuid.h>
+#endif
+
 #include "backends/cpu/cpu.h"
 
 // Best first; the last one is always there.
@@ -21,6 +25,14 @@ static const struct {
 };
 enum { LEVEL_COUNT = sizeof levels / sizeof levels[0] };
 
+#if defined(__x86_64__) || defined(__i386__)
+// Asked directly: clang's __builtin_cpu_supports does not know it before version 17.
+static bool has_f16c(void) {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C) != 0;
+}
+#endif
+
 static bool is_present(const char *level) {
 #if defined(__x86_64__) || defined(__i386__)
   if (strcmp(level, "avx512") == 0) {
@@ -28,7 +40,7 @@ static bool is_present(const char *level) {
            __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
   }
   if (strcmp(level, "avx2") == 0) {
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
   }
 #endif
   (void)level;

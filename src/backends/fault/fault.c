@@ -5,6 +5,7 @@
 // and programs pass through as they are. Entries the inner backend does not have stay NULL.
 #include "backends/fault/fault.h"
 
+#include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,7 +84,8 @@ static tsr_status before_work(fault_queue *queue, fault_kind kind) {
   tsr_status status = before(queue->device, kind);
   if (status == TSR_OK && queue->device->slow_ns && atomic_load(&queue->device->is_armed)) {
     uint64_t now = tsri_clock_ns();
-    queue->ready_ns = (queue->ready_ns > now ? queue->ready_ns : now) + queue->device->slow_ns;
+    uint64_t from = queue->ready_ns > now ? queue->ready_ns : now, slow = queue->device->slow_ns;
+    queue->ready_ns = slow < UINT64_MAX - from ? from + slow : UINT64_MAX;
   }
   return status;
 }
@@ -278,8 +280,9 @@ static tsr_status bad_part(const char *part, size_t length) {
 static const char *parse_count(const char *text, uint64_t *out_count) {
   if (*text < '0' || *text > '9') return NULL;
   char *end = NULL;
+  errno = 0;
   unsigned long long value = strtoull(text, &end, 10);
-  if (value == 0) return NULL;
+  if (value == 0 || errno == ERANGE) return NULL;
   *out_count = value;
   return end;
 }

@@ -2,7 +2,7 @@
 // A wrapper around any backend's open device that makes chosen calls fail, for tests.
 //
 // TESSERA_FAULTS="alloc:3,copy:2": the third buffer and the second copy fail. Kinds:
-//   alloc:N    N-th buffer_create          TSR_ERR_OUT_OF_MEMORY
+//   alloc:N    N-th buffer made or imported TSR_ERR_OUT_OF_MEMORY
 //   copy:N     N-th copy or fill           TSR_ERR_INTERNAL
 //   build:N    N-th program_create         TSR_ERR_BUILD
 //   launch:N   N-th launch or native op    TSR_ERR_LAUNCH

@@ -6,8 +6,7 @@
 
 int main(void) {
   char wanted[32];
-  snprintf(wanted, sizeof wanted, "%d.%d.%d", TSR_VERSION_MAJOR, TSR_VERSION_MINOR,
-           TSR_VERSION_PATCH);
+  snprintf(wanted, sizeof wanted, "%d.%d.%d", TSR_VERSION_MAJOR, TSR_VERSION_MINOR, TSR_VERSION_PATCH);
   if (strcmp(tsr_version(), wanted) != 0) {
     fprintf(stderr, "the header is %s, the library %s\n", wanted, tsr_version());
     return 1;

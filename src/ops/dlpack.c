@@ -8,8 +8,10 @@
 #include "core/error.h"
 #include "core/strided.h"
 #include "core/tensor.h"
+#include "graph/graph.h"
 #include "runtime/buffer.h"
-#include "runtime/dlpack_abi.h"
+#include "ops/dlpack_abi.h"
+#include "runtime/stage.h"
 #include "runtime/transfer.h"
 
 // --- dtypes -------------------------------------------------------------------------------------------------------
@@ -40,36 +42,40 @@ typedef struct export_record {
   struct DLManagedTensor plain;
   struct DLManagedTensorVersioned versioned;
   tsr_buffer *buffer;  // NULL if the elements were copied
-  void *copy;
+  void *copy;          // a stage of `device`
+  tsr_device *device;  // one reference, if there is a copy
   int64_t shape[TSR_MAX_RANK], strides[TSR_MAX_RANK];
 } export_record;
 
-static void destroy_export(export_record *record) {
+static void destroy_export(export_record *record, tsr_status status) {
   tsr_buffer_release(record->buffer);
-  tsri_aligned_free(record->copy);
+  tsri_stage_release(record->device, record->copy, status);
+  tsr_device_release(record->device);
   tsri_free(record);
 }
 
-static void delete_plain(struct DLManagedTensor *self) { destroy_export(self->manager); }
-static void delete_versioned(struct DLManagedTensorVersioned *self) { destroy_export(self->manager); }
+static void delete_plain(struct DLManagedTensor *self) { destroy_export(self->manager, TSR_OK); }
+static void delete_versioned(struct DLManagedTensorVersioned *self) { destroy_export(self->manager, TSR_OK); }
 
 // Elements of a device the host cannot address, row-major.
 static tsr_status copy_elements(const tsr_tensor *tensor, export_record *record) {
   size_t bytes = (size_t)tensor->layout.count * tsr_dtype_bytes(tensor->dtype);
-  record->copy = tsri_aligned_alloc(bytes);
+  record->device = tsr_device_retain(tensor->value->device);
+  record->copy = tsri_stage_create(bytes);
   if (!record->copy) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "to_dlpack: no host memory for %zu bytes", bytes);
-  return tsri_read_elements(tensor, record->copy);
+  tsri_view view = tsri_view_of(tensor);
+  return tsri_read_elements(&view, record->copy);
 }
 
 // `*out_data`: the first element.
 static tsr_status share_or_copy(const tsr_tensor *tensor, export_record *record, tsri_layout *out_layout,
                                 void **out_data) {
   void *host = NULL;
-  tsr_status status = tsri_buffer_map(tensor->buffer, &host);
+  tsr_status status = tsri_buffer_map(tsri_tensor_buffer(tensor), &host);
   if (status != TSR_OK) return status;
   *out_layout = tensor->layout;
   if (host) {
-    record->buffer = tsr_buffer_retain(tensor->buffer);
+    record->buffer = tsr_buffer_retain(tsri_tensor_buffer(tensor));
     *out_data = (char *)host + tensor->layout.offset * (int64_t)tsr_dtype_bytes(tensor->dtype);
     return TSR_OK;
   }
@@ -99,13 +105,14 @@ static tsr_status describe(const tsr_tensor *tensor, export_record *record, dl_t
 
 static tsr_status export_tensor(tsr_tensor *tensor, bool is_out_null, export_record **out_record, dl_tensor *out) {
   tsr_status status = tsri_tensor_check("to_dlpack", tensor);
+  if (status == TSR_OK) status = tsri_graph_before_write(tensor);  // the receiver may write
   if (status != TSR_OK) return status;
   if (is_out_null) return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "to_dlpack: out_managed is NULL");
   export_record *record = tsri_calloc(1, sizeof *record);
   if (!record) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "to_dlpack: no host memory for its record");
   status = describe(tensor, record, out);
   if (status != TSR_OK) {
-    destroy_export(record);
+    destroy_export(record, status);
     return status;
   }
   *out_record = record;
@@ -114,11 +121,12 @@ static tsr_status export_tensor(tsr_tensor *tensor, bool is_out_null, export_rec
 
 tsr_status tsr_to_dlpack(tsr_tensor *tensor, struct DLManagedTensor **out_managed) {
   export_record *record = NULL;
-  dl_tensor described;
+  dl_tensor described = {0};
   if (out_managed) *out_managed = NULL;
   tsr_status status = tsri_tensor_check("to_dlpack", tensor);
+  if (status == TSR_OK) status = tsri_graph_ready(tensor);
   if (status != TSR_OK) return status;
-  if (tensor->buffer->is_read_only) {
+  if (tsri_tensor_buffer(tensor)->is_read_only) {
     return TSRI_FAIL(TSR_ERR_UNSUPPORTED,
                      "to_dlpack: the memory is read-only, which only tsr_to_dlpack_versioned can say");
   }
@@ -131,7 +139,7 @@ tsr_status tsr_to_dlpack(tsr_tensor *tensor, struct DLManagedTensor **out_manage
 
 tsr_status tsr_to_dlpack_versioned(tsr_tensor *tensor, struct DLManagedTensorVersioned **out_managed) {
   export_record *record = NULL;
-  dl_tensor described;
+  dl_tensor described = {0};
   if (out_managed) *out_managed = NULL;
   tsr_status status = export_tensor(tensor, !out_managed, &record, &described);
   if (status != TSR_OK) return status;
@@ -208,11 +216,12 @@ static tsr_status take_in_place(tsr_device *device, const import_source *source,
   tsri_layout_span(layout, &low, &high);
   size_t bytes = layout->count ? (size_t)((high - low + 1) * element) : 0;
   char *first = bytes ? (char *)source->tensor->data + source->tensor->byte_offset : NULL;
-  layout->offset = -low;
   tsr_status status = tsri_buffer_import(device, first ? first + low * element : NULL, bytes, source->release,
                                          source->managed, out_buffer);
-  if (status == TSR_OK) (*out_buffer)->is_read_only = source->is_read_only;
-  return status;
+  if (status != TSR_OK) return status;
+  (*out_buffer)->is_read_only = source->is_read_only;
+  layout->offset = -low;
+  return TSR_OK;
 }
 
 // Packed on the host first, whatever the strides, so that one upload does.
@@ -221,7 +230,7 @@ static tsr_status take_by_copy(tsr_device *device, const import_source *source, 
   tsri_layout packed;
   size_t bytes = 0;
   tsr_status status = tsri_layout_init("from_dlpack", layout->shape, dtype, &packed, &bytes);
-  void *stage = status == TSR_OK ? tsri_malloc(bytes) : NULL;
+  void *stage = status == TSR_OK ? tsri_stage_create(bytes) : NULL;
   if (!stage) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "from_dlpack: no host memory for a stage of %zu bytes", bytes);
   if (bytes > 0) {
     const char *first = (const char *)source->tensor->data + source->tensor->byte_offset;
@@ -229,7 +238,7 @@ static tsr_status take_by_copy(tsr_device *device, const import_source *source, 
   }
   status = tsr_buffer_create(device, bytes, 0, out_buffer);
   if (status == TSR_OK) status = tsr_buffer_upload(*out_buffer, 0, stage, bytes);
-  tsri_free(stage);
+  tsri_stage_release(device, stage, status);
   if (status != TSR_OK) {
     tsr_buffer_release(*out_buffer);
     return status;
@@ -251,7 +260,11 @@ static tsr_status take(tsr_device *device, const import_source *source, tsr_tens
   }
   if (status != TSR_OK) return status;
   bool in_place = device->backend->buffer_import != NULL;
-  status = (in_place ? take_in_place : take_by_copy)(device, source, dtype, &layout, &buffer);
+  if (in_place) status = take_in_place(device, source, dtype, &layout, &buffer);
+  if (!in_place || status == TSR_ERR_UNSUPPORTED) {
+    in_place = false;
+    status = take_by_copy(device, source, dtype, &layout, &buffer);
+  }
   if (status != TSR_OK) return status;
 
   // From here on a failure must give the memory back without calling the owner's deleter.

@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: MIT
+# kernels/*.tk as a C file in the build tree: name and text of each (src/graph/embedded.h). A changed, new or removed
+# file makes it anew.
+function(tessera_embed_kernels out)
+  file(GLOB kernels CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/kernels/*.tk")
+  set(script "${PROJECT_SOURCE_DIR}/cmake/embed_kernels.cmake")
+  set(generated "${PROJECT_BINARY_DIR}/generated/embedded_kernels.c")
+  set(list "${PROJECT_BINARY_DIR}/generated/kernels.txt") # changes only when the set of files does
+  string(REPLACE ";" "\n" lines "${kernels}")
+  file(GENERATE OUTPUT "${list}" CONTENT "${lines}\n")
+  add_custom_command(OUTPUT "${generated}"
+    COMMAND "${CMAKE_COMMAND}" "-DLIST=${list}" "-DOUTPUT=${generated}" -P "${script}"
+    DEPENDS ${kernels} "${script}" "${list}"
+    COMMENT "Embedding kernels/*.tk"
+    VERBATIM)
+  set(${out} "${generated}" PARENT_SCOPE)
+endfunction()

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: MIT
+// Operators: arithmetic, reductions, joining and indexing, rows, linear algebra, random numbers.
+//
+// All record: nothing is computed until a result is read (tensor.h), and chains of element-wise operators run as one
+// kernel. All return a new tensor, the caller's or the scope's; a wrong call returns a failed tensor that says why
+// (TSR_ERR_SHAPE with the shapes, TSR_ERR_DTYPE with the dtypes, TSR_ERR_INVALID_ARGUMENT), and a failed or NULL input
+// is passed on. Inputs are never changed. Which dtype a result has: docs/type-promotion.md.
+//
+// Inputs on two devices meet on the more compatible one (docs/architecture.md, "Mixed devices").
+//
+// An axis may be negative: it then counts from the end. Sizes of 0 are allowed everywhere.
+//
+// Threads: any.
+#ifndef TESSERA_OPS_H
+#define TESSERA_OPS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <tessera/device.h>
+#include <tessera/dtype.h>
+#include <tessera/shape.h>
+#include <tessera/tensor.h>
+
+// --- One tensor, element by element ----------------------------------------------------------------------------------
+
+// Any number; the dtype stays. Integers wrap. bool is refused.
+TSR_API tsr_tensor *tsr_neg(tsr_tensor *x);
+TSR_API tsr_tensor *tsr_abs(tsr_tensor *x);
+TSR_API tsr_tensor *tsr_sign(tsr_tensor *x);  // -1, 0 or 1; NaN stays NaN
+TSR_API tsr_tensor *tsr_square(tsr_tensor *x);
+TSR_API tsr_tensor *tsr_relu(tsr_tensor *x);
+TSR_API tsr_tensor *tsr_floor(tsr_tensor *x);
+TSR_API tsr_tensor *tsr_ceil(tsr_tensor *x);
+TSR_API tsr_tensor *tsr_round(tsr_tensor *x);  // halves to the even whole number
+TSR_API tsr_tensor *tsr_trunc(tsr_tensor *x);
+
+// Limits of an integer tensor are whole numbers; infinity means no limit. NaN stays NaN; `most` wins over `least`.
+TSR_API tsr_tensor *tsr_clamp(tsr_tensor *x, double least, double most);
+
+// Functions of real numbers: integers and bool become f32. Accuracy: docs/kernel-language.md.
+TSR_API tsr_tensor *tsr_reciprocal(tsr_tensor *x);
+TSR_API tsr_tensor *tsr_sqrt(tsr_tensor *x);
+TSR_API tsr_tensor *tsr_rsqrt(tsr_tensor *x);
+TSR_API tsr_tensor *tsr_exp(tsr_tensor *x);
+TSR_API tsr_tensor *tsr_exp2(tsr_tensor *x);
+TSR_API tsr_tensor *tsr_expm1(tsr_tensor *x);
+TSR_API tsr_tensor *tsr_log(tsr_tensor *x);
+TSR_API tsr_tensor *tsr_log2(tsr_tensor *x);
+TSR_API tsr_tensor *tsr_log1p(tsr_tensor *x);
+TSR_API tsr_tensor *tsr_sin(tsr_tensor *x);
+TSR_API tsr_tensor *tsr_cos(tsr_tensor *x);
+TSR_API tsr_tensor *tsr_tan(tsr_tensor *x);
+TSR_API tsr_tensor *tsr_asin(tsr_tensor *x);
+TSR_API tsr_tensor *tsr_acos(tsr_tensor *x);
+TSR_API tsr_tensor *tsr_atan(tsr_tensor *x);
+TSR_API tsr_tensor *tsr_sinh(tsr_tensor *x);
+TSR_API tsr_tensor *tsr_cosh(tsr_tensor *x);
+TSR_API tsr_tensor *tsr_tanh(tsr_tensor *x);
+TSR_API tsr_tensor *tsr_erf(tsr_tensor *x);
+
+// Activations, likewise; none overflows on the way, and those that tend to 0 are 0 at -infinity.
+TSR_API tsr_tensor *tsr_sigmoid(tsr_tensor *x);
+TSR_API tsr_tensor *tsr_silu(tsr_tensor *x);
+TSR_API tsr_tensor *tsr_gelu(tsr_tensor *x);       // the exact one, with erf
+TSR_API tsr_tensor *tsr_gelu_tanh(tsr_tensor *x);  // its usual approximation
+TSR_API tsr_tensor *tsr_softplus(tsr_tensor *x);
+TSR_API tsr_tensor *tsr_leaky_relu(tsr_tensor *x, double slope);
+TSR_API tsr_tensor *tsr_elu(tsr_tensor *x, double alpha);
+
+// Tests: the result is bool. logical_not is x == 0.
+TSR_API tsr_tensor *tsr_isnan(tsr_tensor *x);
+TSR_API tsr_tensor *tsr_isinf(tsr_tensor *x);
+TSR_API tsr_tensor *tsr_isfinite(tsr_tensor *x);
+TSR_API tsr_tensor *tsr_logical_not(tsr_tensor *x);
+
+// Integers and bool.
+TSR_API tsr_tensor *tsr_bitwise_not(tsr_tensor *x);
+
+// Another dtype, by the rules of tsr_convert. The same dtype gives a view.
+TSR_API tsr_tensor *tsr_cast(tsr_tensor *x, tsr_dtype dtype);
+
+// --- Two tensors, broadcast against each other -----------------------------------------------------------------------
+
+// Arithmetic in the promoted dtype. Integers wrap. On bool, add and maximum are or, mul and minimum are and.
+TSR_API tsr_tensor *tsr_add(tsr_tensor *a, tsr_tensor *b);
+TSR_API tsr_tensor *tsr_sub(tsr_tensor *a, tsr_tensor *b);
+TSR_API tsr_tensor *tsr_mul(tsr_tensor *a, tsr_tensor *b);
+TSR_API tsr_tensor *tsr_minimum(tsr_tensor *a, tsr_tensor *b);  // NaN if either is NaN
+TSR_API tsr_tensor *tsr_maximum(tsr_tensor *a, tsr_tensor *b);
+
+// a / b as real numbers: integers become f32.
+TSR_API tsr_tensor *tsr_div(tsr_tensor *a, tsr_tensor *b);
+
+// Quotient rounded down, and the remainder with the sign of b, as in Python; exact for floats, too. Integers by 0 give
+// 0; floats by 0 give what a / 0 is, and NaN as remainder.
+TSR_API tsr_tensor *tsr_floor_div(tsr_tensor *a, tsr_tensor *b);
+TSR_API tsr_tensor *tsr_mod(tsr_tensor *a, tsr_tensor *b);
+
+// Integers wrap; to a negative power they are 0, unless the base is 1 or -1.
+TSR_API tsr_tensor *tsr_pow(tsr_tensor *a, tsr_tensor *b);
+
+// Angle of the point (x = b, y = a).
+TSR_API tsr_tensor *tsr_atan2(tsr_tensor *a, tsr_tensor *b);
+
+// Comparisons in the promoted dtype; the result is bool. NaN is unequal to everything.
+TSR_API tsr_tensor *tsr_eq(tsr_tensor *a, tsr_tensor *b);
+TSR_API tsr_tensor *tsr_ne(tsr_tensor *a, tsr_tensor *b);
+TSR_API tsr_tensor *tsr_lt(tsr_tensor *a, tsr_tensor *b);
+TSR_API tsr_tensor *tsr_le(tsr_tensor *a, tsr_tensor *b);
+TSR_API tsr_tensor *tsr_gt(tsr_tensor *a, tsr_tensor *b);
+TSR_API tsr_tensor *tsr_ge(tsr_tensor *a, tsr_tensor *b);
+
+// Any dtype, read as "not 0"; the result is bool.
+TSR_API tsr_tensor *tsr_logical_and(tsr_tensor *a, tsr_tensor *b);
+TSR_API tsr_tensor *tsr_logical_or(tsr_tensor *a, tsr_tensor *b);
+TSR_API tsr_tensor *tsr_logical_xor(tsr_tensor *a, tsr_tensor *b);
+
+// Integers and bool.
+TSR_API tsr_tensor *tsr_bitwise_and(tsr_tensor *a, tsr_tensor *b);
+TSR_API tsr_tensor *tsr_bitwise_or(tsr_tensor *a, tsr_tensor *b);
+TSR_API tsr_tensor *tsr_bitwise_xor(tsr_tensor *a, tsr_tensor *b);
+
+// Integers. A count that is negative, or the width or more, leaves no bit of a: 0, or -1 for a negative a shifted
+// right.
+TSR_API tsr_tensor *tsr_shift_left(tsr_tensor *a, tsr_tensor *b);
+TSR_API tsr_tensor *tsr_shift_right(tsr_tensor *a, tsr_tensor *b);
+
+// --- A tensor and a number -------------------------------------------------------------------------------------------
+//
+// The tensor's dtype stays (bool becomes i32; div and rdiv turn integers into f32). An integer tensor takes whole
+// numbers that fit its dtype: TSR_ERR_DTYPE otherwise. An r before the name means that the number comes first.
+
+TSR_API tsr_tensor *tsr_add_scalar(tsr_tensor *x, double c);
+TSR_API tsr_tensor *tsr_sub_scalar(tsr_tensor *x, double c);
+TSR_API tsr_tensor *tsr_rsub_scalar(tsr_tensor *x, double c);  // c - x
+TSR_API tsr_tensor *tsr_mul_scalar(tsr_tensor *x, double c);
+TSR_API tsr_tensor *tsr_div_scalar(tsr_tensor *x, double c);
+TSR_API tsr_tensor *tsr_rdiv_scalar(tsr_tensor *x, double c);  // c / x
+TSR_API tsr_tensor *tsr_floor_div_scalar(tsr_tensor *x, double c);
+TSR_API tsr_tensor *tsr_mod_scalar(tsr_tensor *x, double c);
+TSR_API tsr_tensor *tsr_pow_scalar(tsr_tensor *x, double c);
+TSR_API tsr_tensor *tsr_rpow_scalar(tsr_tensor *x, double c);  // c to the x
+TSR_API tsr_tensor *tsr_minimum_scalar(tsr_tensor *x, double c);
+TSR_API tsr_tensor *tsr_maximum_scalar(tsr_tensor *x, double c);
+TSR_API tsr_tensor *tsr_eq_scalar(tsr_tensor *x, double c);
+TSR_API tsr_tensor *tsr_ne_scalar(tsr_tensor *x, double c);
+TSR_API tsr_tensor *tsr_lt_scalar(tsr_tensor *x, double c);
+TSR_API tsr_tensor *tsr_le_scalar(tsr_tensor *x, double c);
+TSR_API tsr_tensor *tsr_gt_scalar(tsr_tensor *x, double c);
+TSR_API tsr_tensor *tsr_ge_scalar(tsr_tensor *x, double c);
+
+// --- Three, broadcast against each other -----------------------------------------------------------------------------
+
+// a where `condition` is not 0, else b. NaN in the one not chosen does no harm.
+TSR_API tsr_tensor *tsr_where(tsr_tensor *condition, tsr_tensor *a, tsr_tensor *b);
+
+// a * b + c: floats round once (f16 and bf16 in f32), integers wrap.
+TSR_API tsr_tensor *tsr_fma(tsr_tensor *a, tsr_tensor *b, tsr_tensor *c);
+
+// a + weight * (b - a): exactly a at weight 0 and b at 1.
+TSR_API tsr_tensor *tsr_lerp(tsr_tensor *a, tsr_tensor *b, tsr_tensor *weight);
+TSR_API tsr_tensor *tsr_lerp_scalar(tsr_tensor *a, tsr_tensor *b, double weight);
+
+// --- Reductions ------------------------------------------------------------------------------------------------------
+//
+// Over the `axis_count` axes in `axes`, each named once; none (NULL, 0) means all. `keep_dims` leaves them with size 1.
+// Element-wise operators before and after run in the same kernel. f16 and bf16 accumulate in f32.
+//
+// Over nothing: sum 0, prod 1, any false, all true, max and min the dtype's lowest and highest value (-infinity and
+// infinity for floats), mean, var, std NaN, norm 0, logsumexp -infinity; argmax and argmin are TSR_ERR_SHAPE.
+
+TSR_API tsr_tensor *tsr_sum(tsr_tensor *x, const int *axes, int axis_count, bool keep_dims);
+TSR_API tsr_tensor *tsr_prod(tsr_tensor *x, const int *axes, int axis_count, bool keep_dims);
+TSR_API tsr_tensor *tsr_mean(tsr_tensor *x, const int *axes, int axis_count, bool keep_dims);
+TSR_API tsr_tensor *tsr_max(tsr_tensor *x, const int *axes, int axis_count, bool keep_dims);  // NaN if any is NaN
+TSR_API tsr_tensor *tsr_min(tsr_tensor *x, const int *axes, int axis_count, bool keep_dims);
+TSR_API tsr_tensor *tsr_any(tsr_tensor *x, const int *axes, int axis_count, bool keep_dims);
+TSR_API tsr_tensor *tsr_all(tsr_tensor *x, const int *axes, int axis_count, bool keep_dims);
+
+// Index (i32) of the first largest, or of the first NaN: along one axis, or of the elements in row-major order when no
+// axis is named. More than one axis is TSR_ERR_SHAPE.
+TSR_API tsr_tensor *tsr_argmax(tsr_tensor *x, const int *axes, int axis_count, bool keep_dims);
+TSR_API tsr_tensor *tsr_argmin(tsr_tensor *x, const int *axes, int axis_count, bool keep_dims);
+
+// Mean square distance from the mean, in two passes: the sum is divided by count - correction (0: of these elements; 1:
+// the usual estimate from a sample; where that is not above 0 the result is NaN or infinite). std is its square root.
+TSR_API tsr_tensor *tsr_var(tsr_tensor *x, const int *axes, int axis_count, bool keep_dims, double correction);
+TSR_API tsr_tensor *tsr_std(tsr_tensor *x, const int *axes, int axis_count, bool keep_dims, double correction);
+
+// p is 1 (sum of |x|), 2 (square root of the sum of squares) or INFINITY (largest |x|).
+TSR_API tsr_tensor *tsr_norm(tsr_tensor *x, double p, const int *axes, int axis_count, bool keep_dims);
+
+// log(sum(exp(x))), without overflow on the way.
+TSR_API tsr_tensor *tsr_logsumexp(tsr_tensor *x, const int *axes, int axis_count, bool keep_dims);
+
+// Running sums along an axis: element i is the sum of elements 0 to i. dtype as for sum.
+TSR_API tsr_tensor *tsr_cumsum(tsr_tensor *x, int axis);
+
+// --- Joining, repeating, padding -------------------------------------------------------------------------------------
+
+// Tensors one after the other along an axis; the other sizes are equal. Dtypes are promoted. `count` is 1 or more.
+TSR_API tsr_tensor *tsr_concat(tsr_tensor *const *tensors, int count, int axis);
+
+// Tensors of one shape along a new axis.
+TSR_API tsr_tensor *tsr_stack(tsr_tensor *const *tensors, int count, int axis);
+
+// `part_count` views of these sizes along an axis, which add up to its size, into out_parts.
+//
+// Ownership: each part is a result like any other. When the call fails no part is set.
+// Errors:    TSR_ERR_SHAPE (the sizes), TSR_ERR_INVALID_ARGUMENT (NULL), the tensor's own.
+TSR_API tsr_status tsr_split(tsr_tensor *x, const int64_t *sizes, int part_count, int axis, tsr_tensor **out_parts);
+
+// Each element `times` times in a row along an axis: [1 2] becomes [1 1 2 2].
+TSR_API tsr_tensor *tsr_repeat(tsr_tensor *x, int64_t times, int axis);
+
+// The whole tensor `times[i]` times along axis i: [1 2] becomes [1 2 1 2]. `times.rank` may exceed the tensor's rank:
+// then the tensor gets leading axes; where it is less, the first axes are not repeated.
+TSR_API tsr_tensor *tsr_tile(tsr_tensor *x, tsr_shape times);
+
+// `before[i]` and `after[i]` elements of `value` around axis i; both lists have one entry per axis, 0 or more.
+TSR_API tsr_tensor *tsr_pad(tsr_tensor *x, const int64_t *before, const int64_t *after, int axis_count, double value);
+
+// Element i goes to i + shift along an axis, and what leaves one end enters at the other.
+TSR_API tsr_tensor *tsr_roll(tsr_tensor *x, int64_t shift, int axis);
+
+// Lower and upper triangle of the last two axes: elements with col - row <= diagonal (tril) or >= diagonal (triu) stay,
+// the others are 0.
+TSR_API tsr_tensor *tsr_tril(tsr_tensor *x, int64_t diagonal);
+TSR_API tsr_tensor *tsr_triu(tsr_tensor *x, int64_t diagonal);
+
+// --- Indexing --------------------------------------------------------------------------------------------------------
+//
+// Indices are integers; a negative one counts from the end. What is out of range is not an error, since it shows only
+// on the device: reading there gives 0, writing there does nothing.
+
+// out[i, j, k] = x[indices[i, j, k], j, k] for axis 0, and so on: `indices` has x's rank, and no size above x's except
+// along the axis.
+TSR_API tsr_tensor *tsr_gather(tsr_tensor *x, int axis, tsr_tensor *indices);
+
+// The slices of x along an axis that the list `indices` names.
+TSR_API tsr_tensor *tsr_index_select(tsr_tensor *x, int axis, tsr_tensor *indices);
+
+// Elements of x counted in row-major order; the result has the shape of `indices`.
+TSR_API tsr_tensor *tsr_take(tsr_tensor *x, tsr_tensor *indices);
+
+// x with out[indices[i, j, k], j, k] = source[i, j, k] for axis 0, and so on: `indices` and `source` have one shape, of
+// x's rank and no size above x's except along the axis. Where several go to one place, the last in row-major order
+// stays (scatter), or all are added to what x has there, in row-major order (scatter_add), so the result is always the
+// same. `source` is cast to x's dtype; sums of f16 and bf16 are kept in f32 until the end.
+TSR_API tsr_tensor *tsr_scatter(tsr_tensor *x, int axis, tsr_tensor *indices, tsr_tensor *source);
+TSR_API tsr_tensor *tsr_scatter_add(tsr_tensor *x, int axis, tsr_tensor *indices, tsr_tensor *source);
+
+// A new last axis of size `classes`: 1 where its position is the index, else 0. An index outside 0 to classes - 1
+// (negative ones, too) gives only zeros.
+TSR_API tsr_tensor *tsr_one_hot(tsr_tensor *indices, int64_t classes, tsr_dtype dtype);
+
+// Sorted along an axis, stable: equal elements keep their order (-0 equals 0). NaN comes last, also when descending.
+// argsort: where each element of the sorted tensor was (i32).
+TSR_API tsr_tensor *tsr_sort(tsr_tensor *x, int axis, bool descending);
+TSR_API tsr_tensor *tsr_argsort(tsr_tensor *x, int axis, bool descending);
+
+// The first `k` of tsr_sort (descending: the largest) and of tsr_argsort along an axis. `out_values` or `out_indices`
+// may be NULL.
+//
+// Errors: TSR_ERR_SHAPE (k outside 0 to the axis' size), the tensor's own. Then both are NULL.
+TSR_API tsr_status tsr_topk(tsr_tensor *x, int64_t k, int axis, bool largest, tsr_tensor **out_values,
+                            tsr_tensor **out_indices);
+
+// --- Rows ------------------------------------------------------------------------------------------------------------
+
+// exp(x) / sum(exp(x)) along an axis, and its logarithm, without overflow on the way. A row of -infinity gives NaN.
+TSR_API tsr_tensor *tsr_softmax(tsr_tensor *x, int axis);
+TSR_API tsr_tensor *tsr_log_softmax(tsr_tensor *x, int axis);
+
+// Along the last axis: (x - mean) / sqrt(variance + eps) * weight + bias, and x / sqrt(mean(x^2) + eps) * weight.
+// `weight` and `bias` are of that axis' size, or NULL for 1 and 0.
+TSR_API tsr_tensor *tsr_layer_norm(tsr_tensor *x, tsr_tensor *weight, tsr_tensor *bias, double eps);
+TSR_API tsr_tensor *tsr_rms_norm(tsr_tensor *x, tsr_tensor *weight, double eps);
+
+// --- Linear algebra --------------------------------------------------------------------------------------------------
+//
+// Views are read where they lie: a transposed or sliced matrix costs no copy.
+
+// Matrix product over the last two axes; the axes before them are broadcast. A vector on the left is a row, on the
+// right a column, and that axis is not in the result. Two vectors give their dot product.
+TSR_API tsr_tensor *tsr_matmul(tsr_tensor *a, tsr_tensor *b);
+
+// alpha * a * b + beta * c, f16 and bf16 rounded once at the end; c is broadcast to the product's shape and may be
+// NULL. With beta 0, c is not read. alpha and beta of an integer product are whole numbers. a and b have 2 axes or
+// more.
+TSR_API tsr_tensor *tsr_gemm(double alpha, tsr_tensor *a, tsr_tensor *b, double beta, tsr_tensor *c);
+
+// Matrix (rank 2) by vector; product of two vectors; all products of the elements of two vectors, rows from a.
+TSR_API tsr_tensor *tsr_gemv(tsr_tensor *a, tsr_tensor *x);
+TSR_API tsr_tensor *tsr_dot(tsr_tensor *a, tsr_tensor *b);
+TSR_API tsr_tensor *tsr_outer(tsr_tensor *a, tsr_tensor *b);
+
+// --- Creating --------------------------------------------------------------------------------------------------------
+
+// `count` numbers from start to stop, both included, evenly spaced: start + i * ((stop - start) / (count - 1)) in f64,
+// the last one stop itself, then converted.
+TSR_API tsr_tensor *tsr_linspace(tsr_device *device, tsr_dtype dtype, double start, double stop, int64_t count);
+
+// Random numbers from a counter (Philox4x32-10): the same seed, dtype and shape give the same bits on every device.
+// rand: uniform, 0 included and 1 not. randn: normal, mean 0, deviation 1, at most 6.4 (f64 carries f32's precision).
+// Float dtypes only.
+TSR_API tsr_tensor *tsr_rand(tsr_device *device, tsr_dtype dtype, tsr_shape shape, uint64_t seed);
+TSR_API tsr_tensor *tsr_randn(tsr_device *device, tsr_dtype dtype, tsr_shape shape, uint64_t seed);
+
+// Whole numbers from `low` to `high` - 1, which the dtype must hold. Integer dtypes only.
+TSR_API tsr_tensor *tsr_randint(tsr_device *device, tsr_dtype dtype, tsr_shape shape, int64_t low, int64_t high,
+                                uint64_t seed);
+
+#endif

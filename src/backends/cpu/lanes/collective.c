@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+// Operations over the lanes of a group or a subgroup.
+//
+// They stand in uniform control flow, so the set is the whole group; lanes outside it (a program may say so, though the
+// compiler never does) count as neutral. Order is fixed, so results do not depend on the SIMD level.
+#include <string.h>
+
+#include "backends/cpu/lanes/program.h"
+
+#define TYPE  uint32_t
+#define NAME(verb) verb##_u32
+#define ADD(a, b) ((a) + (b))
+#define IS_NAN(a) false
+#include "backends/cpu/lanes/collective.inc"
+
+#define TYPE  int32_t
+#define NAME(verb) verb##_i32
+#define ADD(a, b) ((int32_t)((uint32_t)(a) + (uint32_t)(b)))
+#define IS_NAN(a) false
+#include "backends/cpu/lanes/collective.inc"
+
+#define TYPE  int64_t
+#define NAME(verb) verb##_i64
+#define ADD(a, b) ((int64_t)((uint64_t)(a) + (uint64_t)(b)))
+#define IS_NAN(a) false
+#include "backends/cpu/lanes/collective.inc"
+
+#define TYPE  float
+#define NAME(verb) verb##_f32
+#define ADD(a, b) ((a) + (b))
+#define IS_NAN(a) ((a) != (a))
+#include "backends/cpu/lanes/collective.inc"
+
+#define TYPE  double
+#define NAME(verb) verb##_f64
+#define ADD(a, b) ((a) + (b))
+#define IS_NAN(a) ((a) != (a))
+#include "backends/cpu/lanes/collective.inc"
+
+typedef enum fold { FOLD_SUM, FOLD_MIN, FOLD_MAX } fold;
+
+static fold fold_of(uint32_t collective) {
+  switch (collective) {
+    case TSRI_COLLECTIVE_GROUP_MIN:
+    case TSRI_COLLECTIVE_SUBGROUP_MIN:
+    case TSRI_COLLECTIVE_GROUP_ALL:
+    case TSRI_COLLECTIVE_SUBGROUP_ALL: return FOLD_MIN;
+    case TSRI_COLLECTIVE_GROUP_MAX:
+    case TSRI_COLLECTIVE_SUBGROUP_MAX:
+    case TSRI_COLLECTIVE_GROUP_ANY:
+    case TSRI_COLLECTIVE_SUBGROUP_ANY: return FOLD_MAX;
+    default: return FOLD_SUM;
+  }
+}
+
+// Folds n > 0 lanes into one value at `out`.
+static void fold_lanes(const lane_exec *x, uint32_t dtype, fold how, const void *values, uint32_t n, void *out) {
+  switch ((tsr_dtype)dtype) {
+    case TSR_F32:
+      *(float *)out = how == FOLD_SUM ? x->isa->sum_f32(values, n) : extreme_f32(values, n, how == FOLD_MIN);
+      break;
+    case TSR_F64:
+      *(double *)out = how == FOLD_SUM ? x->isa->sum_f64(values, n) : extreme_f64(values, n, how == FOLD_MIN);
+      break;
+    case TSR_I64:
+      *(int64_t *)out = how == FOLD_SUM ? sum_i64(values, n) : extreme_i64(values, n, how == FOLD_MIN);
+      break;
+    case TSR_I32:
+      *(int32_t *)out = how == FOLD_SUM ? sum_i32(values, n) : extreme_i32(values, n, how == FOLD_MIN);
+      break;
+    default:
+      *(uint32_t *)out = how == FOLD_SUM ? sum_u32(values, n) : extreme_u32(values, n, how == FOLD_MIN);
+      break;
+  }
+}
+
+// The set's lanes one after the other; in the scratch if there is a mask.
+static const void *packed(const lane_exec *x, const void *values, uint32_t bytes, uint32_t *out_count) {
+  *out_count = x->set.n;
+  if (!x->set.mask) return values;
+  char *to = x->work->value_scratch;
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < x->set.n; i++) {
+    if (x->set.mask[i] == 0) continue;
+    memcpy(to + (size_t)count * bytes, (const char *)values + (size_t)i * bytes, bytes);
+    count++;
+  }
+  *out_count = count;
+  return to;
+}
+
+void tsri_lanes_group(lane_exec *x, const lane_insn *insn) {
+  uint32_t count;
+  const void *values = packed(x, x->work->reg[insn->a], insn->op == TSRI_LANE_GROUP_32 ? 4 : 8, &count);
+  if (count == 0) return;
+  fold_lanes(x, insn->d, fold_of(insn->e), values, count, x->work->reg[insn->dst]);
+}
+
+static void shuffle(const lane_exec *x, const lane_insn *insn, uint32_t bytes, char *dst) {
+  const char *values = x->work->reg[insn->a];
+  const uint32_t *other = x->work->reg[insn->b];
+  uint32_t step = insn->b < x->program->scalar_count ? 0 : 1;
+  for (uint32_t i = 0; i < x->set.n; i++) {
+    uint32_t first = i / TSRI_LANE_SUBGROUP * TSRI_LANE_SUBGROUP;
+    uint32_t lane = other[i * step];
+    if (insn->e == TSRI_COLLECTIVE_SUBGROUP_SHUFFLE_XOR) lane ^= i;
+    uint32_t from = first + lane % TSRI_LANE_SUBGROUP;
+    if (from < x->set.n) {
+      memcpy(dst + (size_t)i * bytes, values + (size_t)from * bytes, bytes);
+    } else {
+      memset(dst + (size_t)i * bytes, 0, bytes);
+    }
+  }
+}
+
+// Results go through the scratch: shuffles read what other lanes would overwrite.
+void tsri_lanes_subgroup(lane_exec *x, const lane_insn *insn) {
+  uint32_t bytes = insn->op == TSRI_LANE_SUBGROUP_32 ? 4 : 8;
+  char *result = x->work->index_scratch;
+  const char *values = x->work->reg[insn->a];
+  if (insn->e == TSRI_COLLECTIVE_SUBGROUP_SHUFFLE || insn->e == TSRI_COLLECTIVE_SUBGROUP_SHUFFLE_XOR) {
+    shuffle(x, insn, bytes, result);
+  } else {
+    for (uint32_t first = 0; first < x->set.n; first += TSRI_LANE_SUBGROUP) {
+      uint32_t count = x->set.n - first < TSRI_LANE_SUBGROUP ? x->set.n - first : TSRI_LANE_SUBGROUP;
+      char *to = result + (size_t)first * bytes;
+      fold_lanes(x, insn->d, fold_of(insn->e), values + (size_t)first * bytes, count, to);
+      for (uint32_t i = 1; i < count; i++) memcpy(to + (size_t)i * bytes, to, bytes);
+    }
+  }
+  memcpy(lane_result(x, insn), result, (size_t)x->set.n * bytes);
+  lane_finish(x, insn, bytes);
+}

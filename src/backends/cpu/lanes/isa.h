@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+// What the interpreter asks of a SIMD level: one table of loops over lanes per level, made by the *_isa.c files.
+//
+// None of these functions looks at more than `n` lanes, and none needs aligned memory beyond the element's size. An
+// output may be the same array as an input; they overlap in no other way. Masks are u32 lanes, 0 or 1.
+#ifndef TSRI_CPU_LANES_ISA_H
+#define TSRI_CPU_LANES_ISA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <tessera/dtype.h>
+
+#include "lang/lanes_code.h"
+
+// dst[i] = op(a[i], b[i], c[i]); operands the op does not have are not read.
+typedef void (*tsri_lane_fn)(void *dst, const void *a, const void *b, const void *c, uint32_t n);
+
+// Forms of an arithmetic instruction: which operands are scalars. Unary: 0 lanes, 1 scalar. Binary: below. Ternary:
+// bit 0: b is a scalar, bit 1: c is.
+enum { TSRI_LANE_FORM_VV, TSRI_LANE_FORM_VS, TSRI_LANE_FORM_SV, TSRI_LANE_FORMS = 4 };
+
+// How elements of a dtype come from memory and go there. Memory holds `storage`, registers its value type.
+typedef struct tsri_lane_storage {
+  // dst[i] = src[i * stride]
+  void (*load)(void *dst, const void *src, int64_t stride, uint32_t n);
+  // dst[i] = src[index[i]]; lanes that are 0 in `mask` (if not NULL) are left alone, also in memory
+  void (*gather_32)(void *dst, const void *src, const int32_t *index, const uint32_t *mask, uint32_t n);
+  void (*gather_64)(void *dst, const void *src, const int64_t *index, const uint32_t *mask, uint32_t n);
+  // dst[i * stride] = src[i], in the order of i
+  void (*store)(void *dst, const void *src, int64_t stride, uint32_t n);
+  void (*scatter_32)(void *dst, const void *src, const int32_t *index, const uint32_t *mask, uint32_t n);
+  void (*scatter_64)(void *dst, const void *src, const int64_t *index, const uint32_t *mask, uint32_t n);
+} tsri_lane_storage;
+
+// What a look at an index register found.
+typedef struct tsri_lane_range {
+  int64_t least, most;  // over the lanes of the mask
+  int64_t step;         // index[1] - index[0] (0 if there is one lane)
+  bool is_linear;       // index[i] = index[0] + i * step for all lanes
+} tsri_lane_range;
+
+// Lanes in rows: lane x of row y is at memory[y * step_y + x * step_x].
+typedef struct tsri_lane_rows {
+  const float *memory;
+  int64_t step_x, step_y;
+} tsri_lane_rows;
+
+typedef struct tsri_lanes_isa {
+  const char *name;
+  const tsri_lane_fn (*ops)[TSRI_LANE_FORMS];  // by op - TSRI_LANE_FIRST_MATH; NULL: no such form
+  const tsri_lane_storage *storage;            // by tsr_dtype
+
+  // dst[i] = base + i * step, wrapping
+  void (*iota_32)(uint32_t *dst, uint32_t base, uint32_t step, uint32_t n);
+  void (*iota_64)(uint64_t *dst, uint64_t base, uint64_t step, uint32_t n);
+  // dst[i] = src[i] where the mask is 1
+  void (*blend_32)(uint32_t *dst, const uint32_t *src, const uint32_t *mask, uint32_t n);
+  void (*blend_64)(uint64_t *dst, const uint64_t *src, const uint32_t *mask, uint32_t n);
+
+  // dst[i] = (a ? a[i] : 1) & (b[i] ^ flip), lowest bits only; returns how many are 1. flip is 0 or 1.
+  uint32_t (*mask_and)(uint32_t *dst, const uint32_t *a, const uint32_t *b, uint32_t flip, uint32_t n);
+  // How many of b[i] ^ flip are 1.
+  uint32_t (*mask_count)(const uint32_t *b, uint32_t flip, uint32_t n);
+
+  // `mask` may be NULL; then `is_linear` is found out, too. n is not 0.
+  void (*scan_u32)(const uint32_t *index, const uint32_t *mask, uint32_t n, tsri_lane_range *out);
+  void (*scan_i32)(const int32_t *index, const uint32_t *mask, uint32_t n, tsri_lane_range *out);
+  void (*scan_i64)(const int64_t *index, const uint32_t *mask, uint32_t n, tsri_lane_range *out);
+
+  // dst[i] = a[i] * b[i] + c[i] over n lanes in rows of `width`, rounded once (fused) or twice.
+  void (*muladd_rows)(float *dst, tsri_lane_rows a, tsri_lane_rows b, const float *c, uint32_t width, uint32_t n,
+                      bool is_fused);
+
+  // Sums in an order that is the same on every level: sixteen partial sums over lanes i % 16, then by halves.
+  float (*sum_f32)(const float *a, uint32_t n);
+  double (*sum_f64)(const double *a, uint32_t n);
+
+  // memcpy past the caches. The caller ends a series of them with `fence`.
+  void (*stream)(void *dst, const void *src, size_t bytes);
+  void (*fence)(void);
+} tsri_lanes_isa;
+
+// The table for "baseline", "neon", "avx2" or "avx512" (the caller has checked that the processor has it). NULL or a
+// level this build lacks: the baseline. Lives for ever. Any thread.
+const tsri_lanes_isa *tsri_lanes_isa_for(const char *simd_level);
+
+#endif

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+// What the *_isa.c files of one SIMD level give to table_isa.c, and how their symbols are named after the level.
+#ifndef TSRI_CPU_LANES_ISA_PARTS_H
+#define TSRI_CPU_LANES_ISA_PARTS_H
+
+#include "backends/cpu/lanes/convert_lane.h"
+#include "backends/cpu/lanes/isa.h"
+
+#if !defined(TSRI_ISA)
+#define TSRI_ISA baseline  // for tools that look at one file
+#endif
+#define ISA_PASTE_(a, b) a##b
+#define ISA_PASTE(a, b)  ISA_PASTE_(a, b)
+#define ISA_NAME(stem)   ISA_PASTE(stem, TSRI_ISA)
+
+// ops_isa.c
+extern const tsri_lane_fn ISA_NAME(tsri_lanes_ops_)[TSRI_LANE_OPS - TSRI_LANE_FIRST_MATH][TSRI_LANE_FORMS];
+// storage_isa.c
+extern const tsri_lane_storage ISA_NAME(tsri_lanes_storage_)[TSR_DTYPE_COUNT];
+// rows_isa.c
+void ISA_NAME(tsri_lanes_muladd_rows_)(float *dst, tsri_lane_rows a, tsri_lane_rows b, const float *c, uint32_t width,
+                                       uint32_t n, bool is_fused);
+// table_isa.c
+extern const tsri_lanes_isa ISA_NAME(tsri_lanes_isa_);
+
+#endif

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+// Runs lane bytecode (lang/lanes_code.h) on the CPU.
+//
+//   tsri_lanes_program *program = NULL;
+//   tsri_lanes_prepare(words, bytes, &program);
+//   tsri_lanes_run(program, &(tsri_lanes_launch){.buffers = buffers, .buffer_count = 2, .params = params,
+//                                                .params_bytes = 8, .groups = {n, 1, 1}, .threads = 2});
+//   tsri_lanes_release(program);
+#ifndef TSRI_CPU_LANES_H
+#define TSRI_CPU_LANES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <tessera/status.h>
+
+// A program that was checked and is ready to run. Immutable to its users: any thread, several at once.
+typedef struct tsri_lanes_program tsri_lanes_program;
+
+typedef struct tsri_lanes_buffer {
+  void *memory;  // aligned to its element size
+  size_t bytes;  // elements beyond the last whole one do not count
+} tsri_lanes_buffer;
+
+typedef struct tsri_lanes_launch {
+  const tsri_lanes_buffer *buffers;
+  uint32_t buffer_count;
+  const void *params;     // 32-bit words
+  uint32_t params_bytes;
+  uint32_t groups[3];     // nothing runs if one is 0
+  int threads;            // at most; 0 and 1: the caller's only
+  const char *simd;       // level the processor is known to have (tsri_cpu_simd_level); NULL: "baseline"
+  bool allow_sleef;       // vector maths from SLEEF where that is faster
+  uint64_t timeout_ns;    // 0: none
+} tsri_lanes_launch;
+
+// Copies and checks a program. Any words at all may be given: what is accepted cannot, when it is run, touch a
+// register, jump to an instruction or use an array that does not exist. A program with TSRI_LANE_CHECKED cannot touch
+// memory outside its buffers either; others trust their indices.
+//
+// Ownership: caller releases `*out_program`.
+// Errors:    TSR_ERR_BUILD (no lane bytecode, another version, broken), TSR_ERR_OUT_OF_MEMORY. Then it is NULL.
+tsr_status tsri_lanes_prepare(const void *words, size_t bytes, tsri_lanes_program **out_program);
+void tsri_lanes_release(tsri_lanes_program *program);  // takes NULL; no launch of it is running
+
+// Runs all groups and returns when they are done.
+//
+// Errors: TSR_ERR_INVALID_ARGUMENT (count of buffers or size of parameters, a buffer that is not aligned),
+//         TSR_ERR_LAUNCH (checked mode: an index out of range), TSR_ERR_TIMEOUT, TSR_ERR_OUT_OF_MEMORY. Buffers then
+//         hold whatever was written so far.
+tsr_status tsri_lanes_run(const tsri_lanes_program *program, const tsri_lanes_launch *launch);
+
+#endif

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: MIT
+// A prepared program, and what a thread that runs it works with. Shared by the interpreter's files.
+#ifndef TSRI_CPU_LANES_PROGRAM_H
+#define TSRI_CPU_LANES_PROGRAM_H
+
+#include <stdatomic.h>
+
+#include "backends/cpu/lanes/isa.h"
+#include "backends/cpu/lanes/lanes.h"
+#include "backends/cpu/math/math.h"
+#include "lang/ir.h"
+
+// Registers hold one type now and another later.
+#if defined(__GNUC__)
+#define LANE_ALIASED __attribute__((may_alias))
+#else
+#define LANE_ALIASED
+#endif
+typedef uint32_t LANE_ALIASED lane_u32;
+typedef int32_t LANE_ALIASED lane_i32;
+typedef uint64_t LANE_ALIASED lane_u64;
+typedef int64_t LANE_ALIASED lane_i64;
+
+// --- The program ----------------------------------------------------------------------------------------------------
+
+// Operands are indices into lane_work.reg, or LANE_NONE. `op` is a tsri_lane_op up to TSRI_LANE_FIRST_MATH, else
+// one of the below; then `e` is the arithmetic op less TSRI_LANE_FIRST_MATH.
+#define LANE_NONE UINT32_MAX
+
+typedef struct lane_insn {
+  uint16_t op;
+  uint8_t form, flags;
+  uint32_t dst, a, b, c, d, e, f;
+} lane_insn;
+
+enum {
+  EXEC_LANES = TSRI_LANE_FIRST_MATH,  // arithmetic on lanes
+  EXEC_MERGE_32,                      // the same with TSRI_LANE_MERGE; result of 4 bytes, of 8
+  EXEC_MERGE_64,
+  EXEC_SCALAR,                        // arithmetic on scalars
+  EXEC_ADD_32,                        // scalars, done on the spot
+  EXEC_SUB_32,
+  EXEC_MUL_32,
+  EXEC_LT_U32,
+  EXEC_LT_I32,
+  EXEC_MOVE_64,
+  EXEC_LOAD_UNIT,                     // LOAD_AFFINE, STORE_AFFINE, NARROW_AFFINE where lanes are in line and the step
+  EXEC_STORE_UNIT,                    // is 1
+  EXEC_NARROW_UNIT,
+  EXEC_MULADD_ROWS,                   // MULADD_F32 and FMA_F32 with TSRI_LANE_ROWS
+  EXEC_OPS
+};
+
+typedef struct lane_array_info {
+  uint8_t dtype;          // in memory
+  uint8_t element_bytes;  // in memory
+  uint8_t value_bytes;    // in registers: 4 or 8
+  bool is_loaded, is_stored;
+  uint32_t count;         // shared and local arrays
+  const char *name;
+} lane_array_info;
+
+enum { LANE_SPARE_WORKS = 8 };
+
+struct tsri_lanes_program {
+  const char *name, *file;
+  bool is_checked, is_merged;
+  uint32_t group[3];
+  uint32_t lanes;         // of a block at most
+  uint32_t cost;
+  uint32_t params_bytes, param_count;
+  const uint32_t *params;  // TSRI_LANE_PARAM_WORDS each
+  uint32_t const_count;
+  const uint32_t *consts;  // 2 words each
+
+  // Registers in the order of lane_work.reg: places, parameters, constants, scalars, 4-byte ones, 8-byte ones.
+  uint32_t scalar_count;   // the first four kinds
+  uint32_t reg4_count, reg8_count;
+  uint32_t save_count;
+
+  uint32_t buffer_count, shared_count, local_count;
+  lane_array_info *arrays;
+
+  uint32_t insn_count;
+  lane_insn *insns;
+  uint8_t *strips;         // by instruction: how many from here on may be done in strips; 0 within such a run
+  uint32_t *words;         // the program as given: names, constants and parameters stay there
+
+  struct lane_work *_Atomic spare[LANE_SPARE_WORKS];  // kept between launches
+};
+
+// --- What runs it ---------------------------------------------------------------------------------------------------
+
+// The lanes an instruction works for: the first n, or those of them that are not 0 in `mask`.
+typedef struct lane_set {
+  uint32_t n;
+  const uint32_t *mask;
+} lane_set;
+
+typedef struct lane_array {
+  char *memory;
+  uint64_t count;
+  bool is_streamed;  // stores go past the caches
+} lane_array;
+
+typedef struct lane_steps {
+  int64_t x, y;
+} lane_steps;
+
+// One thread's registers and memory; reused from launch to launch.
+typedef struct lane_work {
+  void **reg;            // where each register is now
+  void **own;            // where its own memory is
+  lane_steps *steps;     // how it lies there, for loads with TSRI_LANE_ROWS
+  uint64_t *scalars;
+  lane_set *saves;
+  lane_array *arrays;
+  void *value_scratch;   // 8 bytes a lane, each of these
+  void *index_scratch;
+  uint32_t *mask_scratch;
+  size_t bytes;
+} lane_work;
+
+// A launch, shared by its threads.
+typedef struct lane_launch {
+  const tsri_lanes_program *program;
+  const tsri_lanes_launch *given;
+  const tsri_lanes_isa *isa;
+  const tsri_lane_math *math;
+  lane_array buffers[TSRI_LANG_MAX_BUFFERS];
+  bool may_alias_memory;   // no buffer that is written overlaps another
+  uint32_t block_lanes;
+  uint64_t items_x;        // merged: items along x
+  uint64_t blocks[3], block_count, chunk;
+  uint64_t deadline_ns;    // 0: none
+
+  atomic_uint_fast64_t next_block;
+  atomic_int status;       // tsr_status; anything but TSR_OK stops all threads
+  uint32_t fault_insn;     // the rest belongs to who changed `status`
+  int64_t fault_index;
+  uint64_t fault_count;
+} lane_launch;
+
+enum { LANE_FUEL = 256 };
+
+// One thread at work.
+typedef struct lane_exec {
+  const tsri_lanes_program *program;
+  lane_launch *launch;
+  const tsri_lanes_isa *isa;
+  const tsri_lane_math *math;
+  lane_work *work;
+  lane_set set;
+  uint32_t group_x, group_xy;  // lanes in a row and in a plane of the block
+  uint32_t extent_n;           // `extent` is for that many lanes: the largest local.x, y, z among them
+  uint32_t extent[3];
+  uint32_t fuel;               // loops and blocks until the clock is looked at
+  bool is_checked;
+} lane_exec;
+
+// Ends the launch with `status` unless it has ended already. Always false.
+bool tsri_lanes_stop(lane_exec *x, tsr_status status, const lane_insn *insn, int64_t index, uint64_t count);
+
+// Is there time left? Called now and then.
+bool tsri_lanes_may_go_on(lane_exec *x);
+
+// Runs one block; x->set holds its lanes, and places are set. False: the launch has ended.
+bool tsri_lanes_exec(lane_exec *x);
+
+// Sets (sets.c): keeps lanes by condition, in `mask` if need be. False: none is left.
+bool tsri_lanes_narrow(lane_exec *x, uint32_t *mask, const uint32_t *condition, uint32_t flip);
+bool tsri_lanes_narrow_affine(lane_exec *x, const lane_insn *insn);
+bool tsri_lanes_narrow_unit(lane_exec *x, const lane_insn *insn);
+bool tsri_lanes_drop(lane_exec *x, const lane_insn *insn);
+void tsri_lanes_leave(lane_exec *x, uint32_t *marks);
+uint32_t tsri_lanes_first(const lane_exec *x);
+
+// Memory (memory.c, local.c). False: the launch has ended.
+bool tsri_lanes_load(lane_exec *x, const lane_insn *insn);
+bool tsri_lanes_load_unit(lane_exec *x, const lane_insn *insn);
+bool tsri_lanes_store_unit(lane_exec *x, const lane_insn *insn);
+bool tsri_lanes_store(lane_exec *x, const lane_insn *insn);
+void tsri_lanes_muladd_rows(lane_exec *x, const lane_insn *insn);
+bool tsri_lanes_load_scalar(lane_exec *x, const lane_insn *insn);
+bool tsri_lanes_store_scalar(lane_exec *x, const lane_insn *insn);
+bool tsri_lanes_local_load(lane_exec *x, const lane_insn *insn);
+bool tsri_lanes_local_store(lane_exec *x, const lane_insn *insn);
+void tsri_lanes_local_clear(lane_exec *x, const lane_insn *insn);
+bool tsri_lanes_atomic(lane_exec *x, const lane_insn *insn);
+
+// Runs of instructions (strip.c): may it be in one; do one of `count` <= LANE_STRIP_INSNS. The result is `count`, or 0 if
+// nothing was done but pointing registers.
+enum { LANE_STRIP_INSNS = 48 };
+bool tsri_lanes_may_strip(const lane_insn *insn, const tsri_lanes_program *p);
+uint32_t tsri_lanes_strip(lane_exec *x, const lane_insn *first, uint32_t count);
+
+// Collectives (collective.c).
+void tsri_lanes_group(lane_exec *x, const lane_insn *insn);
+void tsri_lanes_subgroup(lane_exec *x, const lane_insn *insn);
+
+// --- Indices that are a sum of a scalar and multiples of local ids (affine.c) -------------------------------------
+
+typedef struct lane_affine {
+  int64_t base, step[3];
+  int64_t least, most;  // bounds for the values over the set (not reached if its last row is short)
+  bool is_exact;        // no value wraps around
+  bool is_linear;       // lane i has base + i * step[0]
+} lane_affine;
+
+lane_affine tsri_lanes_affine(lane_exec *x, uint8_t index_kind, const void *base, const void *step_x,
+                              const void *step_y, const void *step_z);
+// Writes the values, wrapped to the index's type, to `dst` (4 or 8 bytes a lane).
+void tsri_lanes_affine_fill(const lane_exec *x, uint8_t index_kind, const lane_affine *affine, void *dst);
+
+// The index of the first lane if those of all lanes follow it without wrapping around; there is at least one lane.
+static inline bool lane_unit_base(const lane_exec *x, const lane_insn *insn, const void *base, int64_t *out_base) {
+  int64_t last = (int64_t)x->set.n - 1;
+  if (insn->form == TSRI_LANE_INDEX_U32) {
+    *out_base = *(const lane_u32 *)base;
+    return last >= 0 && *out_base + last <= UINT32_MAX;
+  }
+  if (insn->form == TSRI_LANE_INDEX_I32) {
+    *out_base = *(const lane_i32 *)base;
+    return last >= 0 && *out_base + last <= INT32_MAX;
+  }
+  *out_base = *(const lane_i64 *)base;
+  return last >= 0 && *out_base < INT64_C(1) << 60 && *out_base > -(INT64_C(1) << 60);
+}
+
+// Result registers of instructions with TSRI_LANE_MERGE: where to write, and what to do then.
+static inline void *lane_result(const lane_exec *x, const lane_insn *insn) {
+  bool is_merged = (insn->flags & TSRI_LANE_MERGE) && x->set.mask;
+  return is_merged ? x->work->value_scratch : x->work->reg[insn->dst];
+}
+
+static inline void lane_finish(const lane_exec *x, const lane_insn *insn, uint32_t value_bytes) {
+  if (!(insn->flags & TSRI_LANE_MERGE) || !x->set.mask) return;
+  void *dst = x->work->reg[insn->dst];
+  if (value_bytes == 4) {
+    x->isa->blend_32(dst, x->work->value_scratch, x->set.mask, x->set.n);
+  } else {
+    x->isa->blend_64(dst, x->work->value_scratch, x->set.mask, x->set.n);
+  }
+}
+
+#endif

@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: MIT
+// A launch: checks its arguments, cuts it into blocks, and lets threads take them one chunk after the other.
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "backends/cpu/lanes/program.h"
+#include "core/alloc.h"
+#include "core/error.h"
+#include "platform/platform.h"
+
+// --- One thread's registers and memory --------------------------------------------------------------------------------
+
+enum { LINE = 64 };
+
+static size_t to_line(size_t bytes) { return (bytes + LINE - 1) / LINE * LINE; }
+
+// Registers begin a line further on each: at a distance of 4096 bytes loads would wait for stores to other registers.
+static size_t reg_bytes(const tsri_lanes_program *p, size_t value_bytes) {
+  return to_line(p->lanes * value_bytes) + LINE;
+}
+
+typedef struct carver {
+  char *memory;  // NULL: sizes are only added up
+  size_t bytes;
+} carver;
+
+static void *carve(carver *c, size_t bytes) {
+  void *at = c->memory ? c->memory + c->bytes : NULL;
+  c->bytes += to_line(bytes);
+  return at;
+}
+
+static void carve_registers(const tsri_lanes_program *p, carver *c, lane_work *work) {
+  uint32_t first_8 = p->scalar_count + p->reg4_count, count = first_8 + p->reg8_count;
+  for (uint32_t i = 0; i < count; i++) {
+    void *at = i < p->scalar_count ? NULL : carve(c, reg_bytes(p, i < first_8 ? 4 : 8));
+    if (!c->memory) continue;
+    work->reg[i] = work->own[i] = at ? at : work->scalars + i;
+    work->steps[i] = (lane_steps){.x = 1, .y = p->group[0]};
+  }
+}
+
+static void carve_arrays(const tsri_lanes_program *p, carver *c, lane_work *work) {
+  for (uint32_t i = 0; i < p->shared_count + p->local_count; i++) {
+    const lane_array_info *info = &p->arrays[p->buffer_count + i];
+    size_t bytes = (size_t)info->count * (i < p->shared_count ? info->element_bytes : info->value_bytes * p->lanes);
+    void *at = carve(c, bytes);
+    if (c->memory) work->arrays[p->buffer_count + i] = (lane_array){.memory = at, .count = info->count};
+  }
+}
+
+// Cuts a thread's memory into its parts; without memory, only adds up their sizes.
+static size_t lay_out(const tsri_lanes_program *p, char *memory, lane_work *work) {
+  carver c = {.memory = memory};
+  size_t registers = (size_t)p->scalar_count + p->reg4_count + p->reg8_count;
+  work->reg = carve(&c, registers * sizeof(void *));
+  work->own = carve(&c, registers * sizeof(void *));
+  work->steps = carve(&c, registers * sizeof(lane_steps));
+  work->scalars = carve(&c, p->scalar_count * sizeof(uint64_t));
+  work->saves = carve(&c, (p->save_count + 1) * sizeof(lane_set));
+  work->arrays = carve(&c, ((size_t)p->buffer_count + p->shared_count + p->local_count + 1) * sizeof(lane_array));
+  work->value_scratch = carve(&c, reg_bytes(p, 8));
+  work->index_scratch = carve(&c, reg_bytes(p, 8));
+  work->mask_scratch = carve(&c, reg_bytes(p, 4));
+  carve_registers(p, &c, work);
+  carve_arrays(p, &c, work);
+  return c.bytes;
+}
+
+static lane_work *create_work(const tsri_lanes_program *p) {
+  lane_work sizes;
+  size_t bytes = lay_out(p, NULL, &sizes);
+  char *block = tsri_calloc(1, to_line(sizeof(lane_work)) + bytes + LINE);
+  if (!block) return NULL;
+  lane_work *work = (lane_work *)(void *)block;
+  char *memory = block + to_line(sizeof *work);
+  memory += (size_t)(-(uintptr_t)memory) % LINE;
+  lay_out(p, memory, work);
+  work->bytes = bytes;
+  for (uint32_t i = 0; i < p->const_count; i++) {
+    work->scalars[TSRI_LANE_PLACES + p->param_count + i] = p->consts[2 * i] | (uint64_t)p->consts[2 * i + 1] << 32;
+  }
+  return work;
+}
+
+// A program keeps what its launches used, unless that is large: most kernels are launched again and again.
+static lane_work *take_work(const tsri_lanes_program *p) {
+  struct lane_work *_Atomic *spare = ((tsri_lanes_program *)(uintptr_t)p)->spare;
+  for (int i = 0; i < LANE_SPARE_WORKS; i++) {
+    if (!atomic_load_explicit(&spare[i], memory_order_relaxed)) continue;
+    lane_work *work = atomic_exchange(&spare[i], NULL);
+    if (work) return work;
+  }
+  return create_work(p);
+}
+
+static void give_work(const tsri_lanes_program *p, lane_work *work) {
+  enum { KEEP_BYTES = 4 << 20 };
+  struct lane_work *_Atomic *spare = ((tsri_lanes_program *)(uintptr_t)p)->spare;
+  for (int i = 0; work->bytes <= KEEP_BYTES && i < LANE_SPARE_WORKS; i++) {
+    lane_work *none = NULL;
+    if (atomic_compare_exchange_strong(&spare[i], &none, work)) return;
+  }
+  tsri_free(work);
+}
+
+// --- Ending early -----------------------------------------------------------------------------------------------------
+
+bool tsri_lanes_stop(lane_exec *x, tsr_status status, const lane_insn *insn, int64_t index, uint64_t count) {
+  int expected = TSR_OK;
+  lane_launch *launch = x->launch;
+  if (atomic_compare_exchange_strong(&launch->status, &expected, (int)status) && insn) {
+    launch->fault_insn = (uint32_t)(insn - x->program->insns);
+    launch->fault_index = index;
+    launch->fault_count = count;
+  }
+  return false;
+}
+
+bool tsri_lanes_may_go_on(lane_exec *x) {
+  lane_launch *launch = x->launch;
+  if (atomic_load_explicit(&launch->status, memory_order_relaxed) != TSR_OK) return false;
+  if (launch->deadline_ns != 0 && tsri_clock_ns() > launch->deadline_ns) {
+    return tsri_lanes_stop(x, TSR_ERR_TIMEOUT, NULL, 0, 0);
+  }
+  return true;
+}
+
+static tsr_status report_fault(const lane_launch *launch) {
+  const tsri_lanes_program *p = launch->program;
+  const lane_insn *insn = &p->insns[launch->fault_insn];
+  const lane_array_info *array = &p->arrays[insn->a];
+  const char *kind = insn->a < p->buffer_count                     ? "buffer"
+                     : insn->a < p->buffer_count + p->shared_count ? "shared array"
+                                                                   : "local array";
+  uint32_t wide = TSRI_LANE_WIDE_OF(insn->flags);
+  char what[96];
+  if (wide == 1) {
+    snprintf(what, sizeof what, "index %" PRId64 " is outside", launch->fault_index);
+  } else if (launch->fault_index % (int64_t)wide != 0) {
+    snprintf(what, sizeof what, "index %" PRId64 " is no multiple of the %" PRIu32 " elements accessed in",
+             launch->fault_index, wide);
+  } else {
+    snprintf(what, sizeof what, "index %" PRId64 " with the %" PRIu32 " elements from there is outside",
+             launch->fault_index, wide);
+  }
+  return TSRI_FAIL(TSR_ERR_LAUNCH, "kernel %s: %s %s '%s' of %" PRIu64 " element%s (%s:%" PRIu32 ":%" PRIu32 ")", p->name,
+                   what, kind, array->name, launch->fault_count, launch->fault_count == 1 ? "" : "s", p->file,
+                   TSRI_IR_LINE(insn->f), TSRI_IR_COLUMN(insn->f));
+}
+
+static tsr_status report(const lane_launch *launch) {
+  const tsri_lanes_program *p = launch->program;
+  switch (atomic_load(&launch->status)) {
+    case TSR_OK: return TSR_OK;
+    case TSR_ERR_LAUNCH: return report_fault(launch);
+    case TSR_ERR_TIMEOUT:
+      return TSRI_FAIL(TSR_ERR_TIMEOUT, "kernel %s: stopped after %" PRIu64 " ms (is there a loop that does not end?)",
+                       p->name, launch->given->timeout_ns / 1000000);
+    default: return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "kernel %s: no host memory for its registers", p->name);
+  }
+}
+
+// --- Threads ----------------------------------------------------------------------------------------------------------
+
+static void bind(lane_exec *x) {
+  const tsri_lanes_program *p = x->program;
+  for (uint32_t i = 0; i < p->param_count; i++) {
+    const uint32_t *param = p->params + (size_t)i * TSRI_LANE_PARAM_WORDS;
+    memcpy(&x->work->scalars[TSRI_LANE_PLACES + i], (const char *)x->launch->given->params + param[0], param[1]);
+  }
+  memcpy(x->work->arrays, x->launch->buffers, p->buffer_count * sizeof(lane_array));
+  for (int i = 0; i < 3; i++) x->work->scalars[TSRI_LANE_PLACE_GROUPS + i] = x->launch->given->groups[i];
+  // A program of ours saves before it restores; whatever another one restores must be a set that fits the registers.
+  for (uint32_t i = 0; i < p->save_count; i++) x->work->saves[i] = (lane_set){.n = 0};
+}
+
+// Sets places and the set of lanes for the block at `at`.
+static void enter_block(lane_exec *x, const uint64_t at[3]) {
+  const tsri_lanes_program *p = x->program;
+  const lane_launch *launch = x->launch;
+  uint64_t *places = x->work->scalars;
+  for (int i = 0; i < 3; i++) {
+    uint64_t step = i == 0 && p->is_merged ? launch->block_lanes : p->group[i];
+    places[TSRI_LANE_PLACE_GROUP + i] = (uint32_t)at[i];
+    places[TSRI_LANE_PLACE_FIRST + i] = (uint32_t)(at[i] * step);
+  }
+  uint32_t n = p->is_merged ? launch->block_lanes : p->lanes;
+  if (p->is_merged) {
+    uint64_t left = launch->items_x - at[0] * launch->block_lanes;
+    if (left < n) n = (uint32_t)left;
+  }
+  x->set = (lane_set){.n = n};
+}
+
+static void run_blocks(lane_exec *x) {
+  lane_launch *launch = x->launch;
+  for (;;) {
+    uint64_t first = atomic_fetch_add_explicit(&launch->next_block, launch->chunk, memory_order_relaxed);
+    if (first >= launch->block_count) return;
+    uint64_t last = launch->block_count - first < launch->chunk ? launch->block_count : first + launch->chunk;
+    uint64_t at[3] = {first % launch->blocks[0], first / launch->blocks[0] % launch->blocks[1],
+                      first / launch->blocks[0] / launch->blocks[1]};
+    if (!tsri_lanes_may_go_on(x)) return;
+    for (uint64_t i = first; i < last; i++) {
+      enter_block(x, at);
+      if (!tsri_lanes_exec(x)) return;
+      if (--x->fuel == 0) {
+        x->fuel = LANE_FUEL;
+        if (!tsri_lanes_may_go_on(x)) return;
+      }
+      if (++at[0] < launch->blocks[0]) continue;
+      at[0] = 0;
+      if (++at[1] < launch->blocks[1]) continue;
+      at[1] = 0;
+      at[2]++;
+    }
+  }
+}
+
+static void run_thread(lane_launch *launch) {
+  const tsri_lanes_program *p = launch->program;
+  lane_exec x = {
+      .program = p,
+      .launch = launch,
+      .isa = launch->isa,
+      .math = launch->math,
+      .work = take_work(p),
+      .group_x = p->is_merged ? p->lanes : p->group[0],
+      .group_xy = p->is_merged ? p->lanes : p->group[0] * p->group[1],
+      .fuel = LANE_FUEL,
+      .is_checked = p->is_checked,
+  };
+  if (!x.work) {
+    tsri_lanes_stop(&x, TSR_ERR_OUT_OF_MEMORY, NULL, 0, 0);
+    return;
+  }
+  bind(&x);
+  run_blocks(&x);
+  launch->isa->fence();
+  give_work(p, x.work);
+}
+
+// --- The launch -------------------------------------------------------------------------------------------------------
+
+static bool count_fits(const uint32_t groups[3]) {
+  return (double)groups[0] * groups[1] * groups[2] < 0x1p62;
+}
+
+static tsr_status check_launch(const tsri_lanes_program *p, const tsri_lanes_launch *given) {
+  if (given->buffer_count != p->buffer_count) {
+    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "kernel %s: takes %u buffers, %u were given", p->name, p->buffer_count,
+                     given->buffer_count);
+  }
+  if (given->params_bytes != p->params_bytes) {
+    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "kernel %s: takes %u bytes of parameters, %u were given", p->name,
+                     p->params_bytes, given->params_bytes);
+  }
+  if (!count_fits(given->groups)) {
+    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "kernel %s: %u x %u x %u groups are too many", p->name, given->groups[0],
+                     given->groups[1], given->groups[2]);
+  }
+  for (uint32_t i = 0; i < p->buffer_count; i++) {
+    if ((uintptr_t)given->buffers[i].memory % p->arrays[i].element_bytes != 0) {
+      return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "kernel %s: buffer '%s' is not aligned to its elements of %u bytes",
+                       p->name, p->arrays[i].name, p->arrays[i].element_bytes);
+    }
+  }
+  return TSR_OK;
+}
+
+static bool overlap(const tsri_lanes_buffer *a, const tsri_lanes_buffer *b) {
+  const char *a_first = a->memory, *b_first = b->memory;
+  return a_first < b_first + b->bytes && b_first < a_first + a->bytes;
+}
+
+// Stores that go past the caches pay where all that is touched is much more than they hold.
+enum { STREAM_BYTES = 24 << 20 };
+
+static void set_buffers(lane_launch *launch) {
+  const tsri_lanes_program *p = launch->program;
+  const tsri_lanes_buffer *given = launch->given->buffers;
+  uint64_t total = 0;
+  launch->may_alias_memory = true;
+  for (uint32_t i = 0; i < p->buffer_count; i++) {
+    launch->buffers[i] = (lane_array){.memory = given[i].memory, .count = given[i].bytes / p->arrays[i].element_bytes};
+    total += given[i].bytes;
+    for (uint32_t k = 0; p->arrays[i].is_stored && k < p->buffer_count; k++) {
+      if (k != i && overlap(&given[i], &given[k])) launch->may_alias_memory = false;
+    }
+  }
+  for (uint32_t i = 0; i < p->buffer_count; i++) {
+    const lane_array_info *info = &p->arrays[i];
+    launch->buffers[i].is_streamed = total >= STREAM_BYTES && given[i].bytes >= STREAM_BYTES / 8 && info->is_stored &&
+                                     !info->is_loaded && info->element_bytes == info->value_bytes;
+  }
+}
+
+// How many threads are worth waking, and how the launch is cut.
+static int plan(lane_launch *launch) {
+  enum { COST_PER_THREAD = 100000, CHUNKS_PER_THREAD = 8, LEAST_LANES = 256 };
+  const tsri_lanes_program *p = launch->program;
+  const uint32_t *groups = launch->given->groups;
+  double items = (double)p->group[0] * p->group[1] * p->group[2] * groups[0] * groups[1] * groups[2];
+  double worth = items * p->cost / COST_PER_THREAD;
+  int threads = launch->given->threads > 1 ? launch->given->threads : 1;
+  if (worth < threads) threads = worth < 2 ? 1 : (int)worth;
+
+  launch->block_lanes = p->lanes;
+  launch->items_x = (uint64_t)groups[0] * p->group[0];
+  for (int i = 0; i < 3; i++) launch->blocks[i] = groups[i];
+  if (p->is_merged) {
+    uint64_t share = launch->items_x / (uint64_t)threads;  // all threads get some
+    while (launch->block_lanes > LEAST_LANES && share < launch->block_lanes && threads > 1) launch->block_lanes /= 2;
+    launch->blocks[0] = (launch->items_x + launch->block_lanes - 1) / launch->block_lanes;
+  }
+  launch->block_count = launch->blocks[0] * launch->blocks[1] * launch->blocks[2];
+  if (launch->block_count < (uint64_t)threads) threads = (int)launch->block_count;
+  launch->chunk = threads == 1 ? launch->block_count : launch->block_count / ((uint64_t)threads * CHUNKS_PER_THREAD);
+  if (launch->chunk == 0) launch->chunk = 1;
+  return threads;
+}
+
+tsr_status tsri_lanes_run(const tsri_lanes_program *program, const tsri_lanes_launch *given) {
+  tsr_status status = check_launch(program, given);
+  if (status != TSR_OK) return status;
+  if (given->groups[0] == 0 || given->groups[1] == 0 || given->groups[2] == 0) return TSR_OK;
+
+  lane_launch launch = {
+      .program = program,
+      .given = given,
+      .isa = tsri_lanes_isa_for(given->simd),
+      .math = tsri_lane_math_for(given->simd, given->allow_sleef),
+      .deadline_ns = given->timeout_ns != 0 ? tsri_clock_ns() + given->timeout_ns : 0,
+  };
+  set_buffers(&launch);
+  int threads = plan(&launch);
+  if (threads == 1) {
+    run_thread(&launch);
+  } else {
+#if defined(_OPENMP)
+#pragma omp parallel num_threads(threads)
+#endif
+    run_thread(&launch);
+  }
+  return report(&launch);
+}

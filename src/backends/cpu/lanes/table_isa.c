@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+// Masks, indices, sums and streaming at one SIMD level, and the level's table.
+//
+// Compiled once per level (cmake/isa.cmake).
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
+#include "backends/cpu/lanes/isa_parts.h"
+
+static void iota_32(uint32_t *dst, uint32_t base, uint32_t step, uint32_t n) {
+  for (uint32_t i = 0; i < n; i++) dst[i] = base + i * step;
+}
+
+static void iota_64(uint64_t *dst, uint64_t base, uint64_t step, uint32_t n) {
+  for (uint32_t i = 0; i < n; i++) dst[i] = base + i * step;
+}
+
+static void blend_32(uint32_t *dst, const uint32_t *src, const uint32_t *mask, uint32_t n) {
+  LANES for (uint32_t i = 0; i < n; i++) dst[i] = mask[i] != 0 ? src[i] : dst[i];
+}
+
+static void blend_64(uint64_t *dst, const uint64_t *src, const uint32_t *mask, uint32_t n) {
+  LANES for (uint32_t i = 0; i < n; i++) dst[i] = mask[i] != 0 ? src[i] : dst[i];
+}
+
+static uint32_t mask_and(uint32_t *dst, const uint32_t *a, const uint32_t *b, uint32_t flip, uint32_t n) {
+  uint32_t count = 0;
+  if (a) {
+    LANES for (uint32_t i = 0; i < n; i++) {
+      uint32_t bit = a[i] & (b[i] ^ flip) & 1u;
+      dst[i] = bit;
+      count += bit;
+    }
+  } else {
+    LANES for (uint32_t i = 0; i < n; i++) {
+      uint32_t bit = (b[i] ^ flip) & 1u;
+      dst[i] = bit;
+      count += bit;
+    }
+  }
+  return count;
+}
+
+static uint32_t mask_count(const uint32_t *b, uint32_t flip, uint32_t n) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < n; i++) count += (b[i] ^ flip) & 1u;
+  return count;
+}
+
+#define INDEX    uint32_t
+#define UNSIGNED uint32_t
+#define SCAN     scan_u32
+#include "backends/cpu/lanes/scan_isa.inc"
+
+#define INDEX    int32_t
+#define UNSIGNED uint32_t
+#define SCAN     scan_i32
+#include "backends/cpu/lanes/scan_isa.inc"
+
+#define INDEX    int64_t
+#define UNSIGNED uint64_t
+#define SCAN     scan_i64
+#include "backends/cpu/lanes/scan_isa.inc"
+
+enum { PARTS = 16 };
+
+static float sum_f32(const float *a, uint32_t n) {
+  float parts[PARTS] = {0};
+  uint32_t i = 0;
+  for (; i + PARTS <= n; i += PARTS) {
+    for (uint32_t k = 0; k < PARTS; k++) parts[k] += a[i + k];
+  }
+  for (uint32_t k = 0; i < n; i++, k++) parts[k] += a[i];
+  for (uint32_t half = PARTS / 2; half > 0; half /= 2) {
+    for (uint32_t k = 0; k < half; k++) parts[k] += parts[k + half];
+  }
+  return parts[0];
+}
+
+static double sum_f64(const double *a, uint32_t n) {
+  double parts[PARTS] = {0};
+  uint32_t i = 0;
+  for (; i + PARTS <= n; i += PARTS) {
+    for (uint32_t k = 0; k < PARTS; k++) parts[k] += a[i + k];
+  }
+  for (uint32_t k = 0; i < n; i++, k++) parts[k] += a[i];
+  for (uint32_t half = PARTS / 2; half > 0; half /= 2) {
+    for (uint32_t k = 0; k < half; k++) parts[k] += parts[k + half];
+  }
+  return parts[0];
+}
+
+#if defined(__AVX512F__)
+enum { LINE = 64 };
+static void stream_line(char *dst, const char *src) { _mm512_stream_si512((void *)dst, _mm512_loadu_si512(src)); }
+#elif defined(__AVX2__)
+enum { LINE = 64 };
+static void stream_line(char *dst, const char *src) {
+  __m256i low = _mm256_loadu_si256((const __m256i *)(const void *)src);
+  __m256i high = _mm256_loadu_si256((const __m256i *)(const void *)(src + 32));
+  _mm256_stream_si256((__m256i *)(void *)dst, low);
+  _mm256_stream_si256((__m256i *)(void *)(dst + 32), high);
+}
+#elif defined(__SSE2__)
+enum { LINE = 64 };
+static void stream_line(char *dst, const char *src) {
+  for (int i = 0; i < LINE; i += 16) {
+    _mm_stream_si128((__m128i *)(void *)(dst + i), _mm_loadu_si128((const __m128i *)(const void *)(src + i)));
+  }
+}
+#else
+enum { LINE = 64 };
+static void stream_line(char *dst, const char *src) { memcpy(dst, src, LINE); }
+#endif
+
+static void stream(void *dst, const void *src, size_t bytes) {
+  char *to = dst;
+  const char *from = src;
+  size_t head = (size_t)(-(uintptr_t)to) & (LINE - 1);
+  if (head > bytes) head = bytes;
+  memcpy(to, from, head);
+  size_t at = head;
+  for (; at + LINE <= bytes; at += LINE) stream_line(to + at, from + at);
+  memcpy(to + at, from + at, bytes - at);
+}
+
+static void fence(void) {
+#if defined(__SSE2__)
+  _mm_sfence();
+#endif
+}
+
+#define TEXT_(x) #x
+#define TEXT(x)  TEXT_(x)
+
+const tsri_lanes_isa ISA_NAME(tsri_lanes_isa_) = {
+    .name = TEXT(TSRI_ISA),
+    .ops = ISA_NAME(tsri_lanes_ops_),
+    .storage = ISA_NAME(tsri_lanes_storage_),
+    .iota_32 = iota_32,
+    .iota_64 = iota_64,
+    .blend_32 = blend_32,
+    .blend_64 = blend_64,
+    .mask_and = mask_and,
+    .mask_count = mask_count,
+    .scan_u32 = scan_u32,
+    .scan_i32 = scan_i32,
+    .scan_i64 = scan_i64,
+    .muladd_rows = ISA_NAME(tsri_lanes_muladd_rows_),
+    .sum_f32 = sum_f32,
+    .sum_f64 = sum_f64,
+    .stream = stream,
+    .fence = fence,
+};

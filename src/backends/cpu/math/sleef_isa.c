@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+// SLEEF's functions at one SIMD level, behind our signature. Compiled once per level (cmake/isa.cmake).
+//
+// The library is opened at run time (math.c). Its names tell type, lanes, error bound and instructions:
+// Sleef_expf8_u10avx2 is exp of 8 floats within 1.0 ULP, by AVX2.
+#include "backends/cpu/math/math_levels.h"
+
+#include <math.h>
+#include <string.h>
+
+#define PASTE_(a, b) a##b
+#define PASTE(a, b)  PASTE_(a, b)
+#define LOAD         PASTE(tsri_math_sleef_, TSRI_ISA)
+
+#if defined(__GNUC__) && (defined(__x86_64__) || defined(__aarch64__))
+
+#if defined(__AVX512F__)
+enum { VECTOR_BYTES = 64 };
+#define F32_NAME(function) "Sleef_" #function "f16_u10avx512f"
+#define F64_NAME(function) "Sleef_" #function "d8_u10avx512f"
+#elif defined(__AVX2__)
+enum { VECTOR_BYTES = 32 };
+#define F32_NAME(function) "Sleef_" #function "f8_u10avx2"
+#define F64_NAME(function) "Sleef_" #function "d4_u10avx2"
+#elif defined(__x86_64__)
+enum { VECTOR_BYTES = 16 };
+#define F32_NAME(function) "Sleef_" #function "f4_u10sse2"
+#define F64_NAME(function) "Sleef_" #function "d2_u10sse2"
+#else
+enum { VECTOR_BYTES = 16 };
+#define F32_NAME(function) "Sleef_" #function "f4_u10advsimd"
+#define F64_NAME(function) "Sleef_" #function "d2_u10advsimd"
+#endif
+
+// The same to the calling convention as the processor's own vector types.
+typedef float vector_f32 __attribute__((vector_size(VECTOR_BYTES)));
+typedef double vector_f64 __attribute__((vector_size(VECTOR_BYTES)));
+
+// op, function, and the |argument| in f32 and f64 beyond which SLEEF gives infinity too early: there the C library does
+// it.
+#define ONE_ARGUMENT(X)        \
+  X(EXP, exp, NONE, NONE)      \
+  X(EXP2, exp2, NONE, NONE)    \
+  X(EXPM1, expm1, NONE, NONE)  \
+  X(LOG, log, NONE, NONE)      \
+  X(LOG2, log2, NONE, NONE)    \
+  X(LOG10, log10, NONE, NONE)  \
+  X(LOG1P, log1p, 1e37, 1e306) \
+  X(SIN, sin, NONE, NONE)      \
+  X(COS, cos, NONE, NONE)      \
+  X(TAN, tan, NONE, NONE)      \
+  X(ASIN, asin, NONE, NONE)    \
+  X(ACOS, acos, NONE, NONE)    \
+  X(ATAN, atan, NONE, NONE)    \
+  X(SINH, sinh, 88.0, 709.0)   \
+  X(COSH, cosh, 88.0, 709.0)   \
+  X(TANH, tanh, NONE, NONE)    \
+  X(ERF, erf, NONE, NONE)
+#define TWO_ARGUMENTS(X) \
+  X(ATAN2, atan2)        \
+  X(POW, pow)
+#define NONE INFINITY
+
+#define SCALAR    float
+#define VECTOR    vector_f32
+#define NAME(end) end##_f32
+#include "backends/cpu/math/sleef_run.inc"
+#undef SCALAR
+#undef VECTOR
+#undef NAME
+
+#define SCALAR    double
+#define VECTOR    vector_f64
+#define NAME(end) end##_f64
+#include "backends/cpu/math/sleef_run.inc"
+
+// For each function its place in SLEEF, written once before anything that uses it is handed out, and the entry for our
+// table.
+#define EACH_ONE(function, scalar, type, limit)                                                     \
+  static vector_##type (*sleef_##function##_##type)(vector_##type);                                 \
+  static void each_##function##_##type(scalar *dst, const scalar *a, const scalar *b, uint32_t n) { \
+    (void)b;                                                                                        \
+    run_one_##type(sleef_##function##_##type, dst, a, n, limit, function);                          \
+  }
+#define EACH_ONE_BOTH(op, function, limit_f32, limit_f64) \
+  EACH_ONE(function, float, f32, limit_f32)               \
+  EACH_ONE(function, double, f64, limit_f64)
+ONE_ARGUMENT(EACH_ONE_BOTH)
+
+#define EACH_TWO(function, scalar, type)                                                            \
+  static vector_##type (*sleef_##function##_##type)(vector_##type, vector_##type);                  \
+  static void each_##function##_##type(scalar *dst, const scalar *a, const scalar *b, uint32_t n) { \
+    run_two_##type(sleef_##function##_##type, dst, a, b, n);                                        \
+  }
+#define EACH_TWO_BOTH(op, function) \
+  EACH_TWO(function, float, f32)    \
+  EACH_TWO(function, double, f64)
+TWO_ARGUMENTS(EACH_TWO_BOTH)
+
+// True where the symbol is there and `slot`, a function pointer, was set to it.
+static bool find(tsri_library *sleef, const char *name, void *slot) {
+  void *address = tsri_library_symbol(sleef, name);
+  memcpy(slot, &address, sizeof address);
+  return address != NULL;
+}
+
+bool LOAD(tsri_library *sleef, tsri_lane_math *functions) {
+  *functions = (tsri_lane_math){0};
+#define TSRI_X(op, function, ...)                                         \
+  if (find(sleef, F32_NAME(function), (void *)&sleef_##function##_f32)) { \
+    functions->f32[TSRI_MATH_##op] = each_##function##_f32;               \
+  }                                                                       \
+  if (find(sleef, F64_NAME(function), (void *)&sleef_##function##_f64)) { \
+    functions->f64[TSRI_MATH_##op] = each_##function##_f64;               \
+  }
+  ONE_ARGUMENT(TSRI_X)
+  TWO_ARGUMENTS(TSRI_X)
+#undef TSRI_X
+  return functions->f32[TSRI_MATH_EXP] != NULL;
+}
+
+#else
+
+bool LOAD(tsri_library *sleef, tsri_lane_math *functions) {
+  (void)sleef;
+  *functions = (tsri_lane_math){0};
+  return false;
+}
+
+#endif

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+// Events: markers in a queue. An event that was never recorded has happened.
+#include "backends/opencl/opencl.h"
+
+#if TSRI_HAS_OPENCL
+
+#include "core/alloc.h"
+
+typedef struct opencl_event {
+  tsri_mutex lock;  // one thread may ask while another records
+  cl_event marker;  // NULL: not recorded yet
+} opencl_event;
+
+tsr_status tsri_opencl_event_create(tsri_device *device, tsri_event **out_event) {
+  (void)device;
+  opencl_event *event = tsri_calloc(1, sizeof *event);
+  if (!event) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "opencl: no host memory for an event's record");
+  tsri_mutex_init(&event->lock);
+  *out_event = (tsri_event *)event;
+  return TSR_OK;
+}
+
+void tsri_opencl_event_destroy(tsri_device *device, tsri_event *event) {
+  (void)device;
+  opencl_event *own = (opencl_event *)event;
+  if (own->marker) tsri_cl.ReleaseEvent(own->marker);
+  tsri_mutex_deinit(&own->lock);
+  tsri_free(own);
+}
+
+// The marker with a reference for the caller, or NULL.
+static cl_event hold_marker(tsri_event *event) {
+  opencl_event *own = (opencl_event *)event;
+  tsri_mutex_lock(&own->lock);
+  cl_event marker = own->marker;
+  if (marker) tsri_cl.RetainEvent(marker);
+  tsri_mutex_unlock(&own->lock);
+  return marker;
+}
+
+// The flush is for those who ask whether it is done, or await it on another queue: commands that stay in the driver's
+// batch would let them wait for ever.
+tsr_status tsri_opencl_event_record(tsri_queue *queue, tsri_event *event) {
+  opencl_queue *own = (opencl_queue *)queue;
+  opencl_event *record = (opencl_event *)event;
+  cl_event marker = NULL;
+  tsr_status status = tsri_opencl_begin(own);
+  if (status != TSR_OK) return status;
+  cl_int code = tsri_cl.EnqueueMarkerWithWaitList(own->commands, 0, NULL, &marker);
+  if (code == CL_SUCCESS) code = tsri_cl.Flush(own->commands);
+  if (code != CL_SUCCESS) {
+    if (marker) tsri_cl.ReleaseEvent(marker);
+    return OPENCL_FAIL(own->device, code, TSR_ERR_INTERNAL, "recording an event");
+  }
+  tsri_mutex_lock(&record->lock);
+  cl_event old = record->marker;
+  record->marker = marker;
+  tsri_mutex_unlock(&record->lock);
+  if (old) tsri_cl.ReleaseEvent(old);
+  return TSR_OK;
+}
+
+tsr_status tsri_opencl_event_await(tsri_queue *queue, tsri_event *event) {
+  opencl_queue *own = (opencl_queue *)queue;
+  tsr_status status = tsri_opencl_begin(own);
+  cl_event marker = status == TSR_OK ? hold_marker(event) : NULL;
+  if (!marker) return status;
+  cl_int code = tsri_cl.EnqueueBarrierWithWaitList(own->commands, 1, &marker, NULL);
+  tsri_cl.ReleaseEvent(marker);
+  return code == CL_SUCCESS ? TSR_OK : OPENCL_FAIL(own->device, code, TSR_ERR_INTERNAL, "awaiting an event");
+}
+
+tsr_status tsri_opencl_event_is_done(tsri_device *device, tsri_event *event, bool *out_done) {
+  opencl_device *own = (opencl_device *)device;
+  tsr_status status = tsri_opencl_check(own);
+  if (status != TSR_OK) return status;
+  cl_event marker = hold_marker(event);
+  cl_int state = CL_COMPLETE, code = CL_SUCCESS;
+  if (marker) {
+    code = tsri_cl.GetEventInfo(marker, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL);
+    tsri_cl.ReleaseEvent(marker);
+  }
+  if (code == CL_SUCCESS && state < 0) code = state;  // the work before it failed
+  if (code != CL_SUCCESS) return OPENCL_FAIL(own, code, TSR_ERR_INTERNAL, "asking for an event");
+  *out_done = state == CL_COMPLETE;
+  return TSR_OK;
+}
+
+static cl_int ask_time(tsri_event *event, cl_ulong *out_ns) {
+  cl_event marker = hold_marker(event);
+  if (!marker) return CL_PROFILING_INFO_NOT_AVAILABLE;
+  cl_int code = tsri_cl.GetEventProfilingInfo(marker, CL_PROFILING_COMMAND_END, sizeof *out_ns, out_ns, NULL);
+  tsri_cl.ReleaseEvent(marker);
+  return code;
+}
+
+tsr_status tsri_opencl_event_elapsed(tsri_device *device, tsri_event *from, tsri_event *to, uint64_t *out_ns) {
+  opencl_device *own = (opencl_device *)device;
+  if (!own->has_times) {
+    return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "%s: events carry no times; open the device with profiling on", own->name);
+  }
+  cl_ulong start = 0, end = 0;
+  cl_int code = ask_time(from, &start);
+  if (code == CL_SUCCESS) code = ask_time(to, &end);
+  if (code != CL_SUCCESS) return OPENCL_FAIL(own, code, TSR_ERR_INVALID_ARGUMENT, "the time between two events");
+  *out_ns = end > start ? end - start : 0;
+  return TSR_OK;
+}
+
+#endif

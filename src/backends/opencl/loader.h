@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+// The OpenCL library, opened at run time: one pointer per entry point used, all of them in OpenCL 1.2.
+//
+// TSRI_HAS_OPENCL is 0 where the Khronos headers were missing when Tessera was built; the backend then says so.
+#ifndef TSRI_OPENCL_LOADER_H
+#define TSRI_OPENCL_LOADER_H
+
+#if !defined(TSRI_HAS_OPENCL) && defined(__has_include)
+#if __has_include(<CL/cl_icd.h>)
+#define TSRI_HAS_OPENCL 1
+#endif
+#endif
+#if !defined(TSRI_HAS_OPENCL)
+#define TSRI_HAS_OPENCL 0
+#endif
+
+#if TSRI_HAS_OPENCL
+
+#define CL_TARGET_OPENCL_VERSION 120
+#include <CL/cl.h>
+#include <CL/cl_ext.h>
+#include <CL/cl_icd.h>  // cl_api_clCreateBuffer and so on: the type of each entry point
+
+#include <tessera/status.h>
+
+typedef struct tsri_opencl_api {
+#define TSRI_ENTRY(name) cl_api_cl##name name;
+#include "backends/opencl/entry_points.def"
+#undef TSRI_ENTRY
+} tsri_opencl_api;
+
+// Filled by tsri_opencl_load. Tests put entries of their own into it to see what a failing driver does.
+extern tsri_opencl_api tsri_cl;
+
+// The names tried, in order; ends with NULL.
+extern const char *const tsri_opencl_library_names[];
+
+// Opens the first library of `names` (ending with NULL) that has every entry point and fills tsri_cl. The library stays
+// open until the process ends: drivers leave threads behind that still run its code.
+//
+// Errors: TSR_ERR_NOT_FOUND; the message lists each name with what the loader said, and what to install.
+tsr_status tsri_opencl_load(const char *const *names);
+
+#endif
+#endif

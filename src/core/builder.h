@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+// Text that grows. Lack of memory is remembered, so that callers look once, at the end.
+#ifndef TSRI_BUILDER_H
+#define TSRI_BUILDER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/error.h"
+
+// The zero value is the empty text.
+typedef struct tsri_builder {
+  char *text;  // always ends in 0; NULL while empty and after memory ran out
+  size_t bytes, capacity;
+  bool has_failed;
+} tsri_builder;
+
+void tsri_builder_put(tsri_builder *builder, const char *text, size_t bytes);
+void tsri_builder_add(tsri_builder *builder, const char *format, ...) TSRI_PRINTF(2, 3);
+void tsri_builder_deinit(tsri_builder *builder);
+
+#endif

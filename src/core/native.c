@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+// Reading the setting `native`.
+#include "core/native.h"
+
+#include <string.h>
+
+bool tsri_native_allows(const char *native, const char *library) {
+  if (strcmp(native, "all") == 0) return true;
+  bool excludes = native[0] == '-';
+  size_t length = strlen(library);
+  for (const char *at = native; *at;) {
+    const char *name = excludes ? at + 1 : at;
+    size_t bytes = strcspn(name, ",");
+    if (bytes == length && memcmp(name, library, length) == 0) return !excludes;
+    at = name + bytes + (name[bytes] == ',');
+  }
+  return excludes;
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+// Strided copies of every element size, both sides with strides of their own, against one element at a time.
+#include "core/strided.h"
+
+#include "support/test.h"
+
+enum { MOST_BYTES = 1 << 13, GUARD = 0xA5 };
+
+static uint32_t random_state;
+static uint32_t random_below(uint32_t limit) {
+  random_state = random_state * 1664525u + 1013904223u;
+  return (random_state >> 8) % limit;
+}
+
+// The shape in memory of its own: axes in random order, some mirrored, gaps between them. Returns elements spanned.
+static int64_t scatter_layout(tsr_shape shape, tsri_layout *out) {
+  CHECK_OK(tsri_layout_init("test", shape, TSR_U8, out, NULL));
+  int order[TSR_MAX_RANK];
+  for (int i = 0; i < shape.rank; i++) order[i] = i;
+  for (int i = shape.rank - 1; i > 0; i--) {
+    int other = (int)random_below((uint32_t)i + 1), kept = order[i];
+    order[i] = order[other];
+    order[other] = kept;
+  }
+  int64_t stride = 1 + random_below(2);
+  for (int i = 0; i < shape.rank; i++) {
+    int64_t size = shape.dims[order[i]];
+    bool is_mirrored = random_below(3) == 0;
+    out->strides[order[i]] = is_mirrored ? -stride : stride;
+    if (is_mirrored) out->offset += (size - 1) * stride;
+    stride *= size;
+    if (random_below(2)) stride += random_below(3);
+  }
+  return stride;
+}
+
+// Copies element by element, by index, the slow way.
+static void copy_plainly(unsigned char *dst, const tsri_layout *to, const unsigned char *src, const tsri_layout *from,
+                         size_t element) {
+  for (int64_t number = 0; number < to->count; number++) {
+    int64_t rest = number, to_at = to->offset, from_at = from->offset;
+    for (int i = to->shape.rank - 1; i >= 0; i--) {
+      int64_t index = rest % to->shape.dims[i];
+      rest /= to->shape.dims[i];
+      to_at += index * to->strides[i];
+      from_at += index * from->strides[i];
+    }
+    memcpy(dst + to_at * (int64_t)element, src + from_at * (int64_t)element, element);
+  }
+}
+
+static void check_copy(const tsri_layout *to, const tsri_layout *from, size_t element) {
+  static unsigned char source[MOST_BYTES], is[MOST_BYTES], wanted[MOST_BYTES];
+  for (size_t i = 0; i < sizeof source; i++) source[i] = (unsigned char)((i * 31) ^ (i >> 7));
+  memset(is, GUARD, sizeof is);
+  memset(wanted, GUARD, sizeof wanted);
+  copy_plainly(wanted, to, source, from, element);
+  tsri_strided_copy(is, to, source, from, element);
+  CHECK_BYTES(is, wanted, sizeof is);  // what lies between the elements is left alone
+}
+
+TEST(every_element_size_and_layout_copies_as_one_by_one) {
+  int checked = 0;
+  for (uint32_t seed = 1; seed <= 300; seed++) {
+    random_state = seed;
+    tsr_shape shape = {.rank = (int32_t)random_below(6)};
+    for (int i = 0; i < shape.rank; i++) shape.dims[i] = 1 + random_below(4);
+    tsri_layout to, from, packed;
+    CHECK_OK(tsri_layout_init("test", shape, TSR_U8, &packed, NULL));
+    int64_t to_span = scatter_layout(shape, &to), from_span = scatter_layout(shape, &from);
+    for (size_t element = 1; element <= 8; element *= 2) {
+      if ((to_span > from_span ? to_span : from_span) * (int64_t)element > MOST_BYTES) continue;
+      check_copy(&to, &from, element);
+      check_copy(&packed, &from, element);
+      check_copy(&to, &packed, element);
+      checked++;
+    }
+  }
+  CHECK(checked > 500);
+}
+
+TEST(repeated_elements_may_be_read) {
+  tsri_layout packed, repeated;
+  for (size_t element = 1; element <= 8; element *= 2) {
+    CHECK_OK(tsri_layout_init("test", TSR_SHAPE(3, 4, 5), TSR_U8, &packed, NULL));
+    repeated = packed;
+    repeated.strides[0] = 0;
+    repeated.strides[2] = 0;
+    repeated.strides[1] = 2;
+    check_copy(&packed, &repeated, element);
+  }
+}
+
+TEST(unaligned_memory_is_copied) {
+  static unsigned char source[512], copied[512];
+  tsri_layout packed, stepped;
+  for (int i = 0; i < 512; i++) source[i] = (unsigned char)i;
+  for (size_t element = 1; element <= 8; element *= 2) {
+    CHECK_OK(tsri_layout_init("test", TSR_SHAPE(9), TSR_U8, &packed, NULL));
+    stepped = packed;
+    stepped.strides[0] = 3;
+    tsri_strided_copy(copied + 1, &packed, source + 1, &stepped, element);
+    for (size_t i = 0; i < 9; i++) CHECK_BYTES(copied + 1 + i * element, source + 1 + 3 * i * element, element);
+  }
+}
+
+TEST(nothing_is_touched_where_nothing_is_to_copy) {
+  tsri_layout empty;
+  CHECK_OK(tsri_layout_init("test", TSR_SHAPE(3, 0, 2), TSR_U8, &empty, NULL));
+  tsri_strided_copy(NULL, &empty, NULL, &empty, 4);
+}

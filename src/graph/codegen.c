@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: MIT
+// Kernel text of fused groups: parameters, keys, values and element-wise kernels. Reductions: codegen_reduce.c.
+//
+// Names in the text: leaf0 … what is read, in0 … its values, val0 … values computed, num0 … scalars of nodes, at0 … where a leaf begins, y the
+// result, p parts of a reduction, t0_1 the step of leaf 0 on axis 1, d1 the size of axis 1 (u0_1 and e1 for reduced axes).
+#include "graph/codegen.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/error.h"
+#include "graph/embedded.h"
+
+const char *tsri_codegen_type(tsr_dtype dtype) { return tsr_dtype_name(tsri_ir_compute_dtype(dtype)); }
+
+tsr_dtype tsri_codegen_part_dtype(const tsri_codegen *codegen) {
+  return tsri_ir_compute_dtype(codegen->fused->heavy->dtype);
+}
+
+// --- Form -----------------------------------------------------------------------------------------------------------
+
+static bool is_arg(const tsri_node *heavy) {
+  return heavy->op->reduce == TSRI_REDUCE_ARGMAX || heavy->op->reduce == TSRI_REDUCE_ARGMIN;
+}
+
+// Is the last axis that has a length among the reduced ones?
+static bool reduces_last_axis(const tsri_node *heavy) {
+  const tsri_layout *layout = &heavy->inputs[0].layout;
+  for (int i = layout->shape.rank - 1; i >= 0; i--) {
+    if (layout->shape.dims[i] > 1) return (heavy->axes >> i & 1u) != 0;
+  }
+  return false;
+}
+
+enum { SHORT_REDUCTION = 32, MANY_RESULTS = 512, LONG_REDUCTION = 1 << 15, PART_LENGTH = 1 << 13, MOST_PARTS = 256 };
+
+static void choose_reduction(tsri_codegen *own) {
+  const tsri_fused *fused = own->fused;
+  int64_t kept = fused->kept.count, reduced = fused->reduced.count;
+  bool is_column = reduced < SHORT_REDUCTION || (!reduces_last_axis(fused->heavy) && kept >= MANY_RESULTS);
+  own->form = is_column ? TSRI_FORM_COLUMN : TSRI_FORM_ROW;
+  int64_t busy = is_column ? kept / TSRI_FUSED_GROUP : kept;  // groups there would be
+  if (is_arg(fused->heavy) || reduced < LONG_REDUCTION || busy >= MOST_PARTS) return;
+  int64_t parts = reduced / PART_LENGTH;
+  own->parts = (uint32_t)(parts < MOST_PARTS ? parts : MOST_PARTS);
+  own->stage = TSRI_STAGE_PARTS;
+}
+
+void tsri_codegen_init(const tsri_fused *fused, tsri_codegen *out) {
+  memset(out, 0, offsetof(tsri_codegen, params));
+  out->fused = fused;
+  if (fused->heavy && fused->heavy->op->kind == TSRI_OP_KERNEL) {
+    out->form = TSRI_FORM_HOOK;
+  } else if (fused->heavy) {
+    choose_reduction(out);
+  } else if (fused->kept.rank <= 1) {
+    out->form = TSRI_FORM_FLAT;
+  } else {
+    out->form = fused->kept.dims[fused->kept.rank - 1] >= SHORT_REDUCTION ? TSRI_FORM_ROWS : TSRI_FORM_SPREAD;
+  }
+}
+
+void tsri_codegen_groups(const tsri_codegen *own, uint64_t *out_x, uint64_t *out_y) {
+  const tsri_extent *kept = &own->fused->kept;
+  uint64_t items = (uint64_t)kept->count;
+  *out_y = own->stage == TSRI_STAGE_PARTS ? own->parts : 1;
+  if (own->form == TSRI_FORM_ROW) {
+    *out_x = items;
+    return;
+  }
+  if (own->form == TSRI_FORM_ROWS) {
+    items = (uint64_t)kept->dims[kept->rank - 1];
+    *out_y = (uint64_t)kept->count / items;
+  }
+  *out_x = (items + TSRI_FUSED_GROUP - 1) / TSRI_FUSED_GROUP;
+}
+
+// --- Parameters and key ---------------------------------------------------------------------------------------------
+
+static bool add_word(tsri_codegen *own, int64_t value, const char *stem, int first, int second) {
+  if (own->param_count == TSRI_MAX_KERNEL_PARAMS) return false;
+  // Negative steps wrap, and so does the index they are added to.
+  own->params[own->param_count++] = (tsri_fused_param){
+      .stem = stem, .first = first, .second = second, .dtype = TSR_U32, .word = (uint32_t)(uint64_t)value};
+  return true;
+}
+
+static bool add_scalars(tsri_codegen *own) {
+  const tsri_plan *plan = own->fused->plan;
+  int number = 0;
+  for (uint32_t i = 0; i < own->fused->group->node_count; i++) {
+    const tsri_node *node = plan->nodes[plan->members[own->fused->group->first + i]].node;
+    for (int j = 0; j < node->attributes->scalar_count; j++, number++) {
+      if (own->param_count == TSRI_MAX_KERNEL_PARAMS) return false;
+      tsri_fused_param *param = &own->params[own->param_count++];
+      *param = (tsri_fused_param){.stem = "num",
+                                  .first = number,
+                                  .second = -1,
+                                  .dtype = tsri_ir_compute_dtype(node->inputs[0].as),
+                                  .real = node->attributes->scalars[j]};
+      if (param->dtype == TSR_U32) param->word = (uint32_t)(int64_t)param->real;
+    }
+  }
+  return true;
+}
+
+// Sizes of all axes but the first, which a number is divided by, and steps that are neither 0 nor 1.
+static bool add_extent(tsri_codegen *own, const tsri_extent *extent, tsri_space space, const char *size, const char *step) {
+  bool fits = true;
+  for (int i = 1; i < extent->rank; i++) fits = fits && add_word(own, extent->dims[i], size, i, -1);
+  for (uint32_t leaf = 0; leaf < own->fused->leaf_count; leaf++) {
+    if (own->fused->leaves[leaf].space != space || !tsri_codegen_reads(own, leaf)) continue;
+    for (int i = 0; i < extent->rank; i++) {
+      int64_t stride = extent->strides[leaf][i];
+      if (stride != 0 && stride != 1) fits = fits && add_word(own, stride, step, (int)leaf, i);
+    }
+  }
+  return fits;
+}
+
+static bool add_bases(tsri_codegen *own) {
+  bool fits = true;
+  for (uint32_t i = 0; i < own->fused->leaf_count; i++) {
+    if (own->has_base[i] && tsri_codegen_reads(own, i)) fits = fits && add_word(own, own->base[i], "at", (int)i, -1);
+  }
+  return fits;
+}
+
+static bool list_params(tsri_codegen *own) {
+  const tsri_fused *fused = own->fused;
+  if (own->form == TSRI_FORM_HOOK) return add_bases(own) && add_scalars(own);
+  bool fits = add_word(own, fused->kept.count, "n", -1, -1);
+  if (fused->heavy) {
+    bool is_total = own->stage == TSRI_STAGE_TOTAL;
+    fits = fits && add_word(own, is_total ? own->parts : fused->reduced.count, "m", -1, -1);
+    if (own->stage == TSRI_STAGE_PARTS) {
+      fits = fits && add_word(own, (fused->reduced.count + own->parts - 1) / own->parts, "c", -1, -1);
+    }
+    fits = fits && (is_total || add_extent(own, &fused->reduced, TSRI_INNER, "e", "u"));
+  }
+  if (own->form == TSRI_FORM_ROWS) fits = fits && add_word(own, fused->kept.dims[fused->kept.rank - 1], "w", -1, -1);
+  if (own->stage != TSRI_STAGE_TOTAL) {
+    fits = fits && add_extent(own, &fused->kept, fused->heavy ? TSRI_INNER : TSRI_OUTER, "d", "t");
+  }
+  return fits && add_bases(own) && add_scalars(own);
+}
+
+static void put_key(tsri_codegen *own, uint32_t word) {
+  if (own->key_words < TSRI_MAX_KEY_WORDS) own->key[own->key_words++] = word;
+}
+
+static uint32_t stride_class(int64_t stride) { return stride == 0 ? 0u : stride == 1 ? 1u : 2u; }
+
+static void put_extent_key(tsri_codegen *own, const tsri_extent *extent) {
+  put_key(own, (uint32_t)extent->rank);
+  for (uint32_t leaf = 0; leaf < own->fused->leaf_count; leaf++) {
+    uint32_t classes = 0;
+    for (int i = 0; i < extent->rank; i++) classes = classes << 2 | stride_class(extent->strides[leaf][i]);
+    put_key(own, classes);
+  }
+}
+
+// Members are numbered by their place in the group, so that equal groups have equal keys.
+static void put_node_key(tsri_codegen *own, uint32_t place) {
+  const tsri_plan *plan = own->fused->plan;
+  const tsri_planned *planned = &plan->nodes[plan->members[own->fused->group->first + place]];
+  const tsri_node *node = planned->node;
+  uint64_t op = (uint64_t)(uintptr_t)node->op;
+  put_key(own, (uint32_t)op);
+  put_key(own, (uint32_t)(op >> 32));
+  put_key(own, (uint32_t)node->dtype | (uint32_t)planned->space << 8 | node->input_count << 16);
+  if (node->op->kind == TSRI_OP_KERNEL) return;  // its inputs are its own affair
+  for (uint32_t i = 0; i < node->input_count; i++) {
+    uint32_t from = tsri_fused_leaf(own->fused, place, i);
+    if (from == TSRI_NONE) from = 0x100u | tsri_fused_place(own->fused, tsri_plan_number(plan, node->inputs[i].value));
+    put_key(own, from | (uint32_t)node->inputs[i].dtype << 16 | (uint32_t)node->inputs[i].as << 24);
+  }
+}
+
+static tsr_status make_key(tsri_codegen *own) {
+  const tsri_fused *fused = own->fused;
+  own->key_words = 0;
+  put_key(own, UINT32_MAX);  // no embedded kernel's key begins so
+  put_key(own, (uint32_t)own->form | (uint32_t)own->stage << 8 | fused->leaf_count << 16 | (fused->heavy ? 1u << 24 : 0));
+  put_extent_key(own, &fused->kept);
+  if (fused->heavy) put_extent_key(own, &fused->reduced);
+  for (uint32_t i = 0; i < fused->leaf_count; i++) {
+    put_key(own, (uint32_t)fused->leaves[i].dtype | (own->has_base[i] ? 256u : 0) | (uint32_t)fused->leaves[i].space << 9);
+  }
+  for (uint32_t i = 0; i < fused->group->node_count; i++) put_node_key(own, i);
+  if (own->key_words == TSRI_MAX_KEY_WORDS) return TSRI_FAIL(TSR_ERR_INTERNAL, "the key of a fused kernel is too long");
+  return TSR_OK;
+}
+
+tsr_status tsri_codegen_prepare(tsri_codegen *own) {
+  own->param_count = 0;
+  if (!list_params(own)) {
+    return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "%s: a fused kernel would need more than %d parameters", own->fused->root->op->name,
+                     TSRI_MAX_KERNEL_PARAMS);
+  }
+  return make_key(own);
+}
+
+void tsri_codegen_fill(const tsri_codegen *own, const tsri_kernel *kernel, uint32_t first, uint64_t *block) {
+  for (int i = 0; i < own->param_count; i++) {
+    const tsri_fused_param *param = &own->params[i];
+    char *to = (char *)block + kernel->params[first + (uint32_t)i].offset;
+    if (param->dtype == TSR_U32) {
+      memcpy(to, &param->word, sizeof param->word);
+    } else if (param->dtype == TSR_BOOL) {
+      uint32_t truth = param->real != 0;
+      memcpy(to, &truth, sizeof truth);
+    } else {
+      (void)tsr_convert(param->dtype, to, TSR_F64, &param->real, 1);  // cannot fail: the dtype is one
+    }
+  }
+}
+
+// --- Values ---------------------------------------------------------------------------------------------------------
+
+void tsri_codegen_input(const tsri_codegen *own, uint32_t place, uint32_t index, tsri_builder *builder) {
+  const tsri_plan *plan = own->fused->plan;
+  const tsri_input *input = &plan->nodes[plan->members[own->fused->group->first + place]].node->inputs[index];
+  uint32_t leaf = tsri_fused_leaf(own->fused, place, index);
+  char name[16];
+  if (leaf != TSRI_NONE) {
+    snprintf(name, sizeof name, "in%u", leaf);
+  } else {
+    snprintf(name, sizeof name, "val%u", tsri_fused_place(own->fused, tsri_plan_number(plan, input->value)));
+  }
+  if (input->as == input->dtype) tsri_builder_add(builder, "%s", name);
+  else tsri_builder_add(builder, "%s(%s)", tsr_dtype_name(input->as), name);
+}
+
+static bool is_name_character(char c) { return isalnum((unsigned char)c) || c == '_'; }
+
+// Copies the operator's expression with its placeholders replaced (graph.h).
+static void put_expression(const tsri_codegen *own, uint32_t place, int first_scalar, tsri_builder *builder) {
+  const tsri_node *node = own->fused->plan->nodes[own->fused->plan->members[own->fused->group->first + place]].node;
+  char before = ' ';
+  for (const char *at = node->op->expression; *at; before = *at++) {
+    bool is_alone = !is_name_character(before) && !is_name_character(at[1]);
+    if (*at == '$') {
+      tsri_codegen_input(own, place, (uint32_t)(at[1] - '0'), builder);
+      at++;
+    } else if (*at == '#') {
+      tsri_builder_add(builder, "num%d", first_scalar + (at[1] - '0'));
+      at++;
+    } else if (*at == 'T' && is_alone) {
+      tsri_builder_add(builder, "%s", tsri_codegen_type(node->inputs[0].as));
+    } else if (*at == 'R' && is_alone) {
+      tsri_builder_add(builder, "%s", tsri_codegen_type(node->dtype));
+    } else {
+      tsri_builder_put(builder, at, 1);
+    }
+  }
+}
+
+// Small integers wrap after every operator; f16 and bf16 are rounded where the operator converts, and when stored.
+static bool needs_conversion(const tsri_node *node) {
+  bool is_small = tsri_ir_compute_dtype(node->dtype) != node->dtype && tsr_dtype_kind_of(node->dtype) != TSR_KIND_FLOAT;
+  return is_small || node->inputs[0].as != node->dtype;
+}
+
+static void put_node(const tsri_codegen *own, uint32_t place, int first_scalar, tsri_builder *builder, const char *indent) {
+  const tsri_planned *planned = &own->fused->plan->nodes[own->fused->plan->members[own->fused->group->first + place]];
+  const tsri_node *node = planned->node;
+  tsri_builder_add(builder, "%s%s val%u = ", indent, tsri_codegen_type(node->dtype), place);
+  bool converts = needs_conversion(node);
+  if (converts) tsri_builder_add(builder, "%s(", tsr_dtype_name(node->dtype));
+  put_expression(own, place, first_scalar, builder);
+  tsri_builder_add(builder, "%s;\n", converts ? ")" : "");
+}
+
+void tsri_codegen_nodes(const tsri_codegen *own, tsri_space space, tsri_builder *builder, const char *indent) {
+  const tsri_plan *plan = own->fused->plan;
+  int scalars = 0;
+  for (uint32_t i = 0; i < own->fused->group->node_count; i++) {
+    const tsri_planned *planned = &plan->nodes[plan->members[own->fused->group->first + i]];
+    if (planned->space == space && planned->node != own->fused->heavy) put_node(own, i, scalars, builder, indent);
+    scalars += planned->node->attributes->scalar_count;
+  }
+}
+
+void tsri_codegen_leaves(const tsri_codegen *own, tsri_space space, tsri_index_fn index, tsri_builder *builder,
+                         const char *indent) {
+  for (uint32_t i = 0; i < own->fused->leaf_count; i++) {
+    const tsri_leaf *leaf = &own->fused->leaves[i];
+    if (leaf->space != space) continue;
+    tsri_builder_add(builder, "%s%s in%u = leaf%u[", indent, tsri_codegen_type(leaf->dtype), i, i);
+    index(own, i, builder);
+    tsri_builder_add(builder, "];\n");
+  }
+}
+
+void tsri_codegen_steps(const tsri_extent *extent, uint32_t leaf, char axis, tsri_builder *builder) {
+  char step = axis == 'r' ? 'u' : 't';
+  for (int i = 0; i < extent->rank; i++) {
+    int64_t stride = extent->strides[leaf][i];
+    if (stride == 1) tsri_builder_add(builder, " + %c%d", axis, i);
+    else if (stride != 0) tsri_builder_add(builder, " + %c%d * %c%u_%d", axis, i, step, leaf, i);
+  }
+}
+
+void tsri_codegen_unravel(const tsri_extent *extent, char axis, const char *from, tsri_builder *builder, const char *indent) {
+  char size = axis == 'r' ? 'e' : 'd';
+  if (extent->rank == 0) return;
+  if (extent->rank > 1) tsri_builder_add(builder, "%su32 q%c = %s;\n", indent, axis, from);
+  for (int i = extent->rank - 1; i > 0; i--) {
+    tsri_builder_add(builder, "%su32 %c%d = q%c %% %c%d;\n%sq%c = q%c / %c%d;\n", indent, axis, i, axis, size, i, indent, axis,
+                     axis, size, i);
+  }
+  if (extent->rank > 1) tsri_builder_add(builder, "%su32 %c0 = q%c;\n", indent, axis, axis);
+  else tsri_builder_add(builder, "%su32 %c0 = %s;\n", indent, axis, from);
+}
+
+// --- Element-wise kernels -------------------------------------------------------------------------------------------
+
+static void put_index(const tsri_codegen *own, uint32_t leaf, tsri_builder *builder) {
+  if (own->has_base[leaf]) tsri_builder_add(builder, "at%u", leaf);
+  else tsri_builder_add(builder, "0");
+  tsri_codegen_steps(&own->fused->kept, leaf, 'i', builder);
+}
+
+void tsri_codegen_helpers(const tsri_codegen *own, tsri_builder *builder) {
+  const tsri_plan *plan = own->fused->plan;
+  const uint32_t *members = plan->members + own->fused->group->first;
+  for (uint32_t i = 0; i < own->fused->group->node_count; i++) {
+    const char *helper = plan->nodes[members[i]].node->op->helper;
+    if (!helper) continue;
+    bool is_new = true;
+    for (uint32_t j = 0; j < i && is_new; j++) {
+      const char *earlier = plan->nodes[members[j]].node->op->helper;
+      is_new = !earlier || strcmp(earlier, helper) != 0;
+    }
+    size_t bytes = 0;
+    const char *text = is_new ? tsri_embedded_text(helper, &bytes) : NULL;
+    if (text) tsri_builder_put(builder, text, bytes);
+  }
+}
+
+void tsri_codegen_params(const tsri_codegen *own, tsri_builder *builder) {
+  for (int i = 0; i < own->param_count; i++) {
+    const tsri_fused_param *param = &own->params[i];
+    tsri_builder_add(builder, ", %s %s", tsr_dtype_name(param->dtype), param->stem);
+    if (param->first >= 0) tsri_builder_add(builder, "%d", param->first);
+    if (param->second >= 0) tsri_builder_add(builder, "_%d", param->second);
+  }
+}
+
+static void put_head(const tsri_codegen *own, tsri_builder *builder) {
+  const tsri_fused *fused = own->fused;
+  tsri_codegen_helpers(own, builder);
+  tsri_builder_add(builder, "kernel fused<WG = %d>(", TSRI_FUSED_GROUP);
+  for (uint32_t i = 0; i < fused->leaf_count; i++) {
+    if (!tsri_codegen_reads(own, i)) continue;
+    tsri_builder_add(builder, "in %s leaf%u[], ", tsr_dtype_name(fused->leaves[i].dtype), i);
+  }
+  if (own->stage == TSRI_STAGE_TOTAL) tsri_builder_add(builder, "in %s p[], ", tsr_dtype_name(tsri_codegen_part_dtype(own)));
+  tsr_dtype result = own->stage == TSRI_STAGE_PARTS ? tsri_codegen_part_dtype(own) : fused->root->dtype;
+  tsri_builder_add(builder, "out %s y[]", tsr_dtype_name(result));
+  tsri_codegen_params(own, builder);
+  tsri_builder_add(builder, ") {\n");
+}
+
+static void put_body(const tsri_codegen *own, const char *where, tsri_builder *builder, const char *indent) {
+  tsri_codegen_leaves(own, TSRI_OUTER, put_index, builder, indent);
+  tsri_codegen_nodes(own, TSRI_OUTER, builder, indent);
+  tsri_builder_add(builder, "%sy[%s] = %s(val%u);\n", indent, where, tsr_dtype_name(own->fused->root->dtype),
+                   own->fused->group->node_count - 1);
+}
+
+static void put_rows(const tsri_codegen *own, tsri_builder *builder) {
+  tsri_extent outer = own->fused->kept;  // without the last axis
+  int last = --outer.rank;
+  tsri_builder_add(builder,
+                   "  u32 i%d = global.x;\n  u32 rows = n / w;\n  for (u32 o = group.y; o < rows; o += groups.y) {\n", last);
+  tsri_codegen_unravel(&outer, 'i', "o", builder, "    ");
+  tsri_builder_add(builder, "    if (i%d < w) {\n", last);
+  char where[24];
+  snprintf(where, sizeof where, "o * w + i%d", last);
+  put_body(own, where, builder, "      ");
+  tsri_builder_add(builder, "    }\n  }\n");
+}
+
+void tsri_codegen_text(const tsri_codegen *own, tsri_builder *builder) {
+  put_head(own, builder);
+  if (own->fused->heavy) {
+    tsri_codegen_reduce_text(own, builder);
+  } else if (own->form == TSRI_FORM_ROWS) {
+    put_rows(own, builder);
+  } else {
+    // Groups beyond what a device takes in x continue in y.
+    tsri_builder_add(builder, "  u32 i = group.y * (groups.x * WG) + global.x;\n  if (i < n) {\n");
+    tsri_codegen_unravel(&own->fused->kept, 'i', "i", builder, "    ");
+    put_body(own, "i", builder, "    ");
+    tsri_builder_add(builder, "  }\n");
+  }
+  tsri_builder_add(builder, "}\n");
+}

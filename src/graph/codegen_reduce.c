@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: MIT
+// Kernel text of reductions: a group per result, or an item per result; in one stage or two.
+#include "graph/codegen.h"
+
+// How values are put together: the start, the step (x joins acc), and what the group does with its items' results.
+typedef struct combination {
+  const char *step, *group;
+} combination;
+
+static const combination combinations[] = {
+    [TSRI_REDUCE_SUM] = {"acc = acc + x;", "group_sum(acc)"},
+    [TSRI_REDUCE_PROD] = {"acc = acc * x;", NULL},
+    [TSRI_REDUCE_MAX] = {"acc = max(acc, x);", "group_max(acc)"},
+    [TSRI_REDUCE_MIN] = {"acc = min(acc, x);", "group_min(acc)"},
+    [TSRI_REDUCE_ANY] = {"acc = acc | x;", "group_any(acc)"},
+    [TSRI_REDUCE_ALL] = {"acc = acc & x;", "group_all(acc)"},
+};
+
+static bool is_arg(const tsri_codegen *own) {
+  tsri_reduce reduce = own->fused->heavy->op->reduce;
+  return reduce == TSRI_REDUCE_ARGMAX || reduce == TSRI_REDUCE_ARGMIN;
+}
+
+// The dtype whose value type the reduction works in.
+static tsr_dtype work_dtype(const tsri_codegen *own) {
+  const tsri_node *heavy = own->fused->heavy;
+  tsri_reduce reduce = heavy->op->reduce;
+  if (reduce == TSRI_REDUCE_ANY || reduce == TSRI_REDUCE_ALL) return TSR_BOOL;
+  return tsri_ir_compute_dtype(is_arg(own) ? heavy->inputs[0].as : heavy->dtype);
+}
+
+// The least or greatest value of a type, spelt by its bits where the language has no literal for it.
+static const char *extreme(tsr_dtype dtype, bool is_least) {
+  switch (dtype) {
+    case TSR_F32: return is_least ? "bitcast<f32>(0xff800000u)" : "bitcast<f32>(0x7f800000u)";
+    case TSR_F64: return is_least ? "-(1.0 / f64(0.0f))" : "1.0 / f64(0.0f)";
+    case TSR_I32: return is_least ? "bitcast<i32>(0x80000000u)" : "bitcast<i32>(0x7fffffffu)";
+    case TSR_I64: return is_least ? "(i64(1) << 63u)" : "~(i64(1) << 63u)";
+    case TSR_U32: return is_least ? "0u" : "0xffffffffu";
+    default: return is_least ? "false" : "true";
+  }
+}
+
+static const char *identity(tsri_reduce reduce, tsr_dtype dtype) {
+  switch (reduce) {
+    case TSRI_REDUCE_MAX:
+    case TSRI_REDUCE_ARGMAX: return extreme(dtype, true);
+    case TSRI_REDUCE_MIN:
+    case TSRI_REDUCE_ARGMIN: return extreme(dtype, false);
+    case TSRI_REDUCE_ANY: return "false";
+    case TSRI_REDUCE_ALL: return "true";
+    case TSRI_REDUCE_PROD: return "1";
+    default: return "0";
+  }
+}
+
+// --- Indices --------------------------------------------------------------------------------------------------------
+
+// Inner leaves: where the result's row begins, and the step along the reduced axes.
+static void inner_index(const tsri_codegen *own, uint32_t leaf, tsri_builder *builder) {
+  tsri_builder_add(builder, "c%u", leaf);
+  tsri_codegen_steps(&own->fused->reduced, leaf, 'r', builder);
+}
+
+// Leaves after the reduction are read in order, or are one number.
+static void outer_index(const tsri_codegen *own, uint32_t leaf, tsri_builder *builder) {
+  const tsri_layout *layout = &own->fused->leaves[leaf].layout;
+  int64_t low = 0, high = 0;
+  tsri_layout_span(layout, &low, &high);
+  if (own->has_base[leaf]) tsri_builder_add(builder, "at%u%s", leaf, low == high ? "" : " + o");
+  else tsri_builder_add(builder, "%s", low == high ? "0" : "o");
+}
+
+static void put_row_starts(const tsri_codegen *own, tsri_builder *builder) {
+  tsri_codegen_unravel(&own->fused->kept, 'i', "o", builder, "    ");
+  for (uint32_t i = 0; i < own->fused->leaf_count; i++) {
+    if (own->fused->leaves[i].space != TSRI_INNER) continue;
+    tsri_builder_add(builder, "    u32 c%u = ", i);
+    if (own->has_base[i]) tsri_builder_add(builder, "at%u", i);
+    else tsri_builder_add(builder, "0u");
+    tsri_codegen_steps(&own->fused->kept, i, 'i', builder);
+    tsri_builder_add(builder, ";\n");
+  }
+}
+
+// --- Pieces ---------------------------------------------------------------------------------------------------------
+
+// x: the value at r.
+static void put_value(const tsri_codegen *own, tsri_builder *builder, const char *indent) {
+  const char *type = tsri_codegen_type(work_dtype(own));
+  if (own->stage == TSRI_STAGE_TOTAL) {
+    tsri_builder_add(builder, "%s%s x = p[r * n + o];\n", indent, type);
+    return;
+  }
+  tsri_codegen_unravel(&own->fused->reduced, 'r', "r", builder, indent);
+  tsri_codegen_leaves(own, TSRI_INNER, inner_index, builder, indent);
+  tsri_codegen_nodes(own, TSRI_INNER, builder, indent);
+  tsri_builder_add(builder, "%s%s x = ", indent, type);
+  tsri_codegen_input(own, tsri_fused_place(own->fused, own->fused->heavy->slot), 0, builder);
+  tsri_builder_add(builder, ";\n");
+}
+
+static void put_step(const tsri_codegen *own, tsri_builder *builder, const char *indent) {
+  if (!is_arg(own)) {
+    tsri_builder_add(builder, "%s%s\n", indent, combinations[own->fused->heavy->op->reduce].step);
+    return;
+  }
+  bool is_float = tsr_dtype_kind_of(work_dtype(own)) == TSR_KIND_FLOAT;
+  tsri_builder_add(builder, "%sif (at == 0xffffffffu || x %s acc%s) { acc = x; at = r; }\n", indent,
+                   own->fused->heavy->op->reduce == TSRI_REDUCE_ARGMAX ? ">" : "<",
+                   is_float ? " || (isnan(x) && !isnan(acc))" : "");
+}
+
+static void put_start(const tsri_codegen *own, tsri_builder *builder) {
+  tsr_dtype dtype = work_dtype(own);
+  const char *type = tsri_codegen_type(dtype);
+  tsri_reduce reduce = own->fused->heavy->op->reduce;
+  bool is_truth = dtype == TSR_BOOL;
+  tsri_builder_add(builder, is_truth ? "    %s acc = %s;\n" : "    %s acc = %s;\n", type, identity(reduce, dtype));
+  if (is_arg(own)) tsri_builder_add(builder, "    u32 at = 0xffffffffu;\n");
+}
+
+// The reduction's value, then what comes after it, then the store.
+static void put_result(const tsri_codegen *own, const char *value, tsri_builder *builder, const char *indent) {
+  const tsri_node *heavy = own->fused->heavy;
+  if (own->stage == TSRI_STAGE_PARTS) {
+    tsri_builder_add(builder, "%sy[group.y * n + o] = %s(%s);\n", indent, tsr_dtype_name(tsri_codegen_part_dtype(own)), value);
+    return;
+  }
+  uint32_t place = tsri_fused_place(own->fused, heavy->slot);
+  tsri_builder_add(builder, "%s%s val%u = %s(%s);\n", indent, tsri_codegen_type(heavy->dtype), place,
+                   tsri_codegen_type(heavy->dtype), value);
+  if (heavy != own->fused->root) {
+    tsri_codegen_leaves(own, TSRI_OUTER, outer_index, builder, indent);
+    tsri_codegen_nodes(own, TSRI_OUTER, builder, indent);
+  }
+  tsri_builder_add(builder, "%sy[o] = %s(val%u);\n", indent, tsr_dtype_name(own->fused->root->dtype),
+                   own->fused->group->node_count - 1);
+}
+
+// --- Forms ----------------------------------------------------------------------------------------------------------
+
+// Which r this launch goes through: all, or one part.
+static void put_range(const tsri_codegen *own, tsri_builder *builder) {
+  if (own->stage == TSRI_STAGE_PARTS) {
+    tsri_builder_add(builder, "    u32 first = min(group.y * c, m);\n    u32 last = min(first + c, m);\n");
+  } else {
+    tsri_builder_add(builder, "    u32 first = 0u;\n    u32 last = m;\n");
+  }
+}
+
+// Products have no group operation: items put theirs into shared memory and the first goes through them.
+static void put_group_product(const tsri_codegen *own, tsri_builder *builder) {
+  tsri_builder_add(builder,
+                   "    products[local.x] = acc;\n    barrier();\n    %s whole = 1;\n"
+                   "    for (u32 k = 0u; k < WG; k += 1u) { whole = whole * products[k]; }\n",
+                   tsri_codegen_type(work_dtype(own)));
+}
+
+static void put_group_value(const tsri_codegen *own, tsri_builder *builder) {
+  tsri_reduce reduce = own->fused->heavy->op->reduce;
+  const char *type = tsri_codegen_type(work_dtype(own));
+  if (reduce == TSRI_REDUCE_PROD) {
+    put_group_product(own, builder);
+  } else if (is_arg(own)) {
+    bool is_float = tsr_dtype_kind_of(work_dtype(own)) == TSR_KIND_FLOAT;
+    tsri_builder_add(builder,
+                     "    %s best = %s(acc);\n    bool has = acc == best%s;\n"
+                     "    u32 whole = group_min(select(has, at, 0xffffffffu));\n",
+                     type, reduce == TSRI_REDUCE_ARGMAX ? "group_max" : "group_min",
+                     is_float ? " || (isnan(acc) && isnan(best))" : "");
+  } else {
+    tsri_builder_add(builder, "    %s whole = %s;\n", type, combinations[reduce].group);
+  }
+}
+
+static void put_row(const tsri_codegen *own, tsri_builder *builder) {
+  bool is_product = own->fused->heavy->op->reduce == TSRI_REDUCE_PROD;
+  if (is_product) tsri_builder_add(builder, "  shared %s products[WG];\n", tsri_codegen_type(work_dtype(own)));
+  tsri_builder_add(builder, own->stage == TSRI_STAGE_PARTS ? "  u32 o = group.x;\n" : "  u32 o = group.y * groups.x + group.x;\n");
+  tsri_builder_add(builder, "  if (o < n) {\n");
+  if (own->stage != TSRI_STAGE_TOTAL) put_row_starts(own, builder);
+  put_range(own, builder);
+  put_start(own, builder);
+  tsri_builder_add(builder, "    for (u32 r = first + local.x; r < last; r += WG) {\n");
+  put_value(own, builder, "      ");
+  put_step(own, builder, "      ");
+  tsri_builder_add(builder, "    }\n");
+  put_group_value(own, builder);
+  tsri_builder_add(builder, "    if (local.x == 0u) {\n");
+  put_result(own, "whole", builder, "      ");
+  tsri_builder_add(builder, "    }\n  }\n");
+}
+
+// Sums run in stretches whose sums are then added: the error grows with the length of a stretch, not of the whole.
+static void put_column(const tsri_codegen *own, tsri_builder *builder) {
+  bool is_sum = own->fused->heavy->op->reduce == TSRI_REDUCE_SUM;
+  tsri_builder_add(builder, own->stage == TSRI_STAGE_PARTS ? "  u32 o = global.x;\n"
+                                                           : "  u32 o = group.y * (groups.x * WG) + global.x;\n");
+  tsri_builder_add(builder, "  if (o < n) {\n");
+  if (own->stage != TSRI_STAGE_TOTAL) put_row_starts(own, builder);
+  put_range(own, builder);
+  if (is_sum) {
+    const char *type = tsri_codegen_type(work_dtype(own));
+    tsri_builder_add(builder, "    %s total = 0;\n    for (u32 part = first; part < last; part += 64u) {\n"
+                              "    u32 stop = min(part + 64u, last);\n", type);
+    put_start(own, builder);
+    tsri_builder_add(builder, "    for (u32 r = part; r < stop; r += 1u) {\n");
+  } else {
+    put_start(own, builder);
+    tsri_builder_add(builder, "    for (u32 r = first; r < last; r += 1u) {\n");
+  }
+  put_value(own, builder, "      ");
+  put_step(own, builder, "      ");
+  tsri_builder_add(builder, "    }\n");
+  if (is_sum) tsri_builder_add(builder, "    total = total + acc;\n    }\n");
+  put_result(own, is_arg(own) ? "at" : is_sum ? "total" : "acc", builder, "    ");
+  tsri_builder_add(builder, "  }\n");
+}
+
+void tsri_codegen_reduce_text(const tsri_codegen *own, tsri_builder *builder) {
+  if (own->form == TSRI_FORM_ROW) put_row(own, builder);
+  else put_column(own, builder);
+}

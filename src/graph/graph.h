@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+// The lazy graph: operators record nodes, reading runs what it needs, fused into few kernels.
+//
+// An operator family (src/ops) describes its operators by tsri_op records and calls a tsri_record_ function. Nothing of
+// fusion, kernels or devices is seen there, unless an operator brings a kernel of its own (TSRI_OP_KERNEL).
+//
+// Threads: any. One lock per device guards its pending nodes.
+#ifndef TSRI_GRAPH_H
+#define TSRI_GRAPH_H
+
+#include "core/tensor.h"
+#include "runtime/buffer.h"
+#include "runtime/program.h"
+
+typedef struct tsri_node tsri_node;
+
+typedef enum tsri_op_kind {
+  TSRI_OP_ELEMENTWISE,  // one output element from one element of each input; fused with neighbours
+  TSRI_OP_REDUCE,       // over a set of axes; element-wise operators before and after are fused into it
+  TSRI_OP_KERNEL        // brings its own launch; element-wise operators before it are run first
+} tsri_op_kind;
+
+typedef enum tsri_reduce {
+  TSRI_REDUCE_NONE,
+  TSRI_REDUCE_SUM,
+  TSRI_REDUCE_PROD,
+  TSRI_REDUCE_MAX,     // NaN if any is NaN
+  TSRI_REDUCE_MIN,
+  TSRI_REDUCE_ANY,     // input read as bool
+  TSRI_REDUCE_ALL,
+  TSRI_REDUCE_ARGMAX,  // index along the one reduced axis of the first largest (the first NaN, if there is one)
+  TSRI_REDUCE_ARGMIN
+} tsri_reduce;
+
+// Whether a TSRI_OP_KERNEL operator takes element-wise operators that come after it into its kernel's store: its kernels then
+// have the marks of graph/epilogue.h and are fetched by tsri_hooked_kernel.
+typedef enum tsri_hook {
+  TSRI_HOOK_NONE,
+  TSRI_HOOK_INDEX,  // those that read in the result's order, or one number
+  TSRI_HOOK_COLUMN  // those too that read along the result's last axis: a bias
+} tsri_hook;
+
+// What a TSRI_OP_KERNEL operator gets when it runs. Inputs are computed; `layouts` says how they lie in their buffers.
+typedef struct tsri_kernel_run {
+  tsr_device *device;
+  const tsri_node *node;
+  int input_count;
+  tsr_buffer *const *inputs;
+  const tsri_layout *layouts;
+  const tsr_dtype *input_dtypes;
+  tsr_buffer *output;          // fresh, row-major, not initialised
+  tsr_dtype dtype;
+  tsr_shape shape;
+  const struct tsri_attributes *attributes;
+  const struct tsri_epilogue *epilogue;  // element-wise operators to run in the kernel's store; NULL: none
+} tsri_kernel_run;
+
+// An operator. Static and const: its address is its identity.
+typedef struct tsri_op {
+  const char *name;         // "relu", as in messages and the profiler
+  tsri_op_kind kind;
+
+  // TSRI_OP_ELEMENTWISE: an expression in the kernel language. $0 $1 $2 are the inputs, each already converted to the
+  // dtype its operand asks for (f16 and bf16 arrive as f32, i8 and i16 as i32, u8 as u32); #0 #1 #2 #3 are
+  // the scalars of the node (attributes.scalars) as values of type T; T is the value type of the first operand, R that of the result.
+  // The result is converted to the node's dtype. Example: "max($0, T(0))".
+  const char *expression;
+  // Name of an embedded kernels/<helper>.tk with functions the expression calls; NULL: none.
+  const char *helper;
+  bool is_costly;           // worth keeping rather than computing again where it is broadcast (exp, erf, …)
+
+  // TSRI_OP_REDUCE
+  tsri_reduce reduce;
+
+  // TSRI_OP_KERNEL: queues the work that fills run->output.
+  tsr_status (*run)(const tsri_kernel_run *run);
+  tsri_hook hook;
+  tsri_hook load_hook;      // the same for what comes before its first input, and its kernels' loads
+} tsri_op;
+
+enum { TSRI_MAX_INPUTS = 4, TSRI_MAX_SCALARS = 4, TSRI_MAX_INTEGERS = 2 * TSR_MAX_RANK };
+
+// Numbers that belong to a node: passed to kernels as parameters, never part of the text, so that x * 2 and x * 3 share a kernel.
+typedef struct tsri_attributes {
+  double scalars[TSRI_MAX_SCALARS];       // ELEMENTWISE: #0 …
+  int64_t integers[TSRI_MAX_INTEGERS];    // KERNEL: whatever it needs
+  int scalar_count;
+} tsri_attributes;
+
+// One input as an operator wants to see it.
+typedef struct tsri_operand_ref {
+  tsr_tensor *tensor;  // usable (tsri_tensor_check), any device
+  tsr_dtype as;        // ELEMENTWISE: converted to this before the expression
+} tsri_operand_ref;
+
+// --- Recording ------------------------------------------------------------------------------------------------------
+//
+// All check nothing but what they say: callers have called tsri_tensor_check on every input. Inputs on several devices are
+// brought together by the mix rule. Each returns a new tensor (the caller's or the scope's), or a failed one.
+
+// Inputs are broadcast against each other (TSR_ERR_SHAPE with op->name if they do not fit).
+tsr_tensor *tsri_record_elementwise(const tsri_op *op, tsr_dtype dtype, const tsri_operand_ref *inputs, int input_count,
+                                    const tsri_attributes *attributes);
+
+// `axes`: bit (1u << axis) for each reduced axis, all in range; 0: none (then only the conversion happens). The result has dtype `dtype`,
+// and sums, products and extremes are computed in its value type (f32 for f16 and bf16). ARGMAX and ARGMIN: exactly one axis, `dtype` is an
+// integer dtype. An empty extent gives the identity (0, 1, -inf, +inf, the integer limits, false, true); ARGMAX over nothing is the caller's to refuse.
+tsr_tensor *tsri_record_reduce(const tsri_op *op, tsr_dtype dtype, tsr_tensor *input, uint32_t axes, bool keep_dims);
+
+// The operator's own kernel, run when needed. `shape` and `dtype` are those of the result.
+tsr_tensor *tsri_record_kernel(const tsri_op *op, tsr_device *device, tsr_dtype dtype, tsr_shape shape,
+                               tsr_tensor *const *inputs, int input_count, const tsri_attributes *attributes);
+
+// The device an operator with these inputs runs on, by the mix rule, without moving anything.
+tsr_status tsri_record_device(const char *caller, tsr_tensor *const *inputs, int input_count, tsr_device **out_device);
+
+// --- Running --------------------------------------------------------------------------------------------------------
+
+// Queues everything the tensor needs; afterwards tsri_tensor_buffer(tensor) is its buffer. Does not wait.
+//
+// Errors: TSR_ERR_OUT_OF_MEMORY, TSR_ERR_UNSUPPORTED, TSR_ERR_BUILD, TSR_ERR_DEVICE_LOST. The tensor stays pending and may be
+//         tried again.
+tsr_status tsri_graph_ready(tsr_tensor *tensor);
+
+// Runs what still has to read the tensor's present elements. Call before they are overwritten; includes tsri_graph_ready.
+tsr_status tsri_graph_before_write(tsr_tensor *tensor);
+
+// --- Launching from a TSRI_OP_KERNEL ----------------------------------------------------------------------------------
+
+// A kernel of an embedded file kernels/<file>.tk with its compile-time parameters, built for `device` once and kept by it.
+//   defines: "T=f32 WG=256", blanks between.
+// Launch it with tsri_built_launch (runtime/program.h).
+tsr_status tsri_embedded_kernel(tsr_device *device, const char *file, const char *kernel, const char *defines,
+                                const tsri_built **out_built);
+
+#endif

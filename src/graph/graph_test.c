@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: MIT
+// The lazy graph: what is fused, what is computed once, when it runs, and that writing does not change what was recorded.
+#include "graph/graph.h"
+
+#include <math.h>
+#include <tessera/tessera.h>
+
+#include "core/alloc.h"
+#include "graph/node.h"
+#include "support/devices.h"
+#include "support/test.h"
+
+static uint64_t launches(tsr_device *device) {
+  tsr_device_counters counters;
+  CHECK_OK(tsr_device_get_counters(device, &counters));
+  return counters.launches;
+}
+
+static float read_one(tsr_tensor *tensor) {
+  float value = NAN;
+  CHECK_OK(tsr_read(tensor, &value, sizeof value));
+  return value;
+}
+
+TEST(a_chain_of_element_wise_operators_is_one_kernel) {
+  tsr_device *device = test_open("cpu");
+  tsr_scope *scope = tsr_scope_begin(device);
+  tsr_tensor *a = tsr_full(device, TSR_F32, TSR_SHAPE(5, 7), 3), *b = tsr_full(device, TSR_F32, TSR_SHAPE(7), -2);
+  uint64_t before = launches(device);
+  tsr_tensor *y = tsr_relu(tsr_add(tsr_mul(a, b), tsr_full(device, TSR_F32, TSR_SHAPE(5, 1), 8)));
+  CHECK_EQ_UINT(launches(device) - before, 0);  // nothing runs until it is read
+  float values[35];
+  CHECK_OK(tsr_read(y, values, sizeof values));
+  CHECK_EQ_UINT(launches(device) - before, 1);
+  for (int i = 0; i < 35; i++) CHECK(values[i] == 2);
+  CHECK_OK(tsr_read(y, values, sizeof values));
+  CHECK_EQ_UINT(launches(device) - before, 1);  // read again, not computed again
+  CHECK_OK(tsr_scope_end(scope));
+  tsr_device_release(device);
+}
+
+TEST(what_comes_before_and_after_a_reduction_is_in_its_kernel) {
+  tsr_device *device = test_open("cpu");
+  tsr_scope *scope = tsr_scope_begin(device);
+  tsr_tensor *x = tsr_full(device, TSR_F32, TSR_SHAPE(6, 100), 2);
+  uint64_t before = launches(device);
+  tsr_tensor *y = tsr_sqrt(tsr_sum(tsr_square(x), (int[]){1}, 1, false));
+  float values[6];
+  CHECK_OK(tsr_read(y, values, sizeof values));
+  CHECK_EQ_UINT(launches(device) - before, 1);
+  for (int i = 0; i < 6; i++) CHECK_NEAR(values[i], 20, 1e-5);
+  CHECK_OK(tsr_scope_end(scope));
+  tsr_device_release(device);
+}
+
+TEST(bias_and_activation_after_a_matmul_are_in_its_kernel) {
+  tsr_device *device = test_open("cpu");
+  tsr_scope *scope = tsr_scope_begin(device);
+  for (int size = 4; size <= 80; size += 38) {  // each of matmul's kernels
+    tsr_tensor *x = tsr_full(device, TSR_F32, TSR_SHAPE(size, 600), 0.5), *w = tsr_full(device, TSR_F32, TSR_SHAPE(600, size), 0.25);
+    tsr_tensor *b = tsr_sub_scalar(tsr_arange(device, TSR_F32, 0, size, 1), 77);
+    float values[80 * 80], bias[80];
+    CHECK_OK(tsr_read(b, bias, (size_t)size * sizeof(float)));
+    uint64_t before = launches(device);
+    CHECK_OK(tsr_read(tsr_relu(tsr_add(tsr_matmul(x, w), b)), values, (size_t)(size * size) * sizeof(float)));
+    CHECK_EQ_UINT(launches(device) - before, 1);
+    for (int i = 0; i < size * size; i++) CHECK_NEAR(values[i], fmax(75 + bias[i % size], 0), 1e-4);
+  }
+  CHECK_OK(tsr_scope_end(scope));
+  tsr_device_release(device);
+}
+
+TEST(what_stands_before_and_after_a_row_kernel_is_in_it) {
+  tsr_device *device = test_open("cpu");
+  tsr_scope *scope = tsr_scope_begin(device);
+  tsr_tensor *x = tsr_reshape(tsr_arange(device, TSR_F32, 0, 12, 1), TSR_SHAPE(3, 4));
+  uint64_t before = launches(device);
+  tsr_tensor *y = tsr_mul_scalar(tsr_softmax(tsr_add_scalar(tsr_mul_scalar(x, 0.5), 1), 1), 10);
+  float values[12];
+  CHECK_OK(tsr_read(y, values, sizeof values));
+  CHECK_EQ_UINT(launches(device) - before, 1);
+  double sum = 0;
+  for (int i = 0; i < 4; i++) sum += exp(0.5 * i);
+  for (int i = 0; i < 12; i++) CHECK_NEAR(values[i], 10 * exp(0.5 * (i % 4)) / sum, 1e-5);
+
+  // A bias along the rows, and one that cannot be read there and is run before.
+  tsr_tensor *bias = tsr_arange(device, TSR_F32, 0, 4, 1), *column = tsr_reshape(tsr_arange(device, TSR_F32, 0, 3, 1), TSR_SHAPE(3, 1));
+  before = launches(device);
+  float normal[12], other[12];
+  CHECK_OK(tsr_read(tsr_rms_norm(tsr_add(x, bias), NULL, 1e-5), normal, sizeof normal));
+  CHECK_EQ_UINT(launches(device) - before, 1);
+  CHECK_OK(tsr_read(tsr_rms_norm(tsr_add(x, column), NULL, 1e-5), other, sizeof other));
+  CHECK_EQ_UINT(launches(device) - before, 3);
+  double squares = 0, others = 0;
+  for (int i = 0; i < 4; i++) {
+    squares += (double)(8 + 2 * i) * (8 + 2 * i);
+    others += (double)(10 + i) * (10 + i);
+  }
+  CHECK_NEAR(normal[11], 14 / sqrt(squares / 4 + 1e-5), 1e-5);
+  CHECK_NEAR(other[11], 13 / sqrt(others / 4 + 1e-5), 1e-5);
+  CHECK_OK(tsr_scope_end(scope));
+  tsr_device_release(device);
+}
+
+TEST(equal_expressions_are_computed_once) {
+  tsr_device *device = test_open("cpu");
+  tsr_scope *scope = tsr_scope_begin(device);
+  tsr_tensor *x = tsr_full(device, TSR_F32, TSR_SHAPE(64, 64), 0.5);
+  uint64_t before = launches(device);
+  tsr_tensor *left = tsr_sum(tsr_exp(x), NULL, 0, false), *right = tsr_sum(tsr_exp(x), NULL, 0, false);
+  CHECK_NEAR(read_one(tsr_sub(left, right)), 0, 0);
+  CHECK_EQ_UINT(launches(device) - before, 1);  // one sum, and the subtraction of it from itself in the same kernel
+  CHECK_OK(tsr_scope_end(scope));
+  tsr_device_release(device);
+}
+
+TEST(a_value_that_two_kernels_need_is_computed_once) {
+  tsr_device *device = test_open("cpu");
+  tsr_scope *scope = tsr_scope_begin(device);
+  tsr_tensor *x = tsr_full(device, TSR_F32, TSR_SHAPE(32, 32), 1);
+  tsr_tensor *shared = tsr_exp(x);
+  tsr_tensor *total = tsr_add(tsr_sum(shared, (int[]){0}, 1, false), tsr_sum(shared, (int[]){1}, 1, false));
+  uint64_t before = launches(device);
+  float values[32];
+  CHECK_OK(tsr_read(total, values, sizeof values));
+  CHECK_NEAR(values[5], 64 * exp(1), 1e-3);
+  CHECK_EQ_UINT(launches(device) - before, 3);  // exp; one sum; the other sum with the addition
+  CHECK_OK(tsr_scope_end(scope));
+  tsr_device_release(device);
+}
+
+TEST(what_nobody_reads_never_runs) {
+  tsr_device *device = test_open("cpu");
+  tsr_scope *scope = tsr_scope_begin(device);
+  tsr_tensor *x = tsr_ones(device, TSR_F32, TSR_SHAPE(8));
+  uint64_t before = launches(device);
+  for (int i = 0; i < 100; i++) tsr_exp(x);
+  CHECK_OK(tsr_scope_end(scope));
+  CHECK_EQ_UINT(launches(device) - before, 0);
+  tsr_device_release(device);
+}
+
+TEST(writing_does_not_change_what_was_recorded_before) {
+  tsr_device *device = test_open("cpu");
+  tsr_scope *scope = tsr_scope_begin(device);
+  tsr_tensor *x = tsr_full(device, TSR_F32, TSR_SHAPE(1), 1), *y = tsr_add_scalar(x, 10);
+  tsr_tensor *z = tsr_mul(y, y);
+  CHECK_OK(tsr_write(x, &(float){5}, sizeof(float)));
+  tsr_tensor *after = tsr_add_scalar(x, 10);
+  CHECK_NEAR(read_one(y), 11, 0);
+  CHECK_NEAR(read_one(z), 121, 0);
+  CHECK_NEAR(read_one(after), 15, 0);
+  CHECK_OK(tsr_scope_end(scope));
+  tsr_device_release(device);
+}
+
+TEST(views_of_pending_tensors_work) {
+  tsr_device *device = test_open("cpu");
+  tsr_scope *scope = tsr_scope_begin(device);
+  tsr_tensor *x = tsr_reshape(tsr_arange(device, TSR_F32, 0, 12, 1), TSR_SHAPE(3, 4));
+  tsr_tensor *doubled = tsr_mul_scalar(x, 2);
+  tsr_tensor *view = tsr_flip(tsr_slice(tsr_transpose(doubled, 0, 1), 0, 1, TSR_END, 2), 1);  // 2x3
+  tsr_tensor *sum = tsr_add(view, tsr_reshape(tsr_mul_scalar(tsr_arange(device, TSR_F32, 0, 6, 1), 1), TSR_SHAPE(2, 3)));
+  float values[6];
+  CHECK_OK(tsr_read(sum, values, sizeof values));
+  for (int i = 0; i < 2; i++) {
+    for (int j = 0; j < 3; j++) CHECK_NEAR(values[i * 3 + j], 2 * ((2 - j) * 4 + 1 + 2 * i) + i * 3 + j, 0);
+  }
+  CHECK_OK(tsr_scope_end(scope));
+  tsr_device_release(device);
+}
+
+TEST(a_hundred_thousand_operators_deep_is_not_too_deep) {
+  tsr_device *device = test_open("cpu");
+  tsr_tensor *x = tsr_zeros(device, TSR_F32, TSR_SHAPE(2)), *start = x;
+  tsr_scope *scope = tsr_scope_begin(device);  // every step stays alive until the end
+  for (int i = 0; i < 100000; i++) x = tsr_add_scalar(x, 1);
+  float values[2];
+  CHECK_OK(tsr_read(x, values, sizeof values));
+  CHECK_NEAR(values[1], 100000, 0);
+  CHECK_OK(tsr_scope_end(scope));
+  tsr_release(start);
+  tsr_device_release(device);
+}
+
+TEST(a_wide_graph_of_pending_operators_works) {
+  enum { LEAVES = 20000 };
+  tsr_device *device = test_open("cpu");
+  tsr_scope *scope = tsr_scope_begin(device);
+  static tsr_tensor *row[LEAVES];
+  tsr_tensor *one = tsr_ones(device, TSR_F32, TSR_SHAPE(3));
+  for (int i = 0; i < LEAVES; i++) row[i] = tsr_mul_scalar(one, i);
+  for (int count = LEAVES; count > 1; count = (count + 1) / 2) {
+    for (int i = 0; i < count / 2; i++) row[i] = tsr_add(row[2 * i], row[2 * i + 1]);
+    if (count % 2) row[count / 2] = row[count - 1];
+  }
+  float values[3];
+  CHECK_OK(tsr_read(row[0], values, sizeof values));
+  CHECK_NEAR(values[0], (double)LEAVES * (LEAVES - 1) / 2, 64);
+  CHECK_OK(tsr_scope_end(scope));
+  tsr_device_release(device);
+}
+
+TEST(a_million_operators_need_constant_memory) {
+  tsr_device *device = test_open("cpu");
+  tsr_tensor *x = tsr_zeros(device, TSR_F32, TSR_SHAPE(4));
+  for (int i = 0; i < 1000000; i++) {
+    tsr_tensor *next = tsr_add_scalar(x, 1);
+    tsr_release(x);
+    x = next;
+  }
+  tsr_memory_stats stats;
+  CHECK_OK(tsr_memory_get_stats(device, &stats));
+  CHECK(stats.peak_bytes < (1u << 20));
+  float values[4];
+  CHECK_OK(tsr_read(x, values, sizeof values));
+  CHECK_NEAR(values[3], 1000000, 0);
+  tsr_release(x);
+  tsr_device_release(device);
+}
+
+TEST(eager_mode_runs_each_operator_by_itself) {
+  CHECK_OK(tsr_config_set("eager", "on"));
+  tsr_device *device = test_open("cpu");
+  CHECK_OK(tsr_config_set("eager", NULL));
+  tsr_scope *scope = tsr_scope_begin(device);
+  tsr_tensor *x = tsr_full(device, TSR_F32, TSR_SHAPE(1), 3);
+  uint64_t before = launches(device);
+  tsr_tensor *y = tsr_neg(tsr_square(x));
+  CHECK_EQ_UINT(launches(device) - before, 2);
+  CHECK_NEAR(read_one(y), -9, 0);
+  CHECK_OK(tsr_scope_end(scope));
+  tsr_device_release(device);
+}
+
+TEST(kernels_are_shared_by_structure_and_numbers_are_parameters) {
+  tsr_device *device = test_open("cpu");
+  tsr_scope *scope = tsr_scope_begin(device);
+  tsr_tensor *x = tsr_full(device, TSR_F32, TSR_SHAPE(1), 3);
+  for (int i = 0; i < 50; i++) CHECK_NEAR(read_one(tsr_add_scalar(tsr_mul_scalar(x, i), 1)), 3 * i + 1, 0);
+  CHECK_OK(tsr_scope_end(scope));
+  tsr_device_release(device);
+}
+
+// --- Failures -------------------------------------------------------------------------------------------------------
+
+static tsr_status training_like_step(tsr_device *device) {
+  tsr_scope *scope = tsr_scope_begin(device);
+  if (!scope) return tsr_last_error_status();
+  tsr_tensor *x = tsr_full(device, TSR_F32, TSR_SHAPE(8, 16), 0.25), *w = tsr_full(device, TSR_F32, TSR_SHAPE(16), 0.5);
+  tsr_tensor *hidden = tsr_tanh(tsr_mul(x, w)), *mean = tsr_mean(hidden, (int[]){1}, 1, true);
+  tsr_tensor *loss = tsr_sum(tsr_square(tsr_sub(hidden, mean)), NULL, 0, false);
+  tsr_tensor *step = tsr_sub(w, tsr_mul_scalar(tsr_sum(hidden, (int[]){0}, 1, false), 0.1));
+  float value = 0, weights[16];
+  tsr_status status = tsr_read(loss, &value, sizeof value);
+  if (status == TSR_OK) status = tsr_read(step, weights, sizeof weights);
+  if (status == TSR_OK) status = tsr_write(w, weights, sizeof weights);
+  CHECK_OK(tsr_scope_end(scope));
+  return status;
+}
+
+static void sweep(const char *kind, tsr_status wanted) {
+  for (int n = 1; n < 200; n++) {
+    char faults[32];
+    snprintf(faults, sizeof faults, "%s:%d", kind, n);
+    tsr_device *device = test_open_with_faults("cpu", faults);
+    tsr_status status = training_like_step(device);
+    if (status != TSR_OK) {
+      CHECK_STATUS(status, wanted);
+      CHECK_OK(training_like_step(device));
+    }
+    tsr_memory_stats stats;
+    CHECK_OK(tsr_memory_get_stats(device, &stats));
+    CHECK_EQ_UINT(stats.in_use_bytes, 0);
+    tsr_device_release(device);
+    if (status == TSR_OK) {
+      CHECK(n > 1);
+      return;
+    }
+  }
+  CHECK(!"never got through");
+}
+
+TEST(every_launch_and_build_of_a_fused_step_may_fail) {
+  sweep("launch", TSR_ERR_LAUNCH);
+  sweep("build", TSR_ERR_BUILD);
+  sweep("copy", TSR_ERR_INTERNAL);
+}
+
+TEST(every_host_allocation_of_a_fused_step_may_fail) {
+  for (uint64_t n = 1; n < 5000; n++) {
+    tsr_device *device = test_open("cpu");
+    tsri_alloc_fail_at(n, false);
+    tsr_status status = training_like_step(device);
+    uint64_t made = tsri_alloc_fail_at(0, false);
+    if (status != TSR_OK) CHECK_STATUS(status, TSR_ERR_OUT_OF_MEMORY);
+    tsr_memory_stats stats;
+    CHECK_OK(tsr_memory_get_stats(device, &stats));
+    CHECK_EQ_UINT(stats.in_use_bytes, 0);
+    CHECK_OK(training_like_step(device));
+    tsr_device_release(device);
+    if (made < n) return;
+  }
+  CHECK(!"never got through");
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+// A device's cache of built kernels: generated ones by their structure, embedded ones by file, name and parameters.
+#ifndef TSRI_GRAPH_KERNELS_H
+#define TSRI_GRAPH_KERNELS_H
+
+#include "runtime/program.h"
+
+typedef struct tsri_kernel_cache tsri_kernel_cache;
+
+// NULL when host memory is out. `device` outlives the cache.
+tsri_kernel_cache *tsri_kernel_cache_create(tsr_device *device);
+void tsri_kernel_cache_destroy(tsri_kernel_cache *cache);  // takes NULL
+
+// A kernel to build when the key is new.
+typedef struct tsri_kernel_source {
+  const char *text;
+  size_t bytes;
+  const char *file;     // for messages
+  const char *kernel;   // NULL: the only one
+  const char *defines;  // "T=f32 WG=64"; NULL: none
+} tsri_kernel_source;
+
+// The kernel with this key, or NULL. Keys are words; equal words, equal kernel. Any thread.
+const tsri_built *tsri_kernel_cache_find(tsri_kernel_cache *cache, const uint32_t *key, size_t key_words);
+
+// Builds and keeps it. If another thread was faster, its kernel is used.
+tsr_status tsri_kernel_cache_add(tsri_kernel_cache *cache, const uint32_t *key, size_t key_words,
+                                 const tsri_kernel_source *source, const tsri_built **out_built);
+
+#endif

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: MIT
+// Running one group: bind what it reads, find or build its kernel, launch it in pieces that 32-bit indices can reach.
+#include "graph/launch.h"
+
+#include <string.h>
+
+#include "core/alloc.h"
+#include "core/error.h"
+#include "core/log.h"
+#include "graph/codegen.h"
+#include "graph/epilogue.h"
+#include "graph/kernels.h"
+#include "runtime/transfer.h"
+
+// Everything a launch needs beside the kernel's structure.
+typedef struct fused_launch {
+  tsr_device *device;
+  tsri_graph_state *state;
+  tsri_fused fused;
+  tsri_codegen codegen;
+  tsri_argument leaves[TSRI_MAX_LEAVES];   // borrowed buffers
+  tsr_buffer *packed[TSRI_MAX_LEAVES];     // copies made because the strides could not be passed
+} fused_launch;
+
+// --- Binding --------------------------------------------------------------------------------------------------------
+
+static size_t binding_alignment(const tsr_device *device) {
+  const tsri_limits *limits = &device->limits;
+  return limits->binding_alignment ? limits->binding_alignment : limits->buffer_alignment;
+}
+
+// Binds from the leaf's lowest element, moved down to where the device allows a binding to begin.
+static tsr_status bind_leaf(fused_launch *own, uint32_t index) {
+  const tsri_leaf *leaf = &own->fused.leaves[index];
+  tsr_buffer *buffer = own->packed[index] ? own->packed[index] : tsri_value_buffer(leaf->value);
+  int64_t low = 0, high = 0, element = (int64_t)tsr_dtype_bytes(leaf->dtype);
+  tsri_layout_span(&leaf->layout, &low, &high);
+  size_t first = buffer->offset + (size_t)(low * element);
+  size_t aligned = first / binding_alignment(own->device) * binding_alignment(own->device);
+  if (aligned < buffer->offset) aligned = buffer->offset;
+  int64_t below = (int64_t)(first - aligned) / element;
+  int64_t base = leaf->layout.offset - low + below;
+  if (high - low + 1 + below > INT32_MAX) {
+    return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "%s: an input reaches over %lld elements at once, more than 2^31-1",
+                     own->fused.root->op->name, (long long)(high - low + 1));
+  }
+  own->codegen.has_base[index] = base != 0;
+  own->codegen.base[index] = (uint32_t)base;
+  own->leaves[index] = (tsri_argument){
+      .buffer = buffer, .offset = aligned - buffer->offset, .element_count = (uint64_t)(high - low + 1 + below)};
+  return TSR_OK;
+}
+
+static tsr_status bind_leaves(fused_launch *own) {
+  tsr_status status = TSR_OK;
+  for (uint32_t i = 0; i < own->fused.leaf_count && status == TSR_OK; i++) status = bind_leaf(own, i);
+  return status;
+}
+
+// --- Kernel ---------------------------------------------------------------------------------------------------------
+
+static void log_group(const fused_launch *own) {
+  if (!tsri_log_wants(TSR_LOG_PLAN)) return;
+  const tsri_plan *plan = own->fused.plan;
+  tsri_builder line = {0};
+  for (uint32_t i = 0; i < own->fused.group->node_count; i++) {
+    tsri_builder_add(&line, " %s", plan->nodes[plan->members[own->fused.group->first + i]].node->op->name);
+  }
+  char shape[TSR_SHAPE_TEXT_BYTES];
+  tsri_log(TSR_LOG_PLAN, "kernel of%s: %u operator%s, reads %u, result %s of %s", line.text ? line.text : "",
+           own->fused.group->node_count, own->fused.group->node_count == 1 ? "" : "s", own->fused.leaf_count,
+           tsr_shape_format(own->fused.root->shape, shape, sizeof shape), tsr_dtype_name(own->fused.root->dtype));
+  tsri_builder_deinit(&line);
+}
+
+static tsr_status find_kernel(fused_launch *own, const tsri_built **out_built) {
+  const tsri_codegen *codegen = &own->codegen;
+  *out_built = tsri_kernel_cache_find(own->state->kernels, codegen->key, codegen->key_words);
+  if (*out_built) return TSR_OK;
+  tsri_builder builder = {0};
+  tsri_codegen_text(codegen, &builder);
+  if (builder.has_failed) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "no host memory for the text of a fused kernel");
+  tsri_kernel_source source = {.text = builder.text, .bytes = builder.bytes, .file = "fused"};
+  tsr_status status = tsri_kernel_cache_add(own->state->kernels, codegen->key, codegen->key_words, &source, out_built);
+  tsri_builder_deinit(&builder);
+  return status;
+}
+
+// x beyond the device's limit continues in y; forms that use y themselves loop over it or are small there.
+static void fold_groups(const tsr_device *device, uint64_t x, uint64_t y, uint32_t groups[3]) {
+  uint64_t most_x = device->limits.max_groups[0], most_y = device->limits.max_groups[1];
+  if (x > most_x && y == 1) {
+    y = (x + most_x - 1) / most_x;
+    x = (x + y - 1) / y;
+  }
+  groups[0] = (uint32_t)x;
+  groups[1] = (uint32_t)(y < most_y ? y : most_y);
+  groups[2] = 1;
+}
+
+static tsr_status launch_stage(fused_launch *own, tsr_buffer *parts, tsr_buffer *output, size_t output_offset,
+                               uint64_t output_count) {
+  const tsri_built *built = NULL;
+  tsri_argument arguments[TSRI_MAX_LEAVES + 2];
+  uint64_t block[TSRI_LANG_MAX_PARAMS];
+  uint32_t groups[3], used = 0;
+  uint64_t x = 0, y = 0;
+  tsr_status status = tsri_codegen_prepare(&own->codegen);
+  if (status == TSR_OK) status = find_kernel(own, &built);
+  if (status != TSR_OK) return status;
+  for (uint32_t i = 0; i < own->fused.leaf_count; i++) {
+    if (tsri_codegen_reads(&own->codegen, i)) arguments[used++] = own->leaves[i];
+  }
+  uint64_t part_count = (uint64_t)own->fused.kept.count * own->codegen.parts;
+  if (own->codegen.stage == TSRI_STAGE_TOTAL) arguments[used++] = (tsri_argument){parts, 0, part_count};
+  if (own->codegen.stage == TSRI_STAGE_PARTS) arguments[used++] = (tsri_argument){parts, 0, part_count};
+  else arguments[used++] = (tsri_argument){output, output_offset, output_count};
+  tsri_codegen_fill(&own->codegen, built->kernel, 0, block);
+  tsri_codegen_groups(&own->codegen, &x, &y);
+  fold_groups(own->device, x, y, groups);
+  return tsri_built_launch(own->device, built, groups, arguments, block);
+}
+
+static tsr_status launch_reduction_in_parts(fused_launch *own, tsr_buffer *output) {
+  tsr_buffer *parts = NULL;
+  uint64_t count = (uint64_t)own->fused.kept.count;
+  size_t bytes = (size_t)count * own->codegen.parts * tsr_dtype_bytes(tsri_codegen_part_dtype(&own->codegen));
+  tsr_status status = tsr_buffer_create(own->device, bytes, 0, &parts);
+  if (status == TSR_OK) status = launch_stage(own, parts, output, 0, count);
+  if (status == TSR_OK) {
+    own->codegen.stage = TSRI_STAGE_TOTAL;
+    own->codegen.form = count >= 64 ? TSRI_FORM_COLUMN : TSRI_FORM_ROW;
+    status = launch_stage(own, parts, output, 0, count);
+  }
+  tsr_buffer_release(parts);
+  return status;
+}
+
+// --- Pieces and packing ---------------------------------------------------------------------------------------------
+
+// Most results in a launch: indices are 32 bits wide and strides reach further than results.
+enum { MOST_RESULTS = 1 << 30 };
+
+static tsr_status launch_piece(fused_launch *own, tsr_buffer *output, int64_t first) {
+  size_t element = tsr_dtype_bytes(own->fused.root->dtype);
+  tsr_status status = bind_leaves(own);
+  if (status != TSR_OK) return status;
+  if (own->codegen.stage != TSRI_STAGE_WHOLE) return launch_reduction_in_parts(own, output);
+  return launch_stage(own, NULL, output, (size_t)first * element, (uint64_t)own->fused.kept.count);
+}
+
+// A layout with the same span as leaf `index` has over the joined extents.
+static tsri_layout span_layout(const tsri_fused *fused, uint32_t index, int64_t offset) {
+  tsri_layout layout = {.offset = offset, .count = 1};
+  const tsri_extent *extents[] = {&fused->kept, &fused->reduced};
+  int64_t low = offset, high = offset;
+  for (int i = 0; i < 2; i++) {
+    for (int axis = 0; axis < extents[i]->rank; axis++) {
+      int64_t reach = (extents[i]->dims[axis] - 1) * extents[i]->strides[index][axis];
+      if (reach < 0) low += reach;
+      else high += reach;
+    }
+  }
+  // Two axes of two elements, one stepping down and one up, span exactly that.
+  layout.shape = TSR_SHAPE(2, 2);
+  layout.strides[0] = low - offset;
+  layout.strides[1] = high - offset;
+  layout.count = 4;
+  return layout;
+}
+
+// Launches `rows` of the first kept axis at a time.
+static tsr_status launch_pieces(fused_launch *own, tsr_buffer *output) {
+  const tsri_extent whole = own->fused.kept;
+  tsri_space space = own->fused.heavy ? TSRI_INNER : TSRI_OUTER;
+  int64_t row = whole.count / whole.dims[0], rows = MOST_RESULTS / row > 0 ? MOST_RESULTS / row : 1;
+  tsr_status status = TSR_OK;
+  for (int64_t at = 0; at < whole.dims[0] && status == TSR_OK; at += rows) {
+    int64_t count = whole.dims[0] - at < rows ? whole.dims[0] - at : rows;
+    fused_launch piece = *own;
+    piece.fused.kept.dims[0] = count;
+    piece.fused.kept.count = count * row;
+    for (uint32_t i = 0; i < own->fused.leaf_count; i++) {
+      tsri_leaf *leaf = &piece.fused.leaves[i];
+      if (leaf->space != space) {
+        // After a reduction: read in order, or one number.
+        if (leaf->layout.count > 1 && tsri_layout_is_contiguous(&leaf->layout)) leaf->layout.offset += at * row;
+        continue;
+      }
+      // The layout is only asked for its span from here on, which the joined extents say as well.
+      leaf->layout = span_layout(&piece.fused, i, leaf->layout.offset + at * whole.strides[i][0]);
+    }
+    piece.codegen.fused = &piece.fused;
+    status = launch_piece(&piece, output, at * row);
+  }
+  return status;
+}
+
+static tsr_status launch_fused(fused_launch *own, tsr_buffer *output) {
+  if (own->fused.kept.count <= MOST_RESULTS || own->fused.kept.rank == 0) return launch_piece(own, output, 0);
+  return launch_pieces(own, output);
+}
+
+// Copies strided inputs into row-major order, where there are too many strides for a kernel's parameters.
+static tsr_status pack_leaves(fused_launch *own) {
+  for (uint32_t i = 0; i < own->fused.leaf_count; i++) {
+    tsri_leaf *leaf = &own->fused.leaves[i];
+    if (tsri_layout_is_contiguous(&leaf->layout)) continue;
+    tsri_view view = {.buffer = tsri_value_buffer(leaf->value), .dtype = leaf->dtype, .layout = leaf->layout};
+    tsr_status status = tsri_copy_contiguous(&view, &own->packed[i]);
+    if (status != TSR_OK) return status;
+    leaf->layout = tsri_packed_layout(&leaf->layout);
+  }
+  tsri_fused_measure(&own->fused);
+  return TSR_OK;
+}
+
+static bool has_strided_leaf(const tsri_fused *fused) {
+  for (uint32_t i = 0; i < fused->leaf_count; i++) {
+    if (!tsri_layout_is_contiguous(&fused->leaves[i].layout)) return true;
+  }
+  return false;
+}
+
+static tsr_status run_fused(fused_launch *own, tsr_buffer *output) {
+  log_group(own);
+  tsri_codegen_init(&own->fused, &own->codegen);
+  tsr_status status = launch_fused(own, output);
+  if (status != TSR_ERR_UNSUPPORTED || !has_strided_leaf(&own->fused)) return status;
+  status = pack_leaves(own);
+  tsri_codegen_init(&own->fused, &own->codegen);
+  return status == TSR_OK ? launch_fused(own, output) : status;
+}
+
+// --- Operators with kernels of their own ----------------------------------------------------------------------------
+
+static tsr_status run_kernel_op(tsr_device *device, const tsri_plan *plan, const tsri_node *node, tsr_buffer *output,
+                                const tsri_epilogue *epilogue) {
+  tsr_buffer *inputs[TSRI_MAX_INPUTS];
+  tsri_layout layouts[TSRI_MAX_INPUTS];
+  tsr_dtype dtypes[TSRI_MAX_INPUTS];
+  for (uint32_t i = 0; i < node->input_count; i++) {
+    uint32_t number = tsri_plan_number(plan, node->inputs[i].value);
+    const tsri_value *value = number == TSRI_NONE ? node->inputs[i].value : &plan->nodes[number].node->value;
+    inputs[i] = tsri_value_buffer(value);
+    // Computed in the kernel's loads: something must be bound, and is not read.
+    if (!inputs[i]) inputs[i] = epilogue->leaves[0].buffer;
+    layouts[i] = node->inputs[i].layout;
+    dtypes[i] = node->inputs[i].dtype;
+  }
+  tsri_kernel_run run = {
+      .device = device,
+      .node = node,
+      .input_count = (int)node->input_count,
+      .inputs = inputs,
+      .layouts = layouts,
+      .input_dtypes = dtypes,
+      .output = output,
+      .dtype = node->dtype,
+      .shape = node->shape,
+      .attributes = node->attributes,
+      .epilogue = epilogue,
+  };
+  if (!epilogue) tsri_log(TSR_LOG_PLAN, "operator %s with its own kernel", node->op->name);
+  return node->op->run(&run);
+}
+
+// What comes after the operator runs in its kernel's store.
+static tsr_status run_with_epilogue(fused_launch *own, tsr_buffer *output) {
+  log_group(own);
+  tsri_codegen_init(&own->fused, &own->codegen);
+  tsr_status status = bind_leaves(own);
+  if (status == TSR_OK) status = tsri_codegen_prepare(&own->codegen);
+  tsri_epilogue epilogue = {.codegen = &own->codegen, .leaves = own->leaves};
+  return status == TSR_OK ? run_kernel_op(own->device, own->fused.plan, own->fused.heavy, output, &epilogue) : status;
+}
+
+tsr_status tsri_launch_group(tsri_graph_state *state, const tsri_plan *plan, const tsri_group *group, tsr_buffer *output) {
+  const tsri_node *root = plan->nodes[group->root].node;
+  if (root->op->kind == TSRI_OP_KERNEL && group->node_count == 1) {
+    return run_kernel_op(root->value.device, plan, root, output, NULL);
+  }
+  fused_launch own;
+  own.device = root->value.device;
+  own.state = state;
+  memset(own.packed, 0, sizeof own.packed);
+  tsr_status status = tsri_fused_init(plan, group, &own.fused);
+  bool is_hook = own.fused.heavy && own.fused.heavy->op->kind == TSRI_OP_KERNEL;
+  if (status == TSR_OK) status = is_hook ? run_with_epilogue(&own, output) : run_fused(&own, output);
+  for (int i = 0; i < TSRI_MAX_LEAVES; i++) tsr_buffer_release(own.packed[i]);
+  return status;
+}

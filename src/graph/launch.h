@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: MIT
+// Running one group of a plan.
+#ifndef TSRI_GRAPH_LAUNCH_H
+#define TSRI_GRAPH_LAUNCH_H
+
+#include "graph/plan.h"
+
+// Queues the group's kernel (or its operator's own work); the root's elements will be in `output`, which is row-major and of the
+// right size. The root has at least one element.
+tsr_status tsri_launch_group(tsri_graph_state *state, const tsri_plan *plan, const tsri_group *group, tsr_buffer *output);
+
+#endif

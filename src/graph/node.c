@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT
+// The life of recorded operators: linked into their device's list while pending, freed without recursion.
+#include "graph/node.h"
+
+#include <string.h>
+
+#include "core/alloc.h"
+#include "core/error.h"
+#include "graph/kernels.h"
+
+// --- What a device keeps ------------------------------------------------------------------------------------------
+
+static void destroy_state(void *memory) {
+  tsri_graph_state *state = memory;
+  tsri_kernel_cache_destroy(state->kernels);
+  tsri_mutex_deinit(&state->lock);
+  tsri_free(state);
+}
+
+tsri_graph_state *tsri_graph_of(tsr_device *device) { return atomic_load_explicit(&device->graph, memory_order_acquire); }
+
+tsr_status tsri_graph_state_for(tsr_device *device, tsri_graph_state **out_state) {
+  *out_state = tsri_graph_of(device);
+  if (*out_state) return TSR_OK;
+  static tsri_mutex making = TSRI_MUTEX_INIT;
+  tsri_mutex_lock(&making);
+  tsri_graph_state *state = tsri_graph_of(device);
+  if (!state) {
+    state = tsri_calloc(1, sizeof *state);
+    if (state) state->kernels = tsri_kernel_cache_create(device);
+    if (state && state->kernels) {
+      tsri_mutex_init(&state->lock);
+      device->graph_destroy = destroy_state;
+      atomic_store_explicit(&device->graph, state, memory_order_release);
+    } else {
+      tsri_free(state);
+      state = NULL;
+    }
+  }
+  tsri_mutex_unlock(&making);
+  if (!state) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "no host memory for the graph of %s", device->info.name);
+  *out_state = state;
+  return TSR_OK;
+}
+
+// --- Pending and dying --------------------------------------------------------------------------------------------
+
+static void link_pending(tsri_graph_state *state, tsri_node *node) {
+  node->previous = NULL;
+  node->next = state->pending;
+  if (state->pending) state->pending->previous = node;
+  state->pending = node;
+  state->pending_count++;
+}
+
+static void unlink_pending(tsri_graph_state *state, tsri_node *node) {
+  if (node->previous) node->previous->next = node->next;
+  else state->pending = node->next;
+  if (node->next) node->next->previous = node->previous;
+  node->previous = node->next = NULL;
+  state->pending_count--;
+}
+
+// Nodes whose last reference went while this thread was freeing another: a chain of a hundred thousand must not become as
+// many stack frames.
+static TSRI_THREAD_LOCAL tsri_node *dying;
+static TSRI_THREAD_LOCAL bool is_freeing;
+
+static void free_node(tsri_node *node) {
+  tsr_device *device = node->value.device;
+  tsri_graph_state *state = tsri_graph_of(device);
+  if (!tsri_value_buffer(&node->value)) {
+    tsri_mutex_lock(&state->lock);
+    unlink_pending(state, node);
+    tsri_mutex_unlock(&state->lock);
+  }
+  for (uint32_t i = 0; i < node->input_count; i++) tsri_value_release(node->inputs[i].value);
+  tsr_buffer_release(tsri_value_buffer(&node->value));
+  tsri_free(node);
+  tsr_device_release(device);
+}
+
+static void destroy_node(tsri_value *value) {
+  tsri_node *node = (tsri_node *)value;
+  if (is_freeing) {
+    node->dying_next = dying;
+    dying = node;
+    return;
+  }
+  is_freeing = true;
+  free_node(node);
+  while (dying) {
+    tsri_node *next = dying;
+    dying = next->dying_next;
+    free_node(next);
+  }
+  is_freeing = false;
+}
+
+void tsri_node_finish(tsri_graph_state *state, tsri_node *node, tsr_buffer *buffer, tsri_garbage *garbage) {
+  unlink_pending(state, node);
+  for (uint32_t i = 0; i < node->input_count; i++) {
+    garbage->values[garbage->count++] = node->inputs[i].value;
+  }
+  node->input_count = 0;
+  atomic_store_explicit(&node->value.buffer, buffer, memory_order_release);
+}
+
+// --- Recording ----------------------------------------------------------------------------------------------------
+
+static const tsri_attributes no_attributes;
+
+// One piece of memory: the node, its inputs, its attributes.
+tsri_node *tsri_node_create(const tsri_op *op, tsr_device *device, tsr_dtype dtype, uint32_t input_count,
+                            const tsri_attributes *attributes) {
+  size_t inputs = (size_t)input_count * sizeof(tsri_input);
+  tsri_node *node = tsri_malloc(sizeof *node + inputs + (attributes ? sizeof *attributes : 0));
+  if (!node) return NULL;
+  memset(node, 0, sizeof *node);
+  atomic_init(&node->value.refs, 1);
+  atomic_init(&node->value.buffer, NULL);
+  node->value.device = tsr_device_retain(device);
+  node->value.destroy = destroy_node;
+  node->op = op;
+  node->dtype = dtype;
+  node->input_count = input_count;
+  for (uint32_t i = 0; i < input_count; i++) node->inputs[i].value = NULL;
+  node->attributes = &no_attributes;
+  if (attributes) {
+    tsri_attributes *copy = (tsri_attributes *)((char *)node->inputs + inputs);
+    *copy = *attributes;
+    node->attributes = copy;
+  }
+  return node;
+}
+
+void tsri_node_abandon(tsri_node *node) {
+  for (uint32_t i = 0; i < node->input_count; i++) tsri_value_release(node->inputs[i].value);
+  tsr_device_release(node->value.device);
+  tsri_free(node);
+}
+
+static uint32_t depth_below(const tsri_node *node) {
+  uint32_t depth = 0;
+  for (uint32_t i = 0; i < node->input_count; i++) {
+    const tsri_node *input = tsri_pending_node(node->inputs[i].value);
+    if (input && input->depth > depth) depth = input->depth;
+  }
+  return depth;
+}
+
+// A full graph runs. In eager mode failing to is the operator's failure; a lazy tensor is tried again when it is read.
+static tsr_tensor *run_now(tsr_tensor *tensor, bool is_eager) {
+  tsr_status status = tsri_graph_ready(tensor);
+  if (status == TSR_OK || !is_eager) return tensor;
+  tsr_tensor *failed = tsri_tensor_fail(status);
+  tsr_release(tensor);
+  return failed;
+}
+
+tsr_tensor *tsri_node_record(tsri_node *node, const tsri_layout *layout) {
+  tsr_device *device = node->value.device;
+  tsri_graph_state *state = NULL;
+  tsr_status status = tsri_graph_state_for(device, &state);
+  if (status != TSR_OK) {
+    tsri_node_abandon(node);
+    return tsri_tensor_fail(status);
+  }
+  node->shape = layout->shape;
+  node->count = layout->count;
+  tsri_mutex_lock(&state->lock);
+  node->depth = depth_below(node) + 1;
+  link_pending(state, node);
+  bool is_full = node->depth >= TSRI_MAX_DEPTH || state->pending_count >= TSRI_MAX_PENDING || device->is_eager;
+  tsri_mutex_unlock(&state->lock);
+  tsr_tensor *tensor = tsri_tensor_of(&node->value, node->dtype, layout);
+  return is_full && tensor->status == TSR_OK ? run_now(tensor, device->is_eager) : tensor;
+}

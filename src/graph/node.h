@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+// Recorded operators, and what a device keeps for them.
+#ifndef TSRI_NODE_H
+#define TSRI_NODE_H
+
+#include "graph/graph.h"
+#include "platform/platform.h"
+
+typedef struct tsri_input {
+  tsri_value *value;   // one reference
+  tsri_layout layout;  // how the operator sees it: for ELEMENTWISE broadcast to the node's shape
+  tsr_dtype dtype;     // of its elements
+  tsr_dtype as;        // ELEMENTWISE and REDUCE: converted to this first
+} tsri_input;
+
+// A value that is pending until `value.buffer` is set. Then inputs and attributes are gone.
+struct tsri_node {
+  tsri_value value;  // first: a node is a value
+  const tsri_op *op;
+  tsr_dtype dtype;
+  tsr_shape shape;
+  int64_t count;
+  uint32_t axes;   // REDUCE: bit per reduced axis of the input
+  uint32_t depth;  // longest chain of pending nodes that ends here
+  tsri_node *previous, *next;  // in the device's list of pending nodes
+  tsri_node *dying_next;       // in a thread's list of nodes to be freed
+  uint32_t mark, slot;         // planning: which run saw it last, and its number there
+  const tsri_attributes *attributes;  // in the same piece of memory, or static
+  uint32_t input_count;
+  tsri_input inputs[];
+};
+
+// What the graph keeps per device.
+typedef struct tsri_graph_state {
+  tsri_mutex lock;          // guards all below, and every pending node of the device
+  tsri_node *pending;
+  size_t pending_count;
+  uint32_t run_mark;
+  struct tsri_kernel_cache *kernels;
+} tsri_graph_state;
+
+// A chain this long, or a device with this many pending nodes, runs without being asked.
+enum { TSRI_MAX_DEPTH = 512, TSRI_MAX_PENDING = 16384 };
+
+// The device's state; NULL if nothing was recorded there yet.
+tsri_graph_state *tsri_graph_of(tsr_device *device);
+
+// The same, made if it is missing. Errors: TSR_ERR_OUT_OF_MEMORY.
+tsr_status tsri_graph_state_for(tsr_device *device, tsri_graph_state **out_state);
+
+// The node of a pending value, or NULL if the elements are there. Under the lock.
+static inline tsri_node *tsri_pending_node(const tsri_value *value) {
+  return tsri_value_buffer(value) ? NULL : (tsri_node *)(uintptr_t)value;
+}
+
+// References to be given up after unlocking: the last one of a node takes the lock.
+typedef struct tsri_garbage {
+  tsri_value **values;  // with room for every input of the nodes that run
+  size_t count;
+  tsri_value *few[8];   // where they are kept if there are few
+} tsri_garbage;
+
+// Makes `buffer` (whose reference it takes) the node's elements; references to its inputs go to `garbage`. Under the lock.
+void tsri_node_finish(tsri_graph_state *state, tsri_node *node, tsr_buffer *buffer, tsri_garbage *garbage);
+
+// A node about to be recorded: its inputs are to be filled in, each with a reference of its own. NULL when host memory is out.
+tsri_node *tsri_node_create(const tsri_op *op, tsr_device *device, tsr_dtype dtype, uint32_t input_count,
+                            const tsri_attributes *attributes);
+
+// Gives a node up that was not recorded; inputs without a value are passed over.
+void tsri_node_abandon(tsri_node *node);
+
+// Records; always a tensor. `layout` is the result's: row-major. In eager mode it has run.
+tsr_tensor *tsri_node_record(tsri_node *node, const tsri_layout *layout);
+
+#endif

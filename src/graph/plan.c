@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: MIT
+// Planning: collect, merge equal nodes, and let each node join its consumers' kernel where it can.
+//
+// Everything is linear in nodes and edges, and nothing recurses: graphs may be a hundred thousand nodes deep.
+#include "graph/plan.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "core/alloc.h"
+#include "core/error.h"
+#include "graph/compose.h"
+
+// --- Collecting -----------------------------------------------------------------------------------------------------
+
+typedef struct visit {
+  tsri_node *node;
+  uint32_t next_input;
+} visit;
+
+typedef struct collector {
+  tsri_graph_state *state;
+  tsri_plan *plan;
+  uint32_t node_capacity;
+  visit *stack;
+  uint32_t depth, stack_capacity;
+  visit few[TSRI_FEW];
+} collector;
+
+// `few`: the first place of the items, which is not freed.
+static bool grow(void **items, const void *few, uint32_t *capacity, uint32_t wanted, size_t item_bytes) {
+  if (wanted <= *capacity) return true;
+  uint32_t larger = *capacity * 4;
+  void *grown = tsri_realloc(*items == few ? NULL : *items, larger * item_bytes);
+  if (!grown) return false;
+  if (*items == few) memcpy(grown, few, *capacity * item_bytes);
+  *items = grown;
+  *capacity = larger;
+  return true;
+}
+
+static bool push(collector *own, tsri_node *node) {
+  if (!grow((void **)&own->stack, own->few, &own->stack_capacity, own->depth + 1, sizeof *own->stack)) return false;
+  node->mark = own->state->run_mark;
+  node->slot = TSRI_NONE;
+  own->stack[own->depth++] = (visit){node, 0};
+  return true;
+}
+
+static bool number(collector *own, tsri_node *node) {
+  tsri_plan *plan = own->plan;
+  if (!grow((void **)&plan->nodes, plan->few_nodes, &own->node_capacity, plan->node_count + 1, sizeof *plan->nodes)) return false;
+  node->slot = plan->node_count;
+  tsri_planned *planned = &plan->nodes[plan->node_count++];
+  memset(planned, 0, offsetof(tsri_planned, seen));
+  planned->node = node;
+  planned->same_as = node->slot;
+  planned->group = TSRI_NONE;
+  plan->input_count += node->input_count;
+  return true;
+}
+
+// Depth first, with a stack of our own; a node gets its number after its inputs.
+static bool collect_from(collector *own, tsri_node *target) {
+  if (target->mark == own->state->run_mark) return true;
+  if (!push(own, target)) return false;
+  while (own->depth > 0) {
+    visit *top = &own->stack[own->depth - 1];
+    if (top->next_input == top->node->input_count) {
+      if (!number(own, top->node)) return false;
+      own->depth--;
+      continue;
+    }
+    tsri_node *input = tsri_pending_node(top->node->inputs[top->next_input++].value);
+    if (input && input->mark != own->state->run_mark && !push(own, input)) return false;
+  }
+  return true;
+}
+
+uint32_t tsri_plan_number(const tsri_plan *plan, const tsri_value *value) {
+  const tsri_node *node = tsri_pending_node(value);
+  return node ? plan->nodes[node->slot].same_as : TSRI_NONE;
+}
+
+// --- Equal nodes ----------------------------------------------------------------------------------------------------
+
+static uint64_t mix(uint64_t hash, uint64_t value) {
+  hash = (hash ^ value) * UINT64_C(0x9FB21C651E98DF25);
+  return hash ^ hash >> 29;
+}
+
+// The value an input stands for: equal nodes stand for the first of them.
+static const tsri_value *stands_for(const tsri_plan *plan, const tsri_value *value) {
+  uint32_t number_of = tsri_plan_number(plan, value);
+  return number_of == TSRI_NONE ? value : &plan->nodes[number_of].node->value;
+}
+
+static uint64_t hash_node(const tsri_plan *plan, const tsri_node *node) {
+  uint64_t hash = mix((uint64_t)(uintptr_t)node->op, (uint64_t)node->count << 8 | (uint64_t)node->dtype);
+  for (uint32_t i = 0; i < node->input_count; i++) {
+    hash = mix(hash, (uint64_t)(uintptr_t)stands_for(plan, node->inputs[i].value) + (uint64_t)node->inputs[i].layout.offset);
+  }
+  return hash;
+}
+
+static bool same_node(const tsri_plan *plan, const tsri_node *a, const tsri_node *b) {
+  if (a->op != b->op || a->dtype != b->dtype || a->axes != b->axes || a->input_count != b->input_count) return false;
+  if (!tsri_shape_equal(a->shape, b->shape)) return false;
+  if (a->attributes != b->attributes && memcmp(a->attributes, b->attributes, sizeof *a->attributes) != 0) return false;
+  for (uint32_t i = 0; i < a->input_count; i++) {
+    const tsri_input *left = &a->inputs[i], *right = &b->inputs[i];
+    if (left->as != right->as || stands_for(plan, left->value) != stands_for(plan, right->value)) return false;
+    if (!tsri_layout_equal(&left->layout, &right->layout)) return false;
+  }
+  return true;
+}
+
+static bool merge_equal(tsri_plan *plan) {
+  if (plan->node_count < 2) return true;
+  size_t slots = 4;
+  while (slots < (size_t)plan->node_count * 2) slots *= 2;
+  uint32_t *table = tsri_calloc(slots, sizeof *table);  // number + 1; 0: free
+  if (!table) return false;
+  for (uint32_t i = 0; i < plan->node_count; i++) {
+    tsri_planned *own = &plan->nodes[i];
+    size_t at = hash_node(plan, own->node) & (slots - 1);
+    while (table[at] && !same_node(plan, plan->nodes[table[at] - 1].node, own->node)) at = (at + 1) & (slots - 1);
+    if (table[at]) {
+      own->same_as = table[at] - 1;
+      if (own->is_target) plan->nodes[own->same_as].is_target = true;
+    } else {
+      table[at] = i + 1;
+    }
+  }
+  tsri_free(table);
+  return true;
+}
+
+// --- Groups ---------------------------------------------------------------------------------------------------------
+
+bool tsri_plan_input_layout(const tsri_plan *plan, const tsri_planned *planned, uint32_t index, tsri_layout *out_layout) {
+  const tsri_input *input = &planned->node->inputs[index];
+  const tsri_group *group = &plan->groups[planned->group];
+  uint32_t own = planned->node->slot;
+  if (own == group->root || own == group->heavy) {  // its input is as it was recorded
+    *out_layout = input->layout;
+    return true;
+  }
+  return tsri_compose(&planned->seen, planned->node->shape, &input->layout, out_layout);
+}
+
+// Kernels with a hook in their loads take what computes their first input, read in order.
+static bool takes_input(const tsri_node *node, uint32_t index) {
+  if (node->op->kind != TSRI_OP_KERNEL) return true;
+  const tsri_input *input = &node->inputs[index];
+  const tsri_node *from = tsri_pending_node(input->value);
+  return index == 0 && node->op->load_hook != TSRI_HOOK_NONE && tsri_layout_is_identity(&input->layout, from->count) &&
+         tsri_shape_equal(input->layout.shape, from->shape) && input->dtype == from->dtype;
+}
+
+// Tells the inputs of a node that has its group how it would take them.
+static void ask_inputs(tsri_plan *plan, const tsri_planned *planned) {
+  const tsri_node *node = planned->node;
+  tsri_space space = plan->groups[planned->group].heavy == node->slot ? TSRI_INNER : planned->space;
+  for (uint32_t i = 0; i < node->input_count; i++) {
+    uint32_t number_of = tsri_plan_number(plan, node->inputs[i].value);
+    if (number_of == TSRI_NONE) continue;
+    tsri_planned *input = &plan->nodes[number_of];
+    tsri_layout seen;
+    bool can = takes_input(node, i) && tsri_plan_input_layout(plan, planned, i, &seen);
+    if (!can || (input->is_wanted && (input->wanting != planned->group || input->space != space ||
+                                      !tsri_layout_equal(&input->seen, &seen)))) {
+      input->is_refused = true;
+      continue;
+    }
+    input->is_wanted = true;
+    input->wanting = planned->group;
+    input->space = space;
+    input->seen = seen;
+  }
+}
+
+static bool inputs_compose(const tsri_planned *planned) {
+  tsri_layout layout;
+  for (uint32_t i = 0; i < planned->node->input_count; i++) {
+    if (!tsri_compose(&planned->seen, planned->node->shape, &planned->node->inputs[i].layout, &layout)) return false;
+  }
+  return true;
+}
+
+static bool can_join(const tsri_plan *plan, const tsri_planned *planned) {
+  const tsri_node *node = planned->node;
+  if (planned->is_target || planned->is_refused || !planned->is_wanted) return false;
+  const tsri_group *group = &plan->groups[planned->wanting];
+  bool has_room = group->edges + node->input_count <= TSRI_MAX_LEAVES + 1 && group->node_count < TSRI_MAX_GROUP_NODES;
+  if (!has_room || plan->nodes[group->root].node->value.device->is_eager) return false;
+  if (node->op->kind == TSRI_OP_ELEMENTWISE) {
+    // Broadcast, or before a kernel that reads its input in several passes, it would be computed more than once.
+    bool is_passed = planned->space == TSRI_INNER && plan->nodes[group->heavy].node->op->kind == TSRI_OP_KERNEL;
+    bool is_repeated = planned->seen.count > node->count || is_passed;
+    return !(is_repeated && node->op->is_costly) && inputs_compose(planned);
+  }
+  // A reduction, or a kernel with a hook in its store, whose result is used once, element by element, by what comes after it.
+  bool can_lead = node->op->kind == TSRI_OP_REDUCE ||
+                  (node->op->hook != TSRI_HOOK_NONE && node->dtype == plan->nodes[group->root].node->dtype);
+  return can_lead && group->heavy == TSRI_NONE && planned->space == TSRI_OUTER &&
+         tsri_layout_is_identity(&planned->seen, node->count);
+}
+
+static void start_group(tsri_plan *plan, tsri_planned *planned) {
+  const tsri_node *node = planned->node;
+  planned->group = plan->group_count;
+  planned->space = TSRI_OUTER;
+  plan->groups[plan->group_count++] = (tsri_group){
+      .root = node->slot,
+      .heavy = node->op->kind == TSRI_OP_ELEMENTWISE ? TSRI_NONE : node->slot,
+      .edges = node->input_count,
+      .node_count = 1,
+  };
+}
+
+static void join_group(tsri_plan *plan, tsri_planned *planned) {
+  tsri_group *group = &plan->groups[planned->wanting];
+  planned->group = planned->wanting;
+  group->node_count++;
+  group->edges += planned->node->input_count - 1;
+  if (planned->node->op->kind != TSRI_OP_ELEMENTWISE) group->heavy = planned->node->slot;
+}
+
+// Only the last axis counts: a bias.
+static bool is_along_last_axis(const tsri_layout *layout) {
+  int last = layout->shape.rank - 1;
+  for (int i = 0; i < last; i++) {
+    if (layout->shape.dims[i] > 1 && layout->strides[i] != 0) return false;
+  }
+  return last >= 0 && layout->strides[last] == 1;
+}
+
+// Inputs that can be indexed by the number of an element alone: read in order, or one number; or, where a hook knows the
+// column, along the last axis of `shape`.
+static bool is_simple_input(const tsri_plan *plan, const tsri_planned *planned, uint32_t index, tsr_shape shape,
+                            bool knows_column) {
+  uint32_t number_of = tsri_plan_number(plan, planned->node->inputs[index].value);
+  if (number_of != TSRI_NONE && plan->nodes[number_of].group == planned->group) return true;
+  tsri_layout layout;
+  if (!tsri_plan_input_layout(plan, planned, index, &layout)) return false;
+  int64_t low = 0, high = 0, count = 1;
+  tsri_layout_span(&layout, &low, &high);
+  for (int i = 0; i < shape.rank; i++) count *= shape.dims[i];
+  if (low == high || (tsri_layout_is_contiguous(&layout) && layout.count == count)) return true;
+  return knows_column && is_along_last_axis(&layout) && tsri_shape_equal(layout.shape, shape);
+}
+
+// Whether all the group's inputs of one space are simple.
+static bool is_simple_space(const tsri_plan *plan, const tsri_group *group, tsri_space space) {
+  const tsri_node *heavy = plan->nodes[group->heavy].node;
+  bool is_outer = space == TSRI_OUTER;
+  tsri_hook hook = is_outer ? heavy->op->hook : heavy->op->load_hook;
+  tsr_shape shape = is_outer ? heavy->shape : heavy->inputs[0].layout.shape;
+  for (uint32_t i = 0; i < group->node_count; i++) {
+    uint32_t number_of = plan->members[group->first + i];
+    const tsri_planned *planned = &plan->nodes[number_of];
+    if (planned->space != space || number_of == group->heavy) continue;
+    for (uint32_t j = 0; j < planned->node->input_count; j++) {
+      if (!is_simple_input(plan, planned, j, shape, hook == TSRI_HOOK_COLUMN)) return false;
+    }
+  }
+  return true;
+}
+
+// Members of the group that `moves` picks go to a new one, which comes first among the members.
+static void split_group(tsri_plan *plan, uint32_t group_number, uint32_t root, uint32_t heavy,
+                        bool (*moves)(const tsri_plan *plan, const tsri_group *group, uint32_t number)) {
+  tsri_group *group = &plan->groups[group_number];
+  uint32_t fresh = plan->group_count++, moved = 0;
+  uint32_t *members = plan->members + group->first;
+  for (uint32_t i = 0; i < group->node_count; i++) {
+    uint32_t number_of = members[i];
+    if (!moves(plan, group, number_of)) continue;
+    plan->nodes[number_of].group = fresh;
+    memmove(members + moved + 1, members + moved, (i - moved) * sizeof *members);
+    members[moved++] = number_of;
+  }
+  plan->groups[fresh] = (tsri_group){.root = root, .heavy = heavy, .node_count = moved, .first = group->first};
+  group->first += moved;
+  group->node_count -= moved;
+}
+
+static bool is_up_to_heavy(const tsri_plan *plan, const tsri_group *group, uint32_t number_of) {
+  return plan->nodes[number_of].space == TSRI_INNER || number_of == group->heavy;
+}
+
+static bool is_before_heavy(const tsri_plan *plan, const tsri_group *group, uint32_t number_of) {
+  return plan->nodes[number_of].space == TSRI_INNER && number_of != group->heavy;
+}
+
+static void assign_groups(tsri_plan *plan) {
+  for (uint32_t i = plan->node_count; i-- > 0;) {
+    tsri_planned *planned = &plan->nodes[i];
+    if (planned->same_as != i) continue;
+    if (can_join(plan, planned)) join_group(plan, planned);
+    else start_group(plan, planned);
+    ask_inputs(plan, planned);
+  }
+}
+
+// Members by group, in topological order.
+static void list_members(tsri_plan *plan) {
+  uint32_t at = 0;
+  for (uint32_t i = 0; i < plan->group_count; i++) {
+    plan->groups[i].first = at;
+    at += plan->groups[i].node_count;
+    plan->groups[i].node_count = 0;
+  }
+  for (uint32_t i = 0; i < plan->node_count; i++) {
+    if (plan->nodes[i].same_as != i) continue;
+    tsri_group *group = &plan->groups[plan->nodes[i].group];
+    plan->members[group->first + group->node_count++] = i;
+  }
+}
+
+// What stands after a heavy node, or before a kernel's loads, leaves if it reads what cannot be indexed there.
+static void split_groups(tsri_plan *plan) {
+  uint32_t count = plan->group_count;
+  for (uint32_t i = 0; i < count; i++) {
+    tsri_group *group = &plan->groups[i];
+    uint32_t heavy = group->heavy;
+    if (heavy == TSRI_NONE || group->node_count == 1) continue;
+    const tsri_node *node = plan->nodes[heavy].node;
+    uint32_t home = i;
+    if (heavy != group->root && !is_simple_space(plan, group, TSRI_OUTER)) {
+      split_group(plan, i, heavy, heavy, is_up_to_heavy);
+      group->heavy = TSRI_NONE;
+      home = plan->group_count - 1;
+    }
+    if (node->op->kind != TSRI_OP_KERNEL || is_simple_space(plan, &plan->groups[home], TSRI_INNER)) continue;
+    uint32_t input = tsri_plan_number(plan, node->inputs[0].value);
+    plan->nodes[input].space = TSRI_INNER;
+    split_group(plan, home, input, TSRI_NONE, is_before_heavy);
+    const tsri_group *fresh = &plan->groups[plan->group_count - 1];
+    for (uint32_t j = 0; j < fresh->node_count; j++) plan->nodes[plan->members[fresh->first + j]].space = TSRI_OUTER;
+  }
+}
+
+// A split makes one group more and leaves no group empty, so there are never more groups than nodes.
+static bool make_room_for_groups(tsri_plan *plan) {
+  plan->groups = plan->few_groups;
+  plan->members = plan->few_members;
+  if (plan->node_count <= TSRI_FEW) return true;
+  plan->groups = tsri_malloc(plan->node_count * sizeof *plan->groups);
+  plan->members = tsri_malloc(plan->node_count * sizeof *plan->members);
+  return plan->groups && plan->members;
+}
+
+static bool collect(tsri_graph_state *state, tsri_node *const *targets, uint32_t target_count, tsri_plan *plan) {
+  collector own = {.state = state, .plan = plan, .node_capacity = TSRI_FEW, .stack_capacity = TSRI_FEW};
+  own.stack = own.few;
+  bool is_good = true;
+  for (uint32_t i = 0; i < target_count && is_good; i++) {
+    is_good = collect_from(&own, targets[i]);
+    if (is_good) plan->nodes[targets[i]->slot].is_target = true;
+  }
+  if (own.stack != own.few) tsri_free(own.stack);
+  return is_good;
+}
+
+tsr_status tsri_plan_init(tsri_graph_state *state, tsri_node *const *targets, uint32_t target_count, tsri_plan *out_plan) {
+  out_plan->nodes = out_plan->few_nodes;
+  out_plan->groups = NULL;
+  out_plan->members = NULL;
+  out_plan->node_count = out_plan->group_count = 0;
+  out_plan->input_count = 0;
+  state->run_mark++;
+  bool is_good = collect(state, targets, target_count, out_plan) && merge_equal(out_plan) && make_room_for_groups(out_plan);
+  if (!is_good) {
+    uint32_t count = out_plan->node_count;
+    tsri_plan_deinit(out_plan);
+    return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "no host memory to plan %u operators", count);
+  }
+  assign_groups(out_plan);
+  list_members(out_plan);
+  split_groups(out_plan);
+  return TSR_OK;
+}
+
+void tsri_plan_deinit(tsri_plan *plan) {
+  if (plan->nodes != plan->few_nodes) tsri_free(plan->nodes);
+  if (plan->groups != plan->few_groups) tsri_free(plan->groups);
+  if (plan->members != plan->few_members) tsri_free(plan->members);
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+// Recording operators: inputs are brought to one device, broadcast, and put into a node.
+#include "core/error.h"
+#include "graph/node.h"
+#include "runtime/transfer.h"
+
+tsr_status tsri_record_device(const char *caller, tsr_tensor *const *inputs, int input_count, tsr_device **out_device) {
+  tsr_device *devices[TSRI_MAX_INPUTS];
+  for (int i = 0; i < input_count; i++) devices[i] = inputs[i]->value->device;
+  return tsri_common_device(caller, devices, input_count, out_device);
+}
+
+// One input with a reference of its own, on `device`.
+static tsr_status take_input(const tsri_op *op, tsr_tensor *tensor, tsr_device *device, tsri_input *out) {
+  *out = (tsri_input){.layout = tensor->layout, .dtype = tensor->dtype, .as = tensor->dtype};
+  if (tensor->value->device == device) {
+    out->value = tsri_value_retain(tensor->value);
+    return TSR_OK;
+  }
+  tsri_view moved;
+  tsr_status status = tsri_graph_ready(tensor);
+  if (status != TSR_OK) return status;
+  tsri_view view = tsri_view_of(tensor);
+  status = tsri_move_implicitly(op->name, &view, device, &moved);
+  if (status != TSR_OK) return status;
+  out->value = tsri_value_create(moved.buffer);
+  out->layout = moved.layout;
+  return out->value ? TSR_OK : TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "%s: no host memory for an input's record", op->name);
+}
+
+static tsr_status take_inputs(tsri_node *node, tsr_tensor *const *inputs) {
+  tsr_status status = TSR_OK;
+  for (uint32_t i = 0; i < node->input_count && status == TSR_OK; i++) {
+    status = take_input(node->op, inputs[i], node->value.device, &node->inputs[i]);
+  }
+  return status;
+}
+
+static tsr_status no_memory(const tsri_op *op) {
+  return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "%s: no host memory for its record", op->name);
+}
+
+// Records a node that is complete if all went well, or gives it up.
+static tsr_tensor *finish(tsri_node *node, tsr_status status, const tsri_layout *layout) {
+  if (status == TSR_OK) return tsri_node_record(node, layout);
+  if (node) tsri_node_abandon(node);
+  return tsri_tensor_fail(status);
+}
+
+static tsr_status broadcast_shape(const tsri_op *op, tsr_tensor *const *inputs, int input_count, tsr_shape *out_shape) {
+  *out_shape = inputs[0]->layout.shape;
+  tsr_status status = TSR_OK;
+  for (int i = 1; i < input_count && status == TSR_OK; i++) {
+    if (tsri_shape_equal(*out_shape, inputs[i]->layout.shape)) continue;
+    status = tsri_shape_broadcast(op->name, *out_shape, inputs[i]->layout.shape, out_shape);
+  }
+  return status;
+}
+
+tsr_tensor *tsri_record_elementwise(const tsri_op *op, tsr_dtype dtype, const tsri_operand_ref *inputs, int input_count,
+                                    const tsri_attributes *attributes) {
+  tsr_tensor *tensors[TSRI_MAX_INPUTS] = {0};
+  for (int i = 0; i < input_count; i++) tensors[i] = inputs[i].tensor;
+  tsri_layout layout;
+  tsr_shape shape;
+  tsr_device *device = NULL;
+  tsri_node *node = NULL;
+  tsr_status status = broadcast_shape(op, tensors, input_count, &shape);
+  if (status == TSR_OK) status = tsri_layout_init(op->name, shape, dtype, &layout, NULL);
+  if (status == TSR_OK) status = tsri_record_device(op->name, tensors, input_count, &device);
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  node = tsri_node_create(op, device, dtype, (uint32_t)input_count, attributes);
+  status = node ? take_inputs(node, tensors) : no_memory(op);
+  for (int i = 0; i < input_count && status == TSR_OK; i++) {
+    tsri_input *input = &node->inputs[i];
+    input->as = inputs[i].as;
+    if (tsri_shape_equal(input->layout.shape, shape)) continue;
+    tsri_layout view;
+    status = tsri_layout_expand(&input->layout, shape, &view);
+    if (status == TSR_OK) input->layout = view;
+  }
+  return finish(node, status, &layout);
+}
+
+static tsr_shape reduced_shape(tsr_shape shape, uint32_t axes, bool keep_dims) {
+  tsr_shape result = {0};
+  for (int i = 0; i < shape.rank; i++) {
+    bool is_reduced = (axes >> i & 1u) != 0;
+    if (is_reduced && !keep_dims) continue;
+    result.dims[result.rank++] = is_reduced ? 1 : shape.dims[i];
+  }
+  return result;
+}
+
+tsr_tensor *tsri_record_reduce(const tsri_op *op, tsr_dtype dtype, tsr_tensor *input, uint32_t axes, bool keep_dims) {
+  tsri_layout layout;
+  tsr_shape shape = reduced_shape(input->layout.shape, axes, keep_dims);
+  tsr_status status = tsri_layout_init(op->name, shape, dtype, &layout, NULL);
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  tsri_node *node = tsri_node_create(op, input->value->device, dtype, 1, NULL);
+  status = node ? take_inputs(node, &input) : no_memory(op);
+  if (status == TSR_OK) {
+    bool is_index = op->reduce == TSRI_REDUCE_ARGMAX || op->reduce == TSRI_REDUCE_ARGMIN;
+    bool is_truth = op->reduce == TSRI_REDUCE_ANY || op->reduce == TSRI_REDUCE_ALL;
+    node->axes = axes;
+    if (!is_index) node->inputs[0].as = is_truth ? TSR_BOOL : dtype;
+  }
+  return finish(node, status, &layout);
+}
+
+tsr_tensor *tsri_record_kernel(const tsri_op *op, tsr_device *device, tsr_dtype dtype, tsr_shape shape,
+                               tsr_tensor *const *inputs, int input_count, const tsri_attributes *attributes) {
+  tsri_layout layout;
+  tsr_status status = tsri_layout_init(op->name, shape, dtype, &layout, NULL);
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  tsri_node *node = tsri_node_create(op, device, dtype, (uint32_t)input_count, attributes);
+  status = node ? take_inputs(node, inputs) : no_memory(op);
+  return finish(node, status, &layout);
+}

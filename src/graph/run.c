@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+// Running pending nodes: plan, allocate, launch, publish.
+#include "core/alloc.h"
+#include "core/error.h"
+#include "core/log.h"
+#include "graph/launch.h"
+#include "graph/node.h"
+#include "graph/plan.h"
+
+static tsr_status run_group(tsri_graph_state *state, const tsri_plan *plan, const tsri_group *group, tsri_garbage *garbage) {
+  tsri_node *root = plan->nodes[group->root].node;
+  tsr_buffer *output = NULL;
+  size_t bytes = (size_t)root->count * tsr_dtype_bytes(root->dtype);
+  tsr_status status = tsr_buffer_create(root->value.device, bytes, 0, &output);
+  if (status == TSR_OK && bytes > 0) status = tsri_launch_group(state, plan, group, output);
+  if (status != TSR_OK) {
+    tsr_buffer_release(output);
+    return status;
+  }
+  tsri_node_finish(state, root, output, garbage);
+  return TSR_OK;
+}
+
+// Nodes equal to one that has run share its elements.
+static void publish_equal(tsri_graph_state *state, const tsri_plan *plan, uint32_t number, tsri_garbage *garbage) {
+  const tsri_planned *planned = &plan->nodes[number];
+  tsr_buffer *buffer = tsri_value_buffer(&plan->nodes[planned->same_as].node->value);
+  if (buffer) tsri_node_finish(state, planned->node, tsr_buffer_retain(buffer), garbage);
+}
+
+static tsr_status run_plan(tsri_graph_state *state, const tsri_plan *plan, tsri_garbage *garbage) {
+  tsr_status status = TSR_OK;
+  for (uint32_t i = 0; i < plan->node_count && status == TSR_OK; i++) {
+    const tsri_planned *planned = &plan->nodes[i];
+    if (planned->same_as != i) publish_equal(state, plan, i, garbage);
+    else if (plan->groups[planned->group].root == i) status = run_group(state, plan, &plan->groups[planned->group], garbage);
+  }
+  return status;
+}
+
+// Under the lock, which is open while references are given up: the last one of a node takes it.
+static tsr_status run_targets(tsri_graph_state *state, tsri_node *const *targets, uint32_t target_count,
+                              tsri_garbage *garbage) {
+  tsri_plan plan;
+  tsr_status status = tsri_plan_init(state, targets, target_count, &plan);
+  if (status != TSR_OK) return status;
+  bool is_few = plan.input_count <= sizeof garbage->few / sizeof garbage->few[0];
+  garbage->values = is_few ? garbage->few : tsri_malloc(plan.input_count * sizeof *garbage->values);
+  if (garbage->values) status = run_plan(state, &plan, garbage);
+  else status = TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "no host memory to run %u operators", plan.node_count);
+  tsri_plan_deinit(&plan);
+  return status;
+}
+
+static void drop_garbage(tsri_garbage *garbage) {
+  for (size_t i = 0; i < garbage->count; i++) tsri_value_release(garbage->values[i]);
+  if (garbage->values != garbage->few) tsri_free(garbage->values);
+}
+
+tsr_status tsri_graph_ready(tsr_tensor *tensor) {
+  if (tsri_tensor_buffer(tensor)) return TSR_OK;
+  tsri_graph_state *state = tsri_graph_of(tensor->value->device);
+  tsri_garbage garbage = {.count = 0};
+  tsr_status status = TSR_OK;
+  tsri_mutex_lock(&state->lock);
+  tsri_node *node = tsri_pending_node(tensor->value);  // another thread may have run it meanwhile
+  if (node) status = run_targets(state, &node, 1, &garbage);
+  tsri_mutex_unlock(&state->lock);
+  drop_garbage(&garbage);
+  return status;
+}
+
+static bool reads(const tsri_node *node, const tsr_buffer *buffer) {
+  for (uint32_t i = 0; i < node->input_count; i++) {
+    if (tsri_value_buffer(node->inputs[i].value) == buffer) return true;
+  }
+  return false;
+}
+
+// Every pending node that reads `buffer`, run as one plan.
+static tsr_status run_readers(tsri_graph_state *state, const tsr_buffer *buffer, tsri_garbage *garbage) {
+  tsri_node **targets = NULL;
+  uint32_t count = 0;
+  for (tsri_node *node = state->pending; node; node = node->next) count += reads(node, buffer);
+  if (count == 0) return TSR_OK;
+  targets = tsri_malloc(count * sizeof *targets);
+  if (!targets) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "write: no host memory to run the %u operators that wait for it", count);
+  count = 0;
+  for (tsri_node *node = state->pending; node; node = node->next) {
+    if (reads(node, buffer)) targets[count++] = node;
+  }
+  tsr_status status = run_targets(state, targets, count, garbage);
+  tsri_free(targets);
+  return status;
+}
+
+tsr_status tsri_graph_before_write(tsr_tensor *tensor) {
+  tsr_status status = tsri_graph_ready(tensor);
+  tsri_graph_state *state = tsri_graph_of(tensor->value->device);
+  if (status != TSR_OK || !state) return status;
+  tsri_garbage garbage = {.count = 0};
+  tsri_mutex_lock(&state->lock);
+  status = run_readers(state, tsri_tensor_buffer(tensor), &garbage);
+  tsri_mutex_unlock(&state->lock);
+  drop_garbage(&garbage);
+  return status;
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+// Which operations have an expansion, and writing one. The formulas are in expand_exp.c, expand_log.c, expand_trig.c.
+#include "lang/expand.h"
+
+#include "lang/expand_build.h"
+
+typedef struct entry {
+  node (*one)(tsri_expander *e, node x);
+  node (*two)(tsri_expander *e, node x, node y);
+} entry;
+
+static const entry entries[TSRI_OP_COUNT] = {
+    [TSRI_OP_EXP] = {.one = tsri_expand_exp},     [TSRI_OP_EXP2] = {.one = tsri_expand_exp2},
+    [TSRI_OP_EXPM1] = {.one = tsri_expand_expm1}, [TSRI_OP_LOG] = {.one = tsri_expand_log},
+    [TSRI_OP_LOG2] = {.one = tsri_expand_log2},   [TSRI_OP_LOG10] = {.one = tsri_expand_log10},
+    [TSRI_OP_LOG1P] = {.one = tsri_expand_log1p}, [TSRI_OP_SIN] = {.one = tsri_expand_sin},
+    [TSRI_OP_COS] = {.one = tsri_expand_cos},     [TSRI_OP_TAN] = {.one = tsri_expand_tan},
+    [TSRI_OP_ASIN] = {.one = tsri_expand_asin},   [TSRI_OP_ACOS] = {.one = tsri_expand_acos},
+    [TSRI_OP_ATAN] = {.one = tsri_expand_atan},   [TSRI_OP_ATAN2] = {.two = tsri_expand_atan2},
+    [TSRI_OP_SINH] = {.one = tsri_expand_sinh},   [TSRI_OP_COSH] = {.one = tsri_expand_cosh},
+    [TSRI_OP_TANH] = {.one = tsri_expand_tanh},   [TSRI_OP_ERF] = {.one = tsri_expand_erf},
+    [TSRI_OP_POW] = {.two = tsri_expand_pow},
+};
+
+bool tsri_expand_has(tsri_ir_op code, tsri_ir_type type) {
+  bool is_float = type.dtype == TSR_F32 || type.dtype == TSR_F64;
+  return is_float && (entries[code].one || entries[code].two);
+}
+
+void tsri_expand(tsri_ir_op code, tsri_ir_type type, tsri_expand_options options, tsri_expansion *out) {
+  bool is_wide = type.dtype == TSR_F64;
+  tsri_expander e = {
+      .out = out,
+      .type = type,
+      .ints = {is_wide ? TSR_I64 : TSR_U32, type.lanes},
+      .bools = {TSR_BOOL, type.lanes},
+      .k = is_wide ? &tsri_expand_f64 : &tsri_expand_f32,
+      .fma = options.fma,
+  };
+  out->count = 1;
+  out->has_overflowed = false;
+  node x = put(&e, (tsri_ir_expr){.kind = TSRI_EXPR_VAR, .type = type, .object = 0});
+  if (entries[code].one) {
+    out->result = entries[code].one(&e, x);
+  } else {
+    node y = put(&e, (tsri_ir_expr){.kind = TSRI_EXPR_VAR, .type = type, .object = 1});
+    out->result = entries[code].two(&e, x, y);
+  }
+}

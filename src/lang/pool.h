@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+// Growing arrays of equal items, addressed by index, in which item 0 is scratch.
+//
+// A compilation makes thousands of small records. Each kind lives in one pool, so that building one costs no malloc and
+// nothing can leak. When memory is out (or `limit` is reached) adding returns 0, the scratch item: the caller may write
+// to it as if nothing had happened, and looks at `has_failed` once at the end.
+#ifndef TSRI_LANG_POOL_H
+#define TSRI_LANG_POOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct tsri_pool {
+  void *items;
+  uint32_t item_bytes;
+  uint32_t count;  // including item 0
+  uint32_t capacity;
+  uint32_t limit;   // most items there may be
+  bool has_failed;  // memory ran out
+  bool is_full;     // the limit was met
+} tsri_pool;
+
+// False: no memory; the pool is then unusable, but may be passed to deinit.
+bool tsri_pool_init(tsri_pool *pool, size_t item_bytes, uint32_t capacity, uint32_t limit);
+void tsri_pool_deinit(tsri_pool *pool);
+
+// A new item, all zero. Pointers to items are void after this.
+uint32_t tsri_pool_add(tsri_pool *pool);
+
+// Text that grows, always ending in 0. `text` is NULL until something is written and after memory ran out.
+typedef struct tsri_text {
+  char *text;
+  size_t bytes, capacity;
+  bool has_failed;
+} tsri_text;
+
+void tsri_text_add(tsri_text *text, const char *format, ...)
+#if defined(__GNUC__)
+    __attribute__((format(printf, 2, 3)))
+#endif
+    ;
+void tsri_text_put(tsri_text *text, const char *bytes, size_t count);
+
+#endif

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+// Element-wise operators: records and type rules.
+#include "ops/elementwise.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "core/error.h"
+#include "ops/promote.h"
+
+#define RECORD(text_name, text_expression, text_helper, costly)                                           \
+  {                                                                                                       \
+    .name = text_name, .kind = TSRI_OP_ELEMENTWISE, .expression = text_expression, .helper = text_helper, \
+    .is_costly = costly                                                                                   \
+  }
+
+const tsri_elementwise_op tsri_elementwise_ops[TSRI_EW_COUNT] = {
+#define TSRI_ROW(ew, inputs, scalars, type_rule, f, i, b, fn, costly, what) \
+  {.name = #ew,                                                             \
+   .text = what,                                                            \
+   .input_count = inputs,                                                   \
+   .scalar_count = scalars,                                                 \
+   .rule = TSRI_TYPE_##type_rule,                                           \
+   .ops = {RECORD(#ew, f, fn, costly), RECORD(#ew, i, fn, costly), RECORD(#ew, b, fn, costly)}},
+#include "ops/elementwise.def"
+};
+
+// --- Types --------------------------------------------------------------------------------------------------------
+
+static int kind_of(tsr_dtype dtype) {
+  switch (tsr_dtype_kind_of(dtype)) {
+    case TSR_KIND_FLOAT:
+      return TSRI_EW_FLOAT;
+    case TSR_KIND_BOOL:
+      return TSRI_EW_BOOL;
+    default:
+      return TSRI_EW_INT;
+  }
+}
+
+static tsr_status refuse(const tsri_elementwise_op *row, const tsr_dtype *inputs) {
+  static const char *const kinds[TSRI_EW_KINDS] = {"floats", "integers", "bool"};
+  char given[64] = "", takes[64] = "";
+  size_t used = 0;
+  for (int i = 0; i < row->input_count; i++) {
+    const char *between = i == 0 ? "" : i == row->input_count - 1 ? " and " : ", ";
+    used += (size_t)snprintf(given + used, sizeof given - used, "%s%s", between, tsr_dtype_name(inputs[i]));
+  }
+  used = 0;
+  for (int i = 0; i < TSRI_EW_KINDS; i++) {
+    if (!row->ops[i].expression) continue;
+    used += (size_t)snprintf(takes + used, sizeof takes - used, "%s%s", used ? " and " : "", kinds[i]);
+  }
+  return TSRI_FAIL(TSR_ERR_DTYPE, "%s: takes %s, not %s", row->name, takes, given);
+}
+
+tsr_status tsri_elementwise_dtypes(tsri_elementwise_id id, const tsr_dtype *inputs, tsr_dtype *out_computed,
+                                   tsr_dtype *out_result) {
+  const tsri_elementwise_op *row = &tsri_elementwise_ops[id];
+  int first = row->rule == TSRI_TYPE_WHERE ? 1 : 0;
+  tsr_dtype dtype = inputs[first];
+  for (int i = first + 1; i < row->input_count; i++) dtype = tsri_promote(dtype, inputs[i]);
+  if (row->rule == TSRI_TYPE_TRUTH) dtype = TSR_BOOL;
+  if (row->rule == TSRI_TYPE_FLOAT) dtype = tsri_promote_float(dtype);
+  if (row->scalar_count && dtype == TSR_BOOL) dtype = TSR_I32;  // True + 1
+  if (!row->ops[kind_of(dtype)].expression) return refuse(row, inputs);
+  *out_computed = dtype;
+  *out_result = row->rule == TSRI_TYPE_COMPARE ? TSR_BOOL : dtype;
+  return TSR_OK;
+}
+
+// --- Numbers ------------------------------------------------------------------------------------------------------
+
+typedef struct whole_range {
+  double least, most;  // both inside; i64's largest double is 2^63 - 1024
+} whole_range;
+
+static whole_range range_of(tsr_dtype dtype) {
+  switch (dtype) {
+    case TSR_U8:
+      return (whole_range){0, 255};
+    case TSR_I8:
+      return (whole_range){-128, 127};
+    case TSR_I16:
+      return (whole_range){-32768, 32767};
+    case TSR_I32:
+      return (whole_range){-2147483648.0, 2147483647.0};
+    case TSR_U32:
+      return (whole_range){0, 4294967295.0};
+    default:
+      return (whole_range){-9223372036854775808.0, 9223372036854774784.0};
+  }
+}
+
+// A number beside an integer tensor: whole, and one the dtype can hold. clamp's limits may lie outside.
+static tsr_status fit_scalar(const tsri_elementwise_op *row, tsr_dtype dtype, bool may_exceed, double *value) {
+  if (tsri_dtype_is_float(dtype)) return TSR_OK;
+  whole_range range = range_of(dtype);
+  if (may_exceed && *value < range.least) *value = range.least;
+  if (may_exceed && *value > range.most) *value = range.most;
+  if (!(*value == trunc(*value)) || isinf(*value)) {
+    return TSRI_FAIL(TSR_ERR_DTYPE, "%s: %g is no whole number and the tensor is %s; cast it to a float dtype first",
+                     row->name, *value, tsr_dtype_name(dtype));
+  }
+  if (*value < range.least || *value > range.most) {
+    return TSRI_FAIL(TSR_ERR_DTYPE, "%s: %.17g does not fit %s, which holds %.17g to %.17g", row->name, *value,
+                     tsr_dtype_name(dtype), range.least, range.most);
+  }
+  return TSR_OK;
+}
+
+static tsr_status take_scalars(tsri_elementwise_id id, tsr_dtype dtype, const double *scalars, tsri_attributes *out) {
+  const tsri_elementwise_op *row = &tsri_elementwise_ops[id];
+  out->scalar_count = row->scalar_count;
+  tsr_status status = TSR_OK;
+  for (int i = 0; i < row->scalar_count && status == TSR_OK; i++) {
+    out->scalars[i] = scalars[i];
+    status = fit_scalar(row, dtype, id == TSRI_EW_clamp, &out->scalars[i]);
+  }
+  return status;
+}
+
+// --- Recording ----------------------------------------------------------------------------------------------------
+
+// `dtype` TSR_DTYPE_COUNT: by the rule.
+static tsr_tensor *apply(tsri_elementwise_id id, tsr_dtype dtype, tsr_tensor *const *inputs, const double *scalars) {
+  const tsri_elementwise_op *row = &tsri_elementwise_ops[id];
+  tsr_dtype dtypes[TSRI_MAX_INPUTS], computed = TSR_F32, result = TSR_F32;
+  tsri_operand_ref refs[TSRI_MAX_INPUTS];
+  tsri_attributes attributes = {0};
+  tsr_status status = TSR_OK;
+  for (int i = 0; i < row->input_count && status == TSR_OK; i++) {
+    status = tsri_tensor_check(row->name, inputs[i]);
+    if (status == TSR_OK) dtypes[i] = inputs[i]->dtype;
+  }
+  if (status == TSR_OK) status = tsri_elementwise_dtypes(id, dtypes, &computed, &result);
+  if (status == TSR_OK && row->scalar_count) status = take_scalars(id, computed, scalars, &attributes);
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  for (int i = 0; i < row->input_count; i++) refs[i] = (tsri_operand_ref){inputs[i], computed};
+  if (row->rule == TSRI_TYPE_WHERE) refs[0].as = TSR_BOOL;
+  if (dtype != TSR_DTYPE_COUNT) result = dtype;
+  return tsri_record_elementwise(&row->ops[kind_of(computed)], result, refs, row->input_count,
+                                 row->scalar_count ? &attributes : NULL);
+}
+
+tsr_tensor *tsri_elementwise(tsri_elementwise_id id, tsr_tensor *const *inputs, const double *scalars) {
+  return apply(id, TSR_DTYPE_COUNT, inputs, scalars);
+}
+
+tsr_tensor *tsri_elementwise_to(tsri_elementwise_id id, tsr_dtype dtype, tsr_tensor *const *inputs,
+                                const double *scalars) {
+  return apply(id, dtype, inputs, scalars);
+}

@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: MIT
+// Reading and writing by index: gather, index_select, take, scatter, scatter_add, one_hot.
+#include "core/error.h"
+#include "ops/axes.h"
+#include "ops/promote.h"
+#include "ops/sort.h"
+#include "ops/walk.h"
+
+#include <tessera/ops.h>
+
+static tsr_status check_indices(const char *caller, const tsr_tensor *x, const tsr_tensor *indices) {
+  tsr_status status = x ? tsri_tensor_check(caller, x) : TSR_OK;
+  if (status == TSR_OK) status = tsri_tensor_check(caller, indices);
+  if (status != TSR_OK) return status;
+  tsr_dtype_kind kind = tsr_dtype_kind_of(indices->dtype);
+  if (kind == TSR_KIND_INT || kind == TSR_KIND_UINT) return TSR_OK;
+  return TSRI_FAIL(TSR_ERR_DTYPE, "%s: indices are integers, not %s", caller, tsr_dtype_name(indices->dtype));
+}
+
+// Along every axis but one, `part` has no more elements than `whole`.
+static tsr_status check_inside(const char *caller, const char *part_name, tsr_shape part, tsr_shape whole, int axis) {
+  char a[TSR_SHAPE_TEXT_BYTES], b[TSR_SHAPE_TEXT_BYTES];
+  tsr_shape_format(whole, a, sizeof a);
+  tsr_shape_format(part, b, sizeof b);
+  if (part.rank != whole.rank) {
+    return TSRI_FAIL(TSR_ERR_SHAPE, "%s: ranks differ, the tensor is %s, %s is %s", caller, a, part_name, b);
+  }
+  for (int i = 0; i < whole.rank; i++) {
+    if (i == axis || part.dims[i] <= whole.dims[i]) continue;
+    return TSRI_FAIL(TSR_ERR_SHAPE, "%s: axis %d: %lld and %lld; the tensor is %s, %s is %s", caller, i,
+                     (long long)whole.dims[i], (long long)part.dims[i], a, part_name, b);
+  }
+  return TSR_OK;
+}
+
+// --- gather ----------------------------------------------------------------------------------------------------------
+
+// Attributes: integers[0] the axis; [1] whether x is a list and the result has a shape of its own (take). The indices
+// have the result's shape.
+static tsr_status run_gather(const tsri_kernel_run *run) {
+  const tsri_layout *x = &run->layouts[0], *indices = &run->layouts[1];
+  if (indices->count == 0) return TSR_OK;
+  if (x->count == 0) return tsri_call_zero(run);  // every index is out of range
+  tsr_status status = tsri_call_check("gather", x);
+  if (status == TSR_OK) status = tsri_call_check("gather", indices);
+  if (status != TSR_OK) return status;
+  int axis = (int)run->attributes->integers[0];
+  bool is_list = run->attributes->integers[1] != 0;
+  int64_t strides[TSR_MAX_RANK] = {0};
+  for (int i = 0; i < x->shape.rank && !is_list; i++) strides[i] = i == axis ? 0 : x->strides[i];
+  tsri_walk walk;
+  tsri_walk_init(&walk, run->shape, 2, (const int64_t *[]){strides, indices->strides});
+  tsr_dtype carrier = tsri_call_carrier(run->device, run->dtype);
+  tsri_call call;
+  tsri_call_init(&call, run->device, "op_index", "gather", "T=%s I=%s RANK=%d", tsr_dtype_name(carrier),
+                 tsr_dtype_name(run->input_dtypes[1]), walk.rank);
+  tsri_call_buffer(&call, run->inputs[0], carrier);
+  tsri_call_buffer(&call, run->inputs[1], run->input_dtypes[1]);
+  tsri_call_buffer(&call, run->output, carrier);
+  tsri_call_word(&call, walk.count);
+  tsri_call_word(&call, x->offset);
+  tsri_call_word(&call, indices->offset);
+  tsri_call_word(&call, x->shape.dims[axis]);
+  tsri_call_word(&call, x->strides[axis]);
+  tsri_walk_pass_dims(&walk, &call);
+  tsri_walk_pass_strides(&walk, 0, &call);
+  tsri_walk_pass_strides(&walk, 1, &call);
+  return tsri_call_items(&call, walk.count);
+}
+
+static const tsri_op gather_op = {.name = "gather", .kind = TSRI_OP_KERNEL, .run = run_gather};
+static const tsri_op index_select_op = {.name = "index_select", .kind = TSRI_OP_KERNEL, .run = run_gather};
+static const tsri_op take_op = {.name = "take", .kind = TSRI_OP_KERNEL, .run = run_gather};
+
+// `indices` has the result's shape.
+static tsr_tensor *record_gather(const tsri_op *op, tsr_tensor *x, tsr_tensor *indices, int axis) {
+  tsr_tensor *inputs[2] = {x, indices};
+  tsr_device *device = NULL;
+  tsr_status status = tsri_tensor_check(op->name, x);
+  if (status == TSR_OK) status = tsri_tensor_check(op->name, indices);
+  if (status == TSR_OK) status = tsri_record_device(op->name, inputs, 2, &device);
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  tsri_attributes attributes = {.integers = {axis, op == &take_op}};
+  return tsri_record_kernel(op, device, x->dtype, indices->layout.shape, inputs, 2, &attributes);
+}
+
+tsr_tensor *tsr_gather(tsr_tensor *x, int axis, tsr_tensor *indices) {
+  tsr_status status = check_indices("gather", x, indices);
+  if (status == TSR_OK) status = tsri_axis("gather", axis, x->layout.shape.rank, &axis);
+  if (status == TSR_OK) status = check_inside("gather", "indices", indices->layout.shape, x->layout.shape, axis);
+  return status == TSR_OK ? record_gather(&gather_op, x, indices, axis) : tsri_tensor_fail(status);
+}
+
+tsr_tensor *tsr_index_select(tsr_tensor *x, int axis, tsr_tensor *indices) {
+  char text[TSR_SHAPE_TEXT_BYTES];
+  tsr_status status = check_indices("index_select", x, indices);
+  if (status == TSR_OK) status = tsri_axis("index_select", axis, x->layout.shape.rank, &axis);
+  if (status == TSR_OK && indices->layout.shape.rank != 1) {
+    status = TSRI_FAIL(TSR_ERR_SHAPE, "index_select: indices are a list, not %s",
+                       tsr_shape_format(indices->layout.shape, text, sizeof text));
+  }
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  tsri_layout view = {.shape = x->layout.shape, .offset = indices->layout.offset};
+  view.shape.dims[axis] = indices->layout.shape.dims[0];
+  view.strides[axis] = indices->layout.strides[0];
+  status = tsri_shape_check("index_select", view.shape, &view.count);
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  tsr_tensor *expanded = tsri_tensor_view(indices, &view);
+  tsr_tensor *result = record_gather(&index_select_op, x, expanded, axis);
+  tsr_release(expanded);
+  return result;
+}
+
+tsr_tensor *tsr_take(tsr_tensor *x, tsr_tensor *indices) {
+  tsr_status status = check_indices("take", x, indices);
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  tsr_tensor *list = tsr_reshape(x, TSR_SHAPE(x->layout.count));
+  tsr_tensor *result = record_gather(&take_op, list, indices, 0);
+  tsr_release(list);
+  return result;
+}
+
+// --- scatter ---------------------------------------------------------------------------------------------------------
+//
+// Inputs: x, indices, source, all contiguous. Attributes: integers[0] the axis.
+
+// Where element i of the indices goes: its place in x, but for the axis, where the index says.
+static void pass_target(const tsri_kernel_run *run, const tsri_walk *walk, tsri_call *call) {
+  int axis = (int)run->attributes->integers[0];
+  int64_t strides[TSR_MAX_RANK];
+  tsri_row_major(run->shape, strides);
+  tsri_call_word(call, walk->count);
+  tsri_call_word(call, run->layouts[1].offset);
+  tsri_call_word(call, run->shape.dims[axis]);
+  tsri_call_word(call, strides[axis]);
+  tsri_walk_pass_dims(walk, call);
+  tsri_walk_pass_strides(walk, 0, call);
+}
+
+static void walk_target(const tsri_kernel_run *run, tsri_walk *out_walk) {
+  int64_t strides[TSR_MAX_RANK];
+  tsri_row_major(run->shape, strides);
+  strides[run->attributes->integers[0]] = 0;
+  tsri_walk_init(out_walk, run->layouts[1].shape, 1, (const int64_t *[]){strides});
+}
+
+static tsr_status check_scatter(const tsri_kernel_run *run) {
+  tsr_status status = TSR_OK;
+  for (int i = 0; i < 3 && status == TSR_OK; i++) status = tsri_call_check("scatter", &run->layouts[i]);
+  return status;
+}
+
+static tsr_status copy_x(const tsri_kernel_run *run) {
+  size_t offset = (size_t)run->layouts[0].offset * tsr_dtype_bytes(run->dtype);
+  return tsr_buffer_copy(run->output, 0, run->inputs[0], offset, tsr_buffer_bytes(run->output));
+}
+
+static tsr_status pick_winners(const tsri_kernel_run *run, tsr_buffer *winners) {
+  tsr_dtype carrier = tsri_call_carrier(run->device, run->dtype);
+  tsri_call call;
+  tsri_call_init(&call, run->device, "op_index", "scatter_pick", "T=%s", tsr_dtype_name(carrier));
+  tsri_call_buffer(&call, run->inputs[0], carrier);
+  tsri_call_buffer(&call, run->inputs[2], carrier);
+  tsri_call_buffer(&call, winners, TSR_U32);
+  tsri_call_buffer(&call, run->output, carrier);
+  tsri_call_word(&call, run->layouts[0].count);
+  tsri_call_word(&call, run->layouts[0].offset);
+  tsri_call_word(&call, run->layouts[2].offset);
+  return tsri_call_items(&call, run->layouts[0].count);
+}
+
+static tsr_status run_scatter(const tsri_kernel_run *run) {
+  tsr_status status = check_scatter(run);
+  if (status != TSR_OK || run->layouts[0].count == 0) return status;
+  if (run->layouts[1].count == 0) return copy_x(run);
+  tsr_buffer *winners = NULL;
+  status = tsri_call_scratch(run->device, run->layouts[0].count, TSR_U32, &winners);
+  if (status == TSR_OK)
+    status = tsr_buffer_fill(winners, 0, tsr_buffer_bytes(winners), &(uint32_t){0}, sizeof(uint32_t));
+  if (status == TSR_OK) {
+    tsri_walk walk;
+    walk_target(run, &walk);
+    tsri_call call;
+    tsri_call_init(&call, run->device, "op_index", "scatter_mark", "I=%s RANK=%d", tsr_dtype_name(run->input_dtypes[1]),
+                   walk.rank);
+    tsri_call_buffer(&call, run->inputs[1], run->input_dtypes[1]);
+    tsri_call_buffer(&call, winners, TSR_U32);
+    pass_target(run, &walk, &call);
+    status = tsri_call_items(&call, walk.count);
+  }
+  if (status == TSR_OK) status = pick_winners(run, winners);
+  tsr_buffer_release(winners);
+  return status;
+}
+
+// Scratch of scatter_add: where each element goes, those sorted, and where each of them was.
+typedef struct sorted_keys {
+  tsr_buffer *keys, *sorted, *order;
+} sorted_keys;
+
+static tsr_status sort_keys(const tsri_kernel_run *run, sorted_keys *own) {
+  int64_t count = run->layouts[1].count;
+  tsr_status status = tsri_call_scratch(run->device, count, TSR_U32, &own->keys);
+  if (status == TSR_OK) status = tsri_call_scratch(run->device, count, TSR_U32, &own->sorted);
+  if (status == TSR_OK) status = tsri_call_scratch(run->device, count, TSR_I32, &own->order);
+  if (status != TSR_OK) return status;
+  tsri_walk walk;
+  walk_target(run, &walk);
+  tsri_call call;
+  tsri_call_init(&call, run->device, "op_index", "scatter_keys", "I=%s RANK=%d", tsr_dtype_name(run->input_dtypes[1]),
+                 walk.rank);
+  tsri_call_buffer(&call, run->inputs[1], run->input_dtypes[1]);
+  tsri_call_buffer(&call, own->keys, TSR_U32);
+  pass_target(run, &walk, &call);
+  status = tsri_call_items(&call, walk.count);
+  if (status != TSR_OK) return status;
+  return tsri_sort_rows(&(tsri_sort){.device = run->device,
+                                     .dtype = TSR_U32,
+                                     .x = own->keys,
+                                     .rows = 1,
+                                     .n = count,
+                                     .values = own->sorted,
+                                     .order = own->order});
+}
+
+static tsr_status add_runs(const tsri_kernel_run *run, const sorted_keys *own) {
+  tsri_call call;
+  tsri_call_init(&call, run->device, "op_index", "scatter_sum", "T=%s A=%s", tsr_dtype_name(run->dtype),
+                 tsr_dtype_name(tsri_accumulator(run->dtype)));
+  tsri_call_buffer(&call, run->inputs[0], run->dtype);
+  tsri_call_buffer(&call, run->inputs[2], run->dtype);
+  tsri_call_buffer(&call, own->sorted, TSR_U32);
+  tsri_call_buffer(&call, own->order, TSR_I32);
+  tsri_call_buffer(&call, run->output, run->dtype);
+  tsri_call_word(&call, run->layouts[1].count);
+  tsri_call_word(&call, run->layouts[0].offset);
+  tsri_call_word(&call, run->layouts[2].offset);
+  return tsri_call_items(&call, run->layouts[1].count);
+}
+
+static tsr_status run_scatter_add(const tsri_kernel_run *run) {
+  tsr_status status = check_scatter(run);
+  if (status != TSR_OK || run->layouts[0].count == 0) return status;
+  status = copy_x(run);
+  if (status != TSR_OK || run->layouts[1].count == 0) return status;
+  sorted_keys own = {NULL, NULL, NULL};
+  status = sort_keys(run, &own);
+  if (status == TSR_OK) status = add_runs(run, &own);
+  tsr_buffer_release(own.keys);
+  tsr_buffer_release(own.sorted);
+  tsr_buffer_release(own.order);
+  return status;
+}
+
+static const tsri_op scatter_op = {.name = "scatter", .kind = TSRI_OP_KERNEL, .run = run_scatter};
+static const tsri_op scatter_add_op = {.name = "scatter_add", .kind = TSRI_OP_KERNEL, .run = run_scatter_add};
+
+static tsr_status check_source(const char *caller, const tsr_tensor *x, const tsr_tensor *indices,
+                               const tsr_tensor *source, int *axis) {
+  char a[TSR_SHAPE_TEXT_BYTES], b[TSR_SHAPE_TEXT_BYTES];
+  tsr_status status = check_indices(caller, x, indices);
+  if (status == TSR_OK) status = tsri_tensor_check(caller, source);
+  if (status == TSR_OK) status = tsri_axis(caller, *axis, x->layout.shape.rank, axis);
+  if (status == TSR_OK) status = check_inside(caller, "indices", indices->layout.shape, x->layout.shape, *axis);
+  if (status != TSR_OK) return status;
+  if (!tsri_shape_equal(indices->layout.shape, source->layout.shape)) {
+    return TSRI_FAIL(TSR_ERR_SHAPE, "%s: indices and source differ, indices are %s, source is %s", caller,
+                     tsr_shape_format(indices->layout.shape, a, sizeof a),
+                     tsr_shape_format(source->layout.shape, b, sizeof b));
+  }
+  if (indices->layout.count > INT32_MAX) {
+    return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "%s: %lld indices; 2^31 - 1 at most", caller,
+                     (long long)indices->layout.count);
+  }
+  return TSR_OK;
+}
+
+static tsr_tensor *scatter(const tsri_op *op, tsr_tensor *x, int axis, tsr_tensor *indices, tsr_tensor *source) {
+  tsr_status status = check_source(op->name, x, indices, source, &axis);
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  tsr_tensor *cast = tsr_cast(source, x->dtype);
+  tsr_tensor *inputs[3] = {tsr_contiguous(x), tsr_contiguous(indices), tsr_contiguous(cast)};
+  tsr_device *device = NULL;
+  for (int i = 0; i < 3 && status == TSR_OK; i++) status = tsri_tensor_check(op->name, inputs[i]);
+  if (status == TSR_OK) status = tsri_record_device(op->name, inputs, 3, &device);
+  tsri_attributes attributes = {.integers = {axis}};
+  tsr_tensor *result = status == TSR_OK
+                           ? tsri_record_kernel(op, device, x->dtype, x->layout.shape, inputs, 3, &attributes)
+                           : tsri_tensor_fail(status);
+  for (int i = 0; i < 3; i++) tsr_release(inputs[i]);
+  tsr_release(cast);
+  return result;
+}
+
+tsr_tensor *tsr_scatter(tsr_tensor *x, int axis, tsr_tensor *indices, tsr_tensor *source) {
+  return scatter(&scatter_op, x, axis, indices, source);
+}
+
+tsr_tensor *tsr_scatter_add(tsr_tensor *x, int axis, tsr_tensor *indices, tsr_tensor *source) {
+  return scatter(&scatter_add_op, x, axis, indices, source);
+}
+
+// --- one_hot ---------------------------------------------------------------------------------------------------------
+
+static const tsri_op one_hot_op = {.name = "one_hot", .kind = TSRI_OP_ELEMENTWISE, .expression = "R($0 == $1)"};
+
+tsr_tensor *tsr_one_hot(tsr_tensor *indices, int64_t classes, tsr_dtype dtype) {
+  tsr_status status = check_indices("one_hot", NULL, indices);
+  if (status == TSR_OK && (classes < 0 || classes > INT32_MAX)) {
+    status = TSRI_FAIL(TSR_ERR_SHAPE, "one_hot: %lld classes; 0 to 2^31 - 1 are allowed", (long long)classes);
+  }
+  if (status == TSR_OK && tsr_dtype_bytes(dtype) == 0) {
+    status = TSRI_FAIL(TSR_ERR_DTYPE, "one_hot: %d is no dtype; 0 to %d are", (int)dtype, (int)TSR_DTYPE_COUNT - 1);
+  }
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  // u32 indices and i32 positions meet in u32, which holds all positions; i64 would be too much for some devices.
+  tsr_dtype as = indices->dtype == TSR_U32 || indices->dtype == TSR_U8 ? TSR_U32
+                 : indices->dtype == TSR_I64                           ? TSR_I64
+                                                                       : TSR_I32;
+  tsr_tensor *last = tsr_unsqueeze(indices, -1),
+             *positions = tsr_arange(indices->value->device, TSR_I32, 0, (double)classes, 1);
+  status = tsri_tensor_check("one_hot", last);
+  if (status == TSR_OK) status = tsri_tensor_check("one_hot", positions);
+  tsri_operand_ref refs[2] = {{last, as}, {positions, as}};
+  tsr_tensor *result =
+      status == TSR_OK ? tsri_record_elementwise(&one_hot_op, dtype, refs, 2, NULL) : tsri_tensor_fail(status);
+  tsr_release(last);
+  tsr_release(positions);
+  return result;
+}

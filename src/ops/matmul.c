@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: MIT
+// Matrix products. Inputs are read through their strides, so that views cost no copy; a device's own matmul is used
+// where it has one, else one of three kernels (kernels/op_matmul.tk).
+#include <math.h>
+
+#include "core/error.h"
+#include "ops/call.h"
+#include "ops/elementwise.h"
+#include "ops/promote.h"
+
+// --- Which kernel ----------------------------------------------------------------------------------------------------
+
+typedef enum method { NAIVE, LONG, TILED } method;
+
+// The sizes that decide. TILED makes 64 x 64 elements per group from strips of `DEPTH`; LONG one element per group.
+enum { TILE = 64, DEPTH = 8, SMALL_SIDE = 16, FEW_RESULTS = 1024, LONG_SUM = 512, LONG_GROUP = 256, NAIVE_GROUP = 64 };
+
+static method choose(int64_t m, int64_t n, int64_t k) {
+  if (m * n <= FEW_RESULTS && k >= LONG_SUM) return LONG;
+  if (m < SMALL_SIDE || n < SMALL_SIDE) return NAIVE;
+  return TILED;
+}
+
+// --- Batches ---------------------------------------------------------------------------------------------------------
+
+// A matrix among others: a place, strides of its two axes, and strides of the batch axes.
+typedef struct operand {
+  int64_t at, row, col;
+  int64_t batch[TSR_MAX_RANK];
+} operand;
+
+typedef struct product {
+  int64_t m, n, k;
+  int batch_rank;
+  int64_t batch_dims[TSR_MAX_RANK];
+  operand a, b, c;
+} product;
+
+// How an input lies when its batch axes are broadcast to those of the product.
+static operand operand_of(const tsri_layout *layout, const product *p) {
+  int rank = layout->shape.rank, missing = p->batch_rank - (rank - 2);
+  operand own = {.at = layout->offset, .row = layout->strides[rank - 2], .col = layout->strides[rank - 1]};
+  if (layout->shape.dims[rank - 2] == 1) own.row = 0;
+  if (layout->shape.dims[rank - 1] == 1) own.col = 0;
+  for (int i = missing; i < p->batch_rank; i++) {
+    own.batch[i] = layout->shape.dims[i - missing] == 1 ? 0 : layout->strides[i - missing];
+  }
+  return own;
+}
+
+static bool batch_joins(const operand *own, int64_t size, int i, int into) {
+  return own->batch[into] == own->batch[i] * size;
+}
+
+// Drops batch axes of size 1 and joins neighbours, so that kernels' two are mostly enough.
+static void join_batch(product *p) {
+  operand *all[3] = {&p->a, &p->b, &p->c};
+  int rank = 0;
+  for (int i = 0; i < p->batch_rank; i++) {
+    int64_t size = p->batch_dims[i];
+    if (size == 1) continue;
+    bool joins = rank > 0;
+    for (int j = 0; j < 3 && joins; j++) joins = batch_joins(all[j], size, i, rank - 1);
+    if (!joins) rank++;
+    p->batch_dims[rank - 1] = joins ? p->batch_dims[rank - 1] * size : size;
+    for (int j = 0; j < 3; j++) all[j]->batch[rank - 1] = all[j]->batch[i];
+  }
+  p->batch_rank = rank;
+}
+
+// --- Launching -------------------------------------------------------------------------------------------------------
+
+// What kernels take at once: the two innermost batch axes.
+typedef struct batch_part {
+  int64_t outer, inner;            // sizes
+  int64_t a_at, b_at, c_at, y_at;  // where its matrices begin
+} batch_part;
+
+// `filler` stands in for what is empty or missing, and is not read.
+static void pass_matrices(const tsri_kernel_run *run, tsr_buffer *filler, tsri_call *call) {
+  for (int i = 0; i < 3; i++) {
+    bool is_there = i < run->input_count && run->layouts[i].count > 0;
+    tsri_call_buffer(call, is_there ? run->inputs[i] : filler, run->dtype);
+  }
+  tsri_call_buffer(call, run->output, run->dtype);
+}
+
+static int64_t batch_stride(const operand *own, const product *p, int from_end) {
+  return p->batch_rank >= from_end ? own->batch[p->batch_rank - from_end] : 0;
+}
+
+static void pass_strides(const product *p, const batch_part *part, tsri_call *call) {
+  const operand *all[3] = {&p->a, &p->b, &p->c};
+  const int64_t at[3] = {part->a_at, part->b_at, part->c_at};
+  tsri_call_word(call, p->m);
+  tsri_call_word(call, p->n);
+  tsri_call_word(call, p->k);
+  for (int i = 0; i < 3; i++) {
+    tsri_call_word(call, at[i]);
+    tsri_call_word(call, all[i]->row);
+    tsri_call_word(call, all[i]->col);
+  }
+  tsri_call_word(call, part->inner);
+  for (int i = 0; i < 3; i++) {
+    tsri_call_word(call, batch_stride(all[i], p, 2));
+    tsri_call_word(call, batch_stride(all[i], p, 1));
+  }
+}
+
+static void start_call(const tsri_kernel_run *run, const product *p, method how, tsri_call *call) {
+  static const char *const kernels[] = {"matmul_naive", "matmul_long", "matmul_tiled"};
+  const char *type = tsr_dtype_name(run->dtype), *wide = tsr_dtype_name(tsri_accumulator(run->dtype));
+  bool is_fused = tsri_dtype_is_float(run->dtype) && run->device->limits.has_exact_fma;
+  bool is_scaled = run->attributes->scalar_count > 0;
+  if (how == TILED) {
+    tsri_call_init_hooked(call, run, "op_matmul", kernels[how],
+                          "T=%s A=%s FUSED=%d SCALED=%d A_ALONG_K=%d B_ALONG_N=%d DEPTH=%d", type, wide, is_fused,
+                          is_scaled, p->a.col == 1, p->b.col == 1, (int)DEPTH);
+  } else {
+    tsri_call_init_hooked(call, run, "op_matmul", kernels[how], "T=%s A=%s FUSED=%d SCALED=%d WG=%d", type, wide,
+                          is_fused, is_scaled, how == LONG ? (int)LONG_GROUP : (int)NAIVE_GROUP);
+  }
+}
+
+static void groups_for(const tsr_device *device, const product *p, method how, int64_t *out_x, int64_t *out_y) {
+  if (how == TILED) {
+    *out_x = (p->n + TILE - 1) / TILE;
+    *out_y = (p->m + TILE - 1) / TILE;
+  } else {
+    int64_t items = p->m * p->n;
+    tsri_call_fold(device, how == LONG ? items : (items + NAIVE_GROUP - 1) / NAIVE_GROUP, out_x, out_y);
+  }
+}
+
+static tsr_status run_part(const tsri_kernel_run *run, const product *p, const batch_part *part, tsr_buffer *filler) {
+  method how = choose(p->m, p->n, p->k);
+  int64_t count = part->outer * part->inner, most = run->device->limits.max_groups[2], x = 0, y = 0;
+  if (most < 1) most = 65535;
+  groups_for(run->device, p, how, &x, &y);
+  tsr_status status = TSR_OK;
+  for (int64_t first = 0; first < count && status == TSR_OK; first += most) {
+    tsri_call call;
+    start_call(run, p, how, &call);
+    pass_matrices(run, filler, &call);
+    pass_strides(p, part, &call);
+    tsri_call_word(&call, first);
+    tsri_call_word(&call, part->y_at);
+    tsri_call_real(&call, run->attributes->scalar_count > 0 ? run->attributes->scalars[0] : 1);
+    tsri_call_real(&call, run->attributes->scalar_count > 0 ? run->attributes->scalars[1] : 0);
+    status = tsri_call_groups(&call, x, y, count - first < most ? count - first : most);
+  }
+  return status;
+}
+
+// Batch axes beyond two are walked here.
+static tsr_status run_parts(const tsri_kernel_run *run, const product *p, tsr_buffer *filler) {
+  int rank = p->batch_rank;
+  batch_part part = {.outer = rank > 1 ? p->batch_dims[rank - 2] : 1, .inner = rank > 0 ? p->batch_dims[rank - 1] : 1};
+  int64_t parts = 1;
+  for (int i = 0; i < rank - 2; i++) parts *= p->batch_dims[i];
+  tsr_status status = TSR_OK;
+  for (int64_t i = 0; i < parts && status == TSR_OK; i++) {
+    part.a_at = p->a.at;
+    part.b_at = p->b.at;
+    part.c_at = p->c.at;
+    part.y_at = i * part.outer * part.inner * p->m * p->n;
+    int64_t rest = i;
+    for (int axis = rank - 3; axis >= 0; axis--) {
+      int64_t index = rest % p->batch_dims[axis];
+      rest /= p->batch_dims[axis];
+      part.a_at += index * p->a.batch[axis];
+      part.b_at += index * p->b.batch[axis];
+      part.c_at += index * p->c.batch[axis];
+    }
+    status = run_part(run, p, &part, filler);
+  }
+  return status;
+}
+
+// --- A device's own --------------------------------------------------------------------------------------------------
+
+static tsri_operand native_operand(const tsri_kernel_run *run, tsr_buffer *buffer, const tsri_layout *layout) {
+  tsri_operand own = {.buffer = buffer->handle, .dtype = run->dtype, .shape = layout->shape};
+  own.offset = buffer->offset + (size_t)layout->offset * tsr_dtype_bytes(run->dtype);
+  for (int i = 0; i < layout->shape.rank; i++) own.strides[i] = layout->strides[i];
+  return own;
+}
+
+// TSR_ERR_UNSUPPORTED, without a message, where the device has none for these.
+static tsr_status run_native(const tsri_kernel_run *run) {
+  const tsri_backend *backend = run->device->backend;
+  if (!backend->has_op || run->attributes->scalar_count > 0 || run->epilogue) return TSR_ERR_UNSUPPORTED;
+  tsri_layout result;
+  tsr_status status = tsri_layout_init("matmul", run->shape, run->dtype, &result, NULL);
+  if (status != TSR_OK) return status;
+  tsri_native_op op = {.name = "matmul", .input_count = 2};
+  for (int i = 0; i < 2; i++) op.inputs[i] = native_operand(run, run->inputs[i], &run->layouts[i]);
+  op.output = native_operand(run, run->output, &result);
+  if (!backend->has_op(run->device->handle, &op)) return TSR_ERR_UNSUPPORTED;
+  tsri_queue *queue = tsri_device_lock(run->device);
+  status = backend->run_op(queue, &op);
+  tsri_device_unlock(run->device);
+  tsri_count(&run->device->counters.launches);
+  return status;
+}
+
+// --- The operator ----------------------------------------------------------------------------------------------------
+
+// Inputs a, b and, for gemm with a c that counts, c; all of rank 2 or more and of the result's dtype.
+// Attributes: scalars[0] alpha and [1] beta, none for a plain product.
+static tsr_status run_matmul(const tsri_kernel_run *run) {
+  const tsri_layout *a = &run->layouts[0], *b = &run->layouts[1];
+  int rank = run->shape.rank;
+  product p = {.m = run->shape.dims[rank - 2],
+               .n = run->shape.dims[rank - 1],
+               .batch_rank = rank - 2,
+               .k = a->shape.dims[a->shape.rank - 1]};
+  tsri_layout result;
+  tsr_status status = tsri_layout_init("matmul", run->shape, run->dtype, &result, NULL);
+  for (int i = 0; i < run->input_count && status == TSR_OK; i++) status = tsri_call_check("matmul", &run->layouts[i]);
+  if (status == TSR_OK) status = tsri_call_check("matmul", &result);
+  if (status != TSR_OK || result.count == 0) return status;
+  status = p.k > 0 ? run_native(run) : TSR_ERR_UNSUPPORTED;
+  if (status != TSR_ERR_UNSUPPORTED) return status;
+  for (int i = 0; i < p.batch_rank; i++) p.batch_dims[i] = run->shape.dims[i];
+  p.a = operand_of(a, &p);
+  p.b = operand_of(b, &p);
+  if (run->input_count > 2) p.c = operand_of(&run->layouts[2], &p);
+  join_batch(&p);
+  tsr_buffer *filler = NULL;
+  status = tsri_call_scratch(run->device, 1, run->dtype, &filler);
+  if (status == TSR_OK) status = run_parts(run, &p, filler);
+  tsr_buffer_release(filler);
+  return status;
+}
+
+static const tsri_op matmul_op = {
+    .name = "matmul", .kind = TSRI_OP_KERNEL, .run = run_matmul, .hook = TSRI_HOOK_COLUMN};
+static const tsri_op gemm_op = {.name = "gemm", .kind = TSRI_OP_KERNEL, .run = run_matmul, .hook = TSRI_HOOK_COLUMN};
+
+static tsr_status check_dtypes(const char *caller, const tsr_tensor *a, const tsr_tensor *b) {
+  if (a->dtype != TSR_BOOL || b->dtype != TSR_BOOL) return TSR_OK;
+  return TSRI_FAIL(TSR_ERR_DTYPE, "%s: takes numbers, not bool; cast to i32 to count", caller);
+}
+
+// Shape of the product of tensors with two axes or more.
+static tsr_status product_shape(const char *caller, tsr_shape a, tsr_shape b, tsr_shape *out_shape) {
+  char left[TSR_SHAPE_TEXT_BYTES], right[TSR_SHAPE_TEXT_BYTES];
+  tsr_shape_format(a, left, sizeof left);
+  tsr_shape_format(b, right, sizeof right);
+  if (a.dims[a.rank - 1] != b.dims[b.rank - 2]) {
+    return TSRI_FAIL(TSR_ERR_SHAPE, "%s: inner sizes differ, a is %s, b is %s", caller, left, right);
+  }
+  tsr_shape batch_a = a, batch_b = b;
+  batch_a.rank -= 2;
+  batch_b.rank -= 2;
+  tsr_status status = tsri_shape_broadcast(caller, batch_a, batch_b, out_shape);
+  if (status != TSR_OK) return status;
+  if (out_shape->rank + 2 > TSR_MAX_RANK)
+    return TSRI_FAIL(TSR_ERR_INTERNAL, "%s: rank %d", caller, out_shape->rank + 2);
+  out_shape->dims[out_shape->rank++] = a.dims[a.rank - 2];
+  out_shape->dims[out_shape->rank++] = b.dims[b.rank - 1];
+  return tsri_shape_check(caller, *out_shape, &(int64_t){0});
+}
+
+// `count` inputs, usable and of any dtype; the first two have two axes or more.
+static tsr_tensor *record(const tsri_op *op, tsr_dtype dtype, tsr_shape shape, tsr_tensor *const *inputs, int count,
+                          const tsri_attributes *attributes) {
+  tsr_tensor *cast[3];
+  tsr_device *device = NULL;
+  tsr_status status = TSR_OK;
+  for (int i = 0; i < count; i++) {
+    cast[i] = tsr_cast(inputs[i], dtype);
+    if (status == TSR_OK) status = tsri_tensor_check(op->name, cast[i]);
+  }
+  if (status == TSR_OK) status = tsri_record_device(op->name, cast, count, &device);
+  tsr_tensor *result = status == TSR_OK ? tsri_record_kernel(op, device, dtype, shape, cast, count, attributes)
+                                        : tsri_tensor_fail(status);
+  for (int i = 0; i < count; i++) tsr_release(cast[i]);
+  return result;
+}
+
+static tsr_status check_pair(const char *caller, const tsr_tensor *a, const tsr_tensor *b) {
+  tsr_status status = tsri_tensor_check(caller, a);
+  if (status == TSR_OK) status = tsri_tensor_check(caller, b);
+  return status == TSR_OK ? check_dtypes(caller, a, b) : status;
+}
+
+// A vector becomes a matrix of one row or one column.
+static tsr_tensor *as_matrix(tsr_tensor *x, int new_axis) {
+  return x->layout.shape.rank == 1 ? tsr_unsqueeze(x, new_axis) : tsr_retain(x);
+}
+
+static tsr_tensor *product_of(tsr_tensor *a, tsr_tensor *b) {
+  tsr_shape shape;
+  tsr_status status = tsri_tensor_check("matmul", a);
+  if (status == TSR_OK) status = tsri_tensor_check("matmul", b);
+  if (status == TSR_OK) status = product_shape("matmul", a->layout.shape, b->layout.shape, &shape);
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  return record(&matmul_op, tsri_promote(a->dtype, b->dtype), shape, (tsr_tensor *[]){a, b}, 2, NULL);
+}
+
+tsr_tensor *tsr_matmul(tsr_tensor *a, tsr_tensor *b) {
+  tsr_status status = check_pair("matmul", a, b);
+  char left[TSR_SHAPE_TEXT_BYTES], right[TSR_SHAPE_TEXT_BYTES];
+  if (status == TSR_OK && (a->layout.shape.rank == 0 || b->layout.shape.rank == 0)) {
+    status = TSRI_FAIL(TSR_ERR_SHAPE, "matmul: a scalar is no matrix, a is %s, b is %s; multiply with mul",
+                       tsr_shape_format(a->layout.shape, left, sizeof left),
+                       tsr_shape_format(b->layout.shape, right, sizeof right));
+  }
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  bool has_row = a->layout.shape.rank == 1, has_col = b->layout.shape.rank == 1;
+  if (has_row && has_col) return tsr_dot(a, b);
+  // Sizes are compared before a vector becomes a matrix, so that the message has the caller's shapes.
+  int64_t k = a->layout.shape.dims[a->layout.shape.rank - 1];
+  if ((has_row || has_col) && k != b->layout.shape.dims[has_col ? 0 : b->layout.shape.rank - 2]) {
+    return tsri_tensor_fail(TSRI_FAIL(TSR_ERR_SHAPE, "matmul: inner sizes differ, a is %s, b is %s",
+                                      tsr_shape_format(a->layout.shape, left, sizeof left),
+                                      tsr_shape_format(b->layout.shape, right, sizeof right)));
+  }
+  tsr_tensor *x = as_matrix(a, 0), *y = as_matrix(b, 1), *result = product_of(x, y);
+  tsr_release(x);
+  tsr_release(y);
+  if (!has_row && !has_col) return result;
+  tsr_tensor *squeezed = tsr_squeeze(result, has_row ? -2 : -1);
+  tsr_release(result);
+  return squeezed;
+}
+
+// alpha and beta beside integers are whole.
+static tsr_status check_factor(const char *what, double value, tsr_dtype dtype) {
+  if (tsri_dtype_is_float(dtype) || (value == trunc(value) && fabs(value) <= 2147483647.0)) return TSR_OK;
+  return TSRI_FAIL(TSR_ERR_DTYPE, "gemm: %s is %g, and a product of %s takes whole numbers of 32 bits", what, value,
+                   tsr_dtype_name(dtype));
+}
+
+static tsr_status gemm_shape(const tsr_tensor *a, const tsr_tensor *b, const tsr_tensor *c, tsr_shape *out_shape) {
+  char left[TSR_SHAPE_TEXT_BYTES], right[TSR_SHAPE_TEXT_BYTES];
+  if (a->layout.shape.rank < 2 || b->layout.shape.rank < 2) {
+    return TSRI_FAIL(TSR_ERR_SHAPE, "gemm: takes matrices, a is %s, b is %s",
+                     tsr_shape_format(a->layout.shape, left, sizeof left),
+                     tsr_shape_format(b->layout.shape, right, sizeof right));
+  }
+  tsr_status status = product_shape("gemm", a->layout.shape, b->layout.shape, out_shape);
+  if (status != TSR_OK || !c) return status;
+  tsr_shape both;
+  status = tsri_shape_broadcast("gemm", *out_shape, c->layout.shape, &both);
+  if (status != TSR_OK || tsri_shape_equal(both, *out_shape)) return status;
+  return TSRI_FAIL(TSR_ERR_SHAPE, "gemm: c is %s, which does not broadcast to the product's %s",
+                   tsr_shape_format(c->layout.shape, right, sizeof right),
+                   tsr_shape_format(*out_shape, left, sizeof left));
+}
+
+tsr_tensor *tsr_gemm(double alpha, tsr_tensor *a, tsr_tensor *b, double beta, tsr_tensor *c) {
+  tsr_shape shape;
+  tsr_status status = check_pair("gemm", a, b);
+  if (status == TSR_OK && c) status = tsri_tensor_check("gemm", c);
+  if (status == TSR_OK) status = gemm_shape(a, b, c, &shape);
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  tsr_dtype dtype = tsri_promote(a->dtype, b->dtype);
+  if (c) dtype = tsri_promote(dtype, c->dtype);
+  status = check_factor("alpha", alpha, dtype);
+  if (status == TSR_OK) status = check_factor("beta", beta, dtype);
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  bool has_c = c && beta != 0;
+  tsri_attributes attributes = {.scalars = {alpha, has_c ? beta : 0}, .scalar_count = 2};
+  tsr_tensor *full = has_c ? tsr_expand(c, shape) : NULL;
+  tsr_tensor *result = record(&gemm_op, dtype, shape, (tsr_tensor *[]){a, b, full}, has_c ? 3 : 2, &attributes);
+  tsr_release(full);
+  return result;
+}
+
+// --- Vectors ---------------------------------------------------------------------------------------------------------
+
+static tsr_status check_ranks(const char *caller, const tsr_tensor *a, int rank_a, const tsr_tensor *b, int rank_b) {
+  tsr_status status = check_pair(caller, a, b);
+  if (status != TSR_OK || (a->layout.shape.rank == rank_a && b->layout.shape.rank == rank_b)) return status;
+  char left[TSR_SHAPE_TEXT_BYTES], right[TSR_SHAPE_TEXT_BYTES];
+  return TSRI_FAIL(TSR_ERR_SHAPE, "%s: takes a %s and a vector, these are %s and %s", caller,
+                   rank_a == 2 ? "matrix" : "vector", tsr_shape_format(a->layout.shape, left, sizeof left),
+                   tsr_shape_format(b->layout.shape, right, sizeof right));
+}
+
+tsr_tensor *tsr_gemv(tsr_tensor *a, tsr_tensor *x) {
+  tsr_status status = check_ranks("gemv", a, 2, x, 1);
+  return status == TSR_OK ? tsr_matmul(a, x) : tsri_tensor_fail(status);
+}
+
+static const tsri_op dot_op = {.name = "dot", .kind = TSRI_OP_REDUCE, .reduce = TSRI_REDUCE_SUM};
+
+// Products and their sum in one kernel; f16 and bf16 in f32 until the end.
+tsr_tensor *tsr_dot(tsr_tensor *a, tsr_tensor *b) {
+  tsr_status status = check_ranks("dot", a, 1, b, 1);
+  if (status == TSR_OK && a->layout.count != b->layout.count) {
+    status = TSRI_FAIL(TSR_ERR_SHAPE, "dot: sizes differ, a has %lld, b has %lld", (long long)a->layout.count,
+                       (long long)b->layout.count);
+  }
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  tsr_dtype dtype = tsri_promote(a->dtype, b->dtype);
+  tsr_tensor *products = tsri_elementwise_to(TSRI_EW_mul, tsri_accumulator(dtype), (tsr_tensor *[]){a, b}, NULL);
+  status = tsri_tensor_check("dot", products);
+  tsr_tensor *result =
+      status == TSR_OK ? tsri_record_reduce(&dot_op, dtype, products, 1, false) : tsri_tensor_fail(status);
+  tsr_release(products);
+  return result;
+}
+
+tsr_tensor *tsr_outer(tsr_tensor *a, tsr_tensor *b) {
+  tsr_status status = check_ranks("outer", a, 1, b, 1);
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  tsr_tensor *column = tsr_unsqueeze(a, 1), *result = tsr_mul(column, b);
+  tsr_release(column);
+  return result;
+}

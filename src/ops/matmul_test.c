@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+#include "ops/ops_testing.h"
+
+TEST(matrices_and_vectors_multiply) {
+  begin();
+  tsr_tensor *a = count_up(TSR_F32, TSR_SHAPE(2, 3)), *b = count_up(TSR_F32, TSR_SHAPE(3, 2)),
+             *v = list(TSR_F32, TSR_SHAPE(3), 1, 2, 3);
+  CHECK_VALUES(tsr_matmul(a, b), TSR_F32, TSR_SHAPE(2, 2), 0, 10, 13, 28, 40);
+  CHECK_VALUES(tsr_matmul(tsr_transpose(b, 0, 1), tsr_transpose(a, 0, 1)), TSR_F32, TSR_SHAPE(2, 2), 0, 10, 28, 13, 40);
+  CHECK_VALUES(tsr_matmul(a, v), TSR_F32, TSR_SHAPE(2), 0, 8, 26);
+  CHECK_VALUES(tsr_matmul(v, b), TSR_F32, TSR_SHAPE(2), 0, 16, 22);
+  CHECK_VALUES(tsr_matmul(v, v), TSR_F32, TSR_SCALAR, 0, 14);
+  CHECK_VALUES(tsr_gemv(a, v), TSR_F32, TSR_SHAPE(2), 0, 8, 26);
+  CHECK_VALUES(tsr_dot(v, v), TSR_F32, TSR_SCALAR, 0, 14);
+  CHECK_VALUES(tsr_outer(v, list(TSR_I8, TSR_SHAPE(2), 1, 10)), TSR_F32, TSR_SHAPE(3, 2), 0, 1, 10, 2, 20, 3, 30);
+  finish();
+}
+
+TEST(batches_are_broadcast) {
+  begin();
+  tsr_tensor *a = count_up(TSR_F32, TSR_SHAPE(2, 1, 1, 2)), *b = count_up(TSR_F32, TSR_SHAPE(3, 2, 1));
+  CHECK_VALUES(tsr_matmul(a, b), TSR_F32, TSR_SHAPE(2, 3, 1, 1), 0, 1, 3, 5, 3, 13, 23);
+  CHECK_VALUES(tsr_matmul(tsr_expand(a, TSR_SHAPE(2, 3, 1, 2)), b), TSR_F32, TSR_SHAPE(2, 3, 1, 1), 0, 1, 3, 5, 3, 13,
+               23);
+  CHECK_EMPTY(tsr_matmul(tsr_zeros(dev, TSR_F32, TSR_SHAPE(0, 2, 3)), tsr_zeros(dev, TSR_F32, TSR_SHAPE(3, 4))),
+              TSR_F32, TSR_SHAPE(0, 2, 4));
+  CHECK_VALUES(tsr_matmul(tsr_zeros(dev, TSR_F32, TSR_SHAPE(1, 0)), tsr_zeros(dev, TSR_F32, TSR_SHAPE(0, 2))), TSR_F32,
+               TSR_SHAPE(1, 2), 0, 0, 0);
+  finish();
+}
+
+TEST(dtypes_are_promoted_and_halves_sum_in_f32) {
+  begin();
+  tsr_tensor *wholes = list(TSR_I8, TSR_SHAPE(1, 2), 100, 100), *column = list(TSR_I8, TSR_SHAPE(2, 1), 2, 1);
+  CHECK_VALUES(tsr_matmul(wholes, column), TSR_I8, TSR_SHAPE(1, 1), 0, 44);
+  CHECK_VALUES(tsr_matmul(wholes, tsr_cast(column, TSR_I32)), TSR_I32, TSR_SHAPE(1, 1), 0, 300);
+  CHECK_VALUES(tsr_matmul(wholes, tsr_cast(column, TSR_F64)), TSR_F64, TSR_SHAPE(1, 1), 0, 300);
+  // 2048 + 1 is 2048 in f16.
+  tsr_tensor *ones = tsr_ones(dev, TSR_F16, TSR_SHAPE(1, 4096));
+  CHECK_VALUES(tsr_matmul(ones, tsr_reshape(ones, TSR_SHAPE(4096, 1))), TSR_F16, TSR_SHAPE(1, 1), 0, 4096);
+  CHECK_VALUES(tsr_dot(tsr_ones(dev, TSR_BF16, TSR_SHAPE(1000)), tsr_ones(dev, TSR_BF16, TSR_SHAPE(1000))), TSR_BF16,
+               TSR_SCALAR, 0, 1000);
+  tsr_tensor *truths = list(TSR_BOOL, TSR_SHAPE(1, 1), 1);
+  CHECK_FAILS(tsr_matmul(truths, truths), TSR_ERR_DTYPE, "matmul: takes numbers, not bool");
+  finish();
+}
+
+TEST(shapes_that_do_not_fit_are_named) {
+  begin();
+  tsr_tensor *a = tsr_ones(dev, TSR_F32, TSR_SHAPE(4, 3)), *b = tsr_ones(dev, TSR_F32, TSR_SHAPE(5, 2)),
+             *v = tsr_ones(dev, TSR_F32, TSR_SHAPE(4));
+  CHECK_FAILS(tsr_matmul(a, b), TSR_ERR_SHAPE, "matmul: inner sizes differ, a is 4x3, b is 5x2");
+  CHECK_FAILS(tsr_matmul(a, v), TSR_ERR_SHAPE, "matmul: inner sizes differ, a is 4x3, b is [4]");
+  CHECK_FAILS(tsr_matmul(v, b), TSR_ERR_SHAPE, "a is [4], b is 5x2");
+  CHECK_FAILS(tsr_matmul(a, tsr_ones(dev, TSR_F32, TSR_SCALAR)), TSR_ERR_SHAPE, "matmul: a scalar is no matrix");
+  CHECK_FAILS(tsr_matmul(tsr_ones(dev, TSR_F32, TSR_SHAPE(2, 3, 3)), tsr_ones(dev, TSR_F32, TSR_SHAPE(4, 3, 3))),
+              TSR_ERR_SHAPE, "2 and 4");
+  CHECK_FAILS(tsr_gemv(v, a), TSR_ERR_SHAPE, "gemv: takes a matrix and a vector, these are [4] and 4x3");
+  CHECK_FAILS(tsr_dot(v, tsr_ones(dev, TSR_F32, TSR_SHAPE(3))), TSR_ERR_SHAPE, "dot: sizes differ, a has 4, b has 3");
+  finish();
+}
+
+TEST(gemm_scales_and_adds) {
+  begin();
+  tsr_tensor *a = count_up(TSR_F32, TSR_SHAPE(2, 3)), *b = count_up(TSR_F32, TSR_SHAPE(3, 2)),
+             *c = list(TSR_F32, TSR_SHAPE(2), 1, 2);
+  CHECK_VALUES(tsr_gemm(2, a, b, 0, NULL), TSR_F32, TSR_SHAPE(2, 2), 0, 20, 26, 56, 80);
+  CHECK_VALUES(tsr_gemm(1, a, b, -1, c), TSR_F32, TSR_SHAPE(2, 2), 0, 9, 11, 27, 38);
+  CHECK_VALUES(tsr_gemm(1, a, b, 0, list(TSR_F32, TSR_SHAPE(1), NAN)), TSR_F32, TSR_SHAPE(2, 2), 0, 10, 13, 28, 40);
+  CHECK_VALUES(tsr_gemm(1, tsr_zeros(dev, TSR_F32, TSR_SHAPE(2, 0)), tsr_zeros(dev, TSR_F32, TSR_SHAPE(0, 2)), 3, c),
+               TSR_F32, TSR_SHAPE(2, 2), 0, 3, 6, 3, 6);
+  CHECK_FAILS(tsr_gemm(1, a, b, 1, tsr_ones(dev, TSR_F32, TSR_SHAPE(3, 2, 2))), TSR_ERR_SHAPE, "gemm: c is 3x2x2");
+  CHECK_FAILS(tsr_gemm(0.5, tsr_cast(a, TSR_I32), tsr_cast(b, TSR_I32), 0, NULL), TSR_ERR_DTYPE, "gemm: alpha is 0.5");
+  CHECK_FAILS(tsr_gemm(1, c, b, 0, NULL), TSR_ERR_SHAPE, "gemm: takes matrices, a is [2], b is 3x2");
+  finish();
+}
+
+// a * identity is a, through each of the kernels and every way the matrices may lie.
+static void check_identity(int64_t m, int64_t n, bool turns_a, bool turns_b) {
+  tsr_tensor *a = tsr_randn(dev, TSR_F32, turns_a ? TSR_SHAPE(n, m) : TSR_SHAPE(m, n), 3),
+             *eye = tsr_eye(dev, TSR_F32, n, n, 0);
+  tsr_tensor *left = turns_a ? tsr_transpose(a, 0, 1) : a, *right = turns_b ? tsr_transpose(eye, 0, 1) : eye;
+  bool is_equal = false;
+  CHECK_OK(tsr_equal(tsr_matmul(left, right), tsr_contiguous(left), &is_equal));
+  CHECK(is_equal);
+}
+
+TEST(a_matrix_times_the_identity_is_itself) {
+  begin();
+  static const int64_t sizes[][2] = {{1, 1}, {5, 7}, {1, 600}, {17, 17}, {64, 64}, {65, 130}, {200, 20}};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    for (int turns = 0; turns < 4; turns++) check_identity(sizes[i][0], sizes[i][1], turns & 1, turns & 2);
+  }
+  finish();
+}
+
+TEST(bias_and_relu_run_in_the_store_of_the_product) {
+  begin();
+  tsr_tensor *a = count_up(TSR_F32, TSR_SHAPE(2, 3)), *b = count_up(TSR_F32, TSR_SHAPE(3, 2)),
+             *bias = list(TSR_F32, TSR_SHAPE(2), -20, 1);
+  tsr_device_counters before, after;
+  CHECK_OK(tsr_device_synchronize(dev));
+  tsr_tensor *y = tsr_relu(tsr_add(tsr_matmul(a, b), bias));
+  float values[4];
+  CHECK_OK(tsr_device_get_counters(dev, &before));
+  CHECK_OK(tsr_read(y, values, sizeof values));
+  CHECK_OK(tsr_device_get_counters(dev, &after));
+  CHECK_EQ_UINT(after.launches - before.launches, 1);
+  CHECK_VALUES(y, TSR_F32, TSR_SHAPE(2, 2), 0, 0, 14, 8, 41);
+  finish();
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+// Random tensors: Philox on a counter (kernels/op_random.tk), so that the same seed gives the same bits on every
+// device.
+#include "core/error.h"
+#include "ops/call.h"
+#include "ops/promote.h"
+
+#include <tessera/ops.h>
+
+// Attributes: integers[0] the seed, [1] least, [2] how many numbers (as u64).
+
+static void pass_seed(const tsri_kernel_run *run, tsri_call *call, int64_t count) {
+  uint64_t seed = (uint64_t)run->attributes->integers[0];
+  tsri_call_buffer(call, run->output, run->dtype);
+  tsri_call_word(call, count);
+  tsri_call_word(call, (int64_t)(seed & UINT32_MAX));
+  tsri_call_word(call, (int64_t)(seed >> 32));
+}
+
+static tsr_status count_of(const tsri_kernel_run *run, const char *caller, int64_t *out_count) {
+  tsri_layout layout;
+  tsr_status status = tsri_layout_init(caller, run->shape, run->dtype, &layout, NULL);
+  *out_count = layout.count;
+  return status == TSR_OK ? tsri_call_check(caller, &layout) : status;
+}
+
+static tsr_status run_rand(const tsri_kernel_run *run) {
+  int64_t count = 0;
+  tsr_status status = count_of(run, "rand", &count);
+  if (status != TSR_OK) return status;
+  tsri_call call;
+  tsri_call_init(&call, run->device, "op_random", "uniform", "T=%s", tsr_dtype_name(run->dtype));
+  pass_seed(run, &call, count);
+  int64_t each = run->dtype == TSR_F64 ? 2 : 4;
+  return tsri_call_items(&call, (count + each - 1) / each);
+}
+
+static tsr_status run_randn(const tsri_kernel_run *run) {
+  int64_t count = 0;
+  tsr_status status = count_of(run, "randn", &count);
+  if (status != TSR_OK) return status;
+  tsri_call call;
+  tsri_call_init(&call, run->device, "op_random", "gaussian", "T=%s", tsr_dtype_name(run->dtype));
+  pass_seed(run, &call, count);
+  return tsri_call_items(&call, (count + 3) / 4);
+}
+
+static tsr_status run_randint(const tsri_kernel_run *run) {
+  int64_t count = 0;
+  tsr_status status = count_of(run, "randint", &count);
+  if (status != TSR_OK) return status;
+  uint64_t range = (uint64_t)run->attributes->integers[2];
+  tsri_call call;
+  tsri_call_init(&call, run->device, "op_random", "whole", "T=%s V=%s", tsr_dtype_name(run->dtype),
+                 tsr_dtype_name(tsri_accumulator(run->dtype)));
+  pass_seed(run, &call, count);
+  tsri_call_word(&call, (int64_t)(range & UINT32_MAX));
+  tsri_call_word(&call, (int64_t)(range >> 32));
+  tsri_call_word(&call, run->attributes->integers[1]);
+  return tsri_call_items(&call, (count + 1) / 2);
+}
+
+static const tsri_op rand_op = {.name = "rand", .kind = TSRI_OP_KERNEL, .run = run_rand};
+static const tsri_op randn_op = {.name = "randn", .kind = TSRI_OP_KERNEL, .run = run_randn};
+static const tsri_op randint_op = {.name = "randint", .kind = TSRI_OP_KERNEL, .run = run_randint};
+
+static tsr_status check_dtype(const tsri_op *op, tsr_dtype dtype, bool wants_float) {
+  if (tsr_dtype_bytes(dtype) == 0) {
+    return TSRI_FAIL(TSR_ERR_DTYPE, "%s: %d is no dtype; 0 to %d are", op->name, (int)dtype, (int)TSR_DTYPE_COUNT - 1);
+  }
+  if (tsri_dtype_is_float(dtype) == wants_float && dtype != TSR_BOOL) return TSR_OK;
+  return TSRI_FAIL(TSR_ERR_DTYPE, "%s: makes %s, not %s", op->name, wants_float ? "floats" : "integers",
+                   tsr_dtype_name(dtype));
+}
+
+static tsr_tensor *record(const tsri_op *op, tsr_device *device, tsr_dtype dtype, tsr_shape shape,
+                          const tsri_attributes *attributes) {
+  tsr_status status = tsri_device_check(op->name, device);
+  if (status == TSR_OK) status = check_dtype(op, dtype, op != &randint_op);
+  if (status == TSR_OK) status = tsri_shape_check(op->name, shape, &(int64_t){0});
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  return tsri_record_kernel(op, device, dtype, shape, NULL, 0, attributes);
+}
+
+tsr_tensor *tsr_rand(tsr_device *device, tsr_dtype dtype, tsr_shape shape, uint64_t seed) {
+  return record(&rand_op, device, dtype, shape, &(tsri_attributes){.integers = {(int64_t)seed}});
+}
+
+tsr_tensor *tsr_randn(tsr_device *device, tsr_dtype dtype, tsr_shape shape, uint64_t seed) {
+  return record(&randn_op, device, dtype, shape, &(tsri_attributes){.integers = {(int64_t)seed}});
+}
+
+// Whether converting to the dtype and back keeps the number.
+static bool holds(tsr_dtype dtype, int64_t value) {
+  unsigned char stored[8];
+  int64_t back = 0;
+  return tsr_convert(dtype, stored, TSR_I64, &value, 1) == TSR_OK &&
+         tsr_convert(TSR_I64, &back, dtype, stored, 1) == TSR_OK && back == value;
+}
+
+tsr_tensor *tsr_randint(tsr_device *device, tsr_dtype dtype, tsr_shape shape, int64_t low, int64_t high,
+                        uint64_t seed) {
+  tsr_status status = check_dtype(&randint_op, dtype, false);
+  if (status == TSR_OK && low >= high) {
+    status = TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "randint: there is no number from %lld to below %lld", (long long)low,
+                       (long long)high);
+  }
+  if (status == TSR_OK && !(holds(dtype, low) && holds(dtype, high - 1))) {
+    status = TSRI_FAIL(TSR_ERR_DTYPE, "randint: %s does not hold %lld to %lld", tsr_dtype_name(dtype), (long long)low,
+                       (long long)(high - 1));
+  }
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  int64_t range = (int64_t)((uint64_t)high - (uint64_t)low);
+  return record(&randint_op, device, dtype, shape, &(tsri_attributes){.integers = {(int64_t)seed, low, range}});
+}

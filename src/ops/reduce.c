@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: MIT
+// Reductions: the plain ones are recorded as such; mean, var, std, norm and logsumexp are made of them and of
+// element-wise operators, so that all of it fuses. f16 and bf16 stay f32 until the last step.
+#include <math.h>
+#include <stdio.h>
+
+#include "core/error.h"
+#include "ops/axes.h"
+#include "ops/elementwise.h"
+#include "ops/promote.h"
+
+static const tsri_op sum_op = {.name = "sum", .kind = TSRI_OP_REDUCE, .reduce = TSRI_REDUCE_SUM};
+static const tsri_op prod_op = {.name = "prod", .kind = TSRI_OP_REDUCE, .reduce = TSRI_REDUCE_PROD};
+static const tsri_op max_op = {.name = "max", .kind = TSRI_OP_REDUCE, .reduce = TSRI_REDUCE_MAX};
+static const tsri_op min_op = {.name = "min", .kind = TSRI_OP_REDUCE, .reduce = TSRI_REDUCE_MIN};
+static const tsri_op any_op = {.name = "any", .kind = TSRI_OP_REDUCE, .reduce = TSRI_REDUCE_ANY};
+static const tsri_op all_op = {.name = "all", .kind = TSRI_OP_REDUCE, .reduce = TSRI_REDUCE_ALL};
+static const tsri_op argmax_op = {.name = "argmax", .kind = TSRI_OP_REDUCE, .reduce = TSRI_REDUCE_ARGMAX};
+static const tsri_op argmin_op = {.name = "argmin", .kind = TSRI_OP_REDUCE, .reduce = TSRI_REDUCE_ARGMIN};
+
+// --- Plain ones -----------------------------------------------------------------------------------------------------
+
+// What a reduction is over.
+typedef struct reduction {
+  uint32_t axes;  // bit per axis
+  int64_t count;  // elements that make one
+} reduction;
+
+static tsr_status start(const char *caller, const tsr_tensor *x, const int *axes, int axis_count, reduction *out) {
+  tsr_status status = tsri_tensor_check(caller, x);
+  if (status == TSR_OK) status = tsri_axis_set(caller, x->layout.shape.rank, axes, axis_count, &out->axes);
+  if (status != TSR_OK) return status;
+  out->count = 1;
+  for (int i = 0; i < x->layout.shape.rank; i++) {
+    if (out->axes >> i & 1u) out->count *= x->layout.shape.dims[i];
+  }
+  return TSR_OK;
+}
+
+tsr_tensor *tsr_sum(tsr_tensor *x, const int *axes, int axis_count, bool keep_dims) {
+  reduction over;
+  tsr_status status = start("sum", x, axes, axis_count, &over);
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  return tsri_record_reduce(&sum_op, tsri_promote_sum(x->dtype), x, over.axes, keep_dims);
+}
+
+tsr_tensor *tsr_prod(tsr_tensor *x, const int *axes, int axis_count, bool keep_dims) {
+  reduction over;
+  tsr_status status = start("prod", x, axes, axis_count, &over);
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  return tsri_record_reduce(&prod_op, tsri_promote_sum(x->dtype), x, over.axes, keep_dims);
+}
+
+// The largest of truth values is whether any is true.
+tsr_tensor *tsr_max(tsr_tensor *x, const int *axes, int axis_count, bool keep_dims) {
+  reduction over;
+  tsr_status status = start("max", x, axes, axis_count, &over);
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  return tsri_record_reduce(x->dtype == TSR_BOOL ? &any_op : &max_op, x->dtype, x, over.axes, keep_dims);
+}
+
+tsr_tensor *tsr_min(tsr_tensor *x, const int *axes, int axis_count, bool keep_dims) {
+  reduction over;
+  tsr_status status = start("min", x, axes, axis_count, &over);
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  return tsri_record_reduce(x->dtype == TSR_BOOL ? &all_op : &min_op, x->dtype, x, over.axes, keep_dims);
+}
+
+tsr_tensor *tsr_any(tsr_tensor *x, const int *axes, int axis_count, bool keep_dims) {
+  reduction over;
+  tsr_status status = start("any", x, axes, axis_count, &over);
+  return status == TSR_OK ? tsri_record_reduce(&any_op, TSR_BOOL, x, over.axes, keep_dims) : tsri_tensor_fail(status);
+}
+
+tsr_tensor *tsr_all(tsr_tensor *x, const int *axes, int axis_count, bool keep_dims) {
+  reduction over;
+  tsr_status status = start("all", x, axes, axis_count, &over);
+  return status == TSR_OK ? tsri_record_reduce(&all_op, TSR_BOOL, x, over.axes, keep_dims) : tsri_tensor_fail(status);
+}
+
+// --- Index of the largest -------------------------------------------------------------------------------------------
+
+static tsr_status check_index(const char *caller, const tsr_tensor *x, int axis_count, const reduction *over) {
+  char text[TSR_SHAPE_TEXT_BYTES];
+  if (axis_count > 1) {
+    return TSRI_FAIL(TSR_ERR_SHAPE, "%s: %d axes named; it goes along one, or over all when none is named", caller,
+                     axis_count);
+  }
+  if (over->count == 0) {
+    return TSRI_FAIL(TSR_ERR_SHAPE, "%s: there is nothing to choose from in %s", caller,
+                     tsr_shape_format(x->layout.shape, text, sizeof text));
+  }
+  if (over->count > INT32_MAX) {
+    return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "%s: %lld elements; an index is i32", caller, (long long)over->count);
+  }
+  return TSR_OK;
+}
+
+static tsr_shape shape_of_ones(int rank) {
+  tsr_shape shape = {.rank = rank};
+  for (int i = 0; i < rank; i++) shape.dims[i] = 1;
+  return shape;
+}
+
+static tsr_tensor *index_of(const tsri_op *op, tsr_tensor *x, const int *axes, int axis_count, bool keep_dims) {
+  reduction over;
+  tsr_status status = start(op->name, x, axes, axis_count, &over);
+  if (status == TSR_OK) status = check_index(op->name, x, axis_count, &over);
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  tsr_tensor *input = x->dtype == TSR_BOOL ? tsr_cast(x, TSR_U8) : tsr_retain(x);
+  if (axis_count > 0) {
+    tsr_tensor *result = tsri_record_reduce(op, TSRI_INDEX_DTYPE, input, over.axes, keep_dims);
+    tsr_release(input);
+    return result;
+  }
+  tsr_tensor *flat = tsr_reshape(input, TSR_SHAPE(-1));
+  tsr_release(input);
+  status = tsri_tensor_check(op->name, flat);
+  if (status != TSR_OK) return flat;
+  tsr_tensor *result = tsri_record_reduce(op, TSRI_INDEX_DTYPE, flat, 1, false);
+  tsr_release(flat);
+  if (!keep_dims) return result;
+  tsr_tensor *shaped = tsr_reshape(result, shape_of_ones(x->layout.shape.rank));
+  tsr_release(result);
+  return shaped;
+}
+
+tsr_tensor *tsr_argmax(tsr_tensor *x, const int *axes, int axis_count, bool keep_dims) {
+  return index_of(&argmax_op, x, axes, axis_count, keep_dims);
+}
+
+tsr_tensor *tsr_argmin(tsr_tensor *x, const int *axes, int axis_count, bool keep_dims) {
+  return index_of(&argmin_op, x, axes, axis_count, keep_dims);
+}
+
+// --- Made of others --------------------------------------------------------------------------------------------------
+
+// Gives up an intermediate result: recorded nodes hold what they need.
+static tsr_tensor *then(tsr_tensor *result, tsr_tensor *done) {
+  tsr_release(done);
+  return result;
+}
+
+// A recorded reduction of an intermediate result, which may have failed.
+static tsr_tensor *reduce(const tsri_op *op, tsr_dtype dtype, tsr_tensor *x, uint32_t axes, bool keep_dims) {
+  tsr_status status = tsri_tensor_check(op->name, x);
+  return status == TSR_OK ? tsri_record_reduce(op, dtype, x, axes, keep_dims) : tsri_tensor_fail(status);
+}
+
+// sum / divisor, as `dtype`; divided, so that the mean of equal numbers is that number. The sum itself is f32 for f16
+// and bf16, which it might overflow.
+static tsr_tensor *divided_sum(tsr_tensor *x, const reduction *over, bool keep_dims, double divisor, tsr_dtype dtype) {
+  tsr_tensor *sum =
+      reduce(&sum_op, tsri_accumulator(tsri_promote_float(tsr_tensor_dtype(x))), x, over->axes, keep_dims);
+  return then(tsri_elementwise_to(TSRI_EW_div_scalar, dtype, &sum, &divisor), sum);
+}
+
+tsr_tensor *tsr_mean(tsr_tensor *x, const int *axes, int axis_count, bool keep_dims) {
+  reduction over;
+  tsr_status status = start("mean", x, axes, axis_count, &over);
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  return divided_sum(x, &over, keep_dims, (double)over.count, tsri_promote_float(x->dtype));
+}
+
+// The sum of (x - mean)^2 by count - correction, as `dtype`.
+static tsr_tensor *variance(tsr_tensor *x, const reduction *over, bool keep_dims, double correction, tsr_dtype dtype) {
+  tsr_dtype wide = tsri_accumulator(tsri_promote_float(x->dtype));
+  tsr_tensor *mean = divided_sum(x, over, true, (double)over->count, wide);
+  tsr_tensor *centred = then(tsri_elementwise_to(TSRI_EW_sub, wide, (tsr_tensor *[]){x, mean}, NULL), mean);
+  tsr_tensor *squares = then(tsr_square(centred), centred);
+  return then(divided_sum(squares, over, keep_dims, fmax((double)over->count - correction, 0), dtype), squares);
+}
+
+tsr_tensor *tsr_var(tsr_tensor *x, const int *axes, int axis_count, bool keep_dims, double correction) {
+  reduction over;
+  tsr_status status = start("var", x, axes, axis_count, &over);
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  return variance(x, &over, keep_dims, correction, tsri_promote_float(x->dtype));
+}
+
+tsr_tensor *tsr_std(tsr_tensor *x, const int *axes, int axis_count, bool keep_dims, double correction) {
+  reduction over;
+  tsr_status status = start("std", x, axes, axis_count, &over);
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  tsr_dtype dtype = tsri_promote_float(x->dtype);
+  tsr_tensor *var = variance(x, &over, keep_dims, correction, tsri_accumulator(dtype));
+  return then(tsri_elementwise_to(TSRI_EW_sqrt, dtype, &var, NULL), var);
+}
+
+tsr_tensor *tsr_norm(tsr_tensor *x, double p, const int *axes, int axis_count, bool keep_dims) {
+  reduction over;
+  tsr_status status = start("norm", x, axes, axis_count, &over);
+  bool is_largest = isinf(p) && p > 0;
+  if (status == TSR_OK && p != 1 && p != 2 && !is_largest) {
+    status = TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "norm: p is %g; 1, 2 and infinity are known", p);
+  }
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  tsr_dtype dtype = tsri_promote_float(x->dtype), wide = tsri_accumulator(dtype);
+  tsr_tensor *input = tsri_dtype_is_float(x->dtype) ? tsr_retain(x) : tsr_cast(x, wide);
+  tsr_tensor *each = then(tsri_elementwise_to(p == 2 ? TSRI_EW_square : TSRI_EW_abs, wide, &input, NULL), input);
+  if (is_largest && over.count == 0) {  // |x| is never below 0
+    return then(reduce(&sum_op, dtype, each, over.axes, keep_dims), each);
+  }
+  if (p != 2) return then(reduce(is_largest ? &max_op : &sum_op, dtype, each, over.axes, keep_dims), each);
+  tsr_tensor *sum = then(reduce(&sum_op, wide, each, over.axes, keep_dims), each);
+  return then(tsri_elementwise_to(TSRI_EW_sqrt, dtype, &sum, NULL), sum);
+}
+
+// m where it is finite, else 0: subtracting an infinite maximum would make NaN of what is finite.
+static const tsri_op anchor_op = {
+    .name = "logsumexp", .kind = TSRI_OP_ELEMENTWISE, .expression = "isfinite($0) ? $0 : T(0)"};
+static const tsri_op shifted_exp_op = {
+    .name = "logsumexp", .kind = TSRI_OP_ELEMENTWISE, .expression = "exp($0 - $1)", .is_costly = true};
+static const tsri_op log_plus_op = {
+    .name = "logsumexp", .kind = TSRI_OP_ELEMENTWISE, .expression = "log($0) + $1", .is_costly = true};
+
+static tsr_tensor *record(const tsri_op *op, tsr_dtype dtype, tsr_tensor *a, tsr_tensor *b) {
+  tsr_status status = tsri_tensor_check(op->name, a);
+  if (status == TSR_OK && b) status = tsri_tensor_check(op->name, b);
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  tsr_dtype wide = tsri_accumulator(dtype);
+  return tsri_record_elementwise(op, dtype, (tsri_operand_ref[]){{a, wide}, {b, wide}}, b ? 2 : 1, NULL);
+}
+
+tsr_tensor *tsr_logsumexp(tsr_tensor *x, const int *axes, int axis_count, bool keep_dims) {
+  reduction over;
+  tsr_status status = start("logsumexp", x, axes, axis_count, &over);
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  tsr_dtype dtype = tsri_promote_float(x->dtype), wide = tsri_accumulator(dtype);
+  tsr_tensor *top = reduce(&max_op, wide, x, over.axes, true);
+  tsr_tensor *anchor = then(record(&anchor_op, wide, top, NULL), top);
+  tsr_tensor *each = record(&shifted_exp_op, wide, x, anchor);
+  tsr_tensor *sum = then(reduce(&sum_op, wide, each, over.axes, true), each);
+  tsr_tensor *result = then(then(record(&log_plus_op, dtype, sum, anchor), sum), anchor);
+  if (keep_dims) return result;
+  return then(tsri_drop_axes(result, over.axes), result);
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+#include "ops/ops_testing.h"
+
+TEST(sums_go_over_any_set_of_axes) {
+  begin();
+  tsr_tensor *x = count_up(TSR_F32, TSR_SHAPE(2, 3, 2));
+  CHECK_VALUES(tsr_sum(x, NULL, 0, false), TSR_F32, TSR_SCALAR, 0, 66);
+  CHECK_VALUES(tsr_sum(x, NULL, 0, true), TSR_F32, TSR_SHAPE(1, 1, 1), 0, 66);
+  CHECK_VALUES(tsr_sum(x, (int[]){1}, 1, false), TSR_F32, TSR_SHAPE(2, 2), 0, 6, 9, 24, 27);
+  CHECK_VALUES(tsr_sum(x, (int[]){-1, 0}, 2, false), TSR_F32, TSR_SHAPE(3), 0, 14, 22, 30);
+  CHECK_VALUES(tsr_sum(x, (int[]){0, 2}, 2, true), TSR_F32, TSR_SHAPE(1, 3, 1), 0, 14, 22, 30);
+  CHECK_VALUES(tsr_sum(tsr_transpose(x, 0, 2), (int[]){0}, 1, false), TSR_F32, TSR_SHAPE(3, 2), 0, 1, 13, 5, 17, 9, 21);
+  CHECK_VALUES(tsr_mean(x, (int[]){1}, 1, false), TSR_F32, TSR_SHAPE(2, 2), 1e-6, 2, 3, 8, 9);
+  finish();
+}
+
+TEST(axes_are_in_range_and_named_once) {
+  begin();
+  tsr_tensor *x = count_up(TSR_F32, TSR_SHAPE(2, 3));
+  CHECK_FAILS(tsr_sum(x, (int[]){1, -1}, 2, false), TSR_ERR_SHAPE, "sum: axis 1 is named twice");
+  CHECK_FAILS(tsr_mean(x, (int[]){2}, 1, false), TSR_ERR_SHAPE, "mean: axis 2 is out of range, -2 to 1 are allowed");
+  CHECK_FAILS(tsr_max(x, NULL, 2, false), TSR_ERR_INVALID_ARGUMENT, "max: 2 axes given, but the list is NULL");
+  CHECK_FAILS(tsr_any(x, (int[]){0}, -1, false), TSR_ERR_INVALID_ARGUMENT, "any: -1 axes");
+  CHECK_FAILS(tsr_argmax(x, (int[]){0, 1}, 2, false), TSR_ERR_SHAPE, "argmax: 2 axes named");
+  CHECK_FAILS(tsr_norm(x, 3, NULL, 0, false), TSR_ERR_INVALID_ARGUMENT, "norm: p is 3");
+  finish();
+}
+
+TEST(dtypes_of_reductions_are_those_documented) {
+  begin();
+  tsr_tensor *bytes = list(TSR_U8, TSR_SHAPE(3), 200, 100, 50), *truths = list(TSR_BOOL, TSR_SHAPE(3), 1, 0, 1);
+  CHECK_VALUES(tsr_sum(bytes, NULL, 0, false), TSR_I32, TSR_SCALAR, 0, 350);
+  CHECK_VALUES(tsr_prod(bytes, NULL, 0, false), TSR_I32, TSR_SCALAR, 0, 1000000);
+  CHECK_VALUES(tsr_max(bytes, NULL, 0, false), TSR_U8, TSR_SCALAR, 0, 200);
+  CHECK_VALUES(tsr_mean(bytes, NULL, 0, false), TSR_F32, TSR_SCALAR, 1e-4, 116.66667);
+  CHECK_VALUES(tsr_sum(truths, NULL, 0, false), TSR_I32, TSR_SCALAR, 0, 2);
+  CHECK_VALUES(tsr_max(truths, NULL, 0, false), TSR_BOOL, TSR_SCALAR, 0, 1);
+  CHECK_VALUES(tsr_min(truths, NULL, 0, false), TSR_BOOL, TSR_SCALAR, 0, 0);
+  CHECK_VALUES(tsr_argmin(truths, NULL, 0, false), TSR_I32, TSR_SCALAR, 0, 1);
+  CHECK_VALUES(tsr_sum(list(TSR_U32, TSR_SHAPE(2), 4e9, 1), NULL, 0, false), TSR_U32, TSR_SCALAR, 0, 4e9 + 1);
+  CHECK_VALUES(tsr_any(list(TSR_F32, TSR_SHAPE(2), 0, NAN), NULL, 0, false), TSR_BOOL, TSR_SCALAR, 0, 1);
+  CHECK_VALUES(tsr_all(list(TSR_F32, TSR_SHAPE(2), 0, NAN), NULL, 0, false), TSR_BOOL, TSR_SCALAR, 0, 0);
+  finish();
+}
+
+TEST(the_first_of_equals_and_the_first_nan_are_chosen) {
+  begin();
+  tsr_tensor *x = list(TSR_F32, TSR_SHAPE(2, 3), 5, 7, 7, NAN, 9, NAN);
+  CHECK_VALUES(tsr_argmax(x, (int[]){1}, 1, false), TSR_I32, TSR_SHAPE(2), 0, 1, 0);
+  CHECK_VALUES(tsr_argmax(x, (int[]){1}, 1, true), TSR_I32, TSR_SHAPE(2, 1), 0, 1, 0);
+  CHECK_VALUES(tsr_argmin(x, NULL, 0, false), TSR_I32, TSR_SCALAR, 0, 3);
+  CHECK_VALUES(tsr_argmin(x, NULL, 0, true), TSR_I32, TSR_SHAPE(1, 1), 0, 3);
+  CHECK_VALUES(tsr_argmax(tsr_transpose(x, 0, 1), (int[]){0}, 1, false), TSR_I32, TSR_SHAPE(2), 0, 1, 0);
+  CHECK_VALUES(tsr_max(x, (int[]){1}, 1, false), TSR_F32, TSR_SHAPE(2), 0, 7, NAN);
+  CHECK_FAILS(tsr_argmax(tsr_zeros(dev, TSR_F32, TSR_SHAPE(0, 3)), (int[]){0}, 1, false), TSR_ERR_SHAPE,
+              "argmax: there is nothing to choose from in 0x3");
+  finish();
+}
+
+TEST(reductions_over_nothing_give_what_is_documented) {
+  begin();
+  tsr_tensor *none = tsr_zeros(dev, TSR_F32, TSR_SHAPE(0, 2)), *wholes = tsr_zeros(dev, TSR_I32, TSR_SHAPE(0));
+  CHECK_VALUES(tsr_sum(none, (int[]){0}, 1, false), TSR_F32, TSR_SHAPE(2), 0, 0, 0);
+  CHECK_VALUES(tsr_prod(none, NULL, 0, false), TSR_F32, TSR_SCALAR, 0, 1);
+  CHECK_VALUES(tsr_max(none, NULL, 0, false), TSR_F32, TSR_SCALAR, 0, -INFINITY);
+  CHECK_VALUES(tsr_min(wholes, NULL, 0, false), TSR_I32, TSR_SCALAR, 0, 2147483647);
+  CHECK_VALUES(tsr_mean(none, NULL, 0, false), TSR_F32, TSR_SCALAR, 0, NAN);
+  CHECK_VALUES(tsr_var(none, NULL, 0, false, 0), TSR_F32, TSR_SCALAR, 0, NAN);
+  CHECK_VALUES(tsr_all(none, NULL, 0, false), TSR_BOOL, TSR_SCALAR, 0, 1);
+  CHECK_VALUES(tsr_any(none, NULL, 0, false), TSR_BOOL, TSR_SCALAR, 0, 0);
+  CHECK_VALUES(tsr_norm(none, INFINITY, NULL, 0, false), TSR_F32, TSR_SCALAR, 0, 0);
+  CHECK_VALUES(tsr_logsumexp(none, NULL, 0, false), TSR_F32, TSR_SCALAR, 0, -INFINITY);
+  CHECK_EMPTY(tsr_sum(none, (int[]){1}, 1, false), TSR_F32, TSR_SHAPE(0));
+  finish();
+}
+
+TEST(variance_is_taken_in_two_passes) {
+  begin();
+  tsr_tensor *x = list(TSR_F32, TSR_SHAPE(4), 1e6 + 1, 1e6 + 2, 1e6 + 3, 1e6 + 4);
+  CHECK_VALUES(tsr_var(x, NULL, 0, false, 0), TSR_F32, TSR_SCALAR, 1e-6, 1.25);
+  CHECK_VALUES(tsr_var(x, (int[]){0}, 1, true, 1), TSR_F32, TSR_SHAPE(1), 1e-6, 5.0 / 3);
+  CHECK_VALUES(tsr_std(x, NULL, 0, false, 0), TSR_F32, TSR_SCALAR, 1e-6, sqrt(1.25));
+  CHECK_VALUES(tsr_var(list(TSR_I8, TSR_SHAPE(2), -100, 100), NULL, 0, false, 0), TSR_F32, TSR_SCALAR, 0, 10000);
+  CHECK_VALUES(tsr_var(list(TSR_F32, TSR_SHAPE(1), 3), NULL, 0, false, 1), TSR_F32, TSR_SCALAR, 0, NAN);
+  finish();
+}
+
+TEST(halves_do_not_overflow_on_the_way) {
+  begin();
+  tsr_tensor *x = tsr_full(dev, TSR_F16, TSR_SHAPE(1000), 100);
+  CHECK_VALUES(tsr_mean(x, NULL, 0, false), TSR_F16, TSR_SCALAR, 0, 100);
+  CHECK_VALUES(tsr_norm(x, 2, NULL, 0, false), TSR_F16, TSR_SCALAR, 2, 3162);
+  CHECK_VALUES(tsr_std(x, NULL, 0, false, 0), TSR_F16, TSR_SCALAR, 0, 0);
+  finish();
+}
+
+TEST(norms_and_logsumexp) {
+  begin();
+  tsr_tensor *x = list(TSR_F32, TSR_SHAPE(2, 2), 3, -4, 0, 1);
+  CHECK_VALUES(tsr_norm(x, 2, (int[]){1}, 1, false), TSR_F32, TSR_SHAPE(2), 1e-6, 5, 1);
+  CHECK_VALUES(tsr_norm(x, 1, NULL, 0, false), TSR_F32, TSR_SCALAR, 0, 8);
+  CHECK_VALUES(tsr_norm(x, INFINITY, (int[]){0}, 1, true), TSR_F32, TSR_SHAPE(1, 2), 0, 3, 4);
+  tsr_tensor *y = list(TSR_F32, TSR_SHAPE(4, 2), 1000, 1000, -INFINITY, -INFINITY, INFINITY, 1, NAN, 0);
+  CHECK_VALUES(tsr_logsumexp(y, (int[]){1}, 1, false), TSR_F32, TSR_SHAPE(4), 1e-3, 1000.693147, -INFINITY, INFINITY,
+               NAN);
+  CHECK_VALUES(tsr_logsumexp(x, NULL, 0, true), TSR_F32, TSR_SHAPE(1, 1), 1e-5, 3.1706152);
+  finish();
+}
+
+TEST(reductions_fuse_with_what_stands_around_them) {
+  begin();
+  tsr_tensor *x = count_up(TSR_F32, TSR_SHAPE(3, 4));
+  tsr_tensor *y = tsr_sqrt(tsr_sum(tsr_mul_scalar(tsr_square(x), 4), (int[]){1}, 1, false));
+  CHECK_VALUES(y, TSR_F32, TSR_SHAPE(3), 1e-4, 2 * sqrt(14), 2 * sqrt(126), 2 * sqrt(366));
+  finish();
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+// Row kernels: softmax, log_softmax, layer_norm, rms_norm. One group per row (kernels/op_rows.tk).
+#include "core/error.h"
+#include "ops/call.h"
+#include "ops/promote.h"
+
+#include <tessera/ops.h>
+
+// Items per group by the length of a row: every item should have something to do.
+typedef struct group_choice {
+  int64_t longest;
+  int items;
+} group_choice;
+
+static const group_choice group_choices[] = {{64, 32}, {256, 64}, {1024, 128}, {INT64_MAX, 256}};
+
+static int group_for(int64_t n) {
+  const group_choice *choice = group_choices;
+  while (n > choice->longest) choice++;
+  return choice->items;
+}
+
+// x as a float dtype, contiguous; the caller's to release.
+static tsr_tensor *packed_float(tsr_tensor *x, tsr_dtype dtype) {
+  tsr_tensor *cast = tsr_cast(x, dtype), *result = tsr_contiguous(cast);
+  tsr_release(cast);
+  return result;
+}
+
+// --- softmax ---------------------------------------------------------------------------------------------------------
+
+// Attributes: integers[0] the axis, [1] whether the logarithm is wanted.
+static tsr_status run_softmax(const tsri_kernel_run *run) {
+  const tsri_layout *layout = &run->layouts[0];
+  tsr_status status = tsri_call_check("softmax", layout);
+  if (status != TSR_OK || layout->count == 0) return status;
+  int axis = (int)run->attributes->integers[0];
+  int64_t n = layout->shape.dims[axis], rows = layout->count / n, inner = 1;
+  for (int i = axis + 1; i < layout->shape.rank; i++) inner *= layout->shape.dims[i];
+  tsri_call call;
+  tsri_call_init_hooked(&call, run, "op_rows", "softmax", "T=%s A=%s LOG=%d WG=%d", tsr_dtype_name(run->dtype),
+                        tsr_dtype_name(tsri_accumulator(run->dtype)), run->attributes->integers[1] != 0, group_for(n));
+  tsri_call_buffer(&call, run->inputs[0], run->dtype);
+  tsri_call_buffer(&call, run->output, run->dtype);
+  tsri_call_word(&call, rows);
+  tsri_call_word(&call, n);
+  tsri_call_word(&call, inner);
+  tsri_call_word(&call, layout->offset);
+  return tsri_call_many_groups(&call, rows);
+}
+
+static const tsri_op softmax_op = {.name = "softmax",
+                                   .kind = TSRI_OP_KERNEL,
+                                   .run = run_softmax,
+                                   .hook = TSRI_HOOK_INDEX,
+                                   .load_hook = TSRI_HOOK_INDEX};
+static const tsri_op log_softmax_op = {.name = "log_softmax",
+                                       .kind = TSRI_OP_KERNEL,
+                                       .run = run_softmax,
+                                       .hook = TSRI_HOOK_INDEX,
+                                       .load_hook = TSRI_HOOK_INDEX};
+
+static tsr_tensor *softmax(const tsri_op *op, tsr_tensor *x, int axis) {
+  tsr_status status = tsri_tensor_check(op->name, x);
+  if (status == TSR_OK) status = tsri_axis(op->name, axis, x->layout.shape.rank, &axis);
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  tsr_tensor *input = packed_float(x, tsri_promote_float(x->dtype));
+  status = tsri_tensor_check(op->name, input);
+  if (status != TSR_OK) return input;
+  tsri_attributes attributes = {.integers = {axis, op == &log_softmax_op}};
+  tsr_tensor *result =
+      tsri_record_kernel(op, input->value->device, input->dtype, input->layout.shape, &input, 1, &attributes);
+  tsr_release(input);
+  return result;
+}
+
+tsr_tensor *tsr_softmax(tsr_tensor *x, int axis) { return softmax(&softmax_op, x, axis); }
+
+tsr_tensor *tsr_log_softmax(tsr_tensor *x, int axis) { return softmax(&log_softmax_op, x, axis); }
+
+// --- Norms -----------------------------------------------------------------------------------------------------------
+
+// Inputs: x, then weight and bias where there are such. Attributes: scalars[0] eps; integers[0] has weight, [1] has
+// bias, [2] centre.
+static tsr_status run_norm(const tsri_kernel_run *run) {
+  const tsri_layout *layout = &run->layouts[0];
+  tsr_status status = tsri_call_check("norm", layout);
+  if (status != TSR_OK || layout->count == 0) return status;
+  bool has_weight = run->attributes->integers[0] != 0, has_bias = run->attributes->integers[1] != 0;
+  int weight = has_weight ? 1 : 0,
+      bias = has_bias ? weight + 1 : 0;  // where there is none, x stands in and is not read
+  int64_t n = layout->shape.dims[layout->shape.rank - 1], rows = layout->count / n;
+  tsri_call call;
+  tsri_call_init_hooked(&call, run, "op_rows", "normalise", "T=%s A=%s CENTRE=%d WEIGHT=%d BIAS=%d WG=%d",
+                        tsr_dtype_name(run->dtype), tsr_dtype_name(tsri_accumulator(run->dtype)),
+                        run->attributes->integers[2] != 0, has_weight, has_bias, group_for(n));
+  tsri_call_buffer(&call, run->inputs[0], run->dtype);
+  tsri_call_buffer(&call, run->inputs[weight], run->dtype);
+  tsri_call_buffer(&call, run->inputs[bias], run->dtype);
+  tsri_call_buffer(&call, run->output, run->dtype);
+  tsri_call_word(&call, rows);
+  tsri_call_word(&call, n);
+  tsri_call_word(&call, layout->offset);
+  tsri_call_word(&call, run->layouts[weight].offset);
+  tsri_call_word(&call, run->layouts[bias].offset);
+  tsri_call_real(&call, run->attributes->scalars[0]);
+  return tsri_call_many_groups(&call, rows);
+}
+
+static const tsri_op layer_norm_op = {.name = "layer_norm",
+                                      .kind = TSRI_OP_KERNEL,
+                                      .run = run_norm,
+                                      .hook = TSRI_HOOK_COLUMN,
+                                      .load_hook = TSRI_HOOK_COLUMN};
+static const tsri_op rms_norm_op = {.name = "rms_norm",
+                                    .kind = TSRI_OP_KERNEL,
+                                    .run = run_norm,
+                                    .hook = TSRI_HOOK_COLUMN,
+                                    .load_hook = TSRI_HOOK_COLUMN};
+
+static tsr_status check_row(const tsri_op *op, const char *what, const tsr_tensor *x, const tsr_tensor *row) {
+  if (!row) return TSR_OK;
+  tsr_status status = tsri_tensor_check(op->name, row);
+  if (status != TSR_OK) return status;
+  char a[TSR_SHAPE_TEXT_BYTES], b[TSR_SHAPE_TEXT_BYTES];
+  int64_t n = x->layout.shape.dims[x->layout.shape.rank - 1];
+  if (row->layout.shape.rank == 1 && row->layout.shape.dims[0] == n) return TSR_OK;
+  return TSRI_FAIL(TSR_ERR_SHAPE, "%s: %s is %s, the last axis of %s has %lld", op->name, what,
+                   tsr_shape_format(row->layout.shape, b, sizeof b), tsr_shape_format(x->layout.shape, a, sizeof a),
+                   (long long)n);
+}
+
+static tsr_status check_norm(const tsri_op *op, const tsr_tensor *x, const tsr_tensor *weight, const tsr_tensor *bias,
+                             double eps) {
+  tsr_status status = tsri_tensor_check(op->name, x);
+  if (status == TSR_OK && x->layout.shape.rank == 0) {
+    status = TSRI_FAIL(TSR_ERR_SHAPE, "%s: a scalar has no last axis", op->name);
+  }
+  if (status == TSR_OK && !(eps >= 0)) {
+    status = TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "%s: eps is %g; it must be 0 or more", op->name, eps);
+  }
+  if (status == TSR_OK) status = check_row(op, "weight", x, weight);
+  if (status == TSR_OK) status = check_row(op, "bias", x, bias);
+  return status;
+}
+
+static tsr_tensor *norm(const tsri_op *op, tsr_tensor *x, tsr_tensor *weight, tsr_tensor *bias, double eps) {
+  tsr_status status = check_norm(op, x, weight, bias, eps);
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  tsr_dtype dtype = tsri_promote_float(x->dtype);
+  if (weight) dtype = tsri_promote(dtype, weight->dtype);
+  if (bias) dtype = tsri_promote(dtype, bias->dtype);
+  tsr_tensor *inputs[3] = {packed_float(x, dtype)};
+  int count = 1;
+  if (weight) inputs[count++] = packed_float(weight, dtype);
+  if (bias) inputs[count++] = packed_float(bias, dtype);
+  tsr_device *device = NULL;
+  for (int i = 0; i < count && status == TSR_OK; i++) status = tsri_tensor_check(op->name, inputs[i]);
+  if (status == TSR_OK) status = tsri_record_device(op->name, inputs, count, &device);
+  tsri_attributes attributes = {
+      .scalars = {eps}, .scalar_count = 1, .integers = {weight != NULL, bias != NULL, op == &layer_norm_op}};
+  tsr_tensor *result = status == TSR_OK
+                           ? tsri_record_kernel(op, device, dtype, x->layout.shape, inputs, count, &attributes)
+                           : tsri_tensor_fail(status);
+  for (int i = 0; i < count; i++) tsr_release(inputs[i]);
+  return result;
+}
+
+tsr_tensor *tsr_layer_norm(tsr_tensor *x, tsr_tensor *weight, tsr_tensor *bias, double eps) {
+  return norm(&layer_norm_op, x, weight, bias, eps);
+}
+
+tsr_tensor *tsr_rms_norm(tsr_tensor *x, tsr_tensor *weight, double eps) {
+  return norm(&rms_norm_op, x, weight, NULL, eps);
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+#include "ops/ops_testing.h"
+
+TEST(softmax_is_stable_along_any_axis) {
+  begin();
+  tsr_tensor *x = list(TSR_F32, TSR_SHAPE(2, 2), 1000, 1000, 0, 1000);
+  CHECK_VALUES(tsr_softmax(x, 1), TSR_F32, TSR_SHAPE(2, 2), 1e-6, 0.5, 0.5, 0, 1);
+  CHECK_VALUES(tsr_softmax(x, 0), TSR_F32, TSR_SHAPE(2, 2), 1e-6, 1, 0.5, 0, 0.5);
+  CHECK_VALUES(tsr_log_softmax(x, -1), TSR_F32, TSR_SHAPE(2, 2), 1e-4, -0.6931472, -0.6931472, -1000, 0);
+  CHECK_VALUES(tsr_softmax(list(TSR_F32, TSR_SHAPE(3), -INFINITY, 0, -INFINITY), 0), TSR_F32, TSR_SHAPE(3), 0, 0, 1, 0);
+  CHECK_VALUES(tsr_softmax(list(TSR_I32, TSR_SHAPE(2), 3, 3), 0), TSR_F32, TSR_SHAPE(2), 1e-6, 0.5, 0.5);
+  CHECK_VALUES(tsr_softmax(list(TSR_F32, TSR_SHAPE(2), NAN, 3), 0), TSR_F32, TSR_SHAPE(2), 0, NAN, NAN);
+  CHECK_EMPTY(tsr_softmax(tsr_zeros(dev, TSR_F32, TSR_SHAPE(2, 0)), 1), TSR_F32, TSR_SHAPE(2, 0));
+  CHECK_FAILS(tsr_softmax(x, 2), TSR_ERR_SHAPE, "softmax: axis 2 is out of range");
+  finish();
+}
+
+TEST(rows_of_softmax_add_up_to_1) {
+  begin();
+  static const int64_t lengths[] = {1, 31, 64, 65, 257, 1025, 3000};
+  for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+    tsr_tensor *x = tsr_randn(dev, TSR_F32, TSR_SHAPE(3, lengths[i]), 7);
+    CHECK_VALUES(tsr_sum(tsr_softmax(x, 1), (int[]){1}, 1, false), TSR_F32, TSR_SHAPE(3), 1e-5, 1, 1, 1);
+  }
+  finish();
+}
+
+TEST(norms_scale_the_last_axis) {
+  begin();
+  tsr_tensor *x = list(TSR_F32, TSR_SHAPE(2, 2), 1, 3, 10, 10), *weight = list(TSR_F32, TSR_SHAPE(2), 2, 3);
+  tsr_tensor *bias = list(TSR_F32, TSR_SHAPE(2), 10, 20);
+  CHECK_VALUES(tsr_layer_norm(x, NULL, NULL, 0.5), TSR_F32, TSR_SHAPE(2, 2), 1e-6, -0.8164966, 0.8164966, 0, 0);
+  CHECK_VALUES(tsr_layer_norm(x, weight, bias, 0.5), TSR_F32, TSR_SHAPE(2, 2), 1e-5, 8.3670068, 22.449490, 10, 20);
+  CHECK_VALUES(tsr_layer_norm(x, NULL, bias, 0.5), TSR_F32, TSR_SHAPE(2, 2), 1e-5, 9.1835034, 20.816497, 10, 20);
+  CHECK_VALUES(tsr_rms_norm(x, weight, 0), TSR_F32, TSR_SHAPE(2, 2), 1e-5, 0.8944272, 4.0249224, 2, 3);
+  CHECK_VALUES(tsr_rms_norm(list(TSR_F16, TSR_SHAPE(1, 2), 300, 400), NULL, 0), TSR_F16, TSR_SHAPE(1, 2), 1e-3,
+               0.848528, 1.131371);
+  // What comes after runs in the same kernel.
+  CHECK_VALUES(tsr_relu(tsr_add(tsr_layer_norm(x, NULL, NULL, 0.5), bias)), TSR_F32, TSR_SHAPE(2, 2), 1e-5, 9.1835034,
+               20.816497, 10, 20);
+  finish();
+}
+
+TEST(norms_say_what_does_not_fit) {
+  begin();
+  tsr_tensor *x = count_up(TSR_F32, TSR_SHAPE(2, 3)), *short_row = count_up(TSR_F32, TSR_SHAPE(2));
+  CHECK_FAILS(tsr_layer_norm(x, short_row, NULL, 0), TSR_ERR_SHAPE,
+              "layer_norm: weight is [2], the last axis of 2x3 has 3");
+  CHECK_FAILS(tsr_layer_norm(x, NULL, x, 0), TSR_ERR_SHAPE, "bias is 2x3");
+  CHECK_FAILS(tsr_rms_norm(x, NULL, -1), TSR_ERR_INVALID_ARGUMENT, "rms_norm: eps is -1");
+  CHECK_FAILS(tsr_rms_norm(tsr_zeros(dev, TSR_F32, TSR_SCALAR), NULL, 0), TSR_ERR_SHAPE, "a scalar has no last axis");
+  finish();
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+// cumsum: one item per line where there are many lines or the lines are short; else long rows in blocks, whose sums are
+// scanned in turn.
+#include "core/error.h"
+#include "ops/axes.h"
+#include "ops/call.h"
+#include "ops/promote.h"
+
+#include <tessera/ops.h>
+
+// Lines from which one item each keeps a device busy; elements up to which a line is short; a block of scan_blocks.
+enum { MANY_LINES = 4096, SHORT_LINE = 1024, BLOCK_ITEMS = 8, BLOCK = 256 * BLOCK_ITEMS };
+
+// Rows of `n` elements, `inner` apart, in `lines` of them.
+typedef struct scan {
+  tsr_device *device;
+  tsr_buffer *x, *y;
+  tsr_dtype dtype;
+  int64_t lines, n, inner, x_at;
+  bool is_exclusive;
+} scan;
+
+static tsr_status scan_lines(const scan *s) {
+  tsri_call call;
+  tsri_call_init(&call, s->device, "op_scan", "scan_lines", "T=%s A=%s EXCLUSIVE=%d", tsr_dtype_name(s->dtype),
+                 tsr_dtype_name(tsri_accumulator(s->dtype)), s->is_exclusive);
+  tsri_call_buffer(&call, s->x, s->dtype);
+  tsri_call_buffer(&call, s->y, s->dtype);
+  tsri_call_word(&call, s->lines);
+  tsri_call_word(&call, s->n);
+  tsri_call_word(&call, s->inner);
+  tsri_call_word(&call, s->x_at);
+  return tsri_call_items(&call, s->lines);
+}
+
+static tsr_status launch_blocks(const scan *s, const char *kernel, int64_t blocks, tsr_buffer *sums) {
+  bool is_last = s->y != NULL;
+  tsr_dtype wide = tsri_accumulator(s->dtype);
+  tsri_call call;
+  tsri_call_init(&call, s->device, "op_scan", kernel, "T=%s A=%s ITEMS=%d%s", tsr_dtype_name(s->dtype),
+                 tsr_dtype_name(wide), (int)BLOCK_ITEMS,
+                 !is_last          ? ""
+                 : s->is_exclusive ? " EXCLUSIVE=1"
+                                   : " EXCLUSIVE=0");
+  tsri_call_buffer(&call, s->x, s->dtype);
+  tsri_call_buffer(&call, sums, wide);
+  if (is_last) tsri_call_buffer(&call, s->y, s->dtype);
+  tsri_call_word(&call, s->lines);
+  tsri_call_word(&call, s->n);
+  tsri_call_word(&call, blocks);
+  tsri_call_word(&call, s->x_at);
+  return tsri_call_many_groups(&call, s->lines * blocks);
+}
+
+// Each level has 2048 times fewer elements: three are enough for 2^32.
+enum { MAX_LEVELS = 4 };
+
+// Sums of blocks, sums of blocks of those, … until rows are short; then the way back.
+static tsr_status scan_rows(const scan *first) {
+  scan levels[MAX_LEVELS] = {*first};
+  int64_t blocks[MAX_LEVELS] = {0};
+  int depth = 0;
+  tsr_status status = TSR_OK;
+  while (status == TSR_OK && levels[depth].n > SHORT_LINE && depth + 1 < MAX_LEVELS) {
+    scan *s = &levels[depth], totals = *s;
+    tsr_buffer *sums = NULL, *offsets = NULL;
+    blocks[depth] = (s->n + BLOCK - 1) / BLOCK;
+    tsr_dtype wide = tsri_accumulator(s->dtype);
+    status = tsri_call_scratch(s->device, s->lines * blocks[depth], wide, &sums);
+    if (status == TSR_OK) status = tsri_call_scratch(s->device, s->lines * blocks[depth], wide, &offsets);
+    totals.y = NULL;
+    if (status == TSR_OK) status = launch_blocks(&totals, "scan_totals", blocks[depth], sums);
+    levels[depth + 1] = (scan){.device = s->device,
+                               .x = sums,
+                               .y = offsets,
+                               .dtype = wide,
+                               .lines = s->lines,
+                               .n = blocks[depth],
+                               .inner = 1,
+                               .is_exclusive = true};
+    depth++;
+  }
+  if (status == TSR_OK) status = scan_lines(&levels[depth]);
+  for (int i = depth; i > 0; i--) {
+    if (status == TSR_OK) status = launch_blocks(&levels[i - 1], "scan_blocks", blocks[i - 1], levels[i].y);
+    tsr_buffer_release(levels[i].x);
+    tsr_buffer_release(levels[i].y);
+  }
+  return status;
+}
+
+static tsr_status run_cumsum(const tsri_kernel_run *run) {
+  const tsri_layout *layout = &run->layouts[0];
+  if (layout->count == 0) return TSR_OK;
+  int axis = (int)run->attributes->integers[0];
+  scan s = {.device = run->device,
+            .x = run->inputs[0],
+            .y = run->output,
+            .dtype = run->dtype,
+            .x_at = layout->offset,
+            .n = layout->shape.dims[axis],
+            .inner = 1};
+  for (int i = axis + 1; i < layout->shape.rank; i++) s.inner *= layout->shape.dims[i];
+  s.lines = layout->count / s.n;
+  tsr_status status = tsri_call_check("cumsum", layout);
+  if (status != TSR_OK) return status;
+  bool is_plain = s.n <= SHORT_LINE || s.lines >= MANY_LINES;
+  return is_plain || s.inner > 1 ? scan_lines(&s) : scan_rows(&s);
+}
+
+static const tsri_op cumsum_op = {.name = "cumsum", .kind = TSRI_OP_KERNEL, .run = run_cumsum};
+
+// `x` is contiguous, of the result's dtype.
+static tsr_tensor *record(tsr_tensor *x, int axis) {
+  tsr_status status = tsri_tensor_check("cumsum", x);
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  tsri_attributes attributes = {.integers = {axis}};
+  return tsri_record_kernel(&cumsum_op, x->value->device, x->dtype, x->layout.shape, &x, 1, &attributes);
+}
+
+static tsr_tensor *packed(tsr_tensor *x) {
+  tsr_tensor *result = tsr_contiguous(x);
+  tsr_release(x);
+  return result;
+}
+
+tsr_tensor *tsr_cumsum(tsr_tensor *x, int axis) {
+  tsr_status status = tsri_tensor_check("cumsum", x);
+  if (status == TSR_OK) status = tsri_axis("cumsum", axis, x->layout.shape.rank, &axis);
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  int rank = x->layout.shape.rank;
+  int64_t n = x->layout.shape.dims[axis], lines = n ? x->layout.count / n : 0;
+  tsr_tensor *cast = tsr_cast(x, tsri_promote_sum(x->dtype));
+  // Few long lines across the rows: they are laid along them first, so that blocks share the work.
+  bool turns = axis != rank - 1 && n > SHORT_LINE && lines < MANY_LINES && tsr_error(cast) == TSR_OK;
+  if (!turns) {
+    tsr_tensor *input = packed(cast), *result = record(input, axis);
+    tsr_release(input);
+    return result;
+  }
+  tsr_tensor *turned = tsri_axis_to_end(cast, axis);
+  tsr_release(cast);
+  tsr_tensor *input = packed(turned), *sums = record(input, rank - 1), *result = tsri_axis_from_end(sums, axis);
+  tsr_release(input);
+  tsr_release(sums);
+  return result;
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+// sort, argsort, topk: blocks are sorted by counting, then merged in passes (kernels/op_sort.tk).
+#include "ops/sort.h"
+
+#include <stdio.h>
+
+#include "core/error.h"
+#include "ops/axes.h"
+#include "ops/call.h"
+#include "ops/promote.h"
+
+#include <tessera/ops.h>
+
+enum { BLOCK = 32 };
+
+// --- Passes ----------------------------------------------------------------------------------------------------------
+
+// Elements and where they came from, before or after a pass.
+typedef struct run_state {
+  tsr_buffer *values, *order;
+} run_state;
+
+// `from` NULL: the first pass, which sorts blocks of x.
+static tsr_status pass(const tsri_sort *s, const run_state *from, const run_state *to, int64_t width) {
+  static const char *const kernels[2][2] = {{"sort_blocks", "sort_merge"}, {"order_blocks", "order_merge"}};
+  bool has_order = to->order != NULL;
+  char block[16] = "";
+  if (!from) snprintf(block, sizeof block, " BLOCK=%d", (int)BLOCK);
+  tsri_call call;
+  tsri_call_init(&call, s->device, "op_sort", kernels[has_order][from != NULL], "T=%s DESCENDING=%d%s",
+                 tsr_dtype_name(s->dtype), s->is_descending, block);
+  tsri_call_buffer(&call, from ? from->values : s->x, s->dtype);
+  if (from && has_order) tsri_call_buffer(&call, from->order, TSR_I32);
+  tsri_call_buffer(&call, to->values, s->dtype);
+  if (has_order) tsri_call_buffer(&call, to->order, TSR_I32);
+  tsri_call_word(&call, s->rows * s->n);
+  tsri_call_word(&call, s->n);
+  tsri_call_word(&call, from ? width : s->x_at);
+  return tsri_call_items(&call, s->rows * s->n);
+}
+
+// Every pass writes to the other of two places; the last one must write to what the caller gave.
+tsr_status tsri_sort_rows(const tsri_sort *s) {
+  int64_t total = s->rows * s->n;
+  if (total == 0) return TSR_OK;
+  int merges = 0;
+  for (int64_t width = BLOCK; width < s->n; width *= 2) merges++;
+  run_state places[2] = {{s->values, s->order}, {NULL, NULL}};  // [0]: the result
+  tsr_buffer *scratch[3] = {NULL, NULL, NULL};
+  tsr_status status = TSR_OK;
+  if (!s->values) {
+    status = tsri_call_scratch(s->device, total, s->dtype, &scratch[0]);
+    places[0].values = scratch[0];
+  }
+  if (status == TSR_OK && merges > 0) status = tsri_call_scratch(s->device, total, s->dtype, &scratch[1]);
+  if (status == TSR_OK && merges > 0 && s->order) status = tsri_call_scratch(s->device, total, TSR_I32, &scratch[2]);
+  places[1] = (run_state){scratch[1], scratch[2]};
+
+  int at = merges % 2;
+  if (status == TSR_OK) status = pass(s, NULL, &places[at], 0);
+  for (int64_t width = BLOCK; width < s->n && status == TSR_OK; width *= 2, at = 1 - at) {
+    status = pass(s, &places[at], &places[1 - at], width);
+  }
+  for (int i = 0; i < 3; i++) tsr_buffer_release(scratch[i]);
+  return status;
+}
+
+// --- Operators -------------------------------------------------------------------------------------------------------
+
+static tsr_status run_sort(const tsri_kernel_run *run, bool wants_order) {
+  const tsri_layout *layout = &run->layouts[0];
+  tsr_status status = tsri_call_check(wants_order ? "argsort" : "sort", layout);
+  if (status != TSR_OK || layout->count == 0) return status;
+  int64_t n = layout->shape.dims[layout->shape.rank - 1];
+  tsri_sort s = {.device = run->device,
+                 .dtype = run->input_dtypes[0],
+                 .x = run->inputs[0],
+                 .x_at = layout->offset,
+                 .rows = layout->count / n,
+                 .n = n,
+                 .is_descending = run->attributes->integers[0] != 0};
+  if (wants_order) s.order = run->output;
+  else s.values = run->output;
+  return tsri_sort_rows(&s);
+}
+
+static tsr_status run_values(const tsri_kernel_run *run) { return run_sort(run, false); }
+static tsr_status run_order(const tsri_kernel_run *run) { return run_sort(run, true); }
+
+static const tsri_op sort_op = {.name = "sort", .kind = TSRI_OP_KERNEL, .run = run_values};
+static const tsri_op argsort_op = {.name = "argsort", .kind = TSRI_OP_KERNEL, .run = run_order};
+
+// x with the axis last, contiguous, bool as numbers.
+static tsr_tensor *prepare(tsr_tensor *x, int axis) {
+  tsr_tensor *turned = tsri_axis_to_end(x, axis);
+  tsr_tensor *numbers = x->dtype == TSR_BOOL ? tsr_cast(turned, TSR_U8) : tsr_retain(turned);
+  tsr_tensor *input = tsr_contiguous(numbers);
+  tsr_release(turned);
+  tsr_release(numbers);
+  return input;
+}
+
+static tsr_tensor *sorted(const tsri_op *op, tsr_tensor *x, int axis, bool is_descending) {
+  tsr_status status = tsri_tensor_check(op->name, x);
+  if (status == TSR_OK) status = tsri_axis(op->name, axis, x->layout.shape.rank, &axis);
+  if (status == TSR_OK && x->layout.shape.dims[axis] > INT32_MAX) {
+    status = TSRI_FAIL(TSR_ERR_UNSUPPORTED, "%s: axis %d has %lld elements; an index is i32", op->name, axis,
+                       (long long)x->layout.shape.dims[axis]);
+  }
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  tsr_tensor *input = prepare(x, axis);
+  status = tsri_tensor_check(op->name, input);
+  tsri_attributes attributes = {.integers = {is_descending}};
+  tsr_dtype dtype = op == &argsort_op ? TSRI_INDEX_DTYPE : tsr_tensor_dtype(input);
+  tsr_tensor *result = status == TSR_OK ? tsri_record_kernel(op, input->value->device, dtype, input->layout.shape,
+                                                             &input, 1, &attributes)
+                                        : tsri_tensor_fail(status);
+  tsr_tensor *turned = tsri_axis_from_end(result, axis);
+  tsr_release(input);
+  tsr_release(result);
+  if (x->dtype != TSR_BOOL || op == &argsort_op) return turned;
+  tsr_tensor *truth = tsr_cast(turned, TSR_BOOL);
+  tsr_release(turned);
+  return truth;
+}
+
+tsr_tensor *tsr_sort(tsr_tensor *x, int axis, bool descending) { return sorted(&sort_op, x, axis, descending); }
+
+tsr_tensor *tsr_argsort(tsr_tensor *x, int axis, bool descending) { return sorted(&argsort_op, x, axis, descending); }
+
+// The values are looked up by the indices: cheaper than sorting both, as k is mostly small.
+tsr_status tsr_topk(tsr_tensor *x, int64_t k, int axis, bool largest, tsr_tensor **out_values,
+                    tsr_tensor **out_indices) {
+  if (out_values) *out_values = NULL;
+  if (out_indices) *out_indices = NULL;
+  tsr_status status = tsri_tensor_check("topk", x);
+  if (status == TSR_OK) status = tsri_axis("topk", axis, x->layout.shape.rank, &axis);
+  if (status == TSR_OK && (k < 0 || k > x->layout.shape.dims[axis])) {
+    status = TSRI_FAIL(TSR_ERR_SHAPE, "topk: k is %lld, axis %d has %lld elements", (long long)k, axis,
+                       (long long)x->layout.shape.dims[axis]);
+  }
+  if (status != TSR_OK) return status;
+  tsr_tensor *order = tsr_argsort(x, axis, largest), *indices = tsr_slice(order, axis, 0, k, 1);
+  tsr_release(order);
+  tsr_tensor *values = tsr_gather(x, axis, indices);
+  status = tsri_tensor_check("topk", values);
+  if (status == TSR_OK && out_values) *out_values = values;
+  else tsr_release(values);
+  if (status == TSR_OK && out_indices) *out_indices = indices;
+  else tsr_release(indices);
+  return status;
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+// Reading, writing and moving tensors: what is pending runs first.
+#include "ops/transfer.h"
+
+#include "core/error.h"
+#include "graph/graph.h"
+#include "runtime/transfer.h"
+
+static tsr_status check_transfer(const char *caller, const tsr_tensor *tensor, const void *data, size_t bytes) {
+  tsr_status status = tsri_tensor_check(caller, tensor);
+  if (status != TSR_OK) return status;
+  size_t wanted = (size_t)tensor->layout.count * tsr_dtype_bytes(tensor->dtype);
+  if (bytes != wanted) {
+    char text[TSR_SHAPE_TEXT_BYTES];
+    return TSRI_FAIL(TSR_ERR_SHAPE, "%s: %zu bytes given, %s of %s are %zu", caller, bytes,
+                     tsr_shape_format(tensor->layout.shape, text, sizeof text), tsr_dtype_name(tensor->dtype), wanted);
+  }
+  if (!data && bytes > 0) return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "%s: data is NULL", caller);
+  return TSR_OK;
+}
+
+tsr_status tsr_read(tsr_tensor *tensor, void *out_data, size_t bytes) {
+  tsr_status status = check_transfer("read", tensor, out_data, bytes);
+  if (status == TSR_OK) status = tsri_graph_ready(tensor);
+  if (status != TSR_OK) return status;
+  tsri_view view = tsri_view_of(tensor);
+  return tsri_read_elements(&view, out_data);
+}
+
+tsr_status tsr_write(tsr_tensor *tensor, const void *data, size_t bytes) {
+  tsr_status status = check_transfer("write", tensor, data, bytes);
+  if (status == TSR_OK) status = tsri_graph_before_write(tensor);
+  if (status != TSR_OK || bytes == 0) return status;
+  tsri_view view = tsri_view_of(tensor);
+  if (view.buffer->is_read_only) {
+    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "write: the memory was imported as read-only; copy the tensor first");
+  }
+  if (tsri_layout_may_overlap(&view.layout)) {
+    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT,
+                     "write: the view repeats elements (expand); copy it with tsr_contiguous first");
+  }
+  return tsri_write_elements(&view, data);
+}
+
+tsr_tensor *tsr_to(tsr_tensor *tensor, tsr_device *device) {
+  tsr_status status = tsri_tensor_check("to", tensor);
+  if (status == TSR_OK) status = tsri_device_check("to", device);
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  if (tensor->value->device == device) return tsri_tensor_view(tensor, &tensor->layout);
+  status = tsri_graph_ready(tensor);
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  tsri_view view = tsri_view_of(tensor);
+  tsr_buffer *buffer = NULL;
+  tsri_count(&device->counters.explicit_moves);
+  status = tsri_copy_to_device(&view, device, &buffer);
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  tsri_layout packed = tsri_packed_layout(&view.layout);
+  return tsri_tensor_create(buffer, view.dtype, &packed);
+}
+
+tsr_tensor *tsri_packed_tensor(tsr_tensor *tensor, const tsri_layout *layout) {
+  tsr_buffer *buffer = NULL;
+  tsr_status status = tsri_graph_ready(tensor);
+  if (status == TSR_OK) {
+    tsri_view view = tsri_view_of(tensor);
+    status = tsri_copy_contiguous(&view, &buffer);
+  }
+  return status == TSR_OK ? tsri_tensor_create(buffer, tensor->dtype, layout) : tsri_tensor_fail(status);
+}
+
+tsr_tensor *tsr_contiguous(tsr_tensor *tensor) {
+  tsr_status status = tsri_tensor_check("contiguous", tensor);
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  if (tsri_layout_is_contiguous(&tensor->layout)) return tsri_tensor_view(tensor, &tensor->layout);
+  tsri_layout packed = tsri_packed_layout(&tensor->layout);
+  return tsri_packed_tensor(tensor, &packed);
+}

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+// Building a checked kernel for a device, and launching it there.
+#include "runtime/program.h"
+
+#include <string.h>
+
+#include "core/alloc.h"
+#include "core/error.h"
+
+static bool has_dtype(uint32_t bits, tsr_dtype dtype) { return (bits >> dtype & 1u) != 0; }
+
+static tsri_emit_options options_for(const tsr_device *device, const tsri_emitter *emitter, bool wide_unaligned) {
+  const tsri_limits *limits = &device->limits;
+  tsri_emit_options options = *emitter->defaults;
+  options.f64 = has_dtype(limits->dtype_arithmetic, TSR_F64);
+  options.f16 = has_dtype(limits->dtype_arithmetic, TSR_F16);
+  options.i64 = has_dtype(limits->dtype_arithmetic, TSR_I64);
+  options.wide_unaligned = wide_unaligned;
+  options.no_alias = true;  // tsr_kernel_launch and the planner see to it
+  options.subgroups = limits->has_subgroups;
+  options.subgroup_shuffle = limits->has_subgroup_shuffle;
+  if (limits->subgroup_size > 0) options.subgroup_size = limits->subgroup_size;
+  options.exact_divide = limits->has_exact_divide;
+  options.exact_fma = limits->has_exact_fma;
+  options.storage16 = limits->has_storage16;
+  options.storage8 = limits->has_storage8;
+  options.i16 = limits->has_i16;
+  options.i8 = limits->has_i8;
+  options.keeps_denormals = limits->keeps_denormals;
+  options.keeps_nan = limits->keeps_nan;
+  options.rounds_to_even = limits->rounds_to_even;
+  return options;
+}
+
+static tsr_status check_limits(const tsr_device *device, const tsri_kernel *kernel, const tsri_emitted *emitted) {
+  const tsri_limits *limits = &device->limits;
+  uint64_t items = (uint64_t)kernel->group_size[0] * kernel->group_size[1] * kernel->group_size[2];
+  if (items > limits->max_group_size) {
+    return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "%s: %llu items per group, %s allows %u; choose a smaller WG",
+                     kernel->variant, (unsigned long long)items, device->info.name, limits->max_group_size);
+  }
+  if (emitted->shared_bytes > limits->shared_bytes) {
+    return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "%s: %u bytes of shared memory per group, %s has %u", kernel->variant,
+                     emitted->shared_bytes, device->info.name, limits->shared_bytes);
+  }
+  for (uint32_t i = 0; i < kernel->buffer_count; i++) {
+    tsr_dtype dtype = (tsr_dtype)kernel->buffers[i].storage;
+    if (!has_dtype(limits->dtype_storage, dtype)) {
+      return TSRI_FAIL(TSR_ERR_UNSUPPORTED,
+                       "%s: buffer '%s' has dtype %s, which %s cannot store; use another dtype or the cpu backend",
+                       kernel->variant, kernel->buffers[i].name, tsr_dtype_name(dtype), device->info.name);
+    }
+  }
+  return TSR_OK;
+}
+
+static tsr_status compile(tsr_device *device, tsri_built *built, tsri_code_form form) {
+  const tsri_emitted *emitted = &built->emitted;
+  tsri_code code = {
+      .form = form,
+      .name = emitted->entry,
+      .data = emitted->data,
+      .data_bytes = emitted->data_bytes,
+      .buffer_count = emitted->buffer_count,
+      .params_bytes = emitted->params_bytes,
+      .local = {emitted->local[0], emitted->local[1], emitted->local[2]},
+      .options = emitted->build_options,
+      .shared_bytes = emitted->shared_bytes,
+  };
+  return device->backend->program_create(device->handle, &code, &built->program);
+}
+
+tsr_status tsri_built_init(tsr_device *device, const tsri_kernel *kernel, bool wide_unaligned, tsri_built *out_built) {
+  *out_built = (tsri_built){.kernel = kernel};
+  const tsri_backend *backend = device->backend;
+  const tsri_emitter *emitter = backend->dialect ? tsri_emitter_find(backend->dialect) : NULL;
+  if (!emitter) {
+    return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "%s: the %s backend runs no kernels", kernel->variant, backend->name);
+  }
+  tsri_emit_options options = options_for(device, emitter, wide_unaligned);
+  tsr_status status = tsri_emit_kernel(emitter, kernel, &options, &out_built->emitted);
+  if (status == TSR_OK) status = check_limits(device, kernel, &out_built->emitted);
+  if (status == TSR_OK) {
+    status = compile(device, out_built, emitter->form == TSRI_EMIT_TEXT ? TSRI_CODE_TEXT : TSRI_CODE_WORDS);
+  }
+  tsri_free(out_built->emitted.data);  // the program holds what it needs of it
+  out_built->emitted.data = NULL;
+  if (status != TSR_OK) *out_built = (tsri_built){0};
+  return status;
+}
+
+void tsri_built_deinit(tsr_device *device, tsri_built *built) {
+  if (built->program) device->backend->program_destroy(device->handle, built->program);
+  *built = (tsri_built){0};
+}
+
+// --- Launching ----------------------------------------------------------------------------------------------------
+
+// What most launches need fits here, so that a launch allocates nothing.
+enum { PARAM_WORDS = 2 * (TSRI_LANG_MAX_PARAMS + TSRI_LANG_MAX_BUFFERS) };
+
+static tsr_status check_groups(const tsr_device *device, const tsri_built *built, const uint32_t groups[3]) {
+  for (int i = 0; i < 3; i++) {
+    if (groups[i] <= device->limits.max_groups[i]) continue;
+    return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "%s: %u groups in %c, %s allows %u; fold them into another direction",
+                     built->kernel->variant, groups[i], "xyz"[i], device -> info.name, device->limits.max_groups[i]);
+  }
+  return TSR_OK;
+}
+
+static void bind(const tsri_built *built, const tsri_argument *arguments, tsri_binding *bindings, uint64_t *counts) {
+  const tsri_kernel *kernel = built->kernel;
+  for (uint32_t i = 0; i < kernel->buffer_count; i++) {
+    const tsri_ir_array *array = &kernel->buffers[i];
+    tsr_buffer *buffer = arguments[i].buffer;
+    counts[i] = arguments[i].element_count;
+    bindings[i] = (tsri_binding){
+        .buffer = buffer->handle,
+        .offset = buffer->offset + arguments[i].offset,
+        .bytes = (size_t)arguments[i].element_count * tsr_dtype_bytes((tsr_dtype)array->storage),
+        .is_written = array->access != TSRI_ACCESS_IN,
+    };
+  }
+}
+
+static tsr_status enqueue(tsr_device *device, const tsri_built *built, const tsri_launch *launch) {
+  tsri_queue *queue = tsri_device_lock(device);
+  tsr_status status = device->backend->launch(queue, built->program, launch);
+  tsri_device_unlock(device);
+  tsri_count(&device->counters.launches);
+  return status;
+}
+
+// A launch whose index errors land in a buffer of their own, which is read back at once.
+static tsr_status launch_with_report(tsr_device *device, const tsri_built *built, tsri_launch *launch,
+                                     tsri_binding *bindings) {
+  uint32_t words[TSRI_EMIT_REPORT_WORDS] = {0};
+  char text[512];
+  tsr_buffer *report = NULL;
+  tsr_status status = tsr_buffer_create(device, sizeof words, 0, &report);
+  if (status == TSR_OK) status = tsr_buffer_upload(report, 0, words, sizeof words);
+  if (status == TSR_OK) {
+    bindings[launch->buffer_count++] =
+        (tsri_binding){.buffer = report->handle, .offset = report->offset, .bytes = sizeof words, .is_written = true};
+    status = enqueue(device, built, launch);
+  }
+  if (status == TSR_OK) status = tsr_buffer_download(report, 0, words, sizeof words);
+  tsr_buffer_release(report);
+  if (status == TSR_OK && tsri_emit_decode_report(built->kernel, words, text, sizeof text)) {
+    status = TSRI_FAIL(TSR_ERR_LAUNCH, "%s", text);
+  }
+  return status;
+}
+
+tsr_status tsri_built_launch(tsr_device *device, const tsri_built *built, const uint32_t groups[3],
+                             const tsri_argument *arguments, const void *params) {
+  tsr_status status = check_groups(device, built, groups);
+  if (status != TSR_OK) return status;
+  tsri_binding bindings[TSRI_LANG_MAX_BUFFERS + 1];
+  uint64_t counts[TSRI_LANG_MAX_BUFFERS];
+  uint64_t words[PARAM_WORDS / 2];
+  bind(built, arguments, bindings, counts);
+  tsri_emit_params(built->kernel, &built->emitted, params, counts, words);
+  tsri_launch launch = {
+      .groups = {groups[0], groups[1], groups[2]},
+      .buffer_count = built->kernel->buffer_count,
+      .buffers = bindings,
+      .params = words,
+  };
+  if (built->emitted.has_report) return launch_with_report(device, built, &launch, bindings);
+  return enqueue(device, built, &launch);
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+// A checked kernel built for one open device: emitted in its dialect, compiled, ready to launch.
+#ifndef TSRI_RUNTIME_PROGRAM_H
+#define TSRI_RUNTIME_PROGRAM_H
+
+#include "lang/emit.h"
+#include "lang/ir.h"
+#include "runtime/buffer.h"
+#include "runtime/device.h"
+
+typedef struct tsri_built {
+  const tsri_kernel *kernel;  // borrowed: outlives this
+  tsri_program *program;
+  tsri_emitted emitted;       // what the launcher must pass; its code has been freed
+} tsri_built;
+
+// A part of a buffer bound to a kernel's array.
+typedef struct tsri_argument {
+  tsr_buffer *buffer;
+  size_t offset;           // bytes from the start of `buffer`
+  uint64_t element_count;
+} tsri_argument;
+
+// `wide_unaligned`: buffers read several elements at a time may begin anywhere (emit.h).
+//
+// Errors: TSR_ERR_UNSUPPORTED (the device runs no kernels, or lacks something this one needs), TSR_ERR_BUILD,
+//         TSR_ERR_OUT_OF_MEMORY. Then `*out_built` is empty.
+tsr_status tsri_built_init(tsr_device *device, const tsri_kernel *kernel, bool wide_unaligned, tsri_built *out_built);
+
+// Takes an empty one too. No queued work uses it any more.
+void tsri_built_deinit(tsr_device *device, tsri_built *built);
+
+// Queues a launch: as many arguments as the kernel has buffers, and its parameter block. In checked mode it waits, and an
+// index out of range is TSR_ERR_LAUNCH. No group count is 0.
+tsr_status tsri_built_launch(tsr_device *device, const tsri_built *built, const uint32_t groups[3],
+                             const tsri_argument *arguments, const void *params);
+
+#endif

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: MIT
+// Random well-formed kernels give the same results in lane bytecode, in plain C, in OpenCL, in CUDA and in Metal's
+// stand-in, where each is installed.
+//
+// TSR_RANDOM_COUNT says how many kernels (24), TSR_RANDOM_SEED where the seeds begin (1). A failure prints the kernel and
+// its seed.
+#include <inttypes.h>
+#include <stdlib.h>
+#include <tessera/dtype.h>
+
+#include "backends/cpu/lanes/lanes.h"
+#include "core/alloc.h"
+#include "lang/emit_case.h"
+#include "lang/lanes.h"
+#include "lang/random_kernel.h"
+#include "support/test.h"
+
+#define SUBGROUP_SIZE 32  // of CUDA, Metal and lane bytecode; the others go through shared memory
+
+typedef struct random_case {
+  random_kernel random;
+  tsri_kernel *kernel;
+  unsigned char *inputs;  // all buffers as they are before a run
+  unsigned char *wanted;  // and after one of plain C
+  size_t bytes;
+  size_t offsets[RANDOM_MAX_BUFFERS];
+  uint32_t params[16];
+} random_case;
+
+static uint64_t number_from(const char *variable, uint64_t fallback) {
+  const char *text = getenv(variable);
+  return text && text[0] ? strtoull(text, NULL, 10) : fallback;
+}
+
+// --- A case ---------------------------------------------------------------------------------------------------------
+
+static void fill_params(random_case *c, uint64_t *state) {
+  for (uint32_t i = 0; i < c->kernel->param_count; i++) {
+    const tsri_ir_param *param = &c->kernel->params[i];
+    unsigned char value[8] = {0};
+    random_fill(state, (tsr_dtype)param->type.dtype, value, 1);
+    memcpy((unsigned char *)c->params + param->offset, value, tsr_dtype_bytes((tsr_dtype)param->type.dtype));
+  }
+}
+
+static void case_init(random_case *c, uint64_t seed) {
+  memset(c, 0, sizeof *c);
+  uint32_t features = (seed % 3 ? RANDOM_F64 : 0) | RANDOM_SUBGROUPS;
+  random_kernel_init(&c->random, seed, features);
+  c->kernel = emit_kernel_of("random.tk", c->random.text, c->random.name, "", false);
+  CHECK(c->kernel->params_bytes <= sizeof c->params);
+  uint64_t state = seed ^ UINT64_C(0xD1CE);
+  for (uint32_t i = 0; i < c->random.buffer_count; i++) {
+    const random_buffer *buffer = &c->random.buffers[i];
+    c->offsets[i] = c->bytes;
+    c->bytes += (buffer->count * tsr_dtype_bytes(buffer->dtype) + 31) & ~(size_t)31;
+  }
+  c->inputs = aligned_alloc(32, c->bytes);
+  c->wanted = aligned_alloc(32, c->bytes);
+  CHECK(c->inputs && c->wanted);
+  memset(c->inputs, 0, c->bytes);
+  for (uint32_t i = 0; i < c->random.buffer_count; i++) {
+    const random_buffer *buffer = &c->random.buffers[i];
+    random_fill(&state, buffer->dtype, c->inputs + c->offsets[i], buffer->count);
+  }
+  fill_params(c, &state);
+}
+
+static void case_deinit(random_case *c) {
+  tsri_kernel_release(c->kernel);
+  random_kernel_deinit(&c->random);
+  free(c->inputs);
+  free(c->wanted);
+}
+
+static emit_launch launch_of(const random_case *c, const char *entry, unsigned char *memory) {
+  emit_launch launch = {.entry = entry,
+                        .buffer_count = c->random.buffer_count,
+                        .params = c->params,
+                        .params_bytes = c->kernel->params_bytes,
+                        .groups = {c->random.groups, 1, 1},
+                        .local = {c->random.items, 1, 1}};
+  for (uint32_t i = 0; i < c->random.buffer_count; i++) {
+    launch.buffers[i] = memory + c->offsets[i];
+    launch.bytes[i] = c->random.buffers[i].count * tsr_dtype_bytes(c->random.buffers[i].dtype);
+  }
+  return launch;
+}
+
+// --- Comparing ------------------------------------------------------------------------------------------------------
+
+static double number_of(tsr_dtype dtype, const void *element) {
+  double value = 0;
+  CHECK_OK(tsr_convert(TSR_F64, &value, dtype, element, 1));
+  return value;
+}
+
+// Distance in units of the last place, counted in representable numbers.
+static uint64_t ulp_distance(tsr_dtype dtype, const void *a, const void *b) {
+  int64_t place[2];
+  const void *elements[2] = {a, b};
+  for (int i = 0; i < 2; i++) {
+    uint64_t bits = 0, sign = dtype == TSR_F32 ? UINT64_C(1) << 31 : UINT64_C(1) << 63;
+    memcpy(&bits, elements[i], tsr_dtype_bytes(dtype));
+    place[i] = bits & sign ? -(int64_t)(bits & (sign - 1)) : (int64_t)bits;
+  }
+  return place[0] > place[1] ? (uint64_t)place[0] - (uint64_t)place[1] : (uint64_t)place[1] - (uint64_t)place[0];
+}
+
+static bool is_same(const random_case *c, const random_buffer *buffer, uint32_t index, const void *is, const void *wanted) {
+  size_t bytes = tsr_dtype_bytes(buffer->dtype);
+  if (memcmp(is, wanted, bytes) == 0) return true;
+  if (tsr_dtype_kind_of(buffer->dtype) != TSR_KIND_FLOAT) return false;
+  double a = number_of(buffer->dtype, is), b = number_of(buffer->dtype, wanted);
+  if (a != a && b != b) return true;  // NaN has many forms
+  if (buffer->compare != RANDOM_MATH || a != a || b != b) return false;
+  uint32_t bound = c->random.math_bounds[buffer->dtype == TSR_F64][index % RANDOM_MATH_SLOTS];
+  return ulp_distance(buffer->dtype, is, wanted) <= bound;
+}
+
+static void compare(const random_case *c, const char *who, const unsigned char *memory) {
+  for (uint32_t i = 0; i < c->random.buffer_count; i++) {
+    const random_buffer *buffer = &c->random.buffers[i];
+    size_t bytes = tsr_dtype_bytes(buffer->dtype);
+    for (uint32_t k = 0; k < buffer->count; k++) {
+      const void *is = memory + c->offsets[i] + k * bytes, *wanted = c->wanted + c->offsets[i] + k * bytes;
+      if (is_same(c, buffer, k, is, wanted)) continue;
+      uint64_t bits[2] = {0, 0};
+      memcpy(&bits[0], is, bytes);
+      memcpy(&bits[1], wanted, bytes);
+      test_fail(__FILE__, __LINE__, "seed %" PRIu64 ": %s has %s[%u] = %.17g (0x%" PRIx64 "), plain C %.17g (0x%" PRIx64 ")\n%s",
+                c->random.seed, who, buffer->name, (unsigned)k, number_of(buffer->dtype, is), bits[0],
+                number_of(buffer->dtype, wanted), bits[1], c->random.text);
+    }
+  }
+}
+
+// --- Running --------------------------------------------------------------------------------------------------------
+
+static bool emit_for(const random_case *c, const char *dialect, tsri_emitted *out) {
+  const tsri_emitter *emitter = tsri_emitter_find(dialect);
+  tsri_emit_options options = *emitter->defaults;
+  options.subgroup_size = SUBGROUP_SIZE;
+  if ((c->kernel->needs & TSRI_NEEDS_F64) && !options.f64) return false;
+  if (tsri_emit_kernel(emitter, c->kernel, &options, out) == TSR_OK) return true;
+  test_fail(__FILE__, __LINE__, "seed %" PRIu64 ": %s\n%s", c->random.seed, tsr_last_error(), c->random.text);
+}
+
+// Which kernel of a program is it that does not build?
+static void blame(const emit_device *device, const random_case *cases, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++) {
+    tsri_emitted code;
+    if (!emit_for(&cases[i], device->dialect, &code)) continue;
+    void *program = device->build(code.data, code.build_options);
+    if (!program) {
+      test_fail(__FILE__, __LINE__, "seed %" PRIu64 " does not build for %s: %s\n%s\n%s", cases[i].random.seed, device->name,
+                emit_log(), cases[i].random.text, (const char *)code.data);
+    }
+    device->release(program);
+    tsri_emitted_deinit(&code);
+  }
+  test_fail(__FILE__, __LINE__, "%s: each kernel builds, all in one program do not: %s", device->name, emit_log());
+}
+
+static void *build_all(const emit_device *device, const random_case *cases, uint32_t count, uint32_t *out_built) {
+  emit_text text = {0};
+  char options[128] = "";
+  for (uint32_t i = 0; i < count; i++) {
+    tsri_emitted code;
+    if (!emit_for(&cases[i], device->dialect, &code)) continue;
+    emit_add_text(&text, code.data);
+    memcpy(options, code.build_options, sizeof options);
+    tsri_emitted_deinit(&code);
+    ++*out_built;
+  }
+  if (!text.data) return NULL;
+  void *program = device->build(text.data, options);
+  free(text.data);
+  if (!program) blame(device, cases, count);
+  return program;
+}
+
+static void run_all(const emit_device *device, random_case *cases, uint32_t count) {
+  uint32_t built = 0;
+  void *program = build_all(device, cases, count, &built);
+  if (!program) return;
+  for (uint32_t i = 0; i < count; i++) {
+    random_case *c = &cases[i];
+    if ((c->kernel->needs & TSRI_NEEDS_F64) && !tsri_emitter_find(device->dialect)->defaults->f64) continue;
+    char entry[TSRI_EMIT_ENTRY_BYTES];
+    snprintf(entry, sizeof entry, "tsrk_%s", c->random.name);
+    bool is_reference = device == &emit_device_c;
+    unsigned char *memory = is_reference ? c->wanted : aligned_alloc(32, c->bytes);
+    CHECK(memory);
+    memcpy(memory, c->inputs, c->bytes);
+    emit_launch launch = launch_of(c, entry, memory);
+    if (!device->run(program, &launch)) {
+      test_fail(__FILE__, __LINE__, "seed %" PRIu64 ": %s\n%s", c->random.seed, emit_log(), c->random.text);
+    }
+    if (is_reference) continue;
+    compare(c, device->name, memory);
+    free(memory);
+  }
+  device->release(program);
+  printf("%s: %u kernels\n", device->name, (unsigned)built);
+}
+
+static random_case *make_cases(uint32_t *out_count) {
+  uint32_t count = (uint32_t)number_from("TSR_RANDOM_COUNT", 24);
+  uint64_t seed = number_from("TSR_RANDOM_SEED", 1);
+  random_case *cases = calloc(count, sizeof *cases);
+  CHECK(cases);
+  for (uint32_t i = 0; i < count; i++) case_init(&cases[i], seed + i);
+  *out_count = count;
+  return cases;
+}
+
+static void compare_with(const emit_device *device) {
+  if (emit_device_c.missing()) SKIP(emit_device_c.missing());
+  if (device->missing()) SKIP(device->missing());
+  uint32_t count = 0;
+  random_case *cases = make_cases(&count);
+  run_all(&emit_device_c, cases, count);
+  run_all(device, cases, count);
+  for (uint32_t i = 0; i < count; i++) case_deinit(&cases[i]);
+  free(cases);
+}
+
+// --- Lane bytecode --------------------------------------------------------------------------------------------------
+
+static void run_lanes(const random_case *c, const tsri_lanes_program *program, const char *simd, int threads) {
+  unsigned char *memory = aligned_alloc(32, c->bytes);
+  CHECK(memory);
+  memcpy(memory, c->inputs, c->bytes);
+  tsri_lanes_buffer buffers[RANDOM_MAX_BUFFERS];
+  for (uint32_t i = 0; i < c->random.buffer_count; i++) {
+    const random_buffer *buffer = &c->random.buffers[i];
+    buffers[i] = (tsri_lanes_buffer){memory + c->offsets[i], buffer->count * tsr_dtype_bytes(buffer->dtype)};
+  }
+  tsri_lanes_launch launch = {.buffers = buffers,
+                              .buffer_count = c->random.buffer_count,
+                              .params = c->params,
+                              .params_bytes = c->kernel->params_bytes,
+                              .groups = {c->random.groups, 1, 1},
+                              .threads = threads,
+                              .simd = simd};
+  if (tsri_lanes_run(program, &launch) != TSR_OK) {
+    test_fail(__FILE__, __LINE__, "seed %" PRIu64 ": %s\n%s", c->random.seed, tsr_last_error(), c->random.text);
+  }
+  char who[64];
+  snprintf(who, sizeof who, "lane bytecode (%s, %d threads)", simd, threads);
+  compare(c, who, memory);
+  free(memory);
+}
+
+static bool has_simd(const char *level) {
+#if defined(__x86_64__)
+  if (strcmp(level, "avx2") == 0) return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  if (strcmp(level, "avx512") == 0) return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+#endif
+  return strcmp(level, "baseline") == 0;
+}
+
+static void run_all_lanes(const random_case *c) {
+  static const char *const levels[] = {"baseline", "avx2", "avx512"};
+  uint32_t *words = NULL;
+  size_t bytes = 0;
+  tsri_lanes_program *program = NULL;
+  if (tsri_lanes_compile(c->kernel, &words, &bytes) != TSR_OK ||
+      tsri_lanes_prepare(words, bytes, &program) != TSR_OK) {
+    test_fail(__FILE__, __LINE__, "seed %" PRIu64 ": %s\n%s", c->random.seed, tsr_last_error(), c->random.text);
+  }
+  for (int i = 0; i < 3; i++) {
+    if (has_simd(levels[i])) run_lanes(c, program, levels[i], 1 + i);
+  }
+  tsri_lanes_release(program);
+  tsri_free(words);
+}
+
+TEST(random_kernels_agree_in_plain_c_and_lane_bytecode) {
+  if (emit_device_c.missing()) SKIP(emit_device_c.missing());
+  uint32_t count = 0;
+  random_case *cases = make_cases(&count);
+  run_all(&emit_device_c, cases, count);
+  for (uint32_t i = 0; i < count; i++) run_all_lanes(&cases[i]);
+  for (uint32_t i = 0; i < count; i++) case_deinit(&cases[i]);
+  free(cases);
+}
+
+// --- The devices ----------------------------------------------------------------------------------------------------
+
+TEST(random_kernels_agree_in_plain_c_and_opencl) { compare_with(&emit_device_opencl); }
+
+TEST(random_kernels_agree_in_plain_c_and_metals_stand_in) { compare_with(&emit_device_metal); }
+
+TEST(random_kernels_agree_in_plain_c_and_cuda) { compare_with(&emit_device_cuda); }

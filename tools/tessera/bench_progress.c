@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// A line on the terminal that says what is being done, gone when it is over.
+#include "bench_progress.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(_WIN32)
+#include <io.h>
+static bool has_terminal(void) { return _isatty(_fileno(stderr)) != 0; }
+#else
+#include <unistd.h>
+static bool has_terminal(void) {
+  const char *kind = getenv("TERM");
+  return isatty(STDERR_FILENO) != 0 && kind && *kind && strcmp(kind, "dumb") != 0;
+}
+#endif
+
+static bool is_shown;
+
+void bench_progress(const char *format, ...) {
+  if (!has_terminal()) return;
+  char line[80];  // what fits on a line of 80 columns without wrapping
+  va_list values;
+  va_start(values, format);
+  vsnprintf(line, sizeof line, format, values);
+  va_end(values);
+  fprintf(stderr, "\r\x1b[K%s", line);
+  fflush(stderr);
+  is_shown = true;
+}
+
+void bench_progress_end(void) {
+  if (!is_shown) return;
+  fputs("\r\x1b[K", stderr);
+  fflush(stderr);
+  is_shown = false;
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+// Threads that do the same work at the same time, timed.
+//
+// Within a call threads wait for each other at a counter, not in the system: waking one up takes as long as some rounds do.
+#include "bench_threads.h"
+
+#include "bench_time.h"
+
+static void time_alone(int rounds, bench_work work, void *user, double *out_ns) {
+  for (int i = 0; i < rounds; i++) {
+    double start = bench_now_ns();
+    work(user, 0, 1);
+    out_ns[i] = bench_now_ns() - start;
+  }
+}
+
+#if defined(_WIN32)
+bool bench_time_rounds(int thread_count, int rounds, bench_work work, void *user, double *out_ns) {
+  if (thread_count != 1) return false;
+  time_alone(rounds, work, user, out_ns);
+  return true;
+}
+#else
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+typedef struct team {
+  int thread_count, rounds;
+  bench_work work;
+  void *user;
+  double *out_ns;
+  atomic_long arrived;    // how often any thread came to a meeting
+  atomic_bool is_called;  // off: not all threads could be made
+} team;
+
+typedef struct member {
+  team *own;
+  int number;
+  pthread_t thread;
+} member;
+
+// Waits until all threads have come to the meeting of this number, from 1.
+static void meet(team *t, long meeting) {
+  enum { SPINS = 2000 };
+  long wanted = meeting * t->thread_count;
+  atomic_fetch_add(&t->arrived, 1);
+  for (int i = 0; atomic_load(&t->arrived) < wanted && atomic_load(&t->is_called); i++) {
+    if (i > SPINS) sched_yield();
+  }
+}
+
+static void *run_member(void *user) {
+  member *m = user;
+  team *t = m->own;
+  for (int i = 0; i < t->rounds && atomic_load(&t->is_called); i++) {
+    meet(t, 2 * i + 1);
+    double start = bench_now_ns();
+    t->work(t->user, m->number, t->thread_count);
+    meet(t, 2 * i + 2);
+    if (m->number == 0) t->out_ns[i] = bench_now_ns() - start;
+  }
+  return NULL;
+}
+
+static bool run_team(team *t, member *members) {
+  int made = 1;
+  for (; made < t->thread_count; made++) {
+    members[made] = (member){.own = t, .number = made};
+    if (pthread_create(&members[made].thread, NULL, run_member, &members[made]) != 0) break;
+  }
+  if (made < t->thread_count) atomic_store(&t->is_called, false);
+  members[0] = (member){.own = t};
+  run_member(&members[0]);
+  for (int i = 1; i < made; i++) pthread_join(members[i].thread, NULL);
+  return made == t->thread_count;
+}
+
+bool bench_time_rounds(int thread_count, int rounds, bench_work work, void *user, double *out_ns) {
+  if (thread_count == 1) {
+    time_alone(rounds, work, user, out_ns);
+    return true;
+  }
+  member *members = calloc((size_t)thread_count, sizeof *members);
+  if (!members) return false;
+  team t = {.thread_count = thread_count, .rounds = rounds, .work = work, .user = user, .out_ns = out_ns};
+  atomic_init(&t.arrived, 0);
+  atomic_init(&t.is_called, true);
+  bool is_done = run_team(&t, members);
+  free(members);
+  return is_done;
+}
+#endif
