@@ -11,10 +11,10 @@ RELEASE := build/release
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
-run: ## build Tessera and show which devices this machine has
+run: ## build Tessera and run the demo: the same small programs on every device of this machine
 	@scripts/setup run
 	@$(MAKE) --no-print-directory release TARGET=tessera_program
-	@$(RELEASE)/bin/tessera devices --test
+	@$(RELEASE)/bin/tessera demo --image build/tessera-demo.ppm
 
 test: ## run every test: release, sanitizers, clang, valgrind, fuzzing in short, packaging
 	@scripts/setup test
@@ -26,10 +26,13 @@ check-all: ## lint, every test, and a minute of fuzzing for each target
 	@scripts/test-all
 	@scripts/fuzz $(FUZZ_SECONDS)
 
-bench: ## build and run the benchmarks
+bench: ## build and run the benchmarks, and the same work in NumPy and PyTorch where they are installed
 	@scripts/setup run
 	@$(MAKE) --no-print-directory release
 	@for program in $(RELEASE)/bench/*; do [ ! -x "$$program" ] || "$$program" || exit 1; done
+	@$(RELEASE)/bin/tessera bench
+	@if [ -x /usr/bin/python3 ]; then /usr/bin/python3 bench/cpu_vs_peers.py --program $(RELEASE)/bin/tessera; \
+	else echo "bench: no /usr/bin/python3, so nothing is compared with NumPy and PyTorch"; fi
 
 fuzz: ## run each fuzz target (FUZZ_SECONDS=60)
 	@scripts/setup test

@@ -120,36 +120,47 @@ static const char *const elementwise_text =
     "kernel relu_mul_add<WG = 256>(in f32 a[], in f32 b[], in f32 c[], out f32 y[], u32 n) {\n"
     "  u32 i = global.x;\n  if (i < n) y[i] = max(a[i] * b[i] + c[i], 0);\n}\n"
     "kernel relu_mul_add4<WG = 256>(in f32 a[], in f32 b[], in f32 c[], out f32 y[], u32 quads) {\n"
-    "  u32 i = global.x;\n  if (i < quads) store4(y, i * 4, max(load4(a, i * 4) * load4(b, i * 4) + load4(c, i * 4), f32x4(0)));\n}\n"
-    "kernel exp_(in f32 a[], in f32 b[], in f32 c[], out f32 y[], u32 n) { u32 i = global.x; if (i < n) y[i] = exp(a[i]); }\n"
-    "kernel tanh_(in f32 a[], in f32 b[], in f32 c[], out f32 y[], u32 n) { u32 i = global.x; if (i < n) y[i] = tanh(a[i]); }\n"
+    "  u32 i = global.x;\n  if (i < quads) store4(y, i * 4, max(load4(a, i * 4) * load4(b, i * 4) + load4(c, i * 4), "
+    "f32x4(0)));\n}\n"
+    "kernel exp_(in f32 a[], in f32 b[], in f32 c[], out f32 y[], u32 n) { u32 i = global.x; if (i < n) y[i] = "
+    "exp(a[i]); }\n"
+    "kernel tanh_(in f32 a[], in f32 b[], in f32 c[], out f32 y[], u32 n) { u32 i = global.x; if (i < n) y[i] = "
+    "tanh(a[i]); }\n"
     "kernel gelu_(in f32 a[], in f32 b[], in f32 c[], out f32 y[], u32 n) {\n"
     "  u32 i = global.x;\n  if (i < n) { f32 x = a[i]; y[i] = 0.5 * x * (1 + erf(x * 0.70710678)); }\n}\n"
-    "kernel copy_(in f32 a[], in f32 b[], in f32 c[], out f32 y[], u32 n) { u32 i = global.x; if (i < n) y[i] = a[i]; }\n";
+    "kernel copy_(in f32 a[], in f32 b[], in f32 c[], out f32 y[], u32 n) { u32 i = global.x; if (i < n) y[i] = a[i]; "
+    "}\n";
 
 // Rounds of the plain loop and of the kernel in turn, so that both see the same disturbances.
 static void elementwise(void) {
-  int only = getenv("ONLY") ? 1 : 6;
   static const struct {
     const char *name;
     double bytes_per_item;
     uint32_t items;
-  } rows[] = {{"relu_mul_add", 16, N}, {"relu_mul_add4", 64, N / 4}, {"copy_", 8, N}, {"exp_", 8, N}, {"tanh_", 8, N}, {"gelu_", 8, N}};
-  for (size_t i = 0; i < (size_t)only; i++) {
+  } rows[] = {{"relu_mul_add", 16, N}, {"relu_mul_add4", 64, N / 4}, {"copy_", 8, N}, {"exp_", 8, N}, {"tanh_", 8, N},
+              {"gelu_", 8, N}};
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     tsri_lanes_program *program = build(elementwise_text, rows[i].name);
     tsri_lanes_buffer buffers[4] = {{a, N * 4}, {b, N * 4}, {c, N * 4}, {y, N * 4}};
     uint32_t n = rows[i].items;
     job j = {.program = program,
-             .launch = {.buffers = buffers, .buffer_count = 4, .params = &n, .params_bytes = 4,
-                        .groups = {(n + 63) / 64, 1, 1}, .threads = threads, .simd = tsri_cpu_simd_level(NULL),
+             .launch = {.buffers = buffers,
+                        .buffer_count = 4,
+                        .params = &n,
+                        .params_bytes = 4,
+                        .groups = {(n + 63) / 64, 1, 1},
+                        .threads = threads,
+                        .simd = tsri_cpu_simd_level(NULL),
                         .allow_sleef = true}};
     if (i < 2) j.launch.groups[0] = (n + 255) / 256;
     double took = 1e9, limit = 1e9;
-    for (int round = 0; round < (getenv("ONLY") ? 150 : 25); round++) {
+    for (int round = 0; round < (i == 0 ? 60 : 20); round++) {
       if (i == 0) limit = fmin(limit, time_of(limit_loop, NULL));
       took = fmin(took, time_of(run_job, &j));
     }
-    if (i == 0) printf("%-20s %8.2f ms %8.1f GB/s: the limit for three reads and a write\n", "plain loop", limit * 1e3, 16.0 * N / limit * 1e-9);
+    if (i == 0)
+      printf("%-20s %8.2f ms %8.1f GB/s: the limit for three reads and a write\n", "plain loop", limit * 1e3,
+             16.0 * N / limit * 1e-9);
     printf("%-20s %8.2f ms %8.1f GB/s", rows[i].name, took * 1e3, rows[i].bytes_per_item * n / took * 1e-9);
     if (i == 0) printf(" %8.0f %% of the limit", 100 * limit / took);
     printf("\n");
@@ -164,9 +175,11 @@ static const char *const matmul_text =
     "  u32 col = global.x, row = global.y;\n  if (row >= n || col >= n) return;\n  f32 sum = 0;\n"
     "  for (u32 i = 0; i < n; i++) sum += a[row * n + i] * b[i * n + col];\n  c[row * n + col] = sum;\n}\n"
     "kernel tiled<TILE = 16, WG = TILE, WG_Y = TILE>(in f32 a[], in f32 b[], out f32 c[], u32 n) {\n"
-    "  shared f32 p[TILE][TILE];\n  shared f32 q[TILE][TILE];\n  u32 x = local.x, y = local.y, col = global.x, row = global.y;\n"
+    "  shared f32 p[TILE][TILE];\n  shared f32 q[TILE][TILE];\n  u32 x = local.x, y = local.y, col = global.x, row = "
+    "global.y;\n"
     "  f32 sum = 0;\n  for (u32 t = 0; t < n; t += TILE) {\n"
-    "    p[y][x] = row < n && t + x < n ? a[row * n + t + x] : 0;\n    q[y][x] = t + y < n && col < n ? b[(t + y) * n + col] : 0;\n"
+    "    p[y][x] = row < n && t + x < n ? a[row * n + t + x] : 0;\n    q[y][x] = t + y < n && col < n ? b[(t + y) * n "
+    "+ col] : 0;\n"
     "    barrier();\n    for (u32 i = 0; i < TILE; i++) sum += p[y][i] * q[i][x];\n    barrier();\n  }\n"
     "  if (row < n && col < n) c[row * n + col] = sum;\n}\n"
     "kernel line<WG = 256>(in f32 a[], in f32 b[], out f32 c[], u32 n) {\n"
@@ -182,8 +195,13 @@ static void matmuls(void) {
     size_t bytes = (size_t)SIZE * SIZE * 4;
     tsri_lanes_buffer buffers[3] = {{a, bytes}, {b, bytes}, {y, bytes}};
     job j = {.program = program,
-             .launch = {.buffers = buffers, .buffer_count = 3, .params = &n, .params_bytes = 4,
-                        .groups = {SIZE / 16, SIZE / 16, 1}, .threads = threads, .simd = tsri_cpu_simd_level(NULL)}};
+             .launch = {.buffers = buffers,
+                        .buffer_count = 3,
+                        .params = &n,
+                        .params_bytes = 4,
+                        .groups = {SIZE / 16, SIZE / 16, 1},
+                        .threads = threads,
+                        .simd = tsri_cpu_simd_level(NULL)}};
     if (i == 2) {
       j.launch.groups[0] = SIZE * SIZE / 256;
       j.launch.groups[1] = 1;
@@ -212,8 +230,13 @@ static void rows(void) {
     float eps;
   } params = {COLS, 1e-5f};
   job j = {.program = program,
-           .launch = {.buffers = buffers, .buffer_count = 3, .params = &params, .params_bytes = 8, .groups = {ROWS, 1, 1},
-                      .threads = threads, .simd = tsri_cpu_simd_level(NULL)}};
+           .launch = {.buffers = buffers,
+                      .buffer_count = 3,
+                      .params = &params,
+                      .params_bytes = 8,
+                      .groups = {ROWS, 1, 1},
+                      .threads = threads,
+                      .simd = tsri_cpu_simd_level(NULL)}};
   double took = best_of(run_job, &j, 10), gb_s = 8.0 * N / took * 1e-9;
   printf("%-20s %8.2f ms %8.1f GB/s\n", "rms_norm 10^4 x 10^3", took * 1e3, gb_s);
   tsri_lanes_release(program);
@@ -228,8 +251,13 @@ static void launches(void) {
   for (int k = 0; k < 3; k++) {
     uint32_t n = sizes[k];
     tsri_lanes_buffer buffers[4] = {{a, n * 4}, {b, n * 4}, {c, n * 4}, {y, n * 4}};
-    tsri_lanes_launch launch = {.buffers = buffers, .buffer_count = 4, .params = &n, .params_bytes = 4,
-                                .groups = {(n + 255) / 256, 1, 1}, .threads = threads, .simd = tsri_cpu_simd_level(NULL),
+    tsri_lanes_launch launch = {.buffers = buffers,
+                                .buffer_count = 4,
+                                .params = &n,
+                                .params_bytes = 4,
+                                .groups = {(n + 255) / 256, 1, 1},
+                                .threads = threads,
+                                .simd = tsri_cpu_simd_level(NULL),
                                 .timeout_ns = UINT64_C(1000000000)};
     double best = 1e9;
     for (int round = 0; round < 5; round++) {
@@ -246,9 +274,11 @@ static void launches(void) {
 }
 
 static const char *const ten_text =
-    "kernel ten<T: float = f32, WG = 256>(in T a[], in T b[], in T c[], out T y[], u32 n, f32 s) {\n  u32 i = global.x;\n"
+    "kernel ten<T: float = f32, WG = 256>(in T a[], in T b[], in T c[], out T y[], u32 n, f32 s) {\n  u32 i = "
+    "global.x;\n"
     "  if (i < n) {\n    f32 p = f32(a[i]), q = f32(b[i]), r = f32(c[i]);\n"
-    "    f32 t = p * q + r;\n    t = tanh(t) * s;\n    t = t - p / (abs(q) + 1);\n    y[i] = T(max(t, 0) + exp(-r * r));\n  }\n}\n";
+    "    f32 t = p * q + r;\n    t = tanh(t) * s;\n    t = t - p / (abs(q) + 1);\n    y[i] = T(max(t, 0) + exp(-r * "
+    "r));\n  }\n}\n";
 
 static void compiles(void) {
   enum { ROUNDS = 2000 };
@@ -286,7 +316,7 @@ int main(int argc, char **argv) {
   c = new_array(N);
   y = new_array(N);
   printf("%d threads, %s\n", threads, tsri_cpu_simd_level(NULL));
-  elementwise(); if (getenv("ONLY")) return 0;
+  elementwise();
   rows();
   matmuls();
   launches();

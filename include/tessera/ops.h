@@ -8,7 +8,10 @@
 //
 // Inputs on two devices meet on the more compatible one (docs/architecture.md, "Mixed devices").
 //
-// An axis may be negative: it then counts from the end. Sizes of 0 are allowed everywhere.
+// An axis may be negative: it then counts from the end. Sizes of 0 are allowed everywhere. Where nothing has to be
+// computed (a cast to the same dtype, a roll by 0, a concat of one tensor) the result may be a view of the input.
+// Joining, indexing, sorting, row operators and matrix products address up to 2^32 - 2^24 elements: more is
+// TSR_ERR_UNSUPPORTED when they run.
 //
 // Threads: any.
 #ifndef TESSERA_OPS_H

@@ -32,6 +32,13 @@ void tsri_builder_put(tsri_builder *builder, const char *text, size_t bytes) {
   builder->text[builder->bytes] = 0;
 }
 
+void tsri_builder_repeat(tsri_builder *builder, char c, size_t count) {
+  if (!reserve(builder, count)) return;
+  memset(builder->text + builder->bytes, c, count);
+  builder->bytes += count;
+  builder->text[builder->bytes] = 0;
+}
+
 void tsri_builder_add(tsri_builder *builder, const char *format, ...) {
   char line[512];
   va_list args, again;

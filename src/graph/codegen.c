@@ -178,6 +178,13 @@ static void put_node_key(tsri_codegen *own, uint32_t place) {
   }
 }
 
+// How a leaf is read after a reduction or in a hook: one number, in order, or by column.
+static uint32_t order_class(const tsri_layout *layout) {
+  int64_t low = 0, high = 0;
+  tsri_layout_span(layout, &low, &high);
+  return low == high ? 0u : tsri_layout_is_contiguous(layout) ? 1u : 2u;
+}
+
 static tsr_status make_key(tsri_codegen *own) {
   const tsri_fused *fused = own->fused;
   own->key_words = 0;
@@ -186,7 +193,10 @@ static tsr_status make_key(tsri_codegen *own) {
   put_extent_key(own, &fused->kept);
   if (fused->heavy) put_extent_key(own, &fused->reduced);
   for (uint32_t i = 0; i < fused->leaf_count; i++) {
-    put_key(own, (uint32_t)fused->leaves[i].dtype | (own->has_base[i] ? 256u : 0) | (uint32_t)fused->leaves[i].space << 9);
+    // Beside a heavy node, leaves are indexed by their order, which strides over the extents do not show.
+    uint32_t order = fused->heavy ? order_class(&fused->leaves[i].layout) : 0;
+    put_key(own, (uint32_t)fused->leaves[i].dtype | (own->has_base[i] ? 256u : 0) | (uint32_t)fused->leaves[i].space << 9 |
+                     order << 16);
   }
   for (uint32_t i = 0; i < fused->group->node_count; i++) put_node_key(own, i);
   if (own->key_words == TSRI_MAX_KEY_WORDS) return TSRI_FAIL(TSR_ERR_INTERNAL, "the key of a fused kernel is too long");

@@ -34,6 +34,11 @@ static const char *extreme(tsr_dtype dtype, bool is_least) {
   switch (dtype) {
     case TSR_F32: return is_least ? "bitcast<f32>(0xff800000u)" : "bitcast<f32>(0x7f800000u)";
     case TSR_F64: return is_least ? "-(1.0 / f64(0.0f))" : "1.0 / f64(0.0f)";
+    case TSR_F16:
+    case TSR_BF16: return extreme(TSR_F32, is_least);
+    case TSR_I8: return is_least ? "-128" : "127";
+    case TSR_I16: return is_least ? "-32768" : "32767";
+    case TSR_U8: return is_least ? "0u" : "255u";
     case TSR_I32: return is_least ? "bitcast<i32>(0x80000000u)" : "bitcast<i32>(0x7fffffffu)";
     case TSR_I64: return is_least ? "(i64(1) << 63u)" : "~(i64(1) << 63u)";
     case TSR_U32: return is_least ? "0u" : "0xffffffffu";
@@ -116,7 +121,9 @@ static void put_start(const tsri_codegen *own, tsri_builder *builder) {
   const char *type = tsri_codegen_type(dtype);
   tsri_reduce reduce = own->fused->heavy->op->reduce;
   bool is_truth = dtype == TSR_BOOL;
-  tsri_builder_add(builder, is_truth ? "    %s acc = %s;\n" : "    %s acc = %s;\n", type, identity(reduce, dtype));
+  // i8 and i16 are computed in i32, but over nothing they give their own limits.
+  tsr_dtype limits = is_arg(own) || is_truth ? dtype : own->fused->heavy->dtype;
+  tsri_builder_add(builder, "    %s acc = %s;\n", type, identity(reduce, limits));
   if (is_arg(own)) tsri_builder_add(builder, "    u32 at = 0xffffffffu;\n");
 }
 

@@ -53,6 +53,20 @@ TEST(what_comes_before_and_after_a_reduction_is_in_its_kernel) {
   tsr_device_release(device);
 }
 
+TEST(kernels_differ_where_inputs_after_a_reduction_are_read_differently) {
+  tsr_device *device = test_open("cpu");
+  tsr_scope *scope = tsr_scope_begin(device);
+  tsr_tensor *x = tsr_ones(device, TSR_F32, TSR_SHAPE(3, 50)), *row = tsr_arange(device, TSR_F32, 1, 4, 1);
+  tsr_tensor *one = tsr_full(device, TSR_F32, TSR_SHAPE(1), 7);
+  float values[3];
+  CHECK_OK(tsr_read(tsr_mul(tsr_sum(x, (int[]){1}, 1, false), row), values, sizeof values));
+  for (int i = 0; i < 3; i++) CHECK_NEAR(values[i], 50 * (i + 1), 0);
+  CHECK_OK(tsr_read(tsr_mul(tsr_sum(x, (int[]){1}, 1, false), one), values, sizeof values));
+  for (int i = 0; i < 3; i++) CHECK_NEAR(values[i], 350, 0);
+  CHECK_OK(tsr_scope_end(scope));
+  tsr_device_release(device);
+}
+
 TEST(bias_and_activation_after_a_matmul_are_in_its_kernel) {
   tsr_device *device = test_open("cpu");
   tsr_scope *scope = tsr_scope_begin(device);

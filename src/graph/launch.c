@@ -29,9 +29,19 @@ static size_t binding_alignment(const tsr_device *device) {
   return limits->binding_alignment ? limits->binding_alignment : limits->buffer_alignment;
 }
 
+// An empty input of a reduction over nothing: something must be bound, and is not read.
+static tsr_status bind_filler(fused_launch *own, uint32_t index) {
+  enum { FILLER_BYTES = 256 };
+  tsr_status status = own->packed[index] ? TSR_OK : tsr_buffer_create(own->device, FILLER_BYTES, 0, &own->packed[index]);
+  own->codegen.has_base[index] = false;
+  own->leaves[index] = (tsri_argument){.buffer = own->packed[index], .element_count = 1};
+  return status;
+}
+
 // Binds from the leaf's lowest element, moved down to where the device allows a binding to begin.
 static tsr_status bind_leaf(fused_launch *own, uint32_t index) {
   const tsri_leaf *leaf = &own->fused.leaves[index];
+  if (leaf->layout.count == 0) return bind_filler(own, index);
   tsr_buffer *buffer = own->packed[index] ? own->packed[index] : tsri_value_buffer(leaf->value);
   int64_t low = 0, high = 0, element = (int64_t)tsr_dtype_bytes(leaf->dtype);
   tsri_layout_span(&leaf->layout, &low, &high);

@@ -103,7 +103,8 @@ tsr_tensor *tsri_record_reduce(const tsri_op *op, tsr_dtype dtype, tsr_tensor *i
     bool is_index = op->reduce == TSRI_REDUCE_ARGMAX || op->reduce == TSRI_REDUCE_ARGMIN;
     bool is_truth = op->reduce == TSRI_REDUCE_ANY || op->reduce == TSRI_REDUCE_ALL;
     node->axes = axes;
-    if (!is_index) node->inputs[0].as = is_truth ? TSR_BOOL : dtype;
+    bool is_wider = input->dtype == TSR_F32 && (dtype == TSR_F16 || dtype == TSR_BF16);  // rounded once, at the end
+    if (!is_index && !is_wider) node->inputs[0].as = is_truth ? TSR_BOOL : dtype;
   }
   return finish(node, status, &layout);
 }

@@ -27,25 +27,25 @@ static size_t character_bytes(const char *text, size_t at, size_t end) {
 }
 
 // Writes the bytes with whatever is not text shown as '?'; a tab stays. Returns nothing: only `out` grows.
-static void put_line(tsri_text *out, const char *text, size_t begin, size_t end) {
+static void put_line(tsri_builder *out, const char *text, size_t begin, size_t end) {
   for (size_t i = begin; i < end;) {
     size_t count = character_bytes(text, i, end);
     bool is_control = count == 1 && ((unsigned char)text[i] < 32 || text[i] == 127) && text[i] != '\t';
     if (count == 0 || is_control) {
-      tsri_text_put(out, "?", 1);
+      tsri_builder_put(out, "?", 1);
       i++;
     } else {
-      tsri_text_put(out, text + i, count);
+      tsri_builder_put(out, text + i, count);
       i += count;
     }
   }
 }
 
 // As many columns of white space as put_line wrote, tabs for tabs.
-static void put_space(tsri_text *out, const char *text, size_t begin, size_t end) {
+static void put_space(tsri_builder *out, const char *text, size_t begin, size_t end) {
   for (size_t i = begin; i < end;) {
     size_t count = character_bytes(text, i, end);
-    tsri_text_put(out, text[i] == '\t' ? "\t" : " ", 1);
+    tsri_builder_put(out, text[i] == '\t' ? "\t" : " ", 1);
     i += count ? count : 1;
   }
 }
@@ -59,7 +59,7 @@ static void line_range(const tsri_source *source, uint32_t line, size_t *out_beg
 }
 
 // The line of `pos` and a caret below it.
-static void put_excerpt(tsri_text *out, const tsri_source *source, tsri_ir_pos pos) {
+static void put_excerpt(tsri_builder *out, const tsri_source *source, tsri_ir_pos pos) {
   size_t begin, end;
   line_range(source, TSRI_IR_LINE(pos), &begin, &end);
   size_t caret = begin + TSRI_IR_COLUMN(pos) - 1;
@@ -73,11 +73,11 @@ static void put_excerpt(tsri_text *out, const tsri_source *source, tsri_ir_pos p
     to = caret + WINDOW_BYTES;
     while (to > caret && is_continuation(source->text[to])) to--;
   }
-  tsri_text_add(out, "    %s", from > begin ? "…" : "");
+  tsri_builder_add(out, "    %s", from > begin ? "…" : "");
   put_line(out, source->text, from, to);
-  tsri_text_add(out, "%s\n    %s", to < end ? "…" : "", from > begin ? " " : "");
+  tsri_builder_add(out, "%s\n    %s", to < end ? "…" : "", from > begin ? " " : "");
   put_space(out, source->text, from, caret);
-  tsri_text_add(out, "^\n");
+  tsri_builder_add(out, "^\n");
 }
 
 // Characters, not bytes, before the place: what editors count.
@@ -96,10 +96,10 @@ static void put_message(tsri_diag *diag, tsri_ir_pos pos, const char *kind, cons
   char message[MESSAGE_BYTES];
   if (vsnprintf(message, sizeof message, format, args) < 0) message[0] = 0;
   if (!pos) {
-    tsri_text_add(&diag->text, "%s: %s: %s\n", diag->source->file, kind, message);
+    tsri_builder_add(&diag->text, "%s: %s: %s\n", diag->source->file, kind, message);
     return;
   }
-  tsri_text_add(&diag->text, "%s:%u:%u: %s: %s\n", diag->source->file, TSRI_IR_LINE(pos), column_of(diag->source, pos),
+  tsri_builder_add(&diag->text, "%s:%u:%u: %s: %s\n", diag->source->file, TSRI_IR_LINE(pos), column_of(diag->source, pos),
                 kind, message);
   put_excerpt(&diag->text, diag->source, pos);
 }
@@ -116,7 +116,7 @@ void tsri_diag_error(tsri_diag *diag, tsri_ir_pos pos, const char *format, ...) 
   diag->is_muted = diag->is_full || was_reported(diag, pos);
   if (diag->is_muted) return;
   if (diag->error_count == TSRI_LANG_MAX_ERRORS) {
-    tsri_text_add(&diag->text, "%s: too many errors, the rest is not shown\n", diag->source->file);
+    tsri_builder_add(&diag->text, "%s: too many errors, the rest is not shown\n", diag->source->file);
     diag->is_full = diag->is_muted = true;
     return;
   }
@@ -151,5 +151,5 @@ void tsri_diag_hint(tsri_diag *diag, const char *format, ...) {
   va_start(args, format);
   if (vsnprintf(message, sizeof message, format, args) < 0) message[0] = 0;
   va_end(args);
-  tsri_text_add(&diag->text, "hint: %s\n", message);
+  tsri_builder_add(&diag->text, "hint: %s\n", message);
 }

@@ -31,7 +31,7 @@ const tsri_emitter *tsri_emitter_find(const char *name) {
 static bool is_power_of_two(uint32_t n) { return n != 0 && (n & (n - 1)) == 0; }
 
 tsr_status tsri_emit_kernel(const tsri_emitter *emitter, const tsri_kernel *kernel, const tsri_emit_options *options,
-                     tsri_emitted *out) {
+                            tsri_emitted *out) {
   memset(out, 0, sizeof *out);
   if (!options) options = emitter->defaults;
   if (!is_power_of_two(options->subgroup_size) || options->subgroup_size > 128) {
@@ -99,12 +99,13 @@ bool tsri_emit_decode_report(const tsri_kernel *kernel, const uint32_t words[TSR
   if (lanes <= 1) {
     snprintf(what, sizeof what, "index %" PRId64 " is outside", index);
   } else if (index % (int64_t)lanes != 0) {
-    snprintf(what, sizeof what, "index %" PRId64 " is no multiple of the %" PRIu32 " elements accessed in", index, lanes);
+    snprintf(what, sizeof what, "index %" PRId64 " is no multiple of the %" PRIu32 " elements accessed in", index,
+             lanes);
   } else {
     snprintf(what, sizeof what, "index %" PRId64 " with the %" PRIu32 " elements from there is outside", index, lanes);
   }
-  snprintf(text, text_bytes, "kernel %s: %s %s '%s' of %" PRIu64 " element%s (%s:%" PRIu32 ":%" PRIu32 ")", kernel->name,
-           what, kind, array ? array->name : "?", count, count == 1 ? "" : "s", kernel->file, TSRI_IR_LINE(pos),
-           TSRI_IR_COLUMN(pos));
+  snprintf(text, text_bytes, "kernel %s: %s %s '%s' of %" PRIu64 " element%s (%s:%" PRIu32 ":%" PRIu32 ")",
+           kernel->name, what, kind, array ? array->name : "?", count, count == 1 ? "" : "s", kernel->file,
+           TSRI_IR_LINE(pos), TSRI_IR_COLUMN(pos));
   return true;
 }

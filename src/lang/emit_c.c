@@ -134,8 +134,8 @@ static void put_scalars(tsri_c_emitter *e, tsri_c_text *out) {
   if (!e->kernel->is_checked) return;
   for (uint32_t i = 0; i < e->kernel->buffer_count; i++) {
     uint32_t at = e->kernel->params_bytes / 4 + 2 * i;
-    tsri_c_addf(out, "  const u64 tsr_n%" PRIu32 " = (u64)%s[%" PRIu32 "] | (u64)%s[%" PRIu32 "] << 32;\n", i, words, at,
-                words, at + 1);
+    tsri_c_addf(out, "  const u64 tsr_n%" PRIu32 " = (u64)%s[%" PRIu32 "] | (u64)%s[%" PRIu32 "] << 32;\n", i, words,
+                at, words, at + 1);
   }
 }
 
@@ -170,13 +170,15 @@ static void put_attributes(tsri_c_emitter *e, tsri_c_text *out) {
   const uint32_t *size = e->kernel->group_size;
   switch (e->spell->bit) {
     case TSRI_C_OPENCL:
-      tsri_c_addf(out, "__kernel __attribute__((reqd_work_group_size(%" PRIu32 ", %" PRIu32 ", %" PRIu32 "))) void ", size[0],
-                  size[1], size[2]);
+      tsri_c_addf(out, "__kernel __attribute__((reqd_work_group_size(%" PRIu32 ", %" PRIu32 ", %" PRIu32 "))) void ",
+                  size[0], size[1], size[2]);
       break;
     case TSRI_C_METAL:
       tsri_c_addf(out, "[[kernel, max_total_threads_per_threadgroup(%" PRIu32 ")]] void ", e->items);
       break;
-    default: tsri_c_addf(out, "extern \"C\" __global__ void __launch_bounds__(%" PRIu32 ") ", e->items); break;
+    default:
+      tsri_c_addf(out, "extern \"C\" __global__ void __launch_bounds__(%" PRIu32 ") ", e->items);
+      break;
   }
 }
 
@@ -206,7 +208,8 @@ static void put_parameters(tsri_c_emitter *e, tsri_c_text *out, const tsri_emitt
   }
   if (emitted->params_bytes > 0) {
     bool is_metal = tsri_c_is(e, TSRI_C_METAL);
-    snprintf(text, sizeof text, "%s%s_params %stsr_p", is_metal ? "constant " : "", emitted->entry, is_metal ? "&" : "");
+    snprintf(text, sizeof text, "%s%s_params %stsr_p", is_metal ? "constant " : "", emitted->entry,
+             is_metal ? "&" : "");
     put_parameter(e, out, &number, text);
   }
   if (tsri_c_is(e, TSRI_C_METAL)) {
@@ -225,7 +228,8 @@ static void put_device_function(tsri_c_emitter *e, tsri_c_text *out, const tsri_
   tsri_c_add(out, ") {\n");
   put_shared(e, out, "  ");
   if (e->pool_entries > 0) {
-    tsri_c_addf(out, "  %s%s tsr_pool[%" PRIu32 "];\n", e->spell->shared, e->pool_bytes == 8 ? "u64" : "u32", e->pool_entries);
+    tsri_c_addf(out, "  %s%s tsr_pool[%" PRIu32 "];\n", e->spell->shared, e->pool_bytes == 8 ? "u64" : "u32",
+                e->pool_entries);
   }
   put_ids(e, out);
   put_scalars(e, out);
@@ -268,7 +272,8 @@ static void put_plain_buffers(tsri_c_emitter *e, tsri_c_text *out, const tsri_em
     tsri_c_addf(out, "  u32 *tsr_report = (u32 *)tsr_run->buffers[%" PRIu32 "];\n  (void)tsr_report;\n",
                 e->kernel->buffer_count);
   }
-  if (emitted->params_bytes > 0) tsri_c_add(out, "  const u32 *tsr_w = (const u32 *)tsr_run->params;\n  (void)tsr_w;\n");
+  if (emitted->params_bytes > 0)
+    tsri_c_add(out, "  const u32 *tsr_w = (const u32 *)tsr_run->params;\n  (void)tsr_w;\n");
 }
 
 static void put_plain_function(tsri_c_emitter *e, tsri_c_text *out, const tsri_emitted *emitted) {
@@ -293,7 +298,8 @@ static void put_plain_function(tsri_c_emitter *e, tsri_c_text *out, const tsri_e
 // --- Putting it together --------------------------------------------------------------------------------------------
 
 static void put_prelude(tsri_c_emitter *e, tsri_c_text *out) {
-  tsri_c_addf(out, "// %.200s (%.200s), written by Tessera for %s\n", e->kernel->variant, e->kernel->file, e->emitter->title);
+  tsri_c_addf(out, "// %.200s (%.200s), written by Tessera for %s\n", e->kernel->variant, e->kernel->file,
+              e->emitter->title);
   if (e->uses_f64 && tsri_c_is(e, TSRI_C_OPENCL)) tsri_c_add(out, "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n");
   if (e->native_subgroups && tsri_c_is(e, TSRI_C_OPENCL)) {
     tsri_c_add(out, "#pragma OPENCL EXTENSION cl_khr_subgroups : enable\n");
@@ -312,10 +318,18 @@ static void put_build_options(const tsri_c_emitter *e, tsri_emitted *out) {
       snprintf(out->build_options, sizeof out->build_options, "-cl-std=%s%s", e->native_subgroups ? "CL3.0" : "CL1.2",
                e->options->exact_divide ? " -cl-fp32-correctly-rounded-divide-sqrt" : "");
       return;
-    case TSRI_C_CUDA: text = "-fmad=false"; break;
-    case TSRI_C_HIP: text = "-ffp-contract=off"; break;
-    case TSRI_C_METAL: text = "-fno-fast-math"; break;
-    default: text = "-ffp-contract=off"; break;
+    case TSRI_C_CUDA:
+      text = "-fmad=false";
+      break;
+    case TSRI_C_HIP:
+      text = "-ffp-contract=off";
+      break;
+    case TSRI_C_METAL:
+      text = "-fno-fast-math";
+      break;
+    default:
+      text = "-ffp-contract=off";
+      break;
   }
   snprintf(out->build_options, sizeof out->build_options, "%s", text);
 }
@@ -352,8 +366,8 @@ static tsr_status check_texts(const tsri_c_emitter *e, const tsri_c_text *text, 
     }
   }
   if (e->is_too_deep) {
-    return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "kernel %s: blocks or conditions are nested more than %d deep", e->kernel->name,
-                     TSRI_C_MAX_DEPTH);
+    return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "kernel %s: blocks or conditions are nested more than %d deep",
+                     e->kernel->name, TSRI_C_MAX_DEPTH);
   }
   return TSR_OK;
 }
@@ -394,10 +408,10 @@ static tsr_status emit_with(const tsri_c_spelling *spell, const tsri_emitter *em
 
 // --- The emitters ---------------------------------------------------------------------------------------------------
 
-#define EMITTER(dialect, spelling)                                                                             \
-  tsr_status tsri_emit_##dialect(const tsri_emitter *emitter, const tsri_kernel *kernel,                       \
-                                 const tsri_emit_options *options, tsri_emitted *out) {                        \
-    return emit_with(&spelling, emitter, kernel, options, out);                                                \
+#define EMITTER(dialect, spelling)                                                       \
+  tsr_status tsri_emit_##dialect(const tsri_emitter *emitter, const tsri_kernel *kernel, \
+                                 const tsri_emit_options *options, tsri_emitted *out) {  \
+    return emit_with(&spelling, emitter, kernel, options, out);                          \
   }
 
 EMITTER(opencl, tsri_c_opencl)
@@ -408,7 +422,8 @@ EMITTER(c, tsri_c_plain)
 
 // Subgroups: a warp on CUDA, a wavefront of the data-centre chips on HIP, a SIMD group on Apple's. OpenCL devices need
 // not have them.
-const tsri_emit_options tsri_emit_defaults_opencl = {.f64 = true, .exact_divide = true, .subgroup_size = 8};
+const tsri_emit_options tsri_emit_defaults_opencl = {
+    .f64 = true, .exact_divide = true, .flat_barriers = true, .subgroup_size = 8};
 const tsri_emit_options tsri_emit_defaults_cuda = {
     .f64 = true, .f16 = true, .subgroups = true, .subgroup_shuffle = true, .exact_divide = true, .subgroup_size = 32};
 const tsri_emit_options tsri_emit_defaults_hip = {

@@ -9,6 +9,7 @@
 //   emit_c_expr.c     expressions
 //   emit_c_stmt.c     statements
 //   emit_c_group.c    statements in which a group acts as one: barriers and collectives
+//   emit_c_flat.c     the same on devices that want no barrier under a condition
 //
 // Names in the text: a variable "sum" with index 7 is sum_7; buffers end in _b0, shared arrays in _s0, local ones in
 // _l0, scalars in _p0; everything else begins with tsr_. So nothing meets a keyword or another name.
@@ -46,37 +47,44 @@ typedef enum tsri_c_dialect_bit {
 // Words are written with the blank that follows them, so that an empty one leaves none behind.
 typedef struct tsri_c_spelling {
   uint32_t bit;
-  const char *prelude;        // types u8 to f64 and TSR_FN, which stands before a helper
-  const char *space[3];       // before a pointer's type, by tsri_ir_space
-  const char *shared;         // before the declaration of a shared array, which is aligned to 16
-  const char *no_alias;       // after the * of a pointer parameter
+  const char *prelude;   // types u8 to f64 and TSR_FN, which stands before a helper
+  const char *space[3];  // before a pointer's type, by tsri_ir_space
+  const char *shared;    // before the declaration of a shared array, which is aligned to 16
+  const char *no_alias;  // after the * of a pointer parameter
   const char *barrier;
   const char *group, *groups, *local;  // ids; # stands for the axis
-  const char *axes;           // what # becomes for the three axes
-  const char *math_prefix;    // of sqrt and its like
-  const char *f32_suffix;     // after them for f32
-  const char *long_suffix;    // of a 64-bit literal
-  const char *native_i64;     // element name of the built-in vector types for i64
-  uint32_t max_native_bytes;  // of one native vector load; 0: none
+  const char *axes;                    // what # becomes for the three axes
+  const char *math_prefix;             // of sqrt and its like
+  const char *f32_suffix;              // after them for f32
+  const char *long_suffix;             // of a 64-bit literal
+  const char *native_i64;              // element name of the built-in vector types for i64
+  uint32_t max_native_bytes;           // of one native vector load; 0: none
 } tsri_c_spelling;
 
 extern const tsri_c_spelling tsri_c_opencl, tsri_c_cuda, tsri_c_hip, tsri_c_metal, tsri_c_plain;
 
 // --- The emitter's state --------------------------------------------------------------------------------------------
 
-#define TSRI_C_NAME_BYTES 64     // of a helper's name
-#define TSRI_C_MAX_DEPTH 600     // of nested blocks and conditional operands
-#define TSRI_C_MAX_HEIGHT 24     // of an expression tree printed in one piece; compilers refuse deep brackets
+#define TSRI_C_NAME_BYTES 64   // of a helper's name
+#define TSRI_C_MAX_DEPTH  600  // of nested blocks and conditional operands
+#define TSRI_C_MAX_HEIGHT 24   // of an expression tree printed in one piece; compilers refuse deep brackets
 
 // Flags of an expression.
-#define TSRI_C_CUT 1u      // printed before the statement, as a variable tsr_e<index>
+#define TSRI_C_CUT     1u  // printed before the statement, as a variable tsr_e<index>
 #define TSRI_C_HAS_CUT 2u  // it or an operand is one
-#define TSRI_C_BRANCH 4u   // the CUT has conditional operands with cuts: printed as an if
+#define TSRI_C_BRANCH  4u  // the CUT has conditional operands with cuts: printed as an if
 
 // Flags of a statement.
-#define TSRI_C_COLLECTED 1u      // plain C: runs once for the group, not once per item
-#define TSRI_C_HAS_CONTINUE 2u   // LOOP: a CONTINUE of this loop is inside
-#define TSRI_C_FLAGGED 4u        // LOOP: its BREAKs set tsr_leave_<index> (the body stands in a do … while)
+#define TSRI_C_COLLECTED    1u  // plain C: runs once for the group, not once per item
+#define TSRI_C_HAS_CONTINUE 2u  // LOOP: a CONTINUE of this loop is inside
+#define TSRI_C_HAS_JUMP     8u  // LOOP: a BREAK or CONTINUE of this loop is inside
+#define TSRI_C_FLAGGED      4u  // LOOP: its BREAKs set tsr_leave_<index> (the body stands in a do … while)
+
+// A flag in the text, tsr_<kind>_<stmt>, under which statements stand (emit_c_flat.c).
+typedef struct tsri_c_predicate {
+  const char *kind;  // "on", "else", "go"
+  uint32_t stmt;
+} tsri_c_predicate;
 
 typedef struct tsri_c_emitter {
   const tsri_emitter *emitter;
@@ -90,22 +98,25 @@ typedef struct tsri_c_emitter {
   uint32_t name_count, name_capacity;
 
   uint8_t *expr_flags, *stmt_flags;
-  uint32_t *stack;         // expr_count entries for walks, used from stack_used on
+  uint32_t *stack;  // expr_count entries for walks, used from stack_used on
   uint32_t stack_used;
 
-  uint32_t items;          // per group
-  bool has_groups;         // plain C: barriers or collectives, so variables live in an array of items
-  bool native_subgroups;   // hardware subgroups, and the group is a whole number of them
-  bool uses_lid;           // the body names tsr_lid
-  bool uses_f64;           // the kernel or a helper does
-  uint32_t ids_used;       // bit 3 * tsri_ir_id + axis
+  uint32_t items;         // per group
+  bool has_groups;        // plain C: barriers or collectives, so variables live in an array of items
+  bool native_subgroups;  // hardware subgroups, and the group is a whole number of them
+  bool uses_lid;          // the body names tsr_lid
+  bool uses_f64;          // the kernel or a helper does
+  uint32_t ids_used;      // bit 3 * tsri_ir_id + axis
   uint64_t params_used;
   uint8_t *vars_used;
-  uint32_t pool_bytes;     // of an entry of the array that collectives use; 0: none
+  uint32_t pool_bytes;  // of an entry of the array that collectives use; 0: none
   uint32_t pool_entries;
-  uint32_t pool_types;     // bit (1u << tsr_dtype) for each type that goes there
+  uint32_t pool_types;  // bit (1u << tsr_dtype) for each type that goes there
 
-  uint32_t loop;           // innermost statement LOOP; 0: none
+  uint32_t loop;  // innermost statement LOOP; 0: none
+  tsri_c_predicate predicates[TSRI_C_MAX_DEPTH];
+  uint32_t predicate_count;
+  uint32_t flat_collective;  // the COLLECTIVE whose operands are in tsr_v and tsr_k, result in tsr_r; 0: none
   int indent;
   uint32_t depth;
   bool is_too_deep;
@@ -183,8 +194,11 @@ void tsri_c_put_indent(tsri_c_emitter *e);
 // True unless nested too deep; then call tsri_c_leave.
 bool tsri_c_enter(tsri_c_emitter *e);
 void tsri_c_leave(tsri_c_emitter *e);
-void tsri_c_put_block(tsri_c_emitter *e, uint32_t first);                 // statements of each item
+void tsri_c_put_block(tsri_c_emitter *e, uint32_t first);  // statements of each item
 void tsri_c_put_stmt(tsri_c_emitter *e, uint32_t stmt);
+void tsri_c_put_loop(tsri_c_emitter *e, uint32_t loop);
+void tsri_c_put_flat_block(tsri_c_emitter *e, uint32_t first);            // no barrier under a condition
+void tsri_c_put_flat_stmt(tsri_c_emitter *e, uint32_t stmt);              // a COLLECTED one
 void tsri_c_put_group_block(tsri_c_emitter *e, uint32_t first);           // plain C: statements of a whole group
 void tsri_c_put_collective(tsri_c_emitter *e, const tsri_ir_stmt *stmt);  // on a device
 

@@ -14,18 +14,24 @@
 
 static uint32_t operand_count(const tsri_ir_expr *expr) {
   switch (expr->kind) {
-    case TSRI_EXPR_OP: return tsri_ir_op_infos[expr->op].arity;
+    case TSRI_EXPR_OP:
+      return tsri_ir_op_infos[expr->op].arity;
     case TSRI_EXPR_AND_THEN:
     case TSRI_EXPR_OR_ELSE:
-    case TSRI_EXPR_INSERT: return 2;
-    case TSRI_EXPR_COND: return 3;
+    case TSRI_EXPR_INSERT:
+      return 2;
+    case TSRI_EXPR_COND:
+      return 3;
     case TSRI_EXPR_CONVERT:
     case TSRI_EXPR_BITCAST:
     case TSRI_EXPR_SPLAT:
     case TSRI_EXPR_EXTRACT:
-    case TSRI_EXPR_LOAD: return 1;
-    case TSRI_EXPR_VECTOR: return expr->type.lanes;
-    default: return 0;
+    case TSRI_EXPR_LOAD:
+      return 1;
+    case TSRI_EXPR_VECTOR:
+      return expr->type.lanes;
+    default:
+      return 0;
   }
 }
 
@@ -79,11 +85,18 @@ static uint8_t mark_stmt(tsri_c_emitter *e, uint32_t index, uint32_t loop) {
       (void)mark_block(e, stmt->body, index);
       (void)mark_block(e, stmt->other, index);
       return e->stmt_flags[index] & TSRI_C_COLLECTED;
-    case TSRI_STMT_CONTINUE: e->stmt_flags[loop] |= TSRI_C_HAS_CONTINUE;  // fall through
-    case TSRI_STMT_BREAK: flags = e->stmt_flags[loop] & TSRI_C_COLLECTED; break;
+    case TSRI_STMT_CONTINUE:
+      e->stmt_flags[loop] |= TSRI_C_HAS_CONTINUE;  // fall through
+    case TSRI_STMT_BREAK:
+      e->stmt_flags[loop] |= TSRI_C_HAS_JUMP;
+      flags = e->stmt_flags[loop] & TSRI_C_COLLECTED;
+      break;
     case TSRI_STMT_BARRIER:
-    case TSRI_STMT_COLLECTIVE: flags = TSRI_C_COLLECTED; break;
-    default: break;
+    case TSRI_STMT_COLLECTIVE:
+      flags = TSRI_C_COLLECTED;
+      break;
+    default:
+      break;
   }
   e->stmt_flags[index] |= flags;
   return flags;
@@ -146,8 +159,8 @@ static void put_f32(tsri_c_text *out, uint32_t bits) {
   memcpy(&value, &bits, sizeof value);
   uint32_t exponent = (bits >> 23) & 255, fraction = bits & 0x7FFFFFu;
   bool is_small = exponent == 0;  // zero or denormal
-  put_float(out, value, is_small ? fraction : fraction | 0x800000u, is_small ? (fraction ? -149 : 0) : (int)exponent - 150,
-            true);
+  put_float(out, value, is_small ? fraction : fraction | 0x800000u,
+            is_small ? (fraction ? -149 : 0) : (int)exponent - 150, true);
 }
 
 static void put_f64(tsri_c_text *out, uint64_t bits) {
@@ -178,8 +191,12 @@ void tsri_c_put_const(tsri_c_emitter *e, tsri_c_text *out, tsr_dtype dtype, uint
   const char *suffix = e->spell->long_suffix;
   if (put_non_finite(e, out, dtype, bits)) return;
   switch (dtype) {
-    case TSR_BOOL: tsri_c_add(out, bits ? "true" : "false"); break;
-    case TSR_U32: tsri_c_addf(out, "%" PRIu32 "u", (uint32_t)bits); break;
+    case TSR_BOOL:
+      tsri_c_add(out, bits ? "true" : "false");
+      break;
+    case TSR_U32:
+      tsri_c_addf(out, "%" PRIu32 "u", (uint32_t)bits);
+      break;
     case TSR_I32:
       if ((uint32_t)bits == 0x80000000u) {
         tsri_c_add(out, "(-2147483647 - 1)");
@@ -194,8 +211,12 @@ void tsri_c_put_const(tsri_c_emitter *e, tsri_c_text *out, tsr_dtype dtype, uint
         tsri_c_addf(out, (int64_t)bits < 0 ? "(%" PRId64 "%s)" : "%" PRId64 "%s", (int64_t)bits, suffix);
       }
       break;
-    case TSR_F32: put_f32(out, (uint32_t)bits); break;
-    default: put_f64(out, bits); break;
+    case TSR_F32:
+      put_f32(out, (uint32_t)bits);
+      break;
+    default:
+      put_f64(out, bits);
+      break;
   }
 }
 
@@ -283,7 +304,8 @@ static void put_bitcast(tsri_c_emitter *e, const tsri_ir_expr *expr) {
     put_call(e, &name, expr->args, 1);
     return;
   }
-  tsri_c_put_pattern(e, tsri_c_bitcast_pattern(to, dtype), to == TSR_F32 || to == TSR_F64 ? to : dtype, expr->args, false);
+  tsri_c_put_pattern(e, tsri_c_bitcast_pattern(to, dtype), to == TSR_F32 || to == TSR_F64 ? to : dtype, expr->args,
+                     false);
 }
 
 void tsri_c_put_check(tsri_c_emitter *e, tsri_ir_space space, uint32_t object, tsri_ir_pos pos) {
@@ -373,7 +395,8 @@ static void put_id(tsri_c_emitter *e, const tsri_ir_expr *expr) {
     return;
   }
   e->ids_used |= 1u << (3 * id + expr->lane);
-  if (id == TSRI_ID_GLOBAL) e->ids_used |= 1u << (3 * TSRI_ID_GROUP + expr->lane) | 1u << (3 * TSRI_ID_LOCAL + expr->lane);
+  if (id == TSRI_ID_GLOBAL)
+    e->ids_used |= 1u << (3 * TSRI_ID_GROUP + expr->lane) | 1u << (3 * TSRI_ID_LOCAL + expr->lane);
   tsri_c_addf(&e->body, "%s_%c", tsri_ir_id_infos[id].spelling, letters[expr->lane]);
 }
 
@@ -395,19 +418,33 @@ static void put_tree(tsri_c_emitter *e, uint32_t index, bool is_bare) {
   const tsri_ir_expr *expr = &e->kernel->exprs[index];
   tsri_c_name name;
   switch (expr->kind) {
-    case TSRI_EXPR_CONST: tsri_c_put_const(e, &e->body, (tsr_dtype)expr->type.dtype, expr->bits); break;
-    case TSRI_EXPR_VAR: tsri_c_put_var(e, &e->body, expr->object); break;
+    case TSRI_EXPR_CONST:
+      tsri_c_put_const(e, &e->body, (tsr_dtype)expr->type.dtype, expr->bits);
+      break;
+    case TSRI_EXPR_VAR:
+      tsri_c_put_var(e, &e->body, expr->object);
+      break;
     case TSRI_EXPR_SCALAR:
       e->params_used |= UINT64_C(1) << expr->object;
       tsri_c_put_name(&e->body, e->kernel->params[expr->object].name, "p", expr->object);
       break;
-    case TSRI_EXPR_ID: put_id(e, expr); break;
-    case TSRI_EXPR_OP: put_op(e, expr, is_bare); break;
+    case TSRI_EXPR_ID:
+      put_id(e, expr);
+      break;
+    case TSRI_EXPR_OP:
+      put_op(e, expr, is_bare);
+      break;
     case TSRI_EXPR_AND_THEN:
     case TSRI_EXPR_OR_ELSE:
-    case TSRI_EXPR_COND: put_lazy(e, expr, is_bare); break;
-    case TSRI_EXPR_CONVERT: put_convert(e, expr); break;
-    case TSRI_EXPR_BITCAST: put_bitcast(e, expr); break;
+    case TSRI_EXPR_COND:
+      put_lazy(e, expr, is_bare);
+      break;
+    case TSRI_EXPR_CONVERT:
+      put_convert(e, expr);
+      break;
+    case TSRI_EXPR_BITCAST:
+      put_bitcast(e, expr);
+      break;
     case TSRI_EXPR_SPLAT:
       name = tsri_c_vector_splat(e, expr->type);
       put_call(e, &name, expr->args, 1);
@@ -424,8 +461,11 @@ static void put_tree(tsri_c_emitter *e, uint32_t index, bool is_bare) {
       name = tsri_c_vector_insert(e, expr->type, expr->lane);
       put_call(e, &name, expr->args, 2);
       break;
-    case TSRI_EXPR_LOAD: put_load(e, expr); break;
-    default: break;
+    case TSRI_EXPR_LOAD:
+      put_load(e, expr);
+      break;
+    default:
+      break;
   }
 }
 

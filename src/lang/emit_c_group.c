@@ -94,24 +94,35 @@ static tsri_c_name define_from(tsri_c_emitter *e, const char *pattern, const cha
 // --- Which helper serves a collective -------------------------------------------------------------------------------
 
 typedef struct collective_way {
-  const char *op;    // "add", "min", "max"; NULL: a shuffle
+  const char *op;  // "add", "min", "max"; NULL: a shuffle
   bool is_group;
-  bool is_bool;      // any and all: max and min of 0 and 1
+  bool is_bool;  // any and all: max and min of 0 and 1
 } collective_way;
 
 static collective_way way_of(tsri_ir_collective collective) {
   switch (collective) {
-    case TSRI_COLLECTIVE_GROUP_SUM: return (collective_way){"add", true, false};
-    case TSRI_COLLECTIVE_GROUP_MIN: return (collective_way){"min", true, false};
-    case TSRI_COLLECTIVE_GROUP_MAX: return (collective_way){"max", true, false};
-    case TSRI_COLLECTIVE_GROUP_ANY: return (collective_way){"max", true, true};
-    case TSRI_COLLECTIVE_GROUP_ALL: return (collective_way){"min", true, true};
-    case TSRI_COLLECTIVE_SUBGROUP_SUM: return (collective_way){"add", false, false};
-    case TSRI_COLLECTIVE_SUBGROUP_MIN: return (collective_way){"min", false, false};
-    case TSRI_COLLECTIVE_SUBGROUP_MAX: return (collective_way){"max", false, false};
-    case TSRI_COLLECTIVE_SUBGROUP_ANY: return (collective_way){"max", false, true};
-    case TSRI_COLLECTIVE_SUBGROUP_ALL: return (collective_way){"min", false, true};
-    default: return (collective_way){NULL, false, false};
+    case TSRI_COLLECTIVE_GROUP_SUM:
+      return (collective_way){"add", true, false};
+    case TSRI_COLLECTIVE_GROUP_MIN:
+      return (collective_way){"min", true, false};
+    case TSRI_COLLECTIVE_GROUP_MAX:
+      return (collective_way){"max", true, false};
+    case TSRI_COLLECTIVE_GROUP_ANY:
+      return (collective_way){"max", true, true};
+    case TSRI_COLLECTIVE_GROUP_ALL:
+      return (collective_way){"min", true, true};
+    case TSRI_COLLECTIVE_SUBGROUP_SUM:
+      return (collective_way){"add", false, false};
+    case TSRI_COLLECTIVE_SUBGROUP_MIN:
+      return (collective_way){"min", false, false};
+    case TSRI_COLLECTIVE_SUBGROUP_MAX:
+      return (collective_way){"max", false, false};
+    case TSRI_COLLECTIVE_SUBGROUP_ANY:
+      return (collective_way){"max", false, true};
+    case TSRI_COLLECTIVE_SUBGROUP_ALL:
+      return (collective_way){"min", false, true};
+    default:
+      return (collective_way){NULL, false, false};
   }
 }
 
@@ -147,7 +158,11 @@ static void put_pool_arguments(tsri_c_emitter *e, tsr_dtype dtype) {
 
 static void put_value(tsri_c_emitter *e, const tsri_ir_stmt *stmt, bool is_bool) {
   tsri_c_add(&e->body, is_bool ? "(u32)" : "");
-  tsri_c_put_expr(e, stmt->value);
+  if (e->flat_collective) {
+    tsri_c_addf(&e->body, "tsr_v%" PRIu32, e->flat_collective);
+  } else {
+    tsri_c_put_expr(e, stmt->value);
+  }
 }
 
 static void put_lane(tsri_c_emitter *e, const tsri_ir_stmt *stmt) {
@@ -155,7 +170,11 @@ static void put_lane(tsri_c_emitter *e, const tsri_ir_stmt *stmt) {
     e->uses_lid = true;
     tsri_c_add(&e->body, "tsr_lid ^ ");
   }
-  tsri_c_put_expr(e, stmt->compare);
+  if (e->flat_collective) {
+    tsri_c_addf(&e->body, "tsr_k%" PRIu32, e->flat_collective);
+  } else {
+    tsri_c_put_expr(e, stmt->compare);
+  }
 }
 
 void tsri_c_put_collective(tsri_c_emitter *e, const tsri_ir_stmt *stmt) {
@@ -174,7 +193,11 @@ void tsri_c_put_collective(tsri_c_emitter *e, const tsri_ir_stmt *stmt) {
   }
   if (has_pool) need_pool(e, dtype, native ? e->items / e->options->subgroup_size : e->items);
 
-  tsri_c_put_var(e, &e->body, stmt->var);
+  if (e->flat_collective) {
+    tsri_c_addf(&e->body, "tsr_r%" PRIu32, e->flat_collective);
+  } else {
+    tsri_c_put_var(e, &e->body, stmt->var);
+  }
   tsri_c_addf(&e->body, " = %s(", name.text);
   put_value(e, stmt, way.is_bool);
   if (!way.op) {
@@ -297,7 +320,10 @@ static void put_group_collective(tsri_c_emitter *e, const tsri_ir_stmt *stmt) {
   }
   end_items(e);
 
-  tsri_c_name name = define_from(e, !way.op ? plain_shuffle : way.is_group ? plain_group : plain_run,
+  tsri_c_name name = define_from(e,
+                                 !way.op        ? plain_shuffle
+                                 : way.is_group ? plain_group
+                                                : plain_run,
                                  way.op ? way.op : "", dtype);
   if (way.is_group) {
     tsri_c_put_indent(e);
@@ -319,11 +345,20 @@ static void put_group_collective(tsri_c_emitter *e, const tsri_ir_stmt *stmt) {
 static void put_group_stmt(tsri_c_emitter *e, uint32_t index) {
   const tsri_ir_stmt *stmt = &e->kernel->stmts[index];
   switch (stmt->kind) {
-    case TSRI_STMT_IF: put_group_if(e, index); break;
-    case TSRI_STMT_LOOP: put_group_loop(e, index); break;
-    case TSRI_STMT_COLLECTIVE: put_group_collective(e, stmt); break;
-    case TSRI_STMT_BARRIER: break;  // the end of a loop over items is one
-    default: tsri_c_put_stmt(e, index); break;
+    case TSRI_STMT_IF:
+      put_group_if(e, index);
+      break;
+    case TSRI_STMT_LOOP:
+      put_group_loop(e, index);
+      break;
+    case TSRI_STMT_COLLECTIVE:
+      put_group_collective(e, stmt);
+      break;
+    case TSRI_STMT_BARRIER:
+      break;  // the end of a loop over items is one
+    default:
+      tsri_c_put_stmt(e, index);
+      break;
   }
 }
 

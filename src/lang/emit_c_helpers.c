@@ -21,7 +21,7 @@
 #define OPENCL_F16 32u
 
 typedef struct helper {
-  uint32_t dialects;    // tsri_c_dialect_bit
+  uint32_t dialects;  // tsri_c_dialect_bit
   const char *name;
   const char *classes;  // for which types: i i32 i64, u u32, f f32 f64, s f32 only, b bool; "" if there is no type
   const char *text;
@@ -31,11 +31,14 @@ typedef struct helper {
 #define FN1(name, body) "TSR_FN $t tsr_" name "_$t($t a) { " body " }\n"
 
 // Float to integer: NaN gives 0, then the range; limits are whole numbers that every float type holds. Only a number
-// in range is converted, and without branches: PoCL 3.1 converted others after a barrier, whatever the branches said.
-#define SATURATE(to, result, above, most, below, least)                                       \
-  "TSR_FN " result " tsr_to_" to "_$t($t a) {\n"                                               \
-  "  $t in_range = a > ($t)" below " && a < ($t)" above " ? a : ($t)0;\n"                      \
-  "  " result " most = a >= ($t)" above " ? " most " : (" result ")in_range;\n"                \
+// in range is converted, and without branches.
+#define SATURATE(to, result, above, most, below, least)          \
+  "TSR_FN " result " tsr_to_" to                                 \
+  "_$t($t a) {\n"                                                \
+  "  $t in_range = a > ($t)" below " && a < ($t)" above          \
+  " ? a : ($t)0;\n"                                              \
+  "  " result " most = a >= ($t)" above " ? " most " : (" result \
+  ")in_range;\n"                                                 \
   "  return a <= ($t)" below " ? " least " : most;\n}\n"
 
 #define MIN_I64 "(-9223372036854775807$L - 1)"
@@ -116,11 +119,13 @@ static const helper helpers[] = {
      "  p = p * x + 1.38888889e-3f;\n  p = p * x + 8.33333333e-3f;\n  p = p * x + 4.16666667e-2f;\n"
      "  p = p * x + 1.66666667e-1f;\n  p = p * x + 0.5f;\n  return x + (x * x) * p;\n}\n"},
     {TSRI_C_METAL, "log1p", "s",
-     "TSR_FN f32 tsr_log1p_f32(f32 x) {\n  f32 u = 1.0f + x;\n  if (u == 1.0f || tsr_isinf_f32(u)) return u == 1.0f ? x : "
+     "TSR_FN f32 tsr_log1p_f32(f32 x) {\n  f32 u = 1.0f + x;\n  if (u == 1.0f || tsr_isinf_f32(u)) return u == 1.0f ? "
+     "x : "
      "precise::log(u);\n  return precise::log(u) * (x / (u - 1.0f));\n}\n"},
     {TSRI_C_METAL, "erf", "s",
      "TSR_FN f32 tsr_erf_f32(f32 x) {\n  f32 a = fabs(x), t = a * a, p;\n  if (tsr_isnan_f32(x)) return x;\n"
-     "  if (a < 1.0f) {\n    p = -9.673591194e-6f;\n    p = p * t + 1.126825373e-4f;\n    p = p * t - 8.484396385e-4f;\n"
+     "  if (a < 1.0f) {\n    p = -9.673591194e-6f;\n    p = p * t + 1.126825373e-4f;\n    p = p * t - "
+     "8.484396385e-4f;\n"
      "    p = p * t + 5.221053492e-3f;\n    p = p * t - 2.686543763e-2f;\n    p = p * t + 1.128378287e-1f;\n"
      "    p = p * t - 3.761263788e-1f;\n    p = p * t + 1.283791661e-1f;\n    return x + x * p;\n  }\n"
      "  a = a < 4.0f ? a : 4.0f;\n  p = 7.342135291e-7f;\n  p = p * a - 1.163508568e-5f;\n"
@@ -185,7 +190,8 @@ static const helper helpers[] = {
     {TSRI_C_OPENCL, "claim", "", "#define tsr_claim(flag) (atomic_cmpxchg(flag, 0u, 1u) == 0u)\n"},
     {TSRI_C_CUDA | TSRI_C_HIP, "claim", "", "#define tsr_claim(flag) (atomicCAS(flag, 0u, 1u) == 0u)\n"},
     {TSRI_C_METAL, "claim", "",
-     "#define tsr_claim(flag) (atomic_exchange_explicit((device atomic_uint *)(flag), 1u, memory_order_relaxed) == 0u)\n"},
+     "#define tsr_claim(flag) (atomic_exchange_explicit((device atomic_uint *)(flag), 1u, memory_order_relaxed) == "
+     "0u)\n"},
     {TSRI_C_PLAIN, "claim", "", "#define tsr_claim(flag) (*(flag) == 0u && (*(flag) = 1u))\n"},
     {TSRI_C_ALL, "in_range", "",
      "TSR_FN bool tsr_in_range(i64 i, u32 lanes, u64 n, u32 pos, u32 array, $Gu32 *report) {\n"
@@ -270,8 +276,8 @@ static const helper *find_helper(const tsri_c_emitter *e, const char *name, size
   for (size_t i = 0; i < sizeof helpers / sizeof *helpers; i++) {
     const helper *h = &helpers[i];
     if (!(h->dialects & bits)) continue;
-    bool fits = h->classes[0] ? has_type && is_named(h, name, base) && has_class(h->classes, dtype)
-                              : is_named(h, name, bytes);
+    bool fits =
+        h->classes[0] ? has_type && is_named(h, name, base) && has_class(h->classes, dtype) : is_named(h, name, bytes);
     if (fits) {
       *out_dtype = dtype;
       return h;
@@ -312,19 +318,33 @@ static void need_all(tsri_c_emitter *e, const char *text, size_t bytes) {
 static const char *placeholder(const tsri_c_emitter *e, char letter, tsr_dtype dtype, char *number) {
   bool is_64 = tsr_dtype_bytes(dtype) == 8, is_long = e->spell->long_suffix[1] != '\0';
   switch (letter) {
-    case 't': return tsr_dtype_name(dtype);
-    case 'u': return is_64 ? "u64" : "u32";
-    case 'w': return is_64 ? "63u" : "31u";
-    case 'L': return e->spell->long_suffix;
-    case 'i': return !is_64 ? "0x7f800000u" : is_long ? "0x7ff0000000000000ULL" : "0x7ff0000000000000UL";
-    case 'm': return !is_64 ? "0x7fffffffu" : is_long ? "0x7fffffffffffffffULL" : "0x7fffffffffffffffUL";
-    case 'f': return dtype == TSR_F32 ? e->spell->f32_suffix : "";
-    case 'p': return e->spell->math_prefix;
-    case 'G': return e->spell->space[TSRI_SPACE_BUFFER];
-    case 'S': return e->spell->space[TSRI_SPACE_SHARED];
-    case 'B': return e->spell->barrier;
-    case 'Z': snprintf(number, 16, "%uu", (unsigned)e->options->subgroup_size); return number;
-    default: return NULL;  // an operand: stays
+    case 't':
+      return tsr_dtype_name(dtype);
+    case 'u':
+      return is_64 ? "u64" : "u32";
+    case 'w':
+      return is_64 ? "63u" : "31u";
+    case 'L':
+      return e->spell->long_suffix;
+    case 'i':
+      return !is_64 ? "0x7f800000u" : is_long ? "0x7ff0000000000000ULL" : "0x7ff0000000000000UL";
+    case 'm':
+      return !is_64 ? "0x7fffffffu" : is_long ? "0x7fffffffffffffffULL" : "0x7fffffffffffffffUL";
+    case 'f':
+      return dtype == TSR_F32 ? e->spell->f32_suffix : "";
+    case 'p':
+      return e->spell->math_prefix;
+    case 'G':
+      return e->spell->space[TSRI_SPACE_BUFFER];
+    case 'S':
+      return e->spell->space[TSRI_SPACE_SHARED];
+    case 'B':
+      return e->spell->barrier;
+    case 'Z':
+      snprintf(number, 16, "%uu", (unsigned)e->options->subgroup_size);
+      return number;
+    default:
+      return NULL;  // an operand: stays
   }
 }
 

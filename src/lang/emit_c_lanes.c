@@ -43,12 +43,15 @@ static void put_pattern(tsri_c_emitter *e, tsri_c_text *out, const char *pattern
 
 static const char *vector_type(tsri_ir_type type) {
   switch (type.dtype * 8 + type.lanes) {
-#define VECTOR(upper, lower)                            \
-  case TSR_##upper * 8 + 2: return "tsr_" #lower "x2"; \
-  case TSR_##upper * 8 + 4: return "tsr_" #lower "x4";
-    VECTOR(BOOL, bool) VECTOR(I32, i32) VECTOR(U32, u32) VECTOR(I64, i64) VECTOR(F32, f32) VECTOR(F64, f64)
+#define VECTOR(upper, lower)   \
+  case TSR_##upper * 8 + 2:    \
+    return "tsr_" #lower "x2"; \
+  case TSR_##upper * 8 + 4:    \
+    return "tsr_" #lower "x4";
+    VECTOR(BOOL, bool)
+    VECTOR(I32, i32) VECTOR(U32, u32) VECTOR(I64, i64) VECTOR(F32, f32) VECTOR(F64, f64)
 #undef VECTOR
-    default: return "tsr_no_type";
+        default : return "tsr_no_type";
   }
 }
 
@@ -67,10 +70,13 @@ const char *tsri_c_type(tsri_c_emitter *e, tsri_ir_type type) {
 
 const char *tsri_c_mem_type(tsr_dtype storage) {
   switch (storage) {
-    case TSR_BOOL: return "u8";
+    case TSR_BOOL:
+      return "u8";
     case TSR_F16:
-    case TSR_BF16: return "u16";
-    default: return tsr_dtype_name(storage);
+    case TSR_BF16:
+      return "u16";
+    default:
+      return tsr_dtype_name(storage);
   }
 }
 
@@ -118,8 +124,8 @@ static void lower_case(char *text) {
 }
 
 tsri_c_name tsri_c_vector_op(tsri_c_emitter *e, tsri_ir_op op, tsri_ir_type operand, tsri_ir_type result) {
-  tsri_c_name name = named("tsr_%s_%sx%u", tsri_ir_op_infos[op].name, tsr_dtype_name((tsr_dtype)operand.dtype),
-                           operand.lanes);
+  tsri_c_name name =
+      named("tsr_%s_%sx%u", tsri_ir_op_infos[op].name, tsr_dtype_name((tsr_dtype)operand.dtype), operand.lanes);
   lower_case(name.text);
   if (!tsri_c_want(e, name.text)) return name;
   if (op == TSRI_OP_ANY || op == TSRI_OP_ALL) {
@@ -174,8 +180,8 @@ tsri_c_name tsri_c_vector_splat(tsri_c_emitter *e, tsri_ir_type type) {
   if (!tsri_c_want(e, name.text)) return name;
   tsri_c_text text = {0};
   const char *vector = tsri_c_type(e, type);
-  tsri_c_addf(&text, "TSR_FN %s %s(%s a) {\n  %s r;\n  r.x = a;\n  r.y = a;\n%s  return r;\n}\n", vector, name.text, lane,
-              vector, type.lanes == 4 ? "  r.z = a;\n  r.w = a;\n" : "");
+  tsri_c_addf(&text, "TSR_FN %s %s(%s a) {\n  %s r;\n  r.x = a;\n  r.y = a;\n%s  return r;\n}\n", vector, name.text,
+              lane, vector, type.lanes == 4 ? "  r.z = a;\n  r.w = a;\n" : "");
   tsri_c_define(e, name.text, &text);
   tsri_free(text.data);
   return name;
@@ -188,7 +194,8 @@ tsri_c_name tsri_c_vector_insert(tsri_c_emitter *e, tsri_ir_type type, uint32_t 
   if (!tsri_c_want(e, name.text)) return name;
   tsri_c_text text = {0};
   const char *vector = tsri_c_type(e, type);
-  tsri_c_addf(&text, "TSR_FN %s %s(%s v, %s a) {\n  v.%s = a;\n  return v;\n}\n", vector, name.text, vector, dtype, letter);
+  tsri_c_addf(&text, "TSR_FN %s %s(%s v, %s a) {\n  v.%s = a;\n  return v;\n}\n", vector, name.text, vector, dtype,
+              letter);
   tsri_c_define(e, name.text, &text);
   tsri_free(text.data);
   return name;
@@ -235,16 +242,25 @@ static void begin_access(tsri_c_emitter *e, tsri_c_text *text, const tsri_c_name
 static const char *native_element(const tsri_c_emitter *e, tsr_dtype storage) {
   switch (storage) {
     case TSR_BOOL:
-    case TSR_U8: return "uchar";
-    case TSR_I8: return "char";
-    case TSR_I16: return "short";
+    case TSR_U8:
+      return "uchar";
+    case TSR_I8:
+      return "char";
+    case TSR_I16:
+      return "short";
     case TSR_F16:
-    case TSR_BF16: return "ushort";
-    case TSR_I32: return "int";
-    case TSR_U32: return "uint";
-    case TSR_F32: return "float";
-    case TSR_F64: return "double";
-    default: return e->spell->native_i64;
+    case TSR_BF16:
+      return "ushort";
+    case TSR_I32:
+      return "int";
+    case TSR_U32:
+      return "uint";
+    case TSR_F32:
+      return "float";
+    case TSR_F64:
+      return "double";
+    default:
+      return e->spell->native_i64;
   }
 }
 
@@ -256,20 +272,22 @@ static uint32_t native_lanes(const tsri_c_emitter *e, tsri_ir_space space, tsr_d
 }
 
 // Reads `step` elements at i + first into v<first>.
-static void put_native_load(tsri_c_emitter *e, tsri_c_text *text, tsri_ir_space space, tsr_dtype storage, uint32_t first,
-                            uint32_t step) {
+static void put_native_load(tsri_c_emitter *e, tsri_c_text *text, tsri_ir_space space, tsr_dtype storage,
+                            uint32_t first, uint32_t step) {
   const char *element = native_element(e, storage), *where = e->spell->space[space];
   if (tsri_c_is_half_pointer(e, space, storage)) {
-    tsri_c_addf(text, "  float%u v%u = vload_half%u(0, (const %shalf *)(p + i + %u));\n", step, first, step, where, first);
+    tsri_c_addf(text, "  float%u v%u = vload_half%u(0, (const %shalf *)(p + i + %u));\n", step, first, step, where,
+                first);
   } else if (tsri_c_is(e, TSRI_C_OPENCL)) {
     tsri_c_addf(text, "  %s%u v%u = vload%u(0, p + i + %u);\n", element, step, first, step, first);
   } else {
-    tsri_c_addf(text, "  %s%u v%u = *(const %s%s%u *)(p + i + %u);\n", element, step, first, where, element, step, first);
+    tsri_c_addf(text, "  %s%u v%u = *(const %s%s%u *)(p + i + %u);\n", element, step, first, where, element, step,
+                first);
   }
 }
 
-static void put_native_store(tsri_c_emitter *e, tsri_c_text *text, tsri_ir_space space, tsr_dtype storage, uint32_t first,
-                             uint32_t step) {
+static void put_native_store(tsri_c_emitter *e, tsri_c_text *text, tsri_ir_space space, tsr_dtype storage,
+                             uint32_t first, uint32_t step) {
   const char *element = native_element(e, storage), *where = e->spell->space[space];
   if (tsri_c_is_half_pointer(e, space, storage)) {
     tsri_c_addf(text, "  vstore_half%u_rte(v%u, 0, (%shalf *)(p + i + %u));\n", step, first, where, first);

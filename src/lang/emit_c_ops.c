@@ -12,10 +12,14 @@ typedef struct op_patterns {
   const char *b;  // bool
 } op_patterns;
 
-#define SAME(text) {text, text, text, text}
-#define MATH1(name) {.f = "$p" name "$f($a)"}
-#define MATH2(name) {.f = "$p" name "$f($a, $b)"}
-#define EXACT1(name) {.f = name "$f($a)"}
+#define SAME(text) \
+  { text, text, text, text }
+#define MATH1(name) \
+  { .f = "$p" name "$f($a)" }
+#define MATH2(name) \
+  { .f = "$p" name "$f($a, $b)" }
+#define EXACT1(name) \
+  { .f = name "$f($a)" }
 
 static const op_patterns patterns[TSRI_OP_COUNT] = {
     [TSRI_OP_NEG] = {"(-$a)", "tsr_neg_$t($a)", NULL, NULL},
@@ -103,11 +107,15 @@ const char *tsri_c_op_pattern(const tsri_c_emitter *e, tsri_ir_op op, tsr_dtype 
   const op_patterns *p = &patterns[op];
   switch (dtype) {
     case TSR_F32:
-    case TSR_F64: return p->f;
+    case TSR_F64:
+      return p->f;
     case TSR_I32:
-    case TSR_I64: return p->i;
-    case TSR_U32: return p->u;
-    default: return p->b;
+    case TSR_I64:
+      return p->i;
+    case TSR_U32:
+      return p->u;
+    default:
+      return p->b;
   }
 }
 
@@ -144,30 +152,44 @@ const char *tsri_c_bitcast_pattern(tsr_dtype to, tsr_dtype from) {
   bool to_float = to == TSR_F32 || to == TSR_F64, from_float = from == TSR_F32 || from == TSR_F64;
   if (to == from || (to_float && from_float)) return "$a";
   if (to_float) return "tsr_from_$t(($u)$a)";
-  if (from_float) return to == TSR_U32 ? "tsr_bits_$t($a)" : to == TSR_I32 ? "(i32)tsr_bits_$t($a)" : "(i64)tsr_bits_$t($a)";
+  if (from_float)
+    return to == TSR_U32 ? "tsr_bits_$t($a)" : to == TSR_I32 ? "(i32)tsr_bits_$t($a)" : "(i64)tsr_bits_$t($a)";
   return to == TSR_U32 ? "(u32)$a" : to == TSR_I32 ? "(i32)$a" : "(i64)$a";
 }
 
 const char *tsri_c_decode_pattern(tsr_dtype storage) {
   switch (storage) {
-    case TSR_BOOL: return "($a != 0)";
-    case TSR_U8: return "(u32)$a";
+    case TSR_BOOL:
+      return "($a != 0)";
+    case TSR_U8:
+      return "(u32)$a";
     case TSR_I8:
-    case TSR_I16: return "(i32)$a";
-    case TSR_F16: return "tsr_f16_to_f32($a)";
-    case TSR_BF16: return "tsr_bf16_to_f32($a)";
-    default: return "$a";
+    case TSR_I16:
+      return "(i32)$a";
+    case TSR_F16:
+      return "tsr_f16_to_f32($a)";
+    case TSR_BF16:
+      return "tsr_bf16_to_f32($a)";
+    default:
+      return "$a";
   }
 }
 
 const char *tsri_c_encode_pattern(tsr_dtype storage) {
   switch (storage) {
-    case TSR_BOOL: return "(u8)($a ? 1 : 0)";
-    case TSR_U8: return "(u8)$a";
-    case TSR_I8: return "(i8)$a";
-    case TSR_I16: return "(i16)$a";
-    case TSR_F16: return "tsr_f32_to_f16($a)";
-    case TSR_BF16: return "tsr_f32_to_bf16($a)";
-    default: return "$a";
+    case TSR_BOOL:
+      return "(u8)($a ? 1 : 0)";
+    case TSR_U8:
+      return "(u8)$a";
+    case TSR_I8:
+      return "(i8)$a";
+    case TSR_I16:
+      return "(i16)$a";
+    case TSR_F16:
+      return "tsr_f32_to_f16($a)";
+    case TSR_BF16:
+      return "tsr_f32_to_bf16($a)";
+    default:
+      return "$a";
   }
 }

@@ -7,11 +7,11 @@
 
 const tsri_c_spelling tsri_c_opencl = {
     .bit = TSRI_C_OPENCL,
-    .prelude = "#pragma OPENCL FP_CONTRACT OFF\n"
-    ONCE("types",
-         "typedef uchar u8;\ntypedef char i8;\ntypedef ushort u16;\ntypedef short i16;\n"
-         "typedef uint u32;\ntypedef int i32;\ntypedef ulong u64;\ntypedef long i64;\ntypedef float f32;\n"
-         "#define TSR_FN static\n"),
+    .prelude = "#pragma OPENCL FP_CONTRACT OFF\n" ONCE(
+        "types",
+        "typedef uchar u8;\ntypedef char i8;\ntypedef ushort u16;\ntypedef short i16;\n"
+        "typedef uint u32;\ntypedef int i32;\ntypedef ulong u64;\ntypedef long i64;\ntypedef float f32;\n"
+        "#define TSR_FN static\n"),
     .space = {"__global ", "__local ", ""},
     .shared = "__local __attribute__((aligned(16))) ",
     .no_alias = "restrict ",
@@ -27,8 +27,8 @@ const tsri_c_spelling tsri_c_opencl = {
     .max_native_bytes = 32,
 };
 
-#define CUDA_TYPES                                                                                     \
-  "typedef unsigned char u8;\ntypedef signed char i8;\ntypedef unsigned short u16;\ntypedef short i16;\n" \
+#define CUDA_TYPES                                                                                         \
+  "typedef unsigned char u8;\ntypedef signed char i8;\ntypedef unsigned short u16;\ntypedef short i16;\n"  \
   "typedef unsigned int u32;\ntypedef int i32;\ntypedef unsigned long long u64;\ntypedef long long i64;\n" \
   "typedef float f32;\ntypedef double f64;\n#define TSR_FN static __device__ __forceinline__\n"
 
@@ -52,8 +52,8 @@ const tsri_c_spelling tsri_c_cuda = {
 
 const tsri_c_spelling tsri_c_hip = {
     .bit = TSRI_C_HIP,
-    .prelude = "#ifndef __HIPCC_RTC__\n#include <hip/hip_runtime.h>\n#endif\n#pragma clang fp contract(off)\n"
-    ONCE("types", CUDA_TYPES),
+    .prelude = "#ifndef __HIPCC_RTC__\n#include <hip/hip_runtime.h>\n#endif\n#pragma clang fp contract(off)\n" ONCE(
+        "types", CUDA_TYPES),
     .space = {"", "", ""},
     .shared = "__shared__ __align__(16) ",
     .no_alias = "__restrict__ ",
@@ -72,12 +72,13 @@ const tsri_c_spelling tsri_c_hip = {
 // Both pragmas: older compilers know the second only. The driver must also switch fast math off.
 const tsri_c_spelling tsri_c_metal = {
     .bit = TSRI_C_METAL,
-    .prelude = "#include <metal_stdlib>\nusing namespace metal;\n#pragma METAL fp math_mode(safe)\n"
-               "#pragma METAL fp contract(off)\n#pragma clang fp contract(off)\n"
-    ONCE("types",
-         "typedef uchar u8;\ntypedef char i8;\ntypedef ushort u16;\ntypedef short i16;\n"
-         "typedef uint u32;\ntypedef int i32;\ntypedef ulong u64;\ntypedef long i64;\ntypedef float f32;\n"
-         "#define TSR_FN static inline\n"),
+    .prelude =
+        "#include <metal_stdlib>\nusing namespace metal;\n#pragma METAL fp math_mode(safe)\n"
+        "#pragma METAL fp contract(off)\n#pragma clang fp contract(off)\n" ONCE(
+            "types",
+            "typedef uchar u8;\ntypedef char i8;\ntypedef ushort u16;\ntypedef short i16;\n"
+            "typedef uint u32;\ntypedef int i32;\ntypedef ulong u64;\ntypedef long i64;\ntypedef float f32;\n"
+            "#define TSR_FN static inline\n"),
     .space = {"device ", "threadgroup ", "thread "},
     .shared = "alignas(16) threadgroup ",
     .no_alias = "",
@@ -95,13 +96,13 @@ const tsri_c_spelling tsri_c_metal = {
 
 const tsri_c_spelling tsri_c_plain = {
     .bit = TSRI_C_PLAIN,
-    .prelude =
-    ONCE("types",
-         "#include <math.h>\n#include <stdbool.h>\n#include <stdint.h>\n#include <stdlib.h>\n"
-         "typedef uint8_t u8;\ntypedef int8_t i8;\ntypedef uint16_t u16;\ntypedef int16_t i16;\n"
-         "typedef uint32_t u32;\ntypedef int32_t i32;\ntypedef uint64_t u64;\ntypedef int64_t i64;\n"
-         "typedef float f32;\ntypedef double f64;\n#define TSR_FN static inline\n"
-         "typedef struct {\n  void *const *buffers;\n  const void *params;\n  u32 groups[3], local[3];\n} tsr_launch;\n"),
+    .prelude = ONCE("types",
+                    "#include <math.h>\n#include <stdbool.h>\n#include <stdint.h>\n#include <stdlib.h>\n"
+                    "typedef uint8_t u8;\ntypedef int8_t i8;\ntypedef uint16_t u16;\ntypedef int16_t i16;\n"
+                    "typedef uint32_t u32;\ntypedef int32_t i32;\ntypedef uint64_t u64;\ntypedef int64_t i64;\n"
+                    "typedef float f32;\ntypedef double f64;\n#define TSR_FN static inline\n"
+                    "typedef struct {\n  void *const *buffers;\n  const void *params;\n  u32 groups[3], local[3];\n} "
+                    "tsr_launch;\n"),
     .space = {"", "", ""},
     .shared = "_Alignas(16) ",
     .no_alias = "restrict ",

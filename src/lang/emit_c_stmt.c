@@ -163,7 +163,7 @@ static void put_loop_head(tsri_c_emitter *e, const tsri_ir_stmt *stmt, bool has_
 
 // A step that is more than assignments follows the body. A CONTINUE must still reach it: then the body stands in a
 // do … while (false), where `continue` goes to its end and a BREAK leaves a flag.
-static void put_loop(tsri_c_emitter *e, uint32_t index) {
+void tsri_c_put_loop(tsri_c_emitter *e, uint32_t index) {
   const tsri_ir_stmt *stmt = &e->kernel->stmts[index];
   bool is_simple = is_simple_step(e, stmt->other);
   bool is_flagged = !is_simple && (e->stmt_flags[index] & TSRI_C_HAS_CONTINUE);
@@ -204,6 +204,11 @@ static void put_break(tsri_c_emitter *e) {
 
 void tsri_c_put_stmt(tsri_c_emitter *e, uint32_t index) {
   const tsri_ir_stmt *stmt = &e->kernel->stmts[index];
+  bool is_flat = e->options->flat_barriers && (e->stmt_flags[index] & TSRI_C_COLLECTED) && !tsri_c_is(e, TSRI_C_PLAIN);
+  if (is_flat && (stmt->kind == TSRI_STMT_IF || stmt->kind == TSRI_STMT_LOOP)) {
+    tsri_c_put_flat_stmt(e, index);
+    return;
+  }
   if (stmt->kind != TSRI_STMT_LOOP) {  // a loop's condition is evaluated each time
     tsri_c_put_cuts(e, stmt->index);
     tsri_c_put_cuts(e, stmt->value);
@@ -215,16 +220,36 @@ void tsri_c_put_stmt(tsri_c_emitter *e, uint32_t index) {
       put_assignment(e, stmt);
       tsri_c_add(&e->body, ";\n");
       break;
-    case TSRI_STMT_STORE: put_store(e, stmt); break;
-    case TSRI_STMT_CLEAR: put_clear(e, stmt); break;
-    case TSRI_STMT_IF: put_if(e, stmt); break;
-    case TSRI_STMT_LOOP: put_loop(e, index); break;
-    case TSRI_STMT_BREAK: put_break(e); break;
-    case TSRI_STMT_CONTINUE: tsri_c_add(&e->body, "continue;\n"); break;
-    case TSRI_STMT_BARRIER: tsri_c_addf(&e->body, "%s;\n", e->spell->barrier); break;
-    case TSRI_STMT_ATOMIC: put_atomic(e, stmt); break;
-    case TSRI_STMT_COLLECTIVE: tsri_c_put_collective(e, stmt); break;
-    default: tsri_c_add(&e->body, ";\n"); break;
+    case TSRI_STMT_STORE:
+      put_store(e, stmt);
+      break;
+    case TSRI_STMT_CLEAR:
+      put_clear(e, stmt);
+      break;
+    case TSRI_STMT_IF:
+      put_if(e, stmt);
+      break;
+    case TSRI_STMT_LOOP:
+      tsri_c_put_loop(e, index);
+      break;
+    case TSRI_STMT_BREAK:
+      put_break(e);
+      break;
+    case TSRI_STMT_CONTINUE:
+      tsri_c_add(&e->body, "continue;\n");
+      break;
+    case TSRI_STMT_BARRIER:
+      tsri_c_addf(&e->body, "%s;\n", e->spell->barrier);
+      break;
+    case TSRI_STMT_ATOMIC:
+      put_atomic(e, stmt);
+      break;
+    case TSRI_STMT_COLLECTIVE:
+      tsri_c_put_collective(e, stmt);
+      break;
+    default:
+      tsri_c_add(&e->body, ";\n");
+      break;
   }
 }
 

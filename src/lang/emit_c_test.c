@@ -80,8 +80,9 @@ TEST(the_output_says_what_a_launch_needs) {
 }
 
 TEST(only_helpers_that_are_used_are_written) {
-  tsri_kernel *kernel = kernel_of("kernel add(in f32 a[], in f32 b[], out f32 c[]) { c[global.x] = a[global.x] + b[global.x]; }",
-                                  TSR_DTYPE_COUNT, false);
+  tsri_kernel *kernel =
+      kernel_of("kernel add(in f32 a[], in f32 b[], out f32 c[]) { c[global.x] = a[global.x] + b[global.x]; }",
+                TSR_DTYPE_COUNT, false);
   for (const tsri_emitter *emitter = tsri_emitters; emitter->name; emitter++) {
     if (!is_c_family(emitter)) continue;
     tsri_emitted code;
@@ -117,8 +118,9 @@ TEST(a_subgroup_size_that_is_no_power_of_two_is_refused) {
 }
 
 TEST(a_group_that_is_no_whole_number_of_subgroups_uses_shared_memory) {
-  tsri_kernel *kernel = kernel_of("kernel sums<WG = 24>(in f32 a[], out f32 c[]) { c[global.x] = group_sum(a[global.x]); }",
-                                  TSR_DTYPE_COUNT, false);
+  tsri_kernel *kernel =
+      kernel_of("kernel sums<WG = 24>(in f32 a[], out f32 c[]) { c[global.x] = group_sum(a[global.x]); }",
+                TSR_DTYPE_COUNT, false);
   tsri_emitted code;
   CHECK_OK(tsri_emit_kernel(tsri_emitter_find("cuda"), kernel, NULL, &code));
   CHECK(!strstr(code.data, "__shfl"));
@@ -128,8 +130,8 @@ TEST(a_group_that_is_no_whole_number_of_subgroups_uses_shared_memory) {
 }
 
 TEST(conversions_to_the_storage_of_a_store_are_not_done_twice) {
-  tsri_kernel *kernel = kernel_of("kernel k(in f32 a[], out f16 c[]) { c[global.x] = f16(a[global.x]); }", TSR_DTYPE_COUNT,
-                                  false);
+  tsri_kernel *kernel =
+      kernel_of("kernel k(in f32 a[], out f16 c[]) { c[global.x] = f16(a[global.x]); }", TSR_DTYPE_COUNT, false);
   tsri_emitted code;
   CHECK_OK(tsri_emit_kernel(tsri_emitter_find("opencl"), kernel, NULL, &code));
   CHECK_STR_HAS(code.data, "vstore_half_rte(a_b0[global_x], global_x, (__global half *)c_b1);");

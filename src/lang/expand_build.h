@@ -19,14 +19,14 @@ typedef struct tsri_expand_poly {
 } tsri_expand_poly;
 
 typedef struct tsri_expand_consts {
-  int mantissa_bits;        // 23, 52
-  int64_t bias;             // 127, 1023
-  int64_t sign, magnitude;  // masks
-  int64_t mantissa;         // mask
-  int64_t infinity, nan;    // bits
-  int64_t sqrt_half;        // bits of sqrt(1/2), rounded
-  int64_t high_half;        // mask of the upper half of the precision
-  double rounder;           // adding it leaves the nearest whole number in the low bits
+  int mantissa_bits;             // 23, 52
+  int64_t bias;                  // 127, 1023
+  int64_t sign, magnitude;       // masks
+  int64_t mantissa;              // mask
+  int64_t infinity, nan;         // bits
+  int64_t sqrt_half;             // bits of sqrt(1/2), rounded
+  int64_t high_half;             // mask of the upper half of the precision
+  double rounder;                // adding it leaves the nearest whole number in the low bits
   double smallest_normal, lift;  // 2^mantissa_bits
   double log2_e, ln2_hi, ln2_lo;
   double exp_low, exp_high, exp2_low, exp2_high, expm1_low, half_exp_high;  // beyond: the same result
@@ -34,9 +34,9 @@ typedef struct tsri_expand_consts {
   double half_pi[3], pi[2], two_over_pi;
   double log2_c[2], log10_c[2], log10_2[2];  // 1/ln(2), 1/ln(10), log10(2): an upper part of half the bits, the rest
   double pow_limit;
-  double pow_c0[2], pow_c1[2];               // of log2((1 + s) / (1 - s)) / s, in powers of s^2
+  double pow_c0[2], pow_c1[2];  // of log2((1 + s) / (1 - s)) / s, in powers of s^2
   double ln2;
-  bool log_by_quotient;     // `log` is R in log(1 + f) = 2 s + s z R(z), s = f / (2 + f), z = s^2; else P (expand_log.c)
+  bool log_by_quotient;  // `log` is R in log(1 + f) = 2 s + s z R(z), s = f / (2 + f), z = s^2; else P (expand_log.c)
   tsri_expand_poly exp, exp2, log, sin, cos, tan, asin, atan, sinh, tanh, erf_near, erf_far[3], pow_rest;
   double erf_split[2], erf_centre[3], erf_last;  // erf_far[i] is in a - erf_centre[i]; from erf_last on the result is 1
   uint32_t erf_far_count;
@@ -175,20 +175,12 @@ static inline pair split(tsri_expander *e, node a) {
   return (pair){hi, sub(e, a, hi)};
 }
 
-// Halves whose products are exact. An odd number of bits (f64's 53) only halves with a sign of its own for the lower one,
-// which this sum leaves: a * (2^27 + 1) less a * 2^27, rounded.
-static inline pair split_exactly(tsri_expander *e, node a) {
-  if (e->type.dtype == TSR_F32) return split(e, a);
-  node large = mul(e, a, num(e, 0x1p27 + 1));
-  node hi = sub(e, large, sub(e, large, a));
-  return (pair){hi, sub(e, a, hi)};
-}
-
-// a * b exactly: the rounding error by fma, or from halves whose products are exact.
+// a * b exactly: the rounding error by fma, or from halves whose products are exact (of f64's 53 bits one is too many for
+// the lowest product, which does not matter).
 static inline pair two_product(tsri_expander *e, node a, node b) {
   node hi = mul(e, a, b);
   if (e->fma) return (pair){hi, op(e, TSRI_OP_FMA, e->type, a, b, neg(e, hi))};
-  pair x = split_exactly(e, a), y = split_exactly(e, b);
+  pair x = split(e, a), y = split(e, b);
   node lo = sub(e, mul(e, x.hi, y.hi), hi);
   lo = add(e, add(e, lo, mul(e, x.hi, y.lo)), mul(e, x.lo, y.hi));
   return (pair){hi, add(e, lo, mul(e, x.lo, y.lo))};

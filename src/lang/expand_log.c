@@ -68,7 +68,8 @@ node tsri_expand_log1p(tsri_expander *e, node x) {
   tsri_ir_type ints = e->out->nodes[n].type;
   node one = constant(e, (tsri_ir_type){TSR_U32, e->type.lanes}, 1);
   node half = op(e, TSRI_OP_SHR, ints, n, one, 0);
-  node bias = constant(e, ints, (uint64_t)e->k->bias), count = constant(e, (tsri_ir_type){TSR_U32, e->type.lanes}, (uint64_t)m);
+  node bias = constant(e, ints, (uint64_t)e->k->bias),
+       count = constant(e, (tsri_ir_type){TSR_U32, e->type.lanes}, (uint64_t)m);
   node rest = op(e, TSRI_OP_SUB, ints, n, half, 0);
   node s1 = float_of(e, op(e, TSRI_OP_SHL, ints, op(e, TSRI_OP_SUB, ints, bias, half, 0), count, 0));
   node s2 = float_of(e, op(e, TSRI_OP_SHL, ints, op(e, TSRI_OP_SUB, ints, bias, rest, 0), count, 0));

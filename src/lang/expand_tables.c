@@ -149,7 +149,7 @@ const tsri_expand_consts tsri_expand_f32 = {
 const tsri_expand_consts tsri_expand_f64 = {
     .mantissa_bits = 52, .bias = 1023,
     .sign = INT64_MIN, .magnitude = INT64_MAX, .mantissa = 0xfffffffffffff,
-    .infinity = 0x7ff0000000000000, .nan = 0x7ff8000000000000, .sqrt_half = 0x3fe6a09e667f3bcd, .high_half = -(INT64_C(1) << 26),
+    .infinity = 0x7ff0000000000000, .nan = 0x7ff8000000000000, .sqrt_half = 0x3fe6a09e667f3bcd, .high_half = -(INT64_C(1) << 27),
     .rounder = 0x1.8p52, .smallest_normal = 0x1p-1022, .lift = 0x1p52,
     .exp_low = -746, .exp_high = 710, .exp2_low = -1076, .exp2_high = 1025, .expm1_low = -38, .half_exp_high = 711,
     .tanh_limit = 0.6, .tanh_one = 20, .expm1_far = 60, .pow_limit = 1100, .log_by_quotient = true,

@@ -17,29 +17,47 @@ typedef union value {
 
 static value run_f32(const tsri_ir_expr *n, value a, value b, value c) {
   switch ((tsri_ir_op)n->op) {
-    case TSRI_OP_ADD: return (value){.f = a.f + b.f};
-    case TSRI_OP_SUB: return (value){.f = a.f - b.f};
-    case TSRI_OP_MUL: return (value){.f = a.f * b.f};
-    case TSRI_OP_DIV: return (value){.f = a.f / b.f};
-    case TSRI_OP_FMA: return (value){.f = fmaf(a.f, b.f, c.f)};
-    case TSRI_OP_NEG: return (value){.f = -a.f};
-    case TSRI_OP_SQRT: return (value){.f = sqrtf(a.f)};
-    case TSRI_OP_TRUNC: return (value){.f = truncf(a.f)};
-    default: test_fail(__FILE__, __LINE__, "no f32 operation %d here", n->op);
+    case TSRI_OP_ADD:
+      return (value){.f = a.f + b.f};
+    case TSRI_OP_SUB:
+      return (value){.f = a.f - b.f};
+    case TSRI_OP_MUL:
+      return (value){.f = a.f * b.f};
+    case TSRI_OP_DIV:
+      return (value){.f = a.f / b.f};
+    case TSRI_OP_FMA:
+      return (value){.f = fmaf(a.f, b.f, c.f)};
+    case TSRI_OP_NEG:
+      return (value){.f = -a.f};
+    case TSRI_OP_SQRT:
+      return (value){.f = sqrtf(a.f)};
+    case TSRI_OP_TRUNC:
+      return (value){.f = truncf(a.f)};
+    default:
+      test_fail(__FILE__, __LINE__, "no f32 operation %d here", n->op);
   }
 }
 
 static value run_f64(const tsri_ir_expr *n, value a, value b, value c) {
   switch ((tsri_ir_op)n->op) {
-    case TSRI_OP_ADD: return (value){.d = a.d + b.d};
-    case TSRI_OP_SUB: return (value){.d = a.d - b.d};
-    case TSRI_OP_MUL: return (value){.d = a.d * b.d};
-    case TSRI_OP_DIV: return (value){.d = a.d / b.d};
-    case TSRI_OP_FMA: return (value){.d = fma(a.d, b.d, c.d)};
-    case TSRI_OP_NEG: return (value){.d = -a.d};
-    case TSRI_OP_SQRT: return (value){.d = sqrt(a.d)};
-    case TSRI_OP_TRUNC: return (value){.d = trunc(a.d)};
-    default: test_fail(__FILE__, __LINE__, "no f64 operation %d here", n->op);
+    case TSRI_OP_ADD:
+      return (value){.d = a.d + b.d};
+    case TSRI_OP_SUB:
+      return (value){.d = a.d - b.d};
+    case TSRI_OP_MUL:
+      return (value){.d = a.d * b.d};
+    case TSRI_OP_DIV:
+      return (value){.d = a.d / b.d};
+    case TSRI_OP_FMA:
+      return (value){.d = fma(a.d, b.d, c.d)};
+    case TSRI_OP_NEG:
+      return (value){.d = -a.d};
+    case TSRI_OP_SQRT:
+      return (value){.d = sqrt(a.d)};
+    case TSRI_OP_TRUNC:
+      return (value){.d = trunc(a.d)};
+    default:
+      test_fail(__FILE__, __LINE__, "no f64 operation %d here", n->op);
   }
 }
 
@@ -49,17 +67,30 @@ static value run_int(const tsri_ir_expr *n, tsr_dtype dtype, value a, value b) {
   uint64_t x = is_wide ? a.w : a.u, y = is_wide ? b.w : b.u, r = 0;
   uint32_t count = b.u & (uint32_t)(width - 1);
   switch ((tsri_ir_op)n->op) {
-    case TSRI_OP_ADD: r = x + y; break;
-    case TSRI_OP_SUB: r = x - y; break;
-    case TSRI_OP_AND: r = x & y; break;
-    case TSRI_OP_OR: r = x | y; break;
-    case TSRI_OP_XOR: r = x ^ y; break;
-    case TSRI_OP_SHL: r = x << count; break;
+    case TSRI_OP_ADD:
+      r = x + y;
+      break;
+    case TSRI_OP_SUB:
+      r = x - y;
+      break;
+    case TSRI_OP_AND:
+      r = x & y;
+      break;
+    case TSRI_OP_OR:
+      r = x | y;
+      break;
+    case TSRI_OP_XOR:
+      r = x ^ y;
+      break;
+    case TSRI_OP_SHL:
+      r = x << count;
+      break;
     case TSRI_OP_SHR:
       if (dtype == TSR_U32) r = x >> count;
       else r = (uint64_t)((is_wide ? (int64_t)x : (int64_t)(int32_t)x) >> count);
       break;
-    default: test_fail(__FILE__, __LINE__, "no integer operation %d here", n->op);
+    default:
+      test_fail(__FILE__, __LINE__, "no integer operation %d here", n->op);
   }
   return (value){.w = is_wide ? r : (uint32_t)r};
 }
@@ -67,28 +98,41 @@ static value run_int(const tsri_ir_expr *n, tsr_dtype dtype, value a, value b) {
 static bool run_test(const tsri_ir_expr *n, tsr_dtype dtype, value a, value b) {
   bool is_f64 = dtype == TSR_F64, is_f32 = dtype == TSR_F32;
   switch ((tsri_ir_op)n->op) {
-    case TSRI_OP_LT: return is_f64 ? a.d < b.d : a.f < b.f;
-    case TSRI_OP_EQ: return is_f64 ? a.d == b.d : a.f == b.f;
-    case TSRI_OP_NE: return is_f64 ? a.d != b.d : is_f32 ? a.f != b.f : dtype == TSR_I64 ? a.w != b.w : a.u != b.u;
-    case TSRI_OP_AND: return a.u && b.u;
-    case TSRI_OP_OR: return a.u || b.u;
-    case TSRI_OP_NOT: return !a.u;
-    case TSRI_OP_ISNAN: return is_f64 ? isnan(a.d) : isnan(a.f);
-    default: test_fail(__FILE__, __LINE__, "no test %d here", n->op);
+    case TSRI_OP_LT:
+      return is_f64 ? a.d < b.d : a.f < b.f;
+    case TSRI_OP_EQ:
+      return is_f64 ? a.d == b.d : a.f == b.f;
+    case TSRI_OP_NE:
+      return is_f64 ? a.d != b.d : is_f32 ? a.f != b.f : dtype == TSR_I64 ? a.w != b.w : a.u != b.u;
+    case TSRI_OP_AND:
+      return a.u && b.u;
+    case TSRI_OP_OR:
+      return a.u || b.u;
+    case TSRI_OP_NOT:
+      return !a.u;
+    case TSRI_OP_ISNAN:
+      return is_f64 ? isnan(a.d) : isnan(a.f);
+    default:
+      test_fail(__FILE__, __LINE__, "no test %d here", n->op);
   }
 }
 
 static value run_node(const tsri_expansion *x, const tsri_ir_expr *n, const value *v, value first, value second) {
   value a = v[n->kind == TSRI_EXPR_CONST ? 0 : n->a];
-  tsr_dtype of = n->kind == TSRI_EXPR_OP || n->kind == TSRI_EXPR_CONVERT ? (tsr_dtype)x->nodes[n->a].type.dtype : TSR_BOOL;
+  tsr_dtype of =
+      n->kind == TSRI_EXPR_OP || n->kind == TSRI_EXPR_CONVERT ? (tsr_dtype)x->nodes[n->a].type.dtype : TSR_BOOL;
   switch (n->kind) {
-    case TSRI_EXPR_VAR: return n->object == 0 ? first : second;
-    case TSRI_EXPR_CONST: return (value){.w = n->bits};
-    case TSRI_EXPR_BITCAST: return a;
+    case TSRI_EXPR_VAR:
+      return n->object == 0 ? first : second;
+    case TSRI_EXPR_CONST:
+      return (value){.w = n->bits};
+    case TSRI_EXPR_BITCAST:
+      return a;
     case TSRI_EXPR_CONVERT:
       if (n->dtype == TSR_F32) return (value){.f = (float)(int32_t)a.u};
       return (value){.d = (double)(int64_t)a.w};
-    default: break;
+    default:
+      break;
   }
   if (n->op == TSRI_OP_SELECT) return a.u ? v[n->b] : v[n->c];
   if (n->type.dtype == TSR_BOOL) return (value){.w = run_test(n, of, a, v[n->b])};
@@ -219,9 +263,7 @@ TEST(f64_expansions_are_within_3_ulp_without_fma) { check_all(TSR_F64, false, 3)
 
 // --- Edges ----------------------------------------------------------------------------------------------------------
 
-static bool same(double a, double b) {
-  return (isnan(a) && isnan(b)) || (a == b && signbit(a) == signbit(b));
-}
+static bool same(double a, double b) { return (isnan(a) && isnan(b)) || (a == b && signbit(a) == signbit(b)); }
 
 static double call(tsri_ir_op op, tsr_dtype dtype, double a, double b) {
   static tsri_expansion x;
@@ -245,7 +287,8 @@ TEST(zeros_infinities_and_nan_give_what_c_gives) {
 }
 
 TEST(pow_and_atan2_follow_c_at_the_edges) {
-  static const double edges[] = {0.0, -0.0, INFINITY, -INFINITY, NAN, 1.0, -1.0, 2.0, -2.0, 0.5, -0.5, 3.0, -3.0, 1e30, 2.5};
+  static const double edges[] = {0.0,  -0.0, INFINITY, -INFINITY, NAN,  1.0,  -1.0, 2.0,
+                                 -2.0, 0.5,  -0.5,     3.0,       -3.0, 1e30, 2.5};
   enum { COUNT = sizeof edges / sizeof *edges };
   for (int i = 0; i < COUNT * COUNT; i++) {
     double a = edges[i / COUNT], b = edges[i % COUNT];

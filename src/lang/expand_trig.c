@@ -141,9 +141,9 @@ node tsri_expand_atan2(tsri_expander *e, node y, node x) {
   node ax = magnitude(e, x), ay = magnitude(e, y), is_steep = lt(e, ax, ay), zero = num(e, 0);
   node larger = pick(e, is_steep, ay, ax), smaller = pick(e, is_steep, ax, ay);
   pair t = quotient(e, smaller, larger);
-  t.hi = pick(e, eq(e, larger, zero), zero, t.hi);                    // 0 and 0
-  t.hi = pick(e, eq(e, larger, infinity(e)), zero, t.hi);             // a number and infinity
-  t.hi = pick(e, eq(e, smaller, infinity(e)), num(e, 1), t.hi);       // infinity and infinity
+  t.hi = pick(e, eq(e, larger, zero), zero, t.hi);               // 0 and 0
+  t.hi = pick(e, eq(e, larger, infinity(e)), zero, t.hi);        // a number and infinity
+  t.hi = pick(e, eq(e, smaller, infinity(e)), num(e, 1), t.hi);  // infinity and infinity
   node inner = atan_poly(e, t.hi, t.lo);
   node left = iand(e, bits_of(e, x), k->sign), is_left = ne(e, left, whole(e, 0));
   node base_hi = pick(e, is_steep, num(e, k->half_pi[0]), pick(e, is_left, num(e, k->pi[0]), zero));

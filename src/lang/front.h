@@ -7,6 +7,7 @@
 #define TSRI_LANG_FRONT_H
 
 #include "core/error.h"
+#include "core/builder.h"
 #include "lang/lang.h"
 #include "lang/pool.h"
 
@@ -146,7 +147,7 @@ typedef struct tsri_source {
 
 typedef struct tsri_diag {
   const tsri_source *source;
-  tsri_text text;
+  tsri_builder text;
   uint32_t error_count;
   bool is_full;   // TSRI_LANG_MAX_ERRORS met: the rest is not said
   bool is_muted;  // the last error or warning was a repetition: notes and hints on it are dropped

@@ -11,8 +11,8 @@
 // --- Putting the parts together ---------------------------------------------------------------------------------------
 
 typedef struct layout {
-  uint32_t *words;      // NULL: only sizes are found
-  uint32_t at;          // next free word
+  uint32_t *words;  // NULL: only sizes are found
+  uint32_t at;      // next free word
   uint32_t text_at, text_bytes;
 } layout;
 
@@ -114,11 +114,12 @@ static tsr_status check_limits(const lane_builder *b) {
   if (b->has_failed) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "kernel %s: no host memory to compile it", kernel->name);
   for (int i = TSRI_LANE_SCALAR; i <= TSRI_LANE_REG_8; i++) {
     if (b->pools[i].count > TSRI_LANE_MAX_REGS) {
-      return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "kernel %s: has %u values alive at once; the CPU takes up to %u", kernel->name,
-                       b->pools[i].count, TSRI_LANE_MAX_REGS);
+      return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "kernel %s: has %u values alive at once; the CPU takes up to %u",
+                       kernel->name, b->pools[i].count, TSRI_LANE_MAX_REGS);
     }
   }
-  if (b->insn_count > TSRI_LANE_MAX_INSNS || b->const_count > TSRI_LANE_MAX_REGS || b->max_saves > TSRI_LANE_MAX_SAVES) {
+  if (b->insn_count > TSRI_LANE_MAX_INSNS || b->const_count > TSRI_LANE_MAX_REGS ||
+      b->max_saves > TSRI_LANE_MAX_SAVES) {
     return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "kernel %s: is too large for the CPU (%u instructions)", kernel->name,
                      b->insn_count);
   }
@@ -130,6 +131,7 @@ static void deinit(lane_builder *b) {
   tsri_free(b->insns);
   tsri_free(b->consts);
   tsri_free(b->vars);
+  tsri_free(b->hoisted_at);
   for (int i = 0; i < TSRI_LANE_KINDS; i++) {
     tsri_free(b->pools[i].refs);
     tsri_free(b->pools[i].is_alias);
@@ -143,7 +145,8 @@ tsr_status tsri_lanes_compile(const tsri_kernel *kernel, uint32_t **out_words, s
   *out_bytes = 0;
   lane_builder b = {.kernel = kernel, .weight = 1};
   b.vars = tsri_calloc((size_t)kernel->var_count + 1, sizeof *b.vars);
-  b.has_failed = !lane_plan_init(&b.plan, kernel) || !b.vars;
+  b.hoisted_at = tsri_calloc((size_t)kernel->expr_count + 1, 1);
+  b.has_failed = !lane_plan_init(&b.plan, kernel) || !b.vars || !b.hoisted_at;
   if (!b.has_failed) {
     lane_block(&b, kernel->body);
     lane_emit(&b, TSRI_LANE_END, 0, 0, (lane_words){0});

@@ -116,8 +116,10 @@ lane_value lane_id(lane_builder *b, tsri_ir_id id, uint32_t axis) {
   lane_value out = {.kind = LANE_VALUE_AFFINE, .dtype = TSR_U32};
   for (uint32_t i = 0; i < 3; i++) out.step[i] = lane_const(b, i == axis ? 1 : 0);
   switch (id) {
-    case TSRI_ID_GROUP: return scalar(place(TSRI_LANE_PLACE_GROUP + axis), TSR_U32);
-    case TSRI_ID_GROUPS: return scalar(place(TSRI_LANE_PLACE_GROUPS + axis), TSR_U32);
+    case TSRI_ID_GROUP:
+      return scalar(place(TSRI_LANE_PLACE_GROUP + axis), TSR_U32);
+    case TSRI_ID_GROUPS:
+      return scalar(place(TSRI_LANE_PLACE_GROUPS + axis), TSR_U32);
     case TSRI_ID_LOCAL:
       if (is_line) return scalar(lane_const(b, 0), TSR_U32);
       out.word = lane_const(b, 0);
@@ -126,9 +128,11 @@ lane_value lane_id(lane_builder *b, tsri_ir_id id, uint32_t axis) {
       if (is_line) return scalar(place(TSRI_LANE_PLACE_FIRST + axis), TSR_U32);
       out.word = place(TSRI_LANE_PLACE_FIRST + axis);
       return out;
-    case TSRI_ID_SUBGROUP_SIZE: return scalar(lane_const(b, TSRI_LANE_SUBGROUP), TSR_U32);
+    case TSRI_ID_SUBGROUP_SIZE:
+      return scalar(lane_const(b, TSRI_LANE_SUBGROUP), TSR_U32);
     case TSRI_ID_SUBGROUP_LANE:
-    case TSRI_ID_COUNT: break;
+    case TSRI_ID_COUNT:
+      break;
   }
   // Number in the group, x fastest, modulo the subgroup's size.
   out.word = lane_const(b, 0);

@@ -12,24 +12,24 @@
 
 // Statements are numbered in the order they stand; a loop has a second number, its end. Number 0: before everything.
 typedef struct lane_loop {
-  uint32_t parent;      // 0: none
+  uint32_t parent;  // 0: none
   uint32_t depth;
   uint32_t start, end;
-  bool is_divergent;    // lanes may leave it one by one
+  bool is_divergent;  // lanes may leave it one by one
   bool has_break, has_continue;
 } lane_loop;
 
 typedef struct lane_assign {
   uint32_t stmt, pos;
   uint32_t loop;
-  bool is_step;         // stands right in the loop, not under an `if`, where every lane that goes on passes
+  bool is_step;  // stands right in the loop, not under an `if`, where every lane that goes on passes
 } lane_assign;
 
 typedef struct lane_var_plan {
   uint32_t assign_count;
-  lane_assign assigns[2];         // the first two
+  lane_assign assigns[2];  // the first two
   uint32_t first_read, last_read;
-  uint32_t home;                  // innermost loop that holds every access
+  uint32_t home;  // innermost loop that holds every access
   bool is_seen;
   uint32_t first, last;           // the register is needed from here to there
   uint32_t next_born, next_dead;  // lists by position
@@ -40,16 +40,16 @@ typedef struct lane_access {
 } lane_access;
 
 typedef struct lane_plan {
-  uint32_t *stmt_pos;             // by statement
-  uint32_t *stmt_loop;            // LOOP statements: number of the loop
-  lane_loop *loops;               // from 1
+  uint32_t *stmt_pos;   // by statement
+  uint32_t *stmt_loop;  // LOOP statements: number of the loop
+  lane_loop *loops;     // from 1
   uint32_t loop_count, loop_capacity;
   lane_var_plan *vars;
   lane_access *accesses;
   uint32_t access_count, access_capacity;
   uint32_t pos_count;
-  uint32_t *born, *dead;          // by position: first variable of the list
-  bool is_merged;                 // groups may run together
+  uint32_t *born, *dead;  // by position: first variable of the list
+  bool is_merged;         // groups may run together
 } lane_plan;
 
 // False: no memory. lane_plan_deinit in any case.
@@ -95,7 +95,7 @@ typedef struct lane_dest {
 
 // Registers of one kind. Alias registers are kept apart: loads may make them point at memory.
 typedef struct lane_pool {
-  uint32_t *refs;        // by register
+  uint32_t *refs;  // by register
   bool *is_alias;
   uint32_t count, capacity;
   uint32_t *free_list[2];  // plain, alias
@@ -115,20 +115,30 @@ typedef struct lane_loop_state {
   uint32_t break_patch, continue_patch;  // chains of jumps to be given a target
 } lane_loop_state;
 
+// What a loop computes anew in every round though it stays the same, computed before the loop (lanes_hoist.c).
+typedef struct lane_hoisted {
+  uint32_t expr;
+  lane_value value;
+} lane_hoisted;
+enum { LANE_MAX_HOISTED = 64 };
+
 typedef struct lane_builder {
   const tsri_kernel *kernel;
   lane_plan plan;
-  bool has_failed;       // no memory; everything goes on, to no effect
+  bool has_failed;  // no memory; everything goes on, to no effect
   uint32_t *insns;
   uint32_t insn_count, insn_capacity;
   uint64_t *consts;
   uint32_t const_count, const_capacity;
   lane_pool pools[TSRI_LANE_KINDS];  // scalars and the two kinds of lane registers
   lane_var_state *vars;
+  lane_hoisted hoisted[LANE_MAX_HOISTED];
+  uint32_t hoisted_count;
+  uint8_t *hoisted_at;  // by expression: where it is in `hoisted`, from 1; 0: it is not
   lane_loop_state *loop;
-  uint32_t divergence;   // how many conditions and loops around have lanes of their own
+  uint32_t divergence;  // how many conditions and loops around have lanes of their own
   uint32_t saves, max_saves;
-  uint32_t done_pos;     // variables that end before are released
+  uint32_t done_pos;  // variables that end before are released
   uint32_t weight, cost;
 } lane_builder;
 
@@ -140,7 +150,7 @@ typedef struct lane_words {
 uint32_t lane_emit(lane_builder *b, uint32_t op, uint32_t form, uint32_t flags, lane_words words);
 uint32_t lane_emit_jump(lane_builder *b, uint32_t op, uint32_t condition, uint32_t *chain);
 void lane_chain(lane_builder *b, uint32_t insn, uint32_t *chain);  // a jump already written joins the chain
-void lane_patch(lane_builder *b, uint32_t chain);  // the chain's jumps go to the next instruction
+void lane_patch(lane_builder *b, uint32_t chain);                  // the chain's jumps go to the next instruction
 
 uint32_t lane_const(lane_builder *b, uint64_t bits);
 bool lane_is_const(const lane_builder *b, uint32_t word, uint64_t *out_bits);
@@ -155,7 +165,7 @@ void lane_value_retain(lane_builder *b, const lane_value *value);
 void lane_value_release(lane_builder *b, const lane_value *value);
 void lane_values_release(lane_builder *b, const lane_values *values);
 
-uint32_t lane_bytes(tsr_dtype dtype);  // 4 or 8
+uint32_t lane_bytes(tsr_dtype dtype);       // 4 or 8
 uint32_t lane_index_form(tsr_dtype dtype);  // TSRI_LANE_INDEX_*
 
 // Expressions (lanes_expr.c). Results are the caller's to release. `dest` may be NULL.
@@ -166,9 +176,9 @@ lane_value lane_apply(lane_builder *b, uint32_t op, tsr_dtype result, const lane
                       lane_value z);
 lane_value lane_compare(lane_builder *b, tsri_ir_op op, lane_value x, lane_value y);
 lane_value lane_convert(lane_builder *b, lane_value x, tsr_dtype to, const lane_dest *dest);
-lane_value lane_to_lanes(lane_builder *b, lane_value x);   // affine values and, by copies, scalars
-lane_value lane_no_affine(lane_builder *b, lane_value x);  // affine values only
-lane_value lane_to_scalar(lane_builder *b, lane_value x);  // that of the first lane
+lane_value lane_to_lanes(lane_builder *b, lane_value x);               // affine values and, by copies, scalars
+lane_value lane_no_affine(lane_builder *b, lane_value x);              // affine values only
+lane_value lane_to_scalar(lane_builder *b, lane_value x);              // that of the first lane
 void lane_move(lane_builder *b, const lane_dest *dest, lane_value x);  // releases x
 
 // Integers with what is known of constants (lanes_affine.c). They release their operands.
@@ -201,6 +211,11 @@ void lane_unsave(lane_builder *b);
 uint32_t lane_take_mask(lane_builder *b);
 // Is there a load in the expression, which must not be made for lanes that do not want it?
 bool lane_has_load(const tsri_kernel *kernel, uint32_t expr);
+
+// Before a loop: computes what stays the same in it. After it: forgets the ones from `first` on.
+uint32_t lane_hoist(lane_builder *b, const tsri_ir_stmt *loop_stmt, uint32_t loop);
+void lane_unhoist(lane_builder *b, uint32_t first);
+bool lane_is_hoisted(const lane_builder *b, uint32_t expr, lane_value *out);
 
 // Assigns all parts of a variable; releases the values.
 void lane_assign_var(lane_builder *b, uint32_t var, lane_values *values);

@@ -28,33 +28,33 @@
 #define TSRI_LANE_MAX_SAVES 1024u
 
 // name, meaning; one word each, in this order from word 0.
-#define TSRI_LANE_HEADER(X)                                                                      \
-  X(MAGIC, "TSRI_LANE_MAGIC")                                                                    \
-  X(VERSION, "TSRI_LANE_VERSION")                                                                \
-  X(WORDS, "of the whole program")                                                               \
-  X(FLAGS, "TSRI_LANE_CHECKED and so on")                                                        \
-  X(GROUP_X, "items per group")                                                                  \
-  X(GROUP_Y, "")                                                                                 \
-  X(GROUP_Z, "")                                                                                 \
-  X(PARAMS_BYTES, "size of the parameter block")                                                 \
-  X(PARAMS, "count; table of TSRI_LANE_PARAM_WORDS")                                             \
-  X(PARAMS_AT, "")                                                                               \
-  X(CONSTS, "count; table of 2 words, low first")                                                \
-  X(CONSTS_AT, "")                                                                               \
-  X(SCALARS, "scalar registers beside places, parameters and constants")                         \
-  X(REGS_4, "lane registers of 4 bytes a lane")                                                  \
-  X(REGS_8, "of 8 bytes")                                                                        \
-  X(SAVES, "slots for sets of lanes")                                                            \
-  X(BUFFERS, "count; the three kinds of arrays are one table of TSRI_LANE_ARRAY_WORDS")          \
-  X(SHARED, "")                                                                                  \
-  X(LOCALS, "")                                                                                  \
-  X(ARRAYS_AT, "")                                                                               \
-  X(INSNS, "count")                                                                              \
-  X(INSNS_AT, "")                                                                                \
-  X(TEXT_AT, "names, NUL-terminated; referred to by byte offset")                                \
-  X(TEXT_BYTES, "the last byte is NUL")                                                          \
-  X(NAME, "of the kernel, in the text")                                                          \
-  X(FILE, "it came from")                                                                        \
+#define TSRI_LANE_HEADER(X)                                                             \
+  X(MAGIC, "TSRI_LANE_MAGIC")                                                           \
+  X(VERSION, "TSRI_LANE_VERSION")                                                       \
+  X(WORDS, "of the whole program")                                                      \
+  X(FLAGS, "TSRI_LANE_CHECKED and so on")                                               \
+  X(GROUP_X, "items per group")                                                         \
+  X(GROUP_Y, "")                                                                        \
+  X(GROUP_Z, "")                                                                        \
+  X(PARAMS_BYTES, "size of the parameter block")                                        \
+  X(PARAMS, "count; table of TSRI_LANE_PARAM_WORDS")                                    \
+  X(PARAMS_AT, "")                                                                      \
+  X(CONSTS, "count; table of 2 words, low first")                                       \
+  X(CONSTS_AT, "")                                                                      \
+  X(SCALARS, "scalar registers beside places, parameters and constants")                \
+  X(REGS_4, "lane registers of 4 bytes a lane")                                         \
+  X(REGS_8, "of 8 bytes")                                                               \
+  X(SAVES, "slots for sets of lanes")                                                   \
+  X(BUFFERS, "count; the three kinds of arrays are one table of TSRI_LANE_ARRAY_WORDS") \
+  X(SHARED, "")                                                                         \
+  X(LOCALS, "")                                                                         \
+  X(ARRAYS_AT, "")                                                                      \
+  X(INSNS, "count")                                                                     \
+  X(INSNS_AT, "")                                                                       \
+  X(TEXT_AT, "names, NUL-terminated; referred to by byte offset")                       \
+  X(TEXT_BYTES, "the last byte is NUL")                                                 \
+  X(NAME, "of the kernel, in the text")                                                 \
+  X(FILE, "it came from")                                                               \
   X(COST, "instructions of one item, loops guessed; for deciding about threads")
 
 enum {
@@ -79,16 +79,16 @@ enum {
 // --- Operands ---
 //
 // Kind in the upper four bits, number below; 0: there is none. Scalars hold 8 bytes; values of 4 bytes use the first four.
-#define TSRI_LANE_KIND(word)   ((word) >> 28)
-#define TSRI_LANE_NUMBER(word) ((word)&0x0fffffffu)
+#define TSRI_LANE_KIND(word)            ((word) >> 28)
+#define TSRI_LANE_NUMBER(word)          ((word)&0x0fffffffu)
 #define TSRI_LANE_OPERAND(kind, number) ((uint32_t)(kind) << 28 | (uint32_t)(number))
-#define TSRI_LANE_ABSENT 0u
+#define TSRI_LANE_ABSENT                0u
 
 enum {
   TSRI_LANE_PLACE = 1,  // scalar set per block: TSRI_LANE_PLACE_*
-  TSRI_LANE_PARAM,   // scalar: a parameter
-  TSRI_LANE_CONST,   // scalar: a constant
-  TSRI_LANE_SCALAR,  // scalar register
+  TSRI_LANE_PARAM,      // scalar: a parameter
+  TSRI_LANE_CONST,      // scalar: a constant
+  TSRI_LANE_SCALAR,     // scalar register
   TSRI_LANE_REG_4,
   TSRI_LANE_REG_8,
   TSRI_LANE_KINDS
@@ -102,15 +102,17 @@ enum {
 };
 
 // --- Flags and forms of an instruction ---
-#define TSRI_LANE_MERGE    1u  // lanes outside the set keep what dst held
-#define TSRI_LANE_ALIAS    2u  // LOAD_*: dst may be made to point at the array's memory: only loads write this register
-#define TSRI_LANE_INVERT   4u  // NARROW_*
-#define TSRI_LANE_OR_EQUAL 8u  // NARROW_AFFINE: <= instead of <
-#define TSRI_LANE_ROWS     4u  // LOAD_AFFINE with ALIAS: dst may stand for rows that repeat or lie apart in memory, and
-                               // is read by one MULADD_F32 or FMA_F32 with this flag, whose a and b both are such
-#define TSRI_LANE_WIDE_OF(flags) (1u << ((flags) >> 4 & 3u))  // memory: elements of one access: 1, 2 or 4
-#define TSRI_LANE_PART_OF(flags) ((flags) >> 6 & 3u)          // memory: which of them
+#define TSRI_LANE_MERGE                       1u  // lanes outside the set keep what dst held
+#define TSRI_LANE_ALIAS                       2u  // LOAD_*: dst may be made to point at the array's memory
+#define TSRI_LANE_INVERT                      4u  // NARROW_*
+#define TSRI_LANE_OR_EQUAL                    8u  // NARROW_AFFINE: <= instead of <
+#define TSRI_LANE_ROWS                        4u  // LOAD_AFFINE, MULADD_F32, FMA_F32: see below
+#define TSRI_LANE_WIDE_OF(flags)              (1u << ((flags) >> 4 & 3u))  // memory: elements of one access: 1, 2 or 4
+#define TSRI_LANE_PART_OF(flags)              ((flags) >> 6 & 3u)          // memory: which of them
 #define TSRI_LANE_WIDE_FLAGS(log2_wide, part) ((uint32_t)(log2_wide) << 4 | (uint32_t)(part) << 6)
+
+// ALIAS: nothing but such loads writes this register. ROWS: a LOAD_AFFINE with ALIAS may make dst stand for rows that repeat or lie apart in memory. It is then read by one
+// MULADD_F32 or FMA_F32 with the flag, whose a and b both are such.
 
 // `form` of memory instructions and NARROW_AFFINE: how an index is held.
 enum { TSRI_LANE_INDEX_U32, TSRI_LANE_INDEX_I32, TSRI_LANE_INDEX_I64, TSRI_LANE_INDEX_KINDS };

@@ -11,17 +11,24 @@ static const lane_value no_value = {0};
 // --- Which instruction ------------------------------------------------------------------------------------------------
 
 #define OP(name) TSRI_LANE_##name
-#define ON_INT(op)   {[TSR_I32] = OP(op##_U32), [TSR_U32] = OP(op##_U32), [TSR_I64] = OP(op##_I64)}
-#define ON_BITS(op)  {[TSR_BOOL] = OP(op##_U32), [TSR_I32] = OP(op##_U32), [TSR_U32] = OP(op##_U32), [TSR_I64] = OP(op##_I64)}
-#define ON_FLOAT(op) {[TSR_F32] = OP(op##_F32), [TSR_F64] = OP(op##_F64)}
+#define ON_INT(op) \
+  { [TSR_I32] = OP(op##_U32), [TSR_U32] = OP(op##_U32), [TSR_I64] = OP(op##_I64) }
+#define ON_BITS(op) \
+  { [TSR_BOOL] = OP(op##_U32), [TSR_I32] = OP(op##_U32), [TSR_U32] = OP(op##_U32), [TSR_I64] = OP(op##_I64) }
+#define ON_FLOAT(op) \
+  { [TSR_F32] = OP(op##_F32), [TSR_F64] = OP(op##_F64) }
 #define ON_SIGNED(op) \
-  {[TSR_I32] = OP(op##_I32), [TSR_I64] = OP(op##_I64), [TSR_F32] = OP(op##_F32), [TSR_F64] = OP(op##_F64)}
-#define ON_ORDERED(op)                                                                             \
-  {[TSR_I32] = OP(op##_I32), [TSR_U32] = OP(op##_U32), [TSR_I64] = OP(op##_I64),                   \
-   [TSR_F32] = OP(op##_F32), [TSR_F64] = OP(op##_F64)}
-#define ON_ALL(op)                                                                                 \
-  {[TSR_BOOL] = OP(op##_U32), [TSR_I32] = OP(op##_U32), [TSR_U32] = OP(op##_U32),                  \
-   [TSR_I64] = OP(op##_I64), [TSR_F32] = OP(op##_F32), [TSR_F64] = OP(op##_F64)}
+  { [TSR_I32] = OP(op##_I32), [TSR_I64] = OP(op##_I64), [TSR_F32] = OP(op##_F32), [TSR_F64] = OP(op##_F64) }
+#define ON_ORDERED(op)                                                                                      \
+  {                                                                                                         \
+    [TSR_I32] = OP(op##_I32), [TSR_U32] = OP(op##_U32), [TSR_I64] = OP(op##_I64), [TSR_F32] = OP(op##_F32), \
+    [TSR_F64] = OP(op##_F64)                                                                                \
+  }
+#define ON_ALL(op)                                                                                           \
+  {                                                                                                          \
+    [TSR_BOOL] = OP(op##_U32), [TSR_I32] = OP(op##_U32), [TSR_U32] = OP(op##_U32), [TSR_I64] = OP(op##_I64), \
+    [TSR_F32] = OP(op##_F32), [TSR_F64] = OP(op##_F64)                                                       \
+  }
 
 // By operation and dtype of the first operand; 0: none, or more than one instruction.
 static const uint16_t instructions[TSRI_OP_COUNT][TSR_DTYPE_COUNT] = {
@@ -63,18 +70,45 @@ static const uint16_t instructions[TSRI_OP_COUNT][TSR_DTYPE_COUNT] = {
 // Conversions by source and target; 0: the bits stay as they are.
 static const uint16_t conversions[TSR_DTYPE_COUNT][TSR_DTYPE_COUNT] = {
     [TSR_BOOL] = {[TSR_I64] = OP(U32_I64), [TSR_F32] = OP(I32_F32), [TSR_F64] = OP(I32_F64)},
-    [TSR_I32] = {[TSR_BOOL] = OP(U32_BOOL), [TSR_U8] = OP(U32_U8), [TSR_I8] = OP(U32_I8), [TSR_I16] = OP(U32_I16),
-                 [TSR_I64] = OP(I32_I64), [TSR_F32] = OP(I32_F32), [TSR_F64] = OP(I32_F64)},
-    [TSR_U32] = {[TSR_BOOL] = OP(U32_BOOL), [TSR_U8] = OP(U32_U8), [TSR_I8] = OP(U32_I8), [TSR_I16] = OP(U32_I16),
-                 [TSR_I64] = OP(U32_I64), [TSR_F32] = OP(U32_F32), [TSR_F64] = OP(U32_F64)},
-    [TSR_I64] = {[TSR_BOOL] = OP(I64_BOOL), [TSR_I32] = OP(I64_U32), [TSR_U32] = OP(I64_U32),
-                 [TSR_F32] = OP(I64_F32), [TSR_F64] = OP(I64_F64)},
-    [TSR_F32] = {[TSR_BOOL] = OP(F32_BOOL), [TSR_U8] = OP(F32_U8), [TSR_I8] = OP(F32_I8), [TSR_I16] = OP(F32_I16),
-                 [TSR_I32] = OP(F32_I32), [TSR_U32] = OP(F32_U32), [TSR_I64] = OP(F32_I64), [TSR_F64] = OP(F32_F64),
-                 [TSR_F16] = OP(F32_F16), [TSR_BF16] = OP(F32_BF16)},
-    [TSR_F64] = {[TSR_BOOL] = OP(F64_BOOL), [TSR_U8] = OP(F64_U8), [TSR_I8] = OP(F64_I8), [TSR_I16] = OP(F64_I16),
-                 [TSR_I32] = OP(F64_I32), [TSR_U32] = OP(F64_U32), [TSR_I64] = OP(F64_I64), [TSR_F32] = OP(F64_F32),
-                 [TSR_F16] = OP(F64_F16), [TSR_BF16] = OP(F64_BF16)},
+    [TSR_I32] = {[TSR_BOOL] = OP(U32_BOOL),
+                 [TSR_U8] = OP(U32_U8),
+                 [TSR_I8] = OP(U32_I8),
+                 [TSR_I16] = OP(U32_I16),
+                 [TSR_I64] = OP(I32_I64),
+                 [TSR_F32] = OP(I32_F32),
+                 [TSR_F64] = OP(I32_F64)},
+    [TSR_U32] = {[TSR_BOOL] = OP(U32_BOOL),
+                 [TSR_U8] = OP(U32_U8),
+                 [TSR_I8] = OP(U32_I8),
+                 [TSR_I16] = OP(U32_I16),
+                 [TSR_I64] = OP(U32_I64),
+                 [TSR_F32] = OP(U32_F32),
+                 [TSR_F64] = OP(U32_F64)},
+    [TSR_I64] = {[TSR_BOOL] = OP(I64_BOOL),
+                 [TSR_I32] = OP(I64_U32),
+                 [TSR_U32] = OP(I64_U32),
+                 [TSR_F32] = OP(I64_F32),
+                 [TSR_F64] = OP(I64_F64)},
+    [TSR_F32] = {[TSR_BOOL] = OP(F32_BOOL),
+                 [TSR_U8] = OP(F32_U8),
+                 [TSR_I8] = OP(F32_I8),
+                 [TSR_I16] = OP(F32_I16),
+                 [TSR_I32] = OP(F32_I32),
+                 [TSR_U32] = OP(F32_U32),
+                 [TSR_I64] = OP(F32_I64),
+                 [TSR_F64] = OP(F32_F64),
+                 [TSR_F16] = OP(F32_F16),
+                 [TSR_BF16] = OP(F32_BF16)},
+    [TSR_F64] = {[TSR_BOOL] = OP(F64_BOOL),
+                 [TSR_U8] = OP(F64_U8),
+                 [TSR_I8] = OP(F64_I8),
+                 [TSR_I16] = OP(F64_I16),
+                 [TSR_I32] = OP(F64_I32),
+                 [TSR_U32] = OP(F64_U32),
+                 [TSR_I64] = OP(F64_I64),
+                 [TSR_F32] = OP(F64_F32),
+                 [TSR_F16] = OP(F64_F16),
+                 [TSR_BF16] = OP(F64_BF16)},
 };
 
 // --- Values of one lane -----------------------------------------------------------------------------------------------
@@ -90,8 +124,7 @@ static uint32_t result_register(lane_builder *b, tsr_dtype dtype, bool is_scalar
 }
 
 static lane_value made(uint32_t word, tsr_dtype dtype, bool is_scalar) {
-  return (lane_value){
-      .kind = is_scalar ? LANE_VALUE_SCALAR : LANE_VALUE_LANES, .dtype = (uint8_t)dtype, .word = word};
+  return (lane_value){.kind = is_scalar ? LANE_VALUE_SCALAR : LANE_VALUE_LANES, .dtype = (uint8_t)dtype, .word = word};
 }
 
 lane_value lane_no_affine(lane_builder *b, lane_value x) {
@@ -212,7 +245,8 @@ static lane_value operate(lane_builder *b, const tsri_ir_expr *e, const lane_des
   if (is_comparison(op)) {
     bool is_turned = op == TSRI_OP_GT || op == TSRI_OP_GE;
     tsri_ir_op straight = op == TSRI_OP_GT ? TSRI_OP_LT : op == TSRI_OP_GE ? TSRI_OP_LE : op;
-    return lane_apply(b, instructions[straight][x.dtype], TSR_BOOL, dest, is_turned ? y : x, is_turned ? x : y, no_value);
+    return lane_apply(b, instructions[straight][x.dtype], TSR_BOOL, dest, is_turned ? y : x, is_turned ? x : y,
+                      no_value);
   }
   if (op == TSRI_OP_FMA && x.kind == LANE_VALUE_SCALAR) {  // the first operand is to be lanes
     lane_value factor = x;
@@ -227,11 +261,12 @@ static lane_value operate(lane_builder *b, const tsri_ir_expr *e, const lane_des
 }
 
 // a * b + c as one instruction: the sum's operand that is a product, or 0.
-static uint32_t product_in(const tsri_kernel *kernel, const tsri_ir_expr *e) {
+static uint32_t product_in(const lane_builder *b, const tsri_ir_expr *e) {
   if (e->op != TSRI_OP_ADD || (e->type.dtype != TSR_F32 && e->type.dtype != TSR_F64)) return 0;
   for (int i = 0; i < 2; i++) {
-    const tsri_ir_expr *x = &kernel->exprs[e->args[i]];
-    if (x->kind == TSRI_EXPR_OP && x->op == TSRI_OP_MUL && !x->is_uniform) return e->args[i];
+    const tsri_ir_expr *x = &b->kernel->exprs[e->args[i]];
+    if (x->kind != TSRI_EXPR_OP || x->op != TSRI_OP_MUL || x->is_uniform) continue;
+    if (b->hoisted_at[e->args[i]] == 0) return e->args[i];
   }
   return 0;
 }
@@ -265,7 +300,7 @@ static void eval_lanes_fold(lane_builder *b, const tsri_ir_expr *e, lane_values 
 
 static void eval_op(lane_builder *b, uint32_t expr, const lane_dest *dest, lane_values *out) {
   const tsri_ir_expr *e = &b->kernel->exprs[expr];
-  uint32_t product = product_in(b->kernel, e);
+  uint32_t product = product_in(b, e);
   if (b->plan.is_merged && lane_is_global_x(b->kernel, expr)) {
     *out = (lane_values){.count = 1, .part = {lane_id(b, TSRI_ID_GLOBAL, 0)}};
     return;
@@ -413,7 +448,8 @@ static void eval_short(lane_builder *b, const tsri_ir_expr *e, const lane_dest *
     lane_patch(b, to_end);
   } else {
     uint32_t mask = lane_take_mask(b), slot = lane_save(b);
-    uint32_t narrow = lane_emit(b, TSRI_LANE_NARROW, 0, is_and ? 0 : TSRI_LANE_INVERT, (lane_words){.dst = mask, .a = x.word});
+    uint32_t narrow =
+        lane_emit(b, TSRI_LANE_NARROW, 0, is_and ? 0 : TSRI_LANE_INVERT, (lane_words){.dst = mask, .a = x.word});
     lane_chain(b, narrow, &to_end);
     result.is_merge = true;
     lane_move(b, &result, lane_eval_one(b, e->b, NULL));
@@ -481,31 +517,54 @@ static void eval_kind(lane_builder *b, uint32_t expr, const lane_dest *dest, lan
     case TSRI_EXPR_CONST:
       *out = (lane_values){.count = 1, .part = {made(lane_const(b, e->bits), (tsr_dtype)e->type.dtype, true)}};
       break;
-    case TSRI_EXPR_VAR: eval_var(b, e->object, out); break;
+    case TSRI_EXPR_VAR:
+      eval_var(b, e->object, out);
+      break;
     case TSRI_EXPR_SCALAR: {
       uint32_t word = TSRI_LANE_OPERAND(TSRI_LANE_PARAM, e->object);
       *out = (lane_values){.count = 1, .part = {made(word, (tsr_dtype)e->type.dtype, true)}};
       break;
     }
-    case TSRI_EXPR_ID: *out = (lane_values){.count = 1, .part = {lane_id(b, (tsri_ir_id)e->op, e->lane)}}; break;
-    case TSRI_EXPR_OP: eval_op(b, expr, dest, out); break;
+    case TSRI_EXPR_ID:
+      *out = (lane_values){.count = 1, .part = {lane_id(b, (tsri_ir_id)e->op, e->lane)}};
+      break;
+    case TSRI_EXPR_OP:
+      eval_op(b, expr, dest, out);
+      break;
     case TSRI_EXPR_AND_THEN:
-    case TSRI_EXPR_OR_ELSE: eval_short(b, e, dest, out); break;
-    case TSRI_EXPR_COND: eval_cond(b, e, dest, out); break;
+    case TSRI_EXPR_OR_ELSE:
+      eval_short(b, e, dest, out);
+      break;
+    case TSRI_EXPR_COND:
+      eval_cond(b, e, dest, out);
+      break;
     case TSRI_EXPR_CONVERT:
-    case TSRI_EXPR_BITCAST: eval_each(b, e, dest, out); break;
-    case TSRI_EXPR_LOAD: lane_load(b, e, dest, TSRI_LANE_ABSENT, out); break;
+    case TSRI_EXPR_BITCAST:
+      eval_each(b, e, dest, out);
+      break;
+    case TSRI_EXPR_LOAD:
+      lane_load(b, e, dest, TSRI_LANE_ABSENT, out);
+      break;
     case TSRI_EXPR_SPLAT:
     case TSRI_EXPR_VECTOR:
     case TSRI_EXPR_EXTRACT:
-    case TSRI_EXPR_INSERT: eval_vector(b, e, out); break;
-    case TSRI_EXPR_NONE: *out = (lane_values){.count = 1, .part = {made(lane_const(b, 0), TSR_U32, true)}}; break;
+    case TSRI_EXPR_INSERT:
+      eval_vector(b, e, out);
+      break;
+    case TSRI_EXPR_NONE:
+      *out = (lane_values){.count = 1, .part = {made(lane_const(b, 0), TSR_U32, true)}};
+      break;
   }
 }
 
 void lane_eval(lane_builder *b, uint32_t expr, const lane_dest *dest, lane_values *out) {
   const tsri_ir_expr *e = &b->kernel->exprs[expr];
   *out = (lane_values){0};
+  if (lane_is_hoisted(b, expr, &out->part[0])) {
+    out->count = 1;
+    lane_value_retain(b, &out->part[0]);
+    return;
+  }
   if (e->type.lanes > 1) dest = NULL;
   eval_kind(b, expr, dest, out);
   if (!e->is_uniform || dest) return;

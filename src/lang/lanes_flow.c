@@ -17,9 +17,7 @@ uint32_t lane_save(lane_builder *b) {
   return slot;
 }
 
-void lane_restore(lane_builder *b, uint32_t slot) {
-  lane_emit(b, TSRI_LANE_RESTORE, 0, 0, (lane_words){.dst = slot});
-}
+void lane_restore(lane_builder *b, uint32_t slot) { lane_emit(b, TSRI_LANE_RESTORE, 0, 0, (lane_words){.dst = slot}); }
 
 void lane_unsave(lane_builder *b) { b->saves--; }
 
@@ -32,8 +30,8 @@ static bool is_order(const tsri_ir_expr *e) {
 // x compared with y, one of them affine and one scalar: no lane need be looked at, mostly.
 static void narrow_affine(lane_builder *b, tsri_ir_op op, lane_value x, lane_value y, bool flip, uint32_t mask,
                           uint32_t *chain) {
-  static const tsri_ir_op turned[] = {[TSRI_OP_LT] = TSRI_OP_GT, [TSRI_OP_LE] = TSRI_OP_GE, [TSRI_OP_GT] = TSRI_OP_LT,
-                                      [TSRI_OP_GE] = TSRI_OP_LE};
+  static const tsri_ir_op turned[] = {
+      [TSRI_OP_LT] = TSRI_OP_GT, [TSRI_OP_LE] = TSRI_OP_GE, [TSRI_OP_GT] = TSRI_OP_LT, [TSRI_OP_GE] = TSRI_OP_LE};
   if (x.kind == LANE_VALUE_SCALAR) {
     lane_value left = x;
     x = y;
@@ -43,8 +41,9 @@ static void narrow_affine(lane_builder *b, tsri_ir_op op, lane_value x, lane_val
   // x > y is not x <= y; x >= y is not x < y.
   if (op == TSRI_OP_GT || op == TSRI_OP_GE) flip = !flip;
   uint32_t flags = (flip ? TSRI_LANE_INVERT : 0) | (op == TSRI_OP_LE || op == TSRI_OP_GT ? TSRI_LANE_OR_EQUAL : 0);
-  uint32_t insn = lane_emit(b, TSRI_LANE_NARROW_AFFINE, lane_index_form((tsr_dtype)x.dtype), flags,
-                            (lane_words){.dst = mask, .a = x.word, .b = y.word, .d = x.step[0], .e = x.step[1], .f = x.step[2]});
+  uint32_t insn =
+      lane_emit(b, TSRI_LANE_NARROW_AFFINE, lane_index_form((tsr_dtype)x.dtype), flags,
+                (lane_words){.dst = mask, .a = x.word, .b = y.word, .d = x.step[0], .e = x.step[1], .f = x.step[2]});
   lane_chain(b, insn, chain);
   lane_value_release(b, &x);
   lane_value_release(b, &y);
@@ -54,8 +53,8 @@ static void narrow_value(lane_builder *b, lane_value condition, bool flip, uint3
   if (condition.kind == LANE_VALUE_SCALAR) {
     lane_emit_jump(b, flip ? TSRI_LANE_JUMP_IF : TSRI_LANE_JUMP_UNLESS, condition.word, chain);
   } else {
-    uint32_t insn = lane_emit(b, TSRI_LANE_NARROW, 0, flip ? TSRI_LANE_INVERT : 0,
-                              (lane_words){.dst = mask, .a = condition.word});
+    uint32_t insn =
+        lane_emit(b, TSRI_LANE_NARROW, 0, flip ? TSRI_LANE_INVERT : 0, (lane_words){.dst = mask, .a = condition.word});
     lane_chain(b, insn, chain);
   }
   lane_value_release(b, &condition);
@@ -177,9 +176,7 @@ void lane_leave(lane_builder *b, bool is_break) {
   lane_emit(b, TSRI_LANE_LEAVE, 0, 0, (lane_words){.a = is_break ? loop->break_marks : loop->continue_marks});
 }
 
-static void back_to(lane_builder *b, uint32_t top) {
-  lane_emit(b, TSRI_LANE_LOOP, 0, 0, (lane_words){.c = top});
-}
+static void back_to(lane_builder *b, uint32_t top) { lane_emit(b, TSRI_LANE_LOOP, 0, 0, (lane_words){.c = top}); }
 
 static void uniform_loop(lane_builder *b, const tsri_ir_stmt *s, lane_loop_state *loop) {
   uint32_t top = b->insn_count;
@@ -236,9 +233,9 @@ static void divergent_loop(lane_builder *b, const tsri_ir_stmt *s, lane_loop_sta
 
 void lane_loop_stmt(lane_builder *b, const tsri_ir_stmt *stmt, uint32_t loop) {
   enum { ROUNDS = 16, MOST_WEIGHT = 1 << 20 };  // a guess at how often a loop goes round
-  lane_loop_state state = {.outer = b->loop, .plan = &b->plan.loops[loop], .break_patch = LANE_NO_PATCH,
-                           .continue_patch = LANE_NO_PATCH};
-  uint32_t weight = b->weight;
+  lane_loop_state state = {
+      .outer = b->loop, .plan = &b->plan.loops[loop], .break_patch = LANE_NO_PATCH, .continue_patch = LANE_NO_PATCH};
+  uint32_t weight = b->weight, hoisted = lane_hoist(b, stmt, loop);
   if (b->weight < MOST_WEIGHT) b->weight *= ROUNDS;
   b->loop = &state;
   if (state.plan->is_divergent) {
@@ -248,4 +245,5 @@ void lane_loop_stmt(lane_builder *b, const tsri_ir_stmt *stmt, uint32_t loop) {
   }
   b->loop = state.outer;
   b->weight = weight;
+  lane_unhoist(b, hoisted);
 }

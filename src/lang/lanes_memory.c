@@ -49,8 +49,8 @@ static lane_value load_part(lane_builder *b, const tsri_ir_expr *e, uint32_t par
   }
   uint32_t op = is_local ? TSRI_LANE_LOCAL_LOAD
                          : pick(index.kind, TSRI_LANE_LOAD_SCALAR, TSRI_LANE_LOAD_AFFINE, TSRI_LANE_LOAD_LANES);
-  lane_words words = {.dst = dst, .a = lane_array_number(b->kernel, (tsri_ir_space)e->space, e->object),
-                      .b = index.word, .f = e->pos};
+  lane_words words = {
+      .dst = dst, .a = lane_array_number(b->kernel, (tsri_ir_space)e->space, e->object), .b = index.word, .f = e->pos};
   if (op == TSRI_LANE_LOAD_AFFINE) {
     words.c = index.step[0];
     words.d = index.step[1];
@@ -58,8 +58,7 @@ static lane_value load_part(lane_builder *b, const tsri_ir_expr *e, uint32_t par
   }
   lane_emit(b, op, lane_index_form((tsr_dtype)index.dtype), flags, words);
   lane_value_release(b, &index);
-  return (lane_value){
-      .kind = to_scalar ? LANE_VALUE_SCALAR : LANE_VALUE_LANES, .dtype = (uint8_t)type, .word = dst};
+  return (lane_value){.kind = to_scalar ? LANE_VALUE_SCALAR : LANE_VALUE_LANES, .dtype = (uint8_t)type, .word = dst};
 }
 
 void lane_load(lane_builder *b, const tsri_ir_expr *expr, const lane_dest *dest, uint32_t alias, lane_values *out) {
@@ -107,8 +106,10 @@ static void store_part(lane_builder *b, const tsri_ir_stmt *s, uint32_t lanes, u
   value = lane_no_affine(b, value);
   uint32_t op = is_local ? TSRI_LANE_LOCAL_STORE
                          : pick(index.kind, TSRI_LANE_STORE_SCALAR, TSRI_LANE_STORE_AFFINE, TSRI_LANE_STORE_LANES);
-  lane_words words = {.dst = value.word, .a = lane_array_number(b->kernel, (tsri_ir_space)s->space, s->object),
-                      .b = index.word, .f = s->pos};
+  lane_words words = {.dst = value.word,
+                      .a = lane_array_number(b->kernel, (tsri_ir_space)s->space, s->object),
+                      .b = index.word,
+                      .f = s->pos};
   if (op == TSRI_LANE_STORE_SCALAR && value.kind != LANE_VALUE_SCALAR) {  // all lanes to one place: the last one wins
     op = TSRI_LANE_STORE_AFFINE;
     words.c = words.d = words.e = lane_const(b, 0);
@@ -140,8 +141,12 @@ void lane_atomic(lane_builder *b, const tsri_ir_stmt *stmt) {
   lane_value value = lane_no_affine(b, lane_eval_one(b, stmt->value, NULL));
   lane_value compare = {0};
   if (stmt->compare != 0) compare = lane_no_affine(b, lane_eval_one(b, stmt->compare, NULL));
-  lane_words words = {.a = lane_array_number(b->kernel, (tsri_ir_space)stmt->space, stmt->object), .b = index.word,
-                      .c = value.word, .d = compare.word, .e = stmt->op, .f = stmt->pos};
+  lane_words words = {.a = lane_array_number(b->kernel, (tsri_ir_space)stmt->space, stmt->object),
+                      .b = index.word,
+                      .c = value.word,
+                      .d = compare.word,
+                      .e = stmt->op,
+                      .f = stmt->pos};
   lane_values old = {.count = 1};
   if (stmt->var != 0) {
     tsr_dtype dtype = (tsr_dtype)b->kernel->vars[stmt->var].type.dtype;

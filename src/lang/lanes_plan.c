@@ -9,9 +9,9 @@ typedef struct walk {
   lane_plan *plan;
   const tsri_kernel *kernel;
   uint32_t pos;
-  uint32_t loop;         // innermost
-  uint32_t ifs;          // around, inside that loop
-  bool in_step;          // in the loop's `other`
+  uint32_t loop;  // innermost
+  uint32_t ifs;   // around, inside that loop
+  bool in_step;   // in the loop's `other`
   bool has_failed;
 } walk;
 
@@ -44,8 +44,8 @@ static void note_assign(walk *w, uint32_t var, uint32_t stmt) {
   lane_var_plan *v = &w->plan->vars[var];
   if (v->assign_count < 2) {
     bool skips = w->loop != 0 && w->plan->loops[w->loop].has_continue && !w->in_step;
-    v->assigns[v->assign_count] = (lane_assign){
-        .stmt = stmt, .pos = w->pos, .loop = w->loop, .is_step = w->loop != 0 && w->ifs == 0 && !skips};
+    v->assigns[v->assign_count] =
+        (lane_assign){.stmt = stmt, .pos = w->pos, .loop = w->loop, .is_step = w->loop != 0 && w->ifs == 0 && !skips};
   }
   v->assign_count++;
   note_access(w, var);
@@ -55,7 +55,8 @@ static void walk_expr(walk *w, uint32_t expr) {
   if (expr == 0) return;
   const tsri_ir_expr *e = &w->kernel->exprs[expr];
   if (e->kind == TSRI_EXPR_VAR) note_read(w, e->object);
-  if (e->kind == TSRI_EXPR_VAR || e->kind == TSRI_EXPR_CONST || e->kind == TSRI_EXPR_SCALAR || e->kind == TSRI_EXPR_ID) {
+  if (e->kind == TSRI_EXPR_VAR || e->kind == TSRI_EXPR_CONST || e->kind == TSRI_EXPR_SCALAR ||
+      e->kind == TSRI_EXPR_ID) {
     return;
   }
   for (int i = 0; i < 4; i++) walk_expr(w, e->args[i]);

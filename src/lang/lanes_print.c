@@ -17,14 +17,20 @@ static const char *const op_names[] = {
 static const char *shape_of(uint32_t op) {
   switch (op) {
     case TSRI_LANE_JUMP:
-    case TSRI_LANE_LOOP: return "   n";
+    case TSRI_LANE_LOOP:
+      return "   n";
     case TSRI_LANE_JUMP_UNLESS:
-    case TSRI_LANE_JUMP_IF: return " r n";
+    case TSRI_LANE_JUMP_IF:
+      return " r n";
     case TSRI_LANE_SAVE:
-    case TSRI_LANE_RESTORE: return "n";
-    case TSRI_LANE_NARROW: return "rr n";
-    case TSRI_LANE_NARROW_AFFINE: return "rrrnrrr";
-    case TSRI_LANE_DROP: return "rrrn";
+    case TSRI_LANE_RESTORE:
+      return "n";
+    case TSRI_LANE_NARROW:
+      return "rr n";
+    case TSRI_LANE_NARROW_AFFINE:
+      return "rrrnrrr";
+    case TSRI_LANE_DROP:
+      return "rrrn";
     case TSRI_LANE_LOAD_SCALAR:
     case TSRI_LANE_LOAD_AFFINE:
     case TSRI_LANE_LOAD_LANES:
@@ -32,16 +38,22 @@ static const char *shape_of(uint32_t op) {
     case TSRI_LANE_STORE_AFFINE:
     case TSRI_LANE_STORE_LANES:
     case TSRI_LANE_LOCAL_LOAD:
-    case TSRI_LANE_LOCAL_STORE: return "rnrrrr";
-    case TSRI_LANE_LOCAL_CLEAR: return " n";
-    case TSRI_LANE_ATOMIC: return "rnrrrn";
+    case TSRI_LANE_LOCAL_STORE:
+      return "rnrrrr";
+    case TSRI_LANE_LOCAL_CLEAR:
+      return " n";
+    case TSRI_LANE_ATOMIC:
+      return "rnrrrn";
     case TSRI_LANE_GROUP_32:
     case TSRI_LANE_GROUP_64:
     case TSRI_LANE_SUBGROUP_32:
-    case TSRI_LANE_SUBGROUP_64: return "rrr nn";
+    case TSRI_LANE_SUBGROUP_64:
+      return "rrr nn";
     case TSRI_LANE_MATH_F32:
-    case TSRI_LANE_MATH_F64: return "rrr  n";
-    default: return "rrrrr";
+    case TSRI_LANE_MATH_F64:
+      return "rrr  n";
+    default:
+      return "rrrrr";
   }
 }
 
@@ -59,9 +71,11 @@ static int print_operand(char *to, size_t room, char shape, uint32_t word, const
 static int print_insn(char *to, size_t room, uint32_t index, const uint32_t *insn, const uint32_t *words) {
   uint32_t op = insn[0] & 0xffff, form = insn[0] >> 16 & 0xff, flags = insn[0] >> 24;
   const char *shape = shape_of(op);
-  int length = snprintf(to, room, "%4u %s%s%s%s%s", index, op < TSRI_LANE_OPS ? op_names[op] : "?",
-                        flags & TSRI_LANE_MERGE ? ".merge" : "", flags & TSRI_LANE_ALIAS ? ".alias" : "",
-                        flags & TSRI_LANE_INVERT ? (op == TSRI_LANE_NARROW || op == TSRI_LANE_NARROW_AFFINE ? ".invert" : ".rows") : "", flags & TSRI_LANE_OR_EQUAL ? ".or_equal" : "");
+  int length = snprintf(
+      to, room, "%4u %s%s%s%s%s", index, op < TSRI_LANE_OPS ? op_names[op] : "?",
+      flags & TSRI_LANE_MERGE ? ".merge" : "", flags & TSRI_LANE_ALIAS ? ".alias" : "",
+      flags & TSRI_LANE_INVERT ? (op == TSRI_LANE_NARROW || op == TSRI_LANE_NARROW_AFFINE ? ".invert" : ".rows") : "",
+      flags & TSRI_LANE_OR_EQUAL ? ".or_equal" : "");
   if (form != 0) length += snprintf(to + length, room - (size_t)length, ".%u", form);
   for (size_t i = 0; shape[i] != '\0' && i < 7; i++) {
     length += print_operand(to + length, room - (size_t)length, shape[i], insn[1 + i], words);

@@ -180,8 +180,8 @@ static void collective(lane_builder *b, const tsri_ir_stmt *s) {
   lane_value_release(b, &value);
   lane_value_release(b, &other);
   lane_values result = {.count = 1};
-  result.part[0] = (lane_value){
-      .kind = is_group ? LANE_VALUE_SCALAR : LANE_VALUE_LANES, .dtype = (uint8_t)dtype, .word = dst};
+  result.part[0] =
+      (lane_value){.kind = is_group ? LANE_VALUE_SCALAR : LANE_VALUE_LANES, .dtype = (uint8_t)dtype, .word = dst};
   lane_assign_var(b, s->var, &result);
 }
 
@@ -190,24 +190,39 @@ static void collective(lane_builder *b, const tsri_ir_stmt *s) {
 static void statement(lane_builder *b, uint32_t stmt) {
   const tsri_ir_stmt *s = &b->kernel->stmts[stmt];
   switch ((tsri_ir_stmt_kind)s->kind) {
-    case TSRI_STMT_ASSIGN: assign(b, s); break;
-    case TSRI_STMT_STORE: lane_store(b, s); break;
+    case TSRI_STMT_ASSIGN:
+      assign(b, s);
+      break;
+    case TSRI_STMT_STORE:
+      lane_store(b, s);
+      break;
     case TSRI_STMT_CLEAR: {
       uint32_t array = lane_array_number(b->kernel, TSRI_SPACE_LOCAL, s->object);
       lane_emit(b, TSRI_LANE_LOCAL_CLEAR, 0, 0, (lane_words){.a = array});
       break;
     }
-    case TSRI_STMT_IF: lane_if(b, s); break;
+    case TSRI_STMT_IF:
+      lane_if(b, s);
+      break;
     case TSRI_STMT_LOOP:
       lane_loop_stmt(b, s, b->plan.stmt_loop[stmt]);
       advance(b, b->plan.loops[b->plan.stmt_loop[stmt]].end);
       break;
-    case TSRI_STMT_BREAK: lane_leave(b, true); break;
-    case TSRI_STMT_CONTINUE: lane_leave(b, false); break;
-    case TSRI_STMT_ATOMIC: lane_atomic(b, s); break;
-    case TSRI_STMT_COLLECTIVE: collective(b, s); break;
+    case TSRI_STMT_BREAK:
+      lane_leave(b, true);
+      break;
+    case TSRI_STMT_CONTINUE:
+      lane_leave(b, false);
+      break;
+    case TSRI_STMT_ATOMIC:
+      lane_atomic(b, s);
+      break;
+    case TSRI_STMT_COLLECTIVE:
+      collective(b, s);
+      break;
     case TSRI_STMT_BARRIER:  // the lanes of a group are never apart
-    case TSRI_STMT_NONE: break;
+    case TSRI_STMT_NONE:
+      break;
   }
 }
 

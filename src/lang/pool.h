@@ -28,18 +28,4 @@ void tsri_pool_deinit(tsri_pool *pool);
 // A new item, all zero. Pointers to items are void after this.
 uint32_t tsri_pool_add(tsri_pool *pool);
 
-// Text that grows, always ending in 0. `text` is NULL until something is written and after memory ran out.
-typedef struct tsri_text {
-  char *text;
-  size_t bytes, capacity;
-  bool has_failed;
-} tsri_text;
-
-void tsri_text_add(tsri_text *text, const char *format, ...)
-#if defined(__GNUC__)
-    __attribute__((format(printf, 2, 3)))
-#endif
-    ;
-void tsri_text_put(tsri_text *text, const char *bytes, size_t count);
-
 #endif

@@ -15,12 +15,6 @@ typedef enum method { NAIVE, LONG, TILED } method;
 // The sizes that decide. TILED makes 64 x 64 elements per group from strips of `DEPTH`; LONG one element per group.
 enum { TILE = 64, DEPTH = 8, SMALL_SIDE = 16, FEW_RESULTS = 1024, LONG_SUM = 512, LONG_GROUP = 256, NAIVE_GROUP = 64 };
 
-static method choose(int64_t m, int64_t n, int64_t k) {
-  if (m * n <= FEW_RESULTS && k >= LONG_SUM) return LONG;
-  if (m < SMALL_SIDE || n < SMALL_SIDE) return NAIVE;
-  return TILED;
-}
-
 // --- Batches ---------------------------------------------------------------------------------------------------------
 
 // A matrix among others: a place, strides of its two axes, and strides of the batch axes.
@@ -66,6 +60,14 @@ static void join_batch(product *p) {
     for (int j = 0; j < 3; j++) all[j]->batch[rank - 1] = all[j]->batch[i];
   }
   p->batch_rank = rank;
+}
+
+// LONG reads along k, which wants neighbours there (or few columns); otherwise items side by side read b's rows.
+static method choose(const product *p) {
+  bool reads_along_k = p->b.row == 1 || p->n < SMALL_SIDE;
+  if (p->m * p->n <= FEW_RESULTS && p->k >= LONG_SUM && reads_along_k) return LONG;
+  if (p->m < SMALL_SIDE || p->n < SMALL_SIDE) return NAIVE;
+  return TILED;
 }
 
 // --- Launching -------------------------------------------------------------------------------------------------------
@@ -133,7 +135,7 @@ static void groups_for(const tsr_device *device, const product *p, method how, i
 }
 
 static tsr_status run_part(const tsri_kernel_run *run, const product *p, const batch_part *part, tsr_buffer *filler) {
-  method how = choose(p->m, p->n, p->k);
+  method how = choose(p);
   int64_t count = part->outer * part->inner, most = run->device->limits.max_groups[2], x = 0, y = 0;
   if (most < 1) most = 65535;
   groups_for(run->device, p, how, &x, &y);

@@ -6,19 +6,26 @@
 #include <tessera/tensor.h>
 
 #include "core/alloc.h"
+#include "core/builder.h"
 #include "core/error.h"
 #include "ops/print_number.h"
 #include "ops/print_shown.h"
-#include "ops/print_text.h"
 
 enum { LINE_WIDTH = 75 };
 
 typedef struct layout {
   const tsri_shown *shown;
   tsri_number_format format;
-  tsri_print_text *text;
+  tsri_builder *text;
   size_t column;  // characters on the present line, from 0
 } layout;
+
+static void put_word(tsri_builder *text, const char *word) { tsri_builder_put(text, word, strlen(word)); }
+
+// Takes spaces off the end.
+static void trim(tsri_builder *text) {
+  while (text->bytes > 0 && text->text[text->bytes - 1] == ' ') text->text[--text->bytes] = 0;
+}
 
 static const void *element_at(const layout *l, size_t index) {
   return l->shown->data + index * tsr_dtype_bytes(l->shown->dtype);
@@ -28,17 +35,17 @@ static const void *element_at(const layout *l, size_t index) {
 static void put_in_row(layout *l, const char *word, size_t length) {
   size_t indent = (size_t)l->shown->shape.rank;  // one for each opening bracket
   if (l->column + length > LINE_WIDTH - indent && l->column > indent) {
-    tsri_print_text_trim(l->text);
-    tsri_print_text_put_word(l->text, "\n");
-    tsri_print_text_put_repeated(l->text, ' ', indent);
+    trim(l->text);
+    put_word(l->text, "\n");
+    tsri_builder_repeat(l->text, ' ', indent);
     l->column = indent;
   }
-  tsri_print_text_put(l->text, word, length);
+  tsri_builder_put(l->text, word, length);
   l->column += length;
 }
 
 static void put_gap(layout *l) {
-  tsri_print_text_put_word(l->text, " ");
+  put_word(l->text, " ");
   l->column++;
 }
 
@@ -59,14 +66,14 @@ static void put_row(layout *l, size_t first) {
 
 // Between the items of an axis: the more axes inside it, the more blank lines.
 static void put_item_break(layout *l, int axis) {
-  tsri_print_text_put_repeated(l->text, '\n', (size_t)(l->shown->shape.rank - axis - 1));
-  tsri_print_text_put_repeated(l->text, ' ', (size_t)axis + 1);
+  tsri_builder_repeat(l->text, '\n', (size_t)(l->shown->shape.rank - axis - 1));
+  tsri_builder_repeat(l->text, ' ', (size_t)axis + 1);
 }
 
 // The `count` elements from number `first` on, which are all that lies inside this axis.
 static void put_axis(layout *l, int axis, size_t first, size_t count) {
   const tsr_shape *shape = &l->shown->shape;
-  tsri_print_text_put_word(l->text, "[");
+  put_word(l->text, "[");
   if (axis == shape->rank - 1) {
     put_row(l, first);
   } else {
@@ -74,24 +81,24 @@ static void put_axis(layout *l, int axis, size_t first, size_t count) {
     for (int64_t i = 0; i < shape->dims[axis]; i++) {
       if (i > 0) put_item_break(l, axis);
       if (i == TSRI_SHOWN_EDGE && l->shown->is_cut[axis]) {
-        tsri_print_text_put_word(l->text, "...");
+        put_word(l->text, "...");
         put_item_break(l, axis);
       }
       put_axis(l, axis + 1, first + (size_t)i * inner, inner);
     }
   }
-  tsri_print_text_put_word(l->text, "]");
+  put_word(l->text, "]");
 }
 
-static void put_elements(tsri_print_text *text, const tsri_shown *shown) {
+static void put_elements(tsri_builder *text, const tsri_shown *shown) {
   if (shown->count == 0) {
-    tsri_print_text_put_word(text, "[]");
+    put_word(text, "[]");
     return;
   }
   if (shown->shape.rank == 0) {
     char number[TSRI_NUMBER_BYTES];
     int length = tsri_number_write_alone(shown->dtype, shown->data, number);
-    tsri_print_text_put(text, number, (size_t)length);
+    tsri_builder_put(text, number, (size_t)length);
     return;
   }
   layout l = {.shown = shown, .text = text};
@@ -100,53 +107,53 @@ static void put_elements(tsri_print_text *text, const tsri_shown *shown) {
 }
 
 // "f32 4x3 on cpu"
-static void put_facts(tsri_print_text *text, const tsr_tensor *tensor) {
+static void put_facts(tsri_builder *text, const tsr_tensor *tensor) {
   char shape[TSR_SHAPE_TEXT_BYTES];
-  tsri_print_text_put_word(text, tsr_dtype_name(tsr_tensor_dtype(tensor)));
-  tsri_print_text_put_word(text, " ");
-  tsri_print_text_put_word(text, tsr_shape_format(tsr_tensor_shape(tensor), shape, sizeof shape));
-  tsri_print_text_put_word(text, " on ");
-  tsri_print_text_put_word(text, tsr_device_backend(tsr_tensor_device(tensor)));
+  put_word(text, tsr_dtype_name(tsr_tensor_dtype(tensor)));
+  put_word(text, " ");
+  put_word(text, tsr_shape_format(tsr_tensor_shape(tensor), shape, sizeof shape));
+  put_word(text, " on ");
+  put_word(text, tsr_device_backend(tsr_tensor_device(tensor)));
 }
 
-static tsr_status put_tensor(tsri_print_text *text, tsr_tensor *tensor) {
+static tsr_status put_tensor(tsri_builder *text, tsr_tensor *tensor) {
   if (tsr_error(tensor) != TSR_OK) {
-    tsri_print_text_put_word(text, "failed tensor: ");
-    tsri_print_text_put_word(text, tsr_last_error());
+    put_word(text, "failed tensor: ");
+    put_word(text, tsr_last_error());
   } else {
     tsri_shown shown;
     tsr_status status = tsri_shown_init(&shown, tensor);
     if (status == TSR_OK) {
       put_elements(text, &shown);
-      tsri_print_text_put_word(text, "\n");
+      put_word(text, "\n");
       put_facts(text, tensor);
     }
     tsri_shown_deinit(&shown);
     if (status != TSR_OK) return status;
   }
-  tsri_print_text_put_word(text, "\n");
-  if (!text->is_short) return TSR_OK;
-  return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "print: no host memory for more than %zu bytes of text", text->length);
+  put_word(text, "\n");
+  if (!text->has_failed) return TSR_OK;
+  return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "print: no host memory for the text");
 }
 
 tsr_status tsr_print(tsr_tensor *tensor, FILE *file) {
   if (!tensor) return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "print: tensor is NULL");
-  tsri_print_text text = {0};
+  tsri_builder text = {0};
   tsr_status status = put_tensor(&text, tensor);
   if (status == TSR_OK) {
-    size_t written = fwrite(text.data, 1, text.length, file ? file : stdout);
-    if (written != text.length) {
-      status = TSRI_FAIL(TSR_ERR_IO, "print: only %zu of %zu bytes could be written", written, text.length);
+    size_t written = fwrite(text.text, 1, text.bytes, file ? file : stdout);
+    if (written != text.bytes) {
+      status = TSRI_FAIL(TSR_ERR_IO, "print: only %zu of %zu bytes could be written", written, text.bytes);
     }
   }
-  tsri_print_text_deinit(&text);
+  tsri_builder_deinit(&text);
   return status;
 }
 
-static void copy_cut(const tsri_print_text *text, char *out, size_t out_bytes) {
+static void copy_cut(const tsri_builder *text, char *out, size_t out_bytes) {
   if (out_bytes == 0) return;
-  size_t length = text->length < out_bytes - 1 ? text->length : out_bytes - 1;
-  if (length > 0) memcpy(out, text->data, length);
+  size_t length = text->bytes < out_bytes - 1 ? text->bytes : out_bytes - 1;
+  if (length > 0) memcpy(out, text->text, length);
   out[length] = 0;
 }
 
@@ -157,12 +164,12 @@ tsr_status tsr_format(tsr_tensor *tensor, char *text, size_t text_bytes, size_t 
   }
   if (text_bytes > 0) text[0] = 0;
   if (!tensor) return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "format: tensor is NULL");
-  tsri_print_text all = {0};
+  tsri_builder all = {0};
   tsr_status status = put_tensor(&all, tensor);
   if (status == TSR_OK) {
     copy_cut(&all, text, text_bytes);
-    if (out_bytes) *out_bytes = all.length + 1;
+    if (out_bytes) *out_bytes = all.bytes + 1;
   }
-  tsri_print_text_deinit(&all);
+  tsri_builder_deinit(&all);
   return status;
 }

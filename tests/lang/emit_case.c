@@ -10,8 +10,8 @@
 #include "core/alloc.h"
 #include "support/test.h"
 
-static tsri_kernel *specialise(const tsri_module *module, const char *kernel_name, const tsri_lang_arg *args, size_t count,
-                               bool checked) {
+static tsri_kernel *specialise(const tsri_module *module, const char *kernel_name, const tsri_lang_arg *args,
+                               size_t count, bool checked) {
   tsri_kernel *kernel = NULL;
   char *log = NULL;
   tsri_lang_options options = {.checked = checked};
@@ -71,8 +71,8 @@ static void visit_with(visitor *v, const tsri_module *module, const tsri_lang_ke
     const tsri_lang_generic *generic = &info->generics[i];
     if (!generic->is_type && !generic->has_default) args[count++] = (tsri_lang_arg){.name = generic->name, .value = 1};
     if (!generic->is_type) continue;
-    args[count++] = (tsri_lang_arg){.name = generic->name, .is_type = true,
-                                    .dtype = i == changed ? dtype : first_allowed(generic)};
+    args[count++] =
+        (tsri_lang_arg){.name = generic->name, .is_type = true, .dtype = i == changed ? dtype : first_allowed(generic)};
   }
   for (int checked = 0; checked < (is_first ? 2 : 1); checked++) {
     tsri_kernel *kernel = specialise(module, info->name, args, count, checked != 0);

@@ -37,7 +37,8 @@ static void add_all(program_of *program, const char *dialect) {
   uint32_t count = emit_each_kernel(add_kernel, program);
   CHECK_EQ_UINT(program->emitted + program->refused, count);
   CHECK(program->emitted >= 40);
-  printf("%s: %u kernels, %u refused for want of f64\n", dialect, (unsigned)program->emitted, (unsigned)program->refused);
+  printf("%s: %u kernels, %u refused for want of f64\n", dialect, (unsigned)program->emitted,
+         (unsigned)program->refused);
 }
 
 static void build_on(const emit_device *device) {
@@ -74,8 +75,9 @@ TEST(every_kernel_compiles_as_cuda_for_sm_75) { compile_cuda("sm_75", (tsri_emit
 TEST(every_kernel_compiles_as_cuda_for_sm_90) { compile_cuda("sm_90", (tsri_emit_options){0}); }
 
 TEST(every_kernel_compiles_as_cuda_without_subgroups_and_with_unaligned_buffers) {
-  compile_cuda("sm_90", (tsri_emit_options){.f64 = true, .exact_divide = true, .wide_unaligned = true, .no_alias = true,
-                                            .subgroup_size = 8});
+  compile_cuda("sm_90",
+               (tsri_emit_options){
+                   .f64 = true, .exact_divide = true, .wide_unaligned = true, .no_alias = true, .subgroup_size = 8});
 }
 
 static void compile_hip(const char *architecture, uint32_t subgroup_size) {
@@ -86,8 +88,8 @@ static void compile_hip(const char *architecture, uint32_t subgroup_size) {
   add_all(&program, "hip");
   char path[128];
   CHECK(emit_write("all.hip", program.text.data, path, sizeof path));
-  bool is_built = emit_command("hipcc --genco --offload-arch=%s -O1 %s -Wno-unused -x hip %s -o %s/all.hsaco", architecture,
-                               program.build_options, path, emit_scratch());
+  bool is_built = emit_command("hipcc --genco --offload-arch=%s -O1 %s -Wno-unused -x hip %s -o %s/all.hsaco",
+                               architecture, program.build_options, path, emit_scratch());
   free(program.text.data);
   if (!is_built) test_fail(__FILE__, __LINE__, "%s:\n%s", architecture, emit_log());
 }
@@ -100,14 +102,19 @@ TEST(every_kernel_compiles_as_hip_for_wavefronts_of_32) { compile_hip("gfx1030",
 
 TEST(every_kernel_is_opencl_with_subgroups_and_half_too) {
   if (!emit_has_program("clang")) SKIP("there is no clang here");
-  program_of program = {.options = {.f64 = true, .f16 = true, .subgroups = true, .subgroup_shuffle = true, .no_alias = true,
+  program_of program = {.options = {.f64 = true,
+                                    .f16 = true,
+                                    .subgroups = true,
+                                    .subgroup_shuffle = true,
+                                    .no_alias = true,
                                     .subgroup_size = 16}};
   char path[128];
   add_all(&program, "opencl");
   CHECK(emit_write("all.cl", program.text.data, path, sizeof path));
   free(program.text.data);
-  if (!emit_command("clang -x cl -cl-std=CL3.0 -Xclang -cl-ext=+all -Xclang -finclude-default-header -fsyntax-only -w %s",
-                    path)) {
+  if (!emit_command(
+          "clang -x cl -cl-std=CL3.0 -Xclang -cl-ext=+all -Xclang -finclude-default-header -fsyntax-only -w %s",
+          path)) {
     test_fail(__FILE__, __LINE__, "%s", emit_log());
   }
 }
@@ -139,8 +146,8 @@ TEST(every_kernel_keeps_metals_address_spaces_apart) {
   CHECK(emit_write("all.clcpp", text.data, path, sizeof path));
   free(text.data);
   free(program.text.data);
-  if (!emit_command("clang -x clcpp -cl-std=clc++2021 -cl-no-stdinc -fsyntax-only -w -I%s/tests/lang/metal/spaces %s", top ? top : ".",
-                    path)) {
+  if (!emit_command("clang -x clcpp -cl-std=clc++2021 -cl-no-stdinc -fsyntax-only -w -I%s/tests/lang/metal/spaces %s",
+                    top ? top : ".", path)) {
     test_fail(__FILE__, __LINE__, "%s", emit_log());
   }
 }

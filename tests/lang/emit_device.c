@@ -121,9 +121,7 @@ typedef struct plain_launch {
 } plain_launch;
 typedef int (*plain_kernel)(const plain_launch *launch, uint64_t first, uint64_t last);
 
-static const char *plain_missing(void) {
-  return emit_has_program("cc") ? NULL : "there is no C compiler (cc) here";
-}
+static const char *plain_missing(void) { return emit_has_program("cc") ? NULL : "there is no C compiler (cc) here"; }
 
 static void *plain_build(const char *text, const char *options) {
   static int number;

@@ -24,7 +24,7 @@ typedef struct emit_launch {
 } emit_launch;
 
 typedef struct emit_device {
-  const char *name;     // "PoCL"
+  const char *name;  // "PoCL"
   const char *dialect;
   // NULL if it can be used here, else a sentence that says what is missing.
   const char *(*missing)(void);

@@ -11,14 +11,13 @@
 
 typedef struct nvrtc_program *nvrtc_handle;
 
-#define NVRTC_FUNCTIONS(X)                                                                                      \
-  X(nvrtcCreateProgram,                                                                                         \
-    (nvrtc_handle *, const char *, const char *, int, const char *const *, const char *const *))                \
-  X(nvrtcCompileProgram, (nvrtc_handle, int, const char *const *))                                              \
-  X(nvrtcGetProgramLogSize, (nvrtc_handle, size_t *))                                                           \
-  X(nvrtcGetProgramLog, (nvrtc_handle, char *))                                                                 \
-  X(nvrtcGetCUBINSize, (nvrtc_handle, size_t *))                                                                \
-  X(nvrtcGetCUBIN, (nvrtc_handle, char *))                                                                      \
+#define NVRTC_FUNCTIONS(X)                                                                                           \
+  X(nvrtcCreateProgram, (nvrtc_handle *, const char *, const char *, int, const char *const *, const char *const *)) \
+  X(nvrtcCompileProgram, (nvrtc_handle, int, const char *const *))                                                   \
+  X(nvrtcGetProgramLogSize, (nvrtc_handle, size_t *))                                                                \
+  X(nvrtcGetProgramLog, (nvrtc_handle, char *))                                                                      \
+  X(nvrtcGetCUBINSize, (nvrtc_handle, size_t *))                                                                     \
+  X(nvrtcGetCUBIN, (nvrtc_handle, char *))                                                                           \
   X(nvrtcDestroyProgram, (nvrtc_handle *))
 
 static struct {
@@ -36,15 +35,20 @@ static void *open_first(const char *const *names) {
 }
 
 static const char *open_nvrtc(void) {
-  static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so",
-                                      "/usr/local/cuda/lib64/libnvrtc.so", "/usr/local/cuda/lib/libnvrtc.so", NULL};
+  static const char *const names[] = {"libnvrtc.so.13",
+                                      "libnvrtc.so.12",
+                                      "libnvrtc.so.11.2",
+                                      "libnvrtc.so",
+                                      "/usr/local/cuda/lib64/libnvrtc.so",
+                                      "/usr/local/cuda/lib/libnvrtc.so",
+                                      NULL};
   void *library = open_first(names);
   if (!library) return "there is no NVRTC here (libnvrtc.so.13, .12 or .11.2; part of the CUDA toolkit)";
-#define X(name, parameters)                             \
-  {                                                     \
-    void *symbol = dlsym(library, #name);               \
-    if (!symbol) return "NVRTC lacks " #name;           \
-    memcpy(&rtc.name, &symbol, sizeof rtc.name);        \
+#define X(name, parameters)                      \
+  {                                              \
+    void *symbol = dlsym(library, #name);        \
+    if (!symbol) return "NVRTC lacks " #name;    \
+    memcpy(&rtc.name, &symbol, sizeof rtc.name); \
   }
   NVRTC_FUNCTIONS(X)
 #undef X
@@ -91,21 +95,21 @@ bool emit_nvrtc_compile(const char *text, const char *architecture, const char *
 
 // --- The driver -----------------------------------------------------------------------------------------------------
 
-#define CUDA_FUNCTIONS(X)                                                                                       \
-  X(cuInit, (unsigned))                                                                                         \
-  X(cuDeviceGet, (int *, int))                                                                                  \
-  X(cuDeviceGetAttribute, (int *, int, int))                                                                    \
-  X(cuDevicePrimaryCtxRetain, (void **, int))                                                                   \
-  X(cuCtxSetCurrent, (void *))                                                                                  \
-  X(cuModuleLoadData, (void **, const void *))                                                                  \
-  X(cuModuleUnload, (void *))                                                                                   \
-  X(cuModuleGetFunction, (void **, void *, const char *))                                                       \
-  X(cuMemAlloc_v2, (uint64_t *, size_t))                                                                        \
-  X(cuMemFree_v2, (uint64_t))                                                                                   \
-  X(cuMemcpyHtoD_v2, (uint64_t, const void *, size_t))                                                          \
-  X(cuMemcpyDtoH_v2, (void *, uint64_t, size_t))                                                                \
-  X(cuLaunchKernel, (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, \
-                     void **))                                                                                  \
+#define CUDA_FUNCTIONS(X)                                                                                     \
+  X(cuInit, (unsigned))                                                                                       \
+  X(cuDeviceGet, (int *, int))                                                                                \
+  X(cuDeviceGetAttribute, (int *, int, int))                                                                  \
+  X(cuDevicePrimaryCtxRetain, (void **, int))                                                                 \
+  X(cuCtxSetCurrent, (void *))                                                                                \
+  X(cuModuleLoadData, (void **, const void *))                                                                \
+  X(cuModuleUnload, (void *))                                                                                 \
+  X(cuModuleGetFunction, (void **, void *, const char *))                                                     \
+  X(cuMemAlloc_v2, (uint64_t *, size_t))                                                                      \
+  X(cuMemFree_v2, (uint64_t))                                                                                 \
+  X(cuMemcpyHtoD_v2, (uint64_t, const void *, size_t))                                                        \
+  X(cuMemcpyDtoH_v2, (void *, uint64_t, size_t))                                                              \
+  X(cuLaunchKernel,                                                                                           \
+    (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **)) \
   X(cuCtxSynchronize, (void))
 
 static struct {
@@ -119,11 +123,11 @@ static const char *open_cuda(void) {
   if (emit_nvrtc_missing()) return emit_nvrtc_missing();
   void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   if (!library) return "there is no NVIDIA driver here (libcuda.so.1)";
-#define X(name, parameters)                           \
-  {                                                   \
-    void *symbol = dlsym(library, #name);             \
-    if (!symbol) return "libcuda.so.1 lacks " #name;  \
-    memcpy(&cu.name, &symbol, sizeof cu.name);        \
+#define X(name, parameters)                          \
+  {                                                  \
+    void *symbol = dlsym(library, #name);            \
+    if (!symbol) return "libcuda.so.1 lacks " #name; \
+    memcpy(&cu.name, &symbol, sizeof cu.name);       \
   }
   CUDA_FUNCTIONS(X)
 #undef X
@@ -171,8 +175,8 @@ static int cuda_launch(void *function, const emit_launch *launch, uint64_t *memo
   }
   const uint32_t *groups = launch->groups, *local = launch->local;
   if (!error) {
-    error = cu.cuLaunchKernel(function, groups[0], groups[1], groups[2], local[0], local[1], local[2], 0, NULL, arguments,
-                              NULL);
+    error = cu.cuLaunchKernel(function, groups[0], groups[1], groups[2], local[0], local[1], local[2], 0, NULL,
+                              arguments, NULL);
   }
   if (!error) error = cu.cuCtxSynchronize();
   for (uint32_t i = 0; i < launch->buffer_count && !error; i++) {

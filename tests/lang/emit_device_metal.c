@@ -59,9 +59,10 @@ static void *metal_build(const char *text, const char *options) {
   bool is_built = emit_write(name, all.data, source, sizeof source);
   free(all.data);
   snprintf(library, sizeof library, "%s/metal%d.so", emit_scratch(), number);
-  is_built = is_built && emit_command("c++ -std=c++17 -O1 -w -ffp-contract=off -fPIC -shared -I%s/tests/lang/metal -o %s %s "
-                                      "%s/tests/lang/metal/fibers.cc",
-                                      source_folder(), library, source, source_folder());
+  is_built = is_built && emit_command(
+                             "c++ -std=c++17 -O1 -w -ffp-contract=off -fPIC -shared -I%s/tests/lang/metal -o %s %s "
+                             "%s/tests/lang/metal/fibers.cc",
+                             source_folder(), library, source, source_folder());
   if (!is_built) return NULL;
   void *program = dlopen(library, RTLD_NOW | RTLD_LOCAL);
   if (!program) emit_log_set("%s", dlerror());
@@ -85,4 +86,5 @@ static bool metal_run(void *program, const emit_launch *launch) {
 
 static void metal_release(void *program) { dlclose(program); }
 
-const emit_device emit_device_metal = {"Metal's stand-in", "metal", metal_missing, metal_build, metal_run, metal_release};
+const emit_device emit_device_metal = {"Metal's stand-in", "metal",   metal_missing,
+                                       metal_build,        metal_run, metal_release};

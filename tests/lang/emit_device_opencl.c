@@ -31,24 +31,25 @@ const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void) { return "leak:libpocl\nleak:libLLVM\nleak:libOpenCL\nleak:libclang\n"; }
 
 // The functions used: return type, name, parameters.
-#define FUNCTIONS(X)                                                                                                   \
-  X(cl_int, clGetPlatformIDs, (cl_uint, cl_platform_id *, cl_uint *))                                                  \
-  X(cl_int, clGetDeviceIDs, (cl_platform_id, cl_device_type, cl_uint, cl_device_id *, cl_uint *))                      \
-  X(cl_context, clCreateContext, (const void *, cl_uint, const cl_device_id *, const void *, void *, cl_int *))        \
-  X(cl_command_queue, clCreateCommandQueue, (cl_context, cl_device_id, cl_command_queue_properties, cl_int *))         \
-  X(cl_program, clCreateProgramWithSource, (cl_context, cl_uint, const char **, const size_t *, cl_int *))             \
-  X(cl_int, clBuildProgram, (cl_program, cl_uint, const cl_device_id *, const char *, const void *, void *))           \
-  X(cl_int, clGetProgramBuildInfo, (cl_program, cl_device_id, cl_program_build_info, size_t, void *, size_t *))        \
-  X(cl_kernel, clCreateKernel, (cl_program, const char *, cl_int *))                                                   \
-  X(cl_int, clSetKernelArg, (cl_kernel, cl_uint, size_t, const void *))                                                \
-  X(cl_mem, clCreateBuffer, (cl_context, cl_mem_flags, size_t, void *, cl_int *))                                      \
-  X(cl_int, clEnqueueNDRangeKernel, (cl_command_queue, cl_kernel, cl_uint, const size_t *, const size_t *,             \
-                                     const size_t *, cl_uint, const cl_event *, cl_event *))                           \
-  X(cl_int, clEnqueueReadBuffer, (cl_command_queue, cl_mem, cl_bool, size_t, size_t, void *, cl_uint,                  \
-                                  const cl_event *, cl_event *))                                                       \
-  X(cl_int, clFinish, (cl_command_queue))                                                                              \
-  X(cl_int, clReleaseMemObject, (cl_mem))                                                                              \
-  X(cl_int, clReleaseKernel, (cl_kernel))                                                                              \
+#define FUNCTIONS(X)                                                                                                  \
+  X(cl_int, clGetPlatformIDs, (cl_uint, cl_platform_id *, cl_uint *))                                                 \
+  X(cl_int, clGetDeviceIDs, (cl_platform_id, cl_device_type, cl_uint, cl_device_id *, cl_uint *))                     \
+  X(cl_context, clCreateContext, (const void *, cl_uint, const cl_device_id *, const void *, void *, cl_int *))       \
+  X(cl_command_queue, clCreateCommandQueue, (cl_context, cl_device_id, cl_command_queue_properties, cl_int *))        \
+  X(cl_program, clCreateProgramWithSource, (cl_context, cl_uint, const char **, const size_t *, cl_int *))            \
+  X(cl_int, clBuildProgram, (cl_program, cl_uint, const cl_device_id *, const char *, const void *, void *))          \
+  X(cl_int, clGetProgramBuildInfo, (cl_program, cl_device_id, cl_program_build_info, size_t, void *, size_t *))       \
+  X(cl_kernel, clCreateKernel, (cl_program, const char *, cl_int *))                                                  \
+  X(cl_int, clSetKernelArg, (cl_kernel, cl_uint, size_t, const void *))                                               \
+  X(cl_mem, clCreateBuffer, (cl_context, cl_mem_flags, size_t, void *, cl_int *))                                     \
+  X(cl_int, clEnqueueNDRangeKernel,                                                                                   \
+    (cl_command_queue, cl_kernel, cl_uint, const size_t *, const size_t *, const size_t *, cl_uint, const cl_event *, \
+     cl_event *))                                                                                                     \
+  X(cl_int, clEnqueueReadBuffer,                                                                                      \
+    (cl_command_queue, cl_mem, cl_bool, size_t, size_t, void *, cl_uint, const cl_event *, cl_event *))               \
+  X(cl_int, clFinish, (cl_command_queue))                                                                             \
+  X(cl_int, clReleaseMemObject, (cl_mem))                                                                             \
+  X(cl_int, clReleaseKernel, (cl_kernel))                                                                             \
   X(cl_int, clReleaseProgram, (cl_program))
 
 static struct {
@@ -63,11 +64,11 @@ static struct {
 static const char *open_opencl(void) {
   void *library = dlopen("libOpenCL.so.1", RTLD_NOW | RTLD_LOCAL);
   if (!library) return "there is no libOpenCL.so.1 here (Debian: ocl-icd-libopencl1 pocl-opencl-icd)";
-#define X(result, name, parameters)                        \
-  {                                                        \
-    void *symbol = dlsym(library, #name);                  \
-    if (!symbol) return "libOpenCL.so.1 lacks " #name;     \
-    memcpy(&cl.name, &symbol, sizeof cl.name);             \
+#define X(result, name, parameters)                    \
+  {                                                    \
+    void *symbol = dlsym(library, #name);              \
+    if (!symbol) return "libOpenCL.so.1 lacks " #name; \
+    memcpy(&cl.name, &symbol, sizeof cl.name);         \
   }
   FUNCTIONS(X)
 #undef X
@@ -131,7 +132,8 @@ static cl_int enqueue(cl_kernel kernel, const emit_launch *launch, cl_mem *memor
   }
   if (error == CL_SUCCESS) error = cl.clEnqueueNDRangeKernel(cl.queue, kernel, 3, NULL, global, local, 0, NULL, NULL);
   for (uint32_t i = 0; i < launch->buffer_count && error == CL_SUCCESS; i++) {
-    error = cl.clEnqueueReadBuffer(cl.queue, memory[i], CL_TRUE, 0, launch->bytes[i], launch->buffers[i], 0, NULL, NULL);
+    error =
+        cl.clEnqueueReadBuffer(cl.queue, memory[i], CL_TRUE, 0, launch->bytes[i], launch->buffers[i], 0, NULL, NULL);
   }
   return error;
 }

@@ -60,10 +60,19 @@ static void on_every_device(void (*claim)(const emit_device *device)) {
 
 #define CONVERT_COUNT 256
 
-static const int64_t edges[] = {0,          1,           -1,          127,         128,           -128,       -129,
-                                255,        256,         32767,       32768,       -32769,        65504,      65519,
-                                65520,      INT32_MAX,   INT32_MIN,   UINT32_MAX,  16777217,      33554435,   1077936129,
-                                INT64_MAX,  INT64_MIN,   4294967296,  -4294967297, 9007199254740993};
+static const int64_t edges[] = {0,           1,
+                                -1,          127,
+                                128,         -128,
+                                -129,        255,
+                                256,         32767,
+                                32768,       -32769,
+                                65504,       65519,
+                                65520,       INT32_MAX,
+                                INT32_MIN,   UINT32_MAX,
+                                16777217,    33554435,
+                                1077936129,  INT64_MAX,
+                                INT64_MIN,   4294967296,
+                                -4294967297, 9007199254740993};
 
 static void fill_edges(tsr_dtype dtype, void *memory) {
   uint64_t state = 7;
@@ -80,7 +89,8 @@ static bool is_nan_of(tsr_dtype dtype, const void *element) {
   return tsr_dtype_kind_of(dtype) == TSR_KIND_FLOAT && value != value;
 }
 
-static void check_conversion(const emit_device *device, tsr_dtype from, const void *source, tsr_dtype to, const void *is) {
+static void check_conversion(const emit_device *device, tsr_dtype from, const void *source, tsr_dtype to,
+                             const void *is) {
   unsigned char wanted[CONVERT_COUNT * 8];
   float middle[CONVERT_COUNT];
   size_t bytes = tsr_dtype_bytes(to), from_bytes = tsr_dtype_bytes(from);
@@ -97,8 +107,8 @@ static void check_conversion(const emit_device *device, tsr_dtype from, const vo
     CHECK_OK(tsr_convert(TSR_F64, &values[0], from, (const unsigned char *)source + i * from_bytes, 1));
     CHECK_OK(tsr_convert(TSR_F64, &values[1], to, a, 1));
     CHECK_OK(tsr_convert(TSR_F64, &values[2], to, b, 1));
-    test_fail(__FILE__, __LINE__, "%s: %s %.17g to %s gives %.17g, not %.17g", device->name, tsr_dtype_name(from), values[0],
-              tsr_dtype_name(to), values[1], values[2]);
+    test_fail(__FILE__, __LINE__, "%s: %s %.17g to %s gives %.17g, not %.17g", device->name, tsr_dtype_name(from),
+              values[0], tsr_dtype_name(to), values[1], values[2]);
   }
 }
 
@@ -141,10 +151,11 @@ TEST(conversions_are_those_of_tsr_convert_everywhere) { on_every_device(conversi
 
 // --- Integers -------------------------------------------------------------------------------------------------------
 
-static const int64_t operands[] = {0, 1, -1, 2, 7, -7, INT32_MAX, INT32_MIN, INT32_MIN + 1, INT64_MAX, INT64_MIN, 0x12345678};
+static const int64_t operands[] = {0,         1,         -1,        2, 7, -7, INT32_MAX, INT32_MIN, INT32_MIN + 1,
+                                   INT64_MAX, INT64_MIN, 0x12345678};
 #define OPERAND_COUNT (sizeof operands / sizeof *operands)
-#define PAIR_COUNT 256
-#define RESULT_COUNT 12
+#define PAIR_COUNT    256
+#define RESULT_COUNT  12
 
 static const char integer_kernel[] =
     "kernel integers<T: i32 | u32 | i64, WG = 64>(in T a[], in T b[], out T r[]) {\n"
@@ -199,7 +210,9 @@ static void check_integers(const emit_device *device, tsr_dtype dtype) {
   char arg[16];
   snprintf(arg, sizeof arg, "T=%s", tsr_dtype_name(dtype));
   tsri_kernel *kernel = emit_kernel_of("integers.tk", integer_kernel, "integers", arg, false);
-  emit_launch launch = {.buffer_count = 3, .buffers = {a, b, r}, .groups = {PAIR_COUNT / 64, 1, 1},
+  emit_launch launch = {.buffer_count = 3,
+                        .buffers = {a, b, r},
+                        .groups = {PAIR_COUNT / 64, 1, 1},
                         .bytes = {PAIR_COUNT * bytes, PAIR_COUNT * bytes, PAIR_COUNT * RESULT_COUNT * bytes}};
   CHECK(run_kernel(device, kernel, &launch, NULL, NULL));
   for (size_t i = 0; i < PAIR_COUNT; i++) {
@@ -209,8 +222,8 @@ static void check_integers(const emit_device *device, tsr_dtype dtype) {
       uint64_t is = 0;
       memcpy(&is, r + (i * RESULT_COUNT + k) * bytes, bytes);
       if (is == (bytes == 8 ? wanted[k] : (uint32_t)wanted[k])) continue;
-      test_fail(__FILE__, __LINE__, "%s: %s %" PRId64 " and %" PRId64 ": result %zu is %" PRIu64 ", not %" PRIu64, device->name,
-                tsr_dtype_name(dtype), pairs[i][0], pairs[i][1], k, is, wanted[k]);
+      test_fail(__FILE__, __LINE__, "%s: %s %" PRId64 " and %" PRId64 ": result %zu is %" PRIu64 ", not %" PRIu64,
+                device->name, tsr_dtype_name(dtype), pairs[i][0], pairs[i][1], k, is, wanted[k]);
     }
   }
   tsri_kernel_release(kernel);
@@ -254,27 +267,41 @@ static const corner corners[] = {
     {"a step that is more than an assignment, reached by continue",
      "u32 root(u32 v) { u32 s = 0; while (s * s < v) s++; return s; }\n"
      "kernel k<WG = 64>(in u32 x[], out u32 y[], u32 n) {\n    u32 sum = 0;\n"
-     "    for (u32 i = 0; i < 20; i += root(i % 7 + 1)) {\n        if (i % 3 == 1) { if (i > 15 + x[global.x] % 4) break; continue; }\n"
-     "        if (i % 3 == 2 && i > 15 + x[global.x] % 4) break;\n        sum += i;\n    }\n    y[global.x] = sum;\n}\n",
+     "    for (u32 i = 0; i < 20; i += root(i % 7 + 1)) {\n        if (i % 3 == 1) { if (i > 15 + x[global.x] % 4) "
+     "break; continue; }\n"
+     "        if (i % 3 == 2 && i > 15 + x[global.x] % 4) break;\n        sum += i;\n    }\n    y[global.x] = "
+     "sum;\n}\n",
      expect_steps},
     {"an expression too high for one piece",
-     "kernel k<WG = 64>(in u32 x[], out u32 y[], u32 n) {\n    u32 v = x[global.x];\n    y[global.x] = 0" TEN(TEN(" + v"))
-     ";\n}\n",
+     "kernel k<WG = 64>(in u32 x[], out u32 y[], u32 n) {\n    u32 v = x[global.x];\n    y[global.x] = 0" TEN(
+         TEN(" + v")) ";\n}\n",
      expect_chain},
     {"high expressions under a condition, whose loads must not happen",
-     "kernel k<WG = 64>(in u32 x[], out u32 y[], u32 n) {\n    u32 v = x[global.x];\n    u32 far = v < 8 ? 4000000000 : v;\n"
-     "    y[global.x] = v >= 8 && 0" TEN(" + x[far]" " + x[far]" " + x[far]" " + x[far]" " + x[far]" " + x[far]")
-     " == 60 * v ? 0" TEN(" + x[far]" " + x[far]" " + x[far]" " + x[far]" " + x[far]" " + x[far]") " : 7;\n}\n",
+     "kernel k<WG = 64>(in u32 x[], out u32 y[], u32 n) {\n    u32 v = x[global.x];\n    u32 far = v < 8 ? 4000000000 "
+     ": v;\n"
+     "    y[global.x] = v >= 8 && 0" TEN(" + x[far]"
+                                         " + x[far]"
+                                         " + x[far]"
+                                         " + x[far]"
+                                         " + x[far]"
+                                         " + x[far]") " == 60 * v ? 0" TEN(" + x[far]"
+                                                                           " + x[far]"
+                                                                           " + x[far]"
+                                                                           " + x[far]"
+                                                                           " + x[far]"
+                                                                           " + x[far]") " : 7;\n}\n",
      expect_lazy},
     {"names that are words of other languages",
      "u32 device(u32 half) { u32 thread = half; return thread; }\n"
      "kernel k<WG = 64>(in u32 x[], out u32 y[], u32 n) {\n    u32 float4 = x[global.x];\n    u32 global_x = float4;\n"
      "    u32 threadgroup = 1, __global = 2, char = 3, template = 4, tsr_p = 5, barrier_ = device(float4);\n"
-     "    y[global.x] = float4 + global_x + threadgroup + __global + char + template + tsr_p + barrier_ + 3 * device(float4);\n}\n",
+     "    y[global.x] = float4 + global_x + threadgroup + __global + char + template + tsr_p + barrier_ + 3 * "
+     "device(float4);\n}\n",
      expect_words},
     {"a loop with barriers that the group leaves early",
      "kernel k<WG = 64>(in u32 x[], out u32 y[], u32 n) {\n    shared u32 s[64];\n    u32 rounds = 0, v = 0;\n"
-     "    for (u32 i = 0; i < n; i++) {\n        s[local.x] = x[global.x];\n        barrier();\n        v = s[63 - local.x];\n"
+     "    for (u32 i = 0; i < n; i++) {\n        s[local.x] = x[global.x];\n        barrier();\n        v = s[63 - "
+     "local.x];\n"
      "        barrier();\n        if (i == 1) continue;\n        rounds++;\n        if (i == 4) break;\n    }\n"
      "    y[global.x] = v + rounds;\n}\n",
      expect_group},
@@ -284,7 +311,8 @@ static const corner corners[] = {
      "    y[i] = (global.x - group.x * 16) + global.y * 16 + group.x * 64 + groups.y - 1 + local.z;\n}\n",
      expect_ids},
     {"compare and exchange in shared memory",
-     "kernel k<WG = 64>(in u32 x[], out u32 y[], u32 n) {\n    shared u32 s[1];\n    if (local.x == 0) s[0] = 5;\n    barrier();\n"
+     "kernel k<WG = 64>(in u32 x[], out u32 y[], u32 n) {\n    shared u32 s[1];\n    if (local.x == 0) s[0] = 5;\n    "
+     "barrier();\n"
      "    u32 old = atomic_compare_exchange(s, 0, local.x, 100);\n    barrier();\n"
      "    y[global.x] = old == local.x ? 1 : 0;\n    if (s[0] != 100) y[global.x] = 9;\n}\n",
      expect_old},
@@ -296,13 +324,13 @@ static void corners_are_right(const emit_device *device) {
     uint32_t n = 256;
     for (uint32_t k = 0; k < 256; k++) x[k] = k;
     tsri_kernel *kernel = emit_kernel_of("corner.tk", corners[i].text, "k", "", false);
-    emit_launch launch = {.buffer_count = 2, .buffers = {x, y}, .bytes = {sizeof x, sizeof y}, .params = &n,
-                          .groups = {4, 1, 1}};
+    emit_launch launch = {
+        .buffer_count = 2, .buffers = {x, y}, .bytes = {sizeof x, sizeof y}, .params = &n, .groups = {4, 1, 1}};
     CHECK(run_kernel(device, kernel, &launch, NULL, NULL));
     for (uint32_t k = 0; k < 256; k++) {
       if (y[k] == corners[i].expected(k)) continue;
-      test_fail(__FILE__, __LINE__, "%s: %s: y[%u] is %u, not %u", device->name, corners[i].what, (unsigned)k, (unsigned)y[k],
-                (unsigned)corners[i].expected(k));
+      test_fail(__FILE__, __LINE__, "%s: %s: y[%u] is %u, not %u", device->name, corners[i].what, (unsigned)k,
+                (unsigned)y[k], (unsigned)corners[i].expected(k));
     }
     tsri_kernel_release(kernel);
   }
@@ -324,16 +352,18 @@ static const checked_case checked_cases[] = {
      "kernel k: index 70 is outside buffer 'x' of 64 elements (k.tk:2:31)"},
     {"kernel k<WG = 64>(in f32 x[], out f32 y[], i32 n) {\n    if (global.x == 3) y[n - 8] = 1;\n}\n", 64,
      "kernel k: index -3 is outside buffer 'y' of 64 elements"},
-    {"kernel k<WG = 64>(in f32 x[], out f32 y[], i32 n) {\n    i64 i = i64(n) << 40;\n    if (global.x == 3) y[i] = 1;\n}\n",
+    {"kernel k<WG = 64>(in f32 x[], out f32 y[], i32 n) {\n    i64 i = i64(n) << 40;\n    if (global.x == 3) y[i] = "
+     "1;\n}\n",
      64, "kernel k: index 5497558138880 is outside buffer 'y'"},
-    {"kernel k<WG = 64>(in f32 x[], out f32 y[], i32 n) {\n    shared f32 s[8];\n    if (global.x == 3) s[n * 2] = x[0];\n}\n",
+    {"kernel k<WG = 64>(in f32 x[], out f32 y[], i32 n) {\n    shared f32 s[8];\n    if (global.x == 3) s[n * 2] = "
+     "x[0];\n}\n",
      64, "kernel k: index 10 is outside shared array 's' of 8 elements"},
     {"kernel k<WG = 64>(in f32 x[], out f32 y[], i32 n) {\n    f16 s[4];\n    s[n & 3] = 1;\n    y[0] = s[n];\n}\n", 64,
      "kernel k: index 5 is outside local array 's' of 4 elements"},
     {"kernel k<WG = 64>(in f32 x[], out f32 y[], i32 n) {\n    if (global.x == 3) store4(y, 0, load4(x, n));\n}\n", 64,
      "kernel k: index 5 is no multiple of the 4 elements accessed in buffer 'x'"},
-    {"kernel k<WG = 64>(in f32 x[], out f32 y[], i32 n) {\n    if (global.x == 3) store4(y, 64 * n, load4(x, 0));\n}\n", 64,
-     "kernel k: index 320 with the 4 elements from there is outside buffer 'y' of 64 elements"},
+    {"kernel k<WG = 64>(in f32 x[], out f32 y[], i32 n) {\n    if (global.x == 3) store4(y, 64 * n, load4(x, 0));\n}\n",
+     64, "kernel k: index 320 with the 4 elements from there is outside buffer 'y' of 64 elements"},
 };
 
 static void indices_are_checked(const emit_device *device) {
@@ -343,8 +373,8 @@ static void indices_are_checked(const emit_device *device) {
     uint32_t report[TSRI_EMIT_REPORT_WORDS] = {0};
     int32_t n = 5;
     tsri_kernel *kernel = emit_kernel_of("k.tk", c->text, "k", "", true);
-    emit_launch launch = {.buffer_count = 2, .buffers = {x, y}, .bytes = {c->count * 4, c->count * 4}, .params = &n,
-                          .groups = {2, 1, 1}};
+    emit_launch launch = {
+        .buffer_count = 2, .buffers = {x, y}, .bytes = {c->count * 4, c->count * 4}, .params = &n, .groups = {2, 1, 1}};
     CHECK(run_kernel(device, kernel, &launch, (uint64_t[]){c->count, c->count}, report));
     char text[256];
     CHECK(tsri_emit_decode_report(kernel, report, text, sizeof text) == (c->message != NULL));
@@ -363,24 +393,71 @@ typedef struct sample {
   uint32_t params[8];
   tsr_dtype dtypes[4];
   uint32_t counts[4];
-  uint32_t out;      // which buffer is compared
-  double bound;      // relative to the largest value; 0: exact
+  uint32_t out;  // which buffer is compared
+  double bound;  // relative to the largest value; 0: exact
 } sample;
 
 #define F32_BITS(bits) bits##u
 static const sample samples[] = {
-    {"rms_norm", "rms_norm", "T=f32", {5, 1, 1}, {97, F32_BITS(0x3727c5ac)}, {TSR_F32, TSR_F32, TSR_F32}, {485, 97, 485}, 2, 1e-6},
-    {"rms_norm", "rms_norm", "T=f16 WG=96", {5, 1, 1}, {97, F32_BITS(0x3727c5ac)}, {TSR_F16, TSR_F16, TSR_F16}, {485, 97, 485}, 2, 1e-3},
+    {"rms_norm",
+     "rms_norm",
+     "T=f32",
+     {5, 1, 1},
+     {97, F32_BITS(0x3727c5ac)},
+     {TSR_F32, TSR_F32, TSR_F32},
+     {485, 97, 485},
+     2,
+     1e-6},
+    {"rms_norm",
+     "rms_norm",
+     "T=f16 WG=96",
+     {5, 1, 1},
+     {97, F32_BITS(0x3727c5ac)},
+     {TSR_F16, TSR_F16, TSR_F16},
+     {485, 97, 485},
+     2,
+     1e-3},
     {"softmax", "softmax_rows", "T=f32 WG=64", {3, 1, 1}, {101}, {TSR_F32, TSR_F32}, {303, 303}, 1, 1e-6},
-    {"matmul", "matmul_tiled", "T=f32 TILE=8", {3, 2, 1}, {13, 19, 17}, {TSR_F32, TSR_F32, TSR_F32}, {221, 323, 247}, 2, 1e-6},
-    {"matmul", "matmul_naive", "T=bf16", {2, 1, 1}, {13, 19, 17}, {TSR_BF16, TSR_BF16, TSR_BF16}, {221, 323, 247}, 2, 1e-2},
+    {"matmul",
+     "matmul_tiled",
+     "T=f32 TILE=8",
+     {3, 2, 1},
+     {13, 19, 17},
+     {TSR_F32, TSR_F32, TSR_F32},
+     {221, 323, 247},
+     2,
+     1e-6},
+    {"matmul",
+     "matmul_naive",
+     "T=bf16",
+     {2, 1, 1},
+     {13, 19, 17},
+     {TSR_BF16, TSR_BF16, TSR_BF16},
+     {221, 323, 247},
+     2,
+     1e-2},
     {"transpose", "transpose", "T=i8", {3, 2, 1}, {37, 70}, {TSR_I8, TSR_I8}, {2590, 2590}, 1, 0},
     {"histogram", "histogram", "", {3, 1, 1}, {1000}, {TSR_U8, TSR_U32}, {1000, 256}, 1, 0},
-    {"mandelbrot", "mandelbrot", "", {2, 2, 1}, {30, 20, F32_BITS(0xc0000000), F32_BITS(0xbf800000), F32_BITS(0x3dcccccd), 40},
-     {TSR_U32}, {600}, 0, 0},
+    {"mandelbrot",
+     "mandelbrot",
+     "",
+     {2, 2, 1},
+     {30, 20, F32_BITS(0xc0000000), F32_BITS(0xbf800000), F32_BITS(0x3dcccccd), 40},
+     {TSR_U32},
+     {600},
+     0,
+     0},
     {"stencil", "blur3", "", {2, 2, 1}, {30, 20}, {TSR_U8, TSR_U8}, {600, 600}, 1, 0},
     {"stencil", "heat_step", "", {2, 2, 1}, {30, 20, F32_BITS(0x3e99999a)}, {TSR_F32, TSR_F32}, {600, 600}, 1, 0},
-    {"fused", "relu_mul_add4", "T=f16", {1, 1, 1}, {100}, {TSR_F16, TSR_F16, TSR_F16, TSR_F16}, {400, 400, 400, 400}, 3, 0},
+    {"fused",
+     "relu_mul_add4",
+     "T=f16",
+     {1, 1, 1},
+     {100},
+     {TSR_F16, TSR_F16, TSR_F16, TSR_F16},
+     {400, 400, 400, 400},
+     3,
+     0},
     {"fused", "gelu_bias", "T=f32", {2, 1, 1}, {400, 20}, {TSR_F32, TSR_F32, TSR_F32}, {400, 20, 400}, 2, 1e-6},
 };
 

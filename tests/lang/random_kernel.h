@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <tessera/dtype.h>
 
-#define RANDOM_MATH_SLOTS 4  // per item, for f32 and for f64
+#define RANDOM_MATH_SLOTS  4  // per item, for f32 and for f64
 #define RANDOM_FLOAT_SLOTS 4
 
 typedef enum random_features {

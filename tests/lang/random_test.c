@@ -107,7 +107,8 @@ static uint64_t ulp_distance(tsr_dtype dtype, const void *a, const void *b) {
   return place[0] > place[1] ? (uint64_t)place[0] - (uint64_t)place[1] : (uint64_t)place[1] - (uint64_t)place[0];
 }
 
-static bool is_same(const random_case *c, const random_buffer *buffer, uint32_t index, const void *is, const void *wanted) {
+static bool is_same(const random_case *c, const random_buffer *buffer, uint32_t index, const void *is,
+                    const void *wanted) {
   size_t bytes = tsr_dtype_bytes(buffer->dtype);
   if (memcmp(is, wanted, bytes) == 0) return true;
   if (tsr_dtype_kind_of(buffer->dtype) != TSR_KIND_FLOAT) return false;
@@ -128,7 +129,8 @@ static void compare(const random_case *c, const char *who, const unsigned char *
       uint64_t bits[2] = {0, 0};
       memcpy(&bits[0], is, bytes);
       memcpy(&bits[1], wanted, bytes);
-      test_fail(__FILE__, __LINE__, "seed %" PRIu64 ": %s has %s[%u] = %.17g (0x%" PRIx64 "), plain C %.17g (0x%" PRIx64 ")\n%s",
+      test_fail(__FILE__, __LINE__,
+                "seed %" PRIu64 ": %s has %s[%u] = %.17g (0x%" PRIx64 "), plain C %.17g (0x%" PRIx64 ")\n%s",
                 c->random.seed, who, buffer->name, (unsigned)k, number_of(buffer->dtype, is), bits[0],
                 number_of(buffer->dtype, wanted), bits[1], c->random.text);
     }
@@ -137,10 +139,13 @@ static void compare(const random_case *c, const char *who, const unsigned char *
 
 // --- Running --------------------------------------------------------------------------------------------------------
 
+static bool is_flat;  // no barrier under a condition
+
 static bool emit_for(const random_case *c, const char *dialect, tsri_emitted *out) {
   const tsri_emitter *emitter = tsri_emitter_find(dialect);
   tsri_emit_options options = *emitter->defaults;
   options.subgroup_size = SUBGROUP_SIZE;
+  options.flat_barriers |= is_flat;
   if ((c->kernel->needs & TSRI_NEEDS_F64) && !options.f64) return false;
   if (tsri_emit_kernel(emitter, c->kernel, &options, out) == TSR_OK) return true;
   test_fail(__FILE__, __LINE__, "seed %" PRIu64 ": %s\n%s", c->random.seed, tsr_last_error(), c->random.text);
@@ -153,8 +158,8 @@ static void blame(const emit_device *device, const random_case *cases, uint32_t 
     if (!emit_for(&cases[i], device->dialect, &code)) continue;
     void *program = device->build(code.data, code.build_options);
     if (!program) {
-      test_fail(__FILE__, __LINE__, "seed %" PRIu64 " does not build for %s: %s\n%s\n%s", cases[i].random.seed, device->name,
-                emit_log(), cases[i].random.text, (const char *)code.data);
+      test_fail(__FILE__, __LINE__, "seed %" PRIu64 " does not build for %s: %s\n%s\n%s", cases[i].random.seed,
+                device->name, emit_log(), cases[i].random.text, (const char *)code.data);
     }
     device->release(program);
     tsri_emitted_deinit(&code);
@@ -266,8 +271,7 @@ static void run_all_lanes(const random_case *c) {
   uint32_t *words = NULL;
   size_t bytes = 0;
   tsri_lanes_program *program = NULL;
-  if (tsri_lanes_compile(c->kernel, &words, &bytes) != TSR_OK ||
-      tsri_lanes_prepare(words, bytes, &program) != TSR_OK) {
+  if (tsri_lanes_compile(c->kernel, &words, &bytes) != TSR_OK || tsri_lanes_prepare(words, bytes, &program) != TSR_OK) {
     test_fail(__FILE__, __LINE__, "seed %" PRIu64 ": %s\n%s", c->random.seed, tsr_last_error(), c->random.text);
   }
   for (int i = 0; i < 3; i++) {
@@ -292,5 +296,11 @@ TEST(random_kernels_agree_in_plain_c_and_lane_bytecode) {
 TEST(random_kernels_agree_in_plain_c_and_opencl) { compare_with(&emit_device_opencl); }
 
 TEST(random_kernels_agree_in_plain_c_and_metals_stand_in) { compare_with(&emit_device_metal); }
+
+TEST(random_kernels_agree_in_metals_stand_in_without_barriers_under_conditions) {
+  is_flat = true;
+  compare_with(&emit_device_metal);
+  is_flat = false;
+}
 
 TEST(random_kernels_agree_in_plain_c_and_cuda) { compare_with(&emit_device_cuda); }

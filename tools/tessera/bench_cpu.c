@@ -43,7 +43,7 @@ static inline plain_vector plain_fma(plain_vector a, plain_vector b, plain_vecto
   return a;
 }
 
-#define LEVEL  plain
+#define LEVEL plain
 #define TARGET
 #define VECTOR plain_vector
 #define WIDTH  16

@@ -131,7 +131,7 @@ static const char fma_text[] =
 
 static tsr_status prepare_device_fma(bench_limits *limits) {
   if (limits->kernel) return TSR_OK;
-  limits->sink = tsr_keep(tsr_zeros(limits->device, TSR_F32, TSR_SHAPE(FMA_ITEMS)));
+  limits->sink = tsr_zeros(limits->device, TSR_F32, TSR_SHAPE(FMA_ITEMS));
   tsr_status status = tsr_error(limits->sink);
   if (status != TSR_OK) return status;
   return tsr_kernel_build(&(tsr_kernel_desc){.source = fma_text, .file_name = "multiply_add"}, &limits->kernel);
@@ -211,6 +211,10 @@ void bench_limits_deinit(bench_limits *limits) {
   tsr_release(limits->sink);
   tsr_kernel_release(limits->kernel);
   tsr_device_release(limits->device);
+}
+
+bench_bound bench_limit_of(const bench_limits *limits, bench_bound bound) {
+  return limits->is_cpu || bound == BENCH_NONE || bound == BENCH_FMA ? bound : BENCH_COPY;
 }
 
 double bench_limit_measure(bench_limits *limits, bench_bound bound, size_t bytes) {

@@ -12,12 +12,12 @@
 #include <tessera/kernel.h>
 
 // name, how it is written, unit, arrays read, is one written.
-#define BENCH_BOUNDS(X)                                        \
-  X(NONE, "none", "", 0, false)                                \
-  X(READ, "read", "GB/s", 1, false)                            \
-  X(COPY, "copy", "GB/s", 1, true)                             \
-  X(READ2, "two reads and a write", "GB/s", 2, true)           \
-  X(READ3, "three reads and a write", "GB/s", 3, true)         \
+#define BENCH_BOUNDS(X)                                \
+  X(NONE, "none", "", 0, false)                        \
+  X(READ, "read", "GB/s", 1, false)                    \
+  X(COPY, "copy", "GB/s", 1, true)                     \
+  X(READ2, "two reads and a write", "GB/s", 2, true)   \
+  X(READ3, "three reads and a write", "GB/s", 3, true) \
   X(FMA, "f32 multiply-add", "GFLOP/s", 0, false)
 
 typedef enum bench_bound {
@@ -33,17 +33,20 @@ const char *bench_bound_unit(bench_bound bound);
 typedef struct bench_limits {
   tsr_device *device;
   bool is_cpu;
-  int threads;                       // of the CPU device; 0 for others
-  double best[BENCH_BOUND_COUNT];    // the highest measured so far, in GB/s or GFLOP/s; 0: not measured
+  int threads;                     // of the CPU device; 0 for others
+  double best[BENCH_BOUND_COUNT];  // the highest measured so far, in GB/s or GFLOP/s; 0: not measured
   tsr_buffer *arrays[4];
-  size_t array_bytes;                // of each
-  tsr_tensor *sink;                  // of the kernel that only computes
+  size_t array_bytes;  // of each
+  tsr_tensor *sink;    // of the kernel that only computes
   tsr_kernel *kernel;
 } bench_limits;
 
 // The device is kept.
 tsr_status bench_limits_init(bench_limits *limits, tsr_device *device);
 void bench_limits_deinit(bench_limits *limits);
+
+// The limit that stands for `bound` on this device: all uses of memory are held against a copy where it is not the CPU.
+bench_bound bench_limit_of(const bench_limits *limits, bench_bound bound);
 
 // Measures one limit now, with arrays of `bytes` each. The median of a few rounds; 0 where it cannot be measured. Memory is kept for the
 // next call with the same size.

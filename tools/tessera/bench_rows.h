@@ -14,36 +14,37 @@ typedef struct bench_case {
   const struct bench_row *row;
   tsr_device *device;
   tsr_dtype dtype;
-  int64_t rows, cols;                      // of the first input
-  tsr_tensor *inputs[BENCH_MAX_INPUTS];    // computed before the clock starts
+  int64_t rows, cols;                    // of the first input
+  tsr_tensor *inputs[BENCH_MAX_INPUTS];  // computed before the clock starts
   int input_count;
   tsr_tensor *results[BENCH_MAX_RESULTS];  // recorded before the clock starts, read while it runs
   int result_count;
   tsr_buffer *buffers[2];
   tsr_kernel *kernel;
-  double bytes, flops;                     // of one step; 0: not counted
+  double bytes, flops;  // of one step; 0: not counted
 } bench_case;
 
 typedef struct bench_row {
-  const char *name;    // for --op; rows of one name differ in size
-  const char *what;    // for people
-  int64_t rows, cols;  // sizes of the first input unless --size says otherwise; 0: the row has its own, f32, whatever is asked for
-  bench_bound bound;   // what limits it
-  double flops;        // per element of the first input; of a product also per column of the second; 0: not counted
+  const char *name;  // for --op; rows of one name differ in size
+  const char *what;  // for people
+  int64_t rows,
+      cols;  // sizes of the first input unless --size says otherwise; 0: it has its own and is f32, whatever is asked for
+  double flops;       // per element of the first input; of a product also per column of the second; 0: not counted
+  bench_bound bound;  // what limits it
+  int most_steps;     // in one sample; 0: as many as it takes
+  int same_inputs;    // of an operator: inputs beside the first that have its shape
   bool is_product;
-  bool is_vector;      // the first input is one axis of rows * cols
+  bool is_vector;  // the first input has one axis, of rows * cols elements
 
-  // An operator: the inputs after the first, beside it, and what is recorded.
-  int same_inputs;  // of the first one's shape
+  // An operator: more inputs (may be NULL), and what is recorded.
   tsr_status (*more_inputs)(bench_case *c);
   tsr_tensor *(*make)(bench_case *c);
 
-  // Anything else. begin once; then `before` (not timed, may be NULL), `step` for each of `steps`, `after` (may be NULL).
+  // Anything else. begin once (may be NULL); then `before` (not timed, may be NULL), `step` for each of `steps`, `after` (may be NULL).
   tsr_status (*begin)(bench_case *c);
   tsr_status (*before)(bench_case *c, int steps);
   tsr_status (*step)(bench_case *c, int step);
   void (*after)(bench_case *c);
-  int most_steps;  // in one sample; 0: as many as it takes
 } bench_row;
 
 extern const bench_row bench_rows[];

@@ -26,20 +26,22 @@ bool bench_time_rounds(int thread_count, int rounds, bench_work work, void *user
 #include <stdatomic.h>
 #include <stdlib.h>
 
+typedef struct member {
+  struct team *own;
+  int number;
+  double start;  // of its part in this round
+  pthread_t thread;
+} member;
+
 typedef struct team {
   int thread_count, rounds;
   bench_work work;
   void *user;
   double *out_ns;
+  member *members;
   atomic_long arrived;    // how often any thread came to a meeting
   atomic_bool is_called;  // off: not all threads could be made
 } team;
-
-typedef struct member {
-  team *own;
-  int number;
-  pthread_t thread;
-} member;
 
 // Waits until all threads have come to the meeting of this number, from 1.
 static void meet(team *t, long meeting) {
@@ -51,20 +53,30 @@ static void meet(team *t, long meeting) {
   }
 }
 
+// When the first of the threads began: another may have been held up by the system at the start.
+static double first_start(const team *t) {
+  double first = t->members[0].start;
+  for (int i = 1; i < t->thread_count; i++) {
+    if (t->members[i].start < first) first = t->members[i].start;
+  }
+  return first;
+}
+
 static void *run_member(void *user) {
   member *m = user;
   team *t = m->own;
   for (int i = 0; i < t->rounds && atomic_load(&t->is_called); i++) {
     meet(t, 2 * i + 1);
-    double start = bench_now_ns();
+    m->start = bench_now_ns();
     t->work(t->user, m->number, t->thread_count);
     meet(t, 2 * i + 2);
-    if (m->number == 0) t->out_ns[i] = bench_now_ns() - start;
+    if (m->number == 0) t->out_ns[i] = bench_now_ns() - first_start(t);
   }
   return NULL;
 }
 
-static bool run_team(team *t, member *members) {
+static bool run_team(team *t) {
+  member *members = t->members;
   int made = 1;
   for (; made < t->thread_count; made++) {
     members[made] = (member){.own = t, .number = made};
@@ -84,10 +96,11 @@ bool bench_time_rounds(int thread_count, int rounds, bench_work work, void *user
   }
   member *members = calloc((size_t)thread_count, sizeof *members);
   if (!members) return false;
-  team t = {.thread_count = thread_count, .rounds = rounds, .work = work, .user = user, .out_ns = out_ns};
+  team t = {
+      .thread_count = thread_count, .rounds = rounds, .work = work, .user = user, .out_ns = out_ns, .members = members};
   atomic_init(&t.arrived, 0);
   atomic_init(&t.is_called, true);
-  bool is_done = run_team(&t, members);
+  bool is_done = run_team(&t);
   free(members);
   return is_done;
 }

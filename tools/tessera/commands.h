@@ -28,6 +28,8 @@ enum {
   X(config)         \
   X(estimate)       \
   X(kernel)         \
+  X(bench)          \
+  X(demo)           \
   X(version)        \
   X(help)
 

@@ -64,7 +64,7 @@ static void print_help(const command_spec *spec, const command_list *list) {
 static const tool_command *find_command(const tool_command *parent, const char *name) {
   const command_list *list = parent ? &parent->commands : &top;
   const char *parent_name = parent ? parent->spec.name : NULL;
-  const char *names[MAX_COMMANDS];
+  const char *names[MAX_COMMANDS] = {0};
   for (int i = 0; i < list->count; i++) {
     names[i] = last_word(list->items[i]);
     if (strcmp(name, names[i]) == 0) return list->items[i];

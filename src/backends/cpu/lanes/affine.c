@@ -19,46 +19,49 @@ static void find_extent(lane_exec *x) {
   x->extent[2] = last / x->group_xy;
 }
 
-static int64_t read_index(uint8_t index_kind, const void *at) {
-  if (index_kind == TSRI_LANE_INDEX_U32) return *(const lane_u32 *)at;
-  if (index_kind == TSRI_LANE_INDEX_I32) return *(const lane_i32 *)at;
-  return *(const lane_i64 *)at;
-}
-
-// Steps wrap like the index: a step of 2^32 - 1 is one of -1.
-static int64_t read_step(uint8_t index_kind, const void *at) {
-  return index_kind == TSRI_LANE_INDEX_I64 ? *(const lane_i64 *)at : *(const lane_i32 *)at;
-}
-
 static bool is_small(int64_t value, int bits) { return value >> bits == 0 || value >> bits == -1; }
 
-lane_affine tsri_lanes_affine(lane_exec *x, uint8_t index_kind, const void *base, const void *step_x,
-                              const void *step_y, const void *step_z) {
-  if (x->extent_n != x->set.n) find_extent(x);
-  lane_affine affine = {.base = read_index(index_kind, base)};
-  affine.step[0] = read_step(index_kind, step_x);
-  affine.step[1] = x->extent[1] != 0 ? read_step(index_kind, step_y) : 0;
-  affine.step[2] = x->extent[2] != 0 ? read_step(index_kind, step_z) : 0;
-  if (index_kind == TSRI_LANE_INDEX_I64) {
-    bool fits = is_small(affine.base, 60);
-    for (int i = 0; i < 3; i++) fits = fits && is_small(affine.step[i], 48);
-    if (!fits) return affine;
-  }
-  affine.least = affine.most = affine.base;
+static void add_reach(lane_affine *affine, int64_t reach) {
+  affine->least += reach < 0 ? reach : 0;
+  affine->most += reach < 0 ? 0 : reach;
+}
+
+// Steps are read for axes along which there is more than one lane. They wrap like the index: one of 2^32 - 1 is -1.
+static void read_32(const lane_exec *x, const void *const from[4], bool is_signed, lane_affine *out) {
+  out->base = is_signed ? *(const lane_i32 *)from[0] : (int64_t) * (const lane_u32 *)from[0];
+  out->least = out->most = out->base;
   for (int i = 0; i < 3; i++) {
-    int64_t reach = affine.step[i] * x->extent[i];
-    if (reach < 0) {
-      affine.least += reach;
-    } else {
-      affine.most += reach;
-    }
+    if (x->extent[i] == 0) continue;
+    out->step[i] = *(const lane_i32 *)from[i + 1];
+    add_reach(out, out->step[i] * x->extent[i]);
   }
-  affine.is_exact = index_kind == TSRI_LANE_INDEX_I64 ||
-                    (index_kind == TSRI_LANE_INDEX_U32 && affine.least >= 0 && affine.most <= UINT32_MAX) ||
-                    (index_kind == TSRI_LANE_INDEX_I32 && affine.least >= INT32_MIN && affine.most <= INT32_MAX);
-  affine.is_linear = (x->extent[1] == 0 || affine.step[1] == affine.step[0] * x->group_x) &&
-                     (x->extent[2] == 0 || affine.step[2] == affine.step[0] * x->group_xy);
-  return affine;
+  out->is_exact =
+      is_signed ? out->least >= INT32_MIN && out->most <= INT32_MAX : out->least >= 0 && out->most <= UINT32_MAX;
+}
+
+static void read_64(const lane_exec *x, const void *const from[4], lane_affine *out) {
+  out->base = out->least = out->most = *(const lane_i64 *)from[0];
+  out->is_exact = is_small(out->base, 60);
+  for (int i = 0; i < 3; i++) {
+    if (x->extent[i] == 0) continue;
+    out->step[i] = *(const lane_i64 *)from[i + 1];
+    out->is_exact = out->is_exact && is_small(out->step[i], 48);
+    if (out->is_exact) add_reach(out, out->step[i] * x->extent[i]);
+  }
+}
+
+void tsri_lanes_affine(lane_exec *x, uint8_t index_kind, const void *base, const void *step_x, const void *step_y,
+                       const void *step_z, lane_affine *out) {
+  if (x->extent_n != x->set.n) find_extent(x);
+  const void *const from[4] = {base, step_x, step_y, step_z};
+  out->step[0] = out->step[1] = out->step[2] = 0;
+  if (index_kind == TSRI_LANE_INDEX_I64) {
+    read_64(x, from, out);
+  } else {
+    read_32(x, from, index_kind == TSRI_LANE_INDEX_I32, out);
+  }
+  out->is_linear = out->is_exact && (x->extent[1] == 0 || out->step[1] == out->step[0] * x->group_x) &&
+                   (x->extent[2] == 0 || out->step[2] == out->step[0] * x->group_xy);
 }
 
 void tsri_lanes_affine_fill(const lane_exec *x, uint8_t index_kind, const lane_affine *affine, void *dst) {

@@ -2,83 +2,71 @@
 // Operations over the lanes of a group or a subgroup.
 //
 // They stand in uniform control flow, so the set is the whole group; lanes outside it (a program may say so, though the
-// compiler never does) count as neutral. Order is fixed, so results do not depend on the SIMD level.
+// compiler never does) are left out. Order is fixed, so results do not depend on the SIMD level.
 #include <string.h>
 
 #include "backends/cpu/lanes/program.h"
 
-#define TYPE  uint32_t
-#define NAME(verb) verb##_u32
-#define ADD(a, b) ((a) + (b))
-#define IS_NAN(a) false
-#include "backends/cpu/lanes/collective.inc"
-
-#define TYPE  int32_t
-#define NAME(verb) verb##_i32
-#define ADD(a, b) ((int32_t)((uint32_t)(a) + (uint32_t)(b)))
-#define IS_NAN(a) false
-#include "backends/cpu/lanes/collective.inc"
-
-#define TYPE  int64_t
-#define NAME(verb) verb##_i64
-#define ADD(a, b) ((int64_t)((uint64_t)(a) + (uint64_t)(b)))
-#define IS_NAN(a) false
-#include "backends/cpu/lanes/collective.inc"
-
-#define TYPE  float
-#define NAME(verb) verb##_f32
-#define ADD(a, b) ((a) + (b))
-#define IS_NAN(a) ((a) != (a))
-#include "backends/cpu/lanes/collective.inc"
-
-#define TYPE  double
-#define NAME(verb) verb##_f64
-#define ADD(a, b) ((a) + (b))
-#define IS_NAN(a) ((a) != (a))
-#include "backends/cpu/lanes/collective.inc"
-
-typedef enum fold { FOLD_SUM, FOLD_MIN, FOLD_MAX } fold;
+typedef enum fold { FOLD_SUM, FOLD_MIN, FOLD_MAX, FOLDS } fold;
 
 static fold fold_of(uint32_t collective) {
   switch (collective) {
     case TSRI_COLLECTIVE_GROUP_MIN:
     case TSRI_COLLECTIVE_SUBGROUP_MIN:
     case TSRI_COLLECTIVE_GROUP_ALL:
-    case TSRI_COLLECTIVE_SUBGROUP_ALL: return FOLD_MIN;
+    case TSRI_COLLECTIVE_SUBGROUP_ALL:
+      return FOLD_MIN;
     case TSRI_COLLECTIVE_GROUP_MAX:
     case TSRI_COLLECTIVE_SUBGROUP_MAX:
     case TSRI_COLLECTIVE_GROUP_ANY:
-    case TSRI_COLLECTIVE_SUBGROUP_ANY: return FOLD_MAX;
-    default: return FOLD_SUM;
+    case TSRI_COLLECTIVE_SUBGROUP_ANY:
+      return FOLD_MAX;
+    default:
+      return FOLD_SUM;
   }
 }
 
-// Folds n > 0 lanes into one value at `out`.
+// The instruction that folds two lanes. Floats are summed by sum_f32 and sum_f64.
+static const uint16_t instructions[TSR_DTYPE_COUNT][FOLDS] = {
+    [TSR_BOOL] = {TSRI_LANE_ADD_U32, TSRI_LANE_MIN_U32, TSRI_LANE_MAX_U32},
+    [TSR_U32] = {TSRI_LANE_ADD_U32, TSRI_LANE_MIN_U32, TSRI_LANE_MAX_U32},
+    [TSR_I32] = {TSRI_LANE_ADD_U32, TSRI_LANE_MIN_I32, TSRI_LANE_MAX_I32},
+    [TSR_I64] = {TSRI_LANE_ADD_I64, TSRI_LANE_MIN_I64, TSRI_LANE_MAX_I64},
+    [TSR_F32] = {TSRI_LANE_ADD_F32, TSRI_LANE_MIN_F32, TSRI_LANE_MAX_F32},
+    [TSR_F64] = {TSRI_LANE_ADD_F64, TSRI_LANE_MIN_F64, TSRI_LANE_MAX_F64},
+};
+
+// Folds n > 0 lanes into one value at `out`: one half upon the other until one lane is left.
 static void fold_lanes(const lane_exec *x, uint32_t dtype, fold how, const void *values, uint32_t n, void *out) {
-  switch ((tsr_dtype)dtype) {
-    case TSR_F32:
-      *(float *)out = how == FOLD_SUM ? x->isa->sum_f32(values, n) : extreme_f32(values, n, how == FOLD_MIN);
-      break;
-    case TSR_F64:
-      *(double *)out = how == FOLD_SUM ? x->isa->sum_f64(values, n) : extreme_f64(values, n, how == FOLD_MIN);
-      break;
-    case TSR_I64:
-      *(int64_t *)out = how == FOLD_SUM ? sum_i64(values, n) : extreme_i64(values, n, how == FOLD_MIN);
-      break;
-    case TSR_I32:
-      *(int32_t *)out = how == FOLD_SUM ? sum_i32(values, n) : extreme_i32(values, n, how == FOLD_MIN);
-      break;
-    default:
-      *(uint32_t *)out = how == FOLD_SUM ? sum_u32(values, n) : extreme_u32(values, n, how == FOLD_MIN);
-      break;
+  if (how == FOLD_SUM && dtype == TSR_F32) {
+    float sum = x->isa->sum_f32(values, n);
+    memcpy(out, &sum, sizeof sum);
+    return;
   }
+  if (how == FOLD_SUM && dtype == TSR_F64) {
+    double sum = x->isa->sum_f64(values, n);
+    memcpy(out, &sum, sizeof sum);
+    return;
+  }
+  size_t bytes = dtype == TSR_I64 || dtype == TSR_F64 ? 8 : 4;
+  tsri_lane_fn apply = x->isa->ops[instructions[dtype][how] - (uint32_t)TSRI_LANE_FIRST_MATH][TSRI_LANE_FORM_VV];
+  char *folded = x->work->value_scratch;
+  const char *from = values;
+  while (n > 1) {
+    uint32_t half = (n + 1) / 2;
+    apply(folded, from, from + half * bytes, NULL, n - half);
+    if (half > n - half) memmove(folded + (half - 1) * bytes, from + (half - 1) * bytes, bytes);  // the odd one
+    from = folded;
+    n = half;
+  }
+  memcpy(out, from, bytes);
 }
 
 // The set's lanes one after the other; in the scratch if there is a mask.
 static const void *packed(const lane_exec *x, const void *values, uint32_t bytes, uint32_t *out_count) {
   *out_count = x->set.n;
   if (!x->set.mask) return values;
-  char *to = x->work->value_scratch;
+  char *to = x->work->index_scratch;
   uint32_t count = 0;
   for (uint32_t i = 0; i < x->set.n; i++) {
     if (x->set.mask[i] == 0) continue;

@@ -11,7 +11,7 @@
 #include "core/convert.h"
 
 #if defined(__GNUC__)
-#define LANE static inline __attribute__((always_inline, unused))
+#define LANE      static inline __attribute__((always_inline, unused))
 #define MAY_ALIAS __attribute__((may_alias))
 #else
 #define LANE static inline

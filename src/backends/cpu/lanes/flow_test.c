@@ -41,32 +41,64 @@ TEST(lanes_past_the_end_store_nothing) {
 TEST(lanes_take_their_own_branch) {
   check_body("if (i < n) { if (x[i] > 0) y[i] = 1; else y[i] = 2; }", NULL);
   check_body("if (i < n) { i32 v = x[i]; if (v > 0) v = v * 2; else if (v < -50) v = 7; y[i] = v; }", NULL);
-  check_body("if (i < n) { i32 v = 3; if (x[i] % 2 == 0) { if (x[i] % 3 == 0) v = 6; else v = 2; v += 100; } y[i] = v; }", NULL);
-  check_body("if (i < n) { bool c = x[i] > 0; i32 v = 0; if (c) { c = false; v = 1; } else { c = true; v = 2; } y[i] = c ? v : -v; }", NULL);
+  check_body(
+      "if (i < n) { i32 v = 3; if (x[i] % 2 == 0) { if (x[i] % 3 == 0) v = 6; else v = 2; v += 100; } y[i] = v; }",
+      NULL);
+  check_body(
+      "if (i < n) { bool c = x[i] > 0; i32 v = 0; if (c) { c = false; v = 1; } else { c = true; v = 2; } y[i] = c ? v "
+      ": -v; }",
+      NULL);
 }
 
 TEST(lanes_leave_loops_one_by_one) {
   check_body("if (i < n) { i32 v = x[i]; while (v > 0) v -= 7; y[i] = v; }", NULL);
   check_body("if (i < n) { i32 s = 0; for (i32 k = 0; k < x[i]; k++) s += k; y[i] = s; }", NULL);
-  check_body("if (i < n) { i32 s = 0; for (i32 k = 0; k < 50; k++) { if (k * 3 > x[i]) break; s += k; } y[i] = s; }", NULL);
-  check_body("if (i < n) { i32 s = 0; for (i32 k = 0; k < 50; k++) { if ((k + x[i]) % 3 == 0) continue; s += k; } y[i] = s; }", NULL);
-  check_body("if (i < n) { i32 s = 0; for (i32 k = 0; k < 40; k++) { if (x[i] > k) { if (k % 2 == 0) continue; s += 1; if (s > 9) break; } else { if (k > 30) break; s += 3; } s += 100; } y[i] = s; }", NULL);
-  check_body("if (i < n) { i32 s = 0; for (i32 a = 0; a < 9; a++) { for (i32 b = a; b < 9; b++) { if (a * b > x[i]) break; s += b; } if (s > 50) continue; s += 1; } y[i] = s; }", NULL);
+  check_body("if (i < n) { i32 s = 0; for (i32 k = 0; k < 50; k++) { if (k * 3 > x[i]) break; s += k; } y[i] = s; }",
+             NULL);
+  check_body(
+      "if (i < n) { i32 s = 0; for (i32 k = 0; k < 50; k++) { if ((k + x[i]) % 3 == 0) continue; s += k; } y[i] = s; }",
+      NULL);
+  check_body(
+      "if (i < n) { i32 s = 0; for (i32 k = 0; k < 40; k++) { if (x[i] > k) { if (k % 2 == 0) continue; s += 1; if (s "
+      "> 9) break; } else { if (k > 30) break; s += 3; } s += 100; } y[i] = s; }",
+      NULL);
+  check_body(
+      "if (i < n) { i32 s = 0; for (i32 a = 0; a < 9; a++) { for (i32 b = a; b < 9; b++) { if (a * b > x[i]) break; s "
+      "+= b; } if (s > 50) continue; s += 1; } y[i] = s; }",
+      NULL);
 }
 
 TEST(values_from_left_rounds_stay) {
-  check_body("if (i < n) { i32 last = -1; i32 k = 0; while (true) { last = k * x[i]; if (k > x[i]) break; k += 3; } y[i] = last + k; }", NULL);
-  check_body("if (i < n) { u32 j = i; for (u32 k = 0; k < 9; k++) { j = i + k; if (x[i] < i32(k) * 10) break; } y[i] = i32(j); }", NULL);
+  check_body(
+      "if (i < n) { i32 last = -1; i32 k = 0; while (true) { last = k * x[i]; if (k > x[i]) break; k += 3; } y[i] = "
+      "last + k; }",
+      NULL);
+  check_body(
+      "if (i < n) { u32 j = i; for (u32 k = 0; k < 9; k++) { j = i + k; if (x[i] < i32(k) * 10) break; } y[i] = "
+      "i32(j); }",
+      NULL);
   check_body("if (i < n) { u32 k = i; while (k < n && x[k] < 50) k += 7; y[i] = i32(k); }", NULL);
-  check_body("if (i < n) { i32 s = 0; u32 k = i; for (; k < n; k += 64) { s += x[k]; if (s > 100) break; } y[i] = s; }", NULL);
-  check_body("if (i < n) { i32 s = 0; u32 k = i; for (; k < n; k += 64) { s += x[k]; if (s > 100) break; } y[i] = s + i32(k); }", NULL);
+  check_body("if (i < n) { i32 s = 0; u32 k = i; for (; k < n; k += 64) { s += x[k]; if (s > 100) break; } y[i] = s; }",
+             NULL);
+  check_body(
+      "if (i < n) { i32 s = 0; u32 k = i; for (; k < n; k += 64) { s += x[k]; if (s > 100) break; } y[i] = s + i32(k); "
+      "}",
+      NULL);
 }
 
 TEST(uniform_branches_and_loops_jump) {
-  check_body("if (i < n) { i32 s = 0; for (u32 k = 0; k < u; k++) { if (k == 3) break; s += x[(i + k) % n]; } y[i] = s; }", NULL);
-  check_body("if (i < n) { i32 s = 0; for (u32 k = 0; k < u; k++) { if (k % 2 == 0) continue; s += x[(i + k) % n]; } y[i] = s; }", NULL);
+  check_body(
+      "if (i < n) { i32 s = 0; for (u32 k = 0; k < u; k++) { if (k == 3) break; s += x[(i + k) % n]; } y[i] = s; }",
+      NULL);
+  check_body(
+      "if (i < n) { i32 s = 0; for (u32 k = 0; k < u; k++) { if (k % 2 == 0) continue; s += x[(i + k) % n]; } y[i] = "
+      "s; }",
+      NULL);
   check_body("i32 s = 0; if (u > 3) s = 4; else s = 5; if (i < n) y[i] = s + (u > 100 ? 1 : x[i]);", NULL);
-  check_body("if (i < n) { i32 s = 0; while (s < 20) { if (u == 5) break; s++; } for (u32 k = 0; k < u; k++) { if (x[i] > 0) { if (k == 2) break; s += 10; } s += 1; } y[i] = s; }", NULL);
+  check_body(
+      "if (i < n) { i32 s = 0; while (s < 20) { if (u == 5) break; s++; } for (u32 k = 0; k < u; k++) { if (x[i] > 0) "
+      "{ if (k == 2) break; s += 10; } s += 1; } y[i] = s; }",
+      NULL);
 }
 
 TEST(choices_load_only_where_wanted) {
@@ -76,7 +108,10 @@ TEST(choices_load_only_where_wanted) {
   check_body("if (i < n) y[i] = i + 1 < n && x[i + 1] > 0 ? 1 : 0;", NULL);
   check_body("if (i < n) y[i] = i + 1 >= n || x[i + 1] > 0 ? 1 : 0;", NULL);
   check_body("if (i < n) y[i] = x[i] > 0 ? (x[i] > 50 ? x[n - 1 - i] : x[i] * 2) : (u == 5 ? x[i / 2] : 3);", NULL);
-  check_body("if (i < n) { bool b = x[i] > 0 && y[i] > 500; bool c = x[i] < -50 || x[n - 1 - i] > 50; y[i] = (b ? 1 : 0) + (c ? 2 : 0); }", NULL);
+  check_body(
+      "if (i < n) { bool b = x[i] > 0 && y[i] > 500; bool c = x[i] < -50 || x[n - 1 - i] > 50; y[i] = (b ? 1 : 0) + (c "
+      "? 2 : 0); }",
+      NULL);
 }
 
 TEST(counters_run_down_and_by_strides) {
@@ -162,9 +197,15 @@ static void put_bool(writer *w, int depth) {
 static void put_leaf(writer *w) {
   const char *loop = w->loops > 0 ? "k0" : "u";
   switch (pick(w, 12)) {
-    case 8: put(w, "(i + %s < n ? x[i + %s] : 3)", loop, loop); break;
-    case 9: put(w, "(i >= %s ? x[i - %s] : 4)", loop, loop); break;
-    case 10: put(w, "x[n - 1 - i]"); break;
+    case 8:
+      put(w, "(i + %s < n ? x[i + %s] : 3)", loop, loop);
+      break;
+    case 9:
+      put(w, "(i >= %s ? x[i - %s] : 4)", loop, loop);
+      break;
+    case 10:
+      put(w, "x[n - 1 - i]");
+      break;
     case 11:
       if (w->named > 0) {
         put(w, "w%d", w->visible[pick(w, (uint32_t)w->named)]);
@@ -172,9 +213,15 @@ static void put_leaf(writer *w) {
       }
       put(w, "x[i]");
       break;
-    case 0: put(w, "i32(%d)", (int)pick(w, 100) - 50); break;
-    case 1: put(w, "i32(i)"); break;
-    case 2: put(w, "i32(u)"); break;
+    case 0:
+      put(w, "i32(%d)", (int)pick(w, 100) - 50);
+      break;
+    case 1:
+      put(w, "i32(i)");
+      break;
+    case 2:
+      put(w, "i32(u)");
+      break;
     case 3:
       if (w->loops > 0) {
         put(w, "i32(k%u)", pick(w, (uint32_t)w->loops));
@@ -182,7 +229,9 @@ static void put_leaf(writer *w) {
       }
       put(w, "i32(group.x)");
       break;
-    default: put(w, "v%u", pick(w, (uint32_t)w->vars)); break;
+    default:
+      put(w, "v%u", pick(w, (uint32_t)w->vars));
+      break;
   }
 }
 
@@ -194,7 +243,9 @@ static void put_expr(writer *w, int depth) {
   }
   switch (pick(w, 8)) {
     case 0:
-    case 1: put_leaf(w); break;
+    case 1:
+      put_leaf(w);
+      break;
     case 2:
       put(w, "x[u32(");
       put_expr(w, depth - 1);
@@ -307,11 +358,16 @@ TEST(kernels_by_chance_agree_with_the_reference) {
   for (int round = 0; round < KERNELS; round++) {
     writer w = {.text = body, .bytes = sizeof body, .seed = (uint64_t)round * 977 + 3, .vars = 4};
     put_block(&w, 4);
+    // In a line, and in two dimensions.
+    const char *head = round % 3 == 0
+                           ? "kernel k<WG = 8, WG_Y = 6>(in i32 x[], inout i32 y[], u32 n, u32 u) {\n"
+                             "  u32 i = global.y * (groups.x * WG) + global.x;\n"
+                           : "kernel k<WG = 48>(in i32 x[], inout i32 y[], u32 n, u32 u) {\n  u32 i = global.x;\n";
     snprintf(text, sizeof text,
-             "kernel k<WG = 48>(in i32 x[], inout i32 y[], u32 n, u32 u) {\n  u32 i = global.x;\n  i32 t[3];\n"
+             "%s  i32 t[3];\n"
              "  i32 v0 = 0, v1 = 1, v2 = i32(i), v3 = i32(u);\n  if (i >= n) return;\n%s\n"
              "  y[i] = v0 ^ (v1 * 3) ^ (v2 * 5) ^ (v3 * 7) ^ t[1];\n}\n",
-             body);
+             head, body);
     uint64_t seed = (uint64_t)round;
     for (int i = 0; i < 200; i++) {
       x[i] = (int32_t)next_random(&seed) % 200;

@@ -69,6 +69,11 @@ typedef struct tsri_lanes_isa {
   void (*scan_i32)(const int32_t *index, const uint32_t *mask, uint32_t n, tsri_lane_range *out);
   void (*scan_i64)(const int64_t *index, const uint32_t *mask, uint32_t n, tsri_lane_range *out);
 
+  // Vectors of 2 or 4 elements of 4 bytes in memory, their parts each in a register: part[k][i] = memory[i * wide + k],
+  // and back.
+  void (*split)(uint32_t *const *part, const uint32_t *memory, uint32_t wide, uint32_t n);
+  void (*join)(uint32_t *memory, uint32_t *const *part, uint32_t wide, uint32_t n);
+
   // dst[i] = a[i] * b[i] + c[i] over n lanes in rows of `width`, rounded once (fused) or twice.
   void (*muladd_rows)(float *dst, tsri_lane_rows a, tsri_lane_rows b, const float *c, uint32_t width, uint32_t n,
                       bool is_fused);

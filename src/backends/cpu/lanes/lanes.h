@@ -26,13 +26,13 @@ typedef struct tsri_lanes_buffer {
 typedef struct tsri_lanes_launch {
   const tsri_lanes_buffer *buffers;
   uint32_t buffer_count;
-  const void *params;     // 32-bit words
+  const void *params;  // 32-bit words
   uint32_t params_bytes;
-  uint32_t groups[3];     // nothing runs if one is 0
-  int threads;            // at most; 0 and 1: the caller's only
-  const char *simd;       // level the processor is known to have (tsri_cpu_simd_level); NULL: "baseline"
-  bool allow_sleef;       // vector maths from SLEEF where that is faster
-  uint64_t timeout_ns;    // 0: none
+  uint32_t groups[3];   // nothing runs if one is 0
+  int threads;          // at most; 0 and 1: the caller's only
+  const char *simd;     // level the processor is known to have (tsri_cpu_simd_level); NULL: "baseline"
+  bool allow_sleef;     // vector maths from SLEEF where that is faster
+  uint64_t timeout_ns;  // 0: none
 } tsri_lanes_launch;
 
 // Copies and checks a program. Any words at all may be given: what is accepted cannot, when it is run, touch a

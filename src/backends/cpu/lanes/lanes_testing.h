@@ -65,7 +65,8 @@ typedef struct test_buffer {
 } test_buffer;
 
 // Elements of a float buffer agree within `ulps`; all others, and all with 0, are the same. NaNs count as the same.
-REF void check_elements(const char *what, uint8_t dtype, const void *is, const void *wanted, size_t count, double ulps) {
+REF void check_elements(const char *what, uint8_t dtype, const void *is, const void *wanted, size_t count,
+                        double ulps) {
   size_t bytes = tsr_dtype_bytes((tsr_dtype)dtype);
   for (size_t i = 0; i < count; i++) {
     const char *x = (const char *)is + i * bytes, *y = (const char *)wanted + i * bytes;
@@ -102,9 +103,14 @@ REF void check_against_reference(const tsri_kernel *kernel, const test_buffer *b
     const char *level = simd_levels[run / 2];
     if (!has_level(level)) continue;
     for (uint32_t i = 0; i < kernel->buffer_count; i++) memcpy(given[i].memory, buffers[i].memory, buffers[i].bytes);
-    tsri_lanes_launch launch = {.buffers = given, .buffer_count = kernel->buffer_count, .params = params,
-                                .params_bytes = kernel->params_bytes, .groups = {groups[0], groups[1], groups[2]},
-                                .threads = run % 2 ? 3 : 1, .simd = level, .timeout_ns = UINT64_C(60000000000)};
+    tsri_lanes_launch launch = {.buffers = given,
+                                .buffer_count = kernel->buffer_count,
+                                .params = params,
+                                .params_bytes = kernel->params_bytes,
+                                .groups = {groups[0], groups[1], groups[2]},
+                                .threads = run % 2 ? 3 : 1,
+                                .simd = level,
+                                .timeout_ns = UINT64_C(60000000000)};
     CHECK_OK(tsri_lanes_run(program, &launch));
     for (uint32_t i = 0; i < kernel->buffer_count; i++) {
       char what[160];

@@ -98,18 +98,25 @@ static uint32_t exchange_in_loop(_Atomic uint32_t *at, uint32_t op, uint32_t val
 
 static uint32_t do_atomic(_Atomic uint32_t *at, uint32_t op, uint32_t value, uint32_t compare, bool is_signed) {
   switch ((tsri_ir_atomic)op) {
-    case TSRI_ATOMIC_ADD: return atomic_fetch_add_explicit(at, value, memory_order_relaxed);
-    case TSRI_ATOMIC_SUB: return atomic_fetch_sub_explicit(at, value, memory_order_relaxed);
-    case TSRI_ATOMIC_AND: return atomic_fetch_and_explicit(at, value, memory_order_relaxed);
-    case TSRI_ATOMIC_OR: return atomic_fetch_or_explicit(at, value, memory_order_relaxed);
-    case TSRI_ATOMIC_XOR: return atomic_fetch_xor_explicit(at, value, memory_order_relaxed);
-    case TSRI_ATOMIC_EXCHANGE: return atomic_exchange_explicit(at, value, memory_order_relaxed);
+    case TSRI_ATOMIC_ADD:
+      return atomic_fetch_add_explicit(at, value, memory_order_relaxed);
+    case TSRI_ATOMIC_SUB:
+      return atomic_fetch_sub_explicit(at, value, memory_order_relaxed);
+    case TSRI_ATOMIC_AND:
+      return atomic_fetch_and_explicit(at, value, memory_order_relaxed);
+    case TSRI_ATOMIC_OR:
+      return atomic_fetch_or_explicit(at, value, memory_order_relaxed);
+    case TSRI_ATOMIC_XOR:
+      return atomic_fetch_xor_explicit(at, value, memory_order_relaxed);
+    case TSRI_ATOMIC_EXCHANGE:
+      return atomic_exchange_explicit(at, value, memory_order_relaxed);
     case TSRI_ATOMIC_COMPARE_EXCHANGE:
       atomic_compare_exchange_strong_explicit(at, &compare, value, memory_order_relaxed, memory_order_relaxed);
       return compare;
     case TSRI_ATOMIC_MIN:
     case TSRI_ATOMIC_MAX:
-    case TSRI_ATOMIC_COUNT: break;
+    case TSRI_ATOMIC_COUNT:
+      break;
   }
   return exchange_in_loop(at, op, value, is_signed);
 }

@@ -215,8 +215,9 @@ bool tsri_lanes_load(lane_exec *x, const lane_insn *insn) {
   access from = access_of(x, insn);
   if (insn->op == TSRI_LANE_LOAD_LANES) return load_lanes(x, insn, &from, work->reg[insn->b]);
 
-  lane_affine affine = tsri_lanes_affine(x, insn->form, work->reg[insn->b], work->reg[insn->c], work->reg[insn->d],
-                                         work->reg[insn->e]);
+  lane_affine affine;
+  tsri_lanes_affine(x, insn->form, work->reg[insn->b], work->reg[insn->c], work->reg[insn->d], work->reg[insn->e],
+                    &affine);
   bool must_be_inside = x->is_checked || x->set.mask;
   if (!is_regular(insn, &affine) || (must_be_inside && !affine_is_inside(insn, &affine, from.array->count))) {
     tsri_lanes_affine_fill(x, insn->form, &affine, work->index_scratch);
@@ -229,6 +230,20 @@ bool tsri_lanes_load(lane_exec *x, const lane_insn *insn) {
   if (point_at_rows(x, insn, &from, &affine)) return true;
   load_runs(x, &from, &affine, lane_result(x, insn));
   lane_finish(x, insn, from.info->value_bytes);
+  return true;
+}
+
+// The usual case of the above: no mask, all rows whole, and no index that could wrap around.
+bool tsri_lanes_load_rows(lane_exec *x, const lane_insn *insn) {
+  lane_work *work = x->work;
+  uint32_t base = *(const lane_u32 *)work->reg[insn->b];
+  int64_t step_x = *(const lane_i32 *)work->reg[insn->c], step_y = *(const lane_i32 *)work->reg[insn->d];
+  int64_t most = base + step_x * (x->group_x - 1) + step_y * (x->program->group[1] - 1);
+  bool is_usual = !x->set.mask && x->set.n == x->program->lanes && x->launch->may_alias_memory && step_x >= 0 &&
+                  step_y >= 0 && most <= INT32_MAX;
+  if (!is_usual) return tsri_lanes_load(x, insn);
+  work->reg[insn->dst] = work->arrays[insn->a].memory + (size_t)base * sizeof(float);
+  work->steps[insn->dst] = (lane_steps){.x = step_x, .y = step_y};
   return true;
 }
 
@@ -290,9 +305,11 @@ bool tsri_lanes_store(lane_exec *x, const lane_insn *insn) {
   const void *value = value_lanes(x, insn, to.info->value_bytes);
   if (insn->op == TSRI_LANE_STORE_LANES) return store_lanes(x, insn, &to, value, work->reg[insn->b]);
 
-  lane_affine affine = tsri_lanes_affine(x, insn->form, work->reg[insn->b], work->reg[insn->c], work->reg[insn->d],
-                                         work->reg[insn->e]);
-  if (!is_regular(insn, &affine) || x->set.mask || (x->is_checked && !affine_is_inside(insn, &affine, to.array->count))) {
+  lane_affine affine;
+  tsri_lanes_affine(x, insn->form, work->reg[insn->b], work->reg[insn->c], work->reg[insn->d], work->reg[insn->e],
+                    &affine);
+  if (!is_regular(insn, &affine) || x->set.mask ||
+      (x->is_checked && !affine_is_inside(insn, &affine, to.array->count))) {
     tsri_lanes_affine_fill(x, insn->form, &affine, work->index_scratch);
     return store_lanes(x, insn, &to, value, work->index_scratch);
   }
@@ -313,7 +330,7 @@ static bool scalar_place(lane_exec *x, const lane_insn *insn, const access *to, 
 bool tsri_lanes_load_scalar(lane_exec *x, const lane_insn *insn) {
   if (x->set.n == 0) return true;
   access from = access_of(x, insn);
-  char *memory;
+  char *memory = NULL;
   if (!scalar_place(x, insn, &from, &memory)) return false;
   from.storage->load(x->work->reg[insn->dst], memory, 1, 1);
   return true;
@@ -322,7 +339,7 @@ bool tsri_lanes_load_scalar(lane_exec *x, const lane_insn *insn) {
 bool tsri_lanes_store_scalar(lane_exec *x, const lane_insn *insn) {
   if (x->set.n == 0) return true;
   access to = access_of(x, insn);
-  char *memory;
+  char *memory = NULL;
   if (!scalar_place(x, insn, &to, &memory)) return false;
   to.storage->store(memory, x->work->reg[insn->dst], 1, 1);
   return true;

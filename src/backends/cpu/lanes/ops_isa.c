@@ -5,65 +5,65 @@
 #include "backends/cpu/lanes/isa_parts.h"
 #include "backends/cpu/lanes/meaning.h"
 
-#define UNARY_LOOPS(name, R, A)                                                                    \
-  static void name##_V(void *dst, const void *a, const void *b, const void *c, uint32_t n) {       \
-    (void)b, (void)c;                                                                              \
-    R *d = dst;                                                                                    \
-    const A *x = a;                                                                                \
-    LANES for (uint32_t i = 0; i < n; i++) d[i] = op_##name(x[i]);                                 \
+#define UNARY_LOOPS(name, R, A)                                                              \
+  static void name##_V(void *dst, const void *a, const void *b, const void *c, uint32_t n) { \
+    (void)b, (void)c;                                                                        \
+    R *d = dst;                                                                              \
+    const A *x = a;                                                                          \
+    LANES for (uint32_t i = 0; i < n; i++) d[i] = op_##name(x[i]);                           \
   }
 
-#define BINARY_LOOPS(name, R, A, B)                                                                \
-  static void name##_VV(void *dst, const void *a, const void *b, const void *c, uint32_t n) {      \
-    (void)c;                                                                                       \
-    R *d = dst;                                                                                    \
-    const A *x = a;                                                                                \
-    const B *y = b;                                                                                \
-    LANES for (uint32_t i = 0; i < n; i++) d[i] = op_##name(x[i], y[i]);                           \
-  }                                                                                                \
-  static void name##_VS(void *dst, const void *a, const void *b, const void *c, uint32_t n) {      \
-    (void)c;                                                                                       \
-    R *d = dst;                                                                                    \
-    const A *x = a;                                                                                \
-    const B y = *(const B *)b;                                                                     \
-    LANES for (uint32_t i = 0; i < n; i++) d[i] = op_##name(x[i], y);                              \
-  }                                                                                                \
-  static void name##_SV(void *dst, const void *a, const void *b, const void *c, uint32_t n) {      \
-    (void)c;                                                                                       \
-    R *d = dst;                                                                                    \
-    const A x = *(const A *)a;                                                                     \
-    const B *y = b;                                                                                \
-    LANES for (uint32_t i = 0; i < n; i++) d[i] = op_##name(x, y[i]);                              \
+#define BINARY_LOOPS(name, R, A, B)                                                           \
+  static void name##_VV(void *dst, const void *a, const void *b, const void *c, uint32_t n) { \
+    (void)c;                                                                                  \
+    R *d = dst;                                                                               \
+    const A *x = a;                                                                           \
+    const B *y = b;                                                                           \
+    LANES for (uint32_t i = 0; i < n; i++) d[i] = op_##name(x[i], y[i]);                      \
+  }                                                                                           \
+  static void name##_VS(void *dst, const void *a, const void *b, const void *c, uint32_t n) { \
+    (void)c;                                                                                  \
+    R *d = dst;                                                                               \
+    const A *x = a;                                                                           \
+    const B y = *(const B *)b;                                                                \
+    LANES for (uint32_t i = 0; i < n; i++) d[i] = op_##name(x[i], y);                         \
+  }                                                                                           \
+  static void name##_SV(void *dst, const void *a, const void *b, const void *c, uint32_t n) { \
+    (void)c;                                                                                  \
+    R *d = dst;                                                                               \
+    const A x = *(const A *)a;                                                                \
+    const B *y = b;                                                                           \
+    LANES for (uint32_t i = 0; i < n; i++) d[i] = op_##name(x, y[i]);                         \
   }
 
-#define TERNARY_LOOPS(name, R, A, B, C)                                                            \
-  static void name##_VVV(void *dst, const void *a, const void *b, const void *c, uint32_t n) {     \
-    R *d = dst;                                                                                    \
-    const A *x = a;                                                                                \
-    const B *y = b;                                                                                \
-    const C *z = c;                                                                                \
-    LANES for (uint32_t i = 0; i < n; i++) d[i] = op_##name(x[i], y[i], z[i]);                     \
-  }                                                                                                \
-  static void name##_VSV(void *dst, const void *a, const void *b, const void *c, uint32_t n) {     \
-    R *d = dst;                                                                                    \
-    const A *x = a;                                                                                \
-    const B y = *(const B *)b;                                                                     \
-    const C *z = c;                                                                                \
-    LANES for (uint32_t i = 0; i < n; i++) d[i] = op_##name(x[i], y, z[i]);                        \
-  }                                                                                                \
-  static void name##_VVS(void *dst, const void *a, const void *b, const void *c, uint32_t n) {     \
-    R *d = dst;                                                                                    \
-    const A *x = a;                                                                                \
-    const B *y = b;                                                                                \
-    const C z = *(const C *)c;                                                                     \
-    LANES for (uint32_t i = 0; i < n; i++) d[i] = op_##name(x[i], y[i], z);                        \
-  }                                                                                                \
-  static void name##_VSS(void *dst, const void *a, const void *b, const void *c, uint32_t n) {     \
-    R *d = dst;                                                                                    \
-    const A *x = a;                                                                                \
-    const B y = *(const B *)b;                                                                     \
-    const C z = *(const C *)c;                                                                     \
-    LANES for (uint32_t i = 0; i < n; i++) d[i] = op_##name(x[i], y, z);                           \
+#define TERNARY_LOOPS(name, R, A, B, C)                                                        \
+  static void name##_VVV(void *dst, const void *a, const void *b, const void *c, uint32_t n) { \
+    R *d = dst;                                                                                \
+    const A *x = a;                                                                            \
+    const B *y = b;                                                                            \
+    const C *z = c;                                                                            \
+    LANES for (uint32_t i = 0; i < n; i++) d[i] = op_##name(x[i], y[i], z[i]);                 \
+  }                                                                                            \
+  static void name##_VSV(void *dst, const void *a, const void *b, const void *c, uint32_t n) { \
+    R *d = dst;                                                                                \
+    const A *x = a;                                                                            \
+    const B y = *(const B *)b;                                                                 \
+    const C *z = c;                                                                            \
+    LANES for (uint32_t i = 0; i < n; i++) d[i] = op_##name(x[i], y, z[i]);                    \
+  }                                                                                            \
+  static void name##_VVS(void *dst, const void *a, const void *b, const void *c, uint32_t n) { \
+    R *d = dst;                                                                                \
+    const A *x = a;                                                                            \
+    const B *y = b;                                                                            \
+    const C z = *(const C *)c;                                                                 \
+    LANES for (uint32_t i = 0; i < n; i++) d[i] = op_##name(x[i], y[i], z);                    \
+  }                                                                                            \
+  static void name##_VSS(void *dst, const void *a, const void *b, const void *c, uint32_t n) { \
+    R *d = dst;                                                                                \
+    const A *x = a;                                                                            \
+    const B y = *(const B *)b;                                                                 \
+    const C z = *(const C *)c;                                                                 \
+    LANES for (uint32_t i = 0; i < n; i++) d[i] = op_##name(x[i], y, z);                       \
   }
 
 TSRI_LANE_UNARY(UNARY_LOOPS)
@@ -86,7 +86,7 @@ static void splat_64(void *dst, const void *a, const void *b, const void *c, uin
 }
 
 const tsri_lane_fn ISA_NAME(tsri_lanes_ops_)[TSRI_LANE_OPS - TSRI_LANE_FIRST_MATH][TSRI_LANE_FORMS] = {
-#define TSRI_X(name, ...) [TSRI_LANE_##name - TSRI_LANE_FIRST_MATH] = {name##_V},
+#define TSRI_X(name, ...)         [TSRI_LANE_##name - TSRI_LANE_FIRST_MATH] = {name##_V},
 #define TSRI_X_MOVES(name, splat) [TSRI_LANE_##name - TSRI_LANE_FIRST_MATH] = {name##_V, splat},
     TSRI_LANE_UNARY_BUT_MOVES(TSRI_X) TSRI_X_MOVES(MOVE_32, splat_32) TSRI_X_MOVES(MOVE_64, splat_64)
 #undef TSRI_X_MOVES

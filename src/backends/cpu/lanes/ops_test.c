@@ -6,10 +6,53 @@ enum { COUNT = 599 };  // no multiple of a vector
 
 // Values that are corners for one type or another, and noise between them.
 static void fill_corners(uint8_t dtype, void *memory, uint64_t seed) {
-  static const double corners[] = {0.0, -0.0, 1, -1, 2, 0.5, -0.5, 1.5, 2.5, -2.5, 3, 7, -7, 31, 32, 33, 63, 64, 100,
-                                   127, 128, -128, 255, 256, 32767, -32768, 65504, 65520, 1e5, 16777217, 2147483647,
-                                   -2147483648.0, 2147483648.0, 4294967295.0, 4294967296.0, 9.2e18, -9.3e18, 1e30,
-                                   1e-30, 1e-40, 6e-8, 3e-8, INFINITY, -INFINITY, NAN, 3.4e38, 1e300};
+  static const double corners[] = {0.0,
+                                   -0.0,
+                                   1,
+                                   -1,
+                                   2,
+                                   0.5,
+                                   -0.5,
+                                   1.5,
+                                   2.5,
+                                   -2.5,
+                                   3,
+                                   7,
+                                   -7,
+                                   31,
+                                   32,
+                                   33,
+                                   63,
+                                   64,
+                                   100,
+                                   127,
+                                   128,
+                                   -128,
+                                   255,
+                                   256,
+                                   32767,
+                                   -32768,
+                                   65504,
+                                   65520,
+                                   1e5,
+                                   16777217,
+                                   2147483647,
+                                   -2147483648.0,
+                                   2147483648.0,
+                                   4294967295.0,
+                                   4294967296.0,
+                                   9.2e18,
+                                   -9.3e18,
+                                   1e30,
+                                   1e-30,
+                                   1e-40,
+                                   6e-8,
+                                   3e-8,
+                                   INFINITY,
+                                   -INFINITY,
+                                   NAN,
+                                   3.4e38,
+                                   1e300};
   enum { CORNERS = sizeof corners / sizeof corners[0] };
   size_t bytes = tsr_dtype_bytes((tsr_dtype)dtype);
   for (size_t i = 0; i < COUNT; i++) {
@@ -44,7 +87,8 @@ static void spell(const tsri_ir_op_info *op, const char *const operands[3], char
 // Sum of one operation's results over lanes (a[i]) and scalars (p): `pattern` has a bit per operand that is a scalar.
 static void check_op(const tsri_ir_op_info *op, uint8_t type, uint32_t pattern, double ulps) {
   uint8_t types[3] = {type, op->rule == TSRI_RULE_SHIFT ? TSR_U32 : type, type};
-  uint8_t result = op->rule == TSRI_RULE_EQUAL || op->rule == TSRI_RULE_ORDER || op->rule == TSRI_RULE_TEST ? TSR_BOOL : type;
+  uint8_t result =
+      op->rule == TSRI_RULE_EQUAL || op->rule == TSRI_RULE_ORDER || op->rule == TSRI_RULE_TEST ? TSR_BOOL : type;
   if (op->rule == TSRI_RULE_SELECT) types[0] = TSR_BOOL;
   static const char *const lanes[3] = {"a[i]", "b[i]", "c[i]"}, *const scalars[3] = {"p", "q", "r"};
   const char *operands[3];
@@ -84,18 +128,27 @@ static bool takes(tsri_ir_rule rule, uint8_t type) {
   bool is_float = type == TSR_F32 || type == TSR_F64, is_int = type == TSR_I32 || type == TSR_U32 || type == TSR_I64;
   switch (rule) {
     case TSRI_RULE_NUMBER:
-    case TSRI_RULE_ORDER: return is_float || is_int;
-    case TSRI_RULE_SIGNED: return is_float || type == TSR_I32 || type == TSR_I64;
+    case TSRI_RULE_ORDER:
+      return is_float || is_int;
+    case TSRI_RULE_SIGNED:
+      return is_float || type == TSR_I32 || type == TSR_I64;
     case TSRI_RULE_FLOAT:
-    case TSRI_RULE_TEST: return is_float;
+    case TSRI_RULE_TEST:
+      return is_float;
     case TSRI_RULE_INT:
-    case TSRI_RULE_SHIFT: return is_int;
-    case TSRI_RULE_BITS: return is_int || type == TSR_BOOL;
-    case TSRI_RULE_BOOL: return type == TSR_BOOL;
-    case TSRI_RULE_WORD: return type == TSR_U32;
+    case TSRI_RULE_SHIFT:
+      return is_int;
+    case TSRI_RULE_BITS:
+      return is_int || type == TSR_BOOL;
+    case TSRI_RULE_BOOL:
+      return type == TSR_BOOL;
+    case TSRI_RULE_WORD:
+      return type == TSR_U32;
     case TSRI_RULE_EQUAL:
-    case TSRI_RULE_SELECT: return is_float || is_int || type == TSR_BOOL;
-    default: return false;
+    case TSRI_RULE_SELECT:
+      return is_float || is_int || type == TSR_BOOL;
+    default:
+      return false;
   }
 }
 
@@ -147,7 +200,8 @@ static void check_conversion(uint8_t from, uint8_t to) {
   memset(memory, 0, sizeof memory);
   fill_corners(from, memory[0], from * 16u + to);
   size_t bytes[2] = {tsr_dtype_bytes((tsr_dtype)from), tsr_dtype_bytes((tsr_dtype)to)};
-  test_buffer buffers[3] = {{memory[0], COUNT * bytes[0]}, {memory[1], COUNT * bytes[1]}, {memory[2], COUNT * bytes[1]}};
+  test_buffer buffers[3] = {
+      {memory[0], COUNT * bytes[0]}, {memory[1], COUNT * bytes[1]}, {memory[2], COUNT * bytes[1]}};
   tsri_kernel *kernel = kernel_of(text, NULL, false);
   _Alignas(8) unsigned char params[16] = {0};
   uint32_t n = COUNT;
@@ -174,14 +228,16 @@ TEST(half_floats_widen_and_round_as_tsr_convert) {
   const uint8_t dtypes[] = {TSR_F16, TSR_BF16};
   for (int t = 0; t < 2; t++) {
     const char *args = t == 0 ? "T=f16" : "T=bf16";
-    tsri_lanes_program *widen = program_from("kernel k<T: float, WG = 256>(in T x[], out f32 y[]) { y[global.x] = x[global.x]; }", args, false);
+    tsri_lanes_program *widen =
+        program_from("kernel k<T: float, WG = 256>(in T x[], out f32 y[]) { y[global.x] = x[global.x]; }", args, false);
     for (int i = 0; i < HALVES; i++) halves[i] = (uint16_t)i;
     CHECK_OK(tsr_convert(TSR_F32, wanted, (tsr_dtype)dtypes[t], halves, HALVES));
     for (int level = 0; level < SIMD_LEVELS; level++) {
       if (!has_level(simd_levels[level])) continue;
       tsri_lanes_buffer buffers[2] = {{halves, HALVES * 2}, {wide, HALVES * 4}};
-      CHECK_OK(tsri_lanes_run(widen, &(tsri_lanes_launch){.buffers = buffers, .buffer_count = 2, .groups = {256, 1, 1},
-                                                          .simd = simd_levels[level]}));
+      CHECK_OK(tsri_lanes_run(
+          widen, &(tsri_lanes_launch){
+                     .buffers = buffers, .buffer_count = 2, .groups = {256, 1, 1}, .simd = simd_levels[level]}));
       check_elements(simd_levels[level], TSR_F32, wide, wanted, HALVES, 0);
     }
     tsri_lanes_release(widen);
@@ -209,13 +265,15 @@ TEST(rounding_to_half_floats_is_as_tsr_convert) {
       x[3 * i + 2] = nextafterf(middle, -INFINITY);
     }
     CHECK_OK(tsr_convert(dtype, wanted, TSR_F32, x, VALUES));
-    tsri_lanes_program *narrow = program_from("kernel k<T: float, WG = 256>(in f32 x[], out T y[]) { y[global.x] = T(x[global.x]); }",
-                                              t == 0 ? "T=f16" : "T=bf16", false);
+    tsri_lanes_program *narrow =
+        program_from("kernel k<T: float, WG = 256>(in f32 x[], out T y[]) { y[global.x] = T(x[global.x]); }",
+                     t == 0 ? "T=f16" : "T=bf16", false);
     for (int level = 0; level < SIMD_LEVELS; level++) {
       if (!has_level(simd_levels[level])) continue;
       tsri_lanes_buffer buffers[2] = {{x, VALUES * 4}, {y, VALUES * 2}};
-      CHECK_OK(tsri_lanes_run(narrow, &(tsri_lanes_launch){.buffers = buffers, .buffer_count = 2, .groups = {768, 1, 1},
-                                                           .simd = simd_levels[level]}));
+      CHECK_OK(tsri_lanes_run(
+          narrow, &(tsri_lanes_launch){
+                      .buffers = buffers, .buffer_count = 2, .groups = {768, 1, 1}, .simd = simd_levels[level]}));
       check_elements(simd_levels[level], (uint8_t)dtype, y, wanted, VALUES, 0);
     }
     tsri_lanes_release(narrow);

@@ -4,15 +4,34 @@
 // The words may come from a damaged cache file. Nothing is believed: sizes are compared in 64 bits before use, and each
 // operand of each instruction must exist and have the kind and width that the lists in lang/lanes_ops.h give.
 #include <string.h>
-#include <stdlib.h>
 
 #include "backends/cpu/lanes/program.h"
 #include "core/alloc.h"
 #include "core/error.h"
 
 typedef enum operand_kind {
-  IS_NO, IS_S, IS_R4, IS_R8, IS_X4, IS_X8, IS_OR4, IS_OX4, IS_OX8, IS_XV, IS_RV, IS_SV, IS_XI, IS_SI, IS_RI,
-  IS_ARR, IS_LOC, IS_SAVE, IS_FWD, IS_BACK, IS_IMM, IS_POS
+  IS_NO,
+  IS_S,
+  IS_R4,
+  IS_R8,
+  IS_X4,
+  IS_X8,
+  IS_OR4,
+  IS_OX4,
+  IS_OX8,
+  IS_XV,
+  IS_RV,
+  IS_SV,
+  IS_XI,
+  IS_SI,
+  IS_RI,
+  IS_ARR,
+  IS_LOC,
+  IS_SAVE,
+  IS_FWD,
+  IS_BACK,
+  IS_IMM,
+  IS_POS
 } operand_kind;
 
 static const uint8_t control_kinds[][7] = {
@@ -46,9 +65,7 @@ static const uint8_t function_number[TSRI_OP_COUNT] = {
 #undef TSRI_X
 };
 
-static tsr_status broken(const char *what) {
-  return TSRI_FAIL(TSR_ERR_BUILD, "lane bytecode is broken: %s", what);
-}
+static tsr_status broken(const char *what) { return TSRI_FAIL(TSR_ERR_BUILD, "lane bytecode is broken: %s", what); }
 
 static tsr_status broken_insn(uint32_t index, const char *what) {
   return TSRI_FAIL(TSR_ERR_BUILD, "lane bytecode is broken: instruction %u: %s", index, what);
@@ -65,8 +82,8 @@ static tsr_status check_header(const uint32_t *w, size_t word_count) {
     return TSRI_FAIL(TSR_ERR_BUILD, "this is no lane bytecode");
   }
   if (w[TSRI_LANE_H_VERSION] != TSRI_LANE_VERSION) {
-    return TSRI_FAIL(TSR_ERR_BUILD, "lane bytecode of version %u; this library runs version %u",
-                     w[TSRI_LANE_H_VERSION], TSRI_LANE_VERSION);
+    return TSRI_FAIL(TSR_ERR_BUILD, "lane bytecode of version %u; this library runs version %u", w[TSRI_LANE_H_VERSION],
+                     TSRI_LANE_VERSION);
   }
   if (w[TSRI_LANE_H_WORDS] != word_count) return broken("it has not the size it says");
   uint64_t group = 1;
@@ -76,8 +93,8 @@ static tsr_status check_header(const uint32_t *w, size_t word_count) {
     group *= size;
   }
   if (group > 1024) return broken("group size");
-  const uint32_t kinds[] = {w[TSRI_LANE_H_PARAMS], w[TSRI_LANE_H_CONSTS], w[TSRI_LANE_H_SCALARS],
-                            w[TSRI_LANE_H_REGS_4], w[TSRI_LANE_H_REGS_8]};
+  const uint32_t kinds[] = {w[TSRI_LANE_H_PARAMS], w[TSRI_LANE_H_CONSTS], w[TSRI_LANE_H_SCALARS], w[TSRI_LANE_H_REGS_4],
+                            w[TSRI_LANE_H_REGS_8]};
   for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
     if (kinds[i] > TSRI_LANE_MAX_REGS) return broken("too many registers");
   }
@@ -115,9 +132,7 @@ static tsr_status check_params(const uint32_t *w) {
   return TSR_OK;
 }
 
-static uint8_t value_bytes_of(uint32_t dtype) {
-  return dtype == TSR_I64 || dtype == TSR_F64 ? 8 : 4;
-}
+static uint8_t value_bytes_of(uint32_t dtype) { return dtype == TSR_I64 || dtype == TSR_F64 ? 8 : 4; }
 
 static tsr_status read_arrays(tsri_lanes_program *p) {
   const uint32_t *w = p->words, *entry = w + w[TSRI_LANE_H_ARRAYS_AT];
@@ -189,28 +204,49 @@ static bool check_operand(const checker *c, const lane_insn *insn, uint32_t at, 
   uint32_t arrays = p->buffer_count + p->shared_count + p->local_count;
   uint32_t value_bytes = insn->a < arrays ? p->arrays[insn->a].value_bytes : 0;  // `a` is not replaced
   switch ((operand_kind)kind) {
-    case IS_NO: return is_absent(word);
-    case IS_S: return resolve(c, word, SCALAR_OK, 8);
-    case IS_R4: return resolve(c, word, LANES_OK, 4);
-    case IS_R8: return resolve(c, word, LANES_OK, 8);
-    case IS_X4: return resolve(c, word, SCALAR_OK | LANES_OK, 4);
-    case IS_X8: return resolve(c, word, SCALAR_OK | LANES_OK, 8);
-    case IS_OR4: return is_absent(word) || resolve(c, word, LANES_OK, 4);
-    case IS_OX4: return is_absent(word) || resolve(c, word, SCALAR_OK | LANES_OK, 4);
-    case IS_OX8: return is_absent(word) || resolve(c, word, SCALAR_OK | LANES_OK, 8);
-    case IS_XV: return resolve(c, word, SCALAR_OK | LANES_OK, value_bytes);
-    case IS_RV: return resolve(c, word, LANES_OK, value_bytes);
-    case IS_SV: return resolve(c, word, SCALAR_OK, value_bytes);
-    case IS_XI: return insn->form < TSRI_LANE_INDEX_KINDS && resolve(c, word, SCALAR_OK | LANES_OK, index_bytes);
-    case IS_SI: return insn->form < TSRI_LANE_INDEX_KINDS && resolve(c, word, SCALAR_OK, index_bytes);
-    case IS_RI: return insn->form < TSRI_LANE_INDEX_KINDS && resolve(c, word, LANES_OK, index_bytes);
-    case IS_ARR: return *word < p->buffer_count + p->shared_count;
-    case IS_LOC: return *word >= p->buffer_count + p->shared_count && *word < arrays;
-    case IS_SAVE: return *word < p->save_count;
-    case IS_FWD: return *word > at && *word < p->insn_count;
-    case IS_BACK: return *word <= at;
+    case IS_NO:
+      return is_absent(word);
+    case IS_S:
+      return resolve(c, word, SCALAR_OK, 8);
+    case IS_R4:
+      return resolve(c, word, LANES_OK, 4);
+    case IS_R8:
+      return resolve(c, word, LANES_OK, 8);
+    case IS_X4:
+      return resolve(c, word, SCALAR_OK | LANES_OK, 4);
+    case IS_X8:
+      return resolve(c, word, SCALAR_OK | LANES_OK, 8);
+    case IS_OR4:
+      return is_absent(word) || resolve(c, word, LANES_OK, 4);
+    case IS_OX4:
+      return is_absent(word) || resolve(c, word, SCALAR_OK | LANES_OK, 4);
+    case IS_OX8:
+      return is_absent(word) || resolve(c, word, SCALAR_OK | LANES_OK, 8);
+    case IS_XV:
+      return resolve(c, word, SCALAR_OK | LANES_OK, value_bytes);
+    case IS_RV:
+      return resolve(c, word, LANES_OK, value_bytes);
+    case IS_SV:
+      return resolve(c, word, SCALAR_OK, value_bytes);
+    case IS_XI:
+      return insn->form < TSRI_LANE_INDEX_KINDS && resolve(c, word, SCALAR_OK | LANES_OK, index_bytes);
+    case IS_SI:
+      return insn->form < TSRI_LANE_INDEX_KINDS && resolve(c, word, SCALAR_OK, index_bytes);
+    case IS_RI:
+      return insn->form < TSRI_LANE_INDEX_KINDS && resolve(c, word, LANES_OK, index_bytes);
+    case IS_ARR:
+      return *word < p->buffer_count + p->shared_count;
+    case IS_LOC:
+      return *word >= p->buffer_count + p->shared_count && *word < arrays;
+    case IS_SAVE:
+      return *word < p->save_count;
+    case IS_FWD:
+      return *word > at && *word < p->insn_count;
+    case IS_BACK:
+      return *word <= at;
     case IS_IMM:
-    case IS_POS: return true;
+    case IS_POS:
+      return true;
   }
   return false;
 }
@@ -245,14 +281,21 @@ static bool check_atomic(const checker *c, const lane_insn *insn) {
 // What the kinds of operands cannot say.
 static bool check_by_op(const checker *c, lane_insn *insn) {
   switch (insn->op) {
-    case TSRI_LANE_GROUP_32: return check_collective(insn, TSRI_SCOPE_GROUP, 4);
-    case TSRI_LANE_GROUP_64: return check_collective(insn, TSRI_SCOPE_GROUP, 8);
-    case TSRI_LANE_SUBGROUP_32: return check_collective(insn, TSRI_SCOPE_SUBGROUP, 4);
-    case TSRI_LANE_SUBGROUP_64: return check_collective(insn, TSRI_SCOPE_SUBGROUP, 8);
+    case TSRI_LANE_GROUP_32:
+      return check_collective(insn, TSRI_SCOPE_GROUP, 4);
+    case TSRI_LANE_GROUP_64:
+      return check_collective(insn, TSRI_SCOPE_GROUP, 8);
+    case TSRI_LANE_SUBGROUP_32:
+      return check_collective(insn, TSRI_SCOPE_SUBGROUP, 4);
+    case TSRI_LANE_SUBGROUP_64:
+      return check_collective(insn, TSRI_SCOPE_SUBGROUP, 8);
     case TSRI_LANE_MATH_F32:
-    case TSRI_LANE_MATH_F64: return check_function(c, insn);
-    case TSRI_LANE_ATOMIC: return check_atomic(c, insn);
-    default: return true;
+    case TSRI_LANE_MATH_F64:
+      return check_function(c, insn);
+    case TSRI_LANE_ATOMIC:
+      return check_atomic(c, insn);
+    default:
+      return true;
   }
 }
 
@@ -271,8 +314,10 @@ static bool writes_dst(uint16_t op) {
     case TSRI_LANE_STORE_AFFINE:
     case TSRI_LANE_STORE_LANES:
     case TSRI_LANE_LOCAL_STORE:
-    case TSRI_LANE_LOCAL_CLEAR: return false;
-    default: return true;
+    case TSRI_LANE_LOCAL_CLEAR:
+      return false;
+    default:
+      return true;
   }
 }
 
@@ -306,14 +351,17 @@ static tsr_status check_control(const checker *c, uint32_t at, lane_insn *insn) 
 // Scalar instructions that are frequent enough to be done without a call.
 static uint16_t scalar_exec(uint32_t op) {
   switch (op) {
-    case TSRI_LANE_ADD_U32: return EXEC_ADD_32;
-    case TSRI_LANE_SUB_U32: return EXEC_SUB_32;
-    case TSRI_LANE_MUL_U32: return EXEC_MUL_32;
-    case TSRI_LANE_LT_U32: return EXEC_LT_U32;
-    case TSRI_LANE_LT_I32: return EXEC_LT_I32;
+    case TSRI_LANE_ADD_U32:
+      return EXEC_ADD_32;
+    case TSRI_LANE_MUL_U32:
+      return EXEC_MUL_32;
+    case TSRI_LANE_LT_U32:
+      return EXEC_LT_U32;
     case TSRI_LANE_MOVE_32:
-    case TSRI_LANE_MOVE_64: return EXEC_MOVE_64;
-    default: return EXEC_SCALAR;
+    case TSRI_LANE_MOVE_64:
+      return EXEC_MOVE_64;
+    default:
+      return EXEC_SCALAR;
   }
 }
 
@@ -342,72 +390,16 @@ static tsr_status check_math(const checker *c, uint32_t at, lane_insn *insn) {
                            : (bytes[2] ? binary_forms[scalars] : scalars);
   if (to_scalar) form = 0;
   if (form >= TSRI_LANE_FORMS || !tsri_lanes_isa_for(NULL)->ops[op][form]) return broken_insn(at, "no such form");
-  uint16_t lanes_op = !(insn->flags & TSRI_LANE_MERGE) ? EXEC_LANES : bytes[0] == 4 ? EXEC_MERGE_32 : EXEC_MERGE_64;
+  uint16_t lanes_op = (insn->flags & TSRI_LANE_MERGE) ? EXEC_MERGE : EXEC_LANES;
   bool is_product = insn->op == TSRI_LANE_MULADD_F32 || insn->op == TSRI_LANE_FMA_F32;
   if (is_product && (insn->flags & TSRI_LANE_ROWS)) {
     if (form != 0 || to_scalar) return broken_insn(at, "rows are of lanes");
     lanes_op = EXEC_MULADD_ROWS;
   }
   insn->form = (uint8_t)form;
+  insn->d = bytes[0];
   insn->e = op;
   insn->op = to_scalar ? scalar_exec(insn->op) : lanes_op;
-  return TSR_OK;
-}
-
-// --- Shorter ways -----------------------------------------------------------------------------------------------------
-
-static bool is_one(const tsri_lanes_program *p, uint32_t reg) {
-  uint32_t first = TSRI_LANE_PLACES + p->param_count;
-  if (reg < first || reg - first >= p->const_count) return false;
-  const uint32_t *bits = p->consts + 2 * (size_t)(reg - first);
-  return bits[0] == 1 && bits[1] == 0;
-}
-
-// Accesses of neighbouring elements by neighbouring lanes, and the comparison of such an index with a bound, are most
-// of what most kernels do: they have instructions of their own, which fall back on the general ones.
-static void shorten(const tsri_lanes_program *p, lane_insn *insn) {
-  if (p->is_checked || p->group[1] * p->group[2] != 1) return;
-  if (insn->op == TSRI_LANE_NARROW_AFFINE && is_one(p, insn->d) && !(insn->flags & TSRI_LANE_INVERT)) {
-    insn->op = EXEC_NARROW_UNIT;
-    return;
-  }
-  bool is_load = insn->op == TSRI_LANE_LOAD_AFFINE, is_store = insn->op == TSRI_LANE_STORE_AFFINE;
-  if ((!is_load && !is_store) || !is_one(p, insn->c) || TSRI_LANE_WIDE_OF(insn->flags) != 1) return;
-  const lane_array_info *array = &p->arrays[insn->a];
-  if (is_load && (!(insn->flags & TSRI_LANE_ALIAS) || array->element_bytes != array->value_bytes)) return;
-  if (is_store && insn->dst < p->scalar_count) return;
-  insn->op = is_load ? EXEC_LOAD_UNIT : EXEC_STORE_UNIT;
-}
-
-// Marks runs of instructions for strip.c. They end before jumps' targets.
-static void find_strips(tsri_lanes_program *p, const uint8_t *is_target) {
-  for (uint32_t i = 0; i < p->insn_count;) {
-    uint32_t count = 0, work = 0;
-    while (i + count < p->insn_count && count < LANE_STRIP_INSNS && tsri_lanes_may_strip(&p->insns[i + count], p) &&
-           (count == 0 || !is_target[i + count])) {
-      work += p->insns[i + count].op != EXEC_LOAD_UNIT;
-      count++;
-    }
-    if (work >= 2) p->strips[i] = (uint8_t)count;
-    i += count > 0 ? count : 1;
-  }
-}
-
-static bool has_target(uint16_t op) {
-  return op == TSRI_LANE_JUMP || op == TSRI_LANE_LOOP || op == TSRI_LANE_JUMP_UNLESS || op == TSRI_LANE_JUMP_IF ||
-         op == TSRI_LANE_NARROW || op == TSRI_LANE_NARROW_AFFINE || op == EXEC_NARROW_UNIT || op == TSRI_LANE_DROP;
-}
-
-static tsr_status mark_strips(tsri_lanes_program *p) {
-  bool is_short = !p->is_merged && p->group[0] < 256;
-  if (p->is_checked || p->group[1] * p->group[2] != 1 || is_short) return TSR_OK;
-  uint8_t *is_target = tsri_calloc(p->insn_count, 1);
-  if (!is_target) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "kernel %s: no host memory for its program", p->name);
-  for (uint32_t i = 0; i < p->insn_count; i++) {
-    if (has_target(p->insns[i].op)) is_target[p->insns[i].c] = 1;
-  }
-  find_strips(p, is_target);
-  tsri_free(is_target);
   return TSR_OK;
 }
 
@@ -416,15 +408,21 @@ static tsr_status check_insns(checker *c) {
   const uint32_t *word = p->words + p->words[TSRI_LANE_H_INSNS_AT];
   for (uint32_t i = 0; i < p->insn_count; i++, word += TSRI_LANE_INSN_WORDS) {
     lane_insn *insn = &p->insns[i];
-    *insn = (lane_insn){.op = (uint16_t)word[0], .form = (uint8_t)(word[0] >> 16), .flags = (uint8_t)(word[0] >> 24),
-                        .dst = word[1], .a = word[2], .b = word[3], .c = word[4], .d = word[5], .e = word[6],
+    *insn = (lane_insn){.op = (uint16_t)word[0],
+                        .form = (uint8_t)(word[0] >> 16),
+                        .flags = (uint8_t)(word[0] >> 24),
+                        .dst = word[1],
+                        .a = word[2],
+                        .b = word[3],
+                        .c = word[4],
+                        .d = word[5],
+                        .e = word[6],
                         .f = word[7]};
     if (insn->op >= TSRI_LANE_OPS) return broken_insn(i, "unknown");
     bool is_math = insn->op >= TSRI_LANE_FIRST_MATH;
     tsr_status status = is_math ? check_math(c, i, insn) : check_control(c, i, insn);
     if (status != TSR_OK) return status;
     if (!note_write(c, insn)) return broken_insn(i, "writes a constant");
-    shorten(p, insn);
   }
   if (p->insns[p->insn_count - 1].op != TSRI_LANE_END) return broken("it has no end");
   uint32_t registers = p->scalar_count + p->reg4_count + p->reg8_count;
@@ -438,9 +436,9 @@ static checker make_checker(tsri_lanes_program *p) {
   const uint32_t *w = p->words;
   checker c = {.p = p};
   const uint32_t counts[TSRI_LANE_KINDS] = {
-      [TSRI_LANE_PLACE] = TSRI_LANE_PLACES,         [TSRI_LANE_PARAM] = w[TSRI_LANE_H_PARAMS],
-      [TSRI_LANE_CONST] = w[TSRI_LANE_H_CONSTS],    [TSRI_LANE_SCALAR] = w[TSRI_LANE_H_SCALARS],
-      [TSRI_LANE_REG_4] = w[TSRI_LANE_H_REGS_4],    [TSRI_LANE_REG_8] = w[TSRI_LANE_H_REGS_8],
+      [TSRI_LANE_PLACE] = TSRI_LANE_PLACES,      [TSRI_LANE_PARAM] = w[TSRI_LANE_H_PARAMS],
+      [TSRI_LANE_CONST] = w[TSRI_LANE_H_CONSTS], [TSRI_LANE_SCALAR] = w[TSRI_LANE_H_SCALARS],
+      [TSRI_LANE_REG_4] = w[TSRI_LANE_H_REGS_4], [TSRI_LANE_REG_8] = w[TSRI_LANE_H_REGS_8],
   };
   uint32_t first = 0;
   for (int i = TSRI_LANE_PLACE; i < TSRI_LANE_KINDS; i++) {
@@ -466,7 +464,6 @@ static uint32_t choose_lanes(const tsri_lanes_program *p) {
     const lane_array_info *local = &p->arrays[p->buffer_count + p->shared_count + i];
     bytes += local->count * local->value_bytes;
   }
-  if (getenv("LL")) return (uint32_t)atoi(getenv("LL"));
   uint32_t lanes = CACHE_BYTES / (bytes > 0 ? bytes : 1) / 64 * 64;
   return lanes < LEAST ? LEAST : lanes > MOST ? MOST : lanes;
 }
@@ -507,7 +504,7 @@ static tsr_status fill_program(tsri_lanes_program *p) {
   if (status == TSR_OK) status = read_arrays(p);
   if (status == TSR_OK) status = check_insns(&c);
   tsri_free(c.writes);
-  if (status == TSR_OK) status = mark_strips(p);
+  if (status == TSR_OK) status = tsri_lanes_shorten(p);
   if (status == TSR_OK) p->lanes = choose_lanes(p);
   return status;
 }

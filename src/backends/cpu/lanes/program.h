@@ -35,19 +35,19 @@ typedef struct lane_insn {
 
 enum {
   EXEC_LANES = TSRI_LANE_FIRST_MATH,  // arithmetic on lanes
-  EXEC_MERGE_32,                      // the same with TSRI_LANE_MERGE; result of 4 bytes, of 8
-  EXEC_MERGE_64,
+  EXEC_MERGE,                         // the same with TSRI_LANE_MERGE; `d` is the bytes of a lane of the result
   EXEC_SCALAR,                        // arithmetic on scalars
   EXEC_ADD_32,                        // scalars, done on the spot
-  EXEC_SUB_32,
   EXEC_MUL_32,
   EXEC_LT_U32,
-  EXEC_LT_I32,
   EXEC_MOVE_64,
-  EXEC_LOAD_UNIT,                     // LOAD_AFFINE, STORE_AFFINE, NARROW_AFFINE where lanes are in line and the step
-  EXEC_STORE_UNIT,                    // is 1
+  EXEC_LOAD_UNIT,   // LOAD_AFFINE, STORE_AFFINE, NARROW_AFFINE where lanes are in line and the step
+  EXEC_STORE_UNIT,  // is 1
   EXEC_NARROW_UNIT,
-  EXEC_MULADD_ROWS,                   // MULADD_F32 and FMA_F32 with TSRI_LANE_ROWS
+  EXEC_LOAD_WIDE,  // the first of as many LOAD_AFFINE, STORE_AFFINE as the access has parts
+  EXEC_STORE_WIDE,
+  EXEC_LOAD_ROWS,    // LOAD_AFFINE with TSRI_LANE_ROWS
+  EXEC_MULADD_ROWS,  // MULADD_F32 and FMA_F32 with TSRI_LANE_ROWS
   EXEC_OPS
 };
 
@@ -56,7 +56,7 @@ typedef struct lane_array_info {
   uint8_t element_bytes;  // in memory
   uint8_t value_bytes;    // in registers: 4 or 8
   bool is_loaded, is_stored;
-  uint32_t count;         // shared and local arrays
+  uint32_t count;  // shared and local arrays
   const char *name;
 } lane_array_info;
 
@@ -66,7 +66,7 @@ struct tsri_lanes_program {
   const char *name, *file;
   bool is_checked, is_merged;
   uint32_t group[3];
-  uint32_t lanes;         // of a block at most
+  uint32_t lanes;  // of a block at most
   uint32_t cost;
   uint32_t params_bytes, param_count;
   const uint32_t *params;  // TSRI_LANE_PARAM_WORDS each
@@ -74,7 +74,7 @@ struct tsri_lanes_program {
   const uint32_t *consts;  // 2 words each
 
   // Registers in the order of lane_work.reg: places, parameters, constants, scalars, 4-byte ones, 8-byte ones.
-  uint32_t scalar_count;   // the first four kinds
+  uint32_t scalar_count;  // the first four kinds
   uint32_t reg4_count, reg8_count;
   uint32_t save_count;
 
@@ -83,8 +83,8 @@ struct tsri_lanes_program {
 
   uint32_t insn_count;
   lane_insn *insns;
-  uint8_t *strips;         // by instruction: how many from here on may be done in strips; 0 within such a run
-  uint32_t *words;         // the program as given: names, constants and parameters stay there
+  uint8_t *strips;  // by instruction: how many from here on may be done in strips; 0 within such a run
+  uint32_t *words;  // the program as given: names, constants and parameters stay there
 
   struct lane_work *_Atomic spare[LANE_SPARE_WORKS];  // kept between launches
 };
@@ -109,13 +109,13 @@ typedef struct lane_steps {
 
 // One thread's registers and memory; reused from launch to launch.
 typedef struct lane_work {
-  void **reg;            // where each register is now
-  void **own;            // where its own memory is
-  lane_steps *steps;     // how it lies there, for loads with TSRI_LANE_ROWS
+  void **reg;         // where each register is now
+  void **own;         // where its own memory is
+  lane_steps *steps;  // how it lies there, for loads with TSRI_LANE_ROWS
   uint64_t *scalars;
   lane_set *saves;
   lane_array *arrays;
-  void *value_scratch;   // 8 bytes a lane, each of these
+  void *value_scratch;  // 8 bytes a lane, each of these
   void *index_scratch;
   uint32_t *mask_scratch;
   size_t bytes;
@@ -128,15 +128,16 @@ typedef struct lane_launch {
   const tsri_lanes_isa *isa;
   const tsri_lane_math *math;
   lane_array buffers[TSRI_LANG_MAX_BUFFERS];
-  bool may_alias_memory;   // no buffer that is written overlaps another
+  bool has_streams;       // some buffer is_streamed
+  bool may_alias_memory;  // no buffer that is written overlaps another
   uint32_t block_lanes;
-  uint64_t items_x;        // merged: items along x
+  uint64_t items_x;  // merged: items along x
   uint64_t blocks[3], block_count, chunk;
-  uint64_t deadline_ns;    // 0: none
+  uint64_t deadline_ns;  // 0: none
 
   atomic_uint_fast64_t next_block;
-  atomic_int status;       // tsr_status; anything but TSR_OK stops all threads
-  uint32_t fault_insn;     // the rest belongs to who changed `status`
+  atomic_int status;    // tsr_status; anything but TSR_OK stops all threads
+  uint32_t fault_insn;  // the rest belongs to who changed `status`
   int64_t fault_index;
   uint64_t fault_count;
 } lane_launch;
@@ -154,9 +155,12 @@ typedef struct lane_exec {
   uint32_t group_x, group_xy;  // lanes in a row and in a plane of the block
   uint32_t extent_n;           // `extent` is for that many lanes: the largest local.x, y, z among them
   uint32_t extent[3];
-  uint32_t fuel;               // loops and blocks until the clock is looked at
+  uint32_t fuel;  // loops and blocks until the clock is looked at
   bool is_checked;
 } lane_exec;
+
+// Puts quicker instructions in place (shorten.c). TSR_ERR_OUT_OF_MEMORY.
+tsr_status tsri_lanes_shorten(tsri_lanes_program *program);
 
 // Ends the launch with `status` unless it has ended already. Always false.
 bool tsri_lanes_stop(lane_exec *x, tsr_status status, const lane_insn *insn, int64_t index, uint64_t count);
@@ -175,9 +179,13 @@ bool tsri_lanes_drop(lane_exec *x, const lane_insn *insn);
 void tsri_lanes_leave(lane_exec *x, uint32_t *marks);
 uint32_t tsri_lanes_first(const lane_exec *x);
 
-// Memory (memory.c, local.c). False: the launch has ended.
+// Memory (memory.c, wide.c, local.c). False: the launch has ended.
 bool tsri_lanes_load(lane_exec *x, const lane_insn *insn);
 bool tsri_lanes_load_unit(lane_exec *x, const lane_insn *insn);
+bool tsri_lanes_load_rows(lane_exec *x, const lane_insn *insn);
+// All parts of a wide access at once; false: not this time, and nothing was done.
+bool tsri_lanes_load_wide(lane_exec *x, const lane_insn *insn);
+bool tsri_lanes_store_wide(lane_exec *x, const lane_insn *insn);
 bool tsri_lanes_store_unit(lane_exec *x, const lane_insn *insn);
 bool tsri_lanes_store(lane_exec *x, const lane_insn *insn);
 void tsri_lanes_muladd_rows(lane_exec *x, const lane_insn *insn);
@@ -207,8 +215,8 @@ typedef struct lane_affine {
   bool is_linear;       // lane i has base + i * step[0]
 } lane_affine;
 
-lane_affine tsri_lanes_affine(lane_exec *x, uint8_t index_kind, const void *base, const void *step_x,
-                              const void *step_y, const void *step_z);
+void tsri_lanes_affine(lane_exec *x, uint8_t index_kind, const void *base, const void *step_x, const void *step_y,
+                       const void *step_z, lane_affine *out);
 // Writes the values, wrapped to the index's type, to `dst` (4 or 8 bytes a lane).
 void tsri_lanes_affine_fill(const lane_exec *x, uint8_t index_kind, const lane_affine *affine, void *dst);
 

@@ -82,28 +82,50 @@ REF uint64_t ref_convert(uint64_t bits, uint8_t from, uint8_t to) {
 
 REF double ref_function(uint8_t op, double x, double y) {
   switch (op) {
-    case TSRI_OP_SQRT: return sqrt(x);
-    case TSRI_OP_RSQRT: return 1 / sqrt(x);
-    case TSRI_OP_EXP: return exp(x);
-    case TSRI_OP_EXP2: return exp2(x);
-    case TSRI_OP_EXPM1: return expm1(x);
-    case TSRI_OP_LOG: return log(x);
-    case TSRI_OP_LOG2: return log2(x);
-    case TSRI_OP_LOG10: return log10(x);
-    case TSRI_OP_LOG1P: return log1p(x);
-    case TSRI_OP_SIN: return sin(x);
-    case TSRI_OP_COS: return cos(x);
-    case TSRI_OP_TAN: return tan(x);
-    case TSRI_OP_ASIN: return asin(x);
-    case TSRI_OP_ACOS: return acos(x);
-    case TSRI_OP_ATAN: return atan(x);
-    case TSRI_OP_ATAN2: return atan2(x, y);
-    case TSRI_OP_SINH: return sinh(x);
-    case TSRI_OP_COSH: return cosh(x);
-    case TSRI_OP_TANH: return tanh(x);
-    case TSRI_OP_ERF: return erf(x);
-    case TSRI_OP_POW: return pow(x, y);
-    default: test_fail(__FILE__, __LINE__, "no function %d", op);
+    case TSRI_OP_SQRT:
+      return sqrt(x);
+    case TSRI_OP_RSQRT:
+      return 1 / sqrt(x);
+    case TSRI_OP_EXP:
+      return exp(x);
+    case TSRI_OP_EXP2:
+      return exp2(x);
+    case TSRI_OP_EXPM1:
+      return expm1(x);
+    case TSRI_OP_LOG:
+      return log(x);
+    case TSRI_OP_LOG2:
+      return log2(x);
+    case TSRI_OP_LOG10:
+      return log10(x);
+    case TSRI_OP_LOG1P:
+      return log1p(x);
+    case TSRI_OP_SIN:
+      return sin(x);
+    case TSRI_OP_COS:
+      return cos(x);
+    case TSRI_OP_TAN:
+      return tan(x);
+    case TSRI_OP_ASIN:
+      return asin(x);
+    case TSRI_OP_ACOS:
+      return acos(x);
+    case TSRI_OP_ATAN:
+      return atan(x);
+    case TSRI_OP_ATAN2:
+      return atan2(x, y);
+    case TSRI_OP_SINH:
+      return sinh(x);
+    case TSRI_OP_COSH:
+      return cosh(x);
+    case TSRI_OP_TANH:
+      return tanh(x);
+    case TSRI_OP_ERF:
+      return erf(x);
+    case TSRI_OP_POW:
+      return pow(x, y);
+    default:
+      test_fail(__FILE__, __LINE__, "no function %d", op);
   }
 }
 
@@ -113,20 +135,34 @@ REF uint64_t ref_int_op(uint8_t op, uint8_t dtype, uint64_t a, uint64_t b) {
   int64_t least = dtype == TSR_I64 ? INT64_MIN : INT32_MIN;
   bool overflows = y == -1 && x == least && dtype != TSR_U32;
   switch (op) {
-    case TSRI_OP_NEG: return 0 - a;
-    case TSRI_OP_BIT_NOT: return ~a;
-    case TSRI_OP_ADD: return a + b;
-    case TSRI_OP_SUB: return a - b;
-    case TSRI_OP_MUL: return a * b;
-    case TSRI_OP_DIV: return y == 0 || overflows ? (uint64_t)x : (uint64_t)(x / y);
-    case TSRI_OP_REM: return y == 0 || overflows ? 0 : (uint64_t)(x % y);
-    case TSRI_OP_SHL: return a << ((uint32_t)b & (uint32_t)(width - 1));
-    case TSRI_OP_SHR: return (uint64_t)(x >> ((uint32_t)b & (uint32_t)(width - 1)));
-    case TSRI_OP_MIN: return (uint64_t)(x < y ? x : y);
-    case TSRI_OP_MAX: return (uint64_t)(x > y ? x : y);
-    case TSRI_OP_ABS: return x < 0 ? 0 - (uint64_t)x : (uint64_t)x;
-    case TSRI_OP_SIGN: return (uint64_t)(int64_t)((x > 0) - (x < 0));
-    case TSRI_OP_MULHI: return (uint64_t)x * (uint64_t)y >> 32;
+    case TSRI_OP_NEG:
+      return 0 - a;
+    case TSRI_OP_BIT_NOT:
+      return ~a;
+    case TSRI_OP_ADD:
+      return a + b;
+    case TSRI_OP_SUB:
+      return a - b;
+    case TSRI_OP_MUL:
+      return a * b;
+    case TSRI_OP_DIV:
+      return y == 0 || overflows ? (uint64_t)x : (uint64_t)(x / y);
+    case TSRI_OP_REM:
+      return y == 0 || overflows ? 0 : (uint64_t)(x % y);
+    case TSRI_OP_SHL:
+      return a << ((uint32_t)b & (uint32_t)(width - 1));
+    case TSRI_OP_SHR:
+      return (uint64_t)(x >> ((uint32_t)b & (uint32_t)(width - 1)));
+    case TSRI_OP_MIN:
+      return (uint64_t)(x < y ? x : y);
+    case TSRI_OP_MAX:
+      return (uint64_t)(x > y ? x : y);
+    case TSRI_OP_ABS:
+      return x < 0 ? 0 - (uint64_t)x : (uint64_t)x;
+    case TSRI_OP_SIGN:
+      return (uint64_t)(int64_t)((x > 0) - (x < 0));
+    case TSRI_OP_MULHI:
+      return (uint64_t)x * (uint64_t)y >> 32;
     case TSRI_OP_POPCOUNT:
     case TSRI_OP_CLZ:
     case TSRI_OP_CTZ: {
@@ -138,7 +174,8 @@ REF uint64_t ref_int_op(uint8_t op, uint8_t dtype, uint64_t a, uint64_t b) {
       while (below < (uint64_t)width && !(a >> below & 1)) below++;
       return op == TSRI_OP_POPCOUNT ? ones : op == TSRI_OP_CLZ ? above : below;
     }
-    default: test_fail(__FILE__, __LINE__, "no integer operation %d", op);
+    default:
+      test_fail(__FILE__, __LINE__, "no integer operation %d", op);
   }
 }
 
@@ -147,24 +184,42 @@ REF uint64_t ref_float_op(uint8_t op, uint8_t dtype, uint64_t a, uint64_t b, uin
   bool is_f32 = dtype == TSR_F32;
   uint64_t sign = is_f32 ? UINT64_C(1) << 31 : UINT64_C(1) << 63;
   switch (op) {
-    case TSRI_OP_NEG: return a ^ sign;
-    case TSRI_OP_ABS: return a & ~sign;
-    case TSRI_OP_ADD: return is_f32 ? from_f32(as_f32(a) + as_f32(b)) : from_f64(x + y);
-    case TSRI_OP_SUB: return is_f32 ? from_f32(as_f32(a) - as_f32(b)) : from_f64(x - y);
-    case TSRI_OP_MUL: return is_f32 ? from_f32(as_f32(a) * as_f32(b)) : from_f64(x * y);
-    case TSRI_OP_DIV: return is_f32 ? from_f32(as_f32(a) / as_f32(b)) : from_f64(x / y);
-    case TSRI_OP_MIN: return x < y || isnan(x) ? a : b;
-    case TSRI_OP_MAX: return x > y || isnan(x) ? a : b;
-    case TSRI_OP_SIGN: return x > 0 ? from_double(1, dtype) : x < 0 ? from_double(-1, dtype) : a;
-    case TSRI_OP_FLOOR: return from_double(floor(x), dtype);
-    case TSRI_OP_CEIL: return from_double(ceil(x), dtype);
-    case TSRI_OP_ROUND: return from_double(rint(x), dtype);
-    case TSRI_OP_TRUNC: return from_double(trunc(x), dtype);
-    case TSRI_OP_FMA: return is_f32 ? from_f32(fmaf(as_f32(a), as_f32(b), as_f32(c))) : from_f64(fma(x, y, z));
-    case TSRI_OP_ISNAN: return x != x;
-    case TSRI_OP_ISINF: return fabs(x) == INFINITY;
-    case TSRI_OP_ISFINITE: return fabs(x) < INFINITY;
-    default: return from_double(ref_function(op, x, y), dtype);
+    case TSRI_OP_NEG:
+      return a ^ sign;
+    case TSRI_OP_ABS:
+      return a & ~sign;
+    case TSRI_OP_ADD:
+      return is_f32 ? from_f32(as_f32(a) + as_f32(b)) : from_f64(x + y);
+    case TSRI_OP_SUB:
+      return is_f32 ? from_f32(as_f32(a) - as_f32(b)) : from_f64(x - y);
+    case TSRI_OP_MUL:
+      return is_f32 ? from_f32(as_f32(a) * as_f32(b)) : from_f64(x * y);
+    case TSRI_OP_DIV:
+      return is_f32 ? from_f32(as_f32(a) / as_f32(b)) : from_f64(x / y);
+    case TSRI_OP_MIN:
+      return x < y || isnan(x) ? a : b;
+    case TSRI_OP_MAX:
+      return x > y || isnan(x) ? a : b;
+    case TSRI_OP_SIGN:
+      return x > 0 ? from_double(1, dtype) : x < 0 ? from_double(-1, dtype) : a;
+    case TSRI_OP_FLOOR:
+      return from_double(floor(x), dtype);
+    case TSRI_OP_CEIL:
+      return from_double(ceil(x), dtype);
+    case TSRI_OP_ROUND:
+      return from_double(rint(x), dtype);
+    case TSRI_OP_TRUNC:
+      return from_double(trunc(x), dtype);
+    case TSRI_OP_FMA:
+      return is_f32 ? from_f32(fmaf(as_f32(a), as_f32(b), as_f32(c))) : from_f64(fma(x, y, z));
+    case TSRI_OP_ISNAN:
+      return x != x;
+    case TSRI_OP_ISINF:
+      return fabs(x) == INFINITY;
+    case TSRI_OP_ISFINITE:
+      return fabs(x) < INFINITY;
+    default:
+      return from_double(ref_function(op, x, y), dtype);
   }
 }
 
@@ -180,29 +235,42 @@ REF bool ref_compare(uint8_t op, uint8_t dtype, uint64_t a, uint64_t b) {
     equal = as_int(a, dtype) == as_int(b, dtype);
   }
   switch (op) {
-    case TSRI_OP_EQ: return equal;
-    case TSRI_OP_NE: return !equal;
-    case TSRI_OP_LT: return less;
-    case TSRI_OP_LE: return less || equal;
-    case TSRI_OP_GT: return !less && !equal;
-    default: return !less;
+    case TSRI_OP_EQ:
+      return equal;
+    case TSRI_OP_NE:
+      return !equal;
+    case TSRI_OP_LT:
+      return less;
+    case TSRI_OP_LE:
+      return less || equal;
+    case TSRI_OP_GT:
+      return !less && !equal;
+    default:
+      return !less;
   }
 }
 
 REF uint64_t ref_op(const tsri_ir_expr *e, uint8_t dtype, uint64_t a, uint64_t b, uint64_t c) {
   switch (e->op) {
-    case TSRI_OP_NOT: return a == 0;
-    case TSRI_OP_AND: return a & b;
-    case TSRI_OP_OR: return a | b;
-    case TSRI_OP_XOR: return a ^ b;
-    case TSRI_OP_SELECT: return a ? b : c;
+    case TSRI_OP_NOT:
+      return a == 0;
+    case TSRI_OP_AND:
+      return a & b;
+    case TSRI_OP_OR:
+      return a | b;
+    case TSRI_OP_XOR:
+      return a ^ b;
+    case TSRI_OP_SELECT:
+      return a ? b : c;
     case TSRI_OP_EQ:
     case TSRI_OP_NE:
     case TSRI_OP_LT:
     case TSRI_OP_LE:
     case TSRI_OP_GT:
-    case TSRI_OP_GE: return ref_compare(e->op, dtype, a, b);
-    default: break;
+    case TSRI_OP_GE:
+      return ref_compare(e->op, dtype, a, b);
+    default:
+      break;
   }
   if (ref_is_float(dtype)) return ref_float_op(e->op, dtype, a, b, c);
   return from_int(ref_int_op(e->op, dtype, a, b), e->type.dtype);
@@ -229,12 +297,16 @@ REF unsigned char *ref_element(ref_item *item, uint8_t space, uint32_t object, u
 REF ref_value ref_id(const ref_item *item, const tsri_ir_expr *e) {
   uint32_t axis = e->lane;
   switch (e->op) {
-    case TSRI_ID_GROUP: return (ref_value){.part = {item->group[axis]}};
-    case TSRI_ID_GROUPS: return (ref_value){.part = {item->groups[axis]}};
-    case TSRI_ID_LOCAL: return (ref_value){.part = {item->local[axis]}};
+    case TSRI_ID_GROUP:
+      return (ref_value){.part = {item->group[axis]}};
+    case TSRI_ID_GROUPS:
+      return (ref_value){.part = {item->groups[axis]}};
+    case TSRI_ID_LOCAL:
+      return (ref_value){.part = {item->local[axis]}};
     case TSRI_ID_GLOBAL:
       return (ref_value){.part = {(uint32_t)(item->group[axis] * item->kernel->group_size[axis] + item->local[axis])}};
-    default: test_fail(__FILE__, __LINE__, "no id %d", e->op);
+    default:
+      test_fail(__FILE__, __LINE__, "no id %d", e->op);
   }
 }
 
@@ -273,27 +345,34 @@ REF ref_value ref_eval(ref_item *item, uint32_t expr) {
   const tsri_ir_expr *e = &item->kernel->exprs[expr];
   ref_value a, out = {0};
   switch ((tsri_ir_expr_kind)e->kind) {
-    case TSRI_EXPR_CONST: return (ref_value){.part = {e->bits}};
-    case TSRI_EXPR_VAR: return item->vars[e->object];
+    case TSRI_EXPR_CONST:
+      return (ref_value){.part = {e->bits}};
+    case TSRI_EXPR_VAR:
+      return item->vars[e->object];
     case TSRI_EXPR_SCALAR: {
       const tsri_ir_param *param = &item->kernel->params[e->object];
       memcpy(&out.part[0], (const char *)item->params + param->offset, ref_is_wide(param->type.dtype) ? 8 : 4);
       return out;
     }
-    case TSRI_EXPR_ID: return ref_id(item, e);
-    case TSRI_EXPR_OP: return ref_eval_op(item, e);
-    case TSRI_EXPR_AND_THEN: return ref_eval(item, e->a).part[0] ? ref_eval(item, e->b) : out;
+    case TSRI_EXPR_ID:
+      return ref_id(item, e);
+    case TSRI_EXPR_OP:
+      return ref_eval_op(item, e);
+    case TSRI_EXPR_AND_THEN:
+      return ref_eval(item, e->a).part[0] ? ref_eval(item, e->b) : out;
     case TSRI_EXPR_OR_ELSE:
       a = ref_eval(item, e->a);
       return a.part[0] ? a : ref_eval(item, e->b);
-    case TSRI_EXPR_COND: return ref_eval(item, e->a).part[0] ? ref_eval(item, e->b) : ref_eval(item, e->c);
+    case TSRI_EXPR_COND:
+      return ref_eval(item, e->a).part[0] ? ref_eval(item, e->b) : ref_eval(item, e->c);
     case TSRI_EXPR_CONVERT:
       a = ref_eval(item, e->a);
       for (uint32_t i = 0; i < e->type.lanes; i++) {
         out.part[i] = ref_convert(a.part[i], item->kernel->exprs[e->a].type.dtype, e->dtype);
       }
       return out;
-    case TSRI_EXPR_BITCAST: return ref_eval(item, e->a);
+    case TSRI_EXPR_BITCAST:
+      return ref_eval(item, e->a);
     case TSRI_EXPR_SPLAT:
       a = ref_eval(item, e->a);
       for (uint32_t i = 0; i < e->type.lanes; i++) out.part[i] = a.part[0];
@@ -308,8 +387,10 @@ REF ref_value ref_eval(ref_item *item, uint32_t expr) {
       out = ref_eval(item, e->a);
       out.part[e->lane] = ref_eval(item, e->b).part[0];
       return out;
-    case TSRI_EXPR_LOAD: return ref_load(item, e);
-    case TSRI_EXPR_NONE: break;
+    case TSRI_EXPR_LOAD:
+      return ref_load(item, e);
+    case TSRI_EXPR_NONE:
+      break;
   }
   test_fail(__FILE__, __LINE__, "no expression %d", e->kind);
 }
@@ -347,16 +428,27 @@ REF ref_flow ref_block(ref_item *item, uint32_t stmt) {
     const tsri_ir_stmt *s = &item->kernel->stmts[stmt];
     ref_flow flow = REF_NEXT;
     switch ((tsri_ir_stmt_kind)s->kind) {
-      case TSRI_STMT_ASSIGN: item->vars[s->var] = ref_eval(item, s->value); break;
-      case TSRI_STMT_STORE: ref_store(item, s); break;
+      case TSRI_STMT_ASSIGN:
+        item->vars[s->var] = ref_eval(item, s->value);
+        break;
+      case TSRI_STMT_STORE:
+        ref_store(item, s);
+        break;
       case TSRI_STMT_CLEAR:
         memset(ref_element(item, TSRI_SPACE_LOCAL, s->object, 0), 0, item->kernel->locals[s->object].count * 8u);
         break;
-      case TSRI_STMT_IF: flow = ref_block(item, ref_eval(item, s->value).part[0] ? s->body : s->other); break;
-      case TSRI_STMT_LOOP: flow = ref_loop(item, s); break;
-      case TSRI_STMT_BREAK: return REF_BREAK;
-      case TSRI_STMT_CONTINUE: return REF_CONTINUE;
-      default: test_fail(__FILE__, __LINE__, "no statement %d", s->kind);
+      case TSRI_STMT_IF:
+        flow = ref_block(item, ref_eval(item, s->value).part[0] ? s->body : s->other);
+        break;
+      case TSRI_STMT_LOOP:
+        flow = ref_loop(item, s);
+        break;
+      case TSRI_STMT_BREAK:
+        return REF_BREAK;
+      case TSRI_STMT_CONTINUE:
+        return REF_CONTINUE;
+      default:
+        test_fail(__FILE__, __LINE__, "no statement %d", s->kind);
     }
     if (flow != REF_NEXT) return flow;
   }

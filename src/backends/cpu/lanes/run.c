@@ -145,20 +145,23 @@ static tsr_status report_fault(const lane_launch *launch) {
     snprintf(what, sizeof what, "index %" PRId64 " with the %" PRIu32 " elements from there is outside",
              launch->fault_index, wide);
   }
-  return TSRI_FAIL(TSR_ERR_LAUNCH, "kernel %s: %s %s '%s' of %" PRIu64 " element%s (%s:%" PRIu32 ":%" PRIu32 ")", p->name,
-                   what, kind, array->name, launch->fault_count, launch->fault_count == 1 ? "" : "s", p->file,
+  return TSRI_FAIL(TSR_ERR_LAUNCH, "kernel %s: %s %s '%s' of %" PRIu64 " element%s (%s:%" PRIu32 ":%" PRIu32 ")",
+                   p->name, what, kind, array->name, launch->fault_count, launch->fault_count == 1 ? "" : "s", p->file,
                    TSRI_IR_LINE(insn->f), TSRI_IR_COLUMN(insn->f));
 }
 
 static tsr_status report(const lane_launch *launch) {
   const tsri_lanes_program *p = launch->program;
   switch (atomic_load(&launch->status)) {
-    case TSR_OK: return TSR_OK;
-    case TSR_ERR_LAUNCH: return report_fault(launch);
+    case TSR_OK:
+      return TSR_OK;
+    case TSR_ERR_LAUNCH:
+      return report_fault(launch);
     case TSR_ERR_TIMEOUT:
       return TSRI_FAIL(TSR_ERR_TIMEOUT, "kernel %s: stopped after %" PRIu64 " ms (is there a loop that does not end?)",
                        p->name, launch->given->timeout_ns / 1000000);
-    default: return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "kernel %s: no host memory for its registers", p->name);
+    default:
+      return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "kernel %s: no host memory for its registers", p->name);
   }
 }
 
@@ -244,9 +247,7 @@ static void run_thread(lane_launch *launch) {
 
 // --- The launch -------------------------------------------------------------------------------------------------------
 
-static bool count_fits(const uint32_t groups[3]) {
-  return (double)groups[0] * groups[1] * groups[2] < 0x1p62;
-}
+static bool count_fits(const uint32_t groups[3]) { return (double)groups[0] * groups[1] * groups[2] < 0x1p62; }
 
 static tsr_status check_launch(const tsri_lanes_program *p, const tsri_lanes_launch *given) {
   if (given->buffer_count != p->buffer_count) {
@@ -294,6 +295,7 @@ static void set_buffers(lane_launch *launch) {
     const lane_array_info *info = &p->arrays[i];
     launch->buffers[i].is_streamed = total >= STREAM_BYTES && given[i].bytes >= STREAM_BYTES / 8 && info->is_stored &&
                                      !info->is_loaded && info->element_bytes == info->value_bytes;
+    launch->has_streams = launch->has_streams || launch->buffers[i].is_streamed;
   }
 }
 

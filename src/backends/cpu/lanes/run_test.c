@@ -17,8 +17,8 @@ TEST(no_groups_run_nothing) {
   float x = 1, y = 5;
   tsri_lanes_buffer buffers[2] = {{&x, 4}, {&y, 4}};
   for (int axis = 0; axis < 3; axis++) {
-    tsri_lanes_launch launch = {.buffers = buffers, .buffer_count = 2, .params = &(scale_params){2, 1}, .params_bytes = 8,
-                                .groups = {1, 1, 1}};
+    tsri_lanes_launch launch = {
+        .buffers = buffers, .buffer_count = 2, .params = &(scale_params){2, 1}, .params_bytes = 8, .groups = {1, 1, 1}};
     launch.groups[axis] = 0;
     CHECK_OK(tsri_lanes_run(program, &launch));
     CHECK_NEAR(y, 5, 0);
@@ -30,8 +30,8 @@ TEST(wrong_arguments_are_refused_with_their_values) {
   tsri_lanes_program *program = program_from(scale_text, NULL, false);
   _Alignas(4) char memory[64] = {0};
   tsri_lanes_buffer buffers[2] = {{memory, 4}, {memory + 1, 4}};
-  tsri_lanes_launch launch = {.buffers = buffers, .buffer_count = 2, .params = &(scale_params){2, 1}, .params_bytes = 8,
-                              .groups = {1, 1, 1}};
+  tsri_lanes_launch launch = {
+      .buffers = buffers, .buffer_count = 2, .params = &(scale_params){2, 1}, .params_bytes = 8, .groups = {1, 1, 1}};
   CHECK_STATUS(tsri_lanes_run(program, &launch), TSR_ERR_INVALID_ARGUMENT);
   CHECK_LAST_ERROR_HAS("kernel scale: buffer 'y' is not aligned to its elements of 4 bytes");
   launch.buffer_count = 1;
@@ -59,8 +59,12 @@ TEST(every_length_is_done_by_any_number_of_threads) {
       uint32_t n = lengths[k];
       memset(y, 0, MOST * sizeof *y);
       tsri_lanes_buffer buffers[2] = {{x, n * sizeof *x}, {y, n * sizeof *y}};
-      tsri_lanes_launch launch = {.buffers = buffers, .buffer_count = 2, .params = &(scale_params){3, n}, .params_bytes = 8,
-                                  .groups = {(n + 63) / 64, 1, 1}, .threads = threads};
+      tsri_lanes_launch launch = {.buffers = buffers,
+                                  .buffer_count = 2,
+                                  .params = &(scale_params){3, n},
+                                  .params_bytes = 8,
+                                  .groups = {(n + 63) / 64, 1, 1},
+                                  .threads = threads};
       CHECK_OK(tsri_lanes_run(program, &launch));
       for (uint32_t i = 0; i < MOST; i++) CHECK_NEAR(y[i], i < n ? x[i] * 3 : 0, 0);
     }
@@ -82,8 +86,8 @@ TEST(endless_loops_end_with_a_timeout) {
       int32_t x[64] = {0};
       tsri_lanes_buffer buffer = {x, sizeof x};
       uint64_t start = tsri_clock_ns();
-      tsri_lanes_launch launch = {.buffers = &buffer, .buffer_count = 1, .groups = {5000, 1, 1}, .threads = threads,
-                                  .timeout_ns = 30000000};
+      tsri_lanes_launch launch = {
+          .buffers = &buffer, .buffer_count = 1, .groups = {5000, 1, 1}, .threads = threads, .timeout_ns = 30000000};
       CHECK_STATUS(tsri_lanes_run(program, &launch), TSR_ERR_TIMEOUT);
       CHECK_LAST_ERROR_HAS("kernel spin: stopped after 30 ms");
       CHECK(tsri_clock_ns() - start < UINT64_C(5000000000));
@@ -96,7 +100,8 @@ TEST(a_long_launch_without_loops_times_out_too) {
   tsri_lanes_program *program = program_from("kernel k(inout u32 x[]) { atomic_add(x, 0, 1); }", NULL, false);
   uint32_t x = 0;
   tsri_lanes_buffer buffer = {&x, sizeof x};
-  tsri_lanes_launch launch = {.buffers = &buffer, .buffer_count = 1, .groups = {UINT32_MAX, 1, 1}, .timeout_ns = 20000000};
+  tsri_lanes_launch launch = {
+      .buffers = &buffer, .buffer_count = 1, .groups = {UINT32_MAX, 1, 1}, .timeout_ns = 20000000};
   CHECK_STATUS(tsri_lanes_run(program, &launch), TSR_ERR_TIMEOUT);
   tsri_lanes_release(program);
 }
@@ -114,8 +119,8 @@ TEST(one_program_runs_in_several_launches_at_once_by_threads) {
     for (int round = 0; round < ROUNDS; round++) {
       tsri_lanes_buffer buffers[2] = {{x, sizeof x}, {y[k], sizeof y[k]}};
       scale_params params = {(float)(k + round), N};
-      tsri_lanes_launch launch = {.buffers = buffers, .buffer_count = 2, .params = &params, .params_bytes = 8,
-                                  .groups = {(N + 63) / 64, 1, 1}};
+      tsri_lanes_launch launch = {
+          .buffers = buffers, .buffer_count = 2, .params = &params, .params_bytes = 8, .groups = {(N + 63) / 64, 1, 1}};
       if (tsri_lanes_run(program, &launch) != TSR_OK) failures++;
       for (int i = 0; i < N; i++) failures += y[k][i] != x[i] * params.s;
     }
@@ -138,7 +143,8 @@ static const char *const varied_text =
     "kernel varied<WG = 16>(in f32 x[], inout i32 y[], in f16 h[], inout f64 d[], u32 n, f64 e) {\n"
     "  shared f32 s[20];\n  i32 a[3];\n  u32 i = global.x;\n  s[local.x] = exp(x[i % 8]);\n  barrier();\n"
     "  f32 sum = group_sum(s[15 - local.x]) + subgroup_shuffle(s[local.x], 3);\n"
-    "  if (i < n) {\n    i32 v = i32(sum);\n    while (v > 3) { v -= 2; if (v % 5 == 0) break; if (v % 7 == 0) continue; a[u32(v) % 3] += v; }\n"
+    "  if (i < n) {\n    i32 v = i32(sum);\n    while (v > 3) { v -= 2; if (v % 5 == 0) break; if (v % 7 == 0) "
+    "continue; a[u32(v) % 3] += v; }\n"
     "    y[i] = v + a[1] + (x[i % 8] > 1 ? i32(h[i % 4]) : 2);\n    d[i % 4] = f64(x[0]) * e + pow(d[i % 4], 2.0);\n"
     "    atomic_add(y, i % 8, 1);\n    f32x4 q = load4(x, 4);\n    store4(d, 0, f64x4(1) * f64(q.x));\n  }\n}";
 
@@ -158,8 +164,11 @@ static void try_words(const uint32_t *words, size_t bytes) {
     uint32_t params_bytes = words[TSRI_LANE_H_PARAMS_BYTES];
     void *params = params_bytes <= 4096 ? calloc(1, params_bytes + 8u) : NULL;
     if (params) {
-      (void)tsri_lanes_run(program, &(tsri_lanes_launch){.buffers = buffers, .buffer_count = words[TSRI_LANE_H_BUFFERS],
-                                                         .params = params, .params_bytes = params_bytes, .groups = {2, 1, 1},
+      (void)tsri_lanes_run(program, &(tsri_lanes_launch){.buffers = buffers,
+                                                         .buffer_count = words[TSRI_LANE_H_BUFFERS],
+                                                         .params = params,
+                                                         .params_bytes = params_bytes,
+                                                         .groups = {2, 1, 1},
                                                          .timeout_ns = 2000000});
     }
     free(params);
@@ -180,12 +189,21 @@ TEST(damaged_bytecode_is_refused_or_harmless) {
   for (int round = 0; round < ROUNDS; round++) {
     memcpy(copy, words, bytes);
     for (uint32_t i = 0, changes = 1 + next_random(&seed) % 3; i < changes; i++) {
-      size_t at = next_random(&seed) % 3 ? insns_at + next_random(&seed) % (count - insns_at) : next_random(&seed) % count;
+      size_t at =
+          next_random(&seed) % 3 ? insns_at + next_random(&seed) % (count - insns_at) : next_random(&seed) % count;
       switch (next_random(&seed) % 4) {
-        case 0: copy[at] = next_random(&seed) << 1 ^ next_random(&seed); break;
-        case 1: copy[at] ^= 1u << next_random(&seed) % 32; break;
-        case 2: copy[at] = copy[next_random(&seed) % count]; break;
-        default: copy[at] += next_random(&seed) % 5 - 2; break;
+        case 0:
+          copy[at] = next_random(&seed) << 1 ^ next_random(&seed);
+          break;
+        case 1:
+          copy[at] ^= 1u << next_random(&seed) % 32;
+          break;
+        case 2:
+          copy[at] = copy[next_random(&seed) % count];
+          break;
+        default:
+          copy[at] += next_random(&seed) % 5 - 2;
+          break;
       }
     }
     try_words(copy, bytes);
@@ -232,8 +250,10 @@ TEST(every_failed_allocation_is_reported) {
       _Alignas(8) char memory[4][64] = {{0}};
       tsri_lanes_buffer buffers[4] = {{memory[0], 64}, {memory[1], 64}, {memory[2], 64}, {memory[3], 64}};
       _Alignas(8) char params[16] = {4};
-      status = tsri_lanes_run(program, &(tsri_lanes_launch){.buffers = buffers, .buffer_count = 4, .params = params,
-                                                            .params_bytes = 16, .groups = {1, 1, 1}});
+      status = tsri_lanes_run(
+          program,
+          &(tsri_lanes_launch){
+              .buffers = buffers, .buffer_count = 4, .params = params, .params_bytes = 16, .groups = {1, 1, 1}});
       is_done = status == TSR_OK;
     }
     (void)tsri_alloc_fail_at(0, false);

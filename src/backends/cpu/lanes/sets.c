@@ -59,7 +59,8 @@ static bool narrow_lane_by_lane(lane_exec *x, const lane_insn *insn, const lane_
 bool tsri_lanes_narrow_affine(lane_exec *x, const lane_insn *insn) {
   void **reg = x->work->reg;
   if (x->set.n == 0) return false;
-  lane_affine affine = tsri_lanes_affine(x, insn->form, reg[insn->a], reg[insn->d], reg[insn->e], reg[insn->f]);
+  lane_affine affine;
+  tsri_lanes_affine(x, insn->form, reg[insn->a], reg[insn->d], reg[insn->e], reg[insn->f], &affine);
   int64_t bound = insn->form == TSRI_LANE_INDEX_U32   ? (int64_t) * (const uint32_t *)reg[insn->b]
                   : insn->form == TSRI_LANE_INDEX_I32 ? *(const lane_i32 *)reg[insn->b]
                                                       : *(const lane_i64 *)reg[insn->b];

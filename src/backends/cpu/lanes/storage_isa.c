@@ -91,7 +91,8 @@ static void store_run_f16(u16 *dst, const f32 *src, uint32_t n) {
 #define NARROW(x)  NARROW_F16(x)
 #include "backends/cpu/lanes/storage_isa.inc"
 
-#define WAYS(kind) {load_##kind, gather_32_##kind, gather_64_##kind, store_##kind, scatter_32_##kind, scatter_64_##kind}
+#define WAYS(kind) \
+  { load_##kind, gather_32_##kind, gather_64_##kind, store_##kind, scatter_32_##kind, scatter_64_##kind }
 
 const tsri_lane_storage ISA_NAME(tsri_lanes_storage_)[TSR_DTYPE_COUNT] = {
     [TSR_BOOL] = WAYS(bool), [TSR_U8] = WAYS(u8),   [TSR_I8] = WAYS(i8),     [TSR_I16] = WAYS(i16),

@@ -24,13 +24,15 @@ typedef struct strip_call {
 bool tsri_lanes_may_strip(const lane_insn *insn, const tsri_lanes_program *p) {
   switch (insn->op) {
     case EXEC_LANES:
-    case EXEC_MERGE_32:
-    case EXEC_MERGE_64:
+    case EXEC_MERGE:
     case EXEC_LOAD_UNIT:
-    case EXEC_STORE_UNIT: return true;
+    case EXEC_STORE_UNIT:
+      return true;
     case TSRI_LANE_MATH_F32:
-    case TSRI_LANE_MATH_F64: return insn->dst >= p->scalar_count;
-    default: return false;
+    case TSRI_LANE_MATH_F64:
+      return insn->dst >= p->scalar_count;
+    default:
+      return false;
   }
 }
 
@@ -57,8 +59,12 @@ static bool add_store(lane_exec *x, const lane_insn *insn, strip_call *call) {
 static void add_arithmetic(lane_exec *x, const lane_insn *insn, strip_call *call) {
   const tsri_lanes_program *p = x->program;
   void **reg = x->work->reg;
-  *call = (strip_call){.kind = CALL_ARITHMETIC, .dst = reg[insn->dst], .a = reg[insn->a], .b = reg[insn->b],
-                       .dst_bytes = lane_bytes_of(p, insn->dst), .a_bytes = lane_bytes_of(p, insn->a),
+  *call = (strip_call){.kind = CALL_ARITHMETIC,
+                       .dst = reg[insn->dst],
+                       .a = reg[insn->a],
+                       .b = reg[insn->b],
+                       .dst_bytes = lane_bytes_of(p, insn->dst),
+                       .a_bytes = lane_bytes_of(p, insn->a),
                        .b_bytes = lane_bytes_of(p, insn->b)};
   if (insn->op == TSRI_LANE_MATH_F32) {
     call->kind = CALL_F32;
@@ -80,10 +86,18 @@ static void do_call(const lane_exec *x, const strip_call *call, size_t at, uint3
     case CALL_ARITHMETIC:
       call->arithmetic(dst, a, call->b + at * call->b_bytes, call->c + at * call->c_bytes, n);
       break;
-    case CALL_F32: call->f32(dst, a, (const float *)(const void *)(call->b + at * call->b_bytes), n); break;
-    case CALL_F64: call->f64(dst, a, (const double *)(const void *)(call->b + at * call->b_bytes), n); break;
-    case CALL_STORE: call->store(dst, a, 1, n); break;
-    case CALL_STREAM: x->isa->stream(dst, a, (size_t)n * call->dst_bytes); break;
+    case CALL_F32:
+      call->f32(dst, a, (const float *)(const void *)(call->b + at * call->b_bytes), n);
+      break;
+    case CALL_F64:
+      call->f64(dst, a, (const double *)(const void *)(call->b + at * call->b_bytes), n);
+      break;
+    case CALL_STORE:
+      call->store(dst, a, 1, n);
+      break;
+    case CALL_STREAM:
+      x->isa->stream(dst, a, (size_t)n * call->dst_bytes);
+      break;
   }
 }
 
@@ -94,7 +108,8 @@ enum { STRIP = 256, STREAMED_STRIP = 128 };
 uint32_t tsri_lanes_strip(lane_exec *x, const lane_insn *first, uint32_t count) {
   strip_call calls[LANE_STRIP_INSNS];
   uint32_t call_count = 0, strip = STRIP;
-  if (x->set.mask || x->set.n <= STREAMED_STRIP || !x->launch->may_alias_memory) return 0;
+  uint32_t least = x->launch->has_streams ? STREAMED_STRIP : STRIP;
+  if (x->set.mask || x->set.n <= least || !x->launch->may_alias_memory) return 0;
   for (uint32_t i = 0; i < count; i++) {
     const lane_insn *insn = &first[i];
     if (insn->op == EXEC_LOAD_UNIT) {

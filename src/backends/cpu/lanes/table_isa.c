@@ -63,33 +63,52 @@ static uint32_t mask_count(const uint32_t *b, uint32_t flip, uint32_t n) {
 #define SCAN     scan_i64
 #include "backends/cpu/lanes/scan_isa.inc"
 
+static void split(uint32_t *const *part, const uint32_t *memory, uint32_t wide, uint32_t n) {
+  uint32_t *a = part[0], *b = part[1];
+  if (wide == 2) {
+    LANES for (uint32_t i = 0; i < n; i++) {
+      a[i] = memory[(size_t)i * 2];
+      b[i] = memory[(size_t)i * 2 + 1];
+    }
+    return;
+  }
+  uint32_t *c = part[2], *d = part[3];
+  LANES for (uint32_t i = 0; i < n; i++) {
+    a[i] = memory[(size_t)i * 4];
+    b[i] = memory[(size_t)i * 4 + 1];
+    c[i] = memory[(size_t)i * 4 + 2];
+    d[i] = memory[(size_t)i * 4 + 3];
+  }
+}
+
+static void join(uint32_t *memory, uint32_t *const *part, uint32_t wide, uint32_t n) {
+  const uint32_t *a = part[0], *b = part[1];
+  if (wide == 2) {
+    LANES for (uint32_t i = 0; i < n; i++) {
+      memory[(size_t)i * 2] = a[i];
+      memory[(size_t)i * 2 + 1] = b[i];
+    }
+    return;
+  }
+  const uint32_t *c = part[2], *d = part[3];
+  LANES for (uint32_t i = 0; i < n; i++) {
+    memory[(size_t)i * 4] = a[i];
+    memory[(size_t)i * 4 + 1] = b[i];
+    memory[(size_t)i * 4 + 2] = c[i];
+    memory[(size_t)i * 4 + 3] = d[i];
+  }
+}
+
+// Sixteen partial sums, so that the order does not depend on how wide the level's vectors are.
 enum { PARTS = 16 };
 
-static float sum_f32(const float *a, uint32_t n) {
-  float parts[PARTS] = {0};
-  uint32_t i = 0;
-  for (; i + PARTS <= n; i += PARTS) {
-    for (uint32_t k = 0; k < PARTS; k++) parts[k] += a[i + k];
-  }
-  for (uint32_t k = 0; i < n; i++, k++) parts[k] += a[i];
-  for (uint32_t half = PARTS / 2; half > 0; half /= 2) {
-    for (uint32_t k = 0; k < half; k++) parts[k] += parts[k + half];
-  }
-  return parts[0];
-}
+#define REAL float
+#define SUM  sum_f32
+#include "backends/cpu/lanes/sum_isa.inc"
 
-static double sum_f64(const double *a, uint32_t n) {
-  double parts[PARTS] = {0};
-  uint32_t i = 0;
-  for (; i + PARTS <= n; i += PARTS) {
-    for (uint32_t k = 0; k < PARTS; k++) parts[k] += a[i + k];
-  }
-  for (uint32_t k = 0; i < n; i++, k++) parts[k] += a[i];
-  for (uint32_t half = PARTS / 2; half > 0; half /= 2) {
-    for (uint32_t k = 0; k < half; k++) parts[k] += parts[k + half];
-  }
-  return parts[0];
-}
+#define REAL double
+#define SUM  sum_f64
+#include "backends/cpu/lanes/sum_isa.inc"
 
 #if defined(__AVX512F__)
 enum { LINE = 64 };
@@ -147,6 +166,8 @@ const tsri_lanes_isa ISA_NAME(tsri_lanes_isa_) = {
     .scan_u32 = scan_u32,
     .scan_i32 = scan_i32,
     .scan_i64 = scan_i64,
+    .split = split,
+    .join = join,
     .muladd_rows = ISA_NAME(tsri_lanes_muladd_rows_),
     .sum_f32 = sum_f32,
     .sum_f64 = sum_f64,

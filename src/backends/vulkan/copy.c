@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: MIT
+// Copies and fills. Host memory goes through chunks, or directly where the buffer is mapped and nothing is queued.
+#include "backends/vulkan/vulkan.h"
+
+#if TSRI_HAS_VULKAN
+
+#include <string.h>
+
+#include "core/alloc.h"
+
+enum {
+  PIECE = 16 << 20,       // most that goes through a chunk at once
+  SENT_AT_ONCE = 1 << 20  // larger pieces are sent off, so that the device copies while the host prepares the next
+};
+
+// One copy as a command. With the lock held.
+static tsr_status record_copy(vulkan_queue *queue, VkBuffer from, size_t from_offset, VkBuffer to, size_t to_offset,
+                              size_t bytes) {
+  vulkan_device *device = queue->device;
+  vulkan_batch *batch = NULL;
+  tsr_status status = tsri_vulkan_stream_begin(device, 0, &batch);
+  if (status != TSR_OK) return status;
+  vulkan_access accesses[2] = {{from, from_offset, from_offset + bytes, false},
+                               {to, to_offset, to_offset + bytes, true}};
+  tsri_vulkan_stream_touch(device, accesses, 2);
+  VkBufferCopy region = {from_offset, to_offset, bytes};
+  device->vk.CmdCopyBuffer(batch->commands, from, to, 1, &region);
+  queue->last_value = batch->value;
+  status = tsri_vulkan_stream_end(device);
+  if (status == TSR_OK && bytes >= SENT_AT_ONCE) status = tsri_vulkan_stream_submit(device);
+  return status;
+}
+
+// --- From and to the host -------------------------------------------------------------------------------------------
+
+static tsr_status stage_in(vulkan_queue *queue, const vulkan_buffer *dst, size_t dst_offset, const void *src,
+                           size_t bytes) {
+  vulkan_chunk *chunk = NULL;
+  size_t offset = 0;
+  tsr_status status = tsri_vulkan_stage(queue->device, bytes, &chunk, &offset);
+  if (status != TSR_OK) return status;
+  memcpy(chunk->host + offset, src, bytes);
+  status = record_copy(queue, chunk->buffer, offset, dst->buffer, dst_offset, bytes);
+  tsri_vulkan_stage_used(chunk, queue->last_value);
+  return status;
+}
+
+tsr_status tsri_vulkan_copy_in(tsri_queue *opaque, tsri_buffer *dst, size_t dst_offset, const void *src, size_t bytes) {
+  vulkan_queue *queue = vulkan_queue_of(opaque);
+  vulkan_device *device = queue->device;
+  const vulkan_buffer *to = vulkan_buffer_of(dst);
+  tsr_status status = tsri_vulkan_check_lost(device);
+  tsri_mutex_lock(&device->lock);
+  bool is_direct = status == TSR_OK && to->host && tsri_vulkan_stream_is_idle(device);
+  if (is_direct) memcpy(to->host + dst_offset, src, bytes);
+  for (size_t done = 0, part; !is_direct && status == TSR_OK && done < bytes; done += part) {
+    part = bytes - done < PIECE ? bytes - done : PIECE;
+    status = stage_in(queue, to, dst_offset + done, (const char *)src + done, part);
+  }
+  tsri_mutex_unlock(&device->lock);
+  return status;
+}
+
+static tsr_status stage_out(vulkan_queue *queue, void *dst, const vulkan_buffer *src, size_t src_offset, size_t bytes) {
+  vulkan_chunk *chunk = NULL;
+  size_t offset = 0;
+  vulkan_readback *readback = tsri_malloc(sizeof *readback);
+  if (!readback) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "vulkan: no host memory for a copy's record");
+  tsr_status status = tsri_vulkan_stage(queue->device, bytes, &chunk, &offset);
+  if (status == TSR_OK) {
+    status = record_copy(queue, src->buffer, src_offset, chunk->buffer, offset, bytes);
+    if (status == TSR_OK) chunk->pins++;  // until the readback is done
+    tsri_vulkan_stage_used(chunk, queue->last_value);
+  }
+  if (status != TSR_OK) {
+    tsri_free(readback);
+    return status;
+  }
+  *readback = (vulkan_readback){.chunk = chunk, .offset = offset, .bytes = bytes, .to = dst};
+  *queue->last_readback = readback;
+  queue->last_readback = &readback->next;
+  return TSR_OK;
+}
+
+// Chunks that wait for this queue's own wait cannot be waited for: every so often the copy does that itself.
+static tsr_status drain(vulkan_queue *queue) {
+  tsr_status status = tsri_vulkan_stream_wait(queue->device, queue->last_value, queue->device->timeout_ns);
+  if (status == TSR_OK) tsri_vulkan_finish_readbacks(queue, true);
+  return status;
+}
+
+tsr_status tsri_vulkan_copy_out(tsri_queue *opaque, void *dst, tsri_buffer *src, size_t src_offset, size_t bytes) {
+  vulkan_queue *queue = vulkan_queue_of(opaque);
+  vulkan_device *device = queue->device;
+  const vulkan_buffer *from = vulkan_buffer_of(src);
+  tsr_status status = tsri_vulkan_check_lost(device);
+  tsri_mutex_lock(&device->lock);
+  bool is_direct = status == TSR_OK && from->host && tsri_vulkan_stream_is_idle(device);
+  tsri_mutex_unlock(&device->lock);
+  if (is_direct) {
+    memcpy(dst, from->host + src_offset, bytes);
+    return TSR_OK;
+  }
+  for (size_t done = 0, part; status == TSR_OK && done < bytes; done += part) {
+    part = bytes - done < PIECE ? bytes - done : PIECE;
+    tsri_mutex_lock(&device->lock);
+    status = stage_out(queue, (char *)dst + done, from, src_offset + done, part);
+    tsri_mutex_unlock(&device->lock);
+    bool is_much = (done / PIECE) % 8 == 7;
+    if (status == TSR_OK && is_much) status = drain(queue);
+  }
+  return status;
+}
+
+// --- Within the device ----------------------------------------------------------------------------------------------
+
+// Overlapping ranges of one buffer: pieces by way of a chunk, in the order in which none is overwritten before it is read.
+static tsr_status copy_overlapping(vulkan_queue *queue, const vulkan_buffer *buffer, size_t to, size_t from,
+                                   size_t bytes) {
+  tsr_status status = TSR_OK;
+  for (size_t done = 0, part; status == TSR_OK && done < bytes; done += part) {
+    vulkan_chunk *chunk = NULL;
+    size_t offset = 0;
+    part = bytes - done < PIECE ? bytes - done : PIECE;
+    size_t at = to < from ? done : bytes - done - part;
+    status = tsri_vulkan_stage(queue->device, part, &chunk, &offset);
+    if (status != TSR_OK) return status;
+    status = record_copy(queue, buffer->buffer, from + at, chunk->buffer, offset, part);
+    if (status == TSR_OK) status = record_copy(queue, chunk->buffer, offset, buffer->buffer, to + at, part);
+    tsri_vulkan_stage_used(chunk, queue->last_value);
+  }
+  return status;
+}
+
+tsr_status tsri_vulkan_copy(tsri_queue *opaque, tsri_buffer *dst, size_t dst_offset, tsri_buffer *src,
+                            size_t src_offset, size_t bytes) {
+  vulkan_queue *queue = vulkan_queue_of(opaque);
+  const vulkan_buffer *to = vulkan_buffer_of(dst), *from = vulkan_buffer_of(src);
+  bool overlaps = dst == src && dst_offset < src_offset + bytes && src_offset < dst_offset + bytes;
+  if (overlaps && dst_offset == src_offset) return TSR_OK;
+  tsri_mutex_lock(&queue->device->lock);
+  tsr_status status = overlaps ? copy_overlapping(queue, to, dst_offset, src_offset, bytes)
+                               : record_copy(queue, from->buffer, src_offset, to->buffer, dst_offset, bytes);
+  tsri_mutex_unlock(&queue->device->lock);
+  return status;
+}
+
+// --- Fills ----------------------------------------------------------------------------------------------------------
+
+// vkCmdFillBuffer: whole words at multiples of four.
+static tsr_status fill_words(vulkan_queue *queue, const vulkan_buffer *dst, size_t offset, size_t bytes,
+                             uint32_t word) {
+  vulkan_device *device = queue->device;
+  vulkan_batch *batch = NULL;
+  tsr_status status = tsri_vulkan_stream_begin(device, 0, &batch);
+  if (status != TSR_OK) return status;
+  vulkan_access access = {dst->buffer, offset, offset + bytes, true};
+  tsri_vulkan_stream_touch(device, &access, 1);
+  device->vk.CmdFillBuffer(batch->commands, dst->buffer, offset, bytes, word);
+  queue->last_value = batch->value;
+  return tsri_vulkan_stream_end(device);
+}
+
+// Any pattern at any place: a stretch of it in a chunk, copied as often as needed. `phase`: where in the pattern it begins.
+static tsr_status fill_by_copies(vulkan_queue *queue, const vulkan_buffer *dst, size_t offset, size_t bytes,
+                                 const unsigned char *pattern, size_t pattern_bytes, size_t phase) {
+  enum { STRETCH = 1 << 18 };  // a multiple of every pattern's size
+  vulkan_chunk *chunk = NULL;
+  size_t at = 0, stretch = bytes < STRETCH ? bytes : STRETCH;
+  tsr_status status = tsri_vulkan_stage(queue->device, stretch, &chunk, &at);
+  if (status != TSR_OK) return status;
+  for (size_t i = 0; i < stretch; i++) chunk->host[at + i] = (char)pattern[(phase + i) % pattern_bytes];
+  for (size_t done = 0, part; status == TSR_OK && done < bytes; done += part) {
+    part = bytes - done < stretch ? bytes - done : stretch;
+    status = record_copy(queue, chunk->buffer, at, dst->buffer, offset + done, part);
+  }
+  tsri_vulkan_stage_used(chunk, queue->last_value);
+  return status;
+}
+
+// A pattern that repeats every four bytes is filled as words, and copied before the first and after the last of them.
+static tsr_status fill_range(vulkan_queue *queue, const vulkan_buffer *dst, size_t offset, size_t bytes,
+                             const unsigned char *pattern, size_t pattern_bytes) {
+  bool is_wide = pattern_bytes == 8 && memcmp(pattern, pattern + 4, 4) != 0;
+  size_t head = (4 - offset % 4) % 4, whole = head < bytes ? (bytes - head) / 4 * 4 : 0;
+  if (is_wide || whole == 0) return fill_by_copies(queue, dst, offset, bytes, pattern, pattern_bytes, 0);
+  unsigned char word_bytes[4];
+  uint32_t word;
+  for (size_t i = 0; i < 4; i++) word_bytes[i] = pattern[(head + i) % pattern_bytes];
+  memcpy(&word, word_bytes, sizeof word);
+  size_t tail = bytes - head - whole;
+  tsr_status status = fill_words(queue, dst, offset + head, whole, word);
+  if (status == TSR_OK && head) status = fill_by_copies(queue, dst, offset, head, pattern, pattern_bytes, 0);
+  if (status == TSR_OK && tail) {
+    status =
+        fill_by_copies(queue, dst, offset + head + whole, tail, pattern, pattern_bytes, (head + whole) % pattern_bytes);
+  }
+  return status;
+}
+
+tsr_status tsri_vulkan_fill(tsri_queue *opaque, tsri_buffer *dst, size_t offset, size_t bytes, const void *pattern,
+                            size_t pattern_bytes) {
+  vulkan_queue *queue = vulkan_queue_of(opaque);
+  tsri_mutex_lock(&queue->device->lock);
+  tsr_status status = fill_range(queue, vulkan_buffer_of(dst), offset, bytes, pattern, pattern_bytes);
+  tsri_mutex_unlock(&queue->device->lock);
+  return status;
+}
+
+#endif

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+// Queues: which batch holds a queue's newest command, and what is still to be copied to the host for it.
+#include "backends/vulkan/vulkan.h"
+
+#if TSRI_HAS_VULKAN
+
+#include <string.h>
+
+#include "core/alloc.h"
+
+tsr_status tsri_vulkan_queue_create(tsri_device *device, tsri_queue **out_queue) {
+  vulkan_queue *queue = tsri_calloc(1, sizeof *queue);
+  if (!queue) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "vulkan: no host memory for a queue's record");
+  queue->device = vulkan_device_of(device);
+  queue->last_readback = &queue->readbacks;
+  *out_queue = (tsri_queue *)queue;
+  return TSR_OK;
+}
+
+void tsri_vulkan_queue_destroy(tsri_queue *queue) {
+  tsri_vulkan_finish_readbacks(vulkan_queue_of(queue), false);
+  tsri_free(queue);
+}
+
+// Only this queue's thread touches the list; chunks belong to the device's lock.
+void tsri_vulkan_finish_readbacks(vulkan_queue *queue, bool copies) {
+  for (vulkan_readback *r = queue->readbacks, *next; r; r = next) {
+    next = r->next;
+    if (copies) memcpy(r->to, r->chunk->host + r->offset, r->bytes);
+    tsri_mutex_lock(&queue->device->lock);
+    r->chunk->pins--;
+    tsri_mutex_unlock(&queue->device->lock);
+    tsri_free(r);
+  }
+  queue->readbacks = NULL;
+  queue->last_readback = &queue->readbacks;
+}
+
+tsr_status tsri_vulkan_queue_wait(tsri_queue *opaque, uint64_t timeout_ns) {
+  vulkan_queue *queue = vulkan_queue_of(opaque);
+  tsr_status status = tsri_vulkan_stream_wait(queue->device, queue->last_value, timeout_ns);
+  if (status == TSR_OK) {
+    tsri_vulkan_finish_readbacks(queue, true);
+    tsri_mutex_lock(&queue->device->lock);
+    tsri_vulkan_stage_trim(queue->device, false);
+    tsri_mutex_unlock(&queue->device->lock);
+  } else if (status == TSR_ERR_DEVICE_LOST) {
+    tsri_vulkan_finish_readbacks(queue, false);  // they will never arrive
+  }
+  return status;
+}
+
+#endif

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: MIT
+// What the files of the Vulkan backend share.
+//
+// All queues of a device record into one stream of commands, cut into batches, which run on one Vulkan queue in the order
+// of recording. So a queue is little more than the number of its last batch, and events need no semaphores.
+#ifndef TSRI_VULKAN_H
+#define TSRI_VULKAN_H
+
+#include "backends/backend.h"
+#include "backends/vulkan/loader.h"
+
+#if TSRI_HAS_VULKAN
+
+#include <stdatomic.h>
+
+#include "core/error.h"
+#include "platform/platform.h"
+
+enum {
+  VULKAN_BATCHES = 8,
+  VULKAN_BATCH_COMMANDS = 64,  // most in a batch
+  VULKAN_BATCH_SETS = 64,      // descriptor sets of a batch
+  VULKAN_BATCH_DESCRIPTORS = 640,
+  VULKAN_HAZARDS = 48,  // accesses remembered since the last barrier
+  VULKAN_MAX_BINDINGS = 40,
+  VULKAN_PUSH_BYTES = 128  // parameters up to this size are push constants, as lang/emit_spirv.h has it
+};
+
+// What discovery keeps of a physical device.
+typedef struct vulkan_physical {
+  VkPhysicalDevice handle;
+  VkPhysicalDeviceProperties properties;
+  uint32_t family;  // of the queue to use
+  uint32_t timestamp_bits;
+} vulkan_physical;
+
+// Which optional parts a physical device has.
+typedef struct vulkan_features {
+  bool f64, i64, i16, i8, f16, storage16, storage8;
+  bool subgroups, fixes_subgroup_size, full_subgroups;
+  bool memory_budget, push_descriptors, float_controls, driver_properties, subgroup_size_control, float16_int8,
+      has_8bit;
+  uint32_t subgroup_size;
+  uint8_t keeps_denormals, keeps_nan, rounds_to_even;
+} vulkan_features;
+
+// A range of a buffer that queued work reads or writes.
+typedef struct vulkan_access {
+  VkBuffer buffer;
+  VkDeviceSize begin, end;
+  bool is_write;
+} vulkan_access;
+
+typedef struct vulkan_batch {
+  VkCommandPool pool;
+  VkCommandBuffer commands;
+  VkFence fence;
+  VkDescriptorPool sets;
+  VkQueryPool times;  // of its beginning and end
+  uint64_t value;     // its number, from 1; they end in this order
+  bool is_submitted;  // and not known to have ended
+  int waiters;        // threads in vkWaitForFences
+  uint32_t command_count, set_count, descriptor_count;
+} vulkan_batch;
+
+// Host-visible memory through which copies and large parameter blocks go.
+typedef struct vulkan_chunk {
+  struct vulkan_chunk *next;
+  VkBuffer buffer;
+  VkDeviceMemory memory;
+  char *host;
+  size_t bytes, used;
+  uint64_t value;  // last batch that uses it
+  uint32_t pins;   // copies out of it that are still to be made
+} vulkan_chunk;
+
+typedef struct vulkan_device {
+  vulkan_physical physical;
+  vulkan_features features;
+  tsri_vulkan_device_api vk;
+  VkDevice handle;
+  VkQueue queue;
+  VkPipelineCache cache;
+  char *cache_path;
+  char name[TSR_NAME_BYTES];
+  uint32_t memory_type, stage_type;  // indices
+  uint32_t heap;
+  bool is_mapped;  // buffers can be addressed by the host
+  bool has_times;
+  uint64_t timeout_ns;  // of waits inside calls
+  atomic_bool is_lost;
+
+  tsri_mutex lock;  // of all that follows, and of `queue`
+  vulkan_batch batches[VULKAN_BATCHES];
+  vulkan_batch *open;              // being recorded; NULL: none
+  uint64_t last_value, completed;  // of the newest batch, and of the newest that has ended
+  uint32_t batch_limit;            // commands per batch now
+  vulkan_access hazards[VULKAN_HAZARDS];
+  uint32_t hazard_count;
+  vulkan_chunk *chunks, *chunk;  // all; the one that small pieces are cut from
+  size_t chunk_bytes;
+} vulkan_device;
+
+typedef struct vulkan_buffer {
+  VkBuffer buffer;
+  VkDeviceMemory memory;
+  VkDeviceSize bytes;  // rounded up
+  char *host;          // NULL: not mapped
+} vulkan_buffer;
+
+// A copy out of a chunk, made by the wait.
+typedef struct vulkan_readback {
+  struct vulkan_readback *next;
+  vulkan_chunk *chunk;
+  size_t offset, bytes;
+  void *to;
+} vulkan_readback;
+
+typedef struct vulkan_queue {
+  vulkan_device *device;
+  uint64_t last_value;  // of its newest command's batch
+  vulkan_readback *readbacks, **last_readback;
+} vulkan_queue;
+
+typedef struct vulkan_event {
+  VkQueryPool time;  // VK_NULL_HANDLE unless profiling
+  uint64_t value;    // 0: never recorded, which counts as done
+} vulkan_event;
+
+typedef struct vulkan_program {
+  VkDescriptorSetLayout set_layout;
+  VkPipelineLayout layout;
+  VkPipeline pipeline;
+  uint32_t buffer_count, params_bytes;
+  bool has_params_buffer, pushes_descriptors;
+  uint64_t last_value;
+} vulkan_program;
+
+static inline vulkan_device *vulkan_device_of(tsri_device *device) { return (vulkan_device *)device; }
+static inline vulkan_queue *vulkan_queue_of(tsri_queue *queue) { return (vulkan_queue *)queue; }
+static inline vulkan_buffer *vulkan_buffer_of(tsri_buffer *buffer) { return (vulkan_buffer *)buffer; }
+
+// --- error.c --------------------------------------------------------------------------------------------------------
+
+// "VK_ERROR_DEVICE_LOST"; "an unknown code" for a number that is none here.
+const char *tsri_vulkan_code_name(VkResult code);
+
+// The status of a call that answered `code`, with the device, what was tried, the code's number and name. Memory and
+// loss of the device have statuses of their own; the rest is `otherwise`. `device` may be NULL.
+#define VULKAN_FAIL(device, code, otherwise, what) \
+  tsri_vulkan_fail_at((device), (code), (otherwise), TSRI_PLACE, (what))
+tsr_status tsri_vulkan_fail_at(vulkan_device *device, VkResult code, tsr_status otherwise, const char *place,
+                               const char *what);
+// TSR_ERR_DEVICE_LOST once that has happened.
+tsr_status tsri_vulkan_check_lost(vulkan_device *device);
+
+// --- device.c, features.c -------------------------------------------------------------------------------------------
+
+// Opens the library and an instance and lists its devices, best first; again only if that failed before.
+tsr_status tsri_vulkan_start(const tsri_host *host);
+void tsri_vulkan_stop(void);
+const vulkan_physical *tsri_vulkan_physical(int index);
+tsr_status tsri_vulkan_device_count(int *out_count);
+tsr_status tsri_vulkan_device_info(int index, tsr_device_info *out_info);
+tsr_status tsri_vulkan_device_open(int index, const tsri_open_options *options, tsri_limits *out_limits,
+                                   tsri_device **out_device);
+void tsri_vulkan_device_close(tsri_device *device);
+tsr_status tsri_vulkan_memory_info(tsri_device *device, uint64_t *out_free, uint64_t *out_total);
+bool tsri_vulkan_is_software(const vulkan_physical *physical);
+bool tsri_vulkan_is_unified(const vulkan_physical *physical);
+
+// Messages of the validation layer so far, which TSRI_VULKAN_VALIDATION=1 switches on; -1 if it is not in use.
+int tsri_vulkan_validation_count(void);
+
+void tsri_vulkan_query_features(const vulkan_physical *physical, vulkan_features *out_features);
+// The logical device, with every feature of `features` switched on.
+VkResult tsri_vulkan_create_device(const vulkan_physical *physical, const vulkan_features *features,
+                                   VkDevice *out_device);
+void tsri_vulkan_memory_numbers(const vulkan_physical *physical, const vulkan_features *features, uint32_t *out_heap,
+                                uint64_t *out_free, uint64_t *out_total);
+uint64_t tsri_vulkan_max_buffer(const vulkan_physical *physical);
+// Names, UUID and driver of the device.
+void tsri_vulkan_describe(const vulkan_physical *physical, const vulkan_features *features, tsr_device_info *out_info);
+
+// --- buffer.c -------------------------------------------------------------------------------------------------------
+
+bool tsri_vulkan_choose_memory(vulkan_device *device);
+tsr_status tsri_vulkan_allocate(vulkan_device *device, VkDeviceSize bytes, uint32_t memory_type, bool maps,
+                                vulkan_buffer *out_buffer);
+void tsri_vulkan_free(vulkan_device *device, vulkan_buffer *buffer);
+tsr_status tsri_vulkan_buffer_create(tsri_device *device, size_t bytes, tsri_buffer **out_buffer);
+void tsri_vulkan_buffer_destroy(tsri_device *device, tsri_buffer *buffer);
+void *tsri_vulkan_buffer_host(tsri_device *device, tsri_buffer *buffer);
+
+// --- stream.c: with the device's lock held, but for wait ------------------------------------------------------------
+
+tsr_status tsri_vulkan_stream_init(vulkan_device *device);
+void tsri_vulkan_stream_deinit(vulkan_device *device);
+// The batch to record into, with room for one more command and `descriptors` more; submits and opens as needed.
+tsr_status tsri_vulkan_stream_begin(vulkan_device *device, uint32_t descriptors, vulkan_batch **out_batch);
+// Before a command is recorded: a barrier if it touches what an earlier one wrote, or writes what one read.
+void tsri_vulkan_stream_touch(vulkan_device *device, const vulkan_access *accesses, uint32_t count);
+// After it: counts it, and submits the batch if it is full.
+tsr_status tsri_vulkan_stream_end(vulkan_device *device);
+tsr_status tsri_vulkan_stream_submit(vulkan_device *device);  // nothing if none is open
+void tsri_vulkan_stream_retire(vulkan_device *device);        // notes batches that have ended
+bool tsri_vulkan_stream_is_idle(vulkan_device *device);
+// Waits until batch `value` has ended, submitting it first. Without the lock.
+tsr_status tsri_vulkan_stream_wait(vulkan_device *device, uint64_t value, uint64_t timeout_ns);
+
+// --- stage.c: with the lock held ------------------------------------------------------------------------------------
+
+// `bytes` of a chunk, at a multiple of 16, pinned until tsri_vulkan_stage_used says which batch uses them (0: none does).
+// May wait for earlier copies where much is under way.
+tsr_status tsri_vulkan_stage(vulkan_device *device, size_t bytes, vulkan_chunk **out_chunk, size_t *out_offset);
+void tsri_vulkan_stage_used(vulkan_chunk *chunk, uint64_t value);
+void tsri_vulkan_stage_trim(vulkan_device *device, bool all);
+
+// --- queue.c, copy.c ------------------------------------------------------------------------------------------------
+
+tsr_status tsri_vulkan_queue_create(tsri_device *device, tsri_queue **out_queue);
+void tsri_vulkan_queue_destroy(tsri_queue *queue);
+tsr_status tsri_vulkan_queue_wait(tsri_queue *queue, uint64_t timeout_ns);
+tsr_status tsri_vulkan_copy_in(tsri_queue *queue, tsri_buffer *dst, size_t dst_offset, const void *src, size_t bytes);
+tsr_status tsri_vulkan_copy_out(tsri_queue *queue, void *dst, tsri_buffer *src, size_t src_offset, size_t bytes);
+tsr_status tsri_vulkan_copy(tsri_queue *queue, tsri_buffer *dst, size_t dst_offset, tsri_buffer *src, size_t src_offset,
+                            size_t bytes);
+tsr_status tsri_vulkan_fill(tsri_queue *queue, tsri_buffer *dst, size_t offset, size_t bytes, const void *pattern,
+                            size_t pattern_bytes);
+// Copies what has arrived in chunks to where it was wanted.
+void tsri_vulkan_finish_readbacks(vulkan_queue *queue, bool copies);
+
+// --- event.c --------------------------------------------------------------------------------------------------------
+
+tsr_status tsri_vulkan_event_create(tsri_device *device, tsri_event **out_event);
+void tsri_vulkan_event_destroy(tsri_device *device, tsri_event *event);
+tsr_status tsri_vulkan_event_record(tsri_queue *queue, tsri_event *event);
+tsr_status tsri_vulkan_event_await(tsri_queue *queue, tsri_event *event);
+tsr_status tsri_vulkan_event_is_done(tsri_device *device, tsri_event *event, bool *out_done);
+tsr_status tsri_vulkan_event_elapsed(tsri_device *device, tsri_event *from, tsri_event *to, uint64_t *out_ns);
+
+// --- program.c ------------------------------------------------------------------------------------------------------
+
+tsr_status tsri_vulkan_program_create(tsri_device *device, const tsri_code *code, tsri_program **out_program);
+void tsri_vulkan_program_destroy(tsri_device *device, tsri_program *program);
+tsr_status tsri_vulkan_launch(tsri_queue *queue, tsri_program *program, const tsri_launch *launch);
+
+// --- cache.c --------------------------------------------------------------------------------------------------------
+
+// Where the pipelines of this device are kept, released by tsri_free; NULL if there is no place.
+char *tsri_vulkan_cache_path(const vulkan_physical *physical);
+// What is kept there, released by tsri_free; NULL if nothing usable is.
+void *tsri_vulkan_cache_load(const char *path, size_t *out_bytes);
+bool tsri_vulkan_cache_store(const char *path, const void *data, size_t bytes);
+
+#endif
+#endif

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+// Every operator family with the 1st, 2nd, … request for host memory failing: a status, no crash, and (under a sanitizer)
+// no leak.
+#include "core/alloc.h"
+#include "ops/ops_testing.h"
+
+typedef tsr_tensor *(*scenario)(void);
+
+static tsr_tensor *joining(void) {
+  tsr_tensor *x = tsr_arange(dev, TSR_F32, 0, 12, 1), *matrix = tsr_reshape(x, TSR_SHAPE(3, 4));
+  tsr_tensor *parts[6] = {matrix, matrix, tsr_flip(matrix, 0), matrix, tsr_tril(matrix, 0), tsr_roll(matrix, 1, 1)};
+  tsr_tensor *joined = tsr_concat(parts, 6, 0);
+  return tsr_pad(tsr_tile(joined, TSR_SHAPE(2, 1)), (int64_t[]){1, 0}, (int64_t[]){0, 1}, 2, 5);
+}
+
+static tsr_tensor *indexing(void) {
+  tsr_tensor *x = tsr_randn(dev, TSR_F32, TSR_SHAPE(50, 4), 1),
+             *at = tsr_randint(dev, TSR_I32, TSR_SHAPE(50, 4), 0, 50, 2);
+  tsr_tensor *values = NULL, *indices = NULL;
+  tsr_status status = tsr_topk(tsr_scatter_add(x, 0, at, tsr_gather(x, 0, at)), 5, 0, true, &values, &indices);
+  return status == TSR_OK ? tsr_take(values, tsr_reshape(indices, TSR_SHAPE(-1))) : tsr_sort(x, 0, false);
+}
+
+static tsr_tensor *reducing(void) {
+  tsr_tensor *x = tsr_randn(dev, TSR_F32, TSR_SHAPE(4, 3000), 1);
+  tsr_tensor *rows = tsr_add(tsr_var(x, (int[]){1}, 1, true, 1), tsr_logsumexp(x, (int[]){1}, 1, true));
+  return tsr_sum(tsr_mul(tsr_cumsum(x, 1), rows), NULL, 0, false);
+}
+
+static tsr_tensor *multiplying(void) {
+  tsr_tensor *x = tsr_randn(dev, TSR_F32, TSR_SHAPE(2, 20, 30), 1), *w = tsr_rand(dev, TSR_F32, TSR_SHAPE(30, 20), 2);
+  tsr_tensor *y = tsr_gelu(tsr_add(tsr_matmul(x, w), tsr_linspace(dev, TSR_F32, 0, 1, 20)));
+  return tsr_softmax(tsr_layer_norm(tsr_gemm(2, y, tsr_transpose(w, 0, 1), 0, NULL), NULL, NULL, 1e-5), -1);
+}
+
+// Runs once with the n-th request failing; true if none failed.
+static bool run_once(scenario build, uint64_t nth) {
+  begin();
+  CHECK_OK(tsr_device_synchronize(dev));
+  static float data[MOST_VALUES];
+  (void)tsri_alloc_fail_at(nth, false);
+  tsr_tensor *result = build();
+  size_t bytes = (size_t)tsr_tensor_count(result) * sizeof(float);
+  tsr_status status = tsr_error(result) == TSR_OK ? tsr_read(result, data, bytes) : tsr_error(result);
+  uint64_t requests = tsri_alloc_fail_at(0, false);
+  CHECK(status == TSR_OK || status == TSR_ERR_OUT_OF_MEMORY);
+  finish();
+  return requests < nth;
+}
+
+static void sweep(scenario build) {
+  enum { MOST_REQUESTS = 20000 };
+  uint64_t nth = 1;
+  while (!run_once(build, nth)) {
+    nth += nth < 400 ? 1 : nth / 50;  // every one of the first, then fewer
+    CHECK(nth < MOST_REQUESTS);
+  }
+}
+
+TEST(joining_survives_any_failing_request) { sweep(joining); }
+TEST(indexing_survives_any_failing_request) { sweep(indexing); }
+TEST(reducing_survives_any_failing_request) { sweep(reducing); }
+TEST(multiplying_survives_any_failing_request) { sweep(multiplying); }

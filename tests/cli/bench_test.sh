@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# tessera bench: the list of rows, a small run as table and as JSON, and wrong options. No figure is judged.
+set -euo pipefail
+# shellcheck source=tests/cli/lib.bash
+source "${BASH_SOURCE[0]%/*}/lib.bash"
+
+small=(--backend cpu --size 1000 --repeat 1)
+
+claim "its help is complete, no line wider than 80 columns"
+expect 0 bench --help
+for part in NAME USAGE DESCRIPTION OPTIONS "EXIT CODES" EXAMPLE --backend --device --op --size --dtype --repeat \
+  --min-time --json --list; do
+  has "$out" "$part"
+done
+while IFS= read -r line; do ((${#line} <= 80)) || fail "this line is wider than 80: $line"; done <<<"$out"
+
+claim "--list shows the rows, or those that match, and times nothing"
+expect 0 bench --list
+for row in copy add relu_mul_add exp tanh gelu sigmoid sum sum_axis0 sum_axis1 transposed_copy softmax layer_norm matmul \
+  gemv record small_add fused_new fused_cached pool launch; do
+  grep -Eq "^$row +" "$work/out" || fail "there is no row $row"
+done
+expect 0 bench --list --op 'sum*,exp'
+[[ $(tail -n +2 "$work/out" | cut -d' ' -f1 | tr '\n' ' ') == "exp sum sum_axis0 sum_axis1 " ]] || fail "other rows are listed"
+
+claim "a small run has all rows with their figures"
+expect 0 bench "${small[@]}" --json
+json "it['backend'] == 'cpu' and it['threads'] >= 1 and it['device_name']"
+json "all(r['status'] == 'TSR_OK' and r['median_ns'] > 0 and r['samples'] == 1 and r['dtype'] == 'f32' for r in it['rows'])"
+json "all(r['best_ns'] <= r['low_ns'] <= r['median_ns'] <= r['high_ns'] for r in it['rows'])"
+json "len([r for r in it['rows'] if r['name'] == 'matmul']) == 1"
+json "all((r['rows'], r['cols']) == ((31, 31) if r['bound'] != 'none' else (0, 0)) for r in it['rows'])"
+json "all(abs(r['share'] * r['limit'] - r[{'GB/s': 'gb_s', 'GFLOP/s': 'gflop_s'}[u]]) < 1e-6 * r['limit']
+          for r in it['rows'] for u in [l['unit'] for l in it['limits'] if l['bound'] == r['bound']])"
+
+claim "bytes and operations are those of the inputs and the result"
+expect 0 bench --backend cpu --op 'relu*,matmul,sum_axis1' --size 40x30 --repeat 1 --json
+json "[r['bytes'] for r in it['rows']] == [4 * 40 * 30 * 4, 4 * (40 * 30 + 40), 4 * (2 * 40 * 30 + 40 * 40)]"
+json "[r['flops'] for r in it['rows']] == [3 * 40 * 30, 40 * 30, 2 * 40 * 40 * 30]"
+expect 0 bench --backend cpu --op add --size 40x30 --repeat 1 --dtype bf16 --json
+json "it['rows'][0]['bytes'] == 3 * 2 * 40 * 30 and it['rows'][0]['dtype'] == 'bf16'"
+
+claim "the table shows the same rows, and the limits below"
+expect 0 bench "${small[@]}" --op 'add,record'
+[[ $out == cpu\ 0:* ]] || fail "the device is not named"
+grep -Eq '^add +31x31 +[0-9.]+ [num]?s ' "$work/out" || fail "there is no figure for add"
+grep -Eq '^record +- +[0-9.]+ [num]?s ' "$work/out" || fail "there is no figure for record"
+has "$out" "Measured limits: two reads and a write "
+is_empty "$err" "standard error"
+
+claim "TESSERA_THREADS decides how many threads the limits are measured with"
+TESSERA_THREADS=1 expect 0 bench "${small[@]}" --op add --json
+json "it['threads'] == 1"
+
+claim "a dtype that an operator does not take is shown with the reason, and is no error while others are timed"
+expect 0 bench "${small[@]}" --op 'add,matmul,softmax' --dtype i32 --json
+json "it['rows'][0]['status'] == 'TSR_OK'"
+json "all(bool(r['message']) == (r['status'] != 'TSR_OK') for r in it['rows'])"
+
+claim "what cannot be is refused with what may be"
+for size in 0 -3 x 10x 10x0 1e7 99999999999999999999; do
+  expect 2 bench "--size=$size"
+  has "$err" "--size takes a number of elements or ROWSxCOLUMNS"
+done
+expect 2 bench --dtype f33
+has "$err" "--dtype: "
+expect 2 bench --op nothing
+has "$err" "no row is called 'nothing'; --list shows them"
+expect 2 bench --repeat 0
+expect 2 bench extra
+expect 4 bench --backend cpu --device 7 --op add
+has "$err" "cpu has 1 device, index 7 was asked for"
+expect 2 bench --device banana --op add
