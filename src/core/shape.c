@@ -64,8 +64,13 @@ tsr_status tsr_shape_count(tsr_shape shape, int64_t *out_count) {
   return tsri_shape_check("shape_count", shape, out_count);
 }
 
+// A loop, not memcmp: sizes just written are read as they were written.
 bool tsri_shape_equal(tsr_shape a, tsr_shape b) {
-  return a.rank == b.rank && memcmp(a.dims, b.dims, (size_t)a.rank * sizeof a.dims[0]) == 0;
+  if (a.rank != b.rank) return false;
+  for (int i = 0; i < a.rank; i++) {
+    if (a.dims[i] != b.dims[i]) return false;
+  }
+  return true;
 }
 
 // Size of `shape` on axis `axis` of a result of `rank`: missing leading axes are 1.

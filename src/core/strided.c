@@ -55,6 +55,95 @@ static void copy_run(char *dst, int64_t dst_stride, const char *src, int64_t src
 }
 #undef COPY_RUN
 
+// --- Transposing ----------------------------------------------------------------------------------------------------
+//
+// Where the destination runs along one axis and the source along another, squares of one cache line by as many rows go through a
+// small array: every line is read once and written once, whole, whatever the strides. Squares are taken in blocks that touch few pages.
+
+enum { LINE_BYTES = 64, BLOCK = 128 };
+
+#define COPY_SQUARE(bytes)                                                 \
+  case bytes:                                                              \
+    for (int64_t i = 0; i < rows; i++) {                                   \
+      for (int64_t j = 0; j < cols; j++) {                                 \
+        memcpy(to + i * to_row + j * bytes, square[j] + i * bytes, bytes); \
+      }                                                                    \
+    }                                                                      \
+    break;
+
+// rows: along the source's lines; cols: along the destination's. Both fit a line.
+static void copy_square(char *to, int64_t to_row, const char *from, int64_t from_col, int64_t rows, int64_t cols,
+                        size_t element_bytes) {
+  unsigned char square[LINE_BYTES][LINE_BYTES];
+  if (rows * (int64_t)element_bytes == LINE_BYTES) {
+    for (int64_t j = 0; j < cols; j++) memcpy(square[j], from + j * from_col, LINE_BYTES);
+  } else {
+    for (int64_t j = 0; j < cols; j++) memcpy(square[j], from + j * from_col, (size_t)rows * element_bytes);
+  }
+  switch (element_bytes) {
+    COPY_SQUARE(1)
+    COPY_SQUARE(2)
+    COPY_SQUARE(4)
+    COPY_SQUARE(8)
+    default:
+      break;  // no dtype has another size
+  }
+}
+#undef COPY_SQUARE
+
+static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+
+static void copy_block(char *to, int64_t to_row, const char *from, int64_t from_col, int64_t rows, int64_t cols,
+                       size_t element_bytes) {
+  int64_t side = LINE_BYTES / (int64_t)element_bytes, bytes = (int64_t)element_bytes;
+  for (int64_t i = 0; i < rows; i += side) {
+    for (int64_t j = 0; j < cols; j += side) {
+      copy_square(to + i * to_row + j * bytes, to_row, from + i * bytes + j * from_col, from_col,
+                  smaller(side, rows - i), smaller(side, cols - j), element_bytes);
+    }
+  }
+}
+
+// One plane: `row` is the axis along which the source's elements lie next to each other.
+static void transpose_plane(const copy_plan *plan, int row, char *to, const char *from, size_t element_bytes) {
+  int col = plan->rank - 1;
+  int64_t bytes = (int64_t)element_bytes;
+  for (int64_t i = 0; i < plan->dims[row]; i += BLOCK) {
+    for (int64_t j = 0; j < plan->dims[col]; j += BLOCK) {
+      copy_block(to + i * plan->dst[row] + j * bytes, plan->dst[row], from + i * bytes + j * plan->src[col],
+                 plan->src[col], smaller(BLOCK, plan->dims[row] - i), smaller(BLOCK, plan->dims[col] - j),
+                 element_bytes);
+    }
+  }
+}
+
+// The axis to transpose with the last one, or -1 where rows are the better way.
+static int transposed_axis(const copy_plan *plan, int64_t element_bytes) {
+  enum { WORTH_IT = 8 };  // shorter sides leave squares mostly empty
+  int last = plan->rank - 1;
+  if (plan->dst[last] != element_bytes || plan->src[last] == element_bytes || plan->dims[last] < WORTH_IT) return -1;
+  for (int i = 0; i < last; i++) {
+    if (plan->src[i] == element_bytes && plan->dims[i] >= WORTH_IT) return i;
+  }
+  return -1;
+}
+
+// --- All axes -------------------------------------------------------------------------------------------------------
+
+// Steps `index` over the axes before `end` except `skipped`; false after the last.
+static bool next_index(const copy_plan *plan, int end, int skipped, int64_t *index, char **to, const char **from) {
+  for (int axis = end - 1; axis >= 0; axis--) {
+    if (axis == skipped) continue;
+    *to += plan->dst[axis];
+    *from += plan->src[axis];
+    if (++index[axis] < plan->dims[axis]) return true;
+    *to -= plan->dst[axis] * plan->dims[axis];
+    *from -= plan->src[axis] * plan->dims[axis];
+    index[axis] = 0;
+  }
+  return false;
+}
+
 void tsri_strided_copy(void *dst, const tsri_layout *dst_layout, const void *src, const tsri_layout *src_layout,
                        size_t element_bytes) {
   if (dst_layout->count == 0) return;
@@ -66,18 +155,10 @@ void tsri_strided_copy(void *dst, const tsri_layout *dst_layout, const void *src
     memcpy(to, from, element_bytes);
     return;
   }
+  int row = transposed_axis(&plan, (int64_t)element_bytes);
   int64_t index[TSR_MAX_RANK] = {0};
-  for (;;) {
-    copy_run(to, plan.dst[inner], from, plan.src[inner], plan.dims[inner], element_bytes);
-    int axis = inner - 1;
-    for (; axis >= 0; axis--) {
-      to += plan.dst[axis];
-      from += plan.src[axis];
-      if (++index[axis] < plan.dims[axis]) break;
-      to -= plan.dst[axis] * plan.dims[axis];
-      from -= plan.src[axis] * plan.dims[axis];
-      index[axis] = 0;
-    }
-    if (axis < 0) return;
-  }
+  do {
+    if (row >= 0) transpose_plane(&plan, row, to, from, element_bytes);
+    else copy_run(to, plan.dst[inner], from, plan.src[inner], plan.dims[inner], element_bytes);
+  } while (next_index(&plan, inner, row, index, &to, &from));
 }

@@ -106,7 +106,8 @@ static bool add_scalars(tsri_codegen *own) {
 }
 
 // Sizes of all axes but the first, which a number is divided by, and steps that are neither 0 nor 1.
-static bool add_extent(tsri_codegen *own, const tsri_extent *extent, tsri_space space, const char *size, const char *step) {
+static bool add_extent(tsri_codegen *own, const tsri_extent *extent, tsri_space space, const char *size,
+                       const char *step) {
   bool fits = true;
   for (int i = 1; i < extent->rank; i++) fits = fits && add_word(own, extent->dims[i], size, i, -1);
   for (uint32_t leaf = 0; leaf < own->fused->leaf_count; leaf++) {
@@ -189,14 +190,15 @@ static tsr_status make_key(tsri_codegen *own) {
   const tsri_fused *fused = own->fused;
   own->key_words = 0;
   put_key(own, UINT32_MAX);  // no embedded kernel's key begins so
-  put_key(own, (uint32_t)own->form | (uint32_t)own->stage << 8 | fused->leaf_count << 16 | (fused->heavy ? 1u << 24 : 0));
+  put_key(own,
+          (uint32_t)own->form | (uint32_t)own->stage << 8 | fused->leaf_count << 16 | (fused->heavy ? 1u << 24 : 0));
   put_extent_key(own, &fused->kept);
   if (fused->heavy) put_extent_key(own, &fused->reduced);
   for (uint32_t i = 0; i < fused->leaf_count; i++) {
     // Beside a heavy node, leaves are indexed by their order, which strides over the extents do not show.
     uint32_t order = fused->heavy ? order_class(&fused->leaves[i].layout) : 0;
-    put_key(own, (uint32_t)fused->leaves[i].dtype | (own->has_base[i] ? 256u : 0) | (uint32_t)fused->leaves[i].space << 9 |
-                     order << 16);
+    put_key(own, (uint32_t)fused->leaves[i].dtype | (own->has_base[i] ? 256u : 0) |
+                     (uint32_t)fused->leaves[i].space << 9 | order << 16);
   }
   for (uint32_t i = 0; i < fused->group->node_count; i++) put_node_key(own, i);
   if (own->key_words == TSRI_MAX_KEY_WORDS) return TSRI_FAIL(TSR_ERR_INTERNAL, "the key of a fused kernel is too long");
@@ -206,8 +208,8 @@ static tsr_status make_key(tsri_codegen *own) {
 tsr_status tsri_codegen_prepare(tsri_codegen *own) {
   own->param_count = 0;
   if (!list_params(own)) {
-    return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "%s: a fused kernel would need more than %d parameters", own->fused->root->op->name,
-                     TSRI_MAX_KERNEL_PARAMS);
+    return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "%s: a fused kernel would need more than %d parameters",
+                     own->fused->root->op->name, TSRI_MAX_KERNEL_PARAMS);
   }
   return make_key(own);
 }
@@ -273,7 +275,8 @@ static bool needs_conversion(const tsri_node *node) {
   return is_small || node->inputs[0].as != node->dtype;
 }
 
-static void put_node(const tsri_codegen *own, uint32_t place, int first_scalar, tsri_builder *builder, const char *indent) {
+static void put_node(const tsri_codegen *own, uint32_t place, int first_scalar, tsri_builder *builder,
+                     const char *indent) {
   const tsri_planned *planned = &own->fused->plan->nodes[own->fused->plan->members[own->fused->group->first + place]];
   const tsri_node *node = planned->node;
   tsri_builder_add(builder, "%s%s val%u = ", indent, tsri_codegen_type(node->dtype), place);
@@ -313,13 +316,14 @@ void tsri_codegen_steps(const tsri_extent *extent, uint32_t leaf, char axis, tsr
   }
 }
 
-void tsri_codegen_unravel(const tsri_extent *extent, char axis, const char *from, tsri_builder *builder, const char *indent) {
+void tsri_codegen_unravel(const tsri_extent *extent, char axis, const char *from, tsri_builder *builder,
+                          const char *indent) {
   char size = axis == 'r' ? 'e' : 'd';
   if (extent->rank == 0) return;
   if (extent->rank > 1) tsri_builder_add(builder, "%su32 q%c = %s;\n", indent, axis, from);
   for (int i = extent->rank - 1; i > 0; i--) {
-    tsri_builder_add(builder, "%su32 %c%d = q%c %% %c%d;\n%sq%c = q%c / %c%d;\n", indent, axis, i, axis, size, i, indent, axis,
-                     axis, size, i);
+    tsri_builder_add(builder, "%su32 %c%d = q%c %% %c%d;\n%sq%c = q%c / %c%d;\n", indent, axis, i, axis, size, i,
+                     indent, axis, axis, size, i);
   }
   if (extent->rank > 1) tsri_builder_add(builder, "%su32 %c0 = q%c;\n", indent, axis, axis);
   else tsri_builder_add(builder, "%su32 %c0 = %s;\n", indent, axis, from);
@@ -367,7 +371,8 @@ static void put_head(const tsri_codegen *own, tsri_builder *builder) {
     if (!tsri_codegen_reads(own, i)) continue;
     tsri_builder_add(builder, "in %s leaf%u[], ", tsr_dtype_name(fused->leaves[i].dtype), i);
   }
-  if (own->stage == TSRI_STAGE_TOTAL) tsri_builder_add(builder, "in %s p[], ", tsr_dtype_name(tsri_codegen_part_dtype(own)));
+  if (own->stage == TSRI_STAGE_TOTAL)
+    tsri_builder_add(builder, "in %s p[], ", tsr_dtype_name(tsri_codegen_part_dtype(own)));
   tsr_dtype result = own->stage == TSRI_STAGE_PARTS ? tsri_codegen_part_dtype(own) : fused->root->dtype;
   tsri_builder_add(builder, "out %s y[]", tsr_dtype_name(result));
   tsri_codegen_params(own, builder);
@@ -385,7 +390,8 @@ static void put_rows(const tsri_codegen *own, tsri_builder *builder) {
   tsri_extent outer = own->fused->kept;  // without the last axis
   int last = --outer.rank;
   tsri_builder_add(builder,
-                   "  u32 i%d = global.x;\n  u32 rows = n / w;\n  for (u32 o = group.y; o < rows; o += groups.y) {\n", last);
+                   "  u32 i%d = global.x;\n  u32 rows = n / w;\n  for (u32 o = group.y; o < rows; o += groups.y) {\n",
+                   last);
   tsri_codegen_unravel(&outer, 'i', "o", builder, "    ");
   tsri_builder_add(builder, "    if (i%d < w) {\n", last);
   char where[24];

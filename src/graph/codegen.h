@@ -34,8 +34,8 @@ typedef struct tsri_codegen {
   const tsri_fused *fused;
   tsri_form form;
   tsri_reduce_stage stage;
-  uint32_t parts;                       // of a reduction in two stages
-  bool has_base[TSRI_MAX_LEAVES];       // the leaf's first element is not at the start of its binding
+  uint32_t parts;                  // of a reduction in two stages
+  bool has_base[TSRI_MAX_LEAVES];  // the leaf's first element is not at the start of its binding
   uint32_t base[TSRI_MAX_LEAVES];
   int param_count;
   tsri_fused_param params[TSRI_MAX_KERNEL_PARAMS];
@@ -80,7 +80,8 @@ void tsri_codegen_leaves(const tsri_codegen *codegen, tsri_space space, tsri_ind
 void tsri_codegen_steps(const tsri_extent *extent, uint32_t leaf, char axis, tsri_builder *builder);
 
 // Works out i0, i1, … (by `axis`) from the number `from` over dims of the extent; declares them.
-void tsri_codegen_unravel(const tsri_extent *extent, char axis, const char *from, tsri_builder *builder, const char *indent);
+void tsri_codegen_unravel(const tsri_extent *extent, char axis, const char *from, tsri_builder *builder,
+                          const char *indent);
 
 // "f32": the type values of a dtype are computed in.
 const char *tsri_codegen_type(tsr_dtype dtype);

@@ -32,30 +32,46 @@ static tsr_dtype work_dtype(const tsri_codegen *own) {
 // The least or greatest value of a type, spelt by its bits where the language has no literal for it.
 static const char *extreme(tsr_dtype dtype, bool is_least) {
   switch (dtype) {
-    case TSR_F32: return is_least ? "bitcast<f32>(0xff800000u)" : "bitcast<f32>(0x7f800000u)";
-    case TSR_F64: return is_least ? "-(1.0 / f64(0.0f))" : "1.0 / f64(0.0f)";
+    case TSR_F32:
+      return is_least ? "bitcast<f32>(0xff800000u)" : "bitcast<f32>(0x7f800000u)";
+    case TSR_F64:
+      return is_least ? "-(1.0 / f64(0.0f))" : "1.0 / f64(0.0f)";
     case TSR_F16:
-    case TSR_BF16: return extreme(TSR_F32, is_least);
-    case TSR_I8: return is_least ? "-128" : "127";
-    case TSR_I16: return is_least ? "-32768" : "32767";
-    case TSR_U8: return is_least ? "0u" : "255u";
-    case TSR_I32: return is_least ? "bitcast<i32>(0x80000000u)" : "bitcast<i32>(0x7fffffffu)";
-    case TSR_I64: return is_least ? "(i64(1) << 63u)" : "~(i64(1) << 63u)";
-    case TSR_U32: return is_least ? "0u" : "0xffffffffu";
-    default: return is_least ? "false" : "true";
+    case TSR_BF16:
+      return extreme(TSR_F32, is_least);
+    case TSR_I8:
+      return is_least ? "-128" : "127";
+    case TSR_I16:
+      return is_least ? "-32768" : "32767";
+    case TSR_U8:
+      return is_least ? "0u" : "255u";
+    case TSR_I32:
+      return is_least ? "bitcast<i32>(0x80000000u)" : "bitcast<i32>(0x7fffffffu)";
+    case TSR_I64:
+      return is_least ? "(i64(1) << 63u)" : "~(i64(1) << 63u)";
+    case TSR_U32:
+      return is_least ? "0u" : "0xffffffffu";
+    default:
+      return is_least ? "false" : "true";
   }
 }
 
 static const char *identity(tsri_reduce reduce, tsr_dtype dtype) {
   switch (reduce) {
     case TSRI_REDUCE_MAX:
-    case TSRI_REDUCE_ARGMAX: return extreme(dtype, true);
+    case TSRI_REDUCE_ARGMAX:
+      return extreme(dtype, true);
     case TSRI_REDUCE_MIN:
-    case TSRI_REDUCE_ARGMIN: return extreme(dtype, false);
-    case TSRI_REDUCE_ANY: return "false";
-    case TSRI_REDUCE_ALL: return "true";
-    case TSRI_REDUCE_PROD: return "1";
-    default: return "0";
+    case TSRI_REDUCE_ARGMIN:
+      return extreme(dtype, false);
+    case TSRI_REDUCE_ANY:
+      return "false";
+    case TSRI_REDUCE_ALL:
+      return "true";
+    case TSRI_REDUCE_PROD:
+      return "1";
+    default:
+      return "0";
   }
 }
 
@@ -131,7 +147,8 @@ static void put_start(const tsri_codegen *own, tsri_builder *builder) {
 static void put_result(const tsri_codegen *own, const char *value, tsri_builder *builder, const char *indent) {
   const tsri_node *heavy = own->fused->heavy;
   if (own->stage == TSRI_STAGE_PARTS) {
-    tsri_builder_add(builder, "%sy[group.y * n + o] = %s(%s);\n", indent, tsr_dtype_name(tsri_codegen_part_dtype(own)), value);
+    tsri_builder_add(builder, "%sy[group.y * n + o] = %s(%s);\n", indent, tsr_dtype_name(tsri_codegen_part_dtype(own)),
+                     value);
     return;
   }
   uint32_t place = tsri_fused_place(own->fused, heavy->slot);
@@ -184,7 +201,8 @@ static void put_group_value(const tsri_codegen *own, tsri_builder *builder) {
 static void put_row(const tsri_codegen *own, tsri_builder *builder) {
   bool is_product = own->fused->heavy->op->reduce == TSRI_REDUCE_PROD;
   if (is_product) tsri_builder_add(builder, "  shared %s products[WG];\n", tsri_codegen_type(work_dtype(own)));
-  tsri_builder_add(builder, own->stage == TSRI_STAGE_PARTS ? "  u32 o = group.x;\n" : "  u32 o = group.y * groups.x + group.x;\n");
+  tsri_builder_add(
+      builder, own->stage == TSRI_STAGE_PARTS ? "  u32 o = group.x;\n" : "  u32 o = group.y * groups.x + group.x;\n");
   tsri_builder_add(builder, "  if (o < n) {\n");
   if (own->stage != TSRI_STAGE_TOTAL) put_row_starts(own, builder);
   put_range(own, builder);
@@ -209,8 +227,10 @@ static void put_column(const tsri_codegen *own, tsri_builder *builder) {
   put_range(own, builder);
   if (is_sum) {
     const char *type = tsri_codegen_type(work_dtype(own));
-    tsri_builder_add(builder, "    %s total = 0;\n    for (u32 part = first; part < last; part += 64u) {\n"
-                              "    u32 stop = min(part + 64u, last);\n", type);
+    tsri_builder_add(builder,
+                     "    %s total = 0;\n    for (u32 part = first; part < last; part += 64u) {\n"
+                     "    u32 stop = min(part + 64u, last);\n",
+                     type);
     put_start(own, builder);
     tsri_builder_add(builder, "    for (u32 r = part; r < stop; r += 1u) {\n");
   } else {

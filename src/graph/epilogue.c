@@ -76,7 +76,8 @@ static void put_load(const tsri_codegen *own, const char *text, const char *end,
   const char *name = mark.value + type_length + 1;
   tsri_builder_add(builder, "%s;\n{\n", mark.value);
   put_values(own, TSRI_INNER, &mark, builder);
-  tsri_builder_add(builder, "%s = %.*s(val%u);\n}\n", name, type_length, mark.value, tsri_fused_place(own->fused, input));
+  tsri_builder_add(builder, "%s = %.*s(val%u);\n}\n", name, type_length, mark.value,
+                   tsri_fused_place(own->fused, input));
 }
 
 static bool has_space(const tsri_codegen *own, tsri_space space) {

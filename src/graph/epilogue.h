@@ -17,8 +17,8 @@
 #include "runtime/program.h"
 
 typedef struct tsri_epilogue {
-  const tsri_codegen *codegen;   // TSRI_FORM_HOOK, prepared
-  const tsri_argument *leaves;   // what it reads, in the codegen's order
+  const tsri_codegen *codegen;  // TSRI_FORM_HOOK, prepared
+  const tsri_argument *leaves;  // what it reads, in the codegen's order
 } tsri_epilogue;
 
 // As tsri_embedded_kernel, with the run's epilogue in the kernel's loads and stores if there is one.

@@ -18,7 +18,7 @@ static const tsri_value *value_of(const tsri_fused *fused, const tsri_value *val
 static tsri_leaf make_leaf(const tsri_fused *fused, const tsri_planned *planned, uint32_t index) {
   const tsri_input *input = &planned->node->inputs[index];
   tsri_leaf leaf = {.value = value_of(fused, input->value), .dtype = input->dtype, .space = planned->space};
-  if (planned->node == fused->heavy) leaf.space = TSRI_INNER;  // a reduction's own input
+  if (planned->node == fused->heavy) leaf.space = TSRI_INNER;               // a reduction's own input
   (void)tsri_plan_input_layout(fused->plan, planned, index, &leaf.layout);  // the planner has checked that it can
   return leaf;
 }

@@ -24,9 +24,9 @@ typedef enum tsri_reduce {
   TSRI_REDUCE_NONE,
   TSRI_REDUCE_SUM,
   TSRI_REDUCE_PROD,
-  TSRI_REDUCE_MAX,     // NaN if any is NaN
+  TSRI_REDUCE_MAX,  // NaN if any is NaN
   TSRI_REDUCE_MIN,
-  TSRI_REDUCE_ANY,     // input read as bool
+  TSRI_REDUCE_ANY,  // input read as bool
   TSRI_REDUCE_ALL,
   TSRI_REDUCE_ARGMAX,  // index along the one reduced axis of the first largest (the first NaN, if there is one)
   TSRI_REDUCE_ARGMIN
@@ -48,7 +48,7 @@ typedef struct tsri_kernel_run {
   tsr_buffer *const *inputs;
   const tsri_layout *layouts;
   const tsr_dtype *input_dtypes;
-  tsr_buffer *output;          // fresh, row-major, not initialised
+  tsr_buffer *output;  // fresh, row-major, not initialised
   tsr_dtype dtype;
   tsr_shape shape;
   const struct tsri_attributes *attributes;
@@ -57,7 +57,7 @@ typedef struct tsri_kernel_run {
 
 // An operator. Static and const: its address is its identity.
 typedef struct tsri_op {
-  const char *name;         // "relu", as in messages and the profiler
+  const char *name;  // "relu", as in messages and the profiler
   tsri_op_kind kind;
 
   // TSRI_OP_ELEMENTWISE: an expression in the kernel language. $0 $1 $2 are the inputs, each already converted to the
@@ -67,7 +67,7 @@ typedef struct tsri_op {
   const char *expression;
   // Name of an embedded kernels/<helper>.tk with functions the expression calls; NULL: none.
   const char *helper;
-  bool is_costly;           // worth keeping rather than computing again where it is broadcast (exp, erf, …)
+  bool is_costly;  // worth keeping rather than computing again where it is broadcast (exp, erf, …)
 
   // TSRI_OP_REDUCE
   tsri_reduce reduce;
@@ -75,15 +75,15 @@ typedef struct tsri_op {
   // TSRI_OP_KERNEL: queues the work that fills run->output.
   tsr_status (*run)(const tsri_kernel_run *run);
   tsri_hook hook;
-  tsri_hook load_hook;      // the same for what comes before its first input, and its kernels' loads
+  tsri_hook load_hook;  // the same for what comes before its first input, and its kernels' loads
 } tsri_op;
 
 enum { TSRI_MAX_INPUTS = 4, TSRI_MAX_SCALARS = 4, TSRI_MAX_INTEGERS = 2 * TSR_MAX_RANK };
 
 // Numbers that belong to a node: passed to kernels as parameters, never part of the text, so that x * 2 and x * 3 share a kernel.
 typedef struct tsri_attributes {
-  double scalars[TSRI_MAX_SCALARS];       // ELEMENTWISE: #0 …
-  int64_t integers[TSRI_MAX_INTEGERS];    // KERNEL: whatever it needs
+  double scalars[TSRI_MAX_SCALARS];     // ELEMENTWISE: #0 …
+  int64_t integers[TSRI_MAX_INTEGERS];  // KERNEL: whatever it needs
   int scalar_count;
 } tsri_attributes;
 

@@ -71,7 +71,8 @@ TEST(bias_and_activation_after_a_matmul_are_in_its_kernel) {
   tsr_device *device = test_open("cpu");
   tsr_scope *scope = tsr_scope_begin(device);
   for (int size = 4; size <= 80; size += 38) {  // each of matmul's kernels
-    tsr_tensor *x = tsr_full(device, TSR_F32, TSR_SHAPE(size, 600), 0.5), *w = tsr_full(device, TSR_F32, TSR_SHAPE(600, size), 0.25);
+    tsr_tensor *x = tsr_full(device, TSR_F32, TSR_SHAPE(size, 600), 0.5),
+               *w = tsr_full(device, TSR_F32, TSR_SHAPE(600, size), 0.25);
     tsr_tensor *b = tsr_sub_scalar(tsr_arange(device, TSR_F32, 0, size, 1), 77);
     float values[80 * 80], bias[80];
     CHECK_OK(tsr_read(b, bias, (size_t)size * sizeof(float)));
@@ -98,7 +99,8 @@ TEST(what_stands_before_and_after_a_row_kernel_is_in_it) {
   for (int i = 0; i < 12; i++) CHECK_NEAR(values[i], 10 * exp(0.5 * (i % 4)) / sum, 1e-5);
 
   // A bias along the rows, and one that cannot be read there and is run before.
-  tsr_tensor *bias = tsr_arange(device, TSR_F32, 0, 4, 1), *column = tsr_reshape(tsr_arange(device, TSR_F32, 0, 3, 1), TSR_SHAPE(3, 1));
+  tsr_tensor *bias = tsr_arange(device, TSR_F32, 0, 4, 1),
+             *column = tsr_reshape(tsr_arange(device, TSR_F32, 0, 3, 1), TSR_SHAPE(3, 1));
   before = launches(device);
   float normal[12], other[12];
   CHECK_OK(tsr_read(tsr_rms_norm(tsr_add(x, bias), NULL, 1e-5), normal, sizeof normal));
@@ -174,7 +176,8 @@ TEST(views_of_pending_tensors_work) {
   tsr_tensor *x = tsr_reshape(tsr_arange(device, TSR_F32, 0, 12, 1), TSR_SHAPE(3, 4));
   tsr_tensor *doubled = tsr_mul_scalar(x, 2);
   tsr_tensor *view = tsr_flip(tsr_slice(tsr_transpose(doubled, 0, 1), 0, 1, TSR_END, 2), 1);  // 2x3
-  tsr_tensor *sum = tsr_add(view, tsr_reshape(tsr_mul_scalar(tsr_arange(device, TSR_F32, 0, 6, 1), 1), TSR_SHAPE(2, 3)));
+  tsr_tensor *sum =
+      tsr_add(view, tsr_reshape(tsr_mul_scalar(tsr_arange(device, TSR_F32, 0, 6, 1), 1), TSR_SHAPE(2, 3)));
   float values[6];
   CHECK_OK(tsr_read(sum, values, sizeof values));
   for (int i = 0; i < 2; i++) {

@@ -104,7 +104,8 @@ const tsri_built *tsri_kernel_cache_find(tsri_kernel_cache *cache, const uint32_
 
 enum { MAX_DEFINES = 16, DEFINE_BYTES = 48 };
 
-static tsr_status parse_defines(const char *defines, char names[][DEFINE_BYTES], tsri_lang_arg *args, size_t *out_count) {
+static tsr_status parse_defines(const char *defines, char names[][DEFINE_BYTES], tsri_lang_arg *args,
+                                size_t *out_count) {
   *out_count = 0;
   for (const char *at = defines; at && *at;) {
     char define[2 * DEFINE_BYTES];
@@ -186,7 +187,8 @@ tsr_status tsri_embedded_kernel(tsr_device *device, const char *file, const char
                                 const tsri_built **out_built) {
   uint32_t key[KEY_WORDS] = {0};
   int length = snprintf((char *)key, sizeof key, "%s\n%s\n%s", file, kernel, defines ? defines : "");
-  if (length < 0 || (size_t)length >= sizeof key) return TSRI_FAIL(TSR_ERR_INTERNAL, "%s: key of %d characters", file, length);
+  if (length < 0 || (size_t)length >= sizeof key)
+    return TSRI_FAIL(TSR_ERR_INTERNAL, "%s: key of %d characters", file, length);
   size_t key_words = (size_t)length / sizeof(uint32_t) + 1;
   tsri_graph_state *state = NULL;
   tsr_status status = tsri_graph_state_for(device, &state);

@@ -18,8 +18,8 @@ typedef struct fused_launch {
   tsri_graph_state *state;
   tsri_fused fused;
   tsri_codegen codegen;
-  tsri_argument leaves[TSRI_MAX_LEAVES];   // borrowed buffers
-  tsr_buffer *packed[TSRI_MAX_LEAVES];     // copies made because the strides could not be passed
+  tsri_argument leaves[TSRI_MAX_LEAVES];  // borrowed buffers
+  tsr_buffer *packed[TSRI_MAX_LEAVES];    // copies made because the strides could not be passed
 } fused_launch;
 
 // --- Binding --------------------------------------------------------------------------------------------------------
@@ -32,7 +32,8 @@ static size_t binding_alignment(const tsr_device *device) {
 // An empty input of a reduction over nothing: something must be bound, and is not read.
 static tsr_status bind_filler(fused_launch *own, uint32_t index) {
   enum { FILLER_BYTES = 256 };
-  tsr_status status = own->packed[index] ? TSR_OK : tsr_buffer_create(own->device, FILLER_BYTES, 0, &own->packed[index]);
+  tsr_status status =
+      own->packed[index] ? TSR_OK : tsr_buffer_create(own->device, FILLER_BYTES, 0, &own->packed[index]);
   own->codegen.has_base[index] = false;
   own->leaves[index] = (tsri_argument){.buffer = own->packed[index], .element_count = 1};
   return status;
@@ -285,7 +286,8 @@ static tsr_status run_with_epilogue(fused_launch *own, tsr_buffer *output) {
   return status == TSR_OK ? run_kernel_op(own->device, own->fused.plan, own->fused.heavy, output, &epilogue) : status;
 }
 
-tsr_status tsri_launch_group(tsri_graph_state *state, const tsri_plan *plan, const tsri_group *group, tsr_buffer *output) {
+tsr_status tsri_launch_group(tsri_graph_state *state, const tsri_plan *plan, const tsri_group *group,
+                             tsr_buffer *output) {
   const tsri_node *root = plan->nodes[group->root].node;
   if (root->op->kind == TSRI_OP_KERNEL && group->node_count == 1) {
     return run_kernel_op(root->value.device, plan, root, output, NULL);

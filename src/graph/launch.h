@@ -7,6 +7,7 @@
 
 // Queues the group's kernel (or its operator's own work); the root's elements will be in `output`, which is row-major and of the
 // right size. The root has at least one element.
-tsr_status tsri_launch_group(tsri_graph_state *state, const tsri_plan *plan, const tsri_group *group, tsr_buffer *output);
+tsr_status tsri_launch_group(tsri_graph_state *state, const tsri_plan *plan, const tsri_group *group,
+                             tsr_buffer *output);
 
 #endif

@@ -17,7 +17,9 @@ static void destroy_state(void *memory) {
   tsri_free(state);
 }
 
-tsri_graph_state *tsri_graph_of(tsr_device *device) { return atomic_load_explicit(&device->graph, memory_order_acquire); }
+tsri_graph_state *tsri_graph_of(tsr_device *device) {
+  return atomic_load_explicit(&device->graph, memory_order_acquire);
+}
 
 tsr_status tsri_graph_state_for(tsr_device *device, tsri_graph_state **out_state) {
   *out_state = tsri_graph_of(device);

@@ -20,11 +20,11 @@ struct tsri_node {
   tsr_dtype dtype;
   tsr_shape shape;
   int64_t count;
-  uint32_t axes;   // REDUCE: bit per reduced axis of the input
-  uint32_t depth;  // longest chain of pending nodes that ends here
-  tsri_node *previous, *next;  // in the device's list of pending nodes
-  tsri_node *dying_next;       // in a thread's list of nodes to be freed
-  uint32_t mark, slot;         // planning: which run saw it last, and its number there
+  uint32_t axes;                      // REDUCE: bit per reduced axis of the input
+  uint32_t depth;                     // longest chain of pending nodes that ends here
+  tsri_node *previous, *next;         // in the device's list of pending nodes
+  tsri_node *dying_next;              // in a thread's list of nodes to be freed
+  uint32_t mark, slot;                // planning: which run saw it last, and its number there
   const tsri_attributes *attributes;  // in the same piece of memory, or static
   uint32_t input_count;
   tsri_input inputs[];
@@ -32,7 +32,7 @@ struct tsri_node {
 
 // What the graph keeps per device.
 typedef struct tsri_graph_state {
-  tsri_mutex lock;          // guards all below, and every pending node of the device
+  tsri_mutex lock;  // guards all below, and every pending node of the device
   tsri_node *pending;
   size_t pending_count;
   uint32_t run_mark;
@@ -57,7 +57,7 @@ static inline tsri_node *tsri_pending_node(const tsri_value *value) {
 typedef struct tsri_garbage {
   tsri_value **values;  // with room for every input of the nodes that run
   size_t count;
-  tsri_value *few[8];   // where they are kept if there are few
+  tsri_value *few[8];  // where they are kept if there are few
 } tsri_garbage;
 
 // Makes `buffer` (whose reference it takes) the node's elements; references to its inputs go to `garbage`. Under the lock.

@@ -49,7 +49,8 @@ static bool push(collector *own, tsri_node *node) {
 
 static bool number(collector *own, tsri_node *node) {
   tsri_plan *plan = own->plan;
-  if (!grow((void **)&plan->nodes, plan->few_nodes, &own->node_capacity, plan->node_count + 1, sizeof *plan->nodes)) return false;
+  if (!grow((void **)&plan->nodes, plan->few_nodes, &own->node_capacity, plan->node_count + 1, sizeof *plan->nodes))
+    return false;
   node->slot = plan->node_count;
   tsri_planned *planned = &plan->nodes[plan->node_count++];
   memset(planned, 0, offsetof(tsri_planned, seen));
@@ -98,7 +99,8 @@ static const tsri_value *stands_for(const tsri_plan *plan, const tsri_value *val
 static uint64_t hash_node(const tsri_plan *plan, const tsri_node *node) {
   uint64_t hash = mix((uint64_t)(uintptr_t)node->op, (uint64_t)node->count << 8 | (uint64_t)node->dtype);
   for (uint32_t i = 0; i < node->input_count; i++) {
-    hash = mix(hash, (uint64_t)(uintptr_t)stands_for(plan, node->inputs[i].value) + (uint64_t)node->inputs[i].layout.offset);
+    hash = mix(hash,
+               (uint64_t)(uintptr_t)stands_for(plan, node->inputs[i].value) + (uint64_t)node->inputs[i].layout.offset);
   }
   return hash;
 }
@@ -138,7 +140,8 @@ static bool merge_equal(tsri_plan *plan) {
 
 // --- Groups ---------------------------------------------------------------------------------------------------------
 
-bool tsri_plan_input_layout(const tsri_plan *plan, const tsri_planned *planned, uint32_t index, tsri_layout *out_layout) {
+bool tsri_plan_input_layout(const tsri_plan *plan, const tsri_planned *planned, uint32_t index,
+                            tsri_layout *out_layout) {
   const tsri_input *input = &planned->node->inputs[index];
   const tsri_group *group = &plan->groups[planned->group];
   uint32_t own = planned->node->slot;
@@ -364,14 +367,16 @@ static bool collect(tsri_graph_state *state, tsri_node *const *targets, uint32_t
   return is_good;
 }
 
-tsr_status tsri_plan_init(tsri_graph_state *state, tsri_node *const *targets, uint32_t target_count, tsri_plan *out_plan) {
+tsr_status tsri_plan_init(tsri_graph_state *state, tsri_node *const *targets, uint32_t target_count,
+                          tsri_plan *out_plan) {
   out_plan->nodes = out_plan->few_nodes;
   out_plan->groups = NULL;
   out_plan->members = NULL;
   out_plan->node_count = out_plan->group_count = 0;
   out_plan->input_count = 0;
   state->run_mark++;
-  bool is_good = collect(state, targets, target_count, out_plan) && merge_equal(out_plan) && make_room_for_groups(out_plan);
+  bool is_good =
+      collect(state, targets, target_count, out_plan) && merge_equal(out_plan) && make_room_for_groups(out_plan);
   if (!is_good) {
     uint32_t count = out_plan->node_count;
     tsri_plan_deinit(out_plan);

@@ -31,10 +31,10 @@ typedef struct tsri_planned {
 
 typedef struct tsri_group {
   uint32_t root;
-  uint32_t heavy;       // the reduction, or TSRI_NONE
-  uint32_t edges;       // inputs from outside, counted with repetition
+  uint32_t heavy;  // the reduction, or TSRI_NONE
+  uint32_t edges;  // inputs from outside, counted with repetition
   uint32_t node_count;
-  uint32_t first;       // its nodes are plan->members[first … first + node_count), in topological order
+  uint32_t first;  // its nodes are plan->members[first … first + node_count), in topological order
 } tsri_group;
 
 enum { TSRI_FEW = 4 };
@@ -43,10 +43,10 @@ enum { TSRI_FEW = 4 };
 typedef struct tsri_plan {
   tsri_planned *nodes;
   uint32_t node_count;
-  tsri_group *groups;   // each is run when its root comes up in the order of `nodes`
+  tsri_group *groups;  // each is run when its root comes up in the order of `nodes`
   uint32_t group_count;
   uint32_t *members;
-  size_t input_count;   // over all nodes
+  size_t input_count;  // over all nodes
   // Where the three are kept for the plans there are most of, those of few nodes.
   tsri_planned few_nodes[TSRI_FEW];
   tsri_group few_groups[TSRI_FEW];
@@ -57,12 +57,14 @@ typedef struct tsri_plan {
 // has been run.
 //
 // Ownership: caller calls tsri_plan_deinit. Errors: TSR_ERR_OUT_OF_MEMORY.
-tsr_status tsri_plan_init(tsri_graph_state *state, tsri_node *const *targets, uint32_t target_count, tsri_plan *out_plan);
+tsr_status tsri_plan_init(tsri_graph_state *state, tsri_node *const *targets, uint32_t target_count,
+                          tsri_plan *out_plan);
 void tsri_plan_deinit(tsri_plan *plan);
 
 // How input `index` of a node is seen over the shape of its space in the group; for the input of a reduction that is the inner one.
 // False: the strides do not allow it.
-bool tsri_plan_input_layout(const tsri_plan *plan, const tsri_planned *planned, uint32_t index, tsri_layout *out_layout);
+bool tsri_plan_input_layout(const tsri_plan *plan, const tsri_planned *planned, uint32_t index,
+                            tsri_layout *out_layout);
 
 // The number of the node that computes a value, or TSRI_NONE if its elements are there.
 uint32_t tsri_plan_number(const tsri_plan *plan, const tsri_value *value);

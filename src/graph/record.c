@@ -12,7 +12,8 @@ tsr_status tsri_record_device(const char *caller, tsr_tensor *const *inputs, int
 
 // One input with a reference of its own, on `device`.
 static tsr_status take_input(const tsri_op *op, tsr_tensor *tensor, tsr_device *device, tsri_input *out) {
-  *out = (tsri_input){.layout = tensor->layout, .dtype = tensor->dtype, .as = tensor->dtype};
+  out->layout = tensor->layout;
+  out->dtype = out->as = tensor->dtype;
   if (tensor->value->device == device) {
     out->value = tsri_value_retain(tensor->value);
     return TSR_OK;

@@ -7,7 +7,8 @@
 #include "graph/node.h"
 #include "graph/plan.h"
 
-static tsr_status run_group(tsri_graph_state *state, const tsri_plan *plan, const tsri_group *group, tsri_garbage *garbage) {
+static tsr_status run_group(tsri_graph_state *state, const tsri_plan *plan, const tsri_group *group,
+                            tsri_garbage *garbage) {
   tsri_node *root = plan->nodes[group->root].node;
   tsr_buffer *output = NULL;
   size_t bytes = (size_t)root->count * tsr_dtype_bytes(root->dtype);
@@ -33,7 +34,8 @@ static tsr_status run_plan(tsri_graph_state *state, const tsri_plan *plan, tsri_
   for (uint32_t i = 0; i < plan->node_count && status == TSR_OK; i++) {
     const tsri_planned *planned = &plan->nodes[i];
     if (planned->same_as != i) publish_equal(state, plan, i, garbage);
-    else if (plan->groups[planned->group].root == i) status = run_group(state, plan, &plan->groups[planned->group], garbage);
+    else if (plan->groups[planned->group].root == i)
+      status = run_group(state, plan, &plan->groups[planned->group], garbage);
   }
   return status;
 }
@@ -84,7 +86,8 @@ static tsr_status run_readers(tsri_graph_state *state, const tsr_buffer *buffer,
   for (tsri_node *node = state->pending; node; node = node->next) count += reads(node, buffer);
   if (count == 0) return TSR_OK;
   targets = tsri_malloc(count * sizeof *targets);
-  if (!targets) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "write: no host memory to run the %u operators that wait for it", count);
+  if (!targets)
+    return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "write: no host memory to run the %u operators that wait for it", count);
   count = 0;
   for (tsri_node *node = state->pending; node; node = node->next) {
     if (reads(node, buffer)) targets[count++] = node;

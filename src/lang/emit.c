@@ -64,7 +64,7 @@ void tsri_emit_params(const tsri_kernel *kernel, const tsri_emitted *emitted, co
   unsigned char *counts = (unsigned char *)out_words + kernel->params_bytes;
   for (uint32_t i = 0; i < kernel->buffer_count; i++) {
     uint32_t words[2] = {(uint32_t)element_counts[i], (uint32_t)(element_counts[i] >> 32)};
-    memcpy(counts + 8 * i, words, sizeof words);
+    memcpy(counts + (size_t)8 * i, words, sizeof words);
   }
 }
 

@@ -195,10 +195,10 @@ void tsri_c_put_indent(tsri_c_emitter *e);
 bool tsri_c_enter(tsri_c_emitter *e);
 void tsri_c_leave(tsri_c_emitter *e);
 void tsri_c_put_block(tsri_c_emitter *e, uint32_t first);  // statements of each item
-void tsri_c_put_stmt(tsri_c_emitter *e, uint32_t stmt);
-void tsri_c_put_loop(tsri_c_emitter *e, uint32_t loop);
+void tsri_c_put_stmt(tsri_c_emitter *e, uint32_t index);
+void tsri_c_put_loop(tsri_c_emitter *e, uint32_t index);
 void tsri_c_put_flat_block(tsri_c_emitter *e, uint32_t first);            // no barrier under a condition
-void tsri_c_put_flat_stmt(tsri_c_emitter *e, uint32_t stmt);              // a COLLECTED one
+void tsri_c_put_flat_stmt(tsri_c_emitter *e, uint32_t index);             // a COLLECTED one
 void tsri_c_put_group_block(tsri_c_emitter *e, uint32_t first);           // plain C: statements of a whole group
 void tsri_c_put_collective(tsri_c_emitter *e, const tsri_ir_stmt *stmt);  // on a device
 

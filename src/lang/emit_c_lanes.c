@@ -49,7 +49,10 @@ static const char *vector_type(tsri_ir_type type) {
   case TSR_##upper * 8 + 4:    \
     return "tsr_" #lower "x4";
     VECTOR(BOOL, bool)
-    VECTOR(I32, i32) VECTOR(U32, u32) VECTOR(I64, i64) VECTOR(F32, f32) VECTOR(F64, f64)
+    VECTOR(I32, i32)
+    VECTOR(U32, u32)
+    VECTOR(I64, i64)
+    VECTOR(F32, f32) VECTOR(F64, f64)
 #undef VECTOR
         default : return "tsr_no_type";
   }

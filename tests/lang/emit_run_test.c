@@ -213,7 +213,7 @@ static void check_integers(const emit_device *device, tsr_dtype dtype) {
   emit_launch launch = {.buffer_count = 3,
                         .buffers = {a, b, r},
                         .groups = {PAIR_COUNT / 64, 1, 1},
-                        .bytes = {PAIR_COUNT * bytes, PAIR_COUNT * bytes, PAIR_COUNT * RESULT_COUNT * bytes}};
+                        .bytes = {PAIR_COUNT * bytes, PAIR_COUNT * bytes, PAIR_COUNT * bytes * RESULT_COUNT}};
   CHECK(run_kernel(device, kernel, &launch, NULL, NULL));
   for (size_t i = 0; i < PAIR_COUNT; i++) {
     uint64_t wanted[RESULT_COUNT];

@@ -23,10 +23,41 @@ static char *memory_of(const tsri_operand *operand) {
   return (char *)tsri_cpu_buffer_host(NULL, operand->buffer) + operand->offset;
 }
 
+// The longest axis is cut into parts, one for each thread.
+static int longest_axis(tsr_shape shape) {
+  int longest = 0;
+  for (int i = 1; i < shape.rank; i++) {
+    if (shape.dims[i] > shape.dims[longest]) longest = i;
+  }
+  return longest;
+}
+
+static tsri_layout part_of(tsri_layout layout, int axis, int64_t first, int64_t last) {
+  if (layout.shape.rank == 0) return layout;
+  layout.offset += first * layout.strides[axis];
+  layout.count = layout.count / layout.shape.dims[axis] * (last - first);
+  layout.shape.dims[axis] = last - first;
+  return layout;
+}
+
 tsr_status tsri_cpu_run_op(tsri_queue *queue, const tsri_native_op *op) {
-  (void)queue;
+  enum { WORTH_A_THREAD = 1 << 18 };  // bytes; below, starting threads takes longer than the copy
   const tsri_operand *from = &op->inputs[0], *to = &op->output;
   tsri_layout from_layout = layout_of(from), to_layout = layout_of(to);
-  tsri_strided_copy(memory_of(to), &to_layout, memory_of(from), &from_layout, tsr_dtype_bytes(to->dtype));
+  char *to_memory = memory_of(to), *from_memory = memory_of(from);
+  size_t element = tsr_dtype_bytes(to->dtype);
+  if (to_layout.count == 0) return TSR_OK;
+  int axis = longest_axis(to->shape);
+  int64_t size = to->shape.rank ? to->shape.dims[axis] : 1, parts = ((cpu_device *)queue)->threads;
+  if (to_layout.count * (int64_t)element < WORTH_A_THREAD) parts = 1;
+  if (parts > size) parts = size;
+#if defined(_OPENMP)
+#pragma omp parallel for num_threads((int)parts) schedule(static) if (parts > 1)
+#endif
+  for (int64_t part = 0; part < parts; part++) {
+    int64_t first = size * part / parts, last = size * (part + 1) / parts;
+    tsri_layout to_part = part_of(to_layout, axis, first, last), from_part = part_of(from_layout, axis, first, last);
+    tsri_strided_copy(to_memory, &to_part, from_memory, &from_part, element);
+  }
   return TSR_OK;
 }

@@ -28,22 +28,34 @@ static char *memory_at(tsri_buffer *buffer, size_t offset) {
   return (char *)tsri_cpu_buffer_host(NULL, buffer) + offset;
 }
 
+// Long copies are shared by the threads: one core does not fill the memory's bandwidth.
+static void copy_bytes(const tsri_queue *queue, char *to, const char *from, size_t bytes) {
+  enum { WORTH_A_THREAD = 1 << 20 };
+  int64_t parts = ((const cpu_device *)queue)->threads;
+  if (bytes < (size_t)parts * WORTH_A_THREAD) parts = 1;
+#if defined(_OPENMP)
+#pragma omp parallel for num_threads((int)parts) schedule(static) if (parts > 1)
+#endif
+  for (int64_t part = 0; part < parts; part++) {
+    size_t share = bytes / (size_t)parts, first = share * (size_t)part;
+    memcpy(to + first, from + first, part == parts - 1 ? bytes - first : share);
+  }
+}
+
 tsr_status tsri_cpu_copy_in(tsri_queue *queue, tsri_buffer *dst, size_t dst_offset, const void *src, size_t bytes) {
-  (void)queue;
-  memcpy(memory_at(dst, dst_offset), src, bytes);
+  copy_bytes(queue, memory_at(dst, dst_offset), src, bytes);
   return TSR_OK;
 }
 
 tsr_status tsri_cpu_copy_out(tsri_queue *queue, void *dst, tsri_buffer *src, size_t src_offset, size_t bytes) {
-  (void)queue;
-  memcpy(dst, memory_at(src, src_offset), bytes);
+  copy_bytes(queue, dst, memory_at(src, src_offset), bytes);
   return TSR_OK;
 }
 
 tsr_status tsri_cpu_copy(tsri_queue *queue, tsri_buffer *dst, size_t dst_offset, tsri_buffer *src, size_t src_offset,
                          size_t bytes) {
-  (void)queue;
-  memmove(memory_at(dst, dst_offset), memory_at(src, src_offset), bytes);
+  if (dst == src) memmove(memory_at(dst, dst_offset), memory_at(src, src_offset), bytes);  // may overlap
+  else copy_bytes(queue, memory_at(dst, dst_offset), memory_at(src, src_offset), bytes);
   return TSR_OK;
 }
 
