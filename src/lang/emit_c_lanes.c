@@ -42,20 +42,12 @@ static void put_pattern(tsri_c_emitter *e, tsri_c_text *out, const char *pattern
 // --- Types ----------------------------------------------------------------------------------------------------------
 
 static const char *vector_type(tsri_ir_type type) {
-  switch (type.dtype * 8 + type.lanes) {
-#define VECTOR(upper, lower)   \
-  case TSR_##upper * 8 + 2:    \
-    return "tsr_" #lower "x2"; \
-  case TSR_##upper * 8 + 4:    \
-    return "tsr_" #lower "x4";
-    VECTOR(BOOL, bool)
-    VECTOR(I32, i32)
-    VECTOR(U32, u32)
-    VECTOR(I64, i64)
-    VECTOR(F32, f32) VECTOR(F64, f64)
-#undef VECTOR
-        default : return "tsr_no_type";
-  }
+  static const char *const names[TSR_DTYPE_COUNT][2] = {
+      [TSR_BOOL] = {"tsr_boolx2", "tsr_boolx4"}, [TSR_I32] = {"tsr_i32x2", "tsr_i32x4"},
+      [TSR_U32] = {"tsr_u32x2", "tsr_u32x4"},    [TSR_I64] = {"tsr_i64x2", "tsr_i64x4"},
+      [TSR_F32] = {"tsr_f32x2", "tsr_f32x4"},    [TSR_F64] = {"tsr_f64x2", "tsr_f64x4"},
+  };
+  return names[type.dtype][type.lanes == 4];
 }
 
 const char *tsri_c_type(tsri_c_emitter *e, tsri_ir_type type) {

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/native.h"
 #include "runtime/config.h"
 
 static void must(int holds) {

@@ -90,7 +90,7 @@ ONE_ARGUMENT(EACH_ONE_BOTH)
 #define EACH_TWO(function, scalar, type)                                                            \
   static vector_##type (*sleef_##function##_##type)(vector_##type, vector_##type);                  \
   static void each_##function##_##type(scalar *dst, const scalar *a, const scalar *b, uint32_t n) { \
-    run_two_##type(sleef_##function##_##type, dst, a, b, n);                                        \
+    run_two_##type(sleef_##function##_##type, dst, a, b, n, function);                              \
   }
 #define EACH_TWO_BOTH(op, function) \
   EACH_TWO(function, float, f32)    \
