@@ -96,11 +96,27 @@ __attribute__((target("avx2"))) static void streaming_part(size_t first, size_t 
   }
   _mm_sfence();
 }
+
+// The same, 256 bytes of one array after the other.
+__attribute__((target("avx2"))) static void blocked_part(size_t first, size_t last) {
+  for (size_t at = first; at < last; at += 64) {
+    __m256 product[8];
+    size_t count = last - at < 64 ? (last - at) / 8 : 8;
+    for (size_t k = 0; k < count; k++) {
+      product[k] = _mm256_mul_ps(_mm256_loadu_ps(a + at + k * 8), _mm256_loadu_ps(b + at + k * 8));
+    }
+    for (size_t k = 0; k < count; k++) {
+      __m256 x = _mm256_add_ps(product[k], _mm256_loadu_ps(c + at + k * 8));
+      _mm256_stream_ps(y + at + k * 8, _mm256_max_ps(x, _mm256_setzero_ps()));
+    }
+  }
+  _mm_sfence();
+}
 #endif
 
-// Three reads and a write of every element by the plainest loop, with stores past the caches where there are such.
+// Three reads and a write of every element by a plain loop, with stores past the caches where there are such.
 static void limit_loop(void *user) {
-  (void)user;
+  bool is_blocked = *(const bool *)user;
 #if defined(_OPENMP)
 #pragma omp parallel for num_threads(threads) schedule(static)
 #endif
@@ -108,10 +124,11 @@ static void limit_loop(void *user) {
     size_t first = (size_t)part * (N / 64) / 8 * 8, last = part == 63 ? N : (size_t)(part + 1) * (N / 64) / 8 * 8;
 #if defined(__x86_64__)
     if (__builtin_cpu_supports("avx2")) {
-      streaming_part(first, last);
+      (is_blocked ? blocked_part : streaming_part)(first, last);
       continue;
     }
 #endif
+    (void)is_blocked;
     plain_part(first, last);
   }
 }
@@ -155,7 +172,7 @@ static void elementwise(void) {
     if (i < 2) j.launch.groups[0] = (n + 255) / 256;
     double took = 1e9, limit = 1e9;
     for (int round = 0; round < (i == 0 ? 60 : 20); round++) {
-      if (i == 0) limit = fmin(limit, time_of(limit_loop, NULL));
+      if (i == 0) limit = fmin(limit, time_of(limit_loop, &(bool){round % 2 == 0}));
       took = fmin(took, time_of(run_job, &j));
     }
     if (i == 0)

@@ -107,6 +107,7 @@ enum {
 #define TSRI_LANE_INVERT                      4u  // NARROW_*
 #define TSRI_LANE_OR_EQUAL                    8u  // NARROW_AFFINE: <= instead of <
 #define TSRI_LANE_ROWS                        4u  // LOAD_AFFINE, MULADD_F32, FMA_F32: see below
+#define TSRI_LANE_LAST                        8u  // STORE_*: the value is not read again
 #define TSRI_LANE_WIDE_OF(flags)              (1u << ((flags) >> 4 & 3u))  // memory: elements of one access: 1, 2 or 4
 #define TSRI_LANE_PART_OF(flags)              ((flags) >> 6 & 3u)          // memory: which of them
 #define TSRI_LANE_WIDE_FLAGS(log2_wide, part) ((uint32_t)(log2_wide) << 4 | (uint32_t)(part) << 6)

@@ -118,7 +118,8 @@ static void store_part(lane_builder *b, const tsri_ir_stmt *s, uint32_t lanes, u
     words.d = index.step[1];
     words.e = index.step[2];
   }
-  lane_emit(b, op, lane_index_form((tsr_dtype)index.dtype), wide_flags(lanes, part), words);
+  uint32_t last = lane_is_shared(b, value.word) ? 0 : TSRI_LANE_LAST;
+  lane_emit(b, op, lane_index_form((tsr_dtype)index.dtype), wide_flags(lanes, part) | last, words);
   lane_value_release(b, &index);
   lane_value_release(b, &value);
 }

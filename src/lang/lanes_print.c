@@ -75,7 +75,7 @@ static int print_insn(char *to, size_t room, uint32_t index, const uint32_t *ins
       to, room, "%4u %s%s%s%s%s", index, op < TSRI_LANE_OPS ? op_names[op] : "?",
       flags & TSRI_LANE_MERGE ? ".merge" : "", flags & TSRI_LANE_ALIAS ? ".alias" : "",
       flags & TSRI_LANE_INVERT ? (op == TSRI_LANE_NARROW || op == TSRI_LANE_NARROW_AFFINE ? ".invert" : ".rows") : "",
-      flags & TSRI_LANE_OR_EQUAL ? ".or_equal" : "");
+      flags & TSRI_LANE_OR_EQUAL && op == TSRI_LANE_NARROW_AFFINE ? ".or_equal" : "");
   if (form != 0) length += snprintf(to + length, room - (size_t)length, ".%u", form);
   for (size_t i = 0; shape[i] != '\0' && i < 7; i++) {
     length += print_operand(to + length, room - (size_t)length, shape[i], insn[1 + i], words);

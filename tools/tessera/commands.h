@@ -11,7 +11,7 @@
 // name, number, meaning.
 #define EXIT_CODES(X)                                                                                 \
   X(DONE, 0, "success")                                                                               \
-  X(NO, 1, "the work was done and the answer is no: a device test failed, or a kernel has a mistake") \
+  X(NO, 1, "the work was done and the answer is no: a test failed, or a kernel has a mistake")        \
   X(USAGE, 2, "the command line is wrong")                                                            \
   X(ERROR, 3, "an error in Tessera, or a file or output that could not be read or written")           \
   X(NO_DEVICE, 4, "a usable device is needed and there is none")
@@ -28,6 +28,7 @@ enum {
   X(config)         \
   X(estimate)       \
   X(kernel)         \
+  X(check)          \
   X(bench)          \
   X(demo)           \
   X(version)        \

@@ -47,6 +47,17 @@ typedef struct tsri_lane_rows {
   int64_t step_x, step_y;
 } tsri_lane_rows;
 
+// One instruction of a chain: ADD_F32, SUB_F32, MUL_F32, MAX_F32, MIN_F32, MULADD_F32, FMA_F32, or any other number for a
+// copy of a. An operand's mask is SIZE_MAX, or 0 if it is the same TSRI_LANE_CHAIN lanes of memory every time.
+#define TSRI_LANE_CHAIN 64
+typedef struct tsri_lane_link {
+  uint16_t op;       // less TSRI_LANE_FIRST_MATH
+  bool is_streamed;  // past the caches; dst is aligned to TSRI_LANE_CHAIN lanes' vectors: 64 bytes
+  float *dst;
+  const float *a, *b, *c;
+  size_t dst_mask, a_mask, b_mask, c_mask;
+} tsri_lane_link;
+
 typedef struct tsri_lanes_isa {
   const char *name;
   const tsri_lane_fn (*ops)[TSRI_LANE_FORMS];  // by op - TSRI_LANE_FIRST_MATH; NULL: no such form
@@ -77,6 +88,9 @@ typedef struct tsri_lanes_isa {
   // dst[i] = a[i] * b[i] + c[i] over n lanes in rows of `width`, rounded once (fused) or twice.
   void (*muladd_rows)(float *dst, tsri_lane_rows a, tsri_lane_rows b, const float *c, uint32_t width, uint32_t n,
                       bool is_fused);
+
+  // Does all links for lanes first to last, a multiple of TSRI_LANE_CHAIN, a few at a time.
+  void (*chain)(const tsri_lane_link *links, uint32_t count, uint32_t first, uint32_t last);
 
   // Sums in an order that is the same on every level: sixteen partial sums over lanes i % 16, then by halves.
   float (*sum_f32)(const float *a, uint32_t n);

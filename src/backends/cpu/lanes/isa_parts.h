@@ -17,6 +17,8 @@
 extern const tsri_lane_fn ISA_NAME(tsri_lanes_ops_)[TSRI_LANE_OPS - TSRI_LANE_FIRST_MATH][TSRI_LANE_FORMS];
 // storage_isa.c
 extern const tsri_lane_storage ISA_NAME(tsri_lanes_storage_)[TSR_DTYPE_COUNT];
+// chain_isa.c
+void ISA_NAME(tsri_lanes_chain_)(const tsri_lane_link *links, uint32_t count, uint32_t first, uint32_t last);
 // rows_isa.c
 void ISA_NAME(tsri_lanes_muladd_rows_)(float *dst, tsri_lane_rows a, tsri_lane_rows b, const float *c, uint32_t width,
                                        uint32_t n, bool is_fused);

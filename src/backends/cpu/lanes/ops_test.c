@@ -296,3 +296,41 @@ TEST(product_and_sum_round_twice_and_fma_once) {
   test_buffer buffers[5] = {{a, sizeof a}, {b, sizeof b}, {c, sizeof c}, {zero, sizeof zero}, {zero, sizeof zero}};
   check_text(text, NULL, buffers, NULL, (uint32_t[]){1, 1, 1}, 0);
 }
+
+// Long runs of float operators are done a few vectors at a time, some straight to memory; values that are wanted again
+// later, several outputs and one that is read as well must come out the same.
+TEST(chains_of_float_operators_agree_with_plain_c) {
+  static const char *const bodies[] = {
+      "y[i] = max(a[i] * b[i] + c[i], 0);",
+      "y[i] = min(a[i] - s, b[i]) * (s + c[i]); z[i] = fma(a[i], s, b[i]) + y[i];",
+      "f32 t = a[i] + b[i]; y[i] = t; z[i] = t * t - c[i] * s;",
+      "z[i] = z[i] * s + a[i]; z[i] = max(z[i], b[i]); y[i] = z[i] - 1;",
+      "f32 t = a[i] * s; f32 v = t + b[i]; y[i] = v - t; if (a[i] > 0) z[i] = v; else z[i] = t;",
+      "f32 t = 2 * a[i] - 3; for (u32 k = 0; k < 3; k++) { t = t * s + b[i]; y[i] = t; } z[i] = exp(c[i] * 0.01) * 2; "
+      "y[i] = t + 1;",
+      "y[i] = a[i]; z[i] = s;",
+      "y[i] = 1 - a[i] / b[i]; z[i] = s - min(s, a[i]) + max(s, b[i]);",
+  };
+  enum { ITEMS = 9001 };
+  static float arrays[5][ITEMS + 1];
+  for (size_t k = 0; k < sizeof bodies / sizeof bodies[0]; k++) {
+    char text[512];
+    snprintf(text, sizeof text,
+             "kernel k(in f32 a[], in f32 b[], in f32 c[], inout f32 y[], inout f32 z[], f32 s, u32 n) {\n"
+             "  u32 i = global.x;\n  if (i < n) { %s }\n}",
+             bodies[k]);
+    uint64_t seed = k + 1;
+    test_buffer buffers[5];
+    for (int m = 0; m < 5; m++) {
+      for (int i = 0; i < ITEMS; i++) arrays[m][i] = (float)next_random(&seed) / 1e8f - 10;
+      for (int i = 0; i < 40; i++)
+        arrays[m][next_random(&seed) % ITEMS] = i % 4 == 0 ? NAN : i % 4 == 1 ? INFINITY : -0.0f;
+      buffers[m] = (test_buffer){.memory = arrays[m], .bytes = ITEMS * sizeof(float)};
+    }
+    struct {
+      float s;
+      uint32_t n;
+    } params = {1.25f, ITEMS - 7};
+    check_text(text, NULL, buffers, &params, (uint32_t[]){(ITEMS + 63) / 64, 1, 1}, k == 5 ? 4 : 0);
+  }
+}

@@ -338,8 +338,10 @@ static bool note_write(const checker *c, const lane_insn *insn) {
 static tsr_status check_control(const checker *c, uint32_t at, lane_insn *insn) {
   uint32_t *words[7] = {&insn->dst, &insn->a, &insn->b, &insn->c, &insn->d, &insn->e, &insn->f};
   const uint8_t *kinds = control_kinds[insn->op];
-  for (int i = 0; i < 7; i++) {
+  for (unsigned i = 0; i < 7; i++) {
     if (!check_operand(c, insn, at, kinds[i], words[i])) return broken_insn(at, "an operand does not fit");
+    bool is_register = kinds[i] >= IS_S && kinds[i] <= IS_RI && *words[i] != LANE_NONE;
+    if (is_register) c->p->reg_slots[at] |= (uint8_t)(1u << i);
   }
   if (!check_by_op(c, insn)) return broken_insn(at, "operands do not fit together");
   if (TSRI_LANE_PART_OF(insn->flags) >= TSRI_LANE_WIDE_OF(insn->flags) || TSRI_LANE_WIDE_OF(insn->flags) > 4) {
@@ -372,6 +374,7 @@ static tsr_status check_math(const checker *c, uint32_t at, lane_insn *insn) {
     return broken_insn(at, "an operand too many");
   }
   if (!resolve(c, &insn->dst, SCALAR_OK | LANES_OK, bytes[0])) return broken_insn(at, "its result does not fit");
+  c->p->reg_slots[at] = 0xf;  // those it does not have repeat the first
   bool to_scalar = is_scalar(c, insn->dst);
   uint32_t *words[3] = {&insn->a, &insn->b, &insn->c};
   unsigned scalars = 0;
@@ -455,11 +458,24 @@ static checker make_checker(tsri_lanes_program *p) {
 // --- The program ------------------------------------------------------------------------------------------------------
 
 // Lanes of a block: the group; or, if groups are merged, as many as keep all registers in the first cache.
-static uint32_t choose_lanes(const tsri_lanes_program *p) {
+static uint32_t choose_lanes(const tsri_lanes_program *p, uint8_t *writes) {
   uint32_t group = p->group[0] * p->group[1] * p->group[2];
   if (!p->is_merged) return group;
-  enum { CACHE_BYTES = 24 << 10, LEAST = 128, MOST = 2048 };
-  uint32_t bytes = p->reg4_count * 4 + p->reg8_count * 8;
+  enum { CACHE_BYTES = 24 << 10, LEAST = 128, MOST = 4096, MOST_WIDE = 128 };
+  uint32_t bytes = 0, registers = p->scalar_count + p->reg4_count + p->reg8_count;
+  // Registers that only LOAD_UNIT writes point elsewhere, mostly.
+  enum { POINTS = 4, HOLDS = 8 };
+  for (uint32_t i = 0; i < p->insn_count; i++) {
+    const lane_insn *insn = &p->insns[i];
+    // Vectors are taken apart and put together outside strips: short blocks keep reading and writing close together.
+    if (insn->op == EXEC_LOAD_WIDE || insn->op == EXEC_STORE_WIDE) return MOST_WIDE;
+    if (!(p->reg_slots[i] & 1)) continue;
+    writes[insn->dst] |= insn->op == EXEC_LOAD_UNIT ? POINTS : HOLDS;
+  }
+  for (uint32_t i = p->scalar_count; i < registers; i++) {
+    bool is_kept = !p->is_internal[i] && (writes[i] & (POINTS | HOLDS)) != POINTS;
+    if (is_kept) bytes += i < p->scalar_count + p->reg4_count ? 4 : 8;
+  }
   for (uint32_t i = 0; i < p->local_count; i++) {
     const lane_array_info *local = &p->arrays[p->buffer_count + p->shared_count + i];
     bytes += local->count * local->value_bytes;
@@ -494,18 +510,21 @@ static tsr_status fill_program(tsri_lanes_program *p) {
   uint32_t arrays = p->buffer_count + p->shared_count + p->local_count;
   p->arrays = tsri_calloc(arrays + 1, sizeof *p->arrays);
   p->insns = tsri_calloc(p->insn_count, sizeof *p->insns);
-  p->strips = tsri_calloc(p->insn_count, 1);
+  p->strips = tsri_calloc(2 * (size_t)p->insn_count, 1);
+  if (p->strips) p->reg_slots = p->strips + p->insn_count;
   checker c = make_checker(p);
-  c.writes = tsri_calloc((size_t)p->scalar_count + p->reg4_count + p->reg8_count, 1);
+  size_t registers = (size_t)p->scalar_count + p->reg4_count + p->reg8_count;
+  c.writes = tsri_calloc(registers, 1);
+  p->is_internal = tsri_calloc(registers, sizeof *p->is_internal);
   tsr_status status = TSR_OK;
-  if (!p->arrays || !p->insns || !p->strips || !c.writes) {
+  if (!p->arrays || !p->insns || !p->strips || !p->is_internal || !c.writes) {
     status = TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "kernel %s: no host memory for its program", p->name);
   }
   if (status == TSR_OK) status = read_arrays(p);
   if (status == TSR_OK) status = check_insns(&c);
-  tsri_free(c.writes);
   if (status == TSR_OK) status = tsri_lanes_shorten(p);
-  if (status == TSR_OK) p->lanes = choose_lanes(p);
+  if (status == TSR_OK) p->lanes = choose_lanes(p, c.writes);
+  tsri_free(c.writes);
   return status;
 }
 
@@ -539,6 +558,7 @@ void tsri_lanes_release(tsri_lanes_program *program) {
   tsri_free(program->arrays);
   tsri_free(program->insns);
   tsri_free(program->strips);
+  tsri_free(program->is_internal);
   tsri_free(program->words);
   tsri_free(program);
 }

@@ -83,8 +83,10 @@ struct tsri_lanes_program {
 
   uint32_t insn_count;
   lane_insn *insns;
-  uint8_t *strips;  // by instruction: how many from here on may be done in strips; 0 within such a run
-  uint32_t *words;  // the program as given: names, constants and parameters stay there
+  uint8_t *strips;     // by instruction: how many from here on may be done in strips; 0 within such a run
+  uint8_t *reg_slots;  // by instruction: bit i is set if operand i (dst, a, b, ...) is a register
+  bool *is_internal;   // by register: it carries nothing from one run of instructions to what follows
+  uint32_t *words;     // the program as given: names, constants and parameters stay there
 
   struct lane_work *_Atomic spare[LANE_SPARE_WORKS];  // kept between launches
 };

@@ -277,7 +277,7 @@ static bool overlap(const tsri_lanes_buffer *a, const tsri_lanes_buffer *b) {
 }
 
 // Stores that go past the caches pay where all that is touched is much more than they hold.
-enum { STREAM_BYTES = 24 << 20 };
+enum { STREAM_BYTES = 48 << 20 };
 
 static void set_buffers(lane_launch *launch) {
   const tsri_lanes_program *p = launch->program;

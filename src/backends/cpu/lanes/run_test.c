@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Launches and programs: wrong arguments, no groups, threads, time-outs, and bytecode that was damaged.
+#include <pthread.h>
+
 #include "backends/cpu/lanes/lanes_testing.h"
 #include "lang/lanes_code.h"
 #include "platform/platform.h"
@@ -106,26 +108,45 @@ TEST(a_long_launch_without_loops_times_out_too) {
   tsri_lanes_release(program);
 }
 
-TEST(one_program_runs_in_several_launches_at_once_by_threads) {
-  enum { N = 1000, ROUNDS = 50 };
-  tsri_lanes_program *program = program_from(scale_text, NULL, false);
-  static float x[N], y[8][N];
-  int failures = 0;
-  for (int i = 0; i < N; i++) x[i] = (float)i;
-#if defined(_OPENMP)
-#pragma omp parallel for num_threads(4) reduction(+ : failures)
-#endif
-  for (int k = 0; k < 8; k++) {
-    for (int round = 0; round < ROUNDS; round++) {
-      tsri_lanes_buffer buffers[2] = {{x, sizeof x}, {y[k], sizeof y[k]}};
-      scale_params params = {(float)(k + round), N};
-      tsri_lanes_launch launch = {
-          .buffers = buffers, .buffer_count = 2, .params = &params, .params_bytes = 8, .groups = {(N + 63) / 64, 1, 1}};
-      if (tsri_lanes_run(program, &launch) != TSR_OK) failures++;
-      for (int i = 0; i < N; i++) failures += y[k][i] != x[i] * params.s;
-    }
+enum { SHARED_ITEMS = 3000, SHARED_THREADS = 4, SHARED_ROUNDS = 50 };
+
+typedef struct shared_user {
+  const tsri_lanes_program *program;
+  const float *x;
+  float y[SHARED_ITEMS];
+  int failures;
+} shared_user;
+
+static void *use_shared(void *argument) {
+  shared_user *user = argument;
+  for (int round = 0; round < SHARED_ROUNDS; round++) {
+    tsri_lanes_buffer buffers[2] = {{(void *)(uintptr_t)user->x, sizeof user->y}, {user->y, sizeof user->y}};
+    scale_params params = {(float)round, SHARED_ITEMS};
+    tsri_lanes_launch launch = {.buffers = buffers,
+                                .buffer_count = 2,
+                                .params = &params,
+                                .params_bytes = 8,
+                                .groups = {(SHARED_ITEMS + 63) / 64, 1, 1}};
+    if (tsri_lanes_run(user->program, &launch) != TSR_OK) user->failures++;
+    for (int i = 0; i < SHARED_ITEMS; i++) user->failures += user->y[i] != user->x[i] * params.s;
   }
-  CHECK_EQ_INT(failures, 0);
+  return NULL;
+}
+
+TEST(one_program_runs_in_several_launches_at_once_by_threads) {
+  tsri_lanes_program *program = program_from(scale_text, NULL, false);
+  static float x[SHARED_ITEMS];
+  static shared_user users[SHARED_THREADS];
+  pthread_t threads[SHARED_THREADS];
+  for (int i = 0; i < SHARED_ITEMS; i++) x[i] = (float)i;
+  for (int i = 0; i < SHARED_THREADS; i++) {
+    users[i] = (shared_user){.program = program, .x = x};
+    CHECK_EQ_INT(pthread_create(&threads[i], NULL, use_shared, &users[i]), 0);
+  }
+  for (int i = 0; i < SHARED_THREADS; i++) {
+    CHECK_EQ_INT(pthread_join(threads[i], NULL), 0);
+    CHECK_EQ_INT(users[i].failures, 0);
+  }
   tsri_lanes_release(program);
 }
 

@@ -4,6 +4,7 @@
 // Instruction by instruction, a block would read its inputs, then compute, then write: memory would idle meanwhile, and
 // what one instruction left in the first cache would be gone when the next wants it. So a run of instructions that
 // treat every lane for itself is done for a strip of lanes, then for the next. Where each operand lies is found once.
+// Runs of plain f32 arithmetic go to the level's chain function, which takes even shorter strips.
 #include "backends/cpu/lanes/program.h"
 
 typedef enum call_kind { CALL_ARITHMETIC, CALL_F32, CALL_F64, CALL_STORE, CALL_STREAM } call_kind;
@@ -16,10 +17,19 @@ typedef struct strip_call {
     tsri_math_f64 f64;
     void (*store)(void *dst, const void *src, int64_t stride, uint32_t n);
   };
+  uint32_t op;  // CALL_ARITHMETIC: less TSRI_LANE_FIRST_MATH
   char *dst;
   const char *a, *b, *c;
-  uint8_t dst_bytes, a_bytes, b_bytes, c_bytes;  // from one lane to the next; 0 for a scalar
+  uint8_t dst_bytes, a_bytes, b_bytes, c_bytes;  // from a lane to the next strip's; 0: the same memory for every strip
+  uint8_t scalars;                               // bit i: operand a, b, c is a scalar
 } strip_call;
+
+typedef struct strip_run {
+  lane_exec *x;
+  uint32_t count;
+  strip_call calls[LANE_STRIP_INSNS];
+  bool has_stream;
+} strip_run;
 
 bool tsri_lanes_may_strip(const lane_insn *insn, const tsri_lanes_program *p) {
   switch (insn->op) {
@@ -36,48 +46,71 @@ bool tsri_lanes_may_strip(const lane_insn *insn, const tsri_lanes_program *p) {
   }
 }
 
+// --- Finding the operands ---------------------------------------------------------------------------------------------
+
 static uint8_t lane_bytes_of(const tsri_lanes_program *p, uint32_t reg) {
-  if (reg < p->scalar_count) return 0;
+  if (reg < p->scalar_count || p->is_internal[reg]) return 0;
   return reg < p->scalar_count + p->reg4_count ? 4 : 8;
 }
 
 // False: the run cannot be done in strips this time.
-static bool add_store(lane_exec *x, const lane_insn *insn, strip_call *call) {
+static bool add_store(strip_run *run, const lane_insn *insn) {
+  lane_exec *x = run->x;
   const lane_array_info *info = &x->program->arrays[insn->a];
   const lane_array *array = &x->work->arrays[insn->a];
   int64_t base;
   if (!lane_unit_base(x, insn, x->work->reg[insn->b], &base)) return false;
-  *call = (strip_call){.kind = array->is_streamed ? CALL_STREAM : CALL_STORE,
-                       .store = x->isa->storage[info->dtype].store,
-                       .dst = array->memory + base * info->element_bytes,
-                       .a = x->work->reg[insn->dst],
-                       .dst_bytes = info->element_bytes,
-                       .a_bytes = info->value_bytes};
+  run->has_stream = run->has_stream || array->is_streamed;
+  run->calls[run->count++] = (strip_call){.kind = array->is_streamed ? CALL_STREAM : CALL_STORE,
+                                          .store = x->isa->storage[info->dtype].store,
+                                          .dst = array->memory + base * info->element_bytes,
+                                          .a = x->work->reg[insn->dst],
+                                          .dst_bytes = info->element_bytes,
+                                          .a_bytes = lane_bytes_of(x->program, insn->dst)};
   return true;
 }
 
-static void add_arithmetic(lane_exec *x, const lane_insn *insn, strip_call *call) {
-  const tsri_lanes_program *p = x->program;
-  void **reg = x->work->reg;
+static void add_arithmetic(strip_run *run, const lane_insn *insn) {
+  const tsri_lanes_program *p = run->x->program;
+  void **reg = run->x->work->reg;
+  strip_call *call = &run->calls[run->count++];
   *call = (strip_call){.kind = CALL_ARITHMETIC,
+                       .op = insn->e,
                        .dst = reg[insn->dst],
                        .a = reg[insn->a],
                        .b = reg[insn->b],
                        .dst_bytes = lane_bytes_of(p, insn->dst),
                        .a_bytes = lane_bytes_of(p, insn->a),
-                       .b_bytes = lane_bytes_of(p, insn->b)};
+                       .b_bytes = lane_bytes_of(p, insn->b),
+                       .scalars = (uint8_t)((insn->a < p->scalar_count) | (insn->b < p->scalar_count) << 1)};
   if (insn->op == TSRI_LANE_MATH_F32) {
     call->kind = CALL_F32;
-    call->f32 = x->math->f32[insn->e];
+    call->f32 = run->x->math->f32[insn->e];
   } else if (insn->op == TSRI_LANE_MATH_F64) {
     call->kind = CALL_F64;
-    call->f64 = x->math->f64[insn->e];
+    call->f64 = run->x->math->f64[insn->e];
   } else {
-    call->arithmetic = x->isa->ops[insn->e][insn->form];
+    call->arithmetic = run->x->isa->ops[insn->e][insn->form];
     call->c = reg[insn->c];
     call->c_bytes = lane_bytes_of(p, insn->c);
+    if (insn->c < p->scalar_count) call->scalars |= 4;
   }
 }
+
+static bool add(strip_run *run, const lane_insn *insn) {
+  int64_t base;
+  switch (insn->op) {
+    case EXEC_LOAD_UNIT:
+      return lane_unit_base(run->x, insn, run->x->work->reg[insn->b], &base) && tsri_lanes_load_unit(run->x, insn);
+    case EXEC_STORE_UNIT:
+      return add_store(run, insn);
+    default:
+      add_arithmetic(run, insn);
+      return true;
+  }
+}
+
+// --- Strips of calls --------------------------------------------------------------------------------------------------
 
 static void do_call(const lane_exec *x, const strip_call *call, size_t at, uint32_t n) {
   void *dst = call->dst + at * call->dst_bytes;
@@ -105,27 +138,131 @@ static void do_call(const lane_exec *x, const strip_call *call, size_t at, uint3
 // lanes take twice as long (measured on Zen 4).
 enum { STRIP = 256, STREAMED_STRIP = 128 };
 
-uint32_t tsri_lanes_strip(lane_exec *x, const lane_insn *first, uint32_t count) {
-  strip_call calls[LANE_STRIP_INSNS];
-  uint32_t call_count = 0, strip = STRIP;
-  uint32_t least = x->launch->has_streams ? STREAMED_STRIP : STRIP;
-  if (x->set.mask || x->set.n <= least || !x->launch->may_alias_memory) return 0;
+static void do_strips(const strip_run *run, uint32_t first, uint32_t last) {
+  uint32_t strip = run->has_stream ? STREAMED_STRIP : STRIP;
+  for (uint32_t at = first; at < last; at += strip) {
+    uint32_t n = last - at < strip ? last - at : strip;
+    for (uint32_t i = 0; i < run->count; i++) do_call(run->x, &run->calls[i], at, n);
+  }
+}
+
+// --- Chains -----------------------------------------------------------------------------------------------------------
+
+enum { MOST_LINKS = 12, MOST_SCALARS = 8, LINE = 64 };
+
+typedef struct strip_chain {
+  uint32_t count, scalar_count;
+  uint32_t head;  // lanes before the streamed output is aligned
+  bool has_head;
+  tsri_lane_link links[MOST_LINKS];
+  _Alignas(LINE) float scalars[MOST_SCALARS][TSRI_LANE_CHAIN];
+} strip_chain;
+
+static bool is_chained(uint32_t op) {
+  switch (op + TSRI_LANE_FIRST_MATH) {
+    case TSRI_LANE_ADD_F32:
+    case TSRI_LANE_SUB_F32:
+    case TSRI_LANE_MUL_F32:
+    case TSRI_LANE_MAX_F32:
+    case TSRI_LANE_MIN_F32:
+    case TSRI_LANE_MULADD_F32:
+    case TSRI_LANE_FMA_F32:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Points a link's operand at lanes, or at a scalar repeated. False: there are too many scalars.
+static bool link_operand(strip_chain *chain, const char *from, uint8_t bytes, bool is_scalar, const float **operand,
+                         size_t *mask) {
+  *operand = (const float *)(const void *)from;
+  *mask = bytes != 0 ? SIZE_MAX : 0;
+  if (!is_scalar) return true;
+  if (chain->scalar_count == MOST_SCALARS) return false;
+  float *repeated = chain->scalars[chain->scalar_count++];
+  for (int i = 0; i < TSRI_LANE_CHAIN; i++) repeated[i] = **operand;
+  *operand = repeated;
+  return true;
+}
+
+// A store of what the link before computed: if nobody else wants it, that link writes to memory by itself.
+static bool link_store(strip_chain *chain, const strip_call *call, bool is_last_use) {
+  tsri_lane_link *before = chain->count > 0 ? &chain->links[chain->count - 1] : NULL;
+  float *dst = (float *)(void *)call->dst;
+  bool is_streamed = call->kind == CALL_STREAM;
+  if (is_streamed) {
+    uint32_t head = (uint32_t)((0 - (uintptr_t)dst) % LINE / sizeof(float));
+    if (chain->has_head && head != chain->head) is_streamed = false;
+    if (!chain->has_head) chain->head = head;
+    chain->has_head = true;
+  }
+  if (before && is_last_use && (const char *)before->dst == call->a) {
+    before->dst = dst;
+    before->dst_mask = SIZE_MAX;
+    before->is_streamed = is_streamed;
+    return true;
+  }
+  if (chain->count == MOST_LINKS) return false;
+  const float *from = (const float *)(const void *)call->a;
+  chain->links[chain->count++] = (tsri_lane_link){.op = 0,
+                                                  .is_streamed = is_streamed,
+                                                  .dst = dst,
+                                                  .a = from,
+                                                  .b = from,
+                                                  .c = from,
+                                                  .dst_mask = SIZE_MAX,
+                                                  .a_mask = call->a_bytes != 0 ? SIZE_MAX : 0};
+  return true;
+}
+
+static bool link_call(strip_chain *chain, const strip_call *call) {
+  if (chain->count == MOST_LINKS || call->kind != CALL_ARITHMETIC || !is_chained(call->op)) return false;
+  tsri_lane_link *link = &chain->links[chain->count++];
+  *link = (tsri_lane_link){
+      .op = (uint16_t)call->op, .dst = (float *)(void *)call->dst, .dst_mask = call->dst_bytes != 0 ? SIZE_MAX : 0};
+  return link_operand(chain, call->a, call->a_bytes, (call->scalars & 1) != 0, &link->a, &link->a_mask) &&
+         link_operand(chain, call->b, call->b_bytes, (call->scalars & 2) != 0, &link->b, &link->b_mask) &&
+         link_operand(chain, call->c, call->c_bytes, (call->scalars & 4) != 0, &link->c, &link->c_mask);
+}
+
+// True if the run is nothing but stores and arithmetic on f32 that a chain can do.
+static bool make_chain(const strip_run *run, const lane_insn *first, uint32_t count, strip_chain *chain) {
+  uint32_t at = 0;
   for (uint32_t i = 0; i < count; i++) {
     const lane_insn *insn = &first[i];
-    if (insn->op == EXEC_LOAD_UNIT) {
-      int64_t base;
-      if (!lane_unit_base(x, insn, x->work->reg[insn->b], &base)) return 0;
-      tsri_lanes_load_unit(x, insn);
-    } else if (insn->op == EXEC_STORE_UNIT) {
-      if (!add_store(x, insn, &calls[call_count])) return 0;
-      if (calls[call_count++].kind == CALL_STREAM) strip = STREAMED_STRIP;
-    } else {
-      add_arithmetic(x, insn, &calls[call_count++]);
+    if (insn->op == EXEC_LOAD_UNIT) continue;
+    const strip_call *call = &run->calls[at++];
+    if (insn->op != EXEC_STORE_UNIT) {
+      if (!link_call(chain, call)) return false;
+    } else if (call->dst_bytes != 4 || run->x->program->arrays[insn->a].dtype != TSR_F32 ||
+               !link_store(chain, call, (insn->flags & TSRI_LANE_LAST) != 0)) {
+      return false;
     }
   }
-  for (uint32_t at = 0; at < x->set.n; at += strip) {
-    uint32_t n = x->set.n - at < strip ? x->set.n - at : strip;
-    for (uint32_t i = 0; i < call_count; i++) do_call(x, &calls[i], at, n);
+  return true;
+}
+
+uint32_t tsri_lanes_strip(lane_exec *x, const lane_insn *first, uint32_t count) {
+  uint32_t n = x->set.n, least = x->launch->has_streams ? STREAMED_STRIP : STRIP;
+  if (x->set.mask || n <= least || !x->launch->may_alias_memory) return 0;
+  strip_run run;
+  run.x = x;
+  run.count = 0;
+  run.has_stream = false;
+  for (uint32_t i = 0; i < count; i++) {
+    if (!add(&run, &first[i])) return 0;
+  }
+  strip_chain chain;
+  chain.count = chain.scalar_count = chain.head = 0;
+  chain.has_head = false;
+  if (make_chain(&run, first, count, &chain)) {
+    uint32_t last = chain.head + (n - chain.head) / TSRI_LANE_CHAIN * TSRI_LANE_CHAIN;
+    do_strips(&run, 0, chain.head);
+    x->isa->chain(chain.links, chain.count, chain.head, last);
+    do_strips(&run, last, n);
+  } else {
+    do_strips(&run, 0, n);
   }
   return count;
 }

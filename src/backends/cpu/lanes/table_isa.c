@@ -138,10 +138,10 @@ static void stream(void *dst, const void *src, size_t bytes) {
   const char *from = src;
   size_t head = (size_t)(-(uintptr_t)to) & (LINE - 1);
   if (head > bytes) head = bytes;
-  memcpy(to, from, head);
+  if (head != 0) memcpy(to, from, head);
   size_t at = head;
   for (; at + LINE <= bytes; at += LINE) stream_line(to + at, from + at);
-  memcpy(to + at, from + at, bytes - at);
+  if (at < bytes) memcpy(to + at, from + at, bytes - at);
 }
 
 static void fence(void) {
@@ -168,6 +168,7 @@ const tsri_lanes_isa ISA_NAME(tsri_lanes_isa_) = {
     .scan_i64 = scan_i64,
     .split = split,
     .join = join,
+    .chain = ISA_NAME(tsri_lanes_chain_),
     .muladd_rows = ISA_NAME(tsri_lanes_muladd_rows_),
     .sum_f32 = sum_f32,
     .sum_f64 = sum_f64,

@@ -1,0 +1,80 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# tessera check: the list of operators, filters, failures' exit codes, JSON; and the quick run on the CPU passes.
+set -euo pipefail
+# shellcheck source=tests/cli/lib.bash
+source "${BASH_SOURCE[0]%/*}/lib.bash"
+
+top=$(cd "${BASH_SOURCE[0]%/*}/../.." && pwd)
+
+claim "--list names every operator with what it does, its dtypes and its bound"
+expect 0 check --list
+has "$out" "layer_norm"
+has "$out" "matrix product over the last two axes"
+expect 0 check --list --json
+json "len(it['operators']) > 100"
+json "all(o['text'] and o['dtypes'] and o['result'] and o['family'] for o in it['operators'])"
+json "{o['bound'] for o in it['operators']} <= {b['name'] for b in it['bounds']}"
+json "all(b['reason'] for b in it['bounds'])"
+json "len({b['name'] for b in it['bounds']}) == len(it['bounds'])"
+
+claim "no public operator is missing from it, and none is listed twice"
+declared=$(sed -n 's/^TSR_API [a-z_]* \**tsr_\([a-z0-9_]*\)(.*/\1/p' "$top/include/tessera/ops.h" | sort)
+listed=$(/usr/bin/python3 -c 'import json, sys; print("\n".join(o["name"] for o in json.load(open(sys.argv[1]))["operators"]))' "$work/out" | sort)
+missing=$(comm -23 <(printf '%s\n' "$declared") <(printf '%s\n' "$listed"))
+[[ -z $missing ]] || fail "these operators are not checked: $missing"
+twice=$(printf '%s\n' "$listed" | uniq -d)
+[[ -z $twice ]] || fail "these operators are listed twice: $twice"
+
+claim "the rows of elementwise.def are all in it, with the same words"
+while IFS='|' read -r name; do
+  printf '%s\n' "$listed" | grep -qx "$name" || fail "$name is in elementwise.def and not checked"
+done < <(sed -n 's/^TSRI_[A-Z0-9]*(\([a-z0-9_]*\),.*/\1/p' "$top/src/ops/elementwise.def")
+
+claim "the page made of the list is fresh"
+TSR_TEST_PROGRAM=$TSR_TEST_PROGRAM "$top/scripts/generate-operator-docs" --check 2>"$work/err" || {
+  err=$(<"$work/err")
+  fail "docs/operators.md is stale"
+}
+
+claim "--op picks operators by pattern, and cases"
+expect 0 check --backend cpu --op 'is*' --dtype f32
+has "$out" "logic"
+lacks "$out" "linear"
+expect 0 check --backend cpu --op 'add/f32/transposed' --json
+json "it['devices'][0]['cases'] == 1 and it['devices'][0]['passed'] == 1"
+expect 0 check --list --op 'log*' --json
+json "[o['name'] for o in it['operators']][0].startswith('log')"
+
+claim "JSON has the seed, the device, and each operator's figures"
+expect 0 check --backend cpu --op 'exp' --dtype f32 --quick --seed 7 --json
+json "it['seed'] == 7 and it['level'] == 'quick' and it['ok'] is True"
+json "it['devices'][0]['backend'] == 'cpu' and it['devices'][0]['name']"
+json "it['devices'][0]['failures'] == [] and it['devices'][0]['failed'] == 0"
+json "it['devices'][0]['operators'][0]['name'] == 'exp' and it['devices'][0]['operators'][0]['worst']['unit'] == 'ULP'"
+json "0 < it['devices'][0]['operators'][0]['worst']['share'] <= 1"
+
+claim "the summary ends with the counts and the seed, and shows no progress in a pipe"
+expect 0 check --backend cpu --op 'sigmoid' --dtype f32 --seed 3
+has "$out" "0 failed"
+has "$out" "seed 3"
+lacks "$out" $'\r'
+
+claim "a wrong command line is a mistake, with what is allowed"
+expect 2 check --backend nonsense
+has "$err" "'nonsense' is not a backend"
+expect 2 check --op no_such_operator
+has "$err" "no_such_operator"
+expect 2 check --dtype f33
+has "$err" "f33"
+expect 2 check --device x
+has "$err" "--device"
+expect 2 check --seed 0
+
+claim "a device that is not there is told apart from a failure"
+expect 4 check --backend cpu --device 99
+
+claim "the quick run passes on the CPU"
+expect 0 check --quick --backend cpu
+has "$out" "linear algebra"
+has "$out" "indexing"

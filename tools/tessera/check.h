@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: MIT
+// `tessera check`: every operator against a plain reference, on one device after the other.
+//
+// An operator is one row of a table (check_ops_*.c): its public function, its reference, what it takes, how exact it
+// must be. Its `run` goes through the cases of one dtype; each begins with check_begin and ends with check_result:
+//
+//   if (!check_begin(run, CHECK_ALWAYS, "transposed")) return;      // left out by --op, or at this level
+//   check_tensor *x = check_input(run, dtype, shape, CHECK_TRANSPOSED, CHECK_ANY);
+//   check_expected *wanted = check_expect(run, dtype, shape);
+//   … fill wanted->values …
+//   check_result(run, op->call.unary(x->tensor), wanted);
+//
+// The inputs depend on the seed and on the case's name only, so each case can be repeated alone. What a case allocates is
+// freed when it ends.
+#ifndef TESSERA_TOOL_CHECK_H
+#define TESSERA_TOOL_CHECK_H
+
+#include <tessera/tessera.h>
+
+#include "check_number.h"
+#include "text.h"
+
+// --- Bounds -----------------------------------------------------------------------------------------------------------
+
+typedef enum check_bound_id {
+  CHECK_BITS,     // moved, not computed
+  CHECK_EXACT,    // values equal
+  CHECK_ROUNDED,  // correctly rounded
+  CHECK_DIVIDED,  // the same, but devices may do worse
+  CHECK_QUOTIENT,
+  CHECK_FUNCTION,  // accurate functions
+  CHECK_POWER,
+  CHECK_ACTIVATION,
+  CHECK_CANCELLING,
+  CHECK_SUM,
+  CHECK_PRODUCT,
+  CHECK_SPREAD,
+  CHECK_ROWS,
+  CHECK_DOT,
+  CHECK_NORMAL,
+  CHECK_BOUND_COUNT
+} check_bound_id;
+
+// How large an error may be: in ULP of the result's dtype or, where the reference names a magnitude, in roundings of that
+// (in the dtype that is computed in), beyond half an ULP for storing the result. `per_term` is added for each term of a sum.
+typedef struct check_bound {
+  const char *name;
+  double f64, f32, f32_elsewhere, half;  // f32 on the CPU and on other devices; f16 and bf16
+  double per_term;
+  const char *unit;
+  const char *reason;
+} check_bound;
+
+extern const check_bound check_bounds[CHECK_BOUND_COUNT];
+
+// The bound for a result of this dtype on this backend.
+double check_allowed(check_bound_id id, tsr_dtype dtype, const char *backend, int64_t terms);
+
+// --- Gaps -------------------------------------------------------------------------------------------------------------
+
+// Cases that are known to fail. One whose cases all pass fails the run: the row is to be deleted.
+typedef struct check_gap {
+  const char *backend, *pattern, *reason;  // pattern: of "operator/dtype/case"
+} check_gap;
+
+extern const check_gap check_gaps[];
+extern const int check_gap_count;
+
+// --- Operators --------------------------------------------------------------------------------------------------------
+
+typedef struct check_run check_run;
+typedef struct check_op check_op;
+
+// The result's dtype.
+typedef enum check_rule {
+  CHECK_SAME,     // the promoted one
+  CHECK_FLOAT,    // the same, integers and bool become f32
+  CHECK_COMPARE,  // bool
+  CHECK_TRUTH,    // bool; inputs are read as "not 0"
+  CHECK_WHERE,    // the first input is bool, the others are promoted
+  CHECK_SUMMED,   // bool and small integers become i32
+  CHECK_INDEX,    // i32
+  CHECK_ASKED     // the one asked for
+} check_rule;
+
+// Which values a tensor is filled with.
+typedef enum check_domain {
+  CHECK_ANY,       // everything: special values, small and huge ones
+  CHECK_ANGLES,    // the same within ±2^15, where sin and its like are promised to be accurate
+  CHECK_MODERATE,  // NaN, and numbers within ±100
+  CHECK_TAME,      // numbers within ±2
+  CHECK_NEAR_ONE,  // 0.75 to 1.25; integers -3 to 3
+  CHECK_LOGITS,    // numbers within ±10
+  CHECK_SPARSE     // many zeros and equal values
+} check_domain;
+
+// What a reduction makes of `n` values: the result and the magnitude its error is measured by.
+typedef struct check_reduced {
+  check_value value;
+  double magnitude;
+} check_reduced;
+
+typedef tsr_tensor *(*check_reduction)(tsr_tensor *, const int *, int, bool);
+
+struct check_op {
+  const char *name, *text;  // the public function is tsr_<name>
+  const char *family;
+  uint32_t dtypes;  // bit per dtype that it takes
+  check_rule rule;
+  check_bound_id bound;
+  check_domain domain;
+  void (*run)(check_run *run, const check_op *op, tsr_dtype dtype);
+
+  // Element-wise: tensors, then numbers. The reference has one function for floats and one for integers and bool.
+  int inputs, scalars;
+  union {
+    tsr_tensor *(*unary)(tsr_tensor *);
+    tsr_tensor *(*unary1)(tsr_tensor *, double);
+    tsr_tensor *(*unary2)(tsr_tensor *, double, double);
+    tsr_tensor *(*binary)(tsr_tensor *, tsr_tensor *);
+    tsr_tensor *(*binary1)(tsr_tensor *, tsr_tensor *, double);
+    tsr_tensor *(*ternary)(tsr_tensor *, tsr_tensor *, tsr_tensor *);
+    check_reduction reduction;
+  } call;
+  union {
+    double (*one)(double);
+    double (*two)(double, double);
+    double (*three)(double, double, double);
+  } real;
+  int64_t (*whole)(tsr_dtype, int64_t, int64_t, int64_t);
+  double (*magnitude)(const double *);  // of the inputs; NULL: errors are in ULP
+
+  // Reductions.
+  check_reduced (*reduce)(tsr_dtype dtype, const check_value *values, int64_t n);
+};
+
+#define CHECK_BIT(dtype)   (1u << (dtype))
+#define CHECK_FLOAT_TYPES  (CHECK_BIT(TSR_F16) | CHECK_BIT(TSR_BF16) | CHECK_BIT(TSR_F32) | CHECK_BIT(TSR_F64))
+#define CHECK_BOOL_TYPE    CHECK_BIT(TSR_BOOL)
+#define CHECK_ALL_TYPES    ((1u << TSR_DTYPE_COUNT) - 1)
+#define CHECK_WHOLE_TYPES  (CHECK_ALL_TYPES & ~CHECK_FLOAT_TYPES & ~CHECK_BOOL_TYPE)
+#define CHECK_NUMBER_TYPES (CHECK_ALL_TYPES & ~CHECK_BOOL_TYPE)
+
+// A part of the operator list.
+typedef struct check_part {
+  const check_op *ops;
+  int count;
+} check_part;
+
+extern const check_part check_elementwise_part, check_scalar_part, check_reduce_part, check_join_part, check_index_part,
+    check_rows_part, check_linear_part, check_create_part, check_view_part;
+
+// What the result's dtype is, in words.
+const char *check_rule_text(check_rule rule);
+
+// --- Cases ------------------------------------------------------------------------------------------------------------
+
+typedef enum check_level { CHECK_QUICK, CHECK_USUAL, CHECK_LARGE } check_level;
+
+// How often a case is worth its time.
+typedef enum check_weight {
+  CHECK_ALWAYS,  // at every level
+  CHECK_OFTEN,   // quick: some of the operators and dtypes
+  CHECK_HEAVY,   // quick: few
+  CHECK_HUGE     // only with --large
+} check_weight;
+
+// How a tensor lies in memory.
+typedef enum check_view {
+  CHECK_PLAIN,
+  CHECK_TRANSPOSED,  // the last two axes
+  CHECK_PERMUTED,    // all axes in reverse order
+  CHECK_SLICED,      // from the middle, every second along the last axis
+  CHECK_REVERSED,    // negative strides on the first and last axis
+  CHECK_EXPANDED,    // stride 0 on the first axis
+  CHECK_VIEW_COUNT
+} check_view;
+
+// An input: its elements in row-major order, and on the device.
+typedef struct check_tensor {
+  tsr_dtype dtype;
+  tsr_shape shape;
+  int64_t count;
+  check_value *values;
+  tsr_tensor *tensor;
+} check_tensor;
+
+// What should come out. Floats are not rounded to the dtype.
+typedef struct check_expected {
+  tsr_dtype dtype;
+  tsr_shape shape;
+  int64_t count;
+  check_value *values;
+  double *magnitudes;  // NULL: errors are in ULP
+  int64_t terms;       // of each sum
+} check_expected;
+
+// Starts the case "operator/dtype/<name>". False: it is not to be run.
+bool check_begin(check_run *run, check_weight weight, const char *format, ...) TEXT_FORMAT(3, 4);
+
+// Ends it: reads the result and compares.
+void check_result(check_run *run, tsr_tensor *result, const check_expected *wanted);
+
+// Ends it: the call must have been refused with this status.
+void check_refused(check_run *run, tsr_tensor *result, tsr_status status);
+
+// Ends it as failed, with a message.
+void check_fail(check_run *run, const char *format, ...) TEXT_FORMAT(2, 3);
+
+// Another result of the same case, before the last.
+void check_part_result(check_run *run, tsr_tensor *result, const check_expected *wanted);
+
+tsr_device *check_device(const check_run *run);
+check_level check_run_level(const check_run *run);
+
+// Whether arithmetic on the device keeps subnormal numbers, which the language leaves open.
+bool check_keeps_subnormals(const check_run *run);
+
+// Memory until the end of the case, all 0. The program ends if there is none.
+void *check_alloc(check_run *run, size_t count, size_t bytes);
+
+// A random number below `limit`, from the case's own sequence.
+uint64_t check_random(check_run *run, uint64_t limit);
+
+// An input with random values, and one with given values, which are copied; described in a failure's message.
+check_tensor *check_input(check_run *run, tsr_dtype dtype, tsr_shape shape, check_view view, check_domain domain);
+check_tensor *check_input_of(check_run *run, tsr_dtype dtype, tsr_shape shape, check_view view,
+                             const check_value *values);
+
+// Indices from `least` to `most`.
+check_tensor *check_indices(check_run *run, tsr_dtype dtype, tsr_shape shape, check_view view, int64_t least,
+                            int64_t most);
+
+check_expected *check_expect(check_run *run, tsr_dtype dtype, tsr_shape shape);
+
+// Adds to the description of the inputs.
+void check_note(check_run *run, const char *format, ...) TEXT_FORMAT(2, 3);
+
+// --- Values (check_values.c) ------------------------------------------------------------------------------------------
+
+// Special values of a dtype, at most CHECK_MAX_SPECIALS. Returns how many there are.
+enum { CHECK_MAX_SPECIALS = 64 };
+int check_specials(check_run *run, tsr_dtype dtype, check_domain domain, check_value *out_values);
+
+check_value check_random_value(check_run *run, tsr_dtype dtype, check_domain domain);
+
+// --- Shapes -----------------------------------------------------------------------------------------------------------
+
+int64_t check_count(tsr_shape shape);
+void check_unravel(tsr_shape shape, int64_t at, int64_t *out_index);
+int64_t check_ravel(tsr_shape shape, const int64_t *index);
+
+// The element of `from` that `index` of a larger shape means when `from` is broadcast to it.
+int64_t check_broadcast_at(tsr_shape from, int rank, const int64_t *index);
+tsr_shape check_broadcast(tsr_shape a, tsr_shape b);
+bool check_same_shape(tsr_shape a, tsr_shape b);
+
+// Table of type promotion, written anew.
+tsr_dtype check_promote(tsr_dtype a, tsr_dtype b);
+tsr_dtype check_summed(tsr_dtype dtype);
+tsr_dtype check_float(tsr_dtype dtype);
+
+#endif

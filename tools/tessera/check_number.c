@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: MIT
+// Numbers as the reference of `tessera check` sees them.
+#include "check_number.h"
+
+#include <math.h>
+#include <string.h>
+
+// A binary format: bits of precision (the hidden one counted), exponents of its smallest normal and largest number.
+typedef struct format {
+  int precision, least_exponent, most_exponent;
+} format;
+
+static format format_of(tsr_dtype dtype) {
+  switch (dtype) {
+    case TSR_F16:
+      return (format){11, -14, 15};
+    case TSR_BF16:
+      return (format){8, -126, 127};
+    case TSR_F32:
+      return (format){24, -126, 127};
+    default:
+      return (format){53, -1022, 1023};
+  }
+}
+
+bool check_is_float(tsr_dtype dtype) { return tsr_dtype_kind_of(dtype) == TSR_KIND_FLOAT; }
+
+double check_ulp(tsr_dtype dtype, double value) {
+  format f = format_of(dtype);
+  int exponent = f.least_exponent;
+  if (value != 0 && isfinite(value)) exponent = ilogb(value);
+  if (exponent < f.least_exponent) exponent = f.least_exponent;
+  if (exponent > f.most_exponent) exponent = f.most_exponent;
+  return ldexp(1, exponent - f.precision + 1);
+}
+
+double check_roundoff(tsr_dtype dtype) { return ldexp(1, -format_of(dtype).precision); }
+
+double check_min_normal(tsr_dtype dtype) { return ldexp(1, format_of(dtype).least_exponent); }
+
+double check_max(tsr_dtype dtype) {
+  format f = format_of(dtype);
+  return ldexp(2 - ldexp(1, 1 - f.precision), f.most_exponent);
+}
+
+double check_round(tsr_dtype dtype, double value) {
+  if (dtype == TSR_F64 || value == 0 || !isfinite(value)) return value;
+  double ulp = check_ulp(dtype, value);
+  double rounded = rint(value / ulp) * ulp;  // both steps are exact: ulp is a power of two
+  return fabs(rounded) > check_max(dtype) ? copysign(INFINITY, value) : copysign(rounded, value);
+}
+
+// --- Integers ---------------------------------------------------------------------------------------------------------
+
+static bool is_signed(tsr_dtype dtype) { return tsr_dtype_kind_of(dtype) == TSR_KIND_INT; }
+
+int64_t check_most(tsr_dtype dtype) {
+  if (dtype == TSR_BOOL) return 1;
+  int bits = 8 * (int)tsr_dtype_bytes(dtype) - (is_signed(dtype) ? 1 : 0);
+  return (int64_t)(UINT64_MAX >> (64 - bits));
+}
+
+int64_t check_least(tsr_dtype dtype) { return is_signed(dtype) ? -check_most(dtype) - 1 : 0; }
+
+int64_t check_wrap(tsr_dtype dtype, int64_t value) {
+  switch (dtype) {
+    case TSR_BOOL:
+      return value != 0;
+    case TSR_U8:
+      return (uint8_t)value;
+    case TSR_I8:
+      return (int8_t)(uint8_t)value;
+    case TSR_I16:
+      return (int16_t)(uint16_t)value;
+    case TSR_I32:
+      return (int32_t)(uint32_t)value;
+    case TSR_U32:
+      return (uint32_t)value;
+    default:
+      return value;
+  }
+}
+
+// --- Conversions ------------------------------------------------------------------------------------------------------
+
+// An f64 that rounds to every narrower format as the integer itself does: bits that f64 has no room for leave a mark.
+static double sticky_double(int64_t value) {
+  const int64_t room = INT64_C(1) << 53, lost = 0x7FF;
+  bool is_large = value > room || value < -room;
+  if (is_large && (value & lost) != 0) value = (value & ~lost) | 0x400;
+  return (double)value;
+}
+
+static double whole_to_real(tsr_dtype to, int64_t value) {
+  return to == TSR_F64 ? (double)value : check_round(to, sticky_double(value));
+}
+
+// The fraction is dropped; what does not fit saturates; NaN is 0.
+static int64_t real_to_whole(tsr_dtype to, double value) {
+  if (isnan(value)) return 0;
+  double whole = trunc(value);
+  if (whole <= (double)check_least(to)) return check_least(to);
+  if (whole >= (double)check_most(to)) return check_most(to);
+  return (int64_t)whole;
+}
+
+check_value check_convert(tsr_dtype to, tsr_dtype from, check_value value) {
+  bool from_float = check_is_float(from), to_float = check_is_float(to);
+  if (to == TSR_BOOL) return (check_value){.whole = from_float ? value.real != 0 : value.whole != 0};  // NaN is not 0
+  if (from_float && to_float) return (check_value){.real = check_round(to, value.real)};
+  if (from_float) return (check_value){.whole = real_to_whole(to, value.real)};
+  if (to_float) return (check_value){.real = whole_to_real(to, value.whole)};
+  return (check_value){.whole = check_wrap(to, value.whole)};
+}
+
+// --- Elements ---------------------------------------------------------------------------------------------------------
+
+static uint16_t half_bits(double value) {
+  uint16_t sign = signbit(value) ? 0x8000 : 0;
+  double size = fabs(value);
+  if (isnan(value)) return 0x7E00;
+  if (isinf(size)) return (uint16_t)(sign | 0x7C00);
+  if (size < ldexp(1, -14)) return (uint16_t)(sign | (uint16_t)ldexp(size, 24));  // subnormals count in 2^-24
+  int exponent = ilogb(size);
+  unsigned fraction = (unsigned)ldexp(size, 10 - exponent) & 0x3FFu;
+  return (uint16_t)(sign | (unsigned)(exponent + 15) << 10 | fraction);
+}
+
+static double half_value(uint16_t bits) {
+  int exponent = bits >> 10 & 31, fraction = bits & 0x3FF;
+  double size = exponent == 31 ? (fraction ? NAN : INFINITY)
+                : exponent     ? ldexp(1024 + fraction, exponent - 25)
+                               : ldexp(fraction, -24);
+  return bits & 0x8000 ? -size : size;
+}
+
+// bf16 is the upper half of f32.
+static uint16_t brain_bits(double value) {
+  float narrow = (float)value;
+  uint32_t bits;
+  memcpy(&bits, &narrow, sizeof bits);
+  return isnan(value) ? 0x7FC0 : (uint16_t)(bits >> 16);
+}
+
+static double brain_value(uint16_t half) {
+  uint32_t bits = (uint32_t)half << 16;
+  float value;
+  memcpy(&value, &bits, sizeof value);
+  return (double)value;
+}
+
+static void encode_real(tsr_dtype dtype, double value, void *out) {
+  switch (dtype) {
+    case TSR_F16:
+      memcpy(out, &(uint16_t){half_bits(value)}, 2);
+      break;
+    case TSR_BF16:
+      memcpy(out, &(uint16_t){brain_bits(value)}, 2);
+      break;
+    case TSR_F32:
+      memcpy(out, &(float){(float)value}, 4);
+      break;
+    default:
+      memcpy(out, &value, 8);
+  }
+}
+
+static void encode_whole(tsr_dtype dtype, int64_t value, void *out) {
+  switch (tsr_dtype_bytes(dtype)) {
+    case 1:
+      memcpy(out, &(uint8_t){(uint8_t)value}, 1);
+      break;
+    case 2:
+      memcpy(out, &(uint16_t){(uint16_t)value}, 2);
+      break;
+    case 4:
+      memcpy(out, &(uint32_t){(uint32_t)value}, 4);
+      break;
+    default:
+      memcpy(out, &value, 8);
+  }
+}
+
+void check_encode(tsr_dtype dtype, check_value value, void *out_element) {
+  if (check_is_float(dtype)) encode_real(dtype, value.real, out_element);
+  else encode_whole(dtype, value.whole, out_element);
+}
+
+static double decode_real(tsr_dtype dtype, const void *element) {
+  uint16_t half;
+  float single;
+  double value;
+  memcpy(&half, element, sizeof half);
+  if (dtype == TSR_F16) return half_value(half);
+  if (dtype == TSR_BF16) return brain_value(half);
+  memcpy(&single, element, sizeof single);
+  if (dtype == TSR_F32) return (double)single;
+  memcpy(&value, element, sizeof value);
+  return value;
+}
+
+static int64_t decode_whole(tsr_dtype dtype, const void *element) {
+  uint8_t byte;
+  uint16_t half;
+  uint32_t word;
+  int64_t wide;
+  switch (tsr_dtype_bytes(dtype)) {
+    case 1:
+      memcpy(&byte, element, sizeof byte);
+      return byte;
+    case 2:
+      memcpy(&half, element, sizeof half);
+      return half;
+    case 4:
+      memcpy(&word, element, sizeof word);
+      return word;
+    default:
+      memcpy(&wide, element, sizeof wide);
+      return wide;
+  }
+}
+
+// A bool is not wrapped: a byte that is neither 0 nor 1 shall be noticed.
+check_value check_decode(tsr_dtype dtype, const void *element) {
+  if (check_is_float(dtype)) return (check_value){.real = decode_real(dtype, element)};
+  int64_t bits = decode_whole(dtype, element);
+  return (check_value){.whole = dtype == TSR_BOOL ? bits : check_wrap(dtype, bits)};
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+// Numbers as the reference of `tessera check` sees them: floats as f64, integers and bool as i64.
+//
+// Conversions and rounding are written anew here, from the definitions of the formats, so that a mistake in the library's
+// own cannot hide itself.
+#ifndef TESSERA_TOOL_CHECK_NUMBER_H
+#define TESSERA_TOOL_CHECK_NUMBER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <tessera/dtype.h>
+
+// Which one is meant follows from the dtype beside it.
+typedef union check_value {
+  double real;
+  int64_t whole;
+} check_value;
+
+bool check_is_float(tsr_dtype dtype);
+
+// Floats: the nearest value that the dtype holds, ties to even, infinity beyond its range.
+double check_round(tsr_dtype dtype, double value);
+
+// Integers: the low bits, read as the dtype. bool: 0 or 1.
+int64_t check_wrap(tsr_dtype dtype, int64_t value);
+
+// Least and greatest value of an integer dtype.
+int64_t check_least(tsr_dtype dtype);
+int64_t check_most(tsr_dtype dtype);
+
+// Another dtype, by the rules of tsr_convert.
+check_value check_convert(tsr_dtype to, tsr_dtype from, check_value value);
+
+// Between values and the bytes of an element; `value` is one that the dtype holds.
+void check_encode(tsr_dtype dtype, check_value value, void *out_element);
+check_value check_decode(tsr_dtype dtype, const void *element);
+
+// Floats. Distance between the dtype's neighbours around `value`; largest relative error of one rounding; smallest
+// normal number; largest number.
+double check_ulp(tsr_dtype dtype, double value);
+double check_roundoff(tsr_dtype dtype);
+double check_min_normal(tsr_dtype dtype);
+double check_max(tsr_dtype dtype);
+
+#endif

@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: MIT
+// Making tensors, and views of them: rows, references and cases.
+#include <math.h>
+#include <string.h>
+
+#include "check_move.h"
+
+// --- Filled by a rule -------------------------------------------------------------------------------------------------
+
+static const tsr_shape shapes[] = {{0, {0}},       {1, {0}},        {1, {1}},    {2, {7, 19}},
+                                   {3, {3, 0, 2}}, {3, {5, 3, 11}}, {1, {10007}}};
+
+enum { SHAPE_COUNT = sizeof shapes / sizeof shapes[0] };
+
+static check_expected *expect_full(check_run *run, tsr_dtype dtype, tsr_shape shape, tsr_dtype from,
+                                   check_value value) {
+  check_expected *wanted = check_expect(run, dtype, shape);
+  for (int64_t i = 0; i < wanted->count; i++) wanted->values[i] = check_convert(dtype, from, value);
+  return wanted;
+}
+
+static void run_zeros(check_run *run, const check_op *op, tsr_dtype dtype) {
+  (void)op;
+  for (int i = 0; i < SHAPE_COUNT; i++) {
+    if (!check_begin(run, CHECK_OFTEN, "%d", i)) continue;
+    check_result(run, tsr_zeros(check_device(run), dtype, shapes[i]),
+                 expect_full(run, dtype, shapes[i], TSR_F64, (check_value){.real = 0}));
+  }
+}
+
+static void run_ones(check_run *run, const check_op *op, tsr_dtype dtype) {
+  (void)op;
+  for (int i = 0; i < SHAPE_COUNT; i++) {
+    if (!check_begin(run, CHECK_OFTEN, "%d", i)) continue;
+    check_result(run, tsr_ones(check_device(run), dtype, shapes[i]),
+                 expect_full(run, dtype, shapes[i], TSR_F64, (check_value){.real = 1}));
+  }
+}
+
+static void run_full(check_run *run, const check_op *op, tsr_dtype dtype) {
+  (void)op;
+  static const double values[] = {0.1, -2.5, 1e10, -1e300, NAN, INFINITY, -0.0, 65519, 3.999};
+  for (int i = 0; i < 9; i++) {
+    if (!check_begin(run, CHECK_OFTEN, "%g", values[i])) continue;
+    tsr_shape shape = shapes[i % SHAPE_COUNT];
+    check_result(run, tsr_full(check_device(run), dtype, shape, values[i]),
+                 expect_full(run, dtype, shape, TSR_F64, (check_value){.real = values[i]}));
+  }
+}
+
+static void run_full_int(check_run *run, const check_op *op, tsr_dtype dtype) {
+  (void)op;
+  static const int64_t values[] = {0, -1, 300, INT64_MAX, INT64_MIN, INT64_C(9007199254740993), 16777217, -40000};
+  for (int i = 0; i < 8; i++) {
+    if (!check_begin(run, CHECK_OFTEN, "%d", i)) continue;
+    tsr_shape shape = shapes[i % SHAPE_COUNT];
+    check_note(run, "value %lld", (long long)values[i]);
+    check_result(run, tsr_full_int(check_device(run), dtype, shape, values[i]),
+                 expect_full(run, dtype, shape, TSR_I64, (check_value){.whole = values[i]}));
+  }
+}
+
+static void run_arange(check_run *run, const check_op *op, tsr_dtype dtype) {
+  (void)op;
+  static const struct {
+    double start, stop, step;
+    int64_t count;
+  } list[] = {{0, 10, 1, 10}, {5, -5, -2, 5},      {0, 1, 0.25, 4},   {3, 3, 1, 0},
+              {5, 1, 1, 0},   {-1.5, 1.5, 0.7, 5}, {0, 5000, 1, 5000}};
+  for (int i = 0; i < 7; i++) {
+    if (!check_begin(run, CHECK_OFTEN, "%g-%g-%g", list[i].start, list[i].stop, list[i].step)) continue;
+    check_expected *wanted = check_expect(run, dtype, TSR_SHAPE(list[i].count));
+    for (int64_t k = 0; k < wanted->count; k++) {
+      double value = list[i].start + (double)k * list[i].step;
+      wanted->values[k] = check_convert(dtype, TSR_F64, (check_value){.real = value});
+    }
+    check_result(run, tsr_arange(check_device(run), dtype, list[i].start, list[i].stop, list[i].step), wanted);
+  }
+}
+
+// Steps that f64 holds exactly, so that every way to compute them is the same.
+static void run_linspace(check_run *run, const check_op *op, tsr_dtype dtype) {
+  (void)op;
+  static const struct {
+    double start, stop;
+    int64_t count;
+  } list[] = {{0, 1, 5}, {-2, 2, 9}, {3, 100, 1}, {3, 100, 0}, {10, -6, 65}, {0, 4096, 4097}, {7, 8, 2}};
+  for (int i = 0; i < 7; i++) {
+    if (!check_begin(run, CHECK_OFTEN, "%g-%g-%d", list[i].start, list[i].stop, (int)list[i].count)) continue;
+    check_expected *wanted = check_expect(run, dtype, TSR_SHAPE(list[i].count));
+    for (int64_t k = 0; k < wanted->count; k++) {
+      double step = wanted->count > 1 ? (list[i].stop - list[i].start) / (double)(wanted->count - 1) : 0;
+      wanted->values[k] = check_convert(dtype, TSR_F64, (check_value){.real = list[i].start + (double)k * step});
+    }
+    check_result(run, tsr_linspace(check_device(run), dtype, list[i].start, list[i].stop, list[i].count), wanted);
+  }
+}
+
+static void run_eye(check_run *run, const check_op *op, tsr_dtype dtype) {
+  (void)op;
+  static const int64_t diagonals[] = {0, 2, -3, 100, -100};
+  for (int i = 0; i < 5; i++) {
+    int64_t rows = 7 + i, cols = 9 - i, diagonal = diagonals[i];
+    if (!check_begin(run, CHECK_OFTEN, "%d", i)) continue;
+    check_expected *wanted = check_expect(run, dtype, TSR_SHAPE(rows, cols));
+    for (int64_t k = 0; k < wanted->count; k++) {
+      check_value is_one = {.whole = k % cols - k / cols == diagonal};
+      wanted->values[k] = check_convert(dtype, TSR_BOOL, is_one);
+    }
+    check_result(run, tsr_eye(check_device(run), dtype, rows, cols, diagonal), wanted);
+  }
+}
+
+// --- Random numbers ---------------------------------------------------------------------------------------------------
+
+typedef struct words {
+  uint32_t at[4];
+} words;
+
+// Philox4x32-10 (Salmon et al., 2011): counter (block, 0, kind, 0), key = seed.
+static words philox(uint32_t block, uint32_t kind, uint64_t seed) {
+  uint32_t a = block, b = 0, c = kind, d = 0, low = (uint32_t)seed, high = (uint32_t)(seed >> 32);
+  for (int round = 0; round < 10; round++) {
+    uint64_t x = UINT64_C(0xD2511F53) * a, y = UINT64_C(0xCD9E8D57) * c;
+    a = (uint32_t)(y >> 32) ^ b ^ low;
+    b = (uint32_t)y;
+    c = (uint32_t)(x >> 32) ^ d ^ high;
+    d = (uint32_t)x;
+    low += 0x9E3779B9u;
+    high += 0xBB67AE85u;
+  }
+  return (words){{a, b, c, d}};
+}
+
+// As many bits of a word as the dtype holds; of two words for f64.
+static double uniform_at(tsr_dtype dtype, int64_t i, uint64_t seed) {
+  if (dtype == TSR_F64) {
+    words w = philox((uint32_t)(i / 2), 0, seed);
+    double high = w.at[i % 2 * 2] >> 5, low = w.at[i % 2 * 2 + 1] >> 6;
+    return (high * 67108864 + low) / 9007199254740992.0;
+  }
+  int bits = dtype == TSR_F16 ? 11 : dtype == TSR_BF16 ? 8 : 24;
+  uint32_t word = philox((uint32_t)(i / 4), 0, seed).at[i % 4];
+  return ldexp(word >> (32 - bits), -bits);
+}
+
+// The point above which lie `p` of a normal distribution (Wichura's idea, by Newton's method on erfc).
+static double normal_tail(double p) {
+  double x = sqrt(-2 * log(p)) * 0.9;
+  for (int i = 0; i < 60; i++) {
+    double density = exp(-x * x / 2) / sqrt(2 * 3.14159265358979323846);
+    double change = (0.5 * erfc(x / sqrt(2)) - p) / density;
+    x += change > 0.5 ? 0.5 : change < -0.5 ? -0.5 : change;
+    if (fabs(change) < 1e-15) break;
+  }
+  return x;
+}
+
+// A word with its lowest bit set, cut to 24 bits, is the tail's probability in units of 2^-33; the bit itself is the sign.
+static double normal_at(int64_t i, uint64_t seed) {
+  uint32_t word = philox((uint32_t)(i / 4), 1, seed).at[i % 4];
+  uint32_t odd = word | 1;
+  int shift = ilogb((double)odd) - 23;  // f32 has room for 24 bits
+  if (shift > 0) odd = odd >> shift << shift;
+  double x = normal_tail(ldexp(odd, -33));
+  return word & 1 ? -x : x;
+}
+
+static const tsr_shape random_shapes[] = {{1, {0}}, {0, {0}}, {1, {1}}, {2, {7, 19}}, {1, {4097}}, {1, {100003}}};
+static const uint64_t seeds[] = {0, 1, 42, UINT64_MAX, UINT64_C(0x123456789ABCDEF), 7};
+
+static void run_rand(check_run *run, const check_op *op, tsr_dtype dtype) {
+  for (int i = 0; i < 6; i++) {
+    if (!check_begin(run, i == 3 ? CHECK_ALWAYS : CHECK_OFTEN, "%d", i)) continue;
+    tsr_tensor *result = tsr_rand(check_device(run), dtype, random_shapes[i], seeds[i]);
+    if (!(op->dtypes & CHECK_BIT(dtype))) {
+      check_refused(run, result, TSR_ERR_DTYPE);
+      continue;
+    }
+    check_expected *wanted = check_expect(run, dtype, random_shapes[i]);
+    for (int64_t k = 0; k < wanted->count; k++) wanted->values[k].real = uniform_at(dtype, k, seeds[i]);
+    check_result(run, result, wanted);
+  }
+}
+
+static void run_randn(check_run *run, const check_op *op, tsr_dtype dtype) {
+  for (int i = 0; i < 6; i++) {
+    if (!check_begin(run, i == 3 ? CHECK_ALWAYS : CHECK_HEAVY, "%d", i)) continue;
+    tsr_tensor *result = tsr_randn(check_device(run), dtype, random_shapes[i], seeds[i]);
+    if (!(op->dtypes & CHECK_BIT(dtype))) {
+      check_refused(run, result, TSR_ERR_DTYPE);
+      continue;
+    }
+    check_expected *wanted = check_expect(run, dtype, random_shapes[i]);
+    for (int64_t k = 0; k < wanted->count; k++) wanted->values[k].real = normal_at(k, seeds[i]);
+    check_result(run, result, wanted);
+  }
+}
+
+// The upper 64 bits of a product, from 32-bit parts.
+static uint64_t upper_product(uint64_t a, uint64_t b) {
+  uint64_t a_low = a & UINT32_MAX, a_high = a >> 32, b_low = b & UINT32_MAX, b_high = b >> 32;
+  uint64_t middle = a_high * b_low + (a_low * b_low >> 32), other = a_low * b_high + (middle & UINT32_MAX);
+  return a_high * b_high + (middle >> 32) + (other >> 32);
+}
+
+static void run_randint(check_run *run, const check_op *op, tsr_dtype dtype) {
+  for (int i = 0; i < 6; i++) {
+    if (!check_begin(run, i == 3 ? CHECK_ALWAYS : CHECK_OFTEN, "%d", i)) continue;
+    bool is_taken = op->dtypes & CHECK_BIT(dtype);
+    int64_t low = is_taken ? check_least(dtype) / (i + 1) : 0, high = is_taken ? check_most(dtype) / (i + 1) : 2;
+    tsr_tensor *result = tsr_randint(check_device(run), dtype, random_shapes[i], low, high, seeds[i]);
+    check_note(run, "%lld to %lld", (long long)low, (long long)high);
+    if (!is_taken) {
+      check_refused(run, result, TSR_ERR_DTYPE);
+      continue;
+    }
+    check_expected *wanted = check_expect(run, dtype, random_shapes[i]);
+    uint64_t range = (uint64_t)high - (uint64_t)low;
+    for (int64_t k = 0; k < wanted->count; k++) {
+      words w = philox((uint32_t)(k / 2), 2, seeds[i]);
+      uint64_t bits = (uint64_t)w.at[k % 2 * 2] << 32 | w.at[k % 2 * 2 + 1];
+      wanted->values[k].whole = (int64_t)((uint64_t)low + upper_product(bits, range));
+    }
+    check_result(run, result, wanted);
+  }
+}
+
+// --- Views ------------------------------------------------------------------------------------------------------------
+
+// A view reads x at the result's index changed somehow.
+typedef struct view {
+  const check_tensor *x;
+  int axes[TSR_MAX_RANK];
+  int64_t start, step;
+  tsr_shape shape;
+} view;
+
+static check_value same_order_element(const void *own, const int64_t *index) {
+  const view *v = own;
+  return v->x->values[check_ravel(v->shape, index)];
+}
+
+static check_value permuted_element(const void *own, const int64_t *index) {
+  const view *v = own;
+  int64_t place[TSR_MAX_RANK];
+  for (int i = 0; i < v->shape.rank; i++) place[v->axes[i]] = index[i];
+  return v->x->values[check_ravel(v->x->shape, place)];
+}
+
+static check_value sliced_element(const void *own, const int64_t *index) {
+  const view *v = own;
+  int64_t place[TSR_MAX_RANK];
+  memcpy(place, index, sizeof place);
+  place[v->axes[0]] = v->start + index[v->axes[0]] * v->step;
+  return v->x->values[check_ravel(v->x->shape, place)];
+}
+
+static check_value expanded_element(const void *own, const int64_t *index) {
+  const view *v = own;
+  return v->x->values[check_broadcast_at(v->x->shape, v->shape.rank, index)];
+}
+
+static void run_reshape(check_run *run, const check_op *op, tsr_dtype dtype) {
+  (void)op;
+  static const tsr_shape to[] = {{1, {-1}}, {2, {8, 9}}, {3, {2, -1, 3}}, {4, {1, 72, 1, 1}}, {2, {3, 24}}};
+  for (int i = 0; i < 5 * CHECK_VIEW_COUNT; i++) {
+    check_view from = (check_view)(i / 5);
+    if (!check_begin(run, CHECK_OFTEN, "%d-%d", (int)from, i % 5)) continue;
+    view v = {.x = check_input(run, dtype, TSR_SHAPE(6, 12), from, CHECK_ANY), .shape = to[i % 5]};
+    int64_t known = 1;
+    for (int k = 0; k < v.shape.rank; k++) known *= v.shape.dims[k] < 0 ? 1 : v.shape.dims[k];
+    for (int k = 0; k < v.shape.rank; k++) v.shape.dims[k] = v.shape.dims[k] < 0 ? 72 / known : v.shape.dims[k];
+    check_result(run, tsr_reshape(v.x->tensor, to[i % 5]),
+                 check_expect_each(run, dtype, v.shape, same_order_element, &v));
+  }
+}
+
+static void run_contiguous(check_run *run, const check_op *op, tsr_dtype dtype) {
+  (void)op;
+  static const tsr_shape from[] = {{2, {13, 17}}, {3, {5, 4, 7}}, {2, {0, 3}}, {2, {257, 131}}};
+  for (int i = 0; i < 4 * CHECK_VIEW_COUNT; i++) {
+    if (!check_begin(run, i / 4 == CHECK_TRANSPOSED ? CHECK_ALWAYS : CHECK_OFTEN, "%d-%d", i / 4, i % 4)) continue;
+    view v = {.x = check_input(run, dtype, from[i % 4], (check_view)(i / 4), CHECK_ANY), .shape = from[i % 4]};
+    tsr_tensor *result = tsr_contiguous(v.x->tensor);
+    if (tsr_error(result) == TSR_OK && !tsr_tensor_is_contiguous(result))
+      check_fail(run, "the result is not contiguous");
+    else check_result(run, result, check_expect_each(run, dtype, v.shape, same_order_element, &v));
+  }
+}
+
+static void run_permuted(check_run *run, tsr_dtype dtype, const int *axes, bool is_transpose) {
+  for (int i = 0; i < CHECK_VIEW_COUNT; i++) {
+    if (!check_begin(run, CHECK_OFTEN, "%d-%d%d%d", i, axes[0], axes[1], axes[2])) continue;
+    view v = {.x = check_input(run, dtype, TSR_SHAPE(3, 5, 4), (check_view)i, CHECK_ANY), .shape = {.rank = 3}};
+    for (int k = 0; k < 3; k++) {
+      v.axes[k] = axes[k];
+      v.shape.dims[k] = v.x->shape.dims[axes[k]];
+    }
+    tsr_tensor *result = is_transpose ? tsr_transpose(v.x->tensor, 0, -1) : tsr_permute(v.x->tensor, axes, 3);
+    check_result(run, result, check_expect_each(run, dtype, v.shape, permuted_element, &v));
+  }
+}
+
+static void run_transpose(check_run *run, const check_op *op, tsr_dtype dtype) {
+  (void)op;
+  run_permuted(run, dtype, (int[]){2, 1, 0}, true);
+}
+
+static void run_permute(check_run *run, const check_op *op, tsr_dtype dtype) {
+  (void)op;
+  run_permuted(run, dtype, (int[]){1, 2, 0}, false);
+  run_permuted(run, dtype, (int[]){0, 1, 2}, false);
+  run_permuted(run, dtype, (int[]){2, 0, 1}, false);
+}
+
+// Python's [start:stop:step], worked out by hand for an axis of 11.
+static void run_slice(check_run *run, const check_op *op, tsr_dtype dtype) {
+  (void)op;
+  static const struct {
+    int64_t start, stop, step, first, count;
+  } list[] = {{0, TSR_END, 1, 0, 11}, {2, 9, 3, 2, 3},   {-3, TSR_END, 1, 8, 3}, {TSR_END, TSR_END, -2, 10, 6},
+              {8, 2, -1, 8, 6},       {5, 5, 1, 0, 0},   {-100, 100, 4, 0, 3},   {3, 1, 1, 0, 0},
+              {-2, -9, -3, 9, 3},     {20, 30, 1, 0, 0}, {10, 11, 1, 10, 1}};
+  for (int i = 0; i < 11; i++) {
+    if (!check_begin(run, CHECK_OFTEN, "%d", i)) continue;
+    int axis = i % 3;
+    view v = {.axes = {axis}, .start = list[i].first, .step = list[i].step, .shape = TSR_SHAPE(4, 3, 5)};
+    v.shape.dims[axis] = 11;
+    v.x = check_input(run, dtype, v.shape, (check_view)(i % CHECK_VIEW_COUNT), CHECK_ANY);
+    v.shape.dims[axis] = list[i].count;
+    check_note(run, "[%lld:%lld:%lld]", (long long)list[i].start, (long long)list[i].stop, (long long)list[i].step);
+    check_result(run, tsr_slice(v.x->tensor, axis, list[i].start, list[i].stop, list[i].step),
+                 check_expect_each(run, dtype, v.shape, sliced_element, &v));
+  }
+}
+
+static void run_flip(check_run *run, const check_op *op, tsr_dtype dtype) {
+  (void)op;
+  for (int i = 0; i < check_axis_case_count; i++) {
+    const check_axis_case *c = &check_axis_cases[i];
+    if (!check_begin(run, c->weight, "%s", c->name)) continue;
+    view v = {.x = check_input(run, dtype, c->shape, c->view, CHECK_ANY), .axes = {check_axis(c)}, .shape = c->shape};
+    v.start = c->shape.dims[v.axes[0]] - 1;
+    v.step = -1;
+    check_result(run, tsr_flip(v.x->tensor, c->axis), check_expect_each(run, dtype, v.shape, sliced_element, &v));
+  }
+}
+
+static void run_expand(check_run *run, const check_op *op, tsr_dtype dtype) {
+  (void)op;
+  static const tsr_shape from[] = {{2, {1, 7}}, {2, {5, 1}}, {0, {0}}, {3, {2, 1, 3}}, {1, {1}}};
+  static const tsr_shape to[] = {{2, {4, 7}}, {3, {3, 5, 6}}, {2, {2, 3}}, {4, {2, 2, 5, 3}}, {1, {0}}};
+  for (int i = 0; i < 5; i++) {
+    if (!check_begin(run, CHECK_OFTEN, "%d", i)) continue;
+    view v = {.x = check_input(run, dtype, from[i], CHECK_REVERSED, CHECK_ANY), .shape = to[i]};
+    check_result(run, tsr_expand(v.x->tensor, to[i]), check_expect_each(run, dtype, to[i], expanded_element, &v));
+  }
+}
+
+static void run_squeeze(check_run *run, const check_op *op, tsr_dtype dtype) {
+  (void)op;
+  for (int i = 0; i < CHECK_VIEW_COUNT; i++) {
+    if (!check_begin(run, CHECK_OFTEN, "%d", i)) continue;
+    view v = {.x = check_input(run, dtype, TSR_SHAPE(5, 1, 7), (check_view)i, CHECK_ANY), .shape = TSR_SHAPE(5, 7)};
+    check_result(run, tsr_squeeze(v.x->tensor, 1), check_expect_each(run, dtype, v.shape, same_order_element, &v));
+  }
+  if (!check_begin(run, CHECK_OFTEN, "refused")) return;
+  check_refused(run, tsr_squeeze(check_input(run, dtype, TSR_SHAPE(5, 2), CHECK_PLAIN, CHECK_ANY)->tensor, 1),
+                TSR_ERR_SHAPE);
+}
+
+static void run_unsqueeze(check_run *run, const check_op *op, tsr_dtype dtype) {
+  (void)op;
+  for (int axis = 0; axis <= 2; axis++) {
+    if (!check_begin(run, CHECK_OFTEN, "%d", axis)) continue;
+    view v = {.x = check_input(run, dtype, TSR_SHAPE(5, 7), CHECK_TRANSPOSED, CHECK_ANY), .shape = {.rank = 3}};
+    for (int i = 0, from = 0; i < 3; i++) v.shape.dims[i] = i == axis ? 1 : v.x->shape.dims[from++];
+    check_result(run, tsr_unsqueeze(v.x->tensor, axis), check_expect_each(run, dtype, v.shape, same_order_element, &v));
+  }
+}
+
+static void run_squeeze_all(check_run *run, const check_op *op, tsr_dtype dtype) {
+  (void)op;
+  static const tsr_shape from[] = {{4, {1, 5, 1, 7}}, {2, {1, 1}}, {2, {3, 4}}},
+                         to[] = {{2, {5, 7}}, {0, {0}}, {2, {3, 4}}};
+  for (int i = 0; i < 3; i++) {
+    if (!check_begin(run, CHECK_OFTEN, "%d", i)) continue;
+    view v = {.x = check_input(run, dtype, from[i], CHECK_SLICED, CHECK_ANY), .shape = to[i]};
+    check_result(run, tsr_squeeze_all(v.x->tensor), check_expect_each(run, dtype, to[i], same_order_element, &v));
+  }
+}
+
+// --- Rows -------------------------------------------------------------------------------------------------------------
+
+#define CREATE(op, types, limit, how, what) \
+  { .name = #op, .text = what, .family = "creating", .dtypes = types, .rule = CHECK_ASKED, .bound = limit, .run = how }
+#define VIEW(op, how, what)                                                                                           \
+  {                                                                                                                   \
+    .name = #op, .text = what, .family = "views", .dtypes = CHECK_ALL_TYPES, .rule = CHECK_SAME, .bound = CHECK_BITS, \
+    .run = how                                                                                                        \
+  }
+
+// clang-format off
+static const check_op creating[] = {
+    CREATE(zeros, CHECK_ALL_TYPES, CHECK_BITS, run_zeros, "every element 0"),
+    CREATE(ones, CHECK_ALL_TYPES, CHECK_BITS, run_ones, "every element 1"),
+    CREATE(full, CHECK_ALL_TYPES, CHECK_BITS, run_full, "every element a number"),
+    CREATE(full_int, CHECK_ALL_TYPES, CHECK_BITS, run_full_int, "the same, of integers beyond 2^53"),
+    CREATE(arange, CHECK_ALL_TYPES, CHECK_BITS, run_arange, "start, start + step, … before stop"),
+    CREATE(linspace, CHECK_ALL_TYPES, CHECK_BITS, run_linspace, "numbers from start to stop, evenly spaced"),
+    CREATE(eye, CHECK_ALL_TYPES, CHECK_BITS, run_eye, "1 on a diagonal, else 0"),
+    CREATE(rand, CHECK_FLOAT_TYPES, CHECK_BITS, run_rand, "uniform random numbers, 0 included and 1 not"),
+    CREATE(randn, CHECK_FLOAT_TYPES, CHECK_NORMAL, run_randn, "normal random numbers"),
+    CREATE(randint, CHECK_WHOLE_TYPES, CHECK_EXACT, run_randint, "whole random numbers"),
+};
+
+static const check_op views[] = {
+    VIEW(reshape, run_reshape, "the same elements in row-major order under another shape"),
+    VIEW(transpose, run_transpose, "two axes swapped"),
+    VIEW(permute, run_permute, "axes in another order"),
+    VIEW(slice, run_slice, "elements start, start + step, … before stop along an axis"),
+    VIEW(flip, run_flip, "an axis reversed"),
+    VIEW(expand, run_expand, "sizes of 1 repeated"),
+    VIEW(squeeze, run_squeeze, "an axis of size 1 dropped"),
+    VIEW(squeeze_all, run_squeeze_all, "every axis of size 1 dropped"),
+    VIEW(unsqueeze, run_unsqueeze, "an axis of size 1 put in"),
+    VIEW(contiguous, run_contiguous, "a contiguous copy, where it is not contiguous already"),
+};
+// clang-format on
+
+const check_part check_create_part = {creating, sizeof creating / sizeof creating[0]};
+const check_part check_view_part = {views, sizeof views / sizeof views[0]};

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: MIT
+// The reference of `tessera check`: element-wise operators and sums.
+#include "check_reference.h"
+
+#include <float.h>
+#include <math.h>
+
+// --- Floats -----------------------------------------------------------------------------------------------------------
+
+double ref_neg(double x) { return -x; }
+double ref_sign(double x) { return x > 0 ? 1 : x < 0 ? -1 : x; }
+double ref_square(double x) { return x * x; }
+double ref_relu(double x) { return isnan(x) ? x : x > 0 ? x : 0; }
+double ref_reciprocal(double x) { return 1 / x; }
+double ref_rsqrt(double x) { return 1 / sqrt(x); }
+
+// exp(x) for a negative x never overflows.
+double ref_sigmoid(double x) { return x < 0 ? exp(x) / (1 + exp(x)) : 1 / (1 + exp(-x)); }
+
+double ref_silu(double x) { return x == -INFINITY ? 0 : x * ref_sigmoid(x); }
+
+// 1 + erf(u) is erfc(-u), which loses nothing where erf is near -1.
+double ref_gelu(double x) { return x == -INFINITY ? 0 : 0.5 * x * erfc(-x / sqrt(2)); }
+
+double ref_gelu_tanh(double x) {
+  const double pi = 3.14159265358979323846;
+  return x == -INFINITY ? 0 : x * ref_sigmoid(2 * sqrt(2 / pi) * (x + 0.044715 * x * x * x));
+}
+
+double ref_softplus(double x) { return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x)); }
+
+double ref_isnan(double x) { return isnan(x) ? 1 : 0; }
+double ref_isinf(double x) { return isinf(x) ? 1 : 0; }
+double ref_isfinite(double x) { return isfinite(x) ? 1 : 0; }
+
+double ref_add(double a, double b) { return a + b; }
+double ref_sub(double a, double b) { return a - b; }
+double ref_rsub(double a, double b) { return b - a; }
+double ref_mul(double a, double b) { return a * b; }
+double ref_div(double a, double b) { return a / b; }
+double ref_rdiv(double a, double b) { return b / a; }
+
+// With the sign of b; 0 too.
+double ref_mod(double a, double b) {
+  double rest = fmod(a, b);
+  if (rest == 0) return copysign(0, b);
+  return (rest < 0) != (b < 0) ? rest + b : rest;
+}
+
+double ref_floor_div(double a, double b) {
+  if (b == 0) return a / b;
+  if (!isfinite(a) || isnan(b)) return NAN;
+  double rest = fmod(a, b), quotient = rint((a - rest) / b);  // whole but for rounding
+  if (isfinite(quotient) && isfinite(b)) quotient += rint((fma(-quotient, b, a) - rest) / b);
+  if (rest != 0 && (rest < 0) != (b < 0)) quotient -= 1;
+  return quotient == 0 ? copysign(0, a / b) : quotient;
+}
+
+double ref_rpow(double a, double b) { return pow(b, a); }
+double ref_minimum(double a, double b) { return isnan(a) || isnan(b) ? NAN : a < b ? a : b; }
+double ref_maximum(double a, double b) { return isnan(a) || isnan(b) ? NAN : a > b ? a : b; }
+double ref_eq(double a, double b) { return a == b; }
+double ref_ne(double a, double b) { return a != b; }
+double ref_lt(double a, double b) { return a < b; }
+double ref_le(double a, double b) { return a <= b; }
+double ref_gt(double a, double b) { return a > b; }
+double ref_ge(double a, double b) { return a >= b; }
+double ref_leaky_relu(double x, double slope) { return x > 0 ? x : x * slope; }
+double ref_elu(double x, double alpha) { return x > 0 ? x : alpha * expm1(x); }
+
+double ref_clamp(double x, double least, double most) { return ref_minimum(ref_maximum(x, least), most); }
+double ref_where(double condition, double a, double b) { return condition != 0 ? a : b; }
+
+double ref_lerp(double a, double b, double weight) {
+  return weight < 0.5 ? a + weight * (b - a) : b - (b - a) * (1 - weight);
+}
+
+// Where the sigmoid is subnormal it has few digits left, and x does not give them back.
+double ref_silu_magnitude(const double *x) { return fabs(ref_silu(x[0])) + fabs(x[0]) * FLT_MIN; }
+
+double ref_gelu_magnitude(const double *x) { return fabs(x[0]) + fabs(ref_gelu(x[0])); }
+
+// The exponent's rounding errors count as often as it is large.
+double ref_gelu_tanh_magnitude(const double *x) {
+  double u = 1.6 * (fabs(x[0]) + 0.045 * fabs(x[0] * x[0] * x[0]));
+  return fabs(ref_gelu_tanh(x[0])) * (1 + fmin(u, 200)) + fabs(x[0]) * FLT_MIN;
+}
+
+double ref_lerp_magnitude(const double *x) {
+  return fabs(x[0]) + fabs(x[1]) + (fabs(x[2]) + 1) * (fabs(x[0]) + fabs(x[1]));
+}
+
+// --- Integers and bool ------------------------------------------------------------------------------------------------
+
+#define UNUSED2 (void)dtype, (void)b, (void)c
+#define UNUSED1 (void)dtype, (void)c
+
+// Arithmetic modulo 2^64, of which every dtype keeps its low bits.
+static int64_t wrapped(uint64_t value) { return (int64_t)value; }
+
+REF_WHOLE(same) {
+  UNUSED2;
+  return a;
+}
+REF_WHOLE(neg) {
+  UNUSED2;
+  return wrapped(0 - (uint64_t)a);
+}
+REF_WHOLE(abs) {
+  UNUSED2;
+  return a < 0 ? wrapped(0 - (uint64_t)a) : a;
+}
+REF_WHOLE(sign) {
+  UNUSED2;
+  return (a > 0) - (a < 0);
+}
+REF_WHOLE(square) {
+  UNUSED2;
+  return wrapped((uint64_t)a * (uint64_t)a);
+}
+REF_WHOLE(relu) {
+  UNUSED2;
+  return a > 0 ? a : 0;
+}
+REF_WHOLE(bitwise_not) {
+  (void)b, (void)c;
+  return dtype == TSR_BOOL ? !a : ~a;
+}
+REF_WHOLE(no) {
+  UNUSED2;
+  (void)a;
+  return 0;
+}
+REF_WHOLE(yes) {
+  UNUSED2;
+  (void)a;
+  return 1;
+}
+REF_WHOLE(not ) {
+  UNUSED2;
+  return !a;
+}
+REF_WHOLE(add) {
+  UNUSED1;
+  return wrapped((uint64_t)a + (uint64_t)b);
+}
+REF_WHOLE(sub) {
+  UNUSED1;
+  return wrapped((uint64_t)a - (uint64_t)b);
+}
+REF_WHOLE(rsub) {
+  UNUSED1;
+  return wrapped((uint64_t)b - (uint64_t)a);
+}
+REF_WHOLE(mul) {
+  UNUSED1;
+  return wrapped((uint64_t)a * (uint64_t)b);
+}
+REF_WHOLE(minimum) {
+  UNUSED1;
+  return a < b ? a : b;
+}
+REF_WHOLE(maximum) {
+  UNUSED1;
+  return a > b ? a : b;
+}
+REF_WHOLE(eq) {
+  UNUSED1;
+  return a == b;
+}
+REF_WHOLE(ne) {
+  UNUSED1;
+  return a != b;
+}
+REF_WHOLE(lt) {
+  UNUSED1;
+  return a < b;
+}
+REF_WHOLE(le) {
+  UNUSED1;
+  return a <= b;
+}
+REF_WHOLE(gt) {
+  UNUSED1;
+  return a > b;
+}
+REF_WHOLE(ge) {
+  UNUSED1;
+  return a >= b;
+}
+REF_WHOLE(and) {
+  UNUSED1;
+  return a & b;
+}
+REF_WHOLE(or) {
+  UNUSED1;
+  return a | b;
+}
+REF_WHOLE(xor) {
+  UNUSED1;
+  return a ^ b;
+}
+REF_WHOLE(where) {
+  (void)dtype;
+  return a ? b : c;
+}
+REF_WHOLE(fma) {
+  (void)dtype;
+  return wrapped((uint64_t)a * (uint64_t)b + (uint64_t)c);
+}
+
+REF_WHOLE(clamp) {
+  (void)dtype;
+  int64_t raised = a > b ? a : b;
+  return raised < c ? raised : c;
+}
+
+// The least i64 by -1 does not fit; it wraps to itself.
+REF_WHOLE(floor_div) {
+  UNUSED1;
+  if (b == 0) return 0;
+  if (b == -1) return wrapped(0 - (uint64_t)a);
+  int64_t quotient = a / b;
+  return a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
+}
+
+REF_WHOLE(mod) {
+  UNUSED1;
+  if (b == 0 || b == -1) return 0;
+  int64_t rest = a % b;
+  return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}
+
+REF_WHOLE(pow) {
+  UNUSED1;
+  if (b < 0) return a == 1 ? 1 : a == -1 ? (b % 2 == 0 ? 1 : -1) : 0;
+  uint64_t result = 1, factor = (uint64_t)a;
+  for (int64_t rest = b; rest > 0; rest /= 2) {  // by squaring
+    if (rest % 2 != 0) result *= factor;
+    factor *= factor;
+  }
+  return wrapped(result);
+}
+
+REF_WHOLE(rpow) { return ref_whole_pow(dtype, b, a, c); }
+
+static bool leaves_nothing(tsr_dtype dtype, int64_t count) {
+  return count < 0 || count >= (int64_t)(8 * tsr_dtype_bytes(dtype));
+}
+
+REF_WHOLE(shift_left) {
+  (void)c;
+  return leaves_nothing(dtype, b) ? 0 : wrapped((uint64_t)a << b);
+}
+
+REF_WHOLE(shift_right) {
+  (void)c;
+  if (leaves_nothing(dtype, b)) return a < 0 ? -1 : 0;
+  if (b == 63) return a < 0 ? -1 : 0;
+  int64_t divisor = INT64_C(1) << b, quotient = a / divisor;
+  return a % divisor != 0 && a < 0 ? quotient - 1 : quotient;
+}
+
+// --- Sums -------------------------------------------------------------------------------------------------------------
+
+void ref_sum_add(ref_sum *s, double value) {
+  double total = s->sum + value;
+  if (isfinite(total)) s->rest += fabs(s->sum) >= fabs(value) ? (s->sum - total) + value : (value - total) + s->sum;
+  s->sum = total;
+}
+
+void ref_sum_add_product(ref_sum *s, double a, double b) {
+  double product = a * b;
+  ref_sum_add(s, product);
+  if (isfinite(product)) s->rest += fma(a, b, -product);
+}
+
+double ref_sum_value(const ref_sum *s) { return isfinite(s->sum) ? s->sum + s->rest : s->sum; }

@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: MIT
+// A run of `tessera check` on one device: the cases one after the other, and what came out of them.
+#include "check_run.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "commands.h"
+#include "report.h"
+#include "term.h"
+
+double check_now(void) {
+  struct timespec now;
+  timespec_get(&now, TIME_UTC);
+  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+bool check_matches(const char *pattern, const char *text) {
+  if (*pattern == '\0') return *text == '\0';
+  if (*pattern == '*') return check_matches(pattern + 1, text) || (*text && check_matches(pattern, text + 1));
+  return *text && (*pattern == '?' || *pattern == *text) && check_matches(pattern + 1, text + 1);
+}
+
+// --- Facts ------------------------------------------------------------------------------------------------------------
+
+tsr_device *check_device(const check_run *run) { return run->device; }
+
+check_level check_run_level(const check_run *run) { return run->options->level; }
+
+bool check_keeps_subnormals(const check_run *run) { return strcmp(run->backend, "cpu") == 0; }
+
+// --- Memory and random numbers ----------------------------------------------------------------------------------------
+
+struct check_memory {
+  check_memory *next;
+  max_align_t data[];
+};
+
+// A half-made case has no use, and a program out of memory nothing else to do.
+void *check_alloc(check_run *run, size_t count, size_t bytes) {
+  if (bytes > 0 && count > (SIZE_MAX - sizeof(check_memory)) / bytes) count = 0;
+  check_memory *memory = calloc(1, sizeof *memory + count * bytes + 1);
+  if (!memory) exit(report_no_memory());
+  memory->next = run->memory;
+  run->memory = memory;
+  return memory->data;
+}
+
+// SplitMix64 (Steele et al., 2014).
+static uint64_t scramble(uint64_t x) {
+  x = (x ^ x >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+  x = (x ^ x >> 27) * UINT64_C(0x94D049BB133111EB);
+  return x ^ x >> 31;
+}
+
+uint64_t check_random(check_run *run, uint64_t limit) {
+  run->random += UINT64_C(0x9E3779B97F4A7C15);
+  uint64_t bits = scramble(run->random);
+  return limit ? bits % limit : bits;
+}
+
+static uint64_t hash_text(const char *text) {
+  uint64_t hash = UINT64_C(0xCBF29CE484222325);
+  for (; *text; text++) hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001B3);
+  return scramble(hash);
+}
+
+// --- Progress ---------------------------------------------------------------------------------------------------------
+
+static void clear_progress(const check_run *run) {
+  if (run->options->shows_progress) printf("\r%*s\r", term_columns() - 1, "");
+}
+
+static void show_progress(check_run *run) {
+  if (!run->options->shows_progress) return;
+  double now = check_now();
+  if (now - run->last_progress < 0.1) return;
+  run->last_progress = now;
+  char text[256];
+  snprintf(text, sizeof text, "%s %d: %" PRId64 " cases, %" PRId64 " failed  %s", run->backend, run->index,
+           run->total.cases, run->total.failed, run->id);
+  printf("\r%-*.*s", term_columns() - 1, term_columns() - 1, text);
+  fflush(stdout);
+}
+
+// --- Cases ------------------------------------------------------------------------------------------------------------
+
+bool check_means(const char *pattern, const check_op *op) {
+  if (!pattern) return true;
+  const char *slash = strchr(pattern, '/');
+  char name[CHECK_ID_BYTES];
+  snprintf(name, sizeof name, "%.*s", slash ? (int)(slash - pattern) : (int)strlen(pattern), pattern);
+  return check_matches(name, op->name);
+}
+
+// Quick runs take a part of the cases, another one for each dtype and operator.
+static bool is_kept(const check_run *run, check_weight weight) {
+  if (weight == CHECK_ALWAYS || run->options->level == CHECK_LARGE) return true;
+  if (run->options->level == CHECK_USUAL) return weight != CHECK_HUGE;
+  bool is_common = run->dtype == TSR_F32 || run->dtype == TSR_I32;
+  uint64_t one_in = weight == CHECK_OFTEN ? (is_common ? 2 : 6) : weight == CHECK_HEAVY ? (is_common ? 4 : 16) : 0;
+  return one_in && hash_text(run->id) % one_in == 0;
+}
+
+static bool is_asked_for(const check_run *run) {
+  const char *pattern = run->options->pattern;
+  return !pattern || !strchr(pattern, '/') || check_matches(pattern, run->id);
+}
+
+bool check_begin(check_run *run, check_weight weight, const char *format, ...) {
+  char name[CHECK_ID_BYTES - 48];
+  va_list values;
+  va_start(values, format);
+  vsnprintf(name, sizeof name, format, values);
+  va_end(values);
+  snprintf(run->id, sizeof run->id, "%s/%s/%s", run->op->name, tsr_dtype_name(run->dtype), name);
+  // A case that is named is run at every level.
+  bool is_named = run->options->pattern && strchr(run->options->pattern, '/');
+  if (!is_asked_for(run) || (!is_named && !is_kept(run, weight))) return false;
+  run->inputs[0] = run->message[0] = '\0';
+  run->has_failed = false;
+  run->random = scramble(run->options->seed) ^ hash_text(run->id);
+  run->scope = tsr_scope_begin(run->device);
+  show_progress(run);
+  return true;
+}
+
+void check_note(check_run *run, const char *format, ...) {
+  size_t used = strlen(run->inputs);
+  if (used && used + 2 < sizeof run->inputs)
+    used += (size_t)snprintf(run->inputs + used, sizeof run->inputs - used, ", ");
+  va_list values;
+  va_start(values, format);
+  vsnprintf(run->inputs + used, sizeof run->inputs - used, format, values);
+  va_end(values);
+}
+
+static void print_failure(check_run *run, const check_failure *failure) {
+  enum { MOST = 25 };
+  if (run->options->is_quiet || run->total.failed > MOST + 1) return;
+  clear_progress(run);
+  if (run->total.failed == MOST + 1) {
+    printf("… more failures; --json lists them all\n");
+  } else {
+    bool colour = term_has_colour();
+    printf("%sFAILED%s %s\n  inputs %s\n  %s\n  again: tessera check --backend %s --device %d --seed %" PRIu64
+           " --op '%s'\n",
+           term_begin(TERM_BAD, colour), term_end(TERM_BAD, colour), failure->id, failure->inputs, failure->message,
+           run->backend, run->index, run->options->seed, failure->id);
+  }
+}
+
+static void keep_failure(check_run *run) {
+  check_failure *failure = calloc(1, sizeof *failure);
+  if (!failure) exit(report_no_memory());
+  memcpy(failure->id, run->id, sizeof failure->id);
+  memcpy(failure->inputs, run->inputs, sizeof failure->inputs);
+  memcpy(failure->message, run->message, sizeof failure->message);
+  *run->last_failure = failure;
+  run->last_failure = &failure->next;
+  print_failure(run, failure);
+}
+
+// The gap that lists the case, or -1.
+static int find_gap(const check_run *run) {
+  for (int i = 0; i < check_gap_count; i++) {
+    if (strcmp(check_gaps[i].backend, run->backend) == 0 && check_matches(check_gaps[i].pattern, run->id)) return i;
+  }
+  return -1;
+}
+
+static void count_case(check_run *run, check_tally *tally, int gap) {
+  tally->cases++;
+  if (!run->has_failed) tally->passed++;
+  else if (gap >= 0) tally->gaps++;
+  else tally->failed++;
+}
+
+static void end_case(check_run *run) {
+  int gap = find_gap(run);
+  count_case(run, run->tally, gap);
+  count_case(run, &run->total, gap);
+  if (gap >= 0) (run->has_failed ? run->gap_failed : run->gap_passed)[gap]++;
+  if (run->has_failed && gap < 0) keep_failure(run);
+  tsr_scope_end(run->scope);
+  while (run->memory) {
+    check_memory *memory = run->memory;
+    run->memory = memory->next;
+    free(memory);
+  }
+}
+
+// The first thing that goes wrong in a case is told.
+TEXT_FORMAT(2, 3)
+static void mark_failed(check_run *run, const char *format, ...) {
+  if (run->has_failed) return;
+  run->has_failed = true;
+  va_list values;
+  va_start(values, format);
+  vsnprintf(run->message, sizeof run->message, format, values);
+  va_end(values);
+}
+
+void check_fail(check_run *run, const char *format, ...) {
+  char text[sizeof run->message];
+  va_list values;
+  va_start(values, format);
+  vsnprintf(text, sizeof text, format, values);
+  va_end(values);
+  mark_failed(run, "%s", text);
+  end_case(run);
+}
+
+void check_refused(check_run *run, tsr_tensor *result, tsr_status status) {
+  tsr_status is = tsr_error(result);
+  if (is != status) mark_failed(run, "%s, but %s is wanted", tsr_status_name(is), tsr_status_name(status));
+  end_case(run);
+}
+
+// --- Comparing --------------------------------------------------------------------------------------------------------
+
+typedef struct comparison {
+  check_run *run;
+  const check_expected *wanted;
+  check_bound_id bound;
+  double allowed;   // by the table
+  double roundoff;  // of the dtype it is computed in
+  int64_t wrong;    // elements
+  int64_t first;    // of them
+  double first_error;
+  check_value first_got;
+} comparison;
+
+// How far apart they are, in the bound's unit; 0 where they are equal, infinity where there is no distance.
+static double ulp_error(const comparison *c, double got, double wanted) {
+  tsr_dtype dtype = c->wanted->dtype;
+  if (isinf(wanted)) return got == wanted ? 0 : INFINITY;
+  if (c->allowed == 0) return got == check_round(dtype, wanted) ? 0 : INFINITY;
+  double ulp = check_ulp(dtype, wanted), most = check_max(dtype);
+  if (isinf(got)) {  // stands for the number after the largest
+    double beyond = (most - fabs(wanted)) / ulp + 1;
+    return signbit(got) == signbit(wanted) ? fmax(beyond, 0) : INFINITY;
+  }
+  double limit = most + ulp / 2;  // what is larger counts as infinity
+  return fabs(got - (fabs(wanted) > limit ? copysign(most + ulp, wanted) : wanted)) / ulp;
+}
+
+static double magnitude_error(const comparison *c, double got, double wanted, double magnitude) {
+  tsr_dtype dtype = c->wanted->dtype;
+  if (isinf(wanted)) return got == wanted ? 0 : INFINITY;
+  double unit = c->roundoff * magnitude, half = 0.5 * check_ulp(dtype, wanted);
+  if (isinf(got)) {  // right if the largest error that is allowed reaches beyond the dtype
+    bool may_overflow = fabs(wanted) + c->allowed * unit + half >= check_max(dtype) && signbit(got) == signbit(wanted);
+    return may_overflow ? 0 : INFINITY;
+  }
+  double excess = fabs(got - wanted) - half;
+  return excess <= 0 ? 0 : unit > 0 ? excess / unit : INFINITY;
+}
+
+static bool may_flush(const comparison *c, double got, double wanted) {
+  double least = check_min_normal(c->wanted->dtype == TSR_F64 ? TSR_F64 : TSR_F32);
+  return !check_keeps_subnormals(c->run) && fabs(wanted) < least && fabs(got) <= least;
+}
+
+static double real_error(const comparison *c, double got, double wanted, int64_t at) {
+  if (isnan(wanted) || isnan(got)) return isnan(wanted) && isnan(got) ? 0 : INFINITY;
+  if (c->bound == CHECK_BITS && got == 0 && wanted == 0) return signbit(got) == signbit(wanted) ? 0 : INFINITY;
+  if (may_flush(c, got, wanted)) return 0;
+  if (c->wanted->magnitudes) return magnitude_error(c, got, wanted, c->wanted->magnitudes[at]);
+  return ulp_error(c, got, wanted);
+}
+
+// How much of the bound was needed. Half an ULP is what a perfect result may take.
+static double used_share(const comparison *c, double error) {
+  bool is_in_ulp = !c->wanted->magnitudes && c->allowed > 0.5;
+  if (is_in_ulp && error > 0.5) return (error - 0.5) / (c->allowed - 0.5);
+  return (is_in_ulp || c->allowed == 0.5 ? 0.001 : 1) * error / c->allowed;
+}
+
+static void note_worst(comparison *c, double error) {
+  if (error == 0 || !isfinite(error)) return;
+  double share = used_share(c, error);
+  check_worst *worst = &c->run->tally->worst;
+  if (share <= worst->share) return;
+  *worst = (check_worst){.share = share, .error = error, .bound = c->allowed, .id = c->bound};
+  memcpy(worst->at, c->run->id, sizeof worst->at);
+}
+
+static void compare_element(comparison *c, check_value got, int64_t at) {
+  check_value wanted = c->wanted->values[at];
+  double error = check_is_float(c->wanted->dtype) ? real_error(c, got.real, wanted.real, at)
+                                                  : (got.whole == wanted.whole ? 0 : INFINITY);
+  if (error <= c->allowed + 1e-6 * (c->allowed > 0)) {  // the reference is rounded, too
+    note_worst(c, error);
+    return;
+  }
+  if (c->wrong++ > 0) return;
+  c->first = at;
+  c->first_error = error;
+  c->first_got = got;
+}
+
+static void format_value(tsr_dtype dtype, check_value value, char *text, size_t bytes) {
+  if (check_is_float(dtype)) snprintf(text, bytes, "%.17g", value.real);
+  else snprintf(text, bytes, "%" PRId64, value.whole);
+}
+
+static void describe_wrong(comparison *c) {
+  const check_expected *wanted = c->wanted;
+  char where[128] = "[", got[40], want[40], size[96];
+  int64_t index[TSR_MAX_RANK];
+  size_t used = 1;
+  check_unravel(wanted->shape, c->first, index);
+  for (int i = 0; i < wanted->shape.rank; i++) {
+    used += (size_t)snprintf(where + used, sizeof where - used, "%s%" PRId64, i ? ", " : "", index[i]);
+  }
+  format_value(wanted->dtype, c->first_got, got, sizeof got);
+  format_value(wanted->dtype, wanted->values[c->first], want, sizeof want);
+  snprintf(size, sizeof size, "; the error is %.4g %s, %.4g are allowed", c->first_error, check_bounds[c->bound].unit,
+           c->allowed);
+  mark_failed(c->run, "%" PRId64 " of %" PRId64 " elements are wrong; at %s] %s came out, %s is right%s", c->wrong,
+              wanted->count, where, got, want, isfinite(c->first_error) ? size : "");
+}
+
+static bool check_facts(check_run *run, const tsr_tensor *result, const check_expected *wanted) {
+  char is[TSR_SHAPE_TEXT_BYTES], should[TSR_SHAPE_TEXT_BYTES];
+  if (tsr_error(result) != TSR_OK) {
+    mark_failed(run, "%s: %s", tsr_status_name(tsr_error(result)), tsr_last_error());
+  } else if (tsr_tensor_dtype(result) != wanted->dtype) {
+    mark_failed(run, "the result is %s, not %s", tsr_dtype_name(tsr_tensor_dtype(result)),
+                tsr_dtype_name(wanted->dtype));
+  } else if (!check_same_shape(tsr_tensor_shape(result), wanted->shape)) {
+    mark_failed(run, "the result is %s, not %s", tsr_shape_format(tsr_tensor_shape(result), is, sizeof is),
+                tsr_shape_format(wanted->shape, should, sizeof should));
+  }
+  return !run->has_failed;
+}
+
+// f16 and bf16 are computed in f32, unless nothing is computed.
+static double working_roundoff(tsr_dtype dtype) { return check_roundoff(dtype == TSR_F64 ? TSR_F64 : TSR_F32); }
+
+void check_part_result(check_run *run, tsr_tensor *result, const check_expected *wanted) {
+  if (!check_facts(run, result, wanted)) return;
+  size_t bytes = tsr_dtype_bytes(wanted->dtype), count = (size_t)wanted->count;
+  unsigned char *data = check_alloc(run, count, bytes);
+  if (tsr_read(result, data, count * bytes) != TSR_OK) {
+    mark_failed(run, "%s: %s", tsr_status_name(tsr_last_error_status()), tsr_last_error());
+    return;
+  }
+  bool is_float = check_is_float(wanted->dtype);
+  check_bound_id bound = is_float ? run->op->bound : CHECK_EXACT;
+  comparison c = {.run = run, .wanted = wanted, .bound = bound, .roundoff = working_roundoff(wanted->dtype)};
+  c.allowed = is_float ? check_allowed(bound, wanted->dtype, run->backend, wanted->terms) : 0;
+  for (int64_t i = 0; i < wanted->count; i++)
+    compare_element(&c, check_decode(wanted->dtype, data + (size_t)i * bytes), i);
+  if (c.wrong) describe_wrong(&c);
+}
+
+void check_result(check_run *run, tsr_tensor *result, const check_expected *wanted) {
+  check_part_result(run, result, wanted);
+  end_case(run);
+}
+
+// --- The run ----------------------------------------------------------------------------------------------------------
+
+static bool init(check_run *run) {
+  run->tallies = calloc((size_t)check_op_count(), sizeof *run->tallies);
+  run->gap_failed = calloc((size_t)check_gap_count + 1, sizeof *run->gap_failed);
+  run->gap_passed = calloc((size_t)check_gap_count + 1, sizeof *run->gap_passed);
+  run->last_failure = &run->failures;
+  return run->tallies && run->gap_failed && run->gap_passed;
+}
+
+// Kernels stay with their device: a new one now and then keeps thousands of them from filling the memory.
+static void refresh_device(check_run *run) {
+  enum { CASES = 4000 };
+  if (run->total.cases - run->fresh_at < CASES) return;
+  tsr_device *device = run->reopen(run->backend, run->index);
+  if (!device) return;  // the old one will do
+  tsr_device_release(run->device);
+  run->device = device;
+  run->fresh_at = run->total.cases;
+}
+
+static void run_op(check_run *run, const check_op *op, check_tally *tally) {
+  refresh_device(run);
+  run->op = op;
+  run->tally = tally;
+  for (int d = 0; d < TSR_DTYPE_COUNT; d++) {
+    bool is_chosen = run->options->dtype == TSR_DTYPE_COUNT || run->options->dtype == (tsr_dtype)d;
+    if (!is_chosen) continue;
+    run->dtype = (tsr_dtype)d;
+    op->run(run, op, run->dtype);
+  }
+}
+
+bool check_run_all(check_run *run) {
+  if (!init(run)) return false;
+  for (int i = 0; i < check_op_count(); i++) {
+    if (check_means(run->options->pattern, check_op_at(i))) run_op(run, check_op_at(i), &run->tallies[i]);
+  }
+  clear_progress(run);
+  return true;
+}
+
+void check_run_deinit(check_run *run) {
+  while (run->failures) {
+    check_failure *failure = run->failures;
+    run->failures = failure->next;
+    free(failure);
+  }
+  free(run->tallies);
+  free(run->gap_failed);
+  free(run->gap_passed);
+}
+
+// Only a whole run can tell: part of a gap's cases may well pass.
+bool check_gap_is_stale(const check_run *run, int gap) {
+  bool is_whole = !run->options->pattern && run->options->dtype == TSR_DTYPE_COUNT;
+  return is_whole && run->gap_passed[gap] > 0 && run->gap_failed[gap] == 0;
+}
+
+bool check_has_passed(const check_run *run) {
+  for (int i = 0; i < check_gap_count; i++) {
+    if (check_gap_is_stale(run, i)) return false;
+  }
+  return run->total.failed == 0;
+}

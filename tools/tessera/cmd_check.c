@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: MIT
+// `tessera check`: the conformance run, every operator against a plain reference on each device.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check_report.h"
+#include "commands.h"
+#include "report.h"
+
+static const char *backend, *device_text, *pattern, *dtype_name;
+static uint64_t seed = 1;
+static bool is_quick, is_large, with_software, as_json, wants_list;
+
+static const option_spec options[] = {
+    {.name = "backend", .value_name = "B", .help = "only devices of this backend, software ones too", .text = &backend},
+    {.name = "device", .value_name = "N", .help = "only the device of this number, from 0", .text = &device_text},
+    {.name = "all", .help = "devices emulated on the CPU, too", .flag = &with_software},
+    {.name = "op",
+     .value_name = "PATTERN",
+     .help = "only these operators ('log*'), or cases ('add/f32/*'); * and ? stand for others",
+     .text = &pattern},
+    {.name = "dtype", .value_name = "D", .help = "only inputs of this dtype", .text = &dtype_name},
+    {.name = "seed", .value_name = "S", .help = "other random inputs", .standard = "1", .count = &seed},
+    {.name = "quick", .help = "a part of the cases, under a minute on two cores", .flag = &is_quick},
+    {.name = "large", .help = "all cases, tensors of millions of elements too", .flag = &is_large},
+    {.name = "list", .help = "list the operators instead, with dtypes and bounds", .flag = &wants_list},
+    {.name = "json", .help = "print JSON, with every failure", .flag = &as_json},
+};
+
+// What the command line says of devices: an index, or -1 for any.
+typedef struct choice {
+  int index;
+  int visited;
+  bool has_failed;
+  json_writer *json;  // NULL: for people
+  check_options options;
+} choice;
+
+// --- Devices ----------------------------------------------------------------------------------------------------------
+
+// Opens exactly this device, whatever the settings say of choosing one.
+static tsr_device *open_exactly(const char *name, int index) {
+  char text[16];
+  snprintf(text, sizeof text, "%d", index);
+  tsr_device *device = NULL;
+  bool is_set = tsr_config_set("device", text) == TSR_OK && tsr_config_set("required_bytes", "0") == TSR_OK;
+  tsr_device_desc desc = {.backend = name, .index = index};
+  if (!is_set || tsr_device_open(&desc, &device) != TSR_OK) device = NULL;
+  tsr_config_set("device", NULL);
+  tsr_config_set("required_bytes", NULL);
+  return device;
+}
+
+static int check_one(choice *chosen, const char *name, int index) {
+  check_run run = {.options = &chosen->options, .backend = name, .index = index, .reopen = open_exactly};
+  chosen->visited++;
+  run.device = open_exactly(name, index);
+  if (!run.device) return report_error();
+  double start = check_now();
+  int exit_code = check_run_all(&run) ? EXIT_DONE : report_no_memory();
+  double seconds = check_now() - start;
+  if (exit_code == EXIT_DONE && chosen->json) check_write(chosen->json, &run, seconds);
+  if (exit_code == EXIT_DONE && !chosen->json) exit_code = check_print(&run, seconds);
+  if (exit_code == EXIT_DONE && !check_has_passed(&run)) chosen->has_failed = true;
+  check_run_deinit(&run);
+  tsr_device_release(run.device);
+  return exit_code;
+}
+
+static bool is_chosen(const choice *chosen, const tsr_backend_report *report, const tsr_device_info *device) {
+  if (backend && strcmp(backend, report->name) != 0) return false;
+  if (chosen->index >= 0 && device->index != chosen->index) return false;
+  return backend || with_software || !device->is_software;
+}
+
+static int check_devices(choice *chosen, const tsr_discovery *found) {
+  int exit_code = EXIT_DONE;
+  for (int b = 0; b < found->backend_count && exit_code == EXIT_DONE; b++) {
+    const tsr_backend_report *report = &found->backends[b];
+    for (int d = 0; d < report->device_count && exit_code == EXIT_DONE; d++) {
+      if (is_chosen(chosen, report, &report->devices[d]))
+        exit_code = check_one(chosen, report->name, report->devices[d].index);
+    }
+  }
+  return exit_code;
+}
+
+static const tsr_backend_report *find_backend(const tsr_discovery *found, const char *name) {
+  for (int b = 0; b < found->backend_count; b++) {
+    if (strcmp(found->backends[b].name, name) == 0) return &found->backends[b];
+  }
+  return NULL;
+}
+
+// Says why no device was checked.
+static int report_none(const tsr_discovery *found) {
+  const tsr_backend_report *report = backend ? find_backend(found, backend) : NULL;
+  if (report && report->device_count == 0) {
+    fprintf(stderr, "tessera: %s has no device: %s\n", report->name, report->reason);
+  } else {
+    fprintf(stderr, "tessera: there is no such device to check; 'tessera devices' lists them\n");
+  }
+  return EXIT_NO_DEVICE;
+}
+
+// --- The command ------------------------------------------------------------------------------------------------------
+
+static int run_devices(choice *chosen) {
+  tsr_discovery *found = NULL;
+  if (tsr_discover(&found) != TSR_OK) return report_error();
+  int exit_code = EXIT_DONE;
+  if (backend && !find_backend(found, backend)) {
+    exit_code = report_usage("check", "'%s' is not a backend; 'tessera devices' lists them", backend);
+  } else {
+    exit_code = check_devices(chosen, found);
+    if (exit_code == EXIT_DONE && chosen->visited == 0) exit_code = report_none(found);
+  }
+  tsr_discovery_release(found);
+  return exit_code == EXIT_DONE && chosen->has_failed ? EXIT_NO : exit_code;
+}
+
+static const char *level_name(check_level level) {
+  return level == CHECK_QUICK ? "quick" : level == CHECK_LARGE ? "large" : "usual";
+}
+
+static int run_json(choice *chosen) {
+  json_writer json;
+  json_init(&json, stdout);
+  json_begin_object(&json, NULL);
+  json_text(&json, "version", tsr_version());
+  json_uint(&json, "seed", chosen->options.seed);
+  json_text(&json, "level", level_name(chosen->options.level));
+  json_begin_array(&json, "devices");
+  chosen->json = &json;
+  int exit_code = run_devices(chosen);
+  chosen->json = NULL;
+  json_end_array(&json);
+  json_bool(&json, "ok", exit_code == EXIT_DONE);
+  json_end_object(&json);
+  json_finish(&json);
+  return exit_code;
+}
+
+static int run_list(void) {
+  if (!as_json) return check_print_list(pattern);
+  json_writer json;
+  json_init(&json, stdout);
+  check_write_list(&json, pattern);
+  json_finish(&json);
+  return EXIT_DONE;
+}
+
+static bool means_something(void) {
+  for (int i = 0; i < check_op_count(); i++) {
+    if (check_means(pattern, check_op_at(i))) return true;
+  }
+  return false;
+}
+
+// Reads what the option parser leaves as text. False, with a message, if it is wrong.
+static bool read_choice(choice *chosen) {
+  *chosen = (choice){.index = -1};
+  chosen->options = (check_options){.seed = seed, .pattern = pattern, .dtype = TSR_DTYPE_COUNT, .is_quiet = as_json};
+  chosen->options.level = is_large ? CHECK_LARGE : is_quick ? CHECK_QUICK : CHECK_USUAL;
+  chosen->options.shows_progress = !as_json && term_columns() > 1;
+  char *end = NULL;
+  long index = device_text ? strtol(device_text, &end, 10) : -1;
+  if (device_text && (end == device_text || *end || index < 0 || index > 9999)) {
+    report_usage("check", "--device takes a number from 0, not '%s'", device_text);
+    return false;
+  }
+  chosen->index = (int)index;
+  if (dtype_name && tsr_dtype_parse(dtype_name, &chosen->options.dtype) != TSR_OK) {
+    report_usage("check", "%s", tsr_last_error());
+    return false;
+  }
+  if (!means_something()) {
+    report_usage("check", "there is no operator '%s'; --list shows them", pattern);
+    return false;
+  }
+  return true;
+}
+
+static int run(int argument_count, char **arguments) {
+  (void)argument_count, (void)arguments;
+  choice chosen;
+  if (!read_choice(&chosen)) return EXIT_USAGE;
+  if (wants_list) return run_list();
+  return as_json ? run_json(&chosen) : run_devices(&chosen);
+}
+
+const tool_command command_check = {
+    .spec = {.name = "check",
+             .summary = "compare every operator with a plain reference, on each device",
+             .description =
+                 "Runs every operator with every dtype it takes on many shapes: empty ones, single elements, primes, "
+                 "views, broadcasts, large ones. Results are compared with a plain implementation in f64, or in "
+                 "integers; how large an error may be is in one table (--list --json), with the reason.\n"
+                 "\n"
+                 "Inputs are random and repeatable: they depend on the seed and on the name of the case. A failure "
+                 "shows the command that repeats just it. The exit code is 1 if any case fails, or if a gap that is "
+                 "listed as known passes.",
+             .options = options,
+             .option_count = sizeof options / sizeof options[0],
+             .example = "tessera check --backend cpu --op 'soft*'\ntessera check --op add/f32/transposed --seed 7"},
+    .run = run,
+};
