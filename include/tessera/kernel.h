@@ -20,7 +20,7 @@ typedef struct tsr_kernel_desc {
   const char *kernel;          // which kernel of the text; NULL: the only one
   const char *const *defines;  // compile-time parameters: "T=f32", "WG=128"
   int define_count;
-  bool is_checked;             // an index out of range is an error instead of a stray access; slower
+  bool is_checked;  // an index out of range is an error instead of a stray access; slower
 } tsr_kernel_desc;
 
 // Reads, checks and specialises a kernel. What a device needs of it is built when it is first launched there, and kept.

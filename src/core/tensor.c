@@ -111,9 +111,7 @@ int64_t tsr_tensor_stride(const tsr_tensor *tensor, int axis) {
 
 int64_t tsr_tensor_count(const tsr_tensor *tensor) { return is_usable(tensor) ? tensor->layout.count : 0; }
 
-tsr_device *tsr_tensor_device(const tsr_tensor *tensor) {
-  return is_usable(tensor) ? tensor->value->device : NULL;
-}
+tsr_device *tsr_tensor_device(const tsr_tensor *tensor) { return is_usable(tensor) ? tensor->value->device : NULL; }
 
 bool tsr_tensor_is_contiguous(const tsr_tensor *tensor) {
   return is_usable(tensor) && tsri_layout_is_contiguous(&tensor->layout);

@@ -17,8 +17,8 @@ struct tsr_tensor {
   char *message;      // of a failed tensor; owned
   tsr_dtype dtype;
   tsri_layout layout;
-  tsri_value *value;   // one reference; NULL in a failed tensor
-  tsr_scope *scope;    // that owns one reference, or NULL
+  tsri_value *value;  // one reference; NULL in a failed tensor
+  tsr_scope *scope;   // that owns one reference, or NULL
   size_t scope_index;
   bool is_static;  // never freed: the one that says host memory is out
 };

@@ -99,8 +99,8 @@ static void put_message(tsri_diag *diag, tsri_ir_pos pos, const char *kind, cons
     tsri_builder_add(&diag->text, "%s: %s: %s\n", diag->source->file, kind, message);
     return;
   }
-  tsri_builder_add(&diag->text, "%s:%u:%u: %s: %s\n", diag->source->file, TSRI_IR_LINE(pos), column_of(diag->source, pos),
-                kind, message);
+  tsri_builder_add(&diag->text, "%s:%u:%u: %s: %s\n", diag->source->file, TSRI_IR_LINE(pos),
+                   column_of(diag->source, pos), kind, message);
   put_excerpt(&diag->text, diag->source, pos);
 }
 

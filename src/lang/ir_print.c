@@ -192,7 +192,7 @@ static void print_call(printer *p, const tsri_ir_stmt *stmt) {
     tsri_builder_add(&p->out, " = ");
   }
   tsri_builder_add(&p->out, "%s(",
-                is_atomic ? tsri_ir_atomic_infos[stmt->op].spelling : tsri_ir_collective_infos[stmt->op].spelling);
+                   is_atomic ? tsri_ir_atomic_infos[stmt->op].spelling : tsri_ir_collective_infos[stmt->op].spelling);
   if (is_atomic) {
     print_element(p, stmt->space, stmt->object, stmt->index, 1);
     tsri_builder_add(&p->out, ", ");
@@ -258,12 +258,12 @@ char *tsri_ir_print(const tsri_kernel *kernel) {
   static const char *const accesses[] = {"in", "out", "inout"};
   printer p = {.kernel = kernel};
   tsri_builder_add(&p.out, "kernel %s group %" PRIu32 "x%" PRIu32 "x%" PRIu32 "%s\n", kernel->variant,
-                kernel->group_size[0], kernel->group_size[1], kernel->group_size[2],
-                kernel->is_checked ? " checked" : "");
+                   kernel->group_size[0], kernel->group_size[1], kernel->group_size[2],
+                   kernel->is_checked ? " checked" : "");
   for (uint32_t i = 0; i < kernel->buffer_count; i++) {
     const tsri_ir_array *buffer = &kernel->buffers[i];
     tsri_builder_add(&p.out, "  %s %s %s[]\n", accesses[buffer->access], tsr_dtype_name((tsr_dtype)buffer->storage),
-                  buffer->name);
+                     buffer->name);
   }
   for (uint32_t i = 0; i < kernel->param_count; i++) {
     const tsri_ir_param *param = &kernel->params[i];
@@ -272,12 +272,12 @@ char *tsri_ir_print(const tsri_kernel *kernel) {
   for (uint32_t i = 0; i < kernel->shared_count; i++) {
     const tsri_ir_array *array = &kernel->shared[i];
     tsri_builder_add(&p.out, "  shared %s %s[%" PRIu32 "]\n", tsr_dtype_name((tsr_dtype)array->storage), array->name,
-                  array->count);
+                     array->count);
   }
   for (uint32_t i = 0; i < kernel->local_count; i++) {
     const tsri_ir_array *array = &kernel->locals[i];
     tsri_builder_add(&p.out, "  local %s %s_%" PRIu32 "[%" PRIu32 "]\n", tsr_dtype_name((tsr_dtype)array->storage),
-                  array->name, i, array->count);
+                     array->name, i, array->count);
   }
   tsri_builder_add(&p.out, "{\n");
   print_block(&p, kernel->body, 1);

@@ -9,8 +9,8 @@
 #include "core/strided.h"
 #include "core/tensor.h"
 #include "graph/graph.h"
-#include "runtime/buffer.h"
 #include "ops/dlpack_abi.h"
+#include "runtime/buffer.h"
 #include "runtime/stage.h"
 #include "runtime/transfer.h"
 

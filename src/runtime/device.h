@@ -24,13 +24,13 @@ struct tsr_device {
   tsr_device_info info;
   tsri_pool *pool;
   tsri_queue *queue;
-  tsri_mutex queue_lock;  // held around every call that takes the queue
+  tsri_mutex queue_lock;      // held around every call that takes the queue
   struct tsri_stage *stages;  // host memory that timed-out copies may still use (stage.h); under queue_lock
-  uint64_t timeout_ns;    // UINT64_MAX: none
-  int priority;           // place in the order of preference; the later, the more compatible
-  bool strict;            // fall-backs are errors
-  bool mix_is_error;      // implicit moves are errors
-  bool is_eager;          // operators run one at a time, as they are recorded
+  uint64_t timeout_ns;        // UINT64_MAX: none
+  int priority;               // place in the order of preference; the later, the more compatible
+  bool strict;                // fall-backs are errors
+  bool mix_is_error;          // implicit moves are errors
+  bool is_eager;              // operators run one at a time, as they are recorded
   tsri_device_counters counters;
   _Atomic(void *) graph;               // what the graph keeps for this device; NULL until it is needed
   void (*graph_destroy)(void *graph);  // called before the device closes

@@ -11,13 +11,13 @@
 typedef struct tsri_built {
   const tsri_kernel *kernel;  // borrowed: outlives this
   tsri_program *program;
-  tsri_emitted emitted;       // what the launcher must pass; its code has been freed
+  tsri_emitted emitted;  // what the launcher must pass; its code has been freed
 } tsri_built;
 
 // A part of a buffer bound to a kernel's array.
 typedef struct tsri_argument {
   tsr_buffer *buffer;
-  size_t offset;           // bytes from the start of `buffer`
+  size_t offset;  // bytes from the start of `buffer`
   uint64_t element_count;
 } tsri_argument;
 

@@ -9,11 +9,11 @@
 #include "options.h"
 
 // name, number, meaning.
-#define EXIT_CODES(X)                                                                                 \
-  X(DONE, 0, "success")                                                                               \
-  X(NO, 1, "the work was done and the answer is no: a test failed, or a kernel has a mistake")        \
-  X(USAGE, 2, "the command line is wrong")                                                            \
-  X(ERROR, 3, "an error in Tessera, or a file or output that could not be read or written")           \
+#define EXIT_CODES(X)                                                                          \
+  X(DONE, 0, "success")                                                                        \
+  X(NO, 1, "the work was done and the answer is no: a test failed, or a kernel has a mistake") \
+  X(USAGE, 2, "the command line is wrong")                                                     \
+  X(ERROR, 3, "an error in Tessera, or a file or output that could not be read or written")    \
   X(NO_DEVICE, 4, "a usable device is needed and there is none")
 
 enum {
