@@ -15,59 +15,60 @@
 // With lanes from a scalar operand: the only unary ones that mix them.
 #define TSRI_LANE_MOVES(X) X(MOVE_32, u32, u32) X(MOVE_64, i64, i64)
 
-#define TSRI_LANE_UNARY_BUT_MOVES(X)                                                                                  \
-  X(NOT_BOOL, u32, u32)                                                                                               \
-  X(NEG_I32, u32, u32)                                                                                                \
-  X(BIT_NOT_I32, u32, u32) X(ABS_I32, i32, i32) X(SIGN_I32, i32, i32) X(POPCOUNT_U32, u32, u32) X(CLZ_U32, u32, u32)  \
-      X(CTZ_U32, u32, u32) X(NEG_I64, i64, i64) X(BIT_NOT_I64, i64, i64) X(ABS_I64, i64, i64) X(SIGN_I64, i64, i64)   \
-          X(POPCOUNT_I64, i64, i64) X(CLZ_I64, i64, i64) X(CTZ_I64, i64, i64) X(NEG_F32, f32, f32)                    \
-              X(ABS_F32, f32, f32) X(SIGN_F32, f32, f32) X(FLOOR_F32, f32, f32) X(CEIL_F32, f32, f32)                 \
-                  X(ROUND_F32, f32, f32) X(TRUNC_F32, f32, f32) X(ISNAN_F32, u32, u32) X(ISINF_F32, u32, u32)         \
-                      X(ISFINITE_F32, u32, u32) X(NEG_F64, f64, f64) X(ABS_F64, f64, f64) X(SIGN_F64, f64, f64)       \
-                          X(FLOOR_F64, f64, f64) X(CEIL_F64, f64, f64) X(ROUND_F64, f64, f64) X(TRUNC_F64, f64, f64)  \
-                              X(ISNAN_F64, u32, i64) X(ISINF_F64, u32, i64)                                           \
-                                  X(ISFINITE_F64, u32, i64) /* conversions, from_to */                                \
-      X(U32_BOOL, u32, u32) X(I64_BOOL, u32, i64) X(F32_BOOL, u32, f32) X(F64_BOOL, u32, f64) X(U32_I8, i32, u32)     \
-          X(U32_U8, u32, u32) X(U32_I16, i32, u32) X(I64_U32, u32, i64) X(F32_I8, i32, f32) X(F32_U8, u32, f32)       \
-              X(F32_I16, i32, f32) X(F32_I32, i32, f32) X(F32_U32, u32, f32) X(F32_I64, i64, f32) X(F64_I8, i32, f64) \
-                  X(F64_U8, u32, f64) X(F64_I16, i32, f64) X(F64_I32, i32, f64) X(F64_U32, u32, f64)                  \
-                      X(F64_I64, i64, f64) X(I32_I64, i64, i32) X(U32_I64, i64, u32) X(I32_F32, f32, i32)             \
-                          X(U32_F32, f32, u32) X(I64_F32, f32, i64) X(F64_F32, f32, f64) X(I32_F64, f64, i32)         \
-                              X(U32_F64, f64, u32) X(I64_F64, f64, i64) X(F32_F64, f64, f32) X(F32_F16, f32, f32)     \
-                                  X(F32_BF16, f32, f32) X(F64_F16, f32, f64) X(F64_BF16, f32, f64)
+// clang-format off
+#define TSRI_LANE_UNARY_BUT_MOVES(X)                                                           \
+  X(NOT_BOOL, u32, u32) X(NEG_I32, u32, u32) X(BIT_NOT_I32, u32, u32) X(ABS_I32, i32, i32)     \
+  X(SIGN_I32, i32, i32) X(POPCOUNT_U32, u32, u32) X(CLZ_U32, u32, u32) X(CTZ_U32, u32, u32)    \
+  X(NEG_I64, i64, i64) X(BIT_NOT_I64, i64, i64) X(ABS_I64, i64, i64) X(SIGN_I64, i64, i64)     \
+  X(POPCOUNT_I64, i64, i64) X(CLZ_I64, i64, i64) X(CTZ_I64, i64, i64) X(NEG_F32, f32, f32)     \
+  X(ABS_F32, f32, f32) X(SIGN_F32, f32, f32) X(FLOOR_F32, f32, f32) X(CEIL_F32, f32, f32)      \
+  X(ROUND_F32, f32, f32) X(TRUNC_F32, f32, f32) X(ISNAN_F32, u32, u32) X(ISINF_F32, u32, u32)  \
+  X(ISFINITE_F32, u32, u32) X(NEG_F64, f64, f64) X(ABS_F64, f64, f64) X(SIGN_F64, f64, f64)    \
+  X(FLOOR_F64, f64, f64) X(CEIL_F64, f64, f64) X(ROUND_F64, f64, f64) X(TRUNC_F64, f64, f64)   \
+  X(ISNAN_F64, u32, i64) X(ISINF_F64, u32, i64) X(ISFINITE_F64, u32, i64)                      \
+  /* conversions, from_to */                                                                   \
+  X(U32_BOOL, u32, u32) X(I64_BOOL, u32, i64) X(F32_BOOL, u32, f32) X(F64_BOOL, u32, f64)      \
+  X(U32_I8, i32, u32) X(U32_U8, u32, u32) X(U32_I16, i32, u32) X(I64_U32, u32, i64)            \
+  X(F32_I8, i32, f32) X(F32_U8, u32, f32) X(F32_I16, i32, f32) X(F32_I32, i32, f32)            \
+  X(F32_U32, u32, f32) X(F32_I64, i64, f32) X(F64_I8, i32, f64) X(F64_U8, u32, f64)            \
+  X(F64_I16, i32, f64) X(F64_I32, i32, f64) X(F64_U32, u32, f64) X(F64_I64, i64, f64)          \
+  X(I32_I64, i64, i32) X(U32_I64, i64, u32) X(I32_F32, f32, i32) X(U32_F32, f32, u32)          \
+  X(I64_F32, f32, i64) X(F64_F32, f32, f64) X(I32_F64, f64, i32) X(U32_F64, f64, u32)          \
+  X(I64_F64, f64, i64) X(F32_F64, f64, f32) X(F32_F16, f32, f32) X(F32_BF16, f32, f32)         \
+  X(F64_F16, f32, f64) X(F64_BF16, f32, f64)
+// clang-format on
 
 #define TSRI_LANE_UNARY(X) TSRI_LANE_MOVES(X) TSRI_LANE_UNARY_BUT_MOVES(X)
 
-#define TSRI_LANE_BINARY(X)                                                                                           \
-  X(ADD_U32, u32, u32, u32)                                                                                           \
-  X(SUB_U32, u32, u32, u32)                                                                                           \
-  X(MUL_U32, u32, u32, u32) X(AND_U32, u32, u32, u32) X(OR_U32, u32, u32, u32) X(XOR_U32, u32, u32, u32)              \
-      X(SHL_U32, u32, u32, u32) X(SHR_U32, u32, u32, u32) X(SHR_I32, i32, i32, u32) X(EQ_U32, u32, u32, u32)          \
-          X(NE_U32, u32, u32, u32) X(LT_U32, u32, u32, u32) X(LE_U32, u32, u32, u32) X(LT_I32, u32, i32, i32) X(      \
-              LE_I32, u32, i32, i32) X(MIN_U32, u32, u32, u32) X(MAX_U32, u32, u32, u32) X(MIN_I32, i32, i32, i32)    \
-              X(MAX_I32, i32, i32, i32) X(DIV_U32, u32, u32, u32) X(REM_U32, u32, u32, u32) X(DIV_I32, i32, i32, i32) \
-                  X(REM_I32, i32, i32, i32) X(MULHI_U32, u32, u32, u32) X(ADD_I64, i64, i64, i64)                     \
-                      X(SUB_I64, i64, i64, i64) X(MUL_I64, i64, i64, i64) X(DIV_I64, i64, i64, i64) X(                \
-                          REM_I64, i64, i64, i64) X(AND_I64, i64, i64, i64) X(OR_I64, i64, i64, i64)                  \
-                          X(XOR_I64, i64, i64, i64) X(SHL_I64, i64, i64, u32) X(SHR_I64, i64, i64, u32) X(            \
-                              EQ_I64, u32, i64, i64) X(NE_I64, u32, i64, i64) X(LT_I64, u32, i64, i64)                \
-                              X(LE_I64, u32, i64, i64) X(MIN_I64, i64, i64, i64) X(MAX_I64, i64, i64, i64)            \
-                                  X(ADD_F32, f32, f32, f32) X(SUB_F32, f32, f32, f32) X(MUL_F32, f32, f32, f32)       \
-                                      X(DIV_F32, f32, f32, f32) X(MIN_F32, f32, f32, f32) X(MAX_F32, f32, f32, f32)   \
-                                          X(EQ_F32, u32, f32, f32) X(NE_F32, u32, f32, f32) X(LT_F32, u32, f32, f32)  \
-                                              X(LE_F32, u32, f32, f32) X(ADD_F64, f64, f64, f64)                      \
-                                                  X(SUB_F64, f64, f64, f64) X(MUL_F64, f64, f64, f64)                 \
-                                                      X(DIV_F64, f64, f64, f64) X(MIN_F64, f64, f64, f64)             \
-                                                          X(MAX_F64, f64, f64, f64) X(EQ_F64, u32, f64, f64)          \
-                                                              X(NE_F64, u32, f64, f64) X(LT_F64, u32, f64, f64)       \
-                                                                  X(LE_F64, u32, f64, f64)
+// clang-format off
+#define TSRI_LANE_BINARY(X)                                                                             \
+  X(ADD_U32, u32, u32, u32) X(SUB_U32, u32, u32, u32) X(MUL_U32, u32, u32, u32)                         \
+  X(AND_U32, u32, u32, u32) X(OR_U32, u32, u32, u32) X(XOR_U32, u32, u32, u32)                          \
+  X(SHL_U32, u32, u32, u32) X(SHR_U32, u32, u32, u32) X(SHR_I32, i32, i32, u32)                         \
+  X(EQ_U32, u32, u32, u32) X(NE_U32, u32, u32, u32) X(LT_U32, u32, u32, u32)                            \
+  X(LE_U32, u32, u32, u32) X(LT_I32, u32, i32, i32) X(LE_I32, u32, i32, i32)                            \
+  X(MIN_U32, u32, u32, u32) X(MAX_U32, u32, u32, u32) X(MIN_I32, i32, i32, i32)                         \
+  X(MAX_I32, i32, i32, i32) X(DIV_U32, u32, u32, u32) X(REM_U32, u32, u32, u32)                         \
+  X(DIV_I32, i32, i32, i32) X(REM_I32, i32, i32, i32) X(MULHI_U32, u32, u32, u32)                       \
+  X(ADD_I64, i64, i64, i64) X(SUB_I64, i64, i64, i64) X(MUL_I64, i64, i64, i64)                         \
+  X(DIV_I64, i64, i64, i64) X(REM_I64, i64, i64, i64) X(AND_I64, i64, i64, i64)                         \
+  X(OR_I64, i64, i64, i64) X(XOR_I64, i64, i64, i64) X(SHL_I64, i64, i64, u32)                          \
+  X(SHR_I64, i64, i64, u32) X(EQ_I64, u32, i64, i64) X(NE_I64, u32, i64, i64) X(LT_I64, u32, i64, i64)  \
+  X(LE_I64, u32, i64, i64) X(MIN_I64, i64, i64, i64) X(MAX_I64, i64, i64, i64)                          \
+  X(ADD_F32, f32, f32, f32) X(SUB_F32, f32, f32, f32) X(MUL_F32, f32, f32, f32)                         \
+  X(DIV_F32, f32, f32, f32) X(MIN_F32, f32, f32, f32) X(MAX_F32, f32, f32, f32)                         \
+  X(EQ_F32, u32, f32, f32) X(NE_F32, u32, f32, f32) X(LT_F32, u32, f32, f32) X(LE_F32, u32, f32, f32)   \
+  X(ADD_F64, f64, f64, f64) X(SUB_F64, f64, f64, f64) X(MUL_F64, f64, f64, f64)                         \
+  X(DIV_F64, f64, f64, f64) X(MIN_F64, f64, f64, f64) X(MAX_F64, f64, f64, f64)                         \
+  X(EQ_F64, u32, f64, f64) X(NE_F64, u32, f64, f64) X(LT_F64, u32, f64, f64) X(LE_F64, u32, f64, f64)
+// clang-format on
 
 // The first operand is a lane register unless the result is a scalar. MULADD rounds twice, FMA once.
-#define TSRI_LANE_TERNARY(X)                                                                     \
-  X(MULADD_F32, f32, f32, f32, f32)                                                              \
-  X(MULADD_F64, f64, f64, f64, f64)                                                              \
-  X(FMA_F32, f32, f32, f32, f32) X(FMA_F64, f64, f64, f64, f64) X(SELECT_32, u32, u32, u32, u32) \
-      X(SELECT_64, i64, u32, i64, i64)
+// clang-format off
+#define TSRI_LANE_TERNARY(X)                                                                          \
+  X(MULADD_F32, f32, f32, f32, f32) X(MULADD_F64, f64, f64, f64, f64) X(FMA_F32, f32, f32, f32, f32)  \
+  X(FMA_F64, f64, f64, f64, f64) X(SELECT_32, u32, u32, u32, u32) X(SELECT_64, i64, u32, i64, i64)
+// clang-format on
 
 #define TSRI_LANE_BYTES_u32 4
 #define TSRI_LANE_BYTES_i32 4

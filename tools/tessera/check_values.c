@@ -34,7 +34,9 @@ static void add_real(specials *s, double value) {
 }
 
 static void add_whole(specials *s, int64_t value) {
-  if (s->count < CHECK_MAX_SPECIALS) s->values[s->count++].whole = check_wrap(s->dtype, value);
+  int64_t wrapped = check_wrap(s->dtype, value);
+  bool is_far = s->domain == CHECK_ANGLES && (wrapped > 32768 || wrapped < -32768);
+  if (s->count < CHECK_MAX_SPECIALS && !is_far) s->values[s->count++].whole = wrapped;
 }
 
 static void add_reals(specials *s) {
@@ -158,11 +160,12 @@ static int64_t random_bits(check_run *run) {
   return (int64_t)(high << 32 | low);
 }
 
-static int64_t random_whole(check_run *run, check_domain domain) {
+static int64_t random_whole(check_run *run, tsr_dtype dtype, check_domain domain) {
   switch (domain) {
     case CHECK_ANY:
-    case CHECK_ANGLES:
       return check_random(run, 2) ? random_bits(run) : (int64_t)check_random(run, 25) - 12;
+    case CHECK_ANGLES:
+      return (int64_t)check_random(run, 32769) * (check_least(dtype) < 0 && check_random(run, 2) ? -1 : 1);
     case CHECK_NEAR_ONE:
       return (int64_t)check_random(run, 7) - 3;
     case CHECK_SPARSE:
@@ -176,6 +179,6 @@ check_value check_random_value(check_run *run, tsr_dtype dtype, check_domain dom
   bool may_be_special = domain == CHECK_ANY || domain == CHECK_ANGLES || domain == CHECK_MODERATE;
   if (may_be_special && check_random(run, 8) == 0) return special_value(run, dtype, domain);
   if (dtype == TSR_BOOL) return (check_value){.whole = (int64_t)check_random(run, 2)};
-  if (!check_is_float(dtype)) return (check_value){.whole = check_wrap(dtype, random_whole(run, domain))};
+  if (!check_is_float(dtype)) return (check_value){.whole = check_wrap(dtype, random_whole(run, dtype, domain))};
   return (check_value){.real = check_round(dtype, random_real(run, dtype, domain))};
 }

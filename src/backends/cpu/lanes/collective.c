@@ -87,7 +87,7 @@ void tsri_lanes_group(lane_exec *x, const lane_insn *insn) {
 static void shuffle(const lane_exec *x, const lane_insn *insn, uint32_t bytes, char *dst) {
   const char *values = x->work->reg[insn->a];
   const uint32_t *other = x->work->reg[insn->b];
-  uint32_t step = insn->b < x->program->scalar_count ? 0 : 1;
+  size_t step = insn->b < x->program->scalar_count ? 0 : 1;
   for (uint32_t i = 0; i < x->set.n; i++) {
     uint32_t first = i / TSRI_LANE_SUBGROUP * TSRI_LANE_SUBGROUP;
     uint32_t lane = other[i * step];

@@ -127,12 +127,12 @@ bool tsri_lanes_atomic(lane_exec *x, const lane_insn *insn) {
   const void *index = x->work->reg[insn->b];
   const uint32_t *value = x->work->reg[insn->c];
   const uint32_t *compare = insn->d != LANE_NONE ? x->work->reg[insn->d] : value;
-  uint32_t index_step = is_scalar(x, insn->b) ? 0 : 1, value_step = is_scalar(x, insn->c) ? 0 : 1;
-  uint32_t compare_step = insn->d == LANE_NONE ? value_step : is_scalar(x, insn->d) ? 0 : 1;
+  size_t index_step = is_scalar(x, insn->b) ? 0 : 1, value_step = is_scalar(x, insn->c) ? 0 : 1;
+  size_t compare_step = insn->d == LANE_NONE ? value_step : is_scalar(x, insn->d) ? 0 : 1;
   uint32_t *old = insn->dst != LANE_NONE ? x->work->reg[insn->dst] : NULL;
   for (uint32_t i = 0; i < x->set.n; i++) {
     if (!is_active(x, i)) continue;
-    int64_t at = index_at(insn->form, index, i * index_step);
+    int64_t at = index_at(insn->form, index, index_step != 0 ? i : 0);
     if (x->is_checked && (at < 0 || (uint64_t)at >= array->count)) {
       return tsri_lanes_stop(x, TSR_ERR_LAUNCH, insn, at, array->count);
     }

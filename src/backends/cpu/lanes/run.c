@@ -79,7 +79,8 @@ static lane_work *create_work(const tsri_lanes_program *p) {
   lay_out(p, memory, work);
   work->bytes = bytes;
   for (uint32_t i = 0; i < p->const_count; i++) {
-    work->scalars[TSRI_LANE_PLACES + p->param_count + i] = p->consts[2 * i] | (uint64_t)p->consts[2 * i + 1] << 32;
+    work->scalars[TSRI_LANE_PLACES + p->param_count + i] =
+        p->consts[2 * (size_t)i] | (uint64_t)p->consts[2 * (size_t)i + 1] << 32;
   }
   return work;
 }
@@ -319,32 +320,33 @@ static int plan(lane_launch *launch) {
   }
   launch->block_count = launch->blocks[0] * launch->blocks[1] * launch->blocks[2];
   if (launch->block_count < (uint64_t)threads) threads = (int)launch->block_count;
+  if (threads < 1) threads = 1;
   launch->chunk = threads == 1 ? launch->block_count : launch->block_count / ((uint64_t)threads * CHUNKS_PER_THREAD);
   if (launch->chunk == 0) launch->chunk = 1;
   return threads;
 }
 
-tsr_status tsri_lanes_run(const tsri_lanes_program *program, const tsri_lanes_launch *given) {
-  tsr_status status = check_launch(program, given);
+tsr_status tsri_lanes_run(const tsri_lanes_program *program, const tsri_lanes_launch *launch) {
+  tsr_status status = check_launch(program, launch);
   if (status != TSR_OK) return status;
-  if (given->groups[0] == 0 || given->groups[1] == 0 || given->groups[2] == 0) return TSR_OK;
+  if (launch->groups[0] == 0 || launch->groups[1] == 0 || launch->groups[2] == 0) return TSR_OK;
 
-  lane_launch launch = {
+  lane_launch shared = {
       .program = program,
-      .given = given,
-      .isa = tsri_lanes_isa_for(given->simd),
-      .math = tsri_lane_math_for(given->simd, given->allow_sleef),
-      .deadline_ns = given->timeout_ns != 0 ? tsri_clock_ns() + given->timeout_ns : 0,
+      .given = launch,
+      .isa = tsri_lanes_isa_for(launch->simd),
+      .math = tsri_lane_math_for(launch->simd, launch->allow_sleef),
+      .deadline_ns = launch->timeout_ns != 0 ? tsri_clock_ns() + launch->timeout_ns : 0,
   };
-  set_buffers(&launch);
-  int threads = plan(&launch);
+  set_buffers(&shared);
+  int threads = plan(&shared);
   if (threads == 1) {
-    run_thread(&launch);
+    run_thread(&shared);
   } else {
 #if defined(_OPENMP)
 #pragma omp parallel num_threads(threads)
 #endif
-    run_thread(&launch);
+    run_thread(&shared);
   }
-  return report(&launch);
+  return report(&shared);
 }
