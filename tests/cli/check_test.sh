@@ -74,6 +74,16 @@ expect 2 check --seed 0
 claim "a device that is not there is told apart from a failure"
 expect 4 check --backend cpu --device 99
 
+claim "a failure says what was wrong and how to repeat it, and the exit code is 1"
+TESSERA_FAULTS=launch:1 expect 1 check --backend cpu --op add/f32/odd --seed 5
+has "$out" "FAILED add/f32/odd"
+has "$out" "inputs f32 7x19, f32 7x19"
+has "$out" "TSR_ERR_LAUNCH"
+has "$out" "tessera check --backend cpu --device 0 --seed 5 --op 'add/f32/odd'"
+TESSERA_FAULTS=launch:1 expect 1 check --backend cpu --op add/f32/odd --json
+json "it['ok'] is False and it['devices'][0]['failures'][0]['case'] == 'add/f32/odd'"
+json "'--seed 1' in it['devices'][0]['failures'][0]['command']"
+
 claim "the quick run passes on the CPU"
 expect 0 check --quick --backend cpu
 has "$out" "linear algebra"

@@ -46,6 +46,7 @@ tsr_status tsri_cpu_device_open(int index, const tsri_open_options *options, tsr
       .max_group_size = 1024,
       .max_groups = {UINT32_MAX, UINT32_MAX, UINT32_MAX},
       .shared_bytes = 1u << 18,
+      .subgroup_size = 32,  // TSRI_LANE_SUBGROUP
       .dtype_storage = (1u << TSR_DTYPE_COUNT) - 1,
       .dtype_arithmetic = (1u << TSR_DTYPE_COUNT) - 1,
       .has_exact_divide = true,

@@ -306,8 +306,7 @@ TEST(chains_of_float_operators_agree_with_plain_c) {
       "f32 t = a[i] + b[i]; y[i] = t; z[i] = t * t - c[i] * s;",
       "z[i] = z[i] * s + a[i]; z[i] = max(z[i], b[i]); y[i] = z[i] - 1;",
       "f32 t = a[i] * s; f32 v = t + b[i]; y[i] = v - t; if (a[i] > 0) z[i] = v; else z[i] = t;",
-      "f32 t = 2 * a[i] - 3; for (u32 k = 0; k < 3; k++) { t = t * s + b[i]; y[i] = t; } z[i] = exp(c[i] * 0.01) * 2; "
-      "y[i] = t + 1;",
+      "f32 t = 2 * a[i] - 3; for (u32 k = 0; k < 3; k++) { t = t * s + b[i]; y[i] = t; } z[i] = exp(c[i]); y[i] = t;",
       "y[i] = a[i]; z[i] = s;",
       "y[i] = 1 - a[i] / b[i]; z[i] = s - min(s, a[i]) + max(s, b[i]);",
   };
