@@ -23,7 +23,7 @@ test: ## run every test: release, sanitizers, clang, valgrind, fuzzing in short,
 check-all: ## lint, every test, and a minute of fuzzing for each target
 	@scripts/setup test
 	@scripts/lint
-	@scripts/test-all
+	@TSR_TEST_GRAPHS=10000 scripts/test-all
 	@scripts/fuzz $(FUZZ_SECONDS)
 
 bench: ## build and run the benchmarks, and the same work in NumPy and PyTorch where they are installed
