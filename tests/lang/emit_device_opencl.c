@@ -14,11 +14,14 @@
 #endif
 
 #if defined(__SANITIZE_THREAD__)
-#define HAS_TSAN 1
+#define HAS_TSAN true
 #elif defined(__has_feature)
 #if __has_feature(thread_sanitizer)
-#define HAS_TSAN 1
+#define HAS_TSAN true
 #endif
+#endif
+#ifndef HAS_TSAN
+#define HAS_TSAN false
 #endif
 
 #ifdef HAS_OPENCL
@@ -86,15 +89,12 @@ static const char *open_opencl(void) {
 }
 
 static const char *opencl_missing(void) {
-#ifdef HAS_TSAN
-  return "the thread sanitizer does not know PoCL's threads";
-#else
   static bool was_opened;
   static const char *reason;
+  if (HAS_TSAN) return "the thread sanitizer does not know PoCL's threads";
   if (!was_opened) reason = open_opencl();
   was_opened = true;
   return reason;
-#endif
 }
 
 static void *opencl_build(const char *text, const char *options) {
