@@ -168,90 +168,36 @@ static double round_even(double x) {
   return copysign(result, x);
 }
 
+static double negated(double x) { return -x; }
+static double sign_of(double x) { return x > 0 ? 1 : x < 0 ? -1 : x; }
+static double inverse_root(double x) { return 1 / sqrt(x); }
+
 // Functions of one argument. Those of f32 are computed in f64: closer than any device has to be.
 static bool fold_function(tsri_ir_op op, double x, double *out) {
-  switch (op) {
-    case TSRI_OP_NEG:
-      *out = -x;
-      return true;
-    case TSRI_OP_ABS:
-      *out = fabs(x);
-      return true;
-    case TSRI_OP_SIGN:
-      *out = x > 0 ? 1 : x < 0 ? -1 : x;
-      return true;
-    case TSRI_OP_FLOOR:
-      *out = floor(x);
-      return true;
-    case TSRI_OP_CEIL:
-      *out = ceil(x);
-      return true;
-    case TSRI_OP_ROUND:
-      *out = round_even(x);
-      return true;
-    case TSRI_OP_TRUNC:
-      *out = trunc(x);
-      return true;
-    case TSRI_OP_SQRT:
-      *out = sqrt(x);
-      return true;
-    case TSRI_OP_RSQRT:
-      *out = 1 / sqrt(x);
-      return true;
-    case TSRI_OP_EXP:
-      *out = exp(x);
-      return true;
-    case TSRI_OP_EXP2:
-      *out = exp2(x);
-      return true;
-    case TSRI_OP_EXPM1:
-      *out = expm1(x);
-      return true;
-    case TSRI_OP_LOG:
-      *out = log(x);
-      return true;
-    case TSRI_OP_LOG2:
-      *out = log2(x);
-      return true;
-    case TSRI_OP_LOG10:
-      *out = log10(x);
-      return true;
-    case TSRI_OP_LOG1P:
-      *out = log1p(x);
-      return true;
-    case TSRI_OP_SIN:
-      *out = sin(x);
-      return true;
-    case TSRI_OP_COS:
-      *out = cos(x);
-      return true;
-    case TSRI_OP_TAN:
-      *out = tan(x);
-      return true;
-    case TSRI_OP_ASIN:
-      *out = asin(x);
-      return true;
-    case TSRI_OP_ACOS:
-      *out = acos(x);
-      return true;
-    case TSRI_OP_ATAN:
-      *out = atan(x);
-      return true;
-    case TSRI_OP_SINH:
-      *out = sinh(x);
-      return true;
-    case TSRI_OP_COSH:
-      *out = cosh(x);
-      return true;
-    case TSRI_OP_TANH:
-      *out = tanh(x);
-      return true;
-    case TSRI_OP_ERF:
-      *out = erf(x);
-      return true;
-    default:
-      return false;
+  static const struct {
+    tsri_ir_op op;
+    double (*function)(double x);
+  } rows[] = {
+      {TSRI_OP_NEG, negated},  {TSRI_OP_ABS, fabs},
+      {TSRI_OP_SIGN, sign_of}, {TSRI_OP_FLOOR, floor},
+      {TSRI_OP_CEIL, ceil},    {TSRI_OP_ROUND, round_even},
+      {TSRI_OP_TRUNC, trunc},  {TSRI_OP_SQRT, sqrt},
+      {TSRI_OP_EXP, exp},      {TSRI_OP_RSQRT, inverse_root},
+      {TSRI_OP_EXP2, exp2},    {TSRI_OP_EXPM1, expm1},
+      {TSRI_OP_LOG, log},      {TSRI_OP_LOG2, log2},
+      {TSRI_OP_LOG10, log10},  {TSRI_OP_LOG1P, log1p},
+      {TSRI_OP_SIN, sin},      {TSRI_OP_COS, cos},
+      {TSRI_OP_TAN, tan},      {TSRI_OP_ASIN, asin},
+      {TSRI_OP_ACOS, acos},    {TSRI_OP_ATAN, atan},
+      {TSRI_OP_SINH, sinh},    {TSRI_OP_COSH, cosh},
+      {TSRI_OP_TANH, tanh},    {TSRI_OP_ERF, erf},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    if (rows[i].op != op) continue;
+    *out = rows[i].function(x);
+    return true;
   }
+  return false;
 }
 
 static bool fold_test(tsri_ir_op op, double a, double b, uint64_t *out) {
