@@ -2,12 +2,14 @@
 // The generator of random kernels. Everything is drawn from one stream of numbers, so a seed gives one kernel.
 #include "lang/random_kernel.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lang/emit_device.h"
+#include "support/test.h"
 
 // --- Numbers --------------------------------------------------------------------------------------------------------
 
@@ -784,4 +786,51 @@ void random_kernel_init(random_kernel *kernel, uint64_t seed, uint32_t features)
 void random_kernel_deinit(random_kernel *kernel) {
   free(kernel->text);
   memset(kernel, 0, sizeof *kernel);
+}
+
+// --- Comparing ------------------------------------------------------------------------------------------------------
+
+static double number_of(tsr_dtype dtype, const void *element) {
+  double value = 0;
+  CHECK_OK(tsr_convert(TSR_F64, &value, dtype, element, 1));
+  return value;
+}
+
+// Distance in units of the last place, counted in representable numbers.
+static uint64_t ulp_distance(tsr_dtype dtype, const void *a, const void *b) {
+  int64_t place[2];
+  const void *elements[2] = {a, b};
+  for (int i = 0; i < 2; i++) {
+    uint64_t bits = 0, sign = dtype == TSR_F32 ? UINT64_C(1) << 31 : UINT64_C(1) << 63;
+    memcpy(&bits, elements[i], tsr_dtype_bytes(dtype));
+    place[i] = bits & sign ? -(int64_t)(bits & (sign - 1)) : (int64_t)bits;
+  }
+  return place[0] > place[1] ? (uint64_t)place[0] - (uint64_t)place[1] : (uint64_t)place[1] - (uint64_t)place[0];
+}
+
+static bool is_same(const random_buffer *buffer, const void *is, const void *wanted, uint32_t math_bound) {
+  if (memcmp(is, wanted, tsr_dtype_bytes(buffer->dtype)) == 0) return true;
+  if (tsr_dtype_kind_of(buffer->dtype) != TSR_KIND_FLOAT) return false;
+  double a = number_of(buffer->dtype, is), b = number_of(buffer->dtype, wanted);
+  if (a != a && b != b) return true;  // NaN has many forms
+  if (buffer->compare != RANDOM_MATH || a != a || b != b) return false;
+  return ulp_distance(buffer->dtype, is, wanted) <= math_bound;
+}
+
+void random_compare_buffer(const random_kernel *kernel, uint32_t index, const char *who, const void *is,
+                           const void *wanted, uint32_t slack) {
+  const random_buffer *buffer = &kernel->buffers[index];
+  size_t bytes = tsr_dtype_bytes(buffer->dtype);
+  for (uint32_t k = 0; k < buffer->count; k++) {
+    const void *a = (const char *)is + k * bytes, *b = (const char *)wanted + k * bytes;
+    uint32_t bound = slack * kernel->math_bounds[buffer->dtype == TSR_F64][k % RANDOM_MATH_SLOTS];
+    if (is_same(buffer, a, b, bound)) continue;
+    uint64_t bits[2] = {0, 0};
+    memcpy(&bits[0], a, bytes);
+    memcpy(&bits[1], b, bytes);
+    test_fail(__FILE__, __LINE__,
+              "seed %" PRIu64 ": %s has %s %s[%u] = %.17g (0x%" PRIx64 "), plain C %.17g (0x%" PRIx64 ")\n%s",
+              kernel->seed, who, tsr_dtype_name(buffer->dtype), buffer->name, (unsigned)k, number_of(buffer->dtype, a),
+              bits[0], number_of(buffer->dtype, b), bits[1], kernel->text);
+  }
 }

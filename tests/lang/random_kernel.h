@@ -50,4 +50,9 @@ uint32_t random_below(uint64_t *state, uint32_t limit);
 // Fills an input: small and large numbers, zeros, infinities, NaN, any bits.
 void random_fill(uint64_t *state, tsr_dtype dtype, void *memory, uint32_t count);
 
+// Fails the test unless output `index`, as `who` wrote it, is what plain C wrote: to the bit, or, where functions that are only
+// accurate went in, within `slack` times the kernel's bound.
+void random_compare_buffer(const random_kernel *kernel, uint32_t index, const char *who, const void *is,
+                           const void *wanted, uint32_t slack);
+
 #endif

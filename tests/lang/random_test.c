@@ -89,51 +89,9 @@ static emit_launch launch_of(const random_case *c, const char *entry, unsigned c
 
 // --- Comparing ------------------------------------------------------------------------------------------------------
 
-static double number_of(tsr_dtype dtype, const void *element) {
-  double value = 0;
-  CHECK_OK(tsr_convert(TSR_F64, &value, dtype, element, 1));
-  return value;
-}
-
-// Distance in units of the last place, counted in representable numbers.
-static uint64_t ulp_distance(tsr_dtype dtype, const void *a, const void *b) {
-  int64_t place[2];
-  const void *elements[2] = {a, b};
-  for (int i = 0; i < 2; i++) {
-    uint64_t bits = 0, sign = dtype == TSR_F32 ? UINT64_C(1) << 31 : UINT64_C(1) << 63;
-    memcpy(&bits, elements[i], tsr_dtype_bytes(dtype));
-    place[i] = bits & sign ? -(int64_t)(bits & (sign - 1)) : (int64_t)bits;
-  }
-  return place[0] > place[1] ? (uint64_t)place[0] - (uint64_t)place[1] : (uint64_t)place[1] - (uint64_t)place[0];
-}
-
-static bool is_same(const random_case *c, const random_buffer *buffer, uint32_t index, const void *is,
-                    const void *wanted) {
-  size_t bytes = tsr_dtype_bytes(buffer->dtype);
-  if (memcmp(is, wanted, bytes) == 0) return true;
-  if (tsr_dtype_kind_of(buffer->dtype) != TSR_KIND_FLOAT) return false;
-  double a = number_of(buffer->dtype, is), b = number_of(buffer->dtype, wanted);
-  if (a != a && b != b) return true;  // NaN has many forms
-  if (buffer->compare != RANDOM_MATH || a != a || b != b) return false;
-  uint32_t bound = c->random.math_bounds[buffer->dtype == TSR_F64][index % RANDOM_MATH_SLOTS];
-  return ulp_distance(buffer->dtype, is, wanted) <= bound;
-}
-
 static void compare(const random_case *c, const char *who, const unsigned char *memory) {
   for (uint32_t i = 0; i < c->random.buffer_count; i++) {
-    const random_buffer *buffer = &c->random.buffers[i];
-    size_t bytes = tsr_dtype_bytes(buffer->dtype);
-    for (uint32_t k = 0; k < buffer->count; k++) {
-      const void *is = memory + c->offsets[i] + k * bytes, *wanted = c->wanted + c->offsets[i] + k * bytes;
-      if (is_same(c, buffer, k, is, wanted)) continue;
-      uint64_t bits[2] = {0, 0};
-      memcpy(&bits[0], is, bytes);
-      memcpy(&bits[1], wanted, bytes);
-      test_fail(__FILE__, __LINE__,
-                "seed %" PRIu64 ": %s has %s[%u] = %.17g (0x%" PRIx64 "), plain C %.17g (0x%" PRIx64 ")\n%s",
-                c->random.seed, who, buffer->name, (unsigned)k, number_of(buffer->dtype, is), bits[0],
-                number_of(buffer->dtype, wanted), bits[1], c->random.text);
-    }
+    random_compare_buffer(&c->random, i, who, memory + c->offsets[i], c->wanted + c->offsets[i], 1);
   }
 }
 

@@ -1,30 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A plug-in that says which operators it has and cannot run one; its entries must never be called.
-#include <stddef.h>
+// A plug-in that says which operators it has and cannot run one.
+#include "trap.h"
 
-#include <tessera/plugin/backend.h>
-
-#define TRAP(entry) .entry = (void *)1
-TSR_EXPORT const tsri_backend *tsr_plugin_backend(void);
-TSR_EXPORT const tsri_backend *tsr_plugin_backend(void) {
-  static const tsri_backend table = {.abi = TSRI_BACKEND_ABI,
-                                     .table_bytes = sizeof(tsri_backend),
-                                     .name = "half_pair",
-                                     .title = "Half a pair",
-                                     TRAP(start),
-                                     TRAP(device_count),
-                                     TRAP(device_info),
-                                     TRAP(device_open),
-                                     TRAP(device_close),
-                                     TRAP(buffer_create),
-                                     TRAP(buffer_destroy),
-                                     TRAP(queue_create),
-                                     TRAP(queue_destroy),
-                                     TRAP(queue_wait),
-                                     TRAP(copy_in),
-                                     TRAP(copy_out),
-                                     TRAP(copy),
-                                     TRAP(fill),
-                                     TRAP(has_op)};
-  return &table;
-}
+TRAP_BACKEND("half_pair", "Half a pair", TRAP(has_op))

@@ -1,29 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A plug-in that calls itself by a built-in backend's name; its entries must never be called.
-#include <stddef.h>
+// A plug-in that calls itself by a built-in backend's name.
+#include "trap.h"
 
-#include <tessera/plugin/backend.h>
-
-#define TRAP(entry) .entry = (void *)1
-TSR_EXPORT const tsri_backend *tsr_plugin_backend(void);
-TSR_EXPORT const tsri_backend *tsr_plugin_backend(void) {
-  static const tsri_backend table = {.abi = TSRI_BACKEND_ABI,
-                                     .table_bytes = sizeof(tsri_backend),
-                                     .name = "cpu",
-                                     .title = "Not the CPU",
-                                     TRAP(start),
-                                     TRAP(device_count),
-                                     TRAP(device_info),
-                                     TRAP(device_open),
-                                     TRAP(device_close),
-                                     TRAP(buffer_create),
-                                     TRAP(buffer_destroy),
-                                     TRAP(queue_create),
-                                     TRAP(queue_destroy),
-                                     TRAP(queue_wait),
-                                     TRAP(copy_in),
-                                     TRAP(copy_out),
-                                     TRAP(copy),
-                                     TRAP(fill)};
-  return &table;
-}
+TRAP_BACKEND("cpu", "Not the CPU", )

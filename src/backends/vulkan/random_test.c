@@ -91,45 +91,10 @@ static void run_vulkan(const fixture *f, random_case *c) {
   fixture_discard(f, &k);
 }
 
-// Distance in representable numbers.
-static uint64_t ulp_distance(tsr_dtype dtype, const void *a, const void *b) {
-  int64_t place[2];
-  const void *elements[2] = {a, b};
-  for (int i = 0; i < 2; i++) {
-    uint64_t bits = 0, sign = dtype == TSR_F32 ? UINT64_C(1) << 31 : UINT64_C(1) << 63;
-    memcpy(&bits, elements[i], tsr_dtype_bytes(dtype));
-    place[i] = bits & sign ? -(int64_t)(bits & (sign - 1)) : (int64_t)bits;
-  }
-  return place[0] > place[1] ? (uint64_t)place[0] - (uint64_t)place[1] : (uint64_t)place[1] - (uint64_t)place[0];
-}
-
-static bool is_same(const random_case *c, const random_buffer *buffer, uint32_t index, const void *is,
-                    const void *wanted) {
-  double a = 0, b = 0;
-  if (memcmp(is, wanted, tsr_dtype_bytes(buffer->dtype)) == 0) return true;
-  if (tsr_dtype_kind_of(buffer->dtype) != TSR_KIND_FLOAT) return false;
-  CHECK_OK(tsr_convert(TSR_F64, &a, buffer->dtype, is, 1));
-  CHECK_OK(tsr_convert(TSR_F64, &b, buffer->dtype, wanted, 1));
-  if (a != a && b != b) return true;  // NaN has many forms
-  if (buffer->compare != RANDOM_MATH || a != a || b != b) return false;
-  // Twice what the others are allowed: their functions are the C library's, ours are within 3 ULP.
-  uint32_t bound = 2 * c->random.math_bounds[buffer->dtype == TSR_F64][index % RANDOM_MATH_SLOTS];
-  return ulp_distance(buffer->dtype, is, wanted) <= bound;
-}
-
 static void compare(const random_case *c) {
   for (uint32_t i = 0; i < c->random.buffer_count; i++) {
-    const random_buffer *buffer = &c->random.buffers[i];
-    size_t bytes = tsr_dtype_bytes(buffer->dtype);
-    for (uint32_t k = 0; k < buffer->count; k++) {
-      uint64_t bits[2] = {0, 0};
-      memcpy(&bits[0], c->is[i] + k * bytes, bytes);
-      memcpy(&bits[1], c->wanted[i] + k * bytes, bytes);
-      if (is_same(c, buffer, k, c->is[i] + k * bytes, c->wanted[i] + k * bytes)) continue;
-      test_fail(__FILE__, __LINE__, "seed %" PRIu64 ": %s %s[%u] is 0x%" PRIx64 ", in plain C 0x%" PRIx64 "\n%s",
-                c->random.seed, tsr_dtype_name(buffer->dtype), buffer->name, (unsigned)k, bits[0], bits[1],
-                c->random.text);
-    }
+    // Twice what the others are allowed: their functions are the C library's, ours are within 3 ULP.
+    random_compare_buffer(&c->random, i, "Vulkan", c->is[i], c->wanted[i], 2);
   }
 }
 
