@@ -2,7 +2,6 @@
 // The life of recorded operators: linked into their device's list while pending, freed without recursion.
 #include "graph/node.h"
 
-
 #include "core/alloc.h"
 #include "core/error.h"
 #include "graph/kernels.h"
