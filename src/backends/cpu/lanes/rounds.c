@@ -151,30 +151,30 @@ static int64_t count_rounds(const lane_exec *x, const lane_insn *head, int64_t s
   return left < 0 || step <= 0 ? 0 : left / step + 1;
 }
 
-static void do_scalars(const round_run *run) {
+// The body's integers, and the loads' indices as they are when the loads come up: registers may change after.
+static void do_scalars(const round_run *run, uint32_t *out_indices) {
   void **reg = run->x->work->reg;
   for (const lane_insn *insn = run->body; insn < run->step; insn++) {
     if (insn->op == EXEC_ADD_32) U32(dst) = U32(a) + U32(b);
     else if (insn->op == EXEC_MUL_32) U32(dst) = U32(a) * U32(b);
     else if (insn->op == EXEC_MOVE_64) *(lane_u64 *)reg[insn->dst] = *(const lane_u64 *)reg[insn->a];
+    else if (is_load(insn)) *out_indices++ = U32(b);
   }
 }
 
 // Index and, from those of the next round, step of each load.
 static void find_loads(round_run *run, lane_u32 *counter, uint32_t step) {
-  void **reg = run->x->work->reg;
+  uint32_t now[MOST_CALLS], next[MOST_CALLS];
   *counter += step;
-  do_scalars(run);
-  for (const lane_insn *insn = run->body; insn < run->step; insn++) {
-    if (is_load(insn)) run->loads[run->load_count++] = (round_load){.insn = insn, .index = U32(b)};
-  }
+  do_scalars(run, next);
   *counter -= step;
-  do_scalars(run);
-  for (uint32_t i = 0; i < run->load_count; i++) {
-    round_load *load = &run->loads[i];
-    uint32_t now = *(const lane_u32 *)reg[load->insn->b];
-    load->step = (int32_t)((uint32_t)load->index - now);
-    load->index = integer_at(reg[load->insn->b], load->insn->form == TSRI_LANE_INDEX_I32);
+  do_scalars(run, now);
+  for (const lane_insn *insn = run->body; insn < run->step; insn++) {
+    if (!is_load(insn)) continue;
+    uint32_t i = run->load_count++;
+    bool is_signed = insn->form == TSRI_LANE_INDEX_I32;
+    run->loads[i] = (round_load){
+        .insn = insn, .index = is_signed ? (int32_t)now[i] : (int64_t)now[i], .step = (int32_t)(next[i] - now[i])};
   }
 }
 
@@ -321,6 +321,20 @@ static void do_rounds(round_run *run, int64_t rounds) {
   }
 }
 
+// The register of a load as the last round would have left it.
+static void leave_load(const round_run *run, const round_load *load) {
+  lane_exec *x = run->x;
+  const lane_insn *insn = load->insn;
+  if (insn->op != EXEC_LOAD_UNIT) return;
+  const lane_array_info *info = &x->program->arrays[insn->a];
+  int64_t index = load->index + load->step * (run->done - 1);
+  char *memory = x->work->arrays[insn->a].memory + index * info->element_bytes;
+  x->work->reg[insn->dst] = memory;
+  if (x->launch->may_alias_memory) return;
+  x->work->reg[insn->dst] = x->work->own[insn->dst];
+  x->isa->storage[info->dtype].load(x->work->reg[insn->dst], memory, 1, x->set.n);
+}
+
 bool tsri_lanes_rounds(lane_exec *x, const lane_insn *head) {
   enum { LEAST_ROUNDS = 3 };
   void **reg = x->work->reg;
@@ -346,10 +360,9 @@ bool tsri_lanes_rounds(lane_exec *x, const lane_insn *head) {
     if (now == LANE_FUEL && !tsri_lanes_may_go_on(x)) return false;
   }
   // Everything as the last of these rounds would have left it.
-  do_scalars(&run);
-  for (uint32_t i = 0; i < run.load_count; i++) {
-    if (run.loads[i].insn->op == EXEC_LOAD_UNIT && !tsri_lanes_load_unit(x, run.loads[i].insn)) return false;
-  }
+  uint32_t indices[MOST_CALLS];
+  do_scalars(&run, indices);
+  for (uint32_t i = 0; i < run.load_count; i++) leave_load(&run, &run.loads[i]);
   *counter += step;
   return true;
 }

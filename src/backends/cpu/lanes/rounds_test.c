@@ -107,6 +107,11 @@ TEST(what_stands_before_the_step_is_done_in_rounds_too) {
       "for (u32 r = local.x; r < m; r += WG) acc += a[r * 3];",
       "for (u32 r = local.x; r < m; r += WG) acc += a[r * s + 7] * b[r];",
       "for (u32 r = local.x; r < m; r += 40) acc += a[r];",
+      "u32 p = 3 + group.x * s, q = 9 * s; for (u32 r = local.x; r < m; r += WG) acc = acc + a[p + r * s] * b[q + r * "
+      "s];",
+      "u32 p = 3 + group.x * s, q = 9 * s; for (u32 r = 0; r < m; r += 7) acc = acc + a[p + r + local.x] * b[q + r * s "
+      "+ "
+      "local.x] - a[q * r + local.x * 2];",
       "for (u32 r = 0; r < m; r++) acc += a[r + local.x] * b[local.x];",
       "for (i32 r = 0; r < i32(m); r += 2) acc += a[local.x * 16 + u32(r) * s];",
       "f32 other = 0; for (u32 r = local.x; r < m; r += WG) { acc += a[r]; other = max(other, b[r]); } acc += other;",
