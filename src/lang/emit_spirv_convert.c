@@ -177,11 +177,23 @@ static tsri_spv_id float_to_int(tsri_spv *s, tsr_dtype to, tsri_spv_type from, t
   return tsri_spv_select(s, ints, below, tsri_spv_number(s, ints, range.least), r);
 }
 
-static tsri_spv_id int_to_int(tsri_spv *s, tsr_dtype to, tsr_dtype from, uint32_t lanes, tsri_spv_id a) {
+// Bits 32 to 63 of an i64 are the sign's. gallivm gets comparisons of an OpSConvert with a constant wrong, so it is not
+// shown one.
+static tsri_spv_id widen_signed(tsri_spv *s, uint32_t lanes, tsri_spv_id a) {
   tsri_spv_type words = tsri_spv_make_type(SPV_U32, lanes), wide = tsri_spv_make_type(SPV_U64, lanes);
+  if (!s->options->unsafe_folding) return tsri_spv_op1(s, SPV_OP_S_CONVERT, wide, a);
+  tsri_spv_id sign = U(SHIFT_RIGHT_ARITHMETIC, a, WORD(31));
+  tsri_spv_id upper = tsri_spv_op1(s, SPV_OP_U_CONVERT, wide, sign), lower = tsri_spv_op1(s, SPV_OP_U_CONVERT, wide, a);
+  upper = tsri_spv_op2(s, SPV_OP_SHIFT_LEFT_LOGICAL, wide, upper, WORD(32));
+  return tsri_spv_op2(s, SPV_OP_BITWISE_OR, wide, upper, lower);
+}
+
+static tsri_spv_id int_to_int(tsri_spv *s, tsr_dtype to, tsr_dtype from, uint32_t lanes, tsri_spv_id a) {
+  tsri_spv_type words = tsri_spv_make_type(SPV_U32, lanes);
   if (to == TSR_I64) {
     if (from == TSR_I64) return a;
-    return tsri_spv_op1(s, from == TSR_U32 ? SPV_OP_U_CONVERT : SPV_OP_S_CONVERT, wide, a);
+    if (from == TSR_I32) return widen_signed(s, lanes, a);
+    return tsri_spv_op1(s, SPV_OP_U_CONVERT, tsri_spv_make_type(SPV_U64, lanes), a);
   }
   if (from == TSR_I64) a = tsri_spv_op1(s, SPV_OP_U_CONVERT, words, a);
   if (to == TSR_U8) return U(BITWISE_AND, a, WORD(0xff));

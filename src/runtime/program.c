@@ -22,6 +22,7 @@ static tsri_emit_options options_for(const tsr_device *device, const tsri_emitte
   if (limits->subgroup_size > 0) options.subgroup_size = limits->subgroup_size;
   options.exact_divide = limits->has_exact_divide;
   options.exact_fma = limits->has_exact_fma;
+  options.unsafe_folding = limits->has_unsafe_folding;
   options.storage16 = limits->has_storage16;
   options.storage8 = limits->has_storage8;
   options.i16 = limits->has_i16;
