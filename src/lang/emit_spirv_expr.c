@@ -112,7 +112,7 @@ static tsri_spv_id hidden_zero(tsri_spv *s, tsri_spv_type type, bool is_negative
 
 static tsri_spv_id constant(tsri_spv *s, tsri_spv_type type, uint64_t bits) {
   uint64_t sign = type.kind == SPV_F64 ? UINT64_C(1) << 63 : 0x80000000;
-  bool is_hidden = tsri_spv_is_float(type) && s->options->unsafe_folding && (bits & ~sign) == 0;
+  bool is_hidden = tsri_spv_is_float(type) && s->options->quirks && (bits & ~sign) == 0;
   return is_hidden ? hidden_zero(s, type, bits == sign) : tsri_spv_const(s, type, bits);
 }
 

@@ -236,7 +236,7 @@ static void fill_limits(const vulkan_device *device, tsri_limits *out) {
   out->has_subgroups = out->has_subgroup_shuffle = f->subgroups;
   out->has_exact_divide = is_software;  // processors divide exactly; Vulkan allows 2.5 ULP
   out->has_exact_fma = !is_software;    // lavapipe multiplies, then adds; hardware fuses
-  out->has_unsafe_folding = is_software;
+  out->has_quirks = is_software;
   out->has_storage16 = f->storage16;
   out->has_storage8 = f->storage8;
   out->has_i16 = f->i16;
