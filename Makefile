@@ -20,10 +20,10 @@ test: ## run every test: release, sanitizers, clang, valgrind, fuzzing in short,
 	@scripts/setup test
 	@scripts/test-all
 
-check-all: ## lint, every test, and a minute of fuzzing for each target
+check-all: ## lint, every test with all cases on the software devices, and a minute of fuzzing for each target
 	@scripts/setup test
 	@scripts/lint
-	@TSR_TEST_GRAPHS=10000 scripts/test-all
+	@TSR_TEST_GRAPHS=10000 TSR_TEST_SAMPLE=1 scripts/test-all
 	@scripts/fuzz $(FUZZ_SECONDS)
 
 bench: ## build and run the benchmarks, and the same work in NumPy and PyTorch where they are installed
