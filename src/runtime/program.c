@@ -87,6 +87,8 @@ static tsr_status compile(tsr_device *device, tsri_built *built, tsri_code_form 
   return device->backend->program_create(device->handle, &code, &built->program);
 }
 
+void (*tsri_built_watch)(const tsri_kernel *kernel);
+
 tsr_status tsri_built_init(tsr_device *device, const tsri_kernel *kernel, bool wide_unaligned, tsri_built *out_built) {
   *out_built = (tsri_built){.kernel = kernel};
   const tsri_backend *backend = device->backend;
@@ -94,6 +96,7 @@ tsr_status tsri_built_init(tsr_device *device, const tsri_kernel *kernel, bool w
   if (!emitter) {
     return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "%s: the %s backend runs no kernels", kernel->variant, backend->name);
   }
+  if (tsri_built_watch) tsri_built_watch(kernel);
   tsr_status status = check_needs(device, kernel);
   if (status != TSR_OK) return status;
   tsri_emit_options options = options_for(device, emitter, wide_unaligned);
