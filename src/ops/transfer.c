@@ -27,6 +27,11 @@ tsr_status tsr_read(tsr_tensor *tensor, void *out_data, size_t bytes) {
   return tsri_read_elements(&view, out_data);
 }
 
+tsr_status tsr_evaluate(tsr_tensor *tensor) {
+  tsr_status status = tsri_tensor_check("evaluate", tensor);
+  return status == TSR_OK ? tsri_graph_ready(tensor) : status;
+}
+
 tsr_status tsr_write(tsr_tensor *tensor, const void *data, size_t bytes) {
   tsr_status status = check_transfer("write", tensor, data, bytes);
   if (status == TSR_OK) status = tsri_graph_before_write(tensor);
