@@ -103,6 +103,12 @@ TSR_API tsr_tensor *tsr_to(tsr_tensor *tensor, tsr_device *device);
 // Errors: TSR_ERR_SHAPE (`bytes`: the message has both figures), the failed tensor's own, or those of a wait.
 TSR_API tsr_status tsr_read(tsr_tensor *tensor, void *out_data, size_t bytes);
 
+// Queues what the tensor needs and returns without waiting for it; reading, or tsr_device_synchronize, waits.
+//
+// Errors: the failed tensor's own, TSR_ERR_OUT_OF_MEMORY, TSR_ERR_UNSUPPORTED, TSR_ERR_BUILD, TSR_ERR_DEVICE_LOST. The tensor may
+//         be tried again.
+TSR_API tsr_status tsr_evaluate(tsr_tensor *tensor);
+
 // Overwrites the tensor's elements, in row-major order, through whatever view it is: tensors that share its memory
 // see the change.
 //

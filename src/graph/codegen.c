@@ -33,23 +33,34 @@ static bool reduces_last_axis(const tsri_node *heavy) {
   return false;
 }
 
-enum { SHORT_REDUCTION = 32, MANY_RESULTS = 512, LONG_REDUCTION = 1 << 15, PART_LENGTH = 1 << 13, MOST_PARTS = 256 };
+enum { SHORT_REDUCTION = 32, LEAST_PARTS = 4 };
 
-static void choose_reduction(tsri_codegen *own) {
-  const tsri_fused *fused = own->fused;
-  int64_t kept = fused->kept.count, reduced = fused->reduced.count;
-  bool is_column = reduced < SHORT_REDUCTION || (!reduces_last_axis(fused->heavy) && kept >= MANY_RESULTS);
-  own->form = is_column ? TSRI_FORM_COLUMN : TSRI_FORM_ROW;
-  int64_t busy = is_column ? kept / TSRI_FUSED_GROUP : kept;  // groups there would be
-  if (is_arg(fused->heavy) || reduced < LONG_REDUCTION || busy >= MOST_PARTS) return;
-  int64_t parts = reduced / PART_LENGTH;
-  own->parts = (uint32_t)(parts < MOST_PARTS ? parts : MOST_PARTS);
+// A long reduction with few results is cut into parts that keep the device busy and are long enough to be worth it.
+static void choose_parts(tsri_codegen *own, bool is_column) {
+  const tsri_tuning *tuning = own->tuning;
+  int64_t kept = own->fused->kept.count, reduced = own->fused->reduced.count;
+  int64_t busy = is_column && tuning->reduce_wide && kept % 4 == 0 ? kept / 4 : kept;
+  int64_t most = (is_column ? tuning->column_items : tuning->row_parts) / (busy > 0 ? busy : 1);
+  int64_t parts = reduced / (is_column ? tuning->column_part_length : tuning->row_part_length);
+  if (parts > most) parts = most;
+  if (parts < LEAST_PARTS) return;
+  own->parts = (uint32_t)parts;
   own->stage = TSRI_STAGE_PARTS;
 }
 
-void tsri_codegen_init(const tsri_fused *fused, tsri_codegen *out) {
+static void choose_reduction(tsri_codegen *own) {
+  const tsri_fused *fused = own->fused;
+  bool is_many = fused->kept.count >= own->tuning->column_results;
+  bool is_column = fused->reduced.count < SHORT_REDUCTION || (!reduces_last_axis(fused->heavy) && is_many);
+  own->form = is_column ? TSRI_FORM_COLUMN : TSRI_FORM_ROW;
+  if (!is_arg(fused->heavy)) choose_parts(own, is_column);
+}
+
+void tsri_codegen_init(const tsri_fused *fused, const tsri_tuning *tuning, tsri_codegen *out) {
   memset(out, 0, offsetof(tsri_codegen, params));
   out->fused = fused;
+  out->tuning = tuning;
+  out->lanes = 1;
   if (fused->heavy && fused->heavy->op->kind == TSRI_OP_KERNEL) {
     out->form = TSRI_FORM_HOOK;
   } else if (fused->heavy) {
@@ -57,13 +68,18 @@ void tsri_codegen_init(const tsri_fused *fused, tsri_codegen *out) {
   } else if (fused->kept.rank <= 1) {
     out->form = TSRI_FORM_FLAT;
   } else {
-    out->form = fused->kept.dims[fused->kept.rank - 1] >= SHORT_REDUCTION ? TSRI_FORM_ROWS : TSRI_FORM_SPREAD;
+    out->form = fused->kept.dims[fused->kept.rank - 1] >= tuning->fused_row ? TSRI_FORM_ROWS : TSRI_FORM_SPREAD;
   }
+}
+
+int tsri_codegen_group(const tsri_codegen *own) {
+  if (!own->fused->heavy) return own->tuning->fused_group;
+  return own->form == TSRI_FORM_COLUMN ? own->tuning->column_group : own->tuning->reduce_group;
 }
 
 void tsri_codegen_groups(const tsri_codegen *own, uint64_t *out_x, uint64_t *out_y) {
   const tsri_extent *kept = &own->fused->kept;
-  uint64_t items = (uint64_t)kept->count;
+  uint64_t items = (uint64_t)kept->count, size = (uint64_t)tsri_codegen_group(own);
   *out_y = own->stage == TSRI_STAGE_PARTS ? own->parts : 1;
   if (own->form == TSRI_FORM_ROW) {
     *out_x = items;
@@ -73,7 +89,8 @@ void tsri_codegen_groups(const tsri_codegen *own, uint64_t *out_x, uint64_t *out
     items = (uint64_t)kept->dims[kept->rank - 1];
     *out_y = (uint64_t)kept->count / items;
   }
-  *out_x = (items + TSRI_FUSED_GROUP - 1) / TSRI_FUSED_GROUP;
+  items = (items + own->lanes - 1) / own->lanes;
+  *out_x = (items + size - 1) / size;
 }
 
 // --- Parameters and key ---------------------------------------------------------------------------------------------
@@ -136,7 +153,8 @@ static bool list_params(tsri_codegen *own) {
     bool is_total = own->stage == TSRI_STAGE_TOTAL;
     fits = fits && add_word(own, is_total ? own->parts : fused->reduced.count, "m", -1, -1);
     if (own->stage == TSRI_STAGE_PARTS) {
-      fits = fits && add_word(own, (fused->reduced.count + own->parts - 1) / own->parts, "c", -1, -1);
+      int64_t part = (fused->reduced.count + own->parts - 1) / own->parts;
+      fits = fits && add_word(own, (part + 3) / 4 * 4, "c", -1, -1);
     }
     fits = fits && (is_total || add_extent(own, &fused->reduced, TSRI_INNER, "e", "u"));
   }
@@ -192,6 +210,7 @@ static tsr_status make_key(tsri_codegen *own) {
   put_key(own, UINT32_MAX);  // no embedded kernel's key begins so
   put_key(own,
           (uint32_t)own->form | (uint32_t)own->stage << 8 | fused->leaf_count << 16 | (fused->heavy ? 1u << 24 : 0));
+  put_key(own, own->lanes);
   put_extent_key(own, &fused->kept);
   if (fused->heavy) put_extent_key(own, &fused->reduced);
   for (uint32_t i = 0; i < fused->leaf_count; i++) {
@@ -207,6 +226,8 @@ static tsr_status make_key(tsri_codegen *own) {
 
 tsr_status tsri_codegen_prepare(tsri_codegen *own) {
   own->param_count = 0;
+  own->lanes = tsri_codegen_lanes(own);
+  if (own->lanes > 1 && own->form == TSRI_FORM_ROWS) own->form = TSRI_FORM_SPREAD;
   if (!list_params(own)) {
     return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "%s: a fused kernel would need more than %d parameters",
                      own->fused->root->op->name, TSRI_MAX_KERNEL_PARAMS);
@@ -369,7 +390,7 @@ void tsri_codegen_params(const tsri_codegen *own, tsri_builder *builder) {
 static void put_head(const tsri_codegen *own, tsri_builder *builder) {
   const tsri_fused *fused = own->fused;
   tsri_codegen_helpers(own, builder);
-  tsri_builder_add(builder, "kernel fused<WG = %d>(", TSRI_FUSED_GROUP);
+  tsri_builder_add(builder, "kernel fused<WG = %d>(", tsri_codegen_group(own));
   for (uint32_t i = 0; i < fused->leaf_count; i++) {
     if (!tsri_codegen_reads(own, i)) continue;
     tsri_builder_add(builder, "in %s leaf%u[], ", tsr_dtype_name(fused->leaves[i].dtype), i);
@@ -403,12 +424,38 @@ static void put_rows(const tsri_codegen *own, tsri_builder *builder) {
   tsri_builder_add(builder, "    }\n  }\n");
 }
 
+static void put_lanes(const tsri_codegen *own, tsri_builder *builder) {
+  const char *type = tsri_codegen_type(own->fused->root->dtype);
+  tsri_codegen_unravel(&own->fused->kept, 'i', "i", builder, "    ");
+  tsri_codegen_wide_leaves(own, TSRI_OUTER, put_index, builder, "    ");
+  tsri_builder_add(builder, "    %s done[%u];\n    unroll for (u32 lane = 0; lane < %u; lane++) {\n", type, own->lanes,
+                   own->lanes);
+  tsri_codegen_lane_leaves(own, TSRI_OUTER, builder, "      ");
+  tsri_codegen_nodes(own, TSRI_OUTER, builder, "      ");
+  tsri_builder_add(builder, "      done[lane] = %s(val%u);\n    }\n", tsr_dtype_name(own->fused->root->dtype),
+                   own->fused->group->node_count - 1);
+  tsri_codegen_wide_store(own, "i", builder, "    ");
+}
+
+// Several elements per item; the last item takes what is left over one by one. Over several axes nothing is: lanes are chosen so.
+static void put_wide(const tsri_codegen *own, tsri_builder *builder) {
+  tsri_builder_add(builder, "  u32 i = (group.y * (groups.x * WG) + global.x) * %uu;\n  if (i + %uu < n) {\n",
+                   own->lanes, own->lanes - 1);
+  put_lanes(own, builder);
+  tsri_builder_add(builder, "  } else {\n    for (; i < n; i++) {\n");
+  tsri_codegen_unravel(&own->fused->kept, 'i', "i", builder, "      ");
+  put_body(own, "i", builder, "      ");
+  tsri_builder_add(builder, "    }\n  }\n");
+}
+
 void tsri_codegen_text(const tsri_codegen *own, tsri_builder *builder) {
   put_head(own, builder);
   if (own->fused->heavy) {
     tsri_codegen_reduce_text(own, builder);
   } else if (own->form == TSRI_FORM_ROWS) {
     put_rows(own, builder);
+  } else if (own->lanes > 1) {
+    put_wide(own, builder);
   } else {
     // Groups beyond what a device takes in x continue in y.
     tsri_builder_add(builder, "  u32 i = group.y * (groups.x * WG) + global.x;\n  if (i < n) {\n");

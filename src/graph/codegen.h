@@ -5,6 +5,7 @@
 
 #include "core/builder.h"
 #include "graph/fused.h"
+#include "graph/tuning.h"
 #include "lang/ir.h"
 
 typedef enum tsri_form {
@@ -19,7 +20,7 @@ typedef enum tsri_form {
 // A long reduction with few results runs in two kernels: parts first, then the parts' sum.
 typedef enum tsri_reduce_stage { TSRI_STAGE_WHOLE, TSRI_STAGE_PARTS, TSRI_STAGE_TOTAL } tsri_reduce_stage;
 
-enum { TSRI_MAX_KERNEL_PARAMS = 60, TSRI_MAX_KEY_WORDS = 768, TSRI_FUSED_GROUP = 256 };
+enum { TSRI_MAX_KERNEL_PARAMS = 60, TSRI_MAX_KEY_WORDS = 768, TSRI_MAX_LANES = 16 };
 
 // A scalar parameter of the kernel, in the order of its parameter list.
 typedef struct tsri_fused_param {
@@ -32,21 +33,25 @@ typedef struct tsri_fused_param {
 
 typedef struct tsri_codegen {
   const tsri_fused *fused;
+  const tsri_tuning *tuning;
   tsri_form form;
   tsri_reduce_stage stage;
   uint32_t parts;                  // of a reduction in two stages
   bool has_base[TSRI_MAX_LEAVES];  // the leaf's first element is not at the start of its binding
   uint32_t base[TSRI_MAX_LEAVES];
+  int64_t output_at;  // of the first result in what is bound
+  // Elements an item takes at a time, in quads: neighbours on the last axis (of the reduced ones in TSRI_FORM_ROW). 1: one by one.
+  uint32_t lanes;
   int param_count;
   tsri_fused_param params[TSRI_MAX_KERNEL_PARAMS];
   size_t key_words;
   uint32_t key[TSRI_MAX_KEY_WORDS];
 } tsri_codegen;
 
-// Chooses form and stage for `fused`; bases are zero.
-void tsri_codegen_init(const tsri_fused *fused, tsri_codegen *out);
+// Chooses form and stage for `fused`; bases are zero. `tuning` outlives the result.
+void tsri_codegen_init(const tsri_fused *fused, const tsri_tuning *tuning, tsri_codegen *out);
 
-// Lists parameters and makes the key, once bases and stage are set.
+// Chooses lanes, lists parameters and makes the key, once bases, stage and output_at are set.
 //
 // Errors: TSR_ERR_UNSUPPORTED (too many parameters: the caller packs the inputs and tries again; sizes beyond 32 bits).
 tsr_status tsri_codegen_prepare(tsri_codegen *codegen);
@@ -85,6 +90,25 @@ void tsri_codegen_unravel(const tsri_extent *extent, char axis, const char *from
 
 // "f32": the type values of a dtype are computed in.
 const char *tsri_codegen_type(tsr_dtype dtype);
+
+// Items of a group.
+int tsri_codegen_group(const tsri_codegen *codegen);
+
+// How many lanes the strides and bases allow, and the device likes (codegen_wide.c).
+uint32_t tsri_codegen_lanes(const tsri_codegen *codegen);
+
+// Whether a leaf differs from lane to lane: its step on the axis of the lanes is 1, else it is 0.
+bool tsri_codegen_is_wide(const tsri_codegen *codegen, uint32_t leaf);
+
+// Reads the leaves of a space for all lanes: part0[lane], …, and in1 of those that are the same for all.
+void tsri_codegen_wide_leaves(const tsri_codegen *codegen, tsri_space space, tsri_index_fn index, tsri_builder *builder,
+                              const char *indent);
+
+// Inside a loop over `lane`: in0 of those that differ.
+void tsri_codegen_lane_leaves(const tsri_codegen *codegen, tsri_space space, tsri_builder *builder, const char *indent);
+
+// store4 of done[0 … lanes) at `where`.
+void tsri_codegen_wide_store(const tsri_codegen *codegen, const char *where, tsri_builder *builder, const char *indent);
 
 void tsri_codegen_reduce_text(const tsri_codegen *codegen, tsri_builder *builder);
 

@@ -106,40 +106,46 @@ static void put_row_starts(const tsri_codegen *own, tsri_builder *builder) {
 
 // --- Pieces ---------------------------------------------------------------------------------------------------------
 
-// x: the value at r.
-static void put_value(const tsri_codegen *own, tsri_builder *builder, const char *indent) {
-  const char *type = tsri_codegen_type(work_dtype(own));
-  if (own->stage == TSRI_STAGE_TOTAL) {
-    tsri_builder_add(builder, "%s%s x = p[r * n + o];\n", indent, type);
-    return;
-  }
-  tsri_codegen_unravel(&own->fused->reduced, 'r', "r", builder, indent);
-  tsri_codegen_leaves(own, TSRI_INNER, inner_index, builder, indent);
+// x: what the reduction's input comes to, once its leaves are read.
+static void put_input(const tsri_codegen *own, tsri_builder *builder, const char *indent) {
   tsri_codegen_nodes(own, TSRI_INNER, builder, indent);
-  tsri_builder_add(builder, "%s%s x = ", indent, type);
+  tsri_builder_add(builder, "%s%s x = ", indent, tsri_codegen_type(work_dtype(own)));
   tsri_codegen_input(own, tsri_fused_place(own->fused, own->fused->heavy->slot), 0, builder);
   tsri_builder_add(builder, ";\n");
 }
 
-static void put_step(const tsri_codegen *own, tsri_builder *builder, const char *indent) {
+// x: the value at r.
+static void put_value(const tsri_codegen *own, tsri_builder *builder, const char *indent) {
+  if (own->stage == TSRI_STAGE_TOTAL) {
+    tsri_builder_add(builder, "%s%s x = p[r * n + o];\n", indent, tsri_codegen_type(work_dtype(own)));
+    return;
+  }
+  tsri_codegen_unravel(&own->fused->reduced, 'r', "r", builder, indent);
+  tsri_codegen_leaves(own, TSRI_INNER, inner_index, builder, indent);
+  put_input(own, builder, indent);
+}
+
+// x joins acc; `r` is its index.
+static void put_step(const tsri_codegen *own, const char *r, tsri_builder *builder, const char *indent) {
   if (!is_arg(own)) {
     tsri_builder_add(builder, "%s%s\n", indent, combinations[own->fused->heavy->op->reduce].step);
     return;
   }
   bool is_float = tsr_dtype_kind_of(work_dtype(own)) == TSR_KIND_FLOAT;
-  tsri_builder_add(builder, "%sif (at == 0xffffffffu || x %s acc%s) { acc = x; at = r; }\n", indent,
+  tsri_builder_add(builder, "%sif (at == 0xffffffffu || x %s acc%s) { acc = x; at = %s; }\n", indent,
                    own->fused->heavy->op->reduce == TSRI_REDUCE_ARGMAX ? ">" : "<",
-                   is_float ? " || (isnan(x) && !isnan(acc))" : "");
+                   is_float ? " || (isnan(x) && !isnan(acc))" : "", r);
+}
+
+// Over nothing: i8 and i16 are computed in i32, but give their own limits.
+static const char *start_of(const tsri_codegen *own) {
+  tsr_dtype dtype = work_dtype(own);
+  tsr_dtype limits = is_arg(own) || dtype == TSR_BOOL ? dtype : own->fused->heavy->dtype;
+  return identity(own->fused->heavy->op->reduce, limits);
 }
 
 static void put_start(const tsri_codegen *own, tsri_builder *builder) {
-  tsr_dtype dtype = work_dtype(own);
-  const char *type = tsri_codegen_type(dtype);
-  tsri_reduce reduce = own->fused->heavy->op->reduce;
-  bool is_truth = dtype == TSR_BOOL;
-  // i8 and i16 are computed in i32, but over nothing they give their own limits.
-  tsr_dtype limits = is_arg(own) || is_truth ? dtype : own->fused->heavy->dtype;
-  tsri_builder_add(builder, "    %s acc = %s;\n", type, identity(reduce, limits));
+  tsri_builder_add(builder, "    %s acc = %s;\n", tsri_codegen_type(work_dtype(own)), start_of(own));
   if (is_arg(own)) tsri_builder_add(builder, "    u32 at = 0xffffffffu;\n");
 }
 
@@ -198,6 +204,86 @@ static void put_group_value(const tsri_codegen *own, tsri_builder *builder) {
   }
 }
 
+// --- Several elements at a time ---------------------------------------------------------------------------------------
+
+// accs[lane], and ats[lane] of an arg.
+static void put_wide_start(const tsri_codegen *own, tsri_builder *builder) {
+  tsri_builder_add(builder, "    %s accs[4];\n", tsri_codegen_type(work_dtype(own)));
+  if (is_arg(own)) tsri_builder_add(builder, "    u32 ats[4];\n");
+}
+
+static void put_wide_reset(const tsri_codegen *own, tsri_builder *builder) {
+  tsri_builder_add(builder, "    unroll for (u32 lane = 0; lane < 4; lane++) { accs[lane] = %s; %s}\n", start_of(own),
+                   is_arg(own) ? "ats[lane] = 0xffffffffu; " : "");
+}
+
+// The four values at r join accs. `r`: the index of a lane's value.
+static void put_wide_steps(const tsri_codegen *own, const char *r, tsri_builder *builder) {
+  const char *type = tsri_codegen_type(work_dtype(own)), *indent = "        ";
+  tsri_codegen_unravel(&own->fused->reduced, 'r', "r", builder, "      ");
+  tsri_codegen_wide_leaves(own, TSRI_INNER, inner_index, builder, "      ");
+  tsri_builder_add(builder, "      unroll for (u32 lane = 0; lane < 4; lane++) {\n");
+  tsri_codegen_lane_leaves(own, TSRI_INNER, builder, indent);
+  put_input(own, builder, indent);
+  tsri_builder_add(builder, "%s%s acc = accs[lane];\n", indent, type);
+  if (is_arg(own)) tsri_builder_add(builder, "%su32 at = ats[lane];\n", indent);
+  put_step(own, r, builder, indent);
+  tsri_builder_add(builder, "%saccs[lane] = acc;\n", indent);
+  if (is_arg(own)) tsri_builder_add(builder, "%sats[lane] = at;\n", indent);
+  tsri_builder_add(builder, "      }\n");
+}
+
+// A loop from `from` up to `stop` in steps of `step`; several rounds at once while there are enough, so that their loads are on
+// their way together.
+static void put_wide_loop(const tsri_codegen *own, const char *from, const char *step, const char *r,
+                          tsri_builder *builder) {
+  int rounds = own->tuning->reduce_unroll;
+  tsri_builder_add(builder, "    u32 next = %s;\n", from);
+  if (rounds > 1) {
+    tsri_builder_add(
+        builder,
+        "    for (; next + %s * %du < stop; next += %s * %du) {\n    unroll for (u32 k = 0; k < %d; k++) {\n"
+        "      u32 r = next + k * (%s);\n",
+        step, rounds - 1, step, rounds, rounds, step);
+    put_wide_steps(own, r, builder);
+    tsri_builder_add(builder, "    }\n    }\n");
+  }
+  tsri_builder_add(builder, "    for (; next < stop; next += %s) {\n      u32 r = next;\n", step);
+  put_wide_steps(own, r, builder);
+  tsri_builder_add(builder, "    }\n");
+}
+
+// Joins the lanes' results. Of an arg's that are equal the first counts, whatever lane it is in; NaN is equal to NaN.
+static void put_join_lanes(const tsri_codegen *own, tsri_builder *builder) {
+  const char *type = tsri_codegen_type(work_dtype(own));
+  put_start(own, builder);
+  tsri_builder_add(builder, "    unroll for (u32 lane = 0; lane < 4; lane++) {\n      %s x = accs[lane];\n", type);
+  if (is_arg(own)) {
+    bool is_float = tsr_dtype_kind_of(work_dtype(own)) == TSR_KIND_FLOAT;
+    tsri_builder_add(builder, "      u32 r = ats[lane];\n      if (r != 0xffffffffu) {\n");
+    tsri_builder_add(builder, "      if ((x == acc%s) && at != 0xffffffffu) { at = min(at, r); } else {\n",
+                     is_float ? " || (isnan(x) && isnan(acc))" : "");
+    put_step(own, "r", builder, "      ");
+    tsri_builder_add(builder, "      }\n      }\n");
+  } else {
+    put_step(own, "r", builder, "      ");
+  }
+  tsri_builder_add(builder, "    }\n");
+}
+
+static void put_wide_row(const tsri_codegen *own, tsri_builder *builder) {
+  tsri_builder_add(builder, "    u32 stop = first + (last - first) / 4u * 4u;\n");
+  put_wide_start(own, builder);
+  put_wide_reset(own, builder);
+  put_wide_loop(own, "first + local.x * 4u", "WG * 4u", "r + lane", builder);
+  put_join_lanes(own, builder);
+  if (own->fused->reduced.rank != 1) return;
+  tsri_builder_add(builder, "    for (u32 r = stop + local.x; r < last; r += WG) {\n");
+  put_value(own, builder, "      ");
+  put_step(own, "r", builder, "      ");
+  tsri_builder_add(builder, "    }\n");
+}
+
 static void put_row(const tsri_codegen *own, tsri_builder *builder) {
   bool is_product = own->fused->heavy->op->reduce == TSRI_REDUCE_PROD;
   if (is_product) tsri_builder_add(builder, "  shared %s products[WG];\n", tsri_codegen_type(work_dtype(own)));
@@ -206,14 +292,57 @@ static void put_row(const tsri_codegen *own, tsri_builder *builder) {
   tsri_builder_add(builder, "  if (o < n) {\n");
   if (own->stage != TSRI_STAGE_TOTAL) put_row_starts(own, builder);
   put_range(own, builder);
-  put_start(own, builder);
-  tsri_builder_add(builder, "    for (u32 r = first + local.x; r < last; r += WG) {\n");
-  put_value(own, builder, "      ");
-  put_step(own, builder, "      ");
-  tsri_builder_add(builder, "    }\n");
+  if (own->lanes > 1) {
+    put_wide_row(own, builder);
+  } else {
+    put_start(own, builder);
+    tsri_builder_add(builder, "    for (u32 r = first + local.x; r < last; r += WG) {\n");
+    put_value(own, builder, "      ");
+    put_step(own, "r", builder, "      ");
+    tsri_builder_add(builder, "    }\n");
+  }
   put_group_value(own, builder);
   tsri_builder_add(builder, "    if (local.x == 0u) {\n");
   put_result(own, "whole", builder, "      ");
+  tsri_builder_add(builder, "    }\n  }\n");
+}
+
+static const char *column_result(const tsri_codegen *own, bool is_sum) {
+  return is_arg(own) ? "at" : is_sum ? "total" : "acc";
+}
+
+// Four results per item, side by side.
+static void put_wide_column(const tsri_codegen *own, tsri_builder *builder) {
+  bool is_sum = own->fused->heavy->op->reduce == TSRI_REDUCE_SUM;
+  const char *type = tsri_codegen_type(work_dtype(own));
+  tsri_builder_add(builder, own->stage == TSRI_STAGE_PARTS
+                                ? "  u32 o = global.x * 4u;\n  if (o < n) {\n"
+                                : "  u32 o = (group.y * (groups.x * WG) + global.x) * 4u;\n  if (o < n) {\n");
+  put_row_starts(own, builder);
+  put_range(own, builder);
+  put_wide_start(own, builder);
+  if (is_sum) {
+    tsri_builder_add(builder,
+                     "    %s totals[4];\n    for (u32 part = first; part < last; part += 64u) {\n"
+                     "    u32 stop = min(part + 64u, last);\n",
+                     type);
+    put_wide_reset(own, builder);
+    put_wide_loop(own, "part", "1u", "r", builder);
+    tsri_builder_add(
+        builder,
+        "    unroll for (u32 lane = 0; lane < 4; lane++) { totals[lane] = totals[lane] + accs[lane]; }\n    }\n");
+  } else {
+    tsri_builder_add(builder, "    u32 stop = last;\n");
+    put_wide_reset(own, builder);
+    put_wide_loop(own, "first", "1u", "r", builder);
+  }
+  tsri_builder_add(builder, "    u32 start = o;\n    unroll for (u32 lane = 0; lane < 4; lane++) {\n");
+  tsri_builder_add(builder, "    u32 o = start + lane;\n    %s %s = %s[lane];\n", is_arg(own) ? "u32" : type,
+                   column_result(own, is_sum),
+                   is_arg(own) ? "ats"
+                   : is_sum    ? "totals"
+                               : "accs");
+  put_result(own, column_result(own, is_sum), builder, "    ");
   tsri_builder_add(builder, "    }\n  }\n");
 }
 
@@ -238,14 +367,15 @@ static void put_column(const tsri_codegen *own, tsri_builder *builder) {
     tsri_builder_add(builder, "    for (u32 r = first; r < last; r += 1u) {\n");
   }
   put_value(own, builder, "      ");
-  put_step(own, builder, "      ");
+  put_step(own, "r", builder, "      ");
   tsri_builder_add(builder, "    }\n");
   if (is_sum) tsri_builder_add(builder, "    total = total + acc;\n    }\n");
-  put_result(own, is_arg(own) ? "at" : is_sum ? "total" : "acc", builder, "    ");
+  put_result(own, column_result(own, is_sum), builder, "    ");
   tsri_builder_add(builder, "  }\n");
 }
 
 void tsri_codegen_reduce_text(const tsri_codegen *own, tsri_builder *builder) {
   if (own->form == TSRI_FORM_ROW) put_row(own, builder);
+  else if (own->lanes > 1) put_wide_column(own, builder);
   else put_column(own, builder);
 }

@@ -10,7 +10,7 @@
 #include "graph/codegen.h"
 #include "graph/epilogue.h"
 #include "graph/kernels.h"
-#include "runtime/transfer.h"
+#include "graph/transfer.h"
 
 // Everything a launch needs beside the kernel's structure.
 typedef struct fused_launch {
@@ -24,9 +24,12 @@ typedef struct fused_launch {
 
 // --- Binding --------------------------------------------------------------------------------------------------------
 
-static size_t binding_alignment(const tsr_device *device) {
-  const tsri_limits *limits = &device->limits;
-  return limits->binding_alignment ? limits->binding_alignment : limits->buffer_alignment;
+// Four elements of 8 bytes read at a time lie at multiples of 32 bytes, so kernels that do such things want no less.
+static size_t binding_alignment(const fused_launch *own) {
+  enum { WIDE_BYTES = 32 };
+  const tsri_limits *limits = &own->device->limits;
+  size_t alignment = limits->binding_alignment ? limits->binding_alignment : limits->buffer_alignment;
+  return own->state->tuning.fused_bytes > 0 && alignment < WIDE_BYTES ? WIDE_BYTES : alignment;
 }
 
 // An empty input of a reduction over nothing: something must be bound, and is not read.
@@ -47,7 +50,7 @@ static tsr_status bind_leaf(fused_launch *own, uint32_t index) {
   int64_t low = 0, high = 0, element = (int64_t)tsr_dtype_bytes(leaf->dtype);
   tsri_layout_span(&leaf->layout, &low, &high);
   size_t first = buffer->offset + (size_t)(low * element);
-  size_t aligned = first / binding_alignment(own->device) * binding_alignment(own->device);
+  size_t aligned = first / binding_alignment(own) * binding_alignment(own);
   if (aligned < buffer->offset) aligned = buffer->offset;
   int64_t below = (int64_t)(first - aligned) / element;
   int64_t base = leaf->layout.offset - low + below;
@@ -156,6 +159,7 @@ static tsr_status launch_piece(fused_launch *own, tsr_buffer *output, int64_t fi
   size_t element = tsr_dtype_bytes(own->fused.root->dtype);
   tsr_status status = bind_leaves(own);
   if (status != TSR_OK) return status;
+  own->codegen.output_at = first;
   if (own->codegen.stage != TSRI_STAGE_WHOLE) return launch_reduction_in_parts(own, output);
   return launch_stage(own, NULL, output, (size_t)first * element, (uint64_t)own->fused.kept.count);
 }
@@ -235,11 +239,11 @@ static bool has_strided_leaf(const tsri_fused *fused) {
 
 static tsr_status run_fused(fused_launch *own, tsr_buffer *output) {
   log_group(own);
-  tsri_codegen_init(&own->fused, &own->codegen);
+  tsri_codegen_init(&own->fused, &own->state->tuning, &own->codegen);
   tsr_status status = launch_fused(own, output);
   if (status != TSR_ERR_UNSUPPORTED || !has_strided_leaf(&own->fused)) return status;
   status = pack_leaves(own);
-  tsri_codegen_init(&own->fused, &own->codegen);
+  tsri_codegen_init(&own->fused, &own->state->tuning, &own->codegen);
   return status == TSR_OK ? launch_fused(own, output) : status;
 }
 
@@ -279,7 +283,7 @@ static tsr_status run_kernel_op(tsr_device *device, const tsri_plan *plan, const
 // What comes after the operator runs in its kernel's store.
 static tsr_status run_with_epilogue(fused_launch *own, tsr_buffer *output) {
   log_group(own);
-  tsri_codegen_init(&own->fused, &own->codegen);
+  tsri_codegen_init(&own->fused, &own->state->tuning, &own->codegen);
   tsr_status status = bind_leaves(own);
   if (status == TSR_OK) status = tsri_codegen_prepare(&own->codegen);
   tsri_epilogue epilogue = {.codegen = &own->codegen, .leaves = own->leaves};

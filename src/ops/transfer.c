@@ -4,7 +4,7 @@
 
 #include "core/error.h"
 #include "graph/graph.h"
-#include "runtime/transfer.h"
+#include "graph/transfer.h"
 
 static tsr_status check_transfer(const char *caller, const tsr_tensor *tensor, const void *data, size_t bytes) {
   tsr_status status = tsri_tensor_check(caller, tensor);
@@ -25,6 +25,11 @@ tsr_status tsr_read(tsr_tensor *tensor, void *out_data, size_t bytes) {
   if (status != TSR_OK) return status;
   tsri_view view = tsri_view_of(tensor);
   return tsri_read_elements(&view, out_data);
+}
+
+tsr_status tsr_evaluate(tsr_tensor *tensor) {
+  tsr_status status = tsri_tensor_check("evaluate", tensor);
+  return status == TSR_OK ? tsri_graph_ready(tensor) : status;
 }
 
 tsr_status tsr_write(tsr_tensor *tensor, const void *data, size_t bytes) {

@@ -11,6 +11,7 @@
 
 enum { LEAST_SAMPLES = 3, MOST_SAMPLES = 1000, USUAL_SAMPLES = 11 };
 static const double least_sample_ns = 1e6;  // shorter samples measure the clock
+static const double least_waited_ns = 1e7;  // and those that end with a wait for a device measure that
 
 typedef struct samples {
   double ns[MOST_SAMPLES];  // per step
@@ -21,11 +22,12 @@ typedef struct samples {
 static tsr_status choose_steps(bench_case *c, int *out_steps) {
   double ns = 0;
   int most = c->row->most_steps ? c->row->most_steps : 1 << 20;
+  double least = c->row->rows ? least_waited_ns : least_sample_ns;
   tsr_status status = bench_case_sample(c, 1, &ns);
   for (*out_steps = 1; status == TSR_OK; *out_steps *= 4) {
     if (*out_steps > most) *out_steps = most;
     status = bench_case_sample(c, *out_steps, &ns);
-    if (ns >= least_sample_ns || *out_steps == most) break;
+    if (ns >= least || *out_steps == most) break;
   }
   return status;
 }

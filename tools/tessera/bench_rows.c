@@ -1,25 +1,14 @@
 // SPDX-License-Identifier: MIT
 // What `tessera bench` times.
 //
-// A step of an operator records it, runs it and waits: one element of the result is read, which needs all of the kernel that
-// makes it but copies only that element back.
+// A step of an operator records it and queues it; a sample waits once, at its end.
 #include "bench_rows.h"
 
 #include <string.h>
 
 #include "bench_time.h"
 
-// --- Running what was recorded --------------------------------------------------------------------------------------------
-
-// Call it within a scope.
-static tsr_status evaluate(tsr_tensor *tensor) {
-  unsigned char element[8];
-  if (tsr_error(tensor) != TSR_OK) return tsr_error(tensor);
-  int rank = tsr_tensor_shape(tensor).rank;
-  if (tsr_tensor_count(tensor) == 0) return TSR_OK;
-  for (int axis = 0; axis < rank; axis++) tensor = tsr_slice(tensor, axis, 0, 1, 1);
-  return tsr_read(tensor, element, tsr_dtype_bytes(tsr_tensor_dtype(tensor)));
-}
+// --- Inputs ---------------------------------------------------------------------------------------------------------------
 
 // Numbers from -1 to 1, or for integers from 0 to 99, computed now.
 static tsr_tensor *new_input(bench_case *c, tsr_shape shape) {
@@ -36,7 +25,7 @@ static tsr_tensor *new_input(bench_case *c, tsr_shape shape) {
     default:
       values = tsr_randint(c->device, c->dtype, shape, 0, 100, seed);
   }
-  evaluate(values);  // an error comes out of the first step, too
+  (void)tsr_evaluate(values);  // an error comes out of the first step, too
   values = tsr_keep(values);
   tsr_scope_end(scope);
   return values;
@@ -66,6 +55,9 @@ static tsr_tensor *make_softmax(bench_case *c) { return tsr_softmax(c->inputs[0]
 static tsr_tensor *make_layer_norm(bench_case *c) {
   return tsr_layer_norm(c->inputs[0], c->inputs[1], c->inputs[2], 1e-5);
 }
+static tsr_tensor *make_rms_norm(bench_case *c) { return tsr_rms_norm(c->inputs[0], c->inputs[1], 1e-5); }
+static tsr_tensor *make_silu(bench_case *c) { return tsr_silu(c->inputs[0]); }
+static tsr_tensor *make_argmax(bench_case *c) { return tsr_argmax(c->inputs[0], (int[]){1}, 1, false); }
 static tsr_tensor *make_matmul(bench_case *c) { return tsr_matmul(c->inputs[0], c->inputs[1]); }
 static tsr_tensor *make_gemv(bench_case *c) { return tsr_gemv(c->inputs[0], c->inputs[1]); }
 
@@ -79,7 +71,7 @@ static tsr_status gemv_inputs(bench_case *c) { return add_input(c, TSR_SHAPE(c->
 static tsr_status step_operator(bench_case *c, int step) {
   (void)step;
   tsr_scope *scope = tsr_scope_begin(c->device);
-  tsr_status status = evaluate(c->row->make(c));
+  tsr_status status = tsr_evaluate(c->row->make(c));
   tsr_scope_end(scope);
   return status;
 }
@@ -119,8 +111,7 @@ static tsr_status begin_copy(bench_case *c) {
 
 static tsr_status step_copy(bench_case *c, int step) {
   (void)step;
-  tsr_status status = tsr_buffer_copy(c->buffers[1], 0, c->buffers[0], 0, tsr_buffer_bytes(c->buffers[0]));
-  return status == TSR_OK ? tsr_device_synchronize(c->device) : status;
+  return tsr_buffer_copy(c->buffers[1], 0, c->buffers[0], 0, tsr_buffer_bytes(c->buffers[0]));
 }
 
 // --- What it costs to begin -------------------------------------------------------------------------------------------------
@@ -243,13 +234,17 @@ const bench_row bench_rows[] = {
     {"tanh", "tanh(a)", VECTOR, .bound = BENCH_COPY, .make = make_tanh},
     {"gelu", "gelu(a), with erf", VECTOR, .bound = BENCH_COPY, .make = make_gelu},
     {"sigmoid", "sigmoid(a)", VECTOR, .bound = BENCH_COPY, .make = make_sigmoid},
+    {"silu", "silu(a)", VECTOR, .bound = BENCH_COPY, .make = make_silu},
     {"sum", "sum of all elements", MATRIX, .bound = BENCH_READ, .flops = 1, .make = make_sum},
     {"sum_axis0", "sum over rows: one per column", MATRIX, .bound = BENCH_READ, .flops = 1, .make = make_sum0},
     {"sum_axis1", "sum over columns: one per row", MATRIX, .bound = BENCH_READ, .flops = 1, .make = make_sum1},
+    {"argmax_axis1", "argmax over columns: one per row", MATRIX, .bound = BENCH_READ, .make = make_argmax},
     {"transposed_copy", "contiguous(transpose(a))", MATRIX, .bound = BENCH_COPY, .make = make_transposed},
     {"softmax", "softmax of each row", MATRIX, .bound = BENCH_COPY, .make = make_softmax},
     {"layer_norm", "layer_norm of each row, weight and bias", MATRIX, .bound = BENCH_COPY, .more_inputs = norm_inputs,
      .make = make_layer_norm},
+    {"rms_norm", "rms_norm of each row, weight", MATRIX, .bound = BENCH_COPY, .more_inputs = gemv_inputs,
+     .make = make_rms_norm},
     {"matmul", "a b", .rows = 256, .cols = 256, .bound = BENCH_FMA, .flops = 2, .is_product = true,
      .more_inputs = matmul_inputs, .make = make_matmul},
     {"matmul", "a b", .rows = 512, .cols = 512, .bound = BENCH_FMA, .flops = 2, .is_product = true,
@@ -298,6 +293,7 @@ tsr_status bench_case_sample(bench_case *c, int steps, double *out_ns) {
   tsr_status status = row->before ? row->before(c, steps) : TSR_OK;
   double start = bench_now_ns();
   for (int i = 0; i < steps && status == TSR_OK; i++) status = step(c, i);
+  if (status == TSR_OK && row->rows) status = tsr_device_synchronize(c->device);
   *out_ns = bench_now_ns() - start;
   if (row->after) row->after(c);
   return status;

@@ -350,8 +350,8 @@ const tool_command command_bench = {
              "caches; on other devices a copy within the device; for matmul the rate of f32 multiply-adds. Bytes "
              "are those of the inputs and of the result, each counted once.\n"
              "\n"
-             "A step records an operator, runs it and reads one element of the result: that runs all of the kernel "
-             "and waits for it, without copying the rest.",
+             "A step records an operator and queues its kernels; a sample is several steps and one wait for the "
+             "device.",
          .options = options,
          .option_count = sizeof options / sizeof options[0],
          .example = "tessera bench --op 'sum*,softmax' --size 1000x1000"},

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+// Kernel text that takes several neighbouring elements at a time: when it can, and how leaves are then read.
+//
+// A leaf that steps by 1 along the lanes' axis is read by load4, which wants indices that are multiples of four: its base and its
+// steps on all other axes must be. One that does not move there is read once for all lanes.
+#include "graph/codegen.h"
+
+// The axis whose neighbours the lanes are, and the other axes.
+typedef struct lane_axis {
+  const tsri_extent *own, *other;  // `other` NULL: none
+  int axis;
+} lane_axis;
+
+static lane_axis axis_of(const tsri_codegen *own) {
+  const tsri_fused *fused = own->fused;
+  if (own->form == TSRI_FORM_ROW) return (lane_axis){&fused->reduced, &fused->kept, fused->reduced.rank - 1};
+  return (lane_axis){&fused->kept, fused->heavy ? &fused->reduced : NULL, fused->kept.rank - 1};
+}
+
+static tsri_space space_of(const tsri_codegen *own) { return own->fused->heavy ? TSRI_INNER : TSRI_OUTER; }
+
+bool tsri_codegen_is_wide(const tsri_codegen *own, uint32_t leaf) {
+  lane_axis lanes = axis_of(own);
+  return lanes.own->strides[leaf][lanes.axis] == 1;
+}
+
+static bool is_by_four(const tsri_extent *extent, uint32_t leaf, int except) {
+  for (int i = 0; i < extent->rank; i++) {
+    if (i != except && extent->strides[leaf][i] % 4 != 0) return false;
+  }
+  return true;
+}
+
+static bool leaf_allows(const tsri_codegen *own, const lane_axis *lanes, uint32_t leaf) {
+  int64_t step = lanes->own->strides[leaf][lanes->axis];
+  if (step == 0) return true;
+  if (step != 1 || (own->has_base[leaf] && own->base[leaf] % 4 != 0)) return false;
+  return is_by_four(lanes->own, leaf, lanes->axis) && (!lanes->other || is_by_four(lanes->other, leaf, -1));
+}
+
+// Bytes of the narrowest array that differs from lane to lane, the result among them; 0: a leaf does not allow lanes.
+static size_t narrowest(const tsri_codegen *own, const lane_axis *lanes) {
+  const tsri_fused *fused = own->fused;
+  size_t least = fused->heavy ? 0 : tsr_dtype_bytes(fused->root->dtype);
+  for (uint32_t i = 0; i < fused->leaf_count; i++) {
+    if (fused->leaves[i].space != space_of(own)) continue;
+    if (!leaf_allows(own, lanes, i)) return 0;
+    if (!tsri_codegen_is_wide(own, i)) continue;
+    size_t bytes = tsr_dtype_bytes(fused->leaves[i].dtype);
+    if (least == 0 || bytes < least) least = bytes;
+  }
+  return least;
+}
+
+static uint32_t elementwise_lanes(const tsri_codegen *own, const lane_axis *axis, size_t bytes) {
+  enum { MOST_COPIES = 96 };  // of operators, over all lanes: text and registers grow with them
+  uint32_t lanes = (uint32_t)own->tuning->fused_bytes / (uint32_t)bytes, nodes = own->fused->group->node_count;
+  if (lanes > TSRI_MAX_LANES) lanes = TSRI_MAX_LANES;
+  while (lanes > 4 && lanes * nodes > MOST_COPIES) lanes /= 2;
+  if (lanes < 4) lanes = 4;
+  if (axis->own->rank == 1) return lanes;
+  while (lanes >= 4 && axis->own->dims[axis->axis] % lanes != 0) lanes /= 2;
+  return lanes >= 4 ? lanes : 1;
+}
+
+uint32_t tsri_codegen_lanes(const tsri_codegen *own) {
+  bool is_reduction = own->fused->heavy != NULL;
+  bool is_wanted = is_reduction ? own->tuning->reduce_wide != 0 : own->tuning->fused_bytes > 0;
+  if (!is_wanted || own->form == TSRI_FORM_HOOK || own->stage == TSRI_STAGE_TOTAL) return 1;
+  lane_axis axis = axis_of(own);
+  if (axis.axis < 0 || own->output_at % 4 != 0) return 1;
+  size_t bytes = narrowest(own, &axis);
+  if (bytes == 0) return 1;
+  if (!is_reduction) return elementwise_lanes(own, &axis, bytes);
+  // What is left over at the end of a row is only looked for where there is one axis.
+  bool is_whole = axis.own->dims[axis.axis] % 4 == 0 || (own->form == TSRI_FORM_ROW && axis.own->rank == 1);
+  return is_whole ? 4 : 1;
+}
+
+// --- Text -----------------------------------------------------------------------------------------------------------
+
+void tsri_codegen_wide_leaves(const tsri_codegen *own, tsri_space space, tsri_index_fn index, tsri_builder *builder,
+                              const char *indent) {
+  for (uint32_t i = 0; i < own->fused->leaf_count; i++) {
+    const tsri_leaf *leaf = &own->fused->leaves[i];
+    const char *type = tsri_codegen_type(leaf->dtype);
+    if (leaf->space != space) continue;
+    if (!tsri_codegen_is_wide(own, i)) {
+      tsri_builder_add(builder, "%s%s in%u = leaf%u[", indent, type, i, i);
+      index(own, i, builder);
+      tsri_builder_add(builder, "];\n");
+      continue;
+    }
+    tsri_builder_add(builder, "%s%s part%u[%u];\n", indent, type, i, own->lanes);
+    for (uint32_t quad = 0; quad < own->lanes; quad += 4) {
+      tsri_builder_add(builder, "%s%sx4 quad%u_%u = load4(leaf%u, ", indent, type, i, quad, i);
+      index(own, i, builder);
+      tsri_builder_add(builder, " + %uu);\n", quad);
+      for (uint32_t j = 0; j < 4; j++) {
+        tsri_builder_add(builder, "%spart%u[%u] = quad%u_%u.%c;\n", indent, i, quad + j, i, quad, "xyzw"[j]);
+      }
+    }
+  }
+}
+
+void tsri_codegen_lane_leaves(const tsri_codegen *own, tsri_space space, tsri_builder *builder, const char *indent) {
+  for (uint32_t i = 0; i < own->fused->leaf_count; i++) {
+    if (own->fused->leaves[i].space != space || !tsri_codegen_is_wide(own, i)) continue;
+    tsri_builder_add(builder, "%s%s in%u = part%u[lane];\n", indent, tsri_codegen_type(own->fused->leaves[i].dtype), i,
+                     i);
+  }
+}
+
+void tsri_codegen_wide_store(const tsri_codegen *own, const char *where, tsri_builder *builder, const char *indent) {
+  const char *type = tsri_codegen_type(own->fused->root->dtype);
+  for (uint32_t quad = 0; quad < own->lanes; quad += 4) {
+    tsri_builder_add(builder, "%sstore4(y, %s + %uu, %sx4(done[%u], done[%u], done[%u], done[%u]));\n", indent, where,
+                     quad, type, quad, quad + 1, quad + 2, quad + 3);
+  }
+}
