@@ -138,7 +138,7 @@ static bool parts_of(const tsri_native_op *op, const tsri_operand **out_c, const
   }
   if (strcmp(op->name, "linear") == 0) {
     *out_bias = third;
-    return true;
+    return op->output.dtype != TSR_F64;  // cuBLASLt adds no bias there
   }
   return strcmp(op->name, "matmul") == 0;
 }

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include <tessera/dtype.h>
+#include <tessera/tessera.h>
 
 #include "backends/cuda/fixture.h"
 
@@ -198,6 +198,10 @@ TEST(what_cublaslt_cannot_read_in_place_is_left_to_the_kernels) {
   CHECK(!f.cu->has_op(f.device, &op));  // backwards
   op = plain_op(TSR_I8);
   CHECK(!f.cu->has_op(f.device, &op));
+  op = plain_op(TSR_F64);
+  CHECK(f.cu->has_op(f.device, &op));
+  op.name = "linear";
+  CHECK(!f.cu->has_op(f.device, &op));  // no epilogues in f64
   op = plain_op(TSR_F32);
   op.name = "softmax";
   CHECK(!f.cu->has_op(f.device, &op));
@@ -249,4 +253,91 @@ TEST(what_cublaslt_has_nothing_for_is_unsupported_and_its_absence_too) {
   tsri_native_op op = plain_op(TSR_F32);
   CHECK(!f.cu->has_op(f.device, &op));  // and it is not asked again
   fixture_close(&f);
+}
+
+// --- Through the graph ------------------------------------------------------------------------------------------------
+
+typedef struct operands {
+  tsr_device *device;
+  tsr_tensor *x, *w, *bias;
+  float x_values[M * K], w_values[K * N], bias_values[N];
+} operands;
+
+static void open_operands(operands *own) {
+  CHECK_OK(tsr_device_open(&(tsr_device_desc){.backend = "cuda"}, &own->device));
+  for (int i = 0; i < M * K; i++) own->x_values[i] = (float)random_value();
+  for (int i = 0; i < K * N; i++) own->w_values[i] = (float)random_value();
+  for (int i = 0; i < N; i++) own->bias_values[i] = (float)random_value();
+  own->x = tsr_from_data(own->device, TSR_F32, TSR_SHAPE(M, K), own->x_values, sizeof own->x_values);
+  own->w = tsr_from_data(own->device, TSR_F32, TSR_SHAPE(K, N), own->w_values, sizeof own->w_values);
+  own->bias = tsr_from_data(own->device, TSR_F32, TSR_SHAPE(N), own->bias_values, sizeof own->bias_values);
+}
+
+static void close_operands(operands *own) {
+  tsr_release(own->x);
+  tsr_release(own->w);
+  tsr_release(own->bias);
+  tsr_device_release(own->device);
+}
+
+// Reads `y`, which it releases, and compares it with activation(x w + bias).
+static void check_linear(const operands *own, tsr_tensor *y, bool has_bias, tsri_activation activation) {
+  float *got = malloc(sizeof(float) * M * N);
+  CHECK_OK(tsr_read(y, got, sizeof(float) * M * N));
+  for (int i = 0; i < M * N; i++) {
+    double sum = 0;
+    for (int l = 0; l < K; l++) sum += (double)own->x_values[i / N * K + l] * (double)own->w_values[l * N + i % N];
+    if (has_bias) sum += (double)own->bias_values[i % N];
+    CHECK_NEAR(got[i], activated(activation, sum), 1e-4);
+  }
+  free(got);
+  tsr_release(y);
+}
+
+static tsr_tensor *after(tsr_tensor *(*op)(tsr_tensor *), tsr_tensor *x) {
+  tsr_tensor *y = op(x);
+  tsr_release(x);
+  return y;
+}
+
+static tsr_tensor *with_bias(tsr_tensor *x, tsr_tensor *bias) {
+  tsr_tensor *y = tsr_add(x, bias);
+  tsr_release(x);
+  return y;
+}
+
+TEST(a_product_with_bias_and_activation_is_one_native_operator) {
+  fake_cuda *fake = fixture_use_fake();
+  operands *own = malloc(sizeof *own);
+  tsr_device_counters counters;
+  open_operands(own);
+  check_linear(own, tsr_matmul(own->x, own->w), false, TSRI_ACTIVATION_NONE);
+  check_linear(own, with_bias(tsr_matmul(own->x, own->w), own->bias), true, TSRI_ACTIVATION_NONE);
+  check_linear(own, after(tsr_relu, with_bias(tsr_matmul(own->x, own->w), own->bias)), true, TSRI_ACTIVATION_RELU);
+  check_linear(own, after(tsr_gelu_tanh, with_bias(tsr_matmul(own->x, own->w), own->bias)), true,
+               TSRI_ACTIVATION_GELU_TANH);
+  check_linear(own, after(tsr_relu, tsr_matmul(own->x, own->w)), false, TSRI_ACTIVATION_RELU);
+  CHECK_EQ_INT(fake->products, 5);
+  CHECK_EQ_INT(fake->compilations, 0);
+  CHECK_OK(tsr_device_get_counters(own->device, &counters));
+  CHECK_EQ_UINT(counters.launches, 5);
+  close_operands(own);
+  CHECK_EQ_INT(fake->live_plans, 0);
+  free(own);
+}
+
+TEST(what_is_no_bias_or_activation_is_a_kernel_after_the_native_product) {
+  fake_cuda *fake = fixture_use_fake();
+  operands *own = malloc(sizeof *own);
+  float *values = malloc(sizeof(float) * M * N);
+  open_operands(own);
+  tsr_tensor *y = after(tsr_exp, tsr_matmul(own->x, own->w));
+  // The stand-in runs no such kernel: the product is done, and then the kernel is asked for.
+  CHECK_STATUS(tsr_read(y, values, sizeof(float) * M * N), TSR_ERR_BUILD);
+  CHECK_EQ_INT(fake->products, 1);
+  CHECK_EQ_INT(fake->compilations, 1);
+  free(values);
+  tsr_release(y);
+  close_operands(own);
+  free(own);
 }
