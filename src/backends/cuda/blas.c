@@ -131,7 +131,7 @@ static int make_layout(const cuda_blas *blas, const cuda_product *product, const
 
 static int make_operation(const cuda_blas *blas, const cuda_product *product, bool allows_tf32,
                           lt_operation *out_operation) {
-  int32_t turn_a = product->a.is_transposed, turn_b = product->b.is_transposed;
+  int32_t turn_a = (int32_t)product->a.is_transposed, turn_b = (int32_t)product->b.is_transposed;
   uint32_t epilogue = product->has_bias ? LT_EPILOGUE_BIAS : 0;
   if (product->activation == CUDA_RELU) epilogue |= LT_EPILOGUE_RELU;
   if (product->activation == CUDA_GELU_TANH) epilogue |= LT_EPILOGUE_GELU;
@@ -178,7 +178,7 @@ static void destroy_plan(const cuda_blas *blas, blas_plan *plan) {
 static void make_plan(const cuda_blas *blas, const cuda_product *product, bool allows_tf32, blas_plan *plan) {
   destroy_plan(blas, plan);
   plan->is_used = true;
-  memcpy(&plan->product, product, sizeof *product);  // with the padding, which the comparison sees
+  plan->product = *product;
   int code = make_operation(blas, product, allows_tf32, &plan->operation);
   if (code == LT_SUCCESS) code = make_layout(blas, product, &product->a, &plan->a);
   if (code == LT_SUCCESS) code = make_layout(blas, product, &product->b, &plan->b);

@@ -96,6 +96,8 @@ tsr_status tsri_cuda_device_info(int index, tsr_device_info *out_info) {
   ask_uuid(id, out_info->uuid, sizeof out_info->uuid);
   ask_driver(out_info->driver, sizeof out_info->driver);
   snprintf(out_info->arch, sizeof out_info->arch, "%d.%d", ask(id, CU_CAPABILITY_MAJOR), ask(id, CU_CAPABILITY_MINOR));
+  snprintf(out_info->pci, sizeof out_info->pci, "%04x:%02x:%02x.0", (unsigned)ask(id, CU_PCI_DOMAIN) & 0xffff,
+           (unsigned)ask(id, CU_PCI_BUS) & 0xff, (unsigned)ask(id, CU_PCI_DEVICE) & 0xff);
   out_info->has_unified_memory = ask(id, CU_INTEGRATED) != 0;
   out_info->type = out_info->has_unified_memory ? TSR_DEVICE_INTEGRATED_GPU : TSR_DEVICE_DISCRETE_GPU;
   out_info->compute_units = ask(id, CU_MULTIPROCESSORS);

@@ -13,6 +13,7 @@ TEST(facts_of_the_device_are_filled) {
   CHECK_STR(info.arch, "9.0");
   CHECK_STR(info.uuid, "00102030-4050-6070-8090-a0b0c0d0e0f0");
   CHECK_STR(info.driver, "NVIDIA 580.0, CUDA 13.0");
+  CHECK_STR(info.pci, "0000:1b:00.0");
   CHECK(info.type == TSR_DEVICE_DISCRETE_GPU && !info.is_software && info.compute_units == 4);
   CHECK_EQ_UINT(info.total_bytes, 256 << 20);
   CHECK_EQ_UINT(info.free_bytes, 240 << 20);  // as NVML says, without a context
