@@ -10,6 +10,7 @@
 #include <tessera/tessera.h>
 
 #include "backends/cuda/loader.h"
+#include "graph/graph.h"
 
 static double now_us(void) {
   struct timespec t;
@@ -152,6 +153,60 @@ static void multiply(void *user) {
   tsr_release(last);
 }
 
+// What networks are made of: a matrix times a vector, and a layer with bias and activation.
+typedef struct layer {
+  const char *name;
+  tsr_dtype dtype;
+  int64_t m, n, k;
+  bool is_whole;  // with bias and gelu_tanh
+} layer;
+
+typedef struct layer_run {
+  const layer *shape;
+  tsr_device *device;
+  tsr_tensor *x, *w, *bias;
+} layer_run;
+
+enum { LAYERS = 10 };
+
+static void run_layer(void *user) {
+  layer_run *own = user;
+  for (int i = 0; i < LAYERS; i++) {
+    tsr_tensor *y = tsr_matmul(own->x, own->w);
+    if (own->shape->is_whole) {
+      tsr_tensor *sum = tsr_add(y, own->bias), *whole = tsr_gelu_tanh(sum);
+      tsr_release(y);
+      tsr_release(sum);
+      y = whole;
+    }
+    must(tsri_graph_ready(y));  // queued, not waited for
+    tsr_release(y);
+  }
+  must(tsr_device_synchronize(own->device));
+}
+
+static void measure_layers(tsr_device *device) {
+  static const layer layers[] = {
+      {"matrix 14336 x 4096 times vector, f32", TSR_F32, 14336, 1, 4096, false},
+      {"matrix 14336 x 4096 times vector, bf16", TSR_BF16, 14336, 1, 4096, false},
+      {"layer 8192 x 4096 x 4096 + bias, gelu_tanh, bf16", TSR_BF16, 8192, 4096, 4096, true},
+  };
+  for (size_t i = 0; i < sizeof layers / sizeof layers[0]; i++) {
+    const layer *l = &layers[i];
+    layer_run own = {.shape = l, .device = device};
+    own.x = tsr_full(device, l->dtype, TSR_SHAPE(l->m, l->k), 0.5);
+    own.w = tsr_full(device, l->dtype, TSR_SHAPE(l->k, l->n), 0.25);
+    own.bias = tsr_full(device, l->dtype, TSR_SHAPE(l->n), 1.0);
+    must(tsri_graph_ready(own.x));
+    must(tsri_graph_ready(own.w));
+    must(tsri_graph_ready(own.bias));
+    printf("%-50s %8.1f us\n", l->name, median_us(run_layer, &own) / LAYERS);
+    tsr_release(own.x);
+    tsr_release(own.w);
+    tsr_release(own.bias);
+  }
+}
+
 static void measure_products(const char *backend) {
   static const tsr_dtype dtypes[] = {TSR_F32, TSR_BF16, TSR_F16};
   static const int64_t sizes[] = {512, 1024, 2048, 4096, 8192};
@@ -186,7 +241,9 @@ int main(int argc, char **argv) {
   printf("%s: %s\n", tsr_device_backend(device), info.name);
   measure_small(backend);
   measure_copies(device);
+  bool is_gpu = info.type != TSR_DEVICE_CPU && !info.is_software;
+  if (is_gpu) measure_layers(device);
   tsr_device_release(device);
-  if (info.type != TSR_DEVICE_CPU && !info.is_software) measure_products(backend);
+  if (is_gpu) measure_products(backend);
   return 0;
 }
