@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What a device costs beside its kernels: small operators, cached memory, copies both ways; and matrix products.
 //
-//   device [backend]      default: the best device here
+//   device [backend [part ...]]      default: the best device here, and all parts: small copies layers products
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -232,6 +232,13 @@ static void measure_products(const char *backend) {
   must(tsr_config_set("eager", NULL));
 }
 
+static bool is_asked(int argc, char **argv, const char *part) {
+  for (int i = 2; i < argc; i++) {
+    if (strcmp(argv[i], part) == 0) return true;
+  }
+  return argc <= 2;
+}
+
 int main(int argc, char **argv) {
   const char *backend = argc > 1 ? argv[1] : NULL;
   tsr_device *device = NULL;
@@ -239,11 +246,11 @@ int main(int argc, char **argv) {
   must(tsr_device_open(&(tsr_device_desc){.backend = backend}, &device));
   must(tsr_device_get_info(device, &info));
   printf("%s: %s\n", tsr_device_backend(device), info.name);
-  measure_small(backend);
-  measure_copies(device);
   bool is_gpu = info.type != TSR_DEVICE_CPU && !info.is_software;
-  if (is_gpu) measure_layers(device);
+  if (is_asked(argc, argv, "small")) measure_small(backend);
+  if (is_asked(argc, argv, "copies")) measure_copies(device);
+  if (is_gpu && is_asked(argc, argv, "layers")) measure_layers(device);
   tsr_device_release(device);
-  if (is_gpu) measure_products(backend);
+  if (is_gpu && is_asked(argc, argv, "products")) measure_products(backend);
   return 0;
 }
