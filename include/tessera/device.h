@@ -37,6 +37,7 @@ typedef struct tsr_device_info {
   uint64_t total_bytes;
   uint64_t free_bytes;        // at the time of asking
   uint64_t max_buffer_bytes;  // largest single buffer
+  char pci[16];               // place on the PCI bus, as lspci prints it ("0000:1b:00.0"); known to CUDA
 } tsr_device_info;
 
 // One backend as discovery found it.

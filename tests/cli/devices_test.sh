@@ -14,7 +14,7 @@ json "all(bool(b['devices']) != bool(b['reason']) for b in it['backends'])"
 json "all(b['title'] and b['status'].startswith('TSR_') for b in it['backends'])"
 
 claim "each device has all its facts, with their types"
-json "all(set(d) == {'index', 'name', 'driver', 'uuid', 'arch', 'type', 'software', 'unified_memory', 'compute_units',
+json "all(set(d) == {'index', 'name', 'driver', 'uuid', 'pci', 'arch', 'type', 'software', 'unified_memory', 'compute_units',
                      'total_bytes', 'free_bytes', 'max_buffer_bytes', 'best'}
           for b in it['backends'] for d in b['devices'])"
 json "all(d['name'] and d['type'] in ('cpu', 'integrated_gpu', 'discrete_gpu', 'other')

@@ -53,6 +53,7 @@ static void write_device(json_writer *json, const entry *shown) {
   json_text(json, "name", device->name);
   json_text(json, "driver", device->driver);
   json_text(json, "uuid", device->uuid);
+  json_text(json, "pci", device->pci);
   json_text(json, "arch", device->arch);
   json_text(json, "type", type_name(device->type));
   json_bool(json, "software", device->is_software);
