@@ -48,6 +48,10 @@ typedef struct tsri_host {
   tsr_status (*fail)(tsr_status status, const char *place, const char *format, ...);
 
   void (*log)(tsr_log_level level, const char *format, ...);
+
+  // What a setting holds (docs/configuration.md, by its name in lower case), as text that is valid during the call that
+  // asks; NULL if it is "none" or there is no such setting.
+  const char *(*setting)(const char *name);
 } tsri_host;
 
 // How a device is to be opened; the core has resolved descriptor, environment and config file.
@@ -80,6 +84,7 @@ typedef struct tsri_limits {
   bool has_storage16, has_storage8;  // 16-bit and 8-bit elements in buffers without detours
   bool has_i16, has_i8;              // values of these sizes
   uint8_t keeps_denormals, keeps_nan, rounds_to_even;  // can be promised: bit 0 for f16, 1 for f32, 2 for f64
+  bool contracts;                                      // a * b + c may come out rounded once
 } tsri_limits;
 
 // Forms in which a program reaches a device. A backend accepts the ones in its `code_forms`.

@@ -84,7 +84,7 @@ static const tsri_wgsl_helper helpers[] = {
     SATURATE("u32", "u32", "4294967296f", "4294967295u", "0f", "0u"),
     {"tsr_f16_to_f32",
      "fn tsr_f16_to_f32(h: u32) -> f32 {\n  let s = (h & 0x8000u) << 16u;\n  let m = h & 0x7fffu;\n"
-     "  if (m >= 0x7c00u) { return bitcast<f32>(s | 0x7f800000u | (m & 0x3ffu) << 13u); }\n"
+     "  if (m >= 0x7c00u) { return bitcast<f32>(s | 0x7f800000u | ((m & 0x3ffu) << 13u)); }\n"
      "  if (m >= 0x400u) { return bitcast<f32>(s | ((m << 13u) + 0x38000000u)); }\n"
      "  return bitcast<f32>(s | bitcast<u32>(f32(m) * 5.9604644775390625e-8f));\n}\n"},
     {"tsr_f32_to_f16",
@@ -96,7 +96,7 @@ static const tsri_wgsl_helper helpers[] = {
     {"tsr_bf16_to_f32", "fn tsr_bf16_to_f32(h: u32) -> f32 { return bitcast<f32>(h << 16u); }\n"},
     {"tsr_f32_to_bf16",
      "fn tsr_f32_to_bf16(x: f32) -> u32 {\n  let u = bitcast<u32>(x);\n"
-     "  if ((u & 0x7fffffffu) > 0x7f800000u) { return u >> 16u | 0x40u; }\n"
+     "  if ((u & 0x7fffffffu) > 0x7f800000u) { return (u >> 16u) | 0x40u; }\n"
      "  return (u + 0x7fffu + ((u >> 16u) & 1u)) >> 16u;\n}\n"},
 
     // Checked mode: the first item to find an index out of range writes the report (TSRI_EMIT_REPORT_…). Index and count

@@ -28,13 +28,13 @@ const tsri_wgsl_helper tsri_wgsl_i64_helpers[] = {
        "(0xffffffffu, 0xffffffffu), a.y >= 0x80000000u);"),
     {"tsr_shl_i64",
      "fn tsr_shl_i64(a: " L ", count: u32) -> " L
-     " {\n  let n = count & 31u;\n  let carried = select(0u, a.x >> (32u - n & 31u), n != 0u);\n"
-     "  return select(" L "(a.x << n, a.y << n | carried), " L "(0u, a.x << n), (count & 32u) != 0u);\n}\n"},
+     " {\n  let n = count & 31u;\n  let carried = select(0u, a.x >> ((32u - n) & 31u), n != 0u);\n"
+     "  return select(" L "(a.x << n, (a.y << n) | carried), " L "(0u, a.x << n), (count & 32u) != 0u);\n}\n"},
     {"tsr_shr_i64",
      "fn tsr_shr_i64(a: " L ", count: u32) -> " L
      " {\n  let n = count & 31u;\n  let high = bitcast<i32>(a.y);\n"
-     "  let carried = select(0u, a.y << (32u - n & 31u), n != 0u);\n"
-     "  return select(" L "(a.x >> n | carried, bitcast<u32>(high >> n)), " L
+     "  let carried = select(0u, a.y << ((32u - n) & 31u), n != 0u);\n"
+     "  return select(" L "((a.x >> n) | carried, bitcast<u32>(high >> n)), " L
      "(bitcast<u32>(high >> n), bitcast<u32>(high >> 31u)), (count & 32u) != 0u);\n}\n"},
     // Quotient in xy, rest in zw, of numbers without sign; the divisor is not 0.
     {"tsr_divide",
@@ -43,7 +43,7 @@ const tsri_wgsl_helper tsri_wgsl_i64_helpers[] = {
      "  var q = " L "(0u, 0u);\n  var r = " L
      "(0u, 0u);\n  for (var i = 63i; i >= 0i; i--) {\n    let bit = tsr_shr_i64(a, u32(i)).x & 1u;\n"
      "    let out = r.y >> 31u;\n    r = " L
-     "(r.x << 1u | bit, r.y << 1u | r.x >> 31u);\n    if (out != 0u || !tsr_ult_i64(r, b)) {\n"
+     "((r.x << 1u) | bit, (r.y << 1u) | (r.x >> 31u));\n    if (out != 0u || !tsr_ult_i64(r, b)) {\n"
      "      r = tsr_sub_i64(r, b);\n      q = q | tsr_shl_i64(" L
      "(1u, 0u), u32(i));\n    }\n  }\n  return vec4<u32>(q, r);\n}\n"},
     L2("div",
@@ -70,8 +70,8 @@ const tsri_wgsl_helper tsri_wgsl_i64_helpers[] = {
      " {\n  if (tsr_isnan_f32(a)) { return " L
      "(0u, 0u); }\n  if (a >= 9223372036854775808f) { return " L
      "(0xffffffffu, 0x7fffffffu); }\n  if (a <= -9223372036854775808f) { return " L
-     "(0u, 0x80000000u); }\n  let u = bitcast<u32>(a);\n  let e = i32(u >> 23u & 0xffu) - 150i;\n"
-     "  let m = " L "(u & 0x7fffffu | 0x800000u, 0u);\n  if (e <= -24i) { return " L
+     "(0u, 0x80000000u); }\n  let u = bitcast<u32>(a);\n  let e = i32((u >> 23u) & 0xffu) - 150i;\n"
+     "  let m = " L "((u & 0x7fffffu) | 0x800000u, 0u);\n  if (e <= -24i) { return " L
      "(0u, 0u); }\n  let r = select(" L
      "(m.x >> u32(-e & 31i), 0u), tsr_shl_i64(m, u32(e & 63i)), e >= 0i);\n"
      "  return select(r, tsr_neg_i64(r), u >= 0x80000000u);\n}\n"},

@@ -170,7 +170,7 @@ static void put_word_lets(tsri_wgsl *w, const place *p) {
 static void put_packed_lane(tsri_wgsl *w, const place *p, uint32_t lane) {
   uint32_t bits = 32u / p->held.per_word, at = lane * bits;
   char text[64];
-  snprintf(text, sizeof text, "(w%" PRIu32 "_%" PRIu32 " >> %" PRIu32 "u & 0x%xu)", p->id, at / 32, at % 32,
+  snprintf(text, sizeof text, "((w%" PRIu32 "_%" PRIu32 " >> %" PRIu32 "u) & 0x%xu)", p->id, at / 32, at % 32,
            bits == 8 ? 0xffu : 0xffffu);
   tsri_wgsl_operands operands = {{text, "", ""}};
   tsri_wgsl_put_pattern(w, &w->body, tsri_wgsl_decode_pattern(p->storage), &operands, "");
@@ -224,9 +224,9 @@ static void put_packed_value(tsri_wgsl *w, const place *p, const char *value, ui
   uint32_t bits = 32u / p->held.per_word;
   for (uint32_t lane = first; lane < first + count; lane++) {
     if (lane > first) tsri_c_add(&w->body, " | ");
-    tsri_c_add(&w->body, "(");
+    tsri_c_add(&w->body, "((");
     put_lane_of(w, p, tsri_wgsl_encode_pattern(p->storage), value, lane);
-    tsri_c_addf(&w->body, ") << %" PRIu32 "u", (lane - first) * bits);
+    tsri_c_addf(&w->body, ") << %" PRIu32 "u)", (lane - first) * bits);
   }
 }
 
@@ -254,9 +254,9 @@ static void put_packed_store(tsri_wgsl *w, const place *p, const char *value) {
   tsri_wgsl_put_indent(w);
   tsri_c_add(&w->body, "atomicXor(&");
   put_word(w, p, 0);
-  tsri_c_add(&w->body, ", ((atomicLoad(&");
+  tsri_c_add(&w->body, ", (((atomicLoad(&");
   put_word(w, p, 0);
-  tsri_c_addf(&w->body, ") >> s%" PRIu32 " ^ v%" PRIu32 ") & 0x%" PRIx32 "u) << s%" PRIu32 ");\n", p->id, p->id, mask,
+  tsri_c_addf(&w->body, ") >> s%" PRIu32 ") ^ v%" PRIu32 ") & 0x%" PRIx32 "u) << s%" PRIu32 ");\n", p->id, p->id, mask,
               p->id);
 }
 

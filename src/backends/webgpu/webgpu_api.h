@@ -114,11 +114,12 @@ typedef struct tsri_wgpu_api {
   // Waits until submission `number` is done. 0 ms: asks only. TSR_ERR_TIMEOUT: not yet.
   tsr_status (*wait)(tsri_wgpu_device *device, uint32_t number, double timeout_ms);
 
-  // Copies the first `bytes` of a READBACK buffer to host memory once all that was submitted is done.
-  tsr_status (*read)(tsri_wgpu_device *device, tsri_wgpu_buffer *buffer, void *data, size_t bytes, double timeout_ms);
+  // Copies `bytes` at `offset` (both any number) of a READBACK buffer to host memory once all that was submitted is done.
+  tsr_status (*read)(tsri_wgpu_device *device, tsri_wgpu_buffer *buffer, size_t offset, void *data, size_t bytes,
+                     double timeout_ms);
 } tsri_wgpu_api;
 
-// The table in use.
-extern const tsri_wgpu_api tsri_wgpu;
+// The table in use. Tests put entries of their own into it to see what a failing library does.
+extern tsri_wgpu_api tsri_wgpu;
 
 #endif
