@@ -84,7 +84,6 @@ typedef struct tsri_limits {
   bool has_storage16, has_storage8;  // 16-bit and 8-bit elements in buffers without detours
   bool has_i16, has_i8;              // values of these sizes
   uint8_t keeps_denormals, keeps_nan, rounds_to_even;  // can be promised: bit 0 for f16, 1 for f32, 2 for f64
-  bool contracts;                                      // a * b + c may come out rounded once
 } tsri_limits;
 
 // Forms in which a program reaches a device. A backend accepts the ones in its `code_forms`.

@@ -68,8 +68,6 @@ typedef struct tsri_emit_options {
   bool exact_fma;            // fma rounds once; without it, it is made of other operations
   bool quirks;  // a driver whose compiler gets some instructions wrong (gallivm, SwiftShader): it is not shown them
   uint8_t keeps_denormals, keeps_nan, rounds_to_even;  // can be promised: bit 0 for f16, 1 for f32, 2 for f64
-
-  bool contracts;  // WGSL: a * b + c may come out as one fma, unless the product is kept apart
 } tsri_emit_options;
 
 #define TSRI_EMIT_ENTRY_BYTES 96

@@ -57,6 +57,7 @@ typedef struct tsri_wgsl {
 
   tsri_wgsl_array *buffers, *shared;
   uint8_t *has_work;       // expressions: worth a branch of its own, or with a load in it
+  uint8_t *is_kept;        // expressions: floats that more arithmetic may follow
   uint8_t *varies;         // variables that WGSL may take for not uniform
   uint8_t *loads_uniform;  // statements IF and LOOP: bit 0, the condition must be made uniform
   uint32_t *stack;         // of expressions
@@ -101,6 +102,8 @@ void tsri_wgsl_add_using(tsri_wgsl *w, tsri_c_text *out, const char *text);
 const char *tsri_wgsl_op_pattern(const tsri_wgsl *w, tsri_ir_op op, tsr_dtype dtype, bool is_loose);
 // Does the pattern work on vectors as it stands?
 bool tsri_wgsl_op_is_native(const tsri_wgsl *w, tsri_ir_op op, tsr_dtype dtype);
+// Arithmetic whose result must be kept as it was rounded, where more arithmetic follows (tsr_keep).
+bool tsri_wgsl_op_rounds(tsri_ir_op op, tsr_dtype dtype);
 const char *tsri_wgsl_convert_pattern(tsr_dtype to, tsr_dtype from);
 const char *tsri_wgsl_bitcast_pattern(tsr_dtype to, tsr_dtype from);
 // Between a value and the bits of its storage type in the low end of a word.

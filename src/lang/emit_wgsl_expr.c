@@ -113,16 +113,23 @@ static void put_lanes(tsri_wgsl *w, const char *pattern, tsri_ir_type result, co
   tsri_c_add(&w->body, ")");
 }
 
-static void put_op(tsri_wgsl *w, const tsri_ir_expr *x, const tsri_wgsl_operands *operands) {
+static void put_op(tsri_wgsl *w, uint32_t expr, const tsri_wgsl_operands *operands) {
+  const tsri_ir_expr *x = &w->kernel->exprs[expr];
   tsri_ir_op op = (tsri_ir_op)x->op;
   tsri_ir_type operand = w->kernel->exprs[op == TSRI_OP_SELECT ? x->b : x->a].type;
   tsr_dtype dtype = (tsr_dtype)operand.dtype;
   const char *pattern = tsri_wgsl_op_pattern(w, op, dtype, false);
+  bool is_kept = w->is_kept[expr] && tsri_wgsl_op_rounds(op, dtype);
+  if (is_kept) {
+    const char *keep = x->type.lanes == 4 ? "tsr_keep4(" : x->type.lanes == 2 ? "tsr_keep2(" : "tsr_keep(";
+    tsri_wgsl_put_pattern(w, &w->body, keep, operands, "");
+  }
   if (operand.lanes == 1 || tsri_wgsl_op_is_native(w, op, dtype)) {
     tsri_wgsl_put_pattern(w, &w->body, pattern, operands, "");
   } else {
     put_lanes(w, pattern, x->type, operands);
   }
+  if (is_kept) tsri_c_add(&w->body, ")");
 }
 
 static void put_constructed(tsri_wgsl *w, const tsri_ir_expr *x, const tsri_wgsl_operands *operands) {
@@ -140,11 +147,12 @@ static void put_constructed(tsri_wgsl *w, const tsri_ir_expr *x, const tsri_wgsl
   tsri_c_add(&w->body, ")");
 }
 
-static void put_node(tsri_wgsl *w, const tsri_ir_expr *x, const tsri_wgsl_operands *operands) {
+static void put_node(tsri_wgsl *w, uint32_t expr, const tsri_wgsl_operands *operands) {
+  const tsri_ir_expr *x = &w->kernel->exprs[expr];
   tsr_dtype from = (tsr_dtype)w->kernel->exprs[x->a].type.dtype;
   switch (x->kind) {
     case TSRI_EXPR_OP:
-      put_op(w, x, operands);
+      put_op(w, expr, operands);
       break;
     case TSRI_EXPR_CONVERT:
       put_lanes(w, tsri_wgsl_convert_pattern((tsr_dtype)x->dtype, from), x->type, operands);
@@ -195,7 +203,7 @@ static void put_let(tsri_wgsl *w, uint32_t expr) {
   }
   tsri_wgsl_put_indent(w);
   tsri_c_addf(&w->body, "let e%" PRIu32 " = ", expr);
-  put_node(w, x, &operands);
+  put_node(w, expr, &operands);
   tsri_c_add(&w->body, ";\n");
   for (int i = 0; i < 3; i++) tsri_free(names[i].data);
 }
@@ -215,8 +223,17 @@ void tsri_wgsl_find_work(tsri_wgsl *w) {
     bool has = x->kind == TSRI_EXPR_LOAD || is_lazy(x) ||
                (x->kind == TSRI_EXPR_OP && tsri_expand_has((tsri_ir_op)x->op, x->type)) ||
                (x->kind == TSRI_EXPR_OP && x->op == TSRI_OP_DIV && x->type.dtype == TSR_I64);
-    for (uint32_t k2 = 0; k2 < count; k2++) has |= w->has_work[x->args[k2]] != 0;
+    // Loads, comparisons and functions do no arithmetic on an operand as it stands.
+    bool keeps = x->kind != TSRI_EXPR_LOAD && x->kind != TSRI_EXPR_CONVERT && x->kind != TSRI_EXPR_BITCAST;
+    for (uint32_t a = 0; a < count; a++) {
+      has |= w->has_work[x->args[a]] != 0;
+      w->is_kept[x->args[a]] |= keeps;
+    }
     w->has_work[i] = has;
+  }
+  for (uint32_t i = 1; i < k->stmt_count; i++) {
+    const tsri_ir_stmt *s = &k->stmts[i];
+    if (s->kind == TSRI_STMT_ASSIGN) w->is_kept[s->value] = 1;
   }
 }
 

@@ -53,27 +53,36 @@ static const tsri_wgsl_helper helpers[] = {
     FN1("sign", "f32", "return select(select(a, -1f, tsr_lt_f32(a, 0f)), 1f, tsr_lt_f32(0f, a));"),
     FN1("neg", "f32", "return bitcast<f32>(bitcast<u32>(a) ^ 0x80000000u);"),
     FN1("abs", "f32", "return bitcast<f32>(bitcast<u32>(a) & 0x7fffffffu);"),
-    // A product that is not made one with the sum it goes into.
-    FN2("mul", "f32", "return bitcast<f32>(bitcast<u32>(a * b) ^ tsr_p[1].x);"),
+    // A result as it was rounded: not made one with what it goes into, nor taken away by what undoes it, both of which
+    // WGSL allows and (a + b) - a does not survive.
+    {"tsr_keep", "fn tsr_keep(a: f32) -> f32 { return bitcast<f32>(bitcast<u32>(a) ^ tsr_p[1].x); }\n"},
+    {"tsr_keep2",
+     "fn tsr_keep2(a: vec2<f32>) -> vec2<f32> {\n"
+     "  return bitcast<vec2<f32>>(bitcast<vec2<u32>>(a) ^ vec2<u32>(tsr_p[1].x));\n}\n"},
+    {"tsr_keep4",
+     "fn tsr_keep4(a: vec4<f32>) -> vec4<f32> {\n"
+     "  return bitcast<vec4<f32>>(bitcast<vec4<u32>>(a) ^ vec4<u32>(tsr_p[1].x));\n}\n"},
 
     // fma where the device does not fuse: product and sum with their rounding errors, added at the end, which is right but
     // for rare results half way between two numbers. Infinities make NaN of the errors: then the sum is the answer, as
     // it is, with its sign, if nothing was lost.
     {"tsr_fma_parts",
      "fn tsr_fma_parts(a: f32, b: f32, c: f32) -> f32 {\n  let ah = bitcast<f32>(bitcast<u32>(a) & 0xfffff000u);\n"
-     "  let al = a - ah;\n  let bh = bitcast<f32>(bitcast<u32>(b) & 0xfffff000u);\n  let bl = b - bh;\n"
-     "  let p = tsr_mul_f32(a, b);\n  var lost = tsr_mul_f32(ah, bh) - p;\n  lost = lost + tsr_mul_f32(ah, bl);\n"
-     "  lost = lost + tsr_mul_f32(al, bh);\n  lost = lost + tsr_mul_f32(al, bl);\n  let sum = p + c;\n"
-     "  let part = sum - p;\n  let more = (p - (sum - part)) + (c - part);\n  let correction = more + lost;\n"
-     "  let exact = sum + correction;\n"
+     "  let al = tsr_keep(a - ah);\n  let bh = bitcast<f32>(bitcast<u32>(b) & 0xfffff000u);\n"
+     "  let bl = tsr_keep(b - bh);\n  let p = tsr_keep(a * b);\n  var lost = tsr_keep(tsr_keep(ah * bh) - p);\n"
+     "  lost = tsr_keep(lost + tsr_keep(ah * bl));\n  lost = tsr_keep(lost + tsr_keep(al * bh));\n"
+     "  lost = tsr_keep(lost + tsr_keep(al * bl));\n  let sum = tsr_keep(p + c);\n  let part = tsr_keep(sum - p);\n"
+     "  let more = tsr_keep(tsr_keep(p - tsr_keep(sum - part)) + tsr_keep(c - part));\n"
+     "  let correction = tsr_keep(more + lost);\n  let exact = tsr_keep(sum + correction);\n"
      "  return select(sum, exact, tsr_isfinite_f32(exact) && tsr_to_bool_f32(correction));\n}\n"},
     // Division is off by up to 2.5 ULP: one step of correction, kept where it stays small, which it does not near infinity,
     // 0 or subnormals.
     {"tsr_div_f32",
-     "fn tsr_div_f32(a: f32, b: f32) -> f32 {\n  let q = a / b;\n  let step = fma(-q, b, a) / b;\n"
+     "fn tsr_div_f32(a: f32, b: f32) -> f32 {\n  let q = tsr_keep(a / b);\n  let step = fma(-q, b, a) / b;\n"
      "  return select(q, q + step, tsr_lt_f32(abs(step), abs(q) * 9.53674316e-7f));\n}\n"},
     {"tsr_div_parts",
-     "fn tsr_div_parts(a: f32, b: f32) -> f32 {\n  let q = a / b;\n  let step = tsr_fma_parts(-q, b, a) / b;\n"
+     "fn tsr_div_parts(a: f32, b: f32) -> f32 {\n  let q = tsr_keep(a / b);\n"
+     "  let step = tsr_fma_parts(-q, b, a) / b;\n"
      "  return select(q, q + step, tsr_lt_f32(abs(step), abs(q) * 9.53674316e-7f));\n}\n"},
 
     // Conversions.

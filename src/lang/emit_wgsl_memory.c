@@ -52,7 +52,7 @@ tsri_wgsl_array tsri_wgsl_held(const tsri_wgsl *w, tsri_ir_space space, uint32_t
 
 // --- Places ---------------------------------------------------------------------------------------------------------
 
-// An access: `i<id>` is its first index as u32 in the text, a multiple of the lanes.
+// An access: `at<id>` is its first index as u32 in the text, a multiple of the lanes.
 typedef struct place {
   tsri_ir_space space;
   uint32_t object, lanes, id;
@@ -68,7 +68,7 @@ static place place_of(const tsri_wgsl *w, tsri_ir_space space, uint32_t object, 
 static void put_index_let(tsri_wgsl *w, const place *p, uint32_t index) {
   tsr_dtype dtype = (tsr_dtype)w->kernel->exprs[index].type.dtype;
   tsri_wgsl_put_indent(w);
-  tsri_c_addf(&w->body, "let i%" PRIu32 " = ", p->id);
+  tsri_c_addf(&w->body, "let at%" PRIu32 " = ", p->id);
   tsri_c_add(&w->body, dtype == TSR_I32 ? "bitcast<u32>(" : "(");
   tsri_wgsl_put_value(w, &w->body, index);
   tsri_c_add(&w->body, dtype == TSR_I64 ? ".x)" : ")");
@@ -78,11 +78,11 @@ static void put_index_let(tsri_wgsl *w, const place *p, uint32_t index) {
 
 static uint32_t log2_of(uint32_t n) { return n == 4 ? 2 : n == 2 ? 1 : 0; }
 
-// "x_b0[i7 + 1u]", or the component of a vector.
+// "x_b0[at7 + 1u]", or the component of a vector.
 static void put_element(tsri_wgsl *w, const place *p, uint32_t lane) {
   tsri_wgsl_put_array(w, &w->body, p->space, p->object);
   char index[32];
-  snprintf(index, sizeof index, lane ? "(i%" PRIu32 " + %" PRIu32 "u)" : "i%" PRIu32, p->id, lane);
+  snprintf(index, sizeof index, lane ? "(at%" PRIu32 " + %" PRIu32 "u)" : "at%" PRIu32, p->id, lane);
   if (p->held.lanes == 1) {
     tsri_c_addf(&w->body, "[%s]", index);
   } else {
@@ -93,13 +93,13 @@ static void put_element(tsri_wgsl *w, const place *p, uint32_t lane) {
 // The vector that the array is declared of.
 static void put_vector_element(tsri_wgsl *w, const place *p) {
   tsri_wgsl_put_array(w, &w->body, p->space, p->object);
-  tsri_c_addf(&w->body, "[i%" PRIu32 " >> %" PRIu32 "u]", p->id, log2_of(p->lanes));
+  tsri_c_addf(&w->body, "[at%" PRIu32 " >> %" PRIu32 "u]", p->id, log2_of(p->lanes));
 }
 
 // The word that holds element `lane`.
 static void put_word(tsri_wgsl *w, const place *p, uint32_t lane) {
   tsri_wgsl_put_array(w, &w->body, p->space, p->object);
-  tsri_c_addf(&w->body, "[(i%" PRIu32 " >> %" PRIu32 "u) + %" PRIu32 "u]", p->id, log2_of(p->held.per_word),
+  tsri_c_addf(&w->body, "[(at%" PRIu32 " >> %" PRIu32 "u) + %" PRIu32 "u]", p->id, log2_of(p->held.per_word),
               lane / p->held.per_word);
 }
 
@@ -161,7 +161,7 @@ static void put_word_lets(tsri_wgsl *w, const place *p) {
     put_word(w, p, k * p->held.per_word);
     if (p->held.is_atomic) tsri_c_add(&w->body, ")");
     if (p->lanes < p->held.per_word) {
-      tsri_c_addf(&w->body, " >> ((i%" PRIu32 " & %uu) * %" PRIu32 "u)", p->id, p->held.per_word - 1u, bits);
+      tsri_c_addf(&w->body, " >> ((at%" PRIu32 " & %uu) * %" PRIu32 "u)", p->id, p->held.per_word - 1u, bits);
     }
     tsri_c_add(&w->body, ";\n");
   }
@@ -245,7 +245,7 @@ static void put_packed_store(tsri_wgsl *w, const place *p, const char *value) {
   }
   uint32_t mask = (1u << (bits * p->lanes)) - 1u;
   tsri_wgsl_put_indent(w);
-  tsri_c_addf(&w->body, "let s%" PRIu32 " = (i%" PRIu32 " & %" PRIu32 "u) * %" PRIu32 "u;\n", p->id, p->id,
+  tsri_c_addf(&w->body, "let s%" PRIu32 " = (at%" PRIu32 " & %" PRIu32 "u) * %" PRIu32 "u;\n", p->id, p->id,
               per_word - 1, bits);
   tsri_wgsl_put_indent(w);
   tsri_c_addf(&w->body, "let v%" PRIu32 " = ", p->id);

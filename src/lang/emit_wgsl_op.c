@@ -90,7 +90,6 @@ static const op_patterns patterns[TSRI_OP_COUNT] = {
 // Where the device decides.
 static const char *special_pattern(const tsri_wgsl *w, tsri_ir_op op, bool is_loose) {
   const tsri_emit_options *o = w->options;
-  if (op == TSRI_OP_MUL && o->contracts) return "tsr_mul_f32($a, $b)";
   if (op == TSRI_OP_FMA && !o->exact_fma) return "tsr_fma_parts($a, $b, $c)";
   if (op != TSRI_OP_DIV) return NULL;
   if (is_loose || o->exact_divide) return "($a / $b)";
@@ -120,6 +119,10 @@ bool tsri_wgsl_op_is_native(const tsri_wgsl *w, tsri_ir_op op, tsr_dtype dtype) 
       [TSR_F32] = 'f', [TSR_I32] = 'i', [TSR_U32] = 'u', [TSR_BOOL] = 'b', [TSR_I64] = 'l'};
   if (dtype == TSR_F32 && special_pattern(w, op, false)) return false;
   return patterns[op].native && letters[dtype] && strchr(patterns[op].native, letters[dtype]);
+}
+
+bool tsri_wgsl_op_rounds(tsri_ir_op op, tsr_dtype dtype) {
+  return dtype == TSR_F32 && (op == TSRI_OP_ADD || op == TSRI_OP_SUB || op == TSRI_OP_MUL || op == TSRI_OP_DIV);
 }
 
 // --- Conversions ----------------------------------------------------------------------------------------------------
@@ -245,7 +248,10 @@ static void put_node(tsri_wgsl *w, tsri_c_text *out, const tsri_expansion *x, co
     default: {
       tsri_ir_op op = (tsri_ir_op)n->op;
       if (op == TSRI_OP_SELECT) from = (tsr_dtype)n->type.dtype;
+      bool is_kept = tsri_wgsl_op_rounds(op, from);
+      if (is_kept) tsri_wgsl_put_pattern(w, out, "tsr_keep(", &operands, "");
       tsri_wgsl_put_pattern(w, out, tsri_wgsl_op_pattern(w, op, from, n->lane == 1), &operands, "");
+      if (is_kept) tsri_c_add(out, ")");
     }
   }
 }

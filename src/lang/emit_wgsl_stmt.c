@@ -40,7 +40,7 @@ static void put_clear(tsri_wgsl *w, const tsri_ir_stmt *s) {
 
 // --- Control flow ---------------------------------------------------------------------------------------------------
 
-// Writes what the condition needs; returns whether its name is then u<index>.
+// Writes what the condition needs; returns whether its name is then all<index>.
 static bool put_condition(tsri_wgsl *w, uint32_t index) {
   const tsri_ir_stmt *s = &w->kernel->stmts[index];
   tsri_wgsl_put_lets(w, s->value);
@@ -51,13 +51,13 @@ static bool put_condition(tsri_wgsl *w, uint32_t index) {
   tsri_wgsl_put_value(w, &w->body, s->value);
   tsri_c_add(&w->body, "); }\n");
   tsri_wgsl_put_indent(w);
-  tsri_c_addf(&w->body, "let u%" PRIu32 " = workgroupUniformLoad(&tsr_uniform) != 0u;\n", index);
+  tsri_c_addf(&w->body, "let all%" PRIu32 " = workgroupUniformLoad(&tsr_uniform) != 0u;\n", index);
   return true;
 }
 
 static void put_condition_name(tsri_wgsl *w, uint32_t index, bool is_loaded) {
   if (is_loaded) {
-    tsri_c_addf(&w->body, "u%" PRIu32, index);
+    tsri_c_addf(&w->body, "all%" PRIu32, index);
   } else {
     tsri_wgsl_put_value(w, &w->body, w->kernel->stmts[index].value);
   }

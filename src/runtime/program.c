@@ -30,7 +30,6 @@ static tsri_emit_options options_for(const tsr_device *device, const tsri_emitte
   options.keeps_denormals = limits->keeps_denormals;
   options.keeps_nan = limits->keeps_nan;
   options.rounds_to_even = limits->rounds_to_even;
-  options.contracts = limits->contracts;
   return options;
 }
 

@@ -180,9 +180,16 @@ wgpu_callback_info tsri_wgpu_scope_answer(wgpu_answer *a) { return make_info((vo
 
 enum { ADAPTER_TIMEOUT_MS = 20000 };
 
-// WebGPU hands out one adapter, the fastest it finds.
-static wgpu_object request_adapter(wgpu_object instance, double timeout_ms, wgpu_answer *answer) {
-  wgpu_adapter_options options = {.level = WGPU_LEVEL_CORE, .power = WGPU_POWER_HIGH};
+#if defined(_WIN32)
+#define USUAL_BACKEND WGPU_BACKEND_D3D12
+#elif defined(__APPLE__)
+#define USUAL_BACKEND WGPU_BACKEND_METAL
+#else
+#define USUAL_BACKEND WGPU_BACKEND_VULKAN
+#endif
+
+static wgpu_object request_adapter(wgpu_object instance, uint32_t backend, double timeout_ms, wgpu_answer *answer) {
+  wgpu_adapter_options options = {.level = WGPU_LEVEL_CORE, .power = WGPU_POWER_HIGH, .backend = backend};
   wgpu_callback_info info = tsri_wgpu_object_answer(answer);
   (void)tsri_wgpu_lib.InstanceRequestAdapter(instance, &options, info);
   if (!tsri_wgpu_pump(instance, &answer->is_there, timeout_ms)) {
@@ -196,7 +203,10 @@ tsr_status tsri_wgpu_find_adapter(uint32_t index, double timeout_ms, wgpu_object
   wgpu_answer answer = {0};
   wgpu_object instance = tsri_wgpu_lib.CreateInstance(NULL);
   if (!instance) return tsri_wgpu_fail(TSR_ERR_INTERNAL, "%s gave no instance", current->title);
-  wgpu_object adapter = index == 0 ? request_adapter(instance, timeout_ms, &answer) : NULL;
+  // WebGPU hands out one adapter, the fastest it finds. Asked for any interface at once, Dawn tries those of window
+  // systems too, which complain on standard error.
+  wgpu_object adapter = index == 0 ? request_adapter(instance, USUAL_BACKEND, timeout_ms, &answer) : NULL;
+  if (!adapter && index == 0) adapter = request_adapter(instance, 0, timeout_ms, &answer);
   if (!adapter) {
     tsri_wgpu_lib.InstanceRelease(instance);
     return tsri_wgpu_fail(TSR_ERR_NOT_FOUND, "%s has no adapter here: %s", current->title, answer.text);
