@@ -63,26 +63,14 @@ static const tsri_wgsl_helper helpers[] = {
      "fn tsr_keep4(a: vec4<f32>) -> vec4<f32> {\n"
      "  return bitcast<vec4<f32>>(bitcast<vec4<u32>>(a) ^ vec4<u32>(tsr_p[1].x));\n}\n"},
 
-    // fma where the device does not fuse: product and sum with their rounding errors, added at the end, which is right but
-    // for rare results half way between two numbers. Infinities make NaN of the errors: then the sum is the answer, as
-    // it is, with its sign, if nothing was lost.
-    {"tsr_fma_parts",
-     "fn tsr_fma_parts(a: f32, b: f32, c: f32) -> f32 {\n  let ah = bitcast<f32>(bitcast<u32>(a) & 0xfffff000u);\n"
-     "  let al = tsr_keep(a - ah);\n  let bh = bitcast<f32>(bitcast<u32>(b) & 0xfffff000u);\n"
-     "  let bl = tsr_keep(b - bh);\n  let p = tsr_keep(a * b);\n  var lost = tsr_keep(tsr_keep(ah * bh) - p);\n"
-     "  lost = tsr_keep(lost + tsr_keep(ah * bl));\n  lost = tsr_keep(lost + tsr_keep(al * bh));\n"
-     "  lost = tsr_keep(lost + tsr_keep(al * bl));\n  let sum = tsr_keep(p + c);\n  let part = tsr_keep(sum - p);\n"
-     "  let more = tsr_keep(tsr_keep(p - tsr_keep(sum - part)) + tsr_keep(c - part));\n"
-     "  let correction = tsr_keep(more + lost);\n  let exact = tsr_keep(sum + correction);\n"
-     "  return select(sum, exact, tsr_isfinite_f32(exact) && tsr_to_bool_f32(correction));\n}\n"},
     // Division is off by up to 2.5 ULP: one step of correction, kept where it stays small, which it does not near infinity,
     // 0 or subnormals.
     {"tsr_div_f32",
      "fn tsr_div_f32(a: f32, b: f32) -> f32 {\n  let q = tsr_keep(a / b);\n  let step = fma(-q, b, a) / b;\n"
      "  return select(q, q + step, tsr_lt_f32(abs(step), abs(q) * 9.53674316e-7f));\n}\n"},
-    {"tsr_div_parts",
-     "fn tsr_div_parts(a: f32, b: f32) -> f32 {\n  let q = tsr_keep(a / b);\n"
-     "  let step = tsr_fma_parts(-q, b, a) / b;\n"
+    {"tsr_div_unfused",
+     "fn tsr_div_unfused(a: f32, b: f32) -> f32 {\n  let q = tsr_keep(a / b);\n"
+     "  let step = tsr_fma_f32(-q, b, a) / b;\n"
      "  return select(q, q + step, tsr_lt_f32(abs(step), abs(q) * 9.53674316e-7f));\n}\n"},
 
     // Conversions.
@@ -91,6 +79,8 @@ static const tsri_wgsl_helper helpers[] = {
     SATURATE("i16", "i32", "32768f", "32767i", "-32768f", "-32768i"),
     SATURATE("i32", "i32", "2147483648f", "2147483647i", "-2147483648f", "bitcast<i32>(0x80000000u)"),
     SATURATE("u32", "u32", "4294967296f", "4294967295u", "0f", "0u"),
+    // By halves, which are exact: SwiftShader is off by one from 2^31 on.
+    {"tsr_to_f32_u32", "fn tsr_to_f32_u32(a: u32) -> f32 { return f32(a >> 16u) * 65536f + f32(a & 0xffffu); }\n"},
     {"tsr_f16_to_f32",
      "fn tsr_f16_to_f32(h: u32) -> f32 {\n  let s = (h & 0x8000u) << 16u;\n  let m = h & 0x7fffu;\n"
      "  if (m >= 0x7c00u) { return bitcast<f32>(s | 0x7f800000u | ((m & 0x3ffu) << 13u)); }\n"

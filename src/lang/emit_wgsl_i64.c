@@ -61,9 +61,9 @@ const tsri_wgsl_helper tsri_wgsl_i64_helpers[] = {
      "fn tsr_to_i64_i32(a: i32) -> " L " { return " L "(bitcast<u32>(a), bitcast<u32>(a >> 31u)); }\n"},
     // The upper 32 bits that count, the lowest of them set if anything below is: f32 rounds them once.
     {"tsr_to_f32_i64",
-     "fn tsr_to_f32_i64(a: " L ") -> f32 {\n  let m = tsr_abs_i64(a);\n  var r = f32(m.x);\n  if (m.y != 0u) {\n"
+     "fn tsr_to_f32_i64(a: " L ") -> f32 {\n  let m = tsr_abs_i64(a);\n  var r = tsr_to_f32_u32(m.x);\n  if (m.y != 0u) {\n"
      "    let n = countLeadingZeros(m.y);\n    let up = tsr_shl_i64(m, n);\n"
-     "    r = f32(up.y | u32(up.x != 0u)) * bitcast<f32>((159u - n) << 23u);\n  }\n"
+     "    r = tsr_to_f32_u32(up.y | u32(up.x != 0u)) * bitcast<f32>((159u - n) << 23u);\n  }\n"
      "  return select(r, -r, a.y >= 0x80000000u);\n}\n"},
     {"tsr_to_i64_f32",
      "fn tsr_to_i64_f32(a: f32) -> " L

@@ -90,10 +90,10 @@ static const op_patterns patterns[TSRI_OP_COUNT] = {
 // Where the device decides.
 static const char *special_pattern(const tsri_wgsl *w, tsri_ir_op op, bool is_loose) {
   const tsri_emit_options *o = w->options;
-  if (op == TSRI_OP_FMA && !o->exact_fma) return "tsr_fma_parts($a, $b, $c)";
+  if (op == TSRI_OP_FMA && !o->exact_fma) return "tsr_fma_f32($a, $b, $c)";
   if (op != TSRI_OP_DIV) return NULL;
   if (is_loose || o->exact_divide) return "($a / $b)";
-  return o->exact_fma ? NULL : "tsr_div_parts($a, $b)";
+  return o->exact_fma ? NULL : "tsr_div_unfused($a, $b)";
 }
 
 const char *tsri_wgsl_op_pattern(const tsri_wgsl *w, tsri_ir_op op, tsr_dtype dtype, bool is_loose) {
@@ -146,7 +146,7 @@ static const convert_patterns conversions[TSR_DTYPE_COUNT] = {
     // Integers reach f16 and bf16 through f32: the checked form says so.
     [TSR_F16] = {.f = "tsr_f16_to_f32(tsr_f32_to_f16($a))"},
     [TSR_BF16] = {.f = "tsr_bf16_to_f32(tsr_f32_to_bf16($a))"},
-    [TSR_F32] = {"$a", "f32($a)", "f32($a)", "f32($a)", "tsr_to_f32_i64($a)"},
+    [TSR_F32] = {"$a", "f32($a)", "tsr_to_f32_u32($a)", "f32($a)", "tsr_to_f32_i64($a)"},
 };
 
 const char *tsri_wgsl_convert_pattern(tsr_dtype to, tsr_dtype from) {
@@ -234,7 +234,7 @@ static void put_node(tsri_wgsl *w, tsri_c_text *out, const tsri_expansion *x, co
   tsr_dtype from = (tsr_dtype)x->nodes[n->kind == TSRI_EXPR_CONST ? 0 : n->a].type.dtype;
   switch (n->kind) {
     case TSRI_EXPR_VAR:
-      tsri_c_add(out, n->object == 0 ? "a" : "b");
+      tsri_c_addf(out, "%c", "abc"[n->object]);
       break;
     case TSRI_EXPR_CONST:
       tsri_wgsl_put_const(w, out, (tsr_dtype)n->type.dtype, n->bits);
@@ -258,7 +258,7 @@ static void put_node(tsri_wgsl *w, tsri_c_text *out, const tsri_expansion *x, co
 
 static void put_function(tsri_wgsl *w, const char *name, const tsri_expansion *x, uint32_t arity) {
   tsri_c_text text = {0};
-  tsri_c_addf(&text, "fn %s(a: f32%s) -> f32 {\n", name, arity == 2 ? ", b: f32" : "");
+  tsri_c_addf(&text, "fn %s(a: f32%s%s) -> f32 {\n", name, arity > 1 ? ", b: f32" : "", arity > 2 ? ", c: f32" : "");
   for (uint32_t i = 1; i < x->count; i++) {
     tsri_c_addf(&text, "  let n%" PRIu32 " = ", i);
     put_node(w, &text, x, &x->nodes[i]);
@@ -276,7 +276,8 @@ bool tsri_wgsl_define_expansion(tsri_wgsl *w, const char *name) {
     const tsri_ir_op_info *info = &tsri_ir_op_infos[op];
     char own[TSRI_C_NAME_BYTES];
     snprintf(own, sizeof own, "tsr_%s_f32", info->spelling);
-    if (info->is_operator || strcmp(own, name) != 0 || !tsri_expand_has((tsri_ir_op)op, type)) continue;
+    bool has = op == TSRI_OP_FMA || tsri_expand_has((tsri_ir_op)op, type);
+    if (info->is_operator || !has || strcmp(own, name) != 0) continue;
     if (!tsri_wgsl_want(w, name)) return true;
     tsri_expansion *x = tsri_malloc(sizeof *x);
     if (!x) {
