@@ -116,7 +116,7 @@ tsr_status tsri_wgpu_native_wait(tsri_wgpu_device *device, uint32_t number, doub
   if (slot->number != number || slot->is_done) return TSR_OK;  // taken since by a newer one, or done
   bool is_done = tsri_wgpu_pump(device->instance, &slot->is_done, timeout_ms);
   if (device->is_lost) return tsri_wgpu_check_lost(device);
-  if (!is_done) return tsri_wgpu_fail(TSR_ERR_TIMEOUT, "WebGPU: still running after %.3f ms", timeout_ms);
+  if (!is_done) return tsri_wgpu_fail(TSR_ERR_TIMEOUT, "WebGPU: the work did not finish within %.3f ms", timeout_ms);
   if (slot->has_failed) return tsri_wgpu_fail(TSR_ERR_INTERNAL, "WebGPU: submitted work failed");
   return TSR_OK;
 }
@@ -136,7 +136,7 @@ tsr_status tsri_wgpu_native_read(tsri_wgpu_device *device, tsri_wgpu_buffer *buf
   if (!tsri_wgpu_pump(device->instance, &answer->is_there, timeout_ms)) {
     lib->BufferUnmap(buffer->handle);  // takes the request back
     (void)tsri_wgpu_pump(device->instance, &answer->is_there, 1000);
-    return tsri_wgpu_fail(TSR_ERR_TIMEOUT, "WebGPU: no data after %.3f ms", timeout_ms);
+    return tsri_wgpu_fail(TSR_ERR_TIMEOUT, "WebGPU: the copy did not finish within %.3f ms", timeout_ms);
   }
   if (device->is_lost) return tsri_wgpu_check_lost(device);
   const char *mapped = answer->status == WGPU_SUCCESS ? lib->BufferGetConstMappedRange(buffer->handle, 0, end) : NULL;
