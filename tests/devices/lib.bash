@@ -57,6 +57,14 @@ use_swiftshader() {
   export VK_ICD_FILENAMES
 }
 
+# Dawn, on SwiftShader.
+use_webgpu() {
+  TESSERA_WEBGPU_LIB=$(first "${TSR_TEST_WEBGPU_LIB:-}")
+  [[ -n $TESSERA_WEBGPU_LIB ]] || skip "there is no WebGPU library here (scripts/setup-webgpu gets one)"
+  export TESSERA_WEBGPU_LIB NODEVICE_SELECT=1 # a layer of Mesa's that complains where there is no window system
+  use_swiftshader
+}
+
 # check_sample BACKEND ONE_IN [OPTION...]: the conformance run on a sample.
 check_sample() {
   local backend=$1 sample=${TSR_TEST_SAMPLE:-$2}

@@ -2,6 +2,8 @@
 // Opening devices for tests.
 #include "support/devices.h"
 
+#include <unistd.h>
+
 #include "support/test.h"
 
 tsr_device *test_open(const char *backend) {
@@ -17,6 +19,19 @@ tsr_device *test_open_with_faults(const char *backend, const char *faults) {
   CHECK_OK(tsr_config_set("faults", NULL));
   CHECK_OK(status);
   return device;
+}
+
+const char *test_use_webgpu(void) {
+  static const char icd[] = "/usr/lib/chromium/vk_swiftshader_icd.json";
+  const char *library = getenv("TSR_TEST_WEBGPU_LIB");
+  if (!library || access(library, R_OK) != 0) return "there is no WebGPU library here (scripts/setup-webgpu gets one)";
+  if (!getenv("VK_ICD_FILENAMES")) {
+    if (access(icd, R_OK) != 0) return "SwiftShader is not installed (it comes with the package chromium)";
+    setenv("VK_ICD_FILENAMES", icd, 1);
+    setenv("NODEVICE_SELECT", "1", 1);  // a layer of Mesa's that complains where there is no window system
+  }
+  CHECK_OK(tsr_config_set("webgpu_lib", library));
+  return NULL;
 }
 
 static void use_plugins(void) {

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: MIT
+// Emitted WGSL on a device: every kernel that ships compiles; small storage, 64-bit integers, NaN, folded groups, buffers
+// bound twice, conditions around barriers and checked mode do what the language says.
+#include <math.h>
+#include <stdlib.h>
+
+#include "backends/webgpu/fixture.h"
+#include "lang/emit_case.h"
+
+// --- Every kernel that ships ----------------------------------------------------------------------------------------
+
+typedef struct compiled {
+  fixture *f;
+  uint32_t built, refused;
+} compiled;
+
+static void compile_one(const tsri_kernel *kernel, void *context) {
+  compiled *c = context;
+  tsri_emitted emitted;
+  tsri_program *program = NULL;
+  if (kernel->needs & TSRI_NEEDS_F64) {
+    CHECK_STATUS(tsri_emit_kernel(tsri_emitter_find("wgsl"), kernel, &c->f->emit, &emitted), TSR_ERR_UNSUPPORTED);
+    c->refused++;
+    return;
+  }
+  CHECK_OK(tsri_emit_kernel(tsri_emitter_find("wgsl"), kernel, &c->f->emit, &emitted));
+  tsri_code code = {.form = TSRI_CODE_TEXT,
+                    .name = emitted.entry,
+                    .data = emitted.data,
+                    .data_bytes = emitted.data_bytes,
+                    .buffer_count = emitted.buffer_count,
+                    .params_bytes = emitted.params_bytes,
+                    .options = emitted.build_options,
+                    .shared_bytes = emitted.shared_bytes};
+  memcpy(code.local, emitted.local, sizeof code.local);
+  if (c->f->wg->program_create(c->f->device, &code, &program) != TSR_OK) {
+    test_fail(__FILE__, __LINE__, "%s: %s\n%s", kernel->variant, tsr_last_error(), (const char *)emitted.data);
+  }
+  c->f->wg->program_destroy(c->f->device, program);
+  tsri_emitted_deinit(&emitted);
+  c->built++;
+}
+
+static void compile_all(fixture *f) {
+  compiled c = {.f = f};
+  uint32_t count = emit_each_kernel(compile_one, &c);
+  printf("  %u kernels, %u refused for want of f64\n", c.built, c.refused);
+  CHECK_EQ_UINT(c.built + c.refused, count);
+  CHECK(c.built >= 100);
+}
+
+TEST(every_kernel_compiles_as_wgsl) {
+  fixture f = fixture_open();
+  compile_all(&f);
+  fixture_close(&f);
+}
+
+TEST(every_kernel_compiles_as_wgsl_for_devices_that_fuse_and_divide_otherwise) {
+  if (!getenv("TSR_TEST_SAMPLE")) SKIP("TSR_TEST_SAMPLE is not set, as make check-all does");
+  fixture f = fixture_open();
+  f.emit.exact_fma = !f.emit.exact_fma;
+  f.emit.exact_divide = !f.emit.exact_divide;
+  f.emit.subgroup_size = 8;
+  compile_all(&f);
+  fixture_close(&f);
+}
+
+// --- Small kernels --------------------------------------------------------------------------------------------------
+
+enum { MOST_BUFFERS = 8 };
+
+typedef struct small {
+  const char *text;
+  uint32_t groups[3];
+  const void *params;
+  void *data[MOST_BUFFERS];  // host memory, read before and changed after
+  size_t bytes[MOST_BUFFERS];
+  bool checked;
+} small;
+
+static void run_small(const fixture *f, const small *s) {
+  fixture_kernel k = fixture_compile(f, s->text, s->checked);
+  fixture_bound bound[MOST_BUFFERS] = {{0}};
+  for (uint32_t i = 0; i < k.code.buffer_count; i++) {
+    bound[i] = (fixture_bound){fixture_buffer(f, s->bytes[i], s->data[i]), 0, s->bytes[i]};
+  }
+  uint32_t x = s->groups[0] ? s->groups[0] : 1, y = s->groups[1] ? s->groups[1] : 1, z = s->groups[2] ? s->groups[2] : 1;
+  fixture_launch(f, &k, x, y, z, bound, s->params);
+  for (uint32_t i = 0; i < k.code.buffer_count; i++) fixture_read(f, bound[i].buffer, s->data[i], s->bytes[i]);
+  for (uint32_t i = 0; i < k.code.buffer_count; i++) f->wg->buffer_destroy(f->device, bound[i].buffer);
+  fixture_discard(f, &k);
+}
+
+// Neighbours share words: every second item writes, the others' bytes stay.
+TEST(parts_of_words_are_written_side_by_side) {
+  fixture f = fixture_open();
+  enum { N = 256 };
+  unsigned char bytes[N], flags[N];
+  int16_t shorts[N];
+  uint16_t halves[N], brains[N];
+  for (int i = 0; i < N; i++) {
+    bytes[i] = flags[i] = 1;
+    shorts[i] = -7;
+    halves[i] = 0x3c00;
+    brains[i] = 0x3f80;
+  }
+  run_small(&f, &(small){.text = "kernel k<WG = 64>(out u8 a[], out bool b[], out i16 c[], out f16 d[], out bf16 e[]) {\n"
+                                 "  u32 i = global.x;\n  if (i % 2 == 1) {\n    a[i] = u8(i * 3);\n    b[i] = false;\n"
+                                 "    c[i] = i16(-i32(i));\n    d[i] = f16(-0.5);\n    e[i] = bf16(2.0);\n  }\n}\n",
+                         .groups = {N / 64},
+                         .data = {bytes, flags, shorts, halves, brains},
+                         .bytes = {sizeof bytes, sizeof flags, sizeof shorts, sizeof halves, sizeof brains}});
+  for (int i = 0; i < N; i++) {
+    bool odd = i % 2 == 1;
+    CHECK_EQ_INT(bytes[i], odd ? (unsigned char)(i * 3) : 1);
+    CHECK_EQ_INT(flags[i], odd ? 0 : 1);
+    CHECK_EQ_INT(shorts[i], odd ? -i : -7);
+    CHECK_EQ_INT(halves[i], odd ? 0xb800 : 0x3c00);
+    CHECK_EQ_INT(brains[i], odd ? 0x4000 : 0x3f80);
+  }
+  fixture_close(&f);
+}
+
+TEST(sixty_four_bit_integers_are_made_of_words) {
+  fixture f = fixture_open();
+  static const int64_t edges[] = {0,         1,          -1,         2,         7,          -7,         INT32_MAX,
+                                  INT32_MIN, INT64_MAX,  INT64_MIN,  UINT32_MAX, 1LL << 32, -(1LL << 40), 0x123456789abcdef,
+                                  63,        1000000007, -999999937, 1LL << 62};
+  enum { EDGES = sizeof edges / sizeof *edges, N = 320, RESULTS = 12 };
+  static int64_t a[N], b[N], r[N * RESULTS];
+  for (int i = 0; i < N; i++) {
+    a[i] = edges[i % EDGES];
+    b[i] = edges[i / EDGES % EDGES];
+  }
+  run_small(&f, &(small){.text = "kernel k<WG = 64>(in i64 a[], in i64 b[], out i64 r[]) {\n"
+                                 "  u32 g = global.x * 12;\n  i64 x = a[global.x], y = b[global.x];\n"
+                                 "  r[g] = x + y; r[g + 1] = x - y; r[g + 2] = x * y; r[g + 3] = x / y; r[g + 4] = x % y;\n"
+                                 "  r[g + 5] = x << u32(y); r[g + 6] = x >> u32(y); r[g + 7] = popcount(x);\n"
+                                 "  r[g + 8] = clz(x); r[g + 9] = ctz(x); r[g + 10] = min(x, y) ^ max(x, y);\n"
+                                 "  r[g + 11] = i64(x < y) + i64(x <= y) * 2 + i64(x == y) * 4 + sign(x) * 8 + abs(y);\n"
+                                 "}\n",
+                         .groups = {N / 64},
+                         .data = {a, b, r},
+                         .bytes = {sizeof a, sizeof b, sizeof r}});
+  for (int i = 0; i < N; i++) {
+    int64_t x = a[i], y = b[i], *is = &r[i * RESULTS];
+    uint64_t ux = (uint64_t)x, uy = (uint64_t)y;
+    CHECK_EQ_INT(is[0], (int64_t)(ux + uy));
+    CHECK_EQ_INT(is[1], (int64_t)(ux - uy));
+    CHECK_EQ_INT(is[2], (int64_t)(ux * uy));
+    CHECK_EQ_INT(is[3], y == 0 ? x : y == -1 ? (int64_t)(0 - ux) : x / y);
+    CHECK_EQ_INT(is[4], y == 0 || y == -1 ? 0 : x % y);
+    CHECK_EQ_INT(is[5], (int64_t)(ux << (uy & 63)));
+    CHECK_EQ_INT(is[6], x >> (uy & 63));
+    CHECK_EQ_INT(is[7], __builtin_popcountll(ux));
+    CHECK_EQ_INT(is[8], x ? __builtin_clzll(ux) : 64);
+    CHECK_EQ_INT(is[9], x ? __builtin_ctzll(ux) : 64);
+    CHECK_EQ_INT(is[10], x ^ y);
+    int64_t magnitude = y < 0 ? (int64_t)(0 - uy) : y, sign = x > 0 ? 1 : x < 0 ? -1 : 0;
+    CHECK_EQ_INT(is[11], (int64_t)((uint64_t)((x < y) + (x <= y) * 2 + (x == y) * 4 + sign * 8) + (uint64_t)magnitude));
+  }
+  fixture_close(&f);
+}
+
+TEST(nan_and_infinity_survive) {
+  fixture f = fixture_open();
+  const float inf = INFINITY, nan = NAN, one = 1;
+  float a[64] = {nan, one, inf, -inf, inf, nan, -0.0f, 0}, b[64] = {one, nan, inf, one, -inf, nan, 0.0f, inf};
+  float r[64 * 4] = {0};
+  uint32_t bits[64] = {0};
+  run_small(&f, &(small){.text = "kernel k<WG = 64>(in f32 a[], in f32 b[], out f32 r[], out u32 t[]) {\n"
+                                 "  u32 i = global.x;\n  f32 x = a[i], y = b[i];\n"
+                                 "  r[i * 4] = min(x, y);\n  r[i * 4 + 1] = max(x, y);\n  r[i * 4 + 2] = x - y;\n"
+                                 "  r[i * 4 + 3] = x * y;\n"
+                                 "  t[i] = u32(x == y) | u32(x != y) << 1 | u32(x < y) << 2 | u32(x <= y) << 3 | "
+                                 "u32(x > y) << 4 | u32(x >= y) << 5 | u32(isnan(x)) << 6 | u32(isinf(x)) << 7 | "
+                                 "u32(isfinite(x)) << 8 | u32(x != x) << 9;\n}\n",
+                         .data = {a, b, r, bits},
+                         .bytes = {sizeof a, sizeof b, sizeof r, sizeof bits}});
+  for (int i = 0; i < 8; i++) {
+    float x = a[i], y = b[i];
+    float wanted[4] = {x < y || isnan(x) ? x : y, x > y || isnan(x) ? x : y, x - y, x * y};
+    for (int j = 0; j < 4; j++) {
+      bool same = isnan(wanted[j]) ? isnan(r[i * 4 + j]) : r[i * 4 + j] == wanted[j];
+      if (!same) test_fail(__FILE__, __LINE__, "%g and %g: result %d is %g, not %g", (double)x, (double)y, j,
+                           (double)r[i * 4 + j], (double)wanted[j]);
+    }
+    uint32_t truth = (uint32_t)(x == y) | (uint32_t)(x != y) << 1 | (uint32_t)(x < y) << 2 | (uint32_t)(x <= y) << 3 |
+                     (uint32_t)(x > y) << 4 | (uint32_t)(x >= y) << 5 | (uint32_t)(isnan(x) != 0) << 6 |
+                     (uint32_t)(isinf(x) != 0) << 7 | (uint32_t)(isfinite(x) != 0) << 8 | (uint32_t)(x != x) << 9;
+    CHECK_EQ_UINT(bits[i], truth);
+  }
+  fixture_close(&f);
+}
+
+// WGSL allows (a + b) - a to be made b, and a * b + c one operation.
+TEST(floats_round_at_every_step) {
+  fixture f = fixture_open();
+  float a[64], b[64], r[128];
+  for (int i = 0; i < 64; i++) {
+    a[i] = 1e8f + (float)i;
+    b[i] = 1.2345f * (float)(i + 1);
+  }
+  run_small(&f, &(small){.text = "kernel k<WG = 64>(in f32 a[], in f32 b[], out f32 r[]) {\n  f32 x = a[global.x];\n"
+                                 "  r[global.x] = (x + b[global.x]) - x;\n"
+                                 "  r[global.x + 64] = b[global.x] * b[global.x] - b[global.x];\n}\n",
+                         .data = {a, b, r},
+                         .bytes = {sizeof a, sizeof b, sizeof r}});
+  for (int i = 0; i < 64; i++) {
+    volatile float sum = a[i] + b[i], product = b[i] * b[i];
+    CHECK_NEAR(r[i], sum - a[i], 0);
+    CHECK_NEAR(r[i + 64], product - b[i], 0);
+  }
+  fixture_close(&f);
+}
+
+// As if a dispatch took 7 groups in a direction: the same ids come out as without folding.
+TEST(groups_beyond_the_limit_are_folded) {
+  fixture f = fixture_open();
+  enum { X = 23, Y = 5, Z = 3, N = X * Y * Z };
+  webgpu_device_of(f.device)->adapter.max_groups = 7;
+  uint32_t y[N] = {0}, shapes[N] = {0};
+  run_small(&f, &(small){.text = "kernel k<WG = 1>(out u32 y[], out u32 shapes[]) {\n"
+                                 "  u32 i = (group.z * groups.y + group.y) * groups.x + group.x;\n  y[i] = i + 1;\n"
+                                 "  shapes[i] = groups.x * 10000 + groups.y * 100 + groups.z;\n}\n",
+                         .groups = {X, Y, Z},
+                         .data = {y, shapes},
+                         .bytes = {sizeof y, sizeof shapes}});
+  for (uint32_t i = 0; i < N; i++) {
+    CHECK_EQ_UINT(y[i], i + 1);
+    CHECK_EQ_UINT(shapes[i], X * 10000 + Y * 100 + Z);
+  }
+  fixture_close(&f);
+}
+
+TEST(more_groups_than_a_dispatch_takes_in_one_direction) {
+  fixture f = fixture_open();
+  enum { GROUPS = 70001 };
+  uint32_t *y = calloc(GROUPS, sizeof *y);
+  CHECK(y);
+  run_small(&f, &(small){.text = "kernel k<WG = 1>(out u32 y[]) { y[group.x] = group.x * 3; }",
+                         .groups = {GROUPS},
+                         .data = {y},
+                         .bytes = {GROUPS * sizeof *y}});
+  for (uint32_t i = 0; i < GROUPS; i++) CHECK_EQ_UINT(y[i], i * 3);
+  free(y);
+  fixture_close(&f);
+}
+
+TEST(a_buffer_may_be_read_and_written_in_one_launch) {
+  fixture f = fixture_open();
+  enum { N = 64 };
+  uint32_t both[2 * N];
+  for (uint32_t i = 0; i < 2 * N; i++) both[i] = i;
+  tsri_buffer *buffer = fixture_buffer(&f, sizeof both, both);
+  fixture_kernel k = fixture_compile(
+      &f, "kernel k<WG = 64>(in u32 x[], in u32 y[], out u32 z[]) { z[global.x] = x[global.x] + y[63 - global.x]; }",
+      false);
+  fixture_bound bound[3] = {{buffer, 0, N * 4}, {buffer, N * 4, N * 4}, {buffer, N * 4, N * 4}};
+  fixture_launch(&f, &k, 1, 1, 1, bound, NULL);
+  fixture_read(&f, buffer, both, sizeof both);
+  for (uint32_t i = 0; i < N; i++) CHECK_EQ_UINT(both[N + i], i + N + (63 - i));
+  f.wg->buffer_destroy(f.device, buffer);
+  fixture_discard(&f, &k);
+  fixture_close(&f);
+}
+
+// WGSL's own analysis cannot see that what comes from a local array is the same for all items.
+TEST(barriers_under_conditions_that_come_from_arrays) {
+  fixture f = fixture_open();
+  enum { N = 64 };
+  uint32_t steps[1] = {5}, y[N] = {0};
+  run_small(&f, &(small){.text = "kernel k<WG = 64>(in u32 steps[], out u32 y[]) {\n  shared u32 tile[64];\n"
+                                 "  u32 limits[2];\n  limits[1] = steps[0];\n"
+                                 "  u32 v = local.x;\n  for (u32 i = 0; i < limits[1]; i++) {\n"
+                                 "    if (group_max(v) > 1000) break;\n    tile[local.x] = v;\n    barrier();\n"
+                                 "    v = v + tile[(local.x + 1) % 64];\n    barrier();\n  }\n  y[local.x] = v;\n}\n",
+                         .data = {steps, y},
+                         .bytes = {sizeof steps, sizeof y}});
+  uint32_t v[N], next[N];
+  for (uint32_t i = 0; i < N; i++) v[i] = i;
+  for (int step = 0; step < 5; step++) {
+    uint32_t most = 0;
+    for (int i = 0; i < N; i++) most = v[i] > most ? v[i] : most;
+    if (most > 1000) break;
+    for (int i = 0; i < N; i++) next[i] = v[i] + v[(i + 1) % N];
+    memcpy(v, next, sizeof v);
+  }
+  for (int i = 0; i < N; i++) CHECK_EQ_UINT(y[i], v[i]);
+  fixture_close(&f);
+}
+
+TEST(checked_mode_reports_the_first_index_out_of_range) {
+  fixture f = fixture_open();
+  enum { N = 64 };
+  uint32_t x[N] = {0}, y[N] = {0}, report[TSRI_EMIT_REPORT_WORDS] = {0};
+  uint32_t params[16] = {70};  // n, then counts
+  char text[256];
+  fixture_kernel k = fixture_compile(
+      &f, "kernel k<WG = 64>(in u32 x[], out u32 y[], u32 n) { if (local.x == 0) y[3] = x[n]; }", true);
+  uint64_t counts[2] = {N, N};
+  tsri_emit_params(k.kernel, &k.code, (uint32_t[]){70}, counts, params);
+  fixture_bound bound[3] = {{fixture_buffer(&f, sizeof x, x), 0, sizeof x},
+                            {fixture_buffer(&f, sizeof y, y), 0, sizeof y},
+                            {fixture_buffer(&f, sizeof report, report), 0, sizeof report}};
+  fixture_launch(&f, &k, 1, 1, 1, bound, params);
+  fixture_read(&f, bound[2].buffer, report, sizeof report);
+  CHECK(tsri_emit_decode_report(k.kernel, report, text, sizeof text));
+  CHECK_STR_HAS(text, "index 70 is outside buffer 'x' of 64 elements (test.tk:1:");
+  for (int i = 0; i < 3; i++) f.wg->buffer_destroy(f.device, bound[i].buffer);
+  fixture_discard(&f, &k);
+  fixture_close(&f);
+}

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT
+// Random well-formed kernels give the same results on the WebGPU device as in plain C.
+//
+// They have more buffers than WebGPU binds, so each is run several times: all inputs, and a few outputs at a time, with the
+// stores to the others taken out.
+//
+// TSR_RANDOM_COUNT says how many kernels (8), TSR_RANDOM_SEED where the seeds begin (1).
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "backends/webgpu/fixture.h"
+#include "lang/emit_case.h"
+#include "lang/random_kernel.h"
+
+enum { SUBGROUP_SIZE = 32 };
+
+typedef struct random_case {
+  random_kernel random;
+  tsri_kernel *kernel;
+  unsigned char *inputs[RANDOM_MAX_BUFFERS], *wanted[RANDOM_MAX_BUFFERS];
+  size_t bytes[RANDOM_MAX_BUFFERS];
+  uint32_t params[16];
+} random_case;
+
+static uint64_t number_from(const char *variable, uint64_t fallback) {
+  const char *text = getenv(variable);
+  return text && text[0] ? strtoull(text, NULL, 10) : fallback;
+}
+
+static void case_init(random_case *c, uint64_t seed) {
+  memset(c, 0, sizeof *c);
+  random_kernel_init(&c->random, seed, RANDOM_SUBGROUPS);
+  c->kernel = emit_kernel_of("random.tk", c->random.text, c->random.name, "", false);
+  uint64_t state = seed ^ UINT64_C(0xD1CE);
+  for (uint32_t i = 0; i < c->random.buffer_count; i++) {
+    const random_buffer *buffer = &c->random.buffers[i];
+    c->bytes[i] = buffer->count * tsr_dtype_bytes(buffer->dtype);
+    c->wanted[i] = aligned_alloc(32, (c->bytes[i] + 31) & ~(size_t)31);
+    c->inputs[i] = malloc(c->bytes[i]);
+    CHECK(c->wanted[i] && c->inputs[i]);
+    random_fill(&state, buffer->dtype, c->wanted[i], buffer->count);
+    memcpy(c->inputs[i], c->wanted[i], c->bytes[i]);
+  }
+  for (uint32_t i = 0; i < c->kernel->param_count; i++) {
+    const tsri_ir_param *param = &c->kernel->params[i];
+    unsigned char value[8] = {0};
+    random_fill(&state, (tsr_dtype)param->type.dtype, value, 1);
+    memcpy((unsigned char *)c->params + param->offset, value, tsr_dtype_bytes((tsr_dtype)param->type.dtype));
+  }
+}
+
+static void case_deinit(random_case *c) {
+  for (uint32_t i = 0; i < c->random.buffer_count; i++) {
+    free(c->wanted[i]);
+    free(c->inputs[i]);
+  }
+  tsri_kernel_release(c->kernel);
+  random_kernel_deinit(&c->random);
+}
+
+static void run_plain(random_case *c) {
+  tsri_emitted code;
+  tsri_emit_options options = tsri_emit_defaults_c;
+  options.subgroup_size = SUBGROUP_SIZE;
+  CHECK_OK(tsri_emit_kernel(tsri_emitter_find("c"), c->kernel, &options, &code));
+  void *program = emit_device_c.build(code.data, code.build_options);
+  if (!program) test_fail(__FILE__, __LINE__, "plain C: %s", emit_log());
+  emit_launch launch = {.entry = code.entry,
+                        .buffer_count = c->random.buffer_count,
+                        .params = c->params,
+                        .params_bytes = c->kernel->params_bytes,
+                        .groups = {c->random.groups, 1, 1},
+                        .local = {c->random.items, 1, 1}};
+  for (uint32_t i = 0; i < c->random.buffer_count; i++) {
+    launch.buffers[i] = c->wanted[i];
+    launch.bytes[i] = c->bytes[i];
+  }
+  if (!emit_device_c.run(program, &launch)) test_fail(__FILE__, __LINE__, "plain C: %s", emit_log());
+  emit_device_c.release(program);
+  tsri_emitted_deinit(&code);
+}
+
+// --- A part of a kernel ---------------------------------------------------------------------------------------------
+
+// The kernel with the buffers of `kept` alone; nothing is loaded from the others.
+typedef struct part {
+  tsri_kernel kernel;
+  tsri_ir_array buffers[RANDOM_MAX_BUFFERS];
+  tsri_ir_expr *exprs;
+  tsri_ir_stmt *stmts;
+  uint32_t from[RANDOM_MAX_BUFFERS];  // which buffer of the whole it is
+} part;
+
+static void part_init(part *p, const tsri_kernel *whole, uint32_t kept) {
+  uint32_t place[RANDOM_MAX_BUFFERS] = {0}, count = 0;
+  for (uint32_t i = 0; i < whole->buffer_count; i++) {
+    if (!(kept >> i & 1)) continue;
+    p->buffers[count] = whole->buffers[i];
+    p->from[count] = i;
+    place[i] = count++;
+  }
+  p->exprs = malloc(whole->expr_count * sizeof *p->exprs);
+  p->stmts = malloc(whole->stmt_count * sizeof *p->stmts);
+  CHECK(p->exprs && p->stmts);
+  memcpy(p->exprs, whole->exprs, whole->expr_count * sizeof *p->exprs);
+  memcpy(p->stmts, whole->stmts, whole->stmt_count * sizeof *p->stmts);
+  for (uint32_t i = 1; i < whole->expr_count; i++) {
+    tsri_ir_expr *x = &p->exprs[i];
+    if (x->kind == TSRI_EXPR_LOAD && x->space == TSRI_SPACE_BUFFER) x->object = place[x->object];
+  }
+  for (uint32_t i = 1; i < whole->stmt_count; i++) {
+    tsri_ir_stmt *s = &p->stmts[i];
+    if ((s->kind != TSRI_STMT_STORE && s->kind != TSRI_STMT_ATOMIC) || s->space != TSRI_SPACE_BUFFER) continue;
+    if (kept >> s->object & 1) {
+      s->object = place[s->object];
+    } else {
+      uint32_t next = s->next;
+      *s = (tsri_ir_stmt){.kind = TSRI_STMT_NONE, .next = next};
+    }
+  }
+  p->kernel = *whole;
+  p->kernel.buffer_count = count;
+  p->kernel.buffers = p->buffers;
+  p->kernel.exprs = p->exprs;
+  p->kernel.stmts = p->stmts;
+}
+
+static void run_part(const fixture *f, const random_case *c, uint32_t kept) {
+  part p;
+  part_init(&p, c->kernel, kept);
+  fixture_kernel k = fixture_build(f, &p.kernel);
+  fixture_bound bound[RANDOM_MAX_BUFFERS];
+  for (uint32_t i = 0; i < p.kernel.buffer_count; i++) {
+    size_t bytes = c->bytes[p.from[i]];
+    bound[i] = (fixture_bound){fixture_buffer(f, bytes, c->inputs[p.from[i]]), 0, bytes};
+  }
+  fixture_launch(f, &k, c->random.groups, 1, 1, bound, c->params);
+  for (uint32_t i = 0; i < p.kernel.buffer_count; i++) {
+    unsigned char *is = malloc(bound[i].bytes);
+    CHECK(is);
+    fixture_read(f, bound[i].buffer, is, bound[i].bytes);
+    // Twice what the others are allowed: their functions are the C library's, ours are within 3 ULP.
+    random_compare_buffer(&c->random, p.from[i], "WebGPU", is, c->wanted[p.from[i]], 2);
+    free(is);
+    f->wg->buffer_destroy(f->device, bound[i].buffer);
+  }
+  f->wg->program_destroy(f->device, k.program);
+  tsri_emitted_deinit(&k.code);
+  free(p.exprs);
+  free(p.stmts);
+}
+
+static void run_parts(const fixture *f, const random_case *c) {
+  uint32_t most = webgpu_device_of(f->device)->adapter.max_storage_buffers, inputs = 0, input_count = 0;
+  for (uint32_t i = 0; i < c->kernel->buffer_count; i++) {
+    if (c->kernel->buffers[i].access != TSRI_ACCESS_IN) continue;
+    inputs |= 1u << i;
+    input_count++;
+  }
+  CHECK(input_count < most);
+  uint32_t kept = inputs, kept_count = input_count;
+  for (uint32_t i = 0; i < c->kernel->buffer_count; i++) {
+    if (inputs >> i & 1) continue;
+    kept |= 1u << i;
+    kept_count++;
+    bool is_last = kept >> (i + 1) == 0 && i + 1 == c->kernel->buffer_count;
+    if (kept_count < most && !is_last) continue;
+    run_part(f, c, kept);
+    kept = inputs;
+    kept_count = input_count;
+  }
+}
+
+TEST(random_kernels_agree_in_plain_c_and_webgpu) {
+  fixture f = fixture_open();
+  if (emit_device_c.missing()) {
+    fixture_close(&f);
+    SKIP(emit_device_c.missing());
+  }
+  uint64_t count = number_from("TSR_RANDOM_COUNT", 8), first = number_from("TSR_RANDOM_SEED", 1);
+  f.emit.subgroup_size = SUBGROUP_SIZE;
+  int done = 0;
+  for (uint64_t seed = first; seed < first + count; seed++) {
+    random_case c;
+    case_init(&c, seed);
+    if (c.random.items <= f.limits.max_group_size) {
+      run_plain(&c);
+      run_parts(&f, &c);
+      done++;
+    }
+    case_deinit(&c);
+  }
+  printf("  %d kernels\n", done);
+  fixture_close(&f);
+}

@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# WebGPU through Dawn on SwiftShader: a sample of the conformance run passes, the conformance tests take the device in,
+# and what cannot run is refused in words that help.
+set -euo pipefail
+# shellcheck source=tests/devices/lib.bash
+source "${BASH_SOURCE[0]%/*}/lib.bash"
+
+use_webgpu
+check_sample webgpu 12
+grep -q '^gap: f64: the device has no 64-bit floats' "$work/out" || fail "the gaps are not listed"
+
+for test in buffer tensor random_graph; do
+  program=$TSR_TEST_BUILD_DIR/tests/conformance_${test}_test
+  [[ -x $program ]] || continue
+  TSR_TEST_GRAPHS=${TSR_TEST_GRAPHS:-40} "$program" >"$work/out" 2>"$work/err" || fail "$(basename "$program") exits with $?"
+  grep -q 'on webgpu' "$work/out" "$work/err" || fail "$(basename "$program") did not run on webgpu"
+done
+
+printf 'kernel copy(in f64 x[], out f64 y[]) { y[global.x] = x[global.x]; }\n' >"$work/copy.tk"
+code=0
+"$TSR_TEST_PROGRAM" kernel run --backend webgpu --items 4 "$work/copy.tk" 4=ones 4=out >"$work/out" 2>"$work/err" || code=$?
+[[ $code -ne 0 ]] || fail "a kernel of f64 runs"
+grep -q 'needs f64, which SwiftShader.* cannot compute with; use f32, or move' "$work/err" || fail "the refusal of f64 helps nobody"
+
+code=0
+TESSERA_WEBGPU_LIB=$work/none.so "$TSR_TEST_PROGRAM" check --backend webgpu --quick --op add >"$work/out" 2>"$work/err" || code=$?
+[[ $code -eq 4 ]] || fail "a library that is not there gives $code"
+grep -q 'the library that TESSERA_WEBGPU_LIB names cannot be used (.*none.so: ' "$work/err" || fail "the reason is not given"
