@@ -31,6 +31,7 @@ typedef struct writer {
   const tsri_spv_matrices *matrices;
   uint32_t items, rows, cols;  // cooperative matrices of a part
   tsri_spv_id m, n, k, y_at;
+  tsri_spv_id turn;                                    // 0 or 1: which of two tiles
   tsri_spv_id tile_row, tile_col, part_row, part_col;  // of the first element; parts within the tile
   tsri_spv_id y, scratch;                              // variables
   side a, b;
@@ -148,9 +149,16 @@ static void fetch(writer *w, const side *from, tsri_spv_id k) {
   }
 }
 
+// Where the present tile begins in shared memory: of two, the second one in every other turn.
+static tsri_spv_id tile_start(writer *w, const side *of) {
+  uint32_t vectors = of->lines * line_vectors(of->length);
+  return w->shape->has_two_tiles ? MUL(w->turn, NUMBER(vectors)) : NUMBER(0);
+}
+
 static void put(writer *w, const side *from) {
+  tsri_spv_id first = ADD(tile_start(w, from), from->slot);
   for (uint32_t i = 0; i < from->held_count; i++) {
-    tsri_spv_id slot = ADD(from->slot, NUMBER(i * from->step * line_vectors(from->length)));
+    tsri_spv_id slot = ADD(first, NUMBER(i * from->step * line_vectors(from->length)));
     shared_store(w, word4, from->tile, slot, tsri_spv_load(w->s, word4, from->held[i]));
   }
 }
@@ -163,6 +171,7 @@ static tsri_spv_id load_matrix(writer *w, const side *from, tsri_spv_id type, ts
   uint32_t pitch = line_vectors(from->length);
   tsri_spv_id base = from->runs_along ? MUL(part, NUMBER(pitch)) : DIV(part, NUMBER(VECTOR));
   uint32_t rest = from->runs_along ? outer * pitch + k / VECTOR : k * pitch + outer / VECTOR;
+  base = ADD(base, tile_start(w, from));
   return w->matrices->load(w->s, type, from->tile, ADD(base, NUMBER(rest)), pitch, by_columns);
 }
 
@@ -200,6 +209,7 @@ static void walk_k(writer *w) {
   SPV_PUT(&s->code, SPV_OP_LOOP_MERGE, merge, step, 0);
   SPV_PUT(&s->code, SPV_OP_BRANCH_CONDITIONAL, goes_on, body, merge);
   tsri_spv_begin_block(s, body);
+  if (shape->has_two_tiles) w->turn = MOD(DIV(k, NUMBER(shape->tile_k)), NUMBER(2));
   put(w, &w->a);
   put(w, &w->b);
   barrier(w, SPV_SCOPE_WORKGROUP);
@@ -208,7 +218,7 @@ static void walk_k(writer *w) {
   fetch(w, &w->b, next);
   end_if(w, has_next);
   multiply(w, a_type, b_type);
-  barrier(w, SPV_SCOPE_WORKGROUP);
+  if (!shape->has_two_tiles) barrier(w, SPV_SCOPE_WORKGROUP);
   tsri_spv_branch(s, step);
   tsri_spv_begin_block(s, step);
   tsri_spv_store(s, counter, next);
@@ -335,8 +345,9 @@ static void declare_side(writer *w, side *to, uint32_t binding, bool runs_along,
   to->buffer =
       tsri_spv_declare_buffer(s, binding, w->shape->by_elements ? SPV_U16 : SPV_U32, w->shape->by_elements ? 1 : 4);
   SPV_DECORATE(s, to->buffer, SPV_DECORATION_NON_WRITABLE);
+  uint32_t tiles = w->shape->has_two_tiles ? 2 : 1;
   tsri_spv_id vector = tsri_spv_type_id(s, word4);
-  tsri_spv_id tile = tsri_spv_array_type(s, vector, to->lines * line_vectors(to->length));
+  tsri_spv_id tile = tsri_spv_array_type(s, vector, tiles * to->lines * line_vectors(to->length));
   to->tile = tsri_spv_variable(s, SPV_CLASS_WORKGROUP, tile);
   for (uint32_t i = 0; i < to->held_count; i++) to->held[i] = tsri_spv_variable(s, SPV_CLASS_FUNCTION, vector);
 }
@@ -437,7 +448,7 @@ uint32_t tsri_spv_matmul_shared(const tsri_spv_matmul *shape) {
   uint32_t b =
       shape->b_by_columns ? shape->tile_n * line_vectors(shape->tile_k) : shape->tile_k * line_vectors(shape->tile_n);
   uint32_t subgroups = tsri_spv_matmul_items(shape) / shape->subgroup_size;
-  return (a + b) * VECTOR * 2 + subgroups * shape->m * shape->n * 4;
+  return (a + b) * (shape->has_two_tiles ? 2 : 1) * VECTOR * 2 + subgroups * shape->m * shape->n * 4;
 }
 
 // Whether the items share the lines of a tile evenly.

@@ -23,6 +23,7 @@ typedef struct tsri_spv_matmul {
   uint32_t part_m, part_n;          // of a subgroup: multiples of m, n
   uint32_t tile_m, tile_n, tile_k;  // of a group: multiples of part_m, part_n, k; powers of two
   uint32_t subgroup_size;
+  bool has_two_tiles;               // of each side in shared memory: half the barriers for twice the memory
   bool a_by_columns, b_by_columns;  // columns stand one after the other, instead of rows
   bool has_edges;                   // sizes need not be multiples of the tile's
   bool by_elements;  // rows may begin anywhere; else pitches, places and contiguous sizes are multiples of 8

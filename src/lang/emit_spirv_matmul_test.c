@@ -105,13 +105,14 @@ TEST(modules_of_every_kind_are_valid_in_the_older_spelling) {
   char path[64], command[160];
   snprintf(path, sizeof path, "/tmp/tsr_matmul_%ld.spv", (long)getpid());
   snprintf(command, sizeof command, "spirv-val --target-env vulkan1.1 %s", path);
-  for (uint32_t kind = 0; kind < 32; kind++) {
+  for (uint32_t kind = 0; kind < 64; kind++) {
     tsri_spv_matmul shape = usual();
     shape.n = 8;  // all three types are different ones, which that spelling asks for
     shape.a_by_columns = kind & 1;
     shape.b_by_columns = kind & 2;
     shape.has_edges = kind & 4;
     shape.by_elements = kind & 8;
+    shape.has_two_tiles = kind & 32;
     if (kind & 16) {
       shape.tile_m = shape.tile_n = 64;
       shape.part_m = shape.part_n = 32;

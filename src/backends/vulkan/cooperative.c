@@ -31,7 +31,7 @@ vulkan_matrix tsri_vulkan_choose_matrix(const vulkan_cooperative_properties *lis
   return best;
 }
 
-static const vulkan_tiles large_tiles = {128, 128, 32, 64, 32}, small_tiles = {64, 64, 32, 32, 32};
+static const vulkan_tiles large_tiles = {128, 128, 32, 64, 32, false}, small_tiles = {64, 64, 32, 32, 32, false};
 
 void tsri_vulkan_query_matrices(const vulkan_physical *physical, vulkan_features *f) {
   f->tiles[0] = large_tiles;
@@ -157,6 +157,7 @@ static void cut(vulkan_product *p, const vulkan_matrix *matrix, const vulkan_til
   s->tile_k = t->tile_k;
   s->part_m = t->part_m;
   s->part_n = t->part_n;
+  s->has_two_tiles = t->has_two;
   p->groups[0] = (p->params.n + s->tile_n - 1) / s->tile_n;
   p->groups[1] = (p->params.m + s->tile_m - 1) / s->tile_m;
 }

@@ -138,7 +138,7 @@ static const tsri_spv_matrices emulated = {emulated_declare, emulated_type,    e
 // --- Running products -----------------------------------------------------------------------------------------------
 
 // The device's own matrices if it has any, else those of above with small tiles.
-static fixture open_with_matrices(void) {
+static fixture open_with_matrices(bool has_two_tiles) {
   fixture f = fixture_open();
   vulkan_device *device = vulkan_device_of(f.device);
   vulkan_features *features = &device->features;
@@ -148,8 +148,8 @@ static fixture open_with_matrices(void) {
     SKIP("the device has neither cooperative matrices nor what stands in for them");
   }
   features->f16_matrix = features->bf16_matrix = (vulkan_matrix){SIDE, SIDE, SIDE};
-  features->tiles[0] = (vulkan_tiles){32, 32, 16, 16, 16};
-  features->tiles[1] = (vulkan_tiles){32, 16, 16, 16, 8};
+  features->tiles[0] = (vulkan_tiles){32, 32, 16, 16, 16, has_two_tiles};
+  features->tiles[1] = (vulkan_tiles){32, 16, 16, 16, 8, has_two_tiles};
   device->matrices = &emulated;
   return f;
 }
@@ -252,8 +252,8 @@ static void run_case(const fixture *f, tsr_dtype dtype, const product_case *c) {
 #define SHAPE2(m, n)    ((tsr_shape){.rank = 2, .dims = {(m), (n)}})
 #define SHAPE3(b, m, n) ((tsr_shape){.rank = 3, .dims = {(b), (m), (n)}})
 
-TEST(products_by_rows_and_by_columns_are_right) {
-  fixture f = open_with_matrices();
+static void run_layouts(bool has_two_tiles) {
+  fixture f = open_with_matrices(has_two_tiles);
   for (int kind = 0; kind < 4; kind++) {
     bool a_by_columns = kind & 1, b_by_columns = kind & 2;
     product_case c = {.a = SHAPE2(64, 48), .b = SHAPE2(48, 32), .y = SHAPE2(64, 32)};
@@ -266,22 +266,26 @@ TEST(products_by_rows_and_by_columns_are_right) {
   fixture_close(&f);
 }
 
+TEST(products_by_rows_and_by_columns_are_right) { run_layouts(false); }
+
+TEST(products_with_two_tiles_in_turn_are_right) { run_layouts(true); }
+
 TEST(sizes_that_are_no_multiples_of_a_tile_are_right) {
-  fixture f = open_with_matrices();
+  fixture f = open_with_matrices(false);
   run_case(&f, TSR_F16, &(product_case){SHAPE2(40, 56), SHAPE2(56, 40), SHAPE2(40, 40), {56, 1}, {40, 1}, 0, 0, 8});
   run_case(&f, TSR_BF16, &(product_case){SHAPE2(40, 56), SHAPE2(56, 40), SHAPE2(40, 40), {1, 40}, {1, 64}, 16, 0, 0});
   fixture_close(&f);
 }
 
 TEST(rows_that_begin_anywhere_are_right) {
-  fixture f = open_with_matrices();
+  fixture f = open_with_matrices(false);
   run_case(&f, TSR_F16, &(product_case){SHAPE2(37, 45), SHAPE2(45, 33), SHAPE2(37, 33), {47, 1}, {33, 1}, 3, 1, 5});
   run_case(&f, TSR_BF16, &(product_case){SHAPE2(37, 45), SHAPE2(45, 33), SHAPE2(37, 33), {1, 39}, {1, 45}, 1, 0, 2});
   fixture_close(&f);
 }
 
 TEST(batches_are_right_whether_joined_broadcast_or_walked) {
-  fixture f = open_with_matrices();
+  fixture f = open_with_matrices(false);
   run_case(&f, TSR_F16,
            &(product_case){SHAPE3(3, 32, 32), SHAPE2(32, 32), SHAPE3(3, 32, 32), {1024, 32, 1}, {32, 1}, 0, 0, 0});
   tsr_shape four = {.rank = 4, .dims = {2, 3, 32, 32}}, one = {.rank = 4, .dims = {2, 1, 32, 32}};
@@ -307,8 +311,9 @@ TEST(the_largest_matrix_that_sums_in_f32_is_chosen) {
 }
 
 static bool plans(const tsri_native_op *op, vulkan_product *product) {
-  static const vulkan_features features = {
-      .subgroup_size = 32, .f16_matrix = {16, 16, 16}, .tiles = {{128, 128, 32, 64, 32}, {64, 64, 32, 32, 32}}};
+  static const vulkan_features features = {.subgroup_size = 32,
+                                           .f16_matrix = {16, 16, 16},
+                                           .tiles = {{128, 128, 32, 64, 32, false}, {64, 64, 32, 32, 32, false}}};
   static const VkPhysicalDeviceLimits limits = {.maxComputeWorkGroupInvocations = 1024,
                                                 .maxComputeWorkGroupSize = {1024, 1024, 64},
                                                 .maxComputeWorkGroupCount = {65535, 65535, 65535},

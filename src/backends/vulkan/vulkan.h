@@ -43,6 +43,7 @@ typedef struct vulkan_matrix {
 // How a product is cut: what a group makes, and each of its subgroups.
 typedef struct vulkan_tiles {
   uint32_t tile_m, tile_n, tile_k, part_m, part_n;
+  bool has_two;  // tiles of each side in shared memory at once
 } vulkan_tiles;
 
 // Which optional parts a physical device has.
