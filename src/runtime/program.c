@@ -6,6 +6,7 @@
 
 #include "core/alloc.h"
 #include "core/error.h"
+#include "runtime/bytes_text.h"
 #include "runtime/slices.h"
 
 static bool has_dtype(uint32_t bits, tsr_dtype dtype) { return (bits >> dtype & 1u) != 0; }
@@ -118,6 +119,19 @@ static tsr_status check_groups(const tsr_device *device, const tsri_built *built
   return TSR_OK;
 }
 
+// A kernel that addresses more than the device binds at once must be launched in parts, by those who know how.
+static tsr_status check_bindings(const tsr_device *device, const tsri_built *built, const tsri_binding *bindings) {
+  uint64_t most = device->limits.max_binding_bytes;
+  for (uint32_t i = 0; most && i < built->kernel->buffer_count; i++) {
+    if (bindings[i].bytes <= most) continue;
+    return TSRI_FAIL(TSR_ERR_UNSUPPORTED,
+                     "%s: its buffer '%s' has %s, a kernel on %s sees %s at once; split the tensor",
+                     built->kernel->name, built->kernel->buffers[i].name, tsri_format_bytes(bindings[i].bytes).text,
+                     device->info.name, tsri_format_bytes(most).text);
+  }
+  return TSR_OK;
+}
+
 static void bind(const tsri_built *built, const tsri_argument *arguments, tsri_binding *bindings, uint64_t *counts) {
   const tsri_kernel *kernel = built->kernel;
   for (uint32_t i = 0; i < kernel->buffer_count; i++) {
@@ -168,6 +182,8 @@ static tsr_status launch_whole(tsr_device *device, const tsri_built *built, cons
   uint64_t counts[TSRI_LANG_MAX_BUFFERS];
   uint64_t words[PARAM_WORDS / 2];
   bind(built, arguments, bindings, counts);
+  tsr_status status = check_bindings(device, built, bindings);
+  if (status != TSR_OK) return status;
   tsri_emit_params(built->kernel, &built->emitted, params, counts, words);
   tsri_launch launch = {
       .groups = {groups[0], groups[1], groups[2]},

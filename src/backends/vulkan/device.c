@@ -249,6 +249,7 @@ static void fill_limits(const vulkan_device *device, tsri_limits *out) {
   out->keeps_denormals = f->keeps_denormals;
   out->keeps_nan = f->keeps_nan;
   out->rounds_to_even = f->rounds_to_even;
+  out->max_binding_bytes = l->maxStorageBufferRange & ~UINT32_C(255);
   out->longest_launch_ns = 1000u * 1000 * 1000;
 }
 

@@ -247,8 +247,7 @@ uint64_t tsri_vulkan_max_buffer(const vulkan_physical *physical) {
   property_chain c;
   vulkan_features none = {0};
   query_properties(physical->handle, &none, &c);
-  uint64_t range = c.base.properties.limits.maxStorageBufferRange, most = c.maintenance.maxMemoryAllocationSize;
-  return (range < most ? range : most) & ~UINT64_C(255);
+  return c.maintenance.maxMemoryAllocationSize & ~UINT64_C(255);
 }
 
 static void format_uuid(const uint8_t *bytes, char *text, size_t text_bytes) {
