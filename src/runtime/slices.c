@@ -152,8 +152,7 @@ static tsr_status run_slice(const cutting *c, uint32_t first, uint32_t count, ui
   return status;
 }
 
-// How many groups may come next, after `count` took `ns`.
-static uint32_t next_count(uint32_t count, uint64_t ns, uint64_t limit_ns) {
+uint32_t tsri_slicer_next(uint32_t count, uint64_t ns, uint64_t limit_ns) {
   double fits = (double)limit_ns / 2 / ((double)ns + 1) * count;
   if (fits > (double)count * GROWTH) fits = (double)count * GROWTH;
   return fits < 1 ? 1 : fits > (double)UINT32_MAX ? UINT32_MAX : (uint32_t)fits;
@@ -170,7 +169,7 @@ static tsr_status run_slices(const cutting *c, tsri_slicer *slicer, double work)
     first += count;
     total_ns += ns;
     slices++;
-    count = next_count(count, ns, slicer->limit_ns);
+    count = tsri_slicer_next(count, ns, slicer->limit_ns);
   }
   if (status != TSR_OK) return status;
   keep_rate(slicer, (double)total_ns / work);

@@ -35,6 +35,9 @@ double tsri_slicer_work(const tsri_slicer *slicer, const tsri_kernel *kernel, co
 // Whether a launch of that much work is to be cut.
 bool tsri_slicer_cuts(const tsri_slicer *slicer, double work);
 
+// How many groups may come next, after `count` took `ns`: half the limit's worth, and not many times as many.
+uint32_t tsri_slicer_next(uint32_t count, uint64_t ns, uint64_t limit_ns);
+
 // Runs the launch in slices and waits for each. TSR_ERR_UNSUPPORTED: the kernel cannot be cut, and nothing has run.
 tsr_status tsri_slicer_launch(tsr_device *device, tsri_slicer *slicer, const tsri_kernel *kernel,
                               const uint32_t groups[3], const tsri_argument *arguments, const void *params,
