@@ -11,6 +11,7 @@
 #include "graph/epilogue.h"
 #include "graph/kernels.h"
 #include "graph/transfer.h"
+#include "runtime/bytes_text.h"
 
 // Everything a launch needs beside the kernel's structure.
 typedef struct fused_launch {
@@ -71,6 +72,15 @@ static tsr_status bind_leaves(fused_launch *own) {
   return status;
 }
 
+// What is read after a reduction.
+static tsr_status bind_outer_leaves(fused_launch *own) {
+  tsr_status status = TSR_OK;
+  for (uint32_t i = 0; i < own->fused.leaf_count && status == TSR_OK; i++) {
+    if (own->fused.leaves[i].space == TSRI_OUTER) status = bind_leaf(own, i);
+  }
+  return status;
+}
+
 // --- Kernel ---------------------------------------------------------------------------------------------------------
 
 static void log_group(const fused_launch *own) {
@@ -112,8 +122,9 @@ static void fold_groups(const tsr_device *device, uint64_t x, uint64_t y, uint32
   groups[2] = 1;
 }
 
-static tsr_status launch_stage(fused_launch *own, tsr_buffer *parts, tsr_buffer *output, size_t output_offset,
-                               uint64_t output_count) {
+// `parts_at`: the first of the parts that this launch writes.
+static tsr_status launch_stage(fused_launch *own, tsr_buffer *parts, uint64_t parts_at, tsr_buffer *output,
+                               size_t output_offset, uint64_t output_count) {
   const tsri_built *built = NULL;
   tsri_argument arguments[TSRI_MAX_LEAVES + 2];
   uint64_t block[TSRI_LANG_MAX_PARAMS];
@@ -127,8 +138,12 @@ static tsr_status launch_stage(fused_launch *own, tsr_buffer *parts, tsr_buffer 
   }
   uint64_t part_count = (uint64_t)own->fused.kept.count * own->codegen.parts;
   if (own->codegen.stage == TSRI_STAGE_TOTAL) arguments[used++] = (tsri_argument){parts, 0, part_count};
-  if (own->codegen.stage == TSRI_STAGE_PARTS) arguments[used++] = (tsri_argument){parts, 0, part_count};
-  else arguments[used++] = (tsri_argument){output, output_offset, output_count};
+  if (own->codegen.stage == TSRI_STAGE_PARTS) {
+    size_t offset = (size_t)parts_at * tsr_dtype_bytes(tsri_codegen_part_dtype(&own->codegen));
+    arguments[used++] = (tsri_argument){parts, offset, part_count};
+  } else {
+    arguments[used++] = (tsri_argument){output, output_offset, output_count};
+  }
   tsri_codegen_fill(&own->codegen, built->kernel, 0, block);
   tsri_codegen_groups(&own->codegen, &x, &y);
   fold_groups(own->device, x, y, groups);
@@ -140,11 +155,11 @@ static tsr_status launch_reduction_in_parts(fused_launch *own, tsr_buffer *outpu
   uint64_t count = (uint64_t)own->fused.kept.count;
   size_t bytes = (size_t)count * own->codegen.parts * tsr_dtype_bytes(tsri_codegen_part_dtype(&own->codegen));
   tsr_status status = tsr_buffer_create(own->device, bytes, 0, &parts);
-  if (status == TSR_OK) status = launch_stage(own, parts, output, 0, count);
+  if (status == TSR_OK) status = launch_stage(own, parts, 0, output, 0, count);
   if (status == TSR_OK) {
     own->codegen.stage = TSRI_STAGE_TOTAL;
     own->codegen.form = count >= 64 ? TSRI_FORM_COLUMN : TSRI_FORM_ROW;
-    status = launch_stage(own, parts, output, 0, count);
+    status = launch_stage(own, parts, 0, output, 0, count);
   }
   tsr_buffer_release(parts);
   return status;
@@ -161,7 +176,7 @@ static tsr_status launch_piece(fused_launch *own, tsr_buffer *output, int64_t fi
   if (status != TSR_OK) return status;
   own->codegen.output_at = first;
   if (own->codegen.stage != TSRI_STAGE_WHOLE) return launch_reduction_in_parts(own, output);
-  return launch_stage(own, NULL, output, (size_t)first * element, (uint64_t)own->fused.kept.count);
+  return launch_stage(own, NULL, 0, output, (size_t)first * element, (uint64_t)own->fused.kept.count);
 }
 
 // A layout with the same span as leaf `index` has over the joined extents.
@@ -184,36 +199,137 @@ static tsri_layout span_layout(const tsri_fused *fused, uint32_t index, int64_t 
   return layout;
 }
 
-// Launches `rows` of the first kept axis at a time.
-static tsr_status launch_pieces(fused_launch *own, tsr_buffer *output) {
-  const tsri_extent whole = own->fused.kept;
+// Most elements of a leaf that a launch can reach: indices are 32 bits wide, and devices bind so many bytes at once.
+static int64_t most_elements(const fused_launch *own, tsr_dtype dtype) {
+  enum { ALIGNMENT = 256 };  // a binding may begin so many bytes early
+  uint64_t bytes = own->device->limits.max_binding_bytes, element = tsr_dtype_bytes(dtype);
+  uint64_t most = INT32_MAX - ALIGNMENT;
+  if (bytes && (bytes - ALIGNMENT) / element < most) most = (bytes - ALIGNMENT) / element;
+  return (int64_t)most;
+}
+
+static int64_t span_of(const tsri_layout *layout) {
+  int64_t low = 0, high = 0;
+  if (layout->count == 0) return 0;
+  tsri_layout_span(layout, &low, &high);
+  return high - low + 1;
+}
+
+// How many steps of the extent's first axis all leaves of the space can be seen at once; 0: not one.
+static int64_t steps_in_reach(const fused_launch *own, const tsri_extent *extent, tsri_space space) {
+  int64_t steps = extent->dims[0];
+  for (uint32_t i = 0; i < own->fused.leaf_count; i++) {
+    const tsri_leaf *leaf = &own->fused.leaves[i];
+    int64_t stride = extent->strides[i][0] < 0 ? -extent->strides[i][0] : extent->strides[i][0];
+    int64_t span = span_of(&leaf->layout), most = most_elements(own, leaf->dtype);
+    if (leaf->space != space || span <= most) continue;
+    int64_t one = span - (extent->dims[0] - 1) * stride;  // what a single step spans
+    if (one > most) return 0;
+    if (stride > 0 && (most - one) / stride + 1 < steps) steps = (most - one) / stride + 1;
+  }
+  return steps;
+}
+
+// The same launch for `count` steps of the first axis of one of its extents, from `at` on. Layouts of leaves are only
+// asked for their span from here on, which the joined extents say as well.
+static fused_launch cut_piece(const fused_launch *own, bool is_kept, int64_t at, int64_t count) {
+  fused_launch piece = *own;
+  tsri_extent *extent = is_kept ? &piece.fused.kept : &piece.fused.reduced;
   tsri_space space = own->fused.heavy ? TSRI_INNER : TSRI_OUTER;
-  int64_t row = whole.count / whole.dims[0], rows = MOST_RESULTS / row > 0 ? MOST_RESULTS / row : 1;
-  tsr_status status = TSR_OK;
-  for (int64_t at = 0; at < whole.dims[0] && status == TSR_OK; at += rows) {
-    int64_t count = whole.dims[0] - at < rows ? whole.dims[0] - at : rows;
-    fused_launch piece = *own;
-    piece.fused.kept.dims[0] = count;
-    piece.fused.kept.count = count * row;
-    for (uint32_t i = 0; i < own->fused.leaf_count; i++) {
-      tsri_leaf *leaf = &piece.fused.leaves[i];
-      if (leaf->space != space) {
-        // After a reduction: read in order, or one number.
-        if (leaf->layout.count > 1 && tsri_layout_is_contiguous(&leaf->layout)) leaf->layout.offset += at * row;
-        continue;
-      }
-      // The layout is only asked for its span from here on, which the joined extents say as well.
-      leaf->layout = span_layout(&piece.fused, i, leaf->layout.offset + at * whole.strides[i][0]);
+  int64_t row = extent->count / extent->dims[0];
+  extent->dims[0] = count;
+  extent->count = count * row;
+  for (uint32_t i = 0; i < own->fused.leaf_count; i++) {
+    tsri_leaf *leaf = &piece.fused.leaves[i];
+    if (leaf->space == space) {
+      leaf->layout = span_layout(&piece.fused, i, leaf->layout.offset + at * extent->strides[i][0]);
+    } else if (is_kept && leaf->layout.count > 1 && tsri_layout_is_contiguous(&leaf->layout)) {
+      leaf->layout.offset += at * row;  // after a reduction: read in order, or one number
     }
+  }
+  return piece;
+}
+
+// Launches `rows` of the first kept axis at a time.
+static tsr_status launch_pieces(fused_launch *own, tsr_buffer *output, int64_t rows) {
+  int64_t all = own->fused.kept.dims[0], row = own->fused.kept.count / all;
+  tsr_status status = TSR_OK;
+  for (int64_t at = 0; at < all && status == TSR_OK; at += rows) {
+    fused_launch piece = cut_piece(own, true, at, all - at < rows ? all - at : rows);
     piece.codegen.fused = &piece.fused;
     status = launch_piece(&piece, output, at * row);
   }
   return status;
 }
 
+// How many parts of each piece of a reduction: enough to keep the device busy, and whole bindings.
+static uint32_t parts_of_piece(const fused_launch *own) {
+  enum { BUSY = 256 };
+  size_t alignment = binding_alignment(own->device);
+  uint64_t count = (uint64_t)own->fused.kept.count, element = tsr_dtype_bytes(tsri_codegen_part_dtype(&own->codegen));
+  uint32_t parts = 1;
+  while (parts < BUSY && (parts * count < BUSY || parts * count * element % alignment != 0)) parts *= 2;
+  return parts;
+}
+
+// A reduction over more than can be seen at once: `steps` of the first reduced axis at a time, each giving some parts,
+// then all parts together.
+static tsr_status launch_reduced_pieces(fused_launch *own, tsr_buffer *output, int64_t steps) {
+  int64_t all = own->fused.reduced.dims[0], pieces = (all + steps - 1) / steps;
+  uint64_t count = (uint64_t)own->fused.kept.count, each = parts_of_piece(own);
+  size_t element = tsr_dtype_bytes(tsri_codegen_part_dtype(&own->codegen));
+  tsr_buffer *parts = NULL;
+  tsr_status status = tsr_buffer_create(own->device, (size_t)((uint64_t)pieces * each * count) * element, 0, &parts);
+  own->codegen.stage = TSRI_STAGE_PARTS;
+  own->codegen.parts = (uint32_t)each;
+  for (int64_t i = 0; i < pieces && status == TSR_OK; i++) {
+    fused_launch piece = cut_piece(own, false, i * steps, all - i * steps < steps ? all - i * steps : steps);
+    piece.codegen.fused = &piece.fused;
+    status = bind_leaves(&piece);
+    if (status == TSR_OK) status = launch_stage(&piece, parts, (uint64_t)i * each * count, output, 0, count);
+  }
+  own->codegen.stage = TSRI_STAGE_TOTAL;
+  own->codegen.parts = (uint32_t)((uint64_t)pieces * each);
+  own->codegen.form = count >= 64 ? TSRI_FORM_COLUMN : TSRI_FORM_ROW;
+  if (status == TSR_OK) status = bind_outer_leaves(own);
+  if (status == TSR_OK) status = launch_stage(own, parts, 0, output, 0, count);
+  tsr_buffer_release(parts);
+  return status;
+}
+
+static bool is_in_reach(const fused_launch *own) {
+  int64_t results = own->fused.kept.count;
+  if (results > MOST_RESULTS || results > most_elements(own, own->fused.root->dtype)) return false;
+  for (uint32_t i = 0; i < own->fused.leaf_count; i++) {
+    const tsri_leaf *leaf = &own->fused.leaves[i];
+    if (span_of(&leaf->layout) > most_elements(own, leaf->dtype)) return false;
+  }
+  return true;
+}
+
+static bool can_join_parts(const tsri_node *heavy) {
+  return heavy && heavy->op->reduce != TSRI_REDUCE_ARGMAX && heavy->op->reduce != TSRI_REDUCE_ARGMIN;
+}
+
 static tsr_status launch_fused(fused_launch *own, tsr_buffer *output) {
-  if (own->fused.kept.count <= MOST_RESULTS || own->fused.kept.rank == 0) return launch_piece(own, output, 0);
-  return launch_pieces(own, output);
+  const tsri_fused *fused = &own->fused;
+  if (is_in_reach(own)) return launch_piece(own, output, 0);
+  if (fused->kept.rank > 0) {
+    int64_t row = fused->kept.count / fused->kept.dims[0], most = most_elements(own, fused->root->dtype);
+    int64_t rows = steps_in_reach(own, &fused->kept, fused->heavy ? TSRI_INNER : TSRI_OUTER);
+    if (most > MOST_RESULTS) most = MOST_RESULTS;
+    if (rows > most / row) rows = most / row;
+    if (rows > 0) return launch_pieces(own, output, rows);
+  }
+  if (can_join_parts(fused->heavy) && fused->reduced.rank > 0) {
+    int64_t steps = steps_in_reach(own, &fused->reduced, TSRI_INNER);
+    if (steps > 0) return launch_reduced_pieces(own, output, steps);
+  }
+  return TSRI_FAIL(TSR_ERR_UNSUPPORTED,
+                   "%s: an input lies too far apart for %s, whose kernels see %s at once; copy it with tsr_contiguous "
+                   "on another device, or work on parts of it",
+                   fused->root->op->name, own->device->info.name,
+                   tsri_format_bytes((uint64_t)most_elements(own, TSR_U8)).text);
 }
 
 // Copies strided inputs into row-major order, where there are too many strides for a kernel's parameters.

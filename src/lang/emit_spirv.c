@@ -48,7 +48,7 @@ static uint32_t pool_words_per_value(const tsri_spv *s) {
 
 // --- Declarations ---------------------------------------------------------------------------------------------------
 
-static tsri_spv_id array_type(tsri_spv *s, tsri_spv_id element, uint32_t count) {
+tsri_spv_id tsri_spv_array_type(tsri_spv *s, tsri_spv_id element, uint32_t count) {
   tsri_spv_id length = tsri_spv_u32(s, count), id = tsri_spv_new_id(s);
   SPV_PUT(&s->globals, SPV_OP_TYPE_ARRAY, id, element, length);
   return id;
@@ -73,7 +73,7 @@ static tsri_spv_id buffer_type(tsri_spv *s, tsri_spv_kind kind, uint32_t lanes) 
   return *slot;
 }
 
-static tsri_spv_id declare_buffer(tsri_spv *s, uint32_t binding, tsri_spv_kind kind, uint32_t lanes) {
+tsri_spv_id tsri_spv_declare_buffer(tsri_spv *s, uint32_t binding, tsri_spv_kind kind, uint32_t lanes) {
   tsri_spv_id id = tsri_spv_variable(s, SPV_CLASS_STORAGE_BUFFER, buffer_type(s, kind, lanes));
   SPV_DECORATE(s, id, SPV_DECORATION_DESCRIPTOR_SET, 0);
   SPV_DECORATE(s, id, SPV_DECORATION_BINDING, binding);
@@ -87,13 +87,13 @@ static void declare_buffers(tsri_spv *s) {
   const tsri_kernel *k = s->kernel;
   for (uint32_t i = 0; i < k->buffer_count; i++) {
     tsri_spv_array *array = &s->buffers[i];
-    array->variable = declare_buffer(s, i, (tsri_spv_kind)array->kind, array->lanes);
+    array->variable = tsri_spv_declare_buffer(s, i, (tsri_spv_kind)array->kind, array->lanes);
     bool is_shared = k->buffers[i].is_loaded && k->buffers[i].is_stored && (k->needs & TSRI_NEEDS_BARRIER);
     if (k->buffers[i].access == TSRI_ACCESS_IN) SPV_DECORATE(s, array->variable, SPV_DECORATION_NON_WRITABLE);
     if (is_shared) SPV_DECORATE(s, array->variable, SPV_DECORATION_COHERENT);
     SPV_DECORATE(s, array->variable, s->options->no_alias ? SPV_DECORATION_RESTRICT : SPV_DECORATION_ALIASED);
   }
-  if (k->is_checked) s->report = declare_buffer(s, k->buffer_count, SPV_U32, 1);
+  if (k->is_checked) s->report = tsri_spv_declare_buffer(s, k->buffer_count, SPV_U32, 1);
 }
 
 static void declare_shared(tsri_spv *s) {
@@ -101,7 +101,7 @@ static void declare_shared(tsri_spv *s) {
     tsri_spv_array *array = &s->shared[i];
     tsri_spv_kind kind = (tsri_spv_kind)array->kind;
     uint32_t count = s->kernel->shared[i].count;
-    tsri_spv_id type = array_type(s, tsri_spv_type_id(s, tsri_spv_make_type(kind, 1)), count);
+    tsri_spv_id type = tsri_spv_array_type(s, tsri_spv_type_id(s, tsri_spv_make_type(kind, 1)), count);
     array->variable = tsri_spv_variable(s, SPV_CLASS_WORKGROUP, type);
     if (kind == SPV_U8) tsri_spv_need(s, SPV_CAPABILITY_INT8);
     if (kind == SPV_U16) tsri_spv_need(s, SPV_CAPABILITY_INT16);
@@ -110,7 +110,8 @@ static void declare_shared(tsri_spv *s) {
   uint32_t words = pool_words_per_value(s);
   if (words == 0) return;
   s->pool_values = s->native_subgroups ? s->items / s->options->subgroup_size : s->items;
-  tsri_spv_id type = array_type(s, tsri_spv_type_id(s, tsri_spv_make_type(SPV_U32, 1)), words * s->pool_values);
+  tsri_spv_id type =
+      tsri_spv_array_type(s, tsri_spv_type_id(s, tsri_spv_make_type(SPV_U32, 1)), words * s->pool_values);
   s->pool = tsri_spv_variable(s, SPV_CLASS_WORKGROUP, type);
   s->shared_bytes += (words * s->pool_values * 4 + 15u) & ~15u;
 }
@@ -119,22 +120,22 @@ static void declare_locals(tsri_spv *s) {
   for (uint32_t i = 0; i < s->kernel->local_count; i++) {
     tsri_spv_array *array = &s->locals_held[i];
     tsri_spv_id element = tsri_spv_type_id(s, tsri_spv_make_type((tsri_spv_kind)array->kind, 1));
-    tsri_spv_id type = array_type(s, element, s->kernel->locals[i].count);
+    tsri_spv_id type = tsri_spv_array_type(s, element, s->kernel->locals[i].count);
     array->variable = tsri_spv_variable(s, SPV_CLASS_FUNCTION, type);
     s->local_zeros[i] = tsri_spv_new_id(s);
     SPV_PUT(&s->globals, SPV_OP_CONSTANT_NULL, type, s->local_zeros[i]);
   }
 }
 
-static void declare_params(tsri_spv *s, const tsri_emitted *out) {
+void tsri_spv_declare_params(tsri_spv *s, const tsri_emitted *out) {
   if (out->params_bytes == 0) return;
   if (out->params_bytes > TSRI_SPV_PUSH_BYTES) {
-    s->params = declare_buffer(s, out->buffer_count, SPV_U32, 1);
+    s->params = tsri_spv_declare_buffer(s, out->buffer_count, SPV_U32, 1);
     SPV_DECORATE(s, s->params, SPV_DECORATION_NON_WRITABLE);
     return;
   }
   tsri_spv_id word = tsri_spv_type_id(s, tsri_spv_make_type(SPV_U32, 1));
-  tsri_spv_id block = block_type(s, array_type(s, word, out->params_bytes / 4), 4);
+  tsri_spv_id block = block_type(s, tsri_spv_array_type(s, word, out->params_bytes / 4), 4);
   s->params = tsri_spv_variable(s, SPV_CLASS_PUSH_CONSTANT, block);
 }
 
@@ -190,48 +191,43 @@ static void put_modes(const tsri_spv *s, tsri_spv_words *out, tsri_spv_id main) 
   }
 }
 
-static void put_function(tsri_spv *s, tsri_spv_words *out, tsri_spv_id main, tsri_spv_id type, tsri_spv_id label) {
+static void put_function(tsri_spv *s, tsri_spv_words *out, tsri_spv_id main, tsri_spv_id type) {
   SPV_PUT(out, SPV_OP_FUNCTION, s->void_type, main, 0, type);
-  SPV_PUT(out, SPV_OP_LABEL, label);
+  SPV_PUT(out, SPV_OP_LABEL, s->first_block);
   tsri_spv_put(out, s->locals.data, s->locals.count);
   tsri_spv_put(out, s->code.data, s->code.count);
   tsri_spv_put_op(out, SPV_OP_FUNCTION_END, NULL, 0);
   tsri_spv_put(out, s->functions.data, s->functions.count);
 }
 
-static void assemble(tsri_spv *s, tsri_spv_words *out, const tsri_emitted *emitted) {
-  tsri_spv_id main = tsri_spv_new_id(s), type = tsri_spv_new_id(s), label = tsri_spv_new_id(s);
-  plan_arrays(s);
-  declare_buffers(s);
-  declare_params(s, emitted);
-  declare_shared(s);
-  declare_locals(s);
-  s->block = label;
-  tsri_spv_stmts(s, s->kernel->body);
+void tsri_spv_assemble(tsri_spv *s, const char *entry, tsri_spv_words *out) {
+  enum { LOGICAL = 0, GLSL450 = 1, VULKAN = 3 };
+  tsri_spv_id main = tsri_spv_new_id(s), type = tsri_spv_new_id(s);
+  bool is_vulkan = (s->capabilities & 1u << SPV_CAPABILITY_VULKAN_MEMORY_MODEL) != 0;
   if (!s->is_ended) tsri_spv_put_op(&s->code, SPV_OP_RETURN, NULL, 0);
-
   tsri_spv_put(out, SPV_WORDS(SPV_MAGIC, SPV_VERSION_1_3, 0, s->next_id, 0));
   put_capabilities(s, out);
   tsri_spv_put_text(out, SPV_OP_EXT_INST_IMPORT, &s->glsl, 1, "GLSL.std.450");
-  SPV_PUT(out, SPV_OP_MEMORY_MODEL, 0, 1);  // logical addresses, GLSL450
-  put_entry_point(s, out, main, emitted->entry);
+  SPV_PUT(out, SPV_OP_MEMORY_MODEL, LOGICAL, is_vulkan ? VULKAN : GLSL450);
+  put_entry_point(s, out, main, entry);
   put_modes(s, out, main);
   tsri_spv_put(out, s->decorations.data, s->decorations.count);
   SPV_PUT(out, SPV_OP_TYPE_VOID, s->void_type);
   SPV_PUT(out, SPV_OP_TYPE_FUNCTION, type, s->void_type);
   tsri_spv_put(out, s->globals.data, s->globals.count);
-  put_function(s, out, main, type, label);
+  put_function(s, out, main, type);
 }
 
 // --- The emitter ----------------------------------------------------------------------------------------------------
 
-static bool init(tsri_spv *s, const tsri_kernel *kernel, const tsri_emit_options *options) {
+bool tsri_spv_init(tsri_spv *s, const tsri_kernel *kernel, const tsri_emit_options *options) {
   uint32_t stack_entries = 4 * kernel->expr_count + 8;
   *s = (tsri_spv){.kernel = kernel, .options = options, .next_id = 1, .items = 1};
   for (int i = 0; i < 3; i++) s->items *= kernel->group_size[i];
   s->native_subgroups = options->subgroups && options->subgroup_shuffle && s->items % options->subgroup_size == 0;
   s->glsl = tsri_spv_new_id(s);
   s->void_type = tsri_spv_new_id(s);
+  s->first_block = s->block = tsri_spv_new_id(s);
   tsri_spv_need(s, SPV_CAPABILITY_SHADER);
   if (options->keeps_denormals) tsri_spv_need(s, SPV_CAPABILITY_DENORM_PRESERVE);
   if (options->keeps_nan) tsri_spv_need(s, SPV_CAPABILITY_SIGNED_ZERO_INF_NAN_PRESERVE);
@@ -246,7 +242,7 @@ static bool init(tsri_spv *s, const tsri_kernel *kernel, const tsri_emit_options
   return s->buffers && s->shared && s->locals_held && s->local_zeros && s->vars && s->ids && s->stack;
 }
 
-static void deinit(tsri_spv *s) {
+void tsri_spv_deinit(tsri_spv *s) {
   tsri_spv_words *lists[] = {&s->decorations, &s->globals, &s->functions, &s->locals, &s->code};
   for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) tsri_free(lists[i]->data);
   tsri_free(s->known);
@@ -259,7 +255,7 @@ static void deinit(tsri_spv *s) {
   tsri_free(s->stack);
 }
 
-static tsr_status check(const tsri_spv *s, const tsri_spv_words *out) {
+tsr_status tsri_spv_check(const tsri_spv *s, const tsri_spv_words *out) {
   const tsri_kernel *k = s->kernel;
   if (s->is_too_deep) {
     return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "kernel %s: nested more than %d deep", k->name, TSRI_SPV_MAX_DEPTH);
@@ -289,14 +285,20 @@ tsr_status tsri_emit_spirv(const tsri_emitter *emitter, const tsri_kernel *kerne
   tsri_spv s;
   tsri_spv_words words = {0};
   snprintf(out->entry, sizeof out->entry, "%s", kernel->name);
-  if (init(&s, kernel, options)) {
-    assemble(&s, &words, out);
+  if (tsri_spv_init(&s, kernel, options)) {
+    plan_arrays(&s);
+    declare_buffers(&s);
+    tsri_spv_declare_params(&s, out);
+    declare_shared(&s);
+    declare_locals(&s);
+    tsri_spv_stmts(&s, kernel->body);
+    tsri_spv_assemble(&s, out->entry, &words);
   } else {
     s.is_out_of_memory = true;
   }
-  tsr_status status = check(&s, &words);
+  tsr_status status = tsri_spv_check(&s, &words);
   out->shared_bytes = s.shared_bytes;
-  deinit(&s);
+  tsri_spv_deinit(&s);
   if (status != TSR_OK) {
     tsri_free(words.data);
     return status;

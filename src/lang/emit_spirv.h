@@ -9,6 +9,7 @@
 //   emit_spirv_expr.c     expression trees
 //   emit_spirv_stmt.c     statements as structured control flow
 //   emit_spirv_group.c    collectives
+//   emit_spirv_matmul.c   a matrix product by cooperative matrices, which the kernel language does not have
 //
 // The module is SPIR-V 1.3 for Vulkan 1.1: one compute entry point, named as the kernel. Descriptor set 0 holds the
 // buffers at bindings 0, 1, …, then the report (checked mode). Parameters are push constants if they fit in
@@ -102,13 +103,27 @@ typedef struct tsri_spv {
   bool native_subgroups;  // hardware subgroups, and the group is a whole number of them
   uint32_t shared_bytes;
 
-  tsri_spv_id block;  // label of the block being written
-  bool is_ended;      // it has its branch already
+  tsri_spv_id first_block, block;  // labels of the function's first block and of the one being written
+  bool is_ended;                   // it has its branch already
   tsri_spv_loop loop;
   uint32_t depth;
   bool is_too_deep, is_out_of_memory;
   const char *missing;  // what the device lacks for this kernel; NULL: nothing
 } tsri_spv;
+
+// --- Modules (emit_spirv.c) -----------------------------------------------------------------------------------------
+
+// An empty module for the kernel, of which name, sizes and parameters are looked at. False: no memory.
+bool tsri_spv_init(tsri_spv *s, const tsri_kernel *kernel, const tsri_emit_options *options);
+void tsri_spv_deinit(tsri_spv *s);
+tsri_spv_id tsri_spv_array_type(tsri_spv *s, tsri_spv_id element, uint32_t count);
+// The storage buffer of a binding: a runtime array of such elements.
+tsri_spv_id tsri_spv_declare_buffer(tsri_spv *s, uint32_t binding, tsri_spv_kind kind, uint32_t lanes);
+void tsri_spv_declare_params(tsri_spv *s, const tsri_emitted *out);
+// Declarations and code put together.
+void tsri_spv_assemble(tsri_spv *s, const char *entry, tsri_spv_words *out_words);
+// What went wrong on the way, as a status with a message.
+tsr_status tsri_spv_check(const tsri_spv *s, const tsri_spv_words *out);
 
 // --- Words, types, constants (emit_spirv_words.c) -------------------------------------------------------------------
 

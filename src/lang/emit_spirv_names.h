@@ -122,6 +122,10 @@ enum {
   SPV_OP_GROUP_NON_UNIFORM_SHUFFLE_XOR = 346,
   SPV_OP_GROUP_NON_UNIFORM_I_ADD = 349,
   SPV_OP_GROUP_NON_UNIFORM_F_ADD = 350,
+  SPV_OP_TYPE_COOPERATIVE_MATRIX = 4456,
+  SPV_OP_COOPERATIVE_MATRIX_LOAD = 4457,
+  SPV_OP_COOPERATIVE_MATRIX_STORE = 4458,
+  SPV_OP_COOPERATIVE_MATRIX_MUL_ADD = 4459,
 
   SPV_CLASS_INPUT = 1,
   SPV_CLASS_WORKGROUP = 4,
@@ -153,6 +157,20 @@ enum {
 
   SPV_SEMANTICS_NONE = 0,
   SPV_SEMANTICS_BARRIER = 0x8 | 0x40 | 0x100,  // acquire and release, of buffers and of shared memory
+
+  SPV_SEMANTICS_SHARED = 0x8 | 0x100,  // the same, of shared memory alone
+
+  SPV_MEMORY_MAKE_AVAILABLE = 0x8,
+  SPV_MEMORY_MAKE_VISIBLE = 0x10,
+  SPV_MEMORY_NON_PRIVATE = 0x20,
+
+  SPV_MATRIX_ROWS = 0,  // layout: rows stand one after the other; else columns do
+  SPV_MATRIX_COLUMNS = 1,
+  SPV_MATRIX_A = 0,  // use
+  SPV_MATRIX_B = 1,
+  SPV_MATRIX_ACCUMULATOR = 2,
+
+  SPV_ENCODING_BFLOAT16 = 0,
 
   SPV_GROUP_REDUCE = 0,
   SPV_LINKAGE_NONE = 0,
@@ -186,7 +204,11 @@ enum {
   X(STORAGE_8BIT, 4448, "SPV_KHR_8bit_storage")                   \
   X(DENORM_PRESERVE, 4464, "SPV_KHR_float_controls")              \
   X(SIGNED_ZERO_INF_NAN_PRESERVE, 4466, "SPV_KHR_float_controls") \
-  X(ROUNDING_MODE_RTE, 4467, "SPV_KHR_float_controls")
+  X(ROUNDING_MODE_RTE, 4467, "SPV_KHR_float_controls")            \
+  X(BFLOAT16_TYPE, 5116, "SPV_KHR_bfloat16")                      \
+  X(BFLOAT16_COOPERATIVE_MATRIX, 5118, "SPV_KHR_bfloat16")        \
+  X(VULKAN_MEMORY_MODEL, 5345, "SPV_KHR_vulkan_memory_model")     \
+  X(COOPERATIVE_MATRIX, 6022, "SPV_KHR_cooperative_matrix")
 
 typedef enum tsri_spv_capability {
 #define TSRI_X(name, number, extension) SPV_CAPABILITY_##name,

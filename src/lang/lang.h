@@ -111,6 +111,18 @@ tsr_status tsri_lang_specialise(const tsri_module *module, const char *kernel_na
                                 tsri_kernel **out_kernel);
 void tsri_kernel_release(tsri_kernel *kernel);  // takes NULL
 
+// The words that a sliced kernel finds after the original's parameter block.
+typedef struct tsri_kernel_slice_params {
+  uint32_t first[3];   // group at which the slice begins
+  uint32_t groups[3];  // of the whole launch
+} tsri_kernel_slice_params;
+
+// The same kernel, to be launched in slices: it computes what the original does in those groups of the whole launch.
+//
+// Ownership: caller releases `*out_kernel` with tsri_kernel_release, before `kernel`, whose arrays and names it uses.
+// Errors:    TSR_ERR_UNSUPPORTED (too many parameters), TSR_ERR_OUT_OF_MEMORY. Then `*out_kernel` is NULL.
+tsr_status tsri_kernel_slice(const tsri_kernel *kernel, tsri_kernel **out_kernel);
+
 // Checks every kernel of the module: each type parameter takes each type it may have in turn (the others their default
 // or first one). Sizes take their defaults, or 1. Stops after the first specialisation with errors.
 //

@@ -6,6 +6,8 @@
 
 #include "core/alloc.h"
 #include "core/error.h"
+#include "runtime/bytes_text.h"
+#include "runtime/slices.h"
 
 static bool has_dtype(uint32_t bits, tsr_dtype dtype) { return (bits >> dtype & 1u) != 0; }
 
@@ -89,7 +91,8 @@ static tsr_status compile(tsr_device *device, tsri_built *built, tsri_code_form 
 
 void (*tsri_built_watch)(const tsri_kernel *kernel);
 
-tsr_status tsri_built_init(tsr_device *device, const tsri_kernel *kernel, bool wide_unaligned, tsri_built *out_built) {
+tsr_status tsri_built_compile(tsr_device *device, const tsri_kernel *kernel, bool wide_unaligned,
+                              tsri_built *out_built) {
   *out_built = (tsri_built){.kernel = kernel};
   const tsri_backend *backend = device->backend;
   const tsri_emitter *emitter = backend->dialect ? tsri_emitter_find(backend->dialect) : NULL;
@@ -111,7 +114,15 @@ tsr_status tsri_built_init(tsr_device *device, const tsri_kernel *kernel, bool w
   return status;
 }
 
+tsr_status tsri_built_init(tsr_device *device, const tsri_kernel *kernel, bool wide_unaligned, tsri_built *out_built) {
+  tsr_status status = tsri_built_compile(device, kernel, wide_unaligned, out_built);
+  if (status == TSR_OK) status = tsri_slicer_create(device, kernel, wide_unaligned, &out_built->slicer);
+  if (status != TSR_OK) tsri_built_deinit(device, out_built);
+  return status;
+}
+
 void tsri_built_deinit(tsr_device *device, tsri_built *built) {
+  tsri_slicer_destroy(device, built->slicer);
   if (built->program) device->backend->program_destroy(device->handle, built->program);
   *built = (tsri_built){0};
 }
@@ -126,6 +137,19 @@ static tsr_status check_groups(const tsr_device *device, const tsri_built *built
     if (groups[i] <= device->limits.max_groups[i]) continue;
     return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "%s: %u groups in %c, %s allows %u; fold them into another direction",
                      built->kernel->variant, groups[i], "xyz"[i], device -> info.name, device->limits.max_groups[i]);
+  }
+  return TSR_OK;
+}
+
+// A kernel that addresses more than the device binds at once must be launched in parts, by those who know how.
+static tsr_status check_bindings(const tsr_device *device, const tsri_built *built, const tsri_binding *bindings) {
+  uint64_t most = device->limits.max_binding_bytes;
+  for (uint32_t i = 0; most && i < built->kernel->buffer_count; i++) {
+    if (bindings[i].bytes <= most) continue;
+    return TSRI_FAIL(TSR_ERR_UNSUPPORTED,
+                     "%s: its buffer '%s' has %s, a kernel on %s sees %s at once; split the tensor",
+                     built->kernel->name, built->kernel->buffers[i].name, tsri_format_bytes(bindings[i].bytes).text,
+                     device->info.name, tsri_format_bytes(most).text);
   }
   return TSR_OK;
 }
@@ -174,14 +198,14 @@ static tsr_status launch_with_report(tsr_device *device, const tsri_built *built
   return status;
 }
 
-tsr_status tsri_built_launch(tsr_device *device, const tsri_built *built, const uint32_t groups[3],
-                             const tsri_argument *arguments, const void *params) {
-  tsr_status status = check_groups(device, built, groups);
-  if (status != TSR_OK) return status;
+static tsr_status launch_whole(tsr_device *device, const tsri_built *built, const uint32_t groups[3],
+                               const tsri_argument *arguments, const void *params) {
   tsri_binding bindings[TSRI_LANG_MAX_BUFFERS + 1];
   uint64_t counts[TSRI_LANG_MAX_BUFFERS];
   uint64_t words[PARAM_WORDS / 2];
   bind(built, arguments, bindings, counts);
+  tsr_status status = check_bindings(device, built, bindings);
+  if (status != TSR_OK) return status;
   tsri_emit_params(built->kernel, &built->emitted, params, counts, words);
   tsri_launch launch = {
       .groups = {groups[0], groups[1], groups[2]},
@@ -191,4 +215,18 @@ tsr_status tsri_built_launch(tsr_device *device, const tsri_built *built, const 
   };
   if (built->emitted.has_report) return launch_with_report(device, built, &launch, bindings);
   return enqueue(device, built, &launch);
+}
+
+tsr_status tsri_built_launch(tsr_device *device, const tsri_built *built, const uint32_t groups[3],
+                             const tsri_argument *arguments, const void *params) {
+  tsr_status status = check_groups(device, built, groups);
+  if (status != TSR_OK) return status;
+  if (built->slicer) {
+    double work = tsri_slicer_work(built->slicer, built->kernel, groups, arguments, params);
+    if (tsri_slicer_cuts(built->slicer, work)) {
+      status = tsri_slicer_launch(device, built->slicer, built->kernel, groups, arguments, params, work);
+      if (status != TSR_ERR_UNSUPPORTED) return status;
+    }
+  }
+  return launch_whole(device, built, groups, arguments, params);
 }

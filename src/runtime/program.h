@@ -11,7 +11,8 @@
 typedef struct tsri_built {
   const tsri_kernel *kernel;  // borrowed: outlives this
   tsri_program *program;
-  tsri_emitted emitted;  // what the launcher must pass; its code has been freed
+  tsri_emitted emitted;        // what the launcher must pass; its code has been freed
+  struct tsri_slicer *slicer;  // for launches that take long; NULL: they may
 } tsri_built;
 
 // A part of a buffer bound to a kernel's array.
@@ -30,11 +31,16 @@ tsr_status tsri_built_init(tsr_device *device, const tsri_kernel *kernel, bool w
 // For tests: sees every kernel that is built, on any device. Set while nothing runs; NULL: nobody looks.
 extern void (*tsri_built_watch)(const tsri_kernel *kernel);
 
+// The same without what cuts long launches.
+tsr_status tsri_built_compile(tsr_device *device, const tsri_kernel *kernel, bool wide_unaligned,
+                              tsri_built *out_built);
+
 // Takes an empty one too. No queued work uses it any more.
 void tsri_built_deinit(tsr_device *device, tsri_built *built);
 
 // Queues a launch: as many arguments as the kernel has buffers, and its parameter block. In checked mode it waits, and an
-// index out of range is TSR_ERR_LAUNCH. No group count is 0.
+// index out of range is TSR_ERR_LAUNCH. No group count is 0. A launch that may take long is cut into several, which are
+// waited for (slices.h).
 tsr_status tsri_built_launch(tsr_device *device, const tsri_built *built, const uint32_t groups[3],
                              const tsri_argument *arguments, const void *params);
 

@@ -9,8 +9,10 @@
 #include <string.h>
 
 #include "backends/common/disk_cache.h"
+#include "backends/vulkan/cooperative.h"
 #include "core/alloc.h"
 #include "core/log.h"
+#include "core/native.h"
 
 enum { MAX_DEVICES = 16 };
 
@@ -123,6 +125,10 @@ bool tsri_vulkan_is_unified(const vulkan_physical *physical) {
 }
 
 const vulkan_physical *tsri_vulkan_physical(int index) { return &devices[index]; }
+
+PFN_vkVoidFunction tsri_vulkan_instance_function(const char *name) {
+  return tsri_vk.GetInstanceProcAddr(instance, name);
+}
 
 // Lower is better: discrete, integrated, others, software.
 static int rank(const vulkan_physical *physical) {
@@ -246,6 +252,8 @@ static void fill_limits(const vulkan_device *device, tsri_limits *out) {
   out->keeps_denormals = f->keeps_denormals;
   out->keeps_nan = f->keeps_nan;
   out->rounds_to_even = f->rounds_to_even;
+  out->max_binding_bytes = l->maxStorageBufferRange & ~UINT32_C(255);
+  out->longest_launch_ns = 1000u * 1000 * 1000;
 }
 
 // One file per device and driver.
@@ -311,6 +319,8 @@ tsr_status tsri_vulkan_device_open(int index, const tsri_open_options *options, 
   device->physical = devices[index];
   device->timeout_ns = options->timeout_ns ? options->timeout_ns : UINT64_MAX;
   device->has_times = options->profiling && device->physical.timestamp_bits > 0;
+  bool uses_matrices = tsri_native_allows(options->native ? options->native : "all", "cooperative_matrix");
+  device->matrices = uses_matrices ? &tsri_spv_matrices_khr : NULL;
   atomic_init(&device->is_lost, false);
   tsri_mutex_init(&device->lock);
   snprintf(device->name, sizeof device->name, "%.*s", (int)sizeof device->name - 1,
@@ -333,6 +343,7 @@ void tsri_vulkan_device_close(tsri_device *opaque) {
   if (device->handle && device->vk.DestroyDevice) {
     device->vk.DeviceWaitIdle(device->handle);
     if (device->cache && !atomic_load(&device->is_lost)) save_cache(device);
+    tsri_vulkan_release_products(device);
     tsri_vulkan_stream_deinit(device);
     if (device->cache) device->vk.DestroyPipelineCache(device->handle, device->cache, NULL);
     device->vk.DestroyDevice(device->handle, NULL);

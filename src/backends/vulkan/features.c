@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backends/vulkan/cooperative.h"
 #include "core/alloc.h"
 
 // --- Extensions -----------------------------------------------------------------------------------------------------
@@ -19,7 +20,10 @@
   X(VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME, subgroup_size_control) \
   X(VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME, push_descriptors)            \
   X(VK_EXT_MEMORY_BUDGET_EXTENSION_NAME, memory_budget)                 \
-  X(VK_KHR_DRIVER_PROPERTIES_EXTENSION_NAME, driver_properties)
+  X(VK_KHR_DRIVER_PROPERTIES_EXTENSION_NAME, driver_properties)         \
+  X(VK_KHR_VULKAN_MEMORY_MODEL_EXTENSION_NAME, memory_model)            \
+  X(VULKAN_COOPERATIVE_EXTENSION, cooperative)                          \
+  X(VULKAN_BFLOAT16_EXTENSION, bfloat16)
 
 static void query_extensions(VkPhysicalDevice physical, vulkan_features *f) {
   uint32_t count = 0;
@@ -44,6 +48,9 @@ typedef struct feature_chain {
   VkPhysicalDevice8BitStorageFeaturesKHR storage8;
   VkPhysicalDeviceShaderFloat16Int8FeaturesKHR float16_int8;
   VkPhysicalDeviceSubgroupSizeControlFeaturesEXT subgroup_size;
+  VkPhysicalDeviceVulkanMemoryModelFeaturesKHR memory_model;
+  vulkan_cooperative_features cooperative;
+  vulkan_bfloat16_features bfloat16;
 } feature_chain;
 
 static VkBaseOutStructure *link_next(VkBaseOutStructure *last, void *structure) {
@@ -58,8 +65,14 @@ static void link_features(feature_chain *c, const vulkan_features *f) {
   c->storage8.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_8BIT_STORAGE_FEATURES_KHR;
   c->float16_int8.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES_KHR;
   c->subgroup_size.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES_EXT;
+  c->memory_model.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_MEMORY_MODEL_FEATURES_KHR;
+  c->cooperative.sType = VULKAN_COOPERATIVE_FEATURES;
+  c->bfloat16.sType = VULKAN_BFLOAT16_FEATURES;
   VkBaseOutStructure *last = (VkBaseOutStructure *)&c->base;
   last = link_next(last, &c->storage16);
+  if (f->memory_model) last = link_next(last, &c->memory_model);
+  if (f->cooperative) last = link_next(last, &c->cooperative);
+  if (f->bfloat16) last = link_next(last, &c->bfloat16);
   if (f->has_8bit) last = link_next(last, &c->storage8);
   if (f->float16_int8) last = link_next(last, &c->float16_int8);
   if (f->subgroup_size_control) (void)link_next(last, &c->subgroup_size);
@@ -79,6 +92,10 @@ static void query_feature_bits(VkPhysicalDevice physical, vulkan_features *f) {
   f->i8 = c.float16_int8.shaderInt8;
   f->fixes_subgroup_size = c.subgroup_size.subgroupSizeControl;
   f->full_subgroups = c.subgroup_size.computeFullSubgroups;
+  // Both or none: with the model alone, atomics of ordinary kernels could not have the device as their scope.
+  f->memory_model = c.memory_model.vulkanMemoryModel && c.memory_model.vulkanMemoryModelDeviceScope;
+  f->cooperative = c.cooperative.cooperativeMatrix;
+  f->bfloat16 = c.bfloat16.shaderBFloat16Type && c.bfloat16.shaderBFloat16CooperativeMatrix;
 }
 
 // --- Properties -----------------------------------------------------------------------------------------------------
@@ -153,6 +170,7 @@ void tsri_vulkan_query_features(const vulkan_physical *physical, vulkan_features
   query_properties(physical->handle, out_features, &c);
   query_floats(&c.floats, out_features);
   query_subgroups(&c, out_features);
+  tsri_vulkan_query_matrices(physical, out_features);
 }
 
 VkResult tsri_vulkan_create_device(const vulkan_physical *physical, const vulkan_features *f, VkDevice *out_device) {
@@ -174,6 +192,9 @@ VkResult tsri_vulkan_create_device(const vulkan_physical *physical, const vulkan
   c.float16_int8.shaderInt8 = f->i8;
   c.subgroup_size.subgroupSizeControl = f->fixes_subgroup_size;
   c.subgroup_size.computeFullSubgroups = f->full_subgroups;
+  c.memory_model.vulkanMemoryModel = c.memory_model.vulkanMemoryModelDeviceScope = f->memory_model;
+  c.cooperative.cooperativeMatrix = f->cooperative;
+  c.bfloat16.shaderBFloat16Type = c.bfloat16.shaderBFloat16CooperativeMatrix = f->bfloat16;
   float priority = 1;
   VkDeviceQueueCreateInfo queue = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
                                    .queueFamilyIndex = physical->family,
@@ -226,8 +247,7 @@ uint64_t tsri_vulkan_max_buffer(const vulkan_physical *physical) {
   property_chain c;
   vulkan_features none = {0};
   query_properties(physical->handle, &none, &c);
-  uint64_t range = c.base.properties.limits.maxStorageBufferRange, most = c.maintenance.maxMemoryAllocationSize;
-  return (range < most ? range : most) & ~UINT64_C(255);
+  return c.maintenance.maxMemoryAllocationSize & ~UINT64_C(255);
 }
 
 static void format_uuid(const uint8_t *bytes, char *text, size_t text_bytes) {

@@ -23,6 +23,7 @@ enum {
   VULKAN_BATCH_DESCRIPTORS = 640,
   VULKAN_HAZARDS = 48,  // accesses remembered since the last barrier
   VULKAN_MAX_BINDINGS = 40,
+  VULKAN_PRODUCTS = 64,
   VULKAN_PUSH_BYTES = 128  // parameters up to this size are push constants, as lang/emit_spirv.h has it
 };
 
@@ -34,13 +35,26 @@ typedef struct vulkan_physical {
   uint32_t timestamp_bits;
 } vulkan_physical;
 
+// Sizes of cooperative matrices: a is m x k, b is k x n. All 0: there are none.
+typedef struct vulkan_matrix {
+  uint32_t m, n, k;
+} vulkan_matrix;
+
+// How a product is cut: what a group makes, and each of its subgroups.
+typedef struct vulkan_tiles {
+  uint32_t tile_m, tile_n, tile_k, part_m, part_n;
+  bool has_two;  // tiles of each side in shared memory at once
+} vulkan_tiles;
+
 // Which optional parts a physical device has.
 typedef struct vulkan_features {
   bool f64, i64, i16, i8, f16, storage16, storage8;
   bool subgroups, fixes_subgroup_size, full_subgroups;
   bool memory_budget, push_descriptors, float_controls, driver_properties, subgroup_size_control, float16_int8,
-      has_8bit;
+      has_8bit, memory_model, cooperative, bfloat16;
   uint32_t subgroup_size;
+  vulkan_matrix f16_matrix, bf16_matrix;  // with sums in f32
+  vulkan_tiles tiles[2];                  // of products that have groups for the whole device, and of smaller ones
   uint8_t keeps_denormals, keeps_nan, rounds_to_even;
 } vulkan_features;
 
@@ -99,6 +113,8 @@ typedef struct vulkan_device {
   uint32_t hazard_count;
   vulkan_chunk *chunks, *chunk;  // all; the one that small pieces are cut from
   size_t chunk_bytes;
+  tsri_program *products[VULKAN_PRODUCTS];   // matrix products, each made when it is first wanted
+  const struct tsri_spv_matrices *matrices;  // how they are spelled; NULL: they are not to be used
 } vulkan_device;
 
 typedef struct vulkan_buffer {
@@ -160,6 +176,7 @@ tsr_status tsri_vulkan_check_lost(vulkan_device *device);
 tsr_status tsri_vulkan_start(const tsri_host *host);
 void tsri_vulkan_stop(void);
 const vulkan_physical *tsri_vulkan_physical(int index);
+PFN_vkVoidFunction tsri_vulkan_instance_function(const char *name);  // NULL: not there
 tsr_status tsri_vulkan_device_count(int *out_count);
 tsr_status tsri_vulkan_device_info(int index, tsr_device_info *out_info);
 tsr_status tsri_vulkan_device_open(int index, const tsri_open_options *options, tsri_limits *out_limits,
@@ -244,6 +261,14 @@ tsr_status tsri_vulkan_event_elapsed(tsri_device *device, tsri_event *from, tsri
 tsr_status tsri_vulkan_program_create(tsri_device *device, const tsri_code *code, tsri_program **out_program);
 void tsri_vulkan_program_destroy(tsri_device *device, tsri_program *program);
 tsr_status tsri_vulkan_launch(tsri_queue *queue, tsri_program *program, const tsri_launch *launch);
+
+// --- cooperative.c: matrix products by cooperative matrices ---------------------------------------------------------
+
+// Fills f16_matrix, bf16_matrix and tiles, the rest being known.
+void tsri_vulkan_query_matrices(const vulkan_physical *physical, vulkan_features *features);
+bool tsri_vulkan_has_op(tsri_device *device, const tsri_native_op *op);
+tsr_status tsri_vulkan_run_op(tsri_queue *queue, const tsri_native_op *op);
+void tsri_vulkan_release_products(vulkan_device *device);  // once it is idle
 
 #endif
 #endif

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+// Cooperative matrices: what VK_KHR_cooperative_matrix and VK_KHR_shader_bfloat16 define, under names of our own since
+// installed headers may be older than these extensions; and how sizes and tiles are chosen.
+#ifndef TSRI_VULKAN_COOPERATIVE_H
+#define TSRI_VULKAN_COOPERATIVE_H
+
+#include "backends/vulkan/vulkan.h"
+
+#if TSRI_HAS_VULKAN
+
+#include "lang/emit_spirv_matmul.h"
+
+#define VULKAN_COOPERATIVE_EXTENSION "VK_KHR_cooperative_matrix"
+#define VULKAN_BFLOAT16_EXTENSION    "VK_KHR_shader_bfloat16"
+
+#define VULKAN_COOPERATIVE_FEATURES   ((VkStructureType)1000506000)
+#define VULKAN_COOPERATIVE_PROPERTIES ((VkStructureType)1000506001)
+#define VULKAN_BFLOAT16_FEATURES      ((VkStructureType)1000141000)
+
+// VkComponentTypeKHR and VkScopeKHR.
+enum {
+  VULKAN_COMPONENT_F16 = 0,
+  VULKAN_COMPONENT_F32 = 1,
+  VULKAN_COMPONENT_BF16 = 1000141000,
+  VULKAN_SCOPE_SUBGROUP = 3
+};
+
+typedef struct vulkan_cooperative_features {
+  VkStructureType sType;
+  void *pNext;
+  VkBool32 cooperativeMatrix, cooperativeMatrixRobustBufferAccess;
+} vulkan_cooperative_features;
+
+typedef struct vulkan_bfloat16_features {
+  VkStructureType sType;
+  void *pNext;
+  VkBool32 shaderBFloat16Type, shaderBFloat16DotProduct, shaderBFloat16CooperativeMatrix;
+} vulkan_bfloat16_features;
+
+// VkCooperativeMatrixPropertiesKHR.
+typedef struct vulkan_cooperative_properties {
+  VkStructureType sType;
+  void *pNext;
+  uint32_t m, n, k;
+  uint32_t a, b, c, result;  // component types
+  VkBool32 saturates;
+  uint32_t scope;
+} vulkan_cooperative_properties;
+
+// The largest of the sizes that take such components and sum in f32, if the kernel can be made of it.
+vulkan_matrix tsri_vulkan_choose_matrix(const vulkan_cooperative_properties *list, uint32_t count, uint32_t component);
+
+// A product that the kernel can do: how it is launched.
+typedef struct vulkan_product {
+  tsri_spv_matmul shape;
+  uint32_t program;               // index in device->products
+  tsri_spv_matmul_params params;  // of the first launch; places are relative to the operands' own
+  uint32_t groups[3];
+  uint64_t spans[3];               // elements from the operand's first to its last: a, b, y
+  int64_t walked[TSR_MAX_RANK];    // axes of the batch that are walked by launches
+  int64_t steps[3][TSR_MAX_RANK];  // with the strides of a, b and y there
+  int walked_count;
+} vulkan_product;
+
+// False: not one of ours. Buffers may be NULL. `limits` are the device's.
+bool tsri_vulkan_plan_product(const vulkan_features *features, const VkPhysicalDeviceLimits *limits,
+                              const tsri_native_op *op, vulkan_product *out_product);
+
+#endif
+#endif
