@@ -265,7 +265,7 @@ static tsr_status launch_pieces(fused_launch *own, tsr_buffer *output, int64_t r
 // How many parts of each piece of a reduction: enough to keep the device busy, and whole bindings.
 static uint32_t parts_of_piece(const fused_launch *own) {
   enum { BUSY = 256 };
-  size_t alignment = binding_alignment(own->device);
+  size_t alignment = binding_alignment(own);
   uint64_t count = (uint64_t)own->fused.kept.count, element = tsr_dtype_bytes(tsri_codegen_part_dtype(&own->codegen));
   uint32_t parts = 1;
   while (parts < BUSY && (parts * count < BUSY || parts * count * element % alignment != 0)) parts *= 2;

@@ -319,6 +319,7 @@ static const struct {
     {TSRI_SETTING_LOG, "loud", "is unknown"},
     {TSRI_SETTING_PLUGIN_PATH, "/a\x01", "has a control character"},
     {TSRI_SETTING_FAULTS, "a\x01", "has a control character"},
+    {TSRI_SETTING_WEBGPU_LIB, "lib\x01", "has a control character"},
 };
 
 // Whether the last error is `before: "value" problem; allowed: …`.
