@@ -6,7 +6,7 @@ JOBS := $(shell nproc 2>/dev/null || echo 2)
 RELEASE := build/release
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check-all bench fuzz format lint install clean release
+.PHONY: help run test check-all check-gpu bench fuzz format lint install clean release
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -20,11 +20,14 @@ test: ## run every test: release, sanitizers, clang, valgrind, fuzzing in short,
 	@scripts/setup test
 	@scripts/test-all
 
-check-all: ## lint, every test, and a minute of fuzzing for each target
+check-all: ## lint, every test with all cases on the software devices, and a minute of fuzzing for each target
 	@scripts/setup test
 	@scripts/lint
-	@TSR_TEST_GRAPHS=10000 scripts/test-all
+	@TSR_TEST_GRAPHS=10000 TSR_TEST_SAMPLE=1 scripts/test-all
 	@scripts/fuzz $(FUZZ_SECONDS)
+
+check-gpu: ## the device tests and `tessera check` on every GPU of this machine, through each backend that finds it
+	@scripts/check-gpu $(CHECK)
 
 bench: ## build and run the benchmarks, and the same work in NumPy and PyTorch where they are installed
 	@scripts/setup run

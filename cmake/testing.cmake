@@ -5,6 +5,7 @@
 #   tests/faults/*_test.c       faults        tests/interop/*.py     interop  (library: $TSR_TEST_LIBRARY)
 #   tests/lang/*_test.c         lang          examples/*.c           example
 #   tools/tessera/*_test.c      unit          src/core, in valgrind  memcheck
+#   tests/devices/*_test.sh     devices
 #
 # One ctest test per TEST(); those with "thread" in the name of test or file are labelled `threads` too. A script
 # that cannot run here exits with 77 and says why.
@@ -37,6 +38,7 @@ set(test_environment
   "TSR_TEST_LIBRARY=$<TARGET_FILE:tessera_shared>"
   "TSR_TEST_SOURCE_DIR=${PROJECT_SOURCE_DIR}"
   "TSR_TEST_BUILD_DIR=${PROJECT_BINARY_DIR}"
+  "TSR_TEST_SANITIZE=${TESSERA_SANITIZE}"
   "TSR_TEST_PLUGIN_DIR=${TESSERA_PLUGIN_DIR}"
   "TSR_TEST_BAD_PLUGIN_DIR=${TESSERA_TEST_PLUGIN_DIR}"
   "PYTHONDONTWRITEBYTECODE=1")
@@ -44,9 +46,13 @@ set(environment_file "${PROJECT_BINARY_DIR}/tests/environment.cmake")
 file(GENERATE OUTPUT "${environment_file}" CONTENT "set(test_environment [==[${test_environment}]==])\n")
 
 function(tessera_add_test name label)
+  set(timeout 300)
+  if(label STREQUAL "devices") # with TSR_TEST_SAMPLE=1, all cases run
+    set(timeout 7200)
+  endif()
   add_test(NAME ${name} COMMAND ${ARGN})
   set_tests_properties(${name} PROPERTIES
-    LABELS ${label} SKIP_RETURN_CODE 77 TIMEOUT 300 ENVIRONMENT "${test_environment}")
+    LABELS ${label} SKIP_RETURN_CODE 77 TIMEOUT ${timeout} ENVIRONMENT "${test_environment}")
 endfunction()
 
 tessera_glob(plugin_sources tests/plugins/*.c)
@@ -144,6 +150,7 @@ endfunction()
 
 if(TARGET tessera_program)
   tessera_add_scripts(cli cli bash "${PROJECT_SOURCE_DIR}/tests/cli/*.sh")
+  tessera_add_scripts(devices devices bash "${PROJECT_SOURCE_DIR}/tests/devices/*_test.sh")
 endif()
 if(NOT TESSERA_SANITIZE AND NOT TESSERA_FUZZ) # other programs cannot load a library with a sanitizer in it
   tessera_find_python(python)

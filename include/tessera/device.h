@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <tessera/dtype.h>
 #include <tessera/export.h>
 #include <tessera/status.h>
 
@@ -106,6 +107,10 @@ TSR_API void tsr_device_release(tsr_device *device);
 // Errors: TSR_ERR_INVALID_ARGUMENT (NULL), or what the driver says.
 TSR_API const char *tsr_device_backend(const tsr_device *device);
 TSR_API tsr_status tsr_device_get_info(tsr_device *device, tsr_device_info *out_info);
+
+// Whether kernels on the device can compute with this dtype, as stored or in a wider one. Without it, tensors of the
+// dtype can be made, viewed, copied and moved there; operators on them fail with TSR_ERR_UNSUPPORTED. False for NULL.
+TSR_API bool tsr_device_has_dtype(const tsr_device *device, tsr_dtype dtype);
 
 // Waits until all work queued on the device is done.
 //

@@ -76,8 +76,9 @@ typedef struct tsri_limits {
   // What the emitter of the dialect must know (lang/emit.h has the meaning); all false is always right, if slower.
   bool has_subgroups, has_subgroup_shuffle;
   bool has_exact_divide, has_exact_fma;
-  bool has_storage16, has_storage8;                    // 16-bit and 8-bit elements in buffers without detours
-  bool has_i16, has_i8;                                // values of these sizes
+  bool has_quirks;                   // its compiler gets some instructions wrong; this one must be true where it does
+  bool has_storage16, has_storage8;  // 16-bit and 8-bit elements in buffers without detours
+  bool has_i16, has_i8;              // values of these sizes
   uint8_t keeps_denormals, keeps_nan, rounds_to_even;  // can be promised: bit 0 for f16, 1 for f32, 2 for f64
 } tsri_limits;
 

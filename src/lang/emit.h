@@ -65,6 +65,7 @@ typedef struct tsri_emit_options {
   bool storage16, storage8;  // buffers of 16-bit and 8-bit elements; without them they are read and written by words
   bool i16, i8;              // values of these sizes, so that shared arrays can be as small
   bool exact_fma;            // fma rounds once; without it, it is made of other operations
+  bool quirks;  // a driver whose compiler gets some instructions wrong (gallivm, SwiftShader): it is not shown them
   uint8_t keeps_denormals, keeps_nan, rounds_to_even;  // can be promised: bit 0 for f16, 1 for f32, 2 for f64
 } tsri_emit_options;
 

@@ -177,17 +177,38 @@ static tsri_spv_id float_to_int(tsri_spv *s, tsr_dtype to, tsri_spv_type from, t
   return tsri_spv_select(s, ints, below, tsri_spv_number(s, ints, range.least), r);
 }
 
-static tsri_spv_id int_to_int(tsri_spv *s, tsr_dtype to, tsr_dtype from, uint32_t lanes, tsri_spv_id a) {
+// Bits 32 to 63 of an i64 are the sign's. gallivm gets comparisons of an OpSConvert with a constant wrong, so it is not
+// shown one.
+static tsri_spv_id widen_signed(tsri_spv *s, uint32_t lanes, tsri_spv_id a) {
   tsri_spv_type words = tsri_spv_make_type(SPV_U32, lanes), wide = tsri_spv_make_type(SPV_U64, lanes);
+  if (!s->options->quirks) return tsri_spv_op1(s, SPV_OP_S_CONVERT, wide, a);
+  tsri_spv_id sign = U(SHIFT_RIGHT_ARITHMETIC, a, WORD(31));
+  tsri_spv_id upper = tsri_spv_op1(s, SPV_OP_U_CONVERT, wide, sign), lower = tsri_spv_op1(s, SPV_OP_U_CONVERT, wide, a);
+  upper = tsri_spv_op2(s, SPV_OP_SHIFT_LEFT_LOGICAL, wide, upper, WORD(32));
+  return tsri_spv_op2(s, SPV_OP_BITWISE_OR, wide, upper, lower);
+}
+
+static tsri_spv_id int_to_int(tsri_spv *s, tsr_dtype to, tsr_dtype from, uint32_t lanes, tsri_spv_id a) {
+  tsri_spv_type words = tsri_spv_make_type(SPV_U32, lanes);
   if (to == TSR_I64) {
     if (from == TSR_I64) return a;
-    return tsri_spv_op1(s, from == TSR_U32 ? SPV_OP_U_CONVERT : SPV_OP_S_CONVERT, wide, a);
+    if (from == TSR_I32) return widen_signed(s, lanes, a);
+    return tsri_spv_op1(s, SPV_OP_U_CONVERT, tsri_spv_make_type(SPV_U64, lanes), a);
   }
   if (from == TSR_I64) a = tsri_spv_op1(s, SPV_OP_U_CONVERT, words, a);
   if (to == TSR_U8) return U(BITWISE_AND, a, WORD(0xff));
   if (to == TSR_I8) return extend_sign(s, words, a, 24);
   if (to == TSR_I16) return extend_sign(s, words, a, 16);
   return a;
+}
+
+// By halves, which are exact: SwiftShader is off by one from 2^31 on.
+static tsri_spv_id u32_to_f32(tsri_spv *s, uint32_t lanes, tsri_spv_id a) {
+  tsri_spv_type words = tsri_spv_make_type(SPV_U32, lanes), floats = tsri_spv_make_type(SPV_F32, lanes);
+  tsri_spv_id upper = tsri_spv_op1(s, SPV_OP_CONVERT_U_TO_F, floats, U(SHIFT_RIGHT_LOGICAL, a, WORD(16)));
+  tsri_spv_id lower = tsri_spv_op1(s, SPV_OP_CONVERT_U_TO_F, floats, U(BITWISE_AND, a, WORD(0xffff)));
+  upper = tsri_spv_op2(s, SPV_OP_F_MUL, floats, upper, float_const(s, floats, 65536));
+  return tsri_spv_op2(s, SPV_OP_F_ADD, floats, upper, lower);
 }
 
 static tsri_spv_id to_bool(tsri_spv *s, tsri_spv_type from, tsri_spv_id a) {
@@ -217,6 +238,7 @@ tsri_spv_id tsri_spv_convert(tsri_spv *s, tsr_dtype to, tsri_ir_type from, tsri_
   if (to == TSR_F16 || to == TSR_BF16) return round_to_half(s, to, from, a);
   if (is_float(to)) {
     if (is_float(dtype)) return tsri_spv_op1(s, SPV_OP_F_CONVERT, result, a);
+    if (dtype == TSR_U32 && to == TSR_F32 && s->options->quirks) return u32_to_f32(s, from.lanes, a);
     return tsri_spv_op1(s, dtype == TSR_U32 ? SPV_OP_CONVERT_U_TO_F : SPV_OP_CONVERT_S_TO_F, result, a);
   }
   if (is_float(dtype)) return float_to_int(s, to, type, a);

@@ -100,7 +100,7 @@ static tsri_spv_id compose(tsri_spv *s, const tsri_ir_expr *x, bool is_splat) {
 }
 
 // A float zero. gallivm (lavapipe) folds x * 0, 0 / x and 0 + x whatever x is, so there it gets one that it does not
-// recognise: no item's number has bit 31. Such devices are the ones without a true fma.
+// recognise: no item's number has bit 31.
 static tsri_spv_id hidden_zero(tsri_spv *s, tsri_spv_type type, bool is_negative) {
   tsri_spv_type word = tsri_spv_make_type(SPV_U32, 1), two = tsri_spv_make_type(SPV_U32, 2);
   tsri_spv_id bits = tsri_spv_op2(s, SPV_OP_SHIFT_RIGHT_LOGICAL, word, tsri_spv_local_index(s), tsri_spv_u32(s, 31));
@@ -112,7 +112,7 @@ static tsri_spv_id hidden_zero(tsri_spv *s, tsri_spv_type type, bool is_negative
 
 static tsri_spv_id constant(tsri_spv *s, tsri_spv_type type, uint64_t bits) {
   uint64_t sign = type.kind == SPV_F64 ? UINT64_C(1) << 63 : 0x80000000;
-  bool is_hidden = tsri_spv_is_float(type) && !s->options->exact_fma && (bits & ~sign) == 0;
+  bool is_hidden = tsri_spv_is_float(type) && s->options->quirks && (bits & ~sign) == 0;
   return is_hidden ? hidden_zero(s, type, bits == sign) : tsri_spv_const(s, type, bits);
 }
 

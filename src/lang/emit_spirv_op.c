@@ -160,27 +160,12 @@ static tsri_spv_id widen(tsri_spv *s, tsri_spv_type wide, tsri_spv_id a) {
   return tsri_spv_op1(s, SPV_OP_F_CONVERT, wide, a);
 }
 
-typedef struct two_parts {
-  tsri_spv_id hi, lo;
-} two_parts;
-
-// a in two halves, whose products are exact or nearly so.
-static two_parts split_half(tsri_spv *s, tsri_spv_type type, tsri_spv_id a) {
-  tsri_spv_type bits = tsri_spv_bits_type(type);
-  uint64_t mask = tsri_spv_is_64(type) ? ~UINT64_C(0x7ffffff) : 0xfffff000;
-  tsri_spv_id cut =
-      tsri_spv_op2(s, SPV_OP_BITWISE_AND, bits, tsri_spv_bitcast(s, bits, type, a), tsri_spv_const(s, bits, mask));
-  tsri_spv_id hi = tsri_spv_bitcast(s, type, bits, cut);
-  return (two_parts){hi, tsri_spv_op2(s, SPV_OP_F_SUB, type, a, hi)};
-}
-
 #define F(op, a, b) tsri_spv_op2(s, SPV_OP_F_##op, type, (a), (b))
 
 // a + b in f64, its last bit made odd if something was lost: rounding that once more, to f32, is then still right.
 static tsri_spv_id add_to_odd(tsri_spv *s, tsri_spv_type type, tsri_spv_id a, tsri_spv_id b) {
   tsri_spv_type bools = tsri_spv_bool_type(type), ints = tsri_spv_bits_type(type);
   tsri_spv_id sum = F(ADD, a, b), part = F(SUB, sum, a), zero = tsri_spv_const(s, type, 0);
-  if (!s->options->i64) return sum;
   tsri_spv_id lost = F(ADD, F(SUB, a, F(SUB, sum, part)), F(SUB, b, part));
   tsri_spv_id bits = tsri_spv_bitcast(s, ints, type, sum), one = tsri_spv_number(s, ints, 1);
   tsri_spv_id last = tsri_spv_op2(s, SPV_OP_BITWISE_AND, ints, bits, one);
@@ -195,33 +180,20 @@ static tsri_spv_id add_to_odd(tsri_spv *s, tsri_spv_type type, tsri_spv_id a, ts
   return tsri_spv_select(s, type, tsri_spv_op2(s, SPV_OP_LOGICAL_AND, bools, is_even, is_inexact), moved, sum);
 }
 
-// Where the device does not fuse. f32 goes through f64, where the product is exact. Without that, and for f64: the product
-// and the sum with their rounding errors, added at the end, which is right but for rare results half way between two
-// numbers.
-static tsri_spv_id fma_of_parts(tsri_spv *s, tsri_spv_type type, tsri_spv_id a, tsri_spv_id b, tsri_spv_id c) {
-  if (tsri_spv_is_64(type) && !s->options->i64) s->missing = "i64 (for fma of f64)";
-  if (s->options->f64 && !tsri_spv_is_64(type)) {
-    tsri_spv_type wide = tsri_spv_make_type(SPV_F64, type.lanes);
-    tsri_spv_id product = tsri_spv_op2(s, SPV_OP_F_MUL, wide, widen(s, wide, a), widen(s, wide, b));
-    return tsri_spv_op1(s, SPV_OP_F_CONVERT, type, add_to_odd(s, wide, product, widen(s, wide, c)));
-  }
-  two_parts x = split_half(s, type, a), y = split_half(s, type, b);
-  tsri_spv_id p = F(MUL, a, b);
-  tsri_spv_id lost = F(ADD, F(ADD, F(SUB, F(MUL, x.hi, y.hi), p), F(MUL, x.hi, y.lo)), F(MUL, x.lo, y.hi));
-  lost = F(ADD, lost, F(MUL, x.lo, y.lo));
-  tsri_spv_id sum = F(ADD, p, c), part = F(SUB, sum, p);
-  tsri_spv_id more = F(ADD, F(SUB, p, F(SUB, sum, part)), F(SUB, c, part));
-  tsri_spv_id correction = F(ADD, more, lost), exact = F(ADD, sum, correction);
-  // Infinities make NaN of the errors: then the sum is the answer. And so it is, with its sign, if nothing was lost.
-  tsri_spv_type bools = tsri_spv_bool_type(type);
-  tsri_spv_id is_number = compare_infinity(s, SPV_OP_U_LESS_THAN, type, exact);
-  tsri_spv_id is_inexact = tsri_spv_op2(s, SPV_OP_F_UNORD_NOT_EQUAL, bools, correction, tsri_spv_const(s, type, 0));
-  return tsri_spv_select(s, type, tsri_spv_op2(s, SPV_OP_LOGICAL_AND, bools, is_number, is_inexact), exact, sum);
-}
+static tsri_spv_id expanded(tsri_spv *s, tsri_ir_op op, tsri_ir_type type, const tsri_spv_id *args);
 
+// Where the device does not fuse, f32 goes through f64, where the product is exact; without that, and for f64, by
+// integers.
 static tsri_spv_id fused(tsri_spv *s, tsri_spv_type type, tsri_spv_id a, tsri_spv_id b, tsri_spv_id c) {
-  if (!s->options->exact_fma) return fma_of_parts(s, type, a, b, c);
-  return tsri_spv_ext(s, SPV_GLSL_FMA, type, a, b, c);
+  if (s->options->exact_fma) return tsri_spv_ext(s, SPV_GLSL_FMA, type, a, b, c);
+  bool is_wide = tsri_spv_is_64(type);
+  if (is_wide || !s->options->f64 || !s->options->i64) {
+    tsri_ir_type of = {is_wide ? TSR_F64 : TSR_F32, type.lanes};
+    return expanded(s, TSRI_OP_FMA, of, (tsri_spv_id[]){a, b, c});
+  }
+  tsri_spv_type wide = tsri_spv_make_type(SPV_F64, type.lanes);
+  tsri_spv_id product = tsri_spv_op2(s, SPV_OP_F_MUL, wide, widen(s, wide, a), widen(s, wide, b));
+  return tsri_spv_op1(s, SPV_OP_F_CONVERT, type, add_to_odd(s, wide, product, widen(s, wide, c)));
 }
 
 // Vulkan allows 2.5 ULP. Twice the precision and two bits more: the quotient rounded to f64 first still rounds to the

@@ -2,69 +2,12 @@
 // What the SPIR-V emitter writes is valid, by the judgement of spirv-val: every kernel that ships with every type it
 // takes, and kernels that use every operation, on devices with all features and with none.
 #include <dirent.h>
-#include <unistd.h>
 
 #include "core/alloc.h"
 #include "lang/emit.h"
 #include "lang/lang.h"
+#include "lang/spirv_valid.h"
 #include "support/test.h"
-
-typedef struct device_kind {
-  const char *name;
-  tsri_emit_options options;
-} device_kind;
-
-static const device_kind kinds[] = {
-    {"full",
-     {.f64 = true,
-      .f16 = true,
-      .subgroups = true,
-      .subgroup_shuffle = true,
-      .exact_divide = true,
-      .no_alias = true,
-      .subgroup_size = 32,
-      .i64 = true,
-      .storage16 = true,
-      .storage8 = true,
-      .i16 = true,
-      .i8 = true,
-      .exact_fma = true,
-      .keeps_denormals = 7,
-      .keeps_nan = 7,
-      .rounds_to_even = 7}},
-    {"plain",
-     {.f64 = true, .subgroup_size = 8, .i64 = true, .storage16 = true, .wide_unaligned = true, .exact_fma = true}},
-    {"least", {.subgroup_size = 4}},
-};
-
-static bool has_validator(void) { return system("command -v spirv-val >/dev/null 2>&1") == 0; }
-
-static int validated;
-
-// Writes the words and lets spirv-val look at them.
-static void validate(const tsri_kernel *kernel, const device_kind *kind, const tsri_emitted *code) {
-  char path[64], command[160];
-  snprintf(path, sizeof path, "/tmp/tsr_spirv_%ld.spv", (long)getpid());
-  FILE *file = fopen(path, "wb");
-  CHECK(file != NULL);
-  CHECK_EQ_UINT(fwrite(code->data, 1, code->data_bytes, file), code->data_bytes);
-  CHECK_EQ_INT(fclose(file), 0);
-  snprintf(command, sizeof command, "spirv-val --target-env vulkan1.1 %s", path);
-  if (system(command) != 0) {
-    test_fail(__FILE__, __LINE__, "%s for a %s device is not valid; kept in %s", kernel->variant, kind->name, path);
-  }
-  remove(path);
-  validated++;
-}
-
-static void emit_for(const tsri_kernel *kernel, const device_kind *kind, bool must_emit) {
-  tsri_emitted code;
-  tsr_status status = tsri_emit_kernel(tsri_emitter_find("spirv"), kernel, &kind->options, &code);
-  if (status == TSR_ERR_UNSUPPORTED && !must_emit) return;
-  CHECK_OK(status);
-  validate(kernel, kind, &code);
-  tsri_emitted_deinit(&code);
-}
 
 // Each type parameter in turn takes each type it may have.
 static void emit_variants(const tsri_module *module, const tsri_lang_kernel_info *info, bool checked) {
@@ -84,7 +27,7 @@ static void emit_variants(const tsri_module *module, const tsri_lang_kernel_info
     tsr_status status = tsri_lang_specialise(module, info->name, args, count, &options, NULL, &kernel);
     if (status == TSR_ERR_INVALID_ARGUMENT || status == TSR_ERR_BUILD) continue;  // not for this type
     CHECK_OK(status);
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) emit_for(kernel, &kinds[i], i == 0);
+    spirv_check(kernel);
     tsri_kernel_release(kernel);
   }
 }
@@ -100,7 +43,7 @@ static void emit_file(const char *name, const char *text, size_t bytes) {
 }
 
 TEST(every_kernel_that_ships_is_valid_for_every_type) {
-  if (!has_validator()) SKIP("spirv-val is not installed (package spirv-tools)");
+  if (!spirv_has_validator()) SKIP("spirv-val is not installed (package spirv-tools)");
   const char *source = getenv("TSR_TEST_SOURCE_DIR");
   char folder[900], path[1200];
   static char text[1 << 17];
@@ -118,11 +61,11 @@ TEST(every_kernel_that_ships_is_valid_for_every_type) {
     emit_file(entry->d_name, text, bytes);
   }
   closedir(dir);
-  printf("  %d modules\n", validated);
+  printf("  %d modules\n", spirv_checked());
 }
 
 static void emit_text(const char *text) {
-  if (!has_validator()) SKIP("spirv-val is not installed (package spirv-tools)");
+  if (!spirv_has_validator()) SKIP("spirv-val is not installed (package spirv-tools)");
   emit_file("test.tk", text, strlen(text));
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which operations have an expansion, and writing one. The formulas are in expand_exp.c, expand_log.c, expand_trig.c.
+// Which operations have an expansion, and writing one. The formulas are in expand_exp.c, expand_log.c,
+// expand_trig.c, expand_fma.c.
 #include "lang/expand.h"
 
 #include "lang/expand_build.h"
@@ -39,11 +40,15 @@ void tsri_expand(tsri_ir_op code, tsri_ir_type type, tsri_expand_options options
   };
   out->count = 1;
   out->has_overflowed = false;
-  node x = put(&e, (tsri_ir_expr){.kind = TSRI_EXPR_VAR, .type = type, .object = 0});
+  node args[3];
+  for (uint32_t i = 0; i < tsri_ir_op_infos[code].arity; i++) {
+    args[i] = put(&e, (tsri_ir_expr){.kind = TSRI_EXPR_VAR, .type = type, .object = i});
+  }
   if (entries[code].one) {
-    out->result = entries[code].one(&e, x);
+    out->result = entries[code].one(&e, args[0]);
+  } else if (entries[code].two) {
+    out->result = entries[code].two(&e, args[0], args[1]);
   } else {
-    node y = put(&e, (tsri_ir_expr){.kind = TSRI_EXPR_VAR, .type = type, .object = 1});
-    out->result = entries[code].two(&e, x, y);
+    out->result = tsri_expand_fma(&e, args[0], args[1], args[2]);
   }
 }

@@ -14,7 +14,7 @@
 #define TSRI_EXPAND_MAX 400  // expressions of the longest, pow in f64
 
 typedef struct tsri_expansion {
-  // Indices 1 to count - 1. Kinds: VAR (object 0 or 1: the operand), CONST, OP, CONVERT, BITCAST. CONST is of all lanes.
+  // Indices 1 to count - 1. Kinds: VAR (object 0 to 2: the operand), CONST, OP, CONVERT, BITCAST. CONST is of all lanes.
   // A DIV with `lane` 1 need not round correctly.
   tsri_ir_expr nodes[TSRI_EXPAND_MAX];
   uint32_t count, result;
@@ -25,7 +25,8 @@ typedef struct tsri_expand_options {
   bool fma;  // FMA is one operation that rounds once; without it, it is not used
 } tsri_expand_options;
 
-// Is it an operation with an expansion? Type is f32 or f64, any lanes.
+// Is it an operation with an expansion? Type is f32 or f64, any lanes. FMA is not in the list: it has one too, exact, for
+// devices that round twice, but it is long and the others are better off without it.
 bool tsri_expand_has(tsri_ir_op op, tsri_ir_type type);
 
 // Writes the expansion of an operation that tsri_expand_has. f64 needs i64 too.

@@ -216,5 +216,7 @@ node tsri_expand_asin(tsri_expander *e, node x);
 node tsri_expand_acos(tsri_expander *e, node x);
 node tsri_expand_atan(tsri_expander *e, node x);
 node tsri_expand_atan2(tsri_expander *e, node y, node x);
+// expand_fma.c
+node tsri_expand_fma(tsri_expander *e, node x, node y, node z);
 
 #endif

@@ -95,7 +95,7 @@ node tsri_expand_tanh(tsri_expander *e, node x) {
 node tsri_expand_erf(tsri_expander *e, node x) {
   const tsri_expand_consts *k = e->k;
   node a = magnitude(e, x), z = mul(e, a, a);
-  node near = mad(e, a, horner(e, k->erf_near, z), a);
+  node near = mul(e, a, add(e, horner(e, k->erf_near, z), num(e, 1)));  // a * 0.13 might be subnormal
   node bounded = at_most(e, k->erf_last, a);
   node q = 0;
   for (uint32_t i = 0; i < k->erf_far_count; i++) {

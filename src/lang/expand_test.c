@@ -73,6 +73,12 @@ static value run_int(const tsri_ir_expr *n, tsr_dtype dtype, value a, value b) {
     case TSRI_OP_SUB:
       r = x - y;
       break;
+    case TSRI_OP_MUL:
+      r = x * y;
+      break;
+    case TSRI_OP_CLZ:
+      r = x == 0 ? (uint64_t)width : (uint64_t)(__builtin_clzll(x) - (64 - width));
+      break;
     case TSRI_OP_AND:
       r = x & y;
       break;
@@ -99,9 +105,9 @@ static bool run_test(const tsri_ir_expr *n, tsr_dtype dtype, value a, value b) {
   bool is_f64 = dtype == TSR_F64, is_f32 = dtype == TSR_F32;
   switch ((tsri_ir_op)n->op) {
     case TSRI_OP_LT:
-      return is_f64 ? a.d < b.d : a.f < b.f;
+      return is_f64 ? a.d < b.d : is_f32 ? a.f < b.f : dtype == TSR_I64 ? (int64_t)a.w < (int64_t)b.w : a.u < b.u;
     case TSRI_OP_EQ:
-      return is_f64 ? a.d == b.d : a.f == b.f;
+      return is_f64 ? a.d == b.d : is_f32 ? a.f == b.f : dtype == TSR_I64 ? a.w == b.w : a.u == b.u;
     case TSRI_OP_NE:
       return is_f64 ? a.d != b.d : is_f32 ? a.f != b.f : dtype == TSR_I64 ? a.w != b.w : a.u != b.u;
     case TSRI_OP_AND:
@@ -117,18 +123,19 @@ static bool run_test(const tsri_ir_expr *n, tsr_dtype dtype, value a, value b) {
   }
 }
 
-static value run_node(const tsri_expansion *x, const tsri_ir_expr *n, const value *v, value first, value second) {
+static value run_node(const tsri_expansion *x, const tsri_ir_expr *n, const value *v, const value *args) {
   value a = v[n->kind == TSRI_EXPR_CONST ? 0 : n->a];
   tsr_dtype of =
       n->kind == TSRI_EXPR_OP || n->kind == TSRI_EXPR_CONVERT ? (tsr_dtype)x->nodes[n->a].type.dtype : TSR_BOOL;
   switch (n->kind) {
     case TSRI_EXPR_VAR:
-      return n->object == 0 ? first : second;
+      return args[n->object];
     case TSRI_EXPR_CONST:
       return (value){.w = n->bits};
     case TSRI_EXPR_BITCAST:
       return a;
     case TSRI_EXPR_CONVERT:
+      if (n->dtype == TSR_U32) return (value){.w = a.u};
       if (n->dtype == TSR_F32) return (value){.f = (float)(int32_t)a.u};
       return (value){.d = (double)(int64_t)a.w};
     default:
@@ -141,10 +148,14 @@ static value run_node(const tsri_expansion *x, const tsri_ir_expr *n, const valu
   return run_int(n, (tsr_dtype)n->type.dtype, a, v[n->b]);
 }
 
-static value evaluate(const tsri_expansion *x, value first, value second) {
-  value values[TSRI_EXPAND_MAX] = {{.w = 0}};
-  for (uint32_t i = 1; i < x->count; i++) values[i] = run_node(x, &x->nodes[i], values, first, second);
+static value evaluate_three(const tsri_expansion *x, value a, value b, value c) {
+  value values[TSRI_EXPAND_MAX] = {{.w = 0}}, args[3] = {a, b, c};
+  for (uint32_t i = 1; i < x->count; i++) values[i] = run_node(x, &x->nodes[i], values, args);
   return values[x->result];
+}
+
+static value evaluate(const tsri_expansion *x, value first, value second) {
+  return evaluate_three(x, first, second, (value){.w = 0});
 }
 
 // --- Comparing ------------------------------------------------------------------------------------------------------
@@ -299,6 +310,79 @@ TEST(pow_and_atan2_follow_c_at_the_edges) {
       if (dtype == TSR_F32) wanted = (double)(float)wanted;
       bool fits = same(is, wanted) || (wanted != 0 && fabs(is - wanted) <= 3e-7 * fabs(wanted));
       if (!fits) test_fail(__FILE__, __LINE__, "%s(%g, %g) is %g, not %g", k & 2 ? "pow" : "atan2", a, b, is, wanted);
+    }
+  }
+}
+
+// --- fma ------------------------------------------------------------------------------------------------------------
+
+// Any bits; often with few digits, or an exponent near another's, so that sums end half way and cancel.
+static uint64_t random_float_bits(tsr_dtype dtype, uint64_t near) {
+  uint64_t bits = (uint64_t)(random_unit() * 0x1p53) << 32 ^ (uint64_t)(random_unit() * 0x1p53);
+  int mantissa = dtype == TSR_F32 ? 23 : 52;
+  if (random_unit() < 0.3) bits &= ~UINT64_C(0) << (int)(random_unit() * mantissa);
+  uint64_t digits = (UINT64_C(1) << mantissa) - 1, sign = UINT64_C(1) << (dtype == TSR_F32 ? 31 : 63);
+  if (near && random_unit() < 0.7) {
+    near += ((bits >> 8 & 127) - 60) << mantissa;
+    bits = (near & ~digits) | (bits & digits);
+  }
+  if (random_unit() < 0.1) bits &= digits | sign;
+  return dtype == TSR_F32 ? (uint32_t)bits : bits;
+}
+
+TEST(fma_rounds_once_whatever_the_numbers) {
+  static tsri_expansion x[2];
+  static const tsr_dtype dtypes[2] = {TSR_F32, TSR_F64};
+  for (int d = 0; d < 2; d++) {
+    tsri_expand(TSRI_OP_FMA, (tsri_ir_type){(uint8_t)dtypes[d], 1}, (tsri_expand_options){.fma = false}, &x[d]);
+    CHECK(!x[d].has_overflowed);
+    printf("  %s: %u expressions\n", tsr_dtype_name(dtypes[d]), x[d].count - 1);
+  }
+  for (int i = 0; i < 300000; i++) {
+    value a = {.w = random_float_bits(TSR_F32, 0)}, b = {.w = random_float_bits(TSR_F32, 0)},
+          product = {.f = a.f * b.f};
+    value c = {.w = random_float_bits(TSR_F32, product.u)}, is = evaluate_three(&x[0], a, b, c);
+    float wanted = fmaf(a.f, b.f, c.f);
+    if (!same((double)is.f, (double)wanted)) {
+      test_fail(__FILE__, __LINE__, "fma(%a, %a, %a) is %a, not %a", (double)a.f, (double)b.f, (double)c.f,
+                (double)is.f, (double)wanted);
+    }
+    a.w = random_float_bits(TSR_F64, 0), b.w = random_float_bits(TSR_F64, 0), product.d = a.d * b.d;
+    c.w = random_float_bits(TSR_F64, product.w), is = evaluate_three(&x[1], a, b, c);
+    double wide = fma(a.d, b.d, c.d);
+    if (!same(is.d, wide)) test_fail(__FILE__, __LINE__, "fma(%a, %a, %a) is %a, not %a", a.d, b.d, c.d, is.d, wide);
+  }
+}
+
+TEST(fma_of_zeros_infinities_and_the_ends_of_the_range_is_as_in_c) {
+  static tsri_expansion x[2];
+  static const double edges[] = {0.0,
+                                 -0.0,
+                                 INFINITY,
+                                 -INFINITY,
+                                 NAN,
+                                 1.0,
+                                 -1.0,
+                                 0x1p-149,
+                                 -0x1p-149,
+                                 0x1.fffffep127,
+                                 -0x1.fffffep127,
+                                 0x1p-126,
+                                 0x1.fffffep-127,
+                                 0x1.000002p0,
+                                 -0x1.fffffep-1};
+  enum { COUNT = sizeof edges / sizeof *edges };
+  tsri_expand(TSRI_OP_FMA, (tsri_ir_type){TSR_F32, 1}, (tsri_expand_options){.fma = false}, &x[0]);
+  tsri_expand(TSRI_OP_FMA, (tsri_ir_type){TSR_F64, 1}, (tsri_expand_options){.fma = false}, &x[1]);
+  for (int i = 0; i < COUNT * COUNT * COUNT; i++) {
+    double a = edges[i % COUNT], b = edges[i / COUNT % COUNT], c = edges[i / COUNT / COUNT];
+    float is = evaluate_three(&x[0], (value){.f = (float)a}, (value){.f = (float)b}, (value){.f = (float)c}).f;
+    float wanted = fmaf((float)a, (float)b, (float)c);
+    double wide = evaluate_three(&x[1], (value){.d = a}, (value){.d = b}, (value){.d = c}).d,
+           wide_wanted = fma(a, b, c);
+    if (!same((double)is, (double)wanted) || !same(wide, wide_wanted)) {
+      test_fail(__FILE__, __LINE__, "fma(%a, %a, %a) is %a and %a, not %a and %a", a, b, c, (double)is, wide,
+                (double)wanted, wide_wanted);
     }
   }
 }

@@ -151,6 +151,14 @@ TEST(division_rounds_down_and_its_rest_has_the_sign_of_the_divisor) {
   finish();
 }
 
+TEST(floor_division_near_the_largest_number_does_not_overflow) {
+  begin();
+  // The quotient rounds up to 15657411, so the rest is below 0 and a less the rest above the largest number.
+  tsr_tensor *a = list(TSR_F32, TSR_SHAPE(1), 0x1.fffffep127), *b = list(TSR_F32, TSR_SHAPE(1), 0x1.124f14p104);
+  CHECK_VALUES(tsr_floor_div(a, b), TSR_F32, TSR_SHAPE(1), 0, 15657410);
+  finish();
+}
+
 TEST(powers_of_integers_are_exact_and_defined_for_negative_exponents) {
   begin();
   tsr_tensor *a = list(TSR_I32, TSR_SHAPE(7), 3, -2, 2, 0, 1, -1, 7),

@@ -123,6 +123,11 @@ tsr_status tsr_device_get_info(tsr_device *device, tsr_device_info *out_info) {
   return device->backend->memory_info(device->handle, &out_info->free_bytes, &out_info->total_bytes);
 }
 
+bool tsr_device_has_dtype(const tsr_device *device, tsr_dtype dtype) {
+  if (!device || (unsigned)dtype >= TSR_DTYPE_COUNT) return false;
+  return (device->limits.dtype_storage >> dtype & 1u) != 0;
+}
+
 tsri_queue *tsri_device_lock(tsr_device *device) {
   tsri_mutex_lock(&device->queue_lock);
   return device->queue;

@@ -22,6 +22,7 @@ static tsri_emit_options options_for(const tsr_device *device, const tsri_emitte
   if (limits->subgroup_size > 0) options.subgroup_size = limits->subgroup_size;
   options.exact_divide = limits->has_exact_divide;
   options.exact_fma = limits->has_exact_fma;
+  options.quirks = limits->has_quirks;
   options.storage16 = limits->has_storage16;
   options.storage8 = limits->has_storage8;
   options.i16 = limits->has_i16;
@@ -54,6 +55,22 @@ static tsr_status check_limits(const tsr_device *device, const tsri_kernel *kern
   return TSR_OK;
 }
 
+// Before the emitter, which does not know the device's name.
+static tsr_status check_needs(const tsr_device *device, const tsri_kernel *kernel) {
+  static const struct {
+    uint32_t need;
+    tsr_dtype dtype, instead;
+  } wide[] = {{TSRI_NEEDS_F64, TSR_F64, TSR_F32}, {TSRI_NEEDS_I64, TSR_I64, TSR_I32}};
+  for (size_t i = 0; i < sizeof wide / sizeof *wide; i++) {
+    tsr_dtype dtype = wide[i].dtype;
+    if (!(kernel->needs & wide[i].need) || has_dtype(device->limits.dtype_arithmetic, dtype)) continue;
+    return TSRI_FAIL(TSR_ERR_UNSUPPORTED,
+                     "kernel %s needs %s, which %s cannot compute with; use %s, or move the tensors to the cpu backend",
+                     kernel->name, tsr_dtype_name(dtype), device->info.name, tsr_dtype_name(wide[i].instead));
+  }
+  return TSR_OK;
+}
+
 static tsr_status compile(tsr_device *device, tsri_built *built, tsri_code_form form) {
   const tsri_emitted *emitted = &built->emitted;
   tsri_code code = {
@@ -70,6 +87,8 @@ static tsr_status compile(tsr_device *device, tsri_built *built, tsri_code_form 
   return device->backend->program_create(device->handle, &code, &built->program);
 }
 
+void (*tsri_built_watch)(const tsri_kernel *kernel);
+
 tsr_status tsri_built_init(tsr_device *device, const tsri_kernel *kernel, bool wide_unaligned, tsri_built *out_built) {
   *out_built = (tsri_built){.kernel = kernel};
   const tsri_backend *backend = device->backend;
@@ -77,8 +96,11 @@ tsr_status tsri_built_init(tsr_device *device, const tsri_kernel *kernel, bool w
   if (!emitter) {
     return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "%s: the %s backend runs no kernels", kernel->variant, backend->name);
   }
+  if (tsri_built_watch) tsri_built_watch(kernel);
+  tsr_status status = check_needs(device, kernel);
+  if (status != TSR_OK) return status;
   tsri_emit_options options = options_for(device, emitter, wide_unaligned);
-  tsr_status status = tsri_emit_kernel(emitter, kernel, &options, &out_built->emitted);
+  status = tsri_emit_kernel(emitter, kernel, &options, &out_built->emitted);
   if (status == TSR_OK) status = check_limits(device, kernel, &out_built->emitted);
   if (status == TSR_OK) {
     status = compile(device, out_built, emitter->form == TSRI_EMIT_TEXT ? TSRI_CODE_TEXT : TSRI_CODE_WORDS);

@@ -27,6 +27,9 @@ typedef struct tsri_argument {
 //         TSR_ERR_OUT_OF_MEMORY. Then `*out_built` is empty.
 tsr_status tsri_built_init(tsr_device *device, const tsri_kernel *kernel, bool wide_unaligned, tsri_built *out_built);
 
+// For tests: sees every kernel that is built, on any device. Set while nothing runs; NULL: nobody looks.
+extern void (*tsri_built_watch)(const tsri_kernel *kernel);
+
 // Takes an empty one too. No queued work uses it any more.
 void tsri_built_deinit(tsr_device *device, tsri_built *built);
 

@@ -60,6 +60,26 @@ has "$out" "0 failed"
 has "$out" "seed 3"
 lacks "$out" $'\r'
 
+claim "a sample is repeatable, smaller than the whole, other for another seed, and leaves no operator out"
+expect 0 check --backend cpu --quick --sample 50 --json
+first=$(sed 's/"seconds": [0-9.e+-]*//' "$work/out")
+json "300 > it['devices'][0]['cases'] >= len(it['devices'][0]['operators']) > 100"
+operators=$(/usr/bin/python3 -c 'import json, sys; print(len(json.load(open(sys.argv[1]))["devices"][0]["operators"]))' "$work/out")
+expect 0 check --list --json
+json "len(it['operators']) == $operators"
+expect 0 check --backend cpu --quick --sample 50 --json
+[[ $first == "$(sed 's/"seconds": [0-9.e+-]*//' "$work/out")" ]] || fail "the same seed gives another sample"
+expect 0 check --backend cpu --quick --sample 50 --seed 2 --json
+[[ $first != "$(sed 's/"seconds": [0-9.e+-]*//;s/"seed": 2/"seed": 1/' "$work/out")" ]] || fail "another seed gives the same sample"
+
+claim "the parts of a run are the run"
+expect 0 check --backend cpu --op add --dtype f32 --quick --json
+whole=$(/usr/bin/python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["devices"][0]["cases"])' "$work/out")
+expect 0 check --backend cpu --op add --dtype f32 --quick --json --part 1/2
+half=$(/usr/bin/python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["devices"][0]["cases"])' "$work/out")
+expect 0 check --backend cpu --op add --dtype f32 --quick --json --part 2/2
+json "it['devices'][0]['cases'] == $whole - $half and abs($whole - 2 * $half) <= 1"
+
 claim "a wrong command line is a mistake, with what is allowed"
 expect 2 check --backend nonsense
 has "$err" "'nonsense' is not a backend"
@@ -70,6 +90,11 @@ has "$err" "f33"
 expect 2 check --device x
 has "$err" "--device"
 expect 2 check --seed 0
+expect 2 check --sample 0
+for part in 0/2 3/2 1 1/ /2 a/b -1/2 1/2x; do
+  expect 2 check --part "$part"
+  has "$err" "--part takes I/N"
+done
 
 claim "a device that is not there is told apart from a failure"
 expect 4 check --backend cpu --device 99

@@ -60,7 +60,10 @@ double check_allowed(check_bound_id id, tsr_dtype dtype, const char *backend, in
 
 // Cases that are known to fail. One whose cases all pass fails the run: the row is to be deleted.
 typedef struct check_gap {
-  const char *backend, *pattern, *reason;  // pattern: of "operator/dtype/case"
+  const char *backend;  // NULL: every one
+  const char *pattern;  // of "operator/dtype/case"
+  const char *reason;
+  const char *lacks;  // a dtype: only on devices without it, and only TSR_ERR_UNSUPPORTED that names it; or NULL
 } check_gap;
 
 extern const check_gap check_gaps[];

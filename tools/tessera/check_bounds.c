@@ -40,7 +40,9 @@ const check_bound check_bounds[CHECK_BOUND_COUNT] = {
 };
 
 const check_gap check_gaps[] = {
-    {"", "", ""},  // ends the table: none is known
+    {NULL, "*", "the device has no 64-bit floats", "f64"},
+    {NULL, "*", "the device has no 64-bit integers", "i64"},
+    {"", "", "", NULL},  // ends the table
 };
 // clang-format on
 

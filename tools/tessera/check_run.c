@@ -107,6 +107,15 @@ static bool is_kept(const check_run *run, check_weight weight) {
   return one_in && hash_text(run->id) % one_in == 0;
 }
 
+// A sample is chosen by the seed. So that no operator is left out, one of its cases, chosen by the seed too, is always in.
+static bool is_sampled(check_run *run) {
+  const check_options *options = run->options;
+  uint64_t number = run->offered++;
+  if (run->is_counting) return false;
+  if (number != run->picked && (scramble(options->seed) ^ hash_text(run->id)) % options->sample != 0) return false;
+  return run->taken++ % options->parts == options->part - 1;
+}
+
 static bool is_asked_for(const check_run *run) {
   const char *pattern = run->options->pattern;
   return !pattern || !strchr(pattern, '/') || check_matches(pattern, run->id);
@@ -121,9 +130,10 @@ bool check_begin(check_run *run, check_weight weight, const char *format, ...) {
   snprintf(run->id, sizeof run->id, "%s/%s/%s", run->op->name, tsr_dtype_name(run->dtype), name);
   // A case that is named is run at every level.
   bool is_named = run->options->pattern && strchr(run->options->pattern, '/');
-  if (!is_asked_for(run) || (!is_named && !is_kept(run, weight))) return false;
+  if (!is_asked_for(run) || (!is_named && !is_kept(run, weight)) || !is_sampled(run)) return false;
   run->inputs[0] = run->message[0] = '\0';
   run->has_failed = false;
+  run->status = TSR_OK;
   run->random = scramble(run->options->seed) ^ hash_text(run->id);
   run->scope = tsr_scope_begin(run->device);
   show_progress(run);
@@ -166,10 +176,21 @@ static void keep_failure(check_run *run) {
   print_failure(run, failure);
 }
 
+bool check_gap_applies(const check_run *run, int i) {
+  const check_gap *gap = &check_gaps[i];
+  tsr_dtype dtype;
+  if (gap->backend && strcmp(gap->backend, run->backend) != 0) return false;
+  return !gap->lacks || (tsr_dtype_parse(gap->lacks, &dtype) == TSR_OK && !tsr_device_has_dtype(run->device, dtype));
+}
+
 // The gap that lists the case, or -1.
 static int find_gap(const check_run *run) {
   for (int i = 0; i < check_gap_count; i++) {
-    if (strcmp(check_gaps[i].backend, run->backend) == 0 && check_matches(check_gaps[i].pattern, run->id)) return i;
+    const char *lacks = check_gaps[i].lacks;
+    if (!check_gap_applies(run, i) || !check_matches(check_gaps[i].pattern, run->id)) continue;
+    if (!lacks) return i;
+    bool is_refused = run->status == TSR_ERR_UNSUPPORTED && strstr(run->message, lacks);
+    if (run->has_failed ? is_refused : strcmp(tsr_dtype_name(run->dtype), lacks) == 0) return i;
   }
   return -1;
 }
@@ -204,6 +225,11 @@ static void mark_failed(check_run *run, const char *format, ...) {
   va_start(values, format);
   vsnprintf(run->message, sizeof run->message, format, values);
   va_end(values);
+}
+
+static void mark_error(check_run *run, tsr_status status) {
+  mark_failed(run, "%s: %s", tsr_status_name(status), tsr_last_error());
+  run->status = status;
 }
 
 void check_fail(check_run *run, const char *format, ...) {
@@ -330,7 +356,7 @@ static void describe_wrong(comparison *c) {
 static bool check_facts(check_run *run, const tsr_tensor *result, const check_expected *wanted) {
   char is[TSR_SHAPE_TEXT_BYTES], should[TSR_SHAPE_TEXT_BYTES];
   if (tsr_error(result) != TSR_OK) {
-    mark_failed(run, "%s: %s", tsr_status_name(tsr_error(result)), tsr_last_error());
+    mark_error(run, tsr_error(result));
   } else if (tsr_tensor_dtype(result) != wanted->dtype) {
     mark_failed(run, "the result is %s, not %s", tsr_dtype_name(tsr_tensor_dtype(result)),
                 tsr_dtype_name(wanted->dtype));
@@ -349,7 +375,7 @@ void check_part_result(check_run *run, tsr_tensor *result, const check_expected 
   size_t bytes = tsr_dtype_bytes(wanted->dtype), count = (size_t)wanted->count;
   unsigned char *data = check_alloc(run, count, bytes);
   if (tsr_read(result, data, count * bytes) != TSR_OK) {
-    mark_failed(run, "%s: %s", tsr_status_name(tsr_last_error_status()), tsr_last_error());
+    mark_error(run, tsr_last_error_status());
     return;
   }
   bool is_float = check_is_float(wanted->dtype);
@@ -387,16 +413,27 @@ static void refresh_device(check_run *run) {
   run->fresh_at = run->total.cases;
 }
 
-static void run_op(check_run *run, const check_op *op, check_tally *tally) {
-  refresh_device(run);
-  run->op = op;
-  run->tally = tally;
+static void offer_cases(check_run *run, const check_op *op) {
+  run->offered = 0;
   for (int d = 0; d < TSR_DTYPE_COUNT; d++) {
     bool is_chosen = run->options->dtype == TSR_DTYPE_COUNT || run->options->dtype == (tsr_dtype)d;
     if (!is_chosen) continue;
     run->dtype = (tsr_dtype)d;
     op->run(run, op, run->dtype);
   }
+}
+
+static void run_op(check_run *run, const check_op *op, check_tally *tally) {
+  refresh_device(run);
+  run->op = op;
+  run->tally = tally;
+  run->is_counting = run->options->sample > 1;
+  if (run->is_counting) {
+    offer_cases(run, op);
+    run->picked = run->offered ? (scramble(run->options->seed) ^ hash_text(op->name)) % run->offered : 0;
+    run->is_counting = false;
+  }
+  offer_cases(run, op);
 }
 
 bool check_run_all(check_run *run) {
@@ -421,7 +458,8 @@ void check_run_deinit(check_run *run) {
 
 // Only a whole run can tell: part of a gap's cases may well pass.
 bool check_gap_is_stale(const check_run *run, int gap) {
-  bool is_whole = !run->options->pattern && run->options->dtype == TSR_DTYPE_COUNT;
+  const check_options *options = run->options;
+  bool is_whole = !options->pattern && options->dtype == TSR_DTYPE_COUNT && options->sample == 1 && options->parts == 1;
   return is_whole && run->gap_passed[gap] > 0 && run->gap_failed[gap] == 0;
 }
 

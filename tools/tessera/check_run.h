@@ -13,7 +13,9 @@ typedef struct check_options {
   const char *pattern;  // of an operator, or of "operator/dtype/case"; NULL: all
   tsr_dtype dtype;      // TSR_DTYPE_COUNT: all
   bool shows_progress;
-  bool is_quiet;  // failures are not printed as they come
+  uint64_t sample;       // one case in so many, and one of each operator; 1: all
+  uint64_t part, parts;  // of what is left, every parts-th case from the part-th; 1 of 1: all
+  bool is_quiet;         // failures are not printed as they come
 } check_options;
 
 // The largest error, as a share of what is allowed.
@@ -49,10 +51,16 @@ struct check_run {
   tsr_dtype dtype;
   check_tally *tally;  // the operator's
 
+  // Choosing cases of the operator.
+  bool is_counting;          // no case runs
+  uint64_t offered, picked;  // so many came by; the one that a sample has to have
+  uint64_t taken;            // of all operators, before parts are made
+
   // The case.
   char id[CHECK_ID_BYTES];
   char inputs[256], message[512];
   bool has_failed;
+  tsr_status status;  // of an operator or read that failed
   uint64_t random;
   tsr_scope *scope;
   check_memory *memory;
@@ -69,6 +77,8 @@ struct check_run {
 bool check_run_all(check_run *run);
 void check_run_deinit(check_run *run);
 
+// Whether the gap is one of the run's device.
+bool check_gap_applies(const check_run *run, int gap);
 // Gaps whose cases all pass.
 bool check_gap_is_stale(const check_run *run, int gap);
 

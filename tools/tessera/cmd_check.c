@@ -8,8 +8,8 @@
 #include "commands.h"
 #include "report.h"
 
-static const char *backend, *device_text, *pattern, *dtype_name;
-static uint64_t seed = 1;
+static const char *backend, *device_text, *pattern, *dtype_name, *part_text;
+static uint64_t seed = 1, sample = 1;
 static bool is_quick, is_large, with_software, as_json, wants_list;
 
 static const option_spec options[] = {
@@ -24,6 +24,15 @@ static const option_spec options[] = {
     {.name = "seed", .value_name = "S", .help = "other random inputs", .standard = "1", .count = &seed},
     {.name = "quick", .help = "a part of the cases, under a minute on two cores", .flag = &is_quick},
     {.name = "large", .help = "all cases, tensors of millions of elements too", .flag = &is_large},
+    {.name = "sample",
+     .value_name = "N",
+     .help = "one case in N, chosen by the seed, and at least one of each operator",
+     .standard = "1",
+     .count = &sample},
+    {.name = "part",
+     .value_name = "I/N",
+     .help = "part I of N, so that N processes share the work",
+     .text = &part_text},
     {.name = "list", .help = "list the operators instead, with dtypes and bounds", .flag = &wants_list},
     {.name = "json", .help = "print JSON, with every failure", .flag = &as_json},
 };
@@ -131,6 +140,7 @@ static int run_json(choice *chosen) {
   json_text(&json, "version", tsr_version());
   json_uint(&json, "seed", chosen->options.seed);
   json_text(&json, "level", level_name(chosen->options.level));
+  json_uint(&json, "sample", chosen->options.sample);
   json_begin_array(&json, "devices");
   chosen->json = &json;
   int exit_code = run_devices(chosen);
@@ -158,10 +168,26 @@ static bool means_something(void) {
   return false;
 }
 
+// "2/3"; nothing is 1/1.
+static bool read_part(uint64_t *out_part, uint64_t *out_parts) {
+  char *slash = NULL, *end = NULL;
+  *out_part = *out_parts = 1;
+  if (!part_text) return true;
+  unsigned long long part = strtoull(part_text, &slash, 10);
+  unsigned long long parts = *slash == '/' ? strtoull(slash + 1, &end, 10) : 0;
+  bool is_right = end && end != slash + 1 && *end == '\0' && part_text[0] != '-' && part >= 1 && part <= parts;
+  *out_part = part;
+  *out_parts = parts;
+  if (!is_right) report_usage("check", "--part takes I/N with I from 1 to N, such as 1/2, not '%s'", part_text);
+  return is_right;
+}
+
 // Reads what the option parser leaves as text. False, with a message, if it is wrong.
 static bool read_choice(choice *chosen) {
   *chosen = (choice){.index = -1};
-  chosen->options = (check_options){.seed = seed, .pattern = pattern, .dtype = TSR_DTYPE_COUNT, .is_quiet = as_json};
+  chosen->options = (check_options){
+      .seed = seed, .sample = sample, .pattern = pattern, .dtype = TSR_DTYPE_COUNT, .is_quiet = as_json};
+  if (!read_part(&chosen->options.part, &chosen->options.parts)) return false;
   chosen->options.level = is_large ? CHECK_LARGE : is_quick ? CHECK_QUICK : CHECK_USUAL;
   chosen->options.shows_progress = !as_json && term_columns() > 1;
   char *end = NULL;

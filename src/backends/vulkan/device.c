@@ -29,11 +29,10 @@ static VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlag
                                                  VkDebugUtilsMessageTypeFlagsEXT type,
                                                  const VkDebugUtilsMessengerCallbackDataEXT *data, void *user) {
   (void)severity;
+  (void)type;
   (void)user;
-  if (!(type & VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT)) return VK_FALSE;
   atomic_fetch_add(&message_count, 1);
   tsri_log(TSR_LOG_ERROR, "vulkan validation: %s", data->pMessage);
-  if (getenv("TSRI_VULKAN_PRINT")) fprintf(stderr, "%s\n", data->pMessage);
   return VK_FALSE;
 }
 
@@ -61,7 +60,9 @@ static const VkDebugUtilsMessengerCreateInfoEXT messenger_info = {
 static void start_messages(void) {
   PFN_vkCreateDebugUtilsMessengerEXT create =
       (PFN_vkCreateDebugUtilsMessengerEXT)tsri_vk.GetInstanceProcAddr(instance, "vkCreateDebugUtilsMessengerEXT");
-  if (create && create(instance, &messenger_info, NULL, &messenger) == VK_SUCCESS) atomic_store(&message_count, 0);
+  if (!create || create(instance, &messenger_info, NULL, &messenger) != VK_SUCCESS) return;
+  atomic_store(&message_count, 0);
+  tsri_log(TSR_LOG_INFO, "vulkan: the validation layer is on, with synchronisation validation");
 }
 
 static void stop_messages(void) {
@@ -236,6 +237,7 @@ static void fill_limits(const vulkan_device *device, tsri_limits *out) {
   out->has_subgroups = out->has_subgroup_shuffle = f->subgroups;
   out->has_exact_divide = is_software;  // processors divide exactly; Vulkan allows 2.5 ULP
   out->has_exact_fma = !is_software;    // lavapipe multiplies, then adds; hardware fuses
+  out->has_quirks = is_software;
   out->has_storage16 = f->storage16;
   out->has_storage8 = f->storage8;
   out->has_i16 = f->i16;

@@ -50,6 +50,7 @@ static tsri_emit_options fixture_emit_options(const tsri_limits *limits) {
   if (limits->subgroup_size) o.subgroup_size = limits->subgroup_size;
   o.exact_divide = limits->has_exact_divide;
   o.exact_fma = limits->has_exact_fma;
+  o.quirks = limits->has_quirks;
   o.storage16 = limits->has_storage16;
   o.storage8 = limits->has_storage8;
   o.i16 = limits->has_i16;

@@ -1,0 +1,10 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Vulkan on lavapipe: a sample of the conformance run passes, with no word from the validation layer.
+set -euo pipefail
+# shellcheck source=tests/devices/lib.bash
+source "${BASH_SOURCE[0]%/*}/lib.bash"
+
+use_lavapipe
+check_sample vulkan 4
+check_validated 12

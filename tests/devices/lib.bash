@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: MIT
+# What the scripts here share: choosing one software driver and running `tessera check` on it alone.
+#
+# A sample of the quick run's cases: one in TSR_TEST_SAMPLE (each script has a standard of its own), and at least one of
+# each operator. Under a sanitizer, ten times fewer.
+: "${TSR_TEST_PROGRAM:?the path of the program to test}"
+
+# Nothing of the person who runs the tests.
+for variable in $(compgen -e); do
+  case $variable in
+    TSR_TEST_*) ;;
+    TESSERA_* | OCL_ICD_* | VK_* | NO_COLOR | COLUMNS) unset "$variable" ;;
+  esac
+done
+
+name=$(basename "$0" _test.sh)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+skip() {
+  printf 'SKIPPED devices.%s: %s\n' "$name" "$1"
+  exit 77
+}
+
+fail() {
+  printf 'FAILED: %s\n' "$1" >&2
+  cat "$work/out" "$work/err" >&2 2>/dev/null
+  exit 1
+}
+
+# first FILE...: the first that is there; nothing if none is.
+first() {
+  local file
+  for file in "$@"; do
+    if [[ -e $file ]]; then
+      printf '%s\n' "$file"
+      return
+    fi
+  done
+}
+
+use_pocl() {
+  OCL_ICD_VENDORS=$(first /etc/OpenCL/vendors/pocl.icd)
+  [[ -n $OCL_ICD_VENDORS ]] || skip "PoCL is not installed (package pocl-opencl-icd)"
+  export OCL_ICD_VENDORS
+}
+
+use_lavapipe() {
+  VK_ICD_FILENAMES=$(first /usr/share/vulkan/icd.d/lvp_icd*.json)
+  [[ -n $VK_ICD_FILENAMES ]] || skip "lavapipe is not installed (package mesa-vulkan-drivers)"
+  export VK_ICD_FILENAMES
+}
+
+use_swiftshader() {
+  VK_ICD_FILENAMES=$(first "${TSR_TEST_SWIFTSHADER:-}" /usr/lib/chromium/vk_swiftshader_icd.json)
+  [[ -n $VK_ICD_FILENAMES ]] || skip "SwiftShader is not installed (it comes with the package chromium)"
+  export VK_ICD_FILENAMES
+}
+
+# check_sample BACKEND ONE_IN [OPTION...]: the conformance run on a sample.
+check_sample() {
+  local backend=$1 sample=${TSR_TEST_SAMPLE:-$2}
+  shift 2
+  [[ -z ${TSR_TEST_SANITIZE:-} ]] || sample=$((sample * 10))
+  "$TSR_TEST_PROGRAM" check --backend "$backend" --quick --sample "$sample" "$@" >"$work/out" 2>"$work/err" ||
+    fail "tessera check --backend $backend --quick --sample $sample $* exits with $?"
+  tail -n 4 "$work/out"
+}
+
+# check_validated ONE_IN: Vulkan under the Khronos validation layer with synchronisation validation. Any message fails.
+check_validated() {
+  if [[ -z $(first /usr/share/vulkan/explicit_layer.d/VkLayer_khronos_validation.json) ]]; then
+    printf 'the validation layer is not installed (package vulkan-validationlayers)\n'
+    return
+  fi
+  TSRI_VULKAN_VALIDATION=1 TESSERA_LOG=info check_sample vulkan "$1"
+  grep -q 'the validation layer is on' "$work/err" || fail "the validation layer was not on"
+  if grep -q 'vulkan validation:' "$work/err"; then fail "the validation layer objects"; fi
+}

@@ -1,0 +1,9 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# OpenCL on PoCL: a sample of the conformance run passes.
+set -euo pipefail
+# shellcheck source=tests/devices/lib.bash
+source "${BASH_SOURCE[0]%/*}/lib.bash"
+
+use_pocl
+check_sample opencl 30

@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Vulkan on SwiftShader, which has no more than it must: a sample of the conformance run passes, with no word from the
+# validation layer; what cannot run is refused in words that help.
+set -euo pipefail
+# shellcheck source=tests/devices/lib.bash
+source "${BASH_SOURCE[0]%/*}/lib.bash"
+
+use_swiftshader
+check_sample vulkan 6
+grep -q '^gap: f64: the device has no 64-bit floats' "$work/out" || fail "the gaps are not listed"
+check_validated 12
+
+# refuses DTYPE INSTEAD
+refuses() {
+  local code=0
+  printf 'kernel copy(in %s x[], out %s y[]) { y[global.x] = x[global.x]; }\n' "$1" "$1" >"$work/copy.tk"
+  "$TSR_TEST_PROGRAM" kernel run --backend vulkan --items 4 "$work/copy.tk" 4=ones 4=out >"$work/out" 2>"$work/err" || code=$?
+  [[ $code -ne 0 ]] || fail "a kernel of $1 runs"
+  grep -q "needs $1, which SwiftShader.* cannot compute with; use $2, or move" "$work/err" || fail "the refusal of $1 helps nobody"
+}
+refuses f64 f32
+refuses i64 i32
