@@ -8,18 +8,24 @@
 
 #include "core/log.h"
 
-typedef enum device_kind { KIND_LANES, KIND_GPU, KIND_COUNT } device_kind;
+typedef enum device_kind { KIND_LANES, KIND_SOFT, KIND_GPU, KIND_COUNT } device_kind;
 
 static const tsri_tuning tables[KIND_COUNT] = {
     [KIND_LANES] =
         {
-#define TSRI_TUNE(name, lanes, gpu, meaning) .name = (lanes),
+#define TSRI_TUNE(name, lanes, soft, gpu, meaning) .name = (lanes),
+#include "graph/tuning.def"
+#undef TSRI_TUNE
+        },
+    [KIND_SOFT] =
+        {
+#define TSRI_TUNE(name, lanes, soft, gpu, meaning) .name = (soft),
 #include "graph/tuning.def"
 #undef TSRI_TUNE
         },
     [KIND_GPU] =
         {
-#define TSRI_TUNE(name, lanes, gpu, meaning) .name = (gpu),
+#define TSRI_TUNE(name, lanes, soft, gpu, meaning) .name = (gpu),
 #include "graph/tuning.def"
 #undef TSRI_TUNE
         },
@@ -31,7 +37,7 @@ typedef struct tuning_field {
 } tuning_field;
 
 static const tuning_field fields[] = {
-#define TSRI_TUNE(name, lanes, gpu, meaning) {#name, offsetof(tsri_tuning, name)},
+#define TSRI_TUNE(name, lanes, soft, gpu, meaning) {#name, offsetof(tsri_tuning, name)},
 #include "graph/tuning.def"
 #undef TSRI_TUNE
 };
@@ -59,11 +65,17 @@ bool tsri_tuning_change(tsri_tuning *tuning, const char *changes) {
   return true;
 }
 
+static device_kind kind_of(const tsr_device *device) {
+  const char *dialect = device->backend->dialect;
+  if (!dialect || strcmp(dialect, "lanes") == 0) return KIND_LANES;
+  return device->info.is_software ? KIND_SOFT : KIND_GPU;
+}
+
 void tsri_tuning_init(const tsr_device *device, tsri_tuning *out_tuning) {
-  const char *dialect = device->backend->dialect, *changes = getenv("TSR_TUNE");
-  bool is_gpu = dialect && strcmp(dialect, "lanes") != 0;
-  *out_tuning = tables[is_gpu ? KIND_GPU : KIND_LANES];
-  if (is_gpu && changes && !tsri_tuning_change(out_tuning, changes)) {
+  device_kind kind = kind_of(device);
+  const char *changes = getenv("TSR_TUNE");
+  *out_tuning = tables[kind];
+  if (kind != KIND_LANES && changes && !tsri_tuning_change(out_tuning, changes)) {
     tsri_log(TSR_LOG_WARN, "TSR_TUNE: \"%s\" is not a list of name=number with names of tuning.def", changes);
   }
 }
