@@ -10,7 +10,7 @@
 #include "graph/codegen.h"
 #include "graph/epilogue.h"
 #include "graph/kernels.h"
-#include "runtime/transfer.h"
+#include "graph/transfer.h"
 
 // Everything a launch needs beside the kernel's structure.
 typedef struct fused_launch {

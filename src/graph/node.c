@@ -31,6 +31,7 @@ tsr_status tsri_graph_state_for(tsr_device *device, tsri_graph_state **out_state
     if (state) state->kernels = tsri_kernel_cache_create(device);
     if (state && state->kernels) {
       tsri_mutex_init(&state->lock);
+      tsri_tuning_init(device, &state->tuning);
       device->graph_destroy = destroy_state;
       atomic_store_explicit(&device->graph, state, memory_order_release);
     } else {

@@ -4,6 +4,7 @@
 #define TSRI_NODE_H
 
 #include "graph/graph.h"
+#include "graph/tuning.h"
 #include "platform/platform.h"
 
 typedef struct tsri_input {
@@ -37,6 +38,7 @@ typedef struct tsri_graph_state {
   size_t pending_count;
   uint32_t run_mark;
   struct tsri_kernel_cache *kernels;
+  tsri_tuning tuning;  // set once
 } tsri_graph_state;
 
 // A chain this long, or a device with this many pending nodes, runs without being asked.

@@ -2,7 +2,7 @@
 // Recording operators: inputs are brought to one device, broadcast, and put into a node.
 #include "core/error.h"
 #include "graph/node.h"
-#include "runtime/transfer.h"
+#include "graph/transfer.h"
 
 tsr_status tsri_record_device(const char *caller, tsr_tensor *const *inputs, int input_count, tsr_device **out_device) {
   tsr_device *devices[TSRI_MAX_INPUTS];

@@ -6,6 +6,7 @@
 //   check_value.c   operands: conversion, memory      check_call.c     built-in functions
 //   check_ops.c     operators and their type rules    check_inline.c   calls of functions in the file
 //   check_expr.c    expressions                       fold.c           arithmetic on constants
+//   check_unroll.c  unrolled loops
 #ifndef TSRI_LANG_CHECK_H
 #define TSRI_LANG_CHECK_H
 
@@ -90,6 +91,7 @@ typedef struct tsri_checker {
   tsri_frame *frame;
   tsri_block *block;
   uint32_t group_size[3];
+  uint32_t unrolled;   // `unroll for`s around
   bool is_const_only;  // no code may be built: file-level constants and defaults
   bool is_too_large;   // said once
   bool discards;       // the next call is a statement: nobody wants its result
@@ -208,6 +210,8 @@ uint32_t tsri_check_args(tsri_checker *c, uint32_t first, tsri_operand *out, uin
 tsri_operand tsri_inline(tsri_checker *c, uint32_t node, uint32_t function);
 
 int tsri_check_list(tsri_checker *c, uint32_t first);  // TSRI_FLOW_ bits
+void tsri_check_statement(tsri_checker *c, uint32_t node);
+void tsri_check_unrolled(tsri_checker *c, const tsri_ast *ast);  // an `unroll for` (check_unroll.c)
 int tsri_check_body(tsri_checker *c, uint32_t block);  // the body of the present frame
 
 // uniform.c: marks what is the same in all items of a group; reports barriers where not all arrive.

@@ -10,6 +10,8 @@
 
 static int check_statement(tsri_checker *c, uint32_t node);
 
+void tsri_check_statement(tsri_checker *c, uint32_t node) { (void)check_statement(c, node); }
+
 static const char *name_text(const tsri_checker *c, uint32_t symbol) {
   return tsri_names_at(&c->module->names, symbol)->text;
 }
@@ -387,6 +389,7 @@ static int check_jump(tsri_checker *c, const tsri_ast *ast) {
   bool is_break = ast->kind == TSRI_AST_BREAK;
   if (!c->frame->loop_depth) {
     tsri_diag_error(c->diag, ast->pos, "'%s' stands outside any loop", is_break ? "break" : "continue");
+    if (c->unrolled) tsri_diag_hint(c->diag, "an 'unroll for' runs all its rounds; write 'for' if it is to end early");
   } else {
     tsri_append(c, (tsri_ir_stmt){.kind = is_break ? TSRI_STMT_BREAK : TSRI_STMT_CONTINUE, .pos = ast->pos});
   }
@@ -445,7 +448,8 @@ static int check_plain(tsri_checker *c, uint32_t node) {
       check_assign(c, ast);
       break;
     case TSRI_AST_LOOP:
-      flow = check_loop(c, ast);
+      if (ast->op) tsri_check_unrolled(c, ast);
+      else flow = check_loop(c, ast);
       break;
     case TSRI_AST_BREAK:
     case TSRI_AST_CONTINUE:

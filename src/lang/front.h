@@ -29,7 +29,7 @@
   X(WG_Z, "WG_Z") X(INFINITY, "INFINITY") X(NAN, "NAN") X(PI, "PI") X(F32_MAX, "F32_MAX") X(F32_MIN, "F32_MIN") \
       X(F32_EPSILON, "F32_EPSILON") X(I32_MIN, "I32_MIN") X(I32_MAX, "I32_MAX") X(U32_MAX, "U32_MAX")           \
           X(BARRIER, "barrier") X(CLAMP, "clamp") X(LOAD2, "load2") X(LOAD4, "load4") X(STORE2, "store2")       \
-              X(STORE4, "store4") X(LANE_X, "x") X(LANE_Y, "y") X(LANE_Z, "z") X(LANE_W, "w")
+              X(STORE4, "store4") X(UNROLL, "unroll") X(LANE_X, "x") X(LANE_Y, "y") X(LANE_Z, "z") X(LANE_W, "w")
 
 typedef enum tsri_symbol {
   TSRI_SYM_NONE,
@@ -180,7 +180,7 @@ typedef enum tsri_ast_kind {
   TSRI_AST_DECL,    // symbol, a: TYPE, b: value or 0, c: array sizes; flags CONST, SHARED; also at top level
   TSRI_AST_ASSIGN,  // a = b, or with op > 0: a (op - 1)= b
   TSRI_AST_IF,      // a: condition, b: then, c: else or 0
-  TSRI_AST_LOOP,    // a: first statements, b: condition or 0, c: step statements, d: body
+  TSRI_AST_LOOP,    // a: first statements, b: condition or 0, c: step statements, d: body; op 1: unrolled
   TSRI_AST_BREAK,
   TSRI_AST_CONTINUE,
   TSRI_AST_RETURN,     // a: value or 0

@@ -199,6 +199,14 @@ static uint32_t parse_for(tsri_parser *p) {
   return node;
 }
 
+// unroll for (…): `unroll` is a word of its own only here.
+static uint32_t parse_unrolled(tsri_parser *p) {
+  tsri_parse_step(p);
+  uint32_t node = parse_for(p);
+  tsri_node(p, node)->op = 1;
+  return node;
+}
+
 static uint32_t parse_while(tsri_parser *p) {
   uint32_t node = tsri_parse_node(p, TSRI_AST_LOOP, p->token->pos);
   tsri_parse_step(p);
@@ -294,6 +302,9 @@ static uint32_t parse_word_statement(tsri_parser *p) {
       return parse_for(p);
     case TSRI_SYM_WHILE:
       return parse_while(p);
+    case TSRI_SYM_UNROLL:
+      if (p->token[1].kind == TSRI_TOK_NAME && p->token[1].symbol == TSRI_SYM_FOR) return parse_unrolled(p);
+      break;
     case TSRI_SYM_BREAK:
     case TSRI_SYM_CONTINUE:
     case TSRI_SYM_RETURN:

@@ -8,7 +8,7 @@
 #include "graph/epilogue.h"
 
 static void fetch(tsri_call *call, const char *file, const char *kernel, const char *defines, va_list args) {
-  char text[128];
+  char text[192];
   int length = vsnprintf(text, sizeof text, defines, args);
   if (length < 0 || (size_t)length >= sizeof text) {
     call->status = TSRI_FAIL(TSR_ERR_INTERNAL, "%s: its parameters take %d characters", kernel, length);

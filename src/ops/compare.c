@@ -5,7 +5,7 @@
 #include "core/alloc.h"
 #include "core/error.h"
 #include "graph/graph.h"
-#include "runtime/transfer.h"
+#include "graph/transfer.h"
 
 // Elements of one input, on the host, in row-major order.
 typedef struct host_copy {

@@ -12,7 +12,7 @@
 #include "ops/dlpack_abi.h"
 #include "runtime/buffer.h"
 #include "runtime/stage.h"
-#include "runtime/transfer.h"
+#include "graph/transfer.h"
 
 // --- dtypes -------------------------------------------------------------------------------------------------------
 

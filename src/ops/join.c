@@ -3,6 +3,7 @@
 // strided kernel.
 #include "core/alloc.h"
 #include "core/error.h"
+#include "graph/transfer.h"
 #include "ops/axes.h"
 #include "ops/elementwise.h"
 #include "ops/promote.h"
@@ -11,27 +12,12 @@
 // --- Copying into a part of the result -------------------------------------------------------------------------------
 
 // Input `index` goes into the output from element `at` on, whose strides are those of the whole.
-static tsr_status copy_into(const char *caller, const tsri_kernel_run *run, int index, int64_t at) {
-  const tsri_layout *from = &run->layouts[index];
-  if (from->count == 0) return TSR_OK;
-  tsr_status status = tsri_call_check(caller, from);
-  if (status != TSR_OK) return status;
-  int64_t out_strides[TSR_MAX_RANK];
-  tsri_row_major(run->shape, out_strides);
-  tsri_walk walk;
-  tsri_walk_init(&walk, from->shape, 2, (const int64_t *[]){from->strides, out_strides});
-  tsr_dtype carrier = tsri_call_carrier(run->device, run->dtype);
-  tsri_call call;
-  tsri_call_init(&call, run->device, "op_index", "copy", "T=%s RANK=%d", tsr_dtype_name(carrier), walk.rank);
-  tsri_call_buffer(&call, run->inputs[index], carrier);
-  tsri_call_buffer(&call, run->output, carrier);
-  tsri_call_word(&call, walk.count);
-  tsri_call_word(&call, from->offset);
-  tsri_call_word(&call, at);
-  tsri_walk_pass_dims(&walk, &call);
-  tsri_walk_pass_strides(&walk, 0, &call);
-  tsri_walk_pass_strides(&walk, 1, &call);
-  return tsri_call_items(&call, walk.count);
+static tsr_status copy_into(const tsri_kernel_run *run, int index, int64_t at) {
+  tsri_view from = {.buffer = run->inputs[index], .dtype = run->dtype, .layout = run->layouts[index]};
+  if (from.layout.count == 0) return TSR_OK;
+  tsri_layout to = {.shape = from.layout.shape, .offset = at, .count = from.layout.count};
+  tsri_row_major(run->shape, to.strides);
+  return tsri_copy_strided(&from, run->output, &to);
 }
 
 // --- concat and stack ------------------------------------------------------------------------------------------------
@@ -42,7 +28,7 @@ static tsr_status run_concat(const tsri_kernel_run *run) {
   tsri_row_major(run->shape, strides);
   tsr_status status = TSR_OK;
   for (int i = 0; i < run->input_count && status == TSR_OK; i++) {
-    status = copy_into("concat", run, i, at * strides[axis]);
+    status = copy_into(run, i, at * strides[axis]);
     at += run->layouts[i].shape.dims[axis];
   }
   return status;
@@ -291,7 +277,7 @@ static tsr_status run_pad(const tsri_kernel_run *run) {
   }
   tsri_row_major(run->shape, strides);
   for (int i = 0; i < run->shape.rank; i++) at += run->attributes->integers[i] * strides[i];
-  return status == TSR_OK ? copy_into("pad", run, 0, at) : status;
+  return status == TSR_OK ? copy_into(run, 0, at) : status;
 }
 
 static const tsri_op pad_op = {.name = "pad", .kind = TSRI_OP_KERNEL, .run = run_pad};

@@ -6,7 +6,7 @@
 #include "core/tensor.h"
 #include "graph/graph.h"
 #include "ops/kernel.h"
-#include "runtime/transfer.h"
+#include "graph/transfer.h"
 
 // What a launch works with: one entry per buffer of the kernel. Both kinds of arguments hold references.
 typedef struct launch_state {

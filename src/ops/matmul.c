@@ -1,19 +1,32 @@
 // SPDX-License-Identifier: MIT
 // Matrix products. Inputs are read through their strides, so that views cost no copy; a device's own matmul is used
-// where it has one, else one of three kernels (kernels/op_matmul.tk).
+// where it has one, else one of the kernels of kernels/op_matmul.tk, in the shape that graph/tuning.def has for the device.
 #include <math.h>
 
 #include "core/error.h"
+#include "graph/node.h"
 #include "ops/call.h"
 #include "ops/elementwise.h"
 #include "ops/promote.h"
 
 // --- Which kernel ----------------------------------------------------------------------------------------------------
 
-typedef enum method { NAIVE, LONG, TILED } method;
+typedef enum method { NAIVE, LONG, TILED, BLOCKS } method;
 
-// The sizes that decide. TILED makes 64 x 64 elements per group from strips of `DEPTH`; LONG one element per group.
-enum { TILE = 64, DEPTH = 8, SMALL_SIDE = 16, FEW_RESULTS = 1024, LONG_SUM = 512, LONG_GROUP = 256, NAIVE_GROUP = 64 };
+// The sizes that decide. TILED and BLOCKS make a tile of elements per group; LONG one element per group.
+enum { SMALL_SIDE = 16, FEW_RESULTS = 1024, LONG_SUM = 512, NAIVE_GROUP = 64 };
+
+// A tile of the result, and the part of it that an item makes.
+typedef struct tile {
+  int m, n, depth, item_m, item_n;
+} tile;
+
+typedef struct way {
+  method method;
+  tile tile;                  // TILED, BLOCKS
+  int group;                  // LONG
+  bool is_wide_a, is_wide_b;  // LONG, BLOCKS: four elements at a time
+} way;
 
 // --- Batches ---------------------------------------------------------------------------------------------------------
 
@@ -62,12 +75,58 @@ static void join_batch(product *p) {
   p->batch_rank = rank;
 }
 
+static bool is_by_four(int64_t at, int64_t step, const int64_t *batch, int batch_rank) {
+  bool fits = at % 4 == 0 && step % 4 == 0;
+  for (int i = 0; i < batch_rank; i++) fits = fits && batch[i] % 4 == 0;
+  return fits;
+}
+
+// Whether four neighbours can be read at once: along the axis of step 1, which has `size` elements; `other` is the other step.
+static bool is_wide(const operand *own, int64_t step, int64_t size, int64_t other, int batch_rank) {
+  return step == 1 && size % 4 == 0 && is_by_four(own->at, other, own->batch, batch_rank);
+}
+
+static size_t tile_shared_bytes(const tile *own, size_t element) {
+  enum { PAD = 4 };  // as in the kernel
+  return (size_t)(2 * own->depth * (own->m + own->n + 2 * PAD)) * element;
+}
+
+// The large tile where there are enough of them and sums take no more room than f32; one that fits the shared memory.
+static tile choose_tile(const tsr_device *device, const tsri_tuning *tuning, const product *p, tsr_dtype wide) {
+  tile large = {tuning->matmul_m, tuning->matmul_n, tuning->matmul_depth, tuning->matmul_item_m, tuning->matmul_item_n};
+  tile small = {tuning->matmul_small_m, tuning->matmul_small_n, tuning->matmul_small_depth, tuning->matmul_small_item_m,
+                tuning->matmul_small_item_n};
+  size_t element = tsr_dtype_bytes(wide);
+  int64_t tiles = ((p->m + large.m - 1) / large.m) * ((p->n + large.n - 1) / large.n);
+  for (int i = 0; i < p->batch_rank; i++) tiles *= p->batch_dims[i];
+  size_t room = device->limits.shared_bytes;
+  if (element <= 4 && tiles >= tuning->matmul_tiles && tile_shared_bytes(&large, element) <= room) return large;
+  return tile_shared_bytes(&small, element) <= room ? small : (tile){32, 32, 8, 4, 4};
+}
+
+static bool reads_both_along_k(const product *p) { return p->a.col == 1 && p->b.row == 1; }
+
 // LONG reads along k, which wants neighbours there (or few columns); otherwise items side by side read b's rows.
-static method choose(const product *p) {
+static way choose(const tsr_device *device, const product *p, tsr_dtype wide) {
+  const tsri_tuning *tuning = &tsri_graph_of((tsr_device *)(uintptr_t)device)->tuning;
+  way own = {.method = NAIVE};
+  bool is_gpu = tuning->matmul_blocks != 0, is_thin = p->m < SMALL_SIDE || p->n < SMALL_SIDE;
   bool reads_along_k = p->b.row == 1 || p->n < SMALL_SIDE;
-  if (p->m * p->n <= FEW_RESULTS && p->k >= LONG_SUM && reads_along_k) return LONG;
-  if (p->m < SMALL_SIDE || p->n < SMALL_SIDE) return NAIVE;
-  return TILED;
+  bool is_few = p->m * p->n <= FEW_RESULTS && reads_along_k;
+  if (p->k >= LONG_SUM && (is_few || (is_gpu && is_thin && reads_both_along_k(p)))) {
+    own.method = LONG;
+    own.group = tuning->gemv_group;
+    own.is_wide_a = own.is_wide_b = is_gpu && is_wide(&p->a, p->a.col, p->k, p->a.row, p->batch_rank) &&
+                                    is_wide(&p->b, p->b.row, p->k, p->b.col, p->batch_rank);
+  } else if (!is_thin) {
+    own.method = is_gpu ? BLOCKS : TILED;
+    own.tile = choose_tile(device, tuning, p, wide);
+    own.is_wide_a = p->a.col == 1 ? is_wide(&p->a, 1, p->k, p->a.row, p->batch_rank)
+                                  : is_wide(&p->a, p->a.row, p->m, p->a.col, p->batch_rank);
+    own.is_wide_b = p->b.col == 1 ? is_wide(&p->b, 1, p->n, p->b.row, p->batch_rank)
+                                  : is_wide(&p->b, p->b.row, p->k, p->b.col, p->batch_rank);
+  }
+  return own;
 }
 
 // --- Launching -------------------------------------------------------------------------------------------------------
@@ -109,40 +168,54 @@ static void pass_strides(const product *p, const batch_part *part, tsri_call *ca
   }
 }
 
-static void start_call(const tsri_kernel_run *run, const product *p, method how, tsri_call *call) {
-  static const char *const kernels[] = {"matmul_naive", "matmul_long", "matmul_tiled"};
+static void start_call(const tsri_kernel_run *run, const product *p, const way *how, tsri_call *call) {
   const char *type = tsr_dtype_name(run->dtype), *wide = tsr_dtype_name(tsri_accumulator(run->dtype));
   bool is_fused = tsri_dtype_is_float(run->dtype) && run->device->limits.has_exact_fma;
   bool is_scaled = run->attributes->scalar_count > 0;
-  if (how == TILED) {
-    tsri_call_init_hooked(call, run, "op_matmul", kernels[how],
-                          "T=%s A=%s FUSED=%d SCALED=%d A_ALONG_K=%d B_ALONG_N=%d DEPTH=%d", type, wide, is_fused,
-                          is_scaled, p->a.col == 1, p->b.col == 1, (int)DEPTH);
-  } else {
-    tsri_call_init_hooked(call, run, "op_matmul", kernels[how], "T=%s A=%s FUSED=%d SCALED=%d WG=%d", type, wide,
-                          is_fused, is_scaled, how == LONG ? (int)LONG_GROUP : (int)NAIVE_GROUP);
+  const tile *t = &how->tile;
+  switch (how->method) {
+    case BLOCKS:
+      tsri_call_init_hooked(call, run, "op_matmul", "matmul_blocks",
+                            "T=%s A=%s FUSED=%d SCALED=%d A_ALONG_K=%d B_ALONG_N=%d WIDE_A=%d WIDE_B=%d BM=%d BN=%d "
+                            "DEPTH=%d RM=%d RN=%d WG=%d",
+                            type, wide, is_fused, is_scaled, p->a.row != 1 || p->a.col == 1,
+                            p->b.row != 1 || p->b.col == 1, how->is_wide_a, how->is_wide_b, t->m, t->n, t->depth,
+                            t->item_m, t->item_n, t->m / t->item_m * (t->n / t->item_n));
+      break;
+    case TILED:
+      tsri_call_init_hooked(call, run, "op_matmul", "matmul_tiled",
+                            "T=%s A=%s FUSED=%d SCALED=%d A_ALONG_K=%d B_ALONG_N=%d DEPTH=%d", type, wide, is_fused,
+                            is_scaled, p->a.col == 1, p->b.col == 1, t->depth);
+      break;
+    case LONG:
+      tsri_call_init_hooked(call, run, "op_matmul", "matmul_long", "T=%s A=%s FUSED=%d SCALED=%d WIDE=%d WG=%d", type,
+                            wide, is_fused, is_scaled, how->is_wide_a, how->group);
+      break;
+    default:
+      tsri_call_init_hooked(call, run, "op_matmul", "matmul_naive", "T=%s A=%s FUSED=%d SCALED=%d WG=%d", type, wide,
+                            is_fused, is_scaled, (int)NAIVE_GROUP);
   }
 }
 
-static void groups_for(const tsr_device *device, const product *p, method how, int64_t *out_x, int64_t *out_y) {
-  if (how == TILED) {
-    *out_x = (p->n + TILE - 1) / TILE;
-    *out_y = (p->m + TILE - 1) / TILE;
+static void groups_for(const tsr_device *device, const product *p, const way *how, int64_t *out_x, int64_t *out_y) {
+  if (how->method == TILED || how->method == BLOCKS) {
+    *out_x = (p->n + how->tile.n - 1) / how->tile.n;
+    *out_y = (p->m + how->tile.m - 1) / how->tile.m;
   } else {
     int64_t items = p->m * p->n;
-    tsri_call_fold(device, how == LONG ? items : (items + NAIVE_GROUP - 1) / NAIVE_GROUP, out_x, out_y);
+    tsri_call_fold(device, how->method == LONG ? items : (items + NAIVE_GROUP - 1) / NAIVE_GROUP, out_x, out_y);
   }
 }
 
 static tsr_status run_part(const tsri_kernel_run *run, const product *p, const batch_part *part, tsr_buffer *filler) {
-  method how = choose(p);
+  way how = choose(run->device, p, tsri_accumulator(run->dtype));
   int64_t count = part->outer * part->inner, most = run->device->limits.max_groups[2], x = 0, y = 0;
   if (most < 1) most = 65535;
-  groups_for(run->device, p, how, &x, &y);
+  groups_for(run->device, p, &how, &x, &y);
   tsr_status status = TSR_OK;
   for (int64_t first = 0; first < count && status == TSR_OK; first += most) {
     tsri_call call;
-    start_call(run, p, how, &call);
+    start_call(run, p, &how, &call);
     pass_matrices(run, filler, &call);
     pass_strides(p, part, &call);
     tsri_call_word(&call, first);

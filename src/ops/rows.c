@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Row kernels: softmax, log_softmax, layer_norm, rms_norm. One group per row (kernels/op_rows.tk).
 #include "core/error.h"
+#include "graph/node.h"
 #include "ops/call.h"
 #include "ops/promote.h"
 
@@ -20,6 +21,26 @@ static int group_for(int64_t n) {
   return choice->items;
 }
 
+// How a row is kept in registers: items of the group, elements of each; none if it is too long for that.
+typedef struct row_shape {
+  int group, held;
+  bool is_wide;
+} row_shape;
+
+// `offsets`: where what is read four at a time begins.
+static row_shape shape_row(const tsri_kernel_run *run, int64_t n, const int64_t *offsets, int count) {
+  const tsri_tuning *tuning = &tsri_graph_of(run->device)->tuning;
+  int limit = (int)run->device->limits.max_group_size, most = tuning->row_group < limit ? tuning->row_group : limit;
+  row_shape own = {.group = 32, .held = tuning->row_held};
+  if (own.held == 0) return own;
+  while ((int64_t)own.group * own.held < n && own.group * 2 <= most) own.group *= 2;
+  if ((int64_t)own.group * own.held < n) return (row_shape){0};
+  while (own.held > 4 && (int64_t)own.group * (own.held / 2) >= n) own.held /= 2;
+  own.is_wide = tuning->row_wide != 0 && own.held % 4 == 0 && !run->epilogue && n % 4 == 0;
+  for (int i = 0; i < count; i++) own.is_wide = own.is_wide && offsets[i] % 4 == 0;
+  return own;
+}
+
 // x as a float dtype, contiguous; the caller's to release.
 static tsr_tensor *packed_float(tsr_tensor *x, tsr_dtype dtype) {
   tsr_tensor *cast = tsr_cast(x, dtype), *result = tsr_contiguous(cast);
@@ -37,14 +58,21 @@ static tsr_status run_softmax(const tsri_kernel_run *run) {
   int axis = (int)run->attributes->integers[0];
   int64_t n = layout->shape.dims[axis], rows = layout->count / n, inner = 1;
   for (int i = axis + 1; i < layout->shape.rank; i++) inner *= layout->shape.dims[i];
+  row_shape held = inner == 1 ? shape_row(run, n, &layout->offset, 1) : (row_shape){0};
+  const char *type = tsr_dtype_name(run->dtype), *wide = tsr_dtype_name(tsri_accumulator(run->dtype));
+  bool is_log = run->attributes->integers[1] != 0;
   tsri_call call;
-  tsri_call_init_hooked(&call, run, "op_rows", "softmax", "T=%s A=%s LOG=%d WG=%d", tsr_dtype_name(run->dtype),
-                        tsr_dtype_name(tsri_accumulator(run->dtype)), run->attributes->integers[1] != 0, group_for(n));
+  if (held.held) {
+    tsri_call_init_hooked(&call, run, "op_rows", "softmax_held", "T=%s A=%s LOG=%d WIDE=%d HELD=%d WG=%d", type, wide,
+                          is_log, held.is_wide, held.held, held.group);
+  } else {
+    tsri_call_init_hooked(&call, run, "op_rows", "softmax", "T=%s A=%s LOG=%d WG=%d", type, wide, is_log, group_for(n));
+  }
   tsri_call_buffer(&call, run->inputs[0], run->dtype);
   tsri_call_buffer(&call, run->output, run->dtype);
   tsri_call_word(&call, rows);
   tsri_call_word(&call, n);
-  tsri_call_word(&call, inner);
+  if (!held.held) tsri_call_word(&call, inner);
   tsri_call_word(&call, layout->offset);
   return tsri_call_many_groups(&call, rows);
 }
@@ -90,10 +118,19 @@ static tsr_status run_norm(const tsri_kernel_run *run) {
   int weight = has_weight ? 1 : 0,
       bias = has_bias ? weight + 1 : 0;  // where there is none, x stands in and is not read
   int64_t n = layout->shape.dims[layout->shape.rank - 1], rows = layout->count / n;
+  const int64_t offsets[] = {layout->offset, run->layouts[weight].offset, run->layouts[bias].offset};
+  row_shape held = shape_row(run, n, offsets, 3);
+  const char *type = tsr_dtype_name(run->dtype), *wide = tsr_dtype_name(tsri_accumulator(run->dtype));
+  bool is_centred = run->attributes->integers[2] != 0;
   tsri_call call;
-  tsri_call_init_hooked(&call, run, "op_rows", "normalise", "T=%s A=%s CENTRE=%d WEIGHT=%d BIAS=%d WG=%d",
-                        tsr_dtype_name(run->dtype), tsr_dtype_name(tsri_accumulator(run->dtype)),
-                        run->attributes->integers[2] != 0, has_weight, has_bias, group_for(n));
+  if (held.held) {
+    tsri_call_init_hooked(&call, run, "op_rows", "normalise_held",
+                          "T=%s A=%s CENTRE=%d WEIGHT=%d BIAS=%d WIDE=%d HELD=%d WG=%d", type, wide, is_centred,
+                          has_weight, has_bias, held.is_wide, held.held, held.group);
+  } else {
+    tsri_call_init_hooked(&call, run, "op_rows", "normalise", "T=%s A=%s CENTRE=%d WEIGHT=%d BIAS=%d WG=%d", type, wide,
+                          is_centred, has_weight, has_bias, group_for(n));
+  }
   tsri_call_buffer(&call, run->inputs[0], run->dtype);
   tsri_call_buffer(&call, run->inputs[weight], run->dtype);
   tsri_call_buffer(&call, run->inputs[bias], run->dtype);

@@ -4,7 +4,7 @@
 
 #include "core/error.h"
 #include "graph/graph.h"
-#include "runtime/transfer.h"
+#include "graph/transfer.h"
 
 static tsr_status check_transfer(const char *caller, const tsr_tensor *tensor, const void *data, size_t bytes) {
   tsr_status status = tsri_tensor_check(caller, tensor);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Moving elements: to the host, from it, into contiguous memory, to another device.
-#ifndef TSRI_TRANSFER_H
-#define TSRI_TRANSFER_H
+#ifndef TSRI_GRAPH_TRANSFER_H
+#define TSRI_GRAPH_TRANSFER_H
 
 #include "core/tensor.h"
 #include "runtime/buffer.h"
@@ -18,6 +18,12 @@ tsri_view tsri_view_of(const tsr_tensor *tensor);
 
 // Row-major from offset 0, same shape.
 tsri_layout tsri_packed_layout(const tsri_layout *layout);
+
+// Queues a copy of the view's elements into `to`, a buffer of the same device, where they lie as `layout` says: by the
+// device's own copy, or by a kernel. The memory of the two does not overlap.
+//
+// Errors: TSR_ERR_UNSUPPORTED (the device has neither), what a launch gives.
+tsr_status tsri_copy_strided(const tsri_view *view, tsr_buffer *to, const tsri_layout *layout);
 
 // A new buffer on the view's device with its elements in row-major order.
 //

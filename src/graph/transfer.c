@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Reading, writing, packing and moving elements.
-#include "runtime/transfer.h"
+#include "graph/transfer.h"
 
 #include <string.h>
 
@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "core/strided.h"
+#include "graph/strided.h"
 #include "runtime/stage.h"
 
 tsri_layout tsri_packed_layout(const tsri_layout *layout) {
@@ -80,20 +81,6 @@ static tsr_status scatter(const tsri_view *view, const void *data) {
   return status;
 }
 
-tsr_status tsri_read_elements(const tsri_view *view, void *out_data) {
-  if (view->layout.count == 0) return TSR_OK;
-  if (!tsri_layout_is_contiguous(&view->layout)) return gather(view, out_data);
-  size_t offset = (size_t)view->layout.offset * tsr_dtype_bytes(view->dtype);
-  return tsr_buffer_download(view->buffer, offset, out_data, elements_bytes(view));
-}
-
-tsr_status tsri_write_elements(const tsri_view *view, const void *data) {
-  if (view->layout.count == 0) return TSR_OK;
-  if (!tsri_layout_is_contiguous(&view->layout)) return scatter(view, data);
-  size_t offset = (size_t)view->layout.offset * tsr_dtype_bytes(view->dtype);
-  return tsr_buffer_upload(view->buffer, offset, data, elements_bytes(view));
-}
-
 // --- Copies on the device -----------------------------------------------------------------------------------------
 
 static tsri_operand operand_of(tsr_buffer *buffer, tsr_dtype dtype, const tsri_layout *layout) {
@@ -104,18 +91,23 @@ static tsri_operand operand_of(tsr_buffer *buffer, tsr_dtype dtype, const tsri_l
 }
 
 // The device's own strided copy; TSR_ERR_UNSUPPORTED where it has none.
-static tsr_status copy_native(const tsri_view *view, tsr_buffer *to, const tsri_layout *packed) {
+static tsr_status copy_native(const tsri_view *view, tsr_buffer *to, const tsri_layout *layout) {
   tsr_device *device = to->device;
   const tsri_backend *backend = device->backend;
   tsri_native_op op = {.name = "copy", .input_count = 1};
   op.inputs[0] = operand_of(view->buffer, view->dtype, &view->layout);
-  op.output = operand_of(to, view->dtype, packed);
+  op.output = operand_of(to, view->dtype, layout);
   if (!backend->has_op || !backend->has_op(device->handle, &op)) return TSR_ERR_UNSUPPORTED;
   tsri_queue *queue = tsri_device_lock(device);
   tsr_status status = backend->run_op(queue, &op);
   tsri_device_unlock(device);
   tsri_count(&device->counters.launches);
   return status;
+}
+
+tsr_status tsri_copy_strided(const tsri_view *view, tsr_buffer *to, const tsri_layout *layout) {
+  tsr_status status = copy_native(view, to, layout);
+  return status == TSR_ERR_UNSUPPORTED ? tsri_strided_kernels(view, to, layout) : status;
 }
 
 static tsr_status copy_through_host(const tsri_view *view, tsr_buffer *to) {
@@ -140,7 +132,7 @@ tsr_status tsri_copy_contiguous(const tsri_view *view, tsr_buffer **out_buffer) 
     size_t offset = (size_t)view->layout.offset * tsr_dtype_bytes(view->dtype);
     status = tsr_buffer_copy(to, 0, view->buffer, offset, bytes);
   } else if (bytes > 0) {
-    status = copy_native(view, to, &packed);
+    status = tsri_copy_strided(view, to, &packed);
     if (status == TSR_ERR_UNSUPPORTED) status = copy_through_host(view, to);
   }
   if (status != TSR_OK) {
@@ -149,6 +141,53 @@ tsr_status tsri_copy_contiguous(const tsri_view *view, tsr_buffer **out_buffer) 
   }
   *out_buffer = to;
   return TSR_OK;
+}
+
+// --- Between a view and the host --------------------------------------------------------------------------------------
+
+// Whether a strided view is packed and unpacked on the device, so that one piece travels: where the host cannot reach the
+// elements in place, and they are not so few that a kernel would take longer.
+static bool packs_on_device(const tsri_view *view) {
+  enum { FEW_BYTES = 4096 };
+  void *host = NULL;
+  const tsri_backend *backend = view->buffer->device->backend;
+  return elements_bytes(view) > FEW_BYTES && backend->dialect && tsri_buffer_map(view->buffer, &host) == TSR_OK &&
+         !host;
+}
+
+static tsr_status read_packed(const tsri_view *view, void *out_data) {
+  tsr_buffer *packed = NULL;
+  tsr_status status = tsri_copy_contiguous(view, &packed);
+  if (status == TSR_OK) status = tsr_buffer_download(packed, 0, out_data, elements_bytes(view));
+  tsr_buffer_release(packed);
+  return status;
+}
+
+static tsr_status write_packed(const tsri_view *view, const void *data) {
+  tsri_view packed = {.dtype = view->dtype, .layout = tsri_packed_layout(&view->layout)};
+  tsr_status status = tsr_buffer_create(view->buffer->device, elements_bytes(view), 0, &packed.buffer);
+  if (status == TSR_OK) status = tsr_buffer_upload(packed.buffer, 0, data, elements_bytes(view));
+  if (status == TSR_OK) status = tsri_copy_strided(&packed, view->buffer, &view->layout);
+  tsr_buffer_release(packed.buffer);
+  return status;
+}
+
+tsr_status tsri_read_elements(const tsri_view *view, void *out_data) {
+  if (view->layout.count == 0) return TSR_OK;
+  if (!tsri_layout_is_contiguous(&view->layout)) {
+    return packs_on_device(view) ? read_packed(view, out_data) : gather(view, out_data);
+  }
+  size_t offset = (size_t)view->layout.offset * tsr_dtype_bytes(view->dtype);
+  return tsr_buffer_download(view->buffer, offset, out_data, elements_bytes(view));
+}
+
+tsr_status tsri_write_elements(const tsri_view *view, const void *data) {
+  if (view->layout.count == 0) return TSR_OK;
+  if (!tsri_layout_is_contiguous(&view->layout)) {
+    return packs_on_device(view) ? write_packed(view, data) : scatter(view, data);
+  }
+  size_t offset = (size_t)view->layout.offset * tsr_dtype_bytes(view->dtype);
+  return tsr_buffer_upload(view->buffer, offset, data, elements_bytes(view));
 }
 
 // --- Between devices ------------------------------------------------------------------------------------------------

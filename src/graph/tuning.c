@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+// The tuning table: one column per kind of device.
+#include "graph/tuning.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/log.h"
+
+typedef enum device_kind { KIND_LANES, KIND_SOFT, KIND_GPU, KIND_COUNT } device_kind;
+
+static const tsri_tuning tables[KIND_COUNT] = {
+    [KIND_LANES] =
+        {
+#define TSRI_TUNE(name, lanes, soft, gpu, meaning) .name = (lanes),
+#include "graph/tuning.def"
+#undef TSRI_TUNE
+        },
+    [KIND_SOFT] =
+        {
+#define TSRI_TUNE(name, lanes, soft, gpu, meaning) .name = (soft),
+#include "graph/tuning.def"
+#undef TSRI_TUNE
+        },
+    [KIND_GPU] =
+        {
+#define TSRI_TUNE(name, lanes, soft, gpu, meaning) .name = (gpu),
+#include "graph/tuning.def"
+#undef TSRI_TUNE
+        },
+};
+
+typedef struct tuning_field {
+  const char *name;
+  size_t offset;
+} tuning_field;
+
+static const tuning_field fields[] = {
+#define TSRI_TUNE(name, lanes, soft, gpu, meaning) {#name, offsetof(tsri_tuning, name)},
+#include "graph/tuning.def"
+#undef TSRI_TUNE
+};
+
+static int *field_of(tsri_tuning *tuning, const char *name, size_t length) {
+  for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
+    if (strlen(fields[i].name) == length && memcmp(fields[i].name, name, length) == 0) {
+      return (int *)(void *)((char *)tuning + fields[i].offset);
+    }
+  }
+  return NULL;
+}
+
+bool tsri_tuning_change(tsri_tuning *tuning, const char *changes) {
+  for (const char *at = changes; *at;) {
+    size_t length = strcspn(at, "=");
+    int *field = field_of(tuning, at, length);
+    if (!field || at[length] != '=') return false;
+    char *end = NULL;
+    long value = strtol(at + length + 1, &end, 10);
+    if (end == at + length + 1 || (*end && *end != ',') || value < 0 || value > INT_MAX) return false;
+    *field = (int)value;
+    at = *end ? end + 1 : end;
+  }
+  return true;
+}
+
+static device_kind kind_of(const tsr_device *device) {
+  const char *dialect = device->backend->dialect;
+  if (!dialect || strcmp(dialect, "lanes") == 0) return KIND_LANES;
+  return device->info.is_software ? KIND_SOFT : KIND_GPU;
+}
+
+void tsri_tuning_init(const tsr_device *device, tsri_tuning *out_tuning) {
+  device_kind kind = kind_of(device);
+  const char *changes = getenv("TSR_TUNE");
+  *out_tuning = tables[kind];
+  if (kind != KIND_LANES && changes && !tsri_tuning_change(out_tuning, changes)) {
+    tsri_log(TSR_LOG_WARN, "TSR_TUNE: \"%s\" is not a list of name=number with names of tuning.def", changes);
+  }
+}
