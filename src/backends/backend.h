@@ -48,6 +48,10 @@ typedef struct tsri_host {
   tsr_status (*fail)(tsr_status status, const char *place, const char *format, ...);
 
   void (*log)(tsr_log_level level, const char *format, ...);
+
+  // What a setting holds (docs/configuration.md, by its name in lower case), as text that is valid during the call that
+  // asks; NULL if it is "none" or there is no such setting.
+  const char *(*setting)(const char *name);
 } tsri_host;
 
 // How a device is to be opened; the core has resolved descriptor, environment and config file.

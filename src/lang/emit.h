@@ -39,6 +39,7 @@
   X(metal, "Metal", TEXT, ".metal")  \
   X(c, "plain C", TEXT, ".c")        \
   X(spirv, "SPIR-V", WORDS, ".spv")  \
+  X(wgsl, "WGSL", TEXT, ".wgsl")     \
   X(lanes, "lane bytecode", WORDS, ".lanes")
 
 typedef enum tsri_emit_form {

@@ -320,6 +320,7 @@ static void fill_fields(tsri_config *c) {
   c->mix = (tsri_mix_rule)number_of(c, TSRI_SETTING_MIX);
   c->log = (tsr_log_level)number_of(c, TSRI_SETTING_LOG);
   c->plugin_path = text_of(c, TSRI_SETTING_PLUGIN_PATH);
+  c->webgpu_lib = text_of(c, TSRI_SETTING_WEBGPU_LIB);
   c->faults = text_of(c, TSRI_SETTING_FAULTS);
 }
 

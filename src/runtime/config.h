@@ -161,6 +161,7 @@ typedef struct tsri_config {
   tsri_mix_rule mix;
   tsr_log_level log;
   const char *plugin_path;  // folders by tsri_path_list_separator, some perhaps empty; NULL: none
+  const char *webgpu_lib;   // NULL: none
   const char *faults;       // NULL: none
 
   char *file;  // the file that was read; NULL: none

@@ -45,13 +45,22 @@ static tsr_status host_fail(tsr_status status, const char *place, const char *fo
   return status;
 }
 
-static const tsri_host host_services = {.bytes = sizeof(tsri_host), .fail = host_fail, .log = tsri_log};
+// Settings that backends ask for, as of the last time that the registry was locked.
+static char webgpu_lib[TSRI_CONFIG_TEXT_BYTES];
+
+static const char *host_setting(const char *name) {
+  return strcmp(name, "webgpu_lib") == 0 && webgpu_lib[0] ? webgpu_lib : NULL;
+}
+
+static const tsri_host host_services = {
+    .bytes = sizeof(tsri_host), .fail = host_fail, .log = tsri_log, .setting = host_setting};
 
 tsr_status tsri_registry_lock(const tsri_config *config) {
   tsri_mutex_lock(&registry_lock);
   for (int i = 0; i < BUILT_IN_COUNT; i++) {
     if (built_in[i].table) built_in[i].title = built_in[i].table->title;
   }
+  snprintf(webgpu_lib, sizeof webgpu_lib, "%s", config->webgpu_lib ? config->webgpu_lib : "");
   tsr_status status = tsri_plugins_scan(config->plugin_path);
   if (status != TSR_OK) tsri_mutex_unlock(&registry_lock);
   return status;

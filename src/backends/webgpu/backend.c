@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+// The WebGPU backend's table. Programs are WGSL (src/lang/emit_wgsl.c).
+#include "backends/webgpu/webgpu.h"
+
+const tsri_backend tsri_webgpu_backend = {
+    .abi = TSRI_BACKEND_ABI,
+    .table_bytes = sizeof(tsri_backend),
+    .name = "webgpu",
+    .title = "WebGPU",
+    .code_forms = TSRI_CODE_TEXT,
+    .dialect = "wgsl",
+    .start = tsri_webgpu_start,
+    .stop = tsri_webgpu_stop,
+    .device_count = tsri_webgpu_device_count,
+    .device_info = tsri_webgpu_device_info,
+    .device_open = tsri_webgpu_device_open,
+    .device_close = tsri_webgpu_device_close,
+    .memory_info = tsri_webgpu_memory_info,
+    .buffer_create = tsri_webgpu_buffer_create,
+    .buffer_destroy = tsri_webgpu_buffer_destroy,
+    .queue_create = tsri_webgpu_queue_create,
+    .queue_destroy = tsri_webgpu_queue_destroy,
+    .queue_wait = tsri_webgpu_queue_wait,
+    .copy_in = tsri_webgpu_copy_in,
+    .copy_out = tsri_webgpu_copy_out,
+    .copy = tsri_webgpu_copy,
+    .fill = tsri_webgpu_fill,
+    .event_create = tsri_webgpu_event_create,
+    .event_destroy = tsri_webgpu_event_destroy,
+    .event_record = tsri_webgpu_event_record,
+    .event_await = tsri_webgpu_event_await,
+    .event_is_done = tsri_webgpu_event_is_done,
+    .event_elapsed = tsri_webgpu_event_elapsed,
+    .program_create = tsri_webgpu_program_create,
+    .program_destroy = tsri_webgpu_program_destroy,
+    .launch = tsri_webgpu_launch,
+};

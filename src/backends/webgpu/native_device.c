@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+// Devices of a webgpu.h library: opening with all the adapter has, errors, loss.
+#include <stdio.h>
+#include <string.h>
+
+#include "backends/webgpu/native.h"
+#include "core/alloc.h"
+
+// --- What the library tells by itself -------------------------------------------------------------------------------
+
+static void on_lost(const wgpu_object *handle, uint32_t reason, wgpu_text message, void *user1, void *user2) {
+  tsri_wgpu_device *device = user1;
+  (void)handle, (void)user2;
+  char text[500];
+  tsri_wgpu_copy_text(message, text, sizeof text);
+  snprintf(device->lost_text, sizeof device->lost_text, "WebGPU: device lost (reason %u): %s", (unsigned)reason, text);
+  device->is_lost = true;
+}
+
+static void on_error(const wgpu_object *handle, uint32_t type, wgpu_text message, void *user1, void *user2) {
+  tsri_wgpu_device *device = user1;
+  (void)handle, (void)user2;
+  if (device->error_type != 0) return;  // the first is the cause
+  tsri_wgpu_copy_text(message, device->error_text, sizeof device->error_text);
+  device->error_type = type;
+}
+
+tsr_status tsri_wgpu_check_lost(const tsri_wgpu_device *device) {
+  return device->is_lost ? tsri_wgpu_fail(TSR_ERR_DEVICE_LOST, "%s", device->lost_text) : TSR_OK;
+}
+
+static tsr_status status_of(uint32_t type, tsr_status otherwise) {
+  return type == WGPU_ERROR_OUT_OF_MEMORY ? TSR_ERR_OUT_OF_MEMORY : otherwise;
+}
+
+tsr_status tsri_wgpu_native_device_check(tsri_wgpu_device *device) {
+  tsri_wgpu_lib.InstanceProcessEvents(device->instance);
+  if (device->is_lost) return tsri_wgpu_check_lost(device);
+  if (device->error_type == 0) return TSR_OK;
+  uint32_t type = device->error_type;
+  device->error_type = 0;
+  return tsri_wgpu_fail(status_of(type, TSR_ERR_INTERNAL), "WebGPU error %u: %s", (unsigned)type, device->error_text);
+}
+
+// --- Errors of one call ---------------------------------------------------------------------------------------------
+
+void tsri_wgpu_begin_scopes(tsri_wgpu_device *device) {
+  for (uint32_t filter = WGPU_FILTER_VALIDATION; filter <= WGPU_FILTER_INTERNAL; filter++) {
+    tsri_wgpu_lib.DevicePushErrorScope(device->handle, filter);
+  }
+}
+
+tsr_status tsri_wgpu_end_scopes(tsri_wgpu_device *device, tsr_status validation, const char *what) {
+  enum { SCOPE_TIMEOUT_MS = 60000 };
+  tsr_status status = TSR_OK;
+  for (uint32_t filter = WGPU_FILTER_VALIDATION; filter <= WGPU_FILTER_INTERNAL; filter++) {
+    wgpu_answer answer;
+    wgpu_callback_info info = tsri_wgpu_scope_answer(&answer);
+    (void)tsri_wgpu_lib.DevicePopErrorScope(device->handle, info);
+    if (!tsri_wgpu_pump(device->instance, &answer.is_there, SCOPE_TIMEOUT_MS)) {
+      // The answer's record is about to go: nothing may be called on this device again.
+      device->is_lost = true;
+      snprintf(device->lost_text, sizeof device->lost_text, "WebGPU: %s: no answer within %d s", what,
+               SCOPE_TIMEOUT_MS / 1000);
+      return tsri_wgpu_check_lost(device);
+    }
+    bool is_error = answer.status == WGPU_SUCCESS && answer.type > WGPU_ERROR_NONE;
+    if (is_error && status == TSR_OK) {
+      status = tsri_wgpu_fail(status_of(answer.type, validation), "WebGPU: %s: %s", what, answer.text);
+    }
+  }
+  return device->is_lost ? tsri_wgpu_check_lost(device) : status;
+}
+
+// --- Opening --------------------------------------------------------------------------------------------------------
+
+// Dawn's list of switches for a device.
+typedef struct toggles_descriptor {
+  wgpu_chain chain;
+  size_t enabled_count;
+  const char *const *enabled;
+  size_t disabled_count;
+  const char *const *disabled;
+} toggles_descriptor;
+
+// Kernels keep to the ends of their buffers and fill shared memory before they read it, so that these are lost time.
+static const char *const dawn_toggles[] = {"disable_robustness", "disable_workgroup_init"};
+
+static tsr_status request_device(tsri_wgpu_device *device, double timeout_ms) {
+  wgpu_limits limits;
+  memset(&limits, 0xff, sizeof limits);  // what the library does not fill stays undefined
+  limits.next = NULL;
+  (void)tsri_wgpu_lib.AdapterGetLimits(device->adapter, &limits);
+  toggles_descriptor toggles = {.chain = {.type = tsri_wgpu_current()->toggles_type},
+                                .enabled_count = sizeof dawn_toggles / sizeof *dawn_toggles,
+                                .enabled = dawn_toggles};
+  wgpu_device_descriptor descriptor = {.next = toggles.chain.type ? &toggles.chain : NULL, .limits = &limits};
+  descriptor.lost =
+      (wgpu_callback_info){.mode = WGPU_MODE_SPONTANEOUS, .callback = (void (*)(void))on_lost, .user1 = device};
+  descriptor.error = (wgpu_error_callback_info){.callback = on_error, .user1 = device};
+  wgpu_answer *answer = &device->mapping;  // lives as long as the device's record
+  wgpu_callback_info info = tsri_wgpu_object_answer(answer);
+  (void)tsri_wgpu_lib.AdapterRequestDevice(device->adapter, &descriptor, info);
+  if (!tsri_wgpu_pump(device->instance, &answer->is_there, timeout_ms)) {
+    return tsri_wgpu_fail(TSR_ERR_TIMEOUT, "WebGPU: no device within %.0f ms", timeout_ms);
+  }
+  if (answer->status != WGPU_SUCCESS || !answer->object) {
+    return tsri_wgpu_fail(TSR_ERR_INTERNAL, "WebGPU: no device (status %u): %s", (unsigned)answer->status,
+                          answer->text);
+  }
+  device->handle = answer->object;
+  device->queue = tsri_wgpu_lib.DeviceGetQueue(device->handle);
+  return TSR_OK;
+}
+
+tsr_status tsri_wgpu_native_device_open(uint32_t index, double timeout_ms, tsri_wgpu_device **out_device) {
+  tsri_wgpu_device *device = tsri_calloc(1, sizeof *device);
+  if (!device) return tsri_wgpu_fail(TSR_ERR_OUT_OF_MEMORY, "no host memory for a device's record");
+  tsr_status status = tsri_wgpu_find_adapter(index, timeout_ms, &device->instance, &device->adapter);
+  if (status == TSR_OK) status = request_device(device, timeout_ms);
+  if (status == TSR_ERR_TIMEOUT) return status;  // the answer may still come: its record stays
+  if (status != TSR_OK) {
+    tsri_wgpu_native_device_close(device);
+    return status;
+  }
+  *out_device = device;
+  return TSR_OK;
+}
+
+void tsri_wgpu_native_device_close(tsri_wgpu_device *device) {
+  const tsri_wgpu_entries *lib = &tsri_wgpu_lib;
+  if (device->pass) lib->ComputePassEncoderRelease(device->pass);
+  if (device->encoder) lib->CommandEncoderRelease(device->encoder);
+  if (device->queue) lib->QueueRelease(device->queue);
+  if (device->handle) {
+    lib->DeviceDestroy(device->handle);  // says so to on_lost while the record is still there
+    lib->InstanceProcessEvents(device->instance);
+    lib->DeviceRelease(device->handle);
+  }
+  if (device->adapter) lib->AdapterRelease(device->adapter);
+  if (device->instance) lib->InstanceRelease(device->instance);
+  tsri_free(device);
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+// Commands of a webgpu.h library: recording, submitting, waiting, reading back.
+#include <string.h>
+
+#include "backends/webgpu/native.h"
+
+// --- Recording ------------------------------------------------------------------------------------------------------
+
+static bool open_encoder(tsri_wgpu_device *device) {
+  if (!device->encoder) device->encoder = tsri_wgpu_lib.DeviceCreateCommandEncoder(device->handle, NULL);
+  return device->encoder != NULL;
+}
+
+static void end_pass(tsri_wgpu_device *device) {
+  if (!device->pass) return;
+  tsri_wgpu_lib.ComputePassEncoderEnd(device->pass);
+  tsri_wgpu_lib.ComputePassEncoderRelease(device->pass);
+  device->pass = NULL;
+}
+
+static tsr_status no_encoder(void) { return tsri_wgpu_fail(TSR_ERR_INTERNAL, "WebGPU: no command encoder"); }
+
+tsr_status tsri_wgpu_native_write(tsri_wgpu_device *device, tsri_wgpu_buffer *buffer, size_t offset, const void *data,
+                                  size_t bytes) {
+  tsr_status status = tsri_wgpu_check_lost(device);
+  if (status != TSR_OK) return status;
+  tsri_wgpu_lib.QueueWriteBuffer(device->queue, buffer->handle, offset, data, bytes);
+  return TSR_OK;
+}
+
+tsr_status tsri_wgpu_native_copy(tsri_wgpu_device *device, tsri_wgpu_buffer *dst, size_t dst_offset,
+                                 tsri_wgpu_buffer *src, size_t src_offset, size_t bytes) {
+  tsr_status status = tsri_wgpu_check_lost(device);
+  if (status != TSR_OK) return status;
+  if (!open_encoder(device)) return no_encoder();
+  end_pass(device);
+  tsri_wgpu_lib.CommandEncoderCopyBufferToBuffer(device->encoder, src->handle, src_offset, dst->handle, dst_offset,
+                                                 bytes);
+  return TSR_OK;
+}
+
+static wgpu_object bind(tsri_wgpu_device *device, const tsri_wgpu_program *program, const tsri_wgpu_binding *storage,
+                        uint32_t count, tsri_wgpu_buffer *uniform) {
+  wgpu_group_entry entries[TSRI_WGPU_MAX_BINDINGS + 1] = {0};
+  for (uint32_t i = 0; i < count; i++) {
+    entries[i] = (wgpu_group_entry){
+        .binding = i, .buffer = storage[i].buffer->handle, .offset = storage[i].offset, .bytes = storage[i].bytes};
+  }
+  entries[count] = (wgpu_group_entry){.binding = count, .buffer = uniform->handle, .bytes = program->uniform_bytes};
+  wgpu_group_descriptor descriptor = {.layout = program->layout, .count = count + 1, .entries = entries};
+  return tsri_wgpu_lib.DeviceCreateBindGroup(device->handle, &descriptor);
+}
+
+tsr_status tsri_wgpu_native_dispatch(tsri_wgpu_device *device, tsri_wgpu_program *program,
+                                     const tsri_wgpu_binding *storage, uint32_t storage_count,
+                                     tsri_wgpu_buffer *uniform, size_t uniform_offset, uint32_t groups_x,
+                                     uint32_t groups_y, uint32_t groups_z) {
+  const tsri_wgpu_entries *lib = &tsri_wgpu_lib;
+  tsr_status status = tsri_wgpu_check_lost(device);
+  if (status != TSR_OK) return status;
+  if (!open_encoder(device)) return no_encoder();
+  if (!device->pass) device->pass = lib->CommandEncoderBeginComputePass(device->encoder, NULL);
+  wgpu_object group = bind(device, program, storage, storage_count, uniform);
+  if (!device->pass || !group) return tsri_wgpu_fail(TSR_ERR_LAUNCH, "WebGPU: no compute pass or bind group");
+  uint32_t offset = (uint32_t)uniform_offset;
+  lib->ComputePassEncoderSetPipeline(device->pass, program->pipeline);
+  lib->ComputePassEncoderSetBindGroup(device->pass, 0, group, 1, &offset);
+  lib->ComputePassEncoderDispatchWorkgroups(device->pass, groups_x, groups_y, groups_z);
+  lib->BindGroupRelease(group);
+  return TSR_OK;
+}
+
+// --- Submitting -----------------------------------------------------------------------------------------------------
+
+// Newer libraries pass a message (two words) before the users' pointers, older ones none: both users are the same
+// pointer, which tells which it is.
+static void on_done(uint32_t status, void *a, void *b, void *c, void *d) {
+  struct wgpu_submission *submission = a && a == b ? a : c;
+  (void)d;
+  submission->has_failed = status != WGPU_SUCCESS;
+  submission->is_done = true;
+}
+
+static tsr_status free_slot(tsri_wgpu_device *device, struct wgpu_submission *slot) {
+  enum { SLOT_TIMEOUT_MS = 600 * 1000 };
+  if (slot->number == 0 || slot->is_done) return TSR_OK;
+  return tsri_wgpu_native_wait(device, slot->number, SLOT_TIMEOUT_MS);
+}
+
+tsr_status tsri_wgpu_native_submit(tsri_wgpu_device *device, uint32_t *out_number) {
+  const tsri_wgpu_entries *lib = &tsri_wgpu_lib;
+  tsr_status status = tsri_wgpu_check_lost(device);
+  struct wgpu_submission *slot = &device->submissions[(device->submitted + 1) % WGPU_MAX_SUBMISSIONS];
+  if (status == TSR_OK) status = free_slot(device, slot);
+  if (status != TSR_OK) return status;
+  if (!open_encoder(device)) return no_encoder();
+  end_pass(device);
+  wgpu_object commands = lib->CommandEncoderFinish(device->encoder, NULL);
+  lib->CommandEncoderRelease(device->encoder);
+  device->encoder = NULL;
+  if (!commands) return tsri_wgpu_fail(TSR_ERR_INTERNAL, "WebGPU: no command buffer");
+  lib->QueueSubmit(device->queue, 1, &commands);
+  lib->CommandBufferRelease(commands);
+  *slot = (struct wgpu_submission){.number = ++device->submitted};
+  wgpu_callback_info info = {
+      .mode = WGPU_MODE_PROCESS_EVENTS, .callback = (void (*)(void))on_done, .user1 = slot, .user2 = slot};
+  (void)lib->QueueOnSubmittedWorkDone(device->queue, info);
+  *out_number = device->submitted;
+  return TSR_OK;
+}
+
+tsr_status tsri_wgpu_native_wait(tsri_wgpu_device *device, uint32_t number, double timeout_ms) {
+  const struct wgpu_submission *slot = &device->submissions[number % WGPU_MAX_SUBMISSIONS];
+  tsr_status status = tsri_wgpu_check_lost(device);
+  if (status != TSR_OK) return status;
+  if (slot->number != number || slot->is_done) return TSR_OK;  // taken since by a newer one, or done
+  bool is_done = tsri_wgpu_pump(device->instance, &slot->is_done, timeout_ms);
+  if (device->is_lost) return tsri_wgpu_check_lost(device);
+  if (!is_done) return tsri_wgpu_fail(TSR_ERR_TIMEOUT, "WebGPU: still running after %.3f ms", timeout_ms);
+  if (slot->has_failed) return tsri_wgpu_fail(TSR_ERR_INTERNAL, "WebGPU: submitted work failed");
+  return TSR_OK;
+}
+
+// --- Reading back ---------------------------------------------------------------------------------------------------
+
+tsr_status tsri_wgpu_native_read(tsri_wgpu_device *device, tsri_wgpu_buffer *buffer, size_t offset, void *data,
+                                 size_t bytes, double timeout_ms) {
+  const tsri_wgpu_entries *lib = &tsri_wgpu_lib;
+  tsr_status status = tsri_wgpu_check_lost(device);
+  if (status != TSR_OK) return status;
+  size_t end = (offset + bytes + 7) & ~(size_t)7;
+  if (end > buffer->bytes) end = buffer->bytes;
+  wgpu_answer *answer = &device->mapping;
+  wgpu_callback_info info = tsri_wgpu_status_answer(answer);
+  (void)lib->BufferMapAsync(buffer->handle, WGPU_MAP_READ, 0, end, info);
+  if (!tsri_wgpu_pump(device->instance, &answer->is_there, timeout_ms)) {
+    lib->BufferUnmap(buffer->handle);  // takes the request back
+    (void)tsri_wgpu_pump(device->instance, &answer->is_there, 1000);
+    return tsri_wgpu_fail(TSR_ERR_TIMEOUT, "WebGPU: no data after %.3f ms", timeout_ms);
+  }
+  if (device->is_lost) return tsri_wgpu_check_lost(device);
+  const char *mapped = answer->status == WGPU_SUCCESS ? lib->BufferGetConstMappedRange(buffer->handle, 0, end) : NULL;
+  if (mapped) memcpy(data, mapped + offset, bytes);
+  if (answer->status == WGPU_SUCCESS) lib->BufferUnmap(buffer->handle);
+  if (mapped) return TSR_OK;
+  return tsri_wgpu_fail(TSR_ERR_INTERNAL, "WebGPU: mapping %zu bytes (status %u): %s", bytes, (unsigned)answer->status,
+                        answer->text);
+}

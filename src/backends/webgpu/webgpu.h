@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+// What the files of the WebGPU backend share.
+//
+// All queues of a device record into one stream, which is submitted in batches and runs in the order of recording, so a
+// queue is little more than the number of its last submission. Parameters of a batch's launches are collected on the
+// host and written at once before it is submitted: writes are ordered with submissions, so one small buffer serves all.
+#ifndef TSRI_WEBGPU_H
+#define TSRI_WEBGPU_H
+
+#include <stdbool.h>
+
+#include "backends/backend.h"
+#include "backends/webgpu/webgpu_api.h"
+#include "core/error.h"
+#include "platform/platform.h"
+
+enum {
+  WEBGPU_BATCH_COMMANDS = 32,     // most in a batch
+  WEBGPU_PARAMS_BYTES = 1 << 16,  // uniform buffer of a batch
+  WEBGPU_SYSTEM_WORDS = 8,        // first words of it, as lang/emit_wgsl.h has it
+  WEBGPU_MAX_TEMPORARIES = 64,
+  WEBGPU_SPARE_READBACKS = 4,
+  WEBGPU_ROUND_BYTES = 256,  // buffers are a multiple of this
+  WEBGPU_BIND_BYTES = 16     // bindings are a multiple of this, since shaders read whole vectors
+};
+
+typedef struct webgpu_buffer {
+  tsri_wgpu_buffer *handle;
+  size_t bytes;  // rounded up
+} webgpu_buffer;
+
+typedef struct webgpu_device {
+  tsri_wgpu_device *handle;
+  tsri_wgpu_adapter adapter;
+  char name[TSR_NAME_BYTES];
+  uint64_t timeout_ns;
+  bool has_times;
+
+  tsri_mutex lock;  // of all that follows, and of the calls on `handle`
+  bool is_lost;
+  uint32_t recorded;   // commands since the last submission
+  uint32_t submitted;  // its number
+  tsri_wgpu_buffer *uniform;
+  uint32_t *params;     // what goes there with the next submission
+  size_t params_bytes;  // so much of it is used
+  tsri_wgpu_buffer *temporaries[WEBGPU_MAX_TEMPORARIES];  // used by recorded commands only
+  uint32_t temporary_count;
+  webgpu_buffer spare[WEBGPU_SPARE_READBACKS];  // readback buffers to use again
+  tsri_wgpu_program *fill_program, *copy_program;  // copy.c; NULL: not yet
+} webgpu_device;
+
+// A copy to the host that the wait finishes.
+typedef struct webgpu_readback {
+  struct webgpu_readback *next;
+  webgpu_buffer buffer;
+  size_t offset, bytes;
+  void *to;
+} webgpu_readback;
+
+typedef struct webgpu_queue {
+  webgpu_device *device;
+  webgpu_readback *readbacks, **last_readback;
+} webgpu_queue;
+
+static inline webgpu_device *webgpu_device_of(tsri_device *device) { return (webgpu_device *)device; }
+static inline webgpu_queue *webgpu_queue_of(tsri_queue *queue) { return (webgpu_queue *)queue; }
+static inline webgpu_buffer *webgpu_buffer_of(tsri_buffer *buffer) { return (webgpu_buffer *)buffer; }
+static inline size_t webgpu_round_up(size_t n, size_t to) { return (n + to - 1) / to * to; }
+
+// --- error.c --------------------------------------------------------------------------------------------------------
+
+// The status of a call of tsri_wgpu that failed, with the device, what was tried and the library's own words.
+tsr_status tsri_webgpu_fail_at(webgpu_device *device, tsr_status status, const char *place, const char *what);
+#define WEBGPU_FAIL(device, status, what) tsri_webgpu_fail_at((device), (status), TSRI_PLACE, (what))
+tsr_status tsri_webgpu_check_lost(const webgpu_device *device);
+
+// --- device.c, probe.c ----------------------------------------------------------------------------------------------
+
+tsr_status tsri_webgpu_start(const tsri_host *host);
+void tsri_webgpu_stop(void);
+tsr_status tsri_webgpu_device_count(int *out_count);
+tsr_status tsri_webgpu_device_info(int index, tsr_device_info *out_info);
+tsr_status tsri_webgpu_device_open(int index, const tsri_open_options *options, tsri_limits *out_limits,
+                                   tsri_device **out_device);
+void tsri_webgpu_device_close(tsri_device *device);
+tsr_status tsri_webgpu_memory_info(tsri_device *device, uint64_t *out_free, uint64_t *out_total);
+
+// Does fma round once? WGSL leaves that open; a small kernel finds out.
+tsr_status tsri_webgpu_probe(webgpu_device *device, bool *out_fuses);
+
+// --- buffer.c -------------------------------------------------------------------------------------------------------
+
+tsr_status tsri_webgpu_buffer_create(tsri_device *device, size_t bytes, tsri_buffer **out_buffer);
+void tsri_webgpu_buffer_destroy(tsri_device *device, tsri_buffer *buffer);
+// With the lock held.
+tsr_status tsri_webgpu_allocate(webgpu_device *device, tsri_wgpu_buffer_kind kind, size_t bytes,
+                                webgpu_buffer *out_buffer);
+
+// --- stream.c: with the lock held -----------------------------------------------------------------------------------
+
+// Before a command is recorded: `params_bytes` of the uniform buffer for it, at *out_params on the host; submits first if
+// there is no room. NULL params: none are needed.
+tsr_status tsri_webgpu_stream_begin(webgpu_device *device, size_t params_bytes, uint32_t **out_params,
+                                    size_t *out_offset);
+// After it.
+tsr_status tsri_webgpu_stream_end(webgpu_device *device);
+tsr_status tsri_webgpu_stream_submit(webgpu_device *device);  // nothing if nothing is recorded
+// A buffer that lives until the commands recorded so far, and the next one, are submitted.
+tsr_status tsri_webgpu_temporary(webgpu_device *device, size_t bytes, tsri_wgpu_buffer **out_buffer);
+// Waits for submission `number`.
+tsr_status tsri_webgpu_stream_wait(webgpu_device *device, uint32_t number, uint64_t timeout_ns);
+static inline double webgpu_milliseconds(uint64_t ns) { return ns == UINT64_MAX ? 1e18 : (double)ns / 1e6; }
+
+// --- queue.c, copy.c ------------------------------------------------------------------------------------------------
+
+tsr_status tsri_webgpu_queue_create(tsri_device *device, tsri_queue **out_queue);
+void tsri_webgpu_queue_destroy(tsri_queue *queue);
+tsr_status tsri_webgpu_queue_wait(tsri_queue *queue, uint64_t timeout_ns);
+tsr_status tsri_webgpu_copy_in(tsri_queue *queue, tsri_buffer *dst, size_t dst_offset, const void *src, size_t bytes);
+tsr_status tsri_webgpu_copy_out(tsri_queue *queue, void *dst, tsri_buffer *src, size_t src_offset, size_t bytes);
+tsr_status tsri_webgpu_copy(tsri_queue *queue, tsri_buffer *dst, size_t dst_offset, tsri_buffer *src, size_t src_offset,
+                            size_t bytes);
+tsr_status tsri_webgpu_fill(tsri_queue *queue, tsri_buffer *dst, size_t offset, size_t bytes, const void *pattern,
+                            size_t pattern_bytes);
+
+// --- event.c --------------------------------------------------------------------------------------------------------
+
+tsr_status tsri_webgpu_event_create(tsri_device *device, tsri_event **out_event);
+void tsri_webgpu_event_destroy(tsri_device *device, tsri_event *event);
+tsr_status tsri_webgpu_event_record(tsri_queue *queue, tsri_event *event);
+tsr_status tsri_webgpu_event_await(tsri_queue *queue, tsri_event *event);
+tsr_status tsri_webgpu_event_is_done(tsri_device *device, tsri_event *event, bool *out_done);
+tsr_status tsri_webgpu_event_elapsed(tsri_device *device, tsri_event *from, tsri_event *to, uint64_t *out_ns);
+
+// --- program.c ------------------------------------------------------------------------------------------------------
+
+tsr_status tsri_webgpu_program_create(tsri_device *device, const tsri_code *code, tsri_program **out_program);
+void tsri_webgpu_program_destroy(tsri_device *device, tsri_program *program);
+tsr_status tsri_webgpu_launch(tsri_queue *queue, tsri_program *program, const tsri_launch *launch);
+
+#endif
