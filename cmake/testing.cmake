@@ -41,6 +41,7 @@ set(test_environment
   "TSR_TEST_SANITIZE=${TESSERA_SANITIZE}"
   "TSR_TEST_PLUGIN_DIR=${TESSERA_PLUGIN_DIR}"
   "TSR_TEST_BAD_PLUGIN_DIR=${TESSERA_TEST_PLUGIN_DIR}"
+  "TSR_TEST_FAKE_DIR=${PROJECT_BINARY_DIR}/tests/fakes"
   "PYTHONDONTWRITEBYTECODE=1")
 set(environment_file "${PROJECT_BINARY_DIR}/tests/environment.cmake")
 file(GENERATE OUTPUT "${environment_file}" CONTENT "set(test_environment [==[${test_environment}]==])\n")
@@ -59,6 +60,15 @@ tessera_glob(plugin_sources tests/plugins/*.c)
 foreach(source ${plugin_sources})
   tessera_add_plugin("${source}" "${TESSERA_TEST_PLUGIN_DIR}")
 endforeach()
+
+# Stand-ins for drivers: tests/fakes/cuda/*.c becomes <build>/tests/fakes/fake_cuda.so.
+tessera_glob(fake_cuda_sources tests/fakes/cuda/*.c)
+add_library(fake_cuda MODULE ${fake_cuda_sources})
+set_target_properties(fake_cuda PROPERTIES
+  PREFIX "" LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests/fakes" C_VISIBILITY_PRESET hidden)
+target_include_directories(fake_cuda PRIVATE src tests)
+target_link_libraries(fake_cuda PRIVATE Threads::Threads ${TESSERA_MATH_LIBRARY})
+tessera_set_warnings(fake_cuda)
 
 # --- Tests in C --------------------------------------------------------------------------------------------------
 

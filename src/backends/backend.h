@@ -138,13 +138,22 @@ typedef struct tsri_operand {
 
 #define TSRI_MAX_OPERANDS 8
 
+typedef enum tsri_activation {
+  TSRI_ACTIVATION_NONE,
+  TSRI_ACTIVATION_RELU,
+  TSRI_ACTIVATION_GELU_TANH  // x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))) / 2
+} tsri_activation;
+
 // A native operator: what a device does better than the portable kernel, such as "copy" (strided) or "matmul".
-// docs/adding-a-backend.md lists the names with their operands.
+// docs/adding-a-backend.md lists the names with their operands. New fields come with new names, so that a backend that
+// does not know them is never asked.
 typedef struct tsri_native_op {
   const char *name;
   int input_count;
   tsri_operand inputs[TSRI_MAX_OPERANDS];
   tsri_operand output;
+  double alpha, beta;          // "gemm"
+  tsri_activation activation;  // "linear"
 } tsri_native_op;
 
 typedef struct tsri_backend {

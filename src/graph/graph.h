@@ -55,6 +55,8 @@ typedef struct tsri_kernel_run {
   const struct tsri_epilogue *epilogue;  // element-wise operators to run in the kernel's store; NULL: none
 } tsri_kernel_run;
 
+struct tsri_linear;
+
 // An operator. Static and const: its address is its identity.
 typedef struct tsri_op {
   const char *name;  // "relu", as in messages and the profiler
@@ -76,6 +78,10 @@ typedef struct tsri_op {
   tsr_status (*run)(const tsri_kernel_run *run);
   tsri_hook hook;
   tsri_hook load_hook;  // the same for what comes before its first input, and its kernels' loads
+  // Whether the node's device has an operator of its own for it (tsri_backend.has_op), with `after` (NULL: nothing) done in the
+  // same. Such an operator has no hooks: what else comes after it is then a kernel of its own. Asked while planning, under the
+  // graph's lock. NULL: never.
+  bool (*is_native)(const tsri_node *node, const struct tsri_linear *after);
 } tsri_op;
 
 enum { TSRI_MAX_INPUTS = 4, TSRI_MAX_SCALARS = 4, TSRI_MAX_INTEGERS = 2 * TSR_MAX_RANK };

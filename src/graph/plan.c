@@ -10,6 +10,7 @@
 #include "core/alloc.h"
 #include "core/error.h"
 #include "graph/compose.h"
+#include "graph/linear.h"
 
 // --- Collecting -----------------------------------------------------------------------------------------------------
 
@@ -232,8 +233,7 @@ static void join_group(tsri_plan *plan, tsri_planned *planned) {
   if (planned->node->op->kind != TSRI_OP_ELEMENTWISE) group->heavy = planned->node->slot;
 }
 
-// Only the last axis counts: a bias.
-static bool is_along_last_axis(const tsri_layout *layout) {
+bool tsri_is_along_last_axis(const tsri_layout *layout) {
   int last = layout->shape.rank - 1;
   for (int i = 0; i < last; i++) {
     if (layout->shape.dims[i] > 1 && layout->strides[i] != 0) return false;
@@ -253,7 +253,7 @@ static bool is_simple_input(const tsri_plan *plan, const tsri_planned *planned, 
   tsri_layout_span(&layout, &low, &high);
   for (int i = 0; i < shape.rank; i++) count *= shape.dims[i];
   if (low == high || (tsri_layout_is_contiguous(&layout) && layout.count == count)) return true;
-  return knows_column && is_along_last_axis(&layout) && tsri_shape_equal(layout.shape, shape);
+  return knows_column && tsri_is_along_last_axis(&layout) && tsri_shape_equal(layout.shape, shape);
 }
 
 // Whether all the group's inputs of one space are simple.
@@ -324,7 +324,16 @@ static void list_members(tsri_plan *plan) {
   }
 }
 
-// What stands after a heavy node, or before a kernel's loads, leaves if it reads what cannot be indexed there.
+// Whether what comes after the heavy node must be a kernel of its own, because the device does the node natively.
+static bool is_native_alone(const tsri_plan *plan, const tsri_group *group) {
+  const tsri_node *node = plan->nodes[group->heavy].node;
+  tsri_linear linear;
+  if (!node->op->is_native || !node->op->is_native(node, NULL)) return false;
+  return !tsri_linear_match(plan, group, &linear) || !node->op->is_native(node, &linear);
+}
+
+// What stands after a heavy node, or before a kernel's loads, leaves if it reads what cannot be indexed there, or the node
+// has no such places.
 static void split_groups(tsri_plan *plan) {
   uint32_t count = plan->group_count;
   for (uint32_t i = 0; i < count; i++) {
@@ -333,7 +342,7 @@ static void split_groups(tsri_plan *plan) {
     if (heavy == TSRI_NONE || group->node_count == 1) continue;
     const tsri_node *node = plan->nodes[heavy].node;
     uint32_t home = i;
-    if (heavy != group->root && !is_simple_space(plan, group, TSRI_OUTER)) {
+    if (heavy != group->root && (is_native_alone(plan, group) || !is_simple_space(plan, group, TSRI_OUTER))) {
       split_group(plan, i, heavy, heavy, is_up_to_heavy);
       group->heavy = TSRI_NONE;
       home = plan->group_count - 1;

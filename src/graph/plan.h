@@ -66,6 +66,9 @@ void tsri_plan_deinit(tsri_plan *plan);
 bool tsri_plan_input_layout(const tsri_plan *plan, const tsri_planned *planned, uint32_t index,
                             tsri_layout *out_layout);
 
+// Whether only the place on the last axis counts, where elements lie side by side: a bias.
+bool tsri_is_along_last_axis(const tsri_layout *layout);
+
 // The number of the node that computes a value, or TSRI_NONE if its elements are there.
 uint32_t tsri_plan_number(const tsri_plan *plan, const tsri_value *value);
 

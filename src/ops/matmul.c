@@ -2,8 +2,11 @@
 // Matrix products. Inputs are read through their strides, so that views cost no copy; a device's own matmul is used
 // where it has one, else one of the kernels of kernels/op_matmul.tk, in the shape that graph/tuning.def has for the device.
 #include <math.h>
+#include <string.h>
 
 #include "core/error.h"
+#include "graph/epilogue.h"
+#include "graph/linear.h"
 #include "graph/node.h"
 #include "ops/call.h"
 #include "ops/elementwise.h"
@@ -254,28 +257,82 @@ static tsr_status run_parts(const tsri_kernel_run *run, const product *p, tsr_bu
 
 // --- A device's own --------------------------------------------------------------------------------------------------
 
-static tsri_operand native_operand(const tsri_kernel_run *run, tsr_buffer *buffer, const tsri_layout *layout) {
-  tsri_operand own = {.buffer = buffer->handle, .dtype = run->dtype, .shape = layout->shape};
-  own.offset = buffer->offset + (size_t)layout->offset * tsr_dtype_bytes(run->dtype);
+static tsri_operand native_operand(tsr_dtype dtype, const tsri_layout *layout) {
+  tsri_operand own = {.dtype = dtype, .shape = layout->shape};
+  own.offset = (size_t)layout->offset * tsr_dtype_bytes(dtype);
   for (int i = 0; i < layout->shape.rank; i++) own.strides[i] = layout->strides[i];
   return own;
+}
+
+// The product as devices know it, without its inputs and memory.
+static tsri_native_op native_op(tsr_dtype dtype, tsr_shape shape, const tsri_attributes *attributes) {
+  tsri_layout result = {0};
+  (void)tsri_layout_init("matmul", shape, dtype, &result, NULL);  // cannot fail: the result has this shape already
+  bool is_scaled = attributes->scalar_count > 0;
+  return (tsri_native_op){
+      .name = is_scaled ? "gemm" : "matmul",
+      .output = native_operand(dtype, &result),
+      .alpha = is_scaled ? attributes->scalars[0] : 1,
+      .beta = is_scaled ? attributes->scalars[1] : 0,
+  };
+}
+
+// Adds a bias and an activation. False: the product is scaled, which "linear" is not.
+static bool add_linear(const tsri_linear *linear, tsri_native_op *op) {
+  if (strcmp(op->name, "matmul") != 0) return false;
+  op->name = "linear";
+  op->activation = linear->activation;
+  if (!linear->has_bias) return true;
+  op->inputs[op->input_count++] =
+      (tsri_operand){.dtype = linear->dtype, .shape = TSR_SHAPE(linear->columns), .strides = {1}};
+  return true;
+}
+
+static bool is_native(const tsri_node *node, const tsri_linear *after) {
+  const tsr_device *device = node->value.device;
+  if (!device->backend->has_op) return false;
+  tsri_native_op op = native_op(node->dtype, node->shape, node->attributes);
+  op.input_count = (int)node->input_count;
+  for (int i = 0; i < op.input_count; i++) op.inputs[i] = native_operand(node->dtype, &node->inputs[i].layout);
+  return (!after || add_linear(after, &op)) && device->backend->has_op(device->handle, &op);
+}
+
+static void bind_native(tsri_operand *to, const tsr_buffer *buffer) {
+  to->buffer = buffer->handle;
+  to->offset += buffer->offset;
+}
+
+// What comes after the product, if a native operator can do it too.
+static bool bind_linear(const tsri_epilogue *epilogue, tsri_native_op *op) {
+  const tsri_codegen *codegen = epilogue->codegen;
+  tsri_linear linear;
+  if (!tsri_linear_match(codegen->fused->plan, codegen->fused->group, &linear) || !add_linear(&linear, op))
+    return false;
+  if (!linear.has_bias) return true;
+  tsri_operand *bias = &op->inputs[op->input_count - 1];
+  const tsri_argument *leaf = &epilogue->leaves[0];  // the only one
+  bias->offset = leaf->offset + (codegen->has_base[0] ? codegen->base[0] * tsr_dtype_bytes(linear.dtype) : 0);
+  bind_native(bias, leaf->buffer);
+  return true;
 }
 
 // TSR_ERR_UNSUPPORTED, without a message, where the device has none for these.
 static tsr_status run_native(const tsri_kernel_run *run) {
   const tsri_backend *backend = run->device->backend;
-  if (!backend->has_op || run->attributes->scalar_count > 0 || run->epilogue) return TSR_ERR_UNSUPPORTED;
-  tsri_layout result;
-  tsr_status status = tsri_layout_init("matmul", run->shape, run->dtype, &result, NULL);
-  if (status != TSR_OK) return status;
-  tsri_native_op op = {.name = "matmul", .input_count = 2};
-  for (int i = 0; i < 2; i++) op.inputs[i] = native_operand(run, run->inputs[i], &run->layouts[i]);
-  op.output = native_operand(run, run->output, &result);
+  if (!backend->has_op) return TSR_ERR_UNSUPPORTED;
+  tsri_native_op op = native_op(run->dtype, run->shape, run->attributes);
+  op.input_count = run->input_count;
+  for (int i = 0; i < run->input_count; i++) {
+    op.inputs[i] = native_operand(run->dtype, &run->layouts[i]);
+    bind_native(&op.inputs[i], run->inputs[i]);
+  }
+  bind_native(&op.output, run->output);
+  if (run->epilogue && !bind_linear(run->epilogue, &op)) return TSR_ERR_UNSUPPORTED;
   if (!backend->has_op(run->device->handle, &op)) return TSR_ERR_UNSUPPORTED;
   tsri_queue *queue = tsri_device_lock(run->device);
-  status = backend->run_op(queue, &op);
+  tsr_status status = backend->run_op(queue, &op);
   tsri_device_unlock(run->device);
-  tsri_count(&run->device->counters.launches);
+  if (status == TSR_OK) tsri_count(&run->device->counters.launches);
   return status;
 }
 
@@ -310,8 +367,9 @@ static tsr_status run_matmul(const tsri_kernel_run *run) {
 }
 
 static const tsri_op matmul_op = {
-    .name = "matmul", .kind = TSRI_OP_KERNEL, .run = run_matmul, .hook = TSRI_HOOK_COLUMN};
-static const tsri_op gemm_op = {.name = "gemm", .kind = TSRI_OP_KERNEL, .run = run_matmul, .hook = TSRI_HOOK_COLUMN};
+    .name = "matmul", .kind = TSRI_OP_KERNEL, .run = run_matmul, .hook = TSRI_HOOK_COLUMN, .is_native = is_native};
+static const tsri_op gemm_op = {
+    .name = "gemm", .kind = TSRI_OP_KERNEL, .run = run_matmul, .hook = TSRI_HOOK_COLUMN, .is_native = is_native};
 
 static tsr_status check_dtypes(const char *caller, const tsr_tensor *a, const tsr_tensor *b) {
   if (a->dtype != TSR_BOOL || b->dtype != TSR_BOOL) return TSR_OK;

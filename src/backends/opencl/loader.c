@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backends/common/trail.h"
 #include "core/error.h"
 #include "platform/platform.h"
 
@@ -25,14 +26,6 @@ const char *const tsri_opencl_library_names[] = {"/System/Library/Frameworks/Ope
   "or, for the CPU, pocl-opencl-icd)"
 const char *const tsri_opencl_library_names[] = {"libOpenCL.so.1", "libOpenCL.so", NULL};
 #endif
-
-static void add_to_trail(char *trail, size_t trail_bytes, const char *name, const char *reason) {
-  size_t used = strlen(trail);
-  size_t name_length = strlen(name);  // dlopen begins its text with the name: once is enough
-  if (strncmp(reason, name, name_length) == 0 && reason[name_length] == ':') reason += name_length + 1;
-  while (*reason == ' ') reason++;
-  snprintf(trail + used, trail_bytes - used, "%s%s: %s", used ? "; " : "", name, reason);
-}
 
 // Functions as data: the pointers are copied byte by byte, which ISO C leaves as the only way.
 static bool find_entry_points(tsri_library *library, tsri_opencl_api *api, char *reason, size_t reason_bytes) {
@@ -59,7 +52,7 @@ tsr_status tsri_opencl_load(const char *const *names) {
       return TSR_OK;
     }
     tsri_library_close(library);
-    add_to_trail(trail, sizeof trail, *names, reason);
+    tsri_trail_add(trail, sizeof trail, *names, reason);
   }
   return TSRI_FAIL(TSR_ERR_NOT_FOUND, "no OpenCL library could be opened (%s); %s", trail, HOW_TO_GET_IT);
 }

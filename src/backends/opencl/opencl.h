@@ -80,15 +80,10 @@ tsr_status tsri_opencl_begin(opencl_queue *queue);
 tsr_status tsri_opencl_bind(opencl_device *device, opencl_buffer *buffer, size_t offset, size_t bytes,
                             cl_mem *out_memory);
 
-// cache.c: built programs on disk. A file that is missing, unreadable, stale or damaged is as good as none.
+// program.c
 
-// The file for this text built for this device with these options, or NULL: no folder for caches, or no memory.
-// The caller frees it with tsri_free.
+// The cache's file for this text built for this device with these options; see tsri_cache_path.
 char *tsri_opencl_cache_path(const opencl_device *device, const char *options, const void *text, size_t text_bytes);
-// The binary, which the caller frees with tsri_free, or NULL.
-void *tsri_opencl_cache_load(const char *path, size_t *out_bytes);
-// Whether it was stored. Readers see the old file or the new one, never a part.
-bool tsri_opencl_cache_store(const char *path, const void *binary, size_t bytes);
 
 // The table's entries, by the file they are in.
 // device.c

@@ -12,6 +12,7 @@
 
 #include <string.h>
 
+#include "backends/common/disk_cache.h"
 #include "core/alloc.h"
 #include "core/log.h"
 
@@ -66,10 +67,19 @@ static tsr_status build_text(opencl_device *device, const tsri_code *code, const
   return TSR_OK;
 }
 
+char *tsri_opencl_cache_path(const opencl_device *device, const char *options, const void *text, size_t text_bytes) {
+  tsri_cache_key key;
+  tsri_cache_key_init(&key);
+  tsri_cache_key_add_text(&key, device->key);
+  tsri_cache_key_add_text(&key, options);
+  tsri_cache_key_add(&key, text, text_bytes);
+  return tsri_cache_path("opencl", &key);
+}
+
 // NULL if there is none, or the driver does not take it any more.
 static cl_program take_cached(opencl_device *device, const char *options, const char *path) {
   size_t bytes = 0;
-  unsigned char *binary = tsri_opencl_cache_load(path, &bytes);
+  unsigned char *binary = tsri_cache_load(path, &bytes);
   if (!binary) return NULL;
   const unsigned char *const_binary = binary;
   cl_int error = CL_SUCCESS, is_good = CL_SUCCESS;
@@ -90,7 +100,7 @@ static void keep_binary(cl_program program, const char *path) {
   unsigned char *binary = bytes > 0 ? tsri_malloc(bytes) : NULL;
   if (!binary) return;
   if (tsri_cl.GetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof binary, &binary, NULL) == CL_SUCCESS) {
-    tsri_opencl_cache_store(path, binary, bytes);
+    tsri_cache_store(path, binary, bytes);
   }
   tsri_free(binary);
 }

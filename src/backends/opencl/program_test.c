@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <unistd.h>
 
+#include "backends/common/disk_cache.h"
 #include "core/alloc.h"
 
 static const char axpy_text[] =
@@ -246,7 +247,7 @@ TEST(a_damaged_cache_file_is_ignored_and_replaced) {
   cache_place place = cache_begin(&f, &code);
   build_once(&f, code, 1);
   size_t bytes = 0;
-  void *binary = tsri_opencl_cache_load(place.path, &bytes);
+  void *binary = tsri_cache_load(place.path, &bytes);
   CHECK(binary != NULL && bytes > 0);
 
   FILE *file = fopen(place.path, "r+b");  // one byte is another
@@ -260,7 +261,7 @@ TEST(a_damaged_cache_file_is_ignored_and_replaced) {
   build_once(&f, code, 3);
   build_once(&f, code, 3);
 
-  CHECK(tsri_opencl_cache_store(place.path, "no program", 10));  // sound, but the driver does not take it
+  CHECK(tsri_cache_store(place.path, "no program", 10));  // sound, but the driver does not take it
   build_once(&f, code, 4);
   build_once(&f, code, 4);
   tsri_free(binary);

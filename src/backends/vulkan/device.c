@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/common/disk_cache.h"
 #include "core/alloc.h"
 #include "core/log.h"
 
@@ -247,11 +248,23 @@ static void fill_limits(const vulkan_device *device, tsri_limits *out) {
   out->rounds_to_even = f->rounds_to_even;
 }
 
+// One file per device and driver.
+static char *cache_path_for(const vulkan_physical *physical) {
+  const VkPhysicalDeviceProperties *p = &physical->properties;
+  tsri_cache_key key;
+  tsri_cache_key_init(&key);
+  tsri_cache_key_add(&key, p->pipelineCacheUUID, VK_UUID_SIZE);
+  tsri_cache_key_add(&key, &p->driverVersion, sizeof p->driverVersion);
+  tsri_cache_key_add(&key, &p->vendorID, sizeof p->vendorID);
+  tsri_cache_key_add(&key, &p->deviceID, sizeof p->deviceID);
+  return tsri_cache_path("vulkan", &key);
+}
+
 // A file that the driver does not take gives an empty cache.
 static tsr_status open_cache(vulkan_device *device) {
   size_t bytes = 0;
-  device->cache_path = tsri_vulkan_cache_path(&device->physical);
-  void *data = device->cache_path ? tsri_vulkan_cache_load(device->cache_path, &bytes) : NULL;
+  device->cache_path = cache_path_for(&device->physical);
+  void *data = device->cache_path ? tsri_cache_load(device->cache_path, &bytes) : NULL;
   VkPipelineCacheCreateInfo info = {
       .sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO, .initialDataSize = bytes, .pInitialData = data};
   VkResult result = device->vk.CreatePipelineCache(device->handle, &info, NULL, &device->cache);
@@ -272,7 +285,7 @@ static void save_cache(vulkan_device *device) {
   }
   void *data = bytes ? tsri_malloc(bytes) : NULL;
   if (data && device->vk.GetPipelineCacheData(device->handle, device->cache, &bytes, data) == VK_SUCCESS) {
-    (void)tsri_vulkan_cache_store(device->cache_path, data, bytes);
+    (void)tsri_cache_store(device->cache_path, data, bytes);
   }
   tsri_free(data);
 }

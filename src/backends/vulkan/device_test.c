@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Finding and describing Vulkan devices, the cache of pipelines, names of codes.
+// Finding and describing Vulkan devices, names of codes.
 #include "backends/vulkan/fixture.h"
 
 #if TSRI_HAS_VULKAN
@@ -64,24 +64,6 @@ TEST(several_devices_are_open_at_once) {
   b.vk->buffer_destroy(b.device, y);
   fixture_close(&a);
   fixture_close(&b);
-}
-
-TEST(the_cache_of_pipelines_survives_and_a_damaged_file_is_ignored) {
-  char path[] = "/tmp/tsr_vulkan_cache_XXXXXX";
-  int file = mkstemp(path);
-  CHECK(file >= 0);
-  size_t bytes = 0;
-  CHECK(tsri_vulkan_cache_load(path, &bytes) == NULL);  // empty
-  CHECK(tsri_vulkan_cache_store(path, "pipelines", 9));
-  char *data = tsri_vulkan_cache_load(path, &bytes);
-  CHECK_EQ_UINT(bytes, 9);
-  CHECK_BYTES(data, "pipelines", 9);
-  tsri_free(data);
-  FILE *stream = fopen(path, "r+b");
-  CHECK(stream != NULL && fseek(stream, -1, SEEK_END) == 0 && fputc('!', stream) == '!' && fclose(stream) == 0);
-  CHECK(tsri_vulkan_cache_load(path, &bytes) == NULL);
-  CHECK(!tsri_vulkan_cache_store("/no/such/folder/file", "x", 1));
-  remove(path);
 }
 
 TEST(codes_have_their_names) {

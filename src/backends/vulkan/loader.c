@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backends/common/trail.h"
 #include "core/error.h"
 #include "platform/platform.h"
 
@@ -24,14 +25,6 @@ const char *const tsri_vulkan_library_names[] = {"libvulkan.1.dylib", "libMolten
   "which also has one for the CPU)"
 const char *const tsri_vulkan_library_names[] = {"libvulkan.so.1", "libvulkan.so", NULL};
 #endif
-
-static void add_to_trail(char *trail, size_t trail_bytes, const char *name, const char *reason) {
-  size_t used = strlen(trail), name_length = strlen(name);
-  // dlopen begins its text with the name: once is enough.
-  if (strncmp(reason, name, name_length) == 0 && reason[name_length] == ':') reason += name_length + 1;
-  while (*reason == ' ') reason++;
-  snprintf(trail + used, trail_bytes - used, "%s%s: %s", used ? "; " : "", name, reason);
-}
 
 static bool find_start(tsri_library *library, char *reason, size_t reason_bytes) {
   void *entry = tsri_library_symbol(library, "vkGetInstanceProcAddr");
@@ -65,7 +58,7 @@ tsr_status tsri_vulkan_load(const char *const *names) {
     tsri_library *library = tsri_library_open(*names, reason, sizeof reason);
     if (library && find_start(library, reason, sizeof reason)) return TSR_OK;
     tsri_library_close(library);
-    add_to_trail(trail, sizeof trail, *names, reason);
+    tsri_trail_add(trail, sizeof trail, *names, reason);
   }
   return TSRI_FAIL(TSR_ERR_NOT_FOUND, "no Vulkan library could be opened (%s); %s", trail, HOW_TO_GET_IT);
 }

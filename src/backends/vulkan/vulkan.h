@@ -245,13 +245,5 @@ tsr_status tsri_vulkan_program_create(tsri_device *device, const tsri_code *code
 void tsri_vulkan_program_destroy(tsri_device *device, tsri_program *program);
 tsr_status tsri_vulkan_launch(tsri_queue *queue, tsri_program *program, const tsri_launch *launch);
 
-// --- cache.c --------------------------------------------------------------------------------------------------------
-
-// Where the pipelines of this device are kept, released by tsri_free; NULL if there is no place.
-char *tsri_vulkan_cache_path(const vulkan_physical *physical);
-// What is kept there, released by tsri_free; NULL if nothing usable is.
-void *tsri_vulkan_cache_load(const char *path, size_t *out_bytes);
-bool tsri_vulkan_cache_store(const char *path, const void *data, size_t bytes);
-
 #endif
 #endif

@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Pipelines on disk: $XDG_CACHE_HOME/tessera/vulkan-<key>.bin, or the same under ~/.cache.
-//
-// One file per device and driver. Length and checksum stand at its beginning, since drivers trust what they are given. A
-// new file is written beside the old one and renamed, which replaces it at once.
-#include "backends/vulkan/vulkan.h"
-
-#if TSRI_HAS_VULKAN
+// The cache of built programs. A new file is written beside the old one and renamed, which replaces it at once.
+#include "backends/common/disk_cache.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +8,7 @@
 
 #include "core/alloc.h"
 #include "core/log.h"
+#include "platform/platform.h"
 
 #if defined(_WIN32)
 #include <direct.h>
@@ -31,18 +27,31 @@ typedef struct cache_header {
   uint64_t bytes, checksum;
 } cache_header;
 
-static const char cache_magic[8] = {'T', 'S', 'R', 'V', 'K', '0', '1', '\n'};
+static const char cache_magic[8] = {'T', 'S', 'R', 'B', 'I', 'N', '1', '\n'};
 
-// FNV-1a, 64 bits.
+// --- Keys -----------------------------------------------------------------------------------------------------------
+
+// FNV-1a, 64 bits; two with different starts make a key that does not collide by chance.
+static const uint64_t hash_starts[2] = {UINT64_C(0xCBF29CE484222325), UINT64_C(0x6C62272E07BB0142)};
+
 static uint64_t hash(uint64_t start, const void *data, size_t bytes) {
   const unsigned char *at = data;
   for (size_t i = 0; i < bytes; i++) start = (start ^ at[i]) * UINT64_C(0x100000001B3);
   return start;
 }
 
-#define HASH_START UINT64_C(0xCBF29CE484222325)
+void tsri_cache_key_init(tsri_cache_key *key) { memcpy(key->words, hash_starts, sizeof key->words); }
 
-// ".cache" below the home folder where no folder is set. The folders are made as needed.
+void tsri_cache_key_add(tsri_cache_key *key, const void *data, size_t bytes) {
+  uint64_t length = bytes;
+  for (int i = 0; i < 2; i++) key->words[i] = hash(hash(key->words[i], &length, sizeof length), data, bytes);
+}
+
+void tsri_cache_key_add_text(tsri_cache_key *key, const char *text) { tsri_cache_key_add(key, text, strlen(text)); }
+
+// --- Files ----------------------------------------------------------------------------------------------------------
+
+// ".cache" below the home folder where no folder is set.
 static char *cache_folder(void) {
   const char *set = getenv(CACHE_VARIABLE), *home = getenv("HOME");
   char *base = NULL;
@@ -56,15 +65,11 @@ static char *cache_folder(void) {
   return folder;
 }
 
-char *tsri_vulkan_cache_path(const vulkan_physical *physical) {
-  const VkPhysicalDeviceProperties *p = &physical->properties;
+char *tsri_cache_path(const char *backend, const tsri_cache_key *key) {
   char *folder = cache_folder();
   if (!folder) return NULL;
-  uint64_t key = hash(HASH_START, p->pipelineCacheUUID, VK_UUID_SIZE);
-  key = hash(key, &p->driverVersion, sizeof p->driverVersion);
-  key = hash(key, &p->vendorID, sizeof p->vendorID);
-  key = hash(key, &p->deviceID, sizeof p->deviceID);
-  char *path = tsri_format_text("%s/vulkan-%016llx.bin", folder, (unsigned long long)key);
+  char *path = tsri_format_text("%s/%s-%016llx%016llx.bin", folder, backend, (unsigned long long)key->words[0],
+                                (unsigned long long)key->words[1]);
   tsri_free(folder);
   return path;
 }
@@ -76,7 +81,7 @@ static void *read_data(FILE *file, size_t *out_bytes) {
   if (header.bytes == 0 || header.bytes > MOST_BYTES) return NULL;
   size_t bytes = (size_t)header.bytes;
   void *data = tsri_malloc(bytes);
-  if (data && fread(data, 1, bytes, file) == bytes && hash(HASH_START, data, bytes) == header.checksum) {
+  if (data && fread(data, 1, bytes, file) == bytes && hash(hash_starts[0], data, bytes) == header.checksum) {
     *out_bytes = bytes;
     return data;
   }
@@ -84,18 +89,18 @@ static void *read_data(FILE *file, size_t *out_bytes) {
   return NULL;
 }
 
-void *tsri_vulkan_cache_load(const char *path, size_t *out_bytes) {
+void *tsri_cache_load(const char *path, size_t *out_bytes) {
   FILE *file = fopen(path, "rb");
   if (!file) return NULL;
   void *data = read_data(file, out_bytes);
   fclose(file);
-  if (!data) tsri_log(TSR_LOG_INFO, "vulkan: %s is damaged and not used", path);
+  if (!data) tsri_log(TSR_LOG_INFO, "cache: %s is damaged and not used", path);
   return data;
 }
 
-bool tsri_vulkan_cache_store(const char *path, const void *data, size_t bytes) {
+bool tsri_cache_store(const char *path, const void *data, size_t bytes) {
   if (bytes == 0 || bytes > MOST_BYTES) return false;
-  cache_header header = {.bytes = bytes, .checksum = hash(HASH_START, data, bytes)};
+  cache_header header = {.bytes = bytes, .checksum = hash(hash_starts[0], data, bytes)};
   memcpy(header.magic, cache_magic, sizeof cache_magic);
   // "x": a name that another writer has at this moment fails, and then that one's file will do.
   char *beside = tsri_format_text("%s.%llx", path, (unsigned long long)tsri_clock_ns());
@@ -104,9 +109,7 @@ bool tsri_vulkan_cache_store(const char *path, const void *data, size_t bytes) {
   if (file && fclose(file) != 0) is_written = false;
   bool is_stored = is_written && rename(beside, path) == 0;
   if (file && !is_stored) remove(beside);
-  if (!is_stored) tsri_log(TSR_LOG_DEBUG, "vulkan: %s could not be written; programs are built again next time", path);
+  if (!is_stored) tsri_log(TSR_LOG_DEBUG, "cache: %s could not be written; programs are built again next time", path);
   tsri_free(beside);
   return is_stored;
 }
-
-#endif

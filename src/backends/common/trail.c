@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+#include "backends/common/trail.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void tsri_trail_add(char *trail, size_t trail_bytes, const char *name, const char *reason) {
+  size_t used = strlen(trail), name_length = strlen(name);
+  // dlopen begins its text with the name: once is enough.
+  if (strncmp(reason, name, name_length) == 0 && reason[name_length] == ':') reason += name_length + 1;
+  while (*reason == ' ') reason++;
+  snprintf(trail + used, trail_bytes - used, "%s%s: %s", used ? "; " : "", name, reason);
+}

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: MIT
+// cuBLASLt: opening it, and products whose descriptors and algorithms are kept from one to the next.
+#include "backends/cuda/blas.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "backends/common/trail.h"
+#include "backends/cuda/blas_api.h"
+#include "core/alloc.h"
+#include "core/log.h"
+
+enum {
+  PLAN_SLOTS = 256,           // a product that meets another in its slot takes the place
+  WORKSPACE_BYTES = 32 << 20  // what NVIDIA advises for Hopper; less elsewhere does no harm
+};
+
+typedef struct blas_plan {
+  bool is_used, is_impossible;
+  cuda_product product;
+  lt_operation operation;
+  lt_layout a, b, c, d;
+  lt_choice choice;
+} blas_plan;
+
+#define TSRI_ENTRY(name, exported, parameters) int(CUDA_CALL * name) parameters;
+struct cuda_blas {
+  struct {
+    CUBLASLT_ENTRY_POINTS(TSRI_ENTRY)
+  } lt;
+  lt_handle handle;
+  tsri_mutex lock;  // of the plans
+  blas_plan plans[PLAN_SLOTS];
+};
+#undef TSRI_ENTRY
+
+#if defined(_WIN32)
+static const char *const library_names[] = {"cublasLt64_13.dll", "cublasLt64_12.dll", "cublasLt64_11.dll", NULL};
+#else
+static const char *const library_names[] = {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so.11",
+                                            "/usr/local/cuda/lib64/libcublasLt.so", NULL};
+#endif
+const char *const *tsri_cublaslt_names = library_names;
+
+// --- Opening ----------------------------------------------------------------------------------------------------------
+
+static bool find_entry_points(cuda_blas *blas, tsri_library *library, char *reason, size_t reason_bytes) {
+#define TSRI_ENTRY(entry, exported, parameters)         \
+  void *entry = tsri_library_symbol(library, exported); \
+  if (!entry) {                                         \
+    snprintf(reason, reason_bytes, "has no " exported); \
+    return false;                                       \
+  }                                                     \
+  memcpy(&blas->lt.entry, &entry, sizeof entry);
+  CUBLASLT_ENTRY_POINTS(TSRI_ENTRY)
+#undef TSRI_ENTRY
+  return true;
+}
+
+static bool load(cuda_blas *blas, char *trail, size_t trail_bytes) {
+  trail[0] = '\0';
+  for (const char *const *name = tsri_cublaslt_names; *name; name++) {
+    char reason[200];
+    tsri_library *library = tsri_library_open(*name, reason, sizeof reason);
+    if (library && find_entry_points(blas, library, reason, sizeof reason)) return true;
+    tsri_library_close(library);
+    tsri_trail_add(trail, trail_bytes, *name, reason);
+  }
+  return false;
+}
+
+static cuda_blas *open_blas(const cuda_device *device) {
+  char trail[600];
+  cuda_blas *blas = tsri_calloc(1, sizeof *blas);
+  if (!blas) return NULL;
+  if (!load(blas, trail, sizeof trail)) {
+    tsri_log(TSR_LOG_INFO, "cuda: matrix products run without cuBLASLt (%s)", trail);
+  } else {
+    int code = blas->lt.Create(&blas->handle);
+    if (code == LT_SUCCESS) {
+      tsri_mutex_init(&blas->lock);
+      return blas;
+    }
+    tsri_log(TSR_LOG_WARN, "cuda: cuBLASLt does not start on %s (code %d)", device->name, code);
+  }
+  tsri_free(blas);
+  return NULL;
+}
+
+static cuda_blas *blas_of(cuda_device *device) {
+  tsri_mutex_lock(&device->blas_lock);
+  if (!device->blas && !device->blas_has_failed) {
+    device->blas = open_blas(device);
+    device->blas_has_failed = !device->blas;
+  }
+  cuda_blas *blas = device->blas;
+  tsri_mutex_unlock(&device->blas_lock);
+  return blas;
+}
+
+// --- Plans ------------------------------------------------------------------------------------------------------------
+
+static int type_of(tsr_dtype dtype) {
+  switch (dtype) {
+    case TSR_F64:
+      return LT_R_64F;
+    case TSR_F32:
+      return LT_R_32F;
+    case TSR_F16:
+      return LT_R_16F;
+    default:
+      return LT_R_16BF;
+  }
+}
+
+static int compute_type_of(tsr_dtype dtype, bool allows_tf32) {
+  if (dtype == TSR_F64) return LT_COMPUTE_64F;
+  return dtype == TSR_F32 && allows_tf32 ? LT_COMPUTE_32F_FAST_TF32 : LT_COMPUTE_32F;
+}
+
+static int make_layout(const cuda_blas *blas, const cuda_product *product, const cuda_matrix *matrix,
+                       lt_layout *out_layout) {
+  int32_t batch = (int32_t)product->batch;
+  int code = blas->lt.LayoutCreate(out_layout, type_of(product->dtype), (uint64_t)matrix->rows, (uint64_t)matrix->cols,
+                                   matrix->leading);
+  if (code != LT_SUCCESS || batch == 1) return code;
+  code = blas->lt.LayoutSet(*out_layout, LT_BATCH_COUNT, &batch, sizeof batch);
+  if (code != LT_SUCCESS) return code;
+  return blas->lt.LayoutSet(*out_layout, LT_BATCH_STRIDE, &matrix->batch_stride, sizeof matrix->batch_stride);
+}
+
+static int make_operation(const cuda_blas *blas, const cuda_product *product, bool allows_tf32,
+                          lt_operation *out_operation) {
+  int32_t turn_a = product->a.is_transposed, turn_b = product->b.is_transposed;
+  uint32_t epilogue = product->has_bias ? LT_EPILOGUE_BIAS : 0;
+  if (product->activation == CUDA_RELU) epilogue |= LT_EPILOGUE_RELU;
+  if (product->activation == CUDA_GELU_TANH) epilogue |= LT_EPILOGUE_GELU;
+  if (epilogue == 0) epilogue = LT_EPILOGUE_DEFAULT;
+  int scale_type = product->dtype == TSR_F64 ? LT_R_64F : LT_R_32F;
+  int code = blas->lt.DescCreate(out_operation, compute_type_of(product->dtype, allows_tf32), scale_type);
+  if (code == LT_SUCCESS) code = blas->lt.DescSet(*out_operation, LT_TRANSPOSE_A, &turn_a, sizeof turn_a);
+  if (code == LT_SUCCESS) code = blas->lt.DescSet(*out_operation, LT_TRANSPOSE_B, &turn_b, sizeof turn_b);
+  if (code == LT_SUCCESS) code = blas->lt.DescSet(*out_operation, LT_EPILOGUE, &epilogue, sizeof epilogue);
+  return code;
+}
+
+// Sums that are split between groups stay in the type that sums are kept in.
+static int choose_algorithm(const cuda_blas *blas, blas_plan *plan) {
+  lt_preference preference = NULL;
+  uint64_t workspace = WORKSPACE_BYTES;
+  uint32_t reductions = LT_REDUCE_INPLACE | LT_REDUCE_COMPUTE_TYPE;
+  int found = 0, code = blas->lt.PreferenceCreate(&preference);
+  if (code == LT_SUCCESS) code = blas->lt.PreferenceSet(preference, LT_MAX_WORKSPACE, &workspace, sizeof workspace);
+  if (code == LT_SUCCESS) code = blas->lt.PreferenceSet(preference, LT_REDUCTION_MASK, &reductions, sizeof reductions);
+  for (int i = 0; i < 4 && code == LT_SUCCESS; i++) {
+    const uint32_t *alignment = &plan->product.alignments[i];
+    code = blas->lt.PreferenceSet(preference, LT_MIN_ALIGNMENT_A + i, alignment, sizeof *alignment);
+  }
+  if (code == LT_SUCCESS) {
+    code = blas->lt.GetHeuristic(blas->handle, plan->operation, plan->a, plan->b, plan->c ? plan->c : plan->d, plan->d,
+                                 preference, 1, &plan->choice, &found);
+  }
+  if (preference) blas->lt.PreferenceDestroy(preference);
+  if (code != LT_SUCCESS) return code;
+  return found > 0 ? plan->choice.state : LT_NOT_SUPPORTED;
+}
+
+static void destroy_plan(const cuda_blas *blas, blas_plan *plan) {
+  lt_layout layouts[] = {plan->a, plan->b, plan->c, plan->d};
+  for (int i = 0; i < 4; i++) {
+    if (layouts[i]) blas->lt.LayoutDestroy(layouts[i]);
+  }
+  if (plan->operation) blas->lt.DescDestroy(plan->operation);
+  memset(plan, 0, sizeof *plan);
+}
+
+// What cuBLASLt has nothing for is remembered as well.
+static void make_plan(const cuda_blas *blas, const cuda_product *product, bool allows_tf32, blas_plan *plan) {
+  destroy_plan(blas, plan);
+  plan->is_used = true;
+  memcpy(&plan->product, product, sizeof *product);  // with the padding, which the comparison sees
+  int code = make_operation(blas, product, allows_tf32, &plan->operation);
+  if (code == LT_SUCCESS) code = make_layout(blas, product, &product->a, &plan->a);
+  if (code == LT_SUCCESS) code = make_layout(blas, product, &product->b, &plan->b);
+  if (code == LT_SUCCESS && product->has_c) code = make_layout(blas, product, &product->c, &plan->c);
+  if (code == LT_SUCCESS) code = make_layout(blas, product, &product->d, &plan->d);
+  if (code == LT_SUCCESS) code = choose_algorithm(blas, plan);
+  plan->is_impossible = code != LT_SUCCESS;
+  if (plan->is_impossible) tsri_log(TSR_LOG_DEBUG, "cuda: cuBLASLt has nothing for a product (code %d)", code);
+}
+
+static blas_plan *plan_for(cuda_blas *blas, const cuda_product *product, bool allows_tf32) {
+  uint64_t mixed = UINT64_C(0xCBF29CE484222325);
+  const unsigned char *bytes = (const unsigned char *)product;
+  for (size_t i = 0; i < sizeof *product; i++) mixed = (mixed ^ bytes[i]) * UINT64_C(0x100000001B3);
+  blas_plan *plan = &blas->plans[mixed % PLAN_SLOTS];
+  if (!plan->is_used || memcmp(&plan->product, product, sizeof *product) != 0) {
+    make_plan(blas, product, allows_tf32, plan);
+  }
+  return plan;
+}
+
+// --- Products -----------------------------------------------------------------------------------------------------------
+
+static tsr_status launch(cuda_queue *queue, const cuda_blas *blas, const blas_plan *plan,
+                         const cuda_product_memory *memory) {
+  const float narrow[2] = {(float)memory->alpha, (float)memory->beta};
+  const double wide[2] = {memory->alpha, memory->beta};
+  bool is_wide = plan->product.dtype == TSR_F64, has_c = plan->product.has_c;
+  const void *alpha = is_wide ? (const void *)&wide[0] : &narrow[0],
+             *beta = is_wide ? (const void *)&wide[1] : &narrow[1];
+  void *d = (void *)(uintptr_t)memory->d;
+  int code = LT_SUCCESS;
+  if (plan->product.has_bias) {
+    code = blas->lt.DescSet(plan->operation, LT_BIAS_POINTER, &memory->bias, sizeof memory->bias);
+  }
+  if (code == LT_SUCCESS) {
+    code = blas->lt.Matmul(blas->handle, plan->operation, alpha, (const void *)(uintptr_t)memory->a, plan->a,
+                           (const void *)(uintptr_t)memory->b, plan->b, beta,
+                           has_c ? (const void *)(uintptr_t)memory->c : d, has_c ? plan->c : plan->d, d, plan->d,
+                           &plan->choice.algorithm, (void *)(uintptr_t)queue->workspace, plan->choice.workspace_bytes,
+                           queue->stream);
+  }
+  if (code == LT_SUCCESS) return TSR_OK;
+  if (code == LT_NOT_SUPPORTED || code == LT_ARCH_MISMATCH || code == LT_INVALID_VALUE) return TSR_ERR_UNSUPPORTED;
+  return TSRI_FAIL(code == LT_ALLOC_FAILED ? TSR_ERR_OUT_OF_MEMORY : TSR_ERR_LAUNCH,
+                   "%s: a matrix product by cuBLASLt failed (code %d)", queue->device->name, code);
+}
+
+tsr_status tsri_cuda_multiply(cuda_queue *queue, const cuda_product *product, const cuda_product_memory *memory) {
+  cuda_blas *blas = blas_of(queue->device);
+  if (!blas) return TSR_ERR_UNSUPPORTED;
+  if (!queue->workspace) {
+    cu_result code = tsri_cu.MemAlloc(&queue->workspace, WORKSPACE_BYTES);
+    if (code != CU_SUCCESS) {
+      queue->workspace = 0;
+      return CUDA_FAIL(queue->device, code, TSR_ERR_INTERNAL, "work space of %d bytes for cuBLASLt", WORKSPACE_BYTES);
+    }
+  }
+  tsri_mutex_lock(&blas->lock);
+  blas_plan *plan = plan_for(blas, product, queue->device->allows_tf32);
+  tsr_status status = plan->is_impossible ? TSR_ERR_UNSUPPORTED : launch(queue, blas, plan, memory);
+  if (status == TSR_ERR_UNSUPPORTED) plan->is_impossible = true;
+  tsri_mutex_unlock(&blas->lock);
+  return status;
+}
+
+void tsri_cuda_blas_close(cuda_device *device) {
+  cuda_blas *blas = device->blas;
+  if (!blas) return;
+  bool was_pushed = tsri_cuda_enter(device);
+  for (int i = 0; i < PLAN_SLOTS; i++) destroy_plan(blas, &blas->plans[i]);
+  blas->lt.Destroy(blas->handle);
+  tsri_cuda_leave(was_pushed);
+  tsri_mutex_deinit(&blas->lock);
+  tsri_free(blas);
+  device->blas = NULL;
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// Matrix products by cuBLASLt, opened on first use: it is half a gigabyte, and many programs never multiply matrices.
+#ifndef TSRI_CUDA_BLAS_H
+#define TSRI_CUDA_BLAS_H
+
+#include "backends/cuda/cuda.h"
+
+// A stored matrix as cuBLASLt sees it: column by column, `leading` elements from one column to the next.
+typedef struct cuda_matrix {
+  int64_t rows, cols, leading;
+  int64_t batch_stride;  // in elements; 0: the same for all
+  int is_transposed;     // the product takes it turned
+} cuda_matrix;
+
+typedef enum cuda_activation { CUDA_NO_ACTIVATION, CUDA_RELU, CUDA_GELU_TANH } cuda_activation;
+
+// d = activation(alpha * op(a) op(b) + beta * c + bias) for `batch` products. Everything that the choice of an algorithm
+// depends on, and nothing else: it is the key of the plans that are kept. Zeroed before it is filled.
+typedef struct cuda_product {
+  tsr_dtype dtype;
+  int64_t batch;
+  cuda_matrix a, b, c, d;  // c is there where has_c
+  bool has_c, has_bias;
+  cuda_activation activation;
+  uint32_t alignments[4];  // bytes, up to 256, at which a, b, c and d begin
+} cuda_product;
+
+typedef struct cuda_product_memory {
+  cu_address a, b, c, d, bias;
+  double alpha, beta;
+} cuda_product_memory;
+
+// Queues the product. The context is current.
+//
+// Errors: TSR_ERR_UNSUPPORTED, without a message: cuBLASLt is not there or has nothing for it. TSR_ERR_OUT_OF_MEMORY,
+// TSR_ERR_DEVICE_LOST, TSR_ERR_LAUNCH.
+tsr_status tsri_cuda_multiply(cuda_queue *queue, const cuda_product *product, const cuda_product_memory *memory);
+
+// The names tried, in order; ends with NULL. Tests point it elsewhere.
+extern const char *const *tsri_cublaslt_names;
+
+#endif

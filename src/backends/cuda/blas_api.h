@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+// What is used of cuBLASLt, as in cuda_api.h: types and numbers of our own.
+#ifndef TSRI_CUDA_BLAS_API_H
+#define TSRI_CUDA_BLAS_API_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "backends/cuda/cuda_api.h"
+
+typedef struct lt_handle_tag *lt_handle;
+typedef struct lt_operation_tag *lt_operation;
+typedef struct lt_layout_tag *lt_layout;
+typedef struct lt_preference_tag *lt_preference;
+
+enum { LT_SUCCESS = 0, LT_ALLOC_FAILED = 3, LT_INVALID_VALUE = 7, LT_ARCH_MISMATCH = 8, LT_NOT_SUPPORTED = 15 };
+
+enum { LT_R_32F = 0, LT_R_64F = 1, LT_R_16F = 2, LT_R_16BF = 14 };                      // element types
+enum { LT_COMPUTE_32F = 68, LT_COMPUTE_64F = 70, LT_COMPUTE_32F_FAST_TF32 = 77 };       // how sums are kept
+enum { LT_TRANSPOSE_A = 3, LT_TRANSPOSE_B = 4, LT_EPILOGUE = 7, LT_BIAS_POINTER = 8 };  // attributes of an operation
+enum { LT_EPILOGUE_DEFAULT = 1, LT_EPILOGUE_RELU = 2, LT_EPILOGUE_BIAS = 4, LT_EPILOGUE_GELU = 32 };
+enum { LT_BATCH_COUNT = 5, LT_BATCH_STRIDE = 6 };  // attributes of a layout
+// Attributes of a preference; the alignments follow one another for a, b, c and d.
+enum { LT_MAX_WORKSPACE = 1, LT_REDUCTION_MASK = 3, LT_MIN_ALIGNMENT_A = 5 };
+enum { LT_REDUCE_INPLACE = 1, LT_REDUCE_COMPUTE_TYPE = 2 };
+
+typedef struct lt_algorithm {
+  uint64_t data[8];
+} lt_algorithm;
+
+typedef struct lt_choice {
+  lt_algorithm algorithm;
+  size_t workspace_bytes;
+  int state;
+  float waves;
+  int reserved[4];
+} lt_choice;
+
+#define CUBLASLT_ENTRY_POINTS(X)                                                                                       \
+  X(Create, "cublasLtCreate", (lt_handle * handle))                                                                    \
+  X(Destroy, "cublasLtDestroy", (lt_handle handle))                                                                    \
+  X(DescCreate, "cublasLtMatmulDescCreate", (lt_operation * operation, int compute_type, int scale_type))              \
+  X(DescDestroy, "cublasLtMatmulDescDestroy", (lt_operation operation))                                                \
+  X(DescSet, "cublasLtMatmulDescSetAttribute",                                                                         \
+    (lt_operation operation, int attribute, const void *value, size_t bytes))                                          \
+  X(LayoutCreate, "cublasLtMatrixLayoutCreate",                                                                        \
+    (lt_layout * layout, int type, uint64_t rows, uint64_t cols, int64_t leading))                                     \
+  X(LayoutDestroy, "cublasLtMatrixLayoutDestroy", (lt_layout layout))                                                  \
+  X(LayoutSet, "cublasLtMatrixLayoutSetAttribute", (lt_layout layout, int attribute, const void *value, size_t bytes)) \
+  X(PreferenceCreate, "cublasLtMatmulPreferenceCreate", (lt_preference * preference))                                  \
+  X(PreferenceDestroy, "cublasLtMatmulPreferenceDestroy", (lt_preference preference))                                  \
+  X(PreferenceSet, "cublasLtMatmulPreferenceSetAttribute",                                                             \
+    (lt_preference preference, int attribute, const void *value, size_t bytes))                                        \
+  X(GetHeuristic, "cublasLtMatmulAlgoGetHeuristic",                                                                    \
+    (lt_handle handle, lt_operation operation, lt_layout a, lt_layout b, lt_layout c, lt_layout d,                     \
+     lt_preference preference, int wanted, lt_choice *choices, int *count))                                            \
+  X(Matmul, "cublasLtMatmul",                                                                                          \
+    (lt_handle handle, lt_operation operation, const void *alpha, const void *a, lt_layout a_layout, const void *b,    \
+     lt_layout b_layout, const void *beta, const void *c, lt_layout c_layout, void *d, lt_layout d_layout,             \
+     const lt_algorithm *algorithm, void *workspace, size_t workspace_bytes, cu_stream stream))
+
+#endif

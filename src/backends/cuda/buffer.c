@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+// Device memory, in pieces that the core's pool cuts up.
+//
+// Plain allocations rather than CUDA's stream-ordered ones: the pool already hands blocks out again in the order of the
+// queue, without a call into the driver, and plain memory says at once that it is out, and can be reached by peers.
+#include "backends/cuda/cuda.h"
+#include "core/alloc.h"
+
+tsr_status tsri_cuda_buffer_create(tsri_device *device, size_t bytes, tsri_buffer **out_buffer) {
+  cuda_device *own = cuda_device_of(device);
+  tsr_status status = tsri_cuda_check(own);
+  if (status != TSR_OK) return status;
+  cuda_buffer *buffer = tsri_calloc(1, sizeof *buffer);
+  if (!buffer) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "cuda: no host memory for a buffer's record");
+  bool was_pushed = tsri_cuda_enter(own);
+  cu_result code = tsri_cu.MemAlloc(&buffer->address, bytes);
+  tsri_cuda_leave(was_pushed);
+  if (code != CU_SUCCESS) {
+    tsri_free(buffer);
+    return CUDA_FAIL(own, code, TSR_ERR_INTERNAL, "a buffer of %zu bytes", bytes);
+  }
+  buffer->bytes = bytes;
+  *out_buffer = (tsri_buffer *)buffer;
+  return TSR_OK;
+}
+
+// On a lost device this fails, and the memory goes with the context.
+void tsri_cuda_buffer_destroy(tsri_device *device, tsri_buffer *buffer) {
+  cuda_buffer *own = (cuda_buffer *)buffer;
+  bool was_pushed = tsri_cuda_enter(cuda_device_of(device));
+  (void)tsri_cu.MemFree(own->address);
+  tsri_cuda_leave(was_pushed);
+  tsri_free(own);
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+// Copies and fills.
+#include <string.h>
+
+#include "backends/cuda/cuda.h"
+
+enum {
+  DRIVER_STAGES = 64 << 10,  // up to here CUDA copies pageable memory away before the call returns
+  SCRATCH_BYTES = 16 << 20,  // for copies whose ranges overlap
+  SEED_BYTES = 4 << 10       // of a fill that CUDA has no call for
+};
+
+// Memory that CUDA knows, from cuMemHostAlloc or cuMemHostRegister, is read and written in place.
+static bool is_pinned(const void *host) {
+  unsigned type = 0;
+  return tsri_cu.PointerGetAttribute(&type, CU_POINTER_MEMORY_TYPE, (cu_address)(uintptr_t)host) == CU_SUCCESS &&
+         type == CU_MEMORY_IS_HOST;
+}
+
+static tsr_status answer(cuda_queue *queue, cu_result code, size_t bytes, const char *where) {
+  if (code == CU_SUCCESS) return TSR_OK;
+  return CUDA_FAIL(queue->device, code, TSR_ERR_INTERNAL, "copying %zu bytes %s", bytes, where);
+}
+
+// --- From and to the host -------------------------------------------------------------------------------------------
+
+tsr_status tsri_cuda_copy_in(tsri_queue *queue, tsri_buffer *dst, size_t dst_offset, const void *src, size_t bytes) {
+  cuda_queue *own = cuda_queue_of(queue);
+  tsr_status status = tsri_cuda_begin(own);
+  if (status != TSR_OK) return status;
+  cu_address to = cuda_address_of(dst, dst_offset);
+  bool was_pushed = tsri_cuda_enter(own->device);
+  cu_result code = bytes <= DRIVER_STAGES || is_pinned(src) ? tsri_cu.MemcpyHtoDAsync(to, src, bytes, own->stream)
+                                                            : tsri_cuda_stage_in(own, to, src, bytes);
+  tsri_cuda_leave(was_pushed);
+  return answer(own, code, bytes, "to the device");
+}
+
+// Into pageable memory: small ones arrive at the next wait. For others, and where there is no room, the queue is waited for
+// here, so that a time-out is kept.
+static tsr_status copy_to_pageable(cuda_queue *queue, void *to, cu_address from, size_t bytes) {
+  bool is_small = bytes <= CUDA_READBACK_BYTES;
+  if (!is_small || !tsri_cuda_readback_fits(queue, bytes)) {
+    tsr_status status = tsri_cuda_stream_wait(queue, queue->device->timeout_ns);
+    if (status != TSR_OK) return status;
+    tsri_cuda_readback_finish(queue);
+  }
+  cu_result code = is_small ? tsri_cuda_readback(queue, to, from, bytes) : tsri_cuda_stage_out(queue, to, from, bytes);
+  return answer(queue, code, bytes, "from the device");
+}
+
+tsr_status tsri_cuda_copy_out(tsri_queue *queue, void *dst, tsri_buffer *src, size_t src_offset, size_t bytes) {
+  cuda_queue *own = cuda_queue_of(queue);
+  tsr_status status = tsri_cuda_begin(own);
+  if (status != TSR_OK) return status;
+  cu_address from = cuda_address_of(src, src_offset);
+  bool was_pushed = tsri_cuda_enter(own->device);
+  if (bytes > DRIVER_STAGES && is_pinned(dst)) {
+    status = answer(own, tsri_cu.MemcpyDtoHAsync(dst, from, bytes, own->stream), bytes, "from the device");
+  } else {
+    status = copy_to_pageable(own, dst, from, bytes);
+  }
+  tsri_cuda_leave(was_pushed);
+  return status;
+}
+
+// --- Within the device ----------------------------------------------------------------------------------------------
+
+// CUDA leaves ranges that overlap undefined. They go piece by piece through memory beside them, from the end that is not
+// overwritten first.
+static cu_result copy_overlapping(cuda_queue *queue, cu_address to, cu_address from, size_t bytes) {
+  cu_result code = queue->scratch ? CU_SUCCESS : tsri_cu.MemAlloc(&queue->scratch, SCRATCH_BYTES);
+  for (size_t done = 0; done < bytes && code == CU_SUCCESS;) {
+    size_t piece = bytes - done < SCRATCH_BYTES ? bytes - done : SCRATCH_BYTES;
+    size_t at = to < from ? done : bytes - done - piece;
+    code = tsri_cu.MemcpyDtoDAsync(queue->scratch, from + at, piece, queue->stream);
+    if (code == CU_SUCCESS) code = tsri_cu.MemcpyDtoDAsync(to + at, queue->scratch, piece, queue->stream);
+    done += piece;
+  }
+  return code;
+}
+
+tsr_status tsri_cuda_copy(tsri_queue *queue, tsri_buffer *dst, size_t dst_offset, tsri_buffer *src, size_t src_offset,
+                          size_t bytes) {
+  cuda_queue *own = cuda_queue_of(queue);
+  cu_address to = cuda_address_of(dst, dst_offset), from = cuda_address_of(src, src_offset);
+  tsr_status status = tsri_cuda_begin(own);
+  if (status != TSR_OK || to == from) return status;
+  cu_address distance = to > from ? to - from : from - to;
+  bool was_pushed = tsri_cuda_enter(own->device);
+  cu_result code =
+      distance < bytes ? copy_overlapping(own, to, from, bytes) : tsri_cu.MemcpyDtoDAsync(to, from, bytes, own->stream);
+  tsri_cuda_leave(was_pushed);
+  return answer(own, code, bytes, "within the device");
+}
+
+// Directly where the two GPUs reach each other; else CUDA goes through the host itself.
+tsr_status tsri_cuda_copy_peer(tsri_queue *queue, tsri_buffer *dst, size_t dst_offset, tsri_device *src_device,
+                               tsri_buffer *src, size_t src_offset, size_t bytes) {
+  cuda_queue *own = cuda_queue_of(queue);
+  tsr_status status = tsri_cuda_begin(own);
+  if (status != TSR_OK) return status;
+  bool was_pushed = tsri_cuda_enter(own->device);
+  cu_result code =
+      tsri_cu.MemcpyPeerAsync(cuda_address_of(dst, dst_offset), own->device->context, cuda_address_of(src, src_offset),
+                              cuda_device_of(src_device)->context, bytes, own->stream);
+  tsri_cuda_leave(was_pushed);
+  return answer(own, code, bytes, "from another device");
+}
+
+// --- Fills ----------------------------------------------------------------------------------------------------------
+
+// Patterns of eight bytes, and places that are not a multiple of the pattern: a first part comes from the host, and
+// doubles until it is everything.
+static cu_result fill_by_doubling(cuda_queue *queue, cu_address to, size_t bytes, const unsigned char *pattern,
+                                  size_t pattern_bytes) {
+  unsigned char seed[SEED_BYTES] = {0};
+  size_t done = bytes < SEED_BYTES ? bytes : SEED_BYTES;
+  for (size_t i = 0; i < done; i++) seed[i] = pattern[i % pattern_bytes];
+  cu_result code = tsri_cu.MemcpyHtoDAsync(to, seed, done, queue->stream);  // staged before it returns
+  while (done < bytes && code == CU_SUCCESS) {
+    size_t piece = bytes - done < done ? bytes - done : done;
+    code = tsri_cu.MemcpyDtoDAsync(to + done, to, piece, queue->stream);
+    done += piece;
+  }
+  return code;
+}
+
+tsr_status tsri_cuda_fill(tsri_queue *queue, tsri_buffer *dst, size_t offset, size_t bytes, const void *pattern,
+                          size_t pattern_bytes) {
+  cuda_queue *own = cuda_queue_of(queue);
+  cu_address to = cuda_address_of(dst, offset);
+  tsr_status status = tsri_cuda_begin(own);
+  if (status != TSR_OK) return status;
+  uint16_t half = 0;
+  uint32_t word = 0;
+  if (pattern_bytes == 8 && memcmp(pattern, (const char *)pattern + 4, 4) == 0) pattern_bytes = 4;
+  if (pattern_bytes == 2) memcpy(&half, pattern, sizeof half);
+  if (pattern_bytes == 4) memcpy(&word, pattern, sizeof word);
+  cu_result code = CU_SUCCESS;
+  bool was_pushed = tsri_cuda_enter(own->device);
+  if (pattern_bytes == 1) {
+    code = tsri_cu.MemsetD8Async(to, *(const unsigned char *)pattern, bytes, own->stream);
+  } else if (pattern_bytes == 2 && to % 2 == 0) {
+    code = tsri_cu.MemsetD16Async(to, half, bytes / 2, own->stream);
+  } else if (pattern_bytes == 4 && to % 4 == 0) {
+    code = tsri_cu.MemsetD32Async(to, word, bytes / 4, own->stream);
+  } else {
+    code = fill_by_doubling(own, to, bytes, pattern, pattern_bytes);
+  }
+  tsri_cuda_leave(was_pushed);
+  if (code == CU_SUCCESS) return TSR_OK;
+  return CUDA_FAIL(own->device, code, TSR_ERR_INTERNAL, "filling %zu bytes", bytes);
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+// What is used of CUDA's driver interface, of NVRTC and of NVML: types and numbers of our own, so that no toolkit is needed
+// to build. They are part of the libraries' binary interface, which does not change.
+#ifndef TSRI_CUDA_API_H
+#define TSRI_CUDA_API_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(_WIN32)
+#define CUDA_CALL __stdcall
+#else
+#define CUDA_CALL
+#endif
+
+typedef int cu_result;
+typedef int cu_device;
+typedef unsigned long long cu_address;  // device memory
+typedef struct cu_context_tag *cu_context;
+typedef struct cu_stream_tag *cu_stream;
+typedef struct cu_event_tag *cu_event;
+typedef struct cu_module_tag *cu_module;
+typedef struct cu_function_tag *cu_function;
+
+// Codes that we look at; others are only printed, by the names that the driver has for them.
+enum {
+  CU_SUCCESS = 0,
+  CU_INVALID_VALUE = 1,
+  CU_OUT_OF_MEMORY = 2,
+  CU_DEINITIALIZED = 4,
+  CU_NO_DEVICE = 100,
+  CU_INVALID_IMAGE = 200,
+  CU_INVALID_CONTEXT = 201,
+  CU_NO_BINARY_FOR_GPU = 209,
+  CU_ECC_UNCORRECTABLE = 214,
+  CU_NVLINK_UNCORRECTABLE = 220,
+  CU_UNSUPPORTED_PTX_VERSION = 222,
+  CU_CONTAINED = 226,
+  CU_NOT_FOUND = 500,
+  CU_NOT_READY = 600,
+  CU_ILLEGAL_ADDRESS = 700,
+  CU_LAUNCH_TIMEOUT = 702,
+  CU_CONTEXT_IS_DESTROYED = 709,
+  CU_ASSERT = 710,
+  CU_HARDWARE_STACK_ERROR = 714,
+  CU_ILLEGAL_INSTRUCTION = 715,
+  CU_MISALIGNED_ADDRESS = 716,
+  CU_INVALID_ADDRESS_SPACE = 717,
+  CU_INVALID_PC = 718,
+  CU_LAUNCH_FAILED = 719,
+  CU_TENSOR_MEMORY_LEAK = 721,
+  CU_UNKNOWN = 999
+};
+
+// Attributes of a device.
+enum {
+  CU_MAX_THREADS_PER_BLOCK = 1,
+  CU_MAX_GRID_X = 5,
+  CU_MAX_GRID_Y = 6,
+  CU_MAX_GRID_Z = 7,
+  CU_SHARED_BYTES_PER_BLOCK = 8,
+  CU_WARP_SIZE = 10,
+  CU_MULTIPROCESSORS = 16,
+  CU_INTEGRATED = 18,
+  CU_PCI_BUS = 33,
+  CU_PCI_DEVICE = 34,
+  CU_PCI_DOMAIN = 50,
+  CU_CAPABILITY_MAJOR = 75,
+  CU_CAPABILITY_MINOR = 76
+};
+
+enum { CU_FUNCTION_MAX_THREADS = 0 };                         // attribute of a function
+enum { CU_POINTER_MEMORY_TYPE = 2, CU_MEMORY_IS_HOST = 1 };   // attribute of a pointer, and a value of it
+enum { CU_STREAM_NON_BLOCKING = 1, CU_EVENT_NO_TIMING = 2 };  // flags at creation
+
+typedef struct cu_uuid {
+  unsigned char bytes[16];
+} cu_uuid;
+
+// name without "cu", exported name, parameters
+#define CUDA_ENTRY_POINTS(X)                                                                                          \
+  X(Init, "cuInit", (unsigned flags))                                                                                 \
+  X(DriverGetVersion, "cuDriverGetVersion", (int *version))                                                           \
+  X(GetErrorName, "cuGetErrorName", (cu_result code, const char **text))                                              \
+  X(GetErrorString, "cuGetErrorString", (cu_result code, const char **text))                                          \
+  X(DeviceGetCount, "cuDeviceGetCount", (int *count))                                                                 \
+  X(DeviceGet, "cuDeviceGet", (cu_device * device, int ordinal))                                                      \
+  X(DeviceGetName, "cuDeviceGetName", (char *name, int bytes, cu_device device))                                      \
+  X(DeviceGetUuid, "cuDeviceGetUuid", (cu_uuid * uuid, cu_device device))                                             \
+  X(DeviceTotalMem, "cuDeviceTotalMem_v2", (size_t * bytes, cu_device device))                                        \
+  X(DeviceGetAttribute, "cuDeviceGetAttribute", (int *value, int attribute, cu_device device))                        \
+  X(DevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain", (cu_context * context, cu_device device))                     \
+  X(DevicePrimaryCtxRelease, "cuDevicePrimaryCtxRelease_v2", (cu_device device))                                      \
+  X(CtxPushCurrent, "cuCtxPushCurrent_v2", (cu_context context))                                                      \
+  X(CtxPopCurrent, "cuCtxPopCurrent_v2", (cu_context * context))                                                      \
+  X(CtxGetCurrent, "cuCtxGetCurrent", (cu_context * context))                                                         \
+  X(CtxSynchronize, "cuCtxSynchronize", (void))                                                                       \
+  X(MemGetInfo, "cuMemGetInfo_v2", (size_t * free_bytes, size_t * total_bytes))                                       \
+  X(MemAlloc, "cuMemAlloc_v2", (cu_address * address, size_t bytes))                                                  \
+  X(MemFree, "cuMemFree_v2", (cu_address address))                                                                    \
+  X(MemHostAlloc, "cuMemHostAlloc", (void **memory, size_t bytes, unsigned flags))                                    \
+  X(MemFreeHost, "cuMemFreeHost", (void *memory))                                                                     \
+  X(PointerGetAttribute, "cuPointerGetAttribute", (void *value, int attribute, cu_address pointer))                   \
+  X(MemcpyHtoDAsync, "cuMemcpyHtoDAsync_v2", (cu_address to, const void *from, size_t bytes, cu_stream stream))       \
+  X(MemcpyDtoHAsync, "cuMemcpyDtoHAsync_v2", (void *to, cu_address from, size_t bytes, cu_stream stream))             \
+  X(MemcpyDtoDAsync, "cuMemcpyDtoDAsync_v2", (cu_address to, cu_address from, size_t bytes, cu_stream stream))        \
+  X(MemcpyPeerAsync, "cuMemcpyPeerAsync",                                                                             \
+    (cu_address to, cu_context to_context, cu_address from, cu_context from_context, size_t bytes, cu_stream stream)) \
+  X(MemsetD8Async, "cuMemsetD8Async", (cu_address to, unsigned char value, size_t count, cu_stream stream))           \
+  X(MemsetD16Async, "cuMemsetD16Async", (cu_address to, unsigned short value, size_t count, cu_stream stream))        \
+  X(MemsetD32Async, "cuMemsetD32Async", (cu_address to, unsigned value, size_t count, cu_stream stream))              \
+  X(StreamCreate, "cuStreamCreate", (cu_stream * stream, unsigned flags))                                             \
+  X(StreamDestroy, "cuStreamDestroy_v2", (cu_stream stream))                                                          \
+  X(StreamSynchronize, "cuStreamSynchronize", (cu_stream stream))                                                     \
+  X(StreamQuery, "cuStreamQuery", (cu_stream stream))                                                                 \
+  X(StreamWaitEvent, "cuStreamWaitEvent", (cu_stream stream, cu_event event, unsigned flags))                         \
+  X(EventCreate, "cuEventCreate", (cu_event * event, unsigned flags))                                                 \
+  X(EventDestroy, "cuEventDestroy_v2", (cu_event event))                                                              \
+  X(EventRecord, "cuEventRecord", (cu_event event, cu_stream stream))                                                 \
+  X(EventQuery, "cuEventQuery", (cu_event event))                                                                     \
+  X(EventSynchronize, "cuEventSynchronize", (cu_event event))                                                         \
+  X(EventElapsedTime, "cuEventElapsedTime", (float *ms, cu_event from, cu_event to))                                  \
+  X(ModuleLoadData, "cuModuleLoadData", (cu_module * module, const void *image))                                      \
+  X(ModuleUnload, "cuModuleUnload", (cu_module module))                                                               \
+  X(ModuleGetFunction, "cuModuleGetFunction", (cu_function * function, cu_module module, const char *name))           \
+  X(FuncGetAttribute, "cuFuncGetAttribute", (int *value, int attribute, cu_function function))                        \
+  X(LaunchKernel, "cuLaunchKernel",                                                                                   \
+    (cu_function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,     \
+     unsigned block_z, unsigned shared_bytes, cu_stream stream, void **params, void **extra))
+
+typedef struct nvrtc_program_tag *nvrtc_program;
+
+enum { NVRTC_SUCCESS = 0, NVRTC_OUT_OF_MEMORY = 1, NVRTC_COMPILATION = 6 };
+
+#define NVRTC_ENTRY_POINTS(X)                                                                                     \
+  X(Version, "nvrtcVersion", (int *major, int *minor))                                                            \
+  X(GetNumSupportedArchs, "nvrtcGetNumSupportedArchs", (int *count))                                              \
+  X(GetSupportedArchs, "nvrtcGetSupportedArchs", (int *archs))                                                    \
+  X(CreateProgram, "nvrtcCreateProgram",                                                                          \
+    (nvrtc_program * program, const char *text, const char *name, int header_count, const char *const *headers,   \
+     const char *const *header_names))                                                                            \
+  X(CompileProgram, "nvrtcCompileProgram", (nvrtc_program program, int option_count, const char *const *options)) \
+  X(GetProgramLogSize, "nvrtcGetProgramLogSize", (nvrtc_program program, size_t * bytes))                         \
+  X(GetProgramLog, "nvrtcGetProgramLog", (nvrtc_program program, char *text))                                     \
+  X(GetCubinSize, "nvrtcGetCUBINSize", (nvrtc_program program, size_t * bytes))                                   \
+  X(GetCubin, "nvrtcGetCUBIN", (nvrtc_program program, char *code))                                               \
+  X(GetPtxSize, "nvrtcGetPTXSize", (nvrtc_program program, size_t * bytes))                                       \
+  X(GetPtx, "nvrtcGetPTX", (nvrtc_program program, char *code))                                                   \
+  X(DestroyProgram, "nvrtcDestroyProgram", (nvrtc_program * program))
+
+typedef struct nvml_device_tag *nvml_device;
+
+typedef struct nvml_memory {
+  unsigned long long total, free, used;
+} nvml_memory;
+
+#define NVML_ENTRY_POINTS(X)                                                                     \
+  X(Init, "nvmlInit_v2", (void))                                                                 \
+  X(DeviceGetHandleByUUID, "nvmlDeviceGetHandleByUUID", (const char *uuid, nvml_device *device)) \
+  X(DeviceGetMemoryInfo, "nvmlDeviceGetMemoryInfo", (nvml_device device, nvml_memory * memory))  \
+  X(SystemGetDriverVersion, "nvmlSystemGetDriverVersion", (char *version, unsigned bytes))
+
+#endif

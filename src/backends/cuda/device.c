@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: MIT
+// NVIDIA's GPUs: finding them, their facts, opening and closing.
+#include <stdio.h>
+#include <string.h>
+
+#include "backends/cuda/cuda.h"
+#include "core/alloc.h"
+#include "core/log.h"
+#include "core/native.h"
+
+// The core serialises discovery, so these need no lock.
+static bool is_started, has_nvml;
+static int found_count;
+
+// --- Finding --------------------------------------------------------------------------------------------------------
+
+static tsr_status find_devices(void) {
+  char text[256];
+  int count = 0;
+  cu_result code = tsri_cu.Init(0);
+  if (code == CU_SUCCESS) code = tsri_cu.DeviceGetCount(&count);
+  if (code == CU_NO_DEVICE || (code == CU_SUCCESS && count == 0)) {
+    return TSRI_FAIL(TSR_ERR_UNAVAILABLE,
+                     "NVIDIA's driver is there but finds no GPU; is one installed, and visible to this process "
+                     "(CUDA_VISIBLE_DEVICES, the container's --gpus)?");
+  }
+  if (code != CU_SUCCESS) {
+    return TSRI_FAIL(TSR_ERR_UNAVAILABLE, "NVIDIA's driver does not start: %s; nvidia-smi says more",
+                     tsri_cuda_code_text(code, text, sizeof text));
+  }
+  tsr_status status = tsri_nvrtc_load();
+  if (status != TSR_OK) return status;
+  has_nvml = tsri_nvml_load() && tsri_nvml.Init() == 0;
+  found_count = count;
+  is_started = true;
+  return TSR_OK;
+}
+
+// In CUDA's own order, which is the fastest first unless CUDA_DEVICE_ORDER says otherwise.
+tsr_status tsri_cuda_device_count(int *out_count) {
+  tsr_status status = is_started ? TSR_OK : find_devices();
+  if (status == TSR_OK) *out_count = found_count;
+  return status;
+}
+
+void tsri_cuda_stop(void) { is_started = false; }
+
+// --- Facts ----------------------------------------------------------------------------------------------------------
+
+// 0 if the driver does not know.
+static int ask(cu_device id, int attribute) {
+  int value = 0;
+  return tsri_cu.DeviceGetAttribute(&value, attribute, id) == CU_SUCCESS ? value : 0;
+}
+
+// 8-4-4-4-12 hexadecimal digits: OpenCL and Vulkan give the same for the same GPU.
+static void ask_uuid(cu_device id, char *text, size_t text_bytes) {
+  cu_uuid uuid;
+  if (tsri_cu.DeviceGetUuid(&uuid, id) != CU_SUCCESS) return;
+  const unsigned char *b = uuid.bytes;
+  snprintf(text, text_bytes, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1], b[2],
+           b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
+}
+
+// "NVIDIA 580.82.07, CUDA 13.0"
+static void ask_driver(char *text, size_t text_bytes) {
+  char version[80] = "";
+  int cuda = 0;
+  if (!has_nvml || tsri_nvml.SystemGetDriverVersion(version, sizeof version) != 0) version[0] = '\0';
+  tsri_cu.DriverGetVersion(&cuda);
+  snprintf(text, text_bytes, "NVIDIA%s%.79s, CUDA %d.%d", version[0] ? " " : "", version, cuda / 1000,
+           cuda % 1000 / 10);
+}
+
+// CUDA knows free memory only within a context, which takes half a second and half a gigabyte to make; NVML just knows.
+static uint64_t ask_free(const char *uuid, uint64_t total) {
+  char name[64];
+  nvml_device handle = NULL;
+  nvml_memory memory = {0};
+  snprintf(name, sizeof name, "GPU-%s", uuid);
+  if (!has_nvml || tsri_nvml.DeviceGetHandleByUUID(name, &handle) != 0 ||
+      tsri_nvml.DeviceGetMemoryInfo(handle, &memory) != 0) {
+    return total;
+  }
+  return memory.free < total ? memory.free : total;
+}
+
+tsr_status tsri_cuda_device_info(int index, tsr_device_info *out_info) {
+  cu_device id = 0;
+  size_t total = 0;
+  *out_info = (tsr_device_info){.index = index};
+  cu_result code = tsri_cu.DeviceGet(&id, index);
+  if (code == CU_SUCCESS) code = tsri_cu.DeviceGetName(out_info->name, (int)sizeof out_info->name, id);
+  if (code == CU_SUCCESS) code = tsri_cu.DeviceTotalMem(&total, id);
+  if (code != CU_SUCCESS) return CUDA_FAIL(NULL, code, TSR_ERR_UNAVAILABLE, "asking about GPU %d", index);
+  ask_uuid(id, out_info->uuid, sizeof out_info->uuid);
+  ask_driver(out_info->driver, sizeof out_info->driver);
+  snprintf(out_info->arch, sizeof out_info->arch, "%d.%d", ask(id, CU_CAPABILITY_MAJOR), ask(id, CU_CAPABILITY_MINOR));
+  out_info->has_unified_memory = ask(id, CU_INTEGRATED) != 0;
+  out_info->type = out_info->has_unified_memory ? TSR_DEVICE_INTEGRATED_GPU : TSR_DEVICE_DISCRETE_GPU;
+  out_info->compute_units = ask(id, CU_MULTIPROCESSORS);
+  out_info->total_bytes = out_info->max_buffer_bytes = total;
+  out_info->free_bytes = ask_free(out_info->uuid, total);
+  return TSR_OK;
+}
+
+tsr_status tsri_cuda_memory_info(tsri_device *device, uint64_t *out_free, uint64_t *out_total) {
+  cuda_device *own = cuda_device_of(device);
+  size_t free_bytes = 0, total = 0;
+  tsr_status status = tsri_cuda_check(own);
+  if (status != TSR_OK) return status;
+  bool was_pushed = tsri_cuda_enter(own);
+  cu_result code = tsri_cu.MemGetInfo(&free_bytes, &total);
+  tsri_cuda_leave(was_pushed);
+  if (code != CU_SUCCESS) return CUDA_FAIL(own, code, TSR_ERR_INTERNAL, "asking for free memory");
+  *out_free = free_bytes;
+  *out_total = total;
+  return TSR_OK;
+}
+
+// --- The context ----------------------------------------------------------------------------------------------------
+
+bool tsri_cuda_enter(const cuda_device *device) {
+  cu_context current = NULL;
+  if (tsri_cu.CtxGetCurrent(&current) == CU_SUCCESS && current == device->context) return false;
+  return tsri_cu.CtxPushCurrent(device->context) == CU_SUCCESS;
+}
+
+void tsri_cuda_leave(bool was_pushed) {
+  cu_context context = NULL;
+  if (was_pushed) (void)tsri_cu.CtxPopCurrent(&context);
+}
+
+// --- Opening --------------------------------------------------------------------------------------------------------
+
+// Shared arrays are declared in the kernel, for which every GPU has 48 KiB; more must be asked for at the launch.
+static tsri_limits limits_of(cu_device id, uint64_t total_bytes) {
+  const uint32_t all = 1u << TSR_BOOL | 1u << TSR_U8 | 1u << TSR_I8 | 1u << TSR_I16 | 1u << TSR_I32 | 1u << TSR_I64 |
+                       1u << TSR_U32 | 1u << TSR_F16 | 1u << TSR_F32 | 1u << TSR_F64;
+  enum { EVERY_FLOAT = 7 };
+  return (tsri_limits){
+      .buffer_alignment = 256,  // what cuMemAlloc gives, and whole transactions of memory
+      .binding_alignment = 16,  // the widest load
+      .max_buffer_bytes = total_bytes,
+      .max_group_size = (uint32_t)ask(id, CU_MAX_THREADS_PER_BLOCK),
+      .max_groups = {(uint32_t)ask(id, CU_MAX_GRID_X), (uint32_t)ask(id, CU_MAX_GRID_Y),
+                     (uint32_t)ask(id, CU_MAX_GRID_Z)},
+      .shared_bytes = (uint32_t)ask(id, CU_SHARED_BYTES_PER_BLOCK),
+      .subgroup_size = (uint32_t)ask(id, CU_WARP_SIZE),
+      .dtype_storage = all | 1u << TSR_BF16,
+      .dtype_arithmetic = all,
+      .has_subgroups = true,
+      .has_subgroup_shuffle = true,
+      .has_exact_divide = true,
+      .has_exact_fma = true,
+      .has_storage16 = true,
+      .has_storage8 = true,
+      .has_i16 = true,
+      .has_i8 = true,
+      .keeps_denormals = EVERY_FLOAT,
+      .keeps_nan = EVERY_FLOAT,
+      .rounds_to_even = EVERY_FLOAT,
+  };
+}
+
+// A context in which a kernel crashed is still there, and answers every call with that kernel's error.
+static tsr_status open_context(cuda_device *device) {
+  cu_result code = tsri_cu.DevicePrimaryCtxRetain(&device->context, device->id);
+  if (code != CU_SUCCESS) {
+    device->context = NULL;
+  } else {
+    bool was_pushed = tsri_cuda_enter(device);
+    code = tsri_cu.CtxSynchronize();
+    tsri_cuda_leave(was_pushed);
+  }
+  if (code == CU_SUCCESS) return TSR_OK;
+  if (!tsri_cuda_means_loss(code)) return CUDA_FAIL(NULL, code, TSR_ERR_UNAVAILABLE, "no context on %s", device->name);
+  char text[256];
+  return TSRI_FAIL(TSR_ERR_DEVICE_LOST,
+                   "%s cannot be opened: %s; if a kernel crashed on it, CUDA wants the program to be started again",
+                   device->name, tsri_cuda_code_text(code, text, sizeof text));
+}
+
+tsr_status tsri_cuda_device_open(int index, const tsri_open_options *options, tsri_limits *out_limits,
+                                 tsri_device **out_device) {
+  tsr_device_info info;
+  tsr_status status = tsri_cuda_device_info(index, &info);
+  if (status != TSR_OK) return status;
+  cuda_device *device = tsri_calloc(1, sizeof *device);
+  if (!device) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "cuda: no host memory for the device's record");
+  tsri_mutex_init(&device->blas_lock);
+  tsri_cu.DeviceGet(&device->id, index);
+  memcpy(device->name, info.name, sizeof device->name);
+  device->has_times = options->profiling;
+  device->timeout_ns = options->timeout_ns > 0 ? options->timeout_ns : UINT64_MAX;
+  device->allows_tf32 = options->tf32;
+  device->allows_blas = !options->native || tsri_native_allows(options->native, "cublaslt");
+  status = tsri_cuda_choose_target(device, ask(device->id, CU_CAPABILITY_MAJOR), ask(device->id, CU_CAPABILITY_MINOR));
+  if (status == TSR_OK) status = open_context(device);
+  if (status != TSR_OK) {
+    tsri_cuda_device_close((tsri_device *)device);
+    return status;
+  }
+  *out_limits = limits_of(device->id, info.total_bytes);
+  *out_device = (tsri_device *)device;
+  return TSR_OK;
+}
+
+// Copes with a half-built device.
+void tsri_cuda_device_close(tsri_device *device) {
+  cuda_device *own = cuda_device_of(device);
+  tsri_cuda_blas_close(own);
+  if (own->context) (void)tsri_cu.DevicePrimaryCtxRelease(own->id);
+  tsri_mutex_deinit(&own->blas_lock);
+  tsri_free(own);
+}

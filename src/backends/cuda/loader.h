@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+// NVIDIA's libraries, opened at run time: one pointer per entry point used. They stay open until the process ends.
+#ifndef TSRI_CUDA_LOADER_H
+#define TSRI_CUDA_LOADER_H
+
+#include <stdbool.h>
+
+#include <tessera/status.h>
+
+#include "backends/cuda/cuda_api.h"
+
+#define TSRI_ENTRY(name, exported, parameters) int(CUDA_CALL * name) parameters;
+typedef struct tsri_cuda_api {
+  CUDA_ENTRY_POINTS(TSRI_ENTRY)
+} tsri_cuda_api;
+
+typedef struct tsri_nvrtc_api {
+  NVRTC_ENTRY_POINTS(TSRI_ENTRY)
+} tsri_nvrtc_api;
+
+typedef struct tsri_nvml_api {
+  NVML_ENTRY_POINTS(TSRI_ENTRY)
+} tsri_nvml_api;
+#undef TSRI_ENTRY
+
+// Filled by the functions below. Tests put entries of their own into them to see what a failing driver does.
+extern tsri_cuda_api tsri_cu;
+extern tsri_nvrtc_api tsri_nvrtc;
+extern tsri_nvml_api tsri_nvml;
+
+// The names tried, in order; each list ends with NULL. Tests point them elsewhere.
+extern const char *const *tsri_cuda_names, *const *tsri_nvrtc_names, *const *tsri_nvml_names;
+
+// Opens the driver's library: the first of its names that has every entry point.
+//
+// Errors: TSR_ERR_NOT_FOUND; the message lists each name with what the loader said, and what to install.
+tsr_status tsri_cuda_load(void);
+
+// The same for the compiler. The message also says how to go on without it.
+tsr_status tsri_nvrtc_load(void);
+
+// The same for NVML, which knows free memory without opening a device. Nothing depends on it.
+bool tsri_nvml_load(void);
+
+#endif

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: MIT
+// Matrix products by cuBLASLt: which layouts are taken, and that they mean what they should. With the stand-in, and on a GPU
+// in every dtype.
+#include <math.h>
+#include <stdlib.h>
+
+#include <tessera/tessera.h>
+
+#include "backends/cuda/fixture.h"
+
+// --- Products against plain loops -----------------------------------------------------------------------------------------
+
+// Elements of each operand on the host, as doubles and as stored.
+typedef struct matrix {
+  tsri_operand operand;
+  size_t count;
+  double *values;
+} matrix;
+
+static double random_value(void) { return (double)(rand() % 17 - 8) / 4; }
+
+// A tensor of `shape` inside memory of `count` elements; strides are the caller's.
+static matrix make(const fixture *f, tsr_dtype dtype, tsr_shape shape, const int64_t *strides, size_t first,
+                   size_t count) {
+  matrix own = {.count = count, .values = malloc(count * sizeof(double))};
+  void *stored = malloc(count * tsr_dtype_bytes(dtype));
+  for (size_t i = 0; i < count; i++) own.values[i] = random_value();
+  CHECK_OK(tsr_convert(dtype, stored, TSR_F64, own.values, count));
+  own.operand = (tsri_operand){.dtype = dtype, .shape = shape, .offset = first * tsr_dtype_bytes(dtype)};
+  for (int i = 0; i < shape.rank; i++) own.operand.strides[i] = strides[i];
+  own.operand.buffer = fixture_buffer(f, count * tsr_dtype_bytes(dtype));
+  fixture_write(f, own.operand.buffer, 0, stored, count * tsr_dtype_bytes(dtype));
+  free(stored);
+  return own;
+}
+
+static void discard(const fixture *f, matrix *own) {
+  if (own->operand.buffer) f->cu->buffer_destroy(f->device, own->operand.buffer);
+  free(own->values);
+}
+
+static double value_at(const matrix *own, int64_t batch, int64_t row, int64_t col) {
+  const tsri_operand *x = &own->operand;
+  int rank = x->shape.rank;
+  int64_t at =
+      (int64_t)(x->offset / tsr_dtype_bytes(x->dtype)) + row * x->strides[rank - 2] + col * x->strides[rank - 1];
+  if (rank > 2 && x->shape.dims[0] > 1) at += batch * x->strides[0];
+  return own->values[at];
+}
+
+static double activated(tsri_activation activation, double x) {
+  if (activation == TSRI_ACTIVATION_RELU) return x > 0 ? x : 0;
+  if (activation == TSRI_ACTIVATION_GELU_TANH)
+    return 0.5 * x * (1 + tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)));
+  return x;
+}
+
+static double bound_for(tsr_dtype dtype) {
+  switch (dtype) {
+    case TSR_F64:
+      return 1e-13;
+    case TSR_F32:
+      return 1e-5;
+    case TSR_F16:
+      return 2e-3;
+    default:
+      return 2e-2;
+  }
+}
+
+// Runs the operator and compares every element. `c` and `bias` may be NULL; the result is batch x m x n.
+static void compare(const fixture *f, tsri_native_op *op, const matrix *a, const matrix *b, const matrix *c,
+                    const matrix *bias, int64_t batch, int64_t m, int64_t n, int64_t k) {
+  size_t count = (size_t)(batch * m * n);
+  tsr_dtype dtype = a->operand.dtype;
+  op->output = (tsri_operand){.dtype = dtype, .shape = TSR_SHAPE(batch, m, n), .strides = {m * n, n, 1}};
+  op->output.buffer = fixture_buffer(f, count * tsr_dtype_bytes(dtype));
+  CHECK(f->cu->has_op(f->device, op));
+  CHECK_OK(f->cu->run_op(f->queue, op));
+  void *stored = malloc(count * tsr_dtype_bytes(dtype));
+  double *got = malloc(count * sizeof *got);
+  fixture_read(f, op->output.buffer, 0, stored, count * tsr_dtype_bytes(dtype));
+  CHECK_OK(tsr_convert(TSR_F64, got, dtype, stored, count));
+  for (int64_t i = 0; i < batch * m * n; i++) {
+    int64_t at = i / (m * n), row = i / n % m, col = i % n;
+    double sum = 0, size = 1;
+    for (int64_t l = 0; l < k; l++) sum += value_at(a, at, row, l) * value_at(b, at, l, col);
+    if (strcmp(op->name, "gemm") == 0) sum = op->alpha * sum + (c ? op->beta * value_at(c, at, row, col) : 0);
+    if (bias) sum += bias->values[col];
+    size += fabs(sum);
+    sum = activated(strcmp(op->name, "linear") == 0 ? op->activation : TSRI_ACTIVATION_NONE, sum);
+    CHECK_NEAR(got[i], sum, bound_for(dtype) * size);
+  }
+  free(stored);
+  free(got);
+  f->cu->buffer_destroy(f->device, op->output.buffer);
+}
+
+enum { M = 72, N = 56, K = 80 };
+
+// Plain, transposed and padded inputs, each with each.
+static void check_layouts(const fixture *f, tsr_dtype dtype) {
+  const int64_t a_strides[3][2] = {{K, 1}, {1, M}, {K + 8, 1}}, b_strides[3][2] = {{N, 1}, {1, K}, {N + 16, 1}};
+  for (int i = 0; i < 3; i++) {
+    for (int j = 0; j < 3; j++) {
+      matrix a = make(f, dtype, TSR_SHAPE(M, K), a_strides[i], (size_t)i * 8, M * (K + 8) + 16);
+      matrix b = make(f, dtype, TSR_SHAPE(K, N), b_strides[j], (size_t)j * 8, K * (N + 16) + 16);
+      tsri_native_op op = {.name = "matmul", .input_count = 2, .inputs = {a.operand, b.operand}};
+      compare(f, &op, &a, &b, NULL, NULL, 1, M, N, K);
+      discard(f, &a);
+      discard(f, &b);
+    }
+  }
+}
+
+static void check_batches(const fixture *f, tsr_dtype dtype) {
+  enum { BATCH = 3 };
+  const int64_t own[3] = {M * K, K, 1}, turned[3] = {K * N, 1, K}, shared[2] = {N, 1};
+  matrix a = make(f, dtype, TSR_SHAPE(BATCH, M, K), own, 0, BATCH * M * K);
+  matrix b = make(f, dtype, TSR_SHAPE(BATCH, K, N), turned, 0, BATCH * K * N);
+  matrix one = make(f, dtype, TSR_SHAPE(K, N), shared, 0, K * N);
+  tsri_native_op op = {.name = "matmul", .input_count = 2, .inputs = {a.operand, b.operand}};
+  compare(f, &op, &a, &b, NULL, NULL, BATCH, M, N, K);
+  op.inputs[1] = one.operand;
+  compare(f, &op, &a, &one, NULL, NULL, BATCH, M, N, K);
+  discard(f, &a);
+  discard(f, &b);
+  discard(f, &one);
+}
+
+static void check_extras(const fixture *f, tsr_dtype dtype) {
+  const int64_t a_strides[2] = {K, 1}, b_strides[2] = {N, 1}, c_strides[2] = {N, 1}, bias_strides[1] = {1};
+  matrix a = make(f, dtype, TSR_SHAPE(M, K), a_strides, 0, M * K);
+  matrix b = make(f, dtype, TSR_SHAPE(K, N), b_strides, 0, K * N);
+  matrix c = make(f, dtype, TSR_SHAPE(M, N), c_strides, 0, M * N);
+  matrix bias = make(f, dtype, TSR_SHAPE(N), bias_strides, 0, N);
+  tsri_native_op op = {
+      .name = "gemm", .input_count = 3, .inputs = {a.operand, b.operand, c.operand}, .alpha = 0.5, .beta = -2};
+  compare(f, &op, &a, &b, &c, NULL, 1, M, N, K);
+  op.input_count = 2;
+  compare(f, &op, &a, &b, NULL, NULL, 1, M, N, K);
+  static const tsri_activation activations[] = {TSRI_ACTIVATION_NONE, TSRI_ACTIVATION_RELU, TSRI_ACTIVATION_GELU_TANH};
+  for (int i = 0; i < 3 && dtype != TSR_F64; i++) {  // cuBLASLt has no epilogues for f64
+    op = (tsri_native_op){.name = "linear",
+                          .input_count = 3,
+                          .inputs = {a.operand, b.operand, bias.operand},
+                          .activation = activations[i]};
+    compare(f, &op, &a, &b, NULL, &bias, 1, M, N, K);
+  }
+  discard(f, &a);
+  discard(f, &b);
+  discard(f, &c);
+  discard(f, &bias);
+}
+
+TEST(products_are_right_in_every_layout) {
+  fixture f = fixture_open();
+  check_layouts(&f, TSR_F32);
+  check_layouts(&f, TSR_F64);
+  check_batches(&f, TSR_F32);
+  check_extras(&f, TSR_F32);
+  CHECK(f.fake->products > 0);
+  fixture_close(&f);
+}
+
+TEST(products_on_a_gpu_are_right_in_every_layout_and_dtype) {
+  static const tsr_dtype dtypes[] = {TSR_F64, TSR_F32, TSR_F16, TSR_BF16};
+  fixture f = fixture_open_real(&(tsri_open_options){.native = "all", .timeout_ns = UINT64_MAX});
+  for (size_t i = 0; i < sizeof dtypes / sizeof dtypes[0]; i++) {
+    check_layouts(&f, dtypes[i]);
+    check_batches(&f, dtypes[i]);
+    check_extras(&f, dtypes[i]);
+  }
+  fixture_close(&f);
+}
+
+// --- What is not taken ---------------------------------------------------------------------------------------------------------
+
+static tsri_native_op plain_op(tsr_dtype dtype) {
+  tsri_operand a = {.dtype = dtype, .shape = TSR_SHAPE(M, K), .strides = {K, 1}};
+  tsri_operand b = {.dtype = dtype, .shape = TSR_SHAPE(K, N), .strides = {N, 1}};
+  tsri_operand y = {.dtype = dtype, .shape = TSR_SHAPE(M, N), .strides = {N, 1}};
+  return (tsri_native_op){.name = "matmul", .input_count = 2, .inputs = {a, b}, .output = y};
+}
+
+TEST(what_cublaslt_cannot_read_in_place_is_left_to_the_kernels) {
+  fixture f = fixture_open();
+  tsri_native_op op = plain_op(TSR_F32);
+  CHECK(f.cu->has_op(f.device, &op));
+  op.inputs[0].strides[1] = 2;
+  op.inputs[0].strides[0] = 2 * K;
+  CHECK(!f.cu->has_op(f.device, &op));  // every other element
+  op = plain_op(TSR_F32);
+  op.inputs[1].strides[0] = 0;
+  CHECK(!f.cu->has_op(f.device, &op));  // one row for all
+  op = plain_op(TSR_F32);
+  op.inputs[0].strides[0] = -K;
+  CHECK(!f.cu->has_op(f.device, &op));  // backwards
+  op = plain_op(TSR_I8);
+  CHECK(!f.cu->has_op(f.device, &op));
+  op = plain_op(TSR_F64);
+  CHECK(f.cu->has_op(f.device, &op));
+  op.name = "linear";
+  CHECK(!f.cu->has_op(f.device, &op));  // no epilogues in f64
+  op = plain_op(TSR_F32);
+  op.name = "softmax";
+  CHECK(!f.cu->has_op(f.device, &op));
+  fixture_close(&f);
+}
+
+TEST(small_products_are_left_to_the_kernels) {
+  fixture f = fixture_open();
+  tsri_native_op op = plain_op(TSR_F32);
+  op.inputs[0].shape = TSR_SHAPE(4, K);
+  op.output.shape = TSR_SHAPE(4, N);
+  CHECK(!f.cu->has_op(f.device, &op));
+  fixture_close(&f);
+}
+
+TEST(the_setting_native_keeps_cublaslt_out) {
+  fixture f = fixture_open_with(&(tsri_open_options){.native = "none", .timeout_ns = UINT64_MAX});
+  tsri_native_op op = plain_op(TSR_F32);
+  CHECK(!f.cu->has_op(f.device, &op));
+  fixture_close(&f);
+  f = fixture_open_with(&(tsri_open_options){.native = "-cublaslt", .timeout_ns = UINT64_MAX});
+  CHECK(!f.cu->has_op(f.device, &op));
+  fixture_close(&f);
+  f = fixture_open_with(&(tsri_open_options){.native = "cublaslt", .timeout_ns = UINT64_MAX});
+  CHECK(f.cu->has_op(f.device, &op));
+  fixture_close(&f);
+}
+
+static void run_plain(const fixture *f, tsr_dtype dtype, tsr_status wanted) {
+  tsri_native_op op = plain_op(dtype);
+  tsri_buffer *buffers[3];
+  tsri_operand *operands[3] = {&op.inputs[0], &op.inputs[1], &op.output};
+  for (int i = 0; i < 3; i++) operands[i]->buffer = buffers[i] = fixture_buffer(f, 256 << 10);
+  CHECK_STATUS(f->cu->run_op(f->queue, &op), wanted);
+  fixture_wait(f);
+  for (int i = 0; i < 3; i++) f->cu->buffer_destroy(f->device, buffers[i]);
+}
+
+TEST(what_cublaslt_has_nothing_for_is_unsupported_and_its_absence_too) {
+  fixture f = fixture_open();
+  run_plain(&f, TSR_F16, TSR_ERR_UNSUPPORTED);  // the stand-in has no f16
+  run_plain(&f, TSR_F16, TSR_ERR_UNSUPPORTED);
+  run_plain(&f, TSR_F32, TSR_OK);
+  fixture_close(&f);
+  static const char *const nowhere[] = {"libNoSuchCublasLt.so.13", NULL};
+  f = fixture_open();
+  tsri_cublaslt_names = nowhere;
+  run_plain(&f, TSR_F32, TSR_ERR_UNSUPPORTED);
+  tsri_native_op op = plain_op(TSR_F32);
+  CHECK(!f.cu->has_op(f.device, &op));  // and it is not asked again
+  fixture_close(&f);
+}
+
+// --- Through the graph ------------------------------------------------------------------------------------------------
+
+typedef struct operands {
+  tsr_device *device;
+  tsr_tensor *x, *w, *bias;
+  float x_values[M * K], w_values[K * N], bias_values[N];
+} operands;
+
+static void open_operands(operands *own) {
+  CHECK_OK(tsr_device_open(&(tsr_device_desc){.backend = "cuda"}, &own->device));
+  for (int i = 0; i < M * K; i++) own->x_values[i] = (float)random_value();
+  for (int i = 0; i < K * N; i++) own->w_values[i] = (float)random_value();
+  for (int i = 0; i < N; i++) own->bias_values[i] = (float)random_value();
+  own->x = tsr_from_data(own->device, TSR_F32, TSR_SHAPE(M, K), own->x_values, sizeof own->x_values);
+  own->w = tsr_from_data(own->device, TSR_F32, TSR_SHAPE(K, N), own->w_values, sizeof own->w_values);
+  own->bias = tsr_from_data(own->device, TSR_F32, TSR_SHAPE(N), own->bias_values, sizeof own->bias_values);
+}
+
+static void close_operands(operands *own) {
+  tsr_release(own->x);
+  tsr_release(own->w);
+  tsr_release(own->bias);
+  tsr_device_release(own->device);
+}
+
+// Reads `y`, which it releases, and compares it with activation(x w + bias).
+static void check_linear(const operands *own, tsr_tensor *y, bool has_bias, tsri_activation activation) {
+  float *got = malloc(sizeof(float) * M * N);
+  CHECK_OK(tsr_read(y, got, sizeof(float) * M * N));
+  for (int i = 0; i < M * N; i++) {
+    double sum = 0;
+    for (int l = 0; l < K; l++) sum += (double)own->x_values[i / N * K + l] * (double)own->w_values[l * N + i % N];
+    if (has_bias) sum += (double)own->bias_values[i % N];
+    CHECK_NEAR(got[i], activated(activation, sum), 1e-4);
+  }
+  free(got);
+  tsr_release(y);
+}
+
+static tsr_tensor *after(tsr_tensor *(*op)(tsr_tensor *), tsr_tensor *x) {
+  tsr_tensor *y = op(x);
+  tsr_release(x);
+  return y;
+}
+
+static tsr_tensor *with_bias(tsr_tensor *x, tsr_tensor *bias) {
+  tsr_tensor *y = tsr_add(x, bias);
+  tsr_release(x);
+  return y;
+}
+
+TEST(a_product_with_bias_and_activation_is_one_native_operator) {
+  fake_cuda *fake = fixture_use_fake();
+  operands *own = malloc(sizeof *own);
+  tsr_device_counters counters;
+  open_operands(own);
+  check_linear(own, tsr_matmul(own->x, own->w), false, TSRI_ACTIVATION_NONE);
+  check_linear(own, with_bias(tsr_matmul(own->x, own->w), own->bias), true, TSRI_ACTIVATION_NONE);
+  check_linear(own, after(tsr_relu, with_bias(tsr_matmul(own->x, own->w), own->bias)), true, TSRI_ACTIVATION_RELU);
+  check_linear(own, after(tsr_gelu_tanh, with_bias(tsr_matmul(own->x, own->w), own->bias)), true,
+               TSRI_ACTIVATION_GELU_TANH);
+  check_linear(own, after(tsr_relu, tsr_matmul(own->x, own->w)), false, TSRI_ACTIVATION_RELU);
+  CHECK_EQ_INT(fake->products, 5);
+  CHECK_EQ_INT(fake->compilations, 0);
+  CHECK_OK(tsr_device_get_counters(own->device, &counters));
+  CHECK_EQ_UINT(counters.launches, 5);
+  close_operands(own);
+  CHECK_EQ_INT(fake->live_plans, 0);
+  free(own);
+}
+
+TEST(what_is_no_bias_or_activation_is_a_kernel_after_the_native_product) {
+  fake_cuda *fake = fixture_use_fake();
+  operands *own = malloc(sizeof *own);
+  float *values = malloc(sizeof(float) * M * N);
+  open_operands(own);
+  tsr_tensor *y = after(tsr_exp, tsr_matmul(own->x, own->w));
+  // The stand-in runs no such kernel: the product is done, and then the kernel is asked for.
+  CHECK_STATUS(tsr_read(y, values, sizeof(float) * M * N), TSR_ERR_BUILD);
+  CHECK_LAST_ERROR_HAS("the kernel tsrk_");
+  CHECK_EQ_INT(fake->products, 1);
+  free(values);
+  tsr_release(y);
+  close_operands(own);
+  free(own);
+}

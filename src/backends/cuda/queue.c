@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+// A queue is a stream of its own, which does not wait for the default stream of other CUDA code in the process.
+#include "backends/cuda/cuda.h"
+#include "core/alloc.h"
+
+tsr_status tsri_cuda_queue_create(tsri_device *device, tsri_queue **out_queue) {
+  cuda_device *own = cuda_device_of(device);
+  tsr_status status = tsri_cuda_check(own);
+  if (status != TSR_OK) return status;
+  cuda_queue *queue = tsri_calloc(1, sizeof *queue);
+  if (!queue) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "cuda: no host memory for a queue's record");
+  queue->device = own;
+  bool was_pushed = tsri_cuda_enter(own);
+  cu_result code = tsri_cu.StreamCreate(&queue->stream, CU_STREAM_NON_BLOCKING);
+  tsri_cuda_leave(was_pushed);
+  if (code != CU_SUCCESS) {
+    tsri_free(queue);
+    return CUDA_FAIL(own, code, TSR_ERR_INTERNAL, "a stream");
+  }
+  *out_queue = (tsri_queue *)queue;
+  return TSR_OK;
+}
+
+void tsri_cuda_queue_destroy(tsri_queue *queue) {
+  cuda_queue *own = cuda_queue_of(queue);
+  bool was_pushed = tsri_cuda_enter(own->device);
+  tsri_cuda_stage_deinit(own);
+  if (own->scratch) (void)tsri_cu.MemFree(own->scratch);
+  if (own->workspace) (void)tsri_cu.MemFree(own->workspace);
+  (void)tsri_cu.StreamDestroy(own->stream);
+  tsri_cuda_leave(was_pushed);
+  tsri_free(own);
+}
+
+tsr_status tsri_cuda_begin(cuda_queue *queue) {
+  queue->has_work = true;
+  return tsri_cuda_check(queue->device);
+}
+
+enum { SPIN_NS = 50 * 1000, FIRST_SLEEP_NS = 20 * 1000, LONGEST_SLEEP_NS = 2 * 1000 * 1000 };
+
+// CUDA has no wait with a time-out, so the stream is asked again and again: without a pause for as long as a short kernel
+// takes, then with pauses that grow. CU_NOT_READY: time is up.
+static cu_result poll_until(cu_stream stream, uint64_t timeout_ns) {
+  uint64_t start = tsri_clock_ns(), pause = FIRST_SLEEP_NS;
+  for (;;) {
+    cu_result code = tsri_cu.StreamQuery(stream);
+    if (code != CU_NOT_READY) return code;
+    uint64_t spent = tsri_clock_ns() - start;
+    if (spent >= timeout_ns) return code;
+    if (spent < SPIN_NS) continue;
+    tsri_sleep_ns(pause < timeout_ns - spent ? pause : timeout_ns - spent);
+    pause = pause * 2 < LONGEST_SLEEP_NS ? pause * 2 : LONGEST_SLEEP_NS;
+  }
+}
+
+tsr_status tsri_cuda_stream_wait(cuda_queue *queue, uint64_t timeout_ns) {
+  cu_result code =
+      timeout_ns == UINT64_MAX ? tsri_cu.StreamSynchronize(queue->stream) : poll_until(queue->stream, timeout_ns);
+  if (code == CU_SUCCESS) return TSR_OK;
+  if (code != CU_NOT_READY) return CUDA_FAIL(queue->device, code, TSR_ERR_INTERNAL, "waiting for queued work");
+  return TSRI_FAIL(TSR_ERR_TIMEOUT, "%s: work did not finish within %.3f ms", queue->device->name,
+                   (double)timeout_ns / 1e6);
+}
+
+tsr_status tsri_cuda_queue_wait(tsri_queue *queue, uint64_t timeout_ns) {
+  cuda_queue *own = cuda_queue_of(queue);
+  tsr_status status = tsri_cuda_check(own->device);
+  if (status != TSR_OK || !own->has_work) return status;
+  bool was_pushed = tsri_cuda_enter(own->device);
+  status = tsri_cuda_stream_wait(own, timeout_ns);
+  tsri_cuda_leave(was_pushed);
+  if (status != TSR_OK) return status;
+  tsri_cuda_readback_finish(own);
+  own->has_work = false;
+  return TSR_OK;
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+// A stand-in for NVIDIA's libraries: libcuda, NVRTC, NVML and cuBLASLt in one, with a device made of host memory.
+//
+// Work is queued and runs only when something waits for it, so that a driver that lets go of memory too early is found out. Calls
+// that need a current context refuse to work without one. Kernels are known by name:
+//
+//   tsr_fake_axpy(x, y, {u32 count, f32 scale})   y += scale * x
+//   tsr_fake_crash()                              the device answers 700 from then on
+//   tsr_fake_endless()                            never ends
+#ifndef TESSERA_FAKE_CUDA_H
+#define TESSERA_FAKE_CUDA_H
+
+#include <stddef.h>
+
+#define FAKE_CUDA_DEVICES 2
+
+typedef struct fake_cuda {
+  // Set by tests before or between calls.
+  int init_code;        // what cuInit answers
+  int device_count;     // up to FAKE_CUDA_DEVICES
+  size_t memory_bytes;  // of each device
+  int least_arch;       // that NVRTC compiles for
+  int most_arch;
+  int sticky_code;  // what every call answers that works on a device; 0: none
+  // Counted for tests.
+  int live_buffers, live_pinned, live_streams, live_events, live_modules, live_plans;
+  int retained_contexts, current_contexts;  // the latter on all threads
+  int blocking_copies;                      // that CUDA could not make asynchronous
+  int compilations, launches, products;
+} fake_cuda;
+
+typedef fake_cuda *(*fake_cuda_state_fn)(void);  // exported as fake_cuda_state
+
+#endif

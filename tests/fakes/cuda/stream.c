@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: MIT
+// Streams and events of the stand-in. What is queued waits until someone waits for it.
+#include "fakes/cuda/stream.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+typedef struct operation {
+  struct operation *next;
+  enum { COPY, SET, EVENT, AXPY, CRASH, ENDLESS } kind;
+  char *to;
+  const char *from;
+  void *staged;  // freed afterwards
+  size_t bytes, count;
+  unsigned value;
+  cu_event event;
+  float scale;
+} operation;
+
+struct cu_event_tag {
+  int pending;
+  cu_stream stream;
+  unsigned long long when;  // number of the operation it was
+};
+
+struct cu_stream_tag {
+  cu_stream next;
+  operation *first, **last;
+};
+
+struct cu_module_tag {
+  char *text;
+};
+
+struct cu_function_tag {
+  char name[64];
+};
+
+static cu_stream streams;
+static unsigned long long clock_now;
+
+// --- Running --------------------------------------------------------------------------------------------------------------
+
+static void run_set(const operation *op) {
+  size_t width = op->bytes;
+  for (size_t i = 0; i < op->count; i++) memcpy(op->to + i * width, &op->value, width);
+}
+
+static void run_axpy(const operation *op) {
+  const float *x = (const float *)(const void *)op->from;
+  float *y = (float *)(void *)op->to;
+  for (size_t i = 0; i < op->count; i++) y[i] += op->scale * x[i];
+}
+
+// The first operation; false if there is none, or it never ends.
+static bool run_one(cu_stream stream) {
+  operation *op = stream->first;
+  if (!op || op->kind == ENDLESS) return false;
+  stream->first = op->next;
+  if (!stream->first) stream->last = &stream->first;
+  bool works = fake_state()->sticky_code == 0;
+  clock_now++;
+  if (op->kind == COPY && works) memmove(op->to, op->from, op->bytes);
+  if (op->kind == SET && works) run_set(op);
+  if (op->kind == AXPY && works) run_axpy(op);
+  if (op->kind == CRASH) fake_state()->sticky_code = CU_ILLEGAL_ADDRESS;
+  if (op->kind == EVENT) {
+    op->event->pending--;
+    op->event->when = clock_now;
+  }
+  free(op->staged);
+  free(op);
+  return true;
+}
+
+void fake_run_stream(cu_stream stream) {
+  while (run_one(stream)) {
+  }
+}
+
+void fake_run_all(void) {
+  for (cu_stream stream = streams; stream; stream = stream->next) fake_run_stream(stream);
+}
+
+static void add(cu_stream stream, operation op) {
+  operation *copy = malloc(sizeof *copy);
+  *copy = op;
+  copy->next = NULL;
+  *stream->last = copy;
+  stream->last = &copy->next;
+}
+
+// --- Streams ----------------------------------------------------------------------------------------------------------------
+
+EXPORT int cuStreamCreate(cu_stream *stream, unsigned flags) {
+  (void)flags;
+  int code = fake_enter();
+  if (code) return code;
+  fake_lock();
+  *stream = calloc(1, sizeof **stream);
+  (*stream)->last = &(*stream)->first;
+  (*stream)->next = streams;
+  streams = *stream;
+  fake_state()->live_streams++;
+  fake_unlock();
+  return CU_SUCCESS;
+}
+
+EXPORT int cuStreamDestroy_v2(cu_stream stream) {
+  fake_lock();
+  for (operation *op = stream->first; op; op = op->next) {
+    if (op->kind == ENDLESS) op->kind = SET, op->count = 0;  // the program goes, and so does the kernel
+  }
+  fake_run_stream(stream);
+  for (cu_stream *link = &streams; *link; link = &(*link)->next) {
+    if (*link != stream) continue;
+    *link = stream->next;
+    break;
+  }
+  free(stream);
+  fake_state()->live_streams--;
+  fake_unlock();
+  return CU_SUCCESS;
+}
+
+EXPORT int cuStreamSynchronize(cu_stream stream) {
+  int code = fake_enter();
+  if (code) return code;
+  fake_lock();
+  fake_run_stream(stream);
+  code = fake_state()->sticky_code;
+  fake_unlock();
+  return code;
+}
+
+// One operation further with each question.
+EXPORT int cuStreamQuery(cu_stream stream) {
+  int code = fake_enter();
+  if (code) return code;
+  fake_lock();
+  (void)run_one(stream);
+  code = fake_state()->sticky_code;
+  if (code == CU_SUCCESS && stream->first) code = CU_NOT_READY;
+  fake_unlock();
+  return code;
+}
+
+// --- Events -------------------------------------------------------------------------------------------------------------------
+
+EXPORT int cuEventCreate(cu_event *event, unsigned flags) {
+  (void)flags;
+  int code = fake_enter();
+  if (code) return code;
+  *event = calloc(1, sizeof **event);
+  fake_lock();
+  fake_state()->live_events++;
+  fake_unlock();
+  return CU_SUCCESS;
+}
+
+EXPORT int cuEventDestroy_v2(cu_event event) {
+  fake_lock();
+  if (event->pending && event->stream) fake_run_stream(event->stream);
+  fake_state()->live_events--;
+  fake_unlock();
+  free(event);
+  return CU_SUCCESS;
+}
+
+EXPORT int cuEventRecord(cu_event event, cu_stream stream) {
+  int code = fake_enter();
+  if (code) return code;
+  fake_lock();
+  event->pending++;
+  event->stream = stream;
+  add(stream, (operation){.kind = EVENT, .event = event});
+  fake_unlock();
+  return CU_SUCCESS;
+}
+
+EXPORT int cuEventQuery(cu_event event) {
+  int code = fake_enter();
+  if (code) return code;
+  fake_lock();
+  code = event->pending ? CU_NOT_READY : CU_SUCCESS;
+  if (event->pending) (void)run_one(event->stream);
+  fake_unlock();
+  return code;
+}
+
+static void run_to(cu_event event) {
+  while (event->pending && run_one(event->stream)) {
+  }
+}
+
+EXPORT int cuEventSynchronize(cu_event event) {
+  int code = fake_enter();
+  if (code) return code;
+  fake_lock();
+  run_to(event);
+  code = fake_state()->sticky_code;
+  fake_unlock();
+  return code;
+}
+
+EXPORT int cuStreamWaitEvent(cu_stream stream, cu_event event, unsigned flags) {
+  (void)flags;
+  int code = fake_enter();
+  if (code) return code;
+  fake_lock();
+  if (event->stream != stream) run_to(event);
+  fake_unlock();
+  return CU_SUCCESS;
+}
+
+EXPORT int cuEventElapsedTime(float *ms, cu_event from, cu_event to) {
+  int code = fake_enter();
+  if (code) return code;
+  if (!from->stream || !to->stream) return 400;
+  *ms = (float)(to->when - from->when) * 0.001f;  // each operation takes a microsecond
+  return from->pending || to->pending ? CU_NOT_READY : CU_SUCCESS;
+}
+
+// --- Copies and fills -------------------------------------------------------------------------------------------------------------
+
+EXPORT int cuMemcpyHtoDAsync_v2(cu_address to, const void *from, size_t bytes, cu_stream stream) {
+  int code = fake_enter();
+  if (code) return code;
+  operation op = {.kind = COPY, .to = (char *)(uintptr_t)to, .from = from, .bytes = bytes};
+  fake_lock();
+  if (!fake_is_device(to, bytes)) {
+    code = CU_INVALID_VALUE;
+  } else {
+    if (!fake_is_pinned(from)) {
+      op.staged = malloc(bytes);
+      memcpy(op.staged, from, bytes);
+      op.from = op.staged;
+      if (bytes > 64 << 10) fake_state()->blocking_copies++;
+    }
+    add(stream, op);
+  }
+  fake_unlock();
+  return code;
+}
+
+EXPORT int cuMemcpyDtoHAsync_v2(void *to, cu_address from, size_t bytes, cu_stream stream) {
+  int code = fake_enter();
+  if (code) return code;
+  operation op = {.kind = COPY, .to = to, .from = (const char *)(uintptr_t)from, .bytes = bytes};
+  fake_lock();
+  if (!fake_is_device(from, bytes)) code = CU_INVALID_VALUE;
+  else add(stream, op);
+  if (code == CU_SUCCESS && !fake_is_pinned(to)) {
+    fake_run_stream(stream);
+    fake_state()->blocking_copies++;
+  }
+  fake_unlock();
+  return code;
+}
+
+EXPORT int cuMemcpyDtoDAsync_v2(cu_address to, cu_address from, size_t bytes, cu_stream stream) {
+  int code = fake_enter();
+  if (code) return code;
+  cu_address distance = to > from ? to - from : from - to;
+  fake_lock();
+  if (!fake_is_device(to, bytes) || !fake_is_device(from, bytes) || distance < bytes) code = CU_INVALID_VALUE;
+  else
+    add(stream,
+        (operation){.kind = COPY, .to = (char *)(uintptr_t)to, .from = (char *)(uintptr_t)from, .bytes = bytes});
+  fake_unlock();
+  return code;
+}
+
+EXPORT int cuMemcpyPeerAsync(cu_address to, cu_context to_context, cu_address from, cu_context from_context,
+                             size_t bytes, cu_stream stream) {
+  if (!to_context || !from_context) return CU_INVALID_CONTEXT;
+  return cuMemcpyDtoDAsync_v2(to, from, bytes, stream);
+}
+
+static int add_set(cu_address to, unsigned value, size_t width, size_t count, cu_stream stream) {
+  int code = fake_enter();
+  if (code) return code;
+  fake_lock();
+  if (to % width != 0 || !fake_is_device(to, width * count)) code = CU_INVALID_VALUE;
+  else
+    add(stream, (operation){.kind = SET, .to = (char *)(uintptr_t)to, .value = value, .bytes = width, .count = count});
+  fake_unlock();
+  return code;
+}
+
+EXPORT int cuMemsetD8Async(cu_address to, unsigned char value, size_t count, cu_stream stream) {
+  return add_set(to, value, 1, count, stream);
+}
+
+EXPORT int cuMemsetD16Async(cu_address to, unsigned short value, size_t count, cu_stream stream) {
+  return add_set(to, value, 2, count, stream);
+}
+
+EXPORT int cuMemsetD32Async(cu_address to, unsigned value, size_t count, cu_stream stream) {
+  return add_set(to, value, 4, count, stream);
+}
+
+// --- Programs ------------------------------------------------------------------------------------------------------------------
+
+// An image is the text that the stand-in's compiler was given.
+EXPORT int cuModuleLoadData(cu_module *module, const void *image) {
+  int code = fake_enter();
+  if (code) return code;
+  if (strncmp(image, "fake image:", 11) != 0) return CU_INVALID_IMAGE;
+  *module = malloc(sizeof **module);
+  (*module)->text = strdup(image);
+  fake_lock();
+  fake_state()->live_modules++;
+  fake_unlock();
+  return CU_SUCCESS;
+}
+
+EXPORT int cuModuleUnload(cu_module module) {
+  free(module->text);
+  free(module);
+  fake_lock();
+  fake_state()->live_modules--;
+  fake_unlock();
+  return CU_SUCCESS;
+}
+
+static struct cu_function_tag functions[] = {{"tsr_fake_axpy"}, {"tsr_fake_crash"}, {"tsr_fake_endless"}};
+
+EXPORT int cuModuleGetFunction(cu_function *function, cu_module module, const char *name) {
+  for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
+    if (strcmp(functions[i].name, name) != 0 || !strstr(module->text, name)) continue;
+    *function = &functions[i];
+    return CU_SUCCESS;
+  }
+  return CU_NOT_FOUND;
+}
+
+EXPORT int cuFuncGetAttribute(int *value, int attribute, cu_function function) {
+  (void)function;
+  *value = attribute == CU_FUNCTION_MAX_THREADS ? 1024 : 0;
+  return CU_SUCCESS;
+}
+
+typedef struct axpy_params {
+  uint32_t count;
+  float scale;
+} axpy_params;
+
+EXPORT int cuLaunchKernel(cu_function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                          unsigned block_y, unsigned block_z, unsigned shared_bytes, cu_stream stream, void **params,
+                          void **extra) {
+  (void)shared_bytes;
+  (void)extra;
+  int code = fake_enter();
+  if (code) return code;
+  if (!grid_x || !grid_y || !grid_z || !block_x || !block_y || !block_z) return CU_INVALID_VALUE;
+  operation op = {.kind = function == &functions[1] ? CRASH : ENDLESS};
+  if (function == &functions[0]) {
+    axpy_params own;
+    memcpy(&own, params[2], sizeof own);
+    op = (operation){.kind = AXPY, .count = own.count, .scale = own.scale};
+    memcpy(&op.from, params[0], sizeof op.from);
+    memcpy(&op.to, params[1], sizeof op.to);
+  }
+  fake_lock();
+  fake_state()->launches++;
+  add(stream, op);
+  fake_unlock();
+  return CU_SUCCESS;
+}
