@@ -19,6 +19,8 @@ static const struct {
 #elif defined(__aarch64__)
     {"neon", "NEON"},
     {"baseline", "NEON"},
+#elif defined(__wasm_simd128__)
+    {"baseline", "SIMD"},  // a module has it or not, whatever the processor
 #else
     {"baseline", "scalar"},
 #endif
