@@ -1,24 +1,48 @@
 # SPDX-License-Identifier: MIT
-# The modules a web page loads, side by side with web/ in <build>/web:
+# What a web page loads: <build>/web, with the modules beside the files of web/.
 #
 #   tessera.wasm           the library, for web/tessera.js
-#   tessera_program.wasm   the program (`tessera check` in a page)
-
+#   tessera_program.wasm   the program, for web/program.js (`tessera check` in a page)
+#   *_asyncify.wasm        the same for engines without JSPI, where wasm-opt is installed
 set(web_dir "${PROJECT_BINARY_DIR}/web")
+find_program(TESSERA_WASM_OPT wasm-opt)
+if(NOT TESSERA_WASM_OPT)
+  message(STATUS "wasm-opt (Debian: binaryen) not found: no modules for engines without JSPI are built")
+endif()
 
+# A module has no main that is run at once: its functions are called from JavaScript, one by one.
 function(tessera_add_module target name)
   add_executable(${target} ${ARGN} $<TARGET_OBJECTS:tessera_objects>)
   set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY "${web_dir}")
-  target_link_options(${target} PRIVATE -Wl,--strip-all LINKER:-z,stack-size=1048576 LINKER:--stack-first)
+  target_include_directories(${target} PRIVATE include)
+  target_link_options(${target} PRIVATE -mexec-model=reactor LINKER:--strip-all
+    LINKER:-z,stack-size=1048576 LINKER:--stack-first LINKER:--export=malloc LINKER:--export=free)
+  tessera_set_warnings(${target})
+  if(TESSERA_WASM_OPT)
+    set(twin "${web_dir}/${name}_asyncify.wasm")
+    add_custom_command(OUTPUT "${twin}"
+      COMMAND "${TESSERA_WASM_OPT}" --enable-simd --enable-bulk-memory --enable-sign-ext --enable-mutable-globals
+              --enable-nontrapping-float-to-int -O2 --asyncify --pass-arg=asyncify-imports@webgpu.*
+              "$<TARGET_FILE:${target}>" -o "${twin}"
+      DEPENDS ${target} COMMENT "Making ${name}_asyncify.wasm" VERBATIM)
+    add_custom_target(${target}_asyncify ALL DEPENDS "${twin}")
+  endif()
 endfunction()
 
-# A module without main: its functions are called one by one.
-tessera_add_module(tessera_web tessera)
-set_target_properties(tessera_web PROPERTIES LINKER_LANGUAGE C)
-target_link_options(tessera_web PRIVATE -mexec-model=reactor
-  LINKER:--export-dynamic LINKER:--export=malloc LINKER:--export=free)
+tessera_add_module(tessera_web tessera web/glue.c)
+target_link_options(tessera_web PRIVATE LINKER:--export-dynamic)
 
 tessera_glob(program_sources tools/tessera/*.c)
 tessera_add_module(tessera_program tessera_program ${program_sources})
-target_include_directories(tessera_program PRIVATE include)
-tessera_set_warnings(tessera_program)
+target_link_options(tessera_program PRIVATE LINKER:--export=__main_argc_argv)
+
+# web/ as it is, copied when it changes.
+tessera_glob(web_files web/*.js web/*.html)
+set(copied)
+foreach(file ${web_files})
+  get_filename_component(name "${file}" NAME)
+  add_custom_command(OUTPUT "${web_dir}/${name}"
+    COMMAND "${CMAKE_COMMAND}" -E copy "${file}" "${web_dir}/${name}" DEPENDS "${file}" VERBATIM)
+  list(APPEND copied "${web_dir}/${name}")
+endforeach()
+add_custom_target(tessera_web_files ALL DEPENDS ${copied})

@@ -11,6 +11,7 @@
 // Best first; the last one is always there.
 static const struct {
   const char *level, *title;
+  bool has_slow_fma;  // made of other operations, one lane after the other
 } levels[] = {
 #if defined(__x86_64__) || defined(__i386__)
     {"avx512", "AVX-512"},
@@ -20,7 +21,7 @@ static const struct {
     {"neon", "NEON"},
     {"baseline", "NEON"},
 #elif defined(__wasm_simd128__)
-    {"baseline", "SIMD"},  // a module has it or not, whatever the processor
+    {"baseline", "SIMD", .has_slow_fma = true},  // a module has SIMD or not, whatever the processor
 #else
     {"baseline", "scalar"},
 #endif
@@ -64,3 +65,5 @@ const char *tsri_cpu_simd_level(const char *wanted) {
 }
 
 const char *tsri_cpu_simd_title(const char *level) { return levels[level_index(level)].title; }
+
+bool tsri_cpu_simd_has_slow_fma(const char *level) { return levels[level_index(level)].has_slow_fma; }
