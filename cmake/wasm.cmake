@@ -46,3 +46,25 @@ foreach(file ${web_files})
   list(APPEND copied "${web_dir}/${name}")
 endforeach()
 add_custom_target(tessera_web_files ALL DEPENDS ${copied})
+
+# --- Tests: web/*_test.mjs in Node.js, tests/web/* in a browser or by themselves ------------------------------------
+
+enable_testing()
+function(tessera_add_web_test name)
+  add_test(NAME web.${name} COMMAND ${ARGN})
+  set_tests_properties(web.${name} PROPERTIES LABELS web SKIP_RETURN_CODE 77 TIMEOUT 300
+    ENVIRONMENT "TSR_TEST_SOURCE_DIR=${PROJECT_SOURCE_DIR};TSR_TEST_BUILD_DIR=${PROJECT_BINARY_DIR};PYTHONDONTWRITEBYTECODE=1")
+endfunction()
+
+file(GLOB tests CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/web/*_test.mjs" "${PROJECT_SOURCE_DIR}/tests/web/*_test.*")
+foreach(test ${tests})
+  get_filename_component(name "${test}" NAME_WE)
+  string(REGEX REPLACE "_test$" "" name "${name}")
+  if(test MATCHES "\\.mjs$")
+    tessera_add_web_test(${name} bash "${PROJECT_SOURCE_DIR}/tests/web/node.sh" "${test}")
+  elseif(test MATCHES "\\.py$")
+    tessera_add_web_test(${name} python3 "${test}")
+  else()
+    tessera_add_web_test(${name} bash "${test}")
+  endif()
+endforeach()

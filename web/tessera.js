@@ -55,23 +55,26 @@ function parseParameters(text) {
 
 const PARAMETERS = Object.fromEntries(Object.entries(operators).map(([name, text]) => [name, parseParameters(text)]));
 
+const isWholeList = value => Array.isArray(value) && value.every(Number.isInteger);
+const KINDS = {
+  tensor: {isRight: value => value instanceof Tensor || value === null, words: 'a tensor'},
+  device: {isRight: value => value instanceof Device, words: 'a device'},
+  dtype: {isRight: value => dtypes.includes(value), words: 'the name of a dtype'},
+  number: {isRight: value => typeof value === 'number', words: 'a number'},
+  int: {isRight: Number.isInteger, words: 'a whole number'},
+  long: {isRight: value => Number.isInteger(value) || typeof value === 'bigint', words: 'a whole number'},
+  bool: {isRight: value => typeof value === 'boolean', words: 'true or false'},
+  shape: {isRight: value => isWholeList(value) && value.length <= MAX_RANK, words: 'a list of at most 8 sizes'},
+  axes: {isRight: value => Number.isInteger(value) || isWholeList(value), words: 'a list of whole numbers'},
+  sizes: {isRight: isWholeList, words: 'a list of whole numbers'},
+  tensors: {isRight: value => Array.isArray(value) && value.every(item => item instanceof Tensor), words: 'a list of tensors'},
+};
+
 // Checks an argument when it is given, so that a mistake shows where it was made.
 function checkArgument(operator, {kind, name, fallback}, value) {
   if (value === undefined) value = fallback;
-  const isRight = {
-    tensor: () => value instanceof Tensor || value === null,
-    device: () => value instanceof Device,
-    dtype: () => dtypes.includes(value),
-    number: () => typeof value === 'number',
-    int: () => Number.isInteger(value),
-    long: () => Number.isInteger(value) || typeof value === 'bigint',
-    bool: () => typeof value === 'boolean',
-    shape: () => Array.isArray(value) && value.length <= MAX_RANK && value.every(Number.isInteger),
-    axes: () => Number.isInteger(value) || (Array.isArray(value) && value.every(Number.isInteger)),
-    sizes: () => Array.isArray(value) && value.every(Number.isInteger),
-    tensors: () => Array.isArray(value) && value.every(item => item instanceof Tensor),
-  }[kind]();
-  if (!isRight) throw new TypeError(`${operator}: ${name} must be a ${kind}, not ${value}`);
+  const {isRight, words} = KINDS[kind];
+  if (!isRight(value)) throw new TypeError(`${operator}: ${name} must be ${words}, not ${value}`);
   return kind === 'axes' && !Array.isArray(value) ? [value] : value;
 }
 
