@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 # What a web page loads: <build>/web, with the modules beside the files of web/.
 #
+# For programs in C of one's own there is lib/libtessera.a.
+#
 #   tessera.wasm           the library, for web/tessera.js
 #   tessera_program.wasm   the program, for web/program.js (`tessera check` in a page)
 #   *_asyncify.wasm        the same for engines without JSPI, where wasm-opt is installed
@@ -29,6 +31,9 @@ function(tessera_add_module target name)
   endif()
 endfunction()
 
+add_library(tessera_static STATIC $<TARGET_OBJECTS:tessera_objects>)
+set_target_properties(tessera_static PROPERTIES OUTPUT_NAME tessera LINKER_LANGUAGE C)
+
 tessera_add_module(tessera_web tessera web/glue.c)
 target_link_options(tessera_web PRIVATE LINKER:--export-dynamic)
 
@@ -37,7 +42,7 @@ tessera_add_module(tessera_program tessera_program ${program_sources})
 target_link_options(tessera_program PRIVATE LINKER:--export=__main_argc_argv)
 
 # web/ as it is, copied when it changes.
-tessera_glob(web_files web/*.js web/*.html)
+tessera_glob(web_files web/*.js web/*.html web/*.css)
 set(copied)
 foreach(file ${web_files})
   get_filename_component(name "${file}" NAME)
