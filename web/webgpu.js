@@ -46,10 +46,10 @@ function sleep(ms) {
   return new Promise(resolve => setTimeout(resolve, ms));
 }
 
-// Resolves as `promise` does, or to TIMEOUT after `ms` (Infinity: never).
-const TIMEOUT = Symbol('timeout');
+// Resolves as `promise` does, or to TIMEOUT after `ms`. Timers go to 24 days; what is longer is for ever.
+const TIMEOUT = Symbol('timeout'), LONGEST_TIMER_MS = 2 ** 31 - 1;
 async function within(promise, ms) {
-  if (ms === Infinity) return promise;
+  if (ms > LONGEST_TIMER_MS) return promise;
   let timer;
   const late = new Promise(resolve => {
     timer = setTimeout(resolve, ms, TIMEOUT);
@@ -304,15 +304,16 @@ export function makeWebGpu(memory, gpu) {
     if (!isDone()) throw new Failure(STATUS.ERR_TIMEOUT, `the device was not done after ${timeoutMs} ms`);
   }
 
-  async function read(device, buffer, out, bytes, timeoutMs) {
-    const source = buffers.get(buffer);
-    const outcome = await within(device.orLost(source.mapAsync(GPUMapMode.READ, 0, bytes)), timeoutMs);
+  // A mapping starts at a multiple of 8 and has a multiple of 4 bytes.
+  async function read(device, buffer, offset, out, bytes, timeoutMs) {
+    const source = buffers.get(buffer), start = offset & ~7, size = offset - start + bytes + 3 & ~3;
+    const outcome = await within(device.orLost(source.mapAsync(GPUMapMode.READ, start, size)), timeoutMs);
     if (outcome === TIMEOUT) {
-      source.unmap();
+      source.unmap();  // takes the request back
       throw new Failure(STATUS.ERR_TIMEOUT, `the device was not done after ${timeoutMs} ms`);
     }
     device.check();
-    bytesAt(out, bytes).set(new Uint8Array(source.getMappedRange(0, bytes)));
+    bytesAt(out, bytes).set(new Uint8Array(source.getMappedRange(start, size), offset - start, bytes));
     source.unmap();
   }
 

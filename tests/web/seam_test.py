@@ -70,14 +70,16 @@ def a_kernel_runs_and_its_result_is_read(browser):
       if (api.dispatch(device, run, DATA + 2048, 2, buffers[2], 256, 2, 1, 1) !== 0) return lastError();
       api.copy(device, buffers[3], 0, buffers[1], 0, bytes);
       const number = await made(api.submit(device, OUT));
-      if (await api.read(device, buffers[3], DATA + 4096, bytes, Infinity) !== 0) return lastError();
+      if (await api.read(device, buffers[3], 0, DATA + 4096, bytes, Infinity) !== 0) return lastError();
+      if (await api.read(device, buffers[3], 11, DATA + 8192, 3, 1e18) !== 0) return lastError();
+      const part = Array.from(new Uint8Array(memory.buffer, DATA + 8192, 3));  // the end of word 2, the start of word 3
       const waited = await status(api.wait(device, number, 1000)), checked = await status(api.device_check(device));
       const result = Array.from(new Uint32Array(memory.buffer, DATA + 4096, 100));
       for (const buffer of buffers) api.buffer_destroy(device, buffer);
       api.program_destroy(device, run);
       api.device_close(device);
-      return [number, waited, checked, result.every((value, i) => value === 3 * i)];
-    """) == [1, "OK", "OK", True]
+      return [number, waited, checked, part, result.every((value, i) => value === 3 * i)];
+    """) == [1, "OK", "OK", [0, 9, 0], True]
 
 
 def an_adapter_is_described(browser):
@@ -114,7 +116,7 @@ def a_lost_device_answers_so_ever_after(browser):
     statuses, message = browser.run(START + """
       const device = await open();
       const buffer = await made(api.buffer_create(device, 2, 64, OUT));
-      const pending = api.read(device, buffer, DATA, 64, Infinity);
+      const pending = api.read(device, buffer, 0, DATA, 64, Infinity);
       opened.destroy();
       const found = [await status(pending), await status(api.buffer_create(device, 0, 64, OUT)),
         await status(api.write(device, buffer, 0, DATA, 16)), await status(api.submit(device, OUT)),
