@@ -14,16 +14,16 @@ static const struct {
   bool has_slow_fma;  // made of other operations, one lane after the other
 } levels[] = {
 #if defined(__x86_64__) || defined(__i386__)
-    {"avx512", "AVX-512"},
-    {"avx2", "AVX2"},
-    {"baseline", "SSE2"},
+    {"avx512", "AVX-512", false},
+    {"avx2", "AVX2", false},
+    {"baseline", "SSE2", false},
 #elif defined(__aarch64__)
-    {"neon", "NEON"},
-    {"baseline", "NEON"},
+    {"neon", "NEON", false},
+    {"baseline", "NEON", false},
 #elif defined(__wasm_simd128__)
-    {"baseline", "SIMD", .has_slow_fma = true},  // a module has SIMD or not, whatever the processor
+    {"baseline", "SIMD", true},  // a module has SIMD or not, whatever the processor
 #else
-    {"baseline", "scalar"},
+    {"baseline", "scalar", false},
 #endif
 };
 enum { LEVEL_COUNT = sizeof levels / sizeof levels[0] };
