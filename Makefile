@@ -4,9 +4,10 @@ PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
 JOBS := $(shell nproc 2>/dev/null || echo 2)
 RELEASE := build/release
+WEB := build/wasm/web
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check-all check-gpu bench fuzz format lint install clean release
+.PHONY: help run wasm serve test check-all check-gpu bench fuzz format lint install clean release
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -16,7 +17,16 @@ run: ## build Tessera and run the demo: the same small programs on every device 
 	@$(MAKE) --no-print-directory release TARGET=tessera_program
 	@$(RELEASE)/bin/tessera demo --image build/tessera-demo.ppm
 
-test: ## run every test: release, sanitizers, clang, valgrind, fuzzing in short, packaging
+wasm: ## build Tessera for web pages: build/wasm/web holds all that a page needs
+	@scripts/setup wasm
+	@cmake --preset wasm >/dev/null
+	@cmake --build --preset wasm -j$(JOBS)
+	@ls -l $(WEB)/*.wasm | awk '{printf "  %8d bytes  %s\n", $$5, $$NF}'
+
+serve: wasm ## build the example page and serve it on http://localhost:8000
+	@python3 -m http.server --bind 127.0.0.1 --directory $(WEB) 8000
+
+test: ## run every test: release, sanitizers, clang, WebAssembly, valgrind, fuzzing in short, packaging
 	@scripts/setup test
 	@scripts/test-all
 

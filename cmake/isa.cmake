@@ -15,7 +15,7 @@ function(tessera_isa_levels out)
       list(APPEND common -Wno-pass-failed) # a loop with checks in it is not made vector code, as asked; no harm here
     endif()
     set(isa_flags_baseline ${common})
-    if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$" AND NOT CMAKE_SYSTEM_NAME MATCHES "Emscripten|WASI")
+    if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
       list(APPEND levels avx2 avx512)
       set(isa_flags_avx2 ${common} -mavx2 -mfma -mf16c)
       # 512-bit registers whatever the compiler's taste; without the flag both compilers keep to 256 bits.

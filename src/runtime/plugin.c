@@ -111,10 +111,12 @@ static bool name_is_taken(const char *name, const plugin *own) {
   static const char *const built_in[] = {
       "auto",
 #define TSRI_BACKEND(id)        #id,
+#define TSRI_DRIVER(id, label)  #id,
 #define TSRI_HIDDEN(id)         #id,
 #define TSRI_PLANNED(id, label) #id,
 #include "backends/backends.def"
 #undef TSRI_BACKEND
+#undef TSRI_DRIVER
 #undef TSRI_HIDDEN
 #undef TSRI_PLANNED
   };

@@ -14,22 +14,31 @@
 #include "platform/platform.h"
 #include "runtime/plugin.h"
 
-#define TSRI_BACKEND(id) extern const tsri_backend tsri_##id##_backend;
-#define TSRI_HIDDEN(id)  extern const tsri_backend tsri_##id##_backend;
+#define TSRI_BACKEND(id)       extern const tsri_backend tsri_##id##_backend;
+#define TSRI_DRIVER(id, label) TSRI_BACKEND(id)
+#define TSRI_HIDDEN(id)        TSRI_BACKEND(id)
 #define TSRI_PLANNED(id, label)
 #include "backends/backends.def"
 #undef TSRI_BACKEND
+#undef TSRI_DRIVER
 #undef TSRI_HIDDEN
 #undef TSRI_PLANNED
 
 #define NOT_WRITTEN "not part of this version of Tessera; the backend is planned"
+#define NO_DRIVERS  "needs a driver of the system, which WebAssembly cannot open"
 
 static tsri_backend_entry built_in[] = {
 #define TSRI_BACKEND(id)        {.name = #id, .table = &tsri_##id##_backend},
 #define TSRI_HIDDEN(id)         {.name = #id, .table = &tsri_##id##_backend, .is_hidden = true},
 #define TSRI_PLANNED(id, label) {.name = #id, .title = label, .status = TSR_ERR_UNSUPPORTED, .reason = NOT_WRITTEN},
+#if defined(__wasm__)
+#define TSRI_DRIVER(id, label) {.name = #id, .title = label, .status = TSR_ERR_UNAVAILABLE, .reason = NO_DRIVERS},
+#else
+#define TSRI_DRIVER(id, label) TSRI_BACKEND(id)
+#endif
 #include "backends/backends.def"
 #undef TSRI_BACKEND
+#undef TSRI_DRIVER
 #undef TSRI_HIDDEN
 #undef TSRI_PLANNED
 };

@@ -14,7 +14,7 @@ static void time_alone(int rounds, bench_work work, void *user, double *out_ns) 
   }
 }
 
-#if defined(_WIN32)
+#if defined(_WIN32) || defined(__wasm__)
 bool bench_time_rounds(int thread_count, int rounds, bench_work work, void *user, double *out_ns) {
   if (thread_count != 1) return false;
   time_alone(rounds, work, user, out_ns);

@@ -13,7 +13,7 @@ typedef void (*bench_work)(void *user, int thread, int thread_count);
 // Runs `rounds` rounds of `work` on `thread_count` threads, which begin each round together; `out_ns` receives the time of each
 // round, until the last thread is done. Threads are made here and end here.
 //
-// False where threads cannot be made; on Windows for more than one.
+// False where threads cannot be made; on Windows and in WebAssembly for more than one.
 bool bench_time_rounds(int thread_count, int rounds, bench_work work, void *user, double *out_ns);
 
 #endif

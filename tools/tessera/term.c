@@ -24,6 +24,12 @@ void term_init(void) {
     SetConsoleMode(console, mode | ENABLE_VIRTUAL_TERMINAL_PROCESSING);
   }
 }
+#elif defined(__wasm__)
+static bool is_terminal(void) { return false; }
+
+static int window_columns(void) { return 0; }
+
+void term_init(void) {}
 #else
 #include <errno.h>
 #include <fcntl.h>

@@ -18,6 +18,9 @@ const char *tsri_cpu_simd_level(const char *wanted);
 // As people write it: "AVX-512".
 const char *tsri_cpu_simd_title(const char *level);
 
+// Whether multiplying and adding with one rounding takes much longer than with two.
+bool tsri_cpu_simd_has_slow_fma(const char *level);
+
 // The table's entries, by the file they are in.
 // device.c
 tsr_status tsri_cpu_device_count(int *out_count);

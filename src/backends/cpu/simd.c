@@ -11,16 +11,19 @@
 // Best first; the last one is always there.
 static const struct {
   const char *level, *title;
+  bool has_slow_fma;  // made of other operations, one lane after the other
 } levels[] = {
 #if defined(__x86_64__) || defined(__i386__)
-    {"avx512", "AVX-512"},
-    {"avx2", "AVX2"},
-    {"baseline", "SSE2"},
+    {"avx512", "AVX-512", false},
+    {"avx2", "AVX2", false},
+    {"baseline", "SSE2", false},
 #elif defined(__aarch64__)
-    {"neon", "NEON"},
-    {"baseline", "NEON"},
+    {"neon", "NEON", false},
+    {"baseline", "NEON", false},
+#elif defined(__wasm_simd128__)
+    {"baseline", "SIMD", true},  // a module has SIMD or not, whatever the processor
 #else
-    {"baseline", "scalar"},
+    {"baseline", "scalar", false},
 #endif
 };
 enum { LEVEL_COUNT = sizeof levels / sizeof levels[0] };
@@ -62,3 +65,5 @@ const char *tsri_cpu_simd_level(const char *wanted) {
 }
 
 const char *tsri_cpu_simd_title(const char *level) { return levels[level_index(level)].title; }
+
+bool tsri_cpu_simd_has_slow_fma(const char *level) { return levels[level_index(level)].has_slow_fma; }

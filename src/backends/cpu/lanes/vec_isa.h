@@ -10,6 +10,8 @@
 #include <immintrin.h>
 #elif defined(__aarch64__)
 #include <arm_neon.h>
+#elif defined(__wasm_simd128__)
+#include <wasm_simd128.h>
 #endif
 
 #include "backends/cpu/lanes/isa_parts.h"
@@ -83,6 +85,30 @@ LANE vec times(vec x, vec y) { return vmulq_f32(x, y); }
 LANE vec fused(vec x, vec y, vec z) { return vfmaq_f32(z, x, y); }
 LANE vec greater(vec x, vec y) { return vbslq_f32(vorrq_u32(vcgtq_f32(x, y), vmvnq_u32(vceqq_f32(x, x))), x, y); }
 LANE vec smaller(vec x, vec y) { return vbslq_f32(vorrq_u32(vcltq_f32(x, y), vmvnq_u32(vceqq_f32(x, x))), x, y); }
+#elif defined(__wasm_simd128__)
+#define WIDTH 4
+typedef v128_t vec;
+LANE vec load(const float *at) { return wasm_v128_load(at); }
+LANE void store(float *at, vec x) { wasm_v128_store(at, x); }
+LANE void stream_vec(float *at, vec x) { wasm_v128_store(at, x); }
+LANE vec repeat(float x) { return wasm_f32x4_splat(x); }
+LANE vec plus(vec x, vec y) { return wasm_f32x4_add(x, y); }
+LANE vec minus(vec x, vec y) { return wasm_f32x4_sub(x, y); }
+LANE vec times(vec x, vec y) { return wasm_f32x4_mul(x, y); }
+LANE vec fused(vec x, vec y, vec z) {  // no instruction that rounds once: one lane after the other
+  float p[WIDTH], q[WIDTH], r[WIDTH];
+  store(p, x);
+  store(q, y);
+  store(r, z);
+  for (int i = 0; i < WIDTH; i++) r[i] = __builtin_fmaf(p[i], q[i], r[i]);
+  return load(r);
+}
+LANE vec greater(vec x, vec y) {
+  return wasm_v128_bitselect(x, y, wasm_v128_or(wasm_f32x4_gt(x, y), wasm_f32x4_ne(x, x)));
+}
+LANE vec smaller(vec x, vec y) {
+  return wasm_v128_bitselect(x, y, wasm_v128_or(wasm_f32x4_lt(x, y), wasm_f32x4_ne(x, x)));
+}
 #else
 #define WIDTH 1
 typedef float vec;

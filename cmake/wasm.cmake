@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: MIT
+# What a web page loads: <build>/web, with the modules beside the files of web/.
+#
+# For programs in C of one's own there is lib/libtessera.a.
+#
+#   tessera.wasm           the library, for web/tessera.js
+#   tessera_program.wasm   the program, for web/program.js (`tessera check` in a page)
+#   *_asyncify.wasm        the same for engines without JSPI, where wasm-opt is installed
+set(web_dir "${PROJECT_BINARY_DIR}/web")
+find_program(TESSERA_WASM_OPT wasm-opt)
+if(NOT TESSERA_WASM_OPT)
+  message(STATUS "wasm-opt (Debian: binaryen) not found: no modules for engines without JSPI are built")
+endif()
+
+# A module has no main that is run at once: its functions are called from JavaScript, one by one.
+function(tessera_add_module target name)
+  add_executable(${target} ${ARGN} $<TARGET_OBJECTS:tessera_objects>)
+  set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY "${web_dir}")
+  target_include_directories(${target} PRIVATE include)
+  target_link_options(${target} PRIVATE -mexec-model=reactor LINKER:--strip-all
+    LINKER:-z,stack-size=1048576 LINKER:--stack-first LINKER:--export=malloc LINKER:--export=free)
+  tessera_set_warnings(${target})
+  if(TESSERA_WASM_OPT)
+    set(twin "${web_dir}/${name}_asyncify.wasm")
+    add_custom_command(OUTPUT "${twin}"
+      COMMAND "${TESSERA_WASM_OPT}" --enable-simd --enable-bulk-memory --enable-sign-ext --enable-mutable-globals
+              --enable-nontrapping-float-to-int -O2 --asyncify --pass-arg=asyncify-imports@webgpu.*
+              "$<TARGET_FILE:${target}>" -o "${twin}"
+      DEPENDS ${target} COMMENT "Making ${name}_asyncify.wasm" VERBATIM)
+    add_custom_target(${target}_asyncify ALL DEPENDS "${twin}")
+  endif()
+endfunction()
+
+add_library(tessera_static STATIC $<TARGET_OBJECTS:tessera_objects>)
+set_target_properties(tessera_static PROPERTIES OUTPUT_NAME tessera LINKER_LANGUAGE C)
+
+tessera_add_module(tessera_web tessera web/glue.c)
+target_link_options(tessera_web PRIVATE LINKER:--export-dynamic)
+
+tessera_glob(program_sources tools/tessera/*.c)
+tessera_add_module(tessera_program tessera_program ${program_sources})
+target_link_options(tessera_program PRIVATE LINKER:--export=__main_argc_argv)
+
+# web/ as it is, copied when it changes.
+tessera_glob(web_files web/*.js web/*.html web/*.css)
+set(copied)
+foreach(file ${web_files})
+  get_filename_component(name "${file}" NAME)
+  add_custom_command(OUTPUT "${web_dir}/${name}"
+    COMMAND "${CMAKE_COMMAND}" -E copy "${file}" "${web_dir}/${name}" DEPENDS "${file}" VERBATIM)
+  list(APPEND copied "${web_dir}/${name}")
+endforeach()
+add_custom_target(tessera_web_files ALL DEPENDS ${copied})
+
+# --- Tests: web/*_test.mjs in Node.js, tests/web/* in a browser or by themselves ------------------------------------
+
+enable_testing()
+function(tessera_add_web_test name)
+  add_test(NAME web.${name} COMMAND ${ARGN})
+  set_tests_properties(web.${name} PROPERTIES LABELS web SKIP_RETURN_CODE 77 TIMEOUT 300
+    ENVIRONMENT "TSR_TEST_SOURCE_DIR=${PROJECT_SOURCE_DIR};TSR_TEST_BUILD_DIR=${PROJECT_BINARY_DIR};PYTHONDONTWRITEBYTECODE=1")
+endfunction()
+
+file(GLOB tests CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/web/*_test.mjs" "${PROJECT_SOURCE_DIR}/tests/web/*_test.*")
+foreach(test ${tests})
+  get_filename_component(name "${test}" NAME_WE)
+  string(REGEX REPLACE "_test$" "" name "${name}")
+  if(test MATCHES "\\.mjs$")
+    tessera_add_web_test(${name} bash "${PROJECT_SOURCE_DIR}/tests/web/node.sh" "${test}")
+  elseif(test MATCHES "\\.py$")
+    tessera_add_web_test(${name} python3 "${test}")
+  else()
+    tessera_add_web_test(${name} bash "${test}")
+  endif()
+endforeach()

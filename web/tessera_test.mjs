@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+// web/tessera.js in Node.js, on the CPU as WebAssembly. The built page is in $TSR_TEST_BUILD_DIR/web.
+import assert from 'node:assert/strict';
+import {before, test} from 'node:test';
+import {pathToFileURL} from 'node:url';
+
+const page = pathToFileURL(`${process.env.TSR_TEST_BUILD_DIR ?? 'build/wasm'}/web/`);
+const {load, Tensor} = await import(new URL('tessera.js', page));
+const {operators} = await import(new URL('lists.js', page));
+const {loadModule} = await import(new URL('module.js', page));
+
+let tessera, device;
+before(async () => {
+  tessera = await load();
+  device = await tessera.open();
+});
+
+const values = async tensor => Array.from(await tensor.read());
+const rejects = (promise, status, text) =>
+  assert.rejects(promise, error => error.status === status && error.message.includes(text));
+
+test('the only device here is the CPU, and other backends say why they are not there', async () => {
+  const found = await tessera.devices();
+  assert.deepEqual(found.filter(entry => entry.name).map(entry => entry.backend), ['cpu']);
+  assert.match(found.find(entry => entry.backend === 'vulkan').reason, /WebAssembly cannot open/);
+  assert.match(found.find(entry => entry.backend === 'webgpu').reason, /./);
+  assert.match(device.name, /SIMD/);
+});
+
+test('typed arrays become tensors and come back', async () => {
+  for (const data of [Float32Array.of(1.5, -2), Float64Array.of(1e300), Int32Array.of(-7, 7), Uint8Array.of(0, 255),
+    BigInt64Array.of(-(2n ** 62n)), Int16Array.of(-300), Uint32Array.of(4e9)]) {
+    assert.deepEqual(await device.tensor(data).read(), data);
+  }
+  assert.deepEqual(await values(device.tensor([1, 2, 3])), [1, 2, 3]);
+  assert.deepEqual(await device.tensor([1, 0], [2], 'bool').describe(), {shape: [2], dtype: 'bool'});
+});
+
+test('a tensor keeps the elements it was made of', async () => {
+  const data = Float32Array.of(1, 2);
+  const tensor = device.tensor(data);
+  data[0] = 9;
+  assert.deepEqual(await values(tensor), [1, 2]);
+});
+
+test('operators are methods, and take a number for their second tensor', async () => {
+  const a = device.tensor(Float32Array.of(1, 2, 3, 4), [2, 2]);
+  assert.deepEqual(await values(a.matmul(a)), [7, 10, 15, 22]);
+  assert.deepEqual(await values(a.add(a).mul(10)), [20, 40, 60, 80]);
+  assert.deepEqual(await values(a.sum()), [10]);
+  assert.deepEqual(await values(a.sum(0)), [4, 6]);
+  assert.deepEqual((await a.sum([1], true).describe()).shape, [2, 1]);
+  assert.deepEqual(await values(a.pad([1, 0], [0, 0], 9)), [9, 9, 1, 2, 3, 4]);
+  assert.deepEqual(await values(a.slice(0, 1)), [3, 4]);
+  assert.deepEqual(await values(tessera.ops.concat([a, a.neg()], 1)), [1, 2, -1, -2, 3, 4, -3, -4]);
+  assert.deepEqual(await values(device.full('i32', [2], 3)), [3, 3]);
+  assert.equal(await device.arange('i32', 0, 3, 1).format(), '[0 1 2]\ni32 [3] on cpu\n');
+});
+
+test('each operator of the list takes as many parameters in WebAssembly as it does here', async () => {
+  const module = await loadModule('tessera');
+  for (const [name, text] of Object.entries(operators)) {
+    const kinds = text.split(', ').map(words => words.split(' ')[0]);
+    const counts = kinds.filter((kind, i) => ['axes', 'sizes', 'tensors'].includes(kind) && kinds[i + 1] !== kind);
+    assert.equal(module.exports[`tsr_${name}`]?.length, kinds.length + counts.length, name);
+  }
+});
+
+test('an argument of the wrong kind is refused where it is given', () => {
+  const a = device.ones('f32', [2]);
+  assert.throws(() => a.sum('rows'), /sum: axes must be a list of whole numbers, not rows/);
+  assert.throws(() => a.add(), /add: b must be a tensor, not undefined/);
+  assert.throws(() => device.zeros('f33', [2]), /zeros: dtype must be the name of a dtype, not f33/);
+});
+
+test('a wrong call gives a failed tensor, and the others go on', async () => {
+  const a = device.ones('f32', [4, 3]), b = device.ones('f32', [5, 2]);
+  const failed = a.matmul(b);
+  await rejects(failed.add(1).relu().read(), 'ERR_SHAPE', 'inner sizes differ, a is 4x3, b is 5x2');
+  await rejects(failed.describe(), 'ERR_SHAPE', 'inner sizes differ');
+  assert.deepEqual(await values(a.sum()), [12]);
+});
+
+test('a released tensor says so', async () => {
+  const a = device.ones('f32', [2]);
+  a.release();
+  await rejects(a.read(), 'ERR_RELEASED', 'released');
+  await rejects(a.add(a).read(), 'ERR_RELEASED', 'released');
+});
+
+test('more memory than there is gives a status, and the library goes on', async () => {
+  await assert.rejects(device.zeros('f32', [2 ** 31]).read(), /more bytes than memory can address/);
+  const small = await tessera.open({memoryLimit: 1 << 20});
+  await rejects(small.zeros('f32', [1 << 20]).read(), 'ERR_OUT_OF_MEMORY', 'limit');
+  assert.deepEqual(await values(small.ones('f32', [2])), [1, 1]);
+});
+
+test('a kernel of the page runs, and its mistakes are listed', async () => {
+  const kernel = await tessera.kernel(
+    `kernel scale<T, WG = 64>(in T x[], out T y[], u32 n, f32 c) {
+       u32 i = global.x;
+       if (i < n) y[i] = T(f32(x[i]) * c);
+     }`, {defines: {T: 'f32'}});
+  const x = device.arange('f32', 0, 100, 1), y = device.zeros('f32', [100]);
+  await kernel.launch([100], x, y, 100, 0.5);
+  assert.deepEqual((await values(y)).slice(0, 4), [0, 0.5, 1, 1.5]);
+  await rejects(kernel.launch([100], x, y, 100), 'ERR_INVALID_ARGUMENT', 'argument');
+  await rejects(tessera.kernel('kernel x( {'), 'ERR_BUILD', 'kernel:1:11');
+});
+
+test('an unknown backend is an error that lists what there is', async () => {
+  await rejects(tessera.open({backend: 'abacus'}), 'ERR_UNAVAILABLE', 'cpu');
+  await rejects(tessera.open({backend: 'vulkan'}), 'ERR_UNAVAILABLE', 'WebAssembly cannot open');
+});
+
+test('calls that are made without waiting are done in their order', async () => {
+  let x = device.zeros('f32', [1]);
+  for (let i = 0; i < 2000; i++) x = x.mul(0.5).add(1);  // longer than any chain that is left unrun
+  assert.ok(x instanceof Tensor);
+  assert.deepEqual(await values(x), [2]);
+});
