@@ -69,8 +69,8 @@ typedef struct tsri_limits {
   size_t buffer_alignment;    // offsets of bindings and copies inside a buffer; a power of two
   size_t binding_alignment;   // offsets of bindings alone, where that is less; 0: the same
   uint64_t max_buffer_bytes;  // largest single buffer
-  bool binds_whole_buffers;   // true: a buffer must not be bound twice in a launch, so the pool gives each
-                              // block a buffer of its own
+  bool binds_whole_buffers;   // true: parts of a buffer cannot be bound beside each other, or not well, so the pool gives
+                              // each block a buffer of its own
   uint32_t max_group_size;    // work items per group; 0: the device runs no programs
   uint32_t max_groups[3];
   uint32_t shared_bytes;      // per group

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Device memory, and the sub-buffers by which launches bind parts of it.
 //
-// A kernel's argument is a memory object, not an address, so a range that is not the whole buffer needs a sub-buffer.
-// Those are kept in a small table per buffer, each range in the one slot its hash gives: a range that meets another in
-// its slot takes the place. Whoever binds one holds a reference, so a slot may change hands at any time.
+// A kernel's argument is a memory object, not an address, so a binding that begins inside a buffer needs a sub-buffer. One per
+// beginning serves bindings of any length, and is kept for as long as the buffer: NVIDIA's driver (580) crashes in
+// clReleaseMemObject when sub-buffers that begin at the same place come and go. The pool gives every block a buffer of its
+// own (binds_whole_buffers), so that sub-buffers are rare, and overlap only where one tensor is bound twice.
 #include "backends/opencl/opencl.h"
 
 #if TSRI_HAS_OPENCL
@@ -43,49 +44,68 @@ tsr_status tsri_opencl_buffer_create(tsri_device *device, size_t bytes, tsri_buf
 
 void tsri_opencl_buffer_destroy(tsri_device *device, tsri_buffer *buffer) {
   opencl_buffer *own = (opencl_buffer *)buffer;
-  for (int i = 0; i < OPENCL_PART_SLOTS; i++) {
+  for (uint32_t i = 0; i < own->slot_count; i++) {
     if (own->parts[i].memory) tsri_cl.ReleaseMemObject(own->parts[i].memory);
   }
+  tsri_free(own->parts);
   tsri_cl.ReleaseMemObject(own->memory);
   tsri_mutex_deinit(&own->lock);
   atomic_fetch_sub(&((opencl_device *)device)->used_bytes, own->bytes);
   tsri_free(own);
 }
 
-static opencl_part *slot_of(opencl_buffer *buffer, size_t offset, size_t bytes) {
-  uint64_t mixed = ((uint64_t)offset * 31 + bytes) * UINT64_C(0x9E3779B97F4A7C15);
-  return &buffer->parts[mixed >> 58];  // the top six bits: 64 slots
+// The slot that holds the part from `offset`, or the empty one where it belongs. There is an empty one.
+static opencl_part *slot_of(opencl_part *parts, uint32_t slot_count, size_t offset) {
+  uint32_t at = (uint32_t)((uint64_t)offset * UINT64_C(0x9E3779B97F4A7C15) >> 32);
+  for (;; at++) {
+    opencl_part *part = &parts[at & (slot_count - 1)];
+    if (!part->memory || part->offset == offset) return part;
+  }
 }
 
-_Static_assert(OPENCL_PART_SLOTS == 1 << (64 - 58), "slot_of takes as many bits as there are slots");
+// Room for one more; at least half of the slots stay empty. False when host memory is out.
+static bool make_room(opencl_buffer *buffer) {
+  if (2 * (buffer->part_count + 1) <= buffer->slot_count) return true;
+  uint32_t slot_count = buffer->slot_count ? 2 * buffer->slot_count : 8;
+  opencl_part *parts = tsri_calloc(slot_count, sizeof *parts);
+  if (!parts) return false;
+  for (uint32_t i = 0; i < buffer->slot_count; i++) {
+    const opencl_part *part = &buffer->parts[i];
+    if (part->memory) *slot_of(parts, slot_count, part->offset) = *part;
+  }
+  tsri_free(buffer->parts);
+  buffer->parts = parts;
+  buffer->slot_count = slot_count;
+  return true;
+}
 
-tsr_status tsri_opencl_bind(opencl_device *device, opencl_buffer *buffer, size_t offset, size_t bytes,
-                            cl_mem *out_memory) {
+static cl_mem part_from(opencl_buffer *buffer, size_t offset, cl_int *out_code) {
+  if (!make_room(buffer)) {
+    *out_code = CL_OUT_OF_HOST_MEMORY;
+    return NULL;
+  }
+  opencl_part *part = slot_of(buffer->parts, buffer->slot_count, offset);
+  if (part->memory) return part->memory;
+  cl_buffer_region region = {.origin = offset, .size = buffer->bytes - offset};
+  cl_mem memory =
+      tsri_cl.CreateSubBuffer(buffer->memory, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region, out_code);
+  if (*out_code != CL_SUCCESS) return NULL;
+  *part = (opencl_part){memory, offset};
+  buffer->part_count++;
+  return memory;
+}
+
+tsr_status tsri_opencl_bind(opencl_device *device, opencl_buffer *buffer, size_t offset, cl_mem *out_memory) {
   cl_int code = CL_SUCCESS;
-  if (offset == 0 && bytes == buffer->bytes) {
-    tsri_cl.RetainMemObject(buffer->memory);
+  if (offset == 0) {
     *out_memory = buffer->memory;
     return TSR_OK;
   }
   tsri_mutex_lock(&buffer->lock);
-  opencl_part *part = slot_of(buffer, offset, bytes);
-  if (!part->memory || part->offset != offset || part->bytes != bytes) {
-    cl_buffer_region region = {.origin = offset, .size = bytes};
-    cl_mem memory =
-        tsri_cl.CreateSubBuffer(buffer->memory, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region, &code);
-    if (code == CL_SUCCESS) {
-      if (part->memory) tsri_cl.ReleaseMemObject(part->memory);
-      *part = (opencl_part){memory, offset, bytes};
-    }
-  }
-  if (code == CL_SUCCESS) {
-    tsri_cl.RetainMemObject(part->memory);
-    *out_memory = part->memory;
-  }
+  *out_memory = part_from(buffer, offset, &code);
   tsri_mutex_unlock(&buffer->lock);
   if (code == CL_SUCCESS) return TSR_OK;
-  return OPENCL_FAIL(device, code, TSR_ERR_LAUNCH, "binding %zu bytes at %zu of a buffer of %zu", bytes, offset,
-                     buffer->bytes);
+  return OPENCL_FAIL(device, code, TSR_ERR_LAUNCH, "binding a buffer of %zu bytes from %zu on", buffer->bytes, offset);
 }
 
 #endif

@@ -254,6 +254,7 @@ static tsri_limits limits_of(cl_device_id id) {
   tsri_limits limits = {
       .buffer_alignment = (size_t)ask_number(id, CL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8,
       .max_buffer_bytes = ask_number(id, CL_DEVICE_MAX_MEM_ALLOC_SIZE),
+      .binds_whole_buffers = true,  // buffer.c says why
       .max_group_size = (uint32_t)ask_number(id, CL_DEVICE_MAX_WORK_GROUP_SIZE),
       .shared_bytes = (uint32_t)ask_number(id, CL_DEVICE_LOCAL_MEM_SIZE),
       .dtype_storage = always | 1u << TSR_F16 | 1u << TSR_BF16,  // by vload_half, and as 16-bit integers

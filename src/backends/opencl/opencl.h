@@ -28,19 +28,18 @@ typedef struct opencl_device {
   atomic_uint_fast64_t used_bytes;
 } opencl_device;
 
-enum { OPENCL_PART_SLOTS = 64 };
-
-// A sub-buffer, kept because the next launch is likely to bind the same bytes.
+// A sub-buffer from `offset` to the buffer's end.
 typedef struct opencl_part {
   cl_mem memory;  // NULL: the slot is empty
-  size_t offset, bytes;
+  size_t offset;
 } opencl_part;
 
 typedef struct opencl_buffer {
   cl_mem memory;
   size_t bytes;
-  tsri_mutex lock;  // of `parts`
-  opencl_part parts[OPENCL_PART_SLOTS];
+  tsri_mutex lock;     // of what follows
+  opencl_part *parts;  // a hash table by offset
+  uint32_t part_count, slot_count;
 } opencl_buffer;
 
 typedef struct opencl_queue {
@@ -75,10 +74,8 @@ tsr_status tsri_opencl_begin(opencl_queue *queue);
 
 // buffer.c
 
-// The memory object for `bytes` (not 0) at `offset` of the buffer: the buffer's own or a sub-buffer. The caller
-// releases it. Any thread.
-tsr_status tsri_opencl_bind(opencl_device *device, opencl_buffer *buffer, size_t offset, size_t bytes,
-                            cl_mem *out_memory);
+// The memory object that begins at `offset` of the buffer: the buffer's own or a sub-buffer, which lives as long. Any thread.
+tsr_status tsri_opencl_bind(opencl_device *device, opencl_buffer *buffer, size_t offset, cl_mem *out_memory);
 
 // program.c
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Programs: OpenCL C text, built or taken from the cache, and launched.
 //
-// Two bindings of a launch may be parts of one buffer. Parts apart from each other are separate sub-buffers. Parts that
-// begin at the same place share one, as long as the longer. Parts that overlap otherwise are separate sub-buffers too:
+// Two bindings of a launch may be parts of one buffer: they begin at the same place and share a memory object, or overlap.
 // OpenCL leaves it undefined to write one while the other is used, but promises no copies either, and in a context of
 // one device every driver gives both the parent's memory (program_test.c sees to it). That is for views whose rows
 // interleave; a kernel which writes the elements it reads by another name is wrong on every backend.
@@ -197,26 +196,15 @@ void tsri_opencl_program_destroy(tsri_device *device, tsri_program *program) {
 
 // --- Launching ------------------------------------------------------------------------------------------------------
 
-static size_t longest_from(const tsri_launch *launch, const tsri_binding *start) {
-  size_t longest = start->bytes;
-  for (uint32_t i = 0; i < launch->buffer_count; i++) {
-    const tsri_binding *other = &launch->buffers[i];
-    if (other->buffer != start->buffer || other->offset != start->offset) continue;
-    if (other->bytes > longest) longest = other->bytes;
-  }
-  return longest;
-}
-
-// An empty binding stays NULL, which OpenCL passes as a null pointer. On failure what was bound is in `memory` too.
+// An empty binding stays NULL, which OpenCL passes as a null pointer.
 static tsr_status bind_all(opencl_device *device, const tsri_launch *launch, cl_mem *memory) {
-  for (uint32_t i = 0; i < launch->buffer_count; i++) {
+  tsr_status status = TSR_OK;
+  for (uint32_t i = 0; i < launch->buffer_count && status == TSR_OK; i++) {
     const tsri_binding *binding = &launch->buffers[i];
-    size_t bytes = longest_from(launch, binding);
-    if (bytes == 0) continue;
-    tsr_status status = tsri_opencl_bind(device, (opencl_buffer *)binding->buffer, binding->offset, bytes, &memory[i]);
-    if (status != TSR_OK) return status;
+    if (binding->bytes == 0) continue;
+    status = tsri_opencl_bind(device, (opencl_buffer *)binding->buffer, binding->offset, &memory[i]);
   }
-  return TSR_OK;
+  return status;
 }
 
 static cl_int set_arguments(const opencl_program *program, const tsri_launch *launch, const cl_mem *memory) {
@@ -255,9 +243,6 @@ tsr_status tsri_opencl_launch(tsri_queue *queue, tsri_program *program, const ts
                            what->name, launch->groups[0], launch->groups[1], launch->groups[2], what->local[0],
                            what->local[1], what->local[2]);
     }
-  }
-  for (uint32_t i = 0; i < launch->buffer_count; i++) {
-    if (memory[i]) tsri_cl.ReleaseMemObject(memory[i]);
   }
   return status;
 }

@@ -173,12 +173,11 @@ static cl_int fill_memory(opencl_queue *queue, cl_mem memory, size_t offset, siz
 
 static tsr_status fill_window(opencl_queue *queue, opencl_buffer *buffer, size_t offset, size_t bytes,
                               const unsigned char turned[2 * WIDE]) {
-  size_t base = offset / WINDOW_BYTES * WINDOW_BYTES, left = buffer->bytes - base;
+  size_t base = offset / WINDOW_BYTES * WINDOW_BYTES;
   cl_mem memory = NULL;
-  tsr_status status = tsri_opencl_bind(queue->device, buffer, base, left < WINDOW_BYTES ? left : WINDOW_BYTES, &memory);
+  tsr_status status = tsri_opencl_bind(queue->device, buffer, base, &memory);
   if (status != TSR_OK) return status;
   cl_int code = fill_memory(queue, memory, offset - base, bytes, turned);
-  tsri_cl.ReleaseMemObject(memory);
   return code == CL_SUCCESS ? TSR_OK : OPENCL_FAIL(queue->device, code, TSR_ERR_INTERNAL, "filling %zu bytes", bytes);
 }
 
