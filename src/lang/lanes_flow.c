@@ -27,6 +27,13 @@ static bool is_order(const tsri_ir_expr *e) {
   return e->kind == TSRI_EXPR_OP && e->op >= TSRI_OP_LT && e->op <= TSRI_OP_GE;
 }
 
+// The first item of a group: x == 0, both unsigned, which is x < 1.
+static bool is_first(const lane_builder *b, const tsri_ir_expr *e) {
+  const tsri_ir_expr *y = &b->kernel->exprs[e->b];
+  return e->kind == TSRI_EXPR_OP && e->op == TSRI_OP_EQ && y->kind == TSRI_EXPR_CONST && y->bits == 0 &&
+         y->type.dtype == TSR_U32;
+}
+
 // x compared with y, one of them affine and one scalar: no lane need be looked at, mostly.
 static void narrow_affine(lane_builder *b, tsri_ir_op op, lane_value x, lane_value y, bool flip, uint32_t mask,
                           uint32_t *chain) {
@@ -70,10 +77,13 @@ void lane_narrow(lane_builder *b, uint32_t expr, bool flip, uint32_t mask, uint3
     lane_narrow(b, e->b, flip, mask, chain);
   } else if (is_plain && e->op == TSRI_OP_NOT) {
     lane_narrow(b, e->a, !flip, mask, chain);
-  } else if (is_plain && is_order(e)) {
+  } else if (is_plain && (is_order(e) || is_first(b, e))) {
     lane_value x = lane_eval_one(b, e->a, NULL), y = lane_eval_one(b, e->b, NULL);
-    if ((x.kind == LANE_VALUE_AFFINE && y.kind == LANE_VALUE_SCALAR) ||
-        (y.kind == LANE_VALUE_AFFINE && x.kind == LANE_VALUE_SCALAR)) {
+    if (x.kind == LANE_VALUE_AFFINE && is_first(b, e)) {
+      y.word = lane_const(b, 1);
+      narrow_affine(b, TSRI_OP_LT, x, y, flip, mask, chain);
+    } else if (is_order(e) && ((x.kind == LANE_VALUE_AFFINE && y.kind == LANE_VALUE_SCALAR) ||
+                               (y.kind == LANE_VALUE_AFFINE && x.kind == LANE_VALUE_SCALAR))) {
       narrow_affine(b, (tsri_ir_op)e->op, x, y, flip, mask, chain);
     } else {
       narrow_value(b, lane_compare(b, (tsri_ir_op)e->op, x, y), flip, mask, chain);

@@ -135,6 +135,18 @@ static bool adopt(lane_builder *b, uint32_t var, const lane_values *values) {
   return true;
 }
 
+// A variable that only ever holds what another holds, which does not change meanwhile, stands for the same registers.
+static bool bind_copy(lane_builder *b, uint32_t var, const tsri_ir_expr *e) {
+  if (e->kind != TSRI_EXPR_VAR) return false;
+  const tsri_ir_var *v = &b->kernel->vars[var], *from = &b->kernel->vars[e->object];
+  const lane_values *values = &b->vars[e->object].values;
+  if (values->count == 0 || v->is_uniform != from->is_uniform || v->type.lanes != from->type.lanes) return false;
+  if (!lane_plan_is_single(&b->plan, var) || !lane_plan_is_single(&b->plan, e->object)) return false;
+  for (uint32_t i = 0; i < values->count; i++) lane_value_retain(b, &values->part[i]);
+  b->vars[var] = (lane_var_state){.values = *values, .is_bound = true};
+  return true;
+}
+
 static void assign(lane_builder *b, const tsri_ir_stmt *s) {
   const tsri_ir_expr *e = &b->kernel->exprs[s->value];
   const tsri_ir_var *v = &b->kernel->vars[s->var];
@@ -150,6 +162,7 @@ static void assign(lane_builder *b, const tsri_ir_stmt *s) {
     lane_assign_var(b, s->var, &values);
     return;
   }
+  if (bind_copy(b, s->var, e)) return;
   if (is_view(b, s->var, e)) {
     if (bind_view(b, s->var, e, &values)) return;
   } else {
@@ -182,7 +195,7 @@ static void collective(lane_builder *b, const tsri_ir_stmt *s) {
   lane_values result = {.count = 1};
   result.part[0] =
       (lane_value){.kind = is_group ? LANE_VALUE_SCALAR : LANE_VALUE_LANES, .dtype = (uint8_t)dtype, .word = dst};
-  lane_assign_var(b, s->var, &result);
+  if (b->vars[s->var].values.count != 0 || !adopt(b, s->var, &result)) lane_assign_var(b, s->var, &result);
 }
 
 // --- Blocks -------------------------------------------------------------------------------------------------------------

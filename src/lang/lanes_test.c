@@ -75,6 +75,28 @@ TEST(loop_counters_are_scalars) {
       LIST("NARROW_AFFINE", "ADD_U32 s", "MULADD_F32"), LIST("IOTA", "LOAD_LANES", "ADD_U32 r", "LT_U32"));
 }
 
+TEST(a_variable_that_is_another_takes_no_copy) {
+  check_code(
+      "kernel k<WG = 64>(in f32 x[], out f32 y[], u32 n) { f32 s = 0; for (u32 i = local.x; i < n; i += WG) { f32 v = "
+      "x[i]; f32 w = v; s = s + w; } f32 all = group_sum(s); f32 same = all; if (local.x == 0) y[group.x] = same; }",
+      LIST("ADD_F32.merge r0 r0 r", "STORE_SCALAR"), LIST("MOVE_32 r1", "MOVE_32 r2", "MOVE_32 r3", "MOVE_32 s1"));
+}
+
+TEST(a_variable_that_another_was_is_copied) {
+  check_code(
+      "kernel k(in f32 x[], out f32 y[], u32 n) { f32 v = x[global.x]; f32 w = v; v = v * 2; for (u32 i = 0; i < n; "
+      "i++) "
+      "{ w = v; v = v + 1; } y[global.x] = w; }",
+      LIST("MOVE_32 r"), NONE);
+}
+
+TEST(the_first_item_is_found_without_a_comparison_per_lane) {
+  check_code("kernel k<WG = 64>(out u32 y[]) { if (local.x == 0) y[group.x] = 1; }", LIST("NARROW_AFFINE"),
+             LIST("IOTA", "EQ_U32"));
+  check_code("kernel k<WG = 64>(out u32 y[]) { if (!(local.x == 0)) y[global.x] = 1; }", LIST("NARROW_AFFINE.invert"),
+             LIST("IOTA", "EQ_U32"));
+}
+
 TEST(what_stays_the_same_in_a_loop_is_computed_before_it) {
   char *code = code_of(
       "kernel k(in i32 x[], out i32 y[], u32 n) { i32 v = x[global.x], s = 0; for (u32 i = 0; i < n; i++) s += v / 7 + "
