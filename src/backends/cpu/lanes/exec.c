@@ -166,6 +166,14 @@ bool tsri_lanes_exec(lane_exec *x) {
       case TSRI_LANE_DROP:
         jumps = !exec_narrow(x, insn);
         break;
+      case EXEC_NARROW_ROUNDS:
+        goes_on = tsri_lanes_rounds(x, insn);
+        jumps = !tsri_lanes_narrow_unit(x, insn);
+        break;
+      case EXEC_LT_ROUNDS:
+        goes_on = tsri_lanes_rounds(x, insn);
+        ops[insn->e][0](reg[insn->dst], reg[insn->a], reg[insn->b], reg[insn->c], 1);
+        break;
       case EXEC_LANES:
         ops[insn->e][insn->form](reg[insn->dst], reg[insn->a], reg[insn->b], reg[insn->c], x->set.n);
         break;

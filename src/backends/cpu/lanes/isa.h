@@ -58,9 +58,16 @@ typedef struct tsri_lane_link {
   size_t dst_mask, a_mask, b_mask, c_mask;
 } tsri_lane_link;
 
+// `rounds` times acc[i] = op(acc[i], a[i]) or, for the MULADD, acc[i] = a[i] * b[i] + acc[i]; then a and b move on by their
+// steps, in bytes. As many lanes as `bytes`, a multiple of TSRI_LANE_FOLD_BYTES, hold; acc overlaps neither a nor b.
+#define TSRI_LANE_FOLD_BYTES 256
+typedef void (*tsri_lane_fold)(void *acc, const void *a, int64_t a_step, const void *b, int64_t b_step, uint32_t rounds,
+                               size_t bytes);
+
 typedef struct tsri_lanes_isa {
   const char *name;
   const tsri_lane_fn (*ops)[TSRI_LANE_FORMS];  // by op - TSRI_LANE_FIRST_MATH; NULL: no such form
+  const tsri_lane_fold *folds;                 // by op - TSRI_LANE_FIRST_MATH; NULL: none for that op
   const tsri_lane_storage *storage;            // by tsr_dtype
 
   // dst[i] = base + i * step, wrapping

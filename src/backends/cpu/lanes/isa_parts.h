@@ -15,6 +15,8 @@
 
 // ops_isa.c
 extern const tsri_lane_fn ISA_NAME(tsri_lanes_ops_)[TSRI_LANE_OPS - TSRI_LANE_FIRST_MATH][TSRI_LANE_FORMS];
+// fold_isa.c
+extern const tsri_lane_fold ISA_NAME(tsri_lanes_folds_)[TSRI_LANE_OPS - TSRI_LANE_FIRST_MATH];
 // storage_isa.c
 extern const tsri_lane_storage ISA_NAME(tsri_lanes_storage_)[TSR_DTYPE_COUNT];
 // chain_isa.c

@@ -510,8 +510,11 @@ static tsr_status fill_program(tsri_lanes_program *p) {
   uint32_t arrays = p->buffer_count + p->shared_count + p->local_count;
   p->arrays = tsri_calloc(arrays + 1, sizeof *p->arrays);
   p->insns = tsri_calloc(p->insn_count, sizeof *p->insns);
-  p->strips = tsri_calloc(2 * (size_t)p->insn_count, 1);
-  if (p->strips) p->reg_slots = p->strips + p->insn_count;
+  p->strips = tsri_calloc(3 * (size_t)p->insn_count, 1);
+  if (p->strips) {
+    p->reg_slots = p->strips + p->insn_count;
+    p->rounds = p->reg_slots + p->insn_count;
+  }
   checker c = make_checker(p);
   size_t registers = (size_t)p->scalar_count + p->reg4_count + p->reg8_count;
   c.writes = tsri_calloc(registers, 1);

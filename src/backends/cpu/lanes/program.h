@@ -46,8 +46,10 @@ enum {
   EXEC_NARROW_UNIT,
   EXEC_LOAD_WIDE,  // the first of as many LOAD_AFFINE, STORE_AFFINE as the access has parts
   EXEC_STORE_WIDE,
-  EXEC_LOAD_ROWS,    // LOAD_AFFINE with TSRI_LANE_ROWS
-  EXEC_MULADD_ROWS,  // MULADD_F32 and FMA_F32 with TSRI_LANE_ROWS
+  EXEC_LOAD_ROWS,      // LOAD_AFFINE with TSRI_LANE_ROWS
+  EXEC_MULADD_ROWS,    // MULADD_F32 and FMA_F32 with TSRI_LANE_ROWS
+  EXEC_NARROW_ROUNDS,  // NARROW_UNIT, LT_U32 and LT_I32 on scalars, at the head of a loop for rounds.c
+  EXEC_LT_ROUNDS,
   EXEC_OPS
 };
 
@@ -84,6 +86,7 @@ struct tsri_lanes_program {
   uint32_t insn_count;
   lane_insn *insns;
   uint8_t *strips;     // by instruction: how many from here on may be done in strips; 0 within such a run
+  uint8_t *rounds;     // by instruction, for EXEC_*_ROUNDS: where the loop's LOOP is, counted from here
   uint8_t *reg_slots;  // by instruction: bit i is set if operand i (dst, a, b, ...) is a register
   bool *is_internal;   // by register: it carries nothing from one run of instructions to what follows
   uint32_t *words;     // the program as given: names, constants and parameters stay there
@@ -203,6 +206,11 @@ bool tsri_lanes_atomic(lane_exec *x, const lane_insn *insn);
 enum { LANE_STRIP_INSNS = 48 };
 bool tsri_lanes_may_strip(const lane_insn *insn, const tsri_lanes_program *p);
 uint32_t tsri_lanes_strip(lane_exec *x, const lane_insn *first, uint32_t count);
+
+// Loops of like rounds (rounds.c): marks them, once instructions are shortened; `roles` is a zero for each register and
+// is left so. Then, at a loop's head: does as many rounds as it can; false: the launch has ended.
+void tsri_lanes_find_rounds(tsri_lanes_program *program, const uint8_t *is_target, uint8_t *roles);
+bool tsri_lanes_rounds(lane_exec *x, const lane_insn *head);
 
 // Collectives (collective.c).
 void tsri_lanes_group(lane_exec *x, const lane_insn *insn);

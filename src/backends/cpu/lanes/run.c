@@ -300,9 +300,18 @@ static void set_buffers(lane_launch *launch) {
   }
 }
 
+// Lanes of a block, at most `most`: few blocks are to be as many as threads share evenly.
+static uint32_t even_lanes(uint64_t items, int threads, uint32_t most) {
+  enum { LEAST_LANES = 256, MANY_ROUNDS = 16, UNIT = 64 };
+  uint64_t rounds = items / ((uint64_t)threads * most) + 1;
+  if (threads == 1 || rounds > MANY_ROUNDS || most <= LEAST_LANES) return most;
+  uint64_t blocks = rounds * (uint64_t)threads, lanes = ((items + blocks - 1) / blocks + UNIT - 1) / UNIT * UNIT;
+  return lanes < LEAST_LANES ? LEAST_LANES : lanes < most ? (uint32_t)lanes : most;
+}
+
 // How many threads are worth waking, and how the launch is cut.
 static int plan(lane_launch *launch) {
-  enum { COST_PER_THREAD = 100000, CHUNKS_PER_THREAD = 8, LEAST_LANES = 256 };
+  enum { COST_PER_THREAD = 100000, CHUNKS_PER_THREAD = 8 };
   const tsri_lanes_program *p = launch->program;
   const uint32_t *groups = launch->given->groups;
   double items = (double)p->group[0] * p->group[1] * p->group[2] * groups[0] * groups[1] * groups[2];
@@ -314,8 +323,7 @@ static int plan(lane_launch *launch) {
   launch->items_x = (uint64_t)groups[0] * p->group[0];
   for (int i = 0; i < 3; i++) launch->blocks[i] = groups[i];
   if (p->is_merged) {
-    uint64_t share = launch->items_x / (uint64_t)threads;  // all threads get some
-    while (launch->block_lanes > LEAST_LANES && share < launch->block_lanes && threads > 1) launch->block_lanes /= 2;
+    launch->block_lanes = even_lanes(launch->items_x, threads, p->lanes);
     launch->blocks[0] = (launch->items_x + launch->block_lanes - 1) / launch->block_lanes;
   }
   launch->block_count = launch->blocks[0] * launch->blocks[1] * launch->blocks[2];

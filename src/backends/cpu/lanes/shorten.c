@@ -135,7 +135,12 @@ tsr_status tsri_lanes_shorten(tsri_lanes_program *p) {
   }
   find_wide(p, is_target);
   if (p->group[1] * p->group[2] == 1 && !is_short) find_strips(p, is_target);
+  bool has_memory = find_internal(p);
+  uint8_t *roles = tsri_calloc((size_t)p->scalar_count + p->reg4_count + p->reg8_count, 1);
+  if (roles && p->group[1] * p->group[2] == 1) tsri_lanes_find_rounds(p, is_target, roles);
+  has_memory = has_memory && roles;
+  tsri_free(roles);
   tsri_free(is_target);
-  if (!find_internal(p)) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "kernel %s: no host memory for its program", p->name);
+  if (!has_memory) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "kernel %s: no host memory for its program", p->name);
   return TSR_OK;
 }

@@ -5,53 +5,20 @@
 // what one instruction left in the first cache would be gone when the next wants it. So a run of instructions that
 // treat every lane for itself is done for a strip of lanes, then for the next. Where each operand lies is found once.
 // Runs of plain f32 arithmetic go to the level's chain function, which takes even shorter strips.
-#include "backends/cpu/lanes/program.h"
-
-typedef enum call_kind { CALL_ARITHMETIC, CALL_F32, CALL_F64, CALL_STORE, CALL_STREAM } call_kind;
-
-typedef struct strip_call {
-  call_kind kind;
-  union {
-    tsri_lane_fn arithmetic;
-    tsri_math_f32 f32;
-    tsri_math_f64 f64;
-    void (*store)(void *dst, const void *src, int64_t stride, uint32_t n);
-  };
-  uint32_t op;  // CALL_ARITHMETIC: less TSRI_LANE_FIRST_MATH
-  char *dst;
-  const char *a, *b, *c;
-  uint8_t dst_bytes, a_bytes, b_bytes, c_bytes;  // from a lane to the next strip's; 0: the same memory for every strip
-  uint8_t scalars;                               // bit i: operand a, b, c is a scalar
-} strip_call;
+#include "backends/cpu/lanes/calls.h"
 
 typedef struct strip_run {
   lane_exec *x;
   uint32_t count;
-  strip_call calls[LANE_STRIP_INSNS];
+  lane_call calls[LANE_STRIP_INSNS];
   bool has_stream;
 } strip_run;
 
 bool tsri_lanes_may_strip(const lane_insn *insn, const tsri_lanes_program *p) {
-  switch (insn->op) {
-    case EXEC_LANES:
-    case EXEC_MERGE:
-    case EXEC_LOAD_UNIT:
-    case EXEC_STORE_UNIT:
-      return true;
-    case TSRI_LANE_MATH_F32:
-    case TSRI_LANE_MATH_F64:
-      return insn->dst >= p->scalar_count;
-    default:
-      return false;
-  }
+  return insn->op == EXEC_LOAD_UNIT || insn->op == EXEC_STORE_UNIT || lane_call_is_arithmetic(insn, p);
 }
 
 // --- Finding the operands ---------------------------------------------------------------------------------------------
-
-static uint8_t lane_bytes_of(const tsri_lanes_program *p, uint32_t reg) {
-  if (reg < p->scalar_count || p->is_internal[reg]) return 0;
-  return reg < p->scalar_count + p->reg4_count ? 4 : 8;
-}
 
 // False: the run cannot be done in strips this time.
 static bool add_store(strip_run *run, const lane_insn *insn) {
@@ -61,40 +28,13 @@ static bool add_store(strip_run *run, const lane_insn *insn) {
   int64_t base;
   if (!lane_unit_base(x, insn, x->work->reg[insn->b], &base)) return false;
   run->has_stream = run->has_stream || array->is_streamed;
-  run->calls[run->count++] = (strip_call){.kind = array->is_streamed ? CALL_STREAM : CALL_STORE,
-                                          .store = x->isa->storage[info->dtype].store,
-                                          .dst = array->memory + base * info->element_bytes,
-                                          .a = x->work->reg[insn->dst],
-                                          .dst_bytes = info->element_bytes,
-                                          .a_bytes = lane_bytes_of(x->program, insn->dst)};
+  run->calls[run->count++] = (lane_call){.kind = array->is_streamed ? CALL_STREAM : CALL_STORE,
+                                         .move = x->isa->storage[info->dtype].store,
+                                         .dst = array->memory + base * info->element_bytes,
+                                         .a = x->work->reg[insn->dst],
+                                         .dst_bytes = info->element_bytes,
+                                         .a_bytes = lane_bytes_of(x->program, insn->dst)};
   return true;
-}
-
-static void add_arithmetic(strip_run *run, const lane_insn *insn) {
-  const tsri_lanes_program *p = run->x->program;
-  void **reg = run->x->work->reg;
-  strip_call *call = &run->calls[run->count++];
-  *call = (strip_call){.kind = CALL_ARITHMETIC,
-                       .op = insn->e,
-                       .dst = reg[insn->dst],
-                       .a = reg[insn->a],
-                       .b = reg[insn->b],
-                       .dst_bytes = lane_bytes_of(p, insn->dst),
-                       .a_bytes = lane_bytes_of(p, insn->a),
-                       .b_bytes = lane_bytes_of(p, insn->b),
-                       .scalars = (uint8_t)((insn->a < p->scalar_count) | (insn->b < p->scalar_count) << 1)};
-  if (insn->op == TSRI_LANE_MATH_F32) {
-    call->kind = CALL_F32;
-    call->f32 = run->x->math->f32[insn->e];
-  } else if (insn->op == TSRI_LANE_MATH_F64) {
-    call->kind = CALL_F64;
-    call->f64 = run->x->math->f64[insn->e];
-  } else {
-    call->arithmetic = run->x->isa->ops[insn->e][insn->form];
-    call->c = reg[insn->c];
-    call->c_bytes = lane_bytes_of(p, insn->c);
-    if (insn->c < p->scalar_count) call->scalars |= 4;
-  }
 }
 
 static bool add(strip_run *run, const lane_insn *insn) {
@@ -105,34 +45,12 @@ static bool add(strip_run *run, const lane_insn *insn) {
     case EXEC_STORE_UNIT:
       return add_store(run, insn);
     default:
-      add_arithmetic(run, insn);
+      lane_call_make(run->x, insn, &run->calls[run->count++]);
       return true;
   }
 }
 
 // --- Strips of calls --------------------------------------------------------------------------------------------------
-
-static void do_call(const lane_exec *x, const strip_call *call, size_t at, uint32_t n) {
-  void *dst = call->dst + at * call->dst_bytes;
-  const void *a = call->a + at * call->a_bytes;
-  switch (call->kind) {
-    case CALL_ARITHMETIC:
-      call->arithmetic(dst, a, call->b + at * call->b_bytes, call->c + at * call->c_bytes, n);
-      break;
-    case CALL_F32:
-      call->f32(dst, a, (const float *)(const void *)(call->b + at * call->b_bytes), n);
-      break;
-    case CALL_F64:
-      call->f64(dst, a, (const double *)(const void *)(call->b + at * call->b_bytes), n);
-      break;
-    case CALL_STORE:
-      call->store(dst, a, 1, n);
-      break;
-    case CALL_STREAM:
-      x->isa->stream(dst, a, (size_t)n * call->dst_bytes);
-      break;
-  }
-}
 
 // Lanes of a strip. Stores past the caches come in short bursts, so that the processor reads on meanwhile: twice as many
 // lanes take twice as long (measured on Zen 4).
@@ -142,7 +60,7 @@ static void do_strips(const strip_run *run, uint32_t first, uint32_t last) {
   uint32_t strip = run->has_stream ? STREAMED_STRIP : STRIP;
   for (uint32_t at = first; at < last; at += strip) {
     uint32_t n = last - at < strip ? last - at : strip;
-    for (uint32_t i = 0; i < run->count; i++) do_call(run->x, &run->calls[i], at, n);
+    for (uint32_t i = 0; i < run->count; i++) lane_call_do(run->x, &run->calls[i], at, n);
   }
 }
 
@@ -174,7 +92,7 @@ static bool is_chained(uint32_t op) {
 }
 
 // Points a link's operand at lanes, or at a scalar repeated. False: there are too many scalars.
-static bool link_operand(strip_chain *chain, const char *from, uint8_t bytes, bool is_scalar, const float **operand,
+static bool link_operand(strip_chain *chain, const char *from, int64_t bytes, bool is_scalar, const float **operand,
                          size_t *mask) {
   *operand = (const float *)(const void *)from;
   *mask = bytes != 0 ? SIZE_MAX : 0;
@@ -187,7 +105,7 @@ static bool link_operand(strip_chain *chain, const char *from, uint8_t bytes, bo
 }
 
 // A store of what the link before computed: if nobody else wants it, that link writes to memory by itself.
-static bool link_store(strip_chain *chain, const strip_call *call, bool is_last_use) {
+static bool link_store(strip_chain *chain, const lane_call *call, bool is_last_use) {
   tsri_lane_link *before = chain->count > 0 ? &chain->links[chain->count - 1] : NULL;
   float *dst = (float *)(void *)call->dst;
   bool is_streamed = call->kind == CALL_STREAM;
@@ -216,7 +134,7 @@ static bool link_store(strip_chain *chain, const strip_call *call, bool is_last_
   return true;
 }
 
-static bool link_call(strip_chain *chain, const strip_call *call) {
+static bool link_call(strip_chain *chain, const lane_call *call) {
   if (chain->count == MOST_LINKS || call->kind != CALL_ARITHMETIC || !is_chained(call->op)) return false;
   tsri_lane_link *link = &chain->links[chain->count++];
   *link = (tsri_lane_link){
@@ -232,7 +150,7 @@ static bool make_chain(const strip_run *run, const lane_insn *first, uint32_t co
   for (uint32_t i = 0; i < count; i++) {
     const lane_insn *insn = &first[i];
     if (insn->op == EXEC_LOAD_UNIT) continue;
-    const strip_call *call = &run->calls[at++];
+    const lane_call *call = &run->calls[at++];
     if (insn->op != EXEC_STORE_UNIT) {
       if (!link_call(chain, call)) return false;
     } else if (call->dst_bytes != 4 || run->x->program->arrays[insn->a].dtype != TSR_F32 ||

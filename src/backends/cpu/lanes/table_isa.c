@@ -156,6 +156,7 @@ static void fence(void) {
 const tsri_lanes_isa ISA_NAME(tsri_lanes_isa_) = {
     .name = TEXT(TSRI_ISA),
     .ops = ISA_NAME(tsri_lanes_ops_),
+    .folds = ISA_NAME(tsri_lanes_folds_),
     .storage = ISA_NAME(tsri_lanes_storage_),
     .iota_32 = iota_32,
     .iota_64 = iota_64,

@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: MIT
+// Loops whose rounds are alike, done without going through the instructions in each of them.
+//
+// The loop of a reduction counts up, reads elements whose index moves by the same amount each round, and does arithmetic
+// on lanes. Its operands are found once, and then each round is one call per instruction on lanes. All rounds but those
+// in which lanes drop out are done so; the instructions themselves do the rest, and the whole where something is unusual.
+// Lanes and rounds keep their order, so results are the same bit for bit.
+#include "backends/cpu/lanes/calls.h"
+
+enum { MOST_CALLS = 16 };
+
+// --- Finding such loops -------------------------------------------------------------------------------------------------
+
+// What a register is to a round.
+typedef enum role {
+  IS_FIXED,    // the loop does not write it
+  IS_LATER,    // written further on: still holds what the round before left
+  IS_POINTED,  // the same, but rounds may leave it anywhere in memory
+  IS_READY,    // written by this round; a scalar then moves by the same amount each round
+  IS_COUNTER
+} role;
+
+typedef struct finder {
+  const tsri_lanes_program *p;
+  uint8_t *roles;  // by register
+  uint32_t loads, calls;
+} finder;
+
+static bool is_load(const lane_insn *insn) { return insn->op == EXEC_LOAD_UNIT || insn->op == TSRI_LANE_LOAD_AFFINE; }
+
+static bool is_known(uint8_t what) { return what == IS_FIXED || what == IS_READY || what == IS_COUNTER; }
+
+// A sum, product or copy of integers that move steadily moves steadily, too.
+static bool scalar_fits(const finder *f, const lane_insn *insn) {
+  uint8_t a = f->roles[insn->a], b = f->roles[insn->b];
+  if (insn->op == EXEC_MOVE_64) return is_known(a);
+  if (insn->op == EXEC_ADD_32) return is_known(a) && is_known(b);
+  return insn->op == EXEC_MUL_32 && is_known(a) && is_known(b) && (a == IS_FIXED || b == IS_FIXED);
+}
+
+static bool load_fits(const finder *f, const lane_insn *insn) {
+  if (insn->form == TSRI_LANE_INDEX_I64 || TSRI_LANE_WIDE_OF(insn->flags) != 1) return false;
+  if (insn->op == TSRI_LANE_LOAD_AFFINE && (insn->flags & TSRI_LANE_ROWS)) return false;
+  return is_known(f->roles[insn->b]) && f->roles[insn->c] == IS_FIXED;
+}
+
+static bool operand_fits(const finder *f, uint32_t reg) {
+  return reg < f->p->scalar_count ? f->roles[reg] == IS_FIXED : f->roles[reg] != IS_POINTED;
+}
+
+static bool body_fits(finder *f, const lane_insn *insn) {
+  if (is_load(insn)) {
+    f->loads++;
+    f->calls += insn->op != EXEC_LOAD_UNIT;
+    if (!load_fits(f, insn)) return false;
+  } else if (lane_call_is_arithmetic(insn, f->p)) {
+    f->calls++;
+    bool is_math = insn->op == TSRI_LANE_MATH_F32 || insn->op == TSRI_LANE_MATH_F64;
+    if (!operand_fits(f, insn->a) || !operand_fits(f, insn->b)) return false;
+    if (!is_math && !operand_fits(f, insn->c)) return false;
+  } else if (!scalar_fits(f, insn)) {
+    return false;
+  }
+  f->roles[insn->dst] = IS_READY;
+  return true;
+}
+
+// How many instructions the condition at the loop's head has; 0: it is none that counts up to a bound.
+static uint32_t head_length(const lane_insn *head) {
+  if (head->op == EXEC_NARROW_UNIT) return head->form != TSRI_LANE_INDEX_I64;
+  bool is_less = head->op == EXEC_LT_U32 ||
+                 (head->op == EXEC_SCALAR && head->e == TSRI_LANE_LT_I32 - (uint32_t)TSRI_LANE_FIRST_MATH);
+  return is_less && head[1].op == TSRI_LANE_JUMP_UNLESS && head[1].a == head->dst ? 2 : 0;
+}
+
+static void set_roles(const finder *f, const lane_insn *head, const lane_insn *loop, bool is_reset) {
+  for (const lane_insn *insn = head; insn < loop; insn++) {
+    if (!(f->p->reg_slots[insn - f->p->insns] & 1)) continue;
+    bool is_pointed = is_load(insn) && (insn->flags & TSRI_LANE_ALIAS);
+    f->roles[insn->dst] = is_reset ? IS_FIXED : is_pointed ? IS_POINTED : IS_LATER;
+  }
+}
+
+static bool has_like_rounds(finder *f, const lane_insn *head, const lane_insn *loop) {
+  const lane_insn *body = head + head_length(head), *step = loop - 1;
+  uint32_t counter = head->a;
+  if (body == head || body >= step || step->op != EXEC_ADD_32 || step->dst != counter) return false;
+  uint32_t amount = step->a == counter ? step->b : step->a;
+  if (step->a != counter && step->b != counter) return false;
+  f->loads = f->calls = 0;
+  set_roles(f, head, loop, false);
+  bool fits = f->roles[amount] == IS_FIXED && f->roles[head->b] == IS_FIXED;
+  f->roles[counter] = IS_COUNTER;
+  for (const lane_insn *insn = body; insn < step && fits; insn++) fits = insn->dst != counter && body_fits(f, insn);
+  set_roles(f, head, loop, true);
+  return fits && f->loads > 0 && f->loads <= MOST_CALLS && f->calls > 0 && f->calls <= MOST_CALLS;
+}
+
+void tsri_lanes_find_rounds(tsri_lanes_program *p, const uint8_t *is_target, uint8_t *roles) {
+  enum { MOST_INSNS = UINT8_MAX };
+  finder f = {.p = p, .roles = roles};
+  for (uint32_t i = 0; i < p->insn_count; i++) {
+    if (p->insns[i].op != TSRI_LANE_LOOP || i - p->insns[i].c > MOST_INSNS) continue;
+    lane_insn *head = &p->insns[p->insns[i].c];
+    bool is_entered = false;
+    for (uint32_t k = p->insns[i].c + 1; k <= i; k++) is_entered = is_entered || is_target[k];
+    if (is_entered || !has_like_rounds(&f, head, &p->insns[i])) continue;
+    p->rounds[p->insns[i].c] = (uint8_t)(i - p->insns[i].c);
+    head->op = head->op == EXEC_NARROW_UNIT ? EXEC_NARROW_ROUNDS : EXEC_LT_ROUNDS;
+  }
+}
+
+// --- Running them -------------------------------------------------------------------------------------------------------
+
+typedef struct round_load {
+  const lane_insn *insn;
+  int64_t index, step;  // elements
+  bool is_pointed;      // the register stands for memory, which moves on each round
+} round_load;
+
+// A call, and by how many bytes its operands move each round.
+typedef struct round_call {
+  lane_call call;
+  int64_t a, b, c;
+} round_call;
+
+typedef struct round_run {
+  lane_exec *x;
+  const lane_insn *body, *step;
+  int64_t done;         // rounds
+  tsri_lane_fold fold;  // does the only call, if there is one for it
+  uint32_t load_count, call_count;
+  round_load loads[MOST_CALLS];
+  round_call calls[MOST_CALLS];
+} round_run;
+
+#define U32(operand) (*(lane_u32 *)reg[insn->operand])
+
+static int64_t integer_at(const void *scalar, bool is_signed) {
+  return is_signed ? *(const lane_i32 *)scalar : (int64_t) * (const lane_u32 *)scalar;
+}
+
+// How many rounds from here have the same lanes.
+static int64_t count_rounds(const lane_exec *x, const lane_insn *head, int64_t step) {
+  void **reg = x->work->reg;
+  bool is_narrow = head->op == EXEC_NARROW_ROUNDS;
+  bool is_signed =
+      is_narrow ? head->form == TSRI_LANE_INDEX_I32 : head->e == TSRI_LANE_LT_I32 - (uint32_t)TSRI_LANE_FIRST_MATH;
+  int64_t first = integer_at(reg[head->a], is_signed), end = integer_at(reg[head->b], is_signed);
+  if (is_narrow && (head->flags & TSRI_LANE_OR_EQUAL)) end++;
+  int64_t left = end - first - (is_narrow ? x->set.n : 1);
+  return left < 0 || step <= 0 ? 0 : left / step + 1;
+}
+
+// The body's integers, and the loads' indices as they are when the loads come up: registers may change after.
+static void do_scalars(const round_run *run, uint32_t *out_indices) {
+  void **reg = run->x->work->reg;
+  for (const lane_insn *insn = run->body; insn < run->step; insn++) {
+    if (insn->op == EXEC_ADD_32) U32(dst) = U32(a) + U32(b);
+    else if (insn->op == EXEC_MUL_32) U32(dst) = U32(a) * U32(b);
+    else if (insn->op == EXEC_MOVE_64) *(lane_u64 *)reg[insn->dst] = *(const lane_u64 *)reg[insn->a];
+    else if (is_load(insn)) *out_indices++ = U32(b);
+  }
+}
+
+// Index and, from those of the next round, step of each load.
+static void find_loads(round_run *run, lane_u32 *counter, uint32_t step) {
+  uint32_t now[MOST_CALLS], next[MOST_CALLS];
+  *counter += step;
+  do_scalars(run, next);
+  *counter -= step;
+  do_scalars(run, now);
+  for (const lane_insn *insn = run->body; insn < run->step; insn++) {
+    if (!is_load(insn)) continue;
+    uint32_t i = run->load_count++;
+    bool is_signed = insn->form == TSRI_LANE_INDEX_I32;
+    run->loads[i] = (round_load){
+        .insn = insn, .index = is_signed ? (int32_t)now[i] : (int64_t)now[i], .step = (int32_t)(next[i] - now[i])};
+  }
+}
+
+// Does no index of any round and lane wrap around?
+static bool is_straight(const round_run *run, const round_load *load, int64_t stride, int64_t rounds) {
+  int64_t over_rounds = load->step * (rounds - 1), over_lanes = stride * ((int64_t)run->x->set.n - 1);
+  int64_t least = load->index + (over_rounds < 0 ? over_rounds : 0) + (over_lanes < 0 ? over_lanes : 0);
+  int64_t most = load->index + (over_rounds > 0 ? over_rounds : 0) + (over_lanes > 0 ? over_lanes : 0);
+  bool is_signed = load->insn->form == TSRI_LANE_INDEX_I32;
+  return least >= (is_signed ? INT32_MIN : 0) && most <= (is_signed ? INT32_MAX : (int64_t)UINT32_MAX);
+}
+
+// Neighbouring lanes read neighbouring elements, and nothing else writes the register: it need not hold a copy.
+static bool may_point(const lane_insn *insn, const lane_array_info *info, int64_t stride) {
+  return (insn->flags & TSRI_LANE_ALIAS) && stride == 1 && info->element_bytes == info->value_bytes;
+}
+
+static bool add_load(round_run *run, round_load *load, int64_t rounds) {
+  lane_work *work = run->x->work;
+  const lane_insn *insn = load->insn;
+  const lane_array_info *info = &run->x->program->arrays[insn->a];
+  int64_t stride = insn->op == EXEC_LOAD_UNIT ? 1 : *(const lane_i32 *)work->reg[insn->c];
+  if (!is_straight(run, load, stride, rounds)) return false;
+  char *memory = work->arrays[insn->a].memory + load->index * info->element_bytes;
+  load->is_pointed = may_point(insn, info, stride);
+  if (load->is_pointed) {
+    work->reg[insn->dst] = memory;
+    return true;
+  }
+  if (insn->flags & TSRI_LANE_ALIAS) work->reg[insn->dst] = work->own[insn->dst];
+  round_call *to = &run->calls[run->call_count++];
+  to->call = (lane_call){.kind = CALL_LOAD,
+                         .move = run->x->isa->storage[info->dtype].load,
+                         .dst = work->reg[insn->dst],
+                         .a = memory,
+                         .dst_bytes = lane_bytes_of(run->x->program, insn->dst),
+                         .a_bytes = stride * info->element_bytes,
+                         .stride = stride};
+  to->a = load->step * info->element_bytes;
+  to->b = to->c = 0;
+  return true;
+}
+
+// Bytes by which a register moves each round: not at all, unless it points at memory that one of the loads so far read.
+static int64_t step_of(const round_run *run, uint32_t reg, uint32_t load_count) {
+  for (uint32_t i = load_count; i > 0; i--) {
+    const round_load *load = &run->loads[i - 1];
+    if (load->insn->dst != reg) continue;
+    return load->is_pointed ? load->step * run->x->program->arrays[load->insn->a].element_bytes : 0;
+  }
+  return 0;
+}
+
+static bool find_calls(round_run *run, int64_t rounds) {
+  uint32_t loads = 0;
+  for (const lane_insn *insn = run->body; insn < run->step; insn++) {
+    if (is_load(insn)) {
+      if (!add_load(run, &run->loads[loads++], rounds)) return false;
+    } else if (lane_call_is_arithmetic(insn, run->x->program)) {
+      round_call *to = &run->calls[run->call_count++];
+      lane_call_make(run->x, insn, &to->call);
+      to->a = step_of(run, insn->a, loads);
+      to->b = step_of(run, insn->b, loads);
+      to->c = to->call.kind == CALL_ARITHMETIC ? step_of(run, insn->c, loads) : 0;
+    }
+  }
+  return true;
+}
+
+static void move_calls(round_run *run, int64_t rounds) {
+  for (uint32_t i = 0; i < run->call_count; i++) {
+    round_call *at = &run->calls[i];
+    at->call.a += rounds * at->a;
+    at->call.b += rounds * at->b;
+    if (at->call.kind == CALL_ARITHMETIC) at->call.c += rounds * at->c;
+  }
+}
+
+// The calls for lanes first to last, strip by strip of as many lanes as the first cache holds with what the calls leave.
+static void do_strips(round_run *run, int64_t rounds, uint32_t first, uint32_t last) {
+  enum { CACHE_BYTES = 24 << 10, LEAST = 256 };
+  uint32_t strip = CACHE_BYTES / (8 * run->call_count) / 64 * 64;
+  if (strip < LEAST) strip = LEAST;
+  for (uint32_t at = first; at < last; at += strip) {
+    uint32_t count = last - at < strip ? last - at : strip;
+    for (int64_t i = 0; i < rounds; i++) {
+      for (uint32_t k = 0; k < run->call_count; k++) lane_call_do(run->x, &run->calls[k].call, at, count);
+      move_calls(run, 1);
+    }
+    move_calls(run, -rounds);
+  }
+}
+
+static bool is_muladd(const lane_call *call) {
+  uint32_t op = call->op + TSRI_LANE_FIRST_MATH;
+  return op == TSRI_LANE_MULADD_F32 || op == TSRI_LANE_MULADD_F64;
+}
+
+// acc = op(acc, element), or acc = element * element + acc, and nothing else.
+static tsri_lane_fold find_fold(const round_run *run) {
+  const lane_call *call = &run->calls[0].call;
+  if (run->call_count != 1 || call->kind != CALL_ARITHMETIC || call->scalars != 0 || call->dst_bytes == 0) return NULL;
+  bool is_pair = is_muladd(call), is_first = call->a == call->dst;
+  bool fits = call->b != call->dst && (is_pair ? call->c == call->dst && !is_first : is_first);
+  return fits ? run->x->isa->folds[call->op] : NULL;
+}
+
+// Lanes that a fold has done; the rest is for the calls.
+static uint32_t do_fold(const round_run *run, int64_t rounds) {
+  const round_call *only = &run->calls[0];
+  const lane_call *call = &only->call;
+  size_t bytes = (size_t)run->x->set.n * call->dst_bytes / TSRI_LANE_FOLD_BYTES * TSRI_LANE_FOLD_BYTES;
+  if (bytes == 0) return 0;
+  if (is_muladd(call)) run->fold(call->dst, call->a, only->a, call->b, only->b, (uint32_t)rounds, bytes);
+  else run->fold(call->dst, call->b, only->b, NULL, 0, (uint32_t)rounds, bytes);
+  return (uint32_t)(bytes / call->dst_bytes);
+}
+
+// Processors stop reading ahead at the end of a page. The first lines of pages that are to come make them go on there:
+// a stream is then read half as fast again, and more (measured on Zen 4).
+static void look_ahead(const round_run *run, int64_t rounds) {
+  enum { PAGE = 4096, AHEAD = 4 * PAGE, LINE = 64, LINES = 8 };
+  for (uint32_t i = 0; i < run->load_count; i++) {
+    const round_load *load = &run->loads[i];
+    if (!load->is_pointed || load->step != run->x->set.n) continue;  // not one stream
+    int64_t element = run->x->program->arrays[load->insn->a].element_bytes, step = load->step * element;
+    uintptr_t first = (uintptr_t)run->x->work->arrays[load->insn->a].memory + AHEAD;
+    first += (uintptr_t)(load->index * element + run->done * step);
+    uintptr_t last = first + (uintptr_t)(rounds * step);
+    for (uintptr_t page = (first + PAGE - 1) / PAGE * PAGE; page < last; page += PAGE) {
+      for (int line = 0; line < LINES; line++) lane_prefetch((const char *)page + (ptrdiff_t)line * LINE);
+    }
+  }
+}
+
+// A few rounds at a time, so that what several strips of lanes read is still in the caches for each.
+static void do_rounds(round_run *run, int64_t rounds) {
+  enum { AT_ONCE_BYTES = 16 << 10, LEAST = 8 };
+  int64_t most = AT_ONCE_BYTES / (4 * (int64_t)run->x->set.n);
+  if (most < LEAST) most = LEAST;
+  for (int64_t left = rounds; left > 0;) {
+    int64_t now = left < most ? left : most;
+    look_ahead(run, now);
+    do_strips(run, now, run->fold ? do_fold(run, now) : 0, run->x->set.n);
+    move_calls(run, now);
+    run->done += now;
+    left -= now;
+  }
+}
+
+// The register of a load as the last round would have left it.
+static void leave_load(const round_run *run, const round_load *load) {
+  lane_exec *x = run->x;
+  const lane_insn *insn = load->insn;
+  if (!load->is_pointed) return;
+  const lane_array_info *info = &x->program->arrays[insn->a];
+  int64_t index = load->index + load->step * (run->done - 1);
+  char *memory = x->work->arrays[insn->a].memory + index * info->element_bytes;
+  x->work->reg[insn->dst] = memory;
+  if (x->launch->may_alias_memory) return;
+  x->work->reg[insn->dst] = x->work->own[insn->dst];
+  x->isa->storage[info->dtype].load(x->work->reg[insn->dst], memory, 1, x->set.n);
+}
+
+bool tsri_lanes_rounds(lane_exec *x, const lane_insn *head) {
+  enum { LEAST_ROUNDS = 3 };
+  void **reg = x->work->reg;
+  round_run run;
+  run.x = x;
+  run.body = head + (head->op == EXEC_NARROW_ROUNDS ? 1 : 2);
+  run.step = head + x->program->rounds[head - x->program->insns] - 1;
+  run.load_count = run.call_count = 0;
+  run.done = 0;
+  lane_u32 *counter = reg[head->a];
+  uint32_t step = *(const lane_u32 *)reg[run.step->a == head->a ? run.step->b : run.step->a];
+  int64_t left = x->set.n == 0 || x->set.mask ? 0 : count_rounds(x, head, (int32_t)step);
+  if (left < LEAST_ROUNDS) return true;
+  find_loads(&run, counter, step);
+  if (!find_calls(&run, left)) return true;
+  run.fold = find_fold(&run);
+  *counter += (uint32_t)(left - 1) * step;
+  for (bool is_more = true; is_more;) {
+    int64_t now = left < LANE_FUEL ? left : LANE_FUEL;
+    do_rounds(&run, now);
+    left -= now;
+    is_more = left > 0;
+    if (now == LANE_FUEL && !tsri_lanes_may_go_on(x)) return false;
+  }
+  // Everything as the last of these rounds would have left it.
+  uint32_t indices[MOST_CALLS];
+  do_scalars(&run, indices);
+  for (uint32_t i = 0; i < run.load_count; i++) leave_load(&run, &run.loads[i]);
+  *counter += step;
+  return true;
+}
