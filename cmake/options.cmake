@@ -28,6 +28,12 @@ if(CMAKE_C_COMPILER_ID MATCHES "GNU|Clang")
   add_compile_options("-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=")
 endif()
 
+# Structs of some hundred bytes are cleared by plain stores. GCC's own choice, `rep stos`, takes longer to start than recording
+# an operator may take.
+if(CMAKE_C_COMPILER_ID STREQUAL "GNU" AND CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
+  add_compile_options(-mmemset-strategy=unrolled_loop:512:noalign,libcall:-1:noalign)
+endif()
+
 set(TESSERA_MATH_LIBRARY "")
 set(TESSERA_STATIC_NAME tessera)
 set(TESSERA_LINKER_IS_GNU_LIKE OFF)

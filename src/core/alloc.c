@@ -89,14 +89,20 @@ bool tsri_add_size(size_t a, size_t b, size_t *out_sum) {
   return true;
 }
 
-// Plain comparisons rather than compiler built-ins: MSVC has none.
 bool tsri_mul_i64(int64_t a, int64_t b, int64_t *out_product) {
+#if defined(__GNUC__)
+  int64_t product;
+  if (__builtin_mul_overflow(a, b, &product)) return false;
+  *out_product = product;
+  return true;
+#else
   if (a > 0 ? (b > INT64_MAX / a || b < INT64_MIN / a)
             : (a < -1 ? (b > INT64_MIN / a || b < INT64_MAX / a) : (a == -1 && b == INT64_MIN))) {
     return false;
   }
   *out_product = a * b;
   return true;
+#endif
 }
 
 bool tsri_add_i64(int64_t a, int64_t b, int64_t *out_sum) {

@@ -19,17 +19,16 @@ static void set_row_major(tsri_layout *layout) {
 
 tsr_status tsri_layout_init(const char *caller, tsr_shape shape, tsr_dtype dtype, tsri_layout *out_layout,
                             size_t *out_bytes) {
-  tsri_layout layout = {.shape = shape};
-  tsr_status status = tsri_shape_check(caller, shape, &layout.count);
+  int64_t count = 0, bytes = 0;
+  tsr_status status = tsri_shape_check(caller, shape, &count);
   if (status != TSR_OK) return status;
-  int64_t bytes = 0;
-  if (!tsri_mul_i64(layout.count, (int64_t)tsr_dtype_bytes(dtype), &bytes) || (uint64_t)bytes > SIZE_MAX / 2) {
+  if (!tsri_mul_i64(count, (int64_t)tsr_dtype_bytes(dtype), &bytes) || (uint64_t)bytes > SIZE_MAX / 2) {
     char text[TSR_SHAPE_TEXT_BYTES];
     return TSRI_FAIL(TSR_ERR_SHAPE, "%s: %s elements of %s are more bytes than memory can address", caller,
                      tsr_shape_format(shape, text, sizeof text), tsr_dtype_name(dtype));
   }
-  set_row_major(&layout);
-  *out_layout = layout;
+  *out_layout = (tsri_layout){.shape = shape, .count = count};
+  set_row_major(out_layout);
   if (out_bytes) *out_bytes = (size_t)bytes;
   return TSR_OK;
 }

@@ -20,7 +20,14 @@ typedef struct tsri_layout {
 
 // Rank in range, no negative size, the product fits. `*out_count` is the number of elements.
 tsr_status tsri_shape_check(const char *caller, tsr_shape shape, int64_t *out_count);
-bool tsri_shape_equal(tsr_shape a, tsr_shape b);
+
+// A loop, not memcmp: sizes just written are read as they were written. Inline, as every operator asks several times.
+static inline bool tsri_shape_equal(tsr_shape a, tsr_shape b) {
+  bool is_same = a.rank == b.rank;
+  for (int i = 0; i < a.rank && is_same; i++) is_same = a.dims[i] == b.dims[i];
+  return is_same;
+}
+
 tsr_status tsri_shape_broadcast(const char *caller, tsr_shape a, tsr_shape b, tsr_shape *out_shape);
 
 // Row-major, from offset 0. `*out_bytes` (may be NULL) is its size for elements of `dtype`.

@@ -64,15 +64,6 @@ tsr_status tsr_shape_count(tsr_shape shape, int64_t *out_count) {
   return tsri_shape_check("shape_count", shape, out_count);
 }
 
-// A loop, not memcmp: sizes just written are read as they were written.
-bool tsri_shape_equal(tsr_shape a, tsr_shape b) {
-  if (a.rank != b.rank) return false;
-  for (int i = 0; i < a.rank; i++) {
-    if (a.dims[i] != b.dims[i]) return false;
-  }
-  return true;
-}
-
 // Size of `shape` on axis `axis` of a result of `rank`: missing leading axes are 1.
 static int64_t aligned_size(tsr_shape shape, int rank, int axis) {
   int own = axis - (rank - shape.rank);

@@ -220,6 +220,9 @@ void tsri_codegen_fill(const tsri_codegen *own, const tsri_kernel *kernel, uint3
     char *to = (char *)block + kernel->params[first + (uint32_t)i].offset;
     if (param->dtype == TSR_U32) {
       memcpy(to, &param->word, sizeof param->word);
+    } else if (param->dtype == TSR_F32) {
+      float value = (float)param->real;  // as tsr_convert does, without a call
+      memcpy(to, &value, sizeof value);
     } else if (param->dtype == TSR_BOOL) {
       uint32_t truth = param->real != 0;
       memcpy(to, &truth, sizeof truth);

@@ -42,9 +42,15 @@ static bool match_axes(const tsri_layout *seen, tsr_shape shape, const tsri_layo
   return true;
 }
 
-bool tsri_compose(const tsri_layout *seen, tsr_shape shape, const tsri_layout *input, tsri_layout *out) {
+bool tsri_compose(const tsri_layout *seen, const tsr_shape *shape, const tsri_layout *input, tsri_layout *out) {
   if (input->count == 0 || seen->count == 0) return false;
-  if (match_axes(seen, shape, input, out)) return true;
+  // Element by element, as most are.
+  if (seen->offset == 0 && tsri_shape_equal(seen->shape, *shape) && tsri_shape_equal(input->shape, *shape) &&
+      tsri_layout_is_contiguous(seen)) {
+    *out = *input;
+    return true;
+  }
+  if (match_axes(seen, *shape, input, out)) return true;
   bool is_view = false;
   if (!tsri_layout_is_identity(seen, input->count)) return false;
   return tsri_layout_reshape(input, seen->shape, out, &is_view) == TSR_OK && is_view;

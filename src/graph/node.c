@@ -2,8 +2,6 @@
 // The life of recorded operators: linked into their device's list while pending, freed without recursion.
 #include "graph/node.h"
 
-#include <string.h>
-
 #include "core/alloc.h"
 #include "core/error.h"
 #include "graph/kernels.h"
@@ -118,13 +116,14 @@ tsri_node *tsri_node_create(const tsri_op *op, tsr_device *device, tsr_dtype dty
   size_t inputs = (size_t)input_count * sizeof(tsri_input);
   tsri_node *node = tsri_malloc(sizeof *node + inputs + (attributes ? sizeof *attributes : 0));
   if (!node) return NULL;
-  memset(node, 0, sizeof *node);
   atomic_init(&node->value.refs, 1);
   atomic_init(&node->value.buffer, NULL);
   node->value.device = tsr_device_retain(device);
   node->value.destroy = destroy_node;
   node->op = op;
   node->dtype = dtype;
+  node->axes = node->depth = node->mark = node->slot = 0;
+  node->previous = node->next = node->dying_next = NULL;  // shape and count come when it is recorded
   node->input_count = input_count;
   for (uint32_t i = 0; i < input_count; i++) node->inputs[i].value = NULL;
   node->attributes = &no_attributes;

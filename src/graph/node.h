@@ -57,7 +57,7 @@ static inline tsri_node *tsri_pending_node(const tsri_value *value) {
 typedef struct tsri_garbage {
   tsri_value **values;  // with room for every input of the nodes that run
   size_t count;
-  tsri_value *few[8];  // where they are kept if there are few
+  tsri_value *few[16];  // where they are kept if there are few
 } tsri_garbage;
 
 // Makes `buffer` (whose reference it takes) the node's elements; references to its inputs go to `garbage`. Under the lock.

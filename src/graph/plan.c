@@ -121,7 +121,9 @@ static bool merge_equal(tsri_plan *plan) {
   if (plan->node_count < 2) return true;
   size_t slots = 4;
   while (slots < (size_t)plan->node_count * 2) slots *= 2;
-  uint32_t *table = tsri_calloc(slots, sizeof *table);  // number + 1; 0: free
+  uint32_t few[2 * TSRI_FEW] = {0};
+  bool is_few = slots <= sizeof few / sizeof few[0];
+  uint32_t *table = is_few ? few : tsri_calloc(slots, sizeof *table);  // number + 1; 0: free
   if (!table) return false;
   for (uint32_t i = 0; i < plan->node_count; i++) {
     tsri_planned *own = &plan->nodes[i];
@@ -134,7 +136,7 @@ static bool merge_equal(tsri_plan *plan) {
       table[at] = i + 1;
     }
   }
-  tsri_free(table);
+  if (!is_few) tsri_free(table);
   return true;
 }
 
@@ -149,7 +151,7 @@ bool tsri_plan_input_layout(const tsri_plan *plan, const tsri_planned *planned, 
     *out_layout = input->layout;
     return true;
   }
-  return tsri_compose(&planned->seen, planned->node->shape, &input->layout, out_layout);
+  return tsri_compose(&planned->seen, &planned->node->shape, &input->layout, out_layout);
 }
 
 // Kernels with a hook in their loads take what computes their first input, read in order.
@@ -186,7 +188,7 @@ static void ask_inputs(tsri_plan *plan, const tsri_planned *planned) {
 static bool inputs_compose(const tsri_planned *planned) {
   tsri_layout layout;
   for (uint32_t i = 0; i < planned->node->input_count; i++) {
-    if (!tsri_compose(&planned->seen, planned->node->shape, &planned->node->inputs[i].layout, &layout)) return false;
+    if (!tsri_compose(&planned->seen, &planned->node->shape, &planned->node->inputs[i].layout, &layout)) return false;
   }
   return true;
 }

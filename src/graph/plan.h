@@ -37,7 +37,7 @@ typedef struct tsri_group {
   uint32_t first;  // its nodes are plan->members[first … first + node_count), in topological order
 } tsri_group;
 
-enum { TSRI_FEW = 4 };
+enum { TSRI_FEW = 16 };
 
 // Not to be moved: it may point into itself.
 typedef struct tsri_plan {

@@ -127,8 +127,9 @@ static tsr_tensor *apply(tsri_elementwise_id id, tsr_dtype dtype, tsr_tensor *co
   const tsri_elementwise_op *row = &tsri_elementwise_ops[id];
   tsr_dtype dtypes[TSRI_MAX_INPUTS], computed = TSR_F32, result = TSR_F32;
   tsri_operand_ref refs[TSRI_MAX_INPUTS];
-  tsri_attributes attributes = {0};
+  tsri_attributes attributes;
   tsr_status status = TSR_OK;
+  if (row->scalar_count) attributes = (tsri_attributes){0};
   for (int i = 0; i < row->input_count && status == TSR_OK; i++) {
     status = tsri_tensor_check(row->name, inputs[i]);
     if (status == TSR_OK) dtypes[i] = inputs[i]->dtype;

@@ -51,8 +51,12 @@ tsr_status tsri_cpu_run_op(tsri_queue *queue, const tsri_native_op *op) {
   int64_t size = to->shape.rank ? to->shape.dims[axis] : 1, parts = ((cpu_device *)queue)->threads;
   if (to_layout.count * (int64_t)element < WORTH_A_THREAD) parts = 1;
   if (parts > size) parts = size;
+  if (parts == 1) {  // without OpenMP, which takes longer to start one thread than a small copy takes
+    tsri_strided_copy(to_memory, &to_layout, from_memory, &from_layout, element);
+    return TSR_OK;
+  }
 #if defined(_OPENMP)
-#pragma omp parallel for num_threads((int)parts) schedule(static) if (parts > 1)
+#pragma omp parallel for num_threads((int)parts) schedule(static)
 #endif
   for (int64_t part = 0; part < parts; part++) {
     int64_t first = size * part / parts, last = size * (part + 1) / parts;

@@ -28,13 +28,17 @@ static char *memory_at(tsri_buffer *buffer, size_t offset) {
   return (char *)tsri_cpu_buffer_host(NULL, buffer) + offset;
 }
 
-// Long copies are shared by the threads: one core does not fill the memory's bandwidth.
+// Long copies are shared by the threads: one core does not fill the memory's bandwidth. Short ones never come near OpenMP,
+// which wakes its threads even to tell them that one is enough.
 static void copy_bytes(const tsri_queue *queue, char *to, const char *from, size_t bytes) {
   enum { WORTH_A_THREAD = 1 << 20 };
   int64_t parts = ((const cpu_device *)queue)->threads;
-  if (bytes < (size_t)parts * WORTH_A_THREAD) parts = 1;
+  if (parts <= 1 || bytes < (size_t)parts * WORTH_A_THREAD) {
+    memcpy(to, from, bytes);
+    return;
+  }
 #if defined(_OPENMP)
-#pragma omp parallel for num_threads((int)parts) schedule(static) if (parts > 1)
+#pragma omp parallel for num_threads((int)parts) schedule(static)
 #endif
   for (int64_t part = 0; part < parts; part++) {
     size_t share = bytes / (size_t)parts, first = share * (size_t)part;
