@@ -126,6 +126,14 @@ typedef struct lane_work {
   size_t bytes;
 } lane_work;
 
+// Blocks that one thread begins with. Others take from it when theirs are done.
+typedef struct lane_share {
+  _Alignas(64) atomic_uint_fast64_t next;
+  uint64_t last;
+} lane_share;
+
+enum { LANE_MOST_SHARES = 64 };
+
 // A launch, shared by its threads.
 typedef struct lane_launch {
   const tsri_lanes_program *program;
@@ -140,7 +148,8 @@ typedef struct lane_launch {
   uint64_t blocks[3], block_count, chunk;
   uint64_t deadline_ns;  // 0: none
 
-  atomic_uint_fast64_t next_block;
+  lane_share *shares;
+  uint32_t share_count;
   atomic_int status;    // tsr_status; anything but TSR_OK stops all threads
   uint32_t fault_insn;  // the rest belongs to who changed `status`
   int64_t fault_index;

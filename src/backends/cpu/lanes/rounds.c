@@ -115,6 +115,7 @@ void tsri_lanes_find_rounds(tsri_lanes_program *p, const uint8_t *is_target, uin
 typedef struct round_load {
   const lane_insn *insn;
   int64_t index, step;  // elements
+  bool is_pointed;      // the register stands for memory, which moves on each round
 } round_load;
 
 // A call, and by how many bytes its operands move each round.
@@ -187,15 +188,20 @@ static bool is_straight(const round_run *run, const round_load *load, int64_t st
   return least >= (is_signed ? INT32_MIN : 0) && most <= (is_signed ? INT32_MAX : (int64_t)UINT32_MAX);
 }
 
-static bool add_load(round_run *run, const round_load *load, int64_t rounds) {
+// Neighbouring lanes read neighbouring elements, and nothing else writes the register: it need not hold a copy.
+static bool may_point(const lane_insn *insn, const lane_array_info *info, int64_t stride) {
+  return (insn->flags & TSRI_LANE_ALIAS) && stride == 1 && info->element_bytes == info->value_bytes;
+}
+
+static bool add_load(round_run *run, round_load *load, int64_t rounds) {
   lane_work *work = run->x->work;
   const lane_insn *insn = load->insn;
   const lane_array_info *info = &run->x->program->arrays[insn->a];
-  bool is_unit = insn->op == EXEC_LOAD_UNIT;
-  int64_t stride = is_unit ? 1 : *(const lane_i32 *)work->reg[insn->c];
+  int64_t stride = insn->op == EXEC_LOAD_UNIT ? 1 : *(const lane_i32 *)work->reg[insn->c];
   if (!is_straight(run, load, stride, rounds)) return false;
   char *memory = work->arrays[insn->a].memory + load->index * info->element_bytes;
-  if (is_unit) {
+  load->is_pointed = may_point(insn, info, stride);
+  if (load->is_pointed) {
     work->reg[insn->dst] = memory;
     return true;
   }
@@ -218,8 +224,7 @@ static int64_t step_of(const round_run *run, uint32_t reg, uint32_t load_count) 
   for (uint32_t i = load_count; i > 0; i--) {
     const round_load *load = &run->loads[i - 1];
     if (load->insn->dst != reg) continue;
-    bool is_unit = load->insn->op == EXEC_LOAD_UNIT;
-    return is_unit ? load->step * run->x->program->arrays[load->insn->a].element_bytes : 0;
+    return load->is_pointed ? load->step * run->x->program->arrays[load->insn->a].element_bytes : 0;
   }
   return 0;
 }
@@ -295,7 +300,7 @@ static void look_ahead(const round_run *run, int64_t rounds) {
   enum { PAGE = 4096, AHEAD = 4 * PAGE, LINE = 64, LINES = 8 };
   for (uint32_t i = 0; i < run->load_count; i++) {
     const round_load *load = &run->loads[i];
-    if (load->insn->op != EXEC_LOAD_UNIT || load->step != run->x->set.n) continue;  // not one stream
+    if (!load->is_pointed || load->step != run->x->set.n) continue;  // not one stream
     int64_t element = run->x->program->arrays[load->insn->a].element_bytes, step = load->step * element;
     uintptr_t first = (uintptr_t)run->x->work->arrays[load->insn->a].memory + AHEAD;
     first += (uintptr_t)(load->index * element + run->done * step);
@@ -325,7 +330,7 @@ static void do_rounds(round_run *run, int64_t rounds) {
 static void leave_load(const round_run *run, const round_load *load) {
   lane_exec *x = run->x;
   const lane_insn *insn = load->insn;
-  if (insn->op != EXEC_LOAD_UNIT) return;
+  if (!load->is_pointed) return;
   const lane_array_info *info = &x->program->arrays[insn->a];
   int64_t index = load->index + load->step * (run->done - 1);
   char *memory = x->work->arrays[insn->a].memory + index * info->element_bytes;

@@ -9,6 +9,10 @@
 #include "core/error.h"
 #include "platform/platform.h"
 
+#if defined(_OPENMP)
+#include <omp.h>
+#endif
+
 // --- One thread's registers and memory --------------------------------------------------------------------------------
 
 enum { LINE = 64 };
@@ -198,21 +202,22 @@ static void enter_block(lane_exec *x, const uint64_t at[3]) {
   x->set = (lane_set){.n = n};
 }
 
-static void run_blocks(lane_exec *x) {
-  lane_launch *launch = x->launch;
+// False: the launch has ended.
+static bool run_share(lane_exec *x, lane_share *share) {
+  const lane_launch *launch = x->launch;
   for (;;) {
-    uint64_t first = atomic_fetch_add_explicit(&launch->next_block, launch->chunk, memory_order_relaxed);
-    if (first >= launch->block_count) return;
-    uint64_t last = launch->block_count - first < launch->chunk ? launch->block_count : first + launch->chunk;
+    uint64_t first = atomic_fetch_add_explicit(&share->next, launch->chunk, memory_order_relaxed);
+    if (first >= share->last) return true;
+    uint64_t last = share->last - first < launch->chunk ? share->last : first + launch->chunk;
     uint64_t at[3] = {first % launch->blocks[0], first / launch->blocks[0] % launch->blocks[1],
                       first / launch->blocks[0] / launch->blocks[1]};
-    if (!tsri_lanes_may_go_on(x)) return;
+    if (!tsri_lanes_may_go_on(x)) return false;
     for (uint64_t i = first; i < last; i++) {
       enter_block(x, at);
-      if (!tsri_lanes_exec(x)) return;
+      if (!tsri_lanes_exec(x)) return false;
       if (--x->fuel == 0) {
         x->fuel = LANE_FUEL;
-        if (!tsri_lanes_may_go_on(x)) return;
+        if (!tsri_lanes_may_go_on(x)) return false;
       }
       if (++at[0] < launch->blocks[0]) continue;
       at[0] = 0;
@@ -223,7 +228,16 @@ static void run_blocks(lane_exec *x) {
   }
 }
 
-static void run_thread(lane_launch *launch) {
+// A thread begins with the same share in every launch of the same size: what it read last time may still be in its core's
+// caches.
+static void run_blocks(lane_exec *x, uint32_t thread) {
+  const lane_launch *launch = x->launch;
+  for (uint32_t i = 0; i < launch->share_count; i++) {
+    if (!run_share(x, &launch->shares[(thread + i) % launch->share_count])) return;
+  }
+}
+
+static void run_thread(lane_launch *launch, uint32_t thread) {
   const tsri_lanes_program *p = launch->program;
   lane_exec x = {
       .program = p,
@@ -241,7 +255,7 @@ static void run_thread(lane_launch *launch) {
     return;
   }
   bind(&x);
-  run_blocks(&x);
+  run_blocks(&x, thread);
   launch->isa->fence();
   give_work(p, x.work);
 }
@@ -334,6 +348,18 @@ static int plan(lane_launch *launch) {
   return threads;
 }
 
+static void cut_shares(lane_launch *launch, int threads, lane_share *shares) {
+  uint32_t count = threads < LANE_MOST_SHARES ? (uint32_t)threads : LANE_MOST_SHARES;
+  uint64_t each = launch->block_count / count, more = launch->block_count % count, at = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    atomic_init(&shares[i].next, at);
+    at += each + (i < more);
+    shares[i].last = at;
+  }
+  launch->shares = shares;
+  launch->share_count = count;
+}
+
 tsr_status tsri_lanes_run(const tsri_lanes_program *program, const tsri_lanes_launch *launch) {
   tsr_status status = check_launch(program, launch);
   if (status != TSR_OK) return status;
@@ -348,13 +374,17 @@ tsr_status tsri_lanes_run(const tsri_lanes_program *program, const tsri_lanes_la
   };
   set_buffers(&shared);
   int threads = plan(&shared);
+  lane_share shares[LANE_MOST_SHARES];
+  cut_shares(&shared, threads, shares);
   if (threads == 1) {
-    run_thread(&shared);
+    run_thread(&shared, 0);
   } else {
 #if defined(_OPENMP)
 #pragma omp parallel num_threads(threads)
+    run_thread(&shared, (uint32_t)omp_get_thread_num());
+#else
+    run_thread(&shared, 0);
 #endif
-    run_thread(&shared);
   }
   return report(&shared);
 }
