@@ -266,14 +266,19 @@ static uint32_t native_lanes(const tsri_c_emitter *e, tsri_ir_space space, tsr_d
   return tsr_dtype_bytes(storage) * lanes > e->spell->max_native_bytes ? 2 : lanes;
 }
 
+// OpenCL's vload takes any element's alignment, and some compilers then read elements one by one.
+static bool is_vload(const tsri_c_emitter *e, tsri_ir_space space) {
+  return tsri_c_is(e, TSRI_C_OPENCL) && e->options->wide_unaligned && space == TSRI_SPACE_BUFFER;
+}
+
 // Reads `step` elements at i + first into v<first>.
 static void put_native_load(tsri_c_emitter *e, tsri_c_text *text, tsri_ir_space space, tsr_dtype storage,
                             uint32_t first, uint32_t step) {
   const char *element = native_element(e, storage), *where = e->spell->space[space];
   if (tsri_c_is_half_pointer(e, space, storage)) {
-    tsri_c_addf(text, "  float%u v%u = vload_half%u(0, (const %shalf *)(p + i + %u));\n", step, first, step, where,
-                first);
-  } else if (tsri_c_is(e, TSRI_C_OPENCL)) {
+    tsri_c_addf(text, "  float%u v%u = vload%s_half%u(0, (const %shalf *)(p + i + %u));\n", step, first,
+                is_vload(e, space) ? "" : "a", step, where, first);
+  } else if (is_vload(e, space)) {
     tsri_c_addf(text, "  %s%u v%u = vload%u(0, p + i + %u);\n", element, step, first, step, first);
   } else {
     tsri_c_addf(text, "  %s%u v%u = *(const %s%s%u *)(p + i + %u);\n", element, step, first, where, element, step,
@@ -285,8 +290,9 @@ static void put_native_store(tsri_c_emitter *e, tsri_c_text *text, tsri_ir_space
                              uint32_t first, uint32_t step) {
   const char *element = native_element(e, storage), *where = e->spell->space[space];
   if (tsri_c_is_half_pointer(e, space, storage)) {
-    tsri_c_addf(text, "  vstore_half%u_rte(v%u, 0, (%shalf *)(p + i + %u));\n", step, first, where, first);
-  } else if (tsri_c_is(e, TSRI_C_OPENCL)) {
+    tsri_c_addf(text, "  vstore%s_half%u_rte(v%u, 0, (%shalf *)(p + i + %u));\n", is_vload(e, space) ? "" : "a", step,
+                first, where, first);
+  } else if (is_vload(e, space)) {
     tsri_c_addf(text, "  vstore%u(v%u, 0, p + i + %u);\n", step, first, first);
   } else {
     tsri_c_addf(text, "  *(%s%s%u *)(p + i + %u) = v%u;\n", where, element, step, first, first);

@@ -24,7 +24,7 @@ const tsri_c_spelling tsri_c_opencl = {
     .f32_suffix = "",
     .long_suffix = "L",
     .native_i64 = "long",
-    .max_native_bytes = 32,
+    .max_native_bytes = 16,
 };
 
 #define CUDA_TYPES                                                                                         \

@@ -15,6 +15,22 @@ static void note_lanes(uint8_t *widest, tsri_ir_space space, uint32_t object, ui
   if (space == TSRI_SPACE_BUFFER && lanes > widest[object]) widest[object] = (uint8_t)lanes;
 }
 
+// Of accesses to a shared array; 1 where a vector of them would reach past its end.
+static uint32_t shared_lanes(const tsri_kernel *k, uint32_t object) {
+  uint32_t most = 1;
+  for (uint32_t i = 1; i < k->expr_count; i++) {
+    const tsri_ir_expr *x = &k->exprs[i];
+    bool is_of_it = x->kind == TSRI_EXPR_LOAD && x->space == TSRI_SPACE_SHARED && x->object == object;
+    if (is_of_it && x->type.lanes > most) most = x->type.lanes;
+  }
+  for (uint32_t i = 1; i < k->stmt_count; i++) {
+    const tsri_ir_stmt *x = &k->stmts[i];
+    bool is_of_it = x->kind == TSRI_STMT_STORE && x->space == TSRI_SPACE_SHARED && x->object == object;
+    if (is_of_it && k->exprs[x->value].type.lanes > most) most = k->exprs[x->value].type.lanes;
+  }
+  return k->shared[object].count % most == 0 ? most : 1;
+}
+
 static void plan_arrays(tsri_spv *s) {
   const tsri_kernel *k = s->kernel;
   uint8_t widest[TSRI_LANG_MAX_BUFFERS] = {0};
@@ -29,7 +45,9 @@ static void plan_arrays(tsri_spv *s) {
     }
   }
   for (uint32_t i = 0; i < k->buffer_count; i++) tsri_spv_plan_array(s, TSRI_SPACE_BUFFER, i, widest[i]);
-  for (uint32_t i = 0; i < k->shared_count; i++) tsri_spv_plan_array(s, TSRI_SPACE_SHARED, i, 1);
+  for (uint32_t i = 0; i < k->shared_count; i++) {
+    tsri_spv_plan_array(s, TSRI_SPACE_SHARED, i, k->shared[i].is_wide ? shared_lanes(k, i) : 1);
+  }
   for (uint32_t i = 0; i < k->local_count; i++) tsri_spv_plan_array(s, TSRI_SPACE_LOCAL, i, 1);
 }
 
@@ -101,7 +119,8 @@ static void declare_shared(tsri_spv *s) {
     tsri_spv_array *array = &s->shared[i];
     tsri_spv_kind kind = (tsri_spv_kind)array->kind;
     uint32_t count = s->kernel->shared[i].count;
-    tsri_spv_id type = tsri_spv_array_type(s, tsri_spv_type_id(s, tsri_spv_make_type(kind, 1)), count);
+    tsri_spv_id element = tsri_spv_type_id(s, tsri_spv_make_type(kind, array->lanes));
+    tsri_spv_id type = tsri_spv_array_type(s, element, count / array->lanes);
     array->variable = tsri_spv_variable(s, SPV_CLASS_WORKGROUP, type);
     if (kind == SPV_U8) tsri_spv_need(s, SPV_CAPABILITY_INT8);
     if (kind == SPV_U16) tsri_spv_need(s, SPV_CAPABILITY_INT16);

@@ -2,8 +2,8 @@
 // Memory: how arrays are held, loads, stores, atomics, and in checked mode the test before each.
 //
 // Buffers of small elements are arrays of them where the device has such storage, else of words: a store of part of a
-// word then goes by two atomic operations, as other items may write the rest of it. A buffer that is accessed several
-// elements at a time is declared as an array of vectors, and single elements are components of those.
+// word then goes by two atomic operations, as other items may write the rest of it. A buffer or shared array that is
+// accessed several elements at a time is declared as an array of vectors, and single elements are components of those.
 #include "lang/emit_spirv.h"
 
 // --- How arrays are held --------------------------------------------------------------------------------------------
@@ -34,12 +34,14 @@ static tsri_spv_array plan_buffer(const tsri_emit_options *options, const tsri_i
   return (tsri_spv_array){.kind = (uint8_t)kind, .per_word = 1, .lanes = as_vectors ? (uint8_t)lanes : 1};
 }
 
-static tsri_spv_array plan_shared(const tsri_emit_options *options, tsr_dtype storage) {
+static tsri_spv_array plan_shared(const tsri_emit_options *options, const tsri_ir_array *array, uint32_t lanes) {
+  tsr_dtype storage = (tsr_dtype)array->storage;
   tsri_spv_kind kind = natural_kind(storage);
+  if (array->is_atomic) lanes = 1;
   bool is_small = (kind == SPV_U8 && options->i8) || (kind == SPV_U16 && options->i16) || kind >= SPV_U32;
-  if (is_small) return (tsri_spv_array){.kind = (uint8_t)kind, .per_word = 1, .lanes = 1};
+  if (is_small) return (tsri_spv_array){.kind = (uint8_t)kind, .per_word = 1, .lanes = (uint8_t)lanes};
   kind = storage == TSR_BOOL ? SPV_U32 : tsri_spv_value_kind(tsri_ir_compute_dtype(storage));
-  return (tsri_spv_array){.kind = (uint8_t)kind, .per_word = 1, .lanes = 1, .is_wide_held = true};
+  return (tsri_spv_array){.kind = (uint8_t)kind, .per_word = 1, .lanes = (uint8_t)lanes, .is_wide_held = true};
 }
 
 void tsri_spv_plan_array(tsri_spv *s, tsri_ir_space space, uint32_t object, uint32_t lanes) {
@@ -48,7 +50,7 @@ void tsri_spv_plan_array(tsri_spv *s, tsri_ir_space space, uint32_t object, uint
   if (space == TSRI_SPACE_BUFFER) {
     s->buffers[object] = plan_buffer(s->options, array, lanes);
   } else if (space == TSRI_SPACE_SHARED) {
-    s->shared[object] = plan_shared(s->options, storage);
+    s->shared[object] = plan_shared(s->options, array, lanes);
   } else {
     tsri_spv_kind kind = tsri_spv_value_kind(tsri_ir_compute_dtype(storage));
     s->locals_held[object] = (tsri_spv_array){.kind = (uint8_t)kind, .per_word = 1, .lanes = 1, .is_wide_held = true};

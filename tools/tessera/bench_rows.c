@@ -4,6 +4,7 @@
 // A step of an operator records it and queues it; a sample waits once, at its end.
 #include "bench_rows.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "bench_time.h"
@@ -59,6 +60,9 @@ static tsr_tensor *make_rms_norm(bench_case *c) { return tsr_rms_norm(c->inputs[
 static tsr_tensor *make_silu(bench_case *c) { return tsr_silu(c->inputs[0]); }
 static tsr_tensor *make_argmax(bench_case *c) { return tsr_argmax(c->inputs[0], (int[]){1}, 1, false); }
 static tsr_tensor *make_matmul(bench_case *c) { return tsr_matmul(c->inputs[0], c->inputs[1]); }
+static tsr_tensor *make_linear(bench_case *c) {
+  return tsr_gelu(tsr_add(tsr_matmul(c->inputs[0], c->inputs[1]), c->inputs[2]));
+}
 static tsr_tensor *make_gemv(bench_case *c) { return tsr_gemv(c->inputs[0], c->inputs[1]); }
 
 static tsr_status norm_inputs(bench_case *c) {
@@ -66,6 +70,10 @@ static tsr_status norm_inputs(bench_case *c) {
   return status == TSR_OK ? add_input(c, TSR_SHAPE(c->cols)) : status;
 }
 static tsr_status matmul_inputs(bench_case *c) { return add_input(c, TSR_SHAPE(c->cols, c->rows)); }
+static tsr_status linear_inputs(bench_case *c) {
+  tsr_status status = add_input(c, TSR_SHAPE(c->cols, c->cols));
+  return status == TSR_OK ? add_input(c, TSR_SHAPE(c->cols)) : status;
+}
 static tsr_status gemv_inputs(bench_case *c) { return add_input(c, TSR_SHAPE(c->cols)); }
 
 static tsr_status step_operator(bench_case *c, int step) {
@@ -114,6 +122,24 @@ static tsr_status step_copy(bench_case *c, int step) {
   return tsr_buffer_copy(c->buffers[1], 0, c->buffers[0], 0, tsr_buffer_bytes(c->buffers[0]));
 }
 
+// --- From the host --------------------------------------------------------------------------------------------------------
+
+static tsr_status begin_upload(bench_case *c) {
+  tsr_status status = begin_copy(c);
+  size_t bytes = tsr_buffer_bytes(c->buffers[0]);
+  c->bytes = (double)bytes;
+  c->host = status == TSR_OK ? malloc(bytes) : NULL;
+  if (status != TSR_OK) return status;
+  if (!c->host) return TSR_ERR_OUT_OF_MEMORY;
+  memset(c->host, 1, bytes);
+  return TSR_OK;
+}
+
+static tsr_status step_upload(bench_case *c, int step) {
+  (void)step;
+  return tsr_buffer_upload(c->buffers[0], 0, c->host, tsr_buffer_bytes(c->buffers[0]));
+}
+
 // --- What it costs to begin -------------------------------------------------------------------------------------------------
 
 static tsr_status begin_small(bench_case *c) {
@@ -127,6 +153,24 @@ static tsr_status step_record(bench_case *c, int step) {
   if (tsr_error(sum) != TSR_OK) return tsr_error(sum);
   tsr_release(sum);
   return TSR_OK;
+}
+
+static tsr_status step_queued_add(bench_case *c, int step) {
+  (void)step;
+  tsr_tensor *sum = tsr_add(c->inputs[0], c->inputs[1]);
+  tsr_status status = tsr_evaluate(sum);
+  tsr_release(sum);
+  return status;
+}
+
+static tsr_status step_hundred(bench_case *c, int step) {
+  (void)step;
+  tsr_scope *scope = tsr_scope_begin(c->device);
+  tsr_tensor *x = c->inputs[0];
+  for (int i = 0; i < 100; i++) x = tsr_mul_scalar(x, 1.001);
+  tsr_status status = tsr_evaluate(x);
+  tsr_scope_end(scope);
+  return status;
 }
 
 static tsr_status step_small_add(bench_case *c, int step) {
@@ -227,6 +271,7 @@ static tsr_status step_launch(bench_case *c, int step) {
 
 const bench_row bench_rows[] = {
     {"copy", "tsr_buffer_copy within the device", VECTOR, .bound = BENCH_COPY, .begin = begin_copy, .step = step_copy},
+    {"upload", "tsr_buffer_upload from ordinary memory", VECTOR, .begin = begin_upload, .step = step_upload},
     {"add", "a + b", VECTOR, .bound = BENCH_READ2, .flops = 1, .same_inputs = 1, .make = make_add},
     {"relu_mul_add", "relu(a * b + c), one kernel", VECTOR, .bound = BENCH_READ3, .flops = 3, .same_inputs = 2,
      .make = make_chain},
@@ -251,9 +296,15 @@ const bench_row bench_rows[] = {
      .more_inputs = matmul_inputs, .make = make_matmul},
     {"matmul", "a b", .rows = 1024, .cols = 1024, .bound = BENCH_FMA, .flops = 2, .is_product = true,
      .more_inputs = matmul_inputs, .make = make_matmul},
+    {"linear", "gelu(a b + c): a layer, one kernel", .rows = 256, .cols = 256, .more_inputs = linear_inputs,
+     .make = make_linear},
     {"gemv", "a x", MATRIX, .bound = BENCH_READ, .flops = 2, .more_inputs = gemv_inputs, .make = make_gemv},
     {"record", "record one operator and release it", .begin = begin_small, .step = step_record},
     {"small_add", "add two tensors of 4 elements and read the sum", .begin = begin_small, .step = step_small_add},
+    {"queued_add", "add two tensors of 4 elements; one wait at the end of many", .begin = begin_small,
+     .step = step_queued_add, .waits = true, .most_steps = 20000},
+    {"hundred", "record and run 100 dependent multiplications of 4 elements; one wait at the end of many",
+     .begin = begin_small, .step = step_hundred, .waits = true},
     {"fused_new", "plan, compile, run and read ten recorded operators", .begin = begin_small,
      .before = before_new_chain, .step = step_read, .after = release_results, .most_steps = BENCH_MAX_RESULTS},
     {"fused_cached", "the same ten again: plan, run and read", .begin = begin_small, .before = before_cached_chain,
@@ -284,6 +335,7 @@ void bench_case_deinit(bench_case *c) {
   for (int i = 0; i < c->input_count; i++) tsr_release(c->inputs[i]);
   for (int i = 0; i < 2; i++) tsr_buffer_release(c->buffers[i]);
   tsr_kernel_release(c->kernel);
+  free(c->host);
   tsr_device_release(c->device);
 }
 
@@ -293,7 +345,7 @@ tsr_status bench_case_sample(bench_case *c, int steps, double *out_ns) {
   tsr_status status = row->before ? row->before(c, steps) : TSR_OK;
   double start = bench_now_ns();
   for (int i = 0; i < steps && status == TSR_OK; i++) status = step(c, i);
-  if (status == TSR_OK && row->rows) status = tsr_device_synchronize(c->device);
+  if (status == TSR_OK && (row->rows || row->waits)) status = tsr_device_synchronize(c->device);
   *out_ns = bench_now_ns() - start;
   if (row->after) row->after(c);
   return status;

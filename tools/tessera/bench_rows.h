@@ -21,6 +21,7 @@ typedef struct bench_case {
   int result_count;
   tsr_buffer *buffers[2];
   tsr_kernel *kernel;
+  void *host;
   double bytes, flops;  // of one step; 0: not counted
 } bench_case;
 
@@ -33,6 +34,7 @@ typedef struct bench_row {
   bench_bound bound;  // what limits it
   int most_steps;     // in one sample; 0: as many as it takes
   int same_inputs;    // of an operator: inputs beside the first that have its shape
+  bool waits;         // samples end with a wait for the device; those of rows with sizes do anyway
   bool is_product;
   bool is_vector;  // the first input has one axis, of rows * cols elements
 

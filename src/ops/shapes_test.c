@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: MIT
+// Kernels in the shapes that GPUs take (graph/tuning.def) give what they give in the CPU's own: the same work on two devices, one of
+// them told to shape its kernels as for a GPU.
+#include <math.h>
+#include <stdlib.h>
+#include <tessera/tessera.h>
+
+#include "graph/node.h"
+#include "graph/strided.h"
+#include "support/devices.h"
+#include "support/test.h"
+
+static const char gpu_shapes[] =
+    "fused_bytes=16,fused_row=64,reduce_wide=1,reduce_unroll=2,row_parts=64,row_part_length=64,column_results=16,"
+    "column_group=32,column_items=4096,column_part_length=8,row_held=16,row_group=128,row_wide=1,matmul_blocks=1,"
+    "matmul_m=64,"
+    "matmul_n=64,matmul_depth=8,matmul_item_m=8,matmul_item_n=8,matmul_small_m=32,matmul_small_n=32,matmul_small_depth="
+    "8,"
+    "matmul_small_item_m=4,matmul_small_item_n=4,matmul_tiles=2,gemv_group=32,copy_tile=32,copy_rows=4";
+
+enum { PLAIN, SHAPED, DEVICES };
+
+static tsr_device *devices[DEVICES];
+
+static void open_devices(void) {
+  tsri_graph_state *state = NULL;
+  for (int i = 0; i < DEVICES; i++) devices[i] = test_open("cpu");
+  CHECK_OK(tsri_graph_state_for(devices[SHAPED], &state));
+  CHECK(tsri_tuning_change(&state->tuning, gpu_shapes));
+}
+
+static void close_devices(void) {
+  for (int i = 0; i < DEVICES; i++) tsr_device_release(devices[i]);
+}
+
+typedef tsr_tensor *(*work_fn)(tsr_device *device, int64_t rows, int64_t cols);
+
+static void check_same(work_fn work, int64_t rows, int64_t cols, double bound) {
+  float *values[DEVICES];
+  int64_t count = 0;
+  for (int i = 0; i < DEVICES; i++) {
+    tsr_scope *scope = tsr_scope_begin(devices[i]);
+    tsr_tensor *result = tsr_cast(work(devices[i], rows, cols), TSR_F32);
+    CHECK_OK(tsr_error(result));
+    count = tsr_tensor_count(result);
+    values[i] = calloc((size_t)count + 1, sizeof **values);
+    CHECK_OK(tsr_read(result, values[i], (size_t)count * sizeof **values));
+    CHECK_OK(tsr_scope_end(scope));
+  }
+  for (int64_t i = 0; i < count; i++) {
+    double wanted = values[PLAIN][i], is = values[SHAPED][i];
+    bool is_same = (isnan(wanted) && isnan(is)) || wanted == is || fabs(is - wanted) <= bound * (1 + fabs(wanted));
+    if (!is_same) {
+      test_fail(__FILE__, __LINE__, "%lldx%lld: element %lld is %.9g, not %.9g", (long long)rows, (long long)cols,
+                (long long)i, is, wanted);
+    }
+  }
+  for (int i = 0; i < DEVICES; i++) free(values[i]);
+}
+
+static void check_all(work_fn work, double bound) {
+  static const int64_t sizes[][2] = {{1, 1},  {1, 3},   {1, 4},    {3, 5},   {4, 16},  {7, 64},
+                                     {64, 7}, {40, 36}, {33, 100}, {5, 523}, {300, 8}, {2, 2000}};
+  open_devices();
+  for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) check_same(work, sizes[i][0], sizes[i][1], bound);
+  close_devices();
+}
+
+static tsr_tensor *numbers(tsr_device *device, tsr_dtype dtype, int64_t rows, int64_t cols, uint64_t seed) {
+  return tsr_sub_scalar(tsr_rand(device, dtype, TSR_SHAPE(rows, cols), seed), 0.5);
+}
+
+// --- Element by element -----------------------------------------------------------------------------------------------
+
+static tsr_tensor *chain(tsr_device *device, int64_t rows, int64_t cols) {
+  tsr_tensor *row = tsr_rand(device, TSR_F32, TSR_SHAPE(cols), 3);
+  return tsr_relu(tsr_add(tsr_mul(numbers(device, TSR_F32, rows, cols, 1), row), numbers(device, TSR_F32, rows, 1, 2)));
+}
+static tsr_tensor *halves(tsr_device *device, int64_t rows, int64_t cols) {
+  return tsr_add(numbers(device, TSR_F16, rows, cols, 1), numbers(device, TSR_F16, rows, cols, 2));
+}
+static tsr_tensor *bytes(tsr_device *device, int64_t rows, int64_t cols) {
+  tsr_tensor *x = tsr_randint(device, TSR_U8, TSR_SHAPE(rows, cols), 0, 256, 1);
+  return tsr_where(tsr_gt_scalar(x, 100), x, tsr_add_scalar(x, 7));
+}
+static tsr_tensor *shifted(tsr_device *device, int64_t rows, int64_t cols) {
+  tsr_tensor *x = numbers(device, TSR_F32, rows + 5, cols, 1), *twice = tsr_mul_scalar(x, 2);
+  CHECK_OK(tsr_evaluate(x));
+  CHECK_OK(tsr_evaluate(twice));
+  return tsr_add(tsr_slice(x, 0, 1, rows + 1, 1), tsr_slice(twice, 0, 4, rows + 4, 1));
+}
+
+TEST(element_wise_kernels_give_the_same_in_lanes) {
+  check_all(chain, 0);
+  check_all(halves, 0);
+  check_all(bytes, 0);
+  check_all(shifted, 0);
+}
+
+// --- Reductions -------------------------------------------------------------------------------------------------------
+
+static tsr_tensor *sum_all(tsr_device *device, int64_t rows, int64_t cols) {
+  return tsr_sum(tsr_square(numbers(device, TSR_F32, rows, cols, 1)), NULL, 0, false);
+}
+static tsr_tensor *sum_rows(tsr_device *device, int64_t rows, int64_t cols) {
+  return tsr_sqrt(tsr_sum(tsr_square(numbers(device, TSR_F32, rows, cols, 1)), (int[]){0}, 1, false));
+}
+static tsr_tensor *sum_columns(tsr_device *device, int64_t rows, int64_t cols) {
+  return tsr_sum(numbers(device, TSR_F16, rows, cols, 1), (int[]){1}, 1, false);
+}
+static tsr_tensor *max_rows(tsr_device *device, int64_t rows, int64_t cols) {
+  return tsr_max(numbers(device, TSR_F32, rows, cols, 1), (int[]){0}, 1, false);
+}
+static tsr_tensor *product(tsr_device *device, int64_t rows, int64_t cols) {
+  return tsr_prod(tsr_add_scalar(numbers(device, TSR_F32, rows, cols, 1), 1), (int[]){1}, 1, false);
+}
+static tsr_tensor *any_rows(tsr_device *device, int64_t rows, int64_t cols) {
+  return tsr_any(tsr_gt_scalar(numbers(device, TSR_F32, rows, cols, 1), 0.45), (int[]){0}, 1, false);
+}
+// Few different numbers, so that the first of equals counts, and NaN among them.
+static tsr_tensor *ties(tsr_device *device, int64_t rows, int64_t cols) {
+  tsr_tensor *x = tsr_cast(tsr_randint(device, TSR_I32, TSR_SHAPE(rows, cols), 0, 6, 1), TSR_F32);
+  return tsr_where(tsr_eq_scalar(tsr_randint(device, TSR_I32, TSR_SHAPE(rows, cols), 0, 40, 2), 0),
+                   tsr_sqrt(tsr_rsub_scalar(x, -1)), x);
+}
+static tsr_tensor *argmax_columns(tsr_device *device, int64_t rows, int64_t cols) {
+  return tsr_argmax(ties(device, rows, cols), (int[]){1}, 1, false);
+}
+static tsr_tensor *argmin_rows(tsr_device *device, int64_t rows, int64_t cols) {
+  return tsr_argmin(ties(device, rows, cols), (int[]){0}, 1, false);
+}
+
+TEST(reductions_give_the_same_in_lanes_and_parts) {
+  check_all(sum_all, 1e-6);
+  check_all(sum_rows, 1e-6);
+  check_all(sum_columns, 1e-3);
+  check_all(max_rows, 0);
+  check_all(product, 1e-4);
+  check_all(any_rows, 0);
+  check_all(argmax_columns, 0);
+  check_all(argmin_rows, 0);
+}
+
+// --- Rows and products ------------------------------------------------------------------------------------------------
+
+static tsr_tensor *softmax(tsr_device *device, int64_t rows, int64_t cols) {
+  return tsr_softmax(tsr_mul_scalar(numbers(device, TSR_F32, rows, cols, 1), 9), 1);
+}
+static tsr_tensor *scaled_log_softmax(tsr_device *device, int64_t rows, int64_t cols) {
+  return tsr_add_scalar(tsr_log_softmax(tsr_mul_scalar(numbers(device, TSR_F32, rows, cols, 1), 9), 1), 1);
+}
+static tsr_tensor *layer_norm(tsr_device *device, int64_t rows, int64_t cols) {
+  tsr_tensor *weight = tsr_rand(device, TSR_F32, TSR_SHAPE(cols), 2),
+             *bias = tsr_rand(device, TSR_F32, TSR_SHAPE(cols), 3);
+  return tsr_layer_norm(numbers(device, TSR_F32, rows, cols, 1), weight, bias, 1e-5);
+}
+static tsr_tensor *rms_norm_relu(tsr_device *device, int64_t rows, int64_t cols) {
+  tsr_tensor *x = numbers(device, TSR_F32, rows, cols, 1);
+  return tsr_relu(tsr_rms_norm(tsr_mul_scalar(x, 3), tsr_rand(device, TSR_F32, TSR_SHAPE(cols), 2), 1e-5));
+}
+
+TEST(rows_kept_in_registers_give_the_same) {
+  check_all(softmax, 1e-6);
+  check_all(scaled_log_softmax, 1e-6);
+  check_all(layer_norm, 1e-5);
+  check_all(rms_norm_relu, 1e-5);
+}
+
+static tsr_tensor *matmul(tsr_device *device, int64_t rows, int64_t cols) {
+  return tsr_matmul(numbers(device, TSR_F32, rows, cols, 1), numbers(device, TSR_F32, cols, 68, 2));
+}
+static tsr_tensor *turned_matmul(tsr_device *device, int64_t rows, int64_t cols) {
+  tsr_tensor *a = numbers(device, TSR_F32, cols, rows, 1), *b = numbers(device, TSR_F32, 37, cols, 2);
+  return tsr_relu(tsr_matmul(tsr_transpose(a, 0, 1), tsr_transpose(b, 0, 1)));
+}
+static tsr_tensor *gemm(tsr_device *device, int64_t rows, int64_t cols) {
+  tsr_tensor *a = numbers(device, TSR_F32, rows, cols, 1), *b = numbers(device, TSR_F32, cols, 40, 2);
+  return tsr_gemm(2, a, b, 0.5, numbers(device, TSR_F32, rows, 40, 3));
+}
+static tsr_tensor *gemv(tsr_device *device, int64_t rows, int64_t cols) {
+  return tsr_gemv(numbers(device, TSR_F32, rows, cols, 1), tsr_rand(device, TSR_F32, TSR_SHAPE(cols), 2));
+}
+
+TEST(products_give_the_same_in_blocks) {
+  check_all(matmul, 1e-5);
+  check_all(turned_matmul, 1e-5);
+  check_all(gemm, 1e-5);
+  check_all(gemv, 1e-5);
+}
+
+// --- Copies -----------------------------------------------------------------------------------------------------------
+
+// The view's elements by kernels, then compared with what reading the view gives.
+static void check_copy(tsr_tensor *view) {
+  CHECK_OK(tsr_evaluate(view));
+  tsri_view from = tsri_view_of(view);
+  tsri_layout packed = tsri_packed_layout(&from.layout);
+  size_t total = (size_t)from.layout.count * tsr_dtype_bytes(from.dtype);
+  tsr_buffer *to = NULL;
+  CHECK_OK(tsr_buffer_create(from.buffer->device, total, 0, &to));
+  CHECK_OK(tsri_strided_kernels(&from, to, &packed));
+  unsigned char *is = calloc(total, 1), *wanted = calloc(total, 1);
+  CHECK_OK(tsr_buffer_download(to, 0, is, total));
+  CHECK_OK(tsr_read(view, wanted, total));
+  CHECK_BYTES(is, wanted, total);
+  free(is);
+  free(wanted);
+  tsr_buffer_release(to);
+}
+
+TEST(kernels_copy_any_view) {
+  open_devices();
+  static const tsr_dtype dtypes[] = {TSR_U8, TSR_I16, TSR_I32, TSR_I64};
+  for (size_t i = 0; i < sizeof dtypes / sizeof dtypes[0]; i++) {
+    tsr_scope *scope = tsr_scope_begin(devices[SHAPED]);
+    tsr_tensor *x = tsr_randint(devices[SHAPED], dtypes[i], TSR_SHAPE(3, 70, 44), 0, 100, 1);
+    CHECK_OK(tsr_evaluate(x));
+    check_copy(tsr_transpose(x, 1, 2));
+    check_copy(tsr_transpose(x, 0, 2));
+    check_copy(tsr_transpose(x, 0, 1));
+    check_copy(tsr_slice(x, 2, 4, 40, 1));
+    check_copy(tsr_slice(x, 2, 1, 40, 3));
+    check_copy(tsr_flip(tsr_transpose(x, 1, 2), 1));
+    check_copy(tsr_expand(tsr_slice(x, 1, 2, 3, 1), TSR_SHAPE(3, 5, 44)));
+    CHECK_OK(tsr_scope_end(scope));
+  }
+  close_devices();
+}
