@@ -54,8 +54,6 @@ enum {
 
 // Attributes of a device.
 enum {
-  CU_MAX_THREADS_PER_BLOCK = 1,
-  CU_MAX_GRID_X = 5,
   CU_MAX_GRID_Y = 6,
   CU_MAX_GRID_Z = 7,
   CU_SHARED_BYTES_PER_BLOCK = 8,

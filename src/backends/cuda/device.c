@@ -139,13 +139,14 @@ void tsri_cuda_leave(bool was_pushed) {
 static tsri_limits limits_of(cu_device id, uint64_t total_bytes) {
   const uint32_t all = 1u << TSR_BOOL | 1u << TSR_U8 | 1u << TSR_I8 | 1u << TSR_I16 | 1u << TSR_I32 | 1u << TSR_I64 |
                        1u << TSR_U32 | 1u << TSR_F16 | 1u << TSR_F32 | 1u << TSR_F64;
-  enum { EVERY_FLOAT = 7 };
+  enum { EVERY_FLOAT = 7, MOST_ITEMS = 1024 };  // of a group
   return (tsri_limits){
       .buffer_alignment = 256,  // what cuMemAlloc gives, and whole transactions of memory
       .binding_alignment = 16,  // the widest load
       .max_buffer_bytes = total_bytes,
-      .max_group_size = (uint32_t)ask(id, CU_MAX_THREADS_PER_BLOCK),
-      .max_groups = {(uint32_t)ask(id, CU_MAX_GRID_X), (uint32_t)ask(id, CU_MAX_GRID_Y),
+      .max_group_size = MOST_ITEMS,
+      // Items are counted in 32 bits, which is less than the GPU would take along x.
+      .max_groups = {(uint32_t)(UINT64_C(0x100000000) / MOST_ITEMS), (uint32_t)ask(id, CU_MAX_GRID_Y),
                      (uint32_t)ask(id, CU_MAX_GRID_Z)},
       .shared_bytes = (uint32_t)ask(id, CU_SHARED_BYTES_PER_BLOCK),
       .subgroup_size = (uint32_t)ask(id, CU_WARP_SIZE),

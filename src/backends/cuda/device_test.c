@@ -4,6 +4,7 @@
 #include <tessera/memory.h>
 
 #include "backends/cuda/fixture.h"
+#include "core/alloc.h"
 
 TEST(facts_of_the_device_are_filled) {
   fixture f = fixture_open();
@@ -169,4 +170,55 @@ TEST(copies_between_two_gpus_go_directly) {
     tsr_buffer_release(buffer[i]);
     tsr_device_release(device[i]);
   }
+}
+
+// --- Host memory that runs out ------------------------------------------------------------------------------------------
+
+// Opens, builds, copies and multiplies; frees what it made, whatever failed.
+static tsr_status do_everything(const tsri_backend *cu) {
+  tsri_limits limits;
+  tsri_device *device = NULL;
+  tsri_queue *queue = NULL;
+  tsri_buffer *buffer = NULL;
+  tsri_program *program = NULL;
+  uint32_t word = 1;
+  tsri_code code = fixture_code("tsr_fake_axpy", "tsr_fake_axpy", 2, 8);
+  tsri_native_op op = {.name = "matmul", .input_count = 2};
+  tsr_status status = cu->device_open(0, &(tsri_open_options){.native = "all"}, &limits, &device);
+  if (status == TSR_OK) status = cu->queue_create(device, &queue);
+  if (status == TSR_OK) status = cu->buffer_create(device, 64 * 64 * 4, &buffer);
+  if (status == TSR_OK) status = cu->program_create(device, &code, &program);
+  if (status == TSR_OK) status = cu->copy_in(queue, buffer, 0, &word, sizeof word);
+  if (status == TSR_OK) status = cu->copy_out(queue, &word, buffer, 0, sizeof word);
+  op.output = (tsri_operand){.dtype = TSR_F32, .buffer = buffer, .shape = TSR_SHAPE(64, 64), .strides = {64, 1}};
+  op.inputs[0] = op.inputs[1] = op.output;
+  if (status == TSR_OK) status = cu->run_op(queue, &op);
+  if (status == TSR_OK) status = cu->queue_wait(queue, UINT64_MAX);
+  if (program) cu->program_destroy(device, program);
+  if (buffer) cu->buffer_destroy(device, buffer);
+  if (queue) cu->queue_destroy(queue);
+  if (device) cu->device_close(device);
+  return status;
+}
+
+TEST(every_host_allocation_may_fail_and_nothing_leaks) {
+  fake_cuda *fake = fixture_use_fake();
+  int count = 0;
+  CHECK_OK(tsri_cuda_backend.start(NULL));
+  CHECK_OK(tsri_cuda_backend.device_count(&count));
+  CHECK_OK(do_everything(&tsri_cuda_backend));
+  int failures = 0;
+  for (uint64_t nth = 1;; nth++) {
+    tsri_alloc_fail_at(nth, false);
+    tsr_status status = do_everything(&tsri_cuda_backend);
+    uint64_t made = tsri_alloc_fail_at(0, false);
+    // A cache that cannot be used is no failure, and without cuBLASLt there is another way.
+    CHECK(status == TSR_OK || status == TSR_ERR_OUT_OF_MEMORY || status == TSR_ERR_UNSUPPORTED);
+    failures += status == TSR_ERR_OUT_OF_MEMORY;
+    CHECK_EQ_INT(fake->live_buffers + fake->live_pinned + fake->live_streams + fake->live_events + fake->live_modules +
+                     fake->live_plans + fake->retained_contexts + fake->current_contexts,
+                 0);
+    if (made < nth) break;
+  }
+  CHECK(failures >= 5);
 }

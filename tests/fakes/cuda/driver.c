@@ -88,18 +88,9 @@ EXPORT int cuDeviceTotalMem_v2(size_t *bytes, cu_device device) {
 
 EXPORT int cuDeviceGetAttribute(int *value, int attribute, cu_device device) {
   static const int values[][2] = {
-      {CU_MAX_THREADS_PER_BLOCK, 1024},
-      {CU_MAX_GRID_X, 2147483647},
-      {CU_MAX_GRID_Y, 65535},
-      {CU_MAX_GRID_Z, 65535},
-      {CU_WARP_SIZE, 32},
-      {CU_SHARED_BYTES_PER_BLOCK, 49152},
-      {CU_MULTIPROCESSORS, 4},
-      {CU_INTEGRATED, 0},
-      {CU_PCI_DOMAIN, 0},
-      {CU_PCI_BUS, 0x1b},
-      {CU_CAPABILITY_MAJOR, 9},
-      {CU_CAPABILITY_MINOR, 0},
+      {CU_MAX_GRID_Y, 65535},   {CU_MAX_GRID_Z, 65535},   {CU_WARP_SIZE, 32}, {CU_SHARED_BYTES_PER_BLOCK, 49152},
+      {CU_MULTIPROCESSORS, 4},  {CU_INTEGRATED, 0},       {CU_PCI_DOMAIN, 0}, {CU_PCI_BUS, 0x1b},
+      {CU_CAPABILITY_MAJOR, 9}, {CU_CAPABILITY_MINOR, 0},
   };
   *value = attribute == CU_PCI_DEVICE ? device : 0;
   for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
