@@ -84,7 +84,7 @@ typedef struct toggles_descriptor {
 } toggles_descriptor;
 
 // Kernels keep to the ends of their buffers and fill shared memory before they read it, so that these are lost time.
-static const char *const dawn_toggles[] = {"disable_robustness", "disable_workgroup_init"};
+static const char *const dawn_toggles[] = {"disable_workgroup_init"};
 
 static tsr_status request_device(tsri_wgpu_device *device, double timeout_ms) {
   wgpu_limits limits;
