@@ -17,8 +17,8 @@
 //      a constant buffer (Metal); not there if the size is 0. tsri_emit_params fills it: the kernel's parameters, and
 //      in checked mode two words per buffer with its element count.
 //
-// Texts of several kernels (of one dialect and the same options) may stand one after the other in one program, provided
-// that the kernels' names differ. The same kernel and options always give the same text.
+// Texts of several kernels (of one dialect and the same options, WGSL aside) may stand one after the other in one program,
+// provided that the kernels' names differ. The same kernel and options always give the same text.
 #ifndef TSRI_LANG_EMIT_H
 #define TSRI_LANG_EMIT_H
 

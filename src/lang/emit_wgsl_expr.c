@@ -247,24 +247,26 @@ static void put_arm(tsri_wgsl *w, uint32_t expr, uint32_t arm) {
   w->indent--;
 }
 
-// var e: T; if (a) { e = b; } else { e = c; }; for && and || the other value is known.
+// var e: T; if (a) { e = b; } else { e = c; }; for && and || the other value is known. Each way assigns: in a loop, Dawn
+// keeps the value of the round before in a variable that is only declared.
 static void put_branches(tsri_wgsl *w, uint32_t expr) {
   const tsri_ir_expr *x = &w->kernel->exprs[expr];
-  bool is_cond = x->kind == TSRI_EXPR_COND;
   tsri_wgsl_put_indent(w);
-  tsri_c_addf(&w->body, "var e%" PRIu32 ": %s%s;\n", expr, tsri_wgsl_type(w, x->type),
-              x->kind == TSRI_EXPR_OR_ELSE ? " = true" : "");
+  tsri_c_addf(&w->body, "var e%" PRIu32 ": %s;\n", expr, tsri_wgsl_type(w, x->type));
   tsri_wgsl_put_indent(w);
   tsri_c_add(&w->body, x->kind == TSRI_EXPR_OR_ELSE ? "if (!" : "if (");
   tsri_wgsl_put_value(w, &w->body, x->a);
   tsri_c_add(&w->body, ") {\n");
   put_arm(w, expr, x->b);
   tsri_wgsl_put_indent(w);
-  if (is_cond) {
-    tsri_c_add(&w->body, "} else {\n");
+  tsri_c_add(&w->body, "} else {\n");
+  if (x->kind == TSRI_EXPR_COND) {
     put_arm(w, expr, x->c);
+  } else {
     tsri_wgsl_put_indent(w);
+    tsri_c_addf(&w->body, "  e%" PRIu32 " = %s;\n", expr, x->kind == TSRI_EXPR_OR_ELSE ? "true" : "false");
   }
+  tsri_wgsl_put_indent(w);
   tsri_c_add(&w->body, "}\n");
 }
 

@@ -198,8 +198,11 @@ void tsri_wgsl_put_load(tsri_wgsl *w, uint32_t expr) {
   place p = place_of(w, (tsri_ir_space)x->space, x->object, x->type.lanes, expr);
   bool is_checked = w->kernel->is_checked;
   if (is_checked) {
+    const char *type = tsri_wgsl_type(w, x->type);
     tsri_wgsl_put_indent(w);
-    tsri_c_addf(&w->body, "var e%" PRIu32 ": %s;\n", expr, tsri_wgsl_type(w, x->type));
+    tsri_c_addf(&w->body, "var e%" PRIu32 ": %s;\n", expr, type);
+    tsri_wgsl_put_indent(w);
+    tsri_c_addf(&w->body, "e%" PRIu32 " = %s();\n", expr, type);
     begin_checked(w, &p, x->a, x->pos);
   }
   put_index_let(w, &p, x->a);

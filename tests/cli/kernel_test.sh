@@ -93,7 +93,7 @@ expect 3 kernel check large.tk
 has "$err" "more than 1048576 bytes"
 
 claim "emit writes every text dialect, to a file too"
-for dialect in ir opencl cuda hip metal c lanes; do
+for dialect in ir opencl cuda hip metal c wgsl lanes; do
   expect 0 kernel emit --dialect "$dialect" good.tk -DT=f16
   [[ -n $out ]] || fail "there is no $dialect text"
   is_empty "$err" "standard error"

@@ -83,8 +83,17 @@ typedef struct toggles_descriptor {
   const char *const *disabled;
 } toggles_descriptor;
 
-// Kernels keep to the ends of their buffers and fill shared memory before they read it, so that these are lost time.
-static const char *const dawn_toggles[] = {"disable_robustness", "disable_workgroup_init"};
+// Kernels fill shared memory before they read it and keep to the ends of their buffers, so that these are lost time. On the
+// CPU the second stays off: there a kernel that does not would end the process.
+static const char *const dawn_toggles[] = {"disable_workgroup_init", "disable_robustness"};
+
+static bool is_software(wgpu_object adapter) {
+  wgpu_adapter_info info = {0};
+  (void)tsri_wgpu_lib.AdapterGetInfo(adapter, &info);
+  bool is_cpu = info.type == WGPU_ADAPTER_CPU;
+  tsri_wgpu_lib.AdapterInfoFreeMembers(info);
+  return is_cpu;
+}
 
 static tsr_status request_device(tsri_wgpu_device *device, double timeout_ms) {
   wgpu_limits limits;
@@ -92,7 +101,7 @@ static tsr_status request_device(tsri_wgpu_device *device, double timeout_ms) {
   limits.next = NULL;
   (void)tsri_wgpu_lib.AdapterGetLimits(device->adapter, &limits);
   toggles_descriptor toggles = {.chain = {.type = tsri_wgpu_current()->toggles_type},
-                                .enabled_count = sizeof dawn_toggles / sizeof *dawn_toggles,
+                                .enabled_count = is_software(device->adapter) ? 1 : 2,
                                 .enabled = dawn_toggles};
   wgpu_device_descriptor descriptor = {.next = toggles.chain.type ? &toggles.chain : NULL, .limits = &limits};
   descriptor.lost =

@@ -4,6 +4,9 @@
 // They have more buffers than WebGPU binds, so each is run several times: all inputs, and a few outputs at a time, with the
 // stores to the others taken out.
 //
+// WGSL lets a device make 0 of f32 numbers below 2^-126, and SwiftShader does: then the processor that runs plain C is told
+// to do so, too.
+//
 // TSR_RANDOM_COUNT says how many kernels (8), TSR_RANDOM_SEED where the seeds begin (1).
 #include <inttypes.h>
 #include <stdlib.h>
@@ -11,6 +14,10 @@
 #include "backends/webgpu/fixture.h"
 #include "lang/emit_case.h"
 #include "lang/random_kernel.h"
+
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
 
 enum { SUBGROUP_SIZE = 32 };
 
@@ -58,7 +65,31 @@ static void case_deinit(random_case *c) {
   random_kernel_deinit(&c->random);
 }
 
-static void run_plain(random_case *c) {
+// False: this processor cannot.
+static bool set_flushing(bool flushes) {
+#if defined(__x86_64__)
+  enum { FLUSH_RESULTS = 0x8000, FLUSH_OPERANDS = 0x0040 };
+  unsigned int others = _mm_getcsr() & ~(unsigned int)(FLUSH_RESULTS | FLUSH_OPERANDS);
+  _mm_setcsr(flushes ? others | FLUSH_RESULTS | FLUSH_OPERANDS : others);
+  return true;
+#else
+  return !flushes;
+#endif
+}
+
+static bool flushes_denormals(const fixture *f) {
+  uint32_t x[2] = {0x00400000, 0x00100000}, y = 0;
+  fixture_kernel k =
+      fixture_compile(f, "kernel k(in f32 x[], out f32 y[]) { if (global.x == 0) y[0] = x[0] + x[1]; }", false);
+  fixture_bound bound[2] = {{fixture_buffer(f, sizeof x, x), 0, sizeof x}, {fixture_buffer(f, 4, &y), 0, 4}};
+  fixture_launch(f, &k, 1, 1, 1, bound, NULL);
+  fixture_read(f, bound[1].buffer, &y, 4);
+  for (int i = 0; i < 2; i++) f->wg->buffer_destroy(f->device, bound[i].buffer);
+  fixture_discard(f, &k);
+  return y != 0x00500000;
+}
+
+static void run_plain(random_case *c, bool flushes) {
   tsri_emitted code;
   tsri_emit_options options = tsri_emit_defaults_c;
   options.subgroup_size = SUBGROUP_SIZE;
@@ -75,7 +106,10 @@ static void run_plain(random_case *c) {
     launch.buffers[i] = c->wanted[i];
     launch.bytes[i] = c->bytes[i];
   }
-  if (!emit_device_c.run(program, &launch)) test_fail(__FILE__, __LINE__, "plain C: %s", emit_log());
+  (void)set_flushing(flushes);
+  bool has_run = emit_device_c.run(program, &launch);
+  (void)set_flushing(false);
+  if (!has_run) test_fail(__FILE__, __LINE__, "plain C: %s", emit_log());
   emit_device_c.release(program);
   tsri_emitted_deinit(&code);
 }
@@ -125,7 +159,16 @@ static void part_init(part *p, const tsri_kernel *whole, uint32_t kept) {
   p->kernel.stmts = p->stmts;
 }
 
-static void run_part(const fixture *f, const random_case *c, uint32_t kept) {
+// What one of them moved by its bits alone, and the other by arithmetic.
+static void flush(const random_buffer *buffer, void *memory) {
+  uint32_t *words = memory;
+  if (buffer->dtype != TSR_F32) return;
+  for (uint32_t i = 0; i < buffer->count; i++) {
+    if ((words[i] & 0x7f800000) == 0) words[i] &= 0x80000000;
+  }
+}
+
+static void run_part(const fixture *f, const random_case *c, uint32_t kept, bool flushes) {
   part p;
   part_init(&p, c->kernel, kept);
   fixture_kernel k = fixture_build(f, &p.kernel);
@@ -139,6 +182,8 @@ static void run_part(const fixture *f, const random_case *c, uint32_t kept) {
     unsigned char *is = malloc(bound[i].bytes);
     CHECK(is);
     fixture_read(f, bound[i].buffer, is, bound[i].bytes);
+    if (flushes) flush(&c->random.buffers[p.from[i]], is);
+    if (flushes) flush(&c->random.buffers[p.from[i]], c->wanted[p.from[i]]);
     // Twice what the others are allowed: their functions are the C library's, ours are within 3 ULP.
     random_compare_buffer(&c->random, p.from[i], "WebGPU", is, c->wanted[p.from[i]], 2);
     free(is);
@@ -150,7 +195,7 @@ static void run_part(const fixture *f, const random_case *c, uint32_t kept) {
   free(p.stmts);
 }
 
-static void run_parts(const fixture *f, const random_case *c) {
+static void run_parts(const fixture *f, const random_case *c, bool flushes) {
   uint32_t most = webgpu_device_of(f->device)->adapter.max_storage_buffers, inputs = 0, input_count = 0;
   for (uint32_t i = 0; i < c->kernel->buffer_count; i++) {
     if (c->kernel->buffers[i].access != TSRI_ACCESS_IN) continue;
@@ -165,7 +210,7 @@ static void run_parts(const fixture *f, const random_case *c) {
     kept_count++;
     bool is_last = kept >> (i + 1) == 0 && i + 1 == c->kernel->buffer_count;
     if (kept_count < most && !is_last) continue;
-    run_part(f, c, kept);
+    run_part(f, c, kept, flushes);
     kept = inputs;
     kept_count = input_count;
   }
@@ -179,13 +224,19 @@ TEST(random_kernels_agree_in_plain_c_and_webgpu) {
   }
   uint64_t count = number_from("TSR_RANDOM_COUNT", 8), first = number_from("TSR_RANDOM_SEED", 1);
   f.emit.subgroup_size = SUBGROUP_SIZE;
+  bool flushes = flushes_denormals(&f);
+  if (!set_flushing(flushes)) {
+    fixture_close(&f);
+    SKIP("the device makes 0 of f32 denormals, and this processor does not");
+  }
+  (void)set_flushing(false);
   int done = 0;
   for (uint64_t seed = first; seed < first + count; seed++) {
     random_case c;
     case_init(&c, seed);
     if (c.random.items <= f.limits.max_group_size) {
-      run_plain(&c);
-      run_parts(&f, &c);
+      run_plain(&c, flushes);
+      run_parts(&f, &c, flushes);
       done++;
     }
     case_deinit(&c);
