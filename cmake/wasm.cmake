@@ -55,10 +55,12 @@ add_custom_target(tessera_web_files ALL DEPENDS ${copied})
 # --- Tests: web/*_test.mjs in Node.js, tests/web/* in a browser or by themselves ------------------------------------
 
 enable_testing()
+set(web_test_environment
+  "TSR_TEST_SOURCE_DIR=${PROJECT_SOURCE_DIR}" "TSR_TEST_BUILD_DIR=${PROJECT_BINARY_DIR}" "PYTHONDONTWRITEBYTECODE=1")
 function(tessera_add_web_test name)
   add_test(NAME web.${name} COMMAND ${ARGN})
   set_tests_properties(web.${name} PROPERTIES LABELS web SKIP_RETURN_CODE 77 TIMEOUT 300
-    ENVIRONMENT "TSR_TEST_SOURCE_DIR=${PROJECT_SOURCE_DIR};TSR_TEST_BUILD_DIR=${PROJECT_BINARY_DIR};PYTHONDONTWRITEBYTECODE=1")
+    ENVIRONMENT "${web_test_environment}")
 endfunction()
 
 file(GLOB tests CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/web/*_test.mjs" "${PROJECT_SOURCE_DIR}/tests/web/*_test.*")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What web/tessera.js calls beside the public functions themselves: those that take or give structs, with flat arguments
-// and text in their place, so that no layout of a struct is written down in JavaScript.
+// What web/tessera.js calls beside the public functions themselves: those that take or give structs, with flat
+// arguments and text in their place, so that no layout of a struct is written down in JavaScript.
 //
 // Texts given back are lists: records end with RECORD, their fields are cut by FIELD. The caller frees them.
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 #define FIELD  "\x1f"
 #define RECORD "\x1e"
 
-// --- Text that grows --------------------------------------------------------------------------------------------------
+// --- Text that grows -------------------------------------------------------------------------------------------------
 
 typedef struct text {
   char *start;
@@ -46,7 +46,7 @@ static char *finish(text *own) {
   return NULL;
 }
 
-// --- Devices ----------------------------------------------------------------------------------------------------------
+// --- Devices ---------------------------------------------------------------------------------------------------------
 
 static void append_device(text *out, const char *backend, const tsr_device_info *info) {
   append(out, "%s" FIELD "%d" FIELD "%s" FIELD "%s" FIELD "%d" FIELD "%.0f" FIELD "%.0f", backend, info->index,
@@ -95,7 +95,7 @@ char *tsrw_device_describe(tsr_device *device) {
   return finish(&out);
 }
 
-// --- Tensors ----------------------------------------------------------------------------------------------------------
+// --- Tensors ---------------------------------------------------------------------------------------------------------
 
 // The sizes of a tensor as doubles, at most TSR_MAX_RANK; returns how many.
 TSR_API int tsrw_tensor_sizes(const tsr_tensor *tensor, double *out_sizes);
@@ -105,7 +105,7 @@ int tsrw_tensor_sizes(const tsr_tensor *tensor, double *out_sizes) {
   return shape.rank;
 }
 
-// --- Kernels ----------------------------------------------------------------------------------------------------------
+// --- Kernels ---------------------------------------------------------------------------------------------------------
 
 enum { MAX_DEFINES = 32, MAX_ARGUMENTS = 64 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Calls into a WebAssembly module that may have to wait for the page: the module's stack is put aside while a promise is
-// pending, and goes on when it is there.
+// Calls into a WebAssembly module that may have to wait for the page: the module's stack is put aside while a promise
+// is pending, and goes on when it is there.
 //
 //   jspi      the engine does it (WebAssembly.Suspending and WebAssembly.promising)
 //   asyncify  the module does it itself: it was built again with code that saves and restores its stack
@@ -15,7 +15,7 @@ export function chooseSuspension(wanted) {
   return wanted ?? (has_jspi ? 'jspi' : globalThis.navigator?.gpu ? 'asyncify' : 'none');
 }
 
-/** makeSuspension(kind): `wrapImport` for functions that may return a promise, `call` for exports that may reach one. */
+/** `wrapImport` is for functions that may return a promise, `call` for exports that may reach one. */
 export function makeSuspension(kind) {
   return new {jspi: Jspi, asyncify: Asyncify, none: NoSuspension}[kind]();
 }

@@ -22,8 +22,8 @@ export class TesseraError extends Error {
 }
 
 const ARRAYS = {
-  bool: Uint8Array, u8: Uint8Array, i8: Int8Array, i16: Int16Array, i32: Int32Array, i64: BigInt64Array, u32: Uint32Array,
-  f16: Uint16Array, bf16: Uint16Array, f32: Float32Array, f64: Float64Array,
+  bool: Uint8Array, u8: Uint8Array, i8: Int8Array, i16: Int16Array, i32: Int32Array, i64: BigInt64Array,
+  u32: Uint32Array, f16: Uint16Array, bf16: Uint16Array, f32: Float32Array, f64: Float64Array,
 };
 const FIELD = '\x1f', RECORD = '\x1e', MAX_RANK = 8;
 
@@ -37,7 +37,7 @@ function dtypeOfArray(data) {
   return Object.keys(ARRAYS).find(name => name !== 'bool' && data instanceof ARRAYS[name]) ?? 'f32';
 }
 
-// --- Parameters of operators ------------------------------------------------------------------------------------------
+// --- Parameters of operators -----------------------------------------------------------------------------------------
 
 // What may be left out.
 const DEFAULTS = {
@@ -67,7 +67,9 @@ const KINDS = {
   shape: {isRight: value => isWholeList(value) && value.length <= MAX_RANK, words: 'a list of at most 8 sizes'},
   axes: {isRight: value => Number.isInteger(value) || isWholeList(value), words: 'a list of whole numbers'},
   sizes: {isRight: isWholeList, words: 'a list of whole numbers'},
-  tensors: {isRight: value => Array.isArray(value) && value.every(item => item instanceof Tensor), words: 'a list of tensors'},
+  tensors: {
+    isRight: value => Array.isArray(value) && value.every(item => item instanceof Tensor), words: 'a list of tensors',
+  },
 };
 
 // Checks an argument when it is given, so that a mistake shows where it was made.
@@ -78,7 +80,7 @@ function checkArgument(operator, {kind, name, fallback}, value) {
   return kind === 'axes' && !Array.isArray(value) ? [value] : value;
 }
 
-// --- The library in memory --------------------------------------------------------------------------------------------
+// --- The library in memory -------------------------------------------------------------------------------------------
 
 /** Loads the library. options: as for loadModule, with `log` ('warn', 'info', …) besides. */
 export async function load(options = {}) {
@@ -231,7 +233,7 @@ class Tessera {
     return tensor;
   }
 
-  // Arguments as WebAssembly takes them. Lists and shapes go through scratch memory, which lives until the call is done.
+  // Arguments as WebAssembly takes them. Lists and shapes go through scratch memory.
   #flatten(module, name, parameters, values) {
     const flat = [];
     let used = this.scratch;
@@ -291,7 +293,7 @@ function deviceFacts([backend, index, name, driver, isSoftware, totalBytes, maxB
   };
 }
 
-// --- What a page holds ------------------------------------------------------------------------------------------------
+// --- What a page holds -----------------------------------------------------------------------------------------------
 
 /** Something of the library's. It is released when it is forgotten, or at once by release(). */
 class Held {

@@ -9,7 +9,8 @@ function make(options = {}) {
   const memory = new WebAssembly.Memory({initial: 1});
   const out = [], err = [];
   const wasi = makeWasi(() => memory, {stdout: line => out.push(line), stderr: line => err.push(line), ...options});
-  return {memory, out, err, flush: wasi.flush, calls: wasi.imports.wasi_snapshot_preview1, view: new DataView(memory.buffer)};
+  const calls = wasi.imports.wasi_snapshot_preview1;
+  return {memory, out, err, flush: wasi.flush, calls, view: new DataView(memory.buffer)};
 }
 
 // Writes `text` to `fd` in one piece.

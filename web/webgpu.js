@@ -131,7 +131,8 @@ function describeAdapter(adapter) {
   const info = adapter.info ?? {};
   const words = [info.vendor, info.architecture].filter(word => word).join(' ');
   const name = info.description || info.device || words || 'WebGPU adapter';
-  const isSoftware = info.isFallbackAdapter || adapter.isFallbackAdapter || /swiftshader|llvmpipe|lavapipe/i.test(`${name} ${words}`);
+  const isKnownSoftware = /swiftshader|llvmpipe|lavapipe/i.test(`${name} ${words}`);
+  const isSoftware = info.isFallbackAdapter || adapter.isFallbackAdapter || isKnownSoftware;
   return {
     name,
     vendor: info.vendor ?? '',
@@ -141,8 +142,8 @@ function describeAdapter(adapter) {
 }
 
 /**
- * The functions, to be imported as module "webgpu". `memory()` gives the module's current memory; `gpu` is navigator.gpu,
- * or null where there is none.
+ * The functions, to be imported as module "webgpu". `memory()` gives the module's current memory; `gpu` is
+ * navigator.gpu, or null where there is none.
  */
 export function makeWebGpu(memory, gpu) {
   const devices = new Table(), buffers = new Table(), programs = new Table();
@@ -181,12 +182,15 @@ export function makeWebGpu(memory, gpu) {
     return entry(device, ...args);
   });
 
-  async function start() {
+  // Without a GPU object nothing has to wait, so a module that cannot wait is told as well.
+  function start() {
     if (!gpu) {
-      throw new Failure(STATUS.ERR_UNAVAILABLE, 'this page has no navigator.gpu: it needs a browser with WebGPU, and a ' +
-        'page from https or localhost');
+      throw new Failure(STATUS.ERR_UNAVAILABLE, 'this page has no navigator.gpu: it needs a browser with WebGPU, and ' +
+        'a page from https or localhost');
     }
-    adapter = await requestAdapter();
+    return requestAdapter().then(found => {
+      adapter = found;
+    });
   }
 
   async function requestAdapter() {
@@ -230,14 +234,14 @@ export function makeWebGpu(memory, gpu) {
   }
 
   async function createBuffer(device, kind, bytes, out) {
-    const most = device.gpu.limits.maxBufferSize;
-    if (bytes >>> 0 > most) {
-      throw new Failure(STATUS.ERR_OUT_OF_MEMORY, `a buffer of ${bytes >>> 0} bytes is over this device's limit of ${most}`);
+    const most = device.gpu.limits.maxBufferSize, size = bytes >>> 0;
+    if (size > most) {
+      throw new Failure(STATUS.ERR_OUT_OF_MEMORY, `a buffer of ${size} bytes is over this device's limit of ${most}`);
     }
     const {STORAGE, UNIFORM, COPY_SRC, COPY_DST, MAP_READ} = GPUBufferUsage;
     const usage = [STORAGE | COPY_SRC | COPY_DST, UNIFORM | COPY_DST, MAP_READ | COPY_DST][kind];
     const made = await device.scoped(['out-of-memory', 'validation'],
-      () => device.gpu.createBuffer({size: bytes >>> 0, usage}));
+      () => device.gpu.createBuffer({size, usage}));
     view().setUint32(out, buffers.add(made), true);
   }
 

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""web/tessera.js in a browser: on WebGPU, through JSPI and asyncify, and what a page is told when something is wrong."""
+"""web/tessera.js in a browser: on WebGPU, through JSPI and asyncify, and what a page is told of errors."""
 from browser import run_claims
 
 START = """
   const {load} = await import('/tessera.js');
   let opened;  // the browser's own device, to be lost
   const requestDevice = GPUAdapter.prototype.requestDevice;
-  GPUAdapter.prototype.requestDevice = async function (...args) { return opened = await requestDevice.apply(this, args); };
+  GPUAdapter.prototype.requestDevice = async function (...args) {
+    return opened = await requestDevice.apply(this, args);
+  };
   const outcome = promise => promise.then(() => ['no error', ''], error => [error.status, error.message]);
 """
 
@@ -20,7 +22,8 @@ WORK = START + """
   const order = await y.argsort(1).read();
   const halves = await device.arange('f32', 0, 9, 1).mul(0.5).cast('i32').read();
   const {shape} = await y.describe();
-  return [tessera.suspension, device.backend, shape, sums.every(sum => Math.abs(sum - 1) < 1e-5), order.length, [...halves]];
+  const areShares = sums.every(sum => Math.abs(sum - 1) < 1e-5);
+  return [tessera.suspension, device.backend, shape, areShares, order.length, [...halves]];
 """
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Headless Chromium for the tests of web/: a local server for the built page, and chromedriver, spoken to in plain WebDriver.
+"""Headless Chromium for the tests of web/: a local server for the built page, and chromedriver in plain WebDriver.
 
     with Browser(webgpu=True) as browser:
         print(browser.run("return 1 + 1"))

@@ -6,7 +6,8 @@ import time
 from browser import run_claims
 
 STATE = """
-  const image = document.getElementById('image'), {data} = image.getContext('2d').getImageData(0, 0, image.width, image.height);
+  const {width, height} = document.getElementById('image');
+  const {data} = document.getElementById('image').getContext('2d').getImageData(0, 0, width, height);
   return {
     ready: document.body.dataset.ready ?? null,
     trouble: document.getElementById('trouble').textContent,
@@ -30,7 +31,8 @@ def settled(browser, backend, seconds=60):
 
 def is_right(state, backend):
     return state["ready"] == backend and state["trouble"] == "" and state["wrong"] == 0 and state["colours"] > 50 \
-        and "GFLOP/s" in state["outputs"][0] and "the sum 1.000000" in state["outputs"][1] and "pixels" in state["outputs"][2]
+        and "GFLOP/s" in state["outputs"][0] and "the sum 1.000000" in state["outputs"][1] \
+        and "pixels" in state["outputs"][2]
 
 
 def the_page_comes_up_on_the_cpu(browser):

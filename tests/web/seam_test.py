@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""web/webgpu.js in a browser, without the backend above it: each function of webgpu_api.h, and what it does when it fails."""
+"""web/webgpu.js in a browser, without the backend above it: the functions of webgpu_api.h, and how they fail."""
 from browser import run_claims
 
 # A memory of ours in place of a module's, and the statuses by name.
@@ -27,7 +27,9 @@ START = """
   };
   let opened;
   const requestDevice = GPUAdapter.prototype.requestDevice;
-  GPUAdapter.prototype.requestDevice = async function (...args) { return opened = await requestDevice.apply(this, args); };
+  GPUAdapter.prototype.requestDevice = async function (...args) {
+    return opened = await requestDevice.apply(this, args);
+  };
   const open = async () => {
     if (await api.start(0) !== 0) throw new Error(lastError());
     return made(api.device_open(0, Infinity, OUT));
@@ -151,4 +153,5 @@ def without_navigator_gpu_the_reason_is_said(browser):
 if __name__ == "__main__":
     run_claims(an_adapter_is_described, a_kernel_runs_and_its_result_is_read,
                wrong_text_is_a_build_error_with_the_compilers_words, a_buffer_over_the_limit_is_out_of_memory,
-               a_lost_device_answers_so_ever_after, a_wait_ends_after_its_time, without_navigator_gpu_the_reason_is_said)
+               a_lost_device_answers_so_ever_after, a_wait_ends_after_its_time,
+               without_navigator_gpu_the_reason_is_said)
