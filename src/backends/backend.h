@@ -84,7 +84,7 @@ typedef struct tsri_limits {
   bool has_storage16, has_storage8;  // 16-bit and 8-bit elements in buffers without detours
   bool has_i16, has_i8;              // values of these sizes
   uint8_t keeps_denormals, keeps_nan, rounds_to_even;  // can be promised: bit 0 for f16, 1 for f32, 2 for f64
-  uint64_t max_binding_bytes;  // largest part of a buffer that a launch can see; 0: all of it
+  uint64_t max_binding_bytes;                          // largest part of a buffer that a launch can see; 0: all of it
   uint64_t longest_launch_ns;  // drivers may kill what runs longer: the core cuts such launches; 0: any time will do
 } tsri_limits;
 

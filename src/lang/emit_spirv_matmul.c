@@ -242,8 +242,8 @@ static void store_elements(writer *w, tsri_spv_id index, tsri_spv_id row_is_ther
 static void store_vector(writer *w, tsri_spv_id index, tsri_spv_id is_there, const tsri_spv_id *bits) {
   tsri_spv_id words[4], merge = begin_if(w, is_there);
   for (uint32_t i = 0; i < 4; i++) {
-    tsri_spv_id high = tsri_spv_op2(w->s, SPV_OP_SHIFT_LEFT_LOGICAL, word, bits[2 * i + 1], NUMBER(16));
-    words[i] = tsri_spv_op2(w->s, SPV_OP_BITWISE_OR, word, bits[2 * i], high);
+    tsri_spv_id high = tsri_spv_op2(w->s, SPV_OP_SHIFT_LEFT_LOGICAL, word, bits[(size_t)2 * i + 1], NUMBER(16));
+    words[i] = tsri_spv_op2(w->s, SPV_OP_BITWISE_OR, word, bits[(size_t)2 * i], high);
   }
   tsri_spv_id pointer = buffer_pointer(w, word4, w->y, DIV(index, NUMBER(VECTOR)));
   tsri_spv_store(w->s, pointer, tsri_spv_compose(w->s, word4, words));

@@ -180,7 +180,8 @@ static bool plan_sizes(const tsri_native_op *op, vulkan_product *p) {
 }
 
 bool tsri_vulkan_plan_product(const vulkan_features *features, const VkPhysicalDeviceLimits *limits,
-                              const tsri_native_op *op, vulkan_product *p) {
+                              const tsri_native_op *op, vulkan_product *out_product) {
+  vulkan_product *p = out_product;
   *p = (vulkan_product){0};
   tsr_dtype dtype = op->output.dtype;
   const vulkan_matrix *matrix = dtype == TSR_F16 ? &features->f16_matrix : &features->bf16_matrix;
@@ -262,8 +263,8 @@ static void place_launch(const vulkan_product *p, const uint32_t at[3], int64_t 
   out->y_at = (uint32_t)places[2];
 }
 
-tsr_status tsri_vulkan_run_op(tsri_queue *opaque, const tsri_native_op *op) {
-  vulkan_device *device = vulkan_queue_of(opaque)->device;
+tsr_status tsri_vulkan_run_op(tsri_queue *queue, const tsri_native_op *op) {
+  vulkan_device *device = vulkan_queue_of(queue)->device;
   vulkan_product product;
   tsri_program *program = NULL;
   if (!tsri_vulkan_plan_product(&device->features, &device->physical.properties.limits, op, &product)) {
@@ -281,7 +282,7 @@ tsr_status tsri_vulkan_run_op(tsri_queue *opaque, const tsri_native_op *op) {
   for (int i = 0; i < product.walked_count; i++) launches *= product.walked[i];
   for (int64_t i = 0; i < launches && status == TSR_OK; i++) {
     place_launch(&product, at, i, &product.params);
-    status = tsri_vulkan_launch(opaque, program, &launch);
+    status = tsri_vulkan_launch(queue, program, &launch);
   }
   return status;
 }

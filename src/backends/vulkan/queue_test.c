@@ -215,4 +215,25 @@ TEST(two_threads_on_two_queues) {
   fixture_close(&f);
 }
 
+TEST(batches_begin_small_and_grow_while_they_are_short) {
+  fixture f = fixture_open();
+  vulkan_device *device = vulkan_device_of(f.device);
+  if (device->physical.timestamp_bits == 0) {
+    fixture_close(&f);
+    SKIP("the device does not tell how long a batch took");
+  }
+  tsri_buffer *buffer = fixture_buffer(&f, 4096, NULL);
+  uint32_t first = device->batch_limit;
+  CHECK(first < VULKAN_BATCH_COMMANDS / 4);
+  for (uint32_t round = 0; round < 8; round++) {
+    uint64_t before = device->last_value;
+    for (uint32_t i = 0; i < first; i++) CHECK_OK(f.vk->fill(f.queue, buffer, 0, 64, &(uint32_t){i}, 4));
+    CHECK(device->last_value > before);
+    CHECK_OK(f.vk->queue_wait(f.queue, UINT64_MAX));
+  }
+  CHECK(device->batch_limit > first);
+  f.vk->buffer_destroy(f.device, buffer);
+  fixture_close(&f);
+}
+
 #endif

@@ -51,7 +51,8 @@ static VkResult init_batch(vulkan_device *device, vulkan_batch *batch) {
 }
 
 tsr_status tsri_vulkan_stream_init(vulkan_device *device) {
-  device->batch_limit = VULKAN_BATCH_COMMANDS;
+  // Small batches first, which grow while they prove short: nobody knows yet how long a command takes here.
+  device->batch_limit = device->physical.timestamp_bits > 0 ? FIRST_COMMANDS : VULKAN_BATCH_COMMANDS;
   for (int i = 0; i < VULKAN_BATCHES; i++) {
     VkResult result = init_batch(device, &device->batches[i]);
     if (result != VK_SUCCESS) return VULKAN_FAIL(device, result, TSR_ERR_UNAVAILABLE, "making a command buffer");
