@@ -2,10 +2,10 @@
 // Whole-tensor comparison.
 #include <string.h>
 
-#include "core/alloc.h"
 #include "core/error.h"
 #include "graph/graph.h"
 #include "graph/transfer.h"
+#include "runtime/stage.h"
 
 // Elements of one input, on the host, in row-major order.
 typedef struct host_copy {
@@ -21,7 +21,7 @@ static tsr_status fetch(tsr_tensor *tensor, tsr_device *device, host_copy *out) 
   status = tsri_move_implicitly("equal", &here, device, &there);
   if (status != TSR_OK) return status;
   out->bytes = (size_t)there.layout.count * tsr_dtype_bytes(there.dtype);
-  out->data = tsri_malloc(out->bytes);
+  out->data = tsri_stage_create(out->bytes);
   status = out->data ? tsri_read_elements(&there, out->data)
                      : TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "equal: no host memory for %zu bytes", out->bytes);
   tsr_buffer_release(there.buffer);
@@ -62,7 +62,7 @@ tsr_status tsr_equal(tsr_tensor *a, tsr_tensor *b, bool *out_equal) {
   if (status == TSR_OK) status = fetch(a, device, &left);
   if (status == TSR_OK) status = fetch(b, device, &right);
   if (status == TSR_OK) *out_equal = equal_elements(a->dtype, left.data, right.data, left.bytes);
-  tsri_free(left.data);
-  tsri_free(right.data);
+  tsri_stage_release(device, left.data, status);
+  tsri_stage_release(device, right.data, status);
   return status;
 }

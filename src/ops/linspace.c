@@ -2,10 +2,10 @@
 // linspace: computed on the host in f64, so that every device gets the same numbers.
 #include <math.h>
 
-#include "core/alloc.h"
 #include "core/error.h"
 #include "core/tensor.h"
 #include "runtime/device.h"
+#include "runtime/stage.h"
 
 #include <tessera/ops.h>
 
@@ -33,7 +33,7 @@ tsr_tensor *tsr_linspace(tsr_device *device, tsr_dtype dtype, double start, doub
   tsr_status status = check(device, dtype, start, stop, count, &layout);
   if (status != TSR_OK) return tsri_tensor_fail(status);
   size_t element = tsr_dtype_bytes(dtype), bytes = (size_t)count * element;
-  char *data = tsri_malloc(bytes + 1);
+  char *data = tsri_stage_create(bytes);
   if (!data) return tsri_tensor_fail(TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "linspace: no host memory for %zu bytes", bytes));
   for (int64_t i = 0; i < count && status == TSR_OK; i++) {
     double value = value_at(start, stop, i, count);
@@ -41,6 +41,6 @@ tsr_tensor *tsr_linspace(tsr_device *device, tsr_dtype dtype, double start, doub
   }
   tsr_tensor *result =
       status == TSR_OK ? tsr_from_data(device, dtype, TSR_SHAPE(count), data, bytes) : tsri_tensor_fail(status);
-  tsri_free(data);
+  tsri_stage_release(device, data, tsr_error(result));
   return result;
 }

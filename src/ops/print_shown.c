@@ -7,6 +7,7 @@
 
 #include "core/alloc.h"
 #include "core/error.h"
+#include "runtime/stage.h"
 
 static size_t shape_elements(const tsr_shape *shape) {
   size_t count = 1;  // small by construction: at most TSRI_SHOWN_WHOLE, or 6 per axis
@@ -45,12 +46,13 @@ static void place_corner(tsri_shown *shown, const corner *c, const unsigned char
 
 static tsr_status read_corner(tsri_shown *shown, const corner *c, tsr_tensor *tensor) {
   size_t bytes = shape_elements(&c->shape) * tsr_dtype_bytes(shown->dtype);
-  if (shape_elements(&c->shape) == shown->count) return tsr_read(tensor, shown->data, bytes);  // there is only this one
-  unsigned char *data = tsri_malloc(bytes);
+  unsigned char *data = tsri_stage_create(bytes);
   if (!data) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "print: no host memory for %zu bytes of elements", bytes);
   tsr_status status = tsr_read(tensor, data, bytes);
-  if (status == TSR_OK) place_corner(shown, c, data);
-  tsri_free(data);
+  bool is_only = shape_elements(&c->shape) == shown->count;
+  if (status == TSR_OK && is_only) memcpy(shown->data, data, bytes);
+  if (status == TSR_OK && !is_only) place_corner(shown, c, data);
+  tsri_stage_release(tsr_tensor_device(tensor), data, status);
   return status;
 }
 

@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "runtime/bytes_text.h"
 #include "runtime/slices.h"
+#include "runtime/stage.h"
 
 static bool has_dtype(uint32_t bits, tsr_dtype dtype) { return (bits >> dtype & 1u) != 0; }
 
@@ -180,21 +181,25 @@ static tsr_status enqueue(tsr_device *device, const tsri_built *built, const tsr
 // A launch whose index errors land in a buffer of their own, which is read back at once.
 static tsr_status launch_with_report(tsr_device *device, const tsri_built *built, tsri_launch *launch,
                                      tsri_binding *bindings) {
-  uint32_t words[TSRI_EMIT_REPORT_WORDS] = {0};
+  enum { BYTES = TSRI_EMIT_REPORT_WORDS * sizeof(uint32_t) };
   char text[512];
   tsr_buffer *report = NULL;
-  tsr_status status = tsr_buffer_create(device, sizeof words, 0, &report);
-  if (status == TSR_OK) status = tsr_buffer_upload(report, 0, words, sizeof words);
+  uint32_t *words = tsri_stage_create(BYTES);
+  if (!words) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "%s: no host memory for its report", built->kernel->variant);
+  memset(words, 0, BYTES);
+  tsr_status status = tsr_buffer_create(device, BYTES, 0, &report);
+  if (status == TSR_OK) status = tsr_buffer_upload(report, 0, words, BYTES);
   if (status == TSR_OK) {
     bindings[launch->buffer_count++] =
-        (tsri_binding){.buffer = report->handle, .offset = report->offset, .bytes = sizeof words, .is_written = true};
+        (tsri_binding){.buffer = report->handle, .offset = report->offset, .bytes = BYTES, .is_written = true};
     status = enqueue(device, built, launch);
   }
-  if (status == TSR_OK) status = tsr_buffer_download(report, 0, words, sizeof words);
+  if (status == TSR_OK) status = tsr_buffer_download(report, 0, words, BYTES);
   tsr_buffer_release(report);
   if (status == TSR_OK && tsri_emit_decode_report(built->kernel, words, text, sizeof text)) {
     status = TSRI_FAIL(TSR_ERR_LAUNCH, "%s", text);
   }
+  tsri_stage_release(device, words, status);
   return status;
 }
 

@@ -9,9 +9,10 @@
 
 enum { ROWS = 4, COLUMNS = 6, MOST_STEPS = 400 };
 
-// softmax(relu(x w + b)), its sum, and a view of it that is copied.
+// softmax(relu(x w + b)), its sum, and a view of it that is copied. What a device may still be using after a wait that
+// failed stays: `out` does, too.
 static tsr_status step(tsr_device *device, float out[ROWS]) {
-  float x[ROWS * COLUMNS], w[COLUMNS * COLUMNS];
+  static float x[ROWS * COLUMNS], w[COLUMNS * COLUMNS];
   for (int i = 0; i < ROWS * COLUMNS; i++) x[i] = (float)(i % 7) - 3;
   for (int i = 0; i < COLUMNS * COLUMNS; i++) w[i] = (float)(i % 5) * 0.25f;
   tsr_scope *scope = tsr_scope_begin(device);
@@ -27,7 +28,7 @@ static tsr_status step(tsr_device *device, float out[ROWS]) {
 }
 
 static void check_right(tsr_device *device) {
-  float sums[ROWS] = {0};
+  static float sums[ROWS];
   CHECK_OK(step(device, sums));
   for (int i = 0; i < ROWS; i++) CHECK(fabsf(sums[i] - 1) < 1e-5f);
 }
@@ -35,8 +36,8 @@ static void check_right(tsr_device *device) {
 // How many calls there were to fail.
 static int sweep(const char *backend, const char *kind, tsr_status wanted, bool recovers) {
   for (int n = 1; n < MOST_STEPS; n++) {
+    static float sums[ROWS];
     char faults[64];
-    float sums[ROWS];
     tsr_memory_stats stats;
     snprintf(faults, sizeof faults, "%s:%d", kind, n);
     tsr_device *device = test_open_with_faults(backend, faults);

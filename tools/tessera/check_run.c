@@ -202,6 +202,26 @@ static void count_case(check_run *run, check_tally *tally, int gap) {
   else tally->failed++;
 }
 
+static void free_memory(check_memory *memory) {
+  while (memory) {
+    check_memory *next = memory->next;
+    free(memory);
+    memory = next;
+  }
+}
+
+// Memory that a device may still be reading or writing, as after a wait that ran out of time, is kept.
+static void let_go(check_run *run) {
+  if (run->has_failed && tsr_device_synchronize(run->device) != TSR_OK) {
+    check_memory **last = &run->kept;
+    while (*last) last = &(*last)->next;
+    *last = run->memory;
+  } else {
+    free_memory(run->memory);
+  }
+  run->memory = NULL;
+}
+
 static void end_case(check_run *run) {
   int gap = find_gap(run);
   count_case(run, run->tally, gap);
@@ -209,11 +229,7 @@ static void end_case(check_run *run) {
   if (gap >= 0) (run->has_failed ? run->gap_failed : run->gap_passed)[gap]++;
   if (run->has_failed && gap < 0) keep_failure(run);
   tsr_scope_end(run->scope);
-  while (run->memory) {
-    check_memory *memory = run->memory;
-    run->memory = memory->next;
-    free(memory);
-  }
+  let_go(run);
 }
 
 // The first thing that goes wrong in a case is told.
@@ -451,6 +467,7 @@ void check_run_deinit(check_run *run) {
     run->failures = failure->next;
     free(failure);
   }
+  free_memory(run->kept);
   free(run->tallies);
   free(run->gap_failed);
   free(run->gap_passed);

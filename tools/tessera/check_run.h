@@ -64,6 +64,7 @@ struct check_run {
   uint64_t random;
   tsr_scope *scope;
   check_memory *memory;
+  check_memory *kept;  // of earlier cases whose waits ran out of time: the device may still use it
 
   // What came out.
   check_tally *tallies;  // by operator, in the order of the list
@@ -75,7 +76,7 @@ struct check_run {
 
 // Goes through all operators. False: memory is out.
 bool check_run_all(check_run *run);
-void check_run_deinit(check_run *run);
+void check_run_deinit(check_run *run);  // after its device was released
 
 // Whether the gap is one of the run's device.
 bool check_gap_applies(const check_run *run, int gap);

@@ -72,8 +72,8 @@ static int check_one(choice *chosen, const char *name, int index) {
   if (exit_code == EXIT_DONE && chosen->json) check_write(chosen->json, &run, seconds);
   if (exit_code == EXIT_DONE && !chosen->json) exit_code = check_print(&run, seconds);
   if (exit_code == EXIT_DONE && !check_has_passed(&run)) chosen->has_failed = true;
-  check_run_deinit(&run);
   tsr_device_release(run.device);
+  check_run_deinit(&run);
   return exit_code;
 }
 

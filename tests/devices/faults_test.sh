@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Every operator with a driver that fails from some call on: each case ends with a status, and the run with its summary.
+set -euo pipefail
+# shellcheck source=tests/devices/lib.bash
+source "${BASH_SOURCE[0]%/*}/lib.bash"
+
+# survives BACKEND FAULT...: the conformance run goes to its end, and finds failures.
+survives() {
+  local backend=$1 fault code
+  shift
+  for fault in "$@"; do
+    code=0
+    TESSERA_FAULTS=$fault "$TSR_TEST_PROGRAM" check --backend "$backend" --quick --sample 60 >"$work/out" 2>"$work/err" || code=$?
+    printf '%s, %s: ' "$backend" "$fault"
+    tail -n 1 "$work/out"
+    [[ $code -eq 1 ]] || fail "$backend with $fault: the exit code is $code, not 1"
+    tail -n 1 "$work/out" | grep -q 'cases passed, [1-9][0-9]* failed' || fail "$backend with $fault: there is no summary"
+    if grep -q 'Sanitizer\|runtime error' "$work/err"; then fail "$backend with $fault: the sanitizer objects"; fi
+  done
+}
+
+survives cpu build:3+ launch:4+ copy:9+ wait:30+ lost:50
+(use_lavapipe && survives vulkan build:3+ launch:4+ copy:9+ wait:30+ lost:50)
+(use_pocl && survives opencl build:3+ copy:9+ wait:30+ lost:50)
