@@ -424,28 +424,42 @@ static void put_rows(const tsri_codegen *own, tsri_builder *builder) {
   tsri_builder_add(builder, "    }\n  }\n");
 }
 
-static void put_lanes(const tsri_codegen *own, tsri_builder *builder) {
+// All quads of an item: reads, operators, stores.
+static void put_quads(const tsri_codegen *own, tsri_builder *builder) {
   const char *type = tsri_codegen_type(own->fused->root->dtype);
-  tsri_codegen_unravel(&own->fused->kept, 'i', "i", builder, "    ");
-  tsri_codegen_wide_leaves(own, TSRI_OUTER, put_index, builder, "    ");
-  tsri_builder_add(builder, "    %s done[%u];\n    unroll for (u32 lane = 0; lane < %u; lane++) {\n", type, own->lanes,
-                   own->lanes);
+  uint32_t quads = own->lanes / 4;
+  tsri_codegen_parts(own, TSRI_OUTER, builder, "    ");
+  tsri_builder_add(builder, "    unroll for (u32 q = 0; q < %u; q++) {\n      u32 i = start + q * (WG * 4u);\n", quads);
+  tsri_codegen_unravel(&own->fused->kept, 'i', "i", builder, "      ");
+  tsri_codegen_quad_leaves(own, TSRI_OUTER, "q * 4", put_index, builder, "      ");
+  tsri_builder_add(builder, "    }\n    %s done[%u];\n    unroll for (u32 lane = 0; lane < %u; lane++) {\n", type,
+                   own->lanes, own->lanes);
   tsri_codegen_lane_leaves(own, TSRI_OUTER, builder, "      ");
   tsri_codegen_nodes(own, TSRI_OUTER, builder, "      ");
-  tsri_builder_add(builder, "      done[lane] = %s(val%u);\n    }\n", tsr_dtype_name(own->fused->root->dtype),
-                   own->fused->group->node_count - 1);
-  tsri_codegen_wide_store(own, "i", builder, "    ");
+  // Storing converts to the result's dtype.
+  tsri_builder_add(builder, "      done[lane] = val%u;\n    }\n", own->fused->group->node_count - 1);
+  tsri_builder_add(
+      builder,
+      "    unroll for (u32 q = 0; q < %u; q++) {\n      store4(y, start + q * (WG * 4u), %sx4(done[q * 4], "
+      "done[q * 4 + 1], done[q * 4 + 2], done[q * 4 + 3]));\n    }\n",
+      quads, type);
 }
 
-// Several elements per item; the last item takes what is left over one by one. Over several axes nothing is: lanes are chosen so.
+// Several elements per item; in the last group what is left over goes one by one.
 static void put_wide(const tsri_codegen *own, tsri_builder *builder) {
-  tsri_builder_add(builder, "  u32 i = (group.y * (groups.x * WG) + global.x) * %uu;\n  if (i + %uu < n) {\n",
-                   own->lanes, own->lanes - 1);
-  put_lanes(own, builder);
-  tsri_builder_add(builder, "  } else {\n    for (; i < n; i++) {\n");
+  uint32_t quads = own->lanes / 4;
+  tsri_builder_add(builder,
+                   "  u32 start = ((group.y * groups.x + group.x) * (WG * %uu) + local.x) * 4u;\n"
+                   "  if (start + WG * %uu + 3u < n) {\n",
+                   quads, (quads - 1) * 4);
+  put_quads(own, builder);
+  tsri_builder_add(builder,
+                   "  } else {\n    for (u32 q = 0; q < %u; q++) {\n    u32 first = start + q * (WG * 4u);\n"
+                   "    for (u32 i = first; i < min(first + 4u, n); i++) {\n",
+                   quads);
   tsri_codegen_unravel(&own->fused->kept, 'i', "i", builder, "      ");
   put_body(own, "i", builder, "      ");
-  tsri_builder_add(builder, "    }\n  }\n");
+  tsri_builder_add(builder, "    }\n    }\n  }\n");
 }
 
 void tsri_codegen_text(const tsri_codegen *own, tsri_builder *builder) {

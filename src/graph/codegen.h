@@ -40,7 +40,8 @@ typedef struct tsri_codegen {
   bool has_base[TSRI_MAX_LEAVES];  // the leaf's first element is not at the start of its binding
   uint32_t base[TSRI_MAX_LEAVES];
   int64_t output_at;  // of the first result in what is bound
-  // Elements an item takes at a time, in quads: neighbours on the last axis (of the reduced ones in TSRI_FORM_ROW). 1: one by one.
+  // Elements an item takes at a time, in quads of neighbours on the last axis (of the reduced ones in TSRI_FORM_ROW). Quads of an
+  // item lie as far apart as those of its group's items take. 1: one by one.
   uint32_t lanes;
   int param_count;
   tsri_fused_param params[TSRI_MAX_KERNEL_PARAMS];
@@ -100,15 +101,15 @@ uint32_t tsri_codegen_lanes(const tsri_codegen *codegen);
 // Whether a leaf differs from lane to lane: its step on the axis of the lanes is 1, else it is 0.
 bool tsri_codegen_is_wide(const tsri_codegen *codegen, uint32_t leaf);
 
-// Reads the leaves of a space for all lanes: part0[lane], …, and in1 of those that are the same for all.
-void tsri_codegen_wide_leaves(const tsri_codegen *codegen, tsri_space space, tsri_index_fn index, tsri_builder *builder,
-                              const char *indent);
+// Declares part0[lanes], … for the leaves of a space.
+void tsri_codegen_parts(const tsri_codegen *codegen, tsri_space space, tsri_builder *builder, const char *indent);
 
-// Inside a loop over `lane`: in0 of those that differ.
+// Reads four neighbours of each leaf into its part, from element `first` of that on; a constant expression.
+void tsri_codegen_quad_leaves(const tsri_codegen *codegen, tsri_space space, const char *first, tsri_index_fn index,
+                              tsri_builder *builder, const char *indent);
+
+// Inside a loop over `lane`: in0 = part0[lane], …
 void tsri_codegen_lane_leaves(const tsri_codegen *codegen, tsri_space space, tsri_builder *builder, const char *indent);
-
-// store4 of done[0 … lanes) at `where`.
-void tsri_codegen_wide_store(const tsri_codegen *codegen, const char *where, tsri_builder *builder, const char *indent);
 
 void tsri_codegen_reduce_text(const tsri_codegen *codegen, tsri_builder *builder);
 

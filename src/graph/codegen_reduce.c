@@ -221,7 +221,8 @@ static void put_wide_reset(const tsri_codegen *own, tsri_builder *builder) {
 static void put_wide_steps(const tsri_codegen *own, const char *r, tsri_builder *builder) {
   const char *type = tsri_codegen_type(work_dtype(own)), *indent = "        ";
   tsri_codegen_unravel(&own->fused->reduced, 'r', "r", builder, "      ");
-  tsri_codegen_wide_leaves(own, TSRI_INNER, inner_index, builder, "      ");
+  tsri_codegen_parts(own, TSRI_INNER, builder, "      ");
+  tsri_codegen_quad_leaves(own, TSRI_INNER, "0", inner_index, builder, "      ");
   tsri_builder_add(builder, "      unroll for (u32 lane = 0; lane < 4; lane++) {\n");
   tsri_codegen_lane_leaves(own, TSRI_INNER, builder, indent);
   put_input(own, builder, indent);

@@ -55,12 +55,10 @@ static size_t narrowest(const tsri_codegen *own, const lane_axis *lanes) {
 static uint32_t elementwise_lanes(const tsri_codegen *own, const lane_axis *axis, size_t bytes) {
   enum { MOST_COPIES = 96 };  // of operators, over all lanes: text and registers grow with them
   uint32_t lanes = (uint32_t)own->tuning->fused_bytes / (uint32_t)bytes, nodes = own->fused->group->node_count;
+  if (axis->own->rank > 1 && axis->own->dims[axis->axis] % 4 != 0) return 1;
   if (lanes > TSRI_MAX_LANES) lanes = TSRI_MAX_LANES;
   while (lanes > 4 && lanes * nodes > MOST_COPIES) lanes /= 2;
-  if (lanes < 4) lanes = 4;
-  if (axis->own->rank == 1) return lanes;
-  while (lanes >= 4 && axis->own->dims[axis->axis] % lanes != 0) lanes /= 2;
-  return lanes >= 4 ? lanes : 1;
+  return lanes < 4 ? 4 : lanes / 4 * 4;
 }
 
 uint32_t tsri_codegen_lanes(const tsri_codegen *own) {
@@ -79,42 +77,36 @@ uint32_t tsri_codegen_lanes(const tsri_codegen *own) {
 
 // --- Text -----------------------------------------------------------------------------------------------------------
 
-void tsri_codegen_wide_leaves(const tsri_codegen *own, tsri_space space, tsri_index_fn index, tsri_builder *builder,
-                              const char *indent) {
+void tsri_codegen_parts(const tsri_codegen *own, tsri_space space, tsri_builder *builder, const char *indent) {
+  for (uint32_t i = 0; i < own->fused->leaf_count; i++) {
+    const tsri_leaf *leaf = &own->fused->leaves[i];
+    if (leaf->space != space) continue;
+    tsri_builder_add(builder, "%s%s part%u[%u];\n", indent, tsri_codegen_type(leaf->dtype), i, own->lanes);
+  }
+}
+
+void tsri_codegen_quad_leaves(const tsri_codegen *own, tsri_space space, const char *first, tsri_index_fn index,
+                              tsri_builder *builder, const char *indent) {
   for (uint32_t i = 0; i < own->fused->leaf_count; i++) {
     const tsri_leaf *leaf = &own->fused->leaves[i];
     const char *type = tsri_codegen_type(leaf->dtype);
     if (leaf->space != space) continue;
-    if (!tsri_codegen_is_wide(own, i)) {
-      tsri_builder_add(builder, "%s%s in%u = leaf%u[", indent, type, i, i);
-      index(own, i, builder);
-      tsri_builder_add(builder, "];\n");
-      continue;
-    }
-    tsri_builder_add(builder, "%s%s part%u[%u];\n", indent, type, i, own->lanes);
-    for (uint32_t quad = 0; quad < own->lanes; quad += 4) {
-      tsri_builder_add(builder, "%s%sx4 quad%u_%u = load4(leaf%u, ", indent, type, i, quad, i);
-      index(own, i, builder);
-      tsri_builder_add(builder, " + %uu);\n", quad);
-      for (uint32_t j = 0; j < 4; j++) {
-        tsri_builder_add(builder, "%spart%u[%u] = quad%u_%u.%c;\n", indent, i, quad + j, i, quad, "xyzw"[j]);
-      }
+    bool is_wide = tsri_codegen_is_wide(own, i);
+    tsri_builder_add(builder, is_wide ? "%s%sx4 quad%u = load4(leaf%u, " : "%s%s quad%u = leaf%u[", indent, type, i, i);
+    index(own, i, builder);
+    tsri_builder_add(builder, is_wide ? ");\n" : "];\n");
+    for (uint32_t j = 0; j < 4; j++) {
+      tsri_builder_add(builder, "%spart%u[%s + %u] = quad%u", indent, i, first, j, i);
+      if (is_wide) tsri_builder_add(builder, ".%c", "xyzw"[j]);
+      tsri_builder_add(builder, ";\n");
     }
   }
 }
 
 void tsri_codegen_lane_leaves(const tsri_codegen *own, tsri_space space, tsri_builder *builder, const char *indent) {
   for (uint32_t i = 0; i < own->fused->leaf_count; i++) {
-    if (own->fused->leaves[i].space != space || !tsri_codegen_is_wide(own, i)) continue;
-    tsri_builder_add(builder, "%s%s in%u = part%u[lane];\n", indent, tsri_codegen_type(own->fused->leaves[i].dtype), i,
-                     i);
-  }
-}
-
-void tsri_codegen_wide_store(const tsri_codegen *own, const char *where, tsri_builder *builder, const char *indent) {
-  const char *type = tsri_codegen_type(own->fused->root->dtype);
-  for (uint32_t quad = 0; quad < own->lanes; quad += 4) {
-    tsri_builder_add(builder, "%sstore4(y, %s + %uu, %sx4(done[%u], done[%u], done[%u], done[%u]));\n", indent, where,
-                     quad, type, quad, quad + 1, quad + 2, quad + 3);
+    const tsri_leaf *leaf = &own->fused->leaves[i];
+    if (leaf->space != space) continue;
+    tsri_builder_add(builder, "%s%s in%u = part%u[lane];\n", indent, tsri_codegen_type(leaf->dtype), i, i);
   }
 }

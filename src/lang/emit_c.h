@@ -51,7 +51,8 @@ typedef struct tsri_c_spelling {
   const char *space[3];  // before a pointer's type, by tsri_ir_space
   const char *shared;    // before the declaration of a shared array, which is aligned to 16
   const char *no_alias;  // after the * of a pointer parameter
-  const char *barrier;
+  const char *barrier;         // for shared memory and buffers
+  const char *shared_barrier;  // for shared memory alone
   const char *group, *groups, *local;  // ids; # stands for the axis
   const char *axes;                    // what # becomes for the three axes
   const char *math_prefix;             // of sqrt and its like
@@ -197,6 +198,9 @@ void tsri_c_leave(tsri_c_emitter *e);
 void tsri_c_put_block(tsri_c_emitter *e, uint32_t first);  // statements of each item
 void tsri_c_put_stmt(tsri_c_emitter *e, uint32_t index);
 void tsri_c_put_loop(tsri_c_emitter *e, uint32_t index);
+static inline const char *tsri_c_barrier(const tsri_c_emitter *e) {
+  return tsri_ir_shares_buffers(e->kernel) ? e->spell->barrier : e->spell->shared_barrier;
+}
 void tsri_c_put_flat_block(tsri_c_emitter *e, uint32_t first);            // no barrier under a condition
 void tsri_c_put_flat_stmt(tsri_c_emitter *e, uint32_t index);             // a COLLECTED one
 void tsri_c_put_group_block(tsri_c_emitter *e, uint32_t first);           // plain C: statements of a whole group

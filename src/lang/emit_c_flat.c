@@ -185,7 +185,7 @@ void tsri_c_put_flat_stmt(tsri_c_emitter *e, uint32_t index) {
       break;
     default:
       tsri_c_put_indent(e);
-      tsri_c_addf(&e->body, "%s;\n", e->spell->barrier);
+      tsri_c_addf(&e->body, "%s;\n", tsri_c_barrier(e));
       break;
   }
 }

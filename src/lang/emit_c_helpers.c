@@ -339,7 +339,7 @@ static const char *placeholder(const tsri_c_emitter *e, char letter, tsr_dtype d
     case 'S':
       return e->spell->space[TSRI_SPACE_SHARED];
     case 'B':
-      return e->spell->barrier;
+      return e->spell->shared_barrier;
     case 'Z':
       snprintf(number, 16, "%uu", (unsigned)e->options->subgroup_size);
       return number;

@@ -239,7 +239,7 @@ void tsri_c_put_stmt(tsri_c_emitter *e, uint32_t index) {
       tsri_c_add(&e->body, "continue;\n");
       break;
     case TSRI_STMT_BARRIER:
-      tsri_c_addf(&e->body, "%s;\n", e->spell->barrier);
+      tsri_c_addf(&e->body, "%s;\n", tsri_c_barrier(e));
       break;
     case TSRI_STMT_ATOMIC:
       put_atomic(e, stmt);

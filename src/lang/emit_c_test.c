@@ -139,6 +139,36 @@ TEST(conversions_to_the_storage_of_a_store_are_not_done_twice) {
   tsri_kernel_release(kernel);
 }
 
+// Text in OpenCL C of a kernel that goes with it.
+static void check_opencl(const char *text, bool wide_unaligned, const char *part) {
+  tsri_kernel *kernel = kernel_of(text, TSR_DTYPE_COUNT, false);
+  const tsri_emitter *emitter = tsri_emitter_find("opencl");
+  tsri_emit_options options = *emitter->defaults;
+  options.wide_unaligned = wide_unaligned;
+  tsri_emitted code;
+  CHECK_OK(tsri_emit_kernel(emitter, kernel, &options, &code));
+  CHECK_STR_HAS(code.data, part);
+  tsri_emitted_deinit(&code);
+  tsri_kernel_release(kernel);
+}
+
+TEST(a_barrier_orders_buffers_only_where_items_read_what_others_write) {
+  check_opencl(
+      "kernel k(in f32 a[], out f32 c[]) { shared f32 s[64]; s[local.x] = a[global.x]; barrier(); c[global.x] = s[0]; "
+      "}",
+      false, "barrier(CLK_LOCAL_MEM_FENCE);");
+  check_opencl("kernel k(inout f32 a[]) { a[global.x] = 1; barrier(); a[global.x] = a[group.x * 64] + 1; }", false,
+               "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);");
+}
+
+TEST(opencl_reads_vectors_by_their_own_type_where_buffers_are_aligned) {
+  static const char text[] = "kernel k(in f32 a[], out f16 c[]) { store4(c, global.x * 4, load4(a, global.x * 4)); }";
+  check_opencl(text, false, "*(const __global float4 *)(p + i + 0)");
+  check_opencl(text, false, "vstorea_half4_rte(");
+  check_opencl(text, true, "vload4(0, p + i + 0)");
+  check_opencl(text, true, "vstore_half4_rte(");
+}
+
 TEST(every_allocation_may_fail) {
   tsri_kernel *kernel = kernel_of(norm, TSR_F16, true);
   for (const tsri_emitter *emitter = tsri_emitters; emitter->name; emitter++) {

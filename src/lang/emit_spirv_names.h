@@ -157,8 +157,8 @@ enum {
 
   SPV_SEMANTICS_NONE = 0,
   SPV_SEMANTICS_BARRIER = 0x8 | 0x40 | 0x100,  // acquire and release, of buffers and of shared memory
+  SPV_SEMANTICS_SHARED = 0x8 | 0x100,          // the same, of shared memory alone
 
-  SPV_SEMANTICS_SHARED = 0x8 | 0x100,  // the same, of shared memory alone
 
   SPV_MEMORY_MAKE_AVAILABLE = 0x8,
   SPV_MEMORY_MAKE_VISIBLE = 0x10,

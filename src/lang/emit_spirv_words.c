@@ -306,7 +306,9 @@ tsri_spv_id tsri_spv_phi(tsri_spv *s, tsri_spv_type type, tsri_spv_id a, tsri_sp
 }
 
 void tsri_spv_barrier(tsri_spv *s) {
-  tsri_spv_id scope = tsri_spv_u32(s, SPV_SCOPE_WORKGROUP), semantics = tsri_spv_u32(s, SPV_SEMANTICS_BARRIER);
+  bool is_shared_only = !tsri_ir_shares_buffers(s->kernel);
+  tsri_spv_id scope = tsri_spv_u32(s, SPV_SCOPE_WORKGROUP);
+  tsri_spv_id semantics = tsri_spv_u32(s, is_shared_only ? SPV_SEMANTICS_SHARED : SPV_SEMANTICS_BARRIER);
   SPV_PUT(&s->code, SPV_OP_CONTROL_BARRIER, scope, scope, semantics);
 }
 

@@ -292,6 +292,9 @@ typedef struct tsri_kernel {
 // The array an expression or statement refers to.
 const tsri_ir_array *tsri_ir_array_of(const tsri_kernel *kernel, tsri_ir_space space, uint32_t object);
 
+// Whether items read a buffer that others write: only then a BARRIER has to order buffers, too.
+bool tsri_ir_shares_buffers(const tsri_kernel *kernel);
+
 // The kernel as text, for people and tests (`emit --dialect ir`).
 //
 // Ownership: caller releases with tsri_free. NULL: no memory.

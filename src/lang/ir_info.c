@@ -63,3 +63,10 @@ const tsri_ir_array *tsri_ir_array_of(const tsri_kernel *kernel, tsri_ir_space s
       return &kernel->locals[object];
   }
 }
+
+bool tsri_ir_shares_buffers(const tsri_kernel *kernel) {
+  for (uint32_t i = 0; i < kernel->buffer_count; i++) {
+    if (kernel->buffers[i].is_loaded && kernel->buffers[i].is_stored) return true;
+  }
+  return false;
+}
