@@ -217,6 +217,24 @@ TEST(small_products_are_left_to_the_kernels) {
   fixture_close(&f);
 }
 
+TEST(a_matrix_times_a_vector_in_f32_is_left_to_the_kernels) {
+  fixture f = fixture_open();
+  enum { ROWS = 4096 };
+  tsri_operand a = {.dtype = TSR_F32, .shape = TSR_SHAPE(ROWS, K), .strides = {K, 1}};
+  tsri_operand x = {.dtype = TSR_F32, .shape = TSR_SHAPE(K, 1), .strides = {1, 1}};
+  tsri_operand y = {.dtype = TSR_F32, .shape = TSR_SHAPE(ROWS, 1), .strides = {1, 1}};
+  tsri_native_op op = {.name = "matmul", .input_count = 2, .inputs = {a, x}, .output = y};
+  CHECK(!f.cu->has_op(f.device, &op));
+  op.inputs[0].strides[0] = 1;  // turned, it lies across
+  op.inputs[0].strides[1] = ROWS;
+  CHECK(f.cu->has_op(f.device, &op));
+  op.inputs[0] = a;
+  for (int i = 0; i < 2; i++) op.inputs[i].dtype = TSR_BF16;
+  op.output.dtype = TSR_BF16;
+  CHECK(f.cu->has_op(f.device, &op));
+  fixture_close(&f);
+}
+
 TEST(the_setting_native_keeps_cublaslt_out) {
   fixture f = fixture_open_with(&(tsri_open_options){.native = "none", .timeout_ns = UINT64_MAX});
   tsri_native_op op = plain_op(TSR_F32);
