@@ -162,16 +162,22 @@ static void cut(vulkan_product *p, const vulkan_matrix *matrix, const vulkan_til
   p->groups[1] = (p->params.m + s->tile_m - 1) / s->tile_m;
 }
 
-static bool plan_sizes(const tsri_native_op *op, vulkan_product *p) {
+// Whether a binding can hold the operand from where it may begin at the earliest.
+static bool fits_binding(uint64_t span, const VkPhysicalDeviceLimits *limits) {
+  return span > 0 && span * 2 + limits->minStorageBufferOffsetAlignment + 32 <= limits->maxStorageBufferRange;
+}
+
+static bool plan_sizes(const tsri_native_op *op, const VkPhysicalDeviceLimits *limits, vulkan_product *p) {
   const tsri_operand *a = &op->inputs[0], *b = &op->inputs[1], *y = &op->output;
   int rank = y->shape.rank;
   if (rank < 2 || a->shape.rank < 2 || b->shape.rank < 2) return false;
   int64_t m = y->shape.dims[rank - 2], n = y->shape.dims[rank - 1], k = a->shape.dims[a->shape.rank - 1];
   if (m < LEAST || n < LEAST || k < LEAST || y->strides[rank - 1] != 1 || y->strides[rank - 2] != n) return false;
-  p->spans[0] = span_of(a);
-  p->spans[1] = span_of(b);
-  p->spans[2] = span_of(y);
-  if (p->spans[0] == 0 || p->spans[1] == 0 || p->spans[2] == 0) return false;
+  const tsri_operand *operands[3] = {a, b, y};
+  for (int i = 0; i < 3; i++) {
+    p->spans[i] = span_of(operands[i]);
+    if (!fits_binding(p->spans[i], limits)) return false;
+  }
   p->params.m = (uint32_t)m;
   p->params.n = (uint32_t)n;
   p->params.k = (uint32_t)k;
@@ -187,7 +193,7 @@ bool tsri_vulkan_plan_product(const vulkan_features *features, const VkPhysicalD
   const vulkan_matrix *matrix = dtype == TSR_F16 ? &features->f16_matrix : &features->bf16_matrix;
   if (strcmp(op->name, "matmul") != 0 || op->input_count != 2 || (dtype != TSR_F16 && dtype != TSR_BF16)) return false;
   if (matrix->m == 0 || op->inputs[0].dtype != dtype || op->inputs[1].dtype != dtype) return false;
-  if (!plan_sizes(op, p) || !plan_batch(op, limits, p)) return false;
+  if (!plan_sizes(op, limits, p) || !plan_batch(op, limits, p)) return false;
   p->shape.dtype = dtype;
   p->shape.subgroup_size = features->subgroup_size;
   p->shape.by_elements = !is_aligned(op, p);

@@ -317,7 +317,9 @@ static bool plans(const tsri_native_op *op, vulkan_product *product) {
   static const VkPhysicalDeviceLimits limits = {.maxComputeWorkGroupInvocations = 1024,
                                                 .maxComputeWorkGroupSize = {1024, 1024, 64},
                                                 .maxComputeWorkGroupCount = {65535, 65535, 65535},
-                                                .maxComputeSharedMemorySize = 49152};
+                                                .maxComputeSharedMemorySize = 49152,
+                                                .minStorageBufferOffsetAlignment = 16,
+                                                .maxStorageBufferRange = UINT32_C(1) << 30};
   return tsri_vulkan_plan_product(&features, &limits, op, product);
 }
 
@@ -361,6 +363,8 @@ TEST(products_that_the_kernel_cannot_do_are_left_to_others) {
   op.output.dtype = op.inputs[0].dtype = op.inputs[1].dtype = TSR_F32;
   CHECK(!plans(&op, &p));
   op = product_of(65536, 65536, 64);  // more elements than 31 bits can count
+  CHECK(!plans(&op, &p));
+  op = product_of(32768, 32768, 64);  // more bytes than can be bound at once
   CHECK(!plans(&op, &p));
   op = product_of(512, 512, 512);
   op.name = "copy";
