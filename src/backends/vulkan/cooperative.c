@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/alloc.h"
+#include "core/log.h"
 
 // --- What the device has --------------------------------------------------------------------------------------------
 
@@ -216,13 +217,13 @@ bool tsri_vulkan_plan_product(const vulkan_features *features, const VkPhysicalD
 bool tsri_vulkan_has_op(tsri_device *opaque, const tsri_native_op *op) {
   const vulkan_device *device = vulkan_device_of(opaque);
   vulkan_product product;
-  return device->matrices &&
+  return atomic_load(&device->matrices) &&
          tsri_vulkan_plan_product(&device->features, &device->physical.properties.limits, op, &product);
 }
 
 static tsr_status build_product(vulkan_device *device, const vulkan_product *product, tsri_program **out_program) {
   tsri_emitted code;
-  tsr_status status = tsri_spv_matmul_emit(&product->shape, device->matrices, &code);
+  tsr_status status = tsri_spv_matmul_emit(&product->shape, atomic_load(&device->matrices), &code);
   if (status != TSR_OK) return status;
   tsri_code built = {.form = TSRI_CODE_WORDS,
                      .name = code.entry,
@@ -238,10 +239,17 @@ static tsr_status build_product(vulkan_device *device, const vulkan_product *pro
   return status;
 }
 
+// A driver that does not take the kernel is not asked again: TSR_ERR_UNSUPPORTED, and the portable one runs.
 static tsr_status find_program(vulkan_device *device, const vulkan_product *product, tsri_program **out_program) {
   tsri_mutex_lock(&device->lock);
   tsri_program **slot = &device->products[product->program];
-  tsr_status status = *slot ? TSR_OK : build_product(device, product, slot);
+  bool is_wanted = !*slot && atomic_load(&device->matrices);
+  tsr_status status = is_wanted ? build_product(device, product, slot) : *slot ? TSR_OK : TSR_ERR_UNSUPPORTED;
+  if (is_wanted && (status == TSR_ERR_BUILD || status == TSR_ERR_UNSUPPORTED)) {
+    tsri_log(TSR_LOG_WARN, "%s: matrices are multiplied without cooperative ones: %s", device->name, tsr_last_error());
+    atomic_store(&device->matrices, NULL);
+    status = TSR_ERR_UNSUPPORTED;
+  }
   *out_program = *slot;
   tsri_mutex_unlock(&device->lock);
   return status;

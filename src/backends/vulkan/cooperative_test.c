@@ -150,7 +150,7 @@ static fixture open_with_matrices(bool has_two_tiles) {
   features->f16_matrix = features->bf16_matrix = (vulkan_matrix){SIDE, SIDE, SIDE};
   features->tiles[0] = (vulkan_tiles){32, 32, 16, 16, 16, has_two_tiles};
   features->tiles[1] = (vulkan_tiles){32, 16, 16, 16, 8, has_two_tiles};
-  device->matrices = &emulated;
+  atomic_store(&device->matrices, &emulated);
   return f;
 }
 
@@ -291,6 +291,28 @@ TEST(batches_are_right_whether_joined_broadcast_or_walked) {
   tsr_shape four = {.rank = 4, .dims = {2, 3, 32, 32}}, one = {.rank = 4, .dims = {2, 1, 32, 32}};
   // Heads beside each other in the rows, and a batch of two that all of them share.
   run_case(&f, TSR_BF16, &(product_case){four, one, four, {3072, 32, 96, 1}, {1024, 1024, 32, 1}, 0, 0, 0});
+  fixture_close(&f);
+}
+
+static void declare_what_is_missing(tsri_spv *s, const tsri_spv_matmul *shape) {
+  (void)shape;
+  s->missing = "what this driver lacks";
+}
+
+TEST(a_driver_that_refuses_the_kernel_is_not_asked_again) {
+  fixture f = open_with_matrices(false);
+  vulkan_device *device = vulkan_device_of(f.device);
+  tsri_spv_matrices refused = emulated;
+  refused.declare = declare_what_is_missing;
+  atomic_store(&device->matrices, &refused);
+  int64_t strides[2] = {32, 1};
+  held a = hold(&f, TSR_F16, SHAPE2(32, 32), strides, 0);
+  tsri_native_op op = {.name = "matmul", .input_count = 2, .inputs = {a.operand, a.operand}, .output = a.operand};
+  CHECK(f.vk->has_op(f.device, &op));
+  CHECK_STATUS(f.vk->run_op(f.queue, &op), TSR_ERR_UNSUPPORTED);
+  CHECK(!f.vk->has_op(f.device, &op));
+  CHECK_STATUS(f.vk->run_op(f.queue, &op), TSR_ERR_UNSUPPORTED);
+  let_go(&f, &a);
   fixture_close(&f);
 }
 
