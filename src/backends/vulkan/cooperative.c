@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/alloc.h"
+#include "core/log.h"
 
 // --- What the device has --------------------------------------------------------------------------------------------
 
@@ -162,16 +163,22 @@ static void cut(vulkan_product *p, const vulkan_matrix *matrix, const vulkan_til
   p->groups[1] = (p->params.m + s->tile_m - 1) / s->tile_m;
 }
 
-static bool plan_sizes(const tsri_native_op *op, vulkan_product *p) {
+// Whether a binding can hold the operand from where it may begin at the earliest.
+static bool fits_binding(uint64_t span, const VkPhysicalDeviceLimits *limits) {
+  return span > 0 && span * 2 + limits->minStorageBufferOffsetAlignment + 32 <= limits->maxStorageBufferRange;
+}
+
+static bool plan_sizes(const tsri_native_op *op, const VkPhysicalDeviceLimits *limits, vulkan_product *p) {
   const tsri_operand *a = &op->inputs[0], *b = &op->inputs[1], *y = &op->output;
   int rank = y->shape.rank;
   if (rank < 2 || a->shape.rank < 2 || b->shape.rank < 2) return false;
   int64_t m = y->shape.dims[rank - 2], n = y->shape.dims[rank - 1], k = a->shape.dims[a->shape.rank - 1];
   if (m < LEAST || n < LEAST || k < LEAST || y->strides[rank - 1] != 1 || y->strides[rank - 2] != n) return false;
-  p->spans[0] = span_of(a);
-  p->spans[1] = span_of(b);
-  p->spans[2] = span_of(y);
-  if (p->spans[0] == 0 || p->spans[1] == 0 || p->spans[2] == 0) return false;
+  const tsri_operand *operands[3] = {a, b, y};
+  for (int i = 0; i < 3; i++) {
+    p->spans[i] = span_of(operands[i]);
+    if (!fits_binding(p->spans[i], limits)) return false;
+  }
   p->params.m = (uint32_t)m;
   p->params.n = (uint32_t)n;
   p->params.k = (uint32_t)k;
@@ -187,7 +194,7 @@ bool tsri_vulkan_plan_product(const vulkan_features *features, const VkPhysicalD
   const vulkan_matrix *matrix = dtype == TSR_F16 ? &features->f16_matrix : &features->bf16_matrix;
   if (strcmp(op->name, "matmul") != 0 || op->input_count != 2 || (dtype != TSR_F16 && dtype != TSR_BF16)) return false;
   if (matrix->m == 0 || op->inputs[0].dtype != dtype || op->inputs[1].dtype != dtype) return false;
-  if (!plan_sizes(op, p) || !plan_batch(op, limits, p)) return false;
+  if (!plan_sizes(op, limits, p) || !plan_batch(op, limits, p)) return false;
   p->shape.dtype = dtype;
   p->shape.subgroup_size = features->subgroup_size;
   p->shape.by_elements = !is_aligned(op, p);
@@ -210,13 +217,13 @@ bool tsri_vulkan_plan_product(const vulkan_features *features, const VkPhysicalD
 bool tsri_vulkan_has_op(tsri_device *opaque, const tsri_native_op *op) {
   const vulkan_device *device = vulkan_device_of(opaque);
   vulkan_product product;
-  return device->matrices &&
+  return atomic_load(&device->matrices) &&
          tsri_vulkan_plan_product(&device->features, &device->physical.properties.limits, op, &product);
 }
 
 static tsr_status build_product(vulkan_device *device, const vulkan_product *product, tsri_program **out_program) {
   tsri_emitted code;
-  tsr_status status = tsri_spv_matmul_emit(&product->shape, device->matrices, &code);
+  tsr_status status = tsri_spv_matmul_emit(&product->shape, atomic_load(&device->matrices), &code);
   if (status != TSR_OK) return status;
   tsri_code built = {.form = TSRI_CODE_WORDS,
                      .name = code.entry,
@@ -232,10 +239,17 @@ static tsr_status build_product(vulkan_device *device, const vulkan_product *pro
   return status;
 }
 
+// A driver that does not take the kernel is not asked again: TSR_ERR_UNSUPPORTED, and the portable one runs.
 static tsr_status find_program(vulkan_device *device, const vulkan_product *product, tsri_program **out_program) {
   tsri_mutex_lock(&device->lock);
   tsri_program **slot = &device->products[product->program];
-  tsr_status status = *slot ? TSR_OK : build_product(device, product, slot);
+  bool is_wanted = !*slot && atomic_load(&device->matrices);
+  tsr_status status = is_wanted ? build_product(device, product, slot) : *slot ? TSR_OK : TSR_ERR_UNSUPPORTED;
+  if (is_wanted && (status == TSR_ERR_BUILD || status == TSR_ERR_UNSUPPORTED)) {
+    tsri_log(TSR_LOG_WARN, "%s: matrices are multiplied without cooperative ones: %s", device->name, tsr_last_error());
+    atomic_store(&device->matrices, NULL);
+    status = TSR_ERR_UNSUPPORTED;
+  }
   *out_program = *slot;
   tsri_mutex_unlock(&device->lock);
   return status;

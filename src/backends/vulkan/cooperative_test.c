@@ -150,7 +150,7 @@ static fixture open_with_matrices(bool has_two_tiles) {
   features->f16_matrix = features->bf16_matrix = (vulkan_matrix){SIDE, SIDE, SIDE};
   features->tiles[0] = (vulkan_tiles){32, 32, 16, 16, 16, has_two_tiles};
   features->tiles[1] = (vulkan_tiles){32, 16, 16, 16, 8, has_two_tiles};
-  device->matrices = &emulated;
+  atomic_store(&device->matrices, &emulated);
   return f;
 }
 
@@ -294,6 +294,28 @@ TEST(batches_are_right_whether_joined_broadcast_or_walked) {
   fixture_close(&f);
 }
 
+static void declare_what_is_missing(tsri_spv *s, const tsri_spv_matmul *shape) {
+  (void)shape;
+  s->missing = "what this driver lacks";
+}
+
+TEST(a_driver_that_refuses_the_kernel_is_not_asked_again) {
+  fixture f = open_with_matrices(false);
+  vulkan_device *device = vulkan_device_of(f.device);
+  tsri_spv_matrices refused = emulated;
+  refused.declare = declare_what_is_missing;
+  atomic_store(&device->matrices, &refused);
+  int64_t strides[2] = {32, 1};
+  held a = hold(&f, TSR_F16, SHAPE2(32, 32), strides, 0);
+  tsri_native_op op = {.name = "matmul", .input_count = 2, .inputs = {a.operand, a.operand}, .output = a.operand};
+  CHECK(f.vk->has_op(f.device, &op));
+  CHECK_STATUS(f.vk->run_op(f.queue, &op), TSR_ERR_UNSUPPORTED);
+  CHECK(!f.vk->has_op(f.device, &op));
+  CHECK_STATUS(f.vk->run_op(f.queue, &op), TSR_ERR_UNSUPPORTED);
+  let_go(&f, &a);
+  fixture_close(&f);
+}
+
 // --- What is taken --------------------------------------------------------------------------------------------------
 
 TEST(the_largest_matrix_that_sums_in_f32_is_chosen) {
@@ -317,7 +339,9 @@ static bool plans(const tsri_native_op *op, vulkan_product *product) {
   static const VkPhysicalDeviceLimits limits = {.maxComputeWorkGroupInvocations = 1024,
                                                 .maxComputeWorkGroupSize = {1024, 1024, 64},
                                                 .maxComputeWorkGroupCount = {65535, 65535, 65535},
-                                                .maxComputeSharedMemorySize = 49152};
+                                                .maxComputeSharedMemorySize = 49152,
+                                                .minStorageBufferOffsetAlignment = 16,
+                                                .maxStorageBufferRange = UINT32_C(1) << 30};
   return tsri_vulkan_plan_product(&features, &limits, op, product);
 }
 
@@ -361,6 +385,8 @@ TEST(products_that_the_kernel_cannot_do_are_left_to_others) {
   op.output.dtype = op.inputs[0].dtype = op.inputs[1].dtype = TSR_F32;
   CHECK(!plans(&op, &p));
   op = product_of(65536, 65536, 64);  // more elements than 31 bits can count
+  CHECK(!plans(&op, &p));
+  op = product_of(32768, 32768, 64);  // more bytes than can be bound at once
   CHECK(!plans(&op, &p));
   op = product_of(512, 512, 512);
   op.name = "copy";

@@ -320,7 +320,7 @@ tsr_status tsri_vulkan_device_open(int index, const tsri_open_options *options, 
   device->timeout_ns = options->timeout_ns ? options->timeout_ns : UINT64_MAX;
   device->has_times = options->profiling && device->physical.timestamp_bits > 0;
   bool uses_matrices = tsri_native_allows(options->native ? options->native : "all", "cooperative_matrix");
-  device->matrices = uses_matrices ? &tsri_spv_matrices_khr : NULL;
+  atomic_init(&device->matrices, uses_matrices ? &tsri_spv_matrices_khr : NULL);
   atomic_init(&device->is_lost, false);
   tsri_mutex_init(&device->lock);
   snprintf(device->name, sizeof device->name, "%.*s", (int)sizeof device->name - 1,

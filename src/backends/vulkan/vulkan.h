@@ -113,8 +113,8 @@ typedef struct vulkan_device {
   uint32_t hazard_count;
   vulkan_chunk *chunks, *chunk;  // all; the one that small pieces are cut from
   size_t chunk_bytes;
-  tsri_program *products[VULKAN_PRODUCTS];   // matrix products, each made when it is first wanted
-  const struct tsri_spv_matrices *matrices;  // how they are spelled; NULL: they are not to be used
+  tsri_program *products[VULKAN_PRODUCTS];           // matrix products, each made when it is first wanted
+  const struct tsri_spv_matrices *_Atomic matrices;  // how they are spelled; NULL: they are not to be used
 } vulkan_device;
 
 typedef struct vulkan_buffer {
