@@ -130,9 +130,10 @@ class Device {
 function describeAdapter(adapter) {
   const info = adapter.info ?? {};
   const words = [info.vendor, info.architecture].filter(word => word).join(' ');
-  const name = info.description || info.device || words || 'WebGPU adapter';
-  const isKnownSoftware = /swiftshader|llvmpipe|lavapipe/i.test(`${name} ${words}`);
-  const isSoftware = info.isFallbackAdapter || adapter.isFallbackAdapter || isKnownSoftware;
+  const told = info.description || info.device || words;  // Firefox tells nothing
+  const isSoftware = info.isFallbackAdapter || adapter.isFallbackAdapter ||
+    /swiftshader|llvmpipe|lavapipe/i.test(`${told} ${words}`);
+  const name = told || (isSoftware ? 'software adapter' : 'adapter without a name');
   return {
     name,
     vendor: info.vendor ?? '',

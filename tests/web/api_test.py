@@ -97,6 +97,20 @@ def a_tensor_over_the_limit_is_out_of_memory_and_others_go_on(browser):
     return status == "ERR_OUT_OF_MEMORY" and values == [1, 1] or (status, message)
 
 
+def a_worker_can_load_it_too(browser):
+    return browser.run("""
+      const source = `
+        import {load} from '${location.origin}/tessera.js';
+        const tessera = await load(), device = await tessera.open({backend: 'webgpu'});
+        postMessage([device.backend, ...await device.ones('f32', [3]).add(1).read()]);`;
+      const worker = new Worker(URL.createObjectURL(new Blob([source], {type: 'text/javascript'})), {type: 'module'});
+      return new Promise((resolve, reject) => {
+        worker.onmessage = ({data}) => resolve(data);
+        worker.onerror = event => reject(new Error(event.message));
+      });
+    """) == ["webgpu", 2, 2, 2]
+
+
 def a_page_without_navigator_gpu_is_told_so_and_has_the_cpu(browser):
     reason, error, backend = browser.run(START + """
       const tessera = await load({gpu: null}), found = await tessera.devices();
@@ -111,5 +125,5 @@ if __name__ == "__main__":
     run_claims(the_cpu_works_with_and_without_jspi, webgpu_works_through_jspi, webgpu_works_through_asyncify,
                an_emulated_gpu_is_listed_and_used_only_when_it_is_named, a_kernel_of_the_page_runs_on_webgpu,
                calls_made_at_once_are_done_one_after_the_other, a_lost_device_is_a_status_and_another_can_be_opened,
-               a_tensor_over_the_limit_is_out_of_memory_and_others_go_on,
+               a_tensor_over_the_limit_is_out_of_memory_and_others_go_on, a_worker_can_load_it_too,
                a_page_without_navigator_gpu_is_told_so_and_has_the_cpu)

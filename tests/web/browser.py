@@ -85,14 +85,14 @@ class Browser:
         options = {"args": self.flags, "binary": self.chromium}
         wanted = {"capabilities": {"alwaysMatch": {"goog:chromeOptions": options}}}
         self.session = self.request("POST", "/session", wanted)["sessionId"]
-        self.command("timeouts", {"script": 600_000, "pageLoad": 60_000})
+        self.command("timeouts", {"script": 3_600_000, "pageLoad": 60_000})
         self.open("empty.html")
 
     def request(self, method, path, body=None):
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.base + path, data, {"Content-Type": "application/json"}, method=method)
         try:
-            with urllib.request.urlopen(request, timeout=620) as response:
+            with urllib.request.urlopen(request, timeout=3620) as response:
                 return json.load(response)["value"]
         except urllib.error.HTTPError as error:
             value = json.load(error)["value"]
