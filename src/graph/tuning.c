@@ -71,10 +71,23 @@ static device_kind kind_of(const tsr_device *device) {
   return device->info.is_software ? KIND_SOFT : KIND_GPU;
 }
 
+// What GPUs take otherwise through one of their interfaces.
+static const struct {
+  const char *dialect, *changes;
+} by_dialect[] = {
+    // NVIDIA's OpenCL (580) allows groups of 256 items and no more for kernels that keep rows in registers.
+    {"opencl", "row_group=256"},
+};
+
 void tsri_tuning_init(const tsr_device *device, tsri_tuning *out_tuning) {
   device_kind kind = kind_of(device);
   const char *changes = getenv("TSR_TUNE");
   *out_tuning = tables[kind];
+  for (size_t i = 0; kind == KIND_GPU && i < sizeof by_dialect / sizeof by_dialect[0]; i++) {
+    if (strcmp(device->backend->dialect, by_dialect[i].dialect) == 0) {
+      tsri_tuning_change(out_tuning, by_dialect[i].changes);
+    }
+  }
   if (kind != KIND_LANES && changes && !tsri_tuning_change(out_tuning, changes)) {
     tsri_log(TSR_LOG_WARN, "TSR_TUNE: \"%s\" is not a list of name=number with names of tuning.def", changes);
   }
