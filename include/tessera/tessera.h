@@ -4,6 +4,7 @@
 #define TESSERA_H
 
 #include <tessera/buffer.h>
+#include <tessera/capture.h>
 #include <tessera/config.h>
 #include <tessera/device.h>
 #include <tessera/dlpack.h>

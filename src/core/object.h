@@ -18,7 +18,8 @@ typedef enum tsri_object_type {
   TSRI_OBJECT_DEVICE = 0x44455643,
   TSRI_OBJECT_BUFFER = 0x42554646,
   TSRI_OBJECT_TENSOR = 0x54454E53,
-  TSRI_OBJECT_KERNEL = 0x4B45524E
+  TSRI_OBJECT_KERNEL = 0x4B45524E,
+  TSRI_OBJECT_CAPTURE = 0x43415054
 } tsri_object_type;
 
 // First member of every counted struct.

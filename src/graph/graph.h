@@ -131,6 +131,9 @@ tsr_status tsri_graph_ready(tsr_tensor *tensor);
 // Runs what still has to read the tensor's present elements. Call before they are overwritten; includes tsri_graph_ready.
 tsr_status tsri_graph_before_write(tsr_tensor *tensor);
 
+// The same for a buffer of the device.
+tsr_status tsri_graph_before_overwrite(tsr_device *device, const tsr_buffer *buffer);
+
 // --- Launching from a TSRI_OP_KERNEL ----------------------------------------------------------------------------------
 
 // A kernel of an embedded file kernels/<file>.tk with its compile-time parameters, built for `device` once and kept by it.

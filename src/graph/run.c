@@ -97,14 +97,19 @@ static tsr_status run_readers(tsri_graph_state *state, const tsr_buffer *buffer,
   return status;
 }
 
-tsr_status tsri_graph_before_write(tsr_tensor *tensor) {
-  tsr_status status = tsri_graph_ready(tensor);
-  tsri_graph_state *state = tsri_graph_of(tensor->value->device);
-  if (status != TSR_OK || !state) return status;
+tsr_status tsri_graph_before_overwrite(tsr_device *device, const tsr_buffer *buffer) {
+  tsri_graph_state *state = tsri_graph_of(device);
+  if (!state) return TSR_OK;
   tsri_garbage garbage = {.count = 0};
   tsri_mutex_lock(&state->lock);
-  status = run_readers(state, tsri_tensor_buffer(tensor), &garbage);
+  tsr_status status = run_readers(state, buffer, &garbage);
   tsri_mutex_unlock(&state->lock);
   drop_garbage(&garbage);
   return status;
+}
+
+tsr_status tsri_graph_before_write(tsr_tensor *tensor) {
+  tsr_status status = tsri_graph_ready(tensor);
+  if (status != TSR_OK) return status;
+  return tsri_graph_before_overwrite(tensor->value->device, tsri_tensor_buffer(tensor));
 }

@@ -98,11 +98,8 @@ static tsr_status copy_native(const tsri_view *view, tsr_buffer *to, const tsri_
   op.inputs[0] = operand_of(view->buffer, view->dtype, &view->layout);
   op.output = operand_of(to, view->dtype, layout);
   if (!backend->has_op || !backend->has_op(device->handle, &op)) return TSR_ERR_UNSUPPORTED;
-  tsri_queue *queue = tsri_device_lock(device);
-  tsr_status status = backend->run_op(queue, &op);
-  tsri_device_unlock(device);
-  tsri_count(&device->counters.launches);
-  return status;
+  tsr_buffer *const buffers[] = {view->buffer, to};
+  return tsri_device_run_op(device, &op, buffers, 2);
 }
 
 tsr_status tsri_copy_strided(const tsri_view *view, tsr_buffer *to, const tsri_layout *layout) {

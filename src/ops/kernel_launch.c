@@ -5,8 +5,9 @@
 #include "core/error.h"
 #include "core/tensor.h"
 #include "graph/graph.h"
-#include "ops/kernel.h"
 #include "graph/transfer.h"
+#include "ops/kernel.h"
+#include "runtime/tape.h"
 
 // What a launch works with: one entry per buffer of the kernel. Both kinds of arguments hold references.
 typedef struct launch_state {
@@ -289,11 +290,14 @@ static void launch_deinit(launch_state *launch) {
   }
 }
 
+static void release_kernel(void *kernel) { tsr_kernel_release(kernel); }
+
 static tsr_status run(launch_state *launch, tsr_grid grid) {
   const tsri_built *built = NULL;
   const uint32_t groups[3] = {grid.x, grid.y, grid.z};
   tsr_status status = tsri_kernel_program(launch->kernel, launch->device, needs_unaligned(launch), &built);
   if (status != TSR_OK || !grid.x || !grid.y || !grid.z) return status;
+  if (tsri_tape_now()) tsri_tape_holds(launch->device, tsr_kernel_retain(launch->kernel), release_kernel);
   status = tsri_built_launch(launch->device, built, groups, launch->buffers, launch->params);
   return status == TSR_OK ? return_outputs(launch) : status;
 }

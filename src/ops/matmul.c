@@ -329,11 +329,11 @@ static tsr_status run_native(const tsri_kernel_run *run) {
   bind_native(&op.output, run->output);
   if (run->epilogue && !bind_linear(run->epilogue, &op)) return TSR_ERR_UNSUPPORTED;
   if (!backend->has_op(run->device->handle, &op)) return TSR_ERR_UNSUPPORTED;
-  tsri_queue *queue = tsri_device_lock(run->device);
-  tsr_status status = backend->run_op(queue, &op);
-  tsri_device_unlock(run->device);
-  if (status == TSR_OK) tsri_count(&run->device->counters.launches);
-  return status;
+  tsr_buffer *buffers[TSRI_MAX_INPUTS + 2] = {run->output};
+  int used = 1;
+  for (int i = 0; i < run->input_count; i++) buffers[used++] = run->inputs[i];
+  if (op.input_count > run->input_count) buffers[used++] = run->epilogue->leaves[0].buffer;  // the bias
+  return tsri_device_run_op(run->device, &op, buffers, used);
 }
 
 // --- The operator ----------------------------------------------------------------------------------------------------

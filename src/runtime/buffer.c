@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "runtime/stage.h"
+#include "runtime/tape.h"
 
 enum { MAX_ALIGNMENT = 4096 };
 
@@ -49,6 +50,7 @@ tsr_status tsr_buffer_create(tsr_device *device, size_t bytes, size_t alignment,
     buffer->handle = buffer->block->buffer;
     buffer->offset = buffer->block->offset;
   }
+  tsri_tape_makes(device, buffer);
   *out_buffer = buffer;
   return TSR_OK;
 }
@@ -190,6 +192,7 @@ tsr_status tsr_buffer_fill(tsr_buffer *buffer, size_t offset, size_t bytes, cons
   tsri_queue *queue = tsri_device_lock(device);
   status = device->backend->fill(queue, buffer->handle, buffer->offset + offset, bytes, pattern, pattern_bytes);
   tsri_device_unlock(device);
+  if (status == TSR_OK) tsri_tape_fill(buffer, offset, bytes, pattern, pattern_bytes);
   return status;
 }
 
@@ -200,6 +203,7 @@ static tsr_status copy_within(tsr_buffer *dst, size_t dst_offset, tsr_buffer *sr
   tsr_status status =
       device->backend->copy(queue, dst->handle, dst->offset + dst_offset, src->handle, src->offset + src_offset, bytes);
   tsri_device_unlock(device);
+  if (status == TSR_OK) tsri_tape_copy(dst, dst_offset, src, src_offset, bytes);
   return status;
 }
 
@@ -237,8 +241,22 @@ static tsr_status copy_staged(tsr_buffer *dst, size_t dst_offset, tsr_buffer *sr
   return status;
 }
 
+tsr_status tsri_device_run_op(tsr_device *device, const tsri_native_op *op, tsr_buffer *const *buffers,
+                              int buffer_count) {
+  tsri_queue *queue = tsri_device_lock(device);
+  tsr_status status = device->backend->run_op(queue, op);
+  tsri_device_unlock(device);
+  if (status != TSR_OK) return status;
+  tsri_count(&device->counters.launches);
+  for (int i = 0; i < buffer_count; i++) tsri_tape_uses(device, buffers[i]);
+  tsri_tape_op(device, op);
+  return TSR_OK;
+}
+
 tsr_status tsri_buffer_copy(tsr_buffer *dst, size_t dst_offset, tsr_buffer *src, size_t src_offset, size_t bytes) {
   if (dst->device == src->device) return copy_within(dst, dst_offset, src, src_offset, bytes);
+  tsri_tape_refuses(dst->device, "moving a tensor between devices");
+  tsri_tape_refuses(src->device, "moving a tensor between devices");
   tsr_status status = copy_peer(dst, dst_offset, src, src_offset, bytes);
   return status == TSR_ERR_UNSUPPORTED ? copy_staged(dst, dst_offset, src, src_offset, bytes) : status;
 }

@@ -12,6 +12,7 @@
 #include "core/log.h"
 #include "runtime/registry.h"
 #include "runtime/stage.h"
+#include "runtime/tape.h"
 
 static tsr_status settle(void *user) { return tsr_device_synchronize(user); }
 
@@ -155,6 +156,7 @@ tsr_status tsri_device_fall_back(tsr_device *device, const char *what) {
     return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "%s: %s cannot do this and strict mode forbids doing it on the host", what,
                      device->backend->name);
   }
+  tsri_tape_refuses(device, "a step that is done on the host");
   tsri_count(&device->counters.fallbacks);
   tsri_log(TSR_LOG_INFO, "%s on %s falls back to the host", what, device->backend->name);
   return TSR_OK;

@@ -9,6 +9,7 @@
 #include "runtime/bytes_text.h"
 #include "runtime/slices.h"
 #include "runtime/stage.h"
+#include "runtime/tape.h"
 
 static bool has_dtype(uint32_t bits, tsr_dtype dtype) { return (bits >> dtype & 1u) != 0; }
 
@@ -175,6 +176,7 @@ static tsr_status enqueue(tsr_device *device, const tsri_built *built, const tsr
   tsr_status status = device->backend->launch(queue, built->program, launch);
   tsri_device_unlock(device);
   tsri_count(&device->counters.launches);
+  if (status == TSR_OK) tsri_tape_launch(device, built->program, launch, built->emitted.params_bytes);
   return status;
 }
 
@@ -182,6 +184,7 @@ static tsr_status enqueue(tsr_device *device, const tsri_built *built, const tsr
 static tsr_status launch_with_report(tsr_device *device, const tsri_built *built, tsri_launch *launch,
                                      tsri_binding *bindings) {
   enum { BYTES = TSRI_EMIT_REPORT_WORDS * sizeof(uint32_t) };
+  tsri_tape_refuses(device, "a kernel in checked mode");
   char text[512];
   tsr_buffer *report = NULL;
   uint32_t *words = tsri_stage_create(BYTES);
@@ -218,6 +221,7 @@ static tsr_status launch_whole(tsr_device *device, const tsri_built *built, cons
       .buffers = bindings,
       .params = words,
   };
+  for (uint32_t i = 0; tsri_tape_now() && i < launch.buffer_count; i++) tsri_tape_uses(device, arguments[i].buffer);
   if (built->emitted.has_report) return launch_with_report(device, built, &launch, bindings);
   return enqueue(device, built, &launch);
 }

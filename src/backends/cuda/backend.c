@@ -41,5 +41,9 @@ const tsri_backend tsri_cuda_backend = {
     .launch = tsri_cuda_launch,
     .has_op = tsri_cuda_has_op,
     .run_op = tsri_cuda_run_op,
+    .graph_begin = tsri_cuda_graph_begin,
+    .graph_end = tsri_cuda_graph_end,
+    .graph_launch = tsri_cuda_graph_launch,
+    .graph_destroy = tsri_cuda_graph_destroy,
     .copy_peer = tsri_cuda_copy_peer,
 };

@@ -134,6 +134,13 @@ tsr_status tsri_cuda_choose_target(cuda_device *device, int major, int minor);
 tsr_status tsri_cuda_compile(const cuda_device *device, const tsri_code *code, bool use_cache, void **out_image,
                              bool *out_is_fresh);
 
+// --- graph.c ---
+
+tsr_status tsri_cuda_graph_begin(tsri_queue *queue);
+tsr_status tsri_cuda_graph_end(tsri_queue *queue, tsri_graph **out_graph);
+tsr_status tsri_cuda_graph_launch(tsri_queue *queue, tsri_graph *graph);
+void tsri_cuda_graph_destroy(tsri_device *device, tsri_graph *graph);
+
 // --- blas.c and native.c ---
 
 void tsri_cuda_blas_close(cuda_device *device);

@@ -19,6 +19,8 @@ typedef unsigned long long cu_address;  // device memory
 typedef struct cu_context_tag *cu_context;
 typedef struct cu_stream_tag *cu_stream;
 typedef struct cu_event_tag *cu_event;
+typedef struct cu_graph_tag *cu_graph;
+typedef struct cu_graph_exec_tag *cu_graph_exec;
 typedef struct cu_module_tag *cu_module;
 typedef struct cu_function_tag *cu_function;
 
@@ -70,60 +72,67 @@ enum {
 enum { CU_FUNCTION_MAX_THREADS = 0 };                         // attribute of a function
 enum { CU_POINTER_MEMORY_TYPE = 2, CU_MEMORY_IS_HOST = 1 };   // attribute of a pointer, and a value of it
 enum { CU_STREAM_NON_BLOCKING = 1, CU_EVENT_NO_TIMING = 2 };  // flags at creation
+enum { CU_STREAM_CAPTURE_RELAXED = 2 };                       // other calls of any thread are allowed meanwhile
 
 typedef struct cu_uuid {
   unsigned char bytes[16];
 } cu_uuid;
 
 // name without "cu", exported name, parameters
-#define CUDA_ENTRY_POINTS(X)                                                                                          \
-  X(Init, "cuInit", (unsigned flags))                                                                                 \
-  X(DriverGetVersion, "cuDriverGetVersion", (int *version))                                                           \
-  X(GetErrorName, "cuGetErrorName", (cu_result code, const char **text))                                              \
-  X(GetErrorString, "cuGetErrorString", (cu_result code, const char **text))                                          \
-  X(DeviceGetCount, "cuDeviceGetCount", (int *count))                                                                 \
-  X(DeviceGet, "cuDeviceGet", (cu_device * device, int ordinal))                                                      \
-  X(DeviceGetName, "cuDeviceGetName", (char *name, int bytes, cu_device device))                                      \
-  X(DeviceGetUuid, "cuDeviceGetUuid", (cu_uuid * uuid, cu_device device))                                             \
-  X(DeviceTotalMem, "cuDeviceTotalMem_v2", (size_t * bytes, cu_device device))                                        \
-  X(DeviceGetAttribute, "cuDeviceGetAttribute", (int *value, int attribute, cu_device device))                        \
-  X(DevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain", (cu_context * context, cu_device device))                     \
-  X(DevicePrimaryCtxRelease, "cuDevicePrimaryCtxRelease_v2", (cu_device device))                                      \
-  X(CtxPushCurrent, "cuCtxPushCurrent_v2", (cu_context context))                                                      \
-  X(CtxPopCurrent, "cuCtxPopCurrent_v2", (cu_context * context))                                                      \
-  X(CtxGetCurrent, "cuCtxGetCurrent", (cu_context * context))                                                         \
-  X(CtxSynchronize, "cuCtxSynchronize", (void))                                                                       \
-  X(MemGetInfo, "cuMemGetInfo_v2", (size_t * free_bytes, size_t * total_bytes))                                       \
-  X(MemAlloc, "cuMemAlloc_v2", (cu_address * address, size_t bytes))                                                  \
-  X(MemFree, "cuMemFree_v2", (cu_address address))                                                                    \
-  X(MemHostAlloc, "cuMemHostAlloc", (void **memory, size_t bytes, unsigned flags))                                    \
-  X(MemFreeHost, "cuMemFreeHost", (void *memory))                                                                     \
-  X(PointerGetAttribute, "cuPointerGetAttribute", (void *value, int attribute, cu_address pointer))                   \
-  X(MemcpyHtoDAsync, "cuMemcpyHtoDAsync_v2", (cu_address to, const void *from, size_t bytes, cu_stream stream))       \
-  X(MemcpyDtoHAsync, "cuMemcpyDtoHAsync_v2", (void *to, cu_address from, size_t bytes, cu_stream stream))             \
-  X(MemcpyDtoDAsync, "cuMemcpyDtoDAsync_v2", (cu_address to, cu_address from, size_t bytes, cu_stream stream))        \
-  X(MemcpyPeerAsync, "cuMemcpyPeerAsync",                                                                             \
-    (cu_address to, cu_context to_context, cu_address from, cu_context from_context, size_t bytes, cu_stream stream)) \
-  X(MemsetD8Async, "cuMemsetD8Async", (cu_address to, unsigned char value, size_t count, cu_stream stream))           \
-  X(MemsetD16Async, "cuMemsetD16Async", (cu_address to, unsigned short value, size_t count, cu_stream stream))        \
-  X(MemsetD32Async, "cuMemsetD32Async", (cu_address to, unsigned value, size_t count, cu_stream stream))              \
-  X(StreamCreate, "cuStreamCreate", (cu_stream * stream, unsigned flags))                                             \
-  X(StreamDestroy, "cuStreamDestroy_v2", (cu_stream stream))                                                          \
-  X(StreamSynchronize, "cuStreamSynchronize", (cu_stream stream))                                                     \
-  X(StreamQuery, "cuStreamQuery", (cu_stream stream))                                                                 \
-  X(StreamWaitEvent, "cuStreamWaitEvent", (cu_stream stream, cu_event event, unsigned flags))                         \
-  X(EventCreate, "cuEventCreate", (cu_event * event, unsigned flags))                                                 \
-  X(EventDestroy, "cuEventDestroy_v2", (cu_event event))                                                              \
-  X(EventRecord, "cuEventRecord", (cu_event event, cu_stream stream))                                                 \
-  X(EventQuery, "cuEventQuery", (cu_event event))                                                                     \
-  X(EventSynchronize, "cuEventSynchronize", (cu_event event))                                                         \
-  X(EventElapsedTime, "cuEventElapsedTime", (float *ms, cu_event from, cu_event to))                                  \
-  X(ModuleLoadData, "cuModuleLoadData", (cu_module * module, const void *image))                                      \
-  X(ModuleUnload, "cuModuleUnload", (cu_module module))                                                               \
-  X(ModuleGetFunction, "cuModuleGetFunction", (cu_function * function, cu_module module, const char *name))           \
-  X(FuncGetAttribute, "cuFuncGetAttribute", (int *value, int attribute, cu_function function))                        \
-  X(LaunchKernel, "cuLaunchKernel",                                                                                   \
-    (cu_function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,     \
+#define CUDA_ENTRY_POINTS(X)                                                                                           \
+  X(Init, "cuInit", (unsigned flags))                                                                                  \
+  X(DriverGetVersion, "cuDriverGetVersion", (int *version))                                                            \
+  X(GetErrorName, "cuGetErrorName", (cu_result code, const char **text))                                               \
+  X(GetErrorString, "cuGetErrorString", (cu_result code, const char **text))                                           \
+  X(DeviceGetCount, "cuDeviceGetCount", (int *count))                                                                  \
+  X(DeviceGet, "cuDeviceGet", (cu_device * device, int ordinal))                                                       \
+  X(DeviceGetName, "cuDeviceGetName", (char *name, int bytes, cu_device device))                                       \
+  X(DeviceGetUuid, "cuDeviceGetUuid", (cu_uuid * uuid, cu_device device))                                              \
+  X(DeviceTotalMem, "cuDeviceTotalMem_v2", (size_t * bytes, cu_device device))                                         \
+  X(DeviceGetAttribute, "cuDeviceGetAttribute", (int *value, int attribute, cu_device device))                         \
+  X(DevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain", (cu_context * context, cu_device device))                      \
+  X(DevicePrimaryCtxRelease, "cuDevicePrimaryCtxRelease_v2", (cu_device device))                                       \
+  X(CtxPushCurrent, "cuCtxPushCurrent_v2", (cu_context context))                                                       \
+  X(CtxPopCurrent, "cuCtxPopCurrent_v2", (cu_context * context))                                                       \
+  X(CtxGetCurrent, "cuCtxGetCurrent", (cu_context * context))                                                          \
+  X(CtxSynchronize, "cuCtxSynchronize", (void))                                                                        \
+  X(MemGetInfo, "cuMemGetInfo_v2", (size_t * free_bytes, size_t * total_bytes))                                        \
+  X(MemAlloc, "cuMemAlloc_v2", (cu_address * address, size_t bytes))                                                   \
+  X(MemFree, "cuMemFree_v2", (cu_address address))                                                                     \
+  X(MemHostAlloc, "cuMemHostAlloc", (void **memory, size_t bytes, unsigned flags))                                     \
+  X(MemFreeHost, "cuMemFreeHost", (void *memory))                                                                      \
+  X(PointerGetAttribute, "cuPointerGetAttribute", (void *value, int attribute, cu_address pointer))                    \
+  X(MemcpyHtoDAsync, "cuMemcpyHtoDAsync_v2", (cu_address to, const void *from, size_t bytes, cu_stream stream))        \
+  X(MemcpyDtoHAsync, "cuMemcpyDtoHAsync_v2", (void *to, cu_address from, size_t bytes, cu_stream stream))              \
+  X(MemcpyDtoDAsync, "cuMemcpyDtoDAsync_v2", (cu_address to, cu_address from, size_t bytes, cu_stream stream))         \
+  X(MemcpyPeerAsync, "cuMemcpyPeerAsync",                                                                              \
+    (cu_address to, cu_context to_context, cu_address from, cu_context from_context, size_t bytes, cu_stream stream))  \
+  X(MemsetD8Async, "cuMemsetD8Async", (cu_address to, unsigned char value, size_t count, cu_stream stream))            \
+  X(MemsetD16Async, "cuMemsetD16Async", (cu_address to, unsigned short value, size_t count, cu_stream stream))         \
+  X(MemsetD32Async, "cuMemsetD32Async", (cu_address to, unsigned value, size_t count, cu_stream stream))               \
+  X(StreamCreate, "cuStreamCreate", (cu_stream * stream, unsigned flags))                                              \
+  X(StreamDestroy, "cuStreamDestroy_v2", (cu_stream stream))                                                           \
+  X(StreamSynchronize, "cuStreamSynchronize", (cu_stream stream))                                                      \
+  X(StreamQuery, "cuStreamQuery", (cu_stream stream))                                                                  \
+  X(StreamWaitEvent, "cuStreamWaitEvent", (cu_stream stream, cu_event event, unsigned flags))                          \
+  X(StreamBeginCapture, "cuStreamBeginCapture_v2", (cu_stream stream, int mode))                                       \
+  X(StreamEndCapture, "cuStreamEndCapture", (cu_stream stream, cu_graph * graph))                                      \
+  X(GraphInstantiate, "cuGraphInstantiateWithFlags", (cu_graph_exec * exec, cu_graph graph, unsigned long long flags)) \
+  X(GraphLaunch, "cuGraphLaunch", (cu_graph_exec exec, cu_stream stream))                                              \
+  X(GraphExecDestroy, "cuGraphExecDestroy", (cu_graph_exec exec))                                                      \
+  X(GraphDestroy, "cuGraphDestroy", (cu_graph graph))                                                                  \
+  X(EventCreate, "cuEventCreate", (cu_event * event, unsigned flags))                                                  \
+  X(EventDestroy, "cuEventDestroy_v2", (cu_event event))                                                               \
+  X(EventRecord, "cuEventRecord", (cu_event event, cu_stream stream))                                                  \
+  X(EventQuery, "cuEventQuery", (cu_event event))                                                                      \
+  X(EventSynchronize, "cuEventSynchronize", (cu_event event))                                                          \
+  X(EventElapsedTime, "cuEventElapsedTime", (float *ms, cu_event from, cu_event to))                                   \
+  X(ModuleLoadData, "cuModuleLoadData", (cu_module * module, const void *image))                                       \
+  X(ModuleUnload, "cuModuleUnload", (cu_module module))                                                                \
+  X(ModuleGetFunction, "cuModuleGetFunction", (cu_function * function, cu_module module, const char *name))            \
+  X(FuncGetAttribute, "cuFuncGetAttribute", (int *value, int attribute, cu_function function))                         \
+  X(LaunchKernel, "cuLaunchKernel",                                                                                    \
+    (cu_function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,      \
      unsigned block_z, unsigned shared_bytes, cu_stream stream, void **params, void **extra))
 
 typedef struct nvrtc_program_tag *nvrtc_program;

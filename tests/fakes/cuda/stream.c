@@ -29,6 +29,15 @@ struct cu_event_tag {
 struct cu_stream_tag {
   cu_stream next;
   operation *first, **last;
+  cu_graph recording;  // NULL: what is queued runs
+};
+
+struct cu_graph_tag {
+  operation *first, **last;
+};
+
+struct cu_graph_exec_tag {
+  operation *first;
 };
 
 struct cu_module_tag {
@@ -89,6 +98,11 @@ static void add(cu_stream stream, operation op) {
   operation *copy = malloc(sizeof *copy);
   *copy = op;
   copy->next = NULL;
+  if (stream->recording) {
+    *stream->recording->last = copy;
+    stream->recording->last = &copy->next;
+    return;
+  }
   *stream->last = copy;
   stream->last = &copy->next;
 }
@@ -146,6 +160,64 @@ EXPORT int cuStreamQuery(cu_stream stream) {
   if (code == CU_SUCCESS && stream->first) code = CU_NOT_READY;
   fake_unlock();
   return code;
+}
+
+// --- Graphs -----------------------------------------------------------------------------------------------------------------
+
+EXPORT int cuStreamBeginCapture_v2(cu_stream stream, int mode) {
+  (void)mode;
+  int code = fake_enter();
+  if (code) return code;
+  cu_graph graph = calloc(1, sizeof *graph);
+  graph->last = &graph->first;
+  stream->recording = graph;
+  return CU_SUCCESS;
+}
+
+EXPORT int cuStreamEndCapture(cu_stream stream, cu_graph *graph) {
+  int code = fake_enter();
+  *graph = stream->recording;
+  stream->recording = NULL;
+  return code;
+}
+
+EXPORT int cuGraphInstantiateWithFlags(cu_graph_exec *exec, cu_graph graph, unsigned long long flags) {
+  (void)flags;
+  int code = fake_enter();
+  if (code) return code;
+  *exec = calloc(1, sizeof **exec);
+  (*exec)->first = graph->first;
+  graph->first = NULL;
+  return CU_SUCCESS;
+}
+
+EXPORT int cuGraphLaunch(cu_graph_exec exec, cu_stream stream) {
+  int code = fake_enter();
+  if (code) return code;
+  fake_lock();
+  for (const operation *op = exec->first; op; op = op->next) add(stream, *op);
+  fake_unlock();
+  return CU_SUCCESS;
+}
+
+static void free_operations(operation *op) {
+  while (op) {
+    operation *next = op->next;
+    free(op);
+    op = next;
+  }
+}
+
+EXPORT int cuGraphExecDestroy(cu_graph_exec exec) {
+  free_operations(exec->first);
+  free(exec);
+  return CU_SUCCESS;
+}
+
+EXPORT int cuGraphDestroy(cu_graph graph) {
+  free_operations(graph->first);
+  free(graph);
+  return CU_SUCCESS;
 }
 
 // --- Events -------------------------------------------------------------------------------------------------------------------

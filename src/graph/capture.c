@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+// Captures: a tape of what a thread ran, and its place among the operators that are still pending.
+#include <tessera/capture.h>
+
+#include "core/error.h"
+#include "core/log.h"
+#include "core/object.h"
+#include "graph/node.h"
+#include "runtime/tape.h"
+
+struct tsr_capture {
+  tsri_object object;
+  tsri_tape *tape;
+};
+
+tsr_status tsr_capture_begin(tsr_device *device) {
+  tsr_status status = tsri_device_check("capture_begin", device);
+  if (status != TSR_OK) return status;
+  if (tsri_tape_now()) {
+    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "capture_begin: this thread is capturing already; end that one first");
+  }
+  tsri_tape *tape = tsri_tape_create(device);
+  if (!tape) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "capture_begin: no host memory for its record");
+  tsri_tape_switch(tape);
+  return TSR_OK;
+}
+
+static tsr_status compute(tsr_tensor *const *outputs, int output_count, const tsr_device *device) {
+  if (output_count < 0 || (output_count > 0 && !outputs)) {
+    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "capture_end: %d outputs, and the list of them is %s", output_count,
+                     outputs ? "there" : "NULL");
+  }
+  for (int i = 0; i < output_count; i++) {
+    tsr_status status = tsri_tensor_check("capture_end", outputs[i]);
+    if (status != TSR_OK) return status;
+    if (outputs[i]->value->device != device) {
+      return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "capture_end: output %d is not on the device that is captured", i);
+    }
+    status = tsri_graph_ready(outputs[i]);
+    if (status != TSR_OK) return status;
+  }
+  return TSR_OK;
+}
+
+static tsr_status wrap(tsri_tape *tape, tsr_capture **out_capture) {
+  tsr_capture *capture = tsri_object_create(TSRI_OBJECT_CAPTURE, sizeof *capture);
+  if (!capture) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "capture_end: no host memory for its record");
+  capture->tape = tape;
+  *out_capture = capture;
+  return TSR_OK;
+}
+
+tsr_status tsr_capture_end(tsr_tensor *const *outputs, int output_count, tsr_capture **out_capture) {
+  if (out_capture) *out_capture = NULL;
+  tsri_tape *tape = tsri_tape_now();
+  if (!tape) return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "capture_end: this thread is not capturing");
+  tsr_status status = out_capture ? compute(outputs, output_count, tsri_tape_device(tape)) : TSR_OK;
+  tsri_tape_switch(NULL);
+  if (status == TSR_OK && out_capture) status = tsri_tape_check(tape);
+  if (status == TSR_OK && out_capture) status = wrap(tape, out_capture);
+  if (!out_capture || status != TSR_OK) tsri_tape_destroy(tape);
+  return status;
+}
+
+tsr_status tsr_capture_run(tsr_capture *capture) {
+  tsr_status status = tsri_object_check(capture, TSRI_OBJECT_CAPTURE, "capture_run", "capture");
+  if (status != TSR_OK) return status;
+  tsri_tape *tape = capture->tape;
+  if (tsri_tape_now() && tsri_tape_device(tsri_tape_now()) == tsri_tape_device(tape)) {
+    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "capture_run: this thread is capturing; captures do not nest");
+  }
+  for (int i = 0; i < tsri_tape_made_count(tape) && status == TSR_OK; i++) {
+    status = tsri_graph_before_overwrite(tsri_tape_device(tape), tsri_tape_made(tape, i));
+  }
+  return status == TSR_OK ? tsri_tape_play(tape) : status;
+}
+
+int tsr_capture_step_count(const tsr_capture *capture) {
+  bool is_usable = tsri_object_check(capture, TSRI_OBJECT_CAPTURE, "capture_step_count", "capture") == TSR_OK;
+  return is_usable ? tsri_tape_step_count(capture->tape) : 0;
+}
+
+tsr_capture *tsr_capture_retain(tsr_capture *capture) {
+  if (capture && tsri_object_check(capture, TSRI_OBJECT_CAPTURE, "capture_retain", "capture") == TSR_OK) {
+    tsri_object_retain(&capture->object);
+  }
+  return capture;
+}
+
+void tsr_capture_release(tsr_capture *capture) {
+  if (!capture) return;
+  if (tsri_object_check(capture, TSRI_OBJECT_CAPTURE, "capture_release", "capture") != TSR_OK) {
+    tsri_log(TSR_LOG_ERROR, "%s", tsr_last_error());
+    return;
+  }
+  if (!tsri_object_release(&capture->object)) return;
+  tsri_tape_destroy(capture->tape);
+  tsri_object_destroy(&capture->object);
+}

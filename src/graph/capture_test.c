@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: MIT
+// Captures: what runs again, on which elements, and what cannot be captured.
+#include <tessera/tessera.h>
+
+#include "core/alloc.h"
+#include "support/devices.h"
+#include "support/test.h"
+
+static void check_read(tsr_tensor *tensor, const float *wanted, int count) {
+  float values[64];
+  CHECK_OK(tsr_read(tensor, values, (size_t)count * sizeof *values));
+  for (int i = 0; i < count; i++) CHECK_NEAR(values[i], wanted[i], 1e-5);
+}
+
+static tsr_tensor *four(tsr_device *device, const float values[4]) {
+  return tsr_from_data(device, TSR_F32, TSR_SHAPE(4), values, 4 * sizeof *values);
+}
+
+static void replay_on(tsr_device *device) {
+  tsr_scope *scope = tsr_scope_begin(device);
+  const float first[4] = {1, 2, 3, 4}, second[4] = {-4, 3, -2, 10};
+  tsr_tensor *x = four(device, first);
+  tsr_capture *step = NULL;
+  if (tsr_evaluate(tsr_neg(x)) == TSR_ERR_UNSUPPORTED) {  // a device without kernels
+    CHECK_OK(tsr_scope_end(scope));
+    return;
+  }
+  CHECK_OK(tsr_capture_begin(device));
+  tsr_tensor *y = tsr_relu(tsr_add(tsr_mul(x, x), x));
+  tsr_tensor *total = tsr_sum(y, NULL, 0, false);
+  tsr_tensor *outputs[] = {y, total};
+  CHECK_OK(tsr_capture_end(outputs, 2, &step));
+  CHECK(tsr_capture_step_count(step) >= 2);
+  check_read(y, (const float[]){2, 6, 12, 20}, 4);
+  check_read(total, (const float[]){40}, 1);
+  for (int i = 0; i < 3; i++) {
+    CHECK_OK(tsr_write(x, second, sizeof second));
+    CHECK_OK(tsr_capture_run(step));
+    check_read(total, (const float[]){12 + 12 + 2 + 110}, 1);
+    check_read(y, (const float[]){12, 12, 2, 110}, 4);
+    CHECK_OK(tsr_write(x, first, sizeof first));
+    CHECK_OK(tsr_capture_run(step));
+    check_read(total, (const float[]){40}, 1);
+  }
+  tsr_capture_release(step);
+  CHECK_OK(tsr_scope_end(scope));
+}
+
+TEST(a_capture_reads_its_inputs_as_they_are_when_it_runs) { test_on_every_device(replay_on); }
+
+TEST(matrix_products_rows_and_copies_run_again) {
+  tsr_device *device = test_open("cpu");
+  tsr_scope *scope = tsr_scope_begin(device);
+  tsr_tensor *a = tsr_rand(device, TSR_F32, TSR_SHAPE(5, 6), 1), *b = tsr_rand(device, TSR_F32, TSR_SHAPE(6, 7), 2);
+  float a_values[30], wanted[35], is[35];
+  CHECK_OK(tsr_read(a, a_values, sizeof a_values));
+  tsr_capture *step = NULL;
+  CHECK_OK(tsr_capture_begin(device));
+  tsr_tensor *y = tsr_softmax(tsr_contiguous(tsr_transpose(tsr_matmul(a, b), 0, 1)), 1);
+  CHECK_OK(tsr_capture_end(&y, 1, &step));
+  for (int i = 0; i < 30; i++) a_values[i] = 2 - a_values[i];
+  CHECK_OK(tsr_write(a, a_values, sizeof a_values));
+  CHECK_OK(tsr_capture_run(step));
+  CHECK_OK(tsr_read(y, is, sizeof is));
+  CHECK_OK(tsr_read(tsr_softmax(tsr_contiguous(tsr_transpose(tsr_matmul(a, b), 0, 1)), 1), wanted, sizeof wanted));
+  for (int i = 0; i < 35; i++) CHECK_NEAR(is[i], wanted[i], 0);
+  tsr_capture_release(step);
+  CHECK_OK(tsr_scope_end(scope));
+  tsr_device_release(device);
+}
+
+TEST(operators_on_an_output_see_the_elements_they_were_recorded_on) {
+  tsr_device *device = test_open("cpu");
+  tsr_scope *scope = tsr_scope_begin(device);
+  tsr_tensor *x = four(device, (const float[]){1, 2, 3, 4});
+  tsr_capture *step = NULL;
+  CHECK_OK(tsr_capture_begin(device));
+  tsr_tensor *y = tsr_add(x, x);
+  CHECK_OK(tsr_capture_end(&y, 1, &step));
+  tsr_tensor *later = tsr_neg(y);  // pending while the capture runs again
+  CHECK_OK(tsr_write(x, (const float[]){5, 6, 7, 8}, 16));
+  CHECK_OK(tsr_capture_run(step));
+  check_read(later, (const float[]){-2, -4, -6, -8}, 4);
+  check_read(y, (const float[]){10, 12, 14, 16}, 4);
+  tsr_capture_release(step);
+  CHECK_OK(tsr_scope_end(scope));
+  tsr_device_release(device);
+}
+
+// Long chains run before they are read: what runs between begin and end is captured whenever it runs.
+TEST(chains_that_run_by_themselves_are_captured_whole) {
+  tsr_device *device = test_open("cpu");
+  tsr_tensor *x = four(device, (const float[]){1, 2, 3, 4});
+  tsr_capture *step = NULL;
+  CHECK_OK(tsr_capture_begin(device));
+  tsr_tensor *y = tsr_add_scalar(x, 1);
+  for (int i = 0; i < 1500; i++) {
+    tsr_tensor *next = tsr_add_scalar(y, 1);
+    tsr_release(y);
+    y = next;
+  }
+  CHECK_OK(tsr_capture_end(&y, 1, &step));
+  CHECK_OK(tsr_write(x, (const float[]){10, 20, 30, 40}, 16));
+  CHECK_OK(tsr_capture_run(step));
+  check_read(y, (const float[]){1511, 1521, 1531, 1541}, 4);
+  tsr_capture_release(step);
+  tsr_release(y);
+  tsr_release(x);
+  tsr_device_release(device);
+}
+
+TEST(a_capture_keeps_what_it_uses) {
+  tsr_device *device = test_open("cpu");
+  tsr_tensor *x = four(device, (const float[]){1, 2, 3, 4}), *shown = tsr_retain(x);
+  static const char text[] =
+      "kernel twice(in f32 x[], out f32 y[]) { if (global.x < 4) y[global.x] = x[global.x] * 2; }";
+  tsr_kernel *kernel = NULL;
+  CHECK_OK(tsr_kernel_build(&(tsr_kernel_desc){.source = text}, &kernel));
+  tsr_tensor *y = tsr_zeros(device, TSR_F32, TSR_SHAPE(4));
+  tsr_capture *step = NULL;
+  CHECK_OK(tsr_capture_begin(device));
+  CHECK_OK(tsr_kernel_launch(kernel, (tsr_grid){1, 1, 1}, (tsr_arg[]){tsr_arg_tensor(x), tsr_arg_tensor(y)}, 2));
+  CHECK_OK(tsr_capture_end(NULL, 0, &step));
+  tsr_kernel_release(kernel);
+  tsr_release(x);
+  CHECK_OK(tsr_write(shown, (const float[]){5, 6, 7, 8}, 16));
+  CHECK_OK(tsr_capture_run(step));
+  check_read(y, (const float[]){10, 12, 14, 16}, 4);
+  tsr_release(shown);
+  CHECK_OK(tsr_capture_run(step));  // its input lives on
+  tsr_capture_release(tsr_capture_retain(step));
+  tsr_capture_release(step);
+  tsr_release(y);
+  tsr_device_release(device);
+}
+
+TEST(what_cannot_be_repeated_is_refused) {
+  tsr_device *device = test_open("cpu"), *other = test_open("null");
+  tsr_scope *scope = tsr_scope_begin(device);
+  tsr_tensor *x = four(device, (const float[]){1, 2, 3, 4}), *far = tsr_to(x, other);
+  tsr_capture *step = NULL;
+  CHECK_OK(tsr_error(far));
+  CHECK_OK(tsr_capture_begin(device));
+  tsr_tensor *near = tsr_to(far, device);
+  tsr_tensor *y = tsr_add(near, x);
+  CHECK_STATUS(tsr_capture_end(&y, 1, &step), TSR_ERR_UNSUPPORTED);
+  CHECK_LAST_ERROR_HAS("moving a tensor between devices cannot be repeated");
+  CHECK(step == NULL);
+  CHECK_OK(tsr_scope_end(scope));
+  tsr_device_release(other);
+  tsr_device_release(device);
+}
+
+TEST(wrong_calls_are_statuses) {
+  tsr_device *device = test_open("cpu"), *other = test_open("cpu");
+  tsr_capture *step = NULL;
+  CHECK_STATUS(tsr_capture_begin(NULL), TSR_ERR_INVALID_ARGUMENT);
+  CHECK_STATUS(tsr_capture_end(NULL, 0, &step), TSR_ERR_INVALID_ARGUMENT);
+  CHECK_LAST_ERROR_HAS("not capturing");
+  CHECK_OK(tsr_capture_begin(device));
+  CHECK_STATUS(tsr_capture_begin(device), TSR_ERR_INVALID_ARGUMENT);
+  CHECK_LAST_ERROR_HAS("capturing already");
+  CHECK_OK(tsr_capture_end(NULL, 0, NULL));  // given up
+  CHECK_OK(tsr_capture_begin(device));
+  CHECK_STATUS(tsr_capture_end(NULL, 2, &step), TSR_ERR_INVALID_ARGUMENT);
+  tsr_tensor *elsewhere = tsr_ones(other, TSR_F32, TSR_SHAPE(2));
+  CHECK_OK(tsr_capture_begin(device));
+  CHECK_STATUS(tsr_capture_end(&elsewhere, 1, &step), TSR_ERR_INVALID_ARGUMENT);
+  CHECK_LAST_ERROR_HAS("output 0 is not on the device");
+  CHECK_STATUS(tsr_capture_run(NULL), TSR_ERR_INVALID_ARGUMENT);
+  CHECK_EQ_INT(tsr_capture_step_count(NULL), 0);
+  tsr_capture_release(NULL);
+  tsr_release(elsewhere);
+  tsr_device_release(other);
+  tsr_device_release(device);
+}
+
+static tsr_status capture_something(tsr_device *device, tsr_tensor *x) {
+  tsr_capture *step = NULL;
+  tsr_status status = tsr_capture_begin(device);
+  if (status != TSR_OK) return status;
+  tsr_tensor *y = tsr_exp(tsr_add_scalar(x, 1));
+  status = tsr_capture_end(&y, 1, &step);
+  if (status == TSR_OK) status = tsr_capture_run(step);
+  tsr_capture_release(step);
+  return status;
+}
+
+TEST(every_host_allocation_of_a_capture_may_fail) {
+  for (uint64_t n = 1; n < 1000; n++) {
+    tsr_device *device = test_open("cpu");
+    tsr_tensor *x = four(device, (const float[]){1, 2, 3, 4});
+    tsr_scope *scope = tsr_scope_begin(device);
+    tsri_alloc_fail_at(n, false);
+    tsr_status status = capture_something(device, x);
+    uint64_t made = tsri_alloc_fail_at(0, false);
+    if (status != TSR_OK) CHECK_STATUS(status, TSR_ERR_OUT_OF_MEMORY);
+    CHECK_OK(tsr_scope_end(scope));
+    scope = tsr_scope_begin(device);
+    CHECK_OK(capture_something(device, x));
+    CHECK_OK(tsr_scope_end(scope));
+    tsr_release(x);
+    tsr_device_release(device);
+    if (made < n) return;
+  }
+  FAIL("the capture never got through");
+}

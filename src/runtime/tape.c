@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: MIT
+// Tapes: steps are kept as the backend got them. A device that has graphs of its own makes one of them when they are first played.
+#include "runtime/tape.h"
+
+#include <string.h>
+
+#include "core/alloc.h"
+#include "core/error.h"
+#include "core/log.h"
+
+typedef enum step_kind { STEP_LAUNCH, STEP_FILL, STEP_COPY, STEP_OP } step_kind;
+
+typedef struct tape_step {
+  step_kind kind;
+  union {
+    struct {
+      tsri_program *program;
+      tsri_launch launch;
+      void *memory;  // bindings and parameters of `launch`
+    } launch;
+    struct {
+      tsri_buffer *dst;
+      size_t offset, bytes, pattern_bytes;
+      unsigned char pattern[8];
+    } fill;
+    struct {
+      tsri_buffer *dst, *src;
+      size_t dst_offset, src_offset, bytes;
+    } copy;
+    tsri_native_op *op;
+  } is;
+} tape_step;
+
+typedef struct tape_object {
+  void *object;
+  void (*release)(void *object);
+} tape_object;
+
+struct tsri_tape {
+  tsr_device *device;
+  tsr_status status;    // of taping
+  const char *refused;  // what cannot be repeated; NULL: nothing
+  tape_step *steps;
+  int step_count, step_room;
+  tape_object *objects;
+  int object_count, object_room;
+  tsr_buffer **made;
+  int made_count, made_room;
+  tsri_graph *graph;  // of the backend; NULL: none yet, or it has none
+  bool graph_failed;
+};
+
+static _Thread_local tsri_tape *current;
+
+void tsri_tape_switch(tsri_tape *tape) { current = tape; }
+tsri_tape *tsri_tape_now(void) { return current; }
+tsr_device *tsri_tape_device(const tsri_tape *tape) { return tape->device; }
+int tsri_tape_step_count(const tsri_tape *tape) { return tape->step_count; }
+int tsri_tape_made_count(const tsri_tape *tape) { return tape->made_count; }
+tsr_buffer *tsri_tape_made(const tsri_tape *tape, int index) { return tape->made[index]; }
+
+static tsri_tape *tape_on(const tsr_device *device) { return current && current->device == device ? current : NULL; }
+
+tsri_tape *tsri_tape_create(tsr_device *device) {
+  tsri_tape *tape = tsri_calloc(1, sizeof *tape);
+  if (tape) tape->device = tsr_device_retain(device);
+  return tape;
+}
+
+static void free_step(tape_step *step) {
+  if (step->kind == STEP_LAUNCH) tsri_free(step->is.launch.memory);
+  if (step->kind == STEP_OP) tsri_free(step->is.op);
+}
+
+void tsri_tape_destroy(tsri_tape *tape) {
+  if (!tape) return;
+  // What was played may still run, and a device's graph must not go before it has.
+  if (tsr_device_synchronize(tape->device) != TSR_OK) tsri_log(TSR_LOG_ERROR, "capture_release: %s", tsr_last_error());
+  if (tape->graph) tape->device->backend->graph_destroy(tape->device->handle, tape->graph);
+  for (int i = 0; i < tape->step_count; i++) free_step(&tape->steps[i]);
+  for (int i = 0; i < tape->object_count; i++) tape->objects[i].release(tape->objects[i].object);
+  tsri_free(tape->steps);
+  tsri_free(tape->objects);
+  tsri_free(tape->made);
+  tsr_device_release(tape->device);
+  tsri_free(tape);
+}
+
+tsr_status tsri_tape_check(const tsri_tape *tape) {
+  if (tape->refused) {
+    return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "capture: %s cannot be repeated; do it before tsr_capture_begin",
+                     tape->refused);
+  }
+  if (tape->status == TSR_OK) return TSR_OK;
+  return TSRI_FAIL(tape->status, "capture: no host memory for its %d steps", tape->step_count);
+}
+
+// --- Taping ----------------------------------------------------------------------------------------------------------
+
+static void fail(tsri_tape *tape) { tape->status = TSR_ERR_OUT_OF_MEMORY; }
+
+// Room for one more element in a growing array.
+static bool grow(tsri_tape *tape, void **array, int count, int *room, size_t bytes) {
+  if (count < *room) return true;
+  int more = *room ? 2 * *room : 16;
+  void *larger = tsri_calloc((size_t)more, bytes);
+  if (!larger) {
+    fail(tape);
+    return false;
+  }
+  if (count > 0) memcpy(larger, *array, (size_t)count * bytes);
+  tsri_free(*array);
+  *array = larger;
+  *room = more;
+  return true;
+}
+
+static tape_step *new_step(tsri_tape *tape, step_kind kind) {
+  if (!grow(tape, (void **)&tape->steps, tape->step_count, &tape->step_room, sizeof *tape->steps)) return NULL;
+  tape_step *step = &tape->steps[tape->step_count++];
+  *step = (tape_step){.kind = kind};
+  return step;
+}
+
+void tsri_tape_holds(tsr_device *device, void *object, void (*release)(void *object)) {
+  tsri_tape *tape = tape_on(device);
+  if (!tape || !grow(tape, (void **)&tape->objects, tape->object_count, &tape->object_room, sizeof *tape->objects)) {
+    release(object);
+    return;
+  }
+  tape->objects[tape->object_count++] = (tape_object){object, release};
+}
+
+static void release_buffer(void *buffer) { tsr_buffer_release(buffer); }
+
+void tsri_tape_uses(tsr_device *device, tsr_buffer *buffer) {
+  if (tape_on(device)) tsri_tape_holds(device, tsr_buffer_retain(buffer), release_buffer);
+}
+
+void tsri_tape_makes(tsr_device *device, tsr_buffer *buffer) {
+  tsri_tape *tape = tape_on(device);
+  if (!tape) return;
+  tsri_tape_uses(device, buffer);
+  if (grow(tape, (void **)&tape->made, tape->made_count, &tape->made_room, sizeof *tape->made)) {
+    tape->made[tape->made_count++] = buffer;
+  }
+}
+
+void tsri_tape_refuses(tsr_device *device, const char *what) {
+  tsri_tape *tape = tape_on(device);
+  if (tape) tape->refused = what;
+}
+
+void tsri_tape_launch(tsr_device *device, tsri_program *program, const tsri_launch *launch, uint32_t params_bytes) {
+  tsri_tape *tape = tape_on(device);
+  tape_step *step = tape ? new_step(tape, STEP_LAUNCH) : NULL;
+  if (!step) return;
+  size_t binding_bytes = launch->buffer_count * sizeof *launch->buffers;
+  char *memory = tsri_malloc(binding_bytes + params_bytes + 1);
+  if (!memory) {
+    tape->step_count--;
+    fail(tape);
+    return;
+  }
+  if (binding_bytes > 0) memcpy(memory, launch->buffers, binding_bytes);
+  if (params_bytes > 0) memcpy(memory + binding_bytes, launch->params, params_bytes);
+  step->is.launch.program = program;
+  step->is.launch.launch = *launch;
+  step->is.launch.launch.buffers = (const tsri_binding *)(void *)memory;
+  step->is.launch.launch.params = memory + binding_bytes;
+  step->is.launch.memory = memory;
+}
+
+void tsri_tape_fill(tsr_buffer *dst, size_t offset, size_t bytes, const void *pattern, size_t pattern_bytes) {
+  tsri_tape *tape = tape_on(dst->device);
+  tape_step *step = tape ? new_step(tape, STEP_FILL) : NULL;
+  if (!step) return;
+  tsri_tape_uses(dst->device, dst);
+  step->is.fill.dst = dst->handle;
+  step->is.fill.offset = dst->offset + offset;
+  step->is.fill.bytes = bytes;
+  step->is.fill.pattern_bytes = pattern_bytes;
+  memcpy(step->is.fill.pattern, pattern, pattern_bytes);
+}
+
+void tsri_tape_copy(tsr_buffer *dst, size_t dst_offset, tsr_buffer *src, size_t src_offset, size_t bytes) {
+  tsri_tape *tape = tape_on(dst->device);
+  tape_step *step = tape ? new_step(tape, STEP_COPY) : NULL;
+  if (!step) return;
+  tsri_tape_uses(dst->device, dst);
+  tsri_tape_uses(dst->device, src);
+  step->is.copy.dst = dst->handle;
+  step->is.copy.src = src->handle;
+  step->is.copy.dst_offset = dst->offset + dst_offset;
+  step->is.copy.src_offset = src->offset + src_offset;
+  step->is.copy.bytes = bytes;
+}
+
+void tsri_tape_op(tsr_device *device, const tsri_native_op *op) {
+  tsri_tape *tape = tape_on(device);
+  tape_step *step = tape ? new_step(tape, STEP_OP) : NULL;
+  if (!step) return;
+  step->is.op = tsri_malloc(sizeof *op);
+  if (step->is.op) {
+    *step->is.op = *op;
+  } else {
+    tape->step_count--;
+    fail(tape);
+  }
+}
+
+// --- Playing ---------------------------------------------------------------------------------------------------------
+
+static tsr_status play_step(const tsri_backend *backend, tsri_queue *queue, const tape_step *step) {
+  switch (step->kind) {
+    case STEP_LAUNCH:
+      return backend->launch(queue, step->is.launch.program, &step->is.launch.launch);
+    case STEP_FILL:
+      return backend->fill(queue, step->is.fill.dst, step->is.fill.offset, step->is.fill.bytes, step->is.fill.pattern,
+                           step->is.fill.pattern_bytes);
+    case STEP_COPY:
+      return backend->copy(queue, step->is.copy.dst, step->is.copy.dst_offset, step->is.copy.src,
+                           step->is.copy.src_offset, step->is.copy.bytes);
+    case STEP_OP:
+      return backend->run_op(queue, step->is.op);
+  }
+  return TSR_OK;
+}
+
+static tsr_status play_steps(const tsri_tape *tape, tsri_queue *queue) {
+  tsr_status status = TSR_OK;
+  for (int i = 0; i < tape->step_count && status == TSR_OK; i++) {
+    status = play_step(tape->device->backend, queue, &tape->steps[i]);
+  }
+  return status;
+}
+
+// The device's own graph of the steps. One that it cannot make is done without: steps are then queued one by one.
+static void make_graph(tsri_tape *tape, tsri_queue *queue) {
+  const tsri_backend *backend = tape->device->backend;
+  if (!backend->graph_begin || tape->graph || tape->graph_failed) return;
+  tsr_status status = backend->graph_begin(queue);
+  if (status == TSR_OK) {
+    tsr_status played = play_steps(tape, queue);
+    status = backend->graph_end(queue, &tape->graph);
+    if (played != TSR_OK && status == TSR_OK) {
+      backend->graph_destroy(tape->device->handle, tape->graph);
+      tape->graph = NULL;
+      status = played;
+    }
+  }
+  tape->graph_failed = status != TSR_OK;
+  if (tape->graph_failed)
+    tsri_log(TSR_LOG_INFO, "capture: no graph of its own on %s: %s", backend->name, tsr_last_error());
+}
+
+tsr_status tsri_tape_play(tsri_tape *tape) {
+  tsr_device *device = tape->device;
+  tsri_queue *queue = tsri_device_lock(device);
+  make_graph(tape, queue);
+  tsr_status status = tape->graph ? device->backend->graph_launch(queue, tape->graph) : play_steps(tape, queue);
+  tsri_device_unlock(device);
+  atomic_fetch_add_explicit(&device->counters.launches, (uint64_t)tape->step_count, memory_order_relaxed);
+  return status;
+}
