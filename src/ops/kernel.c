@@ -17,7 +17,7 @@
 static void destroy(tsr_kernel *kernel) {
   for (int i = 0; i < kernel->program_count; i++) {
     tsri_device_program *own = kernel->programs[i];
-    if (tsr_device_synchronize(own->device) != TSR_OK) tsri_log(TSR_LOG_ERROR, "kernel_release: %s", tsr_last_error());
+    if (tsri_device_settle(own->device) != TSR_OK) tsri_log(TSR_LOG_ERROR, "kernel_release: %s", tsr_last_error());
     tsri_built_deinit(own->device, &own->built);
     tsr_device_release(own->device);
     tsri_free(own);

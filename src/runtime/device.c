@@ -34,7 +34,8 @@ static tsr_status create_pool(tsr_device *device, const tsri_open_request *reque
 
 // Waits and frees what is on the device. Copes with a half-built one.
 static void drain(tsr_device *device) {
-  if (device->queue) tsr_device_synchronize(device);  // a failed wait changes nothing: the device goes either way
+  if (device->has_faults) tsri_fault_disarm(device->handle);  // what failed on purpose may still be running
+  if (device->queue) (void)tsri_device_settle(device);        // a wait that fails leaves nothing running
   void *graph = atomic_load(&device->graph);
   if (graph) device->graph_destroy(graph);
   tsri_pool_destroy(device->pool);
@@ -52,7 +53,9 @@ static void destroy(tsr_device *device) {
 // Faults count from the end of the self-test, so that "alloc:1" means the program's own first allocation.
 static tsr_status add_faults(tsr_device *device, const char *faults) {
   if (!faults || !faults[0]) return TSR_OK;
-  return tsri_fault_wrap(faults, &device->backend, &device->handle);
+  tsr_status status = tsri_fault_wrap(faults, &device->backend, &device->handle);
+  device->has_faults = status == TSR_OK;
+  return status;
 }
 
 static tsr_status build(tsr_device *device, const tsri_open_request *request) {
@@ -62,7 +65,7 @@ static tsr_status build(tsr_device *device, const tsri_open_request *request) {
   if (status == TSR_OK) status = device->backend->queue_create(device->handle, &device->queue);
   if (status == TSR_OK) status = create_pool(device, request);
   if (status == TSR_OK) status = tsr_device_test(device);
-  if (status == TSR_OK && device->backend != request->backend) tsri_fault_arm(device->handle);
+  if (status == TSR_OK && device->has_faults) tsri_fault_arm(device->handle);
   return status;
 }
 
@@ -132,6 +135,13 @@ bool tsr_device_has_dtype(const tsr_device *device, tsr_dtype dtype) {
 tsri_queue *tsri_device_lock(tsr_device *device) {
   tsri_mutex_lock(&device->queue_lock);
   return device->queue;
+}
+
+tsr_status tsri_device_settle(tsr_device *device) {
+  tsri_queue *queue = tsri_device_lock(device);
+  tsr_status status = device->backend->queue_wait(queue, UINT64_MAX);
+  tsri_device_unlock(device);
+  return status;
 }
 
 void tsri_device_unlock(tsr_device *device) { tsri_mutex_unlock(&device->queue_lock); }

@@ -31,6 +31,7 @@ struct tsr_device {
   bool strict;                // fall-backs are errors
   bool mix_is_error;          // implicit moves are errors
   bool is_eager;              // operators run one at a time, as they are recorded
+  bool has_faults;            // the backend is wrapped (backends/fault)
   tsri_device_counters counters;
   _Atomic(void *) graph;               // what the graph keeps for this device; NULL until it is needed
   void (*graph_destroy)(void *graph);  // called before the device closes
@@ -56,6 +57,9 @@ tsr_status tsri_device_check(const char *caller, const tsr_device *device);
 // Takes the queue for one or more calls. Every lock is followed by an unlock on the same thread.
 tsri_queue *tsri_device_lock(tsr_device *device);
 void tsri_device_unlock(tsr_device *device);
+
+// Waits without a time-out: before something is destroyed that queued work may use.
+tsr_status tsri_device_settle(tsr_device *device);
 
 // Waits with the lock held, for as long as the device's time-out.
 tsr_status tsri_device_wait_locked(tsr_device *device);

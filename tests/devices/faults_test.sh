@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Every operator with a driver that fails from some call on: each case ends with a status, and the run with its summary.
+# With a time-out, a wait that fails leaves the work running: nothing it uses may be freed.
 set -euo pipefail
 # shellcheck source=tests/devices/lib.bash
 source "${BASH_SOURCE[0]%/*}/lib.bash"
@@ -11,7 +12,7 @@ survives() {
   shift
   for fault in "$@"; do
     code=0
-    TESSERA_FAULTS=$fault "$TSR_TEST_PROGRAM" check --backend "$backend" --quick --sample 60 >"$work/out" 2>"$work/err" || code=$?
+    TESSERA_TIMEOUT=1h TESSERA_FAULTS=$fault "$TSR_TEST_PROGRAM" check --backend "$backend" --quick --sample 60 >"$work/out" 2>"$work/err" || code=$?
     printf '%s, %s: ' "$backend" "$fault"
     tail -n 1 "$work/out"
     [[ $code -eq 1 ]] || fail "$backend with $fault: the exit code is $code, not 1"

@@ -142,7 +142,10 @@ static void fault_queue_destroy(tsri_queue *handle) {
 static tsr_status fault_queue_wait(tsri_queue *handle, uint64_t timeout_ns) {
   fault_queue *queue = of_queue(handle);
   tsr_status status = before(queue->device, FAULT_wait);
+  // A wait for ever leaves nothing running, whatever it answers.
+  if (status != TSR_OK && timeout_ns == UINT64_MAX) (void)queue->device->inner->queue_wait(queue->handle, timeout_ns);
   if (status != TSR_OK) return status;
+  if (!atomic_load(&queue->device->is_armed)) return queue->device->inner->queue_wait(queue->handle, timeout_ns);
   uint64_t now = tsri_clock_ns(), left = queue->ready_ns > now ? queue->ready_ns - now : 0;
   tsri_sleep_ns(left < timeout_ns ? left : timeout_ns);
   if (left > timeout_ns) {
@@ -344,3 +347,4 @@ tsr_status tsri_fault_wrap(const char *text, const tsri_backend **backend, tsri_
 }
 
 void tsri_fault_arm(tsri_device *handle) { atomic_store(&of_device(handle)->is_armed, true); }
+void tsri_fault_disarm(tsri_device *handle) { atomic_store(&of_device(handle)->is_armed, false); }
