@@ -86,6 +86,7 @@ typedef struct tsri_limits {
   uint8_t keeps_denormals, keeps_nan, rounds_to_even;  // can be promised: bit 0 for f16, 1 for f32, 2 for f64
   uint64_t max_binding_bytes;                          // largest part of a buffer that a launch can see; 0: all of it
   uint64_t longest_launch_ns;  // drivers may kill what runs longer: the core cuts such launches; 0: any time will do
+  bool copies_slowly;  // large copies within the device are faster by a kernel than by `copy`
 } tsri_limits;
 
 // Forms in which a program reaches a device. A backend accepts the ones in its `code_forms`.

@@ -32,8 +32,9 @@ struct tsr_device {
   bool mix_is_error;          // implicit moves are errors
   bool is_eager;              // operators run one at a time, as they are recorded
   tsri_device_counters counters;
-  _Atomic(void *) graph;               // what the graph keeps for this device; NULL until it is needed
-  void (*graph_destroy)(void *graph);  // called before the device closes
+  _Atomic(void *) graph;                 // what the graph keeps for this device; NULL until it is needed
+  void (*graph_destroy)(void *graph);    // called before the device closes
+  _Atomic(struct tsri_copier *) copier;  // copier.h; NULL until it is needed
 };
 
 // What opening needs once the choice is made and the settings are resolved.
