@@ -69,9 +69,10 @@ typedef struct tsri_limits {
   size_t buffer_alignment;    // offsets of bindings and copies inside a buffer; a power of two
   size_t binding_alignment;   // offsets of bindings alone, where that is less; 0: the same
   uint64_t max_buffer_bytes;  // largest single buffer
-  bool binds_whole_buffers;   // true: parts of a buffer cannot be bound beside each other, or not well, so the pool gives
-                              // each block a buffer of its own
-  uint32_t max_group_size;    // work items per group; 0: the device runs no programs
+  bool
+      binds_whole_buffers;  // true: parts of a buffer cannot be bound beside each other, or not well, so the pool gives
+                            // each block a buffer of its own
+  uint32_t max_group_size;  // work items per group; 0: the device runs no programs
   uint32_t max_groups[3];
   uint32_t shared_bytes;      // per group
   uint32_t subgroup_size;     // 0: none
@@ -86,6 +87,7 @@ typedef struct tsri_limits {
   uint8_t keeps_denormals, keeps_nan, rounds_to_even;  // can be promised: bit 0 for f16, 1 for f32, 2 for f64
   uint64_t max_binding_bytes;                          // largest part of a buffer that a launch can see; 0: all of it
   uint64_t longest_launch_ns;  // drivers may kill what runs longer: the core cuts such launches; 0: any time will do
+  bool copies_slowly;          // large copies within the device are faster by a kernel than by `copy`
 } tsri_limits;
 
 // Forms in which a program reaches a device. A backend accepts the ones in its `code_forms`.

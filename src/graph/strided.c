@@ -197,13 +197,27 @@ static void put_axes(piece *own, int rank, int slots, int total) {
   for (int i = 0; i < total; i++) put(own, i >= skipped && i < slots ? copy->to[i - skipped] : 0);
 }
 
+// Elements of a turned tile that go at a time, so that they fill a word: sizes, steps and places must be multiples of that.
+static int turned_step(const piece *own) {
+  const tsri_strided *copy = &own->copy;
+  int last = copy->rank - 1, step = (int)(4 / copy->unit);
+  if (step < 2) return 1;
+  bool fits = copy->dims[last] % step == 0 && copy->dims[last - 1] % step == 0 && own->at[0] % step == 0 &&
+              own->at[1] % step == 0;
+  for (int i = 0; i < copy->rank; i++) {
+    fits = fits && (i == last - 1 || copy->from[i] % step == 0) && (i == last || copy->to[i] % step == 0);
+  }
+  return fits ? step : 1;
+}
+
 static tsr_status launch_turned(piece *own) {
   const tsri_strided *copy = &own->copy;
-  int last = copy->rank - 1, tile = own->tuning->copy_tile, rows = own->tuning->copy_rows;
+  int last = copy->rank - 1, tile = own->tuning->copy_tile, rows = own->tuning->copy_rows, step = turned_step(own);
   if ((size_t)(tile * (tile + 1)) * copy->unit > own->device->limits.shared_bytes) {
     tile = 32;
     rows = 8;
   }
+  rows *= step;
   int64_t row_tiles = (copy->dims[last - 1] + tile - 1) / tile, col_tiles = (copy->dims[last] + tile - 1) / tile;
   int64_t tiles = row_tiles * col_tiles;
   for (int i = 0; i < last - 1; i++) tiles *= copy->dims[i];
@@ -218,7 +232,8 @@ static tsr_status launch_turned(piece *own) {
   put(own, col_tiles);
   put_axes(own, last - 1, 6, 6);
   char defines[64];
-  snprintf(defines, sizeof defines, "T=%s TILE=%d ROWS=%d", tsr_dtype_name(carrier_of(copy->unit)), tile, rows);
+  snprintf(defines, sizeof defines, "T=%s TILE=%d ROWS=%d STEP=%d WG=%d WG_Y=%d",
+           tsr_dtype_name(carrier_of(copy->unit)), tile, rows, step, tile / step, rows);
   return launch(own, "copy_turned", defines, (uint64_t)tiles);
 }
 

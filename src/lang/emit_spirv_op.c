@@ -196,17 +196,34 @@ static tsri_spv_id fused(tsri_spv *s, tsri_spv_type type, tsri_spv_id a, tsri_sp
   return tsri_spv_op1(s, SPV_OP_F_CONVERT, type, add_to_odd(s, wide, product, widen(s, wide, c)));
 }
 
-// Vulkan allows 2.5 ULP. Twice the precision and two bits more: the quotient rounded to f64 first still rounds to the
-// right f32. Without f64, one step of correction, kept where it stays small: not near infinity, 0 or subnormals.
-static tsri_spv_id float_divide(tsri_spv *s, tsri_spv_type type, tsri_spv_id a, tsri_spv_id b, bool is_loose) {
-  tsri_spv_id quotient = 0;
-  if (is_loose || s->options->exact_divide || tsri_spv_is_64(type)) return F(DIV, a, b);
+// Whether a number's exponent is so near to 0 that nothing in quick_divide leaves the normal numbers.
+static tsri_spv_id is_middling(tsri_spv *s, tsri_spv_type type, tsri_spv_id a) {
+  enum { LEAST = 127 - 31, COUNT = 63, PLACE = 23 };
+  tsri_spv_type bits = tsri_spv_bits_type(type);
+  tsri_spv_id exponent = magnitude_bits(s, type, a);
+  tsri_spv_id above = tsri_spv_op2(s, SPV_OP_I_SUB, bits, exponent, tsri_spv_const(s, bits, (uint64_t)LEAST << PLACE));
+  tsri_spv_id limit = tsri_spv_const(s, bits, (uint64_t)COUNT << PLACE);
+  return tsri_spv_op2(s, SPV_OP_U_LESS_THAN, tsri_spv_bool_type(type), above, limit);
+}
+
+// Right for middling numbers: a reciprocal within a few ULP, made better once, and the quotient's residue, which is exact.
+static tsri_spv_id quick_divide(tsri_spv *s, tsri_spv_type type, tsri_spv_id a, tsri_spv_id b) {
+  tsri_spv_id one = tsri_spv_number(s, type, 1), minus = tsri_spv_op1(s, SPV_OP_F_NEGATE, type, b);
+  tsri_spv_id rough = F(DIV, one, b);
+  tsri_spv_id reciprocal = fused(s, type, fused(s, type, minus, rough, one), rough, rough);
+  tsri_spv_id quotient = F(MUL, a, reciprocal);
+  return fused(s, type, fused(s, type, minus, quotient, a), reciprocal, quotient);
+}
+
+// Twice the precision and two bits more: the quotient rounded to f64 first still rounds to the right f32. Without f64, one
+// step of correction, kept where it stays small: not near infinity, 0 or subnormals.
+static tsri_spv_id careful_divide(tsri_spv *s, tsri_spv_type type, tsri_spv_id a, tsri_spv_id b) {
   if (s->options->f64) {
     tsri_spv_type wide = tsri_spv_make_type(SPV_F64, type.lanes);
     tsri_spv_id exact = tsri_spv_op2(s, SPV_OP_F_DIV, wide, widen(s, wide, a), widen(s, wide, b));
     return tsri_spv_op1(s, SPV_OP_F_CONVERT, type, exact);
   }
-  quotient = F(DIV, a, b);
+  tsri_spv_id quotient = F(DIV, a, b);
   tsri_spv_id residue = fused(s, type, tsri_spv_op1(s, SPV_OP_F_NEGATE, type, quotient), b, a);
   tsri_spv_id step = F(DIV, residue, b);
   tsri_spv_id bound =
@@ -214,6 +231,26 @@ static tsri_spv_id float_divide(tsri_spv *s, tsri_spv_type type, tsri_spv_id a, 
   tsri_spv_id is_small = tsri_spv_op2(s, SPV_OP_F_ORD_LESS_THAN, tsri_spv_bool_type(type),
                                       tsri_spv_ext(s, SPV_GLSL_F_ABS, type, step, 0, 0), bound);
   return tsri_spv_select(s, type, is_small, F(ADD, quotient, step), quotient);
+}
+
+// Vulkan allows 2.5 ULP. Where the device fuses, what most numbers need costs little; the rest take a branch of their own.
+static tsri_spv_id float_divide(tsri_spv *s, tsri_spv_type type, tsri_spv_id a, tsri_spv_id b, bool is_loose) {
+  if (is_loose || s->options->exact_divide || tsri_spv_is_64(type)) return F(DIV, a, b);
+  if (!s->options->exact_fma) return careful_divide(s, type, a, b);
+  tsri_spv_type truth = tsri_spv_make_type(SPV_BOOL, 1);
+  tsri_spv_id is_quick =
+      tsri_spv_op2(s, SPV_OP_LOGICAL_AND, tsri_spv_bool_type(type), is_middling(s, type, a), is_middling(s, type, b));
+  if (type.lanes > 1) is_quick = tsri_spv_op1(s, SPV_OP_ALL, truth, is_quick);
+  tsri_spv_id yes = tsri_spv_new_id(s), no = tsri_spv_new_id(s), merge = tsri_spv_new_id(s);
+  tsri_spv_branch_if(s, is_quick, yes, no, merge);
+  tsri_spv_begin_block(s, yes);
+  tsri_spv_id quick = quick_divide(s, type, a, b), from_quick = s->block;
+  tsri_spv_branch(s, merge);
+  tsri_spv_begin_block(s, no);
+  tsri_spv_id careful = careful_divide(s, type, a, b), from_careful = s->block;
+  tsri_spv_branch(s, merge);
+  tsri_spv_begin_block(s, merge);
+  return tsri_spv_phi(s, type, quick, from_quick, careful, from_careful);
 }
 
 #undef F

@@ -27,6 +27,7 @@ typedef struct tile {
 typedef struct way {
   method method;
   tile tile;                  // TILED, BLOCKS
+  int steps;                  // BLOCKS: of a strip, written out one after the other
   int group;                  // LONG
   bool is_wide_a, is_wide_b;  // LONG, BLOCKS: four elements at a time
 } way;
@@ -124,6 +125,8 @@ static way choose(const tsr_device *device, const product *p, tsr_dtype wide) {
   } else if (!is_thin) {
     own.method = is_gpu ? BLOCKS : TILED;
     own.tile = choose_tile(device, tuning, p, wide);
+    bool fits = tuning->matmul_steps > 0 && own.tile.depth % tuning->matmul_steps == 0;
+    own.steps = fits ? tuning->matmul_steps : 1;
     own.is_wide_a = p->a.col == 1 ? is_wide(&p->a, 1, p->k, p->a.row, p->batch_rank)
                                   : is_wide(&p->a, p->a.row, p->m, p->a.col, p->batch_rank);
     own.is_wide_b = p->b.col == 1 ? is_wide(&p->b, 1, p->n, p->b.row, p->batch_rank)
@@ -180,10 +183,10 @@ static void start_call(const tsri_kernel_run *run, const product *p, const way *
     case BLOCKS:
       tsri_call_init_hooked(call, run, "op_matmul", "matmul_blocks",
                             "T=%s A=%s FUSED=%d SCALED=%d A_ALONG_K=%d B_ALONG_N=%d WIDE_A=%d WIDE_B=%d BM=%d BN=%d "
-                            "DEPTH=%d RM=%d RN=%d WG=%d",
+                            "DEPTH=%d RM=%d RN=%d STEPS=%d WG=%d",
                             type, wide, is_fused, is_scaled, p->a.row != 1 || p->a.col == 1,
                             p->b.row != 1 || p->b.col == 1, how->is_wide_a, how->is_wide_b, t->m, t->n, t->depth,
-                            t->item_m, t->item_n, t->m / t->item_m * (t->n / t->item_n));
+                            t->item_m, t->item_n, how->steps, t->m / t->item_m * (t->n / t->item_n));
       break;
     case TILED:
       tsri_call_init_hooked(call, run, "op_matmul", "matmul_tiled",

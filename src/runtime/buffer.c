@@ -5,6 +5,7 @@
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/log.h"
+#include "runtime/copier.h"
 #include "runtime/stage.h"
 #include "runtime/tape.h"
 
@@ -199,8 +200,11 @@ tsr_status tsr_buffer_fill(tsr_buffer *buffer, size_t offset, size_t bytes, cons
 // Within one device, queued; through the host or from peer to peer otherwise.
 static tsr_status copy_within(tsr_buffer *dst, size_t dst_offset, tsr_buffer *src, size_t src_offset, size_t bytes) {
   tsr_device *device = dst->device;
+  bool is_done = false;
+  tsr_status status = tsri_copier_copy(dst, dst_offset, src, src_offset, bytes, &is_done);
+  if (is_done || status != TSR_OK) return status;
   tsri_queue *queue = tsri_device_lock(device);
-  tsr_status status =
+  status =
       device->backend->copy(queue, dst->handle, dst->offset + dst_offset, src->handle, src->offset + src_offset, bytes);
   tsri_device_unlock(device);
   if (status == TSR_OK) tsri_tape_copy(dst, dst_offset, src, src_offset, bytes);

@@ -10,6 +10,7 @@
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/log.h"
+#include "runtime/copier.h"
 #include "runtime/registry.h"
 #include "runtime/stage.h"
 #include "runtime/tape.h"
@@ -38,6 +39,7 @@ static void drain(tsr_device *device) {
   if (device->queue) (void)tsri_device_settle(device);        // a wait that fails leaves nothing running
   void *graph = atomic_load(&device->graph);
   if (graph) device->graph_destroy(graph);
+  tsri_copier_destroy(device);
   tsri_pool_destroy(device->pool);
   if (device->queue) device->backend->queue_destroy(device->queue);
   tsri_stage_free_kept(device);

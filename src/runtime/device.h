@@ -33,8 +33,9 @@ struct tsr_device {
   bool is_eager;              // operators run one at a time, as they are recorded
   bool has_faults;            // the backend is wrapped (backends/fault)
   tsri_device_counters counters;
-  _Atomic(void *) graph;               // what the graph keeps for this device; NULL until it is needed
-  void (*graph_destroy)(void *graph);  // called before the device closes
+  _Atomic(void *) graph;                 // what the graph keeps for this device; NULL until it is needed
+  void (*graph_destroy)(void *graph);    // called before the device closes
+  _Atomic(struct tsri_copier *) copier;  // copier.h; NULL until it is needed
 };
 
 // What opening needs once the choice is made and the settings are resolved.

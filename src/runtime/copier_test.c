@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+#include "runtime/copier.h"
+
+#include <stdlib.h>
+
+#include "support/devices.h"
+#include "support/test.h"
+
+enum { BYTES = 3 << 20 };
+
+static void check_copy(tsr_buffer *dst, size_t to, tsr_buffer *src, size_t from, size_t bytes, bool by_kernel) {
+  bool is_done = !by_kernel;
+  CHECK_OK(tsri_copier_copy(dst, to, src, from, bytes, &is_done));
+  CHECK(is_done == by_kernel);
+  if (!is_done) return;
+  unsigned char *wanted = malloc(bytes), *is = malloc(bytes);
+  CHECK_OK(tsr_buffer_download(src, from, wanted, bytes));
+  CHECK_OK(tsr_buffer_download(dst, to, is, bytes));
+  CHECK_BYTES(is, wanted, bytes);
+  free(wanted);
+  free(is);
+}
+
+TEST(large_copies_go_by_a_kernel_where_that_is_faster) {
+  tsr_device *device = test_open("cpu");
+  tsr_buffer *src = NULL, *dst = NULL;
+  unsigned char *data = malloc(BYTES);
+  for (int i = 0; i < BYTES; i++) data[i] = (unsigned char)(i * 7 + i / 255);
+  CHECK_OK(tsr_buffer_create(device, BYTES, 0, &src));
+  CHECK_OK(tsr_buffer_create(device, BYTES, 0, &dst));
+  CHECK_OK(tsr_buffer_upload(src, 0, data, BYTES));
+  check_copy(dst, 0, src, 0, BYTES, false);  // its own way is as fast
+  device->limits.copies_slowly = true;
+  check_copy(dst, 0, src, 0, BYTES, true);
+  check_copy(dst, 256, src, 1024, (1 << 20) + 16, true);
+  check_copy(dst, 0, src, 0, 4096, false);       // few
+  check_copy(dst, 0, src, 0, BYTES - 4, false);  // no whole units
+  check_copy(dst, 4, src, 0, 1 << 20, false);    // begins where nothing can be bound
+  check_copy(src, 256, src, 0, 1 << 20, false);  // overlaps
+  check_copy(src, 2 << 20, src, 0, 1 << 20, true);
+  device->limits.max_binding_bytes = 1 << 20;
+  check_copy(dst, 0, src, 0, BYTES, true);  // in pieces
+  free(data);
+  tsr_buffer_release(src);
+  tsr_buffer_release(dst);
+  tsr_device_release(device);
+}
