@@ -93,8 +93,8 @@ extern const tsri_wgsl_helper tsri_wgsl_i64_helpers[];  // ends with a NULL name
 
 // True the first time a helper of this name is asked for: the caller then writes it to `helpers`.
 bool tsri_wgsl_want(tsri_wgsl *w, const char *name);
-// Adds text and, before that, every helper that it names.
-void tsri_wgsl_add_using(tsri_wgsl *w, tsri_c_text *out, const char *text);
+// Writes every helper that the text names, unless it is there.
+void tsri_wgsl_use(tsri_wgsl *w, const char *text);
 
 // --- Operations: $a, $b, $c stand for the operands ------------------------------------------------------------------
 

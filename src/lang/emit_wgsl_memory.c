@@ -108,9 +108,9 @@ static void put_word(tsri_wgsl *w, const place *p, uint32_t lane) {
 // "tsr_in_range(…)": index and count as pairs of words.
 static void put_check(tsri_wgsl *w, const place *p, uint32_t index, tsri_ir_pos pos) {
   tsr_dtype dtype = (tsr_dtype)w->kernel->exprs[index].type.dtype;
-  tsri_c_text none = {0}, value = {0};
+  tsri_c_text value = {0};
   tsri_wgsl_put_value(w, &value, index);
-  tsri_wgsl_add_using(w, &none, "tsr_in_range");
+  tsri_wgsl_use(w, "tsr_in_range");
   tsri_c_add(&w->body, "tsr_in_range(");
   tsri_wgsl_operands operands = {{value.data ? value.data : "", "", ""}};
   tsri_wgsl_put_pattern(w, &w->body, tsri_wgsl_convert_pattern(TSR_I64, dtype), &operands, "");
@@ -124,7 +124,6 @@ static void put_check(tsri_wgsl *w, const place *p, uint32_t index, tsri_ir_pos 
   tsri_c_addf(&w->body, ", %" PRIu32 "u, %" PRIu32 "u, %" PRIu32 "u)", p->lanes, (uint32_t)pos,
               tsri_wgsl_array_number(w, p->space, p->object));
   w->is_out_of_memory |= value.is_out_of_memory;
-  tsri_free(none.data);
   tsri_free(value.data);
 }
 
