@@ -127,7 +127,7 @@ TEST(every_allocation_may_fail) {
   tsri_kernel *kernel = kernel_of(
       "kernel k<WG = 64>(in f16 x[], in i64 z[], out bf16 y[], u32 n) {\n  shared f32 tile[64];\n"
       "  f32 v = exp(f32(x[global.x])) / f32(z[global.x] / 3);\n  tile[local.x] = v;\n  barrier();\n"
-      "  y[global.x] = bf16(v > 0 ? tile[n] : group_max(v));\n}\n",
+      "  f32 most = group_max(v);\n  y[global.x] = bf16(v > 0 ? tile[n] : most);\n}\n",
       false);
   tsri_emitted right, code;
   (void)tsri_alloc_fail_at(0, false);

@@ -124,6 +124,7 @@ void tsri_webgpu_device_close(tsri_device *opaque) {
     if (device->uniform) tsri_wgpu.buffer_destroy(handle, device->uniform);
     if (device->fill_program) tsri_wgpu.program_destroy(handle, device->fill_program);
     if (device->copy_program) tsri_wgpu.program_destroy(handle, device->copy_program);
+    if (device->wide_program) tsri_wgpu.program_destroy(handle, device->wide_program);
     tsri_wgpu.device_close(handle);
   }
   tsri_mutex_deinit(&device->lock);

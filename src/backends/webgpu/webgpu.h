@@ -46,7 +46,7 @@ typedef struct webgpu_device {
   tsri_wgpu_buffer *temporaries[WEBGPU_MAX_TEMPORARIES];  // used by recorded commands only
   uint32_t temporary_count;
   webgpu_buffer spare[WEBGPU_SPARE_READBACKS];  // readback buffers to use again
-  tsri_wgpu_program *fill_program, *copy_program;  // copy.c; NULL: not yet
+  tsri_wgpu_program *fill_program, *copy_program, *wide_program;  // copy.c; NULL: not yet
 } webgpu_device;
 
 // A copy to the host that the wait finishes.
