@@ -64,6 +64,7 @@ static const char *buffer_element(tsri_wgsl *w, uint32_t index) {
   tsri_wgsl_array held = w->buffers[index];
   tsr_dtype storage = (tsr_dtype)w->kernel->buffers[index].storage;
   if (held.is_atomic) return storage == TSR_I32 ? "atomic<i32>" : "atomic<u32>";
+  if (held.is_half) return held.lanes == 4 ? "vec4<f16>" : held.lanes == 2 ? "vec2<f16>" : "f16";
   return held.per_word > 1 ? "u32" : tsri_wgsl_type(w, (tsri_ir_type){(uint8_t)storage, held.lanes});
 }
 
@@ -178,6 +179,10 @@ static void assemble(tsri_wgsl *w, tsri_c_text *out, const char *entry) {
   tsri_wgsl_find_uniform(w);
   tsri_wgsl_put_block(w, w->kernel->body);
 
+  for (uint32_t i = 0, done = 0; i < w->kernel->buffer_count && !done; i++) {
+    if (w->buffers[i].is_half) tsri_c_add(out, "enable f16;\n");
+    done = w->buffers[i].is_half;
+  }
   put_buffers(w, &declarations);
   put_shared(w, &declarations);
   put_head(w, &function, entry);

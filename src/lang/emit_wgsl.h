@@ -18,7 +18,8 @@
 // which WGSL refuses what overflows. What WGSL lacks:
 //   i64                       a pair of words, vec2<u32>, low word first; vectors of them are structs
 //   bool, 8 and 16 bits       in buffers parts of words; elsewhere held in their value type
-//   f16, bf16                 computed in f32, converted by bits, since WGSL does not say how it rounds
+//   f16, bf16                 computed in f32, converted by bits, since WGSL does not say how it rounds; elements of
+//                             f16 where the device has them and was found to round (tsri_emit_options.f16)
 //   NaN and infinity          tested by bits, made by bits at run time: WGSL may assume that there are none
 //   more than 65,535 groups   folded: TSRI_WGSL_FOLD says that group ids are to be unfolded
 //
@@ -44,6 +45,7 @@ typedef struct tsri_wgsl_array {
   uint8_t per_word;  // elements in a word; 1: not packed
   uint8_t lanes;     // elements in a vector of the declaration
   bool is_atomic;
+  bool is_half;  // elements are WGSL's f16, which the device converts as we would
 } tsri_wgsl_array;
 
 typedef struct tsri_wgsl {
@@ -124,6 +126,8 @@ bool tsri_wgsl_define_expansion(tsri_wgsl *w, const char *name);
 void tsri_wgsl_plan_arrays(tsri_wgsl *w);
 tsri_wgsl_array tsri_wgsl_held(const tsri_wgsl *w, tsri_ir_space space, uint32_t object);
 void tsri_wgsl_put_load(tsri_wgsl *w, uint32_t expr);
+// The value of a STORE without a conversion to the array's storage, which the store does anyway.
+uint32_t tsri_wgsl_stored_value(const tsri_wgsl *w, const tsri_ir_stmt *stmt);
 void tsri_wgsl_put_store(tsri_wgsl *w, const tsri_ir_stmt *stmt);
 void tsri_wgsl_put_atomic(tsri_wgsl *w, const tsri_ir_stmt *stmt);
 

@@ -72,6 +72,22 @@ TEST(wide_buffers_are_arrays_of_vectors) {
             "var<storage, read> x_b0: array<vec4<f32>>;");
 }
 
+TEST(f16_is_an_element_where_the_device_has_it) {
+  tsri_kernel *kernel = kernel_of(
+      "kernel k(in f16 x[], out f16 y[]) { store4(y, global.x * 4, load4(x, global.x * 4)); y[0] = f16(x[1] + 1.0); }",
+      false);
+  tsri_emit_options options = tsri_emit_defaults_wgsl;
+  tsri_emitted code;
+  options.f16 = true;
+  CHECK_OK(tsri_emit_kernel(tsri_emitter_find("wgsl"), kernel, &options, &code));
+  CHECK(strncmp(code.data, "enable f16;\n", 12) == 0);
+  CHECK(strstr(code.data, "y_b1: array<vec4<f16>>;"));
+  CHECK(!strstr(code.data, "atomic"));
+  CHECK(!strstr(code.data, "tsr_f32_to_f16"));
+  tsri_emitted_deinit(&code);
+  tsri_kernel_release(kernel);
+}
+
 TEST(i64_is_a_pair_of_words) {
   const char *text = "kernel k(in i64 x[], out i64 y[], i64 n) { y[global.x] = x[global.x] * n; }";
   check_has(text, "array<vec2<u32>>");
@@ -130,7 +146,7 @@ TEST(every_allocation_may_fail) {
       "  f32 most = group_max(v);\n  y[global.x] = bf16(v > 0 ? tile[n] : most);\n}\n",
       false);
   tsri_emitted right, code;
-  (void)tsri_alloc_fail_at(0, false);
+  (void)tsri_alloc_fail_at(UINT64_MAX, false);
   CHECK_OK(tsri_emit_kernel(tsri_emitter_find("wgsl"), kernel, NULL, &right));
   uint64_t requests = tsri_alloc_fail_at(0, false);
   CHECK(requests > 20);

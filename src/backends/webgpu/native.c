@@ -37,9 +37,9 @@ tsri_wgpu_api tsri_wgpu = {
 
 // All are given no instance descriptor: its layout changed more often than any other, and the default will do.
 static const tsri_wgpu_library libraries[] = {
-    {.title = "Dawn", .symbol = "wgpuDeviceTick", .toggles_type = 0x0005000a},
-    {.title = "wgpu-native", .symbol = "wgpuDevicePoll"},
-    {.title = "WebGPU library"},
+    {.title = "Dawn", .symbol = "wgpuDeviceTick", .toggles_type = 0x0005000a, .f16_features = {10, 11}},
+    {.title = "wgpu-native", .symbol = "wgpuDevicePoll", .f16_features = {11, 10}},
+    {.title = "WebGPU library", .f16_features = {11, 10}},
 };
 
 static const tsri_wgpu_library *current;
@@ -224,6 +224,15 @@ uint32_t tsri_wgpu_native_adapter_count(void) {
   return 1;
 }
 
+uint32_t tsri_wgpu_f16_features(wgpu_object adapter, uint32_t out_numbers[2]) {
+  uint32_t count = 0;
+  for (int i = 0; i < 2; i++) {
+    uint32_t number = current->f16_features[i];
+    if (number != 0 && tsri_wgpu_lib.AdapterHasFeature(adapter, number)) out_numbers[count++] = number;
+  }
+  return count;
+}
+
 static uint32_t pages(uint64_t bytes) {
   uint64_t count = bytes / 256;
   return count > UINT32_MAX ? UINT32_MAX : (uint32_t)count;
@@ -270,6 +279,8 @@ tsr_status tsri_wgpu_native_adapter_info(uint32_t index, tsri_wgpu_adapter *out_
            driver[0] ? ", " : "", driver);
   tsri_wgpu_lib.AdapterInfoFreeMembers(info);
   describe_limits(adapter, out_adapter);
+  uint32_t numbers[2];
+  if (tsri_wgpu_f16_features(adapter, numbers) > 0) out_adapter->features |= TSRI_WGPU_F16;
   tsri_wgpu_lib.AdapterRelease(adapter);
   tsri_wgpu_lib.InstanceRelease(instance);
   return TSR_OK;

@@ -85,8 +85,12 @@ tsr_status tsri_webgpu_device_open(int index, const tsri_open_options *options, 
 void tsri_webgpu_device_close(tsri_device *device);
 tsr_status tsri_webgpu_memory_info(tsri_device *device, uint64_t *out_free, uint64_t *out_total);
 
-// Does fma round once? WGSL leaves that open; a small kernel finds out.
-tsr_status tsri_webgpu_probe(webgpu_device *device, bool *out_fuses);
+// What WGSL leaves open; small kernels find out.
+typedef struct webgpu_arithmetic {
+  bool fuses;     // fma rounds once
+  bool has_half;  // f16 is there, and converted to and from f32 as we would
+} webgpu_arithmetic;
+tsr_status tsri_webgpu_probe(webgpu_device *device, webgpu_arithmetic *out_arithmetic);
 
 // --- buffer.c -------------------------------------------------------------------------------------------------------
 
