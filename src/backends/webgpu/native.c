@@ -207,6 +207,7 @@ tsr_status tsri_wgpu_find_adapter(uint32_t index, double timeout_ms, wgpu_object
   // systems too, which complain on standard error.
   wgpu_object adapter = index == 0 ? request_adapter(instance, USUAL_BACKEND, timeout_ms, &answer) : NULL;
   if (!adapter && index == 0) adapter = request_adapter(instance, 0, timeout_ms, &answer);
+  if (index == WGPU_NULL_INDEX) adapter = request_adapter(instance, WGPU_BACKEND_NULL, timeout_ms, &answer);
   if (!adapter) {
     tsri_wgpu_lib.InstanceRelease(instance);
     return tsri_wgpu_fail(TSR_ERR_NOT_FOUND, "%s has no adapter here: %s", current->title, answer.text);

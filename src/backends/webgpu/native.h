@@ -51,6 +51,9 @@ wgpu_callback_info tsri_wgpu_object_answer(wgpu_answer *answer);
 wgpu_callback_info tsri_wgpu_status_answer(wgpu_answer *answer);
 wgpu_callback_info tsri_wgpu_scope_answer(wgpu_answer *answer);
 
+// An index for tests: Dawn's backend that runs nothing and compiles everything, with every feature.
+#define WGPU_NULL_INDEX UINT32_MAX
+
 // A new instance with the adapter of this index; both are the caller's.
 tsr_status tsri_wgpu_find_adapter(uint32_t index, double timeout_ms, wgpu_object *out_instance,
                                   wgpu_object *out_adapter);
