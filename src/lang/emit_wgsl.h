@@ -65,9 +65,9 @@ typedef struct tsri_wgsl {
   uint32_t *stack;         // of expressions
   uint32_t stack_used;
 
-  uint32_t items;          // per group
-  uint32_t pools;          // bit (1u << tsr_dtype): collectives go through shared memory of this type
-  bool has_uniform;        // tsr_uniform is declared
+  uint32_t items;    // per group
+  uint32_t pools;    // bit (1u << tsr_dtype): collectives go through shared memory of this type
+  bool has_uniform;  // tsr_uniform is declared
   uint32_t shared_bytes;
   int indent;
   uint32_t depth;

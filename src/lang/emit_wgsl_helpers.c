@@ -17,11 +17,11 @@
   { "tsr_" name "_f32", "fn tsr_" name "_f32(a: f32, b: f32) -> bool { return " body "; }\n" }
 
 // Float to integer: NaN gives 0, then the range. Limits are floats that lie outside.
-#define SATURATE(to, result, above, most, below, least)                                                            \
-  {                                                                                                                \
-    "tsr_to_" to "_f32", "fn tsr_to_" to "_f32(a: f32) -> " result " {\n  if (tsr_isnan_f32(a)) { return " result  \
+#define SATURATE(to, result, above, most, below, least)                                                              \
+  {                                                                                                                  \
+    "tsr_to_" to "_f32", "fn tsr_to_" to "_f32(a: f32) -> " result " {\n  if (tsr_isnan_f32(a)) { return " result    \
                          "(0); }\n  if (a >= " above ") { return " most "; }\n  if (a <= " below ") { return " least \
-                         "; }\n  return " result "(a);\n}\n"                                                       \
+                         "; }\n  return " result "(a);\n}\n"                                                         \
   }
 
 static const tsri_wgsl_helper helpers[] = {

@@ -269,7 +269,7 @@ static void put_packed_store(tsri_wgsl *w, const place *p, const char *value) {
 }
 
 static void put_plain_store(tsri_wgsl *w, const place *p, const char *value, tsr_dtype from) {
-  const char *pattern = p->held.is_half                  ? "f16($a)"
+  const char *pattern = p->held.is_half                 ? "f16($a)"
                         : p->space == TSRI_SPACE_BUFFER ? "$a"
                                                         : tsri_wgsl_convert_pattern(p->storage, from);
   if (p->lanes > 1 && p->held.lanes == p->lanes) {
@@ -324,10 +324,14 @@ void tsri_wgsl_put_store(tsri_wgsl *w, const tsri_ir_stmt *stmt) {
 
 static void put_atomic_call(tsri_wgsl *w, const tsri_ir_stmt *stmt, const place *p) {
   static const char *const names[TSRI_ATOMIC_COUNT] = {
-      [TSRI_ATOMIC_ADD] = "atomicAdd",           [TSRI_ATOMIC_SUB] = "atomicSub",
-      [TSRI_ATOMIC_MIN] = "atomicMin",           [TSRI_ATOMIC_MAX] = "atomicMax",
-      [TSRI_ATOMIC_AND] = "atomicAnd",           [TSRI_ATOMIC_OR] = "atomicOr",
-      [TSRI_ATOMIC_XOR] = "atomicXor",           [TSRI_ATOMIC_EXCHANGE] = "atomicExchange",
+      [TSRI_ATOMIC_ADD] = "atomicAdd",
+      [TSRI_ATOMIC_SUB] = "atomicSub",
+      [TSRI_ATOMIC_MIN] = "atomicMin",
+      [TSRI_ATOMIC_MAX] = "atomicMax",
+      [TSRI_ATOMIC_AND] = "atomicAnd",
+      [TSRI_ATOMIC_OR] = "atomicOr",
+      [TSRI_ATOMIC_XOR] = "atomicXor",
+      [TSRI_ATOMIC_EXCHANGE] = "atomicExchange",
       [TSRI_ATOMIC_COMPARE_EXCHANGE] = "atomicCompareExchangeWeak",
   };
   tsri_c_addf(&w->body, "%s(&", names[stmt->op]);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // What the WGSL emitter writes, and what it refuses. That Dawn takes it, and what comes out, is tested in
 // src/backends/webgpu.
+#include "lang/emit_wgsl.h"
 #include "core/alloc.h"
 #include "lang/emit.h"
-#include "lang/emit_wgsl.h"
 #include "lang/lang.h"
 #include "support/test.h"
 
@@ -134,7 +134,8 @@ TEST(checked_mode_has_a_report_and_the_counts) {
 }
 
 TEST(shared_memory_of_collectives_counts) {
-  tsri_emitted code = emit("kernel k<WG = 64>(in f32 x[], out f32 y[]) { y[group.x] = group_sum(x[global.x]); }", false);
+  tsri_emitted code =
+      emit("kernel k<WG = 64>(in f32 x[], out f32 y[]) { y[group.x] = group_sum(x[global.x]); }", false);
   CHECK_EQ_UINT(code.shared_bytes, 64 * 4);
   tsri_emitted_deinit(&code);
 }

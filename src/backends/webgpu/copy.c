@@ -13,15 +13,14 @@ enum { KERNEL_ITEMS = 256, KERNEL_WORDS = 8, PIECE_BYTES = 64 << 20, WIDE_BYTES 
 // Parameters of both: where, how many words, masks of the first and last word, then for the fill two words in turn, for the
 // copy the source's word and byte.
 #define PARAMS(binding) "@group(0) @binding(" binding ") var<uniform> p: array<vec4<u32>, 2>;\n"
-#define HEAD(name)                                                                              \
-  "fn mask(k: u32) -> u32 {\n  return select(0xffffffffu, p[0].z, k == 0u) & "                  \
-  "select(0xffffffffu, p[0].w, k == p[0].y - 1u);\n}\n"                                         \
-  "@compute @workgroup_size(256) fn " name                                                      \
-  "(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) n: vec3<u32>) {\n"   \
+#define HEAD(name)                                                                            \
+  "fn mask(k: u32) -> u32 {\n  return select(0xffffffffu, p[0].z, k == 0u) & "                \
+  "select(0xffffffffu, p[0].w, k == p[0].y - 1u);\n}\n"                                       \
+  "@compute @workgroup_size(256) fn " name                                                    \
+  "(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) n: vec3<u32>) {\n" \
   "  for (var k = id.x; k < p[0].y; k = k + n.x * 256u) {\n    let m = mask(k);\n    let i = p[0].x + k;\n"
 
-static const char fill_text[] =
-    "@group(0) @binding(0) var<storage, read_write> y: array<u32>;\n" PARAMS("1")
+static const char fill_text[] = "@group(0) @binding(0) var<storage, read_write> y: array<u32>;\n" PARAMS("1")
     HEAD("fill") "    y[i] = (y[i] & ~m) | (select(p[1].x, p[1].y, (k & 1u) != 0u) & m);\n  }\n}\n";
 
 // The source's word is one too high, so that it is never below 0.
@@ -86,8 +85,8 @@ static tsr_status fill_words(webgpu_device *device, const webgpu_buffer *dst, co
   return status == TSR_OK ? run_kernel(device, device->fill_program, &binding, 1, range, even, odd) : status;
 }
 
-static tsr_status copy_bytes(webgpu_device *device, const webgpu_buffer *dst, size_t dst_offset,
-                             tsri_wgpu_buffer *src, size_t src_size, size_t src_offset, size_t bytes) {
+static tsr_status copy_bytes(webgpu_device *device, const webgpu_buffer *dst, size_t dst_offset, tsri_wgpu_buffer *src,
+                             size_t src_size, size_t src_offset, size_t bytes) {
   tsr_status status = build(device, copy_text, "copy", 2, 2, &device->copy_program);
   if (status != TSR_OK) return status;
   word_range range = words_of(dst_offset, bytes);
@@ -247,8 +246,7 @@ tsr_status tsri_webgpu_copy(tsri_queue *opaque, tsri_buffer *dst, size_t dst_off
   webgpu_device *device = webgpu_queue_of(opaque)->device;
   if (dst == src && dst_offset == src_offset) return TSR_OK;
   tsri_mutex_lock(&device->lock);
-  tsr_status status =
-      copy_within(device, webgpu_buffer_of(dst), dst_offset, webgpu_buffer_of(src), src_offset, bytes);
+  tsr_status status = copy_within(device, webgpu_buffer_of(dst), dst_offset, webgpu_buffer_of(src), src_offset, bytes);
   tsri_mutex_unlock(&device->lock);
   return status;
 }

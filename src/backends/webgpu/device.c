@@ -14,7 +14,8 @@ static int adapter_count = -1;  // not asked yet
 // --- Finding --------------------------------------------------------------------------------------------------------
 
 tsr_status tsri_webgpu_start(const tsri_host *host) {
-  const char *library = host->bytes > offsetof(tsri_host, setting) && host->setting ? host->setting("webgpu_lib") : NULL;
+  const char *library =
+      host->bytes > offsetof(tsri_host, setting) && host->setting ? host->setting("webgpu_lib") : NULL;
   tsr_status status = tsri_wgpu.start(library);
   adapter_count = -1;
   if (status == TSR_OK) return TSR_OK;
@@ -80,8 +81,8 @@ static void fill_limits(const webgpu_device *device, const webgpu_arithmetic *ar
 
 static tsr_status open_parts(webgpu_device *device, int index) {
   double timeout = webgpu_milliseconds(device->timeout_ns);
-  tsr_status status = tsri_wgpu.device_open((uint32_t)index, timeout < OPEN_TIMEOUT_MS ? timeout : OPEN_TIMEOUT_MS,
-                                            &device->handle);
+  tsr_status status =
+      tsri_wgpu.device_open((uint32_t)index, timeout < OPEN_TIMEOUT_MS ? timeout : OPEN_TIMEOUT_MS, &device->handle);
   if (status != TSR_OK) return WEBGPU_FAIL(device, status, "opening");
   webgpu_buffer uniform;
   status = tsri_webgpu_allocate(device, TSRI_WGPU_UNIFORM, WEBGPU_PARAMS_BYTES, &uniform);

@@ -77,12 +77,12 @@ void tsri_wgpu_copy_text(wgpu_text from, char *to, size_t to_bytes) {
 // --- Opening --------------------------------------------------------------------------------------------------------
 
 static bool find_entry_points(tsri_library *library, tsri_wgpu_entries *entries, char *reason, size_t reason_bytes) {
-#define TSRI_X(result, name, arguments)                                                          \
-  void *name = tsri_library_symbol(library, "wgpu" #name);                                       \
-  if (!name) {                                                                                   \
+#define TSRI_X(result, name, arguments)                                                            \
+  void *name = tsri_library_symbol(library, "wgpu" #name);                                         \
+  if (!name) {                                                                                     \
     snprintf(reason, reason_bytes, "has no wgpu" #name ", so it is no webgpu.h of 2025 or newer"); \
-    return false;                                                                                \
-  }                                                                                              \
+    return false;                                                                                  \
+  }                                                                                                \
   memcpy(&entries->name, &name, sizeof name);
   WGPU_ENTRY_POINTS(TSRI_X)
 #undef TSRI_X
@@ -254,8 +254,8 @@ static void describe_limits(wgpu_object handle, tsri_wgpu_adapter *out) {
 }
 
 static const char *backend_name(uint32_t backend) {
-  static const char *const names[] = {"?", "nothing", "WebGPU", "D3D11", "D3D12", "Metal", "Vulkan", "OpenGL",
-                                      "OpenGL ES"};
+  static const char *const names[] = {"?",     "nothing", "WebGPU", "D3D11",    "D3D12",
+                                      "Metal", "Vulkan",  "OpenGL", "OpenGL ES"};
   return backend < sizeof names / sizeof *names ? names[backend] : "?";
 }
 

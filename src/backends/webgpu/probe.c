@@ -28,9 +28,9 @@ static const char half_text[] =
 
 // 1 + 2^-11 and 1 + 3 * 2^-11 are half way between two; 65520 is infinity; then the least denormal's 1.5 and 0.75 fold, a
 // larger denormal, minus infinity and the number below infinity. The second half are the bits of f16 to be made f32.
-static const uint32_t half_input[PROBE_WORDS] = {
-    0x3f801000, 0x3f803000, 0x477ff000, 0x33c00000, 0x33400000, 0x387f0000, 0xff800000, 0x477fef00,
-    0x3c00,     0x0001,     0x83ff,     0x7c00,     0xfbff,     0x0200,     0x8000,     0x3555};
+static const uint32_t half_input[PROBE_WORDS] = {0x3f801000, 0x3f803000, 0x477ff000, 0x33c00000, 0x33400000, 0x387f0000,
+                                                 0xff800000, 0x477fef00, 0x3c00,     0x0001,     0x83ff,     0x7c00,
+                                                 0xfbff,     0x0200,     0x8000,     0x3555};
 static const uint32_t half_wanted[PROBE_WORDS] = {
     0x3c00,     0x3c02,     0x7c00,     0x0002,     0x0001,     0x03fc,     0xfc00,     0x7bff,
     0x3f800000, 0x33800000, 0xb87fc000, 0x7f800000, 0xc77fe000, 0x38000000, 0x80000000, 0x3eaaa000};

@@ -41,11 +41,11 @@ typedef struct webgpu_device {
   uint32_t recorded;   // commands since the last submission
   uint32_t submitted;  // its number
   tsri_wgpu_buffer *uniform;
-  uint32_t *params;     // what goes there with the next submission
-  size_t params_bytes;  // so much of it is used
+  uint32_t *params;                                       // what goes there with the next submission
+  size_t params_bytes;                                    // so much of it is used
   tsri_wgpu_buffer *temporaries[WEBGPU_MAX_TEMPORARIES];  // used by recorded commands only
   uint32_t temporary_count;
-  webgpu_buffer spare[WEBGPU_SPARE_READBACKS];  // readback buffers to use again
+  webgpu_buffer spare[WEBGPU_SPARE_READBACKS];                    // readback buffers to use again
   tsri_wgpu_program *fill_program, *copy_program, *wide_program;  // copy.c; NULL: not yet
 } webgpu_device;
 
