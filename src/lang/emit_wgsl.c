@@ -64,6 +64,7 @@ static const char *buffer_element(tsri_wgsl *w, uint32_t index) {
   tsri_wgsl_array held = w->buffers[index];
   tsr_dtype storage = (tsr_dtype)w->kernel->buffers[index].storage;
   if (held.is_atomic) return storage == TSR_I32 ? "atomic<i32>" : "atomic<u32>";
+  if (held.is_half) return held.lanes == 4 ? "vec4<f16>" : held.lanes == 2 ? "vec2<f16>" : "f16";
   return held.per_word > 1 ? "u32" : tsri_wgsl_type(w, (tsri_ir_type){(uint8_t)storage, held.lanes});
 }
 
@@ -72,7 +73,8 @@ static bool is_read_only(const tsri_kernel *k, uint32_t index) { return k->buffe
 static void put_buffers(tsri_wgsl *w, tsri_c_text *out) {
   const tsri_kernel *k = w->kernel;
   for (uint32_t i = 0; i < k->buffer_count; i++) {
-    tsri_c_addf(out, "@group(0) @binding(%" PRIu32 ") var<storage, %s> ", i, is_read_only(k, i) ? "read" : "read_write");
+    tsri_c_addf(out, "@group(0) @binding(%" PRIu32 ") var<storage, %s> ", i,
+                is_read_only(k, i) ? "read" : "read_write");
     tsri_wgsl_put_array(w, out, TSRI_SPACE_BUFFER, i);
     tsri_c_addf(out, ": array<%s>;\n", buffer_element(w, i));
   }
@@ -114,8 +116,8 @@ static void put_shared(tsri_wgsl *w, tsri_c_text *out) {
 
 static void put_head(const tsri_wgsl *w, tsri_c_text *out, const char *entry) {
   const uint32_t *size = w->kernel->group_size;
-  tsri_c_addf(out, "@compute @workgroup_size(%" PRIu32 ", %" PRIu32 ", %" PRIu32 ")\nfn %s(", size[0], size[1],
-              size[2], entry);
+  tsri_c_addf(out, "@compute @workgroup_size(%" PRIu32 ", %" PRIu32 ", %" PRIu32 ")\nfn %s(", size[0], size[1], size[2],
+              entry);
   tsri_c_add(out,
              "@builtin(workgroup_id) tsr_wid: vec3<u32>, @builtin(num_workgroups) tsr_nwg: vec3<u32>,\n    "
              "@builtin(local_invocation_id) tsr_local: vec3<u32>, @builtin(local_invocation_index) tsr_lid: u32) {\n");
@@ -125,8 +127,7 @@ static void put_head(const tsri_wgsl *w, tsri_c_text *out, const char *entry) {
              "    let n = (tsr_wid.z * tsr_nwg.y + tsr_wid.y) * tsr_nwg.x + tsr_wid.x;\n"
              "    tsr_group = vec3<u32>(n % tsr_p[0].x, n / tsr_p[0].x % tsr_p[0].y, n / tsr_p[0].x / tsr_p[0].y);\n"
              "    if (tsr_group.z >= tsr_p[0].z) { return; }\n  }\n");
-  tsri_c_addf(out,
-              "  let tsr_global = tsr_group * vec3<u32>(%" PRIu32 "u, %" PRIu32 "u, %" PRIu32 "u) + tsr_local;\n",
+  tsri_c_addf(out, "  let tsr_global = tsr_group * vec3<u32>(%" PRIu32 "u, %" PRIu32 "u, %" PRIu32 "u) + tsr_local;\n",
               size[0], size[1], size[2]);
 }
 
@@ -178,6 +179,10 @@ static void assemble(tsri_wgsl *w, tsri_c_text *out, const char *entry) {
   tsri_wgsl_find_uniform(w);
   tsri_wgsl_put_block(w, w->kernel->body);
 
+  for (uint32_t i = 0, done = 0; i < w->kernel->buffer_count && !done; i++) {
+    if (w->buffers[i].is_half) tsri_c_add(out, "enable f16;\n");
+    done = w->buffers[i].is_half;
+  }
   put_buffers(w, &declarations);
   put_shared(w, &declarations);
   put_head(w, &function, entry);

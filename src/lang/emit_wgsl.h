@@ -18,7 +18,8 @@
 // which WGSL refuses what overflows. What WGSL lacks:
 //   i64                       a pair of words, vec2<u32>, low word first; vectors of them are structs
 //   bool, 8 and 16 bits       in buffers parts of words; elsewhere held in their value type
-//   f16, bf16                 computed in f32, converted by bits, since WGSL does not say how it rounds
+//   f16, bf16                 computed in f32, converted by bits, since WGSL does not say how it rounds; elements of
+//                             f16 where the device has them and was found to round (tsri_emit_options.f16)
 //   NaN and infinity          tested by bits, made by bits at run time: WGSL may assume that there are none
 //   more than 65,535 groups   folded: TSRI_WGSL_FOLD says that group ids are to be unfolded
 //
@@ -44,6 +45,7 @@ typedef struct tsri_wgsl_array {
   uint8_t per_word;  // elements in a word; 1: not packed
   uint8_t lanes;     // elements in a vector of the declaration
   bool is_atomic;
+  bool is_half;  // elements are WGSL's f16, which the device converts as we would
 } tsri_wgsl_array;
 
 typedef struct tsri_wgsl {
@@ -63,9 +65,9 @@ typedef struct tsri_wgsl {
   uint32_t *stack;         // of expressions
   uint32_t stack_used;
 
-  uint32_t items;          // per group
-  uint32_t pools;          // bit (1u << tsr_dtype): collectives go through shared memory of this type
-  bool has_uniform;        // tsr_uniform is declared
+  uint32_t items;    // per group
+  uint32_t pools;    // bit (1u << tsr_dtype): collectives go through shared memory of this type
+  bool has_uniform;  // tsr_uniform is declared
   uint32_t shared_bytes;
   int indent;
   uint32_t depth;
@@ -93,8 +95,8 @@ extern const tsri_wgsl_helper tsri_wgsl_i64_helpers[];  // ends with a NULL name
 
 // True the first time a helper of this name is asked for: the caller then writes it to `helpers`.
 bool tsri_wgsl_want(tsri_wgsl *w, const char *name);
-// Adds text and, before that, every helper that it names.
-void tsri_wgsl_add_using(tsri_wgsl *w, tsri_c_text *out, const char *text);
+// Writes every helper that the text names, unless it is there.
+void tsri_wgsl_use(tsri_wgsl *w, const char *text);
 
 // --- Operations: $a, $b, $c stand for the operands ------------------------------------------------------------------
 
@@ -124,6 +126,8 @@ bool tsri_wgsl_define_expansion(tsri_wgsl *w, const char *name);
 void tsri_wgsl_plan_arrays(tsri_wgsl *w);
 tsri_wgsl_array tsri_wgsl_held(const tsri_wgsl *w, tsri_ir_space space, uint32_t object);
 void tsri_wgsl_put_load(tsri_wgsl *w, uint32_t expr);
+// The value of a STORE without a conversion to the array's storage, which the store does anyway.
+uint32_t tsri_wgsl_stored_value(const tsri_wgsl *w, const tsri_ir_stmt *stmt);
 void tsri_wgsl_put_store(tsri_wgsl *w, const tsri_ir_stmt *stmt);
 void tsri_wgsl_put_atomic(tsri_wgsl *w, const tsri_ir_stmt *stmt);
 

@@ -19,9 +19,7 @@ static void put_f32(tsri_wgsl *w, tsri_c_text *out, uint32_t bits) {
     tsri_c_addf(out, value < 0 ? "(%.9gf)" : "%.9gf", (double)value);
     return;
   }
-  tsri_c_text none = {0};
-  tsri_wgsl_add_using(w, &none, "tsr_float");
-  tsri_free(none.data);
+  tsri_wgsl_use(w, "tsr_float");
   tsri_c_addf(out, "tsr_float(0x%" PRIx32 "u)", bits);
 }
 

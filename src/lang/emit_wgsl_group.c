@@ -18,7 +18,8 @@ static const char group_tree[] =
     "    workgroupBarrier();\n    left = half_;\n  }\n  return workgroupUniformLoad(&tsr_pool_@[0]);\n}\n";
 
 static const char run_reduce[] =
-    "fn tsr_run_%_@(v: #, lid: u32) -> # {\n  tsr_pool_@[lid] = v;\n  workgroupBarrier();\n  var k = lid & ~(Zu - 1u);\n"
+    "fn tsr_run_%_@(v: #, lid: u32) -> # {\n  tsr_pool_@[lid] = v;\n  workgroupBarrier();\n  var k = lid & ~(Zu - "
+    "1u);\n"
     "  let end = min(k + Zu, Nu);\n  var a = tsr_pool_@[k];\n  loop {\n    k = k + 1u;\n    if (k >= end) { break; }\n"
     "    let b = tsr_pool_@[k];\n    a = {a, b};\n  }\n  workgroupBarrier();\n  return a;\n}\n";
 

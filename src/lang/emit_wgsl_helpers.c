@@ -17,11 +17,11 @@
   { "tsr_" name "_f32", "fn tsr_" name "_f32(a: f32, b: f32) -> bool { return " body "; }\n" }
 
 // Float to integer: NaN gives 0, then the range. Limits are floats that lie outside.
-#define SATURATE(to, result, above, most, below, least)                                                            \
-  {                                                                                                                \
-    "tsr_to_" to "_f32", "fn tsr_to_" to "_f32(a: f32) -> " result " {\n  if (tsr_isnan_f32(a)) { return " result  \
+#define SATURATE(to, result, above, most, below, least)                                                              \
+  {                                                                                                                  \
+    "tsr_to_" to "_f32", "fn tsr_to_" to "_f32(a: f32) -> " result " {\n  if (tsr_isnan_f32(a)) { return " result    \
                          "(0); }\n  if (a >= " above ") { return " most "; }\n  if (a <= " below ") { return " least \
-                         "; }\n  return " result "(a);\n}\n"                                                       \
+                         "; }\n  return " result "(a);\n}\n"                                                         \
   }
 
 static const tsri_wgsl_helper helpers[] = {
@@ -145,7 +145,8 @@ static void define(tsri_wgsl *w, const char *name) {
   if (!text) {
     (void)tsri_wgsl_define_expansion(w, name);
   } else if (tsri_wgsl_want(w, name)) {
-    tsri_wgsl_add_using(w, &w->helpers, text);
+    tsri_wgsl_use(w, text);
+    tsri_c_add(&w->helpers, text);
   }
 }
 
@@ -154,7 +155,7 @@ static size_t name_length(const char *text) {
 }
 
 // Names that are no helper (variables of the module, the one being defined) are simply not found, or not wanted again.
-void tsri_wgsl_add_using(tsri_wgsl *w, tsri_c_text *out, const char *text) {
+void tsri_wgsl_use(tsri_wgsl *w, const char *text) {
   for (const char *p = strstr(text, "tsr_"); p; p = strstr(p, "tsr_")) {
     char name[TSRI_C_NAME_BYTES];
     size_t length = name_length(p);
@@ -162,5 +163,4 @@ void tsri_wgsl_add_using(tsri_wgsl *w, tsri_c_text *out, const char *text) {
     define(w, name);
     p += length;
   }
-  tsri_c_add(out, text);
 }

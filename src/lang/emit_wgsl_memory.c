@@ -17,8 +17,11 @@ static void note_lanes(uint8_t *widest, tsri_ir_space space, uint32_t object, ui
   if (space == TSRI_SPACE_BUFFER && lanes > widest[object]) widest[object] = (uint8_t)lanes;
 }
 
-static tsri_wgsl_array plan_buffer(const tsri_ir_array *array, uint32_t lanes) {
+static tsri_wgsl_array plan_buffer(const tsri_wgsl *w, const tsri_ir_array *array, uint32_t lanes) {
   uint32_t bytes = (uint32_t)tsr_dtype_bytes((tsr_dtype)array->storage);
+  if (array->storage == TSR_F16 && w->options->f16) {
+    return (tsri_wgsl_array){.per_word = 1, .lanes = lanes > 1 ? (uint8_t)lanes : 1, .is_half = true};
+  }
   if (bytes < 4) {
     return (tsri_wgsl_array){.per_word = (uint8_t)(4 / bytes), .lanes = 1, .is_atomic = array->is_stored};
   }
@@ -39,7 +42,7 @@ void tsri_wgsl_plan_arrays(tsri_wgsl *w) {
       note_lanes(widest, (tsri_ir_space)x->space, x->object, k->exprs[x->value].type.lanes);
     }
   }
-  for (uint32_t i = 0; i < k->buffer_count; i++) w->buffers[i] = plan_buffer(&k->buffers[i], widest[i]);
+  for (uint32_t i = 0; i < k->buffer_count; i++) w->buffers[i] = plan_buffer(w, &k->buffers[i], widest[i]);
   for (uint32_t i = 0; i < k->shared_count; i++) {
     w->shared[i] = (tsri_wgsl_array){.per_word = 1, .lanes = 1, .is_atomic = k->shared[i].is_atomic};
   }
@@ -108,9 +111,9 @@ static void put_word(tsri_wgsl *w, const place *p, uint32_t lane) {
 // "tsr_in_range(…)": index and count as pairs of words.
 static void put_check(tsri_wgsl *w, const place *p, uint32_t index, tsri_ir_pos pos) {
   tsr_dtype dtype = (tsr_dtype)w->kernel->exprs[index].type.dtype;
-  tsri_c_text none = {0}, value = {0};
+  tsri_c_text value = {0};
   tsri_wgsl_put_value(w, &value, index);
-  tsri_wgsl_add_using(w, &none, "tsr_in_range");
+  tsri_wgsl_use(w, "tsr_in_range");
   tsri_c_add(&w->body, "tsr_in_range(");
   tsri_wgsl_operands operands = {{value.data ? value.data : "", "", ""}};
   tsri_wgsl_put_pattern(w, &w->body, tsri_wgsl_convert_pattern(TSR_I64, dtype), &operands, "");
@@ -124,7 +127,6 @@ static void put_check(tsri_wgsl *w, const place *p, uint32_t index, tsri_ir_pos 
   tsri_c_addf(&w->body, ", %" PRIu32 "u, %" PRIu32 "u, %" PRIu32 "u)", p->lanes, (uint32_t)pos,
               tsri_wgsl_array_number(w, p->space, p->object));
   w->is_out_of_memory |= value.is_out_of_memory;
-  tsri_free(none.data);
   tsri_free(value.data);
 }
 
@@ -146,9 +148,10 @@ static void end_checked(tsri_wgsl *w) {
 // --- Loads ----------------------------------------------------------------------------------------------------------
 
 static void put_read(tsri_wgsl *w, const place *p, uint32_t lane) {
-  if (p->held.is_atomic) tsri_c_add(&w->body, "atomicLoad(&");
+  bool has_call = p->held.is_atomic || p->held.is_half;
+  if (has_call) tsri_c_add(&w->body, p->held.is_half ? "f32(" : "atomicLoad(&");
   put_element(w, p, lane);
-  if (p->held.is_atomic) tsri_c_add(&w->body, ")");
+  if (has_call) tsri_c_add(&w->body, ")");
 }
 
 // let w<id>_<k> = the words the elements stand in, shifted so that the first element is in the low end.
@@ -178,7 +181,9 @@ static void put_packed_lane(tsri_wgsl *w, const place *p, uint32_t lane) {
 
 static void put_loaded(tsri_wgsl *w, const place *p, tsri_ir_type type) {
   if (p->lanes > 1 && p->held.lanes == p->lanes) {
+    if (p->held.is_half) tsri_c_addf(&w->body, "%s(", tsri_wgsl_type(w, type));
     put_vector_element(w, p);
+    if (p->held.is_half) tsri_c_add(&w->body, ")");
     return;
   }
   if (p->lanes > 1) tsri_c_addf(&w->body, "%s(", tsri_wgsl_type(w, type));
@@ -264,11 +269,17 @@ static void put_packed_store(tsri_wgsl *w, const place *p, const char *value) {
 }
 
 static void put_plain_store(tsri_wgsl *w, const place *p, const char *value, tsr_dtype from) {
-  const char *pattern = p->space == TSRI_SPACE_BUFFER ? "$a" : tsri_wgsl_convert_pattern(p->storage, from);
+  const char *pattern = p->held.is_half                 ? "f16($a)"
+                        : p->space == TSRI_SPACE_BUFFER ? "$a"
+                                                        : tsri_wgsl_convert_pattern(p->storage, from);
   if (p->lanes > 1 && p->held.lanes == p->lanes) {
     tsri_wgsl_put_indent(w);
     put_vector_element(w, p);
-    tsri_c_addf(&w->body, " = %s;\n", value);
+    if (p->held.is_half) {
+      tsri_c_addf(&w->body, " = vec%" PRIu32 "<f16>(%s);\n", p->lanes, value);
+    } else {
+      tsri_c_addf(&w->body, " = %s;\n", value);
+    }
     return;
   }
   for (uint32_t lane = 0; lane < p->lanes; lane++) {
@@ -281,13 +292,21 @@ static void put_plain_store(tsri_wgsl *w, const place *p, const char *value, tsr
   }
 }
 
-// The value to be stored without a conversion to the array's storage that the store does anyway.
+uint32_t tsri_wgsl_stored_value(const tsri_wgsl *w, const tsri_ir_stmt *stmt) {
+  const tsri_ir_expr *x = &w->kernel->exprs[stmt->value];
+  tsr_dtype storage = (tsr_dtype)tsri_ir_array_of(w->kernel, (tsri_ir_space)stmt->space, stmt->object)->storage;
+  bool is_idle = x->kind == TSRI_EXPR_CONVERT && x->dtype == storage && storage != TSR_BOOL &&
+                 w->kernel->exprs[x->a].type.dtype == x->type.dtype;
+  return is_idle ? x->a : stmt->value;
+}
+
 void tsri_wgsl_put_store(tsri_wgsl *w, const tsri_ir_stmt *stmt) {
-  tsri_ir_type type = w->kernel->exprs[stmt->value].type;
+  uint32_t stored = tsri_wgsl_stored_value(w, stmt);
+  tsri_ir_type type = w->kernel->exprs[stored].type;
   uint32_t id = (uint32_t)(stmt - w->kernel->stmts) + w->kernel->expr_count;
   place p = place_of(w, (tsri_ir_space)stmt->space, stmt->object, type.lanes, id);
   tsri_c_text value = {0};
-  tsri_wgsl_put_value(w, &value, stmt->value);
+  tsri_wgsl_put_value(w, &value, stored);
   if (w->kernel->is_checked) begin_checked(w, &p, stmt->index, stmt->pos);
   put_index_let(w, &p, stmt->index);
   if (!value.data) {
@@ -305,10 +324,14 @@ void tsri_wgsl_put_store(tsri_wgsl *w, const tsri_ir_stmt *stmt) {
 
 static void put_atomic_call(tsri_wgsl *w, const tsri_ir_stmt *stmt, const place *p) {
   static const char *const names[TSRI_ATOMIC_COUNT] = {
-      [TSRI_ATOMIC_ADD] = "atomicAdd",           [TSRI_ATOMIC_SUB] = "atomicSub",
-      [TSRI_ATOMIC_MIN] = "atomicMin",           [TSRI_ATOMIC_MAX] = "atomicMax",
-      [TSRI_ATOMIC_AND] = "atomicAnd",           [TSRI_ATOMIC_OR] = "atomicOr",
-      [TSRI_ATOMIC_XOR] = "atomicXor",           [TSRI_ATOMIC_EXCHANGE] = "atomicExchange",
+      [TSRI_ATOMIC_ADD] = "atomicAdd",
+      [TSRI_ATOMIC_SUB] = "atomicSub",
+      [TSRI_ATOMIC_MIN] = "atomicMin",
+      [TSRI_ATOMIC_MAX] = "atomicMax",
+      [TSRI_ATOMIC_AND] = "atomicAnd",
+      [TSRI_ATOMIC_OR] = "atomicOr",
+      [TSRI_ATOMIC_XOR] = "atomicXor",
+      [TSRI_ATOMIC_EXCHANGE] = "atomicExchange",
       [TSRI_ATOMIC_COMPARE_EXCHANGE] = "atomicCompareExchangeWeak",
   };
   tsri_c_addf(&w->body, "%s(&", names[stmt->op]);

@@ -208,9 +208,7 @@ const char *tsri_wgsl_encode_pattern(tsr_dtype storage) {
 
 void tsri_wgsl_put_pattern(tsri_wgsl *w, tsri_c_text *out, const char *pattern, const tsri_wgsl_operands *operands,
                            const char *suffix) {
-  tsri_c_text none = {0};
-  tsri_wgsl_add_using(w, &none, pattern);  // asks for the helpers
-  tsri_free(none.data);
+  tsri_wgsl_use(w, pattern);
   for (const char *p = pattern; *p; p++) {
     if (*p != '$') {
       tsri_c_add_bytes(out, p, 1);

@@ -118,7 +118,7 @@ static void put_stmt(tsri_wgsl *w, uint32_t index) {
   const tsri_ir_stmt *s = &w->kernel->stmts[index];
   if (s->kind != TSRI_STMT_LOOP && s->kind != TSRI_STMT_IF) {
     tsri_wgsl_put_lets(w, s->index);
-    tsri_wgsl_put_lets(w, s->value);
+    tsri_wgsl_put_lets(w, s->kind == TSRI_STMT_STORE ? tsri_wgsl_stored_value(w, s) : s->value);
     tsri_wgsl_put_lets(w, s->compare);
   }
   switch (s->kind) {

@@ -10,11 +10,16 @@ use_webgpu
 check_sample webgpu 12
 grep -q '^gap: f64: the device has no 64-bit floats' "$work/out" || fail "the gaps are not listed"
 
-for test in buffer tensor random_graph; do
+# Every test of these programs that runs on every device, but for one of host memory, which WebGPU does not give out and
+# Vulkan on SwiftShader aligns too little.
+for test in buffer tensor; do
   program=$TSR_TEST_BUILD_DIR/tests/conformance_${test}_test
   [[ -x $program ]] || continue
-  TSR_TEST_GRAPHS=${TSR_TEST_GRAPHS:-40} "$program" >"$work/out" 2>"$work/err" || fail "$(basename "$program") exits with $?"
-  grep -q 'on webgpu' "$work/out" "$work/err" || fail "$(basename "$program") did not run on webgpu"
+  for name in $("$program" --list | grep -v '^mistakes_with_buffers_are_statuses$'); do
+    "$program" "$name" >"$work/out" 2>"$work/err" || fail "$(basename "$program") $name exits with $?"
+    grep -q 'on webgpu' "$work/out" "$work/err" && ran=yes
+  done
+  [[ ${ran:-} == yes ]] || fail "$(basename "$program") did not run on webgpu"
 done
 
 printf 'kernel copy(in f64 x[], out f64 y[]) { y[global.x] = x[global.x]; }\n' >"$work/copy.tk"

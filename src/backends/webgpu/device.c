@@ -63,7 +63,7 @@ tsr_status tsri_webgpu_device_info(int index, tsr_device_info *out_info) {
 
 // --- Opening --------------------------------------------------------------------------------------------------------
 
-static void fill_limits(const webgpu_device *device, bool fuses, tsri_limits *out) {
+static void fill_limits(const webgpu_device *device, const webgpu_arithmetic *arithmetic, tsri_limits *out) {
   const tsri_wgpu_adapter *a = &device->adapter;
   bool is_software = a->kind == TSRI_WGPU_SOFTWARE;
   out->buffer_alignment = a->storage_alignment > WEBGPU_ROUND_BYTES ? a->storage_alignment : WEBGPU_ROUND_BYTES;
@@ -74,10 +74,10 @@ static void fill_limits(const webgpu_device *device, bool fuses, tsri_limits *ou
   out->shared_bytes = a->shared_bytes;
   // 8 and 16 bits are parts of words, i64 is two.
   out->dtype_storage = ((1u << TSR_DTYPE_COUNT) - 1) & ~(1u << TSR_F64);
-  out->dtype_arithmetic = out->dtype_storage & ~(1u << TSR_F16);
+  out->dtype_arithmetic = arithmetic->has_half ? out->dtype_storage : out->dtype_storage & ~(1u << TSR_F16);
   out->has_exact_divide = is_software;  // processors divide exactly; WGSL allows 2.5 ULP
   out->copies_slowly = !is_software;    // 0.84 TB/s on an H200, where kernels copy at 4.2
-  out->has_exact_fma = fuses;
+  out->has_exact_fma = arithmetic->fuses;
 }
 
 static tsr_status open_parts(webgpu_device *device, int index) {
@@ -102,14 +102,14 @@ tsr_status tsri_webgpu_device_open(int index, const tsri_open_options *options, 
   device->has_times = options->profiling;
   snprintf(device->name, sizeof device->name, "%.*s", (int)sizeof device->name - 1, device->adapter.name);
   tsri_mutex_init(&device->lock);
-  bool fuses = false;
+  webgpu_arithmetic arithmetic = {0};
   tsr_status status = open_parts(device, index);
-  if (status == TSR_OK) status = tsri_webgpu_probe(device, &fuses);
+  if (status == TSR_OK) status = tsri_webgpu_probe(device, &arithmetic);
   if (status != TSR_OK) {
     tsri_webgpu_device_close((tsri_device *)device);
     return status;
   }
-  fill_limits(device, fuses, out_limits);
+  fill_limits(device, &arithmetic, out_limits);
   *out_device = (tsri_device *)device;
   return TSR_OK;
 }
@@ -126,6 +126,7 @@ void tsri_webgpu_device_close(tsri_device *opaque) {
     if (device->uniform) tsri_wgpu.buffer_destroy(handle, device->uniform);
     if (device->fill_program) tsri_wgpu.program_destroy(handle, device->fill_program);
     if (device->copy_program) tsri_wgpu.program_destroy(handle, device->copy_program);
+    if (device->wide_program) tsri_wgpu.program_destroy(handle, device->wide_program);
     tsri_wgpu.device_close(handle);
   }
   tsri_mutex_deinit(&device->lock);

@@ -24,7 +24,8 @@ TEST(devices_are_described_and_limits_are_sane) {
   CHECK_OK(f.wg->device_info(0, &info));
   const tsri_wgpu_adapter *a = &webgpu_device_of(f.device)->adapter;
   printf("  %s, %s, %s, %u storage buffers, %u bytes shared, groups of %u, fma %s\n", info.name, info.driver, info.arch,
-         a->max_storage_buffers, a->shared_bytes, a->max_group_items, f.limits.has_exact_fma ? "fuses" : "rounds twice");
+         a->max_storage_buffers, a->shared_bytes, a->max_group_items,
+         f.limits.has_exact_fma ? "fuses" : "rounds twice");
   CHECK(info.name[0] && info.driver[0]);
   CHECK(f.limits.max_buffer_bytes >= 128u << 20);
   CHECK(f.limits.max_group_size >= 128 && f.limits.shared_bytes >= 16384);
@@ -90,12 +91,8 @@ TEST(a_lost_device_says_so_from_then_on_and_another_works) {
 TEST(text_that_is_no_wgsl_is_a_build_error_with_the_compilers_words) {
   fixture f = fixture_open();
   const char *text = "@compute @workgroup_size(1) fn k() { let x: f32 = true; }";
-  tsri_code code = {.form = TSRI_CODE_TEXT,
-                    .name = "k",
-                    .data = text,
-                    .data_bytes = strlen(text),
-                    .local = {1, 1, 1},
-                    .options = ""};
+  tsri_code code = {
+      .form = TSRI_CODE_TEXT, .name = "k", .data = text, .data_bytes = strlen(text), .local = {1, 1, 1}, .options = ""};
   tsri_program *program = NULL;
   CHECK_STATUS(f.wg->program_create(f.device, &code, &program), TSR_ERR_BUILD);
   CHECK_LAST_ERROR_HAS("f32");

@@ -37,9 +37,9 @@ tsri_wgpu_api tsri_wgpu = {
 
 // All are given no instance descriptor: its layout changed more often than any other, and the default will do.
 static const tsri_wgpu_library libraries[] = {
-    {.title = "Dawn", .symbol = "wgpuDeviceTick", .toggles_type = 0x0005000a},
-    {.title = "wgpu-native", .symbol = "wgpuDevicePoll"},
-    {.title = "WebGPU library"},
+    {.title = "Dawn", .symbol = "wgpuDeviceTick", .toggles_type = 0x0005000a, .f16_features = {10, 11}},
+    {.title = "wgpu-native", .symbol = "wgpuDevicePoll", .f16_features = {11, 10}},
+    {.title = "WebGPU library", .f16_features = {11, 10}},
 };
 
 static const tsri_wgpu_library *current;
@@ -77,12 +77,12 @@ void tsri_wgpu_copy_text(wgpu_text from, char *to, size_t to_bytes) {
 // --- Opening --------------------------------------------------------------------------------------------------------
 
 static bool find_entry_points(tsri_library *library, tsri_wgpu_entries *entries, char *reason, size_t reason_bytes) {
-#define TSRI_X(result, name, arguments)                                                          \
-  void *name = tsri_library_symbol(library, "wgpu" #name);                                       \
-  if (!name) {                                                                                   \
+#define TSRI_X(result, name, arguments)                                                            \
+  void *name = tsri_library_symbol(library, "wgpu" #name);                                         \
+  if (!name) {                                                                                     \
     snprintf(reason, reason_bytes, "has no wgpu" #name ", so it is no webgpu.h of 2025 or newer"); \
-    return false;                                                                                \
-  }                                                                                              \
+    return false;                                                                                  \
+  }                                                                                                \
   memcpy(&entries->name, &name, sizeof name);
   WGPU_ENTRY_POINTS(TSRI_X)
 #undef TSRI_X
@@ -207,6 +207,7 @@ tsr_status tsri_wgpu_find_adapter(uint32_t index, double timeout_ms, wgpu_object
   // systems too, which complain on standard error.
   wgpu_object adapter = index == 0 ? request_adapter(instance, USUAL_BACKEND, timeout_ms, &answer) : NULL;
   if (!adapter && index == 0) adapter = request_adapter(instance, 0, timeout_ms, &answer);
+  if (index == WGPU_NULL_INDEX) adapter = request_adapter(instance, WGPU_BACKEND_NULL, timeout_ms, &answer);
   if (!adapter) {
     tsri_wgpu_lib.InstanceRelease(instance);
     return tsri_wgpu_fail(TSR_ERR_NOT_FOUND, "%s has no adapter here: %s", current->title, answer.text);
@@ -222,6 +223,15 @@ uint32_t tsri_wgpu_native_adapter_count(void) {
   tsri_wgpu_lib.AdapterRelease(adapter);
   tsri_wgpu_lib.InstanceRelease(instance);
   return 1;
+}
+
+uint32_t tsri_wgpu_f16_features(wgpu_object adapter, uint32_t out_numbers[2]) {
+  uint32_t count = 0;
+  for (int i = 0; i < 2; i++) {
+    uint32_t number = current->f16_features[i];
+    if (number != 0 && tsri_wgpu_lib.AdapterHasFeature(adapter, number)) out_numbers[count++] = number;
+  }
+  return count;
 }
 
 static uint32_t pages(uint64_t bytes) {
@@ -244,8 +254,8 @@ static void describe_limits(wgpu_object handle, tsri_wgpu_adapter *out) {
 }
 
 static const char *backend_name(uint32_t backend) {
-  static const char *const names[] = {"?", "nothing", "WebGPU", "D3D11", "D3D12", "Metal", "Vulkan", "OpenGL",
-                                      "OpenGL ES"};
+  static const char *const names[] = {"?",     "nothing", "WebGPU", "D3D11",    "D3D12",
+                                      "Metal", "Vulkan",  "OpenGL", "OpenGL ES"};
   return backend < sizeof names / sizeof *names ? names[backend] : "?";
 }
 
@@ -270,6 +280,8 @@ tsr_status tsri_wgpu_native_adapter_info(uint32_t index, tsri_wgpu_adapter *out_
            driver[0] ? ", " : "", driver);
   tsri_wgpu_lib.AdapterInfoFreeMembers(info);
   describe_limits(adapter, out_adapter);
+  uint32_t numbers[2];
+  if (tsri_wgpu_f16_features(adapter, numbers) > 0) out_adapter->features |= TSRI_WGPU_F16;
   tsri_wgpu_lib.AdapterRelease(adapter);
   tsri_wgpu_lib.InstanceRelease(instance);
   return TSR_OK;

@@ -28,6 +28,7 @@ typedef struct tsri_wgpu_library {
   const char *title;
   const char *symbol;        // an entry point that only this one has
   uint32_t toggles_type;     // number of Dawn's chained list of switches; 0: it has none
+  uint32_t f16_features[2];  // numbers that shader-f16 has or had; 0: none. The backend tries before it believes
 } tsri_wgpu_library;
 const tsri_wgpu_library *tsri_wgpu_current(void);
 
@@ -50,9 +51,15 @@ wgpu_callback_info tsri_wgpu_object_answer(wgpu_answer *answer);
 wgpu_callback_info tsri_wgpu_status_answer(wgpu_answer *answer);
 wgpu_callback_info tsri_wgpu_scope_answer(wgpu_answer *answer);
 
+// An index for tests: Dawn's backend that runs nothing and compiles everything, with every feature.
+#define WGPU_NULL_INDEX UINT32_MAX
+
 // A new instance with the adapter of this index; both are the caller's.
 tsr_status tsri_wgpu_find_adapter(uint32_t index, double timeout_ms, wgpu_object *out_instance,
                                   wgpu_object *out_adapter);
+
+// Which numbers that may be shader-f16 the adapter has; answers how many.
+uint32_t tsri_wgpu_f16_features(wgpu_object adapter, uint32_t out_numbers[2]);
 
 enum { WGPU_MAX_SUBMISSIONS = 64 };
 

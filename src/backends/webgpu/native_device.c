@@ -104,6 +104,9 @@ static tsr_status request_device(tsri_wgpu_device *device, double timeout_ms) {
                                 .enabled_count = is_software(device->adapter) ? 1 : 2,
                                 .enabled = dawn_toggles};
   wgpu_device_descriptor descriptor = {.next = toggles.chain.type ? &toggles.chain : NULL, .limits = &limits};
+  uint32_t features[2];
+  descriptor.feature_count = tsri_wgpu_f16_features(device->adapter, features);
+  descriptor.features = features;
   descriptor.lost =
       (wgpu_callback_info){.mode = WGPU_MODE_SPONTANEOUS, .callback = (void (*)(void))on_lost, .user1 = device};
   descriptor.error = (wgpu_error_callback_info){.callback = on_error, .user1 = device};

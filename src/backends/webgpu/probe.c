@@ -1,34 +1,57 @@
 // SPDX-License-Identifier: MIT
-// Whether fma rounds once, which WGSL leaves open, found out by a small kernel when a device is opened.
+// What WGSL leaves open about arithmetic, found out by small kernels when a device is opened: whether fma rounds once, and
+// how f16 is converted.
 //
 // With a = b = 1 + 2^-12, a * b is 1 + 2^-11 + 2^-24, of which rounding leaves 1 + 2^-11. Less that, it is 0 if the product
 // was rounded, and 2^-24 if it was not.
+#include <string.h>
+
 #include "backends/webgpu/webgpu.h"
 
-static const char text[] =
-    "@group(0) @binding(0) var<storage, read_write> y: array<f32>;\n"
-    "@group(0) @binding(1) var<uniform> p: array<vec4<u32>, 2>;\n"
-    "@compute @workgroup_size(1) fn probe() {\n"
-    "  let a = bitcast<f32>(p[0].x);\n  let b = bitcast<f32>(p[0].y);\n  let c = bitcast<f32>(p[0].z);\n"
-    "  y[0] = fma(a, b, c);\n}\n";
+enum { PROBE_WORDS = 16, PROBE_BYTES = PROBE_WORDS * 4 };
 
-static tsr_status run(webgpu_device *device, tsri_wgpu_program *program, float *out_result) {
+static const char fma_text[] =
+    "@group(0) @binding(0) var<storage, read_write> y: array<f32>;\n"
+    "@group(0) @binding(1) var<uniform> p: array<vec4<u32>, 4>;\n"
+    "@compute @workgroup_size(1) fn probe() {\n"
+    "  y[0] = fma(bitcast<f32>(p[0].x), bitcast<f32>(p[0].y), bitcast<f32>(p[0].z));\n}\n";
+
+static const uint32_t fma_input[PROBE_WORDS] = {0x3f800800, 0x3f800800, 0xbf801000};
+
+// Each number to f16; then that to f32.
+static const char half_text[] =
+    "enable f16;\n@group(0) @binding(0) var<storage, read_write> y: array<u32>;\n"
+    "@group(0) @binding(1) var<uniform> p: array<vec4<u32>, 4>;\n"
+    "@compute @workgroup_size(1) fn probe() {\n  for (var i = 0u; i < 8u; i = i + 1u) {\n"
+    "    let h = f16(bitcast<f32>(p[i / 4u][i % 4u]));\n    y[i] = bitcast<u32>(vec2<f16>(h, 0h));\n"
+    "    y[8u + i] = bitcast<u32>(f32(bitcast<vec2<f16>>(p[2u + i / 4u][i % 4u]).x));\n  }\n}\n";
+
+// 1 + 2^-11 and 1 + 3 * 2^-11 are half way between two; 65520 is infinity; then the least denormal's 1.5 and 0.75 fold, a
+// larger denormal, minus infinity and the number below infinity. The second half are the bits of f16 to be made f32.
+static const uint32_t half_input[PROBE_WORDS] = {0x3f801000, 0x3f803000, 0x477ff000, 0x33c00000, 0x33400000, 0x387f0000,
+                                                 0xff800000, 0x477fef00, 0x3c00,     0x0001,     0x83ff,     0x7c00,
+                                                 0xfbff,     0x0200,     0x8000,     0x3555};
+static const uint32_t half_wanted[PROBE_WORDS] = {
+    0x3c00,     0x3c02,     0x7c00,     0x0002,     0x0001,     0x03fc,     0xfc00,     0x7bff,
+    0x3f800000, 0x33800000, 0xb87fc000, 0x7f800000, 0xc77fe000, 0x38000000, 0x80000000, 0x3eaaa000};
+
+static tsr_status run(webgpu_device *device, tsri_wgpu_program *program, const uint32_t input[PROBE_WORDS],
+                      uint32_t out_words[PROBE_WORDS]) {
   enum { BYTES = 256, PROBE_TIMEOUT_MS = 30000 };
-  static const uint32_t numbers[8] = {0x3f800800, 0x3f800800, 0xbf801000};  // a, b, -(1 + 2^-11)
   webgpu_buffer storage = {0}, readback = {0};
   uint32_t number = 0;
   tsr_status status = tsri_webgpu_allocate(device, TSRI_WGPU_STORAGE, BYTES, &storage);
   if (status == TSR_OK) status = tsri_webgpu_allocate(device, TSRI_WGPU_READBACK, BYTES, &readback);
   if (status == TSR_OK) {
     tsri_wgpu_binding binding = {storage.handle, 0, BYTES};
-    status = tsri_wgpu.write(device->handle, device->uniform, 0, numbers, sizeof numbers);
+    status = tsri_wgpu.write(device->handle, device->uniform, 0, input, PROBE_BYTES);
     if (status == TSR_OK) {
       status = tsri_wgpu.dispatch(device->handle, program, &binding, 1, device->uniform, 0, 1, 1, 1);
     }
     if (status == TSR_OK) status = tsri_wgpu.copy(device->handle, readback.handle, 0, storage.handle, 0, BYTES);
     if (status == TSR_OK) status = tsri_wgpu.submit(device->handle, &number);
     if (status == TSR_OK) {
-      status = tsri_wgpu.read(device->handle, readback.handle, 0, out_result, sizeof *out_result, PROBE_TIMEOUT_MS);
+      status = tsri_wgpu.read(device->handle, readback.handle, 0, out_words, PROBE_BYTES, PROBE_TIMEOUT_MS);
     }
     if (status != TSR_OK) status = WEBGPU_FAIL(device, status, "the first kernel");
   }
@@ -37,14 +60,26 @@ static tsr_status run(webgpu_device *device, tsri_wgpu_program *program, float *
   return status;
 }
 
-tsr_status tsri_webgpu_probe(webgpu_device *device, bool *out_fuses) {
+static tsr_status build_and_run(webgpu_device *device, const char *text, const uint32_t input[PROBE_WORDS],
+                                uint32_t out_words[PROBE_WORDS]) {
   static const uint32_t none[2] = {0, 0};
-  float result = 0;
   tsri_wgpu_program *program = NULL;
-  tsr_status status = tsri_wgpu.program_create(device->handle, text, sizeof text - 1, "probe", 1, none, 32, &program);
+  tsr_status status =
+      tsri_wgpu.program_create(device->handle, text, strlen(text), "probe", 1, none, PROBE_BYTES, &program);
   if (status != TSR_OK) return WEBGPU_FAIL(device, status, "building the first kernel");
-  status = run(device, program, &result);
+  status = run(device, program, input, out_words);
   tsri_wgpu.program_destroy(device->handle, program);
-  *out_fuses = result > 0;
   return status;
+}
+
+tsr_status tsri_webgpu_probe(webgpu_device *device, webgpu_arithmetic *out_arithmetic) {
+  uint32_t words[PROBE_WORDS] = {0};
+  tsr_status status = build_and_run(device, fma_text, fma_input, words);
+  if (status != TSR_OK) return status;
+  out_arithmetic->fuses = words[0] != 0;
+  // A library that numbers its features otherwise gave us another one: then this does not build.
+  bool has_half = (device->adapter.features & TSRI_WGPU_F16) != 0;
+  out_arithmetic->has_half = has_half && build_and_run(device, half_text, half_input, words) == TSR_OK &&
+                             memcmp(words, half_wanted, sizeof words) == 0;
+  return TSR_OK;
 }

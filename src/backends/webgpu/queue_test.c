@@ -69,6 +69,30 @@ TEST(copies_at_odd_places_keep_their_order) {
   fixture_close(&f);
 }
 
+TEST(large_copies_within_the_device_go_by_a_kernel) {
+  fixture f = fixture_open();
+  enum { BYTES = 3 << 20, MOVED = 2 << 20 };
+  unsigned char *model = random_bytes(BYTES, 5), *out = calloc(1, BYTES);
+  tsri_buffer *buffer = fixture_buffer(&f, BYTES, model), *other = fixture_buffer(&f, BYTES, NULL);
+  CHECK_OK(f.wg->copy(f.queue, other, 0, buffer, 0, BYTES));
+  CHECK_OK(f.wg->copy(f.queue, other, 48, buffer, 4096, MOVED));
+  CHECK_OK(f.wg->copy(f.queue, other, 256, other, 16, MOVED));  // onto itself
+  unsigned char *wanted = malloc(BYTES);
+  CHECK(wanted != NULL && out != NULL);
+  memcpy(wanted, model, BYTES);
+  memcpy(wanted + 48, model + 4096, MOVED);
+  memmove(wanted + 256, wanted + 16, MOVED);
+  fixture_read(&f, other, out, BYTES);
+  CHECK_BYTES(out, wanted, BYTES);
+  CHECK(webgpu_device_of(f.device)->wide_program != NULL);
+  f.wg->buffer_destroy(f.device, buffer);
+  f.wg->buffer_destroy(f.device, other);
+  free(model);
+  free(wanted);
+  free(out);
+  fixture_close(&f);
+}
+
 TEST(fills_of_every_pattern_at_every_offset) {
   fixture f = fixture_open();
   enum { BYTES = 512 };

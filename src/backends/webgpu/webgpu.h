@@ -41,12 +41,12 @@ typedef struct webgpu_device {
   uint32_t recorded;   // commands since the last submission
   uint32_t submitted;  // its number
   tsri_wgpu_buffer *uniform;
-  uint32_t *params;     // what goes there with the next submission
-  size_t params_bytes;  // so much of it is used
+  uint32_t *params;                                       // what goes there with the next submission
+  size_t params_bytes;                                    // so much of it is used
   tsri_wgpu_buffer *temporaries[WEBGPU_MAX_TEMPORARIES];  // used by recorded commands only
   uint32_t temporary_count;
-  webgpu_buffer spare[WEBGPU_SPARE_READBACKS];  // readback buffers to use again
-  tsri_wgpu_program *fill_program, *copy_program;  // copy.c; NULL: not yet
+  webgpu_buffer spare[WEBGPU_SPARE_READBACKS];                    // readback buffers to use again
+  tsri_wgpu_program *fill_program, *copy_program, *wide_program;  // copy.c; NULL: not yet
 } webgpu_device;
 
 // A copy to the host that the wait finishes.
@@ -85,8 +85,12 @@ tsr_status tsri_webgpu_device_open(int index, const tsri_open_options *options, 
 void tsri_webgpu_device_close(tsri_device *device);
 tsr_status tsri_webgpu_memory_info(tsri_device *device, uint64_t *out_free, uint64_t *out_total);
 
-// Does fma round once? WGSL leaves that open; a small kernel finds out.
-tsr_status tsri_webgpu_probe(webgpu_device *device, bool *out_fuses);
+// What WGSL leaves open; small kernels find out.
+typedef struct webgpu_arithmetic {
+  bool fuses;     // fma rounds once
+  bool has_half;  // f16 is there, and converted to and from f32 as we would
+} webgpu_arithmetic;
+tsr_status tsri_webgpu_probe(webgpu_device *device, webgpu_arithmetic *out_arithmetic);
 
 // --- buffer.c -------------------------------------------------------------------------------------------------------
 

@@ -212,52 +212,52 @@ typedef struct wgpu_pipeline_descriptor {
 
 // --- Entry points: result, name, arguments --------------------------------------------------------------------------
 
-#define WGPU_ENTRY_POINTS(X)                                                                                          \
-  X(wgpu_object, CreateInstance, (const void *descriptor))                                                            \
-  X(void, InstanceRelease, (wgpu_object))                                                                             \
-  X(void, InstanceProcessEvents, (wgpu_object))                                                                       \
-  X(wgpu_future, InstanceRequestAdapter, (wgpu_object, const wgpu_adapter_options *, wgpu_callback_info))             \
-  X(uint32_t, AdapterGetInfo, (wgpu_object, wgpu_adapter_info *))                                                     \
-  X(void, AdapterInfoFreeMembers, (wgpu_adapter_info))                                                                \
-  X(uint32_t, AdapterGetLimits, (wgpu_object, wgpu_limits *))                                                         \
-  X(uint32_t, AdapterHasFeature, (wgpu_object, uint32_t))                                                             \
-  X(wgpu_future, AdapterRequestDevice, (wgpu_object, const wgpu_device_descriptor *, wgpu_callback_info))             \
-  X(void, AdapterRelease, (wgpu_object))                                                                              \
-  X(wgpu_object, DeviceGetQueue, (wgpu_object))                                                                       \
-  X(wgpu_object, DeviceCreateBuffer, (wgpu_object, const wgpu_buffer_descriptor *))                                   \
-  X(wgpu_object, DeviceCreateBindGroupLayout, (wgpu_object, const wgpu_layout_descriptor *))                          \
-  X(wgpu_object, DeviceCreatePipelineLayout, (wgpu_object, const wgpu_pipeline_layout_descriptor *))                  \
-  X(wgpu_object, DeviceCreateBindGroup, (wgpu_object, const wgpu_group_descriptor *))                                 \
-  X(wgpu_object, DeviceCreateShaderModule, (wgpu_object, const wgpu_labelled *))                                      \
-  X(wgpu_object, DeviceCreateComputePipeline, (wgpu_object, const wgpu_pipeline_descriptor *))                        \
-  X(wgpu_object, DeviceCreateCommandEncoder, (wgpu_object, const wgpu_labelled *))                                    \
-  X(void, DevicePushErrorScope, (wgpu_object, uint32_t))                                                              \
-  X(wgpu_future, DevicePopErrorScope, (wgpu_object, wgpu_callback_info))                                              \
-  X(void, DeviceDestroy, (wgpu_object))                                                                               \
-  X(void, DeviceRelease, (wgpu_object))                                                                               \
-  X(void, BufferDestroy, (wgpu_object))                                                                               \
-  X(void, BufferRelease, (wgpu_object))                                                                               \
-  X(wgpu_future, BufferMapAsync, (wgpu_object, uint64_t, size_t, size_t, wgpu_callback_info))                         \
-  X(const void *, BufferGetConstMappedRange, (wgpu_object, size_t, size_t))                                           \
-  X(void, BufferUnmap, (wgpu_object))                                                                                 \
-  X(void, BindGroupLayoutRelease, (wgpu_object))                                                                      \
-  X(void, PipelineLayoutRelease, (wgpu_object))                                                                       \
-  X(void, BindGroupRelease, (wgpu_object))                                                                            \
-  X(void, ShaderModuleRelease, (wgpu_object))                                                                         \
-  X(void, ComputePipelineRelease, (wgpu_object))                                                                      \
-  X(wgpu_object, CommandEncoderBeginComputePass, (wgpu_object, const wgpu_pass_descriptor *))                         \
-  X(void, CommandEncoderCopyBufferToBuffer, (wgpu_object, wgpu_object, uint64_t, wgpu_object, uint64_t, uint64_t))    \
-  X(wgpu_object, CommandEncoderFinish, (wgpu_object, const wgpu_labelled *))                                          \
-  X(void, CommandEncoderRelease, (wgpu_object))                                                                       \
-  X(void, CommandBufferRelease, (wgpu_object))                                                                        \
-  X(void, ComputePassEncoderSetPipeline, (wgpu_object, wgpu_object))                                                  \
-  X(void, ComputePassEncoderSetBindGroup, (wgpu_object, uint32_t, wgpu_object, size_t, const uint32_t *))             \
-  X(void, ComputePassEncoderDispatchWorkgroups, (wgpu_object, uint32_t, uint32_t, uint32_t))                          \
-  X(void, ComputePassEncoderEnd, (wgpu_object))                                                                       \
-  X(void, ComputePassEncoderRelease, (wgpu_object))                                                                   \
-  X(void, QueueSubmit, (wgpu_object, size_t, const wgpu_object *))                                                    \
-  X(void, QueueWriteBuffer, (wgpu_object, wgpu_object, uint64_t, const void *, size_t))                               \
-  X(wgpu_future, QueueOnSubmittedWorkDone, (wgpu_object, wgpu_callback_info))                                         \
+#define WGPU_ENTRY_POINTS(X)                                                                                       \
+  X(wgpu_object, CreateInstance, (const void *descriptor))                                                         \
+  X(void, InstanceRelease, (wgpu_object))                                                                          \
+  X(void, InstanceProcessEvents, (wgpu_object))                                                                    \
+  X(wgpu_future, InstanceRequestAdapter, (wgpu_object, const wgpu_adapter_options *, wgpu_callback_info))          \
+  X(uint32_t, AdapterGetInfo, (wgpu_object, wgpu_adapter_info *))                                                  \
+  X(void, AdapterInfoFreeMembers, (wgpu_adapter_info))                                                             \
+  X(uint32_t, AdapterGetLimits, (wgpu_object, wgpu_limits *))                                                      \
+  X(uint32_t, AdapterHasFeature, (wgpu_object, uint32_t))                                                          \
+  X(wgpu_future, AdapterRequestDevice, (wgpu_object, const wgpu_device_descriptor *, wgpu_callback_info))          \
+  X(void, AdapterRelease, (wgpu_object))                                                                           \
+  X(wgpu_object, DeviceGetQueue, (wgpu_object))                                                                    \
+  X(wgpu_object, DeviceCreateBuffer, (wgpu_object, const wgpu_buffer_descriptor *))                                \
+  X(wgpu_object, DeviceCreateBindGroupLayout, (wgpu_object, const wgpu_layout_descriptor *))                       \
+  X(wgpu_object, DeviceCreatePipelineLayout, (wgpu_object, const wgpu_pipeline_layout_descriptor *))               \
+  X(wgpu_object, DeviceCreateBindGroup, (wgpu_object, const wgpu_group_descriptor *))                              \
+  X(wgpu_object, DeviceCreateShaderModule, (wgpu_object, const wgpu_labelled *))                                   \
+  X(wgpu_object, DeviceCreateComputePipeline, (wgpu_object, const wgpu_pipeline_descriptor *))                     \
+  X(wgpu_object, DeviceCreateCommandEncoder, (wgpu_object, const wgpu_labelled *))                                 \
+  X(void, DevicePushErrorScope, (wgpu_object, uint32_t))                                                           \
+  X(wgpu_future, DevicePopErrorScope, (wgpu_object, wgpu_callback_info))                                           \
+  X(void, DeviceDestroy, (wgpu_object))                                                                            \
+  X(void, DeviceRelease, (wgpu_object))                                                                            \
+  X(void, BufferDestroy, (wgpu_object))                                                                            \
+  X(void, BufferRelease, (wgpu_object))                                                                            \
+  X(wgpu_future, BufferMapAsync, (wgpu_object, uint64_t, size_t, size_t, wgpu_callback_info))                      \
+  X(const void *, BufferGetConstMappedRange, (wgpu_object, size_t, size_t))                                        \
+  X(void, BufferUnmap, (wgpu_object))                                                                              \
+  X(void, BindGroupLayoutRelease, (wgpu_object))                                                                   \
+  X(void, PipelineLayoutRelease, (wgpu_object))                                                                    \
+  X(void, BindGroupRelease, (wgpu_object))                                                                         \
+  X(void, ShaderModuleRelease, (wgpu_object))                                                                      \
+  X(void, ComputePipelineRelease, (wgpu_object))                                                                   \
+  X(wgpu_object, CommandEncoderBeginComputePass, (wgpu_object, const wgpu_pass_descriptor *))                      \
+  X(void, CommandEncoderCopyBufferToBuffer, (wgpu_object, wgpu_object, uint64_t, wgpu_object, uint64_t, uint64_t)) \
+  X(wgpu_object, CommandEncoderFinish, (wgpu_object, const wgpu_labelled *))                                       \
+  X(void, CommandEncoderRelease, (wgpu_object))                                                                    \
+  X(void, CommandBufferRelease, (wgpu_object))                                                                     \
+  X(void, ComputePassEncoderSetPipeline, (wgpu_object, wgpu_object))                                               \
+  X(void, ComputePassEncoderSetBindGroup, (wgpu_object, uint32_t, wgpu_object, size_t, const uint32_t *))          \
+  X(void, ComputePassEncoderDispatchWorkgroups, (wgpu_object, uint32_t, uint32_t, uint32_t))                       \
+  X(void, ComputePassEncoderEnd, (wgpu_object))                                                                    \
+  X(void, ComputePassEncoderRelease, (wgpu_object))                                                                \
+  X(void, QueueSubmit, (wgpu_object, size_t, const wgpu_object *))                                                 \
+  X(void, QueueWriteBuffer, (wgpu_object, wgpu_object, uint64_t, const void *, size_t))                            \
+  X(wgpu_future, QueueOnSubmittedWorkDone, (wgpu_object, wgpu_callback_info))                                      \
   X(void, QueueRelease, (wgpu_object))
 
 #endif

@@ -40,21 +40,21 @@ enum { TSRI_WGPU_GPU = 0, TSRI_WGPU_INTEGRATED = 1, TSRI_WGPU_SOFTWARE = 2 };
 
 // An adapter: 32-bit words and texts that end in NUL. Byte counts that do not fit a word are given in units of 256.
 typedef struct tsri_wgpu_adapter {
-  uint32_t features;                                       // bits TSRI_WGPU_…
-  uint32_t kind;                                           // TSRI_WGPU_GPU, …
-  uint32_t max_buffer_pages;                               // maxBufferSize / 256
-  uint32_t max_binding_pages;                              // maxStorageBufferBindingSize / 256
-  uint32_t max_storage_buffers;                            // per stage
-  uint32_t max_group_items;                                // maxComputeInvocationsPerWorkgroup
-  uint32_t max_group_size[3];                              // maxComputeWorkgroupSizeX, Y, Z
-  uint32_t max_groups;                                     // per dimension
-  uint32_t shared_bytes;                                   // maxComputeWorkgroupStorageSize
-  uint32_t storage_alignment;                              // minStorageBufferOffsetAlignment
-  uint32_t uniform_alignment;                              // minUniformBufferOffsetAlignment
-  uint32_t subgroup_min, subgroup_max;                     // 0: unknown
-  char name[TSRI_WGPU_TEXT_BYTES];                         // "SwiftShader Device (LLVM 16.0.0)"
-  char vendor[TSRI_WGPU_TEXT_BYTES];                       // "google"
-  char driver[TSRI_WGPU_TEXT_BYTES];                       // library and what it runs on: "Dawn on Vulkan"
+  uint32_t features;                    // bits TSRI_WGPU_…
+  uint32_t kind;                        // TSRI_WGPU_GPU, …
+  uint32_t max_buffer_pages;            // maxBufferSize / 256
+  uint32_t max_binding_pages;           // maxStorageBufferBindingSize / 256
+  uint32_t max_storage_buffers;         // per stage
+  uint32_t max_group_items;             // maxComputeInvocationsPerWorkgroup
+  uint32_t max_group_size[3];           // maxComputeWorkgroupSizeX, Y, Z
+  uint32_t max_groups;                  // per dimension
+  uint32_t shared_bytes;                // maxComputeWorkgroupStorageSize
+  uint32_t storage_alignment;           // minStorageBufferOffsetAlignment
+  uint32_t uniform_alignment;           // minUniformBufferOffsetAlignment
+  uint32_t subgroup_min, subgroup_max;  // 0: unknown
+  char name[TSRI_WGPU_TEXT_BYTES];      // "SwiftShader Device (LLVM 16.0.0)"
+  char vendor[TSRI_WGPU_TEXT_BYTES];    // "google"
+  char driver[TSRI_WGPU_TEXT_BYTES];    // library and what it runs on: "Dawn on Vulkan"
 } tsri_wgpu_adapter;
 
 typedef enum tsri_wgpu_buffer_kind {
@@ -101,7 +101,8 @@ typedef struct tsri_wgpu_api {
 
   // Writes `bytes` before the commands that are recorded next, and after all that were submitted; commands recorded but
   // not yet submitted may see it. `data` is read before the call returns.
-  tsr_status (*write)(tsri_wgpu_device *device, tsri_wgpu_buffer *buffer, size_t offset, const void *data, size_t bytes);
+  tsr_status (*write)(tsri_wgpu_device *device, tsri_wgpu_buffer *buffer, size_t offset, const void *data,
+                      size_t bytes);
 
   // Recorded: they run in this order once `submit` is called. `copy` needs two different buffers.
   tsr_status (*copy)(tsri_wgpu_device *device, tsri_wgpu_buffer *dst, size_t dst_offset, tsri_wgpu_buffer *src,
