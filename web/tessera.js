@@ -25,7 +25,7 @@ const ARRAYS = {
   bool: Uint8Array, u8: Uint8Array, i8: Int8Array, i16: Int16Array, i32: Int32Array, i64: BigInt64Array,
   u32: Uint32Array, f16: Uint16Array, bf16: Uint16Array, f32: Float32Array, f64: Float64Array,
 };
-const FIELD = '\x1f', RECORD = '\x1e', MAX_RANK = 8;
+const FIELD = '\x1f', RECORD = '\x1e', MAX_RANK = 8, MAX_ARGUMENTS = 64;
 
 function dtypeNumber(name) {
   const number = dtypes.indexOf(name);
@@ -94,11 +94,13 @@ class Tessera {
   #line = [];
   #isBusy = false;
   #broken = null;
+  #scratchBytes;
   #forgotten = new FinalizationRegistry(cell => this.releaseCell(cell));
 
   constructor(module) {
     this.#module = module;
-    this.scratch = module.allocate(4096);
+    this.#scratchBytes = 4096;
+    this.scratch = module.allocate(this.#scratchBytes);
     /** Every operator as a function of all its parameters: ops.matmul(a, b), ops.concat([a, b], 0). */
     this.ops = {};
     for (const name of Object.keys(PARAMETERS)) this.ops[name] = (...args) => this.operate(name, args);
@@ -233,9 +235,21 @@ class Tessera {
     return tensor;
   }
 
+  // Room for every list and shape among the values, at 8 bytes an item.
+  #growScratch(module, values) {
+    const bytes = values.reduce((sum, value) => sum + (Array.isArray(value) ? 8 * (value.length + MAX_RANK + 2) : 0), 0);
+    if (bytes <= this.#scratchBytes) return;
+    const grown = module.allocate(bytes);
+    if (grown === 0) throw new TesseraError('ERR_OUT_OF_MEMORY', `WebAssembly has no ${bytes} bytes left`);
+    module.free(this.scratch);
+    this.scratch = grown;
+    this.#scratchBytes = bytes;
+  }
+
   // Arguments as WebAssembly takes them. Lists and shapes go through scratch memory.
   #flatten(module, name, parameters, values) {
     const flat = [];
+    this.#growScratch(module, values);
     let used = this.scratch;
     parameters.forEach(({kind}, i) => {
       const value = values[i];
@@ -386,8 +400,9 @@ export class Tensor extends Held {
 export class Kernel extends Held {
   /** Runs it over so many work items ([x, y, z]) with its arguments: tensors and numbers. */
   launch(items, ...args) {
+    if (args.length > MAX_ARGUMENTS) throw new TypeError(`launch: ${args.length} arguments, ${MAX_ARGUMENTS} are the most`);
     return this.tessera.enqueue(async module => {
-      const [x = 1, y = 1, z = 1] = items, tensors = this.tessera.scratch, numbers = tensors + 4 * 64;
+      const [x = 1, y = 1, z = 1] = items, tensors = this.tessera.scratch, numbers = tensors + 4 * MAX_ARGUMENTS;
       args.forEach((value, i) => {
         module.view.setUint32(tensors + 4 * i, value instanceof Tensor ? pointerOf(value) : 0, true);
         module.view.setFloat64(numbers + 8 * i, value instanceof Tensor ? 0 : value, true);

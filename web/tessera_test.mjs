@@ -57,6 +57,11 @@ test('operators are methods, and take a number for their second tensor', async (
   assert.equal(await device.arange('i32', 0, 3, 1).format(), '[0 1 2]\ni32 [3] on cpu\n');
 });
 
+test('lists may be long', async () => {
+  const ones = Array.from({length: 1500}, () => device.ones('f32', [1]));
+  assert.deepEqual(await values(tessera.ops.concat(ones, 0).sum()), [1500]);
+});
+
 test('each operator of the list takes as many parameters in WebAssembly as it does here', async () => {
   const module = await loadModule('tessera');
   for (const [name, text] of Object.entries(operators)) {
