@@ -335,7 +335,7 @@ TEST(the_largest_matrix_that_sums_in_f32_is_chosen) {
 static bool plans(const tsri_native_op *op, vulkan_product *product) {
   static const vulkan_features features = {.subgroup_size = 32,
                                            .f16_matrix = {16, 16, 16},
-                                           .tiles = {{128, 128, 32, 64, 32, false}, {64, 64, 32, 32, 32, false}}};
+                                           .tiles = {{128, 128, 64, 64, 64, false}, {64, 128, 32, 32, 64, false}}};
   static const VkPhysicalDeviceLimits limits = {.maxComputeWorkGroupInvocations = 1024,
                                                 .maxComputeWorkGroupSize = {1024, 1024, 64},
                                                 .maxComputeWorkGroupCount = {65535, 65535, 65535},
