@@ -264,7 +264,7 @@ static tsri_limits limits_of(cl_device_id id) {
       .keeps_denormals = ask_floats(id, CL_FP_DENORM),
       .keeps_nan = ask_floats(id, CL_FP_INF_NAN),
       .rounds_to_even = ask_floats(id, CL_FP_ROUND_TO_NEAREST),
-      .longest_launch_ns = 1000u * 1000 * 1000,
+      .longest_launch_ns = UINT64_C(1000000000),
   };
   limits.has_storage16 = limits.has_storage8 = limits.has_i16 = limits.has_i8 = true;
   if (limits.buffer_alignment < 128) limits.buffer_alignment = 128;

@@ -254,7 +254,7 @@ static void fill_limits(const vulkan_device *device, tsri_limits *out) {
   out->keeps_nan = f->keeps_nan;
   out->rounds_to_even = f->rounds_to_even;
   out->max_binding_bytes = l->maxStorageBufferRange & ~UINT32_C(255);
-  out->longest_launch_ns = 1000u * 1000 * 1000;
+  out->longest_launch_ns = UINT64_C(1000000000);
 }
 
 // One file per device and driver.
