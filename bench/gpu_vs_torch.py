@@ -135,7 +135,8 @@ def table():
         Row("gemv f32 14336×4096", "gemv", (14336, 4096), gemv, most_us=58),
         Row("gemv bf16 14336×4096", "gemv", (14336, 4096), gemv, dtype="bf16", most_us=30),
         Row("add of 4 elements, queued", "queued_add", None, small_add, most_us=3.5),
-        Row("100 tiny multiplications", "hundred", None, hundred, most_us=10),
+        Row("100 tiny multiplications, replayed", "replayed", None, hundred, most_us=10),
+        Row("the same, a kernel each", "replayed_unfused", None, hundred, most_us=100),
         Row("4 MiB from the pool and back", "pool", None, allocation, most_us=0.3),
         Row("upload 256 MiB, pageable", "upload", 1 << 26, upload, most_us=7000),
     ]

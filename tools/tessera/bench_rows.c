@@ -173,6 +173,30 @@ static tsr_status step_hundred(bench_case *c, int step) {
   return status;
 }
 
+// The same captured. `is_fused`: else each is evaluated, and so a kernel of its own.
+static tsr_status capture_hundred(bench_case *c, bool is_fused) {
+  tsr_status status = begin_small(c);
+  if (status == TSR_OK) status = tsr_capture_begin(c->device);
+  if (status != TSR_OK) return status;
+  tsr_scope *scope = tsr_scope_begin(c->device);
+  tsr_tensor *x = c->inputs[0];
+  for (int i = 0; i < 100 && status == TSR_OK; i++) {
+    x = tsr_mul_scalar(x, 1.001);
+    if (!is_fused) status = tsr_evaluate(x);
+  }
+  tsr_status ended = tsr_capture_end(&x, 1, status == TSR_OK ? &c->capture : NULL);
+  tsr_scope_end(scope);
+  return status == TSR_OK ? ended : status;
+}
+
+static tsr_status begin_replayed(bench_case *c) { return capture_hundred(c, true); }
+static tsr_status begin_replayed_unfused(bench_case *c) { return capture_hundred(c, false); }
+
+static tsr_status step_replayed(bench_case *c, int step) {
+  (void)step;
+  return tsr_capture_run(c->capture);
+}
+
 static tsr_status step_small_add(bench_case *c, int step) {
   (void)step;
   float values[4];
@@ -305,6 +329,10 @@ const bench_row bench_rows[] = {
      .step = step_queued_add, .waits = true, .most_steps = 20000},
     {"hundred", "record and run 100 dependent multiplications of 4 elements; one wait at the end of many",
      .begin = begin_small, .step = step_hundred, .waits = true},
+    {"replayed", "100 dependent multiplications of 4 elements, captured and run again", .begin = begin_replayed,
+     .step = step_replayed, .waits = true, .most_steps = 1000},
+    {"replayed_unfused", "the same as 100 kernels", .begin = begin_replayed_unfused, .step = step_replayed,
+     .waits = true, .most_steps = 1000},
     {"fused_new", "plan, compile, run and read ten recorded operators", .begin = begin_small,
      .before = before_new_chain, .step = step_read, .after = release_results, .most_steps = BENCH_MAX_RESULTS},
     {"fused_cached", "the same ten again: plan, run and read", .begin = begin_small, .before = before_cached_chain,
@@ -334,6 +362,7 @@ void bench_case_deinit(bench_case *c) {
   release_results(c);
   for (int i = 0; i < c->input_count; i++) tsr_release(c->inputs[i]);
   for (int i = 0; i < 2; i++) tsr_buffer_release(c->buffers[i]);
+  tsr_capture_release(c->capture);
   tsr_kernel_release(c->kernel);
   free(c->host);
   tsr_device_release(c->device);

@@ -21,6 +21,7 @@ typedef struct bench_case {
   int result_count;
   tsr_buffer *buffers[2];
   tsr_kernel *kernel;
+  tsr_capture *capture;
   void *host;
   double bytes, flops;  // of one step; 0: not counted
 } bench_case;
