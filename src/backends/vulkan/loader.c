@@ -44,10 +44,6 @@ static bool find_start(tsri_library *library, char *reason, size_t reason_bytes)
 #define VK_DEVICE(name)
 #define VK_EXTRA(name)
 #include "backends/vulkan/entry_points.def"
-#undef VK_START
-#undef VK_INSTANCE
-#undef VK_DEVICE
-#undef VK_EXTRA
   return true;
 }
 
@@ -71,10 +67,6 @@ tsr_status tsri_vulkan_load_instance(VkInstance instance) {
 #define VK_DEVICE(name)
 #define VK_EXTRA(name)
 #include "backends/vulkan/entry_points.def"
-#undef VK_START
-#undef VK_INSTANCE
-#undef VK_DEVICE
-#undef VK_EXTRA
   return TSR_OK;
 }
 
@@ -86,10 +78,6 @@ tsr_status tsri_vulkan_load_device(VkDevice device, tsri_vulkan_device_api *out_
   if (!out_api->name) return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "vulkan: the driver has no vk" #name);
 #define VK_EXTRA(name) out_api->name = (PFN_vk##name)tsri_vk.GetDeviceProcAddr(device, "vk" #name);
 #include "backends/vulkan/entry_points.def"
-#undef VK_START
-#undef VK_INSTANCE
-#undef VK_DEVICE
-#undef VK_EXTRA
   return TSR_OK;
 }
 

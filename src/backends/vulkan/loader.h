@@ -30,10 +30,6 @@ typedef struct tsri_vulkan_api {
 #define VK_DEVICE(name)
 #define VK_EXTRA(name)
 #include "backends/vulkan/entry_points.def"
-#undef VK_START
-#undef VK_INSTANCE
-#undef VK_DEVICE
-#undef VK_EXTRA
 } tsri_vulkan_api;
 extern tsri_vulkan_api tsri_vk;
 
@@ -44,10 +40,6 @@ typedef struct tsri_vulkan_device_api {
 #define VK_DEVICE(name) PFN_vk##name name;
 #define VK_EXTRA(name)  PFN_vk##name name;
 #include "backends/vulkan/entry_points.def"
-#undef VK_START
-#undef VK_INSTANCE
-#undef VK_DEVICE
-#undef VK_EXTRA
 } tsri_vulkan_device_api;
 
 extern const char *const tsri_vulkan_library_names[];  // ends with NULL
