@@ -92,6 +92,18 @@ static const tsri_wgsl_helper helpers[] = {
      "  if (m >= 0x47800000u) { return s | 0x7c00u; }\n"
      "  if (m < 0x38800000u) { return s | (bitcast<u32>(bitcast<f32>(m) + 0.5f) - 0x3f000000u); }\n"
      "  return s | ((m - 0x38000000u + 0xfffu + ((m >> 13u) & 1u)) >> 13u);\n}\n"},
+    // As f16 or bf16 would hold it, in f32. What is below f16's normal numbers gets its rounding from the sum with 0.5.
+    {"tsr_round_f16",
+     "fn tsr_round_f16(x: f32) -> f32 {\n  let u = bitcast<u32>(x);\n  let m = u & 0x7fffffffu;\n"
+     "  let small = bitcast<u32>(tsr_keep(bitcast<f32>(m) + 0.5f) - 0.5f);\n"
+     "  let even = (m + 0xfffu + ((m >> 13u) & 1u)) & 0xffffe000u;\n"
+     "  var r = select(even, small, m < 0x38800000u);\n  r = select(r, 0x7f800000u, m >= 0x477ff000u);\n"
+     "  r = select(r, m | 0x400000u, m > 0x7f800000u);\n  return bitcast<f32>(r | (u & 0x80000000u));\n}\n"},
+    {"tsr_round_bf16",
+     "fn tsr_round_bf16(x: f32) -> f32 {\n  let u = bitcast<u32>(x);\n"
+     "  let even = u + 0x7fffu + ((u >> 16u) & 1u);\n"
+     "  let r = select(even, u | 0x400000u, (u & 0x7fffffffu) > 0x7f800000u);\n"
+     "  return bitcast<f32>(r & 0xffff0000u);\n}\n"},
     {"tsr_bf16_to_f32", "fn tsr_bf16_to_f32(h: u32) -> f32 { return bitcast<f32>(h << 16u); }\n"},
     {"tsr_f32_to_bf16",
      "fn tsr_f32_to_bf16(x: f32) -> u32 {\n  let u = bitcast<u32>(x);\n"

@@ -144,8 +144,8 @@ static const convert_patterns conversions[TSR_DTYPE_COUNT] = {
     [TSR_U32] = {"tsr_to_u32_f32($a)", "bitcast<u32>($a)", "$a", "u32($a)", "$a.x"},
     [TSR_I64] = {"tsr_to_i64_f32($a)", "tsr_to_i64_i32($a)", "vec2<u32>($a, 0u)", "vec2<u32>(u32($a), 0u)", "$a"},
     // Integers reach f16 and bf16 through f32: the checked form says so.
-    [TSR_F16] = {.f = "tsr_f16_to_f32(tsr_f32_to_f16($a))"},
-    [TSR_BF16] = {.f = "tsr_bf16_to_f32(tsr_f32_to_bf16($a))"},
+    [TSR_F16] = {.f = "tsr_round_f16($a)"},
+    [TSR_BF16] = {.f = "tsr_round_bf16($a)"},
     [TSR_F32] = {"$a", "f32($a)", "tsr_to_f32_u32($a)", "f32($a)", "tsr_to_f32_i64($a)"},
 };
 

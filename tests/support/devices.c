@@ -21,9 +21,21 @@ tsr_device *test_open_with_faults(const char *backend, const char *faults) {
   return device;
 }
 
+#if defined(__SANITIZE_THREAD__)
+#define HAS_TSAN true
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define HAS_TSAN true
+#endif
+#endif
+#ifndef HAS_TSAN
+#define HAS_TSAN false
+#endif
+
 const char *test_use_webgpu(void) {
   static const char icd[] = "/usr/lib/chromium/vk_swiftshader_icd.json";
   const char *library = getenv("TSR_TEST_WEBGPU_LIB");
+  if (HAS_TSAN) return "the thread sanitizer does not know Dawn's threads";
   if (!library || access(library, R_OK) != 0) return "there is no WebGPU library here (scripts/setup-webgpu gets one)";
   if (!getenv("VK_ICD_FILENAMES")) {
     if (access(icd, R_OK) != 0) return "SwiftShader is not installed (it comes with the package chromium)";
