@@ -13,7 +13,9 @@ enum {
 // Memory that CUDA knows, from cuMemHostAlloc or cuMemHostRegister, is read and written in place.
 static bool is_pinned(const void *host) {
   unsigned type = 0;
-  return tsri_cu.PointerGetAttribute(&type, CU_POINTER_MEMORY_TYPE, (cu_address)(uintptr_t)host) == CU_SUCCESS &&
+  int attribute = CU_POINTER_MEMORY_TYPE;
+  void *values[] = {&type};
+  return tsri_cu.PointerGetAttributes(1, &attribute, values, (cu_address)(uintptr_t)host) == CU_SUCCESS &&
          type == CU_MEMORY_IS_HOST;
 }
 

@@ -101,7 +101,8 @@ typedef struct cu_uuid {
   X(MemFree, "cuMemFree_v2", (cu_address address))                                                                     \
   X(MemHostAlloc, "cuMemHostAlloc", (void **memory, size_t bytes, unsigned flags))                                     \
   X(MemFreeHost, "cuMemFreeHost", (void *memory))                                                                      \
-  X(PointerGetAttribute, "cuPointerGetAttribute", (void *value, int attribute, cu_address pointer))                    \
+  X(PointerGetAttributes, "cuPointerGetAttributes",                                                                    \
+    (unsigned count, int *attributes, void **values, cu_address pointer))                                              \
   X(MemcpyHtoDAsync, "cuMemcpyHtoDAsync_v2", (cu_address to, const void *from, size_t bytes, cu_stream stream))        \
   X(MemcpyDtoHAsync, "cuMemcpyDtoHAsync_v2", (void *to, cu_address from, size_t bytes, cu_stream stream))              \
   X(MemcpyDtoDAsync, "cuMemcpyDtoDAsync_v2", (cu_address to, cu_address from, size_t bytes, cu_stream stream))         \

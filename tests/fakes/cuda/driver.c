@@ -232,13 +232,14 @@ EXPORT int cuMemFreeHost(void *memory) {
   return code;
 }
 
-EXPORT int cuPointerGetAttribute(void *value, int attribute, cu_address pointer) {
-  if (attribute != CU_POINTER_MEMORY_TYPE) return CU_INVALID_VALUE;
+// Memory that CUDA does not know is no error: its values are 0.
+EXPORT int cuPointerGetAttributes(unsigned count, int *attributes, void **values, cu_address pointer) {
+  if (count != 1 || attributes[0] != CU_POINTER_MEMORY_TYPE) return CU_INVALID_VALUE;
   fake_lock();
   const block *b = find_block((const void *)(uintptr_t)pointer);
-  if (b) *(unsigned *)value = b->context ? 2 : CU_MEMORY_IS_HOST;
+  *(unsigned *)values[0] = !b ? 0 : b->context ? 2 : CU_MEMORY_IS_HOST;
   fake_unlock();
-  return b ? CU_SUCCESS : CU_INVALID_VALUE;
+  return CU_SUCCESS;
 }
 
 bool fake_is_pinned(const void *memory) {
