@@ -32,10 +32,11 @@ static bool is_known(uint8_t what) { return what == IS_FIXED || what == IS_READY
 
 // A sum, product or copy of integers that move steadily moves steadily, too.
 static bool scalar_fits(const finder *f, const lane_insn *insn) {
+  if (insn->op == EXEC_MOVE_64) return is_known(f->roles[insn->a]);
+  if (insn->op != EXEC_ADD_32 && insn->op != EXEC_MUL_32) return false;
   uint8_t a = f->roles[insn->a], b = f->roles[insn->b];
-  if (insn->op == EXEC_MOVE_64) return is_known(a);
-  if (insn->op == EXEC_ADD_32) return is_known(a) && is_known(b);
-  return insn->op == EXEC_MUL_32 && is_known(a) && is_known(b) && (a == IS_FIXED || b == IS_FIXED);
+  if (!is_known(a) || !is_known(b)) return false;
+  return insn->op == EXEC_ADD_32 || a == IS_FIXED || b == IS_FIXED;
 }
 
 static bool load_fits(const finder *f, const lane_insn *insn) {
@@ -45,6 +46,7 @@ static bool load_fits(const finder *f, const lane_insn *insn) {
 }
 
 static bool operand_fits(const finder *f, uint32_t reg) {
+  if (reg == LANE_NONE) return true;
   return reg < f->p->scalar_count ? f->roles[reg] == IS_FIXED : f->roles[reg] != IS_POINTED;
 }
 
