@@ -8,7 +8,14 @@
 
 // --- The kernels ----------------------------------------------------------------------------------------------------
 
-enum { KERNEL_ITEMS = 256, KERNEL_WORDS = 8, PIECE_BYTES = 64 << 20, WIDE_BYTES = 16, LARGE_BYTES = 1 << 20 };
+enum {
+  KERNEL_ITEMS = 256,
+  KERNEL_WORDS = 8,
+  KERNEL_BYTES = KERNEL_WORDS * 4,
+  PIECE_BYTES = 64 << 20,
+  WIDE_BYTES = 16,
+  LARGE_BYTES = 1 << 20
+};
 
 // Parameters of both: where, how many words, masks of the first and last word, then for the fill two words in turn, for the
 // copy the source's word and byte.
@@ -44,7 +51,7 @@ static tsr_status build(webgpu_device *device, const char *text, const char *ent
                         uint32_t read_only, tsri_wgpu_program **program) {
   if (*program) return TSR_OK;
   tsr_status status = tsri_wgpu.program_create(device->handle, text, strlen(text), entry, storage_count,
-                                               (uint32_t[]){read_only, 0}, KERNEL_WORDS * 4, program);
+                                               (uint32_t[]){read_only, 0}, KERNEL_BYTES, program);
   return status == TSR_OK ? TSR_OK : WEBGPU_FAIL(device, status, "building a kernel for copies");
 }
 
@@ -66,7 +73,7 @@ static tsr_status run_kernel(webgpu_device *device, tsri_wgpu_program *program, 
                              uint32_t binding_count, const word_range *range, uint32_t a, uint32_t b) {
   uint32_t *params = NULL;
   size_t at = 0;
-  tsr_status status = tsri_webgpu_stream_begin(device, KERNEL_WORDS * 4, &params, &at);
+  tsr_status status = tsri_webgpu_stream_begin(device, KERNEL_BYTES, &params, &at);
   if (status != TSR_OK) return status;
   uint32_t words[KERNEL_WORDS] = {(uint32_t)range->first, (uint32_t)range->count, range->head, range->tail, a, b};
   memcpy(params, words, sizeof words);
