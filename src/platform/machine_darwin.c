@@ -39,3 +39,8 @@ void tsri_memory_size(uint64_t *out_total, uint64_t *out_free) {
   *out_total = total;
   *out_free = available < total ? available : total;
 }
+
+void tsri_prefer_large_pages(void *memory, size_t bytes) {
+  (void)memory;
+  (void)bytes;
+}

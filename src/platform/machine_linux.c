@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "platform/platform.h"
 
@@ -182,6 +183,15 @@ static int affinity_count(void) {
     if (count > 0) return count;
   }
   return 1;
+}
+
+void tsri_prefer_large_pages(void *memory, size_t bytes) {
+#if defined(MADV_HUGEPAGE)
+  (void)madvise(memory, bytes, MADV_HUGEPAGE);
+#else
+  (void)memory;
+  (void)bytes;
+#endif
 }
 
 int tsri_cpu_count(void) { return tsri_linux_cpu_count("", affinity_count()); }

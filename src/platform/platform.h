@@ -50,6 +50,8 @@ void tsri_cpu_name(char *name, size_t name_bytes);
 void tsri_cpu_short_name(const char *full, char *name, size_t name_bytes);
 // Cores this process may use: affinity and container quota respected. At least 1.
 int tsri_cpu_count(void);
+// Asks the system to back memory by large pages. Where it has none, or will not, nothing changes.
+void tsri_prefer_large_pages(void *memory, size_t bytes);
 // Memory this process may use, and what is left of it: container limits respected. 0 if unknown.
 void tsri_memory_size(uint64_t *out_total, uint64_t *out_free);
 

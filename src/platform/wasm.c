@@ -64,3 +64,8 @@ void tsri_memory_size(uint64_t *out_total, uint64_t *out_free) {
   *out_total = most;
   *out_free = most - (uint64_t)__builtin_wasm_memory_size(0) * PAGE_BYTES;
 }
+
+void tsri_prefer_large_pages(void *memory, size_t bytes) {
+  (void)memory;
+  (void)bytes;
+}
