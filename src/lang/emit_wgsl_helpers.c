@@ -7,6 +7,11 @@
 #include "core/alloc.h"
 #include "lang/emit_wgsl.h"
 
+#define DIVIDE_SCALED                                                              \
+  "  let s = select(1f, 0.25f, (bitcast<u32>(y) & 0x7fffffffu) >= 0x7e000000u);\n" \
+  "  let a = x * s;\n  let b = y * s;\n  let q = tsr_keep(a / b);\n"
+#define DIVIDE_CORRECTED "  return select(q, q + step, tsr_lt_f32(abs(step), abs(q) * 9.53674316e-7f));\n}\n"
+
 #define FN1(name, type, body) \
   { "tsr_" name "_" type, "fn tsr_" name "_" type "(a: " type ") -> " type " { " body " }\n" }
 #define FN2(name, type, body) \
@@ -64,14 +69,11 @@ static const tsri_wgsl_helper helpers[] = {
      "  return bitcast<vec4<f32>>(bitcast<vec4<u32>>(a) ^ vec4<u32>(tsr_p[1].x));\n}\n"},
 
     // Division is off by up to 2.5 ULP: one step of correction, kept where it stays small, which it does not near infinity,
-    // 0 or subnormals.
+    // 0 or subnormals. A device that multiplies by the reciprocal makes 0 of that of 2^126 and more, so both are scaled.
     {"tsr_div_f32",
-     "fn tsr_div_f32(a: f32, b: f32) -> f32 {\n  let q = tsr_keep(a / b);\n  let step = fma(-q, b, a) / b;\n"
-     "  return select(q, q + step, tsr_lt_f32(abs(step), abs(q) * 9.53674316e-7f));\n}\n"},
-    {"tsr_div_unfused",
-     "fn tsr_div_unfused(a: f32, b: f32) -> f32 {\n  let q = tsr_keep(a / b);\n"
-     "  let step = tsr_fma_f32(-q, b, a) / b;\n"
-     "  return select(q, q + step, tsr_lt_f32(abs(step), abs(q) * 9.53674316e-7f));\n}\n"},
+     "fn tsr_div_f32(x: f32, y: f32) -> f32 {\n" DIVIDE_SCALED "  let step = fma(-q, b, a) / b;\n" DIVIDE_CORRECTED},
+    {"tsr_div_unfused", "fn tsr_div_unfused(x: f32, y: f32) -> f32 {\n" DIVIDE_SCALED
+                        "  let step = tsr_fma_f32(-q, b, a) / b;\n" DIVIDE_CORRECTED},
 
     // Conversions.
     SATURATE("i8", "i32", "128f", "127i", "-128f", "-128i"),
