@@ -188,25 +188,6 @@ static tsri_spv_id branching(tsri_spv *s, const tsri_ir_expr *x) {
 
 // --- The walk -------------------------------------------------------------------------------------------------------
 
-static uint32_t operand_count(const tsri_ir_expr *x) {
-  switch (x->kind) {
-    case TSRI_EXPR_OP:
-      return tsri_ir_op_infos[x->op].arity;
-    case TSRI_EXPR_CONVERT:
-    case TSRI_EXPR_BITCAST:
-    case TSRI_EXPR_SPLAT:
-    case TSRI_EXPR_EXTRACT:
-    case TSRI_EXPR_LOAD:
-      return 1;
-    case TSRI_EXPR_INSERT:
-      return 2;
-    case TSRI_EXPR_VECTOR:
-      return x->type.lanes;
-    default:
-      return 0;
-  }
-}
-
 #define VISITED 0x80000000u  // on the stack: its operands have been written
 
 tsri_spv_id tsri_spv_expr(tsri_spv *s, uint32_t expr) {
@@ -217,7 +198,7 @@ tsri_spv_id tsri_spv_expr(tsri_spv *s, uint32_t expr) {
     uint32_t top = s->stack[--s->stack_used], index = top & ~VISITED;
     const tsri_ir_expr *x = &exprs[index];
     bool is_branching = x->kind == TSRI_EXPR_AND_THEN || x->kind == TSRI_EXPR_OR_ELSE || x->kind == TSRI_EXPR_COND;
-    uint32_t count = operand_count(x);
+    uint32_t count = tsri_ir_plain_operands(x);
     if (is_branching) {
       s->ids[index] = branching(s, x);
     } else if (count == 0 || (top & VISITED)) {

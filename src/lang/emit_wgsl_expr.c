@@ -167,25 +167,6 @@ static void put_node(tsri_wgsl *w, uint32_t expr, const tsri_wgsl_operands *oper
   }
 }
 
-static uint32_t operand_count(const tsri_ir_expr *x) {
-  switch (x->kind) {
-    case TSRI_EXPR_OP:
-      return tsri_ir_op_infos[x->op].arity;
-    case TSRI_EXPR_CONVERT:
-    case TSRI_EXPR_BITCAST:
-    case TSRI_EXPR_SPLAT:
-    case TSRI_EXPR_EXTRACT:
-    case TSRI_EXPR_LOAD:
-      return 1;
-    case TSRI_EXPR_INSERT:
-      return 2;
-    case TSRI_EXPR_VECTOR:
-      return x->type.lanes;
-    default:
-      return 0;
-  }
-}
-
 static void put_let(tsri_wgsl *w, uint32_t expr) {
   const tsri_ir_expr *x = &w->kernel->exprs[expr];
   if (x->kind == TSRI_EXPR_LOAD) {
@@ -194,7 +175,7 @@ static void put_let(tsri_wgsl *w, uint32_t expr) {
   }
   tsri_c_text names[3] = {{0}};
   tsri_wgsl_operands operands = {{"", "", ""}};
-  for (uint32_t i = 0; i < operand_count(x) && i < 3; i++) {
+  for (uint32_t i = 0; i < tsri_ir_plain_operands(x) && i < 3; i++) {
     tsri_wgsl_put_value(w, &names[i], x->args[i]);
     w->is_out_of_memory |= names[i].is_out_of_memory;
     if (names[i].data) operands.text[i] = names[i].data;
@@ -217,7 +198,7 @@ void tsri_wgsl_find_work(tsri_wgsl *w) {
   const tsri_kernel *k = w->kernel;
   for (uint32_t i = 1; i < k->expr_count; i++) {
     const tsri_ir_expr *x = &k->exprs[i];
-    uint32_t count = x->kind == TSRI_EXPR_COND ? 3 : is_lazy(x) ? 2 : operand_count(x);
+    uint32_t count = x->kind == TSRI_EXPR_COND ? 3 : is_lazy(x) ? 2 : tsri_ir_plain_operands(x);
     bool has = x->kind == TSRI_EXPR_LOAD || is_lazy(x) ||
                (x->kind == TSRI_EXPR_OP && tsri_expand_has((tsri_ir_op)x->op, x->type)) ||
                (x->kind == TSRI_EXPR_OP && x->op == TSRI_OP_DIV && x->type.dtype == TSR_I64);
@@ -317,7 +298,7 @@ void tsri_wgsl_put_lets(tsri_wgsl *w, uint32_t expr) {
   while (w->stack_used > bottom && !w->is_too_deep) {
     uint32_t top = w->stack[--w->stack_used], index = top & ~VISITED;
     const tsri_ir_expr *x = &w->kernel->exprs[index];
-    uint32_t count = operand_count(x);
+    uint32_t count = tsri_ir_plain_operands(x);
     if (is_lazy(x)) {
       put_lazy(w, index);
     } else if (top & VISITED) {

@@ -209,6 +209,9 @@ typedef struct tsri_ir_expr {
   };
 } tsri_ir_expr;
 
+// How many operands an expression has that are computed before it; those of &&, || and ?: are not.
+uint32_t tsri_ir_plain_operands(const tsri_ir_expr *x);
+
 // --- Statements -----------------------------------------------------------------------------------------------------
 
 typedef enum tsri_ir_stmt_kind {

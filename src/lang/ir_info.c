@@ -70,3 +70,22 @@ bool tsri_ir_shares_buffers(const tsri_kernel *kernel) {
   }
   return false;
 }
+
+uint32_t tsri_ir_plain_operands(const tsri_ir_expr *x) {
+  switch (x->kind) {
+    case TSRI_EXPR_OP:
+      return tsri_ir_op_infos[x->op].arity;
+    case TSRI_EXPR_CONVERT:
+    case TSRI_EXPR_BITCAST:
+    case TSRI_EXPR_SPLAT:
+    case TSRI_EXPR_EXTRACT:
+    case TSRI_EXPR_LOAD:
+      return 1;
+    case TSRI_EXPR_INSERT:
+      return 2;
+    case TSRI_EXPR_VECTOR:
+      return x->type.lanes;
+    default:
+      return 0;
+  }
+}

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copies, fills, events, waits and threads of the Vulkan backend.
-#include <pthread.h>
-
+#include "backends/common/workers_testing.h"
 #include "backends/vulkan/fixture.h"
 
 #if TSRI_HAS_VULKAN
@@ -162,56 +161,9 @@ TEST(a_wait_that_takes_too_long_is_a_status_and_the_work_goes_on) {
 
 // --- Threads --------------------------------------------------------------------------------------------------------
 
-typedef struct worker {
-  const fixture *f;
-  unsigned char seed;
-  tsr_status status;
-  int wrong;
-} worker;
-
-enum { WORKER_BYTES = 30000, WORKER_ROUNDS = 60 };
-
-static tsr_status work_once(worker *w, tsri_queue *queue, tsri_buffer *a, tsri_buffer *b, unsigned char value) {
-  const tsri_backend *vk = w->f->vk;
-  unsigned char out[WORKER_BYTES];
-  tsr_status status = vk->fill(queue, a, 0, WORKER_BYTES, &value, 1);
-  if (status == TSR_OK) status = vk->copy(queue, b, 1, a, 0, WORKER_BYTES - 1);
-  if (status == TSR_OK) status = vk->copy_in(queue, b, 0, "x", 1);
-  if (status == TSR_OK) status = vk->copy_out(queue, out, b, 0, WORKER_BYTES);
-  if (status == TSR_OK) status = vk->queue_wait(queue, UINT64_MAX);
-  if (status != TSR_OK) return status;
-  w->wrong += out[0] != 'x';
-  for (int i = 1; i < WORKER_BYTES; i++) w->wrong += out[i] != value;
-  return TSR_OK;
-}
-
-static void *work(void *user) {
-  worker *w = user;
-  const tsri_backend *vk = w->f->vk;
-  tsri_queue *queue = NULL;
-  tsri_buffer *a = NULL, *b = NULL;
-  w->status = vk->queue_create(w->f->device, &queue);
-  if (w->status == TSR_OK) w->status = vk->buffer_create(w->f->device, WORKER_BYTES, &a);
-  if (w->status == TSR_OK) w->status = vk->buffer_create(w->f->device, WORKER_BYTES, &b);
-  for (int i = 0; i < WORKER_ROUNDS && w->status == TSR_OK; i++) {
-    w->status = work_once(w, queue, a, b, (unsigned char)(w->seed + i));
-  }
-  if (a) vk->buffer_destroy(w->f->device, a);
-  if (b) vk->buffer_destroy(w->f->device, b);
-  if (queue) vk->queue_destroy(queue);
-  return NULL;
-}
-
 TEST(two_threads_on_two_queues) {
   fixture f = fixture_open();
-  worker workers[2] = {{.f = &f, .seed = 1}, {.f = &f, .seed = 100}};
-  pthread_t threads[2];
-  for (int i = 0; i < 2; i++) CHECK_EQ_INT(pthread_create(&threads[i], NULL, work, &workers[i]), 0);
-  for (int i = 0; i < 2; i++) CHECK_EQ_INT(pthread_join(threads[i], NULL), 0);
-  for (int i = 0; i < 2; i++) {
-    CHECK_OK(workers[i].status);
-    CHECK_EQ_INT(workers[i].wrong, 0);
-  }
+  check_two_workers(f.vk, f.device);
   fixture_close(&f);
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copies, fills, events, waits and threads of the WebGPU backend, each at places inside words too.
-#include <pthread.h>
-
+#include "backends/common/workers_testing.h"
 #include "backends/webgpu/fixture.h"
 
 static unsigned char *random_bytes(size_t bytes, uint32_t seed) {
@@ -179,55 +178,8 @@ TEST(a_wait_that_takes_too_long_is_a_status_and_the_work_goes_on) {
 
 // --- Threads --------------------------------------------------------------------------------------------------------
 
-typedef struct worker {
-  const fixture *f;
-  unsigned char seed;
-  tsr_status status;
-  int wrong;
-} worker;
-
-enum { WORKER_BYTES = 30000, WORKER_ROUNDS = 40 };
-
-static tsr_status work_once(worker *w, tsri_queue *queue, tsri_buffer *a, tsri_buffer *b, unsigned char value) {
-  const tsri_backend *wg = w->f->wg;
-  unsigned char out[WORKER_BYTES];
-  tsr_status status = wg->fill(queue, a, 0, WORKER_BYTES, &value, 1);
-  if (status == TSR_OK) status = wg->copy(queue, b, 1, a, 0, WORKER_BYTES - 1);
-  if (status == TSR_OK) status = wg->copy_in(queue, b, 0, "x", 1);
-  if (status == TSR_OK) status = wg->copy_out(queue, out, b, 0, WORKER_BYTES);
-  if (status == TSR_OK) status = wg->queue_wait(queue, UINT64_MAX);
-  if (status != TSR_OK) return status;
-  w->wrong += out[0] != 'x';
-  for (int i = 1; i < WORKER_BYTES; i++) w->wrong += out[i] != value;
-  return TSR_OK;
-}
-
-static void *work(void *user) {
-  worker *w = user;
-  const tsri_backend *wg = w->f->wg;
-  tsri_queue *queue = NULL;
-  tsri_buffer *a = NULL, *b = NULL;
-  w->status = wg->queue_create(w->f->device, &queue);
-  if (w->status == TSR_OK) w->status = wg->buffer_create(w->f->device, WORKER_BYTES, &a);
-  if (w->status == TSR_OK) w->status = wg->buffer_create(w->f->device, WORKER_BYTES, &b);
-  for (int i = 0; i < WORKER_ROUNDS && w->status == TSR_OK; i++) {
-    w->status = work_once(w, queue, a, b, (unsigned char)(w->seed + i));
-  }
-  if (a) wg->buffer_destroy(w->f->device, a);
-  if (b) wg->buffer_destroy(w->f->device, b);
-  if (queue) wg->queue_destroy(queue);
-  return NULL;
-}
-
 TEST(two_threads_on_two_queues) {
   fixture f = fixture_open();
-  worker workers[2] = {{.f = &f, .seed = 1}, {.f = &f, .seed = 100}};
-  pthread_t threads[2];
-  for (int i = 0; i < 2; i++) CHECK_EQ_INT(pthread_create(&threads[i], NULL, work, &workers[i]), 0);
-  for (int i = 0; i < 2; i++) CHECK_EQ_INT(pthread_join(threads[i], NULL), 0);
-  for (int i = 0; i < 2; i++) {
-    CHECK_OK(workers[i].status);
-    CHECK_EQ_INT(workers[i].wrong, 0);
-  }
+  check_two_workers(f.wg, f.device);
   fixture_close(&f);
 }
