@@ -212,7 +212,7 @@ tsri_operand tsri_inline(tsri_checker *c, uint32_t node, uint32_t function);
 int tsri_check_list(tsri_checker *c, uint32_t first);  // TSRI_FLOW_ bits
 void tsri_check_statement(tsri_checker *c, uint32_t node);
 void tsri_check_unrolled(tsri_checker *c, const tsri_ast *ast);  // an `unroll for` (check_unroll.c)
-int tsri_check_body(tsri_checker *c, uint32_t block);  // the body of the present frame
+int tsri_check_body(tsri_checker *c, uint32_t block);            // the body of the present frame
 
 // uniform.c: marks what is the same in all items of a group; reports barriers where not all arrive.
 bool tsri_check_uniform(tsri_checker *c, uint32_t body);  // false: no memory

@@ -47,12 +47,12 @@ typedef enum tsri_c_dialect_bit {
 // Words are written with the blank that follows them, so that an empty one leaves none behind.
 typedef struct tsri_c_spelling {
   uint32_t bit;
-  const char *prelude;   // types u8 to f64 and TSR_FN, which stands before a helper
-  const char *space[3];  // before a pointer's type, by tsri_ir_space
-  const char *shared;    // before the declaration of a shared array, which is aligned to 16
-  const char *no_alias;  // after the * of a pointer parameter
-  const char *barrier;         // for shared memory and buffers
-  const char *shared_barrier;  // for shared memory alone
+  const char *prelude;                 // types u8 to f64 and TSR_FN, which stands before a helper
+  const char *space[3];                // before a pointer's type, by tsri_ir_space
+  const char *shared;                  // before the declaration of a shared array, which is aligned to 16
+  const char *no_alias;                // after the * of a pointer parameter
+  const char *barrier;                 // for shared memory and buffers
+  const char *shared_barrier;          // for shared memory alone
   const char *group, *groups, *local;  // ids; # stands for the axis
   const char *axes;                    // what # becomes for the three axes
   const char *math_prefix;             // of sqrt and its like

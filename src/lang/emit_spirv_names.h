@@ -159,7 +159,6 @@ enum {
   SPV_SEMANTICS_BARRIER = 0x8 | 0x40 | 0x100,  // acquire and release, of buffers and of shared memory
   SPV_SEMANTICS_SHARED = 0x8 | 0x100,          // the same, of shared memory alone
 
-
   SPV_MEMORY_MAKE_AVAILABLE = 0x8,
   SPV_MEMORY_MAKE_VISIBLE = 0x10,
   SPV_MEMORY_NON_PRIVATE = 0x20,

@@ -9,10 +9,10 @@
 #include "core/strided.h"
 #include "core/tensor.h"
 #include "graph/graph.h"
+#include "graph/transfer.h"
 #include "ops/dlpack_abi.h"
 #include "runtime/buffer.h"
 #include "runtime/stage.h"
-#include "graph/transfer.h"
 
 // --- dtypes -------------------------------------------------------------------------------------------------------
 
