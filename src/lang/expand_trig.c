@@ -135,12 +135,14 @@ node tsri_expand_atan(tsri_expander *e, node x) {
   return with_sign(e, pick(e, is_far, outer, inner), x);
 }
 
-// The angle is a multiple of pi/2 plus or minus atan(smaller / larger).
+// The angle is a multiple of pi/2 plus or minus atan(smaller / larger). Shading languages promise a quotient for divisors up to
+// 2^126 only, as devices multiply by the reciprocal: both are scaled beyond.
 node tsri_expand_atan2(tsri_expander *e, node y, node x) {
   const tsri_expand_consts *k = e->k;
   node ax = magnitude(e, x), ay = magnitude(e, y), is_steep = lt(e, ax, ay), zero = num(e, 0);
   node larger = pick(e, is_steep, ay, ax), smaller = pick(e, is_steep, ax, ay);
-  pair t = quotient(e, smaller, larger);
+  node scale = pick(e, lt(e, num(e, 0x1p125), larger), num(e, 0.25), num(e, 1));
+  pair t = quotient(e, mul(e, smaller, scale), mul(e, larger, scale));
   t.hi = pick(e, eq(e, larger, zero), zero, t.hi);               // 0 and 0
   t.hi = pick(e, eq(e, larger, infinity(e)), zero, t.hi);        // a number and infinity
   t.hi = pick(e, eq(e, smaller, infinity(e)), num(e, 1), t.hi);  // infinity and infinity
