@@ -6,33 +6,11 @@
 #include <string.h>
 
 #include "backends/common/trail.h"
-#include "backends/cuda/blas_api.h"
+#include "backends/cuda/blas_plan.h"
 #include "core/alloc.h"
 #include "core/log.h"
 
-enum {
-  PLAN_SLOTS = 256,           // a product that meets another in its slot takes the place
-  WORKSPACE_BYTES = 32 << 20  // what NVIDIA advises for Hopper; less elsewhere does no harm
-};
-
-typedef struct blas_plan {
-  bool is_used, is_impossible;
-  cuda_product product;
-  lt_operation operation;
-  lt_layout a, b, c, d;
-  lt_choice choice;
-} blas_plan;
-
-#define TSRI_ENTRY(name, exported, parameters) int(CUDA_CALL * name) parameters;
-struct cuda_blas {
-  struct {
-    CUBLASLT_ENTRY_POINTS(TSRI_ENTRY)
-  } lt;
-  lt_handle handle;
-  tsri_mutex lock;  // of the plans
-  blas_plan plans[PLAN_SLOTS];
-};
-#undef TSRI_ENTRY
+enum { WORKSPACE_BYTES = 32 << 20 };  // what NVIDIA advises for Hopper; less elsewhere does no harm
 
 #if defined(_WIN32)
 static const char *const library_names[] = {"cublasLt64_13.dll", "cublasLt64_12.dll", "cublasLt64_11.dll", NULL};
@@ -144,12 +122,12 @@ static int make_operation(const cuda_blas *blas, const cuda_product *product, bo
   return code;
 }
 
-// Sums that are split between groups stay in the type that sums are kept in.
-static int choose_algorithm(const cuda_blas *blas, blas_plan *plan) {
+// Sums that are split between groups stay in the type that sums are kept in. The first proposal is cuBLASLt's own favourite.
+static int find_proposals(const cuda_blas *blas, blas_plan *plan) {
   lt_preference preference = NULL;
   uint64_t workspace = WORKSPACE_BYTES;
   uint32_t reductions = LT_REDUCE_INPLACE | LT_REDUCE_COMPUTE_TYPE;
-  int found = 0, code = blas->lt.PreferenceCreate(&preference);
+  int code = blas->lt.PreferenceCreate(&preference);
   if (code == LT_SUCCESS) code = blas->lt.PreferenceSet(preference, LT_MAX_WORKSPACE, &workspace, sizeof workspace);
   if (code == LT_SUCCESS) code = blas->lt.PreferenceSet(preference, LT_REDUCTION_MASK, &reductions, sizeof reductions);
   for (int i = 0; i < 4 && code == LT_SUCCESS; i++) {
@@ -158,11 +136,11 @@ static int choose_algorithm(const cuda_blas *blas, blas_plan *plan) {
   }
   if (code == LT_SUCCESS) {
     code = blas->lt.GetHeuristic(blas->handle, plan->operation, plan->a, plan->b, plan->c ? plan->c : plan->d, plan->d,
-                                 preference, 1, &plan->choice, &found);
+                                 preference, BLAS_PROPOSALS, plan->proposals, &plan->proposal_count);
   }
   if (preference) blas->lt.PreferenceDestroy(preference);
   if (code != LT_SUCCESS) return code;
-  return found > 0 ? plan->choice.state : LT_NOT_SUPPORTED;
+  return plan->proposal_count > 0 ? plan->proposals[0].state : LT_NOT_SUPPORTED;
 }
 
 static void destroy_plan(const cuda_blas *blas, blas_plan *plan) {
@@ -184,7 +162,7 @@ static void make_plan(const cuda_blas *blas, const cuda_product *product, bool a
   if (code == LT_SUCCESS) code = make_layout(blas, product, &product->b, &plan->b);
   if (code == LT_SUCCESS && product->has_c) code = make_layout(blas, product, &product->c, &plan->c);
   if (code == LT_SUCCESS) code = make_layout(blas, product, &product->d, &plan->d);
-  if (code == LT_SUCCESS) code = choose_algorithm(blas, plan);
+  if (code == LT_SUCCESS) code = find_proposals(blas, plan);
   plan->is_impossible = code != LT_SUCCESS;
   if (plan->is_impossible) tsri_log(TSR_LOG_DEBUG, "cuda: cuBLASLt has nothing for a product (code %d)", code);
 }
@@ -193,7 +171,7 @@ static blas_plan *plan_for(cuda_blas *blas, const cuda_product *product, bool al
   uint64_t mixed = UINT64_C(0xCBF29CE484222325);
   const unsigned char *bytes = (const unsigned char *)product;
   for (size_t i = 0; i < sizeof *product; i++) mixed = (mixed ^ bytes[i]) * UINT64_C(0x100000001B3);
-  blas_plan *plan = &blas->plans[mixed % PLAN_SLOTS];
+  blas_plan *plan = &blas->plans[mixed % BLAS_PLAN_SLOTS];
   if (!plan->is_used || memcmp(&plan->product, product, sizeof *product) != 0) {
     make_plan(blas, product, allows_tf32, plan);
   }
@@ -202,8 +180,8 @@ static blas_plan *plan_for(cuda_blas *blas, const cuda_product *product, bool al
 
 // --- Products -----------------------------------------------------------------------------------------------------------
 
-static tsr_status launch(cuda_queue *queue, const cuda_blas *blas, const blas_plan *plan,
-                         const cuda_product_memory *memory) {
+int tsri_cuda_blas_launch(cuda_queue *queue, const cuda_blas *blas, const blas_plan *plan,
+                          const cuda_product_memory *memory, const lt_choice *choice) {
   const float narrow[2] = {(float)memory->alpha, (float)memory->beta};
   const double wide[2] = {memory->alpha, memory->beta};
   bool is_wide = plan->product.dtype == TSR_F64, has_c = plan->product.has_c;
@@ -214,13 +192,18 @@ static tsr_status launch(cuda_queue *queue, const cuda_blas *blas, const blas_pl
   if (plan->product.has_bias) {
     code = blas->lt.DescSet(plan->operation, LT_BIAS_POINTER, &memory->bias, sizeof memory->bias);
   }
-  if (code == LT_SUCCESS) {
-    code = blas->lt.Matmul(blas->handle, plan->operation, alpha, (const void *)(uintptr_t)memory->a, plan->a,
-                           (const void *)(uintptr_t)memory->b, plan->b, beta,
-                           has_c ? (const void *)(uintptr_t)memory->c : d, has_c ? plan->c : plan->d, d, plan->d,
-                           &plan->choice.algorithm, (void *)(uintptr_t)queue->workspace, plan->choice.workspace_bytes,
-                           queue->stream);
-  }
+  if (code != LT_SUCCESS) return code;
+  return blas->lt.Matmul(blas->handle, plan->operation, alpha, (const void *)(uintptr_t)memory->a, plan->a,
+                         (const void *)(uintptr_t)memory->b, plan->b, beta,
+                         has_c ? (const void *)(uintptr_t)memory->c : d, has_c ? plan->c : plan->d, d, plan->d,
+                         &choice->algorithm, (void *)(uintptr_t)queue->workspace, choice->workspace_bytes,
+                         queue->stream);
+}
+
+static tsr_status multiply(cuda_queue *queue, const cuda_blas *blas, blas_plan *plan,
+                           const cuda_product_memory *memory) {
+  if (!plan->is_settled) tsri_cuda_blas_settle(queue, blas, plan, memory);
+  int code = tsri_cuda_blas_launch(queue, blas, plan, memory, &plan->proposals[plan->chosen]);
   if (code == LT_SUCCESS) return TSR_OK;
   if (code == LT_NOT_SUPPORTED || code == LT_ARCH_MISMATCH || code == LT_INVALID_VALUE) return TSR_ERR_UNSUPPORTED;
   return TSRI_FAIL(code == LT_ALLOC_FAILED ? TSR_ERR_OUT_OF_MEMORY : TSR_ERR_LAUNCH,
@@ -239,7 +222,7 @@ tsr_status tsri_cuda_multiply(cuda_queue *queue, const cuda_product *product, co
   }
   tsri_mutex_lock(&blas->lock);
   blas_plan *plan = plan_for(blas, product, queue->device->allows_tf32);
-  tsr_status status = plan->is_impossible ? TSR_ERR_UNSUPPORTED : launch(queue, blas, plan, memory);
+  tsr_status status = plan->is_impossible ? TSR_ERR_UNSUPPORTED : multiply(queue, blas, plan, memory);
   if (status == TSR_ERR_UNSUPPORTED) plan->is_impossible = true;
   tsri_mutex_unlock(&blas->lock);
   return status;
@@ -249,7 +232,7 @@ void tsri_cuda_blas_close(cuda_device *device) {
   cuda_blas *blas = device->blas;
   if (!blas) return;
   bool was_pushed = tsri_cuda_enter(device);
-  for (int i = 0; i < PLAN_SLOTS; i++) destroy_plan(blas, &blas->plans[i]);
+  for (int i = 0; i < BLAS_PLAN_SLOTS; i++) destroy_plan(blas, &blas->plans[i]);
   blas->lt.Destroy(blas->handle);
   tsri_cuda_leave(was_pushed);
   tsri_mutex_deinit(&blas->lock);

@@ -62,7 +62,8 @@ typedef struct cuda_readback {
 typedef struct cuda_queue {
   cuda_device *device;
   cu_stream stream;
-  bool has_work;  // queued since the last wait that succeeded
+  bool has_work;      // queued since the last wait that succeeded
+  bool is_recording;  // a graph: nothing runs, and nothing may wait
   cuda_chunk chunks[CUDA_COPY_THREADS * CUDA_CHUNKS_PER_THREAD];
   char *readback_host;
   size_t readback_used;

@@ -124,4 +124,15 @@ static inline unsigned char *fixture_pattern(size_t bytes) {
   return memory;
 }
 
+// An empty folder for the cache on disk. `folder` is as mkdtemp takes it.
+static inline void fixture_use_cache(char *folder) {
+  CHECK(mkdtemp(folder) && setenv("XDG_CACHE_HOME", folder, 1) == 0);
+}
+
+static inline void fixture_remove_cache(const char *folder) {
+  char command[128];
+  snprintf(command, sizeof command, "rm -r %s", folder);
+  CHECK_EQ_INT(system(command), 0);
+}
+
 #endif

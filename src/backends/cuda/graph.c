@@ -14,6 +14,7 @@ tsr_status tsri_cuda_graph_begin(tsri_queue *queue) {
   bool was_pushed = tsri_cuda_enter(own->device);
   cu_result code = tsri_cu.StreamBeginCapture(own->stream, CU_STREAM_CAPTURE_RELAXED);
   tsri_cuda_leave(was_pushed);
+  own->is_recording = code == CU_SUCCESS;
   return code == CU_SUCCESS ? TSR_OK : CUDA_FAIL(own->device, code, TSR_ERR_INTERNAL, "recording a graph");
 }
 
@@ -31,6 +32,7 @@ tsr_status tsri_cuda_graph_end(tsri_queue *queue, tsri_graph **out_graph) {
   cuda_graph *graph = tsri_calloc(1, sizeof *graph);
   cu_graph_exec exec = NULL;
   bool was_pushed = tsri_cuda_enter(own->device);
+  own->is_recording = false;
   cu_result code = instantiate(own, &exec);
   if (!graph && exec) (void)tsri_cu.GraphExecDestroy(exec);
   tsri_cuda_leave(was_pushed);

@@ -10,15 +10,6 @@ typedef struct axpy_params {
 
 static tsri_code axpy_code(void) { return fixture_code("tsr_fake_axpy", "tsr_fake_axpy", 2, sizeof(axpy_params)); }
 
-// An empty folder for the cache.
-static void use_cache(char *folder) { CHECK(mkdtemp(folder) && setenv("XDG_CACHE_HOME", folder, 1) == 0); }
-
-static void remove_cache(const char *folder) {
-  char command[128];
-  snprintf(command, sizeof command, "rm -r %s", folder);
-  CHECK_EQ_INT(system(command), 0);
-}
-
 TEST(a_launch_reads_offsets_and_parameters) {
   fixture f = fixture_open();
   tsri_program *program = fixture_build(&f, axpy_code());
@@ -61,7 +52,7 @@ TEST(a_text_that_does_not_compile_gives_the_compilers_log) {
 
 TEST(a_program_is_compiled_once_and_comes_from_the_cache_then) {
   char folder[] = "/tmp/tessera-cuda-XXXXXX";
-  use_cache(folder);
+  fixture_use_cache(folder);
   fixture f = fixture_open();
   int before = f.fake->compilations;
   for (int i = 0; i < 3; i++) f.cu->program_destroy(f.device, fixture_build(&f, axpy_code()));
@@ -71,7 +62,7 @@ TEST(a_program_is_compiled_once_and_comes_from_the_cache_then) {
   f.cu->program_destroy(f.device, fixture_build(&f, other));
   CHECK_EQ_INT(f.fake->compilations, before + 2);
   fixture_close(&f);
-  remove_cache(folder);
+  fixture_remove_cache(folder);
 }
 
 static void spoil(const char *name, void *folder) {
@@ -82,7 +73,7 @@ static void spoil(const char *name, void *folder) {
 
 TEST(a_cached_image_that_the_driver_refuses_is_made_anew) {
   char folder[] = "/tmp/tessera-cuda-XXXXXX", inner[64];
-  use_cache(folder);
+  fixture_use_cache(folder);
   fixture f = fixture_open();
   int before = f.fake->compilations;
   f.cu->program_destroy(f.device, fixture_build(&f, axpy_code()));
@@ -91,7 +82,7 @@ TEST(a_cached_image_that_the_driver_refuses_is_made_anew) {
   for (int i = 0; i < 2; i++) f.cu->program_destroy(f.device, fixture_build(&f, axpy_code()));
   CHECK_EQ_INT(f.fake->compilations, before + 2);
   fixture_close(&f);
-  remove_cache(folder);
+  fixture_remove_cache(folder);
 }
 
 TEST(without_a_place_for_the_cache_programs_are_built_all_the_same) {

@@ -27,6 +27,7 @@ typedef struct fake_cuda {
   int retained_contexts, current_contexts;  // the latter on all threads
   int blocking_copies;                      // that CUDA could not make asynchronous
   int compilations, launches, products;
+  int last_proposal;  // of cuBLASLt's, from 0
 } fake_cuda;
 
 typedef fake_cuda *(*fake_cuda_state_fn)(void);  // exported as fake_cuda_state

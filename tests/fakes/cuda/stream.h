@@ -19,5 +19,6 @@ bool fake_is_pinned(const void *memory);                // (locked)
 bool fake_is_device(cu_address address, size_t bytes);  // (locked)
 void fake_run_all(void);                                // (locked) everything queued
 void fake_run_stream(cu_stream stream);                 // (locked)
+void fake_spend(int microseconds);                      // (locked) of the device's time
 
 #endif
