@@ -4,9 +4,10 @@
 
     python3 bench/gpu_vs_torch.py [--backend cuda] [--program build/release/bin/tessera] [--only PATTERN] [--quick]
 
-Tessera is timed by `tessera bench --json`, PyTorch by CUDA events around as many calls. A row shows both medians, PyTorch's time
-divided by Tessera's (above 1: Tessera is faster), and the most the row may take. Sizes are large: 10 GiB of the GPU's memory
-are used at a time. Without PyTorch or a GPU its column is empty.
+Both take turns, sample after sample: a GPU that gets hot lowers its clock, and what is timed first wins. Tessera is timed by
+`tessera bench --turns`, PyTorch by CUDA events. A row shows both medians, the median of the rounds' ratios (PyTorch's time
+divided by Tessera's; above 1: Tessera is faster), and the most the row may take. Sizes are large: 10 GiB of the GPU's
+memory are used at a time. Without PyTorch or a GPU its column is empty.
 """
 import argparse
 import fnmatch
@@ -142,43 +143,67 @@ def table():
     ]
 
 
-def tessera_us(options, row):
-    command = [options.program, "bench", "--backend", options.backend, "--op", row.name, "--dtype", row.dtype, "--json",
-               "--min-time", "0.05" if options.quick else "0.3"]
-    if row.size:
-        rows, cols = row.size if isinstance(row.size, tuple) else (row.size, 1)
-        command += ["--size", f"{rows}x{cols}"]
-    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **row.env}, check=False)
-    try:
-        first = json.loads(done.stdout)["rows"][0]
-    except (ValueError, LookupError):
-        return None, (done.stderr.strip().splitlines() or ["no answer"])[-1]
-    if first["status"] != "TSR_OK":
-        return None, first["message"].splitlines()[0]
-    return first["median_ns"] / 1000, ""
+class Tessera:
+    """`tessera bench --turns` on one row: warmed up when it is made, then one sample whenever it is asked."""
+
+    def __init__(self, options, row):
+        command = [options.program, "bench", "--turns", "--json", "--backend", options.backend, "--op", row.name,
+                   "--dtype", row.dtype]
+        if row.size:
+            rows, cols = row.size if isinstance(row.size, tuple) else (row.size, 1)
+            command += ["--size", f"{rows}x{cols}"]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                        text=True, env={**os.environ, **row.env})
+        self.first_line = self.process.stdout.readline().strip()
+
+    def sample_us(self):
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+        return float(self.process.stdout.readline()) / 1000
+
+    def why_not(self):
+        """Ends it; what went wrong, or nothing."""
+        out, err = self.process.communicate()
+        if self.first_line == "ready":
+            return ""
+        try:
+            return json.loads(self.first_line + out)["rows"][0]["message"].splitlines()[0]
+        except (ValueError, LookupError):
+            return (err.strip().splitlines() or ["no answer"])[-1]
 
 
-def torch_us(torch, row, quick):
-    """Median over samples of several calls each, after a warm-up."""
-    step = row.torch(torch, row)
-    with torch.no_grad():
-        for _ in range(3):
-            step()
-        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        begin.record()
-        step()
-        end.record()
-        torch.cuda.synchronize()
-        calls = max(1, min(2000, int(10 / max(begin.elapsed_time(end), 0.001))))
-        samples = []
-        for _ in range(3 if quick else 11):
-            begin.record()
-            for _ in range(calls):
-                step()
-            end.record()
-            torch.cuda.synchronize()
-            samples.append(begin.elapsed_time(end) / calls * 1000)
-    return statistics.median(samples)
+class Torch:
+    """PyTorch's code for a row, timed by events around as many calls as take ten milliseconds."""
+
+    def __init__(self, torch, row):
+        self.torch, self.step = torch, row.torch(torch, row)
+        self.begin, self.end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        for self.calls in (3, 1):
+            self.sample_us()
+        self.calls = max(1, min(2000, int(10_000 / max(self.sample_us(), 1))))
+
+    def sample_us(self):
+        with self.torch.no_grad():
+            self.begin.record()
+            for _ in range(self.calls):
+                self.step()
+            self.end.record()
+            self.torch.cuda.synchronize()
+        return self.begin.elapsed_time(self.end) / self.calls * 1000
+
+
+def take_turns(options, torch, row):
+    """Medians of PyTorch's and Tessera's samples, the median of the rounds' ratios, and why there are none of ours."""
+    ours, peer = Tessera(options, row), Torch(torch, row) if torch else None
+    rounds = []
+    if ours.first_line == "ready":
+        for _ in range(5 if options.quick else 15):
+            rounds.append((peer.sample_us() if peer else 0, ours.sample_us()))
+    elif peer:
+        rounds = [(peer.sample_us(), 0)]
+    theirs, mine = (statistics.median(column) for column in zip(*rounds)) if rounds else (0, 0)
+    ratio = statistics.median(a / b for a, b in rounds) if peer and mine else 0
+    return theirs, mine, ratio, ours.why_not()
 
 
 def load_torch():
@@ -193,12 +218,12 @@ def load_torch():
     return None
 
 
-def judge(row, ours, theirs):
+def judge(row, ours, ratio):
     verdicts = []
     if row.most_us:
         verdicts.append(f"{'ok' if ours <= row.most_us else 'MISSED'} (most {row.most_us:g} us)")
-    if row.vs and theirs:
-        verdicts.append(f"{'ok' if theirs / ours >= row.vs else 'MISSED'} (least {row.vs:g}x)")
+    if row.vs and ratio:
+        verdicts.append(f"{'ok' if ratio >= row.vs else 'MISSED'} (least {row.vs:g}x)")
     return ", ".join(verdicts)
 
 
@@ -216,16 +241,11 @@ def main():
     for row in table():
         if not fnmatch.fnmatch(row.title, options.only):
             continue
-        theirs = torch_us(torch, row, options.quick) if torch else None
+        theirs, ours, ratio, why = take_turns(options, torch, row)
         if torch:
             torch.cuda.empty_cache()
-        ours, why = tessera_us(options, row)
-        cells = f"{row.title:40} {theirs or 0:11.1f}" if theirs else f"{row.title:40} {'-':>11}"
-        if ours is None:
-            print(f"{cells} {'-':>11} {'-':>6}  {why}", flush=True)
-            continue
-        ratio = f"{theirs / ours:6.2f}" if theirs else f"{'-':>6}"
-        print(f"{cells} {ours:11.1f} {ratio}  {judge(row, ours, theirs)}", flush=True)
+        cells = [f"{x:.1f}" if x else "-" for x in (theirs, ours)] + [f"{ratio:.2f}" if ratio else "-"]
+        print(f"{row.title:40} {cells[0]:>11} {cells[1]:>11} {cells[2]:>6}  {why or judge(row, ours, ratio)}", flush=True)
 
 
 if __name__ == "__main__":

@@ -58,6 +58,15 @@ expect 0 bench "${small[@]}" --op 'add,matmul,softmax' --dtype i32 --json
 json "it['rows'][0]['status'] == 'TSR_OK'"
 json "all(bool(r['message']) == (r['status'] != 'TSR_OK') for r in it['rows'])"
 
+claim "with --turns a line of input is a sample, until there is no more"
+printf '\n\n\n' > "$work/in"
+expect 0 bench "${small[@]}" --op add --turns < "$work/in"
+[[ $(sed -n 1p "$work/out") == ready ]] || fail "it does not say that it is ready"
+[[ $(sed -n 2,4p "$work/out" | grep -Ec '^[0-9]+\.[0-9]$') == 3 ]] || fail "three lines are not three samples"
+[[ $(sed -n 5p "$work/out") == cpu\ 0:* ]] || fail "the table does not follow"
+expect 2 bench "${small[@]}" --op 'add,sum' --turns
+has "$err" "--turns is for one row; --op chooses it"
+
 claim "what cannot be is refused with what may be"
 for size in 0 -3 x 10x 10x0 1e7 99999999999999999999; do
   expect 2 bench "--size=$size"

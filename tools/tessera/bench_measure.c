@@ -39,6 +39,27 @@ static bool is_enough(const bench_plan *plan, const samples *s, double spent_ns)
   return spent_ns >= plan->least_ns && (s->count >= USUAL_SAMPLES || spent_ns >= 4 * plan->least_ns);
 }
 
+static bool is_our_turn(void) {
+  int c = getchar();
+  while (c != EOF && c != '\n') c = getchar();
+  return c == '\n';
+}
+
+// "ready" once, then a sample's nanoseconds for each line: whoever reads them runs something else in between.
+static tsr_status take_turns(bench_case *c, int steps, samples *s) {
+  printf("ready\n");
+  fflush(stdout);
+  while (s->count < MOST_SAMPLES && is_our_turn()) {
+    double ns = 0;
+    tsr_status status = bench_case_sample(c, steps, &ns);
+    if (status != TSR_OK) return status;
+    s->ns[s->count++] = ns / steps;
+    printf("%.1f\n", ns / steps);
+    fflush(stdout);
+  }
+  return TSR_OK;
+}
+
 static tsr_status take_samples(const bench_plan *plan, bench_case *c, int steps, samples *s) {
   double spent = 0;
   while (!is_enough(plan, s, spent)) {
@@ -70,7 +91,8 @@ static bench_bound bound_of(const bench_row *row, tsr_dtype dtype) {
 }
 
 static tsr_status measure_case(const bench_plan *plan, bench_case *c, bench_limits *limits, bench_result *r) {
-  bench_bound bound = r->bound = bench_limit_of(limits, bound_of(c->row, c->dtype));
+  bench_bound bound = plan->takes_turns ? BENCH_NONE : bench_limit_of(limits, bound_of(c->row, c->dtype));
+  r->bound = bound;
   size_t bytes = (size_t)(c->rows * c->cols) * tsr_dtype_bytes(c->dtype);
   samples *s = calloc(1, sizeof *s);
   if (!s) {
@@ -80,7 +102,7 @@ static tsr_status measure_case(const bench_plan *plan, bench_case *c, bench_limi
   tsr_status status = choose_steps(c, &r->steps);
   double before = status == TSR_OK ? bench_limit_measure(limits, bound, bytes) : 0, ns = 0;
   if (status == TSR_OK) status = bench_case_sample(c, 1, &ns);  // the caches hold the limit's arrays
-  if (status == TSR_OK) status = take_samples(plan, c, r->steps, s);
+  if (status == TSR_OK) status = plan->takes_turns ? take_turns(c, r->steps, s) : take_samples(plan, c, r->steps, s);
   double after = status == TSR_OK ? bench_limit_measure(limits, bound, bytes) : 0;
   if (status == TSR_OK) summarise(s, r);
   free(s);

@@ -13,6 +13,7 @@ typedef struct bench_plan {
   int64_t rows, cols;  // as --size says; 0: each row's own
   uint64_t repeats;    // samples of each row; 0: as many as fit the time, 3 to 1000
   double least_ns;     // time to measure each row for
+  bool takes_turns;    // a sample for every line that comes in, until there are no more; no limits are measured
 } bench_plan;
 
 typedef struct bench_result {

@@ -18,7 +18,7 @@ static const char name[] = "bench";
 static const char *backend, *device_index, *pattern, *size_text, *dtype_text;
 static uint64_t repeat;
 static double least_seconds = 0.2;
-static bool as_json, wants_list;
+static bool as_json, wants_list, takes_turns;
 
 static const option_spec options[] = {
     {.name = "backend",
@@ -48,6 +48,9 @@ static const option_spec options[] = {
      .help = "how long to measure each row at least",
      .standard = "0.2",
      .real = &least_seconds},
+    {.name = "turns",
+     .help = "take one sample of one row for each line on standard input, and print its nanoseconds",
+     .flag = &takes_turns},
     {.name = "json", .help = "print JSON, with all figures of each row", .flag = &as_json},
     {.name = "list", .help = "show what there is to time, and do nothing", .flag = &wants_list},
 };
@@ -114,7 +117,7 @@ static int parse_size(bench_plan *plan) {
 }
 
 static int read_plan(bench_plan *plan) {
-  *plan = (bench_plan){.dtype = TSR_F32, .repeats = repeat, .least_ns = least_seconds * 1e9};
+  *plan = (bench_plan){.dtype = TSR_F32, .repeats = repeat, .least_ns = least_seconds * 1e9, .takes_turns = takes_turns};
   int exit_code = parse_size(plan);
   if (exit_code != EXIT_DONE) return exit_code;
   if (dtype_text && tsr_dtype_parse(dtype_text, &plan->dtype) != TSR_OK) {
@@ -330,6 +333,7 @@ static int run(int argument_count, char **arguments) {
   int count = choose_rows(rows);
   if (count == 0) exit_code = report_usage(name, "no row is called '%s'; --list shows them", pattern);
   else if (wants_list) exit_code = print_list(rows, count);
+  else if (takes_turns && count > 1) exit_code = report_usage(name, "--turns is for one row; --op chooses it");
   else exit_code = run_rows(&plan, rows, count);
   free(rows);
   return exit_code;
@@ -351,7 +355,10 @@ const tool_command command_bench = {
              "are those of the inputs and of the result, each counted once.\n"
              "\n"
              "A step records an operator and queues its kernels; a sample is several steps and one wait for the "
-             "device.",
+             "device.\n"
+             "\n"
+             "With --turns a row waits for a line on standard input before each sample, so that another program can be "
+             "timed in between: a GPU that gets hot is slow for both.",
          .options = options,
          .option_count = sizeof options / sizeof options[0],
          .example = "tessera bench --op 'sum*,softmax' --size 1000x1000"},
