@@ -25,6 +25,12 @@ const tsri_elementwise_op tsri_elementwise_ops[TSRI_EW_COUNT] = {
 #include "ops/elementwise.def"
 };
 
+// What f16 and bf16 take in place of a row's expression for floats.
+static const tsri_op narrow_ops[TSRI_EW_COUNT] = {
+    [TSRI_EW_silu] = RECORD("silu", "narrow_silu($0)", "fn_activation_narrow", true),
+    [TSRI_EW_gelu] = RECORD("gelu", "narrow_gelu($0)", "fn_activation_narrow", true),
+};
+
 // --- Types --------------------------------------------------------------------------------------------------------
 
 static int kind_of(tsr_dtype dtype) {
@@ -36,6 +42,12 @@ static int kind_of(tsr_dtype dtype) {
     default:
       return TSRI_EW_INT;
   }
+}
+
+const tsri_op *tsri_elementwise_op_for(tsri_elementwise_id id, tsr_dtype computed) {
+  bool is_narrow = computed == TSR_F16 || computed == TSR_BF16;
+  if (is_narrow && narrow_ops[id].expression) return &narrow_ops[id];
+  return &tsri_elementwise_ops[id].ops[kind_of(computed)];
 }
 
 static tsr_status refuse(const tsri_elementwise_op *row, const tsr_dtype *inputs) {
@@ -140,7 +152,7 @@ static tsr_tensor *apply(tsri_elementwise_id id, tsr_dtype dtype, tsr_tensor *co
   for (int i = 0; i < row->input_count; i++) refs[i] = (tsri_operand_ref){inputs[i], computed};
   if (row->rule == TSRI_TYPE_WHERE) refs[0].as = TSR_BOOL;
   if (dtype != TSR_DTYPE_COUNT) result = dtype;
-  return tsri_record_elementwise(&row->ops[kind_of(computed)], result, refs, row->input_count,
+  return tsri_record_elementwise(tsri_elementwise_op_for(id, computed), result, refs, row->input_count,
                                  row->scalar_count ? &attributes : NULL);
 }
 

@@ -41,6 +41,9 @@ extern const tsri_elementwise_op tsri_elementwise_ops[TSRI_EW_COUNT];
 tsr_status tsri_elementwise_dtypes(tsri_elementwise_id id, const tsr_dtype *inputs, tsr_dtype *out_computed,
                                    tsr_dtype *out_result);
 
+// The record of an operator that computes in a dtype which it takes.
+const tsri_op *tsri_elementwise_op_for(tsri_elementwise_id id, tsr_dtype computed);
+
 // Checks, promotes and records: the body of every public function. A tensor, or a failed one.
 tsr_tensor *tsri_elementwise(tsri_elementwise_id id, tsr_tensor *const *inputs, const double *scalars);
 

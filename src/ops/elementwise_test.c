@@ -26,11 +26,11 @@ static void put_expression(const tsri_elementwise_op *row, const char *expressio
   (void)row;
 }
 
-static void check_row(const tsri_elementwise_op *row, int kind, const char *type) {
+static void check_row(const tsri_elementwise_op *row, const tsri_op *op, const char *type) {
   char expression[512], text[8192];
-  const char *helper = row->ops[kind].helper ? tsri_embedded_text(row->ops[kind].helper, NULL) : "";
+  const char *helper = op->helper ? tsri_embedded_text(op->helper, NULL) : "";
   CHECK(helper != NULL);
-  put_expression(row, row->ops[kind].expression, type, expression, sizeof expression);
+  put_expression(row, op->expression, type, expression, sizeof expression);
   const char *result = row->rule == TSRI_TYPE_COMPARE || row->rule == TSRI_TYPE_TRUTH ? "bool" : type;
   const char *first = row->rule == TSRI_TYPE_WHERE ? "bool" : type;
   snprintf(text, sizeof text,
@@ -54,8 +54,9 @@ TEST(every_expression_is_right_for_every_type_it_meets) {
     for (int kind = 0; kind < TSRI_EW_KINDS; kind++) {
       if (!row->ops[kind].expression) continue;
       kinds++;
-      for (int i = 0; i < 4 && value_types[kind][i]; i++) check_row(row, kind, value_types[kind][i]);
+      for (int i = 0; i < 4 && value_types[kind][i]; i++) check_row(row, &row->ops[kind], value_types[kind][i]);
     }
+    if (row->ops[TSRI_EW_FLOAT].expression) check_row(row, tsri_elementwise_op_for(id, TSR_BF16), "f32");
     CHECK(kinds > 0);
     CHECK(row->text[0] != 0);
     CHECK(row->input_count + row->scalar_count <= 3);
