@@ -28,7 +28,7 @@ typedef struct way {
   method method;
   tile tile;                  // TILED, BLOCKS
   int steps;                  // BLOCKS: of a strip, written out one after the other
-  int group;                  // LONG
+  int group, deep;            // LONG
   bool is_wide_a, is_wide_b;  // LONG, BLOCKS: four elements at a time
 } way;
 
@@ -120,6 +120,7 @@ static way choose(const tsr_device *device, const product *p, tsr_dtype wide) {
   if (p->k >= LONG_SUM && (is_few || (is_gpu && is_thin && reads_both_along_k(p)))) {
     own.method = LONG;
     own.group = tuning->gemv_group;
+    own.deep = tuning->gemv_unroll;
     own.is_wide_a = own.is_wide_b = is_gpu && is_wide(&p->a, p->a.col, p->k, p->a.row, p->batch_rank) &&
                                     is_wide(&p->b, p->b.row, p->k, p->b.col, p->batch_rank);
   } else if (!is_thin) {
@@ -194,8 +195,8 @@ static void start_call(const tsri_kernel_run *run, const product *p, const way *
                             is_scaled, p->a.col == 1, p->b.col == 1, t->depth);
       break;
     case LONG:
-      tsri_call_init_hooked(call, run, "op_matmul", "matmul_long", "T=%s A=%s FUSED=%d SCALED=%d WIDE=%d WG=%d", type,
-                            wide, is_fused, is_scaled, how->is_wide_a, how->group);
+      tsri_call_init_hooked(call, run, "op_matmul", "matmul_long", "T=%s A=%s FUSED=%d SCALED=%d WIDE=%d DEEP=%d WG=%d",
+                            type, wide, is_fused, is_scaled, how->is_wide_a, how->deep, how->group);
       break;
     default:
       tsri_call_init_hooked(call, run, "op_matmul", "matmul_naive", "T=%s A=%s FUSED=%d SCALED=%d WG=%d", type, wide,

@@ -63,6 +63,9 @@ static tsr_tensor *make_matmul(bench_case *c) { return tsr_matmul(c->inputs[0], 
 static tsr_tensor *make_linear(bench_case *c) {
   return tsr_gelu(tsr_add(tsr_matmul(c->inputs[0], c->inputs[1]), c->inputs[2]));
 }
+static tsr_tensor *make_linear_tanh(bench_case *c) {
+  return tsr_gelu_tanh(tsr_add(tsr_matmul(c->inputs[0], c->inputs[1]), c->inputs[2]));
+}
 static tsr_tensor *make_gemv(bench_case *c) { return tsr_gemv(c->inputs[0], c->inputs[1]); }
 
 static tsr_status norm_inputs(bench_case *c) {
@@ -322,6 +325,8 @@ const bench_row bench_rows[] = {
      .more_inputs = matmul_inputs, .make = make_matmul},
     {"linear", "gelu(a b + c): a layer, one kernel", .rows = 256, .cols = 256, .more_inputs = linear_inputs,
      .make = make_linear},
+    {"linear_tanh", "the same, gelu by tanh", .rows = 256, .cols = 256, .more_inputs = linear_inputs,
+     .make = make_linear_tanh},
     {"gemv", "a x", MATRIX, .bound = BENCH_READ, .flops = 2, .more_inputs = gemv_inputs, .make = make_gemv},
     {"record", "record one operator and release it", .begin = begin_small, .step = step_record},
     {"small_add", "add two tensors of 4 elements and read the sum", .begin = begin_small, .step = step_small_add},
