@@ -32,6 +32,11 @@ typedef struct helper {
 
 // Float to integer: NaN gives 0, then the range; limits are whole numbers that every float type holds. Only a number
 // in range is converted, and without branches.
+#define F32_TO_BF16                                                        \
+  "TSR_FN u16 tsr_f32_to_bf16(f32 x) {\n  u32 u = tsr_bits_f32(x);\n"       \
+  "  if ((u & 0x7fffffffu) > 0x7f800000u) return (u16)(u >> 16 | 0x40u);\n" \
+  "  return (u16)((u + 0x7fffu + ((u >> 16) & 1u)) >> 16);\n}\n"
+
 #define SATURATE(to, result, above, most, below, least)          \
   "TSR_FN " result " tsr_to_" to                                 \
   "_$t($t a) {\n"                                                \
@@ -181,10 +186,11 @@ static const helper helpers[] = {
     {TSRI_C_ALL, "f64_to_f16", "", "#define tsr_f64_to_f16(x) tsr_f32_to_f16(tsr_f64_to_odd(x))\n"},
     {TSRI_C_ALL, "f64_to_bf16", "", "#define tsr_f64_to_bf16(x) tsr_f32_to_bf16(tsr_f64_to_odd(x))\n"},
     {TSRI_C_ALL, "bf16_to_f32", "", "TSR_FN f32 tsr_bf16_to_f32(u16 h) { return tsr_from_f32((u32)h << 16); }\n"},
-    {TSRI_C_ALL, "f32_to_bf16", "",
-     "TSR_FN u16 tsr_f32_to_bf16(f32 x) {\n  u32 u = tsr_bits_f32(x);\n"
-     "  if ((u & 0x7fffffffu) > 0x7f800000u) return (u16)(u >> 16 | 0x40u);\n"
-     "  return (u16)((u + 0x7fffu + ((u >> 16) & 1u)) >> 16);\n}\n"},
+    {TSRI_C_CUDA, "f32_to_bf16", "",
+     "#if __CUDA_ARCH__ >= 800\n"
+     "TSR_FN u16 tsr_f32_to_bf16(f32 x) {\n  u16 h;\n  asm(\"cvt.rn.bf16.f32 %0, %1;\" : \"=h\"(h) : \"f\"(x));\n"
+     "  return h;\n}\n#else\n" F32_TO_BF16 "#endif\n"},
+    {TSRI_C_ALL, "f32_to_bf16", "", F32_TO_BF16},
 
     // Checked mode: the first item to find an index out of range writes the report (TSRI_EMIT_REPORT_…).
     {TSRI_C_OPENCL, "claim", "", "#define tsr_claim(flag) (atomic_cmpxchg(flag, 0u, 1u) == 0u)\n"},

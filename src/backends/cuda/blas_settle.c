@@ -16,7 +16,7 @@ enum {
 };
 static const float least_gain = 0.98F;  // of the favourite's time: less is noise, and a choice should stay
 
-int64_t tsri_cuda_timed_work = (int64_t)1 << 30;  // multiplications from which a product is timed
+int64_t tsri_cuda_timed_work = (int64_t)1 << 27;  // multiplications from which a product is timed
 
 // --- What an earlier run found ----------------------------------------------------------------------------------------------
 
