@@ -229,7 +229,7 @@ def judge(row, ours, ratio):
     if row.most_us:
         verdicts.append(f"{'ok' if ours <= row.most_us else 'MISSED'} (most {row.most_us:g} us)")
     if row.vs and ratio:
-        verdicts.append(f"{'ok' if ratio >= row.vs else 'MISSED'} (least {row.vs:g}x)")
+        verdicts.append(f"{'ok' if round(ratio, 2) >= row.vs else 'MISSED'} (least {row.vs:g}x)")
     return ", ".join(verdicts)
 
 

@@ -10,6 +10,7 @@
 #include "graph/node.h"
 #include "ops/call.h"
 #include "ops/elementwise.h"
+#include "ops/matmul_i8.h"
 #include "ops/promote.h"
 
 // --- Which kernel ----------------------------------------------------------------------------------------------------
@@ -295,6 +296,7 @@ static bool add_linear(const tsri_linear *linear, tsri_native_op *op) {
 static bool is_native(const tsri_node *node, const tsri_linear *after) {
   const tsr_device *device = node->value.device;
   if (!device->backend->has_op) return false;
+  if (node->dtype == TSR_I8) return !after && tsri_matmul_i8_is_native(node);
   tsri_native_op op = native_op(node->dtype, node->shape, node->attributes);
   op.input_count = (int)node->input_count;
   for (int i = 0; i < op.input_count; i++) op.inputs[i] = native_operand(node->dtype, &node->inputs[i].layout);
@@ -324,6 +326,7 @@ static bool bind_linear(const tsri_epilogue *epilogue, tsri_native_op *op) {
 static tsr_status run_native(const tsri_kernel_run *run) {
   const tsri_backend *backend = run->device->backend;
   if (!backend->has_op) return TSR_ERR_UNSUPPORTED;
+  if (run->dtype == TSR_I8) return tsri_matmul_i8(run);
   tsri_native_op op = native_op(run->dtype, run->shape, run->attributes);
   op.input_count = run->input_count;
   for (int i = 0; i < run->input_count; i++) {

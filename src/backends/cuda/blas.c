@@ -78,8 +78,11 @@ static cuda_blas *blas_of(cuda_device *device) {
 
 // --- Plans ------------------------------------------------------------------------------------------------------------
 
-static int type_of(tsr_dtype dtype) {
+// Products of i8 are sums in i32, which is how their results are stored.
+static int type_of(tsr_dtype dtype, bool is_result) {
   switch (dtype) {
+    case TSR_I8:
+      return is_result ? LT_R_32I : LT_R_8I;
     case TSR_F64:
       return LT_R_64F;
     case TSR_F32:
@@ -93,14 +96,16 @@ static int type_of(tsr_dtype dtype) {
 
 static int compute_type_of(tsr_dtype dtype, bool allows_tf32) {
   if (dtype == TSR_F64) return LT_COMPUTE_64F;
+  if (dtype == TSR_I8) return LT_COMPUTE_32I;
   return dtype == TSR_F32 && allows_tf32 ? LT_COMPUTE_32F_FAST_TF32 : LT_COMPUTE_32F;
 }
 
 static int make_layout(const cuda_blas *blas, const cuda_product *product, const cuda_matrix *matrix,
                        lt_layout *out_layout) {
   int32_t batch = (int32_t)product->batch;
-  int code = blas->lt.LayoutCreate(out_layout, type_of(product->dtype), (uint64_t)matrix->rows, (uint64_t)matrix->cols,
-                                   matrix->leading);
+  int type = type_of(product->dtype, matrix == &product->c || matrix == &product->d);
+  int code =
+      blas->lt.LayoutCreate(out_layout, type, (uint64_t)matrix->rows, (uint64_t)matrix->cols, matrix->leading);
   if (code != LT_SUCCESS || batch == 1) return code;
   code = blas->lt.LayoutSet(*out_layout, LT_BATCH_COUNT, &batch, sizeof batch);
   if (code != LT_SUCCESS) return code;
@@ -114,7 +119,7 @@ static int make_operation(const cuda_blas *blas, const cuda_product *product, bo
   if (product->activation == CUDA_RELU) epilogue |= LT_EPILOGUE_RELU;
   if (product->activation == CUDA_GELU_TANH) epilogue |= LT_EPILOGUE_GELU;
   if (epilogue == 0) epilogue = LT_EPILOGUE_DEFAULT;
-  int scale_type = product->dtype == TSR_F64 ? LT_R_64F : LT_R_32F;
+  int scale_type = product->dtype == TSR_F64 ? LT_R_64F : product->dtype == TSR_I8 ? LT_R_32I : LT_R_32F;
   int code = blas->lt.DescCreate(out_operation, compute_type_of(product->dtype, allows_tf32), scale_type);
   if (code == LT_SUCCESS) code = blas->lt.DescSet(*out_operation, LT_TRANSPOSE_A, &turn_a, sizeof turn_a);
   if (code == LT_SUCCESS) code = blas->lt.DescSet(*out_operation, LT_TRANSPOSE_B, &turn_b, sizeof turn_b);
@@ -184,9 +189,10 @@ int tsri_cuda_blas_launch(cuda_queue *queue, const cuda_blas *blas, const blas_p
                           const cuda_product_memory *memory, const lt_choice *choice) {
   const float narrow[2] = {(float)memory->alpha, (float)memory->beta};
   const double wide[2] = {memory->alpha, memory->beta};
-  bool is_wide = plan->product.dtype == TSR_F64, has_c = plan->product.has_c;
-  const void *alpha = is_wide ? (const void *)&wide[0] : &narrow[0],
-             *beta = is_wide ? (const void *)&wide[1] : &narrow[1];
+  const int32_t whole[2] = {(int32_t)memory->alpha, (int32_t)memory->beta};
+  bool is_wide = plan->product.dtype == TSR_F64, is_whole = plan->product.dtype == TSR_I8, has_c = plan->product.has_c;
+  const void *alpha = is_wide ? (const void *)&wide[0] : is_whole ? (const void *)&whole[0] : &narrow[0],
+             *beta = is_wide ? (const void *)&wide[1] : is_whole ? (const void *)&whole[1] : &narrow[1];
   void *d = (void *)(uintptr_t)memory->d;
   int code = LT_SUCCESS;
   if (plan->product.has_bias) {

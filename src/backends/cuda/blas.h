@@ -38,8 +38,12 @@ typedef struct cuda_product_memory {
 // TSR_ERR_DEVICE_LOST, TSR_ERR_LAUNCH.
 tsr_status tsri_cuda_multiply(cuda_queue *queue, const cuda_product *product, const cuda_product_memory *memory);
 
-// Multiplications from which a product's proposals are timed. Tests lower it.
-extern int64_t tsri_cuda_timed_work;
+// When the proposals for a product are timed. Tests change it.
+typedef struct cuda_timing {
+  int64_t least_work;   // multiplications
+  uint64_t longest_ns;  // after which no further round begins
+} cuda_timing;
+extern cuda_timing tsri_cuda_timing;
 
 // The names tried, in order; ends with NULL. Tests point it elsewhere.
 extern const char *const *tsri_cublaslt_names;

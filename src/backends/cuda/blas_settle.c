@@ -10,13 +10,10 @@
 #include "core/alloc.h"
 #include "core/log.h"
 
-enum {
-  MOST_ROUNDS = 3,               // in which every proposal runs once; one more before them loads the kernels
-  LONGEST_NS = 50 * 1000 * 1000  // after which no further round begins
-};
+enum { MOST_ROUNDS = 3 };               // in which every proposal runs once; one more before them loads the kernels
 static const float least_gain = 0.98F;  // of the favourite's time: less is noise, and a choice should stay
 
-int64_t tsri_cuda_timed_work = (int64_t)1 << 27;  // multiplications from which a product is timed
+cuda_timing tsri_cuda_timing = {.least_work = (int64_t)1 << 27, .longest_ns = 50 * 1000 * 1000};
 
 // --- What an earlier run found ----------------------------------------------------------------------------------------------
 
@@ -71,7 +68,7 @@ static void time_all(cuda_queue *queue, const cuda_blas *blas, const blas_plan *
   for (int i = 0; i < plan->proposal_count; i++) {
     best[i] = time_one(queue, blas, plan, memory, &plan->proposals[i], watch);
   }
-  for (int round = 0; round < MOST_ROUNDS && (round == 0 || tsri_clock_ns() - start < LONGEST_NS); round++) {
+  for (int round = 0; round < MOST_ROUNDS && (round == 0 || tsri_clock_ns() - start < tsri_cuda_timing.longest_ns); round++) {
     for (int i = 0; i < plan->proposal_count; i++) {
       float ms = best[i] < 0 ? -1 : time_one(queue, blas, plan, memory, &plan->proposals[i], watch);
       if (ms < 0 || round == 0 || ms < best[i]) best[i] = ms;
@@ -107,7 +104,7 @@ static bool is_worth_it(const blas_plan *plan) {
   const cuda_product *p = &plan->product;
   double inner = (double)(p->a.is_transposed ? p->a.rows : p->a.cols);
   double work = (double)p->batch * (double)p->d.rows * (double)p->d.cols * inner;
-  return plan->proposal_count > 1 && work >= (double)tsri_cuda_timed_work;
+  return plan->proposal_count > 1 && work >= (double)tsri_cuda_timing.least_work;
 }
 
 void tsri_cuda_blas_settle(cuda_queue *queue, const cuda_blas *blas, blas_plan *plan,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// cuBLASLt's part of the stand-in: products of f32 and f64, element by element. It has nothing for other types. Of its three
+// cuBLASLt's part of the stand-in: products of f32, f64 and i8, element by element. It has nothing for other types, and i8
+// only where both lie along k. Of its three
 // proposals the second is the fastest; only the time that they are said to take differs.
 #include <math.h>
 #include <stdlib.h>
@@ -133,7 +134,10 @@ EXPORT int cublasLtMatmulAlgoGetHeuristic(lt_handle handle, lt_operation operati
   (void)b;
   (void)c;
   *count = 0;
-  if (a->type != LT_R_32F && a->type != LT_R_64F) return LT_NOT_SUPPORTED;
+  bool is_whole = a->type == LT_R_8I;
+  if (a->type != LT_R_32F && a->type != LT_R_64F && !is_whole) return LT_NOT_SUPPORTED;
+  if (is_whole && (!operation->turn_a || operation->turn_b || d->type != LT_R_32I)) return LT_NOT_SUPPORTED;
+  if (is_whole != (operation->compute_type == LT_COMPUTE_32I)) return LT_INVALID_VALUE;
   for (int i = 0; i < 4; i++) {
     if (preference->alignments[i] == 0 || preference->alignments[i] > 256) return LT_INVALID_VALUE;
   }
@@ -148,6 +152,7 @@ EXPORT int cublasLtMatmulAlgoGetHeuristic(lt_handle handle, lt_operation operati
 
 static double get(const struct lt_layout_tag *layout, const void *memory, int64_t batch, int64_t row, int64_t col) {
   int64_t at = batch * layout->batch_stride + row + col * layout->leading;
+  if (layout->type == LT_R_8I) return ((const int8_t *)memory)[at];
   return layout->type == LT_R_64F ? ((const double *)memory)[at] : (double)((const float *)memory)[at];
 }
 
@@ -165,9 +170,9 @@ EXPORT int cublasLtMatmul(lt_handle handle, lt_operation operation, const void *
                           void *workspace, size_t workspace_bytes, cu_stream stream) {
   if (!handle || !algorithm || !workspace || workspace_bytes != 1024) return LT_INVALID_VALUE;
   if (fake_enter()) return 13;
-  bool is_wide = d_layout->type == LT_R_64F;
-  double factor = is_wide ? *(const double *)alpha : (double)*(const float *)alpha;
-  double share = is_wide ? *(const double *)beta : (double)*(const float *)beta;
+  bool is_wide = d_layout->type == LT_R_64F, is_whole = d_layout->type == LT_R_32I;
+  double factor = is_wide ? *(const double *)alpha : is_whole ? *(const int32_t *)alpha : (double)*(const float *)alpha;
+  double share = is_wide ? *(const double *)beta : is_whole ? *(const int32_t *)beta : (double)*(const float *)beta;
   const void *bias = (const void *)(uintptr_t)operation->bias;
   struct lt_layout_tag bias_layout = {.type = d_layout->type, .leading = 1};
   int64_t inner = operation->turn_a ? a_layout->rows : a_layout->cols;
@@ -190,6 +195,7 @@ EXPORT int cublasLtMatmul(lt_handle handle, lt_operation operation, const void *
         sum = finish(operation, sum);
         int64_t at = batch * d_layout->batch_stride + i + j * d_layout->leading;
         if (is_wide) ((double *)d)[at] = sum;
+        else if (is_whole) ((int32_t *)d)[at] = (int32_t)sum;
         else ((float *)d)[at] = (float)sum;
       }
     }
