@@ -97,32 +97,41 @@ static bool reads(const tsri_node *node, const tsr_buffer *buffer) {
   return false;
 }
 
-// Every pending node that reads `buffer`, run as one plan.
-static tsr_status run_readers(tsri_graph_state *state, const tsr_buffer *buffer, tsri_garbage *garbage) {
-  tsri_node **targets = NULL;
+typedef struct readers {
+  tsri_node **nodes;  // with a reference each
+  uint32_t count;
+} readers;
+
+// Every pending node that reads `buffer`, but those that nobody can read any more and a thread is about to free.
+static tsr_status find_readers(const tsri_graph_state *state, const tsr_buffer *buffer, readers *out) {
   uint32_t count = 0;
   for (tsri_node *node = state->pending; node; node = node->next) count += reads(node, buffer);
   if (count == 0) return TSR_OK;
-  targets = tsri_malloc(count * sizeof *targets);
-  if (!targets)
+  out->nodes = tsri_malloc(count * sizeof *out->nodes);
+  if (!out->nodes)
     return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "write: no host memory to run the %u operators that wait for it", count);
-  count = 0;
   for (tsri_node *node = state->pending; node; node = node->next) {
-    if (reads(node, buffer)) targets[count++] = node;
+    if (reads(node, buffer) && tsri_value_retain_living(&node->value)) out->nodes[out->count++] = node;
   }
-  tsr_status status = run_targets(state, targets, count, garbage);
-  tsri_free(targets);
-  return status;
+  return TSR_OK;
+}
+
+static void drop_readers(readers *found) {
+  for (uint32_t i = 0; i < found->count; i++) tsri_value_release(&found->nodes[i]->value);
+  tsri_free(found->nodes);
 }
 
 tsr_status tsri_graph_before_overwrite(tsr_device *device, const tsr_buffer *buffer) {
   tsri_graph_state *state = tsri_graph_of(device);
   if (!state) return TSR_OK;
   tsri_garbage garbage = {.count = 0};
+  readers found = {.count = 0};
   tsri_mutex_lock(&state->lock);
-  tsr_status status = run_readers(state, buffer, &garbage);
+  tsr_status status = find_readers(state, buffer, &found);
+  if (found.count > 0) status = run_targets(state, found.nodes, found.count, &garbage);  // as one plan
   tsri_mutex_unlock(&state->lock);
   drop_garbage(&garbage);
+  drop_readers(&found);
   return status;
 }
 
