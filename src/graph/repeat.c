@@ -35,7 +35,7 @@ static size_t place_of(const tsri_repeat_key *key) {
   memcpy(&number, key->scalars, sizeof number);
   uint64_t hash = (uint64_t)(uintptr_t)key->op ^ number ^ (uint64_t)key->count << 20 ^ (uint64_t)key->dtypes[0] << 4;
   hash = (hash ^ hash >> 29) * UINT64_C(0x9FB21C651E98DF25);
-  return hash >> 58;
+  return (size_t)(hash >> 58);
 }
 
 _Static_assert(TSRI_REPEATS == 1 << 6, "place_of gives six bits");
@@ -62,7 +62,7 @@ tsr_status tsri_repeat_launch(const tsri_repeat *repeat, const tsri_node *node, 
 void tsri_repeat_keep(tsri_repeats *repeats, const tsri_node *node, const uint8_t *leaf_of, uint32_t leaf_count,
                       const tsri_built *built, const uint32_t groups[3], const uint64_t *block) {
   tsri_repeat_key key;
-  if (!make_key(node, &key) || built->kernel->params_bytes > sizeof((tsri_repeat *)0)->block) return;
+  if (!make_key(node, &key) || built->kernel->params_bytes > sizeof repeats->places[0].block) return;
   tsri_repeat *repeat = &repeats->places[place_of(&key)];
   *repeat = (tsri_repeat){.key = key, .built = built, .leaf_count = leaf_count};
   memcpy(repeat->groups, groups, sizeof repeat->groups);
