@@ -44,6 +44,15 @@ bool tsri_layout_is_contiguous(const tsri_layout *layout) {
   return true;
 }
 
+bool tsri_layout_is_row_major(const tsri_layout *layout) {
+  int64_t stride = 1;
+  for (int i = layout->shape.rank - 1; i >= 0; i--) {
+    if (layout->strides[i] != stride) return false;
+    if (layout->shape.dims[i] > 1) stride *= layout->shape.dims[i];
+  }
+  return layout->offset == 0;
+}
+
 void tsri_layout_span(const tsri_layout *layout, int64_t *out_low, int64_t *out_high) {
   *out_low = *out_high = 0;
   if (layout->count == 0) return;

@@ -36,6 +36,9 @@ tsr_status tsri_layout_init(const char *caller, tsr_shape shape, tsr_dtype dtype
 
 bool tsri_layout_is_contiguous(const tsri_layout *layout);
 
+// Whether it is what tsri_layout_init makes of its shape.
+bool tsri_layout_is_row_major(const tsri_layout *layout);
+
 // Lowest and highest element offset used, both 0 for an empty layout.
 void tsri_layout_span(const tsri_layout *layout, int64_t *out_low, int64_t *out_high);
 

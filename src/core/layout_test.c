@@ -19,6 +19,25 @@ TEST(bytes_that_memory_cannot_address_are_refused) {
   CHECK_LAST_ERROR_HAS("zeros:");
 }
 
+TEST(row_major_is_what_a_new_layout_is_and_nothing_else) {
+  tsri_layout layout, view;
+  CHECK_OK(tsri_layout_init("test", TSR_SHAPE(2, 1, 3), TSR_F32, &layout, NULL));
+  CHECK(tsri_layout_is_row_major(&layout));
+  CHECK_OK(tsri_layout_init("test", TSR_SHAPE(2, 0, 3), TSR_F32, &view, NULL));
+  CHECK(tsri_layout_is_row_major(&view));
+  CHECK_OK(tsri_layout_init("test", TSR_SCALAR, TSR_F32, &view, NULL));
+  CHECK(tsri_layout_is_row_major(&view));
+  CHECK_OK(tsri_layout_transpose(&layout, 0, 2, &view));
+  CHECK(!tsri_layout_is_row_major(&view));
+  CHECK_OK(tsri_layout_slice(&layout, 0, 1, 2, 1, &view));
+  CHECK(!tsri_layout_is_row_major(&view));  // begins elsewhere
+  CHECK_OK(tsri_layout_expand(&layout, TSR_SHAPE(2, 4, 3), &view));
+  CHECK(!tsri_layout_is_row_major(&view));
+  view = layout;
+  view.strides[1] = 5;  // of one element: contiguous all the same
+  CHECK(tsri_layout_is_contiguous(&view) && !tsri_layout_is_row_major(&view));
+}
+
 TEST(reshape_keeps_a_view_where_strides_allow_and_says_where_not) {
   tsri_layout a = make(TSR_SHAPE(4, 6)), t, view;
   bool is_view = false;

@@ -28,6 +28,17 @@ tsri_value *tsri_value_retain(tsri_value *value) {
   return value;
 }
 
+bool tsri_value_retain_living(tsri_value *value) {
+  unsigned refs = atomic_load_explicit(&value->refs, memory_order_relaxed);
+  while (refs > 0) {
+    if (atomic_compare_exchange_weak_explicit(&value->refs, &refs, refs + 1, memory_order_acquire,
+                                              memory_order_relaxed)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 void tsri_value_release(tsri_value *value) {
   if (value && atomic_fetch_sub_explicit(&value->refs, 1, memory_order_acq_rel) == 1) value->destroy(value);
 }

@@ -4,6 +4,7 @@
 #define TSRI_VALUE_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <tessera/buffer.h>
 
 // Counted. The graph's nodes begin with one; others are plain.
@@ -18,6 +19,11 @@ typedef struct tsri_value {
 tsri_value *tsri_value_create(tsr_buffer *buffer);
 
 tsri_value *tsri_value_retain(tsri_value *value);
+
+// For who knows of a value without having a reference: takes one, or is false if the last one has gone already. Something
+// must keep the value from being freed meanwhile.
+bool tsri_value_retain_living(tsri_value *value);
+
 void tsri_value_release(tsri_value *value);  // takes NULL
 
 // NULL while pending.

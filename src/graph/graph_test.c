@@ -3,6 +3,7 @@
 #include "graph/graph.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <tessera/tessera.h>
 
 #include "core/alloc.h"
@@ -319,4 +320,38 @@ TEST(every_host_allocation_of_a_fused_step_may_fail) {
     if (made < n) return;
   }
   FAIL("the step never got through");
+}
+
+// --- Threads ------------------------------------------------------------------------------------------------------
+
+enum { ROUNDS = 20000 };
+
+static void *record_and_release(void *tensor) {
+  for (int i = 0; i < ROUNDS; i++) tsr_release(tsr_neg(tensor));
+  return NULL;
+}
+
+TEST(a_thread_may_release_what_another_threads_write_runs) {
+  tsr_device *device = test_open("cpu");
+  tsr_tensor *x = tsr_full(device, TSR_F32, TSR_SHAPE(4), 1);
+  CHECK_OK(tsr_evaluate(x));
+  tsr_tensor *kept = tsr_neg(x);  // pending, and in the list with those that come and go
+  pthread_t thread;
+  float values[4] = {1, 1, 1, 1};
+  CHECK_EQ_INT(pthread_create(&thread, NULL, record_and_release, x), 0);
+  tsr_status status = TSR_OK;
+  for (int i = 0; i < ROUNDS && status == TSR_OK; i++) {
+    status = tsr_write(x, values, sizeof values);
+    tsr_release(kept);
+    kept = tsr_neg(x);
+  }
+  CHECK_EQ_INT(pthread_join(thread, NULL), 0);
+  CHECK_OK(status);
+  const tsri_graph_state *state = tsri_graph_of(device);
+  CHECK_EQ_UINT(state->pending_count, 1);
+  CHECK(state->pending == tsri_pending_node(kept->value));
+  tsr_release(kept);
+  CHECK(state->pending == NULL);
+  tsr_release(x);
+  tsr_device_release(device);
 }

@@ -147,7 +147,14 @@ static tsr_status launch_stage(fused_launch *own, tsr_buffer *parts, uint64_t pa
   tsri_codegen_fill(&own->codegen, built->kernel, 0, block);
   tsri_codegen_groups(&own->codegen, &x, &y);
   fold_groups(own->device, x, y, groups);
-  return tsri_built_launch(own->device, built, groups, arguments, block);
+  status = tsri_built_launch(own->device, built, groups, arguments, block);
+  // The only node of its plan, and not a piece of it.
+  bool is_alone = own->fused.plan->node_count == 1 && own->fused.kept.count == own->fused.root->count;
+  if (status == TSR_OK && is_alone) {
+    tsri_repeat_keep(&own->state->repeats, own->fused.root, own->fused.leaf_of[0], own->fused.leaf_count, built, groups,
+                     block);
+  }
+  return status;
 }
 
 static tsr_status launch_reduction_in_parts(fused_launch *own, tsr_buffer *output) {

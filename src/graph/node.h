@@ -4,6 +4,7 @@
 #define TSRI_NODE_H
 
 #include "graph/graph.h"
+#include "graph/repeat.h"
 #include "graph/tuning.h"
 #include "platform/platform.h"
 
@@ -39,6 +40,7 @@ typedef struct tsri_graph_state {
   uint32_t run_mark;
   struct tsri_kernel_cache *kernels;
   tsri_tuning tuning;  // set once
+  tsri_repeats repeats;
 } tsri_graph_state;
 
 // A chain this long, or a device with this many pending nodes, runs without being asked.

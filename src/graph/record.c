@@ -48,12 +48,44 @@ static tsr_tensor *finish(tsri_node *node, tsr_status status, const tsri_layout 
   return tsri_tensor_fail(status);
 }
 
-static tsr_status broadcast_shape(const tsri_op *op, tsr_tensor *const *inputs, int input_count, tsr_shape *out_shape) {
-  *out_shape = inputs[0]->layout.shape;
+static bool has_one_shape(tsr_tensor *const *inputs, int input_count) {
+  bool is_one = true;
+  for (int i = 1; i < input_count && is_one; i++) {
+    is_one = tsri_shape_equal(inputs[0]->layout.shape, inputs[i]->layout.shape);
+  }
+  return is_one;
+}
+
+static tsr_status broadcast_layout(const tsri_op *op, tsr_dtype dtype, tsr_tensor *const *inputs, int input_count,
+                                   tsri_layout *out_layout) {
+  tsr_shape shape = inputs[0]->layout.shape;
   tsr_status status = TSR_OK;
   for (int i = 1; i < input_count && status == TSR_OK; i++) {
-    if (tsri_shape_equal(*out_shape, inputs[i]->layout.shape)) continue;
-    status = tsri_shape_broadcast(op->name, *out_shape, inputs[i]->layout.shape, out_shape);
+    status = tsri_shape_broadcast(op->name, shape, inputs[i]->layout.shape, &shape);
+  }
+  return status == TSR_OK ? tsri_layout_init(op->name, shape, dtype, out_layout, NULL) : status;
+}
+
+// The result's. Where inputs have one shape and the first lies as the result will, there is nothing to work out.
+static tsr_status result_layout(const tsri_op *op, tsr_dtype dtype, tsr_tensor *const *inputs, int input_count,
+                                bool is_one_shape, tsri_layout *out_layout) {
+  const tsr_tensor *first = inputs[0];
+  bool is_wider = tsr_dtype_bytes(dtype) > tsr_dtype_bytes(first->dtype);  // more bytes may be too many
+  if (!is_one_shape || is_wider || !tsri_layout_is_row_major(&first->layout)) {
+    return broadcast_layout(op, dtype, inputs, input_count, out_layout);
+  }
+  *out_layout = first->layout;
+  return TSR_OK;
+}
+
+static tsr_status expand_inputs(tsri_node *node, const tsri_layout *layout) {
+  tsr_status status = TSR_OK;
+  for (uint32_t i = 0; i < node->input_count && status == TSR_OK; i++) {
+    tsri_input *input = &node->inputs[i];
+    if (tsri_shape_equal(input->layout.shape, layout->shape)) continue;
+    tsri_layout view;
+    status = tsri_layout_expand(&input->layout, layout->shape, &view);
+    if (status == TSR_OK) input->layout = view;
   }
   return status;
 }
@@ -63,23 +95,15 @@ tsr_tensor *tsri_record_elementwise(const tsri_op *op, tsr_dtype dtype, const ts
   tsr_tensor *tensors[TSRI_MAX_INPUTS] = {0};
   for (int i = 0; i < input_count; i++) tensors[i] = inputs[i].tensor;
   tsri_layout layout;
-  tsr_shape shape;
   tsr_device *device = NULL;
-  tsri_node *node = NULL;
-  tsr_status status = broadcast_shape(op, tensors, input_count, &shape);
-  if (status == TSR_OK) status = tsri_layout_init(op->name, shape, dtype, &layout, NULL);
+  bool is_one_shape = has_one_shape(tensors, input_count);
+  tsr_status status = result_layout(op, dtype, tensors, input_count, is_one_shape, &layout);
   if (status == TSR_OK) status = tsri_record_device(op->name, tensors, input_count, &device);
   if (status != TSR_OK) return tsri_tensor_fail(status);
-  node = tsri_node_create(op, device, dtype, (uint32_t)input_count, attributes);
+  tsri_node *node = tsri_node_create(op, device, dtype, (uint32_t)input_count, attributes);
   status = node ? take_inputs(node, tensors) : no_memory(op);
-  for (int i = 0; i < input_count && status == TSR_OK; i++) {
-    tsri_input *input = &node->inputs[i];
-    input->as = inputs[i].as;
-    if (tsri_shape_equal(input->layout.shape, shape)) continue;
-    tsri_layout view;
-    status = tsri_layout_expand(&input->layout, shape, &view);
-    if (status == TSR_OK) input->layout = view;
-  }
+  for (int i = 0; i < input_count && status == TSR_OK; i++) node->inputs[i].as = inputs[i].as;
+  if (status == TSR_OK && !is_one_shape) status = expand_inputs(node, &layout);
   return finish(node, status, &layout);
 }
 

@@ -7,19 +7,26 @@
 #include "graph/node.h"
 #include "graph/plan.h"
 
+// A node's elements, not initialised.
+static tsr_status create_output(const tsri_node *node, tsr_buffer **out_output) {
+  return tsr_buffer_create(node->value.device, (size_t)node->count * tsr_dtype_bytes(node->dtype), 0, out_output);
+}
+
+// Publishes what was launched, or gives it up.
+static tsr_status publish(tsri_graph_state *state, tsri_node *node, tsr_status status, tsr_buffer *output,
+                          tsri_garbage *garbage) {
+  if (status == TSR_OK) tsri_node_finish(state, node, output, garbage);
+  else tsr_buffer_release(output);
+  return status;
+}
+
 static tsr_status run_group(tsri_graph_state *state, const tsri_plan *plan, const tsri_group *group,
                             tsri_garbage *garbage) {
   tsri_node *root = plan->nodes[group->root].node;
   tsr_buffer *output = NULL;
-  size_t bytes = (size_t)root->count * tsr_dtype_bytes(root->dtype);
-  tsr_status status = tsr_buffer_create(root->value.device, bytes, 0, &output);
-  if (status == TSR_OK && bytes > 0) status = tsri_launch_group(state, plan, group, output);
-  if (status != TSR_OK) {
-    tsr_buffer_release(output);
-    return status;
-  }
-  tsri_node_finish(state, root, output, garbage);
-  return TSR_OK;
+  tsr_status status = create_output(root, &output);
+  if (status == TSR_OK && root->count > 0) status = tsri_launch_group(state, plan, group, output);
+  return publish(state, root, status, output, garbage);
 }
 
 // Nodes equal to one that has run share its elements.
@@ -54,6 +61,17 @@ static tsr_status run_targets(tsri_graph_state *state, tsri_node *const *targets
   return status;
 }
 
+// The same for one node, without a plan if one like it has run before.
+static tsr_status run_node(tsri_graph_state *state, tsri_node *node, tsri_garbage *garbage) {
+  const tsri_repeat *repeat = tsri_repeat_find(&state->repeats, node);
+  if (!repeat) return run_targets(state, &node, 1, garbage);
+  tsr_buffer *output = NULL;
+  tsr_status status = create_output(node, &output);
+  if (status == TSR_OK) status = tsri_repeat_launch(repeat, node, output);
+  garbage->values = garbage->few;
+  return publish(state, node, status, output, garbage);
+}
+
 static void drop_garbage(tsri_garbage *garbage) {
   for (size_t i = 0; i < garbage->count; i++) tsri_value_release(garbage->values[i]);
   if (garbage->values != garbage->few) tsri_free(garbage->values);
@@ -66,7 +84,7 @@ tsr_status tsri_graph_ready(tsr_tensor *tensor) {
   tsr_status status = TSR_OK;
   tsri_mutex_lock(&state->lock);
   tsri_node *node = tsri_pending_node(tensor->value);  // another thread may have run it meanwhile
-  if (node) status = run_targets(state, &node, 1, &garbage);
+  if (node) status = run_node(state, node, &garbage);
   tsri_mutex_unlock(&state->lock);
   drop_garbage(&garbage);
   return status;
@@ -79,32 +97,41 @@ static bool reads(const tsri_node *node, const tsr_buffer *buffer) {
   return false;
 }
 
-// Every pending node that reads `buffer`, run as one plan.
-static tsr_status run_readers(tsri_graph_state *state, const tsr_buffer *buffer, tsri_garbage *garbage) {
-  tsri_node **targets = NULL;
+typedef struct readers {
+  tsri_node **nodes;  // with a reference each
+  uint32_t count;
+} readers;
+
+// Every pending node that reads `buffer`, but those that nobody can read any more and a thread is about to free.
+static tsr_status find_readers(const tsri_graph_state *state, const tsr_buffer *buffer, readers *out) {
   uint32_t count = 0;
   for (tsri_node *node = state->pending; node; node = node->next) count += reads(node, buffer);
   if (count == 0) return TSR_OK;
-  targets = tsri_malloc(count * sizeof *targets);
-  if (!targets)
+  out->nodes = tsri_malloc(count * sizeof *out->nodes);
+  if (!out->nodes)
     return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "write: no host memory to run the %u operators that wait for it", count);
-  count = 0;
   for (tsri_node *node = state->pending; node; node = node->next) {
-    if (reads(node, buffer)) targets[count++] = node;
+    if (reads(node, buffer) && tsri_value_retain_living(&node->value)) out->nodes[out->count++] = node;
   }
-  tsr_status status = run_targets(state, targets, count, garbage);
-  tsri_free(targets);
-  return status;
+  return TSR_OK;
+}
+
+static void drop_readers(readers *found) {
+  for (uint32_t i = 0; i < found->count; i++) tsri_value_release(&found->nodes[i]->value);
+  tsri_free(found->nodes);
 }
 
 tsr_status tsri_graph_before_overwrite(tsr_device *device, const tsr_buffer *buffer) {
   tsri_graph_state *state = tsri_graph_of(device);
   if (!state) return TSR_OK;
   tsri_garbage garbage = {.count = 0};
+  readers found = {.count = 0};
   tsri_mutex_lock(&state->lock);
-  tsr_status status = run_readers(state, buffer, &garbage);
+  tsr_status status = find_readers(state, buffer, &found);
+  if (found.count > 0) status = run_targets(state, found.nodes, found.count, &garbage);  // as one plan
   tsri_mutex_unlock(&state->lock);
   drop_garbage(&garbage);
+  drop_readers(&found);
   return status;
 }
 

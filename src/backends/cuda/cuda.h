@@ -2,7 +2,7 @@
 // What the files of the CUDA backend share.
 //
 // Every open device uses the GPU's primary context, which is also that of other CUDA code in the process (the runtime
-// API, PyTorch): it is made current for the time of a call, and never reset.
+// API, PyTorch): it is made current for the time of a call unless it is, and never reset.
 #ifndef TSRI_CUDA_H
 #define TSRI_CUDA_H
 
@@ -84,6 +84,10 @@ static inline cu_address cuda_address_of(const tsri_buffer *buffer, size_t offse
 // Makes the device's context current on this thread unless it is. Every enter is followed by a leave with its result.
 bool tsri_cuda_enter(const cuda_device *device);
 void tsri_cuda_leave(bool was_pushed);
+
+// The same for launches, of which there are many: where the thread has no context at all, GPU 0's stays current until the
+// device is closed, so that the next one finds it there.
+bool tsri_cuda_enter_to_stay(const cuda_device *device);
 
 // --- error.c ---
 

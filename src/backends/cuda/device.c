@@ -133,6 +133,29 @@ void tsri_cuda_leave(bool was_pushed) {
   if (was_pushed) (void)tsri_cu.CtxPopCurrent(&context);
 }
 
+// That tsri_cuda_enter_to_stay left current on this thread.
+static TSRI_THREAD_LOCAL cu_context left_current;
+
+// On a thread without a context the CUDA runtime takes GPU 0's primary one, so leaving that changes nothing for other code. The
+// context of another GPU would.
+bool tsri_cuda_enter_to_stay(const cuda_device *device) {
+  cu_context current = NULL;
+  cu_result code = tsri_cu.CtxGetCurrent(&current);
+  if (code == CU_SUCCESS && current == device->context) return false;
+  if (tsri_cu.CtxPushCurrent(device->context) != CU_SUCCESS) return false;
+  if (code != CU_SUCCESS || current || device->id != 0) return true;
+  left_current = device->context;
+  return false;
+}
+
+// Before the context is given up: no longer current on this thread, if it was left so.
+static void take_back_context(const cuda_device *device) {
+  cu_context current = NULL;
+  if (left_current != device->context) return;
+  left_current = NULL;
+  tsri_cuda_leave(tsri_cu.CtxGetCurrent(&current) == CU_SUCCESS && current == device->context);
+}
+
 // --- Opening --------------------------------------------------------------------------------------------------------
 
 // Shared arrays are declared in the kernel, for which every GPU has 48 KiB; more must be asked for at the launch.
@@ -213,7 +236,10 @@ tsr_status tsri_cuda_device_open(int index, const tsri_open_options *options, ts
 void tsri_cuda_device_close(tsri_device *device) {
   cuda_device *own = cuda_device_of(device);
   tsri_cuda_blas_close(own);
-  if (own->context) (void)tsri_cu.DevicePrimaryCtxRelease(own->id);
+  if (own->context) {
+    take_back_context(own);
+    (void)tsri_cu.DevicePrimaryCtxRelease(own->id);
+  }
   tsri_mutex_deinit(&own->blas_lock);
   tsri_free(own);
 }

@@ -127,7 +127,7 @@ tsr_status tsri_cuda_launch(tsri_queue *queue, tsri_program *program, const tsri
     arguments[i] = &addresses[i];
   }
   arguments[launch->buffer_count] = (void *)(uintptr_t)launch->params;  // read only
-  bool was_pushed = tsri_cuda_enter(own->device);
+  bool was_pushed = tsri_cuda_enter_to_stay(own->device);
   cu_result code = tsri_cu.LaunchKernel(what->function, groups[0], groups[1], groups[2], local[0], local[1], local[2],
                                         0, own->stream, arguments, NULL);
   tsri_cuda_leave(was_pushed);

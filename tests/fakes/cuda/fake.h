@@ -7,6 +7,7 @@
 //   tsr_fake_axpy(x, y, {u32 count, f32 scale})   y += scale * x
 //   tsr_fake_crash()                              the device answers 700 from then on
 //   tsr_fake_endless()                            never ends
+//   any other whose name is in the text           does nothing
 #ifndef TESSERA_FAKE_CUDA_H
 #define TESSERA_FAKE_CUDA_H
 

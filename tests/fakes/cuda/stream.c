@@ -10,7 +10,7 @@
 
 typedef struct operation {
   struct operation *next;
-  enum { COPY, SET, EVENT, AXPY, CRASH, ENDLESS } kind;
+  enum { COPY, SET, EVENT, AXPY, CRASH, ENDLESS, NOTHING } kind;
   char *to;
   const char *from;
   void *staged;  // freed afterwards
@@ -401,15 +401,17 @@ EXPORT int cuModuleUnload(cu_module module) {
   return CU_SUCCESS;
 }
 
-static struct cu_function_tag functions[] = {{"tsr_fake_axpy"}, {"tsr_fake_crash"}, {"tsr_fake_endless"}};
+enum { FUNCTION_AXPY, FUNCTION_CRASH, FUNCTION_ENDLESS, FUNCTION_OTHER };
+
+static struct cu_function_tag functions[] = {
+    {"tsr_fake_axpy"}, {"tsr_fake_crash"}, {"tsr_fake_endless"}, {"any other"}};
 
 EXPORT int cuModuleGetFunction(cu_function *function, cu_module module, const char *name) {
-  for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
-    if (strcmp(functions[i].name, name) != 0 || !strstr(module->text, name)) continue;
-    *function = &functions[i];
-    return CU_SUCCESS;
-  }
-  return CU_NOT_FOUND;
+  if (!strstr(module->text, name)) return CU_NOT_FOUND;
+  size_t at = 0;
+  while (at < FUNCTION_OTHER && strcmp(functions[at].name, name) != 0) at++;
+  *function = &functions[at];
+  return CU_SUCCESS;
 }
 
 EXPORT int cuFuncGetAttribute(int *value, int attribute, cu_function function) {
@@ -431,8 +433,10 @@ EXPORT int cuLaunchKernel(cu_function function, unsigned grid_x, unsigned grid_y
   int code = fake_enter();
   if (code) return code;
   if (!grid_x || !grid_y || !grid_z || !block_x || !block_y || !block_z) return CU_INVALID_VALUE;
-  operation op = {.kind = function == &functions[1] ? CRASH : ENDLESS};
-  if (function == &functions[0]) {
+  operation op = {.kind = NOTHING};
+  if (function == &functions[FUNCTION_CRASH]) op.kind = CRASH;
+  if (function == &functions[FUNCTION_ENDLESS]) op.kind = ENDLESS;
+  if (function == &functions[FUNCTION_AXPY]) {
     axpy_params own;
     memcpy(&own, params[2], sizeof own);
     op = (operation){.kind = AXPY, .count = own.count, .scale = own.scale};
