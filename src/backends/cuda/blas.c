@@ -104,8 +104,7 @@ static int make_layout(const cuda_blas *blas, const cuda_product *product, const
                        lt_layout *out_layout) {
   int32_t batch = (int32_t)product->batch;
   int type = type_of(product->dtype, matrix == &product->c || matrix == &product->d);
-  int code =
-      blas->lt.LayoutCreate(out_layout, type, (uint64_t)matrix->rows, (uint64_t)matrix->cols, matrix->leading);
+  int code = blas->lt.LayoutCreate(out_layout, type, (uint64_t)matrix->rows, (uint64_t)matrix->cols, matrix->leading);
   if (code != LT_SUCCESS || batch == 1) return code;
   code = blas->lt.LayoutSet(*out_layout, LT_BATCH_COUNT, &batch, sizeof batch);
   if (code != LT_SUCCESS) return code;
@@ -191,8 +190,12 @@ int tsri_cuda_blas_launch(cuda_queue *queue, const cuda_blas *blas, const blas_p
   const double wide[2] = {memory->alpha, memory->beta};
   const int32_t whole[2] = {(int32_t)memory->alpha, (int32_t)memory->beta};
   bool is_wide = plan->product.dtype == TSR_F64, is_whole = plan->product.dtype == TSR_I8, has_c = plan->product.has_c;
-  const void *alpha = is_wide ? (const void *)&wide[0] : is_whole ? (const void *)&whole[0] : &narrow[0],
-             *beta = is_wide ? (const void *)&wide[1] : is_whole ? (const void *)&whole[1] : &narrow[1];
+  const void *alpha = is_wide    ? (const void *)&wide[0]
+                      : is_whole ? (const void *)&whole[0]
+                                 : &narrow[0],
+             *beta = is_wide    ? (const void *)&wide[1]
+                     : is_whole ? (const void *)&whole[1]
+                                : &narrow[1];
   void *d = (void *)(uintptr_t)memory->d;
   int code = LT_SUCCESS;
   if (plan->product.has_bias) {

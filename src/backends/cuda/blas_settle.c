@@ -68,7 +68,8 @@ static void time_all(cuda_queue *queue, const cuda_blas *blas, const blas_plan *
   for (int i = 0; i < plan->proposal_count; i++) {
     best[i] = time_one(queue, blas, plan, memory, &plan->proposals[i], watch);
   }
-  for (int round = 0; round < MOST_ROUNDS && (round == 0 || tsri_clock_ns() - start < tsri_cuda_timing.longest_ns); round++) {
+  for (int round = 0; round < MOST_ROUNDS && (round == 0 || tsri_clock_ns() - start < tsri_cuda_timing.longest_ns);
+       round++) {
     for (int i = 0; i < plan->proposal_count; i++) {
       float ms = best[i] < 0 ? -1 : time_one(queue, blas, plan, memory, &plan->proposals[i], watch);
       if (ms < 0 || round == 0 || ms < best[i]) best[i] = ms;

@@ -189,3 +189,61 @@ TEST(a_wait_times_out_while_a_gpu_works) {
   tsr_release(y);
   tsr_device_release(device);
 }
+
+// --- Products of bytes ----------------------------------------------------------------------------------------------------
+
+enum { SIDE_M = 256, SIDE_K = 512, SIDE_N = 384 };
+
+// The product on a device, of b as it lies or turned.
+static void multiply_bytes(tsr_device *device, const int8_t *a, const int8_t *b, bool is_turned, int8_t *out) {
+  tsr_tensor *x = tsr_from_data(device, TSR_I8, TSR_SHAPE(SIDE_M, SIDE_K), a, SIDE_M * SIDE_K);
+  tsr_shape stored = is_turned ? TSR_SHAPE(SIDE_N, SIDE_K) : TSR_SHAPE(SIDE_K, SIDE_N);
+  tsr_tensor *w = tsr_from_data(device, TSR_I8, stored, b, SIDE_K * SIDE_N);
+  tsr_tensor *right = is_turned ? tsr_transpose(w, 0, 1) : tsr_retain(w), *y = tsr_matmul(x, right);
+  CHECK_OK(tsr_read(y, out, SIDE_M * SIDE_N));
+  tsr_release(x);
+  tsr_release(w);
+  tsr_release(right);
+  tsr_release(y);
+}
+
+TEST(products_of_bytes_are_those_of_the_cpu_and_run_by_cublaslt) {
+  tsr_device *gpu = open_gpu(), *cpu = NULL;
+  int8_t *a = malloc(SIDE_M * SIDE_K), *b = malloc(SIDE_K * SIDE_N);
+  int8_t *got = malloc(SIDE_M * SIDE_N), *wanted = malloc(SIDE_M * SIDE_N);
+  CHECK_OK(tsr_device_open(&(tsr_device_desc){.backend = "cpu"}, &cpu));
+  for (int i = 0; i < SIDE_M * SIDE_K; i++) a[i] = (int8_t)rand();
+  for (int i = 0; i < SIDE_K * SIDE_N; i++) b[i] = (int8_t)rand();
+  for (int is_turned = 0; is_turned < 2; is_turned++) {
+    tsr_device_counters before, after;
+    CHECK_OK(tsr_device_get_counters(gpu, &before));
+    multiply_bytes(gpu, a, b, is_turned, got);
+    CHECK_OK(tsr_device_get_counters(gpu, &after));
+    CHECK_EQ_INT(after.launches - before.launches, is_turned ? 2 : 3);  // a copy along k, the product, the low bytes
+    multiply_bytes(cpu, a, b, is_turned, wanted);
+    CHECK_BYTES(got, wanted, SIDE_M * SIDE_N);
+  }
+  tsr_device_release(gpu);
+  tsr_device_release(cpu);
+  free(a);
+  free(b);
+  free(got);
+  free(wanted);
+}
+
+// --- Contexts that stay current -------------------------------------------------------------------------------------------
+
+static void *close_device(void *device) {
+  tsr_device_release(device);
+  return NULL;
+}
+
+TEST(a_device_closed_on_another_thread_can_be_opened_and_used_again) {
+  for (int i = 0; i < 3; i++) {
+    pthread_t other;
+    tsr_device *device = open_gpu();
+    check_that_it_works(device);
+    CHECK_EQ_INT(pthread_create(&other, NULL, close_device, device), 0);
+    CHECK_EQ_INT(pthread_join(other, NULL), 0);
+  }
+}
