@@ -68,6 +68,38 @@ static void take_and_give(void *user) {
   }
 }
 
+// CUDA's own part of it: a kernel that does nothing, launched as often. Printed where the backend is CUDA.
+static const char empty_kernel[] =
+    ".version 6.0\n.target sm_50\n.address_size 64\n.visible .entry empty(.param .u64 p) { ret; }\n";
+
+typedef struct launches {
+  cu_function function;
+  cu_stream stream;
+} launches;
+
+static void launch_many(void *user) {
+  launches *own = user;
+  cu_address nothing = 0;
+  void *parameters[] = {&nothing};
+  for (int i = 0; i < ADDS; i++) {
+    if (tsri_cu.LaunchKernel(own->function, 1, 1, 1, 128, 1, 1, 0, own->stream, parameters, NULL) != CU_SUCCESS) return;
+  }
+  (void)tsri_cu.StreamSynchronize(own->stream);
+}
+
+static void measure_launches(void) {
+  cu_context context = NULL;
+  cu_module module = NULL;
+  launches own = {NULL, NULL};
+  if (tsri_cu.DevicePrimaryCtxRetain(&context, 0) != CU_SUCCESS || tsri_cu.CtxPushCurrent(context) != CU_SUCCESS ||
+      tsri_cu.ModuleLoadData(&module, empty_kernel) != CU_SUCCESS ||
+      tsri_cu.ModuleGetFunction(&own.function, module, "empty") != CU_SUCCESS ||
+      tsri_cu.StreamCreate(&own.stream, CU_STREAM_NON_BLOCKING) != CU_SUCCESS) {
+    return;
+  }
+  printf("cuLaunchKernel alone, %d in a row            %8.2f us each\n", ADDS, median_us(launch_many, &own) / ADDS);
+}
+
 static void measure_small(const char *backend) {
   pair own = {0};
   must(tsr_config_set("eager", "on"));  // every operator is evaluated as it is called
@@ -75,6 +107,7 @@ static void measure_small(const char *backend) {
   own.a = tsr_ones(own.device, TSR_F32, TSR_SHAPE(4));
   own.b = tsr_ones(own.device, TSR_F32, TSR_SHAPE(4));
   printf("add of 4 elements, evaluated, %d in a row   %8.2f us each\n", ADDS, median_us(add_many, &own) / ADDS);
+  if (strcmp(tsr_device_backend(own.device), "cuda") == 0) measure_launches();
   printf("cached allocation and free of 4 MiB            %8.3f us\n", median_us(take_and_give, &own) / PAIRS);
   tsr_release(own.a);
   tsr_release(own.b);
