@@ -7,6 +7,7 @@
 #include "backends/webgpu/fixture.h"
 #include "backends/webgpu/native.h"
 #include "lang/emit_case.h"
+#include "lang/emit_wgsl.h"
 
 // --- Every kernel that ships ----------------------------------------------------------------------------------------
 
@@ -71,7 +72,7 @@ static void compile_for_null(const tsri_kernel *kernel, void *context) {
   if (kernel->needs & TSRI_NEEDS_F64) return;
   CHECK_OK(tsri_emit_kernel(tsri_emitter_find("wgsl"), kernel, &c->options, &code));
   uint64_t bits = strtoull(code.build_options + strlen("read_only="), NULL, 16);
-  uint32_t uniform_bytes = (WEBGPU_SYSTEM_WORDS * 4 + code.params_bytes + 15) / 16 * 16;
+  uint32_t uniform_bytes = (TSRI_WGSL_SYSTEM_WORDS * 4 + code.params_bytes + 15) / 16 * 16;
   tsr_status status =
       tsri_wgpu.program_create(c->device, code.data, code.data_bytes, code.entry, code.buffer_count,
                                (uint32_t[]){(uint32_t)bits, (uint32_t)(bits >> 32)}, uniform_bytes, &program);
@@ -273,6 +274,23 @@ TEST(groups_beyond_the_limit_are_folded) {
     CHECK_EQ_UINT(shapes[i], X * 10000 + Y * 100 + Z);
   }
   fixture_close(&f);
+}
+
+// 23 groups in dispatches of up to 7 x 7 x 7, and two that are full and one over: rows, which are unfolded without divisions.
+TEST(a_row_beyond_the_limit_is_folded_and_none_runs_beyond_its_end) {
+  enum { MOST = 3 };
+  static const uint32_t counts[] = {MOST + 1, MOST * MOST, MOST * MOST + 1, 23};
+  for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
+    fixture f = fixture_open();
+    webgpu_device_of(f.device)->adapter.max_groups = MOST;
+    uint32_t y[64] = {0};
+    run_small(&f, &(small){.text = "kernel k<WG = 1>(inout u32 y[]) { y[group.x] += 1 + group.y + group.z; }",
+                           .groups = {counts[c]},
+                           .data = {y},
+                           .bytes = {sizeof y}});
+    for (uint32_t i = 0; i < 64; i++) CHECK_EQ_UINT(y[i], i < counts[c] ? 1 : 0);
+    fixture_close(&f);
+  }
 }
 
 TEST(more_groups_than_a_dispatch_takes_in_one_direction) {
