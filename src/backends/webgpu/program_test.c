@@ -257,6 +257,54 @@ TEST(floats_round_at_every_step) {
   fixture_close(&f);
 }
 
+static double ulps_between(float a, float b) {
+  if (isnan(a) || isnan(b)) return isnan(a) && isnan(b) ? 0 : INFINITY;
+  if (isinf(a) || isinf(b) || a == b) return a == b && signbit(a) == signbit(b) ? 0 : INFINITY;
+  int exponent;
+  frexpf(b, &exponent);
+  return fabs((double)a - (double)b) / ldexp(1, exponent - 24);
+}
+
+// Corrects quotients even though the device needs none: it must do no harm, which it would to infinity, NaN and 0.
+static void check_quotients(bool exact_fma, double allowed) {
+  static const float edges[] = {0,           -0.0f,     1,        -1,        3,        INFINITY,
+                                -INFINITY,   NAN,       0x1p126f, -0x1p126f, 0x1p127f, 0x1.fffffep127f,
+                                0x1.8p-126f, 0x1p-100f, 0.1f,     1e30f,     0x1p125f, 7};
+  enum { EDGES = sizeof edges / sizeof *edges, N = 4096 };
+  static float a[N], b[N], r[N];
+  fixture f = fixture_open();
+  f.emit.exact_divide = false;
+  f.emit.exact_fma = exact_fma;
+  uint32_t state = 1;
+  for (int i = 0; i < N; i++) {
+    a[i] = edges[i % EDGES];
+    b[i] = edges[i / EDGES % EDGES];
+    if (i < EDGES * EDGES) continue;
+    state = state * 1664525u + 1013904223u;
+    a[i] = ldexpf(1 + (float)(state >> 9) * 0x1p-23f, (int)(state & 63) - 32);
+    state = state * 1664525u + 1013904223u;
+    b[i] = ldexpf(-1 - (float)(state >> 9) * 0x1p-23f, (int)(state & 63) - 32);
+  }
+  run_small(&f, &(small){.text = "kernel k<WG = 64>(in f32 a[], in f32 b[], out f32 r[]) {\n"
+                                 "  r[global.x] = a[global.x] / b[global.x];\n}\n",
+                         .groups = {N / 64},
+                         .data = {a, b, r},
+                         .bytes = {sizeof a, sizeof b, sizeof r}});
+  for (int i = 0; i < N; i++) {
+    float wanted = a[i] / b[i];
+    if (fabsf(wanted) < 0x1p-126f) wanted = copysignf(0, wanted);
+    if (fabsf(r[i]) < 0x1p-126f) r[i] = copysignf(0, r[i]);
+    if (ulps_between(r[i], wanted) <= allowed) continue;
+    test_fail(__FILE__, __LINE__, "%a / %a is %a, not %a", (double)a[i], (double)b[i], (double)r[i], (double)wanted);
+  }
+  fixture_close(&f);
+}
+
+TEST(corrected_quotients_are_right) { check_quotients(false, 0); }
+
+// Where fma rounds twice the correction is no better than the quotient.
+TEST(corrected_quotients_keep_infinity_nan_and_zero) { check_quotients(true, 1); }
+
 // As if a dispatch took 7 groups in a direction: the same ids come out as without folding.
 TEST(groups_beyond_the_limit_are_folded) {
   fixture f = fixture_open();
