@@ -178,6 +178,7 @@ static void assemble(tsri_wgsl *w, tsri_c_text *out, const char *entry) {
   tsri_c_text declarations = {0}, function = {0};
   tsri_wgsl_plan_arrays(w);
   tsri_wgsl_find_work(w);
+  tsri_wgsl_find_kept(w);
   tsri_wgsl_find_uniform(w);
   tsri_wgsl_put_block(w, w->kernel->body);
 

@@ -7,6 +7,7 @@
 //   emit_wgsl_op.c       operations, conversions and expansions
 //   emit_wgsl_memory.c   how arrays are held; loads, stores, atomics, and their checks
 //   emit_wgsl_expr.c     expressions
+//   emit_wgsl_keep.c     which results must stay as they were rounded
 //   emit_wgsl_uniform.c  which conditions WGSL's own analysis takes for uniform
 //   emit_wgsl_stmt.c     statements
 //   emit_wgsl_group.c    collectives
@@ -149,6 +150,7 @@ void tsri_wgsl_put_value(tsri_wgsl *w, tsri_c_text *out, uint32_t expr);
 void tsri_wgsl_put_block(tsri_wgsl *w, uint32_t first);
 void tsri_wgsl_put_collective(tsri_wgsl *w, const tsri_ir_stmt *stmt);
 void tsri_wgsl_find_work(tsri_wgsl *w);
+void tsri_wgsl_find_kept(tsri_wgsl *w);
 void tsri_wgsl_find_uniform(tsri_wgsl *w);
 
 #endif

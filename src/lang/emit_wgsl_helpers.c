@@ -10,10 +10,10 @@
 #define DIVIDE_SCALED                                                              \
   "  let s = select(1f, 0.25f, (bitcast<u32>(y) & 0x7fffffffu) >= 0x7e000000u);\n" \
   "  let a = x * s;\n  let b = y * s;\n  let q = tsr_keep(a / b);\n"
-// Sizes are compared as bits, of which NaN has more than any number.
-#define DIVIDE_CORRECTED                                                \
-  "  let size = bitcast<u32>(step) & 0x7fffffffu;\n"                    \
-  "  let most = bitcast<u32>(abs(q) * 9.53674316e-7f) & 0x7fffffffu;\n" \
+// Sizes are compared as bits, of which NaN has more than any number. If q is NaN, so is either result.
+#define DIVIDE_CORRECTED                                  \
+  "  let size = bitcast<u32>(step) & 0x7fffffffu;\n"      \
+  "  let most = bitcast<u32>(abs(q) * 9.53674316e-7f);\n" \
   "  return select(q, q + step, size < most);\n}\n"
 
 #define FN1(name, type, body) \

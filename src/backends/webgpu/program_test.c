@@ -239,20 +239,22 @@ TEST(nan_and_infinity_survive) {
 // WGSL allows (a + b) - a to be made b, and a * b + c one operation.
 TEST(floats_round_at_every_step) {
   fixture f = fixture_open();
-  float a[64], b[64], r[128];
+  float a[64], b[64], r[192];
   for (int i = 0; i < 64; i++) {
     a[i] = 1e8f + (float)i;
     b[i] = 1.2345f * (float)(i + 1);
   }
   run_small(&f, &(small){.text = "kernel k<WG = 64>(in f32 a[], in f32 b[], out f32 r[]) {\n  f32 x = a[global.x];\n"
                                  "  r[global.x] = (x + b[global.x]) - x;\n"
-                                 "  r[global.x + 64] = b[global.x] * b[global.x] - b[global.x];\n}\n",
+                                 "  r[global.x + 64] = b[global.x] * b[global.x] - b[global.x];\n  f32 held[2];\n"
+                                 "  held[1] = x + b[global.x];\n  r[global.x + 128] = held[1] - x;\n}\n",
                          .data = {a, b, r},
                          .bytes = {sizeof a, sizeof b, sizeof r}});
   for (int i = 0; i < 64; i++) {
     volatile float sum = a[i] + b[i], product = b[i] * b[i];
     CHECK_NEAR(r[i], sum - a[i], 0);
     CHECK_NEAR(r[i + 64], product - b[i], 0);
+    CHECK_NEAR(r[i + 128], sum - a[i], 0);
   }
   fixture_close(&f);
 }
