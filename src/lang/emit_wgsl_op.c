@@ -94,7 +94,9 @@ static const char *special_pattern(const tsri_wgsl *w, tsri_ir_op op, bool is_lo
   if (op == TSRI_OP_NEG && is_loose) return "(-$a)";
   if (op == TSRI_OP_FMA && !o->exact_fma) return "tsr_fma_f32($a, $b, $c)";
   if (op != TSRI_OP_DIV) return NULL;
-  if (is_loose || o->exact_divide) return "($a / $b)";
+  if (is_loose) return "($a / $b)";
+  // A divisor that the compiler knows, it makes a factor.
+  if (o->exact_divide) return "($a / tsr_keep($b))";
   return o->exact_fma ? NULL : "tsr_div_unfused($a, $b)";
 }
 

@@ -267,6 +267,25 @@ static double ulps_between(float a, float b) {
   return fabs((double)a - (double)b) / ldexp(1, exponent - 24);
 }
 
+// An optimiser makes a factor of a divisor that it knows, which is not the same.
+TEST(division_by_a_constant_is_a_division) {
+  enum { N = 1024 };
+  static float x[N], y[N], z[N];
+  fixture f = fixture_open();
+  for (int i = 0; i < N; i++) x[i] = (float)(i + 1) * 0.37f;
+  run_small(&f, &(small){.text = "kernel k<WG = 64>(in f32 x[], out f32 y[], out f32 z[]) {\n  f32 tenth = 0.1;\n"
+                                 "  y[global.x] = x[global.x] / 0.1;\n  z[global.x] = x[global.x] / tenth + 1;\n}\n",
+                         .groups = {N / 64},
+                         .data = {x, y, z},
+                         .bytes = {sizeof x, sizeof y, sizeof z}});
+  for (int i = 0; i < N; i++) {
+    volatile float quotient = x[i] / 0.1f;
+    CHECK_NEAR(y[i], quotient, 0);
+    CHECK_NEAR(z[i], quotient + 1, 0);
+  }
+  fixture_close(&f);
+}
+
 // Corrects quotients even though the device needs none: it must do no harm, which it would to infinity, NaN and 0.
 static void check_quotients(bool exact_fma, double allowed) {
   static const float edges[] = {0,           -0.0f,     1,        -1,        3,        INFINITY,
