@@ -217,15 +217,32 @@ static wgpu_object request_adapter(wgpu_object instance, uint32_t backend, doubl
   return answer->status == WGPU_SUCCESS ? answer->object : NULL;
 }
 
+// Dawn's last resort, where no driver will do, is one that takes every command and does nothing.
+static bool runs_nothing(wgpu_object adapter) {
+  wgpu_adapter_info info = {0};
+  (void)tsri_wgpu_lib.AdapterGetInfo(adapter, &info);
+  bool is_null = info.backend == WGPU_BACKEND_NULL;
+  tsri_wgpu_lib.AdapterInfoFreeMembers(info);
+  return is_null;
+}
+
+// WebGPU hands out one adapter, the fastest it finds. Asked for any interface at once, Dawn tries those of window systems
+// too, which complain on standard error.
+static wgpu_object request_usual_adapter(wgpu_object instance, double timeout_ms, wgpu_answer *answer) {
+  wgpu_answer any;
+  wgpu_object adapter = request_adapter(instance, USUAL_BACKEND, timeout_ms, answer);
+  if (!adapter) adapter = request_adapter(instance, 0, timeout_ms, &any);
+  if (!adapter || !runs_nothing(adapter)) return adapter;
+  tsri_wgpu_lib.AdapterRelease(adapter);
+  return NULL;
+}
+
 tsr_status tsri_wgpu_find_adapter(uint32_t index, double timeout_ms, wgpu_object *out_instance,
                                   wgpu_object *out_adapter) {
   wgpu_answer answer = {0};
   wgpu_object instance = tsri_wgpu_lib.CreateInstance(NULL);
   if (!instance) return tsri_wgpu_fail(TSR_ERR_INTERNAL, "%s gave no instance", current->title);
-  // WebGPU hands out one adapter, the fastest it finds. Asked for any interface at once, Dawn tries those of window
-  // systems too, which complain on standard error.
-  wgpu_object adapter = index == 0 ? request_adapter(instance, USUAL_BACKEND, timeout_ms, &answer) : NULL;
-  if (!adapter && index == 0) adapter = request_adapter(instance, 0, timeout_ms, &answer);
+  wgpu_object adapter = index == 0 ? request_usual_adapter(instance, timeout_ms, &answer) : NULL;
   if (index == WGPU_NULL_INDEX) adapter = request_adapter(instance, WGPU_BACKEND_NULL, timeout_ms, &answer);
   if (!adapter) {
     tsri_wgpu_lib.InstanceRelease(instance);
