@@ -128,7 +128,7 @@ static void put_head(const tsri_wgsl *w, tsri_c_text *out, const char *entry) {
              "    tsr_group = vec3<u32>(n, 0u, 0u);\n    if (tsr_p[0].w == 2u) {\n      let row = n / tsr_p[0].x;\n"
              "      let plane = row / tsr_p[0].y;\n"
              "      tsr_group = vec3<u32>(n - row * tsr_p[0].x, row - plane * tsr_p[0].y, plane);\n    }\n"
-             "    if (tsr_group.x >= tsr_p[0].x || tsr_group.z >= tsr_p[0].z) { return; }\n  }\n");
+             "    if ((tsr_group.x >= tsr_p[0].x) | (tsr_group.z >= tsr_p[0].z)) { return; }\n  }\n");
   tsri_c_addf(out, "  let tsr_global = tsr_group * vec3<u32>(%" PRIu32 "u, %" PRIu32 "u, %" PRIu32 "u) + tsr_local;\n",
               size[0], size[1], size[2]);
 }

@@ -240,7 +240,7 @@ static void put_branches(tsri_wgsl *w, uint32_t expr) {
   tsri_c_add(&w->body, "}\n");
 }
 
-// Both sides, then a choice.
+// Both sides, then a choice. && and || would be branches, as many as there are conditions around loads.
 static void put_eager(tsri_wgsl *w, uint32_t expr) {
   const tsri_ir_expr *x = &w->kernel->exprs[expr];
   bool is_cond = x->kind == TSRI_EXPR_COND;
@@ -259,7 +259,7 @@ static void put_eager(tsri_wgsl *w, uint32_t expr) {
     return;
   }
   tsri_wgsl_put_value(w, &w->body, x->a);
-  tsri_c_add(&w->body, x->kind == TSRI_EXPR_AND_THEN ? " && " : " || ");
+  tsri_c_add(&w->body, x->kind == TSRI_EXPR_AND_THEN ? " & " : " | ");
   tsri_wgsl_put_value(w, &w->body, x->b);
   tsri_c_add(&w->body, ";\n");
 }

@@ -131,6 +131,12 @@ TEST(a_condition_that_wgsl_can_follow_is_left_alone) {
   check_has(local, "workgroupUniformLoad(&tsr_uniform)");
 }
 
+TEST(conditions_without_work_are_no_branches) {
+  const char *text = "kernel k(out u32 y[], u32 a, u32 b) { if (a < 4 && b < 5 || a > b) y[0] = 1; }";
+  check_lacks(text, "&&");
+  check_lacks(text, "||");
+}
+
 TEST(operands_that_load_stand_under_their_condition) {
   check_has("kernel k(in u32 x[], out u32 y[], u32 n) { y[0] = n < 4 && x[n] == 3 ? 1 : 0; }", "if (e");
   check_has("kernel k(in u32 x[], out u32 y[], u32 n) { u32 v = x[0]; y[0] = v < 4 ? v + 1 : n; }", "select(");
