@@ -51,7 +51,7 @@ void tsri_expand(tsri_ir_op code, tsri_ir_type type, tsri_expand_options options
   };
   out->count = 1;
   out->has_overflowed = false;
-  node args[3];
+  node args[3] = {0};
   for (uint32_t i = 0; i < tsri_ir_op_infos[code].arity; i++) {
     args[i] = put(&e, (tsri_ir_expr){.kind = TSRI_EXPR_VAR, .type = type, .object = i});
   }
