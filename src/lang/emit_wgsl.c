@@ -125,8 +125,10 @@ static void put_head(const tsri_wgsl *w, tsri_c_text *out, const char *entry) {
   tsri_c_add(out,
              "  var tsr_group = tsr_wid;\n  if (tsr_p[0].w != 0u) {\n"
              "    let n = (tsr_wid.z * tsr_nwg.y + tsr_wid.y) * tsr_nwg.x + tsr_wid.x;\n"
-             "    tsr_group = vec3<u32>(n % tsr_p[0].x, n / tsr_p[0].x % tsr_p[0].y, n / tsr_p[0].x / tsr_p[0].y);\n"
-             "    if (tsr_group.z >= tsr_p[0].z) { return; }\n  }\n");
+             "    tsr_group = vec3<u32>(n, 0u, 0u);\n    if (tsr_p[0].w == 2u) {\n      let row = n / tsr_p[0].x;\n"
+             "      let plane = row / tsr_p[0].y;\n"
+             "      tsr_group = vec3<u32>(n - row * tsr_p[0].x, row - plane * tsr_p[0].y, plane);\n    }\n"
+             "    if ((tsr_group.x >= tsr_p[0].x) | (tsr_group.z >= tsr_p[0].z)) { return; }\n  }\n");
   tsri_c_addf(out, "  let tsr_global = tsr_group * vec3<u32>(%" PRIu32 "u, %" PRIu32 "u, %" PRIu32 "u) + tsr_local;\n",
               size[0], size[1], size[2]);
 }
@@ -176,6 +178,7 @@ static void assemble(tsri_wgsl *w, tsri_c_text *out, const char *entry) {
   tsri_c_text declarations = {0}, function = {0};
   tsri_wgsl_plan_arrays(w);
   tsri_wgsl_find_work(w);
+  tsri_wgsl_find_kept(w);
   tsri_wgsl_find_uniform(w);
   tsri_wgsl_put_block(w, w->kernel->body);
 

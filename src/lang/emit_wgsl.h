@@ -7,6 +7,7 @@
 //   emit_wgsl_op.c       operations, conversions and expansions
 //   emit_wgsl_memory.c   how arrays are held; loads, stores, atomics, and their checks
 //   emit_wgsl_expr.c     expressions
+//   emit_wgsl_keep.c     which results must stay as they were rounded
 //   emit_wgsl_uniform.c  which conditions WGSL's own analysis takes for uniform
 //   emit_wgsl_stmt.c     statements
 //   emit_wgsl_group.c    collectives
@@ -21,7 +22,7 @@
 //   f16, bf16                 computed in f32, converted by bits, since WGSL does not say how it rounds; elements of
 //                             f16 where the device has them and was found to round (tsri_emit_options.f16)
 //   NaN and infinity          tested by bits, made by bits at run time: WGSL may assume that there are none
-//   more than 65,535 groups   folded: TSRI_WGSL_FOLD says that group ids are to be unfolded
+//   more than 65,535 groups   folded: TSRI_WGSL_FOLD says how group ids are to be unfolded
 //
 // Names are those of emit_c.h.
 #ifndef TSRI_LANG_EMIT_WGSL_H
@@ -33,10 +34,17 @@
 // The first words of the uniform buffer.
 enum {
   TSRI_WGSL_GROUPS = 0,  // three: groups of the launch
-  TSRI_WGSL_FOLD = 3,    // 0: they are those of the dispatch; 1: the dispatch has at least as many, in any shape
+  TSRI_WGSL_FOLD = 3,    // a tsri_wgsl_fold
   TSRI_WGSL_ZERO = 4,    // 0, which the compiler does not know
   TSRI_WGSL_SYSTEM_WORDS = 8
 };
+
+// How the groups of the launch lie in those of the dispatch.
+typedef enum tsri_wgsl_fold {
+  TSRI_WGSL_AS_THEY_ARE,
+  TSRI_WGSL_ROW,  // the launch has one row; the dispatch at least as many groups, in any shape
+  TSRI_WGSL_ANY   // the same for any launch, by divisions, which cost as much as a small kernel
+} tsri_wgsl_fold;
 
 #define TSRI_WGSL_MAX_DEPTH 250  // of nested blocks and conditional operands; compilers of WGSL refuse more
 
@@ -100,7 +108,8 @@ void tsri_wgsl_use(tsri_wgsl *w, const char *text);
 
 // --- Operations: $a, $b, $c stand for the operands ------------------------------------------------------------------
 
-// One lane; `dtype` is that of the first operand, or of the value selected. `is_loose`: a division need not be exact.
+// One lane; `dtype` is that of the first operand, or of the value selected. `is_loose`: with the freedom that
+// an expansion may give (expand.h).
 const char *tsri_wgsl_op_pattern(const tsri_wgsl *w, tsri_ir_op op, tsr_dtype dtype, bool is_loose);
 // Does the pattern work on vectors as it stands?
 bool tsri_wgsl_op_is_native(const tsri_wgsl *w, tsri_ir_op op, tsr_dtype dtype);
@@ -141,6 +150,7 @@ void tsri_wgsl_put_value(tsri_wgsl *w, tsri_c_text *out, uint32_t expr);
 void tsri_wgsl_put_block(tsri_wgsl *w, uint32_t first);
 void tsri_wgsl_put_collective(tsri_wgsl *w, const tsri_ir_stmt *stmt);
 void tsri_wgsl_find_work(tsri_wgsl *w);
+void tsri_wgsl_find_kept(tsri_wgsl *w);
 void tsri_wgsl_find_uniform(tsri_wgsl *w);
 
 #endif

@@ -202,17 +202,8 @@ void tsri_wgsl_find_work(tsri_wgsl *w) {
     bool has = x->kind == TSRI_EXPR_LOAD || is_lazy(x) ||
                (x->kind == TSRI_EXPR_OP && tsri_expand_has((tsri_ir_op)x->op, x->type)) ||
                (x->kind == TSRI_EXPR_OP && x->op == TSRI_OP_DIV && x->type.dtype == TSR_I64);
-    // Loads, comparisons and functions do no arithmetic on an operand as it stands.
-    bool keeps = x->kind != TSRI_EXPR_LOAD && x->kind != TSRI_EXPR_CONVERT && x->kind != TSRI_EXPR_BITCAST;
-    for (uint32_t a = 0; a < count; a++) {
-      has |= w->has_work[x->args[a]] != 0;
-      w->is_kept[x->args[a]] |= keeps;
-    }
+    for (uint32_t a = 0; a < count; a++) has |= w->has_work[x->args[a]] != 0;
     w->has_work[i] = has;
-  }
-  for (uint32_t i = 1; i < k->stmt_count; i++) {
-    const tsri_ir_stmt *s = &k->stmts[i];
-    if (s->kind == TSRI_STMT_ASSIGN) w->is_kept[s->value] = 1;
   }
 }
 
@@ -249,7 +240,7 @@ static void put_branches(tsri_wgsl *w, uint32_t expr) {
   tsri_c_add(&w->body, "}\n");
 }
 
-// Both sides, then a choice.
+// Both sides, then a choice. && and || would be branches, as many as there are conditions around loads.
 static void put_eager(tsri_wgsl *w, uint32_t expr) {
   const tsri_ir_expr *x = &w->kernel->exprs[expr];
   bool is_cond = x->kind == TSRI_EXPR_COND;
@@ -268,7 +259,7 @@ static void put_eager(tsri_wgsl *w, uint32_t expr) {
     return;
   }
   tsri_wgsl_put_value(w, &w->body, x->a);
-  tsri_c_add(&w->body, x->kind == TSRI_EXPR_AND_THEN ? " && " : " || ");
+  tsri_c_add(&w->body, x->kind == TSRI_EXPR_AND_THEN ? " & " : " | ");
   tsri_wgsl_put_value(w, &w->body, x->b);
   tsri_c_add(&w->body, ";\n");
 }

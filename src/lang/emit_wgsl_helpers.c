@@ -10,7 +10,11 @@
 #define DIVIDE_SCALED                                                              \
   "  let s = select(1f, 0.25f, (bitcast<u32>(y) & 0x7fffffffu) >= 0x7e000000u);\n" \
   "  let a = x * s;\n  let b = y * s;\n  let q = tsr_keep(a / b);\n"
-#define DIVIDE_CORRECTED "  return select(q, q + step, tsr_lt_f32(abs(step), abs(q) * 9.53674316e-7f));\n}\n"
+// Sizes are compared as bits, of which NaN has more than any number. If q is NaN, so is either result.
+#define DIVIDE_CORRECTED                                  \
+  "  let size = bitcast<u32>(step) & 0x7fffffffu;\n"      \
+  "  let most = bitcast<u32>(abs(q) * 9.53674316e-7f);\n" \
+  "  return select(q, q + step, size < most);\n}\n"
 
 #define FN1(name, type, body) \
   { "tsr_" name "_" type, "fn tsr_" name "_" type "(a: " type ") -> " type " { " body " }\n" }
@@ -43,18 +47,18 @@ static const tsri_wgsl_helper helpers[] = {
      "  let bh = b >> 16u;\n  let m = ah * bl + ((al * bl) >> 16u);\n  let n = al * bh + (m & 0xffffu);\n"
      "  return ah * bh + (m >> 16u) + (n >> 16u);\n}\n"},
 
-    // Floats: NaN as ir_ops.h says, decided by bits.
+    // Floats: NaN as ir_ops.h says, decided by bits. & and | take both sides, where && and || would be branches.
     TEST1("isnan", "(bitcast<u32>(a) & 0x7fffffffu) > 0x7f800000u"),
     TEST1("isinf", "(bitcast<u32>(a) & 0x7fffffffu) == 0x7f800000u"),
     TEST1("isfinite", "(bitcast<u32>(a) & 0x7fffffffu) < 0x7f800000u"),
     TEST1("to_bool", "(bitcast<u32>(a) & 0x7fffffffu) != 0u"),
-    TEST2("ordered", "!(tsr_isnan_f32(a) || tsr_isnan_f32(b))"),
-    TEST2("eq", "a == b && tsr_ordered_f32(a, b)"),
-    TEST2("ne", "!(a == b && tsr_ordered_f32(a, b))"),
-    TEST2("lt", "a < b && tsr_ordered_f32(a, b)"),
-    TEST2("le", "a <= b && tsr_ordered_f32(a, b)"),
-    FN2("min", "f32", "return select(b, a, tsr_isnan_f32(a) || tsr_lt_f32(a, b));"),
-    FN2("max", "f32", "return select(b, a, tsr_isnan_f32(a) || tsr_lt_f32(b, a));"),
+    TEST2("ordered", "!(tsr_isnan_f32(a) | tsr_isnan_f32(b))"),
+    TEST2("eq", "(a == b) & tsr_ordered_f32(a, b)"),
+    TEST2("ne", "!tsr_eq_f32(a, b)"),
+    TEST2("lt", "(a < b) & tsr_ordered_f32(a, b)"),
+    TEST2("le", "(a <= b) & tsr_ordered_f32(a, b)"),
+    FN2("min", "f32", "return select(b, a, tsr_isnan_f32(a) | ((a < b) & !tsr_isnan_f32(b)));"),
+    FN2("max", "f32", "return select(b, a, tsr_isnan_f32(a) | ((b < a) & !tsr_isnan_f32(b)));"),
     FN1("sign", "f32", "return select(select(a, -1f, tsr_lt_f32(a, 0f)), 1f, tsr_lt_f32(0f, a));"),
     FN1("neg", "f32", "return bitcast<f32>(bitcast<u32>(a) ^ 0x80000000u);"),
     FN1("abs", "f32", "return bitcast<f32>(bitcast<u32>(a) & 0x7fffffffu);"),

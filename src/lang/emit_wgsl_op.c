@@ -87,12 +87,16 @@ static const op_patterns patterns[TSRI_OP_COUNT] = {
     [TSRI_OP_ALL] = {.b = "all($a)", .native = "b"},
 };
 
-// Where the device decides.
+// Where the device decides, or what is asked for is less than the language promises.
 static const char *special_pattern(const tsri_wgsl *w, tsri_ir_op op, bool is_loose) {
   const tsri_emit_options *o = w->options;
+  if (op == TSRI_OP_LT && is_loose) return "($a < $b)";
+  if (op == TSRI_OP_NEG && is_loose) return "(-$a)";
   if (op == TSRI_OP_FMA && !o->exact_fma) return "tsr_fma_f32($a, $b, $c)";
   if (op != TSRI_OP_DIV) return NULL;
-  if (is_loose || o->exact_divide) return "($a / $b)";
+  if (is_loose) return "($a / $b)";
+  // A divisor that the compiler knows, it makes a factor.
+  if (o->exact_divide) return "($a / tsr_keep($b))";
   return o->exact_fma ? NULL : "tsr_div_unfused($a, $b)";
 }
 
@@ -246,7 +250,7 @@ static void put_node(tsri_wgsl *w, tsri_c_text *out, const tsri_expansion *x, co
     default: {
       tsri_ir_op op = (tsri_ir_op)n->op;
       if (op == TSRI_OP_SELECT) from = (tsr_dtype)n->type.dtype;
-      bool is_kept = tsri_wgsl_op_rounds(op, from);
+      bool is_kept = tsri_wgsl_op_rounds(op, from) && n->lane != 1;
       if (is_kept) tsri_wgsl_put_pattern(w, out, "tsr_keep(", &operands, "");
       tsri_wgsl_put_pattern(w, out, tsri_wgsl_op_pattern(w, op, from, n->lane == 1), &operands, "");
       if (is_kept) tsri_c_add(out, ")");
@@ -282,7 +286,7 @@ bool tsri_wgsl_define_expansion(tsri_wgsl *w, const char *name) {
       w->is_out_of_memory = true;
       return true;
     }
-    tsri_expand((tsri_ir_op)op, type, (tsri_expand_options){.fma = w->options->exact_fma}, x);
+    tsri_expand((tsri_ir_op)op, type, (tsri_expand_options){.fma = w->options->exact_fma, .nan_by_bits = true}, x);
     put_function(w, name, x, info->arity);
     tsri_free(x);
     return true;

@@ -105,6 +105,19 @@ TEST(no_infinity_or_nan_is_a_constant) {
 TEST(only_results_that_more_arithmetic_follows_are_kept) {
   check_has("kernel k(in f32 x[], out f32 y[], f32 a) { y[global.x] = x[global.x] * a + a; }", "tsr_keep(");
   check_lacks("kernel k(in f32 x[], out f32 y[], f32 a) { y[global.x] = x[global.x] * a; }", "tsr_keep(");
+  check_has("kernel k(in f32 x[], out f32 y[]) { f32 a = x[0] * x[1]; y[0] = a + x[2]; }", "tsr_keep(");
+  check_has("kernel k(in f32 x[], out f32 y[]) { f32 a = x[0] * x[1]; f32 b = a; y[0] = b + x[2]; }", "tsr_keep(");
+  check_has("kernel k(in f32 x[], out f32 y[]) { f32 t[2]; t[1] = x[0] * x[1]; y[0] = t[1] + x[2]; }", "tsr_keep(");
+  check_has("kernel k(in f32 x[], out f32 y[]) { f32x4 v = f32x4(x[0] * x[1]); y[0] = v.z + x[2]; }", "tsr_keep(");
+  check_has("kernel k(in f32 x[], inout f32 y[]) { y[0] = x[0] * x[1]; y[1] = y[0] + x[2]; }", "tsr_keep(");
+  check_has(
+      "kernel k(in f32 x[], out f32 y[], u32 n) {\n  f32 a = 0;\n"
+      "  for (u32 i = 0; i < n; i++) { f32 b = a + x[i]; a = x[i] * x[i]; y[i] = b; }\n}\n",
+      "tsr_keep(");
+  check_lacks(
+      "kernel k(in f32 x[], out f32 y[]) {\n  f32 t[2];\n  f32 a = x[0] > 0 ? x[0] * x[1] : x[1] - x[0];\n"
+      "  t[0] = a;\n  store4(y, 0, f32x4(t[0], a, a, a));\n}\n",
+      "tsr_keep(");
 }
 
 TEST(a_condition_that_wgsl_can_follow_is_left_alone) {
@@ -116,6 +129,12 @@ TEST(a_condition_that_wgsl_can_follow_is_left_alone) {
       "  for (u32 i = 0; i < a[1]; i++) barrier();\n  y[local.x] = n;\n}\n";
   check_lacks(plain, "workgroupUniformLoad");
   check_has(local, "workgroupUniformLoad(&tsr_uniform)");
+}
+
+TEST(conditions_without_work_are_no_branches) {
+  const char *text = "kernel k(out u32 y[], u32 a, u32 b) { if (a < 4 && b < 5 || a > b) y[0] = 1; }";
+  check_lacks(text, "&&");
+  check_lacks(text, "||");
 }
 
 TEST(operands_that_load_stand_under_their_condition) {

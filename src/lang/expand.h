@@ -15,7 +15,8 @@
 
 typedef struct tsri_expansion {
   // Indices 1 to count - 1. Kinds: VAR (object 0 to 2: the operand), CONST, OP, CONVERT, BITCAST. CONST is of all lanes.
-  // A DIV with `lane` 1 need not round correctly.
+  // `lane` 1 leaves a dialect more freedom: a DIV need not round correctly; a LT may give anything for NaN; what becomes of
+  // an ADD, SUB or MUL need not see it as it was rounded; a NEG need not turn the sign of 0.
   tsri_ir_expr nodes[TSRI_EXPAND_MAX];
   uint32_t count, result;
   bool has_overflowed;  // a defect here: the list was too short
@@ -23,6 +24,8 @@ typedef struct tsri_expansion {
 
 typedef struct tsri_expand_options {
   bool fma;  // FMA is one operation that rounds once; without it, it is not used
+  bool
+      nan_by_bits;  // asking for NaN costs more than the comparison: it is asked for once, at the end, where that will do
 } tsri_expand_options;
 
 // Is it an operation with an expansion? Type is f32 or f64, any lanes. FMA is not in the list: it has one too, exact, for

@@ -49,6 +49,7 @@ typedef struct tsri_expander {
   tsri_ir_type type, ints, bools;
   const tsri_expand_consts *k;
   bool fma;
+  bool is_nan_last;  // the caller puts NaN in place of what is made of it
 } tsri_expander;
 
 // --- One expression each --------------------------------------------------------------------------------------------
@@ -94,11 +95,12 @@ static inline node add(tsri_expander *e, node a, node b) { return op(e, TSRI_OP_
 static inline node sub(tsri_expander *e, node a, node b) { return op(e, TSRI_OP_SUB, e->type, a, b, 0); }
 static inline node mul(tsri_expander *e, node a, node b) { return op(e, TSRI_OP_MUL, e->type, a, b, 0); }
 static inline node neg(tsri_expander *e, node a) { return op(e, TSRI_OP_NEG, e->type, a, 0, 0); }
-static inline node divide(tsri_expander *e, node a, node b) {
-  node id = op(e, TSRI_OP_DIV, e->type, a, b, 0);
+// An operation that is free of what `lane` says in expand.h. Fusing it with the next one must do no harm.
+static inline node freely(tsri_expander *e, node id) {
   e->out->nodes[id].lane = 1;
   return id;
 }
+static inline node divide(tsri_expander *e, node a, node b) { return freely(e, op(e, TSRI_OP_DIV, e->type, a, b, 0)); }
 static inline node root(tsri_expander *e, node a) { return op(e, TSRI_OP_SQRT, e->type, a, 0, 0); }
 
 // a * b + c, rounded once or twice.
@@ -106,7 +108,10 @@ static inline node mad(tsri_expander *e, node a, node b, node c) {
   return e->fma ? op(e, TSRI_OP_FMA, e->type, a, b, c) : add(e, mul(e, a, b), c);
 }
 
-static inline node lt(tsri_expander *e, node a, node b) { return op(e, TSRI_OP_LT, e->bools, a, b, 0); }
+static inline node lt(tsri_expander *e, node a, node b) {
+  node id = op(e, TSRI_OP_LT, e->bools, a, b, 0);
+  return e->is_nan_last ? freely(e, id) : id;
+}
 static inline node eq(tsri_expander *e, node a, node b) { return op(e, TSRI_OP_EQ, e->bools, a, b, 0); }
 static inline node ne(tsri_expander *e, node a, node b) { return op(e, TSRI_OP_NE, e->bools, a, b, 0); }
 static inline node both(tsri_expander *e, node a, node b) { return op(e, TSRI_OP_AND, e->bools, a, b, 0); }

@@ -25,12 +25,15 @@ node tsri_expand_scale(tsri_expander *e, node p, node biased_k) {
 }
 
 // e^r - 1 = r + r^2 q(r)
-static node exp_poly(tsri_expander *e, node r) { return mad(e, mul(e, r, r), horner(e, e->k->exp, r), r); }
+static node exp_poly(tsri_expander *e, node r) { return mad(e, freely(e, mul(e, r, r)), horner(e, e->k->exp, r), r); }
+
+// e^r; what follows is a product with a power of 2, which is exact in any order.
+static node exp_near(tsri_expander *e, node r) { return freely(e, add(e, num(e, 1), exp_poly(e, r))); }
 
 node tsri_expand_exp(tsri_expander *e, node x) {
   x = at_most(e, e->k->exp_high, at_least(e, e->k->exp_low, x));
   exp_parts parts = exp_split(e, x);
-  return tsri_expand_scale(e, add(e, num(e, 1), exp_poly(e, parts.r)), parts.biased_k);
+  return tsri_expand_scale(e, exp_near(e, parts.r), parts.biased_k);
 }
 
 // 2^r = 1 + r q(r)
@@ -78,7 +81,7 @@ node tsri_expand_cosh(tsri_expander *e, node x) {
 static node exp_plain(tsri_expander *e, node x) {
   exp_parts parts = exp_split(e, x);
   node exponent = iop(e, TSRI_OP_SUB, parts.biased_k, whole(e, e->k->bias));
-  return mul(e, float_of(e, shl(e, exponent, e->k->mantissa_bits)), add(e, num(e, 1), exp_poly(e, parts.r)));
+  return freely(e, mul(e, float_of(e, shl(e, exponent, e->k->mantissa_bits)), exp_near(e, parts.r)));
 }
 
 // A polynomial near 0, then 1 - 2 / (e^2a + 1), where the error of the quotient counts less than half.
@@ -94,14 +97,14 @@ node tsri_expand_tanh(tsri_expander *e, node x) {
 // A polynomial up to 1, then 1 - e^-q(a) with q polynomials near -log(1 - erf).
 node tsri_expand_erf(tsri_expander *e, node x) {
   const tsri_expand_consts *k = e->k;
-  node a = magnitude(e, x), z = mul(e, a, a);
-  node near = mul(e, a, add(e, horner(e, k->erf_near, z), num(e, 1)));  // a * 0.13 might be subnormal
+  node a = magnitude(e, x), z = freely(e, mul(e, a, a));
+  node near = freely(e, mul(e, a, add(e, horner(e, k->erf_near, z), num(e, 1))));  // a * 0.13 might be subnormal
   node bounded = at_most(e, k->erf_last, a);
   node q = 0;
   for (uint32_t i = 0; i < k->erf_far_count; i++) {
     node part = horner(e, k->erf_far[i], sub(e, bounded, num(e, k->erf_centre[i])));
     q = i == 0 ? part : pick(e, lt(e, bounded, num(e, k->erf_split[i - 1])), q, part);
   }
-  node far = sub(e, num(e, 1), exp_plain(e, neg(e, q)));
+  node far = freely(e, sub(e, num(e, 1), exp_plain(e, freely(e, neg(e, q)))));
   return with_sign(e, pick(e, lt(e, a, num(e, 1)), near, far), x);
 }

@@ -2,90 +2,18 @@
 // Random well-formed kernels give the same results in lane bytecode, in plain C, in OpenCL, in CUDA and in Metal's
 // stand-in, where each is installed.
 //
-// TSR_RANDOM_COUNT says how many kernels (24), TSR_RANDOM_SEED where the seeds begin (1). A failure prints the kernel and
-// its seed.
+// A failure prints the kernel and its seed.
 #include <inttypes.h>
 #include <stdlib.h>
 #include <tessera/dtype.h>
 
 #include "backends/cpu/lanes/lanes.h"
 #include "core/alloc.h"
-#include "lang/emit_case.h"
 #include "lang/lanes.h"
-#include "lang/random_kernel.h"
+#include "lang/random_case.h"
 #include "support/test.h"
 
 #define SUBGROUP_SIZE 32  // of CUDA, Metal and lane bytecode; the others go through shared memory
-
-typedef struct random_case {
-  random_kernel random;
-  tsri_kernel *kernel;
-  unsigned char *inputs;  // all buffers as they are before a run
-  unsigned char *wanted;  // and after one of plain C
-  size_t bytes;
-  size_t offsets[RANDOM_MAX_BUFFERS];
-  uint32_t params[16];
-} random_case;
-
-static uint64_t number_from(const char *variable, uint64_t fallback) {
-  const char *text = getenv(variable);
-  return text && text[0] ? strtoull(text, NULL, 10) : fallback;
-}
-
-// --- A case ---------------------------------------------------------------------------------------------------------
-
-static void fill_params(random_case *c, uint64_t *state) {
-  for (uint32_t i = 0; i < c->kernel->param_count; i++) {
-    const tsri_ir_param *param = &c->kernel->params[i];
-    unsigned char value[8] = {0};
-    random_fill(state, (tsr_dtype)param->type.dtype, value, 1);
-    memcpy((unsigned char *)c->params + param->offset, value, tsr_dtype_bytes((tsr_dtype)param->type.dtype));
-  }
-}
-
-static void case_init(random_case *c, uint64_t seed) {
-  memset(c, 0, sizeof *c);
-  uint32_t features = (seed % 3 ? RANDOM_F64 : 0) | RANDOM_SUBGROUPS;
-  random_kernel_init(&c->random, seed, features);
-  c->kernel = emit_kernel_of("random.tk", c->random.text, c->random.name, "", false);
-  CHECK(c->kernel->params_bytes <= sizeof c->params);
-  uint64_t state = seed ^ UINT64_C(0xD1CE);
-  for (uint32_t i = 0; i < c->random.buffer_count; i++) {
-    const random_buffer *buffer = &c->random.buffers[i];
-    c->offsets[i] = c->bytes;
-    c->bytes += (buffer->count * tsr_dtype_bytes(buffer->dtype) + 31) & ~(size_t)31;
-  }
-  c->inputs = aligned_alloc(32, c->bytes);
-  c->wanted = aligned_alloc(32, c->bytes);
-  CHECK(c->inputs && c->wanted);
-  memset(c->inputs, 0, c->bytes);
-  for (uint32_t i = 0; i < c->random.buffer_count; i++) {
-    const random_buffer *buffer = &c->random.buffers[i];
-    random_fill(&state, buffer->dtype, c->inputs + c->offsets[i], buffer->count);
-  }
-  fill_params(c, &state);
-}
-
-static void case_deinit(random_case *c) {
-  tsri_kernel_release(c->kernel);
-  random_kernel_deinit(&c->random);
-  free(c->inputs);
-  free(c->wanted);
-}
-
-static emit_launch launch_of(const random_case *c, const char *entry, unsigned char *memory) {
-  emit_launch launch = {.entry = entry,
-                        .buffer_count = c->random.buffer_count,
-                        .params = c->params,
-                        .params_bytes = c->kernel->params_bytes,
-                        .groups = {c->random.groups, 1, 1},
-                        .local = {c->random.items, 1, 1}};
-  for (uint32_t i = 0; i < c->random.buffer_count; i++) {
-    launch.buffers[i] = memory + c->offsets[i];
-    launch.bytes[i] = c->random.buffers[i].count * tsr_dtype_bytes(c->random.buffers[i].dtype);
-  }
-  return launch;
-}
 
 // --- Comparing ------------------------------------------------------------------------------------------------------
 
@@ -156,7 +84,7 @@ static void run_all(const emit_device *device, random_case *cases, uint32_t coun
     unsigned char *memory = is_reference ? c->wanted : aligned_alloc(32, c->bytes);
     CHECK(memory);
     memcpy(memory, c->inputs, c->bytes);
-    emit_launch launch = launch_of(c, entry, memory);
+    emit_launch launch = random_case_launch(c, entry, memory);
     if (!device->run(program, &launch)) {
       test_fail(__FILE__, __LINE__, "seed %" PRIu64 ": %s\n%s", c->random.seed, emit_log(), c->random.text);
     }
@@ -169,11 +97,13 @@ static void run_all(const emit_device *device, random_case *cases, uint32_t coun
 }
 
 static random_case *make_cases(uint32_t *out_count) {
-  uint32_t count = (uint32_t)number_from("TSR_RANDOM_COUNT", 24);
-  uint64_t seed = number_from("TSR_RANDOM_SEED", 1);
+  uint32_t count = (uint32_t)random_case_count(24);
+  uint64_t seed = random_case_first_seed();
   random_case *cases = calloc(count, sizeof *cases);
   CHECK(cases);
-  for (uint32_t i = 0; i < count; i++) case_init(&cases[i], seed + i);
+  for (uint32_t i = 0; i < count; i++) {
+    random_case_init(&cases[i], seed + i, ((seed + i) % 3 ? RANDOM_F64 : 0) | RANDOM_SUBGROUPS);
+  }
   *out_count = count;
   return cases;
 }
@@ -185,7 +115,7 @@ static void compare_with(const emit_device *device) {
   random_case *cases = make_cases(&count);
   run_all(&emit_device_c, cases, count);
   run_all(device, cases, count);
-  for (uint32_t i = 0; i < count; i++) case_deinit(&cases[i]);
+  for (uint32_t i = 0; i < count; i++) random_case_deinit(&cases[i]);
   free(cases);
 }
 
@@ -197,8 +127,7 @@ static void run_lanes(const random_case *c, const tsri_lanes_program *program, c
   memcpy(memory, c->inputs, c->bytes);
   tsri_lanes_buffer buffers[RANDOM_MAX_BUFFERS];
   for (uint32_t i = 0; i < c->random.buffer_count; i++) {
-    const random_buffer *buffer = &c->random.buffers[i];
-    buffers[i] = (tsri_lanes_buffer){memory + c->offsets[i], buffer->count * tsr_dtype_bytes(buffer->dtype)};
+    buffers[i] = (tsri_lanes_buffer){memory + c->offsets[i], random_case_bytes(c, i)};
   }
   tsri_lanes_launch launch = {.buffers = buffers,
                               .buffer_count = c->random.buffer_count,
@@ -245,7 +174,7 @@ TEST(random_kernels_agree_in_plain_c_and_lane_bytecode) {
   random_case *cases = make_cases(&count);
   run_all(&emit_device_c, cases, count);
   for (uint32_t i = 0; i < count; i++) run_all_lanes(&cases[i]);
-  for (uint32_t i = 0; i < count; i++) case_deinit(&cases[i]);
+  for (uint32_t i = 0; i < count; i++) random_case_deinit(&cases[i]);
   free(cases);
 }
 

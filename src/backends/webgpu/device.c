@@ -34,7 +34,10 @@ tsr_status tsri_webgpu_device_count(int *out_count) {
     adapter_count++;
   }
   *out_count = adapter_count;
-  return TSR_OK;
+  if (adapter_count > 0) return TSR_OK;
+  char text[1200];
+  tsri_wgpu.error_text(text, sizeof text);
+  return TSRI_FAIL(TSR_ERR_UNAVAILABLE, "%s", text);
 }
 
 static uint64_t max_buffer(const tsri_wgpu_adapter *a) {

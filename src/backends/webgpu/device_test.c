@@ -18,6 +18,24 @@ TEST(a_library_that_is_another_one_is_reported_as_such) {
   CHECK_STR_HAS(text, "libm.so.6: has no wgpuCreateInstance");
 }
 
+// Dawn then offers an adapter that runs nothing, which would give wrong results.
+TEST(without_a_driver_there_is_no_device) {
+  fixture f = fixture_open();
+  char *icd = strdup(getenv("VK_ICD_FILENAMES"));
+  int count = 1;
+  CHECK(icd != NULL);
+  setenv("VK_ICD_FILENAMES", "/no/such/driver.json", 1);
+  tsr_status status = f.wg->device_count(&count);
+  setenv("VK_ICD_FILENAMES", icd, 1);
+  free(icd);
+  CHECK_STATUS(status, TSR_ERR_UNAVAILABLE);
+  CHECK_LAST_ERROR_HAS("has no adapter here: ");
+  CHECK_EQ_INT(count, 0);
+  CHECK_OK(f.wg->device_count(&count));
+  CHECK_EQ_INT(count, 1);
+  fixture_close(&f);
+}
+
 TEST(devices_are_described_and_limits_are_sane) {
   fixture f = fixture_open();
   tsr_device_info info;

@@ -38,12 +38,22 @@ tsri_wgpu_api tsri_wgpu = {
 // All are given no instance descriptor: its layout changed more often than any other, and the default will do.
 static const tsri_wgpu_library libraries[] = {
     {.title = "Dawn", .symbol = "wgpuDeviceTick", .toggles_type = 0x0005000a, .f16_features = {10, 11}},
-    {.title = "wgpu-native", .symbol = "wgpuDevicePoll", .f16_features = {11, 10}},
+    {.title = "wgpu-native",
+     .symbol = "wgpuDevicePoll",
+     .f16_features = {11, 10},
+     .array_sizes_since = 29u << 24},  // version 29.0.0.0
     {.title = "WebGPU library", .f16_features = {11, 10}},
 };
 
 static const tsri_wgpu_library *current;
 const tsri_wgpu_library *tsri_wgpu_current(void) { return current; }
+
+static uint32_t current_version;
+uint32_t tsri_wgpu_version(void) { return current_version; }
+
+bool tsri_wgpu_has_array_sizes(const tsri_wgpu_library *library, uint32_t version) {
+  return version >= library->array_sizes_since;
+}
 
 #if defined(_WIN32)
 static const char *const usual_names[] = {"wgpu_native.dll", "webgpu_dawn.dll", NULL};
@@ -95,6 +105,14 @@ static const tsri_wgpu_library *recognise(tsri_library *library) {
   return kind;
 }
 
+static uint32_t ask_version(tsri_library *library) {
+  uint32_t (*get)(void) = NULL;
+  void *symbol = tsri_library_symbol(library, "wgpuGetVersion");
+  if (!symbol) return 0;
+  memcpy(&get, &symbol, sizeof get);
+  return get();
+}
+
 static bool open_one(const char *name, char *trail, size_t trail_bytes) {
   char reason[300] = "";
   tsri_wgpu_entries entries;
@@ -102,6 +120,7 @@ static bool open_one(const char *name, char *trail, size_t trail_bytes) {
   if (library && find_entry_points(library, &entries, reason, sizeof reason)) {
     tsri_wgpu_lib = entries;
     current = recognise(library);
+    current_version = ask_version(library);
     tsri_log(TSR_LOG_INFO, "webgpu: %s in %s", current->title, name);
     return true;
   }
@@ -198,15 +217,32 @@ static wgpu_object request_adapter(wgpu_object instance, uint32_t backend, doubl
   return answer->status == WGPU_SUCCESS ? answer->object : NULL;
 }
 
+// Dawn's last resort, where no driver will do, is one that takes every command and does nothing.
+static bool runs_nothing(wgpu_object adapter) {
+  wgpu_adapter_info info = {0};
+  (void)tsri_wgpu_lib.AdapterGetInfo(adapter, &info);
+  bool is_null = info.backend == WGPU_BACKEND_NULL;
+  tsri_wgpu_lib.AdapterInfoFreeMembers(info);
+  return is_null;
+}
+
+// WebGPU hands out one adapter, the fastest it finds. Asked for any interface at once, Dawn tries those of window systems
+// too, which complain on standard error.
+static wgpu_object request_usual_adapter(wgpu_object instance, double timeout_ms, wgpu_answer *answer) {
+  wgpu_answer any;
+  wgpu_object adapter = request_adapter(instance, USUAL_BACKEND, timeout_ms, answer);
+  if (!adapter) adapter = request_adapter(instance, 0, timeout_ms, &any);
+  if (!adapter || !runs_nothing(adapter)) return adapter;
+  tsri_wgpu_lib.AdapterRelease(adapter);
+  return NULL;
+}
+
 tsr_status tsri_wgpu_find_adapter(uint32_t index, double timeout_ms, wgpu_object *out_instance,
                                   wgpu_object *out_adapter) {
   wgpu_answer answer = {0};
   wgpu_object instance = tsri_wgpu_lib.CreateInstance(NULL);
   if (!instance) return tsri_wgpu_fail(TSR_ERR_INTERNAL, "%s gave no instance", current->title);
-  // WebGPU hands out one adapter, the fastest it finds. Asked for any interface at once, Dawn tries those of window
-  // systems too, which complain on standard error.
-  wgpu_object adapter = index == 0 ? request_adapter(instance, USUAL_BACKEND, timeout_ms, &answer) : NULL;
-  if (!adapter && index == 0) adapter = request_adapter(instance, 0, timeout_ms, &answer);
+  wgpu_object adapter = index == 0 ? request_usual_adapter(instance, timeout_ms, &answer) : NULL;
   if (index == WGPU_NULL_INDEX) adapter = request_adapter(instance, WGPU_BACKEND_NULL, timeout_ms, &answer);
   if (!adapter) {
     tsri_wgpu_lib.InstanceRelease(instance);

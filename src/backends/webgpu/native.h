@@ -20,17 +20,32 @@ typedef struct tsri_wgpu_entries {
 #undef TSRI_X
 } tsri_wgpu_entries;
 
+// wgpuGetVersion() of the library in use; 0 where it has none.
+uint32_t tsri_wgpu_version(void);
+
 // Filled by start; the library stays open until the process ends, since drivers leave threads behind.
 extern tsri_wgpu_entries tsri_wgpu_lib;
 
 // How libraries differ.
 typedef struct tsri_wgpu_library {
   const char *title;
-  const char *symbol;        // an entry point that only this one has
-  uint32_t toggles_type;     // number of Dawn's chained list of switches; 0: it has none
-  uint32_t f16_features[2];  // numbers that shader-f16 has or had; 0: none. The backend tries before it believes
+  const char *symbol;          // an entry point that only this one has
+  uint32_t toggles_type;       // number of Dawn's chained list of switches; 0: it has none
+  uint32_t f16_features[2];    // numbers that shader-f16 has or had; 0: none. The backend tries before it believes
+  uint32_t array_sizes_since;  // wgpuGetVersion() from which on entries of layouts have an array size; 0: all have
 } tsri_wgpu_library;
 const tsri_wgpu_library *tsri_wgpu_current(void);
+
+// Does a library of this kind and version take wgpu_layout_entry (or wgpu_old_layout_entry)?
+bool tsri_wgpu_has_array_sizes(const tsri_wgpu_library *library, uint32_t version);
+
+// The entries of a program's layout as the library in use takes them: room for as many as there may be.
+typedef union wgpu_layout_entries {
+  wgpu_layout_entry entries[TSRI_WGPU_MAX_BINDINGS + 1];
+  wgpu_old_layout_entry old[TSRI_WGPU_MAX_BINDINGS + 1];
+} wgpu_layout_entries;
+void tsri_wgpu_put_layout(bool has_array_sizes, uint32_t storage_count, const uint32_t read_only[2],
+                          uint32_t uniform_bytes, wgpu_layout_entries *out);
 
 // An answer that is waited for.
 typedef struct wgpu_answer {

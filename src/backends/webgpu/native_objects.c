@@ -2,6 +2,7 @@
 // Buffers and programs of a webgpu.h library.
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "backends/webgpu/native.h"
 #include "core/alloc.h"
@@ -46,18 +47,29 @@ void tsri_wgpu_native_buffer_destroy(tsri_wgpu_device *device, tsri_wgpu_buffer 
 
 // --- Programs -------------------------------------------------------------------------------------------------------
 
-static wgpu_object create_layout(tsri_wgpu_device *device, uint32_t storage_count, const uint32_t read_only[2],
-                                 uint32_t uniform_bytes) {
-  wgpu_layout_entry entries[TSRI_WGPU_MAX_BINDINGS + 1] = {0};
+void tsri_wgpu_put_layout(bool has_array_sizes, uint32_t storage_count, const uint32_t read_only[2],
+                          uint32_t uniform_bytes, wgpu_layout_entries *out) {
+  memset(out, 0, sizeof *out);
   for (uint32_t i = 0; i <= storage_count; i++) {
     bool is_uniform = i == storage_count, reads = !is_uniform && (read_only[i / 32] >> (i % 32) & 1u);
-    entries[i].binding = i;
-    entries[i].visibility = WGPU_STAGE_COMPUTE;
-    entries[i].buffer.type = is_uniform ? WGPU_BINDING_UNIFORM : reads ? WGPU_BINDING_READ_ONLY : WGPU_BINDING_STORAGE;
-    entries[i].buffer.has_dynamic_offset = is_uniform;
-    entries[i].buffer.min_bytes = is_uniform ? uniform_bytes : 0;
+    wgpu_layout_kinds kinds = {0};
+    kinds.buffer.type = is_uniform ? WGPU_BINDING_UNIFORM : reads ? WGPU_BINDING_READ_ONLY : WGPU_BINDING_STORAGE;
+    kinds.buffer.has_dynamic_offset = is_uniform;
+    kinds.buffer.min_bytes = is_uniform ? uniform_bytes : 0;
+    if (has_array_sizes) {
+      out->entries[i] = (wgpu_layout_entry){.binding = i, .visibility = WGPU_STAGE_COMPUTE, .kinds = kinds};
+    } else {
+      out->old[i] = (wgpu_old_layout_entry){.binding = i, .visibility = WGPU_STAGE_COMPUTE, .kinds = kinds};
+    }
   }
-  wgpu_layout_descriptor descriptor = {.count = storage_count + 1, .entries = entries};
+}
+
+static wgpu_object create_layout(tsri_wgpu_device *device, uint32_t storage_count, const uint32_t read_only[2],
+                                 uint32_t uniform_bytes) {
+  wgpu_layout_entries entries;
+  bool has_array_sizes = tsri_wgpu_has_array_sizes(tsri_wgpu_current(), tsri_wgpu_version());
+  tsri_wgpu_put_layout(has_array_sizes, storage_count, read_only, uniform_bytes, &entries);
+  wgpu_layout_descriptor descriptor = {.count = storage_count + 1, .entries = &entries};
   return tsri_wgpu_lib.DeviceCreateBindGroupLayout(device->handle, &descriptor);
 }
 

@@ -6,6 +6,7 @@
 
 #include "backends/webgpu/webgpu.h"
 #include "core/alloc.h"
+#include "lang/emit_wgsl.h"
 
 typedef struct webgpu_program {
   tsri_wgpu_program *handle;
@@ -54,7 +55,7 @@ tsr_status tsri_webgpu_program_create(tsri_device *opaque, const tsri_code *code
   program->name = memcpy(program + 1, code->name, name_bytes);
   program->buffer_count = code->buffer_count;
   program->params_bytes = code->params_bytes;
-  program->uniform_bytes = (uint32_t)webgpu_round_up(WEBGPU_SYSTEM_WORDS * 4 + code->params_bytes, 16);
+  program->uniform_bytes = (uint32_t)webgpu_round_up(TSRI_WGSL_SYSTEM_WORDS * 4 + code->params_bytes, 16);
   uint64_t bits = read_only_bits(code->options);
   uint32_t read_only[2] = {(uint32_t)bits, (uint32_t)(bits >> 32)};
   tsri_mutex_lock(&device->lock);
@@ -87,10 +88,11 @@ void tsri_webgpu_program_destroy(tsri_device *opaque, tsri_program *opaque_progr
 // --- Launching ------------------------------------------------------------------------------------------------------
 
 // How `groups` fit into what a dispatch takes: as they are, or as one row folded into up to three directions.
-static bool fold(const uint32_t groups[3], uint32_t most, uint32_t out[3], bool *out_is_folded) {
-  *out_is_folded = groups[0] > most || groups[1] > most || groups[2] > most;
+static bool fold(const uint32_t groups[3], uint32_t most, uint32_t out[3], tsri_wgsl_fold *out_fold) {
+  bool fits = groups[0] <= most && groups[1] <= most && groups[2] <= most;
+  *out_fold = fits ? TSRI_WGSL_AS_THEY_ARE : groups[1] == 1 && groups[2] == 1 ? TSRI_WGSL_ROW : TSRI_WGSL_ANY;
   memcpy(out, groups, 3 * sizeof *out);
-  if (!*out_is_folded) return true;
+  if (fits) return true;
   uint64_t count = (uint64_t)groups[0] * groups[1];
   if (count > UINT32_MAX || count * groups[2] > UINT32_MAX) return false;
   count *= groups[2];
@@ -129,8 +131,8 @@ static tsr_status record(webgpu_device *device, const webgpu_program *program, c
   tsri_wgpu_binding bindings[TSRI_WGPU_MAX_BINDINGS];
   uint32_t *params = NULL, groups[3];
   size_t at = 0;
-  bool is_folded = false;
-  if (!fold(launch->groups, device->adapter.max_groups, groups, &is_folded)) {
+  tsri_wgsl_fold how = TSRI_WGSL_AS_THEY_ARE;
+  if (!fold(launch->groups, device->adapter.max_groups, groups, &how)) {
     return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "%s: %u x %u x %u groups, more than 2^32 - 1 in all", program->name,
                      launch->groups[0], launch->groups[1], launch->groups[2]);
   }
@@ -146,8 +148,8 @@ static tsr_status record(webgpu_device *device, const webgpu_program *program, c
   if (status != TSR_OK) return status;
   memset(params, 0, program->uniform_bytes);
   memcpy(params, launch->groups, sizeof launch->groups);
-  params[3] = is_folded;
-  if (program->params_bytes > 0) memcpy(params + WEBGPU_SYSTEM_WORDS, launch->params, program->params_bytes);
+  params[TSRI_WGSL_FOLD] = how;
+  if (program->params_bytes > 0) memcpy(params + TSRI_WGSL_SYSTEM_WORDS, launch->params, program->params_bytes);
   status = tsri_wgpu.dispatch(device->handle, program->handle, bindings, launch->buffer_count, device->uniform, at,
                               groups[0], groups[1], groups[2]);
   return status == TSR_OK ? tsri_webgpu_stream_end(device) : WEBGPU_FAIL(device, status, program->name);

@@ -7,6 +7,7 @@
 #include "backends/webgpu/fixture.h"
 #include "backends/webgpu/native.h"
 #include "lang/emit_case.h"
+#include "lang/emit_wgsl.h"
 
 // --- Every kernel that ships ----------------------------------------------------------------------------------------
 
@@ -71,7 +72,7 @@ static void compile_for_null(const tsri_kernel *kernel, void *context) {
   if (kernel->needs & TSRI_NEEDS_F64) return;
   CHECK_OK(tsri_emit_kernel(tsri_emitter_find("wgsl"), kernel, &c->options, &code));
   uint64_t bits = strtoull(code.build_options + strlen("read_only="), NULL, 16);
-  uint32_t uniform_bytes = (WEBGPU_SYSTEM_WORDS * 4 + code.params_bytes + 15) / 16 * 16;
+  uint32_t uniform_bytes = (TSRI_WGSL_SYSTEM_WORDS * 4 + code.params_bytes + 15) / 16 * 16;
   tsr_status status =
       tsri_wgpu.program_create(c->device, code.data, code.data_bytes, code.entry, code.buffer_count,
                                (uint32_t[]){(uint32_t)bits, (uint32_t)(bits >> 32)}, uniform_bytes, &program);
@@ -238,23 +239,92 @@ TEST(nan_and_infinity_survive) {
 // WGSL allows (a + b) - a to be made b, and a * b + c one operation.
 TEST(floats_round_at_every_step) {
   fixture f = fixture_open();
-  float a[64], b[64], r[128];
+  float a[64], b[64], r[192];
   for (int i = 0; i < 64; i++) {
     a[i] = 1e8f + (float)i;
     b[i] = 1.2345f * (float)(i + 1);
   }
   run_small(&f, &(small){.text = "kernel k<WG = 64>(in f32 a[], in f32 b[], out f32 r[]) {\n  f32 x = a[global.x];\n"
                                  "  r[global.x] = (x + b[global.x]) - x;\n"
-                                 "  r[global.x + 64] = b[global.x] * b[global.x] - b[global.x];\n}\n",
+                                 "  r[global.x + 64] = b[global.x] * b[global.x] - b[global.x];\n  f32 held[2];\n"
+                                 "  held[1] = x + b[global.x];\n  r[global.x + 128] = held[1] - x;\n}\n",
                          .data = {a, b, r},
                          .bytes = {sizeof a, sizeof b, sizeof r}});
   for (int i = 0; i < 64; i++) {
     volatile float sum = a[i] + b[i], product = b[i] * b[i];
     CHECK_NEAR(r[i], sum - a[i], 0);
     CHECK_NEAR(r[i + 64], product - b[i], 0);
+    CHECK_NEAR(r[i + 128], sum - a[i], 0);
   }
   fixture_close(&f);
 }
+
+static double ulps_between(float a, float b) {
+  if (isnan(a) || isnan(b)) return isnan(a) && isnan(b) ? 0 : INFINITY;
+  if (isinf(a) || isinf(b) || a == b) return a == b && signbit(a) == signbit(b) ? 0 : INFINITY;
+  int exponent;
+  frexpf(b, &exponent);
+  return fabs((double)a - (double)b) / ldexp(1, exponent - 24);
+}
+
+// An optimiser makes a factor of a divisor that it knows, which is not the same.
+TEST(division_by_a_constant_is_a_division) {
+  enum { N = 1024 };
+  static float x[N], y[N], z[N];
+  fixture f = fixture_open();
+  for (int i = 0; i < N; i++) x[i] = (float)(i + 1) * 0.37f;
+  run_small(&f, &(small){.text = "kernel k<WG = 64>(in f32 x[], out f32 y[], out f32 z[]) {\n  f32 tenth = 0.1;\n"
+                                 "  y[global.x] = x[global.x] / 0.1;\n  z[global.x] = x[global.x] / tenth + 1;\n}\n",
+                         .groups = {N / 64},
+                         .data = {x, y, z},
+                         .bytes = {sizeof x, sizeof y, sizeof z}});
+  for (int i = 0; i < N; i++) {
+    volatile float quotient = x[i] / 0.1f;
+    CHECK_NEAR(y[i], quotient, 0);
+    CHECK_NEAR(z[i], quotient + 1, 0);
+  }
+  fixture_close(&f);
+}
+
+// Corrects quotients even though the device needs none: it must do no harm, which it would to infinity, NaN and 0.
+static void check_quotients(bool exact_fma, double allowed) {
+  static const float edges[] = {0,           -0.0f,     1,        -1,        3,        INFINITY,
+                                -INFINITY,   NAN,       0x1p126f, -0x1p126f, 0x1p127f, 0x1.fffffep127f,
+                                0x1.8p-126f, 0x1p-100f, 0.1f,     1e30f,     0x1p125f, 7};
+  enum { EDGES = sizeof edges / sizeof *edges, N = 4096 };
+  static float a[N], b[N], r[N];
+  fixture f = fixture_open();
+  f.emit.exact_divide = false;
+  f.emit.exact_fma = exact_fma;
+  uint32_t state = 1;
+  for (int i = 0; i < N; i++) {
+    a[i] = edges[i % EDGES];
+    b[i] = edges[i / EDGES % EDGES];
+    if (i < EDGES * EDGES) continue;
+    state = state * 1664525u + 1013904223u;
+    a[i] = ldexpf(1 + (float)(state >> 9) * 0x1p-23f, (int)(state & 63) - 32);
+    state = state * 1664525u + 1013904223u;
+    b[i] = ldexpf(-1 - (float)(state >> 9) * 0x1p-23f, (int)(state & 63) - 32);
+  }
+  run_small(&f, &(small){.text = "kernel k<WG = 64>(in f32 a[], in f32 b[], out f32 r[]) {\n"
+                                 "  r[global.x] = a[global.x] / b[global.x];\n}\n",
+                         .groups = {N / 64},
+                         .data = {a, b, r},
+                         .bytes = {sizeof a, sizeof b, sizeof r}});
+  for (int i = 0; i < N; i++) {
+    float wanted = a[i] / b[i];
+    if (fabsf(wanted) < 0x1p-126f) wanted = copysignf(0, wanted);
+    if (fabsf(r[i]) < 0x1p-126f) r[i] = copysignf(0, r[i]);
+    if (ulps_between(r[i], wanted) <= allowed) continue;
+    test_fail(__FILE__, __LINE__, "%a / %a is %a, not %a", (double)a[i], (double)b[i], (double)r[i], (double)wanted);
+  }
+  fixture_close(&f);
+}
+
+TEST(corrected_quotients_are_right) { check_quotients(false, 0); }
+
+// Where fma rounds twice the correction is no better than the quotient.
+TEST(corrected_quotients_keep_infinity_nan_and_zero) { check_quotients(true, 1); }
 
 // As if a dispatch took 7 groups in a direction: the same ids come out as without folding.
 TEST(groups_beyond_the_limit_are_folded) {
@@ -273,6 +343,23 @@ TEST(groups_beyond_the_limit_are_folded) {
     CHECK_EQ_UINT(shapes[i], X * 10000 + Y * 100 + Z);
   }
   fixture_close(&f);
+}
+
+// 23 groups in dispatches of up to 7 x 7 x 7, and two that are full and one over: rows, which are unfolded without divisions.
+TEST(a_row_beyond_the_limit_is_folded_and_none_runs_beyond_its_end) {
+  enum { MOST = 3 };
+  static const uint32_t counts[] = {MOST + 1, MOST * MOST, MOST * MOST + 1, 23};
+  for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
+    fixture f = fixture_open();
+    webgpu_device_of(f.device)->adapter.max_groups = MOST;
+    uint32_t y[64] = {0};
+    run_small(&f, &(small){.text = "kernel k<WG = 1>(inout u32 y[]) { y[group.x] += 1 + group.y + group.z; }",
+                           .groups = {counts[c]},
+                           .data = {y},
+                           .bytes = {sizeof y}});
+    for (uint32_t i = 0; i < 64; i++) CHECK_EQ_UINT(y[i], i < counts[c] ? 1 : 0);
+    fixture_close(&f);
+  }
 }
 
 TEST(more_groups_than_a_dispatch_takes_in_one_direction) {

@@ -6,76 +6,12 @@
 //
 // WGSL lets a device make 0 of f32 numbers below 2^-126, and SwiftShader does: then the processor that runs plain C is told
 // to do so, too.
-//
-// TSR_RANDOM_COUNT says how many kernels (8), TSR_RANDOM_SEED where the seeds begin (1).
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "backends/webgpu/fixture.h"
-#include "lang/emit_case.h"
-#include "lang/random_kernel.h"
-
-#if defined(__x86_64__)
-#include <xmmintrin.h>
-#endif
+#include "lang/random_case.h"
 
 enum { SUBGROUP_SIZE = 32 };
-
-typedef struct random_case {
-  random_kernel random;
-  tsri_kernel *kernel;
-  unsigned char *inputs[RANDOM_MAX_BUFFERS], *wanted[RANDOM_MAX_BUFFERS];
-  size_t bytes[RANDOM_MAX_BUFFERS];
-  uint32_t params[16];
-} random_case;
-
-static uint64_t number_from(const char *variable, uint64_t fallback) {
-  const char *text = getenv(variable);
-  return text && text[0] ? strtoull(text, NULL, 10) : fallback;
-}
-
-static void case_init(random_case *c, uint64_t seed) {
-  memset(c, 0, sizeof *c);
-  random_kernel_init(&c->random, seed, RANDOM_SUBGROUPS);
-  c->kernel = emit_kernel_of("random.tk", c->random.text, c->random.name, "", false);
-  uint64_t state = seed ^ UINT64_C(0xD1CE);
-  for (uint32_t i = 0; i < c->random.buffer_count; i++) {
-    const random_buffer *buffer = &c->random.buffers[i];
-    c->bytes[i] = buffer->count * tsr_dtype_bytes(buffer->dtype);
-    c->wanted[i] = aligned_alloc(32, (c->bytes[i] + 31) & ~(size_t)31);
-    c->inputs[i] = malloc(c->bytes[i]);
-    CHECK(c->wanted[i] && c->inputs[i]);
-    random_fill(&state, buffer->dtype, c->wanted[i], buffer->count);
-    memcpy(c->inputs[i], c->wanted[i], c->bytes[i]);
-  }
-  for (uint32_t i = 0; i < c->kernel->param_count; i++) {
-    const tsri_ir_param *param = &c->kernel->params[i];
-    unsigned char value[8] = {0};
-    random_fill(&state, (tsr_dtype)param->type.dtype, value, 1);
-    memcpy((unsigned char *)c->params + param->offset, value, tsr_dtype_bytes((tsr_dtype)param->type.dtype));
-  }
-}
-
-static void case_deinit(random_case *c) {
-  for (uint32_t i = 0; i < c->random.buffer_count; i++) {
-    free(c->wanted[i]);
-    free(c->inputs[i]);
-  }
-  tsri_kernel_release(c->kernel);
-  random_kernel_deinit(&c->random);
-}
-
-// False: this processor cannot.
-static bool set_flushing(bool flushes) {
-#if defined(__x86_64__)
-  enum { FLUSH_RESULTS = 0x8000, FLUSH_OPERANDS = 0x0040 };
-  unsigned int others = _mm_getcsr() & ~(unsigned int)(FLUSH_RESULTS | FLUSH_OPERANDS);
-  _mm_setcsr(flushes ? others | FLUSH_RESULTS | FLUSH_OPERANDS : others);
-  return true;
-#else
-  return !flushes;
-#endif
-}
 
 static bool flushes_denormals(const fixture *f) {
   uint32_t x[2] = {0x00400000, 0x00100000}, y = 0;
@@ -87,31 +23,6 @@ static bool flushes_denormals(const fixture *f) {
   for (int i = 0; i < 2; i++) f->wg->buffer_destroy(f->device, bound[i].buffer);
   fixture_discard(f, &k);
   return y != 0x00500000;
-}
-
-static void run_plain(random_case *c, bool flushes) {
-  tsri_emitted code;
-  tsri_emit_options options = tsri_emit_defaults_c;
-  options.subgroup_size = SUBGROUP_SIZE;
-  CHECK_OK(tsri_emit_kernel(tsri_emitter_find("c"), c->kernel, &options, &code));
-  void *program = emit_device_c.build(code.data, code.build_options);
-  if (!program) test_fail(__FILE__, __LINE__, "plain C: %s", emit_log());
-  emit_launch launch = {.entry = code.entry,
-                        .buffer_count = c->random.buffer_count,
-                        .params = c->params,
-                        .params_bytes = c->kernel->params_bytes,
-                        .groups = {c->random.groups, 1, 1},
-                        .local = {c->random.items, 1, 1}};
-  for (uint32_t i = 0; i < c->random.buffer_count; i++) {
-    launch.buffers[i] = c->wanted[i];
-    launch.bytes[i] = c->bytes[i];
-  }
-  (void)set_flushing(flushes);
-  bool has_run = emit_device_c.run(program, &launch);
-  (void)set_flushing(false);
-  if (!has_run) test_fail(__FILE__, __LINE__, "plain C: %s", emit_log());
-  emit_device_c.release(program);
-  tsri_emitted_deinit(&code);
 }
 
 // --- A part of a kernel ---------------------------------------------------------------------------------------------
@@ -159,33 +70,22 @@ static void part_init(part *p, const tsri_kernel *whole, uint32_t kept) {
   p->kernel.stmts = p->stmts;
 }
 
-// What one of them moved by its bits alone, and the other by arithmetic.
-static void flush(const random_buffer *buffer, void *memory) {
-  uint32_t *words = memory;
-  if (buffer->dtype != TSR_F32) return;
-  for (uint32_t i = 0; i < buffer->count; i++) {
-    if ((words[i] & 0x7f800000) == 0) words[i] &= 0x80000000;
-  }
-}
-
-static void run_part(const fixture *f, const random_case *c, uint32_t kept, bool flushes) {
+static void run_part(const fixture *f, random_case *c, uint32_t kept, bool flushes) {
   part p;
   part_init(&p, c->kernel, kept);
   fixture_kernel k = fixture_build(f, &p.kernel);
   fixture_bound bound[RANDOM_MAX_BUFFERS];
   for (uint32_t i = 0; i < p.kernel.buffer_count; i++) {
-    size_t bytes = c->bytes[p.from[i]];
-    bound[i] = (fixture_bound){fixture_buffer(f, bytes, c->inputs[p.from[i]]), 0, bytes};
+    size_t bytes = random_case_bytes(c, p.from[i]);
+    bound[i] = (fixture_bound){fixture_buffer(f, bytes, c->inputs + c->offsets[p.from[i]]), 0, bytes};
   }
   fixture_launch(f, &k, c->random.groups, 1, 1, bound, c->params);
   for (uint32_t i = 0; i < p.kernel.buffer_count; i++) {
     unsigned char *is = malloc(bound[i].bytes);
     CHECK(is);
     fixture_read(f, bound[i].buffer, is, bound[i].bytes);
-    if (flushes) flush(&c->random.buffers[p.from[i]], is);
-    if (flushes) flush(&c->random.buffers[p.from[i]], c->wanted[p.from[i]]);
     // Twice what the others are allowed: their functions are the C library's, ours are within 3 ULP.
-    random_compare_buffer(&c->random, p.from[i], "WebGPU", is, c->wanted[p.from[i]], 2);
+    random_case_compare(c, p.from[i], "WebGPU", is, flushes, 2);
     free(is);
     f->wg->buffer_destroy(f->device, bound[i].buffer);
   }
@@ -195,7 +95,7 @@ static void run_part(const fixture *f, const random_case *c, uint32_t kept, bool
   free(p.stmts);
 }
 
-static void run_parts(const fixture *f, const random_case *c, bool flushes) {
+static void run_parts(const fixture *f, random_case *c, bool flushes) {
   uint32_t most = webgpu_device_of(f->device)->adapter.max_storage_buffers, inputs = 0, input_count = 0;
   for (uint32_t i = 0; i < c->kernel->buffer_count; i++) {
     if (c->kernel->buffers[i].access != TSRI_ACCESS_IN) continue;
@@ -222,24 +122,23 @@ TEST(random_kernels_agree_in_plain_c_and_webgpu) {
     fixture_close(&f);
     SKIP(emit_device_c.missing());
   }
-  uint64_t count = number_from("TSR_RANDOM_COUNT", 8), first = number_from("TSR_RANDOM_SEED", 1);
+  uint64_t count = random_case_count(8), first = random_case_first_seed();
   f.emit.subgroup_size = SUBGROUP_SIZE;
   bool flushes = flushes_denormals(&f);
-  if (!set_flushing(flushes)) {
+  if (flushes && !random_can_flush()) {
     fixture_close(&f);
     SKIP("the device makes 0 of f32 denormals, and this processor does not");
   }
-  (void)set_flushing(false);
   int done = 0;
   for (uint64_t seed = first; seed < first + count; seed++) {
     random_case c;
-    case_init(&c, seed);
+    random_case_init(&c, seed, RANDOM_SUBGROUPS);
     if (c.random.items <= f.limits.max_group_size) {
-      run_plain(&c, flushes);
+      random_case_run_plain(&c, SUBGROUP_SIZE, flushes);
       run_parts(&f, &c, flushes);
       done++;
     }
-    case_deinit(&c);
+    random_case_deinit(&c);
   }
   printf("  %d kernels\n", done);
   fixture_close(&f);

@@ -17,7 +17,6 @@
 enum {
   WEBGPU_BATCH_COMMANDS = 32,     // most in a batch
   WEBGPU_PARAMS_BYTES = 1 << 16,  // uniform buffer of a batch
-  WEBGPU_SYSTEM_WORDS = 8,        // first words of it, as lang/emit_wgsl.h has it
   WEBGPU_MAX_TEMPORARIES = 64,
   WEBGPU_SPARE_READBACKS = 4,
   WEBGPU_ROUND_BYTES = 256,  // buffers are a multiple of this

@@ -125,12 +125,8 @@ typedef struct wgpu_buffer_descriptor {
   uint32_t is_mapped;
 } wgpu_buffer_descriptor;
 
-// Samplers and textures are not used: what stands for them is zero.
-typedef struct wgpu_layout_entry {
-  const wgpu_chain *next;
-  uint32_t binding;
-  uint64_t visibility;
-  uint32_t array_size;
+// What an entry of a layout binds. Samplers and textures are not used: what stands for them is zero.
+typedef struct wgpu_layout_kinds {
   struct {
     const wgpu_chain *next;
     uint32_t type, has_dynamic_offset;
@@ -148,13 +144,29 @@ typedef struct wgpu_layout_entry {
     const wgpu_chain *next;
     uint32_t access, format, dimension;
   } storage_texture;
+} wgpu_layout_kinds;
+
+typedef struct wgpu_layout_entry {
+  const wgpu_chain *next;
+  uint32_t binding;
+  uint64_t visibility;
+  uint32_t array_size;
+  wgpu_layout_kinds kinds;
 } wgpu_layout_entry;
+
+// As it was until May 2025.
+typedef struct wgpu_old_layout_entry {
+  const wgpu_chain *next;
+  uint32_t binding;
+  uint64_t visibility;
+  wgpu_layout_kinds kinds;
+} wgpu_old_layout_entry;
 
 typedef struct wgpu_layout_descriptor {
   const wgpu_chain *next;
   wgpu_text label;
   size_t count;
-  const wgpu_layout_entry *entries;
+  const void *entries;  // of either kind
 } wgpu_layout_descriptor;
 
 typedef struct wgpu_pipeline_layout_descriptor {

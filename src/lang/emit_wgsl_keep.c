@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+// Which results more arithmetic may follow: those are kept as they were rounded (tsr_keep), since WGSL lets a compiler make
+// one of what stands one after the other. It may look through variables, arrays and choices, so they are followed; what
+// only ends up in memory needs nothing.
+#include "core/alloc.h"
+#include "lang/emit_wgsl.h"
+
+// Where values wait: a variable or an array from which arithmetic takes its operands.
+typedef struct places {
+  uint8_t *vars, *arrays;
+  bool has_changed;
+} places;
+
+static void mark(places *p, uint8_t *flag) {
+  p->has_changed |= *flag == 0;
+  *flag = 1;
+}
+
+// Gives its operand on, or one of them, as it is.
+static bool gives_on(const tsri_ir_expr *x, tsr_dtype from) {
+  switch (x->kind) {
+    case TSRI_EXPR_COND:
+    case TSRI_EXPR_SPLAT:
+    case TSRI_EXPR_VECTOR:
+    case TSRI_EXPR_EXTRACT:
+    case TSRI_EXPR_INSERT:
+      return true;
+    case TSRI_EXPR_CONVERT:
+      return x->dtype == from;
+    default:
+      return x->kind == TSRI_EXPR_OP && x->op == TSRI_OP_SELECT;
+  }
+}
+
+static uint32_t operand_count(const tsri_ir_expr *x) {
+  return x->kind == TSRI_EXPR_COND ? 3 : tsri_ir_plain_operands(x);
+}
+
+// Operands stand before what uses them.
+static void go_back(tsri_wgsl *w, places *p) {
+  const tsri_kernel *k = w->kernel;
+  for (uint32_t i = k->expr_count; i-- > 1;) {
+    const tsri_ir_expr *x = &k->exprs[i];
+    bool is_kept = w->is_kept[i] != 0;
+    if (is_kept && x->kind == TSRI_EXPR_VAR) mark(p, &p->vars[x->object]);
+    if (is_kept && x->kind == TSRI_EXPR_LOAD) {
+      mark(p, &p->arrays[tsri_wgsl_array_number(w, (tsri_ir_space)x->space, x->object)]);
+    }
+    uint32_t count = operand_count(x);
+    bool passes = count > 0 && gives_on(x, (tsr_dtype)k->exprs[x->a].type.dtype);
+    if (passes ? !is_kept : x->kind != TSRI_EXPR_OP) continue;
+    for (uint32_t a = 0; a < count; a++) w->is_kept[x->args[a]] = 1;
+  }
+}
+
+static void follow_stmts(tsri_wgsl *w, const places *p) {
+  const tsri_kernel *k = w->kernel;
+  for (uint32_t i = 1; i < k->stmt_count; i++) {
+    const tsri_ir_stmt *s = &k->stmts[i];
+    bool is_kept = s->kind == TSRI_STMT_ATOMIC;
+    if (s->kind == TSRI_STMT_ASSIGN) is_kept = p->vars[s->var] != 0;
+    if (s->kind == TSRI_STMT_STORE) {
+      is_kept = p->arrays[tsri_wgsl_array_number(w, (tsri_ir_space)s->space, s->object)] != 0;
+    }
+    if (is_kept) w->is_kept[s->value] = 1;
+  }
+}
+
+void tsri_wgsl_find_kept(tsri_wgsl *w) {
+  const tsri_kernel *k = w->kernel;
+  places p = {.vars = tsri_calloc(k->var_count + 1u, 1),
+              .arrays = tsri_calloc(k->buffer_count + k->shared_count + k->local_count + 1u, 1)};
+  w->is_out_of_memory |= !p.vars || !p.arrays;
+  p.has_changed = p.vars && p.arrays;
+  while (p.has_changed) {
+    p.has_changed = false;
+    follow_stmts(w, &p);
+    go_back(w, &p);
+  }
+  tsri_free(p.vars);
+  tsri_free(p.arrays);
+}
