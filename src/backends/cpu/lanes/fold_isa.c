@@ -2,8 +2,9 @@
 // Many rounds of acc = op(acc, element) at one SIMD level: the inside of a reduction.
 //
 // What ops_isa.c does with a load and a store of acc in every round, this does with acc in the processor's registers,
-// as many as there are: memory is then read half as fast again. Where rounds follow each other in memory and are longer than
-// all registers, order matters more: memory read with gaps, as often as it takes, is read at half the speed. Compiled once per level (cmake/isa.cmake).
+// as many as there are: memory is then read half as fast again. Where rounds follow each other in memory and are longer
+// than all registers, order matters more: read with gaps, and then what is in them, memory takes twice as long. Compiled
+// once per level (cmake/isa.cmake).
 #include "backends/cpu/lanes/isa_parts.h"
 
 #if defined(__GNUC__)
