@@ -172,6 +172,40 @@ static tsr_status launch_reduction_in_parts(fused_launch *own, tsr_buffer *outpu
   return status;
 }
 
+// --- A device's own ---------------------------------------------------------------------------------------------------
+
+// Is the group nothing but a sum along rows, elements of each side by side, all in the dtype of the result?
+static bool is_row_sum(const fused_launch *own) {
+  const tsri_fused *fused = &own->fused;
+  const tsri_leaf *leaf = &fused->leaves[0];
+  if (fused->group->node_count != 1 || fused->heavy->op->reduce != TSRI_REDUCE_SUM) return false;
+  if (own->codegen.form != TSRI_FORM_ROW || fused->kept.rank > 1 || fused->reduced.rank != 1) return false;
+  return leaf->dtype == fused->root->dtype && fused->heavy->inputs[0].as == leaf->dtype;
+}
+
+// The results from `first` on, if the device has a "sum" for them. TSR_ERR_UNSUPPORTED, without a message: it has none.
+static tsr_status sum_native(const fused_launch *own, tsr_buffer *output, int64_t first) {
+  const tsri_backend *backend = own->device->backend;
+  if (!backend->has_op || !own->fused.heavy || !is_row_sum(own)) return TSR_ERR_UNSUPPORTED;
+  const tsri_extent *kept = &own->fused.kept, *reduced = &own->fused.reduced;
+  const tsri_argument *leaf = &own->leaves[0];
+  tsr_dtype dtype = own->fused.root->dtype;
+  size_t element = tsr_dtype_bytes(dtype);
+  tsri_native_op op = {.name = "sum", .input_count = 1};
+  op.inputs[0] = (tsri_operand){.buffer = leaf->buffer->handle,
+                                .offset = leaf->buffer->offset + leaf->offset + own->codegen.base[0] * element,
+                                .dtype = dtype,
+                                .shape = TSR_SHAPE(kept->count, reduced->count),
+                                .strides = {kept->rank ? kept->strides[0][0] : 0, reduced->strides[0][0]}};
+  op.output = (tsri_operand){.buffer = output->handle,
+                             .offset = output->offset + (size_t)first * element,
+                             .dtype = dtype,
+                             .shape = TSR_SHAPE(kept->count),
+                             .strides = {1}};
+  if (!backend->has_op(own->device->handle, &op)) return TSR_ERR_UNSUPPORTED;
+  return tsri_device_run_op(own->device, &op, (tsr_buffer *const[]){leaf->buffer, output}, 2);
+}
+
 // --- Pieces and packing ---------------------------------------------------------------------------------------------
 
 // Most results in a launch: indices are 32 bits wide and strides reach further than results.
@@ -183,6 +217,8 @@ static tsr_status launch_piece(fused_launch *own, tsr_buffer *output, int64_t fi
   if (status != TSR_OK) return status;
   own->codegen.output_at = first;
   if (own->codegen.stage != TSRI_STAGE_WHOLE) return launch_reduction_in_parts(own, output);
+  status = sum_native(own, output, first);
+  if (status != TSR_ERR_UNSUPPORTED) return status;
   return launch_stage(own, NULL, 0, output, (size_t)first * element, (uint64_t)own->fused.kept.count);
 }
 

@@ -114,3 +114,34 @@ TEST(reductions_fuse_with_what_stands_around_them) {
   CHECK_VALUES(y, TSR_F32, TSR_SHAPE(3), 1e-4, 2 * sqrt(14), 2 * sqrt(126), 2 * sqrt(366));
   finish();
 }
+
+// The sum over the last axis, alone and with something before it, which is a kernel of its own on every device.
+static void check_alone_and_fused(tsr_tensor *x) {
+  enum { MOST_ROWS = 64 };
+  double alone[MOST_ROWS], fused[MOST_ROWS];
+  tsr_tensor *a = tsr_sum(x, (int[]){-1}, 1, false), *b = tsr_neg(tsr_sum(tsr_neg(x), (int[]){-1}, 1, false));
+  size_t count = (size_t)tsr_tensor_count(a);
+  CHECK(count <= MOST_ROWS);
+  CHECK_OK(tsr_read(tsr_cast(a, TSR_F64), alone, count * sizeof(double)));
+  CHECK_OK(tsr_read(tsr_cast(b, TSR_F64), fused, count * sizeof(double)));
+  for (size_t i = 0; i < count; i++) CHECK(alone[i] == fused[i]);
+}
+
+TEST(a_sum_of_rows_is_the_same_bit_for_bit_alone_and_fused) {
+  begin();
+  static const tsr_dtype dtypes[] = {TSR_F32, TSR_F64, TSR_F16, TSR_I32};
+  for (int i = 0; i < 4; i++) {
+    tsr_tensor *x = tsr_cast(tsr_mul_scalar(tsr_rand(dev, TSR_F32, TSR_SHAPE(6, 7, 3001), 5), 100), dtypes[i]);
+    check_alone_and_fused(x);
+    check_alone_and_fused(tsr_slice(x, 2, 5, 2999, 1));
+    check_alone_and_fused(tsr_slice(x, 2, 0, 256, 1));
+    check_alone_and_fused(tsr_slice(x, 2, 1, 3000, 3));
+    check_alone_and_fused(tsr_slice(x, 1, 2, 5, 1));
+    check_alone_and_fused(tsr_flip(tsr_slice(x, 1, 3, 4, 1), 0));
+    check_alone_and_fused(tsr_flip(x, 2));
+    check_alone_and_fused(tsr_transpose(x, 0, 1));
+    check_alone_and_fused(tsr_expand(tsr_slice(tsr_slice(x, 0, 2, 3, 1), 1, 4, 5, 1), TSR_SHAPE(8, 1, 3001)));
+    check_alone_and_fused(tsr_slice(tsr_transpose(x, 0, 2), 0, 0, 9, 1));
+  }
+  finish();
+}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Native operators of the CPU: "copy", from one strided layout to another.
+// Native operators of the CPU: "copy", from one strided layout to another, and "sum" (sum.c).
 #include <string.h>
 
 #include "backends/cpu/cpu.h"
@@ -7,6 +7,7 @@
 
 bool tsri_cpu_has_op(tsri_device *device, const tsri_native_op *op) {
   (void)device;
+  if (strcmp(op->name, "sum") == 0) return tsri_cpu_has_sum(op);
   return strcmp(op->name, "copy") == 0 && op->inputs[0].dtype == op->output.dtype;
 }
 
@@ -40,20 +41,20 @@ static tsri_layout part_of(tsri_layout layout, int axis, int64_t first, int64_t 
   return layout;
 }
 
-tsr_status tsri_cpu_run_op(tsri_queue *queue, const tsri_native_op *op) {
+static void copy_strided(const tsri_queue *queue, const tsri_native_op *op) {
   enum { WORTH_A_THREAD = 1 << 18 };  // bytes; below, starting threads takes longer than the copy
   const tsri_operand *from = &op->inputs[0], *to = &op->output;
   tsri_layout from_layout = layout_of(from), to_layout = layout_of(to);
   char *to_memory = memory_of(to), *from_memory = memory_of(from);
   size_t element = tsr_dtype_bytes(to->dtype);
-  if (to_layout.count == 0) return TSR_OK;
+  if (to_layout.count == 0) return;
   int axis = longest_axis(to->shape);
-  int64_t size = to->shape.rank ? to->shape.dims[axis] : 1, parts = ((cpu_device *)queue)->threads;
+  int64_t size = to->shape.rank ? to->shape.dims[axis] : 1, parts = ((const cpu_device *)queue)->threads;
   if (to_layout.count * (int64_t)element < WORTH_A_THREAD) parts = 1;
   if (parts > size) parts = size;
   if (parts == 1) {  // without OpenMP, which takes longer to start one thread than a small copy takes
     tsri_strided_copy(to_memory, &to_layout, from_memory, &from_layout, element);
-    return TSR_OK;
+    return;
   }
 #if defined(_OPENMP)
 #pragma omp parallel for num_threads((int)parts) schedule(static)
@@ -63,5 +64,10 @@ tsr_status tsri_cpu_run_op(tsri_queue *queue, const tsri_native_op *op) {
     tsri_layout to_part = part_of(to_layout, axis, first, last), from_part = part_of(from_layout, axis, first, last);
     tsri_strided_copy(to_memory, &to_part, from_memory, &from_part, element);
   }
+}
+
+tsr_status tsri_cpu_run_op(tsri_queue *queue, const tsri_native_op *op) {
+  if (strcmp(op->name, "sum") == 0) tsri_cpu_sum((const cpu_device *)queue, op);
+  else copy_strided(queue, op);
   return TSR_OK;
 }

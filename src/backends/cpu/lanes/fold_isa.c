@@ -2,19 +2,17 @@
 // Many rounds of acc = op(acc, element) at one SIMD level: the inside of a reduction.
 //
 // What ops_isa.c does with a load and a store of acc in every round, this does with acc in the processor's registers,
-// as many as there are: memory is then read half as fast again. Compiled once per level (cmake/isa.cmake).
+// as many as there are: memory is then read half as fast again. Where rounds follow each other in memory and are longer
+// than all registers, order matters more: read with gaps, and then what is in them, memory takes twice as long. Compiled
+// once per level (cmake/isa.cmake).
 #include "backends/cpu/lanes/isa_parts.h"
 
 #if defined(__GNUC__)
 
-#if defined(__AVX512F__)
-enum { VECTOR = 64, MOST_VECTORS = 16 };
-#elif defined(__AVX2__)
-enum { VECTOR = 32, MOST_VECTORS = 8 };
-#elif defined(__aarch64__)
-enum { VECTOR = 16, MOST_VECTORS = 16 };
+#if defined(__AVX512F__) || defined(__aarch64__)
+enum { VECTOR = ISA_VECTOR, MOST_VECTORS = 16 };
 #else
-enum { VECTOR = 16, MOST_VECTORS = 8 };
+enum { VECTOR = ISA_VECTOR, MOST_VECTORS = 8 };
 #endif
 enum { FEW_VECTORS = TSRI_LANE_FOLD_BYTES / VECTOR < MOST_VECTORS ? TSRI_LANE_FOLD_BYTES / VECTOR : MOST_VECTORS };
 
@@ -57,11 +55,12 @@ typedef uint64_t u64_vec __attribute__((vector_size(VECTOR)));
 
 #define DEFINE(name, vec, result, LOAD_Z, MOVE)                                                                     \
   LANE void name##_some(char *acc, const char *a, int64_t a_step, const char *b, int64_t b_step, uint32_t rounds,   \
-                        const int vectors) {                                                                        \
+                        bool looks_ahead, const int vectors) {                                                      \
     vec sums[MOST_VECTORS];                                                                                         \
     (void)b, (void)b_step;                                                                                          \
     EACH memcpy(&sums[k], acc + k * VECTOR, VECTOR);                                                                \
     for (uint32_t i = 0; i < rounds; i++, MOVE) {                                                                   \
+      if (looks_ahead) isa_look_ahead(a, a_step);                                                                   \
       EACH {                                                                                                        \
         vec x = sums[k], y;                                                                                         \
         memcpy(&y, a + k * VECTOR, VECTOR);                                                                         \
@@ -75,12 +74,22 @@ typedef uint64_t u64_vec __attribute__((vector_size(VECTOR)));
                           size_t bytes) {                                                                           \
     char *to = acc;                                                                                                 \
     const char *x = a, *y = b;                                                                                      \
-    size_t at = 0;                                                                                                  \
-    for (; at + (size_t)MOST_VECTORS * VECTOR <= bytes; at += (size_t)MOST_VECTORS * VECTOR) {                      \
-      name##_some(to + at, x + at, a_step, y ? y + at : NULL, b_step, rounds, MOST_VECTORS);                        \
-    }                                                                                                               \
-    for (; at < bytes; at += (size_t)FEW_VECTORS * VECTOR) {                                                        \
-      name##_some(to + at, x + at, a_step, y ? y + at : NULL, b_step, rounds, FEW_VECTORS);                         \
+    bool is_stream = a_step == (int64_t)bytes;                                                                      \
+    uint32_t most = is_stream && bytes > (size_t)MOST_VECTORS * VECTOR ? 1 : UINT32_MAX; /* in order */             \
+    while (rounds > 0) {                                                                                            \
+      uint32_t now = rounds < most ? rounds : most;                                                                 \
+      size_t at = 0;                                                                                                \
+      for (; at + (size_t)MOST_VECTORS * VECTOR <= bytes; at += (size_t)MOST_VECTORS * VECTOR) {                    \
+        bool looks_ahead = is_stream && at == 0;                                                                    \
+        name##_some(to + at, x + at, a_step, y ? y + at : NULL, b_step, now, looks_ahead, MOST_VECTORS);            \
+      }                                                                                                             \
+      for (; at < bytes; at += (size_t)FEW_VECTORS * VECTOR) {                                                      \
+        bool looks_ahead = is_stream && at == 0;                                                                    \
+        name##_some(to + at, x + at, a_step, y ? y + at : NULL, b_step, now, looks_ahead, FEW_VECTORS);             \
+      }                                                                                                             \
+      rounds -= now;                                                                                                \
+      x += now * a_step;                                                                                            \
+      y = y ? y + now * b_step : NULL;                                                                              \
     }                                                                                                               \
   }
 

@@ -64,6 +64,8 @@ typedef struct tsri_lane_link {
 typedef void (*tsri_lane_fold)(void *acc, const void *a, int64_t a_step, const void *b, int64_t b_step, uint32_t rounds,
                                size_t bytes);
 
+#define TSRI_LANE_SUM_GROUP 256
+
 typedef struct tsri_lanes_isa {
   const char *name;
   const tsri_lane_fn (*ops)[TSRI_LANE_FORMS];  // by op - TSRI_LANE_FIRST_MATH; NULL: no such form
@@ -102,6 +104,10 @@ typedef struct tsri_lanes_isa {
   // Sums in an order that is the same on every level: sixteen partial sums over lanes i % 16, then by halves.
   float (*sum_f32)(const float *a, uint32_t n);
   double (*sum_f64)(const double *a, uint32_t n);
+  // Sums as a group of TSRI_LANE_SUM_GROUP items sums n elements, each item those at local.x, local.x + TSRI_LANE_SUM_GROUP, …:
+  // partial sums from 0 on, then those of all items as above.
+  float (*sum_row_f32)(const float *row, size_t n);
+  double (*sum_row_f64)(const double *row, size_t n);
 
   // memcpy past the caches. The caller ends a series of them with `fence`.
   void (*stream)(void *dst, const void *src, size_t bytes);

@@ -328,6 +328,20 @@ static void do_rounds(round_run *run, int64_t rounds) {
   }
 }
 
+// Is there nothing to do but a fold of all lanes over one stream? Then it does any number of rounds, and looks ahead itself.
+static bool is_stream_fold(const round_run *run) {
+  if (!run->fold) return false;
+  const round_call *only = &run->calls[0];
+  size_t bytes = (size_t)run->x->set.n * only->call.dst_bytes;
+  return bytes % TSRI_LANE_FOLD_BYTES == 0 && only->b == (int64_t)bytes;
+}
+
+static void do_stream(round_run *run, int64_t rounds) {
+  do_fold(run, rounds);
+  move_calls(run, rounds);
+  run->done += rounds;
+}
+
 // The register of a load as the last round would have left it.
 static void leave_load(const round_run *run, const round_load *load) {
   lane_exec *x = run->x;
@@ -358,10 +372,12 @@ bool tsri_lanes_rounds(lane_exec *x, const lane_insn *head) {
   find_loads(&run, counter, step);
   if (!find_calls(&run, left)) return true;
   run.fold = find_fold(&run);
+  bool is_stream = is_stream_fold(&run);
   *counter += (uint32_t)(left - 1) * step;
   for (bool is_more = true; is_more;) {
     int64_t now = left < LANE_FUEL ? left : LANE_FUEL;
-    do_rounds(&run, now);
+    if (is_stream) do_stream(&run, now);
+    else do_rounds(&run, now);
     left -= now;
     is_more = left > 0;
     if (now == LANE_FUEL && !tsri_lanes_may_go_on(x)) return false;

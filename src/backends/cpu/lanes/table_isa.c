@@ -102,12 +102,16 @@ static void join(uint32_t *memory, uint32_t *const *part, uint32_t wide, uint32_
 // Sixteen partial sums, so that the order does not depend on how wide the level's vectors are.
 enum { PARTS = 16 };
 
-#define REAL float
-#define SUM  sum_f32
+#define REAL       float
+#define SUM        sum_f32
+#define SUM_ROW    sum_row_f32
+#define SUM_GROUPS sum_groups_f32
 #include "backends/cpu/lanes/sum_isa.inc"
 
-#define REAL double
-#define SUM  sum_f64
+#define REAL       double
+#define SUM        sum_f64
+#define SUM_ROW    sum_row_f64
+#define SUM_GROUPS sum_groups_f64
 #include "backends/cpu/lanes/sum_isa.inc"
 
 #if defined(__AVX512F__)
@@ -172,7 +176,9 @@ const tsri_lanes_isa ISA_NAME(tsri_lanes_isa_) = {
     .chain = ISA_NAME(tsri_lanes_chain_),
     .muladd_rows = ISA_NAME(tsri_lanes_muladd_rows_),
     .sum_f32 = sum_f32,
+    .sum_row_f32 = sum_row_f32,
     .sum_f64 = sum_f64,
+    .sum_row_f64 = sum_row_f64,
     .stream = stream,
     .fence = fence,
 };
