@@ -147,6 +147,18 @@ static char *pinned_memory(const tsr_device *device) {
   return memory;
 }
 
+// The driver's own part of it.
+typedef struct raw_copy {
+  cu_address to;
+  const char *from;
+} raw_copy;
+
+static void upload_raw(void *user) {
+  raw_copy *own = user;
+  (void)tsri_cu.MemcpyHtoDAsync(own->to, own->from, COPY_BYTES, NULL);
+  (void)tsri_cu.StreamSynchronize(NULL);
+}
+
 static void print_copy(const char *what, double us) {
   printf("%-46s %8.2f ms  %6.1f GB/s\n", what, us / 1e3, (double)COPY_BYTES / us / 1e3);
 }
@@ -160,8 +172,12 @@ static void measure_copies(tsr_device *device) {
   print_copy("device to host, 256 MiB, pageable", median_us(download, &own));
   free(own.host);
   own.host = pinned_memory(device);
-  if (own.host) print_copy("host to device, 256 MiB, pinned", median_us(upload, &own));
   if (own.host) print_copy("device to host, 256 MiB, pinned", median_us(download, &own));
+  if (own.host) print_copy("host to device, 256 MiB, pinned", median_us(upload, &own));
+  raw_copy raw = {.from = own.host};
+  if (own.host && tsri_cu.MemAlloc(&raw.to, COPY_BYTES) == CU_SUCCESS) {
+    print_copy("the same by cuMemcpyHtoDAsync alone", median_us(upload_raw, &raw));
+  }
   tsr_buffer_release(own.buffer);
 }
 
