@@ -83,10 +83,16 @@ static tsr_status scatter(const tsri_view *view, const void *data) {
 
 // --- Copies on the device -----------------------------------------------------------------------------------------
 
-static tsri_operand operand_of(tsr_buffer *buffer, tsr_dtype dtype, const tsri_layout *layout) {
-  tsri_operand operand = {.buffer = buffer->handle, .dtype = dtype, .shape = layout->shape};
-  operand.offset = buffer->offset + (size_t)layout->offset * tsr_dtype_bytes(dtype);
+void tsri_operand_bind(tsri_operand *operand, const tsr_buffer *buffer) {
+  operand->buffer = buffer->handle;
+  operand->offset += buffer->offset;
+}
+
+tsri_operand tsri_operand_of(const tsr_buffer *buffer, tsr_dtype dtype, const tsri_layout *layout) {
+  tsri_operand operand = {.dtype = dtype, .shape = layout->shape};
+  operand.offset = (size_t)layout->offset * tsr_dtype_bytes(dtype);
   memcpy(operand.strides, layout->strides, sizeof operand.strides);
+  if (buffer) tsri_operand_bind(&operand, buffer);
   return operand;
 }
 
@@ -95,8 +101,8 @@ static tsr_status copy_native(const tsri_view *view, tsr_buffer *to, const tsri_
   tsr_device *device = to->device;
   const tsri_backend *backend = device->backend;
   tsri_native_op op = {.name = "copy", .input_count = 1};
-  op.inputs[0] = operand_of(view->buffer, view->dtype, &view->layout);
-  op.output = operand_of(to, view->dtype, layout);
+  op.inputs[0] = tsri_operand_of(view->buffer, view->dtype, &view->layout);
+  op.output = tsri_operand_of(to, view->dtype, layout);
   if (!backend->has_op || !backend->has_op(device->handle, &op)) return TSR_ERR_UNSUPPORTED;
   tsr_buffer *const buffers[] = {view->buffer, to};
   return tsri_device_run_op(device, &op, buffers, 2);

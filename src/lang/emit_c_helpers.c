@@ -32,7 +32,7 @@ typedef struct helper {
 
 // Float to integer: NaN gives 0, then the range; limits are whole numbers that every float type holds. Only a number
 // in range is converted, and without branches.
-#define F32_TO_BF16                                                        \
+#define F32_TO_BF16                                                         \
   "TSR_FN u16 tsr_f32_to_bf16(f32 x) {\n  u32 u = tsr_bits_f32(x);\n"       \
   "  if ((u & 0x7fffffffu) > 0x7f800000u) return (u16)(u >> 16 | 0x40u);\n" \
   "  return (u16)((u + 0x7fffu + ((u >> 16) & 1u)) >> 16);\n}\n"

@@ -8,6 +8,7 @@
 #include "graph/epilogue.h"
 #include "graph/linear.h"
 #include "graph/node.h"
+#include "graph/transfer.h"
 #include "ops/call.h"
 #include "ops/elementwise.h"
 #include "ops/matmul_i8.h"
@@ -262,13 +263,6 @@ static tsr_status run_parts(const tsri_kernel_run *run, const product *p, tsr_bu
 
 // --- A device's own --------------------------------------------------------------------------------------------------
 
-static tsri_operand native_operand(tsr_dtype dtype, const tsri_layout *layout) {
-  tsri_operand own = {.dtype = dtype, .shape = layout->shape};
-  own.offset = (size_t)layout->offset * tsr_dtype_bytes(dtype);
-  for (int i = 0; i < layout->shape.rank; i++) own.strides[i] = layout->strides[i];
-  return own;
-}
-
 // The product as devices know it, without its inputs and memory.
 static tsri_native_op native_op(tsr_dtype dtype, tsr_shape shape, const tsri_attributes *attributes) {
   tsri_layout result = {0};
@@ -276,7 +270,7 @@ static tsri_native_op native_op(tsr_dtype dtype, tsr_shape shape, const tsri_att
   bool is_scaled = attributes->scalar_count > 0;
   return (tsri_native_op){
       .name = is_scaled ? "gemm" : "matmul",
-      .output = native_operand(dtype, &result),
+      .output = tsri_operand_of(NULL, dtype, &result),
       .alpha = is_scaled ? attributes->scalars[0] : 1,
       .beta = is_scaled ? attributes->scalars[1] : 0,
   };
@@ -299,13 +293,8 @@ static bool is_native(const tsri_node *node, const tsri_linear *after) {
   if (node->dtype == TSR_I8) return !after && tsri_matmul_i8_is_native(node);
   tsri_native_op op = native_op(node->dtype, node->shape, node->attributes);
   op.input_count = (int)node->input_count;
-  for (int i = 0; i < op.input_count; i++) op.inputs[i] = native_operand(node->dtype, &node->inputs[i].layout);
+  for (int i = 0; i < op.input_count; i++) op.inputs[i] = tsri_operand_of(NULL, node->dtype, &node->inputs[i].layout);
   return (!after || add_linear(after, &op)) && device->backend->has_op(device->handle, &op);
-}
-
-static void bind_native(tsri_operand *to, const tsr_buffer *buffer) {
-  to->buffer = buffer->handle;
-  to->offset += buffer->offset;
 }
 
 // What comes after the product, if a native operator can do it too.
@@ -318,7 +307,7 @@ static bool bind_linear(const tsri_epilogue *epilogue, tsri_native_op *op) {
   tsri_operand *bias = &op->inputs[op->input_count - 1];
   const tsri_argument *leaf = &epilogue->leaves[0];  // the only one
   bias->offset = leaf->offset + (codegen->has_base[0] ? codegen->base[0] * tsr_dtype_bytes(linear.dtype) : 0);
-  bind_native(bias, leaf->buffer);
+  tsri_operand_bind(bias, leaf->buffer);
   return true;
 }
 
@@ -330,10 +319,9 @@ static tsr_status run_native(const tsri_kernel_run *run) {
   tsri_native_op op = native_op(run->dtype, run->shape, run->attributes);
   op.input_count = run->input_count;
   for (int i = 0; i < run->input_count; i++) {
-    op.inputs[i] = native_operand(run->dtype, &run->layouts[i]);
-    bind_native(&op.inputs[i], run->inputs[i]);
+    op.inputs[i] = tsri_operand_of(run->inputs[i], run->dtype, &run->layouts[i]);
   }
-  bind_native(&op.output, run->output);
+  tsri_operand_bind(&op.output, run->output);
   if (run->epilogue && !bind_linear(run->epilogue, &op)) return TSR_ERR_UNSUPPORTED;
   if (!backend->has_op(run->device->handle, &op)) return TSR_ERR_UNSUPPORTED;
   tsr_buffer *buffers[TSRI_MAX_INPUTS + 2] = {run->output};

@@ -26,13 +26,6 @@ static bool is_along_k(const tsri_layout *layout, bool k_is_last) {
   return layout->strides[layout->shape.rank - (k_is_last ? 1 : 2)] == 1;
 }
 
-static tsri_operand operand_of(tsr_dtype dtype, const tsri_layout *layout) {
-  tsri_operand own = {.dtype = dtype, .shape = layout->shape};
-  own.offset = (size_t)layout->offset * tsr_dtype_bytes(dtype);
-  for (int i = 0; i < layout->shape.rank; i++) own.strides[i] = layout->strides[i];
-  return own;
-}
-
 // The product as devices know it, without memory. `layouts`: how the two will lie.
 static tsri_native_op native_op(const tsri_layout *const *from, tsr_shape shape, tsri_layout *layouts) {
   tsri_layout result = {0};
@@ -40,9 +33,9 @@ static tsri_native_op native_op(const tsri_layout *const *from, tsr_shape shape,
   (void)tsri_layout_init("matmul", shape, TSR_I32, &result, NULL);  // cannot fail: the result has this shape already
   for (int i = 0; i < 2; i++) {
     layouts[i] = is_along_k(from[i], i == 0) ? *from[i] : along_k(from[i], i == 0);
-    op.inputs[i] = operand_of(TSR_I8, &layouts[i]);
+    op.inputs[i] = tsri_operand_of(NULL, TSR_I8, &layouts[i]);
   }
-  op.output = operand_of(TSR_I32, &result);
+  op.output = tsri_operand_of(NULL, TSR_I32, &result);
   return op;
 }
 
@@ -77,8 +70,7 @@ static tsr_status bring(const tsri_kernel_run *run, int i, const tsri_layout *la
     if (status == TSR_OK) status = tsri_strided_kernels(&view, *out_buffer, layout);
   }
   if (status != TSR_OK) return status;
-  operand->buffer = (*out_buffer)->handle;
-  operand->offset += (*out_buffer)->offset;
+  tsri_operand_bind(operand, *out_buffer);
   return TSR_OK;
 }
 
@@ -101,8 +93,7 @@ static tsr_status run_op(const tsri_kernel_run *run, tsri_native_op *op, const t
   }
   if (status == TSR_ERR_OUT_OF_MEMORY) return TSR_ERR_UNSUPPORTED;  // the portable kernel needs none
   if (status != TSR_OK) return status;
-  op->output.buffer = buffers[SUMS]->handle;
-  op->output.offset += buffers[SUMS]->offset;
+  tsri_operand_bind(&op->output, buffers[SUMS]);
   status = tsri_device_run_op(run->device, op, buffers, BUFFERS);
   return status == TSR_OK ? take_low_bytes(run, buffers[SUMS], count) : status;
 }
