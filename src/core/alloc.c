@@ -63,7 +63,7 @@ enum { PAGE_BYTES = 4096, LARGE_PAGE_BYTES = 2 << 20 };
 
 // What fills a few large pages begins at one: the translation of addresses costs a third of reading a large array otherwise.
 void *tsri_aligned_alloc(size_t bytes) {
-  size_t page = bytes >= 2 * LARGE_PAGE_BYTES ? LARGE_PAGE_BYTES : PAGE_BYTES;
+  size_t page = bytes >= 2 * (size_t)LARGE_PAGE_BYTES ? LARGE_PAGE_BYTES : PAGE_BYTES;
   if (must_fail() || bytes > SIZE_MAX - page) return NULL;
   size_t rounded = (bytes + page - 1) / page * page;
 #if defined(_WIN32)

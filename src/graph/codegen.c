@@ -315,8 +315,9 @@ void tsri_codegen_nodes(const tsri_codegen *own, tsri_space space, tsri_builder 
   int scalars = 0;
   for (uint32_t i = 0; i < own->fused->group->node_count; i++) {
     const tsri_planned *planned = &plan->nodes[plan->members[own->fused->group->first + i]];
-    if (planned->space == space && planned->node != own->fused->heavy) put_node(own, i, scalars, builder, indent);
+    int first = scalars;
     scalars += planned->node->attributes->scalar_count;
+    if (planned->space == space && planned->node != own->fused->heavy) put_node(own, i, first, builder, indent);
   }
 }
 

@@ -418,7 +418,7 @@ static tsr_status run_kernel_op(tsr_device *device, const tsri_plan *plan, const
     const tsri_value *value = number == TSRI_NONE ? node->inputs[i].value : &plan->nodes[number].node->value;
     inputs[i] = tsri_value_buffer(value);
     // Computed in the kernel's loads: something must be bound, and is not read.
-    if (!inputs[i]) inputs[i] = epilogue->leaves[0].buffer;
+    if (!inputs[i] && epilogue) inputs[i] = epilogue->leaves[0].buffer;
     layouts[i] = node->inputs[i].layout;
     dtypes[i] = node->inputs[i].dtype;
   }

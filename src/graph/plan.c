@@ -109,6 +109,7 @@ static uint64_t hash_node(const tsri_plan *plan, const tsri_node *node) {
 static bool same_node(const tsri_plan *plan, const tsri_node *a, const tsri_node *b) {
   if (a->op != b->op || a->dtype != b->dtype || a->axes != b->axes || a->input_count != b->input_count) return false;
   if (!tsri_shape_equal(a->shape, b->shape)) return false;
+  // By bits: 0 and -0 are two numbers. NOLINTNEXTLINE(bugprone-suspicious-memory-comparison)
   if (a->attributes != b->attributes && memcmp(a->attributes, b->attributes, sizeof *a->attributes) != 0) return false;
   for (uint32_t i = 0; i < a->input_count; i++) {
     const tsri_input *left = &a->inputs[i], *right = &b->inputs[i];

@@ -92,8 +92,8 @@ static tsr_status expand_inputs(tsri_node *node, const tsri_layout *layout) {
 
 tsr_tensor *tsri_record_elementwise(const tsri_op *op, tsr_dtype dtype, const tsri_operand_ref *inputs, int input_count,
                                     const tsri_attributes *attributes) {
-  tsr_tensor *tensors[TSRI_MAX_INPUTS] = {0};
-  for (int i = 0; i < input_count; i++) tensors[i] = inputs[i].tensor;
+  tsr_tensor *tensors[TSRI_MAX_INPUTS] = {inputs[0].tensor};
+  for (int i = 1; i < input_count; i++) tensors[i] = inputs[i].tensor;
   tsri_layout layout;
   tsr_device *device = NULL;
   bool is_one_shape = has_one_shape(tensors, input_count);

@@ -26,14 +26,13 @@ static bool make_key(const tsri_node *node, tsri_repeat_key *out) {
   out->dtype = (uint8_t)node->dtype;
   out->input_count = (uint8_t)node->input_count;
   out->scalar_count = (uint8_t)node->attributes->scalar_count;
-  for (int i = 0; i < node->attributes->scalar_count; i++) out->scalars[i] = node->attributes->scalars[i];
+  memcpy(out->scalars, node->attributes->scalars, (size_t)node->attributes->scalar_count * sizeof out->scalars[0]);
   return true;
 }
 
 static size_t place_of(const tsri_repeat_key *key) {
-  uint64_t number = 0;
-  memcpy(&number, key->scalars, sizeof number);
-  uint64_t hash = (uint64_t)(uintptr_t)key->op ^ number ^ (uint64_t)key->count << 20 ^ (uint64_t)key->dtypes[0] << 4;
+  uint64_t hash =
+      (uint64_t)(uintptr_t)key->op ^ key->scalars[0] ^ (uint64_t)key->count << 20 ^ (uint64_t)key->dtypes[0] << 4;
   hash = (hash ^ hash >> 29) * UINT64_C(0x9FB21C651E98DF25);
   return (size_t)(hash >> 58);
 }

@@ -12,8 +12,8 @@
 typedef struct tsri_repeat_key {
   const tsri_op *op;
   int64_t count;
-  double scalars[TSRI_MAX_SCALARS];
-  uint8_t dtype, input_count, scalar_count;
+  uint64_t scalars[TSRI_MAX_SCALARS];  // their bits
+  uint8_t dtype, input_count, scalar_count, unused;
   uint8_t dtypes[TSRI_MAX_INPUTS], as[TSRI_MAX_INPUTS];
   uint8_t same_as[TSRI_MAX_INPUTS];  // the first input that reads the same elements
 } tsri_repeat_key;

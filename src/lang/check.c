@@ -168,7 +168,7 @@ static const foreign_type foreign_types[] = {
 static bool hint_foreign(tsri_checker *c, uint32_t symbol) {
   const tsri_name *name = tsri_names_at(&c->module->names, symbol);
   for (size_t i = 0; i < sizeof foreign_types / sizeof *foreign_types; i++) {
-    if (strlen(foreign_types[i].name) != name->bytes || memcmp(name->text, foreign_types[i].name, name->bytes))
+    if (strlen(foreign_types[i].name) != name->bytes || memcmp(name->text, foreign_types[i].name, name->bytes) != 0)
       continue;
     tsri_diag_hint(c->diag, "here it is called %s", foreign_types[i].ours);
     return true;

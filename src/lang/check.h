@@ -145,7 +145,7 @@ void tsri_suggest(tsri_checker *c, uint32_t symbol, uint32_t what);
 // A constant expression's value. False, with an error, if it is none.
 bool tsri_check_constant(tsri_checker *c, uint32_t node, const char *what, int64_t *out_value);
 void tsri_check_assert(tsri_checker *c, uint32_t node);
-tsri_operand tsri_file_constant(tsri_checker *c, uint32_t binding);
+tsri_operand tsri_file_constant(tsri_checker *c, uint32_t id);
 
 // --- check_value.c --------------------------------------------------------------------------------------------------
 

@@ -80,7 +80,7 @@ static tsri_operand check_cast(tsri_checker *c, const tsri_ast *call, tsr_dtype 
 static tsri_operand check_function(tsri_checker *c, const tsri_ast *call, tsr_dtype want) {
   tsri_ir_op op = (tsri_ir_op)(call->symbol - TSRI_SYM_FIRST_OP);
   const tsri_ir_op_info *info = &tsri_ir_op_infos[op];
-  tsri_operand args[3];
+  tsri_operand args[3] = {0};
   tsri_ir_pos pos = call->pos;
   if (info->rule != TSRI_RULE_NUMBER && info->rule != TSRI_RULE_FLOAT) want = TSR_DTYPE_COUNT;
   uint32_t count = tsri_check_args(c, call->a, args, 3, op == TSRI_OP_SELECT ? TSR_BOOL : want);
@@ -100,7 +100,7 @@ static tsri_operand check_function(tsri_checker *c, const tsri_ast *call, tsr_dt
 }
 
 static tsri_operand check_clamp(tsri_checker *c, const tsri_ast *call, tsr_dtype want) {
-  tsri_operand args[3];
+  tsri_operand args[3] = {0};
   tsri_ir_pos pos = call->pos;
   uint32_t count = tsri_check_args(c, call->a, args, 3, want);
   if (!check_count(c, call, count, 3, "clamp(x, least, most)")) return tsri_error_operand(pos);
@@ -121,7 +121,7 @@ static tsri_operand check_barrier(tsri_checker *c, const tsri_ast *call) {
 static tsri_operand check_collective(tsri_checker *c, const tsri_ast *call, tsr_dtype want) {
   uint32_t op = call->symbol - TSRI_SYM_FIRST_COLLECTIVE;
   const tsri_ir_collective_info *info = &tsri_ir_collective_infos[op];
-  tsri_operand args[2];
+  tsri_operand args[2] = {0};
   tsri_ir_pos pos = call->pos;
   uint32_t count = tsri_check_args(c, call->a, args, 2, info->rule == TSRI_RULE_BOOL ? TSR_BOOL : want);
   if (!check_count(c, call, count, info->arity, NULL)) return tsri_error_operand(pos);
@@ -209,7 +209,7 @@ static tsri_operand check_atomic(tsri_checker *c, const tsri_ast *call, bool is_
 static tsri_operand check_wide(tsri_checker *c, const tsri_ast *call) {
   bool is_load = call->symbol == TSRI_SYM_LOAD2 || call->symbol == TSRI_SYM_LOAD4;
   uint8_t lanes = call->symbol == TSRI_SYM_LOAD2 || call->symbol == TSRI_SYM_STORE2 ? 2 : 4;
-  tsri_operand args[3];
+  tsri_operand args[3] = {0};
   tsri_ir_pos pos = call->pos;
   uint32_t count = tsri_check_args(c, call->a, args, 3, TSR_DTYPE_COUNT);
   const char *form = is_load ? "load4(array, index)" : "store4(array, index, value)";

@@ -190,7 +190,7 @@ static word_place find_word(tsri_spv *s, const tsri_spv_place *place) {
 static tsri_spv_id load_packed(tsri_spv *s, const tsri_spv_place *place) {
   word_place w = find_word(s, place);
   tsri_spv_type type = tsri_spv_make_type(SPV_U32, 1);
-  tsri_spv_id words[2], lanes[4];
+  tsri_spv_id words[2] = {0}, lanes[4] = {0};
   for (uint32_t i = 0; i < w.word_count; i++) {
     words[i] = tsri_spv_load(s, type, pointer_to(s, place, type, next_index(s, w.word, i), 0));
   }
@@ -217,7 +217,7 @@ static void store_packed(tsri_spv *s, const tsri_spv_place *place, tsri_spv_id b
     *word = *word ? tsri_spv_op2(s, SPV_OP_BITWISE_OR, type, *word, lane) : lane;
     mask |= w.mask << bit % 32;
   }
-  for (uint32_t i = 0; i < w.word_count && !w.shift; i++) {
+  for (uint32_t i = 0; i < 2 && i < w.word_count && !w.shift; i++) {
     tsri_spv_store(s, pointer_to(s, place, type, next_index(s, w.word, i), 0), words[i]);
   }
   if (!w.shift) return;

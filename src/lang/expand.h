@@ -30,9 +30,9 @@ typedef struct tsri_expand_options {
 
 // Is it an operation with an expansion? Type is f32 or f64, any lanes. FMA is not in the list: it has one too, exact, for
 // devices that round twice, but it is long and the others are better off without it.
-bool tsri_expand_has(tsri_ir_op op, tsri_ir_type type);
+bool tsri_expand_has(tsri_ir_op code, tsri_ir_type type);
 
 // Writes the expansion of an operation that tsri_expand_has. f64 needs i64 too.
-void tsri_expand(tsri_ir_op op, tsri_ir_type type, tsri_expand_options options, tsri_expansion *out);
+void tsri_expand(tsri_ir_op code, tsri_ir_type type, tsri_expand_options options, tsri_expansion *out);
 
 #endif

@@ -13,27 +13,22 @@
 
 // --- Symbols --------------------------------------------------------------------------------------------------------
 
+// clang-format off
 // identifier part, spelling
-#define TSRI_LANG_KEYWORDS(X)                                                                                   \
-  X(KERNEL, "kernel")                                                                                           \
-  X(IN, "in")                                                                                                   \
-  X(OUT, "out")                                                                                                 \
-  X(INOUT, "inout")                                                                                             \
-  X(SHARED, "shared") X(CONST, "const") X(IF, "if") X(ELSE, "else") X(FOR, "for") X(WHILE, "while") X(DO, "do") \
-      X(SWITCH, "switch") X(GOTO, "goto") X(STRUCT, "struct") X(BREAK, "break") X(CONTINUE, "continue")         \
-          X(RETURN, "return") X(TRUE, "true") X(FALSE, "false") X(STATIC_ASSERT, "static_assert")               \
-              X(BITCAST, "bitcast") X(VOID, "void")
+#define TSRI_LANG_KEYWORDS(X) \
+  X(KERNEL, "kernel") X(IN, "in") X(OUT, "out") X(INOUT, "inout") X(SHARED, "shared") X(CONST, "const") X(IF, "if") \
+  X(ELSE, "else") X(FOR, "for") X(WHILE, "while") X(DO, "do") X(SWITCH, "switch") X(GOTO, "goto") \
+  X(STRUCT, "struct") X(BREAK, "break") X(CONTINUE, "continue") X(RETURN, "return") X(TRUE, "true") \
+  X(FALSE, "false") X(STATIC_ASSERT, "static_assert") X(BITCAST, "bitcast") X(VOID, "void")
 
 // Names that are no keywords: a declaration may hide them.
-#define TSRI_LANG_NAMES(X)                                                                                      \
-  X(WG, "WG")                                                                                                   \
-  X(WG_Y, "WG_Y")                                                                                               \
-  X(WG_Z, "WG_Z")                                                                                               \
-  X(INFINITY, "INFINITY")                                                                                       \
-  X(NAN, "NAN") X(PI, "PI") X(F32_MAX, "F32_MAX") X(F32_MIN, "F32_MIN") X(F32_EPSILON, "F32_EPSILON")           \
-      X(I32_MIN, "I32_MIN") X(I32_MAX, "I32_MAX") X(U32_MAX, "U32_MAX") X(BARRIER, "barrier") X(CLAMP, "clamp") \
-          X(LOAD2, "load2") X(LOAD4, "load4") X(STORE2, "store2") X(STORE4, "store4") X(UNROLL, "unroll")       \
-              X(LANE_X, "x") X(LANE_Y, "y") X(LANE_Z, "z") X(LANE_W, "w")
+#define TSRI_LANG_NAMES(X) \
+  X(WG, "WG") X(WG_Y, "WG_Y") X(WG_Z, "WG_Z") X(INFINITY, "INFINITY") X(NAN, "NAN") X(PI, "PI") \
+  X(F32_MAX, "F32_MAX") X(F32_MIN, "F32_MIN") X(F32_EPSILON, "F32_EPSILON") X(I32_MIN, "I32_MIN") \
+  X(I32_MAX, "I32_MAX") X(U32_MAX, "U32_MAX") X(BARRIER, "barrier") X(CLAMP, "clamp") X(LOAD2, "load2") \
+  X(LOAD4, "load4") X(STORE2, "store2") X(STORE4, "store4") X(UNROLL, "unroll") X(LANE_X, "x") X(LANE_Y, "y") \
+  X(LANE_Z, "z") X(LANE_W, "w")
+// clang-format on
 
 typedef enum tsri_symbol {
   TSRI_SYM_NONE,

@@ -327,7 +327,8 @@ static tsr_status run_native(const tsri_kernel_run *run) {
   tsr_buffer *buffers[TSRI_MAX_INPUTS + 2] = {run->output};
   int used = 1;
   for (int i = 0; i < run->input_count; i++) buffers[used++] = run->inputs[i];
-  if (op.input_count > run->input_count) buffers[used++] = run->epilogue->leaves[0].buffer;  // the bias
+  bool has_bias = run->epilogue && op.input_count > run->input_count;
+  if (has_bias) buffers[used++] = run->epilogue->leaves[0].buffer;
   return tsri_device_run_op(run->device, &op, buffers, used);
 }
 

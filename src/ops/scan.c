@@ -15,8 +15,8 @@ enum { MANY_LINES = 4096, SHORT_LINE = 1024, BLOCK_ITEMS = 8, BLOCK = 256 * BLOC
 typedef struct scan {
   tsr_device *device;
   tsr_buffer *x, *y;
-  tsr_dtype dtype;
   int64_t lines, n, inner, x_at;
+  tsr_dtype dtype;
   bool is_exclusive;
 } scan;
 

@@ -13,7 +13,7 @@
 enum { MOST_ROUNDS = 3 };               // in which every proposal runs once; one more before them loads the kernels
 static const float least_gain = 0.98F;  // of the favourite's time: less is noise, and a choice should stay
 
-cuda_timing tsri_cuda_timing = {.least_work = (int64_t)1 << 27, .longest_ns = 50 * 1000 * 1000};
+cuda_timing tsri_cuda_timing = {.least_work = (int64_t)1 << 27, .longest_ns = 50000000};
 
 // --- What an earlier run found ----------------------------------------------------------------------------------------------
 

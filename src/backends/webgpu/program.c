@@ -93,6 +93,7 @@ static bool fold(const uint32_t groups[3], uint32_t most, uint32_t out[3], tsri_
   *out_fold = fits ? TSRI_WGSL_AS_THEY_ARE : groups[1] == 1 && groups[2] == 1 ? TSRI_WGSL_ROW : TSRI_WGSL_ANY;
   memcpy(out, groups, 3 * sizeof *out);
   if (fits) return true;
+  if (most == 0) return false;
   uint64_t count = (uint64_t)groups[0] * groups[1];
   if (count > UINT32_MAX || count * groups[2] > UINT32_MAX) return false;
   count *= groups[2];

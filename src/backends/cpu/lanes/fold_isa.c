@@ -58,17 +58,17 @@ typedef uint64_t u64_vec __attribute__((vector_size(VECTOR)));
                         bool looks_ahead, const int vectors) {                                                      \
     vec sums[MOST_VECTORS];                                                                                         \
     (void)b, (void)b_step;                                                                                          \
-    EACH memcpy(&sums[k], acc + k * VECTOR, VECTOR);                                                                \
+    EACH memcpy(&sums[k], acc + (size_t)k * VECTOR, VECTOR);                                                        \
     for (uint32_t i = 0; i < rounds; i++, MOVE) {                                                                   \
       if (looks_ahead) isa_look_ahead(a, a_step);                                                                   \
       EACH {                                                                                                        \
         vec x = sums[k], y;                                                                                         \
-        memcpy(&y, a + k * VECTOR, VECTOR);                                                                         \
+        memcpy(&y, a + (size_t)k * VECTOR, VECTOR);                                                                 \
         LOAD_Z(vec)                                                                                                 \
         sums[k] = result;                                                                                           \
       }                                                                                                             \
     }                                                                                                               \
-    EACH memcpy(acc + k * VECTOR, &sums[k], VECTOR);                                                                \
+    EACH memcpy(acc + (size_t)k * VECTOR, &sums[k], VECTOR);                                                        \
   }                                                                                                                 \
   static void name##_fold(void *acc, const void *a, int64_t a_step, const void *b, int64_t b_step, uint32_t rounds, \
                           size_t bytes) {                                                                           \
@@ -96,7 +96,7 @@ typedef uint64_t u64_vec __attribute__((vector_size(VECTOR)));
 #define NO_Z(vec)
 #define Z_OF_B(vec) \
   vec z;            \
-  memcpy(&z, b + k * VECTOR, VECTOR);
+  memcpy(&z, b + (size_t)k * VECTOR, VECTOR);
 
 #define A_MOVES   a += a_step
 #define BOTH_MOVE a += a_step, b += b_step

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Buffers, shared and local arrays, vectors, atomics and collectives, and the checks of checked mode.
+#include "backends/cpu/lanes/isa.h"
 #include "backends/cpu/lanes/lanes_testing.h"
 
 // One launch at a level.
@@ -451,4 +452,21 @@ TEST(checked_atomics_report_too) {
   CHECK_STATUS(launch_at(program, "baseline", buffers, 2, NULL, 0, 1, 1), TSR_ERR_LAUNCH);
   CHECK_LAST_ERROR_HAS("index 5 is outside buffer 'h' of 5 elements");
   tsri_lanes_release(program);
+}
+
+TEST(indices_whose_step_wraps_around_are_not_linear) {
+  const int64_t far[3] = {INT64_MIN + 10, INT64_MAX - 10, INT64_MIN + 10}, even[3] = {-5, 0, 5};
+  const int64_t around[5] = {INT64_MIN, INT64_C(1) << 62, 0, -(INT64_C(1) << 62), INT64_MIN};  // steps of -2^62
+  FOR_EACH_LEVEL(level) {
+    const tsri_lanes_isa *isa = tsri_lanes_isa_for(level);
+    tsri_lane_range range;
+    isa->scan_i64(far, NULL, 3, &range);
+    CHECK(!range.is_linear && range.least == INT64_MIN + 10 && range.most == INT64_MAX - 10);
+    isa->scan_i64(far, NULL, 2, &range);
+    CHECK(!range.is_linear);
+    isa->scan_i64(around, NULL, 5, &range);
+    CHECK(!range.is_linear);
+    isa->scan_i64(even, NULL, 3, &range);
+    CHECK(range.is_linear && range.step == 5);
+  }
 }

@@ -259,6 +259,7 @@ static void move_calls(round_run *run, int64_t rounds) {
 // The calls for lanes first to last, strip by strip of as many lanes as the first cache holds with what the calls leave.
 static void do_strips(round_run *run, int64_t rounds, uint32_t first, uint32_t last) {
   enum { CACHE_BYTES = 24 << 10, LEAST = 256 };
+  if (run->call_count == 0) return;
   uint32_t strip = CACHE_BYTES / (8 * run->call_count) / 64 * 64;
   if (strip < LEAST) strip = LEAST;
   for (uint32_t at = first; at < last; at += strip) {
