@@ -117,7 +117,8 @@ static int parse_size(bench_plan *plan) {
 }
 
 static int read_plan(bench_plan *plan) {
-  *plan = (bench_plan){.dtype = TSR_F32, .repeats = repeat, .least_ns = least_seconds * 1e9, .takes_turns = takes_turns};
+  *plan =
+      (bench_plan){.dtype = TSR_F32, .repeats = repeat, .least_ns = least_seconds * 1e9, .takes_turns = takes_turns};
   int exit_code = parse_size(plan);
   if (exit_code != EXIT_DONE) return exit_code;
   if (dtype_text && tsr_dtype_parse(dtype_text, &plan->dtype) != TSR_OK) {
