@@ -43,6 +43,9 @@ has "$out" "logic"
 lacks "$out" "linear"
 expect 0 check --backend cpu --op 'add/f32/transposed' --json
 json "it['devices'][0]['cases'] == 1 and it['devices'][0]['passed'] == 1"
+expect 0 check --backend cpu --op 'neg,add/f32/transposed' --dtype f32 --json
+json "{c['name'] for d in it['devices'] for c in d['operators'] if c['cases'] > 0} == {'neg', 'add'}"
+json "[c['cases'] for d in it['devices'] for c in d['operators'] if c['name'] == 'add'] == [1]"
 expect 0 check --list --op 'log*' --json
 json "[o['name'] for o in it['operators']][0].startswith('log')"
 

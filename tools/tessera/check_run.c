@@ -90,12 +90,23 @@ static void show_progress(check_run *run) {
 
 // --- Cases ------------------------------------------------------------------------------------------------------------
 
+// The next pattern of a list; false at its end.
+static bool next_part(const char **list, char *out) {
+  if (!*list || !**list) return false;
+  size_t length = strcspn(*list, ",");
+  snprintf(out, CHECK_ID_BYTES, "%.*s", (int)length, *list);
+  *list += length + ((*list)[length] == ',');
+  return true;
+}
+
 bool check_means(const char *pattern, const check_op *op) {
+  char part[CHECK_ID_BYTES];
   if (!pattern) return true;
-  const char *slash = strchr(pattern, '/');
-  char name[CHECK_ID_BYTES];
-  snprintf(name, sizeof name, "%.*s", slash ? (int)(slash - pattern) : (int)strlen(pattern), pattern);
-  return check_matches(name, op->name);
+  while (next_part(&pattern, part)) {
+    part[strcspn(part, "/")] = '\0';
+    if (check_matches(part, op->name)) return true;
+  }
+  return false;
 }
 
 // Quick runs take a part of the cases, another one for each dtype and operator.
@@ -116,9 +127,19 @@ static bool is_sampled(check_run *run) {
   return run->taken++ % options->parts == options->part - 1;
 }
 
-static bool is_asked_for(const check_run *run) {
-  const char *pattern = run->options->pattern;
-  return !pattern || !strchr(pattern, '/') || check_matches(pattern, run->id);
+// Whether the case is among those that are named, by an operator or by a case, which is then run at every level.
+static bool is_asked_for(const check_run *run, bool *out_is_named) {
+  const char *list = run->options->pattern;
+  char part[CHECK_ID_BYTES];
+  bool is_asked = !list;
+  *out_is_named = false;
+  while (next_part(&list, part)) {
+    bool is_case = strchr(part, '/') != NULL;
+    if (!check_matches(part, is_case ? run->id : run->op->name)) continue;
+    is_asked = true;
+    *out_is_named = *out_is_named || is_case;
+  }
+  return is_asked;
 }
 
 bool check_begin(check_run *run, check_weight weight, const char *format, ...) {
@@ -128,9 +149,8 @@ bool check_begin(check_run *run, check_weight weight, const char *format, ...) {
   vsnprintf(name, sizeof name, format, values);
   va_end(values);
   snprintf(run->id, sizeof run->id, "%s/%s/%s", run->op->name, tsr_dtype_name(run->dtype), name);
-  // A case that is named is run at every level.
-  bool is_named = run->options->pattern && strchr(run->options->pattern, '/');
-  if (!is_asked_for(run) || (!is_named && !is_kept(run, weight)) || !is_sampled(run)) return false;
+  bool is_named = false;
+  if (!is_asked_for(run, &is_named) || (!is_named && !is_kept(run, weight)) || !is_sampled(run)) return false;
   run->inputs[0] = run->message[0] = '\0';
   run->has_failed = false;
   run->status = TSR_OK;

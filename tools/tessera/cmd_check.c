@@ -18,7 +18,8 @@ static const option_spec options[] = {
     {.name = "all", .help = "devices emulated on the CPU, too", .flag = &with_software},
     {.name = "op",
      .value_name = "PATTERN",
-     .help = "only these operators ('log*'), or cases ('add/f32/*'); * and ? stand for others",
+     .help =
+         "only these operators ('log*'), or cases ('add/f32/*'); * and ? stand for others, a comma separates several",
      .text = &pattern},
     {.name = "dtype", .value_name = "D", .help = "only inputs of this dtype", .text = &dtype_name},
     {.name = "seed", .value_name = "S", .help = "other random inputs", .standard = "1", .count = &seed},
