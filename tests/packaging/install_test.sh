@@ -30,7 +30,7 @@ fi
 echo "-- program"
 version=$("$prefix/bin/tessera" version) || fail "the installed program does not run"
 echo "$version"
-ldd "$prefix/bin/tessera" | grep -F libtessera | grep -qF "$prefix" ||
+grep -qF "$prefix" <<<"$(ldd "$prefix/bin/tessera" | grep -F libtessera)" ||
   fail "the program does not find the library beside it"
 
 echo "-- CMake package"
@@ -44,8 +44,8 @@ cmake --build "$work/cmake" >"$work/log" 2>&1 || {
 }
 "$work/cmake/with_shared"
 "$work/cmake/with_static"
-needed "$work/cmake/with_shared" | grep -qx libtessera.so.0 || fail "with_shared does not use libtessera.so.0"
-! needed "$work/cmake/with_static" | grep -q libtessera || fail "with_static needs the shared library"
+grep -qx libtessera.so.0 <<<"$(needed "$work/cmake/with_shared")" || fail "with_shared does not use libtessera.so.0"
+! grep -q libtessera <<<"$(needed "$work/cmake/with_static")" || fail "with_static needs the shared library"
 
 echo "-- pkg-config"
 export PKG_CONFIG_PATH=$libdir/pkgconfig
@@ -60,4 +60,4 @@ c++ -std=c++17 "$here/outside/outside.cc" "${cflags[@]}" -o "$work/pc_cxx" "${li
 LD_LIBRARY_PATH=$libdir "$work/pc_shared"
 LD_LIBRARY_PATH=$libdir "$work/pc_cxx"
 "$work/pc_static"
-! needed "$work/pc_static" | grep -q libtessera || fail "pc_static needs the shared library"
+! grep -q libtessera <<<"$(needed "$work/pc_static")" || fail "pc_static needs the shared library"
