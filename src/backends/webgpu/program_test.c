@@ -259,6 +259,25 @@ TEST(floats_round_at_every_step) {
   fixture_close(&f);
 }
 
+// Also where the device's own arithmetic takes them for 0.
+TEST(fma_made_of_integers_keeps_denormals) {
+  fixture f = fixture_open();
+  float x[64], r[256];
+  for (int i = 0; i < 64; i++) x[i] = (i % 2 ? -0x1p-149f : 0x1p-149f) * (float)(1 + i * 131071);
+  f.emit.exact_fma = false;
+  run_small(
+      &f, &(small){.text = "kernel k<WG = 64>(in f32 x[], out f32 r[]) {\n  f32 a = x[global.x];\n"
+                           "  r[global.x] = fma(a, -2.0, a);\n  r[global.x + 64] = fma(1.0e30, a, a);\n"
+                           "  r[global.x + 128] = fma(1.0, 0.0, -a);\n  r[global.x + 192] = fma(a, INFINITY, a);\n}\n",
+                   .data = {x, r},
+                   .bytes = {sizeof x, sizeof r}});
+  for (int i = 0; i < 64; i++) {
+    float wanted[4] = {-x[i], fmaf(1e30f, x[i], x[i]), -x[i], copysignf(INFINITY, x[i])};
+    for (int j = 0; j < 4; j++) CHECK_BYTES(&r[i + 64 * j], &wanted[j], sizeof *wanted);
+  }
+  fixture_close(&f);
+}
+
 static double ulps_between(float a, float b) {
   if (isnan(a) || isnan(b)) return isnan(a) && isnan(b) ? 0 : INFINITY;
   if (isinf(a) || isinf(b) || a == b) return a == b && signbit(a) == signbit(b) ? 0 : INFINITY;
