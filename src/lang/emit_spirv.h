@@ -232,6 +232,9 @@ tsri_spv_id tsri_spv_builtin_value(tsri_spv *s, tsri_spv_builtin builtin, uint32
 tsri_spv_id tsri_spv_ir_id(tsri_spv *s, tsri_ir_id id, uint32_t axis);
 tsri_spv_id tsri_spv_var(tsri_spv *s, uint32_t var);
 tsri_spv_id tsri_spv_local_index(tsri_spv *s);
+// A word that is 0, which the driver's compiler does not find out. gallivm (lavapipe) folds x * 0, 0 / x and 0 + x whatever
+// x is, so there (options->quirks) floats that may be 0 are made of it.
+tsri_spv_id tsri_spv_hidden_zero(tsri_spv *s);
 void tsri_spv_stmts(tsri_spv *s, uint32_t first);
 tsri_spv_id tsri_spv_collective(tsri_spv *s, tsri_ir_collective op, tsri_ir_type type, tsri_spv_id value,
                                 tsri_spv_id lane);

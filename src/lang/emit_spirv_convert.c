@@ -211,6 +211,30 @@ static tsri_spv_id u32_to_f32(tsri_spv *s, uint32_t lanes, tsri_spv_id a) {
   return tsri_spv_op2(s, SPV_OP_F_ADD, floats, upper, lower);
 }
 
+static tsri_spv_id hidden_zeros(tsri_spv *s, tsri_spv_type ints) {
+  tsri_spv_id zero = tsri_spv_hidden_zero(s);
+  if (tsri_spv_is_64(ints)) zero = tsri_spv_op1(s, SPV_OP_U_CONVERT, tsri_spv_make_type(SPV_U64, 1), zero);
+  return tsri_spv_compose(s, ints, (tsri_spv_id[4]){zero, zero, zero, zero});
+}
+
+static tsri_spv_id bool_to_number(tsri_spv *s, tsri_spv_type type, tsri_spv_id a) {
+  tsri_spv_type bits = tsri_spv_bits_type(type);
+  bool is_hidden = tsri_spv_is_float(type) && s->options->quirks;
+  tsri_spv_id zero = is_hidden ? tsri_spv_bitcast(s, type, bits, hidden_zeros(s, bits)) : tsri_spv_number(s, type, 0);
+  return tsri_spv_select(s, type, a, tsri_spv_number(s, type, 1), zero);
+}
+
+// To f32 or f64.
+static tsri_spv_id int_to_float(tsri_spv *s, tsri_spv_type to, tsri_ir_type from, tsri_spv_id a) {
+  tsri_spv_type ints = tsri_spv_value_type(from);
+  bool is_signed = from.dtype != TSR_U32;
+  if (s->options->quirks) {
+    a = tsri_spv_op2(s, SPV_OP_BITWISE_OR, ints, a, hidden_zeros(s, ints));
+    if (!is_signed && to.kind == SPV_F32) return u32_to_f32(s, from.lanes, a);
+  }
+  return tsri_spv_op1(s, is_signed ? SPV_OP_CONVERT_S_TO_F : SPV_OP_CONVERT_U_TO_F, to, a);
+}
+
 static tsri_spv_id to_bool(tsri_spv *s, tsri_spv_type from, tsri_spv_id a) {
   tsri_spv_type bits = tsri_spv_bits_type(from);
   if (tsri_spv_is_float(from)) {
@@ -231,15 +255,11 @@ tsri_spv_id tsri_spv_convert(tsri_spv *s, tsr_dtype to, tsri_ir_type from, tsri_
   tsr_dtype dtype = (tsr_dtype)from.dtype;
   tsri_spv_type result = tsri_spv_make_type(tsri_spv_value_kind(tsri_ir_compute_dtype(to)), from.lanes);
   if (to == dtype) return a;
-  if (dtype == TSR_BOOL) {
-    return tsri_spv_select(s, result, a, tsri_spv_number(s, result, 1), tsri_spv_number(s, result, 0));
-  }
+  if (dtype == TSR_BOOL) return bool_to_number(s, result, a);
   if (to == TSR_BOOL) return to_bool(s, type, a);
   if (to == TSR_F16 || to == TSR_BF16) return round_to_half(s, to, from, a);
   if (is_float(to)) {
-    if (is_float(dtype)) return tsri_spv_op1(s, SPV_OP_F_CONVERT, result, a);
-    if (dtype == TSR_U32 && to == TSR_F32 && s->options->quirks) return u32_to_f32(s, from.lanes, a);
-    return tsri_spv_op1(s, dtype == TSR_U32 ? SPV_OP_CONVERT_U_TO_F : SPV_OP_CONVERT_S_TO_F, result, a);
+    return is_float(dtype) ? tsri_spv_op1(s, SPV_OP_F_CONVERT, result, a) : int_to_float(s, result, from, a);
   }
   if (is_float(dtype)) return float_to_int(s, to, type, a);
   return int_to_int(s, to, dtype, from.lanes, a);

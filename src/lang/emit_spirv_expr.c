@@ -99,11 +99,15 @@ static tsri_spv_id compose(tsri_spv *s, const tsri_ir_expr *x, bool is_splat) {
   return tsri_spv_compose(s, tsri_spv_value_type(x->type), lanes);
 }
 
-// A float zero. gallivm (lavapipe) folds x * 0, 0 / x and 0 + x whatever x is, so there it gets one that it does not
-// recognise: no item's number has bit 31.
-static tsri_spv_id hidden_zero(tsri_spv *s, tsri_spv_type type, bool is_negative) {
+// No item's number has bit 31.
+tsri_spv_id tsri_spv_hidden_zero(tsri_spv *s) {
+  tsri_spv_type word = tsri_spv_make_type(SPV_U32, 1);
+  return tsri_spv_op2(s, SPV_OP_SHIFT_RIGHT_LOGICAL, word, tsri_spv_local_index(s), tsri_spv_u32(s, 31));
+}
+
+static tsri_spv_id hidden_float_zero(tsri_spv *s, tsri_spv_type type, bool is_negative) {
   tsri_spv_type word = tsri_spv_make_type(SPV_U32, 1), two = tsri_spv_make_type(SPV_U32, 2);
-  tsri_spv_id bits = tsri_spv_op2(s, SPV_OP_SHIFT_RIGHT_LOGICAL, word, tsri_spv_local_index(s), tsri_spv_u32(s, 31));
+  tsri_spv_id bits = tsri_spv_hidden_zero(s);
   if (is_negative) bits = tsri_spv_op2(s, SPV_OP_BITWISE_OR, word, bits, tsri_spv_u32(s, 0x80000000));
   if (type.kind == SPV_F32) return tsri_spv_bitcast(s, type, word, bits);
   tsri_spv_id words[2] = {tsri_spv_u32(s, 0), bits};
@@ -113,7 +117,7 @@ static tsri_spv_id hidden_zero(tsri_spv *s, tsri_spv_type type, bool is_negative
 static tsri_spv_id constant(tsri_spv *s, tsri_spv_type type, uint64_t bits) {
   uint64_t sign = type.kind == SPV_F64 ? UINT64_C(1) << 63 : 0x80000000;
   bool is_hidden = tsri_spv_is_float(type) && s->options->quirks && (bits & ~sign) == 0;
-  return is_hidden ? hidden_zero(s, type, bits == sign) : tsri_spv_const(s, type, bits);
+  return is_hidden ? hidden_float_zero(s, type, bits == sign) : tsri_spv_const(s, type, bits);
 }
 
 static tsri_spv_id node(tsri_spv *s, const tsri_ir_expr *x) {

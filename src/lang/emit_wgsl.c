@@ -209,11 +209,11 @@ static bool init(tsri_wgsl *w, const tsri_kernel *kernel, const tsri_emit_option
   w->buffers = tsri_calloc(kernel->buffer_count + 1u, sizeof *w->buffers);
   w->shared = tsri_calloc(kernel->shared_count + 1u, sizeof *w->shared);
   w->has_work = tsri_calloc(kernel->expr_count + 1u, 1);
-  w->is_kept = tsri_calloc(kernel->expr_count + 1u, 1);
+  w->marks = tsri_calloc(kernel->expr_count + 1u, 1);
   w->varies = tsri_calloc(kernel->var_count + 1u, 1);
   w->loads_uniform = tsri_calloc(kernel->stmt_count + 1u, 1);
   w->stack = tsri_malloc((4 * (size_t)kernel->expr_count + 8) * sizeof *w->stack);
-  return w->buffers && w->shared && w->has_work && w->is_kept && w->varies && w->loads_uniform && w->stack;
+  return w->buffers && w->shared && w->has_work && w->marks && w->varies && w->loads_uniform && w->stack;
 }
 
 static void deinit(tsri_wgsl *w) {
@@ -223,7 +223,7 @@ static void deinit(tsri_wgsl *w) {
   tsri_free(w->buffers);
   tsri_free(w->shared);
   tsri_free(w->has_work);
-  tsri_free(w->is_kept);
+  tsri_free(w->marks);
   tsri_free(w->varies);
   tsri_free(w->loads_uniform);
   tsri_free(w->stack);

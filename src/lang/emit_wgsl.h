@@ -56,6 +56,12 @@ typedef struct tsri_wgsl_array {
   bool is_half;  // elements are WGSL's f16, which the device converts as we would
 } tsri_wgsl_array;
 
+// What becomes of a value.
+typedef enum tsri_wgsl_mark {
+  TSRI_WGSL_KEPT = 1,   // some operation follows: if it is a float, it must be as it was rounded
+  TSRI_WGSL_COUNTS = 2  // + - * / or fma follows: if it is 0, the compiler must not know, which makes 0 of x * 0
+} tsri_wgsl_mark;
+
 typedef struct tsri_wgsl {
   const tsri_kernel *kernel;
   const tsri_emit_options *options;
@@ -67,7 +73,7 @@ typedef struct tsri_wgsl {
 
   tsri_wgsl_array *buffers, *shared;
   uint8_t *has_work;       // expressions: worth a branch of its own, or with a load in it
-  uint8_t *is_kept;        // expressions: floats that more arithmetic may follow
+  uint8_t *marks;          // expressions: tsri_wgsl_mark
   uint8_t *varies;         // variables that WGSL may take for not uniform
   uint8_t *loads_uniform;  // statements IF and LOOP: bit 0, the condition must be made uniform
   uint32_t *stack;         // of expressions

@@ -12,15 +12,19 @@
 
 // --- Leaves ---------------------------------------------------------------------------------------------------------
 
+static void put_unknown_f32(tsri_wgsl *w, tsri_c_text *out, uint32_t bits) {
+  tsri_wgsl_use(w, "tsr_float");
+  tsri_c_addf(out, "tsr_float(0x%" PRIx32 "u)", bits);
+}
+
 static void put_f32(tsri_wgsl *w, tsri_c_text *out, uint32_t bits) {
   float value;
   memcpy(&value, &bits, sizeof value);
   if (bits == 0 || isnormal(value)) {
     tsri_c_addf(out, value < 0 ? "(%.9gf)" : "%.9gf", (double)value);
-    return;
+  } else {
+    put_unknown_f32(w, out, bits);
   }
-  tsri_wgsl_use(w, "tsr_float");
-  tsri_c_addf(out, "tsr_float(0x%" PRIx32 "u)", bits);
 }
 
 void tsri_wgsl_put_const(tsri_wgsl *w, tsri_c_text *out, tsr_dtype dtype, uint64_t bits) {
@@ -76,7 +80,11 @@ void tsri_wgsl_put_value(tsri_wgsl *w, tsri_c_text *out, uint32_t expr) {
   const tsri_ir_expr *x = &w->kernel->exprs[expr];
   switch (x->kind) {
     case TSRI_EXPR_CONST:
-      tsri_wgsl_put_const(w, out, (tsr_dtype)x->type.dtype, x->bits);
+      if (x->type.dtype == TSR_F32 && x->bits == 0 && (w->marks[expr] & TSRI_WGSL_COUNTS)) {
+        put_unknown_f32(w, out, 0);
+      } else {
+        tsri_wgsl_put_const(w, out, (tsr_dtype)x->type.dtype, x->bits);
+      }
       break;
     case TSRI_EXPR_VAR:
       tsri_wgsl_put_name(out, w->kernel->vars[x->object].name, "", x->object);
@@ -111,22 +119,33 @@ static void put_lanes(tsri_wgsl *w, const char *pattern, tsri_ir_type result, co
   tsri_c_add(&w->body, ")");
 }
 
+static const char *keep_call(tsri_ir_type type) {
+  return type.lanes == 4 ? "tsr_keep4(" : type.lanes == 2 ? "tsr_keep2(" : "tsr_keep(";
+}
+
 static void put_op(tsri_wgsl *w, uint32_t expr, const tsri_wgsl_operands *operands) {
   const tsri_ir_expr *x = &w->kernel->exprs[expr];
   tsri_ir_op op = (tsri_ir_op)x->op;
   tsri_ir_type operand = w->kernel->exprs[op == TSRI_OP_SELECT ? x->b : x->a].type;
   tsr_dtype dtype = (tsr_dtype)operand.dtype;
   const char *pattern = tsri_wgsl_op_pattern(w, op, dtype, false);
-  bool is_kept = w->is_kept[expr] && tsri_wgsl_op_rounds(op, dtype);
-  if (is_kept) {
-    const char *keep = x->type.lanes == 4 ? "tsr_keep4(" : x->type.lanes == 2 ? "tsr_keep2(" : "tsr_keep(";
-    tsri_wgsl_put_pattern(w, &w->body, keep, operands, "");
-  }
+  bool is_kept = (w->marks[expr] & TSRI_WGSL_KEPT) && tsri_wgsl_op_rounds(op, dtype);
+  if (is_kept) tsri_wgsl_put_pattern(w, &w->body, keep_call(x->type), operands, "");
   if (operand.lanes == 1 || tsri_wgsl_op_is_native(w, op, dtype)) {
     tsri_wgsl_put_pattern(w, &w->body, pattern, operands, "");
   } else {
     put_lanes(w, pattern, x->type, operands);
   }
+  if (is_kept) tsri_c_add(&w->body, ")");
+}
+
+// A float made of something else, which may be a 0 that the compiler finds out: not if it comes from memory.
+static void put_made(tsri_wgsl *w, uint32_t expr, const char *pattern, const tsri_wgsl_operands *operands) {
+  const tsri_ir_expr *x = &w->kernel->exprs[expr];
+  bool is_float = x->type.dtype == TSR_F32, was_float = w->kernel->exprs[x->a].type.dtype == TSR_F32;
+  bool is_kept = is_float && !was_float && (w->marks[expr] & TSRI_WGSL_COUNTS) && !w->has_work[x->a];
+  if (is_kept) tsri_wgsl_put_pattern(w, &w->body, keep_call(x->type), operands, "");
+  put_lanes(w, pattern, x->type, operands);
   if (is_kept) tsri_c_add(&w->body, ")");
 }
 
@@ -153,10 +172,10 @@ static void put_node(tsri_wgsl *w, uint32_t expr, const tsri_wgsl_operands *oper
       put_op(w, expr, operands);
       break;
     case TSRI_EXPR_CONVERT:
-      put_lanes(w, tsri_wgsl_convert_pattern((tsr_dtype)x->dtype, from), x->type, operands);
+      put_made(w, expr, tsri_wgsl_convert_pattern((tsr_dtype)x->dtype, from), operands);
       break;
     case TSRI_EXPR_BITCAST:
-      put_lanes(w, tsri_wgsl_bitcast_pattern((tsr_dtype)x->type.dtype, from), x->type, operands);
+      put_made(w, expr, tsri_wgsl_bitcast_pattern((tsr_dtype)x->type.dtype, from), operands);
       break;
     case TSRI_EXPR_EXTRACT:
       tsri_c_addf(&w->body, "%s%s", operands->text[0], lane_suffixes[x->lane & 3]);

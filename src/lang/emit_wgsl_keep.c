@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Which results more arithmetic may follow: those are kept as they were rounded (tsr_keep), since WGSL lets a compiler make
 // one of what stands one after the other. It may look through variables, arrays and choices, so they are followed; what
-// only ends up in memory needs nothing.
+// only ends up in memory needs nothing. And which zeros meet arithmetic that a compiler would take for x * 0 = 0.
 #include "core/alloc.h"
 #include "lang/emit_wgsl.h"
 
@@ -11,9 +11,15 @@ typedef struct places {
   bool has_changed;
 } places;
 
-static void mark(places *p, uint8_t *flag) {
-  p->has_changed |= *flag == 0;
-  *flag = 1;
+static void mark(places *p, uint8_t *flags, uint8_t more) {
+  p->has_changed |= (more & ~*flags) != 0;
+  *flags |= more;
+}
+
+// What the operands of an operation are marked with. 0 may be 0 still after abs, min and the like.
+static uint8_t marks_before(const tsri_ir_expr *x, tsr_dtype operand, uint8_t marks) {
+  bool is_arithmetic = tsri_wgsl_op_rounds((tsri_ir_op)x->op, operand) || x->op == TSRI_OP_FMA;
+  return TSRI_WGSL_KEPT | (is_arithmetic ? TSRI_WGSL_COUNTS : marks & TSRI_WGSL_COUNTS);
 }
 
 // Gives its operand on, or one of them, as it is.
@@ -41,15 +47,18 @@ static void go_back(tsri_wgsl *w, places *p) {
   const tsri_kernel *k = w->kernel;
   for (uint32_t i = k->expr_count; i-- > 1;) {
     const tsri_ir_expr *x = &k->exprs[i];
-    bool is_kept = w->is_kept[i] != 0;
-    if (is_kept && x->kind == TSRI_EXPR_VAR) mark(p, &p->vars[x->object]);
-    if (is_kept && x->kind == TSRI_EXPR_LOAD) {
-      mark(p, &p->arrays[tsri_wgsl_array_number(w, (tsri_ir_space)x->space, x->object)]);
+    uint8_t marks = w->marks[i];
+    if (x->kind == TSRI_EXPR_VAR) mark(p, &p->vars[x->object], marks);
+    if (x->kind == TSRI_EXPR_LOAD) {
+      mark(p, &p->arrays[tsri_wgsl_array_number(w, (tsri_ir_space)x->space, x->object)], marks);
     }
     uint32_t count = operand_count(x);
-    bool passes = count > 0 && gives_on(x, (tsr_dtype)k->exprs[x->a].type.dtype);
-    if (passes ? !is_kept : x->kind != TSRI_EXPR_OP) continue;
-    for (uint32_t a = 0; a < count; a++) w->is_kept[x->args[a]] = 1;
+    if (count == 0) continue;
+    tsr_dtype operand = (tsr_dtype)k->exprs[x->a].type.dtype;
+    bool passes = gives_on(x, operand);
+    if (!passes && x->kind != TSRI_EXPR_OP) continue;
+    if (!passes) marks = marks_before(x, operand, marks);
+    for (uint32_t a = 0; a < count; a++) w->marks[x->args[a]] |= marks;
   }
 }
 
@@ -57,12 +66,12 @@ static void follow_stmts(tsri_wgsl *w, const places *p) {
   const tsri_kernel *k = w->kernel;
   for (uint32_t i = 1; i < k->stmt_count; i++) {
     const tsri_ir_stmt *s = &k->stmts[i];
-    bool is_kept = s->kind == TSRI_STMT_ATOMIC;
-    if (s->kind == TSRI_STMT_ASSIGN) is_kept = p->vars[s->var] != 0;
+    uint8_t marks = s->kind == TSRI_STMT_ATOMIC ? TSRI_WGSL_KEPT : 0;
+    if (s->kind == TSRI_STMT_ASSIGN) marks = p->vars[s->var];
     if (s->kind == TSRI_STMT_STORE) {
-      is_kept = p->arrays[tsri_wgsl_array_number(w, (tsri_ir_space)s->space, s->object)] != 0;
+      marks = p->arrays[tsri_wgsl_array_number(w, (tsri_ir_space)s->space, s->object)];
     }
-    if (is_kept) w->is_kept[s->value] = 1;
+    w->marks[s->value] |= marks;
   }
 }
 

@@ -120,6 +120,16 @@ TEST(only_results_that_more_arithmetic_follows_are_kept) {
       "tsr_keep(");
 }
 
+TEST(zeros_that_arithmetic_meets_are_no_constants) {
+  check_has("kernel k(in f32 x[], out f32 y[]) { y[0] = x[0] * 0.0; }", "tsr_float(0x0u)");
+  check_has("kernel k(in f32 x[], out f32 y[]) { f32 a = 0; y[0] = x[0] + abs(a); }", "tsr_float(0x0u)");
+  check_has("kernel k(in f32 x[], out f32 y[]) { f32x4 a = f32x4(0.0); y[0] = a.y / x[0]; }", "tsr_float(0x0u)");
+  check_lacks("kernel k(in f32 x[], out f32 y[]) { y[0] = max(x[0], 0.0); y[1] = 0; }", "tsr_float(");
+  check_has("kernel k(in f32 x[], out f32 y[]) { u32 n = 0; y[0] = x[0] * f32(n); }", "tsr_keep(");
+  check_lacks("kernel k(in f32 x[], in i32 n[], out f32 y[]) { y[0] = x[0] * f32(n[0]); }", "tsr_keep(");
+  check_lacks("kernel k(out f32 y[], u32 n) { y[0] = f32(n); }", "tsr_keep(");
+}
+
 TEST(a_condition_that_wgsl_can_follow_is_left_alone) {
   const char *plain =
       "kernel k<WG = 64>(in u32 x[], out u32 y[], u32 n) {\n"

@@ -8,7 +8,7 @@
 
 typedef struct unpacked {
   node sign, mantissa, exponent;  // mantissa: its highest bit at the place of the implicit 1, or 0
-  node is_finite;
+  node is_finite, is_subnormal;   // 0 counts as subnormal
 } unpacked;
 
 static int width(const tsri_expander *e) { return e->k->mantissa_bits == 23 ? 32 : 64; }
@@ -117,7 +117,14 @@ static unpacked unpack(tsri_expander *e, node x) {
   return (unpacked){.sign = iand(e, bits, k->sign),
                     .mantissa = pick(e, is_subnormal, left(e, size, up), normal),
                     .exponent = exponent,
-                    .is_finite = lt(e, size, whole(e, k->infinity))};
+                    .is_finite = lt(e, size, whole(e, k->infinity)),
+                    .is_subnormal = is_subnormal};
+}
+
+// `x`, or a normal number if it is subnormal, which the device may take for 0: infinity times it is not NaN.
+static node unflushed(tsri_expander *e, node x, const unpacked *parts) {
+  node normal = float_of(e, iop(e, TSRI_OP_OR, parts->sign, parts->mantissa));
+  return pick(e, parts->is_subnormal, normal, x);
 }
 
 // `sum` (not 0, above 0) as the bits of a float, rounded.
@@ -175,6 +182,7 @@ node tsri_expand_fma(tsri_expander *e, node x, node y, node z) {
   bits = pick(e, no_sum, pick(e, differ, whole(e, 0), product_sign), bits);
 
   node has_factors = both(e, a.is_finite, b.is_finite);
-  node special = pick(e, has_factors, z, add(e, mul(e, x, y), z));
+  node infinity_or_nan = mul(e, unflushed(e, x, &a), unflushed(e, y, &b));
+  node special = pick(e, has_factors, z, add(e, infinity_or_nan, z));
   return pick(e, both(e, has_factors, c.is_finite), float_of(e, bits), special);
 }

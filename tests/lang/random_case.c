@@ -94,16 +94,52 @@ bool random_can_flush(void) {
 #endif
 }
 
-void random_case_run_plain(random_case *c, uint32_t subgroup_size, bool flushes) {
+// Before a kernel that runs with flushing on. The C library's functions do not count on it (logf makes 2^-150 of any
+// denormal), so they run without, on operands and results that are flushed here. Nor is NaN one thing to them: powf(1, x)
+// is NaN for one that signals, and 1 for others, so x + x makes it one of those. The compiler must not move arithmetic or
+// calls past what turns flushing off and on: hence functions that stay apart, and pointers that it does not know.
+static void put_flushing_functions(emit_text *text, bool fma_keeps) {
+  static const char *const one[] = {"exp", "exp2", "expm1", "log",  "log2", "log10", "log1p", "sin", "cos",
+                                    "tan", "asin", "acos",  "atan", "sinh", "cosh",  "tanh",  "erf", NULL};
+  static const char *const two[] = {"atan2", "pow", NULL};
+  emit_add_text(
+      text,
+      "#include <math.h>\n#include <xmmintrin.h>\n#define APART static __attribute__((noinline, unused))\n"
+      "static unsigned plain_begin(void) { unsigned on = _mm_getcsr(); _mm_setcsr(on & ~0x8040u); return on; }\n"
+      "static float plain_flush(float x) { return x != x ? x + x : fabsf(x) < 0x1p-126f ? copysignf(0.0f, x) : x; }\n"
+      "#define PLAIN(call) unsigned on = plain_begin(); float r = call; _mm_setcsr(on); return r;\n");
+  for (int i = 0; one[i]; i++) {
+    emit_add(text,
+             "static float (*volatile c_%s)(float) = %sf;\n"
+             "APART float plain_%s(float x) { PLAIN(plain_flush(c_%s(plain_flush(x)))) }\n#define %sf plain_%s\n",
+             one[i], one[i], one[i], one[i], one[i], one[i]);
+  }
+  for (int i = 0; two[i]; i++) {
+    emit_add(text,
+             "static float (*volatile c_%s)(float, float) = %sf;\nAPART float plain_%s(float x, float y) {\n"
+             "  PLAIN(plain_flush(c_%s(plain_flush(x), plain_flush(y)))) }\n#define %sf plain_%s\n",
+             two[i], two[i], two[i], two[i], two[i], two[i]);
+  }
+  emit_add(text,
+           "static float (*volatile c_fma)(float, float, float) = fmaf;\n"
+           "APART float plain_fma(float x, float y, float z) {\n  PLAIN(%s) }\n#define fmaf plain_fma\n",
+           fma_keeps ? "c_fma(x, y, z)" : "plain_flush(c_fma(plain_flush(x), plain_flush(y), plain_flush(z)))");
+}
+
+void random_case_run_plain(random_case *c, uint32_t subgroup_size, random_denormals denormals) {
   tsri_emitted code;
   tsri_emit_options options = tsri_emit_defaults_c;
   options.subgroup_size = subgroup_size;
   CHECK_OK(tsri_emit_kernel(tsri_emitter_find("c"), c->kernel, &options, &code));
-  void *program = emit_device_c.build(code.data, code.build_options);
+  emit_text text = {0};
+  if (denormals.are_flushed) put_flushing_functions(&text, denormals.survive_fma);
+  emit_add_text(&text, code.data);
+  void *program = emit_device_c.build(text.data, code.build_options);
+  free(text.data);
   if (!program) test_fail(__FILE__, __LINE__, "plain C: %s", emit_log());
   memcpy(c->wanted, c->inputs, c->bytes);
   emit_launch launch = random_case_launch(c, code.entry, c->wanted);
-  set_flushing(flushes);
+  set_flushing(denormals.are_flushed);
   bool has_run = emit_device_c.run(program, &launch);
   set_flushing(false);
   if (!has_run) test_fail(__FILE__, __LINE__, "plain C: %s", emit_log());

@@ -29,10 +29,16 @@ size_t random_case_bytes(const random_case *c, uint32_t buffer);
 // The launch on `memory`, laid out as the inputs are.
 emit_launch random_case_launch(const random_case *c, const char *entry, unsigned char *memory);
 
-// Some devices make 0 of f32 numbers below 2^-126. Can this processor, too?
+// What a device makes of f32 numbers below 2^-126, where the language leaves it free.
+typedef struct random_denormals {
+  bool are_flushed;  // arithmetic and functions take them for 0 and give 0 for them; what only moves bits keeps them
+  bool survive_fma;  // except fma, which is then made of integers
+} random_denormals;
+
+// Can this processor do so, too?
 bool random_can_flush(void);
-// Fills `wanted`; `flushes`: as such a device would.
-void random_case_run_plain(random_case *c, uint32_t subgroup_size, bool flushes);
+// Fills `wanted`, as a device would that treats denormals so.
+void random_case_run_plain(random_case *c, uint32_t subgroup_size, random_denormals denormals);
 // Fails the test unless buffer `index`, as `who` left it in `is`, is as wanted: as random_compare_buffer. With `flushes`, f32
 // numbers below 2^-126 count as 0 in both (and are made so), as one may have moved bits and the other computed.
 void random_case_compare(random_case *c, uint32_t index, const char *who, void *is, bool flushes, uint32_t slack);

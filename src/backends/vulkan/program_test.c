@@ -467,6 +467,34 @@ TEST(collectives_with_and_without_subgroups) {
 
 // --- Parameters, checks, failures -----------------------------------------------------------------------------------
 
+// A compiler that does without NaN, infinity and -0 makes 0 of x * 0 and 0 / x, x of x + 0, and a choice of x * f32(bool).
+TEST(arithmetic_with_a_zero_that_the_compiler_could_know) {
+  enum { COUNT = 6, EACH = 6 };
+  float x[COUNT] = {INFINITY, -INFINITY, NAN, -0.0f, 0.0f, -3}, r[COUNT * EACH];
+  fixture f = fixture_open();
+  fixture_kernel k =
+      fixture_compile(&f,
+                      "kernel k<WG = 2>(in f32 x[], out f32 r[]) {\n  f32 a = x[global.x];\n"
+                      "  u32 i = global.x * 6, none = 0;\n  r[i] = a * 0.0;\n  r[i + 1] = a + 0.0;\n"
+                      "  r[i + 2] = 0.0 / a;\n  r[i + 3] = a * f32(none);\n"
+                      "  r[i + 4] = a * f32(i32(i) < 0);\n  r[i + 5] = fma(f32(x[0] == 1.0), a, a);\n}\n",
+                      NULL, "", false);
+  fixture_bound bound[2] = {{fixture_buffer(&f, sizeof x, x), sizeof x}, {fixture_buffer(&f, sizeof r, r), sizeof r}};
+  fixture_launch(&f, &k, COUNT / 2, 1, bound, NULL);
+  fixture_read(&f, bound[1].buffer, r, sizeof r);
+  for (int i = 0; i < COUNT; i++) {
+    float product = x[i] * 0.0f, wanted[EACH] = {product, x[i] + 0.0f, 0.0f / x[i], product, product, product + x[i]};
+    for (int j = 0; j < EACH; j++) {
+      float is = r[i * EACH + j];
+      if (isnan(wanted[j]) ? isnan(is) : memcmp(&is, &wanted[j], sizeof is) == 0) continue;
+      test_fail(__FILE__, __LINE__, "%g: result %d is %g, not %g", (double)x[i], j, (double)is, (double)wanted[j]);
+    }
+  }
+  for (int i = 0; i < 2; i++) f.vk->buffer_destroy(f.device, bound[i].buffer);
+  fixture_discard(&f, &k);
+  fixture_close(&f);
+}
+
 TEST(many_parameters_go_through_a_buffer) {
   fixture f = fixture_open();
   char text[2048] = "kernel k(out f32 y[]", body[1024] = "  f32 s = 0;\n";

@@ -236,6 +236,30 @@ TEST(nan_and_infinity_survive) {
   fixture_close(&f);
 }
 
+// A compiler that may do without NaN, infinity and -0 makes 0 of x * 0 and 0 / x, x of x + 0 and -x of 0 - x.
+TEST(arithmetic_with_a_zero_that_the_compiler_could_know) {
+  fixture f = fixture_open();
+  float x[64] = {INFINITY, -INFINITY, NAN, -0.0f, 0.0f, -3}, r[64 * 8];
+  run_small(&f,
+            &(small){.text = "kernel k<WG = 64>(in f32 x[], out f32 r[]) {\n  f32 a = x[global.x], zero = 0;\n"
+                             "  u32 i = global.x * 8, none = 0;\n"
+                             "  r[i] = a * 0.0;\n  r[i + 1] = a + 0.0;\n  r[i + 2] = 0.0 - a;\n  r[i + 3] = 0.0 / a;\n"
+                             "  r[i + 4] = a * zero;\n  r[i + 5] = (f32x4(a) * f32x4(0.0)).y;\n"
+                             "  r[i + 6] = a * f32(none);\n  r[i + 7] = a + f32(false);\n}\n",
+                     .data = {x, r},
+                     .bytes = {sizeof x, sizeof r}});
+  for (int i = 0; i < 6; i++) {
+    float product = x[i] * 0.0f, sum = x[i] + 0.0f;
+    float wanted[8] = {product, sum, 0.0f - x[i], 0.0f / x[i], product, product, product, sum};
+    for (int j = 0; j < 8; j++) {
+      if (isnan(wanted[j]) ? isnan(r[i * 8 + j]) : memcmp(&r[i * 8 + j], &wanted[j], sizeof *r) == 0) continue;
+      test_fail(__FILE__, __LINE__, "%g: result %d is %g, not %g", (double)x[i], j, (double)r[i * 8 + j],
+                (double)wanted[j]);
+    }
+  }
+  fixture_close(&f);
+}
+
 // WGSL allows (a + b) - a to be made b, and a * b + c one operation.
 TEST(floats_round_at_every_step) {
   fixture f = fixture_open();
@@ -255,6 +279,25 @@ TEST(floats_round_at_every_step) {
     CHECK_NEAR(r[i], sum - a[i], 0);
     CHECK_NEAR(r[i + 64], product - b[i], 0);
     CHECK_NEAR(r[i + 128], sum - a[i], 0);
+  }
+  fixture_close(&f);
+}
+
+// Also where the device's own arithmetic takes them for 0.
+TEST(fma_made_of_integers_keeps_denormals) {
+  fixture f = fixture_open();
+  float x[64], r[256];
+  for (int i = 0; i < 64; i++) x[i] = (i % 2 ? -0x1p-149f : 0x1p-149f) * (float)(1 + i * 131071);
+  f.emit.exact_fma = false;
+  run_small(
+      &f, &(small){.text = "kernel k<WG = 64>(in f32 x[], out f32 r[]) {\n  f32 a = x[global.x];\n"
+                           "  r[global.x] = fma(a, -2.0, a);\n  r[global.x + 64] = fma(1.0e30, a, a);\n"
+                           "  r[global.x + 128] = fma(1.0, 0.0, -a);\n  r[global.x + 192] = fma(a, INFINITY, a);\n}\n",
+                   .data = {x, r},
+                   .bytes = {sizeof x, sizeof r}});
+  for (int i = 0; i < 64; i++) {
+    float wanted[4] = {-x[i], fmaf(1e30f, x[i], x[i]), -x[i], copysignf(INFINITY, x[i])};
+    for (int j = 0; j < 4; j++) CHECK_BYTES(&r[i + 64 * j], &wanted[j], sizeof *wanted);
   }
   fixture_close(&f);
 }
