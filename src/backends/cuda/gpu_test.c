@@ -6,7 +6,6 @@
 #include <tessera/tessera.h>
 
 #include "backends/cuda/fixture.h"
-#include "graph/graph.h"
 
 static tsr_device *open_gpu(void) {
   tsr_device *device = NULL;
@@ -32,7 +31,7 @@ TEST(asking_for_more_than_there_is_gives_a_status_and_work_goes_on) {
   CHECK_LAST_ERROR_HAS("300.0 GiB");
   check_that_it_works(device);
   tsr_tensor *huge = tsr_full(device, TSR_F32, TSR_SHAPE(INT64_C(300) << 28), 1.0), *sum = tsr_add(huge, huge);
-  CHECK_STATUS(tsri_graph_ready(sum), TSR_ERR_OUT_OF_MEMORY);
+  CHECK_STATUS(tsr_evaluate(sum), TSR_ERR_OUT_OF_MEMORY);
   tsr_release(huge);
   tsr_release(sum);
   check_that_it_works(device);

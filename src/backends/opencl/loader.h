@@ -19,12 +19,18 @@
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 #include <CL/cl_ext.h>
-#include <CL/cl_icd.h>  // cl_api_clCreateBuffer and so on: the type of each entry point
+#include <CL/cl_icd.h>  // cl_api_clCreateBuffer and so on: the type of each entry point; some have void * there
 
 #include <tessera/status.h>
 
+#if defined(__GNUC__)
+#define TSRI_CL_TYPE(name) __typeof__(&cl##name)
+#else
+#define TSRI_CL_TYPE(name) cl_api_cl##name
+#endif
+
 typedef struct tsri_opencl_api {
-#define TSRI_ENTRY(name) cl_api_cl##name name;
+#define TSRI_ENTRY(name) TSRI_CL_TYPE(name) name;
 #include "backends/opencl/entry_points.def"
 #undef TSRI_ENTRY
 } tsri_opencl_api;

@@ -165,7 +165,7 @@ TEST(options_reach_the_compiler) {
 
 // --- The cache ------------------------------------------------------------------------------------------------------
 
-static cl_api_clCreateProgramWithSource real_create;
+static TSRI_CL_TYPE(CreateProgramWithSource) real_create;
 static int text_builds;
 
 static cl_program CL_API_CALL count_text(cl_context context, cl_uint count, const char **texts, const size_t *lengths,
