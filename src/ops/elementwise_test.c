@@ -56,7 +56,8 @@ TEST(every_expression_is_right_for_every_type_it_meets) {
       kinds++;
       for (int i = 0; i < 4 && value_types[kind][i]; i++) check_row(row, &row->ops[kind], value_types[kind][i]);
     }
-    if (row->ops[TSRI_EW_FLOAT].expression) check_row(row, tsri_elementwise_op_for(id, TSR_BF16), "f32");
+    if (row->ops[TSRI_EW_FLOAT].expression)
+      check_row(row, tsri_elementwise_op_for((tsri_elementwise_id)id, TSR_BF16), "f32");
     CHECK(kinds > 0);
     CHECK(row->text[0] != 0);
     CHECK(row->input_count + row->scalar_count <= 3);
