@@ -41,7 +41,7 @@ def load_peers(threads):
 
 
 class Row:
-    """One line of the table: a row of `tessera bench`, the peers' code for it, and what the issue asks for.
+    """One line of the table: a row of `tessera bench`, the peers' code for it, and what it should reach.
 
     `goals` are pairs of a contender and the least ratio of its time to Tessera's."""
 
