@@ -12,29 +12,6 @@
 #include "core/alloc.h"
 #include "lang/emit_c.h"
 
-static uint32_t operand_count(const tsri_ir_expr *expr) {
-  switch (expr->kind) {
-    case TSRI_EXPR_OP:
-      return tsri_ir_op_infos[expr->op].arity;
-    case TSRI_EXPR_AND_THEN:
-    case TSRI_EXPR_OR_ELSE:
-    case TSRI_EXPR_INSERT:
-      return 2;
-    case TSRI_EXPR_COND:
-      return 3;
-    case TSRI_EXPR_CONVERT:
-    case TSRI_EXPR_BITCAST:
-    case TSRI_EXPR_SPLAT:
-    case TSRI_EXPR_EXTRACT:
-    case TSRI_EXPR_LOAD:
-      return 1;
-    case TSRI_EXPR_VECTOR:
-      return expr->type.lanes;
-    default:
-      return 0;
-  }
-}
-
 static bool is_lazy(const tsri_ir_expr *expr) {
   return expr->kind == TSRI_EXPR_AND_THEN || expr->kind == TSRI_EXPR_OR_ELSE || expr->kind == TSRI_EXPR_COND;
 }
@@ -44,7 +21,7 @@ static bool is_lazy(const tsri_ir_expr *expr) {
 static void mark_cuts(tsri_c_emitter *e, uint8_t *heights) {
   for (uint32_t i = 1; i < e->kernel->expr_count; i++) {
     const tsri_ir_expr *expr = &e->kernel->exprs[i];
-    uint32_t count = operand_count(expr), height = 0;
+    uint32_t count = tsri_ir_operands(expr), height = 0;
     uint8_t flags = 0;
     for (uint32_t k = 0; k < count; k++) {
       uint32_t arg = expr->args[k];
@@ -531,7 +508,7 @@ static uint32_t list_cuts(tsri_c_emitter *e, uint32_t root, uint32_t from) {
       e->stack[found++] = index;
       end++;
     }
-    uint32_t count = (flags & TSRI_C_BRANCH) ? 1 : operand_count(expr);
+    uint32_t count = (flags & TSRI_C_BRANCH) ? 1 : tsri_ir_operands(expr);
     for (uint32_t k = 0; k < count; k++) {
       if (e->expr_flags[expr->args[k]] & TSRI_C_HAS_CUT) e->stack[end++] = expr->args[k];
     }

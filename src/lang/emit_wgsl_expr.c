@@ -217,7 +217,7 @@ void tsri_wgsl_find_work(tsri_wgsl *w) {
   const tsri_kernel *k = w->kernel;
   for (uint32_t i = 1; i < k->expr_count; i++) {
     const tsri_ir_expr *x = &k->exprs[i];
-    uint32_t count = x->kind == TSRI_EXPR_COND ? 3 : is_lazy(x) ? 2 : tsri_ir_plain_operands(x);
+    uint32_t count = tsri_ir_operands(x);
     bool has = x->kind == TSRI_EXPR_LOAD || is_lazy(x) ||
                (x->kind == TSRI_EXPR_OP && tsri_expand_has((tsri_ir_op)x->op, x->type)) ||
                (x->kind == TSRI_EXPR_OP && x->op == TSRI_OP_DIV && x->type.dtype == TSR_I64);

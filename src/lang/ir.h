@@ -212,6 +212,9 @@ typedef struct tsri_ir_expr {
 // How many operands an expression has that are computed before it; those of &&, || and ?: are not.
 uint32_t tsri_ir_plain_operands(const tsri_ir_expr *x);
 
+// The same, with those that are computed only if they are needed.
+uint32_t tsri_ir_operands(const tsri_ir_expr *x);
+
 // --- Statements -----------------------------------------------------------------------------------------------------
 
 typedef enum tsri_ir_stmt_kind {

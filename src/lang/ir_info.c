@@ -89,3 +89,9 @@ uint32_t tsri_ir_plain_operands(const tsri_ir_expr *x) {
       return 0;
   }
 }
+
+uint32_t tsri_ir_operands(const tsri_ir_expr *x) {
+  if (x->kind == TSRI_EXPR_COND) return 3;
+  bool is_lazy = x->kind == TSRI_EXPR_AND_THEN || x->kind == TSRI_EXPR_OR_ELSE;
+  return is_lazy ? 2 : tsri_ir_plain_operands(x);
+}

@@ -92,29 +92,6 @@ static bool load_is_uniform(const analysis *a, const tsri_ir_expr *expr) {
   return expr->space == TSRI_SPACE_LOCAL && !a->local_varies[expr->object];
 }
 
-static uint32_t operand_count(const tsri_ir_expr *expr) {
-  switch (expr->kind) {
-    case TSRI_EXPR_OP:
-      return tsri_ir_op_infos[expr->op].arity;
-    case TSRI_EXPR_COND:
-      return 3;
-    case TSRI_EXPR_AND_THEN:
-    case TSRI_EXPR_OR_ELSE:
-    case TSRI_EXPR_INSERT:
-      return 2;
-    case TSRI_EXPR_VECTOR:
-      return expr->type.lanes;
-    case TSRI_EXPR_CONVERT:
-    case TSRI_EXPR_BITCAST:
-    case TSRI_EXPR_SPLAT:
-    case TSRI_EXPR_EXTRACT:
-    case TSRI_EXPR_LOAD:
-      return 1;
-    default:
-      return 0;
-  }
-}
-
 // Operands come before what uses them, so one sweep does.
 static void sweep_values(analysis *a) {
   tsri_checker *c = a->c;
@@ -128,7 +105,7 @@ static void sweep_values(analysis *a) {
     } else if (expr->kind == TSRI_EXPR_LOAD) {
       is_uniform = load_is_uniform(a, expr);
     } else {
-      for (uint32_t i = operand_count(expr); i-- > 0;)
+      for (uint32_t i = tsri_ir_operands(expr); i-- > 0;)
         is_uniform = is_uniform && tsri_expr_at(c, expr->args[i])->is_uniform;
     }
     expr->is_uniform = is_uniform;
@@ -155,7 +132,7 @@ static void note_reads(const analysis *a, uint32_t id, uint32_t where) {
   if (expr->kind == TSRI_EXPR_LOAD && expr->space == TSRI_SPACE_LOCAL) {
     note_use(a, local_slot(a, expr->object), where, false);
   }
-  for (uint32_t i = operand_count(expr); i-- > 0;) note_reads(a, expr->args[i], where);
+  for (uint32_t i = tsri_ir_operands(expr); i-- > 0;) note_reads(a, expr->args[i], where);
 }
 
 // At the end of a pass: what was assigned by some of the items that use it.
@@ -178,7 +155,7 @@ static void judge_homes(analysis *a) {
 static uint32_t varying_leaf(const tsri_checker *c, uint32_t id) {
   const tsri_ir_expr *expr = tsri_expr_at(c, id);
   if (!id || expr->is_uniform) return 0;
-  for (uint32_t i = 0; i < operand_count(expr); i++) {
+  for (uint32_t i = 0; i < tsri_ir_operands(expr); i++) {
     uint32_t found = varying_leaf(c, expr->args[i]);
     if (found) return found;
   }
