@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: MIT
 """Tessera on the CPU beside NumPy and PyTorch: the same work, in the same run, on the same number of threads.
 
-    /usr/bin/python3 bench/cpu_vs_peers.py [--program build/release/bin/tessera] [--threads 2] [--rounds 7]
+    /usr/bin/python3 bench/cpu_vs_peers.py [--program build/release/bin/tessera] [--threads 2] [--rounds 11]
 
-Tessera is timed by `tessera bench --json`. Contenders take turns, round after round, and a ratio is the median of the rounds'
-ratios: what others do on the machine then touches all of them alike. A peer that is not installed is left out, with a sentence.
+Tessera is timed by `tessera bench --turns`. Contenders take turns, sample by sample, and a ratio is the median of the rounds'
+ratios: what others do on the machine then touches all of them alike. All have new memory in each round, the peers' in large
+pages (NumPy asks for them, PyTorch would not): where memory happens to lie decides a tenth of what reading it takes. A peer
+that is not installed is left out, with a sentence.
 """
 import argparse
 import json
@@ -14,6 +16,9 @@ import statistics
 import subprocess
 import sys
 import time
+
+import same_memory
+from turns import Tessera
 
 LARGE = 10_000_000
 SIDE = 4096
@@ -92,7 +97,7 @@ COSTS = [
 
 def tessera(args, ops, size=None):
     """What `tessera bench --json` says of the rows, by name."""
-    command = [args.program, "bench", "--json", "--backend", "cpu", "--op", ops, "--min-time", str(args.seconds)]
+    command = [args.program, "bench", "--json", "--backend", "cpu", "--op", ops, "--min-time", "0.1"]
     if size:
         command += ["--size", size]
     environment = dict(os.environ, TESSERA_THREADS=str(args.threads))
@@ -115,13 +120,20 @@ def median_ns(run, seconds):
     return statistics.median(times)
 
 
-def contenders(row, peers):
-    """The peers' calls for a row, by contender."""
-    calls = {}
+def inputs(row, peers):
     if "numpy" not in peers:
+        return []
+    np = peers["numpy"]
+    return [np.random.default_rng(i).random(row.shape, dtype=np.float32) * 2 - 1 for i in range(row.inputs)]
+
+
+def contenders(row, peers, arrays):
+    """The peers' calls for a row, by contender, on copies of the arrays."""
+    calls = {}
+    if not arrays:
         return calls
     np = peers["numpy"]
-    arrays = [np.random.default_rng(i).random(row.shape, dtype=np.float32) * 2 - 1 for i in range(row.inputs)]
+    arrays = [a.copy() for a in arrays]
     if row.code["numpy"]:
         calls["numpy"] = lambda: row.code["numpy"](np, *arrays)
     if "torch" in peers:
@@ -135,21 +147,41 @@ def contenders(row, peers):
     return calls
 
 
-def measure(row, args, peers):
-    """Times by contender, one per round; and Tessera's shares of the limit."""
-    calls = contenders(row, peers)
-    times = {name: [] for name in ["tessera", *calls]}
-    shares = []
-    for _ in range(args.rounds):
-        result = tessera(args, row.name, f"{row.shape[0]}x{row.shape[1]}" if len(row.shape) == 2 else None)[row.name]
-        if result["status"] != "TSR_OK":
-            return None, result["message"]
-        times["tessera"].append(result["median_ns"])
-        shares.append(result["share"] or 0)
+def sample_ns(run, calls):
+    """The time of one call among `calls`. One that is not counted comes first, as in `tessera bench --turns`."""
+    run()
+    begin = time.perf_counter_ns()
+    for _ in range(calls):
+        run()
+    return (time.perf_counter_ns() - begin) / calls
+
+
+def take_turns(ours, calls, turns):
+    """Medians by contender of samples of ten milliseconds and more, taken in turns."""
+    samples = {"tessera": [], **{name: [] for name in calls}}
+    counts = {name: max(1, int(1e7 / sample_ns(run, 1))) for name, run in calls.items()}
+    for _ in range(turns):
+        samples["tessera"].append(ours.sample_ns())
         for name, run in calls.items():
-            times[name].append(median_ns(run, args.seconds))
-            time.sleep(0.02)  # their threads spin for a while
-    return times, shares
+            time.sleep(0.01)  # threads spin for a while before they sleep
+            samples[name].append(sample_ns(run, counts[name]))
+        time.sleep(0.01)
+    return {name: statistics.median(values) for name, values in samples.items()}
+
+
+def measure(row, args, peers):
+    """Times by contender, one per round; and why there are none."""
+    arrays, times = inputs(row, peers), {}
+    for _ in range(args.rounds):
+        ours = Tessera(args.program, "cpu", row.name, size=row.shape if len(row.shape) == 2 else None,
+                       env={"TESSERA_THREADS": str(args.threads)})
+        medians = take_turns(ours, contenders(row, peers, arrays), args.turns) if ours.is_ready else {}
+        why = ours.why_not()
+        if why:
+            return {}, why
+        for name, ns in medians.items():
+            times.setdefault(name, []).append(ns)
+    return times, ""
 
 
 def ratio(times, name):
@@ -160,16 +192,22 @@ def verdict(is_met):
     return "met" if is_met else "NOT MET"
 
 
-def print_row(row, times, shares):
+def print_row(row, times, share):
     cells = [f"{row.title:<24}", f"{statistics.median(times['tessera']) / 1e6:9.2f}"]
     for name in ("numpy", "torch", "best"):
         cells.append(f"{ratio(times, name):8.2f}x" if name in times else f"{'-':>9}")
-    cells.append(f"{statistics.median(shares) * 100:7.0f} %")
+    cells.append(f"{share * 100:7.0f} %")
     judged = [f"{goal:g}x {name}: {verdict(ratio(times, name) >= goal)}" for name, goal in row.goals.items()
               if name in times]
     if row.name == "relu_mul_add":
-        judged.append(f"85 % of the limit: {verdict(statistics.median(shares) >= 0.85)}")
+        judged.append(f"85 % of the limit: {verdict(share >= 0.85)}")
     print(*cells, " " + ", ".join(judged), flush=True)
+
+
+def share_of_limit(row, args):
+    """The median of three runs' shares of what the machine gave just then."""
+    size = "x".join(str(n) for n in row.shape) if len(row.shape) == 2 else None
+    return statistics.median(tessera(args, row.name, size)[row.name]["share"] or 0 for _ in range(3))
 
 
 def print_speeds(args, peers):
@@ -178,11 +216,11 @@ def print_speeds(args, peers):
     for row in rows():
         if args.op and row.name not in args.op.split(","):
             continue
-        times, shares = measure(row, args, peers)
+        times, why = measure(row, args, peers)
         if times:
-            print_row(row, times, shares)
+            print_row(row, times, share_of_limit(row, args))
         else:
-            print(f"{row.title:<24} not timed: {shares}", flush=True)
+            print(f"{row.title:<24} not timed: {why}", flush=True)
 
 
 def small_add_ns(peers):
@@ -220,8 +258,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--program", default="build/release/bin/tessera", help="the program tessera")
     parser.add_argument("--threads", type=int, default=2, help="threads that each contender gets")
-    parser.add_argument("--rounds", type=int, default=7, help="how often the contenders take turns")
-    parser.add_argument("--seconds", type=float, default=0.1, help="time for each contender and round")
+    parser.add_argument("--rounds", type=int, default=11, help="how often all begin anew, in new memory")
+    parser.add_argument("--turns", type=int, default=6, help="samples of each contender and round")
     parser.add_argument("--op", help="only these rows, separated by commas; without what it costs to begin")
     args = parser.parse_args()
     if not os.access(args.program, os.X_OK):
@@ -232,6 +270,8 @@ def main():
     print(f"{machine()}; {args.threads} threads{versions}; load {load:.1f}", end="")
     print(": others use this machine now, the figures are of little worth" if load > 0.5 else "")
     print_speeds(args, peers)
+    if "torch" in peers and (not args.op or "sum" in args.op):
+        same_memory.print_table(args.program, peers["torch"], args.threads, args.rounds)
     if not args.op:
         print_costs(args, peers)
     print("\nRatios: the peer's time divided by Tessera's. PyTorch best: addcmul and relu_, or out=. Limit: see tessera bench --help.")

@@ -11,10 +11,9 @@ memory are used at a time. Without PyTorch or a GPU its column is empty.
 """
 import argparse
 import fnmatch
-import json
-import os
 import statistics
-import subprocess
+
+from turns import Tessera
 
 LARGE = 1 << 28
 WIDE = (16384, 16384)
@@ -149,35 +148,6 @@ def table():
     ]
 
 
-class Tessera:
-    """`tessera bench --turns` on one row: warmed up when it is made, then one sample whenever it is asked."""
-
-    def __init__(self, options, row):
-        command = [options.program, "bench", "--turns", "--json", "--backend", options.backend, "--op", row.name,
-                   "--dtype", row.dtype]
-        if row.size:
-            rows, cols = row.size if isinstance(row.size, tuple) else (row.size, 1)
-            command += ["--size", f"{rows}x{cols}"]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                        text=True, env={**os.environ, **row.env})
-        self.first_line = self.process.stdout.readline().strip()
-
-    def sample_us(self):
-        self.process.stdin.write("\n")
-        self.process.stdin.flush()
-        return float(self.process.stdout.readline()) / 1000
-
-    def why_not(self):
-        """Ends it; what went wrong, or nothing."""
-        out, err = self.process.communicate()
-        if self.first_line == "ready":
-            return ""
-        try:
-            return json.loads(self.first_line + out)["rows"][0]["message"].splitlines()[0]
-        except (ValueError, LookupError):
-            return (err.strip().splitlines() or ["no answer"])[-1]
-
-
 class Torch:
     """PyTorch's code for a row, timed by events around as many calls as take ten milliseconds."""
 
@@ -200,11 +170,13 @@ class Torch:
 
 def take_turns(options, torch, row):
     """Medians of PyTorch's and Tessera's samples, the median of the rounds' ratios, and why there are none of ours."""
-    ours, peer = Tessera(options, row), Torch(torch, row) if torch else None
+    size = row.size if isinstance(row.size, tuple) or not row.size else (row.size, 1)
+    ours = Tessera(options.program, options.backend, row.name, row.dtype, size, row.env)
+    peer = Torch(torch, row) if torch else None
     rounds = []
-    if ours.first_line == "ready":
+    if ours.is_ready:
         for _ in range(5 if options.quick else 15):
-            rounds.append((peer.sample_us() if peer else 0, ours.sample_us()))
+            rounds.append((peer.sample_us() if peer else 0, ours.sample_ns() / 1000))
     elif peer:
         rounds = [(peer.sample_us(), 0)]
     theirs, mine = (statistics.median(column) for column in zip(*rounds)) if rounds else (0, 0)

@@ -216,9 +216,9 @@ static tsr_status launch_piece(fused_launch *own, tsr_buffer *output, int64_t fi
   tsr_status status = bind_leaves(own);
   if (status != TSR_OK) return status;
   own->codegen.output_at = first;
-  if (own->codegen.stage != TSRI_STAGE_WHOLE) return launch_reduction_in_parts(own, output);
   status = sum_native(own, output, first);
   if (status != TSR_ERR_UNSUPPORTED) return status;
+  if (own->codegen.stage != TSRI_STAGE_WHOLE) return launch_reduction_in_parts(own, output);
   return launch_stage(own, NULL, 0, output, (size_t)first * element, (uint64_t)own->fused.kept.count);
 }
 

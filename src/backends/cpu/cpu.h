@@ -57,6 +57,8 @@ tsr_status tsri_cpu_launch(tsri_queue *queue, tsri_program *program, const tsri_
 // native.c
 bool tsri_cpu_has_op(tsri_device *device, const tsri_native_op *op);
 tsr_status tsri_cpu_run_op(tsri_queue *queue, const tsri_native_op *op);
+// Where its first element is.
+char *tsri_cpu_operand_host(const tsri_operand *operand);
 
 // The native operator "sum" (sum.c).
 bool tsri_cpu_has_sum(const tsri_native_op *op);

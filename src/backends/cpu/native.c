@@ -20,7 +20,7 @@ static tsri_layout layout_of(const tsri_operand *operand) {
   return layout;
 }
 
-static char *memory_of(const tsri_operand *operand) {
+char *tsri_cpu_operand_host(const tsri_operand *operand) {
   return (char *)tsri_cpu_buffer_host(NULL, operand->buffer) + operand->offset;
 }
 
@@ -45,7 +45,7 @@ static void copy_strided(const tsri_queue *queue, const tsri_native_op *op) {
   enum { WORTH_A_THREAD = 1 << 18 };  // bytes; below, starting threads takes longer than the copy
   const tsri_operand *from = &op->inputs[0], *to = &op->output;
   tsri_layout from_layout = layout_of(from), to_layout = layout_of(to);
-  char *to_memory = memory_of(to), *from_memory = memory_of(from);
+  char *to_memory = tsri_cpu_operand_host(to), *from_memory = tsri_cpu_operand_host(from);
   size_t element = tsr_dtype_bytes(to->dtype);
   if (to_layout.count == 0) return;
   int axis = longest_axis(to->shape);

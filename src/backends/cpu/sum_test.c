@@ -5,18 +5,38 @@
 #include "backends/cpu/cpu.h"
 #include "support/test.h"
 
-enum { GROUP = 256, PARTS = 16, MOST_ROWS = 300, MOST_ELEMENTS = 1 << 20 };
+enum { GROUP_BYTES = 256, ROUNDS = 64, PARTS = 16, LEAST_BLOCK = 1 << 16, MOST_BLOCKS = 256 };
+enum { MOST_ROWS = 300, MOST_ELEMENTS = 1 << 20 };
 
-// Partial sums over elements i % GROUP, of those partial sums over i % PARTS, and of those one half upon the other.
-#define DEFINE_WANTED(name, real)                                     \
-  static real name(const real *row, int64_t columns) {                \
-    real lanes[GROUP] = {0}, parts[PARTS] = {0};                      \
-    for (int64_t i = 0; i < columns; i++) lanes[i % GROUP] += row[i]; \
-    for (int i = 0; i < GROUP; i++) parts[i % PARTS] += lanes[i];     \
-    for (int half = PARTS / 2; half > 0; half /= 2) {                 \
-      for (int i = 0; i < half; i++) parts[i] += parts[i + half];     \
-    }                                                                 \
-    return parts[0];                                                  \
+// Of a block, partial sums over elements i % GROUP from 0 on, begun anew after ROUNDS and added to totals, in which is already what
+// is left after the last whole round. Of those, partial sums over i % PARTS, and of these one half upon the other. The sums of a
+// row's blocks are summed likewise.
+#define DEFINE_WANTED(name, real)                                                                   \
+  static real name##_of_block(const real *block, int64_t count) {                                   \
+    enum { GROUP = GROUP_BYTES / sizeof(real) };                                                    \
+    real totals[GROUP] = {0}, parts[PARTS] = {0};                                                   \
+    int64_t whole = count / GROUP * GROUP;                                                          \
+    for (int64_t i = whole; i < count; i++) totals[i - whole] += block[i];                          \
+    for (int64_t at = 0; at < whole; at += ROUNDS * GROUP) {                                        \
+      real lanes[GROUP] = {0};                                                                      \
+      for (int64_t i = at; i < whole && i < at + ROUNDS * GROUP; i++) lanes[i % GROUP] += block[i]; \
+      for (int i = 0; i < GROUP; i++) totals[i] += lanes[i];                                        \
+    }                                                                                               \
+    for (int i = 0; i < GROUP; i++) parts[i % PARTS] += totals[i];                                  \
+    for (int half = PARTS / 2; half > 0; half /= 2) {                                               \
+      for (int i = 0; i < half; i++) parts[i] += parts[i + half];                                   \
+    }                                                                                               \
+    return parts[0];                                                                                \
+  }                                                                                                 \
+  static real name(const real *row, int64_t columns) {                                              \
+    real sums[MOST_BLOCKS];                                                                         \
+    int64_t block = LEAST_BLOCK, count = 0;                                                         \
+    while (block * MOST_BLOCKS < columns) block += LEAST_BLOCK;                                     \
+    if (columns <= block) return name##_of_block(row, columns);                                     \
+    for (int64_t at = 0; at < columns; at += block) {                                               \
+      sums[count++] = name##_of_block(row + at, columns - at < block ? columns - at : block);       \
+    }                                                                                               \
+    return name##_of_block(sums, count);                                                            \
   }
 DEFINE_WANTED(wanted_f32, float)
 DEFINE_WANTED(wanted_f64, double)
@@ -77,7 +97,8 @@ DEFINE_CHECK(check_f64, double, wanted_f64, TSR_F64)
 
 TEST(rows_are_summed_in_the_documented_order_at_every_level) {
   static const char *const levels[] = {"baseline", "neon", "avx2", "avx512"};
-  static const int64_t columns[] = {0, 1, 15, 31, 255, 256, 257, 511, 512, 1000, 4096, 5003};
+  static const int64_t columns[] = {0,   1,    15,   31,   255,   256,   257,   511,
+                                    512, 1000, 4096, 5003, 16384, 65536, 65537, 150000};
   for (size_t level = 0; level < sizeof levels / sizeof levels[0]; level++) {
     rig own;
     rig_open(&own, 1, levels[level]);
@@ -96,10 +117,27 @@ TEST(results_do_not_depend_on_the_number_of_threads) {
     check_f32(&own, 299, 3333, 3334);
     check_f64(&own, 299, 3333, 3334);
     check_f32(&own, 3, 200000, 200000);  // fewer rows than threads
+    check_f64(&own, 1, 1000000, 1000000);
+    check_f32(&own, 200, 70000, 3);  // rows overlap, each of two blocks
     check_f32(&own, 0, 4096, 4096);
     check_f64(&own, 200, 4096, 0);  // one row again and again
     rig_close(&own);
   }
+}
+
+TEST(a_row_has_at_most_256_blocks) {
+  enum { COLUMNS = LEAST_BLOCK * MOST_BLOCKS + 5 };
+  rig own;
+  rig_open(&own, 2, NULL);
+  tsri_cpu_buffer_destroy(own.device, own.in);
+  CHECK_OK(tsri_cpu_buffer_create(own.device, (COLUMNS + 1) * sizeof(float), &own.in));
+  float *in = tsri_cpu_buffer_host(own.device, own.in), *out = tsri_cpu_buffer_host(own.device, own.out);
+  for (uint32_t i = 0; i <= COLUMNS; i++) in[i] = (float)fraction(i);
+  tsri_native_op op = sum_of(&own, TSR_F32, 1, COLUMNS, COLUMNS);
+  CHECK_OK(tsri_cpu_run_op(own.queue, &op));
+  float sum = wanted_f32(in + 1, COLUMNS);
+  CHECK(memcmp(&out[1], &sum, sizeof sum) == 0);
+  rig_close(&own);
 }
 
 TEST(zeros_have_no_sign_and_what_is_no_number_comes_through) {

@@ -64,7 +64,10 @@ typedef struct tsri_lane_link {
 typedef void (*tsri_lane_fold)(void *acc, const void *a, int64_t a_step, const void *b, int64_t b_step, uint32_t rounds,
                                size_t bytes);
 
-#define TSRI_LANE_SUM_GROUP 256
+// *out = the sum of a row of n elements, in an order that is the same on every level: TSRI_LANE_SUM_BYTES of partial sums side by
+// side, each again and again begun at 0 and added to its total, then the totals of every sixteenth, then by halves.
+#define TSRI_LANE_SUM_BYTES 256
+typedef void (*tsri_lane_sum_row)(const void *row, size_t n, void *out);
 
 typedef struct tsri_lanes_isa {
   const char *name;
@@ -104,10 +107,7 @@ typedef struct tsri_lanes_isa {
   // Sums in an order that is the same on every level: sixteen partial sums over lanes i % 16, then by halves.
   float (*sum_f32)(const float *a, uint32_t n);
   double (*sum_f64)(const double *a, uint32_t n);
-  // Sums as a group of TSRI_LANE_SUM_GROUP items sums n elements, each item those at local.x, local.x + TSRI_LANE_SUM_GROUP, …:
-  // partial sums from 0 on, then those of all items as above.
-  float (*sum_row_f32)(const float *row, size_t n);
-  double (*sum_row_f64)(const double *row, size_t n);
+  tsri_lane_sum_row sum_row_f32, sum_row_f64;
 
   // memcpy past the caches. The caller ends a series of them with `fence`.
   void (*stream)(void *dst, const void *src, size_t bytes);

@@ -22,6 +22,16 @@ enum { ISA_VECTOR = 32 };
 enum { ISA_VECTOR = 16 };
 #endif
 
+// typedef float vec ISA_IN_VECTORS: as many floats as fill a vector, or one where the compiler knows no such type. ISA_UNROLL: the
+// loop over those that a sum needs is written out.
+#if defined(__GNUC__)
+#define ISA_IN_VECTORS __attribute__((vector_size(ISA_VECTOR)))
+#define ISA_UNROLL     _Pragma("GCC unroll 16")
+#else
+#define ISA_IN_VECTORS
+#define ISA_UNROLL
+#endif
+
 // For what reads a stream, `step` bytes at a time and now those from `at`. Processors stop reading ahead at the end of a page, and go
 // on where the next one's first line is on its way: in small pages a stream is then read a third faster, and more (measured on
 // Zen 4). Further lines cost more than they save once two threads are at work, in large pages above all.

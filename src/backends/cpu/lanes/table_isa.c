@@ -105,13 +105,15 @@ enum { PARTS = 16 };
 #define REAL       float
 #define SUM        sum_f32
 #define SUM_ROW    sum_row_f32
-#define SUM_GROUPS sum_groups_f32
+#define SUM_ROUNDS sum_rounds_f32
+#define SUM_HALVES sum_halves_f32
 #include "backends/cpu/lanes/sum_isa.inc"
 
 #define REAL       double
 #define SUM        sum_f64
 #define SUM_ROW    sum_row_f64
-#define SUM_GROUPS sum_groups_f64
+#define SUM_ROUNDS sum_rounds_f64
+#define SUM_HALVES sum_halves_f64
 #include "backends/cpu/lanes/sum_isa.inc"
 
 #if defined(__AVX512F__)
