@@ -147,7 +147,7 @@ static tsr_status build(tsri_graph_state *state, const tsri_codegen *own, const 
   tsr_status status = put_text(own, text, source->kernel, &builder);
   source->text = builder.text;
   source->bytes = builder.bytes;
-  if (status == TSR_OK) status = tsri_kernel_cache_add(state->kernels, key, key_words, source, out_built);
+  if (status == TSR_OK) status = tsri_generated_kernel(state, key, key_words, source, out_built);
   tsri_builder_deinit(&builder);
   return status;
 }
@@ -167,9 +167,10 @@ tsr_status tsri_hooked_kernel(const tsri_kernel_run *run, const char *file, cons
   size_t key_words = own->key_words + (size_t)length / sizeof *key + 1;
   tsri_graph_state *state = tsri_graph_of(run->device);
   *out_built = tsri_kernel_cache_find(state->kernels, key, key_words);
-  if (*out_built) return TSR_OK;
-  tsri_kernel_source source = {.file = file, .kernel = kernel, .defines = defines};
-  return build(state, own, key, key_words, &source, out_built);
+  tsri_kernel_source source = {.file = file, .kernel = kernel, .defines = defines, .is_generated = true};
+  tsr_status status = *out_built ? TSR_OK : build(state, own, key, key_words, &source, out_built);
+  if (status == TSR_OK) tsri_kernel_hold(*out_built);
+  return status;
 }
 
 void tsri_epilogue_pass(const tsri_kernel_run *run, const tsri_built *built, tsri_argument *arguments,

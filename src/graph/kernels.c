@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The kernel cache: open addressing by a hash of the key's words. Entries are never removed while the device is open: a
-// program has few structures and each costs a few kilobytes.
+// The kernel cache: open addressing by a hash of the key's words.
+//
+// Embedded kernels are few, and stay while the device is open. Generated ones cost some 20 KiB each, and a program may come up with new
+// expressions as long as it runs: those that were not used while the last KEPT_BUILDS were built are dropped. Who launches a generated
+// kernel holds the graph's lock, and so does who drops some; captures hold references to theirs.
 #include "graph/kernels.h"
 
 #include <stdio.h>
@@ -13,11 +16,18 @@
 #include "graph/graph.h"
 #include "graph/node.h"
 #include "lang/lang.h"
+#include "runtime/tape.h"
+
+enum { KEPT_BUILDS = 1024 };
 
 typedef struct cache_entry {
+  tsri_kernel_cache *cache;
   uint64_t hash;
   uint32_t *key;
   size_t key_words;
+  bool is_generated;
+  int references;    // under the cache's lock
+  uint64_t used_at;  // how many were generated when it was last asked for
   tsri_kernel *ir;
   tsri_built built;
 } cache_entry;
@@ -27,12 +37,15 @@ struct tsri_kernel_cache {
   tsri_mutex lock;
   cache_entry **slots;  // a power of two of them, at most half used
   size_t slot_count, used;
+  size_t generated, most_generated;  // how many there are, and how many there may be before some are dropped
+  uint64_t builds;                   // how many were ever generated
 };
 
 tsri_kernel_cache *tsri_kernel_cache_create(tsr_device *device) {
   tsri_kernel_cache *cache = tsri_calloc(1, sizeof *cache);
   if (!cache) return NULL;
   cache->device = device;
+  cache->most_generated = 2 * KEPT_BUILDS;
   tsri_mutex_init(&cache->lock);
   return cache;
 }
@@ -96,8 +109,88 @@ static bool grow(tsri_kernel_cache *cache) {
 const tsri_built *tsri_kernel_cache_find(tsri_kernel_cache *cache, const uint32_t *key, size_t key_words) {
   tsri_mutex_lock(&cache->lock);
   cache_entry *entry = look_up(cache, hash_words(key, key_words), key, key_words);
+  if (entry) entry->used_at = cache->builds;
   tsri_mutex_unlock(&cache->lock);
   return entry ? &entry->built : NULL;
+}
+
+size_t tsri_kernel_cache_generated(tsri_kernel_cache *cache) {
+  tsri_mutex_lock(&cache->lock);
+  size_t count = cache->generated;
+  tsri_mutex_unlock(&cache->lock);
+  return count;
+}
+
+// --- Dropping -----------------------------------------------------------------------------------------------------
+
+static cache_entry *entry_of(const tsri_built *built) {
+  return (cache_entry *)((char *)(uintptr_t)built - offsetof(cache_entry, built));
+}
+
+static void release_entry(void *object) {
+  cache_entry *entry = object;
+  tsri_kernel_cache *cache = entry->cache;
+  tsri_mutex_lock(&cache->lock);
+  bool is_last = --entry->references == 0;
+  tsri_mutex_unlock(&cache->lock);
+  if (is_last) destroy_entry(cache->device, entry);
+}
+
+void tsri_kernel_hold(const tsri_built *built) {
+  if (!tsri_tape_now()) return;
+  cache_entry *entry = entry_of(built);
+  tsri_mutex_lock(&entry->cache->lock);
+  entry->references++;
+  tsri_mutex_unlock(&entry->cache->lock);
+  tsri_tape_holds(entry->cache->device, entry, release_entry);
+}
+
+static bool is_old(const tsri_kernel_cache *cache, const cache_entry *entry) {
+  return entry->is_generated && entry->used_at + KEPT_BUILDS < cache->builds;
+}
+
+// Moves what stays to new slots, and what goes to the beginning of the old ones, which the caller gets. Under the cache's lock.
+static cache_entry **take_old(tsri_kernel_cache *cache, size_t *out_count) {
+  *out_count = 0;
+  cache_entry **slots = tsri_calloc(cache->slot_count, sizeof *slots), **old = cache->slots;
+  if (!slots) return NULL;  // then there will be more of them
+  for (size_t i = 0; i < cache->slot_count; i++) {
+    if (!old[i]) continue;
+    if (is_old(cache, old[i])) old[(*out_count)++] = old[i];
+    else put(slots, cache->slot_count, old[i]);
+  }
+  cache->slots = slots;
+  cache->used -= *out_count;
+  cache->generated -= *out_count;
+  cache->most_generated = cache->generated + KEPT_BUILDS;
+  if (cache->most_generated < 2 * KEPT_BUILDS) cache->most_generated = 2 * KEPT_BUILDS;
+  return old;
+}
+
+// Under the graph's lock. Forms that are launched without asking the cache count as used.
+static void drop_old(tsri_graph_state *state) {
+  tsri_kernel_cache *cache = state->kernels;
+  size_t count = 0;
+  tsri_mutex_lock(&cache->lock);
+  for (int i = 0; i < TSRI_REPEATS; i++) {
+    if (state->repeats.places[i].built) entry_of(state->repeats.places[i].built)->used_at = cache->builds;
+  }
+  cache_entry **old = take_old(cache, &count);
+  tsri_mutex_unlock(&cache->lock);
+  for (size_t i = 0; i < count; i++) release_entry(old[i]);
+  tsri_free(old);
+  tsri_log(TSR_LOG_DEBUG, "dropped %zu kernels that were not used for long", count);
+}
+
+tsr_status tsri_generated_kernel(tsri_graph_state *state, const uint32_t *key, size_t key_words,
+                                 const tsri_kernel_source *source, const tsri_built **out_built) {
+  tsri_kernel_cache *cache = state->kernels;
+  if (tsri_kernel_cache_generated(cache) >= cache->most_generated) {
+    tsr_status status = tsr_device_synchronize(cache->device);  // queued work uses them
+    if (status != TSR_OK) return status;
+    drop_old(state);
+  }
+  return tsri_kernel_cache_add(cache, key, key_words, source, out_built);
 }
 
 // --- Building -----------------------------------------------------------------------------------------------------
@@ -148,6 +241,9 @@ static tsr_status create_entry(tsri_kernel_cache *cache, const uint32_t *key, si
     return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "%s: no host memory for its record", source->file);
   }
   memcpy(copy, key, key_words * sizeof *key);
+  entry->cache = cache;
+  entry->is_generated = source->is_generated;
+  entry->references = 1;
   entry->key = copy;
   entry->key_words = key_words;
   entry->hash = hash_words(key, key_words);
@@ -171,6 +267,8 @@ tsr_status tsri_kernel_cache_add(tsri_kernel_cache *cache, const uint32_t *key, 
   if (!other && has_room) {
     put(cache->slots, cache->slot_count, entry);
     cache->used++;
+    cache->generated += entry->is_generated;
+    entry->used_at = cache->builds += entry->is_generated;
   }
   tsri_mutex_unlock(&cache->lock);
   if (other || !has_room) destroy_entry(cache->device, entry);

@@ -6,6 +6,7 @@
 #include "runtime/program.h"
 
 typedef struct tsri_kernel_cache tsri_kernel_cache;
+struct tsri_graph_state;
 
 // NULL when host memory is out. `device` outlives the cache.
 tsri_kernel_cache *tsri_kernel_cache_create(tsr_device *device);
@@ -18,13 +19,26 @@ typedef struct tsri_kernel_source {
   const char *file;     // for messages
   const char *kernel;   // NULL: the only one
   const char *defines;  // "T=f32 WG=64"; NULL: none
+  bool is_generated;    // may be dropped when it is not used for long
 } tsri_kernel_source;
 
-// The kernel with this key, or NULL. Keys are words; equal words, equal kernel. Any thread.
+// The kernel with this key, or NULL. Keys are words; equal words, equal kernel. Any thread; a generated kernel under the graph's
+// lock, and it may be gone once that is open.
 const tsri_built *tsri_kernel_cache_find(tsri_kernel_cache *cache, const uint32_t *key, size_t key_words);
 
 // Builds and keeps it. If another thread was faster, its kernel is used.
 tsr_status tsri_kernel_cache_add(tsri_kernel_cache *cache, const uint32_t *key, size_t key_words,
                                  const tsri_kernel_source *source, const tsri_built **out_built);
+
+// The same for a generated one, under the graph's lock. From time to time it waits for the device and drops kernels that were not used
+// for long. Errors: also those of the wait.
+tsr_status tsri_generated_kernel(struct tsri_graph_state *state, const uint32_t *key, size_t key_words,
+                                 const tsri_kernel_source *source, const tsri_built **out_built);
+
+// If the thread captures, the capture keeps this kernel of a cache. Call it when it is launched, under the graph's lock.
+void tsri_kernel_hold(const tsri_built *built);
+
+// How many generated kernels there are. Any thread.
+size_t tsri_kernel_cache_generated(tsri_kernel_cache *cache);
 
 #endif

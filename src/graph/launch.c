@@ -104,8 +104,8 @@ static tsr_status find_kernel(fused_launch *own, const tsri_built **out_built) {
   tsri_builder builder = {0};
   tsri_codegen_text(codegen, &builder);
   if (builder.has_failed) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "no host memory for the text of a fused kernel");
-  tsri_kernel_source source = {.text = builder.text, .bytes = builder.bytes, .file = "fused"};
-  tsr_status status = tsri_kernel_cache_add(own->state->kernels, codegen->key, codegen->key_words, &source, out_built);
+  tsri_kernel_source source = {.text = builder.text, .bytes = builder.bytes, .file = "fused", .is_generated = true};
+  tsr_status status = tsri_generated_kernel(own->state, codegen->key, codegen->key_words, &source, out_built);
   tsri_builder_deinit(&builder);
   return status;
 }
@@ -144,6 +144,7 @@ static tsr_status launch_stage(fused_launch *own, tsr_buffer *parts, uint64_t pa
   } else {
     arguments[used++] = (tsri_argument){output, output_offset, output_count};
   }
+  tsri_kernel_hold(built);
   tsri_codegen_fill(&own->codegen, built->kernel, 0, block);
   tsri_codegen_groups(&own->codegen, &x, &y);
   fold_groups(own->device, x, y, groups);

@@ -6,6 +6,7 @@
 
 #include "core/log.h"
 #include "graph/compose.h"
+#include "graph/kernels.h"
 #include "graph/node.h"
 
 // False: forms like this node's are not kept. Inputs in order make one axis of whatever shape they have, so the count says all.
@@ -55,6 +56,7 @@ tsr_status tsri_repeat_launch(const tsri_repeat *repeat, const tsri_node *node, 
     arguments[i] = (tsri_argument){.buffer = buffer, .element_count = count};
   }
   arguments[repeat->leaf_count] = (tsri_argument){.buffer = output, .element_count = count};
+  tsri_kernel_hold(repeat->built);
   return tsri_built_launch(node->value.device, repeat->built, repeat->groups, arguments, repeat->block);
 }
 

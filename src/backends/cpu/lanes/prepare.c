@@ -557,7 +557,7 @@ tsr_status tsri_lanes_prepare(const void *words, size_t bytes, tsri_lanes_progra
 
 void tsri_lanes_release(tsri_lanes_program *program) {
   if (!program) return;
-  for (int i = 0; i < LANE_SPARE_WORKS; i++) tsri_free(atomic_load(&program->spare[i]));
+  tsri_lanes_drop_works(program);
   tsri_free(program->arrays);
   tsri_free(program->insns);
   tsri_free(program->strips);

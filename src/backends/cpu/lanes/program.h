@@ -112,7 +112,7 @@ typedef struct lane_steps {
   int64_t x, y;
 } lane_steps;
 
-// One thread's registers and memory; reused from launch to launch.
+// One thread's registers and memory.
 typedef struct lane_work {
   void **reg;         // where each register is now
   void **own;         // where its own memory is
@@ -124,7 +124,11 @@ typedef struct lane_work {
   void *index_scratch;
   uint32_t *mask_scratch;
   size_t bytes;
+  bool is_kept;  // from launch to launch, by its program
 } lane_work;
+
+// Frees those that the program keeps. No launch of it is running.
+void tsri_lanes_drop_works(tsri_lanes_program *p);
 
 // Blocks that one thread begins with. Others take from it when theirs are done.
 typedef struct lane_share {

@@ -72,6 +72,24 @@ static size_t lay_out(const tsri_lanes_program *p, char *memory, lane_work *work
   return c.bytes;
 }
 
+// Bytes of works that are kept between launches, of all programs.
+static _Atomic size_t kept_bytes;
+
+// Whether the work may be kept: it is not large, and there are not too many others.
+static bool may_keep(size_t bytes) {
+  const size_t most_each = (size_t)4 << 20, most = (size_t)128 << 20;
+  if (bytes > most_each) return false;
+  if (atomic_fetch_add(&kept_bytes, bytes) + bytes <= most) return true;
+  atomic_fetch_sub(&kept_bytes, bytes);
+  return false;
+}
+
+static void destroy_work(lane_work *work) {
+  if (!work) return;
+  if (work->is_kept) atomic_fetch_sub(&kept_bytes, work->bytes);
+  tsri_free(work);
+}
+
 static lane_work *create_work(const tsri_lanes_program *p) {
   lane_work sizes;
   size_t bytes = lay_out(p, NULL, &sizes);
@@ -82,6 +100,7 @@ static lane_work *create_work(const tsri_lanes_program *p) {
   memory += (size_t)(-(uintptr_t)memory) % LINE;
   lay_out(p, memory, work);
   work->bytes = bytes;
+  work->is_kept = may_keep(bytes);
   for (uint32_t i = 0; i < p->const_count; i++) {
     work->scalars[TSRI_LANE_PLACES + p->param_count + i] =
         p->consts[2 * (size_t)i] | (uint64_t)p->consts[2 * (size_t)i + 1] << 32;
@@ -89,7 +108,7 @@ static lane_work *create_work(const tsri_lanes_program *p) {
   return work;
 }
 
-// A program keeps what its launches used, unless that is large: most kernels are launched again and again.
+// A program keeps what its launches used: most kernels are launched again and again.
 static lane_work *take_work(const tsri_lanes_program *p) {
   struct lane_work *_Atomic *spare = ((tsri_lanes_program *)(uintptr_t)p)->spare;
   for (int i = 0; i < LANE_SPARE_WORKS; i++) {
@@ -101,13 +120,16 @@ static lane_work *take_work(const tsri_lanes_program *p) {
 }
 
 static void give_work(const tsri_lanes_program *p, lane_work *work) {
-  enum { KEEP_BYTES = 4 << 20 };
   struct lane_work *_Atomic *spare = ((tsri_lanes_program *)(uintptr_t)p)->spare;
-  for (int i = 0; work->bytes <= KEEP_BYTES && i < LANE_SPARE_WORKS; i++) {
+  for (int i = 0; work->is_kept && i < LANE_SPARE_WORKS; i++) {
     lane_work *none = NULL;
     if (atomic_compare_exchange_strong(&spare[i], &none, work)) return;
   }
-  tsri_free(work);
+  destroy_work(work);
+}
+
+void tsri_lanes_drop_works(tsri_lanes_program *p) {
+  for (int i = 0; i < LANE_SPARE_WORKS; i++) destroy_work(atomic_exchange(&p->spare[i], NULL));
 }
 
 // --- Ending early -----------------------------------------------------------------------------------------------------
