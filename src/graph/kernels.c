@@ -45,7 +45,7 @@ tsri_kernel_cache *tsri_kernel_cache_create(tsr_device *device) {
   tsri_kernel_cache *cache = tsri_calloc(1, sizeof *cache);
   if (!cache) return NULL;
   cache->device = device;
-  cache->most_generated = 2 * KEPT_BUILDS;
+  cache->most_generated = (size_t)2 * KEPT_BUILDS;
   tsri_mutex_init(&cache->lock);
   return cache;
 }
@@ -162,8 +162,7 @@ static cache_entry **take_old(tsri_kernel_cache *cache, size_t *out_count) {
   cache->slots = slots;
   cache->used -= *out_count;
   cache->generated -= *out_count;
-  cache->most_generated = cache->generated + KEPT_BUILDS;
-  if (cache->most_generated < 2 * KEPT_BUILDS) cache->most_generated = 2 * KEPT_BUILDS;
+  cache->most_generated = (cache->generated > KEPT_BUILDS ? cache->generated : KEPT_BUILDS) + KEPT_BUILDS;
   return old;
 }
 
