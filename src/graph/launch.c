@@ -28,8 +28,7 @@ typedef struct fused_launch {
 // Four elements of 8 bytes read at a time lie at multiples of 32 bytes, so kernels that do such things want no less.
 static size_t binding_alignment(const fused_launch *own) {
   enum { WIDE_BYTES = 32 };
-  const tsri_limits *limits = &own->device->limits;
-  size_t alignment = limits->binding_alignment ? limits->binding_alignment : limits->buffer_alignment;
+  size_t alignment = tsri_binding_alignment(own->device);
   return own->state->tuning.fused_bytes > 0 && alignment < WIDE_BYTES ? WIDE_BYTES : alignment;
 }
 
@@ -158,16 +157,16 @@ static tsr_status launch_stage(fused_launch *own, tsr_buffer *parts, uint64_t pa
   return status;
 }
 
-static tsr_status launch_reduction_in_parts(fused_launch *own, tsr_buffer *output) {
+static tsr_status launch_reduction_in_parts(fused_launch *own, tsr_buffer *output, size_t output_offset) {
   tsr_buffer *parts = NULL;
   uint64_t count = (uint64_t)own->fused.kept.count;
   size_t bytes = (size_t)count * own->codegen.parts * tsr_dtype_bytes(tsri_codegen_part_dtype(&own->codegen));
   tsr_status status = tsr_buffer_create(own->device, bytes, 0, &parts);
-  if (status == TSR_OK) status = launch_stage(own, parts, 0, output, 0, count);
+  if (status == TSR_OK) status = launch_stage(own, parts, 0, output, output_offset, count);
   if (status == TSR_OK) {
     own->codegen.stage = TSRI_STAGE_TOTAL;
     own->codegen.form = count >= 64 ? TSRI_FORM_COLUMN : TSRI_FORM_ROW;
-    status = launch_stage(own, parts, 0, output, 0, count);
+    status = launch_stage(own, parts, 0, output, output_offset, count);
   }
   tsr_buffer_release(parts);
   return status;
@@ -213,14 +212,25 @@ static tsr_status sum_native(const fused_launch *own, tsr_buffer *output, int64_
 enum { MOST_RESULTS = 1 << 30 };
 
 static tsr_status launch_piece(fused_launch *own, tsr_buffer *output, int64_t first) {
-  size_t element = tsr_dtype_bytes(own->fused.root->dtype);
+  size_t offset = (size_t)first * tsr_dtype_bytes(own->fused.root->dtype);
   tsr_status status = bind_leaves(own);
   if (status != TSR_OK) return status;
   own->codegen.output_at = first;
   status = sum_native(own, output, first);
   if (status != TSR_ERR_UNSUPPORTED) return status;
-  if (own->codegen.stage != TSRI_STAGE_WHOLE) return launch_reduction_in_parts(own, output);
-  return launch_stage(own, NULL, 0, output, (size_t)first * element, (uint64_t)own->fused.kept.count);
+  if (own->codegen.stage != TSRI_STAGE_WHOLE) return launch_reduction_in_parts(own, output, offset);
+  return launch_stage(own, NULL, 0, output, offset, (uint64_t)own->fused.kept.count);
+}
+
+// The same for results that begin where no binding may: in memory of their own first.
+static tsr_status launch_piece_apart(fused_launch *own, tsr_buffer *output, int64_t first) {
+  size_t element = tsr_dtype_bytes(own->fused.root->dtype), bytes = (size_t)own->fused.kept.count * element;
+  tsr_buffer *results = NULL;
+  tsr_status status = tsr_buffer_create(own->device, bytes, 0, &results);
+  if (status == TSR_OK) status = launch_piece(own, results, 0);
+  if (status == TSR_OK) status = tsri_buffer_copy(output, (size_t)first * element, results, 0, bytes);
+  tsr_buffer_release(results);
+  return status;
 }
 
 // A layout with the same span as leaf `index` has over the joined extents.
@@ -294,14 +304,18 @@ static fused_launch cut_piece(const fused_launch *own, bool is_kept, int64_t at,
   return piece;
 }
 
-// Launches `rows` of the first kept axis at a time.
+// Launches up to `rows` of the first kept axis at a time, as many as let the next ones' results begin where a binding may.
 static tsr_status launch_pieces(fused_launch *own, tsr_buffer *output, int64_t rows) {
-  int64_t all = own->fused.kept.dims[0], row = own->fused.kept.count / all;
+  int64_t all = own->fused.kept.dims[0], row = own->fused.kept.count / all, unit = 1;
+  size_t alignment = binding_alignment(own), row_bytes = (size_t)row * tsr_dtype_bytes(own->fused.root->dtype);
   tsr_status status = TSR_OK;
+  while ((size_t)unit * row_bytes % alignment != 0) unit *= 2;  // alignments are powers of two
+  if (rows > unit) rows -= rows % unit;
   for (int64_t at = 0; at < all && status == TSR_OK; at += rows) {
     fused_launch piece = cut_piece(own, true, at, all - at < rows ? all - at : rows);
     piece.codegen.fused = &piece.fused;
-    status = launch_piece(&piece, output, at * row);
+    bool is_aligned = (size_t)at * row_bytes % alignment == 0;
+    status = (is_aligned ? launch_piece : launch_piece_apart)(&piece, output, at * row);
   }
   return status;
 }

@@ -54,6 +54,52 @@ TEST(reductions_in_pieces_are_the_same) {
   compare(largest_in_rows, ROWS, 0);
 }
 
+// Few long rows, each cut into parts, and results of one row after the other: they begin at 4, 8 and 12 bytes.
+static void reduce_long_rows(tsr_device *device) {
+  enum { FEW = 4, LONG = 40000 };
+  static float values[FEW * LONG];
+  for (int i = 0; i < FEW * LONG; i++) values[i] = (float)(i / LONG * LONG + i * 7919 % LONG - 100);
+  device->limits.max_binding_bytes = 192 << 10;
+  if (device->limits.binding_alignment) device->limits.binding_alignment = 256;
+  tsr_scope *scope = tsr_scope_begin(device);
+  tsr_tensor *x = tsr_from_data(device, TSR_F32, TSR_SHAPE(FEW, LONG), values, sizeof values);
+  float most[FEW], twice[FEW], sums[FEW];
+  tsr_status status = tsr_read(tsr_max(x, (int[]){1}, 1, false), most, sizeof most);
+  if (status == TSR_OK) {
+    CHECK_OK(tsr_read(tsr_mul_scalar(tsr_min(x, (int[]){1}, 1, false), 2), twice, sizeof twice));
+    CHECK_OK(tsr_read(tsr_sum(tsr_sign(x), (int[]){1}, 1, false), sums, sizeof sums));
+    for (int i = 0; i < FEW; i++) {
+      CHECK_NEAR(most[i], i * LONG + LONG - 101, 0);
+      CHECK_NEAR(twice[i], 2 * (i * LONG - 100), 0);
+      CHECK_NEAR(sums[i], i == 0 ? LONG - 201 : LONG, 0);  // 100 below nought, and nought itself
+    }
+  } else {
+    CHECK_STATUS(status, TSR_ERR_UNSUPPORTED);  // a device without kernels
+  }
+  CHECK_OK(tsr_scope_end(scope));
+}
+
+TEST(few_long_rows_in_pieces_have_a_result_each) { test_on_every_device(reduce_long_rows); }
+
+static tsr_tensor *odd_rows(tsr_tensor *x) {
+  return tsr_neg(tsr_slice(x, 1, 0, COLS - 1, 1));  // 499 elements: no two rows begin at a multiple of 256 bytes
+}
+
+TEST(rows_whose_results_no_binding_begins_at_are_the_same) {
+  static float values[ROWS * (COLS - 1)];
+  tsr_device *device = test_open("cpu");
+  device->limits.max_binding_bytes = 8 << 10;  // four rows
+  device->limits.binding_alignment = 256;
+  tsr_scope *scope = tsr_scope_begin(device);
+  tsr_tensor *x = tsr_reshape(tsr_arange(device, TSR_F32, 0, COUNT, 1), TSR_SHAPE(ROWS, COLS));
+  CHECK_OK(tsr_read(odd_rows(x), values, sizeof values));
+  for (int i = 0; i < ROWS * (COLS - 1); i++) {
+    CHECK_NEAR(values[i], -(i / (COLS - 1) * COLS + i % (COLS - 1)), 0);
+  }
+  CHECK_OK(tsr_scope_end(scope));
+  tsr_device_release(device);
+}
+
 TEST(what_cannot_be_done_in_pieces_says_how_much_is_seen_at_once) {
   tsr_device *device = test_open("cpu");
   device->limits.max_binding_bytes = SEEN_BYTES;

@@ -201,9 +201,8 @@ static tsr_status bind_arguments(launch_state *launch, const tsr_arg *args) {
 // --- Places a device can bind -------------------------------------------------------------------------------------
 
 static bool can_bind(const tsr_device *device, const tsri_argument *argument) {
-  const tsri_limits *limits = &device->limits;
-  size_t alignment = limits->binding_alignment ? limits->binding_alignment : limits->buffer_alignment;
-  return argument->buffer->handle && (argument->buffer->offset + argument->offset) % alignment == 0;
+  size_t offset = argument->buffer->offset + argument->offset;
+  return argument->buffer->handle && offset % tsri_binding_alignment(device) == 0;
 }
 
 // A buffer that begins where the device cannot bind it is replaced by a copy; an empty one by a little memory, since

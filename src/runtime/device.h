@@ -68,6 +68,12 @@ tsr_status tsri_device_wait_locked(tsr_device *device);
 // Counts a fall-back to the host of `what` and logs it; in strict mode it is TSR_ERR_UNSUPPORTED.
 tsr_status tsri_device_fall_back(tsr_device *device, const char *what);
 
+// What offsets of bindings are multiples of: a power of two.
+static inline size_t tsri_binding_alignment(const tsr_device *device) {
+  const tsri_limits *limits = &device->limits;
+  return limits->binding_alignment ? limits->binding_alignment : limits->buffer_alignment;
+}
+
 static inline void tsri_count(atomic_uint_fast64_t *counter) {
   atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
 }

@@ -2,6 +2,7 @@
 // Building a checked kernel for a device, and launching it there.
 #include "runtime/program.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "core/alloc.h"
@@ -161,6 +162,7 @@ static void bind(const tsri_built *built, const tsri_argument *arguments, tsri_b
   for (uint32_t i = 0; i < kernel->buffer_count; i++) {
     const tsri_ir_array *array = &kernel->buffers[i];
     tsr_buffer *buffer = arguments[i].buffer;
+    assert((buffer->offset + arguments[i].offset) % tsri_binding_alignment(buffer->device) == 0);
     counts[i] = arguments[i].element_count;
     bindings[i] = (tsri_binding){
         .buffer = buffer->handle,
