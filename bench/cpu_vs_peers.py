@@ -18,7 +18,7 @@ import sys
 import time
 
 import same_memory
-from turns import Tessera
+from turns import Tessera, sample_ns
 
 LARGE = 10_000_000
 SIDE = 4096
@@ -101,7 +101,6 @@ def tessera(args, ops, size=None):
     if size:
         command += ["--size", size]
     environment = dict(os.environ, TESSERA_THREADS=str(args.threads))
-    environment.pop("OMP_NUM_THREADS", None)
     done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=False)
     if done.returncode not in (0, 1, 3):
         sys.exit(f"'{' '.join(command)}' exits with {done.returncode}")
@@ -145,15 +144,6 @@ def contenders(row, peers, arrays):
             given = tensors + ([torch.empty_like(tensors[0])] if takes_out else [])
             calls["best"] = lambda: row.code["best"](torch, *given)
     return calls
-
-
-def sample_ns(run, calls):
-    """The time of one call among `calls`. One that is not counted comes first, as in `tessera bench --turns`."""
-    run()
-    begin = time.perf_counter_ns()
-    for _ in range(calls):
-        run()
-    return (time.perf_counter_ns() - begin) / calls
 
 
 def take_turns(ours, calls, turns):
@@ -270,7 +260,7 @@ def main():
     print(f"{machine()}; {args.threads} threads{versions}; load {load:.1f}", end="")
     print(": others use this machine now, the figures are of little worth" if load > 0.5 else "")
     print_speeds(args, peers)
-    if "torch" in peers and (not args.op or "sum" in args.op):
+    if "torch" in peers and (not args.op or "sum" in args.op.split(",")):
         same_memory.print_table(args.program, peers["torch"], args.threads, args.rounds)
     if not args.op:
         print_costs(args, peers)

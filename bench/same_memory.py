@@ -6,7 +6,8 @@ makes more of a difference between two processes than the two libraries do: here
 import ctypes
 import os
 import statistics
-import time
+
+from turns import sample_ns
 
 SIDE = 4096
 CALLS = 4  # in a sample
@@ -58,28 +59,24 @@ def summing(lib, device, tensor, axis):
     return run
 
 
-def sample_ns(run):
-    run()
-    begin = time.perf_counter_ns()
-    for _ in range(CALLS):
-        run()
-    return (time.perf_counter_ns() - begin) / CALLS
-
-
 def compare(lib, device, torch, tensor, axis, turns):
     """Pairs of times, Tessera's and PyTorch's; now the one is first, now the other."""
     ours = borrow(lib, device, torch, tensor)
     runs = [summing(lib, device, ours, axis), (lambda: tensor.sum()) if axis is None else (lambda: tensor.sum(axis))]
     pairs = []
     for turn in range(turns):
-        times = {run: sample_ns(run) for run in (runs if turn % 2 else reversed(runs))}
+        times = {run: sample_ns(run, CALLS) for run in (runs if turn % 2 else reversed(runs))}
         pairs.append((times[runs[0]], times[runs[1]]))
     lib.tsr_release(ours)
     return pairs
 
 
 def print_table(program, torch, threads, rounds):
-    lib, device = load(program, threads)
+    try:
+        lib, device = load(program, threads)
+    except OSError as error:
+        print(f"\nsums of the same memory: left out, as there is no shared library beside the program ({error})")
+        return
     makers = {"PyTorch's own memory": lambda: torch.rand(SIDE, SIDE),
               "NumPy's, in large pages": lambda: torch.from_numpy(torch.rand(SIDE, SIDE).numpy().copy())}
     print(f"\n{'sums of 4096² f32, the same memory':38} {'Tessera':>9} {'PyTorch':>9} {'against':>9}")

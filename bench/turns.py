@@ -1,8 +1,18 @@
 # SPDX-License-Identifier: MIT
-"""`tessera bench --turns` as an object: one sample whenever it is asked, so that another library can run in between."""
+"""Taking turns with another library: `tessera bench --turns` as an object, and how the other's calls are timed."""
 import json
 import os
 import subprocess
+import time
+
+
+def sample_ns(run, calls):
+    """The time of one call among `calls`. One that is not counted comes first, as in `tessera bench --turns`."""
+    run()
+    begin = time.perf_counter_ns()
+    for _ in range(calls):
+        run()
+    return (time.perf_counter_ns() - begin) / calls
 
 
 class Tessera:

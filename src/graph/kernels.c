@@ -185,7 +185,7 @@ tsr_status tsri_generated_kernel(tsri_graph_state *state, const uint32_t *key, s
                                  const tsri_kernel_source *source, const tsri_built **out_built) {
   tsri_kernel_cache *cache = state->kernels;
   if (tsri_kernel_cache_generated(cache) >= cache->most_generated) {
-    tsr_status status = tsr_device_synchronize(cache->device);  // queued work uses them
+    tsr_status status = tsri_device_settle(cache->device);  // queued work uses them
     if (status != TSR_OK) return status;
     drop_old(state);
   }
@@ -266,8 +266,11 @@ tsr_status tsri_kernel_cache_add(tsri_kernel_cache *cache, const uint32_t *key, 
   if (!other && has_room) {
     put(cache->slots, cache->slot_count, entry);
     cache->used++;
-    cache->generated += entry->is_generated;
-    entry->used_at = cache->builds += entry->is_generated;
+    if (entry->is_generated) {
+      cache->generated++;
+      cache->builds++;
+    }
+    entry->used_at = cache->builds;
   }
   tsri_mutex_unlock(&cache->lock);
   if (other || !has_room) destroy_entry(cache->device, entry);

@@ -92,6 +92,7 @@ void tsri_cpu_sum(const cpu_device *device, const tsri_native_op *op) {
     sum_few_rows(&s, (int)parts);
     return;
   }
+  if (parts > s.rows) parts = s.rows;
 #if defined(_OPENMP)
 #pragma omp parallel for num_threads((int)parts) schedule(static)
 #endif
