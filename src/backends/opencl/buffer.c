@@ -3,11 +3,13 @@
 //
 // A kernel's argument is a memory object, not an address, so a binding that begins inside a buffer needs a sub-buffer. One per
 // beginning serves bindings of any length, and is kept for as long as the buffer: NVIDIA's driver (580) crashes in
-// clReleaseMemObject when sub-buffers that begin at the same place come and go. The pool gives every block a buffer of its
-// own (binds_whole_buffers), so that sub-buffers are rare, and overlap only where one tensor is bound twice.
+// clReleaseMemObject when sub-buffers that begin at the same place come and go, or when of two that overlap the one that begins
+// first is released first. The pool gives every block a buffer of its own (binds_whole_buffers), so that sub-buffers are rare.
 #include "backends/opencl/opencl.h"
 
 #if TSRI_HAS_OPENCL
+
+#include <stdlib.h>
 
 #include "core/alloc.h"
 
@@ -42,8 +44,14 @@ tsr_status tsri_opencl_buffer_create(tsri_device *device, size_t bytes, tsri_buf
   return TSR_OK;
 }
 
+static int by_offset_downwards(const void *a, const void *b) {
+  size_t x = ((const opencl_part *)a)->offset, y = ((const opencl_part *)b)->offset;
+  return (x < y) - (x > y);
+}
+
 void tsri_opencl_buffer_destroy(tsri_device *device, tsri_buffer *buffer) {
   opencl_buffer *own = (opencl_buffer *)buffer;
+  if (own->slot_count > 0) qsort(own->parts, own->slot_count, sizeof *own->parts, by_offset_downwards);
   for (uint32_t i = 0; i < own->slot_count; i++) {
     if (own->parts[i].memory) tsri_cl.ReleaseMemObject(own->parts[i].memory);
   }

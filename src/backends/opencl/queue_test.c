@@ -60,6 +60,37 @@ TEST(fills_begin_and_end_anywhere) {
   fixture_close(&f);
 }
 
+static cl_int(CL_API_CALL *real_release)(cl_mem memory);
+static opencl_part released[8];
+static int release_count;
+static opencl_part expected[3];
+
+static cl_int CL_API_CALL note_release(cl_mem memory) {
+  for (int i = 0; i < 3; i++) {
+    if (expected[i].memory == memory) released[release_count++] = expected[i];
+  }
+  return real_release(memory);
+}
+
+// What NVIDIA's driver needs (buffer.c).
+TEST(of_parts_that_overlap_the_one_that_begins_last_goes_first) {
+  static const size_t offsets[3] = {8192, 24576, 16384};
+  fixture f = fixture_open();
+  tsri_buffer *buffer = fixture_buffer(&f, 32768);
+  for (int i = 0; i < 3; i++) {
+    expected[i].offset = offsets[i];
+    CHECK_OK(tsri_opencl_bind((opencl_device *)f.device, (opencl_buffer *)buffer, offsets[i], &expected[i].memory));
+  }
+  real_release = tsri_cl.ReleaseMemObject;
+  tsri_cl.ReleaseMemObject = note_release;
+  release_count = 0;
+  f.cl->buffer_destroy(f.device, buffer);
+  tsri_cl.ReleaseMemObject = real_release;
+  CHECK_EQ_INT(release_count, 3);
+  for (int i = 0; i < 3; i++) CHECK_EQ_UINT(released[i].offset, 24576 - (size_t)i * 8192);
+  fixture_close(&f);
+}
+
 static void check_fill_at(const fixture *f, size_t buffer_bytes, size_t offset) {
   unsigned char wanted[128], back[128];
   const uint32_t pattern = 0x01020304, other = 0xEEEEEEEE;
