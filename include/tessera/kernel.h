@@ -39,7 +39,7 @@ TSR_API void tsr_kernel_release(tsr_kernel *kernel);
 // "rms_norm<T=f32, WG=256>"; empty for NULL. The kernel's.
 TSR_API const char *tsr_kernel_name(const tsr_kernel *kernel);
 
-// Work items per group in x, y and z.
+// Work items per group in x, y and z; zeros for NULL. `out_size` NULL: nothing is written.
 TSR_API void tsr_kernel_group_size(const tsr_kernel *kernel, uint32_t out_size[3]);
 
 // A run-time parameter.

@@ -65,6 +65,22 @@ tsr_status tsri_fail_va(tsr_status status, const char *place, const char *format
   return status;
 }
 
+// The message without the name of the operator in front of it ("mul: "), if it has one.
+static const char *after_name(const char *message) {
+  size_t length = strspn(message, "abcdefghijklmnopqrstuvwxyz0123456789_");
+  return length > 0 && strncmp(message + length, ": ", 2) == 0 ? message + length + 2 : message;
+}
+
+tsr_status tsri_fail_as(const char *caller, tsr_status status) {
+  const char *message = last_error.message;
+  size_t length = strlen(caller);
+  if (strncmp(message, caller, length) == 0 && strncmp(message + length, ": ", 2) == 0) return status;
+  bool is_mistake = status == TSR_ERR_SHAPE || status == TSR_ERR_DTYPE || status == TSR_ERR_INVALID_ARGUMENT;
+  char place[sizeof last_error.place];
+  memcpy(place, last_error.place, sizeof place);
+  return tsri_fail(status, place, "%s: %s", caller, is_mistake ? after_name(message) : message);
+}
+
 tsr_status tsri_fail(tsr_status status, const char *place, const char *format, ...) {
   va_list args;
   va_start(args, format);

@@ -38,4 +38,10 @@
 tsr_status tsri_fail(tsr_status status, const char *place, const char *format, ...) TSRI_PRINTF(3, 4);
 tsr_status tsri_fail_va(tsr_status status, const char *place, const char *format, va_list args) TSRI_PRINTF(3, 0);
 
+// For an operator composed of others: makes this thread's last error, which one of them raised, the error of `caller`. A mistake of
+// the caller ("mul: shapes differ") is renamed ("outer: shapes differ"); what memory or a device said ("opencl: …") keeps its own
+// prefix after the name. Returns `status`. Call it only after the operator's own inputs were found usable: a failed
+// input's message is passed on unchanged.
+tsr_status tsri_fail_as(const char *caller, tsr_status status);
+
 #endif

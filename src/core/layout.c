@@ -253,12 +253,11 @@ tsr_status tsri_layout_expand(const tsri_layout *layout, tsr_shape shape, tsri_l
   char from[TSR_SHAPE_TEXT_BYTES], to[TSR_SHAPE_TEXT_BYTES];
   tsr_shape_format(layout->shape, from, sizeof from);
   tsr_shape_format(shape, to, sizeof to);
-  int added = shape.rank - layout->shape.rank;
-  if (shape.rank <= TSR_MAX_RANK && added < 0) {
-    return TSRI_FAIL(TSR_ERR_SHAPE, "expand: %s has fewer axes than %s", to, from);
-  }
   tsri_layout view = {.shape = shape, .offset = layout->offset};
-  for (int i = 0; i < shape.rank && i < TSR_MAX_RANK; i++) {
+  if (shape.rank < 0 || shape.rank > TSR_MAX_RANK) return tsri_shape_check("expand", shape, &view.count);
+  int added = shape.rank - layout->shape.rank;
+  if (added < 0) return TSRI_FAIL(TSR_ERR_SHAPE, "expand: %s has fewer axes than %s", to, from);
+  for (int i = 0; i < shape.rank; i++) {
     int64_t own = i < added ? 1 : layout->shape.dims[i - added];
     if (shape.dims[i] == -1 && i >= added) view.shape.dims[i] = own;
     int64_t wanted = view.shape.dims[i];

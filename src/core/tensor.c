@@ -69,6 +69,14 @@ tsr_tensor *tsri_tensor_fail(tsr_status status) {
   return adopt(tensor);
 }
 
+tsr_tensor *tsri_tensor_named(const char *caller, tsr_tensor *result) {
+  tsr_status status = tsri_tensor_check(caller, result);
+  if (status == TSR_OK) return result;
+  tsr_tensor *named = tsri_tensor_fail(tsri_fail_as(caller, status));
+  tsr_release(result);
+  return named;
+}
+
 tsr_status tsri_tensor_check(const char *caller, const tsr_tensor *tensor) {
   tsr_status status = tsri_object_check(tensor, TSRI_OBJECT_TENSOR, caller, "tensor");
   if (status != TSR_OK || tensor->status == TSR_OK) return status;

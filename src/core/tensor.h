@@ -38,6 +38,10 @@ tsr_tensor *tsri_tensor_view(const tsr_tensor *tensor, const tsri_layout *layout
 // A failed tensor with this thread's last error. Never NULL.
 tsr_tensor *tsri_tensor_fail(tsr_status status);
 
+// The result of the operator `caller`, which is composed of others: returned as it is, or, if it failed, exchanged for a failed
+// tensor whose message carries the caller's name (tsri_fail_as).
+tsr_tensor *tsri_tensor_named(const char *caller, tsr_tensor *result);
+
 // TSR_OK if `tensor` can be used, else why not, with `caller` in the message where it is NULL or released; the
 // message of a failed tensor is passed on as it is.
 tsr_status tsri_tensor_check(const char *caller, const tsr_tensor *tensor);

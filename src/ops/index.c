@@ -8,13 +8,17 @@
 
 #include <tessera/ops.h>
 
-static tsr_status check_indices(const char *caller, const tsr_tensor *x, const tsr_tensor *indices) {
-  tsr_status status = x ? tsri_tensor_check(caller, x) : TSR_OK;
-  if (status == TSR_OK) status = tsri_tensor_check(caller, indices);
+static tsr_status check_index_list(const char *caller, const tsr_tensor *indices) {
+  tsr_status status = tsri_tensor_check(caller, indices);
   if (status != TSR_OK) return status;
   tsr_dtype_kind kind = tsr_dtype_kind_of(indices->dtype);
   if (kind == TSR_KIND_INT || kind == TSR_KIND_UINT) return TSR_OK;
   return TSRI_FAIL(TSR_ERR_DTYPE, "%s: indices are integers, not %s", caller, tsr_dtype_name(indices->dtype));
+}
+
+static tsr_status check_indices(const char *caller, const tsr_tensor *x, const tsr_tensor *indices) {
+  tsr_status status = tsri_tensor_check(caller, x);
+  return status == TSR_OK ? check_index_list(caller, indices) : status;
 }
 
 // Along every axis but one, `part` has no more elements than `whole`.
@@ -117,7 +121,7 @@ tsr_tensor *tsr_take(tsr_tensor *x, tsr_tensor *indices) {
   tsr_tensor *list = tsr_reshape(x, TSR_SHAPE(x->layout.count));
   tsr_tensor *result = record_gather(&take_op, list, indices, 0);
   tsr_release(list);
-  return result;
+  return tsri_tensor_named("take", result);
 }
 
 // --- scatter ---------------------------------------------------------------------------------------------------------
@@ -289,7 +293,7 @@ static tsr_tensor *scatter(const tsri_op *op, tsr_tensor *x, int axis, tsr_tenso
                            : tsri_tensor_fail(status);
   for (int i = 0; i < 3; i++) tsr_release(inputs[i]);
   tsr_release(cast);
-  return result;
+  return tsri_tensor_named(op->name, result);
 }
 
 tsr_tensor *tsr_scatter(tsr_tensor *x, int axis, tsr_tensor *indices, tsr_tensor *source) {
@@ -305,7 +309,7 @@ tsr_tensor *tsr_scatter_add(tsr_tensor *x, int axis, tsr_tensor *indices, tsr_te
 static const tsri_op one_hot_op = {.name = "one_hot", .kind = TSRI_OP_ELEMENTWISE, .expression = "R($0 == $1)"};
 
 tsr_tensor *tsr_one_hot(tsr_tensor *indices, int64_t classes, tsr_dtype dtype) {
-  tsr_status status = check_indices("one_hot", NULL, indices);
+  tsr_status status = check_index_list("one_hot", indices);
   if (status == TSR_OK && (classes < 0 || classes > INT32_MAX)) {
     status = TSRI_FAIL(TSR_ERR_SHAPE, "one_hot: %lld classes; 0 to 2^31 - 1 are allowed", (long long)classes);
   }
@@ -326,5 +330,5 @@ tsr_tensor *tsr_one_hot(tsr_tensor *indices, int64_t classes, tsr_dtype dtype) {
       status == TSR_OK ? tsri_record_elementwise(&one_hot_op, dtype, refs, 2, NULL) : tsri_tensor_fail(status);
   tsr_release(last);
   tsr_release(positions);
-  return result;
+  return tsri_tensor_named("one_hot", result);
 }

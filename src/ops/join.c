@@ -116,7 +116,7 @@ static tsr_tensor *join(const char *caller, tsr_tensor *const *tensors, int coun
   }
   tsr_tensor *result = concat_rounds(parts, count, axis);
   tsri_free(parts);
-  return result;
+  return tsri_tensor_named(caller, result);
 }
 
 tsr_tensor *tsr_concat(tsr_tensor *const *tensors, int count, int axis) {
@@ -178,6 +178,7 @@ tsr_status tsr_split(tsr_tensor *x, const int64_t *sizes, int part_count, int ax
   for (; made < part_count && status == TSR_OK; made++) {
     out_parts[made] = tsr_slice(x, axis, at, at + sizes[made], 1);
     status = tsri_tensor_check("split", out_parts[made]);
+    if (status != TSR_OK) tsri_fail_as("split", status);
     at += sizes[made];
   }
   for (int i = 0; i < made && status != TSR_OK; i++) {
@@ -211,12 +212,14 @@ static tsr_tensor *repeat_axis(const char *caller, tsr_tensor *x, int axis, int6
   }
   tsr_status status = tsri_shape_check(caller, shape, &(int64_t){0});
   if (status != TSR_OK) return tsri_tensor_fail(status);
-  if (shape.dims[axis] == 0 || x->layout.count == 0) return tsr_zeros(x->value->device, x->dtype, shape);
+  if (shape.dims[axis] == 0 || x->layout.count == 0) {
+    return tsri_tensor_named(caller, tsr_zeros(x->value->device, x->dtype, shape));
+  }
   tsr_tensor *view = is_tile ? around(x, axis, (int64_t[]){1, size}, (int64_t[]){times, size})
                              : around(x, axis, (int64_t[]){size, 1}, (int64_t[]){size, times});
   tsr_tensor *result = tsr_reshape(view, shape);
   tsr_release(view);
-  return result;
+  return tsri_tensor_named(caller, result);
 }
 
 tsr_tensor *tsr_repeat(tsr_tensor *x, int64_t times, int axis) {
@@ -258,12 +261,12 @@ tsr_tensor *tsr_roll(tsr_tensor *x, int64_t shift, int axis) {
   if (status != TSR_OK) return tsri_tensor_fail(status);
   int64_t size = x->layout.shape.dims[axis], by = size ? shift % size : 0;
   if (by < 0) by += size;
-  if (by == 0) return tsr_contiguous(x);
+  if (by == 0) return tsri_tensor_named("roll", tsr_contiguous(x));
   tsr_tensor *last = tsr_slice(x, axis, size - by, size, 1), *first = tsr_slice(x, axis, 0, size - by, 1);
   tsr_tensor *result = tsr_concat((tsr_tensor *[]){last, first}, 2, axis);
   tsr_release(last);
   tsr_release(first);
-  return result;
+  return tsri_tensor_named("roll", result);
 }
 
 // --- pad -------------------------------------------------------------------------------------------------------------
@@ -347,7 +350,7 @@ static tsr_tensor *triangle(const tsri_op *op, tsr_tensor *x, int64_t diagonal) 
   tsr_release(row);
   tsr_release(column_of_rows);
   tsr_release(col);
-  return result;
+  return tsri_tensor_named(op->name, result);
 }
 
 tsr_tensor *tsr_tril(tsr_tensor *x, int64_t diagonal) { return triangle(&tril_op, x, diagonal); }

@@ -131,7 +131,7 @@ const char *tsr_kernel_name(const tsr_kernel *kernel) {
 
 void tsr_kernel_group_size(const tsr_kernel *kernel, uint32_t out_size[3]) {
   bool is_good = check_kernel("kernel_group_size", kernel) == TSR_OK;
-  for (int i = 0; i < 3; i++) out_size[i] = is_good ? kernel->ir->group_size[i] : 0;
+  for (int i = 0; i < 3 && out_size; i++) out_size[i] = is_good ? kernel->ir->group_size[i] : 0;
 }
 
 int tsr_kernel_param_count(const tsr_kernel *kernel) {

@@ -406,7 +406,7 @@ static tsr_tensor *record(const tsri_op *op, tsr_dtype dtype, tsr_shape shape, t
   tsr_tensor *result = status == TSR_OK ? tsri_record_kernel(op, device, dtype, shape, cast, count, attributes)
                                         : tsri_tensor_fail(status);
   for (int i = 0; i < count; i++) tsr_release(cast[i]);
-  return result;
+  return tsri_tensor_named(op->name, result);
 }
 
 static tsr_status check_pair(const char *caller, const tsr_tensor *a, const tsr_tensor *b) {
@@ -439,7 +439,7 @@ tsr_tensor *tsr_matmul(tsr_tensor *a, tsr_tensor *b) {
   }
   if (status != TSR_OK) return tsri_tensor_fail(status);
   bool has_row = a->layout.shape.rank == 1, has_col = b->layout.shape.rank == 1;
-  if (has_row && has_col) return tsr_dot(a, b);
+  if (has_row && has_col) return tsri_tensor_named("matmul", tsr_dot(a, b));
   // Sizes are compared before a vector becomes a matrix, so that the message has the caller's shapes.
   int64_t k = a->layout.shape.dims[a->layout.shape.rank - 1];
   if ((has_row || has_col) && k != b->layout.shape.dims[has_col ? 0 : b->layout.shape.rank - 2]) {
@@ -450,10 +450,10 @@ tsr_tensor *tsr_matmul(tsr_tensor *a, tsr_tensor *b) {
   tsr_tensor *x = as_matrix(a, 0), *y = as_matrix(b, 1), *result = product_of(x, y);
   tsr_release(x);
   tsr_release(y);
-  if (!has_row && !has_col) return result;
+  if (!has_row && !has_col) return tsri_tensor_named("matmul", result);
   tsr_tensor *squeezed = tsr_squeeze(result, has_row ? -2 : -1);
   tsr_release(result);
-  return squeezed;
+  return tsri_tensor_named("matmul", squeezed);
 }
 
 // alpha and beta beside integers are whole.
@@ -512,7 +512,7 @@ static tsr_status check_ranks(const char *caller, const tsr_tensor *a, int rank_
 
 tsr_tensor *tsr_gemv(tsr_tensor *a, tsr_tensor *x) {
   tsr_status status = check_ranks("gemv", a, 2, x, 1);
-  return status == TSR_OK ? tsr_matmul(a, x) : tsri_tensor_fail(status);
+  return status == TSR_OK ? tsri_tensor_named("gemv", tsr_matmul(a, x)) : tsri_tensor_fail(status);
 }
 
 static const tsri_op dot_op = {.name = "dot", .kind = TSRI_OP_REDUCE, .reduce = TSRI_REDUCE_SUM};
@@ -531,7 +531,7 @@ tsr_tensor *tsr_dot(tsr_tensor *a, tsr_tensor *b) {
   tsr_tensor *result =
       status == TSR_OK ? tsri_record_reduce(&dot_op, dtype, products, 1, false) : tsri_tensor_fail(status);
   tsr_release(products);
-  return result;
+  return tsri_tensor_named("dot", result);
 }
 
 tsr_tensor *tsr_outer(tsr_tensor *a, tsr_tensor *b) {
@@ -539,5 +539,5 @@ tsr_tensor *tsr_outer(tsr_tensor *a, tsr_tensor *b) {
   if (status != TSR_OK) return tsri_tensor_fail(status);
   tsr_tensor *column = tsr_unsqueeze(a, 1), *result = tsr_mul(column, b);
   tsr_release(column);
-  return result;
+  return tsri_tensor_named("outer", result);
 }

@@ -111,18 +111,18 @@ static tsr_tensor *index_of(const tsri_op *op, tsr_tensor *x, const int *axes, i
   if (axis_count > 0) {
     tsr_tensor *result = tsri_record_reduce(op, TSRI_INDEX_DTYPE, input, over.axes, keep_dims);
     tsr_release(input);
-    return result;
+    return tsri_tensor_named(op->name, result);
   }
   tsr_tensor *flat = tsr_reshape(input, TSR_SHAPE(-1));
   tsr_release(input);
   status = tsri_tensor_check(op->name, flat);
-  if (status != TSR_OK) return flat;
+  if (status != TSR_OK) return tsri_tensor_named(op->name, flat);
   tsr_tensor *result = tsri_record_reduce(op, TSRI_INDEX_DTYPE, flat, 1, false);
   tsr_release(flat);
   if (!keep_dims) return result;
   tsr_tensor *shaped = tsr_reshape(result, shape_of_ones(x->layout.shape.rank));
   tsr_release(result);
-  return shaped;
+  return tsri_tensor_named(op->name, shaped);
 }
 
 tsr_tensor *tsr_argmax(tsr_tensor *x, const int *axes, int axis_count, bool keep_dims) {
@@ -159,7 +159,7 @@ tsr_tensor *tsr_mean(tsr_tensor *x, const int *axes, int axis_count, bool keep_d
   reduction over;
   tsr_status status = start("mean", x, axes, axis_count, &over);
   if (status != TSR_OK) return tsri_tensor_fail(status);
-  return divided_sum(x, &over, keep_dims, (double)over.count, tsri_promote_float(x->dtype));
+  return tsri_tensor_named("mean", divided_sum(x, &over, keep_dims, (double)over.count, tsri_promote_float(x->dtype)));
 }
 
 // The sum of (x - mean)^2 by count - correction, as `dtype`.
@@ -175,7 +175,7 @@ tsr_tensor *tsr_var(tsr_tensor *x, const int *axes, int axis_count, bool keep_di
   reduction over;
   tsr_status status = start("var", x, axes, axis_count, &over);
   if (status != TSR_OK) return tsri_tensor_fail(status);
-  return variance(x, &over, keep_dims, correction, tsri_promote_float(x->dtype));
+  return tsri_tensor_named("var", variance(x, &over, keep_dims, correction, tsri_promote_float(x->dtype)));
 }
 
 tsr_tensor *tsr_std(tsr_tensor *x, const int *axes, int axis_count, bool keep_dims, double correction) {
@@ -184,26 +184,29 @@ tsr_tensor *tsr_std(tsr_tensor *x, const int *axes, int axis_count, bool keep_di
   if (status != TSR_OK) return tsri_tensor_fail(status);
   tsr_dtype dtype = tsri_promote_float(x->dtype);
   tsr_tensor *var = variance(x, &over, keep_dims, correction, tsri_accumulator(dtype));
-  return then(tsri_elementwise_to(TSRI_EW_sqrt, dtype, &var, NULL), var);
+  return tsri_tensor_named("std", then(tsri_elementwise_to(TSRI_EW_sqrt, dtype, &var, NULL), var));
+}
+
+static tsr_tensor *norm(tsr_tensor *x, double p, const reduction *over, bool keep_dims) {
+  bool is_largest = isinf(p);
+  tsr_dtype dtype = tsri_promote_float(x->dtype), wide = tsri_accumulator(dtype);
+  tsr_tensor *input = tsri_dtype_is_float(x->dtype) ? tsr_retain(x) : tsr_cast(x, wide);
+  tsr_tensor *each = then(tsri_elementwise_to(p == 2 ? TSRI_EW_square : TSRI_EW_abs, wide, &input, NULL), input);
+  if (is_largest && over->count == 0) {  // |x| is never below 0
+    return then(reduce(&sum_op, dtype, each, over->axes, keep_dims), each);
+  }
+  if (p != 2) return then(reduce(is_largest ? &max_op : &sum_op, dtype, each, over->axes, keep_dims), each);
+  tsr_tensor *sum = then(reduce(&sum_op, wide, each, over->axes, keep_dims), each);
+  return then(tsri_elementwise_to(TSRI_EW_sqrt, dtype, &sum, NULL), sum);
 }
 
 tsr_tensor *tsr_norm(tsr_tensor *x, double p, const int *axes, int axis_count, bool keep_dims) {
   reduction over;
   tsr_status status = start("norm", x, axes, axis_count, &over);
-  bool is_largest = isinf(p) && p > 0;
-  if (status == TSR_OK && p != 1 && p != 2 && !is_largest) {
+  if (status == TSR_OK && p != 1 && p != 2 && !(isinf(p) && p > 0)) {
     status = TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "norm: p is %g; 1, 2 and infinity are known", p);
   }
-  if (status != TSR_OK) return tsri_tensor_fail(status);
-  tsr_dtype dtype = tsri_promote_float(x->dtype), wide = tsri_accumulator(dtype);
-  tsr_tensor *input = tsri_dtype_is_float(x->dtype) ? tsr_retain(x) : tsr_cast(x, wide);
-  tsr_tensor *each = then(tsri_elementwise_to(p == 2 ? TSRI_EW_square : TSRI_EW_abs, wide, &input, NULL), input);
-  if (is_largest && over.count == 0) {  // |x| is never below 0
-    return then(reduce(&sum_op, dtype, each, over.axes, keep_dims), each);
-  }
-  if (p != 2) return then(reduce(is_largest ? &max_op : &sum_op, dtype, each, over.axes, keep_dims), each);
-  tsr_tensor *sum = then(reduce(&sum_op, wide, each, over.axes, keep_dims), each);
-  return then(tsri_elementwise_to(TSRI_EW_sqrt, dtype, &sum, NULL), sum);
+  return status == TSR_OK ? tsri_tensor_named("norm", norm(x, p, &over, keep_dims)) : tsri_tensor_fail(status);
 }
 
 // m where it is finite, else 0: subtracting an infinite maximum would make NaN of what is finite.
@@ -232,6 +235,6 @@ tsr_tensor *tsr_logsumexp(tsr_tensor *x, const int *axes, int axis_count, bool k
   tsr_tensor *each = record(&shifted_exp_op, wide, x, anchor);
   tsr_tensor *sum = then(reduce(&sum_op, wide, each, over.axes, true), each);
   tsr_tensor *result = then(then(record(&log_plus_op, dtype, sum, anchor), sum), anchor);
-  if (keep_dims) return result;
-  return then(tsri_drop_axes(result, over.axes), result);
+  if (!keep_dims) result = then(tsri_drop_axes(result, over.axes), result);
+  return tsri_tensor_named("logsumexp", result);
 }

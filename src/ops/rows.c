@@ -94,7 +94,7 @@ static tsr_tensor *softmax(const tsri_op *op, tsr_tensor *x, int axis) {
   if (status != TSR_OK) return tsri_tensor_fail(status);
   tsr_tensor *input = packed_float(x, tsri_promote_float(x->dtype));
   status = tsri_tensor_check(op->name, input);
-  if (status != TSR_OK) return input;
+  if (status != TSR_OK) return tsri_tensor_named(op->name, input);
   tsri_attributes attributes = {.integers = {axis, op == &log_softmax_op}};
   tsr_tensor *result =
       tsri_record_kernel(op, input->value->device, input->dtype, input->layout.shape, &input, 1, &attributes);
@@ -200,7 +200,7 @@ static tsr_tensor *norm(const tsri_op *op, tsr_tensor *x, tsr_tensor *weight, ts
                            ? tsri_record_kernel(op, device, dtype, x->layout.shape, inputs, count, &attributes)
                            : tsri_tensor_fail(status);
   for (int i = 0; i < count; i++) tsr_release(inputs[i]);
-  return result;
+  return tsri_tensor_named(op->name, result);
 }
 
 tsr_tensor *tsr_layer_norm(tsr_tensor *x, tsr_tensor *weight, tsr_tensor *bias, double eps) {

@@ -136,12 +136,12 @@ tsr_tensor *tsr_cumsum(tsr_tensor *x, int axis) {
   if (!turns) {
     tsr_tensor *input = packed(cast), *result = record(input, axis);
     tsr_release(input);
-    return result;
+    return tsri_tensor_named("cumsum", result);
   }
   tsr_tensor *turned = tsri_axis_to_end(cast, axis);
   tsr_release(cast);
   tsr_tensor *input = packed(turned), *sums = record(input, rank - 1), *result = tsri_axis_from_end(sums, axis);
   tsr_release(input);
   tsr_release(sums);
-  return result;
+  return tsri_tensor_named("cumsum", result);
 }

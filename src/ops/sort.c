@@ -118,10 +118,10 @@ static tsr_tensor *sorted(const tsri_op *op, tsr_tensor *x, int axis, bool is_de
   tsr_tensor *turned = tsri_axis_from_end(result, axis);
   tsr_release(input);
   tsr_release(result);
-  if (x->dtype != TSR_BOOL || op == &argsort_op) return turned;
+  if (x->dtype != TSR_BOOL || op == &argsort_op) return tsri_tensor_named(op->name, turned);
   tsr_tensor *truth = tsr_cast(turned, TSR_BOOL);
   tsr_release(turned);
-  return truth;
+  return tsri_tensor_named(op->name, truth);
 }
 
 tsr_tensor *tsr_sort(tsr_tensor *x, int axis, bool descending) { return sorted(&sort_op, x, axis, descending); }
@@ -144,6 +144,7 @@ tsr_status tsr_topk(tsr_tensor *x, int64_t k, int axis, bool largest, tsr_tensor
   tsr_release(order);
   tsr_tensor *values = tsr_gather(x, axis, indices);
   status = tsri_tensor_check("topk", values);
+  if (status != TSR_OK) tsri_fail_as("topk", status);
   if (status == TSR_OK && out_values) *out_values = values;
   else tsr_release(values);
   if (status == TSR_OK && out_indices) *out_indices = indices;
