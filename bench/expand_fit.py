@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Prints src/lang/expand_tables.c: constants of the expansions in f32 and f64 (needs python3-mpmath).
+"""Prints src/lang/lower/expand_tables.c: constants of the expansions in f32 and f64 (needs python3-mpmath).
 
 f32 polynomials are those of src/backends/cpu/math (bench/math_fit.py); f64 ones interpolate at Chebyshev nodes, which is
 near enough to minimax when a term more is cheap.
@@ -136,7 +136,7 @@ F32_POLYNOMIALS = {
 HEAD = """// SPDX-License-Identifier: MIT
 // Constants of the expansions. Made by bench/expand_fit.py; do not edit.
 // clang-format off
-#include "lang/expand_build.h"
+#include "lang/lower/expand_build.h"
 """
 
 

@@ -13,7 +13,7 @@
 #include "backends/cpu/cpu.h"
 #include "backends/cpu/lanes/lanes.h"
 #include "core/alloc.h"
-#include "lang/lanes.h"
+#include "lang/emit/lanes/lanes.h"
 #include "lang/lang.h"
 #include "platform/platform.h"
 

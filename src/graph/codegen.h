@@ -6,7 +6,7 @@
 #include "core/builder.h"
 #include "graph/fused.h"
 #include "graph/tuning.h"
-#include "lang/ir.h"
+#include "lang/ir/ir.h"
 
 typedef enum tsri_form {
   TSRI_FORM_FLAT,    // element-wise: one axis; an item per element

@@ -24,7 +24,7 @@
 #include <tessera/dtype.h>
 #include <tessera/status.h>
 
-#include "lang/ir.h"
+#include "lang/ir/ir.h"
 
 // Limits on what is read; each has an error of its own.
 #define TSRI_LANG_MAX_BYTES     (1u << 20)  // of source text

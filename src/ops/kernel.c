@@ -8,8 +8,8 @@
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/log.h"
-#include "lang/emit.h"
-#include "lang/lanes.h"
+#include "lang/emit/emit.h"
+#include "lang/emit/lanes/lanes.h"
 #include "lang/lang.h"
 
 // --- Building -----------------------------------------------------------------------------------------------------

@@ -73,7 +73,7 @@ static tsr_status assign(tsri_config *config, tsri_setting_id id, const char *te
   memory[bytes] = 0;
   if (is_file) snprintf(place, place_bytes, "%s:%d", from->path, from->line);
 
-  tsri_value value;
+  tsri_setting_value value;
   char problem[TSRI_CONFIG_PROBLEM_BYTES];
   if (!tsri_setting_parse(id, memory, clean, &value, problem)) {
     tsr_status status = fail_value(from, id, memory, problem);
@@ -301,8 +301,8 @@ static uint64_t number_of(const tsri_config *config, tsri_setting_id id) { retur
 
 // The typed fields, out of the entries.
 static void fill_fields(tsri_config *c) {
-  const tsri_value *device = &c->entries[TSRI_SETTING_DEVICE].value;
-  const tsri_value *limit = &c->entries[TSRI_SETTING_MEMORY_LIMIT].value;
+  const tsri_setting_value *device = &c->entries[TSRI_SETTING_DEVICE].value;
+  const tsri_setting_value *limit = &c->entries[TSRI_SETTING_MEMORY_LIMIT].value;
   c->backend = text_of(c, TSRI_SETTING_BACKEND);
   c->device = device->is_set ? (int)device->number : -1;
   c->priority = text_of(c, TSRI_SETTING_PRIORITY);

@@ -87,15 +87,15 @@ extern const tsri_setting_info tsri_settings[TSRI_SETTING_COUNT];
 #define TSRI_CONFIG_QUOTE_BYTES   280
 #define TSRI_CONFIG_UNKNOWN_BYTES 1024
 
-typedef struct tsri_value {
+typedef struct tsri_setting_value {
   bool is_set;          // false for "auto" and "none"
   uint64_t number;      // bytes, milliseconds, index, count, 0 or 1, tsri_mix_rule, tsr_log_level
   uint32_t millionths;  // LIMIT given in per cent: of the device's memory; else 0
-} tsri_value;
+} tsri_setting_value;
 
 // Reads one value. `clean` has room for strlen(text) + 1 bytes and receives the text without blanks around it; names
 // are in lower case there and lists without blanks. False: `problem` says why ("has the unknown unit \"GX\"").
-bool tsri_setting_parse(tsri_setting_id id, const char *text, char *clean, tsri_value *out_value,
+bool tsri_setting_parse(tsri_setting_id id, const char *text, char *clean, tsri_setting_value *out_value,
                         char problem[TSRI_CONFIG_PROBLEM_BYTES]);
 
 bool tsri_setting_find(const char *name, tsri_setting_id *out_id);
@@ -133,7 +133,7 @@ typedef struct tsri_config_entry {
   const char *clean;  // as the parser left it
   const char *place;  // "TESSERA_DEVICE", "/home/…/config:3", "code", "default"
   char *memory;       // what these point into, unless it is static
-  tsri_value value;
+  tsri_setting_value value;
 } tsri_config_entry;
 
 // A memory limit: bytes, or a part of the device's memory in millionths; both 0 for none.

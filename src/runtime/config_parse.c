@@ -80,7 +80,7 @@ char *tsri_config_quote(const char *text, char out[TSRI_CONFIG_QUOTE_BYTES]) {
 
 typedef struct parse {
   char *text;  // the value without blanks around it; parsers tidy it in place
-  tsri_value *value;
+  tsri_setting_value *value;
   char *problem;
 } parse;
 
@@ -399,10 +399,10 @@ static const char *trim(const char *text, size_t *bytes) {
   return text;
 }
 
-bool tsri_setting_parse(tsri_setting_id id, const char *text, char *clean, tsri_value *out_value,
+bool tsri_setting_parse(tsri_setting_id id, const char *text, char *clean, tsri_setting_value *out_value,
                         char problem[TSRI_CONFIG_PROBLEM_BYTES]) {
   parse p = {.text = clean, .value = out_value, .problem = problem};
-  *out_value = (tsri_value){0};
+  *out_value = (tsri_setting_value){0};
   *problem = 0;
   size_t bytes = strlen(text);
   const char *start = trim(text, &bytes);

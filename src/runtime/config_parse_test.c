@@ -29,7 +29,7 @@ TEST(every_setting_has_a_variable_named_after_it_and_texts) {
 TEST(every_default_is_a_value_and_spelt_as_the_parser_leaves_it) {
   for (int i = 0; i < TSRI_SETTING_COUNT; i++) {
     char clean[64], problem[TSRI_CONFIG_PROBLEM_BYTES];
-    tsri_value value;
+    tsri_setting_value value;
     CHECK(strlen(tsri_settings[i].fallback) < sizeof clean);
     CHECK(tsri_setting_parse((tsri_setting_id)i, tsri_settings[i].fallback, clean, &value, problem));
     CHECK_STR(clean, tsri_settings[i].fallback);
@@ -135,7 +135,7 @@ static const struct {
 TEST(values_are_read_as_they_are_meant) {
   for (size_t i = 0; i < COUNT_OF(good); i++) {
     char clean[128], problem[TSRI_CONFIG_PROBLEM_BYTES];
-    tsri_value value;
+    tsri_setting_value value;
     if (!tsri_setting_parse(good[i].id, good[i].text, clean, &value, problem)) {
       test_fail(__FILE__, __LINE__, "%s: \"%s\" %s", tsri_settings[good[i].id].name, good[i].text, problem);
     }
@@ -219,7 +219,7 @@ static const struct {
 TEST(wrong_values_are_refused_with_what_is_wrong) {
   for (size_t i = 0; i < COUNT_OF(bad); i++) {
     char clean[128], problem[TSRI_CONFIG_PROBLEM_BYTES];
-    tsri_value value;
+    tsri_setting_value value;
     if (tsri_setting_parse(bad[i].id, bad[i].text, clean, &value, problem)) {
       test_fail(__FILE__, __LINE__, "%s: \"%s\" is accepted", tsri_settings[bad[i].id].name, bad[i].text);
     }
@@ -230,7 +230,7 @@ TEST(wrong_values_are_refused_with_what_is_wrong) {
 TEST(value_of_4096_bytes_is_the_longest_allowed) {
   static char text[4098], clean[4098];
   char problem[TSRI_CONFIG_PROBLEM_BYTES];
-  tsri_value value;
+  tsri_setting_value value;
   memset(text, 'x', 4096);
   CHECK(tsri_setting_parse(TSRI_SETTING_PLUGIN_PATH, text, clean, &value, problem));
   text[4096] = 'x';

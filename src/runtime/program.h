@@ -3,8 +3,8 @@
 #ifndef TSRI_RUNTIME_PROGRAM_H
 #define TSRI_RUNTIME_PROGRAM_H
 
-#include "lang/emit.h"
-#include "lang/ir.h"
+#include "lang/emit/emit.h"
+#include "lang/ir/ir.h"
 #include "runtime/buffer.h"
 #include "runtime/device.h"
 

@@ -39,7 +39,7 @@ static void parse_value(tsri_setting_id id, const char *text) {
   char *clean = malloc(bytes), *again = malloc(bytes);  // just enough, so that a byte too many is noticed
   must(clean && again);
   char problem[TSRI_CONFIG_PROBLEM_BYTES];
-  tsri_value value, value_again;
+  tsri_setting_value value, value_again;
   if (tsri_setting_parse(id, text, clean, &value, problem)) {
     must(tsri_setting_parse(id, clean, again, &value_again, problem));
     must(strcmp(clean, again) == 0 && value.is_set == value_again.is_set && value.number == value_again.number &&

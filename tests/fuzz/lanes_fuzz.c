@@ -8,7 +8,7 @@
 
 #include "backends/cpu/cpu.h"
 #include "backends/cpu/lanes/lanes.h"
-#include "lang/lanes_code.h"
+#include "lang/emit/lanes/code.h"
 
 enum { MAX_BUFFERS = 32, MOST_PARAMS = 4096 };
 

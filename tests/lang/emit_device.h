@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lang/emit.h"
+#include "lang/emit/emit.h"
 #include "lang/lang.h"
 
 #define EMIT_MAX_BUFFERS 40

@@ -9,7 +9,7 @@
 
 #include "backends/cpu/lanes/lanes.h"
 #include "core/alloc.h"
-#include "lang/lanes.h"
+#include "lang/emit/lanes/lanes.h"
 #include "lang/random_case.h"
 #include "support/test.h"
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "lang/emit.h"
+#include "lang/emit/emit.h"
 #include "support/test.h"
 
 typedef struct device_kind {

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "lang/ir.h"
+#include "lang/ir/ir.h"
 
 bool spirv_has_validator(void);
 

@@ -8,7 +8,7 @@
 
 #if TSRI_HAS_VULKAN
 
-#include "lang/emit_spirv_matmul.h"
+#include "lang/emit/spirv/matmul.h"
 
 #define VULKAN_COOPERATIVE_EXTENSION "VK_KHR_cooperative_matrix"
 #define VULKAN_BFLOAT16_EXTENSION    "VK_KHR_shader_bfloat16"

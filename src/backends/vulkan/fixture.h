@@ -5,7 +5,7 @@
 #define TSRI_VULKAN_FIXTURE_H
 
 #include "backends/vulkan/vulkan.h"
-#include "lang/emit.h"
+#include "lang/emit/emit.h"
 #include "lang/lang.h"
 #include "support/test.h"
 

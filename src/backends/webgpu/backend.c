@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The WebGPU backend's table. Programs are WGSL (src/lang/emit_wgsl.c).
+// The WebGPU backend's table. Programs are WGSL (src/lang/emit/wgsl/wgsl.c).
 #include "backends/webgpu/webgpu.h"
 
 const tsri_backend tsri_webgpu_backend = {

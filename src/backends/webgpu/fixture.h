@@ -4,7 +4,7 @@
 #define TSRI_WEBGPU_FIXTURE_H
 
 #include "backends/webgpu/webgpu.h"
-#include "lang/emit.h"
+#include "lang/emit/emit.h"
 #include "lang/lang.h"
 #include "support/devices.h"
 #include "support/test.h"

@@ -6,7 +6,7 @@
 
 #include "backends/webgpu/webgpu.h"
 #include "core/alloc.h"
-#include "lang/emit_wgsl.h"
+#include "lang/emit/wgsl/wgsl.h"
 
 typedef struct webgpu_program {
   tsri_wgpu_program *handle;

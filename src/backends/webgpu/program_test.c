@@ -6,8 +6,8 @@
 
 #include "backends/webgpu/fixture.h"
 #include "backends/webgpu/native.h"
+#include "lang/emit/wgsl/wgsl.h"
 #include "lang/emit_case.h"
-#include "lang/emit_wgsl.h"
 
 // --- Every kernel that ships ----------------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@
 
 #include <tessera/dtype.h>
 
-#include "lang/lanes_code.h"
+#include "lang/emit/lanes/code.h"
 
 // dst[i] = op(a[i], b[i], c[i]); operands the op does not have are not read.
 typedef void (*tsri_lane_fn)(void *dst, const void *a, const void *b, const void *c, uint32_t n);

@@ -7,7 +7,7 @@
 #include "backends/cpu/lanes/lanes.h"
 #include "backends/cpu/lanes/reference_testing.h"
 #include "core/alloc.h"
-#include "lang/lanes.h"
+#include "lang/emit/lanes/lanes.h"
 #include "lang/lang.h"
 
 static const char *const simd_levels[] = {"baseline", "avx2", "avx512"};

@@ -8,7 +8,7 @@
 #include "backends/cpu/lanes/isa.h"
 #include "backends/cpu/lanes/lanes.h"
 #include "backends/cpu/math/math.h"
-#include "lang/ir.h"
+#include "lang/ir/ir.h"
 
 // Registers hold one type now and another later.
 #if defined(__GNUC__)

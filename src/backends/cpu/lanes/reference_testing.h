@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-#include "lang/ir.h"
+#include "lang/ir/ir.h"
 #include "support/test.h"
 
 #if defined(__GNUC__)

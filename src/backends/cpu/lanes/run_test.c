@@ -3,7 +3,7 @@
 #include <pthread.h>
 
 #include "backends/cpu/lanes/lanes_testing.h"
-#include "lang/lanes_code.h"
+#include "lang/emit/lanes/code.h"
 #include "platform/platform.h"
 
 static const char *const scale_text =

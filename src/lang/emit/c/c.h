@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: MIT
+// Inside the C-family emitter: what its files share.
+//
+//   emit/c/c.c          the emitters, the function's head and declarations
+//   emit/c/spell.c    the table of spellings, one entry per dialect
+//   emit/c/helpers.c  small functions the text may need, written once for all dialects
+//   emit/c/ops.c      templates of operations and conversions
+//   emit/c/vectors.c    helpers made on demand: vectors, loads, stores, atomics
+//   emit/c/expr.c     expressions
+//   emit/c/stmt.c     statements
+//   emit/c/group.c    statements in which a group acts as one: barriers and collectives
+//   emit/c/flat.c     the same on devices that want no barrier under a condition
+//
+// Names in the text: a variable "sum" with index 7 is sum_7; buffers end in _b0, shared arrays in _s0, local ones in
+// _l0, scalars in _p0; everything else begins with tsr_. So nothing meets a keyword or another name.
+#ifndef TSRI_LANG_EMIT_C_H
+#define TSRI_LANG_EMIT_C_H
+
+#include "core/error.h"
+#include "lang/emit/emit.h"
+
+// --- Text that grows ------------------------------------------------------------------------------------------------
+
+// After a failure (no memory, too long) it takes nothing more, and the emitter finds out at the end.
+typedef struct tsri_c_text {
+  char *data;
+  size_t bytes, capacity;
+  bool is_out_of_memory, is_too_long;
+} tsri_c_text;
+
+void tsri_c_add(tsri_c_text *text, const char *part);
+void tsri_c_add_bytes(tsri_c_text *text, const char *part, size_t bytes);
+void tsri_c_addf(tsri_c_text *text, const char *format, ...) TSRI_PRINTF(2, 3);
+
+// --- Spellings ------------------------------------------------------------------------------------------------------
+
+typedef enum tsri_c_dialect_bit {
+  TSRI_C_OPENCL = 1,
+  TSRI_C_CUDA = 2,
+  TSRI_C_HIP = 4,
+  TSRI_C_METAL = 8,
+  TSRI_C_PLAIN = 16,
+  TSRI_C_GPU = TSRI_C_OPENCL | TSRI_C_CUDA | TSRI_C_HIP | TSRI_C_METAL,
+  TSRI_C_ALL = TSRI_C_GPU | TSRI_C_PLAIN
+} tsri_c_dialect_bit;
+
+// Words are written with the blank that follows them, so that an empty one leaves none behind.
+typedef struct tsri_c_spelling {
+  uint32_t bit;
+  const char *prelude;                 // types u8 to f64 and TSR_FN, which stands before a helper
+  const char *space[3];                // before a pointer's type, by tsri_ir_space
+  const char *shared;                  // before the declaration of a shared array, which is aligned to 16
+  const char *no_alias;                // after the * of a pointer parameter
+  const char *barrier;                 // for shared memory and buffers
+  const char *shared_barrier;          // for shared memory alone
+  const char *group, *groups, *local;  // ids; # stands for the axis
+  const char *axes;                    // what # becomes for the three axes
+  const char *math_prefix;             // of sqrt and its like
+  const char *f32_suffix;              // after them for f32
+  const char *long_suffix;             // of a 64-bit literal
+  const char *native_i64;              // element name of the built-in vector types for i64
+  uint32_t max_native_bytes;           // of one native vector load; 0: none
+} tsri_c_spelling;
+
+extern const tsri_c_spelling tsri_c_opencl, tsri_c_cuda, tsri_c_hip, tsri_c_metal, tsri_c_plain;
+
+// --- The emitter's state --------------------------------------------------------------------------------------------
+
+#define TSRI_C_NAME_BYTES 64   // of a helper's name
+#define TSRI_C_MAX_DEPTH  600  // of nested blocks and conditional operands
+#define TSRI_C_MAX_HEIGHT 24   // of an expression tree printed in one piece; compilers refuse deep brackets
+
+// Flags of an expression.
+#define TSRI_C_CUT     1u  // printed before the statement, as a variable tsr_e<index>
+#define TSRI_C_HAS_CUT 2u  // it or an operand is one
+#define TSRI_C_BRANCH  4u  // the CUT has conditional operands with cuts: printed as an if
+
+// Flags of a statement.
+#define TSRI_C_COLLECTED    1u  // plain C: runs once for the group, not once per item
+#define TSRI_C_HAS_CONTINUE 2u  // LOOP: a CONTINUE of this loop is inside
+#define TSRI_C_HAS_JUMP     8u  // LOOP: a BREAK or CONTINUE of this loop is inside
+#define TSRI_C_FLAGGED      4u  // LOOP: its BREAKs set tsr_leave_<index> (the body stands in a do … while)
+
+// A flag in the text, tsr_<kind>_<stmt>, under which statements stand (emit/c/flat.c).
+typedef struct tsri_c_predicate {
+  const char *kind;  // "on", "else", "go"
+  uint32_t stmt;
+} tsri_c_predicate;
+
+typedef struct tsri_c_emitter {
+  const tsri_emitter *emitter;
+  const tsri_kernel *kernel;
+  const tsri_emit_options *options;
+  const tsri_c_spelling *spell;
+
+  tsri_c_text helpers;  // in an order in which each stands after what it uses
+  tsri_c_text body;
+  char (*names)[TSRI_C_NAME_BYTES];  // of the helpers written so far
+  uint32_t name_count, name_capacity;
+
+  uint8_t *expr_flags, *stmt_flags;
+  uint32_t *stack;  // expr_count entries for walks, used from stack_used on
+  uint32_t stack_used;
+
+  uint32_t items;         // per group
+  bool has_groups;        // plain C: barriers or collectives, so variables live in an array of items
+  bool native_subgroups;  // hardware subgroups, and the group is a whole number of them
+  bool uses_lid;          // the body names tsr_lid
+  bool uses_f64;          // the kernel or a helper does
+  uint32_t ids_used;      // bit 3 * tsri_ir_id + axis
+  uint64_t params_used;
+  uint8_t *vars_used;
+  uint32_t pool_bytes;  // of an entry of the array that collectives use; 0: none
+  uint32_t pool_entries;
+  uint32_t pool_types;  // bit (1u << tsr_dtype) for each type that goes there
+
+  uint32_t loop;  // innermost statement LOOP; 0: none
+  tsri_c_predicate predicates[TSRI_C_MAX_DEPTH];
+  uint32_t predicate_count;
+  uint32_t flat_collective;  // the COLLECTIVE whose operands are in tsr_v and tsr_k, result in tsr_r; 0: none
+  int indent;
+  uint32_t depth;
+  bool is_too_deep;
+} tsri_c_emitter;
+
+static inline bool tsri_c_is(const tsri_c_emitter *e, uint32_t bits) { return (e->spell->bit & bits) != 0; }
+
+// --- Names and types ------------------------------------------------------------------------------------------------
+
+// "f32", "tsr_f32x4"; asks for the helper that declares the vector.
+const char *tsri_c_type(tsri_c_emitter *e, tsri_ir_type type);
+const char *tsri_c_mem_type(tsr_dtype storage);  // C type of an element in memory: f16 is u16
+// Type of an element of an array: storage in buffers and shared arrays, value type in local ones.
+const char *tsri_c_element_type(tsri_ir_space space, tsr_dtype storage);
+// "x_b0"; with "tsr_group->" or so before it where it lies there.
+void tsri_c_put_array(tsri_c_emitter *e, tsri_c_text *out, tsri_ir_space space, uint32_t object);
+void tsri_c_put_var(tsri_c_emitter *e, tsri_c_text *out, uint32_t var);
+void tsri_c_put_name(tsri_c_text *out, const char *name, const char *kind, uint32_t index);
+
+// --- Helpers --------------------------------------------------------------------------------------------------------
+
+// Replaces $t and so on in a template (emit/c/helpers.c lists them), asks for each tsr_ helper it names, and adds the
+// result to `out`. Operands $a, $b, $c stay.
+void tsri_c_expand(tsri_c_emitter *e, tsri_c_text *out, const char *pattern, tsr_dtype dtype);
+
+// True the first time a helper of this name is asked for: the caller then writes it. `name` is cut to fit.
+bool tsri_c_want(tsri_c_emitter *e, const char *name);
+// Adds a helper that the caller wrote for tsri_c_want.
+void tsri_c_define(tsri_c_emitter *e, const char *name, const tsri_c_text *text);
+
+// Template of an operation on one lane; `dtype` is that of its (last) operand.
+const char *tsri_c_op_pattern(const tsri_c_emitter *e, tsri_ir_op op, tsr_dtype dtype);
+const char *tsri_c_convert_pattern(tsr_dtype to, tsr_dtype from);
+const char *tsri_c_bitcast_pattern(tsr_dtype to, tsr_dtype from);
+const char *tsri_c_decode_pattern(tsr_dtype storage);  // memory to value
+const char *tsri_c_encode_pattern(tsr_dtype storage);  // value to memory
+
+// --- Helpers made on demand. Each writes the name of the helper to `name`. ---
+
+typedef struct tsri_c_name {
+  char text[TSRI_C_NAME_BYTES];
+} tsri_c_name;
+
+tsri_c_name tsri_c_vector_op(tsri_c_emitter *e, tsri_ir_op op, tsri_ir_type operand, tsri_ir_type result);
+tsri_c_name tsri_c_vector_convert(tsri_c_emitter *e, tsr_dtype to, tsri_ir_type from);
+tsri_c_name tsri_c_vector_bitcast(tsri_c_emitter *e, tsri_ir_type to, tsri_ir_type from);
+tsri_c_name tsri_c_vector_make(tsri_c_emitter *e, tsri_ir_type type);
+tsri_c_name tsri_c_vector_splat(tsri_c_emitter *e, tsri_ir_type type);
+tsri_c_name tsri_c_vector_insert(tsri_c_emitter *e, tsri_ir_type type, uint32_t lane);
+tsri_c_name tsri_c_load(tsri_c_emitter *e, tsri_ir_space space, tsr_dtype storage, uint32_t lanes);
+tsri_c_name tsri_c_store(tsri_c_emitter *e, tsri_ir_space space, tsr_dtype storage, uint32_t lanes);
+tsri_c_name tsri_c_atomic(tsri_c_emitter *e, tsri_ir_atomic op, tsri_ir_space space, tsr_dtype dtype);
+
+// Is an access of this kind written out, as x_b0[i] or with vload_half, rather than as a call of a helper?
+bool tsri_c_is_plain_access(const tsri_c_emitter *e, uint32_t lanes);
+// OpenCL without cl_khr_fp16 reads and writes f16 in memory by vload_half and vstore_half_rte.
+bool tsri_c_is_half_pointer(const tsri_c_emitter *e, tsri_ir_space space, tsr_dtype storage);
+
+// --- Expressions and statements -------------------------------------------------------------------------------------
+
+// Decides which expressions are cut, and marks statements. False: no memory.
+bool tsri_c_analyse(tsri_c_emitter *e);
+
+void tsri_c_put_const(tsri_c_emitter *e, tsri_c_text *out, tsr_dtype dtype, uint64_t bits);
+// Prints the cuts that `expr` needs as statements, then is followed by tsri_c_put_expr.
+void tsri_c_put_cuts(tsri_c_emitter *e, uint32_t expr);
+void tsri_c_put_expr(tsri_c_emitter *e, uint32_t expr);       // in brackets where needed
+void tsri_c_put_expr_bare(tsri_c_emitter *e, uint32_t expr);  // no outer brackets
+// A template with expressions as operands $a, $b, $c; `is_bare`: no outer brackets.
+void tsri_c_put_pattern(tsri_c_emitter *e, const char *pattern, tsr_dtype dtype, const uint32_t *args, bool is_bare);
+// ", n, pos, array, report" for a checked access.
+void tsri_c_put_check(tsri_c_emitter *e, tsri_ir_space space, uint32_t object, tsri_ir_pos pos);
+
+void tsri_c_put_indent(tsri_c_emitter *e);
+// True unless nested too deep; then call tsri_c_leave.
+bool tsri_c_enter(tsri_c_emitter *e);
+void tsri_c_leave(tsri_c_emitter *e);
+void tsri_c_put_block(tsri_c_emitter *e, uint32_t first);  // statements of each item
+void tsri_c_put_stmt(tsri_c_emitter *e, uint32_t index);
+void tsri_c_put_loop(tsri_c_emitter *e, uint32_t index);
+static inline const char *tsri_c_barrier(const tsri_c_emitter *e) {
+  return tsri_ir_shares_buffers(e->kernel) ? e->spell->barrier : e->spell->shared_barrier;
+}
+void tsri_c_put_flat_block(tsri_c_emitter *e, uint32_t first);            // no barrier under a condition
+void tsri_c_put_flat_stmt(tsri_c_emitter *e, uint32_t index);             // a COLLECTED one
+void tsri_c_put_group_block(tsri_c_emitter *e, uint32_t first);           // plain C: statements of a whole group
+void tsri_c_put_collective(tsri_c_emitter *e, const tsri_ir_stmt *stmt);  // on a device
+
+static inline tsri_ir_type tsri_c_lane(tsri_ir_type type) { return (tsri_ir_type){type.dtype, 1}; }
+
+#endif

@@ -1,0 +1,537 @@
+// SPDX-License-Identifier: MIT
+// Expressions of the C family.
+//
+// A tree is printed where it is used. One that is too high for compilers (they bound nested brackets) is cut: a part of
+// it becomes a variable tsr_e<index>, printed before the statement. A cut inside an operand that may not be evaluated
+// turns the AND_THEN, OR_ELSE or COND into an if.
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/alloc.h"
+#include "lang/emit/c/c.h"
+
+static bool is_lazy(const tsri_ir_expr *expr) {
+  return expr->kind == TSRI_EXPR_AND_THEN || expr->kind == TSRI_EXPR_OR_ELSE || expr->kind == TSRI_EXPR_COND;
+}
+
+// --- Where to cut ---------------------------------------------------------------------------------------------------
+
+static void mark_cuts(tsri_c_emitter *e, uint8_t *heights) {
+  for (uint32_t i = 1; i < e->kernel->expr_count; i++) {
+    const tsri_ir_expr *expr = &e->kernel->exprs[i];
+    uint32_t count = tsri_ir_operands(expr), height = 0;
+    uint8_t flags = 0;
+    for (uint32_t k = 0; k < count; k++) {
+      uint32_t arg = expr->args[k];
+      if (heights[arg] + 1u > height) height = heights[arg] + 1u;
+      if (!(e->expr_flags[arg] & TSRI_C_HAS_CUT)) continue;
+      flags |= TSRI_C_HAS_CUT;
+      if (k > 0 && is_lazy(expr)) flags |= TSRI_C_CUT | TSRI_C_BRANCH;
+    }
+    if (height > TSRI_C_MAX_HEIGHT) flags |= TSRI_C_CUT | TSRI_C_HAS_CUT;
+    heights[i] = (uint8_t)((flags & TSRI_C_CUT) ? 0 : height);
+    e->expr_flags[i] = flags;
+  }
+}
+
+static bool mark_exprs(tsri_c_emitter *e) {
+  uint8_t *heights = tsri_calloc(e->kernel->expr_count + 1, 1);
+  e->expr_flags = tsri_calloc(e->kernel->expr_count + 1, 1);
+  e->stack = tsri_calloc(e->kernel->expr_count + 1, sizeof *e->stack);
+  bool is_done = heights && e->expr_flags && e->stack;
+  if (is_done) mark_cuts(e, heights);
+  tsri_free(heights);
+  return is_done;
+}
+
+// Marks what is COLLECTED in plain C, and loops with a CONTINUE, walking statements from the last: those inside a block
+// need not come after it, so each block is walked by recursion, bounded by tsri_c_enter.
+static uint8_t mark_block(tsri_c_emitter *e, uint32_t first, uint32_t loop);
+
+static uint8_t mark_stmt(tsri_c_emitter *e, uint32_t index, uint32_t loop) {
+  const tsri_ir_stmt *stmt = &e->kernel->stmts[index];
+  uint8_t flags = 0;
+  switch (stmt->kind) {
+    case TSRI_STMT_IF:
+      flags = (uint8_t)(mark_block(e, stmt->body, loop) | mark_block(e, stmt->other, loop));
+      break;
+    case TSRI_STMT_LOOP:
+      if (stmt->has_barrier) e->stmt_flags[index] = TSRI_C_COLLECTED;
+      (void)mark_block(e, stmt->body, index);
+      (void)mark_block(e, stmt->other, index);
+      return e->stmt_flags[index] & TSRI_C_COLLECTED;
+    case TSRI_STMT_CONTINUE:
+      e->stmt_flags[loop] |= TSRI_C_HAS_CONTINUE;  // fall through
+    case TSRI_STMT_BREAK:
+      e->stmt_flags[loop] |= TSRI_C_HAS_JUMP;
+      flags = e->stmt_flags[loop] & TSRI_C_COLLECTED;
+      break;
+    case TSRI_STMT_BARRIER:
+    case TSRI_STMT_COLLECTIVE:
+      flags = TSRI_C_COLLECTED;
+      break;
+    default:
+      break;
+  }
+  e->stmt_flags[index] |= flags;
+  return flags;
+}
+
+static uint8_t mark_block(tsri_c_emitter *e, uint32_t first, uint32_t loop) {
+  uint8_t flags = 0;
+  if (!tsri_c_enter(e)) return 0;
+  for (uint32_t i = first; i; i = e->kernel->stmts[i].next) flags |= mark_stmt(e, i, loop);
+  tsri_c_leave(e);
+  return flags;
+}
+
+bool tsri_c_analyse(tsri_c_emitter *e) {
+  e->stmt_flags = tsri_calloc(e->kernel->stmt_count + 1, 1);
+  e->vars_used = tsri_calloc(e->kernel->var_count + 1, 1);
+  if (!mark_exprs(e) || !e->stmt_flags || !e->vars_used) return false;
+  uint8_t flags = mark_block(e, e->kernel->body, 0);
+  e->has_groups = tsri_c_is(e, TSRI_C_PLAIN) && (flags & TSRI_C_COLLECTED);
+  return true;
+}
+
+// --- Constants ------------------------------------------------------------------------------------------------------
+
+// A decimal that reads back as the same number, whatever the locale's point is. No hexadecimal: C++14 has none.
+static void put_decimal(tsri_c_text *out, double value, int digits, const char *suffix) {
+  char text[48];
+  snprintf(text, sizeof text, "%.*e", digits - 1, value);
+  size_t point = strcspn(text, "0123456789") + 1, rest = point + strcspn(text + point, "0123456789");
+  tsri_c_addf(out, "%.*s.%s%s", (int)point, text, text + rest, suffix);
+}
+
+// A finite float: exactly and short where `significand` times 2^exponent is whole or has few binary places.
+static void put_float(tsri_c_text *out, double value, uint64_t significand, int exponent, bool is_f32) {
+  const char *suffix = is_f32 ? "f" : "", *open = signbit(value) ? "(-" : "", *close = signbit(value) ? ")" : "";
+  while (significand && !(significand & 1)) {
+    significand >>= 1;
+    exponent++;
+  }
+  tsri_c_add(out, open);
+  if (exponent >= -10 && exponent <= 0 && significand >> 40 == 0) {
+    uint64_t whole = significand >> -exponent, rest = significand & ((UINT64_C(1) << -exponent) - 1);
+    tsri_c_addf(out, "%" PRIu64 ".", whole);
+    do {
+      rest *= 10;
+      tsri_c_addf(out, "%u", (unsigned)(rest >> -exponent));
+      rest &= (UINT64_C(1) << -exponent) - 1;
+    } while (rest);
+    tsri_c_add(out, suffix);
+  } else if (exponent > 0 && exponent < 40 && significand >> (53 - exponent) == 0) {
+    tsri_c_addf(out, "%" PRIu64 ".0%s", significand << exponent, suffix);
+  } else {
+    put_decimal(out, fabs(value), is_f32 ? 9 : 17, suffix);
+  }
+  tsri_c_add(out, close);
+}
+
+static void put_f32(tsri_c_text *out, uint32_t bits) {
+  float value;
+  memcpy(&value, &bits, sizeof value);
+  uint32_t exponent = (bits >> 23) & 255, fraction = bits & 0x7FFFFFu;
+  bool is_small = exponent == 0;  // zero or denormal
+  put_float(out, value, is_small ? fraction : fraction | 0x800000u,
+            is_small ? (fraction ? -149 : 0) : (int)exponent - 150, true);
+}
+
+static void put_f64(tsri_c_text *out, uint64_t bits) {
+  double value;
+  memcpy(&value, &bits, sizeof value);
+  uint64_t exponent = (bits >> 52) & 2047, fraction = bits & ((UINT64_C(1) << 52) - 1);
+  bool is_small = exponent == 0;
+  put_float(out, value, is_small ? fraction : fraction | UINT64_C(1) << 52,
+            is_small ? (fraction ? -1074 : 0) : (int)exponent - 1075, false);
+}
+
+// NaN and infinity: no dialect has a literal for them.
+static bool put_non_finite(tsri_c_emitter *e, tsri_c_text *out, tsr_dtype dtype, uint64_t bits) {
+  if (dtype == TSR_F32 && (bits & 0x7F800000u) == 0x7F800000u) {
+    tsri_c_expand(e, out, "tsr_from_$t", dtype);
+    tsri_c_addf(out, "(0x%08" PRIx32 "u)", (uint32_t)bits);
+    return true;
+  }
+  if (dtype == TSR_F64 && (bits & UINT64_C(0x7FF0000000000000)) == UINT64_C(0x7FF0000000000000)) {
+    tsri_c_expand(e, out, "tsr_from_$t", dtype);
+    tsri_c_addf(out, "(0x%016" PRIx64 "U%s)", bits, e->spell->long_suffix);
+    return true;
+  }
+  return false;
+}
+
+void tsri_c_put_const(tsri_c_emitter *e, tsri_c_text *out, tsr_dtype dtype, uint64_t bits) {
+  const char *suffix = e->spell->long_suffix;
+  if (put_non_finite(e, out, dtype, bits)) return;
+  switch (dtype) {
+    case TSR_BOOL:
+      tsri_c_add(out, bits ? "true" : "false");
+      break;
+    case TSR_U32:
+      tsri_c_addf(out, "%" PRIu32 "u", (uint32_t)bits);
+      break;
+    case TSR_I32:
+      if ((uint32_t)bits == 0x80000000u) {
+        tsri_c_add(out, "(-2147483647 - 1)");
+      } else {
+        tsri_c_addf(out, (int32_t)bits < 0 ? "(%" PRId32 ")" : "%" PRId32, (int32_t)bits);
+      }
+      break;
+    case TSR_I64:
+      if (bits == UINT64_C(1) << 63) {
+        tsri_c_addf(out, "(-9223372036854775807%s - 1)", suffix);
+      } else {
+        tsri_c_addf(out, (int64_t)bits < 0 ? "(%" PRId64 "%s)" : "%" PRId64 "%s", (int64_t)bits, suffix);
+      }
+      break;
+    case TSR_F32:
+      put_f32(out, (uint32_t)bits);
+      break;
+    default:
+      put_f64(out, bits);
+      break;
+  }
+}
+
+// --- Printing -------------------------------------------------------------------------------------------------------
+
+// Does the first bracket of a template close at its end?
+static bool is_bracketed(const char *text, size_t bytes) {
+  int depth = 0;
+  if (bytes < 2 || text[0] != '(') return false;
+  for (size_t i = 0; i < bytes; i++) {
+    depth += text[i] == '(' ? 1 : text[i] == ')' ? -1 : 0;
+    if (depth == 0) return i == bytes - 1;
+  }
+  return false;
+}
+
+// Is the operand at text[i] the whole argument of a call? Then brackets around it say nothing.
+static bool is_whole_argument(const char *text, size_t i) {
+  bool is_first = i > 0 && text[i - 1] == '(', is_later = i > 1 && text[i - 1] == ' ' && text[i - 2] == ',';
+  return (is_first || is_later) && (text[i + 2] == ')' || text[i + 2] == ',');
+}
+
+static void put_cut_or_tree(tsri_c_emitter *e, uint32_t index, bool is_bare);
+
+void tsri_c_put_pattern(tsri_c_emitter *e, const char *pattern, tsr_dtype dtype, const uint32_t *args, bool is_bare) {
+  tsri_c_text expanded = {0};
+  tsri_c_expand(e, &expanded, pattern, dtype);
+  e->body.is_out_of_memory |= expanded.is_out_of_memory;
+  const char *text = expanded.data;
+  size_t bytes = expanded.bytes, first = 0;
+  if (text && is_bare && is_bracketed(text, bytes)) {
+    first = 1;
+    bytes--;
+  }
+  for (size_t i = first; text && i < bytes; i++) {
+    if (text[i] == '$' && i + 1 < bytes && text[i + 1] >= 'a' && text[i + 1] <= 'c') {
+      uint32_t arg = args[text[i + 1] - 'a'];
+      put_cut_or_tree(e, arg, is_whole_argument(text, i));
+      i++;
+    } else {
+      tsri_c_add_bytes(&e->body, &text[i], 1);
+    }
+  }
+  tsri_free(expanded.data);
+}
+
+static void put_call(tsri_c_emitter *e, const tsri_c_name *name, const uint32_t *args, uint32_t count) {
+  tsri_c_addf(&e->body, "%s(", name->text);
+  for (uint32_t i = 0; i < count; i++) {
+    if (i) tsri_c_add(&e->body, ", ");
+    tsri_c_put_expr_bare(e, args[i]);
+  }
+  tsri_c_add(&e->body, ")");
+}
+
+static void put_op(tsri_c_emitter *e, const tsri_ir_expr *expr, bool is_bare) {
+  tsri_ir_op op = (tsri_ir_op)expr->op;
+  // The type that decides: of the value selected, else of the first operand.
+  tsri_ir_type operand = e->kernel->exprs[op == TSRI_OP_SELECT ? expr->b : expr->a].type;
+  if (operand.lanes > 1) {
+    tsri_c_name name = tsri_c_vector_op(e, op, operand, expr->type);
+    put_call(e, &name, expr->args, tsri_ir_op_infos[op].arity);
+    return;
+  }
+  tsr_dtype dtype = (tsr_dtype)operand.dtype;
+  tsri_c_put_pattern(e, tsri_c_op_pattern(e, op, dtype), dtype, expr->args, is_bare);
+}
+
+static void put_convert(tsri_c_emitter *e, const tsri_ir_expr *expr) {
+  tsri_ir_type from = e->kernel->exprs[expr->a].type;
+  tsr_dtype to = (tsr_dtype)expr->dtype, dtype = (tsr_dtype)from.dtype;
+  if (from.lanes > 1) {
+    tsri_c_name name = tsri_c_vector_convert(e, to, from);
+    put_call(e, &name, expr->args, 1);
+    return;
+  }
+  tsri_c_put_pattern(e, tsri_c_convert_pattern(to, dtype), dtype, expr->args, false);
+}
+
+static void put_bitcast(tsri_c_emitter *e, const tsri_ir_expr *expr) {
+  tsri_ir_type from = e->kernel->exprs[expr->a].type;
+  tsr_dtype to = (tsr_dtype)expr->type.dtype, dtype = (tsr_dtype)from.dtype;
+  if (from.lanes > 1) {
+    tsri_c_name name = tsri_c_vector_bitcast(e, expr->type, from);
+    put_call(e, &name, expr->args, 1);
+    return;
+  }
+  tsri_c_put_pattern(e, tsri_c_bitcast_pattern(to, dtype), to == TSR_F32 || to == TSR_F64 ? to : dtype, expr->args,
+                     false);
+}
+
+void tsri_c_put_check(tsri_c_emitter *e, tsri_ir_space space, uint32_t object, tsri_ir_pos pos) {
+  const tsri_kernel *kernel = e->kernel;
+  if (!kernel->is_checked) return;
+  uint32_t number = object;
+  if (space != TSRI_SPACE_BUFFER) number += kernel->buffer_count;
+  if (space == TSRI_SPACE_LOCAL) number += kernel->shared_count;
+  if (space == TSRI_SPACE_BUFFER) {
+    tsri_c_addf(&e->body, ", tsr_n%" PRIu32, object);
+  } else {
+    tsri_c_addf(&e->body, ", %" PRIu32 "u", tsri_ir_array_of(kernel, space, object)->count);
+  }
+  tsri_c_addf(&e->body, ", %" PRIu32 "u, %" PRIu32 "u, tsr_report", pos, number);
+}
+
+static void put_load(tsri_c_emitter *e, const tsri_ir_expr *expr) {
+  tsri_ir_space space = (tsri_ir_space)expr->space;
+  tsr_dtype storage = (tsr_dtype)tsri_ir_array_of(e->kernel, space, expr->object)->storage;
+  if (!tsri_c_is_plain_access(e, expr->type.lanes)) {
+    tsri_c_name name = tsri_c_load(e, space, storage, expr->type.lanes);
+    tsri_c_addf(&e->body, "%s(", name.text);
+    tsri_c_put_array(e, &e->body, space, expr->object);
+    tsri_c_add(&e->body, ", ");
+    tsri_c_put_expr_bare(e, expr->a);
+    tsri_c_put_check(e, space, expr->object, expr->pos);
+    tsri_c_add(&e->body, ")");
+    return;
+  }
+  if (tsri_c_is_half_pointer(e, space, storage)) {
+    tsri_c_add(&e->body, "vload_half(");
+    tsri_c_put_expr_bare(e, expr->a);
+    tsri_c_addf(&e->body, ", (const %shalf *)", e->spell->space[space]);
+    tsri_c_put_array(e, &e->body, space, expr->object);
+    tsri_c_add(&e->body, ")");
+    return;
+  }
+  // The template holds the operand once: what stands before it, the element, what stands after it.
+  tsri_c_text expanded = {0};
+  tsri_c_expand(e, &expanded, space == TSRI_SPACE_LOCAL ? "$a" : tsri_c_decode_pattern(storage), TSR_F32);
+  e->body.is_out_of_memory |= expanded.is_out_of_memory;
+  const char *operand = expanded.data ? strstr(expanded.data, "$a") : NULL;
+  if (operand) {
+    tsri_c_add_bytes(&e->body, expanded.data, (size_t)(operand - expanded.data));
+    tsri_c_put_array(e, &e->body, space, expr->object);
+    tsri_c_add(&e->body, "[");
+    tsri_c_put_expr_bare(e, expr->a);
+    tsri_c_add(&e->body, "]");
+    tsri_c_add(&e->body, operand + 2);
+  }
+  tsri_free(expanded.data);
+}
+
+// Plain C: number of the item along an axis, from its number in the group.
+static void put_plain_local(tsri_c_emitter *e, uint32_t axis) {
+  const uint32_t *size = e->kernel->group_size;
+  uint32_t below = axis == 0 ? 1 : axis == 1 ? size[0] : size[0] * size[1];
+  tsri_c_addf(&e->body, "(tsr_lid / %" PRIu32 "u %% %" PRIu32 "u)", below, size[axis]);
+}
+
+static void put_plain_id(tsri_c_emitter *e, tsri_ir_id id, uint32_t axis) {
+  if (id == TSRI_ID_LOCAL) {
+    put_plain_local(e, axis);
+  } else if (id == TSRI_ID_GLOBAL) {
+    tsri_c_addf(&e->body, "(tsr_at[%" PRIu32 "] * %" PRIu32 "u + ", axis, e->kernel->group_size[axis]);
+    put_plain_local(e, axis);
+    tsri_c_add(&e->body, ")");
+  } else {
+    tsri_c_addf(&e->body, id == TSRI_ID_GROUP ? "tsr_at[%" PRIu32 "]" : "tsr_run->groups[%" PRIu32 "]", axis);
+  }
+}
+
+static void put_id(tsri_c_emitter *e, const tsri_ir_expr *expr) {
+  static const char letters[] = "xyz";
+  tsri_ir_id id = (tsri_ir_id)expr->op;
+  if (id == TSRI_ID_SUBGROUP_SIZE) {
+    tsri_c_addf(&e->body, "%" PRIu32 "u", e->options->subgroup_size);
+    return;
+  }
+  if (id == TSRI_ID_SUBGROUP_LANE) {
+    e->uses_lid = true;
+    tsri_c_addf(&e->body, "(tsr_lid & %" PRIu32 "u)", e->options->subgroup_size - 1);
+    return;
+  }
+  if (tsri_c_is(e, TSRI_C_PLAIN)) {
+    put_plain_id(e, id, expr->lane);
+    return;
+  }
+  e->ids_used |= 1u << (3 * id + expr->lane);
+  if (id == TSRI_ID_GLOBAL)
+    e->ids_used |= 1u << (3 * TSRI_ID_GROUP + expr->lane) | 1u << (3 * TSRI_ID_LOCAL + expr->lane);
+  tsri_c_addf(&e->body, "%s_%c", tsri_ir_id_infos[id].spelling, letters[expr->lane]);
+}
+
+static void put_lazy(tsri_c_emitter *e, const tsri_ir_expr *expr, bool is_bare) {
+  const char *first = expr->kind == TSRI_EXPR_AND_THEN ? " && " : expr->kind == TSRI_EXPR_OR_ELSE ? " || " : " ? ";
+  if (!is_bare) tsri_c_add(&e->body, "(");
+  tsri_c_put_expr(e, expr->a);
+  tsri_c_add(&e->body, first);
+  tsri_c_put_expr(e, expr->b);
+  if (expr->kind == TSRI_EXPR_COND) {
+    tsri_c_add(&e->body, " : ");
+    tsri_c_put_expr(e, expr->c);
+  }
+  if (!is_bare) tsri_c_add(&e->body, ")");
+}
+
+// Bounded: no deeper than TSRI_C_MAX_HEIGHT, since cuts are printed by name.
+static void put_tree(tsri_c_emitter *e, uint32_t index, bool is_bare) {
+  const tsri_ir_expr *expr = &e->kernel->exprs[index];
+  tsri_c_name name;
+  switch (expr->kind) {
+    case TSRI_EXPR_CONST:
+      tsri_c_put_const(e, &e->body, (tsr_dtype)expr->type.dtype, expr->bits);
+      break;
+    case TSRI_EXPR_VAR:
+      tsri_c_put_var(e, &e->body, expr->object);
+      break;
+    case TSRI_EXPR_SCALAR:
+      e->params_used |= UINT64_C(1) << expr->object;
+      tsri_c_put_name(&e->body, e->kernel->params[expr->object].name, "p", expr->object);
+      break;
+    case TSRI_EXPR_ID:
+      put_id(e, expr);
+      break;
+    case TSRI_EXPR_OP:
+      put_op(e, expr, is_bare);
+      break;
+    case TSRI_EXPR_AND_THEN:
+    case TSRI_EXPR_OR_ELSE:
+    case TSRI_EXPR_COND:
+      put_lazy(e, expr, is_bare);
+      break;
+    case TSRI_EXPR_CONVERT:
+      put_convert(e, expr);
+      break;
+    case TSRI_EXPR_BITCAST:
+      put_bitcast(e, expr);
+      break;
+    case TSRI_EXPR_SPLAT:
+      name = tsri_c_vector_splat(e, expr->type);
+      put_call(e, &name, expr->args, 1);
+      break;
+    case TSRI_EXPR_VECTOR:
+      name = tsri_c_vector_make(e, expr->type);
+      put_call(e, &name, expr->args, expr->type.lanes);
+      break;
+    case TSRI_EXPR_EXTRACT:
+      tsri_c_put_expr(e, expr->a);
+      tsri_c_addf(&e->body, ".%c", "xyzw"[expr->lane & 3]);
+      break;
+    case TSRI_EXPR_INSERT:
+      name = tsri_c_vector_insert(e, expr->type, expr->lane);
+      put_call(e, &name, expr->args, 2);
+      break;
+    case TSRI_EXPR_LOAD:
+      put_load(e, expr);
+      break;
+    default:
+      break;
+  }
+}
+
+static void put_cut_or_tree(tsri_c_emitter *e, uint32_t index, bool is_bare) {
+  if (e->expr_flags[index] & TSRI_C_CUT) {
+    tsri_c_addf(&e->body, "tsr_e%" PRIu32, index);
+  } else {
+    put_tree(e, index, is_bare);
+  }
+}
+
+void tsri_c_put_expr(tsri_c_emitter *e, uint32_t expr) { put_cut_or_tree(e, expr, false); }
+
+void tsri_c_put_expr_bare(tsri_c_emitter *e, uint32_t expr) { put_cut_or_tree(e, expr, true); }
+
+// --- Cuts -----------------------------------------------------------------------------------------------------------
+
+static void put_arm(tsri_c_emitter *e, uint32_t index, uint32_t arm) {
+  e->indent++;
+  tsri_c_put_cuts(e, arm);
+  tsri_c_put_indent(e);
+  tsri_c_addf(&e->body, "tsr_e%" PRIu32 " = ", index);
+  tsri_c_put_expr_bare(e, arm);
+  tsri_c_add(&e->body, ";\n");
+  e->indent--;
+}
+
+// T e; if (a) { e = b; } else { e = c; }; for && and || the other value is known.
+static void put_branch(tsri_c_emitter *e, uint32_t index) {
+  const tsri_ir_expr *expr = &e->kernel->exprs[index];
+  const char *type = tsri_c_type(e, expr->type);
+  bool is_cond = expr->kind == TSRI_EXPR_COND;
+  tsri_c_addf(&e->body, "%s tsr_e%" PRIu32 "%s;\n", type, index,
+              is_cond                            ? ""
+              : expr->kind == TSRI_EXPR_AND_THEN ? " = false"
+                                                 : " = true");
+  tsri_c_put_indent(e);
+  tsri_c_add(&e->body, expr->kind == TSRI_EXPR_OR_ELSE ? "if (!" : "if (");
+  tsri_c_put_expr(e, expr->a);
+  tsri_c_add(&e->body, ") {\n");
+  put_arm(e, index, expr->b);
+  tsri_c_put_indent(e);
+  if (is_cond) {
+    tsri_c_add(&e->body, "} else {\n");
+    put_arm(e, index, expr->c);
+    tsri_c_put_indent(e);
+  }
+  tsri_c_add(&e->body, "}\n");
+}
+
+// Lists the cuts under `root` that are evaluated whenever it is, each before its operands, on the stack from `from`.
+static uint32_t list_cuts(tsri_c_emitter *e, uint32_t root, uint32_t from) {
+  // Two regions grow in one array: found cuts from the bottom, nodes to visit behind them. A node with cuts is used
+  // once, so it is here at most once.
+  uint32_t found = from, end = from;
+  e->stack[end++] = root;
+  while (end > found) {
+    uint32_t index = e->stack[--end];
+    const tsri_ir_expr *expr = &e->kernel->exprs[index];
+    uint8_t flags = e->expr_flags[index];
+    if (flags & TSRI_C_CUT) {
+      memmove(&e->stack[found + 1], &e->stack[found], (end - found) * sizeof *e->stack);
+      e->stack[found++] = index;
+      end++;
+    }
+    uint32_t count = (flags & TSRI_C_BRANCH) ? 1 : tsri_ir_operands(expr);
+    for (uint32_t k = 0; k < count; k++) {
+      if (e->expr_flags[expr->args[k]] & TSRI_C_HAS_CUT) e->stack[end++] = expr->args[k];
+    }
+  }
+  return found;
+}
+
+void tsri_c_put_cuts(tsri_c_emitter *e, uint32_t expr) {
+  if (!expr || !(e->expr_flags[expr] & TSRI_C_HAS_CUT)) return;
+  if (!tsri_c_enter(e)) return;
+  uint32_t from = e->stack_used, found = list_cuts(e, expr, from);
+  e->stack_used = found;
+  for (uint32_t i = found; i > from; i--) {
+    uint32_t index = e->stack[i - 1];
+    tsri_c_put_indent(e);
+    if (e->expr_flags[index] & TSRI_C_BRANCH) {
+      put_branch(e, index);
+      continue;
+    }
+    tsri_c_addf(&e->body, "const %s tsr_e%" PRIu32 " = ", tsri_c_type(e, e->kernel->exprs[index].type), index);
+    put_tree(e, index, true);
+    tsri_c_add(&e->body, ";\n");
+  }
+  e->stack_used = from;
+  tsri_c_leave(e);
+}

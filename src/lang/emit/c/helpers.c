@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: MIT
+// Helper functions of the emitted text: the exact meanings of ir_ops.h where a dialect's own operators differ, and
+// functions it lacks. Only those that a kernel uses are written, each after those it uses itself.
+//
+// Templates:  $t  value type, "f32"                 $u  unsigned type of its width, "u32"
+//             $w  width less one, "31u"             $L  suffix of a 64-bit literal
+//             $i  bits of infinity                  $m  all bits but the sign
+//             $f  suffix of math functions          $p  their prefix
+//             $G  space of buffers ("__global ")    $S  space of shared arrays
+//             $B  barrier                           $Z  subgroup size
+// A name that begins with tsr_ is a helper: tsr_<name>_<type>, or tsr_<name>.
+#include <stdio.h>
+#include <string.h>
+
+#include "core/alloc.h"
+#include "lang/emit/c/c.h"
+
+// --- The list -------------------------------------------------------------------------------------------------------
+
+// OpenCL with cl_khr_fp16, for the list only.
+#define OPENCL_F16 32u
+
+typedef struct helper {
+  uint32_t dialects;  // tsri_c_dialect_bit
+  const char *name;
+  const char *classes;  // for which types: i i32 i64, u u32, f f32 f64, s f32 only, b bool; "" if there is no type
+  const char *text;
+} helper;
+
+#define FN2(name, body) "TSR_FN $t tsr_" name "_$t($t a, $t b) { " body " }\n"
+#define FN1(name, body) "TSR_FN $t tsr_" name "_$t($t a) { " body " }\n"
+
+// Float to integer: NaN gives 0, then the range; limits are whole numbers that every float type holds. Only a number
+// in range is converted, and without branches.
+#define F32_TO_BF16                                                         \
+  "TSR_FN u16 tsr_f32_to_bf16(f32 x) {\n  u32 u = tsr_bits_f32(x);\n"       \
+  "  if ((u & 0x7fffffffu) > 0x7f800000u) return (u16)(u >> 16 | 0x40u);\n" \
+  "  return (u16)((u + 0x7fffu + ((u >> 16) & 1u)) >> 16);\n}\n"
+
+#define SATURATE(to, result, above, most, below, least)          \
+  "TSR_FN " result " tsr_to_" to                                 \
+  "_$t($t a) {\n"                                                \
+  "  $t in_range = a > ($t)" below " && a < ($t)" above          \
+  " ? a : ($t)0;\n"                                              \
+  "  " result " most = a >= ($t)" above " ? " most " : (" result \
+  ")in_range;\n"                                                 \
+  "  return a <= ($t)" below " ? " least " : most;\n}\n"
+
+#define MIN_I64 "(-9223372036854775807$L - 1)"
+
+// The first that fits is taken.
+static const helper helpers[] = {
+    // Bits of floats.
+    {TSRI_C_OPENCL, "bits", "s", "#define tsr_bits_f32(x) as_uint(x)\n"},
+    {TSRI_C_OPENCL, "bits", "f", "#define tsr_bits_f64(x) as_ulong(x)\n"},
+    {TSRI_C_OPENCL, "from", "s", "#define tsr_from_f32(x) as_float(x)\n"},
+    {TSRI_C_OPENCL, "from", "f", "#define tsr_from_f64(x) as_double(x)\n"},
+    {TSRI_C_CUDA | TSRI_C_HIP, "bits", "s", "#define tsr_bits_f32(x) __float_as_uint(x)\n"},
+    {TSRI_C_CUDA | TSRI_C_HIP, "bits", "f", "#define tsr_bits_f64(x) ((u64)__double_as_longlong(x))\n"},
+    {TSRI_C_CUDA | TSRI_C_HIP, "from", "s", "#define tsr_from_f32(x) __uint_as_float(x)\n"},
+    {TSRI_C_CUDA | TSRI_C_HIP, "from", "f", "#define tsr_from_f64(x) __longlong_as_double((i64)(x))\n"},
+    {TSRI_C_METAL, "bits", "s", "#define tsr_bits_f32(x) as_type<uint>(x)\n"},
+    {TSRI_C_METAL, "from", "s", "#define tsr_from_f32(x) as_type<float>(x)\n"},
+    {TSRI_C_PLAIN, "bits", "f",
+     "TSR_FN $u tsr_bits_$t($t x) {\n  union { $t f; $u u; } v;\n  v.f = x;\n  return v.u;\n}\n"},
+    {TSRI_C_PLAIN, "from", "f",
+     "TSR_FN $t tsr_from_$t($u x) {\n  union { $t f; $u u; } v;\n  v.u = x;\n  return v.f;\n}\n"},
+
+    // Integers: no overflow is undefined, and nothing divides by zero.
+    {TSRI_C_ALL, "neg", "i", FN1("neg", "return ($t)(($u)0 - ($u)a);")},
+    {TSRI_C_ALL, "add", "i", FN2("add", "return ($t)(($u)a + ($u)b);")},
+    {TSRI_C_ALL, "sub", "i", FN2("sub", "return ($t)(($u)a - ($u)b);")},
+    {TSRI_C_ALL, "mul", "i", FN2("mul", "return ($t)(($u)a * ($u)b);")},
+    {TSRI_C_ALL, "add", "uf", FN2("add", "return a + b;")},
+    {TSRI_C_ALL, "div", "u", FN2("div", "return a / (b == 0u ? 1u : b);")},
+    {TSRI_C_ALL, "rem", "u", FN2("rem", "return a % (b == 0u ? 1u : b);")},
+    {TSRI_C_ALL, "div", "i",
+     "TSR_FN $t tsr_div_$t($t a, $t b) {\n  $t q = a / ((b == 0 || b == -1) ? 1 : b);\n"
+     "  return b == -1 ? tsr_neg_$t(a) : q;\n}\n"},
+    {TSRI_C_ALL, "rem", "i", FN2("rem", "return a % ((b == 0 || b == -1) ? 1 : b);")},
+    {TSRI_C_ALL, "shl", "i", "TSR_FN $t tsr_shl_$t($t a, u32 b) { return ($t)(($u)a << (b & $w)); }\n"},
+    {TSRI_C_ALL, "min", "iu", FN2("min", "return a < b ? a : b;")},
+    {TSRI_C_ALL, "max", "iu", FN2("max", "return a > b ? a : b;")},
+    {TSRI_C_ALL, "abs", "i", FN1("abs", "return a < 0 ? tsr_neg_$t(a) : a;")},
+    {TSRI_C_ALL, "sign", "i", FN1("sign", "return ($t)((a > 0) - (a < 0));")},
+    {TSRI_C_OPENCL | TSRI_C_METAL, "popcount32", "", "#define tsr_popcount32(x) ((u32)popcount(x))\n"},
+    {TSRI_C_OPENCL | TSRI_C_METAL, "clz32", "", "#define tsr_clz32(x) ((u32)clz(x))\n"},
+    {TSRI_C_CUDA | TSRI_C_HIP, "popcount32", "", "#define tsr_popcount32(x) ((u32)__popc(x))\n"},
+    {TSRI_C_CUDA | TSRI_C_HIP, "clz32", "", "#define tsr_clz32(x) ((u32)__clz((int)(x)))\n"},
+    {TSRI_C_PLAIN, "popcount32", "",
+     "TSR_FN u32 tsr_popcount32(u32 x) {\n  x = x - ((x >> 1) & 0x55555555u);\n"
+     "  x = (x & 0x33333333u) + ((x >> 2) & 0x33333333u);\n"
+     "  return (((x + (x >> 4)) & 0x0f0f0f0fu) * 0x01010101u) >> 24;\n}\n"},
+    {TSRI_C_PLAIN, "clz32", "",
+     "TSR_FN u32 tsr_clz32(u32 x) {\n  x |= x >> 1;\n  x |= x >> 2;\n  x |= x >> 4;\n  x |= x >> 8;\n"
+     "  x |= x >> 16;\n  return 32u - tsr_popcount32(x);\n}\n"},
+    {TSRI_C_ALL, "ctz32", "",
+     "TSR_FN u32 tsr_ctz32(u32 x) { return x == 0u ? 32u : 31u - tsr_clz32(x & (0u - x)); }\n"},
+    {TSRI_C_ALL, "popcount64", "",
+     "TSR_FN i64 tsr_popcount64(i64 x) {\n"
+     "  return (i64)(tsr_popcount32((u32)x) + tsr_popcount32((u32)((u64)x >> 32)));\n}\n"},
+    {TSRI_C_ALL, "clz64", "",
+     "TSR_FN i64 tsr_clz64(i64 x) {\n  u32 high = (u32)((u64)x >> 32);\n"
+     "  return (i64)(high ? tsr_clz32(high) : 32u + tsr_clz32((u32)x));\n}\n"},
+    {TSRI_C_ALL, "ctz64", "",
+     "TSR_FN i64 tsr_ctz64(i64 x) {\n  u32 low = (u32)x;\n"
+     "  return (i64)(low ? tsr_ctz32(low) : 32u + tsr_ctz32((u32)((u64)x >> 32)));\n}\n"},
+
+    // Floats: NaN as ir_ops.h says, decided by bits since some compilers assume there is none.
+    {TSRI_C_ALL, "isnan", "f", "TSR_FN bool tsr_isnan_$t($t a) { return (tsr_bits_$t(a) & $m) > $i; }\n"},
+    {TSRI_C_ALL, "isinf", "f", "TSR_FN bool tsr_isinf_$t($t a) { return (tsr_bits_$t(a) & $m) == $i; }\n"},
+    {TSRI_C_ALL, "isfinite", "f", "TSR_FN bool tsr_isfinite_$t($t a) { return (tsr_bits_$t(a) & $m) < $i; }\n"},
+    {TSRI_C_ALL, "min", "f", FN2("min", "return (a < b || tsr_isnan_$t(a)) ? a : b;")},
+    {TSRI_C_ALL, "max", "f", FN2("max", "return (a > b || tsr_isnan_$t(a)) ? a : b;")},
+    {TSRI_C_ALL, "sign", "f", FN1("sign", "return a > ($t)0 ? ($t)1 : a < ($t)0 ? ($t)-1 : a;")},
+    {TSRI_C_PLAIN, "rsqrt", "f", FN1("rsqrt", "return ($t)1 / sqrt$f(a);")},
+    {TSRI_C_ALL, "select", "iufb", "TSR_FN $t tsr_select_$t(bool c, $t a, $t b) { return c ? a : b; }\n"},
+
+    // Functions that Metal lacks. erf: polynomials fitted here, 1.4 ULP with an exact exp.
+    {TSRI_C_METAL, "expm1", "s",
+     "TSR_FN f32 tsr_expm1_f32(f32 x) {\n  if (!(x > -1.0f && x < 1.0f)) return precise::exp(x) - 1.0f;\n"
+     "  f32 p = 2.08767570e-9f;\n  p = p * x + 2.50521084e-8f;\n  p = p * x + 2.75573192e-7f;\n"
+     "  p = p * x + 2.75573192e-6f;\n  p = p * x + 2.48015873e-5f;\n  p = p * x + 1.98412698e-4f;\n"
+     "  p = p * x + 1.38888889e-3f;\n  p = p * x + 8.33333333e-3f;\n  p = p * x + 4.16666667e-2f;\n"
+     "  p = p * x + 1.66666667e-1f;\n  p = p * x + 0.5f;\n  return x + (x * x) * p;\n}\n"},
+    {TSRI_C_METAL, "log1p", "s",
+     "TSR_FN f32 tsr_log1p_f32(f32 x) {\n  f32 u = 1.0f + x;\n  if (u == 1.0f || tsr_isinf_f32(u)) return u == 1.0f ? "
+     "x : "
+     "precise::log(u);\n  return precise::log(u) * (x / (u - 1.0f));\n}\n"},
+    {TSRI_C_METAL, "erf", "s",
+     "TSR_FN f32 tsr_erf_f32(f32 x) {\n  f32 a = fabs(x), t = a * a, p;\n  if (tsr_isnan_f32(x)) return x;\n"
+     "  if (a < 1.0f) {\n    p = -9.673591194e-6f;\n    p = p * t + 1.126825373e-4f;\n    p = p * t - "
+     "8.484396385e-4f;\n"
+     "    p = p * t + 5.221053492e-3f;\n    p = p * t - 2.686543763e-2f;\n    p = p * t + 1.128378287e-1f;\n"
+     "    p = p * t - 3.761263788e-1f;\n    p = p * t + 1.283791661e-1f;\n    return x + x * p;\n  }\n"
+     "  a = a < 4.0f ? a : 4.0f;\n  p = 7.342135291e-7f;\n  p = p * a - 1.163508568e-5f;\n"
+     "  p = p * a + 5.854850679e-5f;\n  p = p * a + 1.252434886e-4f;\n  p = p * a - 3.420319175e-3f;\n"
+     "  p = p * a + 2.393699624e-2f;\n  p = p * a - 1.070715934e-1f;\n  p = p * a - 6.341199279e-1f;\n"
+     "  p = p * a - 1.129234076f;\n  p = p * a + 1.305399346e-4f;\n  return copysign(1.0f - precise::exp(p), x);\n}\n"},
+
+    // Conversions.
+    {TSRI_C_ALL, "to_i8", "f", SATURATE("i8", "i32", "128", "127", "-128", "-128")},
+    {TSRI_C_ALL, "to_u8", "f", SATURATE("u8", "u32", "255", "255u", "0", "0u")},
+    {TSRI_C_ALL, "to_i16", "f", SATURATE("i16", "i32", "32768", "32767", "-32768", "-32768")},
+    {TSRI_C_ALL, "to_i32", "f",
+     SATURATE("i32", "i32", "2147483648u", "2147483647", "(-2147483647 - 1)", "(-2147483647 - 1)")},
+    {TSRI_C_ALL, "to_u32", "f", SATURATE("u32", "u32", "4294967296$L", "4294967295u", "0", "0u")},
+    {TSRI_C_ALL, "to_i64", "f",
+     SATURATE("i64", "i64", "9223372036854775808U$L", "9223372036854775807$L", MIN_I64, MIN_I64)},
+    {TSRI_C_ALL, "to_bool", "f", "TSR_FN bool tsr_to_bool_$t($t a) { return (tsr_bits_$t(a) & $m) != 0; }\n"},
+
+    {OPENCL_F16, "f16_to_f32", "",
+     "#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n#define tsr_f16_to_f32(h) convert_float(as_half((ushort)(h)))\n"},
+    {OPENCL_F16, "f32_to_f16", "",
+     "#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n#define tsr_f32_to_f16(x) as_ushort(convert_half_rte(x))\n"},
+    {TSRI_C_CUDA, "f16_to_f32", "",
+     "TSR_FN f32 tsr_f16_to_f32(u16 h) {\n  f32 x;\n  asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(x) : \"h\"(h));\n"
+     "  return x;\n}\n"},
+    {TSRI_C_CUDA, "f32_to_f16", "",
+     "TSR_FN u16 tsr_f32_to_f16(f32 x) {\n  u16 h;\n  asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(h) : \"f\"(x));\n"
+     "  return h;\n}\n"},
+    {TSRI_C_CUDA, "f64_to_f16", "",
+     "TSR_FN u16 tsr_f64_to_f16(f64 x) {\n  u16 h;\n  asm(\"cvt.rn.f16.f64 %0, %1;\" : \"=h\"(h) : \"d\"(x));\n"
+     "  return h;\n}\n"},
+    {TSRI_C_HIP, "f16_to_f32", "",
+     "TSR_FN f32 tsr_f16_to_f32(u16 h) { return (f32)__builtin_bit_cast(_Float16, h); }\n"},
+    {TSRI_C_HIP, "f32_to_f16", "",
+     "TSR_FN u16 tsr_f32_to_f16(f32 x) { return __builtin_bit_cast(u16, (_Float16)x); }\n"},
+    {TSRI_C_METAL, "f16_to_f32", "", "#define tsr_f16_to_f32(h) (float(as_type<half>((ushort)(h))))\n"},
+    {TSRI_C_METAL, "f32_to_f16", "", "#define tsr_f32_to_f16(x) (as_type<ushort>(half(x)))\n"},
+    {TSRI_C_ALL, "f16_to_f32", "",
+     "TSR_FN f32 tsr_f16_to_f32(u16 h) {\n  u32 s = (u32)(h & 0x8000u) << 16, m = h & 0x7fffu;\n"
+     "  if (m >= 0x7c00u) return tsr_from_f32(s | 0x7f800000u | (m & 0x3ffu) << 13);\n"
+     "  if (m >= 0x400u) return tsr_from_f32(s | ((m << 13) + 0x38000000u));\n"
+     "  return tsr_from_f32(s | tsr_bits_f32((f32)m * tsr_from_f32(0x33800000u)));\n}\n"},
+    {TSRI_C_ALL, "f32_to_f16", "",
+     "TSR_FN u16 tsr_f32_to_f16(f32 x) {\n  u32 u = tsr_bits_f32(x), s = (u >> 16) & 0x8000u, m = u & 0x7fffffffu;\n"
+     "  if (m > 0x7f800000u) return (u16)(s | 0x7e00u | ((m >> 13) & 0x3ffu));\n"
+     "  if (m >= 0x47800000u) return (u16)(s | 0x7c00u);\n"
+     "  if (m < 0x38800000u) return (u16)(s | (tsr_bits_f32(tsr_from_f32(m) + 0.5f) - 0x3f000000u));\n"
+     "  return (u16)(s | ((m - 0x38000000u + 0xfffu + ((m >> 13) & 1u)) >> 13));\n}\n"},
+    {TSRI_C_ALL, "f64_to_odd", "",  // the f32 neighbour with an odd last bit: rounding that once more is still right
+     "TSR_FN f32 tsr_f64_to_odd(f64 x) {\n  f32 r = (f32)x;\n  u32 u = tsr_bits_f32(r);\n"
+     "  if ((f64)r == x || (u & 0x7fffffffu) >= 0x7f800000u || (u & 1u)) return r;\n"
+     "  return tsr_from_f32(((f64)r < x) == (x > 0) ? u + 1u : u - 1u);\n}\n"},
+    {TSRI_C_ALL, "f64_to_f16", "", "#define tsr_f64_to_f16(x) tsr_f32_to_f16(tsr_f64_to_odd(x))\n"},
+    {TSRI_C_ALL, "f64_to_bf16", "", "#define tsr_f64_to_bf16(x) tsr_f32_to_bf16(tsr_f64_to_odd(x))\n"},
+    {TSRI_C_ALL, "bf16_to_f32", "", "TSR_FN f32 tsr_bf16_to_f32(u16 h) { return tsr_from_f32((u32)h << 16); }\n"},
+    {TSRI_C_CUDA, "f32_to_bf16", "",
+     "#if __CUDA_ARCH__ >= 800\n"
+     "TSR_FN u16 tsr_f32_to_bf16(f32 x) {\n  u16 h;\n  asm(\"cvt.rn.bf16.f32 %0, %1;\" : \"=h\"(h) : \"f\"(x));\n"
+     "  return h;\n}\n#else\n" F32_TO_BF16 "#endif\n"},
+    {TSRI_C_ALL, "f32_to_bf16", "", F32_TO_BF16},
+
+    // Checked mode: the first item to find an index out of range writes the report (TSRI_EMIT_REPORT_…).
+    {TSRI_C_OPENCL, "claim", "", "#define tsr_claim(flag) (atomic_cmpxchg(flag, 0u, 1u) == 0u)\n"},
+    {TSRI_C_CUDA | TSRI_C_HIP, "claim", "", "#define tsr_claim(flag) (atomicCAS(flag, 0u, 1u) == 0u)\n"},
+    {TSRI_C_METAL, "claim", "",
+     "#define tsr_claim(flag) (atomic_exchange_explicit((device atomic_uint *)(flag), 1u, memory_order_relaxed) == "
+     "0u)\n"},
+    {TSRI_C_PLAIN, "claim", "", "#define tsr_claim(flag) (*(flag) == 0u && (*(flag) = 1u))\n"},
+    {TSRI_C_ALL, "in_range", "",
+     "TSR_FN bool tsr_in_range(i64 i, u32 lanes, u64 n, u32 pos, u32 array, $Gu32 *report) {\n"
+     "  if (((u64)i & (lanes - 1u)) == 0 && n >= lanes && (u64)i <= n - lanes) return true;\n"
+     "  if (tsr_claim(report)) {\n    report[1] = pos;\n    report[2] = array;\n    report[3] = (u32)i;\n"
+     "    report[4] = (u32)((u64)i >> 32);\n    report[5] = (u32)n;\n    report[6] = (u32)(n >> 32);\n"
+     "    report[7] = lanes;\n  }\n  return false;\n}\n"},
+
+    // A step of a butterfly over the subgroup, and the value of any lane.
+    {TSRI_C_CUDA, "swap", "iuf", "#define tsr_swap_$t(v, m) __shfl_xor_sync(0xffffffffu, v, (int)(m))\n"},
+    {TSRI_C_HIP, "swap", "iuf", "#define tsr_swap_$t(v, m) __shfl_xor(v, (int)(m))\n"},
+    {TSRI_C_METAL, "swap", "ius", "#define tsr_swap_$t(v, m) simd_shuffle_xor(v, (ushort)(m))\n"},
+    {TSRI_C_OPENCL, "swap", "iuf", "#define tsr_swap_$t(v, m) sub_group_shuffle_xor(v, (u32)(m))\n"},
+    {TSRI_C_CUDA, "lane", "iuf", "#define tsr_lane_$t(v, l) __shfl_sync(0xffffffffu, v, (int)(l))\n"},
+    {TSRI_C_HIP, "lane", "iuf", "#define tsr_lane_$t(v, l) __shfl(v, (int)(l))\n"},
+    {TSRI_C_METAL, "lane", "ius", "#define tsr_lane_$t(v, l) simd_shuffle(v, (ushort)(l))\n"},
+    {TSRI_C_OPENCL, "lane", "iuf", "#define tsr_lane_$t(v, l) sub_group_shuffle(v, (u32)(l))\n"},
+};
+
+// --- Writing them ---------------------------------------------------------------------------------------------------
+
+bool tsri_c_want(tsri_c_emitter *e, const char *name) {
+  for (uint32_t i = 0; i < e->name_count; i++) {
+    if (strcmp(e->names[i], name) == 0) return false;
+  }
+  if (e->name_count == e->name_capacity) {
+    uint32_t capacity = e->name_capacity ? 2 * e->name_capacity : 32;
+    void *grown = tsri_realloc(e->names, capacity * sizeof *e->names);
+    if (!grown) {
+      e->helpers.is_out_of_memory = true;
+      return false;
+    }
+    e->names = grown;
+    e->name_capacity = capacity;
+  }
+  snprintf(e->names[e->name_count++], sizeof *e->names, "%s", name);
+  return true;
+}
+
+void tsri_c_define(tsri_c_emitter *e, const char *name, const tsri_c_text *text) {
+  e->helpers.is_out_of_memory |= text->is_out_of_memory;
+  if (!text->data) return;
+  tsri_c_addf(&e->helpers, "#ifndef tsr_has_%s\n#define tsr_has_%s\n", name + 4, name + 4);  // without tsr_
+  tsri_c_add_bytes(&e->helpers, text->data, text->bytes);
+  tsri_c_add(&e->helpers, "#endif\n");
+}
+
+static bool has_class(const char *classes, tsr_dtype dtype) {
+  if (dtype == TSR_F32 && strchr(classes, 's')) return true;
+  char letter = 'b';
+  if (dtype == TSR_I32 || dtype == TSR_I64) letter = 'i';
+  if (dtype == TSR_U32) letter = 'u';
+  if (dtype == TSR_F32 || dtype == TSR_F64) letter = 'f';
+  return strchr(classes, letter) != NULL;
+}
+
+// Value type at the end of a helper's name ("add_i32"); false if there is none.
+static bool type_suffix(const char *name, size_t bytes, tsr_dtype *out_dtype, size_t *out_base_bytes) {
+  static const tsr_dtype types[] = {TSR_BOOL, TSR_I32, TSR_U32, TSR_I64, TSR_F32, TSR_F64};
+  for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+    const char *type = tsr_dtype_name(types[i]);
+    size_t length = strlen(type);
+    if (bytes > length + 1 && name[bytes - length - 1] == '_' && memcmp(name + bytes - length, type, length) == 0) {
+      *out_dtype = types[i];
+      *out_base_bytes = bytes - length - 1;
+      return true;
+    }
+  }
+  return false;
+}
+
+static bool is_named(const helper *h, const char *name, size_t bytes) {
+  return strlen(h->name) == bytes && memcmp(h->name, name, bytes) == 0;
+}
+
+// `name` without tsr_. NULL: it is one made on demand, which was written before.
+static const helper *find_helper(const tsri_c_emitter *e, const char *name, size_t bytes, tsr_dtype *out_dtype) {
+  uint32_t bits = e->spell->bit | (tsri_c_is(e, TSRI_C_OPENCL) && e->options->f16 ? OPENCL_F16 : 0);
+  tsr_dtype dtype = TSR_F32;
+  size_t base = 0;
+  bool has_type = type_suffix(name, bytes, &dtype, &base);
+  for (size_t i = 0; i < sizeof helpers / sizeof *helpers; i++) {
+    const helper *h = &helpers[i];
+    if (!(h->dialects & bits)) continue;
+    bool fits =
+        h->classes[0] ? has_type && is_named(h, name, base) && has_class(h->classes, dtype) : is_named(h, name, bytes);
+    if (fits) {
+      *out_dtype = dtype;
+      return h;
+    }
+  }
+  return NULL;
+}
+
+static bool is_name_char(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+// Recursion is bounded by how helpers use each other, which is in the list above.
+static void need_named(tsri_c_emitter *e, const char *name, size_t bytes) {
+  tsr_dtype dtype = TSR_F32;
+  const helper *h = find_helper(e, name + 4, bytes - 4, &dtype);
+  tsri_c_name full;
+  if (!h || bytes >= sizeof full.text) return;
+  memcpy(full.text, name, bytes);
+  full.text[bytes] = '\0';
+  if (!tsri_c_want(e, full.text)) return;
+  tsri_c_text text = {0};
+  tsri_c_expand(e, &text, h->text, dtype);
+  tsri_c_define(e, full.text, &text);
+  tsri_free(text.data);
+}
+
+static void need_all(tsri_c_emitter *e, const char *text, size_t bytes) {
+  for (size_t i = 0; i + 4 < bytes;) {
+    size_t end = i;
+    while (end < bytes && is_name_char(text[end])) end++;
+    if (end - i > 4 && memcmp(text + i, "tsr_", 4) == 0) need_named(e, text + i, end - i);
+    if (end - i == 3 && memcmp(text + i, "f64", 3) == 0) e->uses_f64 = true;
+    i = end == i ? i + 1 : end;
+  }
+}
+
+static const char *placeholder(const tsri_c_emitter *e, char letter, tsr_dtype dtype, char *number) {
+  bool is_64 = tsr_dtype_bytes(dtype) == 8, is_long = e->spell->long_suffix[1] != '\0';
+  switch (letter) {
+    case 't':
+      return tsr_dtype_name(dtype);
+    case 'u':
+      return is_64 ? "u64" : "u32";
+    case 'w':
+      return is_64 ? "63u" : "31u";
+    case 'L':
+      return e->spell->long_suffix;
+    case 'i':
+      return !is_64 ? "0x7f800000u" : is_long ? "0x7ff0000000000000ULL" : "0x7ff0000000000000UL";
+    case 'm':
+      return !is_64 ? "0x7fffffffu" : is_long ? "0x7fffffffffffffffULL" : "0x7fffffffffffffffUL";
+    case 'f':
+      return dtype == TSR_F32 ? e->spell->f32_suffix : "";
+    case 'p':
+      return e->spell->math_prefix;
+    case 'G':
+      return e->spell->space[TSRI_SPACE_BUFFER];
+    case 'S':
+      return e->spell->space[TSRI_SPACE_SHARED];
+    case 'B':
+      return e->spell->shared_barrier;
+    case 'Z':
+      snprintf(number, 16, "%uu", (unsigned)e->options->subgroup_size);
+      return number;
+    default:
+      return NULL;  // an operand: stays
+  }
+}
+
+void tsri_c_expand(tsri_c_emitter *e, tsri_c_text *out, const char *pattern, tsr_dtype dtype) {
+  size_t start = out->bytes;
+  for (const char *p = pattern; *p; p++) {
+    char number[16];
+    const char *value = *p == '$' ? placeholder(e, p[1], dtype, number) : NULL;
+    if (value) {
+      tsri_c_add(out, value);
+      p++;
+    } else {
+      tsri_c_add_bytes(out, p, 1);
+    }
+  }
+  if (out->bytes > start) need_all(e, out->data + start, out->bytes - start);
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+// How each dialect of the C family spells things. A new one is an entry here and one in emit/c/c.c.
+#include "lang/emit/c/c.h"
+
+// Several kernels may share a program, so everything that could stand there twice is guarded.
+#define ONCE(what, text) "#ifndef tsr_has_" what "\n#define tsr_has_" what "\n" text "#endif\n"
+
+const tsri_c_spelling tsri_c_opencl = {
+    .bit = TSRI_C_OPENCL,
+    .prelude = "#pragma OPENCL FP_CONTRACT OFF\n" ONCE(
+        "types",
+        "typedef uchar u8;\ntypedef char i8;\ntypedef ushort u16;\ntypedef short i16;\n"
+        "typedef uint u32;\ntypedef int i32;\ntypedef ulong u64;\ntypedef long i64;\ntypedef float f32;\n"
+        "#define TSR_FN static\n"),
+    .space = {"__global ", "__local ", ""},
+    .shared = "__local __attribute__((aligned(16))) ",
+    .no_alias = "restrict ",
+    .barrier = "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)",
+    .shared_barrier = "barrier(CLK_LOCAL_MEM_FENCE)",
+    .group = "(u32)get_group_id(#)",
+    .groups = "(u32)get_num_groups(#)",
+    .local = "(u32)get_local_id(#)",
+    .axes = "012",
+    .math_prefix = "",
+    .f32_suffix = "",
+    .long_suffix = "L",
+    .native_i64 = "long",
+    .max_native_bytes = 16,
+};
+
+#define CUDA_TYPES                                                                                         \
+  "typedef unsigned char u8;\ntypedef signed char i8;\ntypedef unsigned short u16;\ntypedef short i16;\n"  \
+  "typedef unsigned int u32;\ntypedef int i32;\ntypedef unsigned long long u64;\ntypedef long long i64;\n" \
+  "typedef float f32;\ntypedef double f64;\n#define TSR_FN static __device__ __forceinline__\n"
+
+const tsri_c_spelling tsri_c_cuda = {
+    .bit = TSRI_C_CUDA,
+    .prelude = ONCE("types", CUDA_TYPES),
+    .space = {"", "", ""},
+    .shared = "__shared__ __align__(16) ",
+    .no_alias = "__restrict__ ",
+    .barrier = "__syncthreads()",
+    .shared_barrier = "__syncthreads()",
+    .group = "blockIdx.#",
+    .groups = "gridDim.#",
+    .local = "threadIdx.#",
+    .axes = "xyz",
+    .math_prefix = "",
+    .f32_suffix = "f",
+    .long_suffix = "LL",
+    .native_i64 = "longlong",
+    .max_native_bytes = 16,
+};
+
+const tsri_c_spelling tsri_c_hip = {
+    .bit = TSRI_C_HIP,
+    .prelude = "#ifndef __HIPCC_RTC__\n#include <hip/hip_runtime.h>\n#endif\n#pragma clang fp contract(off)\n" ONCE(
+        "types", CUDA_TYPES),
+    .space = {"", "", ""},
+    .shared = "__shared__ __align__(16) ",
+    .no_alias = "__restrict__ ",
+    .barrier = "__syncthreads()",
+    .shared_barrier = "__syncthreads()",
+    .group = "(u32)blockIdx.#",
+    .groups = "(u32)gridDim.#",
+    .local = "(u32)threadIdx.#",
+    .axes = "xyz",
+    .math_prefix = "",
+    .f32_suffix = "f",
+    .long_suffix = "LL",
+    .native_i64 = "longlong",
+    .max_native_bytes = 16,
+};
+
+// Both pragmas: older compilers know the second only. The driver must also switch fast math off.
+const tsri_c_spelling tsri_c_metal = {
+    .bit = TSRI_C_METAL,
+    .prelude =
+        "#include <metal_stdlib>\nusing namespace metal;\n#pragma METAL fp math_mode(safe)\n"
+        "#pragma METAL fp contract(off)\n#pragma clang fp contract(off)\n" ONCE(
+            "types",
+            "typedef uchar u8;\ntypedef char i8;\ntypedef ushort u16;\ntypedef short i16;\n"
+            "typedef uint u32;\ntypedef int i32;\ntypedef ulong u64;\ntypedef long i64;\ntypedef float f32;\n"
+            "#define TSR_FN static inline\n"),
+    .space = {"device ", "threadgroup ", "thread "},
+    .shared = "alignas(16) threadgroup ",
+    .no_alias = "",
+    .barrier = "threadgroup_barrier(mem_flags::mem_threadgroup | mem_flags::mem_device)",
+    .shared_barrier = "threadgroup_barrier(mem_flags::mem_threadgroup)",
+    .group = "tsr_group.#",
+    .groups = "tsr_groups.#",
+    .local = "tsr_local.#",
+    .axes = "xyz",
+    .math_prefix = "precise::",
+    .f32_suffix = "",
+    .long_suffix = "L",
+    .native_i64 = "long",
+    .max_native_bytes = 16,
+};
+
+const tsri_c_spelling tsri_c_plain = {
+    .bit = TSRI_C_PLAIN,
+    .prelude = ONCE("types",
+                    "#include <math.h>\n#include <stdbool.h>\n#include <stdint.h>\n#include <stdlib.h>\n"
+                    "typedef uint8_t u8;\ntypedef int8_t i8;\ntypedef uint16_t u16;\ntypedef int16_t i16;\n"
+                    "typedef uint32_t u32;\ntypedef int32_t i32;\ntypedef uint64_t u64;\ntypedef int64_t i64;\n"
+                    "typedef float f32;\ntypedef double f64;\n#define TSR_FN static inline\n"
+                    "typedef struct {\n  void *const *buffers;\n  const void *params;\n  u32 groups[3], local[3];\n} "
+                    "tsr_launch;\n"),
+    .space = {"", "", ""},
+    .shared = "_Alignas(16) ",
+    .no_alias = "restrict ",
+    .barrier = "",
+    .shared_barrier = "",
+    .axes = "012",
+    .math_prefix = "",
+    .f32_suffix = "f",
+    .long_suffix = "LL",
+    .native_i64 = NULL,
+    .max_native_bytes = 0,
+};

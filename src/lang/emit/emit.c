@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+// The list of emitters, and what all of them share: checking options, filling parameters, reading the report.
+#include "lang/emit/emit.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/alloc.h"
+#include "core/error.h"
+
+const tsri_emitter tsri_emitters[] = {
+#define TSRI_X(name, title, form, suffix) \
+  {#name, title, TSRI_EMIT_##form, suffix, &tsri_emit_defaults_##name, tsri_emit_##name},
+    TSRI_DIALECTS(TSRI_X)
+#undef TSRI_X
+        {0}};
+
+#define TSRI_X(name, title, form, suffix) " " #name
+static const char emitter_names[] = TSRI_DIALECTS(TSRI_X);
+#undef TSRI_X
+
+const tsri_emitter *tsri_emitter_find(const char *name) {
+  for (const tsri_emitter *emitter = tsri_emitters; emitter->name; emitter++) {
+    if (strcmp(emitter->name, name) == 0) return emitter;
+  }
+  (void)TSRI_FAIL(TSR_ERR_NOT_FOUND, "there is no kernel dialect '%s'; known:%s", name, emitter_names);
+  return NULL;
+}
+
+static bool is_power_of_two(uint32_t n) { return n != 0 && (n & (n - 1)) == 0; }
+
+tsr_status tsri_emit_kernel(const tsri_emitter *emitter, const tsri_kernel *kernel, const tsri_emit_options *options,
+                            tsri_emitted *out) {
+  memset(out, 0, sizeof *out);
+  if (!options) options = emitter->defaults;
+  if (!is_power_of_two(options->subgroup_size) || options->subgroup_size > 128) {
+    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "%s: a subgroup size of %" PRIu32 " is not a power of two up to 128",
+                     emitter->name, options->subgroup_size);
+  }
+  if ((kernel->needs & TSRI_NEEDS_F64) && !options->f64) {
+    return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "kernel %s needs f64, which this device does not have in %s", kernel->name,
+                     emitter->title);
+  }
+  memcpy(out->local, kernel->group_size, sizeof out->local);
+  out->shared_bytes = kernel->shared_bytes;
+  out->has_report = kernel->is_checked;
+  out->buffer_count = kernel->buffer_count + (kernel->is_checked ? 1 : 0);
+  out->params_bytes = kernel->params_bytes + (kernel->is_checked ? 8 * kernel->buffer_count : 0);
+  tsr_status status = emitter->emit(emitter, kernel, options, out);
+  if (status != TSR_OK) tsri_emitted_deinit(out);
+  return status;
+}
+
+void tsri_emitted_deinit(tsri_emitted *emitted) {
+  tsri_free(emitted->data);
+  memset(emitted, 0, sizeof *emitted);
+}
+
+void tsri_emit_params(const tsri_kernel *kernel, const tsri_emitted *emitted, const void *params,
+                      const uint64_t *element_counts, void *out_words) {
+  if (kernel->params_bytes > 0) memcpy(out_words, params, kernel->params_bytes);
+  if (!emitted->has_report) return;
+  unsigned char *counts = (unsigned char *)out_words + kernel->params_bytes;
+  for (uint32_t i = 0; i < kernel->buffer_count; i++) {
+    uint32_t words[2] = {(uint32_t)element_counts[i], (uint32_t)(element_counts[i] >> 32)};
+    memcpy(counts + (size_t)8 * i, words, sizeof words);
+  }
+}
+
+// --- The report -----------------------------------------------------------------------------------------------------
+
+static uint64_t two_words(const uint32_t *words) { return words[0] | (uint64_t)words[1] << 32; }
+
+static const tsri_ir_array *numbered_array(const tsri_kernel *kernel, uint32_t number, const char **out_kind) {
+  *out_kind = "buffer";
+  if (number < kernel->buffer_count) return &kernel->buffers[number];
+  number -= kernel->buffer_count;
+  *out_kind = "shared array";
+  if (number < kernel->shared_count) return &kernel->shared[number];
+  number -= kernel->shared_count;
+  *out_kind = "local array";
+  return number < kernel->local_count ? &kernel->locals[number] : NULL;
+}
+
+bool tsri_emit_decode_report(const tsri_kernel *kernel, const uint32_t words[TSRI_EMIT_REPORT_WORDS], char *text,
+                             size_t text_bytes) {
+  if (text_bytes > 0) text[0] = '\0';
+  if (words[TSRI_EMIT_REPORT_FLAG] == 0) return false;
+
+  const char *kind = NULL;
+  const tsri_ir_array *array = numbered_array(kernel, words[TSRI_EMIT_REPORT_ARRAY], &kind);
+  tsri_ir_pos pos = words[TSRI_EMIT_REPORT_POS];
+  int64_t index = (int64_t)two_words(&words[TSRI_EMIT_REPORT_INDEX]);
+  uint64_t count = two_words(&words[TSRI_EMIT_REPORT_COUNT]);
+  uint32_t lanes = words[TSRI_EMIT_REPORT_LANES];
+
+  char what[96];
+  if (lanes <= 1) {
+    snprintf(what, sizeof what, "index %" PRId64 " is outside", index);
+  } else if (index % (int64_t)lanes != 0) {
+    snprintf(what, sizeof what, "index %" PRId64 " is no multiple of the %" PRIu32 " elements accessed in", index,
+             lanes);
+  } else {
+    snprintf(what, sizeof what, "index %" PRId64 " with the %" PRIu32 " elements from there is outside", index, lanes);
+  }
+  snprintf(text, text_bytes, "kernel %s: %s %s '%s' of %" PRIu64 " element%s (%s:%" PRIu32 ":%" PRIu32 ")",
+           kernel->name, what, kind, array ? array->name : "?", count, count == 1 ? "" : "s", kernel->file,
+           TSRI_IR_LINE(pos), TSRI_IR_COLUMN(pos));
+  return true;
+}

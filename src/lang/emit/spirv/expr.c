@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: MIT
+// Expression trees. Walked with a stack of their own, since a chain of additions may be as deep as it is long; only
+// operands that may go unevaluated recurse, as blocks.
+#include "lang/emit/spirv/spirv.h"
+
+// --- Leaves ---------------------------------------------------------------------------------------------------------
+
+tsri_spv_id tsri_spv_builtin_value(tsri_spv *s, tsri_spv_builtin builtin, uint32_t axis) {
+  static const struct {
+    uint32_t number;
+    bool is_vector;
+  } infos[SPV_BUILTIN_COUNT] = {
+#define TSRI_X(name, number, is_vector) {number, is_vector},
+      TSRI_SPV_BUILTINS(TSRI_X)
+#undef TSRI_X
+  };
+  tsri_spv_type word = tsri_spv_make_type(SPV_U32, 1);
+  tsri_spv_id type = tsri_spv_type_id(s, word), *variable = &s->builtins[builtin];
+  if (!*variable) {
+    tsri_spv_id whole = type;
+    if (infos[builtin].is_vector) {
+      if (!s->uvec3) {
+        s->uvec3 = tsri_spv_new_id(s);
+        SPV_PUT(&s->globals, SPV_OP_TYPE_VECTOR, s->uvec3, type, 3);
+      }
+      whole = s->uvec3;
+    }
+    *variable = tsri_spv_variable(s, SPV_CLASS_INPUT, whole);
+    SPV_DECORATE(s, *variable, SPV_DECORATION_BUILT_IN, infos[builtin].number);
+    if (builtin >= SPV_BUILTIN_SUBGROUP) tsri_spv_need(s, SPV_CAPABILITY_GROUP_NON_UNIFORM);
+  }
+  if (!infos[builtin].is_vector) return tsri_spv_load(s, word, *variable);
+  tsri_spv_id pointer = tsri_spv_new_id(s), pointer_type = tsri_spv_pointer_type(s, SPV_CLASS_INPUT, type);
+  SPV_PUT(&s->code, SPV_OP_ACCESS_CHAIN, pointer_type, pointer, *variable, tsri_spv_u32(s, axis));
+  return tsri_spv_load(s, word, pointer);
+}
+
+tsri_spv_id tsri_spv_local_index(tsri_spv *s) { return tsri_spv_builtin_value(s, SPV_BUILTIN_LOCAL_INDEX, 0); }
+
+tsri_spv_id tsri_spv_ir_id(tsri_spv *s, tsri_ir_id id, uint32_t axis) {
+  tsri_spv_type word = tsri_spv_make_type(SPV_U32, 1);
+  switch (id) {
+    case TSRI_ID_GROUP:
+      return tsri_spv_builtin_value(s, SPV_BUILTIN_GROUP, axis);
+    case TSRI_ID_GROUPS:
+      return tsri_spv_builtin_value(s, SPV_BUILTIN_GROUP_COUNT, axis);
+    case TSRI_ID_LOCAL:
+      return tsri_spv_builtin_value(s, SPV_BUILTIN_LOCAL, axis);
+    case TSRI_ID_GLOBAL: {
+      tsri_spv_id group = tsri_spv_builtin_value(s, SPV_BUILTIN_GROUP, axis);
+      tsri_spv_id first = tsri_spv_op2(s, SPV_OP_I_MUL, word, group, tsri_spv_u32(s, s->kernel->group_size[axis]));
+      return tsri_spv_op2(s, SPV_OP_I_ADD, word, first, tsri_spv_builtin_value(s, SPV_BUILTIN_LOCAL, axis));
+    }
+    case TSRI_ID_SUBGROUP_SIZE:
+      return tsri_spv_u32(s, s->options->subgroup_size);
+    default:
+      break;
+  }
+  if (s->native_subgroups) return tsri_spv_builtin_value(s, SPV_BUILTIN_SUBGROUP_LANE, 0);
+  tsri_spv_id mask = tsri_spv_u32(s, s->options->subgroup_size - 1);
+  return tsri_spv_op2(s, SPV_OP_BITWISE_AND, word, tsri_spv_local_index(s), mask);
+}
+
+tsri_spv_id tsri_spv_var(tsri_spv *s, uint32_t var) {
+  if (!s->vars[var]) {
+    tsri_spv_id type = tsri_spv_type_id(s, tsri_spv_value_type(s->kernel->vars[var].type));
+    s->vars[var] = tsri_spv_variable(s, SPV_CLASS_FUNCTION, type);
+  }
+  return s->vars[var];
+}
+
+// --- Nodes whose operands are there ---------------------------------------------------------------------------------
+
+static tsri_spv_id load(tsri_spv *s, const tsri_ir_expr *x) {
+  tsri_spv_place place = {
+      .space = (tsri_ir_space)x->space,
+      .object = x->object,
+      .storage = (tsr_dtype)x->dtype,
+      .lanes = x->type.lanes,
+      .index_type = s->kernel->exprs[x->a].type,
+      .index = s->ids[x->a],
+      .pos = x->pos,
+  };
+  return tsri_spv_load_place(s, &place);
+}
+
+static tsri_spv_id operation(tsri_spv *s, const tsri_ir_expr *x) {
+  const tsri_ir_expr *exprs = s->kernel->exprs;
+  tsri_spv_id operands[3] = {0};
+  uint32_t arity = tsri_ir_op_infos[x->op].arity;
+  for (uint32_t i = 0; i < arity; i++) operands[i] = s->ids[x->args[i]];
+  tsri_ir_type operand = x->op == TSRI_OP_SELECT ? x->type : exprs[x->a].type;
+  return tsri_spv_operation(s, (tsri_ir_op)x->op, operand, x->type, operands, false);
+}
+
+static tsri_spv_id compose(tsri_spv *s, const tsri_ir_expr *x, bool is_splat) {
+  tsri_spv_id lanes[4];
+  for (uint32_t i = 0; i < x->type.lanes; i++) lanes[i] = s->ids[x->args[is_splat ? 0 : i]];
+  return tsri_spv_compose(s, tsri_spv_value_type(x->type), lanes);
+}
+
+// No item's number has bit 31.
+tsri_spv_id tsri_spv_hidden_zero(tsri_spv *s) {
+  tsri_spv_type word = tsri_spv_make_type(SPV_U32, 1);
+  return tsri_spv_op2(s, SPV_OP_SHIFT_RIGHT_LOGICAL, word, tsri_spv_local_index(s), tsri_spv_u32(s, 31));
+}
+
+static tsri_spv_id hidden_float_zero(tsri_spv *s, tsri_spv_type type, bool is_negative) {
+  tsri_spv_type word = tsri_spv_make_type(SPV_U32, 1), two = tsri_spv_make_type(SPV_U32, 2);
+  tsri_spv_id bits = tsri_spv_hidden_zero(s);
+  if (is_negative) bits = tsri_spv_op2(s, SPV_OP_BITWISE_OR, word, bits, tsri_spv_u32(s, 0x80000000));
+  if (type.kind == SPV_F32) return tsri_spv_bitcast(s, type, word, bits);
+  tsri_spv_id words[2] = {tsri_spv_u32(s, 0), bits};
+  return tsri_spv_bitcast(s, type, two, tsri_spv_compose(s, two, words));
+}
+
+static tsri_spv_id constant(tsri_spv *s, tsri_spv_type type, uint64_t bits) {
+  uint64_t sign = type.kind == SPV_F64 ? UINT64_C(1) << 63 : 0x80000000;
+  bool is_hidden = tsri_spv_is_float(type) && s->options->quirks && (bits & ~sign) == 0;
+  return is_hidden ? hidden_float_zero(s, type, bits == sign) : tsri_spv_const(s, type, bits);
+}
+
+static tsri_spv_id node(tsri_spv *s, const tsri_ir_expr *x) {
+  const tsri_ir_expr *exprs = s->kernel->exprs;
+  tsri_spv_type type = tsri_spv_value_type(x->type);
+  switch (x->kind) {
+    case TSRI_EXPR_CONST:
+      return constant(s, type, x->bits);
+    case TSRI_EXPR_VAR:
+      return tsri_spv_load(s, type, tsri_spv_var(s, x->object));
+    case TSRI_EXPR_SCALAR:
+      return tsri_spv_param(s, x->type, s->kernel->params[x->object].offset);
+    case TSRI_EXPR_ID:
+      return tsri_spv_ir_id(s, (tsri_ir_id)x->op, x->lane);
+    case TSRI_EXPR_OP:
+      return operation(s, x);
+    case TSRI_EXPR_CONVERT:
+      return tsri_spv_convert(s, (tsr_dtype)x->dtype, exprs[x->a].type, s->ids[x->a]);
+    case TSRI_EXPR_BITCAST:
+      return tsri_spv_bitcast(s, type, tsri_spv_value_type(exprs[x->a].type), s->ids[x->a]);
+    case TSRI_EXPR_SPLAT:
+      return compose(s, x, true);
+    case TSRI_EXPR_VECTOR:
+      return compose(s, x, false);
+    case TSRI_EXPR_EXTRACT:
+      return tsri_spv_extract(s, tsri_spv_value_type(exprs[x->a].type), s->ids[x->a], x->lane);
+    case TSRI_EXPR_INSERT:
+      return tsri_spv_op3(s, SPV_OP_COMPOSITE_INSERT, type, s->ids[x->b], s->ids[x->a], x->lane);
+    case TSRI_EXPR_LOAD:
+      return load(s, x);
+    default:
+      return 0;
+  }
+}
+
+// --- Operands that may go unevaluated -------------------------------------------------------------------------------
+
+// a && b and a || b: b in a block of its own.
+static tsri_spv_id short_circuit(tsri_spv *s, const tsri_ir_expr *x) {
+  tsri_spv_type type = tsri_spv_value_type(x->type);
+  bool is_and = x->kind == TSRI_EXPR_AND_THEN;
+  tsri_spv_id a = tsri_spv_expr(s, x->a), from_a = s->block;
+  tsri_spv_id more = tsri_spv_new_id(s), merge = tsri_spv_new_id(s);
+  tsri_spv_branch_if(s, a, is_and ? more : merge, is_and ? merge : more, merge);
+  tsri_spv_begin_block(s, more);
+  tsri_spv_id b = tsri_spv_expr(s, x->b), from_b = s->block;
+  tsri_spv_branch(s, merge);
+  tsri_spv_begin_block(s, merge);
+  return tsri_spv_phi(s, type, tsri_spv_const(s, type, !is_and), from_a, b, from_b);
+}
+
+static tsri_spv_id conditional(tsri_spv *s, const tsri_ir_expr *x) {
+  tsri_spv_id a = tsri_spv_expr(s, x->a);
+  tsri_spv_id yes = tsri_spv_new_id(s), no = tsri_spv_new_id(s), merge = tsri_spv_new_id(s);
+  tsri_spv_branch_if(s, a, yes, no, merge);
+  tsri_spv_begin_block(s, yes);
+  tsri_spv_id b = tsri_spv_expr(s, x->b), from_b = s->block;
+  tsri_spv_branch(s, merge);
+  tsri_spv_begin_block(s, no);
+  tsri_spv_id c = tsri_spv_expr(s, x->c), from_c = s->block;
+  tsri_spv_branch(s, merge);
+  tsri_spv_begin_block(s, merge);
+  return tsri_spv_phi(s, tsri_spv_value_type(x->type), b, from_b, c, from_c);
+}
+
+static tsri_spv_id branching(tsri_spv *s, const tsri_ir_expr *x) {
+  tsri_spv_id id = 0;
+  if (tsri_spv_enter(s)) id = x->kind == TSRI_EXPR_COND ? conditional(s, x) : short_circuit(s, x);
+  s->depth--;
+  return id;
+}
+
+// --- The walk -------------------------------------------------------------------------------------------------------
+
+#define VISITED 0x80000000u  // on the stack: its operands have been written
+
+tsri_spv_id tsri_spv_expr(tsri_spv *s, uint32_t expr) {
+  const tsri_ir_expr *exprs = s->kernel->exprs;
+  uint32_t bottom = s->stack_used;
+  s->stack[s->stack_used++] = expr;
+  while (s->stack_used > bottom && !s->is_too_deep) {
+    uint32_t top = s->stack[--s->stack_used], index = top & ~VISITED;
+    const tsri_ir_expr *x = &exprs[index];
+    bool is_branching = x->kind == TSRI_EXPR_AND_THEN || x->kind == TSRI_EXPR_OR_ELSE || x->kind == TSRI_EXPR_COND;
+    uint32_t count = tsri_ir_plain_operands(x);
+    if (is_branching) {
+      s->ids[index] = branching(s, x);
+    } else if (count == 0 || (top & VISITED)) {
+      s->ids[index] = node(s, x);
+    } else {
+      s->stack[s->stack_used++] = index | VISITED;
+      for (uint32_t i = count; i-- > 0;) s->stack[s->stack_used++] = x->args[i];
+    }
+  }
+  s->stack_used = bottom;
+  return s->ids[expr];
+}

@@ -1,0 +1,458 @@
+// SPDX-License-Identifier: MIT
+// Memory: how arrays are held, loads, stores, atomics, and in checked mode the test before each.
+//
+// Buffers of small elements are arrays of them where the device has such storage, else of words: a store of part of a
+// word then goes by two atomic operations, as other items may write the rest of it. A buffer or shared array that is
+// accessed several elements at a time is declared as an array of vectors, and single elements are components of those.
+#include "lang/emit/spirv/spirv.h"
+
+// --- How arrays are held --------------------------------------------------------------------------------------------
+
+static tsri_spv_kind natural_kind(tsr_dtype storage) {
+  switch (storage) {
+    case TSR_BOOL:
+    case TSR_U8:
+    case TSR_I8:
+      return SPV_U8;
+    case TSR_I16:
+    case TSR_F16:
+    case TSR_BF16:
+      return SPV_U16;
+    default:
+      return tsri_spv_value_kind(storage);
+  }
+}
+
+static tsri_spv_array plan_buffer(const tsri_emit_options *options, const tsri_ir_array *array, uint32_t lanes) {
+  tsr_dtype storage = (tsr_dtype)array->storage;
+  tsri_spv_kind kind = natural_kind(storage);
+  if ((kind == SPV_U8 && !options->storage8) || (kind == SPV_U16 && !options->storage16)) {
+    return (tsri_spv_array){.kind = SPV_U32, .per_word = kind == SPV_U8 ? 4 : 2, .lanes = 1};
+  }
+  if (storage == TSR_F16 && options->f16) kind = SPV_F16;
+  bool as_vectors = lanes > 1 && !options->wide_unaligned && !array->is_atomic;
+  return (tsri_spv_array){.kind = (uint8_t)kind, .per_word = 1, .lanes = as_vectors ? (uint8_t)lanes : 1};
+}
+
+static tsri_spv_array plan_shared(const tsri_emit_options *options, const tsri_ir_array *array, uint32_t lanes) {
+  tsr_dtype storage = (tsr_dtype)array->storage;
+  tsri_spv_kind kind = natural_kind(storage);
+  if (array->is_atomic) lanes = 1;
+  bool is_small = (kind == SPV_U8 && options->i8) || (kind == SPV_U16 && options->i16) || kind >= SPV_U32;
+  if (is_small) return (tsri_spv_array){.kind = (uint8_t)kind, .per_word = 1, .lanes = (uint8_t)lanes};
+  kind = storage == TSR_BOOL ? SPV_U32 : tsri_spv_value_kind(tsri_ir_compute_dtype(storage));
+  return (tsri_spv_array){.kind = (uint8_t)kind, .per_word = 1, .lanes = (uint8_t)lanes, .is_wide_held = true};
+}
+
+void tsri_spv_plan_array(tsri_spv *s, tsri_ir_space space, uint32_t object, uint32_t lanes) {
+  const tsri_ir_array *array = tsri_ir_array_of(s->kernel, space, object);
+  tsr_dtype storage = (tsr_dtype)array->storage;
+  if (space == TSRI_SPACE_BUFFER) {
+    s->buffers[object] = plan_buffer(s->options, array, lanes);
+  } else if (space == TSRI_SPACE_SHARED) {
+    s->shared[object] = plan_shared(s->options, array, lanes);
+  } else {
+    tsri_spv_kind kind = tsri_spv_value_kind(tsri_ir_compute_dtype(storage));
+    s->locals_held[object] = (tsri_spv_array){.kind = (uint8_t)kind, .per_word = 1, .lanes = 1, .is_wide_held = true};
+  }
+}
+
+static const tsri_spv_array *held(const tsri_spv *s, const tsri_spv_place *place) {
+  if (place->space == TSRI_SPACE_BUFFER) return &s->buffers[place->object];
+  return place->space == TSRI_SPACE_SHARED ? &s->shared[place->object] : &s->locals_held[place->object];
+}
+
+// --- Places ---------------------------------------------------------------------------------------------------------
+
+static tsri_spv_id u_op(tsri_spv *s, uint32_t op, tsri_spv_id a, uint32_t b) {
+  return tsri_spv_op2(s, op, tsri_spv_make_type(SPV_U32, 1), a, tsri_spv_u32(s, b));
+}
+
+static tsri_spv_id and_bits(tsri_spv *s, tsri_spv_id a, uint32_t mask) { return u_op(s, SPV_OP_BITWISE_AND, a, mask); }
+
+static uint32_t log2_of(uint32_t n) { return n == 4 ? 2 : n == 2 ? 1 : 0; }
+
+// The index as u32, at a multiple of the lanes.
+static tsri_spv_id first_index(tsri_spv *s, const tsri_spv_place *place) {
+  tsri_spv_id index = place->index;
+  if (place->index_type.dtype == TSR_I64) {
+    index = tsri_spv_op1(s, SPV_OP_U_CONVERT, tsri_spv_make_type(SPV_U32, 1), index);
+  }
+  return place->lanes > 1 ? and_bits(s, index, ~(place->lanes - 1)) : index;
+}
+
+static uint32_t class_of(tsri_ir_space space) {
+  if (space == TSRI_SPACE_BUFFER) return SPV_CLASS_STORAGE_BUFFER;
+  return space == TSRI_SPACE_SHARED ? SPV_CLASS_WORKGROUP : SPV_CLASS_FUNCTION;
+}
+
+// Pointer to what stands at `index` of the declared array; with `component` not 0 to that component of it.
+static tsri_spv_id pointer_to(tsri_spv *s, const tsri_spv_place *place, tsri_spv_type type, tsri_spv_id index,
+                              tsri_spv_id component) {
+  uint32_t words[6], count = 0;
+  words[count++] = tsri_spv_pointer_type(s, class_of(place->space), tsri_spv_type_id(s, type));
+  words[count++] = tsri_spv_new_id(s);
+  words[count++] = held(s, place)->variable;
+  if (place->space == TSRI_SPACE_BUFFER) words[count++] = tsri_spv_u32(s, 0);
+  words[count++] = index;
+  if (component) words[count++] = component;
+  tsri_spv_put_op(&s->code, SPV_OP_ACCESS_CHAIN, words, count);
+  return words[1];
+}
+
+static tsri_spv_id element_pointer(tsri_spv *s, const tsri_spv_place *place, tsri_spv_id index) {
+  const tsri_spv_array *array = held(s, place);
+  tsri_spv_type type = tsri_spv_make_type((tsri_spv_kind)array->kind, 1);
+  if (array->lanes == 1) return pointer_to(s, place, type, index, 0);
+  tsri_spv_id vector = u_op(s, SPV_OP_SHIFT_RIGHT_LOGICAL, index, log2_of(array->lanes));
+  return pointer_to(s, place, type, vector, and_bits(s, index, array->lanes - 1u));
+}
+
+static tsri_spv_id next_index(tsri_spv *s, tsri_spv_id index, uint32_t lane) {
+  return lane == 0 ? index : u_op(s, SPV_OP_I_ADD, index, lane);
+}
+
+// --- Elements as they lie in memory ---------------------------------------------------------------------------------
+
+// The type in which small elements are worked on: they may be loaded, stored and converted, and nothing else.
+static tsri_spv_type widened_type(tsri_spv_kind kind, uint32_t lanes) {
+  if (kind == SPV_F16) return tsri_spv_make_type(SPV_F32, lanes);
+  return tsri_spv_make_type(kind == SPV_U8 || kind == SPV_U16 ? SPV_U32 : kind, lanes);
+}
+
+static tsri_spv_id load_at(tsri_spv *s, tsri_spv_type type, tsri_spv_id pointer) {
+  tsri_spv_type wide = widened_type((tsri_spv_kind)type.kind, type.lanes);
+  tsri_spv_id raw = tsri_spv_load(s, type, pointer);
+  if (wide.kind == type.kind) return raw;
+  return tsri_spv_op1(s, wide.kind == SPV_F32 ? SPV_OP_F_CONVERT : SPV_OP_U_CONVERT, wide, raw);
+}
+
+static void store_at(tsri_spv *s, tsri_spv_type type, tsri_spv_id pointer, tsri_spv_id value) {
+  tsri_spv_type wide = widened_type((tsri_spv_kind)type.kind, type.lanes);
+  if (wide.kind != type.kind) {
+    value = tsri_spv_op1(s, wide.kind == SPV_F32 ? SPV_OP_F_CONVERT : SPV_OP_U_CONVERT, type, value);
+  }
+  tsri_spv_store(s, pointer, value);
+}
+
+// The place as one vector, where the array is declared so; 0 if it is not.
+static tsri_spv_id vector_pointer(tsri_spv *s, const tsri_spv_place *place, tsri_spv_id index) {
+  const tsri_spv_array *array = held(s, place);
+  if (array->lanes != place->lanes || place->lanes == 1) return 0;
+  tsri_spv_id vector = u_op(s, SPV_OP_SHIFT_RIGHT_LOGICAL, index, log2_of(array->lanes));
+  return pointer_to(s, place, tsri_spv_make_type((tsri_spv_kind)array->kind, place->lanes), vector, 0);
+}
+
+static tsri_spv_id load_elements(tsri_spv *s, const tsri_spv_place *place) {
+  tsri_spv_kind kind = (tsri_spv_kind)held(s, place)->kind;
+  tsri_spv_id index = first_index(s, place), lanes[4], vector = vector_pointer(s, place, index);
+  if (vector) return load_at(s, tsri_spv_make_type(kind, place->lanes), vector);
+  for (uint32_t i = 0; i < place->lanes; i++) {
+    lanes[i] = load_at(s, tsri_spv_make_type(kind, 1), element_pointer(s, place, next_index(s, index, i)));
+  }
+  return tsri_spv_compose(s, widened_type(kind, place->lanes), lanes);
+}
+
+static void store_elements(tsri_spv *s, const tsri_spv_place *place, tsri_spv_id value) {
+  tsri_spv_kind kind = (tsri_spv_kind)held(s, place)->kind;
+  tsri_spv_id index = first_index(s, place), vector = vector_pointer(s, place, index);
+  if (vector) {
+    store_at(s, tsri_spv_make_type(kind, place->lanes), vector, value);
+    return;
+  }
+  for (uint32_t i = 0; i < place->lanes; i++) {
+    tsri_spv_id lane = tsri_spv_extract(s, widened_type(kind, place->lanes), value, i);
+    store_at(s, tsri_spv_make_type(kind, 1), element_pointer(s, place, next_index(s, index, i)), lane);
+  }
+}
+
+// --- Elements packed into words -------------------------------------------------------------------------------------
+
+// Which word the first element stands in, and by how many bits from its low end (0: none, id 0).
+typedef struct word_place {
+  tsri_spv_id word, shift;
+  uint32_t element_bits, mask, word_count;
+} word_place;
+
+static word_place find_word(tsri_spv *s, const tsri_spv_place *place) {
+  uint32_t per_word = held(s, place)->per_word;
+  word_place w = {.element_bits = 32 / per_word, .mask = per_word == 4 ? 0xff : 0xffff};
+  tsri_spv_id index = first_index(s, place);
+  w.word = u_op(s, SPV_OP_SHIFT_RIGHT_LOGICAL, index, log2_of(per_word));
+  w.word_count = place->lanes > per_word ? place->lanes / per_word : 1;
+  if (place->lanes < per_word) {
+    tsri_spv_id within = and_bits(s, index, per_word - 1);
+    w.shift = u_op(s, SPV_OP_I_MUL, within, w.element_bits);
+  }
+  return w;
+}
+
+static tsri_spv_id load_packed(tsri_spv *s, const tsri_spv_place *place) {
+  word_place w = find_word(s, place);
+  tsri_spv_type type = tsri_spv_make_type(SPV_U32, 1);
+  tsri_spv_id words[2] = {0}, lanes[4] = {0};
+  for (uint32_t i = 0; i < w.word_count; i++) {
+    words[i] = tsri_spv_load(s, type, pointer_to(s, place, type, next_index(s, w.word, i), 0));
+  }
+  if (w.shift) words[0] = tsri_spv_op2(s, SPV_OP_SHIFT_RIGHT_LOGICAL, type, words[0], w.shift);
+  for (uint32_t i = 0; i < place->lanes; i++) {
+    uint32_t bit = i * w.element_bits;
+    tsri_spv_id word = words[bit / 32];
+    if (bit % 32) word = u_op(s, SPV_OP_SHIFT_RIGHT_LOGICAL, word, bit % 32);
+    lanes[i] = and_bits(s, word, w.mask);
+  }
+  return tsri_spv_compose(s, tsri_spv_make_type(SPV_U32, place->lanes), lanes);
+}
+
+// Parts of a word: its bits are cleared, then set, each at once. Whole words are stored.
+static void store_packed(tsri_spv *s, const tsri_spv_place *place, tsri_spv_id bits) {
+  word_place w = find_word(s, place);
+  tsri_spv_type type = tsri_spv_make_type(SPV_U32, 1), vector = tsri_spv_make_type(SPV_U32, place->lanes);
+  tsri_spv_id words[2] = {0, 0};
+  uint32_t mask = 0;
+  for (uint32_t i = 0; i < place->lanes; i++) {
+    uint32_t bit = i * w.element_bits;
+    tsri_spv_id lane = tsri_spv_extract(s, vector, bits, i), *word = &words[bit / 32];
+    if (bit % 32) lane = u_op(s, SPV_OP_SHIFT_LEFT_LOGICAL, lane, bit % 32);
+    *word = *word ? tsri_spv_op2(s, SPV_OP_BITWISE_OR, type, *word, lane) : lane;
+    mask |= w.mask << bit % 32;
+  }
+  for (uint32_t i = 0; i < 2 && i < w.word_count && !w.shift; i++) {
+    tsri_spv_store(s, pointer_to(s, place, type, next_index(s, w.word, i), 0), words[i]);
+  }
+  if (!w.shift) return;
+  tsri_spv_id pointer = pointer_to(s, place, type, w.word, 0), type_id = tsri_spv_type_id(s, type);
+  tsri_spv_id scope = tsri_spv_u32(s, SPV_SCOPE_DEVICE), none = tsri_spv_u32(s, SPV_SEMANTICS_NONE);
+  tsri_spv_id cleared = tsri_spv_op2(s, SPV_OP_SHIFT_LEFT_LOGICAL, type, tsri_spv_u32(s, mask), w.shift);
+  tsri_spv_id kept = tsri_spv_op1(s, SPV_OP_NOT, type, cleared);
+  tsri_spv_id set = tsri_spv_op2(s, SPV_OP_SHIFT_LEFT_LOGICAL, type, words[0], w.shift);
+  SPV_PUT(&s->code, SPV_OP_ATOMIC_AND, type_id, tsri_spv_new_id(s), pointer, scope, none, kept);
+  SPV_PUT(&s->code, SPV_OP_ATOMIC_OR, type_id, tsri_spv_new_id(s), pointer, scope, none, set);
+}
+
+// --- Values ---------------------------------------------------------------------------------------------------------
+
+static tsri_spv_id load_value(tsri_spv *s, const tsri_spv_place *place) {
+  const tsri_spv_array *array = held(s, place);
+  if (array->per_word > 1) return tsri_spv_decode(s, place->storage, place->lanes, load_packed(s, place));
+  tsri_spv_id raw = load_elements(s, place);
+  if (array->kind == SPV_U8 || array->kind == SPV_U16) return tsri_spv_decode(s, place->storage, place->lanes, raw);
+  bool is_word = place->storage == TSR_BOOL && array->kind == SPV_U32;
+  return is_word ? tsri_spv_decode(s, TSR_BOOL, place->lanes, raw) : raw;
+}
+
+static void store_value(tsri_spv *s, const tsri_spv_place *place, tsri_spv_id value) {
+  const tsri_spv_array *array = held(s, place);
+  if (array->per_word > 1) {
+    store_packed(s, place, tsri_spv_encode(s, place->storage, place->lanes, value));
+    return;
+  }
+  bool is_bool_word = place->storage == TSR_BOOL && array->kind == SPV_U32;
+  if (array->kind == SPV_U8 || array->kind == SPV_U16 || is_bool_word) {
+    value = tsri_spv_encode(s, place->storage, place->lanes, value);
+  } else if (array->is_wide_held) {
+    tsri_ir_type from = {(uint8_t)tsri_ir_compute_dtype(place->storage), (uint8_t)place->lanes};
+    value = tsri_spv_convert(s, place->storage, from, value);
+  }
+  store_elements(s, place, value);
+}
+
+static tsri_spv_id atomic_value(tsri_spv *s, const tsri_spv_place *place, tsri_ir_atomic op, tsri_spv_id value,
+                                tsri_spv_id compare) {
+  static const uint32_t codes[TSRI_ATOMIC_COUNT][2] = {
+      // unsigned, signed
+      [TSRI_ATOMIC_ADD] = {SPV_OP_ATOMIC_I_ADD, SPV_OP_ATOMIC_I_ADD},
+      [TSRI_ATOMIC_SUB] = {SPV_OP_ATOMIC_I_SUB, SPV_OP_ATOMIC_I_SUB},
+      [TSRI_ATOMIC_MIN] = {SPV_OP_ATOMIC_U_MIN, SPV_OP_ATOMIC_S_MIN},
+      [TSRI_ATOMIC_MAX] = {SPV_OP_ATOMIC_U_MAX, SPV_OP_ATOMIC_S_MAX},
+      [TSRI_ATOMIC_AND] = {SPV_OP_ATOMIC_AND, SPV_OP_ATOMIC_AND},
+      [TSRI_ATOMIC_OR] = {SPV_OP_ATOMIC_OR, SPV_OP_ATOMIC_OR},
+      [TSRI_ATOMIC_XOR] = {SPV_OP_ATOMIC_XOR, SPV_OP_ATOMIC_XOR},
+      [TSRI_ATOMIC_EXCHANGE] = {SPV_OP_ATOMIC_EXCHANGE, SPV_OP_ATOMIC_EXCHANGE},
+      [TSRI_ATOMIC_COMPARE_EXCHANGE] = {SPV_OP_ATOMIC_COMPARE_EXCHANGE, SPV_OP_ATOMIC_COMPARE_EXCHANGE},
+  };
+  uint32_t code = codes[op][place->storage == TSR_I32];
+  uint32_t scope = place->space == TSRI_SPACE_SHARED ? SPV_SCOPE_WORKGROUP : SPV_SCOPE_DEVICE;
+  tsri_spv_type type = tsri_spv_make_type(SPV_U32, 1);
+  tsri_spv_id pointer = element_pointer(s, place, first_index(s, place)), id = tsri_spv_new_id(s);
+  tsri_spv_id type_id = tsri_spv_type_id(s, type), none = tsri_spv_u32(s, SPV_SEMANTICS_NONE);
+  tsri_spv_id scope_id = tsri_spv_u32(s, scope);
+  if (op == TSRI_ATOMIC_COMPARE_EXCHANGE) {
+    SPV_PUT(&s->code, code, type_id, id, pointer, scope_id, none, none, value, compare);
+  } else {
+    SPV_PUT(&s->code, code, type_id, id, pointer, scope_id, none, value);
+  }
+  return id;
+}
+
+// --- Checked mode ---------------------------------------------------------------------------------------------------
+
+static tsri_spv_id report_pointer(tsri_spv *s, uint32_t word) {
+  tsri_spv_id type =
+      tsri_spv_pointer_type(s, SPV_CLASS_STORAGE_BUFFER, tsri_spv_type_id(s, tsri_spv_make_type(SPV_U32, 1)));
+  tsri_spv_id id = tsri_spv_new_id(s);
+  SPV_PUT(&s->code, SPV_OP_ACCESS_CHAIN, type, id, s->report, tsri_spv_u32(s, 0), tsri_spv_u32(s, word));
+  return id;
+}
+
+// A function of the seven words after the flag: the first item that calls it writes them.
+static void define_report_function(tsri_spv *s) {
+  tsri_spv_words code = s->code;
+  tsri_spv_id block = s->block, word = tsri_spv_type_id(s, tsri_spv_make_type(SPV_U32, 1));
+  tsri_spv_id type = tsri_spv_new_id(s), params[TSRI_EMIT_REPORT_WORDS];
+  SPV_PUT(&s->globals, SPV_OP_TYPE_FUNCTION, type, s->void_type, word, word, word, word, word, word, word);
+
+  s->code = s->functions;
+  s->report_function = tsri_spv_new_id(s);
+  SPV_PUT(&s->code, SPV_OP_FUNCTION, s->void_type, s->report_function, 0, type);
+  for (int i = 1; i < TSRI_EMIT_REPORT_WORDS; i++) {
+    params[i] = tsri_spv_new_id(s);
+    SPV_PUT(&s->code, SPV_OP_FUNCTION_PARAMETER, word, params[i]);
+  }
+  tsri_spv_begin_block(s, tsri_spv_new_id(s));
+  tsri_spv_id old = tsri_spv_new_id(s), flag = report_pointer(s, TSRI_EMIT_REPORT_FLAG);
+  tsri_spv_id none = tsri_spv_u32(s, SPV_SEMANTICS_NONE), scope = tsri_spv_u32(s, SPV_SCOPE_DEVICE);
+  SPV_PUT(&s->code, SPV_OP_ATOMIC_EXCHANGE, word, old, flag, scope, none, tsri_spv_u32(s, 1));
+  tsri_spv_id is_first = tsri_spv_op2(s, SPV_OP_I_EQUAL, tsri_spv_make_type(SPV_BOOL, 1), old, tsri_spv_u32(s, 0));
+  tsri_spv_id yes = tsri_spv_new_id(s), merge = tsri_spv_new_id(s);
+  tsri_spv_branch_if(s, is_first, yes, merge, merge);
+  tsri_spv_begin_block(s, yes);
+  for (uint32_t i = 1; i < TSRI_EMIT_REPORT_WORDS; i++) tsri_spv_store(s, report_pointer(s, i), params[i]);
+  tsri_spv_branch(s, merge);
+  tsri_spv_begin_block(s, merge);
+  tsri_spv_put_op(&s->code, SPV_OP_RETURN, NULL, 0);
+  tsri_spv_put_op(&s->code, SPV_OP_FUNCTION_END, NULL, 0);
+  s->functions = s->code;
+
+  s->code = code;
+  s->block = block;
+  s->is_ended = false;
+}
+
+// 64 bits in two words.
+typedef struct word_pair {
+  tsri_spv_id low, high;
+} word_pair;
+
+static word_pair index_words(tsri_spv *s, const tsri_spv_place *place) {
+  tsri_spv_type word = tsri_spv_make_type(SPV_U32, 1), wide = tsri_spv_make_type(SPV_U64, 1);
+  if (place->index_type.dtype == TSR_U32) return (word_pair){place->index, tsri_spv_u32(s, 0)};
+  if (place->index_type.dtype == TSR_I32) {
+    return (word_pair){place->index, u_op(s, SPV_OP_SHIFT_RIGHT_ARITHMETIC, place->index, 31)};
+  }
+  tsri_spv_id up = tsri_spv_op2(s, SPV_OP_SHIFT_RIGHT_LOGICAL, wide, place->index, tsri_spv_u32(s, 32));
+  return (word_pair){tsri_spv_op1(s, SPV_OP_U_CONVERT, word, place->index),
+                     tsri_spv_op1(s, SPV_OP_U_CONVERT, word, up)};
+}
+
+static word_pair count_words(tsri_spv *s, const tsri_spv_place *place) {
+  if (place->space != TSRI_SPACE_BUFFER) {
+    uint32_t count = tsri_ir_array_of(s->kernel, place->space, place->object)->count;
+    return (word_pair){tsri_spv_u32(s, count), tsri_spv_u32(s, 0)};
+  }
+  uint32_t offset = s->kernel->params_bytes + 8 * place->object;
+  tsri_spv_id low = tsri_spv_param_word(s, offset);
+  return (word_pair){low, tsri_spv_param_word(s, offset + 4)};
+}
+
+static uint32_t array_number(const tsri_kernel *kernel, const tsri_spv_place *place) {
+  uint32_t number = place->object;
+  if (place->space >= TSRI_SPACE_SHARED) number += kernel->buffer_count;
+  if (place->space >= TSRI_SPACE_LOCAL) number += kernel->shared_count;
+  return number;
+}
+
+#define B(op, a, b) tsri_spv_op2(s, SPV_OP_##op, bools, (a), (b))
+
+// index is a multiple of the lanes, count >= lanes and index <= count - lanes, in 64 bits without a sign.
+static tsri_spv_id in_range(tsri_spv *s, uint32_t lanes, word_pair index, word_pair count) {
+  tsri_spv_type bools = tsri_spv_make_type(SPV_BOOL, 1), word = tsri_spv_make_type(SPV_U32, 1);
+  tsri_spv_id zero = tsri_spv_u32(s, 0), width = tsri_spv_u32(s, lanes);
+  tsri_spv_id is_short = B(U_LESS_THAN, count.low, width), has_high = B(I_NOT_EQUAL, count.high, zero);
+  tsri_spv_id is_enough = B(LOGICAL_OR, has_high, tsri_spv_op1(s, SPV_OP_LOGICAL_NOT, bools, is_short));
+  tsri_spv_id borrow = tsri_spv_select(s, word, is_short, tsri_spv_u32(s, 1), zero);
+  tsri_spv_id last_low = tsri_spv_op2(s, SPV_OP_I_SUB, word, count.low, width);
+  tsri_spv_id last_high = tsri_spv_op2(s, SPV_OP_I_SUB, word, count.high, borrow);
+  tsri_spv_id same_high = B(I_EQUAL, index.high, last_high);
+  tsri_spv_id fits_low = B(LOGICAL_AND, same_high, B(U_LESS_THAN_EQUAL, index.low, last_low));
+  tsri_spv_id fits = B(LOGICAL_OR, fits_low, B(U_LESS_THAN, index.high, last_high));
+  fits = B(LOGICAL_AND, fits, is_enough);
+  if (lanes == 1) return fits;
+  return B(LOGICAL_AND, fits, B(I_EQUAL, and_bits(s, index.low, lanes - 1), zero));
+}
+
+#undef B
+
+typedef struct checked_block {
+  tsri_spv_id merge, bad, from_bad;
+} checked_block;
+
+// Begins the block that runs if the index is in range. Nothing in a kernel that is not checked.
+static checked_block begin_checked(tsri_spv *s, const tsri_spv_place *place) {
+  checked_block c = {0};
+  if (!s->kernel->is_checked) return c;
+  word_pair index = index_words(s, place), count = count_words(s, place);
+  tsri_spv_id fits = in_range(s, place->lanes, index, count);
+  tsri_spv_id good = tsri_spv_new_id(s);
+  c.merge = tsri_spv_new_id(s);
+  c.bad = tsri_spv_new_id(s);
+  tsri_spv_branch_if(s, fits, good, c.bad, c.merge);
+
+  tsri_spv_begin_block(s, c.bad);
+  if (!s->report_function) define_report_function(s);
+  SPV_PUT(&s->code, SPV_OP_FUNCTION_CALL, s->void_type, tsri_spv_new_id(s), s->report_function,
+          tsri_spv_u32(s, place->pos), tsri_spv_u32(s, array_number(s->kernel, place)), index.low, index.high,
+          count.low, count.high, tsri_spv_u32(s, place->lanes));
+  tsri_spv_branch(s, c.merge);
+  tsri_spv_begin_block(s, good);
+  return c;
+}
+
+// Ends it; `value` is what was read (0 if nothing was), which is zero where the index was out of range.
+static tsri_spv_id end_checked(tsri_spv *s, checked_block c, tsri_spv_type type, tsri_spv_id value) {
+  if (!s->kernel->is_checked) return value;
+  tsri_spv_id from = s->block;
+  tsri_spv_branch(s, c.merge);
+  tsri_spv_begin_block(s, c.merge);
+  return value ? tsri_spv_phi(s, type, value, from, tsri_spv_const(s, type, 0), c.bad) : 0;
+}
+
+tsri_spv_id tsri_spv_load_place(tsri_spv *s, const tsri_spv_place *place) {
+  tsri_spv_kind kind = tsri_spv_value_kind(tsri_ir_compute_dtype(place->storage));
+  checked_block c = begin_checked(s, place);
+  return end_checked(s, c, tsri_spv_make_type(kind, place->lanes), load_value(s, place));
+}
+
+void tsri_spv_store_place(tsri_spv *s, const tsri_spv_place *place, tsri_spv_id value) {
+  checked_block c = begin_checked(s, place);
+  store_value(s, place, value);
+  (void)end_checked(s, c, (tsri_spv_type){0}, 0);
+}
+
+tsri_spv_id tsri_spv_atomic_place(tsri_spv *s, const tsri_spv_place *place, tsri_ir_atomic op, tsri_spv_id value,
+                                  tsri_spv_id compare) {
+  checked_block c = begin_checked(s, place);
+  return end_checked(s, c, tsri_spv_make_type(SPV_U32, 1), atomic_value(s, place, op, value, compare));
+}
+
+// --- Parameters -----------------------------------------------------------------------------------------------------
+
+tsri_spv_id tsri_spv_param_word(tsri_spv *s, uint32_t offset) {
+  tsri_spv_type word = tsri_spv_make_type(SPV_U32, 1);
+  bool is_pushed =
+      s->kernel->params_bytes + (s->kernel->is_checked ? 8 * s->kernel->buffer_count : 0) <= TSRI_SPV_PUSH_BYTES;
+  uint32_t storage = is_pushed ? SPV_CLASS_PUSH_CONSTANT : SPV_CLASS_STORAGE_BUFFER;
+  tsri_spv_id type = tsri_spv_pointer_type(s, storage, tsri_spv_type_id(s, word)), pointer = tsri_spv_new_id(s);
+  SPV_PUT(&s->code, SPV_OP_ACCESS_CHAIN, type, pointer, s->params, tsri_spv_u32(s, 0), tsri_spv_u32(s, offset / 4));
+  return tsri_spv_load(s, word, pointer);
+}
+
+tsri_spv_id tsri_spv_param(tsri_spv *s, tsri_ir_type type, uint32_t offset) {
+  tsri_spv_type to = tsri_spv_value_type(type), word = tsri_spv_make_type(SPV_U32, 1);
+  tsri_spv_id words[2] = {tsri_spv_param_word(s, offset), 0};
+  if (type.dtype == TSR_BOOL) return tsri_spv_decode(s, TSR_BOOL, 1, words[0]);
+  if (!tsri_spv_is_64(to)) return tsri_spv_bitcast(s, to, word, words[0]);
+  words[1] = tsri_spv_param_word(s, offset + 4);
+  tsri_spv_type two = tsri_spv_make_type(SPV_U32, 2);
+  return tsri_spv_bitcast(s, to, two, tsri_spv_compose(s, two, words));
+}

@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: MIT
+// Operations on values: the exact meanings of ir_ops.h out of SPIR-V instructions. All work on vectors as on scalars.
+#include "lang/emit/spirv/spirv.h"
+#include "lang/lower/expand.h"
+
+// --- Instructions that mean what the language means -----------------------------------------------------------------
+
+typedef struct op_codes {
+  uint16_t f, i, u, b;  // for floats, signed, unsigned, bool; 0: none or not so simple
+} op_codes;
+
+#define SAME(op) 0, op, op, 0
+
+static const op_codes codes[TSRI_OP_COUNT] = {
+    [TSRI_OP_NEG] = {SPV_OP_F_NEGATE, SPV_OP_S_NEGATE, 0, 0},
+    [TSRI_OP_BIT_NOT] = {SAME(SPV_OP_NOT)},
+    [TSRI_OP_NOT] = {0, 0, 0, SPV_OP_LOGICAL_NOT},
+    [TSRI_OP_ADD] = {SPV_OP_F_ADD, SPV_OP_I_ADD, SPV_OP_I_ADD, 0},
+    [TSRI_OP_SUB] = {SPV_OP_F_SUB, SPV_OP_I_SUB, SPV_OP_I_SUB, 0},
+    [TSRI_OP_MUL] = {SPV_OP_F_MUL, SPV_OP_I_MUL, SPV_OP_I_MUL, 0},
+    [TSRI_OP_AND] = {0, SPV_OP_BITWISE_AND, SPV_OP_BITWISE_AND, SPV_OP_LOGICAL_AND},
+    [TSRI_OP_OR] = {0, SPV_OP_BITWISE_OR, SPV_OP_BITWISE_OR, SPV_OP_LOGICAL_OR},
+    [TSRI_OP_XOR] = {0, SPV_OP_BITWISE_XOR, SPV_OP_BITWISE_XOR, SPV_OP_LOGICAL_NOT_EQUAL},
+    [TSRI_OP_SHL] = {SAME(SPV_OP_SHIFT_LEFT_LOGICAL)},
+    [TSRI_OP_SHR] = {0, SPV_OP_SHIFT_RIGHT_ARITHMETIC, SPV_OP_SHIFT_RIGHT_LOGICAL, 0},
+    [TSRI_OP_EQ] = {SPV_OP_F_ORD_EQUAL, SPV_OP_I_EQUAL, SPV_OP_I_EQUAL, SPV_OP_LOGICAL_EQUAL},
+    [TSRI_OP_NE] = {SPV_OP_F_UNORD_NOT_EQUAL, SPV_OP_I_NOT_EQUAL, SPV_OP_I_NOT_EQUAL, SPV_OP_LOGICAL_NOT_EQUAL},
+    [TSRI_OP_LT] = {SPV_OP_F_ORD_LESS_THAN, SPV_OP_S_LESS_THAN, SPV_OP_U_LESS_THAN, 0},
+    [TSRI_OP_LE] = {SPV_OP_F_ORD_LESS_THAN_EQUAL, SPV_OP_S_LESS_THAN_EQUAL, SPV_OP_U_LESS_THAN_EQUAL, 0},
+    [TSRI_OP_GT] = {SPV_OP_F_ORD_GREATER_THAN, SPV_OP_S_GREATER_THAN, SPV_OP_U_GREATER_THAN, 0},
+    [TSRI_OP_GE] = {SPV_OP_F_ORD_GREATER_THAN_EQUAL, SPV_OP_S_GREATER_THAN_EQUAL, SPV_OP_U_GREATER_THAN_EQUAL, 0},
+    [TSRI_OP_ANY] = {0, 0, 0, SPV_OP_ANY},
+    [TSRI_OP_ALL] = {0, 0, 0, SPV_OP_ALL},
+};
+
+static uint32_t code_for(tsri_ir_op op, tsr_dtype dtype) {
+  const op_codes *c = &codes[op];
+  if (dtype == TSR_BOOL) return c->b;
+  if (dtype == TSR_F32 || dtype == TSR_F64) return c->f;
+  return dtype == TSR_U32 ? c->u : c->i;
+}
+
+// --- Integers -------------------------------------------------------------------------------------------------------
+
+static tsri_spv_id integer_divide(tsri_spv *s, tsri_spv_type type, bool is_signed, bool wants_rest, tsri_spv_id a,
+                                  tsri_spv_id b) {
+  tsri_spv_type bools = tsri_spv_bool_type(type);
+  tsri_spv_id zero = tsri_spv_number(s, type, 0), one = tsri_spv_number(s, type, 1);
+  tsri_spv_id is_zero = tsri_spv_op2(s, SPV_OP_I_EQUAL, bools, b, zero);
+  if (!is_signed) {
+    tsri_spv_id safe = tsri_spv_select(s, type, is_zero, one, b);
+    return tsri_spv_op2(s, wants_rest ? SPV_OP_U_MOD : SPV_OP_U_DIV, type, a, safe);
+  }
+  tsri_spv_id is_minus = tsri_spv_op2(s, SPV_OP_I_EQUAL, bools, b, tsri_spv_number(s, type, -1));
+  tsri_spv_id is_bad = tsri_spv_op2(s, SPV_OP_LOGICAL_OR, bools, is_zero, is_minus);
+  tsri_spv_id safe = tsri_spv_select(s, type, is_bad, one, b);
+  tsri_spv_id quotient = tsri_spv_op2(s, SPV_OP_S_DIV, type, a, safe);
+  // Vulkan leaves OpSRem of negative numbers undefined.
+  if (wants_rest) {
+    return tsri_spv_op2(s, SPV_OP_I_SUB, type, a, tsri_spv_op2(s, SPV_OP_I_MUL, type, quotient, safe));
+  }
+  return tsri_spv_select(s, type, is_minus, tsri_spv_op1(s, SPV_OP_S_NEGATE, type, a), quotient);
+}
+
+static tsri_spv_id shift(tsri_spv *s, uint32_t code, tsri_spv_type type, tsri_spv_id a, tsri_spv_id count) {
+  tsri_spv_type counts = tsri_spv_make_type(SPV_U32, type.lanes);
+  tsri_spv_id mask = tsri_spv_const(s, counts, tsri_spv_is_64(type) ? 63 : 31);
+  return tsri_spv_op2(s, code, type, a, tsri_spv_op2(s, SPV_OP_BITWISE_AND, counts, count, mask));
+}
+
+static tsri_spv_id integer_minmax(tsri_spv *s, tsri_ir_op op, tsri_spv_type type, bool is_signed, tsri_spv_id a,
+                                  tsri_spv_id b) {
+  uint32_t code = op == TSRI_OP_MIN ? (is_signed ? SPV_OP_S_LESS_THAN : SPV_OP_U_LESS_THAN)
+                                    : (is_signed ? SPV_OP_S_GREATER_THAN : SPV_OP_U_GREATER_THAN);
+  return tsri_spv_select(s, type, tsri_spv_op2(s, code, tsri_spv_bool_type(type), a, b), a, b);
+}
+
+// popcount, clz or ctz of 32 bits.
+static tsri_spv_id count_word(tsri_spv *s, tsri_ir_op op, tsri_spv_type type, tsri_spv_id a) {
+  if (op == TSRI_OP_POPCOUNT) return tsri_spv_op1(s, SPV_OP_BIT_COUNT, type, a);
+  if (op == TSRI_OP_CLZ) {  // 31 less the place of the highest 1, which is -1 for 0
+    tsri_spv_id place = tsri_spv_ext(s, SPV_GLSL_FIND_U_MSB, type, a, 0, 0);
+    return tsri_spv_op2(s, SPV_OP_I_SUB, type, tsri_spv_number(s, type, 31), place);
+  }
+  tsri_spv_id is_zero = tsri_spv_op2(s, SPV_OP_I_EQUAL, tsri_spv_bool_type(type), a, tsri_spv_number(s, type, 0));
+  tsri_spv_id place = tsri_spv_ext(s, SPV_GLSL_FIND_I_LSB, type, a, 0, 0);
+  return tsri_spv_select(s, type, is_zero, tsri_spv_number(s, type, 32), place);
+}
+
+// The same of 64: from the halves. The one that counts first is taken if it is not 0.
+static tsri_spv_id count_bits(tsri_spv *s, tsri_ir_op op, tsri_spv_type type, tsri_spv_id a) {
+  if (!tsri_spv_is_64(type)) return count_word(s, op, type, a);
+  tsri_spv_type half = tsri_spv_make_type(SPV_U32, type.lanes);
+  tsri_spv_id low = tsri_spv_op1(s, SPV_OP_U_CONVERT, half, a);
+  tsri_spv_id up = tsri_spv_op2(s, SPV_OP_SHIFT_RIGHT_LOGICAL, type, a, tsri_spv_const(s, half, 32));
+  tsri_spv_id high = tsri_spv_op1(s, SPV_OP_U_CONVERT, half, up), count;
+  tsri_spv_id low_count = count_word(s, op, half, low), high_count = count_word(s, op, half, high);
+  if (op == TSRI_OP_POPCOUNT) {
+    count = tsri_spv_op2(s, SPV_OP_I_ADD, half, low_count, high_count);
+  } else {
+    tsri_spv_id first = op == TSRI_OP_CLZ ? high : low, first_count = op == TSRI_OP_CLZ ? high_count : low_count;
+    tsri_spv_id other_count = op == TSRI_OP_CLZ ? low_count : high_count;
+    tsri_spv_id more = tsri_spv_op2(s, SPV_OP_I_ADD, half, other_count, tsri_spv_const(s, half, 32));
+    tsri_spv_id is_zero = tsri_spv_op2(s, SPV_OP_I_EQUAL, tsri_spv_bool_type(type), first, tsri_spv_const(s, half, 0));
+    count = tsri_spv_select(s, half, is_zero, more, first_count);
+  }
+  return tsri_spv_op1(s, SPV_OP_U_CONVERT, type, count);
+}
+
+static tsri_spv_id multiply_high(tsri_spv *s, tsri_spv_type type, tsri_spv_id a, tsri_spv_id b) {
+  tsri_spv_id *record = &s->mulhi_struct[type.lanes == 4 ? 2 : type.lanes - 1];
+  tsri_spv_id part = tsri_spv_type_id(s, type);
+  if (!*record) {
+    *record = tsri_spv_new_id(s);
+    SPV_PUT(&s->globals, SPV_OP_TYPE_STRUCT, *record, part, part);
+  }
+  tsri_spv_id product = tsri_spv_new_id(s);
+  SPV_PUT(&s->code, SPV_OP_U_MUL_EXTENDED, *record, product, a, b);
+  return tsri_spv_op2(s, SPV_OP_COMPOSITE_EXTRACT, type, product, 1);
+}
+
+// --- Floats ---------------------------------------------------------------------------------------------------------
+
+static tsri_spv_id magnitude_bits(tsri_spv *s, tsri_spv_type type, tsri_spv_id a) {
+  tsri_spv_type bits = tsri_spv_bits_type(type);
+  uint64_t mask = tsri_spv_is_64(type) ? UINT64_MAX >> 1 : 0x7fffffff;
+  return tsri_spv_op2(s, SPV_OP_BITWISE_AND, bits, tsri_spv_bitcast(s, bits, type, a), tsri_spv_const(s, bits, mask));
+}
+
+// The bits without the sign, compared with infinity's.
+static tsri_spv_id compare_infinity(tsri_spv *s, uint32_t code, tsri_spv_type type, tsri_spv_id a) {
+  uint64_t infinity = tsri_spv_is_64(type) ? UINT64_C(0x7ff0000000000000) : 0x7f800000;
+  tsri_spv_id limit = tsri_spv_const(s, tsri_spv_bits_type(type), infinity);
+  return tsri_spv_op2(s, code, tsri_spv_bool_type(type), magnitude_bits(s, type, a), limit);
+}
+
+tsri_spv_id tsri_spv_isnan(tsri_spv *s, tsri_spv_type type, tsri_spv_id a) {
+  return compare_infinity(s, SPV_OP_U_GREATER_THAN, type, a);
+}
+
+static tsri_spv_id float_minmax(tsri_spv *s, tsri_ir_op op, tsri_spv_type type, tsri_spv_id a, tsri_spv_id b) {
+  tsri_spv_type bools = tsri_spv_bool_type(type);
+  uint32_t code = op == TSRI_OP_MIN ? SPV_OP_F_ORD_LESS_THAN : SPV_OP_F_ORD_GREATER_THAN;
+  tsri_spv_id wins = tsri_spv_op2(s, code, bools, a, b);
+  tsri_spv_id takes_a = tsri_spv_op2(s, SPV_OP_LOGICAL_OR, bools, wins, tsri_spv_isnan(s, type, a));
+  return tsri_spv_select(s, type, takes_a, a, b);
+}
+
+static tsri_spv_id sign(tsri_spv *s, tsri_spv_type type, tsri_spv_id a) {
+  tsri_spv_type bools = tsri_spv_bool_type(type);
+  bool is_float = tsri_spv_is_float(type);
+  tsri_spv_id zero = tsri_spv_number(s, type, 0);
+  tsri_spv_id below = tsri_spv_op2(s, is_float ? SPV_OP_F_ORD_LESS_THAN : SPV_OP_S_LESS_THAN, bools, a, zero);
+  tsri_spv_id above = tsri_spv_op2(s, is_float ? SPV_OP_F_ORD_GREATER_THAN : SPV_OP_S_GREATER_THAN, bools, a, zero);
+  tsri_spv_id other = tsri_spv_select(s, type, below, tsri_spv_number(s, type, -1), a);
+  return tsri_spv_select(s, type, above, tsri_spv_number(s, type, 1), other);
+}
+
+static tsri_spv_id widen(tsri_spv *s, tsri_spv_type wide, tsri_spv_id a) {
+  return tsri_spv_op1(s, SPV_OP_F_CONVERT, wide, a);
+}
+
+#define F(op, a, b) tsri_spv_op2(s, SPV_OP_F_##op, type, (a), (b))
+
+// a + b in f64, its last bit made odd if something was lost: rounding that once more, to f32, is then still right.
+static tsri_spv_id add_to_odd(tsri_spv *s, tsri_spv_type type, tsri_spv_id a, tsri_spv_id b) {
+  tsri_spv_type bools = tsri_spv_bool_type(type), ints = tsri_spv_bits_type(type);
+  tsri_spv_id sum = F(ADD, a, b), part = F(SUB, sum, a), zero = tsri_spv_const(s, type, 0);
+  tsri_spv_id lost = F(ADD, F(SUB, a, F(SUB, sum, part)), F(SUB, b, part));
+  tsri_spv_id bits = tsri_spv_bitcast(s, ints, type, sum), one = tsri_spv_number(s, ints, 1);
+  tsri_spv_id last = tsri_spv_op2(s, SPV_OP_BITWISE_AND, ints, bits, one);
+  tsri_spv_id is_even = tsri_spv_op2(s, SPV_OP_I_EQUAL, bools, last, tsri_spv_number(s, ints, 0));
+  tsri_spv_id above = tsri_spv_op2(s, SPV_OP_F_ORD_GREATER_THAN, bools, lost, zero);
+  tsri_spv_id below = tsri_spv_op2(s, SPV_OP_F_ORD_LESS_THAN, bools, lost, zero);
+  tsri_spv_id is_inexact = tsri_spv_op2(s, SPV_OP_LOGICAL_OR, bools, above, below);  // not so if it is NaN
+  tsri_spv_id is_positive = tsri_spv_op2(s, SPV_OP_F_ORD_GREATER_THAN, bools, sum, zero);
+  tsri_spv_id goes_out = tsri_spv_op2(s, SPV_OP_LOGICAL_EQUAL, bools, above, is_positive);
+  tsri_spv_id out = tsri_spv_op2(s, SPV_OP_I_ADD, ints, bits, one), in = tsri_spv_op2(s, SPV_OP_I_SUB, ints, bits, one);
+  tsri_spv_id moved = tsri_spv_bitcast(s, type, ints, tsri_spv_select(s, ints, goes_out, out, in));
+  return tsri_spv_select(s, type, tsri_spv_op2(s, SPV_OP_LOGICAL_AND, bools, is_even, is_inexact), moved, sum);
+}
+
+static tsri_spv_id expanded(tsri_spv *s, tsri_ir_op op, tsri_ir_type type, const tsri_spv_id *args);
+
+// Where the device does not fuse, f32 goes through f64, where the product is exact; without that, and for f64, by
+// integers.
+static tsri_spv_id fused(tsri_spv *s, tsri_spv_type type, tsri_spv_id a, tsri_spv_id b, tsri_spv_id c) {
+  if (s->options->exact_fma) return tsri_spv_ext(s, SPV_GLSL_FMA, type, a, b, c);
+  bool is_wide = tsri_spv_is_64(type);
+  if (is_wide || !s->options->f64 || !s->options->i64) {
+    tsri_ir_type of = {is_wide ? TSR_F64 : TSR_F32, type.lanes};
+    return expanded(s, TSRI_OP_FMA, of, (tsri_spv_id[]){a, b, c});
+  }
+  tsri_spv_type wide = tsri_spv_make_type(SPV_F64, type.lanes);
+  tsri_spv_id product = tsri_spv_op2(s, SPV_OP_F_MUL, wide, widen(s, wide, a), widen(s, wide, b));
+  return tsri_spv_op1(s, SPV_OP_F_CONVERT, type, add_to_odd(s, wide, product, widen(s, wide, c)));
+}
+
+// Whether a number's exponent is so near to 0 that nothing in quick_divide leaves the normal numbers.
+static tsri_spv_id is_middling(tsri_spv *s, tsri_spv_type type, tsri_spv_id a) {
+  enum { LEAST = 127 - 31, COUNT = 63, PLACE = 23 };
+  tsri_spv_type bits = tsri_spv_bits_type(type);
+  tsri_spv_id exponent = magnitude_bits(s, type, a);
+  tsri_spv_id above = tsri_spv_op2(s, SPV_OP_I_SUB, bits, exponent, tsri_spv_const(s, bits, (uint64_t)LEAST << PLACE));
+  tsri_spv_id limit = tsri_spv_const(s, bits, (uint64_t)COUNT << PLACE);
+  return tsri_spv_op2(s, SPV_OP_U_LESS_THAN, tsri_spv_bool_type(type), above, limit);
+}
+
+// Right for middling numbers: a reciprocal within a few ULP, made better once, and the quotient's residue, which is exact.
+static tsri_spv_id quick_divide(tsri_spv *s, tsri_spv_type type, tsri_spv_id a, tsri_spv_id b) {
+  tsri_spv_id one = tsri_spv_number(s, type, 1), minus = tsri_spv_op1(s, SPV_OP_F_NEGATE, type, b);
+  tsri_spv_id rough = F(DIV, one, b);
+  tsri_spv_id reciprocal = fused(s, type, fused(s, type, minus, rough, one), rough, rough);
+  tsri_spv_id quotient = F(MUL, a, reciprocal);
+  return fused(s, type, fused(s, type, minus, quotient, a), reciprocal, quotient);
+}
+
+// Twice the precision and two bits more: the quotient rounded to f64 first still rounds to the right f32. Without f64, one
+// step of correction, kept where it stays small: not near infinity, 0 or subnormals.
+static tsri_spv_id careful_divide(tsri_spv *s, tsri_spv_type type, tsri_spv_id a, tsri_spv_id b) {
+  if (s->options->f64) {
+    tsri_spv_type wide = tsri_spv_make_type(SPV_F64, type.lanes);
+    tsri_spv_id exact = tsri_spv_op2(s, SPV_OP_F_DIV, wide, widen(s, wide, a), widen(s, wide, b));
+    return tsri_spv_op1(s, SPV_OP_F_CONVERT, type, exact);
+  }
+  tsri_spv_id quotient = F(DIV, a, b);
+  tsri_spv_id residue = fused(s, type, tsri_spv_op1(s, SPV_OP_F_NEGATE, type, quotient), b, a);
+  tsri_spv_id step = F(DIV, residue, b);
+  tsri_spv_id bound =
+      F(MUL, tsri_spv_ext(s, SPV_GLSL_F_ABS, type, quotient, 0, 0), tsri_spv_const(s, type, 0x35800000));  // 2^-20
+  tsri_spv_id is_small = tsri_spv_op2(s, SPV_OP_F_ORD_LESS_THAN, tsri_spv_bool_type(type),
+                                      tsri_spv_ext(s, SPV_GLSL_F_ABS, type, step, 0, 0), bound);
+  return tsri_spv_select(s, type, is_small, F(ADD, quotient, step), quotient);
+}
+
+// Vulkan allows 2.5 ULP. Where the device fuses, what most numbers need costs little; the rest take a branch of their own.
+static tsri_spv_id float_divide(tsri_spv *s, tsri_spv_type type, tsri_spv_id a, tsri_spv_id b, bool is_loose) {
+  if (is_loose || s->options->exact_divide || tsri_spv_is_64(type)) return F(DIV, a, b);
+  if (!s->options->exact_fma) return careful_divide(s, type, a, b);
+  tsri_spv_type truth = tsri_spv_make_type(SPV_BOOL, 1);
+  tsri_spv_id is_quick =
+      tsri_spv_op2(s, SPV_OP_LOGICAL_AND, tsri_spv_bool_type(type), is_middling(s, type, a), is_middling(s, type, b));
+  if (type.lanes > 1) is_quick = tsri_spv_op1(s, SPV_OP_ALL, truth, is_quick);
+  tsri_spv_id yes = tsri_spv_new_id(s), no = tsri_spv_new_id(s), merge = tsri_spv_new_id(s);
+  tsri_spv_branch_if(s, is_quick, yes, no, merge);
+  tsri_spv_begin_block(s, yes);
+  tsri_spv_id quick = quick_divide(s, type, a, b), from_quick = s->block;
+  tsri_spv_branch(s, merge);
+  tsri_spv_begin_block(s, no);
+  tsri_spv_id careful = careful_divide(s, type, a, b), from_careful = s->block;
+  tsri_spv_branch(s, merge);
+  tsri_spv_begin_block(s, merge);
+  return tsri_spv_phi(s, type, quick, from_quick, careful, from_careful);
+}
+
+#undef F
+
+// --- Expansions -----------------------------------------------------------------------------------------------------
+
+static tsri_spv_id expansion_node(tsri_spv *s, const tsri_expansion *x, const tsri_ir_expr *n, const tsri_spv_id *ids,
+                                  const tsri_spv_id *args) {
+  tsri_spv_type type = tsri_spv_value_type(n->type);
+  tsri_spv_id operands[3];
+  switch (n->kind) {
+    case TSRI_EXPR_VAR:
+      return args[n->object];
+    case TSRI_EXPR_CONST:
+      return tsri_spv_const(s, type, n->bits);
+    case TSRI_EXPR_BITCAST:
+      return tsri_spv_bitcast(s, type, tsri_spv_value_type(x->nodes[n->a].type), ids[n->a]);
+    case TSRI_EXPR_CONVERT:
+      return tsri_spv_convert(s, (tsr_dtype)n->dtype, x->nodes[n->a].type, ids[n->a]);
+    default:
+      break;
+  }
+  for (int i = 0; i < 3; i++) operands[i] = ids[n->args[i]];
+  tsri_ir_type operand = n->op == TSRI_OP_SELECT ? n->type : x->nodes[n->a].type;
+  return tsri_spv_operation(s, (tsri_ir_op)n->op, operand, n->type, operands, n->lane == 1);
+}
+
+static tsri_spv_id expanded(tsri_spv *s, tsri_ir_op op, tsri_ir_type type, const tsri_spv_id *args) {
+  tsri_expansion x;
+  tsri_spv_id ids[TSRI_EXPAND_MAX] = {0};
+  tsri_expand(op, type, (tsri_expand_options){.fma = s->options->exact_fma}, &x);
+  if (type.dtype == TSR_F64 && !s->options->i64) s->missing = "i64 (for functions of f64)";
+  for (uint32_t i = 1; i < x.count; i++) ids[i] = expansion_node(s, &x, &x.nodes[i], ids, args);
+  return ids[x.result];
+}
+
+// --- All of them ----------------------------------------------------------------------------------------------------
+
+static tsri_spv_id float_operation(tsri_spv *s, tsri_ir_op op, tsri_spv_type type, const tsri_spv_id *args,
+                                   bool is_loose) {
+  tsri_spv_id a = args[0];
+  switch (op) {
+    case TSRI_OP_DIV:
+      return float_divide(s, type, a, args[1], is_loose);
+    case TSRI_OP_MIN:
+    case TSRI_OP_MAX:
+      return float_minmax(s, op, type, a, args[1]);
+    case TSRI_OP_ABS:
+      return tsri_spv_ext(s, SPV_GLSL_F_ABS, type, a, 0, 0);
+    case TSRI_OP_SIGN:
+      return sign(s, type, a);
+    case TSRI_OP_FLOOR:
+      return tsri_spv_ext(s, SPV_GLSL_FLOOR, type, a, 0, 0);
+    case TSRI_OP_CEIL:
+      return tsri_spv_ext(s, SPV_GLSL_CEIL, type, a, 0, 0);
+    case TSRI_OP_ROUND:
+      return tsri_spv_ext(s, SPV_GLSL_ROUND_EVEN, type, a, 0, 0);
+    case TSRI_OP_TRUNC:
+      return tsri_spv_ext(s, SPV_GLSL_TRUNC, type, a, 0, 0);
+    case TSRI_OP_SQRT:
+      return tsri_spv_ext(s, SPV_GLSL_SQRT, type, a, 0, 0);
+    case TSRI_OP_RSQRT: {
+      if (!tsri_spv_is_64(type)) return tsri_spv_ext(s, SPV_GLSL_INVERSE_SQRT, type, a, 0, 0);
+      tsri_spv_id root = tsri_spv_ext(s, SPV_GLSL_SQRT, type, a, 0, 0);
+      return tsri_spv_op2(s, SPV_OP_F_DIV, type, tsri_spv_number(s, type, 1), root);
+    }
+    case TSRI_OP_FMA:
+      return fused(s, type, a, args[1], args[2]);
+    case TSRI_OP_ISNAN:
+      return tsri_spv_isnan(s, type, a);
+    case TSRI_OP_ISINF:
+      return compare_infinity(s, SPV_OP_I_EQUAL, type, a);
+    case TSRI_OP_ISFINITE:
+      return compare_infinity(s, SPV_OP_U_LESS_THAN, type, a);
+    default:
+      return 0;
+  }
+}
+
+static tsri_spv_id integer_operation(tsri_spv *s, tsri_ir_op op, tsri_spv_type type, bool is_signed,
+                                     const tsri_spv_id *args) {
+  tsri_spv_id a = args[0];
+  switch (op) {
+    case TSRI_OP_DIV:
+      return integer_divide(s, type, is_signed, false, a, args[1]);
+    case TSRI_OP_REM:
+      return integer_divide(s, type, is_signed, true, a, args[1]);
+    case TSRI_OP_SHL:
+    case TSRI_OP_SHR: {
+      uint32_t right = is_signed ? SPV_OP_SHIFT_RIGHT_ARITHMETIC : SPV_OP_SHIFT_RIGHT_LOGICAL;
+      return shift(s, op == TSRI_OP_SHL ? (uint32_t)SPV_OP_SHIFT_LEFT_LOGICAL : right, type, a, args[1]);
+    }
+    case TSRI_OP_MIN:
+    case TSRI_OP_MAX:
+      return integer_minmax(s, op, type, is_signed, a, args[1]);
+    case TSRI_OP_ABS: {
+      tsri_spv_id below = tsri_spv_op2(s, SPV_OP_S_LESS_THAN, tsri_spv_bool_type(type), a, tsri_spv_number(s, type, 0));
+      return tsri_spv_select(s, type, below, tsri_spv_op1(s, SPV_OP_S_NEGATE, type, a), a);
+    }
+    case TSRI_OP_SIGN:
+      return sign(s, type, a);
+    case TSRI_OP_POPCOUNT:
+    case TSRI_OP_CLZ:
+    case TSRI_OP_CTZ:
+      return count_bits(s, op, type, a);
+    case TSRI_OP_MULHI:
+      return multiply_high(s, type, a, args[1]);
+    default:
+      return 0;
+  }
+}
+
+tsri_spv_id tsri_spv_operation(tsri_spv *s, tsri_ir_op op, tsri_ir_type operand, tsri_ir_type result,
+                               const tsri_spv_id *args, bool is_loose) {
+  tsri_spv_type type = tsri_spv_value_type(operand), out = tsri_spv_value_type(result);
+  tsr_dtype dtype = (tsr_dtype)operand.dtype;
+  if (op == TSRI_OP_SELECT) return tsri_spv_select(s, out, args[0], args[1], args[2]);
+  if (tsri_expand_has(op, operand)) return expanded(s, op, operand, args);
+  tsri_spv_id special = 0;
+  if (tsri_spv_is_float(type)) {
+    special = float_operation(s, op, type, args, is_loose);
+  } else if (dtype != TSR_BOOL) {
+    special = integer_operation(s, op, type, dtype != TSR_U32, args);
+  }
+  if (special) return special;
+  uint32_t code = code_for(op, dtype);
+  if (tsri_ir_op_infos[op].arity == 1) return tsri_spv_op1(s, code, out, args[0]);
+  return tsri_spv_op2(s, code, out, args[0], args[1]);
+}

@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: MIT
+// The SPIR-V emitter: what the kernel uses, the declarations that follow from it, and the module around its body.
+#include "lang/emit/spirv/spirv.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/alloc.h"
+#include "core/error.h"
+
+// --- What the kernel uses -------------------------------------------------------------------------------------------
+
+static void note_lanes(uint8_t *widest, tsri_ir_space space, uint32_t object, uint32_t lanes) {
+  if (space == TSRI_SPACE_BUFFER && lanes > widest[object]) widest[object] = (uint8_t)lanes;
+}
+
+// Of accesses to a shared array; 1 where a vector of them would reach past its end.
+static uint32_t shared_lanes(const tsri_kernel *k, uint32_t object) {
+  uint32_t most = 1;
+  for (uint32_t i = 1; i < k->expr_count; i++) {
+    const tsri_ir_expr *x = &k->exprs[i];
+    bool is_of_it = x->kind == TSRI_EXPR_LOAD && x->space == TSRI_SPACE_SHARED && x->object == object;
+    if (is_of_it && x->type.lanes > most) most = x->type.lanes;
+  }
+  for (uint32_t i = 1; i < k->stmt_count; i++) {
+    const tsri_ir_stmt *x = &k->stmts[i];
+    bool is_of_it = x->kind == TSRI_STMT_STORE && x->space == TSRI_SPACE_SHARED && x->object == object;
+    if (is_of_it && k->exprs[x->value].type.lanes > most) most = k->exprs[x->value].type.lanes;
+  }
+  return k->shared[object].count % most == 0 ? most : 1;
+}
+
+static void plan_arrays(tsri_spv *s) {
+  const tsri_kernel *k = s->kernel;
+  uint8_t widest[TSRI_LANG_MAX_BUFFERS] = {0};
+  for (uint32_t i = 1; i < k->expr_count; i++) {
+    const tsri_ir_expr *x = &k->exprs[i];
+    if (x->kind == TSRI_EXPR_LOAD) note_lanes(widest, (tsri_ir_space)x->space, x->object, x->type.lanes);
+  }
+  for (uint32_t i = 1; i < k->stmt_count; i++) {
+    const tsri_ir_stmt *x = &k->stmts[i];
+    if (x->kind == TSRI_STMT_STORE) {
+      note_lanes(widest, (tsri_ir_space)x->space, x->object, k->exprs[x->value].type.lanes);
+    }
+  }
+  for (uint32_t i = 0; i < k->buffer_count; i++) tsri_spv_plan_array(s, TSRI_SPACE_BUFFER, i, widest[i]);
+  for (uint32_t i = 0; i < k->shared_count; i++) {
+    tsri_spv_plan_array(s, TSRI_SPACE_SHARED, i, k->shared[i].is_wide ? shared_lanes(k, i) : 1);
+  }
+  for (uint32_t i = 0; i < k->local_count; i++) tsri_spv_plan_array(s, TSRI_SPACE_LOCAL, i, 1);
+}
+
+// Words of the pool that collectives go through: 0, one or two per value.
+static uint32_t pool_words_per_value(const tsri_spv *s) {
+  uint32_t words = 0;
+  for (uint32_t i = 1; i < s->kernel->stmt_count; i++) {
+    const tsri_ir_stmt *x = &s->kernel->stmts[i];
+    if (x->kind != TSRI_STMT_COLLECTIVE) continue;
+    if (s->native_subgroups && tsri_ir_collective_infos[x->op].scope == TSRI_SCOPE_SUBGROUP) continue;
+    uint32_t needed = tsr_dtype_bytes((tsr_dtype)s->kernel->exprs[x->value].type.dtype) == 8 ? 2 : 1;
+    if (needed > words) words = needed;
+  }
+  return words;
+}
+
+// --- Declarations ---------------------------------------------------------------------------------------------------
+
+tsri_spv_id tsri_spv_array_type(tsri_spv *s, tsri_spv_id element, uint32_t count) {
+  tsri_spv_id length = tsri_spv_u32(s, count), id = tsri_spv_new_id(s);
+  SPV_PUT(&s->globals, SPV_OP_TYPE_ARRAY, id, element, length);
+  return id;
+}
+
+// struct { T words[…]; } as a block; `array` gets its stride here.
+static tsri_spv_id block_type(tsri_spv *s, tsri_spv_id array, uint32_t stride) {
+  tsri_spv_id id = tsri_spv_new_id(s);
+  SPV_DECORATE(s, array, SPV_DECORATION_ARRAY_STRIDE, stride);
+  SPV_PUT(&s->globals, SPV_OP_TYPE_STRUCT, id, array);
+  SPV_DECORATE(s, id, SPV_DECORATION_BLOCK);
+  SPV_PUT(&s->decorations, SPV_OP_MEMBER_DECORATE, id, 0, SPV_DECORATION_OFFSET, 0);
+  return id;
+}
+
+static tsri_spv_id buffer_type(tsri_spv *s, tsri_spv_kind kind, uint32_t lanes) {
+  tsri_spv_id *slot = &s->buffer_types[kind][lanes == 4 ? 2 : lanes - 1];
+  if (*slot) return *slot;
+  tsri_spv_id element = tsri_spv_type_id(s, tsri_spv_make_type(kind, lanes)), array = tsri_spv_new_id(s);
+  SPV_PUT(&s->globals, SPV_OP_TYPE_RUNTIME_ARRAY, array, element);
+  *slot = block_type(s, array, tsri_spv_kind_bytes(kind) * lanes);
+  return *slot;
+}
+
+tsri_spv_id tsri_spv_declare_buffer(tsri_spv *s, uint32_t binding, tsri_spv_kind kind, uint32_t lanes) {
+  tsri_spv_id id = tsri_spv_variable(s, SPV_CLASS_STORAGE_BUFFER, buffer_type(s, kind, lanes));
+  SPV_DECORATE(s, id, SPV_DECORATION_DESCRIPTOR_SET, 0);
+  SPV_DECORATE(s, id, SPV_DECORATION_BINDING, binding);
+  if (kind == SPV_U8) tsri_spv_need(s, SPV_CAPABILITY_STORAGE_8BIT);
+  if (kind == SPV_U16 || kind == SPV_F16) tsri_spv_need(s, SPV_CAPABILITY_STORAGE_16BIT);
+  return id;
+}
+
+// Items of a group see each other's stores after a barrier only if the buffer is coherent.
+static void declare_buffers(tsri_spv *s) {
+  const tsri_kernel *k = s->kernel;
+  for (uint32_t i = 0; i < k->buffer_count; i++) {
+    tsri_spv_array *array = &s->buffers[i];
+    array->variable = tsri_spv_declare_buffer(s, i, (tsri_spv_kind)array->kind, array->lanes);
+    bool is_shared = k->buffers[i].is_loaded && k->buffers[i].is_stored && (k->needs & TSRI_NEEDS_BARRIER);
+    if (k->buffers[i].access == TSRI_ACCESS_IN) SPV_DECORATE(s, array->variable, SPV_DECORATION_NON_WRITABLE);
+    if (is_shared) SPV_DECORATE(s, array->variable, SPV_DECORATION_COHERENT);
+    SPV_DECORATE(s, array->variable, s->options->no_alias ? SPV_DECORATION_RESTRICT : SPV_DECORATION_ALIASED);
+  }
+  if (k->is_checked) s->report = tsri_spv_declare_buffer(s, k->buffer_count, SPV_U32, 1);
+}
+
+static void declare_shared(tsri_spv *s) {
+  for (uint32_t i = 0; i < s->kernel->shared_count; i++) {
+    tsri_spv_array *array = &s->shared[i];
+    tsri_spv_kind kind = (tsri_spv_kind)array->kind;
+    uint32_t count = s->kernel->shared[i].count;
+    tsri_spv_id element = tsri_spv_type_id(s, tsri_spv_make_type(kind, array->lanes));
+    tsri_spv_id type = tsri_spv_array_type(s, element, count / array->lanes);
+    array->variable = tsri_spv_variable(s, SPV_CLASS_WORKGROUP, type);
+    if (kind == SPV_U8) tsri_spv_need(s, SPV_CAPABILITY_INT8);
+    if (kind == SPV_U16) tsri_spv_need(s, SPV_CAPABILITY_INT16);
+    s->shared_bytes += (count * tsri_spv_kind_bytes(kind) + 15u) & ~15u;
+  }
+  uint32_t words = pool_words_per_value(s);
+  if (words == 0) return;
+  s->pool_values = s->native_subgroups ? s->items / s->options->subgroup_size : s->items;
+  tsri_spv_id type =
+      tsri_spv_array_type(s, tsri_spv_type_id(s, tsri_spv_make_type(SPV_U32, 1)), words * s->pool_values);
+  s->pool = tsri_spv_variable(s, SPV_CLASS_WORKGROUP, type);
+  s->shared_bytes += (words * s->pool_values * 4 + 15u) & ~15u;
+}
+
+static void declare_locals(tsri_spv *s) {
+  for (uint32_t i = 0; i < s->kernel->local_count; i++) {
+    tsri_spv_array *array = &s->locals_held[i];
+    tsri_spv_id element = tsri_spv_type_id(s, tsri_spv_make_type((tsri_spv_kind)array->kind, 1));
+    tsri_spv_id type = tsri_spv_array_type(s, element, s->kernel->locals[i].count);
+    array->variable = tsri_spv_variable(s, SPV_CLASS_FUNCTION, type);
+    s->local_zeros[i] = tsri_spv_new_id(s);
+    SPV_PUT(&s->globals, SPV_OP_CONSTANT_NULL, type, s->local_zeros[i]);
+  }
+}
+
+void tsri_spv_declare_params(tsri_spv *s, const tsri_emitted *out) {
+  if (out->params_bytes == 0) return;
+  if (out->params_bytes > TSRI_SPV_PUSH_BYTES) {
+    s->params = tsri_spv_declare_buffer(s, out->buffer_count, SPV_U32, 1);
+    SPV_DECORATE(s, s->params, SPV_DECORATION_NON_WRITABLE);
+    return;
+  }
+  tsri_spv_id word = tsri_spv_type_id(s, tsri_spv_make_type(SPV_U32, 1));
+  tsri_spv_id block = block_type(s, tsri_spv_array_type(s, word, out->params_bytes / 4), 4);
+  s->params = tsri_spv_variable(s, SPV_CLASS_PUSH_CONSTANT, block);
+}
+
+// --- The module -----------------------------------------------------------------------------------------------------
+
+typedef struct capability_info {
+  uint32_t number;
+  const char *extension;
+} capability_info;
+
+static const capability_info capabilities[SPV_CAPABILITY_COUNT] = {
+#define TSRI_X(name, number, extension) {number, extension},
+    TSRI_SPV_CAPABILITIES(TSRI_X)
+#undef TSRI_X
+};
+
+static void put_capabilities(tsri_spv *s, tsri_spv_words *out) {
+  const char *last = "";
+  for (uint32_t i = 0; i < SPV_CAPABILITY_COUNT; i++) {
+    if (s->capabilities & 1u << i) SPV_PUT(out, SPV_OP_CAPABILITY, capabilities[i].number);
+  }
+  for (uint32_t i = 0; i < SPV_CAPABILITY_COUNT; i++) {
+    const char *extension = capabilities[i].extension;
+    if (!(s->capabilities & 1u << i) || !extension[0] || strcmp(extension, last) == 0) continue;
+    tsri_spv_put_text(out, SPV_OP_EXTENSION, NULL, 0, extension);
+    last = extension;
+  }
+}
+
+static void put_entry_point(const tsri_spv *s, tsri_spv_words *out, tsri_spv_id main, const char *name) {
+  tsri_spv_words words = {0};
+  tsri_spv_put_text(&words, SPV_OP_ENTRY_POINT, SPV_WORDS(SPV_EXECUTION_MODEL_COMPUTE, main), name);
+  for (uint32_t i = 0; i < SPV_BUILTIN_COUNT; i++) {
+    if (s->builtins[i]) tsri_spv_put(&words, &s->builtins[i], 1);
+  }
+  if (!words.has_failed) words.data[0] = (uint32_t)words.count << 16 | SPV_OP_ENTRY_POINT;
+  tsri_spv_put(out, words.data, words.count);
+  out->has_failed |= words.has_failed;
+  tsri_free(words.data);
+}
+
+// Which modes the device can promise, for 16, 32 and 64 bits.
+static void put_modes(const tsri_spv *s, tsri_spv_words *out, tsri_spv_id main) {
+  const uint32_t *local = s->kernel->group_size;
+  SPV_PUT(out, SPV_OP_EXECUTION_MODE, main, SPV_MODE_LOCAL_SIZE, local[0], local[1], local[2]);
+  for (uint32_t i = 0; i < 3; i++) {
+    uint32_t bit = 1u << i, width = 16u << i;
+    if (s->options->keeps_denormals & bit) SPV_PUT(out, SPV_OP_EXECUTION_MODE, main, SPV_MODE_DENORM_PRESERVE, width);
+    if (s->options->keeps_nan & bit) {
+      SPV_PUT(out, SPV_OP_EXECUTION_MODE, main, SPV_MODE_SIGNED_ZERO_INF_NAN_PRESERVE, width);
+    }
+    if (s->options->rounds_to_even & bit) SPV_PUT(out, SPV_OP_EXECUTION_MODE, main, SPV_MODE_ROUNDING_RTE, width);
+  }
+}
+
+static void put_function(tsri_spv *s, tsri_spv_words *out, tsri_spv_id main, tsri_spv_id type) {
+  SPV_PUT(out, SPV_OP_FUNCTION, s->void_type, main, 0, type);
+  SPV_PUT(out, SPV_OP_LABEL, s->first_block);
+  tsri_spv_put(out, s->locals.data, s->locals.count);
+  tsri_spv_put(out, s->code.data, s->code.count);
+  tsri_spv_put_op(out, SPV_OP_FUNCTION_END, NULL, 0);
+  tsri_spv_put(out, s->functions.data, s->functions.count);
+}
+
+void tsri_spv_assemble(tsri_spv *s, const char *entry, tsri_spv_words *out) {
+  enum { LOGICAL = 0, GLSL450 = 1, VULKAN = 3 };
+  tsri_spv_id main = tsri_spv_new_id(s), type = tsri_spv_new_id(s);
+  bool is_vulkan = (s->capabilities & 1u << SPV_CAPABILITY_VULKAN_MEMORY_MODEL) != 0;
+  if (!s->is_ended) tsri_spv_put_op(&s->code, SPV_OP_RETURN, NULL, 0);
+  tsri_spv_put(out, SPV_WORDS(SPV_MAGIC, SPV_VERSION_1_3, 0, s->next_id, 0));
+  put_capabilities(s, out);
+  tsri_spv_put_text(out, SPV_OP_EXT_INST_IMPORT, &s->glsl, 1, "GLSL.std.450");
+  SPV_PUT(out, SPV_OP_MEMORY_MODEL, LOGICAL, is_vulkan ? VULKAN : GLSL450);
+  put_entry_point(s, out, main, entry);
+  put_modes(s, out, main);
+  tsri_spv_put(out, s->decorations.data, s->decorations.count);
+  SPV_PUT(out, SPV_OP_TYPE_VOID, s->void_type);
+  SPV_PUT(out, SPV_OP_TYPE_FUNCTION, type, s->void_type);
+  tsri_spv_put(out, s->globals.data, s->globals.count);
+  put_function(s, out, main, type);
+}
+
+// --- The emitter ----------------------------------------------------------------------------------------------------
+
+bool tsri_spv_init(tsri_spv *s, const tsri_kernel *kernel, const tsri_emit_options *options) {
+  uint32_t stack_entries = 4 * kernel->expr_count + 8;
+  *s = (tsri_spv){.kernel = kernel, .options = options, .next_id = 1, .items = 1};
+  for (int i = 0; i < 3; i++) s->items *= kernel->group_size[i];
+  s->native_subgroups = options->subgroups && options->subgroup_shuffle && s->items % options->subgroup_size == 0;
+  s->glsl = tsri_spv_new_id(s);
+  s->void_type = tsri_spv_new_id(s);
+  s->first_block = s->block = tsri_spv_new_id(s);
+  tsri_spv_need(s, SPV_CAPABILITY_SHADER);
+  if (options->keeps_denormals) tsri_spv_need(s, SPV_CAPABILITY_DENORM_PRESERVE);
+  if (options->keeps_nan) tsri_spv_need(s, SPV_CAPABILITY_SIGNED_ZERO_INF_NAN_PRESERVE);
+  if (options->rounds_to_even) tsri_spv_need(s, SPV_CAPABILITY_ROUNDING_MODE_RTE);
+  s->buffers = tsri_calloc(kernel->buffer_count + 1u, sizeof *s->buffers);
+  s->shared = tsri_calloc(kernel->shared_count + 1u, sizeof *s->shared);
+  s->locals_held = tsri_calloc(kernel->local_count + 1u, sizeof *s->locals_held);
+  s->local_zeros = tsri_calloc(kernel->local_count + 1u, sizeof *s->local_zeros);
+  s->vars = tsri_calloc(kernel->var_count + 1u, sizeof *s->vars);
+  s->ids = tsri_calloc(kernel->expr_count + 1u, sizeof *s->ids);
+  s->stack = tsri_malloc(stack_entries * sizeof *s->stack);
+  return s->buffers && s->shared && s->locals_held && s->local_zeros && s->vars && s->ids && s->stack;
+}
+
+void tsri_spv_deinit(tsri_spv *s) {
+  tsri_spv_words *lists[] = {&s->decorations, &s->globals, &s->functions, &s->locals, &s->code};
+  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) tsri_free(lists[i]->data);
+  tsri_free(s->known);
+  tsri_free(s->buffers);
+  tsri_free(s->shared);
+  tsri_free(s->locals_held);
+  tsri_free(s->local_zeros);
+  tsri_free(s->vars);
+  tsri_free(s->ids);
+  tsri_free(s->stack);
+}
+
+tsr_status tsri_spv_check(const tsri_spv *s, const tsri_spv_words *out) {
+  const tsri_kernel *k = s->kernel;
+  if (s->is_too_deep) {
+    return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "kernel %s: nested more than %d deep", k->name, TSRI_SPV_MAX_DEPTH);
+  }
+  if (s->missing) {
+    return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "kernel %s needs %s, which this device does not have in SPIR-V", k->name,
+                     s->missing);
+  }
+  const tsri_spv_words *lists[] = {&s->decorations, &s->globals, &s->functions, &s->locals, &s->code, out};
+  bool has_failed = s->is_out_of_memory;
+  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+    has_failed |= lists[i]->has_failed;
+    if (lists[i]->has_failed && lists[i]->capacity * 2 * sizeof(uint32_t) > TSRI_EMIT_MAX_BYTES) {
+      return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "kernel %s: more than %u bytes of SPIR-V", k->name, TSRI_EMIT_MAX_BYTES);
+    }
+  }
+  return has_failed ? TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "kernel %s: no host memory for its SPIR-V", k->name) : TSR_OK;
+}
+
+tsr_status tsri_emit_spirv(const tsri_emitter *emitter, const tsri_kernel *kernel, const tsri_emit_options *options,
+                           tsri_emitted *out) {
+  (void)emitter;
+  if ((kernel->needs & TSRI_NEEDS_I64) && !options->i64) {
+    return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "kernel %s needs i64, which this device does not have in SPIR-V",
+                     kernel->name);
+  }
+  tsri_spv s;
+  tsri_spv_words words = {0};
+  snprintf(out->entry, sizeof out->entry, "%s", kernel->name);
+  if (tsri_spv_init(&s, kernel, options)) {
+    plan_arrays(&s);
+    declare_buffers(&s);
+    tsri_spv_declare_params(&s, out);
+    declare_shared(&s);
+    declare_locals(&s);
+    tsri_spv_stmts(&s, kernel->body);
+    tsri_spv_assemble(&s, out->entry, &words);
+  } else {
+    s.is_out_of_memory = true;
+  }
+  tsr_status status = tsri_spv_check(&s, &words);
+  out->shared_bytes = s.shared_bytes;
+  tsri_spv_deinit(&s);
+  if (status != TSR_OK) {
+    tsri_free(words.data);
+    return status;
+  }
+  out->data = words.data;
+  out->data_bytes = words.count * sizeof *words.data;
+  return TSR_OK;
+}
+
+// What every Vulkan 1.1 device has: no small or 64-bit types, no promises about floats beyond IEEE's + - *.
+const tsri_emit_options tsri_emit_defaults_spirv = {.subgroup_size = 32, .exact_fma = true};

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: MIT
+// Inside the SPIR-V emitter: what its files share.
+//
+//   emit/spirv/spirv.c          the emitter: analysis, declarations, putting the module together
+//   emit/spirv/words.c    words, types, constants
+//   emit/spirv/op.c       operations on values
+//   emit/spirv/convert.c  conversions between value types and to storage types
+//   emit/spirv/memory.c   loads, stores, atomics, and their checks
+//   emit/spirv/expr.c     expression trees
+//   emit/spirv/stmt.c     statements as structured control flow
+//   emit/spirv/group.c    collectives
+//   emit/spirv/matmul.c   a matrix product by cooperative matrices, which the kernel language does not have
+//
+// The module is SPIR-V 1.3 for Vulkan 1.1: one compute entry point, named as the kernel. Descriptor set 0 holds the
+// buffers at bindings 0, 1, …, then the report (checked mode). Parameters are push constants if they fit in
+// TSRI_SPV_PUSH_BYTES, else a storage buffer at the binding after those; both are flat arrays of 32-bit words.
+//
+// Integers are unsigned types only: SPIR-V's instructions, not its types, say what is signed.
+#ifndef TSRI_LANG_EMIT_SPIRV_H
+#define TSRI_LANG_EMIT_SPIRV_H
+
+#include "lang/emit/emit.h"
+#include "lang/emit/spirv/names.h"
+
+// What every Vulkan device takes as push constants.
+#define TSRI_SPV_PUSH_BYTES 128u
+#define TSRI_SPV_MAX_DEPTH  600  // of nested blocks and conditional operands
+
+typedef uint32_t tsri_spv_id;
+
+// After a failure (no memory, too long) it takes nothing more, and the emitter finds out at the end.
+typedef struct tsri_spv_words {
+  uint32_t *data;
+  size_t count, capacity;
+  bool has_failed;
+} tsri_spv_words;
+
+// What values and memory are made of.
+typedef enum tsri_spv_kind {
+  SPV_BOOL,
+  SPV_U8,
+  SPV_U16,
+  SPV_U32,
+  SPV_U64,
+  SPV_F16,
+  SPV_F32,
+  SPV_F64,
+  SPV_KIND_COUNT
+} tsri_spv_kind;
+
+typedef struct tsri_spv_type {
+  uint8_t kind;   // tsri_spv_kind
+  uint8_t lanes;  // 1, 2 or 4
+} tsri_spv_type;
+
+// How an array of the kernel lies in memory.
+typedef struct tsri_spv_array {
+  tsri_spv_id variable;
+  uint8_t kind;       // of an element; SPV_U32 also where elements are packed into words
+  uint8_t per_word;   // elements in a word; 1: not packed
+  uint8_t lanes;      // elements in a vector of the declaration
+  bool is_wide_held;  // shared, local: the value type stands for a storage type, so that stores round first
+} tsri_spv_array;
+
+// A constant or pointer type that exists already.
+typedef struct tsri_spv_known {
+  uint32_t tag;  // 0: free
+  uint32_t type;
+  uint64_t bits;
+  tsri_spv_id id;
+} tsri_spv_known;
+
+// The innermost loop's places to go.
+typedef struct tsri_spv_loop {
+  tsri_spv_id merge, step;
+} tsri_spv_loop;
+
+typedef struct tsri_spv {
+  const tsri_kernel *kernel;
+  const tsri_emit_options *options;
+
+  tsri_spv_words decorations, globals, functions, locals, code;
+  tsri_spv_id next_id, glsl;
+  tsri_spv_id types[SPV_KIND_COUNT][3];  // by lanes 1, 2, 4
+  tsri_spv_id void_type, uvec3, mulhi_struct[3];
+  uint32_t capabilities;  // bit: tsri_spv_capability
+  tsri_spv_known *known;  // hash table
+  uint32_t known_count, known_capacity;
+
+  tsri_spv_array *buffers, *shared, *locals_held;  // by index in the kernel
+  tsri_spv_id *local_zeros;                        // local arrays: what CLEAR stores
+  tsri_spv_id *vars;                               // Function variables by index; 0: not yet
+  tsri_spv_id *ids;                                // values of expressions
+  uint32_t *stack;                                 // of expressions
+  uint32_t stack_used;
+  tsri_spv_id params, report, report_function;
+  tsri_spv_id pool;                             // shared words for collectives
+  uint32_t pool_values;                         // it holds so many
+  tsri_spv_id builtins[8];                      // variables by tsri_spv_builtin
+  tsri_spv_id buffer_types[SPV_KIND_COUNT][3];  // blocks with a runtime array, by element and lanes
+
+  uint32_t items;         // per group
+  bool native_subgroups;  // hardware subgroups, and the group is a whole number of them
+  uint32_t shared_bytes;
+
+  tsri_spv_id first_block, block;  // labels of the function's first block and of the one being written
+  bool is_ended;                   // it has its branch already
+  tsri_spv_loop loop;
+  uint32_t depth;
+  bool is_too_deep, is_out_of_memory;
+  const char *missing;  // what the device lacks for this kernel; NULL: nothing
+} tsri_spv;
+
+// --- Modules (emit/spirv/spirv.c) -----------------------------------------------------------------------------------------
+
+// An empty module for the kernel, of which name, sizes and parameters are looked at. False: no memory.
+bool tsri_spv_init(tsri_spv *s, const tsri_kernel *kernel, const tsri_emit_options *options);
+void tsri_spv_deinit(tsri_spv *s);
+tsri_spv_id tsri_spv_array_type(tsri_spv *s, tsri_spv_id element, uint32_t count);
+// The storage buffer of a binding: a runtime array of such elements.
+tsri_spv_id tsri_spv_declare_buffer(tsri_spv *s, uint32_t binding, tsri_spv_kind kind, uint32_t lanes);
+void tsri_spv_declare_params(tsri_spv *s, const tsri_emitted *out);
+// Declarations and code put together.
+void tsri_spv_assemble(tsri_spv *s, const char *entry, tsri_spv_words *out_words);
+// What went wrong on the way, as a status with a message.
+tsr_status tsri_spv_check(const tsri_spv *s, const tsri_spv_words *out);
+
+// --- Words, types, constants (emit/spirv/words.c) -------------------------------------------------------------------
+
+void tsri_spv_put(tsri_spv_words *words, const uint32_t *data, size_t count);
+// An instruction with `count` operand words.
+void tsri_spv_put_op(tsri_spv_words *words, uint32_t op, const uint32_t *operands, size_t count);
+// Operands followed by a string.
+void tsri_spv_put_text(tsri_spv_words *words, uint32_t op, const uint32_t *operands, size_t count, const char *text);
+
+tsri_spv_id tsri_spv_new_id(tsri_spv *s);
+
+#define SPV_WORDS(...)          (const uint32_t[]){__VA_ARGS__}, sizeof((const uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t)
+#define SPV_PUT(words, op, ...) tsri_spv_put_op((words), (op), SPV_WORDS(__VA_ARGS__))
+#define SPV_DECORATE(s, ...)    SPV_PUT(&(s)->decorations, SPV_OP_DECORATE, __VA_ARGS__)
+
+void tsri_spv_need(tsri_spv *s, tsri_spv_capability capability);
+
+static inline tsri_spv_type tsri_spv_make_type(tsri_spv_kind kind, uint32_t lanes) {
+  return (tsri_spv_type){(uint8_t)kind, (uint8_t)lanes};
+}
+static inline bool tsri_spv_is_float(tsri_spv_type type) { return type.kind >= SPV_F16; }
+static inline bool tsri_spv_is_64(tsri_spv_type type) { return type.kind == SPV_U64 || type.kind == SPV_F64; }
+static inline uint32_t tsri_spv_kind_bytes(tsri_spv_kind kind) {
+  static const uint8_t bytes[SPV_KIND_COUNT] = {4, 1, 2, 4, 8, 2, 4, 8};
+  return bytes[kind];
+}
+// Unsigned type of the same size, and bool of the same lanes.
+tsri_spv_type tsri_spv_bits_type(tsri_spv_type type);
+static inline tsri_spv_type tsri_spv_bool_type(tsri_spv_type type) { return tsri_spv_make_type(SPV_BOOL, type.lanes); }
+
+tsri_spv_kind tsri_spv_value_kind(tsr_dtype dtype);  // of a value type
+tsri_spv_type tsri_spv_value_type(tsri_ir_type type);
+tsri_spv_id tsri_spv_type_id(tsri_spv *s, tsri_spv_type type);
+tsri_spv_id tsri_spv_pointer_type(tsri_spv *s, uint32_t storage_class, tsri_spv_id type);
+tsri_spv_id tsri_spv_variable(tsri_spv *s, uint32_t storage_class, tsri_spv_id type);
+
+// `bits` in every lane: the value's own bits.
+tsri_spv_id tsri_spv_const(tsri_spv *s, tsri_spv_type type, uint64_t bits);
+static inline tsri_spv_id tsri_spv_u32(tsri_spv *s, uint32_t value) {
+  return tsri_spv_const(s, (tsri_spv_type){SPV_U32, 1}, value);
+}
+// A whole number as a constant of the type, float types too.
+tsri_spv_id tsri_spv_number(tsri_spv *s, tsri_spv_type type, int64_t value);
+
+// --- Instructions into the code -------------------------------------------------------------------------------------
+
+tsri_spv_id tsri_spv_op1(tsri_spv *s, uint32_t op, tsri_spv_type type, tsri_spv_id a);
+tsri_spv_id tsri_spv_op2(tsri_spv *s, uint32_t op, tsri_spv_type type, tsri_spv_id a, tsri_spv_id b);
+tsri_spv_id tsri_spv_op3(tsri_spv *s, uint32_t op, tsri_spv_type type, tsri_spv_id a, tsri_spv_id b, tsri_spv_id c);
+// A function of GLSL.std.450 with one to three operands; 0: not there.
+tsri_spv_id tsri_spv_ext(tsri_spv *s, uint32_t function, tsri_spv_type type, tsri_spv_id a, tsri_spv_id b,
+                         tsri_spv_id c);
+tsri_spv_id tsri_spv_select(tsri_spv *s, tsri_spv_type type, tsri_spv_id condition, tsri_spv_id yes, tsri_spv_id no);
+tsri_spv_id tsri_spv_bitcast(tsri_spv *s, tsri_spv_type to, tsri_spv_type from, tsri_spv_id a);
+tsri_spv_id tsri_spv_load(tsri_spv *s, tsri_spv_type type, tsri_spv_id pointer);
+void tsri_spv_store(tsri_spv *s, tsri_spv_id pointer, tsri_spv_id value);
+tsri_spv_id tsri_spv_extract(tsri_spv *s, tsri_spv_type vector, tsri_spv_id a, uint32_t lane);  // a itself if scalar
+tsri_spv_id tsri_spv_compose(tsri_spv *s, tsri_spv_type vector, const tsri_spv_id *lanes);      // lanes[0] if scalar
+
+// Blocks. `begin` starts the block `label`; the others end the present one.
+void tsri_spv_begin_block(tsri_spv *s, tsri_spv_id label);
+void tsri_spv_branch(tsri_spv *s, tsri_spv_id to);  // nothing if the block has ended
+// if (condition) goto yes; else goto no; they meet at `merge`.
+void tsri_spv_branch_if(tsri_spv *s, tsri_spv_id condition, tsri_spv_id yes, tsri_spv_id no, tsri_spv_id merge);
+tsri_spv_id tsri_spv_phi(tsri_spv *s, tsri_spv_type type, tsri_spv_id a, tsri_spv_id from_a, tsri_spv_id b,
+                         tsri_spv_id from_b);
+void tsri_spv_barrier(tsri_spv *s);
+
+// --- Values ---------------------------------------------------------------------------------------------------------
+
+// An operation on values of `operand` type (that of the last operand) that gives `result`. `is_loose`: a division need
+// not be rounded correctly.
+tsri_spv_id tsri_spv_operation(tsri_spv *s, tsri_ir_op op, tsri_ir_type operand, tsri_ir_type result,
+                               const tsri_spv_id *args, bool is_loose);
+tsri_spv_id tsri_spv_convert(tsri_spv *s, tsr_dtype to, tsri_ir_type from, tsri_spv_id a);
+// Between a value and the bits of a storage type, as u32 (or the value itself where storage is the value type).
+tsri_spv_id tsri_spv_decode(tsri_spv *s, tsr_dtype storage, uint32_t lanes, tsri_spv_id bits);
+tsri_spv_id tsri_spv_encode(tsri_spv *s, tsr_dtype storage, uint32_t lanes, tsri_spv_id value);
+tsri_spv_id tsri_spv_isnan(tsri_spv *s, tsri_spv_type type, tsri_spv_id a);
+
+// --- Memory ---------------------------------------------------------------------------------------------------------
+
+typedef struct tsri_spv_place {
+  tsri_ir_space space;
+  uint32_t object;
+  tsr_dtype storage;
+  uint32_t lanes;
+  tsri_ir_type index_type;
+  tsri_spv_id index;
+  tsri_ir_pos pos;
+} tsri_spv_place;
+
+// How arrays are declared follows from the device and how the kernel uses them.
+void tsri_spv_plan_array(tsri_spv *s, tsri_ir_space space, uint32_t object, uint32_t lanes);
+tsri_spv_id tsri_spv_load_place(tsri_spv *s, const tsri_spv_place *place);
+void tsri_spv_store_place(tsri_spv *s, const tsri_spv_place *place, tsri_spv_id value);
+tsri_spv_id tsri_spv_atomic_place(tsri_spv *s, const tsri_spv_place *place, tsri_ir_atomic op, tsri_spv_id value,
+                                  tsri_spv_id compare);
+tsri_spv_id tsri_spv_param(tsri_spv *s, tsri_ir_type type, uint32_t offset);
+tsri_spv_id tsri_spv_param_word(tsri_spv *s, uint32_t offset);
+
+// --- Expressions, statements, groups --------------------------------------------------------------------------------
+
+tsri_spv_id tsri_spv_expr(tsri_spv *s, uint32_t expr);
+tsri_spv_id tsri_spv_builtin_value(tsri_spv *s, tsri_spv_builtin builtin, uint32_t axis);
+tsri_spv_id tsri_spv_ir_id(tsri_spv *s, tsri_ir_id id, uint32_t axis);
+tsri_spv_id tsri_spv_var(tsri_spv *s, uint32_t var);
+tsri_spv_id tsri_spv_local_index(tsri_spv *s);
+// A word that is 0, which the driver's compiler does not find out. gallivm (lavapipe) folds x * 0, 0 / x and 0 + x whatever
+// x is, so there (options->quirks) floats that may be 0 are made of it.
+tsri_spv_id tsri_spv_hidden_zero(tsri_spv *s);
+void tsri_spv_stmts(tsri_spv *s, uint32_t first);
+tsri_spv_id tsri_spv_collective(tsri_spv *s, tsri_ir_collective op, tsri_ir_type type, tsri_spv_id value,
+                                tsri_spv_id lane);
+// True unless nested too deep; then followed by `s->depth--`.
+bool tsri_spv_enter(tsri_spv *s);
+
+#endif

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+// Statements as structured control flow: a selection's blocks meet at its merge block, a loop has a header, a test, a
+// body, a block to continue at and a merge block.
+#include "lang/emit/spirv/spirv.h"
+
+static tsri_spv_place place_of(tsri_spv *s, const tsri_ir_stmt *stmt, tsri_spv_id index, uint32_t lanes) {
+  tsri_ir_space space = (tsri_ir_space)stmt->space;
+  return (tsri_spv_place){
+      .space = space,
+      .object = stmt->object,
+      .storage = (tsr_dtype)tsri_ir_array_of(s->kernel, space, stmt->object)->storage,
+      .lanes = lanes,
+      .index_type = s->kernel->exprs[stmt->index].type,
+      .index = index,
+      .pos = stmt->pos,
+  };
+}
+
+static void store(tsri_spv *s, const tsri_ir_stmt *stmt) {
+  tsri_spv_id index = tsri_spv_expr(s, stmt->index), value = tsri_spv_expr(s, stmt->value);
+  tsri_spv_place place = place_of(s, stmt, index, s->kernel->exprs[stmt->value].type.lanes);
+  tsri_spv_store_place(s, &place, value);
+}
+
+static void atomic(tsri_spv *s, const tsri_ir_stmt *stmt) {
+  tsri_spv_id index = tsri_spv_expr(s, stmt->index);
+  tsri_spv_id compare = stmt->compare ? tsri_spv_expr(s, stmt->compare) : 0;
+  tsri_spv_id value = tsri_spv_expr(s, stmt->value);
+  tsri_spv_place place = place_of(s, stmt, index, 1);
+  tsri_spv_id old = tsri_spv_atomic_place(s, &place, (tsri_ir_atomic)stmt->op, value, compare);
+  if (stmt->var) tsri_spv_store(s, tsri_spv_var(s, stmt->var), old);
+}
+
+static void clear(tsri_spv *s, const tsri_ir_stmt *stmt) {
+  const tsri_spv_array *array = &s->locals_held[stmt->object];
+  tsri_spv_store(s, array->variable, s->local_zeros[stmt->object]);
+}
+
+static void collective(tsri_spv *s, const tsri_ir_stmt *stmt) {
+  tsri_ir_type type = s->kernel->exprs[stmt->value].type;
+  tsri_spv_id value = tsri_spv_expr(s, stmt->value);
+  tsri_spv_id lane = stmt->compare ? tsri_spv_expr(s, stmt->compare) : 0;
+  tsri_spv_id result = tsri_spv_collective(s, (tsri_ir_collective)stmt->op, type, value, lane);
+  if (stmt->var) tsri_spv_store(s, tsri_spv_var(s, stmt->var), result);
+}
+
+static void branch(tsri_spv *s, const tsri_ir_stmt *stmt) {
+  tsri_spv_id condition = tsri_spv_expr(s, stmt->value);
+  tsri_spv_id yes = tsri_spv_new_id(s), no = tsri_spv_new_id(s), merge = tsri_spv_new_id(s);
+  tsri_spv_branch_if(s, condition, yes, no, merge);
+  tsri_spv_begin_block(s, yes);
+  tsri_spv_stmts(s, stmt->body);
+  bool yes_ends = s->is_ended;
+  tsri_spv_branch(s, merge);
+  tsri_spv_begin_block(s, no);
+  tsri_spv_stmts(s, stmt->other);
+  bool no_ends = s->is_ended;
+  tsri_spv_branch(s, merge);
+  tsri_spv_begin_block(s, merge);
+  if (yes_ends && no_ends) {  // nobody comes here
+    tsri_spv_put_op(&s->code, SPV_OP_UNREACHABLE, NULL, 0);
+    s->is_ended = true;
+  }
+}
+
+static void loop(tsri_spv *s, const tsri_ir_stmt *stmt) {
+  tsri_spv_loop outer = s->loop;
+  tsri_spv_id header = tsri_spv_new_id(s), test = tsri_spv_new_id(s), body = tsri_spv_new_id(s);
+  s->loop = (tsri_spv_loop){.merge = tsri_spv_new_id(s), .step = tsri_spv_new_id(s)};
+  tsri_spv_loop own = s->loop;
+
+  tsri_spv_branch(s, header);
+  tsri_spv_begin_block(s, header);
+  SPV_PUT(&s->code, SPV_OP_LOOP_MERGE, own.merge, own.step, 0);
+  tsri_spv_branch(s, test);
+  tsri_spv_begin_block(s, test);
+  if (stmt->value) {
+    tsri_spv_id condition = tsri_spv_expr(s, stmt->value);
+    SPV_PUT(&s->code, SPV_OP_BRANCH_CONDITIONAL, condition, body, own.merge);
+    s->is_ended = true;
+  }
+  tsri_spv_branch(s, body);
+  tsri_spv_begin_block(s, body);
+  tsri_spv_stmts(s, stmt->body);
+  tsri_spv_branch(s, own.step);
+  tsri_spv_begin_block(s, own.step);
+  tsri_spv_stmts(s, stmt->other);
+  tsri_spv_branch(s, header);
+  tsri_spv_begin_block(s, own.merge);
+  s->loop = outer;
+}
+
+static void leave(tsri_spv *s, tsri_spv_id to) { tsri_spv_branch(s, to); }
+
+static void statement(tsri_spv *s, const tsri_ir_stmt *stmt) {
+  switch (stmt->kind) {
+    case TSRI_STMT_ASSIGN: {
+      tsri_spv_id value = tsri_spv_expr(s, stmt->value);
+      tsri_spv_store(s, tsri_spv_var(s, stmt->var), value);
+      break;
+    }
+    case TSRI_STMT_STORE:
+      store(s, stmt);
+      break;
+    case TSRI_STMT_CLEAR:
+      clear(s, stmt);
+      break;
+    case TSRI_STMT_IF:
+      branch(s, stmt);
+      break;
+    case TSRI_STMT_LOOP:
+      loop(s, stmt);
+      break;
+    case TSRI_STMT_BREAK:
+      leave(s, s->loop.merge);
+      break;
+    case TSRI_STMT_CONTINUE:
+      leave(s, s->loop.step);
+      break;
+    case TSRI_STMT_BARRIER:
+      tsri_spv_barrier(s);
+      break;
+    case TSRI_STMT_ATOMIC:
+      atomic(s, stmt);
+      break;
+    case TSRI_STMT_COLLECTIVE:
+      collective(s, stmt);
+      break;
+    default:
+      break;
+  }
+}
+
+// What follows a BREAK or CONTINUE in its block is never reached, and left out.
+void tsri_spv_stmts(tsri_spv *s, uint32_t first) {
+  if (tsri_spv_enter(s)) {
+    for (uint32_t i = first; i && !s->is_ended && !s->is_too_deep; i = s->kernel->stmts[i].next) {
+      statement(s, &s->kernel->stmts[i]);
+    }
+  }
+  s->depth--;
+}

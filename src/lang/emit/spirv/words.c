@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: MIT
+// Words of a SPIR-V module: growing lists of them, types and constants made once, instructions and blocks.
+#include <string.h>
+
+#include "core/alloc.h"
+#include "lang/emit/spirv/spirv.h"
+
+// --- Lists ----------------------------------------------------------------------------------------------------------
+
+static bool grow(tsri_spv_words *words, size_t more) {
+  if (words->has_failed) return false;
+  size_t needed = words->count + more;
+  if (needed <= words->capacity) return true;
+  size_t capacity = words->capacity ? words->capacity : 256;
+  while (capacity < needed) capacity *= 2;
+  uint32_t *grown =
+      capacity * sizeof *grown <= TSRI_EMIT_MAX_BYTES ? tsri_realloc(words->data, capacity * sizeof *grown) : NULL;
+  if (!grown) {
+    words->has_failed = true;
+    return false;
+  }
+  words->data = grown;
+  words->capacity = capacity;
+  return true;
+}
+
+void tsri_spv_put(tsri_spv_words *words, const uint32_t *data, size_t count) {
+  if (count == 0 || !grow(words, count)) return;
+  memcpy(words->data + words->count, data, count * sizeof *data);
+  words->count += count;
+}
+
+void tsri_spv_put_op(tsri_spv_words *words, uint32_t op, const uint32_t *operands, size_t count) {
+  uint32_t first = (uint32_t)(count + 1) << 16 | op;
+  tsri_spv_put(words, &first, 1);
+  tsri_spv_put(words, operands, count);
+}
+
+// Strings stand four characters to a word, the first lowest, with at least one 0 at the end.
+void tsri_spv_put_text(tsri_spv_words *words, uint32_t op, const uint32_t *operands, size_t count, const char *text) {
+  enum { MOST = 64 };
+  uint32_t packed[MOST] = {0};
+  size_t bytes = strlen(text);
+  if (bytes > MOST * 4 - 1) bytes = MOST * 4 - 1;
+  for (size_t i = 0; i < bytes; i++) packed[i / 4] |= (uint32_t)(unsigned char)text[i] << (i % 4 * 8);
+  size_t text_words = bytes / 4 + 1;
+  uint32_t first = (uint32_t)(1 + count + text_words) << 16 | op;
+  tsri_spv_put(words, &first, 1);
+  tsri_spv_put(words, operands, count);
+  tsri_spv_put(words, packed, text_words);
+}
+
+tsri_spv_id tsri_spv_new_id(tsri_spv *s) { return s->next_id++; }
+
+void tsri_spv_need(tsri_spv *s, tsri_spv_capability capability) { s->capabilities |= 1u << capability; }
+
+// --- What exists already --------------------------------------------------------------------------------------------
+
+static uint64_t hash_of(uint32_t tag, uint32_t type, uint64_t bits) {
+  uint64_t h = bits * UINT64_C(0x9E3779B97F4A7C15) + ((uint64_t)type << 32 | tag) * UINT64_C(0xD6E8FEB86659FD93);
+  return h ^ h >> 29;
+}
+
+static tsri_spv_known *find_slot(tsri_spv_known *table, uint32_t capacity, uint32_t tag, uint32_t type, uint64_t bits) {
+  for (uint64_t i = hash_of(tag, type, bits);; i++) {
+    tsri_spv_known *slot = &table[i & (capacity - 1)];
+    if (slot->tag == 0 || (slot->tag == tag && slot->type == type && slot->bits == bits)) return slot;
+  }
+}
+
+static bool grow_known(tsri_spv *s) {
+  if (s->known_count * 2 < s->known_capacity) return true;
+  uint32_t capacity = s->known_capacity ? 2 * s->known_capacity : 128;
+  tsri_spv_known *table = tsri_calloc(capacity, sizeof *table);
+  if (!table) {
+    s->is_out_of_memory = true;
+    return false;
+  }
+  for (uint32_t i = 0; i < s->known_capacity; i++) {
+    const tsri_spv_known *old = &s->known[i];
+    if (old->tag) *find_slot(table, capacity, old->tag, old->type, old->bits) = *old;
+  }
+  tsri_free(s->known);
+  s->known = table;
+  s->known_capacity = capacity;
+  return true;
+}
+
+// The id under this key, or a new one with `*out_is_new`.
+static tsri_spv_id know(tsri_spv *s, uint32_t tag, uint32_t type, uint64_t bits, bool *out_is_new) {
+  *out_is_new = false;
+  if (!grow_known(s)) return 1;  // the module is thrown away
+  tsri_spv_known *slot = find_slot(s->known, s->known_capacity, tag, type, bits);
+  if (slot->tag == 0) {
+    *slot = (tsri_spv_known){tag, type, bits, tsri_spv_new_id(s)};
+    s->known_count++;
+    *out_is_new = true;
+  }
+  return slot->id;
+}
+
+enum { KNOWN_POINTER = 1, KNOWN_CONSTANT = 2, KNOWN_SPLAT = 3 };
+
+// --- Types ----------------------------------------------------------------------------------------------------------
+
+static uint32_t lanes_index(uint32_t lanes) { return lanes == 4 ? 2 : lanes - 1; }
+
+static void declare_scalar(tsri_spv *s, tsri_spv_kind kind, tsri_spv_id id) {
+  uint32_t bits = tsri_spv_kind_bytes(kind) * 8;
+  if (kind == SPV_BOOL) {
+    SPV_PUT(&s->globals, SPV_OP_TYPE_BOOL, id);
+  } else if (kind >= SPV_F16) {
+    SPV_PUT(&s->globals, SPV_OP_TYPE_FLOAT, id, bits);
+  } else {
+    SPV_PUT(&s->globals, SPV_OP_TYPE_INT, id, bits, 0);
+  }
+  if (kind == SPV_F64) tsri_spv_need(s, SPV_CAPABILITY_FLOAT64);
+  if (kind == SPV_U64) tsri_spv_need(s, SPV_CAPABILITY_INT64);
+}
+
+tsri_spv_id tsri_spv_type_id(tsri_spv *s, tsri_spv_type type) {
+  tsri_spv_id *slot = &s->types[type.kind][lanes_index(type.lanes)];
+  if (*slot) return *slot;
+  if (type.lanes == 1) {
+    *slot = tsri_spv_new_id(s);
+    declare_scalar(s, (tsri_spv_kind)type.kind, *slot);
+    return *slot;
+  }
+  tsri_spv_id lane = tsri_spv_type_id(s, tsri_spv_make_type((tsri_spv_kind)type.kind, 1));
+  *slot = tsri_spv_new_id(s);
+  SPV_PUT(&s->globals, SPV_OP_TYPE_VECTOR, *slot, lane, type.lanes);
+  return *slot;
+}
+
+tsri_spv_type tsri_spv_bits_type(tsri_spv_type type) {
+  static const uint8_t kinds[SPV_KIND_COUNT] = {SPV_U32, SPV_U8, SPV_U16, SPV_U32, SPV_U64, SPV_U16, SPV_U32, SPV_U64};
+  return (tsri_spv_type){kinds[type.kind], type.lanes};
+}
+
+tsri_spv_kind tsri_spv_value_kind(tsr_dtype dtype) {
+  switch (dtype) {
+    case TSR_BOOL:
+      return SPV_BOOL;
+    case TSR_I64:
+      return SPV_U64;
+    case TSR_F32:
+      return SPV_F32;
+    case TSR_F64:
+      return SPV_F64;
+    default:
+      return SPV_U32;
+  }
+}
+
+tsri_spv_type tsri_spv_value_type(tsri_ir_type type) {
+  return tsri_spv_make_type(tsri_spv_value_kind((tsr_dtype)type.dtype), type.lanes);
+}
+
+tsri_spv_id tsri_spv_pointer_type(tsri_spv *s, uint32_t storage_class, tsri_spv_id type) {
+  bool is_new;
+  tsri_spv_id id = know(s, KNOWN_POINTER, storage_class, type, &is_new);
+  if (is_new) SPV_PUT(&s->globals, SPV_OP_TYPE_POINTER, id, storage_class, type);
+  return id;
+}
+
+tsri_spv_id tsri_spv_variable(tsri_spv *s, uint32_t storage_class, tsri_spv_id type) {
+  tsri_spv_id pointer = tsri_spv_pointer_type(s, storage_class, type), id = tsri_spv_new_id(s);
+  tsri_spv_words *to = storage_class == SPV_CLASS_FUNCTION ? &s->locals : &s->globals;
+  SPV_PUT(to, SPV_OP_VARIABLE, pointer, id, storage_class);
+  return id;
+}
+
+// --- Constants ------------------------------------------------------------------------------------------------------
+
+static void declare_constant(tsri_spv *s, tsri_spv_type type, uint64_t bits, tsri_spv_id id) {
+  tsri_spv_id type_id = tsri_spv_type_id(s, type);
+  if (type.kind == SPV_BOOL) {
+    SPV_PUT(&s->globals, bits ? SPV_OP_CONSTANT_TRUE : SPV_OP_CONSTANT_FALSE, type_id, id);
+  } else if (tsri_spv_is_64(type)) {
+    SPV_PUT(&s->globals, SPV_OP_CONSTANT, type_id, id, (uint32_t)bits, (uint32_t)(bits >> 32));
+  } else {
+    SPV_PUT(&s->globals, SPV_OP_CONSTANT, type_id, id, (uint32_t)bits);
+  }
+}
+
+tsri_spv_id tsri_spv_const(tsri_spv *s, tsri_spv_type type, uint64_t bits) {
+  bool is_new;
+  if (type.lanes == 1) {
+    (void)tsri_spv_type_id(s, type);  // stands before the constant
+    tsri_spv_id id = know(s, KNOWN_CONSTANT, type.kind, bits, &is_new);
+    if (is_new) declare_constant(s, type, bits, id);
+    return id;
+  }
+  tsri_spv_id lane = tsri_spv_const(s, tsri_spv_make_type((tsri_spv_kind)type.kind, 1), bits);
+  tsri_spv_id type_id = tsri_spv_type_id(s, type);
+  tsri_spv_id id = know(s, KNOWN_SPLAT, type_id, lane, &is_new);
+  uint32_t words[6] = {type_id, id, lane, lane, lane, lane};
+  if (is_new) tsri_spv_put_op(&s->globals, SPV_OP_CONSTANT_COMPOSITE, words, 2 + type.lanes);
+  return id;
+}
+
+tsri_spv_id tsri_spv_number(tsri_spv *s, tsri_spv_type type, int64_t value) {
+  uint64_t bits = (uint64_t)value;
+  if (type.kind == SPV_F32) {
+    float f = (float)value;
+    uint32_t u;
+    memcpy(&u, &f, sizeof u);
+    bits = u;
+  } else if (type.kind == SPV_F64) {
+    double d = (double)value;
+    memcpy(&bits, &d, sizeof bits);
+  } else if (type.kind == SPV_U32) {
+    bits = (uint32_t)value;
+  }
+  return tsri_spv_const(s, type, bits);
+}
+
+// --- Instructions ---------------------------------------------------------------------------------------------------
+
+// Arithmetic must give its own result, not that of a fused one.
+static bool is_arithmetic(uint32_t op) {
+  return op == SPV_OP_F_ADD || op == SPV_OP_F_SUB || op == SPV_OP_F_MUL || op == SPV_OP_F_DIV;
+}
+
+tsri_spv_id tsri_spv_op1(tsri_spv *s, uint32_t op, tsri_spv_type type, tsri_spv_id a) {
+  tsri_spv_id type_id = tsri_spv_type_id(s, type), id = tsri_spv_new_id(s);
+  SPV_PUT(&s->code, op, type_id, id, a);
+  return id;
+}
+
+tsri_spv_id tsri_spv_op2(tsri_spv *s, uint32_t op, tsri_spv_type type, tsri_spv_id a, tsri_spv_id b) {
+  tsri_spv_id type_id = tsri_spv_type_id(s, type), id = tsri_spv_new_id(s);
+  SPV_PUT(&s->code, op, type_id, id, a, b);
+  if (is_arithmetic(op)) SPV_DECORATE(s, id, SPV_DECORATION_NO_CONTRACTION);
+  return id;
+}
+
+tsri_spv_id tsri_spv_op3(tsri_spv *s, uint32_t op, tsri_spv_type type, tsri_spv_id a, tsri_spv_id b, tsri_spv_id c) {
+  tsri_spv_id type_id = tsri_spv_type_id(s, type), id = tsri_spv_new_id(s);
+  SPV_PUT(&s->code, op, type_id, id, a, b, c);
+  return id;
+}
+
+tsri_spv_id tsri_spv_ext(tsri_spv *s, uint32_t function, tsri_spv_type type, tsri_spv_id a, tsri_spv_id b,
+                         tsri_spv_id c) {
+  tsri_spv_id type_id = tsri_spv_type_id(s, type), id = tsri_spv_new_id(s);
+  uint32_t words[7] = {type_id, id, s->glsl, function, a, b, c};
+  tsri_spv_put_op(&s->code, SPV_OP_EXT_INST, words, c ? 7 : b ? 6 : 5);
+  return id;
+}
+
+tsri_spv_id tsri_spv_select(tsri_spv *s, tsri_spv_type type, tsri_spv_id condition, tsri_spv_id yes, tsri_spv_id no) {
+  return tsri_spv_op3(s, SPV_OP_SELECT, type, condition, yes, no);
+}
+
+tsri_spv_id tsri_spv_bitcast(tsri_spv *s, tsri_spv_type to, tsri_spv_type from, tsri_spv_id a) {
+  if (to.kind == from.kind && to.lanes == from.lanes) return a;
+  return tsri_spv_op1(s, SPV_OP_BITCAST, to, a);
+}
+
+tsri_spv_id tsri_spv_load(tsri_spv *s, tsri_spv_type type, tsri_spv_id pointer) {
+  return tsri_spv_op1(s, SPV_OP_LOAD, type, pointer);
+}
+
+void tsri_spv_store(tsri_spv *s, tsri_spv_id pointer, tsri_spv_id value) {
+  SPV_PUT(&s->code, SPV_OP_STORE, pointer, value);
+}
+
+tsri_spv_id tsri_spv_extract(tsri_spv *s, tsri_spv_type vector, tsri_spv_id a, uint32_t lane) {
+  if (vector.lanes == 1) return a;
+  return tsri_spv_op2(s, SPV_OP_COMPOSITE_EXTRACT, tsri_spv_make_type((tsri_spv_kind)vector.kind, 1), a, lane);
+}
+
+tsri_spv_id tsri_spv_compose(tsri_spv *s, tsri_spv_type vector, const tsri_spv_id *lanes) {
+  if (vector.lanes == 1) return lanes[0];
+  uint32_t words[6] = {tsri_spv_type_id(s, vector), tsri_spv_new_id(s)};
+  memcpy(words + 2, lanes, vector.lanes * sizeof *lanes);
+  tsri_spv_put_op(&s->code, SPV_OP_COMPOSITE_CONSTRUCT, words, 2 + vector.lanes);
+  return words[1];
+}
+
+// --- Blocks ---------------------------------------------------------------------------------------------------------
+
+void tsri_spv_begin_block(tsri_spv *s, tsri_spv_id label) {
+  SPV_PUT(&s->code, SPV_OP_LABEL, label);
+  s->block = label;
+  s->is_ended = false;
+}
+
+void tsri_spv_branch(tsri_spv *s, tsri_spv_id to) {
+  if (!s->is_ended) SPV_PUT(&s->code, SPV_OP_BRANCH, to);
+  s->is_ended = true;
+}
+
+void tsri_spv_branch_if(tsri_spv *s, tsri_spv_id condition, tsri_spv_id yes, tsri_spv_id no, tsri_spv_id merge) {
+  SPV_PUT(&s->code, SPV_OP_SELECTION_MERGE, merge, 0);
+  SPV_PUT(&s->code, SPV_OP_BRANCH_CONDITIONAL, condition, yes, no);
+  s->is_ended = true;
+}
+
+tsri_spv_id tsri_spv_phi(tsri_spv *s, tsri_spv_type type, tsri_spv_id a, tsri_spv_id from_a, tsri_spv_id b,
+                         tsri_spv_id from_b) {
+  tsri_spv_id type_id = tsri_spv_type_id(s, type), id = tsri_spv_new_id(s);
+  SPV_PUT(&s->code, SPV_OP_PHI, type_id, id, a, from_a, b, from_b);
+  return id;
+}
+
+void tsri_spv_barrier(tsri_spv *s) {
+  bool is_shared_only = !tsri_ir_shares_buffers(s->kernel);
+  tsri_spv_id scope = tsri_spv_u32(s, SPV_SCOPE_WORKGROUP);
+  tsri_spv_id semantics = tsri_spv_u32(s, is_shared_only ? SPV_SEMANTICS_SHARED : SPV_SEMANTICS_BARRIER);
+  SPV_PUT(&s->code, SPV_OP_CONTROL_BARRIER, scope, scope, semantics);
+}
+
+bool tsri_spv_enter(tsri_spv *s) {
+  s->depth++;
+  if (s->depth > TSRI_SPV_MAX_DEPTH) s->is_too_deep = true;
+  return !s->is_too_deep;
+}

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: MIT
+// Expressions: a let for each, operands first. Walked with a stack of their own, since a chain of additions may be as deep
+// as it is long; only operands that may go unevaluated recurse, as blocks.
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/alloc.h"
+#include "lang/emit/wgsl/wgsl.h"
+#include "lang/lower/expand.h"
+
+// --- Leaves ---------------------------------------------------------------------------------------------------------
+
+static void put_unknown_f32(tsri_wgsl *w, tsri_c_text *out, uint32_t bits) {
+  tsri_wgsl_use(w, "tsr_float");
+  tsri_c_addf(out, "tsr_float(0x%" PRIx32 "u)", bits);
+}
+
+static void put_f32(tsri_wgsl *w, tsri_c_text *out, uint32_t bits) {
+  float value;
+  memcpy(&value, &bits, sizeof value);
+  if (bits == 0 || isnormal(value)) {
+    tsri_c_addf(out, value < 0 ? "(%.9gf)" : "%.9gf", (double)value);
+  } else {
+    put_unknown_f32(w, out, bits);
+  }
+}
+
+void tsri_wgsl_put_const(tsri_wgsl *w, tsri_c_text *out, tsr_dtype dtype, uint64_t bits) {
+  uint32_t low = (uint32_t)bits;
+  switch (dtype) {
+    case TSR_BOOL:
+      tsri_c_add(out, bits ? "true" : "false");
+      break;
+    case TSR_I32:
+      if (low == 0x80000000u) {
+        tsri_c_add(out, "bitcast<i32>(0x80000000u)");
+      } else {
+        tsri_c_addf(out, (int32_t)low < 0 ? "(%" PRId32 "i)" : "%" PRId32 "i", (int32_t)low);
+      }
+      break;
+    case TSR_U32:
+      tsri_c_addf(out, "%" PRIu32 "u", low);
+      break;
+    case TSR_I64:
+      tsri_c_addf(out, "vec2<u32>(0x%" PRIx32 "u, 0x%" PRIx32 "u)", low, (uint32_t)(bits >> 32));
+      break;
+    default:
+      put_f32(w, out, low);
+      break;
+  }
+}
+
+static void put_id(const tsri_wgsl *w, tsri_c_text *out, const tsri_ir_expr *x) {
+  char axis = "xyz"[x->lane % 3];
+  switch (x->op) {
+    case TSRI_ID_GROUP:
+      tsri_c_addf(out, "tsr_group.%c", axis);
+      break;
+    case TSRI_ID_GROUPS:
+      tsri_c_addf(out, "tsr_p[0].%c", axis);
+      break;
+    case TSRI_ID_LOCAL:
+      tsri_c_addf(out, "tsr_local.%c", axis);
+      break;
+    case TSRI_ID_GLOBAL:
+      tsri_c_addf(out, "tsr_global.%c", axis);
+      break;
+    case TSRI_ID_SUBGROUP_SIZE:
+      tsri_c_addf(out, "%" PRIu32 "u", w->options->subgroup_size);
+      break;
+    default:
+      tsri_c_addf(out, "(tsr_lid & %" PRIu32 "u)", w->options->subgroup_size - 1);
+      break;
+  }
+}
+
+void tsri_wgsl_put_value(tsri_wgsl *w, tsri_c_text *out, uint32_t expr) {
+  const tsri_ir_expr *x = &w->kernel->exprs[expr];
+  switch (x->kind) {
+    case TSRI_EXPR_CONST:
+      if (x->type.dtype == TSR_F32 && x->bits == 0 && (w->marks[expr] & TSRI_WGSL_COUNTS)) {
+        put_unknown_f32(w, out, 0);
+      } else {
+        tsri_wgsl_put_const(w, out, (tsr_dtype)x->type.dtype, x->bits);
+      }
+      break;
+    case TSRI_EXPR_VAR:
+      tsri_wgsl_put_name(out, w->kernel->vars[x->object].name, "", x->object);
+      break;
+    case TSRI_EXPR_SCALAR:
+      tsri_wgsl_put_name(out, w->kernel->params[x->object].name, "p", x->object);
+      break;
+    case TSRI_EXPR_ID:
+      put_id(w, out, x);
+      break;
+    default:
+      tsri_c_addf(out, "e%" PRIu32, expr);
+      break;
+  }
+}
+
+// --- One let --------------------------------------------------------------------------------------------------------
+
+static const char *const lane_suffixes[] = {".x", ".y", ".z", ".w"};
+
+// A pattern on each lane: "vec4<f32>(f(a.x), f(a.y), f(a.z), f(a.w))".
+static void put_lanes(tsri_wgsl *w, const char *pattern, tsri_ir_type result, const tsri_wgsl_operands *operands) {
+  if (result.lanes == 1) {
+    tsri_wgsl_put_pattern(w, &w->body, pattern, operands, "");
+    return;
+  }
+  tsri_c_addf(&w->body, "%s(", tsri_wgsl_type(w, result));
+  for (uint32_t lane = 0; lane < result.lanes; lane++) {
+    if (lane > 0) tsri_c_add(&w->body, ", ");
+    tsri_wgsl_put_pattern(w, &w->body, pattern, operands, lane_suffixes[lane]);
+  }
+  tsri_c_add(&w->body, ")");
+}
+
+static const char *keep_call(tsri_ir_type type) {
+  return type.lanes == 4 ? "tsr_keep4(" : type.lanes == 2 ? "tsr_keep2(" : "tsr_keep(";
+}
+
+static void put_op(tsri_wgsl *w, uint32_t expr, const tsri_wgsl_operands *operands) {
+  const tsri_ir_expr *x = &w->kernel->exprs[expr];
+  tsri_ir_op op = (tsri_ir_op)x->op;
+  tsri_ir_type operand = w->kernel->exprs[op == TSRI_OP_SELECT ? x->b : x->a].type;
+  tsr_dtype dtype = (tsr_dtype)operand.dtype;
+  const char *pattern = tsri_wgsl_op_pattern(w, op, dtype, false);
+  bool is_kept = (w->marks[expr] & TSRI_WGSL_KEPT) && tsri_wgsl_op_rounds(op, dtype);
+  if (is_kept) tsri_wgsl_put_pattern(w, &w->body, keep_call(x->type), operands, "");
+  if (operand.lanes == 1 || tsri_wgsl_op_is_native(w, op, dtype)) {
+    tsri_wgsl_put_pattern(w, &w->body, pattern, operands, "");
+  } else {
+    put_lanes(w, pattern, x->type, operands);
+  }
+  if (is_kept) tsri_c_add(&w->body, ")");
+}
+
+// A float made of something else, which may be a 0 that the compiler finds out: not if it comes from memory.
+static void put_made(tsri_wgsl *w, uint32_t expr, const char *pattern, const tsri_wgsl_operands *operands) {
+  const tsri_ir_expr *x = &w->kernel->exprs[expr];
+  bool is_float = x->type.dtype == TSR_F32, was_float = w->kernel->exprs[x->a].type.dtype == TSR_F32;
+  bool is_kept = is_float && !was_float && (w->marks[expr] & TSRI_WGSL_COUNTS) && !w->has_work[x->a];
+  if (is_kept) tsri_wgsl_put_pattern(w, &w->body, keep_call(x->type), operands, "");
+  put_lanes(w, pattern, x->type, operands);
+  if (is_kept) tsri_c_add(&w->body, ")");
+}
+
+static void put_constructed(tsri_wgsl *w, const tsri_ir_expr *x, const tsri_wgsl_operands *operands) {
+  tsri_c_addf(&w->body, "%s(", tsri_wgsl_type(w, x->type));
+  for (uint32_t lane = 0; lane < x->type.lanes; lane++) {
+    if (lane > 0) tsri_c_add(&w->body, ", ");
+    if (x->kind == TSRI_EXPR_VECTOR) {
+      tsri_wgsl_put_value(w, &w->body, x->args[lane]);
+    } else if (x->kind == TSRI_EXPR_INSERT && lane == x->lane) {
+      tsri_c_add(&w->body, operands->text[1]);
+    } else {
+      tsri_c_addf(&w->body, "%s%s", operands->text[0], x->kind == TSRI_EXPR_INSERT ? lane_suffixes[lane] : "");
+    }
+  }
+  tsri_c_add(&w->body, ")");
+}
+
+static void put_node(tsri_wgsl *w, uint32_t expr, const tsri_wgsl_operands *operands) {
+  const tsri_ir_expr *x = &w->kernel->exprs[expr];
+  tsr_dtype from = (tsr_dtype)w->kernel->exprs[x->a].type.dtype;
+  switch (x->kind) {
+    case TSRI_EXPR_OP:
+      put_op(w, expr, operands);
+      break;
+    case TSRI_EXPR_CONVERT:
+      put_made(w, expr, tsri_wgsl_convert_pattern((tsr_dtype)x->dtype, from), operands);
+      break;
+    case TSRI_EXPR_BITCAST:
+      put_made(w, expr, tsri_wgsl_bitcast_pattern((tsr_dtype)x->type.dtype, from), operands);
+      break;
+    case TSRI_EXPR_EXTRACT:
+      tsri_c_addf(&w->body, "%s%s", operands->text[0], lane_suffixes[x->lane & 3]);
+      break;
+    default:  // SPLAT, VECTOR, INSERT
+      put_constructed(w, x, operands);
+      break;
+  }
+}
+
+static void put_let(tsri_wgsl *w, uint32_t expr) {
+  const tsri_ir_expr *x = &w->kernel->exprs[expr];
+  if (x->kind == TSRI_EXPR_LOAD) {
+    tsri_wgsl_put_load(w, expr);
+    return;
+  }
+  tsri_c_text names[3] = {{0}};
+  tsri_wgsl_operands operands = {{"", "", ""}};
+  for (uint32_t i = 0; i < tsri_ir_plain_operands(x) && i < 3; i++) {
+    tsri_wgsl_put_value(w, &names[i], x->args[i]);
+    w->is_out_of_memory |= names[i].is_out_of_memory;
+    if (names[i].data) operands.text[i] = names[i].data;
+  }
+  tsri_wgsl_put_indent(w);
+  tsri_c_addf(&w->body, "let e%" PRIu32 " = ", expr);
+  put_node(w, expr, &operands);
+  tsri_c_add(&w->body, ";\n");
+  for (int i = 0; i < 3; i++) tsri_free(names[i].data);
+}
+
+// --- Operands that may go unevaluated -------------------------------------------------------------------------------
+
+static bool is_lazy(const tsri_ir_expr *x) {
+  return x->kind == TSRI_EXPR_AND_THEN || x->kind == TSRI_EXPR_OR_ELSE || x->kind == TSRI_EXPR_COND;
+}
+
+// Worth a branch: it loads, which must not happen in vain, or takes long.
+void tsri_wgsl_find_work(tsri_wgsl *w) {
+  const tsri_kernel *k = w->kernel;
+  for (uint32_t i = 1; i < k->expr_count; i++) {
+    const tsri_ir_expr *x = &k->exprs[i];
+    uint32_t count = tsri_ir_operands(x);
+    bool has = x->kind == TSRI_EXPR_LOAD || is_lazy(x) ||
+               (x->kind == TSRI_EXPR_OP && tsri_expand_has((tsri_ir_op)x->op, x->type)) ||
+               (x->kind == TSRI_EXPR_OP && x->op == TSRI_OP_DIV && x->type.dtype == TSR_I64);
+    for (uint32_t a = 0; a < count; a++) has |= w->has_work[x->args[a]] != 0;
+    w->has_work[i] = has;
+  }
+}
+
+static void put_arm(tsri_wgsl *w, uint32_t expr, uint32_t arm) {
+  w->indent++;
+  tsri_wgsl_put_lets(w, arm);
+  tsri_wgsl_put_indent(w);
+  tsri_c_addf(&w->body, "e%" PRIu32 " = ", expr);
+  tsri_wgsl_put_value(w, &w->body, arm);
+  tsri_c_add(&w->body, ";\n");
+  w->indent--;
+}
+
+// var e: T; if (a) { e = b; } else { e = c; }; for && and || the other value is known. Each way assigns: in a loop, Dawn
+// keeps the value of the round before in a variable that is only declared.
+static void put_branches(tsri_wgsl *w, uint32_t expr) {
+  const tsri_ir_expr *x = &w->kernel->exprs[expr];
+  tsri_wgsl_put_indent(w);
+  tsri_c_addf(&w->body, "var e%" PRIu32 ": %s;\n", expr, tsri_wgsl_type(w, x->type));
+  tsri_wgsl_put_indent(w);
+  tsri_c_add(&w->body, x->kind == TSRI_EXPR_OR_ELSE ? "if (!" : "if (");
+  tsri_wgsl_put_value(w, &w->body, x->a);
+  tsri_c_add(&w->body, ") {\n");
+  put_arm(w, expr, x->b);
+  tsri_wgsl_put_indent(w);
+  tsri_c_add(&w->body, "} else {\n");
+  if (x->kind == TSRI_EXPR_COND) {
+    put_arm(w, expr, x->c);
+  } else {
+    tsri_wgsl_put_indent(w);
+    tsri_c_addf(&w->body, "  e%" PRIu32 " = %s;\n", expr, x->kind == TSRI_EXPR_OR_ELSE ? "true" : "false");
+  }
+  tsri_wgsl_put_indent(w);
+  tsri_c_add(&w->body, "}\n");
+}
+
+// Both sides, then a choice. && and || would be branches, as many as there are conditions around loads.
+static void put_eager(tsri_wgsl *w, uint32_t expr) {
+  const tsri_ir_expr *x = &w->kernel->exprs[expr];
+  bool is_cond = x->kind == TSRI_EXPR_COND;
+  tsri_wgsl_put_lets(w, x->b);
+  if (is_cond) tsri_wgsl_put_lets(w, x->c);
+  tsri_wgsl_put_indent(w);
+  tsri_c_addf(&w->body, "let e%" PRIu32 " = ", expr);
+  if (is_cond) {
+    tsri_c_add(&w->body, "select(");
+    tsri_wgsl_put_value(w, &w->body, x->c);
+    tsri_c_add(&w->body, ", ");
+    tsri_wgsl_put_value(w, &w->body, x->b);
+    tsri_c_add(&w->body, ", ");
+    tsri_wgsl_put_value(w, &w->body, x->a);
+    tsri_c_add(&w->body, ");\n");
+    return;
+  }
+  tsri_wgsl_put_value(w, &w->body, x->a);
+  tsri_c_add(&w->body, x->kind == TSRI_EXPR_AND_THEN ? " & " : " | ");
+  tsri_wgsl_put_value(w, &w->body, x->b);
+  tsri_c_add(&w->body, ";\n");
+}
+
+static void put_lazy(tsri_wgsl *w, uint32_t expr) {
+  const tsri_ir_expr *x = &w->kernel->exprs[expr];
+  bool has_work = w->has_work[x->b] || (x->kind == TSRI_EXPR_COND && w->has_work[x->c]);
+  bool is_struct = x->type.dtype == TSR_I64 && x->type.lanes > 1;  // which select does not take
+  if (!tsri_wgsl_enter(w)) return;
+  tsri_wgsl_put_lets(w, x->a);
+  if (has_work || is_struct) {
+    put_branches(w, expr);
+  } else {
+    put_eager(w, expr);
+  }
+  w->depth--;
+}
+
+// --- Trees ----------------------------------------------------------------------------------------------------------
+
+#define VISITED 0x80000000u  // on the stack: its operands have been written
+
+void tsri_wgsl_put_lets(tsri_wgsl *w, uint32_t expr) {
+  uint32_t bottom = w->stack_used;
+  if (expr == 0) return;
+  w->stack[w->stack_used++] = expr;
+  while (w->stack_used > bottom && !w->is_too_deep) {
+    uint32_t top = w->stack[--w->stack_used], index = top & ~VISITED;
+    const tsri_ir_expr *x = &w->kernel->exprs[index];
+    uint32_t count = tsri_ir_plain_operands(x);
+    if (is_lazy(x)) {
+      put_lazy(w, index);
+    } else if (top & VISITED) {
+      put_let(w, index);
+    } else if (count > 0) {
+      w->stack[w->stack_used++] = index | VISITED;
+      for (uint32_t i = count; i-- > 0;) w->stack[w->stack_used++] = x->args[i];
+    }
+  }
+  w->stack_used = bottom;
+}

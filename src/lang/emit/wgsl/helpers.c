@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+// Helper functions of emitted WGSL: the exact meanings of ir_ops.h where WGSL's own operators differ or may be refused.
+// Only those that a kernel uses are written, each after those it uses itself.
+#include <stdio.h>
+#include <string.h>
+
+#include "core/alloc.h"
+#include "lang/emit/wgsl/wgsl.h"
+
+#define DIVIDE_SCALED                                                              \
+  "  let s = select(1f, 0.25f, (bitcast<u32>(y) & 0x7fffffffu) >= 0x7e000000u);\n" \
+  "  let a = x * s;\n  let b = y * s;\n  let q = tsr_keep(a / b);\n"
+// Sizes are compared as bits, of which NaN has more than any number. If q is NaN, so is either result.
+#define DIVIDE_CORRECTED                                  \
+  "  let size = bitcast<u32>(step) & 0x7fffffffu;\n"      \
+  "  let most = bitcast<u32>(abs(q) * 9.53674316e-7f);\n" \
+  "  return select(q, q + step, size < most);\n}\n"
+
+#define FN1(name, type, body) \
+  { "tsr_" name "_" type, "fn tsr_" name "_" type "(a: " type ") -> " type " { " body " }\n" }
+#define FN2(name, type, body) \
+  { "tsr_" name "_" type, "fn tsr_" name "_" type "(a: " type ", b: " type ") -> " type " { " body " }\n" }
+#define TEST1(name, body) \
+  { "tsr_" name "_f32", "fn tsr_" name "_f32(a: f32) -> bool { return " body "; }\n" }
+#define TEST2(name, body) \
+  { "tsr_" name "_f32", "fn tsr_" name "_f32(a: f32, b: f32) -> bool { return " body "; }\n" }
+
+// Float to integer: NaN gives 0, then the range. Limits are floats that lie outside.
+#define SATURATE(to, result, above, most, below, least)                                                              \
+  {                                                                                                                  \
+    "tsr_to_" to "_f32", "fn tsr_to_" to "_f32(a: f32) -> " result " {\n  if (tsr_isnan_f32(a)) { return " result    \
+                         "(0); }\n  if (a >= " above ") { return " most "; }\n  if (a <= " below ") { return " least \
+                         "; }\n  return " result "(a);\n}\n"                                                         \
+  }
+
+static const tsri_wgsl_helper helpers[] = {
+    // A float that the compiler does not take for a constant: it would refuse NaN, infinity and -0 as one.
+    {"tsr_float", "fn tsr_float(bits: u32) -> f32 { return bitcast<f32>(bits ^ tsr_p[1].x); }\n"},
+
+    // Integers. WGSL means by / and % what we mean, but refuses a constant 0 there.
+    FN2("div", "i32", "return a / b;"),
+    FN2("div", "u32", "return a / b;"),
+    FN2("rem", "i32", "return a % b;"),
+    FN2("rem", "u32", "return a % b;"),
+    {"tsr_mulhi",
+     "fn tsr_mulhi(a: u32, b: u32) -> u32 {\n  let al = a & 0xffffu;\n  let ah = a >> 16u;\n  let bl = b & 0xffffu;\n"
+     "  let bh = b >> 16u;\n  let m = ah * bl + ((al * bl) >> 16u);\n  let n = al * bh + (m & 0xffffu);\n"
+     "  return ah * bh + (m >> 16u) + (n >> 16u);\n}\n"},
+
+    // Floats: NaN as ir_ops.h says, decided by bits. & and | take both sides, where && and || would be branches.
+    TEST1("isnan", "(bitcast<u32>(a) & 0x7fffffffu) > 0x7f800000u"),
+    TEST1("isinf", "(bitcast<u32>(a) & 0x7fffffffu) == 0x7f800000u"),
+    TEST1("isfinite", "(bitcast<u32>(a) & 0x7fffffffu) < 0x7f800000u"),
+    TEST1("to_bool", "(bitcast<u32>(a) & 0x7fffffffu) != 0u"),
+    TEST2("ordered", "!(tsr_isnan_f32(a) | tsr_isnan_f32(b))"),
+    TEST2("eq", "(a == b) & tsr_ordered_f32(a, b)"),
+    TEST2("ne", "!tsr_eq_f32(a, b)"),
+    TEST2("lt", "(a < b) & tsr_ordered_f32(a, b)"),
+    TEST2("le", "(a <= b) & tsr_ordered_f32(a, b)"),
+    FN2("min", "f32", "return select(b, a, tsr_isnan_f32(a) | ((a < b) & !tsr_isnan_f32(b)));"),
+    FN2("max", "f32", "return select(b, a, tsr_isnan_f32(a) | ((b < a) & !tsr_isnan_f32(b)));"),
+    FN1("sign", "f32", "return select(select(a, -1f, tsr_lt_f32(a, 0f)), 1f, tsr_lt_f32(0f, a));"),
+    FN1("neg", "f32", "return bitcast<f32>(bitcast<u32>(a) ^ 0x80000000u);"),
+    FN1("abs", "f32", "return bitcast<f32>(bitcast<u32>(a) & 0x7fffffffu);"),
+    // A result as it was rounded: not made one with what it goes into, nor taken away by what undoes it, both of which
+    // WGSL allows and (a + b) - a does not survive.
+    {"tsr_keep", "fn tsr_keep(a: f32) -> f32 { return bitcast<f32>(bitcast<u32>(a) ^ tsr_p[1].x); }\n"},
+    {"tsr_keep2",
+     "fn tsr_keep2(a: vec2<f32>) -> vec2<f32> {\n"
+     "  return bitcast<vec2<f32>>(bitcast<vec2<u32>>(a) ^ vec2<u32>(tsr_p[1].x));\n}\n"},
+    {"tsr_keep4",
+     "fn tsr_keep4(a: vec4<f32>) -> vec4<f32> {\n"
+     "  return bitcast<vec4<f32>>(bitcast<vec4<u32>>(a) ^ vec4<u32>(tsr_p[1].x));\n}\n"},
+
+    // Division is off by up to 2.5 ULP: one step of correction, kept where it stays small, which it does not near infinity,
+    // 0 or subnormals. A device that multiplies by the reciprocal makes 0 of that of 2^126 and more, so both are scaled.
+    {"tsr_div_f32",
+     "fn tsr_div_f32(x: f32, y: f32) -> f32 {\n" DIVIDE_SCALED "  let step = fma(-q, b, a) / b;\n" DIVIDE_CORRECTED},
+    {"tsr_div_unfused", "fn tsr_div_unfused(x: f32, y: f32) -> f32 {\n" DIVIDE_SCALED
+                        "  let step = tsr_fma_f32(-q, b, a) / b;\n" DIVIDE_CORRECTED},
+
+    // Conversions.
+    SATURATE("i8", "i32", "128f", "127i", "-128f", "-128i"),
+    SATURATE("u8", "u32", "255f", "255u", "0f", "0u"),
+    SATURATE("i16", "i32", "32768f", "32767i", "-32768f", "-32768i"),
+    SATURATE("i32", "i32", "2147483648f", "2147483647i", "-2147483648f", "bitcast<i32>(0x80000000u)"),
+    SATURATE("u32", "u32", "4294967296f", "4294967295u", "0f", "0u"),
+    // By halves, which are exact: SwiftShader is off by one from 2^31 on.
+    {"tsr_to_f32_u32", "fn tsr_to_f32_u32(a: u32) -> f32 { return f32(a >> 16u) * 65536f + f32(a & 0xffffu); }\n"},
+    {"tsr_f16_to_f32",
+     "fn tsr_f16_to_f32(h: u32) -> f32 {\n  let s = (h & 0x8000u) << 16u;\n  let m = h & 0x7fffu;\n"
+     "  if (m >= 0x7c00u) { return bitcast<f32>(s | 0x7f800000u | ((m & 0x3ffu) << 13u)); }\n"
+     "  if (m >= 0x400u) { return bitcast<f32>(s | ((m << 13u) + 0x38000000u)); }\n"
+     "  return bitcast<f32>(s | bitcast<u32>(f32(m) * 5.9604644775390625e-8f));\n}\n"},
+    {"tsr_f32_to_f16",
+     "fn tsr_f32_to_f16(x: f32) -> u32 {\n  let u = bitcast<u32>(x);\n  let s = (u >> 16u) & 0x8000u;\n"
+     "  let m = u & 0x7fffffffu;\n  if (m > 0x7f800000u) { return s | 0x7e00u | ((m >> 13u) & 0x3ffu); }\n"
+     "  if (m >= 0x47800000u) { return s | 0x7c00u; }\n"
+     "  if (m < 0x38800000u) { return s | (bitcast<u32>(bitcast<f32>(m) + 0.5f) - 0x3f000000u); }\n"
+     "  return s | ((m - 0x38000000u + 0xfffu + ((m >> 13u) & 1u)) >> 13u);\n}\n"},
+    // As f16 or bf16 would hold it, in f32. What is below f16's normal numbers gets its rounding from the sum with 0.5.
+    {"tsr_round_f16",
+     "fn tsr_round_f16(x: f32) -> f32 {\n  let u = bitcast<u32>(x);\n  let m = u & 0x7fffffffu;\n"
+     "  let small = bitcast<u32>(tsr_keep(bitcast<f32>(m) + 0.5f) - 0.5f);\n"
+     "  let even = (m + 0xfffu + ((m >> 13u) & 1u)) & 0xffffe000u;\n"
+     "  var r = select(even, small, m < 0x38800000u);\n  r = select(r, 0x7f800000u, m >= 0x477ff000u);\n"
+     "  r = select(r, m | 0x400000u, m > 0x7f800000u);\n  return bitcast<f32>(r | (u & 0x80000000u));\n}\n"},
+    {"tsr_round_bf16",
+     "fn tsr_round_bf16(x: f32) -> f32 {\n  let u = bitcast<u32>(x);\n"
+     "  let even = u + 0x7fffu + ((u >> 16u) & 1u);\n"
+     "  let r = select(even, u | 0x400000u, (u & 0x7fffffffu) > 0x7f800000u);\n"
+     "  return bitcast<f32>(r & 0xffff0000u);\n}\n"},
+    {"tsr_bf16_to_f32", "fn tsr_bf16_to_f32(h: u32) -> f32 { return bitcast<f32>(h << 16u); }\n"},
+    {"tsr_f32_to_bf16",
+     "fn tsr_f32_to_bf16(x: f32) -> u32 {\n  let u = bitcast<u32>(x);\n"
+     "  if ((u & 0x7fffffffu) > 0x7f800000u) { return (u >> 16u) | 0x40u; }\n"
+     "  return (u + 0x7fffu + ((u >> 16u) & 1u)) >> 16u;\n}\n"},
+
+    // Checked mode: the first item to find an index out of range writes the report (TSRI_EMIT_REPORT_…). Index and count
+    // are pairs of words.
+    {"tsr_in_range",
+     "fn tsr_in_range(i: vec2<u32>, n: vec2<u32>, lanes: u32, pos: u32, array_: u32) -> bool {\n"
+     "  let last = tsr_sub_i64(n, vec2<u32>(lanes, 0u));\n"
+     "  let is_long = n.y != 0u || n.x >= lanes;\n  let is_in = i.y < last.y || (i.y == last.y && i.x <= last.x);\n"
+     "  if ((i.x & (lanes - 1u)) == 0u && is_long && is_in) { return true; }\n"
+     "  if (atomicExchange(&tsr_report[0], 1u) == 0u) {\n    atomicStore(&tsr_report[1], pos);\n"
+     "    atomicStore(&tsr_report[2], array_);\n    atomicStore(&tsr_report[3], i.x);\n"
+     "    atomicStore(&tsr_report[4], i.y);\n    atomicStore(&tsr_report[5], n.x);\n"
+     "    atomicStore(&tsr_report[6], n.y);\n    atomicStore(&tsr_report[7], lanes);\n  }\n  return false;\n}\n"},
+    {NULL, NULL},
+};
+
+// --- Writing them ---------------------------------------------------------------------------------------------------
+
+bool tsri_wgsl_want(tsri_wgsl *w, const char *name) {
+  for (uint32_t i = 0; i < w->name_count; i++) {
+    if (strcmp(w->names[i], name) == 0) return false;
+  }
+  if (w->name_count == w->name_capacity) {
+    uint32_t capacity = w->name_capacity ? 2 * w->name_capacity : 32;
+    void *grown = tsri_realloc(w->names, capacity * sizeof *w->names);
+    if (!grown) {
+      w->is_out_of_memory = true;
+      return false;
+    }
+    w->names = grown;
+    w->name_capacity = capacity;
+  }
+  snprintf(w->names[w->name_count++], TSRI_C_NAME_BYTES, "%s", name);
+  return true;
+}
+
+static const char *find_text(const tsri_wgsl_helper *list, const char *name) {
+  for (; list->name; list++) {
+    if (strcmp(list->name, name) == 0) return list->text;
+  }
+  return NULL;
+}
+
+static void define(tsri_wgsl *w, const char *name) {
+  const char *text = find_text(helpers, name);
+  if (!text) text = find_text(tsri_wgsl_i64_helpers, name);
+  if (!text) {
+    (void)tsri_wgsl_define_expansion(w, name);
+  } else if (tsri_wgsl_want(w, name)) {
+    tsri_wgsl_use(w, text);
+    tsri_c_add(&w->helpers, text);
+  }
+}
+
+static size_t name_length(const char *text) {
+  return strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+}
+
+// Names that are no helper (variables of the module, the one being defined) are simply not found, or not wanted again.
+void tsri_wgsl_use(tsri_wgsl *w, const char *text) {
+  for (const char *p = strstr(text, "tsr_"); p; p = strstr(p, "tsr_")) {
+    char name[TSRI_C_NAME_BYTES];
+    size_t length = name_length(p);
+    snprintf(name, sizeof name, "%.*s", (int)length, p);
+    define(w, name);
+    p += length;
+  }
+}

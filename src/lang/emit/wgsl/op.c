@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: MIT
+// Operations and conversions as WGSL patterns for one lane, and functions written from their expansions. A pattern that
+// is an operator has brackets around it. $a, $b, $c are the operands.
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/alloc.h"
+#include "lang/emit/wgsl/wgsl.h"
+#include "lang/lower/expand.h"
+
+typedef struct op_patterns {
+  const char *f, *i, *u, *b, *l;  // f32, i32, u32, bool, i64
+  const char *native;             // of which types vectors may stand in for $a and so on: letters as above
+} op_patterns;
+
+#define FLOAT(text) \
+  { .f = text }
+#define FUNCTION1(name) \
+  { .f = "tsr_" name "_f32($a)" }
+#define ORDER(f_, op, l_) \
+  { .f = f_, .i = "($a " op " $b)", .u = "($a " op " $b)", .b = "($a " op " $b)", .l = l_, .native = "iub" }
+#define COUNT(name, helper) \
+  { .i = name "($a)", .u = name "($a)", .l = "tsr_" helper "_i64($a)", .native = "iu" }
+
+static const op_patterns patterns[TSRI_OP_COUNT] = {
+    [TSRI_OP_NEG] = {.f = "tsr_neg_f32($a)", .i = "(-$a)", .l = "tsr_neg_i64($a)", .native = "i"},
+    [TSRI_OP_BIT_NOT] = {.i = "(~$a)", .u = "(~$a)", .l = "(~$a)", .native = "iu"},
+    [TSRI_OP_NOT] = {.b = "(!$a)", .native = "b"},
+    [TSRI_OP_ADD] = {"($a + $b)", "($a + $b)", "($a + $b)", NULL, "tsr_add_i64($a, $b)", "fiu"},
+    [TSRI_OP_SUB] = {"($a - $b)", "($a - $b)", "($a - $b)", NULL, "tsr_sub_i64($a, $b)", "fiu"},
+    [TSRI_OP_MUL] = {"($a * $b)", "($a * $b)", "($a * $b)", NULL, "tsr_mul_i64($a, $b)", "fiu"},
+    [TSRI_OP_DIV] = {"tsr_div_f32($a, $b)", "tsr_div_i32($a, $b)", "tsr_div_u32($a, $b)", NULL, "tsr_div_i64($a, $b)",
+                     NULL},
+    [TSRI_OP_REM] = {NULL, "tsr_rem_i32($a, $b)", "tsr_rem_u32($a, $b)", NULL, "tsr_rem_i64($a, $b)", NULL},
+    [TSRI_OP_AND] = {NULL, "($a & $b)", "($a & $b)", "($a & $b)", "($a & $b)", "iub"},
+    [TSRI_OP_OR] = {NULL, "($a | $b)", "($a | $b)", "($a | $b)", "($a | $b)", "iub"},
+    [TSRI_OP_XOR] = {NULL, "($a ^ $b)", "($a ^ $b)", "($a != $b)", "($a ^ $b)", "iub"},
+    [TSRI_OP_SHL] = {NULL, "($a << ($b & 31u))", "($a << ($b & 31u))", NULL, "tsr_shl_i64($a, $b)", NULL},
+    [TSRI_OP_SHR] = {NULL, "($a >> ($b & 31u))", "($a >> ($b & 31u))", NULL, "tsr_shr_i64($a, $b)", NULL},
+    [TSRI_OP_EQ] = ORDER("tsr_eq_f32($a, $b)", "==", "tsr_eq_i64($a, $b)"),
+    [TSRI_OP_NE] = ORDER("tsr_ne_f32($a, $b)", "!=", "tsr_ne_i64($a, $b)"),
+    [TSRI_OP_LT] = ORDER("tsr_lt_f32($a, $b)", "<", "tsr_lt_i64($a, $b)"),
+    [TSRI_OP_LE] = ORDER("tsr_le_f32($a, $b)", "<=", "tsr_le_i64($a, $b)"),
+    [TSRI_OP_GT] = ORDER("tsr_lt_f32($b, $a)", ">", "tsr_lt_i64($b, $a)"),
+    [TSRI_OP_GE] = ORDER("tsr_le_f32($b, $a)", ">=", "tsr_le_i64($b, $a)"),
+    [TSRI_OP_MIN] = {"tsr_min_f32($a, $b)", "min($a, $b)", "min($a, $b)", NULL, "tsr_min_i64($a, $b)", "iu"},
+    [TSRI_OP_MAX] = {"tsr_max_f32($a, $b)", "max($a, $b)", "max($a, $b)", NULL, "tsr_max_i64($a, $b)", "iu"},
+    [TSRI_OP_ABS] = {"tsr_abs_f32($a)", "abs($a)", NULL, NULL, "tsr_abs_i64($a)", "i"},
+    [TSRI_OP_SIGN] = {"tsr_sign_f32($a)", "sign($a)", NULL, NULL, "tsr_sign_i64($a)", "i"},
+    [TSRI_OP_FLOOR] = {.f = "floor($a)", .native = "f"},
+    [TSRI_OP_CEIL] = {.f = "ceil($a)", .native = "f"},
+    [TSRI_OP_ROUND] = {.f = "round($a)", .native = "f"},
+    [TSRI_OP_TRUNC] = {.f = "trunc($a)", .native = "f"},
+    [TSRI_OP_SQRT] = {.f = "sqrt($a)", .native = "f"},
+    [TSRI_OP_RSQRT] = {.f = "inverseSqrt($a)", .native = "f"},
+    [TSRI_OP_EXP] = FUNCTION1("exp"),
+    [TSRI_OP_EXP2] = FUNCTION1("exp2"),
+    [TSRI_OP_EXPM1] = FUNCTION1("expm1"),
+    [TSRI_OP_LOG] = FUNCTION1("log"),
+    [TSRI_OP_LOG2] = FUNCTION1("log2"),
+    [TSRI_OP_LOG10] = FUNCTION1("log10"),
+    [TSRI_OP_LOG1P] = FUNCTION1("log1p"),
+    [TSRI_OP_SIN] = FUNCTION1("sin"),
+    [TSRI_OP_COS] = FUNCTION1("cos"),
+    [TSRI_OP_TAN] = FUNCTION1("tan"),
+    [TSRI_OP_ASIN] = FUNCTION1("asin"),
+    [TSRI_OP_ACOS] = FUNCTION1("acos"),
+    [TSRI_OP_ATAN] = FUNCTION1("atan"),
+    [TSRI_OP_ATAN2] = FLOAT("tsr_atan2_f32($a, $b)"),
+    [TSRI_OP_SINH] = FUNCTION1("sinh"),
+    [TSRI_OP_COSH] = FUNCTION1("cosh"),
+    [TSRI_OP_TANH] = FUNCTION1("tanh"),
+    [TSRI_OP_ERF] = FUNCTION1("erf"),
+    [TSRI_OP_POW] = FLOAT("tsr_pow_f32($a, $b)"),
+    [TSRI_OP_FMA] = {.f = "fma($a, $b, $c)", .native = "f"},
+    [TSRI_OP_ISNAN] = FUNCTION1("isnan"),
+    [TSRI_OP_ISINF] = FUNCTION1("isinf"),
+    [TSRI_OP_ISFINITE] = FUNCTION1("isfinite"),
+    [TSRI_OP_POPCOUNT] = COUNT("countOneBits", "popcount"),
+    [TSRI_OP_CLZ] = COUNT("countLeadingZeros", "clz"),
+    [TSRI_OP_CTZ] = COUNT("countTrailingZeros", "ctz"),
+    [TSRI_OP_MULHI] = {.u = "tsr_mulhi($a, $b)"},
+    [TSRI_OP_SELECT] = {"select($c, $b, $a)", "select($c, $b, $a)", "select($c, $b, $a)", "select($c, $b, $a)",
+                        "select($c, $b, $a)", "fiub"},
+    [TSRI_OP_ANY] = {.b = "any($a)", .native = "b"},
+    [TSRI_OP_ALL] = {.b = "all($a)", .native = "b"},
+};
+
+// Where the device decides, or what is asked for is less than the language promises.
+static const char *special_pattern(const tsri_wgsl *w, tsri_ir_op op, bool is_loose) {
+  const tsri_emit_options *o = w->options;
+  if (op == TSRI_OP_LT && is_loose) return "($a < $b)";
+  if (op == TSRI_OP_NEG && is_loose) return "(-$a)";
+  if (op == TSRI_OP_FMA && !o->exact_fma) return "tsr_fma_f32($a, $b, $c)";
+  if (op != TSRI_OP_DIV) return NULL;
+  if (is_loose) return "($a / $b)";
+  // A divisor that the compiler knows, it makes a factor.
+  if (o->exact_divide) return "($a / tsr_keep($b))";
+  return o->exact_fma ? NULL : "tsr_div_unfused($a, $b)";
+}
+
+const char *tsri_wgsl_op_pattern(const tsri_wgsl *w, tsri_ir_op op, tsr_dtype dtype, bool is_loose) {
+  const op_patterns *p = &patterns[op];
+  const char *special = dtype == TSR_F32 ? special_pattern(w, op, is_loose) : NULL;
+  if (special) return special;
+  switch (dtype) {
+    case TSR_F32:
+      return p->f;
+    case TSR_I32:
+      return p->i;
+    case TSR_U32:
+      return p->u;
+    case TSR_I64:
+      return p->l;
+    default:
+      return p->b;
+  }
+}
+
+bool tsri_wgsl_op_is_native(const tsri_wgsl *w, tsri_ir_op op, tsr_dtype dtype) {
+  static const char letters[TSR_DTYPE_COUNT] = {
+      [TSR_F32] = 'f', [TSR_I32] = 'i', [TSR_U32] = 'u', [TSR_BOOL] = 'b', [TSR_I64] = 'l'};
+  if (dtype == TSR_F32 && special_pattern(w, op, false)) return false;
+  return patterns[op].native && letters[dtype] && strchr(patterns[op].native, letters[dtype]);
+}
+
+bool tsri_wgsl_op_rounds(tsri_ir_op op, tsr_dtype dtype) {
+  return dtype == TSR_F32 && (op == TSRI_OP_ADD || op == TSRI_OP_SUB || op == TSRI_OP_MUL || op == TSRI_OP_DIV);
+}
+
+// --- Conversions ----------------------------------------------------------------------------------------------------
+
+typedef struct convert_patterns {
+  const char *f, *i, *u, *b, *l;  // from f32, i32, u32, bool, i64
+} convert_patterns;
+
+#define LOW "bitcast<i32>($a.x)"
+
+static const convert_patterns conversions[TSR_DTYPE_COUNT] = {
+    [TSR_BOOL] = {"tsr_to_bool_f32($a)", "($a != 0i)", "($a != 0u)", "$a", "any($a != vec2<u32>(0u, 0u))"},
+    [TSR_U8] = {"tsr_to_u8_f32($a)", "(bitcast<u32>($a) & 0xffu)", "($a & 0xffu)", "u32($a)", "($a.x & 0xffu)"},
+    [TSR_I8] = {"tsr_to_i8_f32($a)", "(($a << 24u) >> 24u)", "(bitcast<i32>($a << 24u) >> 24u)", "i32($a)",
+                "((" LOW " << 24u) >> 24u)"},
+    [TSR_I16] = {"tsr_to_i16_f32($a)", "(($a << 16u) >> 16u)", "(bitcast<i32>($a << 16u) >> 16u)", "i32($a)",
+                 "((" LOW " << 16u) >> 16u)"},
+    [TSR_I32] = {"tsr_to_i32_f32($a)", "$a", "bitcast<i32>($a)", "i32($a)", LOW},
+    [TSR_U32] = {"tsr_to_u32_f32($a)", "bitcast<u32>($a)", "$a", "u32($a)", "$a.x"},
+    [TSR_I64] = {"tsr_to_i64_f32($a)", "tsr_to_i64_i32($a)", "vec2<u32>($a, 0u)", "vec2<u32>(u32($a), 0u)", "$a"},
+    // Integers reach f16 and bf16 through f32: the checked form says so.
+    [TSR_F16] = {.f = "tsr_round_f16($a)"},
+    [TSR_BF16] = {.f = "tsr_round_bf16($a)"},
+    [TSR_F32] = {"$a", "f32($a)", "tsr_to_f32_u32($a)", "f32($a)", "tsr_to_f32_i64($a)"},
+};
+
+const char *tsri_wgsl_convert_pattern(tsr_dtype to, tsr_dtype from) {
+  const convert_patterns *c = &conversions[to];
+  switch (from) {
+    case TSR_F32:
+      return c->f;
+    case TSR_I32:
+      return c->i;
+    case TSR_U32:
+      return c->u;
+    case TSR_I64:
+      return c->l;
+    default:
+      return c->b;
+  }
+}
+
+const char *tsri_wgsl_bitcast_pattern(tsr_dtype to, tsr_dtype from) {
+  if (to == from) return "$a";
+  return to == TSR_F32 ? "bitcast<f32>($a)" : to == TSR_I32 ? "bitcast<i32>($a)" : "bitcast<u32>($a)";
+}
+
+const char *tsri_wgsl_decode_pattern(tsr_dtype storage) {
+  switch (storage) {
+    case TSR_BOOL:
+      return "($a != 0u)";
+    case TSR_I8:
+      return "(bitcast<i32>($a << 24u) >> 24u)";
+    case TSR_I16:
+      return "(bitcast<i32>($a << 16u) >> 16u)";
+    case TSR_F16:
+      return "tsr_f16_to_f32($a)";
+    case TSR_BF16:
+      return "tsr_bf16_to_f32($a)";
+    default:
+      return "$a";
+  }
+}
+
+const char *tsri_wgsl_encode_pattern(tsr_dtype storage) {
+  switch (storage) {
+    case TSR_BOOL:
+      return "u32($a)";
+    case TSR_U8:
+      return "($a & 0xffu)";
+    case TSR_I8:
+      return "(bitcast<u32>($a) & 0xffu)";
+    case TSR_I16:
+      return "(bitcast<u32>($a) & 0xffffu)";
+    case TSR_F16:
+      return "tsr_f32_to_f16($a)";
+    case TSR_BF16:
+      return "tsr_f32_to_bf16($a)";
+    default:
+      return "$a";
+  }
+}
+
+void tsri_wgsl_put_pattern(tsri_wgsl *w, tsri_c_text *out, const char *pattern, const tsri_wgsl_operands *operands,
+                           const char *suffix) {
+  tsri_wgsl_use(w, pattern);
+  for (const char *p = pattern; *p; p++) {
+    if (*p != '$') {
+      tsri_c_add_bytes(out, p, 1);
+      continue;
+    }
+    p++;
+    tsri_c_add(out, operands->text[*p - 'a']);
+    tsri_c_add(out, suffix);
+  }
+}
+
+// --- Expansions -----------------------------------------------------------------------------------------------------
+
+static void put_node(tsri_wgsl *w, tsri_c_text *out, const tsri_expansion *x, const tsri_ir_expr *n) {
+  char names[3][16];
+  tsri_wgsl_operands operands;
+  for (int i = 0; i < 3; i++) {
+    snprintf(names[i], sizeof names[i], "n%" PRIu32, n->kind == TSRI_EXPR_CONST ? 0 : n->args[i]);
+    operands.text[i] = names[i];
+  }
+  tsr_dtype from = (tsr_dtype)x->nodes[n->kind == TSRI_EXPR_CONST ? 0 : n->a].type.dtype;
+  switch (n->kind) {
+    case TSRI_EXPR_VAR:
+      tsri_c_addf(out, "%c", "abc"[n->object]);
+      break;
+    case TSRI_EXPR_CONST:
+      tsri_wgsl_put_const(w, out, (tsr_dtype)n->type.dtype, n->bits);
+      break;
+    case TSRI_EXPR_BITCAST:
+      tsri_wgsl_put_pattern(w, out, tsri_wgsl_bitcast_pattern((tsr_dtype)n->type.dtype, from), &operands, "");
+      break;
+    case TSRI_EXPR_CONVERT:
+      tsri_wgsl_put_pattern(w, out, tsri_wgsl_convert_pattern((tsr_dtype)n->dtype, from), &operands, "");
+      break;
+    default: {
+      tsri_ir_op op = (tsri_ir_op)n->op;
+      if (op == TSRI_OP_SELECT) from = (tsr_dtype)n->type.dtype;
+      bool is_kept = tsri_wgsl_op_rounds(op, from) && n->lane != 1;
+      if (is_kept) tsri_wgsl_put_pattern(w, out, "tsr_keep(", &operands, "");
+      tsri_wgsl_put_pattern(w, out, tsri_wgsl_op_pattern(w, op, from, n->lane == 1), &operands, "");
+      if (is_kept) tsri_c_add(out, ")");
+    }
+  }
+}
+
+static void put_function(tsri_wgsl *w, const char *name, const tsri_expansion *x, uint32_t arity) {
+  tsri_c_text text = {0};
+  tsri_c_addf(&text, "fn %s(a: f32%s%s) -> f32 {\n", name, arity > 1 ? ", b: f32" : "", arity > 2 ? ", c: f32" : "");
+  for (uint32_t i = 1; i < x->count; i++) {
+    tsri_c_addf(&text, "  let n%" PRIu32 " = ", i);
+    put_node(w, &text, x, &x->nodes[i]);
+    tsri_c_add(&text, ";\n");
+  }
+  tsri_c_addf(&text, "  return n%" PRIu32 ";\n}\n", x->result);
+  if (text.data) tsri_c_add(&w->helpers, text.data);
+  w->is_out_of_memory |= text.is_out_of_memory;
+  tsri_free(text.data);
+}
+
+bool tsri_wgsl_define_expansion(tsri_wgsl *w, const char *name) {
+  const tsri_ir_type type = {TSR_F32, 1};
+  for (int op = 0; op < TSRI_OP_COUNT; op++) {
+    const tsri_ir_op_info *info = &tsri_ir_op_infos[op];
+    char own[TSRI_C_NAME_BYTES];
+    snprintf(own, sizeof own, "tsr_%s_f32", info->spelling);
+    bool has = op == TSRI_OP_FMA || tsri_expand_has((tsri_ir_op)op, type);
+    if (info->is_operator || !has || strcmp(own, name) != 0) continue;
+    if (!tsri_wgsl_want(w, name)) return true;
+    tsri_expansion *x = tsri_malloc(sizeof *x);
+    if (!x) {
+      w->is_out_of_memory = true;
+      return true;
+    }
+    tsri_expand((tsri_ir_op)op, type, (tsri_expand_options){.fma = w->options->exact_fma, .nan_by_bits = true}, x);
+    put_function(w, name, x, info->arity);
+    tsri_free(x);
+    return true;
+  }
+  return false;
+}

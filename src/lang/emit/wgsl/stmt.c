@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT
+// Statements of WGSL.
+#include <inttypes.h>
+
+#include "lang/emit/wgsl/wgsl.h"
+
+void tsri_wgsl_put_indent(tsri_wgsl *w) {
+  for (int i = 0; i < w->indent && i < 40; i++) tsri_c_add(&w->body, "  ");
+}
+
+bool tsri_wgsl_enter(tsri_wgsl *w) {
+  if (w->depth >= TSRI_WGSL_MAX_DEPTH) {
+    w->is_too_deep = true;
+    return false;
+  }
+  w->depth++;
+  return true;
+}
+
+static void put_line(tsri_wgsl *w, const char *line) {
+  tsri_wgsl_put_indent(w);
+  tsri_c_add(&w->body, line);
+}
+
+static void put_assignment(tsri_wgsl *w, const tsri_ir_stmt *s) {
+  tsri_wgsl_put_indent(w);
+  tsri_wgsl_put_name(&w->body, w->kernel->vars[s->var].name, "", s->var);
+  tsri_c_add(&w->body, " = ");
+  tsri_wgsl_put_value(w, &w->body, s->value);
+  tsri_c_add(&w->body, ";\n");
+}
+
+static void put_clear(tsri_wgsl *w, const tsri_ir_stmt *s) {
+  const tsri_ir_array *array = &w->kernel->locals[s->object];
+  tsri_ir_type type = {(uint8_t)tsri_ir_compute_dtype((tsr_dtype)array->storage), 1};
+  tsri_wgsl_put_indent(w);
+  tsri_wgsl_put_array(w, &w->body, TSRI_SPACE_LOCAL, s->object);
+  tsri_c_addf(&w->body, " = array<%s, %" PRIu32 ">();\n", tsri_wgsl_type(w, type), array->count);
+}
+
+// --- Control flow ---------------------------------------------------------------------------------------------------
+
+// Writes what the condition needs; returns whether its name is then all<index>.
+static bool put_condition(tsri_wgsl *w, uint32_t index) {
+  const tsri_ir_stmt *s = &w->kernel->stmts[index];
+  tsri_wgsl_put_lets(w, s->value);
+  if (!(w->loads_uniform[index] & 1u)) return false;
+  w->has_uniform = true;
+  tsri_wgsl_put_indent(w);
+  tsri_c_add(&w->body, "if (tsr_lid == 0u) { tsr_uniform = u32(");
+  tsri_wgsl_put_value(w, &w->body, s->value);
+  tsri_c_add(&w->body, "); }\n");
+  tsri_wgsl_put_indent(w);
+  tsri_c_addf(&w->body, "let all%" PRIu32 " = workgroupUniformLoad(&tsr_uniform) != 0u;\n", index);
+  return true;
+}
+
+static void put_condition_name(tsri_wgsl *w, uint32_t index, bool is_loaded) {
+  if (is_loaded) {
+    tsri_c_addf(&w->body, "all%" PRIu32, index);
+  } else {
+    tsri_wgsl_put_value(w, &w->body, w->kernel->stmts[index].value);
+  }
+}
+
+static void put_if(tsri_wgsl *w, uint32_t index) {
+  const tsri_ir_stmt *s = &w->kernel->stmts[index];
+  bool is_loaded = put_condition(w, index);
+  put_line(w, "if (");
+  put_condition_name(w, index, is_loaded);
+  tsri_c_add(&w->body, ") {\n");
+  tsri_wgsl_put_block(w, s->body);
+  if (s->other) {
+    put_line(w, "} else {\n");
+    tsri_wgsl_put_block(w, s->other);
+  }
+  put_line(w, "}\n");
+}
+
+// A loop without a condition may have no way out, which WGSL refuses: it gets one that is not taken.
+static void put_loop(tsri_wgsl *w, uint32_t index) {
+  const tsri_ir_stmt *s = &w->kernel->stmts[index];
+  put_line(w, "loop {\n");
+  w->indent++;
+  if (s->value) {
+    bool is_loaded = put_condition(w, index);
+    put_line(w, "if (!");
+    put_condition_name(w, index, is_loaded);
+    tsri_c_add(&w->body, ") { break; }\n");
+  } else {
+    put_line(w, "if (tsr_p[1].x != 0u) { break; }\n");
+  }
+  w->indent--;
+  tsri_wgsl_put_block(w, s->body);
+  if (s->other) {
+    w->indent++;
+    put_line(w, "continuing {\n");
+    tsri_wgsl_put_block(w, s->other);
+    put_line(w, "}\n");
+    w->indent--;
+  }
+  put_line(w, "}\n");
+}
+
+// Buffers that are written and read need a barrier of their own kind.
+static void put_barrier(tsri_wgsl *w) {
+  bool has_buffers = false;
+  for (uint32_t i = 0; i < w->kernel->buffer_count; i++) {
+    has_buffers |= w->kernel->buffers[i].is_loaded && w->kernel->buffers[i].is_stored;
+  }
+  put_line(w, has_buffers ? "storageBarrier();\n" : "workgroupBarrier();\n");
+  if (has_buffers) put_line(w, "workgroupBarrier();\n");
+}
+
+// --- All of them ----------------------------------------------------------------------------------------------------
+
+static void put_stmt(tsri_wgsl *w, uint32_t index) {
+  const tsri_ir_stmt *s = &w->kernel->stmts[index];
+  if (s->kind != TSRI_STMT_LOOP && s->kind != TSRI_STMT_IF) {
+    tsri_wgsl_put_lets(w, s->index);
+    tsri_wgsl_put_lets(w, s->kind == TSRI_STMT_STORE ? tsri_wgsl_stored_value(w, s) : s->value);
+    tsri_wgsl_put_lets(w, s->compare);
+  }
+  switch (s->kind) {
+    case TSRI_STMT_ASSIGN:
+      put_assignment(w, s);
+      break;
+    case TSRI_STMT_STORE:
+      tsri_wgsl_put_store(w, s);
+      break;
+    case TSRI_STMT_CLEAR:
+      put_clear(w, s);
+      break;
+    case TSRI_STMT_IF:
+      put_if(w, index);
+      break;
+    case TSRI_STMT_LOOP:
+      put_loop(w, index);
+      break;
+    case TSRI_STMT_BREAK:
+      put_line(w, "break;\n");
+      break;
+    case TSRI_STMT_CONTINUE:
+      put_line(w, "continue;\n");
+      break;
+    case TSRI_STMT_BARRIER:
+      put_barrier(w);
+      break;
+    case TSRI_STMT_ATOMIC:
+      tsri_wgsl_put_atomic(w, s);
+      break;
+    case TSRI_STMT_COLLECTIVE:
+      tsri_wgsl_put_collective(w, s);
+      break;
+    default:
+      break;
+  }
+}
+
+void tsri_wgsl_put_block(tsri_wgsl *w, uint32_t first) {
+  if (!tsri_wgsl_enter(w)) return;
+  w->indent++;
+  for (uint32_t i = first; i; i = w->kernel->stmts[i].next) {
+    put_stmt(w, i);
+    uint8_t kind = w->kernel->stmts[i].kind;
+    if (kind == TSRI_STMT_BREAK || kind == TSRI_STMT_CONTINUE) break;  // nothing after them runs, and WGSL wants none
+  }
+  w->indent--;
+  w->depth--;
+}

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: MIT
+// The WGSL emitter: declarations, the entry point's head, and the module around the body.
+#include "lang/emit/wgsl/wgsl.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/alloc.h"
+#include "core/error.h"
+
+// --- Names and types ------------------------------------------------------------------------------------------------
+
+#define MAX_NAME 40  // of a source name; the number behind it keeps longer ones apart
+
+// WGSL takes no name that begins with two underscores.
+void tsri_wgsl_put_name(tsri_c_text *out, const char *name, const char *kind, uint32_t index) {
+  tsri_c_addf(out, "%s%.*s_%s%" PRIu32, name[0] == '_' ? "u" : "", MAX_NAME, name, kind, index);
+}
+
+void tsri_wgsl_put_array(tsri_wgsl *w, tsri_c_text *out, tsri_ir_space space, uint32_t object) {
+  static const char *const kinds[] = {"b", "s", "l"};
+  tsri_wgsl_put_name(out, tsri_ir_array_of(w->kernel, space, object)->name, kinds[space], object);
+}
+
+uint32_t tsri_wgsl_array_number(const tsri_wgsl *w, tsri_ir_space space, uint32_t object) {
+  const tsri_kernel *k = w->kernel;
+  if (space == TSRI_SPACE_BUFFER) return object;
+  return k->buffer_count + (space == TSRI_SPACE_SHARED ? 0 : k->shared_count) + object;
+}
+
+static const char *long_vector(tsri_wgsl *w, uint32_t lanes) {
+  const char *name = lanes == 2 ? "tsr_i64x2" : "tsr_i64x4";
+  if (tsri_wgsl_want(w, name)) {
+    tsri_c_addf(&w->helpers, "struct %s { x: vec2<u32>, y: vec2<u32>%s }\n", name,
+                lanes == 4 ? ", z: vec2<u32>, w: vec2<u32>" : "");
+  }
+  return name;
+}
+
+const char *tsri_wgsl_type(tsri_wgsl *w, tsri_ir_type type) {
+  static const char *const names[4][3] = {{"f32", "vec2<f32>", "vec4<f32>"},
+                                          {"i32", "vec2<i32>", "vec4<i32>"},
+                                          {"u32", "vec2<u32>", "vec4<u32>"},
+                                          {"bool", "vec2<bool>", "vec4<bool>"}};
+  uint32_t width = type.lanes == 4 ? 2 : type.lanes - 1u;
+  switch (type.dtype) {
+    case TSR_F32:
+      return names[0][width];
+    case TSR_I32:
+      return names[1][width];
+    case TSR_U32:
+      return names[2][width];
+    case TSR_I64:
+      return type.lanes == 1 ? "vec2<u32>" : long_vector(w, type.lanes);
+    default:
+      return names[3][width];
+  }
+}
+
+// --- Declarations ---------------------------------------------------------------------------------------------------
+
+static const char *buffer_element(tsri_wgsl *w, uint32_t index) {
+  tsri_wgsl_array held = w->buffers[index];
+  tsr_dtype storage = (tsr_dtype)w->kernel->buffers[index].storage;
+  if (held.is_atomic) return storage == TSR_I32 ? "atomic<i32>" : "atomic<u32>";
+  if (held.is_half) return held.lanes == 4 ? "vec4<f16>" : held.lanes == 2 ? "vec2<f16>" : "f16";
+  return held.per_word > 1 ? "u32" : tsri_wgsl_type(w, (tsri_ir_type){(uint8_t)storage, held.lanes});
+}
+
+static bool is_read_only(const tsri_kernel *k, uint32_t index) { return k->buffers[index].access == TSRI_ACCESS_IN; }
+
+static void put_buffers(tsri_wgsl *w, tsri_c_text *out) {
+  const tsri_kernel *k = w->kernel;
+  for (uint32_t i = 0; i < k->buffer_count; i++) {
+    tsri_c_addf(out, "@group(0) @binding(%" PRIu32 ") var<storage, %s> ", i,
+                is_read_only(k, i) ? "read" : "read_write");
+    tsri_wgsl_put_array(w, out, TSRI_SPACE_BUFFER, i);
+    tsri_c_addf(out, ": array<%s>;\n", buffer_element(w, i));
+  }
+  uint32_t next = k->buffer_count;
+  if (k->is_checked) {
+    tsri_c_addf(out, "@group(0) @binding(%" PRIu32 ") var<storage, read_write> tsr_report: array<atomic<u32>>;\n",
+                next++);
+  }
+  uint32_t words = TSRI_WGSL_SYSTEM_WORDS + k->params_bytes / 4 + (k->is_checked ? 2 * k->buffer_count : 0);
+  tsri_c_addf(out, "@group(0) @binding(%" PRIu32 ") var<uniform> tsr_p: array<vec4<u32>, %" PRIu32 ">;\n", next,
+              (words + 3) / 4);
+}
+
+static void count_shared(tsri_wgsl *w, uint32_t bytes) { w->shared_bytes += (bytes + 15u) & ~15u; }
+
+static void put_shared(tsri_wgsl *w, tsri_c_text *out) {
+  const tsri_kernel *k = w->kernel;
+  for (uint32_t i = 0; i < k->shared_count; i++) {
+    tsr_dtype dtype = tsri_ir_compute_dtype((tsr_dtype)k->shared[i].storage);
+    const char *element = tsri_wgsl_type(w, (tsri_ir_type){(uint8_t)dtype, 1});
+    if (w->shared[i].is_atomic) element = dtype == TSR_I32 ? "atomic<i32>" : "atomic<u32>";
+    tsri_c_add(out, "var<workgroup> ");
+    tsri_wgsl_put_array(w, out, TSRI_SPACE_SHARED, i);
+    tsri_c_addf(out, ": array<%s, %" PRIu32 ">;\n", element, k->shared[i].count);
+    count_shared(w, k->shared[i].count * (dtype == TSR_I64 ? 8u : 4u));
+  }
+  for (uint32_t dtype = 0; dtype < TSR_DTYPE_COUNT; dtype++) {
+    if (!(w->pools >> dtype & 1u)) continue;
+    tsri_c_addf(out, "var<workgroup> tsr_pool_%s: array<%s, %" PRIu32 ">;\n", tsr_dtype_name((tsr_dtype)dtype),
+                tsri_wgsl_type(w, (tsri_ir_type){(uint8_t)dtype, 1}), w->items);
+    count_shared(w, w->items * (dtype == TSR_I64 ? 8u : 4u));
+  }
+  if (!w->has_uniform) return;
+  tsri_c_add(out, "var<workgroup> tsr_uniform: u32;\n");
+  count_shared(w, 4);
+}
+
+// --- The entry point ------------------------------------------------------------------------------------------------
+
+static void put_head(const tsri_wgsl *w, tsri_c_text *out, const char *entry) {
+  const uint32_t *size = w->kernel->group_size;
+  tsri_c_addf(out, "@compute @workgroup_size(%" PRIu32 ", %" PRIu32 ", %" PRIu32 ")\nfn %s(", size[0], size[1], size[2],
+              entry);
+  tsri_c_add(out,
+             "@builtin(workgroup_id) tsr_wid: vec3<u32>, @builtin(num_workgroups) tsr_nwg: vec3<u32>,\n    "
+             "@builtin(local_invocation_id) tsr_local: vec3<u32>, @builtin(local_invocation_index) tsr_lid: u32) {\n");
+  // Groups beyond those of the launch leave as a whole.
+  tsri_c_add(out,
+             "  var tsr_group = tsr_wid;\n  if (tsr_p[0].w != 0u) {\n"
+             "    let n = (tsr_wid.z * tsr_nwg.y + tsr_wid.y) * tsr_nwg.x + tsr_wid.x;\n"
+             "    tsr_group = vec3<u32>(n, 0u, 0u);\n    if (tsr_p[0].w == 2u) {\n      let row = n / tsr_p[0].x;\n"
+             "      let plane = row / tsr_p[0].y;\n"
+             "      tsr_group = vec3<u32>(n - row * tsr_p[0].x, row - plane * tsr_p[0].y, plane);\n    }\n"
+             "    if ((tsr_group.x >= tsr_p[0].x) | (tsr_group.z >= tsr_p[0].z)) { return; }\n  }\n");
+  tsri_c_addf(out, "  let tsr_global = tsr_group * vec3<u32>(%" PRIu32 "u, %" PRIu32 "u, %" PRIu32 "u) + tsr_local;\n",
+              size[0], size[1], size[2]);
+}
+
+static void put_param(tsri_wgsl *w, tsri_c_text *out, uint32_t index) {
+  const tsri_ir_param *param = &w->kernel->params[index];
+  uint32_t word = TSRI_WGSL_SYSTEM_WORDS + param->offset / 4;
+  char low[32], high[32];
+  snprintf(low, sizeof low, "tsr_p[%" PRIu32 "].%c", word / 4, "xyzw"[word % 4]);
+  snprintf(high, sizeof high, "tsr_p[%" PRIu32 "].%c", (word + 1) / 4, "xyzw"[(word + 1) % 4]);
+  tsri_c_add(out, "  let ");
+  tsri_wgsl_put_name(out, param->name, "p", index);
+  switch (param->type.dtype) {
+    case TSR_BOOL:
+      tsri_c_addf(out, " = %s != 0u;\n", low);
+      break;
+    case TSR_I64:
+      tsri_c_addf(out, " = vec2<u32>(%s, %s);\n", low, high);
+      break;
+    case TSR_U32:
+      tsri_c_addf(out, " = %s;\n", low);
+      break;
+    default:
+      tsri_c_addf(out, " = bitcast<%s>(%s);\n", param->type.dtype == TSR_I32 ? "i32" : "f32", low);
+      break;
+  }
+}
+
+static void put_variables(tsri_wgsl *w, tsri_c_text *out) {
+  const tsri_kernel *k = w->kernel;
+  for (uint32_t i = 0; i < k->param_count; i++) put_param(w, out, i);
+  for (uint32_t i = 1; i < k->var_count; i++) {
+    tsri_c_add(out, "  var ");
+    tsri_wgsl_put_name(out, k->vars[i].name, "", i);
+    tsri_c_addf(out, ": %s;\n", tsri_wgsl_type(w, k->vars[i].type));
+  }
+  for (uint32_t i = 0; i < k->local_count; i++) {
+    tsr_dtype dtype = tsri_ir_compute_dtype((tsr_dtype)k->locals[i].storage);
+    tsri_c_add(out, "  var ");
+    tsri_wgsl_put_array(w, out, TSRI_SPACE_LOCAL, i);
+    tsri_c_addf(out, ": array<%s, %" PRIu32 ">;\n", tsri_wgsl_type(w, (tsri_ir_type){(uint8_t)dtype, 1}),
+                k->locals[i].count);
+  }
+}
+
+static void assemble(tsri_wgsl *w, tsri_c_text *out, const char *entry) {
+  tsri_c_text declarations = {0}, function = {0};
+  tsri_wgsl_plan_arrays(w);
+  tsri_wgsl_find_work(w);
+  tsri_wgsl_find_kept(w);
+  tsri_wgsl_find_uniform(w);
+  tsri_wgsl_put_block(w, w->kernel->body);
+
+  for (uint32_t i = 0, done = 0; i < w->kernel->buffer_count && !done; i++) {
+    if (w->buffers[i].is_half) tsri_c_add(out, "enable f16;\n");
+    done = w->buffers[i].is_half;
+  }
+  put_buffers(w, &declarations);
+  put_shared(w, &declarations);
+  put_head(w, &function, entry);
+  put_variables(w, &function);
+  const tsri_c_text *parts[] = {&declarations, &w->helpers, &function, &w->body};
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+    if (parts[i]->data) tsri_c_add_bytes(out, parts[i]->data, parts[i]->bytes);
+    out->is_out_of_memory |= parts[i]->is_out_of_memory;
+    out->is_too_long |= parts[i]->is_too_long;
+  }
+  tsri_c_add(out, "}\n");
+  tsri_free(declarations.data);
+  tsri_free(function.data);
+}
+
+// --- The emitter ----------------------------------------------------------------------------------------------------
+
+static bool init(tsri_wgsl *w, const tsri_kernel *kernel, const tsri_emit_options *options) {
+  *w = (tsri_wgsl){.kernel = kernel, .options = options, .items = 1};
+  for (int i = 0; i < 3; i++) w->items *= kernel->group_size[i];
+  w->buffers = tsri_calloc(kernel->buffer_count + 1u, sizeof *w->buffers);
+  w->shared = tsri_calloc(kernel->shared_count + 1u, sizeof *w->shared);
+  w->has_work = tsri_calloc(kernel->expr_count + 1u, 1);
+  w->marks = tsri_calloc(kernel->expr_count + 1u, 1);
+  w->varies = tsri_calloc(kernel->var_count + 1u, 1);
+  w->loads_uniform = tsri_calloc(kernel->stmt_count + 1u, 1);
+  w->stack = tsri_malloc((4 * (size_t)kernel->expr_count + 8) * sizeof *w->stack);
+  return w->buffers && w->shared && w->has_work && w->marks && w->varies && w->loads_uniform && w->stack;
+}
+
+static void deinit(tsri_wgsl *w) {
+  tsri_free(w->helpers.data);
+  tsri_free(w->body.data);
+  tsri_free(w->names);
+  tsri_free(w->buffers);
+  tsri_free(w->shared);
+  tsri_free(w->has_work);
+  tsri_free(w->marks);
+  tsri_free(w->varies);
+  tsri_free(w->loads_uniform);
+  tsri_free(w->stack);
+}
+
+static tsr_status check(const tsri_wgsl *w, const tsri_c_text *text) {
+  const tsri_kernel *k = w->kernel;
+  if (w->is_too_deep) {
+    return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "kernel %s: nested more than %d deep", k->name, TSRI_WGSL_MAX_DEPTH);
+  }
+  if (text->is_too_long) {
+    return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "kernel %s: more than %u bytes of WGSL", k->name, TSRI_EMIT_MAX_BYTES);
+  }
+  if (w->is_out_of_memory || text->is_out_of_memory) {
+    return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "kernel %s: no host memory for its WGSL", k->name);
+  }
+  return TSR_OK;
+}
+
+tsr_status tsri_emit_wgsl(const tsri_emitter *emitter, const tsri_kernel *kernel, const tsri_emit_options *options,
+                          tsri_emitted *out) {
+  (void)emitter;
+  tsri_wgsl w;
+  tsri_c_text text = {0};
+  uint64_t read_only = 0;
+  snprintf(out->entry, sizeof out->entry, "tsrk_%.*s", (int)sizeof out->entry - 6, kernel->name);
+  for (uint32_t i = 0; i < kernel->buffer_count; i++) read_only |= (uint64_t)is_read_only(kernel, i) << i;
+  snprintf(out->build_options, sizeof out->build_options, "read_only=0x%" PRIx64, read_only);
+  if (init(&w, kernel, options)) {
+    assemble(&w, &text, out->entry);
+  } else {
+    w.is_out_of_memory = true;
+  }
+  tsr_status status = check(&w, &text);
+  out->shared_bytes = w.shared_bytes;
+  deinit(&w);
+  if (status != TSR_OK) {
+    tsri_free(text.data);
+    return status;
+  }
+  out->data = text.data;
+  out->data_bytes = text.bytes;
+  return TSR_OK;
+}
+
+// What every WebGPU device has. 64-bit integers are made of words.
+const tsri_emit_options tsri_emit_defaults_wgsl = {.subgroup_size = 32, .i64 = true};

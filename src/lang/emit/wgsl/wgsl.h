@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+// Inside the WGSL emitter: what its files share.
+//
+//   emit/wgsl/wgsl.c          the emitter: declarations, the entry point's head, putting the module together
+//   emit/wgsl/helpers.c  small functions the text may need
+//   emit/wgsl/i64.c      those that make 64-bit integers of pairs of words
+//   emit/wgsl/op.c       operations, conversions and expansions
+//   emit/wgsl/memory.c   how arrays are held; loads, stores, atomics, and their checks
+//   emit/wgsl/expr.c     expressions
+//   emit/wgsl/keep.c     which results must stay as they were rounded
+//   emit/wgsl/uniform.c  which conditions WGSL's own analysis takes for uniform
+//   emit/wgsl/stmt.c     statements
+//   emit/wgsl/group.c    collectives
+//
+// The module has one entry point. Group 0 holds the buffers at bindings 0, 1, …, then the report (checked mode), then a
+// uniform buffer of 32-bit words: TSRI_WGSL_SYSTEM_WORDS of the launcher's (below), then the kernel's parameters.
+//
+// Every expression but a leaf is a `let` named e<index>, so that nothing nests and nothing is a constant expression, in
+// which WGSL refuses what overflows. What WGSL lacks:
+//   i64                       a pair of words, vec2<u32>, low word first; vectors of them are structs
+//   bool, 8 and 16 bits       in buffers parts of words; elsewhere held in their value type
+//   f16, bf16                 computed in f32, converted by bits, since WGSL does not say how it rounds; elements of
+//                             f16 where the device has them and was found to round (tsri_emit_options.f16)
+//   NaN and infinity          tested by bits, made by bits at run time: WGSL may assume that there are none
+//   more than 65,535 groups   folded: TSRI_WGSL_FOLD says how group ids are to be unfolded
+//
+// Names are those of emit/c/c.h.
+#ifndef TSRI_LANG_EMIT_WGSL_H
+#define TSRI_LANG_EMIT_WGSL_H
+
+#include "lang/emit/c/c.h"  // text that grows
+#include "lang/emit/emit.h"
+
+// The first words of the uniform buffer.
+enum {
+  TSRI_WGSL_GROUPS = 0,  // three: groups of the launch
+  TSRI_WGSL_FOLD = 3,    // a tsri_wgsl_fold
+  TSRI_WGSL_ZERO = 4,    // 0, which the compiler does not know
+  TSRI_WGSL_SYSTEM_WORDS = 8
+};
+
+// How the groups of the launch lie in those of the dispatch.
+typedef enum tsri_wgsl_fold {
+  TSRI_WGSL_AS_THEY_ARE,
+  TSRI_WGSL_ROW,  // the launch has one row; the dispatch at least as many groups, in any shape
+  TSRI_WGSL_ANY   // the same for any launch, by divisions, which cost as much as a small kernel
+} tsri_wgsl_fold;
+
+#define TSRI_WGSL_MAX_DEPTH 250  // of nested blocks and conditional operands; compilers of WGSL refuse more
+
+// How an array of the kernel lies in memory.
+typedef struct tsri_wgsl_array {
+  uint8_t per_word;  // elements in a word; 1: not packed
+  uint8_t lanes;     // elements in a vector of the declaration
+  bool is_atomic;
+  bool is_half;  // elements are WGSL's f16, which the device converts as we would
+} tsri_wgsl_array;
+
+// What becomes of a value.
+typedef enum tsri_wgsl_mark {
+  TSRI_WGSL_KEPT = 1,   // some operation follows: if it is a float, it must be as it was rounded
+  TSRI_WGSL_COUNTS = 2  // + - * / or fma follows: if it is 0, the compiler must not know, which makes 0 of x * 0
+} tsri_wgsl_mark;
+
+typedef struct tsri_wgsl {
+  const tsri_kernel *kernel;
+  const tsri_emit_options *options;
+
+  tsri_c_text helpers;  // each after what it uses
+  tsri_c_text body;
+  char (*names)[TSRI_C_NAME_BYTES];  // of the helpers written so far
+  uint32_t name_count, name_capacity;
+
+  tsri_wgsl_array *buffers, *shared;
+  uint8_t *has_work;       // expressions: worth a branch of its own, or with a load in it
+  uint8_t *marks;          // expressions: tsri_wgsl_mark
+  uint8_t *varies;         // variables that WGSL may take for not uniform
+  uint8_t *loads_uniform;  // statements IF and LOOP: bit 0, the condition must be made uniform
+  uint32_t *stack;         // of expressions
+  uint32_t stack_used;
+
+  uint32_t items;    // per group
+  uint32_t pools;    // bit (1u << tsr_dtype): collectives go through shared memory of this type
+  bool has_uniform;  // tsr_uniform is declared
+  uint32_t shared_bytes;
+  int indent;
+  uint32_t depth;
+  bool is_too_deep, is_out_of_memory;
+} tsri_wgsl;
+
+// --- Names and types ------------------------------------------------------------------------------------------------
+
+// "f32", "vec4<f32>", "vec2<u32>" (one i64), "tsr_i64x4".
+const char *tsri_wgsl_type(tsri_wgsl *w, tsri_ir_type type);
+void tsri_wgsl_put_name(tsri_c_text *out, const char *name, const char *kind, uint32_t index);
+void tsri_wgsl_put_array(tsri_wgsl *w, tsri_c_text *out, tsri_ir_space space, uint32_t object);
+void tsri_wgsl_put_const(tsri_wgsl *w, tsri_c_text *out, tsr_dtype dtype, uint64_t bits);
+// Where one lies among buffers, shared and local arrays, as the report numbers them.
+uint32_t tsri_wgsl_array_number(const tsri_wgsl *w, tsri_ir_space space, uint32_t object);
+
+// --- Helpers --------------------------------------------------------------------------------------------------------
+
+typedef struct tsri_wgsl_helper {
+  const char *name;  // "tsr_div_i32"
+  const char *text;
+} tsri_wgsl_helper;
+
+extern const tsri_wgsl_helper tsri_wgsl_i64_helpers[];  // ends with a NULL name
+
+// True the first time a helper of this name is asked for: the caller then writes it to `helpers`.
+bool tsri_wgsl_want(tsri_wgsl *w, const char *name);
+// Writes every helper that the text names, unless it is there.
+void tsri_wgsl_use(tsri_wgsl *w, const char *text);
+
+// --- Operations: $a, $b, $c stand for the operands ------------------------------------------------------------------
+
+// One lane; `dtype` is that of the first operand, or of the value selected. `is_loose`: with the freedom that
+// an expansion may give (expand.h).
+const char *tsri_wgsl_op_pattern(const tsri_wgsl *w, tsri_ir_op op, tsr_dtype dtype, bool is_loose);
+// Does the pattern work on vectors as it stands?
+bool tsri_wgsl_op_is_native(const tsri_wgsl *w, tsri_ir_op op, tsr_dtype dtype);
+// Arithmetic whose result must be kept as it was rounded, where more arithmetic follows (tsr_keep).
+bool tsri_wgsl_op_rounds(tsri_ir_op op, tsr_dtype dtype);
+const char *tsri_wgsl_convert_pattern(tsr_dtype to, tsr_dtype from);
+const char *tsri_wgsl_bitcast_pattern(tsr_dtype to, tsr_dtype from);
+// Between a value and the bits of its storage type in the low end of a word.
+const char *tsri_wgsl_decode_pattern(tsr_dtype storage);
+const char *tsri_wgsl_encode_pattern(tsr_dtype storage);
+// The name of an operand in a pattern.
+typedef struct tsri_wgsl_operands {
+  const char *text[3];
+} tsri_wgsl_operands;
+// Writes a pattern with its operands in place, each followed by `suffix` (".x").
+void tsri_wgsl_put_pattern(tsri_wgsl *w, tsri_c_text *out, const char *pattern, const tsri_wgsl_operands *operands,
+                           const char *suffix);
+// Writes the function tsr_<op>_f32 from its expansion, if there is one and it is not there yet.
+bool tsri_wgsl_define_expansion(tsri_wgsl *w, const char *name);
+
+// --- Memory ---------------------------------------------------------------------------------------------------------
+
+void tsri_wgsl_plan_arrays(tsri_wgsl *w);
+tsri_wgsl_array tsri_wgsl_held(const tsri_wgsl *w, tsri_ir_space space, uint32_t object);
+void tsri_wgsl_put_load(tsri_wgsl *w, uint32_t expr);
+// The value of a STORE without a conversion to the array's storage, which the store does anyway.
+uint32_t tsri_wgsl_stored_value(const tsri_wgsl *w, const tsri_ir_stmt *stmt);
+void tsri_wgsl_put_store(tsri_wgsl *w, const tsri_ir_stmt *stmt);
+void tsri_wgsl_put_atomic(tsri_wgsl *w, const tsri_ir_stmt *stmt);
+
+// --- Expressions and statements -------------------------------------------------------------------------------------
+
+void tsri_wgsl_put_indent(tsri_wgsl *w);
+bool tsri_wgsl_enter(tsri_wgsl *w);  // true unless nested too deep; then `w->depth--`
+// Writes the lets that `expr` (0: none) needs; then tsri_wgsl_put_value writes its name.
+void tsri_wgsl_put_lets(tsri_wgsl *w, uint32_t expr);
+void tsri_wgsl_put_value(tsri_wgsl *w, tsri_c_text *out, uint32_t expr);
+void tsri_wgsl_put_block(tsri_wgsl *w, uint32_t first);
+void tsri_wgsl_put_collective(tsri_wgsl *w, const tsri_ir_stmt *stmt);
+void tsri_wgsl_find_work(tsri_wgsl *w);
+void tsri_wgsl_find_kept(tsri_wgsl *w);
+void tsri_wgsl_find_uniform(tsri_wgsl *w);
+
+#endif

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: MIT
+// What the WGSL emitter writes, and what it refuses. That Dawn takes it, and what comes out, is tested in
+// src/backends/webgpu.
+#include "lang/emit/wgsl/wgsl.h"
+#include "core/alloc.h"
+#include "lang/emit/emit.h"
+#include "lang/lang.h"
+#include "support/test.h"
+
+static tsri_kernel *kernel_of(const char *text, bool checked) {
+  tsri_module *module = NULL;
+  tsri_kernel *kernel = NULL;
+  CHECK_OK(tsri_lang_parse("test.tk", text, strlen(text), NULL, &module));
+  CHECK_OK(tsri_lang_specialise(module, NULL, NULL, 0, &(tsri_lang_options){.checked = checked}, NULL, &kernel));
+  tsri_module_release(module);
+  return kernel;
+}
+
+static tsri_emitted emit(const char *text, bool checked) {
+  tsri_kernel *kernel = kernel_of(text, checked);
+  tsri_emitted code;
+  CHECK_OK(tsri_emit_kernel(tsri_emitter_find("wgsl"), kernel, NULL, &code));
+  tsri_kernel_release(kernel);
+  return code;
+}
+
+static void check_has(const char *text, const char *part) {
+  tsri_emitted code = emit(text, false);
+  if (!strstr(code.data, part)) test_fail(__FILE__, __LINE__, "wanted: %s\nis:\n%s", part, (const char *)code.data);
+  tsri_emitted_deinit(&code);
+}
+
+static void check_lacks(const char *text, const char *part) {
+  tsri_emitted code = emit(text, false);
+  if (strstr(code.data, part)) test_fail(__FILE__, __LINE__, "not wanted: %s\nis:\n%s", part, (const char *)code.data);
+  tsri_emitted_deinit(&code);
+}
+
+TEST(a_launch_is_told_which_buffers_are_only_read) {
+  tsri_emitted code =
+      emit("kernel k(in f32 x[], out f32 y[], in u8 z[], u32 n) { y[global.x] = x[n] + f32(z[n]); }", false);
+  CHECK_STR(code.entry, "tsrk_k");
+  CHECK_STR(code.build_options, "read_only=0x5");
+  CHECK_EQ_UINT(code.params_bytes, 4);
+  CHECK_EQ_UINT(code.data_bytes, strlen(code.data));
+  tsri_emitted_deinit(&code);
+}
+
+TEST(f64_is_refused) {
+  tsri_kernel *kernel = kernel_of("kernel k(in f64 x[], out f64 y[]) { y[global.x] = x[global.x]; }", false);
+  tsri_emitted code;
+  CHECK_STATUS(tsri_emit_kernel(tsri_emitter_find("wgsl"), kernel, NULL, &code), TSR_ERR_UNSUPPORTED);
+  CHECK_LAST_ERROR_HAS("f64");
+  tsri_kernel_release(kernel);
+}
+
+TEST(small_elements_are_parts_of_words_and_atomic_only_where_written) {
+  const char *text = "kernel k(in i16 x[], out u8 y[]) { y[global.x] = u8(x[global.x]); }";
+  check_has(text, "var<storage, read> x_b0: array<u32>;");
+  check_has(text, "var<storage, read_write> y_b1: array<atomic<u32>>;");
+  check_has(text, "atomicXor(&y_b1[");
+}
+
+TEST(whole_words_of_small_elements_are_stored_at_once) {
+  const char *text = "kernel k(in f32 x[], out u8 y[]) { store4(y, global.x * 4, u32x4(u32(x[global.x]))); }";
+  check_has(text, "atomicStore(&y_b1[");
+  check_lacks(text, "atomicXor");
+}
+
+TEST(wide_buffers_are_arrays_of_vectors) {
+  check_has("kernel k(in f32 x[], out f32 y[]) { store4(y, global.x * 4, load4(x, global.x * 4)); }",
+            "var<storage, read> x_b0: array<vec4<f32>>;");
+}
+
+TEST(f16_is_an_element_where_the_device_has_it) {
+  tsri_kernel *kernel = kernel_of(
+      "kernel k(in f16 x[], out f16 y[]) { store4(y, global.x * 4, load4(x, global.x * 4)); y[0] = f16(x[1] + 1.0); }",
+      false);
+  tsri_emit_options options = tsri_emit_defaults_wgsl;
+  tsri_emitted code;
+  options.f16 = true;
+  CHECK_OK(tsri_emit_kernel(tsri_emitter_find("wgsl"), kernel, &options, &code));
+  CHECK(strncmp(code.data, "enable f16;\n", 12) == 0);
+  CHECK(strstr(code.data, "y_b1: array<vec4<f16>>;"));
+  CHECK(!strstr(code.data, "atomic"));
+  CHECK(!strstr(code.data, "tsr_f32_to_f16"));
+  tsri_emitted_deinit(&code);
+  tsri_kernel_release(kernel);
+}
+
+TEST(i64_is_a_pair_of_words) {
+  const char *text = "kernel k(in i64 x[], out i64 y[], i64 n) { y[global.x] = x[global.x] * n; }";
+  check_has(text, "array<vec2<u32>>");
+  check_has(text, "fn tsr_mul_i64(");
+  check_has(text, "fn tsr_mulhi(");  // and what that uses
+}
+
+TEST(no_infinity_or_nan_is_a_constant) {
+  const char *text = "kernel k(out f32 y[]) { y[0] = INFINITY; y[1] = -0.0; y[2] = 1.5; }";
+  check_has(text, "tsr_float(0x7f800000u)");
+  check_has(text, "tsr_float(0x80000000u)");
+  check_has(text, "= 1.5f;");
+}
+
+TEST(only_results_that_more_arithmetic_follows_are_kept) {
+  check_has("kernel k(in f32 x[], out f32 y[], f32 a) { y[global.x] = x[global.x] * a + a; }", "tsr_keep(");
+  check_lacks("kernel k(in f32 x[], out f32 y[], f32 a) { y[global.x] = x[global.x] * a; }", "tsr_keep(");
+  check_has("kernel k(in f32 x[], out f32 y[]) { f32 a = x[0] * x[1]; y[0] = a + x[2]; }", "tsr_keep(");
+  check_has("kernel k(in f32 x[], out f32 y[]) { f32 a = x[0] * x[1]; f32 b = a; y[0] = b + x[2]; }", "tsr_keep(");
+  check_has("kernel k(in f32 x[], out f32 y[]) { f32 t[2]; t[1] = x[0] * x[1]; y[0] = t[1] + x[2]; }", "tsr_keep(");
+  check_has("kernel k(in f32 x[], out f32 y[]) { f32x4 v = f32x4(x[0] * x[1]); y[0] = v.z + x[2]; }", "tsr_keep(");
+  check_has("kernel k(in f32 x[], inout f32 y[]) { y[0] = x[0] * x[1]; y[1] = y[0] + x[2]; }", "tsr_keep(");
+  check_has(
+      "kernel k(in f32 x[], out f32 y[], u32 n) {\n  f32 a = 0;\n"
+      "  for (u32 i = 0; i < n; i++) { f32 b = a + x[i]; a = x[i] * x[i]; y[i] = b; }\n}\n",
+      "tsr_keep(");
+  check_lacks(
+      "kernel k(in f32 x[], out f32 y[]) {\n  f32 t[2];\n  f32 a = x[0] > 0 ? x[0] * x[1] : x[1] - x[0];\n"
+      "  t[0] = a;\n  store4(y, 0, f32x4(t[0], a, a, a));\n}\n",
+      "tsr_keep(");
+}
+
+TEST(zeros_that_arithmetic_meets_are_no_constants) {
+  check_has("kernel k(in f32 x[], out f32 y[]) { y[0] = x[0] * 0.0; }", "tsr_float(0x0u)");
+  check_has("kernel k(in f32 x[], out f32 y[]) { f32 a = 0; y[0] = x[0] + abs(a); }", "tsr_float(0x0u)");
+  check_has("kernel k(in f32 x[], out f32 y[]) { f32x4 a = f32x4(0.0); y[0] = a.y / x[0]; }", "tsr_float(0x0u)");
+  check_lacks("kernel k(in f32 x[], out f32 y[]) { y[0] = max(x[0], 0.0); y[1] = 0; }", "tsr_float(");
+  check_has("kernel k(in f32 x[], out f32 y[]) { u32 n = 0; y[0] = x[0] * f32(n); }", "tsr_keep(");
+  check_lacks("kernel k(in f32 x[], in i32 n[], out f32 y[]) { y[0] = x[0] * f32(n[0]); }", "tsr_keep(");
+  check_lacks("kernel k(out f32 y[], u32 n) { y[0] = f32(n); }", "tsr_keep(");
+}
+
+TEST(a_condition_that_wgsl_can_follow_is_left_alone) {
+  const char *plain =
+      "kernel k<WG = 64>(in u32 x[], out u32 y[], u32 n) {\n"
+      "  for (u32 i = 0; i < n; i++) { if (x[i] > 3) break; barrier(); }\n  y[local.x] = n;\n}\n";
+  const char *local =
+      "kernel k<WG = 64>(in u32 x[], out u32 y[], u32 n) {\n  u32 a[2];\n  a[1] = n;\n"
+      "  for (u32 i = 0; i < a[1]; i++) barrier();\n  y[local.x] = n;\n}\n";
+  check_lacks(plain, "workgroupUniformLoad");
+  check_has(local, "workgroupUniformLoad(&tsr_uniform)");
+}
+
+TEST(conditions_without_work_are_no_branches) {
+  const char *text = "kernel k(out u32 y[], u32 a, u32 b) { if (a < 4 && b < 5 || a > b) y[0] = 1; }";
+  check_lacks(text, "&&");
+  check_lacks(text, "||");
+}
+
+TEST(operands_that_load_stand_under_their_condition) {
+  check_has("kernel k(in u32 x[], out u32 y[], u32 n) { y[0] = n < 4 && x[n] == 3 ? 1 : 0; }", "if (e");
+  check_has("kernel k(in u32 x[], out u32 y[], u32 n) { u32 v = x[0]; y[0] = v < 4 ? v + 1 : n; }", "select(");
+}
+
+TEST(checked_mode_has_a_report_and_the_counts) {
+  tsri_emitted code = emit("kernel k(in f32 x[], out f32 y[]) { y[global.x] = x[global.x]; }", true);
+  CHECK(code.has_report);
+  CHECK_EQ_UINT(code.buffer_count, 3);
+  CHECK_EQ_UINT(code.params_bytes, 16);
+  CHECK(strstr(code.data, "@binding(2) var<storage, read_write> tsr_report"));
+  CHECK(strstr(code.data, "tsr_in_range("));
+  tsri_emitted_deinit(&code);
+}
+
+TEST(shared_memory_of_collectives_counts) {
+  tsri_emitted code =
+      emit("kernel k<WG = 64>(in f32 x[], out f32 y[]) { y[group.x] = group_sum(x[global.x]); }", false);
+  CHECK_EQ_UINT(code.shared_bytes, 64 * 4);
+  tsri_emitted_deinit(&code);
+}
+
+TEST(every_allocation_may_fail) {
+  tsri_kernel *kernel = kernel_of(
+      "kernel k<WG = 64>(in f16 x[], in i64 z[], out bf16 y[], u32 n) {\n  shared f32 tile[64];\n"
+      "  f32 v = exp(f32(x[global.x])) / f32(z[global.x] / 3);\n  tile[local.x] = v;\n  barrier();\n"
+      "  f32 most = group_max(v);\n  y[global.x] = bf16(v > 0 ? tile[n] : most);\n}\n",
+      false);
+  tsri_emitted right, code;
+  (void)tsri_alloc_fail_at(UINT64_MAX, false);
+  CHECK_OK(tsri_emit_kernel(tsri_emitter_find("wgsl"), kernel, NULL, &right));
+  uint64_t requests = tsri_alloc_fail_at(0, false);
+  CHECK(requests > 20);
+  for (uint64_t nth = 1; nth <= requests; nth++) {
+    (void)tsri_alloc_fail_at(nth, false);
+    tsr_status status = tsri_emit_kernel(tsri_emitter_find("wgsl"), kernel, NULL, &code);
+    (void)tsri_alloc_fail_at(0, false);
+    CHECK_STATUS(status, TSR_ERR_OUT_OF_MEMORY);
+    CHECK(code.data == NULL);
+  }
+  tsri_emitted_deinit(&right);
+  tsri_kernel_release(kernel);
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+// exp, log, sin and their like as arithmetic, for dialects whose own are not accurate enough or not there at all:
+// Vulkan promises 2^-11 for sin, 3 + 2|x| ULP for exp and nothing for f64; WGSL is no better.
+//
+// An expansion is a list of expressions of the checked form without branches: each refers to earlier ones by index, any
+// number of times. A dialect writes it where it stands, one name per expression, or once as a function. The
+// arithmetic is that of the CPU (src/backends/cpu/math), so results agree closely; within 3 ULP given correctly rounded
+// + - *, and 4 where division is off by 2.5.
+#ifndef TSRI_LANG_EXPAND_H
+#define TSRI_LANG_EXPAND_H
+
+#include "lang/ir/ir.h"
+
+#define TSRI_EXPAND_MAX 400  // expressions of the longest, pow in f64
+
+typedef struct tsri_expansion {
+  // Indices 1 to count - 1. Kinds: VAR (object 0 to 2: the operand), CONST, OP, CONVERT, BITCAST. CONST is of all lanes.
+  // `lane` 1 leaves a dialect more freedom: a DIV need not round correctly; a LT may give anything for NaN; what becomes of
+  // an ADD, SUB or MUL need not see it as it was rounded; a NEG need not turn the sign of 0.
+  tsri_ir_expr nodes[TSRI_EXPAND_MAX];
+  uint32_t count, result;
+  bool has_overflowed;  // a defect here: the list was too short
+} tsri_expansion;
+
+typedef struct tsri_expand_options {
+  bool fma;  // FMA is one operation that rounds once; without it, it is not used
+  bool
+      nan_by_bits;  // asking for NaN costs more than the comparison: it is asked for once, at the end, where that will do
+} tsri_expand_options;
+
+// Is it an operation with an expansion? Type is f32 or f64, any lanes. FMA is not in the list: it has one too, exact, for
+// devices that round twice, but it is long and the others are better off without it.
+bool tsri_expand_has(tsri_ir_op code, tsri_ir_type type);
+
+// Writes the expansion of an operation that tsri_expand_has. f64 needs i64 too.
+void tsri_expand(tsri_ir_op code, tsri_ir_type type, tsri_expand_options options, tsri_expansion *out);
+
+#endif

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: MIT
+// Building expansions (expand.h): short names for one expression each, so that the functions read as formulas. Included
+// by the expand_*.c files only.
+//
+// A `node` is an index in the list. Functions take f32 and f64 alike; what differs between them is in `tsri_expand_consts`.
+#ifndef TSRI_LANG_EXPAND_BUILD_H
+#define TSRI_LANG_EXPAND_BUILD_H
+
+#include <string.h>
+
+#include "lang/lower/expand.h"
+
+typedef uint32_t node;
+
+// A polynomial, highest power first.
+typedef struct tsri_expand_poly {
+  const double *c;
+  uint32_t count;
+} tsri_expand_poly;
+
+typedef struct tsri_expand_consts {
+  int mantissa_bits;             // 23, 52
+  int64_t bias;                  // 127, 1023
+  int64_t sign, magnitude;       // masks
+  int64_t mantissa;              // mask
+  int64_t infinity, nan;         // bits
+  int64_t sqrt_half;             // bits of sqrt(1/2), rounded
+  int64_t high_half;             // mask of the upper half of the precision
+  double rounder;                // adding it leaves the nearest whole number in the low bits
+  double smallest_normal, lift;  // 2^mantissa_bits
+  double log2_e, ln2_hi, ln2_lo;
+  double exp_low, exp_high, exp2_low, exp2_high, expm1_low, half_exp_high;  // beyond: the same result
+  double tanh_limit, tanh_one, expm1_far;
+  double half_pi[3], pi[2], two_over_pi;
+  double log2_c[2], log10_c[2], log10_2[2];  // 1/ln(2), 1/ln(10), log10(2): an upper part of half the bits, the rest
+  double pow_limit;
+  double pow_c0[2], pow_c1[2];  // of log2((1 + s) / (1 - s)) / s, in powers of s^2
+  double ln2;
+  bool log_by_quotient;  // `log` is R in log(1 + f) = 2 s + s z R(z), s = f / (2 + f), z = s^2; else P (expand_log.c)
+  tsri_expand_poly exp, exp2, log, sin, cos, tan, asin, atan, sinh, tanh, erf_near, erf_far[3], pow_rest;
+  double erf_split[2], erf_centre[3], erf_last;  // erf_far[i] is in a - erf_centre[i]; from erf_last on the result is 1
+  uint32_t erf_far_count;
+} tsri_expand_consts;
+
+extern const tsri_expand_consts tsri_expand_f32, tsri_expand_f64;
+
+typedef struct tsri_expander {
+  tsri_expansion *out;
+  tsri_ir_type type, ints, bools;
+  const tsri_expand_consts *k;
+  bool fma;
+  bool is_nan_last;  // the caller puts NaN in place of what is made of it
+} tsri_expander;
+
+// --- One expression each --------------------------------------------------------------------------------------------
+
+static inline node put(tsri_expander *e, tsri_ir_expr expr) {
+  tsri_expansion *out = e->out;
+  if (out->count >= TSRI_EXPAND_MAX) {
+    out->has_overflowed = true;
+    return 1;
+  }
+  out->nodes[out->count] = expr;
+  return out->count++;
+}
+
+static inline node constant(tsri_expander *e, tsri_ir_type type, uint64_t bits) {
+  for (node i = 1; i < e->out->count; i++) {
+    const tsri_ir_expr *n = &e->out->nodes[i];
+    if (n->kind == TSRI_EXPR_CONST && n->type.dtype == type.dtype && n->bits == bits) return i;
+  }
+  return put(e, (tsri_ir_expr){.kind = TSRI_EXPR_CONST, .type = type, .bits = bits});
+}
+
+static inline node num(tsri_expander *e, double value) {
+  uint64_t bits = 0;
+  if (e->type.dtype == TSR_F32) {
+    float narrow = (float)value;
+    memcpy(&bits, &narrow, sizeof narrow);
+  } else {
+    memcpy(&bits, &value, sizeof bits);
+  }
+  return constant(e, e->type, bits);
+}
+
+static inline node whole(tsri_expander *e, int64_t value) {
+  return constant(e, e->ints, e->ints.dtype == TSR_U32 ? (uint32_t)value : (uint64_t)value);
+}
+
+static inline node op(tsri_expander *e, tsri_ir_op code, tsri_ir_type type, node a, node b, node c) {
+  return put(e, (tsri_ir_expr){.kind = TSRI_EXPR_OP, .op = (uint8_t)code, .type = type, .a = a, .b = b, .c = c});
+}
+
+static inline node add(tsri_expander *e, node a, node b) { return op(e, TSRI_OP_ADD, e->type, a, b, 0); }
+static inline node sub(tsri_expander *e, node a, node b) { return op(e, TSRI_OP_SUB, e->type, a, b, 0); }
+static inline node mul(tsri_expander *e, node a, node b) { return op(e, TSRI_OP_MUL, e->type, a, b, 0); }
+static inline node neg(tsri_expander *e, node a) { return op(e, TSRI_OP_NEG, e->type, a, 0, 0); }
+// An operation that is free of what `lane` says in expand.h. Fusing it with the next one must do no harm.
+static inline node freely(tsri_expander *e, node id) {
+  e->out->nodes[id].lane = 1;
+  return id;
+}
+static inline node divide(tsri_expander *e, node a, node b) { return freely(e, op(e, TSRI_OP_DIV, e->type, a, b, 0)); }
+static inline node root(tsri_expander *e, node a) { return op(e, TSRI_OP_SQRT, e->type, a, 0, 0); }
+
+// a * b + c, rounded once or twice.
+static inline node mad(tsri_expander *e, node a, node b, node c) {
+  return e->fma ? op(e, TSRI_OP_FMA, e->type, a, b, c) : add(e, mul(e, a, b), c);
+}
+
+static inline node lt(tsri_expander *e, node a, node b) {
+  node id = op(e, TSRI_OP_LT, e->bools, a, b, 0);
+  return e->is_nan_last ? freely(e, id) : id;
+}
+static inline node eq(tsri_expander *e, node a, node b) { return op(e, TSRI_OP_EQ, e->bools, a, b, 0); }
+static inline node ne(tsri_expander *e, node a, node b) { return op(e, TSRI_OP_NE, e->bools, a, b, 0); }
+static inline node both(tsri_expander *e, node a, node b) { return op(e, TSRI_OP_AND, e->bools, a, b, 0); }
+static inline node either(tsri_expander *e, node a, node b) { return op(e, TSRI_OP_OR, e->bools, a, b, 0); }
+static inline node is_nan(tsri_expander *e, node a) { return op(e, TSRI_OP_ISNAN, e->bools, a, 0, 0); }
+static inline node pick(tsri_expander *e, node condition, node yes, node no) {
+  return op(e, TSRI_OP_SELECT, e->out->nodes[yes].type, condition, yes, no);
+}
+
+static inline node bits_of(tsri_expander *e, node a) {
+  return put(e, (tsri_ir_expr){.kind = TSRI_EXPR_BITCAST, .type = e->ints, .a = a});
+}
+static inline node float_of(tsri_expander *e, node a) {
+  return put(e, (tsri_ir_expr){.kind = TSRI_EXPR_BITCAST, .type = e->type, .a = a});
+}
+static inline node iop(tsri_expander *e, tsri_ir_op code, node a, node b) { return op(e, code, e->ints, a, b, 0); }
+static inline node iand(tsri_expander *e, node a, int64_t mask) { return iop(e, TSRI_OP_AND, a, whole(e, mask)); }
+static inline node shift(tsri_expander *e, tsri_ir_op code, node a, int count) {
+  return op(e, code, e->ints, a, constant(e, (tsri_ir_type){TSR_U32, e->type.lanes}, (uint64_t)count), 0);
+}
+static inline node shl(tsri_expander *e, node a, int count) { return shift(e, TSRI_OP_SHL, a, count); }
+static inline node shr(tsri_expander *e, node a, int count) { return shift(e, TSRI_OP_SHR, a, count); }
+
+// --- What several functions use -------------------------------------------------------------------------------------
+
+static inline node magnitude(tsri_expander *e, node a) { return float_of(e, iand(e, bits_of(e, a), e->k->magnitude)); }
+
+// `size` (not negative, or NaN) with the sign of x.
+static inline node with_sign(tsri_expander *e, node size, node x) {
+  return float_of(e, iop(e, TSRI_OP_OR, bits_of(e, size), iand(e, bits_of(e, x), e->k->sign)));
+}
+
+// The smaller, or x where x is NaN; and the larger.
+static inline node at_most(tsri_expander *e, double bound, node x) {
+  node limit = num(e, bound);
+  return pick(e, lt(e, limit, x), limit, x);
+}
+static inline node at_least(tsri_expander *e, double bound, node x) {
+  node limit = num(e, bound);
+  return pick(e, lt(e, x, limit), limit, x);
+}
+
+static inline node horner(tsri_expander *e, tsri_expand_poly poly, node x) {
+  node p = num(e, poly.c[0]);
+  for (uint32_t i = 1; i < poly.count; i++) p = mad(e, x, p, num(e, poly.c[i]));
+  return p;
+}
+
+static inline node infinity(tsri_expander *e) { return constant(e, e->type, (uint64_t)e->k->infinity); }
+static inline node not_a_number(tsri_expander *e) { return constant(e, e->type, (uint64_t)e->k->nan); }
+
+// hi + lo is more precise than one number.
+typedef struct pair {
+  node hi, lo;
+} pair;
+
+// a + b exactly.
+static inline pair two_sum(tsri_expander *e, node a, node b) {
+  node hi = add(e, a, b), part = sub(e, hi, a);
+  node lo = add(e, sub(e, a, sub(e, hi, part)), sub(e, b, part));
+  return (pair){hi, lo};
+}
+
+static inline pair split(tsri_expander *e, node a) {
+  node hi = float_of(e, iand(e, bits_of(e, a), e->k->high_half));
+  return (pair){hi, sub(e, a, hi)};
+}
+
+// a * b exactly: the rounding error by fma, or from halves whose products are exact (of f64's 53 bits one is too many for
+// the lowest product, which does not matter).
+static inline pair two_product(tsri_expander *e, node a, node b) {
+  node hi = mul(e, a, b);
+  if (e->fma) return (pair){hi, op(e, TSRI_OP_FMA, e->type, a, b, neg(e, hi))};
+  pair x = split(e, a), y = split(e, b);
+  node lo = sub(e, mul(e, x.hi, y.hi), hi);
+  lo = add(e, add(e, lo, mul(e, x.hi, y.lo)), mul(e, x.lo, y.hi));
+  return (pair){hi, add(e, lo, mul(e, x.lo, y.lo))};
+}
+
+// --- The functions, by file -----------------------------------------------------------------------------------------
+
+// x = k ln2 + r; `biased_k` is k + 2 bias in the low bits of an integer.
+typedef struct exp_parts {
+  node k, r, biased_k;
+} exp_parts;
+
+// expand_exp.c
+node tsri_expand_scale(tsri_expander *e, node p, node biased_k);
+node tsri_expand_exp(tsri_expander *e, node x);
+node tsri_expand_exp2(tsri_expander *e, node x);
+node tsri_expand_expm1(tsri_expander *e, node x);
+node tsri_expand_sinh(tsri_expander *e, node x);
+node tsri_expand_cosh(tsri_expander *e, node x);
+node tsri_expand_tanh(tsri_expander *e, node x);
+node tsri_expand_erf(tsri_expander *e, node x);
+// expand_log.c
+node tsri_expand_log(tsri_expander *e, node x);
+node tsri_expand_log2(tsri_expander *e, node x);
+node tsri_expand_log10(tsri_expander *e, node x);
+node tsri_expand_log1p(tsri_expander *e, node x);
+node tsri_expand_pow(tsri_expander *e, node x, node y);
+// expand_trig.c
+node tsri_expand_sin(tsri_expander *e, node x);
+node tsri_expand_cos(tsri_expander *e, node x);
+node tsri_expand_tan(tsri_expander *e, node x);
+node tsri_expand_asin(tsri_expander *e, node x);
+node tsri_expand_acos(tsri_expander *e, node x);
+node tsri_expand_atan(tsri_expander *e, node x);
+node tsri_expand_atan2(tsri_expander *e, node y, node x);
+// expand_fma.c
+node tsri_expand_fma(tsri_expander *e, node x, node y, node z);
+
+#endif

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT
+// a * b + c rounded once, for devices that multiply, then add: in integers, exactly, subnormals and overflow included.
+//
+// A word has w bits (32 for f32, 64 for f64), two make a number of 2w: room for the product of two mantissas, and bits
+// below it that remember whether anything was shifted out. The product has its highest bit at 2w - 4 or one above, c at
+// 2w - 4; exponents say what that bit is worth, offset so that they stay positive.
+#include "lang/lower/expand_build.h"
+
+typedef struct unpacked {
+  node sign, mantissa, exponent;  // mantissa: its highest bit at the place of the implicit 1, or 0
+  node is_finite, is_subnormal;   // 0 counts as subnormal
+} unpacked;
+
+static int width(const tsri_expander *e) { return e->k->mantissa_bits == 23 ? 32 : 64; }
+static int64_t offset(const tsri_expander *e) { return 8 * (e->k->bias + 1); }
+
+// --- Words ----------------------------------------------------------------------------------------------------------
+
+static node plus(tsri_expander *e, node a, int64_t b) { return iop(e, TSRI_OP_ADD, a, whole(e, b)); }
+static node minus(tsri_expander *e, node a, node b) { return iop(e, TSRI_OP_SUB, a, b); }
+static node clz(tsri_expander *e, node a) { return op(e, TSRI_OP_CLZ, e->ints, a, 0, 0); }
+static node is_zero(tsri_expander *e, node a) { return eq(e, a, whole(e, 0)); }
+static node one_if(tsri_expander *e, node condition) { return pick(e, condition, whole(e, 1), whole(e, 0)); }
+
+// i64 has a sign; these words have none.
+static node below(tsri_expander *e, node a, node b) {
+  if (width(e) == 32) return lt(e, a, b);
+  node top = whole(e, e->k->sign);
+  return lt(e, iop(e, TSRI_OP_XOR, a, top), iop(e, TSRI_OP_XOR, b, top));
+}
+
+// Shifts by 0 to w - 1 places.
+static node shift_by(tsri_expander *e, tsri_ir_op code, node a, node count) {
+  if (width(e) == 64) {
+    tsri_ir_type counts = {TSR_U32, e->type.lanes};
+    count = put(e, (tsri_ir_expr){.kind = TSRI_EXPR_CONVERT, .dtype = TSR_U32, .type = counts, .a = count});
+  }
+  return op(e, code, e->ints, a, count, 0);
+}
+static node left(tsri_expander *e, node a, node count) { return shift_by(e, TSRI_OP_SHL, a, count); }
+static node right(tsri_expander *e, node a, node count) {
+  node shifted = shift_by(e, TSRI_OP_SHR, a, count);
+  if (width(e) == 32) return shifted;
+  node signs = shl(e, shift_by(e, TSRI_OP_SHR, whole(e, e->k->sign), count), 1);
+  return iop(e, TSRI_OP_AND, shifted, iop(e, TSRI_OP_XOR, signs, whole(e, -1)));
+}
+
+// The bits that a shift by `count` moves into the neighbouring word: a shift by w - count, which may be w.
+static node carried_left(tsri_expander *e, node a, node count) {
+  return right(e, right(e, a, whole(e, 1)), minus(e, whole(e, width(e) - 1), count));
+}
+static node carried_right(tsri_expander *e, node a, node count) {
+  return left(e, shl(e, a, 1), minus(e, whole(e, width(e) - 1), count));
+}
+
+// --- Two words ------------------------------------------------------------------------------------------------------
+
+static pair pick_pair(tsri_expander *e, node condition, pair yes, pair no) {
+  return (pair){pick(e, condition, yes.hi, no.hi), pick(e, condition, yes.lo, no.lo)};
+}
+
+static pair add_pairs(tsri_expander *e, pair a, pair b) {
+  node lo = iop(e, TSRI_OP_ADD, a.lo, b.lo), hi = iop(e, TSRI_OP_ADD, a.hi, b.hi);
+  return (pair){iop(e, TSRI_OP_ADD, hi, one_if(e, below(e, lo, a.lo))), lo};
+}
+
+static pair negate_if(tsri_expander *e, node condition, pair a) {
+  node flipped = iop(e, TSRI_OP_XOR, a.hi, whole(e, -1));
+  node hi = iop(e, TSRI_OP_ADD, flipped, one_if(e, is_zero(e, a.lo)));
+  return pick_pair(e, condition, (pair){hi, minus(e, whole(e, 0), a.lo)}, a);
+}
+
+// Two words below 2^(w - 1) each, by halves.
+static pair multiply(tsri_expander *e, node a, node b) {
+  int half = width(e) / 2;
+  int64_t mask = (INT64_C(1) << half) - 1;
+  node a_lo = iand(e, a, mask), a_hi = shr(e, a, half), b_lo = iand(e, b, mask), b_hi = shr(e, b, half);
+  node low = iop(e, TSRI_OP_MUL, a_lo, b_lo);
+  node middle = iop(e, TSRI_OP_ADD, iop(e, TSRI_OP_MUL, a_hi, b_lo), iand(e, shr(e, low, half), mask));
+  node cross = iop(e, TSRI_OP_ADD, iop(e, TSRI_OP_MUL, a_lo, b_hi), iand(e, middle, mask));
+  node high = iop(e, TSRI_OP_ADD, iop(e, TSRI_OP_MUL, a_hi, b_hi), iand(e, shr(e, middle, half), mask));
+  high = iop(e, TSRI_OP_ADD, high, iand(e, shr(e, cross, half), mask));
+  return (pair){high, iop(e, TSRI_OP_OR, shl(e, cross, half), iand(e, low, mask))};
+}
+
+// By any count. The lowest bit is set if a 1 was lost.
+static pair shift_pair_right(tsri_expander *e, pair a, node count) {
+  int w = width(e);
+  node most = whole(e, 2 * w - 1);
+  count = pick(e, lt(e, count, most), count, most);
+  node k = iand(e, count, w - 1), is_far = lt(e, whole(e, w - 1), count), none = whole(e, 0);
+  node hi = right(e, a.hi, k), spilt = carried_right(e, a.hi, k);
+  node lo = iop(e, TSRI_OP_OR, right(e, a.lo, k), spilt);
+  node lost = pick(e, is_far, iop(e, TSRI_OP_OR, a.lo, spilt), carried_right(e, a.lo, k));
+  pair moved = pick_pair(e, is_far, (pair){none, hi}, (pair){hi, lo});
+  moved.lo = iop(e, TSRI_OP_OR, moved.lo, one_if(e, ne(e, lost, none)));
+  return moved;
+}
+
+// By less than 2 w.
+static pair shift_pair_left(tsri_expander *e, pair a, node count) {
+  int w = width(e);
+  node k = iand(e, count, w - 1), is_far = lt(e, whole(e, w - 1), count);
+  node lo = left(e, a.lo, k), hi = iop(e, TSRI_OP_OR, left(e, a.hi, k), carried_left(e, a.lo, k));
+  return pick_pair(e, is_far, (pair){lo, whole(e, 0)}, (pair){hi, lo});
+}
+
+// --- The parts of numbers -------------------------------------------------------------------------------------------
+
+static unpacked unpack(tsri_expander *e, node x) {
+  const tsri_expand_consts *k = e->k;
+  node bits = bits_of(e, x), size = iand(e, bits, k->magnitude), field = shr(e, size, k->mantissa_bits);
+  node is_subnormal = is_zero(e, field);
+  node up = plus(e, clz(e, size), k->mantissa_bits + 1 - width(e));
+  node normal = iop(e, TSRI_OP_OR, iand(e, size, k->mantissa), whole(e, k->mantissa + 1));
+  node exponent = pick(e, is_subnormal, minus(e, whole(e, offset(e) + 1), up), plus(e, field, offset(e)));
+  return (unpacked){.sign = iand(e, bits, k->sign),
+                    .mantissa = pick(e, is_subnormal, left(e, size, up), normal),
+                    .exponent = exponent,
+                    .is_finite = lt(e, size, whole(e, k->infinity)),
+                    .is_subnormal = is_subnormal};
+}
+
+// `x`, or a normal number if it is subnormal, which the device may take for 0: infinity times it is not NaN.
+static node unflushed(tsri_expander *e, node x, const unpacked *parts) {
+  node normal = float_of(e, iop(e, TSRI_OP_OR, parts->sign, parts->mantissa));
+  return pick(e, parts->is_subnormal, normal, x);
+}
+
+// `sum` (not 0, above 0) as the bits of a float, rounded.
+static node round_pair(tsri_expander *e, pair sum, node exponent) {
+  const tsri_expand_consts *k = e->k;
+  int w = width(e), extra = w - 2 - k->mantissa_bits;  // bits below the mantissa
+  node zeros = pick(e, is_zero(e, sum.hi), plus(e, clz(e, sum.lo), w), clz(e, sum.hi));
+  pair top = shift_pair_left(e, sum, plus(e, zeros, -1));
+  node m = iop(e, TSRI_OP_OR, top.hi, one_if(e, ne(e, top.lo, whole(e, 0))));
+  exponent = plus(e, minus(e, exponent, zeros), 3);
+
+  node least = whole(e, offset(e) + 1), most = whole(e, w - 1);
+  node is_small = lt(e, exponent, least);
+  node down = pick(e, is_small, minus(e, least, exponent), whole(e, 0));
+  down = pick(e, lt(e, down, most), down, most);
+  node is_lost = ne(e, carried_right(e, m, down), whole(e, 0));
+  m = iop(e, TSRI_OP_OR, right(e, m, down), one_if(e, is_lost));
+
+  node kept = shr(e, m, extra), rest = iand(e, m, (INT64_C(1) << extra) - 1);
+  node past_half = iop(e, TSRI_OP_ADD, rest, iand(e, kept, 1));
+  node goes_up = one_if(e, lt(e, whole(e, INT64_C(1) << (extra - 1)), past_half));
+  node field = pick(e, is_small, whole(e, 0), minus(e, exponent, least));
+  node bits = iop(e, TSRI_OP_ADD, shl(e, field, k->mantissa_bits), iop(e, TSRI_OP_ADD, kept, goes_up));
+  return pick(e, lt(e, whole(e, offset(e) + 2 * k->bias), exponent), whole(e, k->infinity), bits);
+}
+
+node tsri_expand_fma(tsri_expander *e, node x, node y, node z) {
+  const tsri_expand_consts *k = e->k;
+  int each = width(e) - 2 - k->mantissa_bits;  // so far up goes each factor of the product
+  unpacked a = unpack(e, x), b = unpack(e, y), c = unpack(e, z);
+  pair product = multiply(e, shl(e, a.mantissa, each), shl(e, b.mantissa, each));
+  pair addend = {shl(e, c.mantissa, each - 2), whole(e, 0)};
+  node product_sign = iop(e, TSRI_OP_XOR, a.sign, b.sign);
+  node differ = ne(e, product_sign, c.sign);
+
+  // What is 0 must not make the other lose bits.
+  node is_nothing = either(e, is_zero(e, a.mantissa), is_zero(e, b.mantissa));
+  node product_exponent = plus(e, iop(e, TSRI_OP_ADD, a.exponent, b.exponent), -offset(e) - k->bias);
+  product_exponent = pick(e, is_nothing, whole(e, 0), product_exponent);
+  node addend_exponent = pick(e, is_zero(e, c.mantissa), whole(e, 0), c.exponent);
+
+  node addend_leads = lt(e, product_exponent, addend_exponent);
+  pair large = pick_pair(e, addend_leads, addend, product), small = pick_pair(e, addend_leads, product, addend);
+  node exponent = pick(e, addend_leads, addend_exponent, product_exponent);
+  node distance = minus(e, exponent, pick(e, addend_leads, product_exponent, addend_exponent));
+  small = negate_if(e, differ, shift_pair_right(e, small, distance));
+  pair sum = add_pairs(e, large, small);
+  node is_negative = ne(e, iand(e, sum.hi, k->sign), whole(e, 0));
+  sum = negate_if(e, is_negative, sum);
+
+  node sign = pick(e, addend_leads, c.sign, product_sign);
+  sign = iop(e, TSRI_OP_XOR, sign, pick(e, is_negative, whole(e, k->sign), whole(e, 0)));
+  node bits = iop(e, TSRI_OP_OR, round_pair(e, sum, exponent), sign);
+  node no_sum = is_zero(e, iop(e, TSRI_OP_OR, sum.hi, sum.lo));
+  bits = pick(e, no_sum, pick(e, differ, whole(e, 0), product_sign), bits);
+
+  node has_factors = both(e, a.is_finite, b.is_finite);
+  node infinity_or_nan = mul(e, unflushed(e, x, &a), unflushed(e, y, &b));
+  node special = pick(e, has_factors, z, add(e, infinity_or_nan, z));
+  return pick(e, both(e, has_factors, c.is_finite), float_of(e, bits), special);
+}

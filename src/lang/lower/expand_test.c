@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: MIT
+// Expansions, run here one expression at a time, against the C library in higher precision.
+#include "lang/lower/expand.h"
+
+#include <math.h>
+
+#include "support/test.h"
+
+typedef union value {
+  float f;
+  double d;
+  uint32_t u;
+  uint64_t w;
+} value;
+
+// --- A tiny interpreter ---------------------------------------------------------------------------------------------
+
+static value run_f32(const tsri_ir_expr *n, value a, value b, value c) {
+  switch ((tsri_ir_op)n->op) {
+    case TSRI_OP_ADD:
+      return (value){.f = a.f + b.f};
+    case TSRI_OP_SUB:
+      return (value){.f = a.f - b.f};
+    case TSRI_OP_MUL:
+      return (value){.f = a.f * b.f};
+    case TSRI_OP_DIV:
+      return (value){.f = a.f / b.f};
+    case TSRI_OP_FMA:
+      return (value){.f = fmaf(a.f, b.f, c.f)};
+    case TSRI_OP_NEG:
+      return (value){.f = -a.f};
+    case TSRI_OP_SQRT:
+      return (value){.f = sqrtf(a.f)};
+    case TSRI_OP_TRUNC:
+      return (value){.f = truncf(a.f)};
+    default:
+      test_fail(__FILE__, __LINE__, "no f32 operation %d here", n->op);
+  }
+}
+
+static value run_f64(const tsri_ir_expr *n, value a, value b, value c) {
+  switch ((tsri_ir_op)n->op) {
+    case TSRI_OP_ADD:
+      return (value){.d = a.d + b.d};
+    case TSRI_OP_SUB:
+      return (value){.d = a.d - b.d};
+    case TSRI_OP_MUL:
+      return (value){.d = a.d * b.d};
+    case TSRI_OP_DIV:
+      return (value){.d = a.d / b.d};
+    case TSRI_OP_FMA:
+      return (value){.d = fma(a.d, b.d, c.d)};
+    case TSRI_OP_NEG:
+      return (value){.d = -a.d};
+    case TSRI_OP_SQRT:
+      return (value){.d = sqrt(a.d)};
+    case TSRI_OP_TRUNC:
+      return (value){.d = trunc(a.d)};
+    default:
+      test_fail(__FILE__, __LINE__, "no f64 operation %d here", n->op);
+  }
+}
+
+static value run_int(const tsri_ir_expr *n, tsr_dtype dtype, value a, value b) {
+  bool is_wide = dtype == TSR_I64;
+  int width = is_wide ? 64 : 32;
+  uint64_t x = is_wide ? a.w : a.u, y = is_wide ? b.w : b.u, r = 0;
+  uint32_t count = b.u & (uint32_t)(width - 1);
+  switch ((tsri_ir_op)n->op) {
+    case TSRI_OP_ADD:
+      r = x + y;
+      break;
+    case TSRI_OP_SUB:
+      r = x - y;
+      break;
+    case TSRI_OP_MUL:
+      r = x * y;
+      break;
+    case TSRI_OP_CLZ:
+      r = x == 0 ? (uint64_t)width : (uint64_t)(__builtin_clzll(x) - (64 - width));
+      break;
+    case TSRI_OP_AND:
+      r = x & y;
+      break;
+    case TSRI_OP_OR:
+      r = x | y;
+      break;
+    case TSRI_OP_XOR:
+      r = x ^ y;
+      break;
+    case TSRI_OP_SHL:
+      r = x << count;
+      break;
+    case TSRI_OP_SHR:
+      if (dtype == TSR_U32) r = x >> count;
+      else r = (uint64_t)((is_wide ? (int64_t)x : (int64_t)(int32_t)x) >> count);
+      break;
+    default:
+      test_fail(__FILE__, __LINE__, "no integer operation %d here", n->op);
+  }
+  return (value){.w = is_wide ? r : (uint32_t)r};
+}
+
+static bool nan_is_less;  // what a comparison that may give anything for NaN gives
+
+static bool run_test(const tsri_ir_expr *n, tsr_dtype dtype, value a, value b) {
+  bool is_f64 = dtype == TSR_F64, is_f32 = dtype == TSR_F32;
+  switch ((tsri_ir_op)n->op) {
+    case TSRI_OP_LT:
+      if (n->lane == 1 && (is_f64 ? isunordered(a.d, b.d) : isunordered(a.f, b.f))) return nan_is_less;
+      return is_f64 ? a.d < b.d : is_f32 ? a.f < b.f : dtype == TSR_I64 ? (int64_t)a.w < (int64_t)b.w : a.u < b.u;
+    case TSRI_OP_EQ:
+      return is_f64 ? a.d == b.d : is_f32 ? a.f == b.f : dtype == TSR_I64 ? a.w == b.w : a.u == b.u;
+    case TSRI_OP_NE:
+      return is_f64 ? a.d != b.d : is_f32 ? a.f != b.f : dtype == TSR_I64 ? a.w != b.w : a.u != b.u;
+    case TSRI_OP_AND:
+      return a.u && b.u;
+    case TSRI_OP_OR:
+      return a.u || b.u;
+    case TSRI_OP_NOT:
+      return !a.u;
+    case TSRI_OP_ISNAN:
+      return is_f64 ? isnan(a.d) : isnan(a.f);
+    default:
+      test_fail(__FILE__, __LINE__, "no test %d here", n->op);
+  }
+}
+
+static value run_node(const tsri_expansion *x, const tsri_ir_expr *n, const value *v, const value *args) {
+  value a = v[n->kind == TSRI_EXPR_CONST ? 0 : n->a];
+  tsr_dtype of =
+      n->kind == TSRI_EXPR_OP || n->kind == TSRI_EXPR_CONVERT ? (tsr_dtype)x->nodes[n->a].type.dtype : TSR_BOOL;
+  switch (n->kind) {
+    case TSRI_EXPR_VAR:
+      return args[n->object];
+    case TSRI_EXPR_CONST:
+      return (value){.w = n->bits};
+    case TSRI_EXPR_BITCAST:
+      return a;
+    case TSRI_EXPR_CONVERT:
+      if (n->dtype == TSR_U32) return (value){.w = a.u};
+      if (n->dtype == TSR_F32) return (value){.f = (float)(int32_t)a.u};
+      return (value){.d = (double)(int64_t)a.w};
+    default:
+      break;
+  }
+  if (n->op == TSRI_OP_SELECT) return a.u ? v[n->b] : v[n->c];
+  if (n->type.dtype == TSR_BOOL) return (value){.w = run_test(n, of, a, v[n->b])};
+  if (n->type.dtype == TSR_F32) return run_f32(n, a, v[n->b], v[n->c]);
+  if (n->type.dtype == TSR_F64) return run_f64(n, a, v[n->b], v[n->c]);
+  return run_int(n, (tsr_dtype)n->type.dtype, a, v[n->b]);
+}
+
+static value evaluate_three(const tsri_expansion *x, value a, value b, value c) {
+  value values[TSRI_EXPAND_MAX] = {{.w = 0}}, args[3] = {a, b, c};
+  for (uint32_t i = 1; i < x->count; i++) values[i] = run_node(x, &x->nodes[i], values, args);
+  return values[x->result];
+}
+
+static value evaluate(const tsri_expansion *x, value first, value second) {
+  return evaluate_three(x, first, second, (value){.w = 0});
+}
+
+// --- Comparing ------------------------------------------------------------------------------------------------------
+
+typedef struct function {
+  tsri_ir_op op;
+  const char *name;
+  long double (*one)(long double);
+  long double (*two)(long double, long double);
+  double low, high;  // f32 range tested; f64's is the same unless it says otherwise
+  double low64, high64;
+} function;
+
+static long double exp2_l(long double x) { return exp2l(x); }
+
+static const function functions[] = {
+    {TSRI_OP_EXP, "exp", expl, NULL, -105, 90, -750, 712},
+    {TSRI_OP_EXP2, "exp2", exp2_l, NULL, -152, 130, -1080, 1026},
+    {TSRI_OP_EXPM1, "expm1", expm1l, NULL, -30, 90, -50, 712},
+    {TSRI_OP_LOG, "log", logl, NULL, 0, 1e38, 0, 1e300},
+    {TSRI_OP_LOG2, "log2", log2l, NULL, 0, 1e38, 0, 1e300},
+    {TSRI_OP_LOG10, "log10", log10l, NULL, 0, 1e38, 0, 1e300},
+    {TSRI_OP_LOG1P, "log1p", log1pl, NULL, -0.99999, 1e38, -0.99999999, 1e300},
+    {TSRI_OP_SIN, "sin", sinl, NULL, -40000, 40000, -40000, 40000},
+    {TSRI_OP_COS, "cos", cosl, NULL, -40000, 40000, -40000, 40000},
+    {TSRI_OP_TAN, "tan", tanl, NULL, -40000, 40000, -40000, 40000},
+    {TSRI_OP_ASIN, "asin", asinl, NULL, -1, 1, -1, 1},
+    {TSRI_OP_ACOS, "acos", acosl, NULL, -1, 1, -1, 1},
+    {TSRI_OP_ATAN, "atan", atanl, NULL, -1e38, 1e38, -1e300, 1e300},
+    {TSRI_OP_SINH, "sinh", sinhl, NULL, -91, 91, -712, 712},
+    {TSRI_OP_COSH, "cosh", coshl, NULL, -91, 91, -712, 712},
+    {TSRI_OP_TANH, "tanh", tanhl, NULL, -20, 20, -30, 30},
+    {TSRI_OP_ERF, "erf", erfl, NULL, -6, 6, -8, 8},
+    {TSRI_OP_ATAN2, "atan2", NULL, atan2l, -1e10, 1e10, -1e10, 1e10},
+    {TSRI_OP_POW, "pow", NULL, powl, -1e5, 1e5, -1e5, 1e5},
+};
+
+static uint64_t random_state = 1;
+static double random_unit(void) {
+  random_state = random_state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+  return (double)(random_state >> 11) * 0x1p-53;
+}
+
+// Some spread evenly, some near 0 and 1, some by magnitude.
+static double random_in(double low, double high) {
+  double choice = random_unit();
+  if (choice < 0.3) return low + (high - low) * random_unit();
+  if (choice < 0.6 && high >= 3) return (low < -3 ? -3 : low) + (3 - (low < -3 ? -3 : low)) * random_unit();
+  double far = fabs(low) > fabs(high) ? fabs(low) : fabs(high);
+  double size = far * pow(2, -60 * random_unit() * random_unit());
+  double x = low < 0 && random_unit() < 0.5 ? -size : size;
+  return x < low ? low : x > high ? high : x;
+}
+
+static double ulps_f32(float got, long double wanted) {
+  float rounded = (float)wanted;
+  if (isnan(got) || isnan(rounded)) return isnan(got) && isnan(rounded) ? 0 : 1e9;
+  if (isinf(got) || isinf(rounded)) return got == rounded ? 0 : fabsl(wanted) > 3.4028e38L ? 1 : 1e9;
+  int exponent;
+  frexpf(rounded, &exponent);
+  return (double)(fabsl((long double)got - wanted) / ldexpl(1, (exponent < -125 ? -125 : exponent) - 24));
+}
+
+static double ulps_f64(double got, long double wanted) {
+  double rounded = (double)wanted;
+  if (isnan(got) || isnan(rounded)) return isnan(got) && isnan(rounded) ? 0 : 1e9;
+  if (isinf(got) || isinf(rounded)) return got == rounded ? 0 : fabsl(wanted) > 1.79769e308L ? 1 : 1e9;
+  int exponent;
+  frexp(rounded, &exponent);
+  return (double)(fabsl((long double)got - wanted) / ldexpl(1, (exponent < -1021 ? -1021 : exponent) - 53));
+}
+
+static double worst(const function *f, tsr_dtype dtype, bool fma_is_there, double *out_x, double *out_y) {
+  static tsri_expansion x;
+  tsri_expand(f->op, (tsri_ir_type){(uint8_t)dtype, 1}, (tsri_expand_options){.fma = fma_is_there}, &x);
+  CHECK(!x.has_overflowed);
+  double most = 0;
+  for (int i = 0; i < 20000; i++) {
+    double low = dtype == TSR_F32 ? f->low : f->low64, high = dtype == TSR_F32 ? f->high : f->high64;
+    double a = random_in(low, high), b = random_in(low, high), ulps;
+    if (f->op == TSRI_OP_POW) {
+      a = pow(2, 20 * random_unit() - 10);
+      b = (dtype == TSR_F32 ? 150 : 1074) * (2 * random_unit() - 1) / fabs(log2(a) + 1e-9);
+    }
+    if (dtype == TSR_F32) {
+      a = (double)(float)a;
+      b = (double)(float)b;
+    }
+    long double wanted = f->one ? f->one((long double)a) : f->two((long double)a, (long double)b);
+    if (dtype == TSR_F32) {
+      ulps = ulps_f32(evaluate(&x, (value){.f = (float)a}, (value){.f = (float)b}).f, wanted);
+    } else {
+      ulps = ulps_f64(evaluate(&x, (value){.d = a}, (value){.d = b}).d, wanted);
+    }
+    if (ulps > most) {
+      most = ulps;
+      *out_x = a;
+      *out_y = b;
+    }
+  }
+  return most;
+}
+
+static void check_all(tsr_dtype dtype, bool fma_is_there, double bound) {
+  for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+    double x = 0, y = 0, most = worst(&functions[i], dtype, fma_is_there, &x, &y);
+    printf("  %-6s %s %.2f ULP at %a %a\n", functions[i].name, tsr_dtype_name(dtype), most, x, y);
+    if (most > bound) test_fail(__FILE__, __LINE__, "%s(%a, %a): %.2f ULP", functions[i].name, x, y, most);
+  }
+}
+
+TEST(f32_expansions_are_within_3_ulp_with_fma) { check_all(TSR_F32, true, 3); }
+TEST(f32_expansions_are_within_3_ulp_without_fma) { check_all(TSR_F32, false, 3); }
+TEST(f64_expansions_are_within_3_ulp_with_fma) { check_all(TSR_F64, true, 3); }
+TEST(f64_expansions_are_within_3_ulp_without_fma) { check_all(TSR_F64, false, 3); }
+
+// --- Edges ----------------------------------------------------------------------------------------------------------
+
+static bool same(double a, double b) { return (isnan(a) && isnan(b)) || (a == b && signbit(a) == signbit(b)); }
+
+static double call_with(tsri_expand_options options, tsri_ir_op op, tsr_dtype dtype, double a, double b) {
+  static tsri_expansion x;
+  tsri_expand(op, (tsri_ir_type){(uint8_t)dtype, 1}, options, &x);
+  if (dtype == TSR_F32) return (double)evaluate(&x, (value){.f = (float)a}, (value){.f = (float)b}).f;
+  return evaluate(&x, (value){.d = a}, (value){.d = b}).d;
+}
+
+static double call(tsri_ir_op op, tsr_dtype dtype, double a, double b) {
+  return call_with((tsri_expand_options){.fma = true}, op, dtype, a, b);
+}
+
+static void check_edges(tsri_expand_options options) {
+  static const double edges[] = {0.0, -0.0, INFINITY, -INFINITY, NAN, 1.0, -1.0};
+  for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+    const function *f = &functions[i];
+    for (size_t j = 0; f->one && j < sizeof edges / sizeof *edges; j++) {
+      double wanted = (double)f->one((long double)edges[j]);
+      double is32 = call_with(options, f->op, TSR_F32, edges[j], 0);
+      double is64 = call_with(options, f->op, TSR_F64, edges[j], 0);
+      bool fits = fabs(wanted) > 0 && isfinite(wanted) ? fabs(is32 - wanted) < 1e-6 && fabs(is64 - wanted) < 1e-14
+                                                       : same(is32, wanted) && same(is64, wanted);
+      if (!fits) test_fail(__FILE__, __LINE__, "%s(%g) is %g and %g, not %g", f->name, edges[j], is32, is64, wanted);
+    }
+  }
+}
+
+TEST(zeros_infinities_and_nan_give_what_c_gives) { check_edges((tsri_expand_options){.fma = true}); }
+
+TEST(nan_comes_out_whatever_comparisons_make_of_it) {
+  for (int i = 0; i < 4; i++) {
+    nan_is_less = i & 1;
+    check_edges((tsri_expand_options){.fma = (i & 2) != 0, .nan_by_bits = true});
+  }
+  nan_is_less = false;
+}
+
+TEST(pow_and_atan2_follow_c_at_the_edges) {
+  static const double edges[] = {0.0,  -0.0, INFINITY, -INFINITY, NAN,  1.0,  -1.0, 2.0,
+                                 -2.0, 0.5,  -0.5,     3.0,       -3.0, 1e30, 2.5};
+  enum { COUNT = sizeof edges / sizeof *edges };
+  for (int i = 0; i < COUNT * COUNT; i++) {
+    double a = edges[i / COUNT], b = edges[i % COUNT];
+    for (int k = 0; k < 4; k++) {
+      tsr_dtype dtype = k & 1 ? TSR_F64 : TSR_F32;
+      double is = call(k & 2 ? TSRI_OP_POW : TSRI_OP_ATAN2, dtype, a, b);
+      double wanted = k & 2 ? pow((double)(float)a, (double)(float)b) : atan2((double)(float)a, (double)(float)b);
+      if (dtype == TSR_F32) wanted = (double)(float)wanted;
+      bool fits = same(is, wanted) || (wanted != 0 && fabs(is - wanted) <= 3e-7 * fabs(wanted));
+      if (!fits) test_fail(__FILE__, __LINE__, "%s(%g, %g) is %g, not %g", k & 2 ? "pow" : "atan2", a, b, is, wanted);
+    }
+  }
+}
+
+// --- fma ------------------------------------------------------------------------------------------------------------
+
+// Any bits; often with few digits, or an exponent near another's, so that sums end half way and cancel.
+static uint64_t random_float_bits(tsr_dtype dtype, uint64_t near) {
+  uint64_t bits = (uint64_t)(random_unit() * 0x1p53) << 32 ^ (uint64_t)(random_unit() * 0x1p53);
+  int mantissa = dtype == TSR_F32 ? 23 : 52;
+  if (random_unit() < 0.3) bits &= ~UINT64_C(0) << (int)(random_unit() * mantissa);
+  uint64_t digits = (UINT64_C(1) << mantissa) - 1, sign = UINT64_C(1) << (dtype == TSR_F32 ? 31 : 63);
+  if (near && random_unit() < 0.7) {
+    near += ((bits >> 8 & 127) - 60) << mantissa;
+    bits = (near & ~digits) | (bits & digits);
+  }
+  if (random_unit() < 0.1) bits &= digits | sign;
+  return dtype == TSR_F32 ? (uint32_t)bits : bits;
+}
+
+TEST(fma_rounds_once_whatever_the_numbers) {
+  static tsri_expansion x[2];
+  static const tsr_dtype dtypes[2] = {TSR_F32, TSR_F64};
+  for (int d = 0; d < 2; d++) {
+    tsri_expand(TSRI_OP_FMA, (tsri_ir_type){(uint8_t)dtypes[d], 1}, (tsri_expand_options){.fma = false}, &x[d]);
+    CHECK(!x[d].has_overflowed);
+    printf("  %s: %u expressions\n", tsr_dtype_name(dtypes[d]), x[d].count - 1);
+  }
+  for (int i = 0; i < 300000; i++) {
+    value a = {.w = random_float_bits(TSR_F32, 0)}, b = {.w = random_float_bits(TSR_F32, 0)},
+          product = {.f = a.f * b.f};
+    value c = {.w = random_float_bits(TSR_F32, product.u)}, is = evaluate_three(&x[0], a, b, c);
+    float wanted = fmaf(a.f, b.f, c.f);
+    if (!same((double)is.f, (double)wanted)) {
+      test_fail(__FILE__, __LINE__, "fma(%a, %a, %a) is %a, not %a", (double)a.f, (double)b.f, (double)c.f,
+                (double)is.f, (double)wanted);
+    }
+    a.w = random_float_bits(TSR_F64, 0), b.w = random_float_bits(TSR_F64, 0), product.d = a.d * b.d;
+    c.w = random_float_bits(TSR_F64, product.w), is = evaluate_three(&x[1], a, b, c);
+    double wide = fma(a.d, b.d, c.d);
+    if (!same(is.d, wide)) test_fail(__FILE__, __LINE__, "fma(%a, %a, %a) is %a, not %a", a.d, b.d, c.d, is.d, wide);
+  }
+}
+
+TEST(fma_of_zeros_infinities_and_the_ends_of_the_range_is_as_in_c) {
+  static tsri_expansion x[2];
+  static const double edges[] = {0.0,
+                                 -0.0,
+                                 INFINITY,
+                                 -INFINITY,
+                                 NAN,
+                                 1.0,
+                                 -1.0,
+                                 0x1p-149,
+                                 -0x1p-149,
+                                 0x1.fffffep127,
+                                 -0x1.fffffep127,
+                                 0x1p-126,
+                                 0x1.fffffep-127,
+                                 0x1.000002p0,
+                                 -0x1.fffffep-1};
+  enum { COUNT = sizeof edges / sizeof *edges };
+  tsri_expand(TSRI_OP_FMA, (tsri_ir_type){TSR_F32, 1}, (tsri_expand_options){.fma = false}, &x[0]);
+  tsri_expand(TSRI_OP_FMA, (tsri_ir_type){TSR_F64, 1}, (tsri_expand_options){.fma = false}, &x[1]);
+  for (int i = 0; i < COUNT * COUNT * COUNT; i++) {
+    double a = edges[i % COUNT], b = edges[i / COUNT % COUNT], c = edges[i / COUNT / COUNT];
+    float is = evaluate_three(&x[0], (value){.f = (float)a}, (value){.f = (float)b}, (value){.f = (float)c}).f;
+    float wanted = fmaf((float)a, (float)b, (float)c);
+    double wide = evaluate_three(&x[1], (value){.d = a}, (value){.d = b}, (value){.d = c}).d,
+           wide_wanted = fma(a, b, c);
+    if (!same((double)is, (double)wanted) || !same(wide, wide_wanted)) {
+      test_fail(__FILE__, __LINE__, "fma(%a, %a, %a) is %a and %a, not %a and %a", a, b, c, (double)is, wide,
+                (double)wanted, wide_wanted);
+    }
+  }
+}
