@@ -157,9 +157,11 @@ static block *find_block(const void *memory) {
   return NULL;
 }
 
+// Aligned as the driver aligns it: what cuBLASLt proposes depends on the alignment of its operands.
 static char *add_block(size_t bytes, cu_context context) {
+  enum { ALIGNMENT = 256 };
   block *b = malloc(sizeof *b);
-  *b = (block){blocks, malloc(bytes), bytes, context};
+  *b = (block){blocks, aligned_alloc(ALIGNMENT, (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT), bytes, context};
   blocks = b;
   return b->memory;
 }
