@@ -11,7 +11,7 @@ typedef struct tsr_scope tsr_scope;
 // Opens a scope on this thread, inside the one already open. `device` (may be NULL) is kept alive by it.
 //
 // Returns NULL when host memory is out: results are then the caller's, as without a scope.
-// Threads: a scope belongs to the thread that opened it.
+// Threads: a scope belongs to the thread that opened it. A thread that ends with scopes open ends them.
 TSR_API tsr_scope *tsr_scope_begin(tsr_device *device);
 
 // Releases what belongs to the scope, and ends scopes still open inside it. NULL is ignored.

@@ -19,6 +19,9 @@ struct tsr_scope {
 
 static TSRI_THREAD_LOCAL tsr_scope *innermost;
 
+static void end_all(void);
+static tsri_thread_end end_of_thread = {.release = end_all};
+
 tsr_scope *tsr_scope_begin(tsr_device *device) {
   tsr_scope *scope = tsri_calloc(1, sizeof *scope);
   if (!scope) {
@@ -28,6 +31,7 @@ tsr_scope *tsr_scope_begin(tsr_device *device) {
   scope->device = tsr_device_retain(device);
   scope->parent = innermost;
   innermost = scope;
+  if (!scope->parent) tsri_thread_end_set(&end_of_thread, true);
   return scope;
 }
 
@@ -41,6 +45,10 @@ static void end_innermost(void) {
   tsr_device_release(scope->device);
   tsri_free(scope->items);
   tsri_free(scope);
+}
+
+static void end_all(void) {
+  while (innermost) end_innermost();
 }
 
 static bool is_open(const tsr_scope *scope) {
@@ -58,6 +66,7 @@ tsr_status tsr_scope_end(tsr_scope *scope) {
   }
   while (innermost != scope) end_innermost();
   end_innermost();
+  if (!innermost) tsri_thread_end_set(&end_of_thread, false);
   return TSR_OK;
 }
 

@@ -29,6 +29,20 @@ void tsri_mutex_deinit(tsri_mutex *mutex);
 void tsri_mutex_lock(tsri_mutex *mutex);
 void tsri_mutex_unlock(tsri_mutex *mutex);
 
+// What to release when a thread ends without having done so itself. Zero-initialised but for `release`, and static.
+typedef struct tsri_thread_end {
+  void (*release)(void);  // called on the thread that ends; its thread-local variables still have their values
+#if !defined(_WIN32) && !defined(__wasm__)
+  pthread_key_t key;
+  bool has_key;
+  struct tsri_thread_end *next;
+#endif
+} tsri_thread_end;
+
+// Whether `end->release` is to be called when the calling thread ends; at first it is not. The thread that runs main() does not end in this
+// sense: the process does. Without effect where the system has no more keys for this, or the module has one thread only.
+void tsri_thread_end_set(tsri_thread_end *end, bool is_wanted);
+
 // Monotonic time.
 uint64_t tsri_clock_ns(void);
 void tsri_sleep_ns(uint64_t ns);

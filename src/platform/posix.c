@@ -26,6 +26,28 @@ void tsri_mutex_lock(tsri_mutex *mutex) { pthread_mutex_lock(mutex); }
 
 void tsri_mutex_unlock(tsri_mutex *mutex) { pthread_mutex_unlock(mutex); }
 
+// Keys that have been made, so that none outlives the library: its destructor would be code that is not there any more.
+static tsri_thread_end *ends_with_key;
+static tsri_mutex ends_lock = TSRI_MUTEX_INIT;
+
+static void call_release(void *end) { ((tsri_thread_end *)end)->release(); }
+
+__attribute__((destructor)) static void delete_keys(void) {
+  for (tsri_thread_end *end = ends_with_key; end; end = end->next) pthread_key_delete(end->key);
+}
+
+void tsri_thread_end_set(tsri_thread_end *end, bool is_wanted) {
+  tsri_mutex_lock(&ends_lock);
+  if (!end->has_key && pthread_key_create(&end->key, call_release) == 0) {
+    end->has_key = true;
+    end->next = ends_with_key;
+    ends_with_key = end;
+  }
+  bool has_key = end->has_key;
+  tsri_mutex_unlock(&ends_lock);
+  if (has_key) pthread_setspecific(end->key, is_wanted ? end : NULL);
+}
+
 #define NS_PER_SECOND UINT64_C(1000000000)
 
 uint64_t tsri_clock_ns(void) {

@@ -18,6 +18,9 @@ void tsri_mutex_lock(tsri_mutex *mutex) { (void)mutex; }
 
 void tsri_mutex_unlock(tsri_mutex *mutex) { (void)mutex; }
 
+// The one thread ends with the module.
+void tsri_thread_end_set(tsri_thread_end *end, bool is_wanted) { (void)end, (void)is_wanted; }
+
 #define NS_PER_SECOND UINT64_C(1000000000)
 
 uint64_t tsri_clock_ns(void) {
