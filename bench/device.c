@@ -228,7 +228,7 @@ static void run_layer(void *user) {
       tsr_release(sum);
       y = whole;
     }
-    must(tsri_graph_ready(y));  // queued, not waited for
+    must(tsri_graph_run(y));  // queued, not waited for
     tsr_release(y);
   }
   must(tsr_device_synchronize(own->device));
@@ -246,9 +246,9 @@ static void measure_layers(tsr_device *device) {
     own.x = tsr_full(device, l->dtype, TSR_SHAPE(l->m, l->k), 0.5);
     own.w = tsr_full(device, l->dtype, TSR_SHAPE(l->k, l->n), 0.25);
     own.bias = tsr_full(device, l->dtype, TSR_SHAPE(l->n), 1.0);
-    must(tsri_graph_ready(own.x));
-    must(tsri_graph_ready(own.w));
-    must(tsri_graph_ready(own.bias));
+    must(tsri_graph_run(own.x));
+    must(tsri_graph_run(own.w));
+    must(tsri_graph_run(own.bias));
     printf("%-50s %8.1f us\n", l->name, median_us(run_layer, &own) / LAYERS);
     tsr_release(own.x);
     tsr_release(own.w);

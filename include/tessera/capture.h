@@ -16,9 +16,10 @@
 typedef struct tsr_capture tsr_capture;
 
 // From here to tsr_capture_end, what the calling thread has computed on `device` is captured as well as run: operators, and
-// launches of its kernels. Creating tensors of host memory, reading and writing are allowed and not repeated.
+// launches of its kernels. Creating tensors of host memory, reading and writing are allowed and not repeated. What was recorded before
+// is an input and not part of the capture: where it has not run yet, it runs when it is needed and is not repeated either.
 //
-// Threads: one capture at a time per thread; other threads' work is not captured.
+// Threads: one capture at a time per thread; other threads' work is not captured. A thread that ends with a capture open gives it up.
 // Errors:  TSR_ERR_INVALID_ARGUMENT (NULL, a capture is open already), TSR_ERR_OUT_OF_MEMORY.
 TSR_API tsr_status tsr_capture_begin(tsr_device *device);
 

@@ -35,9 +35,10 @@ TSR_API tsr_dtype tsr_tensor_dtype(const tsr_tensor *tensor);
 TSR_API tsr_shape tsr_tensor_shape(const tsr_tensor *tensor);
 TSR_API int64_t tsr_tensor_stride(const tsr_tensor *tensor, int axis);  // in elements; may be negative or 0
 TSR_API int64_t tsr_tensor_count(const tsr_tensor *tensor);
-TSR_API tsr_device *tsr_tensor_device(const tsr_tensor *tensor);                  // borrowed
-TSR_API bool tsr_tensor_is_contiguous(const tsr_tensor *tensor);                  // row-major without gaps
-TSR_API bool tsr_tensor_shares_memory(const tsr_tensor *a, const tsr_tensor *b);  // views of one buffer
+TSR_API tsr_device *tsr_tensor_device(const tsr_tensor *tensor);  // borrowed
+TSR_API bool tsr_tensor_is_contiguous(const tsr_tensor *tensor);  // row-major without gaps
+// Whether writing one could change the other: views of one tensor, or tensors over the same host memory (DLPack).
+TSR_API bool tsr_tensor_shares_memory(const tsr_tensor *a, const tsr_tensor *b);
 
 // Creating. `device` NULL, a wrong dtype or a wrong shape gives a failed tensor.
 

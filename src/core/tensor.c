@@ -103,29 +103,20 @@ void tsr_release(tsr_tensor *tensor) {
   destroy(tensor);
 }
 
-static bool is_usable(const tsr_tensor *tensor) {
-  return tensor && tensor->object.type == TSRI_OBJECT_TENSOR && tensor->status == TSR_OK;
-}
+tsr_dtype tsr_tensor_dtype(const tsr_tensor *tensor) { return tsri_tensor_is_usable(tensor) ? tensor->dtype : TSR_F32; }
 
-tsr_dtype tsr_tensor_dtype(const tsr_tensor *tensor) { return is_usable(tensor) ? tensor->dtype : TSR_F32; }
-
-tsr_shape tsr_tensor_shape(const tsr_tensor *tensor) { return is_usable(tensor) ? tensor->layout.shape : TSR_SCALAR; }
+tsr_shape tsr_tensor_shape(const tsr_tensor *tensor) { return tsri_tensor_is_usable(tensor) ? tensor->layout.shape : TSR_SCALAR; }
 
 int64_t tsr_tensor_stride(const tsr_tensor *tensor, int axis) {
-  if (!is_usable(tensor)) return 0;
+  if (!tsri_tensor_is_usable(tensor)) return 0;
   int rank = tensor->layout.shape.rank, at = axis < 0 ? axis + rank : axis;
   return at < 0 || at >= rank ? 0 : tensor->layout.strides[at];
 }
 
-int64_t tsr_tensor_count(const tsr_tensor *tensor) { return is_usable(tensor) ? tensor->layout.count : 0; }
+int64_t tsr_tensor_count(const tsr_tensor *tensor) { return tsri_tensor_is_usable(tensor) ? tensor->layout.count : 0; }
 
-tsr_device *tsr_tensor_device(const tsr_tensor *tensor) { return is_usable(tensor) ? tensor->value->device : NULL; }
+tsr_device *tsr_tensor_device(const tsr_tensor *tensor) { return tsri_tensor_is_usable(tensor) ? tensor->value->device : NULL; }
 
 bool tsr_tensor_is_contiguous(const tsr_tensor *tensor) {
-  return is_usable(tensor) && tsri_layout_is_contiguous(&tensor->layout);
-}
-
-bool tsr_tensor_shares_memory(const tsr_tensor *a, const tsr_tensor *b) {
-  if (!is_usable(a) || !is_usable(b)) return false;
-  return a->value == b->value || (tsri_tensor_buffer(a) && tsri_tensor_buffer(a) == tsri_tensor_buffer(b));
+  return tsri_tensor_is_usable(tensor) && tsri_layout_is_contiguous(&tensor->layout);
 }

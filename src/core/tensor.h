@@ -46,6 +46,11 @@ tsr_tensor *tsri_tensor_named(const char *caller, tsr_tensor *result);
 // message of a failed tensor is passed on as it is.
 tsr_status tsri_tensor_check(const char *caller, const tsr_tensor *tensor);
 
+// The same without a message.
+static inline bool tsri_tensor_is_usable(const tsr_tensor *tensor) {
+  return tensor && tensor->object.type == TSRI_OBJECT_TENSOR && tensor->status == TSR_OK;
+}
+
 // Scope bookkeeping: false when host memory is out.
 bool tsri_scope_adopt(tsr_tensor *tensor);
 void tsri_scope_disown(tsr_tensor *tensor);

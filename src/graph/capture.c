@@ -36,7 +36,7 @@ static tsr_status compute(tsr_tensor *const *outputs, int output_count, const ts
     if (outputs[i]->value->device != device) {
       return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "capture_end: output %d is not on the device that is captured", i);
     }
-    status = tsri_graph_ready(outputs[i]);
+    status = tsri_graph_run(outputs[i]);
     if (status != TSR_OK) return status;
   }
   return TSR_OK;
@@ -69,8 +69,8 @@ tsr_status tsr_capture_run(tsr_capture *capture) {
   if (tsri_tape_now() && tsri_tape_device(tsri_tape_now()) == tsri_tape_device(tape)) {
     return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "capture_run: this thread is capturing; captures do not nest");
   }
-  for (int i = 0; i < tsri_tape_made_count(tape) && status == TSR_OK; i++) {
-    status = tsri_graph_before_overwrite(tsri_tape_device(tape), tsri_tape_made(tape, i));
+  for (int i = 0; i < tsri_tape_written_count(tape) && status == TSR_OK; i++) {
+    status = tsri_graph_before_overwrite(tsri_tape_device(tape), tsri_tape_written(tape, i));
   }
   return status == TSR_OK ? tsri_tape_play(tape) : status;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Captures: what runs again, on which elements, and what cannot be captured.
+#include <pthread.h>
 #include <tessera/tessera.h>
 
 #include "core/alloc.h"
@@ -47,6 +48,96 @@ static void replay_on(tsr_device *device) {
 }
 
 TEST(a_capture_reads_its_inputs_as_they_are_when_it_runs) { test_on_every_device(replay_on); }
+
+// An input of a capture that has not been computed when the capture begins, in each of the ways it may come in.
+static void pending_inputs_on(tsr_device *device) {
+  tsr_scope *scope = tsr_scope_begin(device);
+  const float next[4] = {10, 20, 30, 40};
+  tsr_tensor *one = four(device, (const float[]){1, 2, 3, 4});
+  if (tsr_evaluate(tsr_neg(one)) == TSR_ERR_UNSUPPORTED) {  // a device without kernels
+    CHECK_OK(tsr_scope_end(scope));
+    return;
+  }
+  tsr_tensor *base = tsr_add_scalar(one, 0.5);
+  tsr_tensor *inputs[] = {tsr_add_scalar(one, 1.5), tsr_randn(device, TSR_F32, TSR_SHAPE(4), 1), tsr_add(base, base)};
+  for (size_t i = 0; i < sizeof inputs / sizeof inputs[0]; i++) {
+    tsr_tensor *x = inputs[i];
+    tsr_capture *step = NULL;
+    CHECK_OK(tsr_capture_begin(device));
+    tsr_tensor *y = tsr_mul_scalar(tsr_flip(x, 0), 2), *outputs[] = {y, x};
+    CHECK_OK(tsr_capture_end(outputs, 2, &step));
+    CHECK_OK(tsr_write(x, next, sizeof next));
+    CHECK_OK(tsr_capture_run(step));
+    check_read(y, (const float[]){80, 60, 40, 20}, 4);
+    check_read(x, next, 4);  // not computed again
+    tsr_capture_release(step);
+  }
+  check_read(base, (const float[]){1.5, 2.5, 3.5, 4.5}, 4);
+  CHECK_OK(tsr_scope_end(scope));
+}
+
+TEST(what_was_recorded_before_a_capture_is_its_input) { test_on_every_device(pending_inputs_on); }
+
+TEST(what_a_write_runs_in_a_capture_is_not_part_of_it) {
+  tsr_device *device = test_open("cpu");
+  tsr_scope *scope = tsr_scope_begin(device);
+  const float next[4] = {10, 20, 30, 40};
+  tsr_tensor *x = four(device, (const float[]){1, 2, 3, 4}), *before = tsr_neg(x);
+  tsr_capture *step = NULL;
+  CHECK_OK(tsr_capture_begin(device));
+  CHECK_OK(tsr_write(x, next, sizeof next));  // `before` runs now
+  tsr_tensor *y = tsr_add(x, x);
+  CHECK_OK(tsr_capture_end(&y, 1, &step));
+  CHECK_EQ_INT(tsr_capture_step_count(step), 1);
+  CHECK_OK(tsr_capture_run(step));
+  check_read(before, (const float[]){-1, -2, -3, -4}, 4);
+  tsr_capture_release(step);
+  CHECK_OK(tsr_scope_end(scope));
+  tsr_device_release(device);
+}
+
+TEST(operators_on_what_a_captured_kernel_overwrites_run_before_it_does_again) {
+  tsr_device *device = test_open("cpu");
+  tsr_scope *scope = tsr_scope_begin(device);
+  static const char text[] = "kernel bump<WG = 64>(inout f32 x[]) { if (global.x < 4) x[global.x] += 1; }";
+  tsr_kernel *kernel = NULL;
+  CHECK_OK(tsr_kernel_build(&(tsr_kernel_desc){.source = text}, &kernel));
+  tsr_tensor *x = four(device, (const float[]){1, 2, 3, 4});
+  tsr_capture *step = NULL;
+  CHECK_OK(tsr_capture_begin(device));
+  CHECK_OK(tsr_kernel_launch(kernel, (tsr_grid){1, 1, 1}, (tsr_arg[]){tsr_arg_tensor(x)}, 1));
+  CHECK_OK(tsr_capture_end(NULL, 0, &step));
+  tsr_tensor *seen = tsr_neg(x);  // of 2 3 4 5
+  CHECK_OK(tsr_capture_run(step));
+  check_read(seen, (const float[]){-2, -3, -4, -5}, 4);
+  check_read(x, (const float[]){3, 4, 5, 6}, 4);
+  tsr_capture_release(step);
+  tsr_kernel_release(kernel);
+  CHECK_OK(tsr_scope_end(scope));
+  tsr_device_release(device);
+}
+
+static void *leave_open(void *device) {
+  tsr_scope_begin(device);
+  tsr_ones(device, TSR_F32, TSR_SHAPE(1000));
+  tsr_scope_begin(device);
+  CHECK_OK(tsr_capture_begin(device));
+  CHECK_OK(tsr_evaluate(tsr_neg(tsr_ones(device, TSR_F32, TSR_SHAPE(1000)))));
+  return NULL;
+}
+
+TEST(a_thread_that_ends_releases_its_scopes_and_its_capture) {
+  tsr_device *device = test_open("cpu");
+  for (int i = 0; i < 3; i++) {
+    pthread_t thread;
+    CHECK(pthread_create(&thread, NULL, leave_open, device) == 0);
+    CHECK(pthread_join(thread, NULL) == 0);
+    tsr_memory_stats stats;
+    CHECK_OK(tsr_memory_get_stats(device, &stats));
+    CHECK_EQ_UINT(stats.in_use_bytes, 0);
+  }
+  tsr_device_release(device);
+}
 
 TEST(matrix_products_rows_and_copies_run_again) {
   tsr_device *device = test_open("cpu");

@@ -84,6 +84,9 @@ typedef struct tsri_op {
   bool (*is_native)(const tsri_node *node, const struct tsri_linear *after);
 } tsri_op;
 
+// The same elements in memory of their own, row-major.
+extern const tsri_op tsri_op_copy;
+
 enum { TSRI_MAX_INPUTS = 4, TSRI_MAX_SCALARS = 4, TSRI_MAX_INTEGERS = 2 * TSR_MAX_RANK };
 
 // Numbers that belong to a node: passed to kernels as parameters, never part of the text, so that x * 2 and x * 3 share a kernel.
@@ -126,9 +129,9 @@ tsr_status tsri_record_device(const char *caller, tsr_tensor *const *inputs, int
 //
 // Errors: TSR_ERR_OUT_OF_MEMORY, TSR_ERR_UNSUPPORTED, TSR_ERR_BUILD, TSR_ERR_DEVICE_LOST. The tensor stays pending and may be
 //         tried again.
-tsr_status tsri_graph_ready(tsr_tensor *tensor);
+tsr_status tsri_graph_run(tsr_tensor *tensor);
 
-// Runs what still has to read the tensor's present elements. Call before they are overwritten; includes tsri_graph_ready.
+// Runs what still has to read the tensor's present elements. Call before they are overwritten; includes tsri_graph_run.
 tsr_status tsri_graph_before_write(tsr_tensor *tensor);
 
 // The same for a buffer of the device.

@@ -131,6 +131,48 @@ TEST(equal_expressions_are_computed_once) {
   tsr_device_release(device);
 }
 
+static void check_values(tsr_tensor *tensor, const float *wanted, int count) {
+  float values[16];
+  CHECK_OK(tsr_read(tensor, values, (size_t)count * sizeof *values));
+  for (int i = 0; i < count; i++) CHECK_NEAR(values[i], wanted[i], 0);
+}
+
+TEST(equal_results_that_run_together_have_memory_of_their_own) {
+  tsr_device *device = test_open("cpu");
+  tsr_scope *scope = tsr_scope_begin(device);
+  const float v[2] = {1, 2}, w[2] = {100, 200}, sums[2] = {2, 4};
+  tsr_tensor *x = tsr_from_data(device, TSR_F32, TSR_SHAPE(2), v, sizeof v);
+  tsr_tensor *a = tsr_add(x, x), *b = tsr_add(x, x), *c = tsr_add(x, x);
+  CHECK_OK(tsr_write(x, w, sizeof w));  // runs all three, as one plan
+  CHECK(!tsr_tensor_shares_memory(a, b) && !tsr_tensor_shares_memory(b, c));
+  CHECK_OK(tsr_write(a, w, sizeof w));
+  check_values(b, sums, 2);
+  CHECK_OK(tsr_write(b, w, sizeof w));
+  check_values(c, sums, 2);
+  CHECK_OK(tsr_scope_end(scope));
+  tsr_device_release(device);
+}
+
+TEST(an_equal_result_read_later_is_a_copy_of_the_first) {
+  tsr_device *device = test_open("cpu");
+  tsr_scope *scope = tsr_scope_begin(device);
+  const float v[2] = {1, 2}, w[2] = {100, 200}, sums[2] = {2, 4};
+  tsr_tensor *x = tsr_from_data(device, TSR_F32, TSR_SHAPE(2), v, sizeof v);
+  tsr_tensor *a = tsr_add(x, x), *b = tsr_add(x, x), *row = tsr_softmax(tsr_concat((tsr_tensor *[]){a, b}, 2, 0), 0);
+  CHECK_OK(tsr_evaluate(row));          // a and b have run as one
+  CHECK_OK(tsr_write(a, w, sizeof w));  // before b was read
+  check_values(b, sums, 2);
+  check_values(a, w, 2);
+  tsr_tensor *first = tsr_rand(device, TSR_F32, TSR_SHAPE(2), 7), *second = tsr_rand(device, TSR_F32, TSR_SHAPE(2), 7);
+  float numbers[2];
+  CHECK_OK(tsr_evaluate(tsr_concat((tsr_tensor *[]){first, second}, 2, 0)));  // nodes without inputs are equal, too
+  CHECK_OK(tsr_read(first, numbers, sizeof numbers));
+  CHECK_OK(tsr_write(first, w, sizeof w));
+  check_values(second, numbers, 2);
+  CHECK_OK(tsr_scope_end(scope));
+  tsr_device_release(device);
+}
+
 TEST(a_value_that_two_kernels_need_is_computed_once) {
   tsr_device *device = test_open("cpu");
   tsr_scope *scope = tsr_scope_begin(device);

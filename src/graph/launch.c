@@ -464,9 +464,19 @@ static tsr_status run_with_epilogue(fused_launch *own, tsr_buffer *output) {
   return status == TSR_OK ? run_kernel_op(own->device, own->fused.plan, own->fused.heavy, output, &epilogue) : status;
 }
 
+// A copy by itself: by the device's own copy, or by kernels made for that.
+static tsr_status run_copy(const tsri_plan *plan, const tsri_node *node, tsr_buffer *output) {
+  const tsri_input *input = &node->inputs[0];
+  uint32_t number = tsri_plan_number(plan, input->value);
+  const tsri_value *value = number == TSRI_NONE ? input->value : &plan->nodes[number].node->value;
+  tsri_view view = {.buffer = tsri_value_buffer(value), .dtype = input->dtype, .layout = input->layout};
+  return tsri_copy_packed(&view, output);
+}
+
 tsr_status tsri_launch_group(tsri_graph_state *state, const tsri_plan *plan, const tsri_group *group,
                              tsr_buffer *output) {
   const tsri_node *root = plan->nodes[group->root].node;
+  if (root->op == &tsri_op_copy && group->node_count == 1) return run_copy(plan, root, output);
   if (root->op->kind == TSRI_OP_KERNEL && group->node_count == 1) {
     return run_kernel_op(root->value.device, plan, root, output, NULL);
   }

@@ -2,9 +2,12 @@
 // The life of recorded operators: linked into their device's list while pending, freed without recursion.
 #include "graph/node.h"
 
+#include <string.h>
+
 #include "core/alloc.h"
 #include "core/error.h"
 #include "graph/kernels.h"
+#include "runtime/tape.h"
 
 // --- What a device keeps ------------------------------------------------------------------------------------------
 
@@ -43,6 +46,10 @@ tsr_status tsri_graph_state_for(tsr_device *device, tsri_graph_state **out_state
   *out_state = state;
   return TSR_OK;
 }
+
+static const tsri_attributes no_attributes;
+
+const tsri_op tsri_op_copy = {.name = "copy", .kind = TSRI_OP_ELEMENTWISE, .expression = "$0"};
 
 // --- Pending and dying --------------------------------------------------------------------------------------------
 
@@ -98,23 +105,52 @@ static void destroy_node(tsri_value *value) {
   is_freeing = false;
 }
 
+bool tsri_garbage_reserve(tsri_garbage *garbage, size_t count) {
+  size_t few = sizeof garbage->few / sizeof garbage->few[0], wanted = garbage->count + count;
+  if (wanted <= (garbage->values ? garbage->room : few)) return true;
+  tsri_value **values = tsri_realloc(garbage->values, wanted * sizeof *values);
+  if (!values) return false;
+  if (!garbage->values) memcpy(values, garbage->few, garbage->count * sizeof *values);
+  garbage->values = values;
+  garbage->room = wanted;
+  return true;
+}
+
+void tsri_garbage_drop(tsri_garbage *garbage) {
+  tsri_value **values = garbage->values ? garbage->values : garbage->few;
+  for (size_t i = 0; i < garbage->count; i++) tsri_value_release(values[i]);
+  tsri_free(garbage->values);
+}
+
+static void drop_inputs(tsri_node *node, tsri_garbage *garbage) {
+  tsri_value **values = garbage->values ? garbage->values : garbage->few;
+  for (uint32_t i = 0; i < node->input_count; i++) values[garbage->count++] = node->inputs[i].value;
+  node->input_count = 0;
+}
+
+void tsri_node_become_copy(tsri_node *node, tsri_value *value, tsri_garbage *garbage) {
+  drop_inputs(node, garbage);
+  node->op = &tsri_op_copy;
+  node->attributes = &no_attributes;
+  node->axes = 0;
+  tsri_input *input = &node->inputs[0];
+  *input = (tsri_input){.value = tsri_value_retain(value), .dtype = node->dtype, .as = node->dtype};
+  (void)tsri_layout_init("copy", node->shape, node->dtype, &input->layout, NULL);  // the node has this shape already
+  node->input_count = 1;
+}
+
 void tsri_node_finish(tsri_graph_state *state, tsri_node *node, tsr_buffer *buffer, tsri_garbage *garbage) {
   unlink_pending(state, node);
-  for (uint32_t i = 0; i < node->input_count; i++) {
-    garbage->values[garbage->count++] = node->inputs[i].value;
-  }
-  node->input_count = 0;
+  drop_inputs(node, garbage);
   atomic_store_explicit(&node->value.buffer, buffer, memory_order_release);
 }
 
 // --- Recording ----------------------------------------------------------------------------------------------------
 
-static const tsri_attributes no_attributes;
-
-// One piece of memory: the node, its inputs, its attributes.
+// One piece of memory: the node, its inputs, its attributes. There is room for one input at least, for tsri_node_become_copy.
 tsri_node *tsri_node_create(const tsri_op *op, tsr_device *device, tsr_dtype dtype, uint32_t input_count,
                             const tsri_attributes *attributes) {
-  size_t inputs = (size_t)input_count * sizeof(tsri_input);
+  size_t inputs = (size_t)(input_count ? input_count : 1) * sizeof(tsri_input);
   tsri_node *node = tsri_malloc(sizeof *node + inputs + (attributes ? sizeof *attributes : 0));
   if (!node) return NULL;
   atomic_init(&node->value.refs, 1);
@@ -124,6 +160,7 @@ tsri_node *tsri_node_create(const tsri_op *op, tsr_device *device, tsr_dtype dty
   node->op = op;
   node->dtype = dtype;
   node->axes = node->depth = node->mark = node->slot = 0;
+  node->tape = tsri_tape_id();
   node->previous = node->next = node->dying_next = NULL;  // shape and count come when it is recorded
   node->input_count = input_count;
   for (uint32_t i = 0; i < input_count; i++) node->inputs[i].value = NULL;
@@ -153,7 +190,7 @@ static uint32_t depth_below(const tsri_node *node) {
 
 // A full graph runs. In eager mode failing to is the operator's failure; a lazy tensor is tried again when it is read.
 static tsr_tensor *run_now(tsr_tensor *tensor, bool is_eager) {
-  tsr_status status = tsri_graph_ready(tensor);
+  tsr_status status = tsri_graph_run(tensor);
   if (status == TSR_OK || !is_eager) return tensor;
   tsr_tensor *failed = tsri_tensor_fail(status);
   tsr_release(tensor);

@@ -24,6 +24,7 @@ struct tsri_node {
   int64_t count;
   uint32_t axes;                      // REDUCE: bit per reduced axis of the input
   uint32_t depth;                     // longest chain of pending nodes that ends here
+  uint64_t tape;                      // tsri_tape_id() when it was recorded
   tsri_node *previous, *next;         // in the device's list of pending nodes
   tsri_node *dying_next;              // in a thread's list of nodes to be freed
   uint32_t mark, slot;                // planning: which run saw it last, and its number there
@@ -57,15 +58,26 @@ static inline tsri_node *tsri_pending_node(const tsri_value *value) {
   return tsri_value_buffer(value) ? NULL : (tsri_node *)(uintptr_t)value;
 }
 
-// References to be given up after unlocking: the last one of a node takes the lock.
+// References to be given up after unlocking: freeing a node takes the lock. Zero-initialised.
 typedef struct tsri_garbage {
-  tsri_value **values;  // with room for every input of the nodes that run
-  size_t count;
-  tsri_value *few[16];  // where they are kept if there are few
+  tsri_value **values;  // NULL: in `few`
+  size_t count, room;
+  tsri_value *few[16];
 } tsri_garbage;
 
+// Makes room for `count` more references. False when host memory is out.
+bool tsri_garbage_reserve(tsri_garbage *garbage, size_t count);
+
+// Gives all references up. Not under the lock.
+void tsri_garbage_drop(tsri_garbage *garbage);
+
 // Makes `buffer` (whose reference it takes) the node's elements; references to its inputs go to `garbage`. Under the lock.
+// Room for as many as it has inputs was reserved.
 void tsri_node_finish(tsri_graph_state *state, tsri_node *node, tsr_buffer *buffer, tsri_garbage *garbage);
+
+// Makes a pending node a copy of `value`, which has the same elements in row-major order; references to its inputs go to `garbage`, which has
+// room for them. Under the lock.
+void tsri_node_become_copy(tsri_node *node, tsri_value *value, tsri_garbage *garbage);
 
 // A node about to be recorded: its inputs are to be filled in, each with a reference of its own. NULL when host memory is out.
 tsri_node *tsri_node_create(const tsri_op *op, tsr_device *device, tsr_dtype dtype, uint32_t input_count,

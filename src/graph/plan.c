@@ -372,6 +372,7 @@ static bool collect(tsri_graph_state *state, tsri_node *const *targets, uint32_t
   own.stack = own.few;
   bool is_good = true;
   for (uint32_t i = 0; i < target_count && is_good; i++) {
+    if (tsri_value_buffer(&targets[i]->value)) continue;
     is_good = collect_from(&own, targets[i]);
     if (is_good) plan->nodes[targets[i]->slot].is_target = true;
   }

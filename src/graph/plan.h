@@ -53,7 +53,7 @@ typedef struct tsri_plan {
   uint32_t few_members[TSRI_FEW];
 } tsri_plan;
 
-// Plans what `targets` (pending nodes of one device) need. Under the device's graph lock, which must be held until the plan
+// Plans what `targets` (nodes of one device; those that have run are passed over) need. Under the device's graph lock, which must be held until the plan
 // has been run.
 //
 // Ownership: caller calls tsri_plan_deinit. Errors: TSR_ERR_OUT_OF_MEMORY.

@@ -19,7 +19,7 @@ static tsr_status take_input(const tsri_op *op, tsr_tensor *tensor, tsr_device *
     return TSR_OK;
   }
   tsri_view moved;
-  tsr_status status = tsri_graph_ready(tensor);
+  tsr_status status = tsri_graph_run(tensor);
   if (status != TSR_OK) return status;
   tsri_view view = tsri_view_of(tensor);
   status = tsri_move_implicitly(op->name, &view, device, &moved);

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Running pending nodes: plan, allocate, launch, publish.
+// Running pending nodes: plan, allocate, launch, publish; and what must run before elements are overwritten.
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/log.h"
 #include "graph/launch.h"
 #include "graph/node.h"
 #include "graph/plan.h"
+#include "graph/transfer.h"
+#include "runtime/sharing.h"
+#include "runtime/tape.h"
 
 // A node's elements, not initialised.
 static tsr_status create_output(const tsri_node *node, tsr_buffer **out_output) {
@@ -29,81 +32,162 @@ static tsr_status run_group(tsri_graph_state *state, const tsri_plan *plan, cons
   return publish(state, root, status, output, garbage);
 }
 
-// Nodes equal to one that has run share its elements.
-static void publish_equal(tsri_graph_state *state, const tsri_plan *plan, uint32_t number, tsri_garbage *garbage) {
-  const tsri_planned *planned = &plan->nodes[number];
-  tsr_buffer *buffer = tsri_value_buffer(&plan->nodes[planned->same_as].node->value);
-  if (buffer) tsri_node_finish(state, planned->node, tsr_buffer_retain(buffer), garbage);
+// A node equal to one that has run becomes a copy of it, for each tensor has memory of its own: writing one must not change the other.
+// The copy is made now if the node is to be computed, else when somebody reads it.
+static tsr_status run_equal(tsri_graph_state *state, const tsri_plan *plan, const tsri_planned *planned,
+                            tsri_garbage *garbage) {
+  tsri_node *node = planned->node, *first = plan->nodes[planned->same_as].node;
+  tsri_view view = {.buffer = tsri_value_buffer(&first->value), .dtype = node->dtype};
+  if (!view.buffer) return TSR_OK;  // `first` exists in another kernel's registers only; this node stays as it is
+  tsri_node_become_copy(node, &first->value, garbage);
+  if (!planned->is_target) return TSR_OK;
+  tsr_buffer *output = NULL;
+  view.layout = node->inputs[0].layout;
+  tsr_status status = create_output(node, &output);
+  if (status == TSR_OK) status = tsri_copy_packed(&view, output);
+  return publish(state, node, status, output, garbage);
 }
 
 static tsr_status run_plan(tsri_graph_state *state, const tsri_plan *plan, tsri_garbage *garbage) {
+  // An equal node gives its inputs up and then that of the copy.
+  if (!tsri_garbage_reserve(garbage, plan->input_count + plan->node_count)) {
+    return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "no host memory to run %u operators", plan->node_count);
+  }
   tsr_status status = TSR_OK;
   for (uint32_t i = 0; i < plan->node_count && status == TSR_OK; i++) {
     const tsri_planned *planned = &plan->nodes[i];
-    if (planned->same_as != i) publish_equal(state, plan, i, garbage);
+    if (planned->same_as != i) status = run_equal(state, plan, planned, garbage);
     else if (plan->groups[planned->group].root == i)
       status = run_group(state, plan, &plan->groups[planned->group], garbage);
   }
   return status;
 }
 
-// Under the lock, which is open while references are given up: the last one of a node takes it.
-static tsr_status run_targets(tsri_graph_state *state, tsri_node *const *targets, uint32_t target_count,
-                              tsri_garbage *garbage) {
+// --- Captures ---------------------------------------------------------------------------------------------------------
+
+// The tape on which this thread captures what runs on the device; NULL: none.
+static tsri_tape *tape_on(const tsr_device *device) {
+  tsri_tape *tape = tsri_tape_now();
+  return tape && tsri_tape_device(tape) == device ? tape : NULL;
+}
+
+// Marks the nodes that must be computed before the captured ones and outside the capture: those recorded elsewhere that are targets or
+// inputs of captured nodes. They are numbers of the plan; returns how many there are.
+static uint32_t find_outside(const tsri_plan *plan, uint64_t tape, bool *is_outside) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < plan->node_count; i++) {
+    const tsri_node *node = plan->nodes[i].node;
+    bool is_captured = node->tape == tape;
+    is_outside[i] = !is_captured && plan->nodes[i].is_target;
+    for (uint32_t j = 0; is_captured && j < node->input_count; j++) {
+      const tsri_node *input = tsri_pending_node(node->inputs[j].value);
+      if (input && input->tape != tape) is_outside[input->slot] = true;
+    }
+  }
+  for (uint32_t i = 0; i < plan->node_count; i++) count += is_outside[i];
+  return count;
+}
+
+typedef struct node_list {
+  tsri_node **nodes;
+  uint32_t count;
+} node_list;
+
+// The nodes of find_outside as a list, NULL if there are none.
+static tsr_status list_outside(tsri_graph_state *state, tsri_node *const *targets, uint32_t target_count, uint64_t tape,
+                               node_list *out) {
   tsri_plan plan;
+  *out = (node_list){0};
   tsr_status status = tsri_plan_init(state, targets, target_count, &plan);
   if (status != TSR_OK) return status;
-  bool is_few = plan.input_count <= sizeof garbage->few / sizeof garbage->few[0];
-  garbage->values = is_few ? garbage->few : tsri_malloc(plan.input_count * sizeof *garbage->values);
-  if (garbage->values) status = run_plan(state, &plan, garbage);
-  else status = TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "no host memory to run %u operators", plan.node_count);
+  bool *is_outside = tsri_malloc(plan.node_count * sizeof *is_outside);
+  uint32_t count = is_outside ? find_outside(&plan, tape, is_outside) : 0;
+  if (count > 0) out->nodes = tsri_malloc(count * sizeof *out->nodes);
+  if (!is_outside || (count > 0 && !out->nodes)) {
+    status = TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "no host memory to run %u operators", plan.node_count);
+  } else {
+    for (uint32_t i = 0; i < plan.node_count; i++) {
+      if (is_outside[i]) out->nodes[out->count++] = plan.nodes[i].node;
+    }
+  }
+  tsri_free(is_outside);
   tsri_plan_deinit(&plan);
   return status;
 }
 
+static tsr_status run_together(tsri_graph_state *state, tsri_node *const *targets, uint32_t target_count,
+                               tsri_garbage *garbage) {
+  tsri_plan plan;
+  tsr_status status = tsri_plan_init(state, targets, target_count, &plan);
+  if (status != TSR_OK) return status;
+  status = run_plan(state, &plan, garbage);
+  tsri_plan_deinit(&plan);
+  return status;
+}
+
+// What captured nodes need from before the capture runs untaped: playing the tape must read it as it is then, not compute it again.
+static tsr_status run_outside(tsri_graph_state *state, tsri_tape *tape, tsri_node *const *targets,
+                              uint32_t target_count, tsri_garbage *garbage) {
+  node_list outside;
+  tsr_status status = list_outside(state, targets, target_count, tsri_tape_id(), &outside);
+  if (status == TSR_OK && outside.count > 0) {
+    tsri_tape_switch(NULL);
+    status = run_together(state, outside.nodes, outside.count, garbage);
+    tsri_tape_switch(tape);
+  }
+  tsri_free(outside.nodes);
+  return status;
+}
+
+// --- Running ----------------------------------------------------------------------------------------------------------
+
+// Runs what the targets need as one plan; targets that have run are passed over. Call with state->lock held. References go to
+// `garbage`; the caller drops them after unlocking.
+static tsr_status run_targets(tsri_graph_state *state, tsri_node *const *targets, uint32_t target_count,
+                              tsri_garbage *garbage) {
+  tsri_tape *tape = tape_on(targets[0]->value.device);
+  tsr_status status = tape ? run_outside(state, tape, targets, target_count, garbage) : TSR_OK;
+  return status == TSR_OK ? run_together(state, targets, target_count, garbage) : status;
+}
+
 // The same for one node, without a plan if one like it has run before.
 static tsr_status run_node(tsri_graph_state *state, tsri_node *node, tsri_garbage *garbage) {
-  const tsri_repeat *repeat = tsri_repeat_find(&state->repeats, node);
+  const tsri_repeat *repeat = tape_on(node->value.device) ? NULL : tsri_repeat_find(&state->repeats, node);
   if (!repeat) return run_targets(state, &node, 1, garbage);
   tsr_buffer *output = NULL;
   tsr_status status = create_output(node, &output);
   if (status == TSR_OK) status = tsri_repeat_launch(repeat, node, output);
-  garbage->values = garbage->few;
   return publish(state, node, status, output, garbage);
 }
 
-static void drop_garbage(tsri_garbage *garbage) {
-  for (size_t i = 0; i < garbage->count; i++) tsri_value_release(garbage->values[i]);
-  if (garbage->values != garbage->few) tsri_free(garbage->values);
-}
-
-tsr_status tsri_graph_ready(tsr_tensor *tensor) {
+tsr_status tsri_graph_run(tsr_tensor *tensor) {
   if (tsri_tensor_buffer(tensor)) return TSR_OK;
   tsri_graph_state *state = tsri_graph_of(tensor->value->device);
-  tsri_garbage garbage = {.count = 0};
+  tsri_garbage garbage;
+  garbage.values = NULL;
+  garbage.count = 0;
   tsr_status status = TSR_OK;
   tsri_mutex_lock(&state->lock);
   tsri_node *node = tsri_pending_node(tensor->value);  // another thread may have run it meanwhile
   if (node) status = run_node(state, node, &garbage);
   tsri_mutex_unlock(&state->lock);
-  drop_garbage(&garbage);
+  tsri_garbage_drop(&garbage);
   return status;
 }
 
+// --- Before elements are overwritten ----------------------------------------------------------------------------------
+
 static bool reads(const tsri_node *node, const tsr_buffer *buffer) {
   for (uint32_t i = 0; i < node->input_count; i++) {
-    if (tsri_value_buffer(node->inputs[i].value) == buffer) return true;
+    const tsr_buffer *input = tsri_value_buffer(node->inputs[i].value);
+    if (input && tsri_buffers_overlap(input, buffer)) return true;
   }
   return false;
 }
 
-typedef struct readers {
-  tsri_node **nodes;  // with a reference each
-  uint32_t count;
-} readers;
-
-// Every pending node that reads `buffer`, but those that nobody can read any more and a thread is about to free.
-static tsr_status find_readers(const tsri_graph_state *state, const tsr_buffer *buffer, readers *out) {
+// Every pending node that reads the buffer's memory, with a reference each, but those that nobody can read any more and a thread is
+// about to free.
+static tsr_status find_readers(const tsri_graph_state *state, const tsr_buffer *buffer, node_list *out) {
   uint32_t count = 0;
   for (tsri_node *node = state->pending; node; node = node->next) count += reads(node, buffer);
   if (count == 0) return TSR_OK;
@@ -116,27 +200,49 @@ static tsr_status find_readers(const tsri_graph_state *state, const tsr_buffer *
   return TSR_OK;
 }
 
-static void drop_readers(readers *found) {
-  for (uint32_t i = 0; i < found->count; i++) tsri_value_release(&found->nodes[i]->value);
-  tsri_free(found->nodes);
-}
-
-tsr_status tsri_graph_before_overwrite(tsr_device *device, const tsr_buffer *buffer) {
+// Runs what is pending on `device` and reads the buffer's memory, as one plan.
+static tsr_status run_readers(tsr_device *device, const tsr_buffer *buffer) {
   tsri_graph_state *state = tsri_graph_of(device);
   if (!state) return TSR_OK;
-  tsri_garbage garbage = {.count = 0};
-  readers found = {.count = 0};
+  tsri_garbage garbage = {0};
+  node_list found = {0};
   tsri_mutex_lock(&state->lock);
   tsr_status status = find_readers(state, buffer, &found);
-  if (found.count > 0) status = run_targets(state, found.nodes, found.count, &garbage);  // as one plan
+  if (found.count > 0) status = run_targets(state, found.nodes, found.count, &garbage);
   tsri_mutex_unlock(&state->lock);
-  drop_garbage(&garbage);
-  drop_readers(&found);
+  tsri_garbage_drop(&garbage);
+  for (uint32_t i = 0; i < found.count; i++) tsri_value_release(&found.nodes[i]->value);
+  tsri_free(found.nodes);
   return status;
 }
 
+// The same on other devices, for memory that their buffers may lie over as well. Their queues know nothing of ours, so they are waited for.
+static tsr_status run_readers_elsewhere(const tsr_device *device, const tsr_buffer *buffer) {
+  enum { MOST_DEVICES = 64 };
+  tsr_device *others[MOST_DEVICES];
+  int count = tsri_sharing_devices(device, others, MOST_DEVICES);
+  tsr_status status = TSR_OK;
+  if (count > MOST_DEVICES) {
+    status = TSRI_FAIL(TSR_ERR_UNSUPPORTED, "write: its memory is shared while %d devices share memory, at most %d may",
+                       count, MOST_DEVICES);
+    count = MOST_DEVICES;
+  }
+  for (int i = 0; i < count; i++) {
+    if (status == TSR_OK) status = run_readers(others[i], buffer);
+    if (status == TSR_OK) status = tsr_device_synchronize(others[i]);
+    tsr_device_release(others[i]);
+  }
+  return status;
+}
+
+tsr_status tsri_graph_before_overwrite(tsr_device *device, const tsr_buffer *buffer) {
+  tsr_status status = run_readers(device, buffer);
+  if (status != TSR_OK || !tsri_buffer_is_shared(buffer)) return status;
+  return run_readers_elsewhere(device, buffer);
+}
+
 tsr_status tsri_graph_before_write(tsr_tensor *tensor) {
-  tsr_status status = tsri_graph_ready(tensor);
+  tsr_status status = tsri_graph_run(tensor);
   if (status != TSR_OK) return status;
   return tsri_graph_before_overwrite(tensor->value->device, tsri_tensor_buffer(tensor));
 }

@@ -125,19 +125,22 @@ static tsr_status copy_through_host(const tsri_view *view, tsr_buffer *to) {
   return status;
 }
 
+tsr_status tsri_copy_packed(const tsri_view *view, tsr_buffer *to) {
+  size_t bytes = elements_bytes(view);
+  if (bytes == 0) return TSR_OK;
+  if (tsri_layout_is_contiguous(&view->layout)) {
+    size_t offset = (size_t)view->layout.offset * tsr_dtype_bytes(view->dtype);
+    return tsri_buffer_copy(to, 0, view->buffer, offset, bytes);
+  }
+  tsri_layout packed = tsri_packed_layout(&view->layout);
+  tsr_status status = tsri_copy_strided(view, to, &packed);
+  return status == TSR_ERR_UNSUPPORTED ? copy_through_host(view, to) : status;
+}
+
 tsr_status tsri_copy_contiguous(const tsri_view *view, tsr_buffer **out_buffer) {
   tsr_buffer *to = NULL;
-  tsri_layout packed = tsri_packed_layout(&view->layout);
-  size_t bytes = elements_bytes(view);
-  tsr_status status = tsr_buffer_create(view->buffer->device, bytes, 0, &to);
-  if (status != TSR_OK) return status;
-  if (bytes > 0 && tsri_layout_is_contiguous(&view->layout)) {
-    size_t offset = (size_t)view->layout.offset * tsr_dtype_bytes(view->dtype);
-    status = tsr_buffer_copy(to, 0, view->buffer, offset, bytes);
-  } else if (bytes > 0) {
-    status = tsri_copy_strided(view, to, &packed);
-    if (status == TSR_ERR_UNSUPPORTED) status = copy_through_host(view, to);
-  }
+  tsr_status status = tsr_buffer_create(view->buffer->device, elements_bytes(view), 0, &to);
+  if (status == TSR_OK) status = tsri_copy_packed(view, to);
   if (status != TSR_OK) {
     tsr_buffer_release(to);
     return status;

@@ -30,6 +30,11 @@ tsri_layout tsri_packed_layout(const tsri_layout *layout);
 // Errors: TSR_ERR_UNSUPPORTED (the device has neither), what a launch gives.
 tsr_status tsri_copy_strided(const tsri_view *view, tsr_buffer *to, const tsri_layout *layout);
 
+// Queues a copy of the view's elements into `to`, a buffer of the same device, in row-major order from its start.
+//
+// Errors: as for tsri_copy_contiguous.
+tsr_status tsri_copy_packed(const tsri_view *view, tsr_buffer *to);
+
 // A new buffer on the view's device with its elements in row-major order.
 //
 // Errors: TSR_ERR_OUT_OF_MEMORY, the device's, TSR_ERR_UNSUPPORTED (strict mode, and the device cannot).

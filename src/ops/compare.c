@@ -15,7 +15,7 @@ typedef struct host_copy {
 
 static tsr_status fetch(tsr_tensor *tensor, tsr_device *device, host_copy *out) {
   tsri_view here, there;
-  tsr_status status = tsri_graph_ready(tensor);
+  tsr_status status = tsri_graph_run(tensor);
   if (status != TSR_OK) return status;
   here = tsri_view_of(tensor);
   status = tsri_move_implicitly("equal", &here, device, &there);

@@ -12,6 +12,7 @@
 #include "graph/transfer.h"
 #include "ops/dlpack_abi.h"
 #include "runtime/buffer.h"
+#include "runtime/sharing.h"
 #include "runtime/stage.h"
 
 // --- dtypes -------------------------------------------------------------------------------------------------------
@@ -76,6 +77,7 @@ static tsr_status share_or_copy(const tsr_tensor *tensor, export_record *record,
   *out_layout = tensor->layout;
   if (host) {
     record->buffer = tsr_buffer_retain(tsri_tensor_buffer(tensor));
+    tsri_sharing_add(record->buffer, host);
     *out_data = (char *)host + tensor->layout.offset * (int64_t)tsr_dtype_bytes(tensor->dtype);
     return TSR_OK;
   }
@@ -124,7 +126,7 @@ tsr_status tsr_to_dlpack(tsr_tensor *tensor, struct DLManagedTensor **out_manage
   dl_tensor described = {0};
   if (out_managed) *out_managed = NULL;
   tsr_status status = tsri_tensor_check("to_dlpack", tensor);
-  if (status == TSR_OK) status = tsri_graph_ready(tensor);
+  if (status == TSR_OK) status = tsri_graph_run(tensor);
   if (status != TSR_OK) return status;
   if (tsri_tensor_buffer(tensor)->is_read_only) {
     return TSRI_FAIL(TSR_ERR_UNSUPPORTED,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // DLPack: what is given away, what is taken, who frees it when, and what is refused.
-#include <tessera/dlpack.h>
+#include <tessera/tessera.h>
 
 #include "core/alloc.h"
 #include "core/tensor.h"
@@ -560,4 +560,78 @@ TEST(every_copy_and_wait_of_an_exchange_may_fail) {
   sweep_device_faults("null", "lost", TSR_ERR_DEVICE_LOST, 3);
   sweep_device_faults("cpu", "alloc", TSR_ERR_OUT_OF_MEMORY, 1);
   sweep_device_faults("cpu", "wait", TSR_ERR_TIMEOUT, 1);
+}
+
+// --- Shared memory ------------------------------------------------------------------------------------------------
+
+static void check_sum(tsr_tensor *tensor, double wanted) {
+  float values[4];
+  double sum = 0;
+  CHECK_OK(tsr_read(tensor, values, sizeof values));
+  for (int i = 0; i < 4; i++) sum += values[i];
+  CHECK_NEAR(sum, wanted, 0);
+}
+
+TEST(a_tensor_that_went_out_and_came_back_is_known_to_share_memory) {
+  tsr_device *device = test_open("cpu"), *other = test_open("cpu");
+  const float five[4] = {5, 5, 5, 5}, six[4] = {6, 6, 6, 6};
+  for (int i = 0; i < 2; i++) {  // back on the same device, and on another one
+    tsr_tensor *x = tsr_ones(device, TSR_F32, TSR_SHAPE(4)), *y = NULL;
+    struct DLManagedTensor *managed = NULL;
+    CHECK_OK(tsr_to_dlpack(x, &managed));
+    CHECK_OK(tsr_from_dlpack(i == 0 ? device : other, managed, &y));
+    tsr_tensor *apart = tsr_ones(device, TSR_F32, TSR_SHAPE(4));
+    CHECK(tsr_tensor_shares_memory(x, y) && tsr_tensor_shares_memory(y, x) && !tsr_tensor_shares_memory(x, apart));
+    tsr_tensor *twice = tsr_add(y, y), *thrice = tsr_mul_scalar(x, 3);
+    CHECK_OK(tsr_write(x, five, sizeof five));
+    check_sum(twice, 8);  // of the elements it was recorded on
+    check_sum(thrice, 12);
+    tsr_tensor *negated = tsr_neg(x);
+    CHECK_OK(tsr_write(y, six, sizeof six));
+    check_sum(negated, -20);
+    check_sum(x, 24);
+    tsr_release(x), tsr_release(y), tsr_release(twice), tsr_release(thrice), tsr_release(negated), tsr_release(apart);
+  }
+  tsr_device_release(device), tsr_device_release(other);
+}
+
+TEST(host_memory_taken_twice_is_known_to_be_shared_where_it_overlaps) {
+  tsr_device *device = test_open("cpu");
+  FOREIGN(whole, 0, 1, ((const int64_t[]){8}), NULL);
+  FOREIGN(part, 0, 1, ((const int64_t[]){4}), NULL);
+  FOREIGN(rest, 0, 1, ((const int64_t[]){4}), NULL);
+  part.plain.tensor.data = whole.data + 2;
+  rest.plain.tensor.data = whole.data + 6;
+  tsr_tensor *a = NULL, *b = NULL, *c = NULL;
+  CHECK_OK(tsr_from_dlpack(device, &whole.plain, &a));
+  CHECK_OK(tsr_from_dlpack(device, &part.plain, &b));
+  CHECK_OK(tsr_from_dlpack(device, &rest.plain, &c));
+  CHECK(tsr_tensor_shares_memory(a, b) && tsr_tensor_shares_memory(a, c) && !tsr_tensor_shares_memory(b, c));
+  tsr_tensor *tail = tsr_slice(a, 0, 4, 8, 1), *sum = tsr_add_scalar(tail, 0);  // 4 5 6 7
+  const float zeros[4] = {0};
+  CHECK_OK(tsr_write(b, zeros, sizeof zeros));
+  check_sum(sum, 22);
+  check_sum(tail, 13);
+  tsr_release(a), tsr_release(b), tsr_release(c), tsr_release(tail), tsr_release(sum);
+  CHECK_EQ_INT(whole.deleted + part.deleted + rest.deleted, 3);
+  tsr_device_release(device);
+}
+
+TEST(a_kernel_sees_an_input_as_it_was_though_its_output_shares_the_memory) {
+  tsr_device *device = test_open("cpu");
+  static const char text[] =
+      "kernel turn<WG = 64>(in f32 x[], out f32 y[]) { if (global.x < 4) y[global.x] = x[3 - global.x]; }";
+  tsr_kernel *kernel = NULL;
+  CHECK_OK(tsr_kernel_build(&(tsr_kernel_desc){.source = text}, &kernel));
+  FOREIGN(one, 0, 1, ((const int64_t[]){4}), NULL);
+  FOREIGN(two, 0, 1, ((const int64_t[]){4}), NULL);
+  two.plain.tensor.data = one.data;
+  tsr_tensor *x = NULL, *y = NULL;
+  CHECK_OK(tsr_from_dlpack(device, &one.plain, &x));
+  CHECK_OK(tsr_from_dlpack(device, &two.plain, &y));
+  CHECK_OK(tsr_kernel_launch(kernel, (tsr_grid){1, 1, 1}, (const tsr_arg[]){tsr_arg_tensor(x), tsr_arg_tensor(y)}, 2));
+  float values[4];
+  CHECK_OK(tsr_read(y, values, sizeof values));
+  for (int i = 0; i < 4; i++) CHECK_NEAR(values[i], 3 - i, 0);
+  tsr_release(x), tsr_release(y), tsr_kernel_release(kernel), tsr_device_release(device);
 }

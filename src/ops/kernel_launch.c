@@ -7,6 +7,7 @@
 #include "graph/graph.h"
 #include "graph/transfer.h"
 #include "ops/kernel.h"
+#include "runtime/sharing.h"
 #include "runtime/tape.h"
 
 // What a launch works with: one entry per buffer of the kernel. Both kinds of arguments hold references.
@@ -46,7 +47,7 @@ static tsr_status check_tensor(const tsr_kernel *kernel, int index, tsr_tensor *
   }
   tsr_status status = tsri_tensor_check("kernel_launch", tensor);
   if (status == TSR_OK) {
-    status = param->access == TSR_ACCESS_IN ? tsri_graph_ready(tensor) : tsri_graph_before_write(tensor);
+    status = param->access == TSR_ACCESS_IN ? tsri_graph_run(tensor) : tsri_graph_before_write(tensor);
   }
   if (status != TSR_OK) return status;
   if (tensor->dtype != param->dtype) {
@@ -121,8 +122,7 @@ static tsri_argument argument_of(const tsr_tensor *tensor) {
 }
 
 static bool overlap(const tsri_argument *a, const tsri_argument *b, size_t a_bytes, size_t b_bytes) {
-  if (a_bytes == 0 || b_bytes == 0) return false;
-  return a->buffer == b->buffer && a->offset < b->offset + b_bytes && b->offset < a->offset + a_bytes;
+  return tsri_ranges_overlap(a->buffer, a->offset, a_bytes, b->buffer, b->offset, b_bytes);
 }
 
 static size_t argument_bytes(const launch_state *launch, uint32_t index) {

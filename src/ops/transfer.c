@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "graph/graph.h"
 #include "graph/transfer.h"
+#include "runtime/sharing.h"
 
 static tsr_status check_transfer(const char *caller, const tsr_tensor *tensor, const void *data, size_t bytes) {
   tsr_status status = tsri_tensor_check(caller, tensor);
@@ -21,7 +22,7 @@ static tsr_status check_transfer(const char *caller, const tsr_tensor *tensor, c
 
 tsr_status tsr_read(tsr_tensor *tensor, void *out_data, size_t bytes) {
   tsr_status status = check_transfer("read", tensor, out_data, bytes);
-  if (status == TSR_OK) status = tsri_graph_ready(tensor);
+  if (status == TSR_OK) status = tsri_graph_run(tensor);
   if (status != TSR_OK) return status;
   tsri_view view = tsri_view_of(tensor);
   return tsri_read_elements(&view, out_data);
@@ -29,7 +30,7 @@ tsr_status tsr_read(tsr_tensor *tensor, void *out_data, size_t bytes) {
 
 tsr_status tsr_evaluate(tsr_tensor *tensor) {
   tsr_status status = tsri_tensor_check("evaluate", tensor);
-  return status == TSR_OK ? tsri_graph_ready(tensor) : status;
+  return status == TSR_OK ? tsri_graph_run(tensor) : status;
 }
 
 tsr_status tsr_write(tsr_tensor *tensor, const void *data, size_t bytes) {
@@ -52,7 +53,7 @@ tsr_tensor *tsr_to(tsr_tensor *tensor, tsr_device *device) {
   if (status == TSR_OK) status = tsri_device_check("to", device);
   if (status != TSR_OK) return tsri_tensor_fail(status);
   if (tensor->value->device == device) return tsri_tensor_view(tensor, &tensor->layout);
-  status = tsri_graph_ready(tensor);
+  status = tsri_graph_run(tensor);
   if (status != TSR_OK) return tsri_tensor_fail(status);
   tsri_view view = tsri_view_of(tensor);
   tsr_buffer *buffer = NULL;
@@ -65,7 +66,7 @@ tsr_tensor *tsr_to(tsr_tensor *tensor, tsr_device *device) {
 
 tsr_tensor *tsri_packed_tensor(tsr_tensor *tensor, const tsri_layout *layout) {
   tsr_buffer *buffer = NULL;
-  tsr_status status = tsri_graph_ready(tensor);
+  tsr_status status = tsri_graph_run(tensor);
   if (status == TSR_OK) {
     tsri_view view = tsri_view_of(tensor);
     status = tsri_copy_contiguous(&view, &buffer);
@@ -79,4 +80,11 @@ tsr_tensor *tsr_contiguous(tsr_tensor *tensor) {
   if (tsri_layout_is_contiguous(&tensor->layout)) return tsri_tensor_view(tensor, &tensor->layout);
   tsri_layout packed = tsri_packed_layout(&tensor->layout);
   return tsri_packed_tensor(tensor, &packed);
+}
+
+bool tsr_tensor_shares_memory(const tsr_tensor *a, const tsr_tensor *b) {
+  if (!tsri_tensor_is_usable(a) || !tsri_tensor_is_usable(b)) return false;
+  if (a->value == b->value) return true;
+  const tsr_buffer *first = tsri_tensor_buffer(a), *second = tsri_tensor_buffer(b);
+  return first && second && tsri_buffers_overlap(first, second);
 }

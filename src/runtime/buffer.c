@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "runtime/copier.h"
+#include "runtime/sharing.h"
 #include "runtime/stage.h"
 #include "runtime/tape.h"
 
@@ -51,7 +52,7 @@ tsr_status tsr_buffer_create(tsr_device *device, size_t bytes, size_t alignment,
     buffer->handle = buffer->block->buffer;
     buffer->offset = buffer->block->offset;
   }
-  tsri_tape_makes(device, buffer);
+  tsri_tape_uses(device, buffer);
   *out_buffer = buffer;
   return TSR_OK;
 }
@@ -70,6 +71,7 @@ tsr_status tsri_buffer_import(tsr_device *device, void *memory, size_t bytes, vo
   }
   buffer->release_foreign = release;
   buffer->foreign = user;
+  if (bytes > 0) tsri_sharing_add(buffer, memory);
   *out_buffer = buffer;
   return TSR_OK;
 }
@@ -84,6 +86,7 @@ tsr_buffer *tsr_buffer_retain(tsr_buffer *buffer) {
 // Foreign memory must be out of use before its owner may free it; pool blocks are reused in queue order instead.
 static void release_memory(tsr_buffer *buffer) {
   tsr_device *device = buffer->device;
+  tsri_sharing_remove(buffer);
   if (buffer->block) {
     tsri_pool_give(device->pool, buffer->block);
   } else if (buffer->handle) {
@@ -252,7 +255,11 @@ tsr_status tsri_device_run_op(tsr_device *device, const tsri_native_op *op, tsr_
   tsri_device_unlock(device);
   if (status != TSR_OK) return status;
   tsri_count(&device->counters.launches);
-  for (int i = 0; i < buffer_count; i++) tsri_tape_uses(device, buffers[i]);
+  for (int i = 0; i < buffer_count; i++) {
+    bool is_written = buffers[i]->handle == op->output.buffer && op->output.offset >= buffers[i]->offset &&
+                      op->output.offset - buffers[i]->offset < buffers[i]->bytes;
+    (is_written ? tsri_tape_writes : tsri_tape_uses)(device, buffers[i]);
+  }
   tsri_tape_op(device, op);
   return TSR_OK;
 }

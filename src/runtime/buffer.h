@@ -10,10 +10,11 @@
 
 struct tsr_buffer {
   tsri_object object;
-  tsr_device *device;    // one reference
-  tsri_block *block;     // NULL: empty, or foreign
-  tsri_buffer *handle;   // of the backend; NULL if empty
-  size_t offset, bytes;  // the part of `handle` that is ours
+  tsr_device *device;       // one reference
+  tsri_block *block;        // NULL: empty, or foreign
+  tsri_buffer *handle;      // of the backend; NULL if empty
+  size_t offset, bytes;     // the part of `handle` that is ours
+  _Atomic(char *) address;  // first byte on the host, once others may reach the memory by it (sharing.h); else NULL
   bool is_read_only;
   void (*release_foreign)(void *user);  // NULL unless imported
   void *foreign;

@@ -36,6 +36,8 @@ struct tsr_device {
   _Atomic(void *) graph;                 // what the graph keeps for this device; NULL until it is needed
   void (*graph_destroy)(void *graph);    // called before the device closes
   _Atomic(struct tsri_copier *) copier;  // copier.h; NULL until it is needed
+  size_t shared_count;                   // buffers known by their address, under the lock of sharing.c
+  struct tsr_device *next_sharing;       // in its list of devices that have some
 };
 
 // What opening needs once the choice is made and the settings are resolved.

@@ -223,7 +223,9 @@ static tsr_status launch_whole(tsr_device *device, const tsri_built *built, cons
       .buffers = bindings,
       .params = words,
   };
-  for (uint32_t i = 0; tsri_tape_now() && i < launch.buffer_count; i++) tsri_tape_uses(device, arguments[i].buffer);
+  for (uint32_t i = 0; tsri_tape_now() && i < launch.buffer_count; i++) {
+    (bindings[i].is_written ? tsri_tape_writes : tsri_tape_uses)(device, arguments[i].buffer);
+  }
   if (built->emitted.has_report) return launch_with_report(device, built, &launch, bindings);
   return enqueue(device, built, &launch);
 }

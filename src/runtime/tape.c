@@ -38,32 +38,49 @@ typedef struct tape_object {
 
 struct tsri_tape {
   tsr_device *device;
+  uint64_t id;
   tsr_status status;    // of taping
   const char *refused;  // what cannot be repeated; NULL: nothing
   tape_step *steps;
   int step_count, step_room;
   tape_object *objects;
   int object_count, object_room;
-  tsr_buffer **made;
-  int made_count, made_room;
+  tsr_buffer **written;  // held as objects
+  int written_count, written_room;
   tsri_graph *graph;  // of the backend; NULL: none yet, or it has none
   bool graph_failed;
 };
 
-static _Thread_local tsri_tape *current;
+static TSRI_THREAD_LOCAL tsri_tape *current;
 
-void tsri_tape_switch(tsri_tape *tape) { current = tape; }
+// A thread that ends while it tapes gives the tape up.
+static void give_up_tape(void) {
+  tsri_tape *tape = current;
+  current = NULL;
+  tsri_tape_destroy(tape);
+}
+
+static tsri_thread_end end_of_thread = {.release = give_up_tape};
+
+void tsri_tape_switch(tsri_tape *tape) {
+  if (!tape != !current) tsri_thread_end_set(&end_of_thread, tape != NULL);
+  current = tape;
+}
 tsri_tape *tsri_tape_now(void) { return current; }
 tsr_device *tsri_tape_device(const tsri_tape *tape) { return tape->device; }
 int tsri_tape_step_count(const tsri_tape *tape) { return tape->step_count; }
-int tsri_tape_made_count(const tsri_tape *tape) { return tape->made_count; }
-tsr_buffer *tsri_tape_made(const tsri_tape *tape, int index) { return tape->made[index]; }
+uint64_t tsri_tape_id(void) { return current ? current->id : 0; }
+int tsri_tape_written_count(const tsri_tape *tape) { return tape->written_count; }
+tsr_buffer *tsri_tape_written(const tsri_tape *tape, int index) { return tape->written[index]; }
 
 static tsri_tape *tape_on(const tsr_device *device) { return current && current->device == device ? current : NULL; }
 
 tsri_tape *tsri_tape_create(tsr_device *device) {
+  static atomic_uint_fast64_t last_id;
   tsri_tape *tape = tsri_calloc(1, sizeof *tape);
-  if (tape) tape->device = tsr_device_retain(device);
+  if (!tape) return NULL;
+  tape->device = tsr_device_retain(device);
+  tape->id = atomic_fetch_add(&last_id, 1) + 1;
   return tape;
 }
 
@@ -81,7 +98,7 @@ void tsri_tape_destroy(tsri_tape *tape) {
   for (int i = 0; i < tape->object_count; i++) tape->objects[i].release(tape->objects[i].object);
   tsri_free(tape->steps);
   tsri_free(tape->objects);
-  tsri_free(tape->made);
+  tsri_free(tape->written);
   tsr_device_release(tape->device);
   tsri_free(tape);
 }
@@ -137,12 +154,15 @@ void tsri_tape_uses(tsr_device *device, tsr_buffer *buffer) {
   if (tape_on(device)) tsri_tape_holds(device, tsr_buffer_retain(buffer), release_buffer);
 }
 
-void tsri_tape_makes(tsr_device *device, tsr_buffer *buffer) {
+void tsri_tape_writes(tsr_device *device, tsr_buffer *buffer) {
   tsri_tape *tape = tape_on(device);
   if (!tape) return;
   tsri_tape_uses(device, buffer);
-  if (grow(tape, (void **)&tape->made, tape->made_count, &tape->made_room, sizeof *tape->made)) {
-    tape->made[tape->made_count++] = buffer;
+  for (int i = 0; i < tape->written_count; i++) {
+    if (tape->written[i] == buffer) return;
+  }
+  if (grow(tape, (void **)&tape->written, tape->written_count, &tape->written_room, sizeof *tape->written)) {
+    tape->written[tape->written_count++] = buffer;
   }
 }
 
@@ -175,7 +195,7 @@ void tsri_tape_fill(tsr_buffer *dst, size_t offset, size_t bytes, const void *pa
   tsri_tape *tape = tape_on(dst->device);
   tape_step *step = tape ? new_step(tape, STEP_FILL) : NULL;
   if (!step) return;
-  tsri_tape_uses(dst->device, dst);
+  tsri_tape_writes(dst->device, dst);
   step->is.fill.dst = dst->handle;
   step->is.fill.offset = dst->offset + offset;
   step->is.fill.bytes = bytes;
@@ -187,7 +207,7 @@ void tsri_tape_copy(tsr_buffer *dst, size_t dst_offset, tsr_buffer *src, size_t 
   tsri_tape *tape = tape_on(dst->device);
   tape_step *step = tape ? new_step(tape, STEP_COPY) : NULL;
   if (!step) return;
-  tsri_tape_uses(dst->device, dst);
+  tsri_tape_writes(dst->device, dst);
   tsri_tape_uses(dst->device, src);
   step->is.copy.dst = dst->handle;
   step->is.copy.src = src->handle;

@@ -20,14 +20,17 @@ void tsri_tape_switch(tsri_tape *tape);
 tsri_tape *tsri_tape_now(void);
 
 tsr_device *tsri_tape_device(const tsri_tape *tape);
+
+// A number that no other tape of this process has; 0 while the thread does not tape.
+uint64_t tsri_tape_id(void);
 int tsri_tape_step_count(const tsri_tape *tape);
 
 // TSR_OK, or what keeps it from being played: something that cannot be repeated, host memory.
 tsr_status tsri_tape_check(const tsri_tape *tape);
 
-// The buffers made while it ran: what playing overwrites.
-int tsri_tape_made_count(const tsri_tape *tape);
-tsr_buffer *tsri_tape_made(const tsri_tape *tape, int index);
+// The buffers that its steps write to, each once: what playing overwrites.
+int tsri_tape_written_count(const tsri_tape *tape);
+tsr_buffer *tsri_tape_written(const tsri_tape *tape, int index);
 
 // Queues it all again. Any thread.
 tsr_status tsri_tape_play(tsri_tape *tape);
@@ -39,9 +42,9 @@ void tsri_tape_fill(tsr_buffer *dst, size_t offset, size_t bytes, const void *pa
 void tsri_tape_copy(tsr_buffer *dst, size_t dst_offset, tsr_buffer *src, size_t src_offset, size_t bytes);
 void tsri_tape_op(tsr_device *device, const tsri_native_op *op);
 
-// A buffer that what is queued uses, or that has just been made.
+// A buffer that has just been made, or that what is queued reads; and one that it writes to.
 void tsri_tape_uses(tsr_device *device, tsr_buffer *buffer);
-void tsri_tape_makes(tsr_device *device, tsr_buffer *buffer);
+void tsri_tape_writes(tsr_device *device, tsr_buffer *buffer);
 
 // Anything else that must live as long as the tape. Takes a reference that `release` gives up.
 void tsri_tape_holds(tsr_device *device, void *object, void (*release)(void *object));
