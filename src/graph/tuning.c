@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/log.h"
+#include "platform/trust.h"
 
 typedef enum device_kind { KIND_LANES, KIND_SOFT, KIND_GPU, KIND_COUNT } device_kind;
 
@@ -84,7 +85,7 @@ static const struct {
 
 void tsri_tuning_init(const tsr_device *device, tsri_tuning *out_tuning) {
   device_kind kind = kind_of(device);
-  const char *changes = getenv("TSR_TUNE");
+  const char *changes = tsri_environment("TSR_TUNE");
   *out_tuning = tables[kind];
   for (size_t i = 0; kind == KIND_GPU && i < sizeof by_dialect / sizeof by_dialect[0]; i++) {
     if (strcmp(device->backend->dialect, by_dialect[i].dialect) == 0) {

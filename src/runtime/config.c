@@ -16,6 +16,7 @@
 #include "core/log.h"
 #include "core/suggest.h"
 #include "platform/platform.h"
+#include "platform/trust.h"
 
 #define PREFIX        "TESSERA_"
 #define FILE_VARIABLE "TESSERA_CONFIG"
@@ -92,21 +93,16 @@ static tsr_status assign(tsri_config *config, tsri_setting_id id, const char *te
 
 // --- The file ----------------------------------------------------------------------------------------------------
 
-// A variable that is empty counts as not set.
-static const char *variable(const char *name) {
-  const char *value = getenv(name);
-  return value && *value ? value : NULL;
-}
-
 // The file to read, or NULL where there is none; `*out_is_named` if TESSERA_CONFIG names it.
 static tsr_status find_file(char **out_path, bool *out_is_named) {
-  const char *named = variable(FILE_VARIABLE), *xdg = variable("XDG_CONFIG_HOME"), *home = variable("HOME");
+  const char *named = tsri_environment(FILE_VARIABLE), *xdg = tsri_environment("XDG_CONFIG_HOME");
+  const char *home = tsri_environment("HOME");
   *out_is_named = named != NULL;
   if (named) {
     *out_path = tsri_strdup(named);
   } else if (xdg && xdg[0] == '/') {  // a relative one is to be ignored, says the XDG specification
     *out_path = tsri_format_text("%s/tessera/config", xdg);
-  } else if (home) {
+  } else if (home && home[0] == '/') {
     *out_path = tsri_format_text("%s/.config/tessera/config", home);
   } else {
     return TSR_OK;
@@ -203,7 +199,7 @@ static tsr_status assign_file(tsri_config *config) {
 static tsr_status assign_environment(tsri_config *config) {
   const origin from = {.source = TSR_FROM_ENVIRONMENT};
   for (int i = 0; i < TSRI_SETTING_COUNT; i++) {
-    const char *text = variable(tsri_settings[i].variable);
+    const char *text = tsri_environment(tsri_settings[i].variable);
     if (!text) continue;
     tsr_status status = assign(config, (tsri_setting_id)i, text, strlen(text), &from);
     if (status != TSR_OK) return status;
@@ -236,10 +232,24 @@ static void warn_if_unknown(const char *entry) {
            nearest ? " (did you mean " PREFIX : "", nearest ? nearest : "", nearest ? "?)" : "");
 }
 
-static void warn_of_unknown_variables(void) {
+// As warn_if_unknown, for a process in which no variable counts.
+static void warn_of_borrowed_rights(const char *entry) {
+  char name[128], shown[TSRI_CONFIG_QUOTE_BYTES];
+  size_t name_bytes = strcspn(entry, "=");
+  snprintf(name, sizeof name, "%.*s", (int)(name_bytes < sizeof name ? name_bytes : sizeof name), entry);
+  tsri_log(TSR_LOG_WARN,
+           "the variable %s is ignored: this process runs with rights that its user does not have, so settings come "
+           "from its code alone",
+           tsri_config_quote(name, shown));
+}
+
+static void warn_of_ignored_variables(void) {
   if (!tsri_log_wants(TSR_LOG_WARN) || !environment_list) return;
+  bool ignores_all = tsri_has_borrowed_rights();
   for (char **entry = environment_list; *entry; entry++) {
-    if (strncmp(*entry, PREFIX, strlen(PREFIX)) == 0) warn_if_unknown(*entry);
+    if (strncmp(*entry, PREFIX, strlen(PREFIX)) != 0) continue;
+    if (ignores_all) warn_of_borrowed_rights(*entry);
+    else warn_if_unknown(*entry);
   }
 }
 
@@ -337,7 +347,7 @@ tsr_status tsri_config_resolve(tsri_config *out_config) {
   }
   fill_fields(out_config);
   tsri_log_configure(out_config->log);
-  warn_of_unknown_variables();
+  warn_of_ignored_variables();
   return TSR_OK;
 }
 

@@ -110,7 +110,7 @@ tsr_status tsr_discover(tsr_discovery **out_discovery) {
   if (status != TSR_OK) return status;
   discovery_record *record = tsri_calloc(1, sizeof *record);
   if (!record) status = TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "discover: no host memory for its record");
-  if (status == TSR_OK) status = tsri_registry_lock(&config);
+  if (status == TSR_OK) status = tsri_registry_lock(&config, NULL);
   if (status == TSR_OK) {
     record->public.best_backend = record->public.best_device = -1;
     status = fill(&config, record);

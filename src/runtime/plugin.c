@@ -12,12 +12,14 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "platform/platform.h"
+#include "platform/trust.h"
 
 // All that was ever loaded, in the order of loading.
 typedef struct plugin {
   tsri_backend_entry entry;
-  char *path;  // also entry.plugin_path
-  char *name;  // entry.name of a plug-in that has no usable table
+  char *path;       // also entry.plugin_path
+  char *name;       // entry.name of a plug-in that has no usable table
+  bool is_trusted;  // by owner and mode, when it was last looked at
 } plugin;
 
 static plugin **loaded;
@@ -108,21 +110,7 @@ static bool is_name(const char *name) {
 }
 
 static bool name_is_taken(const char *name, const plugin *own) {
-  static const char *const built_in[] = {
-      "auto",
-#define TSRI_BACKEND(id)        #id,
-#define TSRI_DRIVER(id, label)  #id,
-#define TSRI_HIDDEN(id)         #id,
-#define TSRI_PLANNED(id, label) #id,
-#include "backends/backends.def"
-#undef TSRI_BACKEND
-#undef TSRI_DRIVER
-#undef TSRI_HIDDEN
-#undef TSRI_PLANNED
-  };
-  for (size_t i = 0; i < sizeof built_in / sizeof built_in[0]; i++) {
-    if (strcmp(built_in[i], name) == 0) return true;
-  }
+  if (strcmp(name, "auto") == 0 || tsri_registry_is_built_in(name)) return true;
   for (int i = 0; i < loaded_count; i++) {
     if (loaded[i] != own && loaded[i]->entry.table && strcmp(loaded[i]->entry.name, name) == 0) return true;
   }
@@ -164,9 +152,20 @@ static void use_table(plugin *own, const tsri_backend *table) {
   own->entry.title = table->title;
 }
 
-static void load(plugin *own) {
+// Whether nobody else can change the file or folder; `resolved` is then its path without links.
+static bool check_trust(plugin *own, char resolved[TSRI_PATH_BYTES]) {
   char reason[400];
-  tsri_library *library = tsri_library_open(own->path, reason, sizeof reason);
+  own->entry.status = TSR_OK;
+  own->entry.reason[0] = 0;
+  own->is_trusted = tsri_path_is_trusted(own->path, resolved, reason, sizeof reason);
+  if (!own->is_trusted) refuse(own, "is not used: %s", reason);
+  return own->is_trusted;
+}
+
+static void load(plugin *own) {
+  char reason[400], resolved[TSRI_PATH_BYTES];
+  if (!check_trust(own, resolved)) return;
+  tsri_library *library = tsri_library_open(resolved, reason, sizeof reason);
   if (!library) {
     refuse(own, "could not be loaded: %s", reason);
     return;
@@ -189,18 +188,26 @@ static void destroy(plugin *own) {
   tsri_free(own);
 }
 
-// "lib/tsr_x.so" is called "tsr_x" while it has no table to name it.
-static char *base_name(const char *file) {
-  char *name = tsri_strdup(file);
-  if (name) name[strlen(name) - strlen(tsri_library_suffix)] = 0;
-  return name;
+static bool ends_with(const char *text, const char *end) {
+  size_t length = strlen(text), end_length = strlen(end);
+  return length > end_length && strcmp(text + length - end_length, end) == 0;
 }
 
-static plugin *create(const char *path, const char *file) {
+// "lib/tsr_x.so" is called "tsr_x" while it has no table to name it, and a folder "lib/x/" is called "x".
+static char *base_name(const char *path) {
+  size_t length = strlen(path);
+  if (ends_with(path, tsri_library_suffix)) length -= strlen(tsri_library_suffix);
+  while (length > 1 && path[length - 1] == '/') length--;
+  size_t start = length;
+  while (start > 0 && path[start - 1] != '/') start--;
+  return tsri_format_text("%.*s", (int)(length - start), path + start);
+}
+
+static plugin *create(const char *path) {
   plugin *own = tsri_calloc(1, sizeof *own);
   if (!own) return NULL;
   own->path = tsri_strdup(path);
-  own->name = base_name(file);
+  own->name = base_name(path);
   if (!own->path || !own->name) {
     destroy(own);
     return NULL;
@@ -210,17 +217,16 @@ static plugin *create(const char *path, const char *file) {
   return own;
 }
 
-// Index into `loaded` of the plug-in at `path`, loading it if it is new; -1 when memory is out.
-static int find_or_load(const char *path, const char *file) {
+// Index into `loaded` of the record for `path`, a new one if there is none; -1 when memory is out.
+static int find_or_create(const char *path) {
   for (int i = 0; i < loaded_count; i++) {
     if (strcmp(loaded[i]->path, path) == 0) return i;
   }
   plugin **grown = tsri_realloc(loaded, ((size_t)loaded_count + 1) * sizeof *loaded);
   if (!grown) return -1;
   loaded = grown;
-  plugin *own = create(path, file);
+  plugin *own = create(path);
   if (!own) return -1;
-  load(own);
   loaded[loaded_count] = own;
   return loaded_count++;
 }
@@ -232,11 +238,6 @@ typedef struct scan {
   size_t file_count;
   bool is_out_of_memory;
 } scan;
-
-static bool ends_with(const char *text, const char *end) {
-  size_t length = strlen(text), end_length = strlen(end);
-  return length > end_length && strcmp(text + length - end_length, end) == 0;
-}
 
 static void note_file(const char *name, void *user) {
   scan *own = user;
@@ -263,9 +264,21 @@ static bool add_active(int index) {
 
 static bool use_file(const scan *own, const char *file) {
   char *path = tsri_format_text("%.*s/%s", (int)own->folder_bytes, own->folder, file);
-  int index = path ? find_or_load(path, file) : -1;
+  int index = path ? find_or_create(path) : -1;
   tsri_free(path);
-  return index >= 0 && add_active(index);
+  if (index < 0) return false;
+  if (!loaded[index]->is_trusted) load(loaded[index]);  // a new one, or one that somebody may have put right
+  return add_active(index);
+}
+
+// Whether the files of this folder may be loaded. A folder in which others may put files is listed itself, with that as
+// its reason. `*out_has_memory` is false when memory is out.
+static bool check_folder(const char *path, bool *out_has_memory) {
+  char resolved[TSRI_PATH_BYTES];
+  int index = find_or_create(path);
+  bool is_trusted = index >= 0 && check_trust(loaded[index], resolved);
+  *out_has_memory = index >= 0 && (is_trusted || add_active(index));
+  return is_trusted;
 }
 
 // In the order of file names, so that the list is the same on every run.
@@ -273,14 +286,13 @@ static bool scan_folder(const char *folder, size_t folder_bytes) {
   char *path = tsri_format_text("%.*s", (int)folder_bytes, folder);
   if (!path) return false;
   scan own = {.folder = folder, .folder_bytes = folder_bytes};
-  if (!tsri_folder_each(path, note_file, &own)) {
-    tsri_log(TSR_LOG_WARN, "plug-in folder %s cannot be read", path);
-  }
+  bool is_there = tsri_folder_each(path, note_file, &own), is_ok = !own.is_out_of_memory;
+  if (!is_there) tsri_log(TSR_LOG_WARN, "plug-in folder %s cannot be read", path);
+  bool is_usable = is_there && is_ok && check_folder(path, &is_ok);
   tsri_free(path);
   if (own.file_count > 1) qsort(own.files, own.file_count, sizeof *own.files, by_name);
-  bool is_ok = !own.is_out_of_memory;
   for (size_t i = 0; i < own.file_count; i++) {
-    is_ok = is_ok && use_file(&own, own.files[i]);
+    if (is_usable) is_ok = is_ok && use_file(&own, own.files[i]);
     tsri_free(own.files[i]);
   }
   tsri_free(own.files);

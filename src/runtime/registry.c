@@ -64,13 +64,21 @@ static const char *host_setting(const char *name) {
 static const tsri_host host_services = {
     .bytes = sizeof(tsri_host), .fail = host_fail, .log = tsri_log, .setting = host_setting};
 
-tsr_status tsri_registry_lock(const tsri_config *config) {
+bool tsri_registry_is_built_in(const char *name) {
+  for (int i = 0; i < BUILT_IN_COUNT; i++) {
+    if (strcmp(built_in[i].name, name) == 0) return true;
+  }
+  return false;
+}
+
+tsr_status tsri_registry_lock(const tsri_config *config, const char *backend) {
   tsri_mutex_lock(&registry_lock);
   for (int i = 0; i < BUILT_IN_COUNT; i++) {
     if (built_in[i].table) built_in[i].title = built_in[i].table->title;
   }
   snprintf(webgpu_lib, sizeof webgpu_lib, "%s", config->webgpu_lib ? config->webgpu_lib : "");
-  tsr_status status = tsri_plugins_scan(config->plugin_path);
+  bool may_be_plugin = !backend || !tsri_registry_is_built_in(backend);
+  tsr_status status = may_be_plugin ? tsri_plugins_scan(config->plugin_path) : TSR_OK;
   if (status != TSR_OK) tsri_mutex_unlock(&registry_lock);
   return status;
 }
@@ -150,4 +158,20 @@ tsr_status tsri_registry_order(const char *priority, const char *place, int *ord
     if (!contains(order, named, i)) order[used++] = i;
   }
   return TSR_OK;
+}
+
+// Entries that are not named in the list come after all that are: a list has at most this many names.
+enum { AFTER_NAMED = TSRI_CONFIG_TEXT_BYTES };
+
+int tsri_registry_rank(const char *priority, const tsri_backend_entry *entry) {
+  int rank = 0;
+  for (const char *name = priority; name && *name; rank++) {
+    size_t length = strcspn(name, ",");
+    if (strlen(entry->name) == length && strncmp(entry->name, name, length) == 0) return rank;
+    name += length + (name[length] == ',');
+  }
+  for (int i = 0; i < tsri_registry_count(); i++) {
+    if (tsri_registry_at(i) == entry) return AFTER_NAMED + i;
+  }
+  return AFTER_NAMED + tsri_registry_count();
 }

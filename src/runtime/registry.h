@@ -22,10 +22,11 @@ typedef struct tsri_backend_entry {
 } tsri_backend_entry;
 
 // Takes the registry for a while: entries, and the backends' discovery entries, are used only between the two. Looks for
-// plug-ins in config->plugin_path first.
+// plug-ins in config->plugin_path first, unless `backend` (NULL: any) is the name of a built-in one: nobody's code is
+// loaded that cannot be meant.
 //
 // Errors: TSR_ERR_OUT_OF_MEMORY; then the lock is not held.
-tsr_status tsri_registry_lock(const tsri_config *config);
+tsr_status tsri_registry_lock(const tsri_config *config, const char *backend);
 void tsri_registry_unlock(void);
 
 // The lock alone, without a look for plug-ins: for closing a device, which is never done while another is being found.
@@ -34,6 +35,7 @@ void tsri_registry_hold(void);
 int tsri_registry_count(void);
 tsri_backend_entry *tsri_registry_at(int index);
 tsri_backend_entry *tsri_registry_find(const char *name);  // NULL if there is none
+bool tsri_registry_is_built_in(const char *name);          // lower case; any thread, without the lock
 
 // Starts the backend unless it has been; entry->status and entry->reason say how that went. A start that failed is
 // tried again: a driver may have been installed meanwhile.
@@ -47,5 +49,9 @@ char *tsri_registry_names(char *text, size_t text_bytes);
 //
 // Errors: TSR_ERR_CONFIG (a name that no backend has), TSR_ERR_UNSUPPORTED (more than TSRI_MAX_BACKENDS).
 tsr_status tsri_registry_order(const char *priority, const char *place, int *order);
+
+// A number for the place of an entry in that order: less means earlier. A built-in backend has the same one whether
+// plug-ins were looked for or not.
+int tsri_registry_rank(const char *priority, const tsri_backend_entry *entry);
 
 #endif

@@ -32,6 +32,13 @@ tsr_status tsri_select_order(const tsri_config *config, int *order) {
   return tsri_registry_order(config->priority, tsri_config_place(config, TSRI_SETTING_PRIORITY), order);
 }
 
+// The place of an entry in that order, for the device's record.
+static int rank_of(const tsri_config *config, const tsri_backend_entry *entry) {
+  char priority[sizeof code_priority];
+  get_code_priority(priority);
+  return tsri_registry_rank(priority[0] ? priority : config->priority, entry);
+}
+
 tsr_status tsr_set_priority(const char *backends) {
   if (backends && strlen(backends) >= sizeof code_priority) {
     return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "set_priority: a list of %zu characters, at most %zu are allowed",
@@ -42,7 +49,7 @@ tsr_status tsr_set_priority(const char *backends) {
     int order[TSRI_MAX_BACKENDS];
     tsr_status status = tsri_config_resolve(&config);
     if (status != TSR_OK) return status;
-    status = tsri_registry_lock(&config);
+    status = tsri_registry_lock(&config, NULL);
     if (status == TSR_OK) {
       status = tsri_registry_order(backends, "set_priority", order);
       tsri_registry_unlock();
@@ -128,7 +135,7 @@ static void reject(selection *choice, const char *format, ...) {
 }
 
 static tsri_open_request make_request(const selection *choice, const tsri_backend_entry *entry,
-                                      const tsr_device_info *info, int priority) {
+                                      const tsr_device_info *info) {
   const tsr_device_desc *desc = &choice->desc;
   const tsri_config *config = choice->config;
   uint32_t timeout_ms = desc->timeout_ms ? desc->timeout_ms : config->timeout_ms;
@@ -146,7 +153,7 @@ static tsri_open_request make_request(const selection *choice, const tsri_backen
           desc->memory_limit ? desc->memory_limit : tsri_memory_limit_bytes(config->memory_limit, info->total_bytes),
       .pool_bytes = desc->pool_bytes ? desc->pool_bytes : config->pool_bytes,
       .timeout_ns = timeout_ms ? (uint64_t)timeout_ms * 1000000u : UINT64_MAX,
-      .priority = priority,
+      .priority = rank_of(config, entry),
       .strict = choice->strict,
       .mix_is_error = config->mix == TSRI_MIX_ERROR,
       .is_eager = config->eager,
@@ -164,8 +171,7 @@ static bool has_enough_memory(selection *choice, const tsri_backend_entry *entry
 }
 
 // TSR_ERR_UNAVAILABLE: go on with the next candidate.
-static tsr_status try_device(selection *choice, tsri_backend_entry *entry, int index, int priority,
-                             tsr_device **out_device) {
+static tsr_status try_device(selection *choice, tsri_backend_entry *entry, int index, tsr_device **out_device) {
   tsr_device_info info;
   memset(&info, 0, sizeof info);
   tsr_status status = entry->table->device_info(index, &info);
@@ -179,7 +185,7 @@ static tsr_status try_device(selection *choice, tsri_backend_entry *entry, int i
   }
   if (!has_enough_memory(choice, entry, &info)) return TSR_ERR_UNAVAILABLE;
 
-  tsri_open_request request = make_request(choice, entry, &info, priority);
+  tsri_open_request request = make_request(choice, entry, &info);
   status = tsri_device_create(&request, out_device);
   if (status == TSR_OK) {
     tsri_log(TSR_LOG_INFO, "opened %s %d: %s", entry->name, index, info.name);
@@ -191,7 +197,7 @@ static tsr_status try_device(selection *choice, tsri_backend_entry *entry, int i
   return TSR_ERR_UNAVAILABLE;
 }
 
-static tsr_status try_backend(selection *choice, tsri_backend_entry *entry, int priority, tsr_device **out_device) {
+static tsr_status try_backend(selection *choice, tsri_backend_entry *entry, tsr_device **out_device) {
   int count = 0;
   tsr_status status = tsri_registry_start(entry);
   if (status == TSR_OK) status = entry->table->device_count(&count);
@@ -204,11 +210,11 @@ static tsr_status try_backend(selection *choice, tsri_backend_entry *entry, int 
            choice->index);
     return TSR_ERR_UNAVAILABLE;
   }
-  if (choice->index >= 0) return try_device(choice, entry, choice->index, priority, out_device);
+  if (choice->index >= 0) return try_device(choice, entry, choice->index, out_device);
   if (count == 0) reject(choice, "%s: the driver is there but reports no device", entry->name);
   status = TSR_ERR_UNAVAILABLE;
   for (int i = 0; i < count && status == TSR_ERR_UNAVAILABLE; i++) {
-    status = try_device(choice, entry, i, priority, out_device);
+    status = try_device(choice, entry, i, out_device);
   }
   return status;
 }
@@ -234,17 +240,22 @@ static tsr_status nothing_found(const selection *choice) {
   return TSRI_FAIL(TSR_ERR_UNAVAILABLE, "device_open: no usable device: %s", choice->rejections);
 }
 
-static tsr_status try_all(selection *choice, tsr_device **out_device) {
+static tsr_status try_in_order(selection *choice, tsr_device **out_device) {
   int order[TSRI_MAX_BACKENDS], count = tsri_registry_count();
   tsr_status status = tsri_select_order(choice->config, order);
   if (status != TSR_OK) return status;
-  if (choice->backend && !tsri_registry_find(choice->backend)) return unknown_backend(choice);
   status = TSR_ERR_UNAVAILABLE;
   for (int i = 0; i < count && status == TSR_ERR_UNAVAILABLE; i++) {
     tsri_backend_entry *entry = tsri_registry_at(order[i]);
-    bool is_wanted = choice->backend ? strcmp(entry->name, choice->backend) == 0 : !entry->is_hidden;
-    if (is_wanted) status = try_backend(choice, entry, i, out_device);
+    if (!entry->is_hidden) status = try_backend(choice, entry, out_device);
   }
+  return status;
+}
+
+static tsr_status try_all(selection *choice, tsr_device **out_device) {
+  tsri_backend_entry *named = choice->backend ? tsri_registry_find(choice->backend) : NULL;
+  if (choice->backend && !named) return unknown_backend(choice);
+  tsr_status status = named ? try_backend(choice, named, out_device) : try_in_order(choice, out_device);
   return status == TSR_ERR_UNAVAILABLE ? nothing_found(choice) : status;
 }
 
@@ -259,7 +270,7 @@ tsr_status tsr_device_open(const tsr_device_desc *desc, tsr_device **out_device)
   if (status != TSR_OK) return status;
   selection choice;
   resolve_selection(desc, &config, &choice);
-  status = tsri_registry_lock(&config);
+  status = tsri_registry_lock(&config, choice.backend);
   if (status == TSR_OK) {
     status = try_all(&choice, out_device);
     tsri_registry_unlock();

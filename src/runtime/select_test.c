@@ -2,8 +2,10 @@
 // Choosing a device: names, indices, priorities, required memory, and what the errors say.
 #include <tessera/device.h>
 
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/device.h"
 #include "support/devices.h"
 #include "support/test.h"
 
@@ -176,6 +178,74 @@ TEST(more_plug_ins_than_allowed_are_a_status) {
   CHECK_OK(try_open((tsr_device_desc){0}));
   each_file(folder, 70, remove_file);
   CHECK(rmdir(folder) == 0);
+}
+
+TEST(a_built_in_backend_that_is_named_opens_without_a_look_at_plug_ins) {
+  char folder[] = "/tmp/tessera_plugins_XXXXXX";
+  CHECK(mkdtemp(folder) != NULL);
+  each_file(folder, 70, make_file);  // more than allowed: whoever looks at them fails
+  CHECK_OK(tsr_config_set("plugin_path", folder));
+  CHECK_OK(try_open((tsr_device_desc){.backend = "cpu"}));
+  CHECK_OK(try_open((tsr_device_desc){.backend = "null"}));
+  CHECK_STATUS(try_open((tsr_device_desc){.backend = "sample"}), TSR_ERR_UNAVAILABLE);
+  CHECK_STATUS(try_open((tsr_device_desc){0}), TSR_ERR_UNSUPPORTED);
+  CHECK_OK(tsr_config_set("plugin_path", NULL));
+  each_file(folder, 70, remove_file);
+  CHECK(rmdir(folder) == 0);
+}
+
+// A tensor on each of two devices meets on the one later in the order, whichever was opened first.
+TEST(a_place_in_the_order_is_the_same_with_and_without_a_look_at_plug_ins) {
+  CHECK_OK(tsr_config_set("plugin_path", getenv("TSR_TEST_PLUGIN_DIR")));
+  CHECK_OK(tsr_config_set("priority", "null,sample,cpu"));
+  tsr_device *sample = test_open("sample"), *cpu = test_open("cpu"), *null = test_open("null");
+  CHECK(null->priority < sample->priority && sample->priority < cpu->priority);
+  tsr_device_release(null);
+  tsr_device_release(cpu);
+  tsr_device_release(sample);
+  CHECK_OK(tsr_config_set("priority", NULL));
+  CHECK_OK(tsr_config_set("plugin_path", NULL));
+}
+
+static const tsr_backend_report *find_report(const tsr_discovery *found, const char *plugin_path) {
+  for (int i = 0; i < found->backend_count; i++) {
+    const char *path = found->backends[i].plugin_path;
+    if (path && strcmp(path, plugin_path) == 0) return &found->backends[i];
+  }
+  return NULL;
+}
+
+TEST(a_plug_in_folder_that_others_can_write_is_refused_until_they_cannot) {
+  char folder[] = "/tmp/tessera_plugins_XXXXXX", file[64];
+  CHECK(mkdtemp(folder) != NULL);
+  snprintf(file, sizeof file, "%s/any.so", folder);
+  make_file(file);
+  CHECK_OK(tsr_config_set("plugin_path", folder));
+  CHECK(chmod(folder, 0777) == 0);
+  tsr_discovery *found = NULL;
+  CHECK_OK(tsr_discover(&found));
+  const tsr_backend_report *report = find_report(found, folder);
+  CHECK(report != NULL && find_report(found, file) == NULL);
+  CHECK_STATUS(report->status, TSR_ERR_UNAVAILABLE);
+  CHECK_STR_HAS(report->reason, "is not used: the folder /tmp/tessera_plugins_");
+  CHECK_STR_HAS(report->reason, "can be written by others (mode 0777; chmod go-w ends that)");
+  tsr_discovery_release(found);
+
+  CHECK(chmod(folder, 0755) == 0 && chmod(file, 0666) == 0);
+  CHECK_OK(tsr_discover(&found));
+  report = find_report(found, file);
+  CHECK(report != NULL && find_report(found, folder) == NULL);
+  CHECK_STR_HAS(report->reason, "any.so can be written by others (mode 0666");
+  tsr_discovery_release(found);
+
+  CHECK(chmod(file, 0644) == 0);
+  CHECK_OK(tsr_discover(&found));
+  report = find_report(found, file);
+  CHECK(report != NULL);
+  CHECK_STR_HAS(report->reason, "could not be loaded");  // it was looked at now, and is empty
+  tsr_discovery_release(found);
+  CHECK_OK(tsr_config_set("plugin_path", NULL));
+  CHECK(remove(file) == 0 && rmdir(folder) == 0);
 }
 
 TEST(plug_ins_are_listed_and_bad_ones_harm_nothing) {

@@ -13,6 +13,7 @@
 #include "core/alloc.h"
 #include "core/log.h"
 #include "core/native.h"
+#include "platform/trust.h"
 
 enum { MAX_DEVICES = 16 };
 
@@ -42,7 +43,7 @@ static VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlag
 static bool has_validation_layer(void) {
   uint32_t count = 0;
   bool found = false;
-  const char *wanted = getenv("TSRI_VULKAN_VALIDATION");
+  const char *wanted = tsri_environment("TSRI_VULKAN_VALIDATION");
   if (!wanted || strcmp(wanted, "1") != 0) return false;
   if (tsri_vk.EnumerateInstanceLayerProperties(&count, NULL) != VK_SUCCESS || count == 0) return false;
   VkLayerProperties *layers = tsri_calloc(count, sizeof *layers);

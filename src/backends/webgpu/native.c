@@ -7,8 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backends/common/trail.h"
 #include "core/log.h"
 #include "platform/platform.h"
+#include "platform/trust.h"
 
 tsri_wgpu_entries tsri_wgpu_lib;
 
@@ -113,10 +115,19 @@ static uint32_t ask_version(tsri_library *library) {
   return get();
 }
 
+// A file that is named with its folder must be one that nobody else can change, as a plug-in's. A bare name is looked
+// for by the system's loader, in the folders it trusts.
+static tsri_library *open_trusted(const char *name, char *reason, size_t reason_bytes) {
+  char resolved[TSRI_PATH_BYTES];
+  if (!strchr(name, '/')) return tsri_library_open(name, reason, reason_bytes);
+  if (!tsri_path_is_trusted(name, resolved, reason, reason_bytes)) return NULL;
+  return tsri_library_open(resolved, reason, reason_bytes);
+}
+
 static bool open_one(const char *name, char *trail, size_t trail_bytes) {
   char reason[300] = "";
   tsri_wgpu_entries entries;
-  tsri_library *library = tsri_library_open(name, reason, sizeof reason);
+  tsri_library *library = open_trusted(name, reason, sizeof reason);
   if (library && find_entry_points(library, &entries, reason, sizeof reason)) {
     tsri_wgpu_lib = entries;
     current = recognise(library);
@@ -125,11 +136,7 @@ static bool open_one(const char *name, char *trail, size_t trail_bytes) {
     return true;
   }
   tsri_library_close(library);
-  size_t used = strlen(trail), name_length = strlen(name);  // dlopen begins its text with the name: once is enough
-  const char *text = reason;
-  if (strncmp(text, name, name_length) == 0 && text[name_length] == ':') text += name_length + 1;
-  while (*text == ' ') text++;
-  snprintf(trail + used, trail_bytes - used, "%s%s: %s", used ? "; " : "", name, text);
+  tsri_trail_add(trail, trail_bytes, name, reason);
   return false;
 }
 

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+// Trust in variables, files and folders on POSIX systems, by owner and mode. Access control lists need no look of
+// their own: where one grants a right to write, the mode's group bits show it.
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#if defined(__linux__)
+#include <sys/auxv.h>
+#endif
+
+#include "platform/trust.h"
+
+// The kernel's own answer where there is one: it knows of file capabilities as well, and it is of the time when the
+// program started.
+bool tsri_has_borrowed_rights(void) {
+#if defined(__linux__)
+  if (getauxval(AT_SECURE)) return true;
+#else
+  if (issetugid()) return true;
+#endif
+  return getuid() != geteuid() || getgid() != getegid();
+}
+
+const char *tsri_environment(const char *name) {
+  const char *value = tsri_has_borrowed_rights() ? NULL : getenv(name);
+  return value && *value ? value : NULL;
+}
+
+// With borrowed rights, an effective user that is the real one is whoever started the program, and not to be trusted.
+static bool is_trusted_owner(uid_t owner) {
+  if (owner == 0) return true;
+  return owner == geteuid() && (!tsri_has_borrowed_rights() || geteuid() != getuid());
+}
+
+static bool check_facts(const struct stat *facts, const char *path, bool is_above, char *reason, size_t reason_bytes) {
+  const char *kind = S_ISDIR(facts->st_mode) ? "folder" : "file";
+  unsigned mode = (unsigned)facts->st_mode & 07777u;
+  if (!is_trusted_owner(facts->st_uid)) {
+    snprintf(reason, reason_bytes, "the %s %s belongs to user %ld, who is neither root nor the user of this process",
+             kind, path, (long)facts->st_uid);
+    return false;
+  }
+  bool is_sticky_above = is_above && (mode & S_ISVTX);
+  if ((mode & (S_IWGRP | S_IWOTH)) && !is_sticky_above) {
+    snprintf(reason, reason_bytes, "the %s %s can be written by others (mode %04o; chmod go-w ends that)", kind, path,
+             mode);
+    return false;
+  }
+  return true;
+}
+
+static bool check_at(const char *path, bool is_above, char *reason, size_t reason_bytes) {
+  struct stat facts;
+  if (lstat(path, &facts) == 0) return check_facts(&facts, path, is_above, reason, reason_bytes);
+  snprintf(reason, reason_bytes, "%s: %s", path, strerror(errno));
+  return false;
+}
+
+bool tsri_path_is_trusted(const char *path, char resolved[TSRI_PATH_BYTES], char *reason, size_t reason_bytes) {
+  char *real = realpath(path, NULL);
+  size_t length = real ? strlen(real) : 0;
+  if (!real || length >= TSRI_PATH_BYTES) {
+    snprintf(reason, reason_bytes, "%s: %s", path, real ? "the path is too long" : strerror(errno));
+    free(real);
+    return false;
+  }
+  memcpy(resolved, real, length + 1);
+  free(real);
+  bool is_trusted = check_at("/", length > 1, reason, reason_bytes);
+  for (size_t i = 1; i <= length && is_trusted && length > 1; i++) {
+    if (resolved[i] != '/' && resolved[i] != 0) continue;
+    char after = resolved[i];
+    resolved[i] = 0;
+    is_trusted = check_at(resolved, after != 0, reason, reason_bytes);
+    resolved[i] = after;
+  }
+  return is_trusted;
+}
+
+// O_NONBLOCK returns at once from a FIFO that nobody writes to; on a regular file it changes nothing.
+FILE *tsri_private_file_open(const char *path) {
+  int file = open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+  if (file < 0) return NULL;
+  struct stat facts;
+  char reason[64];
+  bool is_private =
+      fstat(file, &facts) == 0 && S_ISREG(facts.st_mode) && check_facts(&facts, "", false, reason, sizeof reason);
+  FILE *stream = is_private ? fdopen(file, "rb") : NULL;
+  if (!stream) close(file);
+  return stream;
+}
+
+FILE *tsri_private_file_create(const char *path) {
+  int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR);
+  if (file < 0) return NULL;
+  FILE *stream = fdopen(file, "wb");
+  if (!stream) {
+    close(file);
+    unlink(path);
+  }
+  return stream;
+}
+
+double tsri_file_age(const char *path) {
+  struct stat facts;
+  if (lstat(path, &facts) != 0 || !S_ISREG(facts.st_mode)) return -1;
+  double age = difftime(time(NULL), facts.st_mtime);
+  return age > 0 ? age : 0;
+}
