@@ -1,23 +1,28 @@
 // SPDX-License-Identifier: MIT
 // The cache of built programs. A new file is written beside the old one and renamed, which replaces it at once.
+//
+// Drivers run what they are given, so files and folders count only where nobody else can write them (platform/trust.h).
 #include "backends/common/disk_cache.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/alloc.h"
 #include "core/log.h"
 #include "platform/platform.h"
+#include "platform/trust.h"
 
 #if defined(_WIN32)
 #include <direct.h>
 #define CACHE_VARIABLE      "LOCALAPPDATA"
 #define make_folder(folder) _mkdir(folder)
+#define is_absolute(folder) ((folder)[0] == '\\' || ((folder)[0] && (folder)[1] == ':'))
 #else
 #include <sys/stat.h>
 #define CACHE_VARIABLE      "XDG_CACHE_HOME"
-#define make_folder(folder) mkdir((folder), 0700)  // programs are run: nobody else may write them
+#define make_folder(folder) mkdir((folder), 0700)
+#define is_absolute(folder) ((folder)[0] == '/')
 #endif
 
 enum { MOST_BYTES = 256 << 20 };
@@ -51,23 +56,62 @@ void tsri_cache_key_add_text(tsri_cache_key *key, const char *text) { tsri_cache
 
 // --- Files ----------------------------------------------------------------------------------------------------------
 
-// ".cache" below the home folder where no folder is set.
-static char *cache_folder(void) {
-  const char *set = getenv(CACHE_VARIABLE), *home = getenv("HOME");
-  char *base = NULL;
-  if (set && set[0]) base = tsri_strdup(set);
-  else if (home && home[0]) base = tsri_format_text("%s/.cache", home);
-  if (!base) return NULL;
-  char *folder = tsri_format_text("%s/tessera", base);
-  make_folder(base);  // there already, most of the time; a failure shows when the file is written
-  if (folder) make_folder(folder);
-  tsri_free(base);
-  return folder;
+// ".cache" below the home folder where no folder is set. A relative one is to be ignored, says the XDG specification.
+static char *base_folder(void) {
+  const char *set = tsri_environment(CACHE_VARIABLE), *home = tsri_environment("HOME");
+  if (set && is_absolute(set)) return tsri_strdup(set);
+  return home && is_absolute(home) ? tsri_format_text("%s/.cache", home) : NULL;
 }
+
+// Whether files in this folder can be trusted. One that is not there is made, if the folder it is to be in is trusted.
+static bool prepare_folder(const char *folder) {
+  char resolved[TSRI_PATH_BYTES], reason[400];
+  char *above = tsri_format_text("%.*s", (int)(strrchr(folder, '/') - folder), folder);
+  if (above && tsri_path_is_trusted(above[0] ? above : "/", resolved, reason, sizeof reason)) make_folder(folder);
+  tsri_free(above);
+  if (tsri_path_is_trusted(folder, resolved, reason, sizeof reason)) return true;
+  tsri_log(TSR_LOG_INFO, "cache: built programs are not kept in %s: %s", folder, reason);
+  return false;
+}
+
+static char *cache_folder(void) {
+  char *base = base_folder();
+  char *folder = base ? tsri_format_text("%s/tessera", base) : NULL;
+  bool is_ready = folder && prepare_folder(base) && prepare_folder(folder);
+  tsri_free(base);
+  if (is_ready) return folder;
+  tsri_free(folder);
+  return NULL;
+}
+
+// --- Files that a killed process left behind --------------------------------------------------------------------------
+
+// Names of files being written: that of the file they will replace, this, and a number that no other has.
+#define UNFINISHED ".bin.new-"
+
+enum { STALE_SECONDS = 3600 };  // writing one takes less than a second
+
+static void remove_if_stale(const char *name, void *user) {
+  const char *folder = user;
+  if (!strstr(name, UNFINISHED)) return;
+  char *path = tsri_format_text("%s/%s", folder, name);
+  if (path && tsri_file_age(path) > STALE_SECONDS) remove(path);
+  tsri_free(path);
+}
+
+// Once in a process, and again when it changes the folder.
+static void remove_stale(const char *folder) {
+  static atomic_uint_fast64_t done_for;
+  uint64_t name = hash(hash_starts[0], folder, strlen(folder));
+  if (atomic_exchange(&done_for, name) != name) tsri_folder_each(folder, remove_if_stale, (void *)(uintptr_t)folder);
+}
+
+// --- Reading and writing ------------------------------------------------------------------------------------------------
 
 char *tsri_cache_path(const char *backend, const tsri_cache_key *key) {
   char *folder = cache_folder();
   if (!folder) return NULL;
+  remove_stale(folder);
   char *path = tsri_format_text("%s/%s-%016llx%016llx.bin", folder, backend, (unsigned long long)key->words[0],
                                 (unsigned long long)key->words[1]);
   tsri_free(folder);
@@ -90,7 +134,7 @@ static void *read_data(FILE *file, size_t *out_bytes) {
 }
 
 void *tsri_cache_load(const char *path, size_t *out_bytes) {
-  FILE *file = fopen(path, "rb");
+  FILE *file = tsri_private_file_open(path);
   if (!file) return NULL;
   void *data = read_data(file, out_bytes);
   fclose(file);
@@ -102,9 +146,9 @@ bool tsri_cache_store(const char *path, const void *data, size_t bytes) {
   if (bytes == 0 || bytes > MOST_BYTES) return false;
   cache_header header = {.bytes = bytes, .checksum = hash(hash_starts[0], data, bytes)};
   memcpy(header.magic, cache_magic, sizeof cache_magic);
-  // "x": a name that another writer has at this moment fails, and then that one's file will do.
-  char *beside = tsri_format_text("%s.%llx", path, (unsigned long long)tsri_clock_ns());
-  FILE *file = beside ? fopen(beside, "wbx") : NULL;
+  // A name that another writer has at this moment fails, and then that one's file will do.
+  char *beside = tsri_format_text("%s.new-%llx", path, (unsigned long long)tsri_clock_ns());
+  FILE *file = beside ? tsri_private_file_create(beside) : NULL;
   bool is_written = file && fwrite(&header, sizeof header, 1, file) == 1 && fwrite(data, 1, bytes, file) == bytes;
   if (file && fclose(file) != 0) is_written = false;
   bool is_stored = is_written && rename(beside, path) == 0;
