@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "report.h"
 
@@ -54,6 +55,11 @@ char *file_read(const char *path, size_t most, size_t *out_bytes) {
   char *data = read_all(file, path, most, out_bytes);
   if (!is_input) fclose(file);
   return data;
+}
+
+bool file_is_regular(const char *path) {
+  struct stat facts;
+  return stat(path, &facts) == 0 && (facts.st_mode & S_IFMT) == S_IFREG;
 }
 
 bool file_write(const char *path, const char *header, size_t header_bytes, const void *data, size_t bytes) {

@@ -10,6 +10,9 @@
 // error. The caller frees it. NULL after a message.
 char *file_read(const char *path, size_t most, size_t *out_bytes);
 
+// Whether the path leads to a file with an end: not to a pipe or a device. False for "-" and for what is not there.
+bool file_is_regular(const char *path);
+
 // Writes `header_bytes`, then `bytes`. False after a message.
 bool file_write(const char *path, const char *header, size_t header_bytes, const void *data, size_t bytes);
 

@@ -19,6 +19,9 @@
 
 enum { MOST_ELEMENT_BYTES = 8 };
 
+// Of a pipe or a device, which may have no end, where no shape says how much is wanted.
+#define MOST_STREAM_BYTES ((size_t)1 << 30)
+
 TEXT_FORMAT(2, 3)
 static bool wrong(char *message, const char *format, ...) {
   va_list values;
@@ -129,7 +132,7 @@ static bool fill_numbers(kernel_arg *arg, const char *text, char *message) {
 static bool fill_from_file(kernel_arg *arg, const char *path, char *message) {
   size_t bytes = 0;
   free(arg->data);
-  arg->data = file_read(path, SIZE_MAX, &bytes);
+  arg->data = file_read(path, arg->bytes, &bytes);
   message[0] = '\0';
   if (!arg->data) return false;
   if (bytes == arg->bytes) return true;
@@ -203,7 +206,7 @@ static bool reserve(kernel_arg *arg, char *message) {
 static bool parse_file(const char *path, kernel_arg *arg, char *message) {
   size_t element = tsr_dtype_bytes(arg->param.dtype);
   message[0] = '\0';
-  arg->data = file_read(path, SIZE_MAX, &arg->bytes);
+  arg->data = file_read(path, file_is_regular(path) ? SIZE_MAX : MOST_STREAM_BYTES, &arg->bytes);
   if (!arg->data) return false;
   if (arg->bytes % element != 0) {
     return wrong(message, "%s has %zu bytes, which is no number of %s", path, arg->bytes,
