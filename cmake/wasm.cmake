@@ -42,7 +42,7 @@ tessera_add_module(tessera_program tessera_program ${program_sources})
 target_link_options(tessera_program PRIVATE LINKER:--export=__main_argc_argv)
 
 # web/ as it is, copied when it changes.
-tessera_glob(web_files web/*.js web/*.json web/*.html web/*.css)
+tessera_glob(web_files web/*.js web/*.ts web/*.json web/*.html web/*.css)
 set(copied)
 foreach(file ${web_files})
   get_filename_component(name "${file}" NAME)

@@ -154,6 +154,20 @@ export const operators = {
   zeros: 'device device, dtype dtype, shape shape',
 };
 
+// What may be left out, and what stands for it then.
+export const defaults = {
+  'int axis': -1,
+  'axes axes': [],
+  'bool keep_dims': false,
+  'bool descending': false,
+  'number eps': 1e-5,
+  'number correction': 1,
+  'long diagonal': 0,
+  'long start': 0,
+  'long stop': 0x7fffffffffffffffn,
+  'long step': 1,
+};
+
 // By number.
 export const statuses = ['OK', 'ERR_INVALID_ARGUMENT', 'ERR_SHAPE', 'ERR_DTYPE', 'ERR_OUT_OF_MEMORY',
   'ERR_UNSUPPORTED', 'ERR_UNAVAILABLE', 'ERR_NOT_FOUND', 'ERR_CONFIG', 'ERR_IO', 'ERR_BUILD', 'ERR_LAUNCH',

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The example page: chooses a device, and shows a matrix product, a softmax and a kernel on it.
-import {load} from './tessera.js';
+// The example page: chooses a device, and shows a matrix product, a softmax and a kernel on it. What it shows is computed in a
+// worker (page_worker.js), so that the page never stands still.
 
 const MANDELBROT = `// How many rounds of z = z^2 + c stay within the circle of radius 2.
 u32 escape(f32 cx, f32 cy, u32 limit) {
@@ -30,7 +30,58 @@ kernel draw<WG = 16, WG_Y = 16>(out u32 pixels[], u32 width, u32 height,
 const WHOLE = {left: -2.3, top: -1.2, step: 2.4 / 360};
 
 const element = id => document.getElementById(id);
-let tessera, device, view = {...WHOLE}, logits;
+let worker, chosen = null, view = {...WHOLE};
+
+// --- The worker ------------------------------------------------------------------------------------------------------
+
+// The worker gives kernels up by itself after some seconds. One that does not answer for longer than this is ended.
+const PATIENCE_MS = 30000;
+
+class Work {
+  #worker = new Worker(new URL('page_worker.js', import.meta.url), {type: 'module'});
+  #waiting = new Map();
+  #lastId = 0;
+
+  constructor() {
+    this.#worker.onmessage = ({data: {id, value, error}}) => {
+      const call = this.#waiting.get(id);
+      this.#waiting.delete(id);
+      clearTimeout(call.timer);
+      if (error) call.reject(Object.assign(new Error(error.message), {status: error.status}));
+      else call.resolve(value);
+    };
+    this.#worker.onerror = event => this.end(`The worker failed: ${event.message}`);
+  }
+
+  call(name, ...args) {
+    return new Promise((resolve, reject) => {
+      const id = ++this.#lastId;
+      const timer = setTimeout(() => this.end(`No answer for ${PATIENCE_MS / 1000} seconds.`), PATIENCE_MS);
+      this.#waiting.set(id, {resolve, reject, timer});
+      this.#worker.postMessage({id, name, args});
+    });
+  }
+
+  /** Ends the worker with all that waits for it; the page starts another when a device is chosen. */
+  end(reason) {
+    this.#worker.terminate();
+    for (const {reject, timer} of this.#waiting.values()) {
+      clearTimeout(timer);
+      reject(new Error(reason));
+    }
+    this.#waiting.clear();
+    this.hasEnded = true;
+  }
+}
+
+// The worker; a new one if the last was ended, with the device that was chosen.
+async function working() {
+  if (worker && !worker.hasEnded) return worker;
+  worker = new Work();
+  await worker.call('start');
+  if (chosen) await worker.call('use', chosen);
+  return worker;
+}
 
 // --- The device ------------------------------------------------------------------------------------------------------
 
@@ -55,13 +106,14 @@ function reasons(absent) {
 }
 
 async function use(entry) {
+  delete document.body.dataset.ready;
   try {
-    device?.release();
-    device = await tessera.open({backend: entry.backend, index: entry.index});
-    logits = device.randn('f32', [10], 7);
+    chosen = null;
+    await (await working()).call('use', entry);
+    chosen = {backend: entry.backend, index: entry.index};
     element('trouble').hidden = true;
+    element('trouble').textContent = '';
   } catch (error) {
-    device = null;
     element('trouble').textContent = `${error.status ?? 'Error'}: ${error.message}`;
     element('trouble').hidden = false;
     return;
@@ -76,9 +128,9 @@ async function use(entry) {
 async function show(id, work) {
   const out = element(id);
   out.classList.remove('bad');
-  if (!device) return;
+  if (!chosen) return;
   try {
-    out.textContent = await work();
+    out.textContent = await work(await working());
   } catch (error) {
     out.classList.add('bad');
     out.textContent = error.message;
@@ -88,24 +140,20 @@ async function show(id, work) {
 // --- Matrix product --------------------------------------------------------------------------------------------------
 
 function multiply() {
-  return show('matmul-result', async () => {
+  return show('matmul-result', async work => {
     const n = Number(element('matmul').elements.size.value);
-    const a = device.randn('f32', [n, n], 1), b = device.randn('f32', [n, n], 2);
-    await a.matmul(b).read();  // builds the kernels
-    const start = performance.now();
-    const product = await a.matmul(b).read();
-    const ms = performance.now() - start;
+    const {ms, first} = await work.call('multiply', n);
     return `${n} × ${n}: ${ms.toFixed(1)} ms with reading it back, ${(2 * n ** 3 / ms / 1e6).toFixed(2)} GFLOP/s; ` +
-      `the first element is ${product[0].toFixed(4)}`;
+      `the first element is ${first.toFixed(4)}`;
   });
 }
 
 // --- Softmax ---------------------------------------------------------------------------------------------------------
 
 function showSoftmax() {
-  return show('softmax-result', async () => {
+  return show('softmax-result', async work => {
     const temperature = Number(element('softmax').elements.temperature.value);
-    const shares = await logits.div(temperature).softmax().read();
+    const shares = await work.call('softmax', temperature);
     const canvas = element('bars'), pen = canvas.getContext('2d'), width = canvas.width / shares.length;
     pen.clearRect(0, 0, canvas.width, canvas.height);
     pen.fillStyle = getComputedStyle(canvas).getPropertyValue('color');
@@ -121,19 +169,12 @@ function showSoftmax() {
 // --- A kernel --------------------------------------------------------------------------------------------------------
 
 function draw() {
-  return show('kernel-result', async () => {
+  return show('kernel-result', async work => {
     const canvas = element('image'), {width, height} = canvas;
-    const kernel = await tessera.kernel(element('kernel').elements.source.value);
-    const pixels = device.zeros('u32', [height, width]);
-    await pixels.read();
-    const start = performance.now();
-    await kernel.launch([width, height], pixels, width, height, view.left, view.top, view.step);
-    const words = await pixels.read();
-    const ms = performance.now() - start;
+    element('kernel-result').textContent = 'Drawing…';
+    const {words, ms} = await work.call('draw', {source: element('kernel').elements.source.value, width, height, view});
     const image = new ImageData(new Uint8ClampedArray(words.buffer), width, height);
     canvas.getContext('2d').putImageData(image, 0, 0);
-    kernel.release();
-    pixels.release();
     return `${width} × ${height} pixels in ${ms.toFixed(1)} ms`;
   });
 }
@@ -152,9 +193,9 @@ function zoom({offsetX, offsetY}) {
 
 async function start() {
   element('kernel').elements.source.value = MANDELBROT;
-  tessera = await load();
-  element('version').textContent = tessera.version;
-  const found = await tessera.devices();
+  worker = new Work();
+  const {version, found} = await worker.call('start');
+  element('version').textContent = version;
   const usable = found.filter(entry => entry.name);
   // The GPU first, an emulated one last, as tessera.open() would choose.
   usable.sort((a, b) => a.isSoftware - b.isSoftware);

@@ -9,7 +9,8 @@
 //
 // Operators return at once: their work is put in a line and done in that order. A wrong call gives a failed tensor, and
 // reading it rejects with a TesseraError that says what was wrong. docs/browser.md has it all.
-import {dtypes, operators, statuses} from './lists.js';
+import {ARRAYS, isHalf, readElements} from './elements.js';
+import {defaults, dtypes, operators, statuses} from './lists.js';
 import {loadModule} from './module.js';
 
 /** What went wrong: `status` is 'ERR_SHAPE' and so on, as in status.h. */
@@ -21,10 +22,6 @@ export class TesseraError extends Error {
   }
 }
 
-const ARRAYS = {
-  bool: Uint8Array, u8: Uint8Array, i8: Int8Array, i16: Int16Array, i32: Int32Array, i64: BigInt64Array,
-  u32: Uint32Array, f16: Uint16Array, bf16: Uint16Array, f32: Float32Array, f64: Float64Array,
-};
 const FIELD = '\x1f', RECORD = '\x1e', MAX_RANK = 8, MAX_ARGUMENTS = 64;
 
 function dtypeNumber(name) {
@@ -33,23 +30,14 @@ function dtypeNumber(name) {
   return number;
 }
 
-function dtypeOfArray(data) {
-  return Object.keys(ARRAYS).find(name => name !== 'bool' && data instanceof ARRAYS[name]) ?? 'f32';
-}
-
 // --- Parameters of operators -----------------------------------------------------------------------------------------
 
-// What may be left out.
-const DEFAULTS = {
-  'int axis': -1, 'axes axes': [], 'bool keep_dims': false, 'bool descending': false, 'number eps': 1e-5,
-  'number correction': 1, 'long diagonal': 0, 'long start': 0, 'long stop': 0x7fffffffffffffffn, 'long step': 1,
-};
 const LISTS = {axes: 4, sizes: 8, tensors: 4};  // bytes of an item
 
 function parseParameters(text) {
   return text.split(', ').map(words => {
     const [kind, name] = words.split(' ');
-    return {kind, name, fallback: DEFAULTS[words]};
+    return {kind, name, fallback: defaults[words]};
   });
 }
 
@@ -124,7 +112,8 @@ class Tessera {
     });
     return text.split(RECORD).filter(record => record).map(record => {
       const [kind, ...fields] = record.split(FIELD);
-      return kind === 'device' ? deviceFacts(fields) : {backend: fields[0], status: fields[1], reason: fields[2]};
+      if (kind === 'device') return deviceFacts(fields);
+      return {backend: fields[0], status: fields[1].replace('TSR_', ''), reason: fields[2]};
     });
   }
 
@@ -225,14 +214,40 @@ class Tessera {
 
   /** A tensor that is there when `make` has run. */
   result(make) {
-    const tensor = this.track(new Tensor(this, {pointer: 0, release: 'tsr_release'}));
-    const {cell} = tensor;
+    return this.results(1, async module => [await make(module)])[0];
+  }
+
+  /** `count` tensors that are there when `make` has run; it gives their pointers. */
+  results(count, make) {
+    const made = Array.from({length: count}, () => this.track(new Tensor(this, {pointer: 0, release: 'tsr_release'})));
+    const cells = made.map(tensor => tensor.cell);
     this.enqueue(async module => {
-      cell.pointer = await make(module);
-    }).catch(error => {
-      cell.error = error;
+      try {
+        const pointers = await make(module);
+        cells.forEach((cell, i) => {
+          cell.pointer = pointers[i];
+          noteShape(module, cell, this.scratch);
+        });
+      } catch (error) {
+        for (const cell of cells) cell.error = error;
+        throw error;
+      }
+    }).catch(() => {});  // who reads a cell is told
+    return made;
+  }
+
+  /** Tensors that a C function with a status writes to an array: call(module, out) calls it with the array's address. */
+  outputs(count, call) {
+    return this.results(count, async module => {
+      const out = module.allocate(4 * count);
+      if (out === 0) throw new TesseraError('ERR_OUT_OF_MEMORY', `WebAssembly has no ${4 * count} bytes left`);
+      try {
+        this.throwUnlessOk(module, await call(module, out));
+        return Array.from({length: count}, (unused, i) => module.view.getUint32(out + 4 * i, true));
+      } finally {
+        module.free(out);
+      }
     });
-    return tensor;
   }
 
   // Room for every list and shape among the values, at 8 bytes an item.
@@ -294,6 +309,14 @@ function writeList(module, at, kind, list) {
   return at + 7 & ~7;
 }
 
+// Shape and dtype are known once an operator is recorded; a failed tensor has neither.
+function noteShape(module, cell, scratch) {
+  if (module.exports.tsr_error(cell.pointer) !== 0) return;
+  const rank = module.exports.tsrw_tensor_sizes(cell.pointer, scratch);
+  cell.shape = Array.from({length: rank}, (unused, i) => module.view.getFloat64(scratch + 8 * i, true));
+  cell.dtype = dtypes[module.exports.tsr_tensor_dtype(cell.pointer)];
+}
+
 function takeText(module, at) {
   const text = module.text(at);
   module.free(at);
@@ -328,20 +351,53 @@ export class Device extends Held {
     Object.assign(this, facts);
   }
 
-  /** A tensor with a copy of the elements: a typed array, or plain numbers. Without a shape it has one axis. */
-  tensor(data, shape = [data.length], dtype = dtypeOfArray(data)) {
+  /**
+   * A tensor with a copy of the elements: a typed array, a number, or nested lists, [[1, 2], [3, 4]]. The nesting gives the
+   * shape where none is given; a typed array gives the dtype, numbers are f32. A Uint16Array holds the bits of f16 or bf16;
+   * numbers become one of these by a cast.
+   */
+  tensor(data, wantedShape, wantedDtype) {
+    if (isHalf(wantedDtype) && !(data instanceof Uint16Array)) return this.tensor(data, wantedShape, 'f32').cast(wantedDtype);
+    const {array, shape, dtype} = readElements(data, wantedShape, wantedDtype);
     checkArgument('tensor', {kind: 'shape', name: 'shape'}, shape);
-    const number = dtypeNumber(dtype);
-    const array = data instanceof ARRAYS[dtype] ? data : ARRAYS[dtype].from(data);
     const at = this.tessera.copyIn(new Uint8Array(array.buffer, array.byteOffset, array.byteLength));
-    return this.tessera.result(async module => {
+    const made = this.tessera.result(async module => {
       try {
         writeShape(module, this.tessera.scratch, shape);
-        return await module.call('tsr_from_data', pointerOf(this), number, this.tessera.scratch, at, array.byteLength);
+        return await module.call(
+          'tsr_from_data', pointerOf(this), dtypeNumber(dtype), this.tessera.scratch, at, array.byteLength);
       } finally {
         module.free(at);
       }
     });
+    Object.assign(made.cell, {shape: [...shape], dtype});
+    return made;
+  }
+
+  /**
+   * Captures the operators that `record` calls and runs them once; resolves to a Capture that runs them again on what their
+   * inputs hold then. `record` calls operators without waiting and returns the tensors to compute: one, or a list.
+   */
+  async capture(record) {
+    const {tessera} = this;
+    const begun = tessera.enqueue(async module => {
+      tessera.throwUnlessOk(module, await module.call('tsr_capture_begin', pointerOf(this)));
+    });
+    let outputs = [], mistake = null;
+    try {
+      outputs = [record()].flat();
+      if (!outputs.every(output => output instanceof Tensor)) {
+        throw new TypeError('capture: the function must return a tensor or a list of tensors, without waiting');
+      }
+    } catch (error) {
+      mistake = error;
+    }
+    const ended = tessera.enqueue(module => endCapture(tessera, module, mistake ? [] : outputs));
+    await begun.catch(error => ended.then(() => {}, () => {}).then(() => { throw error; }));
+    const capture = tessera.track(new Capture(tessera, {pointer: await ended, release: 'tsr_capture_release'}));
+    if (!mistake) return capture;
+    capture.release();
+    throw mistake;
   }
 
   /** Resolves when all work on the device is done. */
@@ -349,6 +405,40 @@ export class Device extends Held {
     return this.tessera.enqueue(async module => {
       this.tessera.throwUnlessOk(module, await module.call('tsr_device_synchronize', pointerOf(this)));
     });
+  }
+}
+
+// Ends the thread's capture, whatever happened in it, and gives its pointer.
+async function endCapture(tessera, module, outputs) {
+  let list = [], mistake = null;
+  try {
+    list = outputs.map(pointerOf);
+  } catch (error) {
+    mistake = error;
+  }
+  const at = module.allocate(4 * (list.length + 1)), out = at + 4 * list.length;
+  try {
+    list.forEach((pointer, i) => module.view.setUint32(at + 4 * i, pointer, true));
+    const status = await module.call('tsr_capture_end', at, list.length, mistake ? 0 : out);
+    if (mistake) throw mistake;
+    tessera.throwUnlessOk(module, status);
+    return module.view.getUint32(out, true);
+  } finally {
+    module.free(at);
+  }
+}
+
+/** Captured work, to be run again. The tensors computed in it are overwritten by each run. */
+export class Capture extends Held {
+  run() {
+    return this.tessera.enqueue(async module => {
+      this.tessera.throwUnlessOk(module, await module.call('tsr_capture_run', pointerOf(this)));
+    });
+  }
+
+  /** How many kernels, copies and fills it holds. */
+  stepCount() {
+    return this.tessera.enqueue(async module => module.exports.tsr_capture_step_count(pointerOf(this)));
   }
 }
 
@@ -371,14 +461,62 @@ export class Tensor extends Held {
     });
   }
 
+  /** Its sizes, once known: at once for device.tensor(), for others when an awaited call has come back; until then undefined. */
+  get shape() {
+    return this.cell.shape;
+  }
+
+  get dtype() {
+    return this.cell.dtype;
+  }
+
   /** {shape, dtype}; rejects for a failed tensor. */
   describe() {
     return this.tessera.enqueue(async module => {
-      const pointer = pointerOf(this), {scratch} = this.tessera;
+      this.tessera.throwUnlessOk(module, module.exports.tsr_error(pointerOf(this)));
+      const {shape, dtype} = this.cell;
+      return {shape, dtype};
+    });
+  }
+
+  /** Overwrites the elements, also those of a view; data as for device.tensor(), converted to the tensor's dtype. */
+  write(data) {
+    const {array: given} = readElements(data);
+    const copy = given.slice();  // as they are now: the writing waits for its turn
+    return this.tessera.enqueue(async module => {
+      const pointer = pointerOf(this);
       this.tessera.throwUnlessOk(module, module.exports.tsr_error(pointer));
-      const rank = module.exports.tsrw_tensor_sizes(pointer, scratch);
-      const shape = Array.from({length: rank}, (unused, i) => module.view.getFloat64(scratch + 8 * i, true));
-      return {shape, dtype: dtypes[module.exports.tsr_tensor_dtype(pointer)]};
+      const {array} = readElements(copy, undefined, this.cell.dtype);
+      const at = this.tessera.copyIn(new Uint8Array(array.buffer, array.byteOffset, array.byteLength));
+      try {
+        this.tessera.throwUnlessOk(module, await module.call('tsr_write', pointer, at, array.byteLength));
+      } finally {
+        module.free(at);
+      }
+    });
+  }
+
+  /** The `k` largest (or smallest) along an axis: {values, indices}. */
+  topk(k, axis = -1, largest = true) {
+    checkArgument('topk', {kind: 'long', name: 'k'}, k);
+    checkArgument('topk', {kind: 'int', name: 'axis'}, axis);
+    const [values, indices] = this.tessera.outputs(2, (module, out) =>
+      module.call('tsr_topk', pointerOf(this), BigInt(k), axis, largest ? 1 : 0, out, out + 4));
+    return {values, indices};
+  }
+
+  /** Views of these sizes along an axis, one after the other; the sizes add up to the axis' own. */
+  split(sizes, axis = 0) {
+    checkArgument('split', {kind: 'sizes', name: 'sizes'}, sizes);
+    checkArgument('split', {kind: 'int', name: 'axis'}, axis);
+    return this.tessera.outputs(sizes.length, async (module, out) => {
+      const at = module.allocate(8 * sizes.length);
+      writeList(module, at, 'sizes', sizes);
+      try {
+        return await module.call('tsr_split', pointerOf(this), at, sizes.length, axis, out);
+      } finally {
+        module.free(at);
+      }
     });
   }
 

@@ -124,3 +124,89 @@ test('calls that are made without waiting are done in their order', async () => 
   assert.ok(x instanceof Tensor);
   assert.deepEqual(await values(x), [2]);
 });
+
+test('nested lists become tensors of their shape, and what is no number is refused', async () => {
+  const square = device.tensor([[1, 2], [3, 4]]);
+  assert.deepEqual([square.shape, square.dtype], [[2, 2], 'f32']);
+  assert.deepEqual(await values(square.matmul(square)), [7, 10, 15, 22]);
+  assert.deepEqual(await values(device.tensor([[1, 2], [3, 4]], [4], 'i32')), [1, 2, 3, 4]);
+  assert.deepEqual(device.tensor([[[true], [false]]]).shape, [1, 2, 1]);
+  assert.deepEqual(await device.tensor([2n ** 60n]).read(), BigInt64Array.of(2n ** 60n));
+  assert.deepEqual(await values(device.tensor(2.5)), [2.5]);
+  assert.deepEqual(device.tensor([]).shape, [0]);
+  assert.deepEqual(await values(device.tensor([Float32Array.of(1, 2), Float32Array.of(3, 4)]).sum(0)), [4, 6]);
+  assert.throws(() => device.tensor([[1, 2], [3]]), /\[0\] has the shape \[2\], \[1\] \[1\]/);
+  assert.throws(() => device.tensor([1, 'two']), /the text 'two' at \[1\] is no number/);
+  assert.throws(() => device.tensor('12'), TypeError);
+  assert.throws(() => device.tensor([undefined]), TypeError);
+  assert.throws(() => device.tensor([1], [1], 'f33'), /there is no dtype 'f33'/);
+});
+
+test('numbers become halves by rounding, bits by being halves already', async () => {
+  assert.deepEqual(await values(device.tensor([1.5, -2], [2], 'f16').cast('f32')), [1.5, -2]);
+  assert.deepEqual(await values(device.tensor(Uint16Array.of(0x3f80), [1], 'bf16').cast('f32')), [1]);
+});
+
+test('shape and dtype are there without waiting once they are known', async () => {
+  const x = device.ones('f32', [2, 3]), sum = x.sum(1), failed = x.matmul(x);
+  assert.equal(sum.shape, undefined);
+  await sum.read();
+  assert.deepEqual([x.shape, sum.shape, sum.dtype, failed.shape], [[2, 3], [2], 'f32', undefined]);
+});
+
+test('elements are overwritten, also through a view, as they are when write is called', async () => {
+  const x = device.zeros('i32', [2, 2]), data = [7, 8];
+  const before = x.add(1);
+  const written = x.slice(0, 1).write(data);
+  data[0] = 99;
+  await written;
+  assert.deepEqual(await values(x), [0, 0, 7, 8]);
+  assert.deepEqual(await values(before), [1, 1, 1, 1]);
+  await x.write([[1, 2], [3, 4]]);
+  assert.deepEqual(await values(x), [1, 2, 3, 4]);
+  await rejects(x.write([1]), 'ERR_SHAPE', 'bytes');
+});
+
+test('topk and split give several tensors', async () => {
+  const x = device.tensor([[3, 1, 2], [4, 6, 5]]);
+  const {values: largest, indices} = x.topk(2);
+  assert.deepEqual([await values(largest), await values(indices)], [[3, 2, 6, 5], [0, 2, 1, 2]]);
+  assert.deepEqual(await values(x.topk(1, 0, false).values), [3, 1, 2]);
+  const [left, right] = x.split([1, 2], 1);
+  assert.deepEqual([await values(left), await values(right)], [[3, 4], [1, 2, 6, 5]]);
+  await rejects(x.topk(4).values.read(), 'ERR_SHAPE', '');
+  await rejects(x.split([1, 1], 1)[1].read(), 'ERR_SHAPE', '');
+});
+
+test('a capture runs again on what its inputs hold then', async () => {
+  const x = device.tensor([1, 2, 3]);
+  let y;
+  const step = await device.capture(() => y = x.mul(2).add(1));
+  assert.deepEqual(await values(y), [3, 5, 7]);
+  await x.write([10, 20, 30]);
+  await step.run();
+  assert.deepEqual(await values(y), [21, 41, 61]);
+  assert.equal(await step.stepCount(), 1);
+});
+
+test('a capture whose function fails is given up, and the next one works', async () => {
+  const x = device.tensor([1]);
+  await assert.rejects(device.capture(() => { throw new Error('changed my mind'); }), /changed my mind/);
+  await assert.rejects(device.capture(async () => x), /without waiting/);
+  await rejects(device.capture(() => x.matmul(device.ones('f32', [2, 2]))), 'ERR_SHAPE', '');
+  const step = await device.capture(() => x.neg());
+  step.release();
+  await rejects(step.run(), 'ERR_RELEASED', 'released');
+});
+
+test('devices and errors name statuses alike', async () => {
+  const found = await tessera.devices();
+  assert.equal(found.find(entry => entry.backend === 'vulkan').status, 'ERR_UNAVAILABLE');
+});
+
+test('a kernel that never ends is a time-out', async () => {
+  const hurried = await tessera.open({timeoutMs: 200});
+  const kernel = await tessera.kernel('kernel k(inout f32 y[]) { while (y[0] == 0.0) { y[1] += 1.0; } }');
+  const y = hurried.zeros('f32', [2]);
+  await rejects(kernel.launch([1], y).then(() => y.read()), 'ERR_TIMEOUT', '');
+});

@@ -60,10 +60,39 @@ def a_mistake_in_the_kernel_is_shown(browser):
       form.elements.source.value = 'kernel draw(';
       form.requestSubmit();
     """)
-    time.sleep(0.5)
+    end = time.monotonic() + 20
+    while browser.run(STATE)["wrong"] == 0 and time.monotonic() < end:
+        time.sleep(0.2)
     state = browser.run(STATE)
     return "kernel:1:" in state["outputs"][2] and state["wrong"] == 1 or state
 
 
+ENDLESS = "kernel draw(inout u32 p[], u32 w, u32 h, f32 l, f32 t, f32 s) { while (p[0] == 0) { p[1] += 1; } }"
+
+
+def an_endless_kernel_is_ended_and_the_page_answers_meanwhile(browser):
+    browser.open("index.html")
+    settled(browser, "cpu")
+    browser.run("""
+      const form = document.getElementById('kernel');
+      form.elements.source.value = args[0];
+      form.requestSubmit();
+    """, ENDLESS)
+    frames = browser.run("""
+      let frames = 0;
+      for (const end = performance.now() + 1000; performance.now() < end; frames++) await new Promise(requestAnimationFrame);
+      return frames;
+    """)
+    end = time.monotonic() + 40
+    while browser.run(STATE)["wrong"] == 0 and time.monotonic() < end:
+        time.sleep(0.5)
+    told = browser.run(STATE)["outputs"][2]
+    browser.run("document.getElementById('matmul').requestSubmit()")
+    time.sleep(2)
+    after = browser.run(STATE)["outputs"][0]
+    return frames > 5 and "stopped after" in told and "GFLOP/s" in after or (frames, told, after)
+
+
 if __name__ == "__main__":
-    run_claims(the_page_comes_up_on_the_cpu, every_device_that_is_offered_works, a_mistake_in_the_kernel_is_shown)
+    run_claims(the_page_comes_up_on_the_cpu, every_device_that_is_offered_works, a_mistake_in_the_kernel_is_shown,
+               an_endless_kernel_is_ended_and_the_page_answers_meanwhile)
