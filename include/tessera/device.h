@@ -45,7 +45,7 @@ typedef struct tsr_backend_report {
   const char *name;         // "cuda"
   const char *title;        // "CUDA"
   tsr_status status;        // TSR_OK if it started, even with no device
-  const char *reason;       // why there is no device, and how to get one; empty if there is
+  const char *reason;       // no device: why; (details) and how to get one after "; ". Empty if there is one
   const char *plugin_path;  // file of a plug-in; NULL for a built-in backend
   int device_count;
   const tsr_device_info *devices;  // `device_count` of them

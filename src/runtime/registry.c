@@ -24,7 +24,7 @@
 #undef TSRI_HIDDEN
 #undef TSRI_PLANNED
 
-#define NOT_WRITTEN "not part of this version of Tessera; the backend is planned"
+#define NOT_WRITTEN "not part of this version; planned"
 #define NO_DRIVERS  "needs a driver of the system, which WebAssembly cannot open"
 
 static tsri_backend_entry built_in[] = {

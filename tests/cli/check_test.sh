@@ -8,7 +8,7 @@ source "${BASH_SOURCE[0]%/*}/lib.bash"
 top=$(cd "${BASH_SOURCE[0]%/*}/../.." && pwd)
 
 claim "--list names every operator with what it does, its dtypes and its bound"
-expect 0 check --list
+COLUMNS=200 expect 0 check --list
 has "$out" "layer_norm"
 has "$out" "matrix product over the last two axes"
 expect 0 check --list --json
@@ -84,14 +84,10 @@ expect 0 check --backend cpu --op add --dtype f32 --quick --json --part 2/2
 json "it['devices'][0]['cases'] == $whole - $half and abs($whole - 2 * $half) <= 1"
 
 claim "a wrong command line is a mistake, with what is allowed"
-expect 2 check --backend nonsense
-has "$err" "'nonsense' is not a backend"
 expect 2 check --op no_such_operator
 has "$err" "no_such_operator"
 expect 2 check --dtype f33
 has "$err" "f33"
-expect 2 check --device x
-has "$err" "--device"
 expect 2 check --seed 0
 expect 2 check --sample 0
 for part in 0/2 3/2 1 1/ /2 a/b -1/2 1/2x; do
@@ -99,15 +95,12 @@ for part in 0/2 3/2 1 1/ /2 a/b -1/2 1/2x; do
   has "$err" "--part takes I/N"
 done
 
-claim "a device that is not there is told apart from a failure"
-expect 4 check --backend cpu --device 99
-
 claim "a failure says what was wrong and how to repeat it, and the exit code is 1"
 TESSERA_FAULTS=launch:1 expect 1 check --backend cpu --op add/f32/odd --seed 5
 has "$out" "FAILED add/f32/odd"
 has "$out" "inputs f32 7x19, f32 7x19"
 has "$out" "TSR_ERR_LAUNCH"
-has "$out" "tessera check --backend cpu --device 0 --seed 5 --op 'add/f32/odd'"
+has "$out" "tessera check --device cpu:0 --seed 5 --op 'add/f32/odd'"
 TESSERA_FAULTS=launch:1 expect 1 check --backend cpu --op add/f32/odd --json
 json "it['ok'] is False and it['devices'][0]['failures'][0]['case'] == 'add/f32/odd'"
 json "'--seed 1' in it['devices'][0]['failures'][0]['command']"

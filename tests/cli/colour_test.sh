@@ -34,10 +34,3 @@ lacks "$out" "$escape"
 claim "JSON has none, on a terminal too"
 on_terminal "'$TSR_TEST_PROGRAM' devices --json"
 lacks "$out" "$escape"
-
-claim "the table fits a terminal of 80 columns"
-NO_COLOR=1 on_terminal "stty cols 80; '$TSR_TEST_PROGRAM' devices"
-while IFS= read -r line; do
-  line=${line%$'\r'}
-  ((${#line} <= 80)) || fail "this line is wider than 80: $line"
-done < <(sed '/^Best device/,$d' <<<"$out")

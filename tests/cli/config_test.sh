@@ -4,6 +4,7 @@
 set -euo pipefail
 # shellcheck source=tests/cli/lib.bash
 source "${BASH_SOURCE[0]%/*}/lib.bash"
+export COLUMNS=400 # a setting is a line
 
 settings='backend device priority memory_limit pool_bytes required_bytes timeout threads simd native tf32 strict mix log profile'
 

@@ -32,7 +32,7 @@ has "$out" "Parameters: $parameters"
 grep -Eq "^Weights +13\.49 GiB +$((2 * parameters))$" "$work/out" || fail "the weights are others"
 grep -Eq "^KV cache +0\.50 GiB +$cache$" "$work/out" || fail "the cache is another"
 grep -Eq "^Total +[0-9.]+ GiB +$total$" "$work/out" || fail "the total is another"
-grep -Eq '^cpu 0 .* (yes|no)$' "$work/out" || fail "the CPU is not judged"
+grep -Eq '^cpu:0 .* (yes|no)$' "$work/out" || fail "the CPU is not judged"
 
 claim "other sizes change what they should"
 expect 0 estimate "${model[@]}" --bytes-per-weight 0.5 --batch=2 --json

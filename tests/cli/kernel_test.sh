@@ -213,7 +213,6 @@ wrong ".pgm takes u8 of shape HEIGHTxWIDTH, this is f32 of [4]" good.tk --items 
 wrong ".ppm takes u8 of shape HEIGHTxWIDTHx3, this is u8 of 2x3" two.tk -k ramp --items 3,2 '2x3>y.ppm' 3 2
 wrong "y.bin has 16 bytes, 5 elements of f32 are 20" good.tk --items 4 5=@y.bin 4=ones 1 4
 wrong "timeout" good.tk --items 4 --timeout soon 4=ones 4=ones 1 4
-wrong "device" good.tk --items 4 --device first 4=ones 4=ones 1 4
 expect 3 kernel run --backend cpu good.tk --items 4 3=@y.bin 4=ones 1 4
 has "$err" "y.bin: has more than 12 bytes"
 expect 3 kernel run --backend cpu good.tk --items 4 4=@/dev/zero 4=ones 1 4 # as much as 4 elements need, and no more
@@ -221,11 +220,6 @@ has "$err" "/dev/zero: has more than 16 bytes"
 expect 3 kernel run --backend cpu good.tk --items 4 @nowhere.bin 4=ones 1 4
 has "$err" "nowhere.bin: cannot be opened"
 wrong "has more than 2^63-1 elements" good.tk --items 4 99999999999x99999999=ones 4=ones 1 4
-
-claim "a device that is not there is exit code 4"
-expect 4 kernel run --backend cpu --device 99 good.tk --items 4 4=ones 4=ones 1 4
-expect 4 kernel run --backend abacus good.tk --items 4 4=ones 4=ones 1 4
-has "$err" "abacus"
 
 claim "a backend that runs no kernels says so"
 expect 3 kernel run --backend null good.tk --items 4 4=ones 4=ones 1 4

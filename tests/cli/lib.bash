@@ -52,6 +52,12 @@ is_empty() {
   [[ -z $1 ]] || fail "$2 is not empty"
 }
 
+# fits COLUMNS: no line of the output is wider.
+fits() {
+  local line
+  while IFS= read -r line; do ((${#line} <= $1)) || fail "this line is wider than $1 columns: $line"; done <<<"$out"
+}
+
 # json EXPRESSION: the output is JSON, and the Python expression on it (as `it`) holds.
 json() {
   /usr/bin/python3 -c '

@@ -13,6 +13,8 @@ for variable in $(compgen -e); do
   esac
 done
 
+export COLUMNS=400 # what a line says stays on it
+
 name=$(basename "$0" _test.sh)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

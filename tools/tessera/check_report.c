@@ -39,7 +39,10 @@ static check_tally family_tally(const check_run *run, const char *family) {
 static void add_row(table *t, const char *name, const check_tally *tally, term_style style) {
   char worst[160] = "exact";
   const check_worst *w = &tally->worst;
-  if (w->share > 0) snprintf(worst, sizeof worst, "%.3g of %.3g %s", w->error, w->bound, check_bounds[w->id].unit);
+  if (w->share > 0) {
+    const char *unit = check_bounds[w->id].unit;  // its first word will do: JSON has it whole
+    snprintf(worst, sizeof worst, "%.3g of %.3g %.*s", w->error, w->bound, (int)strcspn(unit, " "), unit);
+  }
   table_cell(t, style, "%s", name);
   table_cell(t, style, "%" PRId64, tally->cases);
   table_cell(t, tally->failed ? TERM_BAD : style, "%" PRId64, tally->passed);
@@ -53,9 +56,9 @@ static void print_gaps(const check_run *run) {
     const char *name = check_gaps[i].lacks ? check_gaps[i].lacks : check_gaps[i].pattern;
     if (!check_gap_applies(run, i)) continue;
     if (check_gap_is_stale(run, i)) {
-      printf("FAILED: the gap %s passes; delete it from check_bounds.c\n", name);
+      report_text("FAILED: the gap %s passes; delete it from check_bounds.c", name);
     } else if (run->gap_failed[i] > 0) {
-      printf("gap: %s: %s (%" PRId64 " cases)\n", name, check_gaps[i].reason, run->gap_failed[i]);
+      report_text("gap: %s: %s (%" PRId64 " cases)", name, check_gaps[i].reason, run->gap_failed[i]);
     }
   }
 }
@@ -66,8 +69,8 @@ int check_print(const check_run *run, double seconds) {
       {.heading = "Cases", .gap = 2, .is_right = true},
       {.heading = "Passed", .gap = 2, .is_right = true},
       {.heading = "Gaps", .gap = 2, .is_right = true},
-      {.heading = "Worst error", .gap = 2},
-      {.heading = "At", .can_shorten = true},
+      {.heading = "Worst error", .gap = 2, .narrowest = 16},
+      {.heading = "At", .narrowest = 18, .is_optional = true},
   };
   table t;
   check_tally total = {0};
@@ -81,9 +84,10 @@ int check_print(const check_run *run, double seconds) {
   add_row(&t, "all", &total, TERM_BOLD);
   int exit_code = report_table(&t);
   print_gaps(run);
-  printf("%s %d: %" PRId64 " of %" PRId64 " cases passed, %" PRId64 " failed, %" PRId64 " in known gaps, seed %" PRIu64
-         ", %.1f s\n",
-         run->backend, run->index, total.passed, total.cases, total.failed, total.gaps, run->options->seed, seconds);
+  report_text("%s:%d: %" PRId64 " of %" PRId64 " cases passed, %" PRId64 " failed, %" PRId64
+              " in known gaps, seed %" PRIu64 ", %.1f s",
+              run->backend, run->index, total.passed, total.cases, total.failed, total.gaps, run->options->seed,
+              seconds);
   return exit_code;
 }
 
@@ -107,8 +111,8 @@ static void write_failures(json_writer *json, const check_run *run) {
   json_begin_array(json, "failures");
   for (const check_failure *failure = run->failures; failure; failure = failure->next) {
     char command[CHECK_ID_BYTES + 128];
-    snprintf(command, sizeof command, "tessera check --backend %s --device %d --seed %" PRIu64 " --op '%s'",
-             run->backend, run->index, run->options->seed, failure->id);
+    snprintf(command, sizeof command, "tessera check --device %s:%d --seed %" PRIu64 " --op '%s'", run->backend,
+             run->index, run->options->seed, failure->id);
     json_begin_object(json, NULL);
     json_text(json, "case", failure->id);
     json_text(json, "inputs", failure->inputs);
@@ -172,9 +176,9 @@ static void format_dtypes(uint32_t dtypes, char *text, size_t bytes) {
 
 int check_print_list(const char *pattern) {
   static const table_column columns[] = {{.heading = "Operator", .gap = 2},
-                                         {.heading = "Dtypes", .gap = 2},
+                                         {.heading = "Dtypes", .gap = 2, .narrowest = 8},
                                          {.heading = "Bound", .gap = 2},
-                                         {.heading = "What it does"}};
+                                         {.heading = "What it does", .narrowest = 36}};
   table t;
   table_init(&t, columns, sizeof columns / sizeof columns[0]);
   for (int i = 0; i < check_op_count(); i++) {

@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "commands.h"
+#include "device_choice.h"
 #include "report.h"
 #include "term.h"
 
@@ -82,7 +83,7 @@ static void show_progress(check_run *run) {
   if (now - run->last_progress < 0.1) return;
   run->last_progress = now;
   char text[256];
-  snprintf(text, sizeof text, "%s %d: %" PRId64 " cases, %" PRId64 " failed  %s", run->backend, run->index,
+  snprintf(text, sizeof text, "%s:%d: %" PRId64 " cases, %" PRId64 " failed  %s", run->backend, run->index,
            run->total.cases, run->total.failed, run->id);
   printf("\r%-*.*s", term_columns() - 1, term_columns() - 1, text);
   fflush(stdout);
@@ -178,8 +179,7 @@ static void print_failure(check_run *run, const check_failure *failure) {
     printf("… more failures; --json lists them all\n");
   } else {
     bool colour = term_has_colour();
-    printf("%sFAILED%s %s\n  inputs %s\n  %s\n  again: tessera check --backend %s --device %d --seed %" PRIu64
-           " --op '%s'\n",
+    printf("%sFAILED%s %s\n  inputs %s\n  %s\n  again: tessera check --device %s:%d --seed %" PRIu64 " --op '%s'\n",
            term_begin(TERM_BAD, colour), term_end(TERM_BAD, colour), failure->id, failure->inputs, failure->message,
            run->backend, run->index, run->options->seed, failure->id);
   }
@@ -442,7 +442,8 @@ static bool init(check_run *run) {
 static void refresh_device(check_run *run) {
   enum { CASES = 4000 };
   if (run->total.cases - run->fresh_at < CASES) return;
-  tsr_device *device = run->reopen(run->backend, run->index);
+  tsr_device *device = NULL;
+  device_open_exactly(run->backend, run->index, &device);
   if (!device) return;  // the old one will do
   tsr_device_release(run->device);
   run->device = device;

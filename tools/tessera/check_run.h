@@ -44,8 +44,7 @@ struct check_run {
   tsr_device *device;
   const char *backend;
   int index;
-  tsr_device *(*reopen)(const char *backend, int index);  // the same device once more
-  int64_t fresh_at;                                       // cases when it was opened
+  int64_t fresh_at;  // cases when the device was opened
 
   const check_op *op;
   tsr_dtype dtype;

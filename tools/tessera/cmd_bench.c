@@ -11,22 +11,20 @@
 #include "bench_progress.h"
 #include "bench_time.h"
 #include "commands.h"
+#include "device_choice.h"
 #include "json.h"
 #include "report.h"
 
 static const char name[] = "bench";
-static const char *backend, *device_index, *pattern, *size_text, *dtype_text;
+static const char *pattern, *size_text, *dtype_text;
+static device_choice wanted;
 static uint64_t repeat;
 static double least_seconds = 0.2;
 static bool as_json, wants_list, takes_turns;
 
 static const option_spec options[] = {
-    {.name = "backend",
-     .value_name = "B",
-     .help = "what to time: cpu, opencl, ...",
-     .standard = "the best device",
-     .text = &backend},
-    {.name = "device", .value_name = "N", .help = "which device of the backend, from 0", .text = &device_index},
+    OPTION_DEVICE(wanted, "the best one"),
+    OPTION_BACKEND(wanted),
     {.name = "op",
      .value_name = "PATTERN",
      .help = "only the rows whose name matches; * stands for anything, a comma separates several",
@@ -119,23 +117,13 @@ static int parse_size(bench_plan *plan) {
 static int read_plan(bench_plan *plan) {
   *plan =
       (bench_plan){.dtype = TSR_F32, .repeats = repeat, .least_ns = least_seconds * 1e9, .takes_turns = takes_turns};
-  int exit_code = parse_size(plan);
+  int exit_code = device_choice_read(&wanted, name);
+  if (exit_code == EXIT_DONE) exit_code = parse_size(plan);
   if (exit_code != EXIT_DONE) return exit_code;
   if (dtype_text && tsr_dtype_parse(dtype_text, &plan->dtype) != TSR_OK) {
     return report_usage(name, "--dtype: %s", tsr_last_error());
   }
   return EXIT_DONE;
-}
-
-static int open_device(bench_plan *plan) {
-  if (backend && tsr_config_set("backend", backend) != TSR_OK) return report_usage(name, "%s", tsr_last_error());
-  if (device_index && tsr_config_set("device", device_index) != TSR_OK) {
-    return report_usage(name, "%s", tsr_last_error());
-  }
-  tsr_status status = tsr_device_open(NULL, &plan->device);
-  if (status == TSR_OK) return EXIT_DONE;
-  report_error();
-  return status == TSR_ERR_UNAVAILABLE ? EXIT_NO_DEVICE : EXIT_ERROR;
 }
 
 // --- JSON ---------------------------------------------------------------------------------------------------------------
@@ -221,8 +209,7 @@ static void add_row(table *t, const bench_result *r) {
   table_cell(t, TERM_PLAIN, "%s", r->row->name);
   add_size(t, r->rows, r->cols);
   if (r->status != TSR_OK) {
-    for (int i = 0; i < 5; i++) table_cell(t, TERM_DIM, "-");
-    table_cell(t, TERM_BAD, "%s", r->message);
+    table_span(t, TERM_BAD, "%s", r->message);
     return;
   }
   table_cell(t, TERM_BOLD, "%s", bench_format_ns(r->median_ns, time));
@@ -235,14 +222,17 @@ static void add_row(table *t, const bench_result *r) {
 }
 
 static void print_limits(const bench_limits *limits) {
-  bool has_any = false;
-  for (int i = 0; i < BENCH_BOUND_COUNT; i++) {
+  char text[512] = "";
+  size_t used = 0;
+  for (int i = 0; i < BENCH_BOUND_COUNT && used < sizeof text; i++) {
     if (limits->best[i] <= 0) continue;
-    printf("%s%s %.*f %s", has_any ? ", " : "\nMeasured limits: ", bench_bound_name((bench_bound)i),
-           limits->best[i] < 100 ? 1 : 0, limits->best[i], bench_bound_unit((bench_bound)i));
-    has_any = true;
+    used += (size_t)snprintf(text + used, sizeof text - used, "%s %s %.*f %s",
+                             used ? "," : "Measured limits:", bench_bound_name((bench_bound)i),
+                             limits->best[i] < 100 ? 1 : 0, limits->best[i], bench_bound_unit((bench_bound)i));
   }
-  if (has_any) printf("\n");
+  if (used == 0) return;
+  printf("\n");
+  report_text("%s", text);
 }
 
 static int print_results(const bench_limits *limits, const tsr_device_info *info, const bench_result *results,
@@ -255,12 +245,14 @@ static int print_results(const bench_limits *limits, const tsr_device_info *info
       {.heading = "GB/s", .gap = 2, .is_right = true},
       {.heading = "GFLOP/s", .gap = 2, .is_right = true},
       {.heading = "Of limit", .gap = 2, .is_right = true},
-      {.heading = "What"},
+      {.heading = "What", .narrowest = 24, .is_optional = true},
   };
-  printf("%s %d: %s, %s", tsr_device_backend(limits->device), info->index, info->name,
-         tsr_dtype_name(results[0].dtype));
-  if (limits->threads) printf(", %d thread%s", limits->threads, limits->threads == 1 ? "" : "s");
-  printf("\n\n");
+  char threads[32] = "";
+  if (limits->threads)
+    snprintf(threads, sizeof threads, ", %d thread%s", limits->threads, limits->threads == 1 ? "" : "s");
+  report_text("%s:%d: %s, %s%s", tsr_device_backend(limits->device), info->index, info->name,
+              tsr_dtype_name(results[0].dtype), threads);
+  printf("\n");
   table t;
   table_init(&t, columns, sizeof columns / sizeof columns[0]);
   for (int i = 0; i < count; i++) add_row(&t, &results[i]);
@@ -270,8 +262,9 @@ static int print_results(const bench_limits *limits, const tsr_device_info *info
 }
 
 static int print_list(const bench_row *const *rows, int count) {
-  static const table_column columns[] = {
-      {.heading = "Row", .gap = 2}, {.heading = "Size", .gap = 2, .is_right = true}, {.heading = "What"}};
+  static const table_column columns[] = {{.heading = "Row", .gap = 2},
+                                         {.heading = "Size", .gap = 2, .is_right = true},
+                                         {.heading = "What", .narrowest = 20}};
   table t;
   table_init(&t, columns, sizeof columns / sizeof columns[0]);
   for (int i = 0; i < count; i++) {
@@ -314,7 +307,7 @@ static int measure_and_show(const bench_plan *plan, bench_limits *limits, const 
 }
 
 static int run_rows(bench_plan *plan, const bench_row *const *rows, int count) {
-  int exit_code = open_device(plan);
+  int exit_code = device_choice_open(&wanted, &plan->device);
   if (exit_code != EXIT_DONE) return exit_code;
   bench_limits limits;
   tsr_status status = bench_limits_init(&limits, plan->device);

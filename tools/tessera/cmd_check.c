@@ -6,15 +6,17 @@
 
 #include "check_report.h"
 #include "commands.h"
+#include "device_choice.h"
 #include "report.h"
 
-static const char *backend, *device_text, *pattern, *dtype_name, *part_text;
+static const char *pattern, *dtype_name, *part_text;
+static device_choice wanted;
 static uint64_t seed = 1, sample = 1;
 static bool is_quick, is_large, with_software, as_json, wants_list;
 
 static const option_spec options[] = {
-    {.name = "backend", .value_name = "B", .help = "only devices of this backend, software ones too", .text = &backend},
-    {.name = "device", .value_name = "N", .help = "only the device of this number, from 0", .text = &device_text},
+    OPTION_DEVICE(wanted, "every device that is no software"),
+    OPTION_BACKEND(wanted),
     {.name = "all", .help = "devices emulated on the CPU, too", .flag = &with_software},
     {.name = "op",
      .value_name = "PATTERN",
@@ -38,9 +40,8 @@ static const option_spec options[] = {
     {.name = "json", .help = "print JSON, with every failure", .flag = &as_json},
 };
 
-// What the command line says of devices: an index, or -1 for any.
+// What to check, and what came of it.
 typedef struct choice {
-  int index;
   int visited;
   bool has_failed;
   json_writer *json;  // NULL: for people
@@ -49,24 +50,10 @@ typedef struct choice {
 
 // --- Devices ----------------------------------------------------------------------------------------------------------
 
-// Opens exactly this device, whatever the settings say of choosing one.
-static tsr_device *open_exactly(const char *name, int index) {
-  char text[16];
-  snprintf(text, sizeof text, "%d", index);
-  tsr_device *device = NULL;
-  bool is_set = tsr_config_set("device", text) == TSR_OK && tsr_config_set("required_bytes", "0") == TSR_OK;
-  tsr_device_desc desc = {.backend = name, .index = index};
-  if (!is_set || tsr_device_open(&desc, &device) != TSR_OK) device = NULL;
-  tsr_config_set("device", NULL);
-  tsr_config_set("required_bytes", NULL);
-  return device;
-}
-
 static int check_one(choice *chosen, const char *name, int index) {
-  check_run run = {.options = &chosen->options, .backend = name, .index = index, .reopen = open_exactly};
+  check_run run = {.options = &chosen->options, .backend = name, .index = index};
   chosen->visited++;
-  run.device = open_exactly(name, index);
-  if (!run.device) return report_error();
+  if (device_open_exactly(name, index, &run.device) != TSR_OK) return report_error();
   double start = check_now();
   int exit_code = check_run_all(&run) ? EXIT_DONE : report_no_memory();
   double seconds = check_now() - start;
@@ -78,10 +65,10 @@ static int check_one(choice *chosen, const char *name, int index) {
   return exit_code;
 }
 
-static bool is_chosen(const choice *chosen, const tsr_backend_report *report, const tsr_device_info *device) {
-  if (backend && strcmp(backend, report->name) != 0) return false;
-  if (chosen->index >= 0 && device->index != chosen->index) return false;
-  return backend || with_software || !device->is_software;
+// Software devices are checked when they are named.
+static bool is_chosen(const tsr_backend_report *report, const tsr_device_info *device) {
+  if (!device_choice_takes(&wanted, report, device)) return false;
+  return wanted.backend[0] || with_software || !device->is_software;
 }
 
 static int check_devices(choice *chosen, const tsr_discovery *found) {
@@ -89,52 +76,29 @@ static int check_devices(choice *chosen, const tsr_discovery *found) {
   for (int b = 0; b < found->backend_count && exit_code == EXIT_DONE; b++) {
     const tsr_backend_report *report = &found->backends[b];
     for (int d = 0; d < report->device_count && exit_code == EXIT_DONE; d++) {
-      if (is_chosen(chosen, report, &report->devices[d]))
-        exit_code = check_one(chosen, report->name, report->devices[d].index);
+      if (is_chosen(report, &report->devices[d])) exit_code = check_one(chosen, report->name, report->devices[d].index);
     }
   }
   return exit_code;
 }
 
-static const tsr_backend_report *find_backend(const tsr_discovery *found, const char *name) {
-  for (int b = 0; b < found->backend_count; b++) {
-    if (strcmp(found->backends[b].name, name) == 0) return &found->backends[b];
-  }
-  return NULL;
-}
-
-// Says why no device was checked.
-static int report_none(const tsr_discovery *found) {
-  const tsr_backend_report *report = backend ? find_backend(found, backend) : NULL;
-  if (report && report->device_count == 0) {
-    fprintf(stderr, "tessera: %s has no device: %s\n", report->name, report->reason);
-  } else {
-    fprintf(stderr, "tessera: there is no such device to check; 'tessera devices' lists them\n");
-  }
+// A backend that is not listed, such as null, has the one device.
+static int check_chosen(choice *chosen, const tsr_discovery *found) {
+  if (device_choice_is_unlisted(&wanted, found))
+    return check_one(chosen, wanted.backend, wanted.index < 0 ? 0 : wanted.index);
+  int exit_code = check_devices(chosen, found);
+  if (exit_code != EXIT_DONE || chosen->visited > 0) return exit_code;
+  fprintf(stderr, "tessera: there is no device to check but software ones; --all takes these, too\n");
   return EXIT_NO_DEVICE;
 }
 
 // --- The command ------------------------------------------------------------------------------------------------------
 
-static int run_devices(choice *chosen) {
-  tsr_discovery *found = NULL;
-  if (tsr_discover(&found) != TSR_OK) return report_error();
-  int exit_code = EXIT_DONE;
-  if (backend && !find_backend(found, backend)) {
-    exit_code = report_usage("check", "'%s' is not a backend; 'tessera devices' lists them", backend);
-  } else {
-    exit_code = check_devices(chosen, found);
-    if (exit_code == EXIT_DONE && chosen->visited == 0) exit_code = report_none(found);
-  }
-  tsr_discovery_release(found);
-  return exit_code == EXIT_DONE && chosen->has_failed ? EXIT_NO : exit_code;
-}
-
 static const char *level_name(check_level level) {
   return level == CHECK_QUICK ? "quick" : level == CHECK_LARGE ? "large" : "usual";
 }
 
-static int run_json(choice *chosen) {
+static int run_json(choice *chosen, const tsr_discovery *found) {
   json_writer json;
   json_init(&json, stdout);
   json_begin_object(&json, NULL);
@@ -144,10 +108,10 @@ static int run_json(choice *chosen) {
   json_uint(&json, "sample", chosen->options.sample);
   json_begin_array(&json, "devices");
   chosen->json = &json;
-  int exit_code = run_devices(chosen);
+  int exit_code = check_chosen(chosen, found);
   chosen->json = NULL;
   json_end_array(&json);
-  json_bool(&json, "ok", exit_code == EXIT_DONE);
+  json_bool(&json, "ok", exit_code == EXIT_DONE && !chosen->has_failed);
   json_end_object(&json);
   json_finish(&json);
   return exit_code;
@@ -185,19 +149,13 @@ static bool read_part(uint64_t *out_part, uint64_t *out_parts) {
 
 // Reads what the option parser leaves as text. False, with a message, if it is wrong.
 static bool read_choice(choice *chosen) {
-  *chosen = (choice){.index = -1};
+  *chosen = (choice){0};
   chosen->options = (check_options){
       .seed = seed, .sample = sample, .pattern = pattern, .dtype = TSR_DTYPE_COUNT, .is_quiet = as_json};
   if (!read_part(&chosen->options.part, &chosen->options.parts)) return false;
   chosen->options.level = is_large ? CHECK_LARGE : is_quick ? CHECK_QUICK : CHECK_USUAL;
-  chosen->options.shows_progress = !as_json && term_columns() > 1;
-  char *end = NULL;
-  long index = device_text ? strtol(device_text, &end, 10) : -1;
-  if (device_text && (end == device_text || *end || index < 0 || index > 9999)) {
-    report_usage("check", "--device takes a number from 0, not '%s'", device_text);
-    return false;
-  }
-  chosen->index = (int)index;
+  chosen->options.shows_progress = !as_json && term_is_terminal() && term_columns() > 1;
+  if (device_choice_read(&wanted, "check") != EXIT_DONE) return false;
   if (dtype_name && tsr_dtype_parse(dtype_name, &chosen->options.dtype) != TSR_OK) {
     report_usage("check", "%s", tsr_last_error());
     return false;
@@ -214,7 +172,12 @@ static int run(int argument_count, char **arguments) {
   choice chosen;
   if (!read_choice(&chosen)) return EXIT_USAGE;
   if (wants_list) return run_list();
-  return as_json ? run_json(&chosen) : run_devices(&chosen);
+  tsr_discovery *found = NULL;
+  if (tsr_discover(&found) != TSR_OK) return report_error();
+  int exit_code = device_choice_check(&wanted, found);
+  if (exit_code == EXIT_DONE) exit_code = as_json ? run_json(&chosen, found) : check_chosen(&chosen, found);
+  tsr_discovery_release(found);
+  return exit_code == EXIT_DONE && chosen.has_failed ? EXIT_NO : exit_code;
 }
 
 const tool_command command_check = {
@@ -230,6 +193,6 @@ const tool_command command_check = {
                  "listed as known passes.",
              .options = options,
              .option_count = sizeof options / sizeof options[0],
-             .example = "tessera check --backend cpu --op 'soft*'\ntessera check --op add/f32/transposed --seed 7"},
+             .example = "tessera check --device cpu --op 'soft*'\ntessera check --op add/f32/transposed --seed 7"},
     .run = run,
 };

@@ -52,9 +52,9 @@ static void print_json(const tsr_config *config) {
 static int print_table(const tsr_config *config) {
   static const table_column columns[] = {
       {.heading = "Setting", .gap = 2},
-      {.heading = "Value", .gap = 2, .can_shorten = true},
-      {.heading = "From", .gap = 2, .can_shorten = true},
-      {.heading = "Meaning"},
+      {.heading = "Value", .gap = 2, .narrowest = 12},
+      {.heading = "From", .gap = 2, .narrowest = 12},
+      {.heading = "Meaning", .narrowest = 20},
   };
   table t;
   table_init(&t, columns, sizeof columns / sizeof columns[0]);
@@ -67,7 +67,8 @@ static int print_table(const tsr_config *config) {
     table_cell(&t, TERM_DIM, "%s", setting->help);
   }
   int exit_code = report_table(&t);
-  printf("\nConfig file: %s\n", config->file ? config->file : "none");
+  printf("\n");
+  report_text("Config file: %s", config->file ? config->file : "none");
   return exit_code;
 }
 

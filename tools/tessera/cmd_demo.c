@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // `tessera demo`: the same small programs on every device found, their times and how near they come to plain C.
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,19 +11,18 @@
 #include "commands.h"
 #include "demo_image.h"
 #include "demo_programs.h"
+#include "device_choice.h"
 #include "json.h"
 #include "report.h"
 
 static const char name[] = "demo";
-static const char *device_text, *image_path;
+static const char *image_path;
+static device_choice wanted;
 static bool as_json;
 
 static const option_spec options[] = {
-    {.name = "device",
-     .value_name = "B[:N]",
-     .help = "run on one device only, such as cpu or opencl:1",
-     .standard = "every device found",
-     .text = &device_text},
+    OPTION_DEVICE(wanted, "every device found"),
+    OPTION_BACKEND(wanted),
     {.name = "image",
      .value_name = "FILE",
      .help = "where to write the picture (PPM)",
@@ -45,7 +43,7 @@ typedef struct outcome {
 } outcome;
 
 typedef struct visit {
-  char backend[64];
+  char backend[TSR_NAME_BYTES];
   int index;
   char device_name[TSR_NAME_BYTES];
   bool is_software;
@@ -109,13 +107,13 @@ static size_t largest_result(void) {
 // `image` receives the picture where the device made it.
 static void run_device(const demo_data *data, visit *v, float *result, float *image, bool *has_image) {
   tsr_device *device = NULL;
-  v->status = tsr_device_open(&(tsr_device_desc){.backend = v->backend, .index = v->index}, &device);
+  v->status = device_open_exactly(v->backend, v->index, &device);
   if (v->status != TSR_OK) {
     snprintf(v->message, sizeof v->message, "%s", tsr_last_error());
     return;
   }
   for (int i = 0; i < DEMO_PROGRAM_COUNT; i++) {
-    bench_progress("%s %d: %s", v->backend, v->index, demo_programs[i].what);
+    bench_progress("%s:%d: %s", v->backend, v->index, demo_programs[i].what);
     run_program(device, i, data, result, &v->outcomes[i]);
     if (i == DEMO_IMAGE_PROGRAM && has_passed(v, i) && !*has_image) {
       memcpy(image, result, demo_programs[i].count * sizeof *image);
@@ -132,19 +130,6 @@ typedef struct visit_list {
   int count;
 } visit_list;
 
-static bool parse_device(visit *v) {
-  const char *colon = strchr(device_text, ':');
-  size_t length = colon ? (size_t)(colon - device_text) : strlen(device_text);
-  if (length == 0 || length >= sizeof v->backend) return false;
-  memcpy(v->backend, device_text, length);
-  v->backend[length] = '\0';
-  if (!colon) return true;
-  char *end = NULL;
-  long index = strtol(colon + 1, &end, 10);
-  v->index = (int)index;
-  return isdigit((unsigned char)colon[1]) && *end == '\0' && index <= 9999;
-}
-
 static void describe(const tsr_backend_report *backend, const tsr_device_info *info, visit *v) {
   snprintf(v->backend, sizeof v->backend, "%s", backend->name);
   snprintf(v->device_name, sizeof v->device_name, "%s", info->name);
@@ -152,38 +137,32 @@ static void describe(const tsr_backend_report *backend, const tsr_device_info *i
   v->is_software = info->is_software;
 }
 
-static int all_devices(const tsr_discovery *found, visit *items) {
+// Fills `items`, unless it is NULL, with the devices that the choice takes, and returns how many.
+static int list_devices(const tsr_discovery *found, visit *items) {
   int count = 0;
   for (int b = 0; b < found->backend_count; b++) {
-    for (int d = 0; d < found->backends[b].device_count; d++, count++) {
-      if (items) describe(&found->backends[b], &found->backends[b].devices[d], &items[count]);
+    const tsr_backend_report *backend = &found->backends[b];
+    for (int d = 0; d < backend->device_count; d++) {
+      if (!device_choice_takes(&wanted, backend, &backend->devices[d])) continue;
+      if (items) describe(backend, &backend->devices[d], &items[count]);
+      count++;
     }
   }
   return count;
 }
 
-// The named device; one that is not listed, such as null, is taken at its word.
-static int one_device(const tsr_discovery *found, visit *v) {
-  if (!parse_device(v)) {
-    return report_usage(name, "--device takes a backend and perhaps an index, such as cpu or opencl:1, not '%s'",
-                        device_text);
-  }
-  for (int b = 0; b < found->backend_count; b++) {
-    const tsr_backend_report *backend = &found->backends[b];
-    if (strcmp(backend->name, v->backend) != 0) continue;
-    for (int d = 0; d < backend->device_count; d++) {
-      if (backend->devices[d].index == v->index) describe(backend, &backend->devices[d], v);
-    }
-  }
-  return EXIT_DONE;
-}
-
 static int choose_devices(const tsr_discovery *found, visit_list *list) {
-  list->count = device_text ? 1 : all_devices(found, NULL);
+  int exit_code = device_choice_check(&wanted, found);
+  if (exit_code != EXIT_DONE) return exit_code;
+  list->count = list_devices(found, NULL);
   list->items = calloc((size_t)list->count + 1, sizeof *list->items);
   if (!list->items) return report_no_memory();
-  if (device_text) return one_device(found, list->items);
-  all_devices(found, list->items);
+  list_devices(found, list->items);
+  if (list->count == 0 && wanted.backend[0]) {  // not listed, such as null
+    visit *v = &list->items[list->count++];
+    memcpy(v->backend, wanted.backend, sizeof v->backend);
+    v->index = wanted.index < 0 ? 0 : wanted.index;
+  }
   return EXIT_DONE;
 }
 
@@ -247,17 +226,12 @@ static void write_json(const tsr_discovery *found, const visit_list *list, const
 
 // --- For people -------------------------------------------------------------------------------------------------------------
 
-static void add_failure(table *t, const char *message) {
-  for (int i = 0; i < 3; i++) table_cell(t, TERM_DIM, "-");
-  table_cell(t, TERM_BAD, "%s", message);
-}
-
 static void add_outcome(table *t, const visit *v, int number) {
   char text[BENCH_TIME_TEXT_BYTES];
   const outcome *o = &v->outcomes[number];
   table_cell(t, TERM_PLAIN, "%s", demo_programs[number].what);
   if (o->status != TSR_OK) {
-    add_failure(t, o->message);
+    table_span(t, TERM_BAD, "%s", o->message);
     return;
   }
   table_cell(t, TERM_PLAIN, "%s", bench_format_ns(o->first_ns, text));
@@ -270,24 +244,24 @@ static void add_outcome(table *t, const visit *v, int number) {
 static int print_visits(const visit_list *list) {
   static const table_column columns[] = {
       {.heading = "Device", .gap = 2},
-      {.heading = "Program", .gap = 2, .can_shorten = true},
+      {.heading = "Program", .gap = 2, .narrowest = 12},
       {.heading = "First run", .gap = 2, .is_right = true},
       {.heading = "Again", .gap = 2, .is_right = true},
       {.heading = "Kernels", .gap = 2, .is_right = true},
       {.heading = "Difference"},
   };
   table t;
+  char place[DEVICE_TEXT_BYTES];
   table_init(&t, columns, sizeof columns / sizeof columns[0]);
   for (int i = 0; i < list->count; i++) {
     const visit *v = &list->items[i];
     for (int p = 0; p < (v->status == TSR_OK ? DEMO_PROGRAM_COUNT : 1); p++) {
-      if (p == 0) table_cell(&t, TERM_BOLD, "%s %d", v->backend, v->index);
+      if (p == 0) table_cell(&t, TERM_BOLD, "%s", device_format(v->backend, v->index, place));
       else table_cell(&t, TERM_PLAIN, "%s", "");
       if (v->status == TSR_OK) {
         add_outcome(&t, v, p);
       } else {
-        table_cell(&t, TERM_DIM, "-");
-        add_failure(&t, v->message);
+        table_span(&t, TERM_BAD, "%s", v->message);
       }
     }
   }
@@ -295,14 +269,11 @@ static int print_visits(const visit_list *list) {
 }
 
 static void print_notes(const char *image) {
-  int columns = term_columns();
   printf("\n");
-  text_print_wrapped(
-      stdout,
+  report_text(
       "Each program is the same C code on every device. The first run builds its kernels; 'Again' includes "
-      "copying the inputs in and the result out. Difference: the largest from plain C in f64.",
-      0, columns > 0 ? columns : 100);
-  if (image) printf("The picture that the kernel made: %s\n", image);
+      "copying the inputs in and the result out. Difference: the largest from plain C in f64.");
+  if (image) report_text("The picture that the kernel made: %s", image);
 }
 
 // --- The command --------------------------------------------------------------------------------------------------------------
@@ -316,7 +287,6 @@ static int judge(const visit_list *list) {
       else if (v->status != TSR_OK || v->outcomes[p].status != TSR_ERR_UNSUPPORTED) failed++;
     }
   }
-  if (device_text && list->items[0].status == TSR_ERR_UNAVAILABLE) return EXIT_NO_DEVICE;
   if (failed > 0) return EXIT_NO;
   if (passed > 0) return EXIT_DONE;
   fprintf(stderr, "tessera: there is no device that runs kernels\n");
@@ -349,9 +319,11 @@ static int run(int argument_count, char **arguments) {
   (void)argument_count, (void)arguments;
   tsr_discovery *found = NULL;
   visit_list list = {0};
+  int exit_code = device_choice_read(&wanted, name);
+  if (exit_code != EXIT_DONE) return exit_code;
   if (tsr_discover(&found) != TSR_OK) return report_error();
-  int exit_code = choose_devices(found, &list);
-  if (exit_code == EXIT_DONE && !as_json) {
+  exit_code = choose_devices(found, &list);
+  if (exit_code == EXIT_DONE && !as_json && !device_choice_is_made(&wanted)) {
     exit_code = command_devices.run(0, NULL);
     printf("\n");
     fflush(stdout);
@@ -366,7 +338,8 @@ const tool_command command_demo = {
     .spec = {.name = name,
              .summary = "run the same small programs on every device found",
              .description =
-                 "Lists the devices, then runs four programs on each: a chain of element-wise operators, which becomes "
+                 "Lists the devices, unless one is named, and runs four programs on each: a chain of element-wise "
+                 "operators, which becomes "
                  "one kernel; a matrix product with bias and activation; softmax; and a kernel written in Tessera's "
                  "kernel language, which makes a picture of the Mandelbrot set. The table shows how long the first run "
                  "and a later one took, how many kernels were launched, and the largest difference from "

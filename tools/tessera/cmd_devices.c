@@ -7,15 +7,23 @@
 #include <tessera/version.h>
 
 #include "commands.h"
+#include "device_choice.h"
 #include "json.h"
 #include "report.h"
 #include "size.h"
 #include "trial.h"
 
-static bool as_json, wants_test;
+static bool as_json, wants_test, is_verbose;
+static device_choice wanted;
 
 static const option_spec options[] = {
+    OPTION_DEVICE(wanted, "all"),
+    OPTION_BACKEND(wanted),
     {.name = "json", .help = "print JSON, with all that is known of each device", .flag = &as_json},
+    {.name = "verbose",
+     .letter = 'v',
+     .help = "say of each backend without a device what was looked for and how to get one; of each device, its driver",
+     .flag = &is_verbose},
     {.name = "test", .help = "open each device, test it, and show PASS or what went wrong", .flag = &wants_test},
 };
 
@@ -27,8 +35,23 @@ typedef struct entry {
   const trial *result;
 } entry;
 
+// Whether the choice allows some device of the backend. Without a choice, backends without a device are shown, too.
+static bool is_shown(const tsr_backend_report *backend) {
+  if (!device_choice_is_made(&wanted)) return true;
+  for (int d = 0; d < backend->device_count; d++) {
+    if (device_choice_takes(&wanted, backend, &backend->devices[d])) return true;
+  }
+  return false;
+}
+
 static bool is_best(const tsr_discovery *found, int backend, int device) {
   return backend == found->best_backend && device == found->best_device;
+}
+
+// The result of the device's test; NULL where there was none. Results are in the order of the report.
+static const trial *result_of(const tsr_discovery *found, const trial *results, int backend, int device) {
+  for (int b = 0; b < backend; b++) device += found->backends[b].device_count;
+  return results ? &results[device] : NULL;
 }
 
 // --- JSON ------------------------------------------------------------------------------------------------------
@@ -93,6 +116,7 @@ static void write_json(const tsr_discovery *found, const trial *results) {
   json_begin_array(&json, "backends");
   for (int b = 0; b < found->backend_count; b++) {
     const tsr_backend_report *backend = &found->backends[b];
+    if (!is_shown(backend)) continue;
     json_begin_object(&json, NULL);
     json_text(&json, "name", backend->name);
     json_text(&json, "title", backend->title);
@@ -101,9 +125,9 @@ static void write_json(const tsr_discovery *found, const trial *results) {
     json_text(&json, "plugin", backend->plugin_path);
     json_begin_array(&json, "devices");
     for (int d = 0; d < backend->device_count; d++) {
-      entry shown = {backend, &backend->devices[d], is_best(found, b, d), results};
+      if (!device_choice_takes(&wanted, backend, &backend->devices[d])) continue;
+      entry shown = {backend, &backend->devices[d], is_best(found, b, d), result_of(found, results, b, d)};
       write_device(&json, &shown);
-      if (results) results++;
     }
     json_end_array(&json);
     json_end_object(&json);
@@ -116,12 +140,10 @@ static void write_json(const tsr_discovery *found, const trial *results) {
 
 // --- For people ------------------------------------------------------------------------------------------------
 
-enum { STATUS_BYTES = 2048 };
-
-// Adds to the text, with `before` in front unless it is empty.
-static void append(char *text, const char *before, const char *more) {
-  size_t used = strlen(text);
-  snprintf(text + used, STATUS_BYTES - used, "%s%s", used ? before : "", more);
+// "cuda", or "cuda:1" where the backend has several
+static void format_place(const tsr_backend_report *backend, int index, char *text) {
+  if (backend->device_count > 1) device_format(backend->name, index, text);
+  else snprintf(text, DEVICE_TEXT_BYTES, "%s", backend->name);
 }
 
 // The first device in the report that is the same hardware, or NULL: the device itself or one without an id.
@@ -138,108 +160,120 @@ static const tsr_device_info *first_same(const tsr_discovery *found, const tsr_d
   return NULL;
 }
 
-static void append_plugin(char *status, const tsr_backend_report *backend) {
-  const char *path = backend->plugin_path;
-  if (!path || strstr(status, path)) return;
-  append(status, "; ", "plug-in ");
-  append(status, "", path);
+// A text of its own line below the device or backend it is about.
+static void add_note(table *t, term_style style, const char *before, const char *text) {
+  for (int i = 0; i < 2; i++) table_cell(t, TERM_PLAIN, "%s", "");
+  table_span(t, style, "%s%s", before, text);
 }
 
-static void describe_device(const tsr_discovery *found, const entry *shown, char *status) {
-  *status = '\0';
-  if (!shown->result) {
-    append(status, "", "ok");
-  } else {
-    append(status, "", shown->result->has_passed ? "PASS" : shown->result->message);
-  }
-  const tsr_backend_report *backend = NULL;
-  const tsr_device_info *same = first_same(found, shown->device, &backend);
-  if (same) {
-    char text[192];
-    snprintf(text, sizeof text, "same device as %s %d", backend->name, same->index);
-    append(status, "; ", text);
-  }
-  append_plugin(status, shown->backend);
-}
-
-// "cuda", or "cuda 1" where the backend has several
-static void format_place(const tsr_backend_report *backend, const tsr_device_info *device, char *text, size_t bytes) {
-  if (backend->device_count > 1) {
-    snprintf(text, bytes, "%s %d", backend->name, device->index);
-  } else {
-    snprintf(text, bytes, "%s", backend->name);
-  }
+static void add_plugin(table *t, const tsr_backend_report *backend) {
+  bool is_named = backend->device_count == 0 && backend->plugin_path && strstr(backend->reason, backend->plugin_path);
+  if (backend->plugin_path && !is_named) add_note(t, TERM_DIM, "plug-in ", backend->plugin_path);
 }
 
 static void add_device(table *t, const tsr_discovery *found, const entry *shown) {
-  char place[192], memory[SIZE_TEXT_BYTES], status[STATUS_BYTES];
+  char place[DEVICE_TEXT_BYTES], memory[SIZE_TEXT_BYTES];
   const tsr_device_info *device = shown->device;
-  format_place(shown->backend, device, place, sizeof place);
-  describe_device(found, shown, status);
+  const tsr_backend_report *other = NULL;
+  const tsr_device_info *same = first_same(found, device, &other);
   bool has_failed = shown->result && !shown->result->has_passed;
 
+  format_place(shown->backend, device->index, place);
   table_cell(t, shown->is_best ? TERM_BOLD : TERM_PLAIN, "%s", place);
   table_cell(t, TERM_GOOD, "%s", shown->is_best ? "*" : "");
-  table_cell(t, TERM_PLAIN, "%s%s", device->name, device->is_software ? " (software)" : "");
+  table_cell(t, TERM_PLAIN, "%s", device->name);
   table_cell(t, TERM_PLAIN, "%s", size_format_memory(device->total_bytes, device->free_bytes, memory));
-  table_cell(t, has_failed ? TERM_BAD : TERM_GOOD, "%s", status);
+  table_cell(t, has_failed ? TERM_BAD : TERM_GOOD, "%s%s",
+             !shown->result ? "ok"
+             : has_failed   ? "FAILED"
+                            : "PASS",
+             device->is_software ? ", software" : "");
+  if (has_failed) add_note(t, TERM_BAD, "", shown->result->message);
+  if (same) {
+    format_place(other, same->index, place);
+    add_note(t, TERM_DIM, "same device as ", place);
+  }
+  if (is_verbose && *device->driver) add_note(t, TERM_DIM, "driver ", device->driver);
+}
+
+// Bytes of the reason's first clause: what follows in brackets or after a semicolon is for --verbose.
+static int first_clause(const char *reason) {
+  const char *bracket = strstr(reason, " ("), *semicolon = strchr(reason, ';');
+  const char *end = reason + strlen(reason);
+  if (bracket) end = bracket;
+  if (semicolon && semicolon < end) end = semicolon;
+  return (int)(end - reason);
 }
 
 static void add_absent(table *t, const tsr_backend_report *backend) {
-  char status[STATUS_BYTES] = "";
-  append(status, "", *backend->reason ? backend->reason : "no device");
-  append_plugin(status, backend);
+  const char *reason = *backend->reason ? backend->reason : "no device";
   table_cell(t, TERM_DIM, "%s", backend->name);
   table_cell(t, TERM_PLAIN, "%s", "");
-  table_cell(t, TERM_DIM, "-");
-  table_cell(t, TERM_DIM, "-");
-  table_cell(t, TERM_DIM, "%s", status);
+  table_span(t, TERM_DIM, "%.*s", is_verbose ? (int)strlen(reason) : first_clause(reason), reason);
+}
+
+static void add_backend(table *t, const tsr_discovery *found, const trial *results, int b) {
+  const tsr_backend_report *backend = &found->backends[b];
+  if (backend->device_count == 0) add_absent(t, backend);
+  for (int d = 0; d < backend->device_count; d++) {
+    if (!device_choice_takes(&wanted, backend, &backend->devices[d])) continue;
+    entry shown = {backend, &backend->devices[d], is_best(found, b, d), result_of(found, results, b, d)};
+    add_device(t, found, &shown);
+  }
+  add_plugin(t, backend);
 }
 
 // There are devices, and the settings leave none of them: what a program would be told says why.
 static void print_no_best(void) {
   tsr_device *device = NULL;
   if (tsr_device_open(NULL, &device) == TSR_OK) {
-    printf("Best device: %s, which is opened when named and not listed\n", tsr_device_backend(device));
+    report_text("Best device: %s, which is opened when named and not listed", tsr_device_backend(device));
   } else {
-    printf("Best device: none. %s (see 'tessera config')\n", tsr_last_error());
+    report_text("Best device: none. %s (see 'tessera config')", tsr_last_error());
   }
   tsr_device_release(device);
 }
 
 static void print_best(const tsr_discovery *found) {
-  printf("\n");
   if (found->best_backend >= 0) {
-    char place[192];
+    char place[DEVICE_TEXT_BYTES];
     const tsr_backend_report *backend = &found->backends[found->best_backend];
-    format_place(backend, &backend->devices[found->best_device], place, sizeof place);
-    printf("Best device: %s\n", place);
+    format_place(backend, backend->devices[found->best_device].index, place);
+    report_text("Best device: %s", place);
   } else if (trial_device_count(found) > 0) {
     print_no_best();
   } else {
-    printf("Best device: none. The Status column says what each backend needs.\n");
+    report_text("Best device: none. 'tessera devices --verbose' says what each backend needs.");
   }
+}
+
+static bool has_absent(const tsr_discovery *found) {
+  for (int b = 0; b < found->backend_count; b++) {
+    if (found->backends[b].device_count == 0) return true;
+  }
+  return false;
 }
 
 static int print_table(const tsr_discovery *found, const trial *results) {
   static const table_column columns[] = {
-      {.heading = "Backend"},  // the mark of the best one follows without a gap
-      {.heading = "", .gap = 2},       {.heading = "Device", .gap = 2, .can_shorten = true},
-      {.heading = "Memory", .gap = 2}, {.heading = "Status"},
+      {.heading = "Backend", .narrowest = 8},  // the mark of the best one follows without a gap
+      {.heading = "", .gap = 2},
+      {.heading = "Device", .gap = 2, .narrowest = 16},
+      {.heading = "Memory", .gap = 2, .narrowest = 9},
+      {.heading = "Status"},
   };
   table t;
   table_init(&t, columns, sizeof columns / sizeof columns[0]);
   for (int b = 0; b < found->backend_count; b++) {
-    const tsr_backend_report *backend = &found->backends[b];
-    if (backend->device_count == 0) add_absent(&t, backend);
-    for (int d = 0; d < backend->device_count; d++) {
-      entry shown = {backend, &backend->devices[d], is_best(found, b, d), results};
-      add_device(&t, found, &shown);
-      if (results) results++;
-    }
+    if (is_shown(&found->backends[b])) add_backend(&t, found, results, b);
   }
   int exit_code = report_table(&t);
+  if (device_choice_is_made(&wanted)) return exit_code;
+  printf("\n");
   print_best(found);
+  if (!is_verbose && found->best_backend >= 0 && has_absent(found)) {
+    report_text("'tessera devices --verbose' says what was looked for and how to get the others.");
+  }
   return exit_code;
 }
 
@@ -275,9 +309,12 @@ static int show(const tsr_discovery *found, const trial *results) {
 static int run(int argument_count, char **arguments) {
   (void)argument_count, (void)arguments;
   tsr_discovery *found = NULL;
+  int exit_code = device_choice_read(&wanted, "devices");
+  if (exit_code != EXIT_DONE) return exit_code;
   if (tsr_discover(&found) != TSR_OK) return report_error();
-  trial *results = wants_test ? trial_run_all(found) : NULL;
-  int exit_code = wants_test && !results ? report_no_memory() : show(found, results);
+  exit_code = device_choice_check(&wanted, found);
+  trial *results = wants_test && exit_code == EXIT_DONE ? trial_run_all(found) : NULL;
+  if (exit_code == EXIT_DONE) exit_code = wants_test && !results ? report_no_memory() : show(found, results);
   free(results);
   tsr_discovery_release(found);
   return exit_code;
@@ -286,9 +323,9 @@ static int run(int argument_count, char **arguments) {
 const tool_command command_devices = {
     .spec = {.name = "devices",
              .summary = "list this machine's devices, and why others are missing",
-             .description = "Lists every backend with its devices, or with the reason why it has none and how "
-                            "to get one. The best device, marked with *, is the one that programs get unless "
-                            "they ask for another. Devices emulated on the CPU are marked (software); they "
+             .description = "Lists every backend with its devices, or with the reason why it has none; --verbose "
+                            "says more. The best device, marked with *, is the one that programs get unless "
+                            "they ask for another. Devices emulated on the CPU are marked 'software'; they "
                             "are used only when named.\n"
                             "\n"
                             "With --test each device is opened and computes a little: the exit code is 1 if "

@@ -6,6 +6,7 @@
 #include <tessera/estimate.h>
 
 #include "commands.h"
+#include "device_choice.h"
 #include "json.h"
 #include "report.h"
 #include "size.h"
@@ -18,6 +19,7 @@ static tsr_transformer_desc model = {
     .bytes_per_activation = 2,
 };
 static bool as_json, has_tied_embeddings;
+static device_choice wanted;
 
 #define REQUIRED(option, field, text) \
   { .name = option, .value_name = "N", .help = text, .is_required = true, .count = &model.field }
@@ -57,6 +59,8 @@ static const option_spec options[] = {
     {.name = "tied-embeddings",
      .help = "the output layer shares the input embedding's weights",
      .flag = &has_tied_embeddings},
+    OPTION_DEVICE(wanted, "every device found"),
+    OPTION_BACKEND(wanted),
     {.name = "json", .help = "print JSON", .flag = &as_json},
 };
 
@@ -66,6 +70,7 @@ static void write_devices(json_writer *json, const tsr_discovery *found, uint64_
     const tsr_backend_report *backend = &found->backends[b];
     for (int d = 0; d < backend->device_count; d++) {
       const tsr_device_info *device = &backend->devices[d];
+      if (!device_choice_takes(&wanted, backend, device)) continue;
       json_begin_object(json, NULL);
       json_text(json, "backend", backend->name);
       json_int(json, "index", device->index);
@@ -132,9 +137,9 @@ static int print_parts(const tsr_memory_estimate *estimate) {
 }
 
 static void add_device(table *t, const char *backend, const tsr_device_info *device, uint64_t needed) {
-  char size[SIZE_TEXT_BYTES];
+  char size[SIZE_TEXT_BYTES], place[DEVICE_TEXT_BYTES];
   bool is_enough = device->free_bytes >= needed, is_known = device->free_bytes > 0;
-  table_cell(t, TERM_PLAIN, "%s %d", backend, device->index);
+  table_cell(t, TERM_PLAIN, "%s", device_format(backend, device->index, place));
   table_cell(t, TERM_PLAIN, "%s%s", device->name, device->is_software ? " (software)" : "");
   table_cell(t, TERM_PLAIN, "%s", is_known ? size_format(device->free_bytes, size) : "-");
   table_cell(t, is_enough ? TERM_GOOD : TERM_BAD, "%s", is_enough ? "yes" : is_known ? "no" : "unknown");
@@ -143,7 +148,7 @@ static void add_device(table *t, const char *backend, const tsr_device_info *dev
 static int print_devices(const tsr_discovery *found, uint64_t needed) {
   static const table_column columns[] = {
       {.heading = "Backend", .gap = 2},
-      {.heading = "Device", .gap = 2, .can_shorten = true},
+      {.heading = "Device", .gap = 2, .narrowest = 16},
       {.heading = "Free", .gap = 2, .is_right = true},
       {.heading = "Enough"},
   };
@@ -152,7 +157,9 @@ static int print_devices(const tsr_discovery *found, uint64_t needed) {
   for (int b = 0; b < found->backend_count; b++) {
     const tsr_backend_report *backend = &found->backends[b];
     for (int d = 0; d < backend->device_count; d++) {
-      add_device(&t, backend->name, &backend->devices[d], needed);
+      if (device_choice_takes(&wanted, backend, &backend->devices[d])) {
+        add_device(&t, backend->name, &backend->devices[d], needed);
+      }
     }
   }
   return report_table(&t);
@@ -168,6 +175,8 @@ static int print_tables(const tsr_memory_estimate *estimate, const tsr_discovery
 
 static int run(int argument_count, char **arguments) {
   (void)argument_count, (void)arguments;
+  int exit_code = device_choice_read(&wanted, "estimate");
+  if (exit_code != EXIT_DONE) return exit_code;
   model.tied_embeddings = has_tied_embeddings;
   if (model.kv_heads == 0) model.kv_heads = model.heads;
   tsr_memory_estimate estimate;
@@ -177,12 +186,9 @@ static int run(int argument_count, char **arguments) {
 
   tsr_discovery *found = NULL;
   if (tsr_discover(&found) != TSR_OK) return report_error();
-  int exit_code = EXIT_DONE;
-  if (as_json) {
-    write_json(&estimate, found);
-  } else {
-    exit_code = print_tables(&estimate, found);
-  }
+  exit_code = device_choice_check(&wanted, found);
+  if (exit_code == EXIT_DONE && as_json) write_json(&estimate, found);
+  else if (exit_code == EXIT_DONE) exit_code = print_tables(&estimate, found);
   tsr_discovery_release(found);
   return exit_code;
 }

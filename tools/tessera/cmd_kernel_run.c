@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "cmd_kernel.h"
+#include "device_choice.h"
 #include "kernel_arg.h"
 #include "kernel_source.h"
 #include "report.h"
@@ -17,7 +18,8 @@
 enum { MAX_ARGUMENTS = 96 };  // the language's limits: 32 buffers and 64 scalars
 
 static const char name[] = "kernel run";
-static const char *groups_text, *items_text, *backend, *device_index, *timeout, *defines[KERNEL_MAX_DEFINES];
+static const char *groups_text, *items_text, *timeout, *defines[KERNEL_MAX_DEFINES];
+static device_choice wanted;
 static uint64_t repeat;
 static kernel_choice choice = {.defines = {.texts = defines, .max = KERNEL_MAX_DEFINES}};
 
@@ -30,12 +32,8 @@ static const option_spec options[] = {
      .help = "how many work items, rounded up to whole groups",
      .text = &items_text},
     {.name = "groups", .value_name = "X[,Y[,Z]]", .help = "how many groups, instead", .text = &groups_text},
-    {.name = "backend",
-     .value_name = "B",
-     .help = "where to run it: cpu, opencl, ...",
-     .standard = "the best device",
-     .text = &backend},
-    {.name = "device", .value_name = "N", .help = "which device of the backend, from 0", .text = &device_index},
+    OPTION_DEVICE(wanted, "the best one"),
+    OPTION_BACKEND(wanted),
     {.name = "timeout", .value_name = "TIME", .help = "give up after so long, such as 500ms or 30s", .text = &timeout},
     {.name = "repeat",
      .value_name = "N",
@@ -116,20 +114,9 @@ static int parse_arguments(kernel_run *run, int count, char **texts) {
   return EXIT_DONE;
 }
 
-static int set(const char *setting, const char *value) {
-  if (!value || tsr_config_set(setting, value) == TSR_OK) return EXIT_DONE;
-  return report_usage(name, "%s", tsr_last_error());
-}
-
 static int open_device(kernel_run *run) {
-  int exit_code = set("backend", backend);
-  if (exit_code == EXIT_DONE) exit_code = set("device", device_index);
-  if (exit_code == EXIT_DONE) exit_code = set("timeout", timeout);
-  if (exit_code != EXIT_DONE) return exit_code;
-  tsr_status status = tsr_device_open(NULL, &run->device);
-  if (status == TSR_OK) return EXIT_DONE;
-  report_error();
-  return status == TSR_ERR_UNAVAILABLE ? EXIT_NO_DEVICE : EXIT_ERROR;
+  if (timeout && tsr_config_set("timeout", timeout) != TSR_OK) return report_usage(name, "%s", tsr_last_error());
+  return device_choice_open(&wanted, &run->device);
 }
 
 // --- The run --------------------------------------------------------------------------------------------------------
@@ -178,7 +165,8 @@ static int launch(const kernel_run *run) {
 }
 
 static int run_kernel(kernel_run *run, int count, char **texts) {
-  int exit_code = choose_grid(run);
+  int exit_code = device_choice_read(&wanted, name);
+  if (exit_code == EXIT_DONE) exit_code = choose_grid(run);
   if (exit_code == EXIT_DONE) exit_code = parse_arguments(run, count, texts);
   if (exit_code == EXIT_DONE) exit_code = open_device(run);
   for (int i = 0; i < run->arg_count && exit_code == EXIT_DONE; i++) {
@@ -227,7 +215,7 @@ const tool_command command_kernel_run = {
                         "tessera kernel run saxpy.tk --items 8 8=arange 8=ones 2.5 8\n"
                         "\n"
                         "A picture, on the CPU and timed:\n"
-                        "tessera kernel run julia.tk --backend cpu --repeat 10 --items 640,480 \\\n"
+                        "tessera kernel run julia.tk --device cpu --repeat 10 --items 640,480 \\\n"
                         "    '480x640=out>julia.pgm' 640 480 -0.8 0.156"},
     .run = run,
 };

@@ -13,7 +13,7 @@ enum { INDENT = 4, WIDTH = 80, TERM_BYTES = 64 };
 
 static int width(void) {
   int columns = term_columns();
-  return columns > 0 && columns < WIDTH ? columns : WIDTH;
+  return columns < WIDTH ? columns : WIDTH;
 }
 
 void help_heading(const char *text) {
@@ -35,8 +35,8 @@ void help_section(const char *heading, const char *text) {
 }
 
 // "tessera devices", or "tessera" for the program itself
-static int print_name(const command_spec *command) {
-  return printf("tessera%s%s", command->name ? " " : "", command->name ? command->name : "");
+static void format_name(const command_spec *command, char term[TERM_BYTES]) {
+  snprintf(term, TERM_BYTES, "tessera%s%s", command->name ? " " : "", command->name ? command->name : "");
 }
 
 // "--kv-heads N"
@@ -69,8 +69,10 @@ static void print_part(const char *part, int indent, int *column) {
 static void print_usage(const command_spec *command) {
   printf("\n");
   help_heading("USAGE");
-  printf("%*s", INDENT, "");
-  const int indent = INDENT + print_name(command);
+  char name[TERM_BYTES];
+  format_name(command, name);
+  printf("%*s%s", INDENT, "", name);
+  const int indent = INDENT + (int)strlen(name);
   int column = indent;
   for (int i = 0; i < command->option_count; i++) {
     char term[TERM_BYTES], part[TERM_BYTES + 2];
@@ -108,10 +110,12 @@ static void print_options(const command_spec *command) {
 }
 
 void help_print_start(const command_spec *command) {
+  char name[TERM_BYTES], line[256];
+  format_name(command, name);
+  snprintf(line, sizeof line, "%s - %s", name, command->summary);
   help_heading("NAME");
   printf("%*s", INDENT, "");
-  print_name(command);
-  printf(" - %s\n", command->summary);
+  text_print_wrapped(stdout, line, INDENT, width() - INDENT);
   print_usage(command);
   help_section("DESCRIPTION", command->description);
   if (command->print_more) command->print_more();

@@ -31,6 +31,15 @@ int report_usage(const char *command, const char *format, ...) {
   return EXIT_USAGE;
 }
 
+void report_text(const char *format, ...) {
+  char text[4096];
+  va_list values;
+  va_start(values, format);
+  vsnprintf(text, sizeof text, format, values);
+  va_end(values);
+  text_print_wrapped(stdout, text, 0, term_columns());
+}
+
 int report_table(table *t) {
   bool is_printed = table_print(t, stdout, term_columns(), term_has_colour());
   table_deinit(t);

@@ -15,6 +15,10 @@ int report_no_memory(void);
 // Prints "tessera devices: …"; `command` NULL leaves the command out. Returns EXIT_USAGE.
 int report_usage(const char *command, const char *format, ...) TEXT_FORMAT(2, 3);
 
+// Prints a paragraph on standard output, broken into lines as wide as the terminal. A word that is wider, such as the
+// path of a file, is not cut. Line breaks in the text begin a new line.
+void report_text(const char *format, ...) TEXT_FORMAT(1, 2);
+
 // Prints the table on standard output and empties it. Returns EXIT_DONE, or EXIT_ERROR (with a message) if memory ran out.
 int report_table(table *t);
 

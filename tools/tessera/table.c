@@ -9,12 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-  MAX_COLUMNS = 16,
-  SHORTEST_TEXT = 16,  // columns kept of a text that is shortened
-  WANTED_LAST = 24,    // columns the last column gets before texts are shortened for it
-  NARROWEST_LAST = 12  // with less, its lines are left to the terminal to break
-};
+enum { MAX_COLUMNS = 16 };
+
+// How a table is printed: the width of each column, where it begins, and where the table ends.
+typedef struct layout {
+  int widths[MAX_COLUMNS];
+  bool is_left_out[MAX_COLUMNS];
+  int limit;  // columns of the whole table; 0: none
+} layout;
 
 void table_deinit(table *t) {
   for (int i = 0; i < t->cell_count; i++) free(t->cells[i].text);
@@ -22,6 +24,8 @@ void table_deinit(table *t) {
   t->cells = NULL;
   t->cell_count = t->cell_capacity = 0;
 }
+
+// --- Filling ------------------------------------------------------------------------------------------------------------
 
 static char *format_text(const char *format, va_list values) {
   va_list again;
@@ -43,11 +47,8 @@ static bool grow(table *t) {
   return true;
 }
 
-void table_cell(table *t, term_style style, const char *format, ...) {
-  va_list values;
-  va_start(values, format);
-  char *raw = format_text(format, values);
-  va_end(values);
+// Takes `raw`, which may be NULL.
+static void add(table *t, char *raw, term_style style, bool spans) {
   char *text = raw ? text_clean(raw) : NULL;
   free(raw);
   if (!text || !grow(t)) {
@@ -55,7 +56,22 @@ void table_cell(table *t, term_style style, const char *format, ...) {
     t->is_out_of_memory = true;
     return;
   }
-  t->cells[t->cell_count++] = (table_text){text, style};
+  t->cells[t->cell_count++] = (table_text){text, style, spans};
+}
+
+void table_cell(table *t, term_style style, const char *format, ...) {
+  va_list values;
+  va_start(values, format);
+  add(t, format_text(format, values), style, false);
+  va_end(values);
+}
+
+void table_span(table *t, term_style style, const char *format, ...) {
+  va_list values;
+  va_start(values, format);
+  add(t, format_text(format, values), style, true);
+  va_end(values);
+  while (!t->is_out_of_memory && t->cell_count % t->column_count != 0) table_cell(t, TERM_PLAIN, "%s", "");
 }
 
 void table_init(table *t, const table_column *columns, int column_count) {
@@ -64,28 +80,57 @@ void table_init(table *t, const table_column *columns, int column_count) {
   for (int i = 0; i < column_count; i++) table_cell(t, TERM_BOLD, "%s", columns[i].heading);
 }
 
-static void measure(const table *t, int *widths) {
+// --- Widths -------------------------------------------------------------------------------------------------------------
+
+static void measure(const table *t, layout *l) {
   for (int i = 0; i < t->cell_count; i++) {
     int column = i % t->column_count, width = text_width(t->cells[i].text);
-    if (width > widths[column]) widths[column] = width;
+    if (t->cells[i].spans) i += t->column_count - column - 1;
+    else if (width > l->widths[column]) l->widths[column] = width;
   }
 }
 
-// Makes the columns fit `width` as far as they can.
-static void squeeze(const table *t, int width, int *widths) {
-  const int last = t->column_count - 1;
-  int room = width;  // for the last column
-  for (int column = 0; column < last; column++) room -= widths[column] + t->columns[column].gap;
-  int wanted = widths[last] < WANTED_LAST ? widths[last] : WANTED_LAST;
-  for (int column = 0; column < last && room < wanted; column++) {
-    int spare = widths[column] - SHORTEST_TEXT;
-    if (!t->columns[column].can_shorten || spare <= 0) continue;
-    int taken = wanted - room < spare ? wanted - room : spare;
-    widths[column] -= taken;
-    room += taken;
+static int total_width(const table *t, const layout *l) {
+  int total = 0, gap = 0;
+  for (int column = 0; column < t->column_count; column++) {
+    if (l->is_left_out[column]) continue;
+    total += gap + l->widths[column];
+    gap = t->columns[column].gap;
   }
-  if (room < widths[last] && room >= NARROWEST_LAST) widths[last] = room;
+  return total;
 }
+
+// The widest of the columns that can still give a column away, or -1.
+static int widest_to_shrink(const table *t, const layout *l) {
+  int widest = -1;
+  for (int column = 0; column < t->column_count; column++) {
+    int narrowest = t->columns[column].narrowest;
+    if (l->is_left_out[column] || narrowest == 0 || l->widths[column] <= narrowest) continue;
+    if (widest < 0 || l->widths[column] > l->widths[widest]) widest = column;
+  }
+  return widest;
+}
+
+static bool shrink(const table *t, layout *l) {
+  int column = 0;
+  while (total_width(t, l) > l->limit && column >= 0) {
+    column = widest_to_shrink(t, l);
+    if (column >= 0) l->widths[column]--;
+  }
+  return total_width(t, l) <= l->limit;
+}
+
+// Makes the table fit: by narrower columns, else without the optional ones, the last first.
+static void squeeze(const table *t, layout *l) {
+  layout natural = *l;
+  for (int column = t->column_count - 1; column >= 0 && !shrink(t, l); column--) {
+    if (!t->columns[column].is_optional) continue;
+    natural.is_left_out[column] = true;
+    *l = natural;
+  }
+}
+
+// --- Printing -----------------------------------------------------------------------------------------------------------
 
 // Spaces are printed only once a text follows, so that no line ends in any.
 typedef struct line {
@@ -100,51 +145,67 @@ static void put(line *l, const char *text, int bytes, term_style style) {
   l->pending = 0;
 }
 
-static bool put_cell(line *l, const table_column *column, int width, const char *text, term_style style) {
-  char *fitting = column->can_shorten ? text_shorten(text, width) : NULL;
-  if (column->can_shorten && !fitting) return false;
-  const char *shown = fitting ? fitting : text;
-  int spare = width - text_width(shown);
-  if (spare < 0) spare = 0;
-  if (column->is_right) l->pending += spare;
-  put(l, shown, (int)strlen(shown), style);
-  l->pending += column->gap + (column->is_right ? 0 : spare);
-  free(fitting);
-  return true;
+// How many bytes of `text` go on one line of a cell. A word that is wider than the cell is cut, after a slash if it can be.
+static int take_line(const char *text, int width, const char **out_next) {
+  int bytes = text_break(text, width, out_next), fitting = text_bytes_within(text, width);
+  if (fitting >= bytes || fitting == 0) return bytes;
+  for (int i = fitting; i > 1; i--) {
+    if (text[i - 1] != '/') continue;
+    fitting = i;
+    break;
+  }
+  *out_next = text + fitting;
+  return fitting;
 }
 
-// One row: the last column's text may take several lines.
-static bool put_row(const table *t, FILE *out, const int *widths, bool colour, const table_text *cells) {
-  const int last = t->column_count - 1;
-  line l = {.out = out, .colour = colour};
-  int indent = 0;
-  for (int column = 0; column < last; column++) {
-    if (!put_cell(&l, &t->columns[column], widths[column], cells[column].text, cells[column].style)) {
-      return false;
-    }
-    indent += widths[column] + t->columns[column].gap;
+// Prints one line of a cell and moves `*text` to what is left of it.
+static void put_cell(line *l, const table_column *column, int width, const char **text, const table_text *cell) {
+  bool is_right = column->is_right && !cell->spans;
+  const char *next;
+  int bytes = take_line(*text, width, &next), spare = width - text_width_of(*text, bytes);
+  if (spare < 0) spare = 0;
+  if (is_right) l->pending += spare;
+  put(l, *text, bytes, cell->style);
+  l->pending += column->gap + (is_right ? 0 : spare);
+  *text = next;
+}
+
+// The width of a cell: its column's, or for one that spans all that follows, what the table has left.
+static int cell_width(const table *t, const layout *l, const table_text *cell, int column, int begin) {
+  if (!cell->spans) return l->widths[column];
+  int end = l->limit ? l->limit : total_width(t, l);
+  int width = text_width(cell->text);
+  return l->limit && width > end - begin && end - begin > 0 ? end - begin : width;
+}
+
+// Prints one line of the row; false once there is nothing left to print.
+static bool put_line(const table *t, const layout *l, FILE *out, bool colour, const table_text *cells,
+                     const char **texts) {
+  line to = {.out = out, .colour = colour};
+  int begin = 0;
+  bool has_more = false;
+  for (int column = 0; column < t->column_count; column++) {
+    if (l->is_left_out[column]) continue;
+    int width = cell_width(t, l, &cells[column], column, begin);
+    put_cell(&to, &t->columns[column], width, &texts[column], &cells[column]);
+    has_more = has_more || *texts[column];
+    if (cells[column].spans) break;
+    begin += width + t->columns[column].gap;
   }
-  if (t->columns[last].is_right) l.pending += widths[last] - text_width(cells[last].text);
-  const char *text = cells[last].text;
-  do {
-    const char *next;
-    int bytes = text_break(text, widths[last], &next);
-    put(&l, text, bytes, cells[last].style);
-    fputc('\n', out);
-    l.pending = indent;
-    text = next;
-  } while (*text);
-  return true;
+  fputc('\n', out);
+  return has_more;
 }
 
 bool table_print(const table *t, FILE *out, int width, bool colour) {
   if (t->is_out_of_memory) return false;
   assert(t->cell_count % t->column_count == 0);
-  int widths[MAX_COLUMNS] = {0};
-  measure(t, widths);
-  if (width > 0) squeeze(t, width, widths);
+  layout l = {.limit = width};
+  measure(t, &l);
+  if (width > 0) squeeze(t, &l);
   for (int i = 0; i < t->cell_count; i += t->column_count) {
-    if (!put_row(t, out, widths, colour, &t->cells[i])) return false;
+    const char *texts[MAX_COLUMNS];
+    for (int column = 0; column < t->column_count; column++) texts[column] = t->cells[i + column].text;
+    while (put_line(t, &l, out, colour, &t->cells[i], texts)) continue;
   }
   return true;
 }

@@ -11,14 +11,16 @@
 
 typedef struct table_column {
   const char *heading;
-  int gap;           // spaces after the column
-  bool is_right;     // numbers: aligned at the right
-  bool can_shorten;  // texts may lose their middle where the table is wider than the terminal
+  int gap;        // spaces after the column
+  bool is_right;  // numbers: aligned at the right
+  int narrowest;  // where the table is too wide, the column may shrink to this and break its texts into lines; 0: never
+  bool is_optional;  // left out where even its narrowest does not fit
 } table_column;
 
 typedef struct table_text {
   char *text;
   term_style style;
+  bool spans;  // takes the place of all cells that follow in its row
 } table_text;
 
 typedef struct table {
@@ -35,10 +37,13 @@ void table_deinit(table *t);
 // Adds the next cell; a row is complete when each column has one. The text is made safe to print (text_clean).
 void table_cell(table *t, term_style style, const char *format, ...) TEXT_FORMAT(3, 4);
 
-// Prints headings and rows. If the table is wider than `width` columns (0: no limit), texts that may be are shortened,
-// and the last column continues on further lines.
+// Adds a text that takes the rest of the row, whatever the widths of its columns: a sentence in place of figures.
+void table_span(table *t, term_style style, const char *format, ...) TEXT_FORMAT(3, 4);
+
+// Prints headings and rows. If the table is wider than `width` columns (0: no limit), the columns that may shrink do, and
+// their texts continue on further lines: between words, and within a word that is wider than its column.
 //
-// Returns false if memory ran out while the table was filled or printed.
+// Returns false if memory ran out while the table was filled.
 bool table_print(const table *t, FILE *out, int width, bool colour);
 
 #endif

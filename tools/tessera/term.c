@@ -62,13 +62,12 @@ bool term_has_colour(void) {
   return is_terminal();
 }
 
+bool term_is_terminal(void) { return is_terminal(); }
+
 int term_columns(void) {
-  if (!is_terminal()) return 0;
-  int columns = window_columns();
-  if (columns <= 0) {  // a serial line, or a recorder such as script(1), may not know
-    const char *given = getenv("COLUMNS");
-    columns = given ? atoi(given) : 0;
-  }
+  const char *given = getenv("COLUMNS");
+  int columns = given ? atoi(given) : 0;
+  if (columns <= 0 && is_terminal()) columns = window_columns();  // a serial line may not know
   return columns > 0 ? columns : 80;
 }
 

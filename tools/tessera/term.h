@@ -15,7 +15,11 @@ void term_init(void);
 // Whether standard output is a terminal that shows colours, and NO_COLOR does not forbid them.
 bool term_has_colour(void);
 
-// Columns of the terminal at standard output; 0 if it is none.
+// Whether standard output is a terminal.
+bool term_is_terminal(void);
+
+// Columns to print in: what COLUMNS says, else those of the terminal at standard output, else 80. So a pipe gets the same
+// lines as a terminal of 80 columns.
 int term_columns(void);
 
 // The escape sequences that begin and end a style; empty for TERM_PLAIN or without colour.

@@ -65,15 +65,17 @@ int text_decode(const char *text, uint32_t *out_code) {
   return length;
 }
 
-int text_width(const char *text) {
+int text_width_of(const char *text, int bytes) {
   int width = 0;
-  while (*text) {
+  for (const char *end = text + bytes; text < end;) {
     uint32_t code;
     text += text_decode(text, &code);
     width += code_width(code);
   }
   return width;
 }
+
+int text_width(const char *text) { return text_width_of(text, (int)strlen(text)); }
 
 static bool is_control(uint32_t code) { return code < 0x20 || (code >= 0x7F && code < 0xA0); }
 
@@ -98,8 +100,7 @@ char *text_clean(const char *text) {
   return clean;
 }
 
-// The longest start of `text` that takes at most `columns`, in bytes.
-static size_t bytes_within(const char *text, int columns) {
+int text_bytes_within(const char *text, int columns) {
   const char *at = text;
   while (*at) {
     uint32_t code;
@@ -108,32 +109,7 @@ static size_t bytes_within(const char *text, int columns) {
     if (columns < 0) break;
     at += length;
   }
-  return (size_t)(at - text);
-}
-
-// The start of the longest end of `text` that takes at most `columns`.
-static const char *tail_within(const char *text, int columns) {
-  int left = text_width(text);
-  while (*text && left > columns) {
-    uint32_t code;
-    text += text_decode(text, &code);
-    left -= code_width(code);
-  }
-  return text;
-}
-
-char *text_shorten(const char *text, int columns) {
-  static const char gap[] = "...";
-  const int kept = columns - (int)sizeof gap + 1;
-  bool fits = text_width(text) <= columns || kept < 1;
-  size_t head_bytes = fits ? strlen(text) : bytes_within(text, (kept + 1) / 2);
-  const char *tail = fits ? "" : tail_within(text, kept / 2);
-
-  size_t bytes = head_bytes + sizeof gap + strlen(tail);
-  char *shorter = malloc(bytes);
-  if (!shorter) return NULL;
-  snprintf(shorter, bytes, "%.*s%s%s", (int)head_bytes, text, fits ? "" : gap, tail);
-  return shorter;
+  return (int)(at - text);
 }
 
 int text_break(const char *text, int columns, const char **out_next) {

@@ -21,14 +21,14 @@ int text_decode(const char *text, uint32_t *out_code);
 
 // Columns that the text takes: 2 for each wide (East Asian, emoji) character, 0 for each combining one.
 int text_width(const char *text);
+int text_width_of(const char *text, int bytes);  // of its first bytes
 
 // A copy that is safe to print on one line: line breaks and tabs become spaces, other control characters and invalid bytes
 // '?'. The caller frees it; NULL if memory is out.
 char *text_clean(const char *text);
 
-// A copy with its middle replaced by "..." so that it takes at most `columns` (4 or more); as it is if it is no wider.
-// The caller frees it; NULL if memory is out.
-char *text_shorten(const char *text, int columns);
+// The longest start of `text` that takes at most `columns`, in bytes.
+int text_bytes_within(const char *text, int columns);
 
 // Where to break a line: how many bytes of `text` go on one of at most `columns`, without the space at the break;
 // `*out_next` is where the following line starts, at the final 0 when there is none. A word wider than a line is not

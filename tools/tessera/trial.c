@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Opens each device that discovery found, and tests it.
-//
-// What the settings say of *choosing* a device (`device`, `required_bytes`) is set aside meanwhile, so that each is
-// opened itself and not one in its place.
 #include "trial.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <tessera/config.h>
+
+#include "device_choice.h"
 
 static bool fail_with_last_error(trial *result) {
   result->status = tsr_last_error_status();
@@ -15,15 +13,10 @@ static bool fail_with_last_error(trial *result) {
   return false;
 }
 
-// Asks for exactly this device. A backend may look different by now (one was unplugged), hence the check.
-static bool open_exactly(const char *backend, int index, tsr_device **out_device, trial *result) {
-  char text[16];
-  snprintf(text, sizeof text, "%d", index);
-  if (tsr_config_set("device", text) != TSR_OK) return fail_with_last_error(result);
-  if (tsr_config_set("required_bytes", "0") != TSR_OK) return fail_with_last_error(result);
-  tsr_device_desc desc = {.backend = backend, .index = index};
+// A backend may look different by now (one was unplugged), hence the check.
+static bool open_device(const char *backend, int index, tsr_device **out_device, trial *result) {
   tsr_device_info info;
-  if (tsr_device_open(&desc, out_device) != TSR_OK) return fail_with_last_error(result);
+  if (device_open_exactly(backend, index, out_device) != TSR_OK) return fail_with_last_error(result);
   if (tsr_device_get_info(*out_device, &info) != TSR_OK) return fail_with_last_error(result);
   if (info.index == index) return true;
   result->status = TSR_ERR_INTERNAL;
@@ -34,7 +27,7 @@ static bool open_exactly(const char *backend, int index, tsr_device **out_device
 static trial run_one(const char *backend, int index) {
   trial result = {.has_passed = false};
   tsr_device *device = NULL;
-  if (open_exactly(backend, index, &device, &result)) {
+  if (open_device(backend, index, &device, &result)) {
     result.has_passed = tsr_device_test(device) == TSR_OK || fail_with_last_error(&result);
   }
   tsr_device_release(device);
@@ -57,7 +50,5 @@ trial *trial_run_all(const tsr_discovery *found) {
       *next++ = run_one(backend->name, backend->devices[d].index);
     }
   }
-  tsr_config_set("device", NULL);
-  tsr_config_set("required_bytes", NULL);
   return results;
 }

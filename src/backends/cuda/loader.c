@@ -76,7 +76,7 @@ tsr_status tsri_cuda_load(void) {
   char trail[400];
   if (load(tsri_cuda_names, cuda_entries, &tsri_cu, trail, sizeof trail)) return TSR_OK;
   return TSRI_FAIL(TSR_ERR_NOT_FOUND,
-                   "NVIDIA's driver is not here (%s); on a machine with an NVIDIA GPU install it (Debian: "
+                   "no NVIDIA driver here (%s); on a machine with an NVIDIA GPU install it (Debian: "
                    "nvidia-driver, or libcuda1 beside it)",
                    trail);
 }

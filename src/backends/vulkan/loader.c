@@ -56,7 +56,7 @@ tsr_status tsri_vulkan_load(const char *const *names) {
     tsri_library_close(library);
     tsri_trail_add(trail, sizeof trail, *names, reason);
   }
-  return TSRI_FAIL(TSR_ERR_NOT_FOUND, "no Vulkan library could be opened (%s); %s", trail, HOW_TO_GET_IT);
+  return TSRI_FAIL(TSR_ERR_NOT_FOUND, "no Vulkan library here (%s); %s", trail, HOW_TO_GET_IT);
 }
 
 tsr_status tsri_vulkan_load_instance(VkInstance instance) {

@@ -151,7 +151,7 @@ tsr_status tsri_wgpu_native_start(const char *library) {
     return tsri_wgpu_fail(TSR_ERR_NOT_FOUND, "the library that TESSERA_WEBGPU_LIB names cannot be used (%s)", trail);
   }
   return tsri_wgpu_fail(TSR_ERR_NOT_FOUND,
-                        "no WebGPU library could be opened (%s); install wgpu-native or Dawn, or name the file in "
+                        "no WebGPU library here (%s); install wgpu-native or Dawn, or name the file in "
                         "TESSERA_WEBGPU_LIB",
                         trail);
 }
