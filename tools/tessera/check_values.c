@@ -89,8 +89,9 @@ static void add_reals(specials *s) {
 }
 
 static void add_wholes(specials *s) {
-  static const int64_t common[] = {0,  1,  -1, 2,  -2, 3,  -3, 5,   -7,   7,       8,
-                                   15, 16, 31, 32, 33, 63, 64, 100, -100, 16777217};
+  static const int64_t common[] = {0, 1, -1, 2, -2, 3, -3, 5, -7, 7, 8, 15, 16, 31, 32, 33, 63, 64, 100, -100, 16777217,
+                                   // just above the middle of two bf16 numbers, which f32 rounds to that middle
+                                   16842753, -16842753, 134742018, INT64_C(36169534507319297)};
   int64_t least = check_least(s->dtype), most = check_most(s->dtype);
   for (size_t i = 0; i < sizeof common / sizeof common[0]; i++) add_whole(s, common[i]);
   const int64_t limits[] = {least, most, most - 1, least / 2, most / 2};

@@ -177,7 +177,9 @@ static tsri_check_operand literal_as(tsri_checker *c, tsri_check_operand operand
       tsri_diag_error(c->diag, operand.pos, "%g is too large for f32", value);
       return tsri_error_operand(operand.pos);
     }
-    return tsri_const_value(c, compute, float_bits(value, compute), operand.pos);
+    uint64_t bits = operand.kind == TSRI_OPERAND_INT ? tsri_fold_convert(TSR_I64, (uint64_t)operand.integer, dtype)
+                                                     : tsri_fold_convert(TSR_F64, float_bits(value, TSR_F64), dtype);
+    return tsri_const_value(c, compute, bits, operand.pos);
   }
   if (kind == TSR_KIND_BOOL) {
     tsri_diag_error(c->diag, operand.pos, "a number is no bool");
@@ -253,19 +255,20 @@ static tsri_check_operand emit_convert(tsri_checker *c, tsri_check_operand value
 tsri_check_operand tsri_convert_to(tsri_checker *c, tsri_check_operand operand, tsr_dtype dtype) {
   if (operand.kind == TSRI_OPERAND_INT) {
     // A literal keeps all its bits until it is converted: u8(300), u32(-1), f64(0.1).
-    int64_t value = operand.integer;
-    bool is_float = tsr_dtype_kind_of(dtype) == TSR_KIND_FLOAT;
-    operand = is_float ? literal_as(c, operand, tsri_ir_compute_dtype(dtype))
-                       : tsri_const_value(c, TSR_I64, (uint64_t)value, operand.pos);
+    bool is_float = dtype == TSR_F32 || dtype == TSR_F64;
+    operand =
+        is_float ? literal_as(c, operand, dtype) : tsri_const_value(c, TSR_I64, (uint64_t)operand.integer, operand.pos);
   } else if (operand.kind == TSRI_OPERAND_FLOAT) {
     operand = tsri_const_value(c, TSR_F64, float_bits(operand.real, TSR_F64), operand.pos);
   }
   operand = tsri_need_value(c, operand);
   if (operand.kind != TSRI_OPERAND_VALUE || operand.held == dtype) return operand;
   if (operand.type.dtype == dtype) return operand;
-  // Integers and bool reach f16 and bf16 by way of f32.
-  bool is_half = dtype == TSR_F16 || dtype == TSR_BF16;
-  if (is_half && tsr_dtype_kind_of((tsr_dtype)operand.type.dtype) != TSR_KIND_FLOAT) {
+  // bool reaches f16 and bf16 by way of f32, and so do integers that become f16: those which f32 rounds are beyond the
+  // largest f16 anyway. A constant is rounded once, whatever it is.
+  bool is_exact_in_f32 = dtype == TSR_F16 || (dtype == TSR_BF16 && operand.type.dtype == TSR_BOOL);
+  bool is_float = tsr_dtype_kind_of((tsr_dtype)operand.type.dtype) == TSR_KIND_FLOAT;
+  if (is_exact_in_f32 && !is_float && !tsri_is_const(c, &operand)) {
     operand = emit_convert(c, operand, TSR_F32);
     if (operand.kind != TSRI_OPERAND_VALUE) return operand;
   }

@@ -87,3 +87,20 @@ TEST(whole_literals_notice_overflow) {
   CHECK(!tsri_fold_whole(TSRI_OP_ADD, INT64_MAX, 1, &out));
   CHECK(!tsri_fold_whole(TSRI_OP_SUB, INT64_MIN, 1, &out));
 }
+
+static float folded_to_bf16(tsr_dtype from, int64_t value) {
+  uint64_t given = tsr_dtype_bytes(from) == 8 ? (uint64_t)value : (uint32_t)value;
+  uint32_t bits = (uint32_t)tsri_fold_convert(from, given, TSR_BF16);
+  float result;
+  memcpy(&result, &bits, sizeof result);
+  return result;
+}
+
+// 16842753 is just above the middle of two bf16 numbers; f32 rounds it to that middle, which is nearer to neither.
+TEST(integers_become_bf16_by_one_rounding) {
+  CHECK_NEAR((double)folded_to_bf16(TSR_I32, 16842753), 16908288, 0);
+  CHECK_NEAR((double)folded_to_bf16(TSR_I64, -16842753), -16908288, 0);
+  CHECK_FORM("kernel k(out bf16 y[]) { y[0] = bf16(16842753); }", "16908288");
+  CHECK_FORM("kernel k(out bf16 y[]) { y[0] = 16842753; }", "16908288");
+  CHECK_FORM("kernel k(out bf16 y[], i32 n) { y[0] = bf16(n); }", "bf16(n)");
+}

@@ -183,7 +183,7 @@ typedef enum tsri_ir_expr_kind {
 // integer drops the fraction and saturates to the range of `dtype`, NaN gives 0; integer to integer keeps the low bits
 // of `dtype` and extends by its sign; integer to float rounds to nearest even; float to f16, bf16, f32 rounds to
 // nearest even in one step (denormals kept), so f32 -> f16 -> f32 here is a rounding; anything to bool is "not 0", NaN
-// included; bool to others is 0 or 1. The operand of a conversion to f16 or bf16 is always f32 or f64.
+// included; bool to others is 0 or 1. The operand of a conversion to f16 is f32 or f64; to bf16 it may be an integer, too.
 //
 // LOAD: element a of the array, or with `type.lanes` > 1 that many consecutive elements, beginning at a rounded down
 // to a multiple of the lanes. The index is i32, u32 or i64. Elements of a storage type are widened exactly; bool reads

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Which operations have an expansion, and writing one. The formulas are in expand_exp.c, expand_log.c,
-// expand_trig.c, expand_fma.c.
+// expand_trig.c, expand_fma.c, expand_convert.c.
 #include "lang/lower/expand.h"
 
 #include "lang/lower/expand_build.h"
@@ -36,6 +36,20 @@ static const entry entries[TSRI_OP_COUNT] = {
 bool tsri_expand_has(tsri_ir_op code, tsri_ir_type type) {
   bool is_float = type.dtype == TSR_F32 || type.dtype == TSR_F64;
   return is_float && (entries[code].one || entries[code].two);
+}
+
+bool tsri_expand_has_convert(tsr_dtype to, tsr_dtype from) {
+  return to == TSR_BF16 && (from == TSR_I32 || from == TSR_U32 || from == TSR_I64);
+}
+
+void tsri_expand_convert(tsr_dtype to, tsri_ir_type from, tsri_expansion *out) {
+  (void)to;
+  tsri_expander e = {
+      .out = out, .type = {TSR_F32, from.lanes}, .ints = from, .bools = {TSR_BOOL, from.lanes}, .k = &tsri_expand_f32};
+  out->count = 1;
+  out->has_overflowed = false;
+  node x = put(&e, (tsri_ir_expr){.kind = TSRI_EXPR_VAR, .type = from});
+  out->result = tsri_expand_integer_to_bf16(&e, x);
 }
 
 void tsri_expand(tsri_ir_op code, tsri_ir_type type, tsri_expand_options options, tsri_expansion *out) {

@@ -35,4 +35,9 @@ bool tsri_expand_has(tsri_ir_op code, tsri_ir_type type);
 // Writes the expansion of an operation that tsri_expand_has. f64 needs i64 too.
 void tsri_expand(tsri_ir_op code, tsri_ir_type type, tsri_expand_options options, tsri_expansion *out);
 
+// Conversions with an expansion: integers to bf16, which f32 on the way would round twice. The operand has type `from`; the
+// result is f32.
+bool tsri_expand_has_convert(tsr_dtype to, tsr_dtype from);
+void tsri_expand_convert(tsr_dtype to, tsri_ir_type from, tsri_expansion *out);
+
 #endif

@@ -84,7 +84,7 @@ static inline node num(tsri_expander *e, double value) {
 }
 
 static inline node whole(tsri_expander *e, int64_t value) {
-  return constant(e, e->ints, e->ints.dtype == TSR_U32 ? (uint32_t)value : (uint64_t)value);
+  return constant(e, e->ints, e->ints.dtype == TSR_I64 ? (uint64_t)value : (uint32_t)value);
 }
 
 static inline node op(tsri_expander *e, tsri_ir_op code, tsri_ir_type type, node a, node b, node c) {
@@ -221,6 +221,8 @@ node tsri_expand_asin(tsri_expander *e, node x);
 node tsri_expand_acos(tsri_expander *e, node x);
 node tsri_expand_atan(tsri_expander *e, node x);
 node tsri_expand_atan2(tsri_expander *e, node y, node x);
+// expand_convert.c
+node tsri_expand_integer_to_bf16(tsri_expander *e, node x);
 // expand_fma.c
 node tsri_expand_fma(tsri_expander *e, node x, node y, node z);
 

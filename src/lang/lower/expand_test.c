@@ -108,7 +108,11 @@ static bool run_test(const tsri_ir_expr *n, tsr_dtype dtype, value a, value b) {
   switch ((tsri_ir_op)n->op) {
     case TSRI_OP_LT:
       if (n->lane == 1 && (is_f64 ? isunordered(a.d, b.d) : isunordered(a.f, b.f))) return nan_is_less;
-      return is_f64 ? a.d < b.d : is_f32 ? a.f < b.f : dtype == TSR_I64 ? (int64_t)a.w < (int64_t)b.w : a.u < b.u;
+      return is_f64             ? a.d < b.d
+             : is_f32           ? a.f < b.f
+             : dtype == TSR_I64 ? (int64_t)a.w < (int64_t)b.w
+             : dtype == TSR_I32 ? (int32_t)a.u < (int32_t)b.u
+                                : a.u < b.u;
     case TSRI_OP_EQ:
       return is_f64 ? a.d == b.d : is_f32 ? a.f == b.f : dtype == TSR_I64 ? a.w == b.w : a.u == b.u;
     case TSRI_OP_NE:
@@ -126,6 +130,18 @@ static bool run_test(const tsri_ir_expr *n, tsr_dtype dtype, value a, value b) {
   }
 }
 
+static value convert(const tsri_ir_expr *n, tsr_dtype of, value a) {
+  uint16_t half = 0;
+  value is = {.w = 0};
+  if (n->dtype != TSR_BF16) {
+    (void)tsr_convert((tsr_dtype)n->dtype, &is, of, &a, 1);
+  } else {
+    (void)tsr_convert(TSR_BF16, &half, of, &a, 1);
+    (void)tsr_convert(TSR_F32, &is, TSR_BF16, &half, 1);
+  }
+  return is;
+}
+
 static value run_node(const tsri_expansion *x, const tsri_ir_expr *n, const value *v, const value *args) {
   value a = v[n->kind == TSRI_EXPR_CONST ? 0 : n->a];
   tsr_dtype of =
@@ -138,9 +154,7 @@ static value run_node(const tsri_expansion *x, const tsri_ir_expr *n, const valu
     case TSRI_EXPR_BITCAST:
       return a;
     case TSRI_EXPR_CONVERT:
-      if (n->dtype == TSR_U32) return (value){.w = a.u};
-      if (n->dtype == TSR_F32) return (value){.f = (float)(int32_t)a.u};
-      return (value){.d = (double)(int64_t)a.w};
+      return convert(n, of, a);
     default:
       break;
   }
@@ -401,6 +415,41 @@ TEST(fma_of_zeros_infinities_and_the_ends_of_the_range_is_as_in_c) {
     if (!same((double)is, (double)wanted) || !same(wide, wide_wanted)) {
       test_fail(__FILE__, __LINE__, "fma(%a, %a, %a) is %a and %a, not %a and %a", a, b, c, (double)is, wide,
                 (double)wanted, wide_wanted);
+    }
+  }
+}
+
+// --- Conversions ----------------------------------------------------------------------------------------------------
+
+// Numbers around every power of two, around the middle of the two bf16 numbers above it, and any.
+static uint64_t random_integer(int i) {
+  uint64_t bits = (uint64_t)(random_unit() * 0x1p53) << 32 ^ (uint64_t)(random_unit() * 0x1p53);
+  int power = (int)(random_unit() * 64);
+  uint64_t near = UINT64_C(1) << power, last = power > 7 ? near >> 7 : 1;
+  if (i % 4 == 1) return near + (bits & 7) - 3;
+  if (i % 4 == 2) return near + (bits >> 8 & 127) * last + last / 2 + (bits & 3) - 1;
+  if (i % 4 == 3) return 0 - (near + (bits >> 8 & 127) * last + last / 2 + (bits & 3) - 1);
+  return bits >> (power & 63);
+}
+
+TEST(integers_become_bf16_by_one_rounding) {
+  static const tsr_dtype dtypes[] = {TSR_I32, TSR_U32, TSR_I64};
+  static tsri_expansion x;
+  for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++) {
+    CHECK(tsri_expand_has_convert(TSR_BF16, dtypes[d]));
+    tsri_expand_convert(TSR_BF16, (tsri_ir_type){(uint8_t)dtypes[d], 1}, &x);
+    CHECK(!x.has_overflowed);
+    for (int i = 0; i < 200000; i++) {
+      value from = {.w = i == 0 ? 16842753 : random_integer(i)}, none = {.w = 0};
+      uint16_t half = 0;
+      float wanted = 0;
+      CHECK_STATUS(tsr_convert(TSR_BF16, &half, dtypes[d], &from, 1), TSR_OK);
+      CHECK_STATUS(tsr_convert(TSR_F32, &wanted, TSR_BF16, &half, 1), TSR_OK);
+      float is = evaluate(&x, from, none).f;
+      if (is != wanted) {
+        test_fail(__FILE__, __LINE__, "%s %016llx: %a, not %a", tsr_dtype_name(dtypes[d]), (unsigned long long)from.w,
+                  (double)is, (double)wanted);
+      }
     }
   }
 }

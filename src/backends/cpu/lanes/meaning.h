@@ -224,4 +224,15 @@ LANE f32 op_F32_BF16(f32 x) { return f32_of_bf16(bf16_of_f32(x)); }
 LANE f32 op_F64_F16(f64 x) { return f32_of_f16(tsri_f64_to_f16(x)); }
 LANE f32 op_F64_BF16(f64 x) { return f32_of_bf16(tsri_f64_to_bf16(x)); }
 
+// Integers to bf16, rounded once: what f32 cannot hold is first dropped to odd (lang/lower/expand_convert.c).
+LANE f32 op_I32_BF16(i32 x) {
+  i32 odd = (i32)((u32)x & 0xffffff00u) | (((u32)x & 0xffu) != 0 ? 0x100 : 0);
+  return op_F32_BF16((f32)((x < 0 ? ~x : x) < 1 << 24 ? x : odd));
+}
+LANE f32 op_U32_BF16(u32 x) {
+  u32 odd = (x & 0xffffff00u) | ((x & 0xffu) != 0 ? 0x100u : 0u);
+  return op_F32_BF16((f32)(x < 1u << 24 ? x : odd));
+}
+LANE f32 op_I64_BF16(i64 x) { return f32_of_bf16(tsri_i64_to_bf16(x)); }
+
 #endif

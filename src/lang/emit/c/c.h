@@ -4,6 +4,7 @@
 //   emit/c/c.c          the emitters, the function's head and declarations
 //   emit/c/spell.c    the table of spellings, one entry per dialect
 //   emit/c/helpers.c  small functions the text may need, written once for all dialects
+//   emit/c/expansion.c  functions written from expansions
 //   emit/c/ops.c      templates of operations and conversions
 //   emit/c/vectors.c    helpers made on demand: vectors, loads, stores, atomics
 //   emit/c/expr.c     expressions
@@ -147,6 +148,10 @@ void tsri_c_expand(tsri_c_emitter *e, tsri_c_text *out, const char *pattern, tsr
 bool tsri_c_want(tsri_c_emitter *e, const char *name);
 // Adds a helper that the caller wrote for tsri_c_want.
 void tsri_c_define(tsri_c_emitter *e, const char *name, const tsri_c_text *text);
+
+// Adds the function of this name that is written from an expansion (lang/lower/expand.h), if there is one and it was not
+// asked for before.
+void tsri_c_define_expansion(tsri_c_emitter *e, const char *name);
 
 // Template of an operation on one lane; `dtype` is that of its (last) operand.
 const char *tsri_c_op_pattern(const tsri_c_emitter *e, tsri_ir_op op, tsr_dtype dtype);

@@ -301,9 +301,13 @@ static void need_named(tsri_c_emitter *e, const char *name, size_t bytes) {
   tsr_dtype dtype = TSR_F32;
   const helper *h = find_helper(e, name + 4, bytes - 4, &dtype);
   tsri_c_name full;
-  if (!h || bytes >= sizeof full.text) return;
+  if (bytes >= sizeof full.text) return;
   memcpy(full.text, name, bytes);
   full.text[bytes] = '\0';
+  if (!h) {
+    tsri_c_define_expansion(e, full.text);
+    return;
+  }
   if (!tsri_c_want(e, full.text)) return;
   tsri_c_text text = {0};
   tsri_c_expand(e, &text, h->text, dtype);

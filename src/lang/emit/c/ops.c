@@ -133,9 +133,9 @@ static const convert_patterns conversions[TSR_DTYPE_COUNT] = {
     [TSR_I32] = {"tsr_to_i32_$t($a)", "(i32)$a", "(i32)$a"},
     [TSR_I64] = {"tsr_to_i64_$t($a)", "(i64)$a", "(i64)$a"},
     [TSR_U32] = {"tsr_to_u32_$t($a)", "(u32)$a", "(u32)$a"},
-    // Integers reach f16 and bf16 through f32 or f64: the checked form says so.
+    // Integers reach f16 through f32: the checked form says so.
     [TSR_F16] = {"tsr_f16_to_f32(tsr_$t_to_f16($a))", NULL, NULL},
-    [TSR_BF16] = {"tsr_bf16_to_f32(tsr_$t_to_bf16($a))", NULL, NULL},
+    [TSR_BF16] = {"tsr_bf16_to_f32(tsr_$t_to_bf16($a))", "tsr_to_bf16_$t($a)", NULL},
     [TSR_F32] = {"(f32)$a", "(f32)$a", "(f32)$a"},
     [TSR_F64] = {"(f64)$a", "(f64)$a", "(f64)$a"},
 };

@@ -35,7 +35,8 @@
   X(I32_I64, i64, i32) X(U32_I64, i64, u32) X(I32_F32, f32, i32) X(U32_F32, f32, u32)          \
   X(I64_F32, f32, i64) X(F64_F32, f32, f64) X(I32_F64, f64, i32) X(U32_F64, f64, u32)          \
   X(I64_F64, f64, i64) X(F32_F64, f64, f32) X(F32_F16, f32, f32) X(F32_BF16, f32, f32)         \
-  X(F64_F16, f32, f64) X(F64_BF16, f32, f64)
+  X(F64_F16, f32, f64) X(F64_BF16, f32, f64) X(I32_BF16, f32, i32) X(U32_BF16, f32, u32)         \
+  X(I64_BF16, f32, i64)
 // clang-format on
 
 #define TSRI_LANE_UNARY(X) TSRI_LANE_MOVES(X) TSRI_LANE_UNARY_BUT_MOVES(X)

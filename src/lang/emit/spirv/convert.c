@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "lang/emit/spirv/spirv.h"
+#include "lang/lower/expand.h"
 
 #define U(op, a, b) tsri_spv_op2(s, SPV_OP_##op, words, (a), (b))
 #define WORD(value) tsri_spv_const(s, words, (value))
@@ -257,6 +258,7 @@ tsri_spv_id tsri_spv_convert(tsri_spv *s, tsr_dtype to, tsri_ir_type from, tsri_
   if (to == dtype) return a;
   if (dtype == TSR_BOOL) return bool_to_number(s, result, a);
   if (to == TSR_BOOL) return to_bool(s, type, a);
+  if (tsri_expand_has_convert(to, dtype)) return tsri_spv_expanded_convert(s, to, from, a);
   if (to == TSR_F16 || to == TSR_BF16) return round_to_half(s, to, from, a);
   if (is_float(to)) {
     return is_float(dtype) ? tsri_spv_op1(s, SPV_OP_F_CONVERT, result, a) : int_to_float(s, result, from, a);

@@ -278,13 +278,23 @@ static tsri_spv_id expansion_node(tsri_spv *s, const tsri_expansion *x, const ts
   return tsri_spv_operation(s, (tsri_ir_op)n->op, operand, n->type, operands, n->lane == 1);
 }
 
+static tsri_spv_id put_expansion(tsri_spv *s, const tsri_expansion *x, const tsri_spv_id *args) {
+  tsri_spv_id ids[TSRI_EXPAND_MAX] = {0};
+  for (uint32_t i = 1; i < x->count; i++) ids[i] = expansion_node(s, x, &x->nodes[i], ids, args);
+  return ids[x->result];
+}
+
 static tsri_spv_id expanded(tsri_spv *s, tsri_ir_op op, tsri_ir_type type, const tsri_spv_id *args) {
   tsri_expansion x;
-  tsri_spv_id ids[TSRI_EXPAND_MAX] = {0};
   tsri_expand(op, type, (tsri_expand_options){.fma = s->options->exact_fma}, &x);
   if (type.dtype == TSR_F64 && !s->options->i64) s->missing = "i64 (for functions of f64)";
-  for (uint32_t i = 1; i < x.count; i++) ids[i] = expansion_node(s, &x, &x.nodes[i], ids, args);
-  return ids[x.result];
+  return put_expansion(s, &x, args);
+}
+
+tsri_spv_id tsri_spv_expanded_convert(tsri_spv *s, tsr_dtype to, tsri_ir_type from, tsri_spv_id a) {
+  tsri_expansion x;
+  tsri_expand_convert(to, from, &x);
+  return put_expansion(s, &x, &a);
 }
 
 // --- All of them ----------------------------------------------------------------------------------------------------

@@ -199,6 +199,7 @@ void tsri_spv_barrier(tsri_spv *s);
 tsri_spv_id tsri_spv_operation(tsri_spv *s, tsri_ir_op op, tsri_ir_type operand, tsri_ir_type result,
                                const tsri_spv_id *args, bool is_loose);
 tsri_spv_id tsri_spv_convert(tsri_spv *s, tsr_dtype to, tsri_ir_type from, tsri_spv_id a);
+tsri_spv_id tsri_spv_expanded_convert(tsri_spv *s, tsr_dtype to, tsri_ir_type from, tsri_spv_id a);  // op.c
 // Between a value and the bits of a storage type, as u32 (or the value itself where storage is the value type).
 tsri_spv_id tsri_spv_decode(tsri_spv *s, tsr_dtype storage, uint32_t lanes, tsri_spv_id bits);
 tsri_spv_id tsri_spv_encode(tsri_spv *s, tsr_dtype storage, uint32_t lanes, tsri_spv_id value);

@@ -147,9 +147,12 @@ static const convert_patterns conversions[TSR_DTYPE_COUNT] = {
     [TSR_I32] = {"tsr_to_i32_f32($a)", "$a", "bitcast<i32>($a)", "i32($a)", LOW},
     [TSR_U32] = {"tsr_to_u32_f32($a)", "bitcast<u32>($a)", "$a", "u32($a)", "$a.x"},
     [TSR_I64] = {"tsr_to_i64_f32($a)", "tsr_to_i64_i32($a)", "vec2<u32>($a, 0u)", "vec2<u32>(u32($a), 0u)", "$a"},
-    // Integers reach f16 and bf16 through f32: the checked form says so.
+    // Integers reach f16 through f32: the checked form says so.
     [TSR_F16] = {.f = "tsr_round_f16($a)"},
-    [TSR_BF16] = {.f = "tsr_round_bf16($a)"},
+    [TSR_BF16] = {.f = "tsr_round_bf16($a)",
+                  .i = "tsr_to_bf16_i32($a)",
+                  .u = "tsr_to_bf16_u32($a)",
+                  .l = "tsr_to_bf16_i64($a)"},
     [TSR_F32] = {"$a", "f32($a)", "tsr_to_f32_u32($a)", "f32($a)", "tsr_to_f32_i64($a)"},
 };
 
@@ -258,9 +261,12 @@ static void put_node(tsri_wgsl *w, tsri_c_text *out, const tsri_expansion *x, co
   }
 }
 
-static void put_function(tsri_wgsl *w, const char *name, const tsri_expansion *x, uint32_t arity) {
+// `type`: of the operands.
+static void put_function(tsri_wgsl *w, const char *name, const tsri_expansion *x, const char *type, uint32_t arity) {
   tsri_c_text text = {0};
-  tsri_c_addf(&text, "fn %s(a: f32%s%s) -> f32 {\n", name, arity > 1 ? ", b: f32" : "", arity > 2 ? ", c: f32" : "");
+  tsri_c_addf(&text, "fn %s(", name);
+  for (uint32_t i = 0; i < arity; i++) tsri_c_addf(&text, "%s%c: %s", i ? ", " : "", "abc"[i], type);
+  tsri_c_add(&text, ") -> f32 {\n");
   for (uint32_t i = 1; i < x->count; i++) {
     tsri_c_addf(&text, "  let n%" PRIu32 " = ", i);
     put_node(w, &text, x, &x->nodes[i]);
@@ -272,24 +278,44 @@ static void put_function(tsri_wgsl *w, const char *name, const tsri_expansion *x
   tsri_free(text.data);
 }
 
-bool tsri_wgsl_define_expansion(tsri_wgsl *w, const char *name) {
+// Writes the function that `name` names, an operation of f32 or a conversion, into `x`; NULL: there is no such one. Else
+// the type of its operands.
+static const char *expansion_named(const tsri_wgsl *w, const char *name, tsri_expansion *x, uint32_t *out_arity) {
+  static const struct {
+    tsr_dtype dtype;
+    const char *name, *type;
+  } conversions_to_bf16[] = {{TSR_I32, "tsr_to_bf16_i32", "i32"},
+                             {TSR_U32, "tsr_to_bf16_u32", "u32"},
+                             {TSR_I64, "tsr_to_bf16_i64", "vec2<u32>"}};
+  *out_arity = 1;
+  for (size_t i = 0; i < sizeof conversions_to_bf16 / sizeof *conversions_to_bf16; i++) {
+    if (strcmp(conversions_to_bf16[i].name, name) != 0) continue;
+    tsri_expand_convert(TSR_BF16, (tsri_ir_type){(uint8_t)conversions_to_bf16[i].dtype, 1}, x);
+    return conversions_to_bf16[i].type;
+  }
   const tsri_ir_type type = {TSR_F32, 1};
   for (int op = 0; op < TSRI_OP_COUNT; op++) {
     const tsri_ir_op_info *info = &tsri_ir_op_infos[op];
-    char own[TSRI_C_NAME_BYTES];
-    snprintf(own, sizeof own, "tsr_%s_f32", info->spelling);
+    char full[TSRI_C_NAME_BYTES];
+    snprintf(full, sizeof full, "tsr_%s_f32", info->spelling);
     bool has = op == TSRI_OP_FMA || tsri_expand_has((tsri_ir_op)op, type);
-    if (info->is_operator || !has || strcmp(own, name) != 0) continue;
-    if (!tsri_wgsl_want(w, name)) return true;
-    tsri_expansion *x = tsri_malloc(sizeof *x);
-    if (!x) {
-      w->is_out_of_memory = true;
-      return true;
-    }
+    if (info->is_operator || !has || strcmp(full, name) != 0) continue;
+    *out_arity = info->arity;
     tsri_expand((tsri_ir_op)op, type, (tsri_expand_options){.fma = w->options->exact_fma, .nan_by_bits = true}, x);
-    put_function(w, name, x, info->arity);
-    tsri_free(x);
+    return "f32";
+  }
+  return NULL;
+}
+
+bool tsri_wgsl_define_expansion(tsri_wgsl *w, const char *name) {
+  tsri_expansion *x = tsri_malloc(sizeof *x);
+  if (!x) {
+    w->is_out_of_memory = true;
     return true;
   }
-  return false;
+  uint32_t arity = 0;
+  const char *type = expansion_named(w, name, x, &arity);
+  if (type && tsri_wgsl_want(w, name)) put_function(w, name, x, type, arity);
+  tsri_free(x);
+  return type != NULL;
 }

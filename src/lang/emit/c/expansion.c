@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+// Functions written from expansions (lang/lower/expand.h): one constant per expression, in their order.
+#include <inttypes.h>
+#include <string.h>
+
+#include "core/alloc.h"
+#include "lang/emit/c/c.h"
+#include "lang/lower/expand.h"
+
+// The template with the names of earlier expressions as operands.
+static void put_filled(tsri_c_emitter *e, tsri_c_text *out, const char *pattern, tsr_dtype dtype,
+                       const tsri_ir_expr *n) {
+  tsri_c_text expanded = {0};
+  tsri_c_expand(e, &expanded, pattern, dtype);
+  out->is_out_of_memory |= expanded.is_out_of_memory;
+  for (size_t i = 0; expanded.data && i < expanded.bytes; i++) {
+    if (expanded.data[i] == '$') {
+      tsri_c_addf(out, "n%" PRIu32, n->args[expanded.data[++i] - 'a']);
+    } else {
+      tsri_c_add_bytes(out, &expanded.data[i], 1);
+    }
+  }
+  tsri_free(expanded.data);
+}
+
+static void put_node(tsri_c_emitter *e, tsri_c_text *out, const tsri_expansion *x, const tsri_ir_expr *n) {
+  tsr_dtype to = (tsr_dtype)n->type.dtype;
+  tsr_dtype from = n->kind == TSRI_EXPR_CONST ? to : (tsr_dtype)x->nodes[n->a].type.dtype;
+  switch (n->kind) {
+    case TSRI_EXPR_VAR:
+      tsri_c_addf(out, "%c", "abc"[n->object]);
+      break;
+    case TSRI_EXPR_CONST:
+      tsri_c_put_const(e, out, to, n->bits);
+      break;
+    case TSRI_EXPR_BITCAST:
+      put_filled(e, out, tsri_c_bitcast_pattern(to, from), to == TSR_F32 || to == TSR_F64 ? to : from, n);
+      break;
+    case TSRI_EXPR_CONVERT:
+      put_filled(e, out, tsri_c_convert_pattern((tsr_dtype)n->dtype, from), from, n);
+      break;
+    default:
+      if (n->op == TSRI_OP_SELECT) from = to;
+      put_filled(e, out, tsri_c_op_pattern(e, (tsri_ir_op)n->op, from), from, n);
+  }
+}
+
+static void put_function(tsri_c_emitter *e, const char *name, const tsri_expansion *x, tsri_ir_type type,
+                         uint32_t arity) {
+  tsri_c_text text = {0};
+  tsri_c_addf(&text, "TSR_FN %s %s(", tsri_c_type(e, x->nodes[x->result].type), name);
+  for (uint32_t i = 0; i < arity; i++) {
+    tsri_c_addf(&text, "%s%s %c", i ? ", " : "", tsri_c_type(e, type), "abc"[i]);
+  }
+  tsri_c_add(&text, ") {\n");
+  for (uint32_t i = 1; i < x->count; i++) {
+    tsri_c_addf(&text, "  const %s n%" PRIu32 " = ", tsri_c_type(e, x->nodes[i].type), i);
+    put_node(e, &text, x, &x->nodes[i]);
+    tsri_c_add(&text, ";\n");
+  }
+  tsri_c_addf(&text, "  return n%" PRIu32 ";\n}\n", x->result);
+  tsri_c_define(e, name, &text);
+  tsri_free(text.data);
+}
+
+void tsri_c_define_expansion(tsri_c_emitter *e, const char *name) {
+  static const struct {
+    const char *name;
+    tsr_dtype to, from;
+  } conversions[] = {{"tsr_to_bf16_i32", TSR_BF16, TSR_I32},
+                     {"tsr_to_bf16_u32", TSR_BF16, TSR_U32},
+                     {"tsr_to_bf16_i64", TSR_BF16, TSR_I64}};
+  for (size_t i = 0; i < sizeof conversions / sizeof *conversions; i++) {
+    if (strcmp(conversions[i].name, name) != 0 || !tsri_c_want(e, name)) continue;
+    tsri_ir_type type = {(uint8_t)conversions[i].from, 1};
+    tsri_expansion x;
+    tsri_expand_convert(conversions[i].to, type, &x);
+    put_function(e, name, &x, type, 1);
+  }
+}
