@@ -30,10 +30,10 @@ test: ## run every test: release, sanitizers, clang, WebAssembly, valgrind, fuzz
 	@scripts/setup test
 	@scripts/test-all
 
-check-all: ## lint, every test with all cases on the software devices, and a minute of fuzzing for each target
+check-all: ## lint, every test with all cases on the software devices, an hour of random programs and calls, a minute of fuzzing for each target
 	@scripts/setup test
 	@scripts/lint
-	@TSR_TEST_GRAPHS=10000 TSR_TEST_SAMPLE=1 scripts/test-all
+	@TSR_TEST_GRAPHS=10000 TSR_TEST_SAMPLE=1 TSR_TEST_ATTACK_SECONDS=600 scripts/test-all
 	@scripts/fuzz $(FUZZ_SECONDS)
 
 check-gpu: ## the device tests and `tessera check` on every GPU of this machine, through each backend that finds it

@@ -11,11 +11,15 @@ string(REPLACE "\n" ";" names "${names}")
 set(text "include(\"${ENVIRONMENT_FILE}\")\n")
 function(add_line test arguments)
   set(labels "${LABEL}")
+  set(timeout 300)
+  if(LABEL STREQUAL "attack") # as long as TSR_TEST_ATTACK_SECONDS says
+    set(timeout 7200)
+  endif()
   if(test MATCHES "thread")
     list(APPEND labels threads)
   endif()
   string(APPEND text "add_test([==[${test}]==] [==[${PROGRAM}]==] ${arguments})\n"
-    "set_tests_properties([==[${test}]==] PROPERTIES LABELS \"${labels}\" SKIP_RETURN_CODE 77 TIMEOUT 300 "
+    "set_tests_properties([==[${test}]==] PROPERTIES LABELS \"${labels}\" SKIP_RETURN_CODE 77 TIMEOUT ${timeout} "
     "ENVIRONMENT \"\${test_environment}\")\n")
   set(text "${text}" PARENT_SCOPE)
 endfunction()

@@ -4,6 +4,7 @@
 #   tests/conformance/*_test.c  conformance   tests/packaging/*.sh   package
 #   tests/faults/*_test.c       faults        tests/interop/*.py     interop  (library: $TSR_TEST_LIBRARY)
 #   tests/lang/*_test.c         lang          examples/*.c           example
+#   tests/attack/*_test.c       attack
 #   tools/tessera/*_test.c      unit          src/core, in valgrind  memcheck
 #   tests/devices/*_test.sh     devices
 #
@@ -73,7 +74,7 @@ tessera_set_warnings(fake_cuda)
 
 # --- Tests in C --------------------------------------------------------------------------------------------------
 
-tessera_glob(support_sources tests/support/*.c tests/lang/*.c)
+tessera_glob(support_sources tests/support/*.c tests/lang/*.c tests/attack/*.c)
 add_library(tessera_test_support STATIC ${support_sources})
 target_include_directories(tessera_test_support PUBLIC src tests tests/support "${CMOCKA_INCLUDE_DIR}")
 target_link_libraries(tessera_test_support PUBLIC
@@ -131,6 +132,7 @@ tessera_add_test_programs(tools/tessera unit tools)
 tessera_add_test_programs(tests/conformance conformance tests)
 tessera_add_test_programs(tests/faults faults tests)
 tessera_add_test_programs(tests/lang lang tests)
+tessera_add_test_programs(tests/attack attack tests)
 
 foreach(example ${TESSERA_EXAMPLES})
   tessera_add_test(example.${example} example $<TARGET_FILE:example_${example}>)

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+// Random programs against the library: what views, writes, captures, moves and threads make of their order must be what a plain
+// model with immediate semantics makes of it (model.h). Everything follows from the seed, which is printed when a program
+// fails, with the smallest program that still does.
+//
+//   TSR_TEST_ATTACK_SECONDS  how long each test goes on (10)
+//   TSR_TEST_SEED            the first program's seed (1); with TSR_TEST_ATTACK_SECONDS=0 only that one runs
+//   TSR_TEST_BACKEND         where the first test and that of threads run (cpu)
+//   TSR_TEST_ATTACK_TRACE    set: each step is printed before it is done
+#include <time.h>
+
+#include "attack/attack.h"
+#include "support/devices.h"
+#include "support/test.h"
+
+static double number_from(const char *name, double standard) {
+  const char *text = getenv(name);
+  return text ? strtod(text, NULL) : standard;
+}
+
+static double now(void) {
+  struct timespec at;
+  timespec_get(&at, TIME_UTC);
+  return (double)at.tv_sec + (double)at.tv_nsec * 1e-9;
+}
+
+// Programs until the time is over: seven lazy ones, then one on an eager device.
+static void attack(const char *backend, int thread_count) {
+  arena lazy, eager;
+  if (!arena_open(&lazy, backend, false) || !arena_open(&eager, backend, true)) {
+    test_fail(__FILE__, __LINE__, "%s: %s", backend, tsr_last_error());
+  }
+  double seconds = number_from("TSR_TEST_ATTACK_SECONDS", 10), start = now();
+  uint64_t first = (uint64_t)number_from("TSR_TEST_SEED", 1), seed = first;
+  bool is_good = true;
+  do {
+    const arena *a = seed % 8 == 7 ? &eager : &lazy;
+    is_good = thread_count > 1 ? attack_run_threads(a, seed, thread_count) : attack_run(a, seed);
+    seed++;
+  } while (is_good && now() - start < seconds);
+  arena_close(&lazy);
+  arena_close(&eager);
+  printf("%llu programs on %s, seeds %llu to %llu\n", (unsigned long long)(seed - first), backend,
+         (unsigned long long)first, (unsigned long long)seed - 1);
+  CHECK(is_good);
+}
+
+static const char *chosen_backend(void) {
+  const char *name = getenv("TSR_TEST_BACKEND"), *missing = NULL;
+  if (name && strcmp(name, "webgpu") == 0) missing = test_use_webgpu();
+  if (missing) SKIP(missing);
+  return name ? name : "cpu";
+}
+
+static void attack_if_there(const char *backend, const char *sentence) {
+  tsr_device *device = NULL;
+  tsr_status status = tsr_device_open(&(tsr_device_desc){.backend = backend}, &device);
+  tsr_device_release(device);
+  if (status == TSR_ERR_UNAVAILABLE) SKIP(sentence);
+  attack(backend, 1);
+}
+
+TEST(random_programs_agree_with_the_model) { attack(chosen_backend(), 1); }
+TEST(random_programs_on_threads_agree_with_the_model) { attack(chosen_backend(), 3); }
+TEST(random_programs_on_opencl_agree_with_the_model) { attack_if_there("opencl", "there is no OpenCL device here"); }
+TEST(random_programs_on_vulkan_agree_with_the_model) { attack_if_there("vulkan", "there is no Vulkan device here"); }
+
+TEST(random_programs_on_webgpu_agree_with_the_model) {
+  const char *missing = test_use_webgpu();
+  if (missing) SKIP(missing);
+  attack_if_there("webgpu", "there is no WebGPU device here");
+}
