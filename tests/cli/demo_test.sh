@@ -19,7 +19,7 @@ json "all(p['passed'] and p['status'] == 'TSR_OK' and p['difference'] <= p['boun
           and p['again_ms'] > 0 and p['first_ms'] > 0 for d in it['devices'] for p in d['programs'])"
 json "all(a['reason'] for a in it['absent'])"
 json "it['image'] is None"
-[[ ! -e tessera-demo.ppm ]] || fail "--json wrote a picture nobody asked for"
+[[ ! -e tessera-demo.png ]] || fail "--json wrote a picture nobody asked for"
 
 claim "the element-wise chain is one kernel, and so is each of the others"
 json "all(p['kernels'] == 1 for d in it['devices'] if d['backend'] == 'cpu' for p in d['programs'])"
@@ -35,8 +35,8 @@ expect 0 demo --device cpu:0
 lacks "$out" "Best device: "
 grep -Eq '^Device +Program +First run +Again +Kernels +Difference$' out || fail "the headings are others"
 grep -Eq '^cpu:0 +8 element-wise operators.* [0-9.]+ [mu]s +[0-9.]+ [mu]s +1 +[0-9.e-]+$' out || fail "the chain has no figures"
-has "$out" "The picture that the kernel made: tessera-demo.ppm"
-cmp -s one.ppm tessera-demo.ppm || fail "the pictures differ"
+has "$out" "The picture that the kernel made: tessera-demo.png"
+[[ $(png_as_ppm tessera-demo.png | cksum) == "$(cksum <one.ppm)" ]] || fail "the PNG shows another picture than the PPM"
 is_empty "$err" "standard error"
 
 claim "a device that runs no kernels is shown with the reason: exit code 4"
@@ -48,6 +48,8 @@ claim "a program that fails is shown with the reason: exit code 1"
 TESSERA_FAULTS=launch:2 expect 1 demo --device cpu --json
 json "any(not p['passed'] and p['message'] for p in it['devices'][0]['programs'])"
 
-claim "a picture that cannot be written: exit code 3"
+claim "a picture that cannot be written: exit code 3; one of another kind: 2"
+expect 2 demo --device cpu --image picture.jpg
+has "$err" "--image takes the name of a file that ends in .png or .ppm, not 'picture.jpg'"
 expect 3 demo --device cpu --image none/such.ppm
 has "$err" "none/such.ppm"

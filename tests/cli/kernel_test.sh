@@ -84,7 +84,11 @@ has "$err" "bad.tk:4:"
 expect 3 kernel check "$work"
 has "$err" "$work: cannot be read"
 : >empty.tk
-expect 0 kernel check empty.tk
+echo '// nothing but a comment' >comment.tk
+for file in empty comment; do
+  expect 1 kernel check $file.tk
+  [[ $err == "$file.tk: there is no kernel in it" ]] || fail "the message is another"
+done
 expect 0 kernel check - <good.tk
 expect 1 kernel check - <bad.tk
 has "$err" "standard input:4:"
@@ -172,6 +176,15 @@ run two.tk -k ramp --items 3,2 '2x3=out>ramp.pgm' 3 2
 printf 'P5\n3 2\n255\n\0\12\24\1\13\25' | cmp - ramp.pgm || fail "the image is another"
 run two.tk -k ramp --items 6,1 '1x2x3>ramp.ppm' 6 1
 printf 'P6\n2 1\n255\n\0\12\24\36\50\62' | cmp - ramp.ppm || fail "the colour image is another"
+run two.tk -k ramp --items 3,2 '2x3=out>ramp.png' 3 2
+png_as_ppm ramp.png | cmp - ramp.pgm || fail "the PNG shows another picture"
+run two.tk -k ramp --items 6,1 '1x2x3>colours.png' 6 1
+png_as_ppm colours.png | cmp - ramp.ppm || fail "the PNG shows other colours"
+run two.tk -k ramp --items 512,300 '300x512>large.png' 512 300 # more than two stored blocks
+run two.tk -k ramp --items 512,300 '300x512>large.pgm' 512 300
+png_as_ppm large.png | cmp - large.pgm || fail "the large PNG shows another picture"
+expect 3 kernel run --backend cpu two.tk -k ramp --items 1 '0x3>none.png' 0 0
+has "$err" "none.png: a PNG has from 1 pixel"
 
 claim "--repeat prints the median of the times"
 run good.tk --items 4 --repeat 3 4=ones 4=zeros 1 4
@@ -211,6 +224,7 @@ wrong "is only read: there is nothing to write to a file" good.tk --items 4 '4=o
 wrong "'>' needs the name of a file" good.tk --items 4 4=ones '4=ones>' 1 4
 wrong ".pgm takes u8 of shape HEIGHTxWIDTH, this is f32 of [4]" good.tk --items 4 4=ones '4=ones>y.pgm' 1 4
 wrong ".ppm takes u8 of shape HEIGHTxWIDTHx3, this is u8 of 2x3" two.tk -k ramp --items 3,2 '2x3>y.ppm' 3 2
+wrong ".png takes u8 of shape HEIGHTxWIDTH or HEIGHTxWIDTHx3, this is u8 of 2x3x4" two.tk -k ramp --items 3,2 '2x3x4>y.png' 3 2
 wrong "y.bin has 16 bytes, 5 elements of f32 are 20" good.tk --items 4 5=@y.bin 4=ones 1 4
 wrong "timeout" good.tk --items 4 --timeout soon 4=ones 4=ones 1 4
 expect 3 kernel run --backend cpu good.tk --items 4 3=@y.bin 4=ones 1 4

@@ -67,6 +67,29 @@ sys.exit(0 if eval("(" + sys.argv[2] + ")") else "it does not hold: " + sys.argv
 ' "$work/out" "$1" || fail "the JSON is not as it should be"
 }
 
+# png_as_ppm FILE: the picture as PGM or PPM, read by the rules of the format: chunks, checksums, deflate, unfiltered rows.
+png_as_ppm() {
+  /usr/bin/python3 -c '
+import struct, sys, zlib
+data = open(sys.argv[1], "rb").read()
+assert data[:8] == b"\x89PNG\r\n\x1a\n"
+at, chunks = 8, []
+while at < len(data):
+    length, name = struct.unpack(">I4s", data[at:at + 8])
+    body, crc = data[at + 8:at + 8 + length], struct.unpack(">I", data[at + 8 + length:at + 12 + length])[0]
+    assert zlib.crc32(name + body) == crc, name
+    chunks.append((name, body))
+    at += 12 + length
+assert [name for name, _ in chunks] == [b"IHDR", b"IDAT", b"IEND"]
+width, height, depth, colours, *rest = struct.unpack(">IIBBBBB", chunks[0][1])
+assert depth == 8 and colours in (0, 2) and rest == [0, 0, 0]
+rows, bytes_ = zlib.decompress(chunks[1][1]), width * (3 if colours == 2 else 1)
+assert len(rows) == height * (1 + bytes_) and all(rows[y * (1 + bytes_)] == 0 for y in range(height))
+sys.stdout.buffer.write(b"P%d\n%d %d\n255\n" % (6 if colours == 2 else 5, width, height))
+sys.stdout.buffer.write(b"".join(rows[y * (1 + bytes_) + 1:(y + 1) * (1 + bytes_)] for y in range(height)))
+' "$1"
+}
+
 # on_terminal COMMAND: its output as a terminal of 80 columns shows it. Skips the script where there is no script(1).
 on_terminal() {
   command -v script >/dev/null || {

@@ -12,6 +12,7 @@
 #include "demo_image.h"
 #include "demo_programs.h"
 #include "device_choice.h"
+#include "image.h"
 #include "json.h"
 #include "report.h"
 
@@ -25,8 +26,8 @@ static const option_spec options[] = {
     OPTION_BACKEND(wanted),
     {.name = "image",
      .value_name = "FILE",
-     .help = "where to write the picture (PPM)",
-     .standard = "tessera-demo.ppm, with --json none",
+     .help = "where to write the picture, .png or .ppm",
+     .standard = "tessera-demo.png, with --json none",
      .text = &image_path},
     {.name = "json", .help = "print JSON", .flag = &as_json},
 };
@@ -303,7 +304,7 @@ static int run_and_show(const tsr_discovery *found, visit_list *list) {
   bench_progress_end();
   demo_data_deinit(&data);
 
-  const char *path = image_path || as_json ? image_path : "tessera-demo.ppm";
+  const char *path = image_path || as_json ? image_path : "tessera-demo.png";
   int exit_code = is_ready ? EXIT_DONE : report_no_memory();
   if (is_ready && path && has_image && !demo_image_write(path, image)) exit_code = EXIT_ERROR;
   free(result);
@@ -321,6 +322,9 @@ static int run(int argument_count, char **arguments) {
   visit_list list = {0};
   int exit_code = device_choice_read(&wanted, name);
   if (exit_code != EXIT_DONE) return exit_code;
+  if (image_path && !image_takes(image_path, 3)) {
+    return report_usage(name, "--image takes the name of a file that ends in .png or .ppm, not '%s'", image_path);
+  }
   if (tsr_discover(&found) != TSR_OK) return report_error();
   exit_code = choose_devices(found, &list);
   if (exit_code == EXIT_DONE && !as_json && !device_choice_is_made(&wanted)) {
@@ -349,6 +353,6 @@ const tool_command command_demo = {
                  "device that cannot run a program is shown with the reason.",
              .options = options,
              .option_count = sizeof options / sizeof options[0],
-             .example = "tessera demo --device cpu --image mandelbrot.ppm"},
+             .example = "tessera demo --device cpu --image mandelbrot.png"},
     .run = run,
 };

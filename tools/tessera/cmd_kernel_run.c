@@ -205,7 +205,8 @@ const tool_command command_kernel_run = {
                  "with zeros.\n"
                  "\n"
                  "'>FILE' after it writes what a buffer holds afterwards to a file instead of printing it: raw "
-                 "bytes, or an image if the name ends in .pgm (u8, HEIGHTxWIDTH) or .ppm (u8, HEIGHTxWIDTHx3). "
+                 "bytes, or an image of u8 if the name ends in .png (HEIGHTxWIDTH or HEIGHTxWIDTHx3), .pgm "
+                 "(HEIGHTxWIDTH) or .ppm (HEIGHTxWIDTHx3). "
                  "Quote it for the shell.",
              .options = options,
              .option_count = sizeof options / sizeof options[0],
@@ -216,6 +217,6 @@ const tool_command command_kernel_run = {
                         "\n"
                         "A picture, on the CPU and timed:\n"
                         "tessera kernel run julia.tk --device cpu --repeat 10 --items 640,480 \\\n"
-                        "    '480x640=out>julia.pgm' 640 480 -0.8 0.156"},
+                        "    '480x640=out>julia.png' 640 480 -0.8 0.156"},
     .run = run,
 };

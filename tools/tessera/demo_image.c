@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The picture of `tessera demo`: colours for the rounds of each pixel, as a PPM file.
+// The picture of `tessera demo`: colours for the rounds of each pixel, as an image file.
 #include "demo_image.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "demo_programs.h"
-#include "file.h"
+#include "image.h"
 #include "report.h"
 
 // From dark blue over white and yellow to dark red and around again; the set itself is black.
@@ -29,9 +28,8 @@ bool demo_image_write(const char *path, const float *rounds) {
     return false;
   }
   for (size_t i = 0; i < count; i++) colour_of(rounds[i], pixels + 3 * i);
-  char header[64];
-  int header_bytes = snprintf(header, sizeof header, "P6\n%d %d\n255\n", DEMO_IMAGE_WIDTH, DEMO_IMAGE_HEIGHT);
-  bool is_written = file_write(path, header, (size_t)header_bytes, pixels, count * 3);
+  image_data picture = {pixels, DEMO_IMAGE_WIDTH, DEMO_IMAGE_HEIGHT, 3};
+  bool is_written = image_write(path, &picture);
   free(pixels);
   return is_written;
 }

@@ -11,6 +11,7 @@
 
 #include "commands.h"
 #include "file.h"
+#include "image.h"
 #include "report.h"
 #include "text.h"
 
@@ -218,26 +219,26 @@ static bool parse_file(const char *path, kernel_arg *arg, char *message) {
 
 // --- Output files ---------------------------------------------------------------------------------------------------
 
-// Colours of a pixel in an image file, by its name; 0 for other files, which are raw.
-static int image_channels(const char *path) {
-  const char *dot = strrchr(path, '.');
-  if (dot && strcmp(dot, ".pgm") == 0) return 1;
-  return dot && strcmp(dot, ".ppm") == 0 ? 3 : 0;
+// Channels of the picture that a buffer holds: u8 of HEIGHTxWIDTH or HEIGHTxWIDTHx3. 0: it is none.
+static int channels_of(const kernel_arg *arg) {
+  const tsr_shape *shape = &arg->shape;
+  if (arg->param.dtype != TSR_U8) return 0;
+  if (shape->rank == 2) return 1;
+  return shape->rank == 3 && shape->dims[2] == 3 ? 3 : 0;
 }
 
 static bool check_output(const kernel_arg *arg, char *message) {
   if (arg->param.access == TSR_ACCESS_IN) return wrong(message, "is only read: there is nothing to write to a file");
   if (arg->output[0] == '\0') return wrong(message, "'>' needs the name of a file");
-  int channels = image_channels(arg->output);
-  if (channels == 0) return true;
-  const tsr_shape *shape = &arg->shape;
-  bool is_image = arg->param.dtype == TSR_U8 && shape->rank == (channels == 1 ? 2 : 3) &&
-                  (channels == 1 || shape->dims[2] == channels);
-  if (is_image) return true;
+  int channels = channels_of(arg);
+  if (!image_is_name(arg->output) || image_takes(arg->output, channels)) return true;
+  const char *ending = strrchr(arg->output, '.');
+  const char *shapes = image_takes(arg->output, 1) ? "HEIGHTxWIDTH" : "HEIGHTxWIDTHx3";
+  bool takes_both = image_takes(arg->output, 1) && image_takes(arg->output, 3);
   char text[TSR_SHAPE_TEXT_BYTES];
-  return wrong(message, "%s takes u8 of shape HEIGHTxWIDTH%s, this is %s of %s", channels == 1 ? ".pgm" : ".ppm",
-               channels == 1 ? "" : "x3", tsr_dtype_name(arg->param.dtype),
-               tsr_shape_format(*shape, text, sizeof text));
+  return wrong(message, "%s takes u8 of shape %s%s, this is %s of %s", ending, shapes,
+               takes_both ? " or HEIGHTxWIDTHx3" : "", tsr_dtype_name(arg->param.dtype),
+               tsr_shape_format(arg->shape, text, sizeof text));
 }
 
 static bool parse_parts(char *text, kernel_arg *arg, char *message) {
@@ -295,14 +296,15 @@ bool kernel_arg_upload(kernel_arg *arg, tsr_device *device) {
 // --- Afterwards -----------------------------------------------------------------------------------------------------
 
 static int write_output(const kernel_arg *arg) {
-  char header[64] = "";
-  int channels = image_channels(arg->output);
-  if (channels) {
-    snprintf(header, sizeof header, "P%c\n%lld %lld\n255\n", channels == 1 ? '5' : '6', (long long)arg->shape.dims[1],
-             (long long)arg->shape.dims[0]);
-  }
   if (tsr_read(arg->value.tensor, arg->data, arg->bytes) != TSR_OK) return report_error();
-  return file_write(arg->output, header, strlen(header), arg->data, arg->bytes) ? EXIT_DONE : EXIT_ERROR;
+  bool is_written = false;
+  if (image_is_name(arg->output)) {
+    image_data picture = {arg->data, (size_t)arg->shape.dims[1], (size_t)arg->shape.dims[0], channels_of(arg)};
+    is_written = image_write(arg->output, &picture);
+  } else {
+    is_written = file_write(arg->output, "", 0, arg->data, arg->bytes);
+  }
+  return is_written ? EXIT_DONE : EXIT_ERROR;
 }
 
 int kernel_arg_show(const kernel_arg *arg) {

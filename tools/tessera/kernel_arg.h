@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The arguments of `tessera kernel run`: numbers for scalars, a small notation for buffers.
 //
-//   [DTYPE:]SHAPE[=CONTENTS][>FILE]     f32:4x3=arange   64=rand:7   4=1,2,3,4   '512x512=out>image.pgm'
+//   [DTYPE:]SHAPE[=CONTENTS][>FILE]     f32:4x3=arange   64=rand:7   4=1,2,3,4   '512x512=out>image.png'
 //   @FILE                               raw bytes, as many elements as there are
 #ifndef TESSERA_TOOL_KERNEL_ARG_H
 #define TESSERA_TOOL_KERNEL_ARG_H
