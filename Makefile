@@ -7,7 +7,7 @@ RELEASE := build/release
 WEB := build/wasm/web
 
 .DEFAULT_GOAL := help
-.PHONY: help run wasm serve test check-all check-gpu bench fuzz format lint install clean release
+.PHONY: help run wasm serve test check-all check-gpu bench fuzz format lint install uninstall clean release
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -15,7 +15,7 @@ help: ## show this list
 run: ## build Tessera and run the demo: the same small programs on every device of this machine
 	@scripts/setup run
 	@$(MAKE) --no-print-directory release TARGET=tessera_program
-	@$(RELEASE)/bin/tessera demo --image build/tessera-demo.ppm
+	@$(RELEASE)/bin/tessera demo --image build/tessera-demo.png
 
 wasm: ## build Tessera for web pages: build/wasm/web holds all that a page needs
 	@scripts/setup wasm
@@ -62,6 +62,9 @@ install: ## install below PREFIX (/usr/local); DESTDIR is honoured
 	@scripts/setup run
 	@$(MAKE) --no-print-directory release TARGET="tessera_program tessera_shared tessera_static"
 	@cmake --install $(RELEASE) --prefix "$(PREFIX)"
+
+uninstall: ## remove what 'make install' laid down below PREFIX
+	@scripts/uninstall "$(PREFIX)"
 
 clean: ## remove everything that was built
 	@rm -rf build

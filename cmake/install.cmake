@@ -1,4 +1,4 @@
-# What `cmake --install` lays down: headers, both libraries, the program, tessera.pc and the CMake package.
+# What `cmake --install` lays down: headers, both libraries, the program and its manual page, tessera.pc and the CMake package.
 include(CMakePackageConfigHelpers)
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/Tessera")
 
@@ -11,6 +11,8 @@ install(TARGETS tessera_shared tessera_static EXPORT TesseraTargets
 if(TARGET tessera_program)
   install(TARGETS tessera_program RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
 endif()
+
+install(FILES docs/tessera.1 DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
 
 install(EXPORT TesseraTargets NAMESPACE Tessera:: DESTINATION "${package_dir}")
 configure_package_config_file(cmake/TesseraConfig.cmake.in "${PROJECT_BINARY_DIR}/package/TesseraConfig.cmake"
@@ -30,3 +32,14 @@ endforeach()
 list(JOIN private_libs " " private_libs)
 configure_file(cmake/tessera.pc.in "${PROJECT_BINARY_DIR}/package/tessera.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/package/tessera.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+
+# Last: the list of what was installed, as paths below the prefix, for scripts/uninstall.
+install(CODE [[
+  set(list "${CMAKE_INSTALL_PREFIX}/share/tessera/installed-files.txt")
+  set(text "")
+  foreach(file ${CMAKE_INSTALL_MANIFEST_FILES} "${list}")
+    file(RELATIVE_PATH file "${CMAKE_INSTALL_PREFIX}" "${file}")
+    string(APPEND text "${file}\n")
+  endforeach()
+  file(WRITE "$ENV{DESTDIR}${list}" "${text}")
+]])

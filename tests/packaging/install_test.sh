@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Installs to a folder, moves it, and builds a small outside project against it: with CMake and with pkg-config,
-# shared and static. The installed program must run from there too.
+# shared and static. The installed program must run from there too. In the end, uninstalling leaves nothing of it.
 set -euo pipefail
 here=$TSR_TEST_SOURCE_DIR/tests/packaging
 work=$(mktemp -d)
@@ -19,7 +19,7 @@ DESTDIR=$work/stage cmake --install "$TSR_TEST_BUILD_DIR" --prefix /opt/tessera 
 mv "$work/stage/opt/tessera" "$work/moved"
 prefix=$work/moved
 libdir=$(dirname "$(find "$prefix" -name libtessera.a)")
-for file in include/tessera/tessera.h include/tessera/plugin/backend.h bin/tessera; do
+for file in include/tessera/tessera.h include/tessera/plugin/backend.h bin/tessera share/man/man1/tessera.1; do
   [ -e "$prefix/$file" ] || fail "$file is not installed"
 done
 [ -e "$libdir/libtessera.so.0" ] || fail "libtessera.so.0 is not installed"
@@ -61,3 +61,15 @@ LD_LIBRARY_PATH=$libdir "$work/pc_shared"
 LD_LIBRARY_PATH=$libdir "$work/pc_cxx"
 "$work/pc_static"
 ! grep -q libtessera <<<"$(needed "$work/pc_static")" || fail "pc_static needs the shared library"
+
+echo "-- uninstall"
+touch "$prefix/include/somebody_elses.h"
+"$TSR_TEST_SOURCE_DIR/scripts/uninstall" "$prefix" | tee "$work/log"
+grep -q '^uninstall: [0-9]* files removed below' "$work/log" || fail "uninstall says something else"
+[ "$(cd "$prefix" && find . -mindepth 1 | sort | tr '\n' ' ')" = "./include ./include/somebody_elses.h " ] ||
+  fail "this is left: $(find "$prefix" -mindepth 1)"
+! "$TSR_TEST_SOURCE_DIR/scripts/uninstall" "$prefix" 2>"$work/log" || fail "there is nothing left to uninstall"
+grep -q 'Tessera is not installed below' "$work/log" || fail "it does not say that nothing is installed"
+DESTDIR=$work/stage cmake --install "$TSR_TEST_BUILD_DIR" --prefix /opt/tessera >/dev/null
+DESTDIR=$work/stage "$TSR_TEST_SOURCE_DIR/scripts/uninstall" /opt/tessera
+[ -z "$(find "$work/stage/opt/tessera" -mindepth 1)" ] || fail "with DESTDIR this is left: $(find "$work/stage" -type f)"

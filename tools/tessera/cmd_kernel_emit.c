@@ -7,7 +7,6 @@
 
 #include "cmd_kernel.h"
 #include "file.h"
-#include "help.h"
 #include "kernel_source.h"
 #include "report.h"
 
@@ -28,12 +27,12 @@ static const option_spec options[] = {
 };
 
 // The library knows its dialects; it lists them when asked for one that is none.
-static void print_dialects(void) {
+static void format_dialects(char *text, size_t text_bytes) {
   tsr_kernel *kernel = NULL;
   tsr_kernel_build(&(tsr_kernel_desc){.source = "kernel k(out u32 y[]) { y[0] = 0; }"}, &kernel);
   tsr_kernel_emit(kernel, "", NULL, 0, NULL);
   const char *known = strstr(tsr_last_error(), "known: ");
-  if (known) help_section("DIALECTS", known + strlen("known: "));
+  snprintf(text, text_bytes, "%s", known ? known + strlen("known: ") : "");
   tsr_kernel_release(kernel);
 }
 
@@ -74,6 +73,7 @@ const tool_command command_kernel_emit = {
              .argument_name = "FILE",
              .argument_max = 1,
              .example = "tessera kernel emit --dialect opencl softmax.tk -DT=f16",
-             .print_more = print_dialects},
+             .more_heading = "DIALECTS",
+             .format_more = format_dialects},
     .run = run,
 };

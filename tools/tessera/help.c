@@ -9,7 +9,7 @@
 #include "term.h"
 #include "text.h"
 
-enum { INDENT = 4, WIDTH = 80, TERM_BYTES = 64 };
+enum { INDENT = 4, WIDTH = 80 };
 
 static int width(void) {
   int columns = term_columns();
@@ -35,24 +35,33 @@ void help_section(const char *heading, const char *text) {
 }
 
 // "tessera devices", or "tessera" for the program itself
-static void format_name(const command_spec *command, char term[TERM_BYTES]) {
-  snprintf(term, TERM_BYTES, "tessera%s%s", command->name ? " " : "", command->name ? command->name : "");
+static void format_name(const command_spec *command, char term[HELP_TERM_BYTES]) {
+  snprintf(term, HELP_TERM_BYTES, "tessera%s%s", command->name ? " " : "", command->name ? command->name : "");
 }
 
-// "--kv-heads N"
-static void format_usage(const option_spec *option, char term[TERM_BYTES]) {
+void help_format_usage(const option_spec *option, char term[HELP_TERM_BYTES]) {
   const char *value = option->value_name;
-  snprintf(term, TERM_BYTES, "--%s%s%s%s", option->name, value ? " " : "", value ? value : "",
-           option->list ? " ..." : "");
+  bool is_required = option->is_required;
+  snprintf(term, HELP_TERM_BYTES, "%s--%s%s%s%s%s", is_required ? "" : "[", option->name, value ? " " : "",
+           value ? value : "", option->list ? " ..." : "", is_required ? "" : "]");
 }
 
 // "-k, --kernel NAME"
-static void format_option(const option_spec *option, char term[TERM_BYTES]) {
+static void format_term(const option_spec *option, char term[HELP_TERM_BYTES]) {
   char letter[] = "-?, ";
   letter[1] = option->letter;
   const char *value = option->value_name;
-  snprintf(term, TERM_BYTES, "%s--%s%s%s", option->letter ? letter : "", option->name, value ? " " : "",
+  snprintf(term, HELP_TERM_BYTES, "%s--%s%s%s", option->letter ? letter : "", option->name, value ? " " : "",
            value ? value : "");
+}
+
+void help_format_option(const option_spec *option, char term[HELP_TERM_BYTES], char meaning[HELP_MEANING_BYTES]) {
+  format_term(option, term);
+  if (option->standard) {
+    snprintf(meaning, HELP_MEANING_BYTES, "%s (default: %s)", option->help, option->standard);
+  } else {
+    snprintf(meaning, HELP_MEANING_BYTES, "%s%s", option->help, option->is_required ? " (required)" : "");
+  }
 }
 
 // Prints one part of the usage, on a new line if it does not fit on this one.
@@ -69,15 +78,14 @@ static void print_part(const char *part, int indent, int *column) {
 static void print_usage(const command_spec *command) {
   printf("\n");
   help_heading("USAGE");
-  char name[TERM_BYTES];
+  char name[HELP_TERM_BYTES];
   format_name(command, name);
   printf("%*s%s", INDENT, "", name);
   const int indent = INDENT + (int)strlen(name);
   int column = indent;
   for (int i = 0; i < command->option_count; i++) {
-    char term[TERM_BYTES], part[TERM_BYTES + 2];
-    format_usage(&command->options[i], term);
-    snprintf(part, sizeof part, command->options[i].is_required ? "%s" : "[%s]", term);
+    char part[HELP_TERM_BYTES];
+    help_format_usage(&command->options[i], part);
     print_part(part, indent, &column);
   }
   if (command->argument_name) print_part(command->argument_name, indent, &column);
@@ -85,13 +93,8 @@ static void print_usage(const command_spec *command) {
 }
 
 static void print_option(const option_spec *option, int columns) {
-  char term[TERM_BYTES], meaning[512];
-  format_option(option, term);
-  if (option->standard) {
-    snprintf(meaning, sizeof meaning, "%s (default: %s)", option->help, option->standard);
-  } else {
-    snprintf(meaning, sizeof meaning, "%s%s", option->help, option->is_required ? " (required)" : "");
-  }
+  char term[HELP_TERM_BYTES], meaning[HELP_MEANING_BYTES];
+  help_format_option(option, term, meaning);
   help_term(term, columns, meaning);
 }
 
@@ -99,8 +102,8 @@ static void print_options(const command_spec *command) {
   static const char help[] = "-h, --help";
   int columns = (int)strlen(help);
   for (int i = 0; i < command->option_count; i++) {
-    char term[TERM_BYTES];
-    format_option(&command->options[i], term);
+    char term[HELP_TERM_BYTES];
+    format_term(&command->options[i], term);
     if ((int)strlen(term) > columns) columns = (int)strlen(term);
   }
   printf("\n");
@@ -110,7 +113,7 @@ static void print_options(const command_spec *command) {
 }
 
 void help_print_start(const command_spec *command) {
-  char name[TERM_BYTES], line[256];
+  char name[HELP_TERM_BYTES], line[256];
   format_name(command, name);
   snprintf(line, sizeof line, "%s - %s", name, command->summary);
   help_heading("NAME");
@@ -118,7 +121,11 @@ void help_print_start(const command_spec *command) {
   text_print_wrapped(stdout, line, INDENT, width() - INDENT);
   print_usage(command);
   help_section("DESCRIPTION", command->description);
-  if (command->print_more) command->print_more();
+  if (command->more_heading) {
+    char text[HELP_MEANING_BYTES];
+    command->format_more(text, sizeof text);
+    help_section(command->more_heading, text);
+  }
 }
 
 void help_print_end(const command_spec *command) {

@@ -5,6 +5,14 @@
 
 #include "options.h"
 
+enum { HELP_TERM_BYTES = 64, HELP_MEANING_BYTES = 512 };
+
+// "[--kv-heads N]", or without brackets where the option must be given.
+void help_format_usage(const option_spec *option, char term[HELP_TERM_BYTES]);
+
+// "-k, --kernel NAME", and what it means with its default.
+void help_format_option(const option_spec *option, char term[HELP_TERM_BYTES], char meaning[HELP_MEANING_BYTES]);
+
 // The two halves of a command's help on standard output, between which its commands are listed: name, usage and
 // description; options, exit codes and example.
 void help_print_start(const command_spec *command);

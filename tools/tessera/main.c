@@ -5,6 +5,7 @@
 
 #include "commands.h"
 #include "help.h"
+#include "man.h"
 #include "report.h"
 #include "suggest.h"
 #include "term.h"
@@ -18,7 +19,7 @@ static const command_list top = {all_commands, sizeof all_commands / sizeof all_
 
 enum { MAX_COMMANDS = 32 };  // in one list
 
-static bool wants_version;
+static bool wants_version, wants_manual;
 
 static const option_spec program_options[] = {
     {.name = "version", .help = "show the version", .flag = &wants_version},
@@ -80,6 +81,7 @@ static const tool_command *find_command(const tool_command *parent, const char *
 }
 
 static int run_help(int argument_count, char **arguments) {
+  if (wants_manual) return man_print(&program, &top);
   const tool_command *asked = NULL;
   for (int i = 0; i < argument_count; i++) {
     if (asked && asked->commands.count == 0) {
@@ -92,12 +94,18 @@ static int run_help(int argument_count, char **arguments) {
   return EXIT_DONE;
 }
 
+static const option_spec help_options[] = {
+    {.name = "man", .help = "print the manual page of the whole program, for man -l", .flag = &wants_manual},
+};
+
 // Here and not in a file of its own, since it needs the table.
 const tool_command command_help = {
     .spec = {.name = "help",
              .summary = "show the help of a command",
              .description = "Shows the same as 'tessera COMMAND --help', or without a command as "
                             "'tessera --help'.",
+             .options = help_options,
+             .option_count = 1,
              .argument_name = "[COMMAND [COMMAND]]",
              .argument_max = 2,
              .example = "tessera help estimate"},

@@ -40,8 +40,9 @@ typedef struct command_spec {
   int option_count;
   const char *argument_name;  // "[COMMAND]"; NULL if it takes no arguments
   int argument_max;
-  const char *example;       // one or more lines
-  void (*print_more)(void);  // prints sections of its own after the description; NULL: none
+  const char *example;                                 // one or more lines
+  const char *more_heading;                            // of a section of its own after the description; NULL: none
+  void (*format_more)(char *text, size_t text_bytes);  // the text of that section
 } command_spec;
 
 typedef enum options_outcome { OPTIONS_OK, OPTIONS_HELP, OPTIONS_WRONG } options_outcome;

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: MIT
+// The manual page of the whole program, made from the same declarations as the help of each command.
+#ifndef TESSERA_TOOL_MAN_H
+#define TESSERA_TOOL_MAN_H
+
+#include "commands.h"
+
+// Prints tessera(1) in the man macros on standard output. Returns an exit code.
+int man_print(const command_spec *program, const command_list *commands);
+
+#endif
