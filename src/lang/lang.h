@@ -28,12 +28,17 @@
 
 // Limits on what is read; each has an error of its own.
 #define TSRI_LANG_MAX_BYTES     (1u << 20)  // of source text
-#define TSRI_LANG_MAX_ERRORS    20          // reported per run
+#define TSRI_LANG_MAX_ERRORS    20          // reported per run, and as many warnings
 #define TSRI_LANG_MAX_DEPTH     200         // of nested expressions, blocks and calls
 #define TSRI_LANG_MAX_NODES     (1u << 18)  // expressions and statements of one kernel after inlining
+#define TSRI_LANG_MAX_STEPS     (1u << 22)  // statements, expressions and calls looked at for one kernel
+#define TSRI_LANG_MAX_CHECK     (1u << 25)  // the same for all kernels of a file with all their types
+#define TSRI_LANG_MAX_GENERICS  32          // compile-time parameters
+#define TSRI_LANG_MAX_ARGUMENTS 64          // of a function
 #define TSRI_LANG_MAX_GROUP     1024        // items in a group
 #define TSRI_LANG_MAX_SHARED    (1u << 18)  // bytes of shared arrays; a warning from 16 KiB
 #define TSRI_LANG_MAX_LOCAL     (1u << 14)  // bytes of one local array
+#define TSRI_LANG_MAX_LOCALS    (1u << 18)  // of all of a kernel
 #define TSRI_LANG_DEFAULT_GROUP 64          // group size of a kernel without the parameter WG
 
 // A parsed file. Immutable: any thread may use it.
@@ -69,7 +74,8 @@ typedef struct tsri_lang_kernel_info {
 } tsri_lang_kernel_info;
 
 // Reads and parses a file of kernels: syntax, names of kernels and functions, constants. Types inside kernels and
-// functions are checked by tsri_lang_specialise.
+// functions are checked by tsri_lang_specialise; after a syntax error they are checked at once, as by tsri_lang_check, so
+// that one mistake hides no other.
 //
 // Ownership: caller releases `*out_module` with tsri_module_release and `*out_log` with tsri_free; `text` is copied.
 //            `out_log` may be NULL; it gets errors and warnings, or NULL where there were none.
@@ -90,8 +96,9 @@ const tsri_lang_kernel_info *tsri_module_find(const tsri_module *module, const c
 typedef struct tsri_lang_arg {
   const char *name;
   bool is_type;
-  tsr_dtype dtype;  // is_type
-  int64_t value;    // else
+  tsr_dtype dtype;     // is_type
+  int64_t value;       // else
+  const char *unread;  // a text that is neither a type nor a number, for the message; NULL: none
 } tsri_lang_arg;
 
 typedef struct tsri_lang_options {
@@ -124,12 +131,15 @@ typedef struct tsri_kernel_slice_params {
 tsr_status tsri_kernel_slice(const tsri_kernel *kernel, tsri_kernel **out_kernel);
 
 // Checks every kernel of the module: each type parameter takes each type it may have in turn (the others their default
-// or first one). Sizes take their defaults, or 1. Stops after the first specialisation with errors.
+// or first one). Sizes take their defaults, or 1. Goes on with the next kernel after the first specialisation with errors;
+// a mistake in a function that several kernels call is told once.
 //
-// Errors: as for tsri_lang_specialise; the text begins with the specialisation that failed.
+// Ownership: caller releases `*out_log` (may be NULL) with tsri_free; NULL in it: nothing to tell.
+// Errors:    TSR_ERR_BUILD, TSR_ERR_OUT_OF_MEMORY. The log has a line with the specialisation before its errors.
 tsr_status tsri_lang_check(const tsri_module *module, char **out_log);
 
-// Reads "T=f16" or "WG=128" as on a command line. `storage` receives the name, which `out_arg` points to.
+// Reads "T=f16" or "WG=128" as on a command line. `storage` receives the name, which `out_arg` points to; it may point into
+// `text` as well. A value that is neither a type nor a number is refused by tsri_lang_specialise, which knows the kernel.
 //
 // Errors: TSR_ERR_INVALID_ARGUMENT.
 tsr_status tsri_lang_arg_parse(const char *text, char *storage, size_t storage_bytes, tsri_lang_arg *out_arg);

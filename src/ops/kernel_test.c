@@ -627,6 +627,45 @@ TEST_ON_KERNEL_DEVICES(checked_mode_tells_kernel_buffer_index_size_and_place) {
   tsr_kernel_release(kernel);
 }
 
+// t[0][3] of t[3][3] lies inside the array, but is another row's element.
+static void check_inner_index(tsr_device *device, const char *text, int64_t index, const char *message) {
+  tsr_kernel *kernel = NULL;
+  tsr_tensor *y = tsr_zeros(device, TSR_F32, TSR_SHAPE(1));
+  CHECK_OK(tsr_kernel_build(&(tsr_kernel_desc){.source = text, .file_name = "t.tk", .is_checked = true}, &kernel));
+  tsr_status status = LAUNCH(kernel, 1, TENSOR(y), INT(index));
+  float value = 0;
+  if (status == TSR_OK) status = tsr_read(y, &value, sizeof value);
+  if (message) {
+    CHECK_STATUS(status, TSR_ERR_LAUNCH);
+    CHECK_LAST_ERROR_HAS(message);
+  } else {
+    CHECK_OK(status);
+    CHECK(value == 7);
+  }
+  tsr_kernel_release(kernel);
+  tsr_release(y);
+}
+
+TEST_ON_KERNEL_DEVICES(checked_mode_looks_at_each_index_of_an_array) {
+  const char *local = "kernel k(out f32 y[], i32 s) { f32 t[3][3]; t[0][s] = 7; y[0] = t[0][s]; }";
+  const char *by_i64 = "kernel k(out f32 y[], i32 s) { f32 t[3][3]; t[0][i64(s)] = 7; y[0] = t[0][2]; }";
+  const char *shared =
+      "kernel k(out f32 y[], i32 s) {\n"
+      "  shared f32 t[2][3][4];\n"
+      "  if (local.x == 0) t[1][u32(s)][s - 1] = 7;\n"
+      "  barrier();\n"
+      "  if (global.x == 0) y[0] = t[1][s][s - 1];\n"
+      "}";
+  check_inner_index(device, local, 2, NULL);
+  check_inner_index(device, local, 3, "index 3 is outside dimension 2 of local array 't' of 3x3 elements (t.tk:1:");
+  check_inner_index(device, local, -1, "index -1 is outside dimension 2 of local array 't' of 3x3 elements");
+  check_inner_index(device, by_i64, 2, NULL);
+  check_inner_index(device, by_i64, -2, "index -2 is outside dimension 2 of local array 't'");
+  check_inner_index(device, shared, 2, NULL);
+  check_inner_index(device, shared, 3, "index 3 is outside dimension 2 of shared array 't' of 2x3x4 elements (t.tk:3:");
+  check_inner_index(device, shared, 0, "index -1 is outside dimension 3 of shared array 't' of 2x3x4 elements");
+}
+
 TEST(an_endless_loop_runs_into_the_time_out_and_the_device_works_afterwards) {
   tsr_device *device = NULL;
   CHECK_OK(tsr_device_open(&(tsr_device_desc){.backend = "cpu", .timeout_ms = 100}, &device));

@@ -8,6 +8,7 @@
 
 #include "core/alloc.h"
 #include "core/error.h"
+#include "lang/ir/index_fault.h"
 
 const tsri_emitter tsri_emitters[] = {
 #define TSRI_X(name, title, form, suffix) \
@@ -90,22 +91,16 @@ bool tsri_emit_decode_report(const tsri_kernel *kernel, const uint32_t words[TSR
 
   const char *kind = NULL;
   const tsri_ir_array *array = numbered_array(kernel, words[TSRI_EMIT_REPORT_ARRAY], &kind);
-  tsri_ir_pos pos = words[TSRI_EMIT_REPORT_POS];
-  int64_t index = (int64_t)two_words(&words[TSRI_EMIT_REPORT_INDEX]);
-  uint64_t count = two_words(&words[TSRI_EMIT_REPORT_COUNT]);
-  uint32_t lanes = words[TSRI_EMIT_REPORT_LANES];
-
-  char what[96];
-  if (lanes <= 1) {
-    snprintf(what, sizeof what, "index %" PRId64 " is outside", index);
-  } else if (index % (int64_t)lanes != 0) {
-    snprintf(what, sizeof what, "index %" PRId64 " is no multiple of the %" PRIu32 " elements accessed in", index,
-             lanes);
-  } else {
-    snprintf(what, sizeof what, "index %" PRId64 " with the %" PRIu32 " elements from there is outside", index, lanes);
-  }
-  snprintf(text, text_bytes, "kernel %s: %s %s '%s' of %" PRIu64 " element%s (%s:%" PRIu32 ":%" PRIu32 ")",
-           kernel->name, what, kind, array ? array->name : "?", count, count == 1 ? "" : "s", kernel->file,
-           TSRI_IR_LINE(pos), TSRI_IR_COLUMN(pos));
+  tsri_index_fault fault = {.kernel = kernel->name,
+                            .file = kernel->file,
+                            .kind = kind,
+                            .array = array ? array->name : "?",
+                            .dim_count = array ? array->dim_count : 0,
+                            .dims = array ? array->dims : NULL,
+                            .index = (int64_t)two_words(&words[TSRI_EMIT_REPORT_INDEX]),
+                            .count = two_words(&words[TSRI_EMIT_REPORT_COUNT]),
+                            .lanes = words[TSRI_EMIT_REPORT_LANES],
+                            .pos = words[TSRI_EMIT_REPORT_POS]};
+  tsri_index_fault_text(&fault, text, text_bytes);
   return true;
 }

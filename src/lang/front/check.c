@@ -6,6 +6,7 @@
 
 #include "core/alloc.h"
 #include "core/suggest.h"
+#include "lang/front/foreign.h"
 
 // --- Life -----------------------------------------------------------------------------------------------------------
 
@@ -17,6 +18,7 @@ static void bind_file(tsri_checker *c) {
                                   : ast->kind == TSRI_AST_FUNCTION ? TSRI_BIND_FUNCTION
                                                                    : TSRI_BIND_LATER;
     if (ast->kind == TSRI_AST_STATIC_ASSERT || !ast->symbol) continue;
+    if ((ast->flags & TSRI_AST_IS_BROKEN) && !ast->c) kind = TSRI_BIND_BROKEN;  // its parameters are not known
     tsri_name_binding_at(c, tsri_bind(c, kind, ast->symbol, ast->pos))->node = node;
   }
   c->file_bindings = c->bindings.count;
@@ -24,7 +26,6 @@ static void bind_file(tsri_checker *c) {
 
 bool tsri_checker_init(tsri_checker *c, const tsri_module *module, tsri_diag *diag) {
   *c = (tsri_checker){.module = module, .diag = diag};
-  for (int axis = 0; axis < 3; axis++) c->group_size[axis] = axis ? 1 : TSRI_LANG_DEFAULT_GROUP;
   c->latest = tsri_calloc(module->names.pool.count, sizeof *c->latest);
   bool ok = c->latest != NULL;
   ok = tsri_item_array_init(&c->exprs, sizeof(tsri_ir_expr), 128, TSRI_LANG_MAX_NODES) && ok;
@@ -35,6 +36,7 @@ bool tsri_checker_init(tsri_checker *c, const tsri_module *module, tsri_diag *di
   for (int space = 0; space < 3; space++) {
     ok = tsri_item_array_init(&c->arrays[space], sizeof(tsri_ir_array), 8, TSRI_LANG_MAX_NODES) && ok;
   }
+  tsri_checker_reset(c);
   if (ok) bind_file(c);
   return ok && !tsri_checker_has_failed(c);
 }
@@ -56,7 +58,8 @@ bool tsri_checker_has_failed(const tsri_checker *c) {
 }
 
 bool tsri_check_is_over(tsri_checker *c) {
-  bool is_full = c->exprs.is_full || c->stmts.is_full || c->vars.is_full || c->arrays[TSRI_SPACE_LOCAL].is_full;
+  bool is_full = c->exprs.is_full || c->stmts.is_full || c->vars.is_full || c->arrays[TSRI_SPACE_LOCAL].is_full ||
+                 c->steps > TSRI_LANG_MAX_STEPS;
   if (is_full && !c->is_too_large) {
     c->is_too_large = true;
     tsri_diag_error(c->diag, tsri_ast_of(c, c->frame ? c->frame->function : 0)->pos,
@@ -66,8 +69,27 @@ bool tsri_check_is_over(tsri_checker *c) {
   return is_full || c->diag->is_full || tsri_checker_has_failed(c);
 }
 
+void tsri_checker_reset(tsri_checker *c) {
+  tsri_item_array *const arrays[] = {&c->exprs,     &c->stmts,     &c->vars,     &c->params,
+                                     &c->arrays[0], &c->arrays[1], &c->arrays[2]};
+  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
+    arrays[i]->count = 1;
+    arrays[i]->is_full = false;
+  }
+  for (int axis = 0; axis < 3; axis++) c->group_size[axis] = axis ? 1 : TSRI_LANG_DEFAULT_GROUP;
+  c->steps = 0;
+  c->local_bytes = 0;
+  c->is_too_large = false;
+}
+
+bool tsri_check_is_quiet(const tsri_checker *c) {
+  if (c->module->has_lost_items) return true;
+  return c->frame && c->frame->function && (tsri_ast_of(c, c->frame->function)->flags & TSRI_AST_IS_BROKEN);
+}
+
 bool tsri_check_enter(tsri_checker *c, tsri_ir_pos pos) {
   if (tsri_check_is_over(c)) return false;
+  c->steps++;
   if (c->depth < TSRI_CHECK_DEPTH) {
     c->depth++;
     return true;
@@ -153,37 +175,15 @@ bool tsri_symbol_type(const tsri_checker *c, uint32_t symbol, tsr_dtype *out_dty
   return false;
 }
 
-typedef struct foreign_type {
-  const char *name, *ours;
-} foreign_type;
-
-static const foreign_type foreign_types[] = {
-    {"int", "i32"},     {"unsigned", "u32"}, {"uint", "u32"},     {"float", "f32"},     {"double", "f64"},
-    {"half", "f16"},    {"char", "i8"},      {"uchar", "u8"},     {"short", "i16"},     {"long", "i64"},
-    {"int32_t", "i32"}, {"uint32_t", "u32"}, {"int64_t", "i64"},  {"int8_t", "i8"},     {"uint8_t", "u8"},
-    {"int16_t", "i16"}, {"size_t", "u32"},   {"float4", "f32x4"}, {"float2", "f32x2"},  {"auto", "f32"},
-    {"u64", "i64"},     {"u16", "u32"},      {"float16", "f16"},  {"bfloat16", "bf16"}, {"float32", "f32"},
-};
-
-static bool hint_foreign(tsri_checker *c, uint32_t symbol) {
-  const tsri_name *name = tsri_names_at(&c->module->names, symbol);
-  for (size_t i = 0; i < sizeof foreign_types / sizeof *foreign_types; i++) {
-    if (strlen(foreign_types[i].name) != name->bytes || memcmp(name->text, foreign_types[i].name, name->bytes) != 0)
-      continue;
-    tsri_diag_hint(c->diag, "here it is called %s", foreign_types[i].ours);
-    return true;
-  }
-  return false;
-}
-
 bool tsri_check_type(tsri_checker *c, uint32_t node, tsr_dtype *out_dtype, uint8_t *out_lanes) {
   *out_dtype = TSR_F32;
   *out_lanes = 1;
   const tsri_ast *ast = tsri_ast_of(c, node);
   if (!node || !ast->symbol) return false;  // the parser has said why
   if (tsri_symbol_type(c, ast->symbol, out_dtype, out_lanes)) return true;
+  if (tsri_check_is_quiet(c)) return false;
   tsri_diag_error(c->diag, ast->pos, "'%.*s' is no type", TSRI_NAME(c, ast->symbol));
-  if (!hint_foreign(c, ast->symbol)) tsri_suggest(c, ast->symbol, TSRI_SUGGEST_TYPES);
+  tsri_suggest(c, ast->symbol, TSRI_SUGGEST_TYPES);
   return false;
 }
 
@@ -215,6 +215,12 @@ static bool is_suggested(const tsri_name_binding *binding, uint32_t what) {
 
 void tsri_suggest(tsri_checker *c, uint32_t symbol, uint32_t what) {
   const tsri_name *name = tsri_names_at(&c->module->names, symbol);
+  const tsri_foreign *foreign = tsri_foreign_find(name->text, name->bytes);
+  if (foreign) {
+    char room[TSRI_FOREIGN_HINT_BYTES];
+    tsri_diag_hint(c->diag, "%s", tsri_foreign_hint(foreign, room));
+    return;
+  }
   char wrong[WORD_BYTES];
   word_list *list = name->bytes < WORD_BYTES && !c->diag->is_muted ? tsri_malloc(sizeof *list) : NULL;
   if (!list) return;  // only a hint
@@ -286,7 +292,7 @@ void tsri_check_assert(tsri_checker *c, uint32_t node) {
 // Evaluated when first used, in a scope in which only the file's names can be seen.
 tsri_check_operand tsri_file_constant(tsri_checker *c, uint32_t id) {
   tsri_name_binding *binding = tsri_name_binding_at(c, id);
-  if (binding->kind == TSRI_BIND_CONST) return binding->value;
+  if (binding->kind == TSRI_BIND_CONST) return tsri_file_value(c, id);
   const tsri_ast *ast = tsri_ast_of(c, binding->node);
   tsri_ir_pos pos = binding->pos;
   if (binding->kind == TSRI_BIND_BROKEN) return tsri_error_operand(pos);
@@ -317,5 +323,14 @@ tsri_check_operand tsri_file_constant(tsri_checker *c, uint32_t id) {
   binding = tsri_name_binding_at(c, id);
   binding->kind = value.kind == TSRI_OPERAND_VALUE ? TSRI_BIND_CONST : TSRI_BIND_BROKEN;
   binding->value = value;
+  if (value.kind == TSRI_OPERAND_VALUE) binding->value.integer = (int64_t)tsri_const_bits(c, &value);
+  return value;
+}
+
+// By its bits: the expression may be one of another kernel of the file.
+tsri_check_operand tsri_file_value(tsri_checker *c, uint32_t id) {
+  tsri_check_operand known = tsri_name_binding_at(c, id)->value;
+  tsri_check_operand value = tsri_const_value(c, (tsr_dtype)known.type.dtype, (uint64_t)known.integer, known.pos);
+  value.held = known.held;
   return value;
 }

@@ -12,8 +12,7 @@
 
 #include "lang/front/front.h"
 
-#define TSRI_MAX_DIMS    3
-#define TSRI_MAX_ARGS    64
+#define TSRI_MAX_DIMS    TSRI_IR_MAX_DIMS
 #define TSRI_CHECK_DEPTH 256  // of statements, expressions and calls together
 
 typedef enum tsri_check_operand_kind {
@@ -88,11 +87,14 @@ typedef struct tsri_checker {
   uint32_t file_bindings;  // bindings below this number belong to the file
   uint32_t scope;          // number of open scopes
   uint32_t depth;
+  uint32_t steps;        // statements, expressions and calls looked at
+  uint64_t local_bytes;  // of the local arrays so far
   tsri_frame *frame;
   tsri_stmt_list *block;
   uint32_t group_size[3];
   uint32_t unrolled;   // `unroll for`s around
   bool is_const_only;  // no code may be built: file-level constants and defaults
+  bool is_checked;     // the kernel tests its indices
   bool is_too_large;   // said once
   bool discards;       // the next call is a statement: nobody wants its result
 } tsri_checker;
@@ -119,8 +121,12 @@ static inline const tsri_ast *tsri_ast_of(const tsri_checker *c, uint32_t node) 
 
 bool tsri_checker_init(tsri_checker *c, const tsri_module *module, tsri_diag *diag);  // with the file's names bound
 void tsri_checker_deinit(tsri_checker *c);
+void tsri_checker_reset(tsri_checker *c);             // forgets the kernel, keeps the file's names: for the next kernel
 bool tsri_checker_has_failed(const tsri_checker *c);  // memory ran out
 bool tsri_check_is_over(tsri_checker *c);             // stop: memory is out, too many errors, or too large (says so)
+
+// There are syntax errors here, so that declarations may be missing: what is not declared is no news.
+bool tsri_check_is_quiet(const tsri_checker *c);
 
 // False, with an error, when nested too deep.
 bool tsri_check_enter(tsri_checker *c, tsri_ir_pos pos);
@@ -146,6 +152,7 @@ void tsri_suggest(tsri_checker *c, uint32_t symbol, uint32_t what);
 bool tsri_check_constant(tsri_checker *c, uint32_t node, const char *what, int64_t *out_value);
 void tsri_check_assert(tsri_checker *c, uint32_t node);
 tsri_check_operand tsri_file_constant(tsri_checker *c, uint32_t id);
+tsri_check_operand tsri_file_value(tsri_checker *c, uint32_t id);  // of a constant that was evaluated
 
 // --- check_value.c --------------------------------------------------------------------------------------------------
 
@@ -214,6 +221,14 @@ int tsri_check_list(tsri_checker *c, uint32_t first);  // TSRI_FLOW_ bits
 void tsri_check_statement(tsri_checker *c, uint32_t node);
 void tsri_check_unrolled(tsri_checker *c, const tsri_ast *ast);  // an `unroll for` (check_unroll.c)
 int tsri_check_body(tsri_checker *c, uint32_t block);            // the body of the present frame
+
+// specialise.c: the kernel at `node` with these compile-time parameters into `c`, which was just made or reset.
+// `out_variant`: "blur<T=f32, WG=256>". Errors go to the diagnostics. False: no memory.
+#define TSRI_VARIANT_BYTES 512
+bool tsri_check_kernel(tsri_checker *c, uint32_t node, const tsri_lang_kernel_info *info, const tsri_lang_arg *args,
+                       size_t arg_count, tsri_kernel *head, char out_variant[TSRI_VARIANT_BYTES]);
+// check_all.c: every kernel of the module, with each type it may have. False: no memory.
+bool tsri_check_all(const tsri_module *module, tsri_diag *diag);
 
 // uniform.c: marks what is the same in all items of a group; reports barriers where not all arrive.
 bool tsri_check_uniform(tsri_checker *c, uint32_t body);  // false: no memory

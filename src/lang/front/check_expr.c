@@ -31,6 +31,7 @@ static tsri_check_operand check_id(tsri_checker *c, uint32_t symbol, uint32_t ax
 }
 
 static tsri_check_operand unknown_name(tsri_checker *c, uint32_t symbol, tsri_ir_pos pos) {
+  if (tsri_check_is_quiet(c)) return tsri_error_operand(pos);
   tsri_diag_error(c->diag, pos, "'%.*s' is not declared", TSRI_NAME(c, symbol));
   tsri_suggest(c, symbol, TSRI_SUGGEST_VALUES);
   // Said once: from here on the name exists, and is quiet.
@@ -98,7 +99,7 @@ static tsri_check_operand check_name(tsri_checker *c, uint32_t symbol, tsri_ir_p
       value = tsri_file_constant(c, id);
       break;
     case TSRI_BIND_CONST:
-      value = binding->value;
+      value = id < c->file_bindings ? tsri_file_value(c, id) : binding->value;
       break;
     case TSRI_BIND_VAR:
       value = tsri_var_value(c, binding->object, pos);
@@ -175,6 +176,57 @@ static tsri_check_operand flatten(tsri_checker *c, tsri_check_operand *indices, 
   return flat;
 }
 
+// TSRI_IR_BAD_INDEX(dimension, index), for an index that does not fit as the nearest that does.
+static tsri_check_operand bad_index(tsri_checker *c, tsri_check_operand index, uint32_t dimension) {
+  tsr_dtype dtype = (tsr_dtype)index.type.dtype;
+  tsri_ir_pos pos = index.pos;
+  tsri_check_operand most[2] = {index, tsri_const_value(c, dtype, TSRI_IR_BAD_INDEX_MOST, pos)};
+  index = tsri_check_op(c, pos, TSRI_OP_MIN, most);
+  if (dtype != TSR_U32) {
+    uint64_t least = (uint64_t)(int64_t)-TSRI_IR_BAD_INDEX_MOST;
+    tsri_check_operand args[2] = {index, tsri_const_value(c, dtype, dtype == TSR_I32 ? (uint32_t)least : least, pos)};
+    index = tsri_check_op(c, pos, TSRI_OP_MAX, args);
+  }
+  tsri_check_operand low[2] = {tsri_convert_to(c, index, TSR_U32),
+                               tsri_const_value(c, TSR_U32, (1u << TSRI_IR_BAD_INDEX_BITS) - 1, pos)};
+  tsri_check_operand word[2] = {tsri_check_op(c, pos, TSRI_OP_AND, low),
+                                tsri_const_value(c, TSR_U32, TSRI_IR_BAD_INDEX(dimension, 0), pos)};
+  return tsri_check_op(c, pos, TSRI_OP_OR, word);
+}
+
+// index < 0 || index >= size, which for 32 bits is one comparison without signs.
+static tsri_check_operand is_outside(tsri_checker *c, tsri_check_operand index, uint32_t size) {
+  tsri_ir_pos pos = index.pos;
+  if (index.type.dtype != TSR_I64) {
+    tsri_check_operand args[2] = {tsri_convert_to(c, index, TSR_U32), tsri_const_value(c, TSR_U32, size, pos)};
+    return tsri_check_op(c, pos, TSRI_OP_GE, args);
+  }
+  tsri_check_operand low[2] = {index, tsri_const_value(c, TSR_I64, 0, pos)};
+  tsri_check_operand high[2] = {index, tsri_const_value(c, TSR_I64, size, pos)};
+  tsri_check_operand either[2] = {tsri_check_op(c, pos, TSRI_OP_LT, low), tsri_check_op(c, pos, TSRI_OP_GE, high)};
+  return tsri_check_op(c, pos, TSRI_OP_OR, either);
+}
+
+// Checked mode: the position, or what says which of the indices is out of range. False: all are known and in range.
+static bool test_indices(tsri_checker *c, tsri_check_operand *indices, uint32_t count, const uint32_t *dims,
+                         tsri_check_operand *out) {
+  tsri_check_operand words[TSRI_MAX_DIMS];
+  bool is_known = true;
+  for (uint32_t i = 0; i < count; i++) {
+    is_known = is_known && tsri_is_const(c, &indices[i]);
+    indices[i] = tsri_spill(c, indices[i]);  // used several times
+    words[i] = tsri_convert_to(c, indices[i], TSR_U32);
+  }
+  if (is_known) return false;
+  *out = flatten(c, words, count, dims);
+  for (uint32_t i = count; i-- > 0;) {
+    if (tsri_is_const(c, &indices[i])) continue;  // check_range has looked
+    tsri_check_operand choice[3] = {is_outside(c, indices[i], dims[i]), bad_index(c, indices[i], i), *out};
+    *out = tsri_check_op(c, indices[i].pos, TSRI_OP_SELECT, choice);
+  }
+  return true;
+}
+
 tsri_element tsri_check_element(tsri_checker *c, uint32_t node) {
   uint32_t nodes[TSRI_MAX_DIMS] = {0}, count = 0, base = node;
   tsri_element none = {0, tsri_error_operand(tsri_ast_of(c, node)->pos)};
@@ -204,7 +256,11 @@ tsri_element tsri_check_element(tsri_checker *c, uint32_t node) {
     if (!check_range(c, &indices[i], binding.dims[i], binding.symbol)) return none;
     for (uint32_t j = 0; j < i; j++) tsri_keep_order(c, &indices[j], &mark);
   }
-  tsri_check_operand flat = count > 1 ? flatten(c, indices, count, binding.dims) : indices[0];
+  tsri_check_operand flat = indices[0];
+  if (count > 1) {
+    bool is_tested = c->is_checked && test_indices(c, indices, count, binding.dims, &flat);
+    if (!is_tested) flat = flatten(c, indices, count, binding.dims);
+  }
   if (flat.kind != TSRI_OPERAND_VALUE) return none;
   return (tsri_element){array.binding, flat};
 }

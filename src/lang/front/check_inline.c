@@ -190,7 +190,7 @@ static tsri_check_operand run_body(tsri_checker *c, uint32_t function, tsri_ir_p
   uint32_t errors = c->diag->error_count;
   int flow = tsri_check_body(c, ast->c);
   ast = tsri_ast_of(c, function);
-  if (!is_void && !(flow & TSRI_FLOW_STOPS) && c->diag->error_count == errors &&
+  if (!is_void && !(flow & TSRI_FLOW_STOPS) && c->diag->error_count == errors && !tsri_check_is_quiet(c) &&
       !(tsri_ast_of(c, ast->c)->flags & TSRI_AST_ENDS)) {
     tsri_diag_error(c->diag, ast->pos, "'%.*s' can end without returning a value", TSRI_NAME(c, ast->symbol));
     tsri_diag_hint(c->diag, "end it with a return");
@@ -203,15 +203,15 @@ static tsri_check_operand run_body(tsri_checker *c, uint32_t function, tsri_ir_p
 }
 
 tsri_check_operand tsri_inline(tsri_checker *c, uint32_t node, uint32_t function) {
-  tsri_check_operand args[TSRI_MAX_ARGS];
+  tsri_check_operand args[TSRI_LANG_MAX_ARGUMENTS];
   const tsri_ast *ast = tsri_ast_of(c, function);
   tsri_ir_pos call = tsri_ast_of(c, node)->pos;
   tsri_check_operand result = tsri_error_operand(call);
   if (is_recursive(c, function, call)) return result;
   uint32_t wanted = 0;
   for (uint32_t param = ast->b; param; param = tsri_ast_of(c, param)->next) wanted++;
-  uint32_t count = tsri_check_args(c, tsri_ast_of(c, node)->a, args, TSRI_MAX_ARGS, TSR_DTYPE_COUNT);
-  if (count != wanted || count > TSRI_MAX_ARGS) {
+  uint32_t count = tsri_check_args(c, tsri_ast_of(c, node)->a, args, TSRI_LANG_MAX_ARGUMENTS, TSR_DTYPE_COUNT);
+  if (count != wanted) {
     tsri_diag_error(c->diag, call, "%.*s() takes %u argument%s, not %u", TSRI_NAME(c, ast->symbol), wanted,
                     wanted == 1 ? "" : "s", count);
     tsri_diag_note(c->diag, ast->pos, "declared here");

@@ -71,6 +71,13 @@ static void add_local_array(tsri_checker *c, const tsri_ast *decl, uint32_t id, 
     tsri_diag_hint(c->diag, "use a 'shared' array or a buffer");
     return;
   }
+  c->local_bytes += count * tsr_dtype_bytes(tsri_ir_compute_dtype(storage));
+  if (c->local_bytes > TSRI_LANG_MAX_LOCALS) {
+    tsri_diag_error(c->diag, decl->pos, "the kernel's local arrays take more than %u bytes together",
+                    TSRI_LANG_MAX_LOCALS);
+    tsri_diag_hint(c->diag, "use 'shared' arrays or buffers; a function has its own arrays at each call");
+    return;
+  }
   for (uint32_t node = list->a; decl->b && node; node = tsri_ast_of(c, node)->next) given++;
   if (decl->b && list->kind != TSRI_AST_LIST) {
     tsri_diag_error(c->diag, list->pos, "an array is initialised by a list: { …, … }");
@@ -110,7 +117,9 @@ static void check_array(tsri_checker *c, const tsri_ast *decl, tsr_dtype storage
                                                                .storage = (uint8_t)storage,
                                                                .access = TSRI_ACCESS_INOUT,
                                                                .count = count,
+                                                               .dim_count = sized.dim_count,
                                                                .pos = decl->pos};
+  for (int i = 0; i < TSRI_MAX_DIMS; i++) tsri_array_at(c, (uint32_t)space, object)->dims[i] = sized.dims[i];
   tsri_name_binding *binding = tsri_name_binding_at(c, id);
   binding->space = (uint8_t)space;
   binding->access = TSRI_ACCESS_INOUT;
@@ -388,6 +397,7 @@ static int check_loop(tsri_checker *c, const tsri_ast *ast) {
 
 static int check_jump(tsri_checker *c, const tsri_ast *ast) {
   bool is_break = ast->kind == TSRI_AST_BREAK;
+  if (!c->frame->loop_depth && tsri_check_is_quiet(c)) return TSRI_FLOW_STOPS;  // the loop may be what was not read
   if (!c->frame->loop_depth) {
     tsri_diag_error(c->diag, ast->pos, "'%s' stands outside any loop", is_break ? "break" : "continue");
     if (c->unrolled) tsri_diag_hint(c->diag, "an 'unroll for' runs all its rounds; write 'for' if it is to end early");

@@ -104,16 +104,21 @@ static void put_message(tsri_diag *diag, tsri_ir_pos pos, const char *kind, cons
   put_excerpt(&diag->text, diag->source, pos);
 }
 
-// An inlined function reports its mistake at each call: once is enough.
-static bool was_reported(const tsri_diag *diag, tsri_ir_pos pos) {
-  for (uint32_t i = 0; i < diag->error_count; i++) {
-    if (diag->reported[i] == pos) return true;
+// An inlined function reports its mistake at each call, a kernel with each type: once is enough.
+static bool was_reported(const tsri_ir_pos *reported, uint32_t count, tsri_ir_pos pos) {
+  for (uint32_t i = 0; i < count; i++) {
+    if (reported[i] == pos) return true;
   }
   return false;
 }
 
+static void put_context(tsri_diag *diag) {
+  if (diag->context) tsri_builder_add(&diag->text, "%s\n", diag->context);
+  diag->context = NULL;
+}
+
 void tsri_diag_error(tsri_diag *diag, tsri_ir_pos pos, const char *format, ...) {
-  diag->is_muted = diag->is_full || was_reported(diag, pos);
+  diag->is_muted = diag->is_full || was_reported(diag->reported, diag->error_count, pos);
   if (diag->is_muted) return;
   if (diag->error_count == TSRI_LANG_MAX_ERRORS) {
     tsri_builder_add(&diag->text, "%s: too many errors, the rest is not shown\n", diag->source->file);
@@ -121,6 +126,7 @@ void tsri_diag_error(tsri_diag *diag, tsri_ir_pos pos, const char *format, ...) 
     return;
   }
   diag->reported[diag->error_count++] = pos;
+  put_context(diag);
   va_list args;
   va_start(args, format);
   put_message(diag, pos, "error", format, args);
@@ -128,8 +134,11 @@ void tsri_diag_error(tsri_diag *diag, tsri_ir_pos pos, const char *format, ...) 
 }
 
 void tsri_diag_warning(tsri_diag *diag, tsri_ir_pos pos, const char *format, ...) {
-  diag->is_muted = diag->is_full;
+  bool is_last = diag->warning_count == TSRI_LANG_MAX_ERRORS;
+  diag->is_muted = diag->is_full || is_last || was_reported(diag->warned, diag->warning_count, pos);
   if (diag->is_muted) return;
+  diag->warned[diag->warning_count++] = pos;
+  put_context(diag);
   va_list args;
   va_start(args, format);
   put_message(diag, pos, "warning", format, args);
@@ -152,4 +161,19 @@ void tsri_diag_hint(tsri_diag *diag, const char *format, ...) {
   if (vsnprintf(message, sizeof message, format, args) < 0) message[0] = 0;
   va_end(args);
   tsri_builder_add(&diag->text, "hint: %s\n", message);
+}
+
+tsr_status tsri_diag_finish(tsri_diag *diag, bool ok, char **out_log) {
+  tsr_status status = TSR_OK;
+  if (!ok) {
+    status = TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "%s: no host memory to compile it", diag->source->file);
+  } else if (diag->error_count) {
+    status = TSRI_FAIL(TSR_ERR_BUILD, "%s", diag->text.text);
+  }
+  if (out_log && ok) {
+    *out_log = diag->text.text;
+  } else {
+    tsri_builder_deinit(&diag->text);
+  }
+  return status;
 }

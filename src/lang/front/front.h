@@ -153,10 +153,16 @@ typedef struct tsri_diag {
   bool is_full;   // TSRI_LANG_MAX_ERRORS met: the rest is not said
   bool is_muted;  // the last error or warning was a repetition: notes and hints on it are dropped
   tsri_ir_pos reported[TSRI_LANG_MAX_ERRORS];
+  uint32_t warning_count;
+  tsri_ir_pos warned[TSRI_LANG_MAX_ERRORS];
+  const char *context;  // a line that is written before the next error or warning, once; NULL: none
 } tsri_diag;
 
 void tsri_diag_error(tsri_diag *diag, tsri_ir_pos pos, const char *format, ...) TSRI_PRINTF(3, 4);
 void tsri_diag_warning(tsri_diag *diag, tsri_ir_pos pos, const char *format, ...) TSRI_PRINTF(3, 4);
+// What a stage returns: TSR_OK, TSR_ERR_BUILD with the text as the message, or TSR_ERR_OUT_OF_MEMORY if `ok` is false.
+// `out_log` (may be NULL) gets the text, or NULL where there is none; the caller releases it.
+tsr_status tsri_diag_finish(tsri_diag *diag, bool ok, char **out_log);
 // These belong to the error or warning before them.
 void tsri_diag_note(tsri_diag *diag, tsri_ir_pos pos, const char *format, ...) TSRI_PRINTF(3, 4);
 void tsri_diag_hint(tsri_diag *diag, const char *format, ...) TSRI_PRINTF(2, 3);
@@ -209,7 +215,8 @@ enum {
   TSRI_AST_IS_ASSIGNED = 8,  // PARAM of a function: the body assigns to a name like this
   TSRI_AST_NEEDS_FLAG = 16,  // FUNCTION, KERNEL: a return that is not in tail position
   TSRI_AST_HAS_RETURN = 32,  // statement: there is a return inside
-  TSRI_AST_ENDS = 64         // statement: every path through it ends in return
+  TSRI_AST_ENDS = 64,        // statement: every path through it ends in return
+  TSRI_AST_IS_BROKEN = 128   // FUNCTION, KERNEL: there are syntax errors in it; without a body, in its head
 };
 
 typedef struct tsri_ast {
@@ -234,6 +241,7 @@ struct tsri_module {
   tsri_names names;
   tsri_item_array nodes;  // tsri_ast
   uint32_t items;         // first of the top-level nodes
+  bool has_lost_items;    // after a syntax error at file level, a name may not be known
   uint32_t kernel_count;
   tsri_lang_kernel_info *kernels;
   void *info_memory;  // what `kernels` points to

@@ -16,7 +16,10 @@ static void check_file(const char *folder, const char *name) {
   char *log = NULL;
   CHECK_OK(tsri_lang_parse(name, text, bytes, NULL, &module));
   CHECK_OK(tsri_lang_check(module, &log));
-  if (log) test_fail(__FILE__, __LINE__, "%s has warnings:\n%s", name, log);
+  bool is_library = strncmp(name, "fn_", 3) == 0;  // functions alone, of which the check warns
+  if (log && is_library) CHECK_STR_HAS(log, "warning: there is no kernel in it");
+  if (log && !is_library) test_fail(__FILE__, __LINE__, "%s has warnings:\n%s", name, log);
+  tsri_free(log);
   tsri_module_release(module);
 }
 

@@ -255,8 +255,34 @@ static bool lex_long_operator(lexer *lex) {
   return false;
 }
 
+// #include and #define: the line is passed over.
+static void lex_directive(lexer *lex) {
+  tsri_diag_error(lex->diag, pos_at(lex, lex->at), "there is no preprocessor");
+  tsri_diag_hint(lex->diag,
+                 "write const u32 N = 16; or a compile-time parameter: kernel k<N = 16>(…); a file is whole");
+  while (lex->at < lex->end && lex->text[lex->at] != '\n') lex->at++;
+}
+
+// 'a': as the number 0, so that what follows is read on.
+static void lex_character(lexer *lex) {
+  uint32_t begin = lex->at++;
+  tsri_diag_error(lex->diag, pos_at(lex, begin), "there are no characters");
+  tsri_diag_hint(lex->diag, "write the number: 65 for 'A'");
+  while (lex->at < lex->end && lex->text[lex->at] != '\'' && lex->text[lex->at] != '\n') lex->at++;
+  if (lex->text[lex->at] == '\'') lex->at++;
+  add_token(lex, TSRI_TOK_INT, begin);
+}
+
 static void lex_bad_byte(lexer *lex) {
   unsigned char c = (unsigned char)lex->text[lex->at];
+  if (c == '#') {
+    lex_directive(lex);
+    return;
+  }
+  if (c == '\'') {
+    lex_character(lex);
+    return;
+  }
   tsri_ir_pos pos = pos_at(lex, lex->at);
   if (c >= 32 && c < 127) {
     tsri_diag_error(lex->diag, pos, "'%c' has no meaning here", c);

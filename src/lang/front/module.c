@@ -189,11 +189,14 @@ static bool read_module(tsri_module *module, const char *file_name, const char *
   tsri_item_array tokens = {0};
   if (!copy_text(module, file_name, text, bytes, &store) || !tsri_names_init(&module->names, store)) return false;
   bool ok = tsri_lex(module, diag, &tokens);
+  module->has_lost_items = diag->error_count > 0;
   ok = ok && tsri_item_array_init(&module->nodes, sizeof(tsri_ast), tokens.count + 16, UINT32_MAX);
   if (ok) tsri_parse(module, diag, (const tsri_token *)tokens.items + 1);
   tsri_item_array_deinit(&tokens);
   ok = ok && !module->nodes.has_failed;
-  if (ok && diag->error_count == 0) ok = tsri_module_finish(module, diag);
+  bool is_broken = diag->error_count > 0;
+  if (ok && !diag->is_full) ok = tsri_module_finish(module, diag);
+  if (ok && is_broken && !diag->is_full) ok = tsri_check_all(module, diag);
   return ok && !diag->text.has_failed;
 }
 
@@ -212,23 +215,15 @@ tsr_status tsri_lang_parse(const char *file_name, const char *text, size_t bytes
   *out_module = NULL;
   if (out_log) *out_log = NULL;
   if (bytes > TSRI_LANG_MAX_BYTES) {
-    return TSRI_FAIL(TSR_ERR_BUILD, "%s: the file has %zu bytes, the most is %u", file_name, bytes,
-                     TSRI_LANG_MAX_BYTES);
+    tsri_diag diag = {.source = &(tsri_source){.file = file_name}};
+    tsri_diag_error(&diag, 0, "the file has %zu bytes, the most is %u", bytes, TSRI_LANG_MAX_BYTES);
+    return tsri_diag_finish(&diag, !diag.text.has_failed, out_log);
   }
   tsri_module *module = tsri_calloc(1, sizeof *module);
   if (!module) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "%s: no host memory to read it", file_name);
   tsri_diag diag = {.source = &module->source};
-  tsr_status status = TSR_OK;
-  if (!read_module(module, file_name, text, bytes, &diag)) {
-    status = TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "%s: no host memory to read it", file_name);
-  } else if (diag.error_count) {
-    status = TSRI_FAIL(TSR_ERR_BUILD, "%s", diag.text.text);
-  }
-  if (out_log && status != TSR_ERR_OUT_OF_MEMORY) {
-    *out_log = diag.text.text;
-  } else {
-    tsri_free(diag.text.text);
-  }
+  bool ok = read_module(module, file_name, text, bytes, &diag);
+  tsr_status status = tsri_diag_finish(&diag, ok, out_log);
   if (status == TSR_OK) {
     *out_module = module;
   } else {

@@ -41,6 +41,59 @@ void tsri_parse_error(tsri_parser *p, tsri_ir_pos pos, const char *format, ...) 
 
 void tsri_parse_hint(tsri_parser *p, const char *hint) { tsri_diag_hint(p->diag, "%s", hint); }
 
+// --- Words of other languages ---------------------------------------------------------------------------------------
+
+const tsri_foreign *tsri_parse_foreign(const tsri_parser *p, const tsri_token *token) {
+  if (token->kind != TSRI_TOK_NAME) return NULL;
+  return tsri_foreign_find(p->module->source.text + token->offset, token->bytes);
+}
+
+bool tsri_parse_is_type_word(const tsri_parser *p, const tsri_token *token) {
+  if (token->kind != TSRI_TOK_NAME) return false;
+  if (tsri_sym_in(token->symbol, TSRI_SYM_FIRST_DTYPE, TSRI_SYM_LAST_DTYPE)) return true;
+  const tsri_foreign *foreign = tsri_parse_foreign(p, token);
+  return foreign && foreign->kind == TSRI_FOREIGN_TYPE;
+}
+
+void tsri_parse_hint_word(tsri_parser *p) {
+  const tsri_foreign *foreign = tsri_parse_foreign(p, p->token);
+  char room[TSRI_FOREIGN_HINT_BYTES];
+  if (foreign) tsri_parse_hint(p, tsri_foreign_hint(foreign, room));
+}
+
+void tsri_parse_refuse_word(tsri_parser *p) {
+  bool was_lost = p->is_lost;
+  tsri_parse_error(p, p->token->pos, "there is no '%.*s' in this language", (int)p->token->bytes,
+                   p->module->source.text + p->token->offset);
+  tsri_parse_hint_word(p);
+  p->is_lost = was_lost;
+  tsri_parse_step(p);
+}
+
+// static, inline, __device__ and the like before a declaration.
+static void refuse_specifiers(tsri_parser *p) {
+  const tsri_foreign *foreign = tsri_parse_foreign(p, p->token);
+  while (foreign && foreign->kind == TSRI_FOREIGN_SPECIFIER && p->token[1].kind == TSRI_TOK_NAME) {
+    tsri_parse_refuse_word(p);
+    foreign = tsri_parse_foreign(p, p->token);
+  }
+}
+
+// `unsigned int` and its kin: one error for all the words, of which the first decides.
+static bool skip_type_words(tsri_parser *p) {
+  uint32_t count = 0;
+  while (tsri_parse_foreign(p, p->token + count) && tsri_parse_is_type_word(p, p->token + count)) count++;
+  if (count < 2) return false;
+  bool was_lost = p->is_lost;
+  const tsri_token *last = p->token + count - 1;
+  tsri_parse_error(p, p->token->pos, "'%.*s' is no type", (int)(last->offset + last->bytes - p->token->offset),
+                   p->module->source.text + p->token->offset);
+  tsri_parse_hint_word(p);
+  p->is_lost = was_lost;
+  p->token = last + 1;
+  return true;
+}
+
 static const char *token_text(int kind) {
   static const char *const texts[] = {"(", ")", "{", "}", "[", "]", ";", ",", ":", "<", ">", "="};
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
@@ -92,8 +145,12 @@ uint32_t tsri_parse_name(tsri_parser *p, const char *what) {
 }
 
 uint32_t tsri_parse_type(tsri_parser *p) {
+  refuse_specifiers(p);
   tsri_ir_pos pos = p->token->pos;
-  uint32_t symbol = tsri_parse_name(p, "a type");
+  const tsri_foreign *foreign = tsri_parse_foreign(p, p->token);
+  bool is_written_long = skip_type_words(p);
+  uint32_t symbol = is_written_long ? tsri_names_find(&p->module->names, foreign->ours, strlen(foreign->ours))
+                                    : tsri_parse_name(p, "a type");
   if (!symbol) return 0;
   uint32_t node = tsri_parse_node(p, TSRI_AST_TYPE, pos);
   tsri_ast_node(p, node)->symbol = symbol;
@@ -179,9 +236,14 @@ static uint32_t parse_generic(tsri_parser *p) {
 
 static uint32_t parse_generics(tsri_parser *p) {
   tsri_chain chain = {0, 0};
+  uint32_t count = 0;
   if (!tsri_parse_accept(p, '<')) return 0;
   do {
+    tsri_ir_pos pos = p->token->pos;
     uint32_t generic = parse_generic(p);
+    if (count++ == TSRI_LANG_MAX_GENERICS) {
+      tsri_parse_error(p, pos, "there are at most %d compile-time parameters", TSRI_LANG_MAX_GENERICS);
+    }
     if (p->is_lost) break;
     tsri_parse_append(p, &chain, generic);
   } while (tsri_parse_accept(p, ','));
@@ -213,11 +275,16 @@ static uint32_t parse_param(tsri_parser *p) {
   return node;
 }
 
-static uint32_t parse_params(tsri_parser *p) {
+static uint32_t parse_params(tsri_parser *p, bool is_kernel) {
   tsri_chain chain = {0, 0};
+  uint32_t count = 0, most = is_kernel ? TSRI_LANG_MAX_BUFFERS + TSRI_LANG_MAX_PARAMS : TSRI_LANG_MAX_ARGUMENTS;
   tsri_parse_expect(p, '(', "before the parameters");
   while (!p->is_lost && p->token->kind != ')') {
+    tsri_ir_pos pos = p->token->pos;
     uint32_t param = parse_param(p);
+    if (count++ == most) {
+      tsri_parse_error(p, pos, "a %s has at most %u parameters", is_kernel ? "kernel" : "function", most);
+    }
     if (p->is_lost) break;
     tsri_parse_append(p, &chain, param);
     if (!tsri_parse_accept(p, ',')) break;
@@ -233,7 +300,7 @@ static uint32_t parse_params(tsri_parser *p) {
 // --- File level -----------------------------------------------------------------------------------------------------
 
 static uint32_t parse_function(tsri_parser *p, bool is_kernel) {
-  uint32_t result = 0;
+  uint32_t result = 0, errors = p->diag->error_count;
   if (is_kernel) {
     tsri_parse_step(p);
   } else if (!tsri_parse_accept_word(p, TSRI_SYM_VOID)) {
@@ -242,7 +309,7 @@ static uint32_t parse_function(tsri_parser *p, bool is_kernel) {
   uint32_t node = tsri_parse_node(p, is_kernel ? TSRI_AST_KERNEL : TSRI_AST_FUNCTION, p->token->pos);
   uint32_t symbol = tsri_parse_name(p, is_kernel ? "a kernel" : "a function");
   uint32_t generics = parse_generics(p);
-  uint32_t params = parse_params(p), body = 0;
+  uint32_t params = parse_params(p, is_kernel), body = 0;
   p->params = params;
   if (p->token->kind == '{' && !p->is_lost) {
     body = tsri_parse_block(p);
@@ -255,6 +322,10 @@ static uint32_t parse_function(tsri_parser *p, bool is_kernel) {
   ast->b = params;
   ast->c = body;
   ast->d = result;
+  if (p->diag->error_count != errors) {
+    ast->flags |= TSRI_AST_IS_BROKEN;
+    if (!body) ast->kind = TSRI_AST_FUNCTION;  // nothing of it can be checked, and it cannot be launched
+  }
   if (node) tsri_parse_returns(p->module, node);
   return node;
 }
@@ -277,17 +348,46 @@ static void find_item(tsri_parser *p) {
   p->is_lost = false;
 }
 
+// struct, typedef and the like: to the semicolon at its end, or the brace if there is none.
+static void skip_declaration(tsri_parser *p) {
+  uint32_t open = 0;
+  for (; p->token->kind != TSRI_TOK_END && !tsri_parse_is_word(p, TSRI_SYM_KERNEL); tsri_parse_step(p)) {
+    if (p->token->kind == '{') open++;
+    bool closes = p->token->kind == '}' && open > 0 && --open == 0;
+    bool goes_on = p->token[1].kind == TSRI_TOK_NAME || p->token[1].kind == ';';
+    if ((p->token->kind == ';' && open == 0) || (closes && !goes_on)) {
+      tsri_parse_step(p);
+      return;
+    }
+  }
+}
+
+// A word of another language at the beginning of a declaration; true: it was all skipped.
+static bool refuse_item(tsri_parser *p) {
+  const tsri_foreign *foreign = tsri_parse_foreign(p, p->token);
+  refuse_specifiers(p);
+  if (!foreign || foreign->kind != TSRI_FOREIGN_WORD || p->token[1].kind == '(') return false;
+  tsri_parse_refuse_word(p);
+  skip_declaration(p);
+  p->module->has_lost_items = true;
+  return true;
+}
+
 static uint32_t parse_item(tsri_parser *p) {
   if (p->token->kind == ';') {
     tsri_parse_step(p);
     return 0;
   }
+  if (refuse_item(p)) return 0;
   if (tsri_parse_is_word(p, TSRI_SYM_KERNEL)) return parse_function(p, true);
   if (tsri_parse_is_word(p, TSRI_SYM_STATIC_ASSERT)) return tsri_parse_assert(p);
   if (tsri_parse_accept_word(p, TSRI_SYM_CONST)) return tsri_parse_declaration(p, TSRI_AST_IS_CONST);
   if (tsri_parse_is_word(p, TSRI_SYM_VOID)) return parse_function(p, false);
   if (p->token->kind == TSRI_TOK_NAME && !tsri_sym_is_keyword(p->token->symbol) && p->token[1].kind == TSRI_TOK_NAME) {
-    if (p->token[2].kind == '(' || p->token[2].kind == '<') return parse_function(p, false);
+    const tsri_token *name = p->token + 1;
+    while (tsri_parse_is_type_word(p, name - 1) && tsri_parse_is_type_word(p, name) && name[1].kind == TSRI_TOK_NAME)
+      name++;
+    if (name[1].kind == '(' || name[1].kind == '<') return parse_function(p, false);
     tsri_parse_error(p, p->token->pos, "there are no variables at file level");
     tsri_parse_hint(p, "put 'const' before it, or declare it in a kernel");
     return 0;
@@ -304,7 +404,10 @@ void tsri_parse(tsri_module *module, tsri_diag *diag, const tsri_token *tokens) 
   while (parser.token->kind != TSRI_TOK_END && !diag->is_full && !module->nodes.has_failed) {
     parser.depth = 0;
     uint32_t item = parse_item(&parser);
-    if (parser.is_lost) find_item(&parser);
+    if (parser.is_lost) {
+      module->has_lost_items = module->has_lost_items || !item || !tsri_ast_node(&parser, item)->symbol;
+      find_item(&parser);
+    }
     if (!item) continue;
     // const a = 1, b = 2; is several items.
     bool is_list = tsri_ast_node(&parser, item)->kind == TSRI_AST_DECLS;

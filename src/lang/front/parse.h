@@ -3,6 +3,7 @@
 #ifndef TSRI_LANG_PARSE_H
 #define TSRI_LANG_PARSE_H
 
+#include "lang/front/foreign.h"
 #include "lang/front/front.h"
 
 typedef struct tsri_parser {
@@ -26,6 +27,13 @@ void tsri_parse_append(tsri_parser *p, tsri_chain *chain, uint32_t node);
 
 void tsri_parse_error(tsri_parser *p, tsri_ir_pos pos, const char *format, ...) TSRI_PRINTF(3, 4);
 void tsri_parse_hint(tsri_parser *p, const char *hint);  // on that error
+void tsri_parse_hint_word(tsri_parser *p);               // what is written here instead of the word that is next
+
+// "there is no 'goto' in this language", with a hint. The word is passed over, and what follows is read on.
+void tsri_parse_refuse_word(tsri_parser *p);
+// The next token as a word of another language; NULL: it is none.
+const tsri_foreign *tsri_parse_foreign(const tsri_parser *p, const tsri_token *token);
+bool tsri_parse_is_type_word(const tsri_parser *p, const tsri_token *token);  // f32, or float
 
 // Steps over a token of that kind or says what is missing ("after the condition").
 bool tsri_parse_expect(tsri_parser *p, int kind, const char *where);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Expressions, by precedence climbing.
+#include <stdio.h>
 #include <string.h>
 
 #include "lang/front/parse.h"
@@ -100,6 +101,7 @@ static uint32_t parse_word(tsri_parser *p) {
   if (tsri_sym_is_keyword(symbol)) {
     tsri_parse_error(p, pos, "'%.*s' cannot stand in an expression", (int)p->token->bytes,
                      p->module->source.text + p->token->offset);
+    tsri_parse_hint_word(p);
     return 0;
   }
   tsri_parse_step(p);
@@ -114,10 +116,15 @@ static uint32_t parse_parenthesis(tsri_parser *p) {
   tsri_parse_step(p);
   // (f32)x: a cast as in C.
   const tsri_token *token = p->token;
-  bool is_type = token->kind == TSRI_TOK_NAME && tsri_sym_in(token->symbol, TSRI_SYM_FIRST_DTYPE, TSRI_SYM_LAST_DTYPE);
-  if (is_type && token[1].kind == ')') {
+  if (tsri_parse_is_type_word(p, token) && token[1].kind == ')') {
+    const tsri_foreign *foreign = tsri_parse_foreign(p, token);
+    int bytes = (int)token->bytes;
+    const char *word = p->module->source.text + token->offset;
     tsri_parse_error(p, pos, "a cast is written like a call");
-    tsri_parse_hint(p, "write f32(x), not (f32)x");
+    char hint[96];
+    snprintf(hint, sizeof hint, "write %.*s(x), not (%.*s)x", foreign ? (int)strlen(foreign->ours) : bytes,
+             foreign ? foreign->ours : word, bytes, word);
+    tsri_parse_hint(p, hint);
     return 0;
   }
   uint32_t node = tsri_parse_expression(p, 0);

@@ -276,16 +276,35 @@ uint32_t tsri_parse_block(tsri_parser *p) {
   return node;
 }
 
+// do … while (…): refused, but read like a loop, so that mistakes inside are told too.
+static uint32_t parse_do(tsri_parser *p) {
+  uint32_t node = tsri_parse_node(p, TSRI_AST_LOOP, p->token->pos);
+  tsri_parse_refuse_word(p);
+  uint32_t body = tsri_parse_statement(p), condition = 0;
+  if (tsri_parse_accept_word(p, TSRI_SYM_WHILE)) {
+    condition = parse_condition(p, "after 'while'");
+    tsri_parse_expect(p, ';', "after the condition");
+  }
+  tsri_ast *ast = tsri_ast_node(p, node);
+  ast->flags = flags_of(p, body) & TSRI_AST_HAS_RETURN;
+  ast->b = condition;
+  ast->d = body;
+  return node;
+}
+
+// switch, goto, struct, …: skipped with what belongs to it.
 static uint32_t parse_unsupported(tsri_parser *p) {
-  const tsri_token *token = p->token;
-  tsri_parse_error(p, token->pos, "there is no '%.*s' in this language", (int)token->bytes,
-                   p->module->source.text + token->offset);
-  tsri_parse_hint(p, token->symbol == TSRI_SYM_DO       ? "use while (true) { … if (!condition) break; }"
-                     : token->symbol == TSRI_SYM_SWITCH ? "use if and else if"
-                     : token->symbol == TSRI_SYM_STRUCT ? "use separate variables or a vector such as f32x4"
-                                                        : "use loops and if");
-  tsri_parse_step(p);
+  tsri_parse_refuse_word(p);
+  p->is_lost = true;
   return 0;
+}
+
+// `f32 *p = x;`
+static bool refuse_pointer(tsri_parser *p) {
+  if (!tsri_parse_is_type_word(p, p->token) || p->token[1].kind != '*') return false;
+  tsri_parse_error(p, p->token[1].pos, "there are no pointers");
+  tsri_parse_hint(p, "keep the index instead, and write x[i]; arrays are passed to functions by name");
+  return true;
 }
 
 static uint32_t parse_expression_statement(tsri_parser *p) {
@@ -312,6 +331,7 @@ static uint32_t parse_word_statement(tsri_parser *p) {
     case TSRI_SYM_STATIC_ASSERT:
       return tsri_parse_assert(p);
     case TSRI_SYM_DO:
+      return parse_do(p);
     case TSRI_SYM_SWITCH:
     case TSRI_SYM_GOTO:
     case TSRI_SYM_STRUCT:
@@ -328,7 +348,12 @@ static uint32_t parse_word_statement(tsri_parser *p) {
     default:
       break;
   }
-  if (p->token[1].kind == TSRI_TOK_NAME) return tsri_parse_declaration(p, 0);
+  if (refuse_pointer(p)) return 0;
+  if (p->token[1].kind == TSRI_TOK_NAME) {
+    const tsri_foreign *foreign = tsri_parse_foreign(p, p->token);
+    if (foreign && foreign->kind == TSRI_FOREIGN_WORD) return parse_unsupported(p);
+    return tsri_parse_declaration(p, 0);
+  }
   return parse_expression_statement(p);
 }
 

@@ -41,9 +41,68 @@ TEST(habits_from_c_get_a_hint) {
   CHECK_REFUSED(IN_KERNEL("h[++m] = 1;"), "++ and -- are statements");
   CHECK_REFUSED("kernel k(f32 *x) { }", "hint: a buffer is written: in f32 x[]");
   CHECK_REFUSED("u32 counter = 0;\nkernel k() { }", "there are no variables at file level");
-  CHECK_REFUSED("struct s { }", "a kernel, a function or a constant should stand here");
   CHECK_REFUSED(IN_KERNEL("float v = 1;"),
                 "error: 'float' is no type\n    float v = 1;\n    ^\nhint: here it is called f32");
+}
+
+TEST(words_of_other_languages_get_a_hint_that_fits) {
+  CHECK_REFUSED("struct s { f32 a; };\nkernel k() { }", "error: there is no 'struct' in this language");
+  CHECK_REFUSED("struct s { f32 a; };\nkernel k() { }", "hint: use a variable for each member");
+  CHECK_REFUSED("typedef struct { f32 a; } s;\nkernel k() { }", "hint: use the type's own name, or a type parameter");
+  CHECK_REFUSED("enum colour { RED, GREEN };\nkernel k() { }", "hint: write constants: const u32 RED = 0, GREEN = 1;");
+  CHECK_REFUSED("static inline f32 f(f32 v) { return v; }\nkernel k() { }", "hint: leave it out");
+  CHECK_REFUSED("__global__ void k(in f32 x[]) { }", "hint: a kernel begins with the word kernel");
+  CHECK_REFUSED("#include <math.h>\nkernel k() { }", "error: there is no preprocessor");
+  CHECK_REFUSED(IN_KERNEL("struct s v;"), "hint: use a variable for each member");
+  CHECK_REFUSED(IN_KERNEL("unsigned int v = 1;"),
+                "error: 'unsigned int' is no type\n    unsigned int v = 1;\n    ^\nhint: "
+                "here it is called u32");
+  CHECK_REFUSED(IN_KERNEL("double v = 1;"), "hint: here it is called f64");
+  CHECK_REFUSED(IN_KERNEL("f32 v = (float)m;"), "hint: write f32(x), not (float)x");
+  CHECK_REFUSED(IN_KERNEL("float *p = x;"), "error: there are no pointers");
+  CHECK_REFUSED(IN_KERNEL("u32 v = sizeof(f32);"), "hint: f32, i32 and u32 have 4 bytes");
+  CHECK_REFUSED(IN_KERNEL("u32 v = get_global_id(0);"), "hint: here it is called global.x, .y and .z");
+  CHECK_REFUSED(IN_KERNEL("z[threadIdx.x] = 1;"), "hint: here it is called local.x, .y and .z");
+  CHECK_REFUSED(IN_KERNEL("__syncthreads();"), "hint: here it is called barrier()");
+  CHECK_REFUSED(IN_KERNEL("z[0] = fmaxf(a, a);"), "hint: here it is called max");
+  CHECK_REFUSED(IN_KERNEL("i32 v = 'A';"), "hint: write the number: 65 for 'A'");
+}
+
+// Text, and how many errors it has; `parts` are found in the log.
+static void check_errors(const char *text, int count, const char *const *parts) {
+  tsri_module *module = NULL;
+  char *log = NULL;
+  CHECK_STATUS(tsri_lang_parse("t.tk", text, strlen(text), &log, &module), TSR_ERR_BUILD);
+  int found = 0;
+  for (const char *at = log; (at = strstr(at, ": error: ")); at++) found++;
+  if (found != count) test_fail(__FILE__, __LINE__, "wanted %d errors:\n%s", count, log);
+  for (int i = 0; parts[i]; i++) CHECK_STR_HAS(log, parts[i]);
+  tsri_free(log);
+}
+
+TEST(a_syntax_error_hides_no_other_mistake) {
+  check_errors(
+      "kernel a(out f32 y[]) {\n"
+      "  do { y[0] = 1u; } while (y[1]);\n"
+      "  y[2] = nothing;\n"  // may be what was not read: no news in this kernel
+      "  y[3] = true + 1;\n"
+      "}\n"
+      "kernel b(out f32 y[], u32 n) { y[0] = n; y[1] = missing; }\n",
+      6,
+      (const char *const[]){"t.tk:2:3: error: there is no 'do'", "t.tk:2:15: error: an element of 'y' is f32",
+                            "t.tk:2:28: error: 'y' is an 'out' buffer", "t.tk:4:17: error: a number is no bool",
+                            "t.tk:6:39: error: an element of 'y' is f32", "t.tk:6:49: error: 'missing' is not declared",
+                            NULL});
+}
+
+TEST(what_was_not_read_after_a_syntax_error_is_not_missed) {
+  check_errors(
+      "kernel a(out f32 y[]) { f32 v = ); for (u32 i = 0; i < 3 { } break; y[0] = v; }\n"
+      "f32 g(f32 a b) { return a; }\n"
+      "kernel c(out f32 y[]) { y[0] = g(1); }\n",
+      3,
+      (const char *const[]){"an expression should stand here", "';' is missing after the condition of 'for'",
+                            "',' is missing between the parameters", NULL});
 }
 
 TEST(a_missing_brace_points_at_its_partner) {
@@ -85,7 +144,10 @@ TEST(a_file_may_be_empty_but_not_endless) {
   CHECK_STATUS(tsri_lang_specialise(module, NULL, NULL, 0, NULL, NULL, &kernel), TSR_ERR_NOT_FOUND);
   tsri_module_release(module);
   char *big = tsri_calloc(1, TSRI_LANG_MAX_BYTES + 1);
-  CHECK_STATUS(tsri_lang_parse("t.tk", big, TSRI_LANG_MAX_BYTES + 1, NULL, &module), TSR_ERR_BUILD);
+  char *log = NULL;
+  CHECK_STATUS(tsri_lang_parse("t.tk", big, TSRI_LANG_MAX_BYTES + 1, &log, &module), TSR_ERR_BUILD);
   CHECK_LAST_ERROR_HAS("the most is");
+  CHECK_STR(log, "t.tk: error: the file has 1048577 bytes, the most is 1048576\n");
+  tsri_free(log);
   tsri_free(big);
 }

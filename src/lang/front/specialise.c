@@ -7,8 +7,7 @@
 #include "core/alloc.h"
 #include "core/suggest.h"
 #include "lang/front/check.h"
-
-#define VARIANT_BYTES 512
+#include "lang/front/foreign.h"
 
 // --- Compile-time parameters ----------------------------------------------------------------------------------------
 
@@ -19,6 +18,23 @@ static const tsri_lang_arg *find_arg(const tsri_lang_arg *args, size_t count, co
   return NULL;
 }
 
+static tsr_status wrong_type(const tsri_lang_kernel_info *info, const tsri_lang_generic *generic,
+                             const tsri_lang_arg *arg) {
+  char list[128] = "", number[24];
+  for (uint32_t i = 0; i < TSR_DTYPE_COUNT; i++) {
+    size_t used = strlen(list);
+    if (generic->allowed & (1u << i)) snprintf(list + used, sizeof list - used, " %s", tsr_dtype_name((tsr_dtype)i));
+  }
+  snprintf(number, sizeof number, "%lld", (long long)arg->value);
+  const char *word = arg->unread ? arg->unread : arg->is_type ? tsr_dtype_name(arg->dtype) : number;
+  const tsri_foreign *foreign = tsri_foreign_find(word, strlen(word));
+  bool is_foreign = foreign && foreign->kind == TSRI_FOREIGN_TYPE;
+  return TSRI_FAIL(
+      TSR_ERR_INVALID_ARGUMENT, "kernel %s: its compile-time parameter %s%s cannot be %s%s%s%s; it may be:%s",
+      info->name, generic->name, arg->is_type || arg->unread ? "" : " is a type and", word,
+      is_foreign ? " (here it is called " : "", is_foreign ? foreign->ours : "", is_foreign ? ")" : "", list);
+}
+
 static tsr_status check_arg(const tsri_lang_kernel_info *info, const tsri_lang_generic *generic,
                             const tsri_lang_arg *arg) {
   if (!arg && !generic->has_default) {
@@ -26,35 +42,32 @@ static tsr_status check_arg(const tsri_lang_kernel_info *info, const tsri_lang_g
                      generic->name, generic->is_type ? "a type, as in T=f32" : "a number");
   }
   if (!arg) return TSR_OK;
-  if (arg->is_type != generic->is_type) {
-    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "kernel %s: its compile-time parameter %s is a %s", info->name,
-                     generic->name, generic->is_type ? "type" : "number");
+  if (!generic->is_type && (arg->is_type || arg->unread)) {
+    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "kernel %s: its compile-time parameter %s is a number, not %s",
+                     info->name, generic->name, arg->unread ? arg->unread : tsr_dtype_name(arg->dtype));
   }
-  if (arg->is_type && ((unsigned)arg->dtype >= TSR_DTYPE_COUNT || !(generic->allowed & (1u << arg->dtype)))) {
-    char list[128] = "";
-    for (uint32_t i = 0; i < TSR_DTYPE_COUNT; i++) {
-      size_t used = strlen(list);
-      if (generic->allowed & (1u << i)) snprintf(list + used, sizeof list - used, " %s", tsr_dtype_name((tsr_dtype)i));
-    }
-    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "kernel %s: %s cannot be %s; it may be:%s", info->name, generic->name,
-                     tsr_dtype_name(arg->dtype), list);
-  }
-  return TSR_OK;
+  if (!generic->is_type) return TSR_OK;
+  bool is_type = arg->is_type && !arg->unread && (unsigned)arg->dtype < TSR_DTYPE_COUNT;
+  return is_type && (generic->allowed & (1u << arg->dtype)) ? TSR_OK : wrong_type(info, generic, arg);
 }
 
-static tsr_status check_args_known(const tsri_lang_kernel_info *info, const tsri_lang_arg *args, size_t count) {
+static tsr_status unknown_arg(const tsri_lang_kernel_info *info, const char *name) {
+  char list[256] = "";
+  for (uint32_t i = 0; i < info->generic_count; i++) {
+    size_t used = strlen(list);
+    snprintf(list + used, sizeof list - used, " %s", info->generics[i].name);
+  }
+  return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "kernel %s has no compile-time parameter %s; it has:%s", info->name, name,
+                   list[0] ? list : " none");
+}
+
+static tsr_status check_args(const tsri_lang_kernel_info *info, const tsri_lang_arg *args, size_t count) {
   for (size_t i = 0; i < count; i++) {
     bool is_known = false;
-    char list[256] = "";
-    for (uint32_t j = 0; j < info->generic_count; j++) {
-      is_known = is_known || strcmp(info->generics[j].name, args[i].name) == 0;
-      size_t used = strlen(list);
-      snprintf(list + used, sizeof list - used, " %s", info->generics[j].name);
+    for (uint32_t j = 0; j < info->generic_count && !is_known; j++) {
+      is_known = strcmp(info->generics[j].name, args[i].name) == 0;
     }
-    if (!is_known) {
-      return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "kernel %s has no compile-time parameter %s; it has:%s", info->name,
-                       args[i].name, list[0] ? list : " none");
-    }
+    if (!is_known) return unknown_arg(info, args[i].name);
   }
   for (uint32_t j = 0; j < info->generic_count; j++) {
     tsr_status status = check_arg(info, &info->generics[j], find_arg(args, count, info->generics[j].name));
@@ -91,7 +104,7 @@ static void bind_generics(tsri_checker *c, const tsri_ast *kernel, const tsri_la
     if (generic->is_type) {
       tsr_dtype dtype = arg ? arg->dtype : generic->dtype;
       tsri_name_binding_at(c, tsri_bind(c, TSRI_BIND_TYPE, ast->symbol, ast->pos))->storage = (uint8_t)dtype;
-      snprintf(variant + used, VARIANT_BYTES - used, "%s%s=%s", before, generic->name, tsr_dtype_name(dtype));
+      snprintf(variant + used, TSRI_VARIANT_BYTES - used, "%s%s=%s", before, generic->name, tsr_dtype_name(dtype));
       continue;
     }
     int64_t value = arg ? arg->value : 0;
@@ -99,11 +112,11 @@ static void bind_generics(tsri_checker *c, const tsri_ast *kernel, const tsri_la
     tsri_check_operand bound = {.kind = TSRI_OPERAND_INT, .pos = ast->pos, .integer = value};
     if (ast->c) bound = tsri_const_value(c, TSR_BOOL, value != 0, ast->pos);
     tsri_name_binding_at(c, tsri_bind(c, TSRI_BIND_CONST, ast->symbol, ast->pos))->value = bound;
-    snprintf(variant + used, VARIANT_BYTES - used, "%s%s=%lld", before, generic->name, (long long)value);
+    snprintf(variant + used, TSRI_VARIANT_BYTES - used, "%s%s=%lld", before, generic->name, (long long)value);
     if (tsri_sym_in(ast->symbol, TSRI_SYM_WG, TSRI_SYM_WG_Z)) set_group_size(c, ast, value);
   }
   size_t used = strlen(variant);
-  if (kernel->a) snprintf(variant + used, VARIANT_BYTES - used, ">");
+  if (kernel->a) snprintf(variant + used, TSRI_VARIANT_BYTES - used, ">");
 }
 
 // --- Run-time parameters --------------------------------------------------------------------------------------------
@@ -339,33 +352,41 @@ static uint32_t kernel_node(const tsri_module *module, const tsri_lang_kernel_in
   return 0;
 }
 
+bool tsri_check_kernel(tsri_checker *c, uint32_t node, const tsri_lang_kernel_info *info, const tsri_lang_arg *args,
+                       size_t arg_count, tsri_kernel *head, char out_variant[TSRI_VARIANT_BYTES]) {
+  const tsri_ast *ast = tsri_ast_of(c, node);
+  tsri_frame frame = {.function = node, .first_binding = c->bindings.count};
+  tsri_stmt_list body = {0, 0};
+  uint32_t scope = tsri_scope_open(c), errors = c->diag->error_count;
+  c->frame = &frame;
+  c->block = &body;
+  snprintf(out_variant, TSRI_VARIANT_BYTES, "%s", info->name);
+  c->is_const_only = true;
+  bind_generics(c, ast, info, args, arg_count, out_variant);
+  c->is_const_only = false;
+  bind_params(c, ast, &head->params_bytes);
+  if (c->diag->error_count == errors) tsri_check_body(c, ast->c);
+  tsri_check_is_over(c);
+  tsri_scope_close(c, scope);
+  head->shared_bytes = find_shared_bytes(c);
+  head->body = body.first;
+  bool ok = !tsri_checker_has_failed(c);
+  bool is_whole = c->diag->error_count == errors && !(ast->flags & TSRI_AST_IS_BROKEN);
+  if (ok && is_whole) ok = tsri_check_uniform(c, body.first);
+  c->frame = NULL;
+  c->block = NULL;
+  return ok;
+}
+
 // Checks into `c` and makes the kernel if there were no errors. False: no memory.
 static bool build(tsri_checker *c, const tsri_lang_kernel_info *info, const tsri_lang_arg *args, size_t arg_count,
                   tsri_kernel *head, tsri_kernel **out_kernel) {
   uint32_t node = kernel_node(c->module, info);
-  const tsri_ast *ast = tsri_ast_of(c, node);
-  char variant[VARIANT_BYTES];
-  tsri_frame frame = {.function = node, .first_binding = c->bindings.count};
-  tsri_stmt_list body = {0, 0};
-  uint32_t scope = tsri_scope_open(c);
-  c->frame = &frame;
-  c->block = &body;
-  snprintf(variant, sizeof variant, "%s", info->name);
-  c->is_const_only = true;
-  bind_generics(c, ast, info, args, arg_count, variant);
-  c->is_const_only = false;
-  bind_params(c, ast, &head->params_bytes);
-  if (c->diag->error_count == 0) tsri_check_body(c, ast->c);
-  tsri_check_is_over(c);
-  tsri_scope_close(c, scope);
-  head->shared_bytes = find_shared_bytes(c);
-  if (tsri_checker_has_failed(c)) return false;
-  if (c->diag->error_count == 0 && !tsri_check_uniform(c, body.first)) return false;
-  c->frame = NULL;
+  char variant[TSRI_VARIANT_BYTES];
+  if (!tsri_check_kernel(c, node, info, args, arg_count, head, variant)) return false;
   if (c->diag->error_count) return true;
   head->variant = variant;
-  head->body = body.first;
-  *out_kernel = finish_kernel(c, head, ast->symbol);
+  *out_kernel = finish_kernel(c, head, tsri_ast_of(c, node)->symbol);
   return *out_kernel != NULL;
 }
 
@@ -394,105 +415,24 @@ tsr_status tsri_lang_specialise(const tsri_module *module, const char *kernel_na
   if (out_log) *out_log = NULL;
   const tsri_lang_kernel_info *info = NULL;
   tsr_status status = find_kernel(module, kernel_name, &info);
-  if (status == TSR_OK) status = check_args_known(info, args, arg_count);
+  if (status == TSR_OK) status = check_args(info, args, arg_count);
   if (status != TSR_OK) return status;
   tsri_diag diag = {.source = &module->source};
   tsri_checker checker;
   tsri_kernel head = {.is_checked = options && options->checked, .file = module->source.file};
-  bool ok = tsri_checker_init(&checker, module, &diag) && build(&checker, info, args, arg_count, &head, out_kernel);
+  bool ok = tsri_checker_init(&checker, module, &diag);
+  checker.is_checked = head.is_checked;
+  ok = ok && build(&checker, info, args, arg_count, &head, out_kernel);
   tsri_checker_deinit(&checker);
-  if (!ok || diag.text.has_failed) {
+  ok = ok && !diag.text.has_failed;
+  if (!ok) {
     tsri_kernel_release(*out_kernel);
     *out_kernel = NULL;
-    status = TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "kernel %s: no host memory to compile it", info->name);
-  } else if (diag.error_count) {
-    status = TSRI_FAIL(TSR_ERR_BUILD, "%s", diag.text.text);
   }
-  if (out_log && status != TSR_ERR_OUT_OF_MEMORY) {
-    *out_log = diag.text.text;
-  } else {
-    tsri_free(diag.text.text);
-  }
-  return status;
+  return tsri_diag_finish(&diag, ok, out_log);
 }
 
-// --- All kernels of a module ----------------------------------------------------------------------------------------
-
-// One specialisation: generic `turn` is `dtype`, the others their default or first type.
-static tsr_status check_one(const tsri_module *module, const tsri_lang_kernel_info *info, uint32_t turn,
-                            tsr_dtype dtype, char **out_log) {
-  tsri_lang_arg args[32];
-  size_t count = 0;
-  char what[160] = "";
-  for (uint32_t i = 0; i < info->generic_count && count < 32; i++) {
-    const tsri_lang_generic *generic = &info->generics[i];
-    if (generic->has_default && i != turn) continue;
-    args[count++] = (tsri_lang_arg){
-        .name = generic->name, .is_type = generic->is_type, .dtype = i == turn ? dtype : generic->dtype, .value = 1};
-    size_t used = strlen(what);
-    if (generic->is_type) {
-      snprintf(what + used, sizeof what - used, " %s=%s", generic->name, tsr_dtype_name(args[count - 1].dtype));
-    }
-  }
-  char *log = NULL;
-  tsri_kernel *kernel = NULL;
-  tsr_status status = tsri_lang_specialise(module, info->name, args, count, NULL, &log, &kernel);
-  tsri_kernel_release(kernel);
-  if (status == TSR_ERR_BUILD && what[0]) {
-    char *text = tsri_format_text("in kernel %s with%s:\n%s", info->name, what, log);
-    if (text) {
-      tsri_free(log);
-      log = text;
-    }
-    status = TSRI_FAIL(TSR_ERR_BUILD, "%s", log);
-  }
-  if (out_log && !*out_log) {
-    *out_log = log;
-  } else {
-    tsri_free(log);
-  }
-  return status;
-}
-
-static tsr_status check_kernel(const tsri_module *module, const tsri_lang_kernel_info *info, char **out_log) {
-  bool has_types = false;
-  for (uint32_t i = 0; i < info->generic_count; i++) {
-    const tsri_lang_generic *generic = &info->generics[i];
-    for (uint32_t dtype = 0; generic->is_type && dtype < TSR_DTYPE_COUNT; dtype++) {
-      if (!(generic->allowed & (1u << dtype))) continue;
-      has_types = true;
-      char *log = NULL;
-      tsr_status status = check_one(module, info, i, (tsr_dtype)dtype, &log);
-      if (status != TSR_OK && out_log) {
-        tsri_free(*out_log);
-        *out_log = NULL;
-      }
-      if (out_log && !*out_log) {
-        *out_log = log;
-      } else {
-        tsri_free(log);
-      }
-      if (status != TSR_OK) return status;
-    }
-  }
-  return has_types ? TSR_OK : check_one(module, info, UINT32_MAX, TSR_F32, out_log);
-}
-
-tsr_status tsri_lang_check(const tsri_module *module, char **out_log) {
-  if (out_log) *out_log = NULL;
-  for (uint32_t i = 0; i < module->kernel_count; i++) {
-    char *log = NULL;
-    tsr_status status = check_kernel(module, &module->kernels[i], &log);
-    if (out_log && (status != TSR_OK || !*out_log)) {
-      tsri_free(*out_log);
-      *out_log = log;
-    } else {
-      tsri_free(log);
-    }
-    if (status != TSR_OK) return status;
-  }
-  return TSR_OK;
-}
+// --- Parameters as text ---------------------------------------------------------------------------------------------
 
 tsr_status tsri_lang_arg_parse(const char *text, char *storage, size_t storage_bytes, tsri_lang_arg *out_arg) {
   const char *equals = strchr(text, '=');
@@ -507,7 +447,7 @@ tsr_status tsri_lang_arg_parse(const char *text, char *storage, size_t storage_b
   if ((*value >= '0' && *value <= '9') || *value == '-') {
     char *end;
     out_arg->value = strtoll(value, &end, 0);
-    if (*end) return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "\"%s\": %s is no whole number", text, value);
+    if (*end) out_arg->unread = value;
     return TSR_OK;
   }
   if (strcmp(value, "true") == 0 || strcmp(value, "false") == 0) {
@@ -515,5 +455,11 @@ tsr_status tsri_lang_arg_parse(const char *text, char *storage, size_t storage_b
     return TSR_OK;
   }
   out_arg->is_type = true;
-  return tsr_dtype_parse(value, &out_arg->dtype);
+  for (uint32_t i = 0; i < TSR_DTYPE_COUNT; i++) {
+    if (strcmp(value, tsr_dtype_name((tsr_dtype)i)) != 0) continue;
+    out_arg->dtype = (tsr_dtype)i;
+    return TSR_OK;
+  }
+  out_arg->unread = value;
+  return TSR_OK;
 }

@@ -126,6 +126,8 @@ typedef enum tsri_ir_space {
 
 typedef enum tsri_ir_access { TSRI_ACCESS_IN, TSRI_ACCESS_OUT, TSRI_ACCESS_INOUT } tsri_ir_access;
 
+#define TSRI_IR_MAX_DIMS 3
+
 // A buffer, a shared array or a local array.
 typedef struct tsri_ir_array {
   const char *name;  // as in the source; unique among buffers, not among locals
@@ -137,8 +139,19 @@ typedef struct tsri_ir_array {
   bool is_atomic;    // there is an ATOMIC of it (WGSL then declares every element atomic)
   bool is_wide;      // there is a LOAD or STORE of more than one lane
   uint32_t count;    // elements; 0 for a buffer: known at launch only
+  uint8_t dim_count;
+  uint32_t dims[TSRI_IR_MAX_DIMS];  // shared and local arrays: their product is `count`
   tsri_ir_pos pos;
 } tsri_ir_array;
+
+// Checked mode, arrays of several dimensions: an access t[i][j] has one index, i * dims[1] + j, in which a `j` that is too
+// large would go unnoticed. So the front end makes the index TSRI_IR_BAD_INDEX(dimension, value) where the one of that
+// dimension is out of range; no array is so large. index_fault.h takes it apart.
+#define TSRI_IR_BAD_INDEX_BITS 29
+#define TSRI_IR_BAD_INDEX_MOST ((1 << (TSRI_IR_BAD_INDEX_BITS - 1)) - 1)  // values beyond are told as this one
+#define TSRI_IR_BAD_INDEX(dimension, value)                        \
+  (0x80000000u | (uint32_t)(dimension) << TSRI_IR_BAD_INDEX_BITS | \
+   ((uint32_t)(value) & ((1u << TSRI_IR_BAD_INDEX_BITS) - 1)))
 
 // A scalar parameter. Bool travels as a 32-bit word (0 or 1), a storage type as its value type.
 typedef struct tsri_ir_param {

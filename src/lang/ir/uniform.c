@@ -20,6 +20,7 @@ typedef enum cause_kind { BY_IF, BY_RETURN, BY_LOOP, BY_BREAK, BY_CONTINUE } cau
 
 typedef struct region {
   uint32_t parent, depth;
+  uint32_t jump;  // a region further out, so that the way to any of them takes few steps
 } region;
 
 // Where the walk is, and what parted the items if that is not the root.
@@ -59,17 +60,32 @@ static region *region_at(const analysis *a, uint32_t id) { return (region *)a->r
 static uint32_t new_region(analysis *a, uint32_t parent) {
   uint32_t id = tsri_item_array_add(&a->regions);
   if (!id) return ROOT;  // no memory: found at the end of the pass
-  *region_at(a, id) = (region){parent, region_at(a, parent)->depth + 1};
+  const region *outer = region_at(a, parent), *far = region_at(a, outer->jump), *farther = region_at(a, far->jump);
+  // Two jumps of one length become one of twice the length (and a step), as digits carry over.
+  bool carries = outer->depth - far->depth == far->depth - farther->depth;
+  *region_at(a, id) = (region){parent, outer->depth + 1, carries ? far->jump : parent};
   return id;
 }
 
+// The region around `id` at that depth, or itself.
+static uint32_t region_at_depth(const analysis *a, uint32_t id, uint32_t depth) {
+  while (region_at(a, id)->depth > depth) {
+    const region *inner = region_at(a, id);
+    id = region_at(a, inner->jump)->depth >= depth ? inner->jump : inner->parent;
+  }
+  return id;
+}
+
+// The innermost region around both. Jumps of regions of one depth have one length.
 static uint32_t common_region(const analysis *a, uint32_t x, uint32_t y) {
+  uint32_t depth = region_at(a, x)->depth < region_at(a, y)->depth ? region_at(a, x)->depth : region_at(a, y)->depth;
+  x = region_at_depth(a, x, depth);
+  y = region_at_depth(a, y, depth);
   while (x != y) {
-    if (region_at(a, x)->depth < region_at(a, y)->depth) {
-      y = region_at(a, y)->parent;
-    } else {
-      x = region_at(a, x)->parent;
-    }
+    const region *inner_x = region_at(a, x), *inner_y = region_at(a, y);
+    bool can_jump = inner_x->jump != inner_y->jump;
+    x = can_jump ? inner_x->jump : inner_x->parent;
+    y = can_jump ? inner_y->jump : inner_y->parent;
   }
   return x;
 }

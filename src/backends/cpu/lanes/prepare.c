@@ -141,7 +141,8 @@ static tsr_status read_arrays(tsri_lanes_program *p) {
   uint64_t shared_bytes = 0, local_bytes = 0;
   for (uint32_t i = 0; i < count; i++, entry += TSRI_LANE_ARRAY_WORDS) {
     uint32_t dtype = entry[0] & 0xff;
-    if (dtype >= TSR_DTYPE_COUNT || entry[2] >= w[TSRI_LANE_H_TEXT_BYTES]) return broken("an array");
+    bool has_place = entry[2] < w[TSRI_LANE_H_TEXT_BYTES] && entry[0] >> 16 <= TSRI_IR_MAX_DIMS;
+    if (dtype >= TSR_DTYPE_COUNT || !has_place) return broken("an array");
     lane_array_info *array = &p->arrays[i];
     *array = (lane_array_info){
         .dtype = (uint8_t)dtype,
@@ -151,6 +152,8 @@ static tsr_status read_arrays(tsri_lanes_program *p) {
         .is_stored = (entry[0] >> 8 & TSRI_LANE_ARRAY_STORED) != 0,
         .count = entry[1],
         .name = text + entry[2],
+        .dim_count = entry[0] >> 16,
+        .dims = entry + 3,
     };
     if (i < p->buffer_count) continue;
     if (array->count == 0) return broken("an array without elements");

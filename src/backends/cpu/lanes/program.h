@@ -60,6 +60,8 @@ typedef struct lane_array_info {
   bool is_loaded, is_stored;
   uint32_t count;  // shared and local arrays
   const char *name;
+  uint32_t dim_count;
+  const uint32_t *dims;  // for messages
 } lane_array_info;
 
 enum { LANE_SPARE_WORKS = 8 };

@@ -7,6 +7,7 @@
 #include "backends/cpu/lanes/program.h"
 #include "core/alloc.h"
 #include "core/error.h"
+#include "lang/ir/index_fault.h"
 #include "platform/platform.h"
 
 #if defined(_OPENMP)
@@ -161,20 +162,19 @@ static tsr_status report_fault(const lane_launch *launch) {
   const char *kind = insn->a < p->buffer_count                     ? "buffer"
                      : insn->a < p->buffer_count + p->shared_count ? "shared array"
                                                                    : "local array";
-  uint32_t wide = TSRI_LANE_WIDE_OF(insn->flags);
-  char what[96];
-  if (wide == 1) {
-    snprintf(what, sizeof what, "index %" PRId64 " is outside", launch->fault_index);
-  } else if (launch->fault_index % (int64_t)wide != 0) {
-    snprintf(what, sizeof what, "index %" PRId64 " is no multiple of the %" PRIu32 " elements accessed in",
-             launch->fault_index, wide);
-  } else {
-    snprintf(what, sizeof what, "index %" PRId64 " with the %" PRIu32 " elements from there is outside",
-             launch->fault_index, wide);
-  }
-  return TSRI_FAIL(TSR_ERR_LAUNCH, "kernel %s: %s %s '%s' of %" PRIu64 " element%s (%s:%" PRIu32 ":%" PRIu32 ")",
-                   p->name, what, kind, array->name, launch->fault_count, launch->fault_count == 1 ? "" : "s", p->file,
-                   TSRI_IR_LINE(insn->f), TSRI_IR_COLUMN(insn->f));
+  tsri_index_fault fault = {.kernel = p->name,
+                            .file = p->file,
+                            .kind = kind,
+                            .array = array->name,
+                            .dim_count = array->dim_count,
+                            .dims = array->dims,
+                            .index = launch->fault_index,
+                            .count = launch->fault_count,
+                            .lanes = TSRI_LANE_WIDE_OF(insn->flags),
+                            .pos = insn->f};
+  char text[512];
+  tsri_index_fault_text(&fault, text, sizeof text);
+  return TSRI_FAIL(TSR_ERR_LAUNCH, "%s", text);
 }
 
 static tsr_status report(const lane_launch *launch) {

@@ -17,7 +17,7 @@
 #include "lang/emit/lanes/ops.h"
 
 #define TSRI_LANE_MAGIC   0x314e4c54u  // "TLN1"
-#define TSRI_LANE_VERSION 1u
+#define TSRI_LANE_VERSION 2u
 
 #define TSRI_LANE_INSN_WORDS 8
 #define TSRI_LANE_SUBGROUP   32  // items in a full subgroup
@@ -71,8 +71,8 @@ enum {
 // Words of a parameter: byte offset in the block, size (4 or 8).
 #define TSRI_LANE_PARAM_WORDS 2
 
-// Words of an array: storage dtype | flags << 8; elements (0 for a buffer); name.
-#define TSRI_LANE_ARRAY_WORDS  3
+// Words of an array: storage dtype | flags << 8 | dimensions << 16; elements (0 for a buffer); name; size of each dimension.
+#define TSRI_LANE_ARRAY_WORDS  (3 + TSRI_IR_MAX_DIMS)
 #define TSRI_LANE_ARRAY_LOADED 1u
 #define TSRI_LANE_ARRAY_STORED 2u
 

@@ -33,7 +33,9 @@ static uint32_t place_text(layout *l, const char *text) {
 
 static void place_array(layout *l, const tsri_ir_array *array) {
   uint32_t flags = (array->is_loaded ? TSRI_LANE_ARRAY_LOADED : 0) | (array->is_stored ? TSRI_LANE_ARRAY_STORED : 0);
-  uint32_t entry[TSRI_LANE_ARRAY_WORDS] = {array->storage | flags << 8, array->count, place_text(l, array->name)};
+  uint32_t kind = array->storage | flags << 8 | (uint32_t)array->dim_count << 16;
+  uint32_t entry[TSRI_LANE_ARRAY_WORDS] = {kind, array->count, place_text(l, array->name)};
+  memcpy(entry + 3, array->dims, sizeof array->dims);
   place_words(l, entry, TSRI_LANE_ARRAY_WORDS);
 }
 
