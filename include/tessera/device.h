@@ -100,6 +100,10 @@ TSR_API tsr_status tsr_device_open(const tsr_device_desc *desc, tsr_device **out
 
 // Counted reference; tensors and buffers hold one each, so a device outlives what lives on it.
 // Both take NULL.
+//
+// The last release waits for queued work, no longer than the device's time-out. Work that takes longer cannot be ended:
+// the device is then given up, which is logged at `warn`, and all it holds stays until its work has ended and another
+// device is opened, or until the process ends. That includes memory imported through DLPack, whose deleter is called then.
 TSR_API tsr_device *tsr_device_retain(tsr_device *device);
 TSR_API void tsr_device_release(tsr_device *device);
 

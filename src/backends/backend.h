@@ -88,6 +88,9 @@ typedef struct tsri_limits {
   uint64_t max_binding_bytes;                          // largest part of a buffer that a launch can see; 0: all of it
   uint64_t longest_launch_ns;  // drivers may kill what runs longer: the core cuts such launches; 0: any time will do
   bool copies_slowly;          // large copies within the device are faster by a kernel than by `copy`
+  // Host memory that a program takes once it is built: so much, and so much more for each byte of its code. The core keeps
+  // fewer programs where they are large. Both 0: not known.
+  uint32_t program_bytes, program_bytes_per_code;
 } tsri_limits;
 
 // Forms in which a program reaches a device. A backend accepts the ones in its `code_forms`.
@@ -203,8 +206,8 @@ typedef struct tsri_backend {
 
   tsr_status (*queue_create)(tsri_device *device, tsri_queue **out_queue);
   void (*queue_destroy)(tsri_queue *queue);  // its work is done by now
-  // Waits for all work queued so far; UINT64_MAX: for ever. TSR_ERR_TIMEOUT leaves the work running. Reports work
-  // that failed after being queued.
+  // Waits for all work queued so far; UINT64_MAX: for ever, after which nothing runs, whatever the answer. TSR_ERR_TIMEOUT of
+  // another wait leaves the work running. Reports work that failed after being queued.
   tsr_status (*queue_wait)(tsri_queue *queue, uint64_t timeout_ns);
 
   // --- Copies, queued. `bytes` is not 0. ---

@@ -185,7 +185,7 @@ tsr_status tsri_generated_kernel(tsri_graph_state *state, const uint32_t *key, s
                                  const tsri_kernel_source *source, const tsri_built **out_built) {
   tsri_kernel_cache *cache = state->kernels;
   if (tsri_kernel_cache_generated(cache) >= cache->most_generated) {
-    tsr_status status = tsri_device_settle(cache->device);  // queued work uses them
+    tsr_status status = tsri_device_wait(cache->device);  // queued work uses them
     if (status != TSR_OK) return status;
     drop_old(state);
   }

@@ -229,7 +229,7 @@ static tsr_status run_readers_elsewhere(const tsr_device *device, const tsr_buff
   }
   for (int i = 0; i < count; i++) {
     if (status == TSR_OK) status = run_readers(others[i], buffer);
-    if (status == TSR_OK) status = tsr_device_synchronize(others[i]);
+    if (status == TSR_OK) status = tsri_device_wait(others[i]);
     tsr_device_release(others[i]);
   }
   return status;

@@ -14,13 +14,18 @@
 
 // --- Building -----------------------------------------------------------------------------------------------------
 
+static void destroy_program(tsr_device *device, tsri_late *late) {
+  tsri_device_program *program = (tsri_device_program *)late;
+  tsri_built_deinit(device, &program->built);
+  tsri_free(program);
+}
+
 static void destroy(tsr_kernel *kernel) {
   for (int i = 0; i < kernel->program_count; i++) {
-    tsri_device_program *own = kernel->programs[i];
-    if (tsri_device_settle(own->device) != TSR_OK) tsri_log(TSR_LOG_ERROR, "kernel_release: %s", tsr_last_error());
-    tsri_built_deinit(own->device, &own->built);
-    tsr_device_release(own->device);
-    tsri_free(own);
+    tsri_device_program *program = kernel->programs[i];
+    tsr_device *device = program->device;
+    tsri_late_destroy(device, &program->late, "kernel_release");
+    tsr_device_release(device);
   }
   tsri_free(kernel->programs);
   tsri_free(kernel->params);
@@ -254,6 +259,7 @@ static tsr_status add_program(tsr_kernel *kernel, tsr_device *device, bool wide_
     tsri_free(own);
     return status;
   }
+  own->late.destroy = destroy_program;
   own->device = tsr_device_retain(device);
   own->wide_unaligned = wide_unaligned;
   kernel->programs[kernel->program_count++] = own;

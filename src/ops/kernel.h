@@ -7,10 +7,12 @@
 
 #include "core/object.h"
 #include "platform/platform.h"
+#include "runtime/late.h"
 #include "runtime/program.h"
 
 // A kernel's program on one device.
 typedef struct tsri_device_program {
+  tsri_late late;
   tsr_device *device;  // one reference
   bool wide_unaligned;
   tsri_built built;

@@ -27,12 +27,21 @@ static tsr_status check_create(tsr_device *device, size_t bytes, size_t alignmen
   return TSR_OK;
 }
 
+static void destroy_buffer(tsr_device *device, tsri_late *late) {
+  tsr_buffer *buffer = (tsr_buffer *)((char *)late - offsetof(tsr_buffer, late));
+  if (buffer->block) tsri_pool_give(device->pool, buffer->block);
+  else if (buffer->handle) device->backend->buffer_destroy(device->handle, buffer->handle);
+  if (buffer->release_foreign) buffer->release_foreign(buffer->foreign);
+  tsri_object_destroy(&buffer->object);
+}
+
 static tsr_buffer *new_record(tsr_device *device, size_t bytes) {
   tsr_buffer *buffer = tsri_object_create(TSRI_OBJECT_BUFFER, sizeof *buffer);
   if (!buffer) {
     TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "buffer_create: no host memory for its record");
     return NULL;
   }
+  buffer->late.destroy = destroy_buffer;
   buffer->device = tsr_device_retain(device);
   buffer->bytes = bytes;
   return buffer;
@@ -83,19 +92,6 @@ tsr_buffer *tsr_buffer_retain(tsr_buffer *buffer) {
   return buffer;
 }
 
-// Foreign memory must be out of use before its owner may free it; pool blocks are reused in queue order instead.
-static void release_memory(tsr_buffer *buffer) {
-  tsr_device *device = buffer->device;
-  tsri_sharing_remove(buffer);
-  if (buffer->block) {
-    tsri_pool_give(device->pool, buffer->block);
-  } else if (buffer->handle) {
-    if (tsr_device_synchronize(device) != TSR_OK) tsri_log(TSR_LOG_ERROR, "buffer_release: %s", tsr_last_error());
-    device->backend->buffer_destroy(device->handle, buffer->handle);
-  }
-  if (buffer->release_foreign) buffer->release_foreign(buffer->foreign);
-}
-
 void tsr_buffer_release(tsr_buffer *buffer) {
   if (!buffer) return;
   if (tsri_object_check(buffer, TSRI_OBJECT_BUFFER, "buffer_release", "buffer") != TSR_OK) {
@@ -103,9 +99,11 @@ void tsr_buffer_release(tsr_buffer *buffer) {
     return;
   }
   if (!tsri_object_release(&buffer->object)) return;
-  release_memory(buffer);
+  tsri_sharing_remove(buffer);
   tsr_device *device = buffer->device;
-  tsri_object_destroy(&buffer->object);
+  // Foreign memory must be out of use before its owner may free it; pool blocks are reused in queue order instead.
+  if (buffer->handle && !buffer->block) tsri_late_destroy(device, &buffer->late, "buffer_release");
+  else destroy_buffer(device, &buffer->late);
   tsr_device_release(device);
 }
 
@@ -126,7 +124,7 @@ void *tsr_buffer_host(tsr_buffer *buffer) {
 
 tsr_status tsri_buffer_map(tsr_buffer *buffer, void **out_memory) {
   *out_memory = tsr_buffer_host(buffer);
-  return *out_memory ? tsr_device_synchronize(buffer->device) : TSR_OK;
+  return *out_memory ? tsri_device_wait(buffer->device) : TSR_OK;
 }
 
 static tsr_status check_range(const char *caller, const tsr_buffer *buffer, size_t offset, size_t bytes) {
@@ -218,7 +216,7 @@ static tsr_status copy_within(tsr_buffer *dst, size_t dst_offset, tsr_buffer *sr
 static tsr_status copy_peer(tsr_buffer *dst, size_t dst_offset, tsr_buffer *src, size_t src_offset, size_t bytes) {
   const tsri_backend *backend = dst->device->backend;
   if (backend != src->device->backend || !backend->copy_peer) return TSR_ERR_UNSUPPORTED;
-  tsr_status status = tsr_device_synchronize(src->device);  // its queue and ours know nothing of each other
+  tsr_status status = tsri_device_wait(src->device);  // its queue and ours know nothing of each other
   if (status != TSR_OK) return status;
   tsri_queue *queue = tsri_device_lock(dst->device);
   status = backend->copy_peer(queue, dst->handle, dst->offset + dst_offset, src->device->handle, src->handle,

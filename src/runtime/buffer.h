@@ -6,10 +6,11 @@
 #include <tessera/buffer.h>
 
 #include "core/object.h"
-#include "runtime/device.h"
+#include "runtime/late.h"
 
 struct tsr_buffer {
   tsri_object object;
+  tsri_late late;
   tsr_device *device;       // one reference
   tsri_block *block;        // NULL: empty, or foreign
   tsri_buffer *handle;      // of the backend; NULL if empty

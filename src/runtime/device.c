@@ -11,11 +11,50 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "runtime/copier.h"
+#include "runtime/late.h"
 #include "runtime/registry.h"
 #include "runtime/stage.h"
 #include "runtime/tape.h"
 
-static tsr_status settle(void *user) { return tsr_device_synchronize(user); }
+// --- Waiting ------------------------------------------------------------------------------------------------------
+
+tsri_queue *tsri_device_lock(tsr_device *device) {
+  tsri_mutex_lock(&device->queue_lock);
+  return device->queue;
+}
+
+void tsri_device_unlock(tsr_device *device) { tsri_mutex_unlock(&device->queue_lock); }
+
+// For a device that has had its time: as long as drivers take to notice that nothing is queued any more.
+enum { MOMENT_NS = 5 * 1000 * 1000 };
+
+static tsr_status wait_locked(tsr_device *device, uint64_t timeout_ns) {
+  tsr_status status = device->backend->queue_wait(device->queue, timeout_ns);
+  device->is_overdue = tsri_is_still_running(device, status);
+  if (status == TSR_OK) tsri_stage_free_kept(device);
+  return status;
+}
+
+tsr_status tsri_device_wait_locked(tsr_device *device) { return wait_locked(device, device->timeout_ns); }
+
+tsr_status tsri_device_wait(tsr_device *device) {
+  tsri_device_lock(device);
+  tsr_status status = wait_locked(device, device->timeout_ns);
+  tsri_device_unlock(device);
+  return status;
+}
+
+tsr_status tsri_device_settle(tsr_device *device) {
+  tsri_device_lock(device);
+  tsr_status status =
+      wait_locked(device, device->is_overdue && device->timeout_ns > MOMENT_NS ? MOMENT_NS : device->timeout_ns);
+  tsri_device_unlock(device);
+  return status;
+}
+
+// --- Closing ------------------------------------------------------------------------------------------------------
+
+static tsr_status settle(void *user) { return tsri_device_wait(user); }
 
 static tsr_status create_pool(tsr_device *device, const tsri_open_request *request) {
   tsri_pool_desc desc = {
@@ -33,16 +72,19 @@ static tsr_status create_pool(tsr_device *device, const tsri_open_request *reque
   return tsri_pool_create(&desc, &device->pool);
 }
 
-// Waits and frees what is on the device. Copes with a half-built one.
-static void drain(tsr_device *device) {
+// Waits and frees what is on the device. Copes with a half-built one. False, and nothing is freed, if the work on it does not
+// end in time; a wait that fails otherwise leaves nothing running.
+static bool drain(tsr_device *device) {
   if (device->has_faults) tsri_fault_disarm(device->handle);  // what failed on purpose may still be running
-  if (device->queue) (void)tsri_device_settle(device);        // a wait that fails leaves nothing running
+  if (device->queue && tsri_is_still_running(device, tsri_device_wait(device))) return false;
+  tsri_late_finish(device);
   void *graph = atomic_load(&device->graph);
   if (graph) device->graph_destroy(graph);
   tsri_copier_destroy(device);
   tsri_pool_destroy(device->pool);
   if (device->queue) device->backend->queue_destroy(device->queue);
   tsri_stage_free_kept(device);
+  return true;
 }
 
 // After drain, under the registry's lock, as backend.h promises.
@@ -51,6 +93,53 @@ static void destroy(tsr_device *device) {
   tsri_mutex_deinit(&device->queue_lock);
   tsri_object_destroy(&device->object);
 }
+
+// --- Devices that are given up ------------------------------------------------------------------------------------
+
+// Work that does not end cannot be ended: no interface of ours has a call for it, and freeing what it uses while it runs
+// would crash the process. So a device whose work outlasts its time-out when it is closed stays as it is: its memory, its programs
+// and the driver's threads. The list lets them be closed after all when the work has ended.
+static tsri_mutex given_up_lock = TSRI_MUTEX_INIT;
+static tsr_device *given_up;
+
+static void close_drained(tsr_device *device) {
+  tsri_registry_hold();
+  destroy(device);
+  tsri_registry_unlock();
+}
+
+static void keep_given_up(tsr_device *device) {
+  tsri_mutex_lock(&given_up_lock);
+  device->next_given_up = given_up;
+  given_up = device;
+  tsri_mutex_unlock(&given_up_lock);
+}
+
+static void give_up(tsr_device *device) {
+  tsri_log(TSR_LOG_WARN, "device_release: %s; the device is given up: what it holds stays until its work has ended",
+           tsr_last_error());
+  keep_given_up(device);
+}
+
+void tsri_device_close_given_up(void) {
+  tsri_mutex_lock(&given_up_lock);
+  tsr_device *device = given_up;
+  given_up = NULL;
+  tsri_mutex_unlock(&given_up_lock);
+  while (device) {
+    tsr_device *next = device->next_given_up;
+    device->timeout_ns = MOMENT_NS;
+    if (drain(device)) {
+      tsri_log(TSR_LOG_INFO, "closed a device that was given up: %s", device->info.name);
+      close_drained(device);
+    } else {
+      keep_given_up(device);
+    }
+    device = next;
+  }
+}
+
+// --- Opening ------------------------------------------------------------------------------------------------------
 
 // Faults count from the end of the self-test, so that "alloc:1" means the program's own first allocation.
 static tsr_status add_faults(tsr_device *device, const char *faults) {
@@ -86,8 +175,8 @@ tsr_status tsri_device_create(const tsri_open_request *request, tsr_device **out
 
   tsr_status status = build(device, request);
   if (status != TSR_OK) {
-    drain(device);
-    destroy(device);
+    if (drain(device)) destroy(device);
+    else give_up(device);
     return status;
   }
   *out_device = device;
@@ -110,10 +199,8 @@ void tsr_device_release(tsr_device *device) {
     return;
   }
   if (!tsri_object_release(&device->object)) return;
-  drain(device);
-  tsri_registry_hold();
-  destroy(device);
-  tsri_registry_unlock();
+  if (drain(device)) close_drained(device);
+  else give_up(device);
 }
 
 const char *tsr_device_backend(const tsr_device *device) {
@@ -134,32 +221,10 @@ bool tsr_device_has_dtype(const tsr_device *device, tsr_dtype dtype) {
   return (device->limits.dtype_storage >> dtype & 1u) != 0;
 }
 
-tsri_queue *tsri_device_lock(tsr_device *device) {
-  tsri_mutex_lock(&device->queue_lock);
-  return device->queue;
-}
-
-tsr_status tsri_device_settle(tsr_device *device) {
-  tsri_queue *queue = tsri_device_lock(device);
-  tsr_status status = device->backend->queue_wait(queue, UINT64_MAX);
-  tsri_device_unlock(device);
-  return status;
-}
-
-void tsri_device_unlock(tsr_device *device) { tsri_mutex_unlock(&device->queue_lock); }
-
-tsr_status tsri_device_wait_locked(tsr_device *device) {
-  tsr_status status = device->backend->queue_wait(device->queue, device->timeout_ns);
-  if (status == TSR_OK) tsri_stage_free_kept(device);
-  return status;
-}
-
 tsr_status tsr_device_synchronize(tsr_device *device) {
   tsr_status status = tsri_device_check("device_synchronize", device);
-  if (status != TSR_OK) return status;
-  tsri_device_lock(device);
-  status = tsri_device_wait_locked(device);
-  tsri_device_unlock(device);
+  if (status == TSR_OK) status = tsri_device_wait(device);
+  if (status == TSR_OK) tsri_late_finish(device);
   return status;
 }
 

@@ -270,6 +270,7 @@ tsr_status tsr_device_open(const tsr_device_desc *desc, tsr_device **out_device)
   if (status != TSR_OK) return status;
   selection choice;
   resolve_selection(desc, &config, &choice);
+  tsri_device_close_given_up();
   status = tsri_registry_lock(&config, choice.backend);
   if (status == TSR_OK) {
     status = try_all(&choice, out_device);

@@ -147,7 +147,7 @@ static tsr_status run_slice(const cutting *c, uint32_t first, uint32_t count, ui
   c->slice->first[c->axis] = first;
   uint64_t start = tsri_clock_ns();
   tsr_status status = tsri_built_launch(c->device, c->built, groups, c->arguments, c->block);
-  if (status == TSR_OK) status = tsr_device_synchronize(c->device);
+  if (status == TSR_OK) status = tsri_device_wait(c->device);
   *out_ns = tsri_clock_ns() - start;
   return status;
 }
@@ -161,7 +161,7 @@ uint32_t tsri_slicer_next(uint32_t count, uint64_t ns, uint64_t limit_ns) {
 static tsr_status run_slices(const cutting *c, tsri_slicer *slicer, double work) {
   uint32_t all = c->groups[c->axis], first = 0, count = all / FIRST_SHARE > 0 ? all / FIRST_SHARE : 1, slices = 0;
   uint64_t total_ns = 0;
-  tsr_status status = tsr_device_synchronize(c->device);  // what was queued before is not counted
+  tsr_status status = tsri_device_wait(c->device);  // what was queued before is not counted
   while (first < all && status == TSR_OK) {
     uint64_t ns = 0;
     if (count > all - first) count = all - first;

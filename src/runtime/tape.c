@@ -37,6 +37,7 @@ typedef struct tape_object {
 } tape_object;
 
 struct tsri_tape {
+  tsri_late late;
   tsr_device *device;
   uint64_t id;
   tsr_status status;    // of taping
@@ -75,32 +76,38 @@ tsr_buffer *tsri_tape_written(const tsri_tape *tape, int index) { return tape->w
 
 static tsri_tape *tape_on(const tsr_device *device) { return current && current->device == device ? current : NULL; }
 
-tsri_tape *tsri_tape_create(tsr_device *device) {
-  static atomic_uint_fast64_t last_id;
-  tsri_tape *tape = tsri_calloc(1, sizeof *tape);
-  if (!tape) return NULL;
-  tape->device = tsr_device_retain(device);
-  tape->id = atomic_fetch_add(&last_id, 1) + 1;
-  return tape;
-}
-
 static void free_step(tape_step *step) {
   if (step->kind == STEP_LAUNCH) tsri_free(step->is.launch.memory);
   if (step->kind == STEP_OP) tsri_free(step->is.op);
 }
 
-void tsri_tape_destroy(tsri_tape *tape) {
-  if (!tape) return;
-  // What was played may still run, and a device's graph must not go before it has.
-  if (tsr_device_synchronize(tape->device) != TSR_OK) tsri_log(TSR_LOG_ERROR, "capture_release: %s", tsr_last_error());
-  if (tape->graph) tape->device->backend->graph_destroy(tape->device->handle, tape->graph);
+static void destroy_tape(tsr_device *device, tsri_late *late) {
+  tsri_tape *tape = (tsri_tape *)late;
+  if (tape->graph) device->backend->graph_destroy(device->handle, tape->graph);
   for (int i = 0; i < tape->step_count; i++) free_step(&tape->steps[i]);
   for (int i = 0; i < tape->object_count; i++) tape->objects[i].release(tape->objects[i].object);
   tsri_free(tape->steps);
   tsri_free(tape->objects);
   tsri_free(tape->written);
-  tsr_device_release(tape->device);
   tsri_free(tape);
+}
+
+tsri_tape *tsri_tape_create(tsr_device *device) {
+  static atomic_uint_fast64_t last_id;
+  tsri_tape *tape = tsri_calloc(1, sizeof *tape);
+  if (!tape) return NULL;
+  tape->late.destroy = destroy_tape;
+  tape->device = tsr_device_retain(device);
+  tape->id = atomic_fetch_add(&last_id, 1) + 1;
+  return tape;
+}
+
+// What was played may still run, and a device's graph must not go before it has.
+void tsri_tape_destroy(tsri_tape *tape) {
+  if (!tape) return;
+  tsr_device *device = tape->device;
+  tsri_late_destroy(device, &tape->late, "capture_release");
+  tsr_device_release(device);
 }
 
 tsr_status tsri_tape_check(const tsri_tape *tape) {

@@ -18,7 +18,7 @@
 static cl_int touch(opencl_device *device, cl_mem memory) {
   const cl_uchar zero = 0;
   cl_int code = tsri_cl.EnqueueFillBuffer(device->setup, memory, &zero, 1, 0, 1, 0, NULL, NULL);
-  if (code == CL_SUCCESS) code = tsri_cl.Finish(device->setup);
+  if (code == CL_SUCCESS) code = tsri_opencl_wait(device->setup, device->timeout_ns);
   return code == CL_OUT_OF_RESOURCES ? CL_MEM_OBJECT_ALLOCATION_FAILURE : code;
 }
 
@@ -35,6 +35,7 @@ tsr_status tsri_opencl_buffer_create(tsri_device *device, size_t bytes, tsri_buf
   if (code != CL_SUCCESS) {
     if (buffer->memory) tsri_cl.ReleaseMemObject(buffer->memory);
     tsri_free(buffer);
+    if (code == CL_RUNNING) return tsri_opencl_overdue(own, own->timeout_ns);
     return OPENCL_FAIL(own, code, code == CL_INVALID_BUFFER_SIZE ? TSR_ERR_OUT_OF_MEMORY : TSR_ERR_INTERNAL,
                        "a buffer of %zu bytes", bytes);
   }

@@ -324,6 +324,7 @@ tsr_status tsri_opencl_device_open(int index, const tsri_open_options *options, 
   if (!device) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "opencl: no host memory for the device's record");
   describe(device, &found[index], &info);
   device->has_times = options->profiling;
+  device->timeout_ns = options->timeout_ns ? options->timeout_ns : UINT64_MAX;
   status = create_objects(device);
   if (status != TSR_OK) {
     tsri_opencl_device_close((tsri_device *)device);

@@ -35,7 +35,7 @@ static bool still_works(const opencl_device *device) {
   const cl_uint zero = 0;
   return tsri_cl.EnqueueFillBuffer(device->setup, device->probe, &zero, sizeof zero, 0, sizeof zero, 0, NULL, NULL) ==
              CL_SUCCESS &&
-         tsri_cl.Finish(device->setup) == CL_SUCCESS;
+         tsri_opencl_wait(device->setup, device->timeout_ns) == CL_SUCCESS;
 }
 
 static bool is_loss(opencl_device *device, cl_int code) {

@@ -21,6 +21,7 @@ typedef struct opencl_device {
   char name[TSR_NAME_BYTES];
   char key[4 * TSR_NAME_BYTES];  // device and driver, for the cache of built programs
   uint64_t total_bytes;
+  uint64_t timeout_ns;  // longest wait inside a call; UINT64_MAX: any
   bool shares_host_memory;
   bool has_times;          // opened for profiling
   bool keeps_no_binaries;  // see the quirks in device.c
@@ -68,6 +69,12 @@ bool tsri_opencl_may_mean_loss(cl_int code);
 tsr_status tsri_opencl_check(opencl_device *device);
 
 // queue.c
+
+// Waits for all that was queued. CL_RUNNING: it takes longer than `timeout_ns`; else the code of what went wrong.
+cl_int tsri_opencl_wait(cl_command_queue commands, uint64_t timeout_ns);
+
+// The status of work that takes longer.
+tsr_status tsri_opencl_overdue(const opencl_device *device, uint64_t timeout_ns);
 
 // Before each command: TSR_ERR_DEVICE_LOST, or the next wait has something to wait for.
 tsr_status tsri_opencl_begin(opencl_queue *queue);

@@ -58,7 +58,8 @@ static cl_int poll_until(cl_event marker, uint64_t timeout_ns) {
   }
 }
 
-static cl_int wait_until(cl_command_queue commands, uint64_t timeout_ns) {
+cl_int tsri_opencl_wait(cl_command_queue commands, uint64_t timeout_ns) {
+  if (timeout_ns == UINT64_MAX) return tsri_cl.Finish(commands);
   cl_event marker = NULL;
   cl_int code = tsri_cl.EnqueueMarkerWithWaitList(commands, 0, NULL, &marker);
   if (code == CL_SUCCESS) code = tsri_cl.Flush(commands);
@@ -67,15 +68,16 @@ static cl_int wait_until(cl_command_queue commands, uint64_t timeout_ns) {
   return code;
 }
 
+tsr_status tsri_opencl_overdue(const opencl_device *device, uint64_t timeout_ns) {
+  return TSRI_FAIL(TSR_ERR_TIMEOUT, "%s: work did not finish within %.3f ms", device->name, (double)timeout_ns / 1e6);
+}
+
 tsr_status tsri_opencl_queue_wait(tsri_queue *queue, uint64_t timeout_ns) {
   opencl_queue *own = (opencl_queue *)queue;
   tsr_status status = tsri_opencl_check(own->device);
   if (status != TSR_OK || !own->has_work) return status;
-  cl_int code = timeout_ns == UINT64_MAX ? tsri_cl.Finish(own->commands) : wait_until(own->commands, timeout_ns);
-  if (code == CL_RUNNING) {
-    return TSRI_FAIL(TSR_ERR_TIMEOUT, "%s: work did not finish within %.3f ms", own->device->name,
-                     (double)timeout_ns / 1e6);
-  }
+  cl_int code = tsri_opencl_wait(own->commands, timeout_ns);
+  if (code == CL_RUNNING) return tsri_opencl_overdue(own->device, timeout_ns);
   if (code != CL_SUCCESS) return OPENCL_FAIL(own->device, code, TSR_ERR_INTERNAL, "waiting for queued work");
   own->has_work = false;
   return TSR_OK;

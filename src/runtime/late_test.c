@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT
+// What becomes of things that cannot be destroyed yet, and of devices that cannot be closed.
+#include "runtime/late.h"
+
+#include <tessera/config.h>
+#include <tessera/kernel.h>
+#include <tessera/log.h>
+#include <tessera/ops.h>
+
+#include "platform/platform.h"
+#include "runtime/buffer.h"
+#include "support/devices.h"
+#include "support/test.h"
+
+typedef struct counted {
+  tsri_late late;
+  int destroyed;
+} counted;
+
+static void count(tsr_device *device, tsri_late *late) {
+  (void)device;
+  ((counted *)late)->destroyed++;
+}
+
+static tsr_device *open_with(const char *backend, const char *faults, uint32_t timeout_ms) {
+  tsr_device *device = NULL;
+  CHECK_OK(tsr_config_set("faults", faults));
+  CHECK_OK(tsr_device_open(&(tsr_device_desc){.backend = backend, .timeout_ms = timeout_ms}, &device));
+  CHECK_OK(tsr_config_set("faults", NULL));
+  return device;
+}
+
+// A device that has just been given work which needs longer than the device's time-out.
+static tsr_device *open_overdue(uint32_t timeout_ms) {
+  tsr_device *device = open_with("cpu", "slow:1s", timeout_ms);
+  tsr_tensor *x = tsr_ones(device, TSR_F32, TSR_SHAPE(4));
+  float read[4];
+  CHECK_STATUS(tsr_read(x, read, sizeof read), TSR_ERR_TIMEOUT);
+  tsr_release(x);
+  return device;
+}
+
+TEST(what_work_may_still_use_is_destroyed_once_a_wait_succeeds) {
+  tsr_device *device = open_overdue(20);
+  counted a = {.late.destroy = count}, b = {.late.destroy = count};
+  uint64_t start = tsri_clock_ns();
+  tsri_late_destroy(device, &a.late, "test");
+  tsri_late_destroy(device, &b.late, "test");
+  CHECK_EQ_INT(a.destroyed + b.destroyed, 0);
+  tsr_status status = TSR_ERR_TIMEOUT;
+  while (status == TSR_ERR_TIMEOUT && tsri_clock_ns() - start < UINT64_C(20000000000)) {
+    status = tsr_device_synchronize(device);
+  }
+  CHECK_OK(status);
+  CHECK_EQ_INT(a.destroyed, 1);
+  CHECK_EQ_INT(b.destroyed, 1);
+  tsri_late_destroy(device, &a.late, "test");  // nothing is queued: at once
+  CHECK_EQ_INT(a.destroyed, 2);
+  tsr_device_release(device);
+}
+
+TEST(closing_destroys_what_was_kept) {
+  tsr_device *device = open_overdue(20);
+  counted a = {.late.destroy = count};
+  tsri_late_destroy(device, &a.late, "test");
+  CHECK_EQ_INT(a.destroyed, 0);
+  tsr_device_release(device);
+  CHECK_EQ_INT(a.destroyed, 1);
+}
+
+static void count_release(void *user) { ++*(int *)user; }
+
+TEST(foreign_memory_is_not_released_while_work_may_use_it) {
+  static _Alignas(4096) char memory[4096];
+  int released = 0;
+  tsr_device *device = open_overdue(20);
+  tsr_buffer *buffer = NULL;
+  CHECK_OK(tsri_buffer_import(device, memory, sizeof memory, count_release, &released, &buffer));
+  tsr_buffer_release(buffer);
+  CHECK_EQ_INT(released, 0);
+  tsr_device_release(device);
+  CHECK_EQ_INT(released, 1);
+}
+
+// --- Work that does not end -----------------------------------------------------------------------------------------
+
+static int given_up_lines, closed_lines;
+
+static void watch(tsr_log_level level, const char *line, void *user) {
+  (void)level, (void)user;
+  given_up_lines += strstr(line, "the device is given up") != NULL;
+  closed_lines += strstr(line, "closed a device that was given up") != NULL;
+}
+
+// Launches `text` on an OpenCL device with a short time-out, releases everything while it runs, and says how long that took.
+static double seconds_to_release(const char *text) {
+  tsr_discovery *found = NULL;
+  bool has_opencl = false;
+  CHECK_OK(tsr_discover(&found));
+  for (int i = 0; i < found->backend_count; i++) {
+    has_opencl = has_opencl || (strcmp(found->backends[i].name, "opencl") == 0 && found->backends[i].device_count > 0);
+  }
+  tsr_discovery_release(found);
+  if (!has_opencl) SKIP("there is no OpenCL device here, and other software devices end endless kernels");
+  tsr_device *device = open_with("opencl", NULL, 200);
+  tsr_kernel *kernel = NULL;
+  CHECK_OK(tsr_kernel_build(&(tsr_kernel_desc){.source = text}, &kernel));
+  tsr_tensor *y = tsr_zeros(device, TSR_F32, TSR_SHAPE(2));
+  tsr_arg argument = tsr_arg_tensor(y);
+  tsr_status status = tsr_kernel_launch(kernel, (tsr_grid){1, 1, 1}, &argument, 1);
+  if (status == TSR_OK) status = tsr_device_synchronize(device);
+  CHECK_STATUS(status, TSR_ERR_TIMEOUT);
+  uint64_t start = tsri_clock_ns();
+  tsr_set_log(TSR_LOG_INFO, watch, NULL);
+  tsr_kernel_release(kernel);
+  tsr_release(y);
+  tsr_device_release(device);
+  CHECK_EQ_INT(given_up_lines, 1);
+  return (double)(tsri_clock_ns() - start) * 1e-9;
+}
+
+TEST(an_endless_kernel_does_not_keep_its_device_from_being_released) {
+  double seconds = seconds_to_release("kernel endless(inout f32 y[]) { while (y[0] == 0.0) { y[1] += 1.0; } }");
+  CHECK(seconds < 60);                   // for ever before; a time-out of a fifth of a second now
+  tsr_device_release(test_open("cpu"));  // other devices work, and this one stays as it is
+  CHECK_EQ_INT(closed_lines, 0);
+}
+
+TEST(a_device_that_was_given_up_is_closed_when_its_work_has_ended) {
+  seconds_to_release("kernel tall(inout f32 y[]) { for (u32 i = 0; i < 20000000; i++) { y[1] = y[1] * 0.5 + y[0]; } }");
+  uint64_t start = tsri_clock_ns();
+  while (closed_lines == 0 && tsri_clock_ns() - start < UINT64_C(200000000000)) {
+    tsr_device_release(test_open("null"));  // opening any device looks
+    tsri_sleep_ns(20000000);
+  }
+  CHECK_EQ_INT(closed_lines, 1);
+}
