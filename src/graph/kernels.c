@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The kernel cache: open addressing by a hash of the key's words.
 //
-// Embedded kernels are few, and stay while the device is open. Generated ones cost some 20 KiB each, and a program may come up with new
-// expressions as long as it runs: those that were not used while the last KEPT_BUILDS were built are dropped. Who launches a generated
-// kernel holds the graph's lock, and so does who drops some; captures hold references to theirs.
+// Embedded kernels are few, and stay while the device is open. Generated ones take from 20 KiB (the CPU backend) to megabytes (drivers that
+// compile for the CPU by LLVM), and a program may come up with new expressions as long as it runs. So there are two bounds: kernels that were
+// not used while the last KEPT_BUILDS were built are dropped, and those used longest ago where what is kept takes more than KEPT_BYTES by
+// estimate. Who launches a generated kernel holds the graph's lock, and so does who drops some; captures hold references to theirs.
 #include "graph/kernels.h"
 
 #include <stdio.h>
@@ -18,7 +19,11 @@
 #include "lang/lang.h"
 #include "runtime/tape.h"
 
-enum { KEPT_BUILDS = 1024 };
+enum {
+  KEPT_BUILDS = 1024,
+  LEAST_BUILDS = 32,  // these stay however large they are, for a program that needs them again and again
+  KEPT_BYTES = 128 << 20
+};
 
 typedef struct cache_entry {
   tsri_kernel_cache *cache;
@@ -38,6 +43,7 @@ struct tsri_kernel_cache {
   cache_entry **slots;  // a power of two of them, at most half used
   size_t slot_count, used;
   size_t generated, most_generated;  // how many there are, and how many there may be before some are dropped
+  size_t bytes, most_bytes;          // the same for the memory they take
   uint64_t builds;                   // how many were ever generated
 };
 
@@ -46,6 +52,7 @@ tsri_kernel_cache *tsri_kernel_cache_create(tsr_device *device) {
   if (!cache) return NULL;
   cache->device = device;
   cache->most_generated = (size_t)2 * KEPT_BUILDS;
+  cache->most_bytes = (size_t)2 * KEPT_BYTES;
   tsri_mutex_init(&cache->lock);
   return cache;
 }
@@ -114,6 +121,13 @@ const tsri_built *tsri_kernel_cache_find(tsri_kernel_cache *cache, const uint32_
   return entry ? &entry->built : NULL;
 }
 
+size_t tsri_kernel_cache_bytes(tsri_kernel_cache *cache) {
+  tsri_mutex_lock(&cache->lock);
+  size_t bytes = cache->bytes;
+  tsri_mutex_unlock(&cache->lock);
+  return bytes;
+}
+
 size_t tsri_kernel_cache_generated(tsri_kernel_cache *cache) {
   tsri_mutex_lock(&cache->lock);
   size_t count = cache->generated;
@@ -145,24 +159,49 @@ void tsri_kernel_hold(const tsri_built *built) {
   tsri_tape_holds(entry->cache->device, entry, release_entry);
 }
 
-static bool is_old(const tsri_kernel_cache *cache, const cache_entry *entry) {
-  return entry->is_generated && entry->used_at + KEPT_BUILDS < cache->builds;
+// How many kernels were built since this one was last used; more than KEPT_BUILDS count as that many and one.
+static uint64_t age_of(const tsri_kernel_cache *cache, const cache_entry *entry) {
+  uint64_t age = cache->builds - entry->used_at;
+  return age <= KEPT_BUILDS ? age : KEPT_BUILDS + 1;
 }
+
+// Up to which age kernels are kept: as far as their bytes are no more than KEPT_BYTES together.
+static uint64_t oldest_kept(const tsri_kernel_cache *cache) {
+  size_t bytes_of[KEPT_BUILDS + 2] = {0}, bytes = 0;
+  for (size_t i = 0; i < cache->slot_count; i++) {
+    const cache_entry *entry = cache->slots[i];
+    if (entry && entry->is_generated) bytes_of[age_of(cache, entry)] += entry->built.host_bytes;
+  }
+  for (uint64_t age = 0; age <= KEPT_BUILDS; age++) {
+    bytes += bytes_of[age];
+    if (bytes > KEPT_BYTES && age > LEAST_BUILDS) return age - 1;
+  }
+  return KEPT_BUILDS;
+}
+
+static size_t next_limit(size_t now, size_t kept) { return (now > kept ? now : kept) + kept; }
 
 // Moves what stays to new slots, and what goes to the beginning of the old ones, which the caller gets. Under the cache's lock.
 static cache_entry **take_old(tsri_kernel_cache *cache, size_t *out_count) {
   *out_count = 0;
   cache_entry **slots = tsri_calloc(cache->slot_count, sizeof *slots), **old = cache->slots;
   if (!slots) return NULL;  // then there will be more of them
+  uint64_t oldest = oldest_kept(cache);
   for (size_t i = 0; i < cache->slot_count; i++) {
-    if (!old[i]) continue;
-    if (is_old(cache, old[i])) old[(*out_count)++] = old[i];
-    else put(slots, cache->slot_count, old[i]);
+    cache_entry *entry = old[i];
+    if (!entry) continue;
+    if (entry->is_generated && age_of(cache, entry) > oldest) {
+      cache->bytes -= entry->built.host_bytes;
+      old[(*out_count)++] = entry;
+    } else {
+      put(slots, cache->slot_count, entry);
+    }
   }
   cache->slots = slots;
   cache->used -= *out_count;
   cache->generated -= *out_count;
-  cache->most_generated = (cache->generated > KEPT_BUILDS ? cache->generated : KEPT_BUILDS) + KEPT_BUILDS;
+  cache->most_generated = next_limit(cache->generated, KEPT_BUILDS);
+  cache->most_bytes = next_limit(cache->bytes, KEPT_BYTES);
   return old;
 }
 
@@ -181,10 +220,17 @@ static void drop_old(tsri_graph_state *state) {
   tsri_log(TSR_LOG_DEBUG, "dropped %zu kernels that were not used for long", count);
 }
 
+static bool is_full(tsri_kernel_cache *cache) {
+  tsri_mutex_lock(&cache->lock);
+  bool is_full = cache->generated >= cache->most_generated || cache->bytes >= cache->most_bytes;
+  tsri_mutex_unlock(&cache->lock);
+  return is_full;
+}
+
 tsr_status tsri_generated_kernel(tsri_graph_state *state, const uint32_t *key, size_t key_words,
                                  const tsri_kernel_source *source, const tsri_built **out_built) {
   tsri_kernel_cache *cache = state->kernels;
-  if (tsri_kernel_cache_generated(cache) >= cache->most_generated) {
+  if (is_full(cache)) {
     tsr_status status = tsri_device_wait(cache->device);  // queued work uses them
     if (status != TSR_OK) return status;
     drop_old(state);
@@ -225,7 +271,9 @@ static tsr_status compile(tsr_device *device, const tsri_kernel_source *source, 
   if (status == TSR_OK) status = tsri_lang_specialise(module, source->kernel, args, arg_count, NULL, NULL, &entry->ir);
   tsri_module_release(module);
   if (status == TSR_OK) status = tsri_built_init(device, entry->ir, false, &entry->built);
-  if (status == TSR_OK) tsri_log(TSR_LOG_DEBUG, "built %s for %s", entry->ir->variant, device->backend->name);
+  if (status == TSR_OK)
+    tsri_log(TSR_LOG_DEBUG, "built %s for %s, about %zu KiB", entry->ir->variant, device->backend->name,
+             entry->built.host_bytes >> 10);
   else tsri_log(TSR_LOG_DEBUG, "kernel text that failed to build:\n%.*s", (int)source->bytes, source->text);
   return status;
 }
@@ -268,6 +316,7 @@ tsr_status tsri_kernel_cache_add(tsri_kernel_cache *cache, const uint32_t *key, 
     cache->used++;
     if (entry->is_generated) {
       cache->generated++;
+      cache->bytes += entry->built.host_bytes;
       cache->builds++;
     }
     entry->used_at = cache->builds;

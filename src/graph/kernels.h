@@ -38,7 +38,8 @@ tsr_status tsri_generated_kernel(struct tsri_graph_state *state, const uint32_t 
 // If the thread captures, the capture keeps this kernel of a cache. Call it when it is launched, under the graph's lock.
 void tsri_kernel_hold(const tsri_built *built);
 
-// How many generated kernels there are. Any thread.
+// How many generated kernels there are, and about how much memory they take. Any thread.
 size_t tsri_kernel_cache_generated(tsri_kernel_cache *cache);
+size_t tsri_kernel_cache_bytes(tsri_kernel_cache *cache);
 
 #endif

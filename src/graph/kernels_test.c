@@ -58,6 +58,39 @@ TEST(kernels_that_are_not_used_for_long_are_dropped) {
   tsr_device_release(device);
 }
 
+// As if the driver kept a megabyte for each program.
+TEST(kernels_are_dropped_by_the_memory_they_take) {
+  enum { KEPT_BYTES = 128 << 20, COUNT = 700, KEPT = 100 };
+  tsr_device *device = test_open("cpu");
+  device->limits.program_bytes = 1 << 20;
+  tsri_built_watch = count_build;
+  builds = 0;
+  for (uint32_t i = 0; i < COUNT; i++) {
+    run_chain(device, i);
+    CHECK(tsri_kernel_cache_bytes(tsri_graph_of(device)->kernels) <= (size_t)2 * KEPT_BYTES + (2 << 20));
+  }
+  CHECK(tsri_kernel_cache_generated(tsri_graph_of(device)->kernels) <= 2 * (KEPT_BYTES >> 20) + 2);
+  CHECK_EQ_UINT(builds, COUNT);
+  for (uint32_t i = COUNT - KEPT; i < COUNT; i++) run_chain(device, i);  // these were kept
+  CHECK_EQ_UINT(builds, COUNT);
+  run_chain(device, 0);  // and this one was not
+  CHECK_EQ_UINT(builds, COUNT + 1);
+  tsri_built_watch = NULL;
+  tsr_device_release(device);
+}
+
+TEST(a_few_kernels_stay_however_large_they_are) {
+  enum { FEW = 16 };
+  tsr_device *device = test_open("cpu");
+  device->limits.program_bytes = 100 << 20;
+  tsri_built_watch = count_build;
+  builds = 0;
+  for (uint32_t i = 0; i < 5 * FEW; i++) run_chain(device, i % FEW);
+  CHECK_EQ_UINT(builds, FEW);
+  tsri_built_watch = NULL;
+  tsr_device_release(device);
+}
+
 TEST(a_kernel_in_use_stays_however_many_others_come) {
   tsr_device *device = test_open("cpu");
   tsri_built_watch = count_build;

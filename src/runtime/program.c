@@ -92,6 +92,13 @@ static tsr_status compile(tsr_device *device, tsri_built *built, tsri_code_form 
   return device->backend->program_create(device->handle, &code, &built->program);
 }
 
+// About what a driver keeps for a program. Where it does not say (limits.program_bytes) a guess that suits a GPU's driver.
+static size_t estimate_host_bytes(const tsri_limits *limits, size_t code_bytes) {
+  enum { PROGRAM_BYTES = 32 << 10, PER_CODE = 8 };
+  if (limits->program_bytes == 0) return PROGRAM_BYTES + PER_CODE * code_bytes;
+  return limits->program_bytes + (size_t)limits->program_bytes_per_code * code_bytes;
+}
+
 void (*tsri_built_watch)(const tsri_kernel *kernel);
 
 tsr_status tsri_built_compile(tsr_device *device, const tsri_kernel *kernel, bool wide_unaligned,
@@ -111,6 +118,7 @@ tsr_status tsri_built_compile(tsr_device *device, const tsri_kernel *kernel, boo
   if (status == TSR_OK) {
     status = compile(device, out_built, emitter->form == TSRI_EMIT_TEXT ? TSRI_CODE_TEXT : TSRI_CODE_WORDS);
   }
+  out_built->host_bytes = estimate_host_bytes(&device->limits, out_built->emitted.data_bytes);
   tsri_free(out_built->emitted.data);  // the program holds what it needs of it
   out_built->emitted.data = NULL;
   if (status != TSR_OK) *out_built = (tsri_built){0};

@@ -267,6 +267,11 @@ static tsri_limits limits_of(cl_device_id id) {
       .longest_launch_ns = UINT64_C(1000000000),
   };
   limits.has_storage16 = limits.has_storage8 = limits.has_i16 = limits.has_i8 = true;
+  if (ask_number(id, CL_DEVICE_TYPE) &
+      CL_DEVICE_TYPE_CPU) {  // PoCL 3.1 with 12 to 40 operators in a kernel: 1.1 to 1.3 MiB
+    limits.program_bytes = 1 << 20;
+    limits.program_bytes_per_code = 32;
+  }
   if (limits.buffer_alignment < 128) limits.buffer_alignment = 128;
   if (limits.max_group_size == 0) limits.max_group_size = 1;
   // OpenCL has no limit of its own; NVIDIA's grids have this one, and x * local stays below 2^32 for everyone.
