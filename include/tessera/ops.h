@@ -39,7 +39,7 @@ TSR_API tsr_tensor *tsr_ceil(tsr_tensor *x);
 TSR_API tsr_tensor *tsr_round(tsr_tensor *x);  // halves to the even whole number
 TSR_API tsr_tensor *tsr_trunc(tsr_tensor *x);
 
-// Limits of an integer tensor are whole numbers; infinity means no limit. NaN stays NaN; `most` wins over `least`.
+// Limits of an integer tensor are whole numbers; infinity, and what lies beyond the dtype, means no limit. NaN stays NaN; `most` wins over `least`.
 TSR_API tsr_tensor *tsr_clamp(tsr_tensor *x, double least, double most);
 
 // Functions of real numbers: integers and bool become f32. Accuracy: docs/kernel-language.md.
@@ -133,7 +133,8 @@ TSR_API tsr_tensor *tsr_shift_right(tsr_tensor *a, tsr_tensor *b);
 // --- A tensor and a number -------------------------------------------------------------------------------------------
 //
 // The tensor's dtype stays (bool becomes i32; div and rdiv turn integers into f32). An integer tensor takes whole
-// numbers that fit its dtype: TSR_ERR_DTYPE otherwise. An r before the name means that the number comes first.
+// numbers that fit its dtype: TSR_ERR_DTYPE otherwise. A double holds every whole number up to 2^53; for others beside i64, take
+// the operator on two tensors with tsr_full_int of shape TSR_SCALAR. An r before the name means that the number comes first.
 
 TSR_API tsr_tensor *tsr_add_scalar(tsr_tensor *x, double c);
 TSR_API tsr_tensor *tsr_sub_scalar(tsr_tensor *x, double c);

@@ -52,7 +52,8 @@ TSR_API tsr_tensor *tsr_full(tsr_device *device, tsr_dtype dtype, tsr_shape shap
 TSR_API tsr_tensor *tsr_full_int(tsr_device *device, tsr_dtype dtype, tsr_shape shape, int64_t value);
 
 // start, start + step, … up to but without `stop`: ceil((stop - start) / step) elements, none if that is negative.
-// Each is start + i * step computed in f64, then converted. `step` 0, NaN or infinity is an error.
+// Each is start + i * step computed in f64, then converted; of whole numbers an i64 is exact beyond 2^53, too. `step` 0, NaN
+// or infinity is an error.
 TSR_API tsr_tensor *tsr_arange(tsr_device *device, tsr_dtype dtype, double start, double stop, double step);
 
 // rows x cols, 1 where col - row == diagonal, else 0.

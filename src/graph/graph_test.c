@@ -90,6 +90,7 @@ TEST(what_stands_before_and_after_a_row_kernel_is_in_it) {
   tsr_device *device = test_open("cpu");
   tsr_scope *scope = tsr_scope_begin(device);
   tsr_tensor *x = tsr_reshape(tsr_arange(device, TSR_F32, 0, 12, 1), TSR_SHAPE(3, 4));
+  CHECK_OK(tsr_evaluate(x));
   uint64_t before = launches(device);
   tsr_tensor *y = tsr_mul_scalar(tsr_softmax(tsr_add_scalar(tsr_mul_scalar(x, 0.5), 1), 1), 10);
   float values[12];
@@ -102,6 +103,8 @@ TEST(what_stands_before_and_after_a_row_kernel_is_in_it) {
   // A bias along the rows, and one that cannot be read there and is run before.
   tsr_tensor *bias = tsr_arange(device, TSR_F32, 0, 4, 1),
              *column = tsr_reshape(tsr_arange(device, TSR_F32, 0, 3, 1), TSR_SHAPE(3, 1));
+  CHECK_OK(tsr_evaluate(bias));
+  CHECK_OK(tsr_evaluate(column));
   before = launches(device);
   float normal[12], other[12];
   CHECK_OK(tsr_read(tsr_rms_norm(tsr_add(x, bias), NULL, 1e-5), normal, sizeof normal));

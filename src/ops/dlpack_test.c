@@ -121,6 +121,7 @@ TEST(views_are_given_with_their_strides) {
   tsr_tensor *base = tsr_reshape(tsr_arange(device, TSR_I16, 0, 24, 1), TSR_SHAPE(4, 6));
   tsr_tensor *mirrored = tsr_flip(tsr_slice(base, 0, 1, TSR_END, 2), 1);
   tsr_tensor *wide = tsr_expand(tsr_slice(base, 1, 2, 3, 1), TSR_SHAPE(5, -1, 7));
+  CHECK_OK(tsr_evaluate(base));
   int16_t *memory = tsr_buffer_host(tsri_tensor_buffer(base));
   struct DLManagedTensor *managed = NULL;
   CHECK_OK(tsr_to_dlpack(mirrored, &managed));

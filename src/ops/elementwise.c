@@ -83,33 +83,19 @@ tsr_status tsri_elementwise_dtypes(tsri_elementwise_id id, const tsr_dtype *inpu
 
 // --- Numbers ------------------------------------------------------------------------------------------------------
 
-typedef struct whole_range {
-  double least, most;  // both inside; i64's largest double is 2^63 - 1024
-} whole_range;
-
-static whole_range range_of(tsr_dtype dtype) {
-  switch (dtype) {
-    case TSR_U8:
-      return (whole_range){0, 255};
-    case TSR_I8:
-      return (whole_range){-128, 127};
-    case TSR_I16:
-      return (whole_range){-32768, 32767};
-    case TSR_I32:
-      return (whole_range){-2147483648.0, 2147483647.0};
-    case TSR_U32:
-      return (whole_range){0, 4294967295.0};
-    default:
-      return (whole_range){-9223372036854775808.0, 9223372036854774784.0};
-  }
-}
+// clamp's upper limit of an i64 that has none: parameters are converted as by tsr_convert, which makes INT64_MAX of it. No
+// double has that value.
+static const double beyond_i64 = 9223372036854775808.0;
 
 // A number beside an integer tensor: whole, and one the dtype can hold. clamp's limits may lie outside.
 static tsr_status fit_scalar(const tsri_elementwise_op *row, tsr_dtype dtype, bool may_exceed, double *value) {
   if (tsri_dtype_is_float(dtype)) return TSR_OK;
-  whole_range range = range_of(dtype);
+  tsri_whole_range range = tsri_range_of(dtype);
   if (may_exceed && *value < range.least) *value = range.least;
-  if (may_exceed && *value > range.most) *value = range.most;
+  if (may_exceed && *value > range.most) {
+    *value = dtype == TSR_I64 ? beyond_i64 : range.most;
+    return TSR_OK;
+  }
   if (!(*value == trunc(*value)) || isinf(*value)) {
     return TSRI_FAIL(TSR_ERR_DTYPE, "%s: %g is no whole number and the tensor is %s; cast it to a float dtype first",
                      row->name, *value, tsr_dtype_name(dtype));

@@ -241,3 +241,23 @@ TEST(a_cast_to_the_same_dtype_is_a_view) {
   CHECK_VALUES(tsr_cast(x, TSR_BOOL), TSR_BOOL, TSR_SHAPE(3), 0, 1, 1, 1);
   finish();
 }
+
+static void check_i64(tsr_tensor *is, const int64_t *wanted, int count) {
+  int64_t values[8] = {0};
+  CHECK_OK(tsr_read(is, values, (size_t)count * sizeof values[0]));
+  for (int i = 0; i < count; i++) CHECK_EQ_INT(values[i], wanted[i]);
+}
+
+TEST(clamp_without_a_limit_keeps_the_largest_integers) {
+  begin();
+  const int64_t given[3] = {INT64_MAX, INT64_MAX - 100, INT64_MIN};
+  tsr_tensor *x = tsr_from_data(dev, TSR_I64, TSR_SHAPE(3), given, sizeof given);
+  check_i64(tsr_clamp(x, -INFINITY, INFINITY), given, 3);
+  check_i64(tsr_clamp(x, 0, INFINITY), (const int64_t[]){INT64_MAX, INT64_MAX - 100, 0}, 3);
+  check_i64(tsr_clamp(x, -INFINITY, 1e300), given, 3);
+  check_i64(tsr_clamp(x, -INFINITY, 9223372036854774784.0),
+            (const int64_t[]){INT64_C(9223372036854774784), INT64_C(9223372036854774784), INT64_MIN}, 3);
+  CHECK_STATUS(tsr_error(tsr_clamp(x, NAN, INFINITY)), TSR_ERR_DTYPE);
+  CHECK_STATUS(tsr_error(tsr_minimum_scalar(x, 9223372036854775808.0)), TSR_ERR_DTYPE);
+  finish();
+}

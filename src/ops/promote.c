@@ -63,3 +63,20 @@ tsr_dtype tsri_accumulator(tsr_dtype dtype) {
       return dtype;
   }
 }
+
+tsri_whole_range tsri_range_of(tsr_dtype dtype) {
+  switch (dtype) {
+    case TSR_U8:
+      return (tsri_whole_range){0, 255};
+    case TSR_I8:
+      return (tsri_whole_range){-128, 127};
+    case TSR_I16:
+      return (tsri_whole_range){-32768, 32767};
+    case TSR_I32:
+      return (tsri_whole_range){-2147483648.0, 2147483647.0};
+    case TSR_U32:
+      return (tsri_whole_range){0, 4294967295.0};
+    default:
+      return (tsri_whole_range){-9223372036854775808.0, 9223372036854774784.0};
+  }
+}

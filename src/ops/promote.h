@@ -23,6 +23,13 @@ tsr_dtype tsri_accumulator(tsr_dtype dtype);
 // Indices that operators return (argmax, argsort, topk): every device has i32.
 #define TSRI_INDEX_DTYPE TSR_I32
 
+// What an integer dtype holds, as far as a double can say: i64's largest double is 2^63 - 1024.
+typedef struct tsri_whole_range {
+  double least, most;  // both inside
+} tsri_whole_range;
+
+tsri_whole_range tsri_range_of(tsr_dtype dtype);
+
 static inline bool tsri_dtype_is_float(tsr_dtype dtype) { return tsr_dtype_kind_of(dtype) == TSR_KIND_FLOAT; }
 
 #endif

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: MIT
+// Tensors that follow a rule: arange, linspace, eye. Recorded like every operator; nothing is allocated before they run.
+//
+// Elements are what f64 arithmetic makes of the rule, the same bits on every device. A kernel computes them where the device
+// has f64, or where whole numbers do; elsewhere the host does, block by block, into memory that the device has already given.
+#include <math.h>
+
+#include "core/error.h"
+#include "ops/call.h"
+#include "ops/promote.h"
+#include "runtime/stage.h"
+
+#include <tessera/ops.h>
+
+// --- Running ---------------------------------------------------------------------------------------------------------
+
+// Attributes of a sequence: scalars[0] start, [1] step, [2] the element at position integers[0], which may be none;
+// integers[1] whether all elements are whole numbers of the dtype: then start is integers[2] and step integers[3].
+
+// Whether a kernel can write the output: the device stores the dtype and binds all of it at once.
+static bool runs_kernels(const tsri_kernel_run *run, int64_t count) {
+  const tsri_limits *limits = &run->device->limits;
+  bool is_seen = limits->max_binding_bytes == 0 || tsr_buffer_bytes(run->output) <= limits->max_binding_bytes;
+  return limits->max_group_size > 0 && is_seen && count < TSRI_CALL_MAX_ELEMENTS &&
+         (limits->dtype_storage >> run->dtype & 1u);
+}
+
+static tsr_status run_whole(const tsri_kernel_run *run, int64_t count) {
+  const tsri_attributes *attributes = run->attributes;
+  tsri_call call;
+  tsri_call_init(&call, run->device, "op_create", "sequence_whole", "T=%s A=%s", tsr_dtype_name(run->dtype),
+                 tsr_dtype_name(tsri_accumulator(run->dtype)));
+  tsri_call_buffer(&call, run->output, run->dtype);
+  tsri_call_word(&call, count);
+  tsri_call_word(&call, attributes->integers[2]);
+  tsri_call_word(&call, attributes->integers[3]);
+  return tsri_call_items(&call, count);
+}
+
+static tsr_status run_real(const tsri_kernel_run *run, int64_t count) {
+  const tsri_attributes *attributes = run->attributes;
+  tsri_call call;
+  tsri_call_init(&call, run->device, "op_create", "sequence", "T=%s", tsr_dtype_name(run->dtype));
+  tsri_call_buffer(&call, run->output, run->dtype);
+  tsri_call_word(&call, count);
+  tsri_call_word(&call, attributes->integers[0]);
+  for (int i = 0; i < 3; i++) tsri_call_real(&call, attributes->scalars[i]);
+  return tsri_call_items(&call, count);
+}
+
+// `count` elements from `first` on, converted, into `out`.
+static tsr_status fill_block(const tsri_kernel_run *run, int64_t first, int64_t count, void *out) {
+  enum { BLOCK = 1024 };
+  const tsri_attributes *attributes = run->attributes;
+  size_t element = tsr_dtype_bytes(run->dtype);
+  int64_t wholes[BLOCK];
+  double reals[BLOCK];
+  bool is_whole = attributes->integers[1] != 0;
+  tsr_status status = TSR_OK;
+  for (int64_t done = 0; done < count && status == TSR_OK; done += BLOCK) {
+    int64_t part = count - done < BLOCK ? count - done : BLOCK;
+    for (int64_t i = 0; i < part; i++) {
+      int64_t at = first + done + i;
+      uint64_t whole = (uint64_t)attributes->integers[2] + (uint64_t)at * (uint64_t)attributes->integers[3];
+      wholes[i] = (int64_t)whole;
+      double product = (double)at * attributes->scalars[1];
+      reals[i] = at == attributes->integers[0] ? attributes->scalars[2] : attributes->scalars[0] + product;
+    }
+    status = tsr_convert(run->dtype, (char *)out + (size_t)done * element, is_whole ? TSR_I64 : TSR_F64,
+                         is_whole ? (const void *)wholes : (const void *)reals, (size_t)part);
+  }
+  return status;
+}
+
+static tsr_status run_on_host(const tsri_kernel_run *run, int64_t count) {
+  enum { BLOCK = 65536 };
+  size_t element = tsr_dtype_bytes(run->dtype);
+  int64_t most = count < BLOCK ? count : BLOCK;
+  unsigned char *stage = tsri_stage_create((size_t)most * element);
+  if (!stage) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "arange: no host memory for a stage");
+  tsr_status status = TSR_OK;
+  for (int64_t done = 0; done < count && status == TSR_OK; done += BLOCK) {
+    int64_t part = count - done < BLOCK ? count - done : BLOCK;
+    status = fill_block(run, done, part, stage);
+    if (status == TSR_OK)
+      status = tsr_buffer_upload(run->output, (size_t)done * element, stage, (size_t)part * element);
+  }
+  tsri_stage_release(run->device, stage, status);
+  return status;
+}
+
+static tsr_status run_sequence(const tsri_kernel_run *run) {
+  int64_t count = run->shape.dims[0];
+  if (count == 0) return TSR_OK;
+  bool has_f64 = run->device->limits.dtype_arithmetic >> TSR_F64 & 1u;
+  if (runs_kernels(run, count) && run->attributes->integers[1]) return run_whole(run, count);
+  return runs_kernels(run, count) && has_f64 ? run_real(run, count) : run_on_host(run, count);
+}
+
+// Attributes: integers[0] the first one's position, [1] how far apart, [2] how many.
+static tsr_status run_eye(const tsri_kernel_run *run) {
+  int64_t first = run->attributes->integers[0], step = run->attributes->integers[1];
+  int64_t ones = run->attributes->integers[2], count = run->shape.dims[0] * run->shape.dims[1];
+  if (count == 0) return TSR_OK;
+  tsr_status status = tsri_call_zero(run);
+  if (status != TSR_OK || ones == 0) return status;
+  if (runs_kernels(run, count)) {
+    tsri_call call;
+    tsri_call_init(&call, run->device, "op_create", "diagonal", "T=%s", tsr_dtype_name(run->dtype));
+    tsri_call_buffer(&call, run->output, run->dtype);
+    tsri_call_word(&call, ones);
+    tsri_call_word(&call, first);
+    tsri_call_word(&call, step);
+    return tsri_call_items(&call, ones);
+  }
+  unsigned char one[8];
+  size_t element = tsr_dtype_bytes(run->dtype);
+  status = tsr_convert(run->dtype, one, TSR_F64, &(double){1}, 1);
+  for (int64_t i = 0; i < ones && status == TSR_OK; i++) {
+    status = tsr_buffer_fill(run->output, (size_t)(first + i * step) * element, element, one, element);
+  }
+  return status;
+}
+
+static const tsri_op arange_op = {.name = "arange", .kind = TSRI_OP_KERNEL, .run = run_sequence};
+static const tsri_op linspace_op = {.name = "linspace", .kind = TSRI_OP_KERNEL, .run = run_sequence};
+static const tsri_op eye_op = {.name = "eye", .kind = TSRI_OP_KERNEL, .run = run_eye};
+
+// --- Recording -------------------------------------------------------------------------------------------------------
+
+static tsr_tensor *record(const tsri_op *op, tsr_device *device, tsr_dtype dtype, tsr_shape shape,
+                          const tsri_attributes *attributes) {
+  tsr_status status = tsri_device_check(op->name, device);
+  if (status == TSR_OK && tsr_dtype_bytes(dtype) == 0) {
+    status =
+        TSRI_FAIL(TSR_ERR_DTYPE, "%s: %d is no dtype; 0 to %d are", op->name, (int)dtype, (int)TSR_DTYPE_COUNT - 1);
+  }
+  tsri_layout layout;
+  if (status == TSR_OK) status = tsri_layout_init(op->name, shape, dtype, &layout, NULL);
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  return tsri_record_kernel(op, device, dtype, shape, NULL, 0, attributes);
+}
+
+// Whole, and an i64.
+static bool is_whole(double value) {
+  return value == trunc(value) && value >= -9223372036854775808.0 && value < 9223372036854775808.0;
+}
+
+static tsr_status arange_count(double start, double stop, double step, int64_t *out_count) {
+  *out_count = 0;
+  if (!isfinite(start) || !isfinite(stop) || !isfinite(step) || step == 0) {
+    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "arange: start %g, stop %g, step %g; all must be finite and step not 0",
+                     start, stop, step);
+  }
+  if ((stop - start) / step <= 0) return TSR_OK;
+  uint64_t count = UINT64_MAX;
+  if (is_whole(start) && is_whole(stop) && is_whole(step)) {  // doubles beyond 2^53 would be off by some
+    uint64_t low = (uint64_t)(int64_t)fmin(start, stop), high = (uint64_t)(int64_t)fmax(start, stop);
+    uint64_t each = (uint64_t)fabs(step);
+    count = (high - low) / each + ((high - low) % each != 0);
+  } else if (ceil((stop - start) / step) < 9e18) {
+    count = (uint64_t)ceil((stop - start) / step);
+  }
+  if (count > INT64_MAX)
+    return TSRI_FAIL(TSR_ERR_SHAPE, "arange: %g to %g by %g is too many elements", start, stop, step);
+  *out_count = (int64_t)count;
+  return TSR_OK;
+}
+
+// Whether start, start + step, … up to stop are numbers that integer arithmetic in `dtype` gets right.
+static bool is_whole_sequence(tsr_dtype dtype, double start, double stop, double step) {
+  tsr_dtype_kind kind = tsr_dtype_kind_of(dtype);
+  if ((kind != TSR_KIND_INT && kind != TSR_KIND_UINT) || !is_whole(start) || !is_whole(stop) || !is_whole(step))
+    return false;
+  tsri_whole_range range = tsri_range_of(dtype);
+  double one = step > 0 ? 1 : -1, last = dtype == TSR_I64 ? stop : stop - one;  // stop itself is not in the sequence
+  return fmin(start, last) >= range.least && fmax(start, last) <= range.most;
+}
+
+tsr_tensor *tsr_arange(tsr_device *device, tsr_dtype dtype, double start, double stop, double step) {
+  int64_t count = 0;
+  tsr_status status = arange_count(start, stop, step, &count);
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  tsri_attributes attributes = {.scalars = {start, step, start}, .integers = {-1}};
+  if (is_whole_sequence(dtype, start, stop, step)) {
+    attributes.integers[1] = 1;
+    attributes.integers[2] = (int64_t)start;
+    attributes.integers[3] = (int64_t)step;
+  }
+  return record(&arange_op, device, dtype, TSR_SHAPE(count), &attributes);
+}
+
+tsr_tensor *tsr_linspace(tsr_device *device, tsr_dtype dtype, double start, double stop, int64_t count) {
+  if (!isfinite(start) || !isfinite(stop)) {
+    return tsri_tensor_fail(
+        TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "linspace: start %g, stop %g; both must be finite", start, stop));
+  }
+  // As NumPy does it, with the last one exact.
+  double step = count > 1 ? (stop - start) / (double)(count - 1) : 0;
+  tsri_attributes attributes = {.scalars = {start, step, stop}, .integers = {count > 1 ? count - 1 : -1}};
+  return record(&linspace_op, device, dtype, TSR_SHAPE(count), &attributes);
+}
+
+tsr_tensor *tsr_eye(tsr_device *device, tsr_dtype dtype, int64_t rows, int64_t cols, int64_t diagonal) {
+  tsri_attributes attributes = {.scalar_count = 0};
+  if (rows > 0 && cols > 0 && diagonal < cols && diagonal > -rows) {
+    int64_t row = diagonal < 0 ? -diagonal : 0, col = diagonal > 0 ? diagonal : 0;
+    attributes.integers[0] = (int64_t)((uint64_t)row * (uint64_t)cols) + col;  // too large a product is refused below
+    attributes.integers[1] = cols + 1;
+    attributes.integers[2] = rows - row < cols - col ? rows - row : cols - col;
+  }
+  return record(&eye_op, device, dtype, TSR_SHAPE(rows, cols), &attributes);
+}
