@@ -122,6 +122,39 @@ TEST(what_stands_before_and_after_a_row_kernel_is_in_it) {
   tsr_device_release(device);
 }
 
+// exp(x[i]) / sum over `n` elements, `inner` apart, of which x[at] is one.
+static double softmax_at(const double *x, int at, int n, int inner) {
+  int first = at / (n * inner) * n * inner + at % inner;
+  double sum = 0;
+  for (int i = 0; i < n; i++) sum += exp(x[first + i * inner]);
+  return exp(x[at]) / sum;
+}
+
+TEST(a_bias_before_softmax_is_read_by_its_kernel_along_any_axis) {
+  tsr_device *device = test_open("cpu");
+  tsr_scope *scope = tsr_scope_begin(device);
+  tsr_tensor *h = tsr_rand(device, TSR_F32, TSR_SHAPE(100, 16), 1),
+             *w = tsr_rand(device, TSR_F32, TSR_SHAPE(16, 10), 2);
+  tsr_tensor *bias = tsr_arange(device, TSR_F32, 0, 1, 0.1);
+  CHECK_OK(tsr_evaluate(bias));
+  float product[1000], values[1000];
+  double sums[1000];
+  CHECK_OK(tsr_read(tsr_matmul(h, w), product, sizeof product));
+  for (int i = 0; i < 1000; i++) sums[i] = product[i] + (float)(i % 10 * 0.1);
+  for (int axis = 0; axis < 2; axis++) {
+    uint64_t before = launches(device);
+    tsr_tensor *y = tsr_mul(tsr_softmax(tsr_add(tsr_matmul(h, w), bias), axis), bias);
+    CHECK_OK(tsr_read(y, values, sizeof values));
+    CHECK_EQ_UINT(launches(device) - before, 2);  // the product; bias, softmax and what comes after it
+    for (int i = 0; i < 1000; i++) {
+      double soft = axis ? softmax_at(sums, i, 10, 1) : softmax_at(sums, i, 100, 10);
+      CHECK_NEAR(values[i], soft * (i % 10) * 0.1, 1e-6);
+    }
+  }
+  CHECK_OK(tsr_scope_end(scope));
+  tsr_device_release(device);
+}
+
 TEST(equal_expressions_are_computed_once) {
   tsr_device *device = test_open("cpu");
   tsr_scope *scope = tsr_scope_begin(device);

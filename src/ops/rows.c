@@ -72,7 +72,10 @@ static tsr_status run_softmax(const tsri_kernel_run *run) {
   tsri_call_buffer(&call, run->output, run->dtype);
   tsri_call_word(&call, rows);
   tsri_call_word(&call, n);
-  if (!held.held) tsri_call_word(&call, inner);
+  if (!held.held) {
+    tsri_call_word(&call, inner);
+    tsri_call_word(&call, layout->shape.dims[layout->shape.rank - 1]);
+  }
   tsri_call_word(&call, layout->offset);
   return tsri_call_many_groups(&call, rows);
 }
@@ -80,13 +83,13 @@ static tsr_status run_softmax(const tsri_kernel_run *run) {
 static const tsri_op softmax_op = {.name = "softmax",
                                    .kind = TSRI_OP_KERNEL,
                                    .run = run_softmax,
-                                   .hook = TSRI_HOOK_INDEX,
-                                   .load_hook = TSRI_HOOK_INDEX};
+                                   .hook = TSRI_HOOK_COLUMN,
+                                   .load_hook = TSRI_HOOK_COLUMN};
 static const tsri_op log_softmax_op = {.name = "log_softmax",
                                        .kind = TSRI_OP_KERNEL,
                                        .run = run_softmax,
-                                       .hook = TSRI_HOOK_INDEX,
-                                       .load_hook = TSRI_HOOK_INDEX};
+                                       .hook = TSRI_HOOK_COLUMN,
+                                       .load_hook = TSRI_HOOK_COLUMN};
 
 static tsr_tensor *softmax(const tsri_op *op, tsr_tensor *x, int axis) {
   tsr_status status = tsri_tensor_check(op->name, x);
