@@ -51,6 +51,7 @@ TSR_API tsr_tensor *tsr_exp2(tsr_tensor *x);
 TSR_API tsr_tensor *tsr_expm1(tsr_tensor *x);
 TSR_API tsr_tensor *tsr_log(tsr_tensor *x);
 TSR_API tsr_tensor *tsr_log2(tsr_tensor *x);
+TSR_API tsr_tensor *tsr_log10(tsr_tensor *x);
 TSR_API tsr_tensor *tsr_log1p(tsr_tensor *x);
 TSR_API tsr_tensor *tsr_sin(tsr_tensor *x);
 TSR_API tsr_tensor *tsr_cos(tsr_tensor *x);
@@ -61,6 +62,10 @@ TSR_API tsr_tensor *tsr_atan(tsr_tensor *x);
 TSR_API tsr_tensor *tsr_sinh(tsr_tensor *x);
 TSR_API tsr_tensor *tsr_cosh(tsr_tensor *x);
 TSR_API tsr_tensor *tsr_tanh(tsr_tensor *x);
+TSR_API tsr_tensor *tsr_asinh(tsr_tensor *x);
+TSR_API tsr_tensor *tsr_acosh(tsr_tensor *x);
+TSR_API tsr_tensor *tsr_atanh(tsr_tensor *x);
+TSR_API tsr_tensor *tsr_cbrt(tsr_tensor *x);
 TSR_API tsr_tensor *tsr_erf(tsr_tensor *x);
 
 // Activations, likewise; none overflows on the way, and those that tend to 0 are 0 at -infinity.

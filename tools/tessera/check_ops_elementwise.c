@@ -66,6 +66,7 @@ static const check_op elementwise[] = {
     UNARY(expm1, "functions", ALL, CHECK_FLOAT, CHECK_FUNCTION, CHECK_ANY, expm1, NULL, "exp(x) - 1, accurate near 0"),
     UNARY(log, "functions", ALL, CHECK_FLOAT, CHECK_FUNCTION, CHECK_ANY, log, NULL, "natural logarithm; -infinity at 0, NaN below"),
     UNARY(log2, "functions", ALL, CHECK_FLOAT, CHECK_FUNCTION, CHECK_ANY, log2, NULL, "logarithm to base 2"),
+    UNARY(log10, "functions", ALL, CHECK_FLOAT, CHECK_FUNCTION, CHECK_ANY, log10, NULL, "logarithm to base 10"),
     UNARY(log1p, "functions", ALL, CHECK_FLOAT, CHECK_FUNCTION, CHECK_ANY, log1p, NULL, "log(1 + x), accurate near 0"),
     UNARY(sin, "functions", ALL, CHECK_FLOAT, CHECK_FUNCTION, CHECK_ANGLES, sin, NULL, "sine of x in radians, |x| up to 2^15"),
     UNARY(cos, "functions", ALL, CHECK_FLOAT, CHECK_FUNCTION, CHECK_ANGLES, cos, NULL, "cosine, likewise"),
@@ -76,6 +77,10 @@ static const check_op elementwise[] = {
     UNARY(sinh, "functions", ALL, CHECK_FLOAT, CHECK_POWER, CHECK_ANY, sinh, NULL, "hyperbolic sine"),
     UNARY(cosh, "functions", ALL, CHECK_FLOAT, CHECK_POWER, CHECK_ANY, cosh, NULL, "hyperbolic cosine"),
     UNARY(tanh, "functions", ALL, CHECK_FLOAT, CHECK_FUNCTION, CHECK_ANY, tanh, NULL, "hyperbolic tangent"),
+    UNARY(asinh, "functions", ALL, CHECK_FLOAT, CHECK_POWER, CHECK_ANY, asinh, NULL, "inverse of sinh"),
+    UNARY(acosh, "functions", ALL, CHECK_FLOAT, CHECK_POWER, CHECK_ANY, acosh, NULL, "inverse of cosh, 0 or more; NaN below 1"),
+    UNARY(atanh, "functions", ALL, CHECK_FLOAT, CHECK_POWER, CHECK_ANY, atanh, NULL, "inverse of tanh; infinite at -1 and 1, NaN outside"),
+    UNARY(cbrt, "functions", ALL, CHECK_FLOAT, CHECK_FUNCTION, CHECK_ANY, ref_cbrt, NULL, "cube root, of negative numbers too"),
     UNARY(erf, "functions", ALL, CHECK_FLOAT, CHECK_POWER, CHECK_ANY, erf, NULL, "error function"),
 
     UNARY(sigmoid, "activations", ALL, CHECK_FLOAT, CHECK_ACTIVATION, CHECK_ANY, ref_sigmoid, NULL, "1 / (1 + exp(-x))"),

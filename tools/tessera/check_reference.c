@@ -12,6 +12,17 @@ double ref_sign(double x) { return x > 0 ? 1 : x < 0 ? -1 : x; }
 double ref_square(double x) { return x * x; }
 double ref_relu(double x) { return isnan(x) ? x : x > 0 ? x : 0; }
 double ref_reciprocal(double x) { return 1 / x; }
+// C libraries' cbrt may be off by several ULP: one more step of Newton's method, with the rounding errors of y^3 carried along. In
+// between x is scaled by a power of 8, so that nothing overflows or becomes subnormal.
+double ref_cbrt(double x) {
+  if (x == 0 || !isfinite(x)) return x;
+  int exponent = 0;
+  (void)frexp(x, &exponent);
+  exponent -= exponent % 3;
+  double a = ldexp(x, -exponent), y = cbrt(a), square = y * y, cube = square * y;
+  double lost = fma(square, y, -cube) + fma(y, y, -square) * y;
+  return ldexp(y - ((cube - a) + lost) / (3 * square), exponent / 3);
+}
 double ref_rsqrt(double x) { return 1 / sqrt(x); }
 
 // exp(x) for a negative x never overflows.

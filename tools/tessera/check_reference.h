@@ -15,6 +15,7 @@ double ref_square(double x);
 double ref_relu(double x);
 double ref_reciprocal(double x);
 double ref_rsqrt(double x);
+double ref_cbrt(double x);
 double ref_sigmoid(double x);
 double ref_silu(double x);
 double ref_gelu(double x);
