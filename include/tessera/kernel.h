@@ -20,7 +20,8 @@ typedef struct tsr_kernel_desc {
   const char *kernel;          // which kernel of the text; NULL: the only one
   const char *const *defines;  // compile-time parameters: "T=f32", "WG=128"
   int define_count;
-  bool is_checked;  // an index out of range is an error instead of a stray access; slower
+  bool is_checked;   // an index out of range is an error instead of a stray access; slower
+  const char *path;  // a file to read the text from, in place of `source`; messages name it unless there is a `file_name`
 } tsr_kernel_desc;
 
 // Reads, checks and specialises a kernel. What a device needs of it is built when it is first launched there, and kept.
@@ -28,7 +29,8 @@ typedef struct tsr_kernel_desc {
 // Ownership: caller releases `*out_kernel`; the texts are copied.
 // Threads:   any.
 // Errors:    TSR_ERR_BUILD: the text has mistakes; the message lists them as a compiler does, with file, line, column and
-//            hints. TSR_ERR_NOT_FOUND (no such kernel), TSR_ERR_INVALID_ARGUMENT (NULL, a wrong define),
+//            hints. TSR_ERR_NOT_FOUND (no such kernel), TSR_ERR_INVALID_ARGUMENT (NULL, a wrong define, both `source` and
+//            `path`), TSR_ERR_IO (`path` cannot be opened or read: the message has it and the reason),
 //            TSR_ERR_OUT_OF_MEMORY. Then `*out_kernel` is NULL.
 TSR_API tsr_status tsr_kernel_build(const tsr_kernel_desc *desc, tsr_kernel **out_kernel);
 

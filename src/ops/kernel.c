@@ -2,11 +2,13 @@
 // Users' kernels: reading, checking, facts, and the program of each device.
 #include "ops/kernel.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "core/alloc.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "core/log.h"
 #include "lang/emit/emit.h"
 #include "lang/emit/lanes/lanes.h"
@@ -75,15 +77,36 @@ static tsr_status parse_defines(const tsr_kernel_desc *desc, char names[][NAME_B
   return TSR_OK;
 }
 
+// Reads the text where it is in a file. One that is too long is cut, and still too long for the parser, which says so.
+static tsr_status read_source(const char *path, char **out_text, size_t *out_bytes) {
+  errno = 0;
+  FILE *stream = fopen(path, "rb");
+  if (!stream) return TSRI_FAIL(TSR_ERR_IO, "kernel_build: %s: cannot be opened: %s", path, strerror(errno));
+  tsr_status status = tsri_stream_read(stream, path, TSRI_LANG_MAX_BYTES, out_text, out_bytes);
+  fclose(stream);
+  return status;
+}
+
+static tsr_status parse_text(const tsr_kernel_desc *desc, tsri_module **out_module) {
+  const char *name = desc->file_name ? desc->file_name : desc->path ? desc->path : "kernel";
+  if (!desc->path) {
+    size_t bytes = desc->source_bytes ? desc->source_bytes : strlen(desc->source);
+    return tsri_lang_parse(name, desc->source, bytes, NULL, out_module);
+  }
+  char *text = NULL;
+  size_t bytes = 0;
+  tsr_status status = read_source(desc->path, &text, &bytes);
+  if (status == TSR_OK) status = tsri_lang_parse(name, text, bytes, NULL, out_module);
+  tsri_free(text);
+  return status;
+}
+
 static tsr_status build(tsr_kernel *kernel, const tsr_kernel_desc *desc) {
   tsri_lang_arg args[MAX_DEFINES];
   char names[MAX_DEFINES][NAME_BYTES];
   tsri_module *module = NULL;
-  size_t bytes = desc->source_bytes ? desc->source_bytes : strlen(desc->source);
   tsr_status status = parse_defines(desc, names, args);
-  if (status == TSR_OK) {
-    status = tsri_lang_parse(desc->file_name ? desc->file_name : "kernel", desc->source, bytes, NULL, &module);
-  }
+  if (status == TSR_OK) status = parse_text(desc, &module);
   if (status == TSR_OK) {
     tsri_lang_options options = {.checked = desc->is_checked};
     status = tsri_lang_specialise(module, desc->kernel, args, (size_t)desc->define_count, &options, NULL, &kernel->ir);
@@ -96,8 +119,11 @@ static tsr_status build(tsr_kernel *kernel, const tsr_kernel_desc *desc) {
 tsr_status tsr_kernel_build(const tsr_kernel_desc *desc, tsr_kernel **out_kernel) {
   if (!out_kernel) return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "kernel_build: out_kernel is NULL");
   *out_kernel = NULL;
-  if (!desc || !desc->source)
-    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "kernel_build: %s is NULL", desc ? "source" : "desc");
+  if (!desc) return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "kernel_build: desc is NULL");
+  if (!desc->source == !desc->path) {
+    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "kernel_build: source and path are both %s; give one of them",
+                     desc->source ? "given" : "NULL");
+  }
   tsr_kernel *kernel = tsri_object_create(TSRI_OBJECT_KERNEL, sizeof *kernel);
   if (!kernel) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "kernel_build: no host memory for its record");
   tsri_mutex_init(&kernel->lock);

@@ -844,3 +844,37 @@ TEST(every_host_allocation_of_a_kernel_may_fail) {
   }
   FAIL("the scenario never got through");
 }
+
+TEST(a_kernel_is_read_from_the_file_that_is_named) {
+  const char *path = "kernel_test_file.tk";
+  FILE *file = fopen(path, "wb");
+  CHECK(file != NULL);
+  CHECK(fputs("kernel twice(inout f32 x[]) { x[global.x] = x[global.x] * 2; }", file) >= 0);
+  fclose(file);
+  tsr_kernel *kernel = NULL;
+  CHECK_OK(tsr_kernel_build(&(tsr_kernel_desc){.path = path}, &kernel));
+  CHECK_STR(tsr_kernel_name(kernel), "twice");
+  tsr_kernel_release(kernel);
+
+  file = fopen(path, "wb");
+  CHECK(file != NULL && fputs("kernel twice(", file) >= 0);
+  fclose(file);
+  CHECK_STATUS(tsr_kernel_build(&(tsr_kernel_desc){.path = path}, &kernel), TSR_ERR_BUILD);
+  CHECK_LAST_ERROR_HAS("kernel_test_file.tk:1:");
+  CHECK_STATUS(tsr_kernel_build(&(tsr_kernel_desc){.path = path, .file_name = "t.tk"}, &kernel), TSR_ERR_BUILD);
+  CHECK_LAST_ERROR_HAS("t.tk:1:");
+  remove(path);
+}
+
+TEST(a_kernels_file_that_cannot_be_read_is_an_error_with_its_name) {
+  tsr_kernel *kernel = NULL;
+  CHECK_STATUS(tsr_kernel_build(&(tsr_kernel_desc){.path = "no/such.tk"}, &kernel), TSR_ERR_IO);
+  CHECK_LAST_ERROR_HAS("no/such.tk: cannot be opened");
+  CHECK_STATUS(tsr_kernel_build(&(tsr_kernel_desc){.path = "."}, &kernel), TSR_ERR_IO);
+  CHECK_STATUS(tsr_kernel_build(&(tsr_kernel_desc){.path = "/dev/zero"}, &kernel), TSR_ERR_BUILD);  // endless: too long
+  CHECK_STATUS(tsr_kernel_build(&(tsr_kernel_desc){.path = "a.tk", .source = "kernel k() {}"}, &kernel),
+               TSR_ERR_INVALID_ARGUMENT);
+  CHECK_LAST_ERROR_HAS("both given");
+  CHECK_STATUS(tsr_kernel_build(&(tsr_kernel_desc){0}, &kernel), TSR_ERR_INVALID_ARGUMENT);
+  CHECK_LAST_ERROR_HAS("both NULL");
+}

@@ -13,6 +13,7 @@
 
 #include "core/alloc.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "core/log.h"
 #include "core/suggest.h"
 #include "platform/platform.h"
@@ -111,30 +112,6 @@ static tsr_status find_file(char **out_path, bool *out_is_named) {
 }
 
 // All bytes up to one more than a config file may have.
-static tsr_status read_stream(FILE *stream, const char *path, char **out_text, size_t *out_bytes) {
-  size_t room = 4096, used = 0;
-  char *text = tsri_malloc(room);
-  if (!text) return fail_memory();
-  for (;;) {
-    used += fread(text + used, 1, room - used, stream);
-    if (ferror(stream)) {
-      tsri_free(text);
-      return TSRI_FAIL(TSR_ERR_IO, "%s: cannot be read: %s", path, strerror(errno));
-    }
-    if (used < room || room > TSRI_CONFIG_FILE_BYTES) break;
-    char *larger = tsri_realloc(text, room * 2);
-    if (!larger) {
-      tsri_free(text);
-      return fail_memory();
-    }
-    text = larger;
-    room *= 2;
-  }
-  *out_text = text;
-  *out_bytes = used;
-  return TSR_OK;
-}
-
 // `*out_is_there` is false for a file that is not there, or in a folder we may not look into (which may well be the
 // home of another user); that is an error only for a file that was named.
 static tsr_status look_for_file(const char *path, bool is_named, bool *out_is_there) {
@@ -171,7 +148,7 @@ static tsr_status parse_path(tsri_config *config, const char *path) {
   }
   char *text = NULL;
   size_t bytes = 0;
-  tsr_status status = read_stream(stream, path, &text, &bytes);
+  tsr_status status = tsri_stream_read(stream, path, TSRI_CONFIG_FILE_BYTES, &text, &bytes);
   fclose(stream);
   if (status != TSR_OK) return status;
   status = tsri_config_parse_file(path, text, bytes, assign_line, &(file_visit){config, path});
@@ -326,6 +303,7 @@ static void fill_fields(tsri_config *c) {
   c->tf32 = number_of(c, TSRI_SETTING_TF32) != 0;
   c->strict = number_of(c, TSRI_SETTING_STRICT) != 0;
   c->eager = number_of(c, TSRI_SETTING_EAGER) != 0;
+  c->checked = number_of(c, TSRI_SETTING_CHECKED) != 0;
   c->profile = number_of(c, TSRI_SETTING_PROFILE) != 0;
   c->mix = (tsri_mix_rule)number_of(c, TSRI_SETTING_MIX);
   c->log = (tsr_log_level)number_of(c, TSRI_SETTING_LOG);

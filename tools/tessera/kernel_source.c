@@ -36,13 +36,15 @@ int kernel_source_report(void) {
 
 int kernel_source_build(const char *path, const kernel_choice *choice, tsr_kernel **out_kernel) {
   *out_kernel = NULL;
+  bool is_file = strcmp(path, "-") != 0;
   size_t bytes = 0;
-  char *text = kernel_source_read(path, &bytes);
-  if (!text) return EXIT_ERROR;
+  char *text = is_file ? NULL : kernel_source_read(path, &bytes);
+  if (!text && !is_file) return EXIT_ERROR;
   tsr_kernel_desc desc = {
       .source = text,
       .source_bytes = bytes,
-      .file_name = strcmp(path, "-") == 0 ? "standard input" : path,
+      .path = is_file ? path : NULL,
+      .file_name = is_file ? path : "standard input",
       .kernel = choice->kernel,
       .defines = choice->defines.texts,
       .define_count = choice->defines.count,
