@@ -6,6 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+#include <initializer_list>
+#endif
+
 #include <tessera/export.h>
 #include <tessera/status.h>
 
@@ -33,6 +37,15 @@ inline tsr_shape tsr_shape_of(Sizes... sizes) {
   tsr_shape_make((int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (int64_t[]){__VA_ARGS__})
 #endif
 #define TSR_SCALAR tsr_shape_make(0, NULL)
+
+// A list of axes and its length, which many operators take one after the other: tsr_sum(x, TSR_AXES(0, 2), true). The list lives
+// until the end of the statement.
+#ifdef __cplusplus
+#define TSR_AXES(...) \
+  std::initializer_list<int>{__VA_ARGS__}.begin(), static_cast<int>(std::initializer_list<int>{__VA_ARGS__}.size())
+#else
+#define TSR_AXES(...) (const int[]){__VA_ARGS__}, (int)(sizeof((const int[]){__VA_ARGS__}) / sizeof(int))
+#endif
 
 // Number of elements: the product of the sizes, 1 for a scalar.
 //

@@ -105,6 +105,14 @@ TSR_API tsr_tensor *tsr_to(tsr_tensor *tensor, tsr_device *device);
 // Errors: TSR_ERR_SHAPE (`bytes`: the message has both figures), the failed tensor's own, or those of a wait.
 TSR_API tsr_status tsr_read(tsr_tensor *tensor, void *out_data, size_t bytes);
 
+// Reads the one number of a tensor with one element, whatever its rank: converted as by tsr_convert, bool as 0 or 1. The second is
+// exact for integers beyond 2^53, too, and takes integers and bool only.
+//
+// Errors: TSR_ERR_SHAPE (more elements than one, or none), TSR_ERR_DTYPE (tsr_item_int of a float), TSR_ERR_INVALID_ARGUMENT
+//         (NULL), those of tsr_read. Then `*out_value` is 0.
+TSR_API tsr_status tsr_item(tsr_tensor *tensor, double *out_value);
+TSR_API tsr_status tsr_item_int(tsr_tensor *tensor, int64_t *out_value);
+
 // Queues what the tensor needs and returns without waiting for it; reading, or tsr_device_synchronize, waits.
 //
 // Errors: the failed tensor's own, TSR_ERR_OUT_OF_MEMORY, TSR_ERR_UNSUPPORTED, TSR_ERR_BUILD, TSR_ERR_DEVICE_LOST. The tensor may

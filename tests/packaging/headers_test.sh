@@ -15,6 +15,17 @@ try() {
   }
 }
 
+# Macros that make arguments, in a program.
+try_macros() {
+  count=$((count + 1))
+  printf '#include <tessera/tessera.h>\ntsr_tensor *f(tsr_tensor *x);\ntsr_tensor *f(tsr_tensor *x) {\n  return %s;\n}\n' \
+    'tsr_sum(tsr_reshape(tsr_permute(x, TSR_AXES(1, 0)), TSR_SHAPE(2, 3)), TSR_AXES(0, -1), false)' |
+    "$1" -x "$2" -std="$3" "${flags[@]}" - || {
+    echo "FAIL: TSR_AXES and TSR_SHAPE with $1 as $3" >&2
+    failed=1
+  }
+}
+
 compilers=()
 for pair in gcc:g++ clang:clang++; do
   if command -v "${pair%:*}" >/dev/null && command -v "${pair#*:}" >/dev/null; then compilers+=("$pair"); fi
@@ -25,6 +36,8 @@ if [ ${#compilers[@]} -lt 2 ]; then
 fi
 
 for pair in "${compilers[@]}"; do
+  try_macros "${pair%:*}" c c17
+  try_macros "${pair#*:}" c++ c++11
   for header in "$top"/include/tessera/*.h "$top"/src/backends/backend.h; do
     case $header in
       */src/*) include="\"$header\"" ;;

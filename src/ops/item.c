@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// Reading a tensor that is one number.
+#include "core/error.h"
+#include "core/tensor.h"
+#include "ops/promote.h"
+
+// The element, as a number of type `as`.
+static tsr_status read_one(const char *caller, tsr_tensor *tensor, tsr_dtype as, void *out_value) {
+  unsigned char element[8];
+  char text[TSR_SHAPE_TEXT_BYTES];
+  tsr_status status = tsri_tensor_check(caller, tensor);
+  if (status != TSR_OK) return status;
+  if (tensor->layout.count != 1) {
+    return TSRI_FAIL(TSR_ERR_SHAPE, "%s: takes a tensor of one element, not %s", caller,
+                     tsr_shape_format(tensor->layout.shape, text, sizeof text));
+  }
+  if (as == TSR_I64 && tsri_dtype_is_float(tensor->dtype)) {
+    return TSRI_FAIL(TSR_ERR_DTYPE, "%s: takes integers and bool, not %s; tsr_item reads floats", caller,
+                     tsr_dtype_name(tensor->dtype));
+  }
+  status = tsr_read(tensor, element, tsr_dtype_bytes(tensor->dtype));
+  return status == TSR_OK ? tsr_convert(as, out_value, tensor->dtype, element, 1) : status;
+}
+
+tsr_status tsr_item(tsr_tensor *tensor, double *out_value) {
+  if (!out_value) return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "item: out_value is NULL");
+  *out_value = 0;
+  return read_one("item", tensor, TSR_F64, out_value);
+}
+
+tsr_status tsr_item_int(tsr_tensor *tensor, int64_t *out_value) {
+  if (!out_value) return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "item_int: out_value is NULL");
+  *out_value = 0;
+  return read_one("item_int", tensor, TSR_I64, out_value);
+}
