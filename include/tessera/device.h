@@ -83,7 +83,8 @@ typedef struct tsr_device_desc {
   int threads;              // CPU backend: threads to use
   tsr_switch profiling;
   tsr_switch tf32;    // mixed precision: may matmul round f32 inputs to tf32
-  tsr_switch strict;  // any fall-back is an error
+  tsr_switch strict;   // any fall-back is an error
+  tsr_switch checked;  // an index out of range in gather, scatter and their like is an error (ops.h, "Indexing")
 } tsr_device_desc;
 
 // Opens a device; `desc` NULL means all defaults. A device whose opening or self-test fails is passed

@@ -39,7 +39,8 @@ TSR_API tsr_tensor *tsr_ceil(tsr_tensor *x);
 TSR_API tsr_tensor *tsr_round(tsr_tensor *x);  // halves to the even whole number
 TSR_API tsr_tensor *tsr_trunc(tsr_tensor *x);
 
-// Limits of an integer tensor are whole numbers; infinity, and what lies beyond the dtype, means no limit. NaN stays NaN; `most` wins over `least`.
+// Limits of an integer tensor are whole numbers; infinity, and what lies beyond the dtype, means no limit. NaN stays NaN; `most`
+// wins over `least`.
 TSR_API tsr_tensor *tsr_clamp(tsr_tensor *x, double least, double most);
 
 // Functions of real numbers: integers and bool become f32. Accuracy: docs/kernel-language.md.
@@ -174,7 +175,7 @@ TSR_API tsr_tensor *tsr_lerp_scalar(tsr_tensor *a, tsr_tensor *b, double weight)
 
 // --- Reductions ------------------------------------------------------------------------------------------------------
 //
-// Over the `axis_count` axes in `axes`, each named once; none (NULL, 0) means all. `keep_dims` leaves them with size 1.
+// Over the `axis_count` axes in `axes`, each named once; none (NULL, 0) means all. TSR_AXES(0, 2) writes both. `keep_dims` leaves them with size 1.
 // Element-wise operators before and after run in the same kernel. f16 and bf16 accumulate in f32.
 //
 // Over nothing: sum 0, prod 1, any false, all true, max and min the dtype's lowest and highest value (-infinity and
@@ -243,6 +244,11 @@ TSR_API tsr_tensor *tsr_triu(tsr_tensor *x, int64_t diagonal);
 //
 // Indices are integers; a negative one counts from the end. What is out of range is not an error, since it shows only
 // on the device: reading there gives 0, writing there does nothing.
+//
+// On a device opened with `checked` (tsr_device_desc, TESSERA_CHECKED=on) it is an error: reading or evaluating the result gives
+// TSR_ERR_LAUNCH, and the message names the operator, the first such index, where it is, and the size: "gather: indices[3, 2] is 70,
+// outside axis 1 of 64 elements". Each of these operators then waits for the device, and a capture refuses them. one_hot is not
+// checked: zeros are what it means by an index that is no class.
 
 // out[i, j, k] = x[indices[i, j, k], j, k] for axis 0, and so on: `indices` has x's rank, and no size above x's except
 // along the axis.

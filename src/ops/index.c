@@ -2,6 +2,7 @@
 // Reading and writing by index: gather, index_select, take, scatter, scatter_add, one_hot.
 #include "core/error.h"
 #include "ops/axes.h"
+#include "ops/checked.h"
 #include "ops/promote.h"
 #include "ops/sort.h"
 #include "ops/walk.h"
@@ -44,12 +45,14 @@ static tsr_status check_inside(const char *caller, const char *part_name, tsr_sh
 static tsr_status run_gather(const tsri_kernel_run *run) {
   const tsri_layout *x = &run->layouts[0], *indices = &run->layouts[1];
   if (indices->count == 0) return TSR_OK;
-  if (x->count == 0) return tsri_call_zero(run);  // every index is out of range
-  tsr_status status = tsri_call_check("gather", x);
-  if (status == TSR_OK) status = tsri_call_check("gather", indices);
-  if (status != TSR_OK) return status;
   int axis = (int)run->attributes->integers[0];
   bool is_list = run->attributes->integers[1] != 0;
+  tsr_status status = tsri_check_indices(run, is_list ? -1 : axis, x->shape.dims[axis]);
+  if (status != TSR_OK) return status;
+  if (x->count == 0) return tsri_call_zero(run);  // every index is out of range
+  status = tsri_call_check("gather", x);
+  if (status == TSR_OK) status = tsri_call_check("gather", indices);
+  if (status != TSR_OK) return status;
   int64_t strides[TSR_MAX_RANK] = {0};
   for (int i = 0; i < x->shape.rank && !is_list; i++) strides[i] = i == axis ? 0 : x->strides[i];
   tsri_walk walk;
@@ -151,7 +154,8 @@ static void walk_target(const tsri_kernel_run *run, tsri_walk *out_walk) {
 static tsr_status check_scatter(const tsri_kernel_run *run) {
   tsr_status status = TSR_OK;
   for (int i = 0; i < 3 && status == TSR_OK; i++) status = tsri_call_check("scatter", &run->layouts[i]);
-  return status;
+  int axis = (int)run->attributes->integers[0];
+  return status == TSR_OK ? tsri_check_indices(run, axis, run->shape.dims[axis]) : status;
 }
 
 static tsr_status copy_x(const tsri_kernel_run *run) {

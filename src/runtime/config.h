@@ -157,6 +157,7 @@ typedef struct tsri_config {
   bool tf32;
   bool strict;
   bool eager;
+  bool checked;
   bool profile;
   tsri_mix_rule mix;
   tsr_log_level log;

@@ -33,6 +33,7 @@ struct tsr_device {
   bool strict;                // fall-backs are errors
   bool mix_is_error;          // implicit moves are errors
   bool is_eager;              // operators run one at a time, as they are recorded
+  bool is_checked;            // an index out of range in an index operator is an error
   bool has_faults;            // the backend is wrapped (backends/fault)
   tsri_device_counters counters;
   _Atomic(void *) graph;                 // what the graph keeps for this device; NULL until it is needed
@@ -51,7 +52,7 @@ typedef struct tsri_open_request {
   const char *faults;  // empty: none
   uint64_t memory_limit, pool_bytes, timeout_ns;
   int priority;
-  bool strict, mix_is_error, is_eager;
+  bool strict, mix_is_error, is_eager, is_checked;
 } tsri_open_request;
 
 // Closes devices that were given up while work on them did not end, if it has ended since. Not under the registry's lock.

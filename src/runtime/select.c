@@ -96,8 +96,8 @@ static bool resolve_switch(tsr_switch wanted, bool configured) {
 static tsr_status check_desc(const tsr_device_desc *desc) {
   if (desc->index < 0) return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "device_open: index %d is negative", desc->index);
   if (desc->threads < 0) return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "device_open: %d threads", desc->threads);
-  const tsr_switch switches[] = {desc->profiling, desc->tf32, desc->strict};
-  for (int i = 0; i < 3; i++) {
+  const tsr_switch switches[] = {desc->profiling, desc->tf32, desc->strict, desc->checked};
+  for (int i = 0; i < 4; i++) {
     if ((unsigned)switches[i] > TSR_OFF) {
       return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "device_open: %d is no switch; TSR_DEFAULT, TSR_ON and TSR_OFF are",
                        (int)switches[i]);
@@ -157,6 +157,7 @@ static tsri_open_request make_request(const selection *choice, const tsri_backen
       .strict = choice->strict,
       .mix_is_error = config->mix == TSRI_MIX_ERROR,
       .is_eager = config->eager,
+      .is_checked = resolve_switch(desc->checked, config->checked),
   };
 }
 
