@@ -9,6 +9,7 @@ export type Status = 'OK' | 'ERR_INVALID_ARGUMENT' | 'ERR_SHAPE' | 'ERR_DTYPE' |
 export interface Operators {
   abs(x: Tensor): Tensor;
   acos(x: Tensor): Tensor;
+  acosh(x: Tensor): Tensor;
   add(a: Tensor, b: Tensor): Tensor;
   add_scalar(x: Tensor, c: number): Tensor;
   all(x: Tensor, axes?: number | number[], keep_dims?: boolean): Tensor;
@@ -18,13 +19,16 @@ export interface Operators {
   argmin(x: Tensor, axes?: number | number[], keep_dims?: boolean): Tensor;
   argsort(x: Tensor, axis?: number, descending?: boolean): Tensor;
   asin(x: Tensor): Tensor;
+  asinh(x: Tensor): Tensor;
   atan(x: Tensor): Tensor;
   atan2(a: Tensor, b: Tensor): Tensor;
+  atanh(x: Tensor): Tensor;
   bitwise_and(a: Tensor, b: Tensor): Tensor;
   bitwise_not(x: Tensor): Tensor;
   bitwise_or(a: Tensor, b: Tensor): Tensor;
   bitwise_xor(a: Tensor, b: Tensor): Tensor;
   cast(x: Tensor, dtype: Dtype): Tensor;
+  cbrt(x: Tensor): Tensor;
   ceil(x: Tensor): Tensor;
   clamp(x: Tensor, least: number, most: number): Tensor;
   concat(tensors: Tensor[], axis?: number): Tensor;
@@ -72,6 +76,7 @@ export interface Operators {
   lerp_scalar(a: Tensor, b: Tensor, weight: number): Tensor;
   linspace(device: Device, dtype: Dtype, start: number, stop: number, count: number | bigint): Tensor;
   log(x: Tensor): Tensor;
+  log10(x: Tensor): Tensor;
   log1p(x: Tensor): Tensor;
   log2(x: Tensor): Tensor;
   log_softmax(x: Tensor, axis?: number): Tensor;
@@ -161,6 +166,7 @@ export interface Operators {
 export interface TensorOperators {
   abs(): Tensor;
   acos(): Tensor;
+  acosh(): Tensor;
   add(b: Tensor | number): Tensor;
   add_scalar(c: number): Tensor;
   all(axes?: number | number[], keep_dims?: boolean): Tensor;
@@ -169,13 +175,16 @@ export interface TensorOperators {
   argmin(axes?: number | number[], keep_dims?: boolean): Tensor;
   argsort(axis?: number, descending?: boolean): Tensor;
   asin(): Tensor;
+  asinh(): Tensor;
   atan(): Tensor;
   atan2(b: Tensor): Tensor;
+  atanh(): Tensor;
   bitwise_and(b: Tensor): Tensor;
   bitwise_not(): Tensor;
   bitwise_or(b: Tensor): Tensor;
   bitwise_xor(b: Tensor): Tensor;
   cast(dtype: Dtype): Tensor;
+  cbrt(): Tensor;
   ceil(): Tensor;
   clamp(least: number, most: number): Tensor;
   contiguous(): Tensor;
@@ -217,6 +226,7 @@ export interface TensorOperators {
   lerp(b: Tensor, weight: Tensor | number): Tensor;
   lerp_scalar(b: Tensor, weight: number): Tensor;
   log(): Tensor;
+  log10(): Tensor;
   log1p(): Tensor;
   log2(): Tensor;
   log_softmax(axis?: number): Tensor;
