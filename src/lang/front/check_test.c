@@ -75,7 +75,7 @@ TEST(storage_types_are_computed_in_wider_ones) {
   CHECK_FORM("kernel k(in i8 x[], out i16 y[]) { i32 v = x[0]; y[0] = v; }", "v_1 = x[0u]");
   CHECK_FORM("kernel k(in bool x[], out bool y[]) { y[0] = !x[0]; }", "y[0u] = !(x[0u])");
   CHECK_FORM_WITH("kernel k<T>(out T y[], f32 v) { y[0] = T(v); }", "T=u8", "y[0u] = u8(v)");
-  CHECK_FORM_WITH("kernel k<T>(out T y[], i32 v) { y[0] = T(v); }", "T=bf16", "y[0u] = f32(v)");
+  CHECK_FORM_WITH("kernel k<T>(out T y[], i32 v) { y[0] = T(v); }", "T=bf16", "y[0u] = bf16(v)");
 }
 
 TEST(conversions_of_constants_are_computed) {
