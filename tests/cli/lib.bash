@@ -93,7 +93,7 @@ sys.stdout.buffer.write(b"".join(rows[y * (1 + bytes_) + 1:(y + 1) * (1 + bytes_
 # on_terminal COMMAND: its output as a terminal of 80 columns shows it. Skips the script where there is no script(1).
 on_terminal() {
   command -v script >/dev/null || {
-    printf 'skipped: there is no script(1) to make a terminal\n'
+    printf 'SKIPPED cli.%s: there is no script(1) to make a terminal\n' "$(basename "$0" _test.sh)"
     exit 77
   }
   out=$(script -qec "$1" /dev/null </dev/null) || fail "'$1' fails on a terminal"
