@@ -16,6 +16,7 @@ run: ## build Tessera and run the demo: the same small programs on every device 
 	@scripts/setup run
 	@$(MAKE) --no-print-directory release TARGET=tessera_program
 	@$(RELEASE)/bin/tessera demo --image build/tessera-demo.png
+	@echo "The program is $(RELEASE)/bin/tessera; 'make install' puts it on the path."
 
 wasm: ## build Tessera for web pages: build/wasm/web holds all that a page needs
 	@scripts/setup wasm
@@ -71,4 +72,5 @@ clean: ## remove everything that was built
 
 release:
 	@cmake --preset release >/dev/null
-	@cmake --build --preset release -j$(JOBS) $(if $(TARGET),--target $(TARGET))
+	@if [ ! -t 1 ]; then quiet="-- --quiet"; fi; \
+	cmake --build --preset release -j$(JOBS) $(if $(TARGET),--target $(TARGET)) $$quiet

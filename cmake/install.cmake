@@ -15,12 +15,13 @@ endif()
 install(FILES docs/tessera.1 DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
 
 install(EXPORT TesseraTargets NAMESPACE Tessera:: DESTINATION "${package_dir}")
-configure_package_config_file(cmake/TesseraConfig.cmake.in "${PROJECT_BINARY_DIR}/package/TesseraConfig.cmake"
+# Files of these names are found under "tessera" and under "Tessera".
+configure_package_config_file(cmake/TesseraConfig.cmake.in "${PROJECT_BINARY_DIR}/package/tessera-config.cmake"
   INSTALL_DESTINATION "${package_dir}" NO_SET_AND_CHECK_MACRO)
-write_basic_package_version_file("${PROJECT_BINARY_DIR}/package/TesseraConfigVersion.cmake"
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/package/tessera-config-version.cmake"
   COMPATIBILITY SameMinorVersion) # until 1.0, a minor version may change the API
-install(FILES "${PROJECT_BINARY_DIR}/package/TesseraConfig.cmake"
-              "${PROJECT_BINARY_DIR}/package/TesseraConfigVersion.cmake" DESTINATION "${package_dir}")
+install(FILES "${PROJECT_BINARY_DIR}/package/tessera-config.cmake"
+              "${PROJECT_BINARY_DIR}/package/tessera-config-version.cmake" DESTINATION "${package_dir}")
 
 # tessera.pc finds the tree from where it stands itself, so that the tree may be moved.
 file(RELATIVE_PATH prefix_from_pc "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" "${CMAKE_INSTALL_PREFIX}")
