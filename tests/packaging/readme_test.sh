@@ -33,7 +33,7 @@ kernels=$(grep -c '^tessera: plan:' "$scratch/log")
 echo "-- installed below a home of its own"
 export HOME=$scratch/home TESSERA_BACKEND=cpu
 mkdir "$HOME"
-cmake --install "$TSR_TEST_BUILD_DIR" --prefix "$HOME/tessera" >/dev/null
+cmake --install "$TSR_TEST_BUILD_DIR" --prefix "$HOME/.local" >/dev/null
 cd "$scratch"
 
 # A path with what a bare Debian has after make run, and no more.
@@ -64,4 +64,4 @@ bash -euo pipefail commands.sh >output 2>&1 || { cat output >&2; fail "the CMake
 readelf -d build/hello | grep -q 'NEEDED.*libtessera.so' || fail "build/hello is not linked with the shared library"
 ! readelf -d build/hello_static | grep -q 'NEEDED.*libtessera' || fail "build/hello_static needs the shared library"
 sed -i 's/find_package(tessera /find_package(Tessera /' CMakeLists.txt
-cmake -S . -B again -DCMAKE_PREFIX_PATH="$HOME/tessera" >output 2>&1 || { cat output >&2; fail "find_package(Tessera) does not find it"; }
+cmake -S . -B again -DCMAKE_PREFIX_PATH="$HOME/.local" >output 2>&1 || { cat output >&2; fail "find_package(Tessera) does not find it"; }
