@@ -26,7 +26,8 @@ typedef struct tsr_tensor tsr_tensor;
 TSR_API tsr_tensor *tsr_retain(tsr_tensor *tensor);
 TSR_API void tsr_release(tsr_tensor *tensor);
 
-// TSR_OK, or the status of a failed tensor, whose message is then in tsr_last_error().
+// TSR_OK, or the status of a failed tensor, whose message is then in tsr_last_error() and whose place in
+// tsr_last_error_place().
 // NULL gives TSR_ERR_INVALID_ARGUMENT.
 TSR_API tsr_status tsr_error(const tsr_tensor *tensor);
 

@@ -2,6 +2,8 @@
 // The life of a tensor: creation, failure, references, facts.
 #include "core/tensor.h"
 
+#include <string.h>
+
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/log.h"
@@ -10,14 +12,31 @@
 static tsr_tensor out_of_memory = {
     .object = {.refs = 1, .type = TSRI_OBJECT_TENSOR},
     .status = TSR_ERR_OUT_OF_MEMORY,
-    .message = "tensor: no host memory for its record",
+    .message = "tensor: no host memory for its record\0" TSRI_PLACE,
     .dtype = TSR_F32,
     .is_static = true,
 };
 
+// Makes the failure of a failed tensor this thread's last error, where it was noticed.
+static tsr_status repeat_failure(const tsr_tensor *tensor) {
+  const char *place = tensor->message + strlen(tensor->message) + 1;
+  return tsri_fail(tensor->status, place, "%s", tensor->message);
+}
+
 static tsr_tensor *fail_out_of_memory(void) {
-  TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "%s", out_of_memory.message);
+  repeat_failure(&out_of_memory);
   return &out_of_memory;
+}
+
+// This thread's last error as a failed tensor keeps it; NULL when host memory is out.
+static char *copy_last_error(void) {
+  const char *message = tsr_last_error(), *place = tsr_last_error_place();
+  size_t message_bytes = strlen(message) + 1, place_bytes = strlen(place) + 1;
+  char *copy = tsri_malloc(message_bytes + place_bytes);
+  if (!copy) return NULL;
+  memcpy(copy, message, message_bytes);
+  memcpy(copy + message_bytes, place, place_bytes);
+  return copy;
 }
 
 static void destroy(tsr_tensor *tensor) {
@@ -57,7 +76,7 @@ tsr_tensor *tsri_tensor_view(const tsr_tensor *tensor, const tsri_layout *layout
 
 tsr_tensor *tsri_tensor_fail(tsr_status status) {
   tsr_tensor *tensor = tsri_object_create(TSRI_OBJECT_TENSOR, sizeof *tensor);
-  char *message = tsri_strdup(tsr_last_error());
+  char *message = copy_last_error();
   if (!tensor || !message) {
     tsri_free(tensor);
     tsri_free(message);
@@ -80,7 +99,7 @@ tsr_tensor *tsri_tensor_named(const char *caller, tsr_tensor *result) {
 tsr_status tsri_tensor_check(const char *caller, const tsr_tensor *tensor) {
   tsr_status status = tsri_object_check(tensor, TSRI_OBJECT_TENSOR, caller, "tensor");
   if (status != TSR_OK || tensor->status == TSR_OK) return status;
-  return TSRI_FAIL(tensor->status, "%s", tensor->message);
+  return repeat_failure(tensor);
 }
 
 tsr_status tsr_error(const tsr_tensor *tensor) { return tsri_tensor_check("error", tensor); }
@@ -105,7 +124,9 @@ void tsr_release(tsr_tensor *tensor) {
 
 tsr_dtype tsr_tensor_dtype(const tsr_tensor *tensor) { return tsri_tensor_is_usable(tensor) ? tensor->dtype : TSR_F32; }
 
-tsr_shape tsr_tensor_shape(const tsr_tensor *tensor) { return tsri_tensor_is_usable(tensor) ? tensor->layout.shape : TSR_SCALAR; }
+tsr_shape tsr_tensor_shape(const tsr_tensor *tensor) {
+  return tsri_tensor_is_usable(tensor) ? tensor->layout.shape : TSR_SCALAR;
+}
 
 int64_t tsr_tensor_stride(const tsr_tensor *tensor, int axis) {
   if (!tsri_tensor_is_usable(tensor)) return 0;
@@ -115,7 +136,9 @@ int64_t tsr_tensor_stride(const tsr_tensor *tensor, int axis) {
 
 int64_t tsr_tensor_count(const tsr_tensor *tensor) { return tsri_tensor_is_usable(tensor) ? tensor->layout.count : 0; }
 
-tsr_device *tsr_tensor_device(const tsr_tensor *tensor) { return tsri_tensor_is_usable(tensor) ? tensor->value->device : NULL; }
+tsr_device *tsr_tensor_device(const tsr_tensor *tensor) {
+  return tsri_tensor_is_usable(tensor) ? tensor->value->device : NULL;
+}
 
 bool tsr_tensor_is_contiguous(const tsr_tensor *tensor) {
   return tsri_tensor_is_usable(tensor) && tsri_layout_is_contiguous(&tensor->layout);

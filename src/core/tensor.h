@@ -14,7 +14,7 @@
 struct tsr_tensor {
   tsri_object object;
   tsr_status status;  // TSR_OK, or why it failed
-  char *message;      // of a failed tensor; owned
+  char *message;      // of a failed tensor: the text, a 0, the place in the library where it failed, a 0; owned
   tsr_dtype dtype;
   tsri_layout layout;
   tsri_value *value;  // one reference; NULL in a failed tensor

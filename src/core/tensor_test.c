@@ -3,6 +3,8 @@
 #include <tessera/tensor.h>
 
 #include "core/alloc.h"
+#include "core/error.h"
+#include "core/tensor.h"
 #include "support/devices.h"
 #include "support/test.h"
 
@@ -109,4 +111,26 @@ TEST(without_host_memory_even_for_a_failure_one_stands_ready) {
   tsr_release(b);
   CHECK_STATUS(tsr_error(b), TSR_ERR_OUT_OF_MEMORY);
   tsr_device_release(device);
+}
+
+TEST(a_failed_tensor_remembers_where_it_failed) {
+  TSRI_FAIL(TSR_ERR_SHAPE, "reshape: sizes differ");
+  char place[64];
+  snprintf(place, sizeof place, "%s", tsr_last_error_place());
+  CHECK_STR_HAS(place, "tensor_test.c:");
+  tsr_tensor *first = tsri_tensor_fail(TSR_ERR_SHAPE);
+  TSRI_FAIL(TSR_ERR_DTYPE, "something else, elsewhere");
+  CHECK(strcmp(place, tsr_last_error_place()) != 0);
+  CHECK_STATUS(tsr_error(first), TSR_ERR_SHAPE);
+  CHECK_STR(tsr_last_error(), "reshape: sizes differ");
+  CHECK_STR(tsr_last_error_place(), place);
+
+  tsr_clear_error();  // and so does what is made of it
+  CHECK_STATUS(tsri_tensor_check("neg", first), TSR_ERR_SHAPE);
+  tsr_tensor *second = tsri_tensor_fail(TSR_ERR_SHAPE);
+  tsr_clear_error();
+  CHECK_STATUS(tsr_error(second), TSR_ERR_SHAPE);
+  CHECK_STR(tsr_last_error_place(), place);
+  tsr_release(second);
+  tsr_release(first);
 }
