@@ -89,7 +89,6 @@ typedef enum check_rule {
 // Which values a tensor is filled with.
 typedef enum check_domain {
   CHECK_ANY,       // everything: special values, small and huge ones
-  CHECK_ANGLES,    // the same within ±2^15, where sin and its like are promised to be accurate
   CHECK_MODERATE,  // NaN, and numbers within ±100
   CHECK_TAME,      // numbers within ±2
   CHECK_NEAR_ONE,  // 0.75 to 1.25; integers -3 to 3

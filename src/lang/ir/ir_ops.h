@@ -59,9 +59,9 @@
   X(LOG2, "log2", 1, FLOAT, false, "logarithm to base 2, accurate")                                               \
   X(LOG10, "log10", 1, FLOAT, false, "logarithm to base 10, accurate")                                            \
   X(LOG1P, "log1p", 1, FLOAT, false, "log(1 + x), accurate near 0 too")                                           \
-  X(SIN, "sin", 1, FLOAT, false, "accurate for |x| up to 2^15 at least")                                          \
-  X(COS, "cos", 1, FLOAT, false, "accurate for |x| up to 2^15 at least")                                          \
-  X(TAN, "tan", 1, FLOAT, false, "accurate for |x| up to 2^15 at least")                                          \
+  X(SIN, "sin", 1, FLOAT, false, "accurate for every number; NaN for infinity")                                   \
+  X(COS, "cos", 1, FLOAT, false, "accurate for every number; NaN for infinity")                                   \
+  X(TAN, "tan", 1, FLOAT, false, "accurate for every number; NaN for infinity")                                   \
   X(ASIN, "asin", 1, FLOAT, false, "accurate; NaN outside -1 to 1")                                               \
   X(ACOS, "acos", 1, FLOAT, false, "accurate; NaN outside -1 to 1")                                               \
   X(ATAN, "atan", 1, FLOAT, false, "accurate")                                                                    \

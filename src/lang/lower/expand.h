@@ -11,7 +11,7 @@
 
 #include "lang/ir/ir.h"
 
-#define TSRI_EXPAND_MAX 400  // expressions of the longest, pow in f64
+#define TSRI_EXPAND_MAX 560  // expressions of the longest, sin of large f64
 
 typedef struct tsri_expansion {
   // Indices 1 to count - 1. Kinds: VAR (object 0 to 2: the operand), CONST, OP, CONVERT, BITCAST. CONST is of all lanes.
@@ -26,7 +26,12 @@ typedef struct tsri_expand_options {
   bool fma;  // FMA is one operation that rounds once; without it, it is not used
   bool
       nan_by_bits;  // asking for NaN costs more than the comparison: it is asked for once, at the end, where that will do
+  bool far;         // for arguments beyond tsri_expand_limit, infinity and NaN; without it, for the others and NaN
 } tsri_expand_options;
+
+// Some expansions are for arguments whose size is at most this. Beyond, there is a longer one (option `far`), best written as a
+// branch that is seldom taken. 0: one expansion does for all arguments.
+double tsri_expand_limit(tsri_ir_op code);
 
 // Is it an operation with an expansion? Type is f32 or f64, any lanes. FMA is not in the list: it has one too, exact, for
 // devices that round twice, but it is long and the others are better off without it.
@@ -39,5 +44,18 @@ void tsri_expand(tsri_ir_op code, tsri_ir_type type, tsri_expand_options options
 // result is f32.
 bool tsri_expand_has_convert(tsr_dtype to, tsr_dtype from);
 void tsri_expand_convert(tsr_dtype to, tsri_ir_type from, tsri_expansion *out);
+
+// How a dialect that writes expansions as functions calls them: "tsr_sin_f32", "tsr_sin_far_f32" (option `far`),
+// "tsr_to_bf16_i64". `options.far` is not read.
+typedef struct tsri_expand_signature {
+  tsri_ir_type operand;  // of each operand
+  uint32_t arity;
+  char far_name[40];  // of the function for larger arguments than `limit`; "" if there is none
+  double limit;
+} tsri_expand_signature;
+
+// Writes the expansion that the function of this name is. False: there is none.
+bool tsri_expand_named(const char *name, tsri_expand_options options, tsri_expansion *out,
+                       tsri_expand_signature *out_signature);
 
 #endif

@@ -50,6 +50,7 @@ typedef struct tsri_expander {
   const tsri_expand_consts *k;
   bool fma;
   bool is_nan_last;  // the caller puts NaN in place of what is made of it
+  bool is_far;       // the argument is beyond tsri_expand_limit
 } tsri_expander;
 
 // --- One expression each --------------------------------------------------------------------------------------------
@@ -198,6 +199,13 @@ typedef struct exp_parts {
   node k, r, biased_k;
 } exp_parts;
 
+// x = k pi/2 + hi + lo
+typedef struct trig_parts {
+  node hi, lo, k;  // k: its low bits
+} trig_parts;
+
+// expand_reduce.c
+trig_parts tsri_expand_reduce(tsri_expander *e, node x);
 // expand_exp.c
 node tsri_expand_scale(tsri_expander *e, node p, node biased_k);
 node tsri_expand_exp(tsri_expander *e, node x);

@@ -3,6 +3,7 @@
 #include "lang/lower/expand.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "support/test.h"
 
@@ -75,6 +76,9 @@ static value run_int(const tsri_ir_expr *n, tsr_dtype dtype, value a, value b) {
       break;
     case TSRI_OP_MUL:
       r = x * y;
+      break;
+    case TSRI_OP_MULHI:
+      r = x * y >> 32;
       break;
     case TSRI_OP_CLZ:
       r = x == 0 ? (uint64_t)width : (uint64_t)(__builtin_clzll(x) - (64 - width));
@@ -196,9 +200,9 @@ static const function functions[] = {
     {TSRI_OP_LOG2, "log2", log2l, NULL, 0, 1e38, 0, 1e300},
     {TSRI_OP_LOG10, "log10", log10l, NULL, 0, 1e38, 0, 1e300},
     {TSRI_OP_LOG1P, "log1p", log1pl, NULL, -0.99999, 1e38, -0.99999999, 1e300},
-    {TSRI_OP_SIN, "sin", sinl, NULL, -40000, 40000, -40000, 40000},
-    {TSRI_OP_COS, "cos", cosl, NULL, -40000, 40000, -40000, 40000},
-    {TSRI_OP_TAN, "tan", tanl, NULL, -40000, 40000, -40000, 40000},
+    {TSRI_OP_SIN, "sin", sinl, NULL, -32768, 32768, -32768, 32768},
+    {TSRI_OP_COS, "cos", cosl, NULL, -32768, 32768, -32768, 32768},
+    {TSRI_OP_TAN, "tan", tanl, NULL, -32768, 32768, -32768, 32768},
     {TSRI_OP_ASIN, "asin", asinl, NULL, -1, 1, -1, 1},
     {TSRI_OP_ACOS, "acos", acosl, NULL, -1, 1, -1, 1},
     {TSRI_OP_ATAN, "atan", atanl, NULL, -1e38, 1e38, -1e300, 1e300},
@@ -289,12 +293,61 @@ TEST(f32_expansions_are_within_3_ulp_without_fma) { check_all(TSR_F32, false, 3)
 TEST(f64_expansions_are_within_3_ulp_with_fma) { check_all(TSR_F64, true, 3); }
 TEST(f64_expansions_are_within_3_ulp_without_fma) { check_all(TSR_F64, false, 3); }
 
+// --- Large arguments ------------------------------------------------------------------------------------------------
+
+// Any mantissa under each exponent from the limit on.
+static double random_far(tsr_dtype dtype, int i) {
+  int least = 15, most = dtype == TSR_F32 ? 127 : 1023;
+  double size = ldexp(1 + random_unit(), least + i % (most - least + 1));
+  if (dtype == TSR_F32) size = fmin((double)(float)size, 0x1.fffffep127);
+  return random_unit() < 0.5 ? -size : size;
+}
+
+static double far_error(const function *f, const tsri_expansion *x, tsr_dtype dtype, double a) {
+  long double wanted = f->one((long double)a);
+  if (dtype == TSR_F32) return ulps_f32(evaluate(x, (value){.f = (float)a}, (value){.w = 0}).f, wanted);
+  return ulps_f64(evaluate(x, (value){.d = a}, (value){.w = 0}).d, wanted);
+}
+
+// The number of each type that comes nearest to a multiple of pi/2, and both ends of the range.
+static const double known_f32[] = {0x1.f37c0ap+95, 0x1.000002p15, 0x1.fffffep127, 0x1.921fb6p+15};
+static const double known_f64[] = {0x1.6ac5b262ca1ffp+849, 0x1.0000000000001p15, 0x1.fffffffffffffp1023,
+                                   0x1.921fb54442d18p+20};
+enum { KNOWN = 4, FAR = 30000 };
+
+static void check_far(const function *f, tsr_dtype dtype, bool fma_is_there) {
+  static tsri_expansion x;
+  const double *known = dtype == TSR_F32 ? known_f32 : known_f64;
+  tsri_expand_options options = {.fma = fma_is_there, .far = true};
+  tsri_expand(f->op, (tsri_ir_type){(uint8_t)dtype, 1}, options, &x);
+  CHECK(!x.has_overflowed);
+  double most = 0, at = 0;
+  for (int k = 0; k < FAR; k++) {
+    double a = k < KNOWN ? known[k] : random_far(dtype, k), error = far_error(f, &x, dtype, a);
+    if (error > most) {
+      most = error;
+      at = a;
+    }
+  }
+  printf("  %-6s %s %.2f ULP at %a, %u expressions\n", f->name, tsr_dtype_name(dtype), most, at, x.count - 1);
+  if (most > 2) test_fail(__FILE__, __LINE__, "%s(%a): %.2f ULP", f->name, at, most);
+}
+
+TEST(circular_functions_of_large_numbers_are_within_2_ulp) {
+  for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+    for (int k = 0; k < 4 && tsri_expand_limit(functions[i].op) > 0; k++) {
+      check_far(&functions[i], k & 1 ? TSR_F64 : TSR_F32, k & 2);
+    }
+  }
+}
+
 // --- Edges ----------------------------------------------------------------------------------------------------------
 
 static bool same(double a, double b) { return (isnan(a) && isnan(b)) || (a == b && signbit(a) == signbit(b)); }
 
 static double call_with(tsri_expand_options options, tsri_ir_op op, tsr_dtype dtype, double a, double b) {
   static tsri_expansion x;
+  options.far = fabs(a) > tsri_expand_limit(op) && tsri_expand_limit(op) > 0;
   tsri_expand(op, (tsri_ir_type){(uint8_t)dtype, 1}, options, &x);
   if (dtype == TSR_F32) return (double)evaluate(&x, (value){.f = (float)a}, (value){.f = (float)b}).f;
   return evaluate(&x, (value){.d = a}, (value){.d = b}).d;
@@ -451,5 +504,23 @@ TEST(integers_become_bf16_by_one_rounding) {
                   (double)is, (double)wanted);
       }
     }
+  }
+}
+
+// --- Names ------------------------------------------------------------------------------------------------------------
+
+TEST(functions_made_of_expansions_are_found_by_name) {
+  static tsri_expansion x;
+  tsri_expand_signature of;
+  CHECK(tsri_expand_named("tsr_sin_f32", (tsri_expand_options){0}, &x, &of));
+  CHECK(of.limit > 0 && of.arity == 1 && strcmp(of.far_name, "tsr_sin_far_f32") == 0);
+  uint32_t near_count = x.count;
+  CHECK(tsri_expand_named("tsr_sin_far_f32", (tsri_expand_options){0}, &x, &of));
+  CHECK(of.limit == 0 && x.count > near_count);
+  CHECK(tsri_expand_named("tsr_pow_f64", (tsri_expand_options){0}, &x, &of) && of.arity == 2);
+  CHECK(tsri_expand_named("tsr_to_bf16_i64", (tsri_expand_options){0}, &x, &of) && of.operand.dtype == TSR_I64);
+  static const char *const none[] = {"tsr_lid", "tsr_exp_far_f32", "tsr_add_i32", "tsr_exp_i32", "exp_f32", "tsr_"};
+  for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+    CHECK(!tsri_expand_named(none[i], (tsri_expand_options){0}, &x, &of));
   }
 }

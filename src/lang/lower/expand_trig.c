@@ -2,14 +2,9 @@
 // Expansions of circular functions and their inverses.
 #include "lang/lower/expand_build.h"
 
-// x = k pi/2 + hi + lo
-typedef struct trig_parts {
-  node hi, lo, k;  // k: its low bits
-} trig_parts;
-
-// pi/2 in three parts. x less k times the first is exact, as all its bits stand high enough and it is below 1; the
-// product with the second part is kept with its rounding error.
-static trig_parts trig_split(tsri_expander *e, node x) {
+// For arguments up to tsri_expand_limit: pi/2 in three parts. x less k times the first is exact, as all its bits stand high
+// enough and it is below 1; the product with the second part is kept with its rounding error.
+static trig_parts near_split(tsri_expander *e, node x) {
   const double *half_pi = e->k->half_pi;
   node rounder = num(e, e->k->rounder);
   node t = mad(e, x, num(e, e->k->two_over_pi), rounder);
@@ -25,6 +20,10 @@ static trig_parts trig_split(tsri_expander *e, node x) {
   node hi = sub(e, first, p.hi);
   node lo = sub(e, sub(e, sub(e, first, hi), p.hi), mad(e, k, num(e, half_pi[2]), p.lo));
   return (trig_parts){.hi = hi, .lo = lo, .k = bits_of(e, t)};
+}
+
+static trig_parts trig_split(tsri_expander *e, node x) {
+  return e->is_far ? tsri_expand_reduce(e, x) : near_split(e, x);
 }
 
 static node sin_poly(tsri_expander *e, node hi, node lo) {
@@ -48,8 +47,7 @@ static node sin_turned(tsri_expander *e, node x, int64_t quarter) {
   node sine = sin_poly(e, r.hi, r.lo), cosine = cos_poly(e, r.hi, r.lo);
   node y = pick(e, ne(e, iand(e, k, 1), whole(e, 0)), cosine, sine);
   node flip = shl(e, iand(e, k, 2), e->ints.dtype == TSR_U32 ? 30 : 62);
-  y = float_of(e, iop(e, TSRI_OP_XOR, bits_of(e, y), flip));
-  return at_most(e, 1, at_least(e, -1, y));  // far out, where the reduction fails, it stays a sine
+  return float_of(e, iop(e, TSRI_OP_XOR, bits_of(e, y), flip));
 }
 
 node tsri_expand_sin(tsri_expander *e, node x) {

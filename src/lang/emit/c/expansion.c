@@ -45,12 +45,12 @@ static void put_node(tsri_c_emitter *e, tsri_c_text *out, const tsri_expansion *
   }
 }
 
-static void put_function(tsri_c_emitter *e, const char *name, const tsri_expansion *x, tsri_ir_type type,
-                         uint32_t arity) {
+static void put_function(tsri_c_emitter *e, const char *name, const tsri_expansion *x,
+                         const tsri_expand_signature *of) {
   tsri_c_text text = {0};
   tsri_c_addf(&text, "TSR_FN %s %s(", tsri_c_type(e, x->nodes[x->result].type), name);
-  for (uint32_t i = 0; i < arity; i++) {
-    tsri_c_addf(&text, "%s%s %c", i ? ", " : "", tsri_c_type(e, type), "abc"[i]);
+  for (uint32_t i = 0; i < of->arity; i++) {
+    tsri_c_addf(&text, "%s%s %c", i ? ", " : "", tsri_c_type(e, of->operand), "abc"[i]);
   }
   tsri_c_add(&text, ") {\n");
   for (uint32_t i = 1; i < x->count; i++) {
@@ -63,18 +63,16 @@ static void put_function(tsri_c_emitter *e, const char *name, const tsri_expansi
   tsri_free(text.data);
 }
 
+// Of functions with a limit none is used here: these dialects have their own, good for all arguments.
 void tsri_c_define_expansion(tsri_c_emitter *e, const char *name) {
-  static const struct {
-    const char *name;
-    tsr_dtype to, from;
-  } conversions[] = {{"tsr_to_bf16_i32", TSR_BF16, TSR_I32},
-                     {"tsr_to_bf16_u32", TSR_BF16, TSR_U32},
-                     {"tsr_to_bf16_i64", TSR_BF16, TSR_I64}};
-  for (size_t i = 0; i < sizeof conversions / sizeof *conversions; i++) {
-    if (strcmp(conversions[i].name, name) != 0 || !tsri_c_want(e, name)) continue;
-    tsri_ir_type type = {(uint8_t)conversions[i].from, 1};
-    tsri_expansion x;
-    tsri_expand_convert(conversions[i].to, type, &x);
-    put_function(e, name, &x, type, 1);
+  tsri_expansion *x = tsri_malloc(sizeof *x);
+  if (!x) {
+    e->helpers.is_out_of_memory = true;
+    return;
   }
+  tsri_expand_signature of;
+  if (tsri_expand_named(name, (tsri_expand_options){.fma = true}, x, &of) && tsri_c_want(e, name)) {
+    put_function(e, name, x, &of);
+  }
+  tsri_free(x);
 }

@@ -284,11 +284,32 @@ static tsri_spv_id put_expansion(tsri_spv *s, const tsri_expansion *x, const tsr
   return ids[x->result];
 }
 
-static tsri_spv_id expanded(tsri_spv *s, tsri_ir_op op, tsri_ir_type type, const tsri_spv_id *args) {
+static tsri_spv_id put_function(tsri_spv *s, tsri_ir_op op, tsri_ir_type type, const tsri_spv_id *args, bool is_far) {
   tsri_expansion x;
-  tsri_expand(op, type, (tsri_expand_options){.fma = s->options->exact_fma}, &x);
-  if (type.dtype == TSR_F64 && !s->options->i64) s->missing = "i64 (for functions of f64)";
+  tsri_expand(op, type, (tsri_expand_options){.fma = s->options->exact_fma, .far = is_far}, &x);
   return put_expansion(s, &x, args);
+}
+
+// The expansion for large arguments stands in a branch that is taken if any lane needs it.
+static tsri_spv_id expanded(tsri_spv *s, tsri_ir_op op, tsri_ir_type type, const tsri_spv_id *args) {
+  tsri_spv_type floats = tsri_spv_value_type(type), bools = tsri_spv_bool_type(floats);
+  if (type.dtype == TSR_F64 && !s->options->i64) s->missing = "i64 (for functions of f64)";
+  tsri_spv_id near = put_function(s, op, type, args, false);
+  double limit = tsri_expand_limit(op);
+  if (limit == 0) return near;
+  tsri_spv_id size = tsri_spv_ext(s, SPV_GLSL_F_ABS, floats, args[0], 0, 0);
+  tsri_spv_id is_far =
+      tsri_spv_op2(s, SPV_OP_F_ORD_GREATER_THAN, bools, size, tsri_spv_number(s, floats, (int64_t)limit));
+  tsri_spv_id any_is_far = is_far;
+  if (type.lanes > 1) any_is_far = tsri_spv_op1(s, SPV_OP_ANY, tsri_spv_make_type(SPV_BOOL, 1), is_far);
+  tsri_spv_id from = s->block, far_block = tsri_spv_new_id(s), merge = tsri_spv_new_id(s);
+  tsri_spv_branch_if(s, any_is_far, far_block, merge, merge);
+  tsri_spv_begin_block(s, far_block);
+  tsri_spv_id chosen = tsri_spv_select(s, floats, is_far, put_function(s, op, type, args, true), near);
+  tsri_spv_id from_far = s->block;
+  tsri_spv_branch(s, merge);
+  tsri_spv_begin_block(s, merge);
+  return tsri_spv_phi(s, floats, near, from, chosen, from_far);
 }
 
 tsri_spv_id tsri_spv_expanded_convert(tsri_spv *s, tsr_dtype to, tsri_ir_type from, tsri_spv_id a) {

@@ -261,12 +261,13 @@ static void put_node(tsri_wgsl *w, tsri_c_text *out, const tsri_expansion *x, co
   }
 }
 
-// `type`: of the operands.
-static void put_function(tsri_wgsl *w, const char *name, const tsri_expansion *x, const char *type, uint32_t arity) {
+static void put_function(tsri_wgsl *w, const char *name, const tsri_expansion *x, const tsri_expand_signature *of) {
   tsri_c_text text = {0};
+  const char *type = of->operand.dtype == TSR_I64 ? "vec2<u32>" : tsr_dtype_name((tsr_dtype)of->operand.dtype);
   tsri_c_addf(&text, "fn %s(", name);
-  for (uint32_t i = 0; i < arity; i++) tsri_c_addf(&text, "%s%c: %s", i ? ", " : "", "abc"[i], type);
+  for (uint32_t i = 0; i < of->arity; i++) tsri_c_addf(&text, "%s%c: %s", i ? ", " : "", "abc"[i], type);
   tsri_c_add(&text, ") -> f32 {\n");
+  if (of->limit > 0) tsri_c_addf(&text, "  if (abs(a) > %.0ff) { return %s(a); }\n", of->limit, of->far_name);
   for (uint32_t i = 1; i < x->count; i++) {
     tsri_c_addf(&text, "  let n%" PRIu32 " = ", i);
     put_node(w, &text, x, &x->nodes[i]);
@@ -278,44 +279,19 @@ static void put_function(tsri_wgsl *w, const char *name, const tsri_expansion *x
   tsri_free(text.data);
 }
 
-// Writes the function that `name` names, an operation of f32 or a conversion, into `x`; NULL: there is no such one. Else
-// the type of its operands.
-static const char *expansion_named(const tsri_wgsl *w, const char *name, tsri_expansion *x, uint32_t *out_arity) {
-  static const struct {
-    tsr_dtype dtype;
-    const char *name, *type;
-  } conversions_to_bf16[] = {{TSR_I32, "tsr_to_bf16_i32", "i32"},
-                             {TSR_U32, "tsr_to_bf16_u32", "u32"},
-                             {TSR_I64, "tsr_to_bf16_i64", "vec2<u32>"}};
-  *out_arity = 1;
-  for (size_t i = 0; i < sizeof conversions_to_bf16 / sizeof *conversions_to_bf16; i++) {
-    if (strcmp(conversions_to_bf16[i].name, name) != 0) continue;
-    tsri_expand_convert(TSR_BF16, (tsri_ir_type){(uint8_t)conversions_to_bf16[i].dtype, 1}, x);
-    return conversions_to_bf16[i].type;
-  }
-  const tsri_ir_type type = {TSR_F32, 1};
-  for (int op = 0; op < TSRI_OP_COUNT; op++) {
-    const tsri_ir_op_info *info = &tsri_ir_op_infos[op];
-    char full[TSRI_C_NAME_BYTES];
-    snprintf(full, sizeof full, "tsr_%s_f32", info->spelling);
-    bool has = op == TSRI_OP_FMA || tsri_expand_has((tsri_ir_op)op, type);
-    if (info->is_operator || !has || strcmp(full, name) != 0) continue;
-    *out_arity = info->arity;
-    tsri_expand((tsri_ir_op)op, type, (tsri_expand_options){.fma = w->options->exact_fma, .nan_by_bits = true}, x);
-    return "f32";
-  }
-  return NULL;
-}
-
 bool tsri_wgsl_define_expansion(tsri_wgsl *w, const char *name) {
   tsri_expansion *x = tsri_malloc(sizeof *x);
   if (!x) {
     w->is_out_of_memory = true;
     return true;
   }
-  uint32_t arity = 0;
-  const char *type = expansion_named(w, name, x, &arity);
-  if (type && tsri_wgsl_want(w, name)) put_function(w, name, x, type, arity);
+  tsri_expand_signature of;
+  tsri_expand_options options = {.fma = w->options->exact_fma, .nan_by_bits = true};
+  bool is_one = tsri_expand_named(name, options, x, &of);
+  if (is_one && tsri_wgsl_want(w, name)) {
+    if (of.limit > 0) (void)tsri_wgsl_define_expansion(w, of.far_name);
+    put_function(w, name, x, &of);
+  }
   tsri_free(x);
-  return type != NULL;
+  return is_one;
 }

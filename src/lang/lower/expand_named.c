@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+// Expansions by the names of functions made of them, for dialects that write each once as a function.
+#include <stdio.h>
+#include <string.h>
+
+#include "lang/lower/expand.h"
+
+// "tsr_sin_far_f32" in parts.
+typedef struct parts {
+  char base[16];  // "sin"
+  bool is_far;
+  tsr_dtype dtype;
+} parts;
+
+static bool take_apart(const char *name, parts *out) {
+  static const tsr_dtype dtypes[] = {TSR_I32, TSR_U32, TSR_I64, TSR_F32, TSR_F64};
+  const char *last = strrchr(name, '_');
+  if (strncmp(name, "tsr_", 4) != 0 || last < name + 4 || (size_t)(last - name - 4) >= sizeof out->base) return false;
+  snprintf(out->base, sizeof out->base, "%.*s", (int)(last - name - 4), name + 4);
+  char *far = strstr(out->base, "_far");
+  out->is_far = far && far[4] == '\0';
+  if (out->is_far) *far = '\0';
+  for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++) {
+    out->dtype = dtypes[i];
+    if (strcmp(last + 1, tsr_dtype_name(dtypes[i])) == 0) return true;
+  }
+  return false;
+}
+
+static bool find_operation(const parts *p, tsri_ir_op *out_op) {
+  for (int op = 0; op < TSRI_OP_COUNT; op++) {
+    const tsri_ir_op_info *info = &tsri_ir_op_infos[op];
+    if (info->is_operator || strcmp(info->spelling, p->base) != 0) continue;
+    *out_op = (tsri_ir_op)op;
+    bool is_float = p->dtype == TSR_F32 || p->dtype == TSR_F64;
+    bool has = tsri_expand_has(*out_op, (tsri_ir_type){(uint8_t)p->dtype, 1}) || (op == TSRI_OP_FMA && is_float);
+    return has && (!p->is_far || tsri_expand_limit(*out_op) > 0);
+  }
+  return false;
+}
+
+bool tsri_expand_named(const char *name, tsri_expand_options options, tsri_expansion *out,
+                       tsri_expand_signature *out_signature) {
+  parts p;
+  tsri_ir_op op;
+  if (!take_apart(name, &p)) return false;
+  *out_signature = (tsri_expand_signature){.operand = {(uint8_t)p.dtype, 1}, .arity = 1};
+  if (strcmp(p.base, "to_bf16") == 0 && tsri_expand_has_convert(TSR_BF16, p.dtype)) {
+    tsri_expand_convert(TSR_BF16, out_signature->operand, out);
+    return true;
+  }
+  if (!find_operation(&p, &op)) return false;
+  options.far = p.is_far;
+  tsri_expand(op, out_signature->operand, options, out);
+  out_signature->arity = tsri_ir_op_infos[op].arity;
+  out_signature->limit = p.is_far ? 0 : tsri_expand_limit(op);
+  if (out_signature->limit > 0) {
+    snprintf(out_signature->far_name, sizeof out_signature->far_name, "tsr_%s_far_%s", p.base, tsr_dtype_name(p.dtype));
+  }
+  return true;
+}
