@@ -254,6 +254,50 @@ TEST(f64_functions_are_as_good_as_the_c_library) {
   }
 }
 
+// The largest argument with a finite result: found by halving, since the functions grow.
+static double last_finite(long double (*of)(long double)) {
+  double low = 0, high = 2000;
+  for (int i = 0; i < 200; i++) {
+    double middle = low + (high - low) / 2;
+    if (of((long double)middle) <= (long double)DBL_MAX) low = middle;
+    else high = middle;
+  }
+  return low;
+}
+
+// Every number there is next to the limit, then a sample around it: SLEEF's exp gave infinity for some that are finite.
+TEST(f64_functions_overflow_where_their_exact_value_does) {
+  if (LDBL_MANT_DIG == DBL_MANT_DIG) SKIP("long double is no wider than double here: nothing to compare with");
+  enum { COUNT = 4096 };
+  static double a[COUNT], is[COUNT];
+  static const tsri_math_op growing[] = {TSRI_MATH_EXP, TSRI_MATH_EXP2, TSRI_MATH_EXPM1, TSRI_MATH_SINH,
+                                         TSRI_MATH_COSH};
+  subject subjects[MOST_SUBJECTS];
+  int count = find_subjects(subjects);
+  for (size_t k = 0; k < sizeof growing / sizeof *growing; k++) {
+    const claim *c = &claims[growing[k]];
+    CHECK(c->op == growing[k]);
+    double limit = last_finite(c->of_one_long);
+    uint64_t state = 5;
+    for (int i = 0; i < COUNT; i++) {
+      double unit = (double)(random_bits(&state) >> 11) * 0x1p-53;
+      a[i] = i < COUNT / 2 ? limit * (1 + (i - COUNT / 4) * 0x1p-53) : limit + (unit - 0.5) * 8e-6;
+      if (c->op == TSRI_MATH_COSH && i % 2) a[i] = -a[i];
+    }
+    for (int s = 0; s < count; s++) {
+      if (!subjects[s].math->f64[c->op]) continue;
+      subjects[s].math->f64[c->op](is, a, a, COUNT);
+      for (int i = 0; i < COUNT; i++) {
+        long double wanted = c->of_one_long((long double)a[i]);
+        double error = ulp_error((long double)is[i], wanted, DBL_MANT_DIG, DBL_MIN_EXP - 1, DBL_MAX_EXP - 1);
+        if (error <= f64_bound) continue;
+        test_fail(__FILE__, __LINE__, "%s %s%s: %.3f ULP at %.17g: is %g, wanted %Lg", c->name, subjects[s].level,
+                  subjects[s].is_sleef ? " (SLEEF)" : "", error, a[i], is[i], wanted);
+      }
+    }
+  }
+}
+
 // --- Special values ---
 
 typedef struct special {

@@ -36,30 +36,33 @@ enum { VECTOR_BYTES = 16 };
 typedef float vector_f32 __attribute__((vector_size(VECTOR_BYTES)));
 typedef double vector_f64 __attribute__((vector_size(VECTOR_BYTES)));
 
-// op, function, and the |argument| in f32 and f64 beyond which SLEEF gives infinity too early: there the C library does
-// it.
-#define ONE_ARGUMENT(X)        \
-  X(EXP, exp, NONE, NONE)      \
-  X(EXP2, exp2, NONE, NONE)    \
-  X(EXPM1, expm1, NONE, NONE)  \
-  X(LOG, log, NONE, NONE)      \
-  X(LOG2, log2, NONE, NONE)    \
-  X(LOG10, log10, NONE, NONE)  \
-  X(LOG1P, log1p, 1e37, 1e306) \
-  X(SIN, sin, NONE, NONE)      \
-  X(COS, cos, NONE, NONE)      \
-  X(TAN, tan, NONE, NONE)      \
-  X(ASIN, asin, NONE, NONE)    \
-  X(ACOS, acos, NONE, NONE)    \
-  X(ATAN, atan, NONE, NONE)    \
-  X(SINH, sinh, 88.0, 709.0)   \
-  X(COSH, cosh, 88.0, 709.0)   \
-  X(TANH, tanh, NONE, NONE)    \
-  X(ERF, erf, NONE, NONE)
+// op, function, and the |argument| in f32 and f64 beyond which SLEEF gives infinity too early (its f64 exp from
+// 709.7827111495576 on, where e^x is finite up to 709.782712893384), or NaN: there the C library does it. ABOVE: only
+// positive arguments are meant.
+#define ONE_ARGUMENT(X)               \
+  X(EXP, exp, 88.0, 709.7, ABOVE)     \
+  X(EXP2, exp2, NONE, NONE, ABOVE)    \
+  X(EXPM1, expm1, NONE, NONE, ABOVE)  \
+  X(LOG, log, NONE, NONE, ABOVE)      \
+  X(LOG2, log2, NONE, NONE, ABOVE)    \
+  X(LOG10, log10, NONE, NONE, ABOVE)  \
+  X(LOG1P, log1p, 1e37, 1e306, ABOVE) \
+  X(SIN, sin, NONE, NONE, ABOVE)      \
+  X(COS, cos, NONE, NONE, ABOVE)      \
+  X(TAN, tan, NONE, NONE, ABOVE)      \
+  X(ASIN, asin, NONE, NONE, ABOVE)    \
+  X(ACOS, acos, NONE, NONE, ABOVE)    \
+  X(ATAN, atan, NONE, NONE, ABOVE)    \
+  X(SINH, sinh, 88.0, 709.0, BEYOND)  \
+  X(COSH, cosh, 88.0, 709.0, BEYOND)  \
+  X(TANH, tanh, NONE, NONE, ABOVE)    \
+  X(ERF, erf, NONE, NONE, ABOVE)
 #define TWO_ARGUMENTS(X) \
   X(ATAN2, atan2)        \
   X(POW, pow)
-#define NONE INFINITY
+#define NONE   INFINITY
+#define ABOVE  false
+#define BEYOND true
 
 #define SCALAR    float
 #define VECTOR    vector_f32
@@ -76,15 +79,15 @@ typedef double vector_f64 __attribute__((vector_size(VECTOR_BYTES)));
 
 // For each function its place in SLEEF, written once before anything that uses it is handed out, and the entry for our
 // table.
-#define EACH_ONE(function, scalar, type, limit)                                                     \
+#define EACH_ONE(function, scalar, type, limit, both_signs)                                         \
   static vector_##type (*sleef_##function##_##type)(vector_##type);                                 \
   static void each_##function##_##type(scalar *dst, const scalar *a, const scalar *b, uint32_t n) { \
     (void)b;                                                                                        \
-    run_one_##type(sleef_##function##_##type, dst, a, n, limit, function);                          \
+    run_one_##type(sleef_##function##_##type, dst, a, n, limit, both_signs, function);              \
   }
-#define EACH_ONE_BOTH(op, function, limit_f32, limit_f64) \
-  EACH_ONE(function, float, f32, limit_f32)               \
-  EACH_ONE(function, double, f64, limit_f64)
+#define EACH_ONE_BOTH(op, function, limit_f32, limit_f64, both_signs) \
+  EACH_ONE(function, float, f32, limit_f32, both_signs)               \
+  EACH_ONE(function, double, f64, limit_f64, both_signs)
 ONE_ARGUMENT(EACH_ONE_BOTH)
 
 #define EACH_TWO(function, scalar, type)                                                            \

@@ -93,6 +93,12 @@ static const char *special_pattern(const tsri_c_emitter *e, tsri_ir_op op, tsr_d
     if (op == TSRI_OP_EXPM1) return "tsr_expm1_$t($a)";
     if (op == TSRI_OP_LOG1P) return "tsr_log1p_$t($a)";
   }
+  // PoCL's overflow too early, or to NaN.
+  if (tsri_c_is(e, TSRI_C_OPENCL) && dtype == TSR_F64) {
+    if (op == TSRI_OP_EXP) return "tsr_exp_$t($a)";
+    if (op == TSRI_OP_SINH) return "tsr_sinh_$t($a)";
+    if (op == TSRI_OP_COSH) return "tsr_cosh_$t($a)";
+  }
   if (op == TSRI_OP_RSQRT && tsri_c_is(e, TSRI_C_PLAIN)) return "tsr_rsqrt_$t($a)";
   // Twice the precision and two bits more: the quotient rounded to f64 first still rounds to the right f32.
   if (op == TSRI_OP_DIV && dtype == TSR_F32 && !e->options->exact_divide && e->options->f64) {
