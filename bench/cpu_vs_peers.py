@@ -153,7 +153,7 @@ def take_turns(ours, calls, turns):
     for _ in range(turns):
         samples["tessera"].append(ours.sample_ns())
         for name, run in calls.items():
-            time.sleep(0.01)  # threads spin for a while before they sleep
+            time.sleep(0.01)  # the peers' threads spin for a while before they sleep
             samples[name].append(sample_ns(run, counts[name]))
         time.sleep(0.01)
     return {name: statistics.median(values) for name, values in samples.items()}

@@ -15,6 +15,7 @@
 #include "core/alloc.h"
 #include "lang/emit/lanes/lanes.h"
 #include "lang/lang.h"
+#include "platform/parallel.h"
 #include "platform/platform.h"
 
 #if defined(__x86_64__)
@@ -114,24 +115,22 @@ __attribute__((target("avx2"))) static void blocked_part(size_t first, size_t la
 }
 #endif
 
-// Three reads and a write of every element by a plain loop, with stores past the caches where there are such.
-static void limit_loop(void *user) {
+static void limit_part(void *user, int part) {
   bool is_blocked = *(const bool *)user;
-#if defined(_OPENMP)
-#pragma omp parallel for num_threads(threads) schedule(static)
-#endif
-  for (int part = 0; part < 64; part++) {
-    size_t first = (size_t)part * (N / 64) / 8 * 8, last = part == 63 ? N : (size_t)(part + 1) * (N / 64) / 8 * 8;
+  size_t share = N / (size_t)threads / 8 * 8, first = (size_t)part * share,
+         last = part == threads - 1 ? N : first + share;
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2")) {
-      (is_blocked ? blocked_part : streaming_part)(first, last);
-      continue;
-    }
-#endif
-    (void)is_blocked;
-    plain_part(first, last);
+  if (__builtin_cpu_supports("avx2")) {
+    (is_blocked ? blocked_part : streaming_part)(first, last);
+    return;
   }
+#endif
+  (void)is_blocked;
+  plain_part(first, last);
 }
+
+// Three reads and a write of every element by a plain loop, with stores past the caches where there are such.
+static void limit_loop(void *user) { tsri_parallel(threads, threads, limit_part, user); }
 
 static const char *const elementwise_text =
     "kernel relu_mul_add<WG = 256>(in f32 a[], in f32 b[], in f32 c[], out f32 y[], u32 n) {\n"

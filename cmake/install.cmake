@@ -27,7 +27,7 @@ install(FILES "${PROJECT_BINARY_DIR}/package/tessera-config.cmake"
 file(RELATIVE_PATH prefix_from_pc "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" "${CMAKE_INSTALL_PREFIX}")
 string(REGEX REPLACE "/$" "" prefix_from_pc "${prefix_from_pc}")
 set(private_libs -pthread)
-foreach(library ${TESSERA_MATH_LIBRARY} ${CMAKE_DL_LIBS} ${TESSERA_OPENMP_LIBS})
+foreach(library ${TESSERA_MATH_LIBRARY} ${CMAKE_DL_LIBS})
   list(APPEND private_libs -l${library})
 endforeach()
 list(JOIN private_libs " " private_libs)

@@ -20,7 +20,11 @@ function(add_line test arguments)
   endif()
   string(APPEND text "add_test([==[${test}]==] [==[${PROGRAM}]==] ${arguments})\n"
     "set_tests_properties([==[${test}]==] PROPERTIES LABELS \"${labels}\" SKIP_RETURN_CODE 77 TIMEOUT ${timeout} "
-    "ENVIRONMENT \"\${test_environment}\")\n")
+    "ENVIRONMENT \"\${test_environment}\"")
+  if(LABEL STREQUAL "timing")
+    string(APPEND text " RUN_SERIAL TRUE")
+  endif()
+  string(APPEND text ")\n")
   set(text "${text}" PARENT_SCOPE)
 endfunction()
 foreach(test ${names})

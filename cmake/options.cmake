@@ -5,12 +5,6 @@ set(TESSERA_SANITIZE "" CACHE STRING "Sanitizers to build with, as the compiler 
 option(TESSERA_WERROR "Treat warnings as errors" OFF)
 option(TESSERA_FUZZ "Build tests/fuzz (clang only)" OFF)
 set(TESSERA_FUZZ_SECONDS 10 CACHE STRING "How long ctest runs each fuzz target")
-string(FIND "${TESSERA_SANITIZE}" "thread" thread_sanitizer_at)
-if(thread_sanitizer_at EQUAL -1)
-  option(TESSERA_OPENMP "Use OpenMP where the compiler has it" ON)
-else()
-  option(TESSERA_OPENMP "Use OpenMP (its runtime is not understood by the thread sanitizer)" OFF)
-endif()
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Debug, Release, RelWithDebInfo or MinSizeRel" FORCE)

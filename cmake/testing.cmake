@@ -6,10 +6,10 @@
 #   tests/lang/*_test.c         lang          examples/*.c           example
 #   tests/attack/*_test.c       attack
 #   tools/tessera/*_test.c      unit          src/core, in valgrind  memcheck
-#   tests/devices/*_test.sh     devices
+#   tests/devices/*_test.sh     devices       tests/timing/*_test.c  timing
 #
 # One ctest test per TEST(); those with "thread" in the name of test or file are labelled `threads` too. A script
-# that cannot run here exits with 77 and says why.
+# that cannot run here exits with 77 and says why. Those labelled `timing` run alone, and in builds without sanitizers only.
 if(NOT TESSERA_TESTS)
   return()
 endif()
@@ -133,6 +133,9 @@ tessera_add_test_programs(tests/conformance conformance tests)
 tessera_add_test_programs(tests/faults faults tests)
 tessera_add_test_programs(tests/lang lang tests)
 tessera_add_test_programs(tests/attack attack tests)
+if(NOT TESSERA_SANITIZE AND NOT TESSERA_FUZZ)
+  tessera_add_test_programs(tests/timing timing tests)
+endif()
 
 foreach(example ${TESSERA_EXAMPLES})
   tessera_add_test(example.${example} example $<TARGET_FILE:example_${example}>)

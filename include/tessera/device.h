@@ -80,7 +80,7 @@ typedef struct tsr_device_desc {
   uint64_t pool_bytes;      // bytes the pool takes at once when the device opens
   uint64_t required_bytes;  // choose only a device with this many bytes free
   uint32_t timeout_ms;      // longest wait before TSR_ERR_TIMEOUT
-  int threads;              // CPU backend: threads to use
+  int threads;              // CPU backend: most threads to use for one operator
   tsr_switch profiling;
   tsr_switch tf32;    // mixed precision: may matmul round f32 inputs to tf32
   tsr_switch strict;   // any fall-back is an error

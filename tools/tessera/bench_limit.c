@@ -225,7 +225,7 @@ bench_bound bench_limit_of(const bench_limits *limits, bench_bound bound) {
 double bench_limit_measure(bench_limits *limits, bench_bound bound, size_t bytes) {
   double value = 0;
   if (bound == BENCH_NONE) return 0;
-  if (limits->is_cpu) bench_rest(0.02);  // the device's own threads spin for a while after their work
+  if (limits->is_cpu) bench_rest(0.001);  // the device's own threads spin for 20 us after their work
   if (bound == BENCH_FMA) {
     value = limits->is_cpu ? measure_cpu_fma(limits) : measure_device_fma(limits);
   } else if (prepare_arrays(limits, bytes)) {

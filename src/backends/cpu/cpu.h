@@ -15,6 +15,12 @@ typedef struct cpu_device {
 // The best vector instructions of this processor up to `wanted` (NULL: any): "avx512", "avx2", "neon" or "baseline".
 const char *tsri_cpu_simd_level(const char *wanted);
 
+// Threads that `pieces` of work are worth, each enough to pay for waking a thread. At least 1.
+int tsri_cpu_threads(const cpu_device *device, uint64_t pieces);
+
+// Parts in which `threads` threads take work that consists of `pieces`, for tsri_parallel. At most `pieces`.
+int tsri_cpu_parts(int threads, uint64_t pieces);
+
 // As people write it: "AVX-512".
 const char *tsri_cpu_simd_title(const char *level);
 

@@ -7,6 +7,7 @@
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/native.h"
+#include "platform/parallel.h"
 #include "platform/platform.h"
 
 tsr_status tsri_cpu_device_count(int *out_count) {
@@ -37,6 +38,7 @@ tsr_status tsri_cpu_device_open(int index, const tsri_open_options *options, tsr
   cpu_device *device = tsri_calloc(1, sizeof *device);
   if (!device) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "cpu: no host memory for the device's record");
   device->threads = options->threads > 0 ? options->threads : tsri_cpu_count();
+  if (device->threads > TSRI_MOST_PARTS) device->threads = TSRI_MOST_PARTS;
   device->simd = tsri_cpu_simd_level(options->simd);
   device->allow_sleef = tsri_native_allows(options->native, "sleef");
   device->timeout_ns = options->timeout_ns;
@@ -54,6 +56,20 @@ tsr_status tsri_cpu_device_open(int index, const tsri_open_options *options, tsr
   };
   *out_device = (tsri_device *)device;
   return TSR_OK;
+}
+
+int tsri_cpu_threads(const cpu_device *device, uint64_t pieces) {
+  if (pieces < (uint64_t)device->threads) return pieces < 2 ? 1 : (int)pieces;
+  return device->threads;
+}
+
+int tsri_cpu_parts(int threads, uint64_t pieces) {
+  enum {
+    PARTS_PER_THREAD = 4
+  };  // so that a thread which is held up leaves a quarter of its share to the others, or less
+  uint64_t parts = threads > 1 ? (uint64_t)threads * PARTS_PER_THREAD : 1;
+  if (parts > TSRI_MOST_PARTS) parts = TSRI_MOST_PARTS;
+  return (int)(pieces < parts ? pieces : parts);
 }
 
 void tsri_cpu_device_close(tsri_device *device) { tsri_free(device); }

@@ -4,6 +4,7 @@
 
 #include "backends/cpu/cpu.h"
 #include "core/strided.h"
+#include "platform/parallel.h"
 
 bool tsri_cpu_has_op(tsri_device *device, const tsri_native_op *op) {
   (void)device;
@@ -41,33 +42,41 @@ static tsri_layout part_of(tsri_layout layout, int axis, int64_t first, int64_t 
   return layout;
 }
 
-static void copy_strided(const tsri_queue *queue, const tsri_native_op *op) {
-  enum { WORTH_A_THREAD = 1 << 18 };  // bytes; below, starting threads takes longer than the copy
+typedef struct strided_job {
+  char *to_memory, *from_memory;
+  tsri_layout to, from;
+  size_t element;  // bytes
+  int axis;        // that is cut into parts
+  int64_t parts;
+} strided_job;
+
+static void copy_part(void *user, int part) {
+  const strided_job *job = user;
+  int64_t size = job->to.shape.rank ? job->to.shape.dims[job->axis] : 1;
+  int64_t first = size * part / job->parts, last = size * (part + 1) / job->parts;
+  tsri_layout to = part_of(job->to, job->axis, first, last), from = part_of(job->from, job->axis, first, last);
+  tsri_strided_copy(job->to_memory, &to, job->from_memory, &from, job->element);
+}
+
+static void copy_strided(const cpu_device *device, const tsri_native_op *op) {
+  enum { WORTH_A_THREAD = 1 << 18 };  // bytes; below, waking threads takes longer than the copy
   const tsri_operand *from = &op->inputs[0], *to = &op->output;
-  tsri_layout from_layout = layout_of(from), to_layout = layout_of(to);
-  char *to_memory = tsri_cpu_operand_host(to), *from_memory = tsri_cpu_operand_host(from);
-  size_t element = tsr_dtype_bytes(to->dtype);
-  if (to_layout.count == 0) return;
-  int axis = longest_axis(to->shape);
-  int64_t size = to->shape.rank ? to->shape.dims[axis] : 1, parts = ((const cpu_device *)queue)->threads;
-  if (to_layout.count * (int64_t)element < WORTH_A_THREAD) parts = 1;
-  if (parts > size) parts = size;
-  if (parts == 1) {  // without OpenMP, which takes longer to start one thread than a small copy takes
-    tsri_strided_copy(to_memory, &to_layout, from_memory, &from_layout, element);
-    return;
-  }
-#if defined(_OPENMP)
-#pragma omp parallel for num_threads((int)parts) schedule(static)
-#endif
-  for (int64_t part = 0; part < parts; part++) {
-    int64_t first = size * part / parts, last = size * (part + 1) / parts;
-    tsri_layout to_part = part_of(to_layout, axis, first, last), from_part = part_of(from_layout, axis, first, last);
-    tsri_strided_copy(to_memory, &to_part, from_memory, &from_part, element);
-  }
+  strided_job job = {.to_memory = tsri_cpu_operand_host(to),
+                     .from_memory = tsri_cpu_operand_host(from),
+                     .to = layout_of(to),
+                     .from = layout_of(from),
+                     .element = tsr_dtype_bytes(to->dtype),
+                     .axis = longest_axis(to->shape),
+                     .parts = device->threads};
+  if (job.to.count == 0) return;
+  int64_t size = to->shape.rank ? to->shape.dims[job.axis] : 1;
+  if (job.to.count * (int64_t)job.element < WORTH_A_THREAD) job.parts = 1;
+  if (job.parts > size) job.parts = size;
+  tsri_parallel((int)job.parts, (int)job.parts, copy_part, &job);
 }
 
 tsr_status tsri_cpu_run_op(tsri_queue *queue, const tsri_native_op *op) {
   if (strcmp(op->name, "sum") == 0) tsri_cpu_sum((const cpu_device *)queue, op);
-  else copy_strided(queue, op);
+  else copy_strided((const cpu_device *)queue, op);
   return TSR_OK;
 }

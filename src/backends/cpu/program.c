@@ -4,6 +4,7 @@
 #include "backends/cpu/lanes/lanes.h"
 #include "core/alloc.h"
 #include "core/error.h"
+#include "platform/parallel.h"
 
 typedef struct cpu_program {
   tsri_host_kernel run;       // NULL: bytecode
@@ -49,17 +50,23 @@ void tsri_cpu_program_destroy(tsri_device *device, tsri_program *program) {
   tsri_free(program);
 }
 
+typedef struct host_job {
+  tsri_host_kernel run;
+  const tsri_host_launch *launch;
+  uint64_t each, more;  // groups of a part; the first `more` parts do one more
+} host_job;
+
+static void run_part(void *user, int part) {
+  const host_job *job = user;
+  uint64_t at = (uint64_t)part, first = at * job->each + (at < job->more ? at : job->more);
+  job->run(job->launch, first, first + job->each + (at < job->more));
+}
+
 static void run_groups(const cpu_program *program, const tsri_host_launch *launch, uint64_t group_count, int threads) {
   if (group_count == 0) return;
-  int64_t parts = group_count < (uint64_t)threads ? (int64_t)group_count : threads;
-  uint64_t each = group_count / (uint64_t)parts, more = group_count % (uint64_t)parts;  // the first `more` do one more
-#if defined(_OPENMP)
-#pragma omp parallel for num_threads((int)parts) schedule(static) if (parts > 1)
-#endif
-  for (int64_t part = 0; part < parts; part++) {
-    uint64_t at = (uint64_t)part, first = at * each + (at < more ? at : more);
-    program->run(launch, first, first + each + (at < more));
-  }
+  uint64_t parts = group_count < (uint64_t)threads ? group_count : (uint64_t)threads;
+  host_job job = {program->run, launch, group_count / parts, group_count % parts};
+  tsri_parallel((int)parts, (int)parts, run_part, &job);
 }
 
 // False if the product does not fit.

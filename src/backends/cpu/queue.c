@@ -5,6 +5,7 @@
 #include "backends/cpu/cpu.h"
 #include "core/alloc.h"
 #include "core/error.h"
+#include "platform/parallel.h"
 #include "platform/platform.h"
 
 typedef struct cpu_event {
@@ -28,22 +29,30 @@ static char *memory_at(tsri_buffer *buffer, size_t offset) {
   return (char *)tsri_cpu_buffer_host(NULL, buffer) + offset;
 }
 
-// Long copies are shared by the threads: one core does not fill the memory's bandwidth. Short ones never come near OpenMP,
-// which wakes its threads even to tell them that one is enough.
+typedef struct copy_job {
+  char *to;
+  const char *from;
+  size_t bytes, share;  // share: of each part but the last, which takes the rest
+  int parts;
+} copy_job;
+
+static void copy_share(void *user, int part) {
+  const copy_job *job = user;
+  size_t first = job->share * (size_t)part;
+  memcpy(job->to + first, job->from + first, part == job->parts - 1 ? job->bytes - first : job->share);
+}
+
+// Long copies are shared by the threads: one core does not fill the memory's bandwidth.
 static void copy_bytes(const tsri_queue *queue, char *to, const char *from, size_t bytes) {
   enum { WORTH_A_THREAD = 1 << 20 };
-  int64_t parts = ((const cpu_device *)queue)->threads;
-  if (parts <= 1 || bytes < (size_t)parts * WORTH_A_THREAD) {
+  int threads = tsri_cpu_threads((const cpu_device *)queue, bytes / WORTH_A_THREAD);
+  if (threads == 1) {
     memcpy(to, from, bytes);
     return;
   }
-#if defined(_OPENMP)
-#pragma omp parallel for num_threads((int)parts) schedule(static)
-#endif
-  for (int64_t part = 0; part < parts; part++) {
-    size_t share = bytes / (size_t)parts, first = share * (size_t)part;
-    memcpy(to + first, from + first, part == parts - 1 ? bytes - first : share);
-  }
+  int parts = tsri_cpu_parts(threads, bytes / WORTH_A_THREAD);
+  copy_job job = {to, from, bytes, bytes / (size_t)parts, parts};
+  tsri_parallel(threads, parts, copy_share, &job);
 }
 
 tsr_status tsri_cpu_copy_in(tsri_queue *queue, tsri_buffer *dst, size_t dst_offset, const void *src, size_t bytes) {

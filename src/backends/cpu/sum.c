@@ -6,6 +6,7 @@
 // on any number of threads and at every SIMD level.
 #include "backends/cpu/cpu.h"
 #include "backends/cpu/lanes/isa.h"
+#include "platform/parallel.h"
 
 enum { LEAST_BLOCK = 1 << 16, MOST_BLOCKS = 256 };  // elements; a block is long enough to be worth a thread's while
 
@@ -14,6 +15,7 @@ typedef struct row_sums {
   char *to;
   int64_t rows, row_bytes, step_bytes;  // step: from row to row
   int64_t block_bytes, blocks;          // of a row; the last block may be shorter
+  int threads, parts;                   // parts: of the rows, or of one row's blocks
   size_t element;                       // bytes
   tsri_lane_sum_row sum;
 } row_sums;
@@ -64,37 +66,38 @@ static void sum_rows(const row_sums *s, int64_t first, int64_t last) {
   }
 }
 
-// One row after the other, each on `parts` threads.
-static void sum_few_rows(const row_sums *s, int parts) {
+static void sum_rows_of_part(void *user, int part) {
+  const row_sums *s = user;
+  sum_rows(s, s->rows * part / s->parts, s->rows * (part + 1) / s->parts);
+}
+
+typedef struct one_row {
+  const row_sums *all;
+  int64_t row;
   block_sums sums;
-  for (int64_t row = 0; row < s->rows; row++) {
-#if defined(_OPENMP)
-#pragma omp parallel for num_threads(parts) schedule(static)
-#endif
-    for (int part = 0; part < parts; part++) {
-      sum_blocks(s, row, s->blocks * part / parts, s->blocks * (part + 1) / parts, (char *)&sums);
-    }
-    s->sum(&sums, (size_t)s->blocks, s->to + (size_t)row * s->element);
+} one_row;
+
+static void sum_blocks_of_part(void *user, int part) {
+  one_row *r = user;
+  const row_sums *s = r->all;
+  sum_blocks(s, r->row, s->blocks * part / s->parts, s->blocks * (part + 1) / s->parts, (char *)&r->sums);
+}
+
+// One row after the other, each on all threads.
+static void sum_few_rows(const row_sums *s) {
+  one_row r = {.all = s};
+  for (; r.row < s->rows; r.row++) {
+    tsri_parallel(s->threads, s->parts, sum_blocks_of_part, &r);
+    s->sum(&r.sums, (size_t)s->blocks, s->to + (size_t)r.row * s->element);
   }
 }
 
 void tsri_cpu_sum(const cpu_device *device, const tsri_native_op *op) {
   enum { WORTH_A_THREAD = 1 << 18, MANY_ROWS = 16 };  // bytes; of each thread
-  const row_sums s = sums_of(device, op);
-  int64_t parts = s.rows * s.row_bytes / WORTH_A_THREAD, most = s.rows * s.blocks;
-  if (parts > device->threads) parts = device->threads;
-  if (parts > most) parts = most;
-  if (parts <= 1) {  // without OpenMP, which takes longer to start one thread than a small sum takes
-    sum_rows(&s, 0, s.rows);
-    return;
-  }
-  if (s.blocks >= parts && s.rows < MANY_ROWS * parts) {
-    sum_few_rows(&s, (int)parts);
-    return;
-  }
-  if (parts > s.rows) parts = s.rows;
-#if defined(_OPENMP)
-#pragma omp parallel for num_threads((int)parts) schedule(static)
-#endif
-  for (int64_t part = 0; part < parts; part++) sum_rows(&s, s.rows * part / parts, s.rows * (part + 1) / parts);
+  row_sums s = sums_of(device, op);
+  s.threads = tsri_cpu_threads(device, (uint64_t)(s.rows * s.row_bytes) / WORTH_A_THREAD);
+  bool are_rows_cut = s.threads > 1 && s.blocks >= s.threads && s.rows < MANY_ROWS * s.threads;
+  s.parts = tsri_cpu_parts(s.threads, (uint64_t)(are_rows_cut ? s.blocks : s.rows));
+  if (are_rows_cut) sum_few_rows(&s);
+  else tsri_parallel(s.threads, s.parts, sum_rows_of_part, &s);
 }

@@ -7,6 +7,7 @@
 
 #include "backends/cuda/cuda.h"
 #include "core/alloc.h"
+#include "platform/parallel.h"
 
 enum {
   LEAST_PIECE = 256 << 10,  // bytes: below, a piece's overhead is felt
@@ -21,6 +22,7 @@ typedef struct stage_job {
   size_t piece_count;
   atomic_size_t next;
   atomic_int code;  // the first failure
+  cu_result (*worker)(struct stage_job *job, cuda_chunk *chunks);
 } stage_job;
 
 static cu_result make_chunk(cuda_chunk *chunk) {
@@ -107,18 +109,17 @@ static cu_result receive_pieces(stage_job *job, cuda_chunk *chunks) {
   return code == CU_SUCCESS ? receive(job, &last) : code;
 }
 
-typedef cu_result (*stage_worker)(stage_job *job, cuda_chunk *chunks);
-
-// Every thread has the context current for its part, and chunks of its own.
-static void work(stage_job *job, stage_worker worker, int thread) {
+// Every part has the context current on its thread, and chunks of its own.
+static void run_part(void *user, int part) {
+  stage_job *job = user;
   int none = CU_SUCCESS;
   bool was_pushed = tsri_cuda_enter(job->queue->device);
-  cu_result code = worker(job, &job->queue->chunks[(size_t)thread * CUDA_CHUNKS_PER_THREAD]);
+  cu_result code = job->worker(job, &job->queue->chunks[(size_t)part * CUDA_CHUNKS_PER_THREAD]);
   tsri_cuda_leave(was_pushed);
   if (code != CU_SUCCESS) atomic_compare_exchange_strong(&job->code, &none, code);
 }
 
-static cu_result run(stage_job *job, stage_worker worker) {
+static cu_result run(stage_job *job) {
   size_t most = job->bytes / WORTH_A_THREAD, cores = (size_t)tsri_cpu_count();
   int threads = (int)(most < cores ? most : cores);
   if (threads > CUDA_COPY_THREADS) threads = CUDA_COPY_THREADS;
@@ -126,22 +127,20 @@ static cu_result run(stage_job *job, stage_worker worker) {
   size_t piece = job->bytes / ((size_t)threads * 4);
   job->piece = piece < LEAST_PIECE ? LEAST_PIECE : piece < CUDA_CHUNK_BYTES ? piece : CUDA_CHUNK_BYTES;
   job->piece_count = (job->bytes + job->piece - 1) / job->piece;
-#if defined(_OPENMP)
-#pragma omp parallel for num_threads(threads) schedule(static, 1) if (threads > 1)
-#endif
-  for (int thread = 0; thread < threads; thread++) work(job, worker, thread);
+  tsri_parallel(threads, threads, run_part, job);
   return atomic_load(&job->code);
 }
 
 cu_result tsri_cuda_stage_in(cuda_queue *queue, cu_address to, const void *from, size_t bytes) {
   // Only read from, by send_pieces.
-  stage_job job = {.queue = queue, .device = to, .host = (char *)(uintptr_t)from, .bytes = bytes};
-  return run(&job, send_pieces);
+  stage_job job = {
+      .queue = queue, .device = to, .host = (char *)(uintptr_t)from, .bytes = bytes, .worker = send_pieces};
+  return run(&job);
 }
 
 cu_result tsri_cuda_stage_out(cuda_queue *queue, void *to, cu_address from, size_t bytes) {
-  stage_job job = {.queue = queue, .device = from, .host = to, .bytes = bytes};
-  return run(&job, receive_pieces);
+  stage_job job = {.queue = queue, .device = from, .host = to, .bytes = bytes, .worker = receive_pieces};
+  return run(&job);
 }
 
 // --- Small copies to the host ---------------------------------------------------------------------------------------

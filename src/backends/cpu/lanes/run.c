@@ -8,11 +8,8 @@
 #include "core/alloc.h"
 #include "core/error.h"
 #include "lang/ir/index_fault.h"
+#include "platform/parallel.h"
 #include "platform/platform.h"
-
-#if defined(_OPENMP)
-#include <omp.h>
-#endif
 
 // --- One thread's registers and memory --------------------------------------------------------------------------------
 
@@ -259,7 +256,9 @@ static void run_blocks(lane_exec *x, uint32_t thread) {
   }
 }
 
-static void run_thread(lane_launch *launch, uint32_t thread) {
+// Part 0 ends the launch if there is no memory for its registers; any other leaves its share to the rest.
+static void run_thread(void *user, int thread) {
+  lane_launch *launch = user;
   const tsri_lanes_program *p = launch->program;
   lane_exec x = {
       .program = p,
@@ -273,11 +272,11 @@ static void run_thread(lane_launch *launch, uint32_t thread) {
       .is_checked = p->is_checked,
   };
   if (!x.work) {
-    tsri_lanes_stop(&x, TSR_ERR_OUT_OF_MEMORY, NULL, 0, 0);
+    if (thread == 0) tsri_lanes_stop(&x, TSR_ERR_OUT_OF_MEMORY, NULL, 0, 0);
     return;
   }
   bind(&x);
-  run_blocks(&x, thread);
+  run_blocks(&x, (uint32_t)thread);
   launch->isa->fence();
   give_work(p, x.work);
 }
@@ -398,15 +397,6 @@ tsr_status tsri_lanes_run(const tsri_lanes_program *program, const tsri_lanes_la
   int threads = plan(&shared);
   lane_share shares[LANE_MOST_SHARES];
   cut_shares(&shared, threads, shares);
-  if (threads == 1) {
-    run_thread(&shared, 0);
-  } else {
-#if defined(_OPENMP)
-#pragma omp parallel num_threads(threads)
-    run_thread(&shared, (uint32_t)omp_get_thread_num());
-#else
-    run_thread(&shared, 0);
-#endif
-  }
+  tsri_parallel(threads, threads, run_thread, &shared);
   return report(&shared);
 }

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: MIT
+// The pool of worker threads on POSIX systems.
+//
+// A worker's state says who may touch its record:
+//
+//   FREE -> RESERVED    a caller takes the worker and writes `job` and `order`
+//   RESERVED -> ASSIGNED  the caller is ready; the worker is woken if it sleeps
+//   ASSIGNED -> RUNNING   the worker begins; from here to DONE the job on the caller's stack is in use
+//   ASSIGNED -> FREE      the caller has finished before the worker began, and takes the job back
+//   RUNNING -> DONE -> FREE   the worker ends, the caller notices
+//   FREE -> STOPPED       the library is unloaded or the process ends
+//
+// Records are static, so a worker may still signal its own record after the caller has returned.
+#include "platform/parallel.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "platform/platform.h"
+
+enum {
+  MOST_WORKERS = 1023,
+  CACHE_LINE = 64,
+  STACK_BYTES = 1 << 20,
+  SPIN_NS = 20 * 1000,            // about what the system takes to wake a thread
+  RETRY_NS = 1000 * 1000 * 1000,  // between attempts to create a thread that the system refused
+  WORD_BITS = 64,
+};
+
+typedef enum worker_state { FREE, RESERVED, ASSIGNED, RUNNING, DONE, STOPPED } worker_state;
+
+typedef struct worker worker;
+
+typedef struct job {
+  tsri_part run;
+  void *user;
+  int parts, helper_count;
+  worker *helpers[MOST_WORKERS];
+  _Atomic uint64_t claimed[TSRI_MOST_PARTS / WORD_BITS];  // a bit for each part that has a thread
+} job;
+
+struct worker {
+  _Alignas(CACHE_LINE) atomic_int state;
+  atomic_int
+      sleepers;  // on `changed`: the worker, the caller that waits for it, or both for the moment in which one leaves
+  job *job;
+  int order;  // among the job's threads, the caller being 0
+  pthread_t thread;
+  pthread_mutex_t lock;
+  pthread_cond_t changed;
+};
+
+static struct {
+  worker workers[MOST_WORKERS];
+  atomic_int worker_count;
+  atomic_int active;      // callers and their helpers
+  atomic_int core_count;  // 0: not asked yet
+  pthread_mutex_t lock;   // for creating workers
+  bool handles_fork;
+  bool is_closed;
+  uint64_t retry_at_ns;
+} pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+// --- Waiting for a worker's state ---------------------------------------------------------------------------------------
+
+static void relax(void) {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("yield");
+#endif
+}
+
+static bool has_orders(int state) { return state == ASSIGNED || state == STOPPED; }
+
+static bool is_done(int state) { return state == DONE; }
+
+static int core_count(void) {
+  int cores = atomic_load_explicit(&pool.core_count, memory_order_relaxed);
+  if (cores == 0) {
+    cores = tsri_cpu_count();
+    atomic_store_explicit(&pool.core_count, cores, memory_order_relaxed);
+  }
+  return cores;
+}
+
+// With more threads than cores, a thread that spins keeps the one it waits for from running.
+static bool may_spin(void) { return atomic_load_explicit(&pool.worker_count, memory_order_relaxed) < core_count(); }
+
+static void sleep_until(worker *w, bool (*is_over)(int state)) {
+  pthread_mutex_lock(&w->lock);
+  // Here `sleepers` is changed before `state` is read, in wake() it is read after `state` was changed: one of the two sees the other.
+  atomic_fetch_add(&w->sleepers, 1);
+  while (!is_over(atomic_load(&w->state))) pthread_cond_wait(&w->changed, &w->lock);
+  atomic_fetch_sub(&w->sleepers, 1);
+  pthread_mutex_unlock(&w->lock);
+}
+
+static void await(worker *w, bool (*is_over)(int state)) {
+  enum { LOOKS = 16 };  // between two looks at the clock
+  if (may_spin()) {
+    uint64_t end = tsri_clock_ns() + SPIN_NS;
+    do {
+      for (int i = 0; i < LOOKS; i++) {
+        if (is_over(atomic_load_explicit(&w->state, memory_order_acquire))) return;
+        relax();
+      }
+    } while (tsri_clock_ns() < end);
+  }
+  sleep_until(w, is_over);
+}
+
+// After a change of state: wakes the one who waits for it. The other, if it still counts as a sleeper, has been woken already.
+static void wake(worker *w) {
+  if (atomic_load(&w->sleepers) == 0) return;
+  pthread_mutex_lock(&w->lock);  // waits until the sleeper is inside pthread_cond_wait
+  pthread_mutex_unlock(&w->lock);
+  pthread_cond_signal(&w->changed);
+}
+
+static bool change(worker *w, int from, int to) { return atomic_compare_exchange_strong(&w->state, &from, to); }
+
+// --- Jobs ---------------------------------------------------------------------------------------------------------------
+
+static bool claim(job *j, int part) {
+  _Atomic uint64_t *word = &j->claimed[part / WORD_BITS];
+  uint64_t bit = UINT64_C(1) << part % WORD_BITS;
+  if (atomic_load_explicit(word, memory_order_relaxed) & bit) return false;
+  return (atomic_fetch_or_explicit(word, bit, memory_order_relaxed) & bit) == 0;
+}
+
+// Each thread wakes the next two of a tree: waking a thread takes some microseconds, too long for one to wake all.
+static void wake_next(const job *j, int order) {
+  for (int next = 2 * order + 1; next <= 2 * order + 2 && next <= j->helper_count; next++) wake(j->helpers[next - 1]);
+}
+
+// Each thread has a share of the parts, which it takes from first to last. Then it helps the others, from last to first: the same
+// parts come to the same thread in repeated calls, and find their data in its core's cache.
+static void take_parts(job *j, int order) {
+  int threads = j->helper_count + 1;
+  for (int i = 0; i < threads; i++) {
+    int owner = (order + i) % threads, first = j->parts * owner / threads, last = j->parts * (owner + 1) / threads;
+    for (int k = first; k < last; k++) {
+      int part = i == 0 ? k : first + last - 1 - k;
+      if (claim(j, part)) j->run(j->user, part);
+    }
+  }
+}
+
+static void *run_worker(void *user) {
+  worker *w = user;
+  for (;;) {
+    await(w, has_orders);
+    if (change(w, ASSIGNED, RUNNING)) {
+      wake_next(w->job, w->order);
+      take_parts(w->job, w->order);
+      atomic_store(&w->state, DONE);
+      wake(w);
+    } else if (atomic_load(&w->state) == STOPPED) {
+      return NULL;
+    }
+  }
+}
+
+// --- Creating workers ---------------------------------------------------------------------------------------------------
+
+static void init_worker(worker *w) {
+  atomic_init(&w->state, FREE);
+  atomic_init(&w->sleepers, 0);
+  pthread_mutex_init(&w->lock, NULL);
+  pthread_cond_init(&w->changed, NULL);
+}
+
+// A child of fork() has a copy of the records and none of the threads. Locks may have been held by threads that are gone, so
+// they are initialised again.
+static void before_fork(void) { pthread_mutex_lock(&pool.lock); }
+
+static void after_fork_in_parent(void) { pthread_mutex_unlock(&pool.lock); }
+
+static void after_fork_in_child(void) {
+  pthread_mutex_init(&pool.lock, NULL);
+  atomic_store(&pool.worker_count, 0);
+  atomic_store(&pool.active, 0);
+  pool.retry_at_ns = 0;
+}
+
+// The program's signal handlers run on the program's threads. A small stack: many threads are to fit where address space is limited.
+static bool create_thread(worker *w) {
+  sigset_t all, before;
+  pthread_attr_t attr;
+  if (pthread_attr_init(&attr) != 0) return false;
+  sigfillset(&all);
+  bool is_created =
+      pthread_attr_setstacksize(&attr, STACK_BYTES) == 0 && pthread_sigmask(SIG_SETMASK, &all, &before) == 0;
+  if (is_created) {
+    is_created = pthread_create(&w->thread, &attr, run_worker, w) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+  }
+  pthread_attr_destroy(&attr);
+  return is_created;
+}
+
+// Call with the pool's lock held.
+static bool may_create(void) {
+  if (pool.is_closed) return false;
+  if (!pool.handles_fork)
+    pool.handles_fork = pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) == 0;
+  return pool.handles_fork && (pool.retry_at_ns == 0 || tsri_clock_ns() >= pool.retry_at_ns);
+}
+
+// Creates worker `index` unless another thread did. False: the system refused, or there are enough.
+static bool create_worker(int index) {
+  if (index >= MOST_WORKERS) return false;
+  pthread_mutex_lock(&pool.lock);
+  bool is_there = index < atomic_load(&pool.worker_count);
+  if (!is_there && may_create()) {
+    init_worker(&pool.workers[index]);
+    is_there = create_thread(&pool.workers[index]);
+    pool.retry_at_ns = is_there ? 0 : tsri_clock_ns() + RETRY_NS;
+    if (is_there) atomic_store(&pool.worker_count, index + 1);
+  }
+  pthread_mutex_unlock(&pool.lock);
+  return is_there;
+}
+
+// Runs when the library is unloaded and when the process ends. A worker in the middle of a part is left alone: the process ends
+// without waiting for a long kernel.
+__attribute__((destructor)) static void stop_workers(void) {
+  pthread_mutex_lock(&pool.lock);
+  pool.is_closed = true;
+  int count = atomic_exchange(&pool.worker_count, 0);
+  pthread_mutex_unlock(&pool.lock);
+  for (int i = 0; i < count; i++) {
+    worker *w = &pool.workers[i];
+    if (!change(w, FREE, STOPPED)) continue;
+    wake(w);
+    pthread_join(w->thread, NULL);
+  }
+}
+
+// --- The call -----------------------------------------------------------------------------------------------------------
+
+// Counts the caller as active, and as many helpers as there are cores left for; returns their number.
+static int admit(int threads) {
+  int limit = threads > core_count() ? threads : core_count();
+  int active = atomic_load(&pool.active), helpers = 0;
+  do {
+    helpers = limit - active - 1;
+    if (helpers > threads - 1) helpers = threads - 1;
+    if (helpers < 0) helpers = 0;
+  } while (!atomic_compare_exchange_weak(&pool.active, &active, active + 1 + helpers));
+  return helpers;
+}
+
+static void assign(job *j, int wanted) {
+  for (int i = 0; j->helper_count < wanted; i++) {
+    if (i >= atomic_load_explicit(&pool.worker_count, memory_order_acquire) && !create_worker(i)) return;
+    worker *w = &pool.workers[i];
+    if (!change(w, FREE, RESERVED)) continue;
+    j->helpers[j->helper_count++] = w;
+    w->job = j;
+    w->order = j->helper_count;
+  }
+}
+
+static void dismiss(const job *j) {
+  for (int i = 0; i < j->helper_count; i++) {
+    worker *w = j->helpers[i];
+    if (change(w, ASSIGNED, FREE)) continue;
+    await(w, is_done);
+    atomic_store(&w->state, FREE);
+  }
+}
+
+void tsri_parallel(int threads, int parts, tsri_part run, void *user) {
+  if (threads > parts) threads = parts;
+  if (threads <= 1) {
+    for (int part = 0; part < parts; part++) run(user, part);
+    return;
+  }
+  job j;
+  j.run = run;
+  j.user = user;
+  j.parts = parts;
+  j.helper_count = 0;
+  for (int i = 0; i * WORD_BITS < parts; i++) atomic_init(&j.claimed[i], 0);
+
+  int admitted = admit(threads);
+  assign(&j, admitted);
+  // Last to first: by the time a worker begins and wakes the next ones of the tree, those are assigned.
+  for (int i = j.helper_count - 1; i >= 0; i--) atomic_store(&j.helpers[i]->state, ASSIGNED);
+  wake_next(&j, 0);
+  take_parts(&j, 0);
+  dismiss(&j);
+  atomic_fetch_sub(&pool.active, 1 + admitted);
+}
+
+int tsri_parallel_workers(void) { return atomic_load(&pool.worker_count); }
