@@ -29,8 +29,8 @@ static int pick_op(style *look, int family, int count) {
 }
 
 static void use_palette(style *look, uint64_t seed, const arena *a) {
-  look->palette = 1 + seed / 64;
-  look->most_steps = 60;
+  look->palette = 1 + seed / 256;
+  look->most_steps = 48;
   style colours = {.random = look->palette};
   for (int i = 0; i < 3; i++) look->dtypes[i] = random_dtype(&colours, a);
 }

@@ -16,7 +16,7 @@ typedef struct style {
   uint64_t palette;  // not 0: operators are of a few that follow from it
 } style;
 
-// Where compiling a kernel takes long, programs are shorter, and 64 in a row keep to the same few operators and dtypes, so that most
+// Where compiling a kernel takes long, programs are shorter, and 256 in a row keep to the same few operators and dtypes, so that most
 // kernels are built already and more programs are run.
 
 void style_init(style *look, uint64_t seed, const arena *a);

@@ -78,22 +78,64 @@ typedef enum step_makes { STEP_FRESH, STEP_VIEW, STEP_EITHER, STEP_NOTHING } ste
   X(neg)             \
   X(abs)             \
   X(sign)            \
-  X(square) X(relu) X(floor) X(ceil) X(round) X(trunc) X(isnan) X(isinf) X(isfinite) X(logical_not) X(bitwise_not)
-#define BINARY_OPS(X)                                                                                          \
-  X(add)                                                                                                       \
-  X(sub)                                                                                                       \
-  X(mul)                                                                                                       \
-  X(minimum)                                                                                                   \
-  X(maximum)                                                                                                   \
-  X(floor_div)                                                                                                 \
-  X(mod)                                                                                                       \
-  X(pow)                                                                                                       \
-  X(eq) X(ne) X(lt) X(le) X(gt) X(ge) X(logical_and) X(logical_or) X(logical_xor) X(bitwise_and) X(bitwise_or) \
-      X(bitwise_xor) X(shift_left) X(shift_right)
+  X(square)          \
+  X(relu)            \
+  X(floor)           \
+  X(ceil)            \
+  X(round)           \
+  X(trunc)           \
+  X(isnan)           \
+  X(isinf)           \
+  X(isfinite)        \
+  X(logical_not)     \
+  X(bitwise_not)
+#define BINARY_OPS(X) \
+  X(add)              \
+  X(sub)              \
+  X(mul)              \
+  X(minimum)          \
+  X(maximum)          \
+  X(floor_div)        \
+  X(mod)              \
+  X(pow)              \
+  X(eq)               \
+  X(ne)               \
+  X(lt)               \
+  X(le)               \
+  X(gt)               \
+  X(ge)               \
+  X(logical_and)      \
+  X(logical_or)       \
+  X(logical_xor)      \
+  X(bitwise_and)      \
+  X(bitwise_or)       \
+  X(bitwise_xor)      \
+  X(shift_left)       \
+  X(shift_right)
 #define SCALAR_OPS(X) \
   X(add)              \
-  X(sub) X(rsub) X(mul) X(minimum) X(maximum) X(floor_div) X(mod) X(eq) X(ne) X(lt) X(le) X(gt) X(ge)
-#define REDUCE_OPS(X) X(sum) X(prod) X(max) X(min) X(any) X(all) X(argmax) X(argmin)
+  X(sub)              \
+  X(rsub)             \
+  X(mul)              \
+  X(minimum)          \
+  X(maximum)          \
+  X(floor_div)        \
+  X(mod)              \
+  X(eq)               \
+  X(ne)               \
+  X(lt)               \
+  X(le)               \
+  X(gt)               \
+  X(ge)
+#define REDUCE_OPS(X) \
+  X(sum)              \
+  X(prod)             \
+  X(max)              \
+  X(min)              \
+  X(any)              \
+  X(all)              \
+  X(argmax)           \
+  X(argmin)
 
 #define STEP_X(name) UNARY_##name,
 typedef enum unary_op { UNARY_OPS(STEP_X) UNARY_OP_COUNT } unary_op;
