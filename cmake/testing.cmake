@@ -137,6 +137,16 @@ if(NOT TESSERA_SANITIZE AND NOT TESSERA_FUZZ)
   tessera_add_test_programs(tests/timing timing tests)
 endif()
 
+# A call of every public function, for tests/attack/garbage_test.c.
+tessera_glob(public_headers include/tessera/*.h)
+set(calls_source "${PROJECT_BINARY_DIR}/tests/garbage_calls.c")
+add_custom_command(OUTPUT "${calls_source}"
+  COMMAND "${CMAKE_COMMAND}" "-DFOLDER=${PROJECT_SOURCE_DIR}/include/tessera" "-DOUTPUT=${calls_source}"
+          -P "${PROJECT_SOURCE_DIR}/cmake/list_calls.cmake"
+  DEPENDS "${PROJECT_SOURCE_DIR}/cmake/list_calls.cmake" ${public_headers}
+  VERBATIM)
+target_sources(attack_garbage_test PRIVATE "${calls_source}")
+
 foreach(example ${TESSERA_EXAMPLES})
   tessera_add_test(example.${example} example $<TARGET_FILE:example_${example}>)
 endforeach()

@@ -1,0 +1,492 @@
+// SPDX-License-Identifier: MIT
+// Arguments for calls of public functions, right ones and wrong ones.
+#include <limits.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "attack/garbage.h"
+#include "attack/model_ops.h"
+#include "ops/dlpack_abi.h"
+
+static uint64_t below(garbage *g, uint64_t limit) { return attack_below(&g->random, limit); }
+
+// One in `n`; always when all arguments are to be plain.
+static bool is_nothing(garbage *g, uint64_t n) { return g->is_plain || below(g, n) == 0; }
+
+static bool is_call(const garbage *g, const char *name) { return strcmp(g->function, name) == 0; }
+
+static void note(garbage *g, const char *parameter, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static void note(garbage *g, const char *parameter, const char *format, ...) {
+  size_t used = strlen(g->text);
+  int length = snprintf(g->text + used, sizeof g->text - used, "%s%s=", used ? ", " : "", parameter);
+  used += length > 0 ? (size_t)length : 0;
+  if (used >= sizeof g->text) return;
+  va_list values;
+  va_start(values, format);
+  vsnprintf(g->text + used, sizeof g->text - used, format, values);
+  va_end(values);
+}
+
+// --- Numbers ----------------------------------------------------------------------------------------------------------------
+
+#define PICK(g, list) ((list)[below((g), sizeof(list) / sizeof((list)[0]))])
+
+static bool is_length(const char *parameter) {
+  size_t length = strlen(parameter);
+  return length >= 5 && strcmp(parameter + length - 5, "count") == 0;
+}
+
+int give_int(garbage *g, const char *parameter) {
+  static const int lengths[] = {-1, INT_MIN, 0, 1, 1, 2, 2, 3, 4, 8, 9, GARBAGE_LIST};
+  static const int numbers[] = {-9, -8, -2, -1, -1, 0, 0, 0, 1, 1, 2, 3, 8, 9, INT_MIN, INT_MAX};
+  int number = g->is_plain ? 0 : is_length(parameter) ? PICK(g, lengths) : PICK(g, numbers);
+  note(g, parameter, "%d", number);
+  return number;
+}
+
+bool give_bool(garbage *g, const char *parameter) {
+  bool truth = !g->is_plain && below(g, 2);
+  note(g, parameter, "%d", truth);
+  return truth;
+}
+
+// Lengths of memory that the call is to trust are honest: these are what `text`, `log`, `source`, `dst` and `src` have room for.
+size_t give_size_t(garbage *g, const char *parameter) {
+  static const size_t honest[] = {0, 1, 2, 7, 64, 500};
+  static const size_t sizes[] = {0,           1, 2, 3, 4, 8, 12, 16, 64, 4096, SIZE_MAX, SIZE_MAX / 2, SIZE_MAX / 2 + 1,
+                                 SIZE_MAX - 7};
+  bool is_trusted = strcmp(parameter, "text_bytes") == 0 || strcmp(parameter, "log_bytes") == 0 ||
+                    strcmp(parameter, "source_bytes") == 0 || strcmp(parameter, "count") == 0;
+  size_t size = g->is_plain || strcmp(parameter, "source_bytes") == 0 ? 0
+                : is_trusted                                          ? PICK(g, honest)
+                                                                      : PICK(g, sizes);
+  note(g, parameter, "%zu", size);
+  return size;
+}
+
+static int64_t any_size(garbage *g) {
+  static const int64_t sizes[] = {0, 1, 1, 1, 2, 2, 3, 3, 4, 5, 7};
+  static const int64_t wrong[] = {-1, INT64_MIN, INT64_MAX, INT64_C(1) << 62, INT64_C(1) << 40, INT32_MAX, -7};
+  return g->is_plain ? 0 : below(g, 10) == 0 ? PICK(g, wrong) : PICK(g, sizes);
+}
+
+int64_t give_int64_t(garbage *g, const char *parameter) {
+  int64_t number = any_size(g);
+  if (below(g, 3) == 0) number = -(number / 2);
+  note(g, parameter, "%lld", (long long)number);
+  return number;
+}
+
+uint64_t give_uint64_t(garbage *g, const char *parameter) {
+  static const uint64_t numbers[] = {0, 1, 2, 100, UINT32_MAX, UINT64_MAX, UINT64_MAX / 2 + 1};
+  uint64_t number = g->is_plain ? 0 : PICK(g, numbers);
+  note(g, parameter, "%llu", (unsigned long long)number);
+  return number;
+}
+
+double give_double(garbage *g, const char *parameter) {
+  static const double numbers[] = {
+      0,         1,   -1,    2,      0.5,    3,      -3,      255, -0.0,         INFINITY,
+      -INFINITY, NAN, 1e300, -1e300, 5e-324, 9.3e18, -9.3e18, 1e6, 2147483648.0, -2147483649.0};
+  double number = g->is_plain ? 0 : PICK(g, numbers);
+  note(g, parameter, "%g", number);
+  return number;
+}
+
+static int wrong_enum(garbage *g, int count) {
+  static const int wrong[] = {-1, 77, INT_MAX, INT_MIN};
+  return g->is_plain ? 0 : below(g, 8) ? (int)below(g, (uint64_t)count + 1) : PICK(g, wrong);
+}
+
+tsr_dtype give_tsr_dtype(garbage *g, const char *parameter) {
+  int number = wrong_enum(g, TSR_DTYPE_COUNT);
+  note(g, parameter, "%d", number);
+  return (tsr_dtype)number;
+}
+
+tsr_status give_tsr_status(garbage *g, const char *parameter) {
+  int number = wrong_enum(g, TSR_STATUS_COUNT);
+  note(g, parameter, "%d", number);
+  return (tsr_status)number;
+}
+
+tsr_log_level give_tsr_log_level(garbage *g, const char *parameter) {
+  int number = wrong_enum(g, TSR_LOG_LEVEL_COUNT);
+  note(g, parameter, "%d", number);
+  return (tsr_log_level)number;
+}
+
+static void swallow(tsr_log_level level, const char *line, void *user) {
+  (void)level;
+  (void)line;
+  (void)user;
+}
+
+tsr_log_fn give_tsr_log_fn(garbage *g, const char *parameter) {  // NULL would print
+  (void)g;
+  (void)parameter;
+  return swallow;
+}
+
+tsr_shape give_tsr_shape(garbage *g, const char *parameter) {
+  static const int32_t wrong[] = {-1, 9, INT32_MIN, INT32_MAX};
+  char text[TSR_SHAPE_TEXT_BYTES];
+  tsr_shape shape = {.rank = g->is_plain ? 0 : below(g, 10) ? (int32_t)below(g, 4) : PICK(g, wrong)};
+  if (!g->is_plain && below(g, 12) == 0) shape.rank = TSR_MAX_RANK;
+  for (int i = 0; i < TSR_MAX_RANK; i++) shape.dims[i] = any_size(g);
+  note(g, parameter, "rank %d: %s", (int)shape.rank, tsr_shape_format(shape, text, sizeof text));
+  return shape;
+}
+
+// Endless grids are a caller's wish that would be granted: only where no kernel is given.
+tsr_grid give_tsr_grid(garbage *g, const char *parameter) {
+  static const uint32_t sizes[] = {0, 1, 2, 3};
+  tsr_grid grid = {PICK(g, sizes), PICK(g, sizes), PICK(g, sizes)};
+  if (g->is_null_kernel) grid = (tsr_grid){UINT32_MAX, UINT32_MAX, UINT32_MAX};
+  note(g, parameter, "%ux%ux%u", grid.x, grid.y, grid.z);
+  return grid;
+}
+
+// --- Objects ----------------------------------------------------------------------------------------------------------------
+
+tsr_device *give_tsr_device_p(garbage *g, const char *parameter) {
+  tsr_device *device = is_nothing(g, 8) ? NULL : g->devices[below(g, 6) == 0];
+  note(g, parameter, "%s", device ? tsr_device_backend(device) : "NULL");
+  return is_call(g, "tsr_device_release") ? tsr_device_retain(device) : device;
+}
+
+const tsr_device *give_const_tsr_device_p(garbage *g, const char *parameter) { return give_tsr_device_p(g, parameter); }
+
+tsr_tensor *give_tsr_tensor_p(garbage *g, const char *parameter) {
+  char text[TSR_SHAPE_TEXT_BYTES];
+  tsr_tensor *tensor = is_nothing(g, 10) ? NULL : g->tensors[below(g, GARBAGE_TENSORS)];
+  if (!tensor) note(g, parameter, "NULL");
+  else if (tsr_error(tensor) != TSR_OK) note(g, parameter, "failed");
+  else {
+    note(g, parameter, "%s %s", tsr_dtype_name(tsr_tensor_dtype(tensor)),
+         tsr_shape_format(tsr_tensor_shape(tensor), text, sizeof text));
+  }
+  return is_call(g, "tsr_release") ? tsr_retain(tensor) : tensor;
+}
+
+const tsr_tensor *give_const_tsr_tensor_p(garbage *g, const char *parameter) { return give_tsr_tensor_p(g, parameter); }
+
+tsr_tensor *const *give_tsr_tensor_p_const_p(garbage *g, const char *parameter) {
+  if (is_nothing(g, 8)) {
+    note(g, parameter, "NULL");
+    return NULL;
+  }
+  for (int i = 0; i < GARBAGE_LIST; i++)
+    g->list[i] = below(g, 12) ? g->tensors[below(g, 6)] : give_tsr_tensor_p(g, "one");
+  note(g, parameter, "a list");
+  return g->list;
+}
+
+tsr_buffer *give_tsr_buffer_p(garbage *g, const char *parameter) {
+  tsr_buffer *buffer = is_nothing(g, 6) ? NULL : g->buffers[below(g, 2)];
+  note(g, parameter, "%s", buffer ? "a buffer" : "NULL");
+  return is_call(g, "tsr_buffer_release") ? tsr_buffer_retain(buffer) : buffer;
+}
+
+const tsr_buffer *give_const_tsr_buffer_p(garbage *g, const char *parameter) { return give_tsr_buffer_p(g, parameter); }
+
+tsr_kernel *give_tsr_kernel_p(garbage *g, const char *parameter) {
+  tsr_kernel *kernel = is_nothing(g, 5) ? NULL : g->kernel;
+  g->is_null_kernel = !kernel;
+  note(g, parameter, "%s", kernel ? "a kernel" : "NULL");
+  return is_call(g, "tsr_kernel_release") ? tsr_kernel_retain(kernel) : kernel;
+}
+
+const tsr_kernel *give_const_tsr_kernel_p(garbage *g, const char *parameter) { return give_tsr_kernel_p(g, parameter); }
+
+tsr_capture *give_tsr_capture_p(garbage *g, const char *parameter) {
+  tsr_capture *capture = is_nothing(g, 5) ? NULL : g->capture;
+  note(g, parameter, "%s", capture ? "a capture" : "NULL");
+  return is_call(g, "tsr_capture_release") ? tsr_capture_retain(capture) : capture;
+}
+
+const tsr_capture *give_const_tsr_capture_p(garbage *g, const char *parameter) {
+  return give_tsr_capture_p(g, parameter);
+}
+
+// Any pointer may be asked for: one that is no open scope is refused without looking at it.
+tsr_scope *give_tsr_scope_p(garbage *g, const char *parameter) {
+  tsr_scope *scope = is_nothing(g, 3) ? NULL : below(g, 2) ? (tsr_scope *)(void *)g : tsr_scope_begin(g->devices[0]);
+  note(g, parameter, "%s", scope == (void *)g ? "no scope" : scope ? "a scope" : "NULL");
+  return scope;
+}
+
+tsr_config *give_tsr_config_p(garbage *g, const char *parameter) {
+  tsr_config *config = NULL;
+  if (!is_nothing(g, 2)) (void)tsr_config_load(&config);
+  note(g, parameter, "%s", config ? "a config" : "NULL");
+  return config;
+}
+
+tsr_discovery *give_tsr_discovery_p(garbage *g, const char *parameter) {
+  tsr_discovery *discovery = NULL;
+  if (!is_nothing(g, 20)) (void)tsr_discover(&discovery);
+  note(g, parameter, "%s", discovery ? "a discovery" : "NULL");
+  return discovery;
+}
+
+FILE *give_FILE_p(garbage *g, const char *parameter) {  // NULL would print
+  (void)parameter;
+  return g->file;
+}
+
+// --- Memory -----------------------------------------------------------------------------------------------------------------
+
+static void *any_memory(garbage *g, const char *parameter, uint64_t one_in) {
+  if (is_nothing(g, one_in) || g->memory_count == GARBAGE_OUTS) {
+    note(g, parameter, "NULL");
+    return NULL;
+  }
+  note(g, parameter, "memory");
+  return g->memory[g->memory_count++];
+}
+
+const void *give_const_void_p(garbage *g, const char *parameter) { return any_memory(g, parameter, 6); }
+void *give_void_p(garbage *g, const char *parameter) { return any_memory(g, parameter, 6); }
+char *give_char_p(garbage *g, const char *parameter) { return any_memory(g, parameter, 6); }
+
+#define GIVE_OUT(type, name) \
+  type *give_##name(garbage *g, const char *parameter) { return any_memory(g, parameter, 6); }
+GIVE_OUT(bool, bool_p)
+GIVE_OUT(size_t, size_t_p)
+GIVE_OUT(int64_t, int64_t_p)
+GIVE_OUT(double, double_p)
+GIVE_OUT(uint32_t, uint32_t_p)
+GIVE_OUT(uint64_t, uint64_t_p)
+GIVE_OUT(tsr_shape, tsr_shape_p)
+GIVE_OUT(tsr_dtype, tsr_dtype_p)
+GIVE_OUT(tsr_device_info, tsr_device_info_p)
+GIVE_OUT(tsr_device_counters, tsr_device_counters_p)
+GIVE_OUT(tsr_memory_stats, tsr_memory_stats_p)
+GIVE_OUT(tsr_memory_estimate, tsr_memory_estimate_p)
+GIVE_OUT(tsr_kernel_param, tsr_kernel_param_p)
+
+const int *give_const_int_p(garbage *g, const char *parameter) {
+  static const int axes[] = {-9, -2, -1, 0, 0, 1, 1, 2, 3, 8, INT_MIN, INT_MAX};
+  if (is_nothing(g, 8)) {
+    note(g, parameter, "NULL");
+    return NULL;
+  }
+  for (int i = 0; i < GARBAGE_LIST; i++) g->ints[i] = PICK(g, axes);
+  note(g, parameter, "{%d, %d, …}", g->ints[0], g->ints[1]);
+  return g->ints;
+}
+
+const int64_t *give_const_int64_t_p(garbage *g, const char *parameter) {
+  if (is_nothing(g, 8) || g->sizes_count == 2) {
+    note(g, parameter, "NULL");
+    return NULL;
+  }
+  int64_t *sizes = g->sizes[g->sizes_count++];
+  for (int i = 0; i < GARBAGE_LIST; i++) sizes[i] = any_size(g);
+  note(g, parameter, "{%lld, %lld, …}", (long long)sizes[0], (long long)sizes[1]);
+  return sizes;
+}
+
+const char *give_const_char_p(garbage *g, const char *parameter) {
+  static char vast[20000];
+  static const char *const texts[] = {"",
+                                      "x",
+                                      "cpu",
+                                      "cpu,null",
+                                      "f32",
+                                      "c",
+                                      "opencl",
+                                      "memory_limit",
+                                      "eager",
+                                      "-1",
+                                      "99999999999999999999999999",
+                                      "%s%n%s%n",
+                                      "\xFF\xFE\x80",
+                                      "kernel k(out f32 y[]) { y[0] = 1; }",
+                                      "kernel k(out f32 y[]) { y[0 = 1; }",
+                                      "kernel",
+                                      vast};
+  memset(vast, '(', sizeof vast - 1);
+  const char *text = is_nothing(g, 8) ? NULL : PICK(g, texts);
+  note(g, parameter, "%.40s", text ? text : "NULL");
+  return text;
+}
+
+const tsr_arg *give_const_tsr_arg_p(garbage *g, const char *parameter) {
+  if (is_nothing(g, 8)) {
+    note(g, parameter, "NULL");
+    return NULL;
+  }
+  for (int i = 0; i < GARBAGE_LIST; i++) {
+    g->args[i] = (tsr_arg){.kind = (tsr_arg_kind)wrong_enum(g, 2),
+                           .tensor = give_tsr_tensor_p(g, "argument"),
+                           .integer = any_size(g),
+                           .real = NAN};
+  }
+  note(g, parameter, "a list");
+  return g->args;
+}
+
+// --- Descriptions -----------------------------------------------------------------------------------------------------------
+
+const tsr_device_desc *give_const_tsr_device_desc_p(garbage *g, const char *parameter) {
+  static tsr_device_desc desc;
+  static const int threads[] = {0, 1, 2, -1, INT_MIN, INT_MAX};
+  if (is_nothing(g, 12)) {
+    note(g, parameter, "NULL");
+    return NULL;
+  }
+  desc = (tsr_device_desc){.backend = below(g, 2) ? "cpu" : give_const_char_p(g, "backend"),
+                           .index = below(g, 3) ? 0 : give_int(g, "index"),
+                           .memory_limit = below(g, 2) ? 0 : give_uint64_t(g, "memory_limit"),
+                           .pool_bytes = below(g, 2) ? 0 : give_uint64_t(g, "pool_bytes"),
+                           .required_bytes = below(g, 2) ? 0 : give_uint64_t(g, "required_bytes"),
+                           .timeout_ms = (uint32_t)give_uint64_t(g, "timeout_ms"),
+                           .threads = PICK(g, threads),
+                           .profiling = (tsr_switch)wrong_enum(g, 2),
+                           .tf32 = (tsr_switch)wrong_enum(g, 2),
+                           .strict = (tsr_switch)wrong_enum(g, 2)};
+  note(g, "threads", "%d", desc.threads);
+  return &desc;
+}
+
+const tsr_kernel_desc *give_const_tsr_kernel_desc_p(garbage *g, const char *parameter) {
+  static const char *const paths[] = {"", "/", "/dev/null", "no/such.tk"};
+  static tsr_kernel_desc desc;
+  static const char *defines[GARBAGE_LIST];
+  if (is_nothing(g, 12)) {
+    note(g, parameter, "NULL");
+    return NULL;
+  }
+  for (int i = 0; i < GARBAGE_LIST; i++) defines[i] = below(g, 3) ? "T=f32" : give_const_char_p(g, "define");
+  desc = (tsr_kernel_desc){.source = give_const_char_p(g, "source"),
+                           .path = below(g, 4) ? NULL : PICK(g, paths),
+                           .file_name = give_const_char_p(g, "file_name"),
+                           .kernel = below(g, 2) ? NULL : give_const_char_p(g, "kernel"),
+                           .defines = is_nothing(g, 4) ? NULL : defines,
+                           .define_count = below(g, 2) ? 0 : give_int(g, "define_count"),
+                           .is_checked = give_bool(g, "is_checked")};
+  return &desc;
+}
+
+const tsr_transformer_desc *give_const_tsr_transformer_desc_p(garbage *g, const char *parameter) {
+  static tsr_transformer_desc desc;
+  if (is_nothing(g, 12)) {
+    note(g, parameter, "NULL");
+    return NULL;
+  }
+  desc = (tsr_transformer_desc){.hidden = give_uint64_t(g, "hidden"),
+                                .intermediate = give_uint64_t(g, "intermediate"),
+                                .layers = give_uint64_t(g, "layers"),
+                                .vocabulary = give_uint64_t(g, "vocabulary"),
+                                .heads = give_uint64_t(g, "heads"),
+                                .kv_heads = give_uint64_t(g, "kv_heads"),
+                                .sequence_length = give_uint64_t(g, "sequence_length"),
+                                .bytes_per_weight = give_double(g, "bytes_per_weight"),
+                                .batch = give_uint64_t(g, "batch"),
+                                .bytes_per_kv = give_double(g, "bytes_per_kv"),
+                                .bytes_per_activation = give_double(g, "bytes_per_activation"),
+                                .tied_embeddings = give_int(g, "tied")};
+  return &desc;
+}
+
+// --- DLPack -----------------------------------------------------------------------------------------------------------------
+
+// A struct of either kind with what it points to.
+typedef struct dl_block {
+  struct DLManagedTensor plain;
+  struct DLManagedTensorVersioned versioned;
+  int64_t shape[TSR_MAX_RANK], strides[TSR_MAX_RANK];
+  unsigned char data[2 * GARBAGE_BYTES];  // the tensor begins in the middle
+} dl_block;
+
+static void free_plain(struct DLManagedTensor *self) { free(self->manager); }
+static void free_versioned(struct DLManagedTensorVersioned *self) { free(self->manager); }
+
+// Shapes and strides stay within the data, or are such that no memory could hold them.
+static void fill_tensor(garbage *g, dl_block *block, dl_tensor *tensor) {
+  static const int32_t ranks[] = {0, 1, 1, 2, 2, 3, 8, 9, -1, INT32_MAX, INT32_MIN};
+  static const int64_t sizes[] = {0, 1, 2, 2, 2, -1, INT64_MIN}, strides[] = {0, 1, 2, -1, 3};
+  static const uint8_t bits[] = {8, 16, 32, 32, 64, 0, 1, 4, 128, 255}, codes[] = {0, 1, 2, 2, 4, 6, 5, 99};
+  static const int32_t device_types[] = {DL_CPU, DL_CPU, DL_CPU, DL_CPU, DL_CUDA, DL_CUDA_HOST, 99, -1};
+  for (int i = 0; i < TSR_MAX_RANK; i++) {
+    block->shape[i] = below(g, 3) ? 2 : PICK(g, sizes);
+    block->strides[i] = PICK(g, strides);
+  }
+  *tensor = (dl_tensor){.data = is_nothing(g, 10) ? NULL : block->data + GARBAGE_BYTES,
+                        .device = {PICK(g, device_types), below(g, 6) ? 0 : -1},
+                        .ndim = PICK(g, ranks),
+                        .dtype = {PICK(g, codes), PICK(g, bits), below(g, 8) ? 1 : (uint16_t)below(g, 5)},
+                        .shape = is_nothing(g, 10) ? NULL : block->shape,
+                        .strides = is_nothing(g, 3) ? NULL : block->strides,
+                        .byte_offset = below(g, 3) ? 0 : below(g, 9)};
+  note(g, "managed", "rank %d, code %d, %d bits, lanes %d", (int)tensor->ndim, tensor->dtype.code, tensor->dtype.bits,
+       tensor->dtype.lanes);
+}
+
+static dl_block *new_block(garbage *g) {
+  if (is_nothing(g, 12)) {
+    note(g, "managed", "NULL");
+    return NULL;
+  }
+  dl_block *block = calloc(1, sizeof *block);
+  if (!block) abort();
+  g->given_block = block;
+  g->give_back = free;
+  return block;
+}
+
+struct DLManagedTensor *give_struct_DLManagedTensor_p(garbage *g, const char *parameter) {
+  (void)parameter;
+  dl_block *block = new_block(g);
+  if (!block) return NULL;
+  block->plain = (struct DLManagedTensor){.manager = block, .deleter = free_plain};
+  fill_tensor(g, block, &block->plain.tensor);
+  return &block->plain;
+}
+
+struct DLManagedTensorVersioned *give_struct_DLManagedTensorVersioned_p(garbage *g, const char *parameter) {
+  (void)parameter;
+  dl_block *block = new_block(g);
+  if (!block) return NULL;
+  block->versioned =
+      (struct DLManagedTensorVersioned){.version = {below(g, 5) ? 1 : (uint32_t)below(g, 4), (uint32_t)below(g, 3)},
+                                        .manager = block,
+                                        .deleter = free_versioned,
+                                        .flags = below(g, 4)};
+  fill_tensor(g, block, &block->versioned.tensor);
+  return &block->versioned;
+}
+
+// --- Places for objects -----------------------------------------------------------------------------------------------------
+
+static void *any_out(garbage *g, const char *parameter, void (*release)(void *)) {
+  if (is_nothing(g, 6) || g->out_count == GARBAGE_OUTS) {
+    note(g, parameter, "NULL");
+    return NULL;
+  }
+  garbage_out *out = &g->outs[g->out_count++];
+  memset(out->objects, 0, sizeof out->objects);
+  out->release = release;
+  note(g, parameter, "out");
+  return out->objects;
+}
+
+static void release_dlpack(void *managed) { ((struct DLManagedTensor *)managed)->deleter(managed); }
+static void release_dlpack_versioned(void *managed) { ((struct DLManagedTensorVersioned *)managed)->deleter(managed); }
+
+#define GIVE_OBJECTS(type, name, release)                       \
+  static void release_##name(void *object) { release(object); } \
+  type **give_##name(garbage *g, const char *parameter) { return any_out(g, parameter, release_##name); }
+GIVE_OBJECTS(tsr_tensor, tsr_tensor_p_p, tsr_release)
+GIVE_OBJECTS(tsr_buffer, tsr_buffer_p_p, tsr_buffer_release)
+GIVE_OBJECTS(tsr_device, tsr_device_p_p, tsr_device_release)
+GIVE_OBJECTS(tsr_kernel, tsr_kernel_p_p, tsr_kernel_release)
+GIVE_OBJECTS(tsr_capture, tsr_capture_p_p, tsr_capture_release)
+GIVE_OBJECTS(tsr_config, tsr_config_p_p, tsr_config_release)
+GIVE_OBJECTS(tsr_discovery, tsr_discovery_p_p, tsr_discovery_release)
+GIVE_OBJECTS(struct DLManagedTensor, struct_DLManagedTensor_p_p, release_dlpack)
+GIVE_OBJECTS(struct DLManagedTensorVersioned, struct_DLManagedTensorVersioned_p_p, release_dlpack_versioned)
