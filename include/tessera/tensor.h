@@ -41,7 +41,9 @@ TSR_API bool tsr_tensor_is_contiguous(const tsr_tensor *tensor);  // row-major w
 // Whether writing one could change the other: views of one tensor, or tensors over the same host memory (DLPack).
 TSR_API bool tsr_tensor_shares_memory(const tsr_tensor *a, const tsr_tensor *b);
 
-// Creating. `device` NULL, a wrong dtype or a wrong shape gives a failed tensor.
+// Creating. `device` NULL, a wrong dtype or a wrong shape gives a failed tensor. Tensors of host memory or of one value take memory and are
+// filled at once, so `data` is borrowed for the call only. All else only records what is to be done: those that follow a rule
+// (tsr_arange, tsr_eye), operators, copies and moves.
 
 // Copies `bytes` of host memory, which must be exactly the shape's elements in row-major order.
 TSR_API tsr_tensor *tsr_from_data(tsr_device *device, tsr_dtype dtype, tsr_shape shape, const void *data, size_t bytes);
@@ -63,7 +65,7 @@ TSR_API tsr_tensor *tsr_eye(tsr_device *device, tsr_dtype dtype, int64_t rows, i
 // Views: they share the tensor's memory and cost no copy. An axis counts from the end when negative.
 
 // Same elements in row-major order under another shape; one size may be -1 (worked out). A view where the
-// strides allow it, otherwise a copy (tsr_tensor_shares_memory tells).
+// strides allow it, otherwise a recorded copy (tsr_tensor_shares_memory tells).
 TSR_API tsr_tensor *tsr_reshape(tsr_tensor *tensor, tsr_shape shape);
 
 // Swaps two axes.
@@ -91,13 +93,14 @@ TSR_API tsr_tensor *tsr_squeeze_all(tsr_tensor *tensor);
 // Reverses an axis.
 TSR_API tsr_tensor *tsr_flip(tsr_tensor *tensor, int axis);
 
-// A view of the tensor if it is contiguous, else a contiguous copy.
+// A view of the tensor if it is contiguous, else a contiguous copy. The copy is recorded like an operator: it is made when it is
+// needed, of the elements that are there now, and may become part of another operator's kernel.
 TSR_API tsr_tensor *tsr_contiguous(tsr_tensor *tensor);
 
 // Moving and reading.
 
 // The tensor on `device`: a view of it if it is there already, else a contiguous copy, made directly where the devices
-// can, else through the host.
+// can, else through the host. The copy is recorded: it is made when it is needed, of the elements that are there now.
 TSR_API tsr_tensor *tsr_to(tsr_tensor *tensor, tsr_device *device);
 
 // Runs what the tensor needs, waits, and copies its elements in row-major order. `bytes` must be exactly

@@ -78,6 +78,27 @@ static void pending_inputs_on(tsr_device *device) {
 
 TEST(what_was_recorded_before_a_capture_is_its_input) { test_on_every_device(pending_inputs_on); }
 
+TEST(a_move_recorded_before_a_capture_is_its_input) {
+  tsr_device *device = test_open("cpu"), *other = test_open("cpu");
+  tsr_scope *scope = tsr_scope_begin(NULL);
+  const float next[4] = {10, 20, 30, 40};
+  tsr_tensor *there = four(other, (const float[]){1, 2, 3, 4}), *x = tsr_to(there, device);
+  tsr_capture *step = NULL;
+  CHECK_OK(tsr_capture_begin(device));
+  tsr_tensor *y = tsr_add(x, x);
+  CHECK_OK(tsr_capture_end(&y, 1, &step));
+  CHECK_OK(tsr_write(x, next, sizeof next));
+  CHECK_OK(tsr_capture_run(step));
+  check_read(y, (const float[]){20, 40, 60, 80}, 4);
+  tsr_capture_release(step);
+  CHECK_OK(tsr_capture_begin(device));
+  y = tsr_add(tsr_to(there, device), x);
+  CHECK_STATUS(tsr_capture_end(&y, 1, &step), TSR_ERR_UNSUPPORTED);
+  CHECK_LAST_ERROR_HAS("between devices");
+  CHECK_OK(tsr_scope_end(scope));
+  tsr_device_release(device), tsr_device_release(other);
+}
+
 TEST(what_a_write_runs_in_a_capture_is_not_part_of_it) {
   tsr_device *device = test_open("cpu");
   tsr_scope *scope = tsr_scope_begin(device);

@@ -84,7 +84,7 @@ typedef struct tsri_op {
   bool (*is_native)(const tsri_node *node, const struct tsri_linear *after);
 } tsri_op;
 
-// The same elements in memory of their own, row-major.
+// The same elements in memory of their own, row-major. Alone it runs as a copy of bytes, in a fusion as an element-wise operator.
 extern const tsri_op tsri_op_copy;
 
 enum { TSRI_MAX_INPUTS = 4, TSRI_MAX_SCALARS = 4, TSRI_MAX_INTEGERS = 2 * TSR_MAX_RANK };
@@ -120,6 +120,12 @@ tsr_tensor *tsri_record_reduce(const tsri_op *op, tsr_dtype dtype, tsr_tensor *i
 tsr_tensor *tsri_record_kernel(const tsri_op *op, tsr_device *device, tsr_dtype dtype, tsr_shape shape,
                                tsr_tensor *const *inputs, int input_count, const tsri_attributes *attributes);
 
+// The input's elements in memory of their own, in row-major order, seen through `layout`, which has as many and no offset.
+tsr_tensor *tsri_record_copy(tsr_tensor *input, const tsri_layout *layout);
+
+// The input's elements on another device, row-major.
+tsr_tensor *tsri_record_move(tsr_tensor *input, tsr_device *device);
+
 // The device an operator with these inputs runs on, by the mix rule, without moving anything.
 tsr_status tsri_record_device(const char *caller, tsr_tensor *const *inputs, int input_count, tsr_device **out_device);
 
@@ -130,6 +136,9 @@ tsr_status tsri_record_device(const char *caller, tsr_tensor *const *inputs, int
 // Errors: TSR_ERR_OUT_OF_MEMORY, TSR_ERR_UNSUPPORTED, TSR_ERR_BUILD, TSR_ERR_DEVICE_LOST. The tensor stays pending and may be
 //         tried again.
 tsr_status tsri_graph_run(tsr_tensor *tensor);
+
+// The same for a value that the caller keeps.
+tsr_status tsri_graph_run_value(tsri_value *value);
 
 // Runs what still has to read the tensor's present elements. Call before they are overwritten; includes tsri_graph_run.
 tsr_status tsri_graph_before_write(tsr_tensor *tensor);

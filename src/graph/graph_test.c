@@ -209,6 +209,97 @@ TEST(an_equal_result_read_later_is_a_copy_of_the_first) {
   tsr_device_release(device);
 }
 
+TEST(a_copy_is_in_the_kernel_of_what_comes_before_it) {
+  tsr_device *device = test_open("cpu");
+  tsr_scope *scope = tsr_scope_begin(device);
+  tsr_tensor *x = tsr_arange(device, TSR_F32, 0, 6, 1), *wide = tsr_reshape(x, TSR_SHAPE(2, 3));
+  CHECK_OK(tsr_evaluate(x));
+  uint64_t before = launches(device);
+  tsr_tensor *flat = tsr_reshape(tsr_transpose(tsr_neg(wide), 0, 1), TSR_SHAPE(6));
+  tsr_tensor *rows = tsr_softmax(tsr_transpose(tsr_exp(wide), 0, 1), 1);
+  CHECK_EQ_UINT(launches(device) - before, 0);
+  check_values(flat, (const float[]){0, -3, -1, -4, -2, -5}, 6);
+  CHECK_EQ_UINT(launches(device) - before, 1);
+  float values[6];
+  CHECK_OK(tsr_read(rows, values, sizeof values));
+  CHECK_EQ_UINT(launches(device) - before, 3);  // exp in transposed order, softmax
+  for (int i = 0; i < 3; i++) CHECK_NEAR(values[2 * i], 1 / (1 + exp(exp(i + 3) - exp(i))), 1e-5);
+  CHECK_OK(tsr_scope_end(scope));
+  tsr_device_release(device);
+}
+
+TEST(copies_of_copies_are_one_copy_of_bytes) {
+  tsr_device *device = test_open("cpu");
+  tsr_scope *scope = tsr_scope_begin(device);
+  const uint16_t bits[4] = {0x7C01, 0x3C00, 0xFC01, 0x0001};  // signalling NaNs stay as they are
+  tsr_tensor *x = tsr_from_data(device, TSR_F16, TSR_SHAPE(2, 2), bits, sizeof bits);
+  tsr_tensor *turned = tsr_contiguous(tsr_transpose(tsr_contiguous(tsr_flip(x, 0)), 0, 1));
+  uint16_t values[4];
+  CHECK_OK(tsr_read(turned, values, sizeof values));
+  CHECK(values[0] == bits[2] && values[1] == bits[0] && values[2] == bits[3] && values[3] == bits[1]);
+  tsr_tensor *wider = tsr_add(tsr_contiguous(tsr_flip(x, 1)), x);  // in another operator's kernel
+  CHECK_OK(tsr_evaluate(wider));
+  CHECK_OK(tsr_scope_end(scope));
+  tsr_device_release(device);
+}
+
+static uint64_t allocations(tsr_device *device) {
+  tsr_memory_stats stats;
+  CHECK_OK(tsr_memory_get_stats(device, &stats));
+  return stats.allocations;
+}
+
+// Between two devices of one kind, so that it runs everywhere.
+TEST(a_move_between_devices_is_made_when_it_is_needed_of_what_was_there) {
+  tsr_device *from = test_open("cpu"), *to = test_open("cpu");
+  tsr_scope *scope = tsr_scope_begin(NULL);
+  const float v[4] = {1, 2, 3, 4}, w[4] = {9, 9, 9, 9};
+  tsr_tensor *x = tsr_from_data(from, TSR_F32, TSR_SHAPE(2, 2), v, sizeof v);
+  tsr_tensor *here = tsr_from_data(to, TSR_F32, TSR_SHAPE(2, 2), v, sizeof v);
+  uint64_t before = launches(from) + launches(to) + allocations(from) + allocations(to);
+  tsr_tensor *plain = tsr_to(x, to), *turned = tsr_to(tsr_transpose(tsr_neg(x), 0, 1), to);
+  tsr_tensor *sum = tsr_add(tsr_mul_scalar(plain, 2), turned), *back = tsr_neg(tsr_to(sum, from));
+  tsr_tensor *mixed = tsr_add(x, here), *unread = tsr_to(x, to);
+  CHECK_EQ_UINT(launches(from) + launches(to) + allocations(from) + allocations(to), before);
+  CHECK_OK(tsr_write(x, w, sizeof w));  // runs what still has to read it, on its own device only
+  check_values(back, (const float[]){-1, -1, -4, -4}, 4);
+  check_values(sum, (const float[]){1, 1, 4, 4}, 4);
+  check_values(mixed, (const float[]){2, 4, 6, 8}, 4);
+  CHECK_OK(tsr_write(here, w, sizeof w));
+  check_values(unread, v, 4);
+  CHECK(tsr_tensor_device(back) == from && tsr_tensor_device(sum) == to);
+  CHECK_OK(tsr_scope_end(scope));
+  tsr_device_release(from), tsr_device_release(to);
+}
+
+TEST(a_hundred_moves_to_and_fro_are_not_too_many) {
+  tsr_device *one = test_open("cpu"), *other = test_open("cpu");
+  tsr_scope *scope = tsr_scope_begin(NULL);
+  tsr_tensor *x = tsr_zeros(one, TSR_F32, TSR_SHAPE(1));
+  for (int i = 0; i < 100; i++) x = tsr_add_scalar(tsr_to(x, i % 2 ? one : other), 1);
+  CHECK_NEAR(read_one(x), 100, 0);
+  CHECK_OK(tsr_scope_end(scope));
+  tsr_device_release(one), tsr_device_release(other);
+}
+
+static void *read_in_thread(void *tensor) {
+  check_values(tensor, (const float[]){2, 2}, 2);
+  return NULL;
+}
+
+TEST(threads_may_read_one_move_at_the_same_time) {
+  tsr_device *one = test_open("cpu"), *other = test_open("cpu");
+  for (int round = 0; round < 20; round++) {
+    tsr_tensor *x = tsr_ones(one, TSR_F32, TSR_SHAPE(2)), *twice = tsr_add(x, x), *there = tsr_to(twice, other);
+    tsr_tensor *back = tsr_to(there, one);
+    pthread_t threads[4];
+    for (int i = 0; i < 4; i++) CHECK(pthread_create(&threads[i], NULL, read_in_thread, i % 2 ? back : there) == 0);
+    for (int i = 0; i < 4; i++) CHECK(pthread_join(threads[i], NULL) == 0);
+    tsr_release(x), tsr_release(twice), tsr_release(there), tsr_release(back);
+  }
+  tsr_device_release(one), tsr_device_release(other);
+}
+
 TEST(a_value_that_two_kernels_need_is_computed_once) {
   tsr_device *device = test_open("cpu");
   tsr_scope *scope = tsr_scope_begin(device);

@@ -464,19 +464,24 @@ static tsr_status run_with_epilogue(fused_launch *own, tsr_buffer *output) {
   return status == TSR_OK ? run_kernel_op(own->device, own->fused.plan, own->fused.heavy, output, &epilogue) : status;
 }
 
-// A copy by itself: by the device's own copy, or by kernels made for that.
-static tsr_status run_copy(const tsri_plan *plan, const tsri_node *node, tsr_buffer *output) {
-  const tsri_input *input = &node->inputs[0];
-  uint32_t number = tsri_plan_number(plan, input->value);
-  const tsri_value *value = number == TSRI_NONE ? input->value : &plan->nodes[number].node->value;
-  tsri_view view = {.buffer = tsri_value_buffer(value), .dtype = input->dtype, .layout = input->layout};
+static bool is_only_copies(const tsri_fused *fused) {
+  bool is_only = true;
+  for (uint32_t i = 0; i < fused->group->node_count && is_only; i++) {
+    is_only = fused->plan->nodes[fused->plan->members[fused->group->first + i]].node->op == &tsri_op_copy;
+  }
+  return is_only;
+}
+
+// Copies with nothing between them are one copy of bytes: by the device's own copy, or by kernels made for that.
+static tsr_status run_copies(const tsri_fused *fused, tsr_buffer *output) {
+  const tsri_leaf *leaf = &fused->leaves[0];
+  tsri_view view = {.buffer = tsri_value_buffer(leaf->value), .dtype = leaf->dtype, .layout = leaf->layout};
   return tsri_copy_packed(&view, output);
 }
 
 tsr_status tsri_launch_group(tsri_graph_state *state, const tsri_plan *plan, const tsri_group *group,
                              tsr_buffer *output) {
   const tsri_node *root = plan->nodes[group->root].node;
-  if (root->op == &tsri_op_copy && group->node_count == 1) return run_copy(plan, root, output);
   if (root->op->kind == TSRI_OP_KERNEL && group->node_count == 1) {
     return run_kernel_op(root->value.device, plan, root, output, NULL);
   }
@@ -486,6 +491,7 @@ tsr_status tsri_launch_group(tsri_graph_state *state, const tsri_plan *plan, con
   memset(own.packed, 0, sizeof own.packed);
   tsr_status status = tsri_fused_init(plan, group, &own.fused);
   bool is_hook = own.fused.heavy && own.fused.heavy->op->kind == TSRI_OP_KERNEL;
+  if (status == TSR_OK && is_only_copies(&own.fused)) return run_copies(&own.fused, output);
   if (status == TSR_OK) status = is_hook ? run_with_epilogue(&own, output) : run_fused(&own, output);
   for (int i = 0; i < TSRI_MAX_LEAVES; i++) tsr_buffer_release(own.packed[i]);
   return status;

@@ -7,6 +7,7 @@
 #include "core/alloc.h"
 #include "core/error.h"
 #include "graph/kernels.h"
+#include "graph/move.h"
 #include "runtime/tape.h"
 
 // --- What a device keeps ------------------------------------------------------------------------------------------
@@ -59,6 +60,7 @@ static void link_pending(tsri_graph_state *state, tsri_node *node) {
   if (state->pending) state->pending->previous = node;
   state->pending = node;
   state->pending_count++;
+  state->move_count += node->op == &tsri_op_move;
 }
 
 static void unlink_pending(tsri_graph_state *state, tsri_node *node) {
@@ -67,6 +69,7 @@ static void unlink_pending(tsri_graph_state *state, tsri_node *node) {
   if (node->next) node->next->previous = node->previous;
   node->previous = node->next = NULL;
   state->pending_count--;
+  state->move_count -= node->op == &tsri_op_move;
 }
 
 // Nodes whose last reference went while this thread was freeing another: a chain of a hundred thousand must not become as
@@ -188,7 +191,37 @@ static uint32_t depth_below(const tsri_node *node) {
   return depth;
 }
 
-// A full graph runs. In eager mode failing to is the operator's failure; a lazy tensor is tried again when it is read.
+// Links the node. `*out_is_full`: the graph is to run now, since it is full or in eager mode.
+static tsr_status link_node(tsri_node *node, const tsri_layout *layout, bool *out_is_full) {
+  tsr_device *device = node->value.device;
+  tsri_graph_state *state = NULL;
+  tsr_status status = tsri_graph_state_for(device, &state);
+  if (status != TSR_OK) {
+    tsri_node_abandon(node);
+    return status;
+  }
+  node->shape = layout->shape;
+  node->count = layout->count;
+  tsri_mutex_lock(&state->lock);
+  node->depth = depth_below(node) + 1;
+  link_pending(state, node);
+  *out_is_full = node->depth >= TSRI_MAX_DEPTH || state->pending_count >= TSRI_MAX_PENDING || device->is_eager;
+  tsri_mutex_unlock(&state->lock);
+  return TSR_OK;
+}
+
+tsr_status tsri_node_enter(tsri_node *node, const tsri_layout *layout) {
+  bool is_full = false, is_eager = node->value.device->is_eager;
+  tsr_status status = link_node(node, layout, &is_full);
+  if (status != TSR_OK || !is_full) return status;
+  status = tsri_graph_run_value(&node->value);
+  if (status == TSR_OK || !is_eager) return TSR_OK;
+  tsri_value_release(&node->value);
+  return status;
+}
+
+// Runs the graph when it is full or in eager mode. Eager: a failed run makes the operator return a failed tensor. Lazy: the error is
+// dropped; the next read retries.
 static tsr_tensor *run_now(tsr_tensor *tensor, bool is_eager) {
   tsr_status status = tsri_graph_run(tensor);
   if (status == TSR_OK || !is_eager) return tensor;
@@ -198,20 +231,9 @@ static tsr_tensor *run_now(tsr_tensor *tensor, bool is_eager) {
 }
 
 tsr_tensor *tsri_node_record(tsri_node *node, const tsri_layout *layout) {
-  tsr_device *device = node->value.device;
-  tsri_graph_state *state = NULL;
-  tsr_status status = tsri_graph_state_for(device, &state);
-  if (status != TSR_OK) {
-    tsri_node_abandon(node);
-    return tsri_tensor_fail(status);
-  }
-  node->shape = layout->shape;
-  node->count = layout->count;
-  tsri_mutex_lock(&state->lock);
-  node->depth = depth_below(node) + 1;
-  link_pending(state, node);
-  bool is_full = node->depth >= TSRI_MAX_DEPTH || state->pending_count >= TSRI_MAX_PENDING || device->is_eager;
-  tsri_mutex_unlock(&state->lock);
+  bool is_full = false, is_eager = node->value.device->is_eager;
+  tsr_status status = link_node(node, layout, &is_full);
+  if (status != TSR_OK) return tsri_tensor_fail(status);
   tsr_tensor *tensor = tsri_tensor_of(&node->value, node->dtype, layout);
-  return is_full && tensor->status == TSR_OK ? run_now(tensor, device->is_eager) : tensor;
+  return is_full && tensor->status == TSR_OK ? run_now(tensor, is_eager) : tensor;
 }

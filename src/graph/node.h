@@ -38,6 +38,7 @@ typedef struct tsri_graph_state {
   tsri_mutex lock;  // guards all below, and every pending node of the device
   tsri_node *pending;
   size_t pending_count;
+  size_t move_count;  // pending nodes whose input is on another device
   uint32_t run_mark;
   struct tsri_kernel_cache *kernels;
   tsri_tuning tuning;  // set once
@@ -85,6 +86,11 @@ tsri_node *tsri_node_create(const tsri_op *op, tsr_device *device, tsr_dtype dty
 
 // Gives a node up that was not recorded; inputs without a value are passed over.
 void tsri_node_abandon(tsri_node *node);
+
+// Records a node that no tensor stands for; `layout` is its result's: row-major. Its reference is then the caller's.
+//
+// Errors: TSR_ERR_OUT_OF_MEMORY, and in eager mode what running gives. Then the node is gone.
+tsr_status tsri_node_enter(tsri_node *node, const tsri_layout *layout);
 
 // Records; always a tensor. `layout` is the result's: row-major. In eager mode it has run.
 tsr_tensor *tsri_node_record(tsri_node *node, const tsri_layout *layout);

@@ -156,11 +156,17 @@ bool tsri_plan_input_layout(const tsri_plan *plan, const tsri_planned *planned, 
   return tsri_compose(&planned->seen, &planned->node->shape, &input->layout, out_layout);
 }
 
-// Kernels with a hook in their loads take what computes their first input, read in order.
+static bool is_strided_copy(const tsri_node *node) {
+  return node->op == &tsri_op_copy && !tsri_layout_is_contiguous(&node->inputs[0].layout);
+}
+
+// Kernels with a hook in their loads take what computes their first input, read in order. A copy that changes the order is left to a
+// kernel of its own, which also takes what comes before the copy.
 static bool takes_input(const tsri_node *node, uint32_t index) {
   if (node->op->kind != TSRI_OP_KERNEL) return true;
   const tsri_input *input = &node->inputs[index];
   const tsri_node *from = tsri_pending_node(input->value);
+  if (is_strided_copy(from)) return false;
   return index == 0 && node->op->load_hook != TSRI_HOOK_NONE && tsri_layout_is_identity(&input->layout, from->count) &&
          tsri_shape_equal(input->layout.shape, from->shape) && input->dtype == from->dtype;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Recording operators: inputs are brought to one device, broadcast, and put into a node.
 #include "core/error.h"
-#include "graph/node.h"
+#include "graph/move.h"
 #include "graph/transfer.h"
 
 tsr_status tsri_record_device(const char *caller, tsr_tensor *const *inputs, int input_count, tsr_device **out_device) {
@@ -18,15 +18,9 @@ static tsr_status take_input(const tsri_op *op, tsr_tensor *tensor, tsr_device *
     out->value = tsri_value_retain(tensor->value);
     return TSR_OK;
   }
-  tsri_view moved;
-  tsr_status status = tsri_graph_run(tensor);
-  if (status != TSR_OK) return status;
-  tsri_view view = tsri_view_of(tensor);
-  status = tsri_move_implicitly(op->name, &view, device, &moved);
-  if (status != TSR_OK) return status;
-  out->value = tsri_value_create(moved.buffer);
-  out->layout = moved.layout;
-  return out->value ? TSR_OK : TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "%s: no host memory for an input's record", op->name);
+  tsri_note_implicit_move(op->name, tensor->dtype, &tensor->layout, tensor->value->device, device);
+  out->layout = tsri_packed_layout(&tensor->layout);
+  return tsri_move_record(tensor, device, &out->value);
 }
 
 static tsr_status take_inputs(tsri_node *node, tsr_tensor *const *inputs) {
@@ -142,4 +136,13 @@ tsr_tensor *tsri_record_kernel(const tsri_op *op, tsr_device *device, tsr_dtype 
   tsri_node *node = tsri_node_create(op, device, dtype, (uint32_t)input_count, attributes);
   status = node ? take_inputs(node, inputs) : no_memory(op);
   return finish(node, status, &layout);
+}
+
+tsr_tensor *tsri_record_copy(tsr_tensor *input, const tsri_layout *layout) {
+  tsri_layout packed = tsri_packed_layout(&input->layout);
+  tsri_node *node = tsri_node_create(&tsri_op_copy, input->value->device, input->dtype, 1, NULL);
+  tsr_status status = node ? take_inputs(node, &input) : no_memory(&tsri_op_copy);
+  tsr_tensor *copy = finish(node, status, &packed);
+  if (copy->status == TSR_OK) copy->layout = *layout;  // nobody else has it yet
+  return copy;
 }

@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "graph/launch.h"
+#include "graph/move.h"
 #include "graph/node.h"
 #include "graph/plan.h"
 #include "graph/transfer.h"
@@ -160,20 +161,37 @@ static tsr_status run_node(tsri_graph_state *state, tsri_node *node, tsri_garbag
   return publish(state, node, status, output, garbage);
 }
 
-tsr_status tsri_graph_run(tsr_tensor *tensor) {
-  if (tsri_tensor_buffer(tensor)) return TSR_OK;
-  tsri_graph_state *state = tsri_graph_of(tensor->value->device);
+// Runs what the nodes need, and first the moves from other devices among that. The caller keeps the nodes and does not hold the lock.
+static tsr_status run_nodes(tsri_graph_state *state, tsri_node *const *nodes, uint32_t count) {
   tsri_garbage garbage;
   garbage.values = NULL;
   garbage.count = 0;
+  tsri_needed_moves moves = {0};
   tsr_status status = TSR_OK;
-  tsri_mutex_lock(&state->lock);
-  tsri_node *node = tsri_pending_node(tensor->value);  // another thread may have run it meanwhile
-  if (node) status = run_node(state, node, &garbage);
-  tsri_mutex_unlock(&state->lock);
+  do {
+    if (moves.count > 0) status = tsri_moves_run(&moves);
+    tsri_moves_release(&moves);
+    if (status != TSR_OK) break;
+    tsri_mutex_lock(&state->lock);
+    if (state->move_count > 0) status = tsri_moves_find(state, nodes, count, &moves);
+    // Another thread may have run a node meanwhile.
+    if (status == TSR_OK && moves.count == 0 && (count > 1 || !tsri_value_buffer(&nodes[0]->value))) {
+      status = count > 1 ? run_targets(state, nodes, count, &garbage) : run_node(state, nodes[0], &garbage);
+    }
+    tsri_mutex_unlock(&state->lock);
+  } while (status == TSR_OK && moves.count > 0);
+  tsri_moves_release(&moves);
   tsri_garbage_drop(&garbage);
   return status;
 }
+
+tsr_status tsri_graph_run_value(tsri_value *value) {
+  if (tsri_value_buffer(value)) return TSR_OK;
+  tsri_node *node = (tsri_node *)value;  // what has no elements is a node
+  return run_nodes(tsri_graph_of(value->device), &node, 1);
+}
+
+tsr_status tsri_graph_run(tsr_tensor *tensor) { return tsri_graph_run_value(tensor->value); }
 
 // --- Before elements are overwritten ----------------------------------------------------------------------------------
 
@@ -204,13 +222,11 @@ static tsr_status find_readers(const tsri_graph_state *state, const tsr_buffer *
 static tsr_status run_readers(tsr_device *device, const tsr_buffer *buffer) {
   tsri_graph_state *state = tsri_graph_of(device);
   if (!state) return TSR_OK;
-  tsri_garbage garbage = {0};
   node_list found = {0};
   tsri_mutex_lock(&state->lock);
   tsr_status status = find_readers(state, buffer, &found);
-  if (found.count > 0) status = run_targets(state, found.nodes, found.count, &garbage);
   tsri_mutex_unlock(&state->lock);
-  tsri_garbage_drop(&garbage);
+  if (found.count > 0) status = run_nodes(state, found.nodes, found.count);
   for (uint32_t i = 0; i < found.count; i++) tsri_value_release(&found.nodes[i]->value);
   tsri_free(found.nodes);
   return status;

@@ -236,17 +236,22 @@ tsr_status tsri_common_device(const char *caller, tsr_device *const *devices, in
   return TSR_OK;
 }
 
+void tsri_note_implicit_move(const char *caller, tsr_dtype dtype, const tsri_layout *layout, const tsr_device *from,
+                             tsr_device *to) {
+  tsri_count(&to->counters.implicit_moves);
+  char text[TSR_SHAPE_TEXT_BYTES];
+  tsri_log(TSR_LOG_INFO, "%s: moving a %s of %s from %s to %s", caller,
+           tsr_shape_format(layout->shape, text, sizeof text), tsr_dtype_name(dtype), from->backend->name,
+           to->backend->name);
+}
+
 tsr_status tsri_move_implicitly(const char *caller, const tsri_view *view, tsr_device *device, tsri_view *out_view) {
   *out_view = *view;
   if (view->buffer->device == device) {
     tsr_buffer_retain(view->buffer);
     return TSR_OK;
   }
-  tsri_count(&device->counters.implicit_moves);
-  char text[TSR_SHAPE_TEXT_BYTES];
-  tsri_log(TSR_LOG_INFO, "%s: moving a %s of %s from %s to %s", caller,
-           tsr_shape_format(view->layout.shape, text, sizeof text), tsr_dtype_name(view->dtype),
-           view->buffer->device->backend->name, device->backend->name);
+  tsri_note_implicit_move(caller, view->dtype, &view->layout, view->buffer->device, device);
   out_view->layout = tsri_packed_layout(&view->layout);
   return tsri_copy_to_device(view, device, &out_view->buffer);
 }

@@ -52,6 +52,10 @@ tsr_status tsri_write_elements(const tsri_view *view, const void *data);
 // Errors: TSR_ERR_INVALID_ARGUMENT if they differ and TESSERA_MIX=error; the message names both devices.
 tsr_status tsri_common_device(const char *caller, tsr_device *const *devices, int count, tsr_device **out_device);
 
+// Counts and logs a move that nobody asked for.
+void tsri_note_implicit_move(const char *caller, tsr_dtype dtype, const tsri_layout *layout, const tsr_device *from,
+                             tsr_device *to);
+
 // The view on `device`: one more reference to its buffer, or a copy, counted and logged as an implicit move.
 tsr_status tsri_move_implicitly(const char *caller, const tsri_view *view, tsr_device *device, tsri_view *out_view);
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Operators that make tensors of host data, or of one value. Those that follow a rule are in sequence.c and random.c.
 
+#include "ops/create.h"
 #include "core/error.h"
 #include "core/tensor.h"
+#include "ops/call.h"
 #include "runtime/device.h"
 
 // Layout and memory of a tensor about to be filled.
@@ -74,4 +76,9 @@ tsr_tensor *tsr_full(tsr_device *device, tsr_dtype dtype, tsr_shape shape, doubl
 
 tsr_tensor *tsr_full_int(tsr_device *device, tsr_dtype dtype, tsr_shape shape, int64_t value) {
   return make_full("full_int", device, dtype, shape, TSR_I64, &value);
+}
+
+tsr_tensor *tsri_record_zeros(tsr_device *device, tsr_dtype dtype, tsr_shape shape) {
+  static const tsri_op op = {.name = "zeros", .kind = TSRI_OP_KERNEL, .run = tsri_call_zero};
+  return tsri_record_kernel(&op, device, dtype, shape, NULL, 0, NULL);
 }

@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "graph/transfer.h"
 #include "ops/axes.h"
+#include "ops/create.h"
 #include "ops/elementwise.h"
 #include "ops/promote.h"
 #include "ops/walk.h"
@@ -213,7 +214,7 @@ static tsr_tensor *repeat_axis(const char *caller, tsr_tensor *x, int axis, int6
   tsr_status status = tsri_shape_check(caller, shape, &(int64_t){0});
   if (status != TSR_OK) return tsri_tensor_fail(status);
   if (shape.dims[axis] == 0 || x->layout.count == 0) {
-    return tsri_tensor_named(caller, tsr_zeros(x->value->device, x->dtype, shape));
+    return tsri_tensor_named(caller, tsri_record_zeros(x->value->device, x->dtype, shape));
   }
   tsr_tensor *view = is_tile ? around(x, axis, (int64_t[]){1, size}, (int64_t[]){times, size})
                              : around(x, axis, (int64_t[]){size, 1}, (int64_t[]){size, times});

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Reading, writing and moving tensors: what is pending runs first.
-#include "ops/transfer.h"
-
+#include "graph/transfer.h"
 #include "core/error.h"
 #include "graph/graph.h"
-#include "graph/transfer.h"
 #include "runtime/sharing.h"
 
 static tsr_status check_transfer(const char *caller, const tsr_tensor *tensor, const void *data, size_t bytes) {
@@ -53,25 +51,8 @@ tsr_tensor *tsr_to(tsr_tensor *tensor, tsr_device *device) {
   if (status == TSR_OK) status = tsri_device_check("to", device);
   if (status != TSR_OK) return tsri_tensor_fail(status);
   if (tensor->value->device == device) return tsri_tensor_view(tensor, &tensor->layout);
-  status = tsri_graph_run(tensor);
-  if (status != TSR_OK) return tsri_tensor_fail(status);
-  tsri_view view = tsri_view_of(tensor);
-  tsr_buffer *buffer = NULL;
   tsri_count(&device->counters.explicit_moves);
-  status = tsri_copy_to_device(&view, device, &buffer);
-  if (status != TSR_OK) return tsri_tensor_fail(status);
-  tsri_layout packed = tsri_packed_layout(&view.layout);
-  return tsri_tensor_create(buffer, view.dtype, &packed);
-}
-
-tsr_tensor *tsri_packed_tensor(tsr_tensor *tensor, const tsri_layout *layout) {
-  tsr_buffer *buffer = NULL;
-  tsr_status status = tsri_graph_run(tensor);
-  if (status == TSR_OK) {
-    tsri_view view = tsri_view_of(tensor);
-    status = tsri_copy_contiguous(&view, &buffer);
-  }
-  return status == TSR_OK ? tsri_tensor_create(buffer, tensor->dtype, layout) : tsri_tensor_fail(status);
+  return tsri_record_move(tensor, device);
 }
 
 tsr_tensor *tsr_contiguous(tsr_tensor *tensor) {
@@ -79,7 +60,7 @@ tsr_tensor *tsr_contiguous(tsr_tensor *tensor) {
   if (status != TSR_OK) return tsri_tensor_fail(status);
   if (tsri_layout_is_contiguous(&tensor->layout)) return tsri_tensor_view(tensor, &tensor->layout);
   tsri_layout packed = tsri_packed_layout(&tensor->layout);
-  return tsri_packed_tensor(tensor, &packed);
+  return tsri_record_copy(tensor, &packed);
 }
 
 bool tsr_tensor_shares_memory(const tsr_tensor *a, const tsr_tensor *b) {

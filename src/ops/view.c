@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // View operators: each is a layout rule of core/layout.c over the same buffer.
 #include "core/tensor.h"
-#include "ops/transfer.h"
+#include "graph/graph.h"
 
 // Finishes a view operator: a new tensor, or the failure.
 static tsr_tensor *finish(const tsr_tensor *tensor, tsr_status status, const tsri_layout *view) {
@@ -14,7 +14,7 @@ tsr_tensor *tsr_reshape(tsr_tensor *tensor, tsr_shape shape) {
   tsr_status status = tsri_tensor_check("reshape", tensor);
   if (status == TSR_OK) status = tsri_layout_reshape(&tensor->layout, shape, &view, &is_view);
   if (status != TSR_OK || is_view) return finish(tensor, status, &view);
-  return tsri_packed_tensor(tensor, &view);
+  return tsri_record_copy(tensor, &view);
 }
 
 tsr_tensor *tsr_transpose(tsr_tensor *tensor, int axis_a, int axis_b) {

@@ -218,6 +218,9 @@ check_level check_run_level(const check_run *run);
 // Whether arithmetic on the device keeps subnormal numbers, which the language leaves open.
 bool check_keeps_subnormals(const check_run *run);
 
+// From here to check_result only recording may happen: a launch, a copy or an allocation on the device fails the case. Inputs end with it.
+void check_idle_begin(check_run *run);
+
 // Memory until the end of the case, all 0. The program ends if there is none.
 void *check_alloc(check_run *run, size_t count, size_t bytes);
 

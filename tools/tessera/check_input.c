@@ -119,6 +119,7 @@ static check_tensor *finish(check_run *run, tsr_dtype dtype, tsr_shape shape, ch
   for (int64_t i = 0; i < t->count; i++) t->values[i] = base[position(p, shape, i)];
   t->tensor = apply_view(tsr_from_data(check_device(run), dtype, p->base, data, count * bytes), shape, view);
   describe(run, dtype, shape, view);
+  check_idle_begin(run);
   return t;
 }
 

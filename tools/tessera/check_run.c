@@ -153,7 +153,7 @@ bool check_begin(check_run *run, check_weight weight, const char *format, ...) {
   bool is_named = false;
   if (!is_asked_for(run, &is_named) || (!is_named && !is_kept(run, weight)) || !is_sampled(run)) return false;
   run->inputs[0] = run->message[0] = '\0';
-  run->has_failed = false;
+  run->has_failed = run->is_idle = false;
   run->status = TSR_OK;
   run->random = scramble(run->options->seed) ^ hash_text(run->id);
   run->scope = tsr_scope_begin(run->device);
@@ -406,7 +406,7 @@ static bool check_facts(check_run *run, const tsr_tensor *result, const check_ex
 // f16 and bf16 are computed in f32, unless nothing is computed.
 static double working_roundoff(tsr_dtype dtype) { return check_roundoff(dtype == TSR_F64 ? TSR_F64 : TSR_F32); }
 
-void check_part_result(check_run *run, tsr_tensor *result, const check_expected *wanted) {
+static void compare_result(check_run *run, tsr_tensor *result, const check_expected *wanted) {
   if (!check_facts(run, result, wanted)) return;
   size_t bytes = tsr_dtype_bytes(wanted->dtype), count = (size_t)wanted->count;
   unsigned char *data = check_alloc(run, count, bytes);
@@ -423,6 +423,49 @@ void check_part_result(check_run *run, tsr_tensor *result, const check_expected 
   if (c.wrong) describe_wrong(&c);
 }
 
+// --- Nothing runs while recording ---------------------------------------------------------------------------------------
+
+static check_activity activity_of(tsr_device *device) {
+  tsr_device_counters counters = {0};
+  tsr_memory_stats memory = {0};
+  tsr_device_get_counters(device, &counters);
+  tsr_memory_get_stats(device, &memory);
+  return (check_activity){.launches = counters.launches,
+                          .transfers = counters.uploads + counters.downloads + counters.fallbacks,
+                          .allocations = memory.allocations};
+}
+
+void check_idle_begin(check_run *run) {
+  run->idle = activity_of(run->device);
+  run->is_idle = !run->is_eager;
+}
+
+static void check_idle_end(check_run *run) {
+  if (!run->is_idle) return;
+  run->is_idle = false;
+  check_activity now = activity_of(run->device);
+  if (now.launches == run->idle.launches && now.transfers == run->idle.transfers &&
+      now.allocations == run->idle.allocations) {
+    return;
+  }
+  mark_failed(run, "recording it ran %" PRIu64 " launches and %" PRIu64 " copies, and took memory %" PRIu64 " times",
+              now.launches - run->idle.launches, now.transfers - run->idle.transfers,
+              now.allocations - run->idle.allocations);
+}
+
+static bool runs_when_recorded(tsr_device *device) {
+  tsr_tensor *x = tsr_zeros(device, TSR_F32, TSR_SHAPE(1));
+  uint64_t before = activity_of(device).launches;
+  tsr_release(tsr_neg(x));
+  tsr_release(x);
+  return activity_of(device).launches != before;
+}
+
+void check_part_result(check_run *run, tsr_tensor *result, const check_expected *wanted) {
+  check_idle_end(run);
+  compare_result(run, result, wanted);
+}
+
 void check_result(check_run *run, tsr_tensor *result, const check_expected *wanted) {
   check_part_result(run, result, wanted);
   end_case(run);
@@ -435,6 +478,7 @@ static bool init(check_run *run) {
   run->gap_failed = calloc((size_t)check_gap_count + 1, sizeof *run->gap_failed);
   run->gap_passed = calloc((size_t)check_gap_count + 1, sizeof *run->gap_passed);
   run->last_failure = &run->failures;
+  run->is_eager = runs_when_recorded(run->device);
   return run->tallies && run->gap_failed && run->gap_passed;
 }
 

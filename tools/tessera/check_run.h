@@ -39,12 +39,18 @@ typedef struct check_failure {
 
 typedef struct check_memory check_memory;
 
+// What a device has done so far that recording an operator must not do.
+typedef struct check_activity {
+  uint64_t launches, transfers, allocations;
+} check_activity;
+
 struct check_run {
   const check_options *options;
   tsr_device *device;
   const char *backend;
   int index;
   int64_t fresh_at;  // cases when the device was opened
+  bool is_eager;     // it runs each operator when it is recorded
 
   const check_op *op;
   tsr_dtype dtype;
@@ -61,6 +67,8 @@ struct check_run {
   bool has_failed;
   tsr_status status;  // of an operator or read that failed
   uint64_t random;
+  check_activity idle;  // the device's when the last input was there: recording must not add to it
+  bool is_idle;         // nothing but recording may have happened since
   tsr_scope *scope;
   check_memory *memory;
   check_memory *kept;  // of earlier cases whose waits ran out of time: the device may still use it

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT
+// Recording moves between devices, finding those that a run needs, and running them.
+#include "graph/move.h"
+
+#include "core/alloc.h"
+#include "core/error.h"
+#include "graph/transfer.h"
+#include "runtime/tape.h"
+
+const tsri_op tsri_op_move = {.name = "to", .kind = TSRI_OP_KERNEL};
+
+static tsr_status no_memory(void) { return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "to: no host memory for its record"); }
+
+// Records a node of one input that gives its elements in row-major order. Takes the reference to `value`.
+static tsr_status record_step(const tsri_op *op, tsr_device *device, tsr_dtype dtype, tsri_value *value,
+                              const tsri_layout *layout, tsri_value **out_value) {
+  tsri_layout packed = tsri_packed_layout(layout);
+  tsri_node *node = tsri_node_create(op, device, dtype, 1, NULL);
+  if (!node) {
+    tsri_value_release(value);
+    return no_memory();
+  }
+  node->inputs[0] = (tsri_input){.value = value, .layout = *layout, .dtype = dtype, .as = dtype};
+  tsr_status status = tsri_node_enter(node, &packed);
+  if (status == TSR_OK) *out_value = &node->value;
+  return status;
+}
+
+tsr_status tsri_move_record(tsr_tensor *tensor, tsr_device *device, tsri_value **out_value) {
+  tsri_value *copy = NULL;
+  tsr_status status = record_step(&tsri_op_copy, tensor->value->device, tensor->dtype, tsri_value_retain(tensor->value),
+                                  &tensor->layout, &copy);
+  if (status != TSR_OK) return status;
+  tsri_layout packed = tsri_packed_layout(&tensor->layout);
+  return record_step(&tsri_op_move, device, tensor->dtype, copy, &packed, out_value);
+}
+
+tsr_tensor *tsri_record_move(tsr_tensor *input, tsr_device *device) {
+  tsri_value *value = NULL;
+  tsr_status status = tsri_move_record(input, device, &value);
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  tsri_layout packed = tsri_packed_layout(&input->layout);
+  return tsri_tensor_of(value, input->dtype, &packed);
+}
+
+// --- Finding ----------------------------------------------------------------------------------------------------------
+
+typedef struct search {
+  tsri_graph_state *state;
+  tsri_node **nodes;  // seen so far; moves are not among them
+  size_t count, room;
+  size_t move_room;
+  tsri_needed_moves *found;
+} search;
+
+static bool add_move(search *own, tsri_node *node) {
+  if (own->found->count == own->move_room) {
+    size_t room = own->move_room ? 2 * own->move_room : 4;
+    tsri_needed_move *moves = tsri_realloc(own->found->moves, room * sizeof *moves);
+    if (!moves) return false;
+    own->found->moves = moves;
+    own->move_room = room;
+  }
+  tsri_needed_move *move = &own->found->moves[own->found->count++];
+  *move = (tsri_needed_move){.node = node, .source = tsri_value_retain(node->inputs[0].value)};
+  tsri_value_retain(&node->value);
+  return true;
+}
+
+static bool add_node(search *own, tsri_node *node) {
+  if (!node || node->mark == own->state->run_mark) return true;
+  node->mark = own->state->run_mark;
+  if (node->op == &tsri_op_move) return add_move(own, node);
+  if (own->count == own->room) {
+    size_t room = own->room ? 2 * own->room : 64;
+    tsri_node **nodes = tsri_realloc(own->nodes, room * sizeof *nodes);
+    if (!nodes) return false;
+    own->nodes = nodes;
+    own->room = room;
+  }
+  own->nodes[own->count++] = node;
+  return true;
+}
+
+tsr_status tsri_moves_find(tsri_graph_state *state, tsri_node *const *targets, uint32_t target_count,
+                           tsri_needed_moves *out) {
+  *out = (tsri_needed_moves){0};
+  search own = {.state = state, .found = out};
+  bool is_good = true;
+  state->run_mark++;
+  for (uint32_t i = 0; i < target_count && is_good; i++)
+    is_good = add_node(&own, tsri_pending_node(&targets[i]->value));
+  for (size_t i = 0; i < own.count && is_good; i++) {
+    const tsri_node *node = own.nodes[i];
+    for (uint32_t j = 0; j < node->input_count && is_good; j++) {
+      is_good = add_node(&own, tsri_pending_node(node->inputs[j].value));
+    }
+  }
+  tsri_free(own.nodes);
+  return is_good ? TSR_OK : TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "no host memory to find the moves that a run needs");
+}
+
+void tsri_moves_release(tsri_needed_moves *moves) {
+  for (uint32_t i = 0; i < moves->count; i++) {
+    tsri_value_release(&moves->moves[i].node->value);
+    tsri_value_release(moves->moves[i].source);
+  }
+  tsri_free(moves->moves);
+  *moves = (tsri_needed_moves){0};
+}
+
+// --- Running ----------------------------------------------------------------------------------------------------------
+
+// What must run before the elements of `copy` can travel: its input if they lie there as they are wanted, else the copy itself.
+// One reference; NULL if nothing has to run. Takes the lock.
+static tsri_value *find_unready(tsri_graph_state *state, tsri_value *copy) {
+  tsri_value *unready = NULL;
+  tsri_mutex_lock(&state->lock);
+  tsri_node *node = tsri_pending_node(copy);
+  if (node) {
+    const tsri_input *input = &node->inputs[0];
+    bool is_in_place = tsri_layout_is_contiguous(&input->layout);
+    if (!is_in_place) unready = copy;
+    else if (!tsri_value_buffer(input->value)) unready = input->value;
+  }
+  if (unready) tsri_value_retain(unready);
+  tsri_mutex_unlock(&state->lock);
+  return unready;
+}
+
+// Copies the elements into `to`. The lock is held meanwhile: nobody can write to the place they come from, since a write has to run
+// the copy first.
+static tsr_status transfer(tsri_graph_state *state, const tsri_value *copy, const tsri_node *move, tsr_buffer *to) {
+  size_t element = tsr_dtype_bytes(move->dtype), bytes = (size_t)move->count * element;
+  if (bytes == 0) return TSR_OK;
+  tsri_mutex_lock(&state->lock);
+  const tsri_node *node = tsri_pending_node(copy);
+  tsr_buffer *from = tsri_value_buffer(node ? node->inputs[0].value : copy);
+  size_t offset = node ? (size_t)node->inputs[0].layout.offset * element : 0;
+  tsr_status status = tsri_buffer_copy(to, 0, from, offset, bytes);
+  tsri_mutex_unlock(&state->lock);
+  return status;
+}
+
+// The move's result is published unless another thread was faster.
+static void publish(tsri_node *node, tsr_buffer *buffer) {
+  tsri_graph_state *state = tsri_graph_of(node->value.device);
+  tsri_garbage garbage = {0};
+  tsri_mutex_lock(&state->lock);
+  bool is_first = tsri_value_buffer(&node->value) == NULL;
+  if (is_first) tsri_node_finish(state, node, buffer, &garbage);
+  tsri_mutex_unlock(&state->lock);
+  tsri_garbage_drop(&garbage);
+  if (!is_first) tsr_buffer_release(buffer);
+}
+
+static tsr_status run_move(const tsri_needed_move *move) {
+  tsri_node *node = move->node;
+  tsri_graph_state *from = tsri_graph_of(move->source->device);
+  tsri_value *unready = find_unready(from, move->source);
+  tsr_status status = unready ? tsri_graph_run_value(unready) : TSR_OK;
+  tsri_value_release(unready);
+  tsr_buffer *to = NULL;
+  if (status == TSR_OK) {
+    status = tsr_buffer_create(node->value.device, (size_t)node->count * tsr_dtype_bytes(node->dtype), 0, &to);
+  }
+  if (status == TSR_OK) status = transfer(from, move->source, node, to);
+  if (status == TSR_OK) publish(node, to);
+  else tsr_buffer_release(to);
+  return status;
+}
+
+// A move recorded before a capture is an input of it, and runs untaped.
+tsr_status tsri_moves_run(const tsri_needed_moves *moves) {
+  tsri_tape *tape = tsri_tape_now();
+  uint64_t id = tsri_tape_id();
+  tsr_status status = TSR_OK;
+  for (uint32_t i = 0; i < moves->count && status == TSR_OK; i++) {
+    bool is_outside = tape && moves->moves[i].node->tape != id;
+    if (is_outside) tsri_tape_switch(NULL);
+    status = run_move(&moves->moves[i]);
+    if (is_outside) tsri_tape_switch(tape);
+  }
+  return status;
+}
