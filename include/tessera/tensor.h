@@ -130,6 +130,20 @@ TSR_API tsr_status tsr_evaluate(tsr_tensor *tensor);
 //         read-only (imported through DLPack as such).
 TSR_API tsr_status tsr_write(tsr_tensor *tensor, const void *data, size_t bytes);
 
+// Records a write: from here on the elements of `target`, whatever view it is, are those of `source`, which is broadcast to the target's
+// shape and converted to its dtype. Operators recorded before still see the old elements, also when they run later; those recorded
+// after see the new ones, and so do all tensors that share the memory. The memory stays the same one, so a capture that reads or
+// writes it goes on doing so. `source` may overlap `target`: it is read as it was before. A source on another device is moved.
+//
+// Nothing runs yet, unless others see the target's memory, too (DLPack): then the write is queued at once. A write that nobody can see,
+// because all tensors over the memory were released, is never made.
+//
+// Threads: any; assigning to a tensor that another thread uses is the callers' race, as with tsr_write.
+// Errors:  TSR_ERR_SHAPE (`source` does not broadcast to the target's shape), TSR_ERR_INVALID_ARGUMENT (the target repeats elements
+//          (tsr_expand), is read-only, or is on another device while TESSERA_MIX=error), a failed tensor's own, TSR_ERR_OUT_OF_MEMORY.
+//          Then the target keeps its elements. What fails when the write runs is said by the call that needs it.
+TSR_API tsr_status tsr_assign(tsr_tensor *target, tsr_tensor *source);
+
 // Whether both have the same dtype, shape and element values (NaN equals nothing, -0 equals 0). Inputs on two
 // devices meet on the more compatible one, as all operators' do (docs/architecture.md, "Mixed devices").
 //

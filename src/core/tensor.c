@@ -40,7 +40,7 @@ static char *copy_last_error(void) {
 }
 
 static void destroy(tsr_tensor *tensor) {
-  tsri_value_release(tensor->value);
+  tsri_value_let_go(tensor->value);
   tsri_free(tensor->message);
   tensor->value = NULL;
   tensor->message = NULL;
@@ -56,7 +56,7 @@ static tsr_tensor *adopt(tsr_tensor *tensor) {
 tsr_tensor *tsri_tensor_of(tsri_value *value, tsr_dtype dtype, const tsri_layout *layout) {
   tsr_tensor *tensor = tsri_object_create(TSRI_OBJECT_TENSOR, sizeof *tensor);
   if (!tensor) {
-    tsri_value_release(value);
+    tsri_value_let_go(value);
     return fail_out_of_memory();
   }
   tensor->value = value;
@@ -71,7 +71,7 @@ tsr_tensor *tsri_tensor_create(tsr_buffer *buffer, tsr_dtype dtype, const tsri_l
 }
 
 tsr_tensor *tsri_tensor_view(const tsr_tensor *tensor, const tsri_layout *layout) {
-  return tsri_tensor_of(tsri_value_retain(tensor->value), tensor->dtype, layout);
+  return tsri_tensor_of(tsri_value_hold(tensor->value), tensor->dtype, layout);
 }
 
 tsr_tensor *tsri_tensor_fail(tsr_status status) {

@@ -23,7 +23,7 @@ struct tsr_tensor {
   bool is_static;  // never freed: the one that says host memory is out
 };
 
-// A tensor over `value`, whose reference it takes (also when it fails). Given to the open scope.
+// A tensor over `value`, whose reference (that of tsri_value_init or tsri_value_hold) it takes, also when it fails. Given to the open scope.
 tsr_tensor *tsri_tensor_of(tsri_value *value, tsr_dtype dtype, const tsri_layout *layout);
 
 // The same over elements that are there; takes the reference to `buffer`.

@@ -1,8 +1,20 @@
 // SPDX-License-Identifier: MIT
-// Plain values: elements in a buffer.
+// References to values, and plain values: elements in a buffer.
 #include "core/value.h"
 
 #include "core/alloc.h"
+
+#define TENSOR_REF (UINT64_C(1) << 32)
+#define ALL_REFS   (TENSOR_REF - 1)
+
+void tsri_value_init(tsri_value *value, tsr_buffer *buffer, tsr_device *device, void (*destroy)(tsri_value *value)) {
+  atomic_init(&value->refs, TENSOR_REF + 1);
+  atomic_init(&value->buffer, buffer);
+  atomic_init(&value->latest, NULL);
+  value->device = tsr_device_retain(device);
+  value->destroy = destroy;
+  value->successor = value->storage = NULL;
+}
 
 static void destroy_plain(tsri_value *value) {
   tsr_buffer_release(tsri_value_buffer(value));
@@ -12,14 +24,8 @@ static void destroy_plain(tsri_value *value) {
 
 tsri_value *tsri_value_create(tsr_buffer *buffer) {
   tsri_value *value = tsri_malloc(sizeof *value);
-  if (!value) {
-    tsr_buffer_release(buffer);
-    return NULL;
-  }
-  atomic_init(&value->refs, 1);
-  atomic_init(&value->buffer, buffer);
-  value->device = tsr_device_retain(tsr_buffer_device(buffer));
-  value->destroy = destroy_plain;
+  if (value) tsri_value_init(value, buffer, tsr_buffer_device(buffer), destroy_plain);
+  else tsr_buffer_release(buffer);
   return value;
 }
 
@@ -29,8 +35,8 @@ tsri_value *tsri_value_retain(tsri_value *value) {
 }
 
 bool tsri_value_retain_living(tsri_value *value) {
-  unsigned refs = atomic_load_explicit(&value->refs, memory_order_relaxed);
-  while (refs > 0) {
+  uint_fast64_t refs = atomic_load_explicit(&value->refs, memory_order_relaxed);
+  while ((refs & ALL_REFS) > 0) {
     if (atomic_compare_exchange_weak_explicit(&value->refs, &refs, refs + 1, memory_order_acquire,
                                               memory_order_relaxed)) {
       return true;
@@ -39,6 +45,29 @@ bool tsri_value_retain_living(tsri_value *value) {
   return false;
 }
 
+static void give_up(tsri_value *value, uint_fast64_t count) {
+  if ((atomic_fetch_sub_explicit(&value->refs, count, memory_order_acq_rel) & ALL_REFS) == 1) value->destroy(value);
+}
+
 void tsri_value_release(tsri_value *value) {
-  if (value && atomic_fetch_sub_explicit(&value->refs, 1, memory_order_acq_rel) == 1) value->destroy(value);
+  if (value) give_up(value, 1);
+}
+
+tsri_value *tsri_value_hold(tsri_value *value) {
+  atomic_fetch_add_explicit(&value->refs, TENSOR_REF + 1, memory_order_relaxed);
+  return value;
+}
+
+void tsri_value_let_go(tsri_value *value) {
+  if (!value) return;
+  // The only tensor: no other thread can assign to it any more. An assignment that another tensor recorded is seen, since
+  // its release came before the count that is read here.
+  bool is_only = atomic_load_explicit(&value->refs, memory_order_acquire) >> 32 == 1;
+  if (is_only && !tsri_value_is_assigned(value)) {
+    give_up(value, TENSOR_REF + 1);
+    return;
+  }
+  bool is_last = atomic_fetch_sub_explicit(&value->refs, TENSOR_REF, memory_order_acq_rel) >> 32 == 1;
+  if (is_last) tsri_value_release(atomic_exchange(&value->latest, NULL));
+  give_up(value, 1);
 }

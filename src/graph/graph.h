@@ -126,6 +126,13 @@ tsr_tensor *tsri_record_copy(tsr_tensor *input, const tsri_layout *layout);
 // The input's elements on another device, row-major.
 tsr_tensor *tsri_record_move(tsr_tensor *input, tsr_device *device);
 
+// Writes the elements of `source` to those of `target`, in place and in the order of recording. The source is usable, on the target's device, and has
+// its dtype and shape; the target repeats no element and may be written. Where memory is shared with others (runtime/sharing.h) it runs at
+// once.
+//
+// Errors: TSR_ERR_OUT_OF_MEMORY; what running gives, in eager mode and for shared memory.
+tsr_status tsri_record_assign(tsr_tensor *target, tsr_tensor *source);
+
 // The device an operator with these inputs runs on, by the mix rule, without moving anything.
 tsr_status tsri_record_device(const char *caller, tsr_tensor *const *inputs, int input_count, tsr_device **out_device);
 

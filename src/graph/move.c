@@ -4,6 +4,7 @@
 
 #include "core/alloc.h"
 #include "core/error.h"
+#include "graph/assign.h"
 #include "graph/transfer.h"
 #include "runtime/tape.h"
 
@@ -28,7 +29,7 @@ static tsr_status record_step(const tsri_op *op, tsr_device *device, tsr_dtype d
 
 tsr_status tsri_move_record(tsr_tensor *tensor, tsr_device *device, tsri_value **out_value) {
   tsri_value *copy = NULL;
-  tsr_status status = record_step(&tsri_op_copy, tensor->value->device, tensor->dtype, tsri_value_retain(tensor->value),
+  tsr_status status = record_step(&tsri_op_copy, tensor->value->device, tensor->dtype, tsri_value_now(tensor->value),
                                   &tensor->layout, &copy);
   if (status != TSR_OK) return status;
   tsri_layout packed = tsri_packed_layout(&tensor->layout);
@@ -82,11 +83,21 @@ static bool add_node(search *own, tsri_node *node) {
   return true;
 }
 
+// Nodes that have to run before an assignment overwrites what they read.
+static bool add_readers(search *own, const tsri_readers *readers, const tsri_node *node) {
+  bool is_good = true;
+  for (uint32_t at = tsri_readers_first(node); at && is_good; at = readers->all[at - 1].next) {
+    is_good = add_node(own, readers->all[at - 1].node);
+  }
+  return is_good;
+}
+
 tsr_status tsri_moves_find(tsri_graph_state *state, tsri_node *const *targets, uint32_t target_count,
-                           tsri_needed_moves *out) {
+                           tsri_garbage *garbage, tsri_needed_moves *out) {
   *out = (tsri_needed_moves){0};
   search own = {.state = state, .found = out};
-  bool is_good = true;
+  tsri_readers readers;
+  bool is_good = tsri_readers_init(state, garbage, &readers);
   state->run_mark++;
   for (uint32_t i = 0; i < target_count && is_good; i++)
     is_good = add_node(&own, tsri_pending_node(&targets[i]->value));
@@ -95,8 +106,10 @@ tsr_status tsri_moves_find(tsri_graph_state *state, tsri_node *const *targets, u
     for (uint32_t j = 0; j < node->input_count && is_good; j++) {
       is_good = add_node(&own, tsri_pending_node(node->inputs[j].value));
     }
+    is_good = is_good && add_readers(&own, &readers, node);
   }
   tsri_free(own.nodes);
+  tsri_free(readers.all);
   return is_good ? TSR_OK : TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "no host memory to find the moves that a run needs");
 }
 

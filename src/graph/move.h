@@ -28,7 +28,7 @@ typedef struct tsri_needed_moves {
 //
 // Errors: TSR_ERR_OUT_OF_MEMORY; then there are none.
 tsr_status tsri_moves_find(tsri_graph_state *state, tsri_node *const *targets, uint32_t target_count,
-                           tsri_needed_moves *out);
+                           tsri_garbage *garbage, tsri_needed_moves *out);
 tsr_status tsri_moves_run(const tsri_needed_moves *moves);  // not under any graph's lock
 void tsri_moves_release(tsri_needed_moves *moves);
 

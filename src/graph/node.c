@@ -6,6 +6,7 @@
 
 #include "core/alloc.h"
 #include "core/error.h"
+#include "graph/assign.h"
 #include "graph/kernels.h"
 #include "graph/move.h"
 #include "runtime/tape.h"
@@ -61,6 +62,7 @@ static void link_pending(tsri_graph_state *state, tsri_node *node) {
   state->pending = node;
   state->pending_count++;
   state->move_count += node->op == &tsri_op_move;
+  state->assign_count += node->op == &tsri_op_assign;
 }
 
 static void unlink_pending(tsri_graph_state *state, tsri_node *node) {
@@ -70,6 +72,7 @@ static void unlink_pending(tsri_graph_state *state, tsri_node *node) {
   node->previous = node->next = NULL;
   state->pending_count--;
   state->move_count -= node->op == &tsri_op_move;
+  state->assign_count -= node->op == &tsri_op_assign;
 }
 
 // Nodes whose last reference went while this thread was freeing another: a chain of a hundred thousand must not become as
@@ -83,9 +86,11 @@ static void free_node(tsri_node *node) {
   if (!tsri_value_buffer(&node->value)) {
     tsri_mutex_lock(&state->lock);
     unlink_pending(state, node);
+    if (node->value.storage) tsri_assign_forget(node);
     tsri_mutex_unlock(&state->lock);
   }
   for (uint32_t i = 0; i < node->input_count; i++) tsri_value_release(node->inputs[i].value);
+  tsri_value_release(node->value.storage);
   tsr_buffer_release(tsri_value_buffer(&node->value));
   tsri_free(node);
   tsr_device_release(device);
@@ -125,9 +130,12 @@ void tsri_garbage_drop(tsri_garbage *garbage) {
   tsri_free(garbage->values);
 }
 
+void tsri_garbage_add(tsri_garbage *garbage, tsri_value *value) {
+  (garbage->values ? garbage->values : garbage->few)[garbage->count++] = value;
+}
+
 static void drop_inputs(tsri_node *node, tsri_garbage *garbage) {
-  tsri_value **values = garbage->values ? garbage->values : garbage->few;
-  for (uint32_t i = 0; i < node->input_count; i++) values[garbage->count++] = node->inputs[i].value;
+  for (uint32_t i = 0; i < node->input_count; i++) tsri_garbage_add(garbage, node->inputs[i].value);
   node->input_count = 0;
 }
 
@@ -145,6 +153,7 @@ void tsri_node_become_copy(tsri_node *node, tsri_value *value, tsri_garbage *gar
 void tsri_node_finish(tsri_graph_state *state, tsri_node *node, tsr_buffer *buffer, tsri_garbage *garbage) {
   unlink_pending(state, node);
   drop_inputs(node, garbage);
+  if (node->value.storage) tsri_assign_finish(node, garbage);
   atomic_store_explicit(&node->value.buffer, buffer, memory_order_release);
 }
 
@@ -156,10 +165,7 @@ tsri_node *tsri_node_create(const tsri_op *op, tsr_device *device, tsr_dtype dty
   size_t inputs = (size_t)(input_count ? input_count : 1) * sizeof(tsri_input);
   tsri_node *node = tsri_malloc(sizeof *node + inputs + (attributes ? sizeof *attributes : 0));
   if (!node) return NULL;
-  atomic_init(&node->value.refs, 1);
-  atomic_init(&node->value.buffer, NULL);
-  node->value.device = tsr_device_retain(device);
-  node->value.destroy = destroy_node;
+  tsri_value_init(&node->value, NULL, device, destroy_node);
   node->op = op;
   node->dtype = dtype;
   node->axes = node->depth = node->mark = node->slot = 0;
@@ -178,6 +184,7 @@ tsri_node *tsri_node_create(const tsri_op *op, tsr_device *device, tsr_dtype dty
 
 void tsri_node_abandon(tsri_node *node) {
   for (uint32_t i = 0; i < node->input_count; i++) tsri_value_release(node->inputs[i].value);
+  tsri_value_release(node->value.storage);
   tsr_device_release(node->value.device);
   tsri_free(node);
 }
@@ -203,6 +210,7 @@ static tsr_status link_node(tsri_node *node, const tsri_layout *layout, bool *ou
   node->shape = layout->shape;
   node->count = layout->count;
   tsri_mutex_lock(&state->lock);
+  if (node->value.storage) tsri_assign_link(node);
   node->depth = depth_below(node) + 1;
   link_pending(state, node);
   *out_is_full = node->depth >= TSRI_MAX_DEPTH || state->pending_count >= TSRI_MAX_PENDING || device->is_eager;

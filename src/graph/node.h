@@ -28,6 +28,7 @@ struct tsri_node {
   tsri_node *previous, *next;         // in the device's list of pending nodes
   tsri_node *dying_next;              // in a thread's list of nodes to be freed
   uint32_t mark, slot;                // planning: which run saw it last, and its number there
+  uint32_t first_reader;              // planning, of an assignment: assign.h
   const tsri_attributes *attributes;  // in the same piece of memory, or static
   uint32_t input_count;
   tsri_input inputs[];
@@ -38,7 +39,8 @@ typedef struct tsri_graph_state {
   tsri_mutex lock;  // guards all below, and every pending node of the device
   tsri_node *pending;
   size_t pending_count;
-  size_t move_count;  // pending nodes whose input is on another device
+  size_t move_count;    // pending nodes whose input is on another device
+  size_t assign_count;  // pending assignments
   uint32_t run_mark;
   struct tsri_kernel_cache *kernels;
   tsri_tuning tuning;  // set once
@@ -68,6 +70,9 @@ typedef struct tsri_garbage {
 
 // Makes room for `count` more references. False when host memory is out.
 bool tsri_garbage_reserve(tsri_garbage *garbage, size_t count);
+
+// Adds a reference, for which there is room.
+void tsri_garbage_add(tsri_garbage *garbage, tsri_value *value);
 
 // Gives all references up. Not under the lock.
 void tsri_garbage_drop(tsri_garbage *garbage);

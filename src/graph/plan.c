@@ -16,7 +16,7 @@
 
 typedef struct visit {
   tsri_node *node;
-  uint32_t next_input;
+  uint32_t next_input, next_reader;
 } visit;
 
 typedef struct collector {
@@ -44,7 +44,7 @@ static bool push(collector *own, tsri_node *node) {
   if (!grow((void **)&own->stack, own->few, &own->stack_capacity, own->depth + 1, sizeof *own->stack)) return false;
   node->mark = own->state->run_mark;
   node->slot = TSRI_NONE;
-  own->stack[own->depth++] = (visit){node, 0};
+  own->stack[own->depth++] = (visit){node, 0, tsri_readers_first(node)};
   return true;
 }
 
@@ -59,21 +59,30 @@ static bool number(collector *own, tsri_node *node) {
   planned->same_as = node->slot;
   planned->group = TSRI_NONE;
   plan->input_count += node->input_count;
+  // Readers of what is overwritten come before it, and not within the kernel of a node that comes later.
+  for (uint32_t at = tsri_readers_first(node); at; at = plan->readers.all[at - 1].next) {
+    plan->nodes[plan->readers.all[at - 1].node->slot].is_target = true;
+  }
   return true;
 }
 
-// Depth first, with a stack of our own; a node gets its number after its inputs.
+// Depth first, with a stack of our own; a node gets its number after its inputs and after readers of what it overwrites.
 static bool collect_from(collector *own, tsri_node *target) {
   if (target->mark == own->state->run_mark) return true;
   if (!push(own, target)) return false;
   while (own->depth > 0) {
     visit *top = &own->stack[own->depth - 1];
-    if (top->next_input == top->node->input_count) {
+    tsri_node *input = NULL;
+    if (top->next_input < top->node->input_count) {
+      input = tsri_pending_node(top->node->inputs[top->next_input++].value);
+    } else if (top->next_reader) {
+      const tsri_reader *reader = &own->plan->readers.all[top->next_reader - 1];
+      input = reader->node;
+      top->next_reader = reader->next;
+    } else {
       if (!number(own, top->node)) return false;
       own->depth--;
-      continue;
     }
-    tsri_node *input = tsri_pending_node(top->node->inputs[top->next_input++].value);
     if (input && input->mark != own->state->run_mark && !push(own, input)) return false;
   }
   return true;
@@ -129,6 +138,8 @@ static bool merge_equal(tsri_plan *plan) {
   if (!table) return false;
   for (uint32_t i = 0; i < plan->node_count; i++) {
     tsri_planned *own = &plan->nodes[i];
+    // A write is not merged, nor is what will be overwritten: a copy of it could come too late.
+    if (own->node->value.storage || own->node->value.successor) continue;
     size_t at = hash_node(plan, own->node) & (slots - 1);
     while (table[at] && !same_node(plan, plan->nodes[table[at] - 1].node, own->node)) at = (at + 1) & (slots - 1);
     if (table[at]) {
@@ -387,15 +398,16 @@ static bool collect(tsri_graph_state *state, tsri_node *const *targets, uint32_t
 }
 
 tsr_status tsri_plan_init(tsri_graph_state *state, tsri_node *const *targets, uint32_t target_count,
-                          tsri_plan *out_plan) {
+                          tsri_garbage *garbage, tsri_plan *out_plan) {
   out_plan->nodes = out_plan->few_nodes;
   out_plan->groups = NULL;
   out_plan->members = NULL;
   out_plan->node_count = out_plan->group_count = 0;
   out_plan->input_count = 0;
   state->run_mark++;
-  bool is_good =
-      collect(state, targets, target_count, out_plan) && merge_equal(out_plan) && make_room_for_groups(out_plan);
+  bool is_good = tsri_readers_init(state, garbage, &out_plan->readers) &&
+                 collect(state, targets, target_count, out_plan) && merge_equal(out_plan) &&
+                 make_room_for_groups(out_plan);
   if (!is_good) {
     uint32_t count = out_plan->node_count;
     tsri_plan_deinit(out_plan);
@@ -411,4 +423,5 @@ void tsri_plan_deinit(tsri_plan *plan) {
   if (plan->nodes != plan->few_nodes) tsri_free(plan->nodes);
   if (plan->groups != plan->few_groups) tsri_free(plan->groups);
   if (plan->members != plan->few_members) tsri_free(plan->members);
+  tsri_free(plan->readers.all);
 }

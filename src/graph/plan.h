@@ -7,7 +7,7 @@
 #ifndef TSRI_PLAN_H
 #define TSRI_PLAN_H
 
-#include "graph/node.h"
+#include "graph/readers.h"
 
 #define TSRI_NONE UINT32_MAX
 
@@ -47,6 +47,7 @@ typedef struct tsri_plan {
   uint32_t group_count;
   uint32_t *members;
   size_t input_count;  // over all nodes
+  tsri_readers readers;
   // Where the three are kept for the plans there are most of, those of few nodes.
   tsri_planned few_nodes[TSRI_FEW];
   tsri_group few_groups[TSRI_FEW];
@@ -56,9 +57,12 @@ typedef struct tsri_plan {
 // Plans what `targets` (nodes of one device; those that have run are passed over) need. Under the device's graph lock, which must be held until the plan
 // has been run.
 //
+// What reads elements that an assignment of the plan overwrites comes before it, and is written to memory. References to such nodes go
+// to `garbage`.
+//
 // Ownership: caller calls tsri_plan_deinit. Errors: TSR_ERR_OUT_OF_MEMORY.
 tsr_status tsri_plan_init(tsri_graph_state *state, tsri_node *const *targets, uint32_t target_count,
-                          tsri_plan *out_plan);
+                          tsri_garbage *garbage, tsri_plan *out_plan);
 void tsri_plan_deinit(tsri_plan *plan);
 
 // How input `index` of a node is seen over the shape of its space in the group; for the input of a reduction that is the inner one.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Recording operators: inputs are brought to one device, broadcast, and put into a node.
 #include "core/error.h"
+#include "graph/assign.h"
 #include "graph/move.h"
 #include "graph/transfer.h"
 
@@ -15,7 +16,7 @@ static tsr_status take_input(const tsri_op *op, tsr_tensor *tensor, tsr_device *
   out->layout = tensor->layout;
   out->dtype = out->as = tensor->dtype;
   if (tensor->value->device == device) {
-    out->value = tsri_value_retain(tensor->value);
+    out->value = tsri_value_now(tensor->value);
     return TSR_OK;
   }
   tsri_note_implicit_move(op->name, tensor->dtype, &tensor->layout, tensor->value->device, device);

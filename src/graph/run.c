@@ -3,6 +3,7 @@
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/log.h"
+#include "graph/assign.h"
 #include "graph/launch.h"
 #include "graph/move.h"
 #include "graph/node.h"
@@ -27,6 +28,7 @@ static tsr_status publish(tsri_graph_state *state, tsri_node *node, tsr_status s
 static tsr_status run_group(tsri_graph_state *state, const tsri_plan *plan, const tsri_group *group,
                             tsri_garbage *garbage) {
   tsri_node *root = plan->nodes[group->root].node;
+  if (root->op == &tsri_op_assign) return tsri_assign_run(state, plan, root, garbage);
   tsr_buffer *output = NULL;
   tsr_status status = create_output(root, &output);
   if (status == TSR_OK && root->count > 0) status = tsri_launch_group(state, plan, group, output);
@@ -50,7 +52,7 @@ static tsr_status run_equal(tsri_graph_state *state, const tsri_plan *plan, cons
 }
 
 static tsr_status run_plan(tsri_graph_state *state, const tsri_plan *plan, tsri_garbage *garbage) {
-  // An equal node gives its inputs up and then that of the copy.
+  // An equal node gives up its inputs and then that of the copy; an assignment gives up its inputs and is given up by its storage.
   if (!tsri_garbage_reserve(garbage, plan->input_count + plan->node_count)) {
     return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "no host memory to run %u operators", plan->node_count);
   }
@@ -96,10 +98,10 @@ typedef struct node_list {
 
 // The nodes of find_outside as a list, NULL if there are none.
 static tsr_status list_outside(tsri_graph_state *state, tsri_node *const *targets, uint32_t target_count, uint64_t tape,
-                               node_list *out) {
+                               tsri_garbage *garbage, node_list *out) {
   tsri_plan plan;
   *out = (node_list){0};
-  tsr_status status = tsri_plan_init(state, targets, target_count, &plan);
+  tsr_status status = tsri_plan_init(state, targets, target_count, garbage, &plan);
   if (status != TSR_OK) return status;
   bool *is_outside = tsri_malloc(plan.node_count * sizeof *is_outside);
   uint32_t count = is_outside ? find_outside(&plan, tape, is_outside) : 0;
@@ -119,7 +121,7 @@ static tsr_status list_outside(tsri_graph_state *state, tsri_node *const *target
 static tsr_status run_together(tsri_graph_state *state, tsri_node *const *targets, uint32_t target_count,
                                tsri_garbage *garbage) {
   tsri_plan plan;
-  tsr_status status = tsri_plan_init(state, targets, target_count, &plan);
+  tsr_status status = tsri_plan_init(state, targets, target_count, garbage, &plan);
   if (status != TSR_OK) return status;
   status = run_plan(state, &plan, garbage);
   tsri_plan_deinit(&plan);
@@ -130,7 +132,7 @@ static tsr_status run_together(tsri_graph_state *state, tsri_node *const *target
 static tsr_status run_outside(tsri_graph_state *state, tsri_tape *tape, tsri_node *const *targets,
                               uint32_t target_count, tsri_garbage *garbage) {
   node_list outside;
-  tsr_status status = list_outside(state, targets, target_count, tsri_tape_id(), &outside);
+  tsr_status status = list_outside(state, targets, target_count, tsri_tape_id(), garbage, &outside);
   if (status == TSR_OK && outside.count > 0) {
     tsri_tape_switch(NULL);
     status = run_together(state, outside.nodes, outside.count, garbage);
@@ -173,7 +175,7 @@ static tsr_status run_nodes(tsri_graph_state *state, tsri_node *const *nodes, ui
     tsri_moves_release(&moves);
     if (status != TSR_OK) break;
     tsri_mutex_lock(&state->lock);
-    if (state->move_count > 0) status = tsri_moves_find(state, nodes, count, &moves);
+    if (state->move_count > 0) status = tsri_moves_find(state, nodes, count, &garbage, &moves);
     // Another thread may have run a node meanwhile.
     if (status == TSR_OK && moves.count == 0 && (count > 1 || !tsri_value_buffer(&nodes[0]->value))) {
       status = count > 1 ? run_targets(state, nodes, count, &garbage) : run_node(state, nodes[0], &garbage);
@@ -191,7 +193,13 @@ tsr_status tsri_graph_run_value(tsri_value *value) {
   return run_nodes(tsri_graph_of(value->device), &node, 1);
 }
 
-tsr_status tsri_graph_run(tsr_tensor *tensor) { return tsri_graph_run_value(tensor->value); }
+tsr_status tsri_graph_run(tsr_tensor *tensor) {
+  if (!tsri_value_is_assigned(tensor->value)) return tsri_graph_run_value(tensor->value);
+  tsri_value *now = tsri_value_now(tensor->value);
+  tsr_status status = tsri_graph_run_value(now);
+  tsri_value_release(now);
+  return status;
+}
 
 // --- Before elements are overwritten ----------------------------------------------------------------------------------
 
@@ -218,10 +226,8 @@ static tsr_status find_readers(const tsri_graph_state *state, const tsr_buffer *
   return TSR_OK;
 }
 
-// Runs what is pending on `device` and reads the buffer's memory, as one plan.
-static tsr_status run_readers(tsr_device *device, const tsr_buffer *buffer) {
-  tsri_graph_state *state = tsri_graph_of(device);
-  if (!state) return TSR_OK;
+// Runs what is pending on `device` and reads the buffer's memory, as one plan. `*out_count`: how many nodes there were.
+static tsr_status run_readers_once(tsri_graph_state *state, const tsr_buffer *buffer, uint32_t *out_count) {
   node_list found = {0};
   tsri_mutex_lock(&state->lock);
   tsr_status status = find_readers(state, buffer, &found);
@@ -229,6 +235,16 @@ static tsr_status run_readers(tsr_device *device, const tsr_buffer *buffer) {
   if (found.count > 0) status = run_nodes(state, found.nodes, found.count);
   for (uint32_t i = 0; i < found.count; i++) tsri_value_release(&found.nodes[i]->value);
   tsri_free(found.nodes);
+  *out_count = found.count;
+  return status;
+}
+
+// Until there are none: what was recorded on an assignment reads the memory once that has run.
+static tsr_status run_readers(tsr_device *device, const tsr_buffer *buffer) {
+  tsri_graph_state *state = tsri_graph_of(device);
+  uint32_t count = state ? 1 : 0;
+  tsr_status status = TSR_OK;
+  while (count > 0 && status == TSR_OK) status = run_readers_once(state, buffer, &count);
   return status;
 }
 

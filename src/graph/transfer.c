@@ -113,28 +113,33 @@ tsr_status tsri_copy_strided(const tsri_view *view, tsr_buffer *to, const tsri_l
   return status == TSR_ERR_UNSUPPORTED ? tsri_strided_kernels(view, to, layout) : status;
 }
 
-static tsr_status copy_through_host(const tsri_view *view, tsr_buffer *to) {
-  tsr_status status = tsri_device_fall_back(to->device, "copying a view");
+static tsr_status copy_through_host(const tsri_view *from, const tsri_view *to) {
+  tsr_device *device = to->buffer->device;
+  tsr_status status = tsri_device_fall_back(device, "copying a view");
   if (status != TSR_OK) return status;
-  size_t bytes = elements_bytes(view);
+  size_t bytes = elements_bytes(from);
   void *stage = tsri_stage_create(bytes);
   if (!stage) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "no host memory for a stage of %zu bytes", bytes);
-  status = gather(view, stage);
-  if (status == TSR_OK) status = tsr_buffer_upload(to, 0, stage, bytes);
-  tsri_stage_release(to->device, stage, status);
+  status = tsri_read_elements(from, stage);
+  if (status == TSR_OK) status = tsri_write_elements(to, stage);
+  tsri_stage_release(device, stage, status);
   return status;
 }
 
-tsr_status tsri_copy_packed(const tsri_view *view, tsr_buffer *to) {
-  size_t bytes = elements_bytes(view);
+tsr_status tsri_copy_view(const tsri_view *from, const tsri_view *to) {
+  size_t bytes = elements_bytes(from), element = tsr_dtype_bytes(from->dtype);
   if (bytes == 0) return TSR_OK;
-  if (tsri_layout_is_contiguous(&view->layout)) {
-    size_t offset = (size_t)view->layout.offset * tsr_dtype_bytes(view->dtype);
-    return tsri_buffer_copy(to, 0, view->buffer, offset, bytes);
+  if (tsri_layout_is_contiguous(&from->layout) && tsri_layout_is_contiguous(&to->layout)) {
+    return tsri_buffer_copy(to->buffer, (size_t)to->layout.offset * element, from->buffer,
+                            (size_t)from->layout.offset * element, bytes);
   }
-  tsri_layout packed = tsri_packed_layout(&view->layout);
-  tsr_status status = tsri_copy_strided(view, to, &packed);
-  return status == TSR_ERR_UNSUPPORTED ? copy_through_host(view, to) : status;
+  tsr_status status = tsri_copy_strided(from, to->buffer, &to->layout);
+  return status == TSR_ERR_UNSUPPORTED ? copy_through_host(from, to) : status;
+}
+
+tsr_status tsri_copy_packed(const tsri_view *view, tsr_buffer *to) {
+  tsri_view packed = {.buffer = to, .dtype = view->dtype, .layout = tsri_packed_layout(&view->layout)};
+  return tsri_copy_view(view, &packed);
 }
 
 tsr_status tsri_copy_contiguous(const tsri_view *view, tsr_buffer **out_buffer) {

@@ -30,9 +30,13 @@ tsri_layout tsri_packed_layout(const tsri_layout *layout);
 // Errors: TSR_ERR_UNSUPPORTED (the device has neither), what a launch gives.
 tsr_status tsri_copy_strided(const tsri_view *view, tsr_buffer *to, const tsri_layout *layout);
 
-// Queues a copy of the view's elements into `to`, a buffer of the same device, in row-major order from its start.
+// Queues a copy of the elements of `from` into those of `to`; dtype and shape are equal, the device is the same, the memory of the two does
+// not overlap.
 //
 // Errors: as for tsri_copy_contiguous.
+tsr_status tsri_copy_view(const tsri_view *from, const tsri_view *to);
+
+// The same into `to`, in row-major order from its start.
 tsr_status tsri_copy_packed(const tsri_view *view, tsr_buffer *to);
 
 // A new buffer on the view's device with its elements in row-major order.

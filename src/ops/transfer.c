@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Reading, writing and moving tensors: what is pending runs first.
 #include "graph/transfer.h"
+#include <tessera/ops.h>
+
 #include "core/error.h"
 #include "graph/graph.h"
 #include "runtime/sharing.h"
@@ -31,19 +33,63 @@ tsr_status tsr_evaluate(tsr_tensor *tensor) {
   return status == TSR_OK ? tsri_graph_run(tensor) : status;
 }
 
+static tsr_status check_target(const char *caller, const tsr_tensor *target) {
+  const tsr_buffer *buffer = tsri_tensor_buffer(target);
+  if (buffer && buffer->is_read_only) {
+    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "%s: the memory was imported as read-only; copy the tensor first",
+                     caller);
+  }
+  if (!tsri_layout_may_overlap(&target->layout)) return TSR_OK;
+  return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT,
+                   "%s: the view repeats elements (expand); copy it with tsr_contiguous first", caller);
+}
+
 tsr_status tsr_write(tsr_tensor *tensor, const void *data, size_t bytes) {
   tsr_status status = check_transfer("write", tensor, data, bytes);
   if (status == TSR_OK) status = tsri_graph_before_write(tensor);
   if (status != TSR_OK || bytes == 0) return status;
   tsri_view view = tsri_view_of(tensor);
-  if (view.buffer->is_read_only) {
-    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "write: the memory was imported as read-only; copy the tensor first");
-  }
-  if (tsri_layout_may_overlap(&view.layout)) {
-    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT,
-                     "write: the view repeats elements (expand); copy it with tsr_contiguous first");
-  }
+  status = check_target("write", tensor);
+  if (status != TSR_OK) return status;
   return tsri_write_elements(&view, data);
+}
+
+// `source` (whose reference is taken) on the target's device, which may not be chosen freely: the target fixes it.
+static tsr_tensor *bring_to(tsr_tensor *source, tsr_tensor *target) {
+  tsr_device *from = source->value->device, *to = target->value->device, *common = NULL;
+  if (from == to) return source;
+  tsr_status status = tsri_common_device("assign", (tsr_device *[]){from, to}, 2, &common);
+  if (status == TSR_OK) tsri_note_implicit_move("assign", source->dtype, &source->layout, from, to);
+  tsr_tensor *moved = status == TSR_OK ? tsri_record_move(source, to) : tsri_tensor_fail(status);
+  tsr_release(source);
+  return moved;
+}
+
+static tsr_status check_assign(const tsr_tensor *target, const tsr_tensor *source, tsri_layout *out_expanded) {
+  tsr_status status = tsri_tensor_check("assign", target);
+  if (status == TSR_OK) status = tsri_tensor_check("assign", source);
+  if (status == TSR_OK) status = check_target("assign", target);
+  if (status != TSR_OK || tsri_layout_expand(&source->layout, target->layout.shape, out_expanded) == TSR_OK)
+    return status;
+  char from[TSR_SHAPE_TEXT_BYTES], to[TSR_SHAPE_TEXT_BYTES];
+  return TSRI_FAIL(TSR_ERR_SHAPE, "assign: a source of %s does not broadcast to the target of %s",
+                   tsr_shape_format(source->layout.shape, from, sizeof from),
+                   tsr_shape_format(target->layout.shape, to, sizeof to));
+}
+
+tsr_status tsr_assign(tsr_tensor *target, tsr_tensor *source) {
+  tsri_layout expanded;
+  tsr_status status = check_assign(target, source, &expanded);
+  if (status != TSR_OK || target->layout.count == 0) return status;
+  tsr_tensor *cast = tsr_cast(source, target->dtype);
+  tsr_tensor *here = cast->status == TSR_OK ? bring_to(cast, target) : cast;
+  status = tsri_tensor_check("assign", here);
+  tsr_tensor *wide = status == TSR_OK ? tsr_expand(here, target->layout.shape) : NULL;
+  if (status == TSR_OK) status = tsri_tensor_check("assign", wide);
+  if (status == TSR_OK) status = tsri_record_assign(target, wide);
+  tsr_release(wide);
+  tsr_release(here);
+  return status;
 }
 
 tsr_tensor *tsr_to(tsr_tensor *tensor, tsr_device *device) {

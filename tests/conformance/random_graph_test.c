@@ -293,6 +293,38 @@ static void add_view(graph *g, value *x) {
   last(g)->apart = apart;  // not rounded again
 }
 
+// --- Writing in place ---------------------------------------------------------------------------------------------------
+
+static bool can_assign(const value *to, const value *from) {
+  tsr_shape shape;
+  if (tsr_shape_broadcast(to->shape, from->shape, &shape) != TSR_OK || shape.rank != to->shape.rank) return false;
+  for (int i = 0; i < shape.rank; i++) {
+    bool is_repeated = shape.dims[i] > 1 && tsr_tensor_stride(to->tensor, i) == 0;
+    if (shape.dims[i] != to->shape.dims[i] || is_repeated) return false;
+  }
+  if (from->apart > 0 && !is_float(to->dtype)) return false;
+  return size_as_float(from) <= 1e3;
+}
+
+// What was made of the target before keeps its elements; all that share its memory have the new ones.
+static void add_assign(graph *g, value *from) {
+  value *to = pick(g);
+  if (!can_assign(to, from)) {
+    add_view(g, from);
+    return;
+  }
+  CHECK_OK(tsr_assign(to->tensor, from->tensor));
+  double size = size_as_float(from), apart = from->apart;
+  if (is_half(from->dtype) && from->dtype != to->dtype) apart += 2 * roundoff(from->dtype) * size;
+  keep(g, "assign", tsr_retain(to->tensor), to, from, fmax(to->size, size), fmax(to->apart, apart));
+  for (int i = 0; i < g->count; i++) {
+    value *other = &g->values[i];
+    if (!is_float(other->dtype) || !tsr_tensor_shares_memory(other->tensor, to->tensor)) continue;
+    other->size = fmax(other->size, last(g)->size);
+    other->apart = fmax(other->apart, last(g)->apart);
+  }
+}
+
 // --- Reductions and operators with kernels of their own -----------------------------------------------------------------
 
 typedef tsr_tensor *(*reduce_fn)(tsr_tensor *, const int *, int, bool);
@@ -379,7 +411,7 @@ static void add_node(graph *g) {
   } else if (is_float(x->dtype) && x->size > 1e3) {
     keep(g, "tanh", tsr_tanh(x->tensor), x, NULL, 1, x->apart > 0 ? x->apart + 8 * FLT_EPSILON : 0);
   } else {
-    switch (below(g, 12)) {
+    switch (below(g, 14)) {
       case 0:
       case 1:
       case 2:
@@ -408,6 +440,10 @@ static void add_node(graph *g) {
       case 10:
         if (below(g, 3)) add_kernel(g, x);
         else add_argmax(g, x);
+        break;
+      case 11:
+      case 12:
+        add_assign(g, x);
         break;
       default:
         if (below(g, 4)) add_view(g, x);

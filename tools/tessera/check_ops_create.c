@@ -289,6 +289,32 @@ static void run_contiguous(check_run *run, const check_op *op, tsr_dtype dtype) 
   }
 }
 
+// Into every kind of view, from every kind and broadcast; what was recorded before sees the old elements.
+static void run_assign(check_run *run, const check_op *op, tsr_dtype dtype) {
+  (void)op;
+  static const tsr_shape pairs[][2] = {
+      {{2, {13, 17}}, {2, {13, 17}}}, {{3, {5, 4, 7}}, {2, {4, 1}}}, {{2, {131, 67}}, {2, {131, 67}}}};
+  for (int i = 0; i < 3 * CHECK_VIEW_COUNT * CHECK_VIEW_COUNT; i++) {
+    check_view to = (check_view)(i / 3 % CHECK_VIEW_COUNT), from = (check_view)(i / 3 / CHECK_VIEW_COUNT);
+    if (to == CHECK_EXPANDED) continue;  // cannot be written
+    if (!check_begin(run, to == CHECK_SLICED ? CHECK_ALWAYS : CHECK_OFTEN, "%d-%d-%d", (int)to, (int)from, i % 3))
+      continue;
+    tsr_shape shape = pairs[i % 3][0];
+    view old = {
+        .x = check_input(run, dtype, shape, to, CHECK_ANY), .shape = shape, .start = shape.dims[0] - 1, .step = -1};
+    view v = {.x = check_input(run, dtype, pairs[i % 3][1], from, CHECK_ANY), .shape = shape};
+    tsr_tensor *before = tsr_contiguous(tsr_flip(old.x->tensor, 0));
+    if (tsr_assign(old.x->tensor, v.x->tensor) != TSR_OK) {
+      check_fail(run, "%s", tsr_last_error());
+      continue;
+    }
+    tsr_tensor *after = tsr_reshape(old.x->tensor, shape);
+    check_part_result(run, after, check_expect_each(run, dtype, shape, expanded_element, &v));
+    check_part_result(run, before, check_expect_each(run, dtype, shape, sliced_element, &old));
+    check_result(run, old.x->tensor, check_expect_each(run, dtype, shape, expanded_element, &v));
+  }
+}
+
 static void run_permuted(check_run *run, tsr_dtype dtype, const int *axes, bool is_transpose) {
   for (int i = 0; i < CHECK_VIEW_COUNT; i++) {
     if (!check_begin(run, CHECK_OFTEN, "%d-%d%d%d", i, axes[0], axes[1], axes[2])) continue;
@@ -426,6 +452,7 @@ static const check_op views[] = {
     VIEW(squeeze_all, run_squeeze_all, "every axis of size 1 dropped"),
     VIEW(unsqueeze, run_unsqueeze, "an axis of size 1 put in"),
     VIEW(contiguous, run_contiguous, "a contiguous copy, where it is not contiguous already"),
+    VIEW(assign, run_assign, "writes in place, in the order of recording"),
 };
 // clang-format on
 

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+// Recording and running assignments.
+#include "graph/assign.h"
+
+#include "core/error.h"
+#include "graph/transfer.h"
+#include "runtime/sharing.h"
+
+const tsri_op tsri_op_assign = {.name = "assign", .kind = TSRI_OP_KERNEL};
+
+enum { TARGET, SOURCE, BEFORE };
+
+tsri_value *tsri_value_now(tsri_value *value) {
+  if (!tsri_value_is_assigned(value)) return tsri_value_retain(value);
+  tsri_graph_state *state = tsri_graph_of(value->device);
+  tsri_mutex_lock(&state->lock);
+  tsri_value *latest = atomic_load(&value->latest);  // it may have run meanwhile
+  tsri_value *now = tsri_value_retain(latest ? latest : value);
+  tsri_mutex_unlock(&state->lock);
+  return now;
+}
+
+void tsri_assign_link(tsri_node *node) {
+  tsri_value *storage = node->value.storage;
+  tsri_value *before = atomic_exchange(&storage->latest, tsri_value_retain(&node->value));
+  (before ? before : storage)->successor = &node->value;
+  if (!before) return;
+  node->inputs[BEFORE] =
+      (tsri_input){.value = before, .layout = node->inputs[TARGET].layout, .dtype = node->dtype, .as = node->dtype};
+  node->input_count = BEFORE + 1;  // the storage's reference is the node's now
+}
+
+void tsri_assign_finish(tsri_node *node, tsri_garbage *garbage) {
+  tsri_value *storage = node->value.storage, *latest = &node->value;
+  storage->successor = node->value.successor;
+  node->value.successor = NULL;
+  if (atomic_compare_exchange_strong(&storage->latest, &latest, NULL)) tsri_garbage_add(garbage, &node->value);
+}
+
+void tsri_assign_forget(const tsri_node *node) {
+  // No assignment follows: it would have a reference to this one.
+  tsri_value *before = node->input_count > BEFORE ? node->inputs[BEFORE].value : node->value.storage;
+  if (before->successor == &node->value) before->successor = NULL;
+  if (node->value.storage->successor == &node->value) node->value.storage->successor = NULL;
+}
+
+tsr_status tsri_assign_run(tsri_graph_state *state, const tsri_plan *plan, tsri_node *node, tsri_garbage *garbage) {
+  const tsri_input *source = &node->inputs[SOURCE];
+  uint32_t number = tsri_plan_number(plan, source->value);
+  const tsri_value *value = number == TSRI_NONE ? source->value : &plan->nodes[number].node->value;
+  tsri_view from = {.buffer = tsri_value_buffer(value), .dtype = source->dtype, .layout = source->layout};
+  tsri_view to = {
+      .buffer = tsri_value_buffer(node->value.storage), .dtype = node->dtype, .layout = node->inputs[TARGET].layout};
+  tsr_status status = tsri_copy_view(&from, &to);
+  if (status == TSR_OK) tsri_node_finish(state, node, tsr_buffer_retain(to.buffer), garbage);
+  return status;
+}
+
+// --- Recording ----------------------------------------------------------------------------------------------------------
+
+// `source` is on the target's device, has its dtype and shape, and other memory.
+static tsr_status record(tsr_tensor *target, tsr_tensor *source) {
+  tsri_node *node = tsri_node_create(&tsri_op_assign, target->value->device, target->dtype, BEFORE + 1, NULL);
+  if (!node) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "assign: no host memory for its record");
+  node->input_count = BEFORE;
+  node->value.storage = tsri_value_retain(target->value);
+  node->inputs[TARGET] = (tsri_input){
+      .value = tsri_value_retain(target->value), .layout = target->layout, .dtype = target->dtype, .as = target->dtype};
+  node->inputs[SOURCE] = (tsri_input){
+      .value = tsri_value_now(source->value), .layout = source->layout, .dtype = source->dtype, .as = source->dtype};
+  tsr_status status = tsri_node_enter(node, &target->layout);
+  // The storage refers to it from now on.
+  if (status == TSR_OK) tsri_value_release(&node->value);
+  return status;
+}
+
+static bool is_shared(const tsr_tensor *tensor) {
+  const tsr_buffer *buffer = tsri_tensor_buffer(tensor);
+  return buffer && tsri_buffer_is_shared(buffer);
+}
+
+tsr_status tsri_record_assign(tsr_tensor *target, tsr_tensor *source) {
+  bool is_seen_outside = is_shared(target), is_own = source->value == target->value;
+  tsr_tensor *copy = NULL;
+  if (is_own || (is_seen_outside && is_shared(source))) {
+    tsri_layout packed = tsri_packed_layout(&source->layout);
+    copy = source = tsri_record_copy(source, &packed);
+  }
+  tsr_status status = source->status;
+  // Whoever else has the memory must see the write, and must not find it half done later.
+  if (status == TSR_OK && is_seen_outside) status = tsri_graph_before_write(target);
+  if (status == TSR_OK) status = record(target, source);
+  if (status == TSR_OK && is_seen_outside) status = tsri_graph_run(target);
+  tsr_release(copy);
+  return status;
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+// Listing the nodes that read what assignments overwrite, in one pass over the pending nodes.
+#include "graph/readers.h"
+
+#include "core/alloc.h"
+#include "graph/assign.h"
+
+// The pending assignment that overwrites the elements a node sees through `value`; NULL: none.
+static tsri_node *overwriter_of(const tsri_value *value) {
+  bool is_pending = tsri_value_buffer(value) == NULL;
+  // Once an assignment has run, its result is what the storage holds.
+  const tsri_value *at = value->storage && !is_pending ? value->storage : value;
+  return (tsri_node *)at->successor;
+}
+
+// Whether the node reads the elements of input `index`; assignments name the value they write to and the one before them, too.
+static bool is_read(const tsri_node *node, uint32_t index) { return node->op != &tsri_op_assign || index == 1; }
+
+// Counts the readers and clears the lists.
+static size_t count_readers(const tsri_graph_state *state) {
+  size_t count = 0;
+  for (tsri_node *node = state->pending; node; node = node->next) {
+    node->first_reader = 0;
+    for (uint32_t i = 0; i < node->input_count; i++) {
+      count += is_read(node, i) && overwriter_of(node->inputs[i].value) != NULL;
+    }
+  }
+  return count;
+}
+
+static void list_readers_of_inputs(tsri_node *node, tsri_readers *out) {
+  for (uint32_t i = 0; i < node->input_count; i++) {
+    tsri_node *assignment = is_read(node, i) ? overwriter_of(node->inputs[i].value) : NULL;
+    if (!assignment || assignment == node) continue;
+    out->all[out->count++] = (tsri_reader){.node = node, .next = assignment->first_reader};
+    assignment->first_reader = out->count;
+  }
+}
+
+bool tsri_readers_init(tsri_graph_state *state, tsri_garbage *garbage, tsri_readers *out) {
+  *out = (tsri_readers){0};
+  size_t count = state->assign_count > 0 ? count_readers(state) : 0;
+  if (count == 0) return true;
+  out->all = tsri_malloc(count * sizeof *out->all);
+  if (!out->all || !tsri_garbage_reserve(garbage, count)) {
+    tsri_free(out->all);
+    *out = (tsri_readers){0};
+    return false;
+  }
+  for (tsri_node *node = state->pending; node; node = node->next) {
+    uint32_t before = out->count;
+    // One that nobody can read any more, and that a thread is about to free, need not run.
+    if (!tsri_value_retain_living(&node->value)) continue;
+    list_readers_of_inputs(node, out);
+    if (out->count > before) tsri_garbage_add(garbage, &node->value);
+    else tsri_value_release(&node->value);
+  }
+  return true;
+}
+
+uint32_t tsri_readers_first(const tsri_node *node) { return node->op == &tsri_op_assign ? node->first_reader : 0; }
