@@ -28,8 +28,7 @@ typedef struct tsri_fused {
   const tsri_node *heavy;  // a reduction or a kernel with a hook; NULL: neither
   uint32_t leaf_count;
   tsri_leaf leaves[TSRI_MAX_LEAVES];
-  uint8_t leaf_of[TSRI_MAX_GROUP_NODES]
-                 [TSRI_MAX_INPUTS];  // by place in the group and input; 255: computed in the group
+  uint8_t leaf_of[TSRI_MAX_GROUP_NODES][TSRI_MAX_ARITY];  // by place in the group and input; 255: computed in the group
   // Without a reduction: `kept` is the root's shape. With one: inner leaves over kept and reduced axes.
   tsri_extent kept, reduced;
 } tsri_fused;

@@ -17,7 +17,7 @@ typedef struct tsri_node tsri_node;
 typedef enum tsri_op_kind {
   TSRI_OP_ELEMENTWISE,  // one output element from one element of each input; fused with neighbours
   TSRI_OP_REDUCE,       // over a set of axes; element-wise operators before and after are fused into it
-  TSRI_OP_KERNEL        // brings its own launch; element-wise operators before it are run first
+  TSRI_OP_KERNEL  // brings its own launch; element-wise operators before and after it are fused where it has hooks
 } tsri_op_kind;
 
 typedef enum tsri_reduce {
@@ -51,6 +51,8 @@ typedef struct tsri_kernel_run {
   tsr_buffer *output;  // fresh, row-major, not initialised
   tsr_dtype dtype;
   tsr_shape shape;
+  int output_count;
+  tsr_buffer *const *outputs;  // all results, `output` first; each is fresh, row-major and not initialised
   const struct tsri_attributes *attributes;
   const struct tsri_epilogue *epilogue;  // element-wise operators to run in the kernel's store; NULL: none
 } tsri_kernel_run;
@@ -87,7 +89,8 @@ typedef struct tsri_op {
 // The same elements in memory of their own, row-major. Alone it runs as a copy of bytes, in a fusion as an element-wise operator.
 extern const tsri_op tsri_op_copy;
 
-enum { TSRI_MAX_INPUTS = 4, TSRI_MAX_SCALARS = 4, TSRI_MAX_INTEGERS = 2 * TSR_MAX_RANK };
+// Inputs and scalars of an element-wise operator; operators with kernels of their own have any number of inputs.
+enum { TSRI_MAX_ARITY = 4, TSRI_MAX_SCALARS = 4, TSRI_MAX_INTEGERS = 2 * TSR_MAX_RANK };
 
 // Numbers that belong to a node: passed to kernels as parameters, never part of the text, so that x * 2 and x * 3 share a kernel.
 typedef struct tsri_attributes {
@@ -119,6 +122,18 @@ tsr_tensor *tsri_record_reduce(const tsri_op *op, tsr_dtype dtype, tsr_tensor *i
 // The operator's own kernel, run when needed. `shape` and `dtype` are those of the result.
 tsr_tensor *tsri_record_kernel(const tsri_op *op, tsr_device *device, tsr_dtype dtype, tsr_shape shape,
                                tsr_tensor *const *inputs, int input_count, const tsri_attributes *attributes);
+
+// Dtype and shape of one result of an operator that has several.
+typedef struct tsri_result {
+  tsr_dtype dtype;
+  tsr_shape shape;
+} tsri_result;
+
+// The same for an operator with several results, which one run of its kernel gives. `out_tensors` gets as many tensors, which may all be
+// failed ones. Results are computed together when one of them is needed; those that were released by then are not kept.
+void tsri_record_kernel_results(const tsri_op *op, tsr_device *device, const tsri_result *results, int result_count,
+                                tsr_tensor *const *inputs, int input_count, const tsri_attributes *attributes,
+                                tsr_tensor **out_tensors);
 
 // The input's elements in memory of their own, in row-major order, seen through `layout`, which has as many and no offset.
 tsr_tensor *tsri_record_copy(tsr_tensor *input, const tsri_layout *layout);

@@ -300,6 +300,122 @@ TEST(threads_may_read_one_move_at_the_same_time) {
   tsr_device_release(one), tsr_device_release(other);
 }
 
+TEST(a_node_takes_any_number_of_inputs) {
+  tsr_device *device = test_open("cpu");
+  tsr_scope *scope = tsr_scope_begin(device);
+  enum { PARTS = 100 };
+  tsr_tensor *parts[PARTS];
+  float values[PARTS];
+  for (int i = 0; i < PARTS; i++) parts[i] = tsr_full(device, TSR_F32, TSR_SHAPE(1), i);
+  uint64_t before = allocations(device);
+  tsr_tensor *all = tsr_concat(parts, PARTS, 0);
+  CHECK_OK(tsr_read(all, values, sizeof values));
+  CHECK_EQ_UINT(allocations(device) - before, 1);  // no results in between
+  for (int i = 0; i < PARTS; i++) CHECK_NEAR(values[i], i, 0);
+  CHECK_OK(tsr_scope_end(scope));
+  tsr_device_release(device);
+}
+
+// An operator with three results: its input, and two that are filled with numbers.
+static int filled;
+static tsr_status run_three(const tsri_kernel_run *run) {
+  filled++;
+  CHECK_EQ_INT(run->output_count, 3);
+  CHECK(run->outputs[0] == run->output);
+  tsr_status status = tsri_buffer_copy(run->output, 0, run->inputs[0], 0, tsr_buffer_bytes(run->output));
+  for (int i = 1; i < 3 && status == TSR_OK; i++) {
+    float number = (float)i;
+    status = tsr_buffer_fill(run->outputs[i], 0, tsr_buffer_bytes(run->outputs[i]), &number, sizeof number);
+  }
+  return status;
+}
+
+static const tsri_op three_op = {.name = "three", .kind = TSRI_OP_KERNEL, .run = run_three};
+
+static void record_three(tsr_device *device, tsr_tensor *x, tsr_tensor **out) {
+  const tsri_result results[3] = {{TSR_F32, TSR_SHAPE(4)}, {TSR_F32, TSR_SHAPE(2, 1)}, {TSR_F32, TSR_SHAPE(3)}};
+  tsri_record_kernel_results(&three_op, device, results, 3, &x, 1, NULL, out);
+  filled = 0;
+}
+
+TEST(a_node_gives_any_number_of_results_by_one_run) {
+  tsr_device *device = test_open("cpu");
+  tsr_scope *scope = tsr_scope_begin(device);
+  const float v[4] = {1, 2, 3, 4};
+  tsr_tensor *x = tsr_from_data(device, TSR_F32, TSR_SHAPE(4), v, sizeof v), *three[3];
+  record_three(device, tsr_neg(x), three);
+  check_values(tsr_add(three[1], three[1]), (const float[]){2, 2}, 2);  // any of them has all computed
+  check_values(three[0], (const float[]){-1, -2, -3, -4}, 4);
+  check_values(three[2], (const float[]){2, 2, 2}, 3);
+  CHECK_EQ_INT(filled, 1);
+  record_three(device, x, three);
+  tsr_tensor *last = tsr_neg(three[2]);
+  tsr_release(tsr_keep(three[0])), tsr_release(tsr_keep(three[1]));  // results that nobody wants
+  check_values(last, (const float[]){-2, -2, -2}, 3);
+  record_three(device, x, three);
+  CHECK_OK(tsr_assign(three[1], tsr_full(device, TSR_F32, TSR_SCALAR, 9)));
+  check_values(three[1], (const float[]){9, 9}, 2);
+  check_values(three[0], v, 4);
+  CHECK_EQ_INT(filled, 1);
+  record_three(device, x, three);  // never run
+  CHECK_OK(tsr_scope_end(scope));
+  tsr_memory_stats stats;
+  CHECK_OK(tsr_memory_get_stats(device, &stats));
+  CHECK_EQ_UINT(stats.in_use_bytes, 0);
+  tsr_device_release(device);
+}
+
+TEST(every_host_allocation_of_an_operator_with_three_results_may_fail) {
+  for (uint64_t n = 1; n < 500; n++) {
+    tsr_device *device = test_open("cpu");
+    const float v[4] = {1, 2, 3, 4};
+    float values[3];
+    tsr_tensor *x = tsr_from_data(device, TSR_F32, TSR_SHAPE(4), v, sizeof v), *three[3];
+    tsri_alloc_fail_at(n, false);
+    record_three(device, x, three);
+    tsr_status status = tsr_read(three[2], values, sizeof values);
+    uint64_t made = tsri_alloc_fail_at(0, false);
+    if (status != TSR_OK) CHECK_STATUS(status, TSR_ERR_OUT_OF_MEMORY);
+    for (int i = 0; i < 3; i++) tsr_release(three[i]);
+    tsr_release(x);
+    tsr_memory_stats stats;
+    CHECK_OK(tsr_memory_get_stats(device, &stats));
+    CHECK_EQ_UINT(stats.in_use_bytes, 0);
+    tsr_device_release(device);
+    if (made < n) return;
+  }
+  FAIL("it never got through");
+}
+
+TEST(inputs_stay_while_somebody_keeps_them) {
+  tsr_device *device = test_open("cpu");
+  const float v[4] = {1, 2, 3, 4};
+  tsr_tensor *x = tsr_from_data(device, TSR_F32, TSR_SHAPE(4), v, sizeof v), *y = tsr_neg(x), *z = tsr_exp(y);
+  tsr_memory_stats stats;
+  CHECK(!tsri_node_keep_inputs(x->value));  // no operator made it
+  CHECK(tsri_node_keep_inputs(z->value) && tsri_node_keep_inputs(z->value));
+  CHECK_OK(tsr_evaluate(y));
+  CHECK(!tsri_node_keep_inputs(y->value));  // has run, and nobody had asked
+  CHECK_OK(tsr_evaluate(z));
+  tsr_release(y);
+  const tsri_node *node = (const tsri_node *)z->value;
+  CHECK_EQ_UINT(node->input_count, 1);
+  float values[4];
+  tsri_layout layout = node->inputs[0].layout;
+  tsr_tensor *kept = tsri_tensor_of(tsri_value_hold(node->inputs[0].value), TSR_F32, &layout);
+  CHECK_OK(tsr_read(kept, values, sizeof values));
+  CHECK_NEAR(values[3], -4, 0);
+  tsr_release(kept);
+  tsri_node_drop_inputs(z->value);
+  CHECK_EQ_UINT(node->input_count, 1);
+  tsri_node_drop_inputs(z->value);
+  CHECK_EQ_UINT(node->input_count, 0);
+  tsr_release(x), tsr_release(z);
+  CHECK_OK(tsr_memory_get_stats(device, &stats));
+  CHECK_EQ_UINT(stats.in_use_bytes, 0);
+  tsr_device_release(device);
+}
+
 TEST(a_value_that_two_kernels_need_is_computed_once) {
   tsr_device *device = test_open("cpu");
   tsr_scope *scope = tsr_scope_begin(device);

@@ -423,45 +423,76 @@ static tsr_status run_fused(fused_launch *own, tsr_buffer *output) {
 
 // --- Operators with kernels of their own ----------------------------------------------------------------------------
 
-static tsr_status run_kernel_op(tsr_device *device, const tsri_plan *plan, const tsri_node *node, tsr_buffer *output,
-                                const tsri_epilogue *epilogue) {
-  tsr_buffer *inputs[TSRI_MAX_INPUTS];
-  tsri_layout layouts[TSRI_MAX_INPUTS];
-  tsr_dtype dtypes[TSRI_MAX_INPUTS];
+// What a kernel gets of its node's inputs, in one piece of memory where they are many.
+typedef struct kernel_inputs {
+  tsr_buffer **buffers;
+  tsri_layout *layouts;
+  tsr_dtype *dtypes;
+  void *memory;
+  tsr_buffer *few_buffers[TSRI_MAX_ARITY];
+  tsri_layout few_layouts[TSRI_MAX_ARITY];
+  tsr_dtype few_dtypes[TSRI_MAX_ARITY];
+} kernel_inputs;
+
+static bool kernel_inputs_init(kernel_inputs *own, uint32_t count) {
+  own->buffers = own->few_buffers;
+  own->layouts = own->few_layouts;
+  own->dtypes = own->few_dtypes;
+  own->memory = NULL;
+  if (count <= TSRI_MAX_ARITY) return true;
+  own->memory = tsri_malloc(count * (sizeof *own->layouts + sizeof *own->buffers + sizeof *own->dtypes));
+  if (!own->memory) return false;
+  own->layouts = own->memory;
+  own->buffers = (tsr_buffer **)(own->layouts + count);
+  own->dtypes = (tsr_dtype *)(own->buffers + count);
+  return true;
+}
+
+static tsr_status run_kernel_op(tsr_device *device, const tsri_plan *plan, const tsri_node *node,
+                                tsr_buffer *const *outputs, const tsri_epilogue *epilogue) {
+  kernel_inputs inputs;
+  if (!kernel_inputs_init(&inputs, node->input_count)) {
+    return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "%s: no host memory for a list of %u inputs", node->op->name,
+                     node->input_count);
+  }
   for (uint32_t i = 0; i < node->input_count; i++) {
     uint32_t number = tsri_plan_number(plan, node->inputs[i].value);
     const tsri_value *value = number == TSRI_NONE ? node->inputs[i].value : &plan->nodes[number].node->value;
-    inputs[i] = tsri_value_buffer(value);
+    inputs.buffers[i] = tsri_value_buffer(value);
     // Computed in the kernel's loads: something must be bound, and is not read.
-    if (!inputs[i] && epilogue) inputs[i] = epilogue->leaves[0].buffer;
-    layouts[i] = node->inputs[i].layout;
-    dtypes[i] = node->inputs[i].dtype;
+    if (!inputs.buffers[i] && epilogue) inputs.buffers[i] = epilogue->leaves[0].buffer;
+    inputs.layouts[i] = node->inputs[i].layout;
+    inputs.dtypes[i] = node->inputs[i].dtype;
   }
   tsri_kernel_run run = {
       .device = device,
       .node = node,
       .input_count = (int)node->input_count,
-      .inputs = inputs,
-      .layouts = layouts,
-      .input_dtypes = dtypes,
-      .output = output,
+      .inputs = inputs.buffers,
+      .layouts = inputs.layouts,
+      .input_dtypes = inputs.dtypes,
+      .output = outputs[0],
       .dtype = node->dtype,
       .shape = node->shape,
+      .output_count = (int)node->result_count,
+      .outputs = outputs,
       .attributes = node->attributes,
       .epilogue = epilogue,
   };
   if (!epilogue) tsri_log(TSR_LOG_PLAN, "operator %s with its own kernel", node->op->name);
-  return node->op->run(&run);
+  tsr_status status = node->op->run(&run);
+  tsri_free(inputs.memory);
+  return status;
 }
 
 // What comes after the operator runs in its kernel's store.
-static tsr_status run_with_epilogue(fused_launch *own, tsr_buffer *output) {
+static tsr_status run_with_epilogue(fused_launch *own, tsr_buffer *const *outputs) {
   log_group(own);
   tsri_codegen_init(&own->fused, &own->state->tuning, &own->codegen);
   tsr_status status = bind_leaves(own);
   if (status == TSR_OK) status = tsri_codegen_prepare(&own->codegen);
   tsri_epilogue epilogue = {.codegen = &own->codegen, .leaves = own->leaves};
-  return status == TSR_OK ? run_kernel_op(own->device, own->fused.plan, own->fused.heavy, output, &epilogue) : status;
+  return status == TSR_OK ? run_kernel_op(own->device, own->fused.plan, own->fused.heavy, outputs, &epilogue) : status;
 }
 
 static bool is_only_copies(const tsri_fused *fused) {
@@ -480,10 +511,10 @@ static tsr_status run_copies(const tsri_fused *fused, tsr_buffer *output) {
 }
 
 tsr_status tsri_launch_group(tsri_graph_state *state, const tsri_plan *plan, const tsri_group *group,
-                             tsr_buffer *output) {
+                             tsr_buffer *const *outputs) {
   const tsri_node *root = plan->nodes[group->root].node;
   if (root->op->kind == TSRI_OP_KERNEL && group->node_count == 1) {
-    return run_kernel_op(root->value.device, plan, root, output, NULL);
+    return run_kernel_op(root->value.device, plan, root, outputs, NULL);
   }
   fused_launch own;
   own.device = root->value.device;
@@ -491,8 +522,8 @@ tsr_status tsri_launch_group(tsri_graph_state *state, const tsri_plan *plan, con
   memset(own.packed, 0, sizeof own.packed);
   tsr_status status = tsri_fused_init(plan, group, &own.fused);
   bool is_hook = own.fused.heavy && own.fused.heavy->op->kind == TSRI_OP_KERNEL;
-  if (status == TSR_OK && is_only_copies(&own.fused)) return run_copies(&own.fused, output);
-  if (status == TSR_OK) status = is_hook ? run_with_epilogue(&own, output) : run_fused(&own, output);
+  if (status == TSR_OK && is_only_copies(&own.fused)) return run_copies(&own.fused, outputs[0]);
+  if (status == TSR_OK) status = is_hook ? run_with_epilogue(&own, outputs) : run_fused(&own, outputs[0]);
   for (int i = 0; i < TSRI_MAX_LEAVES; i++) tsr_buffer_release(own.packed[i]);
   return status;
 }

@@ -5,9 +5,9 @@
 
 #include "graph/plan.h"
 
-// Queues the group's kernel (or its operator's own work); the root's elements will be in `output`, which is row-major and of the
-// right size. The root has at least one element.
+// Queues the group's kernel (or its operator's own work); the root's elements will be in `outputs`, as many as it has results, which are
+// row-major and of the right size. A root with one result has at least one element.
 tsr_status tsri_launch_group(tsri_graph_state *state, const tsri_plan *plan, const tsri_group *group,
-                             tsr_buffer *output);
+                             tsr_buffer *const *outputs);
 
 #endif

@@ -51,6 +51,7 @@ tsr_status tsri_graph_state_for(tsr_device *device, tsri_graph_state **out_state
 
 static const tsri_attributes no_attributes;
 
+const tsri_op tsri_op_result = {.name = "result", .kind = TSRI_OP_KERNEL};
 const tsri_op tsri_op_copy = {.name = "copy", .kind = TSRI_OP_ELEMENTWISE, .expression = "$0"};
 
 // --- Pending and dying --------------------------------------------------------------------------------------------
@@ -87,6 +88,7 @@ static void free_node(tsri_node *node) {
     tsri_mutex_lock(&state->lock);
     unlink_pending(state, node);
     if (node->value.storage) tsri_assign_forget(node);
+    if (node->op == &tsri_op_result) ((tsri_node *)node->inputs[0].value)->results[node->axes].node = NULL;
     tsri_mutex_unlock(&state->lock);
   }
   for (uint32_t i = 0; i < node->input_count; i++) tsri_value_release(node->inputs[i].value);
@@ -152,7 +154,7 @@ void tsri_node_become_copy(tsri_node *node, tsri_value *value, tsri_garbage *gar
 
 void tsri_node_finish(tsri_graph_state *state, tsri_node *node, tsr_buffer *buffer, tsri_garbage *garbage) {
   unlink_pending(state, node);
-  drop_inputs(node, garbage);
+  if (node->keeper_count == 0) drop_inputs(node, garbage);
   if (node->value.storage) tsri_assign_finish(node, garbage);
   atomic_store_explicit(&node->value.buffer, buffer, memory_order_release);
 }
@@ -162,8 +164,15 @@ void tsri_node_finish(tsri_graph_state *state, tsri_node *node, tsr_buffer *buff
 // One piece of memory: the node, its inputs, its attributes. There is room for one input at least, for tsri_node_become_copy.
 tsri_node *tsri_node_create(const tsri_op *op, tsr_device *device, tsr_dtype dtype, uint32_t input_count,
                             const tsri_attributes *attributes) {
+  return tsri_node_create_results(op, device, dtype, input_count, attributes, 1);
+}
+
+tsri_node *tsri_node_create_results(const tsri_op *op, tsr_device *device, tsr_dtype dtype, uint32_t input_count,
+                                    const tsri_attributes *attributes, uint32_t result_count) {
   size_t inputs = (size_t)(input_count ? input_count : 1) * sizeof(tsri_input);
-  tsri_node *node = tsri_malloc(sizeof *node + inputs + (attributes ? sizeof *attributes : 0));
+  size_t numbers = attributes ? sizeof *attributes : 0;
+  size_t results = result_count > 1 ? result_count * sizeof(tsri_node_result) : 0;
+  tsri_node *node = tsri_malloc(sizeof *node + inputs + numbers + results);
   if (!node) return NULL;
   tsri_value_init(&node->value, NULL, device, destroy_node);
   node->op = op;
@@ -172,6 +181,9 @@ tsri_node *tsri_node_create(const tsri_op *op, tsr_device *device, tsr_dtype dty
   node->tape = tsri_tape_id();
   node->previous = node->next = node->dying_next = NULL;  // shape and count come when it is recorded
   node->input_count = input_count;
+  node->keeper_count = 0;
+  node->result_count = result_count;
+  node->results = results ? (tsri_node_result *)((char *)node->inputs + inputs + numbers) : NULL;
   for (uint32_t i = 0; i < input_count; i++) node->inputs[i].value = NULL;
   node->attributes = &no_attributes;
   if (attributes) {
@@ -244,4 +256,49 @@ tsr_tensor *tsri_node_record(tsri_node *node, const tsri_layout *layout) {
   if (status != TSR_OK) return tsri_tensor_fail(status);
   tsr_tensor *tensor = tsri_tensor_of(&node->value, node->dtype, layout);
   return is_full && tensor->status == TSR_OK ? run_now(tensor, is_eager) : tensor;
+}
+
+void tsri_node_record_results(tsri_node *const *nodes, const tsri_layout *layouts, int count,
+                              tsr_tensor **out_tensors) {
+  tsri_graph_state *state = NULL;
+  bool is_full = false, is_eager = nodes[0]->value.device->is_eager;
+  tsr_status status = tsri_graph_state_for(nodes[0]->value.device, &state);
+  for (int i = count; i-- > 0 && status != TSR_OK;) tsri_node_abandon(nodes[i]);
+  for (int i = 0; i < count && status == TSR_OK; i++) {
+    size_t bytes = (size_t)layouts[i].count * tsr_dtype_bytes(nodes[i]->dtype);
+    nodes[0]->results[i] = (tsri_node_result){.node = nodes[i], .bytes = bytes};
+  }
+  // All are linked before one can run, which cannot fail now that the state is there.
+  for (int i = 0; i < count && status == TSR_OK; i++) status = link_node(nodes[i], &layouts[i], &is_full);
+  for (int i = 0; i < count; i++) {
+    out_tensors[i] =
+        status == TSR_OK ? tsri_tensor_of(&nodes[i]->value, nodes[i]->dtype, &layouts[i]) : tsri_tensor_fail(status);
+  }
+  for (int i = 0; i < count && is_full; i++) {
+    if (out_tensors[i]->status == TSR_OK) out_tensors[i] = run_now(out_tensors[i], is_eager);
+  }
+}
+
+// --- Inputs that are wanted later -----------------------------------------------------------------------------------------
+
+bool tsri_node_keep_inputs(tsri_value *value) {
+  if (value->destroy != destroy_node) return false;
+  tsri_node *node = (tsri_node *)value;
+  tsri_graph_state *state = tsri_graph_of(value->device);
+  tsri_mutex_lock(&state->lock);
+  bool has_inputs = node->keeper_count > 0 || !tsri_value_buffer(value);
+  if (has_inputs) node->keeper_count++;
+  tsri_mutex_unlock(&state->lock);
+  return has_inputs;
+}
+
+void tsri_node_drop_inputs(tsri_value *value) {
+  tsri_node *node = (tsri_node *)value;
+  tsri_graph_state *state = tsri_graph_of(value->device);
+  tsri_mutex_lock(&state->lock);
+  bool is_last = --node->keeper_count == 0 && tsri_value_buffer(value);
+  uint32_t count = is_last ? node->input_count : 0;
+  if (is_last) node->input_count = 0;  // nobody but the node's planner looks at them, and it is not planned any more
+  tsri_mutex_unlock(&state->lock);
+  for (uint32_t i = 0; i < count; i++) tsri_value_release(node->inputs[i].value);
 }

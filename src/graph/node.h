@@ -15,7 +15,13 @@ typedef struct tsri_input {
   tsr_dtype as;        // ELEMENTWISE and REDUCE: converted to this first
 } tsri_input;
 
-// A value that is pending until `value.buffer` is set. Then inputs and attributes are gone.
+// One of several results of an operator.
+typedef struct tsri_node_result {
+  tsri_node *node;  // not a reference; NULL once nobody has the result any more
+  size_t bytes;
+} tsri_node_result;
+
+// A value that is pending until `value.buffer` is set. Then its inputs are gone, unless somebody keeps them (tsri_node_keep_inputs).
 struct tsri_node {
   tsri_value value;  // first: a node is a value
   const tsri_op *op;
@@ -30,6 +36,9 @@ struct tsri_node {
   uint32_t mark, slot;                // planning: which run saw it last, and its number there
   uint32_t first_reader;              // planning, of an assignment: assign.h
   const tsri_attributes *attributes;  // in the same piece of memory, or static
+  tsri_node_result *results;  // of an operator with several, this one first; in the same piece of memory. Else NULL.
+  uint32_t result_count;
+  uint32_t keeper_count;  // who wants the inputs after it has run; under the lock
   uint32_t input_count;
   tsri_input inputs[];
 };
@@ -89,6 +98,13 @@ void tsri_node_become_copy(tsri_node *node, tsri_value *value, tsri_garbage *gar
 tsri_node *tsri_node_create(const tsri_op *op, tsr_device *device, tsr_dtype dtype, uint32_t input_count,
                             const tsri_attributes *attributes);
 
+// The same for an operator with several results. The nodes of the others are made with tsri_op_result: their input is this node, and
+// `axes` the number of the result.
+enum { TSRI_MAX_RESULTS = 8 };
+extern const tsri_op tsri_op_result;
+tsri_node *tsri_node_create_results(const tsri_op *op, tsr_device *device, tsr_dtype dtype, uint32_t input_count,
+                                    const tsri_attributes *attributes, uint32_t result_count);
+
 // Gives a node up that was not recorded; inputs without a value are passed over.
 void tsri_node_abandon(tsri_node *node);
 
@@ -99,5 +115,16 @@ tsr_status tsri_node_enter(tsri_node *node, const tsri_layout *layout);
 
 // Records; always a tensor. `layout` is the result's: row-major. In eager mode it has run.
 tsr_tensor *tsri_node_record(tsri_node *node, const tsri_layout *layout);
+
+// The same for an operator with several results.
+void tsri_node_record_results(tsri_node *const *nodes, const tsri_layout *layouts, int count, tsr_tensor **out_tensors);
+
+// Keeps the inputs of the operator that computes `value` when it has run, for who has to read them later. False if there are none: the value was not
+// computed by an operator, or that has run and nobody had asked. Each success is followed by one tsri_node_drop_inputs, while the
+// caller still has a reference to the value.
+//
+// The elements of an input are those it has when it is read: a write in between changes them.
+bool tsri_node_keep_inputs(tsri_value *value);
+void tsri_node_drop_inputs(tsri_value *value);
 
 #endif

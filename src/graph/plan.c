@@ -59,6 +59,8 @@ static bool number(collector *own, tsri_node *node) {
   planned->same_as = node->slot;
   planned->group = TSRI_NONE;
   plan->input_count += node->input_count;
+  if (node->results)
+    plan->input_count += (size_t)2 * node->result_count;  // their inputs, and references while they are published
   // Readers of what is overwritten come before it, and not within the kernel of a node that comes later.
   for (uint32_t at = tsri_readers_first(node); at; at = plan->readers.all[at - 1].next) {
     plan->nodes[plan->readers.all[at - 1].node->slot].is_target = true;
@@ -140,6 +142,7 @@ static bool merge_equal(tsri_plan *plan) {
     tsri_planned *own = &plan->nodes[i];
     // A write is not merged, nor is what will be overwritten: a copy of it could come too late.
     if (own->node->value.storage || own->node->value.successor) continue;
+    if (own->node->results || own->node->op == &tsri_op_result) continue;  // only single results become copies
     size_t at = hash_node(plan, own->node) & (slots - 1);
     while (table[at] && !same_node(plan, plan->nodes[table[at] - 1].node, own->node)) at = (at + 1) & (slots - 1);
     if (table[at]) {
@@ -225,8 +228,8 @@ static bool can_join(const tsri_plan *plan, const tsri_planned *planned) {
     return !(is_repeated && node->op->is_costly) && inputs_compose(planned);
   }
   // A reduction, or a kernel with a hook in its store, whose result is used once, element by element, by what comes after it.
-  bool can_lead = node->op->kind == TSRI_OP_REDUCE ||
-                  (node->op->hook != TSRI_HOOK_NONE && node->dtype == plan->nodes[group->root].node->dtype);
+  bool can_lead = node->op->kind == TSRI_OP_REDUCE || (node->op->hook != TSRI_HOOK_NONE && !node->results &&
+                                                       node->dtype == plan->nodes[group->root].node->dtype);
   return can_lead && group->heavy == TSRI_NONE && planned->space == TSRI_OUTER &&
          tsri_layout_is_identity(&planned->seen, node->count);
 }

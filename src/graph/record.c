@@ -6,9 +6,13 @@
 #include "graph/transfer.h"
 
 tsr_status tsri_record_device(const char *caller, tsr_tensor *const *inputs, int input_count, tsr_device **out_device) {
-  tsr_device *devices[TSRI_MAX_INPUTS];
-  for (int i = 0; i < input_count; i++) devices[i] = inputs[i]->value->device;
-  return tsri_common_device(caller, devices, input_count, out_device);
+  tsr_device *common = inputs[0]->value->device;
+  tsr_status status = TSR_OK;
+  for (int i = 1; i < input_count && status == TSR_OK; i++) {
+    status = tsri_common_device(caller, (tsr_device *[]){common, inputs[i]->value->device}, 2, &common);
+  }
+  *out_device = common;
+  return status;
 }
 
 // One input with a reference of its own, on `device`.
@@ -87,7 +91,7 @@ static tsr_status expand_inputs(tsri_node *node, const tsri_layout *layout) {
 
 tsr_tensor *tsri_record_elementwise(const tsri_op *op, tsr_dtype dtype, const tsri_operand_ref *inputs, int input_count,
                                     const tsri_attributes *attributes) {
-  tsr_tensor *tensors[TSRI_MAX_INPUTS] = {inputs[0].tensor};
+  tsr_tensor *tensors[TSRI_MAX_ARITY] = {inputs[0].tensor};
   for (int i = 1; i < input_count; i++) tensors[i] = inputs[i].tensor;
   tsri_layout layout;
   tsr_device *device = NULL;
@@ -137,6 +141,40 @@ tsr_tensor *tsri_record_kernel(const tsri_op *op, tsr_device *device, tsr_dtype 
   tsri_node *node = tsri_node_create(op, device, dtype, (uint32_t)input_count, attributes);
   status = node ? take_inputs(node, inputs) : no_memory(op);
   return finish(node, status, &layout);
+}
+
+// The node of result `index`, which is computed when `first` is.
+static tsr_status make_result(const tsri_op *op, tsri_node *first, uint32_t index, const tsri_result *result,
+                              tsri_layout *out_layout, tsri_node **out_node) {
+  tsr_status status = tsri_layout_init(op->name, result->shape, result->dtype, out_layout, NULL);
+  if (status != TSR_OK || index == 0) return status;
+  tsri_node *node = tsri_node_create(&tsri_op_result, first->value.device, result->dtype, 1, NULL);
+  if (!node) return no_memory(op);
+  node->axes = index;
+  node->inputs[0] = (tsri_input){
+      .value = tsri_value_retain(&first->value), .layout = *out_layout, .dtype = first->dtype, .as = first->dtype};
+  *out_node = node;
+  return TSR_OK;
+}
+
+void tsri_record_kernel_results(const tsri_op *op, tsr_device *device, const tsri_result *results, int result_count,
+                                tsr_tensor *const *inputs, int input_count, const tsri_attributes *attributes,
+                                tsr_tensor **out_tensors) {
+  tsri_layout layouts[TSRI_MAX_RESULTS];
+  tsri_node *nodes[TSRI_MAX_RESULTS] = {tsri_node_create_results(op, device, results[0].dtype, (uint32_t)input_count,
+                                                                 attributes, (uint32_t)result_count)};
+  tsr_status status = nodes[0] ? take_inputs(nodes[0], inputs) : no_memory(op);
+  for (int i = 0; i < result_count && status == TSR_OK; i++) {
+    status = make_result(op, nodes[0], (uint32_t)i, &results[i], &layouts[i], &nodes[i]);
+  }
+  if (status == TSR_OK) {
+    tsri_node_record_results(nodes, layouts, result_count, out_tensors);
+    return;
+  }
+  for (int i = result_count; i-- > 0;) {
+    if (nodes[i]) tsri_node_abandon(nodes[i]);
+  }
+  for (int i = 0; i < result_count; i++) out_tensors[i] = tsri_tensor_fail(status);
 }
 
 tsr_tensor *tsri_record_copy(tsr_tensor *input, const tsri_layout *layout) {

@@ -25,14 +25,40 @@ static tsr_status publish(tsri_graph_state *state, tsri_node *node, tsr_status s
   return status;
 }
 
+// Publishes the other results of an operator: those that somebody still has. Takes the references to the buffers.
+static void publish_others(tsri_graph_state *state, tsri_node *node, tsr_buffer *const *outputs,
+                           tsri_garbage *garbage) {
+  for (uint32_t i = 1; i < node->result_count; i++) {
+    tsri_node *result = node->results[i].node;
+    if (result && tsri_value_retain_living(&result->value)) {
+      tsri_node_finish(state, result, outputs[i], garbage);
+      tsri_garbage_add(garbage, &result->value);
+    } else {
+      tsr_buffer_release(outputs[i]);
+    }
+  }
+}
+
+// Memory for all results; for those that nobody has any more as well, since the kernel writes them.
+static tsr_status create_outputs(const tsri_node *node, tsr_buffer **outputs) {
+  if (!node->results) return create_output(node, &outputs[0]);
+  tsr_status status = TSR_OK;
+  for (uint32_t i = 0; i < node->result_count && status == TSR_OK; i++) {
+    status = tsr_buffer_create(node->value.device, node->results[i].bytes, 0, &outputs[i]);
+  }
+  return status;
+}
+
 static tsr_status run_group(tsri_graph_state *state, const tsri_plan *plan, const tsri_group *group,
                             tsri_garbage *garbage) {
   tsri_node *root = plan->nodes[group->root].node;
   if (root->op == &tsri_op_assign) return tsri_assign_run(state, plan, root, garbage);
-  tsr_buffer *output = NULL;
-  tsr_status status = create_output(root, &output);
-  if (status == TSR_OK && root->count > 0) status = tsri_launch_group(state, plan, group, output);
-  return publish(state, root, status, output, garbage);
+  tsr_buffer *outputs[TSRI_MAX_RESULTS] = {NULL};
+  tsr_status status = create_outputs(root, outputs);
+  if (status == TSR_OK && (root->count > 0 || root->results)) status = tsri_launch_group(state, plan, group, outputs);
+  if (status == TSR_OK && root->results) publish_others(state, root, outputs, garbage);
+  for (uint32_t i = 1; i < root->result_count && status != TSR_OK; i++) tsr_buffer_release(outputs[i]);
+  return publish(state, root, status, outputs[0], garbage);
 }
 
 // A node equal to one that has run becomes a copy of it, for each tensor has memory of its own: writing one must not change the other.
@@ -59,6 +85,7 @@ static tsr_status run_plan(tsri_graph_state *state, const tsri_plan *plan, tsri_
   tsr_status status = TSR_OK;
   for (uint32_t i = 0; i < plan->node_count && status == TSR_OK; i++) {
     const tsri_planned *planned = &plan->nodes[i];
+    if (tsri_value_buffer(&planned->node->value)) continue;  // a result that came with another
     if (planned->same_as != i) status = run_equal(state, plan, planned, garbage);
     else if (plan->groups[planned->group].root == i)
       status = run_group(state, plan, &plan->groups[planned->group], garbage);

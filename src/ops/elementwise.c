@@ -123,8 +123,8 @@ static tsr_status take_scalars(tsri_elementwise_id id, tsr_dtype dtype, const do
 // `dtype` TSR_DTYPE_COUNT: by the rule.
 static tsr_tensor *apply(tsri_elementwise_id id, tsr_dtype dtype, tsr_tensor *const *inputs, const double *scalars) {
   const tsri_elementwise_op *row = &tsri_elementwise_ops[id];
-  tsr_dtype dtypes[TSRI_MAX_INPUTS] = {TSR_F32}, computed = TSR_F32, result = TSR_F32;
-  tsri_operand_ref refs[TSRI_MAX_INPUTS];
+  tsr_dtype dtypes[TSRI_MAX_ARITY] = {TSR_F32}, computed = TSR_F32, result = TSR_F32;
+  tsri_operand_ref refs[TSRI_MAX_ARITY];
   tsri_attributes attributes;
   tsr_status status = TSR_OK;
   if (row->scalar_count) attributes = (tsri_attributes){0};

@@ -64,8 +64,12 @@ static tsr_status check_parts(const char *caller, tsr_tensor *const *tensors, in
   return TSR_OK;
 }
 
-// At most TSRI_MAX_INPUTS tensors of one dtype; all usable.
-static tsr_tensor *concat_few(tsr_tensor *const *tensors, int count, int axis) {
+// Tensors of one dtype.
+static tsr_tensor *concat_all(tsr_tensor *const *tensors, int count, int axis) {
+  if (count == 1) return tsr_retain(tensors[0]);
+  tsr_status status = TSR_OK;
+  for (int i = 0; i < count && status == TSR_OK; i++) status = tsri_tensor_check("concat", tensors[i]);
+  if (status != TSR_OK) return tsri_tensor_fail(status);
   tsr_shape shape = tensors[0]->layout.shape;
   shape.dims[axis] = 0;
   for (int i = 0; i < count; i++) {
@@ -74,29 +78,10 @@ static tsr_tensor *concat_few(tsr_tensor *const *tensors, int count, int axis) {
     }
   }
   tsr_device *device = NULL;
-  tsr_status status = tsri_record_device("concat", tensors, count, &device);
+  status = tsri_record_device("concat", tensors, count, &device);
   if (status != TSR_OK) return tsri_tensor_fail(status);
   tsri_attributes attributes = {.integers = {axis}};
   return tsri_record_kernel(&concat_op, device, tensors[0]->dtype, shape, tensors, count, &attributes);
-}
-
-// A node takes few inputs, so many tensors are joined in rounds. `parts` are ours and are given up.
-static tsr_tensor *concat_rounds(tsr_tensor **parts, int count, int axis) {
-  while (count > 1) {
-    int made = 0;
-    for (int i = 0; i < count; i += TSRI_MAX_INPUTS) {
-      int few = count - i < TSRI_MAX_INPUTS ? count - i : TSRI_MAX_INPUTS;
-      tsr_status status = TSR_OK;
-      for (int j = 0; j < few && status == TSR_OK; j++) status = tsri_tensor_check("concat", parts[i + j]);
-      tsr_tensor *joined = status != TSR_OK ? tsri_tensor_fail(status)
-                           : few == 1       ? tsr_retain(parts[i])
-                                            : concat_few(parts + i, few, axis);
-      for (int j = 0; j < few; j++) tsr_release(parts[i + j]);
-      parts[made++] = joined;
-    }
-    count = made;
-  }
-  return parts[0];
 }
 
 // The tensors in their common dtype, with the new axis of stack.
@@ -115,7 +100,8 @@ static tsr_tensor *join(const char *caller, tsr_tensor *const *tensors, int coun
     tsr_release(parts[i]);
     parts[i] = view;
   }
-  tsr_tensor *result = concat_rounds(parts, count, axis);
+  tsr_tensor *result = concat_all(parts, count, axis);
+  for (int i = 0; i < count; i++) tsr_release(parts[i]);
   tsri_free(parts);
   return tsri_tensor_named(caller, result);
 }

@@ -324,7 +324,7 @@ static tsr_status run_native(const tsri_kernel_run *run) {
   tsri_operand_bind(&op.output, run->output);
   if (run->epilogue && !bind_linear(run->epilogue, &op)) return TSR_ERR_UNSUPPORTED;
   if (!backend->has_op(run->device->handle, &op)) return TSR_ERR_UNSUPPORTED;
-  tsr_buffer *buffers[TSRI_MAX_INPUTS + 2] = {run->output};
+  tsr_buffer *buffers[5] = {run->output};  // a, b, c and a bias
   int used = 1;
   for (int i = 0; i < run->input_count; i++) buffers[used++] = run->inputs[i];
   bool has_bias = run->epilogue && op.input_count > run->input_count;
