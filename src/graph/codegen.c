@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Kernel text of fused groups: parameters, keys, values and element-wise kernels. Reductions: codegen_reduce.c.
+// Kernel text of fusions: parameters, keys, values and element-wise kernels. Reductions: codegen_reduce.c.
 //
 // Names in the text: leaf0 … what is read, in0 … its values, val0 … values computed, num0 … scalars of nodes, at0 … where a leaf begins, y the
 // result, p parts of a reduction, t0_1 the step of leaf 0 on axis 1, d1 the size of axis 1 (u0_1 and e1 for reduced axes).
@@ -106,8 +106,8 @@ static bool add_word(tsri_codegen *own, int64_t value, const char *stem, int fir
 static bool add_scalars(tsri_codegen *own) {
   const tsri_plan *plan = own->fused->plan;
   int number = 0;
-  for (uint32_t i = 0; i < own->fused->group->node_count; i++) {
-    const tsri_node *node = plan->nodes[plan->members[own->fused->group->first + i]].node;
+  for (uint32_t i = 0; i < own->fused->fusion->node_count; i++) {
+    const tsri_node *node = plan->nodes[plan->members[own->fused->fusion->first + i]].node;
     for (int j = 0; j < node->attributes->scalar_count; j++, number++) {
       if (own->param_count == TSRI_MAX_KERNEL_PARAMS) return false;
       tsri_fused_param *param = &own->params[own->param_count++];
@@ -180,10 +180,10 @@ static void put_extent_key(tsri_codegen *own, const tsri_extent *extent) {
   }
 }
 
-// Members are numbered by their place in the group, so that equal groups have equal keys.
+// Members are numbered by their place in the fusion, so that equal fusions have equal keys.
 static void put_node_key(tsri_codegen *own, uint32_t place) {
   const tsri_plan *plan = own->fused->plan;
-  const tsri_planned *planned = &plan->nodes[plan->members[own->fused->group->first + place]];
+  const tsri_planned *planned = &plan->nodes[plan->members[own->fused->fusion->first + place]];
   const tsri_node *node = planned->node;
   uint64_t op = (uint64_t)(uintptr_t)node->op;
   put_key(own, (uint32_t)op);
@@ -219,7 +219,7 @@ static tsr_status make_key(tsri_codegen *own) {
     put_key(own, (uint32_t)fused->leaves[i].dtype | (own->has_base[i] ? 256u : 0) |
                      (uint32_t)fused->leaves[i].space << 9 | order << 16);
   }
-  for (uint32_t i = 0; i < fused->group->node_count; i++) put_node_key(own, i);
+  for (uint32_t i = 0; i < fused->fusion->node_count; i++) put_node_key(own, i);
   if (own->key_words == TSRI_MAX_KEY_WORDS) return TSRI_FAIL(TSR_ERR_INTERNAL, "the key of a fused kernel is too long");
   return TSR_OK;
 }
@@ -257,7 +257,7 @@ void tsri_codegen_fill(const tsri_codegen *own, const tsri_kernel *kernel, uint3
 
 void tsri_codegen_input(const tsri_codegen *own, uint32_t place, uint32_t index, tsri_builder *builder) {
   const tsri_plan *plan = own->fused->plan;
-  const tsri_input *input = &plan->nodes[plan->members[own->fused->group->first + place]].node->inputs[index];
+  const tsri_input *input = &plan->nodes[plan->members[own->fused->fusion->first + place]].node->inputs[index];
   uint32_t leaf = tsri_fused_leaf(own->fused, place, index);
   char name[16];
   if (leaf != TSRI_NONE) {
@@ -273,7 +273,7 @@ static bool is_name_character(char c) { return isalnum((unsigned char)c) || c ==
 
 // Copies the operator's expression with its placeholders replaced (graph.h).
 static void put_expression(const tsri_codegen *own, uint32_t place, int first_scalar, tsri_builder *builder) {
-  const tsri_node *node = own->fused->plan->nodes[own->fused->plan->members[own->fused->group->first + place]].node;
+  const tsri_node *node = own->fused->plan->nodes[own->fused->plan->members[own->fused->fusion->first + place]].node;
   char before = ' ';
   for (const char *at = node->op->expression; *at; before = *at++) {
     bool is_alone = !is_name_character(before) && !is_name_character(at[1]);
@@ -301,7 +301,7 @@ static bool needs_conversion(const tsri_node *node) {
 
 static void put_node(const tsri_codegen *own, uint32_t place, int first_scalar, tsri_builder *builder,
                      const char *indent) {
-  const tsri_planned *planned = &own->fused->plan->nodes[own->fused->plan->members[own->fused->group->first + place]];
+  const tsri_planned *planned = &own->fused->plan->nodes[own->fused->plan->members[own->fused->fusion->first + place]];
   const tsri_node *node = planned->node;
   tsri_builder_add(builder, "%s%s val%u = ", indent, tsri_codegen_type(node->dtype), place);
   bool converts = needs_conversion(node);
@@ -313,8 +313,8 @@ static void put_node(const tsri_codegen *own, uint32_t place, int first_scalar, 
 void tsri_codegen_nodes(const tsri_codegen *own, tsri_space space, tsri_builder *builder, const char *indent) {
   const tsri_plan *plan = own->fused->plan;
   int scalars = 0;
-  for (uint32_t i = 0; i < own->fused->group->node_count; i++) {
-    const tsri_planned *planned = &plan->nodes[plan->members[own->fused->group->first + i]];
+  for (uint32_t i = 0; i < own->fused->fusion->node_count; i++) {
+    const tsri_planned *planned = &plan->nodes[plan->members[own->fused->fusion->first + i]];
     int first = scalars;
     scalars += planned->node->attributes->scalar_count;
     if (planned->space == space && planned->node != own->fused->heavy) put_node(own, i, first, builder, indent);
@@ -364,8 +364,8 @@ static void put_index(const tsri_codegen *own, uint32_t leaf, tsri_builder *buil
 
 void tsri_codegen_helpers(const tsri_codegen *own, tsri_builder *builder) {
   const tsri_plan *plan = own->fused->plan;
-  const uint32_t *members = plan->members + own->fused->group->first;
-  for (uint32_t i = 0; i < own->fused->group->node_count; i++) {
+  const uint32_t *members = plan->members + own->fused->fusion->first;
+  for (uint32_t i = 0; i < own->fused->fusion->node_count; i++) {
     const char *helper = plan->nodes[members[i]].node->op->helper;
     if (!helper) continue;
     bool is_new = true;
@@ -408,7 +408,7 @@ static void put_body(const tsri_codegen *own, const char *where, tsri_builder *b
   tsri_codegen_leaves(own, TSRI_OUTER, put_index, builder, indent);
   tsri_codegen_nodes(own, TSRI_OUTER, builder, indent);
   tsri_builder_add(builder, "%sy[%s] = %s(val%u);\n", indent, where, tsr_dtype_name(own->fused->root->dtype),
-                   own->fused->group->node_count - 1);
+                   own->fused->fusion->node_count - 1);
 }
 
 static void put_rows(const tsri_codegen *own, tsri_builder *builder) {
@@ -438,7 +438,7 @@ static void put_quads(const tsri_codegen *own, tsri_builder *builder) {
   tsri_codegen_lane_leaves(own, TSRI_OUTER, builder, "      ");
   tsri_codegen_nodes(own, TSRI_OUTER, builder, "      ");
   // Storing converts to the result's dtype.
-  tsri_builder_add(builder, "      done[lane] = val%u;\n    }\n", own->fused->group->node_count - 1);
+  tsri_builder_add(builder, "      done[lane] = val%u;\n    }\n", own->fused->fusion->node_count - 1);
   tsri_builder_add(
       builder,
       "    unroll for (u32 q = 0; q < %u; q++) {\n      store4(y, start + q * (WG * 4u), %sx4(done[q * 4], "

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// From a fused group to kernel text, its cache key and its parameters.
+// From a fusion to kernel text, its cache key and its parameters.
 #ifndef TSRI_CODEGEN_H
 #define TSRI_CODEGEN_H
 
@@ -12,7 +12,7 @@ typedef enum tsri_form {
   TSRI_FORM_FLAT,    // element-wise: one axis; an item per element
   TSRI_FORM_ROWS,    // element-wise: items along the last axis, a uniform loop over the others
   TSRI_FORM_SPREAD,  // element-wise: an item per element, which works out its own index on every axis
-  TSRI_FORM_ROW,     // reduction: a group per result, its items along the reduced axes
+  TSRI_FORM_ROW,     // reduction: a work-group per result, its items along the reduced axes
   TSRI_FORM_COLUMN,  // reduction: an item per result
   TSRI_FORM_HOOK     // in the store of an operator's own kernel (epilogue.h)
 } tsri_form;
@@ -40,8 +40,8 @@ typedef struct tsri_codegen {
   bool has_base[TSRI_MAX_LEAVES];  // the leaf's first element is not at the start of its binding
   uint32_t base[TSRI_MAX_LEAVES];
   int64_t output_at;  // of the first result in what is bound
-  // Elements an item takes at a time, in quads of neighbours on the last axis (of the reduced ones in TSRI_FORM_ROW). Quads of an
-  // item lie as far apart as those of its group's items take. 1: one by one.
+  // Elements per work item, in quads of 4 neighbours on the last axis (of the reduced ones in TSRI_FORM_ROW); consecutive quads of an
+  // item are 4 * WG elements apart. 1: scalar.
   uint32_t lanes;
   int param_count;
   tsri_fused_param params[TSRI_MAX_KERNEL_PARAMS];
@@ -71,7 +71,7 @@ tsr_dtype tsri_codegen_part_dtype(const tsri_codegen *codegen);
 
 // --- Shared by the writers of text ------------------------------------------------------------------------------------
 
-// Declares and computes the group's nodes of one space; leaves of the space have been read into in0, in1, …
+// Declares and computes the fusion's nodes of one space; leaves of the space have been read into in0, in1, …
 void tsri_codegen_nodes(const tsri_codegen *own, tsri_space space, tsri_builder *builder, const char *indent);
 
 // "val3" or "in1", converted as that input of the member at `place` asks.
@@ -92,7 +92,7 @@ void tsri_codegen_unravel(const tsri_extent *extent, char axis, const char *from
 // "f32": the type values of a dtype are computed in.
 const char *tsri_codegen_type(tsr_dtype dtype);
 
-// Items of a group.
+// Work items of a work-group.
 int tsri_codegen_group(const tsri_codegen *own);
 
 // How many lanes the strides and bases allow, and the device likes (codegen_wide.c).
@@ -116,10 +116,11 @@ void tsri_codegen_reduce_text(const tsri_codegen *own, tsri_builder *builder);
 // ", u32 n, u32 t0_1, f32 num0": the parameters as a kernel's list continues with them.
 void tsri_codegen_params(const tsri_codegen *own, tsri_builder *builder);
 
-// Functions that the group's operators call.
+// Functions that the fusion's operators call.
 void tsri_codegen_helpers(const tsri_codegen *own, tsri_builder *builder);
 
-// Whether inner leaves are read in this stage.
+// Whether a leaf is read in this stage: all in TSRI_STAGE_WHOLE, the inner ones (before the reduction) in TSRI_STAGE_PARTS, the outer ones
+// (after it) in TSRI_STAGE_TOTAL.
 static inline bool tsri_codegen_reads(const tsri_codegen *codegen, uint32_t leaf) {
   bool is_inner = codegen->fused->leaves[leaf].space == TSRI_INNER;
   return codegen->stage == TSRI_STAGE_WHOLE || is_inner == (codegen->stage == TSRI_STAGE_PARTS);

@@ -165,7 +165,7 @@ static void put_result(const tsri_codegen *own, const char *value, tsri_builder 
     tsri_codegen_nodes(own, TSRI_OUTER, builder, indent);
   }
   tsri_builder_add(builder, "%sy[o] = %s(val%u);\n", indent, tsr_dtype_name(own->fused->root->dtype),
-                   own->fused->group->node_count - 1);
+                   own->fused->fusion->node_count - 1);
 }
 
 // --- Forms ----------------------------------------------------------------------------------------------------------

@@ -54,7 +54,7 @@ static size_t narrowest(const tsri_codegen *own, const lane_axis *lanes) {
 
 static uint32_t elementwise_lanes(const tsri_codegen *own, const lane_axis *axis, size_t bytes) {
   enum { MOST_COPIES = 96 };  // of operators, over all lanes: text and registers grow with them
-  uint32_t lanes = (uint32_t)own->tuning->fused_bytes / (uint32_t)bytes, nodes = own->fused->group->node_count;
+  uint32_t lanes = (uint32_t)own->tuning->fused_bytes / (uint32_t)bytes, nodes = own->fused->fusion->node_count;
   if (axis->own->rank > 1 && axis->own->dims[axis->axis] % 4 != 0) return 1;
   if (lanes > TSRI_MAX_LANES) lanes = TSRI_MAX_LANES;
   while (lanes > 4 && lanes * nodes > MOST_COPIES) lanes /= 2;
@@ -70,7 +70,7 @@ uint32_t tsri_codegen_lanes(const tsri_codegen *own) {
   size_t bytes = narrowest(own, &axis);
   if (bytes == 0) return 1;
   if (!is_reduction) return elementwise_lanes(own, &axis, bytes);
-  // What is left over at the end of a row is only looked for where there is one axis.
+  // The generated kernel has a scalar tail loop only for rank-1 rows, so otherwise the axis must be a multiple of 4.
   bool is_whole = axis.own->dims[axis.axis] % 4 == 0 || (own->form == TSRI_FORM_ROW && axis.own->rank == 1);
   return is_whole ? 4 : 1;
 }

@@ -82,8 +82,8 @@ static void put_load(const tsri_codegen *own, const char *text, const char *end,
 
 static bool has_space(const tsri_codegen *own, tsri_space space) {
   const tsri_fused *fused = own->fused;
-  for (uint32_t i = 0; i < fused->group->node_count; i++) {
-    const tsri_planned *planned = &fused->plan->nodes[fused->plan->members[fused->group->first + i]];
+  for (uint32_t i = 0; i < fused->fusion->node_count; i++) {
+    const tsri_planned *planned = &fused->plan->nodes[fused->plan->members[fused->fusion->first + i]];
     if (planned->space == space && planned->node != fused->heavy) return true;
   }
   return false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Leaves of a group, and joining axes.
+// Leaves of a fusion, and joining axes.
 #include "graph/fused.h"
 
 #include "core/error.h"
@@ -7,7 +7,7 @@
 
 static bool is_inside(const tsri_fused *fused, const tsri_value *value) {
   uint32_t number = tsri_plan_number(fused->plan, value);
-  return number != TSRI_NONE && fused->plan->nodes[number].group == (uint32_t)(fused->group - fused->plan->groups);
+  return number != TSRI_NONE && fused->plan->nodes[number].fusion == (uint32_t)(fused->fusion - fused->plan->fusions);
 }
 
 static const tsri_value *value_of(const tsri_fused *fused, const tsri_value *value) {
@@ -33,14 +33,14 @@ static uint32_t find_leaf(const tsri_fused *fused, const tsri_leaf *leaf) {
 }
 
 uint32_t tsri_fused_place(const tsri_fused *fused, uint32_t number) {
-  const uint32_t *members = fused->plan->members + fused->group->first;
+  const uint32_t *members = fused->plan->members + fused->fusion->first;
   uint32_t place = 0;
   while (members[place] != number) place++;
   return place;
 }
 
 static tsr_status add_leaves(tsri_fused *fused, uint32_t place) {
-  const tsri_planned *planned = &fused->plan->nodes[fused->plan->members[fused->group->first + place]];
+  const tsri_planned *planned = &fused->plan->nodes[fused->plan->members[fused->fusion->first + place]];
   if (planned->node->op->kind == TSRI_OP_KERNEL) return TSR_OK;  // reads its inputs by itself
   for (uint32_t i = 0; i < planned->node->input_count; i++) {
     fused->leaf_of[place][i] = UINT8_MAX;
@@ -90,13 +90,13 @@ void tsri_fused_measure(tsri_fused *fused) {
   }
 }
 
-tsr_status tsri_fused_init(const tsri_plan *plan, const tsri_group *group, tsri_fused *out_fused) {
+tsr_status tsri_fused_init(const tsri_plan *plan, const tsri_fusion *fusion, tsri_fused *out_fused) {
   out_fused->plan = plan;
-  out_fused->group = group;
-  out_fused->root = plan->nodes[group->root].node;
-  out_fused->heavy = group->heavy != TSRI_NONE ? plan->nodes[group->heavy].node : NULL;
+  out_fused->fusion = fusion;
+  out_fused->root = plan->nodes[fusion->root].node;
+  out_fused->heavy = fusion->heavy != TSRI_NONE ? plan->nodes[fusion->heavy].node : NULL;
   out_fused->leaf_count = 0;
-  for (uint32_t i = 0; i < group->node_count; i++) {
+  for (uint32_t i = 0; i < fusion->node_count; i++) {
     tsr_status status = add_leaves(out_fused, i);
     if (status != TSR_OK) return status;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A group made ready for a kernel: what it reads, and its index spaces with as few axes as the strides allow.
+// A fusion made ready for a kernel: what it reads, and its index spaces with as few axes as the strides allow.
 #ifndef TSRI_FUSED_H
 #define TSRI_FUSED_H
 
@@ -23,26 +23,27 @@ typedef struct tsri_extent {
 
 typedef struct tsri_fused {
   const tsri_plan *plan;
-  const tsri_group *group;
+  const tsri_fusion *fusion;
   const tsri_node *root;
   const tsri_node *heavy;  // a reduction or a kernel with a hook; NULL: neither
   uint32_t leaf_count;
   tsri_leaf leaves[TSRI_MAX_LEAVES];
-  uint8_t leaf_of[TSRI_MAX_GROUP_NODES][TSRI_MAX_ARITY];  // by place in the group and input; 255: computed in the group
+  uint8_t leaf_of[TSRI_MAX_FUSION_NODES]
+                 [TSRI_MAX_ARITY];  // by place in the fusion and input; 255: computed in the fusion
   // Without a reduction: `kept` is the root's shape. With one: inner leaves over kept and reduced axes.
   tsri_extent kept, reduced;
 } tsri_fused;
 
 // Errors: TSR_ERR_INTERNAL (more leaves than planned).
-tsr_status tsri_fused_init(const tsri_plan *plan, const tsri_group *group, tsri_fused *out_fused);
+tsr_status tsri_fused_init(const tsri_plan *plan, const tsri_fusion *fusion, tsri_fused *out_fused);
 
 // Works the extents out anew after leaves' layouts have changed.
 void tsri_fused_measure(tsri_fused *fused);
 
-// The place of a node among the group's members.
+// The place of a node among the fusion's members.
 uint32_t tsri_fused_place(const tsri_fused *fused, uint32_t number);
 
-// The number of the leaf that input `index` of the member at `place` is, or TSRI_NONE if it is computed in the group.
+// The number of the leaf that input `index` of the member at `place` is, or TSRI_NONE if it is computed in the fusion.
 static inline uint32_t tsri_fused_leaf(const tsri_fused *fused, uint32_t place, uint32_t index) {
   uint8_t leaf = fused->leaf_of[place][index];
   return leaf == UINT8_MAX ? TSRI_NONE : leaf;

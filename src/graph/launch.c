@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Running one group: bind what it reads, find or build its kernel, launch it in pieces that 32-bit indices can reach.
+// Running one fusion: bind what it reads, find or build its kernel, launch it in pieces that 32-bit indices can reach.
 #include "graph/launch.h"
 
 #include <string.h>
@@ -82,16 +82,16 @@ static tsr_status bind_outer_leaves(fused_launch *own) {
 
 // --- Kernel ---------------------------------------------------------------------------------------------------------
 
-static void log_group(const fused_launch *own) {
+static void log_fusion(const fused_launch *own) {
   if (!tsri_log_wants(TSR_LOG_PLAN)) return;
   const tsri_plan *plan = own->fused.plan;
   tsri_builder line = {0};
-  for (uint32_t i = 0; i < own->fused.group->node_count; i++) {
-    tsri_builder_add(&line, " %s", plan->nodes[plan->members[own->fused.group->first + i]].node->op->name);
+  for (uint32_t i = 0; i < own->fused.fusion->node_count; i++) {
+    tsri_builder_add(&line, " %s", plan->nodes[plan->members[own->fused.fusion->first + i]].node->op->name);
   }
   char shape[TSR_SHAPE_TEXT_BYTES];
   tsri_log(TSR_LOG_PLAN, "kernel of%s: %u operator%s, reads %u, result %s of %s", line.text ? line.text : "",
-           own->fused.group->node_count, own->fused.group->node_count == 1 ? "" : "s", own->fused.leaf_count,
+           own->fused.fusion->node_count, own->fused.fusion->node_count == 1 ? "" : "s", own->fused.leaf_count,
            tsr_shape_format(own->fused.root->shape, shape, sizeof shape), tsr_dtype_name(own->fused.root->dtype));
   tsri_builder_deinit(&line);
 }
@@ -174,11 +174,11 @@ static tsr_status launch_reduction_in_parts(fused_launch *own, tsr_buffer *outpu
 
 // --- A device's own ---------------------------------------------------------------------------------------------------
 
-// Is the group nothing but a sum along rows, elements of each side by side, all in the dtype of the result?
+// Is the fusion nothing but a sum along rows, elements of each side by side, all in the dtype of the result?
 static bool is_row_sum(const fused_launch *own) {
   const tsri_fused *fused = &own->fused;
   const tsri_leaf *leaf = &fused->leaves[0];
-  if (fused->group->node_count != 1 || fused->heavy->op->reduce != TSRI_REDUCE_SUM) return false;
+  if (fused->fusion->node_count != 1 || fused->heavy->op->reduce != TSRI_REDUCE_SUM) return false;
   if (own->codegen.form != TSRI_FORM_ROW || fused->kept.rank > 1 || fused->reduced.rank != 1) return false;
   return leaf->dtype == fused->root->dtype && fused->heavy->inputs[0].as == leaf->dtype;
 }
@@ -222,7 +222,7 @@ static tsr_status launch_piece(fused_launch *own, tsr_buffer *output, int64_t fi
   return launch_stage(own, NULL, 0, output, offset, (uint64_t)own->fused.kept.count);
 }
 
-// The same for results that begin where no binding may: in memory of their own first.
+// As launch_piece, for an output offset the device cannot bind: compute into a temporary buffer, then copy it into place.
 static tsr_status launch_piece_apart(fused_launch *own, tsr_buffer *output, int64_t first) {
   size_t element = tsr_dtype_bytes(own->fused.root->dtype), bytes = (size_t)own->fused.kept.count * element;
   tsr_buffer *results = NULL;
@@ -284,8 +284,8 @@ static int64_t steps_in_reach(const fused_launch *own, const tsri_extent *extent
   return steps;
 }
 
-// The same launch for `count` steps of the first axis of one of its extents, from `at` on. Layouts of leaves are only
-// asked for their span from here on, which the joined extents say as well.
+// The same launch for `count` steps of the first axis of one of its extents, from `at` on. After this, leaf->layout is valid for
+// tsri_layout_span() only; strides come from the extents.
 static fused_launch cut_piece(const fused_launch *own, bool is_kept, int64_t at, int64_t count) {
   fused_launch piece = *own;
   tsri_extent *extent = is_kept ? &piece.fused.kept : &piece.fused.reduced;
@@ -304,7 +304,8 @@ static fused_launch cut_piece(const fused_launch *own, bool is_kept, int64_t at,
   return piece;
 }
 
-// Launches up to `rows` of the first kept axis at a time, as many as let the next ones' results begin where a binding may.
+// Splits axis 0 of the kept axes into chunks of at most `rows`, rounded down so that every chunk's output offset is a multiple of the binding
+// alignment.
 static tsr_status launch_pieces(fused_launch *own, tsr_buffer *output, int64_t rows) {
   int64_t all = own->fused.kept.dims[0], row = own->fused.kept.count / all, unit = 1;
   size_t alignment = binding_alignment(own), row_bytes = (size_t)row * tsr_dtype_bytes(own->fused.root->dtype);
@@ -412,7 +413,7 @@ static bool has_strided_leaf(const tsri_fused *fused) {
 }
 
 static tsr_status run_fused(fused_launch *own, tsr_buffer *output) {
-  log_group(own);
+  log_fusion(own);
   tsri_codegen_init(&own->fused, &own->state->tuning, &own->codegen);
   tsr_status status = launch_fused(own, output);
   if (status != TSR_ERR_UNSUPPORTED || !has_strided_leaf(&own->fused)) return status;
@@ -487,7 +488,7 @@ static tsr_status run_kernel_op(tsr_device *device, const tsri_plan *plan, const
 
 // What comes after the operator runs in its kernel's store.
 static tsr_status run_with_epilogue(fused_launch *own, tsr_buffer *const *outputs) {
-  log_group(own);
+  log_fusion(own);
   tsri_codegen_init(&own->fused, &own->state->tuning, &own->codegen);
   tsr_status status = bind_leaves(own);
   if (status == TSR_OK) status = tsri_codegen_prepare(&own->codegen);
@@ -497,8 +498,8 @@ static tsr_status run_with_epilogue(fused_launch *own, tsr_buffer *const *output
 
 static bool is_only_copies(const tsri_fused *fused) {
   bool is_only = true;
-  for (uint32_t i = 0; i < fused->group->node_count && is_only; i++) {
-    is_only = fused->plan->nodes[fused->plan->members[fused->group->first + i]].node->op == &tsri_op_copy;
+  for (uint32_t i = 0; i < fused->fusion->node_count && is_only; i++) {
+    is_only = fused->plan->nodes[fused->plan->members[fused->fusion->first + i]].node->op == &tsri_op_copy;
   }
   return is_only;
 }
@@ -510,17 +511,17 @@ static tsr_status run_copies(const tsri_fused *fused, tsr_buffer *output) {
   return tsri_copy_packed(&view, output);
 }
 
-tsr_status tsri_launch_group(tsri_graph_state *state, const tsri_plan *plan, const tsri_group *group,
-                             tsr_buffer *const *outputs) {
-  const tsri_node *root = plan->nodes[group->root].node;
-  if (root->op->kind == TSRI_OP_KERNEL && group->node_count == 1) {
+tsr_status tsri_launch_fusion(tsri_graph_state *state, const tsri_plan *plan, const tsri_fusion *fusion,
+                              tsr_buffer *const *outputs) {
+  const tsri_node *root = plan->nodes[fusion->root].node;
+  if (root->op->kind == TSRI_OP_KERNEL && fusion->node_count == 1) {
     return run_kernel_op(root->value.device, plan, root, outputs, NULL);
   }
   fused_launch own;
   own.device = root->value.device;
   own.state = state;
   memset(own.packed, 0, sizeof own.packed);
-  tsr_status status = tsri_fused_init(plan, group, &own.fused);
+  tsr_status status = tsri_fused_init(plan, fusion, &own.fused);
   bool is_hook = own.fused.heavy && own.fused.heavy->op->kind == TSRI_OP_KERNEL;
   if (status == TSR_OK && is_only_copies(&own.fused)) return run_copies(&own.fused, outputs[0]);
   if (status == TSR_OK) status = is_hook ? run_with_epilogue(&own, outputs) : run_fused(&own, outputs[0]);

@@ -20,7 +20,7 @@ static bool add_bias(const tsri_plan *plan, const tsri_planned *planned, uint32_
   if (!reads(plan, node, 1 - other, from) || node->inputs[other].dtype != out->dtype) return false;
   tsri_layout layout;
   uint32_t source = tsri_plan_number(plan, node->inputs[other].value);
-  bool is_outside = source == TSRI_NONE || plan->nodes[source].group != planned->group;
+  bool is_outside = source == TSRI_NONE || plan->nodes[source].fusion != planned->fusion;
   if (!is_outside || !tsri_plan_input_layout(plan, planned, other, &layout)) return false;
   if (!tsri_is_along_last_axis(&layout) || !tsri_shape_equal(layout.shape, node->shape)) return false;
   out->has_bias = true;
@@ -35,16 +35,16 @@ static bool add_activation(const tsri_plan *plan, const tsri_node *node, uint32_
   return out->activation != TSRI_ACTIVATION_NONE;
 }
 
-bool tsri_linear_match(const tsri_plan *plan, const tsri_group *group, tsri_linear *out) {
-  uint32_t last = group->heavy;
+bool tsri_linear_match(const tsri_plan *plan, const tsri_fusion *fusion, tsri_linear *out) {
+  uint32_t last = fusion->heavy;
   *out = (tsri_linear){.dtype = plan->nodes[last].node->dtype};
-  for (uint32_t i = 0; i < group->node_count; i++) {
-    uint32_t number = plan->members[group->first + i];
+  for (uint32_t i = 0; i < fusion->node_count; i++) {
+    uint32_t number = plan->members[fusion->first + i];
     const tsri_planned *planned = &plan->nodes[number];
-    if (number == group->heavy) continue;
+    if (number == fusion->heavy) continue;
     if (planned->space != TSRI_OUTER || planned->node->dtype != out->dtype) return false;
     if (!add_bias(plan, planned, last, out) && !add_activation(plan, planned->node, last, out)) return false;
     last = number;
   }
-  return last == group->root && last != group->heavy;
+  return last == fusion->root && last != fusion->heavy;
 }

@@ -13,8 +13,8 @@ typedef struct tsri_linear {
   tsri_activation activation;
 } tsri_linear;
 
-// Whether all that comes after the group's heavy node is the addition of a vector along the last axis, then relu or gelu_tanh; either
+// Whether all that comes after the fusion's heavy node is the addition of a vector along the last axis, then relu or gelu_tanh; either
 // may be missing.
-bool tsri_linear_match(const tsri_plan *plan, const tsri_group *group, tsri_linear *out);
+bool tsri_linear_match(const tsri_plan *plan, const tsri_fusion *fusion, tsri_linear *out);
 
 #endif

@@ -70,7 +70,7 @@ static inline tsri_node *tsri_pending_node(const tsri_value *value) {
   return tsri_value_buffer(value) ? NULL : (tsri_node *)(uintptr_t)value;
 }
 
-// References to be given up after unlocking: freeing a node takes the lock. Zero-initialised.
+// References to release after unlocking: freeing a node locks again. Zero-initialised.
 typedef struct tsri_garbage {
   tsri_value **values;  // NULL: in `few`
   size_t count, room;

@@ -57,7 +57,7 @@ static bool number(collector *own, tsri_node *node) {
   memset(planned, 0, offsetof(tsri_planned, seen));
   planned->node = node;
   planned->same_as = node->slot;
-  planned->group = TSRI_NONE;
+  planned->fusion = TSRI_NONE;
   plan->input_count += node->input_count;
   if (node->results)
     plan->input_count += (size_t)2 * node->result_count;  // their inputs, and references while they are published
@@ -161,9 +161,9 @@ static bool merge_equal(tsri_plan *plan) {
 bool tsri_plan_input_layout(const tsri_plan *plan, const tsri_planned *planned, uint32_t index,
                             tsri_layout *out_layout) {
   const tsri_input *input = &planned->node->inputs[index];
-  const tsri_group *group = &plan->groups[planned->group];
+  const tsri_fusion *fusion = &plan->fusions[planned->fusion];
   uint32_t own = planned->node->slot;
-  if (own == group->root || own == group->heavy) {  // its input is as it was recorded
+  if (own == fusion->root || own == fusion->heavy) {  // its input is as it was recorded
     *out_layout = input->layout;
     return true;
   }
@@ -185,23 +185,23 @@ static bool takes_input(const tsri_node *node, uint32_t index) {
          tsri_shape_equal(input->layout.shape, from->shape) && input->dtype == from->dtype;
 }
 
-// Tells the inputs of a node that has its group how it would take them.
+// Tells the inputs of a node that has its fusion how it would take them.
 static void ask_inputs(tsri_plan *plan, const tsri_planned *planned) {
   const tsri_node *node = planned->node;
-  tsri_space space = plan->groups[planned->group].heavy == node->slot ? TSRI_INNER : planned->space;
+  tsri_space space = plan->fusions[planned->fusion].heavy == node->slot ? TSRI_INNER : planned->space;
   for (uint32_t i = 0; i < node->input_count; i++) {
     uint32_t number_of = tsri_plan_number(plan, node->inputs[i].value);
     if (number_of == TSRI_NONE) continue;
     tsri_planned *input = &plan->nodes[number_of];
     tsri_layout seen;
     bool can = takes_input(node, i) && tsri_plan_input_layout(plan, planned, i, &seen);
-    if (!can || (input->is_wanted && (input->wanting != planned->group || input->space != space ||
+    if (!can || (input->is_wanted && (input->wanting != planned->fusion || input->space != space ||
                                       !tsri_layout_equal(&input->seen, &seen)))) {
       input->is_refused = true;
       continue;
     }
     input->is_wanted = true;
-    input->wanting = planned->group;
+    input->wanting = planned->fusion;
     input->space = space;
     input->seen = seen;
   }
@@ -218,27 +218,28 @@ static bool inputs_compose(const tsri_planned *planned) {
 static bool can_join(const tsri_plan *plan, const tsri_planned *planned) {
   const tsri_node *node = planned->node;
   if (planned->is_target || planned->is_refused || !planned->is_wanted) return false;
-  const tsri_group *group = &plan->groups[planned->wanting];
-  bool has_room = group->edges + node->input_count <= TSRI_MAX_LEAVES + 1 && group->node_count < TSRI_MAX_GROUP_NODES;
-  if (!has_room || plan->nodes[group->root].node->value.device->is_eager) return false;
+  const tsri_fusion *fusion = &plan->fusions[planned->wanting];
+  bool has_room =
+      fusion->edges + node->input_count <= TSRI_MAX_LEAVES + 1 && fusion->node_count < TSRI_MAX_FUSION_NODES;
+  if (!has_room || plan->nodes[fusion->root].node->value.device->is_eager) return false;
   if (node->op->kind == TSRI_OP_ELEMENTWISE) {
     // Broadcast, or before a kernel that reads its input in several passes, it would be computed more than once.
-    bool is_passed = planned->space == TSRI_INNER && plan->nodes[group->heavy].node->op->kind == TSRI_OP_KERNEL;
+    bool is_passed = planned->space == TSRI_INNER && plan->nodes[fusion->heavy].node->op->kind == TSRI_OP_KERNEL;
     bool is_repeated = planned->seen.count > node->count || is_passed;
     return !(is_repeated && node->op->is_costly) && inputs_compose(planned);
   }
   // A reduction, or a kernel with a hook in its store, whose result is used once, element by element, by what comes after it.
   bool can_lead = node->op->kind == TSRI_OP_REDUCE || (node->op->hook != TSRI_HOOK_NONE && !node->results &&
-                                                       node->dtype == plan->nodes[group->root].node->dtype);
-  return can_lead && group->heavy == TSRI_NONE && planned->space == TSRI_OUTER &&
+                                                       node->dtype == plan->nodes[fusion->root].node->dtype);
+  return can_lead && fusion->heavy == TSRI_NONE && planned->space == TSRI_OUTER &&
          tsri_layout_is_identity(&planned->seen, node->count);
 }
 
-static void start_group(tsri_plan *plan, tsri_planned *planned) {
+static void start_fusion(tsri_plan *plan, tsri_planned *planned) {
   const tsri_node *node = planned->node;
-  planned->group = plan->group_count;
+  planned->fusion = plan->fusion_count;
   planned->space = TSRI_OUTER;
-  plan->groups[plan->group_count++] = (tsri_group){
+  plan->fusions[plan->fusion_count++] = (tsri_fusion){
       .root = node->slot,
       .heavy = node->op->kind == TSRI_OP_ELEMENTWISE ? TSRI_NONE : node->slot,
       .edges = node->input_count,
@@ -246,12 +247,12 @@ static void start_group(tsri_plan *plan, tsri_planned *planned) {
   };
 }
 
-static void join_group(tsri_plan *plan, tsri_planned *planned) {
-  tsri_group *group = &plan->groups[planned->wanting];
-  planned->group = planned->wanting;
-  group->node_count++;
-  group->edges += planned->node->input_count - 1;
-  if (planned->node->op->kind != TSRI_OP_ELEMENTWISE) group->heavy = planned->node->slot;
+static void join_fusion(tsri_plan *plan, tsri_planned *planned) {
+  tsri_fusion *fusion = &plan->fusions[planned->wanting];
+  planned->fusion = planned->wanting;
+  fusion->node_count++;
+  fusion->edges += planned->node->input_count - 1;
+  if (planned->node->op->kind != TSRI_OP_ELEMENTWISE) fusion->heavy = planned->node->slot;
 }
 
 bool tsri_is_along_last_axis(const tsri_layout *layout) {
@@ -267,7 +268,7 @@ bool tsri_is_along_last_axis(const tsri_layout *layout) {
 static bool is_simple_input(const tsri_plan *plan, const tsri_planned *planned, uint32_t index, tsr_shape shape,
                             bool knows_column) {
   uint32_t number_of = tsri_plan_number(plan, planned->node->inputs[index].value);
-  if (number_of != TSRI_NONE && plan->nodes[number_of].group == planned->group) return true;
+  if (number_of != TSRI_NONE && plan->nodes[number_of].fusion == planned->fusion) return true;
   tsri_layout layout;
   if (!tsri_plan_input_layout(plan, planned, index, &layout)) return false;
   int64_t low = 0, high = 0, count = 1;
@@ -277,16 +278,16 @@ static bool is_simple_input(const tsri_plan *plan, const tsri_planned *planned, 
   return knows_column && tsri_is_along_last_axis(&layout) && tsri_shape_equal(layout.shape, shape);
 }
 
-// Whether all the group's inputs of one space are simple.
-static bool is_simple_space(const tsri_plan *plan, const tsri_group *group, tsri_space space) {
-  const tsri_node *heavy = plan->nodes[group->heavy].node;
+// Whether all the fusion's inputs of one space are simple.
+static bool is_simple_space(const tsri_plan *plan, const tsri_fusion *fusion, tsri_space space) {
+  const tsri_node *heavy = plan->nodes[fusion->heavy].node;
   bool is_outer = space == TSRI_OUTER;
   tsri_hook hook = is_outer ? heavy->op->hook : heavy->op->load_hook;
   tsr_shape shape = is_outer ? heavy->shape : heavy->inputs[0].layout.shape;
-  for (uint32_t i = 0; i < group->node_count; i++) {
-    uint32_t number_of = plan->members[group->first + i];
+  for (uint32_t i = 0; i < fusion->node_count; i++) {
+    uint32_t number_of = plan->members[fusion->first + i];
     const tsri_planned *planned = &plan->nodes[number_of];
-    if (planned->space != space || number_of == group->heavy) continue;
+    if (planned->space != space || number_of == fusion->heavy) continue;
     for (uint32_t j = 0; j < planned->node->input_count; j++) {
       if (!is_simple_input(plan, planned, j, shape, hook == TSRI_HOOK_COLUMN)) return false;
     }
@@ -294,97 +295,97 @@ static bool is_simple_space(const tsri_plan *plan, const tsri_group *group, tsri
   return true;
 }
 
-// Members of the group that `moves` picks go to a new one, which comes first among the members.
-static void split_group(tsri_plan *plan, uint32_t group_number, uint32_t root, uint32_t heavy,
-                        bool (*moves)(const tsri_plan *plan, const tsri_group *group, uint32_t number)) {
-  tsri_group *group = &plan->groups[group_number];
-  uint32_t fresh = plan->group_count++, moved = 0;
-  uint32_t *members = plan->members + group->first;
-  for (uint32_t i = 0; i < group->node_count; i++) {
+// Members of the fusion that `moves` picks go to a new one, which comes first among the members.
+static void split_fusion(tsri_plan *plan, uint32_t fusion_number, uint32_t root, uint32_t heavy,
+                         bool (*moves)(const tsri_plan *plan, const tsri_fusion *fusion, uint32_t number)) {
+  tsri_fusion *fusion = &plan->fusions[fusion_number];
+  uint32_t fresh = plan->fusion_count++, moved = 0;
+  uint32_t *members = plan->members + fusion->first;
+  for (uint32_t i = 0; i < fusion->node_count; i++) {
     uint32_t number_of = members[i];
-    if (!moves(plan, group, number_of)) continue;
-    plan->nodes[number_of].group = fresh;
+    if (!moves(plan, fusion, number_of)) continue;
+    plan->nodes[number_of].fusion = fresh;
     memmove(members + moved + 1, members + moved, (i - moved) * sizeof *members);
     members[moved++] = number_of;
   }
-  plan->groups[fresh] = (tsri_group){.root = root, .heavy = heavy, .node_count = moved, .first = group->first};
-  group->first += moved;
-  group->node_count -= moved;
+  plan->fusions[fresh] = (tsri_fusion){.root = root, .heavy = heavy, .node_count = moved, .first = fusion->first};
+  fusion->first += moved;
+  fusion->node_count -= moved;
 }
 
-static bool is_up_to_heavy(const tsri_plan *plan, const tsri_group *group, uint32_t number_of) {
-  return plan->nodes[number_of].space == TSRI_INNER || number_of == group->heavy;
+static bool is_up_to_heavy(const tsri_plan *plan, const tsri_fusion *fusion, uint32_t number_of) {
+  return plan->nodes[number_of].space == TSRI_INNER || number_of == fusion->heavy;
 }
 
-static bool is_before_heavy(const tsri_plan *plan, const tsri_group *group, uint32_t number_of) {
-  return plan->nodes[number_of].space == TSRI_INNER && number_of != group->heavy;
+static bool is_before_heavy(const tsri_plan *plan, const tsri_fusion *fusion, uint32_t number_of) {
+  return plan->nodes[number_of].space == TSRI_INNER && number_of != fusion->heavy;
 }
 
-static void assign_groups(tsri_plan *plan) {
+static void assign_fusions(tsri_plan *plan) {
   for (uint32_t i = plan->node_count; i-- > 0;) {
     tsri_planned *planned = &plan->nodes[i];
     if (planned->same_as != i) continue;
-    if (can_join(plan, planned)) join_group(plan, planned);
-    else start_group(plan, planned);
+    if (can_join(plan, planned)) join_fusion(plan, planned);
+    else start_fusion(plan, planned);
     ask_inputs(plan, planned);
   }
 }
 
-// Members by group, in topological order.
+// Members by fusion, in topological order.
 static void list_members(tsri_plan *plan) {
   uint32_t at = 0;
-  for (uint32_t i = 0; i < plan->group_count; i++) {
-    plan->groups[i].first = at;
-    at += plan->groups[i].node_count;
-    plan->groups[i].node_count = 0;
+  for (uint32_t i = 0; i < plan->fusion_count; i++) {
+    plan->fusions[i].first = at;
+    at += plan->fusions[i].node_count;
+    plan->fusions[i].node_count = 0;
   }
   for (uint32_t i = 0; i < plan->node_count; i++) {
     if (plan->nodes[i].same_as != i) continue;
-    tsri_group *group = &plan->groups[plan->nodes[i].group];
-    plan->members[group->first + group->node_count++] = i;
+    tsri_fusion *fusion = &plan->fusions[plan->nodes[i].fusion];
+    plan->members[fusion->first + fusion->node_count++] = i;
   }
 }
 
 // Whether what comes after the heavy node must be a kernel of its own, because the device does the node natively.
-static bool is_native_alone(const tsri_plan *plan, const tsri_group *group) {
-  const tsri_node *node = plan->nodes[group->heavy].node;
+static bool is_native_alone(const tsri_plan *plan, const tsri_fusion *fusion) {
+  const tsri_node *node = plan->nodes[fusion->heavy].node;
   tsri_linear linear;
   if (!node->op->is_native || !node->op->is_native(node, NULL)) return false;
-  return !tsri_linear_match(plan, group, &linear) || !node->op->is_native(node, &linear);
+  return !tsri_linear_match(plan, fusion, &linear) || !node->op->is_native(node, &linear);
 }
 
 // What stands after a heavy node, or before a kernel's loads, leaves if it reads what cannot be indexed there, or the node
 // has no such places.
-static void split_groups(tsri_plan *plan) {
-  uint32_t count = plan->group_count;
+static void split_fusions(tsri_plan *plan) {
+  uint32_t count = plan->fusion_count;
   for (uint32_t i = 0; i < count; i++) {
-    tsri_group *group = &plan->groups[i];
-    uint32_t heavy = group->heavy;
-    if (heavy == TSRI_NONE || group->node_count == 1) continue;
+    tsri_fusion *fusion = &plan->fusions[i];
+    uint32_t heavy = fusion->heavy;
+    if (heavy == TSRI_NONE || fusion->node_count == 1) continue;
     const tsri_node *node = plan->nodes[heavy].node;
     uint32_t home = i;
-    if (heavy != group->root && (is_native_alone(plan, group) || !is_simple_space(plan, group, TSRI_OUTER))) {
-      split_group(plan, i, heavy, heavy, is_up_to_heavy);
-      group->heavy = TSRI_NONE;
-      home = plan->group_count - 1;
+    if (heavy != fusion->root && (is_native_alone(plan, fusion) || !is_simple_space(plan, fusion, TSRI_OUTER))) {
+      split_fusion(plan, i, heavy, heavy, is_up_to_heavy);
+      fusion->heavy = TSRI_NONE;
+      home = plan->fusion_count - 1;
     }
-    if (node->op->kind != TSRI_OP_KERNEL || is_simple_space(plan, &plan->groups[home], TSRI_INNER)) continue;
+    if (node->op->kind != TSRI_OP_KERNEL || is_simple_space(plan, &plan->fusions[home], TSRI_INNER)) continue;
     uint32_t input = tsri_plan_number(plan, node->inputs[0].value);
     plan->nodes[input].space = TSRI_INNER;
-    split_group(plan, home, input, TSRI_NONE, is_before_heavy);
-    const tsri_group *fresh = &plan->groups[plan->group_count - 1];
+    split_fusion(plan, home, input, TSRI_NONE, is_before_heavy);
+    const tsri_fusion *fresh = &plan->fusions[plan->fusion_count - 1];
     for (uint32_t j = 0; j < fresh->node_count; j++) plan->nodes[plan->members[fresh->first + j]].space = TSRI_OUTER;
   }
 }
 
-// A split makes one group more and leaves no group empty, so there are never more groups than nodes.
-static bool make_room_for_groups(tsri_plan *plan) {
-  plan->groups = plan->few_groups;
+// A split makes one fusion more and leaves no fusion empty, so there are never more fusions than nodes.
+static bool make_room_for_fusions(tsri_plan *plan) {
+  plan->fusions = plan->few_fusions;
   plan->members = plan->few_members;
   if (plan->node_count <= TSRI_FEW) return true;
-  plan->groups = tsri_malloc(plan->node_count * sizeof *plan->groups);
+  plan->fusions = tsri_malloc(plan->node_count * sizeof *plan->fusions);
   plan->members = tsri_malloc(plan->node_count * sizeof *plan->members);
-  return plan->groups && plan->members;
+  return plan->fusions && plan->members;
 }
 
 static bool collect(tsri_graph_state *state, tsri_node *const *targets, uint32_t target_count, tsri_plan *plan) {
@@ -403,28 +404,28 @@ static bool collect(tsri_graph_state *state, tsri_node *const *targets, uint32_t
 tsr_status tsri_plan_init(tsri_graph_state *state, tsri_node *const *targets, uint32_t target_count,
                           tsri_garbage *garbage, tsri_plan *out_plan) {
   out_plan->nodes = out_plan->few_nodes;
-  out_plan->groups = NULL;
+  out_plan->fusions = NULL;
   out_plan->members = NULL;
-  out_plan->node_count = out_plan->group_count = 0;
+  out_plan->node_count = out_plan->fusion_count = 0;
   out_plan->input_count = 0;
   state->run_mark++;
   bool is_good = tsri_readers_init(state, garbage, &out_plan->readers) &&
                  collect(state, targets, target_count, out_plan) && merge_equal(out_plan) &&
-                 make_room_for_groups(out_plan);
+                 make_room_for_fusions(out_plan);
   if (!is_good) {
     uint32_t count = out_plan->node_count;
     tsri_plan_deinit(out_plan);
     return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "no host memory to plan %u operators", count);
   }
-  assign_groups(out_plan);
+  assign_fusions(out_plan);
   list_members(out_plan);
-  split_groups(out_plan);
+  split_fusions(out_plan);
   return TSR_OK;
 }
 
 void tsri_plan_deinit(tsri_plan *plan) {
   if (plan->nodes != plan->few_nodes) tsri_free(plan->nodes);
-  if (plan->groups != plan->few_groups) tsri_free(plan->groups);
+  if (plan->fusions != plan->few_fusions) tsri_free(plan->fusions);
   if (plan->members != plan->few_members) tsri_free(plan->members);
   tsri_free(plan->readers.all);
 }

@@ -65,7 +65,7 @@ static tsr_status broadcast_layout(const tsri_op *op, tsr_dtype dtype, tsr_tenso
   return status == TSR_OK ? tsri_layout_init(op->name, shape, dtype, out_layout, NULL) : status;
 }
 
-// The result's. Where inputs have one shape and the first lies as the result will, there is nothing to work out.
+// Layout of the result. Fast path: if all inputs have the same shape and input 0 is row-major, reuse its layout.
 static tsr_status result_layout(const tsri_op *op, tsr_dtype dtype, tsr_tensor *const *inputs, int input_count,
                                 bool is_one_shape, tsri_layout *out_layout) {
   const tsr_tensor *first = inputs[0];

@@ -42,7 +42,7 @@ const tsri_repeat *tsri_repeat_find(const tsri_repeats *repeats, const tsri_node
 // Launches the node in that form.
 tsr_status tsri_repeat_launch(const tsri_repeat *repeat, const tsri_node *node, tsr_buffer *output);
 
-// Keeps how a node was launched, if forms like its are kept. `leaf_of`: by input, the place of its argument.
+// Stores this launch if it is cacheable: one element-wise node with contiguous, computed inputs. `leaf_of`: by input, the place of its argument.
 void tsri_repeat_keep(tsri_repeats *repeats, const tsri_node *node, const uint8_t *leaf_of, uint32_t leaf_count,
                       const tsri_built *built, const uint32_t groups[3], const uint64_t *block);
 

@@ -49,13 +49,13 @@ static tsr_status create_outputs(const tsri_node *node, tsr_buffer **outputs) {
   return status;
 }
 
-static tsr_status run_group(tsri_graph_state *state, const tsri_plan *plan, const tsri_group *group,
-                            tsri_garbage *garbage) {
-  tsri_node *root = plan->nodes[group->root].node;
+static tsr_status run_fusion(tsri_graph_state *state, const tsri_plan *plan, const tsri_fusion *fusion,
+                             tsri_garbage *garbage) {
+  tsri_node *root = plan->nodes[fusion->root].node;
   if (root->op == &tsri_op_assign) return tsri_assign_run(state, plan, root, garbage);
   tsr_buffer *outputs[TSRI_MAX_RESULTS] = {NULL};
   tsr_status status = create_outputs(root, outputs);
-  if (status == TSR_OK && (root->count > 0 || root->results)) status = tsri_launch_group(state, plan, group, outputs);
+  if (status == TSR_OK && (root->count > 0 || root->results)) status = tsri_launch_fusion(state, plan, fusion, outputs);
   if (status == TSR_OK && root->results) publish_others(state, root, outputs, garbage);
   for (uint32_t i = 1; i < root->result_count && status != TSR_OK; i++) tsr_buffer_release(outputs[i]);
   return publish(state, root, status, outputs[0], garbage);
@@ -87,8 +87,8 @@ static tsr_status run_plan(tsri_graph_state *state, const tsri_plan *plan, tsri_
     const tsri_planned *planned = &plan->nodes[i];
     if (tsri_value_buffer(&planned->node->value)) continue;  // a result that came with another
     if (planned->same_as != i) status = run_equal(state, plan, planned, garbage);
-    else if (plan->groups[planned->group].root == i)
-      status = run_group(state, plan, &plan->groups[planned->group], garbage);
+    else if (plan->fusions[planned->fusion].root == i)
+      status = run_fusion(state, plan, &plan->fusions[planned->fusion], garbage);
   }
   return status;
 }

@@ -72,7 +72,7 @@ static device_kind kind_of(const tsr_device *device) {
   return device->info.is_software ? KIND_SOFT : KIND_GPU;
 }
 
-// What GPUs take otherwise through one of their interfaces.
+// Per-dialect overrides of the GPU column of tuning.def.
 static const struct {
   const char *dialect, *changes;
 } by_dialect[] = {

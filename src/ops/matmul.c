@@ -301,7 +301,7 @@ static bool is_native(const tsri_node *node, const tsri_linear *after) {
 static bool bind_linear(const tsri_epilogue *epilogue, tsri_native_op *op) {
   const tsri_codegen *codegen = epilogue->codegen;
   tsri_linear linear;
-  if (!tsri_linear_match(codegen->fused->plan, codegen->fused->group, &linear) || !add_linear(&linear, op))
+  if (!tsri_linear_match(codegen->fused->plan, codegen->fused->fusion, &linear) || !add_linear(&linear, op))
     return false;
   if (!linear.has_bias) return true;
   tsri_operand *bias = &op->inputs[op->input_count - 1];

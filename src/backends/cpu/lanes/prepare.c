@@ -175,7 +175,7 @@ typedef struct checker {
   uint8_t *writes;  // per register of lane_work.reg: bit 0: loads with ALIAS write it, bit 1: others do
 } checker;
 
-// Width an operand may have: a bit per number of bytes.
+// Which registers an operand may be: scalars, lanes, or both.
 enum { SCALAR_OK = 1, LANES_OK = 2 };
 
 // Replaces the word by the register's index.
