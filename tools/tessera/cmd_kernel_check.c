@@ -20,15 +20,6 @@ static char *check(const char *text, size_t bytes, const char *name, tsr_status 
   return log;
 }
 
-// A text without a kernel has no mistake, and is hardly what was meant: the library says so when one is to be built.
-static bool has_kernel(const char *text, size_t bytes, const char *name) {
-  tsr_kernel *kernel = NULL;
-  tsr_kernel_build(&(tsr_kernel_desc){.source = text, .source_bytes = bytes, .file_name = name}, &kernel);
-  bool is_built = kernel != NULL;
-  tsr_kernel_release(kernel);
-  return is_built || !strstr(tsr_last_error(), "there is no kernel in it");
-}
-
 static int check_file(const char *path) {
   size_t bytes = 0;
   tsr_status status = TSR_OK;
@@ -36,14 +27,12 @@ static int check_file(const char *path) {
   if (!text) return EXIT_ERROR;
   const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
   char *log = check(text, bytes, name, &status);
-  bool is_empty = log && status == TSR_OK && !has_kernel(text, bytes, name);
   free(text);
   if (!log) return report_no_memory();
   fputs(log, stderr);
   bool is_told = log[0] != 0;
   free(log);
-  if (is_empty) fprintf(stderr, "%s: there is no kernel in it\n", name);
-  if (status == TSR_OK) return is_empty ? EXIT_NO : EXIT_DONE;
+  if (status == TSR_OK) return EXIT_DONE;
   return is_told && status == TSR_ERR_BUILD ? EXIT_NO : kernel_source_report();
 }
 
@@ -63,7 +52,7 @@ const tool_command command_kernel_check = {
              .description = "Checks every kernel of each file ('-' is standard input), with every type that its "
                             "compile-time parameters may have. Errors and warnings go to standard error, with "
                             "file, line, column and a hint; there is no output where nothing is wrong. "
-                            "A file without a kernel is a mistake, too.",
+                            "A file without a kernel gets a warning.",
              .argument_name = "FILE ...",
              .argument_max = MAX_FILES,
              .example = "tessera kernel check *.tk"},
