@@ -226,6 +226,7 @@ wrong ".pgm takes u8 of shape HEIGHTxWIDTH, this is f32 of [4]" good.tk --items 
 wrong ".ppm takes u8 of shape HEIGHTxWIDTHx3, this is u8 of 2x3" two.tk -k ramp --items 3,2 '2x3>y.ppm' 3 2
 wrong ".png takes u8 of shape HEIGHTxWIDTH or HEIGHTxWIDTHx3, this is u8 of 2x3x4" two.tk -k ramp --items 3,2 '2x3x4>y.png' 3 2
 wrong "y.bin has 16 bytes, 5 elements of f32 are 20" good.tk --items 4 5=@y.bin 4=ones 1 4
+wrong "--repeat takes at most 2147483647" good.tk --items 4 --repeat 2147483648 4=ones 4=ones 1 4
 wrong "timeout" good.tk --items 4 --timeout soon 4=ones 4=ones 1 4
 expect 3 kernel run --backend cpu good.tk --items 4 3=@y.bin 4=ones 1 4
 has "$err" "y.bin: has more than 12 bytes"

@@ -8,24 +8,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "bench_time.h"
 #include "commands.h"
 #include "device_choice.h"
+#include "pattern.h"
 #include "report.h"
 #include "term.h"
-
-double check_now(void) {
-  struct timespec now;
-  timespec_get(&now, TIME_UTC);
-  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
-bool check_matches(const char *pattern, const char *text) {
-  if (*pattern == '\0') return *text == '\0';
-  if (*pattern == '*') return check_matches(pattern + 1, text) || (*text && check_matches(pattern, text + 1));
-  return *text && (*pattern == '?' || *pattern == *text) && check_matches(pattern + 1, text + 1);
-}
 
 // --- Facts ------------------------------------------------------------------------------------------------------------
 
@@ -79,7 +68,7 @@ static void clear_progress(const check_run *run) {
 
 static void show_progress(check_run *run) {
   if (!run->options->shows_progress) return;
-  double now = check_now();
+  double now = bench_now_ns() * 1e-9;
   if (now - run->last_progress < 0.1) return;
   run->last_progress = now;
   char text[256];
@@ -91,21 +80,12 @@ static void show_progress(check_run *run) {
 
 // --- Cases ------------------------------------------------------------------------------------------------------------
 
-// The next pattern of a list; false at its end.
-static bool next_part(const char **list, char *out) {
-  if (!*list || !**list) return false;
-  size_t length = strcspn(*list, ",");
-  snprintf(out, CHECK_ID_BYTES, "%.*s", (int)length, *list);
-  *list += length + ((*list)[length] == ',');
-  return true;
-}
-
 bool check_means(const char *pattern, const check_op *op) {
   char part[CHECK_ID_BYTES];
   if (!pattern) return true;
-  while (next_part(&pattern, part)) {
+  while (pattern_next(&pattern, part, sizeof part)) {
     part[strcspn(part, "/")] = '\0';
-    if (check_matches(part, op->name)) return true;
+    if (pattern_matches(part, op->name)) return true;
   }
   return false;
 }
@@ -134,9 +114,9 @@ static bool is_asked_for(const check_run *run, bool *out_is_named) {
   char part[CHECK_ID_BYTES];
   bool is_asked = !list;
   *out_is_named = false;
-  while (next_part(&list, part)) {
+  while (pattern_next(&list, part, sizeof part)) {
     bool is_case = strchr(part, '/') != NULL;
-    if (!check_matches(part, is_case ? run->id : run->op->name)) continue;
+    if (!pattern_matches(part, is_case ? run->id : run->op->name)) continue;
     is_asked = true;
     *out_is_named = *out_is_named || is_case;
   }
@@ -207,7 +187,7 @@ bool check_gap_applies(const check_run *run, int i) {
 static int find_gap(const check_run *run) {
   for (int i = 0; i < check_gap_count; i++) {
     const char *lacks = check_gaps[i].lacks;
-    if (!check_gap_applies(run, i) || !check_matches(check_gaps[i].pattern, run->id)) continue;
+    if (!check_gap_applies(run, i) || !pattern_matches(check_gaps[i].pattern, run->id)) continue;
     if (!lacks) return i;
     bool is_refused = run->status == TSR_ERR_UNSUPPORTED && strstr(run->message, lacks);
     if (run->has_failed ? is_refused : strcmp(tsr_dtype_name(run->dtype), lacks) == 0) return i;

@@ -98,10 +98,4 @@ const check_op *check_op_at(int i);
 // Whether --op means this operator, or some of its cases.
 bool check_means(const char *pattern, const check_op *op);
 
-// '*' stands for any text, '?' for any character.
-bool check_matches(const char *pattern, const char *text);
-
-// Seconds from some point in the past.
-double check_now(void);
-
 #endif

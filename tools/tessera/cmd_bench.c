@@ -13,6 +13,7 @@
 #include "commands.h"
 #include "device_choice.h"
 #include "json.h"
+#include "pattern.h"
 #include "report.h"
 
 static const char name[] = "bench";
@@ -27,7 +28,7 @@ static const option_spec options[] = {
     OPTION_BACKEND(wanted),
     {.name = "op",
      .value_name = "PATTERN",
-     .help = "only the rows whose name matches; * stands for anything, a comma separates several",
+     .help = "only the rows whose name matches; * and ? stand for others, a comma separates several",
      .standard = "all",
      .text = &pattern},
     {.name = "size",
@@ -55,21 +56,14 @@ static const option_spec options[] = {
 
 // --- What was asked for -------------------------------------------------------------------------------------------------
 
-// `*` in the pattern stands for any text.
-static bool matches(const char *text, const char *from, size_t length) {
-  if (length == 0) return *text == '\0';
-  if (*from == '*') return matches(text, from + 1, length - 1) || (*text && matches(text + 1, from, length));
-  return *text == *from && matches(text + 1, from + 1, length - 1);
-}
-
 static bool is_asked_for(const bench_row *row) {
-  if (!pattern) return true;
-  for (const char *part = pattern;; part++) {
-    size_t length = strcspn(part, ",");
-    if (length > 0 && matches(row->name, part, length)) return true;
-    part += length;
-    if (!*part) return false;
+  char part[128];
+  const char *list = pattern;
+  if (!list) return true;
+  while (pattern_next(&list, part, sizeof part)) {
+    if (pattern_matches(part, row->name)) return true;
   }
+  return false;
 }
 
 // Rows of one name differ in size only: with --size one of them is enough.

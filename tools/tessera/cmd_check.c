@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench_time.h"
 #include "check_report.h"
 #include "commands.h"
 #include "device_choice.h"
@@ -54,9 +55,9 @@ static int check_one(choice *chosen, const char *name, int index) {
   check_run run = {.options = &chosen->options, .backend = name, .index = index};
   chosen->visited++;
   if (device_open_exactly(name, index, &run.device) != TSR_OK) return report_error();
-  double start = check_now();
+  double start = bench_now_ns();
   int exit_code = check_run_all(&run) ? EXIT_DONE : report_no_memory();
-  double seconds = check_now() - start;
+  double seconds = (bench_now_ns() - start) * 1e-9;
   if (exit_code == EXIT_DONE && chosen->json) check_write(chosen->json, &run, seconds);
   if (exit_code == EXIT_DONE && !chosen->json) exit_code = check_print(&run, seconds);
   if (exit_code == EXIT_DONE && !check_has_passed(&run)) chosen->has_failed = true;

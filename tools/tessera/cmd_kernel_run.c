@@ -2,13 +2,14 @@
 // `tessera kernel run`: a kernel with arguments from the command line, and what came of it.
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tessera/config.h>
 #include <tessera/kernel.h>
-#include <time.h>
 
+#include "bench_time.h"
 #include "cmd_kernel.h"
 #include "device_choice.h"
 #include "kernel_arg.h"
@@ -121,44 +122,33 @@ static int open_device(kernel_run *run) {
 
 // --- The run --------------------------------------------------------------------------------------------------------
 
-static double seconds_now(void) {
-  struct timespec now;
-  timespec_get(&now, TIME_UTC);
-  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
 // Waits for the end; what goes wrong may show only then.
-static tsr_status launch_once(const kernel_run *run, tsr_grid grid, double *out_seconds) {
+static tsr_status launch_once(const kernel_run *run, tsr_grid grid, double *out_ns) {
   tsr_arg values[MAX_ARGUMENTS];
   for (int i = 0; i < run->arg_count; i++) values[i] = run->args[i].value;
-  double start = seconds_now();
+  double start = bench_now_ns();
   tsr_status status = tsr_kernel_launch(run->kernel, grid, values, run->arg_count);
   if (status == TSR_OK) status = tsr_device_synchronize(run->device);
-  *out_seconds = seconds_now() - start;
+  *out_ns = bench_now_ns() - start;
   return status;
 }
 
-static int by_size(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
-static void print_time(const kernel_run *run, double *times, size_t count) {
+static void print_time(const kernel_run *run, double *times, int count) {
   tsr_device_info info = {0};
   tsr_device_get_info(run->device, &info);
-  qsort(times, count, sizeof *times, by_size);
-  double median = (times[(count - 1) / 2] + times[count / 2]) / 2;
-  printf("%s on %s (%s): %.4g ms, median of %zu\n", tsr_kernel_name(run->kernel), tsr_device_backend(run->device),
-         info.name, median * 1e3, count);
+  bench_sort(times, count);
+  printf("%s on %s (%s): %.4g ms, median of %d\n", tsr_kernel_name(run->kernel), tsr_device_backend(run->device),
+         info.name, bench_quantile(times, count, 0.5) * 1e-6, count);
 }
 
 static int launch(const kernel_run *run) {
-  size_t count = repeat ? (size_t)repeat : 1;
-  double unused = 0, *times = calloc(count, sizeof *times);
+  if (repeat > INT_MAX) return report_usage(name, "--repeat takes at most %d", INT_MAX);
+  int count = repeat ? (int)repeat : 1;
+  double unused = 0, *times = calloc((size_t)count, sizeof *times);
   if (!times) return report_no_memory();
   tsr_status status =
       launch_once(run, (tsr_grid){0, 0, 0}, &unused);  // builds it, so that the times hold launches only
-  for (size_t i = 0; i < count && status == TSR_OK; i++) status = launch_once(run, run->grid, &times[i]);
+  for (int i = 0; i < count && status == TSR_OK; i++) status = launch_once(run, run->grid, &times[i]);
   if (status == TSR_OK && repeat) print_time(run, times, count);
   free(times);
   return status == TSR_OK ? EXIT_DONE : kernel_source_report();

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+// Patterns of names, as --op takes them.
+#include "pattern.h"
+
+#include <stdio.h>
+#include <string.h>
+
+bool pattern_matches(const char *pattern, const char *text) {
+  if (*pattern == '\0') return *text == '\0';
+  if (*pattern == '*') return pattern_matches(pattern + 1, text) || (*text && pattern_matches(pattern, text + 1));
+  return *text && (*pattern == '?' || *pattern == *text) && pattern_matches(pattern + 1, text + 1);
+}
+
+bool pattern_next(const char **list, char *out, size_t bytes) {
+  if (!*list || !**list) return false;
+  size_t length = strcspn(*list, ",");
+  snprintf(out, bytes, "%.*s", (int)length, *list);
+  *list += length + ((*list)[length] == ',');
+  return true;
+}
