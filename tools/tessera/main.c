@@ -81,7 +81,10 @@ static const tool_command *find_command(const tool_command *parent, const char *
 }
 
 static int run_help(int argument_count, char **arguments) {
-  if (wants_manual) return man_print(&program, &top);
+  if (wants_manual) {
+    man_print(&program, &top);
+    return EXIT_DONE;
+  }
   const tool_command *asked = NULL;
   for (int i = 0; i < argument_count; i++) {
     if (asked && asked->commands.count == 0) {

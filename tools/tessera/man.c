@@ -7,11 +7,9 @@
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
-#include <tessera/config.h>
 #include <tessera/version.h>
 
 #include "help.h"
-#include "report.h"
 
 // --- Text ---------------------------------------------------------------------------------------------------------------
 
@@ -108,24 +106,17 @@ static void put_command(const tool_command *command) {
 
 // --- The page -----------------------------------------------------------------------------------------------------------
 
-// The page must not depend on the settings of whoever makes it, so only names and meanings are printed.
-static int put_settings(void) {
-  tsr_config *config = NULL;
-  if (tsr_config_load(&config) != TSR_OK) return report_error();
+// The settings themselves change from version to version: 'tessera config' has them with their meanings.
+static void put_environment(void) {
   put_capitals(".SH", "Environment");
-  for (int i = 0; i < config->setting_count; i++) {
-    const tsr_setting *setting = &config->settings[i];
-    char meaning[HELP_MEANING_BYTES];
-    snprintf(meaning, sizeof meaning, "%s Allowed: %s.", setting->help, setting->allowed);
-    put_term(setting->variable, meaning);
-  }
-  tsr_config_release(config);
+  put_term("TESSERA_...",
+           "One variable for each setting; 'tessera config' lists them, 'tessera config --json' with the "
+           "values they may have.");
   put_term("NO_COLOR", "If set and not empty, there is no colour.");
   put_term("COLUMNS", "How wide tables are; otherwise as wide as the terminal, or 80 columns.");
-  return EXIT_DONE;
 }
 
-int man_print(const command_spec *program, const command_list *commands) {
+void man_print(const command_spec *program, const command_list *commands) {
   printf(".\\\" Made by scripts/generate-man from the program's own help. Do not edit.\n");
   printf(".TH TESSERA 1 \"\" \"Tessera %s\" \"User Commands\"\n", tsr_version());
   printf(".SH NAME\ntessera \\- %s\n", program->summary);
@@ -140,5 +131,5 @@ int man_print(const command_spec *program, const command_list *commands) {
 #define EXIT_X(name, number, text) put_term(#number, text);
   EXIT_CODES(EXIT_X)
 #undef EXIT_X
-  return put_settings();
+  put_environment();
 }

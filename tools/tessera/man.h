@@ -5,7 +5,7 @@
 
 #include "commands.h"
 
-// Prints tessera(1) in the man macros on standard output. Returns an exit code.
-int man_print(const command_spec *program, const command_list *commands);
+// Prints tessera(1) in the man macros on standard output.
+void man_print(const command_spec *program, const command_list *commands);
 
 #endif
