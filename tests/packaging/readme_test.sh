@@ -54,6 +54,8 @@ works "README" "$PWD/bare" "$(block "$readme" sh '^cc hello.c')"
 works "using.md, a compiler alone" "$PWD/bare" "$(block "$using" sh '^cc hello.c .*-ltessera')"
 works "using.md, static" "$PWD/bare" "$(block "$using" sh '^cc hello.c .*libtessera.a')"
 ! readelf -d hello | grep -q 'NEEDED.*libtessera' || fail "the static program needs the shared library"
+private=$(sed -n 's/^Libs.private: *//p' "$HOME/.local/lib/pkgconfig/tessera.pc")
+grep -qF -- "libtessera.a $private -o hello" "$using" || fail "the static line should have just these libraries: $private"
 works "using.md, pkg-config" "$PATH" "$(block "$using" sh 'pkg-config')"
 
 echo "-- using.md, CMake"
