@@ -74,17 +74,17 @@ typedef enum tsr_switch { TSR_DEFAULT, TSR_ON, TSR_OFF } tsr_switch;
 // How to open a device. The zero value is the sensible default; what is left zero comes from the
 // configuration (docs/configuration.md).
 typedef struct tsr_device_desc {
-  const char *backend;      // "cuda", "cpu", a plug-in's name; NULL or "auto": best by priority
+  const char *
+      backend;  // "cuda", "cpu", a plug-in's name, in any case; "cuda:1" has the index in it; NULL or "auto": best by priority
   int index;                // which device of that backend, from 0; at 0 `required_bytes` may pass on to a later one
   uint64_t memory_limit;    // most bytes the memory pool may hold
   uint64_t pool_bytes;      // bytes the pool takes at once when the device opens
   uint64_t required_bytes;  // choose only a device with this many bytes free
   uint32_t timeout_ms;      // longest wait before TSR_ERR_TIMEOUT
   int threads;              // CPU backend: most threads to use for one operator
-  tsr_switch profiling;
-  tsr_switch tf32;    // mixed precision: may matmul round f32 inputs to tf32
-  tsr_switch strict;   // any fall-back is an error
-  tsr_switch checked;  // an index out of range in gather, scatter and their like is an error (ops.h, "Indexing")
+  tsr_switch tf32;          // mixed precision: may matmul round f32 inputs to tf32
+  tsr_switch strict;        // any fall-back is an error
+  tsr_switch checked;       // an index out of range in gather, scatter and their like is an error (ops.h, "Indexing")
 } tsr_device_desc;
 
 // Opens a device; `desc` NULL means all defaults. A device whose opening or self-test fails is passed

@@ -4,6 +4,18 @@
 
 #include <string.h>
 
+bool tsri_native_is_known(const char *library, size_t bytes) {
+  static const char *const known[] = {
+#define TSRI_X(word, meaning) #word,
+      TSRI_NATIVE_LIBRARIES(TSRI_X)
+#undef TSRI_X
+  };
+  for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+    if (strlen(known[i]) == bytes && memcmp(known[i], library, bytes) == 0) return true;
+  }
+  return false;
+}
+
 bool tsri_native_allows(const char *native, const char *library) {
   if (strcmp(native, "all") == 0) return true;
   bool excludes = native[0] == '-';

@@ -286,12 +286,26 @@ static const char *text_of(const tsri_config *config, tsri_setting_id id) {
 
 static uint64_t number_of(const tsri_config *config, tsri_setting_id id) { return config->entries[id].value.number; }
 
+// The index of the device: from `device`, or from the backend's name, as in cuda:1. If both have one, that with the stronger
+// source counts; from the same source they must agree.
+static tsr_status resolve_index(tsri_config *c) {
+  const tsri_config_entry *device = &c->entries[TSRI_SETTING_DEVICE], *backend = &c->entries[TSRI_SETTING_BACKEND];
+  c->device = device->value.is_set ? (int)device->value.number : -1;
+  if (!backend->value.has_index) return TSR_OK;
+  int index = (int)backend->value.number;
+  bool has_both = device->value.is_set && device->source == backend->source && index != c->device;
+  if (has_both) {
+    return TSRI_FAIL(TSR_ERR_CONFIG, "%s: \"%s\" and %s: \"%s\" name two devices; allowed: an index in one of them",
+                     backend->place, backend->text, device->place, device->text);
+  }
+  if (!device->value.is_set || backend->source >= device->source) c->device = index;
+  return TSR_OK;
+}
+
 // The typed fields, out of the entries.
 static void fill_fields(tsri_config *c) {
-  const tsri_setting_value *device = &c->entries[TSRI_SETTING_DEVICE].value;
   const tsri_setting_value *limit = &c->entries[TSRI_SETTING_MEMORY_LIMIT].value;
   c->backend = text_of(c, TSRI_SETTING_BACKEND);
-  c->device = device->is_set ? (int)device->number : -1;
   c->priority = text_of(c, TSRI_SETTING_PRIORITY);
   c->memory_limit = (tsri_memory_limit){.bytes = limit->number, .millionths = limit->millionths};
   c->pool_bytes = number_of(c, TSRI_SETTING_POOL_BYTES);
@@ -304,7 +318,6 @@ static void fill_fields(tsri_config *c) {
   c->strict = number_of(c, TSRI_SETTING_STRICT) != 0;
   c->eager = number_of(c, TSRI_SETTING_EAGER) != 0;
   c->checked = number_of(c, TSRI_SETTING_CHECKED) != 0;
-  c->profile = number_of(c, TSRI_SETTING_PROFILE) != 0;
   c->mix = (tsri_mix_rule)number_of(c, TSRI_SETTING_MIX);
   c->log = (tsr_log_level)number_of(c, TSRI_SETTING_LOG);
   c->plugin_path = text_of(c, TSRI_SETTING_PLUGIN_PATH);
@@ -319,6 +332,7 @@ tsr_status tsri_config_resolve(tsri_config *out_config) {
   tsr_status status = assign_file(out_config);
   if (status == TSR_OK) status = assign_environment(out_config);
   if (status == TSR_OK) status = assign_code(out_config);
+  if (status == TSR_OK) status = resolve_index(out_config);
   if (status != TSR_OK) {
     tsri_config_deinit(out_config);
     return status;

@@ -13,6 +13,8 @@
 #include <tessera/config.h>
 #include <tessera/log.h>
 
+#include "core/native.h"
+
 // Words a setting may be one of: name, word, what it means.
 #define TSRI_SIMD_LEVELS(X)                         \
   X(AUTO, auto, "the best the processor has")       \
@@ -36,6 +38,7 @@
 // "on, off, yes" out of such a list, for the texts in settings.def.
 #define TSRI_LISTED(list)                     (&list(TSRI_LISTED_WORD)[2])
 #define TSRI_LISTED_WORD(name, word, meaning) ", " #word
+#define TSRI_SPACED_WORD(word, meaning)       " " #word
 
 typedef enum tsri_mix_rule {
 #define TSRI_X(name, word, meaning) TSRI_MIX_##name,
@@ -44,7 +47,7 @@ typedef enum tsri_mix_rule {
 } tsri_mix_rule;
 
 typedef enum tsri_setting_type {
-  TSRI_TYPE_NAME,   // auto, or one name
+  TSRI_TYPE_NAME,   // auto, one name, or name:index
   TSRI_TYPE_INDEX,  // auto, or 0 …
   TSRI_TYPE_NAMES,  // auto, or names by comma
   TSRI_TYPE_LIMIT,  // none, bytes, or per cent
@@ -89,6 +92,7 @@ extern const tsri_setting_info tsri_settings[TSRI_SETTING_COUNT];
 
 typedef struct tsri_setting_value {
   bool is_set;          // false for "auto" and "none"
+  bool has_index;       // NAME given as name:index; the index is `number`
   uint64_t number;      // bytes, milliseconds, index, count, 0 or 1, tsri_mix_rule, tsr_log_level
   uint32_t millionths;  // LIMIT given in per cent: of the device's memory; else 0
 } tsri_setting_value;
@@ -158,7 +162,6 @@ typedef struct tsri_config {
   bool strict;
   bool eager;
   bool checked;
-  bool profile;
   tsri_mix_rule mix;
   tsr_log_level log;
   const char *plugin_path;  // folders by tsri_path_list_separator, some perhaps empty; NULL: none

@@ -304,10 +304,19 @@ static void make_lower(char *text) {
   for (; *text; text++) *text = to_lower(*text);
 }
 
+// "cuda" or "cuda:1", whose index goes to the value and out of the text.
 static bool parse_name(parse *p) {
   make_lower(p->text);
   if (is_unset_word(p, "auto")) return true;
-  return check_name(p, p->text, strlen(p->text)) && accept(p, 0);
+  char *colon = strchr(p->text, ':');
+  if (!check_name(p, p->text, colon ? (size_t)(colon - p->text) : strlen(p->text))) return false;
+  if (!colon) return accept(p, 0);
+  parse index = {.text = colon + 1, .value = p->value, .problem = p->problem};
+  if (!colon[1]) return refuse(p, "has no index after the ':'");
+  if (!parse_whole(&index, INT_MAX)) return false;
+  p->value->has_index = true;
+  *colon = 0;
+  return true;
 }
 
 // Walks over "a,b,c": the next item's length, or false at the end. Start with `*at` NULL.
@@ -359,6 +368,19 @@ static bool parse_names(parse *p) {
   return accept(p, 0);
 }
 
+static bool check_libraries(parse *p, bool leaves_out) {
+  const char *at = NULL;
+  size_t bytes = 0;
+  while (next_item(p->text, &at, &bytes)) {
+    const char *name = at + leaves_out;
+    size_t length = bytes - leaves_out;
+    if (!tsri_native_is_known(name, length)) {
+      return refuse(p, "names %.*s, which is none of the libraries", (int)length, name);
+    }
+  }
+  return true;
+}
+
 static bool parse_libraries(parse *p) {
   tidy_list(p->text);
   if (strncmp(p->text, "all,-", 5) == 0) memmove(p->text, p->text + 4, strlen(p->text + 4) + 1);
@@ -376,7 +398,7 @@ static bool parse_libraries(parse *p) {
       return refuse(p, "has %s where only names of libraries can be", alone[i]);
     }
   }
-  return accept(p, 0);
+  return check_libraries(p, leaves_out) && accept(p, 0);
 }
 
 static bool parse_text(parse *p) { return is_unset_word(p, "none") || accept(p, 0); }

@@ -112,17 +112,17 @@ static const struct {
     {TSRI_SETTING_SIMD, "AVX512", true, 0, 0, "avx512"},
     {TSRI_SETTING_NATIVE, "ALL", true, 0, 0, "all"},
     {TSRI_SETTING_NATIVE, "none", true, 0, 0, NULL},
-    {TSRI_SETTING_NATIVE, "OpenBLAS, cudnn", true, 0, 0, "openblas,cudnn"},
-    {TSRI_SETTING_NATIVE, "-onednn , -cudnn", true, 0, 0, "-onednn,-cudnn"},
-    {TSRI_SETTING_NATIVE, "all, -onednn", true, 0, 0, "-onednn"},
+    {TSRI_SETTING_NATIVE, "cuBLASLt, sleef", true, 0, 0, "cublaslt,sleef"},
+    {TSRI_SETTING_NATIVE, "-sleef , -cublaslt", true, 0, 0, "-sleef,-cublaslt"},
+    {TSRI_SETTING_NATIVE, "all, -cooperative_matrix", true, 0, 0, "-cooperative_matrix"},
     {TSRI_SETTING_TF32, "on", true, 1, 0, NULL},
     {TSRI_SETTING_TF32, "1", true, 1, 0, NULL},
     {TSRI_SETTING_STRICT, "TRUE", true, 1, 0, "true"},
     {TSRI_SETTING_STRICT, "Yes", true, 1, 0, "yes"},
-    {TSRI_SETTING_PROFILE, "off", true, 0, 0, NULL},
-    {TSRI_SETTING_PROFILE, "0", true, 0, 0, NULL},
-    {TSRI_SETTING_PROFILE, "no", true, 0, 0, NULL},
-    {TSRI_SETTING_PROFILE, "false", true, 0, 0, NULL},
+    {TSRI_SETTING_EAGER, "off", true, 0, 0, NULL},
+    {TSRI_SETTING_EAGER, "0", true, 0, 0, NULL},
+    {TSRI_SETTING_EAGER, "no", true, 0, 0, NULL},
+    {TSRI_SETTING_EAGER, "false", true, 0, 0, NULL},
     {TSRI_SETTING_MIX, "move", true, TSRI_MIX_MOVE, 0, NULL},
     {TSRI_SETTING_MIX, "Error", true, TSRI_MIX_ERROR, 0, "error"},
     {TSRI_SETTING_LOG, "off", true, TSR_LOG_OFF, 0, NULL},
@@ -199,14 +199,21 @@ static const struct {
     {TSRI_SETTING_THREADS, "all", "is not a whole number"},
     {TSRI_SETTING_SIMD, "avx22", "is unknown (did you mean avx2?)"},
     {TSRI_SETTING_SIMD, "sse", "is unknown"},
-    {TSRI_SETTING_NATIVE, "openblas,-onednn", "mixes names to use with names to leave out"},
-    {TSRI_SETTING_NATIVE, "-onednn,openblas", "mixes names to use with names to leave out"},
-    {TSRI_SETTING_NATIVE, "all,openblas", "has all where only names of libraries can be"},
-    {TSRI_SETTING_NATIVE, "openblas,none", "has none where only names of libraries can be"},
+    {TSRI_SETTING_NATIVE, "sleef,-cublaslt", "mixes names to use with names to leave out"},
+    {TSRI_SETTING_NATIVE, "-cublaslt,sleef", "mixes names to use with names to leave out"},
+    {TSRI_SETTING_NATIVE, "all,sleef", "has all where only names of libraries can be"},
+    {TSRI_SETTING_NATIVE, "sleef,none", "has none where only names of libraries can be"},
+    {TSRI_SETTING_NATIVE, "nosuchlib", "names nosuchlib, which is none of the libraries"},
+    {TSRI_SETTING_NATIVE, "-sleef,-openblas", "names openblas, which is none of the libraries"},
+    {TSRI_SETTING_BACKEND, "cuda:", "has no index after the ':'"},
+    {TSRI_SETTING_BACKEND, "cuda:one", "is not a whole number"},
+    {TSRI_SETTING_BACKEND, "cuda:-1", "is negative"},
+    {TSRI_SETTING_BACKEND, ":1", "has an empty name in it"},
+    {TSRI_SETTING_PRIORITY, "cuda:1,cpu", "is not a name"},
     {TSRI_SETTING_NATIVE, "-all", "has -all where only names of libraries can be"},
     {TSRI_SETTING_NATIVE, "-", "has an empty name in it"},
     {TSRI_SETTING_NATIVE, "--x", "begins with a '-'"},
-    {TSRI_SETTING_NATIVE, "a,a", "names a twice"},
+    {TSRI_SETTING_NATIVE, "sleef,sleef", "names sleef twice"},
     {TSRI_SETTING_TF32, "2", "is unknown"},
     {TSRI_SETTING_STRICT, "flase", "is unknown (did you mean false?)"},
     {TSRI_SETTING_MIX, "moev", "is unknown (did you mean move?)"},
@@ -238,14 +245,37 @@ TEST(value_of_4096_bytes_is_the_longest_allowed) {
   CHECK_STR(problem, "is longer than 4096 bytes");
 }
 
+TEST(a_backend_may_be_named_with_an_index) {
+  char clean[32], problem[TSRI_CONFIG_PROBLEM_BYTES];
+  tsri_setting_value value;
+  CHECK(tsri_setting_parse(TSRI_SETTING_BACKEND, "Vulkan:12", clean, &value, problem));
+  CHECK_STR(clean, "vulkan");
+  CHECK(value.is_set && value.has_index);
+  CHECK_EQ_UINT(value.number, 12);
+  CHECK(tsri_setting_parse(TSRI_SETTING_BACKEND, "vulkan", clean, &value, problem));
+  CHECK(value.is_set && !value.has_index);
+}
+
+// What a backend asks for is a name that the setting takes.
+TEST(a_library_that_is_not_known_is_refused_and_the_known_ones_are_named) {
+  CHECK_STATUS(tsr_config_set("native", "nosuchlib"), TSR_ERR_CONFIG);
+  CHECK_LAST_ERROR_HAS("nosuchlib");
+#define TSRI_X(word, meaning)                           \
+  CHECK_LAST_ERROR_HAS(" " #word);                      \
+  CHECK(tsri_native_is_known(#word, sizeof #word - 1)); \
+  CHECK(!tsri_native_is_known(#word, sizeof #word - 2));
+  TSRI_NATIVE_LIBRARIES(TSRI_X)
+#undef TSRI_X
+}
+
 TEST(native_allows_what_it_names_or_does_not_leave_out) {
-  CHECK(tsri_native_allows("all", "openblas"));
-  CHECK(!tsri_native_allows("none", "openblas"));
-  CHECK(tsri_native_allows("cudnn,openblas", "openblas"));
-  CHECK(!tsri_native_allows("cudnn,openblas", "open"));
-  CHECK(!tsri_native_allows("cudnn,openblas", "onednn"));
-  CHECK(!tsri_native_allows("-cudnn,-openblas", "openblas"));
-  CHECK(tsri_native_allows("-cudnn,-openblas", "onednn"));
+  CHECK(tsri_native_allows("all", "sleef"));
+  CHECK(!tsri_native_allows("none", "sleef"));
+  CHECK(tsri_native_allows("cublaslt,sleef", "sleef"));
+  CHECK(!tsri_native_allows("cublaslt,sleef", "sle"));
+  CHECK(!tsri_native_allows("cublaslt,sleef", "cooperative_matrix"));
+  CHECK(!tsri_native_allows("-cublaslt,-sleef", "sleef"));
+  CHECK(tsri_native_allows("-cublaslt,-sleef", "cooperative_matrix"));
 }
 
 TEST(quoted_text_is_cut_and_harmless) {
@@ -321,9 +351,9 @@ static const struct {
     {"[section]\n", 0, "f:1:1: allowed is: name = value"},
     {" = cpu\n", 0, "f:1:2: allowed is: name = value"},
     {"backend # = cpu\n", 0, "f:1:1: allowed is: name = value"},
-    {"backend =\n", 0, "f:1:9: backend has no value; allowed: auto, or the name of a backend"},
-    {"backend = # cpu\n", 0, "f:1:9: backend has no value; allowed: auto, or the name of a backend"},
-    {"backend = \"cpu\"\n", 0, "f:1:11: backend: a value is written without quotes; allowed: auto, or"},
+    {"backend =\n", 0, "f:1:9: backend has no value; allowed: auto, the name of a backend"},
+    {"backend = # cpu\n", 0, "f:1:9: backend has no value; allowed: auto, the name of a backend"},
+    {"backend = \"cpu\"\n", 0, "f:1:11: backend: a value is written without quotes; allowed: auto, the name"},
     {"log = 'info'\n", 0, "f:1:7: log: a value is written without quotes; allowed: off, error"},
     {"backend = c\0u\n", 14, "f:1:12: a NUL byte; only UTF-8 text is allowed"},
     {"# grüß\x01\n", 0, "f:1:7: a control character (0x01); only UTF-8 text is allowed"},

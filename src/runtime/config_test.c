@@ -89,7 +89,7 @@ TEST(defaults_hold_where_nothing_is_set) {
   CHECK_EQ_INT(c.threads, 0);
   CHECK_STR(c.simd, NULL);
   CHECK_STR(c.native, "all");
-  CHECK(!c.tf32 && !c.strict && !c.checked && !c.profile);
+  CHECK(!c.tf32 && !c.strict && !c.eager && !c.checked);
   CHECK_EQ_INT(c.mix, TSRI_MIX_MOVE);
   CHECK_EQ_INT(c.log, TSR_LOG_OFF);
   CHECK_STR(c.plugin_path, NULL);
@@ -108,8 +108,8 @@ TEST(defaults_hold_where_nothing_is_set) {
 TEST(every_setting_reaches_its_field) {
   begin_with_file(
       "backend = CUDA\ndevice = 2\npriority = vulkan, CPU\nmemory_limit = 80%\npool_bytes = 1MiB\nrequired_bytes = 2G\n"
-      "timeout = 30s\nthreads = 4\nsimd = avx2\nnative = all,-cudnn\ntf32 = on\nstrict = yes\nchecked = on\nprofile = "
-      "1\nmix = "
+      "timeout = 30s\nthreads = 4\nsimd = avx2\nnative = all,-sleef\ntf32 = on\nstrict = yes\neager = 1\nchecked = "
+      "on\nmix = "
       "error\n"
       "log = error\nplugin_path = /a:/B\nfaults = alloc:3\n");
   tsri_config c = resolved();
@@ -123,8 +123,8 @@ TEST(every_setting_reaches_its_field) {
   CHECK_EQ_UINT(c.timeout_ms, 30000);
   CHECK_EQ_INT(c.threads, 4);
   CHECK_STR(c.simd, "avx2");
-  CHECK_STR(c.native, "-cudnn");
-  CHECK(c.tf32 && c.strict && c.checked && c.profile);
+  CHECK_STR(c.native, "-sleef");
+  CHECK(c.tf32 && c.strict && c.eager && c.checked);
   CHECK_EQ_INT(c.mix, TSRI_MIX_ERROR);
   CHECK_EQ_INT(c.log, TSR_LOG_ERROR);
   CHECK_STR(c.plugin_path, "/a:/B");
@@ -133,6 +133,29 @@ TEST(every_setting_reaches_its_field) {
   CHECK_STR(tsri_config_place(&c, TSRI_SETTING_PRIORITY), path_of("config:3"));
   CHECK_STR(c.entries[TSRI_SETTING_PRIORITY].text, "vulkan, CPU");
   tsri_config_deinit(&c);
+  end();
+}
+
+TEST(an_index_in_the_backends_name_is_the_device_unless_a_stronger_source_says_another) {
+  begin_with_file("backend = cuda:1\n");
+  tsri_config c = resolved();
+  CHECK_STR(c.backend, "cuda");
+  CHECK_EQ_INT(c.device, 1);
+  CHECK_STR(c.entries[TSRI_SETTING_BACKEND].text, "cuda:1");
+  tsri_config_deinit(&c);
+  setenv("TESSERA_DEVICE", "2", 1);
+  c = resolved();
+  CHECK_EQ_INT(c.device, 2);
+  tsri_config_deinit(&c);
+  setenv("TESSERA_BACKEND", "Vulkan:2", 1);  // they agree
+  c = resolved();
+  CHECK_STR(c.backend, "vulkan");
+  CHECK_EQ_INT(c.device, 2);
+  tsri_config_deinit(&c);
+  setenv("TESSERA_BACKEND", "vulkan:3", 1);
+  CHECK_STATUS(tsri_config_resolve(&c), TSR_ERR_CONFIG);
+  CHECK_LAST_ERROR_HAS("TESSERA_BACKEND: \"vulkan:3\" and TESSERA_DEVICE: \"2\" name two devices");
+  check_empty(&c);
   end();
 }
 
@@ -316,7 +339,6 @@ static const struct {
     {TSRI_SETTING_STRICT, "onn", "is unknown (did you mean on?)"},
     {TSRI_SETTING_EAGER, "oof", "is unknown (did you mean off?)"},
     {TSRI_SETTING_CHECKED, "of", "is unknown (did you mean on?)"},
-    {TSRI_SETTING_PROFILE, "2", "is unknown"},
     {TSRI_SETTING_MIX, "stir", "is unknown"},
     {TSRI_SETTING_LOG, "loud", "is unknown"},
     {TSRI_SETTING_PLUGIN_PATH, "/a\x01", "has a control character"},

@@ -39,27 +39,45 @@ static int rank_of(const tsri_config *config, const tsri_backend_entry *entry) {
   return tsri_registry_rank(priority[0] ? priority : config->priority, entry);
 }
 
-tsr_status tsr_set_priority(const char *backends) {
-  if (backends && strlen(backends) >= sizeof code_priority) {
+// Checks the list and puts it into `clean`, in lower case; empty for none and "auto".
+static tsr_status read_priority(const char *backends, char clean[sizeof code_priority]) {
+  char problem[TSRI_CONFIG_PROBLEM_BYTES], shown[TSRI_CONFIG_QUOTE_BYTES];
+  tsri_setting_value value;
+  clean[0] = 0;
+  if (!backends || !backends[0]) return TSR_OK;
+  if (strlen(backends) >= sizeof code_priority) {
     return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "set_priority: a list of %zu characters, at most %zu are allowed",
                      strlen(backends), sizeof code_priority - 1);
   }
-  if (backends && backends[0]) {
-    tsri_config config;
-    int order[TSRI_MAX_BACKENDS];
-    tsr_status status = tsri_config_resolve(&config);
-    if (status != TSR_OK) return status;
-    status = tsri_registry_lock(&config, NULL);
-    if (status == TSR_OK) {
-      status = tsri_registry_order(backends, "set_priority", order);
-      tsri_registry_unlock();
-    }
-    tsri_config_deinit(&config);
-    if (status == TSR_ERR_CONFIG) return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "%s", tsr_last_error());
-    if (status != TSR_OK) return status;
+  if (!tsri_setting_parse(TSRI_SETTING_PRIORITY, backends, clean, &value, problem)) {
+    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "set_priority: \"%s\" %s; allowed: %s",
+                     tsri_config_quote(backends, shown), problem, tsri_settings[TSRI_SETTING_PRIORITY].allowed);
   }
+  if (!value.is_set) clean[0] = 0;
+  return TSR_OK;
+}
+
+static tsr_status check_priority(const char *priority) {
+  tsri_config config;
+  int order[TSRI_MAX_BACKENDS];
+  tsr_status status = tsri_config_resolve(&config);
+  if (status != TSR_OK) return status;
+  status = tsri_registry_lock(&config, NULL);
+  if (status == TSR_OK) {
+    status = tsri_registry_order(priority, "set_priority", order);
+    tsri_registry_unlock();
+  }
+  tsri_config_deinit(&config);
+  return status == TSR_ERR_CONFIG ? TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "%s", tsr_last_error()) : status;
+}
+
+tsr_status tsr_set_priority(const char *backends) {
+  char priority[sizeof code_priority];
+  tsr_status status = read_priority(backends, priority);
+  if (status == TSR_OK && priority[0]) status = check_priority(priority);
+  if (status != TSR_OK) return status;
   tsri_mutex_lock(&priority_lock);
-  snprintf(code_priority, sizeof code_priority, "%s", backends ? backends : "");
+  memcpy(code_priority, priority, strlen(priority) + 1);
   tsri_mutex_unlock(&priority_lock);
   return TSR_OK;
 }
@@ -76,9 +94,12 @@ bool tsri_select_is_wanted(const tsri_config *config, const tsri_backend_entry *
 
 // --- What was asked for -------------------------------------------------------------------------------------------
 
+enum { NAME_BYTES = 128 };
+
 // Descriptor and configuration in one, and why each candidate was passed over.
 typedef struct selection {
   const tsri_config *config;
+  char name[NAME_BYTES];      // the descriptor's backend
   const char *backend;        // NULL: automatic
   const char *backend_place;  // where the name came from
   int index;                  // -1: any
@@ -96,8 +117,8 @@ static bool resolve_switch(tsr_switch wanted, bool configured) {
 static tsr_status check_desc(const tsr_device_desc *desc) {
   if (desc->index < 0) return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "device_open: index %d is negative", desc->index);
   if (desc->threads < 0) return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "device_open: %d threads", desc->threads);
-  const tsr_switch switches[] = {desc->profiling, desc->tf32, desc->strict, desc->checked};
-  for (int i = 0; i < 4; i++) {
+  const tsr_switch switches[] = {desc->tf32, desc->strict, desc->checked};
+  for (int i = 0; i < 3; i++) {
     if ((unsigned)switches[i] > TSR_OFF) {
       return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "device_open: %d is no switch; TSR_DEFAULT, TSR_ON and TSR_OFF are",
                        (int)switches[i]);
@@ -106,21 +127,43 @@ static tsr_status check_desc(const tsr_device_desc *desc) {
   return TSR_OK;
 }
 
-// An index in the configuration is meant for the backend named there: not for another that the program names.
-static int resolve_index(const tsr_device_desc *desc, const tsri_config *config, const char *named) {
+// The backend's name in lower case, without its index. `*out_index`: -1 if there is none.
+static tsr_status read_name(const char *text, char name[NAME_BYTES], int *out_index) {
+  char problem[TSRI_CONFIG_PROBLEM_BYTES] = "is too long", shown[TSRI_CONFIG_QUOTE_BYTES];
+  tsri_setting_value value = {0};
+  bool is_good = strlen(text) < NAME_BYTES && tsri_setting_parse(TSRI_SETTING_BACKEND, text, name, &value, problem);
+  *out_index = value.has_index ? (int)value.number : -1;
+  if (is_good) return TSR_OK;
+  return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "device_open: backend \"%s\" %s; allowed: %s",
+                   tsri_config_quote(text, shown), problem, tsri_settings[TSRI_SETTING_BACKEND].allowed);
+}
+
+// From the descriptor, or the configuration, whose index is meant for the backend named there: not for another that the
+// program names. `named` and `named_index` are the descriptor's backend, NULL: none, and the index in its name, -1: none.
+static int choose_index(const tsr_device_desc *desc, const tsri_config *config, const char *named, int named_index) {
+  if (named_index >= 0) return named_index;
   if (desc->index > 0) return desc->index;
   bool is_for_another = named && config->backend && strcmp(named, config->backend) != 0;
   return is_for_another ? -1 : config->device;
 }
 
-static void resolve_selection(const tsr_device_desc *desc, const tsri_config *config, selection *out) {
-  bool is_named = desc->backend && desc->backend[0] && strcmp(desc->backend, "auto") != 0;
+static tsr_status resolve_selection(const tsr_device_desc *desc, const tsri_config *config, selection *out) {
   *out = (selection){.config = config, .desc = *desc};
-  out->backend = is_named ? desc->backend : desc->backend && desc->backend[0] ? NULL : config->backend;
+  const char *text = desc->backend && desc->backend[0] ? desc->backend : NULL;
+  int named_index = -1;
+  tsr_status status = text ? read_name(text, out->name, &named_index) : TSR_OK;
+  if (status != TSR_OK) return status;
+  if (named_index >= 0 && desc->index > 0 && desc->index != named_index) {
+    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "device_open: backend \"%s\" and index %d name two devices", text,
+                     desc->index);
+  }
+  bool is_named = text && strcmp(out->name, "auto") != 0;
+  out->backend = is_named ? out->name : text ? NULL : config->backend;
   out->backend_place = is_named ? "device_open" : tsri_config_place(config, TSRI_SETTING_BACKEND);
-  out->index = resolve_index(desc, config, is_named ? desc->backend : NULL);
+  out->index = choose_index(desc, config, is_named ? out->name : NULL, named_index);
   out->required_bytes = desc->required_bytes ? desc->required_bytes : config->required_bytes;
   out->strict = resolve_switch(desc->strict, config->strict);
+  return TSR_OK;
 }
 
 static void reject(selection *choice, const char *format, ...) TSRI_PRINTF(2, 3);
@@ -146,7 +189,6 @@ static tsri_open_request make_request(const selection *choice, const tsri_backen
                   .simd = config->simd,
                   .native = config->native,
                   .tf32 = resolve_switch(desc->tf32, config->tf32),
-                  .profiling = resolve_switch(desc->profiling, config->profile),
                   .timeout_ns = timeout_ms ? (uint64_t)timeout_ms * 1000000u : UINT64_MAX},
       .faults = config->faults,
       .memory_limit =
@@ -270,9 +312,9 @@ tsr_status tsr_device_open(const tsr_device_desc *desc, tsr_device **out_device)
   if (status == TSR_OK) status = tsri_config_resolve(&config);
   if (status != TSR_OK) return status;
   selection choice;
-  resolve_selection(desc, &config, &choice);
+  status = resolve_selection(desc, &config, &choice);
   tsri_device_close_given_up();
-  status = tsri_registry_lock(&config, choice.backend);
+  if (status == TSR_OK) status = tsri_registry_lock(&config, choice.backend);
   if (status == TSR_OK) {
     status = try_all(&choice, out_device);
     tsri_registry_unlock();

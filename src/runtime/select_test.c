@@ -29,6 +29,25 @@ TEST(the_best_device_opens_without_being_named) {
   CHECK_OK(try_open((tsr_device_desc){.backend = ""}));
 }
 
+TEST(a_backend_may_be_named_in_any_case_and_with_an_index) {
+  CHECK_OK(try_open((tsr_device_desc){.backend = "CPU"}));
+  CHECK_OK(try_open((tsr_device_desc){.backend = "Cpu:0"}));
+  CHECK_OK(try_open((tsr_device_desc){.backend = "AUTO"}));
+  CHECK_STATUS(try_open((tsr_device_desc){.backend = "cpu:7"}), TSR_ERR_UNAVAILABLE);
+  CHECK_LAST_ERROR_HAS("cpu has 1 device, index 7 was asked for");
+  CHECK_STATUS(try_open((tsr_device_desc){.backend = "cpu:1", .index = 2}), TSR_ERR_INVALID_ARGUMENT);
+  CHECK_LAST_ERROR_HAS("\"cpu:1\" and index 2 name two devices");
+  CHECK_STATUS(try_open((tsr_device_desc){.backend = "cpu:x"}), TSR_ERR_INVALID_ARGUMENT);
+  CHECK_LAST_ERROR_HAS("allowed: auto, the name of a backend");
+  CHECK_OK(tsr_set_priority("CPU, Vulkan"));
+  CHECK_OK(tsr_set_priority("auto"));
+  CHECK_OK(tsr_config_set("backend", "cpu:3"));
+  CHECK_STATUS(try_open((tsr_device_desc){0}), TSR_ERR_UNAVAILABLE);
+  CHECK_LAST_ERROR_HAS("index 3 was asked for");
+  CHECK_OK(try_open((tsr_device_desc){.backend = "null"}));  // the index is for the backend named beside it
+  CHECK_OK(tsr_config_set("backend", NULL));
+}
+
 TEST(unknown_names_get_a_suggestion_and_the_list) {
   CHECK_STATUS(try_open((tsr_device_desc){.backend = "cdua"}), TSR_ERR_UNAVAILABLE);
   CHECK_LAST_ERROR_HAS("no backend is called 'cdua', did you mean 'cuda'?");

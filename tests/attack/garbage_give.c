@@ -346,7 +346,6 @@ const tsr_device_desc *give_const_tsr_device_desc_p(garbage *g, const char *para
                            .required_bytes = below(g, 2) ? 0 : give_uint64_t(g, "required_bytes"),
                            .timeout_ms = (uint32_t)give_uint64_t(g, "timeout_ms"),
                            .threads = PICK(g, threads),
-                           .profiling = (tsr_switch)wrong_enum(g, 2),
                            .tf32 = (tsr_switch)wrong_enum(g, 2),
                            .strict = (tsr_switch)wrong_enum(g, 2)};
   note(g, "threads", "%d", desc.threads);

@@ -44,7 +44,7 @@ static void parse_value(tsri_setting_id id, const char *text) {
     must(tsri_setting_parse(id, clean, again, &value_again, problem));
     must(strcmp(clean, again) == 0 && value.is_set == value_again.is_set && value.number == value_again.number &&
          value.millionths == value_again.millionths);
-    if (id == TSRI_SETTING_NATIVE) (void)tsri_native_allows(clean, "openblas");
+    if (id == TSRI_SETTING_NATIVE) (void)tsri_native_allows(clean, "cublaslt");
   } else {
     must(problem[0] != 0);
   }
