@@ -50,7 +50,7 @@ typedef struct tsri_host {
   void (*log)(tsr_log_level level, const char *format, ...);
 
   // What a setting holds (docs/configuration.md, by its name in lower case), as text that is valid during the call that
-  // asks; NULL if it is "none" or there is no such setting.
+  // asks; NULL if it is "none" or "auto", or there is no such setting. Only in calls by which the core finds devices.
   const char *(*setting)(const char *name);
 } tsri_host;
 

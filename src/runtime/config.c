@@ -280,7 +280,7 @@ static tsr_status assign_code(tsri_config *config) {
 
 // --- All of it ---------------------------------------------------------------------------------------------------
 
-static const char *text_of(const tsri_config *config, tsri_setting_id id) {
+const char *tsri_config_text(const tsri_config *config, tsri_setting_id id) {
   return config->entries[id].value.is_set ? config->entries[id].clean : NULL;
 }
 
@@ -305,24 +305,23 @@ static tsr_status resolve_index(tsri_config *c) {
 // The typed fields, out of the entries.
 static void fill_fields(tsri_config *c) {
   const tsri_setting_value *limit = &c->entries[TSRI_SETTING_MEMORY_LIMIT].value;
-  c->backend = text_of(c, TSRI_SETTING_BACKEND);
-  c->priority = text_of(c, TSRI_SETTING_PRIORITY);
+  c->backend = tsri_config_text(c, TSRI_SETTING_BACKEND);
+  c->priority = tsri_config_text(c, TSRI_SETTING_PRIORITY);
   c->memory_limit = (tsri_memory_limit){.bytes = limit->number, .millionths = limit->millionths};
   c->pool_bytes = number_of(c, TSRI_SETTING_POOL_BYTES);
   c->required_bytes = number_of(c, TSRI_SETTING_REQUIRED_BYTES);
   c->timeout_ms = (uint32_t)number_of(c, TSRI_SETTING_TIMEOUT);
   c->threads = (int)number_of(c, TSRI_SETTING_THREADS);
-  c->simd = text_of(c, TSRI_SETTING_SIMD);
-  c->native = text_of(c, TSRI_SETTING_NATIVE);
+  c->simd = tsri_config_text(c, TSRI_SETTING_SIMD);
+  c->native = tsri_config_text(c, TSRI_SETTING_NATIVE);
   c->tf32 = number_of(c, TSRI_SETTING_TF32) != 0;
   c->strict = number_of(c, TSRI_SETTING_STRICT) != 0;
   c->eager = number_of(c, TSRI_SETTING_EAGER) != 0;
   c->checked = number_of(c, TSRI_SETTING_CHECKED) != 0;
   c->mix = (tsri_mix_rule)number_of(c, TSRI_SETTING_MIX);
   c->log = (tsr_log_level)number_of(c, TSRI_SETTING_LOG);
-  c->plugin_path = text_of(c, TSRI_SETTING_PLUGIN_PATH);
-  c->webgpu_lib = text_of(c, TSRI_SETTING_WEBGPU_LIB);
-  c->faults = text_of(c, TSRI_SETTING_FAULTS);
+  c->plugin_path = tsri_config_text(c, TSRI_SETTING_PLUGIN_PATH);
+  c->faults = tsri_config_text(c, TSRI_SETTING_FAULTS);
 }
 
 tsr_status tsri_config_resolve(tsri_config *out_config) {

@@ -165,7 +165,6 @@ typedef struct tsri_config {
   tsri_mix_rule mix;
   tsr_log_level log;
   const char *plugin_path;  // folders by tsri_path_list_separator, some perhaps empty; NULL: none
-  const char *webgpu_lib;   // NULL: none
   const char *faults;       // NULL: none
 
   char *file;  // the file that was read; NULL: none
@@ -180,6 +179,9 @@ typedef struct tsri_config {
 // Errors:    TSR_ERR_CONFIG, TSR_ERR_IO, TSR_ERR_OUT_OF_MEMORY. Then `*out_config` is empty.
 tsr_status tsri_config_resolve(tsri_config *out_config);
 void tsri_config_deinit(tsri_config *config);
+
+// The value in force as the parser left it; NULL for "auto" and "none". It lives as long as the config.
+const char *tsri_config_text(const tsri_config *config, tsri_setting_id id);
 
 // Where the value in force came from, for messages: "TESSERA_BACKEND", "/home/…/config:3", "code", "default".
 const char *tsri_config_place(const tsri_config *config, tsri_setting_id id);

@@ -54,11 +54,12 @@ static tsr_status host_fail(tsr_status status, const char *place, const char *fo
   return status;
 }
 
-// Settings that backends ask for, as of the last time that the registry was locked.
-static char webgpu_lib[TSRI_CONFIG_TEXT_BYTES];
+// What backends that are started now may ask for; NULL while nobody looks for devices.
+static const tsri_config *current_config;
 
 static const char *host_setting(const char *name) {
-  return strcmp(name, "webgpu_lib") == 0 && webgpu_lib[0] ? webgpu_lib : NULL;
+  tsri_setting_id id;
+  return current_config && tsri_setting_find(name, &id) ? tsri_config_text(current_config, id) : NULL;
 }
 
 static const tsri_host host_services = {
@@ -76,16 +77,19 @@ tsr_status tsri_registry_lock(const tsri_config *config, const char *backend) {
   for (int i = 0; i < BUILT_IN_COUNT; i++) {
     if (built_in[i].table) built_in[i].title = built_in[i].table->title;
   }
-  snprintf(webgpu_lib, sizeof webgpu_lib, "%s", config->webgpu_lib ? config->webgpu_lib : "");
+  current_config = config;
   bool may_be_plugin = !backend || !tsri_registry_is_built_in(backend);
   tsr_status status = may_be_plugin ? tsri_plugins_scan(config->plugin_path) : TSR_OK;
-  if (status != TSR_OK) tsri_mutex_unlock(&registry_lock);
+  if (status != TSR_OK) tsri_registry_unlock();
   return status;
 }
 
 void tsri_registry_hold(void) { tsri_mutex_lock(&registry_lock); }
 
-void tsri_registry_unlock(void) { tsri_mutex_unlock(&registry_lock); }
+void tsri_registry_unlock(void) {
+  current_config = NULL;
+  tsri_mutex_unlock(&registry_lock);
+}
 
 int tsri_registry_count(void) { return BUILT_IN_COUNT + tsri_plugins_count(); }
 

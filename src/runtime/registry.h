@@ -21,7 +21,7 @@ typedef struct tsri_backend_entry {
   char reason[512];   // why it cannot be used, empty if it can
 } tsri_backend_entry;
 
-// Takes the registry for a while: entries, and the backends' discovery entries, are used only between the two. Looks for
+// Takes the registry for a while, with `config` for the backends to ask until it is given back: entries, and the backends' discovery entries, are used only between the two. Looks for
 // plug-ins in config->plugin_path first, unless `backend` (NULL: any) is the name of a built-in one: nobody's code is
 // loaded that cannot be meant.
 //

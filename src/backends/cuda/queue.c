@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A queue is a stream of its own, which does not wait for the default stream of other CUDA code in the process.
+#include "backends/common/poll.h"
 #include "backends/cuda/cuda.h"
 #include "core/alloc.h"
 
@@ -37,21 +38,14 @@ tsr_status tsri_cuda_begin(cuda_queue *queue) {
   return tsri_cuda_check(queue->device);
 }
 
-enum { SPIN_NS = 50 * 1000, FIRST_SLEEP_NS = 20 * 1000, LONGEST_SLEEP_NS = 2 * 1000 * 1000 };
-
-// CUDA has no wait with a time-out, so the stream is asked again and again: without a pause for as long as a short kernel
-// takes, then with pauses that grow. CU_NOT_READY: time is up.
+// CUDA has no wait with a time-out. CU_NOT_READY: time is up.
 static cu_result poll_until(cu_stream stream, uint64_t timeout_ns) {
-  uint64_t start = tsri_clock_ns(), pause = FIRST_SLEEP_NS;
-  for (;;) {
-    cu_result code = tsri_cu.StreamQuery(stream);
-    if (code != CU_NOT_READY) return code;
-    uint64_t spent = tsri_clock_ns() - start;
-    if (spent >= timeout_ns) return code;
-    if (spent < SPIN_NS) continue;
-    tsri_sleep_ns(pause < timeout_ns - spent ? pause : timeout_ns - spent);
-    pause = pause * 2 < LONGEST_SLEEP_NS ? pause * 2 : LONGEST_SLEEP_NS;
-  }
+  tsri_poll poll = tsri_poll_begin(timeout_ns);
+  cu_result code = CU_NOT_READY;
+  do {
+    code = tsri_cu.StreamQuery(stream);
+  } while (code == CU_NOT_READY && tsri_poll_again(&poll));
+  return code;
 }
 
 tsr_status tsri_cuda_stream_wait(cuda_queue *queue, uint64_t timeout_ns) {

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "backends/common/poll.h"
 #include "core/alloc.h"
 
 tsr_status tsri_opencl_queue_create(tsri_device *device, tsri_queue **out_queue) {
@@ -39,23 +40,15 @@ tsr_status tsri_opencl_begin(opencl_queue *queue) {
 
 // --- Waiting --------------------------------------------------------------------------------------------------------
 
-enum { SPIN_NS = 50 * 1000, FIRST_SLEEP_NS = 20 * 1000, LONGEST_SLEEP_NS = 2 * 1000 * 1000 };
-
-// OpenCL has no wait with a time-out, so the marker's state is asked again and again: without a pause for as long as a
-// short kernel takes, then with pauses that grow. CL_RUNNING: time is up.
+// OpenCL has no wait with a time-out, so the state of a marker is asked for. CL_RUNNING: time is up.
 static cl_int poll_until(cl_event marker, uint64_t timeout_ns) {
-  uint64_t start = tsri_clock_ns(), pause = FIRST_SLEEP_NS;
-  for (;;) {
-    cl_int state = CL_RUNNING;
+  tsri_poll poll = tsri_poll_begin(timeout_ns);
+  cl_int state = CL_RUNNING;
+  do {
     cl_int code = tsri_cl.GetEventInfo(marker, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL);
     if (code != CL_SUCCESS) return code;
-    if (state <= CL_COMPLETE) return state;  // done, or an error's code
-    uint64_t spent = tsri_clock_ns() - start;
-    if (spent >= timeout_ns) return CL_RUNNING;
-    if (spent < SPIN_NS) continue;
-    tsri_sleep_ns(pause < timeout_ns - spent ? pause : timeout_ns - spent);
-    pause = pause * 2 < LONGEST_SLEEP_NS ? pause * 2 : LONGEST_SLEEP_NS;
-  }
+  } while (state > CL_COMPLETE && tsri_poll_again(&poll));
+  return state <= CL_COMPLETE ? state : CL_RUNNING;  // done, or an error's code
 }
 
 cl_int tsri_opencl_wait(cl_command_queue commands, uint64_t timeout_ns) {

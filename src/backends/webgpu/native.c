@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backends/common/poll.h"
 #include "backends/common/trail.h"
 #include "core/log.h"
 #include "platform/platform.h"
@@ -162,17 +163,12 @@ void tsri_wgpu_native_stop(void) {}
 // --- Waiting for answers --------------------------------------------------------------------------------------------
 
 bool tsri_wgpu_pump(wgpu_object instance, const bool *is_there, double timeout_ms) {
-  enum { SPIN_NS = 200 * 1000, FIRST_SLEEP_NS = 20 * 1000, LONGEST_SLEEP_NS = 1000 * 1000 };
-  uint64_t start = tsri_clock_ns(), pause = FIRST_SLEEP_NS;
-  for (;;) {
+  double timeout_ns = timeout_ms * 1e6;
+  tsri_poll poll = tsri_poll_begin(timeout_ns < 1e18 ? (uint64_t)timeout_ns : UINT64_MAX);
+  do {
     tsri_wgpu_lib.InstanceProcessEvents(instance);
-    if (*is_there) return true;
-    uint64_t spent = tsri_clock_ns() - start;
-    if ((double)spent >= timeout_ms * 1e6) return false;
-    if (spent < SPIN_NS) continue;
-    tsri_sleep_ns(pause);
-    pause = pause * 2 < LONGEST_SLEEP_NS ? pause * 2 : LONGEST_SLEEP_NS;
-  }
+  } while (!*is_there && tsri_poll_again(&poll));
+  return *is_there;
 }
 
 static void on_object(uint32_t status, wgpu_object object, wgpu_text message, void *user1, void *user2) {
