@@ -10,6 +10,8 @@ typedef struct cpu_device {
   const char *simd;  // level in use: one of tsri_cpu_simd_level's
   bool allow_sleef;  // vector maths from SLEEF
   uint64_t timeout_ns;
+  char *scratch;  // for products; used by one thread at a time, the queue's
+  size_t scratch_bytes;
 } cpu_device;
 
 // The best vector instructions of this processor up to `wanted` (NULL: any): "avx512", "avx2", "neon" or "baseline".
@@ -69,5 +71,9 @@ char *tsri_cpu_operand_host(const tsri_operand *operand);
 // The native operator "sum" (sum.c).
 bool tsri_cpu_has_sum(const tsri_native_op *op);
 void tsri_cpu_sum(const cpu_device *device, const tsri_native_op *op);
+
+// The native operators "matmul" and "linear" (product/op.c). Errors: TSR_ERR_OUT_OF_MEMORY.
+bool tsri_cpu_has_product(const tsri_native_op *op);
+tsr_status tsri_cpu_product(cpu_device *device, const tsri_native_op *op);
 
 #endif

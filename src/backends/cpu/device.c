@@ -72,7 +72,10 @@ int tsri_cpu_parts(int threads, uint64_t pieces) {
   return (int)(pieces < parts ? pieces : parts);
 }
 
-void tsri_cpu_device_close(tsri_device *device) { tsri_free(device); }
+void tsri_cpu_device_close(tsri_device *device) {
+  tsri_aligned_free(((cpu_device *)device)->scratch);
+  tsri_free(device);
+}
 
 tsr_status tsri_cpu_memory_info(tsri_device *device, uint64_t *out_free, uint64_t *out_total) {
   (void)device;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Native operators of the CPU: "copy", from one strided layout to another, and "sum" (sum.c).
+// Native operators of the CPU: "copy", from one strided layout to another, "sum" (sum.c), "matmul" and "linear" (product/).
 #include <string.h>
 
 #include "backends/cpu/cpu.h"
@@ -9,6 +9,7 @@
 bool tsri_cpu_has_op(tsri_device *device, const tsri_native_op *op) {
   (void)device;
   if (strcmp(op->name, "sum") == 0) return tsri_cpu_has_sum(op);
+  if (tsri_cpu_has_product(op)) return true;
   return strcmp(op->name, "copy") == 0 && op->inputs[0].dtype == op->output.dtype;
 }
 
@@ -76,7 +77,9 @@ static void copy_strided(const cpu_device *device, const tsri_native_op *op) {
 }
 
 tsr_status tsri_cpu_run_op(tsri_queue *queue, const tsri_native_op *op) {
-  if (strcmp(op->name, "sum") == 0) tsri_cpu_sum((const cpu_device *)queue, op);
-  else copy_strided((const cpu_device *)queue, op);
+  cpu_device *device = (cpu_device *)queue;
+  if (tsri_cpu_has_product(op)) return tsri_cpu_product(device, op);
+  if (strcmp(op->name, "sum") == 0) tsri_cpu_sum(device, op);
+  else copy_strided(device, op);
   return TSR_OK;
 }

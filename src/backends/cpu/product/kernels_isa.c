@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+// The inner loops of matrix products at one SIMD level, for f32 and f64. Compiled once per level (cmake/isa.cmake).
+//
+// A register tile has as many rows of two vectors as leave registers for a row of b and an element of a. Where the level has fused
+// multiply-add the kernels use it; elsewhere they multiply and add.
+#include <string.h>
+
+#if defined(__AVX2__)
+#include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
+#endif
+
+#include "backends/cpu/lanes/isa_parts.h"
+#include "backends/cpu/product/product.h"
+
+#if defined(__AVX512F__)
+enum { TILE_ROWS = 14 };
+#elif defined(__aarch64__)
+enum { TILE_ROWS = 12 };
+#else
+enum { TILE_ROWS = 6 };
+#endif
+enum { TILE_VECTORS = 2 };
+
+typedef float f32_vec ISA_IN_VECTORS;
+typedef double f64_vec ISA_IN_VECTORS;
+
+static inline f32_vec muladd_f32(f32_vec x, f32_vec y, f32_vec z) {
+#if defined(__AVX512F__)
+  return (f32_vec)_mm512_fmadd_ps((__m512)x, (__m512)y, (__m512)z);
+#elif defined(__AVX2__)
+  return (f32_vec)_mm256_fmadd_ps((__m256)x, (__m256)y, (__m256)z);
+#elif defined(__aarch64__) && defined(__GNUC__)
+  return (f32_vec)vfmaq_f32((float32x4_t)z, (float32x4_t)x, (float32x4_t)y);
+#else
+  return x * y + z;
+#endif
+}
+
+static inline f64_vec muladd_f64(f64_vec x, f64_vec y, f64_vec z) {
+#if defined(__AVX512F__)
+  return (f64_vec)_mm512_fmadd_pd((__m512d)x, (__m512d)y, (__m512d)z);
+#elif defined(__AVX2__)
+  return (f64_vec)_mm256_fmadd_pd((__m256d)x, (__m256d)y, (__m256d)z);
+#elif defined(__aarch64__) && defined(__GNUC__)
+  return (f64_vec)vfmaq_f64((float64x2_t)z, (float64x2_t)x, (float64x2_t)y);
+#else
+  return x * y + z;
+#endif
+}
+
+#define T       float
+#define VEC     f32_vec
+#define MULADD  muladd_f32
+#define TANH(m) (m)->f32[TSRI_MATH_TANH]
+#define NAME(x) x##_f32
+#include "kernels_isa.inc"
+#undef T
+#undef VEC
+#undef MULADD
+#undef TANH
+#undef NAME
+
+#define T       double
+#define VEC     f64_vec
+#define MULADD  muladd_f64
+#define TANH(m) (m)->f64[TSRI_MATH_TANH]
+#define NAME(x) x##_f64
+#include "kernels_isa.inc"
+
+const tsri_product_kernels ISA_NAME(tsri_product_f32_) = {
+    .tile_rows = TILE_ROWS,
+    .tile_columns = TILE_VECTORS * (int)(sizeof(f32_vec) / sizeof(float)),
+    .tile = tile_f32,
+    .pack = pack_f32,
+    .dot = dot_f32,
+    .add_rows = add_rows_f32,
+    .finish = finish_f32,
+};
+
+const tsri_product_kernels ISA_NAME(tsri_product_f64_) = {
+    .tile_rows = TILE_ROWS,
+    .tile_columns = TILE_VECTORS * (int)(sizeof(f64_vec) / sizeof(double)),
+    .tile = tile_f64,
+    .pack = pack_f64,
+    .dot = dot_f64,
+    .add_rows = add_rows_f64,
+    .finish = finish_f64,
+};

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+// What matrix products ask of a SIMD level: loops over register tiles, made by kernels_isa.c for f32 and f64.
+#ifndef TSRI_CPU_PRODUCT_H
+#define TSRI_CPU_PRODUCT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <tessera/dtype.h>
+
+#include "backends/cpu/cpu.h"
+#include "backends/cpu/lanes/isa.h"
+#include "backends/cpu/math/math.h"
+
+// A panel is the input of a register tile: for each k, `width` elements side by side, where `width` is tile_rows (panels of a) or
+// tile_columns (panels of b). Steps are in elements.
+typedef struct tsri_product_kernels {
+  int tile_rows, tile_columns;
+
+  // c = a b, or c += a b with `adds`, for one tile and `k` steps of the sum: panel `a`, and rows of `b` that begin `b_step` apart.
+  void (*tile)(int64_t k, const void *a, const void *b, int64_t b_step, void *c, int64_t c_step, bool adds);
+
+  // Makes a panel of `count` <= width lines; those that are missing become 0. Element k of line i is from[i * line_step + k * k_step].
+  void (*pack)(void *panel, int width, int count, int64_t k, const void *from, int64_t line_step, int64_t k_step);
+
+  // The sum of x[i] * y[i].
+  void (*dot)(const void *x, const void *y, int64_t n, void *out);
+
+  // y[j] += sum over i of x[i] * rows[i * step + j], for `count` rows.
+  void (*add_rows)(void *y, int64_t n, const void *x, const void *rows, int64_t step, int64_t count);
+
+  // row = activation(row + bias) on `n` elements; `bias` may be NULL.
+  void (*finish)(void *row, const void *bias, int64_t n, tsri_activation activation, const tsri_lane_math *math);
+} tsri_product_kernels;
+
+// `sums` is TSR_F32 or TSR_F64; `simd_level` as tsri_cpu_simd_level has it.
+const tsri_product_kernels *tsri_product_kernels_for(const char *simd_level, tsr_dtype sums);
+
+// A matrix of the inputs. Steps are in elements.
+typedef struct tsri_product_matrix {
+  const char *at;
+  int64_t row, column;
+} tsri_product_matrix;
+
+// c = activation(a b + bias) for one pair of matrices, c being row-major without gaps.
+typedef struct tsri_product {
+  const tsri_product_kernels *kernels;
+  const tsri_lane_storage *storage;  // of `dtype`
+  const tsri_lane_math *math;
+  bool is_narrow;             // f16, bf16: converted to f32 in packing, and back when a row is finished
+  size_t element, sum_bytes;  // bytes of an element and of a sum
+  int64_t m, n, k;
+  tsri_product_matrix a, b;
+  char *c;
+  const char *bias;  // NULL: none
+  tsri_activation activation;
+  int threads;
+  char *scratch;  // of tsri_product_scratch_bytes
+} tsri_product;
+
+// Bytes of scratch memory that tsri_product_run needs.
+size_t tsri_product_scratch_bytes(const tsri_product *p);
+
+// The sum over k is made of blocks whose length depends on nothing, each summed from 0 and added to those before it: the same bits on
+// any number of threads.
+void tsri_product_run(const tsri_product *p);
+
+// Whether the product is one with a vector that vector.c does at the memory's speed: m or n is 1, and rows or columns of the matrix
+// lie side by side.
+bool tsri_product_has_vector(const tsri_product *p);
+size_t tsri_product_vector_scratch_bytes(const tsri_product *p);
+void tsri_product_run_vector(const tsri_product *p);
+
+#endif

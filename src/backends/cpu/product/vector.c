@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+// Products of a matrix and a vector, which read every element of the matrix once: at the memory's speed, without packing it.
+//
+// Where an output's elements lie side by side along k, each output is a dot product. Where outputs lie side by side, rows of the matrix
+// are added to a stretch of outputs that stays in the first-level cache. Each output is made by one thread.
+#include <string.h>
+
+#include "backends/cpu/product/product.h"
+#include "platform/parallel.h"
+
+enum { STRETCH = 1024, ROWS_AT_ONCE = 16 };  // elements of a row that are converted, or added to, at once
+
+typedef struct vector_product {
+  const tsri_product *p;
+  const char *matrix;
+  int64_t outputs, output_step, k_step;  // steps in the matrix
+  const char *x;                         // the vector as sums, contiguous
+  char *sums;
+  int parts;
+} vector_product;
+
+// m or n is 1; the matrix is the input that has the other.
+static vector_product look_at(const tsri_product *p) {
+  vector_product v = {.p = p};
+  bool is_column = p->n == 1;
+  const tsri_product_matrix *matrix = is_column ? &p->a : &p->b;
+  v.matrix = matrix->at;
+  v.outputs = is_column ? p->m : p->n;
+  v.output_step = is_column ? matrix->row : matrix->column;
+  v.k_step = is_column ? matrix->column : matrix->row;
+  return v;
+}
+
+bool tsri_product_has_vector(const tsri_product *p) {
+  if (p->m != 1 && p->n != 1) return false;
+  vector_product v = look_at(p);
+  return v.k_step == 1 || v.output_step == 1;
+}
+
+size_t tsri_product_vector_scratch_bytes(const tsri_product *p) {
+  return (size_t)(p->k + (p->m > p->n ? p->m : p->n)) * p->sum_bytes;
+}
+
+static const char *matrix_at(const vector_product *v, int64_t output, int64_t k) {
+  return v->matrix + (output * v->output_step + k * v->k_step) * (int64_t)v->p->element;
+}
+
+static void dot_output(const vector_product *v, int64_t output) {
+  const tsri_product *p = v->p;
+  char *sum = v->sums + (size_t)output * p->sum_bytes;
+  if (!p->is_narrow) {
+    p->kernels->dot(matrix_at(v, output, 0), v->x, p->k, sum);
+    return;
+  }
+  float line[STRETCH], part = 0, total = 0;  // sums of narrow elements are f32
+  for (int64_t k = 0; k < p->k; k += STRETCH) {
+    int64_t count = p->k - k < STRETCH ? p->k - k : STRETCH;
+    p->storage->load(line, matrix_at(v, output, k), 1, (uint32_t)count);
+    p->kernels->dot(line, v->x + (size_t)k * p->sum_bytes, count, &part);
+    total += part;
+  }
+  memcpy(sum, &total, sizeof total);
+}
+
+// Outputs `first` to `first` + `count`, a stretch.
+static void add_rows(const vector_product *v, int64_t first, int64_t count) {
+  const tsri_product *p = v->p;
+  char *sums = v->sums + (size_t)first * p->sum_bytes;
+  memset(sums, 0, (size_t)count * p->sum_bytes);
+  if (!p->is_narrow) {
+    p->kernels->add_rows(sums, count, v->x, matrix_at(v, first, 0), v->k_step, p->k);
+    return;
+  }
+  float rows[ROWS_AT_ONCE][STRETCH];
+  for (int64_t k = 0; k < p->k; k += ROWS_AT_ONCE) {
+    int64_t row_count = p->k - k < ROWS_AT_ONCE ? p->k - k : ROWS_AT_ONCE;
+    for (int64_t i = 0; i < row_count; i++) p->storage->load(rows[i], matrix_at(v, first, k + i), 1, (uint32_t)count);
+    p->kernels->add_rows(sums, count, v->x + (size_t)k * p->sum_bytes, rows, STRETCH, row_count);
+  }
+}
+
+static void finish_outputs(const vector_product *v, int64_t first, int64_t count) {
+  const tsri_product *p = v->p;
+  if (!p->is_narrow && !p->bias && p->activation == TSRI_ACTIVATION_NONE) return;
+  bool is_column = p->n == 1;  // then the bias is one element
+  float wide_bias[STRETCH];
+  for (int64_t i = first; i < first + count; i += is_column ? 1 : STRETCH) {
+    int64_t left = first + count - i, now = is_column ? 1 : left < STRETCH ? left : STRETCH;
+    const char *bias = p->bias && !is_column ? p->bias + (size_t)i * p->element : p->bias;
+    if (bias && p->is_narrow) {
+      p->storage->load(wide_bias, bias, 1, (uint32_t)now);
+      bias = (const char *)wide_bias;
+    }
+    char *sums = v->sums + (size_t)i * p->sum_bytes;
+    p->kernels->finish(sums, bias, now, p->activation, p->math);
+    if (p->is_narrow) p->storage->store(p->c + (size_t)i * p->element, sums, 1, (uint32_t)now);
+  }
+}
+
+static void run_part(void *user, int part) {
+  const vector_product *v = user;
+  int64_t first = v->outputs * part / v->parts, last = v->outputs * (part + 1) / v->parts;
+  if (v->k_step == 1) {
+    for (int64_t i = first; i < last; i++) dot_output(v, i);
+  } else {
+    for (int64_t i = first; i < last; i += STRETCH) add_rows(v, i, last - i < STRETCH ? last - i : STRETCH);
+  }
+  finish_outputs(v, first, last - first);
+}
+
+void tsri_product_run_vector(const tsri_product *p) {
+  enum { LEAST_OUTPUTS = 256 };  // side by side: whole lines, and enough of them to read ahead
+  vector_product v = look_at(p);
+  bool is_column = p->n == 1;
+  const tsri_product_matrix *vector = is_column ? &p->b : &p->a;
+  int64_t step = is_column ? vector->row : vector->column;
+  v.x = p->scratch;
+  if (p->is_narrow) p->storage->load(p->scratch, vector->at, step, (uint32_t)p->k);
+  else p->kernels->pack(p->scratch, 1, 1, p->k, vector->at, 0, step);
+  v.sums = p->is_narrow ? p->scratch + (size_t)p->k * p->sum_bytes : p->c;
+  int64_t pieces = v.k_step == 1 ? v.outputs : (v.outputs + LEAST_OUTPUTS - 1) / LEAST_OUTPUTS;
+  v.parts = tsri_cpu_parts(p->threads, (uint64_t)pieces);
+  tsri_parallel(p->threads, v.parts, run_part, &v);
+}
