@@ -14,6 +14,10 @@
 
 const char *tsri_codegen_type(tsr_dtype dtype) { return tsr_dtype_name(tsri_ir_compute_dtype(dtype)); }
 
+const char *tsri_codegen_result(tsr_dtype dtype) {
+  return tsr_dtype_kind_of(dtype) == TSR_KIND_FLOAT ? tsri_codegen_type(dtype) : tsr_dtype_name(dtype);
+}
+
 tsr_dtype tsri_codegen_part_dtype(const tsri_codegen *codegen) {
   return tsri_ir_compute_dtype(codegen->fused->heavy->dtype);
 }

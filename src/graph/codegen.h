@@ -92,6 +92,10 @@ void tsri_codegen_unravel(const tsri_extent *extent, char axis, const char *from
 // "f32": the type values of a dtype are computed in.
 const char *tsri_codegen_type(tsr_dtype dtype);
 
+// What the result of a heavy node is converted with before other operators read it: integers of 8 and 16 bits wrap to their
+// dtype as they would when stored ("i16"); f16 and bf16 stay in the type they are computed in ("f32").
+const char *tsri_codegen_result(tsr_dtype dtype);
+
 // Work items of a work-group.
 int tsri_codegen_group(const tsri_codegen *own);
 

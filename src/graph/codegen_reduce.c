@@ -159,7 +159,7 @@ static void put_result(const tsri_codegen *own, const char *value, tsri_builder 
   }
   uint32_t place = tsri_fused_place(own->fused, heavy->slot);
   tsri_builder_add(builder, "%s%s val%u = %s(%s);\n", indent, tsri_codegen_type(heavy->dtype), place,
-                   tsri_codegen_type(heavy->dtype), value);
+                   tsri_codegen_result(heavy->dtype), value);
   if (heavy != own->fused->root) {
     tsri_codegen_leaves(own, TSRI_OUTER, outer_index, builder, indent);
     tsri_codegen_nodes(own, TSRI_OUTER, builder, indent);

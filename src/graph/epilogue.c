@@ -59,8 +59,8 @@ static void put_store(const tsri_codegen *own, const char *text, const char *end
   hook_mark mark;
   read_mark(text, end, &mark);
   const tsri_node *heavy = own->fused->heavy, *root = own->fused->root;
-  const char *type = tsri_codegen_type(heavy->dtype);
-  tsri_builder_add(builder, "%s val%u = %s(%s);\n", type, tsri_fused_place(own->fused, heavy->slot), type, mark.value);
+  tsri_builder_add(builder, "%s val%u = %s(%s);\n", tsri_codegen_type(heavy->dtype),
+                   tsri_fused_place(own->fused, heavy->slot), tsri_codegen_result(heavy->dtype), mark.value);
   put_values(own, TSRI_OUTER, &mark, builder);
   tsri_builder_add(builder, "y[%s] = %s(val%u);\n", mark.index, tsr_dtype_name(root->dtype),
                    tsri_fused_place(own->fused, root->slot));

@@ -109,3 +109,19 @@ TEST(bias_and_relu_run_in_the_store_of_the_product) {
   CHECK_VALUES(y, TSR_F32, TSR_SHAPE(2, 2), 0, 0, 14, 8, 41);
   finish();
 }
+
+// Sums are kept in i32; what comes after the product in the same kernel must see the wrapped ones.
+TEST(products_of_small_integers_wrap_before_what_runs_in_their_kernel) {
+  begin();
+  tsr_tensor *a = list(TSR_I16, TSR_SHAPE(1, 2), 300, 300), *b = list(TSR_I16, TSR_SHAPE(2, 1), 300, 300);
+  const double wrapped = 180000 - 3 * 65536;
+  CHECK_VALUES(tsr_maximum_scalar(tsr_matmul(a, b), 2), TSR_I16, TSR_SHAPE(1, 1), 0, 2);
+  CHECK_VALUES(tsr_cast(tsr_matmul(a, b), TSR_I32), TSR_I32, TSR_SHAPE(1, 1), 0, wrapped);
+  CHECK_VALUES(tsr_cast(tsr_gemm(1, a, b, 0, NULL), TSR_F32), TSR_F32, TSR_SHAPE(1, 1), 0, wrapped);
+  tsr_tensor *row = tsr_reshape(a, TSR_SHAPE(2)), *column = tsr_reshape(b, TSR_SHAPE(2));
+  CHECK_VALUES(tsr_cast(tsr_dot(row, column), TSR_I32), TSR_I32, TSR_SCALAR, 0, wrapped);
+  CHECK_VALUES(tsr_minimum_scalar(tsr_dot(row, column), 2), TSR_I16, TSR_SCALAR, 0, wrapped);
+  tsr_tensor *bytes = list(TSR_U8, TSR_SHAPE(2), 16, 16);
+  CHECK_VALUES(tsr_cast(tsr_dot(bytes, bytes), TSR_I32), TSR_I32, TSR_SCALAR, 0, 0);
+  finish();
+}
