@@ -33,7 +33,7 @@ TSR_API tsr_status tsr_capture_begin(tsr_device *device);
 TSR_API tsr_status tsr_capture_end(tsr_tensor *const *outputs, int output_count, tsr_capture **out_capture);
 
 // Queues the captured work again, in one piece where the device can; does not wait. It reads its inputs as they are then, so
-// write to them before (tsr_write), and overwrites every tensor computed in the capture; operators recorded on their
+// write to them before (tsr_write, tsr_assign), and overwrites every tensor computed in the capture; operators recorded on their
 // present elements run first. Random operators give the same numbers again: their seed is part of the capture.
 //
 // Threads: any; runs of one capture follow each other.

@@ -160,6 +160,23 @@ static void in_capture(tsr_device *device) {
 
 TEST(an_assignment_in_a_capture_is_made_again_each_time) { on_every_device(in_capture); }
 
+static void to_an_input(tsr_device *device) {
+  tsr_tensor *x = four(device, 1, 2, 3, 4), *other = four(device, 5, 6, 7, 8);
+  tsr_capture *capture = NULL;
+  CHECK_OK(tsr_capture_begin(device));
+  tsr_tensor *y = tsr_mul_scalar(x, 10);
+  CHECK_OK(tsr_capture_end(&y, 1, &capture));
+  CHECK_OK(tsr_assign(x, other));
+  CHECK_OK(tsr_capture_run(capture));
+  check_read(y, (const float[]){50, 60, 70, 80}, 4);
+  CHECK_OK(tsr_assign(tsr_slice(x, 0, 1, 2, 1), tsr_slice(y, 0, 0, 1, 1)));  // reads what the run overwrites
+  CHECK_OK(tsr_capture_run(capture));
+  check_read(y, (const float[]){50, 500, 70, 80}, 4);
+  tsr_capture_release(capture);
+}
+
+TEST(a_capture_reads_what_was_assigned_to_its_inputs_before) { on_every_device(to_an_input); }
+
 TEST(an_assignment_nobody_can_see_is_never_made_and_leaves_nothing) {
   tsr_device *device = test_open("cpu");
   tsr_tensor *x = four(device, 1, 2, 3, 4), *y = tsr_ones(device, TSR_F32, TSR_SHAPE(4));

@@ -69,9 +69,7 @@ tsr_status tsr_capture_run(tsr_capture *capture) {
   if (tsri_tape_now() && tsri_tape_device(tsri_tape_now()) == tsri_tape_device(tape)) {
     return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "capture_run: this thread is capturing; captures do not nest");
   }
-  for (int i = 0; i < tsri_tape_written_count(tape) && status == TSR_OK; i++) {
-    status = tsri_graph_before_overwrite(tsri_tape_device(tape), tsri_tape_written(tape, i));
-  }
+  status = tsri_graph_before_play(tape);
   return status == TSR_OK ? tsri_tape_play(tape) : status;
 }
 

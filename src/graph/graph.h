@@ -168,6 +168,10 @@ tsr_status tsri_graph_before_write(tsr_tensor *tensor);
 // The same for a buffer of the device.
 tsr_status tsri_graph_before_overwrite(tsr_device *device, const tsr_buffer *buffer);
 
+// Runs pending assignments to what the tape reads or writes, and whatever still has to read what it overwrites.
+struct tsri_tape;
+tsr_status tsri_graph_before_play(const struct tsri_tape *tape);
+
 // --- Launching from a TSRI_OP_KERNEL ----------------------------------------------------------------------------------
 
 // A kernel of an embedded file kernels/<file>.tk with its compile-time parameters, built for `device` once and kept by it.

@@ -230,7 +230,11 @@ tsr_status tsri_graph_run(tsr_tensor *tensor) {
 
 // --- Before elements are overwritten ----------------------------------------------------------------------------------
 
-static bool reads(const tsri_node *node, const tsr_buffer *buffer) {
+// Which pending nodes have to run first, by something of the caller's.
+typedef bool (*node_test)(const tsri_node *node, const void *data);
+
+static bool reads_buffer(const tsri_node *node, const void *data) {
+  const tsr_buffer *buffer = data;
   for (uint32_t i = 0; i < node->input_count; i++) {
     const tsr_buffer *input = tsri_value_buffer(node->inputs[i].value);
     if (input && tsri_buffers_overlap(input, buffer)) return true;
@@ -238,26 +242,32 @@ static bool reads(const tsri_node *node, const tsr_buffer *buffer) {
   return false;
 }
 
-// Every pending node that reads the buffer's memory, with a reference each, but those that nobody can read any more and a thread is
-// about to free.
-static tsr_status find_readers(const tsri_graph_state *state, const tsr_buffer *buffer, node_list *out) {
+// Whether the node writes to memory that the tape uses.
+static bool assigns_to_tape(const tsri_node *node, const void *data) {
+  if (node->op != &tsri_op_assign) return false;
+  const tsr_buffer *target = tsri_value_buffer(node->value.storage);
+  return target && tsri_tape_has(data, target);
+}
+
+// Every pending node that passes, with a reference each, but those that nobody can read any more and a thread is about to free.
+static tsr_status find_nodes(const tsri_graph_state *state, node_test test, const void *data, node_list *out) {
   uint32_t count = 0;
-  for (tsri_node *node = state->pending; node; node = node->next) count += reads(node, buffer);
+  for (tsri_node *node = state->pending; node; node = node->next) count += test(node, data);
   if (count == 0) return TSR_OK;
   out->nodes = tsri_malloc(count * sizeof *out->nodes);
   if (!out->nodes)
     return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "write: no host memory to run the %u operators that wait for it", count);
   for (tsri_node *node = state->pending; node; node = node->next) {
-    if (reads(node, buffer) && tsri_value_retain_living(&node->value)) out->nodes[out->count++] = node;
+    if (test(node, data) && tsri_value_retain_living(&node->value)) out->nodes[out->count++] = node;
   }
   return TSR_OK;
 }
 
-// Runs what is pending on `device` and reads the buffer's memory, as one plan. `*out_count`: how many nodes there were.
-static tsr_status run_readers_once(tsri_graph_state *state, const tsr_buffer *buffer, uint32_t *out_count) {
+// Runs the pending nodes that pass, as one plan. `*out_count`: how many there were.
+static tsr_status run_found(tsri_graph_state *state, node_test test, const void *data, uint32_t *out_count) {
   node_list found = {0};
   tsri_mutex_lock(&state->lock);
-  tsr_status status = find_readers(state, buffer, &found);
+  tsr_status status = find_nodes(state, test, data, &found);
   tsri_mutex_unlock(&state->lock);
   if (found.count > 0) status = run_nodes(state, found.nodes, found.count);
   for (uint32_t i = 0; i < found.count; i++) tsri_value_release(&found.nodes[i]->value);
@@ -271,7 +281,7 @@ static tsr_status run_readers(tsr_device *device, const tsr_buffer *buffer) {
   tsri_graph_state *state = tsri_graph_of(device);
   uint32_t count = state ? 1 : 0;
   tsr_status status = TSR_OK;
-  while (count > 0 && status == TSR_OK) status = run_readers_once(state, buffer, &count);
+  while (count > 0 && status == TSR_OK) status = run_found(state, reads_buffer, buffer, &count);
   return status;
 }
 
@@ -298,6 +308,17 @@ tsr_status tsri_graph_before_overwrite(tsr_device *device, const tsr_buffer *buf
   tsr_status status = run_readers(device, buffer);
   if (status != TSR_OK || !tsri_buffer_is_shared(buffer)) return status;
   return run_readers_elsewhere(device, buffer);
+}
+
+tsr_status tsri_graph_before_play(const tsri_tape *tape) {
+  tsr_device *device = tsri_tape_device(tape);
+  tsri_graph_state *state = tsri_graph_of(device);
+  uint32_t count = 0;
+  tsr_status status = state ? run_found(state, assigns_to_tape, tape, &count) : TSR_OK;
+  for (int i = 0; i < tsri_tape_written_count(tape) && status == TSR_OK; i++) {
+    status = tsri_graph_before_overwrite(device, tsri_tape_written(tape, i));
+  }
+  return status;
 }
 
 tsr_status tsri_graph_before_write(tsr_tensor *tensor) {

@@ -7,6 +7,7 @@
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/log.h"
+#include "runtime/sharing.h"
 
 typedef enum step_kind { STEP_LAUNCH, STEP_FILL, STEP_COPY, STEP_OP } step_kind;
 
@@ -156,6 +157,14 @@ void tsri_tape_holds(tsr_device *device, void *object, void (*release)(void *obj
 }
 
 static void release_buffer(void *buffer) { tsr_buffer_release(buffer); }
+
+bool tsri_tape_has(const tsri_tape *tape, const tsr_buffer *buffer) {
+  for (int i = 0; i < tape->object_count; i++) {
+    const tape_object *held = &tape->objects[i];
+    if (held->release == release_buffer && tsri_buffers_overlap(held->object, buffer)) return true;
+  }
+  return false;
+}
 
 void tsri_tape_uses(tsr_device *device, tsr_buffer *buffer) {
   if (tape_on(device)) tsri_tape_holds(device, tsr_buffer_retain(buffer), release_buffer);

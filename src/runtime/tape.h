@@ -32,6 +32,9 @@ tsr_status tsri_tape_check(const tsri_tape *tape);
 int tsri_tape_written_count(const tsri_tape *tape);
 tsr_buffer *tsri_tape_written(const tsri_tape *tape, int index);
 
+// Whether its steps read or write memory of the buffer.
+bool tsri_tape_has(const tsri_tape *tape, const tsr_buffer *buffer);
+
 // Queues it all again. Any thread.
 tsr_status tsri_tape_play(tsri_tape *tape);
 
