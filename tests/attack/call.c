@@ -100,6 +100,8 @@ static tsr_tensor *call_indexed(const step *s, tsr_tensor *const *inputs) {
       return tsr_argsort(x, s->axes[0], s->flag);
     case STEP_matmul:
       return tsr_matmul(x, inputs[1]);
+    case STEP_dot:
+      return tsr_dot(x, inputs[1]);
     default:
       return tsr_outer(x, inputs[1]);
   }
@@ -142,5 +144,5 @@ tsr_tensor *world_call(const arena *a, const step *s, tsr_tensor *const *inputs,
   }
   if (s->kind <= STEP_eye) return call_create(a->devices[0], s, data, bytes);
   if (s->kind <= STEP_triu) return call_joined(s, inputs);
-  return s->kind <= STEP_outer ? call_indexed(s, inputs) : call_view(s, inputs[0]);
+  return s->kind <= STEP_dot ? call_indexed(s, inputs) : call_view(s, inputs[0]);
 }

@@ -366,6 +366,10 @@ static void word_indexed(world *w, style *look, step *s, const model_tensor *x) 
       s->dtype = pick_dtype(look, w->arena);
       s->numbers[0] = (int64_t)below(look, 6);
       return;
+    case STEP_dot:
+      s->axis_count = 0;
+      add_input(w, look, s, has_same_shape, x);
+      return;
     default:  // matmul, outer
       s->axis_count = 0;
       add_input(w, look, s, s->kind == STEP_matmul ? can_be_multiplied : NULL, x);
@@ -392,9 +396,12 @@ static void word_other(world *w, style *look, step *s) {
     return;
   }
   slot_test test = one_in(look, 2) ? is_writable_and_watched : is_writable;
-  add_input(w, look, s, s->kind == STEP_write || s->kind == STEP_launch ? test : NULL, NULL);
+  bool writes = s->kind == STEP_write || s->kind == STEP_launch || s->kind == STEP_assign;
+  add_input(w, look, s, writes ? test : NULL, NULL);
   if (s->inputs[0] < 0) return;
-  if (s->kind == STEP_equal || s->kind == STEP_launch) add_input(w, look, s, is_like, &w->slots[s->inputs[0]].model);
+  const model_tensor *first = &w->slots[s->inputs[0]].model;
+  if (s->kind == STEP_equal || s->kind == STEP_launch) add_input(w, look, s, is_like, first);
+  if (s->kind == STEP_assign) add_input(w, look, s, one_in(look, 2) ? has_same_shape : broadcasts, first);
 }
 
 // --- Choosing the kind ----------------------------------------------------------------------------------------------------
@@ -405,16 +412,17 @@ typedef struct weight {
 } weight;
 
 static const weight weights[] = {
-    {STEP_from_data, 8},   {STEP_full, 3},      {STEP_arange, 1},       {STEP_eye, 1},     {STEP_unary, 14},
-    {STEP_binary, 24},     {STEP_scalar, 12},   {STEP_where, 3},        {STEP_fma, 2},     {STEP_clamp, 2},
-    {STEP_cast, 6},        {STEP_reduce, 10},   {STEP_cumsum, 2},       {STEP_concat, 3},  {STEP_stack, 2},
-    {STEP_repeat, 1},      {STEP_tile, 1},      {STEP_pad, 2},          {STEP_roll, 2},    {STEP_tril, 1},
-    {STEP_triu, 1},        {STEP_gather, 2},    {STEP_index_select, 2}, {STEP_take, 2},    {STEP_scatter, 2},
-    {STEP_scatter_add, 2}, {STEP_one_hot, 1},   {STEP_sort, 1},         {STEP_argsort, 1}, {STEP_matmul, 4},
-    {STEP_outer, 1},       {STEP_transpose, 5}, {STEP_permute, 3},      {STEP_slice, 9},   {STEP_expand, 4},
-    {STEP_squeeze, 1},     {STEP_unsqueeze, 2}, {STEP_squeeze_all, 1},  {STEP_flip, 3},    {STEP_reshape, 6},
-    {STEP_contiguous, 3},  {STEP_to, 3},        {STEP_dlpack, 3},       {STEP_import, 2},  {STEP_write, 16},
-    {STEP_read, 6},        {STEP_equal, 1},     {STEP_evaluate, 2},     {STEP_launch, 4},  {STEP_release, 6}};
+    {STEP_from_data, 8},   {STEP_full, 3},    {STEP_arange, 1},       {STEP_eye, 1},       {STEP_unary, 14},
+    {STEP_binary, 24},     {STEP_scalar, 12}, {STEP_where, 3},        {STEP_fma, 2},       {STEP_clamp, 2},
+    {STEP_cast, 6},        {STEP_reduce, 10}, {STEP_cumsum, 2},       {STEP_concat, 3},    {STEP_stack, 2},
+    {STEP_repeat, 1},      {STEP_tile, 1},    {STEP_pad, 2},          {STEP_roll, 2},      {STEP_tril, 1},
+    {STEP_triu, 1},        {STEP_gather, 2},  {STEP_index_select, 2}, {STEP_take, 2},      {STEP_scatter, 2},
+    {STEP_scatter_add, 2}, {STEP_one_hot, 1}, {STEP_sort, 1},         {STEP_argsort, 1},   {STEP_matmul, 4},
+    {STEP_outer, 1},       {STEP_dot, 1},     {STEP_assign, 14},      {STEP_transpose, 5}, {STEP_permute, 3},
+    {STEP_slice, 9},       {STEP_expand, 4},  {STEP_squeeze, 1},      {STEP_unsqueeze, 2}, {STEP_squeeze_all, 1},
+    {STEP_flip, 3},        {STEP_reshape, 6}, {STEP_contiguous, 3},   {STEP_to, 3},        {STEP_dlpack, 3},
+    {STEP_import, 2},      {STEP_write, 16},  {STEP_read, 6},         {STEP_equal, 1},     {STEP_evaluate, 2},
+    {STEP_launch, 4},      {STEP_release, 6}};
 
 static step_kind pick_kind(const world *w, style *look) {
   if (look->has_scopes && one_in(look, 12)) return one_in(look, 2) ? STEP_scope_begin : STEP_scope_end;
@@ -498,7 +506,7 @@ static void word(world *w, style *look, step *s) {
   else if (s->kind == STEP_dlpack) return;
   else if (s->kind <= STEP_stack || s->kind == STEP_sort || s->kind == STEP_argsort) word_operator(w, look, s, x);
   else if (s->kind <= STEP_triu) word_joined(look, s, *x);
-  else if (s->kind <= STEP_outer) word_indexed(w, look, s, x);
+  else if (s->kind <= STEP_dot) word_indexed(w, look, s, x);
   else word_view(look, s, x->shape);
 }
 

@@ -259,6 +259,20 @@ static bool compute_outer(const model_tensor *inputs, model_tensor *out) {
   return model_compute_elementwise(&product, (model_tensor[]){column, inputs[1]}, out);
 }
 
+// As a product of one row and one column.
+static bool compute_dot(const model_tensor *inputs, model_tensor *out) {
+  model_tensor row = inputs[0], column = inputs[1];
+  if (row.shape.rank != 1 || column.shape.rank != 1) return false;
+  row.shape = TSR_SHAPE(1, row.shape.dims[0]);
+  row.strides[1] = row.strides[0];
+  column.shape = TSR_SHAPE(column.shape.dims[0], 1);
+  column.strides[1] = 1;
+  if (!compute_matmul((model_tensor[]){row, column}, out)) return false;
+  out->shape = TSR_SCALAR;
+  return true;
+}
+
 bool model_compute_product(const step *s, const model_tensor *inputs, model_tensor *out) {
+  if (s->kind == STEP_dot) return compute_dot(inputs, out);
   return s->kind == STEP_matmul ? compute_matmul(inputs, out) : compute_outer(inputs, out);
 }

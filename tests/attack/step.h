@@ -39,6 +39,7 @@
   X(argsort, FRESH)         \
   X(matmul, FRESH)          \
   X(outer, FRESH)           \
+  X(dot, FRESH)             \
   X(transpose, VIEW)        \
   X(permute, VIEW)          \
   X(slice, VIEW)            \
@@ -53,6 +54,7 @@
   X(dlpack, EITHER)         \
   X(import, NOTHING)        \
   X(write, NOTHING)         \
+  X(assign, NOTHING)        \
   X(read, NOTHING)          \
   X(equal, NOTHING)         \
   X(evaluate, NOTHING)      \

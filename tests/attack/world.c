@@ -44,7 +44,17 @@ static void forget_slot(slot *s) {
   *s = (slot){.tensor = NULL};
 }
 
-static void release_slot(slot *s) {
+// An assignment that no tensor can see any more is never made, though a capture would read the elements: so it is made before.
+static void let_capture_see(const world *w, const slot *s) {
+  for (int i = 0; i < w->captured_count && s->tensor; i++) {
+    for (int k = 0; k < w->captured[i].what.input_count; k++) {
+      if (w->captured[i].inputs[k].storage == s->model.storage) (void)tsr_evaluate(s->tensor);
+    }
+  }
+}
+
+static void release_slot(const world *w, slot *s) {
+  let_capture_see(w, s);
   tsr_release(s->tensor);
   forget_slot(s);
 }
@@ -303,6 +313,30 @@ static outcome do_write(world *w, int at, slot *target) {
   return answer;
 }
 
+// The elements of `source`, as they are before, broadcast to the target's shape and converted. False where that cannot be.
+static bool assign_model(model_tensor target, model_tensor source) {
+  tsr_shape shape;
+  if (!model_broadcast((model_tensor[]){target, source}, 2, &shape) || !model_shapes_equal(shape, target.shape))
+    return false;
+  model_tensor elements = model_create(model_dtype(target), shape);
+  bool can_be = true;
+  for (int64_t i = 0; i < elements.storage->count && can_be; i++) {
+    can_be = model_operand(source, shape, i, model_dtype(target), &elements.storage->numbers[i]);
+  }
+  for (int64_t i = 0; i < elements.storage->count && can_be; i++) *model_at(target, i) = elements.storage->numbers[i];
+  model_release(&elements);
+  return can_be;
+}
+
+static outcome do_assign(world *w, int at, tsr_tensor *const *inputs, const model_tensor *models) {
+  model_tensor target = models[0];
+  if (target.storage->is_constant || model_count(target.shape) == 0 || model_repeats(target)) return OUTCOME_LEFT_OUT;
+  if (!assign_model(target, models[1])) return OUTCOME_LEFT_OUT;
+  outcome answer = check_status(w, at, tsr_assign(inputs[0], inputs[1]));
+  if (answer == OUTCOME_DONE) remember_captured(w, &w->steps[at], models, target);
+  return answer;
+}
+
 static outcome do_equal(world *w, int at, tsr_tensor *const *inputs, const model_tensor *models) {
   bool is_equal = false, wanted = same_elements(models[0], models[1]);
   tsr_dtype dtype = model_dtype(models[0]);
@@ -330,7 +364,8 @@ static outcome do_launch(world *w, int at, tsr_tensor *const *inputs, const mode
   model_tensor y = models[0], x = models[1];
   tsr_dtype dtype = model_dtype(y);
   bool fits = (dtype == TSR_F32 || dtype == TSR_I32) && model_dtype(x) == dtype && model_shapes_equal(y.shape, x.shape);
-  if (!fits || !model_is_contiguous(y) || model_repeats(y) || y.storage->is_constant) return OUTCOME_LEFT_OUT;
+  if (!fits || model_count(y.shape) == 0 || !model_is_contiguous(y) || model_repeats(y) || y.storage->is_constant)
+    return OUTCOME_LEFT_OUT;
   if (!launch_model(y, x)) return OUTCOME_LEFT_OUT;
   tsr_kernel *kernel = w->arena->kernels[dtype == TSR_I32];
   uint64_t count = (uint64_t)model_count(y.shape);
@@ -366,6 +401,7 @@ static outcome end_scope(world *w, int at) {
       tsr_keep(s->tensor);
       s->scope_depth = 0;
     } else {
+      let_capture_see(w, s);
       forget_slot(s);
     }
   }
@@ -395,7 +431,8 @@ static outcome begin_capture(world *w, int at) {
 
 static bool is_computed_in_capture(const world *w, const model_storage *storage) {
   for (int i = 0; i < w->captured_count; i++) {
-    if (w->captured[i].result.storage == storage && w->captured[i].what.kind != STEP_launch) return true;
+    step_kind kind = w->captured[i].what.kind;
+    if (w->captured[i].result.storage == storage && kind != STEP_launch && kind != STEP_assign) return true;
   }
   return false;
 }
@@ -409,8 +446,22 @@ static void drop_intermediates(world *w, const step *s) {
     for (int k = 0; k < s->input_count; k++) {
       is_output = is_output || one->model.storage == w->slots[s->inputs[k]].model.storage;
     }
-    if (!is_output) release_slot(one);
+    if (!is_output) release_slot(w, one);
   }
+}
+
+// Assignments are recorded: one belongs to a capture if what it writes is among the outputs. Returns how many there are then.
+static int add_assigned(const world *w, tsr_tensor **outputs, int count) {
+  for (int i = 0; i < w->step_count; i++) {
+    bool is_assigned = false;
+    for (int k = 0; k < w->captured_count && w->slots[i].tensor; k++) {
+      const captured_step *c = &w->captured[k];
+      is_assigned = is_assigned || (c->what.kind == STEP_assign && c->result.storage == w->slots[i].model.storage);
+    }
+    if (is_assigned && tsr_tensor_device(w->slots[i].tensor) == w->arena->devices[0])
+      outputs[count++] = w->slots[i].tensor;
+  }
+  return count;
 }
 
 static outcome end_capture(world *w, int at, tsr_tensor *const *inputs) {
@@ -421,7 +472,10 @@ static outcome end_capture(world *w, int at, tsr_tensor *const *inputs) {
     forget_capture(w);
     return check_status(w, at, tsr_capture_end(NULL, 0, NULL));
   }
-  outcome answer = check_status(w, at, tsr_capture_end(inputs, s->input_count, &w->capture));
+  tsr_tensor *outputs[STEP_MAX_INPUTS + WORLD_MAX_STEPS];
+  int count = add_assigned(w, outputs, 0);
+  for (int i = 0; i < s->input_count; i++) outputs[count++] = inputs[i];
+  outcome answer = check_status(w, at, tsr_capture_end(outputs, count, &w->capture));
   if (answer == OUTCOME_DONE) drop_intermediates(w, s);
   return answer;
 }
@@ -429,6 +483,7 @@ static outcome end_capture(world *w, int at, tsr_tensor *const *inputs) {
 // Computes one captured step again and puts the elements where its result is.
 static bool replay(const captured_step *c) {
   if (c->what.kind == STEP_launch) return launch_model(c->inputs[0], c->inputs[1]);
+  if (c->what.kind == STEP_assign) return assign_model(c->inputs[0], c->inputs[1]);
   model_tensor again;
   bool can_be = true;
   if (step_makes_what(&c->what) == STEP_EITHER) again = model_copy(c->inputs[0]);
@@ -471,6 +526,8 @@ static bool fits_capture(const world *w, const step *s, tsr_tensor *const *input
     if (tsr_tensor_device(inputs[i]) != w->arena->devices[0]) return false;
   }
   switch (s->kind) {
+    case STEP_assign:
+      return !is_computed_in_capture(w, w->slots[s->inputs[0]].model.storage);
     case STEP_full:
     case STEP_arange:
     case STEP_eye:
@@ -492,6 +549,8 @@ static outcome do_nothing_made(world *w, int at, tsr_tensor *const *inputs, cons
       return do_import(w, at);
     case STEP_write:
       return do_write(w, at, &w->slots[s->inputs[0]]);
+    case STEP_assign:
+      return do_assign(w, at, inputs, models);
     case STEP_read:
       return compare(w, s->inputs[0]);
     case STEP_equal:
@@ -501,7 +560,7 @@ static outcome do_nothing_made(world *w, int at, tsr_tensor *const *inputs, cons
     case STEP_launch:
       return do_launch(w, at, inputs, models);
     case STEP_release:
-      release_slot(&w->slots[s->inputs[0]]);
+      release_slot(w, &w->slots[s->inputs[0]]);
       return OUTCOME_DONE;
     case STEP_scope_begin:
       return begin_scope(w);
@@ -545,7 +604,7 @@ void world_deinit(world *w) {
   w->is_capturing = false;
   forget_capture(w);
   for (int i = 0; i < WORLD_MAX_STEPS; i++) {
-    if (w->slots[i].tensor && w->slots[i].scope_depth == 0) release_slot(&w->slots[i]);
+    if (w->slots[i].tensor && w->slots[i].scope_depth == 0) release_slot(w, &w->slots[i]);
     else forget_slot(&w->slots[i]);
   }
   if (w->scope_depth > 0) (void)tsr_scope_end(w->scopes[0]);
