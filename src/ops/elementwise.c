@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Element-wise operators: records and type rules.
+// Element-wise operators: type rules, numbers beside tensors, recording.
 #include "ops/elementwise.h"
 
 #include <math.h>
@@ -8,50 +8,27 @@
 #include "core/error.h"
 #include "ops/promote.h"
 
-#define RECORD(text_name, text_expression, text_helper, costly)                                           \
-  {                                                                                                       \
-    .name = text_name, .kind = TSRI_OP_ELEMENTWISE, .expression = text_expression, .helper = text_helper, \
-    .is_costly = costly                                                                                   \
-  }
-
-const tsri_elementwise_op tsri_elementwise_ops[TSRI_EW_COUNT] = {
-#define TSRI_ROW(ew, inputs, scalars, type_rule, f, i, b, fn, costly, what) \
-  {.name = #ew,                                                             \
-   .text = what,                                                            \
-   .input_count = inputs,                                                   \
-   .scalar_count = scalars,                                                 \
-   .rule = TSRI_TYPE_##type_rule,                                           \
-   .ops = {RECORD(#ew, f, fn, costly), RECORD(#ew, i, fn, costly), RECORD(#ew, b, fn, costly)}},
-#include "ops/elementwise.def"
-};
-
-// What f16 and bf16 take in place of a row's expression for floats.
-static const tsri_op narrow_ops[TSRI_EW_COUNT] = {
-    [TSRI_EW_silu] = RECORD("silu", "narrow_silu($0)", "fn_activation_narrow", true),
-    [TSRI_EW_gelu] = RECORD("gelu", "narrow_gelu($0)", "fn_activation_narrow", true),
-};
-
 // --- Types --------------------------------------------------------------------------------------------------------
 
 static int kind_of(tsr_dtype dtype) {
   switch (tsr_dtype_kind_of(dtype)) {
     case TSR_KIND_FLOAT:
-      return TSRI_EW_FLOAT;
+      return TSRI_BODY_FLOAT;
     case TSR_KIND_BOOL:
-      return TSRI_EW_BOOL;
+      return TSRI_BODY_BOOL;
     default:
-      return TSRI_EW_INT;
+      return TSRI_BODY_INT;
   }
 }
 
-const tsri_op *tsri_elementwise_op_for(tsri_elementwise_id id, tsr_dtype computed) {
-  bool is_narrow = computed == TSR_F16 || computed == TSR_BF16;
-  if (is_narrow && narrow_ops[id].expression) return &narrow_ops[id];
-  return &tsri_elementwise_ops[id].ops[kind_of(computed)];
+const tsri_op *tsri_elementwise_op_for(tsri_operator_id id, tsr_dtype computed) {
+  const tsri_op *half = &tsri_operators[id].bodies[TSRI_BODY_HALF];
+  if (half->expression && (computed == TSR_F16 || computed == TSR_BF16)) return half;
+  return &tsri_operators[id].bodies[kind_of(computed)];
 }
 
-static tsr_status refuse(const tsri_elementwise_op *row, const tsr_dtype *inputs) {
-  static const char *const kinds[TSRI_EW_KINDS] = {"floats", "integers", "bool"};
+static tsr_status refuse(const tsri_operator *row, const tsr_dtype *inputs) {
+  static const char *const kinds[] = {"floats", "integers", "bool"};
   char given[64] = "", takes[64] = "";
   size_t used = 0;
   for (int i = 0; i < row->input_count; i++) {
@@ -59,23 +36,23 @@ static tsr_status refuse(const tsri_elementwise_op *row, const tsr_dtype *inputs
     used += (size_t)snprintf(given + used, sizeof given - used, "%s%s", between, tsr_dtype_name(inputs[i]));
   }
   used = 0;
-  for (int i = 0; i < TSRI_EW_KINDS; i++) {
-    if (!row->ops[i].expression) continue;
+  for (int i = 0; i < (int)(sizeof kinds / sizeof kinds[0]); i++) {
+    if (!row->bodies[i].expression) continue;
     used += (size_t)snprintf(takes + used, sizeof takes - used, "%s%s", used ? " and " : "", kinds[i]);
   }
   return TSRI_FAIL(TSR_ERR_DTYPE, "%s: takes %s, not %s", row->name, takes, given);
 }
 
-tsr_status tsri_elementwise_dtypes(tsri_elementwise_id id, const tsr_dtype *inputs, tsr_dtype *out_computed,
+tsr_status tsri_elementwise_dtypes(tsri_operator_id id, const tsr_dtype *inputs, tsr_dtype *out_computed,
                                    tsr_dtype *out_result) {
-  const tsri_elementwise_op *row = &tsri_elementwise_ops[id];
+  const tsri_operator *row = &tsri_operators[id];
   int first = row->rule == TSRI_TYPE_WHERE ? 1 : 0;
   tsr_dtype dtype = inputs[first];
   for (int i = first + 1; i < row->input_count; i++) dtype = tsri_promote(dtype, inputs[i]);
   if (row->rule == TSRI_TYPE_TRUTH) dtype = TSR_BOOL;
   if (row->rule == TSRI_TYPE_FLOAT) dtype = tsri_promote_float(dtype);
   if (row->scalar_count && dtype == TSR_BOOL) dtype = TSR_I32;  // True + 1
-  if (!row->ops[kind_of(dtype)].expression) return refuse(row, inputs);
+  if (!row->bodies[kind_of(dtype)].expression) return refuse(row, inputs);
   *out_computed = dtype;
   *out_result = row->rule == TSRI_TYPE_COMPARE ? TSR_BOOL : dtype;
   return TSR_OK;
@@ -88,7 +65,7 @@ tsr_status tsri_elementwise_dtypes(tsri_elementwise_id id, const tsr_dtype *inpu
 static const double beyond_i64 = 9223372036854775808.0;
 
 // A number beside an integer tensor: whole, and one the dtype can hold. clamp's limits may lie outside.
-static tsr_status fit_scalar(const tsri_elementwise_op *row, tsr_dtype dtype, bool may_exceed, double *value) {
+static tsr_status fit_scalar(const tsri_operator *row, tsr_dtype dtype, bool may_exceed, double *value) {
   if (tsri_dtype_is_float(dtype)) return TSR_OK;
   tsri_whole_range range = tsri_range_of(dtype);
   if (may_exceed && *value < range.least) *value = range.least;
@@ -107,13 +84,13 @@ static tsr_status fit_scalar(const tsri_elementwise_op *row, tsr_dtype dtype, bo
   return TSR_OK;
 }
 
-static tsr_status take_scalars(tsri_elementwise_id id, tsr_dtype dtype, const double *scalars, tsri_attributes *out) {
-  const tsri_elementwise_op *row = &tsri_elementwise_ops[id];
+static tsr_status take_scalars(tsri_operator_id id, tsr_dtype dtype, const double *scalars, tsri_attributes *out) {
+  const tsri_operator *row = &tsri_operators[id];
   out->scalar_count = row->scalar_count;
   tsr_status status = TSR_OK;
   for (int i = 0; i < row->scalar_count && status == TSR_OK; i++) {
     out->scalars[i] = scalars[i];
-    status = fit_scalar(row, dtype, id == TSRI_EW_clamp, &out->scalars[i]);
+    status = fit_scalar(row, dtype, id == TSRI_OPERATOR_clamp, &out->scalars[i]);
   }
   return status;
 }
@@ -121,8 +98,8 @@ static tsr_status take_scalars(tsri_elementwise_id id, tsr_dtype dtype, const do
 // --- Recording ----------------------------------------------------------------------------------------------------
 
 // `dtype` TSR_DTYPE_COUNT: by the rule.
-static tsr_tensor *apply(tsri_elementwise_id id, tsr_dtype dtype, tsr_tensor *const *inputs, const double *scalars) {
-  const tsri_elementwise_op *row = &tsri_elementwise_ops[id];
+static tsr_tensor *apply(tsri_operator_id id, tsr_dtype dtype, tsr_tensor *const *inputs, const double *scalars) {
+  const tsri_operator *row = &tsri_operators[id];
   tsr_dtype dtypes[TSRI_MAX_ARITY] = {TSR_F32}, computed = TSR_F32, result = TSR_F32;
   tsri_operand_ref refs[TSRI_MAX_ARITY];
   tsri_attributes attributes;
@@ -142,11 +119,11 @@ static tsr_tensor *apply(tsri_elementwise_id id, tsr_dtype dtype, tsr_tensor *co
                                  row->scalar_count ? &attributes : NULL);
 }
 
-tsr_tensor *tsri_elementwise(tsri_elementwise_id id, tsr_tensor *const *inputs, const double *scalars) {
+tsr_tensor *tsri_elementwise(tsri_operator_id id, tsr_tensor *const *inputs, const double *scalars) {
   return apply(id, TSR_DTYPE_COUNT, inputs, scalars);
 }
 
-tsr_tensor *tsri_elementwise_to(tsri_elementwise_id id, tsr_dtype dtype, tsr_tensor *const *inputs,
+tsr_tensor *tsri_elementwise_to(tsri_operator_id id, tsr_dtype dtype, tsr_tensor *const *inputs,
                                 const double *scalars) {
   return apply(id, dtype, inputs, scalars);
 }

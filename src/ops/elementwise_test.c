@@ -8,11 +8,10 @@
 
 // --- The table ------------------------------------------------------------------------------------------------------
 
-static const char *const value_types[TSRI_EW_KINDS][4] = {{"f32", "f64"}, {"i32", "u32", "i64"}, {"bool"}};
+static const char *const value_types[][4] = {{"f32", "f64"}, {"i32", "u32", "i64"}, {"bool"}};
 
 // The expression with placeholders replaced, as the graph does it.
-static void put_expression(const tsri_elementwise_op *row, const char *expression, const char *type, char *out,
-                           size_t room) {
+static void put_expression(const tsri_operator *row, const char *expression, const char *type, char *out, size_t room) {
   size_t used = 0;
   for (const char *at = expression; *at && used + 8 < room; at++) {
     bool is_alone =
@@ -26,7 +25,7 @@ static void put_expression(const tsri_elementwise_op *row, const char *expressio
   (void)row;
 }
 
-static void check_row(const tsri_elementwise_op *row, const tsri_op *op, const char *type) {
+static void check_row(const tsri_operator *row, const tsri_op *op, const char *type) {
   char expression[512], text[8192];
   const char *helper = op->helper ? tsri_embedded_text(op->helper, NULL) : "";
   CHECK(helper != NULL);
@@ -48,25 +47,26 @@ static void check_row(const tsri_elementwise_op *row, const tsri_op *op, const c
 }
 
 TEST(every_expression_is_right_for_every_type_it_meets) {
-  for (int id = 0; id < TSRI_EW_COUNT; id++) {
-    const tsri_elementwise_op *row = &tsri_elementwise_ops[id];
-    int kinds = 0;
-    for (int kind = 0; kind < TSRI_EW_KINDS; kind++) {
-      if (!row->ops[kind].expression) continue;
-      kinds++;
-      for (int i = 0; i < 4 && value_types[kind][i]; i++) check_row(row, &row->ops[kind], value_types[kind][i]);
-    }
-    if (row->ops[TSRI_EW_FLOAT].expression)
-      check_row(row, tsri_elementwise_op_for((tsri_elementwise_id)id, TSR_BF16), "f32");
-    CHECK(kinds > 0);
+  for (int id = 0; id < TSRI_OPERATOR_COUNT; id++) {
+    const tsri_operator *row = &tsri_operators[id];
     CHECK(row->text[0] != 0);
-    CHECK(row->input_count + row->scalar_count <= 3);
+    if (row->input_count == 0) continue;  // not element-wise
+    int kinds = 0;
+    for (int kind = 0; kind < TSRI_BODY_HALF; kind++) {
+      if (!row->bodies[kind].expression) continue;
+      kinds++;
+      for (int i = 0; i < 4 && value_types[kind][i]; i++) check_row(row, &row->bodies[kind], value_types[kind][i]);
+    }
+    if (row->bodies[TSRI_BODY_FLOAT].expression)
+      check_row(row, tsri_elementwise_op_for((tsri_operator_id)id, TSR_BF16), "f32");
+    CHECK(kinds > 0);
+    CHECK(row->input_count <= TSRI_MAX_ARITY && row->scalar_count <= TSRI_MAX_SCALARS);
   }
 }
 
 // --- Types ----------------------------------------------------------------------------------------------------------
 
-static void check_dtypes(tsri_elementwise_id id, tsr_dtype a, tsr_dtype b, tsr_dtype computed, tsr_dtype result) {
+static void check_dtypes(tsri_operator_id id, tsr_dtype a, tsr_dtype b, tsr_dtype computed, tsr_dtype result) {
   tsr_dtype is_computed = TSR_DTYPE_COUNT, is_result = TSR_DTYPE_COUNT;
   CHECK_OK(tsri_elementwise_dtypes(id, (tsr_dtype[]){a, b, b}, &is_computed, &is_result));
   CHECK_STR(tsr_dtype_name(is_computed), tsr_dtype_name(computed));
@@ -74,19 +74,19 @@ static void check_dtypes(tsri_elementwise_id id, tsr_dtype a, tsr_dtype b, tsr_d
 }
 
 TEST(dtypes_follow_the_rules) {
-  check_dtypes(TSRI_EW_add, TSR_U8, TSR_I8, TSR_I16, TSR_I16);
-  check_dtypes(TSRI_EW_add, TSR_F16, TSR_BF16, TSR_F32, TSR_F32);
-  check_dtypes(TSRI_EW_add, TSR_BOOL, TSR_BOOL, TSR_BOOL, TSR_BOOL);
-  check_dtypes(TSRI_EW_div, TSR_I32, TSR_I64, TSR_F32, TSR_F32);
-  check_dtypes(TSRI_EW_div, TSR_F16, TSR_I64, TSR_F16, TSR_F16);
-  check_dtypes(TSRI_EW_lt, TSR_U32, TSR_I32, TSR_I64, TSR_BOOL);
-  check_dtypes(TSRI_EW_where, TSR_F32, TSR_U8, TSR_U8, TSR_U8);
-  check_dtypes(TSRI_EW_logical_and, TSR_F32, TSR_U8, TSR_BOOL, TSR_BOOL);
-  check_dtypes(TSRI_EW_sqrt, TSR_I8, TSR_I8, TSR_F32, TSR_F32);
-  check_dtypes(TSRI_EW_sqrt, TSR_BF16, TSR_I8, TSR_BF16, TSR_BF16);
-  check_dtypes(TSRI_EW_floor, TSR_I8, TSR_I8, TSR_I8, TSR_I8);
-  check_dtypes(TSRI_EW_add_scalar, TSR_BOOL, TSR_BOOL, TSR_I32, TSR_I32);
-  check_dtypes(TSRI_EW_eq_scalar, TSR_BOOL, TSR_BOOL, TSR_I32, TSR_BOOL);
+  check_dtypes(TSRI_OPERATOR_add, TSR_U8, TSR_I8, TSR_I16, TSR_I16);
+  check_dtypes(TSRI_OPERATOR_add, TSR_F16, TSR_BF16, TSR_F32, TSR_F32);
+  check_dtypes(TSRI_OPERATOR_add, TSR_BOOL, TSR_BOOL, TSR_BOOL, TSR_BOOL);
+  check_dtypes(TSRI_OPERATOR_div, TSR_I32, TSR_I64, TSR_F32, TSR_F32);
+  check_dtypes(TSRI_OPERATOR_div, TSR_F16, TSR_I64, TSR_F16, TSR_F16);
+  check_dtypes(TSRI_OPERATOR_lt, TSR_U32, TSR_I32, TSR_I64, TSR_BOOL);
+  check_dtypes(TSRI_OPERATOR_where, TSR_F32, TSR_U8, TSR_U8, TSR_U8);
+  check_dtypes(TSRI_OPERATOR_logical_and, TSR_F32, TSR_U8, TSR_BOOL, TSR_BOOL);
+  check_dtypes(TSRI_OPERATOR_sqrt, TSR_I8, TSR_I8, TSR_F32, TSR_F32);
+  check_dtypes(TSRI_OPERATOR_sqrt, TSR_BF16, TSR_I8, TSR_BF16, TSR_BF16);
+  check_dtypes(TSRI_OPERATOR_floor, TSR_I8, TSR_I8, TSR_I8, TSR_I8);
+  check_dtypes(TSRI_OPERATOR_add_scalar, TSR_BOOL, TSR_BOOL, TSR_I32, TSR_I32);
+  check_dtypes(TSRI_OPERATOR_eq_scalar, TSR_BOOL, TSR_BOOL, TSR_I32, TSR_BOOL);
 }
 
 TEST(dtypes_that_do_not_fit_are_named) {

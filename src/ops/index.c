@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "ops/axes.h"
 #include "ops/checked.h"
+#include "ops/operators.h"
 #include "ops/promote.h"
 #include "ops/sort.h"
 #include "ops/walk.h"
@@ -42,7 +43,7 @@ static tsr_status check_inside(const char *caller, const char *part_name, tsr_sh
 
 // Attributes: integers[0] the axis; [1] whether x is a list and the result has a shape of its own (take). The indices
 // have the result's shape.
-static tsr_status run_gather(const tsri_kernel_run *run) {
+tsr_status tsri_run_gather(const tsri_kernel_run *run) {
   const tsri_layout *x = &run->layouts[0], *indices = &run->layouts[1];
   if (indices->count == 0) return TSR_OK;
   int axis = (int)run->attributes->integers[0];
@@ -75,10 +76,6 @@ static tsr_status run_gather(const tsri_kernel_run *run) {
   return tsri_call_items(&call, walk.count);
 }
 
-static const tsri_op gather_op = {.name = "gather", .kind = TSRI_OP_KERNEL, .run = run_gather};
-static const tsri_op index_select_op = {.name = "index_select", .kind = TSRI_OP_KERNEL, .run = run_gather};
-static const tsri_op take_op = {.name = "take", .kind = TSRI_OP_KERNEL, .run = run_gather};
-
 // `indices` has the result's shape.
 static tsr_tensor *record_gather(const tsri_op *op, tsr_tensor *x, tsr_tensor *indices, int axis) {
   tsr_tensor *inputs[2] = {x, indices};
@@ -87,7 +84,7 @@ static tsr_tensor *record_gather(const tsri_op *op, tsr_tensor *x, tsr_tensor *i
   if (status == TSR_OK) status = tsri_tensor_check(op->name, indices);
   if (status == TSR_OK) status = tsri_record_device(op->name, inputs, 2, &device);
   if (status != TSR_OK) return tsri_tensor_fail(status);
-  tsri_attributes attributes = {.integers = {axis, op == &take_op}};
+  tsri_attributes attributes = {.integers = {axis, op == TSRI_BODY(take)}};
   return tsri_record_kernel(op, device, x->dtype, indices->layout.shape, inputs, 2, &attributes);
 }
 
@@ -95,7 +92,7 @@ tsr_tensor *tsr_gather(tsr_tensor *x, int axis, tsr_tensor *indices) {
   tsr_status status = check_indices("gather", x, indices);
   if (status == TSR_OK) status = tsri_axis("gather", axis, x->layout.shape.rank, &axis);
   if (status == TSR_OK) status = check_inside("gather", "indices", indices->layout.shape, x->layout.shape, axis);
-  return status == TSR_OK ? record_gather(&gather_op, x, indices, axis) : tsri_tensor_fail(status);
+  return status == TSR_OK ? record_gather(TSRI_BODY(gather), x, indices, axis) : tsri_tensor_fail(status);
 }
 
 tsr_tensor *tsr_index_select(tsr_tensor *x, int axis, tsr_tensor *indices) {
@@ -113,7 +110,7 @@ tsr_tensor *tsr_index_select(tsr_tensor *x, int axis, tsr_tensor *indices) {
   status = tsri_shape_check("index_select", view.shape, &view.count);
   if (status != TSR_OK) return tsri_tensor_fail(status);
   tsr_tensor *expanded = tsri_tensor_view(indices, &view);
-  tsr_tensor *result = record_gather(&index_select_op, x, expanded, axis);
+  tsr_tensor *result = record_gather(TSRI_BODY(index_select), x, expanded, axis);
   tsr_release(expanded);
   return result;
 }
@@ -122,7 +119,7 @@ tsr_tensor *tsr_take(tsr_tensor *x, tsr_tensor *indices) {
   tsr_status status = check_indices("take", x, indices);
   if (status != TSR_OK) return tsri_tensor_fail(status);
   tsr_tensor *list = tsr_reshape(x, TSR_SHAPE(x->layout.count));
-  tsr_tensor *result = record_gather(&take_op, list, indices, 0);
+  tsr_tensor *result = record_gather(TSRI_BODY(take), list, indices, 0);
   tsr_release(list);
   return tsri_tensor_named("take", result);
 }
@@ -177,7 +174,7 @@ static tsr_status pick_winners(const tsri_kernel_run *run, tsr_buffer *winners) 
   return tsri_call_items(&call, run->layouts[0].count);
 }
 
-static tsr_status run_scatter(const tsri_kernel_run *run) {
+tsr_status tsri_run_scatter(const tsri_kernel_run *run) {
   tsr_status status = check_scatter(run);
   if (status != TSR_OK || run->layouts[0].count == 0) return status;
   if (run->layouts[1].count == 0) return copy_x(run);
@@ -246,7 +243,7 @@ static tsr_status add_runs(const tsri_kernel_run *run, const sorted_keys *own) {
   return tsri_call_items(&call, run->layouts[1].count);
 }
 
-static tsr_status run_scatter_add(const tsri_kernel_run *run) {
+tsr_status tsri_run_scatter_add(const tsri_kernel_run *run) {
   tsr_status status = check_scatter(run);
   if (status != TSR_OK || run->layouts[0].count == 0) return status;
   status = copy_x(run);
@@ -259,9 +256,6 @@ static tsr_status run_scatter_add(const tsri_kernel_run *run) {
   tsr_buffer_release(own.order);
   return status;
 }
-
-static const tsri_op scatter_op = {.name = "scatter", .kind = TSRI_OP_KERNEL, .run = run_scatter};
-static const tsri_op scatter_add_op = {.name = "scatter_add", .kind = TSRI_OP_KERNEL, .run = run_scatter_add};
 
 static tsr_status check_source(const char *caller, const tsr_tensor *x, const tsr_tensor *indices,
                                const tsr_tensor *source, int *axis) {
@@ -301,16 +295,14 @@ static tsr_tensor *scatter(const tsri_op *op, tsr_tensor *x, int axis, tsr_tenso
 }
 
 tsr_tensor *tsr_scatter(tsr_tensor *x, int axis, tsr_tensor *indices, tsr_tensor *source) {
-  return scatter(&scatter_op, x, axis, indices, source);
+  return scatter(TSRI_BODY(scatter), x, axis, indices, source);
 }
 
 tsr_tensor *tsr_scatter_add(tsr_tensor *x, int axis, tsr_tensor *indices, tsr_tensor *source) {
-  return scatter(&scatter_add_op, x, axis, indices, source);
+  return scatter(TSRI_BODY(scatter_add), x, axis, indices, source);
 }
 
 // --- one_hot ---------------------------------------------------------------------------------------------------------
-
-static const tsri_op one_hot_op = {.name = "one_hot", .kind = TSRI_OP_ELEMENTWISE, .expression = "R($0 == $1)"};
 
 tsr_tensor *tsr_one_hot(tsr_tensor *indices, int64_t classes, tsr_dtype dtype) {
   tsr_status status = check_index_list("one_hot", indices);
@@ -331,7 +323,7 @@ tsr_tensor *tsr_one_hot(tsr_tensor *indices, int64_t classes, tsr_dtype dtype) {
   if (status == TSR_OK) status = tsri_tensor_check("one_hot", positions);
   tsri_operand_ref refs[2] = {{last, as}, {positions, as}};
   tsr_tensor *result =
-      status == TSR_OK ? tsri_record_elementwise(&one_hot_op, dtype, refs, 2, NULL) : tsri_tensor_fail(status);
+      status == TSR_OK ? tsri_record_elementwise(TSRI_BODY(one_hot), dtype, refs, 2, NULL) : tsri_tensor_fail(status);
   tsr_release(last);
   tsr_release(positions);
   return tsri_tensor_named("one_hot", result);

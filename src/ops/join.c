@@ -23,7 +23,7 @@ static tsr_status copy_into(const tsri_kernel_run *run, int index, int64_t at) {
 
 // --- concat and stack ------------------------------------------------------------------------------------------------
 
-static tsr_status run_concat(const tsri_kernel_run *run) {
+tsr_status tsri_run_concat(const tsri_kernel_run *run) {
   int axis = (int)run->attributes->integers[0];
   int64_t strides[TSR_MAX_RANK], at = 0;
   tsri_row_major(run->shape, strides);
@@ -34,8 +34,6 @@ static tsr_status run_concat(const tsri_kernel_run *run) {
   }
   return status;
 }
-
-static const tsri_op concat_op = {.name = "concat", .kind = TSRI_OP_KERNEL, .run = run_concat};
 
 // All usable, of one rank, and equal sizes off the axis.
 static tsr_status check_parts(const char *caller, tsr_tensor *const *tensors, int count, int *axis) {
@@ -81,7 +79,7 @@ static tsr_tensor *concat_all(tsr_tensor *const *tensors, int count, int axis) {
   status = tsri_record_device("concat", tensors, count, &device);
   if (status != TSR_OK) return tsri_tensor_fail(status);
   tsri_attributes attributes = {.integers = {axis}};
-  return tsri_record_kernel(&concat_op, device, tensors[0]->dtype, shape, tensors, count, &attributes);
+  return tsri_record_kernel(TSRI_BODY(concat), device, tensors[0]->dtype, shape, tensors, count, &attributes);
 }
 
 // The tensors in their common dtype, with the new axis of stack.
@@ -258,7 +256,7 @@ tsr_tensor *tsr_roll(tsr_tensor *x, int64_t shift, int axis) {
 
 // --- pad -------------------------------------------------------------------------------------------------------------
 
-static tsr_status run_pad(const tsri_kernel_run *run) {
+tsr_status tsri_run_pad(const tsri_kernel_run *run) {
   unsigned char pattern[8];
   int64_t strides[TSR_MAX_RANK], at = 0;
   tsr_status status = tsr_convert(run->dtype, pattern, TSR_F64, &run->attributes->scalars[0], 1);
@@ -269,8 +267,6 @@ static tsr_status run_pad(const tsri_kernel_run *run) {
   for (int i = 0; i < run->shape.rank; i++) at += run->attributes->integers[i] * strides[i];
   return status == TSR_OK ? copy_into(run, 0, at) : status;
 }
-
-static const tsri_op pad_op = {.name = "pad", .kind = TSRI_OP_KERNEL, .run = run_pad};
 
 static tsr_status pad_shape(const tsr_tensor *x, const int64_t *before, const int64_t *after, int axis_count,
                             tsr_shape *out_shape) {
@@ -298,16 +294,12 @@ tsr_tensor *tsr_pad(tsr_tensor *x, const int64_t *before, const int64_t *after, 
   if (status != TSR_OK) return tsri_tensor_fail(status);
   tsri_attributes attributes = {.scalars = {value}, .scalar_count = 1};
   for (int i = 0; i < axis_count; i++) attributes.integers[i] = before[i];
-  return tsri_record_kernel(&pad_op, x->value->device, x->dtype, shape, &x, 1, &attributes);
+  return tsri_record_kernel(TSRI_BODY(pad), x->value->device, x->dtype, shape, &x, 1, &attributes);
 }
 
 // --- Triangles -------------------------------------------------------------------------------------------------------
 
 // $0: row + diagonal, $1: column, $2: the element.
-static const tsri_op tril_op = {
-    .name = "tril", .kind = TSRI_OP_ELEMENTWISE, .expression = "select($1 <= $0, $2, R(0))"};
-static const tsri_op triu_op = {
-    .name = "triu", .kind = TSRI_OP_ELEMENTWISE, .expression = "select($1 >= $0, $2, R(0))"};
 
 static tsr_tensor *triangle(const tsri_op *op, tsr_tensor *x, int64_t diagonal) {
   tsr_status status = tsri_tensor_check(op->name, x);
@@ -340,6 +332,6 @@ static tsr_tensor *triangle(const tsri_op *op, tsr_tensor *x, int64_t diagonal) 
   return tsri_tensor_named(op->name, result);
 }
 
-tsr_tensor *tsr_tril(tsr_tensor *x, int64_t diagonal) { return triangle(&tril_op, x, diagonal); }
+tsr_tensor *tsr_tril(tsr_tensor *x, int64_t diagonal) { return triangle(TSRI_BODY(tril), x, diagonal); }
 
-tsr_tensor *tsr_triu(tsr_tensor *x, int64_t diagonal) { return triangle(&triu_op, x, diagonal); }
+tsr_tensor *tsr_triu(tsr_tensor *x, int64_t diagonal) { return triangle(TSRI_BODY(triu), x, diagonal); }

@@ -287,7 +287,7 @@ static bool add_linear(const tsri_linear *linear, tsri_native_op *op) {
   return true;
 }
 
-static bool is_native(const tsri_node *node, const tsri_linear *after) {
+bool tsri_native_matmul(const tsri_node *node, const tsri_linear *after) {
   const tsr_device *device = node->value.device;
   if (!device->backend->has_op) return false;
   if (node->dtype == TSR_I8) return !after && tsri_matmul_i8_is_native(node);
@@ -336,7 +336,7 @@ static tsr_status run_native(const tsri_kernel_run *run) {
 
 // Inputs a, b and, for gemm with a c that counts, c; all of rank 2 or more and of the result's dtype.
 // Attributes: scalars[0] alpha and [1] beta, none for a plain product.
-static tsr_status run_matmul(const tsri_kernel_run *run) {
+tsr_status tsri_run_matmul(const tsri_kernel_run *run) {
   const tsri_layout *a = &run->layouts[0], *b = &run->layouts[1];
   int rank = run->shape.rank;
   product p = {.m = run->shape.dims[rank - 2],
@@ -361,11 +361,6 @@ static tsr_status run_matmul(const tsri_kernel_run *run) {
   tsr_buffer_release(filler);
   return status;
 }
-
-static const tsri_op matmul_op = {
-    .name = "matmul", .kind = TSRI_OP_KERNEL, .run = run_matmul, .hook = TSRI_HOOK_COLUMN, .is_native = is_native};
-static const tsri_op gemm_op = {
-    .name = "gemm", .kind = TSRI_OP_KERNEL, .run = run_matmul, .hook = TSRI_HOOK_COLUMN, .is_native = is_native};
 
 static tsr_status check_dtypes(const char *caller, const tsr_tensor *a, const tsr_tensor *b) {
   if (a->dtype != TSR_BOOL || b->dtype != TSR_BOOL) return TSR_OK;
@@ -426,7 +421,7 @@ static tsr_tensor *product_of(tsr_tensor *a, tsr_tensor *b) {
   if (status == TSR_OK) status = tsri_tensor_check("matmul", b);
   if (status == TSR_OK) status = product_shape("matmul", a->layout.shape, b->layout.shape, &shape);
   if (status != TSR_OK) return tsri_tensor_fail(status);
-  return record(&matmul_op, tsri_promote(a->dtype, b->dtype), shape, (tsr_tensor *[]){a, b}, 2, NULL);
+  return record(TSRI_BODY(matmul), tsri_promote(a->dtype, b->dtype), shape, (tsr_tensor *[]){a, b}, 2, NULL);
 }
 
 tsr_tensor *tsr_matmul(tsr_tensor *a, tsr_tensor *b) {
@@ -494,7 +489,7 @@ tsr_tensor *tsr_gemm(double alpha, tsr_tensor *a, tsr_tensor *b, double beta, ts
   bool has_c = c && beta != 0;
   tsri_attributes attributes = {.scalars = {alpha, has_c ? beta : 0}, .scalar_count = 2};
   tsr_tensor *full = has_c ? tsr_expand(c, shape) : NULL;
-  tsr_tensor *result = record(&gemm_op, dtype, shape, (tsr_tensor *[]){a, b, full}, has_c ? 3 : 2, &attributes);
+  tsr_tensor *result = record(TSRI_BODY(gemm), dtype, shape, (tsr_tensor *[]){a, b, full}, has_c ? 3 : 2, &attributes);
   tsr_release(full);
   return result;
 }
@@ -515,8 +510,6 @@ tsr_tensor *tsr_gemv(tsr_tensor *a, tsr_tensor *x) {
   return status == TSR_OK ? tsri_tensor_named("gemv", tsr_matmul(a, x)) : tsri_tensor_fail(status);
 }
 
-static const tsri_op dot_op = {.name = "dot", .kind = TSRI_OP_REDUCE, .reduce = TSRI_REDUCE_SUM};
-
 // Products and their sum in one kernel; f16 and bf16 in f32 until the end.
 tsr_tensor *tsr_dot(tsr_tensor *a, tsr_tensor *b) {
   tsr_status status = check_ranks("dot", a, 1, b, 1);
@@ -526,10 +519,10 @@ tsr_tensor *tsr_dot(tsr_tensor *a, tsr_tensor *b) {
   }
   if (status != TSR_OK) return tsri_tensor_fail(status);
   tsr_dtype dtype = tsri_promote(a->dtype, b->dtype);
-  tsr_tensor *products = tsri_elementwise_to(TSRI_EW_mul, tsri_accumulator(dtype), (tsr_tensor *[]){a, b}, NULL);
+  tsr_tensor *products = tsri_elementwise_to(TSRI_OPERATOR_mul, tsri_accumulator(dtype), (tsr_tensor *[]){a, b}, NULL);
   status = tsri_tensor_check("dot", products);
   tsr_tensor *result =
-      status == TSR_OK ? tsri_record_reduce(&dot_op, dtype, products, 1, false) : tsri_tensor_fail(status);
+      status == TSR_OK ? tsri_record_reduce(TSRI_BODY(dot), dtype, products, 1, false) : tsri_tensor_fail(status);
   tsr_release(products);
   return tsri_tensor_named("dot", result);
 }

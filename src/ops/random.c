@@ -3,6 +3,7 @@
 // device.
 #include "core/error.h"
 #include "ops/call.h"
+#include "ops/operators.h"
 #include "ops/promote.h"
 
 #include <tessera/ops.h>
@@ -24,7 +25,7 @@ static tsr_status count_of(const tsri_kernel_run *run, const char *caller, int64
   return status == TSR_OK ? tsri_call_check(caller, &layout) : status;
 }
 
-static tsr_status run_rand(const tsri_kernel_run *run) {
+tsr_status tsri_run_rand(const tsri_kernel_run *run) {
   int64_t count = 0;
   tsr_status status = count_of(run, "rand", &count);
   if (status != TSR_OK) return status;
@@ -35,7 +36,7 @@ static tsr_status run_rand(const tsri_kernel_run *run) {
   return tsri_call_items(&call, (count + each - 1) / each);
 }
 
-static tsr_status run_randn(const tsri_kernel_run *run) {
+tsr_status tsri_run_randn(const tsri_kernel_run *run) {
   int64_t count = 0;
   tsr_status status = count_of(run, "randn", &count);
   if (status != TSR_OK) return status;
@@ -45,7 +46,7 @@ static tsr_status run_randn(const tsri_kernel_run *run) {
   return tsri_call_items(&call, (count + 3) / 4);
 }
 
-static tsr_status run_randint(const tsri_kernel_run *run) {
+tsr_status tsri_run_randint(const tsri_kernel_run *run) {
   int64_t count = 0;
   tsr_status status = count_of(run, "randint", &count);
   if (status != TSR_OK) return status;
@@ -60,10 +61,6 @@ static tsr_status run_randint(const tsri_kernel_run *run) {
   return tsri_call_items(&call, (count + 1) / 2);
 }
 
-static const tsri_op rand_op = {.name = "rand", .kind = TSRI_OP_KERNEL, .run = run_rand};
-static const tsri_op randn_op = {.name = "randn", .kind = TSRI_OP_KERNEL, .run = run_randn};
-static const tsri_op randint_op = {.name = "randint", .kind = TSRI_OP_KERNEL, .run = run_randint};
-
 static tsr_status check_dtype(const tsri_op *op, tsr_dtype dtype, bool wants_float) {
   if (tsr_dtype_bytes(dtype) == 0) {
     return TSRI_FAIL(TSR_ERR_DTYPE, "%s: %d is no dtype; 0 to %d are", op->name, (int)dtype, (int)TSR_DTYPE_COUNT - 1);
@@ -76,18 +73,18 @@ static tsr_status check_dtype(const tsri_op *op, tsr_dtype dtype, bool wants_flo
 static tsr_tensor *record(const tsri_op *op, tsr_device *device, tsr_dtype dtype, tsr_shape shape,
                           const tsri_attributes *attributes) {
   tsr_status status = tsri_device_check(op->name, device);
-  if (status == TSR_OK) status = check_dtype(op, dtype, op != &randint_op);
+  if (status == TSR_OK) status = check_dtype(op, dtype, op != TSRI_BODY(randint));
   if (status == TSR_OK) status = tsri_shape_check(op->name, shape, &(int64_t){0});
   if (status != TSR_OK) return tsri_tensor_fail(status);
   return tsri_record_kernel(op, device, dtype, shape, NULL, 0, attributes);
 }
 
 tsr_tensor *tsr_rand(tsr_device *device, tsr_dtype dtype, tsr_shape shape, uint64_t seed) {
-  return record(&rand_op, device, dtype, shape, &(tsri_attributes){.integers = {(int64_t)seed}});
+  return record(TSRI_BODY(rand), device, dtype, shape, &(tsri_attributes){.integers = {(int64_t)seed}});
 }
 
 tsr_tensor *tsr_randn(tsr_device *device, tsr_dtype dtype, tsr_shape shape, uint64_t seed) {
-  return record(&randn_op, device, dtype, shape, &(tsri_attributes){.integers = {(int64_t)seed}});
+  return record(TSRI_BODY(randn), device, dtype, shape, &(tsri_attributes){.integers = {(int64_t)seed}});
 }
 
 // Whether converting to the dtype and back keeps the number.
@@ -100,7 +97,7 @@ static bool holds(tsr_dtype dtype, int64_t value) {
 
 tsr_tensor *tsr_randint(tsr_device *device, tsr_dtype dtype, tsr_shape shape, int64_t low, int64_t high,
                         uint64_t seed) {
-  tsr_status status = check_dtype(&randint_op, dtype, false);
+  tsr_status status = check_dtype(TSRI_BODY(randint), dtype, false);
   if (status == TSR_OK && low >= high) {
     status = TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "randint: there is no number from %lld to below %lld", (long long)low,
                        (long long)high);
@@ -111,5 +108,5 @@ tsr_tensor *tsr_randint(tsr_device *device, tsr_dtype dtype, tsr_shape shape, in
   }
   if (status != TSR_OK) return tsri_tensor_fail(status);
   int64_t range = (int64_t)((uint64_t)high - (uint64_t)low);
-  return record(&randint_op, device, dtype, shape, &(tsri_attributes){.integers = {(int64_t)seed, low, range}});
+  return record(TSRI_BODY(randint), device, dtype, shape, &(tsri_attributes){.integers = {(int64_t)seed, low, range}});
 }

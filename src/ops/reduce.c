@@ -9,15 +9,6 @@
 #include "ops/elementwise.h"
 #include "ops/promote.h"
 
-static const tsri_op sum_op = {.name = "sum", .kind = TSRI_OP_REDUCE, .reduce = TSRI_REDUCE_SUM};
-static const tsri_op prod_op = {.name = "prod", .kind = TSRI_OP_REDUCE, .reduce = TSRI_REDUCE_PROD};
-static const tsri_op max_op = {.name = "max", .kind = TSRI_OP_REDUCE, .reduce = TSRI_REDUCE_MAX};
-static const tsri_op min_op = {.name = "min", .kind = TSRI_OP_REDUCE, .reduce = TSRI_REDUCE_MIN};
-static const tsri_op any_op = {.name = "any", .kind = TSRI_OP_REDUCE, .reduce = TSRI_REDUCE_ANY};
-static const tsri_op all_op = {.name = "all", .kind = TSRI_OP_REDUCE, .reduce = TSRI_REDUCE_ALL};
-static const tsri_op argmax_op = {.name = "argmax", .kind = TSRI_OP_REDUCE, .reduce = TSRI_REDUCE_ARGMAX};
-static const tsri_op argmin_op = {.name = "argmin", .kind = TSRI_OP_REDUCE, .reduce = TSRI_REDUCE_ARGMIN};
-
 // --- Plain ones -----------------------------------------------------------------------------------------------------
 
 // What a reduction is over.
@@ -41,14 +32,14 @@ tsr_tensor *tsr_sum(tsr_tensor *x, const int *axes, int axis_count, bool keep_di
   reduction over;
   tsr_status status = start("sum", x, axes, axis_count, &over);
   if (status != TSR_OK) return tsri_tensor_fail(status);
-  return tsri_record_reduce(&sum_op, tsri_promote_sum(x->dtype), x, over.axes, keep_dims);
+  return tsri_record_reduce(TSRI_BODY(sum), tsri_promote_sum(x->dtype), x, over.axes, keep_dims);
 }
 
 tsr_tensor *tsr_prod(tsr_tensor *x, const int *axes, int axis_count, bool keep_dims) {
   reduction over;
   tsr_status status = start("prod", x, axes, axis_count, &over);
   if (status != TSR_OK) return tsri_tensor_fail(status);
-  return tsri_record_reduce(&prod_op, tsri_promote_sum(x->dtype), x, over.axes, keep_dims);
+  return tsri_record_reduce(TSRI_BODY(prod), tsri_promote_sum(x->dtype), x, over.axes, keep_dims);
 }
 
 // The largest of truth values is whether any is true.
@@ -56,26 +47,28 @@ tsr_tensor *tsr_max(tsr_tensor *x, const int *axes, int axis_count, bool keep_di
   reduction over;
   tsr_status status = start("max", x, axes, axis_count, &over);
   if (status != TSR_OK) return tsri_tensor_fail(status);
-  return tsri_record_reduce(x->dtype == TSR_BOOL ? &any_op : &max_op, x->dtype, x, over.axes, keep_dims);
+  return tsri_record_reduce(x->dtype == TSR_BOOL ? TSRI_BODY(any) : TSRI_BODY(max), x->dtype, x, over.axes, keep_dims);
 }
 
 tsr_tensor *tsr_min(tsr_tensor *x, const int *axes, int axis_count, bool keep_dims) {
   reduction over;
   tsr_status status = start("min", x, axes, axis_count, &over);
   if (status != TSR_OK) return tsri_tensor_fail(status);
-  return tsri_record_reduce(x->dtype == TSR_BOOL ? &all_op : &min_op, x->dtype, x, over.axes, keep_dims);
+  return tsri_record_reduce(x->dtype == TSR_BOOL ? TSRI_BODY(all) : TSRI_BODY(min), x->dtype, x, over.axes, keep_dims);
 }
 
 tsr_tensor *tsr_any(tsr_tensor *x, const int *axes, int axis_count, bool keep_dims) {
   reduction over;
   tsr_status status = start("any", x, axes, axis_count, &over);
-  return status == TSR_OK ? tsri_record_reduce(&any_op, TSR_BOOL, x, over.axes, keep_dims) : tsri_tensor_fail(status);
+  return status == TSR_OK ? tsri_record_reduce(TSRI_BODY(any), TSR_BOOL, x, over.axes, keep_dims)
+                          : tsri_tensor_fail(status);
 }
 
 tsr_tensor *tsr_all(tsr_tensor *x, const int *axes, int axis_count, bool keep_dims) {
   reduction over;
   tsr_status status = start("all", x, axes, axis_count, &over);
-  return status == TSR_OK ? tsri_record_reduce(&all_op, TSR_BOOL, x, over.axes, keep_dims) : tsri_tensor_fail(status);
+  return status == TSR_OK ? tsri_record_reduce(TSRI_BODY(all), TSR_BOOL, x, over.axes, keep_dims)
+                          : tsri_tensor_fail(status);
 }
 
 // --- Index of the largest -------------------------------------------------------------------------------------------
@@ -126,11 +119,11 @@ static tsr_tensor *index_of(const tsri_op *op, tsr_tensor *x, const int *axes, i
 }
 
 tsr_tensor *tsr_argmax(tsr_tensor *x, const int *axes, int axis_count, bool keep_dims) {
-  return index_of(&argmax_op, x, axes, axis_count, keep_dims);
+  return index_of(TSRI_BODY(argmax), x, axes, axis_count, keep_dims);
 }
 
 tsr_tensor *tsr_argmin(tsr_tensor *x, const int *axes, int axis_count, bool keep_dims) {
-  return index_of(&argmin_op, x, axes, axis_count, keep_dims);
+  return index_of(TSRI_BODY(argmin), x, axes, axis_count, keep_dims);
 }
 
 // --- Made of others --------------------------------------------------------------------------------------------------
@@ -151,8 +144,8 @@ static tsr_tensor *reduce(const tsri_op *op, tsr_dtype dtype, tsr_tensor *x, uin
 // and bf16, which it might overflow.
 static tsr_tensor *divided_sum(tsr_tensor *x, const reduction *over, bool keep_dims, double divisor, tsr_dtype dtype) {
   tsr_tensor *sum =
-      reduce(&sum_op, tsri_accumulator(tsri_promote_float(tsr_tensor_dtype(x))), x, over->axes, keep_dims);
-  return then(tsri_elementwise_to(TSRI_EW_div_scalar, dtype, &sum, &divisor), sum);
+      reduce(TSRI_BODY(sum), tsri_accumulator(tsri_promote_float(tsr_tensor_dtype(x))), x, over->axes, keep_dims);
+  return then(tsri_elementwise_to(TSRI_OPERATOR_div_scalar, dtype, &sum, &divisor), sum);
 }
 
 tsr_tensor *tsr_mean(tsr_tensor *x, const int *axes, int axis_count, bool keep_dims) {
@@ -166,7 +159,7 @@ tsr_tensor *tsr_mean(tsr_tensor *x, const int *axes, int axis_count, bool keep_d
 static tsr_tensor *variance(tsr_tensor *x, const reduction *over, bool keep_dims, double correction, tsr_dtype dtype) {
   tsr_dtype wide = tsri_accumulator(tsri_promote_float(x->dtype));
   tsr_tensor *mean = divided_sum(x, over, true, (double)over->count, wide);
-  tsr_tensor *centred = then(tsri_elementwise_to(TSRI_EW_sub, wide, (tsr_tensor *[]){x, mean}, NULL), mean);
+  tsr_tensor *centred = then(tsri_elementwise_to(TSRI_OPERATOR_sub, wide, (tsr_tensor *[]){x, mean}, NULL), mean);
   tsr_tensor *squares = then(tsr_square(centred), centred);
   return then(divided_sum(squares, over, keep_dims, fmax((double)over->count - correction, 0), dtype), squares);
 }
@@ -184,20 +177,22 @@ tsr_tensor *tsr_std(tsr_tensor *x, const int *axes, int axis_count, bool keep_di
   if (status != TSR_OK) return tsri_tensor_fail(status);
   tsr_dtype dtype = tsri_promote_float(x->dtype);
   tsr_tensor *var = variance(x, &over, keep_dims, correction, tsri_accumulator(dtype));
-  return tsri_tensor_named("std", then(tsri_elementwise_to(TSRI_EW_sqrt, dtype, &var, NULL), var));
+  return tsri_tensor_named("std", then(tsri_elementwise_to(TSRI_OPERATOR_sqrt, dtype, &var, NULL), var));
 }
 
 static tsr_tensor *norm(tsr_tensor *x, double p, const reduction *over, bool keep_dims) {
   bool is_largest = isinf(p);
   tsr_dtype dtype = tsri_promote_float(x->dtype), wide = tsri_accumulator(dtype);
   tsr_tensor *input = tsri_dtype_is_float(x->dtype) ? tsr_retain(x) : tsr_cast(x, wide);
-  tsr_tensor *each = then(tsri_elementwise_to(p == 2 ? TSRI_EW_square : TSRI_EW_abs, wide, &input, NULL), input);
+  tsr_tensor *each =
+      then(tsri_elementwise_to(p == 2 ? TSRI_OPERATOR_square : TSRI_OPERATOR_abs, wide, &input, NULL), input);
   if (is_largest && over->count == 0) {  // |x| is never below 0
-    return then(reduce(&sum_op, dtype, each, over->axes, keep_dims), each);
+    return then(reduce(TSRI_BODY(sum), dtype, each, over->axes, keep_dims), each);
   }
-  if (p != 2) return then(reduce(is_largest ? &max_op : &sum_op, dtype, each, over->axes, keep_dims), each);
-  tsr_tensor *sum = then(reduce(&sum_op, wide, each, over->axes, keep_dims), each);
-  return then(tsri_elementwise_to(TSRI_EW_sqrt, dtype, &sum, NULL), sum);
+  if (p != 2)
+    return then(reduce(is_largest ? TSRI_BODY(max) : TSRI_BODY(sum), dtype, each, over->axes, keep_dims), each);
+  tsr_tensor *sum = then(reduce(TSRI_BODY(sum), wide, each, over->axes, keep_dims), each);
+  return then(tsri_elementwise_to(TSRI_OPERATOR_sqrt, dtype, &sum, NULL), sum);
 }
 
 tsr_tensor *tsr_norm(tsr_tensor *x, double p, const int *axes, int axis_count, bool keep_dims) {
@@ -230,10 +225,10 @@ tsr_tensor *tsr_logsumexp(tsr_tensor *x, const int *axes, int axis_count, bool k
   tsr_status status = start("logsumexp", x, axes, axis_count, &over);
   if (status != TSR_OK) return tsri_tensor_fail(status);
   tsr_dtype dtype = tsri_promote_float(x->dtype), wide = tsri_accumulator(dtype);
-  tsr_tensor *top = reduce(&max_op, wide, x, over.axes, true);
+  tsr_tensor *top = reduce(TSRI_BODY(max), wide, x, over.axes, true);
   tsr_tensor *anchor = then(record(&anchor_op, wide, top, NULL), top);
   tsr_tensor *each = record(&shifted_exp_op, wide, x, anchor);
-  tsr_tensor *sum = then(reduce(&sum_op, wide, each, over.axes, true), each);
+  tsr_tensor *sum = then(reduce(TSRI_BODY(sum), wide, each, over.axes, true), each);
   tsr_tensor *result = then(then(record(&log_plus_op, dtype, sum, anchor), sum), anchor);
   if (!keep_dims) result = then(tsri_drop_axes(result, over.axes), result);
   return tsri_tensor_named("logsumexp", result);

@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "graph/node.h"
 #include "ops/call.h"
+#include "ops/operators.h"
 #include "ops/promote.h"
 
 #include <tessera/ops.h>
@@ -51,7 +52,7 @@ static tsr_tensor *packed_float(tsr_tensor *x, tsr_dtype dtype) {
 // --- softmax ---------------------------------------------------------------------------------------------------------
 
 // Attributes: integers[0] the axis, [1] whether the logarithm is wanted.
-static tsr_status run_softmax(const tsri_kernel_run *run) {
+tsr_status tsri_run_softmax(const tsri_kernel_run *run) {
   const tsri_layout *layout = &run->layouts[0];
   tsr_status status = tsri_call_check("softmax", layout);
   if (status != TSR_OK || layout->count == 0) return status;
@@ -80,17 +81,6 @@ static tsr_status run_softmax(const tsri_kernel_run *run) {
   return tsri_call_many_groups(&call, rows);
 }
 
-static const tsri_op softmax_op = {.name = "softmax",
-                                   .kind = TSRI_OP_KERNEL,
-                                   .run = run_softmax,
-                                   .hook = TSRI_HOOK_COLUMN,
-                                   .load_hook = TSRI_HOOK_COLUMN};
-static const tsri_op log_softmax_op = {.name = "log_softmax",
-                                       .kind = TSRI_OP_KERNEL,
-                                       .run = run_softmax,
-                                       .hook = TSRI_HOOK_COLUMN,
-                                       .load_hook = TSRI_HOOK_COLUMN};
-
 static tsr_tensor *softmax(const tsri_op *op, tsr_tensor *x, int axis) {
   tsr_status status = tsri_tensor_check(op->name, x);
   if (status == TSR_OK) status = tsri_axis(op->name, axis, x->layout.shape.rank, &axis);
@@ -98,22 +88,22 @@ static tsr_tensor *softmax(const tsri_op *op, tsr_tensor *x, int axis) {
   tsr_tensor *input = packed_float(x, tsri_promote_float(x->dtype));
   status = tsri_tensor_check(op->name, input);
   if (status != TSR_OK) return tsri_tensor_named(op->name, input);
-  tsri_attributes attributes = {.integers = {axis, op == &log_softmax_op}};
+  tsri_attributes attributes = {.integers = {axis, op == TSRI_BODY(log_softmax)}};
   tsr_tensor *result =
       tsri_record_kernel(op, input->value->device, input->dtype, input->layout.shape, &input, 1, &attributes);
   tsr_release(input);
   return result;
 }
 
-tsr_tensor *tsr_softmax(tsr_tensor *x, int axis) { return softmax(&softmax_op, x, axis); }
+tsr_tensor *tsr_softmax(tsr_tensor *x, int axis) { return softmax(TSRI_BODY(softmax), x, axis); }
 
-tsr_tensor *tsr_log_softmax(tsr_tensor *x, int axis) { return softmax(&log_softmax_op, x, axis); }
+tsr_tensor *tsr_log_softmax(tsr_tensor *x, int axis) { return softmax(TSRI_BODY(log_softmax), x, axis); }
 
 // --- Norms -----------------------------------------------------------------------------------------------------------
 
 // Inputs: x, then weight and bias where there are such. Attributes: scalars[0] eps; integers[0] has weight, [1] has
 // bias, [2] centre.
-static tsr_status run_norm(const tsri_kernel_run *run) {
+tsr_status tsri_run_norm(const tsri_kernel_run *run) {
   const tsri_layout *layout = &run->layouts[0];
   tsr_status status = tsri_call_check("norm", layout);
   if (status != TSR_OK || layout->count == 0) return status;
@@ -146,17 +136,6 @@ static tsr_status run_norm(const tsri_kernel_run *run) {
   tsri_call_real(&call, run->attributes->scalars[0]);
   return tsri_call_many_groups(&call, rows);
 }
-
-static const tsri_op layer_norm_op = {.name = "layer_norm",
-                                      .kind = TSRI_OP_KERNEL,
-                                      .run = run_norm,
-                                      .hook = TSRI_HOOK_COLUMN,
-                                      .load_hook = TSRI_HOOK_COLUMN};
-static const tsri_op rms_norm_op = {.name = "rms_norm",
-                                    .kind = TSRI_OP_KERNEL,
-                                    .run = run_norm,
-                                    .hook = TSRI_HOOK_COLUMN,
-                                    .load_hook = TSRI_HOOK_COLUMN};
 
 static tsr_status check_row(const tsri_op *op, const char *what, const tsr_tensor *x, const tsr_tensor *row) {
   if (!row) return TSR_OK;
@@ -198,7 +177,7 @@ static tsr_tensor *norm(const tsri_op *op, tsr_tensor *x, tsr_tensor *weight, ts
   for (int i = 0; i < count && status == TSR_OK; i++) status = tsri_tensor_check(op->name, inputs[i]);
   if (status == TSR_OK) status = tsri_record_device(op->name, inputs, count, &device);
   tsri_attributes attributes = {
-      .scalars = {eps}, .scalar_count = 1, .integers = {weight != NULL, bias != NULL, op == &layer_norm_op}};
+      .scalars = {eps}, .scalar_count = 1, .integers = {weight != NULL, bias != NULL, op == TSRI_BODY(layer_norm)}};
   tsr_tensor *result = status == TSR_OK
                            ? tsri_record_kernel(op, device, dtype, x->layout.shape, inputs, count, &attributes)
                            : tsri_tensor_fail(status);
@@ -207,9 +186,9 @@ static tsr_tensor *norm(const tsri_op *op, tsr_tensor *x, tsr_tensor *weight, ts
 }
 
 tsr_tensor *tsr_layer_norm(tsr_tensor *x, tsr_tensor *weight, tsr_tensor *bias, double eps) {
-  return norm(&layer_norm_op, x, weight, bias, eps);
+  return norm(TSRI_BODY(layer_norm), x, weight, bias, eps);
 }
 
 tsr_tensor *tsr_rms_norm(tsr_tensor *x, tsr_tensor *weight, double eps) {
-  return norm(&rms_norm_op, x, weight, NULL, eps);
+  return norm(TSRI_BODY(rms_norm), x, weight, NULL, eps);
 }

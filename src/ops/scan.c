@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "ops/axes.h"
 #include "ops/call.h"
+#include "ops/operators.h"
 #include "ops/promote.h"
 
 #include <tessera/ops.h>
@@ -89,7 +90,7 @@ static tsr_status scan_rows(const scan *first) {
   return status;
 }
 
-static tsr_status run_cumsum(const tsri_kernel_run *run) {
+tsr_status tsri_run_cumsum(const tsri_kernel_run *run) {
   const tsri_layout *layout = &run->layouts[0];
   if (layout->count == 0) return TSR_OK;
   int axis = (int)run->attributes->integers[0];
@@ -108,14 +109,12 @@ static tsr_status run_cumsum(const tsri_kernel_run *run) {
   return is_plain || s.inner > 1 ? scan_lines(&s) : scan_rows(&s);
 }
 
-static const tsri_op cumsum_op = {.name = "cumsum", .kind = TSRI_OP_KERNEL, .run = run_cumsum};
-
 // `x` is contiguous, of the result's dtype.
 static tsr_tensor *record(tsr_tensor *x, int axis) {
   tsr_status status = tsri_tensor_check("cumsum", x);
   if (status != TSR_OK) return tsri_tensor_fail(status);
   tsri_attributes attributes = {.integers = {axis}};
-  return tsri_record_kernel(&cumsum_op, x->value->device, x->dtype, x->layout.shape, &x, 1, &attributes);
+  return tsri_record_kernel(TSRI_BODY(cumsum), x->value->device, x->dtype, x->layout.shape, &x, 1, &attributes);
 }
 
 static tsr_tensor *packed(tsr_tensor *x) {

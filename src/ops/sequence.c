@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "ops/call.h"
+#include "ops/operators.h"
 #include "ops/promote.h"
 #include "runtime/stage.h"
 
@@ -89,7 +90,7 @@ static tsr_status run_on_host(const tsri_kernel_run *run, int64_t count) {
   return status;
 }
 
-static tsr_status run_sequence(const tsri_kernel_run *run) {
+tsr_status tsri_run_sequence(const tsri_kernel_run *run) {
   int64_t count = run->shape.dims[0];
   if (count == 0) return TSR_OK;
   bool has_f64 = run->device->limits.dtype_arithmetic >> TSR_F64 & 1u;
@@ -98,7 +99,7 @@ static tsr_status run_sequence(const tsri_kernel_run *run) {
 }
 
 // Attributes: integers[0] the first one's position, [1] how far apart, [2] how many.
-static tsr_status run_eye(const tsri_kernel_run *run) {
+tsr_status tsri_run_eye(const tsri_kernel_run *run) {
   int64_t first = run->attributes->integers[0], step = run->attributes->integers[1];
   int64_t ones = run->attributes->integers[2], count = run->shape.dims[0] * run->shape.dims[1];
   if (count == 0) return TSR_OK;
@@ -121,10 +122,6 @@ static tsr_status run_eye(const tsri_kernel_run *run) {
   }
   return status;
 }
-
-static const tsri_op arange_op = {.name = "arange", .kind = TSRI_OP_KERNEL, .run = run_sequence};
-static const tsri_op linspace_op = {.name = "linspace", .kind = TSRI_OP_KERNEL, .run = run_sequence};
-static const tsri_op eye_op = {.name = "eye", .kind = TSRI_OP_KERNEL, .run = run_eye};
 
 // --- Recording -------------------------------------------------------------------------------------------------------
 
@@ -187,7 +184,7 @@ tsr_tensor *tsr_arange(tsr_device *device, tsr_dtype dtype, double start, double
     attributes.integers[2] = (int64_t)start;
     attributes.integers[3] = (int64_t)step;
   }
-  return record(&arange_op, device, dtype, TSR_SHAPE(count), &attributes);
+  return record(TSRI_BODY(arange), device, dtype, TSR_SHAPE(count), &attributes);
 }
 
 tsr_tensor *tsr_linspace(tsr_device *device, tsr_dtype dtype, double start, double stop, int64_t count) {
@@ -198,7 +195,7 @@ tsr_tensor *tsr_linspace(tsr_device *device, tsr_dtype dtype, double start, doub
   // As NumPy does it, with the last one exact.
   double step = count > 1 ? (stop - start) / (double)(count - 1) : 0;
   tsri_attributes attributes = {.scalars = {start, step, stop}, .integers = {count > 1 ? count - 1 : -1}};
-  return record(&linspace_op, device, dtype, TSR_SHAPE(count), &attributes);
+  return record(TSRI_BODY(linspace), device, dtype, TSR_SHAPE(count), &attributes);
 }
 
 tsr_tensor *tsr_eye(tsr_device *device, tsr_dtype dtype, int64_t rows, int64_t cols, int64_t diagonal) {
@@ -209,5 +206,5 @@ tsr_tensor *tsr_eye(tsr_device *device, tsr_dtype dtype, int64_t rows, int64_t c
     attributes.integers[1] = cols + 1;
     attributes.integers[2] = rows - row < cols - col ? rows - row : cols - col;
   }
-  return record(&eye_op, device, dtype, TSR_SHAPE(rows, cols), &attributes);
+  return record(TSRI_BODY(eye), device, dtype, TSR_SHAPE(rows, cols), &attributes);
 }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 // sort, argsort, topk: blocks are sorted by counting, then merged in passes (kernels/op_sort.tk).
-#include "ops/sort.h"
 
 #include <stdio.h>
 
 #include "core/error.h"
 #include "ops/axes.h"
 #include "ops/call.h"
+#include "ops/operators.h"
 #include "ops/promote.h"
+#include "ops/sort.h"
 
 #include <tessera/ops.h>
 
@@ -84,11 +85,8 @@ static tsr_status run_sort(const tsri_kernel_run *run, bool wants_order) {
   return tsri_sort_rows(&s);
 }
 
-static tsr_status run_values(const tsri_kernel_run *run) { return run_sort(run, false); }
-static tsr_status run_order(const tsri_kernel_run *run) { return run_sort(run, true); }
-
-static const tsri_op sort_op = {.name = "sort", .kind = TSRI_OP_KERNEL, .run = run_values};
-static const tsri_op argsort_op = {.name = "argsort", .kind = TSRI_OP_KERNEL, .run = run_order};
+tsr_status tsri_run_sort(const tsri_kernel_run *run) { return run_sort(run, false); }
+tsr_status tsri_run_argsort(const tsri_kernel_run *run) { return run_sort(run, true); }
 
 // x with the axis last, contiguous, bool as numbers.
 static tsr_tensor *prepare(tsr_tensor *x, int axis) {
@@ -111,22 +109,24 @@ static tsr_tensor *sorted(const tsri_op *op, tsr_tensor *x, int axis, bool is_de
   tsr_tensor *input = prepare(x, axis);
   status = tsri_tensor_check(op->name, input);
   tsri_attributes attributes = {.integers = {is_descending}};
-  tsr_dtype dtype = op == &argsort_op ? TSRI_INDEX_DTYPE : tsr_tensor_dtype(input);
+  tsr_dtype dtype = op == TSRI_BODY(argsort) ? TSRI_INDEX_DTYPE : tsr_tensor_dtype(input);
   tsr_tensor *result = status == TSR_OK ? tsri_record_kernel(op, input->value->device, dtype, input->layout.shape,
                                                              &input, 1, &attributes)
                                         : tsri_tensor_fail(status);
   tsr_tensor *turned = tsri_axis_from_end(result, axis);
   tsr_release(input);
   tsr_release(result);
-  if (x->dtype != TSR_BOOL || op == &argsort_op) return tsri_tensor_named(op->name, turned);
+  if (x->dtype != TSR_BOOL || op == TSRI_BODY(argsort)) return tsri_tensor_named(op->name, turned);
   tsr_tensor *truth = tsr_cast(turned, TSR_BOOL);
   tsr_release(turned);
   return tsri_tensor_named(op->name, truth);
 }
 
-tsr_tensor *tsr_sort(tsr_tensor *x, int axis, bool descending) { return sorted(&sort_op, x, axis, descending); }
+tsr_tensor *tsr_sort(tsr_tensor *x, int axis, bool descending) { return sorted(TSRI_BODY(sort), x, axis, descending); }
 
-tsr_tensor *tsr_argsort(tsr_tensor *x, int axis, bool descending) { return sorted(&argsort_op, x, axis, descending); }
+tsr_tensor *tsr_argsort(tsr_tensor *x, int axis, bool descending) {
+  return sorted(TSRI_BODY(argsort), x, axis, descending);
+}
 
 // The values are looked up by the indices: cheaper than sorting both, as k is mostly small.
 tsr_status tsr_topk(tsr_tensor *x, int64_t k, int axis, bool largest, tsr_tensor **out_values,

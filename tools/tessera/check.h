@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // `tessera check`: every operator against a plain reference, on one device after the other.
 //
-// An operator is one row of a table (check_ops_*.c): its public function, its reference, what it takes, how exact it
+// An operator is one row of src/ops/operators.def: its public function, its reference, what it takes, how exact it
 // must be. Its `run` goes through the cases of one dtype; each begins with check_begin and ends with check_result:
 //
 //   if (!check_begin(run, CHECK_ALWAYS, "transposed")) return;      // left out by --op, or at this level
 //   check_tensor *x = check_input(run, dtype, shape, CHECK_TRANSPOSED, CHECK_ANY);
 //   check_expected *wanted = check_expect(run, dtype, shape);
 //   … fill wanted->values …
-//   check_result(run, op->call.unary(x->tensor), wanted);
+//   check_result(run, tsr_neg(x->tensor), wanted);
 //
 // The inputs depend on the seed and on the case's name only, so each case can be repeated alone. What a case allocates is
 // freed when it ends.
@@ -104,6 +104,7 @@ typedef struct check_reduced {
 
 typedef tsr_tensor *(*check_reduction)(tsr_tensor *, const int *, int, bool);
 
+// An operator, made from its row of src/ops/operators.def (check_ops.c).
 struct check_op {
   const char *name, *text;  // the public function is tsr_<name>
   const char *family;
@@ -113,26 +114,16 @@ struct check_op {
   check_domain domain;
   void (*run)(check_run *run, const check_op *op, tsr_dtype dtype);
 
-  // Element-wise: tensors, then numbers. The reference has one function for floats and one for integers and bool.
+  // Element-wise: tensors, then numbers. The reference gets tensors' elements, then the
+  // numbers: floats as `real`, integers and bool as `whole`, which is told what is computed in.
   int inputs, scalars;
-  union {
-    tsr_tensor *(*unary)(tsr_tensor *);
-    tsr_tensor *(*unary1)(tsr_tensor *, double);
-    tsr_tensor *(*unary2)(tsr_tensor *, double, double);
-    tsr_tensor *(*binary)(tsr_tensor *, tsr_tensor *);
-    tsr_tensor *(*binary1)(tsr_tensor *, tsr_tensor *, double);
-    tsr_tensor *(*ternary)(tsr_tensor *, tsr_tensor *, tsr_tensor *);
-    check_reduction reduction;
-  } call;
-  union {
-    double (*one)(double);
-    double (*two)(double, double);
-    double (*three)(double, double, double);
-  } real;
-  int64_t (*whole)(tsr_dtype, int64_t, int64_t, int64_t);
-  double (*magnitude)(const double *);  // of the inputs; NULL: errors are in ULP
+  tsr_tensor *(*call)(tsr_tensor *const *tensors, const double *numbers);
+  double (*real)(const double *arguments);
+  int64_t (*whole)(tsr_dtype dtype, const int64_t *arguments);
+  double (*magnitude)(const double *arguments);  // NULL: errors are in ULP
 
   // Reductions.
+  check_reduction reduction;
   check_reduced (*reduce)(tsr_dtype dtype, const check_value *values, int64_t n);
 };
 
@@ -143,14 +134,16 @@ struct check_op {
 #define CHECK_WHOLE_TYPES  (CHECK_ALL_TYPES & ~CHECK_FLOAT_TYPES & ~CHECK_BOOL_TYPE)
 #define CHECK_NUMBER_TYPES (CHECK_ALL_TYPES & ~CHECK_BOOL_TYPE)
 
-// A part of the operator list.
-typedef struct check_part {
-  const check_op *ops;
-  int count;
-} check_part;
+// Runs the cases of one operator: check_gather, and so on for each row that is not element-wise; and those that many share.
+#define TSRI_OPERATOR(name, ...) void check_##name(check_run *run, const check_op *op, tsr_dtype dtype);
+#include "../../src/ops/operators.def"
+void check_elementwise(check_run *run, const check_op *op, tsr_dtype dtype);
+void check_scalar(check_run *run, const check_op *op, tsr_dtype dtype);
+void check_reductions(check_run *run, const check_op *op, tsr_dtype dtype);
 
-extern const check_part check_elementwise_part, check_scalar_part, check_reduce_part, check_join_part, check_index_part,
-    check_rows_part, check_linear_part, check_create_part, check_view_part;
+// What a reduction makes of its values: ref_sum_of, and so on.
+#define TSRI_REDUCTION(name, ...) check_reduced ref_##name##_of(tsr_dtype dtype, const check_value *values, int64_t n);
+#include "../../src/ops/operators.def"
 
 // What the result's dtype is, in words.
 const char *check_rule_text(check_rule rule);

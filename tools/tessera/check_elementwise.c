@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Cases of the element-wise operators: shapes, views, broadcasts, special values, mixed dtypes, refusals.
-#include "check_elementwise.h"
+#include "check.h"
 
 #include <assert.h>
 #include <math.h>
 
-enum { MAX_ARGUMENTS = 3 };
+enum { MAX_ARGUMENTS = 4 };
 
 // What an operator is given.
 typedef struct arguments {
@@ -29,17 +29,6 @@ static tsr_dtype result_dtype(const check_op *op, tsr_dtype computed) {
   return op->rule == CHECK_COMPARE || op->rule == CHECK_TRUTH ? TSR_BOOL : computed;
 }
 
-static double call_real(const check_op *op, const double *x) {
-  switch (op->inputs + op->scalars) {
-    case 1:
-      return op->real.one(x[0]);
-    case 2:
-      return op->real.two(x[0], x[1]);
-    default:
-      return op->real.three(x[0], x[1], x[2]);
-  }
-}
-
 // A number beside a tensor is a value of what is computed in.
 static check_value scalar_value(tsr_dtype computed, double value) {
   if (!check_is_float(computed)) return check_convert(computed, TSR_F64, (check_value){.real = value});
@@ -49,12 +38,15 @@ static check_value scalar_value(tsr_dtype computed, double value) {
 static check_value evaluate(const check_op *op, tsr_dtype computed, const check_value *x, double *out_magnitude) {
   bool is_truth = result_dtype(op, computed) == TSR_BOOL;
   if (!check_is_float(computed)) {
-    int64_t whole = op->whole(computed, x[0].whole, x[1].whole, x[2].whole);
+    int64_t wholes[MAX_ARGUMENTS];
+    for (int i = 0; i < MAX_ARGUMENTS; i++) wholes[i] = x[i].whole;
+    int64_t whole = op->whole(computed, wholes);
     return (check_value){.whole = is_truth ? whole != 0 : check_wrap(computed, whole)};
   }
-  double real[MAX_ARGUMENTS] = {x[0].real, x[1].real, x[2].real};
+  double real[MAX_ARGUMENTS];
+  for (int i = 0; i < MAX_ARGUMENTS; i++) real[i] = x[i].real;
   if (op->rule == CHECK_WHERE) real[0] = (double)x[0].whole;
-  double value = call_real(op, real);
+  double value = op->real(real);
   if (out_magnitude) *out_magnitude = op->magnitude(real);
   return is_truth ? (check_value){.whole = value != 0} : (check_value){.real = value};
 }
@@ -89,22 +81,8 @@ static check_expected *expect(check_run *run, const check_op *op, const argument
 
 static tsr_tensor *call(const check_op *op, const arguments *given) {
   tsr_tensor *t[MAX_ARGUMENTS] = {NULL};
-  const double *c = given->scalars;
   for (int i = 0; i < op->inputs; i++) t[i] = given->tensors[i]->tensor;
-  switch (op->inputs * 10 + op->scalars) {
-    case 10:
-      return op->call.unary(t[0]);
-    case 11:
-      return op->call.unary1(t[0], c[0]);
-    case 12:
-      return op->call.unary2(t[0], c[0], c[1]);
-    case 20:
-      return op->call.binary(t[0], t[1]);
-    case 21:
-      return op->call.binary1(t[0], t[1], c[0]);
-    default:
-      return op->call.ternary(t[0], t[1], t[2]);
-  }
+  return op->call(t, given->scalars);
 }
 
 static void finish(check_run *run, const check_op *op, const arguments *given) {
@@ -167,7 +145,7 @@ static void run_layout(check_run *run, const check_op *op, tsr_dtype dtype, cons
 
 typedef struct broadcast_case {
   const char *name;
-  tsr_shape shapes[MAX_ARGUMENTS];
+  tsr_shape shapes[3];
 } broadcast_case;
 
 static const broadcast_case broadcasts[] = {

@@ -7,11 +7,6 @@
 
 // --- Floats -----------------------------------------------------------------------------------------------------------
 
-double ref_neg(double x) { return -x; }
-double ref_sign(double x) { return x > 0 ? 1 : x < 0 ? -1 : x; }
-double ref_square(double x) { return x * x; }
-double ref_relu(double x) { return isnan(x) ? x : x > 0 ? x : 0; }
-double ref_reciprocal(double x) { return 1 / x; }
 // C libraries' cbrt may be off by several ULP: one more step of Newton's method, with the rounding errors of y^3 carried along. In
 // between x is scaled by a power of 8, so that nothing overflows or becomes subnormal.
 double ref_cbrt(double x) {
@@ -23,7 +18,6 @@ double ref_cbrt(double x) {
   double lost = fma(square, y, -cube) + fma(y, y, -square) * y;
   return ldexp(y - ((cube - a) + lost) / (3 * square), exponent / 3);
 }
-double ref_rsqrt(double x) { return 1 / sqrt(x); }
 
 // exp(x) for a negative x never overflows.
 double ref_sigmoid(double x) { return x < 0 ? exp(x) / (1 + exp(x)) : 1 / (1 + exp(-x)); }
@@ -39,17 +33,6 @@ double ref_gelu_tanh(double x) {
 }
 
 double ref_softplus(double x) { return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x)); }
-
-double ref_isnan(double x) { return isnan(x) ? 1 : 0; }
-double ref_isinf(double x) { return isinf(x) ? 1 : 0; }
-double ref_isfinite(double x) { return isfinite(x) ? 1 : 0; }
-
-double ref_add(double a, double b) { return a + b; }
-double ref_sub(double a, double b) { return a - b; }
-double ref_rsub(double a, double b) { return b - a; }
-double ref_mul(double a, double b) { return a * b; }
-double ref_div(double a, double b) { return a / b; }
-double ref_rdiv(double a, double b) { return b / a; }
 
 // With the sign of b; 0 too.
 double ref_mod(double a, double b) {
@@ -67,20 +50,8 @@ double ref_floor_div(double a, double b) {
   return quotient == 0 ? copysign(0, a / b) : quotient;
 }
 
-double ref_rpow(double a, double b) { return pow(b, a); }
 double ref_minimum(double a, double b) { return isnan(a) || isnan(b) ? NAN : a < b ? a : b; }
 double ref_maximum(double a, double b) { return isnan(a) || isnan(b) ? NAN : a > b ? a : b; }
-double ref_eq(double a, double b) { return a == b; }
-double ref_ne(double a, double b) { return a != b; }
-double ref_lt(double a, double b) { return a < b; }
-double ref_le(double a, double b) { return a <= b; }
-double ref_gt(double a, double b) { return a > b; }
-double ref_ge(double a, double b) { return a >= b; }
-double ref_leaky_relu(double x, double slope) { return x > 0 ? x : x * slope; }
-double ref_elu(double x, double alpha) { return x > 0 ? x : alpha * expm1(x); }
-
-double ref_clamp(double x, double least, double most) { return ref_minimum(ref_maximum(x, least), most); }
-double ref_where(double condition, double a, double b) { return condition != 0 ? a : b; }
 
 double ref_lerp(double a, double b, double weight) {
   return weight < 0.5 ? a + weight * (b - a) : b - (b - a) * (1 - weight);
@@ -103,169 +74,39 @@ double ref_lerp_magnitude(const double *x) {
 
 // --- Integers and bool ------------------------------------------------------------------------------------------------
 
-#define UNUSED2 (void)dtype, (void)b, (void)c
-#define UNUSED1 (void)dtype, (void)c
-
-// Arithmetic modulo 2^64, of which every dtype keeps its low bits.
-static int64_t wrapped(uint64_t value) { return (int64_t)value; }
-
-REF_WHOLE(same) {
-  UNUSED2;
-  return a;
-}
-REF_WHOLE(neg) {
-  UNUSED2;
-  return wrapped(0 - (uint64_t)a);
-}
-REF_WHOLE(abs) {
-  UNUSED2;
-  return a < 0 ? wrapped(0 - (uint64_t)a) : a;
-}
-REF_WHOLE(sign) {
-  UNUSED2;
-  return (a > 0) - (a < 0);
-}
-REF_WHOLE(square) {
-  UNUSED2;
-  return wrapped((uint64_t)a * (uint64_t)a);
-}
-REF_WHOLE(relu) {
-  UNUSED2;
-  return a > 0 ? a : 0;
-}
-REF_WHOLE(bitwise_not) {
-  (void)b, (void)c;
-  return dtype == TSR_BOOL ? !a : ~a;
-}
-REF_WHOLE(no) {
-  UNUSED2;
-  (void)a;
-  return 0;
-}
-REF_WHOLE(yes) {
-  UNUSED2;
-  (void)a;
-  return 1;
-}
-REF_WHOLE(not ) {
-  UNUSED2;
-  return !a;
-}
-REF_WHOLE(add) {
-  UNUSED1;
-  return wrapped((uint64_t)a + (uint64_t)b);
-}
-REF_WHOLE(sub) {
-  UNUSED1;
-  return wrapped((uint64_t)a - (uint64_t)b);
-}
-REF_WHOLE(rsub) {
-  UNUSED1;
-  return wrapped((uint64_t)b - (uint64_t)a);
-}
-REF_WHOLE(mul) {
-  UNUSED1;
-  return wrapped((uint64_t)a * (uint64_t)b);
-}
-REF_WHOLE(minimum) {
-  UNUSED1;
-  return a < b ? a : b;
-}
-REF_WHOLE(maximum) {
-  UNUSED1;
-  return a > b ? a : b;
-}
-REF_WHOLE(eq) {
-  UNUSED1;
-  return a == b;
-}
-REF_WHOLE(ne) {
-  UNUSED1;
-  return a != b;
-}
-REF_WHOLE(lt) {
-  UNUSED1;
-  return a < b;
-}
-REF_WHOLE(le) {
-  UNUSED1;
-  return a <= b;
-}
-REF_WHOLE(gt) {
-  UNUSED1;
-  return a > b;
-}
-REF_WHOLE(ge) {
-  UNUSED1;
-  return a >= b;
-}
-REF_WHOLE(and) {
-  UNUSED1;
-  return a & b;
-}
-REF_WHOLE(or) {
-  UNUSED1;
-  return a | b;
-}
-REF_WHOLE(xor) {
-  UNUSED1;
-  return a ^ b;
-}
-REF_WHOLE(where) {
-  (void)dtype;
-  return a ? b : c;
-}
-REF_WHOLE(fma) {
-  (void)dtype;
-  return wrapped((uint64_t)a * (uint64_t)b + (uint64_t)c);
-}
-
-REF_WHOLE(clamp) {
-  (void)dtype;
-  int64_t raised = a > b ? a : b;
-  return raised < c ? raised : c;
-}
-
 // The least i64 by -1 does not fit; it wraps to itself.
-REF_WHOLE(floor_div) {
-  UNUSED1;
+int64_t ref_whole_floor_div(int64_t a, int64_t b) {
   if (b == 0) return 0;
-  if (b == -1) return wrapped(0 - (uint64_t)a);
+  if (b == -1) return minus(0, a);
   int64_t quotient = a / b;
   return a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
 }
 
-REF_WHOLE(mod) {
-  UNUSED1;
+int64_t ref_whole_mod(int64_t a, int64_t b) {
   if (b == 0 || b == -1) return 0;
   int64_t rest = a % b;
   return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
 }
 
-REF_WHOLE(pow) {
-  UNUSED1;
+int64_t ref_whole_pow(int64_t a, int64_t b) {
   if (b < 0) return a == 1 ? 1 : a == -1 ? (b % 2 == 0 ? 1 : -1) : 0;
-  uint64_t result = 1, factor = (uint64_t)a;
+  int64_t result = 1, factor = a;
   for (int64_t rest = b; rest > 0; rest /= 2) {  // by squaring
-    if (rest % 2 != 0) result *= factor;
-    factor *= factor;
+    if (rest % 2 != 0) result = times(result, factor);
+    factor = times(factor, factor);
   }
-  return wrapped(result);
+  return result;
 }
-
-REF_WHOLE(rpow) { return ref_whole_pow(dtype, b, a, c); }
 
 static bool leaves_nothing(tsr_dtype dtype, int64_t count) {
   return count < 0 || count >= (int64_t)(8 * tsr_dtype_bytes(dtype));
 }
 
-REF_WHOLE(shift_left) {
-  (void)c;
-  return leaves_nothing(dtype, b) ? 0 : wrapped((uint64_t)a << b);
+int64_t ref_whole_shift_left(tsr_dtype dtype, int64_t a, int64_t b) {
+  return leaves_nothing(dtype, b) ? 0 : (int64_t)((uint64_t)a << b);
 }
 
-REF_WHOLE(shift_right) {
-  (void)c;
+int64_t ref_whole_shift_right(tsr_dtype dtype, int64_t a, int64_t b) {
   if (leaves_nothing(dtype, b)) return a < 0 ? -1 : 0;
   if (b == 63) return a < 0 ? -1 : 0;
   int64_t divisor = INT64_C(1) << b, quotient = a / divisor;

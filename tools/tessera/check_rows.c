@@ -157,12 +157,12 @@ static void run_softmaxes(check_run *run, tsr_dtype dtype, tsr_tensor *(*call)(t
   check_result(run, call(x->tensor, 1), expect(run, reference, x, 1, NULL, NULL));
 }
 
-static void run_softmax(check_run *run, const check_op *op, tsr_dtype dtype) {
+void check_softmax(check_run *run, const check_op *op, tsr_dtype dtype) {
   (void)op;
   run_softmaxes(run, dtype, tsr_softmax, ref_softmax_row);
 }
 
-static void run_log_softmax(check_run *run, const check_op *op, tsr_dtype dtype) {
+void check_log_softmax(check_run *run, const check_op *op, tsr_dtype dtype) {
   (void)op;
   run_softmaxes(run, dtype, tsr_log_softmax, ref_log_softmax_row);
 }
@@ -186,29 +186,12 @@ static void run_norms(check_run *run, tsr_dtype dtype, bool is_layer_norm, bool 
   }
 }
 
-static void run_layer_norm(check_run *run, const check_op *op, tsr_dtype dtype) {
+void check_layer_norm(check_run *run, const check_op *op, tsr_dtype dtype) {
   (void)op;
   for (int given = 0; given < 4; given++) run_norms(run, dtype, true, given & 1, given & 2);
 }
 
-static void run_rms_norm(check_run *run, const check_op *op, tsr_dtype dtype) {
+void check_rms_norm(check_run *run, const check_op *op, tsr_dtype dtype) {
   (void)op;
   for (int given = 0; given < 2; given++) run_norms(run, dtype, false, given & 1, false);
 }
-
-#define ROW(op, how, what)                                                                                            \
-  {                                                                                                                   \
-    .name = #op, .text = what, .family = "rows", .dtypes = CHECK_ALL_TYPES, .rule = CHECK_FLOAT, .bound = CHECK_ROWS, \
-    .run = how                                                                                                        \
-  }
-
-// clang-format off
-static const check_op rows[] = {
-    ROW(softmax, run_softmax, "exp(x) / sum(exp(x)) along an axis"),
-    ROW(log_softmax, run_log_softmax, "its logarithm"),
-    ROW(layer_norm, run_layer_norm, "(x - mean) / sqrt(variance + eps) * weight + bias along the last axis"),
-    ROW(rms_norm, run_rms_norm, "x / sqrt(mean(x^2) + eps) * weight along the last axis"),
-};
-// clang-format on
-
-const check_part check_rows_part = {rows, sizeof rows / sizeof rows[0]};

@@ -156,43 +156,46 @@ static check_domain domain_of(tsr_dtype dtype) { return check_is_float(dtype) ? 
 
 static bool is_refused(const check_op *op, tsr_dtype dtype) { return !(op->dtypes & CHECK_BIT(dtype)); }
 
-static void run_refusal(check_run *run, const check_op *op, tsr_dtype dtype, tsr_shape a, tsr_shape b) {
+typedef tsr_tensor *(*product_call)(tsr_tensor *a, tsr_tensor *b);
+
+static void run_refusal(check_run *run, product_call call, tsr_dtype dtype, tsr_shape a, tsr_shape b) {
   if (!check_begin(run, CHECK_ALWAYS, "refused")) return;
   check_tensor *x = check_input(run, dtype, a, CHECK_PLAIN, CHECK_TAME),
                *y = check_input(run, dtype, b, CHECK_PLAIN, CHECK_TAME);
-  check_refused(run, op->call.binary(x->tensor, y->tensor), TSR_ERR_DTYPE);
+  check_refused(run, call(x->tensor, y->tensor), TSR_ERR_DTYPE);
 }
 
-static void run_shape_refusal(check_run *run, const check_op *op, tsr_dtype dtype, tsr_shape a, tsr_shape b) {
+static void run_shape_refusal(check_run *run, product_call call, tsr_dtype dtype, tsr_shape a, tsr_shape b) {
   if (!check_begin(run, CHECK_OFTEN, "shapes-refused")) return;
   check_tensor *x = check_input(run, dtype, a, CHECK_PLAIN, CHECK_TAME),
                *y = check_input(run, dtype, b, CHECK_PLAIN, CHECK_TAME);
-  check_refused(run, op->call.binary(x->tensor, y->tensor), TSR_ERR_SHAPE);
+  check_refused(run, call(x->tensor, y->tensor), TSR_ERR_SHAPE);
 }
 
-static void run_pair(check_run *run, const check_op *op, tsr_dtype dtype, tsr_dtype other, const matmul_case *c) {
+static void run_pair(check_run *run, product_call call, tsr_dtype dtype, tsr_dtype other, const matmul_case *c) {
   check_tensor *a = check_input(run, dtype, c->a, c->a_view, domain_of(dtype));
   check_tensor *b = check_input(run, other, c->b, c->b_view, domain_of(other));
-  check_result(run, op->call.binary(a->tensor, b->tensor), expect(run, &(product){.a = a, .b = b, .alpha = 1}));
+  check_result(run, call(a->tensor, b->tensor), expect(run, &(product){.a = a, .b = b, .alpha = 1}));
 }
 
-static void run_mixed(check_run *run, const check_op *op, tsr_dtype dtype, const matmul_case *c) {
+static void run_mixed(check_run *run, product_call call, tsr_dtype dtype, const matmul_case *c) {
   for (int other = 0; other < TSR_DTYPE_COUNT; other++) {
     if ((int)dtype == other || !check_begin(run, CHECK_HEAVY, "with-%s", tsr_dtype_name((tsr_dtype)other))) continue;
-    run_pair(run, op, dtype, (tsr_dtype)other, c);
+    run_pair(run, call, dtype, (tsr_dtype)other, c);
   }
 }
 
-static void run_matmul(check_run *run, const check_op *op, tsr_dtype dtype) {
+void check_matmul(check_run *run, const check_op *op, tsr_dtype dtype) {
   if (is_refused(op, dtype)) {
-    run_refusal(run, op, dtype, TSR_SHAPE(2, 3), TSR_SHAPE(3, 2));
+    run_refusal(run, tsr_matmul, dtype, TSR_SHAPE(2, 3), TSR_SHAPE(3, 2));
     return;
   }
   for (size_t i = 0; i < sizeof matmuls / sizeof matmuls[0]; i++) {
-    if (check_begin(run, matmuls[i].weight, "%s", matmuls[i].name)) run_pair(run, op, dtype, dtype, &matmuls[i]);
+    if (check_begin(run, matmuls[i].weight, "%s", matmuls[i].name))
+      run_pair(run, tsr_matmul, dtype, dtype, &matmuls[i]);
   }
-  run_mixed(run, op, dtype, &matmuls[1]);
-  run_shape_refusal(run, op, dtype, TSR_SHAPE(2, 3), TSR_SHAPE(4, 2));
+  run_mixed(run, tsr_matmul, dtype, &matmuls[1]);
+  run_shape_refusal(run, tsr_matmul, dtype, TSR_SHAPE(2, 3), TSR_SHAPE(4, 2));
 }
 
 // --- gemm -------------------------------------------------------------------------------------------------------------
@@ -211,7 +214,7 @@ static void run_gemm_case(check_run *run, tsr_dtype dtype, double alpha, double 
   check_result(run, result, expect(run, &(product){.a = a, .b = b, .c = c, .alpha = alpha, .beta = beta}));
 }
 
-static void run_gemm(check_run *run, const check_op *op, tsr_dtype dtype) {
+void check_gemm(check_run *run, const check_op *op, tsr_dtype dtype) {
   if (is_refused(op, dtype)) return;
   bool is_float = check_is_float(dtype);
   const double alphas[] = {1, 0, 3, is_float ? 0.5 : 2}, betas[] = {0, 1, is_float ? -1.5 : 5};
@@ -223,18 +226,19 @@ static void run_gemm(check_run *run, const check_op *op, tsr_dtype dtype) {
 
 // --- gemv, dot, outer -------------------------------------------------------------------------------------------------
 
-static void run_list(check_run *run, const check_op *op, tsr_dtype dtype, const matmul_case *list, int count) {
+static void run_list(check_run *run, const check_op *op, product_call call, tsr_dtype dtype, const matmul_case *list,
+                     int count) {
   if (is_refused(op, dtype)) {
-    run_refusal(run, op, dtype, list[0].a, list[0].b);
+    run_refusal(run, call, dtype, list[0].a, list[0].b);
     return;
   }
   for (int i = 0; i < count; i++) {
-    if (check_begin(run, list[i].weight, "%s", list[i].name)) run_pair(run, op, dtype, dtype, &list[i]);
+    if (check_begin(run, list[i].weight, "%s", list[i].name)) run_pair(run, call, dtype, dtype, &list[i]);
   }
-  run_mixed(run, op, dtype, &list[0]);
+  run_mixed(run, call, dtype, &list[0]);
 }
 
-static void run_gemv(check_run *run, const check_op *op, tsr_dtype dtype) {
+void check_gemv(check_run *run, const check_op *op, tsr_dtype dtype) {
   static const matmul_case list[] = {
       {"odd", CHECK_ALWAYS, {2, {13, 29}}, {1, {29}}, CHECK_PLAIN, CHECK_PLAIN},
       {"transposed", CHECK_ALWAYS, {2, {13, 29}}, {1, {29}}, CHECK_TRANSPOSED, CHECK_REVERSED},
@@ -244,10 +248,10 @@ static void run_gemv(check_run *run, const check_op *op, tsr_dtype dtype) {
       {"long", CHECK_HEAVY, {2, {5, 5003}}, {1, {5003}}, CHECK_PLAIN, CHECK_PLAIN},
       {"tall", CHECK_HEAVY, {2, {5003, 5}}, {1, {5}}, CHECK_PLAIN, CHECK_PLAIN},
   };
-  run_list(run, op, dtype, list, sizeof list / sizeof list[0]);
+  run_list(run, op, tsr_gemv, dtype, list, sizeof list / sizeof list[0]);
 }
 
-static void run_dot(check_run *run, const check_op *op, tsr_dtype dtype) {
+void check_dot(check_run *run, const check_op *op, tsr_dtype dtype) {
   static const matmul_case list[] = {
       {"odd", CHECK_ALWAYS, {1, {29}}, {1, {29}}, CHECK_PLAIN, CHECK_PLAIN},
       {"views", CHECK_ALWAYS, {1, {29}}, {1, {29}}, CHECK_SLICED, CHECK_REVERSED},
@@ -256,8 +260,8 @@ static void run_dot(check_run *run, const check_op *op, tsr_dtype dtype) {
       {"empty", CHECK_OFTEN, {1, {0}}, {1, {0}}, CHECK_PLAIN, CHECK_PLAIN},
       {"long", CHECK_HEAVY, {1, {100003}}, {1, {100003}}, CHECK_PLAIN, CHECK_PLAIN},
   };
-  run_list(run, op, dtype, list, sizeof list / sizeof list[0]);
-  if (!is_refused(op, dtype)) run_shape_refusal(run, op, dtype, TSR_SHAPE(3), TSR_SHAPE(4));
+  run_list(run, op, tsr_dot, dtype, list, sizeof list / sizeof list[0]);
+  if (!is_refused(op, dtype)) run_shape_refusal(run, tsr_dot, dtype, TSR_SHAPE(3), TSR_SHAPE(4));
 }
 
 // Vectors as a column and a row, so that the product of matrices is the outer one.
@@ -270,9 +274,9 @@ static void run_outer_pair(check_run *run, tsr_dtype dtype, tsr_dtype other, int
   check_result(run, result, expect(run, &(product){.a = a, .b = b, .alpha = 1}));
 }
 
-static void run_outer(check_run *run, const check_op *op, tsr_dtype dtype) {
+void check_outer(check_run *run, const check_op *op, tsr_dtype dtype) {
   if (is_refused(op, dtype)) {
-    run_refusal(run, op, dtype, TSR_SHAPE(2), TSR_SHAPE(3));
+    run_refusal(run, tsr_outer, dtype, TSR_SHAPE(2), TSR_SHAPE(3));
     return;
   }
   static const struct {
@@ -286,22 +290,3 @@ static void run_outer(check_run *run, const check_op *op, tsr_dtype dtype) {
     run_outer_pair(run, dtype, dtype, list[i].m, list[i].n, list[i].view);
   }
 }
-
-#define LINEAR(op, how, what)                                                                                \
-  {                                                                                                          \
-    .name = #op, .text = what, .family = "linear algebra", .dtypes = CHECK_NUMBER_TYPES, .rule = CHECK_SAME, \
-    .bound = CHECK_DOT, .run = how, .call.binary = tsr_##op                                                  \
-  }
-
-// clang-format off
-static const check_op linear[] = {
-    LINEAR(matmul, run_matmul, "matrix product over the last two axes; those before are broadcast"),
-    {.name = "gemm", .text = "alpha * a * b + beta * c, rounded once", .family = "linear algebra", .dtypes = CHECK_NUMBER_TYPES,
-     .rule = CHECK_SAME, .bound = CHECK_DOT, .run = run_gemm},
-    LINEAR(gemv, run_gemv, "matrix by vector"),
-    LINEAR(dot, run_dot, "sum of the products of two vectors"),
-    LINEAR(outer, run_outer, "all products of the elements of two vectors, rows from a"),
-};
-// clang-format on
-
-const check_part check_linear_part = {linear, sizeof linear / sizeof linear[0]};

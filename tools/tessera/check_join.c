@@ -43,7 +43,7 @@ static void run_concat_case(check_run *run, tsr_dtype dtype, tsr_dtype other, co
   check_result(run, tsr_concat(parts, 3, c->axis), check_expect_each(run, result, m.shape, concat_element, &m));
 }
 
-static void run_concat(check_run *run, const check_op *op, tsr_dtype dtype) {
+void check_concat(check_run *run, const check_op *op, tsr_dtype dtype) {
   (void)op;
   for (int i = 0; i < check_axis_case_count; i++) {
     const check_axis_case *c = &check_axis_cases[i];
@@ -64,7 +64,7 @@ static check_value stack_element(const void *own, const int64_t *index) {
   return at(m->x[index[m->axis]], place);
 }
 
-static void run_stack(check_run *run, const check_op *op, tsr_dtype dtype) {
+void check_stack(check_run *run, const check_op *op, tsr_dtype dtype) {
   (void)op;
   for (int i = 0; i < check_axis_case_count; i++) {
     const check_axis_case *c = &check_axis_cases[i];
@@ -90,7 +90,7 @@ static check_value split_element(const void *own, const int64_t *index) {
   return at(m->x[0], place);
 }
 
-static void run_split(check_run *run, const check_op *op, tsr_dtype dtype) {
+void check_split(check_run *run, const check_op *op, tsr_dtype dtype) {
   (void)op;
   for (int i = 0; i < check_axis_case_count; i++) {
     const check_axis_case *c = &check_axis_cases[i];
@@ -125,7 +125,7 @@ static check_value repeat_element(const void *own, const int64_t *index) {
   return at(m->x[0], place);
 }
 
-static void run_repeat(check_run *run, const check_op *op, tsr_dtype dtype) {
+void check_repeat(check_run *run, const check_op *op, tsr_dtype dtype) {
   (void)op;
   for (int i = 0; i < check_axis_case_count; i++) {
     const check_axis_case *c = &check_axis_cases[i];
@@ -160,7 +160,7 @@ static void run_tile_case(check_run *run, tsr_dtype dtype, const char *name, tsr
   check_result(run, tsr_tile(m.x[0]->tensor, times), check_expect_each(run, dtype, m.shape, tile_element, &m));
 }
 
-static void run_tile(check_run *run, const check_op *op, tsr_dtype dtype) {
+void check_tile(check_run *run, const check_op *op, tsr_dtype dtype) {
   (void)op;
   run_tile_case(run, dtype, "vector", TSR_SHAPE(5), TSR_SHAPE(3), CHECK_PLAIN);
   run_tile_case(run, dtype, "matrix", TSR_SHAPE(3, 5), TSR_SHAPE(2, 3), CHECK_PLAIN);
@@ -188,7 +188,7 @@ static check_value pad_element(const void *own, const int64_t *index) {
   return at(x, place);
 }
 
-static void run_pad(check_run *run, const check_op *op, tsr_dtype dtype) {
+void check_pad(check_run *run, const check_op *op, tsr_dtype dtype) {
   (void)op;
   for (int i = 0; i < check_axis_case_count; i++) {
     const check_axis_case *c = &check_axis_cases[i];
@@ -214,7 +214,7 @@ static check_value roll_element(const void *own, const int64_t *index) {
   return at(m->x[0], place);
 }
 
-static void run_roll(check_run *run, const check_op *op, tsr_dtype dtype) {
+void check_roll(check_run *run, const check_op *op, tsr_dtype dtype) {
   (void)op;
   static const int64_t shifts[] = {1, 0, -2, 1000003};
   for (int i = 0; i < check_axis_case_count; i++) {
@@ -261,34 +261,12 @@ static void run_triangle(check_run *run, tsr_dtype dtype, tsr_tensor *(*call)(ts
   check_refused(run, call(check_input(run, dtype, TSR_SHAPE(4), CHECK_PLAIN, CHECK_ANY)->tensor, 0), TSR_ERR_SHAPE);
 }
 
-static void run_tril(check_run *run, const check_op *op, tsr_dtype dtype) {
+void check_tril(check_run *run, const check_op *op, tsr_dtype dtype) {
   (void)op;
   run_triangle(run, dtype, tsr_tril, tril_element);
 }
 
-static void run_triu(check_run *run, const check_op *op, tsr_dtype dtype) {
+void check_triu(check_run *run, const check_op *op, tsr_dtype dtype) {
   (void)op;
   run_triangle(run, dtype, tsr_triu, triu_element);
 }
-
-#define JOIN(op, how, what)                                                                        \
-  {                                                                                                \
-    .name = #op, .text = what, .family = "joining", .dtypes = CHECK_ALL_TYPES, .rule = CHECK_SAME, \
-    .bound = CHECK_BITS, .run = how                                                                \
-  }
-
-// clang-format off
-static const check_op joining[] = {
-    JOIN(concat, run_concat, "tensors one after the other along an axis"),
-    JOIN(stack, run_stack, "tensors of one shape along a new axis"),
-    JOIN(split, run_split, "views of these sizes along an axis"),
-    JOIN(repeat, run_repeat, "each element so many times in a row along an axis"),
-    JOIN(tile, run_tile, "the whole tensor so many times along each axis"),
-    JOIN(pad, run_pad, "elements of a value around each axis"),
-    JOIN(roll, run_roll, "element i goes to i + shift, around the end"),
-    JOIN(tril, run_tril, "lower triangle of the last two axes, the rest 0"),
-    JOIN(triu, run_triu, "upper triangle of the last two axes, the rest 0"),
-};
-// clang-format on
-
-const check_part check_join_part = {joining, sizeof joining / sizeof joining[0]};

@@ -61,7 +61,7 @@ static tsr_shape gather_shape(const check_axis_case *c) {
   return shape;
 }
 
-static void run_gather(check_run *run, const check_op *op, tsr_dtype dtype) {
+void check_gather(check_run *run, const check_op *op, tsr_dtype dtype) {
   (void)op;
   for (int i = 0; i < check_axis_case_count; i++) {
     const check_axis_case *c = &check_axis_cases[i];
@@ -73,7 +73,7 @@ static void run_gather(check_run *run, const check_op *op, tsr_dtype dtype) {
   }
 }
 
-static void run_index_select(check_run *run, const check_op *op, tsr_dtype dtype) {
+void check_index_select(check_run *run, const check_op *op, tsr_dtype dtype) {
   (void)op;
   for (int i = 0; i < check_axis_case_count; i++) {
     const check_axis_case *c = &check_axis_cases[i];
@@ -87,7 +87,7 @@ static void run_index_select(check_run *run, const check_op *op, tsr_dtype dtype
   }
 }
 
-static void run_take(check_run *run, const check_op *op, tsr_dtype dtype) {
+void check_take(check_run *run, const check_op *op, tsr_dtype dtype) {
   (void)op;
   for (int i = 0; i < check_axis_case_count; i++) {
     const check_axis_case *c = &check_axis_cases[i];
@@ -155,12 +155,12 @@ static void run_scatters(check_run *run, tsr_dtype dtype, bool adds) {
   if (check_begin(run, CHECK_OFTEN, "from-f32")) run_scatter_case(run, dtype, TSR_F32, &check_axis_cases[1], adds);
 }
 
-static void run_scatter(check_run *run, const check_op *op, tsr_dtype dtype) {
+void check_scatter(check_run *run, const check_op *op, tsr_dtype dtype) {
   (void)op;
   run_scatters(run, dtype, false);
 }
 
-static void run_scatter_add(check_run *run, const check_op *op, tsr_dtype dtype) {
+void check_scatter_add(check_run *run, const check_op *op, tsr_dtype dtype) {
   (void)op;
   run_scatters(run, dtype, true);
 }
@@ -179,7 +179,7 @@ static check_value one_hot_element(const void *own, const int64_t *index) {
   return check_convert(o->dtype, TSR_BOOL, (check_value){.whole = is_hot});
 }
 
-static void run_one_hot(check_run *run, const check_op *op, tsr_dtype dtype) {
+void check_one_hot(check_run *run, const check_op *op, tsr_dtype dtype) {
   (void)op;
   static const int64_t classes[] = {1, 7, 0, 33};
   for (int i = 0; i < check_axis_case_count; i++) {
@@ -258,12 +258,12 @@ static void run_sorts(check_run *run, tsr_dtype dtype, bool wants_indices) {
   check_result(run, wants_indices ? tsr_argsort(x->tensor, 1, false) : tsr_sort(x->tensor, 1, false), wanted);
 }
 
-static void run_sort(check_run *run, const check_op *op, tsr_dtype dtype) {
+void check_sort(check_run *run, const check_op *op, tsr_dtype dtype) {
   (void)op;
   run_sorts(run, dtype, false);
 }
 
-static void run_argsort(check_run *run, const check_op *op, tsr_dtype dtype) {
+void check_argsort(check_run *run, const check_op *op, tsr_dtype dtype) {
   (void)op;
   run_sorts(run, dtype, true);
 }
@@ -285,7 +285,7 @@ static void run_topk_case(check_run *run, tsr_dtype dtype, const check_axis_case
   check_result(run, is_indices, indices);
 }
 
-static void run_topk(check_run *run, const check_op *op, tsr_dtype dtype) {
+void check_topk(check_run *run, const check_op *op, tsr_dtype dtype) {
   (void)op;
   for (int i = 0; i < check_axis_case_count * 2; i++) {
     const check_axis_case *c = &check_axis_cases[i / 2];
@@ -294,25 +294,3 @@ static void run_topk(check_run *run, const check_op *op, tsr_dtype dtype) {
       run_topk_case(run, dtype, c, k, i % 2 == 0);
   }
 }
-
-#define INDEX(op, type_rule, limit, how, what)                                                                     \
-  {                                                                                                                \
-    .name = #op, .text = what, .family = "indexing", .dtypes = CHECK_ALL_TYPES, .rule = type_rule, .bound = limit, \
-    .run = how                                                                                                     \
-  }
-
-// clang-format off
-static const check_op indexing[] = {
-    INDEX(gather, CHECK_SAME, CHECK_BITS, run_gather, "x[indices[i, j], j] for axis 0, and so on"),
-    INDEX(index_select, CHECK_SAME, CHECK_BITS, run_index_select, "the slices along an axis that a list names"),
-    INDEX(take, CHECK_SAME, CHECK_BITS, run_take, "elements counted in row-major order"),
-    INDEX(scatter, CHECK_SAME, CHECK_BITS, run_scatter, "x with elements replaced; the last in row-major order stays"),
-    INDEX(scatter_add, CHECK_SAME, CHECK_SUM, run_scatter_add, "x with elements added to, in row-major order"),
-    INDEX(one_hot, CHECK_ASKED, CHECK_BITS, run_one_hot, "a new last axis: 1 where its position is the index, else 0"),
-    INDEX(sort, CHECK_SAME, CHECK_BITS, run_sort, "sorted along an axis, stable; NaN last"),
-    INDEX(argsort, CHECK_INDEX, CHECK_EXACT, run_argsort, "where each element of the sorted tensor was"),
-    INDEX(topk, CHECK_SAME, CHECK_BITS, run_topk, "the first k of sort and argsort"),
-};
-// clang-format on
-
-const check_part check_index_part = {indexing, sizeof indexing / sizeof indexing[0]};

@@ -19,7 +19,7 @@ static check_expected *expect_full(check_run *run, tsr_dtype dtype, tsr_shape sh
   return wanted;
 }
 
-static void run_zeros(check_run *run, const check_op *op, tsr_dtype dtype) {
+void check_zeros(check_run *run, const check_op *op, tsr_dtype dtype) {
   (void)op;
   for (int i = 0; i < SHAPE_COUNT; i++) {
     if (!check_begin(run, CHECK_OFTEN, "%d", i)) continue;
@@ -28,7 +28,7 @@ static void run_zeros(check_run *run, const check_op *op, tsr_dtype dtype) {
   }
 }
 
-static void run_ones(check_run *run, const check_op *op, tsr_dtype dtype) {
+void check_ones(check_run *run, const check_op *op, tsr_dtype dtype) {
   (void)op;
   for (int i = 0; i < SHAPE_COUNT; i++) {
     if (!check_begin(run, CHECK_OFTEN, "%d", i)) continue;
@@ -37,7 +37,7 @@ static void run_ones(check_run *run, const check_op *op, tsr_dtype dtype) {
   }
 }
 
-static void run_full(check_run *run, const check_op *op, tsr_dtype dtype) {
+void check_full(check_run *run, const check_op *op, tsr_dtype dtype) {
   (void)op;
   static const double values[] = {0.1, -2.5, 1e10, -1e300, NAN, INFINITY, -0.0, 65519, 3.999};
   for (int i = 0; i < 9; i++) {
@@ -48,7 +48,7 @@ static void run_full(check_run *run, const check_op *op, tsr_dtype dtype) {
   }
 }
 
-static void run_full_int(check_run *run, const check_op *op, tsr_dtype dtype) {
+void check_full_int(check_run *run, const check_op *op, tsr_dtype dtype) {
   (void)op;
   static const int64_t values[] = {0, -1, 300, INT64_MAX, INT64_MIN, INT64_C(9007199254740993), 16777217, -40000};
   for (int i = 0; i < 8; i++) {
@@ -60,7 +60,7 @@ static void run_full_int(check_run *run, const check_op *op, tsr_dtype dtype) {
   }
 }
 
-static void run_arange(check_run *run, const check_op *op, tsr_dtype dtype) {
+void check_arange(check_run *run, const check_op *op, tsr_dtype dtype) {
   (void)op;
   static const struct {
     double start, stop, step;
@@ -79,7 +79,7 @@ static void run_arange(check_run *run, const check_op *op, tsr_dtype dtype) {
 }
 
 // Steps that f64 holds exactly, so that every way to compute them is the same.
-static void run_linspace(check_run *run, const check_op *op, tsr_dtype dtype) {
+void check_linspace(check_run *run, const check_op *op, tsr_dtype dtype) {
   (void)op;
   static const struct {
     double start, stop;
@@ -96,7 +96,7 @@ static void run_linspace(check_run *run, const check_op *op, tsr_dtype dtype) {
   }
 }
 
-static void run_eye(check_run *run, const check_op *op, tsr_dtype dtype) {
+void check_eye(check_run *run, const check_op *op, tsr_dtype dtype) {
   (void)op;
   static const int64_t diagonals[] = {0, 2, -3, 100, -100};
   for (int i = 0; i < 5; i++) {
@@ -169,7 +169,7 @@ static double normal_at(int64_t i, uint64_t seed) {
 static const tsr_shape random_shapes[] = {{1, {0}}, {0, {0}}, {1, {1}}, {2, {7, 19}}, {1, {4097}}, {1, {100003}}};
 static const uint64_t seeds[] = {0, 1, 42, UINT64_MAX, UINT64_C(0x123456789ABCDEF), 7};
 
-static void run_rand(check_run *run, const check_op *op, tsr_dtype dtype) {
+void check_rand(check_run *run, const check_op *op, tsr_dtype dtype) {
   for (int i = 0; i < 6; i++) {
     if (!check_begin(run, i == 3 ? CHECK_ALWAYS : CHECK_OFTEN, "%d", i)) continue;
     tsr_tensor *result = tsr_rand(check_device(run), dtype, random_shapes[i], seeds[i]);
@@ -183,7 +183,7 @@ static void run_rand(check_run *run, const check_op *op, tsr_dtype dtype) {
   }
 }
 
-static void run_randn(check_run *run, const check_op *op, tsr_dtype dtype) {
+void check_randn(check_run *run, const check_op *op, tsr_dtype dtype) {
   for (int i = 0; i < 6; i++) {
     if (!check_begin(run, i == 3 ? CHECK_ALWAYS : CHECK_HEAVY, "%d", i)) continue;
     tsr_tensor *result = tsr_randn(check_device(run), dtype, random_shapes[i], seeds[i]);
@@ -204,7 +204,7 @@ static uint64_t upper_product(uint64_t a, uint64_t b) {
   return a_high * b_high + (middle >> 32) + (other >> 32);
 }
 
-static void run_randint(check_run *run, const check_op *op, tsr_dtype dtype) {
+void check_randint(check_run *run, const check_op *op, tsr_dtype dtype) {
   for (int i = 0; i < 6; i++) {
     if (!check_begin(run, i == 3 ? CHECK_ALWAYS : CHECK_OFTEN, "%d", i)) continue;
     bool is_taken = op->dtypes & CHECK_BIT(dtype);
@@ -261,7 +261,7 @@ static check_value expanded_element(const void *own, const int64_t *index) {
   return v->x->values[check_broadcast_at(v->x->shape, v->shape.rank, index)];
 }
 
-static void run_reshape(check_run *run, const check_op *op, tsr_dtype dtype) {
+void check_reshape(check_run *run, const check_op *op, tsr_dtype dtype) {
   (void)op;
   static const tsr_shape to[] = {{1, {-1}}, {2, {8, 9}}, {3, {2, -1, 3}}, {4, {1, 72, 1, 1}}, {2, {3, 24}}};
   for (int i = 0; i < 5 * CHECK_VIEW_COUNT; i++) {
@@ -276,7 +276,7 @@ static void run_reshape(check_run *run, const check_op *op, tsr_dtype dtype) {
   }
 }
 
-static void run_contiguous(check_run *run, const check_op *op, tsr_dtype dtype) {
+void check_contiguous(check_run *run, const check_op *op, tsr_dtype dtype) {
   (void)op;
   static const tsr_shape from[] = {{2, {13, 17}}, {3, {5, 4, 7}}, {2, {0, 3}}, {2, {257, 131}}};
   for (int i = 0; i < 4 * CHECK_VIEW_COUNT; i++) {
@@ -290,7 +290,7 @@ static void run_contiguous(check_run *run, const check_op *op, tsr_dtype dtype) 
 }
 
 // Into every kind of view, from every kind and broadcast; what was recorded before sees the old elements.
-static void run_assign(check_run *run, const check_op *op, tsr_dtype dtype) {
+void check_assign(check_run *run, const check_op *op, tsr_dtype dtype) {
   (void)op;
   static const tsr_shape pairs[][2] = {
       {{2, {13, 17}}, {2, {13, 17}}}, {{3, {5, 4, 7}}, {2, {4, 1}}}, {{2, {131, 67}}, {2, {131, 67}}}};
@@ -328,12 +328,12 @@ static void run_permuted(check_run *run, tsr_dtype dtype, const int *axes, bool 
   }
 }
 
-static void run_transpose(check_run *run, const check_op *op, tsr_dtype dtype) {
+void check_transpose(check_run *run, const check_op *op, tsr_dtype dtype) {
   (void)op;
   run_permuted(run, dtype, (int[]){2, 1, 0}, true);
 }
 
-static void run_permute(check_run *run, const check_op *op, tsr_dtype dtype) {
+void check_permute(check_run *run, const check_op *op, tsr_dtype dtype) {
   (void)op;
   run_permuted(run, dtype, (int[]){1, 2, 0}, false);
   run_permuted(run, dtype, (int[]){0, 1, 2}, false);
@@ -341,7 +341,7 @@ static void run_permute(check_run *run, const check_op *op, tsr_dtype dtype) {
 }
 
 // Python's [start:stop:step], worked out by hand for an axis of 11.
-static void run_slice(check_run *run, const check_op *op, tsr_dtype dtype) {
+void check_slice(check_run *run, const check_op *op, tsr_dtype dtype) {
   (void)op;
   static const struct {
     int64_t start, stop, step, first, count;
@@ -361,7 +361,7 @@ static void run_slice(check_run *run, const check_op *op, tsr_dtype dtype) {
   }
 }
 
-static void run_flip(check_run *run, const check_op *op, tsr_dtype dtype) {
+void check_flip(check_run *run, const check_op *op, tsr_dtype dtype) {
   (void)op;
   for (int i = 0; i < check_axis_case_count; i++) {
     const check_axis_case *c = &check_axis_cases[i];
@@ -373,7 +373,7 @@ static void run_flip(check_run *run, const check_op *op, tsr_dtype dtype) {
   }
 }
 
-static void run_expand(check_run *run, const check_op *op, tsr_dtype dtype) {
+void check_expand(check_run *run, const check_op *op, tsr_dtype dtype) {
   (void)op;
   static const tsr_shape from[] = {{2, {1, 7}}, {2, {5, 1}}, {0, {0}}, {3, {2, 1, 3}}, {1, {1}}};
   static const tsr_shape to[] = {{2, {4, 7}}, {3, {3, 5, 6}}, {2, {2, 3}}, {4, {2, 2, 5, 3}}, {1, {0}}};
@@ -384,7 +384,7 @@ static void run_expand(check_run *run, const check_op *op, tsr_dtype dtype) {
   }
 }
 
-static void run_squeeze(check_run *run, const check_op *op, tsr_dtype dtype) {
+void check_squeeze(check_run *run, const check_op *op, tsr_dtype dtype) {
   (void)op;
   for (int i = 0; i < CHECK_VIEW_COUNT; i++) {
     if (!check_begin(run, CHECK_OFTEN, "%d", i)) continue;
@@ -396,7 +396,7 @@ static void run_squeeze(check_run *run, const check_op *op, tsr_dtype dtype) {
                 TSR_ERR_SHAPE);
 }
 
-static void run_unsqueeze(check_run *run, const check_op *op, tsr_dtype dtype) {
+void check_unsqueeze(check_run *run, const check_op *op, tsr_dtype dtype) {
   (void)op;
   for (int axis = 0; axis <= 2; axis++) {
     if (!check_begin(run, CHECK_OFTEN, "%d", axis)) continue;
@@ -406,7 +406,7 @@ static void run_unsqueeze(check_run *run, const check_op *op, tsr_dtype dtype) {
   }
 }
 
-static void run_squeeze_all(check_run *run, const check_op *op, tsr_dtype dtype) {
+void check_squeeze_all(check_run *run, const check_op *op, tsr_dtype dtype) {
   (void)op;
   static const tsr_shape from[] = {{4, {1, 5, 1, 7}}, {2, {1, 1}}, {2, {3, 4}}},
                          to[] = {{2, {5, 7}}, {0, {0}}, {2, {3, 4}}};
@@ -416,45 +416,3 @@ static void run_squeeze_all(check_run *run, const check_op *op, tsr_dtype dtype)
     check_result(run, tsr_squeeze_all(v.x->tensor), check_expect_each(run, dtype, to[i], same_order_element, &v));
   }
 }
-
-// --- Rows -------------------------------------------------------------------------------------------------------------
-
-#define CREATE(op, types, limit, how, what) \
-  { .name = #op, .text = what, .family = "creating", .dtypes = types, .rule = CHECK_ASKED, .bound = limit, .run = how }
-#define VIEW(op, how, what)                                                                                           \
-  {                                                                                                                   \
-    .name = #op, .text = what, .family = "views", .dtypes = CHECK_ALL_TYPES, .rule = CHECK_SAME, .bound = CHECK_BITS, \
-    .run = how                                                                                                        \
-  }
-
-// clang-format off
-static const check_op creating[] = {
-    CREATE(zeros, CHECK_ALL_TYPES, CHECK_BITS, run_zeros, "every element 0"),
-    CREATE(ones, CHECK_ALL_TYPES, CHECK_BITS, run_ones, "every element 1"),
-    CREATE(full, CHECK_ALL_TYPES, CHECK_BITS, run_full, "every element a number"),
-    CREATE(full_int, CHECK_ALL_TYPES, CHECK_BITS, run_full_int, "the same, of integers beyond 2^53"),
-    CREATE(arange, CHECK_ALL_TYPES, CHECK_BITS, run_arange, "start, start + step, … before stop"),
-    CREATE(linspace, CHECK_ALL_TYPES, CHECK_BITS, run_linspace, "numbers from start to stop, evenly spaced"),
-    CREATE(eye, CHECK_ALL_TYPES, CHECK_BITS, run_eye, "1 on a diagonal, else 0"),
-    CREATE(rand, CHECK_FLOAT_TYPES, CHECK_BITS, run_rand, "uniform random numbers, 0 included and 1 not"),
-    CREATE(randn, CHECK_FLOAT_TYPES, CHECK_NORMAL, run_randn, "normal random numbers"),
-    CREATE(randint, CHECK_WHOLE_TYPES, CHECK_EXACT, run_randint, "whole random numbers"),
-};
-
-static const check_op views[] = {
-    VIEW(reshape, run_reshape, "the same elements in row-major order under another shape"),
-    VIEW(transpose, run_transpose, "two axes swapped"),
-    VIEW(permute, run_permute, "axes in another order"),
-    VIEW(slice, run_slice, "elements start, start + step, … before stop along an axis"),
-    VIEW(flip, run_flip, "an axis reversed"),
-    VIEW(expand, run_expand, "sizes of 1 repeated"),
-    VIEW(squeeze, run_squeeze, "an axis of size 1 dropped"),
-    VIEW(squeeze_all, run_squeeze_all, "every axis of size 1 dropped"),
-    VIEW(unsqueeze, run_unsqueeze, "an axis of size 1 put in"),
-    VIEW(contiguous, run_contiguous, "a contiguous copy, where it is not contiguous already"),
-    VIEW(assign, run_assign, "writes in place, in the order of recording"),
-};
-// clang-format on
-
-const check_part check_create_part = {creating, sizeof creating / sizeof creating[0]};
-const check_part check_view_part = {views, sizeof views / sizeof views[0]};

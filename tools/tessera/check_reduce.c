@@ -15,7 +15,7 @@ static check_reduced real_result(double value, double magnitude) {
 
 static check_reduced whole_result(int64_t value) { return (check_reduced){.value = {.whole = value}}; }
 
-static check_reduced ref_sum_of(tsr_dtype dtype, const check_value *x, int64_t n) {
+check_reduced ref_sum_of(tsr_dtype dtype, const check_value *x, int64_t n) {
   ref_sum sum = {0};
   uint64_t whole = 0;
   double magnitude = 0;
@@ -28,7 +28,7 @@ static check_reduced ref_sum_of(tsr_dtype dtype, const check_value *x, int64_t n
 }
 
 // The product's own rounding errors are carried along.
-static check_reduced ref_prod_of(tsr_dtype dtype, const check_value *x, int64_t n) {
+check_reduced ref_prod_of(tsr_dtype dtype, const check_value *x, int64_t n) {
   double product = 1, rest = 0;
   uint64_t whole = 1;
   for (int64_t i = 0; i < n; i++) {
@@ -44,7 +44,7 @@ static check_reduced ref_prod_of(tsr_dtype dtype, const check_value *x, int64_t 
   return real_result(product + rest, fabs(product) + (double)n * 1e-45);  // it may have been subnormal on the way
 }
 
-static check_reduced ref_mean_of(tsr_dtype dtype, const check_value *x, int64_t n) {
+check_reduced ref_mean_of(tsr_dtype dtype, const check_value *x, int64_t n) {
   check_reduced sum = ref_sum_of(dtype, x, n);
   return real_result(sum.value.real / (double)n, sum.magnitude / (double)n);
 }
@@ -68,22 +68,18 @@ static check_reduced extreme_of(tsr_dtype dtype, const check_value *x, int64_t n
   return whole_result(wants_largest ? check_least(dtype) : check_most(dtype));
 }
 
-static check_reduced ref_max_of(tsr_dtype dtype, const check_value *x, int64_t n) {
-  return extreme_of(dtype, x, n, true);
-}
-static check_reduced ref_min_of(tsr_dtype dtype, const check_value *x, int64_t n) {
-  return extreme_of(dtype, x, n, false);
-}
+check_reduced ref_max_of(tsr_dtype dtype, const check_value *x, int64_t n) { return extreme_of(dtype, x, n, true); }
+check_reduced ref_min_of(tsr_dtype dtype, const check_value *x, int64_t n) { return extreme_of(dtype, x, n, false); }
 
-static check_reduced ref_argmax_of(tsr_dtype dtype, const check_value *x, int64_t n) {
+check_reduced ref_argmax_of(tsr_dtype dtype, const check_value *x, int64_t n) {
   return whole_result(find_extreme(dtype, x, n, true));
 }
 
-static check_reduced ref_argmin_of(tsr_dtype dtype, const check_value *x, int64_t n) {
+check_reduced ref_argmin_of(tsr_dtype dtype, const check_value *x, int64_t n) {
   return whole_result(find_extreme(dtype, x, n, false));
 }
 
-static check_reduced ref_any_of(tsr_dtype dtype, const check_value *x, int64_t n) {
+check_reduced ref_any_of(tsr_dtype dtype, const check_value *x, int64_t n) {
   (void)dtype;
   for (int64_t i = 0; i < n; i++) {
     if (x[i].whole) return whole_result(1);
@@ -91,7 +87,7 @@ static check_reduced ref_any_of(tsr_dtype dtype, const check_value *x, int64_t n
   return whole_result(0);
 }
 
-static check_reduced ref_all_of(tsr_dtype dtype, const check_value *x, int64_t n) {
+check_reduced ref_all_of(tsr_dtype dtype, const check_value *x, int64_t n) {
   (void)dtype;
   for (int64_t i = 0; i < n; i++) {
     if (!x[i].whole) return whole_result(0);
@@ -153,7 +149,7 @@ static check_reduced ref_norm_inf_of(tsr_dtype dtype, const check_value *x, int6
   return real_result(largest, 0);
 }
 
-static check_reduced ref_logsumexp_of(tsr_dtype dtype, const check_value *x, int64_t n) {
+check_reduced ref_logsumexp_of(tsr_dtype dtype, const check_value *x, int64_t n) {
   double top = ref_max_of(dtype, x, n).value.real, farthest = 0;
   if (!isfinite(top)) return real_result(top, 0);
   ref_sum sum = {0};
@@ -338,8 +334,8 @@ static void run_variant(check_run *run, const check_op *op, const variant *v, ts
   run_wrong_axes(run, v, dtype);
 }
 
-static void run_plain(check_run *run, const check_op *op, tsr_dtype dtype) {
-  run_variant(run, op, &(variant){"", op->call.reduction, op->reduce}, dtype);
+void check_reductions(check_run *run, const check_op *op, tsr_dtype dtype) {
+  run_variant(run, op, &(variant){"", op->reduction, op->reduce}, dtype);
 }
 
 static tsr_tensor *var0(tsr_tensor *x, const int *axes, int count, bool keep) {
@@ -364,17 +360,17 @@ static tsr_tensor *norm_inf(tsr_tensor *x, const int *axes, int count, bool keep
   return tsr_norm(x, INFINITY, axes, count, keep);
 }
 
-static void run_var(check_run *run, const check_op *op, tsr_dtype dtype) {
+void check_var(check_run *run, const check_op *op, tsr_dtype dtype) {
   run_variant(run, op, &(variant){"c0-", var0, ref_var0_of}, dtype);
   run_variant(run, op, &(variant){"c1-", var1, ref_var1_of}, dtype);
 }
 
-static void run_std(check_run *run, const check_op *op, tsr_dtype dtype) {
+void check_std(check_run *run, const check_op *op, tsr_dtype dtype) {
   run_variant(run, op, &(variant){"c0-", std0, ref_std0_of}, dtype);
   run_variant(run, op, &(variant){"c1-", std1, ref_std1_of}, dtype);
 }
 
-static void run_norm(check_run *run, const check_op *op, tsr_dtype dtype) {
+void check_norm(check_run *run, const check_op *op, tsr_dtype dtype) {
   run_variant(run, op, &(variant){"p1-", norm1, ref_norm1_of}, dtype);
   run_variant(run, op, &(variant){"p2-", norm2, ref_norm2_of}, dtype);
   run_variant(run, op, &(variant){"inf-", norm_inf, ref_norm_inf_of}, dtype);
@@ -441,42 +437,6 @@ static void run_scan(check_run *run, const check_op *op, tsr_dtype dtype, const 
   check_result(run, tsr_cumsum(x->tensor, c->axis), wanted);
 }
 
-static void run_cumsum(check_run *run, const check_op *op, tsr_dtype dtype) {
+void check_cumsum(check_run *run, const check_op *op, tsr_dtype dtype) {
   for (size_t i = 0; i < sizeof scans / sizeof scans[0]; i++) run_scan(run, op, dtype, &scans[i]);
 }
-
-// --- Rows -------------------------------------------------------------------------------------------------------------
-
-#define ALL CHECK_ALL_TYPES
-#define REDUCTION(op, type_rule, limit, values, ref, what)                                               \
-  {                                                                                                      \
-    .name = #op, .text = what, .family = "reductions", .dtypes = ALL, .rule = type_rule, .bound = limit, \
-    .domain = values, .run = run_plain, .call.reduction = tsr_##op, .reduce = ref                        \
-  }
-#define VARIED(op, limit, how, what)                                                                       \
-  {                                                                                                        \
-    .name = #op, .text = what, .family = "reductions", .dtypes = ALL, .rule = CHECK_FLOAT, .bound = limit, \
-    .domain = CHECK_TAME, .run = how                                                                       \
-  }
-
-// clang-format off
-static const check_op reductions[] = {
-    REDUCTION(sum, CHECK_SUMMED, CHECK_SUM, CHECK_TAME, ref_sum_of, "sum; integers wrap"),
-    REDUCTION(prod, CHECK_SUMMED, CHECK_PRODUCT, CHECK_NEAR_ONE, ref_prod_of, "product; integers wrap"),
-    REDUCTION(mean, CHECK_FLOAT, CHECK_SUM, CHECK_TAME, ref_mean_of, "mean; NaN of nothing"),
-    REDUCTION(max, CHECK_SAME, CHECK_EXACT, CHECK_ANY, ref_max_of, "the largest; NaN if any is NaN"),
-    REDUCTION(min, CHECK_SAME, CHECK_EXACT, CHECK_ANY, ref_min_of, "the smallest; NaN if any is NaN"),
-    REDUCTION(any, CHECK_TRUTH, CHECK_EXACT, CHECK_SPARSE, ref_any_of, "is any not 0"),
-    REDUCTION(all, CHECK_TRUTH, CHECK_EXACT, CHECK_SPARSE, ref_all_of, "are all not 0"),
-    REDUCTION(argmax, CHECK_INDEX, CHECK_EXACT, CHECK_ANY, ref_argmax_of, "index of the first largest, or of the first NaN"),
-    REDUCTION(argmin, CHECK_INDEX, CHECK_EXACT, CHECK_ANY, ref_argmin_of, "index of the first smallest, or of the first NaN"),
-    VARIED(var, CHECK_SPREAD, run_var, "mean square distance from the mean, divided by count - correction"),
-    VARIED(std, CHECK_SPREAD, run_std, "square root of var"),
-    VARIED(norm, CHECK_SUM, run_norm, "sum of |x|, root of the sum of squares, or largest |x|"),
-    REDUCTION(logsumexp, CHECK_FLOAT, CHECK_ROWS, CHECK_LOGITS, ref_logsumexp_of, "log(sum(exp(x))), without overflow on the way"),
-    {.name = "cumsum", .text = "running sums along an axis", .family = "reductions", .dtypes = ALL, .rule = CHECK_SUMMED,
-     .bound = CHECK_SUM, .domain = CHECK_TAME, .run = run_cumsum},
-};
-// clang-format on
-
-const check_part check_reduce_part = {reductions, sizeof reductions / sizeof reductions[0]};

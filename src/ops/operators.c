@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+// The records of all operators: operators.def read as designated initialisers.
+#include "ops/operators.h"
+
+// --- Parameters ------------------------------------------------------------------------------------------------------
+
+#define TENSOR(x)   {#x, TSRI_PARAMETER_TENSOR},
+#define OPTIONAL(x) {#x, TSRI_PARAMETER_OPTIONAL},
+#define TENSORS(x)  {#x, TSRI_PARAMETER_TENSORS},
+#define NUMBER(x)   {#x, TSRI_PARAMETER_NUMBER},
+#define SIZE(x)     {#x, TSRI_PARAMETER_SIZE},
+#define AXIS(x)     {#x, TSRI_PARAMETER_AXIS},
+#define AXES(x)     {#x, TSRI_PARAMETER_AXES},
+#define SIZES(x)    {#x, TSRI_PARAMETER_SIZES},
+#define COUNT(x)    {#x, TSRI_PARAMETER_COUNT},
+#define FLAG(x)     {#x, TSRI_PARAMETER_FLAG},
+#define SHAPE(x)    {#x, TSRI_PARAMETER_SHAPE},
+#define DTYPE(x)    {#x, TSRI_PARAMETER_DTYPE},
+#define DEVICE(x)   {#x, TSRI_PARAMETER_DEVICE},
+#define SEED(x)     {#x, TSRI_PARAMETER_SEED},
+#define OUT(x)      {#x, TSRI_PARAMETER_OUT},
+#define INOUT(x)    {#x, TSRI_PARAMETER_INOUT},
+#define OUTS(x)     {#x, TSRI_PARAMETER_OUTS},
+
+// --- Bodies ----------------------------------------------------------------------------------------------------------
+
+#define RULE(r)      .rule = TSRI_TYPE_##r,
+#define FLOATS(e)    .bodies[TSRI_BODY_FLOAT].expression = e,
+#define INTEGERS(e)  .bodies[TSRI_BODY_INT].expression = e,
+#define BOOLS(e)     .bodies[TSRI_BODY_BOOL].expression = e,
+#define HALVES(e, h) .bodies[TSRI_BODY_HALF].expression = e, .bodies[TSRI_BODY_HALF].helper = h,
+#define HELPER(h) \
+  .bodies[TSRI_BODY_FLOAT].helper = h, .bodies[TSRI_BODY_INT].helper = h, .bodies[TSRI_BODY_BOOL].helper = h,
+#define COSTLY                                                                        \
+  .bodies[TSRI_BODY_FLOAT].is_costly = true, .bodies[TSRI_BODY_INT].is_costly = true, \
+  .bodies[TSRI_BODY_BOOL].is_costly = true, .bodies[TSRI_BODY_HALF].is_costly = true,
+#define TAKES(kind)
+#define EXPRESSION(e) .bodies[TSRI_BODY_ONLY].kind = TSRI_OP_ELEMENTWISE, .bodies[TSRI_BODY_ONLY].expression = e,
+#define REDUCE(r)     .bodies[TSRI_BODY_ONLY].kind = TSRI_OP_REDUCE, .bodies[TSRI_BODY_ONLY].reduce = TSRI_REDUCE_##r,
+#define KERNEL(f)     .bodies[TSRI_BODY_ONLY].kind = TSRI_OP_KERNEL, .bodies[TSRI_BODY_ONLY].run = tsri_run_##f,
+#define HOOKS(load, store) \
+  .bodies[TSRI_BODY_ONLY].load_hook = TSRI_HOOK_##load, .bodies[TSRI_BODY_ONLY].hook = TSRI_HOOK_##store,
+#define NATIVE(f) .bodies[TSRI_BODY_ONLY].is_native = tsri_native_##f,
+#define COMPOSED
+#define VIEW
+#define FILL
+#define GRADIENT(f) .gradient = tsri_gradient_##f,
+
+// --- Rows ------------------------------------------------------------------------------------------------------------
+
+#define ROW(op, what, inputs, numbers, ...)                    \
+  [TSRI_OPERATOR_##op] = {.name = #op,                         \
+                          .text = what,                        \
+                          .input_count = inputs,               \
+                          .scalar_count = numbers,             \
+                          .bodies[TSRI_BODY_FLOAT].name = #op, \
+                          .bodies[TSRI_BODY_INT].name = #op,   \
+                          .bodies[TSRI_BODY_BOOL].name = #op,  \
+                          .bodies[TSRI_BODY_HALF].name = #op,  \
+                          __VA_ARGS__},
+
+const tsri_operator tsri_operators[TSRI_OPERATOR_COUNT] = {
+#define TSRI_ONE(name, family, text, body, check, real, whole) ROW(name, text, 1, 0, .parameters = {TENSOR(x)}, body)
+#define TSRI_ONE_1(name, p, family, text, body, check, real, whole) \
+  ROW(name, text, 1, 1, .parameters = {TENSOR(x) NUMBER(p)}, body)
+#define TSRI_ONE_2(name, p, q, family, text, body, check, real, whole) \
+  ROW(name, text, 1, 2, .parameters = {TENSOR(x) NUMBER(p) NUMBER(q)}, body)
+#define TSRI_ONE_3(name, p, q, r, family, text, body, check, real, whole) \
+  ROW(name, text, 1, 3, .parameters = {TENSOR(x) NUMBER(p) NUMBER(q) NUMBER(r)}, body)
+#define TSRI_TWO(name, family, text, body, check, real, whole) \
+  ROW(name, text, 2, 0, .parameters = {TENSOR(a) TENSOR(b)}, body)
+#define TSRI_TWO_1(name, p, family, text, body, check, real, whole) \
+  ROW(name, text, 2, 1, .parameters = {TENSOR(a) TENSOR(b) NUMBER(p)}, body)
+#define TSRI_THREE(name, a, b, c, family, text, body, check, real, whole) \
+  ROW(name, text, 3, 0, .parameters = {TENSOR(a) TENSOR(b) TENSOR(c)}, body)
+#define TSRI_REDUCTION(name, text, body, check) \
+  ROW(name, text, 0, 0, .parameters = {TENSOR(x) AXES(axes) COUNT(axis_count) FLAG(keep_dims)}, body)
+#define TSRI_OPERATOR(name, family, text, params, body, check) ROW(name, text, 0, 0, .parameters = {params}, body)
+#include "ops/operators.def"
+};

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+// The records of all operators, made from operators.def.
+#ifndef TSRI_OPERATORS_H
+#define TSRI_OPERATORS_H
+
+#include "graph/graph.h"
+
+typedef enum tsri_operator_id {
+#define TSRI_ONE(name, ...)       TSRI_OPERATOR_##name,
+#define TSRI_ONE_1(name, ...)     TSRI_OPERATOR_##name,
+#define TSRI_ONE_2(name, ...)     TSRI_OPERATOR_##name,
+#define TSRI_ONE_3(name, ...)     TSRI_OPERATOR_##name,
+#define TSRI_TWO(name, ...)       TSRI_OPERATOR_##name,
+#define TSRI_TWO_1(name, ...)     TSRI_OPERATOR_##name,
+#define TSRI_THREE(name, ...)     TSRI_OPERATOR_##name,
+#define TSRI_REDUCTION(name, ...) TSRI_OPERATOR_##name,
+#define TSRI_OPERATOR(name, ...)  TSRI_OPERATOR_##name,
+#include "ops/operators.def"
+  TSRI_OPERATOR_COUNT
+} tsri_operator_id;
+
+// What operators.def calls RULE.
+typedef enum tsri_type_rule {
+  TSRI_TYPE_SAME,
+  TSRI_TYPE_FLOAT,
+  TSRI_TYPE_COMPARE,
+  TSRI_TYPE_TRUTH,
+  TSRI_TYPE_WHERE,
+  TSRI_TYPE_SUMMED,
+  TSRI_TYPE_INDEX,
+  TSRI_TYPE_ASKED
+} tsri_type_rule;
+
+typedef enum tsri_parameter_kind {
+  TSRI_PARAMETER_NONE,
+  TSRI_PARAMETER_TENSOR,
+  TSRI_PARAMETER_OPTIONAL,
+  TSRI_PARAMETER_TENSORS,
+  TSRI_PARAMETER_NUMBER,
+  TSRI_PARAMETER_SIZE,
+  TSRI_PARAMETER_AXIS,
+  TSRI_PARAMETER_AXES,
+  TSRI_PARAMETER_SIZES,
+  TSRI_PARAMETER_COUNT,
+  TSRI_PARAMETER_FLAG,
+  TSRI_PARAMETER_SHAPE,
+  TSRI_PARAMETER_DTYPE,
+  TSRI_PARAMETER_DEVICE,
+  TSRI_PARAMETER_SEED,
+  TSRI_PARAMETER_OUT,
+  TSRI_PARAMETER_INOUT,
+  TSRI_PARAMETER_OUTS
+} tsri_parameter_kind;
+
+typedef struct tsri_parameter {
+  const char *name;
+  tsri_parameter_kind kind;
+} tsri_parameter;
+
+// Bodies of an element-wise operator, by the kind of what it computes in; HALF: in place of FLOAT for f16 and bf16, if there is
+// one. Other operators have one body, which is ONLY.
+enum {
+  TSRI_BODY_FLOAT,
+  TSRI_BODY_INT,
+  TSRI_BODY_BOOL,
+  TSRI_BODY_HALF,
+  TSRI_BODY_COUNT,
+  TSRI_BODY_ONLY = TSRI_BODY_FLOAT
+};
+
+enum { TSRI_MAX_PARAMETERS = 8 };
+
+typedef struct tsri_operator {
+  const char *name;                                // "add": the public function is tsr_add
+  const char *text;                                // what it computes
+  tsri_parameter parameters[TSRI_MAX_PARAMETERS];  // of the public function, in its order; then NONE
+  uint8_t input_count, scalar_count;               // element-wise: tensors, then numbers; else 0
+  uint8_t rule;                                    // tsri_type_rule
+  tsri_op bodies[TSRI_BODY_COUNT];                 // element-wise: expression NULL: refused
+  // Composes the gradients of the inputs out of operators. NULL: it has none.
+  tsr_status (*gradient)(const tsri_node *node, tsr_tensor *result_gradient, tsr_tensor **out_input_gradients);
+} tsri_operator;
+
+extern const tsri_operator tsri_operators[TSRI_OPERATOR_COUNT];
+
+// The body of an operator that is not element-wise: TSRI_BODY(gather).
+#define TSRI_BODY(name) (&tsri_operators[TSRI_OPERATOR_##name].bodies[TSRI_BODY_ONLY])
+
+// Functions that rows name: tsri_run_gather of KERNEL(gather), and so on.
+#define RULE(r)
+#define TAKES(kind)
+#define EXPRESSION(e)
+#define REDUCE(r)
+#define KERNEL(f) tsr_status tsri_run_##f(const tsri_kernel_run *run);
+#define HOOKS(load, store)
+#define NATIVE(f) bool tsri_native_##f(const tsri_node *node, const struct tsri_linear *after);
+#define COMPOSED
+#define VIEW
+#define FILL
+#define TSRI_OPERATOR(name, family, text, parameters, body, check) body
+#include "ops/operators.def"
+#undef RULE
+#undef TAKES
+#undef EXPRESSION
+#undef REDUCE
+#undef KERNEL
+#undef HOOKS
+#undef NATIVE
+#undef COMPOSED
+#undef VIEW
+#undef FILL
+
+#endif
