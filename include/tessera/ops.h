@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Operators: arithmetic, reductions, joining and indexing, rows, linear algebra, random numbers.
 //
+// Made by scripts/generate-ops-header from src/ops/operators.def; not to be edited by hand.
+//
 // All record: nothing is computed until a result is read (tensor.h), and chains of element-wise operators run as one
 // kernel. All return a new tensor, the caller's or the scope's; a wrong call returns a failed tensor that says why
 // (TSR_ERR_SHAPE with the shapes, TSR_ERR_DTYPE with the dtypes, TSR_ERR_INVALID_ARGUMENT), and a failed or NULL input
@@ -29,63 +31,71 @@
 // --- One tensor, element by element ----------------------------------------------------------------------------------
 
 // Any number; the dtype stays. Integers wrap. bool is refused.
-TSR_API tsr_tensor *tsr_neg(tsr_tensor *x);
-TSR_API tsr_tensor *tsr_abs(tsr_tensor *x);
-TSR_API tsr_tensor *tsr_sign(tsr_tensor *x);  // -1, 0 or 1; NaN stays NaN
-TSR_API tsr_tensor *tsr_square(tsr_tensor *x);
-TSR_API tsr_tensor *tsr_relu(tsr_tensor *x);
-TSR_API tsr_tensor *tsr_floor(tsr_tensor *x);
-TSR_API tsr_tensor *tsr_ceil(tsr_tensor *x);
-TSR_API tsr_tensor *tsr_round(tsr_tensor *x);  // halves to the even whole number
-TSR_API tsr_tensor *tsr_trunc(tsr_tensor *x);
+TSR_API tsr_tensor *tsr_neg(tsr_tensor *x);     // -x; integers wrap
+TSR_API tsr_tensor *tsr_abs(tsr_tensor *x);     // |x|; the least integer stays
+TSR_API tsr_tensor *tsr_sign(tsr_tensor *x);    // -1, 0 or 1; NaN stays NaN
+TSR_API tsr_tensor *tsr_square(tsr_tensor *x);  // x * x
+TSR_API tsr_tensor *tsr_relu(tsr_tensor *x);    // max(x, 0)
+TSR_API tsr_tensor *tsr_floor(tsr_tensor *x);   // largest whole number not above x
+TSR_API tsr_tensor *tsr_ceil(tsr_tensor *x);    // smallest whole number not below x
+TSR_API tsr_tensor *tsr_round(tsr_tensor *x);   // nearest whole number, halves to the even one
+TSR_API tsr_tensor *tsr_trunc(tsr_tensor *x);   // x without its fraction
 
 // Limits of an integer tensor are whole numbers; infinity, and what lies beyond the dtype, means no limit. NaN stays NaN; `most`
 // wins over `least`.
-TSR_API tsr_tensor *tsr_clamp(tsr_tensor *x, double least, double most);
+TSR_API tsr_tensor *tsr_clamp(tsr_tensor *x, double least, double most);  // min(max(x, least), most); NaN stays NaN
 
 // Functions of real numbers: integers and bool become f32. Accuracy: docs/kernel-language.md.
-TSR_API tsr_tensor *tsr_reciprocal(tsr_tensor *x);
-TSR_API tsr_tensor *tsr_sqrt(tsr_tensor *x);
-TSR_API tsr_tensor *tsr_rsqrt(tsr_tensor *x);
-TSR_API tsr_tensor *tsr_exp(tsr_tensor *x);
-TSR_API tsr_tensor *tsr_exp2(tsr_tensor *x);
-TSR_API tsr_tensor *tsr_expm1(tsr_tensor *x);
-TSR_API tsr_tensor *tsr_log(tsr_tensor *x);
-TSR_API tsr_tensor *tsr_log2(tsr_tensor *x);
-TSR_API tsr_tensor *tsr_log10(tsr_tensor *x);
-TSR_API tsr_tensor *tsr_log1p(tsr_tensor *x);
-TSR_API tsr_tensor *tsr_sin(tsr_tensor *x);
-TSR_API tsr_tensor *tsr_cos(tsr_tensor *x);
-TSR_API tsr_tensor *tsr_tan(tsr_tensor *x);
-TSR_API tsr_tensor *tsr_asin(tsr_tensor *x);
-TSR_API tsr_tensor *tsr_acos(tsr_tensor *x);
-TSR_API tsr_tensor *tsr_atan(tsr_tensor *x);
-TSR_API tsr_tensor *tsr_sinh(tsr_tensor *x);
-TSR_API tsr_tensor *tsr_cosh(tsr_tensor *x);
-TSR_API tsr_tensor *tsr_tanh(tsr_tensor *x);
-TSR_API tsr_tensor *tsr_asinh(tsr_tensor *x);
-TSR_API tsr_tensor *tsr_acosh(tsr_tensor *x);
-TSR_API tsr_tensor *tsr_atanh(tsr_tensor *x);
-TSR_API tsr_tensor *tsr_cbrt(tsr_tensor *x);
-TSR_API tsr_tensor *tsr_erf(tsr_tensor *x);
+TSR_API tsr_tensor *tsr_reciprocal(tsr_tensor *x);  // 1 / x
+TSR_API tsr_tensor *tsr_sqrt(tsr_tensor *x);        // square root; NaN below 0
+TSR_API tsr_tensor *tsr_rsqrt(tsr_tensor *x);       // 1 / sqrt(x); infinity at 0
+TSR_API tsr_tensor *tsr_exp(tsr_tensor *x);         // e to the x
+TSR_API tsr_tensor *tsr_exp2(tsr_tensor *x);        // 2 to the x
+TSR_API tsr_tensor *tsr_expm1(tsr_tensor *x);       // exp(x) - 1, accurate near 0
+TSR_API tsr_tensor *tsr_log(tsr_tensor *x);         // natural logarithm; -infinity at 0, NaN below
+TSR_API tsr_tensor *tsr_log2(tsr_tensor *x);        // logarithm to base 2
+TSR_API tsr_tensor *tsr_log10(tsr_tensor *x);       // logarithm to base 10
+TSR_API tsr_tensor *tsr_log1p(tsr_tensor *x);       // log(1 + x), accurate near 0
+TSR_API tsr_tensor *tsr_sin(tsr_tensor *x);         // sine of x in radians
+TSR_API tsr_tensor *tsr_cos(tsr_tensor *x);         // cosine of x in radians
+TSR_API tsr_tensor *tsr_tan(tsr_tensor *x);         // tangent of x in radians
+TSR_API tsr_tensor *tsr_asin(tsr_tensor *x);        // arc sine; NaN outside -1 to 1
+TSR_API tsr_tensor *tsr_acos(tsr_tensor *x);        // arc cosine; NaN outside -1 to 1
+TSR_API tsr_tensor *tsr_atan(tsr_tensor *x);        // arc tangent
+TSR_API tsr_tensor *tsr_sinh(tsr_tensor *x);        // hyperbolic sine
+TSR_API tsr_tensor *tsr_cosh(tsr_tensor *x);        // hyperbolic cosine
+TSR_API tsr_tensor *tsr_tanh(tsr_tensor *x);        // hyperbolic tangent
+TSR_API tsr_tensor *tsr_asinh(tsr_tensor *x);       // inverse of sinh
+TSR_API tsr_tensor *tsr_acosh(tsr_tensor *x);       // inverse of cosh, 0 or more; NaN below 1
+TSR_API tsr_tensor *tsr_atanh(tsr_tensor *x);       // inverse of tanh; infinite at -1 and 1, NaN outside
+TSR_API tsr_tensor *tsr_cbrt(tsr_tensor *x);        // cube root, of negative numbers too
+TSR_API tsr_tensor *tsr_erf(tsr_tensor *x);         // error function
 
 // Activations, likewise; none overflows on the way, and those that tend to 0 are 0 at -infinity.
+
+// 1 / (1 + exp(-x))
 TSR_API tsr_tensor *tsr_sigmoid(tsr_tensor *x);
+// x * sigmoid(x); 0 at -infinity
 TSR_API tsr_tensor *tsr_silu(tsr_tensor *x);
-TSR_API tsr_tensor *tsr_gelu(tsr_tensor *x);       // the exact one, with erf
-TSR_API tsr_tensor *tsr_gelu_tanh(tsr_tensor *x);  // its usual approximation
+// x * (1 + erf(x / sqrt(2))) / 2; 0 at -infinity
+TSR_API tsr_tensor *tsr_gelu(tsr_tensor *x);
+// x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))) / 2; 0 at -infinity
+TSR_API tsr_tensor *tsr_gelu_tanh(tsr_tensor *x);
+// log(1 + exp(x))
 TSR_API tsr_tensor *tsr_softplus(tsr_tensor *x);
+// x above 0, else slope * x
 TSR_API tsr_tensor *tsr_leaky_relu(tsr_tensor *x, double slope);
+// x above 0, else alpha * (exp(x) - 1)
 TSR_API tsr_tensor *tsr_elu(tsr_tensor *x, double alpha);
 
 // Tests: the result is bool. logical_not is x == 0.
-TSR_API tsr_tensor *tsr_isnan(tsr_tensor *x);
-TSR_API tsr_tensor *tsr_isinf(tsr_tensor *x);
-TSR_API tsr_tensor *tsr_isfinite(tsr_tensor *x);
-TSR_API tsr_tensor *tsr_logical_not(tsr_tensor *x);
+TSR_API tsr_tensor *tsr_isnan(tsr_tensor *x);        // is x not a number
+TSR_API tsr_tensor *tsr_isinf(tsr_tensor *x);        // is x infinity or -infinity
+TSR_API tsr_tensor *tsr_isfinite(tsr_tensor *x);     // is x neither NaN nor infinite
+TSR_API tsr_tensor *tsr_logical_not(tsr_tensor *x);  // x == 0
 
 // Integers and bool.
-TSR_API tsr_tensor *tsr_bitwise_not(tsr_tensor *x);
+TSR_API tsr_tensor *tsr_bitwise_not(tsr_tensor *x);  // every bit inverted; on bool: not
 
 // Another dtype, by the rules of tsr_convert. The same dtype gives a view.
 TSR_API tsr_tensor *tsr_cast(tsr_tensor *x, tsr_dtype dtype);
@@ -93,47 +103,55 @@ TSR_API tsr_tensor *tsr_cast(tsr_tensor *x, tsr_dtype dtype);
 // --- Two tensors, broadcast against each other -----------------------------------------------------------------------
 
 // Arithmetic in the promoted dtype. Integers wrap. On bool, add and maximum are or, mul and minimum are and.
-TSR_API tsr_tensor *tsr_add(tsr_tensor *a, tsr_tensor *b);
-TSR_API tsr_tensor *tsr_sub(tsr_tensor *a, tsr_tensor *b);
-TSR_API tsr_tensor *tsr_mul(tsr_tensor *a, tsr_tensor *b);
-TSR_API tsr_tensor *tsr_minimum(tsr_tensor *a, tsr_tensor *b);  // NaN if either is NaN
-TSR_API tsr_tensor *tsr_maximum(tsr_tensor *a, tsr_tensor *b);
+TSR_API tsr_tensor *tsr_add(tsr_tensor *a, tsr_tensor *b);      // a + b; integers wrap; on bool: or
+TSR_API tsr_tensor *tsr_sub(tsr_tensor *a, tsr_tensor *b);      // a - b; integers wrap
+TSR_API tsr_tensor *tsr_mul(tsr_tensor *a, tsr_tensor *b);      // a * b; integers wrap; on bool: and
+TSR_API tsr_tensor *tsr_minimum(tsr_tensor *a, tsr_tensor *b);  // the smaller; NaN if either is NaN
+TSR_API tsr_tensor *tsr_maximum(tsr_tensor *a, tsr_tensor *b);  // the larger; NaN if either is NaN
 
 // a / b as real numbers: integers become f32.
-TSR_API tsr_tensor *tsr_div(tsr_tensor *a, tsr_tensor *b);
+TSR_API tsr_tensor *tsr_div(tsr_tensor *a, tsr_tensor *b);  // a / b
 
 // Quotient rounded down, and the remainder with the sign of b, as in Python; exact for floats, too. Integers by 0 give
 // 0; floats by 0 give what a / 0 is, and NaN as remainder.
+
+// a / b rounded down; integers by 0 give 0
 TSR_API tsr_tensor *tsr_floor_div(tsr_tensor *a, tsr_tensor *b);
+// a - b * floor_div(a, b), with the sign of b; integers by 0 give 0, floats NaN
 TSR_API tsr_tensor *tsr_mod(tsr_tensor *a, tsr_tensor *b);
 
 // Integers wrap; to a negative power they are 0, unless the base is 1 or -1.
+
+// a to the b; integers wrap, and a negative b gives 1 / a^-b without its fraction
 TSR_API tsr_tensor *tsr_pow(tsr_tensor *a, tsr_tensor *b);
 
 // Angle of the point (x = b, y = a).
-TSR_API tsr_tensor *tsr_atan2(tsr_tensor *a, tsr_tensor *b);
+TSR_API tsr_tensor *tsr_atan2(tsr_tensor *a, tsr_tensor *b);  // angle of the point (b, a) from the x axis
 
 // Comparisons in the promoted dtype; the result is bool. NaN is unequal to everything.
-TSR_API tsr_tensor *tsr_eq(tsr_tensor *a, tsr_tensor *b);
-TSR_API tsr_tensor *tsr_ne(tsr_tensor *a, tsr_tensor *b);
-TSR_API tsr_tensor *tsr_lt(tsr_tensor *a, tsr_tensor *b);
-TSR_API tsr_tensor *tsr_le(tsr_tensor *a, tsr_tensor *b);
-TSR_API tsr_tensor *tsr_gt(tsr_tensor *a, tsr_tensor *b);
-TSR_API tsr_tensor *tsr_ge(tsr_tensor *a, tsr_tensor *b);
+TSR_API tsr_tensor *tsr_eq(tsr_tensor *a, tsr_tensor *b);  // a == b
+TSR_API tsr_tensor *tsr_ne(tsr_tensor *a, tsr_tensor *b);  // a != b
+TSR_API tsr_tensor *tsr_lt(tsr_tensor *a, tsr_tensor *b);  // a < b
+TSR_API tsr_tensor *tsr_le(tsr_tensor *a, tsr_tensor *b);  // a <= b
+TSR_API tsr_tensor *tsr_gt(tsr_tensor *a, tsr_tensor *b);  // a > b
+TSR_API tsr_tensor *tsr_ge(tsr_tensor *a, tsr_tensor *b);  // a >= b
 
 // Any dtype, read as "not 0"; the result is bool.
-TSR_API tsr_tensor *tsr_logical_and(tsr_tensor *a, tsr_tensor *b);
-TSR_API tsr_tensor *tsr_logical_or(tsr_tensor *a, tsr_tensor *b);
-TSR_API tsr_tensor *tsr_logical_xor(tsr_tensor *a, tsr_tensor *b);
+TSR_API tsr_tensor *tsr_logical_and(tsr_tensor *a, tsr_tensor *b);  // are both not 0
+TSR_API tsr_tensor *tsr_logical_or(tsr_tensor *a, tsr_tensor *b);   // is either not 0
+TSR_API tsr_tensor *tsr_logical_xor(tsr_tensor *a, tsr_tensor *b);  // is one of them 0 and the other not
 
 // Integers and bool.
-TSR_API tsr_tensor *tsr_bitwise_and(tsr_tensor *a, tsr_tensor *b);
-TSR_API tsr_tensor *tsr_bitwise_or(tsr_tensor *a, tsr_tensor *b);
-TSR_API tsr_tensor *tsr_bitwise_xor(tsr_tensor *a, tsr_tensor *b);
+TSR_API tsr_tensor *tsr_bitwise_and(tsr_tensor *a, tsr_tensor *b);  // bit by bit and
+TSR_API tsr_tensor *tsr_bitwise_or(tsr_tensor *a, tsr_tensor *b);   // bit by bit or
+TSR_API tsr_tensor *tsr_bitwise_xor(tsr_tensor *a, tsr_tensor *b);  // bit by bit exclusive or
 
 // Integers. A count that is negative, or the width or more, leaves no bit of a: 0, or -1 for a negative a shifted
 // right.
+
+// a * 2^b; all bits go where b is the width or more, or negative
 TSR_API tsr_tensor *tsr_shift_left(tsr_tensor *a, tsr_tensor *b);
+// a / 2^b rounded down; all bits go where b is the width or more, or negative
 TSR_API tsr_tensor *tsr_shift_right(tsr_tensor *a, tsr_tensor *b);
 
 // --- A tensor and a number -------------------------------------------------------------------------------------------
@@ -142,61 +160,79 @@ TSR_API tsr_tensor *tsr_shift_right(tsr_tensor *a, tsr_tensor *b);
 // numbers that fit its dtype: TSR_ERR_DTYPE otherwise. A double holds every whole number up to 2^53; for others beside i64, take
 // the operator on two tensors with tsr_full_int of shape TSR_SCALAR. An r before the name means that the number comes first.
 
-TSR_API tsr_tensor *tsr_add_scalar(tsr_tensor *x, double c);
-TSR_API tsr_tensor *tsr_sub_scalar(tsr_tensor *x, double c);
-TSR_API tsr_tensor *tsr_rsub_scalar(tsr_tensor *x, double c);  // c - x
-TSR_API tsr_tensor *tsr_mul_scalar(tsr_tensor *x, double c);
-TSR_API tsr_tensor *tsr_div_scalar(tsr_tensor *x, double c);
-TSR_API tsr_tensor *tsr_rdiv_scalar(tsr_tensor *x, double c);  // c / x
-TSR_API tsr_tensor *tsr_floor_div_scalar(tsr_tensor *x, double c);
-TSR_API tsr_tensor *tsr_mod_scalar(tsr_tensor *x, double c);
-TSR_API tsr_tensor *tsr_pow_scalar(tsr_tensor *x, double c);
-TSR_API tsr_tensor *tsr_rpow_scalar(tsr_tensor *x, double c);  // c to the x
-TSR_API tsr_tensor *tsr_minimum_scalar(tsr_tensor *x, double c);
-TSR_API tsr_tensor *tsr_maximum_scalar(tsr_tensor *x, double c);
-TSR_API tsr_tensor *tsr_eq_scalar(tsr_tensor *x, double c);
-TSR_API tsr_tensor *tsr_ne_scalar(tsr_tensor *x, double c);
-TSR_API tsr_tensor *tsr_lt_scalar(tsr_tensor *x, double c);
-TSR_API tsr_tensor *tsr_le_scalar(tsr_tensor *x, double c);
-TSR_API tsr_tensor *tsr_gt_scalar(tsr_tensor *x, double c);
-TSR_API tsr_tensor *tsr_ge_scalar(tsr_tensor *x, double c);
+TSR_API tsr_tensor *tsr_add_scalar(tsr_tensor *x, double c);        // x + c
+TSR_API tsr_tensor *tsr_sub_scalar(tsr_tensor *x, double c);        // x - c
+TSR_API tsr_tensor *tsr_rsub_scalar(tsr_tensor *x, double c);       // c - x
+TSR_API tsr_tensor *tsr_mul_scalar(tsr_tensor *x, double c);        // x * c
+TSR_API tsr_tensor *tsr_div_scalar(tsr_tensor *x, double c);        // x / c
+TSR_API tsr_tensor *tsr_rdiv_scalar(tsr_tensor *x, double c);       // c / x
+TSR_API tsr_tensor *tsr_floor_div_scalar(tsr_tensor *x, double c);  // as floor_div, by c
+TSR_API tsr_tensor *tsr_mod_scalar(tsr_tensor *x, double c);        // as mod, by c
+TSR_API tsr_tensor *tsr_pow_scalar(tsr_tensor *x, double c);        // x to the c
+TSR_API tsr_tensor *tsr_rpow_scalar(tsr_tensor *x, double c);       // c to the x
+TSR_API tsr_tensor *tsr_minimum_scalar(tsr_tensor *x, double c);    // the smaller of x and c; NaN if either is
+TSR_API tsr_tensor *tsr_maximum_scalar(tsr_tensor *x, double c);    // the larger of x and c; NaN if either is
+TSR_API tsr_tensor *tsr_eq_scalar(tsr_tensor *x, double c);         // x == c
+TSR_API tsr_tensor *tsr_ne_scalar(tsr_tensor *x, double c);         // x != c
+TSR_API tsr_tensor *tsr_lt_scalar(tsr_tensor *x, double c);         // x < c
+TSR_API tsr_tensor *tsr_le_scalar(tsr_tensor *x, double c);         // x <= c
+TSR_API tsr_tensor *tsr_gt_scalar(tsr_tensor *x, double c);         // x > c
+TSR_API tsr_tensor *tsr_ge_scalar(tsr_tensor *x, double c);         // x >= c
 
 // --- Three, broadcast against each other -----------------------------------------------------------------------------
 
 // a where `condition` is not 0, else b. NaN in the one not chosen does no harm.
+
+// a where the condition holds, else b
 TSR_API tsr_tensor *tsr_where(tsr_tensor *condition, tsr_tensor *a, tsr_tensor *b);
 
 // a * b + c: floats round once (f16 and bf16 in f32), integers wrap.
-TSR_API tsr_tensor *tsr_fma(tsr_tensor *a, tsr_tensor *b, tsr_tensor *c);
+TSR_API tsr_tensor *tsr_fma(tsr_tensor *a, tsr_tensor *b, tsr_tensor *c);  // a * b + c, floats rounded once
 
 // a + weight * (b - a): exactly a at weight 0 and b at 1.
+
+// a + weight * (b - a); b at weight 1
 TSR_API tsr_tensor *tsr_lerp(tsr_tensor *a, tsr_tensor *b, tsr_tensor *weight);
+// the same with one weight
 TSR_API tsr_tensor *tsr_lerp_scalar(tsr_tensor *a, tsr_tensor *b, double weight);
 
 // --- Reductions ------------------------------------------------------------------------------------------------------
 //
-// Over the `axis_count` axes in `axes`, each named once; none (NULL, 0) means all. TSR_AXES(0, 2) writes both. `keep_dims` leaves them with size 1.
-// Element-wise operators before and after run in the same kernel. f16 and bf16 accumulate in f32.
+// Over the `axis_count` axes in `axes`, each named once; none (NULL, 0) means all. TSR_AXES(0, 2) writes both. `keep_dims` leaves
+// them with size 1. Element-wise operators before and after run in the same kernel. f16 and bf16 accumulate in f32.
 //
 // Over nothing: sum 0, prod 1, any false, all true, max and min the dtype's lowest and highest value (-infinity and
 // infinity for floats), mean, var, std NaN, norm 0, logsumexp -infinity; argmax and argmin are TSR_ERR_SHAPE.
 
+// sum; integers wrap
 TSR_API tsr_tensor *tsr_sum(tsr_tensor *x, const int *axes, int axis_count, bool keep_dims);
+// product; integers wrap
 TSR_API tsr_tensor *tsr_prod(tsr_tensor *x, const int *axes, int axis_count, bool keep_dims);
+// mean; NaN of nothing
 TSR_API tsr_tensor *tsr_mean(tsr_tensor *x, const int *axes, int axis_count, bool keep_dims);
-TSR_API tsr_tensor *tsr_max(tsr_tensor *x, const int *axes, int axis_count, bool keep_dims);  // NaN if any is NaN
+// the largest; NaN if any is NaN
+TSR_API tsr_tensor *tsr_max(tsr_tensor *x, const int *axes, int axis_count, bool keep_dims);
+// the smallest; NaN if any is NaN
 TSR_API tsr_tensor *tsr_min(tsr_tensor *x, const int *axes, int axis_count, bool keep_dims);
+// is any not 0
 TSR_API tsr_tensor *tsr_any(tsr_tensor *x, const int *axes, int axis_count, bool keep_dims);
+// are all not 0
 TSR_API tsr_tensor *tsr_all(tsr_tensor *x, const int *axes, int axis_count, bool keep_dims);
 
 // Index (i32) of the first largest, or of the first NaN: along one axis, or of the elements in row-major order when no
 // axis is named. More than one axis is TSR_ERR_SHAPE.
+
+// index of the first largest, or of the first NaN
 TSR_API tsr_tensor *tsr_argmax(tsr_tensor *x, const int *axes, int axis_count, bool keep_dims);
+// index of the first smallest, or of the first NaN
 TSR_API tsr_tensor *tsr_argmin(tsr_tensor *x, const int *axes, int axis_count, bool keep_dims);
 
 // Mean square distance from the mean, in two passes: the sum is divided by count - correction (0: of these elements; 1:
 // the usual estimate from a sample; where that is not above 0 the result is NaN or infinite). std is its square root.
+
+// mean square distance from the mean, divided by count - correction
 TSR_API tsr_tensor *tsr_var(tsr_tensor *x, const int *axes, int axis_count, bool keep_dims, double correction);
+// square root of var
 TSR_API tsr_tensor *tsr_std(tsr_tensor *x, const int *axes, int axis_count, bool keep_dims, double correction);
 
 // p is 1 (sum of |x|), 2 (square root of the sum of squares) or INFINITY (largest |x|).
@@ -237,8 +273,8 @@ TSR_API tsr_tensor *tsr_roll(tsr_tensor *x, int64_t shift, int axis);
 
 // Lower and upper triangle of the last two axes: elements with col - row <= diagonal (tril) or >= diagonal (triu) stay,
 // the others are 0.
-TSR_API tsr_tensor *tsr_tril(tsr_tensor *x, int64_t diagonal);
-TSR_API tsr_tensor *tsr_triu(tsr_tensor *x, int64_t diagonal);
+TSR_API tsr_tensor *tsr_tril(tsr_tensor *x, int64_t diagonal);  // lower triangle of the last two axes, the rest 0
+TSR_API tsr_tensor *tsr_triu(tsr_tensor *x, int64_t diagonal);  // upper triangle of the last two axes, the rest 0
 
 // --- Indexing --------------------------------------------------------------------------------------------------------
 //
@@ -258,13 +294,16 @@ TSR_API tsr_tensor *tsr_gather(tsr_tensor *x, int axis, tsr_tensor *indices);
 TSR_API tsr_tensor *tsr_index_select(tsr_tensor *x, int axis, tsr_tensor *indices);
 
 // Elements of x counted in row-major order; the result has the shape of `indices`.
-TSR_API tsr_tensor *tsr_take(tsr_tensor *x, tsr_tensor *indices);
+TSR_API tsr_tensor *tsr_take(tsr_tensor *x, tsr_tensor *indices);  // elements counted in row-major order
 
 // x with out[indices[i, j, k], j, k] = source[i, j, k] for axis 0, and so on: `indices` and `source` have one shape, of
 // x's rank and no size above x's except along the axis. Where several go to one place, the last in row-major order
 // stays (scatter), or all are added to what x has there, in row-major order (scatter_add), so the result is always the
 // same. `source` is cast to x's dtype; sums of f16 and bf16 are kept in f32 until the end.
+
+// x with elements replaced; the last in row-major order stays
 TSR_API tsr_tensor *tsr_scatter(tsr_tensor *x, int axis, tsr_tensor *indices, tsr_tensor *source);
+// x with elements added to, in row-major order
 TSR_API tsr_tensor *tsr_scatter_add(tsr_tensor *x, int axis, tsr_tensor *indices, tsr_tensor *source);
 
 // A new last axis of size `classes`: 1 where its position is the index, else 0. An index outside 0 to classes - 1
@@ -273,7 +312,10 @@ TSR_API tsr_tensor *tsr_one_hot(tsr_tensor *indices, int64_t classes, tsr_dtype 
 
 // Sorted along an axis, stable: equal elements keep their order (-0 equals 0). NaN comes last, also when descending.
 // argsort: where each element of the sorted tensor was (i32).
+
+// sorted along an axis, stable; NaN last
 TSR_API tsr_tensor *tsr_sort(tsr_tensor *x, int axis, bool descending);
+// where each element of the sorted tensor was
 TSR_API tsr_tensor *tsr_argsort(tsr_tensor *x, int axis, bool descending);
 
 // The first `k` of tsr_sort (descending: the largest) and of tsr_argsort along an axis. `out_values` or `out_indices`
@@ -286,12 +328,15 @@ TSR_API tsr_status tsr_topk(tsr_tensor *x, int64_t k, int axis, bool largest, ts
 // --- Rows ------------------------------------------------------------------------------------------------------------
 
 // exp(x) / sum(exp(x)) along an axis, and its logarithm, without overflow on the way. A row of -infinity gives NaN.
-TSR_API tsr_tensor *tsr_softmax(tsr_tensor *x, int axis);
-TSR_API tsr_tensor *tsr_log_softmax(tsr_tensor *x, int axis);
+TSR_API tsr_tensor *tsr_softmax(tsr_tensor *x, int axis);      // exp(x) / sum(exp(x)) along an axis
+TSR_API tsr_tensor *tsr_log_softmax(tsr_tensor *x, int axis);  // its logarithm
 
 // Along the last axis: (x - mean) / sqrt(variance + eps) * weight + bias, and x / sqrt(mean(x^2) + eps) * weight.
 // `weight` and `bias` are of that axis' size, or NULL for 1 and 0.
+
+// (x - mean) / sqrt(variance + eps) * weight + bias along the last axis
 TSR_API tsr_tensor *tsr_layer_norm(tsr_tensor *x, tsr_tensor *weight, tsr_tensor *bias, double eps);
+// x / sqrt(mean(x^2) + eps) * weight along the last axis
 TSR_API tsr_tensor *tsr_rms_norm(tsr_tensor *x, tsr_tensor *weight, double eps);
 
 // --- Linear algebra --------------------------------------------------------------------------------------------------
@@ -300,6 +345,8 @@ TSR_API tsr_tensor *tsr_rms_norm(tsr_tensor *x, tsr_tensor *weight, double eps);
 
 // Matrix product over the last two axes; the axes before them are broadcast. A vector on the left is a row, on the
 // right a column, and that axis is not in the result. Two vectors give their dot product.
+
+// matrix product over the last two axes; those before are broadcast
 TSR_API tsr_tensor *tsr_matmul(tsr_tensor *a, tsr_tensor *b);
 
 // alpha * a * b + beta * c, f16 and bf16 rounded once at the end; c is broadcast to the product's shape and may be
@@ -308,8 +355,12 @@ TSR_API tsr_tensor *tsr_matmul(tsr_tensor *a, tsr_tensor *b);
 TSR_API tsr_tensor *tsr_gemm(double alpha, tsr_tensor *a, tsr_tensor *b, double beta, tsr_tensor *c);
 
 // Matrix (rank 2) by vector; product of two vectors; all products of the elements of two vectors, rows from a.
+
+// matrix by vector
 TSR_API tsr_tensor *tsr_gemv(tsr_tensor *a, tsr_tensor *x);
+// sum of the products of two vectors
 TSR_API tsr_tensor *tsr_dot(tsr_tensor *a, tsr_tensor *b);
+// all products of the elements of two vectors, rows from a
 TSR_API tsr_tensor *tsr_outer(tsr_tensor *a, tsr_tensor *b);
 
 // --- Creating --------------------------------------------------------------------------------------------------------
@@ -321,7 +372,10 @@ TSR_API tsr_tensor *tsr_linspace(tsr_device *device, tsr_dtype dtype, double sta
 // Random numbers from a counter (Philox4x32-10): the same seed, dtype and shape give the same bits on every device.
 // rand: uniform, 0 included and 1 not. randn: normal, mean 0, deviation 1, at most 6.4 (f64 carries f32's precision).
 // Float dtypes only.
+
+// uniform random numbers, 0 included and 1 not
 TSR_API tsr_tensor *tsr_rand(tsr_device *device, tsr_dtype dtype, tsr_shape shape, uint64_t seed);
+// normal random numbers
 TSR_API tsr_tensor *tsr_randn(tsr_device *device, tsr_dtype dtype, tsr_shape shape, uint64_t seed);
 
 // Whole numbers from `low` to `high` - 1, which the dtype must hold. Integer dtypes only.
