@@ -64,6 +64,7 @@ export interface Operators {
   gemv(a: Tensor, x: Tensor): Tensor;
   gt(a: Tensor, b: Tensor): Tensor;
   gt_scalar(x: Tensor, c: number): Tensor;
+  hypot(a: Tensor, b: Tensor): Tensor;
   index_select(x: Tensor, axis: number, indices: Tensor): Tensor;
   isfinite(x: Tensor): Tensor;
   isinf(x: Tensor): Tensor;
@@ -215,6 +216,7 @@ export interface TensorOperators {
   gemv(x: Tensor): Tensor;
   gt(b: Tensor | number): Tensor;
   gt_scalar(c: number): Tensor;
+  hypot(b: Tensor): Tensor;
   index_select(axis: number, indices: Tensor): Tensor;
   isfinite(): Tensor;
   isinf(): Tensor;

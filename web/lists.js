@@ -61,6 +61,7 @@ export const operators = {
   gemv: 'tensor a, tensor x',
   gt: 'tensor a, tensor b',
   gt_scalar: 'tensor x, number c',
+  hypot: 'tensor a, tensor b',
   index_select: 'tensor x, int axis, tensor indices',
   isfinite: 'tensor x',
   isinf: 'tensor x',

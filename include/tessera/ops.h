@@ -128,6 +128,9 @@ TSR_API tsr_tensor *tsr_pow(tsr_tensor *a, tsr_tensor *b);
 // Angle of the point (x = b, y = a).
 TSR_API tsr_tensor *tsr_atan2(tsr_tensor *a, tsr_tensor *b);  // angle of the point (b, a) from the x axis
 
+// Infinite if either is, also beside NaN.
+TSR_API tsr_tensor *tsr_hypot(tsr_tensor *a, tsr_tensor *b);  // sqrt(a^2 + b^2), without overflow on the way
+
 // Comparisons in the promoted dtype; the result is bool. NaN is unequal to everything.
 TSR_API tsr_tensor *tsr_eq(tsr_tensor *a, tsr_tensor *b);  // a == b
 TSR_API tsr_tensor *tsr_ne(tsr_tensor *a, tsr_tensor *b);  // a != b

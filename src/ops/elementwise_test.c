@@ -261,3 +261,14 @@ TEST(clamp_without_a_limit_keeps_the_largest_integers) {
   CHECK_STATUS(tsr_error(tsr_minimum_scalar(x, 9223372036854775808.0)), TSR_ERR_DTYPE);
   finish();
 }
+
+TEST(hypot_neither_overflows_nor_loses_small_numbers) {
+  begin();
+  // 3, 4 and 5, times 1, 2^125 and 2^-140.
+  tsr_tensor *a = list(TSR_F32, TSR_SHAPE(5), 3, 0x1.8p126, 0x1.8p-139, INFINITY, 0);
+  tsr_tensor *b = list(TSR_F32, TSR_SHAPE(5), -4, 0x1p127, 0x1p-138, NAN, 0);
+  CHECK_VALUES(tsr_hypot(a, b), TSR_F32, TSR_SHAPE(5), 0, 5, 0x1.4p127, 0x1.4p-138, INFINITY, 0);
+  CHECK_VALUES(tsr_hypot(list(TSR_I32, TSR_SHAPE(1), 5), list(TSR_I32, TSR_SHAPE(1), 12)), TSR_F32, TSR_SHAPE(1), 0,
+               13);
+  finish();
+}
