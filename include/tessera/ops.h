@@ -121,8 +121,6 @@ TSR_API tsr_tensor *tsr_floor_div(tsr_tensor *a, tsr_tensor *b);
 TSR_API tsr_tensor *tsr_mod(tsr_tensor *a, tsr_tensor *b);
 
 // Integers wrap; to a negative power they are 0, unless the base is 1 or -1.
-
-// a to the b; integers wrap, and a negative b gives 1 / a^-b without its fraction
 TSR_API tsr_tensor *tsr_pow(tsr_tensor *a, tsr_tensor *b);
 
 // Angle of the point (x = b, y = a).
@@ -185,8 +183,6 @@ TSR_API tsr_tensor *tsr_ge_scalar(tsr_tensor *x, double c);         // x >= c
 // --- Three, broadcast against each other -----------------------------------------------------------------------------
 
 // a where `condition` is not 0, else b. NaN in the one not chosen does no harm.
-
-// a where the condition holds, else b
 TSR_API tsr_tensor *tsr_where(tsr_tensor *condition, tsr_tensor *a, tsr_tensor *b);
 
 // a * b + c: floats round once (f16 and bf16 in f32), integers wrap.
@@ -348,8 +344,6 @@ TSR_API tsr_tensor *tsr_rms_norm(tsr_tensor *x, tsr_tensor *weight, double eps);
 
 // Matrix product over the last two axes; the axes before them are broadcast. A vector on the left is a row, on the
 // right a column, and that axis is not in the result. Two vectors give their dot product.
-
-// matrix product over the last two axes; those before are broadcast
 TSR_API tsr_tensor *tsr_matmul(tsr_tensor *a, tsr_tensor *b);
 
 // alpha * a * b + beta * c, f16 and bf16 rounded once at the end; c is broadcast to the product's shape and may be

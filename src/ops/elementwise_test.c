@@ -33,9 +33,9 @@ static void check_row(const tsri_operator *row, const tsri_op *op, const char *t
   const char *result = row->rule == TSRI_TYPE_COMPARE || row->rule == TSRI_TYPE_TRUTH ? "bool" : type;
   const char *first = row->rule == TSRI_TYPE_WHERE ? "bool" : type;
   snprintf(text, sizeof text,
-           "%s\nkernel k(in %s x0[], in %s x1[], in %s x2[], out %s y[], %s s0, %s s1) {\n"
+           "%s\nkernel k(in %s x0[], in %s x1[], in %s x2[], out %s y[], %s s0, %s s1, %s s2) {\n"
            "%s a0 = x0[0]; %s a1 = x1[0]; %s a2 = x2[0];\ny[0] = %s;\n}\n",
-           helper, first, type, type, result, type, type, first, type, type, expression);
+           helper, first, type, type, result, type, type, type, first, type, type, expression);
   tsri_module *module = NULL;
   CHECK_OK(tsri_lang_parse(row->name, text, strlen(text), NULL, &module));
   tsri_kernel *kernel = NULL;
