@@ -100,6 +100,7 @@ export interface Operators {
   mod_scalar(x: Tensor, c: number): Tensor;
   mul(a: Tensor, b: Tensor): Tensor;
   mul_scalar(x: Tensor, c: number): Tensor;
+  nan_to_num(x: Tensor, at_nan: number, at_infinity: number, at_minus_infinity: number): Tensor;
   ne(a: Tensor, b: Tensor): Tensor;
   ne_scalar(x: Tensor, c: number): Tensor;
   neg(x: Tensor): Tensor;
@@ -251,6 +252,7 @@ export interface TensorOperators {
   mod_scalar(c: number): Tensor;
   mul(b: Tensor | number): Tensor;
   mul_scalar(c: number): Tensor;
+  nan_to_num(at_nan: number, at_infinity: number, at_minus_infinity: number): Tensor;
   ne(b: Tensor | number): Tensor;
   ne_scalar(c: number): Tensor;
   neg(): Tensor;

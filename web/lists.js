@@ -97,6 +97,7 @@ export const operators = {
   mod_scalar: 'tensor x, number c',
   mul: 'tensor a, tensor b',
   mul_scalar: 'tensor x, number c',
+  nan_to_num: 'tensor x, number at_nan, number at_infinity, number at_minus_infinity',
   ne: 'tensor a, tensor b',
   ne_scalar: 'tensor x, number c',
   neg: 'tensor x',

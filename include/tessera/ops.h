@@ -45,6 +45,9 @@ TSR_API tsr_tensor *tsr_trunc(tsr_tensor *x);   // x without its fraction
 // wins over `least`.
 TSR_API tsr_tensor *tsr_clamp(tsr_tensor *x, double least, double most);  // min(max(x, least), most); NaN stays NaN
 
+// NaN, infinity and -infinity replaced by these numbers. Floats only: integers have none of them.
+TSR_API tsr_tensor *tsr_nan_to_num(tsr_tensor *x, double at_nan, double at_infinity, double at_minus_infinity);
+
 // Functions of real numbers: integers and bool become f32. Accuracy: docs/kernel-language.md.
 TSR_API tsr_tensor *tsr_reciprocal(tsr_tensor *x);  // 1 / x
 TSR_API tsr_tensor *tsr_sqrt(tsr_tensor *x);        // square root; NaN below 0

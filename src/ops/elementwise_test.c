@@ -272,3 +272,11 @@ TEST(hypot_neither_overflows_nor_loses_small_numbers) {
                13);
   finish();
 }
+
+TEST(nan_to_num_replaces_what_is_no_number) {
+  begin();
+  tsr_tensor *x = list(TSR_F16, TSR_SHAPE(4), NAN, 2, INFINITY, -INFINITY);
+  CHECK_VALUES(tsr_nan_to_num(x, 0, 9, -8), TSR_F16, TSR_SHAPE(4), 0, 0, 2, 9, -8);
+  CHECK_FAILS(tsr_nan_to_num(list(TSR_I32, TSR_SHAPE(1), 1), 0, 0, 0), TSR_ERR_DTYPE, "takes floats, not i32");
+  finish();
+}
