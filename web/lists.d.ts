@@ -35,6 +35,7 @@ export interface Operators {
   contiguous(tensor: Tensor): Tensor;
   cos(x: Tensor): Tensor;
   cosh(x: Tensor): Tensor;
+  cumprod(x: Tensor, axis?: number): Tensor;
   cumsum(x: Tensor, axis?: number): Tensor;
   div(a: Tensor, b: Tensor): Tensor;
   div_scalar(x: Tensor, c: number): Tensor;
@@ -192,6 +193,7 @@ export interface TensorOperators {
   contiguous(): Tensor;
   cos(): Tensor;
   cosh(): Tensor;
+  cumprod(axis?: number): Tensor;
   cumsum(axis?: number): Tensor;
   div(b: Tensor | number): Tensor;
   div_scalar(c: number): Tensor;

@@ -32,6 +32,7 @@ export const operators = {
   contiguous: 'tensor tensor',
   cos: 'tensor x',
   cosh: 'tensor x',
+  cumprod: 'tensor x, int axis',
   cumsum: 'tensor x, int axis',
   div: 'tensor a, tensor b',
   div_scalar: 'tensor x, number c',

@@ -246,6 +246,9 @@ TSR_API tsr_tensor *tsr_logsumexp(tsr_tensor *x, const int *axes, int axis_count
 // Running sums along an axis: element i is the sum of elements 0 to i. dtype as for sum.
 TSR_API tsr_tensor *tsr_cumsum(tsr_tensor *x, int axis);
 
+// Running products along an axis: element i is the product of elements 0 to i. dtype as for prod.
+TSR_API tsr_tensor *tsr_cumprod(tsr_tensor *x, int axis);
+
 // --- Joining, repeating, padding -------------------------------------------------------------------------------------
 
 // Tensors one after the other along an axis; the other sizes are equal. Dtypes are promoted. `count` is 1 or more.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// cumsum: one item per line where there are many lines or the lines are short; else long rows in blocks, whose sums are
-// scanned in turn.
+// cumsum, cumprod: one item per line where there are many lines or the lines are short; else long rows in blocks, whose sums are
+// scanned in turn. Where this says sums, it means products, too.
 #include "core/error.h"
+#include "graph/node.h"
 #include "ops/axes.h"
 #include "ops/call.h"
 #include "ops/operators.h"
@@ -18,13 +19,13 @@ typedef struct scan {
   tsr_buffer *x, *y;
   int64_t lines, n, inner, x_at;
   tsr_dtype dtype;
-  bool is_exclusive;
+  bool is_product, is_exclusive;
 } scan;
 
 static tsr_status scan_lines(const scan *s) {
   tsri_call call;
-  tsri_call_init(&call, s->device, "op_scan", "scan_lines", "T=%s A=%s EXCLUSIVE=%d", tsr_dtype_name(s->dtype),
-                 tsr_dtype_name(tsri_accumulator(s->dtype)), s->is_exclusive);
+  tsri_call_init(&call, s->device, "op_scan", "scan_lines", "T=%s A=%s PRODUCT=%d EXCLUSIVE=%d",
+                 tsr_dtype_name(s->dtype), tsr_dtype_name(tsri_accumulator(s->dtype)), s->is_product, s->is_exclusive);
   tsri_call_buffer(&call, s->x, s->dtype);
   tsri_call_buffer(&call, s->y, s->dtype);
   tsri_call_word(&call, s->lines);
@@ -34,22 +35,35 @@ static tsr_status scan_lines(const scan *s) {
   return tsri_call_items(&call, s->lines);
 }
 
-static tsr_status launch_blocks(const scan *s, const char *kernel, int64_t blocks, tsr_buffer *sums) {
-  bool is_last = s->y != NULL;
+static void pass_rows(const scan *s, int64_t blocks, tsri_call *call) {
+  tsri_call_word(call, s->lines);
+  tsri_call_word(call, s->n);
+  tsri_call_word(call, blocks);
+  tsri_call_word(call, s->x_at);
+}
+
+// The sum of every block, into `totals`.
+static tsr_status launch_totals(const scan *s, int64_t blocks, tsr_buffer *totals) {
   tsr_dtype wide = tsri_accumulator(s->dtype);
   tsri_call call;
-  tsri_call_init(&call, s->device, "op_scan", kernel, "T=%s A=%s ITEMS=%d%s", tsr_dtype_name(s->dtype),
-                 tsr_dtype_name(wide), (int)BLOCK_ITEMS,
-                 !is_last          ? ""
-                 : s->is_exclusive ? " EXCLUSIVE=1"
-                                   : " EXCLUSIVE=0");
+  tsri_call_init(&call, s->device, "op_scan", s->is_product ? "scan_products" : "scan_sums", "T=%s A=%s ITEMS=%d",
+                 tsr_dtype_name(s->dtype), tsr_dtype_name(wide), (int)BLOCK_ITEMS);
   tsri_call_buffer(&call, s->x, s->dtype);
-  tsri_call_buffer(&call, sums, wide);
-  if (is_last) tsri_call_buffer(&call, s->y, s->dtype);
-  tsri_call_word(&call, s->lines);
-  tsri_call_word(&call, s->n);
-  tsri_call_word(&call, blocks);
-  tsri_call_word(&call, s->x_at);
+  tsri_call_buffer(&call, totals, wide);
+  pass_rows(s, blocks, &call);
+  return tsri_call_many_groups(&call, s->lines * blocks);
+}
+
+// The running sums, with what comes before each block in `offsets`.
+static tsr_status launch_blocks(const scan *s, int64_t blocks, tsr_buffer *offsets) {
+  tsr_dtype wide = tsri_accumulator(s->dtype);
+  tsri_call call;
+  tsri_call_init(&call, s->device, "op_scan", "scan_blocks", "T=%s A=%s PRODUCT=%d EXCLUSIVE=%d ITEMS=%d",
+                 tsr_dtype_name(s->dtype), tsr_dtype_name(wide), s->is_product, s->is_exclusive, (int)BLOCK_ITEMS);
+  tsri_call_buffer(&call, s->x, s->dtype);
+  tsri_call_buffer(&call, offsets, wide);
+  tsri_call_buffer(&call, s->y, s->dtype);
+  pass_rows(s, blocks, &call);
   return tsri_call_many_groups(&call, s->lines * blocks);
 }
 
@@ -63,14 +77,13 @@ static tsr_status scan_rows(const scan *first) {
   int depth = 0;
   tsr_status status = TSR_OK;
   while (status == TSR_OK && levels[depth].n > SHORT_LINE && depth + 1 < MAX_LEVELS) {
-    scan *s = &levels[depth], totals = *s;
+    scan *s = &levels[depth];
     tsr_buffer *sums = NULL, *offsets = NULL;
     blocks[depth] = (s->n + BLOCK - 1) / BLOCK;
     tsr_dtype wide = tsri_accumulator(s->dtype);
     status = tsri_call_scratch(s->device, s->lines * blocks[depth], wide, &sums);
     if (status == TSR_OK) status = tsri_call_scratch(s->device, s->lines * blocks[depth], wide, &offsets);
-    totals.y = NULL;
-    if (status == TSR_OK) status = launch_blocks(&totals, "scan_totals", blocks[depth], sums);
+    if (status == TSR_OK) status = launch_totals(s, blocks[depth], sums);
     levels[depth + 1] = (scan){.device = s->device,
                                .x = sums,
                                .y = offsets,
@@ -78,19 +91,21 @@ static tsr_status scan_rows(const scan *first) {
                                .lines = s->lines,
                                .n = blocks[depth],
                                .inner = 1,
+                               .is_product = s->is_product,
                                .is_exclusive = true};
     depth++;
   }
   if (status == TSR_OK) status = scan_lines(&levels[depth]);
   for (int i = depth; i > 0; i--) {
-    if (status == TSR_OK) status = launch_blocks(&levels[i - 1], "scan_blocks", blocks[i - 1], levels[i].y);
+    if (status == TSR_OK) status = launch_blocks(&levels[i - 1], blocks[i - 1], levels[i].y);
     tsr_buffer_release(levels[i].x);
     tsr_buffer_release(levels[i].y);
   }
   return status;
 }
 
-tsr_status tsri_run_cumsum(const tsri_kernel_run *run) {
+// Attributes: integers[0] the axis, [1] whether products are wanted.
+tsr_status tsri_run_scan(const tsri_kernel_run *run) {
   const tsri_layout *layout = &run->layouts[0];
   if (layout->count == 0) return TSR_OK;
   int axis = (int)run->attributes->integers[0];
@@ -100,21 +115,22 @@ tsr_status tsri_run_cumsum(const tsri_kernel_run *run) {
             .dtype = run->dtype,
             .x_at = layout->offset,
             .n = layout->shape.dims[axis],
-            .inner = 1};
+            .inner = 1,
+            .is_product = run->attributes->integers[1] != 0};
   for (int i = axis + 1; i < layout->shape.rank; i++) s.inner *= layout->shape.dims[i];
   s.lines = layout->count / s.n;
-  tsr_status status = tsri_call_check("cumsum", layout);
+  tsr_status status = tsri_call_check(run->node->op->name, layout);
   if (status != TSR_OK) return status;
   bool is_plain = s.n <= SHORT_LINE || s.lines >= MANY_LINES;
   return is_plain || s.inner > 1 ? scan_lines(&s) : scan_rows(&s);
 }
 
 // `x` is contiguous, of the result's dtype.
-static tsr_tensor *record(tsr_tensor *x, int axis) {
-  tsr_status status = tsri_tensor_check("cumsum", x);
+static tsr_tensor *record(const tsri_op *op, tsr_tensor *x, int axis) {
+  tsr_status status = tsri_tensor_check(op->name, x);
   if (status != TSR_OK) return tsri_tensor_fail(status);
-  tsri_attributes attributes = {.integers = {axis}};
-  return tsri_record_kernel(TSRI_BODY(cumsum), x->value->device, x->dtype, x->layout.shape, &x, 1, &attributes);
+  tsri_attributes attributes = {.integers = {axis, op == TSRI_BODY(cumprod)}};
+  return tsri_record_kernel(op, x->value->device, x->dtype, x->layout.shape, &x, 1, &attributes);
 }
 
 static tsr_tensor *packed(tsr_tensor *x) {
@@ -123,9 +139,9 @@ static tsr_tensor *packed(tsr_tensor *x) {
   return result;
 }
 
-tsr_tensor *tsr_cumsum(tsr_tensor *x, int axis) {
-  tsr_status status = tsri_tensor_check("cumsum", x);
-  if (status == TSR_OK) status = tsri_axis("cumsum", axis, x->layout.shape.rank, &axis);
+static tsr_tensor *running(const tsri_op *op, tsr_tensor *x, int axis) {
+  tsr_status status = tsri_tensor_check(op->name, x);
+  if (status == TSR_OK) status = tsri_axis(op->name, axis, x->layout.shape.rank, &axis);
   if (status != TSR_OK) return tsri_tensor_fail(status);
   int rank = x->layout.shape.rank;
   int64_t n = x->layout.shape.dims[axis], lines = n ? x->layout.count / n : 0;
@@ -133,14 +149,18 @@ tsr_tensor *tsr_cumsum(tsr_tensor *x, int axis) {
   // Few long lines across the rows: they are laid along them first, so that blocks share the work.
   bool turns = axis != rank - 1 && n > SHORT_LINE && lines < MANY_LINES && tsr_error(cast) == TSR_OK;
   if (!turns) {
-    tsr_tensor *input = packed(cast), *result = record(input, axis);
+    tsr_tensor *input = packed(cast), *result = record(op, input, axis);
     tsr_release(input);
-    return tsri_tensor_named("cumsum", result);
+    return tsri_tensor_named(op->name, result);
   }
   tsr_tensor *turned = tsri_axis_to_end(cast, axis);
   tsr_release(cast);
-  tsr_tensor *input = packed(turned), *sums = record(input, rank - 1), *result = tsri_axis_from_end(sums, axis);
+  tsr_tensor *input = packed(turned), *sums = record(op, input, rank - 1), *result = tsri_axis_from_end(sums, axis);
   tsr_release(input);
   tsr_release(sums);
-  return tsri_tensor_named("cumsum", result);
+  return tsri_tensor_named(op->name, result);
 }
+
+tsr_tensor *tsr_cumsum(tsr_tensor *x, int axis) { return running(TSRI_BODY(cumsum), x, axis); }
+
+tsr_tensor *tsr_cumprod(tsr_tensor *x, int axis) { return running(TSRI_BODY(cumprod), x, axis); }

@@ -35,3 +35,33 @@ TEST(long_lines_are_summed_in_blocks) {
   check_long(1, 3000000, 1);
   finish();
 }
+
+TEST(cumprod_runs_along_its_axis) {
+  begin();
+  tsr_tensor *x = list(TSR_F32, TSR_SHAPE(2, 3), 1, 2, 3, -1, 0.5, 4);
+  CHECK_VALUES(tsr_cumprod(x, 1), TSR_F32, TSR_SHAPE(2, 3), 0, 1, 2, 6, -1, -0.5, -2);
+  CHECK_VALUES(tsr_cumprod(x, 0), TSR_F32, TSR_SHAPE(2, 3), 0, 1, 2, 3, -1, 1, 12);
+  CHECK_VALUES(tsr_cumprod(list(TSR_U8, TSR_SHAPE(3), 200, 2, 3), 0), TSR_I32, TSR_SHAPE(3), 0, 200, 400, 1200);
+  CHECK_EMPTY(tsr_cumprod(tsr_zeros(dev, TSR_F32, TSR_SHAPE(0, 3)), 0), TSR_F32, TSR_SHAPE(0, 3));
+  CHECK_FAILS(tsr_cumprod(x, 2), TSR_ERR_SHAPE, "cumprod: axis 2 is out of range, -2 to 1");
+  finish();
+}
+
+// Odd numbers never become 0, so that each element of a long wrapping product tells whether any factor was lost.
+TEST(long_lines_are_multiplied_in_blocks) {
+  begin();
+  enum { COUNT = 300007 };
+  static uint32_t factors[COUNT], wanted[COUNT], is[COUNT];
+  uint32_t product = 1;
+  for (uint32_t i = 0; i < COUNT; i++) {
+    factors[i] = i * 2654435761u | 1;
+    wanted[i] = product *= factors[i];
+  }
+  tsr_tensor *x = tsr_from_data(dev, TSR_U32, TSR_SHAPE(COUNT), factors, sizeof factors);
+  CHECK_OK(tsr_read(tsr_cumprod(x, 0), is, sizeof is));
+  CHECK_BYTES(is, wanted, sizeof wanted);
+  CHECK_OK(tsr_read(tsr_slice(tsr_cumprod(tsr_expand(tsr_unsqueeze(x, 1), TSR_SHAPE(-1, 3)), 0), 1, 2, 3, 1), is,
+                    sizeof is));
+  CHECK_BYTES(is, wanted, sizeof wanted);
+  finish();
+}

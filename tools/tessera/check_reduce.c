@@ -404,7 +404,10 @@ static const scan_case scans[] = {
     {"huge", CHECK_HUGE, CHECK_PLAIN, {1, {5000011}}, 0},
 };
 
-static void scan_line(check_expected *wanted, const check_tensor *x, int64_t first, int64_t step, int64_t n) {
+// A line of n elements, `step` apart: element i is made of elements 0 to i.
+typedef void (*scan_line)(check_expected *wanted, const check_tensor *x, int64_t first, int64_t step, int64_t n);
+
+static void sum_line(check_expected *wanted, const check_tensor *x, int64_t first, int64_t step, int64_t n) {
   ref_sum sum = {0};
   double magnitude = 0;
   uint64_t whole = 0;
@@ -421,7 +424,28 @@ static void scan_line(check_expected *wanted, const check_tensor *x, int64_t fir
   }
 }
 
-static void run_scan(check_run *run, const check_op *op, tsr_dtype dtype, const scan_case *c) {
+// The product's own rounding errors are carried along, as in ref_prod_of.
+static void product_line(check_expected *wanted, const check_tensor *x, int64_t first, int64_t step, int64_t n) {
+  double product = 1, rest = 0;
+  int64_t whole = 1;
+  for (int64_t i = 0; i < n; i++) {
+    int64_t at = first + i * step;
+    check_value value = check_convert(wanted->dtype, x->dtype, x->values[at]);
+    if (!is_real(wanted->dtype)) {
+      whole = times(whole, value.whole);
+      wanted->values[at] = (check_value){.whole = check_wrap(wanted->dtype, whole)};
+      continue;
+    }
+    double next = product * value.real;
+    rest = isfinite(next) ? rest * value.real + fma(product, value.real, -next) : 0;
+    product = next;
+    wanted->values[at] = (check_value){.real = product + rest};
+    wanted->magnitudes[at] = fabs(product) + (double)n * 1e-45;  // it may have been subnormal on the way
+  }
+}
+
+static void run_scan(check_run *run, const check_op *op, tsr_dtype dtype, const scan_case *c, scan_line line_of,
+                     tsr_tensor *(*call)(tsr_tensor *x, int axis)) {
   if (!check_begin(run, c->weight, "%s", c->name)) return;
   check_tensor *x = check_input(run, dtype, c->shape, c->view, domain_for(op, dtype));
   check_note(run, "axis %d", c->axis);
@@ -432,11 +456,16 @@ static void run_scan(check_run *run, const check_op *op, tsr_dtype dtype, const 
   wanted->magnitudes = check_alloc(run, (size_t)wanted->count, sizeof(double));
   wanted->terms = c->shape.dims[axis];
   for (int64_t line = 0; line < (x->count ? x->count / wanted->terms : 0); line++) {
-    scan_line(wanted, x, line / step * step * wanted->terms + line % step, step, wanted->terms);
+    line_of(wanted, x, line / step * step * wanted->terms + line % step, step, wanted->terms);
   }
-  check_result(run, tsr_cumsum(x->tensor, c->axis), wanted);
+  check_result(run, call(x->tensor, c->axis), wanted);
 }
 
 void check_cumsum(check_run *run, const check_op *op, tsr_dtype dtype) {
-  for (size_t i = 0; i < sizeof scans / sizeof scans[0]; i++) run_scan(run, op, dtype, &scans[i]);
+  for (size_t i = 0; i < sizeof scans / sizeof scans[0]; i++) run_scan(run, op, dtype, &scans[i], sum_line, tsr_cumsum);
+}
+
+void check_cumprod(check_run *run, const check_op *op, tsr_dtype dtype) {
+  for (size_t i = 0; i < sizeof scans / sizeof scans[0]; i++)
+    run_scan(run, op, dtype, &scans[i], product_line, tsr_cumprod);
 }
