@@ -91,6 +91,9 @@ typedef struct tsri_limits {
   // Host memory that a program takes once it is built: so much, and so much more for each byte of its code. The core keeps
   // fewer programs where they are large. Both 0: not known.
   uint32_t program_bytes, program_bytes_per_code;
+  // The driver ends all loops of an item after so many rounds together; 0: never. Backends leave it at 0: opening a device
+  // measures it (runtime/long_loops.h).
+  uint32_t max_loop_rounds;
 } tsri_limits;
 
 // Forms in which a program reaches a device. A backend accepts the ones in its `code_forms`.

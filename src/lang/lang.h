@@ -130,6 +130,19 @@ typedef struct tsri_kernel_slice_params {
 // Errors:    TSR_ERR_UNSUPPORTED (too many parameters), TSR_ERR_OUT_OF_MEMORY. Then `*out_kernel` is NULL.
 tsr_status tsri_kernel_slice(const tsri_kernel *kernel, tsri_kernel **out_kernel);
 
+// The same kernel for a device on which loops end after a number of rounds: an item stops before it has gone through
+// `rounds` of them and goes on in the next launch with the same arguments. It has one buffer more, after the others: u32, one
+// word that is set to 1 where an item has stopped (the launcher sets it to 0 before), then tsri_kernel_resume_words for each
+// group of the launch. One u32 parameter more, after the others: 0 in the first launch, 1 in those that go on.
+//
+// Ownership: caller releases `*out_kernel` with tsri_kernel_release, before `kernel`, whose names it uses.
+// Errors:    TSR_ERR_UNSUPPORTED (too many parameters or buffers), TSR_ERR_OUT_OF_MEMORY. Then `*out_kernel` is NULL.
+tsr_status tsri_kernel_resume(const tsri_kernel *kernel, uint32_t rounds, tsri_kernel **out_kernel);
+uint64_t tsri_kernel_resume_words(const tsri_kernel *kernel);  // of the original
+
+// How many rounds the loops of an item go through in this launch, at most; infinity if the kernel does not tell.
+double tsri_kernel_rounds(const tsri_kernel *kernel, const uint32_t groups[3], const void *params);
+
 // Checks every kernel of the module: each type parameter takes each type it may have in turn (the others their default
 // or first one). Sizes take their defaults, or 1. Goes on with the next kernel after the first specialisation with errors;
 // a mistake in a function that several kernels call is told once.

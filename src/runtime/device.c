@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Opening and closing a device, waiting for it, and its counters. Choosing one is select.c's.
 #include "runtime/device.h"
+#include "runtime/long_loops.h"
 
 #include <string.h>
 
@@ -156,6 +157,7 @@ static tsr_status build(tsr_device *device, const tsri_open_request *request) {
   if (status == TSR_OK) status = device->backend->queue_create(device->handle, &device->queue);
   if (status == TSR_OK) status = create_pool(device, request);
   if (status == TSR_OK) status = tsr_device_test(device);
+  if (status == TSR_OK) status = tsri_long_loops_measure(device);
   if (status == TSR_OK && device->has_faults) tsri_fault_arm(device->handle);
   return status;
 }

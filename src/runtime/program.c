@@ -8,6 +8,7 @@
 #include "core/alloc.h"
 #include "core/error.h"
 #include "runtime/bytes_text.h"
+#include "runtime/long_loops.h"
 #include "runtime/slices.h"
 #include "runtime/stage.h"
 #include "runtime/tape.h"
@@ -128,12 +129,14 @@ tsr_status tsri_built_compile(tsr_device *device, const tsri_kernel *kernel, boo
 tsr_status tsri_built_init(tsr_device *device, const tsri_kernel *kernel, bool wide_unaligned, tsri_built *out_built) {
   tsr_status status = tsri_built_compile(device, kernel, wide_unaligned, out_built);
   if (status == TSR_OK) status = tsri_slicer_create(device, kernel, wide_unaligned, &out_built->slicer);
+  if (status == TSR_OK) status = tsri_long_loops_create(device, kernel, wide_unaligned, &out_built->long_loops);
   if (status != TSR_OK) tsri_built_deinit(device, out_built);
   return status;
 }
 
 void tsri_built_deinit(tsr_device *device, tsri_built *built) {
   tsri_slicer_destroy(device, built->slicer);
+  tsri_long_loops_destroy(device, built->long_loops);
   if (built->program) device->backend->program_destroy(device->handle, built->program);
   *built = (tsri_built){0};
 }
@@ -242,6 +245,9 @@ tsr_status tsri_built_launch(tsr_device *device, const tsri_built *built, const 
                              const tsri_argument *arguments, const void *params) {
   tsr_status status = check_groups(device, built, groups);
   if (status != TSR_OK) return status;
+  if (built->long_loops && tsri_long_loops_cuts(built->long_loops, built->kernel, groups, params)) {
+    return tsri_long_loops_launch(device, built->long_loops, built->kernel, groups, arguments, params);
+  }
   if (built->slicer) {
     double work = tsri_slicer_work(built->slicer, built->kernel, groups, arguments, params);
     if (tsri_slicer_cuts(built->slicer, work)) {

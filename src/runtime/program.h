@@ -11,9 +11,10 @@
 typedef struct tsri_built {
   const tsri_kernel *kernel;  // borrowed: outlives this
   tsri_program *program;
-  tsri_emitted emitted;        // what the launcher must pass; its code has been freed
-  size_t host_bytes;           // about how much memory the driver keeps for it
-  struct tsri_slicer *slicer;  // for launches that take long; NULL: they may
+  tsri_emitted emitted;                // what the launcher must pass; its code has been freed
+  size_t host_bytes;                   // about how much memory the driver keeps for it
+  struct tsri_slicer *slicer;          // for launches that take long; NULL: they may
+  struct tsri_long_loops *long_loops;  // for loops of more rounds than the driver does; NULL: it does any number
 } tsri_built;
 
 // A part of a buffer bound to a kernel's array.

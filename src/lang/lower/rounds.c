@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: MIT
+// How many rounds the loops of an item can go through in a launch, at most: from the text, the parameters and the size of
+// the launch. Loops that count from a number to another one are understood, others are taken to go on for ever.
+#include <math.h>
+#include <string.h>
+
+#include "lang/lang.h"
+
+enum { MOST_STEPS = 20000, MOST_DEPTH = 48, COLLECTIVE_ROUNDS = 16, HALVINGS = 65 };
+
+typedef struct bounder {
+  const tsri_kernel *kernel;
+  const uint32_t *groups;
+  const void *params;
+  int steps, depth;
+  uint32_t active[MOST_DEPTH];  // variables whose values are being looked at
+  uint32_t active_count;
+} bounder;
+
+static double magnitude(bounder *b, uint32_t expr);
+
+static double of_const(const tsri_ir_expr *x) {
+  if (x->type.dtype == TSR_U32 || x->type.dtype == TSR_BOOL) return (double)(uint32_t)x->bits;
+  if (x->type.dtype == TSR_I32) return fabs((double)(int32_t)(uint32_t)x->bits);
+  return x->type.dtype == TSR_I64 ? fabs((double)(int64_t)x->bits) : (double)INFINITY;
+}
+
+static double of_param(const bounder *b, uint32_t index) {
+  const tsri_ir_param *param = &b->kernel->params[index];
+  const char *at = (const char *)b->params + param->offset;
+  tsri_ir_expr value = {.type = param->type};
+  uint32_t low = 0;
+  if (tsr_dtype_bytes((tsr_dtype)param->type.dtype) == 8) {
+    memcpy(&value.bits, at, sizeof value.bits);
+  } else {
+    memcpy(&low, at, sizeof low);
+    value.bits = low;
+  }
+  return of_const(&value);
+}
+
+static double of_id(const bounder *b, const tsri_ir_expr *x) {
+  double size = b->kernel->group_size[x->lane % 3], groups = b->groups[x->lane % 3];
+  switch (x->op) {
+    case TSRI_ID_GROUP:
+    case TSRI_ID_GROUPS:
+      return groups;
+    case TSRI_ID_LOCAL:
+      return size;
+    case TSRI_ID_GLOBAL:
+      return groups * size;
+    default:
+      return 128;
+  }
+}
+
+static double of_var(bounder *b, uint32_t var) {
+  for (uint32_t i = 0; i < b->active_count; i++) {
+    if (b->active[i] == var) return (double)INFINITY;
+  }
+  if (b->active_count == MOST_DEPTH) return (double)INFINITY;
+  b->active[b->active_count++] = var;
+  double most = 0;
+  for (uint32_t i = 1; i < b->kernel->stmt_count && most < (double)INFINITY; i++) {
+    const tsri_ir_stmt *s = &b->kernel->stmts[i];
+    if (s->var != var) continue;
+    most = s->kind == TSRI_STMT_ASSIGN ? fmax(most, magnitude(b, s->value)) : (double)INFINITY;
+  }
+  b->active_count--;
+  return most;
+}
+
+static double of_op(bounder *b, const tsri_ir_expr *x) {
+  switch (x->op) {
+    case TSRI_OP_SUB:
+      if (x->type.dtype == TSR_U32) return (double)INFINITY;  // may wrap
+      return magnitude(b, x->a) + magnitude(b, x->b);
+    case TSRI_OP_ADD:
+      return magnitude(b, x->a) + magnitude(b, x->b);
+    case TSRI_OP_MUL:
+      return magnitude(b, x->a) * magnitude(b, x->b);
+    case TSRI_OP_NEG:
+    case TSRI_OP_DIV:
+    case TSRI_OP_REM:
+    case TSRI_OP_ABS:
+    case TSRI_OP_SHR:
+      return x->type.dtype == TSR_U32 && x->op == TSRI_OP_NEG ? (double)INFINITY : magnitude(b, x->a);
+    case TSRI_OP_MIN:
+      return x->type.dtype == TSR_U32 ? fmin(magnitude(b, x->a), magnitude(b, x->b))
+                                      : fmax(magnitude(b, x->a), magnitude(b, x->b));
+    case TSRI_OP_MAX:
+      return fmax(magnitude(b, x->a), magnitude(b, x->b));
+    case TSRI_OP_SELECT:
+      return fmax(magnitude(b, x->b), magnitude(b, x->c));
+    default:
+      return (double)INFINITY;
+  }
+}
+
+// Of a whole number: |value| is at most this.
+static double magnitude(bounder *b, uint32_t expr) {
+  const tsri_ir_expr *x = &b->kernel->exprs[expr];
+  double result = (double)INFINITY;
+  if (++b->steps > MOST_STEPS || x->type.lanes != 1 || b->depth >= MOST_DEPTH) return result;
+  b->depth++;
+  switch (x->kind) {
+    case TSRI_EXPR_CONST:
+      result = of_const(x);
+      break;
+    case TSRI_EXPR_VAR:
+      result = of_var(b, x->object);
+      break;
+    case TSRI_EXPR_SCALAR:
+      result = of_param(b, x->object);
+      break;
+    case TSRI_EXPR_ID:
+      result = of_id(b, x);
+      break;
+    case TSRI_EXPR_OP:
+      result = of_op(b, x);
+      break;
+    case TSRI_EXPR_COND:
+      result = fmax(magnitude(b, x->b), magnitude(b, x->c));
+      break;
+    case TSRI_EXPR_CONVERT:
+      if (tsr_dtype_kind_of((tsr_dtype)x->type.dtype) == TSR_KIND_FLOAT) break;
+      result = magnitude(b, x->a);
+      // A negative number becomes a large one, a large one a smaller one.
+      if (x->type.dtype == TSR_U32 && b->kernel->exprs[x->a].type.dtype != TSR_U32) {
+        if (b->kernel->exprs[x->a].kind != TSRI_EXPR_CONST) result = fmax(result, (double)UINT32_MAX);
+      }
+      break;
+    default:
+      break;
+  }
+  b->depth--;
+  return result;
+}
+
+// --- Loops ------------------------------------------------------------------------------------------------------------
+
+static bool assigns(const bounder *b, uint32_t first, uint32_t var, int depth) {
+  if (depth > MOST_DEPTH) return true;
+  for (uint32_t i = first; i; i = b->kernel->stmts[i].next) {
+    const tsri_ir_stmt *s = &b->kernel->stmts[i];
+    if (s->var == var) return true;
+    if (assigns(b, s->body, var, depth + 1) || assigns(b, s->other, var, depth + 1)) return true;
+  }
+  return false;
+}
+
+// How often `var = step` can be done before it passes a bound of size `most`; infinity if that is not known.
+static double rounds_of_step(bounder *b, const tsri_ir_stmt *loop, uint32_t var, const tsri_ir_expr *step,
+                             double most) {
+  const tsri_ir_expr *exprs = b->kernel->exprs;
+  if (step->kind != TSRI_EXPR_OP || exprs[step->a].kind != TSRI_EXPR_VAR || exprs[step->a].object != var) {
+    return (double)INFINITY;
+  }
+  const tsri_ir_expr *by = &exprs[step->b];
+  bool is_known = by->kind == TSRI_EXPR_CONST || by->kind == TSRI_EXPR_SCALAR;
+  bool is_signed = by->type.dtype != TSR_U32;
+  double amount = is_known ? magnitude(b, step->b) : 0, least = 0, smallest = (double)INFINITY;
+  if (!(amount >= 1)) return (double)INFINITY;
+  if (is_signed && by->kind == TSRI_EXPR_SCALAR) return (double)INFINITY;  // may count down
+  if (is_signed && by->kind == TSRI_EXPR_CONST && (int64_t)(int32_t)by->bits < 0) return (double)INFINITY;
+  for (uint32_t i = 1; i < b->kernel->stmt_count; i++) {  // where it begins
+    const tsri_ir_stmt *s = &b->kernel->stmts[i];
+    if (s->var != var || i == loop->other) continue;
+    if (s->kind != TSRI_STMT_ASSIGN) return (double)INFINITY;
+    if (is_signed) least = fmax(least, magnitude(b, s->value));
+    smallest = fmin(smallest, exprs[s->value].kind == TSRI_EXPR_CONST ? of_const(&exprs[s->value]) : 0);
+  }
+  switch (step->op) {
+    case TSRI_OP_ADD:
+      return (most + least) / amount + 2;
+    case TSRI_OP_MUL:
+      return amount >= 2 && smallest >= 1 ? HALVINGS : (double)INFINITY;
+    case TSRI_OP_SHL:
+      return smallest >= 1 ? HALVINGS : (double)INFINITY;
+    default:
+      return (double)INFINITY;
+  }
+}
+
+// Halving a number that must stay above 0.
+static bool halves(const bounder *b, uint32_t var, const tsri_ir_expr *step) {
+  const tsri_ir_expr *exprs = b->kernel->exprs;
+  if (step->kind != TSRI_EXPR_OP || exprs[step->a].kind != TSRI_EXPR_VAR || exprs[step->a].object != var) return false;
+  const tsri_ir_expr *by = &exprs[step->b];
+  if (by->kind != TSRI_EXPR_CONST) return false;
+  return (step->op == TSRI_OP_SHR && by->bits >= 1) ||
+         (step->op == TSRI_OP_DIV && by->bits >= 2 && by->bits < 0x7fffffff);
+}
+
+static double rounds_of_condition(bounder *b, const tsri_ir_stmt *loop, uint32_t condition) {
+  const tsri_ir_expr *exprs = b->kernel->exprs, *x = &exprs[condition];
+  if (x->kind == TSRI_EXPR_AND_THEN || (x->kind == TSRI_EXPR_OP && x->op == TSRI_OP_AND)) {
+    return fmin(rounds_of_condition(b, loop, x->a), rounds_of_condition(b, loop, x->b));
+  }
+  if (x->kind != TSRI_EXPR_OP) return (double)INFINITY;
+  bool is_up = x->op == TSRI_OP_LT || x->op == TSRI_OP_LE, is_down = x->op == TSRI_OP_GT || x->op == TSRI_OP_GE;
+  if (!is_up && !is_down) return (double)INFINITY;
+  uint32_t left = x->a, right = x->b;
+  if (exprs[left].kind != TSRI_EXPR_VAR) {  // n > i
+    left = x->b;
+    right = x->a;
+    is_up = !is_up;
+  }
+  const tsri_ir_stmt *step = &b->kernel->stmts[loop->other];
+  if (exprs[left].kind != TSRI_EXPR_VAR || !loop->other || step->next || step->kind != TSRI_STMT_ASSIGN)
+    return (double)INFINITY;
+  uint32_t var = exprs[left].object;
+  if (step->var != var || assigns(b, loop->body, var, 0)) return (double)INFINITY;
+  const tsri_ir_expr *value = &exprs[step->value];
+  if (is_up) return rounds_of_step(b, loop, var, value, magnitude(b, right));
+  bool stays_above_0 =
+      x->op == TSRI_OP_GT && exprs[right].kind == TSRI_EXPR_CONST && exprs[right].type.dtype == TSR_U32;
+  return stays_above_0 && halves(b, var, value) ? HALVINGS : (double)INFINITY;
+}
+
+static double rounds_of_block(bounder *b, uint32_t first, int depth) {
+  double rounds = 0;
+  if (depth > MOST_DEPTH) return (double)INFINITY;
+  for (uint32_t i = first; i && rounds < (double)INFINITY; i = b->kernel->stmts[i].next) {
+    const tsri_ir_stmt *s = &b->kernel->stmts[i];
+    if (s->kind == TSRI_STMT_COLLECTIVE) rounds += COLLECTIVE_ROUNDS;
+    if (s->kind != TSRI_STMT_IF && s->kind != TSRI_STMT_LOOP) continue;
+    double inside = rounds_of_block(b, s->body, depth + 1) + rounds_of_block(b, s->other, depth + 1);
+    if (s->kind == TSRI_STMT_IF) rounds += inside;
+    else rounds += s->value ? rounds_of_condition(b, s, s->value) * (1 + inside) : (double)INFINITY;
+  }
+  return rounds;
+}
+
+double tsri_kernel_rounds(const tsri_kernel *kernel, const uint32_t groups[3], const void *params) {
+  bounder b = {.kernel = kernel, .groups = groups, .params = params};
+  return rounds_of_block(&b, kernel->body, 0);
+}

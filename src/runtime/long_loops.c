@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: MIT
+// Loops of many rounds: measuring what a driver allows, and launching until no item has stopped.
+#include "runtime/long_loops.h"
+
+#include <string.h>
+
+#include "core/alloc.h"
+#include "core/error.h"
+#include "core/log.h"
+#include "lang/lang.h"
+#include "runtime/tape.h"
+
+enum {
+  PROBE_ROUNDS = 1 << 17,
+  MARGIN = 4096,         // rounds left to what saves and restores items, and to leaving nested loops
+  STATE_BYTES = 1 << 25  // for saved items in one launch, unless one group needs more
+};
+
+struct tsri_long_loops {
+  uint32_t rounds;  // that an item may go through in a launch
+  bool wide_unaligned;
+  tsri_mutex lock;                // of what follows
+  tsri_kernel *sliced, *resumed;  // NULL: not made yet
+  tsri_built built;
+};
+
+// --- Measuring --------------------------------------------------------------------------------------------------------
+
+// No compiler knows its result without going through the rounds.
+static const char probe_text[] =
+    "kernel count_rounds<WG = 1>(out u32 y[], u32 n) {\n"
+    "  u32 s = 0;\n"
+    "  for (u32 i = 0; i < n; i++) s = (s ^ i) * 1664525u + 1013904223u;\n"
+    "  y[0] = s;\n}\n";
+
+// The number of rounds after which `result` comes out; PROBE_ROUNDS + 1: none.
+static uint32_t rounds_of(uint32_t result) {
+  uint32_t s = 0, last = PROBE_ROUNDS + 1;
+  for (uint32_t i = 0; i < PROBE_ROUNDS; i++) {
+    s = (s ^ i) * 1664525u + 1013904223u;
+    if (s == result) last = i + 1;
+  }
+  return last;
+}
+
+static tsr_status run_probe(tsr_device *device, const tsri_kernel *kernel, uint32_t *out_result) {
+  const uint32_t rounds = PROBE_ROUNDS, groups[3] = {1, 1, 1};
+  tsri_built built = {0};
+  tsr_buffer *y = NULL;
+  tsr_status status = tsri_built_compile(device, kernel, false, &built);
+  if (status == TSR_OK) status = tsr_buffer_create(device, sizeof *out_result, 0, &y);
+  tsri_argument argument = {.buffer = y, .element_count = 1};
+  if (status == TSR_OK) status = tsri_built_launch(device, &built, groups, &argument, &rounds);
+  if (status == TSR_OK) status = tsr_buffer_download(y, 0, out_result, sizeof *out_result);
+  tsr_buffer_release(y);
+  tsri_built_deinit(device, &built);
+  return status;
+}
+
+tsr_status tsri_long_loops_measure(tsr_device *device) {
+  if (!device->info.is_software || device->limits.max_group_size == 0 || !device->backend->dialect) return TSR_OK;
+  tsri_module *module = NULL;
+  tsri_kernel *kernel = NULL;
+  uint32_t result = 0;
+  tsr_status status = tsri_lang_parse("count_rounds", probe_text, sizeof probe_text - 1, NULL, &module);
+  if (status == TSR_OK) status = tsri_lang_specialise(module, NULL, NULL, 0, NULL, NULL, &kernel);
+  if (status == TSR_OK) status = run_probe(device, kernel, &result);
+  tsri_kernel_release(kernel);
+  tsri_module_release(module);
+  if (status != TSR_OK) return status;
+  uint32_t rounds = rounds_of(result);
+  if (rounds > PROBE_ROUNDS || rounds <= 2 * MARGIN) {
+    return TSRI_FAIL(TSR_ERR_INTERNAL, "self-test of %s failed: a loop of %d rounds gives %u", device->backend->name,
+                     PROBE_ROUNDS, result);
+  }
+  atomic_store(&device->counters.launches, 0);  // it is nobody's launch
+  if (rounds == PROBE_ROUNDS) return TSR_OK;
+  device->limits.max_loop_rounds = rounds;
+  tsri_log(TSR_LOG_DEBUG, "%s: the driver ends loops after %u rounds; longer ones take several launches",
+           device->info.name, rounds);
+  return TSR_OK;
+}
+
+// --- Life -------------------------------------------------------------------------------------------------------------
+
+static bool has_loop(const tsri_kernel *kernel) {
+  for (uint32_t i = 1; i < kernel->stmt_count; i++) {
+    if (kernel->stmts[i].kind == TSRI_STMT_LOOP) return true;
+  }
+  return false;
+}
+
+tsr_status tsri_long_loops_create(const tsr_device *device, const tsri_kernel *kernel, bool wide_unaligned,
+                                  tsri_long_loops **out_loops) {
+  *out_loops = NULL;
+  uint32_t most = device->limits.max_loop_rounds;
+  if (most == 0 || !has_loop(kernel)) return TSR_OK;
+  tsri_long_loops *loops = tsri_calloc(1, sizeof *loops);
+  if (!loops) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "%s: no host memory for its program", kernel->variant);
+  loops->rounds = most > 2 * MARGIN ? most - MARGIN : most;
+  loops->wide_unaligned = wide_unaligned;
+  tsri_mutex_init(&loops->lock);
+  *out_loops = loops;
+  return TSR_OK;
+}
+
+void tsri_long_loops_destroy(tsr_device *device, tsri_long_loops *loops) {
+  if (!loops) return;
+  tsri_built_deinit(device, &loops->built);
+  tsri_kernel_release(loops->resumed);
+  tsri_kernel_release(loops->sliced);
+  tsri_mutex_deinit(&loops->lock);
+  tsri_free(loops);
+}
+
+bool tsri_long_loops_cuts(const tsri_long_loops *loops, const tsri_kernel *kernel, const uint32_t groups[3],
+                          const void *params) {
+  return !(tsri_kernel_rounds(kernel, groups, params) <= loops->rounds);
+}
+
+// The program is built when the first launch needs it. In parts, so that what is saved of items keeps to some memory.
+static tsr_status find_program(tsr_device *device, tsri_long_loops *loops, const tsri_kernel *kernel) {
+  tsr_status status = TSR_OK;
+  tsri_mutex_lock(&loops->lock);
+  if (!loops->sliced) status = tsri_kernel_slice(kernel, &loops->sliced);
+  if (status == TSR_OK && !loops->resumed) status = tsri_kernel_resume(loops->sliced, loops->rounds, &loops->resumed);
+  if (status == TSR_OK && !loops->built.program) {
+    status = tsri_built_compile(device, loops->resumed, loops->wide_unaligned, &loops->built);
+  }
+  tsri_mutex_unlock(&loops->lock);
+  return status;
+}
+
+// --- Launching --------------------------------------------------------------------------------------------------------
+
+typedef struct cutting {
+  tsr_device *device;
+  const tsri_built *built;
+  tsri_argument arguments[TSRI_LANG_MAX_BUFFERS];
+  tsr_buffer *state;
+  uint64_t block[TSRI_LANG_MAX_PARAMS];
+  tsri_kernel_slice_params *slice;  // in `block`
+  uint32_t *again;                  // in `block`, too
+} cutting;
+
+// Launches the part until no item has stopped in it.
+static tsr_status run_part(cutting *c, const uint32_t groups[3]) {
+  uint32_t has_stopped = 0, none = 0;
+  *c->again = 0;
+  do {
+    tsr_status status = tsr_buffer_fill(c->state, 0, sizeof none, &none, sizeof none);
+    if (status == TSR_OK) status = tsri_built_launch(c->device, c->built, groups, c->arguments, c->block);
+    if (status == TSR_OK) status = tsr_buffer_download(c->state, 0, &has_stopped, sizeof has_stopped);
+    if (status != TSR_OK) return status;
+    *c->again = 1;
+  } while (has_stopped);
+  return TSR_OK;
+}
+
+// Parts of the launch, each of at most part[0] * part[1] * part[2] groups.
+static tsr_status run_parts(cutting *c, const uint32_t groups[3], const uint32_t part[3]) {
+  tsr_status status = TSR_OK;
+  uint32_t *first = c->slice->first, now[3];
+  for (first[2] = 0; first[2] < groups[2] && status == TSR_OK; first[2] += part[2]) {
+    for (first[1] = 0; first[1] < groups[1] && status == TSR_OK; first[1] += part[1]) {
+      for (first[0] = 0; first[0] < groups[0] && status == TSR_OK; first[0] += part[0]) {
+        for (int i = 0; i < 3; i++) now[i] = groups[i] - first[i] < part[i] ? groups[i] - first[i] : part[i];
+        status = run_part(c, now);
+      }
+    }
+  }
+  return status;
+}
+
+tsr_status tsri_long_loops_launch(tsr_device *device, tsri_long_loops *loops, const tsri_kernel *kernel,
+                                  const uint32_t groups[3], const tsri_argument *arguments, const void *params) {
+  tsri_tape_refuses(device, "a kernel whose loops this device runs in several launches");
+  tsr_status status = find_program(device, loops, kernel);
+  if (status != TSR_OK) return status;
+  uint64_t words = tsri_kernel_resume_words(loops->sliced), most_bytes = STATE_BYTES;
+  if (device->limits.max_binding_bytes && device->limits.max_binding_bytes < most_bytes) {
+    most_bytes = device->limits.max_binding_bytes;
+  }
+  uint64_t fits = (most_bytes / 4 - 1) / words;
+  uint32_t part[3];
+  uint64_t count = 1;
+  for (int i = 0; i < 3; i++) {
+    uint64_t most = fits / count > 0 ? fits / count : 1;
+    part[i] = groups[i] < most ? groups[i] : (uint32_t)most;
+    count *= part[i];
+  }
+  cutting c = {.device = device, .built = &loops->built};
+  uint64_t state_words = 1 + words * count;
+  status = tsr_buffer_create(device, (size_t)state_words * 4, 0, &c.state);
+  if (status != TSR_OK) return status;
+  memcpy(c.arguments, arguments, kernel->buffer_count * sizeof *arguments);
+  c.arguments[kernel->buffer_count] = (tsri_argument){.buffer = c.state, .element_count = state_words};
+  if (kernel->params_bytes) memcpy(c.block, params, kernel->params_bytes);
+  c.slice = (tsri_kernel_slice_params *)(void *)((char *)c.block + kernel->params_bytes);
+  *c.slice = (tsri_kernel_slice_params){.groups = {groups[0], groups[1], groups[2]}};
+  c.again = (uint32_t *)(void *)((char *)c.block + loops->sliced->params_bytes);
+  status = run_parts(&c, groups, part);
+  tsr_buffer_release(c.state);
+  return status;
+}
