@@ -15,7 +15,8 @@ enum {
   CHUNK = 2048,             // rows and columns of the result for which panels are kept at once
   NARROW_CHUNK_ROWS = 512,  // the same where sums need memory of their own
   MOST_TILE = 14 * 32,      // elements of the largest register tile
-  PARTS_PER_THREAD = 4
+  PARTS_PER_THREAD = 4,
+  FEW_PANELS = 4
 };
 
 static int64_t at_most(int64_t x, int64_t most) { return x < most ? x : most; }
@@ -29,11 +30,11 @@ typedef struct chunk {
   char *a_panels, *b_panels;
   char *sums;  // of the chunk's first element
   int64_t sums_step;
-  bool is_b_direct;  // whole panels of b are read where they lie
   bool is_first, is_last;
   int64_t a_panel_count, b_panel_count;
-  int64_t block_panels,
-      column_blocks;  // a block of the result: panels of a, and how many blocks there are side by side
+  bool is_thin;  // few panels of a: the thread that multiplies by a panel of b packs it first, into its own cache
+  int64_t block_a, block_b;  // panels in a block of the result
+  int64_t column_blocks;     // blocks side by side
   int parts;
 } chunk;
 
@@ -51,8 +52,8 @@ size_t tsri_product_scratch_bytes(const tsri_product *p) {
 
 // --- Packing --------------------------------------------------------------------------------------------------------------
 
-// As the kernels' pack, for elements that are not sums: `count` lines of `depth` elements.
-static void pack_narrow(const chunk *c, float *panel, int width, int count, const char *from, int64_t line_step,
+// As the kernels' pack, for elements that are not sums: one panel of `count` lines.
+static void pack_narrow(const chunk *c, float *panel, int width, int64_t count, const char *from, int64_t line_step,
                         int64_t k_step) {
   const tsri_product *p = c->p;
   float line[K_BLOCK];
@@ -63,44 +64,70 @@ static void pack_narrow(const chunk *c, float *panel, int width, int count, cons
     }
     return;
   }
-  for (int i = 0; i < count; i++) {
+  for (int64_t i = 0; i < count; i++) {
     p->storage->load(line, from + i * line_step * (int64_t)p->element, k_step, (uint32_t)c->depth);
     for (int64_t k = 0; k < c->depth; k++) panel[k * width + i] = line[k];
   }
 }
 
-// Packs panel `index` of the lines from `first` on.
-static void pack_panel(const chunk *c, char *panels, int width, int64_t index, int64_t lines, const char *from,
-                       int64_t line_step, int64_t k_step) {
+// One of the two inputs: `lines` lines along k, in panels of `width`.
+typedef struct packing {
+  char *panels;
+  int width;
+  int64_t lines, line_step, k_step;
+  const char *from;
+} packing;
+
+// Packs panels `first` to before `last`.
+static void pack_panels(const chunk *c, const packing *in, int64_t first, int64_t last) {
   const tsri_product *p = c->p;
-  int64_t first = index * width;
-  int count = (int)at_most(lines - first, width);
-  char *panel = panels + (size_t)(first * c->depth) * p->sum_bytes;
-  const char *source = from + first * line_step * (int64_t)p->element;
-  if (p->is_narrow) pack_narrow(c, (float *)(void *)panel, width, count, source, line_step, k_step);
-  else p->kernels->pack(panel, width, count, c->depth, source, line_step, k_step);
+  if (first >= last) return;
+  int64_t line = first * in->width, lines = at_most(in->lines, last * in->width) - line;
+  char *panels = in->panels + (size_t)(line * c->depth) * p->sum_bytes;
+  const char *from = in->from + line * in->line_step * (int64_t)p->element;
+  if (!p->is_narrow) {
+    p->kernels->pack(panels, in->width, lines, c->depth, from, in->line_step, in->k_step);
+    return;
+  }
+  for (int64_t i = 0; i < lines; i += in->width) {
+    pack_narrow(c, (float *)(void *)panels + i * c->depth, in->width, at_most(lines - i, in->width),
+                from + i * in->line_step * (int64_t)p->element, in->line_step, in->k_step);
+  }
 }
 
 static const char *element_at(const tsri_product *p, const tsri_product_matrix *matrix, int64_t row, int64_t column) {
   return matrix->at + (row * matrix->row + column * matrix->column) * (int64_t)p->element;
 }
 
-static bool is_packed(const chunk *c, int64_t b_panel) {
-  return !c->is_b_direct || (b_panel + 1) * c->p->kernels->tile_columns > c->columns;
+static packing packing_of_a(const chunk *c) {
+  const tsri_product *p = c->p;
+  const char *from = element_at(p, &p->a, c->row, c->k);
+  return (packing){c->a_panels, p->kernels->tile_rows, c->rows, p->a.row, p->a.column, from};
 }
 
+static packing packing_of_b(const chunk *c) {
+  const tsri_product *p = c->p;
+  const char *from = element_at(p, &p->b, c->k, c->column);
+  return (packing){c->b_panels, p->kernels->tile_columns, c->columns, p->b.column, p->b.row, from};
+}
+
+// A share of the panels of a, and one of those of b.
 static void pack_part(void *user, int part) {
   const chunk *c = user;
-  const tsri_product *p = c->p;
-  const char *a = element_at(p, &p->a, c->row, c->k), *b = element_at(p, &p->b, c->k, c->column);
-  int64_t all = c->a_panel_count + c->b_panel_count, last = all * (part + 1) / c->parts;
-  for (int64_t i = all * part / c->parts; i < last; i++) {
-    int64_t in_b = i - c->a_panel_count;
-    if (in_b < 0) pack_panel(c, c->a_panels, p->kernels->tile_rows, i, c->rows, a, p->a.row, p->a.column);
-    else if (is_packed(c, in_b)) {
-      pack_panel(c, c->b_panels, p->kernels->tile_columns, in_b, c->columns, b, p->b.column, p->b.row);
-    }
-  }
+  packing a = packing_of_a(c), b = packing_of_b(c);
+  pack_panels(c, &a, c->a_panel_count * part / c->parts, c->a_panel_count * (part + 1) / c->parts);
+  pack_panels(c, &b, c->b_panel_count * part / c->parts, c->b_panel_count * (part + 1) / c->parts);
+}
+
+static int parts_for(const tsri_product *p, int64_t pieces) {
+  return p->threads > 1 ? (int)at_most(pieces, (int64_t)p->threads * PARTS_PER_THREAD) : 1;
+}
+
+static void pack(chunk *c) {
+  packing a = packing_of_a(c);
+  c->parts = parts_for(c->p, c->a_panel_count + c->b_panel_count);
+  if (c->is_thin) pack_panels(c, &a, 0, c->a_panel_count);
+  else tsri_parallel(c->p->threads, c->parts, pack_part, c);
 }
 
 // --- Multiplying ------------------------------------------------------------------------------------------------------------
@@ -129,17 +156,12 @@ static void multiply_tile(const chunk *c, int64_t a_panel, int64_t b_panel) {
           columns = at_most(c->columns - column, kernels->tile_columns);
   const char *a = c->a_panels + (size_t)(row * c->depth) * p->sum_bytes;
   const char *b = c->b_panels + (size_t)(column * c->depth) * p->sum_bytes;
-  int64_t b_step = kernels->tile_columns;
-  if (!is_packed(c, b_panel)) {
-    b = element_at(p, &p->b, c->k, c->column + column);
-    b_step = p->b.row;
-  }
   char *sums = c->sums + (size_t)(row * c->sums_step + column) * p->sum_bytes;
   if (rows == kernels->tile_rows && columns == kernels->tile_columns) {
-    kernels->tile(c->depth, a, b, b_step, sums, c->sums_step, !c->is_first);
+    kernels->tile((int)rows, c->depth, a, b, sums, c->sums_step, !c->is_first);
   } else {
     double tile[MOST_TILE];
-    kernels->tile(c->depth, a, b, b_step, tile, kernels->tile_columns, false);
+    kernels->tile((int)rows, c->depth, a, b, tile, kernels->tile_columns, false);
     take_tile(c, (const char *)tile, sums, rows, columns);
   }
 }
@@ -162,34 +184,31 @@ static void finish_rows(const chunk *c, int64_t row, int64_t rows, int64_t colum
   }
 }
 
-// A block of the result: some panels of a, and BLOCK_COLUMNS columns.
+// A block of the result: some panels of a, and some of b.
 static void multiply_part(void *user, int part) {
   const chunk *c = user;
   const tsri_product_kernels *kernels = c->p->kernels;
-  int64_t block_b = BLOCK_COLUMNS / kernels->tile_columns, first_b = part % c->column_blocks * block_b;
-  int64_t last_b = at_most(first_b + block_b, c->b_panel_count), column = first_b * kernels->tile_columns;
-  int64_t columns = at_most(c->columns - column, BLOCK_COLUMNS), first_a = part / c->column_blocks * c->block_panels;
-  for (int64_t i = first_a; i < first_a + c->block_panels && i < c->a_panel_count; i++) {
+  int64_t first_b = part % c->column_blocks * c->block_b, last_b = at_most(first_b + c->block_b, c->b_panel_count);
+  int64_t first_a = part / c->column_blocks * c->block_a, last_a = at_most(first_a + c->block_a, c->a_panel_count);
+  int64_t column = first_b * kernels->tile_columns;
+  int64_t columns = at_most(c->columns, last_b * kernels->tile_columns) - column;
+  packing b = packing_of_b(c);
+  if (c->is_thin) pack_panels(c, &b, first_b, last_b);
+  for (int64_t i = first_a; i < last_a; i++) {
     for (int64_t j = first_b; j < last_b; j++) multiply_tile(c, i, j);
-    if (c->is_last) {
-      int64_t row = i * kernels->tile_rows;
-      finish_rows(c, row, at_most(c->rows - row, kernels->tile_rows), column, columns);
-    }
+    int64_t row = i * kernels->tile_rows;
+    if (c->is_last) finish_rows(c, row, at_most(c->rows - row, kernels->tile_rows), column, columns);
   }
 }
 
-static int parts_for(const tsri_product *p, int64_t pieces) {
-  return p->threads > 1 ? (int)at_most(pieces, (int64_t)p->threads * PARTS_PER_THREAD) : 1;
-}
-
-static void run_depth(chunk *c) {
+static void multiply(chunk *c) {
   const tsri_product *p = c->p;
-  c->parts = parts_for(p, c->a_panel_count + c->b_panel_count);
-  tsri_parallel(p->threads, c->parts, pack_part, c);
-  c->column_blocks = chunks_of(c->b_panel_count * p->kernels->tile_columns, BLOCK_COLUMNS);
-  int64_t bands = chunks_of(parts_for(p, c->a_panel_count * c->column_blocks), c->column_blocks);
-  c->block_panels = chunks_of(c->a_panel_count, bands);
-  tsri_parallel(p->threads, (int)(chunks_of(c->a_panel_count, c->block_panels) * c->column_blocks), multiply_part, c);
+  int64_t bands = 1, most_b = BLOCK_COLUMNS / p->kernels->tile_columns;
+  c->block_b = c->is_thin ? at_most(chunks_of(c->b_panel_count, parts_for(p, c->b_panel_count)), most_b) : most_b;
+  c->column_blocks = chunks_of(c->b_panel_count, c->block_b);
+  if (!c->is_thin) bands = chunks_of(parts_for(p, c->a_panel_count * c->column_blocks), c->column_blocks);
+  c->block_a = chunks_of(c->a_panel_count, bands);
+  tsri_parallel(p->threads, (int)(chunks_of(c->a_panel_count, c->block_a) * c->column_blocks), multiply_part, c);
 }
 
 static void run_chunk(const tsri_product *p, int64_t row, int64_t column) {
@@ -206,12 +225,13 @@ static void run_chunk(const tsri_product *p, int64_t row, int64_t column) {
   c.sums_step = p->is_narrow ? c.columns : p->n;
   c.a_panel_count = chunks_of(c.rows, kernels->tile_rows);
   c.b_panel_count = chunks_of(c.columns, kernels->tile_columns);
-  c.is_b_direct = !p->is_narrow && p->b.column == 1 && p->m <= 3 * kernels->tile_rows;
+  c.is_thin = c.a_panel_count <= FEW_PANELS;
   for (c.k = 0; c.k < p->k; c.k += K_BLOCK) {
     c.depth = at_most(p->k - c.k, K_BLOCK);
     c.is_first = c.k == 0;
     c.is_last = c.k + c.depth == p->k;
-    run_depth(&c);
+    pack(&c);
+    multiply(&c);
   }
 }
 

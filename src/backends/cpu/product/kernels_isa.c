@@ -23,6 +23,12 @@ enum { TILE_ROWS = 6 };
 #endif
 enum { TILE_VECTORS = 2 };
 
+#if defined(__GNUC__)
+#define ISA_INLINE __attribute__((always_inline))
+#else
+#define ISA_INLINE
+#endif
+
 typedef float f32_vec ISA_IN_VECTORS;
 typedef double f64_vec ISA_IN_VECTORS;
 

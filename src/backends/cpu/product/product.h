@@ -17,11 +17,13 @@
 typedef struct tsri_product_kernels {
   int tile_rows, tile_columns;
 
-  // c = a b, or c += a b with `adds`, for one tile and `k` steps of the sum: panel `a`, and rows of `b` that begin `b_step` apart.
-  void (*tile)(int64_t k, const void *a, const void *b, int64_t b_step, void *c, int64_t c_step, bool adds);
+  // c = a b, or c += a b with `adds`, for one tile and `k` steps of the sum, from a panel of each input.
+  // Only the first `rows` rows are asked for; the others may be left alone or written, too.
+  void (*tile)(int rows, int64_t k, const void *a, const void *b, void *c, int64_t c_step, bool adds);
 
-  // Makes a panel of `count` <= width lines; those that are missing become 0. Element k of line i is from[i * line_step + k * k_step].
-  void (*pack)(void *panel, int width, int count, int64_t k, const void *from, int64_t line_step, int64_t k_step);
+  // Makes panels of `lines` lines, one after the other; lines that the last panel lacks become 0. Element k of line i is
+  // from[i * line_step + k * k_step].
+  void (*pack)(void *panels, int width, int64_t lines, int64_t k, const void *from, int64_t line_step, int64_t k_step);
 
   // The sum of x[i] * y[i].
   void (*dot)(const void *x, const void *y, int64_t n, void *out);

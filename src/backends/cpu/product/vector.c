@@ -8,7 +8,7 @@
 #include "backends/cpu/product/product.h"
 #include "platform/parallel.h"
 
-enum { STRETCH = 1024, ROWS_AT_ONCE = 16 };  // elements of a row that are converted, or added to, at once
+enum { STRETCH = 2048, ROWS_AT_ONCE = 16 };  // elements of a row that are converted, or added to, at once
 
 typedef struct vector_product {
   const tsri_product *p;
@@ -109,7 +109,7 @@ static void run_part(void *user, int part) {
 }
 
 void tsri_product_run_vector(const tsri_product *p) {
-  enum { LEAST_OUTPUTS = 256 };  // side by side: whole lines, and enough of them to read ahead
+  enum { LEAST_OUTPUTS = 2048 };  // side by side: whole lines, and enough of them to read ahead
   vector_product v = look_at(p);
   bool is_column = p->n == 1;
   const tsri_product_matrix *vector = is_column ? &p->b : &p->a;
