@@ -129,7 +129,7 @@ bool tsri_garbage_reserve(tsri_garbage *garbage, size_t count) {
 void tsri_garbage_drop(tsri_garbage *garbage) {
   tsri_value **values = garbage->values ? garbage->values : garbage->few;
   for (size_t i = 0; i < garbage->count; i++) tsri_value_release(values[i]);
-  tsri_free(garbage->values);
+  if (garbage->values) tsri_free(garbage->values);
 }
 
 void tsri_garbage_add(tsri_garbage *garbage, tsri_value *value) {

@@ -190,27 +190,32 @@ static tsr_status run_node(tsri_graph_state *state, tsri_node *node, tsri_garbag
   return publish(state, node, status, output, garbage);
 }
 
-// Runs what the nodes need, and first the moves from other devices among that. The caller keeps the nodes and does not hold the lock.
-static tsr_status run_nodes(tsri_graph_state *state, tsri_node *const *nodes, uint32_t count) {
+// Runs what the nodes need, unless that takes moves from other devices first: then nothing runs, and these are in `out_moves`.
+static tsr_status run_or_find_moves(tsri_graph_state *state, tsri_node *const *nodes, uint32_t count,
+                                    tsri_needed_moves *out_moves) {
   tsri_garbage garbage;
   garbage.values = NULL;
   garbage.count = 0;
-  tsri_needed_moves moves = {0};
   tsr_status status = TSR_OK;
-  do {
-    if (moves.count > 0) status = tsri_moves_run(&moves);
-    tsri_moves_release(&moves);
-    if (status != TSR_OK) break;
-    tsri_mutex_lock(&state->lock);
-    if (state->move_count > 0) status = tsri_moves_find(state, nodes, count, &garbage, &moves);
-    // Another thread may have run a node meanwhile.
-    if (status == TSR_OK && moves.count == 0 && (count > 1 || !tsri_value_buffer(&nodes[0]->value))) {
-      status = count > 1 ? run_targets(state, nodes, count, &garbage) : run_node(state, nodes[0], &garbage);
-    }
-    tsri_mutex_unlock(&state->lock);
-  } while (status == TSR_OK && moves.count > 0);
-  tsri_moves_release(&moves);
+  tsri_mutex_lock(&state->lock);
+  if (state->move_count > 0) status = tsri_moves_find(state, nodes, count, &garbage, out_moves);
+  // Another thread may have run a single node meanwhile; a plan passes over those that have run.
+  bool is_due = status == TSR_OK && out_moves->count == 0 && (count > 1 || !tsri_value_buffer(&nodes[0]->value));
+  if (is_due) status = count > 1 ? run_targets(state, nodes, count, &garbage) : run_node(state, nodes[0], &garbage);
+  tsri_mutex_unlock(&state->lock);
   tsri_garbage_drop(&garbage);
+  return status;
+}
+
+// Runs what the nodes need, and first the moves from other devices among that. The caller keeps the nodes and does not hold the lock.
+static tsr_status run_nodes(tsri_graph_state *state, tsri_node *const *nodes, uint32_t count) {
+  tsri_needed_moves moves = {0};
+  tsr_status status = run_or_find_moves(state, nodes, count, &moves);
+  while (moves.count > 0) {
+    if (status == TSR_OK) status = tsri_moves_run(&moves);
+    tsri_moves_release(&moves);
+    if (status == TSR_OK) status = run_or_find_moves(state, nodes, count, &moves);
+  }
   return status;
 }
 
