@@ -203,7 +203,7 @@ tsr_tensor *tsr_eye(tsr_device *device, tsr_dtype dtype, int64_t rows, int64_t c
   if (rows > 0 && cols > 0 && diagonal < cols && diagonal > -rows) {
     int64_t row = diagonal < 0 ? -diagonal : 0, col = diagonal > 0 ? diagonal : 0;
     attributes.integers[0] = (int64_t)((uint64_t)row * (uint64_t)cols) + col;  // too large a product is refused below
-    attributes.integers[1] = cols + 1;
+    attributes.integers[1] = (int64_t)((uint64_t)cols + 1);
     attributes.integers[2] = rows - row < cols - col ? rows - row : cols - col;
   }
   return record(TSRI_BODY(eye), device, dtype, TSR_SHAPE(rows, cols), &attributes);
