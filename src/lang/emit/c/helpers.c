@@ -116,28 +116,6 @@ static const helper helpers[] = {
     {TSRI_C_PLAIN, "rsqrt", "f", FN1("rsqrt", "return ($t)1 / sqrt$f(a);")},
     {TSRI_C_ALL, "select", "iufb", "TSR_FN $t tsr_select_$t(bool c, $t a, $t b) { return c ? a : b; }\n"},
 
-    // Functions that Metal lacks. erf: polynomials fitted here, 1.4 ULP with an exact exp.
-    {TSRI_C_METAL, "expm1", "s",
-     "TSR_FN f32 tsr_expm1_f32(f32 x) {\n  if (!(x > -1.0f && x < 1.0f)) return precise::exp(x) - 1.0f;\n"
-     "  f32 p = 2.08767570e-9f;\n  p = p * x + 2.50521084e-8f;\n  p = p * x + 2.75573192e-7f;\n"
-     "  p = p * x + 2.75573192e-6f;\n  p = p * x + 2.48015873e-5f;\n  p = p * x + 1.98412698e-4f;\n"
-     "  p = p * x + 1.38888889e-3f;\n  p = p * x + 8.33333333e-3f;\n  p = p * x + 4.16666667e-2f;\n"
-     "  p = p * x + 1.66666667e-1f;\n  p = p * x + 0.5f;\n  return x + (x * x) * p;\n}\n"},
-    {TSRI_C_METAL, "log1p", "s",
-     "TSR_FN f32 tsr_log1p_f32(f32 x) {\n  f32 u = 1.0f + x;\n  if (u == 1.0f || tsr_isinf_f32(u)) return u == 1.0f ? "
-     "x : "
-     "precise::log(u);\n  return precise::log(u) * (x / (u - 1.0f));\n}\n"},
-    {TSRI_C_METAL, "erf", "s",
-     "TSR_FN f32 tsr_erf_f32(f32 x) {\n  f32 a = fabs(x), t = a * a, p;\n  if (tsr_isnan_f32(x)) return x;\n"
-     "  if (a < 1.0f) {\n    p = -9.673591194e-6f;\n    p = p * t + 1.126825373e-4f;\n    p = p * t - "
-     "8.484396385e-4f;\n"
-     "    p = p * t + 5.221053492e-3f;\n    p = p * t - 2.686543763e-2f;\n    p = p * t + 1.128378287e-1f;\n"
-     "    p = p * t - 3.761263788e-1f;\n    p = p * t + 1.283791661e-1f;\n    return x + x * p;\n  }\n"
-     "  a = a < 4.0f ? a : 4.0f;\n  p = 7.342135291e-7f;\n  p = p * a - 1.163508568e-5f;\n"
-     "  p = p * a + 5.854850679e-5f;\n  p = p * a + 1.252434886e-4f;\n  p = p * a - 3.420319175e-3f;\n"
-     "  p = p * a + 2.393699624e-2f;\n  p = p * a - 1.070715934e-1f;\n  p = p * a - 6.341199279e-1f;\n"
-     "  p = p * a - 1.129234076f;\n  p = p * a + 1.305399346e-4f;\n  return copysign(1.0f - precise::exp(p), x);\n}\n"},
-
     // Conversions.
     {TSRI_C_ALL, "to_i8", "f", SATURATE("i8", "i32", "128", "127", "-128", "-128")},
     {TSRI_C_ALL, "to_u8", "f", SATURATE("u8", "u32", "255", "255u", "0", "0u")},

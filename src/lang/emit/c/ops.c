@@ -88,7 +88,7 @@ static const char *special_pattern(const tsri_c_emitter *e, tsri_ir_op op, tsr_d
     if (op == TSRI_OP_CLZ) return "tsr_clz64($a)";
     if (op == TSRI_OP_CTZ) return "tsr_ctz64($a)";
   }
-  if (tsri_c_is(e, TSRI_C_METAL)) {
+  if (tsri_c_is(e, TSRI_C_METAL)) {  // which lacks them
     if (op == TSRI_OP_ERF) return "tsr_erf_$t($a)";
     if (op == TSRI_OP_EXPM1) return "tsr_expm1_$t($a)";
     if (op == TSRI_OP_LOG1P) return "tsr_log1p_$t($a)";
