@@ -383,12 +383,17 @@ void tsri_codegen_helpers(const tsri_codegen *own, tsri_builder *builder) {
   }
 }
 
-void tsri_codegen_params(const tsri_codegen *own, tsri_builder *builder) {
+void tsri_codegen_param_name(const tsri_fused_param *param, tsri_builder *builder) {
+  tsri_builder_add(builder, "%s", param->stem);
+  if (param->first >= 0) tsri_builder_add(builder, "%d", param->first);
+  if (param->second >= 0) tsri_builder_add(builder, "_%d", param->second);
+}
+
+// ", u32 n, u32 t0_1, f32 num0": the parameters as a kernel's list continues with them.
+static void put_params(const tsri_codegen *own, tsri_builder *builder) {
   for (int i = 0; i < own->param_count; i++) {
-    const tsri_fused_param *param = &own->params[i];
-    tsri_builder_add(builder, ", %s %s", tsr_dtype_name(param->dtype), param->stem);
-    if (param->first >= 0) tsri_builder_add(builder, "%d", param->first);
-    if (param->second >= 0) tsri_builder_add(builder, "_%d", param->second);
+    tsri_builder_add(builder, ", %s ", tsr_dtype_name(own->params[i].dtype));
+    tsri_codegen_param_name(&own->params[i], builder);
   }
 }
 
@@ -404,7 +409,7 @@ static void put_head(const tsri_codegen *own, tsri_builder *builder) {
     tsri_builder_add(builder, "in %s p[], ", tsr_dtype_name(tsri_codegen_part_dtype(own)));
   tsr_dtype result = own->stage == TSRI_STAGE_PARTS ? tsri_codegen_part_dtype(own) : fused->root->dtype;
   tsri_builder_add(builder, "out %s y[]", tsr_dtype_name(result));
-  tsri_codegen_params(own, builder);
+  put_params(own, builder);
   tsri_builder_add(builder, ") {\n");
 }
 

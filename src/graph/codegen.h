@@ -117,8 +117,8 @@ void tsri_codegen_lane_leaves(const tsri_codegen *own, tsri_space space, tsri_bu
 
 void tsri_codegen_reduce_text(const tsri_codegen *own, tsri_builder *builder);
 
-// ", u32 n, u32 t0_1, f32 num0": the parameters as a kernel's list continues with them.
-void tsri_codegen_params(const tsri_codegen *own, tsri_builder *builder);
+// "t0_1": a parameter's name in the text.
+void tsri_codegen_param_name(const tsri_fused_param *param, tsri_builder *builder);
 
 // Functions that the fusion's operators call.
 void tsri_codegen_helpers(const tsri_codegen *own, tsri_builder *builder);

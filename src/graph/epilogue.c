@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Putting an epilogue into a kernel's text.
+// Filling the hooks of an operator's own kernel with the element-wise operators around it.
 #include "graph/epilogue.h"
 
 #include <stdio.h>
@@ -10,74 +10,13 @@
 #include "graph/kernels.h"
 #include "graph/node.h"
 
-#define PARAMS_MARK "/*+params*/"
-#define STORE_MARK  "//+store "
-#define LOAD_MARK   "//+load "
-
-// A mark of a store or load, taken apart.
-typedef struct hook_mark {
-  char value[64], index[96], column[64];
-} hook_mark;
-
-// The index and column of the hook being written; index functions take no more than the codegen.
-static TSRI_THREAD_LOCAL const hook_mark *writing;
-
+// A leaf at the element that the hook is called for: its parameters `index` and `column` say which.
 static void leaf_index(const tsri_codegen *own, uint32_t leaf, tsri_builder *builder) {
   const tsri_layout *layout = &own->fused->leaves[leaf].layout;
   int64_t low = 0, high = 0;
   tsri_layout_span(layout, &low, &high);
   tsri_builder_add(builder, own->has_base[leaf] ? "at%u" : "0u", leaf);
-  if (low == high) return;
-  bool is_ordered = tsri_layout_is_contiguous(layout);
-  tsri_builder_add(builder, " + (%s)", is_ordered ? writing->index : writing->column);
-}
-
-static const char *copy_field(const char *from, const char *end, char *to, size_t room) {
-  while (from < end && (*from == ' ' || *from == '|')) from++;
-  const char *stop = from;
-  while (stop < end && *stop != '|') stop++;
-  size_t length = (size_t)(stop - from);
-  while (length > 0 && from[length - 1] == ' ') length--;
-  snprintf(to, room, "%.*s", (int)length, from);
-  return stop;
-}
-
-static void read_mark(const char *mark, const char *end, hook_mark *out) {
-  const char *at = copy_field(mark, end, out->value, sizeof out->value);
-  at = copy_field(at, end, out->index, sizeof out->index);
-  copy_field(at, end, out->column, sizeof out->column);
-}
-
-static void put_values(const tsri_codegen *own, tsri_space space, const hook_mark *mark, tsri_builder *builder) {
-  writing = mark;
-  tsri_codegen_leaves(own, space, leaf_index, builder, "");
-  tsri_codegen_nodes(own, space, builder, "");
-  writing = NULL;
-}
-
-static void put_store(const tsri_codegen *own, const char *text, const char *end, tsri_builder *builder) {
-  hook_mark mark;
-  read_mark(text, end, &mark);
-  const tsri_node *heavy = own->fused->heavy, *root = own->fused->root;
-  tsri_builder_add(builder, "%s val%u = %s(%s);\n", tsri_codegen_type(heavy->dtype),
-                   tsri_fused_place(own->fused, heavy->slot), tsri_codegen_result(heavy->dtype), mark.value);
-  put_values(own, TSRI_OUTER, &mark, builder);
-  tsri_builder_add(builder, "y[%s] = %s(val%u);\n", mark.index, tsr_dtype_name(root->dtype),
-                   tsri_fused_place(own->fused, root->slot));
-}
-
-// In a block of its own: a kernel may load in several places of one scope.
-static void put_load(const tsri_codegen *own, const char *text, const char *end, tsri_builder *builder) {
-  hook_mark mark;
-  read_mark(text, end, &mark);
-  const tsri_plan *plan = own->fused->plan;
-  uint32_t input = tsri_plan_number(plan, own->fused->heavy->inputs[0].value);
-  int type_length = (int)strcspn(mark.value, " ");
-  const char *name = mark.value + type_length + 1;
-  tsri_builder_add(builder, "%s;\n{\n", mark.value);
-  put_values(own, TSRI_INNER, &mark, builder);
-  tsri_builder_add(builder, "%s = %.*s(val%u);\n}\n", name, type_length, mark.value,
-                   tsri_fused_place(own->fused, input));
+  if (low != high) tsri_builder_add(builder, tsri_layout_is_contiguous(layout) ? " + index" : " + column");
 }
 
 static bool has_space(const tsri_codegen *own, tsri_space space) {
@@ -89,53 +28,47 @@ static bool has_space(const tsri_codegen *own, tsri_space space) {
   return false;
 }
 
+// The parameters of both fillings: what either has, the other one sees as well.
 static void put_params(const tsri_codegen *own, tsri_builder *builder) {
   for (uint32_t i = 0; i < own->fused->leaf_count; i++) {
-    tsri_builder_add(builder, ", in %s leaf%u[]", tsr_dtype_name(own->fused->leaves[i].dtype), i);
+    tsri_builder_add(builder, "%sin %s leaf%u[]", i ? ", " : "", tsr_dtype_name(own->fused->leaves[i].dtype), i);
   }
-  tsri_codegen_params(own, builder);
+  for (int i = 0; i < own->param_count; i++) {
+    tsri_builder_add(builder, "%s%s ", i || own->fused->leaf_count ? ", " : "", tsr_dtype_name(own->params[i].dtype));
+    tsri_codegen_param_name(&own->params[i], builder);
+  }
 }
 
-// Where the kernel of that name begins: "kernel name<" or "kernel name(".
-static const char *find_kernel(const char *text, const char *kernel) {
-  size_t length = strlen(kernel);
-  for (const char *at = text; (at = strstr(at, "kernel ")) != NULL; at += 7) {
-    if (strncmp(at + 7, kernel, length) == 0 && strchr("<( \n", at[7 + length])) return at;
-  }
-  return NULL;
+// fill softmax.load(…) { …; return A(val1); }
+static void put_load(const tsri_codegen *own, const char *kernel, bool has_params, tsri_builder *builder) {
+  uint32_t input = tsri_plan_number(own->fused->plan, own->fused->heavy->inputs[0].value);
+  tsri_builder_add(builder, "fill %s.load(", kernel);
+  if (has_params) put_params(own, builder);
+  tsri_builder_add(builder, ") {\n");
+  tsri_codegen_leaves(own, TSRI_INNER, leaf_index, builder, "  ");
+  tsri_codegen_nodes(own, TSRI_INNER, builder, "  ");
+  tsri_builder_add(builder, "  return A(val%u);\n}\n", tsri_fused_place(own->fused, input));
 }
 
-// Copies one line of the kernel, with its mark carried out.
-static void put_line(const tsri_codegen *own, const char *line, const char *end, tsri_builder *builder) {
-  const char *params = strstr(line, PARAMS_MARK), *store = strstr(line, STORE_MARK), *load = strstr(line, LOAD_MARK);
-  if (store && store < end && has_space(own, TSRI_OUTER)) {
-    put_store(own, store + strlen(STORE_MARK), end, builder);
-  } else if (load && load < end && has_space(own, TSRI_INNER)) {
-    put_load(own, load + strlen(LOAD_MARK), end, builder);
-  } else if (params && params < end) {
-    tsri_builder_put(builder, line, (size_t)(params - line));
-    put_params(own, builder);
-    tsri_builder_put(builder, params, (size_t)(end - params));
-    tsri_builder_put(builder, "\n", 1);
-  } else {
-    tsri_builder_put(builder, line, (size_t)(end - line));
-    tsri_builder_put(builder, "\n", 1);
-  }
+// fill softmax.store(…) { …; store(A(val3), index); }
+static void put_store(const tsri_codegen *own, const char *kernel, bool has_params, tsri_builder *builder) {
+  const tsri_node *heavy = own->fused->heavy, *root = own->fused->root;
+  tsri_builder_add(builder, "fill %s.store(", kernel);
+  if (has_params) put_params(own, builder);
+  tsri_builder_add(builder, ") {\n  %s val%u = %s(value);\n", tsri_codegen_type(heavy->dtype),
+                   tsri_fused_place(own->fused, heavy->slot), tsri_codegen_result(heavy->dtype));
+  tsri_codegen_leaves(own, TSRI_OUTER, leaf_index, builder, "  ");
+  tsri_codegen_nodes(own, TSRI_OUTER, builder, "  ");
+  tsri_builder_add(builder, "  store(A(val%u), index%s);\n}\n", tsri_fused_place(own->fused, root->slot),
+                   heavy->op->hook == TSRI_HOOK_COLUMN ? ", column" : "");
 }
 
 static tsr_status put_text(const tsri_codegen *own, const char *text, const char *kernel, tsri_builder *builder) {
-  const char *start = find_kernel(text, kernel);
-  if (!start) return TSRI_FAIL(TSR_ERR_INTERNAL, "no kernel %s to put an epilogue into", kernel);
   tsri_codegen_helpers(own, builder);
-  tsri_builder_put(builder, text, (size_t)(start - text));
-  const char *line = start;
-  while (*line && !(line > start && strncmp(line, "kernel ", 7) == 0)) {
-    const char *end = strchr(line, '\n');
-    if (!end) end = line + strlen(line);
-    put_line(own, line, end, builder);
-    line = *end ? end + 1 : end;
-  }
-  tsri_builder_put(builder, line, strlen(line));
+  tsri_builder_put(builder, text, strlen(text));
+  bool has_load = has_space(own, TSRI_INNER), has_store = has_space(own, TSRI_OUTER);
+  if (has_load) put_load(own, kernel, true, builder);
+  if (has_store) put_store(own, kernel, !has_load, builder);
   return builder->has_failed ? TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "no host memory for the text of %s", kernel) : TSR_OK;
 }
 

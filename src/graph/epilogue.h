@@ -2,14 +2,12 @@
 // Element-wise operators that run in the store of an operator's own kernel (the bias and relu of a matmul, say), or in its loads
 // (the scale before a softmax).
 //
-// A kernel offers this by marks in its text (kernels/*.tk), all in comments, so that it stands on its own as well:
+// A kernel offers this by hooks of its signature (docs/kernel-language.md), which generated text fills:
 //
-//   u32 n, f32 alpha /*+params*/) {                              more parameters go here, after the last one
-//   y[at] = T(sum);  //+store value | index | column             this line is replaced: `value` in the type sums are kept in,
-//                                                                `index` of the result in row-major order, `column` on its last axis
-//                                                                (left out where the operator's hook is TSRI_HOOK_INDEX)
-//   A v = A(x[at + i]);  //+load A v | index | column            this line is replaced: it declares `v` of type A, the element
-//                                                                `index` of the first input in row-major order
+//   hook A load(u32 index, u32 column)                 element `index` of the first input, in row-major order
+//   hook void store(A value, u32 index, u32 column)    `value` as element `index` of the result
+//
+// `column` is the index on the last axis; hooks of operators with TSRI_HOOK_INDEX do not have it.
 #ifndef TSRI_EPILOGUE_H
 #define TSRI_EPILOGUE_H
 

@@ -35,6 +35,7 @@
 #define TSRI_LANG_MAX_CHECK     (1u << 25)  // the same for all kernels of a file with all their types
 #define TSRI_LANG_MAX_GENERICS  32          // compile-time parameters
 #define TSRI_LANG_MAX_ARGUMENTS 64          // of a function
+#define TSRI_LANG_MAX_HOOKS     16          // of a kernel
 #define TSRI_LANG_MAX_GROUP     1024        // items in a group
 #define TSRI_LANG_MAX_SHARED    (1u << 18)  // bytes of shared arrays; a warning from 16 KiB
 #define TSRI_LANG_MAX_LOCAL     (1u << 14)  // bytes of one local array

@@ -17,7 +17,7 @@ static void bind_file(tsri_checker *c) {
     tsri_name_binding_kind kind = ast->kind == TSRI_AST_KERNEL     ? TSRI_BIND_KERNEL
                                   : ast->kind == TSRI_AST_FUNCTION ? TSRI_BIND_FUNCTION
                                                                    : TSRI_BIND_LATER;
-    if (ast->kind == TSRI_AST_STATIC_ASSERT || !ast->symbol) continue;
+    if (ast->kind == TSRI_AST_STATIC_ASSERT || ast->kind == TSRI_AST_FILL || !ast->symbol) continue;
     if ((ast->flags & TSRI_AST_IS_BROKEN) && !ast->c) kind = TSRI_BIND_BROKEN;  // its parameters are not known
     tsri_name_binding_at(c, tsri_bind(c, kind, ast->symbol, ast->pos))->node = node;
   }
@@ -122,7 +122,7 @@ static bool is_taken(tsri_name_binding_kind kind, uint32_t symbol) {
   if (symbol < TSRI_SYM_FIRST_DTYPE || symbol >= TSRI_SYM_BUILTIN_COUNT) return false;
   if (symbol <= TSRI_SYM_LAST_ID) return true;
   if (symbol >= TSRI_SYM_WG && symbol <= TSRI_SYM_WG_Z) return kind != TSRI_BIND_CONST;
-  return kind == TSRI_BIND_FUNCTION && !tsri_sym_in(symbol, TSRI_SYM_LANE_X, TSRI_SYM_LANE_W);
+  return kind == TSRI_BIND_FUNCTION && !tsri_sym_in(symbol, TSRI_SYM_FIRST_PLAIN, TSRI_SYM_LAST_PLAIN);
 }
 
 uint32_t tsri_bind(tsri_checker *c, tsri_name_binding_kind kind, uint32_t symbol, tsri_ir_pos pos) {
@@ -146,7 +146,8 @@ uint32_t tsri_bind(tsri_checker *c, tsri_name_binding_kind kind, uint32_t symbol
 uint32_t tsri_lookup(const tsri_checker *c, uint32_t symbol) {
   uint32_t id = c->latest[symbol];
   uint32_t first = c->frame ? c->frame->first_binding : 0;
-  while (id >= c->file_bindings && id < first) id = tsri_name_binding_at(c, id)->previous;
+  uint32_t callers = c->frame && c->frame->sees_kernel ? c->kernel_bindings : c->file_bindings;
+  while (id >= callers && id < first) id = tsri_name_binding_at(c, id)->previous;
   return id;
 }
 
@@ -234,7 +235,7 @@ void tsri_suggest(tsri_checker *c, uint32_t symbol, uint32_t what) {
   for (uint32_t s = TSRI_SYM_FIRST_DTYPE; s < TSRI_SYM_BUILTIN_COUNT; s++) {
     bool is_type = s <= TSRI_SYM_LAST_DTYPE;
     bool is_value = s >= TSRI_SYM_FIRST_ID && s < TSRI_SYM_BARRIER;
-    bool is_call = s >= TSRI_SYM_BARRIER && !tsri_sym_in(s, TSRI_SYM_LANE_X, TSRI_SYM_LANE_W);
+    bool is_call = s >= TSRI_SYM_BARRIER && !tsri_sym_in(s, TSRI_SYM_FIRST_PLAIN, TSRI_SYM_LAST_PLAIN);
     if ((is_type && (what & TSRI_SUGGEST_TYPES)) || (is_value && (what & TSRI_SUGGEST_VALUES)) ||
         (is_call && (what & TSRI_SUGGEST_CALLS))) {
       add_word(list, c, s);

@@ -73,6 +73,7 @@ typedef struct tsri_frame {
   struct tsri_frame *parent;
   uint32_t function;       // its node
   uint32_t first_binding;  // older ones belong to callers and are not seen, except those of the file
+  bool sees_kernel;        // a hook: except those of the kernel's parameters, too
   uint32_t loop_depth;
   uint32_t result, flag;   // variables: what it returns, whether it has returned; 0: none
   uint8_t storage, lanes;  // of the result
@@ -83,9 +84,10 @@ typedef struct tsri_checker {
   const tsri_module *module;
   tsri_diag *diag;
   tsri_item_array exprs, stmts, vars, bindings, params, arrays[3];
-  uint32_t *latest;        // newest binding of each symbol
-  uint32_t file_bindings;  // bindings below this number belong to the file
-  uint32_t scope;          // number of open scopes
+  uint32_t *latest;          // newest binding of each symbol
+  uint32_t file_bindings;    // bindings below this number belong to the file
+  uint32_t kernel_bindings;  // those from there to below this one are the kernel's parameters and hooks
+  uint32_t scope;            // number of open scopes
   uint32_t depth;
   uint32_t steps;        // statements, expressions and calls looked at
   uint64_t local_bytes;  // of the local arrays so far

@@ -80,7 +80,7 @@ static tsri_check_operand builtin_name(tsri_checker *c, uint32_t symbol, tsri_ir
     return (tsri_check_operand){.kind = TSRI_OPERAND_TYPE, .type = {(uint8_t)dtype, lanes}, .pos = pos};
   }
   if (symbol >= TSRI_SYM_BARRIER && symbol < TSRI_SYM_BUILTIN_COUNT &&
-      !tsri_sym_in(symbol, TSRI_SYM_LANE_X, TSRI_SYM_LANE_W)) {
+      !tsri_sym_in(symbol, TSRI_SYM_FIRST_PLAIN, TSRI_SYM_LAST_PLAIN)) {
     tsri_diag_error(c->diag, pos, "'%.*s' is a function: its arguments are missing", TSRI_NAME(c, symbol));
     return tsri_error_operand(pos);
   }

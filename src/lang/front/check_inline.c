@@ -202,12 +202,30 @@ static tsri_check_operand run_body(tsri_checker *c, uint32_t function, tsri_ir_p
   return result;
 }
 
+// The node whose body a call runs: the function, or a hook's filling. In the filling itself the hook's name means the
+// body that the kernel gives it. 0, with an error, if there is none.
+static uint32_t body_of(tsri_checker *c, uint32_t function, tsri_ir_pos call) {
+  const tsri_ast *ast = tsri_ast_of(c, function);
+  if (ast->kind != TSRI_AST_HOOK) return function;
+  bool is_inside = false;
+  for (const tsri_frame *frame = c->frame; frame; frame = frame->parent) {
+    is_inside = is_inside || (ast->a && frame->function == ast->a);
+  }
+  if (ast->a && !is_inside) return ast->a;
+  if (ast->c) return function;
+  tsri_diag_error(c->diag, call, "the hook '%.*s' %s", TSRI_NAME(c, ast->symbol),
+                  ast->a ? "has no body of its own" : "is not filled");
+  tsri_diag_note(c->diag, ast->pos, "declared here");
+  return 0;
+}
+
 tsri_check_operand tsri_inline(tsri_checker *c, uint32_t node, uint32_t function) {
   tsri_check_operand args[TSRI_LANG_MAX_ARGUMENTS];
   const tsri_ast *ast = tsri_ast_of(c, function);
   tsri_ir_pos call = tsri_ast_of(c, node)->pos;
   tsri_check_operand result = tsri_error_operand(call);
-  if (is_recursive(c, function, call)) return result;
+  uint32_t body = body_of(c, function, call);
+  if (!body || is_recursive(c, body, call)) return result;
   uint32_t wanted = 0;
   for (uint32_t param = ast->b; param; param = tsri_ast_of(c, param)->next) wanted++;
   uint32_t count = tsri_check_args(c, tsri_ast_of(c, node)->a, args, TSRI_LANG_MAX_ARGUMENTS, TSR_DTYPE_COUNT);
@@ -218,16 +236,21 @@ tsri_check_operand tsri_inline(tsri_checker *c, uint32_t node, uint32_t function
     return result;
   }
   if (!tsri_check_enter(c, call)) return result;
-  tsri_frame frame = {.parent = c->frame, .function = function, .first_binding = c->bindings.count, .call = call};
+  tsri_frame frame = {.parent = c->frame,
+                      .function = body,
+                      .first_binding = c->bindings.count,
+                      .sees_kernel = ast->kind == TSRI_AST_HOOK,
+                      .call = call};
   uint32_t scope = tsri_scope_open(c);
   c->frame = &frame;
   tsr_dtype storage = TSR_F32;
   uint8_t lanes = 1;
-  bool ok = bind_generics(c, function, args, call) && bind_params(c, ast->b, args);
+  bool has_generics = ast->kind != TSRI_AST_HOOK;
+  bool ok = (!has_generics || bind_generics(c, function, args, call)) && bind_params(c, ast->b, args);
   if (ok && ast->d) ok = tsri_check_type(c, ast->d, &storage, &lanes);
   frame.storage = (uint8_t)storage;
   frame.lanes = lanes;
-  if (ok) result = run_body(c, function, call);
+  if (ok) result = run_body(c, body, call);
   tsri_scope_close(c, scope);
   c->frame = frame.parent;
   tsri_check_leave(c);

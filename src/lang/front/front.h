@@ -27,7 +27,7 @@
   X(F32_MAX, "F32_MAX") X(F32_MIN, "F32_MIN") X(F32_EPSILON, "F32_EPSILON") X(I32_MIN, "I32_MIN") \
   X(I32_MAX, "I32_MAX") X(U32_MAX, "U32_MAX") X(BARRIER, "barrier") X(CLAMP, "clamp") X(LOAD2, "load2") \
   X(LOAD4, "load4") X(STORE2, "store2") X(STORE4, "store4") X(UNROLL, "unroll") X(LANE_X, "x") X(LANE_Y, "y") \
-  X(LANE_Z, "z") X(LANE_W, "w")
+  X(LANE_Z, "z") X(LANE_W, "w") X(HOOK, "hook") X(FILL, "fill")
 // clang-format on
 
 typedef enum tsri_symbol {
@@ -61,6 +61,8 @@ typedef enum tsri_symbol {
   TSRI_SYM_LAST_DTYPE = TSRI_SYM_DTYPE_F64,
   TSRI_SYM_FIRST_ID = TSRI_SYM_ID_GROUP,
   TSRI_SYM_LAST_ID = TSRI_SYM_ID_SUBGROUP_LANE,
+  TSRI_SYM_FIRST_PLAIN = TSRI_SYM_LANE_X,  // names that anything may have
+  TSRI_SYM_LAST_PLAIN = TSRI_SYM_FILL,
   TSRI_SYM_FIRST_OP = TSRI_SYM_OP_NEG,
   TSRI_SYM_LAST_OP = TSRI_SYM_OP_ALL,
   TSRI_SYM_FIRST_COLLECTIVE = TSRI_SYM_COLLECTIVE_GROUP_SUM,
@@ -173,8 +175,10 @@ void tsri_diag_hint(tsri_diag *diag, const char *format, ...) TSRI_PRINTF(2, 3);
 typedef enum tsri_ast_kind {
   TSRI_AST_NONE,
   // Top level
-  TSRI_AST_KERNEL,         // symbol; a: GENERICs, b: PARAMs, c: BLOCK
+  TSRI_AST_KERNEL,         // symbol; a: GENERICs, b: PARAMs, c: BLOCK, d: HOOKs
   TSRI_AST_FUNCTION,       // the same; d: TYPE of the result, 0: void
+  TSRI_AST_HOOK,           // of a kernel: symbol; a: FILL or 0, b: PARAMs, c: BLOCK or 0, d: TYPE of the result
+  TSRI_AST_FILL,           // symbol of the hook; a: NAME of the kernel, b: PARAMs, c: BLOCK, d: as the hook's
   TSRI_AST_STATIC_ASSERT,  // a: condition, b: offset and c: bytes of the message in the source; also a statement
   TSRI_AST_GENERIC,        // symbol, op 1: a type; a: default (expression or TYPE), b: allowed dtypes as bits,
                            // c: 1 for a bool

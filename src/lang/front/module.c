@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A parsed file: reading it, what it offers, and the checks that need no compile-time parameters.
+#include <stdio.h>
 #include <string.h>
 
 #include "core/alloc.h"
@@ -79,25 +80,30 @@ static void check_argument(tsri_checker *c, const tsri_ast *ast, uint8_t lanes) 
   }
 }
 
-static void describe_arguments(tsri_checker *c, uint32_t first, uint32_t generics, tsri_lang_argument *out) {
-  uint32_t buffers = 0, scalars = 0;
-  for (uint32_t node = first; node; node = tsri_ast_of(c, node)->next, out++) {
+// Kernel arguments being listed: the kernel's own, then those of its hooks' fillings.
+typedef struct argument_list {
+  tsri_lang_argument *next;
+  uint32_t buffers, scalars;
+} argument_list;
+
+static void describe_arguments(tsri_checker *c, uint32_t first, uint32_t generics, argument_list *list) {
+  for (uint32_t node = first; node; node = tsri_ast_of(c, node)->next, list->next++) {
     const tsri_ast *ast = tsri_ast_of(c, node);
     bool is_array = ast->flags & TSRI_AST_IS_ARRAY;
     tsr_dtype dtype;
     uint8_t lanes;
     if (tsri_check_type(c, ast->a, &dtype, &lanes)) check_argument(c, ast, lanes);
-    *out = (tsri_lang_argument){.name = tsri_names_at(&c->module->names, ast->symbol)->text,
-                                .is_buffer = is_array,
-                                .access = ast->op ? (tsri_ir_access)(ast->op - 1) : TSRI_ACCESS_IN,
-                                .dtype = dtype};
-    out->generic = generic_index(c, generics, tsri_ast_of(c, ast->a)->symbol);
+    *list->next = (tsri_lang_argument){.name = tsri_names_at(&c->module->names, ast->symbol)->text,
+                                       .is_buffer = is_array,
+                                       .access = ast->op ? (tsri_ir_access)(ast->op - 1) : TSRI_ACCESS_IN,
+                                       .dtype = dtype};
+    list->next->generic = generic_index(c, generics, tsri_ast_of(c, ast->a)->symbol);
     tsri_bind(c, TSRI_BIND_BROKEN, ast->symbol, ast->pos);  // says so if there are two of a name
-    *(is_array ? &buffers : &scalars) += 1;
-    if (buffers == TSRI_LANG_MAX_BUFFERS + 1 && is_array) {
+    *(is_array ? &list->buffers : &list->scalars) += 1;
+    if (list->buffers == TSRI_LANG_MAX_BUFFERS + 1 && is_array) {
       tsri_diag_error(c->diag, ast->pos, "a kernel has at most %d buffers", TSRI_LANG_MAX_BUFFERS);
     }
-    if (scalars == TSRI_LANG_MAX_PARAMS + 1 && !is_array) {
+    if (list->scalars == TSRI_LANG_MAX_PARAMS + 1 && !is_array) {
       tsri_diag_error(c->diag, ast->pos, "a kernel has at most %d scalars", TSRI_LANG_MAX_PARAMS);
     }
   }
@@ -111,9 +117,76 @@ static void describe_kernel(tsri_checker *c, uint32_t node, tsri_lang_kernel_inf
   out->name = tsri_names_at(&c->module->names, ast->symbol)->text;
   out->pos = ast->pos;
   describe_generics(c, ast->a, (tsri_lang_generic *)out->generics);
-  describe_arguments(c, ast->b, ast->a, (tsri_lang_argument *)out->arguments);
+  argument_list list = {.next = (tsri_lang_argument *)out->arguments};
+  describe_arguments(c, ast->b, ast->a, &list);
+  for (uint32_t hook = ast->d; hook; hook = tsri_ast_of(c, hook)->next) {
+    const tsri_ast *hook_ast = tsri_ast_of(c, hook);
+    if (hook_ast->a) describe_arguments(c, tsri_ast_of(c, hook_ast->a)->b, ast->a, &list);
+    tsri_bind(c, TSRI_BIND_BROKEN, hook_ast->symbol, hook_ast->pos);
+  }
   c->frame = NULL;
   tsri_scope_close(c, scope);
+}
+
+// --- Fillings of hooks ----------------------------------------------------------------------------------------------
+
+static uint32_t find_hook(const tsri_checker *c, uint32_t kernel, uint32_t symbol) {
+  for (uint32_t hook = tsri_ast_of(c, kernel)->d; hook; hook = tsri_ast_of(c, hook)->next) {
+    if (tsri_ast_of(c, hook)->symbol == symbol) return hook;
+  }
+  return 0;
+}
+
+static void no_such_hook(tsri_checker *c, const tsri_ast *fill, uint32_t kernel) {
+  char list[256] = "";
+  for (uint32_t hook = tsri_ast_of(c, kernel)->d; hook; hook = tsri_ast_of(c, hook)->next) {
+    size_t used = strlen(list);
+    snprintf(list + used, sizeof list - used, " %.*s", TSRI_NAME(c, tsri_ast_of(c, hook)->symbol));
+  }
+  tsri_diag_error(c->diag, fill->pos, "kernel %.*s has no hook '%.*s'", TSRI_NAME(c, tsri_ast_of(c, kernel)->symbol),
+                  TSRI_NAME(c, fill->symbol));
+  tsri_diag_hint(c->diag, list[0] ? "it has:%s" : "it has none%s", list);
+}
+
+// Hands a filling to its hook.
+static void link_fill(tsri_checker *c, uint32_t node) {
+  tsri_ast *fill = tsri_ast_at(c->module, node);
+  const tsri_ast *name = tsri_ast_of(c, fill->a);
+  uint32_t binding = name->symbol ? tsri_lookup(c, name->symbol) : 0;
+  const tsri_name_binding *found = tsri_name_binding_at(c, binding);
+  if (!fill->c || (binding && found->kind == TSRI_BIND_BROKEN)) return;  // said already
+  if (!binding || found->kind != TSRI_BIND_KERNEL) {
+    tsri_diag_error(c->diag, name->pos, "there is no kernel '%.*s'", TSRI_NAME(c, name->symbol));
+    return;
+  }
+  uint32_t hook = find_hook(c, found->node, fill->symbol);
+  if (!hook) {
+    no_such_hook(c, fill, found->node);
+  } else if (tsri_ast_of(c, hook)->a) {
+    tsri_diag_error(c->diag, fill->pos, "the hook '%.*s' is filled twice", TSRI_NAME(c, fill->symbol));
+    tsri_diag_note(c->diag, tsri_ast_of(c, tsri_ast_of(c, hook)->a)->pos, "the first filling");
+  } else {
+    tsri_ast_at(c->module, hook)->a = node;
+    fill->d = tsri_ast_of(c, hook)->d;
+  }
+}
+
+static void link_fills(tsri_checker *c) {
+  for (uint32_t node = c->module->items; node; node = tsri_ast_of(c, node)->next) {
+    if (tsri_ast_of(c, node)->kind == TSRI_AST_FILL) link_fill(c, node);
+  }
+}
+
+// --- All kernels ----------------------------------------------------------------------------------------------------
+
+// With those of its hooks' fillings.
+static uint32_t argument_count(const tsri_module *module, const tsri_ast *kernel) {
+  uint32_t count = chain_length(module, kernel->b);
+  for (uint32_t hook = kernel->d; hook; hook = tsri_ast_at(module, hook)->next) {
+    uint32_t fill = tsri_ast_at(module, hook)->a;
+    if (fill) count += chain_length(module, tsri_ast_at(module, fill)->b);
+  }
+  return count;
 }
 
 // One block for all descriptions.
@@ -124,7 +197,7 @@ static bool allocate_infos(tsri_module *module) {
     if (ast->kind != TSRI_AST_KERNEL) continue;
     module->kernel_count++;
     generics += chain_length(module, ast->a);
-    arguments += chain_length(module, ast->b);
+    arguments += argument_count(module, ast);
   }
   size_t bytes = module->kernel_count * sizeof(tsri_lang_kernel_info) + generics * sizeof(tsri_lang_generic) +
                  arguments * sizeof(tsri_lang_argument);
@@ -139,7 +212,7 @@ static bool allocate_infos(tsri_module *module) {
     if (ast->kind != TSRI_AST_KERNEL) continue;
     tsri_lang_kernel_info *info = &module->kernels[kernel++];
     info->generic_count = chain_length(module, ast->a);
-    info->argument_count = chain_length(module, ast->b);
+    info->argument_count = argument_count(module, ast);
     info->generics = generic;
     info->arguments = argument;
     generic += info->generic_count;
@@ -149,10 +222,11 @@ static bool allocate_infos(tsri_module *module) {
 }
 
 bool tsri_module_finish(tsri_module *module, tsri_diag *diag) {
-  if (!allocate_infos(module)) return false;
   tsri_checker c;
   bool ok = tsri_checker_init(&c, module, diag);
   c.is_const_only = true;
+  if (ok) link_fills(&c);
+  ok = ok && allocate_infos(module);
   uint32_t kernel = 0;
   for (uint32_t node = ok ? module->items : 0; node; node = tsri_ast_at(module, node)->next) {
     const tsri_ast *ast = tsri_ast_at(module, node);

@@ -95,7 +95,7 @@ static bool skip_type_words(tsri_parser *p) {
 }
 
 static const char *token_text(int kind) {
-  static const char *const texts[] = {"(", ")", "{", "}", "[", "]", ";", ",", ":", "<", ">", "="};
+  static const char *const texts[] = {"(", ")", "{", "}", "[", "]", ";", ",", ":", "<", ">", "=", "."};
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
     if (texts[i][0] == kind) return texts[i];
   }
@@ -299,6 +299,66 @@ static uint32_t parse_params(tsri_parser *p, bool is_kernel) {
 
 // --- File level -----------------------------------------------------------------------------------------------------
 
+// hook f32 load(u32 index) { … }, or with a semicolon for a body.
+static uint32_t parse_hook(tsri_parser *p) {
+  tsri_parse_step(p);
+  uint32_t result = tsri_parse_accept_word(p, TSRI_SYM_VOID) ? 0 : tsri_parse_type(p);
+  uint32_t node = tsri_parse_node(p, TSRI_AST_HOOK, p->token->pos);
+  uint32_t symbol = tsri_parse_name(p, "a hook"), body = 0;
+  p->params = parse_params(p, false);
+  if (p->token->kind == '{' && !p->is_lost) {
+    body = tsri_parse_block(p);
+  } else {
+    tsri_parse_expect(p, ';', "after the hook, or its body");
+  }
+  tsri_ast *ast = tsri_ast_node(p, node);
+  ast->symbol = symbol;
+  ast->b = p->params;
+  ast->c = body;
+  ast->d = result;
+  if (node) tsri_parse_returns(p->module, node);
+  return node;
+}
+
+static uint32_t parse_hooks(tsri_parser *p) {
+  tsri_chain chain = {0, 0};
+  uint32_t count = 0;
+  while (!p->is_lost && tsri_parse_is_word(p, TSRI_SYM_HOOK)) {
+    if (count++ == TSRI_LANG_MAX_HOOKS) {
+      tsri_parse_error(p, p->token->pos, "a kernel has at most %d hooks", TSRI_LANG_MAX_HOOKS);
+      break;
+    }
+    tsri_parse_append(p, &chain, parse_hook(p));
+  }
+  return chain.first;
+}
+
+// fill blur.load(in f32 scale[]) { … }
+static uint32_t parse_fill(tsri_parser *p) {
+  tsri_parse_step(p);
+  uint32_t errors = p->diag->error_count, body = 0;
+  uint32_t kernel = tsri_parse_node(p, TSRI_AST_NAME, p->token->pos);
+  uint32_t kernel_symbol = tsri_parse_name(p, "a kernel");
+  tsri_parse_expect(p, '.', "between the kernel and its hook");
+  uint32_t node = tsri_parse_node(p, TSRI_AST_FILL, p->token->pos);
+  uint32_t symbol = tsri_parse_name(p, "a hook");
+  p->params = parse_params(p, true);
+  if (p->token->kind == '{' && !p->is_lost) {
+    body = tsri_parse_block(p);
+  } else {
+    tsri_parse_expect(p, '{', "before the body");
+  }
+  tsri_ast_node(p, kernel)->symbol = kernel_symbol;
+  tsri_ast *ast = tsri_ast_node(p, node);
+  ast->symbol = symbol;
+  ast->a = kernel;
+  ast->b = p->params;
+  ast->c = body;
+  if (p->diag->error_count != errors) ast->flags |= TSRI_AST_IS_BROKEN;
+  if (node) tsri_parse_returns(p->module, node);
+  return node;
+}
+
 static uint32_t parse_function(tsri_parser *p, bool is_kernel) {
   uint32_t result = 0, errors = p->diag->error_count;
   if (is_kernel) {
@@ -310,6 +370,7 @@ static uint32_t parse_function(tsri_parser *p, bool is_kernel) {
   uint32_t symbol = tsri_parse_name(p, is_kernel ? "a kernel" : "a function");
   uint32_t generics = parse_generics(p);
   uint32_t params = parse_params(p, is_kernel), body = 0;
+  uint32_t hooks = is_kernel ? parse_hooks(p) : 0;
   p->params = params;
   if (p->token->kind == '{' && !p->is_lost) {
     body = tsri_parse_block(p);
@@ -321,7 +382,7 @@ static uint32_t parse_function(tsri_parser *p, bool is_kernel) {
   ast->a = generics;
   ast->b = params;
   ast->c = body;
-  ast->d = result;
+  ast->d = is_kernel ? hooks : result;
   if (p->diag->error_count != errors) {
     ast->flags |= TSRI_AST_IS_BROKEN;
     if (!body) ast->kind = TSRI_AST_FUNCTION;  // nothing of it can be checked, and it cannot be launched
@@ -377,6 +438,9 @@ static uint32_t parse_item(tsri_parser *p) {
   if (p->token->kind == ';') {
     tsri_parse_step(p);
     return 0;
+  }
+  if (tsri_parse_is_word(p, TSRI_SYM_FILL) && p->token[1].kind == TSRI_TOK_NAME && p->token[2].kind == '.') {
+    return parse_fill(p);
   }
   if (refuse_item(p)) return 0;
   if (tsri_parse_is_word(p, TSRI_SYM_KERNEL)) return parse_function(p, true);

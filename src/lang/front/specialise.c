@@ -153,9 +153,8 @@ static void bind_scalar(tsri_checker *c, const tsri_ast *ast, tsr_dtype dtype, u
   binding->type = type;
 }
 
-static void bind_params(tsri_checker *c, const tsri_ast *kernel, uint32_t *params_bytes) {
-  *params_bytes = 0;
-  for (uint32_t node = kernel->b; node; node = tsri_ast_of(c, node)->next) {
+static void bind_params(tsri_checker *c, uint32_t first, uint32_t *params_bytes) {
+  for (uint32_t node = first; node; node = tsri_ast_of(c, node)->next) {
     const tsri_ast *ast = tsri_ast_of(c, node);
     tsr_dtype dtype;
     uint8_t lanes;
@@ -166,6 +165,16 @@ static void bind_params(tsri_checker *c, const tsri_ast *kernel, uint32_t *param
       bind_scalar(c, ast, dtype, params_bytes);
     }
   }
+}
+
+// Hooks are called like functions; their fillings bring parameters of their own.
+static void bind_hooks(tsri_checker *c, const tsri_ast *kernel, uint32_t *params_bytes) {
+  for (uint32_t hook = kernel->d; hook; hook = tsri_ast_of(c, hook)->next) {
+    const tsri_ast *ast = tsri_ast_of(c, hook);
+    if (ast->a) bind_params(c, tsri_ast_of(c, ast->a)->b, params_bytes);
+    tsri_name_binding_at(c, tsri_bind(c, TSRI_BIND_FUNCTION, ast->symbol, ast->pos))->node = hook;
+  }
+  c->kernel_bindings = c->bindings.count;
 }
 
 // --- The finished kernel --------------------------------------------------------------------------------------------
@@ -364,7 +373,9 @@ bool tsri_check_kernel(tsri_checker *c, uint32_t node, const tsri_lang_kernel_in
   c->is_const_only = true;
   bind_generics(c, ast, info, args, arg_count, out_variant);
   c->is_const_only = false;
-  bind_params(c, ast, &head->params_bytes);
+  head->params_bytes = 0;
+  bind_params(c, ast->b, &head->params_bytes);
+  bind_hooks(c, ast, &head->params_bytes);
   if (c->diag->error_count == errors) tsri_check_body(c, ast->c);
   tsri_check_is_over(c);
   tsri_scope_close(c, scope);
