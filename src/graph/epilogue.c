@@ -106,11 +106,14 @@ tsr_status tsri_hooked_kernel(const tsri_kernel_run *run, const char *file, cons
   return status;
 }
 
-void tsri_epilogue_pass(const tsri_kernel_run *run, const tsri_built *built, tsri_argument *arguments,
-                        uint32_t *buffer_count, uint64_t *params, uint32_t *param_count) {
+void tsri_epilogue_pass(const tsri_kernel_run *run, tsri_arguments *args) {
   if (!run->epilogue) return;
   const tsri_codegen *own = run->epilogue->codegen;
-  for (uint32_t i = 0; i < own->fused->leaf_count; i++) arguments[(*buffer_count)++] = run->epilogue->leaves[i];
-  tsri_codegen_fill(own, built->kernel, *param_count, params);
-  *param_count += (uint32_t)own->param_count;
+  const tsri_kernel *kernel = args->kernel;
+  uint32_t leaf_count = own->fused->leaf_count, param_count = (uint32_t)own->param_count;
+  for (uint32_t i = 0; i < leaf_count; i++) {
+    args->buffers[kernel->buffer_count - leaf_count + i] = run->epilogue->leaves[i];
+  }
+  tsri_codegen_fill(own, kernel, kernel->param_count - param_count, args->params);
+  tsri_arguments_give_last(args, leaf_count, param_count);
 }

@@ -11,6 +11,7 @@
 #ifndef TSRI_EPILOGUE_H
 #define TSRI_EPILOGUE_H
 
+#include "graph/arguments.h"
 #include "graph/codegen.h"
 #include "runtime/program.h"
 
@@ -19,12 +20,11 @@ typedef struct tsri_epilogue {
   const tsri_argument *leaves;  // what it reads, in the codegen's order
 } tsri_epilogue;
 
-// As tsri_embedded_kernel, with the run's epilogue in the kernel's loads and stores if there is one.
+// As tsri_embedded_kernel, with the run's epilogue in the kernel's hooks if there is one.
 tsr_status tsri_hooked_kernel(const tsri_kernel_run *run, const char *file, const char *kernel, const char *defines,
                               const tsri_built **out_built);
 
-// Adds what the epilogue reads to a launch: arguments and parameters after the kernel's own. Nothing without an epilogue.
-void tsri_epilogue_pass(const tsri_kernel_run *run, const tsri_built *built, tsri_argument *arguments,
-                        uint32_t *buffer_count, uint64_t *params, uint32_t *param_count);
+// Binds what the epilogue reads: the parameters of its fillings, which come after the kernel's own. Nothing without an epilogue.
+void tsri_epilogue_pass(const tsri_kernel_run *run, tsri_arguments *args);
 
 #endif

@@ -33,7 +33,7 @@ typedef enum tsri_reduce {
 } tsri_reduce;
 
 // Whether a TSRI_OP_KERNEL operator takes element-wise operators that come after it into its kernel's store: its kernels then
-// have the marks of graph/epilogue.h and are fetched by tsri_hooked_kernel.
+// have the hooks of graph/epilogue.h and are fetched by tsri_hooked_kernel.
 typedef enum tsri_hook {
   TSRI_HOOK_NONE,
   TSRI_HOOK_INDEX,  // those that read in the result's order, or one number

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/error.h"
+#include "graph/arguments.h"
 #include "graph/node.h"
 
 // --- The plan -------------------------------------------------------------------------------------------------------
@@ -150,11 +151,11 @@ typedef struct piece {
   tsri_strided copy;  // with the piece's sizes
   tsri_argument arguments[2];
   int64_t at[2];  // of the piece's first unit in what is bound
-  uint32_t words[32];
-  uint32_t word_count;
+  const tsri_built *built;
+  tsri_arguments args;
 } piece;
 
-static void put(piece *own, int64_t value) { own->words[own->word_count++] = (uint32_t)(uint64_t)value; }
+static void put(piece *own, const char *name, int64_t value) { tsri_arguments_word(&own->args, name, value); }
 
 static tsr_dtype carrier_of(size_t unit) {
   return unit == 1 ? TSR_U8 : unit == 2 ? TSR_I16 : unit == 4 ? TSR_U32 : TSR_I64;
@@ -179,22 +180,40 @@ static void bind_side(piece *own, int side, tsr_buffer *buffer, int64_t first) {
       .buffer = buffer, .offset = aligned - buffer->offset, .element_count = (uint64_t)(high - low + 1 + below)};
 }
 
-static tsr_status launch(piece *own, const char *kernel, const char *defines, uint64_t groups) {
-  const tsri_built *built = NULL;
-  tsr_status status = tsri_embedded_kernel(own->device, "op_copy", kernel, defines, &built);
+// Fetches the kernel and binds both sides; its scalars follow.
+static tsr_status begin(piece *own, const char *kernel, const char *defines) {
+  tsr_status status = tsri_embedded_kernel(own->device, "op_copy", kernel, defines, &own->built);
+  if (status != TSR_OK) return status;
+  tsri_arguments_init(&own->args, own->built->kernel);
+  tsri_arguments_buffer(&own->args, "x", own->arguments[0]);
+  tsri_arguments_buffer(&own->args, "y", own->arguments[1]);
+  put(own, "x_at", own->at[0]);
+  put(own, "y_at", own->at[1]);
+  return TSR_OK;
+}
+
+static tsr_status launch(piece *own, uint64_t groups) {
+  tsr_status status = tsri_arguments_check(&own->args);
   if (status != TSR_OK) return status;
   uint64_t most = own->device->limits.max_groups[0], y = (groups + most - 1) / most;
   uint32_t folded[3] = {(uint32_t)((groups + y - 1) / y), (uint32_t)y, 1};
-  return tsri_built_launch(own->device, built, folded, own->arguments, own->words);
+  return tsri_built_launch(own->device, own->built, folded, own->args.buffers, own->args.params);
 }
 
 // Sizes and steps of the first `rank` axes as the last of `slots`, in lists of `total`; the first size is not needed.
 static void put_axes(piece *own, int rank, int slots, int total) {
   const tsri_strided *copy = &own->copy;
   int skipped = slots - rank;
-  for (int i = 1; i < total; i++) put(own, i >= skipped && i < slots ? copy->dims[i - skipped] : 1);
-  for (int i = 0; i < total; i++) put(own, i >= skipped && i < slots ? copy->from[i - skipped] : 0);
-  for (int i = 0; i < total; i++) put(own, i >= skipped && i < slots ? copy->to[i - skipped] : 0);
+  int64_t dims[TSR_MAX_RANK], from[TSR_MAX_RANK], to[TSR_MAX_RANK];
+  for (int i = 0; i < total; i++) {
+    bool is_there = i >= skipped && i < slots;
+    dims[i] = is_there ? copy->dims[i - skipped] : 1;
+    from[i] = is_there ? copy->from[i - skipped] : 0;
+    to[i] = is_there ? copy->to[i - skipped] : 0;
+  }
+  tsri_arguments_words(&own->args, "d", 1, dims + 1, total - 1);
+  tsri_arguments_words(&own->args, "a", 0, from, total);
+  tsri_arguments_words(&own->args, "b", 0, to, total);
 }
 
 // Elements of a turned tile that go at a time, so that they fill a word: sizes, steps and places must be multiples of that.
@@ -221,20 +240,20 @@ static tsr_status launch_turned(piece *own) {
   int64_t row_tiles = (copy->dims[last - 1] + tile - 1) / tile, col_tiles = (copy->dims[last] + tile - 1) / tile;
   int64_t tiles = row_tiles * col_tiles;
   for (int i = 0; i < last - 1; i++) tiles *= copy->dims[i];
-  put(own, copy->dims[last - 1]);
-  put(own, copy->dims[last]);
-  put(own, own->at[0]);
-  put(own, own->at[1]);
-  put(own, copy->from[last]);
-  put(own, copy->to[last - 1]);
-  put(own, tiles);
-  put(own, row_tiles);
-  put(own, col_tiles);
-  put_axes(own, last - 1, 6, 6);
   char defines[64];
   snprintf(defines, sizeof defines, "T=%s TILE=%d ROWS=%d STEP=%d WG=%d WG_Y=%d",
            tsr_dtype_name(carrier_of(copy->unit)), tile, rows, step, tile / step, rows);
-  return launch(own, "copy_turned", defines, (uint64_t)tiles);
+  tsr_status status = begin(own, "copy_turned", defines);
+  if (status != TSR_OK) return status;
+  put(own, "rows", copy->dims[last - 1]);
+  put(own, "cols", copy->dims[last]);
+  put(own, "x_step", copy->from[last]);
+  put(own, "y_step", copy->to[last - 1]);
+  put(own, "tiles", tiles);
+  put(own, "row_tiles", row_tiles);
+  put(own, "col_tiles", col_tiles);
+  put_axes(own, last - 1, 6, 6);
+  return launch(own, (uint64_t)tiles);
 }
 
 // Whether both sides can be read and written four units at a time along the last axis.
@@ -253,21 +272,20 @@ static tsr_status launch_elements(piece *own) {
   int rank = copy->rank <= 1 ? 1 : copy->rank <= 2 ? 2 : copy->rank <= 4 ? 4 : 8;
   int64_t count = 1, wide = is_wide(own) ? 4 : 1;
   for (int i = 0; i < copy->rank; i++) count *= copy->dims[i];
-  put(own, count);
-  put(own, own->at[0]);
-  put(own, own->at[1]);
-  put_axes(own, copy->rank, rank, TSR_MAX_RANK);
   char defines[64];
   snprintf(defines, sizeof defines, "T=%s RANK=%d WIDE=%d WG=%d", tsr_dtype_name(carrier_of(copy->unit)), rank,
            wide == 4, (int)GROUP);
-  return launch(own, "copy_elements", defines, (uint64_t)((count / wide + GROUP - 1) / GROUP));
+  tsr_status status = begin(own, "copy_elements", defines);
+  if (status != TSR_OK) return status;
+  put(own, "n", count);
+  put_axes(own, copy->rank, rank, TSR_MAX_RANK);
+  return launch(own, (uint64_t)((count / wide + GROUP - 1) / GROUP));
 }
 
 // The piece whose first unit has these places on the axes.
 static tsr_status launch_piece(const tsri_strided *copy, const int64_t *sizes, const int64_t *places, piece *own,
                                tsr_buffer *from, int64_t from_at, tsr_buffer *to, int64_t to_at) {
   own->copy = *copy;
-  own->word_count = 0;
   for (int i = 0; i < copy->rank; i++) {
     int64_t left = copy->dims[i] - places[i];
     own->copy.dims[i] = left < sizes[i] ? left : sizes[i];

@@ -9,19 +9,24 @@
 
 static void fetch(tsri_call *call, const char *file, const char *kernel, const char *defines, va_list args) {
   char text[192];
+  tsr_status status = TSR_OK;
   int length = vsnprintf(text, sizeof text, defines, args);
   if (length < 0 || (size_t)length >= sizeof text) {
-    call->status = TSRI_FAIL(TSR_ERR_INTERNAL, "%s: its parameters take %d characters", kernel, length);
+    status = TSRI_FAIL(TSR_ERR_INTERNAL, "%s: its parameters take %d characters", kernel, length);
   } else if (call->hooked) {
-    call->status = tsri_hooked_kernel(call->hooked, file, kernel, text, &call->built);
+    status = tsri_hooked_kernel(call->hooked, file, kernel, text, &call->built);
   } else {
-    call->status = tsri_embedded_kernel(call->device, file, kernel, text, &call->built);
+    status = tsri_embedded_kernel(call->device, file, kernel, text, &call->built);
   }
+  tsri_arguments_init(&call->args, status == TSR_OK ? call->built->kernel : NULL);
+  call->args.status = status;
 }
 
 void tsri_call_init(tsri_call *call, tsr_device *device, const char *file, const char *kernel, const char *defines,
                     ...) {
-  *call = (tsri_call){.device = device};
+  call->device = device;
+  call->hooked = NULL;
+  call->built = NULL;
   va_list args;
   va_start(args, defines);
   fetch(call, file, kernel, defines, args);
@@ -30,87 +35,39 @@ void tsri_call_init(tsri_call *call, tsr_device *device, const char *file, const
 
 void tsri_call_init_hooked(tsri_call *call, const tsri_kernel_run *run, const char *file, const char *kernel,
                            const char *defines, ...) {
-  *call = (tsri_call){.device = run->device, .hooked = run};
+  call->device = run->device;
+  call->hooked = run;
+  call->built = NULL;
   va_list args;
   va_start(args, defines);
   fetch(call, file, kernel, defines, args);
   va_end(args);
 }
 
-void tsri_call_buffer(tsri_call *call, tsr_buffer *buffer, tsr_dtype dtype) {
-  if (call->status != TSR_OK) return;
-  if (call->buffer_count == TSRI_LANG_MAX_BUFFERS || call->buffer_count == call->built->kernel->buffer_count) {
-    call->status = TSRI_FAIL(TSR_ERR_INTERNAL, "%s: too many buffers", call->built->kernel->variant);
-    return;
-  }
+void tsri_call_buffer(tsri_call *call, const char *name, tsr_buffer *buffer, tsr_dtype dtype) {
+  if (call->args.status != TSR_OK) return;
   uint64_t count = tsr_buffer_bytes(buffer) / tsr_dtype_bytes(dtype);
-  call->arguments[call->buffer_count++] = (tsri_argument){.buffer = buffer, .element_count = count};
+  tsri_arguments_buffer(&call->args, name, (tsri_argument){.buffer = buffer, .element_count = count});
 }
 
-// The next parameter, or NULL when there is none or something failed before.
-static const tsri_ir_param *next_param(tsri_call *call) {
-  if (call->status != TSR_OK) return NULL;
-  const tsri_kernel *kernel = call->built->kernel;
-  if (call->param_count < kernel->param_count) return &kernel->params[call->param_count++];
-  call->status = TSRI_FAIL(TSR_ERR_INTERNAL, "%s: too many parameters", kernel->variant);
-  return NULL;
+void tsri_call_word(tsri_call *call, const char *name, int64_t value) {
+  if (call->args.status == TSR_OK) tsri_arguments_word(&call->args, name, value);
 }
 
-static void store(tsri_call *call, const tsri_ir_param *param, const void *value, size_t bytes) {
-  memcpy((char *)call->params + param->offset, value, bytes);
+void tsri_call_real(tsri_call *call, const char *name, double value) {
+  if (call->args.status == TSR_OK) tsri_arguments_real(&call->args, name, value);
 }
 
-void tsri_call_word(tsri_call *call, int64_t value) {
-  const tsri_ir_param *param = next_param(call);
-  if (!param) return;
-  uint32_t word = (uint32_t)(uint64_t)value;
-  switch (param->type.dtype) {
-    case TSR_I64:
-      store(call, param, &value, sizeof value);
-      break;
-    case TSR_F32:
-      store(call, param, &(float){(float)value}, sizeof(float));
-      break;
-    case TSR_F64:
-      store(call, param, &(double){(double)value}, sizeof(double));
-      break;
-    default:
-      store(call, param, &word, sizeof word);
-  }
-}
-
-void tsri_call_real(tsri_call *call, double value) {
-  const tsri_ir_param *param = next_param(call);
-  if (!param) return;
-  switch (param->type.dtype) {
-    case TSR_F32:
-      store(call, param, &(float){(float)value}, sizeof(float));
-      break;
-    case TSR_F64:
-      store(call, param, &value, sizeof value);
-      break;
-    case TSR_I64:
-      store(call, param, &(int64_t){(int64_t)value}, sizeof(int64_t));
-      break;
-    default:
-      store(call, param, &(uint32_t){(uint32_t)(int64_t)value}, sizeof(uint32_t));
-  }
+void tsri_call_words(tsri_call *call, const char *stem, int first, const int64_t *values, int count) {
+  if (call->args.status == TSR_OK) tsri_arguments_words(&call->args, stem, first, values, count);
 }
 
 tsr_status tsri_call_groups(tsri_call *call, int64_t x, int64_t y, int64_t z) {
-  if (call->status != TSR_OK) return call->status;
-  const tsri_kernel *kernel = call->built->kernel;
-  if (call->hooked) {
-    tsri_epilogue_pass(call->hooked, call->built, call->arguments, &call->buffer_count, call->params,
-                       &call->param_count);
-  }
-  if (call->buffer_count != kernel->buffer_count || call->param_count != kernel->param_count) {
-    return TSRI_FAIL(TSR_ERR_INTERNAL, "%s: %u buffers and %u parameters given, it has %u and %u", kernel->variant,
-                     call->buffer_count, call->param_count, kernel->buffer_count, kernel->param_count);
-  }
-  if (x <= 0 || y <= 0 || z <= 0) return TSR_OK;
+  if (call->args.status == TSR_OK && call->hooked) tsri_epilogue_pass(call->hooked, &call->args);
+  tsr_status status = tsri_arguments_check(&call->args);
+  if (status != TSR_OK || x <= 0 || y <= 0 || z <= 0) return status;
   uint32_t groups[3] = {(uint32_t)x, (uint32_t)y, (uint32_t)z};
-  return tsri_built_launch(call->device, call->built, groups, call->arguments, call->params);
+  return tsri_built_launch(call->device, call->built, groups, call->args.buffers, call->args.params);
 }
 
 void tsri_call_fold(const tsr_device *device, int64_t groups, int64_t *out_x, int64_t *out_y) {
@@ -121,14 +78,14 @@ void tsri_call_fold(const tsr_device *device, int64_t groups, int64_t *out_x, in
 }
 
 tsr_status tsri_call_many_groups(tsri_call *call, int64_t groups) {
-  if (call->status != TSR_OK) return call->status;
+  if (call->args.status != TSR_OK) return call->args.status;
   int64_t x = 0, y = 0;
   tsri_call_fold(call->device, groups, &x, &y);
   return tsri_call_groups(call, x, y, 1);
 }
 
 tsr_status tsri_call_items(tsri_call *call, int64_t items) {
-  if (call->status != TSR_OK) return call->status;
+  if (call->args.status != TSR_OK) return call->args.status;
   int64_t size = call->built->kernel->group_size[0];
   return tsri_call_many_groups(call, (items + size - 1) / size);
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Launching an embedded kernel from an operator: buffers and scalars in the order of the kernel's parameter list.
+// Launching an embedded kernel from an operator: buffers and scalars by the names of the kernel's parameter list.
 //
 //   tsri_call call;
 //   tsri_call_init(&call, run->device, "op_index", "gather", "T=u32 I=i32 RANK=2");
-//   tsri_call_buffer(&call, run->inputs[0], TSR_U32);
+//   tsri_call_buffer(&call, "x", run->inputs[0], TSR_U32);
 //   …
-//   tsri_call_word(&call, count);
+//   tsri_call_word(&call, "n", count);
 //   tsr_status status = tsri_call_items(&call, count);
 //
 // The first failure is kept and returned at the end; calls after it do nothing.
@@ -13,6 +13,7 @@
 #define TSRI_OPS_CALL_H
 
 #include "core/error.h"
+#include "graph/arguments.h"
 #include "graph/graph.h"
 
 // Kernels address elements by u32. The rest up to 2^32 leaves room for the items that a launch is rounded up by.
@@ -20,28 +21,26 @@
 
 typedef struct tsri_call {
   tsr_device *device;
-  const tsri_kernel_run *hooked;  // run whose epilogue is in the kernel's store; NULL: none
+  const tsri_kernel_run *hooked;  // run whose epilogue fills the kernel's hooks; NULL: none
   const tsri_built *built;
-  tsr_status status;
-  uint32_t buffer_count, param_count;
-  tsri_argument arguments[TSRI_LANG_MAX_BUFFERS];
-  uint64_t params[TSRI_LANG_MAX_PARAMS];  // the parameter block; each takes 8 bytes at most
+  tsri_arguments args;  // with the status of the call
 } tsri_call;
 
 // `defines` is a printf format.
 void tsri_call_init(tsri_call *call, tsr_device *device, const char *file, const char *kernel, const char *defines, ...)
     TSRI_PRINTF(5, 6);
 
-// The same for a kernel that takes what comes after the operator into its store (graph/epilogue.h).
+// The same for a kernel whose hooks take what comes before and after the operator (graph/epilogue.h).
 void tsri_call_init_hooked(tsri_call *call, const tsri_kernel_run *run, const char *file, const char *kernel,
                            const char *defines, ...) TSRI_PRINTF(5, 6);
 
-// The next buffer, whole, as elements of `dtype`.
-void tsri_call_buffer(tsri_call *call, tsr_buffer *buffer, tsr_dtype dtype);
+// A buffer, whole, as elements of `dtype`.
+void tsri_call_buffer(tsri_call *call, const char *name, tsr_buffer *buffer, tsr_dtype dtype);
 
-// The next scalar, as the kernel declares it. `word`: modulo 2^32, so that negative strides wrap around.
-void tsri_call_word(tsri_call *call, int64_t value);
-void tsri_call_real(tsri_call *call, double value);
+// Scalars: see tsri_arguments_word, _real and _words.
+void tsri_call_word(tsri_call *call, const char *name, int64_t value);
+void tsri_call_real(tsri_call *call, const char *name, double value);
+void tsri_call_words(tsri_call *call, const char *stem, int first, const int64_t *values, int count);
 
 // Runs one item each for `items` (in groups of the kernel's size in x, folded into y where there are many), or so many
 // groups. No items: nothing runs. Returns the first failure.

@@ -24,13 +24,13 @@ static tsr_status launch(const tsri_kernel_run *run, int64_t size, tsr_buffer *f
   tsri_call call;
   tsri_call_init(&call, run->device, "op_index", "find_outside", "I=%s RANK=%d", tsr_dtype_name(run->input_dtypes[1]),
                  walk.rank);
-  tsri_call_buffer(&call, run->inputs[1], run->input_dtypes[1]);
-  tsri_call_buffer(&call, first, TSR_U32);
-  tsri_call_word(&call, walk.count);
-  tsri_call_word(&call, indices->offset);
-  tsri_call_word(&call, size);
+  tsri_call_buffer(&call, "indices", run->inputs[1], run->input_dtypes[1]);
+  tsri_call_buffer(&call, "first", first, TSR_U32);
+  tsri_call_word(&call, "n", walk.count);
+  tsri_call_word(&call, "i_at", indices->offset);
+  tsri_call_word(&call, "size", size);
   tsri_walk_pass_dims(&walk, &call);
-  tsri_walk_pass_strides(&walk, 0, &call);
+  tsri_walk_pass_strides(&walk, 0, "a", &call);
   return tsri_call_items(&call, walk.count);
 }
 

@@ -62,17 +62,17 @@ tsr_status tsri_run_gather(const tsri_kernel_run *run) {
   tsri_call call;
   tsri_call_init(&call, run->device, "op_index", "gather", "T=%s I=%s RANK=%d", tsr_dtype_name(carrier),
                  tsr_dtype_name(run->input_dtypes[1]), walk.rank);
-  tsri_call_buffer(&call, run->inputs[0], carrier);
-  tsri_call_buffer(&call, run->inputs[1], run->input_dtypes[1]);
-  tsri_call_buffer(&call, run->output, carrier);
-  tsri_call_word(&call, walk.count);
-  tsri_call_word(&call, x->offset);
-  tsri_call_word(&call, indices->offset);
-  tsri_call_word(&call, x->shape.dims[axis]);
-  tsri_call_word(&call, x->strides[axis]);
+  tsri_call_buffer(&call, "x", run->inputs[0], carrier);
+  tsri_call_buffer(&call, "indices", run->inputs[1], run->input_dtypes[1]);
+  tsri_call_buffer(&call, "y", run->output, carrier);
+  tsri_call_word(&call, "n", walk.count);
+  tsri_call_word(&call, "x_at", x->offset);
+  tsri_call_word(&call, "i_at", indices->offset);
+  tsri_call_word(&call, "size", x->shape.dims[axis]);
+  tsri_call_word(&call, "step", x->strides[axis]);
   tsri_walk_pass_dims(&walk, &call);
-  tsri_walk_pass_strides(&walk, 0, &call);
-  tsri_walk_pass_strides(&walk, 1, &call);
+  tsri_walk_pass_strides(&walk, 0, "a", &call);
+  tsri_walk_pass_strides(&walk, 1, "b", &call);
   return tsri_call_items(&call, walk.count);
 }
 
@@ -133,12 +133,12 @@ static void pass_target(const tsri_kernel_run *run, const tsri_walk *walk, tsri_
   int axis = (int)run->attributes->integers[0];
   int64_t strides[TSR_MAX_RANK];
   tsri_row_major(run->shape, strides);
-  tsri_call_word(call, walk->count);
-  tsri_call_word(call, run->layouts[1].offset);
-  tsri_call_word(call, run->shape.dims[axis]);
-  tsri_call_word(call, strides[axis]);
+  tsri_call_word(call, "n", walk->count);
+  tsri_call_word(call, "i_at", run->layouts[1].offset);
+  tsri_call_word(call, "size", run->shape.dims[axis]);
+  tsri_call_word(call, "step", strides[axis]);
   tsri_walk_pass_dims(walk, call);
-  tsri_walk_pass_strides(walk, 0, call);
+  tsri_walk_pass_strides(walk, 0, "a", call);
 }
 
 static void walk_target(const tsri_kernel_run *run, tsri_walk *out_walk) {
@@ -164,13 +164,13 @@ static tsr_status pick_winners(const tsri_kernel_run *run, tsr_buffer *winners) 
   tsr_dtype carrier = tsri_call_carrier(run->device, run->dtype);
   tsri_call call;
   tsri_call_init(&call, run->device, "op_index", "scatter_pick", "T=%s", tsr_dtype_name(carrier));
-  tsri_call_buffer(&call, run->inputs[0], carrier);
-  tsri_call_buffer(&call, run->inputs[2], carrier);
-  tsri_call_buffer(&call, winners, TSR_U32);
-  tsri_call_buffer(&call, run->output, carrier);
-  tsri_call_word(&call, run->layouts[0].count);
-  tsri_call_word(&call, run->layouts[0].offset);
-  tsri_call_word(&call, run->layouts[2].offset);
+  tsri_call_buffer(&call, "x", run->inputs[0], carrier);
+  tsri_call_buffer(&call, "source", run->inputs[2], carrier);
+  tsri_call_buffer(&call, "winners", winners, TSR_U32);
+  tsri_call_buffer(&call, "y", run->output, carrier);
+  tsri_call_word(&call, "n", run->layouts[0].count);
+  tsri_call_word(&call, "x_at", run->layouts[0].offset);
+  tsri_call_word(&call, "s_at", run->layouts[2].offset);
   return tsri_call_items(&call, run->layouts[0].count);
 }
 
@@ -188,8 +188,8 @@ tsr_status tsri_run_scatter(const tsri_kernel_run *run) {
     tsri_call call;
     tsri_call_init(&call, run->device, "op_index", "scatter_mark", "I=%s RANK=%d", tsr_dtype_name(run->input_dtypes[1]),
                    walk.rank);
-    tsri_call_buffer(&call, run->inputs[1], run->input_dtypes[1]);
-    tsri_call_buffer(&call, winners, TSR_U32);
+    tsri_call_buffer(&call, "indices", run->inputs[1], run->input_dtypes[1]);
+    tsri_call_buffer(&call, "winners", winners, TSR_U32);
     pass_target(run, &walk, &call);
     status = tsri_call_items(&call, walk.count);
   }
@@ -214,8 +214,8 @@ static tsr_status sort_keys(const tsri_kernel_run *run, sorted_keys *own) {
   tsri_call call;
   tsri_call_init(&call, run->device, "op_index", "scatter_keys", "I=%s RANK=%d", tsr_dtype_name(run->input_dtypes[1]),
                  walk.rank);
-  tsri_call_buffer(&call, run->inputs[1], run->input_dtypes[1]);
-  tsri_call_buffer(&call, own->keys, TSR_U32);
+  tsri_call_buffer(&call, "indices", run->inputs[1], run->input_dtypes[1]);
+  tsri_call_buffer(&call, "keys", own->keys, TSR_U32);
   pass_target(run, &walk, &call);
   status = tsri_call_items(&call, walk.count);
   if (status != TSR_OK) return status;
@@ -232,14 +232,14 @@ static tsr_status add_runs(const tsri_kernel_run *run, const sorted_keys *own) {
   tsri_call call;
   tsri_call_init(&call, run->device, "op_index", "scatter_sum", "T=%s A=%s", tsr_dtype_name(run->dtype),
                  tsr_dtype_name(tsri_accumulator(run->dtype)));
-  tsri_call_buffer(&call, run->inputs[0], run->dtype);
-  tsri_call_buffer(&call, run->inputs[2], run->dtype);
-  tsri_call_buffer(&call, own->sorted, TSR_U32);
-  tsri_call_buffer(&call, own->order, TSR_I32);
-  tsri_call_buffer(&call, run->output, run->dtype);
-  tsri_call_word(&call, run->layouts[1].count);
-  tsri_call_word(&call, run->layouts[0].offset);
-  tsri_call_word(&call, run->layouts[2].offset);
+  tsri_call_buffer(&call, "x", run->inputs[0], run->dtype);
+  tsri_call_buffer(&call, "source", run->inputs[2], run->dtype);
+  tsri_call_buffer(&call, "keys", own->sorted, TSR_U32);
+  tsri_call_buffer(&call, "order", own->order, TSR_I32);
+  tsri_call_buffer(&call, "y", run->output, run->dtype);
+  tsri_call_word(&call, "n", run->layouts[1].count);
+  tsri_call_word(&call, "x_at", run->layouts[0].offset);
+  tsri_call_word(&call, "s_at", run->layouts[2].offset);
   return tsri_call_items(&call, run->layouts[1].count);
 }
 

@@ -148,11 +148,12 @@ typedef struct batch_part {
 
 // `filler` stands in for what is empty or missing, and is not read.
 static void pass_matrices(const tsri_kernel_run *run, tsr_buffer *filler, tsri_call *call) {
+  static const char *const names[] = {"a", "b", "c"};
   for (int i = 0; i < 3; i++) {
     bool is_there = i < run->input_count && run->layouts[i].count > 0;
-    tsri_call_buffer(call, is_there ? run->inputs[i] : filler, run->dtype);
+    tsri_call_buffer(call, names[i], is_there ? run->inputs[i] : filler, run->dtype);
   }
-  tsri_call_buffer(call, run->output, run->dtype);
+  tsri_call_buffer(call, "y", run->output, run->dtype);
 }
 
 static int64_t batch_stride(const operand *own, const product *p, int from_end) {
@@ -162,18 +163,23 @@ static int64_t batch_stride(const operand *own, const product *p, int from_end) 
 static void pass_strides(const product *p, const batch_part *part, tsri_call *call) {
   const operand *all[3] = {&p->a, &p->b, &p->c};
   const int64_t at[3] = {part->a_at, part->b_at, part->c_at};
-  tsri_call_word(call, p->m);
-  tsri_call_word(call, p->n);
-  tsri_call_word(call, p->k);
+  static const struct {
+    const char *at, *row, *col, *outer, *inner;
+  } names[3] = {{"a_at", "a_row", "a_col", "a_outer", "a_inner"},
+                {"b_at", "b_row", "b_col", "b_outer", "b_inner"},
+                {"c_at", "c_row", "c_col", "c_outer", "c_inner"}};
+  tsri_call_word(call, "m", p->m);
+  tsri_call_word(call, "n", p->n);
+  tsri_call_word(call, "k", p->k);
   for (int i = 0; i < 3; i++) {
-    tsri_call_word(call, at[i]);
-    tsri_call_word(call, all[i]->row);
-    tsri_call_word(call, all[i]->col);
+    tsri_call_word(call, names[i].at, at[i]);
+    tsri_call_word(call, names[i].row, all[i]->row);
+    tsri_call_word(call, names[i].col, all[i]->col);
   }
-  tsri_call_word(call, part->inner);
+  tsri_call_word(call, "batch_inner", part->inner);
   for (int i = 0; i < 3; i++) {
-    tsri_call_word(call, batch_stride(all[i], p, 2));
-    tsri_call_word(call, batch_stride(all[i], p, 1));
+    tsri_call_word(call, names[i].outer, batch_stride(all[i], p, 2));
+    tsri_call_word(call, names[i].inner, batch_stride(all[i], p, 1));
   }
 }
 
@@ -227,10 +233,10 @@ static tsr_status run_part(const tsri_kernel_run *run, const product *p, const b
     start_call(run, p, &how, &call);
     pass_matrices(run, filler, &call);
     pass_strides(p, part, &call);
-    tsri_call_word(&call, first);
-    tsri_call_word(&call, part->y_at);
-    tsri_call_real(&call, run->attributes->scalar_count > 0 ? run->attributes->scalars[0] : 1);
-    tsri_call_real(&call, run->attributes->scalar_count > 0 ? run->attributes->scalars[1] : 0);
+    tsri_call_word(&call, "first", first);
+    tsri_call_word(&call, "y_at", part->y_at);
+    tsri_call_real(&call, "alpha", run->attributes->scalar_count > 0 ? run->attributes->scalars[0] : 1);
+    tsri_call_real(&call, "beta", run->attributes->scalar_count > 0 ? run->attributes->scalars[1] : 0);
     status = tsri_call_groups(&call, x, y, count - first < most ? count - first : most);
   }
   return status;

@@ -77,9 +77,9 @@ static tsr_status bring(const tsri_kernel_run *run, int i, const tsri_layout *la
 static tsr_status take_low_bytes(const tsri_kernel_run *run, tsr_buffer *sums, int64_t count) {
   tsri_call call;
   tsri_call_init(&call, run->device, "op_matmul", "low_bytes", "WG=256");
-  tsri_call_buffer(&call, sums, TSR_I32);
-  tsri_call_buffer(&call, run->output, TSR_I8);
-  tsri_call_word(&call, count);
+  tsri_call_buffer(&call, "sums", sums, TSR_I32);
+  tsri_call_buffer(&call, "y", run->output, TSR_I8);
+  tsri_call_word(&call, "count", count);
   return tsri_call_items(&call, count / 4);
 }
 

@@ -12,10 +12,10 @@
 
 static void pass_seed(const tsri_kernel_run *run, tsri_call *call, int64_t count) {
   uint64_t seed = (uint64_t)run->attributes->integers[0];
-  tsri_call_buffer(call, run->output, run->dtype);
-  tsri_call_word(call, count);
-  tsri_call_word(call, (int64_t)(seed & UINT32_MAX));
-  tsri_call_word(call, (int64_t)(seed >> 32));
+  tsri_call_buffer(call, "y", run->output, run->dtype);
+  tsri_call_word(call, "n", count);
+  tsri_call_word(call, "key_low", (int64_t)(seed & UINT32_MAX));
+  tsri_call_word(call, "key_high", (int64_t)(seed >> 32));
 }
 
 static tsr_status count_of(const tsri_kernel_run *run, const char *caller, int64_t *out_count) {
@@ -55,9 +55,9 @@ tsr_status tsri_run_randint(const tsri_kernel_run *run) {
   tsri_call_init(&call, run->device, "op_random", "whole", "T=%s V=%s", tsr_dtype_name(run->dtype),
                  tsr_dtype_name(tsri_accumulator(run->dtype)));
   pass_seed(run, &call, count);
-  tsri_call_word(&call, (int64_t)(range & UINT32_MAX));
-  tsri_call_word(&call, (int64_t)(range >> 32));
-  tsri_call_word(&call, run->attributes->integers[1]);
+  tsri_call_word(&call, "range_low", (int64_t)(range & UINT32_MAX));
+  tsri_call_word(&call, "range_high", (int64_t)(range >> 32));
+  tsri_call_word(&call, "least", run->attributes->integers[1]);
   return tsri_call_items(&call, (count + 1) / 2);
 }
 

@@ -11,8 +11,11 @@ TEST(the_generator_gives_the_published_words) {
   CHECK_OK(tsr_buffer_create(dev, sizeof words, 0, &buffer));
   tsri_call call;
   tsri_call_init(&call, dev, "op_random", "random_words", "WG=64");
-  tsri_call_buffer(&call, buffer, TSR_U32);
-  for (int i = 0; i < 4; i++) tsri_call_word(&call, i == 0 ? 4 : 0);
+  tsri_call_buffer(&call, "y", buffer, TSR_U32);
+  tsri_call_word(&call, "n", 4);
+  tsri_call_word(&call, "kind", 0);
+  tsri_call_word(&call, "key_low", 0);
+  tsri_call_word(&call, "key_high", 0);
   CHECK_OK(tsri_call_items(&call, 1));
   CHECK_OK(tsr_buffer_download(buffer, 0, words, sizeof words));
   CHECK_BYTES(words, wanted, sizeof wanted);

@@ -69,15 +69,15 @@ tsr_status tsri_run_softmax(const tsri_kernel_run *run) {
   } else {
     tsri_call_init_hooked(&call, run, "op_rows", "softmax", "T=%s A=%s LOG=%d WG=%d", type, wide, is_log, group_for(n));
   }
-  tsri_call_buffer(&call, run->inputs[0], run->dtype);
-  tsri_call_buffer(&call, run->output, run->dtype);
-  tsri_call_word(&call, rows);
-  tsri_call_word(&call, n);
+  tsri_call_buffer(&call, "x", run->inputs[0], run->dtype);
+  tsri_call_buffer(&call, "y", run->output, run->dtype);
+  tsri_call_word(&call, "rows", rows);
+  tsri_call_word(&call, "n", n);
   if (!held.held) {
-    tsri_call_word(&call, inner);
-    tsri_call_word(&call, layout->shape.dims[layout->shape.rank - 1]);
+    tsri_call_word(&call, "inner", inner);
+    tsri_call_word(&call, "last", layout->shape.dims[layout->shape.rank - 1]);
   }
-  tsri_call_word(&call, layout->offset);
+  tsri_call_word(&call, "x_at", layout->offset);
   return tsri_call_many_groups(&call, rows);
 }
 
@@ -124,16 +124,16 @@ tsr_status tsri_run_norm(const tsri_kernel_run *run) {
     tsri_call_init_hooked(&call, run, "op_rows", "normalise", "T=%s A=%s CENTRE=%d WEIGHT=%d BIAS=%d WG=%d", type, wide,
                           is_centred, has_weight, has_bias, group_for(n));
   }
-  tsri_call_buffer(&call, run->inputs[0], run->dtype);
-  tsri_call_buffer(&call, run->inputs[weight], run->dtype);
-  tsri_call_buffer(&call, run->inputs[bias], run->dtype);
-  tsri_call_buffer(&call, run->output, run->dtype);
-  tsri_call_word(&call, rows);
-  tsri_call_word(&call, n);
-  tsri_call_word(&call, layout->offset);
-  tsri_call_word(&call, run->layouts[weight].offset);
-  tsri_call_word(&call, run->layouts[bias].offset);
-  tsri_call_real(&call, run->attributes->scalars[0]);
+  tsri_call_buffer(&call, "x", run->inputs[0], run->dtype);
+  tsri_call_buffer(&call, "weight", run->inputs[weight], run->dtype);
+  tsri_call_buffer(&call, "bias", run->inputs[bias], run->dtype);
+  tsri_call_buffer(&call, "y", run->output, run->dtype);
+  tsri_call_word(&call, "rows", rows);
+  tsri_call_word(&call, "n", n);
+  tsri_call_word(&call, "x_at", layout->offset);
+  tsri_call_word(&call, "w_at", run->layouts[weight].offset);
+  tsri_call_word(&call, "b_at", run->layouts[bias].offset);
+  tsri_call_real(&call, "eps", run->attributes->scalars[0]);
   return tsri_call_many_groups(&call, rows);
 }
 

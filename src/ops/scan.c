@@ -26,20 +26,20 @@ static tsr_status scan_lines(const scan *s) {
   tsri_call call;
   tsri_call_init(&call, s->device, "op_scan", "scan_lines", "T=%s A=%s PRODUCT=%d EXCLUSIVE=%d",
                  tsr_dtype_name(s->dtype), tsr_dtype_name(tsri_accumulator(s->dtype)), s->is_product, s->is_exclusive);
-  tsri_call_buffer(&call, s->x, s->dtype);
-  tsri_call_buffer(&call, s->y, s->dtype);
-  tsri_call_word(&call, s->lines);
-  tsri_call_word(&call, s->n);
-  tsri_call_word(&call, s->inner);
-  tsri_call_word(&call, s->x_at);
+  tsri_call_buffer(&call, "x", s->x, s->dtype);
+  tsri_call_buffer(&call, "y", s->y, s->dtype);
+  tsri_call_word(&call, "lines", s->lines);
+  tsri_call_word(&call, "n", s->n);
+  tsri_call_word(&call, "inner", s->inner);
+  tsri_call_word(&call, "x_at", s->x_at);
   return tsri_call_items(&call, s->lines);
 }
 
 static void pass_rows(const scan *s, int64_t blocks, tsri_call *call) {
-  tsri_call_word(call, s->lines);
-  tsri_call_word(call, s->n);
-  tsri_call_word(call, blocks);
-  tsri_call_word(call, s->x_at);
+  tsri_call_word(call, "rows", s->lines);
+  tsri_call_word(call, "n", s->n);
+  tsri_call_word(call, "blocks", blocks);
+  tsri_call_word(call, "x_at", s->x_at);
 }
 
 // The sum of every block, into `totals`.
@@ -48,8 +48,8 @@ static tsr_status launch_totals(const scan *s, int64_t blocks, tsr_buffer *total
   tsri_call call;
   tsri_call_init(&call, s->device, "op_scan", s->is_product ? "scan_products" : "scan_sums", "T=%s A=%s ITEMS=%d",
                  tsr_dtype_name(s->dtype), tsr_dtype_name(wide), (int)BLOCK_ITEMS);
-  tsri_call_buffer(&call, s->x, s->dtype);
-  tsri_call_buffer(&call, totals, wide);
+  tsri_call_buffer(&call, "x", s->x, s->dtype);
+  tsri_call_buffer(&call, "totals", totals, wide);
   pass_rows(s, blocks, &call);
   return tsri_call_many_groups(&call, s->lines * blocks);
 }
@@ -60,9 +60,9 @@ static tsr_status launch_blocks(const scan *s, int64_t blocks, tsr_buffer *offse
   tsri_call call;
   tsri_call_init(&call, s->device, "op_scan", "scan_blocks", "T=%s A=%s PRODUCT=%d EXCLUSIVE=%d ITEMS=%d",
                  tsr_dtype_name(s->dtype), tsr_dtype_name(wide), s->is_product, s->is_exclusive, (int)BLOCK_ITEMS);
-  tsri_call_buffer(&call, s->x, s->dtype);
-  tsri_call_buffer(&call, offsets, wide);
-  tsri_call_buffer(&call, s->y, s->dtype);
+  tsri_call_buffer(&call, "x", s->x, s->dtype);
+  tsri_call_buffer(&call, "offsets", offsets, wide);
+  tsri_call_buffer(&call, "y", s->y, s->dtype);
   pass_rows(s, blocks, &call);
   return tsri_call_many_groups(&call, s->lines * blocks);
 }

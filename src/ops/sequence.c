@@ -31,10 +31,10 @@ static tsr_status run_whole(const tsri_kernel_run *run, int64_t count) {
   tsri_call call;
   tsri_call_init(&call, run->device, "op_create", "sequence_whole", "T=%s A=%s", tsr_dtype_name(run->dtype),
                  tsr_dtype_name(tsri_accumulator(run->dtype)));
-  tsri_call_buffer(&call, run->output, run->dtype);
-  tsri_call_word(&call, count);
-  tsri_call_word(&call, attributes->integers[2]);
-  tsri_call_word(&call, attributes->integers[3]);
+  tsri_call_buffer(&call, "y", run->output, run->dtype);
+  tsri_call_word(&call, "n", count);
+  tsri_call_word(&call, "start", attributes->integers[2]);
+  tsri_call_word(&call, "step", attributes->integers[3]);
   return tsri_call_items(&call, count);
 }
 
@@ -42,10 +42,12 @@ static tsr_status run_real(const tsri_kernel_run *run, int64_t count) {
   const tsri_attributes *attributes = run->attributes;
   tsri_call call;
   tsri_call_init(&call, run->device, "op_create", "sequence", "T=%s", tsr_dtype_name(run->dtype));
-  tsri_call_buffer(&call, run->output, run->dtype);
-  tsri_call_word(&call, count);
-  tsri_call_word(&call, attributes->integers[0]);
-  for (int i = 0; i < 3; i++) tsri_call_real(&call, attributes->scalars[i]);
+  tsri_call_buffer(&call, "y", run->output, run->dtype);
+  tsri_call_word(&call, "n", count);
+  tsri_call_word(&call, "last_at", attributes->integers[0]);
+  tsri_call_real(&call, "start", attributes->scalars[0]);
+  tsri_call_real(&call, "step", attributes->scalars[1]);
+  tsri_call_real(&call, "last", attributes->scalars[2]);
   return tsri_call_items(&call, count);
 }
 
@@ -108,10 +110,10 @@ tsr_status tsri_run_eye(const tsri_kernel_run *run) {
   if (runs_kernels(run, count)) {
     tsri_call call;
     tsri_call_init(&call, run->device, "op_create", "diagonal", "T=%s", tsr_dtype_name(run->dtype));
-    tsri_call_buffer(&call, run->output, run->dtype);
-    tsri_call_word(&call, ones);
-    tsri_call_word(&call, first);
-    tsri_call_word(&call, step);
+    tsri_call_buffer(&call, "y", run->output, run->dtype);
+    tsri_call_word(&call, "n", ones);
+    tsri_call_word(&call, "first", first);
+    tsri_call_word(&call, "step", step);
     return tsri_call_items(&call, ones);
   }
   unsigned char one[8];

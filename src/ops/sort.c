@@ -30,13 +30,13 @@ static tsr_status pass(const tsri_sort *s, const run_state *from, const run_stat
   tsri_call call;
   tsri_call_init(&call, s->device, "op_sort", kernels[has_order][from != NULL], "T=%s DESCENDING=%d%s",
                  tsr_dtype_name(s->dtype), s->is_descending, block);
-  tsri_call_buffer(&call, from ? from->values : s->x, s->dtype);
-  if (from && has_order) tsri_call_buffer(&call, from->order, TSR_I32);
-  tsri_call_buffer(&call, to->values, s->dtype);
-  if (has_order) tsri_call_buffer(&call, to->order, TSR_I32);
-  tsri_call_word(&call, s->rows * s->n);
-  tsri_call_word(&call, s->n);
-  tsri_call_word(&call, from ? width : s->x_at);
+  tsri_call_buffer(&call, "x", from ? from->values : s->x, s->dtype);
+  if (from && has_order) tsri_call_buffer(&call, "from", from->order, TSR_I32);
+  tsri_call_buffer(&call, "values", to->values, s->dtype);
+  if (has_order) tsri_call_buffer(&call, "order", to->order, TSR_I32);
+  tsri_call_word(&call, "total", s->rows * s->n);
+  tsri_call_word(&call, "n", s->n);
+  tsri_call_word(&call, from ? "width" : "x_at", from ? width : s->x_at);
   return tsri_call_items(&call, s->rows * s->n);
 }
 

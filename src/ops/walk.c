@@ -46,9 +46,13 @@ void tsri_walk_init(tsri_walk *walk, tsr_shape shape, int operand_count, const i
 }
 
 void tsri_walk_pass_dims(const tsri_walk *walk, tsri_call *call) {
-  for (int i = 1; i < TSR_MAX_RANK; i++) tsri_call_word(call, i < walk->rank ? walk->dims[i] : 1);
+  int64_t dims[TSR_MAX_RANK];
+  for (int i = 1; i < TSR_MAX_RANK; i++) dims[i] = i < walk->rank ? walk->dims[i] : 1;
+  tsri_call_words(call, "d", 1, dims + 1, TSR_MAX_RANK - 1);
 }
 
-void tsri_walk_pass_strides(const tsri_walk *walk, int operand, tsri_call *call) {
-  for (int i = 0; i < TSR_MAX_RANK; i++) tsri_call_word(call, i < walk->rank ? walk->strides[operand][i] : 0);
+void tsri_walk_pass_strides(const tsri_walk *walk, int operand, const char *stem, tsri_call *call) {
+  int64_t strides[TSR_MAX_RANK];
+  for (int i = 0; i < TSR_MAX_RANK; i++) strides[i] = i < walk->rank ? walk->strides[operand][i] : 0;
+  tsri_call_words(call, stem, 0, strides, TSR_MAX_RANK);
 }

@@ -21,7 +21,7 @@ void tsri_walk_init(tsri_walk *walk, tsr_shape shape, int operand_count, const i
 
 // Passes d1 … d7, and the strides s0 … s7 of one operand.
 void tsri_walk_pass_dims(const tsri_walk *walk, tsri_call *call);
-void tsri_walk_pass_strides(const tsri_walk *walk, int operand, tsri_call *call);
+void tsri_walk_pass_strides(const tsri_walk *walk, int operand, const char *stem, tsri_call *call);
 
 // Row-major strides of a shape.
 void tsri_row_major(tsr_shape shape, int64_t *out_strides);
