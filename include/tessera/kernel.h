@@ -20,8 +20,10 @@ typedef struct tsr_kernel_desc {
   const char *kernel;          // which kernel of the text; NULL: the only one
   const char *const *defines;  // compile-time parameters: "T=f32", "WG=128"
   int define_count;
-  bool is_checked;   // an index out of range is an error instead of a stray access; slower
-  const char *path;  // a file to read the text from, in place of `source`; messages name it unless there is a `file_name`
+  bool is_checked;  // an index out of range is an error instead of a stray access; slower
+  const char
+      *path;  // a file to read the text from, in place of `source`; messages name it unless there is a `file_name`
+  const char *fills;  // fillings of the kernel's hooks: "fill blur.load(f32 scale) { … }"; NULL: none
 } tsr_kernel_desc;
 
 // Reads, checks and specialises a kernel. What a device needs of it is built when it is first launched there, and kept.
@@ -71,13 +73,18 @@ typedef struct tsr_arg {
   tsr_tensor *tensor;  // TSR_ARG_TENSOR: borrowed for the call
   int64_t integer;     // TSR_ARG_INT: for integer and bool scalars; must fit
   double real;         // TSR_ARG_FLOAT: for float scalars (which take integers too)
+  const char *name;  // of the parameter, borrowed for the call; NULL: arguments are in the order of the parameter list
 } tsr_arg;
 TSR_API tsr_arg tsr_arg_tensor(tsr_tensor *tensor);
 TSR_API tsr_arg tsr_arg_int(int64_t value);
 TSR_API tsr_arg tsr_arg_float(double value);
 
-// Runs the kernel on the device of its tensors, with the arguments in the order of its parameter list. Queued: it may still
-// run on return; reading a result waits.
+// The argument for the parameter of that name: tsr_arg_named("x", tsr_arg_tensor(x)).
+TSR_API tsr_arg tsr_arg_named(const char *name, tsr_arg arg);
+
+// Runs the kernel on the device of its tensors. Arguments come in the order of its parameter list (that of tsr_kernel_get_param:
+// the kernel's own, then those of its hooks' fillings), or all with names, in any order. Queued: it may still run on return;
+// reading a result waits.
 //
 // A tensor for a buffer of storage type T has dtype T. The kernel sees its elements in row-major order: an `in` tensor
 // that is not contiguous is copied first, one for `out` or `inout` must be. An `in` tensor that shares memory with an `out` one
@@ -85,8 +92,8 @@ TSR_API tsr_arg tsr_arg_float(double value);
 // than the outputs are moved there, as operators' inputs are.
 //
 // Threads: any.
-// Errors:  TSR_ERR_INVALID_ARGUMENT (count or kind of an argument, a number that does not fit, outputs that overlap or are
-//          not contiguous; the message names the parameter), TSR_ERR_DTYPE, the error of a failed tensor, TSR_ERR_UNSUPPORTED (the
+// Errors:  TSR_ERR_INVALID_ARGUMENT (count or kind of an argument, a name that is unknown, missing or given twice, a number
+//          that does not fit, outputs that overlap or are not contiguous; the message names kernel and parameter), TSR_ERR_DTYPE, the error of a failed tensor, TSR_ERR_UNSUPPORTED (the
 //          device lacks something: which is said), TSR_ERR_BUILD (the device's compiler refused: its log), TSR_ERR_LAUNCH
 //          (checked mode: "kernel blur: index 70 is outside buffer 'x' of 64 elements (blur.tk:7:20)"; this and
 //          TSR_ERR_TIMEOUT may also come out of a later wait), TSR_ERR_OUT_OF_MEMORY.

@@ -84,6 +84,9 @@ typedef struct tsri_lang_kernel_info {
 // Errors:    TSR_ERR_BUILD (mistakes in the text), TSR_ERR_OUT_OF_MEMORY. Then `*out_module` is NULL.
 tsr_status tsri_lang_parse(const char *file_name, const char *text, size_t bytes, char **out_log,
                            tsri_module **out_module);
+// With a text of fillings for the kernels' hooks, which counts as the end of the file; in messages it is called "fills".
+tsr_status tsri_lang_parse_filled(const char *file_name, const char *text, size_t text_bytes, const char *fills,
+                                  char **out_log, tsri_module **out_module);
 void tsri_module_release(tsri_module *module);  // takes NULL; kernels made from it stay valid
 
 // Kernels in the order of the file. Borrowed from the module. `find`: NULL if there is none of that name.

@@ -91,12 +91,12 @@ static tsr_status parse_text(const tsr_kernel_desc *desc, tsri_module **out_modu
   const char *name = desc->file_name ? desc->file_name : desc->path ? desc->path : "kernel";
   if (!desc->path) {
     size_t bytes = desc->source_bytes ? desc->source_bytes : strlen(desc->source);
-    return tsri_lang_parse(name, desc->source, bytes, NULL, out_module);
+    return tsri_lang_parse_filled(name, desc->source, bytes, desc->fills, NULL, out_module);
   }
   char *text = NULL;
   size_t bytes = 0;
   tsr_status status = read_source(desc->path, &text, &bytes);
-  if (status == TSR_OK) status = tsri_lang_parse(name, text, bytes, NULL, out_module);
+  if (status == TSR_OK) status = tsri_lang_parse_filled(name, text, bytes, desc->fills, NULL, out_module);
   tsri_free(text);
   return status;
 }
@@ -195,6 +195,11 @@ tsr_grid tsr_grid_for(const tsr_kernel *kernel, uint64_t items_x, uint64_t items
 tsr_arg tsr_arg_tensor(tsr_tensor *tensor) { return (tsr_arg){.kind = TSR_ARG_TENSOR, .tensor = tensor}; }
 tsr_arg tsr_arg_int(int64_t value) { return (tsr_arg){.kind = TSR_ARG_INT, .integer = value}; }
 tsr_arg tsr_arg_float(double value) { return (tsr_arg){.kind = TSR_ARG_FLOAT, .real = value}; }
+
+tsr_arg tsr_arg_named(const char *name, tsr_arg arg) {
+  arg.name = name;
+  return arg;
+}
 
 // Copies as much of `from` as there is room for, with a final 0.
 static void copy_text(const char *from, size_t bytes, char *text, size_t text_bytes, size_t *out_bytes) {

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/error.h"
+#include "core/suggest.h"
 #include "core/tensor.h"
 #include "graph/graph.h"
 #include "graph/transfer.h"
@@ -259,6 +260,51 @@ static bool needs_unaligned(const launch_state *launch) {
   return false;
 }
 
+enum { MOST_ARGUMENTS = TSRI_LANG_MAX_BUFFERS + TSRI_LANG_MAX_PARAMS };
+
+static tsr_status find_param(const tsr_kernel *kernel, const char *name, int *out_index) {
+  for (*out_index = 0; *out_index < kernel->param_count; ++*out_index) {
+    if (strcmp(kernel->params[*out_index].name, name) == 0) return TSR_OK;
+  }
+  const char *names[MOST_ARGUMENTS];
+  for (int i = 0; i < kernel->param_count; i++) names[i] = kernel->params[i].name;
+  const char *nearest = tsri_text_nearest(name, names, (size_t)kernel->param_count);
+  return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "%s has no parameter '%s'%s%s%s", kernel->ir->variant, name,
+                   nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+}
+
+// Arguments with names, in the order of the parameter list.
+static tsr_status order_arguments(const tsr_kernel *kernel, const tsr_arg *args, int arg_count, tsr_arg *out_ordered) {
+  bool is_given[MOST_ARGUMENTS] = {false};
+  for (int i = 0; i < arg_count; i++) {
+    int index = 0;
+    if (!args[i].name) {
+      return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "%s: argument %d has no name, others have: name all or none",
+                       kernel->ir->variant, i);
+    }
+    tsr_status status = find_param(kernel, args[i].name, &index);
+    if (status != TSR_OK) return status;
+    if (is_given[index]) {
+      return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "%s: parameter '%s' is given twice", kernel->ir->variant,
+                       args[i].name);
+    }
+    is_given[index] = true;
+    out_ordered[index] = args[i];
+  }
+  for (int i = 0; i < kernel->param_count; i++) {
+    if (is_given[i]) continue;
+    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "%s: parameter '%s' is not given", kernel->ir->variant,
+                     kernel->params[i].name);
+  }
+  return TSR_OK;
+}
+
+static bool has_names(const tsr_arg *args, int arg_count) {
+  bool has_any = false;
+  for (int i = 0; args && i < arg_count; i++) has_any = has_any || args[i].name;
+  return has_any;
+}
+
 static tsr_status check_arguments(const tsr_kernel *kernel, const tsr_arg *args, int arg_count) {
   if (arg_count != kernel->param_count || (arg_count > 0 && !args)) {
     return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "%s: %d argument%s given, it takes %d", kernel->ir->variant,
@@ -303,6 +349,12 @@ static tsr_status run(launch_state *launch, tsr_grid grid) {
 
 tsr_status tsr_kernel_launch(tsr_kernel *kernel, tsr_grid grid, const tsr_arg *args, int arg_count) {
   tsr_status status = tsri_object_check(kernel, TSRI_OBJECT_KERNEL, "kernel_launch", "kernel");
+  tsr_arg ordered[MOST_ARGUMENTS];
+  if (status == TSR_OK && has_names(args, arg_count)) {
+    status = order_arguments(kernel, args, arg_count, ordered);
+    args = ordered;
+    arg_count = kernel->param_count;
+  }
   if (status == TSR_OK) status = check_arguments(kernel, args, arg_count);
   if (status != TSR_OK) return status;
   launch_state launch;

@@ -603,6 +603,70 @@ TEST_ON_KERNEL_DEVICES(a_recorded_tensor_can_be_written) {
   tsr_kernel_release(kernel);
 }
 
+// --- Names and hooks ----------------------------------------------------------------------------------------------
+
+static const char ramp_text[] =
+    "kernel ramp(in f32 x[], out f32 y[], u32 n, f32 step)\n"
+    "    hook void store(f32 value, u32 index) { y[index] = value; }\n"
+    "{\n"
+    "  if (global.x < n) store(x[global.x] + f32(global.x) * step, global.x);\n"
+    "}\n";
+
+TEST_ON_KERNEL_DEVICES(arguments_with_names_may_come_in_any_order) {
+  tsr_kernel *kernel = build(ramp_text, NULL);
+  tsr_tensor *x = tsr_ones(device, TSR_F32, TSR_SHAPE(3)), *y = tsr_zeros(device, TSR_F32, TSR_SHAPE(3));
+  CHECK_OK(LAUNCH(kernel, 3, tsr_arg_named("n", INT(3)), tsr_arg_named("step", tsr_arg_float(0.5)),
+                  tsr_arg_named("y", TENSOR(y)), tsr_arg_named("x", TENSOR(x))));
+  float values[3];
+  CHECK_OK(tsr_read(y, values, sizeof values));
+  CHECK(values[0] == 1 && values[1] == 1.5f && values[2] == 2);
+  tsr_kernel_release(kernel);
+}
+
+TEST_ON_KERNEL_DEVICES(names_that_are_unknown_missing_or_given_twice_are_refused) {
+  tsr_kernel *kernel = build(ramp_text, NULL);
+  tsr_tensor *x = tsr_ones(device, TSR_F32, TSR_SHAPE(3)), *y = tsr_zeros(device, TSR_F32, TSR_SHAPE(3));
+  tsr_arg x_arg = tsr_arg_named("x", TENSOR(x)), y_arg = tsr_arg_named("y", TENSOR(y));
+  tsr_arg n_arg = tsr_arg_named("n", INT(3)), step_arg = tsr_arg_named("step", tsr_arg_float(1));
+  CHECK_STATUS(LAUNCH(kernel, 3, x_arg, y_arg, n_arg, tsr_arg_named("stop", tsr_arg_float(1))),
+               TSR_ERR_INVALID_ARGUMENT);
+  CHECK_LAST_ERROR_HAS("ramp has no parameter 'stop'; did you mean 'step'?");
+  CHECK_STATUS(LAUNCH(kernel, 3, x_arg, y_arg, n_arg), TSR_ERR_INVALID_ARGUMENT);
+  CHECK_LAST_ERROR_HAS("ramp: parameter 'step' is not given");
+  CHECK_STATUS(LAUNCH(kernel, 3, x_arg, y_arg, n_arg, n_arg, step_arg), TSR_ERR_INVALID_ARGUMENT);
+  CHECK_LAST_ERROR_HAS("ramp: parameter 'n' is given twice");
+  CHECK_STATUS(LAUNCH(kernel, 3, x_arg, y_arg, n_arg, tsr_arg_float(1)), TSR_ERR_INVALID_ARGUMENT);
+  CHECK_LAST_ERROR_HAS("ramp: argument 3 has no name, others have: name all or none");
+  tsr_kernel_release(kernel);
+}
+
+TEST_ON_KERNEL_DEVICES(a_filled_hook_takes_its_own_buffers_and_numbers) {
+  tsr_kernel *kernel = NULL;
+  tsr_kernel_desc desc = {
+      .source = ramp_text,
+      .fills = "fill ramp.store(in f32 bias[], f32 most) { store(min(value + bias[index], most), index); }"};
+  CHECK_OK(tsr_kernel_build(&desc, &kernel));
+  CHECK_EQ_INT(tsr_kernel_param_count(kernel), 6);
+  tsr_kernel_param param;
+  CHECK_OK(tsr_kernel_get_param(kernel, 4, &param));
+  CHECK_STR(param.name, "bias");
+  CHECK(param.access == TSR_ACCESS_IN);
+  tsr_tensor *x = tsr_ones(device, TSR_F32, TSR_SHAPE(3)), *y = tsr_zeros(device, TSR_F32, TSR_SHAPE(3));
+  tsr_tensor *bias = tsr_arange(device, TSR_F32, 0, 3, 1);
+  CHECK_OK(LAUNCH(kernel, 3, TENSOR(x), TENSOR(y), INT(3), tsr_arg_float(1), TENSOR(bias), tsr_arg_float(4)));
+  float values[3];
+  CHECK_OK(tsr_read(y, values, sizeof values));
+  CHECK(values[0] == 1 && values[1] == 3 && values[2] == 4);
+  tsr_kernel_release(kernel);
+}
+
+TEST(a_mistake_in_a_filling_is_told_with_its_place) {
+  tsr_kernel *kernel = NULL;
+  tsr_kernel_desc desc = {.source = ramp_text, .fills = "fill ramp.store() {\n  store(value + 1u, index);\n}"};
+  CHECK_STATUS(tsr_kernel_build(&desc, &kernel), TSR_ERR_BUILD);
+  CHECK_LAST_ERROR_HAS("fills:2:15: error: '+': f32 and u32 do not mix");
+}
+
 // --- Mistakes inside kernels --------------------------------------------------------------------------------------
 
 TEST_ON_KERNEL_DEVICES(checked_mode_tells_kernel_buffer_index_size_and_place) {

@@ -76,6 +76,7 @@ bool garbage_do(garbage *g, const garbage_call *call);
   X(tsr_log_fn, tsr_log_fn)                                                  \
   X(tsr_shape, tsr_shape)                                                    \
   X(tsr_grid, tsr_grid)                                                      \
+  X(tsr_arg, tsr_arg)                                                        \
   X(tsr_device *, tsr_device_p)                                              \
   X(const tsr_device *, const_tsr_device_p)                                  \
   X(tsr_tensor *, tsr_tensor_p)                                              \

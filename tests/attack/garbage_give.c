@@ -315,17 +315,22 @@ const char *give_const_char_p(garbage *g, const char *parameter) {
   return text;
 }
 
+tsr_arg give_tsr_arg(garbage *g, const char *parameter) {
+  return (tsr_arg){.kind = (tsr_arg_kind)wrong_enum(g, 2),
+                   .tensor = give_tsr_tensor_p(g, parameter),
+                   .integer = any_size(g),
+                   .real = NAN,
+                   .name = below(g, 3)   ? NULL
+                           : below(g, 2) ? "x"
+                                         : give_const_char_p(g, "name")};
+}
+
 const tsr_arg *give_const_tsr_arg_p(garbage *g, const char *parameter) {
   if (is_nothing(g, 8)) {
     note(g, parameter, "NULL");
     return NULL;
   }
-  for (int i = 0; i < GARBAGE_LIST; i++) {
-    g->args[i] = (tsr_arg){.kind = (tsr_arg_kind)wrong_enum(g, 2),
-                           .tensor = give_tsr_tensor_p(g, "argument"),
-                           .integer = any_size(g),
-                           .real = NAN};
-  }
+  for (int i = 0; i < GARBAGE_LIST; i++) g->args[i] = give_tsr_arg(g, "argument");
   note(g, parameter, "a list");
   return g->args;
 }
@@ -365,6 +370,7 @@ const tsr_kernel_desc *give_const_tsr_kernel_desc_p(garbage *g, const char *para
                            .path = below(g, 4) ? NULL : PICK(g, paths),
                            .file_name = give_const_char_p(g, "file_name"),
                            .kernel = below(g, 2) ? NULL : give_const_char_p(g, "kernel"),
+                           .fills = below(g, 2) ? NULL : give_const_char_p(g, "fills"),
                            .defines = is_nothing(g, 4) ? NULL : defines,
                            .define_count = below(g, 2) ? 0 : give_int(g, "define_count"),
                            .is_checked = give_bool(g, "is_checked")};

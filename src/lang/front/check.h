@@ -97,6 +97,7 @@ typedef struct tsri_checker {
   uint32_t unrolled;   // `unroll for`s around
   bool is_const_only;  // no code may be built: file-level constants and defaults
   bool is_checked;     // the kernel tests its indices
+  bool is_trial;       // nobody will run the kernel: a hook without a body need not be filled
   bool is_too_large;   // said once
   bool discards;       // the next call is a statement: nobody wants its result
 } tsri_checker;

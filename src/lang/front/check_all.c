@@ -73,6 +73,7 @@ bool tsri_check_all(const tsri_module *module, tsri_diag *diag) {
   all_check all = {.steps = 0};
   bool goes_on = tsri_checker_init(&all.checker, module, diag);
   bool ok = goes_on;
+  all.checker.is_trial = true;
   const tsri_lang_kernel_info *info = module->kernels;
   for (uint32_t node = module->items; node && goes_on; node = tsri_ast_at(module, node)->next) {
     if (tsri_ast_at(module, node)->kind == TSRI_AST_KERNEL) goes_on = check_types(&all, node, info++);

@@ -99,8 +99,10 @@ static void put_message(tsri_diag *diag, tsri_ir_pos pos, const char *kind, cons
     tsri_builder_add(&diag->text, "%s: %s: %s\n", diag->source->file, kind, message);
     return;
   }
-  tsri_builder_add(&diag->text, "%s:%u:%u: %s: %s\n", diag->source->file, TSRI_IR_LINE(pos),
-                   column_of(diag->source, pos), kind, message);
+  uint32_t line = TSRI_IR_LINE(pos), fills = diag->source->fills_line;
+  bool is_fill = fills && line >= fills;
+  tsri_builder_add(&diag->text, "%s:%u:%u: %s: %s\n", is_fill ? "fills" : diag->source->file,
+                   is_fill ? line - fills + 1 : line, column_of(diag->source, pos), kind, message);
   put_excerpt(&diag->text, diag->source, pos);
 }
 

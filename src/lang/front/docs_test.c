@@ -45,21 +45,32 @@ TEST(the_pages_tables_are_those_of_the_compiler) {
   for (int i = 0; i < TSRI_ID_COUNT; i++) check_row(tsri_ir_id_infos[i].spelling, tsri_ir_id_infos[i].meaning);
 }
 
+// A text, or one with fillings for its hooks.
+static void check_text(const char *text, const char *fills) {
+  tsri_module *module = NULL;
+  CHECK_OK(tsri_lang_parse_filled("kernel-language.md", text, strlen(text), fills, NULL, &module));
+  CHECK_OK(tsri_lang_check(module, NULL));
+  tsri_module_release(module);
+}
+
 TEST(the_pages_kernels_compile) {
   read_page();
-  int count = 0;
+  int count = 0, fill_count = 0;
+  const char *last = "";
   for (char *at = page; (at = strstr(at, "\n```\n"));) {
     char *begin = at + 5, *end = strstr(begin, "\n```");
     if (!end) break;
     *end = 0;
     if (strstr(begin, "\nkernel ") && !strstr(begin, "file        =")) {
-      tsri_module *module = NULL;
-      CHECK_OK(tsri_lang_parse("kernel-language.md", begin, strlen(begin), NULL, &module));
-      CHECK_OK(tsri_lang_check(module, NULL));
-      tsri_module_release(module);
+      check_text(begin, NULL);
+      last = begin;
       count++;
+    } else if (strncmp(begin, "fill ", 5) == 0) {  // of the kernel shown before it
+      check_text(last, begin);
+      fill_count++;
     }
     at = end + 4;
   }
-  CHECK_EQ_INT(count, 3);
+  CHECK_EQ_INT(count, 4);
+  CHECK_EQ_INT(fill_count, 1);
 }

@@ -146,6 +146,7 @@ typedef struct tsri_source {
   const char *text;  // ends in 0, after `bytes`
   size_t bytes;
   tsri_item_array lines;  // uint32_t: offset at which line i begins, from 1
+  uint32_t fills_line;    // where fillings that were given apart begin; 0: there are none
 } tsri_source;
 
 typedef struct tsri_diag {

@@ -242,13 +242,36 @@ bool tsri_module_finish(tsri_module *module, tsri_diag *diag) {
 
 // --- Life -----------------------------------------------------------------------------------------------------------
 
+// The text of a file and of fillings that were given apart.
+typedef struct given_text {
+  const char *file, *text, *fills;  // `fills` NULL: none
+  size_t text_bytes, fills_bytes;
+} given_text;
+
+// Between the two stands a line's end.
+static size_t all_bytes(const given_text *given) {
+  return given->text_bytes + (given->fills ? 1 + given->fills_bytes : 0);
+}
+
+static uint32_t line_count(const char *text, size_t bytes) {
+  uint32_t count = 1;
+  for (size_t i = 0; i < bytes; i++) count += text[i] == '\n';
+  return count;
+}
+
 // File name, source and names in one block.
-static bool copy_text(tsri_module *module, const char *file_name, const char *text, size_t bytes, char **out_store) {
-  size_t name_bytes = strlen(file_name) + 1;
+static bool copy_text(tsri_module *module, const given_text *given, char **out_store) {
+  size_t name_bytes = strlen(given->file) + 1, bytes = all_bytes(given);
   module->text = tsri_malloc(name_bytes + bytes + 1 + bytes + 2);
   if (!module->text) return false;
-  memcpy(module->text, file_name, name_bytes);
-  if (bytes) memcpy(module->text + name_bytes, text, bytes);
+  memcpy(module->text, given->file, name_bytes);
+  char *to = module->text + name_bytes;
+  if (given->text_bytes) memcpy(to, given->text, given->text_bytes);
+  if (given->fills) {
+    to[given->text_bytes] = '\n';
+    if (given->fills_bytes) memcpy(to + given->text_bytes + 1, given->fills, given->fills_bytes);
+    module->source.fills_line = line_count(given->text, given->text_bytes) + 1;
+  }
   module->text[name_bytes + bytes] = 0;
   module->source.file = module->text;
   module->source.text = module->text + name_bytes;
@@ -258,10 +281,10 @@ static bool copy_text(tsri_module *module, const char *file_name, const char *te
 }
 
 // False: no memory. Mistakes in the text are in `diag`.
-static bool read_module(tsri_module *module, const char *file_name, const char *text, size_t bytes, tsri_diag *diag) {
+static bool read_module(tsri_module *module, const given_text *given, tsri_diag *diag) {
   char *store = NULL;
   tsri_item_array tokens = {0};
-  if (!copy_text(module, file_name, text, bytes, &store) || !tsri_names_init(&module->names, store)) return false;
+  if (!copy_text(module, given, &store) || !tsri_names_init(&module->names, store)) return false;
   bool ok = tsri_lex(module, diag, &tokens);
   module->has_lost_items = diag->error_count > 0;
   ok = ok && tsri_item_array_init(&module->nodes, sizeof(tsri_ast), tokens.count + 16, UINT32_MAX);
@@ -286,8 +309,15 @@ void tsri_module_release(tsri_module *module) {
 
 tsr_status tsri_lang_parse(const char *file_name, const char *text, size_t bytes, char **out_log,
                            tsri_module **out_module) {
+  return tsri_lang_parse_filled(file_name, text, bytes, NULL, out_log, out_module);
+}
+
+tsr_status tsri_lang_parse_filled(const char *file_name, const char *text, size_t text_bytes, const char *fills,
+                                  char **out_log, tsri_module **out_module) {
   *out_module = NULL;
   if (out_log) *out_log = NULL;
+  given_text given = {file_name, text, fills, text_bytes, fills ? strlen(fills) : 0};
+  size_t bytes = all_bytes(&given);
   if (bytes > TSRI_LANG_MAX_BYTES) {
     tsri_diag diag = {.source = &(tsri_source){.file = file_name}};
     tsri_diag_error(&diag, 0, "the file has %zu bytes, the most is %u", bytes, TSRI_LANG_MAX_BYTES);
@@ -296,7 +326,7 @@ tsr_status tsri_lang_parse(const char *file_name, const char *text, size_t bytes
   tsri_module *module = tsri_calloc(1, sizeof *module);
   if (!module) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "%s: no host memory to read it", file_name);
   tsri_diag diag = {.source = &module->source};
-  bool ok = read_module(module, file_name, text, bytes, &diag);
+  bool ok = read_module(module, &given, &diag);
   tsr_status status = tsri_diag_finish(&diag, ok, out_log);
   if (status == TSR_OK) {
     *out_module = module;
