@@ -36,7 +36,7 @@ static bool check_one(all_check *all, uint32_t node, const tsri_lang_kernel_info
   tsri_checker_reset(c);
   bool ok = tsri_check_kernel(c, node, info, args, count, &head, variant);
   c->diag->context = NULL;
-  all->steps += 16u + info->generic_count + c->steps + c->exprs.count + c->stmts.count;
+  all->steps += 16u + 4u * info->generic_count + c->steps + c->exprs.count + c->stmts.count;
   return ok;
 }
 
