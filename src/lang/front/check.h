@@ -55,10 +55,12 @@ typedef struct tsri_name_binding {
   uint8_t kind, storage, space, access;
   uint8_t dim_count;
   bool is_const;
+  bool is_read;  // VAR: something asked for its value
   tsri_ir_type type;
   tsri_ir_pos pos;
   uint32_t symbol, previous, scope;
   uint32_t object, node;
+  uint32_t before;  // a function's parameter in a variable: statement before the one that assigns it, which is `node`
   uint32_t dims[TSRI_MAX_DIMS];
   tsri_check_operand value;
 } tsri_name_binding;

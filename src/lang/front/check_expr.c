@@ -102,6 +102,7 @@ static tsri_check_operand check_name(tsri_checker *c, uint32_t symbol, tsri_ir_p
       value = id < c->file_bindings ? tsri_file_value(c, id) : binding->value;
       break;
     case TSRI_BIND_VAR:
+      tsri_name_binding_at(c, id)->is_read = true;
       value = tsri_var_value(c, binding->object, pos);
       value.held = binding->storage;
       return value;

@@ -125,11 +125,15 @@ static bool bind_value(tsri_checker *c, const tsri_ast *param, tsri_check_operan
     return false;
   }
   uint32_t var = tsri_new_var(c, tsri_names_at(&c->module->names, param->symbol)->text, value.type);
+  uint32_t before = c->block->last;
   tsri_assign(c, var, value, arg.pos);
   tsri_name_binding *binding = tsri_name_binding_at(c, tsri_bind(c, TSRI_BIND_VAR, param->symbol, param->pos));
   binding->object = var;
   binding->storage = (uint8_t)storage;
   binding->type = value.type;
+  binding->before = before;
+  binding->node = c->block->last;
+  binding->is_read = param->flags & TSRI_AST_IS_ASSIGNED;
   return true;
 }
 
@@ -150,6 +154,20 @@ static bool bind_params(tsri_checker *c, uint32_t first, const tsri_check_operan
     }
   }
   return ok;
+}
+
+// Takes the assignment to a parameter that the body has not read out of the block again. Hooks often hand over more than
+// a filling wants.
+static void drop_unread(const tsri_checker *c, uint32_t first_binding) {
+  tsri_stmt_list *block = c->block;
+  for (uint32_t id = c->bindings.count; id-- > first_binding;) {
+    const tsri_name_binding *binding = tsri_name_binding_at(c, id);
+    if (binding->kind != TSRI_BIND_VAR || binding->is_read || !binding->node) continue;
+    uint32_t *link = binding->before ? &tsri_stmt_at(c, binding->before)->next : &block->first;
+    if (*link != binding->node) continue;  // something was put in between, to keep an order
+    *link = tsri_stmt_at(c, binding->node)->next;
+    if (block->last == binding->node) block->last = binding->before;
+  }
 }
 
 // --- The call -------------------------------------------------------------------------------------------------------
@@ -252,6 +270,7 @@ tsri_check_operand tsri_inline(tsri_checker *c, uint32_t node, uint32_t function
   frame.storage = (uint8_t)storage;
   frame.lanes = lanes;
   if (ok) result = run_body(c, body, call);
+  if (c->block) drop_unread(c, frame.first_binding);
   tsri_scope_close(c, scope);
   c->frame = frame.parent;
   tsri_check_leave(c);

@@ -89,3 +89,17 @@ TEST(hook_and_fill_are_names_like_others_elsewhere) {
   CHECK_FORM("f32 fill(f32 hook) { return hook; }\nkernel hook(out f32 y[], f32 fill) { y[0] = fill; }",
              "y[0u] = fill");
 }
+
+TEST(what_a_hook_hands_over_and_nobody_reads_is_not_computed) {
+  CHECK_FORM(
+      "kernel k(out f32 y[], u32 n)\n"
+      "    hook void store(f32 value, u32 index, u32 column) { y[index] = value; }\n"
+      "{ for (u32 i = 0; i < n; i++) store(1, i, i % n + 3); }",
+      "{\n  i_1 = 0u\n  loop (i_1 < n) {\n    y[i_1] = 1f\n  } step {");
+  CHECK_FORM(
+      "kernel k(out f32 y[], u32 n)\n"
+      "    hook f32 load(u32 index, u32 column) { return f32(index); }\n"
+      "{ y[0] = load(n + 1, n * 2) + load(n + 3, n * 4); }\n"
+      "fill k.load() { f32 v = f32(column); return load(index, 0) + v; }",
+      "f32(column_");
+}
