@@ -50,10 +50,14 @@ static node sin_turned(tsri_expander *e, node x, int64_t quarter) {
   return float_of(e, iop(e, TSRI_OP_XOR, bits_of(e, y), flip));
 }
 
-node tsri_expand_sin(tsri_expander *e, node x) {
-  node y = sin_turned(e, x, 0);
-  return pick(e, eq(e, x, num(e, 0)), x, y);  // for -0
+// y, or x itself where that is so small that sin(x) and tan(x) differ from it by less than a tenth of an ULP: arithmetic
+// would lose the sign of -0, and denormals on devices that flush them.
+static node unless_tiny(tsri_expander *e, node x, node y) {
+  node is_tiny = lt(e, magnitude(e, x), num(e, e->type.dtype == TSR_F64 ? 0x1p-28 : 0x1p-13));
+  return pick(e, is_tiny, x, y);
 }
+
+node tsri_expand_sin(tsri_expander *e, node x) { return unless_tiny(e, x, sin_turned(e, x, 0)); }
 
 node tsri_expand_cos(tsri_expander *e, node x) { return sin_turned(e, x, 1); }
 
@@ -63,7 +67,7 @@ node tsri_expand_tan(tsri_expander *e, node x) {
   node small = mad(e, mul(e, r.hi, z), horner(e, e->k->tan, z), mad(e, r.lo, z, r.lo));
   node t = add(e, r.hi, small);
   node y = pick(e, ne(e, iand(e, r.k, 1), whole(e, 0)), divide(e, num(e, -1), t), t);
-  return pick(e, eq(e, x, num(e, 0)), x, y);
+  return unless_tiny(e, x, y);
 }
 
 // asin(s) = s + s z P(z), z = s^2 up to 1/4: the part after s
