@@ -29,7 +29,7 @@ static bool build_kernels(arena *a) {
 }
 
 bool arena_open(arena *a, const char *backend, bool is_eager) {
-  *a = (arena){.device_count = 0};
+  *a = (arena){.is_tracing = getenv("TSR_TEST_ATTACK_TRACE") != NULL};
   if (is_eager && tsr_config_set("eager", "on") != TSR_OK) return false;
   tsr_status status = tsr_device_open(&(tsr_device_desc){.backend = backend}, &a->devices[0]);
   if (is_eager) tsr_config_set("eager", NULL);
@@ -61,9 +61,7 @@ static void delete_world(world *w) {
 
 // With TSR_TEST_ATTACK_TRACE each step is printed before it is done: where a crash leaves no program to print.
 static outcome trace_and_do(world *w, int at) {
-  static int is_tracing = -1;
-  if (is_tracing < 0) is_tracing = getenv("TSR_TEST_ATTACK_TRACE") != NULL;
-  if (is_tracing) {
+  if (w->arena->is_tracing) {
     char text[512];
     step_print(&w->steps[at], at, text, sizeof text);
     printf("    %s\n", text);

@@ -12,6 +12,7 @@ typedef struct arena {
   tsr_device *devices[WORLD_MAX_DEVICES];
   int device_count;
   tsr_kernel *kernels[2];  // y += x, on f32 and i32
+  bool is_tracing;         // each step is printed before it is done
 } arena;
 
 // A live tensor, known by the number of the step that made it.
