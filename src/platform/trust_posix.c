@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -37,18 +38,26 @@ static bool is_trusted_owner(uid_t owner) {
   return owner == geteuid() && (!tsri_has_borrowed_rights() || geteuid() != getuid());
 }
 
+// Writes the reason; one that is longer than its room is cut.
+static void say(char *reason, size_t reason_bytes, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static void say(char *reason, size_t reason_bytes, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  vsnprintf(reason, reason_bytes, format, args);
+  va_end(args);
+}
+
 static bool check_facts(const struct stat *facts, const char *path, bool is_above, char *reason, size_t reason_bytes) {
   const char *kind = S_ISDIR(facts->st_mode) ? "folder" : "file";
   unsigned mode = (unsigned)facts->st_mode & 07777u;
   if (!is_trusted_owner(facts->st_uid)) {
-    snprintf(reason, reason_bytes, "the %s %s belongs to user %ld, who is neither root nor the user of this process",
-             kind, path, (long)facts->st_uid);
+    say(reason, reason_bytes, "the %s %s belongs to user %ld, who is neither root nor the user of this process", kind,
+        path, (long)facts->st_uid);
     return false;
   }
   bool is_sticky_above = is_above && (mode & S_ISVTX);
   if ((mode & (S_IWGRP | S_IWOTH)) && !is_sticky_above) {
-    snprintf(reason, reason_bytes, "the %s %s can be written by others (mode %04o; chmod go-w ends that)", kind, path,
-             mode);
+    say(reason, reason_bytes, "the %s %s can be written by others (mode %04o; chmod go-w ends that)", kind, path, mode);
     return false;
   }
   return true;
@@ -57,7 +66,7 @@ static bool check_facts(const struct stat *facts, const char *path, bool is_abov
 static bool check_at(const char *path, bool is_above, char *reason, size_t reason_bytes) {
   struct stat facts;
   if (lstat(path, &facts) == 0) return check_facts(&facts, path, is_above, reason, reason_bytes);
-  snprintf(reason, reason_bytes, "%s: %s", path, strerror(errno));
+  say(reason, reason_bytes, "%s: %s", path, strerror(errno));
   return false;
 }
 
@@ -65,7 +74,7 @@ bool tsri_path_is_trusted(const char *path, char resolved[TSRI_PATH_BYTES], char
   char *real = realpath(path, NULL);
   size_t length = real ? strlen(real) : 0;
   if (!real || length >= TSRI_PATH_BYTES) {
-    snprintf(reason, reason_bytes, "%s: %s", path, real ? "the path is too long" : strerror(errno));
+    say(reason, reason_bytes, "%s: %s", path, real ? "the path is too long" : strerror(errno));
     free(real);
     return false;
   }
