@@ -54,16 +54,16 @@ typedef struct pair {
 } pair;
 
 static void add_many(void *user) {
-  pair *own = user;
-  for (int i = 0; i < ADDS; i++) tsr_release(tsr_add(own->a, own->b));
-  must(tsr_device_synchronize(own->device));
+  pair *both = user;
+  for (int i = 0; i < ADDS; i++) tsr_release(tsr_add(both->a, both->b));
+  must(tsr_device_synchronize(both->device));
 }
 
 static void take_and_give(void *user) {
-  pair *own = user;
+  pair *both = user;
   for (int i = 0; i < PAIRS; i++) {
     tsr_buffer *buffer = NULL;
-    must(tsr_buffer_create(own->device, 4 << 20, 0, &buffer));
+    must(tsr_buffer_create(both->device, 4 << 20, 0, &buffer));
     tsr_buffer_release(buffer);
   }
 }
@@ -78,40 +78,41 @@ typedef struct launches {
 } launches;
 
 static void launch_many(void *user) {
-  launches *own = user;
+  launches *queued = user;
   cu_address nothing = 0;
   void *parameters[] = {&nothing};
   for (int i = 0; i < ADDS; i++) {
-    if (tsri_cu.LaunchKernel(own->function, 1, 1, 1, 128, 1, 1, 0, own->stream, parameters, NULL) != CU_SUCCESS) return;
+    if (tsri_cu.LaunchKernel(queued->function, 1, 1, 1, 128, 1, 1, 0, queued->stream, parameters, NULL) != CU_SUCCESS)
+      return;
   }
-  (void)tsri_cu.StreamSynchronize(own->stream);
+  (void)tsri_cu.StreamSynchronize(queued->stream);
 }
 
 static void measure_launches(void) {
   cu_context context = NULL;
   cu_module module = NULL;
-  launches own = {NULL, NULL};
+  launches queued = {NULL, NULL};
   if (tsri_cu.DevicePrimaryCtxRetain(&context, 0) != CU_SUCCESS || tsri_cu.CtxPushCurrent(context) != CU_SUCCESS ||
       tsri_cu.ModuleLoadData(&module, empty_kernel) != CU_SUCCESS ||
-      tsri_cu.ModuleGetFunction(&own.function, module, "empty") != CU_SUCCESS ||
-      tsri_cu.StreamCreate(&own.stream, CU_STREAM_NON_BLOCKING) != CU_SUCCESS) {
+      tsri_cu.ModuleGetFunction(&queued.function, module, "empty") != CU_SUCCESS ||
+      tsri_cu.StreamCreate(&queued.stream, CU_STREAM_NON_BLOCKING) != CU_SUCCESS) {
     return;
   }
-  printf("cuLaunchKernel alone, %d in a row            %8.2f us each\n", ADDS, median_us(launch_many, &own) / ADDS);
+  printf("cuLaunchKernel alone, %d in a row            %8.2f us each\n", ADDS, median_us(launch_many, &queued) / ADDS);
 }
 
 static void measure_small(const char *backend) {
-  pair own = {0};
+  pair both = {0};
   must(tsr_config_set("eager", "on"));  // every operator is evaluated as it is called
-  must(tsr_device_open(&(tsr_device_desc){.backend = backend}, &own.device));
-  own.a = tsr_ones(own.device, TSR_F32, TSR_SHAPE(4));
-  own.b = tsr_ones(own.device, TSR_F32, TSR_SHAPE(4));
-  printf("add of 4 elements, evaluated, %d in a row   %8.2f us each\n", ADDS, median_us(add_many, &own) / ADDS);
-  if (strcmp(tsr_device_backend(own.device), "cuda") == 0) measure_launches();
-  printf("cached allocation and free of 4 MiB            %8.3f us\n", median_us(take_and_give, &own) / PAIRS);
-  tsr_release(own.a);
-  tsr_release(own.b);
-  tsr_device_release(own.device);
+  must(tsr_device_open(&(tsr_device_desc){.backend = backend}, &both.device));
+  both.a = tsr_ones(both.device, TSR_F32, TSR_SHAPE(4));
+  both.b = tsr_ones(both.device, TSR_F32, TSR_SHAPE(4));
+  printf("add of 4 elements, evaluated, %d in a row   %8.2f us each\n", ADDS, median_us(add_many, &both) / ADDS);
+  if (strcmp(tsr_device_backend(both.device), "cuda") == 0) measure_launches();
+  printf("cached allocation and free of 4 MiB            %8.3f us\n", median_us(take_and_give, &both) / PAIRS);
+  tsr_release(both.a);
+  tsr_release(both.b);
+  tsr_device_release(both.device);
   must(tsr_config_set("eager", NULL));
 }
 
@@ -125,13 +126,13 @@ typedef struct transfer {
 } transfer;
 
 static void upload(void *user) {
-  transfer *own = user;
-  must(tsr_buffer_upload(own->buffer, 0, own->host, COPY_BYTES));
+  transfer *move = user;
+  must(tsr_buffer_upload(move->buffer, 0, move->host, COPY_BYTES));
 }
 
 static void download(void *user) {
-  transfer *own = user;
-  must(tsr_buffer_download(own->buffer, 0, own->host, COPY_BYTES));
+  transfer *move = user;
+  must(tsr_buffer_download(move->buffer, 0, move->host, COPY_BYTES));
 }
 
 // Host memory that CUDA copies from directly; NULL with other backends. It goes with the process.
@@ -154,8 +155,8 @@ typedef struct raw_copy {
 } raw_copy;
 
 static void upload_raw(void *user) {
-  raw_copy *own = user;
-  (void)tsri_cu.MemcpyHtoDAsync(own->to, own->from, COPY_BYTES, NULL);
+  raw_copy *copy = user;
+  (void)tsri_cu.MemcpyHtoDAsync(copy->to, copy->from, COPY_BYTES, NULL);
   (void)tsri_cu.StreamSynchronize(NULL);
 }
 
@@ -164,21 +165,21 @@ static void print_copy(const char *what, double us) {
 }
 
 static void measure_copies(tsr_device *device) {
-  transfer own = {.host = malloc(COPY_BYTES)};
-  if (!own.host) must(TSR_ERR_OUT_OF_MEMORY);
-  memset(own.host, 1, COPY_BYTES);
-  must(tsr_buffer_create(device, COPY_BYTES, 0, &own.buffer));
-  print_copy("host to device, 256 MiB, pageable", median_us(upload, &own));
-  print_copy("device to host, 256 MiB, pageable", median_us(download, &own));
-  free(own.host);
-  own.host = pinned_memory(device);
-  if (own.host) print_copy("device to host, 256 MiB, pinned", median_us(download, &own));
-  if (own.host) print_copy("host to device, 256 MiB, pinned", median_us(upload, &own));
-  raw_copy raw = {.from = own.host};
-  if (own.host && tsri_cu.MemAlloc(&raw.to, COPY_BYTES) == CU_SUCCESS) {
+  transfer move = {.host = malloc(COPY_BYTES)};
+  if (!move.host) must(TSR_ERR_OUT_OF_MEMORY);
+  memset(move.host, 1, COPY_BYTES);
+  must(tsr_buffer_create(device, COPY_BYTES, 0, &move.buffer));
+  print_copy("host to device, 256 MiB, pageable", median_us(upload, &move));
+  print_copy("device to host, 256 MiB, pageable", median_us(download, &move));
+  free(move.host);
+  move.host = pinned_memory(device);
+  if (move.host) print_copy("device to host, 256 MiB, pinned", median_us(download, &move));
+  if (move.host) print_copy("host to device, 256 MiB, pinned", median_us(upload, &move));
+  raw_copy raw = {.from = move.host};
+  if (move.host && tsri_cu.MemAlloc(&raw.to, COPY_BYTES) == CU_SUCCESS) {
     print_copy("the same by cuMemcpyHtoDAsync alone", median_us(upload_raw, &raw));
   }
-  tsr_buffer_release(own.buffer);
+  tsr_buffer_release(move.buffer);
 }
 
 // --- Products -----------------------------------------------------------------------------------------------------------------
@@ -191,14 +192,14 @@ typedef struct product {
 
 // In eager mode each product is queued as it is called.
 static void multiply(void *user) {
-  product *own = user;
+  product *prod = user;
   tsr_tensor *last = NULL;
-  for (int i = 0; i < own->count; i++) {
+  for (int i = 0; i < prod->count; i++) {
     tsr_release(last);
-    last = tsr_matmul(own->a, own->b);
+    last = tsr_matmul(prod->a, prod->b);
     must(tsr_error(last));
   }
-  must(tsr_device_synchronize(own->device));
+  must(tsr_device_synchronize(prod->device));
   tsr_release(last);
 }
 
@@ -219,11 +220,11 @@ typedef struct layer_run {
 enum { LAYERS = 10 };
 
 static void run_layer(void *user) {
-  layer_run *own = user;
+  layer_run *mlp = user;
   for (int i = 0; i < LAYERS; i++) {
-    tsr_tensor *y = tsr_matmul(own->x, own->w);
-    if (own->shape->is_whole) {
-      tsr_tensor *sum = tsr_add(y, own->bias), *whole = tsr_gelu_tanh(sum);
+    tsr_tensor *y = tsr_matmul(mlp->x, mlp->w);
+    if (mlp->shape->is_whole) {
+      tsr_tensor *sum = tsr_add(y, mlp->bias), *whole = tsr_gelu_tanh(sum);
       tsr_release(y);
       tsr_release(sum);
       y = whole;
@@ -231,7 +232,7 @@ static void run_layer(void *user) {
     must(tsri_graph_run(y));  // queued, not waited for
     tsr_release(y);
   }
-  must(tsr_device_synchronize(own->device));
+  must(tsr_device_synchronize(mlp->device));
 }
 
 static void measure_layers(tsr_device *device) {
@@ -242,42 +243,42 @@ static void measure_layers(tsr_device *device) {
   };
   for (size_t i = 0; i < sizeof layers / sizeof layers[0]; i++) {
     const layer *l = &layers[i];
-    layer_run own = {.shape = l, .device = device};
-    own.x = tsr_full(device, l->dtype, TSR_SHAPE(l->m, l->k), 0.5);
-    own.w = tsr_full(device, l->dtype, TSR_SHAPE(l->k, l->n), 0.25);
-    own.bias = tsr_full(device, l->dtype, TSR_SHAPE(l->n), 1.0);
-    must(tsri_graph_run(own.x));
-    must(tsri_graph_run(own.w));
-    must(tsri_graph_run(own.bias));
-    printf("%-50s %8.1f us\n", l->name, median_us(run_layer, &own) / LAYERS);
-    tsr_release(own.x);
-    tsr_release(own.w);
-    tsr_release(own.bias);
+    layer_run mlp = {.shape = l, .device = device};
+    mlp.x = tsr_full(device, l->dtype, TSR_SHAPE(l->m, l->k), 0.5);
+    mlp.w = tsr_full(device, l->dtype, TSR_SHAPE(l->k, l->n), 0.25);
+    mlp.bias = tsr_full(device, l->dtype, TSR_SHAPE(l->n), 1.0);
+    must(tsri_graph_run(mlp.x));
+    must(tsri_graph_run(mlp.w));
+    must(tsri_graph_run(mlp.bias));
+    printf("%-50s %8.1f us\n", l->name, median_us(run_layer, &mlp) / LAYERS);
+    tsr_release(mlp.x);
+    tsr_release(mlp.w);
+    tsr_release(mlp.bias);
   }
 }
 
 static void measure_products(const char *backend) {
   static const tsr_dtype dtypes[] = {TSR_F32, TSR_BF16, TSR_F16};
   static const int64_t sizes[] = {512, 1024, 2048, 4096, 8192};
-  product own = {0};
+  product prod = {0};
   must(tsr_config_set("eager", "on"));
-  must(tsr_device_open(&(tsr_device_desc){.backend = backend}, &own.device));
+  must(tsr_device_open(&(tsr_device_desc){.backend = backend}, &prod.device));
   for (int d = 0; d < 3; d++) {
     printf("matmul %-4s TFLOP/s:", tsr_dtype_name(dtypes[d]));
     for (int s = 0; s < 5; s++) {
       double n = (double)sizes[s], flops = 2 * n * n * n;
-      own.count = sizes[s] <= 1024 ? 50 : 5;
-      own.a = tsr_full(own.device, dtypes[d], TSR_SHAPE(sizes[s], sizes[s]), 0.5);
-      own.b = tsr_full(own.device, dtypes[d], TSR_SHAPE(sizes[s], sizes[s]), 0.25);
-      double us = median_us(multiply, &own) / own.count;
+      prod.count = sizes[s] <= 1024 ? 50 : 5;
+      prod.a = tsr_full(prod.device, dtypes[d], TSR_SHAPE(sizes[s], sizes[s]), 0.5);
+      prod.b = tsr_full(prod.device, dtypes[d], TSR_SHAPE(sizes[s], sizes[s]), 0.25);
+      double us = median_us(multiply, &prod) / prod.count;
       printf("  %lld: %.1f", (long long)sizes[s], flops / us / 1e6);
       fflush(stdout);
-      tsr_release(own.a);
-      tsr_release(own.b);
+      tsr_release(prod.a);
+      tsr_release(prod.b);
     }
     printf("\n");
   }
-  tsr_device_release(own.device);
+  tsr_device_release(prod.device);
   must(tsr_config_set("eager", NULL));
 }
 

@@ -21,28 +21,28 @@ typedef struct text {
   bool is_out_of_memory;
 } text;
 
-static void append(text *own, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void append(text *own, const char *format, ...) {
-  if (own->is_out_of_memory) return;
+static void append(text *out_text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void append(text *out_text, const char *format, ...) {
+  if (out_text->is_out_of_memory) return;
   va_list args, again;
   va_start(args, format);
   va_copy(again, args);
   size_t bytes = (size_t)vsnprintf(NULL, 0, format, args) + 1;
-  char *grown = realloc(own->start, own->used + bytes);
+  char *grown = realloc(out_text->start, out_text->used + bytes);
   if (grown) {
-    own->start = grown;
-    vsnprintf(grown + own->used, bytes, format, again);
-    own->used += bytes - 1;
+    out_text->start = grown;
+    vsnprintf(grown + out_text->used, bytes, format, again);
+    out_text->used += bytes - 1;
   } else {
-    own->is_out_of_memory = true;
+    out_text->is_out_of_memory = true;
   }
   va_end(again);
   va_end(args);
 }
 
-static char *finish(text *own) {
-  if (!own->is_out_of_memory) return own->start;
-  free(own->start);
+static char *finish(text *out_text) {
+  if (!out_text->is_out_of_memory) return out_text->start;
+  free(out_text->start);
   return NULL;
 }
 

@@ -67,12 +67,12 @@ static tsr_status sample_device_open(int index, const tsri_open_options *options
 static void sample_device_close(tsri_device *device) { free(device); }
 
 static tsr_status sample_buffer_create(tsri_device *device, size_t bytes, tsri_buffer **out_buffer) {
-  sample_device *own = (sample_device *)device;
-  sample_buffer *buffer = bytes > device_bytes - own->used_bytes ? NULL : malloc(sizeof *buffer + bytes);
+  sample_device *sample = (sample_device *)device;
+  sample_buffer *buffer = bytes > device_bytes - sample->used_bytes ? NULL : malloc(sizeof *buffer + bytes);
   if (!buffer)
-    return host->fail(TSR_ERR_OUT_OF_MEMORY, "sample.c", "sample %d: no room for %zu bytes", own->index, bytes);
+    return host->fail(TSR_ERR_OUT_OF_MEMORY, "sample.c", "sample %d: no room for %zu bytes", sample->index, bytes);
   buffer->bytes = bytes;
-  own->used_bytes += bytes;
+  sample->used_bytes += bytes;
   *out_buffer = (tsri_buffer *)buffer;
   return TSR_OK;
 }

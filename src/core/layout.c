@@ -258,15 +258,15 @@ tsr_status tsri_layout_expand(const tsri_layout *layout, tsr_shape shape, tsri_l
   int added = shape.rank - layout->shape.rank;
   if (added < 0) return TSRI_FAIL(TSR_ERR_SHAPE, "expand: %s has fewer axes than %s", to, from);
   for (int i = 0; i < shape.rank; i++) {
-    int64_t own = i < added ? 1 : layout->shape.dims[i - added];
-    if (shape.dims[i] == -1 && i >= added) view.shape.dims[i] = own;
+    int64_t int64 = i < added ? 1 : layout->shape.dims[i - added];
+    if (shape.dims[i] == -1 && i >= added) view.shape.dims[i] = int64;
     int64_t wanted = view.shape.dims[i];
-    if (own != 1 && own != wanted) {
+    if (int64 != 1 && int64 != wanted) {
       return TSRI_FAIL(TSR_ERR_SHAPE, "expand: %s does not broadcast to %s, axis %d: %lld and %lld", from, to, i,
-                       (long long)own, (long long)wanted);
+                       (long long)int64, (long long)wanted);
     }
-    view.strides[i] = own == 1 ? 0 : layout->strides[i - added];
-    if (own == 1 && wanted == 1 && i >= added) view.strides[i] = layout->strides[i - added];
+    view.strides[i] = int64 == 1 ? 0 : layout->strides[i - added];
+    if (int64 == 1 && wanted == 1 && i >= added) view.strides[i] = layout->strides[i - added];
   }
   tsr_status status = tsri_shape_check("expand", view.shape, &view.count);
   if (status != TSR_OK) return status;

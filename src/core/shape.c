@@ -66,8 +66,8 @@ tsr_status tsr_shape_count(tsr_shape shape, int64_t *out_count) {
 
 // Size of `shape` on axis `axis` of a result of `rank`: missing leading axes are 1.
 static int64_t aligned_size(tsr_shape shape, int rank, int axis) {
-  int own = axis - (rank - shape.rank);
-  return own < 0 ? 1 : shape.dims[own];
+  int number = axis - (rank - shape.rank);
+  return number < 0 ? 1 : shape.dims[number];
 }
 
 tsr_status tsri_shape_broadcast(const char *caller, tsr_shape a, tsr_shape b, tsr_shape *out_shape) {

@@ -40,24 +40,24 @@ static bool reduces_last_axis(const tsri_node *heavy) {
 enum { SHORT_REDUCTION = 32, LEAST_PARTS = 4 };
 
 // A long reduction with few results is cut into parts that keep the device busy and are long enough to be worth it.
-static void choose_parts(tsri_codegen *own, bool is_column) {
-  const tsri_tuning *tuning = own->tuning;
-  int64_t kept = own->fused->kept.count, reduced = own->fused->reduced.count;
+static void choose_parts(tsri_codegen *gen, bool is_column) {
+  const tsri_tuning *tuning = gen->tuning;
+  int64_t kept = gen->fused->kept.count, reduced = gen->fused->reduced.count;
   int64_t busy = is_column && tuning->reduce_wide && kept % 4 == 0 ? kept / 4 : kept;
   int64_t most = (is_column ? tuning->column_items : tuning->row_parts) / (busy > 0 ? busy : 1);
   int64_t parts = reduced / (is_column ? tuning->column_part_length : tuning->row_part_length);
   if (parts > most) parts = most;
   if (parts < LEAST_PARTS) return;
-  own->parts = (uint32_t)parts;
-  own->stage = TSRI_STAGE_PARTS;
+  gen->parts = (uint32_t)parts;
+  gen->stage = TSRI_STAGE_PARTS;
 }
 
-static void choose_reduction(tsri_codegen *own) {
-  const tsri_fused *fused = own->fused;
-  bool is_many = fused->kept.count >= own->tuning->column_results;
+static void choose_reduction(tsri_codegen *gen) {
+  const tsri_fused *fused = gen->fused;
+  bool is_many = fused->kept.count >= gen->tuning->column_results;
   bool is_column = fused->reduced.count < SHORT_REDUCTION || (!reduces_last_axis(fused->heavy) && is_many);
-  own->form = is_column ? TSRI_FORM_COLUMN : TSRI_FORM_ROW;
-  if (!is_arg(fused->heavy)) choose_parts(own, is_column);
+  gen->form = is_column ? TSRI_FORM_COLUMN : TSRI_FORM_ROW;
+  if (!is_arg(fused->heavy)) choose_parts(gen, is_column);
 }
 
 void tsri_codegen_init(const tsri_fused *fused, const tsri_tuning *tuning, tsri_codegen *out) {
@@ -76,45 +76,45 @@ void tsri_codegen_init(const tsri_fused *fused, const tsri_tuning *tuning, tsri_
   }
 }
 
-int tsri_codegen_group(const tsri_codegen *own) {
-  if (!own->fused->heavy) return own->tuning->fused_group;
-  return own->form == TSRI_FORM_COLUMN ? own->tuning->column_group : own->tuning->reduce_group;
+int tsri_codegen_group(const tsri_codegen *gen) {
+  if (!gen->fused->heavy) return gen->tuning->fused_group;
+  return gen->form == TSRI_FORM_COLUMN ? gen->tuning->column_group : gen->tuning->reduce_group;
 }
 
-void tsri_codegen_groups(const tsri_codegen *own, uint64_t *out_x, uint64_t *out_y) {
-  const tsri_extent *kept = &own->fused->kept;
-  uint64_t items = (uint64_t)kept->count, size = (uint64_t)tsri_codegen_group(own);
-  *out_y = own->stage == TSRI_STAGE_PARTS ? own->parts : 1;
-  if (own->form == TSRI_FORM_ROW) {
+void tsri_codegen_groups(const tsri_codegen *gen, uint64_t *out_x, uint64_t *out_y) {
+  const tsri_extent *kept = &gen->fused->kept;
+  uint64_t items = (uint64_t)kept->count, size = (uint64_t)tsri_codegen_group(gen);
+  *out_y = gen->stage == TSRI_STAGE_PARTS ? gen->parts : 1;
+  if (gen->form == TSRI_FORM_ROW) {
     *out_x = items;
     return;
   }
-  if (own->form == TSRI_FORM_ROWS) {
+  if (gen->form == TSRI_FORM_ROWS) {
     items = (uint64_t)kept->dims[kept->rank - 1];
     *out_y = (uint64_t)kept->count / items;
   }
-  items = (items + own->lanes - 1) / own->lanes;
+  items = (items + gen->lanes - 1) / gen->lanes;
   *out_x = (items + size - 1) / size;
 }
 
 // --- Parameters and key ---------------------------------------------------------------------------------------------
 
-static bool add_word(tsri_codegen *own, int64_t value, const char *stem, int first, int second) {
-  if (own->param_count == TSRI_MAX_KERNEL_PARAMS) return false;
+static bool add_word(tsri_codegen *gen, int64_t value, const char *stem, int first, int second) {
+  if (gen->param_count == TSRI_MAX_KERNEL_PARAMS) return false;
   // Negative steps wrap, and so does the index they are added to.
-  own->params[own->param_count++] = (tsri_fused_param){
+  gen->params[gen->param_count++] = (tsri_fused_param){
       .stem = stem, .first = first, .second = second, .dtype = TSR_U32, .word = (uint32_t)(uint64_t)value};
   return true;
 }
 
-static bool add_scalars(tsri_codegen *own) {
-  const tsri_plan *plan = own->fused->plan;
+static bool add_scalars(tsri_codegen *gen) {
+  const tsri_plan *plan = gen->fused->plan;
   int number = 0;
-  for (uint32_t i = 0; i < own->fused->fusion->node_count; i++) {
-    const tsri_node *node = plan->nodes[plan->members[own->fused->fusion->first + i]].node;
+  for (uint32_t i = 0; i < gen->fused->fusion->node_count; i++) {
+    const tsri_node *node = plan->nodes[plan->members[gen->fused->fusion->first + i]].node;
     for (int j = 0; j < node->attributes->scalar_count; j++, number++) {
-      if (own->param_count == TSRI_MAX_KERNEL_PARAMS) return false;
-      tsri_fused_param *param = &own->params[own->param_count++];
+      if (gen->param_count == TSRI_MAX_KERNEL_PARAMS) return false;
+      tsri_fused_param *param = &gen->params[gen->param_count++];
       *param = (tsri_fused_param){.stem = "num",
                                   .first = number,
                                   .second = -1,
@@ -127,77 +127,77 @@ static bool add_scalars(tsri_codegen *own) {
 }
 
 // Sizes of all axes but the first, which a number is divided by, and steps that are neither 0 nor 1.
-static bool add_extent(tsri_codegen *own, const tsri_extent *extent, tsri_space space, const char *size,
+static bool add_extent(tsri_codegen *gen, const tsri_extent *extent, tsri_space space, const char *size,
                        const char *step) {
   bool fits = true;
-  for (int i = 1; i < extent->rank; i++) fits = fits && add_word(own, extent->dims[i], size, i, -1);
-  for (uint32_t leaf = 0; leaf < own->fused->leaf_count; leaf++) {
-    if (own->fused->leaves[leaf].space != space || !tsri_codegen_reads(own, leaf)) continue;
+  for (int i = 1; i < extent->rank; i++) fits = fits && add_word(gen, extent->dims[i], size, i, -1);
+  for (uint32_t leaf = 0; leaf < gen->fused->leaf_count; leaf++) {
+    if (gen->fused->leaves[leaf].space != space || !tsri_codegen_reads(gen, leaf)) continue;
     for (int i = 0; i < extent->rank; i++) {
       int64_t stride = extent->strides[leaf][i];
-      if (stride != 0 && stride != 1) fits = fits && add_word(own, stride, step, (int)leaf, i);
+      if (stride != 0 && stride != 1) fits = fits && add_word(gen, stride, step, (int)leaf, i);
     }
   }
   return fits;
 }
 
-static bool add_bases(tsri_codegen *own) {
+static bool add_bases(tsri_codegen *gen) {
   bool fits = true;
-  for (uint32_t i = 0; i < own->fused->leaf_count; i++) {
-    if (own->has_base[i] && tsri_codegen_reads(own, i)) fits = fits && add_word(own, own->base[i], "at", (int)i, -1);
+  for (uint32_t i = 0; i < gen->fused->leaf_count; i++) {
+    if (gen->has_base[i] && tsri_codegen_reads(gen, i)) fits = fits && add_word(gen, gen->base[i], "at", (int)i, -1);
   }
   return fits;
 }
 
-static bool list_params(tsri_codegen *own) {
-  const tsri_fused *fused = own->fused;
-  if (own->form == TSRI_FORM_HOOK) return add_bases(own) && add_scalars(own);
-  bool fits = add_word(own, fused->kept.count, "n", -1, -1);
+static bool list_params(tsri_codegen *gen) {
+  const tsri_fused *fused = gen->fused;
+  if (gen->form == TSRI_FORM_HOOK) return add_bases(gen) && add_scalars(gen);
+  bool fits = add_word(gen, fused->kept.count, "n", -1, -1);
   if (fused->heavy) {
-    bool is_total = own->stage == TSRI_STAGE_TOTAL;
-    fits = fits && add_word(own, is_total ? own->parts : fused->reduced.count, "m", -1, -1);
-    if (own->stage == TSRI_STAGE_PARTS) {
-      int64_t part = (fused->reduced.count + own->parts - 1) / own->parts;
-      fits = fits && add_word(own, (part + 3) / 4 * 4, "c", -1, -1);
+    bool is_total = gen->stage == TSRI_STAGE_TOTAL;
+    fits = fits && add_word(gen, is_total ? gen->parts : fused->reduced.count, "m", -1, -1);
+    if (gen->stage == TSRI_STAGE_PARTS) {
+      int64_t part = (fused->reduced.count + gen->parts - 1) / gen->parts;
+      fits = fits && add_word(gen, (part + 3) / 4 * 4, "c", -1, -1);
     }
-    fits = fits && (is_total || add_extent(own, &fused->reduced, TSRI_INNER, "e", "u"));
+    fits = fits && (is_total || add_extent(gen, &fused->reduced, TSRI_INNER, "e", "u"));
   }
-  if (own->form == TSRI_FORM_ROWS) fits = fits && add_word(own, fused->kept.dims[fused->kept.rank - 1], "w", -1, -1);
-  if (own->stage != TSRI_STAGE_TOTAL) {
-    fits = fits && add_extent(own, &fused->kept, fused->heavy ? TSRI_INNER : TSRI_OUTER, "d", "t");
+  if (gen->form == TSRI_FORM_ROWS) fits = fits && add_word(gen, fused->kept.dims[fused->kept.rank - 1], "w", -1, -1);
+  if (gen->stage != TSRI_STAGE_TOTAL) {
+    fits = fits && add_extent(gen, &fused->kept, fused->heavy ? TSRI_INNER : TSRI_OUTER, "d", "t");
   }
-  return fits && add_bases(own) && add_scalars(own);
+  return fits && add_bases(gen) && add_scalars(gen);
 }
 
-static void put_key(tsri_codegen *own, uint32_t word) {
-  if (own->key_words < TSRI_MAX_KEY_WORDS) own->key[own->key_words++] = word;
+static void put_key(tsri_codegen *gen, uint32_t word) {
+  if (gen->key_words < TSRI_MAX_KEY_WORDS) gen->key[gen->key_words++] = word;
 }
 
 static uint32_t stride_class(int64_t stride) { return stride == 0 ? 0u : stride == 1 ? 1u : 2u; }
 
-static void put_extent_key(tsri_codegen *own, const tsri_extent *extent) {
-  put_key(own, (uint32_t)extent->rank);
-  for (uint32_t leaf = 0; leaf < own->fused->leaf_count; leaf++) {
+static void put_extent_key(tsri_codegen *gen, const tsri_extent *extent) {
+  put_key(gen, (uint32_t)extent->rank);
+  for (uint32_t leaf = 0; leaf < gen->fused->leaf_count; leaf++) {
     uint32_t classes = 0;
     for (int i = 0; i < extent->rank; i++) classes = classes << 2 | stride_class(extent->strides[leaf][i]);
-    put_key(own, classes);
+    put_key(gen, classes);
   }
 }
 
 // Members are numbered by their place in the fusion, so that equal fusions have equal keys.
-static void put_node_key(tsri_codegen *own, uint32_t place) {
-  const tsri_plan *plan = own->fused->plan;
-  const tsri_planned *planned = &plan->nodes[plan->members[own->fused->fusion->first + place]];
+static void put_node_key(tsri_codegen *gen, uint32_t place) {
+  const tsri_plan *plan = gen->fused->plan;
+  const tsri_planned *planned = &plan->nodes[plan->members[gen->fused->fusion->first + place]];
   const tsri_node *node = planned->node;
   uint64_t op = (uint64_t)(uintptr_t)node->op;
-  put_key(own, (uint32_t)op);
-  put_key(own, (uint32_t)(op >> 32));
-  put_key(own, (uint32_t)node->dtype | (uint32_t)planned->space << 8 | node->input_count << 16);
+  put_key(gen, (uint32_t)op);
+  put_key(gen, (uint32_t)(op >> 32));
+  put_key(gen, (uint32_t)node->dtype | (uint32_t)planned->space << 8 | node->input_count << 16);
   if (node->op->kind == TSRI_OP_KERNEL) return;  // its inputs are its own affair
   for (uint32_t i = 0; i < node->input_count; i++) {
-    uint32_t from = tsri_fused_leaf(own->fused, place, i);
-    if (from == TSRI_NONE) from = 0x100u | tsri_fused_place(own->fused, tsri_plan_number(plan, node->inputs[i].value));
-    put_key(own, from | (uint32_t)node->inputs[i].dtype << 16 | (uint32_t)node->inputs[i].as << 24);
+    uint32_t from = tsri_fused_leaf(gen->fused, place, i);
+    if (from == TSRI_NONE) from = 0x100u | tsri_fused_place(gen->fused, tsri_plan_number(plan, node->inputs[i].value));
+    put_key(gen, from | (uint32_t)node->inputs[i].dtype << 16 | (uint32_t)node->inputs[i].as << 24);
   }
 }
 
@@ -208,40 +208,40 @@ static uint32_t order_class(const tsri_layout *layout) {
   return low == high ? 0u : tsri_layout_is_contiguous(layout) ? 1u : 2u;
 }
 
-static tsr_status make_key(tsri_codegen *own) {
-  const tsri_fused *fused = own->fused;
-  own->key_words = 0;
-  put_key(own, UINT32_MAX);  // no embedded kernel's key begins so
-  put_key(own,
-          (uint32_t)own->form | (uint32_t)own->stage << 8 | fused->leaf_count << 16 | (fused->heavy ? 1u << 24 : 0));
-  put_key(own, own->lanes);
-  put_extent_key(own, &fused->kept);
-  if (fused->heavy) put_extent_key(own, &fused->reduced);
+static tsr_status make_key(tsri_codegen *gen) {
+  const tsri_fused *fused = gen->fused;
+  gen->key_words = 0;
+  put_key(gen, UINT32_MAX);  // no embedded kernel's key begins so
+  put_key(gen,
+          (uint32_t)gen->form | (uint32_t)gen->stage << 8 | fused->leaf_count << 16 | (fused->heavy ? 1u << 24 : 0));
+  put_key(gen, gen->lanes);
+  put_extent_key(gen, &fused->kept);
+  if (fused->heavy) put_extent_key(gen, &fused->reduced);
   for (uint32_t i = 0; i < fused->leaf_count; i++) {
     // Beside a heavy node, leaves are indexed by their order, which strides over the extents do not show.
     uint32_t order = fused->heavy ? order_class(&fused->leaves[i].layout) : 0;
-    put_key(own, (uint32_t)fused->leaves[i].dtype | (own->has_base[i] ? 256u : 0) |
+    put_key(gen, (uint32_t)fused->leaves[i].dtype | (gen->has_base[i] ? 256u : 0) |
                      (uint32_t)fused->leaves[i].space << 9 | order << 16);
   }
-  for (uint32_t i = 0; i < fused->fusion->node_count; i++) put_node_key(own, i);
-  if (own->key_words == TSRI_MAX_KEY_WORDS) return TSRI_FAIL(TSR_ERR_INTERNAL, "the key of a fused kernel is too long");
+  for (uint32_t i = 0; i < fused->fusion->node_count; i++) put_node_key(gen, i);
+  if (gen->key_words == TSRI_MAX_KEY_WORDS) return TSRI_FAIL(TSR_ERR_INTERNAL, "the key of a fused kernel is too long");
   return TSR_OK;
 }
 
-tsr_status tsri_codegen_prepare(tsri_codegen *own) {
-  own->param_count = 0;
-  own->lanes = tsri_codegen_lanes(own);
-  if (own->lanes > 1 && own->form == TSRI_FORM_ROWS) own->form = TSRI_FORM_SPREAD;
-  if (!list_params(own)) {
+tsr_status tsri_codegen_prepare(tsri_codegen *gen) {
+  gen->param_count = 0;
+  gen->lanes = tsri_codegen_lanes(gen);
+  if (gen->lanes > 1 && gen->form == TSRI_FORM_ROWS) gen->form = TSRI_FORM_SPREAD;
+  if (!list_params(gen)) {
     return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "%s: a fused kernel would need more than %d parameters",
-                     own->fused->root->op->name, TSRI_MAX_KERNEL_PARAMS);
+                     gen->fused->root->op->name, TSRI_MAX_KERNEL_PARAMS);
   }
-  return make_key(own);
+  return make_key(gen);
 }
 
-void tsri_codegen_fill(const tsri_codegen *own, const tsri_kernel *kernel, uint32_t first, uint64_t *block) {
-  for (int i = 0; i < own->param_count; i++) {
-    const tsri_fused_param *param = &own->params[i];
+void tsri_codegen_fill(const tsri_codegen *gen, const tsri_kernel *kernel, uint32_t first, uint64_t *block) {
+  for (int i = 0; i < gen->param_count; i++) {
+    const tsri_fused_param *param = &gen->params[i];
     char *to = (char *)block + kernel->params[first + (uint32_t)i].offset;
     if (param->dtype == TSR_U32) {
       memcpy(to, &param->word, sizeof param->word);
@@ -259,15 +259,15 @@ void tsri_codegen_fill(const tsri_codegen *own, const tsri_kernel *kernel, uint3
 
 // --- Values ---------------------------------------------------------------------------------------------------------
 
-void tsri_codegen_input(const tsri_codegen *own, uint32_t place, uint32_t index, tsri_builder *builder) {
-  const tsri_plan *plan = own->fused->plan;
-  const tsri_input *input = &plan->nodes[plan->members[own->fused->fusion->first + place]].node->inputs[index];
-  uint32_t leaf = tsri_fused_leaf(own->fused, place, index);
+void tsri_codegen_input(const tsri_codegen *gen, uint32_t place, uint32_t index, tsri_builder *builder) {
+  const tsri_plan *plan = gen->fused->plan;
+  const tsri_input *input = &plan->nodes[plan->members[gen->fused->fusion->first + place]].node->inputs[index];
+  uint32_t leaf = tsri_fused_leaf(gen->fused, place, index);
   char name[16];
   if (leaf != TSRI_NONE) {
     snprintf(name, sizeof name, "in%u", leaf);
   } else {
-    snprintf(name, sizeof name, "val%u", tsri_fused_place(own->fused, tsri_plan_number(plan, input->value)));
+    snprintf(name, sizeof name, "val%u", tsri_fused_place(gen->fused, tsri_plan_number(plan, input->value)));
   }
   if (input->as == input->dtype) tsri_builder_add(builder, "%s", name);
   else tsri_builder_add(builder, "%s(%s)", tsr_dtype_name(input->as), name);
@@ -276,13 +276,13 @@ void tsri_codegen_input(const tsri_codegen *own, uint32_t place, uint32_t index,
 static bool is_name_character(char c) { return isalnum((unsigned char)c) || c == '_'; }
 
 // Copies the operator's expression with its placeholders replaced (graph.h).
-static void put_expression(const tsri_codegen *own, uint32_t place, int first_scalar, tsri_builder *builder) {
-  const tsri_node *node = own->fused->plan->nodes[own->fused->plan->members[own->fused->fusion->first + place]].node;
+static void put_expression(const tsri_codegen *gen, uint32_t place, int first_scalar, tsri_builder *builder) {
+  const tsri_node *node = gen->fused->plan->nodes[gen->fused->plan->members[gen->fused->fusion->first + place]].node;
   char before = ' ';
   for (const char *at = node->op->expression; *at; before = *at++) {
     bool is_alone = !is_name_character(before) && !is_name_character(at[1]);
     if (*at == '$') {
-      tsri_codegen_input(own, place, (uint32_t)(at[1] - '0'), builder);
+      tsri_codegen_input(gen, place, (uint32_t)(at[1] - '0'), builder);
       at++;
     } else if (*at == '#') {
       tsri_builder_add(builder, "num%d", first_scalar + (at[1] - '0'));
@@ -303,35 +303,35 @@ static bool needs_conversion(const tsri_node *node) {
   return is_small || node->inputs[0].as != node->dtype;
 }
 
-static void put_node(const tsri_codegen *own, uint32_t place, int first_scalar, tsri_builder *builder,
+static void put_node(const tsri_codegen *gen, uint32_t place, int first_scalar, tsri_builder *builder,
                      const char *indent) {
-  const tsri_planned *planned = &own->fused->plan->nodes[own->fused->plan->members[own->fused->fusion->first + place]];
+  const tsri_planned *planned = &gen->fused->plan->nodes[gen->fused->plan->members[gen->fused->fusion->first + place]];
   const tsri_node *node = planned->node;
   tsri_builder_add(builder, "%s%s val%u = ", indent, tsri_codegen_type(node->dtype), place);
   bool converts = needs_conversion(node);
   if (converts) tsri_builder_add(builder, "%s(", tsr_dtype_name(node->dtype));
-  put_expression(own, place, first_scalar, builder);
+  put_expression(gen, place, first_scalar, builder);
   tsri_builder_add(builder, "%s;\n", converts ? ")" : "");
 }
 
-void tsri_codegen_nodes(const tsri_codegen *own, tsri_space space, tsri_builder *builder, const char *indent) {
-  const tsri_plan *plan = own->fused->plan;
+void tsri_codegen_nodes(const tsri_codegen *gen, tsri_space space, tsri_builder *builder, const char *indent) {
+  const tsri_plan *plan = gen->fused->plan;
   int scalars = 0;
-  for (uint32_t i = 0; i < own->fused->fusion->node_count; i++) {
-    const tsri_planned *planned = &plan->nodes[plan->members[own->fused->fusion->first + i]];
+  for (uint32_t i = 0; i < gen->fused->fusion->node_count; i++) {
+    const tsri_planned *planned = &plan->nodes[plan->members[gen->fused->fusion->first + i]];
     int first = scalars;
     scalars += planned->node->attributes->scalar_count;
-    if (planned->space == space && planned->node != own->fused->heavy) put_node(own, i, first, builder, indent);
+    if (planned->space == space && planned->node != gen->fused->heavy) put_node(gen, i, first, builder, indent);
   }
 }
 
-void tsri_codegen_leaves(const tsri_codegen *own, tsri_space space, tsri_index_fn index, tsri_builder *builder,
+void tsri_codegen_leaves(const tsri_codegen *gen, tsri_space space, tsri_index_fn index, tsri_builder *builder,
                          const char *indent) {
-  for (uint32_t i = 0; i < own->fused->leaf_count; i++) {
-    const tsri_leaf *leaf = &own->fused->leaves[i];
+  for (uint32_t i = 0; i < gen->fused->leaf_count; i++) {
+    const tsri_leaf *leaf = &gen->fused->leaves[i];
     if (leaf->space != space) continue;
     tsri_builder_add(builder, "%s%s in%u = leaf%u[", indent, tsri_codegen_type(leaf->dtype), i, i);
-    index(own, i, builder);
+    index(gen, i, builder);
     tsri_builder_add(builder, "];\n");
   }
 }
@@ -360,16 +360,16 @@ void tsri_codegen_unravel(const tsri_extent *extent, char axis, const char *from
 
 // --- Element-wise kernels -------------------------------------------------------------------------------------------
 
-static void put_index(const tsri_codegen *own, uint32_t leaf, tsri_builder *builder) {
-  if (own->has_base[leaf]) tsri_builder_add(builder, "at%u", leaf);
+static void put_index(const tsri_codegen *gen, uint32_t leaf, tsri_builder *builder) {
+  if (gen->has_base[leaf]) tsri_builder_add(builder, "at%u", leaf);
   else tsri_builder_add(builder, "0");
-  tsri_codegen_steps(&own->fused->kept, leaf, 'i', builder);
+  tsri_codegen_steps(&gen->fused->kept, leaf, 'i', builder);
 }
 
-void tsri_codegen_helpers(const tsri_codegen *own, tsri_builder *builder) {
-  const tsri_plan *plan = own->fused->plan;
-  const uint32_t *members = plan->members + own->fused->fusion->first;
-  for (uint32_t i = 0; i < own->fused->fusion->node_count; i++) {
+void tsri_codegen_helpers(const tsri_codegen *gen, tsri_builder *builder) {
+  const tsri_plan *plan = gen->fused->plan;
+  const uint32_t *members = plan->members + gen->fused->fusion->first;
+  for (uint32_t i = 0; i < gen->fused->fusion->node_count; i++) {
     const char *helper = plan->nodes[members[i]].node->op->helper;
     if (!helper) continue;
     bool is_new = true;
@@ -390,38 +390,38 @@ void tsri_codegen_param_name(const tsri_fused_param *param, tsri_builder *builde
 }
 
 // ", u32 n, u32 t0_1, f32 num0": the parameters as a kernel's list continues with them.
-static void put_params(const tsri_codegen *own, tsri_builder *builder) {
-  for (int i = 0; i < own->param_count; i++) {
-    tsri_builder_add(builder, ", %s ", tsr_dtype_name(own->params[i].dtype));
-    tsri_codegen_param_name(&own->params[i], builder);
+static void put_params(const tsri_codegen *gen, tsri_builder *builder) {
+  for (int i = 0; i < gen->param_count; i++) {
+    tsri_builder_add(builder, ", %s ", tsr_dtype_name(gen->params[i].dtype));
+    tsri_codegen_param_name(&gen->params[i], builder);
   }
 }
 
-static void put_head(const tsri_codegen *own, tsri_builder *builder) {
-  const tsri_fused *fused = own->fused;
-  tsri_codegen_helpers(own, builder);
-  tsri_builder_add(builder, "kernel fused<WG = %d>(", tsri_codegen_group(own));
+static void put_head(const tsri_codegen *gen, tsri_builder *builder) {
+  const tsri_fused *fused = gen->fused;
+  tsri_codegen_helpers(gen, builder);
+  tsri_builder_add(builder, "kernel fused<WG = %d>(", tsri_codegen_group(gen));
   for (uint32_t i = 0; i < fused->leaf_count; i++) {
-    if (!tsri_codegen_reads(own, i)) continue;
+    if (!tsri_codegen_reads(gen, i)) continue;
     tsri_builder_add(builder, "in %s leaf%u[], ", tsr_dtype_name(fused->leaves[i].dtype), i);
   }
-  if (own->stage == TSRI_STAGE_TOTAL)
-    tsri_builder_add(builder, "in %s p[], ", tsr_dtype_name(tsri_codegen_part_dtype(own)));
-  tsr_dtype result = own->stage == TSRI_STAGE_PARTS ? tsri_codegen_part_dtype(own) : fused->root->dtype;
+  if (gen->stage == TSRI_STAGE_TOTAL)
+    tsri_builder_add(builder, "in %s p[], ", tsr_dtype_name(tsri_codegen_part_dtype(gen)));
+  tsr_dtype result = gen->stage == TSRI_STAGE_PARTS ? tsri_codegen_part_dtype(gen) : fused->root->dtype;
   tsri_builder_add(builder, "out %s y[]", tsr_dtype_name(result));
-  put_params(own, builder);
+  put_params(gen, builder);
   tsri_builder_add(builder, ") {\n");
 }
 
-static void put_body(const tsri_codegen *own, const char *where, tsri_builder *builder, const char *indent) {
-  tsri_codegen_leaves(own, TSRI_OUTER, put_index, builder, indent);
-  tsri_codegen_nodes(own, TSRI_OUTER, builder, indent);
-  tsri_builder_add(builder, "%sy[%s] = %s(val%u);\n", indent, where, tsr_dtype_name(own->fused->root->dtype),
-                   own->fused->fusion->node_count - 1);
+static void put_body(const tsri_codegen *gen, const char *where, tsri_builder *builder, const char *indent) {
+  tsri_codegen_leaves(gen, TSRI_OUTER, put_index, builder, indent);
+  tsri_codegen_nodes(gen, TSRI_OUTER, builder, indent);
+  tsri_builder_add(builder, "%sy[%s] = %s(val%u);\n", indent, where, tsr_dtype_name(gen->fused->root->dtype),
+                   gen->fused->fusion->node_count - 1);
 }
 
-static void put_rows(const tsri_codegen *own, tsri_builder *builder) {
-  tsri_extent outer = own->fused->kept;  // without the last axis
+static void put_rows(const tsri_codegen *gen, tsri_builder *builder) {
+  tsri_extent outer = gen->fused->kept;  // without the last axis
   int last = --outer.rank;
   tsri_builder_add(builder,
                    "  u32 i%d = global.x;\n  u32 rows = n / w;\n  for (u32 o = group.y; o < rows; o += groups.y) {\n",
@@ -430,24 +430,24 @@ static void put_rows(const tsri_codegen *own, tsri_builder *builder) {
   tsri_builder_add(builder, "    if (i%d < w) {\n", last);
   char where[24];
   snprintf(where, sizeof where, "o * w + i%d", last);
-  put_body(own, where, builder, "      ");
+  put_body(gen, where, builder, "      ");
   tsri_builder_add(builder, "    }\n  }\n");
 }
 
 // All quads of an item: reads, operators, stores.
-static void put_quads(const tsri_codegen *own, tsri_builder *builder) {
-  const char *type = tsri_codegen_type(own->fused->root->dtype);
-  uint32_t quads = own->lanes / 4;
-  tsri_codegen_parts(own, TSRI_OUTER, builder, "    ");
+static void put_quads(const tsri_codegen *gen, tsri_builder *builder) {
+  const char *type = tsri_codegen_type(gen->fused->root->dtype);
+  uint32_t quads = gen->lanes / 4;
+  tsri_codegen_parts(gen, TSRI_OUTER, builder, "    ");
   tsri_builder_add(builder, "    unroll for (u32 q = 0; q < %u; q++) {\n      u32 i = start + q * (WG * 4u);\n", quads);
-  tsri_codegen_unravel(&own->fused->kept, 'i', "i", builder, "      ");
-  tsri_codegen_quad_leaves(own, TSRI_OUTER, "q * 4", put_index, builder, "      ");
+  tsri_codegen_unravel(&gen->fused->kept, 'i', "i", builder, "      ");
+  tsri_codegen_quad_leaves(gen, TSRI_OUTER, "q * 4", put_index, builder, "      ");
   tsri_builder_add(builder, "    }\n    %s done[%u];\n    unroll for (u32 lane = 0; lane < %u; lane++) {\n", type,
-                   own->lanes, own->lanes);
-  tsri_codegen_lane_leaves(own, TSRI_OUTER, builder, "      ");
-  tsri_codegen_nodes(own, TSRI_OUTER, builder, "      ");
+                   gen->lanes, gen->lanes);
+  tsri_codegen_lane_leaves(gen, TSRI_OUTER, builder, "      ");
+  tsri_codegen_nodes(gen, TSRI_OUTER, builder, "      ");
   // Storing converts to the result's dtype.
-  tsri_builder_add(builder, "      done[lane] = val%u;\n    }\n", own->fused->fusion->node_count - 1);
+  tsri_builder_add(builder, "      done[lane] = val%u;\n    }\n", gen->fused->fusion->node_count - 1);
   tsri_builder_add(
       builder,
       "    unroll for (u32 q = 0; q < %u; q++) {\n      store4(y, start + q * (WG * 4u), %sx4(done[q * 4], "
@@ -456,35 +456,35 @@ static void put_quads(const tsri_codegen *own, tsri_builder *builder) {
 }
 
 // Several elements per item; in the last group what is left over goes one by one.
-static void put_wide(const tsri_codegen *own, tsri_builder *builder) {
-  uint32_t quads = own->lanes / 4;
+static void put_wide(const tsri_codegen *gen, tsri_builder *builder) {
+  uint32_t quads = gen->lanes / 4;
   tsri_builder_add(builder,
                    "  u32 start = ((group.y * groups.x + group.x) * (WG * %uu) + local.x) * 4u;\n"
                    "  if (start + WG * %uu + 3u < n) {\n",
                    quads, (quads - 1) * 4);
-  put_quads(own, builder);
+  put_quads(gen, builder);
   tsri_builder_add(builder,
                    "  } else {\n    for (u32 q = 0; q < %u; q++) {\n    u32 first = start + q * (WG * 4u);\n"
                    "    for (u32 i = first; i < min(first + 4u, n); i++) {\n",
                    quads);
-  tsri_codegen_unravel(&own->fused->kept, 'i', "i", builder, "      ");
-  put_body(own, "i", builder, "      ");
+  tsri_codegen_unravel(&gen->fused->kept, 'i', "i", builder, "      ");
+  put_body(gen, "i", builder, "      ");
   tsri_builder_add(builder, "    }\n    }\n  }\n");
 }
 
-void tsri_codegen_text(const tsri_codegen *own, tsri_builder *builder) {
-  put_head(own, builder);
-  if (own->fused->heavy) {
-    tsri_codegen_reduce_text(own, builder);
-  } else if (own->form == TSRI_FORM_ROWS) {
-    put_rows(own, builder);
-  } else if (own->lanes > 1) {
-    put_wide(own, builder);
+void tsri_codegen_text(const tsri_codegen *gen, tsri_builder *builder) {
+  put_head(gen, builder);
+  if (gen->fused->heavy) {
+    tsri_codegen_reduce_text(gen, builder);
+  } else if (gen->form == TSRI_FORM_ROWS) {
+    put_rows(gen, builder);
+  } else if (gen->lanes > 1) {
+    put_wide(gen, builder);
   } else {
     // Groups beyond what a device takes in x continue in y.
     tsri_builder_add(builder, "  u32 i = group.y * (groups.x * WG) + global.x;\n  if (i < n) {\n");
-    tsri_codegen_unravel(&own->fused->kept, 'i', "i", builder, "    ");
-    put_body(own, "i", builder, "    ");
+    tsri_codegen_unravel(&gen->fused->kept, 'i', "i", builder, "    ");
+    put_body(gen, "i", builder, "    ");
     tsri_builder_add(builder, "  }\n");
   }
   tsri_builder_add(builder, "}\n");

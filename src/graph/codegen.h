@@ -55,16 +55,16 @@ void tsri_codegen_init(const tsri_fused *fused, const tsri_tuning *tuning, tsri_
 // Chooses lanes, lists parameters and makes the key, once bases, stage and output_at are set.
 //
 // Errors: TSR_ERR_UNSUPPORTED (too many parameters: the caller packs the inputs and tries again; sizes beyond 32 bits).
-tsr_status tsri_codegen_prepare(tsri_codegen *own);
+tsr_status tsri_codegen_prepare(tsri_codegen *gen);
 
 // The kernel's text. builder->has_failed: no memory.
-void tsri_codegen_text(const tsri_codegen *own, tsri_builder *builder);
+void tsri_codegen_text(const tsri_codegen *gen, tsri_builder *builder);
 
 // Puts the parameters' values into a kernel's parameter block; the first of them is the kernel's parameter number `first`.
-void tsri_codegen_fill(const tsri_codegen *own, const tsri_kernel *kernel, uint32_t first, uint64_t *block);
+void tsri_codegen_fill(const tsri_codegen *gen, const tsri_kernel *kernel, uint32_t first, uint64_t *block);
 
 // Groups to launch, before folding to the device's limits.
-void tsri_codegen_groups(const tsri_codegen *own, uint64_t *out_x, uint64_t *out_y);
+void tsri_codegen_groups(const tsri_codegen *gen, uint64_t *out_x, uint64_t *out_y);
 
 // The dtype in which parts are kept.
 tsr_dtype tsri_codegen_part_dtype(const tsri_codegen *codegen);
@@ -72,14 +72,14 @@ tsr_dtype tsri_codegen_part_dtype(const tsri_codegen *codegen);
 // --- Shared by the writers of text ------------------------------------------------------------------------------------
 
 // Declares and computes the fusion's nodes of one space; leaves of the space have been read into in0, in1, …
-void tsri_codegen_nodes(const tsri_codegen *own, tsri_space space, tsri_builder *builder, const char *indent);
+void tsri_codegen_nodes(const tsri_codegen *gen, tsri_space space, tsri_builder *builder, const char *indent);
 
 // "val3" or "in1", converted as that input of the member at `place` asks.
-void tsri_codegen_input(const tsri_codegen *own, uint32_t place, uint32_t index, tsri_builder *builder);
+void tsri_codegen_input(const tsri_codegen *gen, uint32_t place, uint32_t index, tsri_builder *builder);
 
 // Reads the leaves of a space: `index` writes the index of a leaf.
 typedef void (*tsri_index_fn)(const tsri_codegen *codegen, uint32_t leaf, tsri_builder *builder);
-void tsri_codegen_leaves(const tsri_codegen *own, tsri_space space, tsri_index_fn index, tsri_builder *builder,
+void tsri_codegen_leaves(const tsri_codegen *gen, tsri_space space, tsri_index_fn index, tsri_builder *builder,
                          const char *indent);
 
 // " + i1 * t0_1": what the axes of an extent add to a leaf's index; `axis` is the letter of the index variables.
@@ -97,31 +97,31 @@ const char *tsri_codegen_type(tsr_dtype dtype);
 const char *tsri_codegen_result(tsr_dtype dtype);
 
 // Work items of a work-group.
-int tsri_codegen_group(const tsri_codegen *own);
+int tsri_codegen_group(const tsri_codegen *gen);
 
 // How many lanes the strides and bases allow, and the device likes (codegen_wide.c).
-uint32_t tsri_codegen_lanes(const tsri_codegen *own);
+uint32_t tsri_codegen_lanes(const tsri_codegen *gen);
 
 // Whether a leaf differs from lane to lane: its step on the axis of the lanes is 1, else it is 0.
 bool tsri_codegen_is_wide(const tsri_codegen *codegen, uint32_t leaf);
 
 // Declares part0[lanes], … for the leaves of a space.
-void tsri_codegen_parts(const tsri_codegen *own, tsri_space space, tsri_builder *builder, const char *indent);
+void tsri_codegen_parts(const tsri_codegen *gen, tsri_space space, tsri_builder *builder, const char *indent);
 
 // Reads four neighbours of each leaf into its part, from element `first` of that on; a constant expression.
-void tsri_codegen_quad_leaves(const tsri_codegen *own, tsri_space space, const char *first, tsri_index_fn index,
+void tsri_codegen_quad_leaves(const tsri_codegen *gen, tsri_space space, const char *first, tsri_index_fn index,
                               tsri_builder *builder, const char *indent);
 
 // Inside a loop over `lane`: in0 = part0[lane], …
-void tsri_codegen_lane_leaves(const tsri_codegen *own, tsri_space space, tsri_builder *builder, const char *indent);
+void tsri_codegen_lane_leaves(const tsri_codegen *gen, tsri_space space, tsri_builder *builder, const char *indent);
 
-void tsri_codegen_reduce_text(const tsri_codegen *own, tsri_builder *builder);
+void tsri_codegen_reduce_text(const tsri_codegen *gen, tsri_builder *builder);
 
 // "t0_1": a parameter's name in the text.
 void tsri_codegen_param_name(const tsri_fused_param *param, tsri_builder *builder);
 
 // Functions that the fusion's operators call.
-void tsri_codegen_helpers(const tsri_codegen *own, tsri_builder *builder);
+void tsri_codegen_helpers(const tsri_codegen *gen, tsri_builder *builder);
 
 // Whether a leaf is read in this stage: all in TSRI_STAGE_WHOLE, the inner ones (before the reduction) in TSRI_STAGE_PARTS, the outer ones
 // (after it) in TSRI_STAGE_TOTAL.

@@ -16,17 +16,17 @@ static const combination combinations[] = {
     [TSRI_REDUCE_ALL] = {"acc = acc & x;", "group_all(acc)"},
 };
 
-static bool is_arg(const tsri_codegen *own) {
-  tsri_reduce reduce = own->fused->heavy->op->reduce;
+static bool is_arg(const tsri_codegen *gen) {
+  tsri_reduce reduce = gen->fused->heavy->op->reduce;
   return reduce == TSRI_REDUCE_ARGMAX || reduce == TSRI_REDUCE_ARGMIN;
 }
 
 // The dtype whose value type the reduction works in.
-static tsr_dtype work_dtype(const tsri_codegen *own) {
-  const tsri_node *heavy = own->fused->heavy;
+static tsr_dtype work_dtype(const tsri_codegen *gen) {
+  const tsri_node *heavy = gen->fused->heavy;
   tsri_reduce reduce = heavy->op->reduce;
   if (reduce == TSRI_REDUCE_ANY || reduce == TSRI_REDUCE_ALL) return TSR_BOOL;
-  return tsri_ir_compute_dtype(is_arg(own) ? heavy->inputs[0].as : heavy->dtype);
+  return tsri_ir_compute_dtype(is_arg(gen) ? heavy->inputs[0].as : heavy->dtype);
 }
 
 // The least or greatest value of a type, spelt by its bits where the language has no literal for it.
@@ -78,28 +78,28 @@ static const char *identity(tsri_reduce reduce, tsr_dtype dtype) {
 // --- Indices --------------------------------------------------------------------------------------------------------
 
 // Inner leaves: where the result's row begins, and the step along the reduced axes.
-static void inner_index(const tsri_codegen *own, uint32_t leaf, tsri_builder *builder) {
+static void inner_index(const tsri_codegen *gen, uint32_t leaf, tsri_builder *builder) {
   tsri_builder_add(builder, "c%u", leaf);
-  tsri_codegen_steps(&own->fused->reduced, leaf, 'r', builder);
+  tsri_codegen_steps(&gen->fused->reduced, leaf, 'r', builder);
 }
 
 // Leaves after the reduction are read in order, or are one number.
-static void outer_index(const tsri_codegen *own, uint32_t leaf, tsri_builder *builder) {
-  const tsri_layout *layout = &own->fused->leaves[leaf].layout;
+static void outer_index(const tsri_codegen *gen, uint32_t leaf, tsri_builder *builder) {
+  const tsri_layout *layout = &gen->fused->leaves[leaf].layout;
   int64_t low = 0, high = 0;
   tsri_layout_span(layout, &low, &high);
-  if (own->has_base[leaf]) tsri_builder_add(builder, "at%u%s", leaf, low == high ? "" : " + o");
+  if (gen->has_base[leaf]) tsri_builder_add(builder, "at%u%s", leaf, low == high ? "" : " + o");
   else tsri_builder_add(builder, "%s", low == high ? "0" : "o");
 }
 
-static void put_row_starts(const tsri_codegen *own, tsri_builder *builder) {
-  tsri_codegen_unravel(&own->fused->kept, 'i', "o", builder, "    ");
-  for (uint32_t i = 0; i < own->fused->leaf_count; i++) {
-    if (own->fused->leaves[i].space != TSRI_INNER) continue;
+static void put_row_starts(const tsri_codegen *gen, tsri_builder *builder) {
+  tsri_codegen_unravel(&gen->fused->kept, 'i', "o", builder, "    ");
+  for (uint32_t i = 0; i < gen->fused->leaf_count; i++) {
+    if (gen->fused->leaves[i].space != TSRI_INNER) continue;
     tsri_builder_add(builder, "    u32 c%u = ", i);
-    if (own->has_base[i]) tsri_builder_add(builder, "at%u", i);
+    if (gen->has_base[i]) tsri_builder_add(builder, "at%u", i);
     else tsri_builder_add(builder, "0u");
-    tsri_codegen_steps(&own->fused->kept, i, 'i', builder);
+    tsri_codegen_steps(&gen->fused->kept, i, 'i', builder);
     tsri_builder_add(builder, ";\n");
   }
 }
@@ -107,72 +107,72 @@ static void put_row_starts(const tsri_codegen *own, tsri_builder *builder) {
 // --- Pieces ---------------------------------------------------------------------------------------------------------
 
 // x: what the reduction's input comes to, once its leaves are read.
-static void put_input(const tsri_codegen *own, tsri_builder *builder, const char *indent) {
-  tsri_codegen_nodes(own, TSRI_INNER, builder, indent);
-  tsri_builder_add(builder, "%s%s x = ", indent, tsri_codegen_type(work_dtype(own)));
-  tsri_codegen_input(own, tsri_fused_place(own->fused, own->fused->heavy->slot), 0, builder);
+static void put_input(const tsri_codegen *gen, tsri_builder *builder, const char *indent) {
+  tsri_codegen_nodes(gen, TSRI_INNER, builder, indent);
+  tsri_builder_add(builder, "%s%s x = ", indent, tsri_codegen_type(work_dtype(gen)));
+  tsri_codegen_input(gen, tsri_fused_place(gen->fused, gen->fused->heavy->slot), 0, builder);
   tsri_builder_add(builder, ";\n");
 }
 
 // x: the value at r.
-static void put_value(const tsri_codegen *own, tsri_builder *builder, const char *indent) {
-  if (own->stage == TSRI_STAGE_TOTAL) {
-    tsri_builder_add(builder, "%s%s x = p[r * n + o];\n", indent, tsri_codegen_type(work_dtype(own)));
+static void put_value(const tsri_codegen *gen, tsri_builder *builder, const char *indent) {
+  if (gen->stage == TSRI_STAGE_TOTAL) {
+    tsri_builder_add(builder, "%s%s x = p[r * n + o];\n", indent, tsri_codegen_type(work_dtype(gen)));
     return;
   }
-  tsri_codegen_unravel(&own->fused->reduced, 'r', "r", builder, indent);
-  tsri_codegen_leaves(own, TSRI_INNER, inner_index, builder, indent);
-  put_input(own, builder, indent);
+  tsri_codegen_unravel(&gen->fused->reduced, 'r', "r", builder, indent);
+  tsri_codegen_leaves(gen, TSRI_INNER, inner_index, builder, indent);
+  put_input(gen, builder, indent);
 }
 
 // x joins acc; `r` is its index.
-static void put_step(const tsri_codegen *own, const char *r, tsri_builder *builder, const char *indent) {
-  if (!is_arg(own)) {
-    tsri_builder_add(builder, "%s%s\n", indent, combinations[own->fused->heavy->op->reduce].step);
+static void put_step(const tsri_codegen *gen, const char *r, tsri_builder *builder, const char *indent) {
+  if (!is_arg(gen)) {
+    tsri_builder_add(builder, "%s%s\n", indent, combinations[gen->fused->heavy->op->reduce].step);
     return;
   }
-  bool is_float = tsr_dtype_kind_of(work_dtype(own)) == TSR_KIND_FLOAT;
+  bool is_float = tsr_dtype_kind_of(work_dtype(gen)) == TSR_KIND_FLOAT;
   tsri_builder_add(builder, "%sif (at == 0xffffffffu || x %s acc%s) { acc = x; at = %s; }\n", indent,
-                   own->fused->heavy->op->reduce == TSRI_REDUCE_ARGMAX ? ">" : "<",
+                   gen->fused->heavy->op->reduce == TSRI_REDUCE_ARGMAX ? ">" : "<",
                    is_float ? " || (isnan(x) && !isnan(acc))" : "", r);
 }
 
 // Over nothing: i8 and i16 are computed in i32, but give their own limits.
-static const char *start_of(const tsri_codegen *own) {
-  tsr_dtype dtype = work_dtype(own);
-  tsr_dtype limits = is_arg(own) || dtype == TSR_BOOL ? dtype : own->fused->heavy->dtype;
-  return identity(own->fused->heavy->op->reduce, limits);
+static const char *start_of(const tsri_codegen *gen) {
+  tsr_dtype dtype = work_dtype(gen);
+  tsr_dtype limits = is_arg(gen) || dtype == TSR_BOOL ? dtype : gen->fused->heavy->dtype;
+  return identity(gen->fused->heavy->op->reduce, limits);
 }
 
-static void put_start(const tsri_codegen *own, tsri_builder *builder) {
-  tsri_builder_add(builder, "    %s acc = %s;\n", tsri_codegen_type(work_dtype(own)), start_of(own));
-  if (is_arg(own)) tsri_builder_add(builder, "    u32 at = 0xffffffffu;\n");
+static void put_start(const tsri_codegen *gen, tsri_builder *builder) {
+  tsri_builder_add(builder, "    %s acc = %s;\n", tsri_codegen_type(work_dtype(gen)), start_of(gen));
+  if (is_arg(gen)) tsri_builder_add(builder, "    u32 at = 0xffffffffu;\n");
 }
 
 // The reduction's value, then what comes after it, then the store.
-static void put_result(const tsri_codegen *own, const char *value, tsri_builder *builder, const char *indent) {
-  const tsri_node *heavy = own->fused->heavy;
-  if (own->stage == TSRI_STAGE_PARTS) {
-    tsri_builder_add(builder, "%sy[group.y * n + o] = %s(%s);\n", indent, tsr_dtype_name(tsri_codegen_part_dtype(own)),
+static void put_result(const tsri_codegen *gen, const char *value, tsri_builder *builder, const char *indent) {
+  const tsri_node *heavy = gen->fused->heavy;
+  if (gen->stage == TSRI_STAGE_PARTS) {
+    tsri_builder_add(builder, "%sy[group.y * n + o] = %s(%s);\n", indent, tsr_dtype_name(tsri_codegen_part_dtype(gen)),
                      value);
     return;
   }
-  uint32_t place = tsri_fused_place(own->fused, heavy->slot);
+  uint32_t place = tsri_fused_place(gen->fused, heavy->slot);
   tsri_builder_add(builder, "%s%s val%u = %s(%s);\n", indent, tsri_codegen_type(heavy->dtype), place,
                    tsri_codegen_result(heavy->dtype), value);
-  if (heavy != own->fused->root) {
-    tsri_codegen_leaves(own, TSRI_OUTER, outer_index, builder, indent);
-    tsri_codegen_nodes(own, TSRI_OUTER, builder, indent);
+  if (heavy != gen->fused->root) {
+    tsri_codegen_leaves(gen, TSRI_OUTER, outer_index, builder, indent);
+    tsri_codegen_nodes(gen, TSRI_OUTER, builder, indent);
   }
-  tsri_builder_add(builder, "%sy[o] = %s(val%u);\n", indent, tsr_dtype_name(own->fused->root->dtype),
-                   own->fused->fusion->node_count - 1);
+  tsri_builder_add(builder, "%sy[o] = %s(val%u);\n", indent, tsr_dtype_name(gen->fused->root->dtype),
+                   gen->fused->fusion->node_count - 1);
 }
 
 // --- Forms ----------------------------------------------------------------------------------------------------------
 
 // Which r this launch goes through: all, or one part.
-static void put_range(const tsri_codegen *own, tsri_builder *builder) {
-  if (own->stage == TSRI_STAGE_PARTS) {
+static void put_range(const tsri_codegen *gen, tsri_builder *builder) {
+  if (gen->stage == TSRI_STAGE_PARTS) {
     tsri_builder_add(builder, "    u32 first = min(group.y * c, m);\n    u32 last = min(first + c, m);\n");
   } else {
     tsri_builder_add(builder, "    u32 first = 0u;\n    u32 last = m;\n");
@@ -180,20 +180,20 @@ static void put_range(const tsri_codegen *own, tsri_builder *builder) {
 }
 
 // Products have no group operation: items put theirs into shared memory and the first goes through them.
-static void put_group_product(const tsri_codegen *own, tsri_builder *builder) {
+static void put_group_product(const tsri_codegen *gen, tsri_builder *builder) {
   tsri_builder_add(builder,
                    "    products[local.x] = acc;\n    barrier();\n    %s whole = 1;\n"
                    "    for (u32 k = 0u; k < WG; k += 1u) { whole = whole * products[k]; }\n",
-                   tsri_codegen_type(work_dtype(own)));
+                   tsri_codegen_type(work_dtype(gen)));
 }
 
-static void put_group_value(const tsri_codegen *own, tsri_builder *builder) {
-  tsri_reduce reduce = own->fused->heavy->op->reduce;
-  const char *type = tsri_codegen_type(work_dtype(own));
+static void put_group_value(const tsri_codegen *gen, tsri_builder *builder) {
+  tsri_reduce reduce = gen->fused->heavy->op->reduce;
+  const char *type = tsri_codegen_type(work_dtype(gen));
   if (reduce == TSRI_REDUCE_PROD) {
-    put_group_product(own, builder);
-  } else if (is_arg(own)) {
-    bool is_float = tsr_dtype_kind_of(work_dtype(own)) == TSR_KIND_FLOAT;
+    put_group_product(gen, builder);
+  } else if (is_arg(gen)) {
+    bool is_float = tsr_dtype_kind_of(work_dtype(gen)) == TSR_KIND_FLOAT;
     tsri_builder_add(builder,
                      "    %s best = %s(acc);\n    bool has = acc == best%s;\n"
                      "    u32 whole = group_min(select(has, at, 0xffffffffu));\n",
@@ -207,38 +207,38 @@ static void put_group_value(const tsri_codegen *own, tsri_builder *builder) {
 // --- Several elements at a time ---------------------------------------------------------------------------------------
 
 // accs[lane], and ats[lane] of an arg.
-static void put_wide_start(const tsri_codegen *own, tsri_builder *builder) {
-  tsri_builder_add(builder, "    %s accs[4];\n", tsri_codegen_type(work_dtype(own)));
-  if (is_arg(own)) tsri_builder_add(builder, "    u32 ats[4];\n");
+static void put_wide_start(const tsri_codegen *gen, tsri_builder *builder) {
+  tsri_builder_add(builder, "    %s accs[4];\n", tsri_codegen_type(work_dtype(gen)));
+  if (is_arg(gen)) tsri_builder_add(builder, "    u32 ats[4];\n");
 }
 
-static void put_wide_reset(const tsri_codegen *own, tsri_builder *builder) {
-  tsri_builder_add(builder, "    unroll for (u32 lane = 0; lane < 4; lane++) { accs[lane] = %s; %s}\n", start_of(own),
-                   is_arg(own) ? "ats[lane] = 0xffffffffu; " : "");
+static void put_wide_reset(const tsri_codegen *gen, tsri_builder *builder) {
+  tsri_builder_add(builder, "    unroll for (u32 lane = 0; lane < 4; lane++) { accs[lane] = %s; %s}\n", start_of(gen),
+                   is_arg(gen) ? "ats[lane] = 0xffffffffu; " : "");
 }
 
 // The four values at r join accs. `r`: the index of a lane's value.
-static void put_wide_steps(const tsri_codegen *own, const char *r, tsri_builder *builder) {
-  const char *type = tsri_codegen_type(work_dtype(own)), *indent = "        ";
-  tsri_codegen_unravel(&own->fused->reduced, 'r', "r", builder, "      ");
-  tsri_codegen_parts(own, TSRI_INNER, builder, "      ");
-  tsri_codegen_quad_leaves(own, TSRI_INNER, "0", inner_index, builder, "      ");
+static void put_wide_steps(const tsri_codegen *gen, const char *r, tsri_builder *builder) {
+  const char *type = tsri_codegen_type(work_dtype(gen)), *indent = "        ";
+  tsri_codegen_unravel(&gen->fused->reduced, 'r', "r", builder, "      ");
+  tsri_codegen_parts(gen, TSRI_INNER, builder, "      ");
+  tsri_codegen_quad_leaves(gen, TSRI_INNER, "0", inner_index, builder, "      ");
   tsri_builder_add(builder, "      unroll for (u32 lane = 0; lane < 4; lane++) {\n");
-  tsri_codegen_lane_leaves(own, TSRI_INNER, builder, indent);
-  put_input(own, builder, indent);
+  tsri_codegen_lane_leaves(gen, TSRI_INNER, builder, indent);
+  put_input(gen, builder, indent);
   tsri_builder_add(builder, "%s%s acc = accs[lane];\n", indent, type);
-  if (is_arg(own)) tsri_builder_add(builder, "%su32 at = ats[lane];\n", indent);
-  put_step(own, r, builder, indent);
+  if (is_arg(gen)) tsri_builder_add(builder, "%su32 at = ats[lane];\n", indent);
+  put_step(gen, r, builder, indent);
   tsri_builder_add(builder, "%saccs[lane] = acc;\n", indent);
-  if (is_arg(own)) tsri_builder_add(builder, "%sats[lane] = at;\n", indent);
+  if (is_arg(gen)) tsri_builder_add(builder, "%sats[lane] = at;\n", indent);
   tsri_builder_add(builder, "      }\n");
 }
 
 // A loop from `from` up to `stop` in steps of `step`; several rounds at once while there are enough, so that their loads are on
 // their way together.
-static void put_wide_loop(const tsri_codegen *own, const char *from, const char *step, const char *r,
+static void put_wide_loop(const tsri_codegen *gen, const char *from, const char *step, const char *r,
                           tsri_builder *builder) {
-  int rounds = own->tuning->reduce_unroll;
+  int rounds = gen->tuning->reduce_unroll;
   tsri_builder_add(builder, "    u32 next = %s;\n", from);
   if (rounds > 1) {
     tsri_builder_add(
@@ -246,137 +246,137 @@ static void put_wide_loop(const tsri_codegen *own, const char *from, const char 
         "    for (; next + %s * %du < stop; next += %s * %du) {\n    unroll for (u32 k = 0; k < %d; k++) {\n"
         "      u32 r = next + k * (%s);\n",
         step, rounds - 1, step, rounds, rounds, step);
-    put_wide_steps(own, r, builder);
+    put_wide_steps(gen, r, builder);
     tsri_builder_add(builder, "    }\n    }\n");
   }
   tsri_builder_add(builder, "    for (; next < stop; next += %s) {\n      u32 r = next;\n", step);
-  put_wide_steps(own, r, builder);
+  put_wide_steps(gen, r, builder);
   tsri_builder_add(builder, "    }\n");
 }
 
 // Joins the lanes' results. Of an arg's that are equal the first counts, whatever lane it is in; NaN is equal to NaN.
-static void put_join_lanes(const tsri_codegen *own, tsri_builder *builder) {
-  const char *type = tsri_codegen_type(work_dtype(own));
-  put_start(own, builder);
+static void put_join_lanes(const tsri_codegen *gen, tsri_builder *builder) {
+  const char *type = tsri_codegen_type(work_dtype(gen));
+  put_start(gen, builder);
   tsri_builder_add(builder, "    unroll for (u32 lane = 0; lane < 4; lane++) {\n      %s x = accs[lane];\n", type);
-  if (is_arg(own)) {
-    bool is_float = tsr_dtype_kind_of(work_dtype(own)) == TSR_KIND_FLOAT;
+  if (is_arg(gen)) {
+    bool is_float = tsr_dtype_kind_of(work_dtype(gen)) == TSR_KIND_FLOAT;
     tsri_builder_add(builder, "      u32 r = ats[lane];\n      if (r != 0xffffffffu) {\n");
     tsri_builder_add(builder, "      if ((x == acc%s) && at != 0xffffffffu) { at = min(at, r); } else {\n",
                      is_float ? " || (isnan(x) && isnan(acc))" : "");
-    put_step(own, "r", builder, "      ");
+    put_step(gen, "r", builder, "      ");
     tsri_builder_add(builder, "      }\n      }\n");
   } else {
-    put_step(own, "r", builder, "      ");
+    put_step(gen, "r", builder, "      ");
   }
   tsri_builder_add(builder, "    }\n");
 }
 
-static void put_wide_row(const tsri_codegen *own, tsri_builder *builder) {
+static void put_wide_row(const tsri_codegen *gen, tsri_builder *builder) {
   tsri_builder_add(builder, "    u32 stop = first + (last - first) / 4u * 4u;\n");
-  put_wide_start(own, builder);
-  put_wide_reset(own, builder);
-  put_wide_loop(own, "first + local.x * 4u", "WG * 4u", "r + lane", builder);
-  put_join_lanes(own, builder);
-  if (own->fused->reduced.rank != 1) return;
+  put_wide_start(gen, builder);
+  put_wide_reset(gen, builder);
+  put_wide_loop(gen, "first + local.x * 4u", "WG * 4u", "r + lane", builder);
+  put_join_lanes(gen, builder);
+  if (gen->fused->reduced.rank != 1) return;
   tsri_builder_add(builder, "    for (u32 r = stop + local.x; r < last; r += WG) {\n");
-  put_value(own, builder, "      ");
-  put_step(own, "r", builder, "      ");
+  put_value(gen, builder, "      ");
+  put_step(gen, "r", builder, "      ");
   tsri_builder_add(builder, "    }\n");
 }
 
-static void put_row(const tsri_codegen *own, tsri_builder *builder) {
-  bool is_product = own->fused->heavy->op->reduce == TSRI_REDUCE_PROD;
-  if (is_product) tsri_builder_add(builder, "  shared %s products[WG];\n", tsri_codegen_type(work_dtype(own)));
+static void put_row(const tsri_codegen *gen, tsri_builder *builder) {
+  bool is_product = gen->fused->heavy->op->reduce == TSRI_REDUCE_PROD;
+  if (is_product) tsri_builder_add(builder, "  shared %s products[WG];\n", tsri_codegen_type(work_dtype(gen)));
   tsri_builder_add(
-      builder, own->stage == TSRI_STAGE_PARTS ? "  u32 o = group.x;\n" : "  u32 o = group.y * groups.x + group.x;\n");
+      builder, gen->stage == TSRI_STAGE_PARTS ? "  u32 o = group.x;\n" : "  u32 o = group.y * groups.x + group.x;\n");
   tsri_builder_add(builder, "  if (o < n) {\n");
-  if (own->stage != TSRI_STAGE_TOTAL) put_row_starts(own, builder);
-  put_range(own, builder);
-  if (own->lanes > 1) {
-    put_wide_row(own, builder);
+  if (gen->stage != TSRI_STAGE_TOTAL) put_row_starts(gen, builder);
+  put_range(gen, builder);
+  if (gen->lanes > 1) {
+    put_wide_row(gen, builder);
   } else {
-    put_start(own, builder);
+    put_start(gen, builder);
     tsri_builder_add(builder, "    for (u32 r = first + local.x; r < last; r += WG) {\n");
-    put_value(own, builder, "      ");
-    put_step(own, "r", builder, "      ");
+    put_value(gen, builder, "      ");
+    put_step(gen, "r", builder, "      ");
     tsri_builder_add(builder, "    }\n");
   }
-  put_group_value(own, builder);
+  put_group_value(gen, builder);
   tsri_builder_add(builder, "    if (local.x == 0u) {\n");
-  put_result(own, "whole", builder, "      ");
+  put_result(gen, "whole", builder, "      ");
   tsri_builder_add(builder, "    }\n  }\n");
 }
 
-static const char *column_result(const tsri_codegen *own, bool is_sum) {
-  return is_arg(own) ? "at" : is_sum ? "total" : "acc";
+static const char *column_result(const tsri_codegen *gen, bool is_sum) {
+  return is_arg(gen) ? "at" : is_sum ? "total" : "acc";
 }
 
 // Four results per item, side by side.
-static void put_wide_column(const tsri_codegen *own, tsri_builder *builder) {
-  bool is_sum = own->fused->heavy->op->reduce == TSRI_REDUCE_SUM;
-  const char *type = tsri_codegen_type(work_dtype(own));
-  tsri_builder_add(builder, own->stage == TSRI_STAGE_PARTS
+static void put_wide_column(const tsri_codegen *gen, tsri_builder *builder) {
+  bool is_sum = gen->fused->heavy->op->reduce == TSRI_REDUCE_SUM;
+  const char *type = tsri_codegen_type(work_dtype(gen));
+  tsri_builder_add(builder, gen->stage == TSRI_STAGE_PARTS
                                 ? "  u32 o = global.x * 4u;\n  if (o < n) {\n"
                                 : "  u32 o = (group.y * (groups.x * WG) + global.x) * 4u;\n  if (o < n) {\n");
-  put_row_starts(own, builder);
-  put_range(own, builder);
-  put_wide_start(own, builder);
+  put_row_starts(gen, builder);
+  put_range(gen, builder);
+  put_wide_start(gen, builder);
   if (is_sum) {
     tsri_builder_add(builder,
                      "    %s totals[4];\n    for (u32 part = first; part < last; part += 64u) {\n"
                      "    u32 stop = min(part + 64u, last);\n",
                      type);
-    put_wide_reset(own, builder);
-    put_wide_loop(own, "part", "1u", "r", builder);
+    put_wide_reset(gen, builder);
+    put_wide_loop(gen, "part", "1u", "r", builder);
     tsri_builder_add(
         builder,
         "    unroll for (u32 lane = 0; lane < 4; lane++) { totals[lane] = totals[lane] + accs[lane]; }\n    }\n");
   } else {
     tsri_builder_add(builder, "    u32 stop = last;\n");
-    put_wide_reset(own, builder);
-    put_wide_loop(own, "first", "1u", "r", builder);
+    put_wide_reset(gen, builder);
+    put_wide_loop(gen, "first", "1u", "r", builder);
   }
   tsri_builder_add(builder, "    u32 start = o;\n    unroll for (u32 lane = 0; lane < 4; lane++) {\n");
-  tsri_builder_add(builder, "    u32 o = start + lane;\n    %s %s = %s[lane];\n", is_arg(own) ? "u32" : type,
-                   column_result(own, is_sum),
-                   is_arg(own) ? "ats"
+  tsri_builder_add(builder, "    u32 o = start + lane;\n    %s %s = %s[lane];\n", is_arg(gen) ? "u32" : type,
+                   column_result(gen, is_sum),
+                   is_arg(gen) ? "ats"
                    : is_sum    ? "totals"
                                : "accs");
-  put_result(own, column_result(own, is_sum), builder, "    ");
+  put_result(gen, column_result(gen, is_sum), builder, "    ");
   tsri_builder_add(builder, "    }\n  }\n");
 }
 
 // Sums run in stretches whose sums are then added: the error grows with the length of a stretch, not of the whole.
-static void put_column(const tsri_codegen *own, tsri_builder *builder) {
-  bool is_sum = own->fused->heavy->op->reduce == TSRI_REDUCE_SUM;
-  tsri_builder_add(builder, own->stage == TSRI_STAGE_PARTS ? "  u32 o = global.x;\n"
+static void put_column(const tsri_codegen *gen, tsri_builder *builder) {
+  bool is_sum = gen->fused->heavy->op->reduce == TSRI_REDUCE_SUM;
+  tsri_builder_add(builder, gen->stage == TSRI_STAGE_PARTS ? "  u32 o = global.x;\n"
                                                            : "  u32 o = group.y * (groups.x * WG) + global.x;\n");
   tsri_builder_add(builder, "  if (o < n) {\n");
-  if (own->stage != TSRI_STAGE_TOTAL) put_row_starts(own, builder);
-  put_range(own, builder);
+  if (gen->stage != TSRI_STAGE_TOTAL) put_row_starts(gen, builder);
+  put_range(gen, builder);
   if (is_sum) {
-    const char *type = tsri_codegen_type(work_dtype(own));
+    const char *type = tsri_codegen_type(work_dtype(gen));
     tsri_builder_add(builder,
                      "    %s total = 0;\n    for (u32 part = first; part < last; part += 64u) {\n"
                      "    u32 stop = min(part + 64u, last);\n",
                      type);
-    put_start(own, builder);
+    put_start(gen, builder);
     tsri_builder_add(builder, "    for (u32 r = part; r < stop; r += 1u) {\n");
   } else {
-    put_start(own, builder);
+    put_start(gen, builder);
     tsri_builder_add(builder, "    for (u32 r = first; r < last; r += 1u) {\n");
   }
-  put_value(own, builder, "      ");
-  put_step(own, "r", builder, "      ");
+  put_value(gen, builder, "      ");
+  put_step(gen, "r", builder, "      ");
   tsri_builder_add(builder, "    }\n");
   if (is_sum) tsri_builder_add(builder, "    total = total + acc;\n    }\n");
-  put_result(own, column_result(own, is_sum), builder, "    ");
+  put_result(gen, column_result(gen, is_sum), builder, "    ");
   tsri_builder_add(builder, "  }\n");
 }
 
-void tsri_codegen_reduce_text(const tsri_codegen *own, tsri_builder *builder) {
-  if (own->form == TSRI_FORM_ROW) put_row(own, builder);
-  else if (own->lanes > 1) put_wide_column(own, builder);
-  else put_column(own, builder);
+void tsri_codegen_reduce_text(const tsri_codegen *gen, tsri_builder *builder) {
+  if (gen->form == TSRI_FORM_ROW) put_row(gen, builder);
+  else if (gen->lanes > 1) put_wide_column(gen, builder);
+  else put_column(gen, builder);
 }

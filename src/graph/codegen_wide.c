@@ -7,21 +7,21 @@
 
 // The axis whose neighbours the lanes are, and the other axes.
 typedef struct lane_axis {
-  const tsri_extent *own, *other;  // `other` NULL: none
+  const tsri_extent *near, *other;  // `other` NULL: none
   int axis;
 } lane_axis;
 
-static lane_axis axis_of(const tsri_codegen *own) {
-  const tsri_fused *fused = own->fused;
-  if (own->form == TSRI_FORM_ROW) return (lane_axis){&fused->reduced, &fused->kept, fused->reduced.rank - 1};
+static lane_axis axis_of(const tsri_codegen *gen) {
+  const tsri_fused *fused = gen->fused;
+  if (gen->form == TSRI_FORM_ROW) return (lane_axis){&fused->reduced, &fused->kept, fused->reduced.rank - 1};
   return (lane_axis){&fused->kept, fused->heavy ? &fused->reduced : NULL, fused->kept.rank - 1};
 }
 
-static tsri_space space_of(const tsri_codegen *own) { return own->fused->heavy ? TSRI_INNER : TSRI_OUTER; }
+static tsri_space space_of(const tsri_codegen *gen) { return gen->fused->heavy ? TSRI_INNER : TSRI_OUTER; }
 
-bool tsri_codegen_is_wide(const tsri_codegen *own, uint32_t leaf) {
-  lane_axis lanes = axis_of(own);
-  return lanes.own->strides[leaf][lanes.axis] == 1;
+bool tsri_codegen_is_wide(const tsri_codegen *gen, uint32_t leaf) {
+  lane_axis lanes = axis_of(gen);
+  return lanes.near->strides[leaf][lanes.axis] == 1;
 }
 
 static bool is_by_four(const tsri_extent *extent, uint32_t leaf, int except) {
@@ -31,69 +31,69 @@ static bool is_by_four(const tsri_extent *extent, uint32_t leaf, int except) {
   return true;
 }
 
-static bool leaf_allows(const tsri_codegen *own, const lane_axis *lanes, uint32_t leaf) {
-  int64_t step = lanes->own->strides[leaf][lanes->axis];
+static bool leaf_allows(const tsri_codegen *gen, const lane_axis *lanes, uint32_t leaf) {
+  int64_t step = lanes->near->strides[leaf][lanes->axis];
   if (step == 0) return true;
-  if (step != 1 || (own->has_base[leaf] && own->base[leaf] % 4 != 0)) return false;
-  return is_by_four(lanes->own, leaf, lanes->axis) && (!lanes->other || is_by_four(lanes->other, leaf, -1));
+  if (step != 1 || (gen->has_base[leaf] && gen->base[leaf] % 4 != 0)) return false;
+  return is_by_four(lanes->near, leaf, lanes->axis) && (!lanes->other || is_by_four(lanes->other, leaf, -1));
 }
 
 // Bytes of the narrowest array that differs from lane to lane, the result among them; 0: a leaf does not allow lanes.
-static size_t narrowest(const tsri_codegen *own, const lane_axis *lanes) {
-  const tsri_fused *fused = own->fused;
+static size_t narrowest(const tsri_codegen *gen, const lane_axis *lanes) {
+  const tsri_fused *fused = gen->fused;
   size_t least = fused->heavy ? 0 : tsr_dtype_bytes(fused->root->dtype);
   for (uint32_t i = 0; i < fused->leaf_count; i++) {
-    if (fused->leaves[i].space != space_of(own)) continue;
-    if (!leaf_allows(own, lanes, i)) return 0;
-    if (!tsri_codegen_is_wide(own, i)) continue;
+    if (fused->leaves[i].space != space_of(gen)) continue;
+    if (!leaf_allows(gen, lanes, i)) return 0;
+    if (!tsri_codegen_is_wide(gen, i)) continue;
     size_t bytes = tsr_dtype_bytes(fused->leaves[i].dtype);
     if (least == 0 || bytes < least) least = bytes;
   }
   return least;
 }
 
-static uint32_t elementwise_lanes(const tsri_codegen *own, const lane_axis *axis, size_t bytes) {
+static uint32_t elementwise_lanes(const tsri_codegen *gen, const lane_axis *axis, size_t bytes) {
   enum { MOST_COPIES = 96 };  // of operators, over all lanes: text and registers grow with them
-  uint32_t lanes = (uint32_t)own->tuning->fused_bytes / (uint32_t)bytes, nodes = own->fused->fusion->node_count;
-  if (axis->own->rank > 1 && axis->own->dims[axis->axis] % 4 != 0) return 1;
+  uint32_t lanes = (uint32_t)gen->tuning->fused_bytes / (uint32_t)bytes, nodes = gen->fused->fusion->node_count;
+  if (axis->near->rank > 1 && axis->near->dims[axis->axis] % 4 != 0) return 1;
   if (lanes > TSRI_MAX_LANES) lanes = TSRI_MAX_LANES;
   while (lanes > 4 && lanes * nodes > MOST_COPIES) lanes /= 2;
   return lanes < 4 ? 4 : lanes / 4 * 4;
 }
 
-uint32_t tsri_codegen_lanes(const tsri_codegen *own) {
-  bool is_reduction = own->fused->heavy != NULL;
-  bool is_wanted = is_reduction ? own->tuning->reduce_wide != 0 : own->tuning->fused_bytes > 0;
-  if (!is_wanted || own->form == TSRI_FORM_HOOK || own->stage == TSRI_STAGE_TOTAL) return 1;
-  lane_axis axis = axis_of(own);
-  if (axis.axis < 0 || own->output_at % 4 != 0) return 1;
-  size_t bytes = narrowest(own, &axis);
+uint32_t tsri_codegen_lanes(const tsri_codegen *gen) {
+  bool is_reduction = gen->fused->heavy != NULL;
+  bool is_wanted = is_reduction ? gen->tuning->reduce_wide != 0 : gen->tuning->fused_bytes > 0;
+  if (!is_wanted || gen->form == TSRI_FORM_HOOK || gen->stage == TSRI_STAGE_TOTAL) return 1;
+  lane_axis axis = axis_of(gen);
+  if (axis.axis < 0 || gen->output_at % 4 != 0) return 1;
+  size_t bytes = narrowest(gen, &axis);
   if (bytes == 0) return 1;
-  if (!is_reduction) return elementwise_lanes(own, &axis, bytes);
+  if (!is_reduction) return elementwise_lanes(gen, &axis, bytes);
   // The generated kernel has a scalar tail loop only for rank-1 rows, so otherwise the axis must be a multiple of 4.
-  bool is_whole = axis.own->dims[axis.axis] % 4 == 0 || (own->form == TSRI_FORM_ROW && axis.own->rank == 1);
+  bool is_whole = axis.near->dims[axis.axis] % 4 == 0 || (gen->form == TSRI_FORM_ROW && axis.near->rank == 1);
   return is_whole ? 4 : 1;
 }
 
 // --- Text -----------------------------------------------------------------------------------------------------------
 
-void tsri_codegen_parts(const tsri_codegen *own, tsri_space space, tsri_builder *builder, const char *indent) {
-  for (uint32_t i = 0; i < own->fused->leaf_count; i++) {
-    const tsri_leaf *leaf = &own->fused->leaves[i];
+void tsri_codegen_parts(const tsri_codegen *gen, tsri_space space, tsri_builder *builder, const char *indent) {
+  for (uint32_t i = 0; i < gen->fused->leaf_count; i++) {
+    const tsri_leaf *leaf = &gen->fused->leaves[i];
     if (leaf->space != space) continue;
-    tsri_builder_add(builder, "%s%s part%u[%u];\n", indent, tsri_codegen_type(leaf->dtype), i, own->lanes);
+    tsri_builder_add(builder, "%s%s part%u[%u];\n", indent, tsri_codegen_type(leaf->dtype), i, gen->lanes);
   }
 }
 
-void tsri_codegen_quad_leaves(const tsri_codegen *own, tsri_space space, const char *first, tsri_index_fn index,
+void tsri_codegen_quad_leaves(const tsri_codegen *gen, tsri_space space, const char *first, tsri_index_fn index,
                               tsri_builder *builder, const char *indent) {
-  for (uint32_t i = 0; i < own->fused->leaf_count; i++) {
-    const tsri_leaf *leaf = &own->fused->leaves[i];
+  for (uint32_t i = 0; i < gen->fused->leaf_count; i++) {
+    const tsri_leaf *leaf = &gen->fused->leaves[i];
     const char *type = tsri_codegen_type(leaf->dtype);
     if (leaf->space != space) continue;
-    bool is_wide = tsri_codegen_is_wide(own, i);
+    bool is_wide = tsri_codegen_is_wide(gen, i);
     tsri_builder_add(builder, is_wide ? "%s%sx4 quad%u = load4(leaf%u, " : "%s%s quad%u = leaf%u[", indent, type, i, i);
-    index(own, i, builder);
+    index(gen, i, builder);
     tsri_builder_add(builder, is_wide ? ");\n" : "];\n");
     for (uint32_t j = 0; j < 4; j++) {
       tsri_builder_add(builder, "%spart%u[%s + %u] = quad%u", indent, i, first, j, i);
@@ -103,9 +103,9 @@ void tsri_codegen_quad_leaves(const tsri_codegen *own, tsri_space space, const c
   }
 }
 
-void tsri_codegen_lane_leaves(const tsri_codegen *own, tsri_space space, tsri_builder *builder, const char *indent) {
-  for (uint32_t i = 0; i < own->fused->leaf_count; i++) {
-    const tsri_leaf *leaf = &own->fused->leaves[i];
+void tsri_codegen_lane_leaves(const tsri_codegen *gen, tsri_space space, tsri_builder *builder, const char *indent) {
+  for (uint32_t i = 0; i < gen->fused->leaf_count; i++) {
+    const tsri_leaf *leaf = &gen->fused->leaves[i];
     if (leaf->space != space) continue;
     tsri_builder_add(builder, "%s%s in%u = part%u[lane];\n", indent, tsri_codegen_type(leaf->dtype), i, i);
   }

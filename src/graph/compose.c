@@ -25,13 +25,13 @@ static int matching_axis(tsr_shape shape, const int64_t *strides, int64_t size, 
 }
 
 static bool match_axes(const tsri_layout *seen, tsr_shape shape, const tsri_layout *input, tsri_layout *out) {
-  tsri_layout own;
-  if (seen->offset != 0 || tsri_layout_init("view", shape, TSR_U8, &own, NULL) != TSR_OK) return false;
+  tsri_layout row_layout;
+  if (seen->offset != 0 || tsri_layout_init("view", shape, TSR_U8, &row_layout, NULL) != TSR_OK) return false;
   *out = (tsri_layout){.shape = seen->shape, .offset = input->offset, .count = seen->count};
   unsigned used = 0;
   for (int i = 0; i < seen->shape.rank; i++) {
     if (seen->shape.dims[i] == 1 || seen->strides[i] == 0) continue;
-    int axis = matching_axis(shape, own.strides, seen->shape.dims[i], seen->strides[i], used);
+    int axis = matching_axis(shape, row_layout.strides, seen->shape.dims[i], seen->strides[i], used);
     if (axis < 0) return false;
     used |= 1u << axis;
     out->strides[i] = input->strides[axis];

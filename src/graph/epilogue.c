@@ -11,16 +11,16 @@
 #include "graph/node.h"
 
 // A leaf at the element that the hook is called for: its parameters `index` and `column` say which.
-static void leaf_index(const tsri_codegen *own, uint32_t leaf, tsri_builder *builder) {
-  const tsri_layout *layout = &own->fused->leaves[leaf].layout;
+static void leaf_index(const tsri_codegen *gen, uint32_t leaf, tsri_builder *builder) {
+  const tsri_layout *layout = &gen->fused->leaves[leaf].layout;
   int64_t low = 0, high = 0;
   tsri_layout_span(layout, &low, &high);
-  tsri_builder_add(builder, own->has_base[leaf] ? "at%u" : "0u", leaf);
+  tsri_builder_add(builder, gen->has_base[leaf] ? "at%u" : "0u", leaf);
   if (low != high) tsri_builder_add(builder, tsri_layout_is_contiguous(layout) ? " + index" : " + column");
 }
 
-static bool has_space(const tsri_codegen *own, tsri_space space) {
-  const tsri_fused *fused = own->fused;
+static bool has_space(const tsri_codegen *gen, tsri_space space) {
+  const tsri_fused *fused = gen->fused;
   for (uint32_t i = 0; i < fused->fusion->node_count; i++) {
     const tsri_planned *planned = &fused->plan->nodes[fused->plan->members[fused->fusion->first + i]];
     if (planned->space == space && planned->node != fused->heavy) return true;
@@ -29,55 +29,55 @@ static bool has_space(const tsri_codegen *own, tsri_space space) {
 }
 
 // The parameters of both fillings: what either has, the other one sees as well.
-static void put_params(const tsri_codegen *own, tsri_builder *builder) {
-  for (uint32_t i = 0; i < own->fused->leaf_count; i++) {
-    tsri_builder_add(builder, "%sin %s leaf%u[]", i ? ", " : "", tsr_dtype_name(own->fused->leaves[i].dtype), i);
+static void put_params(const tsri_codegen *gen, tsri_builder *builder) {
+  for (uint32_t i = 0; i < gen->fused->leaf_count; i++) {
+    tsri_builder_add(builder, "%sin %s leaf%u[]", i ? ", " : "", tsr_dtype_name(gen->fused->leaves[i].dtype), i);
   }
-  for (int i = 0; i < own->param_count; i++) {
-    tsri_builder_add(builder, "%s%s ", i || own->fused->leaf_count ? ", " : "", tsr_dtype_name(own->params[i].dtype));
-    tsri_codegen_param_name(&own->params[i], builder);
+  for (int i = 0; i < gen->param_count; i++) {
+    tsri_builder_add(builder, "%s%s ", i || gen->fused->leaf_count ? ", " : "", tsr_dtype_name(gen->params[i].dtype));
+    tsri_codegen_param_name(&gen->params[i], builder);
   }
 }
 
 // fill softmax.load(…) { …; return A(val1); }
-static void put_load(const tsri_codegen *own, const char *kernel, bool has_params, tsri_builder *builder) {
-  uint32_t input = tsri_plan_number(own->fused->plan, own->fused->heavy->inputs[0].value);
+static void put_load(const tsri_codegen *gen, const char *kernel, bool has_params, tsri_builder *builder) {
+  uint32_t input = tsri_plan_number(gen->fused->plan, gen->fused->heavy->inputs[0].value);
   tsri_builder_add(builder, "fill %s.load(", kernel);
-  if (has_params) put_params(own, builder);
+  if (has_params) put_params(gen, builder);
   tsri_builder_add(builder, ") {\n");
-  tsri_codegen_leaves(own, TSRI_INNER, leaf_index, builder, "  ");
-  tsri_codegen_nodes(own, TSRI_INNER, builder, "  ");
-  tsri_builder_add(builder, "  return A(val%u);\n}\n", tsri_fused_place(own->fused, input));
+  tsri_codegen_leaves(gen, TSRI_INNER, leaf_index, builder, "  ");
+  tsri_codegen_nodes(gen, TSRI_INNER, builder, "  ");
+  tsri_builder_add(builder, "  return A(val%u);\n}\n", tsri_fused_place(gen->fused, input));
 }
 
 // fill softmax.store(…) { …; store(A(val3), index); }
-static void put_store(const tsri_codegen *own, const char *kernel, bool has_params, tsri_builder *builder) {
-  const tsri_node *heavy = own->fused->heavy, *root = own->fused->root;
+static void put_store(const tsri_codegen *gen, const char *kernel, bool has_params, tsri_builder *builder) {
+  const tsri_node *heavy = gen->fused->heavy, *root = gen->fused->root;
   tsri_builder_add(builder, "fill %s.store(", kernel);
-  if (has_params) put_params(own, builder);
+  if (has_params) put_params(gen, builder);
   tsri_builder_add(builder, ") {\n  %s val%u = %s(value);\n", tsri_codegen_type(heavy->dtype),
-                   tsri_fused_place(own->fused, heavy->slot), tsri_codegen_result(heavy->dtype));
-  tsri_codegen_leaves(own, TSRI_OUTER, leaf_index, builder, "  ");
-  tsri_codegen_nodes(own, TSRI_OUTER, builder, "  ");
-  tsri_builder_add(builder, "  store(A(val%u), index%s);\n}\n", tsri_fused_place(own->fused, root->slot),
+                   tsri_fused_place(gen->fused, heavy->slot), tsri_codegen_result(heavy->dtype));
+  tsri_codegen_leaves(gen, TSRI_OUTER, leaf_index, builder, "  ");
+  tsri_codegen_nodes(gen, TSRI_OUTER, builder, "  ");
+  tsri_builder_add(builder, "  store(A(val%u), index%s);\n}\n", tsri_fused_place(gen->fused, root->slot),
                    heavy->op->hook == TSRI_HOOK_COLUMN ? ", column" : "");
 }
 
-static tsr_status put_text(const tsri_codegen *own, const char *text, const char *kernel, tsri_builder *builder) {
-  tsri_codegen_helpers(own, builder);
+static tsr_status put_text(const tsri_codegen *gen, const char *text, const char *kernel, tsri_builder *builder) {
+  tsri_codegen_helpers(gen, builder);
   tsri_builder_put(builder, text, strlen(text));
-  bool has_load = has_space(own, TSRI_INNER), has_store = has_space(own, TSRI_OUTER);
-  if (has_load) put_load(own, kernel, true, builder);
-  if (has_store) put_store(own, kernel, !has_load, builder);
+  bool has_load = has_space(gen, TSRI_INNER), has_store = has_space(gen, TSRI_OUTER);
+  if (has_load) put_load(gen, kernel, true, builder);
+  if (has_store) put_store(gen, kernel, !has_load, builder);
   return builder->has_failed ? TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "no host memory for the text of %s", kernel) : TSR_OK;
 }
 
-static tsr_status build(tsri_graph_state *state, const tsri_codegen *own, const uint32_t *key, size_t key_words,
+static tsr_status build(tsri_graph_state *state, const tsri_codegen *gen, const uint32_t *key, size_t key_words,
                         tsri_kernel_source *source, const tsri_built **out_built) {
   tsri_builder builder = {0};
   const char *text = tsri_embedded_text(source->file, NULL);
   if (!text) return TSRI_FAIL(TSR_ERR_INTERNAL, "no kernel file %s.tk is embedded", source->file);
-  tsr_status status = put_text(own, text, source->kernel, &builder);
+  tsr_status status = put_text(gen, text, source->kernel, &builder);
   source->text = builder.text;
   source->bytes = builder.bytes;
   if (status == TSR_OK) status = tsri_generated_kernel(state, key, key_words, source, out_built);
@@ -88,32 +88,32 @@ static tsr_status build(tsri_graph_state *state, const tsri_codegen *own, const 
 tsr_status tsri_hooked_kernel(const tsri_kernel_run *run, const char *file, const char *kernel, const char *defines,
                               const tsri_built **out_built) {
   if (!run->epilogue) return tsri_embedded_kernel(run->device, file, kernel, defines, out_built);
-  const tsri_codegen *own = run->epilogue->codegen;
+  const tsri_codegen *gen = run->epilogue->codegen;
   enum { NAME_WORDS = 64 };
   uint32_t key[TSRI_MAX_KEY_WORDS + NAME_WORDS] = {0};
-  memcpy(key, own->key, own->key_words * sizeof *key);
-  char *name = (char *)(key + own->key_words);
+  memcpy(key, gen->key, gen->key_words * sizeof *key);
+  char *name = (char *)(key + gen->key_words);
   int length = snprintf(name, NAME_WORDS * sizeof *key, "%s\n%s\n%s", file, kernel, defines ? defines : "");
   if (length < 0 || (size_t)length >= NAME_WORDS * sizeof *key) {
     return TSRI_FAIL(TSR_ERR_INTERNAL, "%s: key of %d characters", file, length);
   }
-  size_t key_words = own->key_words + (size_t)length / sizeof *key + 1;
+  size_t key_words = gen->key_words + (size_t)length / sizeof *key + 1;
   tsri_graph_state *state = tsri_graph_of(run->device);
   *out_built = tsri_kernel_cache_find(state->kernels, key, key_words);
   tsri_kernel_source source = {.file = file, .kernel = kernel, .defines = defines, .is_generated = true};
-  tsr_status status = *out_built ? TSR_OK : build(state, own, key, key_words, &source, out_built);
+  tsr_status status = *out_built ? TSR_OK : build(state, gen, key, key_words, &source, out_built);
   if (status == TSR_OK) tsri_kernel_hold(*out_built);
   return status;
 }
 
 void tsri_epilogue_pass(const tsri_kernel_run *run, tsri_arguments *args) {
   if (!run->epilogue) return;
-  const tsri_codegen *own = run->epilogue->codegen;
+  const tsri_codegen *gen = run->epilogue->codegen;
   const tsri_kernel *kernel = args->kernel;
-  uint32_t leaf_count = own->fused->leaf_count, param_count = (uint32_t)own->param_count;
+  uint32_t leaf_count = gen->fused->leaf_count, param_count = (uint32_t)gen->param_count;
   for (uint32_t i = 0; i < leaf_count; i++) {
     args->buffers[kernel->buffer_count - leaf_count + i] = run->epilogue->leaves[i];
   }
-  tsri_codegen_fill(own, kernel, kernel->param_count - param_count, args->params);
+  tsri_codegen_fill(gen, kernel, kernel->param_count - param_count, args->params);
   tsri_arguments_give_last(args, leaf_count, param_count);
 }

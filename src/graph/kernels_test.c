@@ -173,8 +173,8 @@ typedef struct worker {
 } worker;
 
 static void *run_every_third(void *argument) {
-  const worker *own = argument;
-  for (uint32_t i = own->first; i < MANY; i += THREADS) run_chain(own->device, i);
+  const worker *task = argument;
+  for (uint32_t i = task->first; i < MANY; i += THREADS) run_chain(task->device, i);
   return NULL;
 }
 

@@ -26,85 +26,85 @@ typedef struct fused_launch {
 // --- Binding --------------------------------------------------------------------------------------------------------
 
 // Four elements of 8 bytes read at a time lie at multiples of 32 bytes, so kernels that do such things want no less.
-static size_t binding_alignment(const fused_launch *own) {
+static size_t binding_alignment(const fused_launch *launch) {
   enum { WIDE_BYTES = 32 };
-  size_t alignment = tsri_binding_alignment(own->device);
-  return own->state->tuning.fused_bytes > 0 && alignment < WIDE_BYTES ? WIDE_BYTES : alignment;
+  size_t alignment = tsri_binding_alignment(launch->device);
+  return launch->state->tuning.fused_bytes > 0 && alignment < WIDE_BYTES ? WIDE_BYTES : alignment;
 }
 
 // An empty input of a reduction over nothing: something must be bound, and is not read.
-static tsr_status bind_filler(fused_launch *own, uint32_t index) {
+static tsr_status bind_filler(fused_launch *launch, uint32_t index) {
   enum { FILLER_BYTES = 256 };
   tsr_status status =
-      own->packed[index] ? TSR_OK : tsr_buffer_create(own->device, FILLER_BYTES, 0, &own->packed[index]);
-  own->codegen.has_base[index] = false;
-  own->leaves[index] = (tsri_argument){.buffer = own->packed[index], .element_count = 1};
+      launch->packed[index] ? TSR_OK : tsr_buffer_create(launch->device, FILLER_BYTES, 0, &launch->packed[index]);
+  launch->codegen.has_base[index] = false;
+  launch->leaves[index] = (tsri_argument){.buffer = launch->packed[index], .element_count = 1};
   return status;
 }
 
 // Binds from the leaf's lowest element, moved down to where the device allows a binding to begin.
-static tsr_status bind_leaf(fused_launch *own, uint32_t index) {
-  const tsri_leaf *leaf = &own->fused.leaves[index];
-  if (leaf->layout.count == 0) return bind_filler(own, index);
-  tsr_buffer *buffer = own->packed[index] ? own->packed[index] : tsri_value_buffer(leaf->value);
+static tsr_status bind_leaf(fused_launch *launch, uint32_t index) {
+  const tsri_leaf *leaf = &launch->fused.leaves[index];
+  if (leaf->layout.count == 0) return bind_filler(launch, index);
+  tsr_buffer *buffer = launch->packed[index] ? launch->packed[index] : tsri_value_buffer(leaf->value);
   int64_t low = 0, high = 0, element = (int64_t)tsr_dtype_bytes(leaf->dtype);
   tsri_layout_span(&leaf->layout, &low, &high);
   size_t first = buffer->offset + (size_t)(low * element);
-  size_t aligned = first / binding_alignment(own) * binding_alignment(own);
+  size_t aligned = first / binding_alignment(launch) * binding_alignment(launch);
   if (aligned < buffer->offset) aligned = buffer->offset;
   int64_t below = (int64_t)(first - aligned) / element;
   int64_t base = leaf->layout.offset - low + below;
   if (high - low + 1 + below > INT32_MAX) {
     return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "%s: an input reaches over %lld elements at once, more than 2^31-1",
-                     own->fused.root->op->name, (long long)(high - low + 1));
+                     launch->fused.root->op->name, (long long)(high - low + 1));
   }
-  own->codegen.has_base[index] = base != 0;
-  own->codegen.base[index] = (uint32_t)base;
-  own->leaves[index] = (tsri_argument){
+  launch->codegen.has_base[index] = base != 0;
+  launch->codegen.base[index] = (uint32_t)base;
+  launch->leaves[index] = (tsri_argument){
       .buffer = buffer, .offset = aligned - buffer->offset, .element_count = (uint64_t)(high - low + 1 + below)};
   return TSR_OK;
 }
 
-static tsr_status bind_leaves(fused_launch *own) {
+static tsr_status bind_leaves(fused_launch *launch) {
   tsr_status status = TSR_OK;
-  for (uint32_t i = 0; i < own->fused.leaf_count && status == TSR_OK; i++) status = bind_leaf(own, i);
+  for (uint32_t i = 0; i < launch->fused.leaf_count && status == TSR_OK; i++) status = bind_leaf(launch, i);
   return status;
 }
 
 // What is read after a reduction.
-static tsr_status bind_outer_leaves(fused_launch *own) {
+static tsr_status bind_outer_leaves(fused_launch *launch) {
   tsr_status status = TSR_OK;
-  for (uint32_t i = 0; i < own->fused.leaf_count && status == TSR_OK; i++) {
-    if (own->fused.leaves[i].space == TSRI_OUTER) status = bind_leaf(own, i);
+  for (uint32_t i = 0; i < launch->fused.leaf_count && status == TSR_OK; i++) {
+    if (launch->fused.leaves[i].space == TSRI_OUTER) status = bind_leaf(launch, i);
   }
   return status;
 }
 
 // --- Kernel ---------------------------------------------------------------------------------------------------------
 
-static void log_fusion(const fused_launch *own) {
+static void log_fusion(const fused_launch *launch) {
   if (!tsri_log_wants(TSR_LOG_PLAN)) return;
-  const tsri_plan *plan = own->fused.plan;
+  const tsri_plan *plan = launch->fused.plan;
   tsri_builder line = {0};
-  for (uint32_t i = 0; i < own->fused.fusion->node_count; i++) {
-    tsri_builder_add(&line, " %s", plan->nodes[plan->members[own->fused.fusion->first + i]].node->op->name);
+  for (uint32_t i = 0; i < launch->fused.fusion->node_count; i++) {
+    tsri_builder_add(&line, " %s", plan->nodes[plan->members[launch->fused.fusion->first + i]].node->op->name);
   }
   char shape[TSR_SHAPE_TEXT_BYTES];
   tsri_log(TSR_LOG_PLAN, "kernel of%s: %u operator%s, reads %u, result %s of %s", line.text ? line.text : "",
-           own->fused.fusion->node_count, own->fused.fusion->node_count == 1 ? "" : "s", own->fused.leaf_count,
-           tsr_shape_format(own->fused.root->shape, shape, sizeof shape), tsr_dtype_name(own->fused.root->dtype));
+           launch->fused.fusion->node_count, launch->fused.fusion->node_count == 1 ? "" : "s", launch->fused.leaf_count,
+           tsr_shape_format(launch->fused.root->shape, shape, sizeof shape), tsr_dtype_name(launch->fused.root->dtype));
   tsri_builder_deinit(&line);
 }
 
-static tsr_status find_kernel(fused_launch *own, const tsri_built **out_built) {
-  const tsri_codegen *codegen = &own->codegen;
-  *out_built = tsri_kernel_cache_find(own->state->kernels, codegen->key, codegen->key_words);
+static tsr_status find_kernel(fused_launch *launch, const tsri_built **out_built) {
+  const tsri_codegen *codegen = &launch->codegen;
+  *out_built = tsri_kernel_cache_find(launch->state->kernels, codegen->key, codegen->key_words);
   if (*out_built) return TSR_OK;
   tsri_builder builder = {0};
   tsri_codegen_text(codegen, &builder);
   if (builder.has_failed) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "no host memory for the text of a fused kernel");
   tsri_kernel_source source = {.text = builder.text, .bytes = builder.bytes, .file = "fused", .is_generated = true};
-  tsr_status status = tsri_generated_kernel(own->state, codegen->key, codegen->key_words, &source, out_built);
+  tsr_status status = tsri_generated_kernel(launch->state, codegen->key, codegen->key_words, &source, out_built);
   tsri_builder_deinit(&builder);
   return status;
 }
@@ -122,51 +122,51 @@ static void fold_groups(const tsr_device *device, uint64_t x, uint64_t y, uint32
 }
 
 // `parts_at`: the first of the parts that this launch writes.
-static tsr_status launch_stage(fused_launch *own, tsr_buffer *parts, uint64_t parts_at, tsr_buffer *output,
+static tsr_status launch_stage(fused_launch *launch, tsr_buffer *parts, uint64_t parts_at, tsr_buffer *output,
                                size_t output_offset, uint64_t output_count) {
   const tsri_built *built = NULL;
   tsri_argument arguments[TSRI_MAX_LEAVES + 2];
   uint64_t block[TSRI_LANG_MAX_PARAMS];
   uint32_t groups[3], used = 0;
   uint64_t x = 0, y = 0;
-  tsr_status status = tsri_codegen_prepare(&own->codegen);
-  if (status == TSR_OK) status = find_kernel(own, &built);
+  tsr_status status = tsri_codegen_prepare(&launch->codegen);
+  if (status == TSR_OK) status = find_kernel(launch, &built);
   if (status != TSR_OK) return status;
-  for (uint32_t i = 0; i < own->fused.leaf_count; i++) {
-    if (tsri_codegen_reads(&own->codegen, i)) arguments[used++] = own->leaves[i];
+  for (uint32_t i = 0; i < launch->fused.leaf_count; i++) {
+    if (tsri_codegen_reads(&launch->codegen, i)) arguments[used++] = launch->leaves[i];
   }
-  uint64_t part_count = (uint64_t)own->fused.kept.count * own->codegen.parts;
-  if (own->codegen.stage == TSRI_STAGE_TOTAL) arguments[used++] = (tsri_argument){parts, 0, part_count};
-  if (own->codegen.stage == TSRI_STAGE_PARTS) {
-    size_t offset = (size_t)parts_at * tsr_dtype_bytes(tsri_codegen_part_dtype(&own->codegen));
+  uint64_t part_count = (uint64_t)launch->fused.kept.count * launch->codegen.parts;
+  if (launch->codegen.stage == TSRI_STAGE_TOTAL) arguments[used++] = (tsri_argument){parts, 0, part_count};
+  if (launch->codegen.stage == TSRI_STAGE_PARTS) {
+    size_t offset = (size_t)parts_at * tsr_dtype_bytes(tsri_codegen_part_dtype(&launch->codegen));
     arguments[used++] = (tsri_argument){parts, offset, part_count};
   } else {
     arguments[used++] = (tsri_argument){output, output_offset, output_count};
   }
   tsri_kernel_hold(built);
-  tsri_codegen_fill(&own->codegen, built->kernel, 0, block);
-  tsri_codegen_groups(&own->codegen, &x, &y);
-  fold_groups(own->device, x, y, groups);
-  status = tsri_built_launch(own->device, built, groups, arguments, block);
+  tsri_codegen_fill(&launch->codegen, built->kernel, 0, block);
+  tsri_codegen_groups(&launch->codegen, &x, &y);
+  fold_groups(launch->device, x, y, groups);
+  status = tsri_built_launch(launch->device, built, groups, arguments, block);
   // The only node of its plan, and not a piece of it.
-  bool is_alone = own->fused.plan->node_count == 1 && own->fused.kept.count == own->fused.root->count;
+  bool is_alone = launch->fused.plan->node_count == 1 && launch->fused.kept.count == launch->fused.root->count;
   if (status == TSR_OK && is_alone) {
-    tsri_repeat_keep(&own->state->repeats, own->fused.root, own->fused.leaf_of[0], own->fused.leaf_count, built, groups,
-                     block);
+    tsri_repeat_keep(&launch->state->repeats, launch->fused.root, launch->fused.leaf_of[0], launch->fused.leaf_count,
+                     built, groups, block);
   }
   return status;
 }
 
-static tsr_status launch_reduction_in_parts(fused_launch *own, tsr_buffer *output, size_t output_offset) {
+static tsr_status launch_reduction_in_parts(fused_launch *launch, tsr_buffer *output, size_t output_offset) {
   tsr_buffer *parts = NULL;
-  uint64_t count = (uint64_t)own->fused.kept.count;
-  size_t bytes = (size_t)count * own->codegen.parts * tsr_dtype_bytes(tsri_codegen_part_dtype(&own->codegen));
-  tsr_status status = tsr_buffer_create(own->device, bytes, 0, &parts);
-  if (status == TSR_OK) status = launch_stage(own, parts, 0, output, output_offset, count);
+  uint64_t count = (uint64_t)launch->fused.kept.count;
+  size_t bytes = (size_t)count * launch->codegen.parts * tsr_dtype_bytes(tsri_codegen_part_dtype(&launch->codegen));
+  tsr_status status = tsr_buffer_create(launch->device, bytes, 0, &parts);
+  if (status == TSR_OK) status = launch_stage(launch, parts, 0, output, output_offset, count);
   if (status == TSR_OK) {
-    own->codegen.stage = TSRI_STAGE_TOTAL;
-    own->codegen.form = count >= 64 ? TSRI_FORM_COLUMN : TSRI_FORM_ROW;
-    status = launch_stage(own, parts, 0, output, output_offset, count);
+    launch->codegen.stage = TSRI_STAGE_TOTAL;
+    launch->codegen.form = count >= 64 ? TSRI_FORM_COLUMN : TSRI_FORM_ROW;
+    status = launch_stage(launch, parts, 0, output, output_offset, count);
   }
   tsr_buffer_release(parts);
   return status;
@@ -175,25 +175,25 @@ static tsr_status launch_reduction_in_parts(fused_launch *own, tsr_buffer *outpu
 // --- A device's own ---------------------------------------------------------------------------------------------------
 
 // Is the fusion nothing but a sum along rows, elements of each side by side, all in the dtype of the result?
-static bool is_row_sum(const fused_launch *own) {
-  const tsri_fused *fused = &own->fused;
+static bool is_row_sum(const fused_launch *launch) {
+  const tsri_fused *fused = &launch->fused;
   const tsri_leaf *leaf = &fused->leaves[0];
   if (fused->fusion->node_count != 1 || fused->heavy->op->reduce != TSRI_REDUCE_SUM) return false;
-  if (own->codegen.form != TSRI_FORM_ROW || fused->kept.rank > 1 || fused->reduced.rank != 1) return false;
+  if (launch->codegen.form != TSRI_FORM_ROW || fused->kept.rank > 1 || fused->reduced.rank != 1) return false;
   return leaf->dtype == fused->root->dtype && fused->heavy->inputs[0].as == leaf->dtype;
 }
 
 // The results from `first` on, if the device has a "sum" for them. TSR_ERR_UNSUPPORTED, without a message: it has none.
-static tsr_status sum_native(const fused_launch *own, tsr_buffer *output, int64_t first) {
-  const tsri_backend *backend = own->device->backend;
-  if (!backend->has_op || !own->fused.heavy || !is_row_sum(own)) return TSR_ERR_UNSUPPORTED;
-  const tsri_extent *kept = &own->fused.kept, *reduced = &own->fused.reduced;
-  const tsri_argument *leaf = &own->leaves[0];
-  tsr_dtype dtype = own->fused.root->dtype;
+static tsr_status sum_native(const fused_launch *launch, tsr_buffer *output, int64_t first) {
+  const tsri_backend *backend = launch->device->backend;
+  if (!backend->has_op || !launch->fused.heavy || !is_row_sum(launch)) return TSR_ERR_UNSUPPORTED;
+  const tsri_extent *kept = &launch->fused.kept, *reduced = &launch->fused.reduced;
+  const tsri_argument *leaf = &launch->leaves[0];
+  tsr_dtype dtype = launch->fused.root->dtype;
   size_t element = tsr_dtype_bytes(dtype);
   tsri_native_op op = {.name = "sum", .input_count = 1};
   op.inputs[0] = (tsri_operand){.buffer = leaf->buffer->handle,
-                                .offset = leaf->buffer->offset + leaf->offset + own->codegen.base[0] * element,
+                                .offset = leaf->buffer->offset + leaf->offset + launch->codegen.base[0] * element,
                                 .dtype = dtype,
                                 .shape = TSR_SHAPE(kept->count, reduced->count),
                                 .strides = {kept->rank ? kept->strides[0][0] : 0, reduced->strides[0][0]}};
@@ -202,8 +202,8 @@ static tsr_status sum_native(const fused_launch *own, tsr_buffer *output, int64_
                              .dtype = dtype,
                              .shape = TSR_SHAPE(kept->count),
                              .strides = {1}};
-  if (!backend->has_op(own->device->handle, &op)) return TSR_ERR_UNSUPPORTED;
-  return tsri_device_run_op(own->device, &op, (tsr_buffer *const[]){leaf->buffer, output}, 2);
+  if (!backend->has_op(launch->device->handle, &op)) return TSR_ERR_UNSUPPORTED;
+  return tsri_device_run_op(launch->device, &op, (tsr_buffer *const[]){leaf->buffer, output}, 2);
 }
 
 // --- Pieces and packing ---------------------------------------------------------------------------------------------
@@ -211,23 +211,23 @@ static tsr_status sum_native(const fused_launch *own, tsr_buffer *output, int64_
 // Most results in a launch: indices are 32 bits wide and strides reach further than results.
 enum { MOST_RESULTS = 1 << 30 };
 
-static tsr_status launch_piece(fused_launch *own, tsr_buffer *output, int64_t first) {
-  size_t offset = (size_t)first * tsr_dtype_bytes(own->fused.root->dtype);
-  tsr_status status = bind_leaves(own);
+static tsr_status launch_piece(fused_launch *launch, tsr_buffer *output, int64_t first) {
+  size_t offset = (size_t)first * tsr_dtype_bytes(launch->fused.root->dtype);
+  tsr_status status = bind_leaves(launch);
   if (status != TSR_OK) return status;
-  own->codegen.output_at = first;
-  status = sum_native(own, output, first);
+  launch->codegen.output_at = first;
+  status = sum_native(launch, output, first);
   if (status != TSR_ERR_UNSUPPORTED) return status;
-  if (own->codegen.stage != TSRI_STAGE_WHOLE) return launch_reduction_in_parts(own, output, offset);
-  return launch_stage(own, NULL, 0, output, offset, (uint64_t)own->fused.kept.count);
+  if (launch->codegen.stage != TSRI_STAGE_WHOLE) return launch_reduction_in_parts(launch, output, offset);
+  return launch_stage(launch, NULL, 0, output, offset, (uint64_t)launch->fused.kept.count);
 }
 
 // As launch_piece, for an output offset the device cannot bind: compute into a temporary buffer, then copy it into place.
-static tsr_status launch_piece_apart(fused_launch *own, tsr_buffer *output, int64_t first) {
-  size_t element = tsr_dtype_bytes(own->fused.root->dtype), bytes = (size_t)own->fused.kept.count * element;
+static tsr_status launch_piece_apart(fused_launch *launch, tsr_buffer *output, int64_t first) {
+  size_t element = tsr_dtype_bytes(launch->fused.root->dtype), bytes = (size_t)launch->fused.kept.count * element;
   tsr_buffer *results = NULL;
-  tsr_status status = tsr_buffer_create(own->device, bytes, 0, &results);
-  if (status == TSR_OK) status = launch_piece(own, results, 0);
+  tsr_status status = tsr_buffer_create(launch->device, bytes, 0, &results);
+  if (status == TSR_OK) status = launch_piece(launch, results, 0);
   if (status == TSR_OK) status = tsri_buffer_copy(output, (size_t)first * element, results, 0, bytes);
   tsr_buffer_release(results);
   return status;
@@ -254,9 +254,9 @@ static tsri_layout span_layout(const tsri_fused *fused, uint32_t index, int64_t 
 }
 
 // Most elements of a leaf that a launch can reach: indices are 32 bits wide, and devices bind so many bytes at once.
-static int64_t most_elements(const fused_launch *own, tsr_dtype dtype) {
+static int64_t most_elements(const fused_launch *launch, tsr_dtype dtype) {
   enum { ALIGNMENT = 256 };  // a binding may begin so many bytes early
-  uint64_t bytes = own->device->limits.max_binding_bytes, element = tsr_dtype_bytes(dtype);
+  uint64_t bytes = launch->device->limits.max_binding_bytes, element = tsr_dtype_bytes(dtype);
   uint64_t most = INT32_MAX - ALIGNMENT;
   if (bytes && (bytes - ALIGNMENT) / element < most) most = (bytes - ALIGNMENT) / element;
   return (int64_t)most;
@@ -270,12 +270,12 @@ static int64_t span_of(const tsri_layout *layout) {
 }
 
 // How many steps of the extent's first axis all leaves of the space can be seen at once; 0: not one.
-static int64_t steps_in_reach(const fused_launch *own, const tsri_extent *extent, tsri_space space) {
+static int64_t steps_in_reach(const fused_launch *launch, const tsri_extent *extent, tsri_space space) {
   int64_t steps = extent->dims[0];
-  for (uint32_t i = 0; i < own->fused.leaf_count; i++) {
-    const tsri_leaf *leaf = &own->fused.leaves[i];
+  for (uint32_t i = 0; i < launch->fused.leaf_count; i++) {
+    const tsri_leaf *leaf = &launch->fused.leaves[i];
     int64_t stride = extent->strides[i][0] < 0 ? -extent->strides[i][0] : extent->strides[i][0];
-    int64_t span = span_of(&leaf->layout), most = most_elements(own, leaf->dtype);
+    int64_t span = span_of(&leaf->layout), most = most_elements(launch, leaf->dtype);
     if (leaf->space != space || span <= most) continue;
     int64_t one = span - (extent->dims[0] - 1) * stride;  // what a single step spans
     if (one > most) return 0;
@@ -286,14 +286,14 @@ static int64_t steps_in_reach(const fused_launch *own, const tsri_extent *extent
 
 // The same launch for `count` steps of the first axis of one of its extents, from `at` on. After this, leaf->layout is valid for
 // tsri_layout_span() only; strides come from the extents.
-static fused_launch cut_piece(const fused_launch *own, bool is_kept, int64_t at, int64_t count) {
-  fused_launch piece = *own;
+static fused_launch cut_piece(const fused_launch *launch, bool is_kept, int64_t at, int64_t count) {
+  fused_launch piece = *launch;
   tsri_extent *extent = is_kept ? &piece.fused.kept : &piece.fused.reduced;
-  tsri_space space = own->fused.heavy ? TSRI_INNER : TSRI_OUTER;
+  tsri_space space = launch->fused.heavy ? TSRI_INNER : TSRI_OUTER;
   int64_t row = extent->count / extent->dims[0];
   extent->dims[0] = count;
   extent->count = count * row;
-  for (uint32_t i = 0; i < own->fused.leaf_count; i++) {
+  for (uint32_t i = 0; i < launch->fused.leaf_count; i++) {
     tsri_leaf *leaf = &piece.fused.leaves[i];
     if (leaf->space == space) {
       leaf->layout = span_layout(&piece.fused, i, leaf->layout.offset + at * extent->strides[i][0]);
@@ -306,14 +306,14 @@ static fused_launch cut_piece(const fused_launch *own, bool is_kept, int64_t at,
 
 // Splits axis 0 of the kept axes into chunks of at most `rows`, rounded down so that every chunk's output offset is a multiple of the binding
 // alignment.
-static tsr_status launch_pieces(fused_launch *own, tsr_buffer *output, int64_t rows) {
-  int64_t all = own->fused.kept.dims[0], row = own->fused.kept.count / all, unit = 1;
-  size_t alignment = binding_alignment(own), row_bytes = (size_t)row * tsr_dtype_bytes(own->fused.root->dtype);
+static tsr_status launch_pieces(fused_launch *launch, tsr_buffer *output, int64_t rows) {
+  int64_t all = launch->fused.kept.dims[0], row = launch->fused.kept.count / all, unit = 1;
+  size_t alignment = binding_alignment(launch), row_bytes = (size_t)row * tsr_dtype_bytes(launch->fused.root->dtype);
   tsr_status status = TSR_OK;
   while ((size_t)unit * row_bytes % alignment != 0) unit *= 2;  // alignments are powers of two
   if (rows > unit) rows -= rows % unit;
   for (int64_t at = 0; at < all && status == TSR_OK; at += rows) {
-    fused_launch piece = cut_piece(own, true, at, all - at < rows ? all - at : rows);
+    fused_launch piece = cut_piece(launch, true, at, all - at < rows ? all - at : rows);
     piece.codegen.fused = &piece.fused;
     bool is_aligned = (size_t)at * row_bytes % alignment == 0;
     status = (is_aligned ? launch_piece : launch_piece_apart)(&piece, output, at * row);
@@ -322,10 +322,11 @@ static tsr_status launch_pieces(fused_launch *own, tsr_buffer *output, int64_t r
 }
 
 // How many parts of each piece of a reduction: enough to keep the device busy, and whole bindings.
-static uint32_t parts_of_piece(const fused_launch *own) {
+static uint32_t parts_of_piece(const fused_launch *launch) {
   enum { BUSY = 256 };
-  size_t alignment = binding_alignment(own);
-  uint64_t count = (uint64_t)own->fused.kept.count, element = tsr_dtype_bytes(tsri_codegen_part_dtype(&own->codegen));
+  size_t alignment = binding_alignment(launch);
+  uint64_t count = (uint64_t)launch->fused.kept.count,
+           element = tsr_dtype_bytes(tsri_codegen_part_dtype(&launch->codegen));
   uint32_t parts = 1;
   while (parts < BUSY && (parts * count < BUSY || parts * count * element % alignment != 0)) parts *= 2;
   return parts;
@@ -333,35 +334,35 @@ static uint32_t parts_of_piece(const fused_launch *own) {
 
 // A reduction over more than can be seen at once: `steps` of the first reduced axis at a time, each giving some parts,
 // then all parts together.
-static tsr_status launch_reduced_pieces(fused_launch *own, tsr_buffer *output, int64_t steps) {
-  int64_t all = own->fused.reduced.dims[0], pieces = (all + steps - 1) / steps;
-  uint64_t count = (uint64_t)own->fused.kept.count, each = parts_of_piece(own);
-  size_t element = tsr_dtype_bytes(tsri_codegen_part_dtype(&own->codegen));
+static tsr_status launch_reduced_pieces(fused_launch *launch, tsr_buffer *output, int64_t steps) {
+  int64_t all = launch->fused.reduced.dims[0], pieces = (all + steps - 1) / steps;
+  uint64_t count = (uint64_t)launch->fused.kept.count, each = parts_of_piece(launch);
+  size_t element = tsr_dtype_bytes(tsri_codegen_part_dtype(&launch->codegen));
   tsr_buffer *parts = NULL;
-  tsr_status status = tsr_buffer_create(own->device, (size_t)((uint64_t)pieces * each * count) * element, 0, &parts);
-  own->codegen.stage = TSRI_STAGE_PARTS;
-  own->codegen.parts = (uint32_t)each;
+  tsr_status status = tsr_buffer_create(launch->device, (size_t)((uint64_t)pieces * each * count) * element, 0, &parts);
+  launch->codegen.stage = TSRI_STAGE_PARTS;
+  launch->codegen.parts = (uint32_t)each;
   for (int64_t i = 0; i < pieces && status == TSR_OK; i++) {
-    fused_launch piece = cut_piece(own, false, i * steps, all - i * steps < steps ? all - i * steps : steps);
+    fused_launch piece = cut_piece(launch, false, i * steps, all - i * steps < steps ? all - i * steps : steps);
     piece.codegen.fused = &piece.fused;
     status = bind_leaves(&piece);
     if (status == TSR_OK) status = launch_stage(&piece, parts, (uint64_t)i * each * count, output, 0, count);
   }
-  own->codegen.stage = TSRI_STAGE_TOTAL;
-  own->codegen.parts = (uint32_t)((uint64_t)pieces * each);
-  own->codegen.form = count >= 64 ? TSRI_FORM_COLUMN : TSRI_FORM_ROW;
-  if (status == TSR_OK) status = bind_outer_leaves(own);
-  if (status == TSR_OK) status = launch_stage(own, parts, 0, output, 0, count);
+  launch->codegen.stage = TSRI_STAGE_TOTAL;
+  launch->codegen.parts = (uint32_t)((uint64_t)pieces * each);
+  launch->codegen.form = count >= 64 ? TSRI_FORM_COLUMN : TSRI_FORM_ROW;
+  if (status == TSR_OK) status = bind_outer_leaves(launch);
+  if (status == TSR_OK) status = launch_stage(launch, parts, 0, output, 0, count);
   tsr_buffer_release(parts);
   return status;
 }
 
-static bool is_in_reach(const fused_launch *own) {
-  int64_t results = own->fused.kept.count;
-  if (results > MOST_RESULTS || results > most_elements(own, own->fused.root->dtype)) return false;
-  for (uint32_t i = 0; i < own->fused.leaf_count; i++) {
-    const tsri_leaf *leaf = &own->fused.leaves[i];
-    if (span_of(&leaf->layout) > most_elements(own, leaf->dtype)) return false;
+static bool is_in_reach(const fused_launch *launch) {
+  int64_t results = launch->fused.kept.count;
+  if (results > MOST_RESULTS || results > most_elements(launch, launch->fused.root->dtype)) return false;
+  for (uint32_t i = 0; i < launch->fused.leaf_count; i++) {
+    const tsri_leaf *leaf = &launch->fused.leaves[i];
+    if (span_of(&leaf->layout) > most_elements(launch, leaf->dtype)) return false;
   }
   return true;
 }
@@ -370,38 +371,38 @@ static bool can_join_parts(const tsri_node *heavy) {
   return heavy && heavy->op->reduce != TSRI_REDUCE_ARGMAX && heavy->op->reduce != TSRI_REDUCE_ARGMIN;
 }
 
-static tsr_status launch_fused(fused_launch *own, tsr_buffer *output) {
-  const tsri_fused *fused = &own->fused;
-  if (is_in_reach(own)) return launch_piece(own, output, 0);
+static tsr_status launch_fused(fused_launch *launch, tsr_buffer *output) {
+  const tsri_fused *fused = &launch->fused;
+  if (is_in_reach(launch)) return launch_piece(launch, output, 0);
   if (fused->kept.rank > 0) {
-    int64_t row = fused->kept.count / fused->kept.dims[0], most = most_elements(own, fused->root->dtype);
-    int64_t rows = steps_in_reach(own, &fused->kept, fused->heavy ? TSRI_INNER : TSRI_OUTER);
+    int64_t row = fused->kept.count / fused->kept.dims[0], most = most_elements(launch, fused->root->dtype);
+    int64_t rows = steps_in_reach(launch, &fused->kept, fused->heavy ? TSRI_INNER : TSRI_OUTER);
     if (most > MOST_RESULTS) most = MOST_RESULTS;
     if (rows > most / row) rows = most / row;
-    if (rows > 0) return launch_pieces(own, output, rows);
+    if (rows > 0) return launch_pieces(launch, output, rows);
   }
   if (can_join_parts(fused->heavy) && fused->reduced.rank > 0) {
-    int64_t steps = steps_in_reach(own, &fused->reduced, TSRI_INNER);
-    if (steps > 0) return launch_reduced_pieces(own, output, steps);
+    int64_t steps = steps_in_reach(launch, &fused->reduced, TSRI_INNER);
+    if (steps > 0) return launch_reduced_pieces(launch, output, steps);
   }
   return TSRI_FAIL(TSR_ERR_UNSUPPORTED,
                    "%s: an input lies too far apart for %s, whose kernels see %s at once; copy it with tsr_contiguous "
                    "on another device, or work on parts of it",
-                   fused->root->op->name, own->device->info.name,
-                   tsri_format_bytes((uint64_t)most_elements(own, TSR_U8)).text);
+                   fused->root->op->name, launch->device->info.name,
+                   tsri_format_bytes((uint64_t)most_elements(launch, TSR_U8)).text);
 }
 
 // Copies strided inputs into row-major order, where there are too many strides for a kernel's parameters.
-static tsr_status pack_leaves(fused_launch *own) {
-  for (uint32_t i = 0; i < own->fused.leaf_count; i++) {
-    tsri_leaf *leaf = &own->fused.leaves[i];
+static tsr_status pack_leaves(fused_launch *launch) {
+  for (uint32_t i = 0; i < launch->fused.leaf_count; i++) {
+    tsri_leaf *leaf = &launch->fused.leaves[i];
     if (tsri_layout_is_contiguous(&leaf->layout)) continue;
     tsri_view view = {.buffer = tsri_value_buffer(leaf->value), .dtype = leaf->dtype, .layout = leaf->layout};
-    tsr_status status = tsri_copy_contiguous(&view, &own->packed[i]);
+    tsr_status status = tsri_copy_contiguous(&view, &launch->packed[i]);
     if (status != TSR_OK) return status;
     leaf->layout = tsri_packed_layout(&leaf->layout);
   }
-  tsri_fused_measure(&own->fused);
+  tsri_fused_measure(&launch->fused);
   return TSR_OK;
 }
 
@@ -412,14 +413,14 @@ static bool has_strided_leaf(const tsri_fused *fused) {
   return false;
 }
 
-static tsr_status run_fused(fused_launch *own, tsr_buffer *output) {
-  log_fusion(own);
-  tsri_codegen_init(&own->fused, &own->state->tuning, &own->codegen);
-  tsr_status status = launch_fused(own, output);
-  if (status != TSR_ERR_UNSUPPORTED || !has_strided_leaf(&own->fused)) return status;
-  status = pack_leaves(own);
-  tsri_codegen_init(&own->fused, &own->state->tuning, &own->codegen);
-  return status == TSR_OK ? launch_fused(own, output) : status;
+static tsr_status run_fused(fused_launch *launch, tsr_buffer *output) {
+  log_fusion(launch);
+  tsri_codegen_init(&launch->fused, &launch->state->tuning, &launch->codegen);
+  tsr_status status = launch_fused(launch, output);
+  if (status != TSR_ERR_UNSUPPORTED || !has_strided_leaf(&launch->fused)) return status;
+  status = pack_leaves(launch);
+  tsri_codegen_init(&launch->fused, &launch->state->tuning, &launch->codegen);
+  return status == TSR_OK ? launch_fused(launch, output) : status;
 }
 
 // --- Operators with kernels of their own ----------------------------------------------------------------------------
@@ -435,17 +436,17 @@ typedef struct kernel_inputs {
   tsr_dtype few_dtypes[TSRI_MAX_ARITY];
 } kernel_inputs;
 
-static bool kernel_inputs_init(kernel_inputs *own, uint32_t count) {
-  own->buffers = own->few_buffers;
-  own->layouts = own->few_layouts;
-  own->dtypes = own->few_dtypes;
-  own->memory = NULL;
+static bool kernel_inputs_init(kernel_inputs *inputs, uint32_t count) {
+  inputs->buffers = inputs->few_buffers;
+  inputs->layouts = inputs->few_layouts;
+  inputs->dtypes = inputs->few_dtypes;
+  inputs->memory = NULL;
   if (count <= TSRI_MAX_ARITY) return true;
-  own->memory = tsri_malloc(count * (sizeof *own->layouts + sizeof *own->buffers + sizeof *own->dtypes));
-  if (!own->memory) return false;
-  own->layouts = own->memory;
-  own->buffers = (tsr_buffer **)(own->layouts + count);
-  own->dtypes = (tsr_dtype *)(own->buffers + count);
+  inputs->memory = tsri_malloc(count * (sizeof *inputs->layouts + sizeof *inputs->buffers + sizeof *inputs->dtypes));
+  if (!inputs->memory) return false;
+  inputs->layouts = inputs->memory;
+  inputs->buffers = (tsr_buffer **)(inputs->layouts + count);
+  inputs->dtypes = (tsr_dtype *)(inputs->buffers + count);
   return true;
 }
 
@@ -487,13 +488,14 @@ static tsr_status run_kernel_op(tsr_device *device, const tsri_plan *plan, const
 }
 
 // What comes after the operator runs in its kernel's store.
-static tsr_status run_with_epilogue(fused_launch *own, tsr_buffer *const *outputs) {
-  log_fusion(own);
-  tsri_codegen_init(&own->fused, &own->state->tuning, &own->codegen);
-  tsr_status status = bind_leaves(own);
-  if (status == TSR_OK) status = tsri_codegen_prepare(&own->codegen);
-  tsri_epilogue epilogue = {.codegen = &own->codegen, .leaves = own->leaves};
-  return status == TSR_OK ? run_kernel_op(own->device, own->fused.plan, own->fused.heavy, outputs, &epilogue) : status;
+static tsr_status run_with_epilogue(fused_launch *launch, tsr_buffer *const *outputs) {
+  log_fusion(launch);
+  tsri_codegen_init(&launch->fused, &launch->state->tuning, &launch->codegen);
+  tsr_status status = bind_leaves(launch);
+  if (status == TSR_OK) status = tsri_codegen_prepare(&launch->codegen);
+  tsri_epilogue epilogue = {.codegen = &launch->codegen, .leaves = launch->leaves};
+  return status == TSR_OK ? run_kernel_op(launch->device, launch->fused.plan, launch->fused.heavy, outputs, &epilogue)
+                          : status;
 }
 
 static bool is_only_copies(const tsri_fused *fused) {
@@ -517,14 +519,14 @@ tsr_status tsri_launch_fusion(tsri_graph_state *state, const tsri_plan *plan, co
   if (root->op->kind == TSRI_OP_KERNEL && fusion->node_count == 1) {
     return run_kernel_op(root->value.device, plan, root, outputs, NULL);
   }
-  fused_launch own;
-  own.device = root->value.device;
-  own.state = state;
-  memset(own.packed, 0, sizeof own.packed);
-  tsr_status status = tsri_fused_init(plan, fusion, &own.fused);
-  bool is_hook = own.fused.heavy && own.fused.heavy->op->kind == TSRI_OP_KERNEL;
-  if (status == TSR_OK && is_only_copies(&own.fused)) return run_copies(&own.fused, outputs[0]);
-  if (status == TSR_OK) status = is_hook ? run_with_epilogue(&own, outputs) : run_fused(&own, outputs[0]);
-  for (int i = 0; i < TSRI_MAX_LEAVES; i++) tsr_buffer_release(own.packed[i]);
+  fused_launch launch;
+  launch.device = root->value.device;
+  launch.state = state;
+  memset(launch.packed, 0, sizeof launch.packed);
+  tsr_status status = tsri_fused_init(plan, fusion, &launch.fused);
+  bool is_hook = launch.fused.heavy && launch.fused.heavy->op->kind == TSRI_OP_KERNEL;
+  if (status == TSR_OK && is_only_copies(&launch.fused)) return run_copies(&launch.fused, outputs[0]);
+  if (status == TSR_OK) status = is_hook ? run_with_epilogue(&launch, outputs) : run_fused(&launch, outputs[0]);
+  for (int i = 0; i < TSRI_MAX_LEAVES; i++) tsr_buffer_release(launch.packed[i]);
   return status;
 }

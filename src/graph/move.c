@@ -54,40 +54,40 @@ typedef struct search {
   tsri_needed_moves *found;
 } search;
 
-static bool add_move(search *own, tsri_node *node) {
-  if (own->found->count == own->move_room) {
-    size_t room = own->move_room ? 2 * own->move_room : 4;
-    tsri_needed_move *moves = tsri_realloc(own->found->moves, room * sizeof *moves);
+static bool add_move(search *walk, tsri_node *node) {
+  if (walk->found->count == walk->move_room) {
+    size_t room = walk->move_room ? 2 * walk->move_room : 4;
+    tsri_needed_move *moves = tsri_realloc(walk->found->moves, room * sizeof *moves);
     if (!moves) return false;
-    own->found->moves = moves;
-    own->move_room = room;
+    walk->found->moves = moves;
+    walk->move_room = room;
   }
-  tsri_needed_move *move = &own->found->moves[own->found->count++];
+  tsri_needed_move *move = &walk->found->moves[walk->found->count++];
   *move = (tsri_needed_move){.node = node, .source = tsri_value_retain(node->inputs[0].value)};
   tsri_value_retain(&node->value);
   return true;
 }
 
-static bool add_node(search *own, tsri_node *node) {
-  if (!node || node->mark == own->state->run_mark) return true;
-  node->mark = own->state->run_mark;
-  if (node->op == &tsri_op_move) return add_move(own, node);
-  if (own->count == own->room) {
-    size_t room = own->room ? 2 * own->room : 64;
-    tsri_node **nodes = tsri_realloc(own->nodes, room * sizeof *nodes);
+static bool add_node(search *walk, tsri_node *node) {
+  if (!node || node->mark == walk->state->run_mark) return true;
+  node->mark = walk->state->run_mark;
+  if (node->op == &tsri_op_move) return add_move(walk, node);
+  if (walk->count == walk->room) {
+    size_t room = walk->room ? 2 * walk->room : 64;
+    tsri_node **nodes = tsri_realloc(walk->nodes, room * sizeof *nodes);
     if (!nodes) return false;
-    own->nodes = nodes;
-    own->room = room;
+    walk->nodes = nodes;
+    walk->room = room;
   }
-  own->nodes[own->count++] = node;
+  walk->nodes[walk->count++] = node;
   return true;
 }
 
 // Nodes that have to run before an assignment overwrites what they read.
-static bool add_readers(search *own, const tsri_readers *readers, const tsri_node *node) {
+static bool add_readers(search *walk, const tsri_readers *readers, const tsri_node *node) {
   bool is_good = true;
   for (uint32_t at = tsri_readers_first(node); at && is_good; at = readers->all[at - 1].next) {
-    is_good = add_node(own, readers->all[at - 1].node);
+    is_good = add_node(walk, readers->all[at - 1].node);
   }
   return is_good;
 }
@@ -95,20 +95,20 @@ static bool add_readers(search *own, const tsri_readers *readers, const tsri_nod
 tsr_status tsri_moves_find(tsri_graph_state *state, tsri_node *const *targets, uint32_t target_count,
                            tsri_garbage *garbage, tsri_needed_moves *out) {
   *out = (tsri_needed_moves){0};
-  search own = {.state = state, .found = out};
+  search walk = {.state = state, .found = out};
   tsri_readers readers;
   bool is_good = tsri_readers_init(state, garbage, &readers);
   state->run_mark++;
   for (uint32_t i = 0; i < target_count && is_good; i++)
-    is_good = add_node(&own, tsri_pending_node(&targets[i]->value));
-  for (size_t i = 0; i < own.count && is_good; i++) {
-    const tsri_node *node = own.nodes[i];
+    is_good = add_node(&walk, tsri_pending_node(&targets[i]->value));
+  for (size_t i = 0; i < walk.count && is_good; i++) {
+    const tsri_node *node = walk.nodes[i];
     for (uint32_t j = 0; j < node->input_count && is_good; j++) {
-      is_good = add_node(&own, tsri_pending_node(node->inputs[j].value));
+      is_good = add_node(&walk, tsri_pending_node(node->inputs[j].value));
     }
-    is_good = is_good && add_readers(&own, &readers, node);
+    is_good = is_good && add_readers(&walk, &readers, node);
   }
-  tsri_free(own.nodes);
+  tsri_free(walk.nodes);
   tsri_free(readers.all);
   return is_good ? TSR_OK : TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "no host memory to find the moves that a run needs");
 }

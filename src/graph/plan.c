@@ -40,17 +40,20 @@ static bool grow(void **items, const void *few, uint32_t *capacity, uint32_t wan
   return true;
 }
 
-static bool push(collector *own, tsri_node *node) {
-  if (!grow((void **)&own->stack, own->few, &own->stack_capacity, own->depth + 1, sizeof *own->stack)) return false;
-  node->mark = own->state->run_mark;
+static bool push(collector *collected, tsri_node *node) {
+  if (!grow((void **)&collected->stack, collected->few, &collected->stack_capacity, collected->depth + 1,
+            sizeof *collected->stack))
+    return false;
+  node->mark = collected->state->run_mark;
   node->slot = TSRI_NONE;
-  own->stack[own->depth++] = (visit){node, 0, tsri_readers_first(node)};
+  collected->stack[collected->depth++] = (visit){node, 0, tsri_readers_first(node)};
   return true;
 }
 
-static bool number(collector *own, tsri_node *node) {
-  tsri_plan *plan = own->plan;
-  if (!grow((void **)&plan->nodes, plan->few_nodes, &own->node_capacity, plan->node_count + 1, sizeof *plan->nodes))
+static bool number(collector *collected, tsri_node *node) {
+  tsri_plan *plan = collected->plan;
+  if (!grow((void **)&plan->nodes, plan->few_nodes, &collected->node_capacity, plan->node_count + 1,
+            sizeof *plan->nodes))
     return false;
   node->slot = plan->node_count;
   tsri_planned *planned = &plan->nodes[plan->node_count++];
@@ -69,23 +72,23 @@ static bool number(collector *own, tsri_node *node) {
 }
 
 // Depth first, with a stack of our own; a node gets its number after its inputs and after readers of what it overwrites.
-static bool collect_from(collector *own, tsri_node *target) {
-  if (target->mark == own->state->run_mark) return true;
-  if (!push(own, target)) return false;
-  while (own->depth > 0) {
-    visit *top = &own->stack[own->depth - 1];
+static bool collect_from(collector *collected, tsri_node *target) {
+  if (target->mark == collected->state->run_mark) return true;
+  if (!push(collected, target)) return false;
+  while (collected->depth > 0) {
+    visit *top = &collected->stack[collected->depth - 1];
     tsri_node *input = NULL;
     if (top->next_input < top->node->input_count) {
       input = tsri_pending_node(top->node->inputs[top->next_input++].value);
     } else if (top->next_reader) {
-      const tsri_reader *reader = &own->plan->readers.all[top->next_reader - 1];
+      const tsri_reader *reader = &collected->plan->readers.all[top->next_reader - 1];
       input = reader->node;
       top->next_reader = reader->next;
     } else {
-      if (!number(own, top->node)) return false;
-      own->depth--;
+      if (!number(collected, top->node)) return false;
+      collected->depth--;
     }
-    if (input && input->mark != own->state->run_mark && !push(own, input)) return false;
+    if (input && input->mark != collected->state->run_mark && !push(collected, input)) return false;
   }
   return true;
 }
@@ -139,15 +142,15 @@ static bool merge_equal(tsri_plan *plan) {
   uint32_t *table = is_few ? few : tsri_calloc(slots, sizeof *table);  // number + 1; 0: free
   if (!table) return false;
   for (uint32_t i = 0; i < plan->node_count; i++) {
-    tsri_planned *own = &plan->nodes[i];
+    tsri_planned *planned = &plan->nodes[i];
     // A write is not merged, nor is what will be overwritten: a copy of it could come too late.
-    if (own->node->value.storage || own->node->value.successor) continue;
-    if (own->node->results || own->node->op == &tsri_op_result) continue;  // only single results become copies
-    size_t at = hash_node(plan, own->node) & (slots - 1);
-    while (table[at] && !same_node(plan, plan->nodes[table[at] - 1].node, own->node)) at = (at + 1) & (slots - 1);
+    if (planned->node->value.storage || planned->node->value.successor) continue;
+    if (planned->node->results || planned->node->op == &tsri_op_result) continue;  // only single results become copies
+    size_t at = hash_node(plan, planned->node) & (slots - 1);
+    while (table[at] && !same_node(plan, plan->nodes[table[at] - 1].node, planned->node)) at = (at + 1) & (slots - 1);
     if (table[at]) {
-      own->same_as = table[at] - 1;
-      if (own->is_target) plan->nodes[own->same_as].is_target = true;
+      planned->same_as = table[at] - 1;
+      if (planned->is_target) plan->nodes[planned->same_as].is_target = true;
     } else {
       table[at] = i + 1;
     }
@@ -162,8 +165,8 @@ bool tsri_plan_input_layout(const tsri_plan *plan, const tsri_planned *planned, 
                             tsri_layout *out_layout) {
   const tsri_input *input = &planned->node->inputs[index];
   const tsri_fusion *fusion = &plan->fusions[planned->fusion];
-  uint32_t own = planned->node->slot;
-  if (own == fusion->root || own == fusion->heavy) {  // its input is as it was recorded
+  uint32_t uint32 = planned->node->slot;
+  if (uint32 == fusion->root || uint32 == fusion->heavy) {  // its input is as it was recorded
     *out_layout = input->layout;
     return true;
   }
@@ -389,15 +392,15 @@ static bool make_room_for_fusions(tsri_plan *plan) {
 }
 
 static bool collect(tsri_graph_state *state, tsri_node *const *targets, uint32_t target_count, tsri_plan *plan) {
-  collector own = {.state = state, .plan = plan, .node_capacity = TSRI_FEW, .stack_capacity = TSRI_FEW};
-  own.stack = own.few;
+  collector collected = {.state = state, .plan = plan, .node_capacity = TSRI_FEW, .stack_capacity = TSRI_FEW};
+  collected.stack = collected.few;
   bool is_good = true;
   for (uint32_t i = 0; i < target_count && is_good; i++) {
     if (tsri_value_buffer(&targets[i]->value)) continue;
-    is_good = collect_from(&own, targets[i]);
+    is_good = collect_from(&collected, targets[i]);
     if (is_good) plan->nodes[targets[i]->slot].is_target = true;
   }
-  if (own.stack != own.few) tsri_free(own.stack);
+  if (collected.stack != collected.few) tsri_free(collected.stack);
   return is_good;
 }
 

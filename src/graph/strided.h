@@ -27,6 +27,6 @@ void tsri_strided_init(const tsri_layout *from, const tsri_layout *to, size_t el
                        tsri_strided *out);
 
 // How many elements of each axis a launch takes, so that none of its indices reaches `most`.
-void tsri_strided_pieces(const tsri_strided *own, int64_t most, int64_t *out_sizes);
+void tsri_strided_pieces(const tsri_strided *strided, int64_t most, int64_t *out_sizes);
 
 #endif

@@ -28,38 +28,38 @@ static tsr_status prepare(const char *caller, tsr_device *device, tsr_dtype dtyp
 }
 
 // A tensor over the memory if filling it went well; otherwise the memory goes back.
-static tsr_tensor *finish(fresh *own, tsr_dtype dtype, tsr_status status) {
-  if (status == TSR_OK) return tsri_tensor_create(own->buffer, dtype, &own->layout);
-  tsr_buffer_release(own->buffer);
+static tsr_tensor *finish(fresh *made, tsr_dtype dtype, tsr_status status) {
+  if (status == TSR_OK) return tsri_tensor_create(made->buffer, dtype, &made->layout);
+  tsr_buffer_release(made->buffer);
   return tsri_tensor_fail(status);
 }
 
 tsr_tensor *tsr_from_data(tsr_device *device, tsr_dtype dtype, tsr_shape shape, const void *data, size_t bytes) {
-  fresh own = {0};
+  fresh made = {0};
   size_t wanted = 0;
   tsr_status status = tsri_device_check("from_data", device);
   if (status == TSR_OK) status = check_dtype("from_data", dtype);
-  if (status == TSR_OK) status = tsri_layout_init("from_data", shape, dtype, &own.layout, &wanted);
+  if (status == TSR_OK) status = tsri_layout_init("from_data", shape, dtype, &made.layout, &wanted);
   if (status == TSR_OK && wanted != bytes) {
     char text[TSR_SHAPE_TEXT_BYTES];
     status = TSRI_FAIL(TSR_ERR_SHAPE, "from_data: %zu bytes given, %s of %s are %zu", bytes,
                        tsr_shape_format(shape, text, sizeof text), tsr_dtype_name(dtype), wanted);
   }
   if (status == TSR_OK && !data && bytes > 0) status = TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "from_data: data is NULL");
-  if (status == TSR_OK) status = tsr_buffer_create(device, bytes, 0, &own.buffer);
-  if (status == TSR_OK) status = tsr_buffer_upload(own.buffer, 0, data, bytes);
-  return finish(&own, dtype, status);
+  if (status == TSR_OK) status = tsr_buffer_create(device, bytes, 0, &made.buffer);
+  if (status == TSR_OK) status = tsr_buffer_upload(made.buffer, 0, data, bytes);
+  return finish(&made, dtype, status);
 }
 
 // Every element is `value`, which has type `value_dtype`.
 static tsr_tensor *make_full(const char *caller, tsr_device *device, tsr_dtype dtype, tsr_shape shape,
                              tsr_dtype value_dtype, const void *value) {
-  fresh own = {0};
+  fresh made = {0};
   unsigned char pattern[8];
-  tsr_status status = prepare(caller, device, dtype, shape, &own);
+  tsr_status status = prepare(caller, device, dtype, shape, &made);
   if (status == TSR_OK) status = tsr_convert(dtype, pattern, value_dtype, value, 1);
-  if (status == TSR_OK) status = tsr_buffer_fill(own.buffer, 0, own.bytes, pattern, tsr_dtype_bytes(dtype));
-  return finish(&own, dtype, status);
+  if (status == TSR_OK) status = tsr_buffer_fill(made.buffer, 0, made.bytes, pattern, tsr_dtype_bytes(dtype));
+  return finish(&made, dtype, status);
 }
 
 tsr_tensor *tsr_zeros(tsr_device *device, tsr_dtype dtype, tsr_shape shape) {

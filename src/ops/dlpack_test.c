@@ -23,35 +23,35 @@ static void delete_foreign(struct DLManagedTensor *self) { ((foreign *)self->man
 static void delete_foreign_versioned(struct DLManagedTensorVersioned *self) { ((foreign *)self->manager)->deleted++; }
 
 // f32, 0, 1, 2, …; `strides` NULL: row-major. Starts at element `first` of the data.
-static void init_foreign(foreign *own, int first, int ndim, const int64_t *shape, const int64_t *strides) {
-  *own = (foreign){0};
-  for (int i = 0; i < 64; i++) own->data[i] = (float)i;
+static void init_foreign(foreign *imported, int first, int ndim, const int64_t *shape, const int64_t *strides) {
+  *imported = (foreign){0};
+  for (int i = 0; i < 64; i++) imported->data[i] = (float)i;
   for (int i = 0; i < ndim; i++) {
-    own->shape[i] = shape[i];
-    own->strides[i] = strides ? strides[i] : 0;
+    imported->shape[i] = shape[i];
+    imported->strides[i] = strides ? strides[i] : 0;
   }
-  dl_tensor tensor = {.data = own->data + first,
+  dl_tensor tensor = {.data = imported->data + first,
                       .device = {DL_CPU, 0},
                       .ndim = ndim,
                       .dtype = {DL_FLOAT, 32, 1},
-                      .shape = own->shape,
-                      .strides = strides ? own->strides : NULL};
-  own->plain = (struct DLManagedTensor){.tensor = tensor, .manager = own, .deleter = delete_foreign};
-  own->versioned = (struct DLManagedTensorVersioned){
-      .version = {DL_MAJOR, DL_MINOR}, .manager = own, .deleter = delete_foreign_versioned, .tensor = tensor};
+                      .shape = imported->shape,
+                      .strides = strides ? imported->strides : NULL};
+  imported->plain = (struct DLManagedTensor){.tensor = tensor, .manager = imported, .deleter = delete_foreign};
+  imported->versioned = (struct DLManagedTensorVersioned){
+      .version = {DL_MAJOR, DL_MINOR}, .manager = imported, .deleter = delete_foreign_versioned, .tensor = tensor};
 }
 
-#define FOREIGN(own, first, ndim, shape, strides) \
-  foreign own;                                    \
-  init_foreign(&(own), first, ndim, shape, strides)
+#define FOREIGN(imported, first, ndim, shape, strides) \
+  foreign imported;                                    \
+  init_foreign(&(imported), first, ndim, shape, strides)
 
 // The call fails, gives no tensor and leaves the managed one to the caller.
-static void check_refused(tsr_device *device, foreign *own, tsr_status wanted, const char *words) {
-  tsr_tensor *tensor = (tsr_tensor *)own;
-  CHECK_STATUS(tsr_from_dlpack(device, &own->plain, &tensor), wanted);
+static void check_refused(tsr_device *device, foreign *imported, tsr_status wanted, const char *words) {
+  tsr_tensor *tensor = (tsr_tensor *)imported;
+  CHECK_STATUS(tsr_from_dlpack(device, &imported->plain, &tensor), wanted);
   CHECK_LAST_ERROR_HAS(words);
   CHECK(tensor == NULL);
-  CHECK_EQ_INT(own->deleted, 0);
+  CHECK_EQ_INT(imported->deleted, 0);
 }
 
 // --- Giving -------------------------------------------------------------------------------------------------------
@@ -234,34 +234,34 @@ TEST(failed_tensors_and_null_are_not_given) {
 
 TEST(host_memory_is_taken_where_it_lies) {
   tsr_device *device = test_open("cpu");
-  FOREIGN(own, 0, 2, ((int64_t[]){3, 4}), NULL);
+  FOREIGN(imported, 0, 2, ((int64_t[]){3, 4}), NULL);
   tsr_tensor *tensor = NULL;
-  CHECK_OK(tsr_from_dlpack(device, &own.plain, &tensor));
-  CHECK(tsr_buffer_host(tsri_tensor_buffer(tensor)) == own.data);
+  CHECK_OK(tsr_from_dlpack(device, &imported.plain, &tensor));
+  CHECK(tsr_buffer_host(tsri_tensor_buffer(tensor)) == imported.data);
   CHECK_EQ_INT(tsr_tensor_shape(tensor).rank, 2);
   CHECK(tsr_tensor_is_contiguous(tensor));
-  own.data[11] = 99;
+  imported.data[11] = 99;
   float values[12];
   CHECK_OK(tsr_read(tensor, values, sizeof values));
   CHECK(values[11] == 99 && values[1] == 1);
   values[0] = -5;
   CHECK_OK(tsr_write(tensor, values, sizeof values));
-  CHECK(own.data[0] == -5);
-  CHECK(own.data[12] == 12);  // what lies behind is left alone
+  CHECK(imported.data[0] == -5);
+  CHECK(imported.data[12] == 12);  // what lies behind is left alone
   tsr_memory_stats stats;
   CHECK_OK(tsr_memory_get_stats(device, &stats));
   CHECK_EQ_UINT(stats.in_use_bytes, 0);
-  CHECK_EQ_INT(own.deleted, 0);
+  CHECK_EQ_INT(imported.deleted, 0);
   tsr_release(tensor);
-  CHECK_EQ_INT(own.deleted, 1);
+  CHECK_EQ_INT(imported.deleted, 1);
   tsr_device_release(device);
 }
 
 TEST(the_owners_deleter_runs_with_the_last_view) {
   tsr_device *device = test_open("cpu");
-  FOREIGN(own, 0, 2, ((int64_t[]){4, 4}), NULL);
+  FOREIGN(imported, 0, 2, ((int64_t[]){4, 4}), NULL);
   tsr_tensor *tensor = NULL;
-  CHECK_OK(tsr_from_dlpack_versioned(device, &own.versioned, &tensor));
+  CHECK_OK(tsr_from_dlpack_versioned(device, &imported.versioned, &tensor));
   tsr_tensor *view = tsr_slice(tensor, 0, 1, 2, 1), *again = tsr_transpose(view, 0, 1);
   struct DLManagedTensor *given = NULL;
   CHECK_OK(tsr_to_dlpack(again, &given));
@@ -269,30 +269,30 @@ TEST(the_owners_deleter_runs_with_the_last_view) {
   tsr_release(tensor);
   tsr_release(view);
   tsr_release(again);
-  CHECK_EQ_INT(own.deleted, 0);  // what was taken and given on is still in use
+  CHECK_EQ_INT(imported.deleted, 0);  // what was taken and given on is still in use
   CHECK(((float *)given->tensor.data)[3] == 7);
   given->deleter(given);
-  CHECK_EQ_INT(own.deleted, 1);
+  CHECK_EQ_INT(imported.deleted, 1);
 }
 
 TEST(a_tensor_taken_inside_a_scope_goes_with_it) {
   tsr_device *device = test_open("cpu");
-  FOREIGN(own, 0, 1, ((int64_t[]){4}), NULL);
+  FOREIGN(imported, 0, 1, ((int64_t[]){4}), NULL);
   tsr_scope *scope = tsr_scope_begin(device);
   tsr_tensor *tensor = NULL;
-  CHECK_OK(tsr_from_dlpack(device, &own.plain, &tensor));
-  CHECK_EQ_INT(own.deleted, 0);
+  CHECK_OK(tsr_from_dlpack(device, &imported.plain, &tensor));
+  CHECK_EQ_INT(imported.deleted, 0);
   CHECK_OK(tsr_scope_end(scope));
-  CHECK_EQ_INT(own.deleted, 1);
+  CHECK_EQ_INT(imported.deleted, 1);
   tsr_device_release(device);
 }
 
 TEST(a_managed_tensor_without_a_deleter_is_taken) {
   tsr_device *device = test_open("cpu");
-  FOREIGN(own, 0, 1, ((int64_t[]){4}), NULL);
-  own.plain.deleter = NULL;
+  FOREIGN(imported, 0, 1, ((int64_t[]){4}), NULL);
+  imported.plain.deleter = NULL;
   tsr_tensor *tensor = NULL;
-  CHECK_OK(tsr_from_dlpack(device, &own.plain, &tensor));
+  CHECK_OK(tsr_from_dlpack(device, &imported.plain, &tensor));
   tsr_release(tensor);
   tsr_device_release(device);
 }
@@ -339,9 +339,9 @@ TEST(strides_and_offsets_are_followed_on_every_device) { test_on_every_device(st
 
 TEST(strides_of_axes_with_one_element_do_not_matter) {
   tsr_device *device = test_open("cpu");
-  FOREIGN(own, 0, 3, ((int64_t[]){1, 4, 1}), ((int64_t[]){INT64_MAX, 1, INT64_MIN}));
+  FOREIGN(imported, 0, 3, ((int64_t[]){1, 4, 1}), ((int64_t[]){INT64_MAX, 1, INT64_MIN}));
   tsr_tensor *tensor = NULL;
-  CHECK_OK(tsr_from_dlpack(device, &own.plain, &tensor));
+  CHECK_OK(tsr_from_dlpack(device, &imported.plain, &tensor));
   CHECK(tsr_tensor_is_contiguous(tensor));
   tsr_release(tensor);
   tsr_device_release(device);
@@ -349,11 +349,11 @@ TEST(strides_of_axes_with_one_element_do_not_matter) {
 
 TEST(read_only_memory_stays_read_only) {
   tsr_device *device = test_open("cpu");
-  FOREIGN(own, 0, 1, ((int64_t[]){4}), NULL);
-  own.versioned.flags = DL_FLAG_READ_ONLY;
+  FOREIGN(imported, 0, 1, ((int64_t[]){4}), NULL);
+  imported.versioned.flags = DL_FLAG_READ_ONLY;
   tsr_tensor *tensor = NULL;
   float values[4] = {9, 9, 9, 9};
-  CHECK_OK(tsr_from_dlpack_versioned(device, &own.versioned, &tensor));
+  CHECK_OK(tsr_from_dlpack_versioned(device, &imported.versioned, &tensor));
   CHECK_STATUS(tsr_write(tensor, values, sizeof values), TSR_ERR_INVALID_ARGUMENT);
   CHECK_LAST_ERROR_HAS("read-only");
   tsr_tensor *view = tsr_flip(tensor, 0);
@@ -361,7 +361,7 @@ TEST(read_only_memory_stays_read_only) {
   CHECK_STATUS(tsr_buffer_upload(tsri_tensor_buffer(view), 0, values, 4), TSR_ERR_INVALID_ARGUMENT);
   CHECK_STATUS(tsr_buffer_fill(tsri_tensor_buffer(view), 0, 4, values, 4), TSR_ERR_INVALID_ARGUMENT);
   CHECK_STATUS(tsr_buffer_copy(tsri_tensor_buffer(view), 0, tsri_tensor_buffer(view), 4, 4), TSR_ERR_INVALID_ARGUMENT);
-  CHECK(own.data[0] == 0 && own.data[3] == 3);
+  CHECK(imported.data[0] == 0 && imported.data[3] == 3);
 
   struct DLManagedTensor *plain = NULL;
   CHECK_STATUS(tsr_to_dlpack(view, &plain), TSR_ERR_UNSUPPORTED);
@@ -376,30 +376,30 @@ TEST(read_only_memory_stays_read_only) {
   tsr_release(copy);
   tsr_release(view);
   tsr_release(tensor);
-  CHECK_EQ_INT(own.deleted, 1);
+  CHECK_EQ_INT(imported.deleted, 1);
   tsr_device_release(device);
 }
 
 TEST(read_only_memory_copied_to_a_device_may_be_written) {
   tsr_device *device = test_open("null");
-  FOREIGN(own, 0, 1, ((int64_t[]){4}), NULL);
-  own.versioned.flags = DL_FLAG_READ_ONLY;
+  FOREIGN(imported, 0, 1, ((int64_t[]){4}), NULL);
+  imported.versioned.flags = DL_FLAG_READ_ONLY;
   tsr_tensor *tensor = NULL;
   float values[4] = {9, 9, 9, 9};
-  CHECK_OK(tsr_from_dlpack_versioned(device, &own.versioned, &tensor));
+  CHECK_OK(tsr_from_dlpack_versioned(device, &imported.versioned, &tensor));
   CHECK_OK(tsr_write(tensor, values, sizeof values));
-  CHECK(own.data[0] == 0);
+  CHECK(imported.data[0] == 0);
   tsr_release(tensor);
   tsr_device_release(device);
 }
 
 TEST(other_devices_copy_and_return_the_memory_at_once) {
   tsr_device *device = test_open("null");
-  FOREIGN(own, 0, 1, ((int64_t[]){6}), ((int64_t[]){3}));
+  FOREIGN(imported, 0, 1, ((int64_t[]){6}), ((int64_t[]){3}));
   tsr_tensor *tensor = NULL;
-  CHECK_OK(tsr_from_dlpack(device, &own.plain, &tensor));
-  CHECK_EQ_INT(own.deleted, 1);
-  memset(&own, 0xFF, sizeof own);
+  CHECK_OK(tsr_from_dlpack(device, &imported.plain, &tensor));
+  CHECK_EQ_INT(imported.deleted, 1);
+  memset(&imported, 0xFF, sizeof imported);
   CHECK(tsr_tensor_is_contiguous(tensor));
   float values[6];
   CHECK_OK(tsr_read(tensor, values, sizeof values));
@@ -463,13 +463,13 @@ TEST(another_major_version_is_refused) {
   tsr_device *device = test_open("cpu");
   static const uint32_t others[] = {0, 2, 99};
   for (int i = 0; i < 3; i++) {
-    FOREIGN(own, 0, 1, ((int64_t[]){4}), NULL);
-    own.versioned.version.major = others[i];
+    FOREIGN(imported, 0, 1, ((int64_t[]){4}), NULL);
+    imported.versioned.version.major = others[i];
     tsr_tensor *tensor = (tsr_tensor *)device;
-    CHECK_STATUS(tsr_from_dlpack_versioned(device, &own.versioned, &tensor), TSR_ERR_INVALID_ARGUMENT);
+    CHECK_STATUS(tsr_from_dlpack_versioned(device, &imported.versioned, &tensor), TSR_ERR_INVALID_ARGUMENT);
     CHECK_LAST_ERROR_HAS("only 1.x is understood");
     CHECK(tensor == NULL);
-    CHECK_EQ_INT(own.deleted, 0);
+    CHECK_EQ_INT(imported.deleted, 0);
   }
   FOREIGN(newer, 0, 1, ((int64_t[]){4}), NULL);
   newer.versioned.version.minor = 7;  // minor versions add and do not change
@@ -481,27 +481,27 @@ TEST(another_major_version_is_refused) {
 
 TEST(null_arguments_are_statuses) {
   tsr_device *device = test_open("cpu");
-  FOREIGN(own, 0, 1, ((int64_t[]){4}), NULL);
+  FOREIGN(imported, 0, 1, ((int64_t[]){4}), NULL);
   tsr_tensor *tensor = NULL;
   CHECK_STATUS(tsr_from_dlpack(device, NULL, &tensor), TSR_ERR_INVALID_ARGUMENT);
-  CHECK_STATUS(tsr_from_dlpack(device, &own.plain, NULL), TSR_ERR_INVALID_ARGUMENT);
-  CHECK_STATUS(tsr_from_dlpack(NULL, &own.plain, &tensor), TSR_ERR_INVALID_ARGUMENT);
+  CHECK_STATUS(tsr_from_dlpack(device, &imported.plain, NULL), TSR_ERR_INVALID_ARGUMENT);
+  CHECK_STATUS(tsr_from_dlpack(NULL, &imported.plain, &tensor), TSR_ERR_INVALID_ARGUMENT);
   CHECK_STATUS(tsr_from_dlpack_versioned(device, NULL, &tensor), TSR_ERR_INVALID_ARGUMENT);
-  CHECK_STATUS(tsr_from_dlpack_versioned(device, &own.versioned, NULL), TSR_ERR_INVALID_ARGUMENT);
-  CHECK_EQ_INT(own.deleted, 0);
+  CHECK_STATUS(tsr_from_dlpack_versioned(device, &imported.versioned, NULL), TSR_ERR_INVALID_ARGUMENT);
+  CHECK_EQ_INT(imported.deleted, 0);
   tsr_device_release(device);
 }
 
 // --- Failing memory -----------------------------------------------------------------------------------------------
 
 // Takes a foreign tensor and gives it on; whatever fails, the deleter runs once if it was taken and not at all if not.
-static tsr_status take_and_give(tsr_device *device, foreign *own) {
-  init_foreign(own, 40, 2, (int64_t[]){4, 3}, (int64_t[]){-10, -2});
+static tsr_status take_and_give(tsr_device *device, foreign *imported) {
+  init_foreign(imported, 40, 2, (int64_t[]){4, 3}, (int64_t[]){-10, -2});
   tsr_scope *scope = tsr_scope_begin(device);
   if (!scope) return tsr_last_error_status();
   tsr_tensor *tensor = NULL;
   struct DLManagedTensorVersioned *given = NULL;
-  tsr_status status = tsr_from_dlpack_versioned(device, &own->versioned, &tensor);
+  tsr_status status = tsr_from_dlpack_versioned(device, &imported->versioned, &tensor);
   bool is_taken = status == TSR_OK;
   CHECK(is_taken == (tensor != NULL));
   if (is_taken) status = tsr_to_dlpack_versioned(tensor, &given);
@@ -511,17 +511,17 @@ static tsr_status take_and_give(tsr_device *device, foreign *own) {
     CHECK(((float *)given->tensor.data)[0] == 40);
     given->deleter(given);
   }
-  CHECK_EQ_INT(own->deleted, is_taken);
+  CHECK_EQ_INT(imported->deleted, is_taken);
   return status;
 }
 
 static void every_allocation_may_fail(tsr_device *device) {
-  foreign own;
+  foreign imported;
   int failures = 0;
   for (uint64_t n = 1; n < 200; n++) {
     CHECK_OK(tsr_memory_trim(device, NULL));  // so that the pool needs the host, too
     tsri_alloc_fail_at(n, false);
-    tsr_status status = take_and_give(device, &own);
+    tsr_status status = take_and_give(device, &imported);
     uint64_t made = tsri_alloc_fail_at(0, false);
     if (status != TSR_OK) {
       CHECK_STATUS(status, TSR_ERR_OUT_OF_MEMORY);
@@ -540,12 +540,12 @@ static void every_allocation_may_fail(tsr_device *device) {
 TEST(every_host_allocation_of_an_exchange_may_fail) { test_on_every_device(every_allocation_may_fail); }
 
 static void sweep_device_faults(const char *backend, const char *kind, tsr_status wanted, int least) {
-  foreign own;
+  foreign imported;
   for (int n = 1; n < 50; n++) {
     char faults[32];
     snprintf(faults, sizeof faults, "%s:%d", kind, n);
     tsr_device *device = test_open_with_faults(backend, faults);
-    tsr_status status = take_and_give(device, &own);
+    tsr_status status = take_and_give(device, &imported);
     tsr_device_release(device);
     if (status == TSR_OK) {
       CHECK(n - 1 >= least);

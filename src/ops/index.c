@@ -203,11 +203,11 @@ typedef struct sorted_keys {
   tsr_buffer *keys, *sorted, *order;
 } sorted_keys;
 
-static tsr_status sort_keys(const tsri_kernel_run *run, sorted_keys *own) {
+static tsr_status sort_keys(const tsri_kernel_run *run, sorted_keys *keys) {
   int64_t count = run->layouts[1].count;
-  tsr_status status = tsri_call_scratch(run->device, count, TSR_U32, &own->keys);
-  if (status == TSR_OK) status = tsri_call_scratch(run->device, count, TSR_U32, &own->sorted);
-  if (status == TSR_OK) status = tsri_call_scratch(run->device, count, TSR_I32, &own->order);
+  tsr_status status = tsri_call_scratch(run->device, count, TSR_U32, &keys->keys);
+  if (status == TSR_OK) status = tsri_call_scratch(run->device, count, TSR_U32, &keys->sorted);
+  if (status == TSR_OK) status = tsri_call_scratch(run->device, count, TSR_I32, &keys->order);
   if (status != TSR_OK) return status;
   tsri_walk walk;
   walk_target(run, &walk);
@@ -215,27 +215,27 @@ static tsr_status sort_keys(const tsri_kernel_run *run, sorted_keys *own) {
   tsri_call_init(&call, run->device, "op_index", "scatter_keys", "I=%s RANK=%d", tsr_dtype_name(run->input_dtypes[1]),
                  walk.rank);
   tsri_call_buffer(&call, "indices", run->inputs[1], run->input_dtypes[1]);
-  tsri_call_buffer(&call, "keys", own->keys, TSR_U32);
+  tsri_call_buffer(&call, "keys", keys->keys, TSR_U32);
   pass_target(run, &walk, &call);
   status = tsri_call_items(&call, walk.count);
   if (status != TSR_OK) return status;
   return tsri_sort_rows(&(tsri_sort){.device = run->device,
                                      .dtype = TSR_U32,
-                                     .x = own->keys,
+                                     .x = keys->keys,
                                      .rows = 1,
                                      .n = count,
-                                     .values = own->sorted,
-                                     .order = own->order});
+                                     .values = keys->sorted,
+                                     .order = keys->order});
 }
 
-static tsr_status add_runs(const tsri_kernel_run *run, const sorted_keys *own) {
+static tsr_status add_runs(const tsri_kernel_run *run, const sorted_keys *keys) {
   tsri_call call;
   tsri_call_init(&call, run->device, "op_index", "scatter_sum", "T=%s A=%s", tsr_dtype_name(run->dtype),
                  tsr_dtype_name(tsri_accumulator(run->dtype)));
   tsri_call_buffer(&call, "x", run->inputs[0], run->dtype);
   tsri_call_buffer(&call, "source", run->inputs[2], run->dtype);
-  tsri_call_buffer(&call, "keys", own->sorted, TSR_U32);
-  tsri_call_buffer(&call, "order", own->order, TSR_I32);
+  tsri_call_buffer(&call, "keys", keys->sorted, TSR_U32);
+  tsri_call_buffer(&call, "order", keys->order, TSR_I32);
   tsri_call_buffer(&call, "y", run->output, run->dtype);
   tsri_call_word(&call, "n", run->layouts[1].count);
   tsri_call_word(&call, "x_at", run->layouts[0].offset);
@@ -248,12 +248,12 @@ tsr_status tsri_run_scatter_add(const tsri_kernel_run *run) {
   if (status != TSR_OK || run->layouts[0].count == 0) return status;
   status = copy_x(run);
   if (status != TSR_OK || run->layouts[1].count == 0) return status;
-  sorted_keys own = {NULL, NULL, NULL};
-  status = sort_keys(run, &own);
-  if (status == TSR_OK) status = add_runs(run, &own);
-  tsr_buffer_release(own.keys);
-  tsr_buffer_release(own.sorted);
-  tsr_buffer_release(own.order);
+  sorted_keys keys = {NULL, NULL, NULL};
+  status = sort_keys(run, &keys);
+  if (status == TSR_OK) status = add_runs(run, &keys);
+  tsr_buffer_release(keys.keys);
+  tsr_buffer_release(keys.sorted);
+  tsr_buffer_release(keys.order);
   return status;
 }
 

@@ -283,18 +283,18 @@ static tsr_status add_program(tsr_kernel *kernel, tsr_device *device, bool wide_
                               const tsri_built **out_built) {
   tsri_device_program **grown = tsri_realloc(kernel->programs, ((size_t)kernel->program_count + 1) * sizeof *grown);
   if (grown) kernel->programs = grown;
-  tsri_device_program *own = grown ? tsri_calloc(1, sizeof *own) : NULL;
-  if (!own) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "%s: no host memory for its program", kernel->ir->variant);
-  tsr_status status = tsri_built_init(device, kernel->ir, wide_unaligned, &own->built);
+  tsri_device_program *program = grown ? tsri_calloc(1, sizeof *program) : NULL;
+  if (!program) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "%s: no host memory for its program", kernel->ir->variant);
+  tsr_status status = tsri_built_init(device, kernel->ir, wide_unaligned, &program->built);
   if (status != TSR_OK) {
-    tsri_free(own);
+    tsri_free(program);
     return status;
   }
-  own->late.destroy = destroy_program;
-  own->device = tsr_device_retain(device);
-  own->wide_unaligned = wide_unaligned;
-  kernel->programs[kernel->program_count++] = own;
-  *out_built = &own->built;
+  program->late.destroy = destroy_program;
+  program->device = tsr_device_retain(device);
+  program->wide_unaligned = wide_unaligned;
+  kernel->programs[kernel->program_count++] = program;
+  *out_built = &program->built;
   return TSR_OK;
 }
 
@@ -304,8 +304,8 @@ tsr_status tsri_kernel_program(tsr_kernel *kernel, tsr_device *device, bool wide
   *out_built = NULL;
   tsri_mutex_lock(&kernel->lock);
   for (int i = 0; i < kernel->program_count && !*out_built; i++) {
-    tsri_device_program *own = kernel->programs[i];
-    if (own->device == device && own->wide_unaligned == wide_unaligned) *out_built = &own->built;
+    tsri_device_program *program = kernel->programs[i];
+    if (program->device == device && program->wide_unaligned == wide_unaligned) *out_built = &program->built;
   }
   if (!*out_built) status = add_program(kernel, device, wide_unaligned, out_built);
   tsri_mutex_unlock(&kernel->lock);

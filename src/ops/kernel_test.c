@@ -796,13 +796,13 @@ typedef struct worker {
 } worker;
 
 static void *work(void *user) {
-  const worker *own = user;
+  const worker *task = user;
   for (int round = 0; round < 100; round++) {
-    int32_t values[16] = {0}, wanted = own->number * 1000 + round;
-    tsr_tensor *y = tsr_zeros(own->device, TSR_I32, TSR_SHAPE(16));
-    bool is_good = LAUNCH(own->kernel, 16, TENSOR(y), INT(wanted), INT(16)) == TSR_OK &&
+    int32_t values[16] = {0}, wanted = task->number * 1000 + round;
+    tsr_tensor *y = tsr_zeros(task->device, TSR_I32, TSR_SHAPE(16));
+    bool is_good = LAUNCH(task->kernel, 16, TENSOR(y), INT(wanted), INT(16)) == TSR_OK &&
                    tsr_read(y, values, sizeof values) == TSR_OK && values[0] == wanted && values[15] == wanted;
-    if (!is_good) atomic_fetch_add(own->failures, 1);
+    if (!is_good) atomic_fetch_add(task->failures, 1);
     tsr_release(y);
   }
   return NULL;

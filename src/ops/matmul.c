@@ -52,17 +52,17 @@ typedef struct product {
 // How an input lies when its batch axes are broadcast to those of the product.
 static operand operand_of(const tsri_layout *layout, const product *p) {
   int rank = layout->shape.rank, missing = p->batch_rank - (rank - 2);
-  operand own = {.at = layout->offset, .row = layout->strides[rank - 2], .col = layout->strides[rank - 1]};
-  if (layout->shape.dims[rank - 2] == 1) own.row = 0;
-  if (layout->shape.dims[rank - 1] == 1) own.col = 0;
+  operand side = {.at = layout->offset, .row = layout->strides[rank - 2], .col = layout->strides[rank - 1]};
+  if (layout->shape.dims[rank - 2] == 1) side.row = 0;
+  if (layout->shape.dims[rank - 1] == 1) side.col = 0;
   for (int i = missing; i < p->batch_rank; i++) {
-    own.batch[i] = layout->shape.dims[i - missing] == 1 ? 0 : layout->strides[i - missing];
+    side.batch[i] = layout->shape.dims[i - missing] == 1 ? 0 : layout->strides[i - missing];
   }
-  return own;
+  return side;
 }
 
-static bool batch_joins(const operand *own, int64_t size, int i, int into) {
-  return own->batch[into] == own->batch[i] * size;
+static bool batch_joins(const operand *side, int64_t size, int i, int into) {
+  return side->batch[into] == side->batch[i] * size;
 }
 
 // Drops batch axes of size 1 and joins neighbours, so that kernels' two are mostly enough.
@@ -88,13 +88,13 @@ static bool is_by_four(int64_t at, int64_t step, const int64_t *batch, int batch
 }
 
 // Whether four neighbours can be read at once: along the axis of step 1, which has `size` elements; `other` is the other step.
-static bool is_wide(const operand *own, int64_t step, int64_t size, int64_t other, int batch_rank) {
-  return step == 1 && size % 4 == 0 && is_by_four(own->at, other, own->batch, batch_rank);
+static bool is_wide(const operand *side, int64_t step, int64_t size, int64_t other, int batch_rank) {
+  return step == 1 && size % 4 == 0 && is_by_four(side->at, other, side->batch, batch_rank);
 }
 
-static size_t tile_shared_bytes(const tile *own, size_t element) {
+static size_t tile_shared_bytes(const tile *t, size_t element) {
   enum { PAD = 4 };  // as in the kernel
-  return (size_t)(2 * own->depth * (own->m + own->n + 2 * PAD)) * element;
+  return (size_t)(2 * t->depth * (t->m + t->n + 2 * PAD)) * element;
 }
 
 // The large tile where there are enough of them and sums take no more room than f32; one that fits the shared memory.
@@ -115,27 +115,27 @@ static bool reads_both_along_k(const product *p) { return p->a.col == 1 && p->b.
 // LONG reads along k, which wants neighbours there (or few columns); otherwise items side by side read b's rows.
 static way choose(const tsr_device *device, const product *p, tsr_dtype wide) {
   const tsri_tuning *tuning = &tsri_graph_of((tsr_device *)(uintptr_t)device)->tuning;
-  way own = {.method = NAIVE};
+  way chosen = {.method = NAIVE};
   bool is_gpu = tuning->matmul_blocks != 0, is_thin = p->m < SMALL_SIDE || p->n < SMALL_SIDE;
   bool reads_along_k = p->b.row == 1 || p->n < SMALL_SIDE;
   bool is_few = p->m * p->n <= FEW_RESULTS && reads_along_k;
   if (p->k >= LONG_SUM && (is_few || (is_gpu && is_thin && reads_both_along_k(p)))) {
-    own.method = LONG;
-    own.group = tuning->gemv_group;
-    own.deep = tuning->gemv_unroll;
-    own.is_wide_a = own.is_wide_b = is_gpu && is_wide(&p->a, p->a.col, p->k, p->a.row, p->batch_rank) &&
-                                    is_wide(&p->b, p->b.row, p->k, p->b.col, p->batch_rank);
+    chosen.method = LONG;
+    chosen.group = tuning->gemv_group;
+    chosen.deep = tuning->gemv_unroll;
+    chosen.is_wide_a = chosen.is_wide_b = is_gpu && is_wide(&p->a, p->a.col, p->k, p->a.row, p->batch_rank) &&
+                                          is_wide(&p->b, p->b.row, p->k, p->b.col, p->batch_rank);
   } else if (!is_thin) {
-    own.method = is_gpu ? BLOCKS : TILED;
-    own.tile = choose_tile(device, tuning, p, wide);
-    bool fits = tuning->matmul_steps > 0 && own.tile.depth % tuning->matmul_steps == 0;
-    own.steps = fits ? tuning->matmul_steps : 1;
-    own.is_wide_a = p->a.col == 1 ? is_wide(&p->a, 1, p->k, p->a.row, p->batch_rank)
-                                  : is_wide(&p->a, p->a.row, p->m, p->a.col, p->batch_rank);
-    own.is_wide_b = p->b.col == 1 ? is_wide(&p->b, 1, p->n, p->b.row, p->batch_rank)
-                                  : is_wide(&p->b, p->b.row, p->k, p->b.col, p->batch_rank);
+    chosen.method = is_gpu ? BLOCKS : TILED;
+    chosen.tile = choose_tile(device, tuning, p, wide);
+    bool fits = tuning->matmul_steps > 0 && chosen.tile.depth % tuning->matmul_steps == 0;
+    chosen.steps = fits ? tuning->matmul_steps : 1;
+    chosen.is_wide_a = p->a.col == 1 ? is_wide(&p->a, 1, p->k, p->a.row, p->batch_rank)
+                                     : is_wide(&p->a, p->a.row, p->m, p->a.col, p->batch_rank);
+    chosen.is_wide_b = p->b.col == 1 ? is_wide(&p->b, 1, p->n, p->b.row, p->batch_rank)
+                                     : is_wide(&p->b, p->b.row, p->k, p->b.col, p->batch_rank);
   }
-  return own;
+  return chosen;
 }
 
 // --- Launching -------------------------------------------------------------------------------------------------------
@@ -156,8 +156,8 @@ static void pass_matrices(const tsri_kernel_run *run, tsr_buffer *filler, tsri_c
   tsri_call_buffer(call, "y", run->output, run->dtype);
 }
 
-static int64_t batch_stride(const operand *own, const product *p, int from_end) {
-  return p->batch_rank >= from_end ? own->batch[p->batch_rank - from_end] : 0;
+static int64_t batch_stride(const operand *side, const product *p, int from_end) {
+  return p->batch_rank >= from_end ? side->batch[p->batch_rank - from_end] : 0;
 }
 
 static void pass_strides(const product *p, const batch_part *part, tsri_call *call) {

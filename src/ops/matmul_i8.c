@@ -7,19 +7,19 @@
 
 // The shape of an input with its elements next to each other along k, which is its last axis or the one before it.
 static tsri_layout along_k(const tsri_layout *from, bool k_is_last) {
-  tsri_layout own = {.shape = from->shape, .count = from->count};
+  tsri_layout row_layout = {.shape = from->shape, .count = from->count};
   int rank = from->shape.rank, k = k_is_last ? rank - 1 : rank - 2, other = k_is_last ? rank - 2 : rank - 1;
   int64_t step = 1;
   const int order[] = {k, other};
   for (int i = 0; i < 2; i++) {
-    own.strides[order[i]] = step;
+    row_layout.strides[order[i]] = step;
     step *= from->shape.dims[order[i]];
   }
   for (int axis = rank - 3; axis >= 0; axis--) {
-    own.strides[axis] = step;
+    row_layout.strides[axis] = step;
     step *= from->shape.dims[axis];
   }
-  return own;
+  return row_layout;
 }
 
 static bool is_along_k(const tsri_layout *layout, bool k_is_last) {

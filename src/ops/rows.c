@@ -32,14 +32,14 @@ typedef struct row_shape {
 static row_shape shape_row(const tsri_kernel_run *run, int64_t n, const int64_t *offsets, int count) {
   const tsri_tuning *tuning = &tsri_graph_of(run->device)->tuning;
   int limit = (int)run->device->limits.max_group_size, most = tuning->row_group < limit ? tuning->row_group : limit;
-  row_shape own = {.group = 32, .held = tuning->row_held};
-  if (own.held == 0) return own;
-  while ((int64_t)own.group * own.held < n && own.group * 2 <= most) own.group *= 2;
-  if ((int64_t)own.group * own.held < n) return (row_shape){0};
-  while (own.held > 4 && (int64_t)own.group * (own.held / 2) >= n) own.held /= 2;
-  own.is_wide = tuning->row_wide != 0 && own.held % 4 == 0 && !run->epilogue && n % 4 == 0;
-  for (int i = 0; i < count; i++) own.is_wide = own.is_wide && offsets[i] % 4 == 0;
-  return own;
+  row_shape row = {.group = 32, .held = tuning->row_held};
+  if (row.held == 0) return row;
+  while ((int64_t)row.group * row.held < n && row.group * 2 <= most) row.group *= 2;
+  if ((int64_t)row.group * row.held < n) return (row_shape){0};
+  while (row.held > 4 && (int64_t)row.group * (row.held / 2) >= n) row.held /= 2;
+  row.is_wide = tuning->row_wide != 0 && row.held % 4 == 0 && !run->epilogue && n % 4 == 0;
+  for (int i = 0; i < count; i++) row.is_wide = row.is_wide && offsets[i] % 4 == 0;
+  return row;
 }
 
 // x as a float dtype, contiguous; the caller's to release.

@@ -203,8 +203,8 @@ static int use_workers(void) {
 }
 
 static int use_workers_in_a_grandchild(void) {
-  int own = use_workers();
-  return own ? own : in_child(use_workers);
+  int number = use_workers();
+  return number ? number : in_child(use_workers);
 }
 
 TEST(after_fork_the_child_creates_threads_of_its_own) {

@@ -33,19 +33,19 @@ int tsri_plugins_count(void) { return active_count; }
 
 tsri_backend_entry *tsri_plugins_at(int index) { return &loaded[active[index]]->entry; }
 
-static void refuse(plugin *own, const char *format, ...) TSRI_PRINTF(2, 3);
-static void refuse(plugin *own, const char *format, ...) {
+static void refuse(plugin *candidate, const char *format, ...) TSRI_PRINTF(2, 3);
+static void refuse(plugin *candidate, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  own->entry.table = NULL;
-  own->entry.name = own->entry.title = own->name;
-  own->entry.status = TSR_ERR_UNAVAILABLE;
-  int used = snprintf(own->entry.reason, sizeof own->entry.reason, "%s: ", own->path);
-  if (used > 0 && (size_t)used < sizeof own->entry.reason) {
-    vsnprintf(own->entry.reason + used, sizeof own->entry.reason - (size_t)used, format, args);
+  candidate->entry.table = NULL;
+  candidate->entry.name = candidate->entry.title = candidate->name;
+  candidate->entry.status = TSR_ERR_UNAVAILABLE;
+  int used = snprintf(candidate->entry.reason, sizeof candidate->entry.reason, "%s: ", candidate->path);
+  if (used > 0 && (size_t)used < sizeof candidate->entry.reason) {
+    vsnprintf(candidate->entry.reason + used, sizeof candidate->entry.reason - (size_t)used, format, args);
   }
   va_end(args);
-  tsri_log(TSR_LOG_WARN, "plug-in %s", own->entry.reason);
+  tsri_log(TSR_LOG_WARN, "plug-in %s", candidate->entry.reason);
 }
 
 // Entries every table has; offsets, because the table's type is the same for all.
@@ -109,83 +109,83 @@ static bool is_name(const char *name) {
   return length > 0 && length < TSR_NAME_BYTES && name[length] == 0;
 }
 
-static bool name_is_taken(const char *name, const plugin *own) {
+static bool name_is_taken(const char *name, const plugin *candidate) {
   if (strcmp(name, "auto") == 0 || tsri_registry_is_built_in(name)) return true;
   for (int i = 0; i < loaded_count; i++) {
-    if (loaded[i] != own && loaded[i]->entry.table && strcmp(loaded[i]->entry.name, name) == 0) return true;
+    if (loaded[i] != candidate && loaded[i]->entry.table && strcmp(loaded[i]->entry.name, name) == 0) return true;
   }
   return false;
 }
 
-static void use_table(plugin *own, const tsri_backend *table) {
+static void use_table(plugin *candidate, const tsri_backend *table) {
   if (!table) {
-    refuse(own, "%s() returned no table", TSRI_PLUGIN_SYMBOL);
+    refuse(candidate, "%s() returned no table", TSRI_PLUGIN_SYMBOL);
     return;
   }
   if (table->abi != TSRI_BACKEND_ABI) {
-    refuse(own, "was built for plug-in ABI %u, this Tessera has %u; build it against this version's headers",
+    refuse(candidate, "was built for plug-in ABI %u, this Tessera has %u; build it against this version's headers",
            table->abi, TSRI_BACKEND_ABI);
     return;
   }
   // Of this ABI every table has at least the entries up to the last one below; newer ones come after it.
   size_t least = offsetof(tsri_backend, copy_peer) + sizeof table->copy_peer;
   if (table->table_bytes < least) {
-    refuse(own, "its table has %u bytes, at least %zu are needed", table->table_bytes, least);
+    refuse(candidate, "its table has %u bytes, at least %zu are needed", table->table_bytes, least);
     return;
   }
   const char *with = NULL, *missing = missing_entry(table, &with);
   if (missing) {
-    refuse(own, "its table lacks the entry '%s', which %s%s%s", missing, with ? "'" : "",
+    refuse(candidate, "its table lacks the entry '%s', which %s%s%s", missing, with ? "'" : "",
            with ? with : "every backend needs", with ? "' asks for" : "");
     return;
   }
   if (!is_name(table->name)) {
-    refuse(own, "its name '%s' has more than lower-case letters, digits, '_' and '-', or is empty", table->name);
+    refuse(candidate, "its name '%s' has more than lower-case letters, digits, '_' and '-', or is empty", table->name);
     return;
   }
-  if (name_is_taken(table->name, own)) {
-    refuse(own, "another backend is called '%s' already", table->name);
+  if (name_is_taken(table->name, candidate)) {
+    refuse(candidate, "another backend is called '%s' already", table->name);
     return;
   }
-  own->entry.table = table;
-  own->entry.name = table->name;
-  own->entry.title = table->title;
+  candidate->entry.table = table;
+  candidate->entry.name = table->name;
+  candidate->entry.title = table->title;
 }
 
 // Whether nobody else can change the file or folder; `resolved` is then its path without links.
-static bool check_trust(plugin *own, char resolved[TSRI_PATH_BYTES]) {
+static bool check_trust(plugin *candidate, char resolved[TSRI_PATH_BYTES]) {
   char reason[400];
-  own->entry.status = TSR_OK;
-  own->entry.reason[0] = 0;
-  own->is_trusted = tsri_path_is_trusted(own->path, resolved, reason, sizeof reason);
-  if (!own->is_trusted) refuse(own, "is not used: %s", reason);
-  return own->is_trusted;
+  candidate->entry.status = TSR_OK;
+  candidate->entry.reason[0] = 0;
+  candidate->is_trusted = tsri_path_is_trusted(candidate->path, resolved, reason, sizeof reason);
+  if (!candidate->is_trusted) refuse(candidate, "is not used: %s", reason);
+  return candidate->is_trusted;
 }
 
-static void load(plugin *own) {
+static void load(plugin *candidate) {
   char reason[400], resolved[TSRI_PATH_BYTES];
-  if (!check_trust(own, resolved)) return;
+  if (!check_trust(candidate, resolved)) return;
   tsri_library *library = tsri_library_open(resolved, reason, sizeof reason);
   if (!library) {
-    refuse(own, "could not be loaded: %s", reason);
+    refuse(candidate, "could not be loaded: %s", reason);
     return;
   }
   tsri_plugin_fn get_table = NULL;
   void *symbol = tsri_library_symbol(library, TSRI_PLUGIN_SYMBOL);
   if (!symbol) {
-    refuse(own, "does not export %s(): not a Tessera plug-in", TSRI_PLUGIN_SYMBOL);
+    refuse(candidate, "does not export %s(): not a Tessera plug-in", TSRI_PLUGIN_SYMBOL);
     tsri_library_close(library);
     return;
   }
   memcpy(&get_table, &symbol, sizeof get_table);
-  use_table(own, get_table());
+  use_table(candidate, get_table());
 }
 
-static void destroy(plugin *own) {
-  if (!own) return;
-  tsri_free(own->path);
-  tsri_free(own->name);
-  tsri_free(own);
+static void destroy(plugin *candidate) {
+  if (!candidate) return;
+  tsri_free(candidate->path);
+  tsri_free(candidate->name);
+  tsri_free(candidate);
 }
 
 static bool ends_with(const char *text, const char *end) {
@@ -204,17 +204,17 @@ static char *base_name(const char *path) {
 }
 
 static plugin *create(const char *path) {
-  plugin *own = tsri_calloc(1, sizeof *own);
-  if (!own) return NULL;
-  own->path = tsri_strdup(path);
-  own->name = base_name(path);
-  if (!own->path || !own->name) {
-    destroy(own);
+  plugin *candidate = tsri_calloc(1, sizeof *candidate);
+  if (!candidate) return NULL;
+  candidate->path = tsri_strdup(path);
+  candidate->name = base_name(path);
+  if (!candidate->path || !candidate->name) {
+    destroy(candidate);
     return NULL;
   }
-  own->entry.plugin_path = own->path;
-  own->entry.name = own->entry.title = own->name;
-  return own;
+  candidate->entry.plugin_path = candidate->path;
+  candidate->entry.name = candidate->entry.title = candidate->name;
+  return candidate;
 }
 
 // Index into `loaded` of the record for `path`, a new one if there is none; -1 when memory is out.
@@ -225,9 +225,9 @@ static int find_or_create(const char *path) {
   plugin **grown = tsri_realloc(loaded, ((size_t)loaded_count + 1) * sizeof *loaded);
   if (!grown) return -1;
   loaded = grown;
-  plugin *own = create(path);
-  if (!own) return -1;
-  loaded[loaded_count] = own;
+  plugin *candidate = create(path);
+  if (!candidate) return -1;
+  loaded[loaded_count] = candidate;
   return loaded_count++;
 }
 
@@ -240,13 +240,13 @@ typedef struct scan {
 } scan;
 
 static void note_file(const char *name, void *user) {
-  scan *own = user;
-  if (!ends_with(name, tsri_library_suffix) || own->is_out_of_memory) return;
-  char **grown = tsri_realloc(own->files, (own->file_count + 1) * sizeof *grown);
-  if (grown) own->files = grown;
+  scan *scan_run = user;
+  if (!ends_with(name, tsri_library_suffix) || scan_run->is_out_of_memory) return;
+  char **grown = tsri_realloc(scan_run->files, (scan_run->file_count + 1) * sizeof *grown);
+  if (grown) scan_run->files = grown;
   char *copy = grown ? tsri_strdup(name) : NULL;
-  if (copy) own->files[own->file_count++] = copy;
-  else own->is_out_of_memory = true;
+  if (copy) scan_run->files[scan_run->file_count++] = copy;
+  else scan_run->is_out_of_memory = true;
 }
 
 static int by_name(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
@@ -262,8 +262,8 @@ static bool add_active(int index) {
   return true;
 }
 
-static bool use_file(const scan *own, const char *file) {
-  char *path = tsri_format_text("%.*s/%s", (int)own->folder_bytes, own->folder, file);
+static bool use_file(const scan *scan_run, const char *file) {
+  char *path = tsri_format_text("%.*s/%s", (int)scan_run->folder_bytes, scan_run->folder, file);
   int index = path ? find_or_create(path) : -1;
   tsri_free(path);
   if (index < 0) return false;
@@ -285,17 +285,17 @@ static bool check_folder(const char *path, bool *out_has_memory) {
 static bool scan_folder(const char *folder, size_t folder_bytes) {
   char *path = tsri_format_text("%.*s", (int)folder_bytes, folder);
   if (!path) return false;
-  scan own = {.folder = folder, .folder_bytes = folder_bytes};
-  bool is_there = tsri_folder_each(path, note_file, &own), is_ok = !own.is_out_of_memory;
+  scan scan_run = {.folder = folder, .folder_bytes = folder_bytes};
+  bool is_there = tsri_folder_each(path, note_file, &scan_run), is_ok = !scan_run.is_out_of_memory;
   if (!is_there) tsri_log(TSR_LOG_WARN, "plug-in folder %s cannot be read", path);
   bool is_usable = is_there && is_ok && check_folder(path, &is_ok);
   tsri_free(path);
-  if (own.file_count > 1) qsort(own.files, own.file_count, sizeof *own.files, by_name);
-  for (size_t i = 0; i < own.file_count; i++) {
-    if (is_usable) is_ok = is_ok && use_file(&own, own.files[i]);
-    tsri_free(own.files[i]);
+  if (scan_run.file_count > 1) qsort(scan_run.files, scan_run.file_count, sizeof *scan_run.files, by_name);
+  for (size_t i = 0; i < scan_run.file_count; i++) {
+    if (is_usable) is_ok = is_ok && use_file(&scan_run, scan_run.files[i]);
+    tsri_free(scan_run.files[i]);
   }
-  tsri_free(own.files);
+  tsri_free(scan_run.files);
   return is_ok;
 }
 

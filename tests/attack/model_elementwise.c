@@ -53,11 +53,12 @@ bool model_broadcast(const model_tensor *inputs, int count, tsr_shape *out_shape
 }
 
 bool model_operand(model_tensor input, tsr_shape shape, int64_t i, tsr_dtype dtype, model_number *out) {
-  int64_t at[TSR_MAX_RANK], own[TSR_MAX_RANK];
+  int64_t at[TSR_MAX_RANK], position[TSR_MAX_RANK];
   model_position(shape, i, at);
   int missing = shape.rank - input.shape.rank;
-  for (int axis = 0; axis < input.shape.rank; axis++) own[axis] = input.shape.dims[axis] == 1 ? 0 : at[axis + missing];
-  return model_convert(dtype, out, model_dtype(input), *model_at_position(input, own));
+  for (int axis = 0; axis < input.shape.rank; axis++)
+    position[axis] = input.shape.dims[axis] == 1 ? 0 : at[axis + missing];
+  return model_convert(dtype, out, model_dtype(input), *model_at_position(input, position));
 }
 
 // --- Whole numbers ------------------------------------------------------------------------------------------------------

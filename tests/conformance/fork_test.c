@@ -20,9 +20,9 @@ static int compute_in_child(tsr_device *device, float sum) {
   fflush(NULL);
   pid_t child = fork();
   if (child == 0) {
-    float own = 0;
+    float result = 0;
     alarm(120);  // ends a child that hangs
-    _exit(compute(device, &own) == TSR_OK && own == sum ? 0 : 1);
+    _exit(compute(device, &result) == TSR_OK && result == sum ? 0 : 1);
   }
   int status = 0;
   if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status)) return -1;

@@ -458,9 +458,10 @@ static void build(graph *g, tsr_device *device, uint64_t seed) {
   tsr_shape shape = random_shape(g);
   int inputs = 2 + (int)below(g, 3), nodes = 3 + (int)below(g, MAX_NODES - 8);
   for (int i = 0; i < inputs; i++) {
-    tsr_shape own = shape;
-    for (int k = 0; k < own.rank; k++) own.dims[k] = below(g, 4) ? own.dims[k] : 1;  // broadcast against the others
-    add_input(g, own);
+    tsr_shape row_shape = shape;
+    for (int k = 0; k < row_shape.rank; k++)
+      row_shape.dims[k] = below(g, 4) ? row_shape.dims[k] : 1;  // broadcast against the others
+    add_input(g, row_shape);
   }
   while (g->count < nodes) {
     add_node(g);

@@ -35,9 +35,9 @@ static bool one_round(shared_state *shared, int number, int round) {
 }
 
 static void *work(void *user) {
-  worker *own = user;
+  worker *task = user;
   for (int round = 0; round < ROUNDS; round++) {
-    if (!one_round(own->shared, own->number, round)) atomic_fetch_add(&own->shared->failures, 1);
+    if (!one_round(task->shared, task->number, round)) atomic_fetch_add(&task->shared->failures, 1);
   }
   return NULL;
 }

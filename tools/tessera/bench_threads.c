@@ -27,7 +27,7 @@ bool bench_time_rounds(int thread_count, int rounds, bench_work work, void *user
 #include <stdlib.h>
 
 typedef struct member {
-  struct team *own;
+  struct team *team;
   int number;
   double start;  // of its part in this round
   pthread_t thread;
@@ -64,7 +64,7 @@ static double first_start(const team *t) {
 
 static void *run_member(void *user) {
   member *m = user;
-  team *t = m->own;
+  team *t = m->team;
   for (int i = 0; i < t->rounds && atomic_load(&t->is_called); i++) {
     meet(t, 2 * i + 1);
     m->start = bench_now_ns();
@@ -79,11 +79,11 @@ static bool run_team(team *t) {
   member *members = t->members;
   int made = 1;
   for (; made < t->thread_count; made++) {
-    members[made] = (member){.own = t, .number = made};
+    members[made] = (member){.team = t, .number = made};
     if (pthread_create(&members[made].thread, NULL, run_member, &members[made]) != 0) break;
   }
   if (made < t->thread_count) atomic_store(&t->is_called, false);
-  members[0] = (member){.own = t};
+  members[0] = (member){.team = t};
   run_member(&members[0]);
   for (int i = 1; i < made; i++) pthread_join(members[i].thread, NULL);
   return made == t->thread_count;

@@ -236,28 +236,28 @@ typedef struct view {
   tsr_shape shape;
 } view;
 
-static check_value same_order_element(const void *own, const int64_t *index) {
-  const view *v = own;
+static check_value same_order_element(const void *context, const int64_t *index) {
+  const view *v = context;
   return v->x->values[check_ravel(v->shape, index)];
 }
 
-static check_value permuted_element(const void *own, const int64_t *index) {
-  const view *v = own;
+static check_value permuted_element(const void *context, const int64_t *index) {
+  const view *v = context;
   int64_t place[TSR_MAX_RANK];
   for (int i = 0; i < v->shape.rank; i++) place[v->axes[i]] = index[i];
   return v->x->values[check_ravel(v->x->shape, place)];
 }
 
-static check_value sliced_element(const void *own, const int64_t *index) {
-  const view *v = own;
+static check_value sliced_element(const void *context, const int64_t *index) {
+  const view *v = context;
   int64_t place[TSR_MAX_RANK];
   memcpy(place, index, sizeof place);
   place[v->axes[0]] = v->start + index[v->axes[0]] * v->step;
   return v->x->values[check_ravel(v->x->shape, place)];
 }
 
-static check_value expanded_element(const void *own, const int64_t *index) {
-  const view *v = own;
+static check_value expanded_element(const void *context, const int64_t *index) {
+  const view *v = context;
   return v->x->values[check_broadcast_at(v->x->shape, v->shape.rank, index)];
 }
 

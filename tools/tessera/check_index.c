@@ -19,8 +19,8 @@ static int64_t place_of(int64_t index, int64_t size) {
   return index >= 0 && index < size ? index : -1;
 }
 
-static check_value gather_element(const void *own, const int64_t *index) {
-  const lookup *l = own;
+static check_value gather_element(const void *context, const int64_t *index) {
+  const lookup *l = context;
   int64_t place[TSR_MAX_RANK];
   memcpy(place, index, sizeof place);
   int64_t named = l->indices->values[check_ravel(l->indices->shape, index)].whole;
@@ -28,16 +28,16 @@ static check_value gather_element(const void *own, const int64_t *index) {
   return place[l->axis] < 0 ? (check_value){0} : l->x->values[check_ravel(l->x->shape, place)];
 }
 
-static check_value select_element(const void *own, const int64_t *index) {
-  const lookup *l = own;
+static check_value select_element(const void *context, const int64_t *index) {
+  const lookup *l = context;
   int64_t place[TSR_MAX_RANK];
   memcpy(place, index, sizeof place);
   place[l->axis] = place_of(l->indices->values[index[l->axis]].whole, l->x->shape.dims[l->axis]);
   return place[l->axis] < 0 ? (check_value){0} : l->x->values[check_ravel(l->x->shape, place)];
 }
 
-static check_value take_element(const void *own, const int64_t *index) {
-  const lookup *l = own;
+static check_value take_element(const void *context, const int64_t *index) {
+  const lookup *l = context;
   int64_t place = place_of(l->indices->values[check_ravel(l->indices->shape, index)].whole, l->x->count);
   return place < 0 ? (check_value){0} : l->x->values[place];
 }
@@ -172,8 +172,8 @@ typedef struct one_hot {
   tsr_dtype dtype;
 } one_hot;
 
-static check_value one_hot_element(const void *own, const int64_t *index) {
-  const one_hot *o = own;
+static check_value one_hot_element(const void *context, const int64_t *index) {
+  const one_hot *o = context;
   int rank = o->indices->shape.rank;
   bool is_hot = o->indices->values[check_ravel(o->indices->shape, index)].whole == index[rank];
   return check_convert(o->dtype, TSR_BOOL, (check_value){.whole = is_hot});

@@ -18,8 +18,8 @@ static check_value at(const check_tensor *x, const int64_t *index) { return x->v
 
 // --- concat, stack ----------------------------------------------------------------------------------------------------
 
-static check_value concat_element(const void *own, const int64_t *index) {
-  const move *m = own;
+static check_value concat_element(const void *context, const int64_t *index) {
+  const move *m = context;
   int64_t place[TSR_MAX_RANK];
   memcpy(place, index, sizeof place);
   int part = 0;
@@ -55,8 +55,8 @@ void check_concat(check_run *run, const check_op *op, tsr_dtype dtype) {
   }
 }
 
-static check_value stack_element(const void *own, const int64_t *index) {
-  const move *m = own;
+static check_value stack_element(const void *context, const int64_t *index) {
+  const move *m = context;
   int64_t place[TSR_MAX_RANK] = {0};
   for (int i = 0, to = 0; i < m->shape.rank; i++) {
     if (i != m->axis) place[to++] = index[i];
@@ -82,8 +82,8 @@ void check_stack(check_run *run, const check_op *op, tsr_dtype dtype) {
 
 // --- split ------------------------------------------------------------------------------------------------------------
 
-static check_value split_element(const void *own, const int64_t *index) {
-  const move *m = own;
+static check_value split_element(const void *context, const int64_t *index) {
+  const move *m = context;
   int64_t place[TSR_MAX_RANK];
   memcpy(place, index, sizeof place);
   place[m->axis] += m->by;
@@ -117,8 +117,8 @@ void check_split(check_run *run, const check_op *op, tsr_dtype dtype) {
 
 // --- repeat, tile -----------------------------------------------------------------------------------------------------
 
-static check_value repeat_element(const void *own, const int64_t *index) {
-  const move *m = own;
+static check_value repeat_element(const void *context, const int64_t *index) {
+  const move *m = context;
   int64_t place[TSR_MAX_RANK];
   memcpy(place, index, sizeof place);
   place[m->axis] /= m->by;
@@ -140,8 +140,8 @@ void check_repeat(check_run *run, const check_op *op, tsr_dtype dtype) {
   }
 }
 
-static check_value tile_element(const void *own, const int64_t *index) {
-  const move *m = own;
+static check_value tile_element(const void *context, const int64_t *index) {
+  const move *m = context;
   const check_tensor *x = m->x[0];
   int64_t place[TSR_MAX_RANK];
   for (int i = 0; i < x->shape.rank; i++) place[i] = index[m->shape.rank - x->shape.rank + i] % x->shape.dims[i];
@@ -176,8 +176,8 @@ void check_tile(check_run *run, const check_op *op, tsr_dtype dtype) {
 
 // --- pad, roll --------------------------------------------------------------------------------------------------------
 
-static check_value pad_element(const void *own, const int64_t *index) {
-  const move *m = own;
+static check_value pad_element(const void *context, const int64_t *index) {
+  const move *m = context;
   const check_tensor *x = m->x[0];
   int64_t place[TSR_MAX_RANK];
   for (int i = 0; i < x->shape.rank; i++) {
@@ -206,8 +206,8 @@ void check_pad(check_run *run, const check_op *op, tsr_dtype dtype) {
   }
 }
 
-static check_value roll_element(const void *own, const int64_t *index) {
-  const move *m = own;
+static check_value roll_element(const void *context, const int64_t *index) {
+  const move *m = context;
   int64_t place[TSR_MAX_RANK], size = m->shape.dims[m->axis];
   memcpy(place, index, sizeof place);
   place[m->axis] = ((index[m->axis] - m->by) % size + size) % size;
@@ -231,14 +231,14 @@ void check_roll(check_run *run, const check_op *op, tsr_dtype dtype) {
 
 // --- Triangles --------------------------------------------------------------------------------------------------------
 
-static check_value tril_element(const void *own, const int64_t *index) {
-  const move *m = own;
+static check_value tril_element(const void *context, const int64_t *index) {
+  const move *m = context;
   bool stays = index[m->shape.rank - 1] - index[m->shape.rank - 2] <= m->by;
   return stays ? at(m->x[0], index) : (check_value){0};
 }
 
-static check_value triu_element(const void *own, const int64_t *index) {
-  const move *m = own;
+static check_value triu_element(const void *context, const int64_t *index) {
+  const move *m = context;
   bool stays = index[m->shape.rank - 1] - index[m->shape.rank - 2] >= m->by;
   return stays ? at(m->x[0], index) : (check_value){0};
 }

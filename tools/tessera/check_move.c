@@ -3,12 +3,12 @@
 #include "check_move.h"
 
 check_expected *check_expect_each(check_run *run, tsr_dtype dtype, tsr_shape shape, check_element element,
-                                  const void *own) {
+                                  const void *context) {
   check_expected *wanted = check_expect(run, dtype, shape);
   for (int64_t i = 0; i < wanted->count; i++) {
     int64_t index[TSR_MAX_RANK] = {0};
     check_unravel(shape, i, index);
-    wanted->values[i] = element(own, index);
+    wanted->values[i] = element(context, index);
   }
   return wanted;
 }

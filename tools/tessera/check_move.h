@@ -5,10 +5,10 @@
 
 #include "check.h"
 
-typedef check_value (*check_element)(const void *own, const int64_t *index);
+typedef check_value (*check_element)(const void *context, const int64_t *index);
 
 check_expected *check_expect_each(check_run *run, tsr_dtype dtype, tsr_shape shape, check_element element,
-                                  const void *own);
+                                  const void *context);
 
 // Shapes, views and an axis that operators along an axis are tried with.
 typedef struct check_axis_case {

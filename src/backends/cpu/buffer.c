@@ -37,9 +37,9 @@ tsr_status tsri_cpu_buffer_import(tsri_device *device, void *host_memory, size_t
 
 void tsri_cpu_buffer_destroy(tsri_device *device, tsri_buffer *buffer) {
   (void)device;
-  cpu_buffer *own = (cpu_buffer *)buffer;
-  if (!own->is_imported) tsri_aligned_free(own->memory);
-  tsri_free(own);
+  cpu_buffer *host_buffer = (cpu_buffer *)buffer;
+  if (!host_buffer->is_imported) tsri_aligned_free(host_buffer->memory);
+  tsri_free(host_buffer);
 }
 
 void *tsri_cpu_buffer_host(tsri_device *device, tsri_buffer *buffer) {

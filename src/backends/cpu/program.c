@@ -114,12 +114,13 @@ static tsr_status launch_lanes(const cpu_device *device, const cpu_program *prog
 }
 
 tsr_status tsri_cpu_launch(tsri_queue *queue, tsri_program *program, const tsri_launch *launch) {
-  const cpu_program *own = (const cpu_program *)program;
+  const cpu_program *lane_program = (const cpu_program *)program;
   const cpu_device *device = (const cpu_device *)queue;
   uint64_t group_count = 0;
   if (!count_groups(launch->groups, &group_count)) {
     return TSRI_FAIL(TSR_ERR_LAUNCH, "cpu: %ux%ux%u groups are more than can be counted", launch->groups[0],
                      launch->groups[1], launch->groups[2]);
   }
-  return own->lanes ? launch_lanes(device, own, launch) : launch_host(device, own, launch, group_count);
+  return lane_program->lanes ? launch_lanes(device, lane_program, launch)
+                             : launch_host(device, lane_program, launch, group_count);
 }

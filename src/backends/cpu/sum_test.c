@@ -47,50 +47,50 @@ typedef struct rig {
   tsri_buffer *in, *out;
 } rig;
 
-static void rig_open(rig *own, int threads, const char *simd) {
+static void rig_open(rig *bench_rig, int threads, const char *simd) {
   tsri_limits limits;
   tsri_open_options options = {.threads = threads, .native = "all", .simd = simd};
-  CHECK_OK(tsri_cpu_device_open(0, &options, &limits, &own->device));
-  CHECK_OK(tsri_cpu_queue_create(own->device, &own->queue));
-  CHECK_OK(tsri_cpu_buffer_create(own->device, MOST_ELEMENTS * sizeof(double), &own->in));
-  CHECK_OK(tsri_cpu_buffer_create(own->device, (MOST_ROWS + 2) * sizeof(double), &own->out));
+  CHECK_OK(tsri_cpu_device_open(0, &options, &limits, &bench_rig->device));
+  CHECK_OK(tsri_cpu_queue_create(bench_rig->device, &bench_rig->queue));
+  CHECK_OK(tsri_cpu_buffer_create(bench_rig->device, MOST_ELEMENTS * sizeof(double), &bench_rig->in));
+  CHECK_OK(tsri_cpu_buffer_create(bench_rig->device, (MOST_ROWS + 2) * sizeof(double), &bench_rig->out));
 }
 
-static void rig_close(rig *own) {
-  tsri_cpu_buffer_destroy(own->device, own->in);
-  tsri_cpu_buffer_destroy(own->device, own->out);
-  tsri_cpu_queue_destroy(own->queue);
-  tsri_cpu_device_close(own->device);
+static void rig_close(rig *bench_rig) {
+  tsri_cpu_buffer_destroy(bench_rig->device, bench_rig->in);
+  tsri_cpu_buffer_destroy(bench_rig->device, bench_rig->out);
+  tsri_cpu_queue_destroy(bench_rig->queue);
+  tsri_cpu_device_close(bench_rig->device);
 }
 
 // Rows begin one element into their memory, results one into theirs.
-static tsri_native_op sum_of(const rig *own, tsr_dtype dtype, int64_t rows, int64_t columns, int64_t stride) {
+static tsri_native_op sum_of(const rig *bench_rig, tsr_dtype dtype, int64_t rows, int64_t columns, int64_t stride) {
   size_t element = tsr_dtype_bytes(dtype);
   tsri_native_op op = {.name = "sum", .input_count = 1};
-  op.inputs[0] = (tsri_operand){.buffer = own->in, .offset = element, .dtype = dtype};
+  op.inputs[0] = (tsri_operand){.buffer = bench_rig->in, .offset = element, .dtype = dtype};
   op.inputs[0].shape = TSR_SHAPE(rows, columns);
   op.inputs[0].strides[0] = stride;
   op.inputs[0].strides[1] = 1;
-  op.output = (tsri_operand){.buffer = own->out, .offset = element, .dtype = dtype, .shape = TSR_SHAPE(rows)};
+  op.output = (tsri_operand){.buffer = bench_rig->out, .offset = element, .dtype = dtype, .shape = TSR_SHAPE(rows)};
   op.output.strides[0] = 1;
   return op;
 }
 
 static double fraction(uint32_t i) { return (double)(i * 2654435761u % 100003u) / 4099 - 12; }
 
-#define DEFINE_CHECK(name, real, wanted, dtype)                                                                \
-  static void name(const rig *own, int64_t rows, int64_t columns, int64_t stride) {                            \
-    real *in = tsri_cpu_buffer_host(own->device, own->in), *out = tsri_cpu_buffer_host(own->device, own->out); \
-    for (uint32_t i = 0; i < MOST_ELEMENTS; i++) in[i] = (real)fraction(i);                                    \
-    for (int64_t i = 0; i < rows + 2; i++) out[i] = 77;                                                        \
-    tsri_native_op op = sum_of(own, dtype, rows, columns, stride);                                             \
-    CHECK(tsri_cpu_has_op(own->device, &op));                                                                  \
-    CHECK_OK(tsri_cpu_run_op(own->queue, &op));                                                                \
-    for (int64_t i = 0; i < rows; i++) {                                                                       \
-      real sum = wanted(in + 1 + i * stride, columns);                                                         \
-      CHECK(memcmp(&out[1 + i], &sum, sizeof sum) == 0);                                                       \
-    }                                                                                                          \
-    CHECK(out[0] == 77 && out[rows + 1] == 77);                                                                \
+#define DEFINE_CHECK(name, real, wanted, dtype)                                                        \
+  static void name(const rig *r, int64_t rows, int64_t columns, int64_t stride) {                      \
+    real *in = tsri_cpu_buffer_host(r->device, r->in), *out = tsri_cpu_buffer_host(r->device, r->out); \
+    for (uint32_t i = 0; i < MOST_ELEMENTS; i++) in[i] = (real)fraction(i);                            \
+    for (int64_t i = 0; i < rows + 2; i++) out[i] = 77;                                                \
+    tsri_native_op op = sum_of(r, dtype, rows, columns, stride);                                       \
+    CHECK(tsri_cpu_has_op(r->device, &op));                                                            \
+    CHECK_OK(tsri_cpu_run_op(r->queue, &op));                                                          \
+    for (int64_t i = 0; i < rows; i++) {                                                               \
+      real sum = wanted(in + 1 + i * stride, columns);                                                 \
+      CHECK(memcmp(&out[1 + i], &sum, sizeof sum) == 0);                                               \
+    }                                                                                                  \
+    CHECK(out[0] == 77 && out[rows + 1] == 77);                                                        \
   }
 DEFINE_CHECK(check_f32, float, wanted_f32, TSR_F32)
 DEFINE_CHECK(check_f64, double, wanted_f64, TSR_F64)
@@ -100,82 +100,84 @@ TEST(rows_are_summed_in_the_documented_order_at_every_level) {
   static const int64_t columns[] = {0,   1,    15,   31,   255,   256,   257,   511,
                                     512, 1000, 4096, 5003, 16384, 65536, 65537, 150000};
   for (size_t level = 0; level < sizeof levels / sizeof levels[0]; level++) {
-    rig own;
-    rig_open(&own, 1, levels[level]);
+    rig bench_rig;
+    rig_open(&bench_rig, 1, levels[level]);
     for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++) {
-      check_f32(&own, 5, columns[i], columns[i] + 3);
-      check_f64(&own, 5, columns[i], columns[i] + 3);
+      check_f32(&bench_rig, 5, columns[i], columns[i] + 3);
+      check_f64(&bench_rig, 5, columns[i], columns[i] + 3);
     }
-    rig_close(&own);
+    rig_close(&bench_rig);
   }
 }
 
 TEST(results_do_not_depend_on_the_number_of_threads) {
   for (int threads = 1; threads <= 5; threads++) {
-    rig own;
-    rig_open(&own, threads, NULL);
-    check_f32(&own, 299, 3333, 3334);
-    check_f64(&own, 299, 3333, 3334);
-    check_f32(&own, 3, 200000, 200000);  // fewer rows than threads
-    check_f64(&own, 1, 1000000, 1000000);
-    check_f32(&own, 200, 70000, 3);  // rows overlap, each of two blocks
-    check_f32(&own, 0, 4096, 4096);
-    check_f64(&own, 200, 4096, 0);  // one row again and again
-    rig_close(&own);
+    rig bench_rig;
+    rig_open(&bench_rig, threads, NULL);
+    check_f32(&bench_rig, 299, 3333, 3334);
+    check_f64(&bench_rig, 299, 3333, 3334);
+    check_f32(&bench_rig, 3, 200000, 200000);  // fewer rows than threads
+    check_f64(&bench_rig, 1, 1000000, 1000000);
+    check_f32(&bench_rig, 200, 70000, 3);  // rows overlap, each of two blocks
+    check_f32(&bench_rig, 0, 4096, 4096);
+    check_f64(&bench_rig, 200, 4096, 0);  // one row again and again
+    rig_close(&bench_rig);
   }
 }
 
 TEST(a_row_has_at_most_256_blocks) {
   enum { COLUMNS = LEAST_BLOCK * MOST_BLOCKS + 5 };
-  rig own;
-  rig_open(&own, 2, NULL);
-  tsri_cpu_buffer_destroy(own.device, own.in);
-  CHECK_OK(tsri_cpu_buffer_create(own.device, (COLUMNS + 1) * sizeof(float), &own.in));
-  float *in = tsri_cpu_buffer_host(own.device, own.in), *out = tsri_cpu_buffer_host(own.device, own.out);
+  rig bench_rig;
+  rig_open(&bench_rig, 2, NULL);
+  tsri_cpu_buffer_destroy(bench_rig.device, bench_rig.in);
+  CHECK_OK(tsri_cpu_buffer_create(bench_rig.device, (COLUMNS + 1) * sizeof(float), &bench_rig.in));
+  float *in = tsri_cpu_buffer_host(bench_rig.device, bench_rig.in),
+        *out = tsri_cpu_buffer_host(bench_rig.device, bench_rig.out);
   for (uint32_t i = 0; i <= COLUMNS; i++) in[i] = (float)fraction(i);
-  tsri_native_op op = sum_of(&own, TSR_F32, 1, COLUMNS, COLUMNS);
-  CHECK_OK(tsri_cpu_run_op(own.queue, &op));
+  tsri_native_op op = sum_of(&bench_rig, TSR_F32, 1, COLUMNS, COLUMNS);
+  CHECK_OK(tsri_cpu_run_op(bench_rig.queue, &op));
   float sum = wanted_f32(in + 1, COLUMNS);
   CHECK(memcmp(&out[1], &sum, sizeof sum) == 0);
-  rig_close(&own);
+  rig_close(&bench_rig);
 }
 
 TEST(zeros_have_no_sign_and_what_is_no_number_comes_through) {
-  rig own;
-  rig_open(&own, 1, NULL);
+  rig bench_rig;
+  rig_open(&bench_rig, 1, NULL);
   for (int64_t columns = 40; columns < 2000; columns += 611) {
-    float *in = tsri_cpu_buffer_host(own.device, own.in), *out = tsri_cpu_buffer_host(own.device, own.out);
+    float *in = tsri_cpu_buffer_host(bench_rig.device, bench_rig.in),
+          *out = tsri_cpu_buffer_host(bench_rig.device, bench_rig.out);
     for (int64_t i = 0; i < 4 * columns; i++) in[1 + i] = -0.0f;
     in[1 + 2 * columns - 1] = NAN;
     in[1 + 2 * columns] = INFINITY;
     in[1 + 3 * columns] = INFINITY;
     in[1 + 4 * columns - 1] = -INFINITY;
-    tsri_native_op op = sum_of(&own, TSR_F32, 4, columns, columns);
-    CHECK_OK(tsri_cpu_run_op(own.queue, &op));
+    tsri_native_op op = sum_of(&bench_rig, TSR_F32, 4, columns, columns);
+    CHECK_OK(tsri_cpu_run_op(bench_rig.queue, &op));
     CHECK(out[1] == 0 && !signbit(out[1]));
     CHECK(isnan(out[2]));
     CHECK(isinf(out[3]) && out[3] > 0);
     CHECK(isnan(out[4]));
   }
-  rig_close(&own);
+  rig_close(&bench_rig);
 }
 
 TEST(only_rows_of_neighbouring_floats_are_taken) {
-  rig own;
-  rig_open(&own, 1, NULL);
-  tsri_native_op op = sum_of(&own, TSR_F32, 3, 100, 100);
-  CHECK(tsri_cpu_has_op(own.device, &op));
+  rig bench_rig;
+  rig_open(&bench_rig, 1, NULL);
+  tsri_native_op op = sum_of(&bench_rig, TSR_F32, 3, 100, 100);
+  CHECK(tsri_cpu_has_op(bench_rig.device, &op));
   op.inputs[0].strides[1] = 2;
-  CHECK(!tsri_cpu_has_op(own.device, &op));
-  op = sum_of(&own, TSR_F32, 3, 100, 100);
+  CHECK(!tsri_cpu_has_op(bench_rig.device, &op));
+  op = sum_of(&bench_rig, TSR_F32, 3, 100, 100);
   op.output.strides[0] = 2;
-  CHECK(!tsri_cpu_has_op(own.device, &op));
-  op = sum_of(&own, TSR_I32, 3, 100, 100);
-  CHECK(!tsri_cpu_has_op(own.device, &op));
-  op = sum_of(&own, TSR_F16, 3, 100, 100);
-  CHECK(!tsri_cpu_has_op(own.device, &op));
-  op = sum_of(&own, TSR_F32, 3, 100, 100);
+  CHECK(!tsri_cpu_has_op(bench_rig.device, &op));
+  op = sum_of(&bench_rig, TSR_I32, 3, 100, 100);
+  CHECK(!tsri_cpu_has_op(bench_rig.device, &op));
+  op = sum_of(&bench_rig, TSR_F16, 3, 100, 100);
+  CHECK(!tsri_cpu_has_op(bench_rig.device, &op));
+  op = sum_of(&bench_rig, TSR_F32, 3, 100, 100);
   op.output.dtype = TSR_F64;
-  CHECK(!tsri_cpu_has_op(own.device, &op));
-  rig_close(&own);
+  CHECK(!tsri_cpu_has_op(bench_rig.device, &op));
+  rig_close(&bench_rig);
 }

@@ -7,17 +7,17 @@
 #include "core/alloc.h"
 
 tsr_status tsri_cuda_buffer_create(tsri_device *device, size_t bytes, tsri_buffer **out_buffer) {
-  cuda_device *own = cuda_device_of(device);
-  tsr_status status = tsri_cuda_check(own);
+  cuda_device *gpu_device = cuda_device_of(device);
+  tsr_status status = tsri_cuda_check(gpu_device);
   if (status != TSR_OK) return status;
   cuda_buffer *buffer = tsri_calloc(1, sizeof *buffer);
   if (!buffer) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "cuda: no host memory for a buffer's record");
-  bool was_pushed = tsri_cuda_enter(own);
+  bool was_pushed = tsri_cuda_enter(gpu_device);
   cu_result code = tsri_cu.MemAlloc(&buffer->address, bytes);
   tsri_cuda_leave(was_pushed);
   if (code != CU_SUCCESS) {
     tsri_free(buffer);
-    return CUDA_FAIL(own, code, TSR_ERR_INTERNAL, "a buffer of %zu bytes", bytes);
+    return CUDA_FAIL(gpu_device, code, TSR_ERR_INTERNAL, "a buffer of %zu bytes", bytes);
   }
   buffer->bytes = bytes;
   *out_buffer = (tsri_buffer *)buffer;
@@ -26,9 +26,9 @@ tsr_status tsri_cuda_buffer_create(tsri_device *device, size_t bytes, tsri_buffe
 
 // On a lost device this fails, and the memory goes with the context.
 void tsri_cuda_buffer_destroy(tsri_device *device, tsri_buffer *buffer) {
-  cuda_buffer *own = (cuda_buffer *)buffer;
+  cuda_buffer *gpu_buffer = (cuda_buffer *)buffer;
   bool was_pushed = tsri_cuda_enter(cuda_device_of(device));
-  (void)tsri_cu.MemFree(own->address);
+  (void)tsri_cu.MemFree(gpu_buffer->address);
   tsri_cuda_leave(was_pushed);
-  tsri_free(own);
+  tsri_free(gpu_buffer);
 }

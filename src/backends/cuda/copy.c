@@ -27,15 +27,15 @@ static tsr_status answer(cuda_queue *queue, cu_result code, size_t bytes, const 
 // --- From and to the host -------------------------------------------------------------------------------------------
 
 tsr_status tsri_cuda_copy_in(tsri_queue *queue, tsri_buffer *dst, size_t dst_offset, const void *src, size_t bytes) {
-  cuda_queue *own = cuda_queue_of(queue);
-  tsr_status status = tsri_cuda_begin(own);
+  cuda_queue *gpu_queue = cuda_queue_of(queue);
+  tsr_status status = tsri_cuda_begin(gpu_queue);
   if (status != TSR_OK) return status;
   cu_address to = cuda_address_of(dst, dst_offset);
-  bool was_pushed = tsri_cuda_enter(own->device);
-  cu_result code = bytes <= DRIVER_STAGES || is_pinned(src) ? tsri_cu.MemcpyHtoDAsync(to, src, bytes, own->stream)
-                                                            : tsri_cuda_stage_in(own, to, src, bytes);
+  bool was_pushed = tsri_cuda_enter(gpu_queue->device);
+  cu_result code = bytes <= DRIVER_STAGES || is_pinned(src) ? tsri_cu.MemcpyHtoDAsync(to, src, bytes, gpu_queue->stream)
+                                                            : tsri_cuda_stage_in(gpu_queue, to, src, bytes);
   tsri_cuda_leave(was_pushed);
-  return answer(own, code, bytes, "to the device");
+  return answer(gpu_queue, code, bytes, "to the device");
 }
 
 // Into pageable memory: small ones arrive at the next wait. For others, and where there is no room, the queue is waited for
@@ -52,15 +52,15 @@ static tsr_status copy_to_pageable(cuda_queue *queue, void *to, cu_address from,
 }
 
 tsr_status tsri_cuda_copy_out(tsri_queue *queue, void *dst, tsri_buffer *src, size_t src_offset, size_t bytes) {
-  cuda_queue *own = cuda_queue_of(queue);
-  tsr_status status = tsri_cuda_begin(own);
+  cuda_queue *gpu_queue = cuda_queue_of(queue);
+  tsr_status status = tsri_cuda_begin(gpu_queue);
   if (status != TSR_OK) return status;
   cu_address from = cuda_address_of(src, src_offset);
-  bool was_pushed = tsri_cuda_enter(own->device);
+  bool was_pushed = tsri_cuda_enter(gpu_queue->device);
   if (bytes > DRIVER_STAGES && is_pinned(dst)) {
-    status = answer(own, tsri_cu.MemcpyDtoHAsync(dst, from, bytes, own->stream), bytes, "from the device");
+    status = answer(gpu_queue, tsri_cu.MemcpyDtoHAsync(dst, from, bytes, gpu_queue->stream), bytes, "from the device");
   } else {
-    status = copy_to_pageable(own, dst, from, bytes);
+    status = copy_to_pageable(gpu_queue, dst, from, bytes);
   }
   tsri_cuda_leave(was_pushed);
   return status;
@@ -84,30 +84,30 @@ static cu_result copy_overlapping(cuda_queue *queue, cu_address to, cu_address f
 
 tsr_status tsri_cuda_copy(tsri_queue *queue, tsri_buffer *dst, size_t dst_offset, tsri_buffer *src, size_t src_offset,
                           size_t bytes) {
-  cuda_queue *own = cuda_queue_of(queue);
+  cuda_queue *gpu_queue = cuda_queue_of(queue);
   cu_address to = cuda_address_of(dst, dst_offset), from = cuda_address_of(src, src_offset);
-  tsr_status status = tsri_cuda_begin(own);
+  tsr_status status = tsri_cuda_begin(gpu_queue);
   if (status != TSR_OK || to == from) return status;
   cu_address distance = to > from ? to - from : from - to;
-  bool was_pushed = tsri_cuda_enter(own->device);
-  cu_result code =
-      distance < bytes ? copy_overlapping(own, to, from, bytes) : tsri_cu.MemcpyDtoDAsync(to, from, bytes, own->stream);
+  bool was_pushed = tsri_cuda_enter(gpu_queue->device);
+  cu_result code = distance < bytes ? copy_overlapping(gpu_queue, to, from, bytes)
+                                    : tsri_cu.MemcpyDtoDAsync(to, from, bytes, gpu_queue->stream);
   tsri_cuda_leave(was_pushed);
-  return answer(own, code, bytes, "within the device");
+  return answer(gpu_queue, code, bytes, "within the device");
 }
 
 // Directly where the two GPUs reach each other; else CUDA goes through the host itself.
 tsr_status tsri_cuda_copy_peer(tsri_queue *queue, tsri_buffer *dst, size_t dst_offset, tsri_device *src_device,
                                tsri_buffer *src, size_t src_offset, size_t bytes) {
-  cuda_queue *own = cuda_queue_of(queue);
-  tsr_status status = tsri_cuda_begin(own);
+  cuda_queue *gpu_queue = cuda_queue_of(queue);
+  tsr_status status = tsri_cuda_begin(gpu_queue);
   if (status != TSR_OK) return status;
-  bool was_pushed = tsri_cuda_enter(own->device);
-  cu_result code =
-      tsri_cu.MemcpyPeerAsync(cuda_address_of(dst, dst_offset), own->device->context, cuda_address_of(src, src_offset),
-                              cuda_device_of(src_device)->context, bytes, own->stream);
+  bool was_pushed = tsri_cuda_enter(gpu_queue->device);
+  cu_result code = tsri_cu.MemcpyPeerAsync(cuda_address_of(dst, dst_offset), gpu_queue->device->context,
+                                           cuda_address_of(src, src_offset), cuda_device_of(src_device)->context, bytes,
+                                           gpu_queue->stream);
   tsri_cuda_leave(was_pushed);
-  return answer(own, code, bytes, "from another device");
+  return answer(gpu_queue, code, bytes, "from another device");
 }
 
 // --- Fills ----------------------------------------------------------------------------------------------------------
@@ -130,9 +130,9 @@ static cu_result fill_by_doubling(cuda_queue *queue, cu_address to, size_t bytes
 
 tsr_status tsri_cuda_fill(tsri_queue *queue, tsri_buffer *dst, size_t offset, size_t bytes, const void *pattern,
                           size_t pattern_bytes) {
-  cuda_queue *own = cuda_queue_of(queue);
+  cuda_queue *gpu_queue = cuda_queue_of(queue);
   cu_address to = cuda_address_of(dst, offset);
-  tsr_status status = tsri_cuda_begin(own);
+  tsr_status status = tsri_cuda_begin(gpu_queue);
   if (status != TSR_OK) return status;
   uint16_t half = 0;
   uint32_t word = 0;
@@ -140,17 +140,17 @@ tsr_status tsri_cuda_fill(tsri_queue *queue, tsri_buffer *dst, size_t offset, si
   if (pattern_bytes == 2) memcpy(&half, pattern, sizeof half);
   if (pattern_bytes == 4) memcpy(&word, pattern, sizeof word);
   cu_result code = CU_SUCCESS;
-  bool was_pushed = tsri_cuda_enter(own->device);
+  bool was_pushed = tsri_cuda_enter(gpu_queue->device);
   if (pattern_bytes == 1) {
-    code = tsri_cu.MemsetD8Async(to, *(const unsigned char *)pattern, bytes, own->stream);
+    code = tsri_cu.MemsetD8Async(to, *(const unsigned char *)pattern, bytes, gpu_queue->stream);
   } else if (pattern_bytes == 2 && to % 2 == 0) {
-    code = tsri_cu.MemsetD16Async(to, half, bytes / 2, own->stream);
+    code = tsri_cu.MemsetD16Async(to, half, bytes / 2, gpu_queue->stream);
   } else if (pattern_bytes == 4 && to % 4 == 0) {
-    code = tsri_cu.MemsetD32Async(to, word, bytes / 4, own->stream);
+    code = tsri_cu.MemsetD32Async(to, word, bytes / 4, gpu_queue->stream);
   } else {
-    code = fill_by_doubling(own, to, bytes, pattern, pattern_bytes);
+    code = fill_by_doubling(gpu_queue, to, bytes, pattern, pattern_bytes);
   }
   tsri_cuda_leave(was_pushed);
   if (code == CU_SUCCESS) return TSR_OK;
-  return CUDA_FAIL(own->device, code, TSR_ERR_INTERNAL, "filling %zu bytes", bytes);
+  return CUDA_FAIL(gpu_queue->device, code, TSR_ERR_INTERNAL, "filling %zu bytes", bytes);
 }

@@ -107,14 +107,14 @@ tsr_status tsri_cuda_device_info(int index, tsr_device_info *out_info) {
 }
 
 tsr_status tsri_cuda_memory_info(tsri_device *device, uint64_t *out_free, uint64_t *out_total) {
-  cuda_device *own = cuda_device_of(device);
+  cuda_device *gpu_device = cuda_device_of(device);
   size_t free_bytes = 0, total = 0;
-  tsr_status status = tsri_cuda_check(own);
+  tsr_status status = tsri_cuda_check(gpu_device);
   if (status != TSR_OK) return status;
-  bool was_pushed = tsri_cuda_enter(own);
+  bool was_pushed = tsri_cuda_enter(gpu_device);
   cu_result code = tsri_cu.MemGetInfo(&free_bytes, &total);
   tsri_cuda_leave(was_pushed);
-  if (code != CU_SUCCESS) return CUDA_FAIL(own, code, TSR_ERR_INTERNAL, "asking for free memory");
+  if (code != CU_SUCCESS) return CUDA_FAIL(gpu_device, code, TSR_ERR_INTERNAL, "asking for free memory");
   *out_free = free_bytes;
   *out_total = total;
   return TSR_OK;
@@ -234,12 +234,12 @@ tsr_status tsri_cuda_device_open(int index, const tsri_open_options *options, ts
 
 // Copes with a half-built device.
 void tsri_cuda_device_close(tsri_device *device) {
-  cuda_device *own = cuda_device_of(device);
-  tsri_cuda_blas_close(own);
-  if (own->context) {
-    take_back_context(own);
-    (void)tsri_cu.DevicePrimaryCtxRelease(own->id);
+  cuda_device *gpu_device = cuda_device_of(device);
+  tsri_cuda_blas_close(gpu_device);
+  if (gpu_device->context) {
+    take_back_context(gpu_device);
+    (void)tsri_cu.DevicePrimaryCtxRelease(gpu_device->id);
   }
-  tsri_mutex_deinit(&own->blas_lock);
-  tsri_free(own);
+  tsri_mutex_deinit(&gpu_device->blas_lock);
+  tsri_free(gpu_device);
 }

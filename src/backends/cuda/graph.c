@@ -8,14 +8,14 @@ typedef struct cuda_graph {
 } cuda_graph;
 
 tsr_status tsri_cuda_graph_begin(tsri_queue *queue) {
-  cuda_queue *own = cuda_queue_of(queue);
-  tsr_status status = tsri_cuda_begin(own);
+  cuda_queue *gpu_queue = cuda_queue_of(queue);
+  tsr_status status = tsri_cuda_begin(gpu_queue);
   if (status != TSR_OK) return status;
-  bool was_pushed = tsri_cuda_enter(own->device);
-  cu_result code = tsri_cu.StreamBeginCapture(own->stream, CU_STREAM_CAPTURE_RELAXED);
+  bool was_pushed = tsri_cuda_enter(gpu_queue->device);
+  cu_result code = tsri_cu.StreamBeginCapture(gpu_queue->stream, CU_STREAM_CAPTURE_RELAXED);
   tsri_cuda_leave(was_pushed);
-  own->is_recording = code == CU_SUCCESS;
-  return code == CU_SUCCESS ? TSR_OK : CUDA_FAIL(own->device, code, TSR_ERR_INTERNAL, "recording a graph");
+  gpu_queue->is_recording = code == CU_SUCCESS;
+  return code == CU_SUCCESS ? TSR_OK : CUDA_FAIL(gpu_queue->device, code, TSR_ERR_INTERNAL, "recording a graph");
 }
 
 // The driver's graph is only the way to what can be launched.
@@ -28,18 +28,18 @@ static cu_result instantiate(cuda_queue *queue, cu_graph_exec *out_exec) {
 }
 
 tsr_status tsri_cuda_graph_end(tsri_queue *queue, tsri_graph **out_graph) {
-  cuda_queue *own = cuda_queue_of(queue);
+  cuda_queue *gpu_queue = cuda_queue_of(queue);
   cuda_graph *graph = tsri_calloc(1, sizeof *graph);
   cu_graph_exec exec = NULL;
-  bool was_pushed = tsri_cuda_enter(own->device);
-  own->is_recording = false;
-  cu_result code = instantiate(own, &exec);
+  bool was_pushed = tsri_cuda_enter(gpu_queue->device);
+  gpu_queue->is_recording = false;
+  cu_result code = instantiate(gpu_queue, &exec);
   if (!graph && exec) (void)tsri_cu.GraphExecDestroy(exec);
   tsri_cuda_leave(was_pushed);
   if (!graph) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "cuda: no host memory for a graph's record");
   if (code != CU_SUCCESS) {
     tsri_free(graph);
-    return CUDA_FAIL(own->device, code, TSR_ERR_INTERNAL, "building a graph of what was recorded");
+    return CUDA_FAIL(gpu_queue->device, code, TSR_ERR_INTERNAL, "building a graph of what was recorded");
   }
   graph->exec = exec;
   *out_graph = (tsri_graph *)graph;
@@ -47,19 +47,19 @@ tsr_status tsri_cuda_graph_end(tsri_queue *queue, tsri_graph **out_graph) {
 }
 
 tsr_status tsri_cuda_graph_launch(tsri_queue *queue, tsri_graph *graph) {
-  cuda_queue *own = cuda_queue_of(queue);
-  tsr_status status = tsri_cuda_begin(own);
+  cuda_queue *gpu_queue = cuda_queue_of(queue);
+  tsr_status status = tsri_cuda_begin(gpu_queue);
   if (status != TSR_OK) return status;
-  bool was_pushed = tsri_cuda_enter(own->device);
-  cu_result code = tsri_cu.GraphLaunch(((cuda_graph *)graph)->exec, own->stream);
+  bool was_pushed = tsri_cuda_enter(gpu_queue->device);
+  cu_result code = tsri_cu.GraphLaunch(((cuda_graph *)graph)->exec, gpu_queue->stream);
   tsri_cuda_leave(was_pushed);
-  return code == CU_SUCCESS ? TSR_OK : CUDA_FAIL(own->device, code, TSR_ERR_LAUNCH, "launching a graph");
+  return code == CU_SUCCESS ? TSR_OK : CUDA_FAIL(gpu_queue->device, code, TSR_ERR_LAUNCH, "launching a graph");
 }
 
 void tsri_cuda_graph_destroy(tsri_device *device, tsri_graph *graph) {
-  cuda_graph *own = (cuda_graph *)graph;
+  cuda_graph *gpu_graph = (cuda_graph *)graph;
   bool was_pushed = tsri_cuda_enter(cuda_device_of(device));
-  (void)tsri_cu.GraphExecDestroy(own->exec);
+  (void)tsri_cu.GraphExecDestroy(gpu_graph->exec);
   tsri_cuda_leave(was_pushed);
-  tsri_free(own);
+  tsri_free(gpu_graph);
 }

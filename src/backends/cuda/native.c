@@ -165,10 +165,11 @@ static cuda_activation activation_of(const tsri_native_op *op) {
 }
 
 bool tsri_cuda_has_op(tsri_device *device, const tsri_native_op *op) {
-  const cuda_device *own = cuda_device_of(device);
+  const cuda_device *gpu_device = cuda_device_of(device);
   const tsri_operand *c = NULL, *bias = NULL;
   cuda_product product;
-  return own->allows_blas && !own->blas_has_failed && parts_of(op, &c, &bias) && describe(op, c, bias, &product);
+  return gpu_device->allows_blas && !gpu_device->blas_has_failed && parts_of(op, &c, &bias) &&
+         describe(op, c, bias, &product);
 }
 
 static cu_address address_of(const tsri_operand *operand) {
@@ -176,10 +177,10 @@ static cu_address address_of(const tsri_operand *operand) {
 }
 
 tsr_status tsri_cuda_run_op(tsri_queue *queue, const tsri_native_op *op) {
-  cuda_queue *own = cuda_queue_of(queue);
+  cuda_queue *gpu_queue = cuda_queue_of(queue);
   const tsri_operand *c = NULL, *bias = NULL;
   cuda_product product;
-  tsr_status status = tsri_cuda_begin(own);
+  tsr_status status = tsri_cuda_begin(gpu_queue);
   if (status != TSR_OK) return status;
   if (!parts_of(op, &c, &bias) || !describe(op, c, bias, &product)) return TSR_ERR_UNSUPPORTED;
   product.activation = activation_of(op);
@@ -193,8 +194,8 @@ tsr_status tsri_cuda_run_op(tsri_queue *queue, const tsri_native_op *op) {
       .alpha = is_scaled ? op->alpha : 1,
       .beta = c ? op->beta : 0,
   };
-  bool was_pushed = tsri_cuda_enter(own->device);
-  status = tsri_cuda_multiply(own, &product, &memory);
+  bool was_pushed = tsri_cuda_enter(gpu_queue->device);
+  status = tsri_cuda_multiply(gpu_queue, &product, &memory);
   tsri_cuda_leave(was_pushed);
   return status;
 }

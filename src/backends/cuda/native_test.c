@@ -22,31 +22,31 @@ static double random_value(void) { return (double)(rand() % 17 - 8) / 4; }
 // A tensor of `shape` inside memory of `count` elements; strides are the caller's.
 static matrix make(const fixture *f, tsr_dtype dtype, tsr_shape shape, const int64_t *strides, size_t first,
                    size_t count) {
-  matrix own = {.count = count, .values = malloc(count * sizeof(double))};
+  matrix mat = {.count = count, .values = malloc(count * sizeof(double))};
   void *stored = malloc(count * tsr_dtype_bytes(dtype));
-  for (size_t i = 0; i < count; i++) own.values[i] = random_value();
-  CHECK_OK(tsr_convert(dtype, stored, TSR_F64, own.values, count));
-  CHECK_OK(tsr_convert(TSR_F64, own.values, dtype, stored, count));  // as stored
-  own.operand = (tsri_operand){.dtype = dtype, .shape = shape, .offset = first * tsr_dtype_bytes(dtype)};
-  for (int i = 0; i < shape.rank; i++) own.operand.strides[i] = strides[i];
-  own.operand.buffer = fixture_buffer(f, count * tsr_dtype_bytes(dtype));
-  fixture_write(f, own.operand.buffer, 0, stored, count * tsr_dtype_bytes(dtype));
+  for (size_t i = 0; i < count; i++) mat.values[i] = random_value();
+  CHECK_OK(tsr_convert(dtype, stored, TSR_F64, mat.values, count));
+  CHECK_OK(tsr_convert(TSR_F64, mat.values, dtype, stored, count));  // as stored
+  mat.operand = (tsri_operand){.dtype = dtype, .shape = shape, .offset = first * tsr_dtype_bytes(dtype)};
+  for (int i = 0; i < shape.rank; i++) mat.operand.strides[i] = strides[i];
+  mat.operand.buffer = fixture_buffer(f, count * tsr_dtype_bytes(dtype));
+  fixture_write(f, mat.operand.buffer, 0, stored, count * tsr_dtype_bytes(dtype));
   free(stored);
-  return own;
+  return mat;
 }
 
-static void discard(const fixture *f, matrix *own) {
-  if (own->operand.buffer) f->cu->buffer_destroy(f->device, own->operand.buffer);
-  free(own->values);
+static void discard(const fixture *f, matrix *mat) {
+  if (mat->operand.buffer) f->cu->buffer_destroy(f->device, mat->operand.buffer);
+  free(mat->values);
 }
 
-static double value_at(const matrix *own, int64_t batch, int64_t row, int64_t col) {
-  const tsri_operand *x = &own->operand;
+static double value_at(const matrix *mat, int64_t batch, int64_t row, int64_t col) {
+  const tsri_operand *x = &mat->operand;
   int rank = x->shape.rank;
   int64_t at =
       (int64_t)(x->offset / tsr_dtype_bytes(x->dtype)) + row * x->strides[rank - 2] + col * x->strides[rank - 1];
   if (rank > 2 && x->shape.dims[0] > 1) at += batch * x->strides[0];
-  return own->values[at];
+  return mat->values[at];
 }
 
 static double activated(tsri_activation activation, double x) {
@@ -119,9 +119,9 @@ static void check_layouts(const fixture *f, tsr_dtype dtype) {
 // i8 is taken where both lie along k.
 static void check_batches(const fixture *f, tsr_dtype dtype) {
   enum { BATCH = 3 };
-  const int64_t own[3] = {M * K, K, 1}, turned[3] = {K * N, 1, K}, across[2] = {N, 1};
+  const int64_t int64[3] = {M * K, K, 1}, turned[3] = {K * N, 1, K}, across[2] = {N, 1};
   const int64_t *shared = dtype == TSR_I8 ? turned + 1 : across;
-  matrix a = make(f, dtype, TSR_SHAPE(BATCH, M, K), own, 0, BATCH * M * K);
+  matrix a = make(f, dtype, TSR_SHAPE(BATCH, M, K), int64, 0, BATCH * M * K);
   matrix b = make(f, dtype, TSR_SHAPE(BATCH, K, N), turned, 0, BATCH * K * N);
   matrix one = make(f, dtype, TSR_SHAPE(K, N), shared, 0, K * N);
   tsri_native_op op = {.name = "matmul", .input_count = 2, .inputs = {a.operand, b.operand}};
@@ -292,31 +292,32 @@ typedef struct operands {
   float x_values[M * K], w_values[K * N], bias_values[N];
 } operands;
 
-static void open_operands(operands *own) {
-  CHECK_OK(tsr_device_open(&(tsr_device_desc){.backend = "cuda"}, &own->device));
-  for (int i = 0; i < M * K; i++) own->x_values[i] = (float)random_value();
-  for (int i = 0; i < K * N; i++) own->w_values[i] = (float)random_value();
-  for (int i = 0; i < N; i++) own->bias_values[i] = (float)random_value();
-  own->x = tsr_from_data(own->device, TSR_F32, TSR_SHAPE(M, K), own->x_values, sizeof own->x_values);
-  own->w = tsr_from_data(own->device, TSR_F32, TSR_SHAPE(K, N), own->w_values, sizeof own->w_values);
-  own->bias = tsr_from_data(own->device, TSR_F32, TSR_SHAPE(N), own->bias_values, sizeof own->bias_values);
+static void open_operands(operands *inputs) {
+  CHECK_OK(tsr_device_open(&(tsr_device_desc){.backend = "cuda"}, &inputs->device));
+  for (int i = 0; i < M * K; i++) inputs->x_values[i] = (float)random_value();
+  for (int i = 0; i < K * N; i++) inputs->w_values[i] = (float)random_value();
+  for (int i = 0; i < N; i++) inputs->bias_values[i] = (float)random_value();
+  inputs->x = tsr_from_data(inputs->device, TSR_F32, TSR_SHAPE(M, K), inputs->x_values, sizeof inputs->x_values);
+  inputs->w = tsr_from_data(inputs->device, TSR_F32, TSR_SHAPE(K, N), inputs->w_values, sizeof inputs->w_values);
+  inputs->bias = tsr_from_data(inputs->device, TSR_F32, TSR_SHAPE(N), inputs->bias_values, sizeof inputs->bias_values);
 }
 
-static void close_operands(operands *own) {
-  tsr_release(own->x);
-  tsr_release(own->w);
-  tsr_release(own->bias);
-  tsr_device_release(own->device);
+static void close_operands(operands *inputs) {
+  tsr_release(inputs->x);
+  tsr_release(inputs->w);
+  tsr_release(inputs->bias);
+  tsr_device_release(inputs->device);
 }
 
 // Reads `y`, which it releases, and compares it with activation(x w + bias).
-static void check_linear(const operands *own, tsr_tensor *y, bool has_bias, tsri_activation activation) {
+static void check_linear(const operands *inputs, tsr_tensor *y, bool has_bias, tsri_activation activation) {
   float *got = malloc(sizeof(float) * M * N);
   CHECK_OK(tsr_read(y, got, sizeof(float) * M * N));
   for (int i = 0; i < M * N; i++) {
     double sum = 0;
-    for (int l = 0; l < K; l++) sum += (double)own->x_values[i / N * K + l] * (double)own->w_values[l * N + i % N];
-    if (has_bias) sum += (double)own->bias_values[i % N];
+    for (int l = 0; l < K; l++)
+      sum += (double)inputs->x_values[i / N * K + l] * (double)inputs->w_values[l * N + i % N];
+    if (has_bias) sum += (double)inputs->bias_values[i % N];
     CHECK_NEAR(got[i], activated(activation, sum), 1e-4);
   }
   free(got);
@@ -337,36 +338,37 @@ static tsr_tensor *with_bias(tsr_tensor *x, tsr_tensor *bias) {
 
 TEST(a_product_with_bias_and_activation_is_one_native_operator) {
   fake_cuda *fake = fixture_use_fake();
-  operands *own = malloc(sizeof *own);
+  operands *inputs = malloc(sizeof *inputs);
   tsr_device_counters counters;
-  open_operands(own);
-  check_linear(own, tsr_matmul(own->x, own->w), false, TSRI_ACTIVATION_NONE);
-  check_linear(own, with_bias(tsr_matmul(own->x, own->w), own->bias), true, TSRI_ACTIVATION_NONE);
-  check_linear(own, after(tsr_relu, with_bias(tsr_matmul(own->x, own->w), own->bias)), true, TSRI_ACTIVATION_RELU);
-  check_linear(own, after(tsr_gelu_tanh, with_bias(tsr_matmul(own->x, own->w), own->bias)), true,
+  open_operands(inputs);
+  check_linear(inputs, tsr_matmul(inputs->x, inputs->w), false, TSRI_ACTIVATION_NONE);
+  check_linear(inputs, with_bias(tsr_matmul(inputs->x, inputs->w), inputs->bias), true, TSRI_ACTIVATION_NONE);
+  check_linear(inputs, after(tsr_relu, with_bias(tsr_matmul(inputs->x, inputs->w), inputs->bias)), true,
+               TSRI_ACTIVATION_RELU);
+  check_linear(inputs, after(tsr_gelu_tanh, with_bias(tsr_matmul(inputs->x, inputs->w), inputs->bias)), true,
                TSRI_ACTIVATION_GELU_TANH);
-  check_linear(own, after(tsr_relu, tsr_matmul(own->x, own->w)), false, TSRI_ACTIVATION_RELU);
+  check_linear(inputs, after(tsr_relu, tsr_matmul(inputs->x, inputs->w)), false, TSRI_ACTIVATION_RELU);
   CHECK_EQ_INT(fake->products, 5);
   CHECK_EQ_INT(fake->compilations, 0);
-  CHECK_OK(tsr_device_get_counters(own->device, &counters));
+  CHECK_OK(tsr_device_get_counters(inputs->device, &counters));
   CHECK_EQ_UINT(counters.launches, 5);
-  close_operands(own);
+  close_operands(inputs);
   CHECK_EQ_INT(fake->live_plans, 0);
-  free(own);
+  free(inputs);
 }
 
 TEST(what_is_no_bias_or_activation_is_a_kernel_after_the_native_product) {
   fake_cuda *fake = fixture_use_fake();
-  operands *own = malloc(sizeof *own);
+  operands *inputs = malloc(sizeof *inputs);
   float *values = malloc(sizeof(float) * M * N);
-  open_operands(own);
-  tsr_tensor *y = after(tsr_exp, tsr_matmul(own->x, own->w));
+  open_operands(inputs);
+  tsr_tensor *y = after(tsr_exp, tsr_matmul(inputs->x, inputs->w));
   int before = fake->launches;
   CHECK_OK(tsr_read(y, values, sizeof(float) * M * N));
   CHECK_EQ_INT(fake->products, 1);
   CHECK_EQ_INT(fake->launches - before, 1);
   free(values);
   tsr_release(y);
-  close_operands(own);
-  free(own);
+  close_operands(inputs);
+  free(inputs);
 }

@@ -68,8 +68,8 @@ static tsr_status find_function(cuda_device *device, cuda_program *program) {
 }
 
 tsr_status tsri_cuda_program_create(tsri_device *device, const tsri_code *code, tsri_program **out_program) {
-  cuda_device *own = cuda_device_of(device);
-  tsr_status status = tsri_cuda_check(own);
+  cuda_device *gpu_device = cuda_device_of(device);
+  tsr_status status = tsri_cuda_check(gpu_device);
   if (status == TSR_OK) status = check_code(code);
   if (status != TSR_OK) return status;
   cuda_program *program = tsri_calloc(1, sizeof *program);
@@ -84,9 +84,9 @@ tsr_status tsri_cuda_program_create(tsri_device *device, const tsri_code *code, 
   program->params_bytes = code->params_bytes;
   for (int i = 0; i < 3; i++) program->local[i] = code->local[i];
 
-  bool was_pushed = tsri_cuda_enter(own);
-  status = load_module(own, code, program);
-  if (status == TSR_OK) status = find_function(own, program);
+  bool was_pushed = tsri_cuda_enter(gpu_device);
+  status = load_module(gpu_device, code, program);
+  if (status == TSR_OK) status = find_function(gpu_device, program);
   tsri_cuda_leave(was_pushed);
   if (status != TSR_OK) {
     tsri_cuda_program_destroy(device, (tsri_program *)program);
@@ -98,22 +98,22 @@ tsr_status tsri_cuda_program_create(tsri_device *device, const tsri_code *code, 
 
 // Copes with a half-built program.
 void tsri_cuda_program_destroy(tsri_device *device, tsri_program *program) {
-  cuda_program *own = (cuda_program *)program;
+  cuda_program *gpu_program = (cuda_program *)program;
   bool was_pushed = tsri_cuda_enter(cuda_device_of(device));
-  if (own->module) (void)tsri_cu.ModuleUnload(own->module);
+  if (gpu_program->module) (void)tsri_cu.ModuleUnload(gpu_program->module);
   tsri_cuda_leave(was_pushed);
-  tsri_free(own->name);
-  tsri_free(own);
+  tsri_free(gpu_program->name);
+  tsri_free(gpu_program);
 }
 
 // --- Launching ----------------------------------------------------------------------------------------------------------
 
 // Arguments are addresses and the block of parameters, in place: nothing is allocated, nothing waits.
 tsr_status tsri_cuda_launch(tsri_queue *queue, tsri_program *program, const tsri_launch *launch) {
-  cuda_queue *own = cuda_queue_of(queue);
+  cuda_queue *gpu_queue = cuda_queue_of(queue);
   const cuda_program *what = (const cuda_program *)program;
   const uint32_t *groups = launch->groups, *local = what->local;
-  tsr_status status = tsri_cuda_begin(own);
+  tsr_status status = tsri_cuda_begin(gpu_queue);
   if (status != TSR_OK) return status;
   if (launch->buffer_count != what->buffer_count) {
     return TSRI_FAIL(TSR_ERR_LAUNCH, "%s: %u buffers given, it takes %u", what->name, launch->buffer_count,
@@ -127,11 +127,11 @@ tsr_status tsri_cuda_launch(tsri_queue *queue, tsri_program *program, const tsri
     arguments[i] = &addresses[i];
   }
   arguments[launch->buffer_count] = (void *)(uintptr_t)launch->params;  // read only
-  bool was_pushed = tsri_cuda_enter_to_stay(own->device);
+  bool was_pushed = tsri_cuda_enter_to_stay(gpu_queue->device);
   cu_result code = tsri_cu.LaunchKernel(what->function, groups[0], groups[1], groups[2], local[0], local[1], local[2],
-                                        0, own->stream, arguments, NULL);
+                                        0, gpu_queue->stream, arguments, NULL);
   tsri_cuda_leave(was_pushed);
   if (code == CU_SUCCESS) return TSR_OK;
-  return CUDA_FAIL(own->device, code, TSR_ERR_LAUNCH, "launching %s, %u x %u x %u groups of %u x %u x %u", what->name,
-                   groups[0], groups[1], groups[2], local[0], local[1], local[2]);
+  return CUDA_FAIL(gpu_queue->device, code, TSR_ERR_LAUNCH, "launching %s, %u x %u x %u groups of %u x %u x %u",
+                   what->name, groups[0], groups[1], groups[2], local[0], local[1], local[2]);
 }

@@ -5,32 +5,32 @@
 #include "core/alloc.h"
 
 tsr_status tsri_cuda_queue_create(tsri_device *device, tsri_queue **out_queue) {
-  cuda_device *own = cuda_device_of(device);
-  tsr_status status = tsri_cuda_check(own);
+  cuda_device *gpu_device = cuda_device_of(device);
+  tsr_status status = tsri_cuda_check(gpu_device);
   if (status != TSR_OK) return status;
   cuda_queue *queue = tsri_calloc(1, sizeof *queue);
   if (!queue) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "cuda: no host memory for a queue's record");
-  queue->device = own;
-  bool was_pushed = tsri_cuda_enter(own);
+  queue->device = gpu_device;
+  bool was_pushed = tsri_cuda_enter(gpu_device);
   cu_result code = tsri_cu.StreamCreate(&queue->stream, CU_STREAM_NON_BLOCKING);
   tsri_cuda_leave(was_pushed);
   if (code != CU_SUCCESS) {
     tsri_free(queue);
-    return CUDA_FAIL(own, code, TSR_ERR_INTERNAL, "a stream");
+    return CUDA_FAIL(gpu_device, code, TSR_ERR_INTERNAL, "a stream");
   }
   *out_queue = (tsri_queue *)queue;
   return TSR_OK;
 }
 
 void tsri_cuda_queue_destroy(tsri_queue *queue) {
-  cuda_queue *own = cuda_queue_of(queue);
-  bool was_pushed = tsri_cuda_enter(own->device);
-  tsri_cuda_stage_deinit(own);
-  if (own->scratch) (void)tsri_cu.MemFree(own->scratch);
-  if (own->workspace) (void)tsri_cu.MemFree(own->workspace);
-  (void)tsri_cu.StreamDestroy(own->stream);
+  cuda_queue *gpu_queue = cuda_queue_of(queue);
+  bool was_pushed = tsri_cuda_enter(gpu_queue->device);
+  tsri_cuda_stage_deinit(gpu_queue);
+  if (gpu_queue->scratch) (void)tsri_cu.MemFree(gpu_queue->scratch);
+  if (gpu_queue->workspace) (void)tsri_cu.MemFree(gpu_queue->workspace);
+  (void)tsri_cu.StreamDestroy(gpu_queue->stream);
   tsri_cuda_leave(was_pushed);
-  tsri_free(own);
+  tsri_free(gpu_queue);
 }
 
 tsr_status tsri_cuda_begin(cuda_queue *queue) {
@@ -58,14 +58,14 @@ tsr_status tsri_cuda_stream_wait(cuda_queue *queue, uint64_t timeout_ns) {
 }
 
 tsr_status tsri_cuda_queue_wait(tsri_queue *queue, uint64_t timeout_ns) {
-  cuda_queue *own = cuda_queue_of(queue);
-  tsr_status status = tsri_cuda_check(own->device);
-  if (status != TSR_OK || !own->has_work) return status;
-  bool was_pushed = tsri_cuda_enter(own->device);
-  status = tsri_cuda_stream_wait(own, timeout_ns);
+  cuda_queue *gpu_queue = cuda_queue_of(queue);
+  tsr_status status = tsri_cuda_check(gpu_queue->device);
+  if (status != TSR_OK || !gpu_queue->has_work) return status;
+  bool was_pushed = tsri_cuda_enter(gpu_queue->device);
+  status = tsri_cuda_stream_wait(gpu_queue, timeout_ns);
   tsri_cuda_leave(was_pushed);
   if (status != TSR_OK) return status;
-  tsri_cuda_readback_finish(own);
-  own->has_work = false;
+  tsri_cuda_readback_finish(gpu_queue);
+  gpu_queue->has_work = false;
   return TSR_OK;
 }

@@ -17,43 +17,46 @@ typedef struct rig {
 
 enum { RIG_BYTES = 64 };
 
-static tsr_status rig_open(rig *own, const char *faults) {
+static tsr_status rig_open(rig *bench_rig, const char *faults) {
   tsri_limits limits;
-  *own = (rig){.backend = &tsri_cpu_backend};
-  CHECK_OK(own->backend->device_open(0, &(tsri_open_options){.threads = 1, .native = "all"}, &limits, &own->device));
-  const tsri_device *inner = own->device;
-  tsr_status status = tsri_fault_wrap(faults, &own->backend, &own->device);
-  CHECK((status == TSR_OK) == (own->device != inner));
+  *bench_rig = (rig){.backend = &tsri_cpu_backend};
+  CHECK_OK(bench_rig->backend->device_open(0, &(tsri_open_options){.threads = 1, .native = "all"}, &limits,
+                                           &bench_rig->device));
+  const tsri_device *inner = bench_rig->device;
+  tsr_status status = tsri_fault_wrap(faults, &bench_rig->backend, &bench_rig->device);
+  CHECK((status == TSR_OK) == (bench_rig->device != inner));
   if (status != TSR_OK) {
-    CHECK(own->backend == &tsri_cpu_backend);
-    own->backend->device_close(own->device);
+    CHECK(bench_rig->backend == &tsri_cpu_backend);
+    bench_rig->backend->device_close(bench_rig->device);
     return status;
   }
-  CHECK_OK(own->backend->queue_create(own->device, &own->queue));
-  CHECK_OK(own->backend->buffer_create(own->device, RIG_BYTES, &own->buffer));
+  CHECK_OK(bench_rig->backend->queue_create(bench_rig->device, &bench_rig->queue));
+  CHECK_OK(bench_rig->backend->buffer_create(bench_rig->device, RIG_BYTES, &bench_rig->buffer));
   return TSR_OK;
 }
 
-static void rig_close(rig *own) {
-  own->backend->buffer_destroy(own->device, own->buffer);
-  own->backend->queue_destroy(own->queue);
-  own->backend->device_close(own->device);
+static void rig_close(rig *bench_rig) {
+  bench_rig->backend->buffer_destroy(bench_rig->device, bench_rig->buffer);
+  bench_rig->backend->queue_destroy(bench_rig->queue);
+  bench_rig->backend->device_close(bench_rig->device);
 }
 
-static tsr_status copy_in(rig *own) {
+static tsr_status copy_in(rig *bench_rig) {
   char bytes[RIG_BYTES] = {0};
-  return own->backend->copy_in(own->queue, own->buffer, 0, bytes, sizeof bytes);
+  return bench_rig->backend->copy_in(bench_rig->queue, bench_rig->buffer, 0, bytes, sizeof bytes);
 }
 
-static tsr_status allocate(rig *own) {
+static tsr_status allocate(rig *bench_rig) {
   tsri_buffer *extra = NULL;
-  tsr_status status = own->backend->buffer_create(own->device, 16, &extra);
+  tsr_status status = bench_rig->backend->buffer_create(bench_rig->device, 16, &extra);
   CHECK((status == TSR_OK) == (extra != NULL));
-  if (extra) own->backend->buffer_destroy(own->device, extra);
+  if (extra) bench_rig->backend->buffer_destroy(bench_rig->device, extra);
   return status;
 }
 
-static tsr_status wait_for(rig *own, uint64_t timeout_ns) { return own->backend->queue_wait(own->queue, timeout_ns); }
+static tsr_status wait_for(rig *bench_rig, uint64_t timeout_ns) {
+  return bench_rig->backend->queue_wait(bench_rig->queue, timeout_ns);
+}
 
 TEST(good_lists_are_read) {
   static const char *const lists[] = {"alloc:3,copy:2,launch:5,lost:7,slow:20ms",
@@ -66,10 +69,10 @@ TEST(good_lists_are_read) {
                                       "slow:5",
                                       "slow:4294967295s"};
   for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
-    rig own;
-    CHECK_OK(rig_open(&own, lists[i]));
-    CHECK_STR(own.backend->name, "cpu");
-    rig_close(&own);
+    rig bench_rig;
+    CHECK_OK(rig_open(&bench_rig, lists[i]));
+    CHECK_STR(bench_rig.backend->name, "cpu");
+    rig_close(&bench_rig);
   }
 }
 
@@ -101,73 +104,73 @@ TEST(bad_lists_name_the_part_and_what_is_allowed) {
       {"slow:99999999999999999999999s", "'slow:99999999999999999999999s'"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-    rig own;
-    CHECK_STATUS(rig_open(&own, cases[i].list), TSR_ERR_CONFIG);
+    rig bench_rig;
+    CHECK_STATUS(rig_open(&bench_rig, cases[i].list), TSR_ERR_CONFIG);
     CHECK_LAST_ERROR_HAS(cases[i].part);
     CHECK_LAST_ERROR_HAS("alloc:N, copy:N, build:N, launch:N, wait:N, lost:N");
   }
 }
 
 TEST(nothing_fails_before_the_faults_are_armed) {
-  rig own;
-  CHECK_OK(rig_open(&own, "alloc:1,copy:1,wait:1,lost:1"));
-  CHECK_OK(allocate(&own));
-  CHECK_OK(copy_in(&own));
-  CHECK_OK(wait_for(&own, UINT64_MAX));
-  tsri_fault_arm(own.device);
-  CHECK_STATUS(copy_in(&own), TSR_ERR_DEVICE_LOST);
-  rig_close(&own);
+  rig bench_rig;
+  CHECK_OK(rig_open(&bench_rig, "alloc:1,copy:1,wait:1,lost:1"));
+  CHECK_OK(allocate(&bench_rig));
+  CHECK_OK(copy_in(&bench_rig));
+  CHECK_OK(wait_for(&bench_rig, UINT64_MAX));
+  tsri_fault_arm(bench_rig.device);
+  CHECK_STATUS(copy_in(&bench_rig), TSR_ERR_DEVICE_LOST);
+  rig_close(&bench_rig);
 }
 
 TEST(the_nth_call_fails_and_those_around_it_do_not) {
-  rig own;
-  CHECK_OK(rig_open(&own, "copy:2,alloc:3,wait:1"));
-  tsri_fault_arm(own.device);
-  CHECK_OK(copy_in(&own));
-  CHECK_STATUS(copy_in(&own), TSR_ERR_INTERNAL);
+  rig bench_rig;
+  CHECK_OK(rig_open(&bench_rig, "copy:2,alloc:3,wait:1"));
+  tsri_fault_arm(bench_rig.device);
+  CHECK_OK(copy_in(&bench_rig));
+  CHECK_STATUS(copy_in(&bench_rig), TSR_ERR_INTERNAL);
   CHECK_LAST_ERROR_HAS("copy number 2 failed on purpose (TESSERA_FAULTS)");
-  CHECK_OK(copy_in(&own));
-  CHECK_OK(allocate(&own));
-  CHECK_OK(allocate(&own));
-  CHECK_STATUS(allocate(&own), TSR_ERR_OUT_OF_MEMORY);
-  CHECK_OK(allocate(&own));
-  CHECK_STATUS(wait_for(&own, UINT64_MAX), TSR_ERR_TIMEOUT);
-  CHECK_OK(wait_for(&own, UINT64_MAX));
-  rig_close(&own);
+  CHECK_OK(copy_in(&bench_rig));
+  CHECK_OK(allocate(&bench_rig));
+  CHECK_OK(allocate(&bench_rig));
+  CHECK_STATUS(allocate(&bench_rig), TSR_ERR_OUT_OF_MEMORY);
+  CHECK_OK(allocate(&bench_rig));
+  CHECK_STATUS(wait_for(&bench_rig, UINT64_MAX), TSR_ERR_TIMEOUT);
+  CHECK_OK(wait_for(&bench_rig, UINT64_MAX));
+  rig_close(&bench_rig);
 }
 
 TEST(a_plus_fails_all_that_follow) {
-  rig own;
-  CHECK_OK(rig_open(&own, "copy:2+"));
-  tsri_fault_arm(own.device);
-  CHECK_OK(copy_in(&own));
-  for (int i = 0; i < 5; i++) CHECK_STATUS(copy_in(&own), TSR_ERR_INTERNAL);
+  rig bench_rig;
+  CHECK_OK(rig_open(&bench_rig, "copy:2+"));
+  tsri_fault_arm(bench_rig.device);
+  CHECK_OK(copy_in(&bench_rig));
+  for (int i = 0; i < 5; i++) CHECK_STATUS(copy_in(&bench_rig), TSR_ERR_INTERNAL);
   CHECK_LAST_ERROR_HAS("copy number 6");
-  CHECK_OK(allocate(&own));
-  rig_close(&own);
+  CHECK_OK(allocate(&bench_rig));
+  rig_close(&bench_rig);
 }
 
 TEST(fills_and_copies_count_together) {
-  rig own;
-  CHECK_OK(rig_open(&own, "copy:3"));
-  tsri_fault_arm(own.device);
+  rig bench_rig;
+  CHECK_OK(rig_open(&bench_rig, "copy:3"));
+  tsri_fault_arm(bench_rig.device);
   char bytes[RIG_BYTES];
-  CHECK_OK(own.backend->fill(own.queue, own.buffer, 0, RIG_BYTES, "a", 1));
-  CHECK_OK(own.backend->copy(own.queue, own.buffer, 0, own.buffer, 32, 32));
-  CHECK_STATUS(own.backend->copy_out(own.queue, bytes, own.buffer, 0, RIG_BYTES), TSR_ERR_INTERNAL);
-  rig_close(&own);
+  CHECK_OK(bench_rig.backend->fill(bench_rig.queue, bench_rig.buffer, 0, RIG_BYTES, "a", 1));
+  CHECK_OK(bench_rig.backend->copy(bench_rig.queue, bench_rig.buffer, 0, bench_rig.buffer, 32, 32));
+  CHECK_STATUS(bench_rig.backend->copy_out(bench_rig.queue, bytes, bench_rig.buffer, 0, RIG_BYTES), TSR_ERR_INTERNAL);
+  rig_close(&bench_rig);
 }
 
 TEST(a_lost_device_stays_lost) {
-  rig own;
-  CHECK_OK(rig_open(&own, "lost:3"));
-  tsri_fault_arm(own.device);
-  CHECK_OK(copy_in(&own));
-  CHECK_OK(allocate(&own));
-  CHECK_STATUS(wait_for(&own, UINT64_MAX), TSR_ERR_DEVICE_LOST);
-  CHECK_STATUS(copy_in(&own), TSR_ERR_DEVICE_LOST);
-  CHECK_STATUS(allocate(&own), TSR_ERR_DEVICE_LOST);
-  rig_close(&own);
+  rig bench_rig;
+  CHECK_OK(rig_open(&bench_rig, "lost:3"));
+  tsri_fault_arm(bench_rig.device);
+  CHECK_OK(copy_in(&bench_rig));
+  CHECK_OK(allocate(&bench_rig));
+  CHECK_STATUS(wait_for(&bench_rig, UINT64_MAX), TSR_ERR_DEVICE_LOST);
+  CHECK_STATUS(copy_in(&bench_rig), TSR_ERR_DEVICE_LOST);
+  CHECK_STATUS(allocate(&bench_rig), TSR_ERR_DEVICE_LOST);
+  rig_close(&bench_rig);
 }
 
 static void do_nothing(const tsri_host_launch *launch, uint64_t first, uint64_t last) {
@@ -177,32 +180,32 @@ static void do_nothing(const tsri_host_launch *launch, uint64_t first, uint64_t 
 }
 
 TEST(builds_and_launches_fail_with_their_own_status) {
-  rig own;
-  CHECK_OK(rig_open(&own, "build:2,launch:2"));
-  tsri_fault_arm(own.device);
+  rig bench_rig;
+  CHECK_OK(rig_open(&bench_rig, "build:2,launch:2"));
+  tsri_fault_arm(bench_rig.device);
   tsri_code code = {.form = TSRI_CODE_HOST, .name = "nothing", .host = do_nothing, .local = {1, 1, 1}};
   tsri_launch launch = {.groups = {1, 1, 1}};
   tsri_program *program = NULL, *none = NULL;
-  CHECK_OK(own.backend->program_create(own.device, &code, &program));
-  CHECK_STATUS(own.backend->program_create(own.device, &code, &none), TSR_ERR_BUILD);
+  CHECK_OK(bench_rig.backend->program_create(bench_rig.device, &code, &program));
+  CHECK_STATUS(bench_rig.backend->program_create(bench_rig.device, &code, &none), TSR_ERR_BUILD);
   CHECK(none == NULL);
-  CHECK_OK(own.backend->launch(own.queue, program, &launch));
-  CHECK_STATUS(own.backend->launch(own.queue, program, &launch), TSR_ERR_LAUNCH);
-  CHECK_OK(own.backend->launch(own.queue, program, &launch));
-  own.backend->program_destroy(own.device, program);
-  rig_close(&own);
+  CHECK_OK(bench_rig.backend->launch(bench_rig.queue, program, &launch));
+  CHECK_STATUS(bench_rig.backend->launch(bench_rig.queue, program, &launch), TSR_ERR_LAUNCH);
+  CHECK_OK(bench_rig.backend->launch(bench_rig.queue, program, &launch));
+  bench_rig.backend->program_destroy(bench_rig.device, program);
+  rig_close(&bench_rig);
 }
 
 // How long the wait for one copy on a slow device takes.
 static uint64_t time_slow_copy(const char *faults) {
-  rig own;
-  CHECK_OK(rig_open(&own, faults));
-  tsri_fault_arm(own.device);
+  rig bench_rig;
+  CHECK_OK(rig_open(&bench_rig, faults));
+  tsri_fault_arm(bench_rig.device);
   uint64_t start = tsri_clock_ns();
-  CHECK_OK(copy_in(&own));
-  CHECK_OK(wait_for(&own, UINT64_MAX));
+  CHECK_OK(copy_in(&bench_rig));
+  CHECK_OK(wait_for(&bench_rig, UINT64_MAX));
   uint64_t taken = tsri_clock_ns() - start;
-  rig_close(&own);
+  rig_close(&bench_rig);
   return taken;
 }
 
@@ -213,24 +216,24 @@ TEST(slow_takes_milliseconds_unless_told_otherwise) {
 }
 
 TEST(slow_work_adds_up_and_times_out) {
-  rig own;
-  CHECK_OK(rig_open(&own, "slow:1s"));
-  tsri_fault_arm(own.device);
-  CHECK_OK(wait_for(&own, 0));  // nothing was queued yet
-  CHECK_OK(copy_in(&own));
-  CHECK_OK(copy_in(&own));
-  CHECK_STATUS(wait_for(&own, 1000000), TSR_ERR_TIMEOUT);
+  rig bench_rig;
+  CHECK_OK(rig_open(&bench_rig, "slow:1s"));
+  tsri_fault_arm(bench_rig.device);
+  CHECK_OK(wait_for(&bench_rig, 0));  // nothing was queued yet
+  CHECK_OK(copy_in(&bench_rig));
+  CHECK_OK(copy_in(&bench_rig));
+  CHECK_STATUS(wait_for(&bench_rig, 1000000), TSR_ERR_TIMEOUT);
   CHECK_LAST_ERROR_HAS("ms more than the 1 ms allowed");
-  rig_close(&own);
+  rig_close(&bench_rig);
 }
 
 TEST(very_slow_work_does_not_wrap_around_to_quick) {
-  rig own;
-  CHECK_OK(rig_open(&own, "slow:4294967295s"));
-  tsri_fault_arm(own.device);
-  for (int i = 0; i < 8; i++) CHECK_OK(copy_in(&own));
-  CHECK_STATUS(wait_for(&own, 1000), TSR_ERR_TIMEOUT);
-  rig_close(&own);
+  rig bench_rig;
+  CHECK_OK(rig_open(&bench_rig, "slow:4294967295s"));
+  tsri_fault_arm(bench_rig.device);
+  for (int i = 0; i < 8; i++) CHECK_OK(copy_in(&bench_rig));
+  CHECK_STATUS(wait_for(&bench_rig, 1000), TSR_ERR_TIMEOUT);
+  rig_close(&bench_rig);
 }
 
 TEST(what_the_inner_backend_lacks_the_wrapper_lacks_too) {

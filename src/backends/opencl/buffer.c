@@ -23,24 +23,24 @@ static cl_int touch(opencl_device *device, cl_mem memory) {
 }
 
 tsr_status tsri_opencl_buffer_create(tsri_device *device, size_t bytes, tsri_buffer **out_buffer) {
-  opencl_device *own = (opencl_device *)device;
-  tsr_status status = tsri_opencl_check(own);
+  opencl_device *ocl_device = (opencl_device *)device;
+  tsr_status status = tsri_opencl_check(ocl_device);
   if (status != TSR_OK) return status;
   opencl_buffer *buffer = tsri_calloc(1, sizeof *buffer);
   if (!buffer) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "opencl: no host memory for a buffer's record");
   cl_int code = CL_SUCCESS;
   buffer->bytes = bytes;
-  buffer->memory = tsri_cl.CreateBuffer(own->context, CL_MEM_READ_WRITE, bytes, NULL, &code);
-  if (code == CL_SUCCESS) code = touch(own, buffer->memory);
+  buffer->memory = tsri_cl.CreateBuffer(ocl_device->context, CL_MEM_READ_WRITE, bytes, NULL, &code);
+  if (code == CL_SUCCESS) code = touch(ocl_device, buffer->memory);
   if (code != CL_SUCCESS) {
     if (buffer->memory) tsri_cl.ReleaseMemObject(buffer->memory);
     tsri_free(buffer);
-    if (code == CL_RUNNING) return tsri_opencl_overdue(own, own->timeout_ns);
-    return OPENCL_FAIL(own, code, code == CL_INVALID_BUFFER_SIZE ? TSR_ERR_OUT_OF_MEMORY : TSR_ERR_INTERNAL,
+    if (code == CL_RUNNING) return tsri_opencl_overdue(ocl_device, ocl_device->timeout_ns);
+    return OPENCL_FAIL(ocl_device, code, code == CL_INVALID_BUFFER_SIZE ? TSR_ERR_OUT_OF_MEMORY : TSR_ERR_INTERNAL,
                        "a buffer of %zu bytes", bytes);
   }
   tsri_mutex_init(&buffer->lock);
-  atomic_fetch_add(&own->used_bytes, bytes);
+  atomic_fetch_add(&ocl_device->used_bytes, bytes);
   *out_buffer = (tsri_buffer *)buffer;
   return TSR_OK;
 }
@@ -51,16 +51,17 @@ static int by_offset_downwards(const void *a, const void *b) {
 }
 
 void tsri_opencl_buffer_destroy(tsri_device *device, tsri_buffer *buffer) {
-  opencl_buffer *own = (opencl_buffer *)buffer;
-  if (own->slot_count > 0) qsort(own->parts, own->slot_count, sizeof *own->parts, by_offset_downwards);
-  for (uint32_t i = 0; i < own->slot_count; i++) {
-    if (own->parts[i].memory) tsri_cl.ReleaseMemObject(own->parts[i].memory);
+  opencl_buffer *ocl_buffer = (opencl_buffer *)buffer;
+  if (ocl_buffer->slot_count > 0)
+    qsort(ocl_buffer->parts, ocl_buffer->slot_count, sizeof *ocl_buffer->parts, by_offset_downwards);
+  for (uint32_t i = 0; i < ocl_buffer->slot_count; i++) {
+    if (ocl_buffer->parts[i].memory) tsri_cl.ReleaseMemObject(ocl_buffer->parts[i].memory);
   }
-  tsri_free(own->parts);
-  tsri_cl.ReleaseMemObject(own->memory);
-  tsri_mutex_deinit(&own->lock);
-  atomic_fetch_sub(&((opencl_device *)device)->used_bytes, own->bytes);
-  tsri_free(own);
+  tsri_free(ocl_buffer->parts);
+  tsri_cl.ReleaseMemObject(ocl_buffer->memory);
+  tsri_mutex_deinit(&ocl_buffer->lock);
+  atomic_fetch_sub(&((opencl_device *)device)->used_bytes, ocl_buffer->bytes);
+  tsri_free(ocl_buffer);
 }
 
 // The slot that holds the part from `offset`, or the empty one where it belongs. There is an empty one.

@@ -232,9 +232,10 @@ tsr_status tsri_opencl_device_info(int index, tsr_device_info *out_info) {
 }
 
 tsr_status tsri_opencl_memory_info(tsri_device *device, uint64_t *out_free, uint64_t *out_total) {
-  const opencl_device *own = (const opencl_device *)device;
-  *out_total = own->total_bytes;
-  *out_free = estimate_free(own->total_bytes, atomic_load(&own->used_bytes), own->shares_host_memory);
+  const opencl_device *ocl_device = (const opencl_device *)device;
+  *out_total = ocl_device->total_bytes;
+  *out_free =
+      estimate_free(ocl_device->total_bytes, atomic_load(&ocl_device->used_bytes), ocl_device->shares_host_memory);
   return TSR_OK;
 }
 
@@ -342,11 +343,11 @@ tsr_status tsri_opencl_device_open(int index, const tsri_open_options *options, 
 
 // Copes with a half-built device.
 void tsri_opencl_device_close(tsri_device *device) {
-  opencl_device *own = (opencl_device *)device;
-  if (own->probe) tsri_cl.ReleaseMemObject(own->probe);
-  if (own->setup) tsri_cl.ReleaseCommandQueue(own->setup);
-  if (own->context) tsri_cl.ReleaseContext(own->context);
-  tsri_free(own);
+  opencl_device *ocl_device = (opencl_device *)device;
+  if (ocl_device->probe) tsri_cl.ReleaseMemObject(ocl_device->probe);
+  if (ocl_device->setup) tsri_cl.ReleaseCommandQueue(ocl_device->setup);
+  if (ocl_device->context) tsri_cl.ReleaseContext(ocl_device->context);
+  tsri_free(ocl_device);
 }
 
 #endif

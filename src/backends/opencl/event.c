@@ -22,35 +22,35 @@ tsr_status tsri_opencl_event_create(tsri_device *device, tsri_event **out_event)
 
 void tsri_opencl_event_destroy(tsri_device *device, tsri_event *event) {
   (void)device;
-  opencl_event *own = (opencl_event *)event;
-  if (own->marker) tsri_cl.ReleaseEvent(own->marker);
-  tsri_mutex_deinit(&own->lock);
-  tsri_free(own);
+  opencl_event *ocl_event = (opencl_event *)event;
+  if (ocl_event->marker) tsri_cl.ReleaseEvent(ocl_event->marker);
+  tsri_mutex_deinit(&ocl_event->lock);
+  tsri_free(ocl_event);
 }
 
 // The marker with a reference for the caller, or NULL.
 static cl_event hold_marker(tsri_event *event) {
-  opencl_event *own = (opencl_event *)event;
-  tsri_mutex_lock(&own->lock);
-  cl_event marker = own->marker;
+  opencl_event *ocl_event = (opencl_event *)event;
+  tsri_mutex_lock(&ocl_event->lock);
+  cl_event marker = ocl_event->marker;
   if (marker) tsri_cl.RetainEvent(marker);
-  tsri_mutex_unlock(&own->lock);
+  tsri_mutex_unlock(&ocl_event->lock);
   return marker;
 }
 
 // The flush is for those who ask whether it is done, or await it on another queue: commands that stay in the driver's
 // batch would let them wait for ever.
 tsr_status tsri_opencl_event_record(tsri_queue *queue, tsri_event *event) {
-  opencl_queue *own = (opencl_queue *)queue;
+  opencl_queue *ocl_queue = (opencl_queue *)queue;
   opencl_event *record = (opencl_event *)event;
   cl_event marker = NULL;
-  tsr_status status = tsri_opencl_begin(own);
+  tsr_status status = tsri_opencl_begin(ocl_queue);
   if (status != TSR_OK) return status;
-  cl_int code = tsri_cl.EnqueueMarkerWithWaitList(own->commands, 0, NULL, &marker);
-  if (code == CL_SUCCESS) code = tsri_cl.Flush(own->commands);
+  cl_int code = tsri_cl.EnqueueMarkerWithWaitList(ocl_queue->commands, 0, NULL, &marker);
+  if (code == CL_SUCCESS) code = tsri_cl.Flush(ocl_queue->commands);
   if (code != CL_SUCCESS) {
     if (marker) tsri_cl.ReleaseEvent(marker);
-    return OPENCL_FAIL(own->device, code, TSR_ERR_INTERNAL, "recording an event");
+    return OPENCL_FAIL(ocl_queue->device, code, TSR_ERR_INTERNAL, "recording an event");
   }
   tsri_mutex_lock(&record->lock);
   cl_event old = record->marker;
@@ -61,18 +61,18 @@ tsr_status tsri_opencl_event_record(tsri_queue *queue, tsri_event *event) {
 }
 
 tsr_status tsri_opencl_event_await(tsri_queue *queue, tsri_event *event) {
-  opencl_queue *own = (opencl_queue *)queue;
-  tsr_status status = tsri_opencl_begin(own);
+  opencl_queue *ocl_queue = (opencl_queue *)queue;
+  tsr_status status = tsri_opencl_begin(ocl_queue);
   cl_event marker = status == TSR_OK ? hold_marker(event) : NULL;
   if (!marker) return status;
-  cl_int code = tsri_cl.EnqueueBarrierWithWaitList(own->commands, 1, &marker, NULL);
+  cl_int code = tsri_cl.EnqueueBarrierWithWaitList(ocl_queue->commands, 1, &marker, NULL);
   tsri_cl.ReleaseEvent(marker);
-  return code == CL_SUCCESS ? TSR_OK : OPENCL_FAIL(own->device, code, TSR_ERR_INTERNAL, "awaiting an event");
+  return code == CL_SUCCESS ? TSR_OK : OPENCL_FAIL(ocl_queue->device, code, TSR_ERR_INTERNAL, "awaiting an event");
 }
 
 tsr_status tsri_opencl_event_is_done(tsri_device *device, tsri_event *event, bool *out_done) {
-  opencl_device *own = (opencl_device *)device;
-  tsr_status status = tsri_opencl_check(own);
+  opencl_device *ocl_device = (opencl_device *)device;
+  tsr_status status = tsri_opencl_check(ocl_device);
   if (status != TSR_OK) return status;
   cl_event marker = hold_marker(event);
   cl_int state = CL_COMPLETE, code = CL_SUCCESS;
@@ -81,7 +81,7 @@ tsr_status tsri_opencl_event_is_done(tsri_device *device, tsri_event *event, boo
     tsri_cl.ReleaseEvent(marker);
   }
   if (code == CL_SUCCESS && state < 0) code = state;  // the work before it failed
-  if (code != CL_SUCCESS) return OPENCL_FAIL(own, code, TSR_ERR_INTERNAL, "asking for an event");
+  if (code != CL_SUCCESS) return OPENCL_FAIL(ocl_device, code, TSR_ERR_INTERNAL, "asking for an event");
   *out_done = state == CL_COMPLETE;
   return TSR_OK;
 }
@@ -95,14 +95,15 @@ static cl_int ask_time(tsri_event *event, cl_ulong *out_ns) {
 }
 
 tsr_status tsri_opencl_event_elapsed(tsri_device *device, tsri_event *from, tsri_event *to, uint64_t *out_ns) {
-  opencl_device *own = (opencl_device *)device;
-  if (!own->has_times) {
-    return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "%s: events carry no times; open the device with profiling on", own->name);
+  opencl_device *ocl_device = (opencl_device *)device;
+  if (!ocl_device->has_times) {
+    return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "%s: events carry no times; open the device with profiling on",
+                     ocl_device->name);
   }
   cl_ulong start = 0, end = 0;
   cl_int code = ask_time(from, &start);
   if (code == CL_SUCCESS) code = ask_time(to, &end);
-  if (code != CL_SUCCESS) return OPENCL_FAIL(own, code, TSR_ERR_INVALID_ARGUMENT, "the time between two events");
+  if (code != CL_SUCCESS) return OPENCL_FAIL(ocl_device, code, TSR_ERR_INVALID_ARGUMENT, "the time between two events");
   *out_ns = end > start ? end - start : 0;
   return TSR_OK;
 }

@@ -151,8 +151,8 @@ static tsr_status check_kernel(opencl_device *device, const opencl_program *prog
 }
 
 tsr_status tsri_opencl_program_create(tsri_device *device, const tsri_code *code, tsri_program **out_program) {
-  opencl_device *own = (opencl_device *)device;
-  tsr_status status = tsri_opencl_check(own);
+  opencl_device *ocl_device = (opencl_device *)device;
+  tsr_status status = tsri_opencl_check(ocl_device);
   if (status == TSR_OK) status = check_code(code);
   if (status != TSR_OK) return status;
   opencl_program *program = tsri_calloc(1, sizeof *program);
@@ -168,13 +168,13 @@ tsr_status tsri_opencl_program_create(tsri_device *device, const tsri_code *code
   program->params_bytes = code->params_bytes;
   for (int i = 0; i < 3; i++) program->local[i] = code->local[i];
 
-  status = build(own, code, &program->program);
+  status = build(ocl_device, code, &program->program);
   if (status == TSR_OK) {
     cl_int error = CL_SUCCESS;
     program->kernel = tsri_cl.CreateKernel(program->program, code->name, &error);
-    if (error != CL_SUCCESS) status = OPENCL_FAIL(own, error, TSR_ERR_BUILD, "the kernel %s", code->name);
+    if (error != CL_SUCCESS) status = OPENCL_FAIL(ocl_device, error, TSR_ERR_BUILD, "the kernel %s", code->name);
   }
-  if (status == TSR_OK) status = check_kernel(own, program);
+  if (status == TSR_OK) status = check_kernel(ocl_device, program);
   if (status != TSR_OK) {
     tsri_opencl_program_destroy(device, (tsri_program *)program);
     return status;
@@ -186,12 +186,12 @@ tsr_status tsri_opencl_program_create(tsri_device *device, const tsri_code *code
 // Copes with a half-built program.
 void tsri_opencl_program_destroy(tsri_device *device, tsri_program *program) {
   (void)device;
-  opencl_program *own = (opencl_program *)program;
-  if (own->kernel) tsri_cl.ReleaseKernel(own->kernel);
-  if (own->program) tsri_cl.ReleaseProgram(own->program);
-  tsri_mutex_deinit(&own->lock);
-  tsri_free(own->name);
-  tsri_free(own);
+  opencl_program *ocl_program = (opencl_program *)program;
+  if (ocl_program->kernel) tsri_cl.ReleaseKernel(ocl_program->kernel);
+  if (ocl_program->program) tsri_cl.ReleaseProgram(ocl_program->program);
+  tsri_mutex_deinit(&ocl_program->lock);
+  tsri_free(ocl_program->name);
+  tsri_free(ocl_program);
 }
 
 // --- Launching ------------------------------------------------------------------------------------------------------
@@ -219,29 +219,30 @@ static cl_int set_arguments(const opencl_program *program, const tsri_launch *la
 }
 
 tsr_status tsri_opencl_launch(tsri_queue *queue, tsri_program *program, const tsri_launch *launch) {
-  opencl_queue *own = (opencl_queue *)queue;
+  opencl_queue *ocl_queue = (opencl_queue *)queue;
   opencl_program *what = (opencl_program *)program;
-  tsr_status status = tsri_opencl_begin(own);
+  tsr_status status = tsri_opencl_begin(ocl_queue);
   if (status != TSR_OK) return status;
   if (launch->buffer_count != what->buffer_count) {
     return TSRI_FAIL(TSR_ERR_LAUNCH, "%s: %u buffers given, it takes %u", what->name, launch->buffer_count,
                      what->buffer_count);
   }
   cl_mem memory[MOST_BUFFERS] = {NULL};
-  status = bind_all(own->device, launch, memory);
+  status = bind_all(ocl_queue->device, launch, memory);
   if (status == TSR_OK) {
     size_t global[3];
     for (int i = 0; i < 3; i++) global[i] = launch->groups[i] * what->local[i];
     tsri_mutex_lock(&what->lock);
     cl_int code = set_arguments(what, launch, memory);
     if (code == CL_SUCCESS) {
-      code = tsri_cl.EnqueueNDRangeKernel(own->commands, what->kernel, 3, NULL, global, what->local, 0, NULL, NULL);
+      code =
+          tsri_cl.EnqueueNDRangeKernel(ocl_queue->commands, what->kernel, 3, NULL, global, what->local, 0, NULL, NULL);
     }
     tsri_mutex_unlock(&what->lock);
     if (code != CL_SUCCESS) {
-      status = OPENCL_FAIL(own->device, code, TSR_ERR_LAUNCH, "launching %s, %u x %u x %u groups of %zu x %zu x %zu",
-                           what->name, launch->groups[0], launch->groups[1], launch->groups[2], what->local[0],
-                           what->local[1], what->local[2]);
+      status = OPENCL_FAIL(ocl_queue->device, code, TSR_ERR_LAUNCH,
+                           "launching %s, %u x %u x %u groups of %zu x %zu x %zu", what->name, launch->groups[0],
+                           launch->groups[1], launch->groups[2], what->local[0], what->local[1], what->local[2]);
     }
   }
   return status;

@@ -10,27 +10,27 @@
 #include "core/alloc.h"
 
 tsr_status tsri_opencl_queue_create(tsri_device *device, tsri_queue **out_queue) {
-  opencl_device *own = (opencl_device *)device;
-  tsr_status status = tsri_opencl_check(own);
+  opencl_device *ocl_device = (opencl_device *)device;
+  tsr_status status = tsri_opencl_check(ocl_device);
   if (status != TSR_OK) return status;
   opencl_queue *queue = tsri_calloc(1, sizeof *queue);
   if (!queue) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "opencl: no host memory for a queue's record");
   cl_int code = CL_SUCCESS;
-  queue->device = own;
-  queue->commands =
-      tsri_cl.CreateCommandQueue(own->context, own->id, own->has_times ? CL_QUEUE_PROFILING_ENABLE : 0, &code);
+  queue->device = ocl_device;
+  queue->commands = tsri_cl.CreateCommandQueue(ocl_device->context, ocl_device->id,
+                                               ocl_device->has_times ? CL_QUEUE_PROFILING_ENABLE : 0, &code);
   if (code != CL_SUCCESS) {
     tsri_free(queue);
-    return OPENCL_FAIL(own, code, TSR_ERR_INTERNAL, "a queue");
+    return OPENCL_FAIL(ocl_device, code, TSR_ERR_INTERNAL, "a queue");
   }
   *out_queue = (tsri_queue *)queue;
   return TSR_OK;
 }
 
 void tsri_opencl_queue_destroy(tsri_queue *queue) {
-  opencl_queue *own = (opencl_queue *)queue;
-  tsri_cl.ReleaseCommandQueue(own->commands);
-  tsri_free(own);
+  opencl_queue *ocl_queue = (opencl_queue *)queue;
+  tsri_cl.ReleaseCommandQueue(ocl_queue->commands);
+  tsri_free(ocl_queue);
 }
 
 tsr_status tsri_opencl_begin(opencl_queue *queue) {
@@ -66,13 +66,13 @@ tsr_status tsri_opencl_overdue(const opencl_device *device, uint64_t timeout_ns)
 }
 
 tsr_status tsri_opencl_queue_wait(tsri_queue *queue, uint64_t timeout_ns) {
-  opencl_queue *own = (opencl_queue *)queue;
-  tsr_status status = tsri_opencl_check(own->device);
-  if (status != TSR_OK || !own->has_work) return status;
-  cl_int code = tsri_opencl_wait(own->commands, timeout_ns);
-  if (code == CL_RUNNING) return tsri_opencl_overdue(own->device, timeout_ns);
-  if (code != CL_SUCCESS) return OPENCL_FAIL(own->device, code, TSR_ERR_INTERNAL, "waiting for queued work");
-  own->has_work = false;
+  opencl_queue *ocl_queue = (opencl_queue *)queue;
+  tsr_status status = tsri_opencl_check(ocl_queue->device);
+  if (status != TSR_OK || !ocl_queue->has_work) return status;
+  cl_int code = tsri_opencl_wait(ocl_queue->commands, timeout_ns);
+  if (code == CL_RUNNING) return tsri_opencl_overdue(ocl_queue->device, timeout_ns);
+  if (code != CL_SUCCESS) return OPENCL_FAIL(ocl_queue->device, code, TSR_ERR_INTERNAL, "waiting for queued work");
+  ocl_queue->has_work = false;
   return TSR_OK;
 }
 
@@ -81,23 +81,23 @@ tsr_status tsri_opencl_queue_wait(tsri_queue *queue, uint64_t timeout_ns) {
 // Not blocking: OpenCL reads `src` until the command is done, and the seam promises it until the wait. No staging of
 // ours: through pinned pieces an H200 copies 9.3 GB/s in and 9.1 out, and left to the driver 8.8 and 14.7.
 tsr_status tsri_opencl_copy_in(tsri_queue *queue, tsri_buffer *dst, size_t dst_offset, const void *src, size_t bytes) {
-  opencl_queue *own = (opencl_queue *)queue;
-  tsr_status status = tsri_opencl_begin(own);
+  opencl_queue *ocl_queue = (opencl_queue *)queue;
+  tsr_status status = tsri_opencl_begin(ocl_queue);
   if (status != TSR_OK) return status;
-  cl_int code = tsri_cl.EnqueueWriteBuffer(own->commands, ((opencl_buffer *)dst)->memory, CL_FALSE, dst_offset, bytes,
-                                           src, 0, NULL, NULL);
+  cl_int code = tsri_cl.EnqueueWriteBuffer(ocl_queue->commands, ((opencl_buffer *)dst)->memory, CL_FALSE, dst_offset,
+                                           bytes, src, 0, NULL, NULL);
   if (code == CL_SUCCESS) return TSR_OK;
-  return OPENCL_FAIL(own->device, code, TSR_ERR_INTERNAL, "copying %zu bytes to the device", bytes);
+  return OPENCL_FAIL(ocl_queue->device, code, TSR_ERR_INTERNAL, "copying %zu bytes to the device", bytes);
 }
 
 tsr_status tsri_opencl_copy_out(tsri_queue *queue, void *dst, tsri_buffer *src, size_t src_offset, size_t bytes) {
-  opencl_queue *own = (opencl_queue *)queue;
-  tsr_status status = tsri_opencl_begin(own);
+  opencl_queue *ocl_queue = (opencl_queue *)queue;
+  tsr_status status = tsri_opencl_begin(ocl_queue);
   if (status != TSR_OK) return status;
-  cl_int code = tsri_cl.EnqueueReadBuffer(own->commands, ((opencl_buffer *)src)->memory, CL_FALSE, src_offset, bytes,
-                                          dst, 0, NULL, NULL);
+  cl_int code = tsri_cl.EnqueueReadBuffer(ocl_queue->commands, ((opencl_buffer *)src)->memory, CL_FALSE, src_offset,
+                                          bytes, dst, 0, NULL, NULL);
   if (code == CL_SUCCESS) return TSR_OK;
-  return OPENCL_FAIL(own->device, code, TSR_ERR_INTERNAL, "copying %zu bytes from the device", bytes);
+  return OPENCL_FAIL(ocl_queue->device, code, TSR_ERR_INTERNAL, "copying %zu bytes from the device", bytes);
 }
 
 enum { STAGE_BYTES = 16 << 20 };
@@ -123,16 +123,16 @@ static cl_int copy_overlapping(opencl_queue *queue, cl_mem memory, size_t dst, s
 
 tsr_status tsri_opencl_copy(tsri_queue *queue, tsri_buffer *dst, size_t dst_offset, tsri_buffer *src, size_t src_offset,
                             size_t bytes) {
-  opencl_queue *own = (opencl_queue *)queue;
+  opencl_queue *ocl_queue = (opencl_queue *)queue;
   cl_mem to = ((opencl_buffer *)dst)->memory, from = ((opencl_buffer *)src)->memory;
-  tsr_status status = tsri_opencl_begin(own);
+  tsr_status status = tsri_opencl_begin(ocl_queue);
   if (status != TSR_OK || (to == from && dst_offset == src_offset)) return status;
   size_t distance = dst_offset > src_offset ? dst_offset - src_offset : src_offset - dst_offset;
-  cl_int code = to == from && distance < bytes
-                    ? copy_overlapping(own, to, dst_offset, src_offset, bytes)
-                    : tsri_cl.EnqueueCopyBuffer(own->commands, from, to, src_offset, dst_offset, bytes, 0, NULL, NULL);
+  cl_int code = to == from && distance < bytes ? copy_overlapping(ocl_queue, to, dst_offset, src_offset, bytes)
+                                               : tsri_cl.EnqueueCopyBuffer(ocl_queue->commands, from, to, src_offset,
+                                                                           dst_offset, bytes, 0, NULL, NULL);
   if (code == CL_SUCCESS) return TSR_OK;
-  return OPENCL_FAIL(own->device, code, TSR_ERR_INTERNAL, "copying %zu bytes within the device", bytes);
+  return OPENCL_FAIL(ocl_queue->device, code, TSR_ERR_INTERNAL, "copying %zu bytes within the device", bytes);
 }
 
 // --- Fills ----------------------------------------------------------------------------------------------------------
@@ -178,13 +178,13 @@ static tsr_status fill_window(opencl_queue *queue, opencl_buffer *buffer, size_t
 
 tsr_status tsri_opencl_fill(tsri_queue *queue, tsri_buffer *dst, size_t offset, size_t bytes, const void *pattern,
                             size_t pattern_bytes) {
-  opencl_queue *own = (opencl_queue *)queue;
-  tsr_status status = tsri_opencl_begin(own);
+  opencl_queue *ocl_queue = (opencl_queue *)queue;
+  tsr_status status = tsri_opencl_begin(ocl_queue);
   for (size_t done = 0; done < bytes && status == TSR_OK;) {
     size_t room = WINDOW_BYTES - (offset + done) % WINDOW_BYTES, piece = bytes - done < room ? bytes - done : room;
     unsigned char turned[2 * WIDE];
     for (size_t i = 0; i < sizeof turned; i++) turned[i] = ((const unsigned char *)pattern)[(done + i) % pattern_bytes];
-    status = fill_window(own, (opencl_buffer *)dst, offset + done, piece, turned);
+    status = fill_window(ocl_queue, (opencl_buffer *)dst, offset + done, piece, turned);
     done += piece;
   }
   return status;

@@ -249,18 +249,18 @@ typedef struct worker {
 } worker;
 
 static void *work(void *user) {
-  worker *own = user;
-  const tsri_backend *cl = own->f->cl;
-  size_t offset = own->number * own->f->limits.buffer_alignment * 2;
+  worker *task = user;
+  const tsri_backend *cl = task->f->cl;
+  size_t offset = task->number * task->f->limits.buffer_alignment * 2;
   tsri_queue *queue = NULL;
-  own->is_good = cl->queue_create(own->f->device, &queue) == TSR_OK;
-  for (uint32_t i = 0; i < LAUNCHES && own->is_good; i++) {
-    uint32_t params[2] = {3, own->number * 1000 + i}, back[64];
-    tsri_binding binding = {.buffer = own->buffer, .offset = offset, .bytes = 256, .is_written = true};
+  task->is_good = cl->queue_create(task->f->device, &queue) == TSR_OK;
+  for (uint32_t i = 0; i < LAUNCHES && task->is_good; i++) {
+    uint32_t params[2] = {3, task->number * 1000 + i}, back[64];
+    tsri_binding binding = {.buffer = task->buffer, .offset = offset, .bytes = 256, .is_written = true};
     tsri_launch launch = {.groups = {1, 1, 1}, .buffer_count = 1, .buffers = &binding, .params = params};
-    own->is_good = cl->launch(queue, own->program, &launch) == TSR_OK &&
-                   cl->copy_out(queue, back, own->buffer, offset, sizeof back) == TSR_OK &&
-                   cl->queue_wait(queue, UINT64_MAX) == TSR_OK && back[63] == slow_result(3, params[1] + 63);
+    task->is_good = cl->launch(queue, task->program, &launch) == TSR_OK &&
+                    cl->copy_out(queue, back, task->buffer, offset, sizeof back) == TSR_OK &&
+                    cl->queue_wait(queue, UINT64_MAX) == TSR_OK && back[63] == slow_result(3, params[1] + 63);
   }
   if (queue) cl->queue_destroy(queue);
   return NULL;

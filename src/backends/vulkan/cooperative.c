@@ -89,8 +89,8 @@ typedef struct batch_axis {
 
 // Stride of an operand along an axis of the result's batch; 0 where it is broadcast.
 static int64_t batch_step(const tsri_operand *operand, int axis, int result_rank) {
-  int own = axis - (result_rank - operand->shape.rank);
-  return own < 0 || operand->shape.dims[own] == 1 ? 0 : operand->strides[own];
+  int number = axis - (result_rank - operand->shape.rank);
+  return number < 0 || operand->shape.dims[number] == 1 ? 0 : operand->strides[number];
 }
 
 // The axes of the batch, as few as will do.

@@ -496,8 +496,8 @@ static uint32_t zero_of(resumer *r, tsri_ir_type type) {
 static void put_begin(resumer *r, list *to) {
   list go_on = {0};
   for (uint32_t i = 1; i < r->from->var_count; i++) assign(r, to, i, zero_of(r, r->from->vars[i].type));
-  const uint32_t own[] = {r->at, r->used, r->point, r->vote, r->index};
-  for (size_t i = 0; i < sizeof own / sizeof *own; i++) assign(r, to, own[i], number(r, 0));
+  const uint32_t uint32[] = {r->at, r->used, r->point, r->vote, r->index};
+  for (size_t i = 0; i < sizeof uint32 / sizeof *uint32; i++) assign(r, to, uint32[i], number(r, 0));
   assign(r, &go_on, r->at, load_word(r, item_word(r, 0)));
   copy_item(r, &go_on, false);
   copy_shared(r, &go_on, false);

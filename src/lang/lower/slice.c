@@ -44,7 +44,7 @@ static tsri_ir_expr operation(tsri_ir_expr like, tsri_ir_op op, uint32_t a, uint
 static uint32_t put_id(slicer *s, tsri_ir_expr id) {
   if (id.op == TSRI_ID_GROUPS) return put(s, parameter(s, id, 3u + id.lane));
   if (id.op != TSRI_ID_GROUP && id.op != TSRI_ID_GLOBAL) return put(s, id);
-  uint32_t own = put(s, id), first = put(s, parameter(s, id, id.lane));
+  uint32_t uint32 = put(s, id), first = put(s, parameter(s, id, id.lane));
   if (id.op == TSRI_ID_GLOBAL) {
     tsri_ir_expr size = word(id, TSRI_EXPR_CONST);
     size.bits = s->from->group_size[id.lane];
@@ -53,7 +53,7 @@ static uint32_t put_id(slicer *s, tsri_ir_expr id) {
     product.is_uniform = true;
     first = put(s, product);
   }
-  return put(s, operation(id, TSRI_OP_ADD, own, first));
+  return put(s, operation(id, TSRI_OP_ADD, uint32, first));
 }
 
 static void rewrite_exprs(slicer *s) {

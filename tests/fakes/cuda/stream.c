@@ -437,9 +437,9 @@ EXPORT int cuLaunchKernel(cu_function function, unsigned grid_x, unsigned grid_y
   if (function == &functions[FUNCTION_CRASH]) op.kind = CRASH;
   if (function == &functions[FUNCTION_ENDLESS]) op.kind = ENDLESS;
   if (function == &functions[FUNCTION_AXPY]) {
-    axpy_params own;
-    memcpy(&own, params[2], sizeof own);
-    op = (operation){.kind = AXPY, .count = own.count, .scale = own.scale};
+    axpy_params given;
+    memcpy(&given, params[2], sizeof given);
+    op = (operation){.kind = AXPY, .count = given.count, .scale = given.scale};
     memcpy(&op.from, params[0], sizeof op.from);
     memcpy(&op.to, params[1], sizeof op.to);
   }

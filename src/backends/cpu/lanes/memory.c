@@ -208,7 +208,7 @@ static bool point_at_rows(const lane_exec *x, const lane_insn *insn, const acces
 bool tsri_lanes_load(lane_exec *x, const lane_insn *insn) {
   lane_work *work = x->work;
   if (insn->flags & TSRI_LANE_ALIAS) {
-    work->reg[insn->dst] = work->own[insn->dst];
+    work->reg[insn->dst] = work->home[insn->dst];
     if (insn->flags & TSRI_LANE_ROWS) work->steps[insn->dst] = (lane_steps){.x = 1, .y = x->group_x};
   }
   if (x->set.n == 0) return true;

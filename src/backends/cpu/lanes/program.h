@@ -117,7 +117,7 @@ typedef struct lane_steps {
 // One thread's registers and memory.
 typedef struct lane_work {
   void **reg;         // where each register is now
-  void **own;         // where its own memory is
+  void **home;        // where its own memory is
   lane_steps *steps;  // how it lies there, for loads with TSRI_LANE_ROWS
   uint64_t *scalars;
   lane_set *saves;

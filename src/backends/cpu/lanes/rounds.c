@@ -207,7 +207,7 @@ static bool add_load(round_run *run, round_load *load, int64_t rounds) {
     work->reg[insn->dst] = memory;
     return true;
   }
-  if (insn->flags & TSRI_LANE_ALIAS) work->reg[insn->dst] = work->own[insn->dst];
+  if (insn->flags & TSRI_LANE_ALIAS) work->reg[insn->dst] = work->home[insn->dst];
   round_call *to = &run->calls[run->call_count++];
   to->call = (lane_call){.kind = CALL_LOAD,
                          .move = run->x->isa->storage[info->dtype].load,
@@ -353,7 +353,7 @@ static void leave_load(const round_run *run, const round_load *load) {
   char *memory = x->work->arrays[insn->a].memory + index * info->element_bytes;
   x->work->reg[insn->dst] = memory;
   if (x->launch->may_alias_memory) return;
-  x->work->reg[insn->dst] = x->work->own[insn->dst];
+  x->work->reg[insn->dst] = x->work->home[insn->dst];
   x->isa->storage[info->dtype].load(x->work->reg[insn->dst], memory, 1, x->set.n);
 }
 

@@ -38,7 +38,7 @@ static void carve_registers(const tsri_lanes_program *p, carver *c, lane_work *w
   for (uint32_t i = 0; i < count; i++) {
     void *at = i < p->scalar_count ? NULL : carve(c, reg_bytes(p, i < first_8 ? 4 : 8));
     if (!c->memory) continue;
-    work->reg[i] = work->own[i] = at ? at : work->scalars + i;
+    work->reg[i] = work->home[i] = at ? at : work->scalars + i;
     work->steps[i] = (lane_steps){.x = 1, .y = p->group[0]};
   }
 }
@@ -57,7 +57,7 @@ static size_t lay_out(const tsri_lanes_program *p, char *memory, lane_work *work
   carver c = {.memory = memory};
   size_t registers = (size_t)p->scalar_count + p->reg4_count + p->reg8_count;
   work->reg = carve(&c, registers * sizeof(void *));
-  work->own = carve(&c, registers * sizeof(void *));
+  work->home = carve(&c, registers * sizeof(void *));
   work->steps = carve(&c, registers * sizeof(lane_steps));
   work->scalars = carve(&c, p->scalar_count * sizeof(uint64_t));
   work->saves = carve(&c, (p->save_count + 1) * sizeof(lane_set));

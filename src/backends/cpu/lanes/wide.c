@@ -22,7 +22,7 @@ bool tsri_lanes_load_wide(lane_exec *x, const lane_insn *insn) {
   uint32_t *parts[4];
   for (uint32_t i = 0; i < wide; i++) {
     uint32_t dst = insn[i].dst;
-    x->work->reg[dst] = x->work->own[dst];
+    x->work->reg[dst] = x->work->home[dst];
     parts[i] = x->work->reg[dst];
   }
   x->isa->split(parts, (const uint32_t *)(const void *)from, wide, x->set.n);

@@ -10,7 +10,7 @@
 const char *const tsri_math_level_names[TSRI_MATH_LEVEL_COUNT] = {TSRI_MATH_LEVELS(TSRI_X)};
 #undef TSRI_X
 
-static const tsri_lane_math *const own[TSRI_MATH_LEVEL_COUNT] = {
+static const tsri_lane_math *const math[TSRI_MATH_LEVEL_COUNT] = {
 #define TSRI_X(level) &tsri_math_own_##level,
     TSRI_MATH_LEVELS(TSRI_X)
 #undef TSRI_X
@@ -72,7 +72,7 @@ static const unsigned char sleef_f64_wins[TSRI_MATH_COUNT] = {
 };
 
 static void choose(tsri_math_level level, level_state *state) {
-  state->chosen = *own[level];
+  state->chosen = *math[level];
   for (int op = 0; op < TSRI_MATH_COUNT; op++) {
     tsri_math_f64 f64 = state->sleef.f64[op];
     if (f64 && (int)level >= sleef_f64_wins[op]) state->chosen.f64[op] = f64;
@@ -104,7 +104,7 @@ static tsri_math_level find_level(const char *name) {
   return TSRI_MATH_LEVEL_baseline;
 }
 
-const tsri_lane_math *tsri_math_own(tsri_math_level level) { return own[level]; }
+const tsri_lane_math *tsri_math_own(tsri_math_level level) { return math[level]; }
 
 const tsri_lane_math *tsri_math_sleef(tsri_math_level level) {
   const level_state *state = state_of(level);
@@ -113,7 +113,7 @@ const tsri_lane_math *tsri_math_sleef(tsri_math_level level) {
 
 const tsri_lane_math *tsri_lane_math_for(const char *simd_level, bool allow_sleef) {
   tsri_math_level level = find_level(simd_level);
-  if (!allow_sleef) return own[level];
+  if (!allow_sleef) return math[level];
   const level_state *state = state_of(level);
-  return state->has_sleef ? &state->chosen : own[level];
+  return state->has_sleef ? &state->chosen : math[level];
 }

@@ -39,28 +39,28 @@ static void advance(lane_builder *b, uint32_t pos) {
 // --- Assignments ------------------------------------------------------------------------------------------------------
 
 static bool is_own_register(const lane_builder *b, uint32_t var, const lane_value *value) {
-  const lane_values *own = &b->vars[var].values;
-  for (uint32_t i = 0; i < own->count; i++) {
-    if (own->part[i].word == value->word) return true;
+  const lane_values *values = &b->vars[var].values;
+  for (uint32_t i = 0; i < values->count; i++) {
+    if (values->part[i].word == value->word) return true;
   }
   return false;
 }
 
 void lane_assign_var(lane_builder *b, uint32_t var, lane_values *values) {
   lane_ready_var(b, var);
-  const lane_values *own = &b->vars[var].values;
+  const lane_values *lanes = &b->vars[var].values;
   bool is_merge = lane_var_merges(b, var);
   // Parts that are other parts of the same variable (a swap) are copied out of the way first.
   for (uint32_t i = 0; values->count > 1 && i < values->count; i++) {
     lane_value *value = &values->part[i];
-    if (!is_own_register(b, var, value) || value->word == own->part[i].word) continue;
+    if (!is_own_register(b, var, value) || value->word == lanes->part[i].word) continue;
     lane_dest copy = {.word = lane_take(b, (tsr_dtype)value->dtype, value->kind == LANE_VALUE_SCALAR, false)};
     uint8_t kind = value->kind, dtype = value->dtype;
     lane_move(b, &copy, *value);
     *value = (lane_value){.kind = kind, .dtype = dtype, .word = copy.word};
   }
   for (uint32_t i = 0; i < values->count; i++) {
-    lane_move(b, &(lane_dest){.word = own->part[i].word, .is_merge = is_merge}, values->part[i]);
+    lane_move(b, &(lane_dest){.word = lanes->part[i].word, .is_merge = is_merge}, values->part[i]);
   }
 }
 
@@ -80,22 +80,22 @@ static uint32_t own_scalar(lane_builder *b, uint32_t word, uint8_t dtype, bool w
 
 // The variable is this affine value from now on; a counter's base changes, its steps do not.
 static void bind_affine(lane_builder *b, uint32_t var, lane_value value, bool is_counter) {
-  lane_value own = value;
-  own.word = own_scalar(b, value.word, value.dtype, is_counter);
-  for (int i = 0; i < 3; i++) own.step[i] = own_scalar(b, value.step[i], value.dtype, false);
+  lane_value lane = value;
+  lane.word = own_scalar(b, value.word, value.dtype, is_counter);
+  for (int i = 0; i < 3; i++) lane.step[i] = own_scalar(b, value.step[i], value.dtype, false);
   lane_value_release(b, &value);
-  b->vars[var] = (lane_var_state){.values = {.count = 1, .part = {own}}, .is_bound = true};
+  b->vars[var] = (lane_var_state){.values = {.count = 1, .part = {lane}}, .is_bound = true};
 }
 
 // A counter's step: its base has been computed, at best by the last instruction, which can then write it in place.
 static void rebind(lane_builder *b, uint32_t var, lane_value value) {
-  uint32_t own = b->vars[var].values.part[0].word;
+  uint32_t uint32 = b->vars[var].values.part[0].word;
   uint32_t *last = b->insns + ((size_t)b->insn_count - 1) * TSRI_LANE_INSN_WORDS;
   if (!b->has_failed && !lane_is_shared(b, value.word) && last[1] == value.word) {
-    last[1] = own;
+    last[1] = uint32;
   } else {
     lane_retain(b, value.word);
-    lane_move(b, &(lane_dest){.word = own},
+    lane_move(b, &(lane_dest){.word = uint32},
               (lane_value){.kind = LANE_VALUE_SCALAR, .dtype = value.dtype, .word = value.word});
   }
   lane_value_release(b, &value);

@@ -269,18 +269,18 @@ static void store_sums(writer *w) {
   uint32_t runs = shape->m * shape->n / VECTOR, per_line = shape->n / VECTOR;
   tsri_spv_id lane = tsri_spv_builtin_value(w->s, SPV_BUILTIN_SUBGROUP_LANE, 0);
   tsri_spv_id subgroup = tsri_spv_builtin_value(w->s, SPV_BUILTIN_SUBGROUP, 0);
-  tsri_spv_id own = MUL(subgroup, NUMBER(shape->m * shape->n));
+  tsri_spv_id id = MUL(subgroup, NUMBER(shape->m * shape->n));
   for (uint32_t i = 0; i < w->rows * w->cols; i++) {
     tsri_spv_id sum = tsri_spv_new_id(w->s);
     SPV_PUT(&w->s->code, SPV_OP_LOAD, w->sum_type, sum, w->sums[i]);
-    w->matrices->store(w->s, sum, w->scratch, own, shape->n);
+    w->matrices->store(w->s, sum, w->scratch, id, shape->n);
     barrier(w, SPV_SCOPE_SUBGROUP);
     for (uint32_t first = 0; first < runs; first += shape->subgroup_size) {
       tsri_spv_id run = ADD(lane, NUMBER(first));
       tsri_spv_id merge = begin_if(w, first + shape->subgroup_size > runs ? LESS(run, NUMBER(runs)) : 0);
       tsri_spv_id row = ADD(DIV(run, NUMBER(per_line)), NUMBER(i / w->cols * shape->m));
       tsri_spv_id col = ADD(MUL(MOD(run, NUMBER(per_line)), NUMBER(VECTOR)), NUMBER(i % w->cols * shape->n));
-      store_run(w, ADD(own, MUL(run, NUMBER(VECTOR))), ADD(ADD(w->tile_row, w->part_row), row),
+      store_run(w, ADD(id, MUL(run, NUMBER(VECTOR))), ADD(ADD(w->tile_row, w->part_row), row),
                 ADD(ADD(w->tile_col, w->part_col), col));
       end_if(w, merge);
     }

@@ -67,26 +67,26 @@ static void loop(tsri_spv *s, const tsri_ir_stmt *stmt) {
   tsri_spv_loop outer = s->loop;
   tsri_spv_id header = tsri_spv_new_id(s), test = tsri_spv_new_id(s), body = tsri_spv_new_id(s);
   s->loop = (tsri_spv_loop){.merge = tsri_spv_new_id(s), .step = tsri_spv_new_id(s)};
-  tsri_spv_loop own = s->loop;
+  tsri_spv_loop loop = s->loop;
 
   tsri_spv_branch(s, header);
   tsri_spv_begin_block(s, header);
-  SPV_PUT(&s->code, SPV_OP_LOOP_MERGE, own.merge, own.step, 0);
+  SPV_PUT(&s->code, SPV_OP_LOOP_MERGE, loop.merge, loop.step, 0);
   tsri_spv_branch(s, test);
   tsri_spv_begin_block(s, test);
   if (stmt->value) {
     tsri_spv_id condition = tsri_spv_expr(s, stmt->value);
-    SPV_PUT(&s->code, SPV_OP_BRANCH_CONDITIONAL, condition, body, own.merge);
+    SPV_PUT(&s->code, SPV_OP_BRANCH_CONDITIONAL, condition, body, loop.merge);
     s->is_ended = true;
   }
   tsri_spv_branch(s, body);
   tsri_spv_begin_block(s, body);
   tsri_spv_stmts(s, stmt->body);
-  tsri_spv_branch(s, own.step);
-  tsri_spv_begin_block(s, own.step);
+  tsri_spv_branch(s, loop.step);
+  tsri_spv_begin_block(s, loop.step);
   tsri_spv_stmts(s, stmt->other);
   tsri_spv_branch(s, header);
-  tsri_spv_begin_block(s, own.merge);
+  tsri_spv_begin_block(s, loop.merge);
   s->loop = outer;
 }
 
