@@ -147,9 +147,13 @@ static tsr_status transfer(tsri_graph_state *state, const tsri_value *copy, cons
   size_t element = tsr_dtype_bytes(move->dtype), bytes = (size_t)move->count * element;
   if (bytes == 0) return TSR_OK;
   tsri_mutex_lock(&state->lock);
-  const tsri_node *node = tsri_pending_node(copy);
-  tsr_buffer *from = tsri_value_buffer(node ? node->inputs[0].value : copy);
-  size_t offset = node ? (size_t)node->inputs[0].layout.offset * element : 0;
+  tsr_buffer *from = tsri_value_buffer(copy);
+  size_t offset = 0;
+  if (!from) {  // still a recorded copy: its input's elements lie as they are wanted
+    const tsri_input *input = &tsri_pending_node(copy)->inputs[0];
+    from = tsri_value_buffer(input->value);
+    offset = (size_t)input->layout.offset * element;
+  }
   tsr_status status = tsri_buffer_copy(to, 0, from, offset, bytes);
   tsri_mutex_unlock(&state->lock);
   return status;

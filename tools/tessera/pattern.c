@@ -2,7 +2,6 @@
 // Patterns of names, as --op takes them.
 #include "pattern.h"
 
-#include <stdio.h>
 #include <string.h>
 
 bool pattern_matches(const char *pattern, const char *text) {
@@ -14,7 +13,9 @@ bool pattern_matches(const char *pattern, const char *text) {
 bool pattern_next(const char **list, char *out, size_t bytes) {
   if (!*list || !**list) return false;
   size_t length = strcspn(*list, ",");
-  snprintf(out, bytes, "%.*s", (int)length, *list);
+  size_t kept = length < bytes ? length : bytes - 1;
+  memcpy(out, *list, kept);
+  out[kept] = '\0';
   *list += length + ((*list)[length] == ',');
   return true;
 }

@@ -271,7 +271,7 @@ TEST(local_arrays_are_limited_one_by_one_and_together) {
   for (int count = 16; count <= 17; count++) {
     strcpy(text, "kernel k(out f32 y[]) {\n");
     for (int i = 0; i < count; i++)
-      snprintf(text + strlen(text), 64, "f32 a%d[4096]; y[%d] = a%d[global.x];\n", i, i, i);
+      snprintf(text + strlen(text), 96, "f32 a%d[4096]; y[%d] = a%d[global.x];\n", i, i, i);
     strcat(text, "}");
     if (count == 16) CHECK_FORM(text, "kernel k");
     else CHECK_REFUSED(text, "t.tk:18:5: error: the kernel's local arrays take more than 262144 bytes together");
