@@ -40,6 +40,7 @@ target_link_options(tessera_web PRIVATE LINKER:--export-dynamic)
 tessera_glob(program_sources tools/tessera/*.c)
 tessera_add_module(tessera_program tessera_program ${program_sources})
 target_link_options(tessera_program PRIVATE LINKER:--export=__main_argc_argv)
+target_compile_options(tessera_program PRIVATE -Os) # its own files only wait for the library
 
 # web/ as it is, copied when it changes.
 tessera_glob(web_files web/*.js web/*.ts web/*.json web/*.html web/*.css)
