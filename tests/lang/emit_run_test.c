@@ -92,14 +92,8 @@ static bool is_nan_of(tsr_dtype dtype, const void *element) {
 static void check_conversion(const emit_device *device, tsr_dtype from, const void *source, tsr_dtype to,
                              const void *is) {
   unsigned char wanted[CONVERT_COUNT * 8];
-  float middle[CONVERT_COUNT];
   size_t bytes = tsr_dtype_bytes(to), from_bytes = tsr_dtype_bytes(from);
-  if ((to == TSR_F16 || to == TSR_BF16) && tsr_dtype_kind_of(from) != TSR_KIND_FLOAT) {  // integers go through f32
-    CHECK_OK(tsr_convert(TSR_F32, middle, from, source, CONVERT_COUNT));
-    CHECK_OK(tsr_convert(to, wanted, TSR_F32, middle, CONVERT_COUNT));
-  } else {
-    CHECK_OK(tsr_convert(to, wanted, from, source, CONVERT_COUNT));
-  }
+  CHECK_OK(tsr_convert(to, wanted, from, source, CONVERT_COUNT));
   for (uint32_t i = 0; i < CONVERT_COUNT; i++) {
     const unsigned char *a = (const unsigned char *)is + i * bytes, *b = wanted + i * bytes;
     if (memcmp(a, b, bytes) == 0 || (is_nan_of(to, a) && is_nan_of(to, b))) continue;
