@@ -46,15 +46,15 @@ static tsr_status refuse(const tsri_operator *row, const tsr_dtype *inputs) {
 tsr_status tsri_elementwise_dtypes(tsri_operator_id id, const tsr_dtype *inputs, tsr_dtype *out_computed,
                                    tsr_dtype *out_result) {
   const tsri_operator *row = &tsri_operators[id];
-  int first = row->rule == TSRI_TYPE_WHERE ? 1 : 0;
+  int first = row->rule == TSRI_DTYPE_RULE_WHERE ? 1 : 0;
   tsr_dtype dtype = inputs[first];
   for (int i = first + 1; i < row->input_count; i++) dtype = tsri_promote(dtype, inputs[i]);
-  if (row->rule == TSRI_TYPE_TRUTH) dtype = TSR_BOOL;
-  if (row->rule == TSRI_TYPE_FLOAT) dtype = tsri_promote_float(dtype);
+  if (row->rule == TSRI_DTYPE_RULE_TRUTH) dtype = TSR_BOOL;
+  if (row->rule == TSRI_DTYPE_RULE_FLOAT) dtype = tsri_promote_float(dtype);
   if (row->scalar_count && dtype == TSR_BOOL) dtype = TSR_I32;  // True + 1
   if (!row->bodies[kind_of(dtype)].expression) return refuse(row, inputs);
   *out_computed = dtype;
-  *out_result = row->rule == TSRI_TYPE_COMPARE ? TSR_BOOL : dtype;
+  *out_result = row->rule == TSRI_DTYPE_RULE_COMPARE ? TSR_BOOL : dtype;
   return TSR_OK;
 }
 
@@ -113,7 +113,7 @@ static tsr_tensor *apply(tsri_operator_id id, tsr_dtype dtype, tsr_tensor *const
   if (status == TSR_OK && row->scalar_count) status = take_scalars(id, computed, scalars, &attributes);
   if (status != TSR_OK) return tsri_tensor_fail(status);
   for (int i = 0; i < row->input_count; i++) refs[i] = (tsri_operand_ref){inputs[i], computed};
-  if (row->rule == TSRI_TYPE_WHERE) refs[0].as = TSR_BOOL;
+  if (row->rule == TSRI_DTYPE_RULE_WHERE) refs[0].as = TSR_BOOL;
   if (dtype != TSR_DTYPE_COUNT) result = dtype;
   return tsri_record_elementwise(tsri_elementwise_op_for(id, computed), result, refs, row->input_count,
                                  row->scalar_count ? &attributes : NULL);

@@ -30,8 +30,8 @@ static void check_row(const tsri_operator *row, const tsri_op *op, const char *t
   const char *helper = op->helper ? tsri_embedded_text(op->helper, NULL) : "";
   CHECK(helper != NULL);
   put_expression(row, op->expression, type, expression, sizeof expression);
-  const char *result = row->rule == TSRI_TYPE_COMPARE || row->rule == TSRI_TYPE_TRUTH ? "bool" : type;
-  const char *first = row->rule == TSRI_TYPE_WHERE ? "bool" : type;
+  const char *result = row->rule == TSRI_DTYPE_RULE_COMPARE || row->rule == TSRI_DTYPE_RULE_TRUTH ? "bool" : type;
+  const char *first = row->rule == TSRI_DTYPE_RULE_WHERE ? "bool" : type;
   snprintf(text, sizeof text,
            "%s\nkernel k(in %s x0[], in %s x1[], in %s x2[], out %s y[], %s s0, %s s1, %s s2) {\n"
            "%s a0 = x0[0]; %s a1 = x1[0]; %s a2 = x2[0];\ny[0] = %s;\n}\n",

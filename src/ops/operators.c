@@ -24,7 +24,7 @@
 
 // --- Bodies ----------------------------------------------------------------------------------------------------------
 
-#define RULE(r)      .rule = TSRI_TYPE_##r,
+#define RULE(r)      .rule = TSRI_DTYPE_RULE_##r,
 #define FLOATS(e)    .bodies[TSRI_BODY_FLOAT].expression = e,
 #define INTEGERS(e)  .bodies[TSRI_BODY_INT].expression = e,
 #define BOOLS(e)     .bodies[TSRI_BODY_BOOL].expression = e,

@@ -21,14 +21,14 @@ typedef enum tsri_operator_id {
 
 // What operators.def calls RULE.
 typedef enum tsri_type_rule {
-  TSRI_TYPE_SAME,
-  TSRI_TYPE_FLOAT,
-  TSRI_TYPE_COMPARE,
-  TSRI_TYPE_TRUTH,
-  TSRI_TYPE_WHERE,
-  TSRI_TYPE_SUMMED,
-  TSRI_TYPE_INDEX,
-  TSRI_TYPE_ASKED
+  TSRI_DTYPE_RULE_SAME,
+  TSRI_DTYPE_RULE_FLOAT,
+  TSRI_DTYPE_RULE_COMPARE,
+  TSRI_DTYPE_RULE_TRUTH,
+  TSRI_DTYPE_RULE_WHERE,
+  TSRI_DTYPE_RULE_SUMMED,
+  TSRI_DTYPE_RULE_INDEX,
+  TSRI_DTYPE_RULE_ASKED
 } tsri_type_rule;
 
 typedef enum tsri_parameter_kind {
