@@ -316,7 +316,7 @@ static bool parse_name(parse *p) {
   if (!parse_whole(&index, INT_MAX)) return false;
   p->value->has_index = true;
   *colon = 0;
-  return true;
+  return strcmp(p->text, "auto") != 0 || refuse(p, "has an index beside auto");
 }
 
 // Walks over "a,b,c": the next item's length, or false at the end. Start with `*at` NULL.

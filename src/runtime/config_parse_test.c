@@ -155,6 +155,7 @@ static const struct {
     {TSRI_SETTING_BACKEND, "cu da", "is not a name"},
     {TSRI_SETTING_BACKEND, "\"cuda\"", "is not a name"},
     {TSRI_SETTING_BACKEND, "-cuda", "begins with a '-'"},
+    {TSRI_SETTING_BACKEND, "Auto:1", "has an index beside auto"},
     {TSRI_SETTING_BACKEND, "cuda,cpu", "is not a name"},
     {TSRI_SETTING_BACKEND, "a\nb", "has a control character in it (0x0A)"},
     {TSRI_SETTING_BACKEND, "a23456789012345678901234567890123456789012345678901234567890abcd", "more than 63 letters"},

@@ -42,8 +42,9 @@ static void parse_value(tsri_setting_id id, const char *text) {
   tsri_setting_value value, value_again;
   if (tsri_setting_parse(id, text, clean, &value, problem)) {
     must(tsri_setting_parse(id, clean, again, &value_again, problem));
-    must(strcmp(clean, again) == 0 && value.is_set == value_again.is_set && value.number == value_again.number &&
-         value.millionths == value_again.millionths);
+    must(strcmp(clean, again) == 0 && value.is_set == value_again.is_set && value.millionths == value_again.millionths);
+    must(value.has_index ? !value_again.has_index
+                         : value.number == value_again.number);  // "cuda:1" is cleaned to "cuda"
     if (id == TSRI_SETTING_NATIVE) (void)tsri_native_allows(clean, "cublaslt");
   } else {
     must(problem[0] != 0);
