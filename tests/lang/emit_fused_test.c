@@ -27,7 +27,7 @@ static bool is_new(const tsri_kernel *kernel) {
 }
 
 static void watch(const tsri_kernel *kernel) {
-  if (is_new(kernel)) spirv_check(kernel);
+  if (is_new(kernel)) spirv_check_sample(kernel);
 }
 
 static void forget(void) {
