@@ -30,7 +30,7 @@
 
 // Changes when an entry changes its meaning. Entries are only ever added at the end, which `table_bytes` shows
 // and which changes nothing for older plug-ins.
-#define TSRI_BACKEND_ABI 1u
+#define TSRI_BACKEND_ABI 2u
 
 // The backend's own objects. Each backend casts them to structs of its own.
 typedef struct tsri_device tsri_device;
@@ -137,34 +137,92 @@ typedef struct tsri_launch {
   const void *params;  // `params_bytes` of the program, as 32-bit words
 } tsri_launch;
 
-// An operand of a native operator. Strides are in elements; `buffer` is bound from `offset` bytes.
-typedef struct tsri_operand {
+// --- Native operators: what a device may do better than the portable kernel -----------------------------------------
+//
+// The core recognises them and hands them over described like this; docs/adding-a-backend.md explains each kind.
+
+typedef enum tsri_native_kind {
+  TSRI_NATIVE_NONE,  // ends a table of offers
+  TSRI_NATIVE_COPY,
+  TSRI_NATIVE_SUM,
+  TSRI_NATIVE_PRODUCT
+} tsri_native_kind;
+
+// Where an operand begins: `offset` bytes into `buffer`, which is NULL where has_op is asked while planning.
+typedef struct tsri_place {
   tsri_buffer *buffer;
   size_t offset;
-  tsr_dtype dtype;
-  tsr_shape shape;
-  int64_t strides[TSR_MAX_RANK];
-} tsri_operand;
+} tsri_place;
 
-#define TSRI_MAX_OPERANDS 8
+// Copies every element. Strides are in elements; the two do not overlap.
+typedef struct tsri_copy_op {
+  tsr_shape shape;
+  tsri_place from, to;
+  int64_t from_strides[TSR_MAX_RANK], to_strides[TSR_MAX_RANK];
+} tsri_copy_op;
+
+// to[i] = the sum of the `columns` elements side by side from from[i * step] on, for each of `rows` rows. Reductions over the last
+// axes come as this.
+typedef struct tsri_sum_op {
+  int64_t rows, columns, step;
+  tsri_place from, to;
+} tsri_sum_op;
 
 typedef enum tsri_activation {
   TSRI_ACTIVATION_NONE,
   TSRI_ACTIVATION_RELU,
-  TSRI_ACTIVATION_GELU_TANH  // x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))) / 2
+  TSRI_ACTIVATION_GELU_TANH,  // x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))) / 2
+  TSRI_ACTIVATION_GELU        // x * (1 + erf(x / sqrt(2))) / 2
 } tsri_activation;
 
-// A native operator: what a device does better than the portable kernel, such as "copy" (strided) or "matmul".
-// docs/adding-a-backend.md lists the names with their operands. New fields come with new names, so that a backend that
-// does not know them is never asked.
+// A matrix, or one for each index of the batch axes. Strides are in elements; along an axis of size 1 they are 0.
+typedef struct tsri_matrix {
+  tsri_place at;
+  int64_t row, column;
+  int64_t batch[TSR_MAX_RANK];  // 0: all of that axis have the same matrix
+} tsri_matrix;
+
+// What a product may have beside a b.
+enum {
+  TSRI_PRODUCT_SCALED = 1u << 0,  // alpha is not 1, or there is a c
+  TSRI_PRODUCT_BIAS = 1u << 1,
+  TSRI_PRODUCT_RESIDUAL = 1u << 2,
+  TSRI_PRODUCT_RELU = 1u << (3 + TSRI_ACTIVATION_RELU),  // the activation, one of these
+  TSRI_PRODUCT_GELU_TANH = 1u << (3 + TSRI_ACTIVATION_GELU_TANH),
+  TSRI_PRODUCT_GELU = 1u << (3 + TSRI_ACTIVATION_GELU)
+};
+
+// y = activation(alpha a b + beta c + bias) + residual, where a is m x k, b is k x n, c, residual and y are m x n, and bias is a row of n
+// elements side by side. f16 and bf16 are computed in f32 and rounded once. y and residual are row-major without gaps, batch axes first.
+typedef struct tsri_product_op {
+  int64_t m, n, k;  // none is 0
+  int batch_rank;   // axes of size 1 are left out, and neighbours joined where all operands' strides allow it
+  int64_t batch_dims[TSR_MAX_RANK];
+  tsri_matrix a, b, c;  // c: there where beta is not 0
+  tsri_place bias, residual, y;
+  double alpha, beta;
+  tsri_activation activation;
+} tsri_product_op;
+
 typedef struct tsri_native_op {
-  const char *name;
-  int input_count;
-  tsri_operand inputs[TSRI_MAX_OPERANDS];
-  tsri_operand output;
-  double alpha, beta;          // "gemm"
-  tsri_activation activation;  // "linear"
+  tsri_native_kind kind;
+  tsr_dtype dtype, result;  // of a and b, or of what is read; of all the rest
+  uint32_t parts;           // PRODUCT: TSRI_PRODUCT_ bits
+  union {
+    tsri_copy_op copy;
+    tsri_sum_op sum;
+    tsri_product_op product;
+  } is;
 } tsri_native_op;
+
+// What a backend's native operators take: one row of its table. An operator is taken if there is a row with its kind, its dtype, and
+// all of its parts.
+typedef struct tsri_native_offer {
+  tsri_native_kind kind;
+  uint32_t dtypes;   // bit (1u << tsr_dtype)
+  uint32_t results;  // the same for the result; 0: it has the dtype of the inputs
+  uint32_t parts;
+} tsri_native_offer;
 
 typedef struct tsri_backend {
   uint32_t abi;          // TSRI_BACKEND_ABI
@@ -247,11 +305,14 @@ typedef struct tsri_backend {
   // Queued. `launch` is read before the call returns.
   tsr_status (*launch)(tsri_queue *queue, tsri_program *program, const tsri_launch *launch);
 
-  // --- Optional: native operators. NULL, or false from `has_op`: the portable kernel runs. ---
+  // --- Optional: native operators. For what is not taken the portable kernel runs. ---
 
-  // Cheap and free of side effects: called while planning. Any thread. Buffers in `op` may be NULL.
+  // Ends with TSRI_NATIVE_NONE. NULL: there are none.
+  const tsri_native_offer *native_ops;
+  // Whether this device takes an operator that `native_ops` offers: sizes, strides, settings. Cheap and free of side effects: called
+  // while planning. Any thread. Buffers in `op` may be NULL. NULL: it takes all of them.
   bool (*has_op)(tsri_device *device, const tsri_native_op *op);
-  // Queued. Only for what has_op accepted.
+  // Queued. Only for what was taken. TSR_ERR_UNSUPPORTED, without a message: not this time, and the portable kernel runs.
   tsr_status (*run_op)(tsri_queue *queue, const tsri_native_op *op);
 
   // --- Optional: recorded graphs. NULL: the core replays launch by launch. ---

@@ -57,8 +57,6 @@ typedef struct tsri_kernel_run {
   const struct tsri_epilogue *epilogue;  // element-wise operators to run in the kernel's store; NULL: none
 } tsri_kernel_run;
 
-struct tsri_linear;
-
 // An operator. Static and const: its address is its identity.
 typedef struct tsri_op {
   const char *name;  // "relu", as in messages and the profiler
@@ -72,6 +70,9 @@ typedef struct tsri_op {
   // Name of an embedded kernels/<helper>.tk with functions the expression calls; NULL: none.
   const char *helper;
   bool is_costly;  // worth keeping rather than computing again where it is broadcast (exp, erf, …)
+  // What it is after a product that a device does itself: the addition of a bias or a residual, or an activation.
+  bool is_addition;
+  tsri_activation activation;
 
   // TSRI_OP_REDUCE
   tsri_reduce reduce;
@@ -80,10 +81,9 @@ typedef struct tsri_op {
   tsr_status (*run)(const tsri_kernel_run *run);
   tsri_hook hook;
   tsri_hook load_hook;  // the same for what comes before its first input, and its kernels' loads
-  // Whether the node's device has an operator of its own for it (tsri_backend.has_op), with `after` (NULL: nothing) done in the
-  // same. Such an operator has no hooks: what else comes after it is then a kernel of its own. Asked while planning, under the
-  // graph's lock. NULL: never.
-  bool (*is_native)(const tsri_node *node, const struct tsri_linear *after);
+  // Describes the node as a device's own operator (tsri_backend.native_ops), without buffers. Where a device takes it, the operator has no hooks:
+  // what comes after it and is not part of the same native operator is a kernel of its own. False: there is none for such a node. NULL: never.
+  bool (*describe)(const tsri_node *node, tsri_native_op *out_op);
 } tsri_op;
 
 // The same elements in memory of their own, row-major. Alone it runs as a copy of bytes, in a fusion as an element-wise operator.

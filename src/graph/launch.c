@@ -10,6 +10,7 @@
 #include "graph/codegen.h"
 #include "graph/epilogue.h"
 #include "graph/kernels.h"
+#include "graph/native.h"
 #include "graph/transfer.h"
 #include "runtime/bytes_text.h"
 
@@ -172,40 +173,6 @@ static tsr_status launch_reduction_in_parts(fused_launch *launch, tsr_buffer *ou
   return status;
 }
 
-// --- A device's own ---------------------------------------------------------------------------------------------------
-
-// Is the fusion nothing but a sum along rows, elements of each side by side, all in the dtype of the result?
-static bool is_row_sum(const fused_launch *launch) {
-  const tsri_fused *fused = &launch->fused;
-  const tsri_leaf *leaf = &fused->leaves[0];
-  if (fused->fusion->node_count != 1 || fused->heavy->op->reduce != TSRI_REDUCE_SUM) return false;
-  if (launch->codegen.form != TSRI_FORM_ROW || fused->kept.rank > 1 || fused->reduced.rank != 1) return false;
-  return leaf->dtype == fused->root->dtype && fused->heavy->inputs[0].as == leaf->dtype;
-}
-
-// The results from `first` on, if the device has a "sum" for them. TSR_ERR_UNSUPPORTED, without a message: it has none.
-static tsr_status sum_native(const fused_launch *launch, tsr_buffer *output, int64_t first) {
-  const tsri_backend *backend = launch->device->backend;
-  if (!backend->has_op || !launch->fused.heavy || !is_row_sum(launch)) return TSR_ERR_UNSUPPORTED;
-  const tsri_extent *kept = &launch->fused.kept, *reduced = &launch->fused.reduced;
-  const tsri_argument *leaf = &launch->leaves[0];
-  tsr_dtype dtype = launch->fused.root->dtype;
-  size_t element = tsr_dtype_bytes(dtype);
-  tsri_native_op op = {.name = "sum", .input_count = 1};
-  op.inputs[0] = (tsri_operand){.buffer = leaf->buffer->handle,
-                                .offset = leaf->buffer->offset + leaf->offset + launch->codegen.base[0] * element,
-                                .dtype = dtype,
-                                .shape = TSR_SHAPE(kept->count, reduced->count),
-                                .strides = {kept->rank ? kept->strides[0][0] : 0, reduced->strides[0][0]}};
-  op.output = (tsri_operand){.buffer = output->handle,
-                             .offset = output->offset + (size_t)first * element,
-                             .dtype = dtype,
-                             .shape = TSR_SHAPE(kept->count),
-                             .strides = {1}};
-  if (!backend->has_op(launch->device->handle, &op)) return TSR_ERR_UNSUPPORTED;
-  return tsri_device_run_op(launch->device, &op, (tsr_buffer *const[]){leaf->buffer, output}, 2);
-}
-
 // --- Pieces and packing ---------------------------------------------------------------------------------------------
 
 // Most results in a launch: indices are 32 bits wide and strides reach further than results.
@@ -216,7 +183,7 @@ static tsr_status launch_piece(fused_launch *launch, tsr_buffer *output, int64_t
   tsr_status status = bind_leaves(launch);
   if (status != TSR_OK) return status;
   launch->codegen.output_at = first;
-  status = sum_native(launch, output, first);
+  status = tsri_native_sum(&launch->codegen, &launch->leaves[0], output, first);
   if (status != TSR_ERR_UNSUPPORTED) return status;
   if (launch->codegen.stage != TSRI_STAGE_WHOLE) return launch_reduction_in_parts(launch, output, offset);
   return launch_stage(launch, NULL, 0, output, offset, (uint64_t)launch->fused.kept.count);
@@ -481,7 +448,6 @@ static tsr_status run_kernel_op(tsr_device *device, const tsri_plan *plan, const
       .attributes = node->attributes,
       .epilogue = epilogue,
   };
-  if (!epilogue) tsri_log(TSR_LOG_PLAN, "operator %s with its own kernel", node->op->name);
   tsr_status status = node->op->run(&run);
   tsri_free(inputs.memory);
   return status;
@@ -490,8 +456,10 @@ static tsr_status run_kernel_op(tsr_device *device, const tsri_plan *plan, const
 // What comes after the operator runs in its kernel's store.
 static tsr_status run_with_epilogue(fused_launch *launch, tsr_buffer *const *outputs) {
   log_fusion(launch);
+  tsr_status status = tsri_native_product(launch->fused.plan, launch->fused.fusion, outputs[0]);
+  if (status != TSR_ERR_UNSUPPORTED) return status;
   tsri_codegen_init(&launch->fused, &launch->state->tuning, &launch->codegen);
-  tsr_status status = bind_leaves(launch);
+  status = bind_leaves(launch);
   if (status == TSR_OK) status = tsri_codegen_prepare(&launch->codegen);
   tsri_epilogue epilogue = {.codegen = &launch->codegen, .leaves = launch->leaves};
   return status == TSR_OK ? run_kernel_op(launch->device, launch->fused.plan, launch->fused.heavy, outputs, &epilogue)
@@ -517,7 +485,9 @@ tsr_status tsri_launch_fusion(tsri_graph_state *state, const tsri_plan *plan, co
                               tsr_buffer *const *outputs) {
   const tsri_node *root = plan->nodes[fusion->root].node;
   if (root->op->kind == TSRI_OP_KERNEL && fusion->node_count == 1) {
-    return run_kernel_op(root->value.device, plan, root, outputs, NULL);
+    tsri_log(TSR_LOG_PLAN, "operator %s with its own kernel", root->op->name);
+    tsr_status done = tsri_native_product(plan, fusion, outputs[0]);
+    return done == TSR_ERR_UNSUPPORTED ? run_kernel_op(root->value.device, plan, root, outputs, NULL) : done;
   }
   fused_launch launch;
   launch.device = root->value.device;

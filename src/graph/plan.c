@@ -10,7 +10,7 @@
 #include "core/alloc.h"
 #include "core/error.h"
 #include "graph/compose.h"
-#include "graph/linear.h"
+#include "graph/native.h"
 
 // --- Collecting -----------------------------------------------------------------------------------------------------
 
@@ -349,14 +349,6 @@ static void list_members(tsri_plan *plan) {
   }
 }
 
-// Whether what comes after the heavy node must be a kernel of its own, because the device does the node natively.
-static bool is_native_alone(const tsri_plan *plan, const tsri_fusion *fusion) {
-  const tsri_node *node = plan->nodes[fusion->heavy].node;
-  tsri_linear linear;
-  if (!node->op->is_native || !node->op->is_native(node, NULL)) return false;
-  return !tsri_linear_match(plan, fusion, &linear) || !node->op->is_native(node, &linear);
-}
-
 // What stands after a heavy node, or before a kernel's loads, leaves if it reads what cannot be indexed there, or the node
 // has no such places.
 static void split_fusions(tsri_plan *plan) {
@@ -367,7 +359,7 @@ static void split_fusions(tsri_plan *plan) {
     if (heavy == TSRI_NONE || fusion->node_count == 1) continue;
     const tsri_node *node = plan->nodes[heavy].node;
     uint32_t home = i;
-    if (heavy != fusion->root && (is_native_alone(plan, fusion) || !is_simple_space(plan, fusion, TSRI_OUTER))) {
+    if (heavy != fusion->root && (tsri_native_is_alone(plan, fusion) || !is_simple_space(plan, fusion, TSRI_OUTER))) {
       split_fusion(plan, i, heavy, heavy, is_up_to_heavy);
       fusion->heavy = TSRI_NONE;
       home = plan->fusion_count - 1;

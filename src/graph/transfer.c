@@ -9,6 +9,7 @@
 #include "core/log.h"
 #include "core/strided.h"
 #include "graph/strided.h"
+#include "runtime/native_op.h"
 #include "runtime/stage.h"
 
 tsri_layout tsri_packed_layout(const tsri_layout *layout) {
@@ -83,29 +84,21 @@ static tsr_status scatter(const tsri_view *view, const void *data) {
 
 // --- Copies on the device -----------------------------------------------------------------------------------------
 
-void tsri_operand_bind(tsri_operand *operand, const tsr_buffer *buffer) {
-  operand->buffer = buffer->handle;
-  operand->offset += buffer->offset;
-}
-
-tsri_operand tsri_operand_of(const tsr_buffer *buffer, tsr_dtype dtype, const tsri_layout *layout) {
-  tsri_operand operand = {.dtype = dtype, .shape = layout->shape};
-  operand.offset = (size_t)layout->offset * tsr_dtype_bytes(dtype);
-  memcpy(operand.strides, layout->strides, sizeof operand.strides);
-  if (buffer) tsri_operand_bind(&operand, buffer);
-  return operand;
+static tsri_place place_of(const tsr_buffer *buffer, tsr_dtype dtype, const tsri_layout *layout) {
+  tsri_place place = {.offset = (size_t)layout->offset * tsr_dtype_bytes(dtype)};
+  tsri_place_bind(&place, buffer);
+  return place;
 }
 
 // The device's own strided copy; TSR_ERR_UNSUPPORTED where it has none.
 static tsr_status copy_native(const tsri_view *view, tsr_buffer *to, const tsri_layout *layout) {
-  tsr_device *device = to->device;
-  const tsri_backend *backend = device->backend;
-  tsri_native_op op = {.name = "copy", .input_count = 1};
-  op.inputs[0] = tsri_operand_of(view->buffer, view->dtype, &view->layout);
-  op.output = tsri_operand_of(to, view->dtype, layout);
-  if (!backend->has_op || !backend->has_op(device->handle, &op)) return TSR_ERR_UNSUPPORTED;
-  tsr_buffer *const buffers[] = {view->buffer, to};
-  return tsri_device_run_op(device, &op, buffers, 2);
+  tsri_native_op op = {.kind = TSRI_NATIVE_COPY, .dtype = view->dtype, .result = view->dtype};
+  op.is.copy.shape = layout->shape;
+  op.is.copy.from = place_of(view->buffer, view->dtype, &view->layout);
+  op.is.copy.to = place_of(to, view->dtype, layout);
+  memcpy(op.is.copy.from_strides, view->layout.strides, sizeof op.is.copy.from_strides);
+  memcpy(op.is.copy.to_strides, layout->strides, sizeof op.is.copy.to_strides);
+  return tsri_device_run_op(to->device, &op, (tsr_buffer *const[]){to, view->buffer}, 2);
 }
 
 tsr_status tsri_copy_strided(const tsri_view *view, tsr_buffer *to, const tsri_layout *layout) {

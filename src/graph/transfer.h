@@ -16,11 +16,6 @@ typedef struct tsri_view {
 // Of a tensor whose elements have been computed.
 tsri_view tsri_view_of(const tsr_tensor *tensor);
 
-// The view's elements as a device's own operators take them; without a buffer only how they lie, to ask has_op, until
-// tsri_operand_bind gives it one.
-tsri_operand tsri_operand_of(const tsr_buffer *buffer, tsr_dtype dtype, const tsri_layout *layout);
-void tsri_operand_bind(tsri_operand *operand, const tsr_buffer *buffer);
-
 // Row-major from offset 0, same shape.
 tsri_layout tsri_packed_layout(const tsri_layout *layout);
 

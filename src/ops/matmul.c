@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Matrix products. Inputs are read through their strides, so that views cost no copy; a device's own matmul is used
-// where it has one, else one of the kernels of kernels/op_matmul.tk, in the shape that graph/tuning.def has for the device.
+// Matrix products by the kernels of kernels/op_matmul.tk, in the shape that graph/tuning.def has for the device; those that a device does
+// itself do not come here (graph/native.c). Inputs are read through their strides, so that views cost no copy.
 #include <math.h>
-#include <string.h>
 
 #include "core/error.h"
-#include "graph/epilogue.h"
-#include "graph/linear.h"
 #include "graph/node.h"
-#include "graph/transfer.h"
 #include "ops/call.h"
 #include "ops/elementwise.h"
 #include "ops/matmul_i8.h"
+#include "ops/product.h"
 #include "ops/promote.h"
 
 // --- Which kernel ----------------------------------------------------------------------------------------------------
@@ -34,51 +31,11 @@ typedef struct way {
   bool is_wide_a, is_wide_b;  // LONG, BLOCKS: four elements at a time
 } way;
 
-// --- Batches ---------------------------------------------------------------------------------------------------------
+typedef tsri_product_op product;
 
-// A matrix among others: a place, strides of its two axes, and strides of the batch axes.
-typedef struct operand {
-  int64_t at, row, col;
-  int64_t batch[TSR_MAX_RANK];
-} operand;
-
-typedef struct product {
-  int64_t m, n, k;
-  int batch_rank;
-  int64_t batch_dims[TSR_MAX_RANK];
-  operand a, b, c;
-} product;
-
-// How an input lies when its batch axes are broadcast to those of the product.
-static operand operand_of(const tsri_layout *layout, const product *p) {
-  int rank = layout->shape.rank, missing = p->batch_rank - (rank - 2);
-  operand side = {.at = layout->offset, .row = layout->strides[rank - 2], .col = layout->strides[rank - 1]};
-  if (layout->shape.dims[rank - 2] == 1) side.row = 0;
-  if (layout->shape.dims[rank - 1] == 1) side.col = 0;
-  for (int i = missing; i < p->batch_rank; i++) {
-    side.batch[i] = layout->shape.dims[i - missing] == 1 ? 0 : layout->strides[i - missing];
-  }
-  return side;
-}
-
-static bool batch_joins(const operand *side, int64_t size, int i, int into) {
-  return side->batch[into] == side->batch[i] * size;
-}
-
-// Drops batch axes of size 1 and joins neighbours, so that kernels' two are mostly enough.
-static void join_batch(product *p) {
-  operand *all[3] = {&p->a, &p->b, &p->c};
-  int rank = 0;
-  for (int i = 0; i < p->batch_rank; i++) {
-    int64_t size = p->batch_dims[i];
-    if (size == 1) continue;
-    bool joins = rank > 0;
-    for (int j = 0; j < 3 && joins; j++) joins = batch_joins(all[j], size, i, rank - 1);
-    if (!joins) rank++;
-    p->batch_dims[rank - 1] = joins ? p->batch_dims[rank - 1] * size : size;
-    for (int j = 0; j < 3; j++) all[j]->batch[rank - 1] = all[j]->batch[i];
-  }
-  p->batch_rank = rank;
+// The first element that an operand has in its buffer.
+static int64_t first_of(const tsri_matrix *side, tsr_dtype dtype) {
+  return (int64_t)(side->at.offset / tsr_dtype_bytes(dtype));
 }
 
 static bool is_by_four(int64_t at, int64_t step, const int64_t *batch, int batch_rank) {
@@ -88,8 +45,9 @@ static bool is_by_four(int64_t at, int64_t step, const int64_t *batch, int batch
 }
 
 // Whether four neighbours can be read at once: along the axis of step 1, which has `size` elements; `other` is the other step.
-static bool is_wide(const operand *side, int64_t step, int64_t size, int64_t other, int batch_rank) {
-  return step == 1 && size % 4 == 0 && is_by_four(side->at, other, side->batch, batch_rank);
+static bool is_wide(const tsri_matrix *side, tsr_dtype dtype, int64_t step, int64_t size, int64_t other,
+                    int batch_rank) {
+  return step == 1 && size % 4 == 0 && is_by_four(first_of(side, dtype), other, side->batch, batch_rank);
 }
 
 static size_t tile_shared_bytes(const tile *t, size_t element) {
@@ -110,10 +68,10 @@ static tile choose_tile(const tsr_device *device, const tsri_tuning *tuning, con
   return tile_shared_bytes(&small, element) <= room ? small : (tile){32, 32, 8, 4, 4};
 }
 
-static bool reads_both_along_k(const product *p) { return p->a.col == 1 && p->b.row == 1; }
+static bool reads_both_along_k(const product *p) { return p->a.column == 1 && p->b.row == 1; }
 
 // LONG reads along k, which wants neighbours there (or few columns); otherwise items side by side read b's rows.
-static way choose(const tsr_device *device, const product *p, tsr_dtype wide) {
+static way choose(const tsr_device *device, const product *p, tsr_dtype dtype) {
   const tsri_tuning *tuning = &tsri_graph_of((tsr_device *)(uintptr_t)device)->tuning;
   way chosen = {.method = NAIVE};
   bool is_gpu = tuning->matmul_blocks != 0, is_thin = p->m < SMALL_SIDE || p->n < SMALL_SIDE;
@@ -123,17 +81,17 @@ static way choose(const tsr_device *device, const product *p, tsr_dtype wide) {
     chosen.method = LONG;
     chosen.group = tuning->gemv_group;
     chosen.deep = tuning->gemv_unroll;
-    chosen.is_wide_a = chosen.is_wide_b = is_gpu && is_wide(&p->a, p->a.col, p->k, p->a.row, p->batch_rank) &&
-                                          is_wide(&p->b, p->b.row, p->k, p->b.col, p->batch_rank);
+    chosen.is_wide_a = chosen.is_wide_b = is_gpu && is_wide(&p->a, dtype, p->a.column, p->k, p->a.row, p->batch_rank) &&
+                                          is_wide(&p->b, dtype, p->b.row, p->k, p->b.column, p->batch_rank);
   } else if (!is_thin) {
     chosen.method = is_gpu ? BLOCKS : TILED;
-    chosen.tile = choose_tile(device, tuning, p, wide);
+    chosen.tile = choose_tile(device, tuning, p, tsri_accumulator(dtype));
     bool fits = tuning->matmul_steps > 0 && chosen.tile.depth % tuning->matmul_steps == 0;
     chosen.steps = fits ? tuning->matmul_steps : 1;
-    chosen.is_wide_a = p->a.col == 1 ? is_wide(&p->a, 1, p->k, p->a.row, p->batch_rank)
-                                     : is_wide(&p->a, p->a.row, p->m, p->a.col, p->batch_rank);
-    chosen.is_wide_b = p->b.col == 1 ? is_wide(&p->b, 1, p->n, p->b.row, p->batch_rank)
-                                     : is_wide(&p->b, p->b.row, p->k, p->b.col, p->batch_rank);
+    chosen.is_wide_a = p->a.column == 1 ? is_wide(&p->a, dtype, 1, p->k, p->a.row, p->batch_rank)
+                                        : is_wide(&p->a, dtype, p->a.row, p->m, p->a.column, p->batch_rank);
+    chosen.is_wide_b = p->b.column == 1 ? is_wide(&p->b, dtype, 1, p->n, p->b.row, p->batch_rank)
+                                        : is_wide(&p->b, dtype, p->b.row, p->k, p->b.column, p->batch_rank);
   }
   return chosen;
 }
@@ -156,12 +114,12 @@ static void pass_matrices(const tsri_kernel_run *run, tsr_buffer *filler, tsri_c
   tsri_call_buffer(call, "y", run->output, run->dtype);
 }
 
-static int64_t batch_stride(const operand *side, const product *p, int from_end) {
+static int64_t batch_stride(const tsri_matrix *side, const product *p, int from_end) {
   return p->batch_rank >= from_end ? side->batch[p->batch_rank - from_end] : 0;
 }
 
 static void pass_strides(const product *p, const batch_part *part, tsri_call *call) {
-  const operand *all[3] = {&p->a, &p->b, &p->c};
+  const tsri_matrix *all[3] = {&p->a, &p->b, &p->c};
   const int64_t at[3] = {part->a_at, part->b_at, part->c_at};
   static const struct {
     const char *at, *row, *col, *outer, *inner;
@@ -174,7 +132,7 @@ static void pass_strides(const product *p, const batch_part *part, tsri_call *ca
   for (int i = 0; i < 3; i++) {
     tsri_call_word(call, names[i].at, at[i]);
     tsri_call_word(call, names[i].row, all[i]->row);
-    tsri_call_word(call, names[i].col, all[i]->col);
+    tsri_call_word(call, names[i].col, all[i]->column);
   }
   tsri_call_word(call, "batch_inner", part->inner);
   for (int i = 0; i < 3; i++) {
@@ -186,21 +144,21 @@ static void pass_strides(const product *p, const batch_part *part, tsri_call *ca
 static void start_call(const tsri_kernel_run *run, const product *p, const way *how, tsri_call *call) {
   const char *type = tsr_dtype_name(run->dtype), *wide = tsr_dtype_name(tsri_accumulator(run->dtype));
   bool is_fused = tsri_dtype_is_float(run->dtype) && run->device->limits.has_exact_fma;
-  bool is_scaled = run->attributes->scalar_count > 0;
+  bool is_scaled = p->alpha != 1 || p->beta != 0;
   const tile *t = &how->tile;
   switch (how->method) {
     case BLOCKS:
       tsri_call_init_hooked(call, run, "op_matmul", "matmul_blocks",
                             "T=%s A=%s FUSED=%d SCALED=%d A_ALONG_K=%d B_ALONG_N=%d WIDE_A=%d WIDE_B=%d BM=%d BN=%d "
                             "DEPTH=%d RM=%d RN=%d STEPS=%d WG=%d",
-                            type, wide, is_fused, is_scaled, p->a.row != 1 || p->a.col == 1,
-                            p->b.row != 1 || p->b.col == 1, how->is_wide_a, how->is_wide_b, t->m, t->n, t->depth,
+                            type, wide, is_fused, is_scaled, p->a.row != 1 || p->a.column == 1,
+                            p->b.row != 1 || p->b.column == 1, how->is_wide_a, how->is_wide_b, t->m, t->n, t->depth,
                             t->item_m, t->item_n, how->steps, t->m / t->item_m * (t->n / t->item_n));
       break;
     case TILED:
       tsri_call_init_hooked(call, run, "op_matmul", "matmul_tiled",
                             "T=%s A=%s FUSED=%d SCALED=%d A_ALONG_K=%d B_ALONG_N=%d DEPTH=%d", type, wide, is_fused,
-                            is_scaled, p->a.col == 1, p->b.col == 1, t->depth);
+                            is_scaled, p->a.column == 1, p->b.column == 1, t->depth);
       break;
     case LONG:
       tsri_call_init_hooked(call, run, "op_matmul", "matmul_long", "T=%s A=%s FUSED=%d SCALED=%d WIDE=%d DEEP=%d WG=%d",
@@ -223,7 +181,7 @@ static void groups_for(const tsr_device *device, const product *p, const way *ho
 }
 
 static tsr_status run_part(const tsri_kernel_run *run, const product *p, const batch_part *part, tsr_buffer *filler) {
-  way how = choose(run->device, p, tsri_accumulator(run->dtype));
+  way how = choose(run->device, p, run->dtype);
   int64_t count = part->outer * part->inner, most = run->device->limits.max_groups[2], x = 0, y = 0;
   if (most < 1) most = 65535;
   groups_for(run->device, p, &how, &x, &y);
@@ -235,8 +193,8 @@ static tsr_status run_part(const tsri_kernel_run *run, const product *p, const b
     pass_strides(p, part, &call);
     tsri_call_word(&call, "first", first);
     tsri_call_word(&call, "y_at", part->y_at);
-    tsri_call_real(&call, "alpha", run->attributes->scalar_count > 0 ? run->attributes->scalars[0] : 1);
-    tsri_call_real(&call, "beta", run->attributes->scalar_count > 0 ? run->attributes->scalars[1] : 0);
+    tsri_call_real(&call, "alpha", p->alpha);
+    tsri_call_real(&call, "beta", p->beta);
     status = tsri_call_groups(&call, x, y, count - first < most ? count - first : most);
   }
   return status;
@@ -250,9 +208,9 @@ static tsr_status run_parts(const tsri_kernel_run *run, const product *p, tsr_bu
   for (int i = 0; i < rank - 2; i++) parts *= p->batch_dims[i];
   tsr_status status = TSR_OK;
   for (int64_t i = 0; i < parts && status == TSR_OK; i++) {
-    part.a_at = p->a.at;
-    part.b_at = p->b.at;
-    part.c_at = p->c.at;
+    part.a_at = first_of(&p->a, run->dtype);
+    part.b_at = first_of(&p->b, run->dtype);
+    part.c_at = first_of(&p->c, run->dtype);
     part.y_at = i * part.outer * part.inner * p->m * p->n;
     int64_t rest = i;
     for (int axis = rank - 3; axis >= 0; axis--) {
@@ -267,103 +225,23 @@ static tsr_status run_parts(const tsri_kernel_run *run, const product *p, tsr_bu
   return status;
 }
 
-// --- A device's own --------------------------------------------------------------------------------------------------
-
-// The product as devices know it, without its inputs and memory.
-static tsri_native_op native_op(tsr_dtype dtype, tsr_shape shape, const tsri_attributes *attributes) {
-  tsri_layout result = {0};
-  (void)tsri_layout_init("matmul", shape, dtype, &result, NULL);  // cannot fail: the result has this shape already
-  bool is_scaled = attributes->scalar_count > 0;
-  return (tsri_native_op){
-      .name = is_scaled ? "gemm" : "matmul",
-      .output = tsri_operand_of(NULL, dtype, &result),
-      .alpha = is_scaled ? attributes->scalars[0] : 1,
-      .beta = is_scaled ? attributes->scalars[1] : 0,
-  };
-}
-
-// Adds a bias and an activation. False: the product is scaled, which "linear" is not.
-static bool add_linear(const tsri_linear *linear, tsri_native_op *op) {
-  if (strcmp(op->name, "matmul") != 0) return false;
-  op->name = "linear";
-  op->activation = linear->activation;
-  if (!linear->has_bias) return true;
-  op->inputs[op->input_count++] =
-      (tsri_operand){.dtype = linear->dtype, .shape = TSR_SHAPE(linear->columns), .strides = {1}};
-  return true;
-}
-
-bool tsri_native_matmul(const tsri_node *node, const tsri_linear *after) {
-  const tsr_device *device = node->value.device;
-  if (!device->backend->has_op) return false;
-  if (node->dtype == TSR_I8) return !after && tsri_matmul_i8_is_native(node);
-  tsri_native_op op = native_op(node->dtype, node->shape, node->attributes);
-  op.input_count = (int)node->input_count;
-  for (int i = 0; i < op.input_count; i++) op.inputs[i] = tsri_operand_of(NULL, node->dtype, &node->inputs[i].layout);
-  return (!after || add_linear(after, &op)) && device->backend->has_op(device->handle, &op);
-}
-
-// What comes after the product, if a native operator can do it too.
-static bool bind_linear(const tsri_epilogue *epilogue, tsri_native_op *op) {
-  const tsri_codegen *codegen = epilogue->codegen;
-  tsri_linear linear;
-  if (!tsri_linear_match(codegen->fused->plan, codegen->fused->fusion, &linear) || !add_linear(&linear, op))
-    return false;
-  if (!linear.has_bias) return true;
-  tsri_operand *bias = &op->inputs[op->input_count - 1];
-  const tsri_argument *leaf = &epilogue->leaves[0];  // the only one
-  bias->offset = leaf->offset + (codegen->has_base[0] ? codegen->base[0] * tsr_dtype_bytes(linear.dtype) : 0);
-  tsri_operand_bind(bias, leaf->buffer);
-  return true;
-}
-
-// TSR_ERR_UNSUPPORTED, without a message, where the device has none for these.
-static tsr_status run_native(const tsri_kernel_run *run) {
-  const tsri_backend *backend = run->device->backend;
-  if (!backend->has_op) return TSR_ERR_UNSUPPORTED;
-  if (run->dtype == TSR_I8) return tsri_matmul_i8(run);
-  tsri_native_op op = native_op(run->dtype, run->shape, run->attributes);
-  op.input_count = run->input_count;
-  for (int i = 0; i < run->input_count; i++) {
-    op.inputs[i] = tsri_operand_of(run->inputs[i], run->dtype, &run->layouts[i]);
-  }
-  tsri_operand_bind(&op.output, run->output);
-  if (run->epilogue && !bind_linear(run->epilogue, &op)) return TSR_ERR_UNSUPPORTED;
-  if (!backend->has_op(run->device->handle, &op)) return TSR_ERR_UNSUPPORTED;
-  tsr_buffer *buffers[5] = {run->output};  // a, b, c and a bias
-  int used = 1;
-  for (int i = 0; i < run->input_count; i++) buffers[used++] = run->inputs[i];
-  bool has_bias = run->epilogue && op.input_count > run->input_count;
-  if (has_bias) buffers[used++] = run->epilogue->leaves[0].buffer;
-  return tsri_device_run_op(run->device, &op, buffers, used);
-}
-
 // --- The operator ----------------------------------------------------------------------------------------------------
 
 // Inputs a, b and, for gemm with a c that counts, c; all of rank 2 or more and of the result's dtype.
 // Attributes: scalars[0] alpha and [1] beta, none for a plain product.
 tsr_status tsri_run_matmul(const tsri_kernel_run *run) {
-  const tsri_layout *a = &run->layouts[0], *b = &run->layouts[1];
-  int rank = run->shape.rank;
-  product p = {.m = run->shape.dims[rank - 2],
-               .n = run->shape.dims[rank - 1],
-               .batch_rank = rank - 2,
-               .k = a->shape.dims[a->shape.rank - 1]};
+  tsri_native_op op;
   tsri_layout result;
+  bool has_terms = tsri_product_of(run->node, &op);
   tsr_status status = tsri_layout_init("matmul", run->shape, run->dtype, &result, NULL);
   for (int i = 0; i < run->input_count && status == TSR_OK; i++) status = tsri_call_check("matmul", &run->layouts[i]);
   if (status == TSR_OK) status = tsri_call_check("matmul", &result);
   if (status != TSR_OK || result.count == 0) return status;
-  status = p.k > 0 ? run_native(run) : TSR_ERR_UNSUPPORTED;
+  status = has_terms && run->dtype == TSR_I8 && !run->epilogue ? tsri_matmul_i8(run, op) : TSR_ERR_UNSUPPORTED;
   if (status != TSR_ERR_UNSUPPORTED) return status;
-  for (int i = 0; i < p.batch_rank; i++) p.batch_dims[i] = run->shape.dims[i];
-  p.a = operand_of(a, &p);
-  p.b = operand_of(b, &p);
-  if (run->input_count > 2) p.c = operand_of(&run->layouts[2], &p);
-  join_batch(&p);
   tsr_buffer *filler = NULL;
   status = tsri_call_scratch(run->device, 1, run->dtype, &filler);
-  if (status == TSR_OK) status = run_parts(run, &p, filler);
+  if (status == TSR_OK) status = run_parts(run, &op.is.product, filler);
   tsr_buffer_release(filler);
   return status;
 }

@@ -1,77 +1,39 @@
 // SPDX-License-Identifier: MIT
 #include "ops/matmul_i8.h"
 
-#include "graph/node.h"
 #include "graph/strided.h"
 #include "ops/call.h"
+#include "ops/product.h"
+#include "runtime/native_op.h"
 
-// The shape of an input with its elements next to each other along k, which is its last axis or the one before it.
-static tsri_layout along_k(const tsri_layout *from, bool k_is_last) {
-  tsri_layout row_layout = {.shape = from->shape, .count = from->count};
-  int rank = from->shape.rank, k = k_is_last ? rank - 1 : rank - 2, other = k_is_last ? rank - 2 : rank - 1;
-  int64_t step = 1;
-  const int order[] = {k, other};
-  for (int i = 0; i < 2; i++) {
-    row_layout.strides[order[i]] = step;
-    step *= from->shape.dims[order[i]];
+enum { SUMS, A, B, BUFFERS };
+
+// How a matrix, and the others of its batch that are not the same, lie in their buffer.
+static tsri_layout layout_of(const tsri_product_op *p, const tsri_matrix *matrix, int64_t rows, int64_t columns) {
+  int rank = p->batch_rank;
+  tsri_layout layout = {.offset = (int64_t)matrix->at.offset, .count = rows * columns, .shape.rank = rank + 2};
+  for (int i = 0; i < rank; i++) {
+    layout.shape.dims[i] = matrix->batch[i] ? p->batch_dims[i] : 1;
+    layout.strides[i] = matrix->batch[i];
+    layout.count *= layout.shape.dims[i];
   }
-  for (int axis = rank - 3; axis >= 0; axis--) {
-    row_layout.strides[axis] = step;
-    step *= from->shape.dims[axis];
+  layout.shape.dims[rank] = rows;
+  layout.shape.dims[rank + 1] = columns;
+  layout.strides[rank] = matrix->row;
+  layout.strides[rank + 1] = matrix->column;
+  return layout;
+}
+
+// Input 0 or 1 itself, or a copy of it along k.
+static tsr_status bring(const tsri_kernel_run *run, int input, const tsri_layout *from, const tsri_layout *to,
+                        bool is_copied, tsr_buffer **out_buffer) {
+  if (!is_copied) {
+    *out_buffer = tsr_buffer_retain(run->inputs[input]);
+    return TSR_OK;
   }
-  return row_layout;
-}
-
-static bool is_along_k(const tsri_layout *layout, bool k_is_last) {
-  return layout->strides[layout->shape.rank - (k_is_last ? 1 : 2)] == 1;
-}
-
-// The product as devices know it, without memory. `layouts`: how the two will lie.
-static tsri_native_op native_op(const tsri_layout *const *from, tsr_shape shape, tsri_layout *layouts) {
-  tsri_layout result = {0};
-  tsri_native_op op = {.name = "matmul", .input_count = 2, .alpha = 1};
-  (void)tsri_layout_init("matmul", shape, TSR_I32, &result, NULL);  // cannot fail: the result has this shape already
-  for (int i = 0; i < 2; i++) {
-    layouts[i] = is_along_k(from[i], i == 0) ? *from[i] : along_k(from[i], i == 0);
-    op.inputs[i] = tsri_operand_of(NULL, TSR_I8, &layouts[i]);
-  }
-  op.output = tsri_operand_of(NULL, TSR_I32, &result);
-  return op;
-}
-
-// Devices that multiply bytes take four at a time.
-static bool is_by_four(tsr_shape result, const tsri_layout *a) {
-  int rank = result.rank;
-  return result.dims[rank - 1] % 4 == 0 && result.dims[rank - 2] % 4 == 0 && a->shape.dims[a->shape.rank - 1] % 4 == 0;
-}
-
-bool tsri_matmul_i8_is_native(const tsri_node *node) {
-  const tsr_device *device = node->value.device;
-  const tsri_layout *from[] = {&node->inputs[0].layout, &node->inputs[1].layout};
-  tsri_layout layouts[2];
-  if (!device->backend->has_op || node->attributes->scalar_count > 0 || !is_by_four(node->shape, from[0])) return false;
-  tsri_native_op op = native_op(from, node->shape, layouts);
-  return device->backend->has_op(device->handle, &op);
-}
-
-// --- Running ----------------------------------------------------------------------------------------------------------
-
-enum { A, B, SUMS, BUFFERS };
-
-// The input itself, or a copy along k.
-static tsr_status bring(const tsri_kernel_run *run, int i, const tsri_layout *layout, tsri_operand *operand,
-                        tsr_buffer **out_buffer) {
-  tsr_status status = TSR_OK;
-  if (is_along_k(&run->layouts[i], i == 0)) {
-    *out_buffer = tsr_buffer_retain(run->inputs[i]);
-  } else {
-    tsri_view view = {.buffer = run->inputs[i], .layout = run->layouts[i], .dtype = TSR_I8};
-    status = tsri_call_scratch(run->device, layout->count, TSR_I8, out_buffer);
-    if (status == TSR_OK) status = tsri_strided_kernels(&view, *out_buffer, layout);
-  }
-  if (status != TSR_OK) return status;
-  tsri_operand_bind(operand, *out_buffer);
-  return TSR_OK;
+  tsri_view view = {.buffer = run->inputs[input], .layout = *from, .dtype = TSR_I8};
+  tsr_status status = tsri_call_scratch(run->device, to->count, TSR_I8, out_buffer);
+  return status == TSR_OK ? tsri_strided_kernels(&view, *out_buffer, to) : status;
 }
 
 static tsr_status take_low_bytes(const tsri_kernel_run *run, tsr_buffer *sums, int64_t count) {
@@ -83,32 +45,32 @@ static tsr_status take_low_bytes(const tsri_kernel_run *run, tsr_buffer *sums, i
   return tsri_call_items(&call, count / 4);
 }
 
-static tsr_status run_op(const tsri_kernel_run *run, tsri_native_op *op, const tsri_layout *layouts,
-                         tsr_buffer **buffers) {
-  int64_t count = 1;
-  for (int i = 0; i < run->shape.rank; i++) count *= run->shape.dims[i];
+static tsr_status run_sums(const tsri_kernel_run *run, const tsri_product_op *given, tsri_native_op *sums,
+                           unsigned copies, tsr_buffer **buffers) {
+  tsri_product_op *p = &sums->is.product;
+  tsri_layout from_a = layout_of(p, &given->a, p->m, p->k), to_a = layout_of(p, &p->a, p->m, p->k);
+  tsri_layout from_b = layout_of(p, &given->b, p->k, p->n), to_b = layout_of(p, &p->b, p->k, p->n);
+  int64_t count = (int64_t)tsr_buffer_bytes(run->output);
   tsr_status status = tsri_call_scratch(run->device, count, TSR_I32, &buffers[SUMS]);
-  for (int i = A; i <= B && status == TSR_OK; i++) {
-    status = bring(run, i, &layouts[i], &op->inputs[i], &buffers[i]);
-  }
+  if (status == TSR_OK) status = bring(run, 0, &from_a, &to_a, copies & 1u, &buffers[A]);
+  if (status == TSR_OK) status = bring(run, 1, &from_b, &to_b, copies & 2u, &buffers[B]);
   if (status == TSR_ERR_OUT_OF_MEMORY) return TSR_ERR_UNSUPPORTED;  // the portable kernel needs none
   if (status != TSR_OK) return status;
-  tsri_operand_bind(&op->output, buffers[SUMS]);
-  status = tsri_device_run_op(run->device, op, buffers, BUFFERS);
+  tsri_place_bind(&p->a.at, buffers[A]);
+  tsri_place_bind(&p->b.at, buffers[B]);
+  tsri_place_bind(&p->y, buffers[SUMS]);
+  status = tsri_device_run_op(run->device, sums, buffers, BUFFERS);
   return status == TSR_OK ? take_low_bytes(run, buffers[SUMS], count) : status;
 }
 
-tsr_status tsri_matmul_i8(const tsri_kernel_run *run) {
-  const tsri_backend *backend = run->device->backend;
-  const tsri_layout *from[] = {&run->layouts[0], &run->layouts[1]};
-  tsr_buffer *buffers[BUFFERS] = {NULL};
-  tsri_layout layouts[2];
-  if (!backend->has_op || run->epilogue || run->attributes->scalar_count > 0 || !is_by_four(run->shape, from[0])) {
+tsr_status tsri_matmul_i8(const tsri_kernel_run *run, tsri_native_op product) {
+  const tsri_product_op given = product.is.product;
+  unsigned copies = 0;
+  if (!tsri_product_i8_sums(&product, &copies) || !tsri_device_takes(run->device, &product)) {
     return TSR_ERR_UNSUPPORTED;
   }
-  tsri_native_op op = native_op(from, run->shape, layouts);
-  if (!backend->has_op(run->device->handle, &op)) return TSR_ERR_UNSUPPORTED;
-  tsr_status status = run_op(run, &op, layouts, buffers);
+  tsr_buffer *buffers[BUFFERS] = {NULL};
+  tsr_status status = run_sums(run, &given, &product, copies, buffers);
   for (int i = 0; i < BUFFERS; i++) tsr_buffer_release(buffers[i]);
   return status;
 }

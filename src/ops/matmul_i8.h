@@ -6,10 +6,8 @@
 
 #include "graph/graph.h"
 
-// Whether the node's device has one for it.
-bool tsri_matmul_i8_is_native(const tsri_node *node);
-
-// TSR_ERR_UNSUPPORTED, without a message: it has none, or no memory for the sums. Nothing was queued that matters.
-tsr_status tsri_matmul_i8(const tsri_kernel_run *run);
+// `product`: that of the run's node. TSR_ERR_UNSUPPORTED, without a message: the device has none for it, or no memory for the sums. Nothing
+// was queued that matters.
+tsr_status tsri_matmul_i8(const tsri_kernel_run *run, tsri_native_op product);
 
 #endif

@@ -34,13 +34,16 @@
 #define COSTLY                                                                        \
   .bodies[TSRI_BODY_FLOAT].is_costly = true, .bodies[TSRI_BODY_INT].is_costly = true, \
   .bodies[TSRI_BODY_BOOL].is_costly = true, .bodies[TSRI_BODY_HALF].is_costly = true,
+#define ADDITION .bodies[TSRI_BODY_FLOAT].is_addition = true,
+#define ACTIVATION(a) \
+  .bodies[TSRI_BODY_FLOAT].activation = TSRI_ACTIVATION_##a, .bodies[TSRI_BODY_HALF].activation = TSRI_ACTIVATION_##a,
 #define TAKES(kind)
 #define EXPRESSION(e) .bodies[TSRI_BODY_ONLY].kind = TSRI_OP_ELEMENTWISE, .bodies[TSRI_BODY_ONLY].expression = e,
 #define REDUCE(r)     .bodies[TSRI_BODY_ONLY].kind = TSRI_OP_REDUCE, .bodies[TSRI_BODY_ONLY].reduce = TSRI_REDUCE_##r,
 #define KERNEL(f)     .bodies[TSRI_BODY_ONLY].kind = TSRI_OP_KERNEL, .bodies[TSRI_BODY_ONLY].run = tsri_run_##f,
 #define HOOKS(load, store) \
   .bodies[TSRI_BODY_ONLY].load_hook = TSRI_HOOK_##load, .bodies[TSRI_BODY_ONLY].hook = TSRI_HOOK_##store,
-#define NATIVE(f) .bodies[TSRI_BODY_ONLY].is_native = tsri_native_##f,
+#define NATIVE(f) .bodies[TSRI_BODY_ONLY].describe = tsri_describe_##f,
 #define COMPOSED
 #define VIEW
 #define FILL

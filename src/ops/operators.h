@@ -93,7 +93,7 @@ extern const tsri_operator tsri_operators[TSRI_OPERATOR_COUNT];
 #define REDUCE(r)
 #define KERNEL(f) tsr_status tsri_run_##f(const tsri_kernel_run *run);
 #define HOOKS(load, store)
-#define NATIVE(f) bool tsri_native_##f(const tsri_node *node, const struct tsri_linear *after);
+#define NATIVE(f) bool tsri_describe_##f(const tsri_node *node, tsri_native_op *out_op);
 #define COMPOSED
 #define VIEW
 #define FILL

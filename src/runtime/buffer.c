@@ -246,22 +246,6 @@ static tsr_status copy_staged(tsr_buffer *dst, size_t dst_offset, tsr_buffer *sr
   return status;
 }
 
-tsr_status tsri_device_run_op(tsr_device *device, const tsri_native_op *op, tsr_buffer *const *buffers,
-                              int buffer_count) {
-  tsri_queue *queue = tsri_device_lock(device);
-  tsr_status status = device->backend->run_op(queue, op);
-  tsri_device_unlock(device);
-  if (status != TSR_OK) return status;
-  tsri_count(&device->counters.launches);
-  for (int i = 0; i < buffer_count; i++) {
-    bool is_written = buffers[i]->handle == op->output.buffer && op->output.offset >= buffers[i]->offset &&
-                      op->output.offset - buffers[i]->offset < buffers[i]->bytes;
-    (is_written ? tsri_tape_writes : tsri_tape_uses)(device, buffers[i]);
-  }
-  tsri_tape_op(device, op);
-  return TSR_OK;
-}
-
 tsr_status tsri_buffer_copy(tsr_buffer *dst, size_t dst_offset, tsr_buffer *src, size_t src_offset, size_t bytes) {
   if (dst->device == src->device) return copy_within(dst, dst_offset, src, src_offset, bytes);
   tsri_tape_refuses(dst->device, "moving a tensor between devices");

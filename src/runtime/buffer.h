@@ -34,9 +34,4 @@ tsr_status tsri_buffer_copy(tsr_buffer *dst, size_t dst_offset, tsr_buffer *src,
 // Waits and gives the host's view of the bytes, or NULL with TSR_OK where the device has none.
 tsr_status tsri_buffer_map(tsr_buffer *buffer, void **out_memory);
 
-// Queues a native operator that has_op accepted; `buffers` are those of its operands. TSR_ERR_UNSUPPORTED, without a message: the
-// device thinks better of it.
-tsr_status tsri_device_run_op(tsr_device *device, const tsri_native_op *op, tsr_buffer *const *buffers,
-                              int buffer_count);
-
 #endif

@@ -71,12 +71,10 @@ static const struct {
 } paired_entries[] = {
 #define PAIR(one, other) \
   { PLACE(one), PLACE(other) }
-    PAIR(event_create, event_destroy), PAIR(event_create, event_record),
-    PAIR(event_create, event_await),   PAIR(event_create, event_is_done),
-    PAIR(event_create, event_elapsed), PAIR(program_create, program_destroy),
-    PAIR(program_create, launch),      PAIR(has_op, run_op),
-    PAIR(graph_begin, graph_end),      PAIR(graph_begin, graph_launch),
-    PAIR(graph_begin, graph_destroy),
+    PAIR(event_create, event_destroy), PAIR(event_create, event_record),  PAIR(event_create, event_await),
+    PAIR(event_create, event_is_done), PAIR(event_create, event_elapsed), PAIR(program_create, program_destroy),
+    PAIR(program_create, launch),      PAIR(native_ops, run_op),          PAIR(graph_begin, graph_end),
+    PAIR(graph_begin, graph_launch),   PAIR(graph_begin, graph_destroy),
 #undef PAIR
 };
 #undef PLACE

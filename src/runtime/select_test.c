@@ -274,10 +274,10 @@ TEST(plug_ins_are_listed_and_bad_ones_harm_nothing) {
   CHECK_OK(tsr_config_set("plugin_path", folders));
   static const struct {
     const char *name, *reason;
-  } wanted[] = {{"bad_abi", "ABI 42"},
+  } wanted[] = {{"bad_abi", "ABI 43"},
                 {"no_symbol", "does not export tsr_plugin_backend()"},
                 {"no_entries", "lacks the entry 'start'"},
-                {"half_pair", "lacks the entry 'run_op', which 'has_op' asks for"},
+                {"half_pair", "lacks the entry 'run_op', which 'native_ops' asks for"},
                 {"bad_name", "its name 'Bad, Name' has more than lower-case letters"},
                 {"taken_name", "another backend is called 'cpu'"}};
   tsr_discovery *found = NULL;

@@ -79,6 +79,8 @@ typedef struct row {
 #define KERNEL(f)
 #define HOOKS(load, store)
 #define NATIVE(f)
+#define ADDITION
+#define ACTIVATION(a)
 #define COMPOSED
 #define VIEW
 #define FILL

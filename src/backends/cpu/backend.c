@@ -40,6 +40,6 @@ const tsri_backend tsri_cpu_backend = {
     .program_create = tsri_cpu_program_create,
     .program_destroy = tsri_cpu_program_destroy,
     .launch = tsri_cpu_launch,
-    .has_op = tsri_cpu_has_op,
+    .native_ops = tsri_cpu_native_ops,
     .run_op = tsri_cpu_run_op,
 };

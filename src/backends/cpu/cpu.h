@@ -63,17 +63,15 @@ tsr_status tsri_cpu_program_create(tsri_device *device, const tsri_code *code, t
 void tsri_cpu_program_destroy(tsri_device *device, tsri_program *program);
 tsr_status tsri_cpu_launch(tsri_queue *queue, tsri_program *program, const tsri_launch *launch);
 // native.c
-bool tsri_cpu_has_op(tsri_device *device, const tsri_native_op *op);
+extern const tsri_native_offer tsri_cpu_native_ops[];
 tsr_status tsri_cpu_run_op(tsri_queue *queue, const tsri_native_op *op);
-// Where its first element is.
-char *tsri_cpu_operand_host(const tsri_operand *operand);
+// The byte that an operand begins with.
+char *tsri_cpu_place(tsri_place place);
 
-// The native operator "sum" (sum.c).
-bool tsri_cpu_has_sum(const tsri_native_op *op);
-void tsri_cpu_sum(const cpu_device *device, const tsri_native_op *op);
+// Sums of rows of f32 or f64 (sum.c).
+void tsri_cpu_sum(const cpu_device *device, tsr_dtype dtype, const tsri_sum_op *op);
 
-// The native operators "matmul" and "linear" (product/op.c). Errors: TSR_ERR_OUT_OF_MEMORY.
-bool tsri_cpu_has_product(const tsri_native_op *op);
+// Products (product/op.c). Errors: TSR_ERR_OUT_OF_MEMORY.
 tsr_status tsri_cpu_product(cpu_device *device, const tsri_native_op *op);
 
 #endif

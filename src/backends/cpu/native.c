@@ -1,30 +1,31 @@
 // SPDX-License-Identifier: MIT
-// Native operators of the CPU: "copy", from one strided layout to another, "sum" (sum.c), "matmul" and "linear" (product/).
+// Native operators of the CPU: copies, from one strided layout to another, sums of rows (sum.c), and products (product/).
 #include <string.h>
 
 #include "backends/cpu/cpu.h"
 #include "core/strided.h"
 #include "platform/parallel.h"
 
-bool tsri_cpu_has_op(tsri_device *device, const tsri_native_op *op) {
-  (void)device;
-  if (strcmp(op->name, "sum") == 0) return tsri_cpu_has_sum(op);
-  if (tsri_cpu_has_product(op)) return true;
-  return strcmp(op->name, "copy") == 0 && op->inputs[0].dtype == op->output.dtype;
-}
+enum { REALS = 1u << TSR_F32 | 1u << TSR_F64, FLOATS = REALS | 1u << TSR_F16 | 1u << TSR_BF16 };
 
-static tsri_layout layout_of(const tsri_operand *operand) {
-  tsri_layout layout = {.shape = operand->shape, .count = 1};
-  for (int i = 0; i < operand->shape.rank; i++) {
-    layout.strides[i] = operand->strides[i];
-    layout.count *= operand->shape.dims[i];
-  }
+const tsri_native_offer tsri_cpu_native_ops[] = {
+    {.kind = TSRI_NATIVE_COPY, .dtypes = UINT32_MAX},
+    {.kind = TSRI_NATIVE_SUM, .dtypes = REALS},
+    {.kind = TSRI_NATIVE_PRODUCT,
+     .dtypes = FLOATS,
+     .parts =
+         TSRI_PRODUCT_BIAS | TSRI_PRODUCT_RELU | TSRI_PRODUCT_GELU_TANH | TSRI_PRODUCT_GELU | TSRI_PRODUCT_RESIDUAL},
+    {.kind = TSRI_NATIVE_NONE},
+};
+
+static tsri_layout layout_of(tsr_shape shape, const int64_t *strides) {
+  tsri_layout layout = {.shape = shape, .count = 1};
+  memcpy(layout.strides, strides, sizeof layout.strides);
+  for (int i = 0; i < shape.rank; i++) layout.count *= shape.dims[i];
   return layout;
 }
 
-char *tsri_cpu_operand_host(const tsri_operand *operand) {
-  return (char *)tsri_cpu_buffer_host(NULL, operand->buffer) + operand->offset;
-}
+char *tsri_cpu_place(tsri_place place) { return (char *)tsri_cpu_buffer_host(NULL, place.buffer) + place.offset; }
 
 // The longest axis is cut into parts, one for each thread.
 static int longest_axis(tsr_shape shape) {
@@ -59,18 +60,17 @@ static void copy_part(void *user, int part) {
   tsri_strided_copy(job->to_memory, &to, job->from_memory, &from, job->element);
 }
 
-static void copy_strided(const cpu_device *device, const tsri_native_op *op) {
+static void copy_strided(const cpu_device *device, tsr_dtype dtype, const tsri_copy_op *op) {
   enum { WORTH_A_THREAD = 1 << 18 };  // bytes; below, waking threads takes longer than the copy
-  const tsri_operand *from = &op->inputs[0], *to = &op->output;
-  strided_job job = {.to_memory = tsri_cpu_operand_host(to),
-                     .from_memory = tsri_cpu_operand_host(from),
-                     .to = layout_of(to),
-                     .from = layout_of(from),
-                     .element = tsr_dtype_bytes(to->dtype),
-                     .axis = longest_axis(to->shape),
+  strided_job job = {.to_memory = tsri_cpu_place(op->to),
+                     .from_memory = tsri_cpu_place(op->from),
+                     .to = layout_of(op->shape, op->to_strides),
+                     .from = layout_of(op->shape, op->from_strides),
+                     .element = tsr_dtype_bytes(dtype),
+                     .axis = longest_axis(op->shape),
                      .parts = device->threads};
   if (job.to.count == 0) return;
-  int64_t size = to->shape.rank ? to->shape.dims[job.axis] : 1;
+  int64_t size = op->shape.rank ? op->shape.dims[job.axis] : 1;
   if (job.to.count * (int64_t)job.element < WORTH_A_THREAD) job.parts = 1;
   if (job.parts > size) job.parts = size;
   tsri_parallel((int)job.parts, (int)job.parts, copy_part, &job);
@@ -78,8 +78,8 @@ static void copy_strided(const cpu_device *device, const tsri_native_op *op) {
 
 tsr_status tsri_cpu_run_op(tsri_queue *queue, const tsri_native_op *op) {
   cpu_device *device = (cpu_device *)queue;
-  if (tsri_cpu_has_product(op)) return tsri_cpu_product(device, op);
-  if (strcmp(op->name, "sum") == 0) tsri_cpu_sum(device, op);
-  else copy_strided(device, op);
+  if (op->kind == TSRI_NATIVE_PRODUCT) return tsri_cpu_product(device, op);
+  if (op->kind == TSRI_NATIVE_SUM) tsri_cpu_sum(device, op->dtype, &op->is.sum);
+  else copy_strided(device, op->dtype, &op->is.copy);
   return TSR_OK;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The native operator "sum": each row of a matrix, on all threads.
+// Sums of rows, on all threads.
 //
 // The interpreter takes a third as long to begin a row of a few thousand elements as it takes to read it. Long rows are summed in
 // blocks, and the blocks' sums then; where a block ends depends on the row's length alone, so that results are the same bit for bit
@@ -25,27 +25,20 @@ typedef union block_sums {
   double f64[MOST_BLOCKS];
 } block_sums;
 
-bool tsri_cpu_has_sum(const tsri_native_op *op) {
-  const tsri_operand *in = &op->inputs[0], *out = &op->output;
-  bool is_real = in->dtype == TSR_F32 || in->dtype == TSR_F64;
-  return is_real && out->dtype == in->dtype && in->strides[1] == 1 && out->strides[0] == 1;
-}
-
-static row_sums sums_of(const cpu_device *device, const tsri_native_op *op) {
-  const tsri_operand *in = &op->inputs[0];
+static row_sums sums_of(const cpu_device *device, tsr_dtype dtype, const tsri_sum_op *op) {
   const tsri_lanes_isa *isa = tsri_lanes_isa_for(device->simd);
-  int64_t element = (int64_t)tsr_dtype_bytes(in->dtype), columns = in->shape.dims[1];
-  int64_t block = (columns + MOST_BLOCKS - 1) / MOST_BLOCKS;
+  int64_t element = (int64_t)tsr_dtype_bytes(dtype);
+  int64_t block = (op->columns + MOST_BLOCKS - 1) / MOST_BLOCKS;
   block = (block + LEAST_BLOCK - 1) / LEAST_BLOCK * LEAST_BLOCK;
-  return (row_sums){.from = tsri_cpu_operand_host(in),
-                    .to = tsri_cpu_operand_host(&op->output),
-                    .rows = in->shape.dims[0],
-                    .row_bytes = columns * element,
-                    .step_bytes = in->strides[0] * element,
+  return (row_sums){.from = tsri_cpu_place(op->from),
+                    .to = tsri_cpu_place(op->to),
+                    .rows = op->rows,
+                    .row_bytes = op->columns * element,
+                    .step_bytes = op->step * element,
                     .block_bytes = block * element,
-                    .blocks = columns > block ? (columns + block - 1) / block : 1,
+                    .blocks = op->columns > block ? (op->columns + block - 1) / block : 1,
                     .element = (size_t)element,
-                    .sum = in->dtype == TSR_F64 ? isa->sum_row_f64 : isa->sum_row_f32};
+                    .sum = dtype == TSR_F64 ? isa->sum_row_f64 : isa->sum_row_f32};
 }
 
 // Sums the blocks from `first` to before `last` of a row, each into its place in `sums`.
@@ -92,9 +85,9 @@ static void sum_few_rows(const row_sums *s) {
   }
 }
 
-void tsri_cpu_sum(const cpu_device *device, const tsri_native_op *op) {
+void tsri_cpu_sum(const cpu_device *device, tsr_dtype dtype, const tsri_sum_op *op) {
   enum { WORTH_A_THREAD = 1 << 18, MANY_ROWS = 16 };  // bytes; of each thread
-  row_sums s = sums_of(device, op);
+  row_sums s = sums_of(device, dtype, op);
   s.threads = tsri_cpu_threads(device, (uint64_t)(s.rows * s.row_bytes) / WORTH_A_THREAD);
   bool are_rows_cut = s.threads > 1 && s.blocks >= s.threads && s.rows < MANY_ROWS * s.threads;
   s.parts = tsri_cpu_parts(s.threads, (uint64_t)(are_rows_cut ? s.blocks : s.rows));

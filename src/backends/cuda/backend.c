@@ -39,6 +39,7 @@ const tsri_backend tsri_cuda_backend = {
     .program_create = tsri_cuda_program_create,
     .program_destroy = tsri_cuda_program_destroy,
     .launch = tsri_cuda_launch,
+    .native_ops = tsri_cuda_native_ops,
     .has_op = tsri_cuda_has_op,
     .run_op = tsri_cuda_run_op,
     .graph_begin = tsri_cuda_graph_begin,

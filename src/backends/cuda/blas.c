@@ -115,8 +115,8 @@ static int make_operation(const cuda_blas *blas, const cuda_product *product, bo
                           lt_operation *out_operation) {
   int32_t turn_a = (int32_t)product->a.is_transposed, turn_b = (int32_t)product->b.is_transposed;
   uint32_t epilogue = product->has_bias ? LT_EPILOGUE_BIAS : 0;
-  if (product->activation == CUDA_RELU) epilogue |= LT_EPILOGUE_RELU;
-  if (product->activation == CUDA_GELU_TANH) epilogue |= LT_EPILOGUE_GELU;
+  if (product->activation == TSRI_ACTIVATION_RELU) epilogue |= LT_EPILOGUE_RELU;
+  if (product->activation == TSRI_ACTIVATION_GELU_TANH) epilogue |= LT_EPILOGUE_GELU;
   if (epilogue == 0) epilogue = LT_EPILOGUE_DEFAULT;
   int scale_type = product->dtype == TSR_F64 ? LT_R_64F : product->dtype == TSR_I8 ? LT_R_32I : LT_R_32F;
   int code = blas->lt.DescCreate(out_operation, compute_type_of(product->dtype, allows_tf32), scale_type);

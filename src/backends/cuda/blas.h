@@ -12,13 +12,11 @@ typedef struct cuda_matrix {
   int64_t is_transposed;  // the product takes it turned
 } cuda_matrix;
 
-typedef enum cuda_activation { CUDA_NO_ACTIVATION, CUDA_RELU, CUDA_GELU_TANH } cuda_activation;
-
 // d = activation(alpha * op(a) op(b) + beta * c + bias) for `batch` products. Everything that the choice of an algorithm
 // depends on, and nothing else: it is the key of the plans that are kept, and compared as bytes, so it has no padding.
 typedef struct cuda_product {
   tsr_dtype dtype;
-  cuda_activation activation;
+  tsri_activation activation;
   uint32_t has_c, has_bias;
   uint32_t alignments[4];  // bytes, up to 256, at which a, b, c and d begin
   int64_t batch;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Which of cuBLASLt's proposals runs. Of the stand-in's three the second is the fastest.
 #include "backends/cuda/fixture.h"
+#include "ops/product.h"
 
 enum { SIDE = 64, PROPOSALS = 3, ROUNDS = 4, FASTEST = 1 };
 
@@ -12,17 +13,18 @@ typedef struct setting {
 
 static void open_product(setting *setup) {
   setup->f = fixture_open();
-  setup->op = (tsri_native_op){.name = "matmul", .input_count = 2, .alpha = 1, .beta = 1};
-  tsri_operand *operands[] = {&setup->op.inputs[0], &setup->op.inputs[1], &setup->op.output};
-  for (int i = 0; i < 3; i++) {
-    *operands[i] = (tsri_operand){.dtype = TSR_F32, .shape = TSR_SHAPE(SIDE, SIDE), .strides = {SIDE, 1}};
-    operands[i]->buffer = fixture_buffer(&setup->f, SIDE * SIDE * sizeof(float));
-  }
+  tsri_layout square = {.shape = TSR_SHAPE(SIDE, SIDE), .strides = {SIDE, 1}};
+  const tsri_layout *layouts[] = {&square, &square};
+  CHECK(tsri_product_describe(TSR_F32, square.shape, layouts, 2, 1, 0, &setup->op));
+  tsri_product_op *p = &setup->op.is.product;
+  tsri_place *places[] = {&p->a.at, &p->b.at, &p->y};
+  for (int i = 0; i < 3; i++) places[i]->buffer = fixture_buffer(&setup->f, SIDE * SIDE * sizeof(float));
 }
 
 static void close_product(setting *setup) {
-  const tsri_operand *operands[] = {&setup->op.inputs[0], &setup->op.inputs[1], &setup->op.output};
-  for (int i = 0; i < 3; i++) setup->f.cu->buffer_destroy(setup->f.device, operands[i]->buffer);
+  const tsri_product_op *p = &setup->op.is.product;
+  tsri_buffer *buffers[] = {p->a.at.buffer, p->b.at.buffer, p->y.buffer};
+  for (int i = 0; i < 3; i++) setup->f.cu->buffer_destroy(setup->f.device, buffers[i]);
   fixture_close(&setup->f);
 }
 
@@ -71,12 +73,14 @@ TEST(a_large_product_runs_by_the_fastest_proposal_which_the_next_process_knows) 
 TEST(what_adds_to_itself_runs_once_and_is_timed_when_it_no_longer_does) {
   setting setup;
   begin(&setup, 1);
-  setup.op.name = "gemm";
-  setup.op.input_count = 3;
-  setup.op.inputs[2] = setup.op.output;
+  tsri_product_op *p = &setup.op.is.product;
+  setup.op.parts = TSRI_PRODUCT_SCALED;
+  p->beta = 1;
+  p->c = p->a;
+  p->c.at = p->y;
   CHECK_EQ_INT(products_of(&setup), 1);
   CHECK_EQ_INT(setup.f.fake->last_proposal, 0);
-  setup.op.inputs[2] = setup.op.inputs[0];
+  p->c.at = p->a.at;
   CHECK_EQ_INT(products_of(&setup), PROPOSALS * ROUNDS + 1);
   CHECK_EQ_INT(setup.f.fake->last_proposal, FASTEST);
   fixture_wait(&setup.f);

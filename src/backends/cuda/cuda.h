@@ -187,6 +187,7 @@ tsr_status tsri_cuda_program_create(tsri_device *device, const tsri_code *code, 
 void tsri_cuda_program_destroy(tsri_device *device, tsri_program *program);
 tsr_status tsri_cuda_launch(tsri_queue *queue, tsri_program *program, const tsri_launch *launch);
 // native.c
+extern const tsri_native_offer tsri_cuda_native_ops[];
 bool tsri_cuda_has_op(tsri_device *device, const tsri_native_op *op);
 tsr_status tsri_cuda_run_op(tsri_queue *queue, const tsri_native_op *op);
 

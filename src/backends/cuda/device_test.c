@@ -183,15 +183,16 @@ static tsr_status do_everything(const tsri_backend *cu) {
   tsri_program *program = NULL;
   uint32_t word = 1;
   tsri_code code = fixture_code("tsr_fake_axpy", "tsr_fake_axpy", 2, 8);
-  tsri_native_op op = {.name = "matmul", .input_count = 2};
+  tsri_native_op op = {.kind = TSRI_NATIVE_PRODUCT, .dtype = TSR_F32, .result = TSR_F32};
   tsr_status status = cu->device_open(0, &(tsri_open_options){.native = "all"}, &limits, &device);
   if (status == TSR_OK) status = cu->queue_create(device, &queue);
   if (status == TSR_OK) status = cu->buffer_create(device, 64 * 64 * 4, &buffer);
   if (status == TSR_OK) status = cu->program_create(device, &code, &program);
   if (status == TSR_OK) status = cu->copy_in(queue, buffer, 0, &word, sizeof word);
   if (status == TSR_OK) status = cu->copy_out(queue, &word, buffer, 0, sizeof word);
-  op.output = (tsri_operand){.dtype = TSR_F32, .buffer = buffer, .shape = TSR_SHAPE(64, 64), .strides = {64, 1}};
-  op.inputs[0] = op.inputs[1] = op.output;
+  tsri_matrix square = {.at.buffer = buffer, .row = 64, .column = 1};
+  op.is.product =
+      (tsri_product_op){.m = 64, .n = 64, .k = 64, .a = square, .b = square, .y.buffer = buffer, .alpha = 1};
   if (status == TSR_OK) status = cu->run_op(queue, &op);
   if (status == TSR_OK) status = cu->queue_wait(queue, UINT64_MAX);
   if (program) cu->program_destroy(device, program);

@@ -7,12 +7,16 @@
 #include <tessera/tessera.h>
 
 #include "backends/cuda/fixture.h"
+#include "ops/product.h"
+#include "runtime/native_op.h"
 
 // --- Products against plain loops -----------------------------------------------------------------------------------------
 
 // Elements of each operand on the host, as doubles and as stored.
 typedef struct matrix {
-  tsri_operand operand;
+  tsri_layout layout;
+  tsr_dtype dtype;
+  tsri_buffer *buffer;
   size_t count;
   double *values;
 } matrix;
@@ -22,29 +26,28 @@ static double random_value(void) { return (double)(rand() % 17 - 8) / 4; }
 // A tensor of `shape` inside memory of `count` elements; strides are the caller's.
 static matrix make(const fixture *f, tsr_dtype dtype, tsr_shape shape, const int64_t *strides, size_t first,
                    size_t count) {
-  matrix mat = {.count = count, .values = malloc(count * sizeof(double))};
+  matrix mat = {.count = count, .values = malloc(count * sizeof(double)), .dtype = dtype};
   void *stored = malloc(count * tsr_dtype_bytes(dtype));
   for (size_t i = 0; i < count; i++) mat.values[i] = random_value();
   CHECK_OK(tsr_convert(dtype, stored, TSR_F64, mat.values, count));
   CHECK_OK(tsr_convert(TSR_F64, mat.values, dtype, stored, count));  // as stored
-  mat.operand = (tsri_operand){.dtype = dtype, .shape = shape, .offset = first * tsr_dtype_bytes(dtype)};
-  for (int i = 0; i < shape.rank; i++) mat.operand.strides[i] = strides[i];
-  mat.operand.buffer = fixture_buffer(f, count * tsr_dtype_bytes(dtype));
-  fixture_write(f, mat.operand.buffer, 0, stored, count * tsr_dtype_bytes(dtype));
+  mat.layout = (tsri_layout){.shape = shape, .offset = (int64_t)first};
+  for (int i = 0; i < shape.rank; i++) mat.layout.strides[i] = strides[i];
+  mat.buffer = fixture_buffer(f, count * tsr_dtype_bytes(dtype));
+  fixture_write(f, mat.buffer, 0, stored, count * tsr_dtype_bytes(dtype));
   free(stored);
   return mat;
 }
 
 static void discard(const fixture *f, matrix *mat) {
-  if (mat->operand.buffer) f->cu->buffer_destroy(f->device, mat->operand.buffer);
+  if (mat->buffer) f->cu->buffer_destroy(f->device, mat->buffer);
   free(mat->values);
 }
 
 static double value_at(const matrix *mat, int64_t batch, int64_t row, int64_t col) {
-  const tsri_operand *x = &mat->operand;
+  const tsri_layout *x = &mat->layout;
   int rank = x->shape.rank;
-  int64_t at =
-      (int64_t)(x->offset / tsr_dtype_bytes(x->dtype)) + row * x->strides[rank - 2] + col * x->strides[rank - 1];
+  int64_t at = x->offset + row * x->strides[rank - 2] + col * x->strides[rank - 1];
   if (rank > 2 && x->shape.dims[0] > 1) at += batch * x->strides[0];
   return mat->values[at];
 }
@@ -71,32 +74,64 @@ static double bound_for(tsr_dtype dtype) {
   }
 }
 
-// Runs the operator and compares every element. `c` and `bias` may be NULL; the result is batch x m x n.
-static void compare(const fixture *f, tsri_native_op *op, const matrix *a, const matrix *b, const matrix *c,
-                    const matrix *bias, int64_t batch, int64_t m, int64_t n, int64_t k) {
+static bool takes(const fixture *f, const tsri_native_op *op) {
+  tsr_device device = {.backend = f->cu, .handle = f->device};
+  return tsri_device_takes(&device, op);
+}
+
+// What comes beside the two matrices; zero: nothing.
+typedef struct extras {
+  const matrix *c, *bias;
+  double alpha, beta;
+  tsri_activation activation;
+} extras;
+
+static tsri_native_op op_of(const matrix *a, const matrix *b, const extras *with, int64_t batch, int64_t m, int64_t n) {
+  const tsri_layout *layouts[3] = {&a->layout, &b->layout, with->c ? &with->c->layout : NULL};
+  double alpha = with->alpha != 0 ? with->alpha : 1;
+  tsri_native_op op;
+  CHECK(tsri_product_describe(a->dtype, TSR_SHAPE(batch, m, n), layouts, with->c ? 3 : 2, alpha, with->beta, &op));
+  tsri_product_op *p = &op.is.product;
+  p->a.at.buffer = a->buffer;
+  p->b.at.buffer = b->buffer;
+  if (with->c) p->c.at.buffer = with->c->buffer;
+  if (with->bias) {
+    op.parts |= TSRI_PRODUCT_BIAS;
+    p->bias.buffer = with->bias->buffer;
+  }
+  p->activation = with->activation;
+  if (p->activation == TSRI_ACTIVATION_RELU) op.parts |= TSRI_PRODUCT_RELU;
+  if (p->activation == TSRI_ACTIVATION_GELU_TANH) op.parts |= TSRI_PRODUCT_GELU_TANH;
+  if (a->dtype == TSR_I8) op.result = TSR_I32;
+  return op;
+}
+
+// Runs the operator and compares every element; the result is batch x m x n.
+static void compare(const fixture *f, const matrix *a, const matrix *b, const extras *with, int64_t batch, int64_t m,
+                    int64_t n, int64_t k) {
   size_t count = (size_t)(batch * m * n);
-  tsr_dtype dtype = a->operand.dtype == TSR_I8 ? TSR_I32 : a->operand.dtype;
-  op->output = (tsri_operand){.dtype = dtype, .shape = TSR_SHAPE(batch, m, n), .strides = {m * n, n, 1}};
-  op->output.buffer = fixture_buffer(f, count * tsr_dtype_bytes(dtype));
-  CHECK(f->cu->has_op(f->device, op));
-  CHECK_OK(f->cu->run_op(f->queue, op));
+  tsri_native_op op = op_of(a, b, with, batch, m, n);
+  tsr_dtype dtype = op.result;
+  op.is.product.y.buffer = fixture_buffer(f, count * tsr_dtype_bytes(dtype));
+  CHECK(takes(f, &op));
+  CHECK_OK(f->cu->run_op(f->queue, &op));
   void *stored = malloc(count * tsr_dtype_bytes(dtype));
   double *got = malloc(count * sizeof *got);
-  fixture_read(f, op->output.buffer, 0, stored, count * tsr_dtype_bytes(dtype));
+  fixture_read(f, op.is.product.y.buffer, 0, stored, count * tsr_dtype_bytes(dtype));
   CHECK_OK(tsr_convert(TSR_F64, got, dtype, stored, count));
   for (int64_t i = 0; i < batch * m * n; i++) {
     int64_t at = i / (m * n), row = i / n % m, col = i % n;
     double sum = 0, size = 1;
     for (int64_t l = 0; l < k; l++) sum += value_at(a, at, row, l) * value_at(b, at, l, col);
-    if (strcmp(op->name, "gemm") == 0) sum = op->alpha * sum + (c ? op->beta * value_at(c, at, row, col) : 0);
-    if (bias) sum += bias->values[col];
+    if (with->alpha != 0) sum *= with->alpha;
+    if (with->c) sum += with->beta * value_at(with->c, at, row, col);
+    if (with->bias) sum += with->bias->values[col];
     size += fabs(sum);
-    sum = activated(strcmp(op->name, "linear") == 0 ? op->activation : TSRI_ACTIVATION_NONE, sum);
-    CHECK_NEAR(got[i], sum, bound_for(dtype) * size);
+    CHECK_NEAR(got[i], activated(with->activation, sum), bound_for(dtype) * size);
   }
   free(stored);
   free(got);
-  f->cu->buffer_destroy(f->device, op->output.buffer);
+  f->cu->buffer_destroy(f->device, op.is.product.y.buffer);
 }
 
 enum { M = 72, N = 56, K = 80 };
@@ -108,8 +143,7 @@ static void check_layouts(const fixture *f, tsr_dtype dtype) {
     for (int j = 0; j < 3; j++) {
       matrix a = make(f, dtype, TSR_SHAPE(M, K), a_strides[i], (size_t)i * 8, M * (K + 8) + 16);
       matrix b = make(f, dtype, TSR_SHAPE(K, N), b_strides[j], (size_t)j * 8, K * (N + 16) + 16);
-      tsri_native_op op = {.name = "matmul", .input_count = 2, .inputs = {a.operand, b.operand}};
-      compare(f, &op, &a, &b, NULL, NULL, 1, M, N, K);
+      compare(f, &a, &b, &(extras){0}, 1, M, N, K);
       discard(f, &a);
       discard(f, &b);
     }
@@ -124,10 +158,8 @@ static void check_batches(const fixture *f, tsr_dtype dtype) {
   matrix a = make(f, dtype, TSR_SHAPE(BATCH, M, K), int64, 0, BATCH * M * K);
   matrix b = make(f, dtype, TSR_SHAPE(BATCH, K, N), turned, 0, BATCH * K * N);
   matrix one = make(f, dtype, TSR_SHAPE(K, N), shared, 0, K * N);
-  tsri_native_op op = {.name = "matmul", .input_count = 2, .inputs = {a.operand, b.operand}};
-  compare(f, &op, &a, &b, NULL, NULL, BATCH, M, N, K);
-  op.inputs[1] = one.operand;
-  compare(f, &op, &a, &one, NULL, NULL, BATCH, M, N, K);
+  compare(f, &a, &b, &(extras){0}, BATCH, M, N, K);
+  compare(f, &a, &one, &(extras){0}, BATCH, M, N, K);
   discard(f, &a);
   discard(f, &b);
   discard(f, &one);
@@ -139,18 +171,11 @@ static void check_extras(const fixture *f, tsr_dtype dtype) {
   matrix b = make(f, dtype, TSR_SHAPE(K, N), b_strides, 0, K * N);
   matrix c = make(f, dtype, TSR_SHAPE(M, N), c_strides, 0, M * N);
   matrix bias = make(f, dtype, TSR_SHAPE(N), bias_strides, 0, N);
-  tsri_native_op op = {
-      .name = "gemm", .input_count = 3, .inputs = {a.operand, b.operand, c.operand}, .alpha = 0.5, .beta = -2};
-  compare(f, &op, &a, &b, &c, NULL, 1, M, N, K);
-  op.input_count = 2;
-  compare(f, &op, &a, &b, NULL, NULL, 1, M, N, K);
+  compare(f, &a, &b, &(extras){.c = &c, .alpha = 0.5, .beta = -2}, 1, M, N, K);
+  compare(f, &a, &b, &(extras){.alpha = 0.5}, 1, M, N, K);
   static const tsri_activation activations[] = {TSRI_ACTIVATION_NONE, TSRI_ACTIVATION_RELU, TSRI_ACTIVATION_GELU_TANH};
   for (int i = 0; i < 3 && dtype != TSR_F64; i++) {  // cuBLASLt has no epilogues for f64
-    op = (tsri_native_op){.name = "linear",
-                          .input_count = 3,
-                          .inputs = {a.operand, b.operand, bias.operand},
-                          .activation = activations[i]};
-    compare(f, &op, &a, &b, NULL, &bias, 1, M, N, K);
+    compare(f, &a, &b, &(extras){.bias = &bias, .activation = activations[i]}, 1, M, N, K);
   }
   discard(f, &a);
   discard(f, &b);
@@ -183,87 +208,98 @@ TEST(products_on_a_gpu_are_right_in_every_layout_and_dtype) {
 
 // --- What is not taken ---------------------------------------------------------------------------------------------------------
 
-static tsri_native_op plain_op(tsr_dtype dtype) {
-  tsri_operand a = {.dtype = dtype, .shape = TSR_SHAPE(M, K), .strides = {K, 1}};
-  tsri_operand b = {.dtype = dtype, .shape = TSR_SHAPE(K, N), .strides = {N, 1}};
-  tsri_operand y = {.dtype = dtype, .shape = TSR_SHAPE(M, N), .strides = {N, 1}};
-  return (tsri_native_op){.name = "matmul", .input_count = 2, .inputs = {a, b}, .output = y};
+// Row-major matrices without buffers, with a as it is given; NULL: row-major, too.
+static tsri_native_op plain_op(tsr_dtype dtype, const matrix *given_a, int64_t m, int64_t n) {
+  matrix a = {.dtype = dtype, .layout = {.shape = TSR_SHAPE(m, K), .strides = {K, 1}}};
+  matrix b = {.dtype = dtype, .layout = {.shape = TSR_SHAPE(K, n), .strides = {n, 1}}};
+  return op_of(given_a ? given_a : &a, &b, &(extras){0}, 1, m, n);
 }
 
 TEST(what_cublaslt_cannot_read_in_place_is_left_to_the_kernels) {
   fixture f = fixture_open();
-  tsri_native_op op = plain_op(TSR_F32);
-  CHECK(f.cu->has_op(f.device, &op));
-  op.inputs[0].strides[1] = 2;
-  op.inputs[0].strides[0] = 2 * K;
-  CHECK(!f.cu->has_op(f.device, &op));  // every other element
-  op = plain_op(TSR_F32);
-  op.inputs[1].strides[0] = 0;
-  CHECK(!f.cu->has_op(f.device, &op));  // one row for all
-  op = plain_op(TSR_F32);
-  op.inputs[0].strides[0] = -K;
-  CHECK(!f.cu->has_op(f.device, &op));  // backwards
-  op = plain_op(TSR_I8);
-  CHECK(!f.cu->has_op(f.device, &op));  // its results are i32
-  op.output.dtype = TSR_I32;
-  CHECK(f.cu->has_op(f.device, &op));
-  op.name = "gemm";
-  CHECK(!f.cu->has_op(f.device, &op));
-  op = plain_op(TSR_F64);
-  CHECK(f.cu->has_op(f.device, &op));
-  op.name = "linear";
-  CHECK(!f.cu->has_op(f.device, &op));  // no epilogues in f64
-  op = plain_op(TSR_F32);
-  op.name = "softmax";
-  CHECK(!f.cu->has_op(f.device, &op));
+  tsri_native_op op = plain_op(TSR_F32, NULL, M, N);
+  CHECK(takes(&f, &op));
+  op.is.product.a.column = 2;
+  op.is.product.a.row = 2 * K;
+  CHECK(!takes(&f, &op));  // every other element
+  op = plain_op(TSR_F32, NULL, M, N);
+  op.is.product.b.row = 0;
+  CHECK(!takes(&f, &op));  // one row for all
+  op = plain_op(TSR_F32, NULL, M, N);
+  op.is.product.a.row = -K;
+  CHECK(!takes(&f, &op));  // backwards
+  op = plain_op(TSR_I8, NULL, M, N);
+  CHECK(takes(&f, &op));
+  op.parts = TSRI_PRODUCT_SCALED;
+  CHECK(!takes(&f, &op));
+  op.parts = 0;
+  op.result = TSR_I8;
+  CHECK(!takes(&f, &op));  // its results are i32
+  op = plain_op(TSR_F64, NULL, M, N);
+  CHECK(takes(&f, &op));
+  op.parts = TSRI_PRODUCT_BIAS;
+  CHECK(!takes(&f, &op));  // no epilogues in f64
+  op = plain_op(TSR_F32, NULL, M, N);
+  op.parts = TSRI_PRODUCT_RESIDUAL;
+  CHECK(!takes(&f, &op));
+  op.kind = TSRI_NATIVE_SUM;
+  CHECK(!takes(&f, &op));
   fixture_close(&f);
 }
 
 TEST(small_products_are_left_to_the_kernels) {
   fixture f = fixture_open();
-  tsri_native_op op = plain_op(TSR_F32);
-  op.inputs[0].shape = TSR_SHAPE(4, K);
-  op.output.shape = TSR_SHAPE(4, N);
-  CHECK(!f.cu->has_op(f.device, &op));
+  tsri_native_op op = plain_op(TSR_F32, NULL, 4, N);
+  CHECK(!takes(&f, &op));
   fixture_close(&f);
 }
 
 TEST(a_matrix_times_a_vector_is_left_to_the_kernels) {
   fixture f = fixture_open();
   enum { ROWS = 4096 };
-  tsri_operand a = {.dtype = TSR_F32, .shape = TSR_SHAPE(ROWS, K), .strides = {K, 1}};
-  tsri_operand x = {.dtype = TSR_F32, .shape = TSR_SHAPE(K, 1), .strides = {1, 1}};
-  tsri_operand y = {.dtype = TSR_F32, .shape = TSR_SHAPE(ROWS, 1), .strides = {1, 1}};
-  tsri_native_op op = {.name = "matmul", .input_count = 2, .inputs = {a, x}, .output = y};
-  CHECK(!f.cu->has_op(f.device, &op));
-  op.inputs[0].strides[0] = 1;  // turned, it lies across
-  op.inputs[0].strides[1] = ROWS;
-  CHECK(f.cu->has_op(f.device, &op));
-  op.inputs[0] = a;
-  for (int i = 0; i < 2; i++) op.inputs[i].dtype = TSR_BF16;
-  op.output.dtype = TSR_BF16;
-  CHECK(!f.cu->has_op(f.device, &op));
+  for (int i = 0; i < 2; i++) {
+    tsr_dtype dtype = i == 0 ? TSR_F32 : TSR_BF16;
+    tsri_native_op op = plain_op(dtype, NULL, ROWS, 1);
+    CHECK(!takes(&f, &op));
+    matrix across = {.dtype = dtype, .layout = {.shape = TSR_SHAPE(ROWS, K), .strides = {1, ROWS}}};
+    op = plain_op(dtype, &across, ROWS, 1);
+    CHECK(takes(&f, &op));
+  }
+  fixture_close(&f);
+}
+
+TEST(a_batch_of_rows_with_one_matrix_for_all_is_one_product) {
+  fixture f = fixture_open();
+  enum { BATCH = 64 };
+  const int64_t a_strides[3] = {K, K, 1}, b_strides[2] = {N, 1};
+  matrix a = make(&f, TSR_F32, TSR_SHAPE(BATCH, 1, K), a_strides, 0, BATCH * K);
+  matrix b = make(&f, TSR_F32, TSR_SHAPE(K, N), b_strides, 0, K * N);
+  int before = f.fake->products;
+  compare(&f, &a, &b, &(extras){0}, BATCH, 1, N, K);
+  CHECK_EQ_INT(f.fake->products - before, 1);
+  discard(&f, &a);
+  discard(&f, &b);
   fixture_close(&f);
 }
 
 TEST(the_setting_native_keeps_cublaslt_out) {
   fixture f = fixture_open_with(&(tsri_open_options){.native = "none", .timeout_ns = UINT64_MAX});
-  tsri_native_op op = plain_op(TSR_F32);
-  CHECK(!f.cu->has_op(f.device, &op));
+  tsri_native_op op = plain_op(TSR_F32, NULL, M, N);
+  CHECK(!takes(&f, &op));
   fixture_close(&f);
   f = fixture_open_with(&(tsri_open_options){.native = "-cublaslt", .timeout_ns = UINT64_MAX});
-  CHECK(!f.cu->has_op(f.device, &op));
+  CHECK(!takes(&f, &op));
   fixture_close(&f);
   f = fixture_open_with(&(tsri_open_options){.native = "cublaslt", .timeout_ns = UINT64_MAX});
-  CHECK(f.cu->has_op(f.device, &op));
+  CHECK(takes(&f, &op));
   fixture_close(&f);
 }
 
 static void run_plain(const fixture *f, tsr_dtype dtype, tsr_status wanted) {
-  tsri_native_op op = plain_op(dtype);
+  tsri_native_op op = plain_op(dtype, NULL, M, N);
   tsri_buffer *buffers[3];
-  tsri_operand *operands[3] = {&op.inputs[0], &op.inputs[1], &op.output};
-  for (int i = 0; i < 3; i++) operands[i]->buffer = buffers[i] = fixture_buffer(f, 256 << 10);
+  tsri_place *places[3] = {&op.is.product.a.at, &op.is.product.b.at, &op.is.product.y};
+  for (int i = 0; i < 3; i++) places[i]->buffer = buffers[i] = fixture_buffer(f, 256 << 10);
   CHECK_STATUS(f->cu->run_op(f->queue, &op), wanted);
   fixture_wait(f);
   for (int i = 0; i < 3; i++) f->cu->buffer_destroy(f->device, buffers[i]);
@@ -279,8 +315,8 @@ TEST(what_cublaslt_has_nothing_for_is_unsupported_and_its_absence_too) {
   f = fixture_open();
   tsri_cublaslt_names = nowhere;
   run_plain(&f, TSR_F32, TSR_ERR_UNSUPPORTED);
-  tsri_native_op op = plain_op(TSR_F32);
-  CHECK(!f.cu->has_op(f.device, &op));  // and it is not asked again
+  tsri_native_op op = plain_op(TSR_F32, NULL, M, N);
+  CHECK(!takes(&f, &op));  // and it is not asked again
   fixture_close(&f);
 }
 

@@ -37,6 +37,7 @@ const tsri_backend tsri_vulkan_backend = {
     .program_create = tsri_vulkan_program_create,
     .program_destroy = tsri_vulkan_program_destroy,
     .launch = tsri_vulkan_launch,
+    .native_ops = tsri_vulkan_native_ops,
     .has_op = tsri_vulkan_has_op,
     .run_op = tsri_vulkan_run_op,
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Matrix products of f16 and bf16 by cooperative matrices, where the device has them. The kernel is written by
-// lang/emit_spirv_matmul.c; here is what it is used for, with which tiles, and how it is launched.
+// lang/emit/spirv/matmul.c; here is what it is used for, with which tiles, and how it is launched.
 #include "backends/vulkan/cooperative.h"
 
 #if TSRI_HAS_VULKAN
@@ -61,89 +61,76 @@ enum {
   MOST_LAUNCHES = 256  // of one product
 };
 
+const tsri_native_offer tsri_vulkan_native_ops[] = {
+    {.kind = TSRI_NATIVE_PRODUCT, .dtypes = 1u << TSR_F16 | 1u << TSR_BF16},
+    {.kind = TSRI_NATIVE_NONE},
+};
+
 // One matrix of an operand: by rows or by columns.
-static bool read_matrix(const tsri_operand *operand, bool *out_by_columns, uint32_t *out_pitch) {
-  int rank = operand->shape.rank;
-  int64_t down = operand->strides[rank - 2], along = operand->strides[rank - 1];
-  *out_by_columns = along != 1;
-  int64_t pitch = *out_by_columns ? along : down;
-  if ((along != 1 && down != 1) || pitch < 0 || pitch > INT32_MAX) return false;
+static bool read_matrix(const tsri_matrix *matrix, bool *out_by_columns, uint32_t *out_pitch) {
+  *out_by_columns = matrix->column != 1;
+  int64_t pitch = *out_by_columns ? matrix->column : matrix->row;
+  if ((matrix->column != 1 && matrix->row != 1) || pitch < 0 || pitch > INT32_MAX) return false;
   *out_pitch = (uint32_t)pitch;
   return true;
 }
 
-// Elements from the first to the last; 0: a stride is negative, or there are too many.
-static uint64_t span_of(const tsri_operand *operand) {
-  uint64_t last = 0;
-  for (int i = 0; i < operand->shape.rank; i++) {
-    if (operand->strides[i] < 0 || operand->strides[i] > INT32_MAX || operand->shape.dims[i] > INT32_MAX) return 0;
-    last += (uint64_t)(operand->shape.dims[i] - 1) * (uint64_t)operand->strides[i];
-    if (last >= INT32_MAX) return 0;
+// Adds the elements that an axis reaches over to `*span`. False: its stride is negative, or there are too many.
+static bool add_span(int64_t size, int64_t stride, uint64_t *span) {
+  if (stride < 0 || stride > INT32_MAX || size > INT32_MAX) return false;
+  *span += (uint64_t)(size - 1) * (uint64_t)stride;
+  return *span <= INT32_MAX;
+}
+
+// Elements from an operand's first to its last; 0: a stride is negative, or there are too many.
+static uint64_t span_of(const tsri_product_op *op, const tsri_matrix *matrix, int64_t rows, int64_t columns) {
+  uint64_t span = 1;
+  bool fits = add_span(rows, matrix->row, &span) && add_span(columns, matrix->column, &span);
+  for (int i = 0; i < op->batch_rank && fits; i++) fits = add_span(op->batch_dims[i], matrix->batch[i], &span);
+  return fits ? span : 0;
+}
+
+// The result as a matrix: row-major without gaps.
+static tsri_matrix result_of(const tsri_product_op *op) {
+  tsri_matrix y = {.at = op->y, .row = op->n, .column = 1};
+  int64_t step = op->m * op->n;
+  for (int i = op->batch_rank - 1; i >= 0; i--) {
+    y.batch[i] = step;
+    step *= op->batch_dims[i];
   }
-  return last + 1;
+  return y;
 }
 
-typedef struct batch_axis {
-  int64_t size, steps[3];
-} batch_axis;
-
-// Stride of an operand along an axis of the result's batch; 0 where it is broadcast.
-static int64_t batch_step(const tsri_operand *operand, int axis, int result_rank) {
-  int number = axis - (result_rank - operand->shape.rank);
-  return number < 0 || operand->shape.dims[number] == 1 ? 0 : operand->strides[number];
-}
-
-// The axes of the batch, as few as will do.
-static int read_batch(const tsri_native_op *op, batch_axis *axes) {
-  const tsri_operand *operands[3] = {&op->inputs[0], &op->inputs[1], &op->output};
-  int count = 0, rank = op->output.shape.rank;
-  for (int i = 0; i < rank - 2; i++) {
-    batch_axis axis = {.size = op->output.shape.dims[i]};
-    for (int j = 0; j < 3; j++) axis.steps[j] = batch_step(operands[j], i, rank);
-    if (axis.size == 1) continue;
-    batch_axis *last = count > 0 ? &axes[count - 1] : NULL;
-    bool joins = last != NULL;
-    for (int j = 0; j < 3 && joins; j++) joins = last->steps[j] == axis.steps[j] * axis.size;
-    if (!joins) {
-      axes[count++] = axis;
-      continue;
-    }
-    last->size *= axis.size;
-    memcpy(last->steps, axis.steps, sizeof axis.steps);
-  }
-  return count;
-}
-
-// The last two axes are in the kernel, the others are walked.
-static bool plan_batch(const tsri_native_op *op, const VkPhysicalDeviceLimits *limits, vulkan_product *p) {
-  batch_axis axes[TSR_MAX_RANK], none = {.size = 1};
-  int count = read_batch(op, axes);
-  const batch_axis *inner = count > 0 ? &axes[count - 1] : &none, *outer = count > 1 ? &axes[count - 2] : &none;
-  int64_t in_kernel = inner->size * outer->size, launches = 1;
-  p->params.inner = (uint32_t)inner->size;
-  p->params.a_inner = (uint32_t)inner->steps[0];
-  p->params.b_inner = (uint32_t)inner->steps[1];
-  p->params.y_inner = (uint32_t)inner->steps[2];
-  p->params.a_outer = (uint32_t)outer->steps[0];
-  p->params.b_outer = (uint32_t)outer->steps[1];
-  p->params.y_outer = (uint32_t)outer->steps[2];
+// The last two axes of the batch are in the kernel, the others are walked.
+static bool plan_batch(const tsri_product_op *op, const tsri_matrix *y, const VkPhysicalDeviceLimits *limits,
+                       vulkan_product *p) {
+  const tsri_matrix *operands[3] = {&op->a, &op->b, y};
+  uint32_t *inner[3] = {&p->params.a_inner, &p->params.b_inner, &p->params.y_inner};
+  uint32_t *outer[3] = {&p->params.a_outer, &p->params.b_outer, &p->params.y_outer};
+  int last = op->batch_rank - 1;
+  int64_t in_kernel = (last >= 0 ? op->batch_dims[last] : 1) * (last > 0 ? op->batch_dims[last - 1] : 1), launches = 1;
+  p->params.inner = (uint32_t)(last >= 0 ? op->batch_dims[last] : 1);
   p->groups[2] = (uint32_t)in_kernel;
-  p->walked_count = count > 2 ? count - 2 : 0;
+  p->walked_count = last > 1 ? last - 1 : 0;
+  for (int j = 0; j < 3; j++) {
+    *inner[j] = last >= 0 ? (uint32_t)operands[j]->batch[last] : 0;
+    *outer[j] = last > 0 ? (uint32_t)operands[j]->batch[last - 1] : 0;
+    for (int i = 0; i < p->walked_count; i++) p->steps[j][i] = operands[j]->batch[i];
+  }
   for (int i = 0; i < p->walked_count; i++) {
-    launches *= axes[i].size;
-    p->walked[i] = axes[i].size;
-    for (int j = 0; j < 3; j++) p->steps[j][i] = axes[i].steps[j];
+    launches *= op->batch_dims[i];
+    p->walked[i] = op->batch_dims[i];
   }
   return in_kernel <= limits->maxComputeWorkGroupCount[2] && launches <= MOST_LAUNCHES;
 }
 
 // Whether all rows begin at multiples of 16 bytes and are whole vectors long.
-static bool is_aligned(const tsri_native_op *op, const vulkan_product *p) {
+static bool is_aligned(const tsri_product_op *op, const vulkan_product *p) {
   const tsri_spv_matmul_params *q = &p->params;
   uint32_t a_length = p->shape.a_by_columns ? q->m : q->k, b_length = p->shape.b_by_columns ? q->k : q->n;
   uint64_t all = q->a_pitch | q->b_pitch | q->n | a_length | b_length;
   all |= q->a_inner | q->a_outer | q->b_inner | q->b_outer | q->y_inner | q->y_outer;
-  all |= op->inputs[0].offset / 2 | op->inputs[1].offset / 2 | op->output.offset / 2;
+  all |= op->a.at.offset / 2 | op->b.at.offset / 2 | op->y.offset / 2;
   for (int i = 0; i < p->walked_count; i++) {
     for (int j = 0; j < 3; j++) all |= (uint64_t)p->steps[j][i];
   }
@@ -170,33 +157,29 @@ static bool fits_binding(uint64_t span, const VkPhysicalDeviceLimits *limits) {
   return span > 0 && span * 2 + limits->minStorageBufferOffsetAlignment + 32 <= limits->maxStorageBufferRange;
 }
 
-static bool plan_sizes(const tsri_native_op *op, const VkPhysicalDeviceLimits *limits, vulkan_product *p) {
-  const tsri_operand *a = &op->inputs[0], *b = &op->inputs[1], *y = &op->output;
-  int rank = y->shape.rank;
-  if (rank < 2 || a->shape.rank < 2 || b->shape.rank < 2) return false;
-  int64_t m = y->shape.dims[rank - 2], n = y->shape.dims[rank - 1], k = a->shape.dims[a->shape.rank - 1];
-  if (m < LEAST || n < LEAST || k < LEAST || y->strides[rank - 1] != 1 || y->strides[rank - 2] != n) return false;
-  const tsri_operand *operands[3] = {a, b, y};
+static bool plan_sizes(const tsri_product_op *op, const tsri_matrix *y, const VkPhysicalDeviceLimits *limits,
+                       vulkan_product *p) {
+  if (op->m < LEAST || op->n < LEAST || op->k < LEAST) return false;
+  p->spans[0] = span_of(op, &op->a, op->m, op->k);
+  p->spans[1] = span_of(op, &op->b, op->k, op->n);
+  p->spans[2] = span_of(op, y, op->m, op->n);
   for (int i = 0; i < 3; i++) {
-    p->spans[i] = span_of(operands[i]);
     if (!fits_binding(p->spans[i], limits)) return false;
   }
-  p->params.m = (uint32_t)m;
-  p->params.n = (uint32_t)n;
-  p->params.k = (uint32_t)k;
-  return read_matrix(a, &p->shape.a_by_columns, &p->params.a_pitch) &&
-         read_matrix(b, &p->shape.b_by_columns, &p->params.b_pitch);
+  p->params.m = (uint32_t)op->m;
+  p->params.n = (uint32_t)op->n;
+  p->params.k = (uint32_t)op->k;
+  return read_matrix(&op->a, &p->shape.a_by_columns, &p->params.a_pitch) &&
+         read_matrix(&op->b, &p->shape.b_by_columns, &p->params.b_pitch);
 }
 
-bool tsri_vulkan_plan_product(const vulkan_features *features, const VkPhysicalDeviceLimits *limits,
-                              const tsri_native_op *op, vulkan_product *out_product) {
+bool tsri_vulkan_plan_product(const vulkan_features *features, const VkPhysicalDeviceLimits *limits, tsr_dtype dtype,
+                              const tsri_product_op *op, vulkan_product *out_product) {
   vulkan_product *p = out_product;
   *p = (vulkan_product){0};
-  tsr_dtype dtype = op->output.dtype;
   const vulkan_matrix *matrix = dtype == TSR_F16 ? &features->f16_matrix : &features->bf16_matrix;
-  if (strcmp(op->name, "matmul") != 0 || op->input_count != 2 || (dtype != TSR_F16 && dtype != TSR_BF16)) return false;
-  if (matrix->m == 0 || op->inputs[0].dtype != dtype || op->inputs[1].dtype != dtype) return false;
-  if (!plan_sizes(op, limits, p) || !plan_batch(op, limits, p)) return false;
+  const tsri_matrix y = result_of(op);
+  if (matrix->m == 0 || !plan_sizes(op, &y, limits, p) || !plan_batch(op, &y, limits, p)) return false;
   p->shape.dtype = dtype;
   p->shape.subgroup_size = features->subgroup_size;
   p->shape.by_elements = !is_aligned(op, p);
@@ -221,7 +204,8 @@ bool tsri_vulkan_has_op(tsri_device *opaque, const tsri_native_op *op) {
   const vulkan_device *device = vulkan_device_of(opaque);
   vulkan_product product;
   return atomic_load(&device->matrices) &&
-         tsri_vulkan_plan_product(&device->features, &device->physical.properties.limits, op, &product);
+         tsri_vulkan_plan_product(&device->features, &device->physical.properties.limits, op->dtype, &op->is.product,
+                                  &product);
 }
 
 static tsr_status build_product(vulkan_device *device, const vulkan_product *product, tsri_program **out_program) {
@@ -259,12 +243,11 @@ static tsr_status find_program(vulkan_device *device, const vulkan_product *prod
 }
 
 // Bindings begin where the device allows it; the rest of the way is in the parameters.
-static uint32_t bind_operand(const vulkan_device *device, const tsri_operand *operand, uint64_t span,
-                             tsri_binding *out) {
+static uint32_t bind_operand(const vulkan_device *device, tsri_place place, uint64_t span, tsri_binding *out) {
   size_t alignment = (size_t)device->physical.properties.limits.minStorageBufferOffsetAlignment;
   if (alignment < 16) alignment = 16;
-  size_t below = operand->offset % alignment;
-  *out = (tsri_binding){.buffer = operand->buffer, .offset = operand->offset - below, .bytes = below + span * 2};
+  size_t below = place.offset % alignment;
+  *out = (tsri_binding){.buffer = place.buffer, .offset = place.offset - below, .bytes = below + span * 2};
   return (uint32_t)(below / 2);
 }
 
@@ -284,14 +267,15 @@ tsr_status tsri_vulkan_run_op(tsri_queue *queue, const tsri_native_op *op) {
   vulkan_device *device = vulkan_queue_of(queue)->device;
   vulkan_product product;
   tsri_program *program = NULL;
-  if (!tsri_vulkan_plan_product(&device->features, &device->physical.properties.limits, op, &product)) {
-    return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "%s: no native %s for these operands", device->name, op->name);
+  const tsri_product_op *p = &op->is.product;
+  if (!tsri_vulkan_plan_product(&device->features, &device->physical.properties.limits, op->dtype, p, &product)) {
+    return TSR_ERR_UNSUPPORTED;
   }
   tsr_status status = find_program(device, &product, &program);
-  const tsri_operand *operands[3] = {&op->inputs[0], &op->inputs[1], &op->output};
+  const tsri_place places[3] = {p->a.at, p->b.at, p->y};
   tsri_binding bindings[3];
   uint32_t at[3];
-  for (int i = 0; i < 3; i++) at[i] = bind_operand(device, operands[i], product.spans[i], &bindings[i]);
+  for (int i = 0; i < 3; i++) at[i] = bind_operand(device, places[i], product.spans[i], &bindings[i]);
   bindings[2].is_written = true;
   tsri_launch launch = {.buffer_count = 3, .buffers = bindings, .params = &product.params};
   memcpy(launch.groups, product.groups, sizeof launch.groups);

@@ -63,8 +63,8 @@ typedef struct vulkan_product {
 } vulkan_product;
 
 // False: not one of ours. Buffers may be NULL. `limits` are the device's.
-bool tsri_vulkan_plan_product(const vulkan_features *features, const VkPhysicalDeviceLimits *limits,
-                              const tsri_native_op *op, vulkan_product *out_product);
+bool tsri_vulkan_plan_product(const vulkan_features *features, const VkPhysicalDeviceLimits *limits, tsr_dtype dtype,
+                              const tsri_product_op *op, vulkan_product *out_product);
 
 #endif
 #endif

@@ -4,6 +4,7 @@
 #include "backends/vulkan/cooperative.h"
 
 #include "backends/vulkan/fixture.h"
+#include "ops/product.h"
 
 #if TSRI_HAS_VULKAN
 
@@ -166,14 +167,14 @@ typedef struct held {
   uint16_t *bits;
   size_t count;
   tsri_buffer *buffer;
-  tsri_operand operand;
+  tsri_layout layout;
 } held;
 
 static held hold(const fixture *f, tsr_dtype dtype, tsr_shape shape, const int64_t *strides, size_t at) {
-  held h = {.operand = {.offset = at * 2, .dtype = dtype, .shape = shape}};
+  held h = {.layout = {.shape = shape, .offset = (int64_t)at}};
   h.count = at + 1;
   for (int i = 0; i < shape.rank; i++) {
-    h.operand.strides[i] = strides[i];
+    h.layout.strides[i] = strides[i];
     h.count += (size_t)((shape.dims[i] - 1) * strides[i]);
   }
   h.values = malloc(h.count * sizeof *h.values);
@@ -181,8 +182,18 @@ static held hold(const fixture *f, tsr_dtype dtype, tsr_shape shape, const int64
   for (size_t i = 0; i < h.count; i++) h.values[i] = random_float();
   CHECK_OK(tsr_convert(dtype, h.bits, TSR_F32, h.values, h.count));
   CHECK_OK(tsr_convert(TSR_F32, h.values, dtype, h.bits, h.count));
-  h.buffer = h.operand.buffer = fixture_buffer(f, h.count * 2, h.bits);
+  h.buffer = fixture_buffer(f, h.count * 2, h.bits);
   return h;
+}
+
+static tsri_native_op op_of(tsr_dtype dtype, const held *a, const held *b, const held *y) {
+  tsri_native_op op;
+  const tsri_layout *layouts[] = {&a->layout, &b->layout};
+  CHECK(tsri_product_describe(dtype, y->layout.shape, layouts, 2, 1, 0, &op));
+  op.is.product.a.at.buffer = a->buffer;
+  op.is.product.b.at.buffer = b->buffer;
+  op.is.product.y = (tsri_place){y->buffer, (size_t)y->layout.offset * 2};
+  return op;
 }
 
 static void let_go(const fixture *f, held *h) {
@@ -192,29 +203,30 @@ static void let_go(const fixture *f, held *h) {
 }
 
 static double value_at(const held *h, const int64_t *index, int rank) {
-  int64_t at = (int64_t)h->operand.offset / 2;
-  int own_rank = h->operand.shape.rank;
+  int64_t at = h->layout.offset;
+  int own_rank = h->layout.shape.rank;
   for (int i = 0; i < own_rank; i++) {
     int64_t place = index[rank - own_rank + i];
-    at += (h->operand.shape.dims[i] == 1 ? 0 : place) * h->operand.strides[i];
+    at += (h->layout.shape.dims[i] == 1 ? 0 : place) * h->layout.strides[i];
   }
   return (double)h->values[at];
 }
 
 // Compares y = a b, element by element, with sums in f64.
-static void compare(const fixture *f, const tsri_native_op *op, const held *a, const held *b, held *y) {
-  int rank = op->output.shape.rank;
-  int64_t k = op->inputs[0].shape.dims[op->inputs[0].shape.rank - 1], total = 1;
-  for (int i = 0; i < rank; i++) total *= op->output.shape.dims[i];
-  double step = op->output.dtype == TSR_F16 ? 0x1p-11 : 0x1p-8;
+static void compare(const fixture *f, tsr_dtype dtype, const held *a, const held *b, held *y) {
+  tsr_shape shape = y->layout.shape;
+  int rank = shape.rank;
+  int64_t k = a->layout.shape.dims[a->layout.shape.rank - 1], total = 1;
+  for (int i = 0; i < rank; i++) total *= shape.dims[i];
+  double step = dtype == TSR_F16 ? 0x1p-11 : 0x1p-8;
   fixture_read(f, y->buffer, y->bits, y->count * 2);
-  CHECK_OK(tsr_convert(TSR_F32, y->values, op->output.dtype, y->bits, y->count));
+  CHECK_OK(tsr_convert(TSR_F32, y->values, dtype, y->bits, y->count));
   for (int64_t i = 0; i < total; i++) {
     int64_t index[TSR_MAX_RANK], at_a[TSR_MAX_RANK], at_b[TSR_MAX_RANK], rest = i;
     double sum = 0;
     for (int axis = rank - 1; axis >= 0; axis--) {
-      index[axis] = at_a[axis] = at_b[axis] = rest % op->output.shape.dims[axis];
-      rest /= op->output.shape.dims[axis];
+      index[axis] = at_a[axis] = at_b[axis] = rest % shape.dims[axis];
+      rest /= shape.dims[axis];
     }
     for (int64_t j = 0; j < k; j++) {
       at_a[rank - 1] = at_b[rank - 2] = j;
@@ -238,11 +250,11 @@ static void run_case(const fixture *f, tsr_dtype dtype, const product_case *c) {
   }
   held a = hold(f, dtype, c->a, c->a_strides, c->a_at), b = hold(f, dtype, c->b, c->b_strides, c->b_at);
   held y = hold(f, dtype, c->y, y_strides, c->y_at);
-  tsri_native_op op = {.name = "matmul", .input_count = 2, .inputs = {a.operand, b.operand}, .output = y.operand};
+  tsri_native_op op = op_of(dtype, &a, &b, &y);
   uint16_t before = y.bits[0];
   CHECK(f->vk->has_op(f->device, &op));
   CHECK_OK(f->vk->run_op(f->queue, &op));
-  compare(f, &op, &a, &b, &y);
+  compare(f, dtype, &a, &b, &y);
   if (c->y_at > 0) CHECK_EQ_UINT(y.bits[0], before);  // nothing is written before it
   let_go(f, &a);
   let_go(f, &b);
@@ -307,7 +319,7 @@ TEST(a_driver_that_refuses_the_kernel_is_not_asked_again) {
   atomic_store(&device->matrices, &refused);
   int64_t strides[2] = {32, 1};
   held a = hold(&f, TSR_F16, SHAPE2(32, 32), strides, 0);
-  tsri_native_op op = {.name = "matmul", .input_count = 2, .inputs = {a.operand, a.operand}, .output = a.operand};
+  tsri_native_op op = op_of(TSR_F16, &a, &a, &a);
   CHECK(f.vk->has_op(f.device, &op));
   CHECK_STATUS(f.vk->run_op(f.queue, &op), TSR_ERR_UNSUPPORTED);
   CHECK(!f.vk->has_op(f.device, &op));
@@ -332,7 +344,7 @@ TEST(the_largest_matrix_that_sums_in_f32_is_chosen) {
   CHECK_EQ_UINT(tsri_vulkan_choose_matrix(list, 5, VULKAN_COMPONENT_BF16).m, 0);
 }
 
-static bool plans(const tsri_native_op *op, vulkan_product *product) {
+static bool plans(tsr_dtype dtype, const tsri_product_op *op, vulkan_product *product) {
   static const vulkan_features features = {.subgroup_size = 32,
                                            .f16_matrix = {16, 16, 16},
                                            .tiles = {{128, 128, 64, 64, 64, false}, {64, 128, 32, 32, 64, false}}};
@@ -342,55 +354,46 @@ static bool plans(const tsri_native_op *op, vulkan_product *product) {
                                                 .maxComputeSharedMemorySize = 49152,
                                                 .minStorageBufferOffsetAlignment = 16,
                                                 .maxStorageBufferRange = UINT32_C(1) << 30};
-  return tsri_vulkan_plan_product(&features, &limits, op, product);
+  return tsri_vulkan_plan_product(&features, &limits, dtype, op, product);
 }
 
 static tsri_native_op product_of(int64_t m, int64_t n, int64_t k) {
-  tsri_native_op op = {.name = "matmul", .input_count = 2};
-  op.inputs[0] = (tsri_operand){.dtype = TSR_F16, .shape = SHAPE2(m, k), .strides = {k, 1}};
-  op.inputs[1] = (tsri_operand){.dtype = TSR_F16, .shape = SHAPE2(k, n), .strides = {n, 1}};
-  op.output = (tsri_operand){.dtype = TSR_F16, .shape = SHAPE2(m, n), .strides = {n, 1}};
-  return op;
+  held a = {.layout = {.shape = SHAPE2(m, k), .strides = {k, 1}}};
+  held b = {.layout = {.shape = SHAPE2(k, n), .strides = {n, 1}}}, y = {.layout = {.shape = SHAPE2(m, n)}};
+  return op_of(TSR_F16, &a, &b, &y);
 }
 
 TEST(tiles_follow_from_the_size_and_edges_from_the_tiles) {
   vulkan_product p;
-  tsri_native_op op = product_of(4096, 4096, 4096);
-  CHECK(plans(&op, &p));
+  tsri_product_op op = product_of(4096, 4096, 4096).is.product;
+  CHECK(plans(TSR_F16, &op, &p));
   CHECK(p.shape.tile_m == 128 && p.groups[0] == 32 && p.groups[1] == 32 && p.groups[2] == 1);
   CHECK(!p.shape.has_edges && !p.shape.by_elements);
-  op = product_of(512, 512, 40);
-  CHECK(plans(&op, &p));
+  op = product_of(512, 512, 40).is.product;
+  CHECK(plans(TSR_F16, &op, &p));
   CHECK(p.shape.tile_m == 64 && p.shape.has_edges && !p.shape.by_elements);
-  op = product_of(512, 512, 41);
-  CHECK(plans(&op, &p) && p.shape.by_elements);
-  op = product_of(512, 512, 512);
-  op.inputs[1].offset = 2;
-  CHECK(plans(&op, &p) && p.shape.by_elements);
+  op = product_of(512, 512, 41).is.product;
+  CHECK(plans(TSR_F16, &op, &p) && p.shape.by_elements);
+  op = product_of(512, 512, 512).is.product;
+  op.b.at.offset = 2;
+  CHECK(plans(TSR_F16, &op, &p) && p.shape.by_elements);
 }
 
 TEST(products_that_the_kernel_cannot_do_are_left_to_others) {
   vulkan_product p;
-  tsri_native_op op = product_of(8, 512, 512);  // a few rows: bound by memory
-  CHECK(!plans(&op, &p));
-  op = product_of(512, 512, 512);
-  op.inputs[0].strides[1] = 2;
-  CHECK(!plans(&op, &p));
-  op = product_of(512, 512, 512);
-  op.inputs[0].strides[0] = -512;
-  CHECK(!plans(&op, &p));
-  op = product_of(512, 512, 512);
-  op.output.dtype = op.inputs[0].dtype = op.inputs[1].dtype = TSR_BF16;  // no such matrices
-  CHECK(!plans(&op, &p));
-  op.output.dtype = op.inputs[0].dtype = op.inputs[1].dtype = TSR_F32;
-  CHECK(!plans(&op, &p));
-  op = product_of(65536, 65536, 64);  // more elements than 31 bits can count
-  CHECK(!plans(&op, &p));
-  op = product_of(32768, 32768, 64);  // more bytes than can be bound at once
-  CHECK(!plans(&op, &p));
-  op = product_of(512, 512, 512);
-  op.name = "copy";
-  CHECK(!plans(&op, &p));
+  tsri_product_op op = product_of(8, 512, 512).is.product;  // a few rows: bound by memory
+  CHECK(!plans(TSR_F16, &op, &p));
+  op = product_of(512, 512, 512).is.product;
+  CHECK(!plans(TSR_BF16, &op, &p));  // no such matrices
+  op.a.column = 2;
+  CHECK(!plans(TSR_F16, &op, &p));
+  op = product_of(512, 512, 512).is.product;
+  op.a.row = -512;
+  CHECK(!plans(TSR_F16, &op, &p));
+  op = product_of(65536, 65536, 64).is.product;  // more elements than 31 bits can count
+  CHECK(!plans(TSR_F16, &op, &p));
+  op = product_of(32768, 32768, 64).is.product;  // more bytes than can be bound at once
+  CHECK(!plans(TSR_F16, &op, &p));
 }
 
 TEST(the_setting_native_switches_them_off) {

@@ -266,6 +266,7 @@ tsr_status tsri_vulkan_launch(tsri_queue *opaque, tsri_program *program, const t
 
 // Fills f16_matrix, bf16_matrix and tiles, the rest being known.
 void tsri_vulkan_query_matrices(const vulkan_physical *physical, vulkan_features *features);
+extern const tsri_native_offer tsri_vulkan_native_ops[];
 bool tsri_vulkan_has_op(tsri_device *device, const tsri_native_op *op);
 tsr_status tsri_vulkan_run_op(tsri_queue *queue, const tsri_native_op *op);
 void tsri_vulkan_release_products(vulkan_device *device);  // once it is idle

@@ -166,21 +166,15 @@ static void multiply_tile(const chunk *c, int64_t a_panel, int64_t b_panel) {
   }
 }
 
-// The last block of k is in the sums: bias, activation, and the dtype of the result.
+// The last block of k is in the sums.
 static void finish_rows(const chunk *c, int64_t row, int64_t rows, int64_t column, int64_t columns) {
   const tsri_product *p = c->p;
-  if (!p->is_narrow && !p->bias && p->activation == TSRI_ACTIVATION_NONE) return;
-  float wide_bias[BLOCK_COLUMNS];
-  const char *bias = p->bias ? p->bias + (size_t)(c->column + column) * p->element : NULL;
-  if (bias && p->is_narrow) {
-    p->storage->load(wide_bias, bias, 1, (uint32_t)columns);
-    bias = (const char *)wide_bias;
-  }
+  if (tsri_product_is_plain(p)) return;
+  float wide[BLOCK_COLUMNS];
+  const void *bias = tsri_product_widen(p, p->bias, c->column + column, columns, wide);
   for (int64_t i = row; i < row + rows; i++) {
     char *sums = c->sums + (size_t)(i * c->sums_step + column) * p->sum_bytes;
-    p->kernels->finish(sums, bias, columns, p->activation, p->math);
-    char *to = p->c + (size_t)((c->row + i) * p->n + c->column + column) * p->element;
-    if (p->is_narrow) p->storage->store(to, sums, 1, (uint32_t)columns);
+    tsri_product_finish(p, sums, bias, (c->row + i) * p->n + c->column + column, columns);
   }
 }
 

@@ -56,23 +56,23 @@ static inline f64_vec muladd_f64(f64_vec x, f64_vec y, f64_vec z) {
 #endif
 }
 
-#define T       float
-#define VEC     f32_vec
-#define MULADD  muladd_f32
-#define TANH(m) (m)->f32[TSRI_MATH_TANH]
-#define NAME(x) x##_f32
+#define T          float
+#define VEC        f32_vec
+#define MULADD     muladd_f32
+#define MATH(m, f) (m)->f32[TSRI_MATH_##f]
+#define NAME(x)    x##_f32
 #include "kernels_isa.inc"
 #undef T
 #undef VEC
 #undef MULADD
-#undef TANH
+#undef MATH
 #undef NAME
 
-#define T       double
-#define VEC     f64_vec
-#define MULADD  muladd_f64
-#define TANH(m) (m)->f64[TSRI_MATH_TANH]
-#define NAME(x) x##_f64
+#define T          double
+#define VEC        f64_vec
+#define MULADD     muladd_f64
+#define MATH(m, f) (m)->f64[TSRI_MATH_##f]
+#define NAME(x)    x##_f64
 #include "kernels_isa.inc"
 
 const tsri_product_kernels ISA_NAME(tsri_product_f32_) = {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The native operators "matmul" and "linear" of f32, f64, f16 and bf16: batches, and where their scratch memory comes from.
-#include <string.h>
-
+// Products of f32, f64, f16 and bf16: batches, and where their scratch memory comes from.
 #include "backends/cpu/product/product.h"
 #include "core/alloc.h"
 #include "core/error.h"
@@ -9,33 +7,27 @@
 
 enum { WORTH_A_THREAD = 4000000 };  // multiplications and additions
 
-bool tsri_cpu_has_product(const tsri_native_op *op) {
-  bool is_linear = strcmp(op->name, "linear") == 0;
-  if (!is_linear && strcmp(op->name, "matmul") != 0) return false;
-  tsr_dtype dtype = op->output.dtype;
-  return dtype == TSR_F32 || dtype == TSR_F64 || dtype == TSR_F16 || dtype == TSR_BF16;
+// --- The end of a product -------------------------------------------------------------------------------------------------------
+
+const void *tsri_product_widen(const tsri_product *p, const char *row, int64_t at, int64_t n, float *wide) {
+  const char *from = row ? row + (size_t)at * p->element : NULL;
+  if (!from || !p->is_narrow) return from;
+  p->storage->load(wide, from, 1, (uint32_t)n);
+  return wide;
+}
+
+void tsri_product_finish(const tsri_product *p, char *sums, const void *bias, int64_t at, int64_t n) {
+  float wide[TSRI_PRODUCT_STRETCH];
+  p->kernels->finish(sums, bias, n, p->activation, p->math);
+  const void *residual = tsri_product_widen(p, p->residual, at, n, wide);
+  if (residual) p->kernels->finish(sums, residual, n, TSRI_ACTIVATION_NONE, p->math);
+  if (p->is_narrow) p->storage->store(p->c + (size_t)at * p->element, sums, 1, (uint32_t)n);
 }
 
 // --- Batches ------------------------------------------------------------------------------------------------------------------
 
-// The matrix of `operand` for matrix `index` of the result, whose batch axes it is broadcast to.
-static tsri_product_matrix matrix_of(const tsri_operand *operand, const tsri_operand *output, int64_t index) {
-  int rank = operand->shape.rank, missing = output->shape.rank - rank;
-  int64_t at = 0;
-  for (int axis = output->shape.rank - 3; axis >= 0; axis--) {
-    int64_t size = output->shape.dims[axis], place = index % size;
-    index /= size;
-    if (axis >= missing && operand->shape.dims[axis - missing] != 1) at += place * operand->strides[axis - missing];
-  }
-  return (tsri_product_matrix){
-      .at = tsri_cpu_operand_host(operand) + at * (int64_t)tsr_dtype_bytes(operand->dtype),
-      .row = operand->strides[rank - 2],
-      .column = operand->strides[rank - 1],
-  };
-}
-
 typedef struct product_batch {
-  const tsri_native_op *op;
+  const tsri_product_op *op;
   tsri_product like;  // all but the places of the matrices
   int64_t count;
   int parts;
@@ -43,13 +35,28 @@ typedef struct product_batch {
   size_t scratch_bytes;  // of each part
 } product_batch;
 
+// Matrix number `index` of the batch.
+static tsri_product_matrix matrix_of(const product_batch *batch, const tsri_matrix *matrix, int64_t index) {
+  const tsri_product_op *op = batch->op;
+  int64_t at = 0;
+  for (int axis = op->batch_rank - 1; axis >= 0; axis--) {
+    at += index % op->batch_dims[axis] * matrix->batch[axis];
+    index /= op->batch_dims[axis];
+  }
+  return (tsri_product_matrix){.at = tsri_cpu_place(matrix->at) + at * (int64_t)batch->like.element,
+                               .row = matrix->row,
+                               .column = matrix->column};
+}
+
 static void run_matrices(const product_batch *batch, int64_t first, int64_t last, char *scratch) {
   tsri_product p = batch->like;
   p.scratch = scratch;
   for (int64_t i = first; i < last; i++) {
-    p.a = matrix_of(&batch->op->inputs[0], &batch->op->output, i);
-    p.b = matrix_of(&batch->op->inputs[1], &batch->op->output, i);
-    p.c = tsri_cpu_operand_host(&batch->op->output) + (size_t)(i * p.m * p.n) * p.element;
+    size_t at = (size_t)(i * p.m * p.n) * p.element;
+    p.a = matrix_of(batch, &batch->op->a, i);
+    p.b = matrix_of(batch, &batch->op->b, i);
+    p.c = batch->like.c + at;
+    if (p.residual) p.residual = batch->like.residual + at;
     if (batch->has_vector) tsri_product_run_vector(&p);
     else tsri_product_run(&p);
   }
@@ -64,22 +71,22 @@ static void run_part(void *user, int part) {
 // --- The operator ---------------------------------------------------------------------------------------------------------------
 
 static tsri_product product_of(const cpu_device *device, const tsri_native_op *op) {
-  const tsri_operand *a = &op->inputs[0], *out = &op->output;
-  int rank = out->shape.rank;
-  tsr_dtype sums = out->dtype == TSR_F64 ? TSR_F64 : TSR_F32;
-  bool is_linear = strcmp(op->name, "linear") == 0;
+  const tsri_product_op *given = &op->is.product;
+  tsr_dtype sums = op->dtype == TSR_F64 ? TSR_F64 : TSR_F32;
   return (tsri_product){
       .kernels = tsri_product_kernels_for(device->simd, sums),
-      .storage = &tsri_lanes_isa_for(device->simd)->storage[out->dtype],
+      .storage = &tsri_lanes_isa_for(device->simd)->storage[op->dtype],
       .math = tsri_lane_math_for(device->simd, device->allow_sleef),
-      .is_narrow = out->dtype != sums,
-      .element = tsr_dtype_bytes(out->dtype),
+      .is_narrow = op->dtype != sums,
+      .element = tsr_dtype_bytes(op->dtype),
       .sum_bytes = tsr_dtype_bytes(sums),
-      .m = out->shape.dims[rank - 2],
-      .n = out->shape.dims[rank - 1],
-      .k = a->shape.dims[a->shape.rank - 1],
-      .bias = is_linear && op->input_count > 2 ? tsri_cpu_operand_host(&op->inputs[2]) : NULL,
-      .activation = is_linear ? op->activation : TSRI_ACTIVATION_NONE,
+      .m = given->m,
+      .n = given->n,
+      .k = given->k,
+      .c = tsri_cpu_place(given->y),
+      .bias = op->parts & TSRI_PRODUCT_BIAS ? tsri_cpu_place(given->bias) : NULL,
+      .residual = op->parts & TSRI_PRODUCT_RESIDUAL ? tsri_cpu_place(given->residual) : NULL,
+      .activation = given->activation,
   };
 }
 
@@ -98,11 +105,12 @@ static bool is_split_by_batch(const product_batch *batch, int threads) {
 }
 
 tsr_status tsri_cpu_product(cpu_device *device, const tsri_native_op *op) {
-  product_batch batch = {.op = op, .like = product_of(device, op), .count = 1, .parts = 1};
+  const tsri_product_op *given = &op->is.product;
+  product_batch batch = {.op = given, .like = product_of(device, op), .count = 1, .parts = 1};
   tsri_product *p = &batch.like;
-  for (int i = 0; i < op->output.shape.rank - 2; i++) batch.count *= op->output.shape.dims[i];
-  p->a = matrix_of(&op->inputs[0], &op->output, 0);
-  p->b = matrix_of(&op->inputs[1], &op->output, 0);
+  for (int i = 0; i < given->batch_rank; i++) batch.count *= given->batch_dims[i];
+  p->a = matrix_of(&batch, &given->a, 0);
+  p->b = matrix_of(&batch, &given->b, 0);
   batch.has_vector = tsri_product_has_vector(p);
   batch.scratch_bytes = batch.has_vector ? tsri_product_vector_scratch_bytes(p) : tsri_product_scratch_bytes(p);
   batch.scratch_bytes = (batch.scratch_bytes + 63) / 64 * 64;
@@ -113,7 +121,7 @@ tsr_status tsri_cpu_product(cpu_device *device, const tsri_native_op *op) {
   p->threads = is_by_batch ? 1 : tsri_cpu_threads(device, (uint64_t)(work / WORTH_A_THREAD));
   if (is_by_batch) batch.parts = tsri_cpu_parts(threads, (uint64_t)batch.count);
   if (!reserve(device, batch.scratch_bytes * (size_t)batch.parts)) {
-    return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "%s: no host memory for its panels", op->name);
+    return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "matmul: no host memory for its panels");
   }
   p->scratch = device->scratch;
   tsri_parallel(is_by_batch ? threads : 1, batch.parts, run_part, &batch);

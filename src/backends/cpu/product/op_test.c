@@ -5,15 +5,17 @@
 #include <tessera/dtype.h>
 
 #include "backends/cpu/product/product.h"
+#include "ops/product.h"
 #include "support/test.h"
 
 enum { MOST = 1 << 19 };  // elements of a buffer
+enum { A, B, BIAS, RESIDUAL, Y, OPERANDS };
 
 typedef struct rig {
   tsri_device *device;
   tsri_queue *queue;
-  tsri_buffer *buffers[4];  // a, b, bias, c
-  double *values[4];        // the same as f64, rounded to the dtype
+  tsri_buffer *buffers[OPERANDS];
+  double *values[OPERANDS];  // the same as f64, rounded to the dtype
   tsr_dtype dtype;
 } rig;
 
@@ -24,7 +26,7 @@ static void rig_open(rig *r, tsr_dtype dtype, const char *simd, int threads) {
   CHECK_OK(tsri_cpu_device_open(0, &options, &limits, &r->device));
   CHECK_OK(tsri_cpu_queue_create(r->device, &r->queue));
   uint32_t state = 12345;
-  for (int i = 0; i < 4; i++) {
+  for (int i = 0; i < OPERANDS; i++) {
     CHECK_OK(tsri_cpu_buffer_create(r->device, MOST * sizeof(double), &r->buffers[i]));
     r->values[i] = malloc(MOST * sizeof(double));
     CHECK(r->values[i] != NULL);
@@ -39,7 +41,7 @@ static void rig_open(rig *r, tsr_dtype dtype, const char *simd, int threads) {
 }
 
 static void rig_close(rig *r) {
-  for (int i = 0; i < 4; i++) {
+  for (int i = 0; i < OPERANDS; i++) {
     tsri_cpu_buffer_destroy(r->device, r->buffers[i]);
     free(r->values[i]);
   }
@@ -51,39 +53,46 @@ typedef struct trial {
   int64_t batch, m, n, k;
   bool is_a_turned, is_b_turned, is_b_shared;  // shared: one b for the whole batch
   int64_t gap;                                 // more elements from row to row than there are
-  bool has_bias;
+  bool has_bias, has_residual;
   tsri_activation activation;
 } trial;
 
-static tsri_operand operand(const rig *r, int which, int64_t batch, int64_t rows, int64_t columns, bool is_turned,
-                            int64_t gap) {
+static tsri_layout layout(int64_t batch, int64_t rows, int64_t columns, bool is_turned, int64_t gap) {
   int64_t step = (is_turned ? rows : columns) + gap;
-  tsri_operand o = {.buffer = r->buffers[which], .dtype = r->dtype, .shape = TSR_SHAPE(batch, rows, columns)};
-  o.strides[0] = batch == 1 ? 0 : step * (is_turned ? columns : rows);
-  o.strides[1] = is_turned ? 1 : step;
-  o.strides[2] = is_turned ? step : 1;
-  return o;
+  tsri_layout l = {.shape = TSR_SHAPE(batch, rows, columns)};
+  l.strides[0] = batch == 1 ? 0 : step * (is_turned ? columns : rows);
+  l.strides[1] = is_turned ? 1 : step;
+  l.strides[2] = is_turned ? step : 1;
+  return l;
 }
 
-static double element(const rig *r, int which, const tsri_operand *o, int64_t batch, int64_t row, int64_t column) {
-  return r->values[which]
-                  [(o->shape.dims[0] == 1 ? 0 : batch * o->strides[0]) + row * o->strides[1] + column * o->strides[2]];
+static tsri_layout layout_of_a(const trial *t) { return layout(t->batch, t->m, t->k, t->is_a_turned, t->gap); }
+static tsri_layout layout_of_b(const trial *t) {
+  return layout(t->is_b_shared ? 1 : t->batch, t->k, t->n, t->is_b_turned, t->gap);
+}
+
+static double element(const double *values, const tsri_layout *l, int64_t batch, int64_t row, int64_t column) {
+  return values[(l->shape.dims[0] == 1 ? 0 : batch * l->strides[0]) + row * l->strides[1] + column * l->strides[2]];
 }
 
 static double activate(double x, tsri_activation activation) {
   if (activation == TSRI_ACTIVATION_RELU) return x > 0 ? x : 0;
   if (activation == TSRI_ACTIVATION_NONE) return x;
+  if (activation == TSRI_ACTIVATION_GELU) return 0.5 * x * (1 + erf(x / sqrt(2)));
   return 0.5 * x * (1 + tanh(sqrt(2 / acos(-1.0)) * (x + 0.044715 * x * x * x)));
 }
 
 static tsri_native_op op_of(const rig *r, const trial *t) {
-  bool is_linear = t->has_bias || t->activation != TSRI_ACTIVATION_NONE;
-  tsri_native_op op = {.name = is_linear ? "linear" : "matmul", .input_count = t->has_bias ? 3 : 2};
-  op.inputs[0] = operand(r, 0, t->batch, t->m, t->k, t->is_a_turned, t->gap);
-  op.inputs[1] = operand(r, 1, t->is_b_shared ? 1 : t->batch, t->k, t->n, t->is_b_turned, t->gap);
-  op.inputs[2] = (tsri_operand){.buffer = r->buffers[2], .dtype = r->dtype, .shape = TSR_SHAPE(t->n), .strides = {1}};
-  op.output = operand(r, 3, t->batch, t->m, t->n, false, 0);
-  op.activation = t->activation;
+  tsri_layout a = layout_of_a(t), b = layout_of_b(t);
+  tsri_native_op op;
+  CHECK(
+      tsri_product_describe(r->dtype, TSR_SHAPE(t->batch, t->m, t->n), (const tsri_layout *[]){&a, &b}, 2, 1, 0, &op));
+  tsri_product_op *p = &op.is.product;
+  tsri_place *places[OPERANDS] = {&p->a.at, &p->b.at, &p->bias, &p->residual, &p->y};
+  for (int i = 0; i < OPERANDS; i++) places[i]->buffer = r->buffers[i];
+  p->activation = t->activation;
+  if (t->has_bias) op.parts |= TSRI_PRODUCT_BIAS;
+  if (t->has_residual) op.parts |= TSRI_PRODUCT_RESIDUAL;
   return op;
 }
 
@@ -97,21 +106,21 @@ static double bound(const rig *r, const trial *t, double wanted) {
 
 static void check_trial(const rig *r, const trial *t) {
   tsri_native_op op = op_of(r, t);
-  CHECK(tsri_cpu_has_op(r->device, &op));
+  tsri_layout a = layout_of_a(t), b = layout_of_b(t);
   CHECK_OK(tsri_cpu_run_op(r->queue, &op));
-  double *got = r->values[3];
+  double *got = r->values[Y];
   CHECK_OK(
-      tsr_convert(TSR_F64, got, r->dtype, tsri_cpu_buffer_host(NULL, r->buffers[3]), (size_t)(t->batch * t->m * t->n)));
+      tsr_convert(TSR_F64, got, r->dtype, tsri_cpu_buffer_host(NULL, r->buffers[Y]), (size_t)(t->batch * t->m * t->n)));
   for (int64_t i = 0; i < t->batch * t->m * t->n; i++) {
     int64_t batch = i / (t->m * t->n), row = i / t->n % t->m, column = i % t->n;
-    double sum = t->has_bias ? r->values[2][column] : 0;
+    double sum = t->has_bias ? r->values[BIAS][column] : 0;
     for (int64_t k = 0; k < t->k; k++) {
-      sum += element(r, 0, &op.inputs[0], batch, row, k) * element(r, 1, &op.inputs[1], batch, k, column);
+      sum += element(r->values[A], &a, batch, row, k) * element(r->values[B], &b, batch, k, column);
     }
-    double wanted = activate(sum, t->activation);
+    double wanted = activate(sum, t->activation) + (t->has_residual ? r->values[RESIDUAL][i] : 0);
     if (fabs(got[i] - wanted) <= bound(r, t, wanted)) continue;
-    printf("%s %s, batch %d, %d x %d x %d: element %d is %.9g, not %.9g\n", tsr_dtype_name(r->dtype), op.name,
-           (int)t->batch, (int)t->m, (int)t->k, (int)t->n, (int)i, got[i], wanted);
+    printf("%s, batch %d, %d x %d x %d: element %d is %.9g, not %.9g\n", tsr_dtype_name(r->dtype), (int)t->batch,
+           (int)t->m, (int)t->k, (int)t->n, (int)i, got[i], wanted);
     FAIL("a product is wrong");
   }
 }
@@ -136,6 +145,10 @@ static const trial trials[] = {
     {.batch = 1, .m = 70, .n = 1, .k = 33, .has_bias = true, .activation = TSRI_ACTIVATION_RELU},
     {.batch = 1, .m = 1, .n = 70, .k = 33, .has_bias = true},
     {.batch = 1, .m = 16, .n = 50, .k = 12, .activation = TSRI_ACTIVATION_RELU},
+    {.batch = 3, .m = 19, .n = 70, .k = 40, .has_residual = true},
+    {.batch = 1, .m = 20, .n = 90, .k = 30, .has_bias = true, .has_residual = true, .activation = TSRI_ACTIVATION_GELU},
+    {.batch = 1, .m = 1, .n = 2100, .k = 33, .has_bias = true, .has_residual = true},
+    {.batch = 2, .m = 70, .n = 1, .k = 33, .has_bias = true, .has_residual = true, .activation = TSRI_ACTIVATION_GELU},
 };
 
 static const tsr_dtype dtypes[] = {TSR_F32, TSR_F64, TSR_F16, TSR_BF16};
@@ -157,7 +170,7 @@ static void product_bits(tsr_dtype dtype, int threads, const trial *t, void *out
   rig_open(&r, dtype, NULL, threads);
   tsri_native_op op = op_of(&r, t);
   CHECK_OK(tsri_cpu_run_op(r.queue, &op));
-  memcpy(out, tsri_cpu_buffer_host(NULL, r.buffers[3]), bytes);
+  memcpy(out, tsri_cpu_buffer_host(NULL, r.buffers[Y]), bytes);
   rig_close(&r);
 }
 
@@ -178,10 +191,21 @@ TEST(products_have_the_same_bits_on_any_number_of_threads) {
   }
 }
 
-TEST(products_of_whole_numbers_are_left_to_the_portable_kernel) {
-  rig r;
-  rig_open(&r, TSR_I32, NULL, 1);
-  tsri_native_op op = op_of(&r, &trials[1]);
-  CHECK(!tsri_cpu_has_op(r.device, &op));
-  rig_close(&r);
+TEST(gelu_after_a_product_is_0_at_minus_infinity_and_keeps_small_numbers) {
+  static const float given[] = {-INFINITY, -1e30f, -5, -3, 0, 3, INFINITY};
+  enum { COUNT = sizeof given / sizeof given[0] };
+  for (tsri_activation activation = TSRI_ACTIVATION_GELU_TANH; activation <= TSRI_ACTIVATION_GELU; activation++) {
+    rig r;
+    rig_open(&r, TSR_F32, NULL, 1);
+    tsri_native_op op = op_of(&r, &(trial){.batch = 1, .m = 1, .n = COUNT, .k = 1, .activation = activation});
+    memcpy(tsri_cpu_buffer_host(NULL, r.buffers[A]), &(float){1}, sizeof(float));
+    memcpy(tsri_cpu_buffer_host(NULL, r.buffers[B]), given, sizeof given);
+    CHECK_OK(tsri_cpu_run_op(r.queue, &op));
+    const float *got = tsri_cpu_buffer_host(NULL, r.buffers[Y]);
+    CHECK(got[0] == 0 && got[1] == 0 && got[4] == 0 && got[6] == INFINITY);
+    if (activation == TSRI_ACTIVATION_GELU_TANH) CHECK_NEAR((double)got[2] / activate(-5, activation), 1, 1e-4);
+    CHECK_NEAR(got[3], activate(-3, activation), 1e-6);
+    CHECK_NEAR(got[5], activate(3, activation), 1e-6);
+    rig_close(&r);
+  }
 }

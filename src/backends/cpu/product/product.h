@@ -31,8 +31,8 @@ typedef struct tsri_product_kernels {
   // y[j] += sum over i of x[i] * rows[i * step + j], for `count` rows.
   void (*add_rows)(void *y, int64_t n, const void *x, const void *rows, int64_t step, int64_t count);
 
-  // row = activation(row + bias) on `n` elements; `bias` may be NULL.
-  void (*finish)(void *row, const void *bias, int64_t n, tsri_activation activation, const tsri_lane_math *math);
+  // row = activation(row + addend) on `n` elements; the addend may be NULL.
+  void (*finish)(void *row, const void *addend, int64_t n, tsri_activation activation, const tsri_lane_math *math);
 } tsri_product_kernels;
 
 // `sums` is TSR_F32 or TSR_F64; `simd_level` as tsri_cpu_simd_level has it.
@@ -44,7 +44,7 @@ typedef struct tsri_product_matrix {
   int64_t row, column;
 } tsri_product_matrix;
 
-// c = activation(a b + bias) for one pair of matrices, c being row-major without gaps.
+// c = activation(a b + bias) + residual for one pair of matrices, c and residual being row-major without gaps.
 typedef struct tsri_product {
   const tsri_product_kernels *kernels;
   const tsri_lane_storage *storage;  // of `dtype`
@@ -54,11 +54,25 @@ typedef struct tsri_product {
   int64_t m, n, k;
   tsri_product_matrix a, b;
   char *c;
-  const char *bias;  // NULL: none
+  const char *bias, *residual;  // NULL: none
   tsri_activation activation;
   int threads;
   char *scratch;  // of tsri_product_scratch_bytes
 } tsri_product;
+
+// Whether sums are already what c has to hold.
+static inline bool tsri_product_is_plain(const tsri_product *p) {
+  return !p->is_narrow && !p->bias && !p->residual && p->activation == TSRI_ACTIVATION_NONE;
+}
+
+// `n` elements from element `at` of `row` on as sums, in `wide` if they are not: a piece of a bias or of a residual, at most
+// TSRI_PRODUCT_STRETCH long. NULL: there is no row.
+enum { TSRI_PRODUCT_STRETCH = 2048 };
+const void *tsri_product_widen(const tsri_product *p, const char *row, int64_t at, int64_t n, float *wide);
+
+// What is left to do with `n` sums, the first of which is for element `at` of c: bias (widened) and activation, the residual, and the dtype of
+// the result.
+void tsri_product_finish(const tsri_product *p, char *sums, const void *bias, int64_t at, int64_t n);
 
 // Bytes of scratch memory that tsri_product_run needs.
 size_t tsri_product_scratch_bytes(const tsri_product *p);

@@ -8,7 +8,10 @@
 #include "backends/cpu/product/product.h"
 #include "platform/parallel.h"
 
-enum { STRETCH = 2048, ROWS_AT_ONCE = 16 };  // elements of a row that are converted, or added to, at once
+enum {
+  STRETCH = TSRI_PRODUCT_STRETCH,
+  ROWS_AT_ONCE = 16
+};  // elements of a row that are converted, or added to, at once
 
 typedef struct vector_product {
   const tsri_product *p;
@@ -81,19 +84,13 @@ static void add_rows(const vector_product *v, int64_t first, int64_t count) {
 
 static void finish_outputs(const vector_product *v, int64_t first, int64_t count) {
   const tsri_product *p = v->p;
-  if (!p->is_narrow && !p->bias && p->activation == TSRI_ACTIVATION_NONE) return;
-  bool is_column = p->n == 1;  // then the bias is one element
-  float wide_bias[STRETCH];
-  for (int64_t i = first; i < first + count; i += is_column ? 1 : STRETCH) {
-    int64_t left = first + count - i, now = is_column ? 1 : left < STRETCH ? left : STRETCH;
-    const char *bias = p->bias && !is_column ? p->bias + (size_t)i * p->element : p->bias;
-    if (bias && p->is_narrow) {
-      p->storage->load(wide_bias, bias, 1, (uint32_t)now);
-      bias = (const char *)wide_bias;
-    }
-    char *sums = v->sums + (size_t)i * p->sum_bytes;
-    p->kernels->finish(sums, bias, now, p->activation, p->math);
-    if (p->is_narrow) p->storage->store(p->c + (size_t)i * p->element, sums, 1, (uint32_t)now);
+  if (tsri_product_is_plain(p)) return;
+  bool has_one_bias = p->bias && p->n == 1;
+  float wide[STRETCH];
+  for (int64_t i = first; i < first + count; i += has_one_bias ? 1 : STRETCH) {
+    int64_t left = first + count - i, now = has_one_bias ? 1 : left < STRETCH ? left : STRETCH;
+    const void *bias = tsri_product_widen(p, p->bias, has_one_bias ? 0 : i, now, wide);
+    tsri_product_finish(p, v->sums + (size_t)i * p->sum_bytes, bias, i, now);
   }
 }
 

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+// Recognising native operators in a plan, and running them.
+#include "graph/native.h"
+
+#include "graph/compose.h"
+#include "runtime/native_op.h"
+
+// --- Products ---------------------------------------------------------------------------------------------------------------
+
+enum { A, B, C, BIAS, RESIDUAL, OPERANDS };
+
+// A product, and the values that its operands are; NULL: it has no such operand.
+typedef struct matched {
+  tsri_native_op op;
+  const tsri_value *values[OPERANDS];
+} matched;
+
+static const tsri_value *value_of(const tsri_plan *plan, const tsri_value *value) {
+  uint32_t number = tsri_plan_number(plan, value);
+  return number == TSRI_NONE ? value : &plan->nodes[number].node->value;
+}
+
+static bool reads(const tsri_plan *plan, const tsri_node *node, uint32_t index, uint32_t from) {
+  return tsri_plan_number(plan, node->inputs[index].value) == from &&
+         tsri_layout_is_identity(&node->inputs[index].layout, node->count);
+}
+
+static void add_operand(matched *out, int which, uint32_t part, const tsri_value *value, const tsri_layout *layout) {
+  tsri_place *place = which == BIAS ? &out->op.is.product.bias : &out->op.is.product.residual;
+  place->offset = (size_t)layout->offset * tsr_dtype_bytes(out->op.result);
+  out->values[which] = value;
+  out->op.parts |= part;
+}
+
+// The addition of a tensor to what node `from` computes: a bias where that is still to come, else a residual.
+static bool match_addition(const tsri_plan *plan, const tsri_planned *planned, uint32_t from, matched *out) {
+  const tsri_node *node = planned->node;
+  uint32_t other = reads(plan, node, 0, from) ? 1 : 0;
+  if (!reads(plan, node, 1 - other, from) || node->inputs[other].dtype != out->op.result) return false;
+  tsri_layout layout;
+  uint32_t source = tsri_plan_number(plan, node->inputs[other].value);
+  bool is_outside = source == TSRI_NONE || plan->nodes[source].fusion != planned->fusion;
+  if (!is_outside || !tsri_plan_input_layout(plan, planned, other, &layout)) return false;
+  const tsri_value *value = value_of(plan, node->inputs[other].value);
+  bool can_be_bias =
+      (out->op.parts | TSRI_PRODUCT_SCALED) == TSRI_PRODUCT_SCALED && tsri_shape_equal(layout.shape, node->shape);
+  if (can_be_bias && tsri_is_along_last_axis(&layout)) {
+    add_operand(out, BIAS, TSRI_PRODUCT_BIAS, value, &layout);
+  } else if (tsri_layout_is_contiguous(&layout) && layout.count == node->count) {
+    add_operand(out, RESIDUAL, TSRI_PRODUCT_RESIDUAL, value, &layout);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+static bool match_activation(const tsri_plan *plan, const tsri_node *node, uint32_t from, matched *out) {
+  tsri_product_op *product = &out->op.is.product;
+  if (product->activation != TSRI_ACTIVATION_NONE || !reads(plan, node, 0, from)) return false;
+  product->activation = node->op->activation;
+  out->op.parts |= (uint32_t)TSRI_PRODUCT_RELU << (product->activation - TSRI_ACTIVATION_RELU);
+  return true;
+}
+
+// One node after the product; `from` is the node before it.
+static bool match_step(const tsri_plan *plan, const tsri_planned *planned, uint32_t from, matched *out) {
+  const tsri_op *op = planned->node->op;
+  if (planned->space != TSRI_OUTER || planned->node->dtype != out->op.result) return false;
+  if (out->op.parts & TSRI_PRODUCT_RESIDUAL) return false;  // the residual comes last
+  if (op->is_addition) return match_addition(plan, planned, from, out);
+  return op->activation != TSRI_ACTIVATION_NONE && match_activation(plan, planned->node, from, out);
+}
+
+// The product alone.
+static bool match_heavy(const tsri_plan *plan, const tsri_fusion *fusion, matched *out) {
+  const tsri_node *node = plan->nodes[fusion->heavy].node;
+  if (!node->op->describe || !node->op->describe(node, &out->op)) return false;
+  for (uint32_t i = 0; i < OPERANDS; i++) {
+    out->values[i] = i < node->input_count ? value_of(plan, node->inputs[i].value) : NULL;
+  }
+  return true;
+}
+
+// Adds all that comes after it.
+static bool match_rest(const tsri_plan *plan, const tsri_fusion *fusion, matched *out) {
+  uint32_t last = fusion->heavy;
+  for (uint32_t i = 0; i < fusion->node_count; i++) {
+    uint32_t number = plan->members[fusion->first + i];
+    if (number == fusion->heavy) continue;
+    if (!match_step(plan, &plan->nodes[number], last, out)) return false;
+    last = number;
+  }
+  return last == fusion->root;
+}
+
+bool tsri_native_is_alone(const tsri_plan *plan, const tsri_fusion *fusion) {
+  const tsr_device *device = plan->nodes[fusion->heavy].node->value.device;
+  matched match;
+  if (!match_heavy(plan, fusion, &match) || !tsri_device_takes(device, &match.op)) return false;
+  return !match_rest(plan, fusion, &match) || !tsri_device_takes(device, &match.op);
+}
+
+tsr_status tsri_native_product(const tsri_plan *plan, const tsri_fusion *fusion, tsr_buffer *output) {
+  const tsri_node *root = plan->nodes[fusion->root].node;
+  matched match;
+  if (!root->value.device->backend->native_ops || !match_heavy(plan, fusion, &match)) return TSR_ERR_UNSUPPORTED;
+  // An operator with another result than the node's is a part of what the node's own launch does.
+  if (match.op.result != root->dtype || !match_rest(plan, fusion, &match)) return TSR_ERR_UNSUPPORTED;
+  tsri_product_op *p = &match.op.is.product;
+  tsri_place *places[OPERANDS] = {&p->a.at, &p->b.at, &p->c.at, &p->bias, &p->residual};
+  tsr_buffer *buffers[1 + OPERANDS] = {output};
+  int used = 1;
+  for (int i = 0; i < OPERANDS; i++) {
+    if (!match.values[i]) continue;
+    buffers[used] = tsri_value_buffer(match.values[i]);
+    tsri_place_bind(places[i], buffers[used++]);
+  }
+  tsri_place_bind(&p->y, output);
+  return tsri_device_run_op(root->value.device, &match.op, buffers, used);
+}
+
+// --- Sums -------------------------------------------------------------------------------------------------------------------
+
+// Is the fusion nothing but a sum along rows, elements of each side by side, all in the dtype of the result?
+static bool is_row_sum(const tsri_codegen *codegen) {
+  const tsri_fused *fused = codegen->fused;
+  tsr_dtype dtype = fused->root->dtype;
+  if (!fused->heavy || fused->fusion->node_count != 1 || fused->heavy->op->reduce != TSRI_REDUCE_SUM) return false;
+  if (codegen->form != TSRI_FORM_ROW || fused->kept.rank > 1 || fused->reduced.rank != 1) return false;
+  return fused->reduced.strides[0][0] == 1 && fused->leaves[0].dtype == dtype && fused->heavy->inputs[0].as == dtype;
+}
+
+tsr_status tsri_native_sum(const tsri_codegen *codegen, const tsri_argument *leaf, tsr_buffer *output, int64_t first) {
+  if (!output->device->backend->native_ops || !is_row_sum(codegen)) return TSR_ERR_UNSUPPORTED;
+  const tsri_extent *kept = &codegen->fused->kept;
+  tsr_dtype dtype = codegen->fused->root->dtype;
+  size_t element = tsr_dtype_bytes(dtype);
+  tsri_native_op op = {.kind = TSRI_NATIVE_SUM, .dtype = dtype, .result = dtype};
+  op.is.sum = (tsri_sum_op){.rows = kept->count,
+                            .columns = codegen->fused->reduced.count,
+                            .step = kept->rank ? kept->strides[0][0] : 0,
+                            .from.offset = leaf->offset + codegen->base[0] * element,
+                            .to.offset = (size_t)first * element};
+  tsri_place_bind(&op.is.sum.from, leaf->buffer);
+  tsri_place_bind(&op.is.sum.to, output);
+  return tsri_device_run_op(output->device, &op, (tsr_buffer *const[]){output, leaf->buffer}, 2);
+}

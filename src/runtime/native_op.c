@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// Asking for native operators, and queueing them.
+#include "runtime/native_op.h"
+
+#include "runtime/tape.h"
+
+static bool is_offered(const tsri_native_offer *offer, const tsri_native_op *op) {
+  bool has_result = offer->results ? (offer->results >> op->result & 1u) != 0 : op->result == op->dtype;
+  return offer->kind == op->kind && (offer->dtypes >> op->dtype & 1u) && has_result && !(op->parts & ~offer->parts);
+}
+
+bool tsri_device_takes(const tsr_device *device, const tsri_native_op *op) {
+  const tsri_backend *backend = device->backend;
+  const tsri_native_offer *offer = backend->native_ops;
+  if (!offer) return false;
+  while (offer->kind != TSRI_NATIVE_NONE && !is_offered(offer, op)) offer++;
+  return offer->kind != TSRI_NATIVE_NONE && (!backend->has_op || backend->has_op(device->handle, op));
+}
+
+void tsri_place_bind(tsri_place *place, const tsr_buffer *buffer) {
+  place->buffer = buffer->handle;
+  place->offset += buffer->offset;
+}
+
+tsr_status tsri_device_run_op(tsr_device *device, const tsri_native_op *op, tsr_buffer *const *buffers,
+                              int buffer_count) {
+  if (!tsri_device_takes(device, op)) return TSR_ERR_UNSUPPORTED;
+  tsri_queue *queue = tsri_device_lock(device);
+  tsr_status status = device->backend->run_op(queue, op);
+  tsri_device_unlock(device);
+  if (status != TSR_OK) return status;
+  tsri_count(&device->counters.launches);
+  for (int i = 0; i < buffer_count; i++) (i == 0 ? tsri_tape_writes : tsri_tape_uses)(device, buffers[i]);
+  tsri_tape_op(device, op);
+  return TSR_OK;
+}
