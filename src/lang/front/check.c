@@ -82,8 +82,12 @@ void tsri_checker_reset(tsri_checker *c) {
   c->is_too_large = false;
 }
 
-bool tsri_check_is_quiet(const tsri_checker *c) {
-  if (c->module->has_lost_items) return true;
+bool tsri_check_may_be_lost(const tsri_checker *c, uint32_t symbol) {
+  return c->module->has_lost_text || tsri_names_at(&c->module->names, symbol)->is_in_lost_text;
+}
+
+bool tsri_check_is_broken(const tsri_checker *c) {
+  if (c->module->has_lost_text) return true;
   return c->frame && c->frame->function && (tsri_ast_of(c, c->frame->function)->flags & TSRI_AST_IS_BROKEN);
 }
 
@@ -182,7 +186,7 @@ bool tsri_check_type(tsri_checker *c, uint32_t node, tsr_dtype *out_dtype, uint8
   const tsri_ast *ast = tsri_ast_of(c, node);
   if (!node || !ast->symbol) return false;  // the parser has said why
   if (tsri_symbol_type(c, ast->symbol, out_dtype, out_lanes)) return true;
-  if (tsri_check_is_quiet(c)) return false;
+  if (tsri_check_may_be_lost(c, ast->symbol)) return false;
   tsri_diag_error(c->diag, ast->pos, "'%.*s' is no type", TSRI_NAME(c, ast->symbol));
   tsri_suggest(c, ast->symbol, TSRI_SUGGEST_TYPES);
   return false;

@@ -130,8 +130,10 @@ void tsri_checker_reset(tsri_checker *c);             // forgets the kernel, kee
 bool tsri_checker_has_failed(const tsri_checker *c);  // memory ran out
 bool tsri_check_is_over(tsri_checker *c);             // stop: memory is out, too many errors, or too large (says so)
 
-// There are syntax errors here, so that declarations may be missing: what is not declared is no news.
-bool tsri_check_is_quiet(const tsri_checker *c);
+// The name stands in text that was skipped after a syntax error. Not finding its declaration is then no error.
+bool tsri_check_may_be_lost(const tsri_checker *c, uint32_t symbol);
+// The function that is being checked has syntax errors, so a loop or a return of it may be missing.
+bool tsri_check_is_broken(const tsri_checker *c);
 
 // False, with an error, when nested too deep.
 bool tsri_check_enter(tsri_checker *c, tsri_ir_pos pos);

@@ -243,7 +243,7 @@ static tsri_check_operand unknown_call(tsri_checker *c, const tsri_ast *call, ui
                     is_kernel ? "is a kernel and cannot be called from here" : "is not a function");
     tsri_diag_note(c->diag, tsri_name_binding_at(c, binding)->pos, "declared here");
     if (is_kernel) tsri_diag_hint(c->diag, "move what both need into a function");
-  } else if (!tsri_check_is_quiet(c)) {
+  } else if (!tsri_check_may_be_lost(c, call->symbol)) {
     tsri_diag_error(c->diag, call->pos, "there is no function '%.*s'", TSRI_NAME(c, call->symbol));
     tsri_suggest(c, call->symbol, TSRI_SUGGEST_CALLS | TSRI_SUGGEST_TYPES);
   }

@@ -31,7 +31,7 @@ static tsri_check_operand check_id(tsri_checker *c, uint32_t symbol, uint32_t ax
 }
 
 static tsri_check_operand unknown_name(tsri_checker *c, uint32_t symbol, tsri_ir_pos pos) {
-  if (tsri_check_is_quiet(c)) return tsri_error_operand(pos);
+  if (tsri_check_may_be_lost(c, symbol)) return tsri_error_operand(pos);
   tsri_diag_error(c->diag, pos, "'%.*s' is not declared", TSRI_NAME(c, symbol));
   tsri_suggest(c, symbol, TSRI_SUGGEST_VALUES);
   // Said once: from here on the name exists, and is quiet.

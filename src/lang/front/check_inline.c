@@ -208,7 +208,7 @@ static tsri_check_operand run_body(tsri_checker *c, uint32_t function, tsri_ir_p
   uint32_t errors = c->diag->error_count;
   int flow = tsri_check_body(c, ast->c);
   ast = tsri_ast_of(c, function);
-  if (!is_void && !(flow & TSRI_FLOW_STOPS) && c->diag->error_count == errors && !tsri_check_is_quiet(c) &&
+  if (!is_void && !(flow & TSRI_FLOW_STOPS) && c->diag->error_count == errors && !tsri_check_is_broken(c) &&
       !(tsri_ast_of(c, ast->c)->flags & TSRI_AST_ENDS)) {
     tsri_diag_error(c->diag, ast->pos, "'%.*s' can end without returning a value", TSRI_NAME(c, ast->symbol));
     tsri_diag_hint(c->diag, "end it with a return");

@@ -397,7 +397,7 @@ static int check_loop(tsri_checker *c, const tsri_ast *ast) {
 
 static int check_jump(tsri_checker *c, const tsri_ast *ast) {
   bool is_break = ast->kind == TSRI_AST_BREAK;
-  if (!c->frame->loop_depth && tsri_check_is_quiet(c)) return TSRI_FLOW_STOPS;  // the loop may be what was not read
+  if (!c->frame->loop_depth && tsri_check_is_broken(c)) return TSRI_FLOW_STOPS;  // the loop may be what was not read
   if (!c->frame->loop_depth) {
     tsri_diag_error(c->diag, ast->pos, "'%s' stands outside any loop", is_break ? "break" : "continue");
     if (c->unrolled) tsri_diag_hint(c->diag, "an 'unroll for' runs all its rounds; write 'for' if it is to end early");

@@ -75,6 +75,7 @@ typedef struct tsri_name {
   const char *text;  // ends in 0
   uint32_t bytes;
   uint32_t hash;
+  bool is_in_lost_text;  // the parser skipped text with this name after a syntax error: it may be declared there
 } tsri_name;
 
 // Symbol table: tsri_name items, and an open-addressing index over them.
@@ -93,6 +94,7 @@ void tsri_names_deinit(tsri_names *names);
 uint32_t tsri_names_intern(tsri_names *names, const char *text, size_t bytes);
 uint32_t tsri_names_find(const tsri_names *names, const char *text, size_t bytes);  // 0: not there
 const tsri_name *tsri_names_at(const tsri_names *names, uint32_t symbol);
+void tsri_names_mark_lost(tsri_names *names, uint32_t symbol);
 
 static inline bool tsri_sym_in(uint32_t symbol, uint32_t first, uint32_t last) {
   return symbol >= first && symbol <= last;
@@ -246,7 +248,7 @@ struct tsri_module {
   tsri_names names;
   tsri_item_array nodes;  // tsri_ast
   uint32_t items;         // first of the top-level nodes
-  bool has_lost_items;    // after a syntax error at file level, a name may not be known
+  bool has_lost_text;     // the lexer skipped characters: any name may have been among them
   uint32_t kernel_count;
   tsri_lang_kernel_info *kernels;
   void *info_memory;  // what `kernels` points to

@@ -286,7 +286,7 @@ static bool read_module(tsri_module *module, const given_text *given, tsri_diag 
   tsri_item_array tokens = {0};
   if (!copy_text(module, given, &store) || !tsri_names_init(&module->names, store)) return false;
   bool ok = tsri_lex(module, diag, &tokens);
-  module->has_lost_items = diag->error_count > 0;
+  module->has_lost_text = diag->error_count > 0;
   ok = ok && tsri_item_array_init(&module->nodes, sizeof(tsri_ast), tokens.count + 16, UINT32_MAX);
   if (ok) tsri_parse(module, diag, (const tsri_token *)tokens.items + 1);
   tsri_item_array_deinit(&tokens);

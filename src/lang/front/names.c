@@ -77,6 +77,10 @@ uint32_t tsri_names_find(const tsri_names *names, const char *text, size_t bytes
   return names->slots[slot_of(names, text, bytes, hash_of(text, bytes))];
 }
 
+void tsri_names_mark_lost(tsri_names *names, uint32_t symbol) {
+  ((tsri_name *)names->pool.items + symbol)->is_in_lost_text = true;
+}
+
 uint32_t tsri_names_intern(tsri_names *names, const char *text, size_t bytes) {
   uint32_t hash = hash_of(text, bytes);
   uint32_t slot = slot_of(names, text, bytes, hash);
@@ -92,7 +96,8 @@ uint32_t tsri_names_intern(tsri_names *names, const char *text, size_t bytes) {
   if (!symbol) return 0;
   memcpy(names->store, text, bytes);
   names->store[bytes] = 0;
-  *((tsri_name *)names->pool.items + symbol) = (tsri_name){names->store, (uint32_t)bytes, hash};
+  *((tsri_name *)names->pool.items + symbol) =
+      (tsri_name){.text = names->store, .bytes = (uint32_t)bytes, .hash = hash};
   names->store += bytes + 1;
   names->slots[slot] = symbol;
   return symbol;
@@ -104,7 +109,8 @@ static void add_builtin(tsri_names *names, const builtin_name *builtin) {
   char first = builtin->text[0];
   bool is_word = (first >= 'a' && first <= 'z') || (first >= 'A' && first <= 'Z');
   uint32_t hash = is_word ? hash_of(builtin->text, builtin->bytes) : 0;
-  *((tsri_name *)names->pool.items + symbol) = (tsri_name){builtin->text, builtin->bytes, hash};
+  *((tsri_name *)names->pool.items + symbol) =
+      (tsri_name){.text = builtin->text, .bytes = builtin->bytes, .hash = hash};
   if (is_word) names->slots[slot_of(names, builtin->text, builtin->bytes, hash)] = symbol;
 }
 

@@ -128,6 +128,13 @@ bool tsri_parse_accept_word(tsri_parser *p, uint32_t symbol) {
   return true;
 }
 
+void tsri_parse_lose(tsri_parser *p, const tsri_token *from) {
+  for (; from < p->token; from++) {
+    if (from->kind == TSRI_TOK_NAME) tsri_names_mark_lost(&p->module->names, from->symbol);
+  }
+  p->is_lost = false;
+}
+
 uint32_t tsri_parse_name(tsri_parser *p, const char *what) {
   const tsri_token *token = p->token;
   if (token->kind != TSRI_TOK_NAME) {
@@ -391,8 +398,8 @@ static uint32_t parse_function(tsri_parser *p, bool is_kernel) {
   return node;
 }
 
-// Skips to the next declaration at file level.
-static void find_item(tsri_parser *p) {
+// Skips to the next declaration at file level; the one that was not understood begins at `from`.
+static void find_item(tsri_parser *p, const tsri_token *from) {
   uint32_t open = 0;
   for (; p->token->kind != TSRI_TOK_END; tsri_parse_step(p)) {
     if (tsri_parse_is_word(p, TSRI_SYM_KERNEL)) break;
@@ -406,7 +413,7 @@ static void find_item(tsri_parser *p) {
       break;
     }
   }
-  p->is_lost = false;
+  tsri_parse_lose(p, from);
 }
 
 // struct, typedef and the like: to the semicolon at its end, or the brace if there is none.
@@ -425,12 +432,13 @@ static void skip_declaration(tsri_parser *p) {
 
 // A word of another language at the beginning of a declaration; true: it was all skipped.
 static bool refuse_item(tsri_parser *p) {
-  const tsri_foreign *foreign = tsri_parse_foreign(p, p->token);
+  const tsri_token *from = p->token;
+  const tsri_foreign *foreign = tsri_parse_foreign(p, from);
   refuse_specifiers(p);
   if (!foreign || foreign->kind != TSRI_FOREIGN_WORD || p->token[1].kind == '(') return false;
   tsri_parse_refuse_word(p);
   skip_declaration(p);
-  p->module->has_lost_items = true;
+  tsri_parse_lose(p, from);
   return true;
 }
 
@@ -467,11 +475,9 @@ void tsri_parse(tsri_module *module, tsri_diag *diag, const tsri_token *tokens) 
   tsri_chain chain = {0, 0};
   while (parser.token->kind != TSRI_TOK_END && !diag->is_full && !module->nodes.has_failed) {
     parser.depth = 0;
+    const tsri_token *from = parser.token;
     uint32_t item = parse_item(&parser);
-    if (parser.is_lost) {
-      module->has_lost_items = module->has_lost_items || !item || !tsri_ast_node(&parser, item)->symbol;
-      find_item(&parser);
-    }
+    if (parser.is_lost) find_item(&parser, from);
     if (!item) continue;
     // const a = 1, b = 2; is several items.
     bool is_list = tsri_ast_node(&parser, item)->kind == TSRI_AST_DECLS;

@@ -45,6 +45,8 @@ static inline bool tsri_parse_is_word(const tsri_parser *p, uint32_t symbol) {
 static inline void tsri_parse_step(tsri_parser *p) {
   if (p->token->kind != TSRI_TOK_END) p->token++;
 }
+// The text from `from` up to the next token was not understood: names in it may be declared there. Ends is_lost.
+void tsri_parse_lose(tsri_parser *p, const tsri_token *from);
 // A name that is no keyword; 0 after an error. `what`: "a variable".
 uint32_t tsri_parse_name(tsri_parser *p, const char *what);
 uint32_t tsri_parse_type(tsri_parser *p);

@@ -236,8 +236,9 @@ static uint32_t parse_jump(tsri_parser *p) {
   return node;
 }
 
-// Skips to where a statement can begin: past the next ';', or at a '}'. Blocks on the way are skipped whole.
-static void find_statement(tsri_parser *p) {
+// Skips to where a statement can begin: past the next ';', or at a '}'. Blocks on the way are skipped whole. The statement
+// that was not understood begins at `from`.
+static void find_statement(tsri_parser *p, const tsri_token *from) {
   uint32_t open = 0;
   for (;; tsri_parse_step(p)) {
     int kind = p->token->kind;
@@ -250,7 +251,7 @@ static void find_statement(tsri_parser *p) {
     }
     if (tsri_parse_is_word(p, TSRI_SYM_KERNEL)) break;
   }
-  p->is_lost = false;
+  tsri_parse_lose(p, from);
 }
 
 uint32_t tsri_parse_block(tsri_parser *p) {
@@ -260,8 +261,9 @@ uint32_t tsri_parse_block(tsri_parser *p) {
   uint8_t flags = 0;
   tsri_parse_step(p);  // {
   while (p->token->kind != '}' && p->token->kind != TSRI_TOK_END && !tsri_parse_is_word(p, TSRI_SYM_KERNEL)) {
+    const tsri_token *from = p->token;
     uint32_t statement = tsri_parse_statement(p);
-    if (p->is_lost) find_statement(p);
+    if (p->is_lost) find_statement(p, from);
     if (p->diag->is_full) break;
     if (!statement) continue;
     flags |= flags_of(p, statement);
@@ -307,6 +309,14 @@ static bool refuse_pointer(tsri_parser *p) {
   return true;
 }
 
+// `typedef f32 real;`, `printf("%d", i);`: calls of functions that take no text are left to the checker, as a file may
+// have a function of that name.
+static bool is_foreign_statement(const tsri_parser *p) {
+  const tsri_foreign *foreign = tsri_parse_foreign(p, p->token);
+  if (!foreign || foreign->kind != TSRI_FOREIGN_WORD) return false;
+  return p->token[1].kind == TSRI_TOK_NAME || (p->token[1].kind == '(' && p->token[2].kind == TSRI_TOK_STRING);
+}
+
 static uint32_t parse_expression_statement(tsri_parser *p) {
   uint32_t node = parse_simple(p);
   if (node) tsri_parse_expect(p, ';', "after the statement");
@@ -349,11 +359,8 @@ static uint32_t parse_word_statement(tsri_parser *p) {
       break;
   }
   if (refuse_pointer(p)) return 0;
-  if (p->token[1].kind == TSRI_TOK_NAME) {
-    const tsri_foreign *foreign = tsri_parse_foreign(p, p->token);
-    if (foreign && foreign->kind == TSRI_FOREIGN_WORD) return parse_unsupported(p);
-    return tsri_parse_declaration(p, 0);
-  }
+  if (is_foreign_statement(p)) return parse_unsupported(p);
+  if (p->token[1].kind == TSRI_TOK_NAME) return tsri_parse_declaration(p, 0);
   return parse_expression_statement(p);
 }
 

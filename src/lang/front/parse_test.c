@@ -60,6 +60,7 @@ TEST(words_of_other_languages_get_a_hint_that_fits) {
   CHECK_REFUSED(IN_KERNEL("double v = 1;"), "hint: here it is called f64");
   CHECK_REFUSED(IN_KERNEL("f32 v = (float)m;"), "hint: write f32(x), not (float)x");
   CHECK_REFUSED(IN_KERNEL("float *p = x;"), "error: there are no pointers");
+  CHECK_REFUSED(IN_KERNEL("printf(\"%d\", 1);"), "hint: a kernel cannot print");
   CHECK_REFUSED(IN_KERNEL("u32 v = sizeof(f32);"), "hint: f32, i32 and u32 have 4 bytes");
   CHECK_REFUSED(IN_KERNEL("u32 v = get_global_id(0);"), "hint: here it is called global.x, .y and .z");
   CHECK_REFUSED(IN_KERNEL("z[threadIdx.x] = 1;"), "hint: here it is called local.x, .y and .z");
@@ -84,15 +85,15 @@ TEST(a_syntax_error_hides_no_other_mistake) {
   check_errors(
       "kernel a(out f32 y[]) {\n"
       "  do { y[0] = 1u; } while (y[1]);\n"
-      "  y[2] = nothing;\n"  // may be what was not read: no news in this kernel
+      "  y[2] = nothing;\n"
       "  y[3] = true + 1;\n"
       "}\n"
       "kernel b(out f32 y[], u32 n) { y[0] = n; y[1] = missing; }\n",
-      6,
+      7,
       (const char *const[]){"t.tk:2:3: error: there is no 'do'", "t.tk:2:15: error: an element of 'y' is f32",
-                            "t.tk:2:28: error: 'y' is an 'out' buffer", "t.tk:4:17: error: a number is no bool",
-                            "t.tk:6:39: error: an element of 'y' is f32", "t.tk:6:49: error: 'missing' is not declared",
-                            NULL});
+                            "t.tk:2:28: error: 'y' is an 'out' buffer", "t.tk:3:10: error: 'nothing' is not declared",
+                            "t.tk:4:17: error: a number is no bool", "t.tk:6:39: error: an element of 'y' is f32",
+                            "t.tk:6:49: error: 'missing' is not declared", NULL});
 }
 
 TEST(what_was_not_read_after_a_syntax_error_is_not_missed) {
@@ -103,6 +104,24 @@ TEST(what_was_not_read_after_a_syntax_error_is_not_missed) {
       3,
       (const char *const[]){"an expression should stand here", "';' is missing after the condition of 'for'",
                             "',' is missing between the parameters", NULL});
+}
+
+TEST(only_names_in_text_that_was_skipped_may_be_declared_there) {
+  check_errors(
+      "enum { RED, GREEN };\n"
+      "struct point { f32 x; };\n"
+      "kernel a(out f32 y[]) {\n"
+      "  switch (1) { case 0: f32 inside = 1; }\n"
+      "  point p;\n"
+      "  y[0] = f32(RED) + inside + blue;\n"
+      "  y[1] = unknown(1);\n"
+      "  strange q = 1;\n"
+      "}\n",
+      6,
+      (const char *const[]){"t.tk:1:1: error: there is no 'enum'", "t.tk:2:1: error: there is no 'struct'",
+                            "t.tk:4:3: error: there is no 'switch'", "t.tk:6:30: error: 'blue' is not declared",
+                            "t.tk:7:10: error: there is no function 'unknown'", "t.tk:8:3: error: 'strange' is no type",
+                            NULL});
 }
 
 TEST(a_missing_brace_points_at_its_partner) {
