@@ -124,6 +124,12 @@ async function use(entry) {
   document.body.dataset.ready = entry.backend;
 }
 
+// What went wrong, and what a person can do about it where that is not in the message. Only a CPU's work can be ended.
+function explain(error) {
+  if (error.status !== 'ERR_TIMEOUT' || chosen.backend === 'cpu') return error.message;
+  return `${error.message}\nIs there a loop that does not end? A page cannot end what runs on a GPU: choose the CPU, or close the page.`;
+}
+
 // Shows the result of `work`, or what went wrong, below a form.
 async function show(id, work) {
   const out = element(id);
@@ -133,7 +139,7 @@ async function show(id, work) {
     out.textContent = await work(await working());
   } catch (error) {
     out.classList.add('bad');
-    out.textContent = error.message;
+    out.textContent = explain(error);
   }
 }
 

@@ -80,6 +80,7 @@ export class Tensor {
   readonly shape: number[] | undefined;
   readonly dtype: Dtype | undefined;
   read(): Promise<TypedArray>;
+  item(): Promise<number>;
   write(data: Elements): Promise<void>;
   describe(): Promise<{shape: number[]; dtype: Dtype}>;
   format(): Promise<string>;

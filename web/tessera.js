@@ -461,6 +461,15 @@ export class Tensor extends Held {
     });
   }
 
+  /** The only element, as a number; rejects if there are more or none. */
+  item() {
+    return this.tessera.enqueue(async module => {
+      const at = this.tessera.scratch;
+      this.tessera.throwUnlessOk(module, await module.call('tsr_item', pointerOf(this), at));
+      return module.view.getFloat64(at, true);
+    });
+  }
+
   /** Its sizes, once known: at once for device.tensor(), for others when an awaited call has come back; until then undefined. */
   get shape() {
     return this.cell.shape;

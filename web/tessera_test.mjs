@@ -57,6 +57,13 @@ test('operators are methods, and take a number for their second tensor', async (
   assert.equal(await device.arange('i32', 0, 3, 1).format(), '[0 1 2]\ni32 [3] on cpu\n');
 });
 
+test('item() reads one number, of any dtype', async () => {
+  assert.equal(await device.tensor([[1, 2], [3, 4]]).sum().item(), 10);
+  assert.equal(await device.tensor([2.5], [1], 'f16').item(), 2.5);
+  assert.equal(await device.tensor([7n]).item(), 7);
+  await rejects(device.tensor([1, 2]).item(), 'ERR_SHAPE', 'one element, not [2]');
+});
+
 test('lists may be long', async () => {
   const ones = Array.from({length: 1500}, () => device.ones('f32', [1]));
   assert.deepEqual(await values(tessera.ops.concat(ones, 0).sum()), [1500]);
