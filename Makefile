@@ -2,6 +2,7 @@
 # Short names for what is done often. The build itself is CMake (CMakePresets.json); this only calls it.
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
+PORT ?= 8000
 JOBS := $(shell nproc 2>/dev/null || echo 2)
 RELEASE := build/release
 WEB := build/wasm/web
@@ -12,35 +13,35 @@ WEB := build/wasm/web
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
-run: ## build Tessera and run the demo: the same small programs on every device of this machine
+run: ## build Tessera and run a demo on every device of this machine
 	@scripts/setup run
 	@$(MAKE) --no-print-directory release TARGET=tessera_program
 	@$(RELEASE)/bin/tessera demo --image build/tessera-demo.png
 	@echo "The program is $(RELEASE)/bin/tessera; 'make install' puts it on the path."
 
-wasm: ## build Tessera for web pages: build/wasm/web holds all that a page needs
+wasm: ## build Tessera for web pages, into build/wasm/web
 	@scripts/setup wasm
 	@cmake --preset wasm >/dev/null
 	@cmake --build --preset wasm -j$(JOBS)
 	@ls -l $(WEB)/*.wasm | awk '{printf "  %8d bytes  %s\n", $$5, $$NF}'
 
-serve: wasm ## build the example page and serve it on http://localhost:8000
-	@python3 -m http.server --bind 127.0.0.1 --directory $(WEB) 8000
+serve: wasm ## serve the example page on http://localhost:8000 (PORT=8000)
+	@python3 -m http.server --bind 127.0.0.1 --directory $(WEB) $(PORT)
 
-test: ## run every test: release, sanitizers, clang, WebAssembly, valgrind, fuzzing in short, packaging
+test: ## run every test, also with sanitizers, valgrind and a browser
 	@scripts/setup test
 	@scripts/test-all
 
-check-all: ## lint, every test with all cases on the software devices, an hour of random programs and calls, a minute of fuzzing for each target
+check-all: ## lint, all cases of all tests, random programs, fuzzing: hours
 	@scripts/setup test
 	@scripts/lint
 	@TSR_TEST_GRAPHS=10000 TSR_TEST_SAMPLE=1 TSR_TEST_ATTACK_SECONDS=600 scripts/test-all
 	@scripts/fuzz $(FUZZ_SECONDS)
 
-check-gpu: ## the device tests and `tessera check` on every GPU of this machine, through each backend that finds it
+check-gpu: ## run the device tests and `tessera check` on every GPU here
 	@scripts/check-gpu $(CHECK)
 
-bench: ## build and run the benchmarks, and the same work in NumPy and PyTorch where they are installed
+bench: ## run the benchmarks, beside NumPy and PyTorch if they are here
 	@scripts/setup run
 	@$(MAKE) --no-print-directory release
 	@for program in $(RELEASE)/bench/*; do [ ! -x "$$program" ] || "$$program" || exit 1; done
@@ -63,9 +64,11 @@ install: ## install below PREFIX (/usr/local); DESTDIR is honoured
 	@scripts/setup run
 	@$(MAKE) --no-print-directory release TARGET="tessera_program tessera_shared tessera_static"
 	@cmake --install $(RELEASE) --prefix "$(PREFIX)"
+	@scripts/refresh-loader "$(PREFIX)"
 
 uninstall: ## remove what 'make install' laid down below PREFIX
 	@scripts/uninstall "$(PREFIX)"
+	@scripts/refresh-loader "$(PREFIX)"
 
 clean: ## remove everything that was built
 	@rm -rf build

@@ -2,6 +2,26 @@
 include(CMakePackageConfigHelpers)
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/Tessera")
 
+# First: which folders the installation makes, now or when it was last run. scripts/uninstall leaves those that were there before.
+set(folders "${CMAKE_INSTALL_BINDIR}" "${CMAKE_INSTALL_INCLUDEDIR}" "${CMAKE_INSTALL_INCLUDEDIR}/tessera"
+  "${CMAKE_INSTALL_INCLUDEDIR}/tessera/plugin" "${CMAKE_INSTALL_LIBDIR}" "${CMAKE_INSTALL_LIBDIR}/cmake" "${package_dir}"
+  "${CMAKE_INSTALL_LIBDIR}/pkgconfig" share share/tessera "${CMAKE_INSTALL_MANDIR}" "${CMAKE_INSTALL_MANDIR}/man1")
+install(CODE "set(tessera_folders \"${folders}\")")
+install(CODE [[
+  set(tessera_prefix "$ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}")
+  set(tessera_old_list "")
+  if(EXISTS "${tessera_prefix}/share/tessera/installed-files.txt")
+    file(STRINGS "${tessera_prefix}/share/tessera/installed-files.txt" tessera_old_list)
+  endif()
+  set(tessera_new_folders "")
+  foreach(folder ${tessera_folders})
+    list(FIND tessera_old_list "${folder}/" at)
+    if(NOT at EQUAL -1 OR NOT EXISTS "${tessera_prefix}/${folder}")
+      list(APPEND tessera_new_folders "${folder}")
+    endif()
+  endforeach()
+]])
+
 install(DIRECTORY include/tessera DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.h")
 install(FILES src/backends/backend.h DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/tessera/plugin" OPTIONAL)
 install(TARGETS tessera_shared tessera_static EXPORT TesseraTargets
@@ -34,13 +54,16 @@ list(JOIN private_libs " " private_libs)
 configure_file(cmake/tessera.pc.in "${PROJECT_BINARY_DIR}/package/tessera.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/package/tessera.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 
-# Last: the list of what was installed, as paths below the prefix, for scripts/uninstall.
+# Last: the list of what was installed, as paths below the prefix, for scripts/uninstall. Folders end in a slash.
 install(CODE [[
   set(list "${CMAKE_INSTALL_PREFIX}/share/tessera/installed-files.txt")
   set(text "")
   foreach(file ${CMAKE_INSTALL_MANIFEST_FILES} "${list}")
     file(RELATIVE_PATH file "${CMAKE_INSTALL_PREFIX}" "${file}")
     string(APPEND text "${file}\n")
+  endforeach()
+  foreach(folder ${tessera_new_folders})
+    string(APPEND text "${folder}/\n")
   endforeach()
   file(WRITE "$ENV{DESTDIR}${list}" "${text}")
 ]])

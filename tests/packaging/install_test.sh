@@ -73,3 +73,27 @@ grep -q 'Tessera is not installed below' "$work/log" || fail "it does not say th
 DESTDIR=$work/stage cmake --install "$TSR_TEST_BUILD_DIR" --prefix /opt/tessera >/dev/null
 DESTDIR=$work/stage "$TSR_TEST_SOURCE_DIR/scripts/uninstall" /opt/tessera
 [ -z "$(find "$work/stage/opt/tessera" -mindepth 1)" ] || fail "with DESTDIR this is left: $(find "$work/stage" -type f)"
+
+echo "-- uninstall leaves the folders that were there before, also after installing twice"
+mkdir -p "$work/local/bin" "$work/local/share/man"
+for _ in first again; do cmake --install "$TSR_TEST_BUILD_DIR" --prefix "$work/local" >/dev/null; done
+"$TSR_TEST_SOURCE_DIR/scripts/uninstall" "$work/local"
+[ "$(cd "$work/local" && find . -mindepth 1 | sort | tr '\n' ' ')" = "./bin ./share ./share/man " ] ||
+  fail "this is left: $(find "$work/local" -mindepth 1)"
+mkdir -p "$work/local/share/tessera"
+echo ../somebody_elses.h >"$work/local/share/tessera/installed-files.txt"
+! "$TSR_TEST_SOURCE_DIR/scripts/uninstall" "$work/local" 2>"$work/log" || fail "it removes what is not below the folder"
+grep -q "names '../somebody_elses.h', which is not below it" "$work/log" || fail "it does not say what is wrong with the list"
+
+echo "-- the loader's cache is brought up to date where the loader looks for libraries"
+mkdir "$work/path"
+cat >"$work/path/ldconfig" <<EOF
+#!/bin/sh
+if [ "\$1" = -N ]; then echo "$work/local/lib: (from a list)"; else echo called >>"$work/ldconfig_log"; fi
+EOF
+chmod +x "$work/path/ldconfig"
+PATH=$work/path:$PATH "$TSR_TEST_SOURCE_DIR/scripts/refresh-loader" "$work/elsewhere"
+DESTDIR=$work PATH=$work/path:$PATH "$TSR_TEST_SOURCE_DIR/scripts/refresh-loader" "$work/local"
+[ ! -e "$work/ldconfig_log" ] || fail "ldconfig ran although the loader does not look there"
+PATH=$work/path:$PATH "$TSR_TEST_SOURCE_DIR/scripts/refresh-loader" "$work/local"
+[ "$(cat "$work/ldconfig_log")" = called ] || fail "ldconfig did not run"
