@@ -240,12 +240,21 @@ static tsr_status try_device(selection *choice, tsri_backend_entry *entry, int i
   return TSR_ERR_UNAVAILABLE;
 }
 
+// A backend that has no device here. Where several are tried, the reason ends before what was looked for, which is in
+// brackets, and before how to get a driver, which follows a semicolon: tsr_discover has both.
+static void reject_absent(selection *choice, const tsri_backend_entry *entry) {
+  const char *reason = entry->reason[0] ? entry->reason : tsr_last_error();
+  size_t bytes = choice->backend ? strlen(reason) : strcspn(reason, ";(");
+  while (bytes > 0 && reason[bytes - 1] == ' ') bytes--;
+  reject(choice, "%s: %.*s", entry->name, (int)bytes, reason);
+}
+
 static tsr_status try_backend(selection *choice, tsri_backend_entry *entry, tsr_device **out_device) {
   int count = 0;
   tsr_status status = tsri_registry_start(entry);
   if (status == TSR_OK) status = entry->table->device_count(&count);
   if (status != TSR_OK) {
-    reject(choice, "%s: %s", entry->name, entry->reason[0] ? entry->reason : tsr_last_error());
+    reject_absent(choice, entry);
     return TSR_ERR_UNAVAILABLE;
   }
   if (choice->index >= count) {

@@ -9,5 +9,6 @@ void tsri_trail_add(char *trail, size_t trail_bytes, const char *name, const cha
   // dlopen begins its text with the name: once is enough.
   if (strncmp(reason, name, name_length) == 0 && reason[name_length] == ':') reason += name_length + 1;
   while (*reason == ' ') reason++;
+  if (strcmp(reason, "cannot open shared object file: No such file or directory") == 0) reason = "not found";
   snprintf(trail + used, trail_bytes - used, "%s%s: %s", used ? "; " : "", name, reason);
 }

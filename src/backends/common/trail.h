@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-// Appends "name: reason" to `trail`, which begins as "". What does not fit is cut.
+// Appends "name: reason" to `trail`, which begins as "". A file that is not there is "not found". What does not fit is cut.
 void tsri_trail_add(char *trail, size_t trail_bytes, const char *name, const char *reason);
 
 #endif
