@@ -58,6 +58,18 @@ for backend in cuda rocm metal vulkan opencl webgpu cpu; do
   ((1 == $(grep -Ec "^$backend(:[0-9]+)?( |\$)" out))) || [[ -n $(grep -E "^$backend:1 " out) ]] || fail "$backend has not one line"
 done
 
+claim "the list of make's targets fits, too"
+out=$(make -C "$TSR_TEST_SOURCE_DIR" --no-print-directory help)
+has "$out" "make run"
+fits 80
+
+claim "the demo's programs have room beside the longest name of a device"
+"$TSR_TEST_PROGRAM" demo --device cpu >out
+while IFS= read -r line; do
+  title=$(sed 's/^[^ ]* *//;s/  .*//' <<<"$line")
+  ((${#title} <= 29)) || fail "'$title' needs two lines beside 'vulkan:0'"
+done < <(grep -E ' [0-9.]+ (ms|us) +[0-9.]+ (ms|us) ' out)
+
 claim "--verbose has the whole reason: what was looked for, and how to get it"
 expect 0 devices --json
 /usr/bin/python3 -c '

@@ -176,13 +176,13 @@ static void expect_image(const float *inputs, double *out_result) {
 // --- All of them ----------------------------------------------------------------------------------------------------------------
 
 const demo_program demo_programs[DEMO_PROGRAM_COUNT] = {
-    {"chain", "8 element-wise operators, 10^6", "values up to 5, a few roundings of 2^-24 of that", 4e-6, CHAIN_COUNT,
+    {"chain", "8 element-wise ops, 10^6", "values up to 5, a few roundings of 2^-24 of that", 4e-6, CHAIN_COUNT,
      run_chain, expect_chain},
     {"layer", "gelu(x w + b), 256x256", "256 products up to 4 in a row, each sum rounded", 2e-4, LAYER_COUNT, run_layer,
      expect_layer},
-    {"softmax", "softmax(4x) of 512 rows of 1000", "values up to 0.02, exp and sum within a few roundings", 1e-7,
+    {"softmax", "softmax(4x), 512 rows of 1000", "values up to 0.02, exp and sum within a few roundings", 1e-7,
      SOFTMAX_COUNT, run_softmax, expect_softmax},
-    {"kernel", "Mandelbrot set, a user's kernel", "the language rounds every operation alike on all devices", 0,
+    {"kernel", "Mandelbrot, a user's kernel", "the language rounds every operation alike on all devices", 0,
      IMAGE_COUNT, run_image, expect_image},
 };
 
