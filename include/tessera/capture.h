@@ -19,7 +19,8 @@ typedef struct tsr_capture tsr_capture;
 // launches of its kernels. Creating tensors of host memory, reading and writing are allowed and not repeated. What was recorded before
 // is an input and not part of the capture: where it has not run yet, it runs when it is needed and is not repeated either.
 //
-// Threads: one capture at a time per thread; other threads' work is not captured. A thread that ends with a capture open gives it up.
+// Threads: one capture at a time per thread; other threads' work is not captured. What this thread recorded is, also where another one has it
+//          computed before tsr_capture_end. A thread that ends with a capture open gives it up.
 // Errors:  TSR_ERR_INVALID_ARGUMENT (NULL, a capture is open already), TSR_ERR_OUT_OF_MEMORY.
 TSR_API tsr_status tsr_capture_begin(tsr_device *device);
 

@@ -19,10 +19,8 @@ tsr_status tsr_capture_begin(tsr_device *device) {
   if (tsri_tape_now()) {
     return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "capture_begin: this thread is capturing already; end that one first");
   }
-  tsri_tape *tape = tsri_tape_create(device);
-  if (!tape) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "capture_begin: no host memory for its record");
-  tsri_tape_switch(tape);
-  return TSR_OK;
+  if (tsri_tape_open(device)) return TSR_OK;
+  return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "capture_begin: no host memory for its record");
 }
 
 static tsr_status compute(tsr_tensor *const *outputs, int output_count, const tsr_device *device) {
@@ -52,10 +50,9 @@ static tsr_status wrap(tsri_tape *tape, tsr_capture **out_capture) {
 
 tsr_status tsr_capture_end(tsr_tensor *const *outputs, int output_count, tsr_capture **out_capture) {
   if (out_capture) *out_capture = NULL;
-  tsri_tape *tape = tsri_tape_now();
-  if (!tape) return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "capture_end: this thread is not capturing");
-  tsr_status status = out_capture ? compute(outputs, output_count, tsri_tape_device(tape)) : TSR_OK;
-  tsri_tape_switch(NULL);
+  if (!tsri_tape_now()) return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "capture_end: this thread is not capturing");
+  tsr_status status = out_capture ? compute(outputs, output_count, tsri_tape_device(tsri_tape_now())) : TSR_OK;
+  tsri_tape *tape = tsri_tape_close();
   if (status == TSR_OK && out_capture) status = tsri_tape_check(tape);
   if (status == TSR_OK && out_capture) status = wrap(tape, out_capture);
   if (!out_capture || status != TSR_OK) tsri_tape_destroy(tape);

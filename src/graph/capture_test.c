@@ -4,6 +4,7 @@
 #include <tessera/tessera.h>
 
 #include "core/alloc.h"
+#include "ops/dlpack_abi.h"
 #include "support/devices.h"
 #include "support/test.h"
 
@@ -243,6 +244,93 @@ TEST(a_capture_keeps_what_it_uses) {
   tsr_capture_release(tsr_capture_retain(step));
   tsr_capture_release(step);
   tsr_release(y);
+  tsr_device_release(device);
+}
+
+// --- Captured operators that another thread runs ----------------------------------------------------------------------------
+
+typedef struct meddler {
+  tsr_tensor *x, *y;  // an input of the capture, and what it computes of that
+} meddler;
+
+static void meddle(void *(*work)(void *user), meddler *with) {
+  pthread_t thread;
+  CHECK_EQ_INT(pthread_create(&thread, NULL, work, with), 0);
+  CHECK_EQ_INT(pthread_join(thread, NULL), 0);
+}
+
+static void *export_input(void *user) {
+  struct DLManagedTensorVersioned *managed = NULL;
+  CHECK_OK(tsr_to_dlpack_versioned(((meddler *)user)->x, &managed));  // its readers run, since the receiver may write
+  managed->deleter(managed);
+  return NULL;
+}
+
+static void *write_input(void *user) {
+  CHECK_OK(tsr_write(((meddler *)user)->x, (const float[]){0, 0, 0, 0}, 16));
+  return NULL;
+}
+
+static void *compute_further(void *user) {
+  tsr_tensor *z = tsr_add_scalar(((meddler *)user)->y, 100);
+  check_read(z, (const float[]){102, 103, 104, 105}, 4);
+  tsr_release(z);
+  return NULL;
+}
+
+static void *read_in_a_capture(void *user) {
+  meddler *self = user;
+  tsr_capture *step = NULL;
+  CHECK_OK(tsr_capture_begin(tsr_tensor_device(self->x)));
+  tsr_tensor *z = tsr_neg(self->y);
+  CHECK_OK(tsr_capture_end(&z, 1, &step));
+  CHECK_EQ_INT(tsr_capture_step_count(step), 1);  // y is on the other capture
+  tsr_release(z);
+  tsr_capture_release(step);
+  return NULL;
+}
+
+TEST(captured_operators_are_repeated_whichever_thread_runs_them) {
+  void *(*const ways[])(void *) = {export_input, write_input, compute_further, read_in_a_capture};
+  for (size_t i = 0; i < 2 * (sizeof ways / sizeof ways[0]); i++) {
+    tsr_device *device = test_open("cpu");
+    tsr_scope *scope = tsr_scope_begin(device);
+    tsr_tensor *base = four(device, (const float[]){1, 2, 3, 4});
+    tsr_tensor *x = i % 2 ? base : tsr_mul_scalar(base, 1);  // computed or recorded
+    tsr_capture *step = NULL;
+    CHECK_OK(tsr_capture_begin(device));
+    tsr_tensor *y = tsr_add_scalar(x, 1);
+    meddle(ways[i / 2], &(meddler){.x = x, .y = y});
+    CHECK_OK(tsr_capture_end(&y, 1, &step));
+    CHECK_EQ_INT(tsr_capture_step_count(step), 1);
+    check_read(y, (const float[]){2, 3, 4, 5}, 4);
+    CHECK_OK(tsr_write(x, (const float[]){5, 6, 7, 8}, 16));
+    CHECK_OK(tsr_capture_run(step));
+    check_read(y, (const float[]){6, 7, 8, 9}, 4);
+    tsr_capture_release(step);
+    CHECK_OK(tsr_scope_end(scope));
+    tsr_device_release(device);
+  }
+}
+
+static void *read_moved(void *user) {
+  float values[4];
+  CHECK_OK(tsr_read(((meddler *)user)->y, values, sizeof values));
+  return NULL;
+}
+
+TEST(a_captured_move_is_refused_though_another_thread_ran_it) {
+  tsr_device *device = test_open("cpu"), *other = test_open("cpu");
+  tsr_scope *scope = tsr_scope_begin(device);
+  tsr_tensor *far = four(other, (const float[]){1, 2, 3, 4});
+  tsr_capture *step = NULL;
+  CHECK_OK(tsr_capture_begin(device));
+  tsr_tensor *near = tsr_to(far, device), *y = tsr_neg(near);
+  meddle(read_moved, &(meddler){.y = near});
+  CHECK_STATUS(tsr_capture_end(&y, 1, &step), TSR_ERR_UNSUPPORTED);
+  CHECK_LAST_ERROR_HAS("moving a tensor between devices cannot be repeated");
+  CHECK_OK(tsr_scope_end(scope));
+  tsr_device_release(other);
   tsr_device_release(device);
 }
 

@@ -63,7 +63,7 @@ static bool add_move(search *walk, tsri_node *node) {
     walk->move_room = room;
   }
   tsri_needed_move *move = &walk->found->moves[walk->found->count++];
-  *move = (tsri_needed_move){.node = node, .source = tsri_value_retain(node->inputs[0].value)};
+  *move = (tsri_needed_move){.node = node, .source = tsri_value_retain(node->inputs[0].value), .tape = node->tape};
   tsri_value_retain(&node->value);
   return true;
 }
@@ -187,16 +187,20 @@ static tsr_status run_move(const tsri_needed_move *move) {
   return status;
 }
 
-// A move recorded before a capture is an input of it, and runs untaped.
+// Moves cannot be captured: one that was recorded while a thread captures is refused there, whichever thread runs it. One recorded
+// before a capture is an input of it, and runs untaped.
+static tsr_status run_on_its_tape(const tsri_needed_move *move) {
+  if (move->tape == tsri_tape_id()) return run_move(move);
+  tsri_tape_refuses_on(move->tape, move->node->value.device, TSRI_TAPE_MOVING);
+  tsri_tape_refuses_on(move->tape, move->source->device, TSRI_TAPE_MOVING);
+  tsri_taping before = tsri_tape_enter(0);
+  tsr_status status = run_move(move);
+  tsri_tape_leave(before);
+  return status;
+}
+
 tsr_status tsri_moves_run(const tsri_needed_moves *moves) {
-  tsri_tape *tape = tsri_tape_now();
-  uint64_t id = tsri_tape_id();
   tsr_status status = TSR_OK;
-  for (uint32_t i = 0; i < moves->count && status == TSR_OK; i++) {
-    bool is_outside = tape && moves->moves[i].node->tape != id;
-    if (is_outside) tsri_tape_switch(NULL);
-    status = run_move(&moves->moves[i]);
-    if (is_outside) tsri_tape_switch(tape);
-  }
+  for (uint32_t i = 0; i < moves->count && status == TSR_OK; i++) status = run_on_its_tape(&moves->moves[i]);
   return status;
 }

@@ -17,6 +17,7 @@ extern const tsri_op tsri_op_move;
 typedef struct tsri_needed_move {
   tsri_node *node;
   tsri_value *source;
+  uint64_t tape;  // that it was recorded on
 } tsri_needed_move;
 
 typedef struct tsri_needed_moves {

@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "graph/compose.h"
 #include "graph/native.h"
+#include "runtime/tape.h"
 
 // --- Collecting -----------------------------------------------------------------------------------------------------
 
@@ -50,6 +51,16 @@ static bool push(collector *collected, tsri_node *node) {
   return true;
 }
 
+// A kernel is on one tape, or on none: inputs recorded elsewhere than the node are written to memory. Playing a tape then reads what was
+// recorded before it as it is at that time, and does not compute it again.
+static void keep_tapes_apart(tsri_plan *plan, tsri_node *node) {
+  if (node->tape && !tsri_tape_is_open(node->tape)) node->tape = 0;
+  for (uint32_t i = 0; i < node->input_count; i++) {
+    const tsri_node *input = tsri_pending_node(node->inputs[i].value);
+    if (input && input->tape != node->tape) plan->nodes[input->slot].is_target = true;
+  }
+}
+
 static bool number(collector *collected, tsri_node *node) {
   tsri_plan *plan = collected->plan;
   if (!grow((void **)&plan->nodes, plan->few_nodes, &collected->node_capacity, plan->node_count + 1,
@@ -68,6 +79,7 @@ static bool number(collector *collected, tsri_node *node) {
   for (uint32_t at = tsri_readers_first(node); at; at = plan->readers.all[at - 1].next) {
     plan->nodes[plan->readers.all[at - 1].node->slot].is_target = true;
   }
+  keep_tapes_apart(plan, node);
   return true;
 }
 
@@ -122,6 +134,7 @@ static uint64_t hash_node(const tsri_plan *plan, const tsri_node *node) {
 
 static bool same_node(const tsri_plan *plan, const tsri_node *a, const tsri_node *b) {
   if (a->op != b->op || a->dtype != b->dtype || a->axes != b->axes || a->input_count != b->input_count) return false;
+  if (a->tape != b->tape) return false;
   if (!tsri_shape_equal(a->shape, b->shape)) return false;
   // By bits: 0 and -0 are two numbers. NOLINTNEXTLINE(bugprone-suspicious-memory-comparison)
   if (a->attributes != b->attributes && memcmp(a->attributes, b->attributes, sizeof *a->attributes) != 0) return false;

@@ -77,6 +77,15 @@ static tsr_status run_equal(tsri_graph_state *state, const tsri_plan *plan, cons
   return publish(state, node, status, output, garbage);
 }
 
+static tsr_status run_planned(tsri_graph_state *state, const tsri_plan *plan, uint32_t number, tsri_garbage *garbage) {
+  const tsri_planned *planned = &plan->nodes[number];
+  if (tsri_value_buffer(&planned->node->value)) return TSR_OK;  // a result that came with another
+  if (planned->same_as != number) return run_equal(state, plan, planned, garbage);
+  const tsri_fusion *fusion = &plan->fusions[planned->fusion];
+  return fusion->root == number ? run_fusion(state, plan, fusion, garbage) : TSR_OK;
+}
+
+// Each node runs on the tape that it was recorded on, whichever thread's that is, or on none.
 static tsr_status run_plan(tsri_graph_state *state, const tsri_plan *plan, tsri_garbage *garbage) {
   // An equal node gives up its inputs and then that of the copy; an assignment gives up its inputs and is given up by its storage.
   if (!tsri_garbage_reserve(garbage, plan->input_count + plan->node_count)) {
@@ -84,88 +93,10 @@ static tsr_status run_plan(tsri_graph_state *state, const tsri_plan *plan, tsri_
   }
   tsr_status status = TSR_OK;
   for (uint32_t i = 0; i < plan->node_count && status == TSR_OK; i++) {
-    const tsri_planned *planned = &plan->nodes[i];
-    if (tsri_value_buffer(&planned->node->value)) continue;  // a result that came with another
-    if (planned->same_as != i) status = run_equal(state, plan, planned, garbage);
-    else if (plan->fusions[planned->fusion].root == i)
-      status = run_fusion(state, plan, &plan->fusions[planned->fusion], garbage);
+    tsri_taping before = tsri_tape_enter(plan->nodes[i].node->tape);
+    status = run_planned(state, plan, i, garbage);
+    tsri_tape_leave(before);
   }
-  return status;
-}
-
-// --- Captures ---------------------------------------------------------------------------------------------------------
-
-// The tape on which this thread captures what runs on the device; NULL: none.
-static tsri_tape *tape_on(const tsr_device *device) {
-  tsri_tape *tape = tsri_tape_now();
-  return tape && tsri_tape_device(tape) == device ? tape : NULL;
-}
-
-// Marks the nodes that must be computed before the captured ones and outside the capture: those recorded elsewhere that are targets or
-// inputs of captured nodes. They are numbers of the plan; returns how many there are.
-static uint32_t find_outside(const tsri_plan *plan, uint64_t tape, bool *is_outside) {
-  uint32_t count = 0;
-  for (uint32_t i = 0; i < plan->node_count; i++) {
-    const tsri_node *node = plan->nodes[i].node;
-    bool is_captured = node->tape == tape;
-    is_outside[i] = !is_captured && plan->nodes[i].is_target;
-    for (uint32_t j = 0; is_captured && j < node->input_count; j++) {
-      const tsri_node *input = tsri_pending_node(node->inputs[j].value);
-      if (input && input->tape != tape) is_outside[input->slot] = true;
-    }
-  }
-  for (uint32_t i = 0; i < plan->node_count; i++) count += is_outside[i];
-  return count;
-}
-
-typedef struct node_list {
-  tsri_node **nodes;
-  uint32_t count;
-} node_list;
-
-// The nodes of find_outside as a list, NULL if there are none.
-static tsr_status list_outside(tsri_graph_state *state, tsri_node *const *targets, uint32_t target_count, uint64_t tape,
-                               tsri_garbage *garbage, node_list *out) {
-  tsri_plan plan;
-  *out = (node_list){0};
-  tsr_status status = tsri_plan_init(state, targets, target_count, garbage, &plan);
-  if (status != TSR_OK) return status;
-  bool *is_outside = tsri_malloc(plan.node_count * sizeof *is_outside);
-  uint32_t count = is_outside ? find_outside(&plan, tape, is_outside) : 0;
-  if (count > 0) out->nodes = tsri_malloc(count * sizeof *out->nodes);
-  if (!is_outside || (count > 0 && !out->nodes)) {
-    status = TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "no host memory to run %u operators", plan.node_count);
-  } else {
-    for (uint32_t i = 0; i < plan.node_count; i++) {
-      if (is_outside[i]) out->nodes[out->count++] = plan.nodes[i].node;
-    }
-  }
-  tsri_free(is_outside);
-  tsri_plan_deinit(&plan);
-  return status;
-}
-
-static tsr_status run_together(tsri_graph_state *state, tsri_node *const *targets, uint32_t target_count,
-                               tsri_garbage *garbage) {
-  tsri_plan plan;
-  tsr_status status = tsri_plan_init(state, targets, target_count, garbage, &plan);
-  if (status != TSR_OK) return status;
-  status = run_plan(state, &plan, garbage);
-  tsri_plan_deinit(&plan);
-  return status;
-}
-
-// What captured nodes need from before the capture runs untaped: playing the tape must read it as it is then, not compute it again.
-static tsr_status run_outside(tsri_graph_state *state, tsri_tape *tape, tsri_node *const *targets,
-                              uint32_t target_count, tsri_garbage *garbage) {
-  node_list outside;
-  tsr_status status = list_outside(state, targets, target_count, tsri_tape_id(), garbage, &outside);
-  if (status == TSR_OK && outside.count > 0) {
-    tsri_tape_switch(NULL);
-    status = run_together(state, outside.nodes, outside.count, garbage);
-    tsri_tape_switch(tape);
-  }
-  tsri_free(outside.nodes);
   return status;
 }
 
@@ -175,19 +106,25 @@ static tsr_status run_outside(tsri_graph_state *state, tsri_tape *tape, tsri_nod
 // `garbage`; the caller drops them after unlocking.
 static tsr_status run_targets(tsri_graph_state *state, tsri_node *const *targets, uint32_t target_count,
                               tsri_garbage *garbage) {
-  tsri_tape *tape = tape_on(targets[0]->value.device);
-  tsr_status status = tape ? run_outside(state, tape, targets, target_count, garbage) : TSR_OK;
-  return status == TSR_OK ? run_together(state, targets, target_count, garbage) : status;
+  tsri_plan plan;
+  tsr_status status = tsri_plan_init(state, targets, target_count, garbage, &plan);
+  if (status != TSR_OK) return status;
+  status = run_plan(state, &plan, garbage);
+  tsri_plan_deinit(&plan);
+  return status;
 }
 
-// The same for one node, without a plan if one like it has run before.
+// The same for one node, without a plan if one like it has run before and it is not captured.
 static tsr_status run_node(tsri_graph_state *state, tsri_node *node, tsri_garbage *garbage) {
-  const tsri_repeat *repeat = tape_on(node->value.device) ? NULL : tsri_repeat_find(&state->repeats, node);
+  const tsri_repeat *repeat = node->tape ? NULL : tsri_repeat_find(&state->repeats, node);
   if (!repeat) return run_targets(state, &node, 1, garbage);
   tsr_buffer *output = NULL;
+  tsri_taping before = tsri_tape_enter(0);
   tsr_status status = create_output(node, &output);
   if (status == TSR_OK) status = tsri_repeat_launch(repeat, node, output);
-  return publish(state, node, status, output, garbage);
+  status = publish(state, node, status, output, garbage);
+  tsri_tape_leave(before);
+  return status;
 }
 
 // Runs what the nodes need, unless that takes moves from other devices first: then nothing runs, and these are in `out_moves`.
@@ -234,6 +171,11 @@ tsr_status tsri_graph_run(tsr_tensor *tensor) {
 }
 
 // --- Before elements are overwritten ----------------------------------------------------------------------------------
+
+typedef struct node_list {
+  tsri_node **nodes;
+  uint32_t count;
+} node_list;
 
 // Which pending nodes have to run first, by something of the caller's.
 typedef bool (*node_test)(const tsri_node *node, const void *data);

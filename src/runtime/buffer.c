@@ -248,8 +248,8 @@ static tsr_status copy_staged(tsr_buffer *dst, size_t dst_offset, tsr_buffer *sr
 
 tsr_status tsri_buffer_copy(tsr_buffer *dst, size_t dst_offset, tsr_buffer *src, size_t src_offset, size_t bytes) {
   if (dst->device == src->device) return copy_within(dst, dst_offset, src, src_offset, bytes);
-  tsri_tape_refuses(dst->device, "moving a tensor between devices");
-  tsri_tape_refuses(src->device, "moving a tensor between devices");
+  tsri_tape_refuses(dst->device, TSRI_TAPE_MOVING);
+  tsri_tape_refuses(src->device, TSRI_TAPE_MOVING);
   tsr_status status = copy_peer(dst, dst_offset, src, src_offset, bytes);
   return status == TSR_ERR_UNSUPPORTED ? copy_staged(dst, dst_offset, src, src_offset, bytes) : status;
 }

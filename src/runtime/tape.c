@@ -41,6 +41,8 @@ struct tsri_tape {
   tsri_late late;
   tsr_device *device;
   uint64_t id;
+  tsri_tape *next_open;
+  tsri_mutex lock;      // guards all below while the tape is open
   tsr_status status;    // of taping
   const char *refused;  // what cannot be repeated; NULL: nothing
   tape_step *steps;
@@ -52,30 +54,6 @@ struct tsri_tape {
   tsri_graph *graph;  // of the backend; NULL: none yet, or it has none
   bool graph_failed;
 };
-
-static TSRI_THREAD_LOCAL tsri_tape *current;
-
-// A thread that ends while it tapes gives the tape up.
-static void give_up_tape(void) {
-  tsri_tape *tape = current;
-  current = NULL;
-  tsri_tape_destroy(tape);
-}
-
-static tsri_thread_end end_of_thread = {.release = give_up_tape};
-
-void tsri_tape_switch(tsri_tape *tape) {
-  if (!tape != !current) tsri_thread_end_set(&end_of_thread, tape != NULL);
-  current = tape;
-}
-tsri_tape *tsri_tape_now(void) { return current; }
-tsr_device *tsri_tape_device(const tsri_tape *tape) { return tape->device; }
-int tsri_tape_step_count(const tsri_tape *tape) { return tape->step_count; }
-uint64_t tsri_tape_id(void) { return current ? current->id : 0; }
-int tsri_tape_written_count(const tsri_tape *tape) { return tape->written_count; }
-tsr_buffer *tsri_tape_written(const tsri_tape *tape, int index) { return tape->written[index]; }
-
-static tsri_tape *tape_on(const tsr_device *device) { return current && current->device == device ? current : NULL; }
 
 static void free_step(tape_step *step) {
   if (step->kind == STEP_LAUNCH) tsri_free(step->is.launch.memory);
@@ -90,18 +68,106 @@ static void destroy_tape(tsr_device *device, tsri_late *late) {
   tsri_free(tape->steps);
   tsri_free(tape->objects);
   tsri_free(tape->written);
+  tsri_mutex_deinit(&tape->lock);
   tsri_free(tape);
 }
 
-tsri_tape *tsri_tape_create(tsr_device *device) {
-  static atomic_uint_fast64_t last_id;
-  tsri_tape *tape = tsri_calloc(1, sizeof *tape);
-  if (!tape) return NULL;
-  tape->late.destroy = destroy_tape;
-  tape->device = tsr_device_retain(device);
-  tape->id = atomic_fetch_add(&last_id, 1) + 1;
+// --- Open tapes ------------------------------------------------------------------------------------------------------
+
+static TSRI_THREAD_LOCAL tsri_tape *current;
+static TSRI_THREAD_LOCAL bool has_locked;  // this thread has entered `current`, which is another's, and holds its lock
+
+// Tapes that are open, on all threads. Locks are taken in this order: a graph's, this one, a tape's, a device's.
+static tsri_tape *first_open;
+static tsri_mutex open_lock = TSRI_MUTEX_INIT;
+
+static tsri_tape *find_open(uint64_t id) {
+  tsri_tape *tape = first_open;
+  while (tape && tape->id != id) tape = tape->next_open;
   return tape;
 }
+
+// A thread that ends while it tapes gives the tape up.
+static void give_up_tape(void) { tsri_tape_destroy(tsri_tape_close()); }
+
+static tsri_thread_end end_of_thread = {.release = give_up_tape};
+
+bool tsri_tape_open(tsr_device *device) {
+  static uint64_t last_id;
+  tsri_tape *tape = tsri_calloc(1, sizeof *tape);
+  if (!tape) return false;
+  tape->late.destroy = destroy_tape;
+  tape->device = tsr_device_retain(device);
+  tsri_mutex_init(&tape->lock);
+  tsri_mutex_lock(&open_lock);
+  tape->id = ++last_id;
+  tape->next_open = first_open;
+  first_open = tape;
+  tsri_mutex_unlock(&open_lock);
+  tsri_thread_end_set(&end_of_thread, true);
+  current = tape;
+  return true;
+}
+
+tsri_tape *tsri_tape_close(void) {
+  tsri_tape *tape = current, **at = &first_open;
+  tsri_mutex_lock(&open_lock);
+  while (*at != tape) at = &(*at)->next_open;
+  *at = tape->next_open;
+  tsri_mutex_lock(&tape->lock);  // waits for a thread that has entered it; no other one can find it now
+  tsri_mutex_unlock(&tape->lock);
+  tsri_mutex_unlock(&open_lock);
+  tsri_thread_end_set(&end_of_thread, false);
+  current = NULL;
+  return tape;
+}
+
+bool tsri_tape_is_open(uint64_t id) {
+  if (id == 0) return false;
+  tsri_mutex_lock(&open_lock);
+  bool is_open = find_open(id) != NULL;
+  tsri_mutex_unlock(&open_lock);
+  return is_open;
+}
+
+tsri_taping tsri_tape_enter(uint64_t id) {
+  tsri_taping before = {.tape = current};
+  if (id == tsri_tape_id()) return before;
+  current = NULL;
+  if (id == 0) return before;
+  tsri_mutex_lock(&open_lock);
+  current = find_open(id);
+  if (current) tsri_mutex_lock(&current->lock);
+  tsri_mutex_unlock(&open_lock);
+  before.is_locked = has_locked = current != NULL;
+  return before;
+}
+
+void tsri_tape_leave(tsri_taping before) {
+  if (before.is_locked) {
+    has_locked = false;
+    tsri_mutex_unlock(&current->lock);
+  }
+  current = before.tape;
+}
+
+void tsri_tape_refuses_on(uint64_t id, const tsr_device *device, const char *what) {
+  tsri_mutex_lock(&open_lock);
+  tsri_tape *tape = find_open(id);
+  if (tape && tape->device == device) {
+    tsri_mutex_lock(&tape->lock);
+    tape->refused = what;
+    tsri_mutex_unlock(&tape->lock);
+  }
+  tsri_mutex_unlock(&open_lock);
+}
+
+tsri_tape *tsri_tape_now(void) { return current; }
+tsr_device *tsri_tape_device(const tsri_tape *tape) { return tape->device; }
+int tsri_tape_step_count(const tsri_tape *tape) { return tape->step_count; }
+uint64_t tsri_tape_id(void) { return current ? current->id : 0; }
+int tsri_tape_written_count(const tsri_tape *tape) { return tape->written_count; }
+tsr_buffer *tsri_tape_written(const tsri_tape *tape, int index) { return tape->written[index]; }
 
 // What was played may still run, and a device's graph must not go before it has.
 void tsri_tape_destroy(tsri_tape *tape) {
@@ -121,6 +187,17 @@ tsr_status tsri_tape_check(const tsri_tape *tape) {
 }
 
 // --- Taping ----------------------------------------------------------------------------------------------------------
+
+// The calling thread's tape, locked, if it is one of this device; else NULL.
+static tsri_tape *lock_tape(const tsr_device *device) {
+  if (!current || current->device != device) return NULL;
+  if (!has_locked) tsri_mutex_lock(&current->lock);
+  return current;
+}
+
+static void unlock_tape(tsri_tape *tape) {
+  if (!has_locked) tsri_mutex_unlock(&tape->lock);
+}
 
 static void fail(tsri_tape *tape) { tape->status = TSR_ERR_OUT_OF_MEMORY; }
 
@@ -147,16 +224,29 @@ static tape_step *new_step(tsri_tape *tape, step_kind kind) {
   return step;
 }
 
-void tsri_tape_holds(tsr_device *device, void *object, void (*release)(void *object)) {
-  tsri_tape *tape = tape_on(device);
-  if (!tape || !grow(tape, (void **)&tape->objects, tape->object_count, &tape->object_room, sizeof *tape->objects)) {
-    release(object);
-    return;
-  }
+// False: the reference is still the caller's.
+static bool hold(tsri_tape *tape, void *object, void (*release)(void *object)) {
+  if (!grow(tape, (void **)&tape->objects, tape->object_count, &tape->object_room, sizeof *tape->objects)) return false;
   tape->objects[tape->object_count++] = (tape_object){object, release};
+  return true;
 }
 
 static void release_buffer(void *buffer) { tsr_buffer_release(buffer); }
+
+// The caller has a reference of its own, so that giving up the one taken here frees nothing.
+static void hold_buffer(tsri_tape *tape, tsr_buffer *buffer) {
+  if (!hold(tape, tsr_buffer_retain(buffer), release_buffer)) tsr_buffer_release(buffer);
+}
+
+static void hold_written(tsri_tape *tape, tsr_buffer *buffer) {
+  hold_buffer(tape, buffer);
+  for (int i = 0; i < tape->written_count; i++) {
+    if (tape->written[i] == buffer) return;
+  }
+  if (grow(tape, (void **)&tape->written, tape->written_count, &tape->written_room, sizeof *tape->written)) {
+    tape->written[tape->written_count++] = buffer;
+  }
+}
 
 bool tsri_tape_has(const tsri_tape *tape, const tsr_buffer *buffer) {
   for (int i = 0; i < tape->object_count; i++) {
@@ -166,30 +256,36 @@ bool tsri_tape_has(const tsri_tape *tape, const tsr_buffer *buffer) {
   return false;
 }
 
+void tsri_tape_holds(tsr_device *device, void *object, void (*release)(void *object)) {
+  tsri_tape *tape = lock_tape(device);
+  bool is_held = tape && hold(tape, object, release);
+  if (tape) unlock_tape(tape);
+  if (!is_held) release(object);
+}
+
 void tsri_tape_uses(tsr_device *device, tsr_buffer *buffer) {
-  if (tape_on(device)) tsri_tape_holds(device, tsr_buffer_retain(buffer), release_buffer);
+  tsri_tape *tape = lock_tape(device);
+  if (!tape) return;
+  hold_buffer(tape, buffer);
+  unlock_tape(tape);
 }
 
 void tsri_tape_writes(tsr_device *device, tsr_buffer *buffer) {
-  tsri_tape *tape = tape_on(device);
+  tsri_tape *tape = lock_tape(device);
   if (!tape) return;
-  tsri_tape_uses(device, buffer);
-  for (int i = 0; i < tape->written_count; i++) {
-    if (tape->written[i] == buffer) return;
-  }
-  if (grow(tape, (void **)&tape->written, tape->written_count, &tape->written_room, sizeof *tape->written)) {
-    tape->written[tape->written_count++] = buffer;
-  }
+  hold_written(tape, buffer);
+  unlock_tape(tape);
 }
 
 void tsri_tape_refuses(tsr_device *device, const char *what) {
-  tsri_tape *tape = tape_on(device);
-  if (tape) tape->refused = what;
+  tsri_tape *tape = lock_tape(device);
+  if (!tape) return;
+  tape->refused = what;
+  unlock_tape(tape);
 }
 
-void tsri_tape_launch(tsr_device *device, tsri_program *program, const tsri_launch *launch, uint32_t params_bytes) {
-  tsri_tape *tape = tape_on(device);
-  tape_step *step = tape ? new_step(tape, STEP_LAUNCH) : NULL;
+static void tape_launch(tsri_tape *tape, tsri_program *program, const tsri_launch *launch, uint32_t params_bytes) {
+  tape_step *step = new_step(tape, STEP_LAUNCH);
   if (!step) return;
   size_t binding_bytes = launch->buffer_count * sizeof *launch->buffers;
   char *memory = tsri_malloc(binding_bytes + params_bytes + 1);
@@ -207,34 +303,46 @@ void tsri_tape_launch(tsr_device *device, tsri_program *program, const tsri_laun
   step->is.launch.memory = memory;
 }
 
+void tsri_tape_launch(tsr_device *device, tsri_program *program, const tsri_launch *launch, uint32_t params_bytes) {
+  tsri_tape *tape = lock_tape(device);
+  if (!tape) return;
+  tape_launch(tape, program, launch, params_bytes);
+  unlock_tape(tape);
+}
+
 void tsri_tape_fill(tsr_buffer *dst, size_t offset, size_t bytes, const void *pattern, size_t pattern_bytes) {
-  tsri_tape *tape = tape_on(dst->device);
-  tape_step *step = tape ? new_step(tape, STEP_FILL) : NULL;
-  if (!step) return;
-  tsri_tape_writes(dst->device, dst);
-  step->is.fill.dst = dst->handle;
-  step->is.fill.offset = dst->offset + offset;
-  step->is.fill.bytes = bytes;
-  step->is.fill.pattern_bytes = pattern_bytes;
-  memcpy(step->is.fill.pattern, pattern, pattern_bytes);
+  tsri_tape *tape = lock_tape(dst->device);
+  if (!tape) return;
+  tape_step *step = new_step(tape, STEP_FILL);
+  if (step) {
+    hold_written(tape, dst);
+    step->is.fill.dst = dst->handle;
+    step->is.fill.offset = dst->offset + offset;
+    step->is.fill.bytes = bytes;
+    step->is.fill.pattern_bytes = pattern_bytes;
+    memcpy(step->is.fill.pattern, pattern, pattern_bytes);
+  }
+  unlock_tape(tape);
 }
 
 void tsri_tape_copy(tsr_buffer *dst, size_t dst_offset, tsr_buffer *src, size_t src_offset, size_t bytes) {
-  tsri_tape *tape = tape_on(dst->device);
-  tape_step *step = tape ? new_step(tape, STEP_COPY) : NULL;
-  if (!step) return;
-  tsri_tape_writes(dst->device, dst);
-  tsri_tape_uses(dst->device, src);
-  step->is.copy.dst = dst->handle;
-  step->is.copy.src = src->handle;
-  step->is.copy.dst_offset = dst->offset + dst_offset;
-  step->is.copy.src_offset = src->offset + src_offset;
-  step->is.copy.bytes = bytes;
+  tsri_tape *tape = lock_tape(dst->device);
+  if (!tape) return;
+  tape_step *step = new_step(tape, STEP_COPY);
+  if (step) {
+    hold_written(tape, dst);
+    hold_buffer(tape, src);
+    step->is.copy.dst = dst->handle;
+    step->is.copy.src = src->handle;
+    step->is.copy.dst_offset = dst->offset + dst_offset;
+    step->is.copy.src_offset = src->offset + src_offset;
+    step->is.copy.bytes = bytes;
+  }
+  unlock_tape(tape);
 }
 
-void tsri_tape_op(tsr_device *device, const tsri_native_op *op) {
-  tsri_tape *tape = tape_on(device);
-  tape_step *step = tape ? new_step(tape, STEP_OP) : NULL;
+static void tape_op(tsri_tape *tape, const tsri_native_op *op) {
+  tape_step *step = new_step(tape, STEP_OP);
   if (!step) return;
   step->is.op = tsri_malloc(sizeof *op);
   if (step->is.op) {
@@ -243,6 +351,13 @@ void tsri_tape_op(tsr_device *device, const tsri_native_op *op) {
     tape->step_count--;
     fail(tape);
   }
+}
+
+void tsri_tape_op(tsr_device *device, const tsri_native_op *op) {
+  tsri_tape *tape = lock_tape(device);
+  if (!tape) return;
+  tape_op(tape, op);
+  unlock_tape(tape);
 }
 
 // --- Playing ---------------------------------------------------------------------------------------------------------
