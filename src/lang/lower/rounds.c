@@ -18,6 +18,7 @@ typedef struct bounder {
 } bounder;
 
 static double magnitude(bounder *b, uint32_t expr);
+static bool is_not_less(bounder *b, uint32_t x, uint32_t y, int depth);
 
 static double of_const(const tsri_ir_expr *x) {
   if (x->type.dtype == TSR_U32 || x->type.dtype == TSR_BOOL) return (double)(uint32_t)x->bits;
@@ -70,11 +71,52 @@ static double of_var(bounder *b, uint32_t var) {
   return most;
 }
 
+// The only value that the variable ever has: what it is set to once, outside of all loops. 0: there are several.
+static uint32_t only_value(const bounder *b, uint32_t first, uint32_t var, int depth) {
+  uint32_t value = 0;
+  for (uint32_t i = first; i && depth <= MOST_DEPTH; i = b->kernel->stmts[i].next) {
+    const tsri_ir_stmt *s = &b->kernel->stmts[i];
+    if (s->kind == TSRI_STMT_ASSIGN && s->var == var) value = s->value;
+    if (s->kind != TSRI_STMT_IF || value) continue;
+    value = only_value(b, s->body, var, depth + 1);
+    if (!value) value = only_value(b, s->other, var, depth + 1);
+  }
+  return value;
+}
+
+static uint32_t value_of(const bounder *b, const tsri_ir_expr *x) {
+  uint32_t count = 0;
+  if (x->kind != TSRI_EXPR_VAR) return 0;
+  for (uint32_t i = 1; i < b->kernel->stmt_count; i++) count += b->kernel->stmts[i].var == x->object;
+  return count == 1 ? only_value(b, b->kernel->body, x->object, 0) : 0;
+}
+
+static bool is_op(const tsri_ir_expr *x, tsri_ir_op op) { return x->kind == TSRI_EXPR_OP && x->op == op; }
+
+// Whether x >= y for sure; both are u32.
+static bool is_not_less(bounder *b, uint32_t x, uint32_t y, int depth) {
+  const tsri_ir_expr *left = &b->kernel->exprs[x], *right = &b->kernel->exprs[y];
+  if (++b->steps > MOST_STEPS || depth > MOST_DEPTH) return false;
+  if (magnitude(b, y) == 0) return true;
+  uint32_t left_value = value_of(b, left), right_value = value_of(b, right);
+  if (left->kind == right->kind && left->object == right->object) {
+    if (left->kind == TSRI_EXPR_SCALAR || left_value) return true;
+  }
+  if (is_op(right, TSRI_OP_MIN) && (is_not_less(b, x, right->a, depth + 1) || is_not_less(b, x, right->b, depth + 1))) {
+    return true;
+  }
+  if (is_op(left, TSRI_OP_MIN)) return is_not_less(b, left->a, y, depth + 1) && is_not_less(b, left->b, y, depth + 1);
+  bool is_sum = is_op(left, TSRI_OP_ADD) && magnitude(b, x) <= (double)UINT32_MAX;  // it does not wrap
+  if (is_sum && (is_not_less(b, left->a, y, depth + 1) || is_not_less(b, left->b, y, depth + 1))) return true;
+  if (right_value && is_not_less(b, x, right_value, depth + 1)) return true;
+  return left_value && is_not_less(b, left_value, y, depth + 1);
+}
+
 static double of_op(bounder *b, const tsri_ir_expr *x) {
   switch (x->op) {
     case TSRI_OP_SUB:
-      if (x->type.dtype == TSR_U32) return (double)INFINITY;  // may wrap
-      return magnitude(b, x->a) + magnitude(b, x->b);
+      if (x->type.dtype != TSR_U32) return magnitude(b, x->a) + magnitude(b, x->b);
+      return is_not_less(b, x->a, x->b, 0) ? magnitude(b, x->a) : (double)INFINITY;  // else it may wrap
     case TSRI_OP_ADD:
       return magnitude(b, x->a) + magnitude(b, x->b);
     case TSRI_OP_MUL:
