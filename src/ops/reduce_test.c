@@ -145,3 +145,36 @@ TEST(a_sum_of_rows_is_the_same_bit_for_bit_alone_and_fused) {
   }
   finish();
 }
+
+// Chains of min and max over negated integers, which some compilers make wrong instructions of (emit/c/helpers.c).
+static void check_negated(tsr_device *device) {
+  tsr_scope *scope = tsr_scope_begin(device);
+  const int32_t numbers[9] = {3, 1, -3, 0, 7, -8, 5, -2, 6};
+  tsr_tensor *x = tsr_from_data(device, TSR_I32, TSR_SHAPE(9), numbers, sizeof numbers), *y = tsr_neg(x);
+  tsr_tensor *less = tsr_minimum(tsr_minimum(x, y), tsr_neg(tsr_flip(x, 0)));
+  if (tsr_evaluate(y) != TSR_ERR_UNSUPPORTED) {  // else a device without kernels
+    int32_t least[9];
+    for (int i = 0; i < 9; i++) {
+      int32_t flipped = -numbers[8 - i], of_one = numbers[i] < 0 ? numbers[i] : -numbers[i];
+      least[i] = of_one < flipped ? of_one : flipped;
+    }
+    for (int count = 2; count <= 9; count++) {
+      int32_t lowest = INT32_MAX, highest = INT32_MIN, values[2];
+      for (int i = 0; i < count; i++) {
+        lowest = -numbers[i] < lowest ? -numbers[i] : lowest;
+        highest = -numbers[i] > highest ? -numbers[i] : highest;
+      }
+      tsr_tensor *part = tsr_slice(x, 0, 0, count, 1);
+      CHECK_OK(tsr_read(tsr_min(tsr_neg(part), NULL, 0, false), &values[0], sizeof values[0]));
+      CHECK_OK(tsr_read(tsr_max(tsr_neg(part), NULL, 0, false), &values[1], sizeof values[1]));
+      CHECK_EQ_INT(values[0], lowest);
+      CHECK_EQ_INT(values[1], highest);
+    }
+    int32_t values[9];
+    CHECK_OK(tsr_read(less, values, sizeof values));
+    for (int i = 0; i < 9; i++) CHECK_EQ_INT(values[i], least[i]);
+  }
+  CHECK_OK(tsr_scope_end(scope));
+}
+
+TEST(least_and_most_of_negated_integers) { test_on_every_device(check_negated); }

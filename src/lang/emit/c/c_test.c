@@ -169,6 +169,24 @@ TEST(opencl_reads_vectors_by_their_own_type_where_buffers_are_aligned) {
   check_opencl(text, true, "vstore_half4_rte(");
 }
 
+// NVIDIA's assembler gets min and max of negated integers wrong (helpers.c).
+TEST(integers_are_negated_so_that_nvidias_compilers_do_not_notice) {
+  static const struct {
+    const char *dialect, *form;
+  } forms[] = {{"cuda", "not.b32"}, {"opencl", "get_global_offset(0)"}};
+  tsri_kernel *kernel = kernel_of(
+      "kernel k(in i32 x[], out i32 y[]) { y[global.x] = min(min(5, -x[0]), i32(0) - x[1]); }", TSR_DTYPE_COUNT, false);
+  for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+    tsri_emitted code;
+    CHECK_OK(tsri_emit_kernel(tsri_emitter_find(forms[i].dialect), kernel, NULL, &code));
+    CHECK_STR_HAS(code.data, forms[i].form);
+    CHECK_STR_HAS(code.data, "tsr_negate(x_b0[0u])");
+    CHECK_STR_HAS(code.data, "tsr_negate(x_b0[1u])");
+    tsri_emitted_deinit(&code);
+  }
+  tsri_kernel_release(kernel);
+}
+
 TEST(every_allocation_may_fail) {
   tsri_kernel *kernel = kernel_of(norm, TSR_F16, true);
   for (const tsri_emitter *emitter = tsri_emitters; emitter->name; emitter++) {

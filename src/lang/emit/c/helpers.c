@@ -68,6 +68,18 @@ static const helper helpers[] = {
 
     // Integers: no overflow is undefined, and nothing divides by zero.
     {TSRI_C_ALL, "neg", "i", FN1("neg", "return ($t)(($u)0 - ($u)a);")},
+    // ptxas 13.0 for sm_90, sm_100 and sm_103 makes one instruction of min(min(a, -b), -c), likewise of max, and there forgets to negate
+    // b. It does not recognise ~x + 1, which NVRTC would turn into 0 - x if it saw the ~, nor x taken from a 0 that only the
+    // launch knows: launches have no offset.
+    {TSRI_C_CUDA, "negate", "",
+     "TSR_FN i32 tsr_negate(i32 a) {\n  u32 r;\n  asm(\"not.b32 %0, %1;\" : \"=r\"(r) : \"r\"(a));\n"
+     "  return (i32)(r + 1u);\n}\n"},
+    {TSRI_C_OPENCL, "negate", "",
+     "#ifdef __NV_CL_C_VERSION\n"
+     "TSR_FN i32 tsr_negate(i32 a) { return (i32)((u32)get_global_offset(0) - (u32)a); }\n"
+     "#else\n"
+     "TSR_FN i32 tsr_negate(i32 a) { return (i32)(0u - (u32)a); }\n"
+     "#endif\n"},
     {TSRI_C_ALL, "add", "i", FN2("add", "return ($t)(($u)a + ($u)b);")},
     {TSRI_C_ALL, "sub", "i", FN2("sub", "return ($t)(($u)a - ($u)b);")},
     {TSRI_C_ALL, "mul", "i", FN2("mul", "return ($t)(($u)a * ($u)b);")},

@@ -99,6 +99,8 @@ static const char *special_pattern(const tsri_c_emitter *e, tsri_ir_op op, tsr_d
     if (op == TSRI_OP_SINH) return "tsr_sinh_$t($a)";
     if (op == TSRI_OP_COSH) return "tsr_cosh_$t($a)";
   }
+  // NVIDIA's assembler must not see it: helpers.c.
+  if (op == TSRI_OP_NEG && dtype == TSR_I32 && tsri_c_is(e, TSRI_C_CUDA | TSRI_C_OPENCL)) return "tsr_negate($a)";
   if (op == TSRI_OP_RSQRT && tsri_c_is(e, TSRI_C_PLAIN)) return "tsr_rsqrt_$t($a)";
   // Twice the precision and two bits more: the quotient rounded to f64 first still rounds to the right f32.
   if (op == TSRI_OP_DIV && dtype == TSR_F32 && !e->options->exact_divide && e->options->f64) {
