@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: MIT
+"""A heat map of ratios as a PNG, with nothing but zlib: red where Tessera is slower, white at 1, green where it is faster."""
+import math
+import struct
+import zlib
+
+CELL_WIDTH, CELL_HEIGHT, MARGIN = 26, 13, 44
+# 3x5 pixels of each character, a digit of three bits for each line.
+GLYPHS = {"0": "75557", "1": "26227", "2": "71747", "3": "71717", "4": "55711", "5": "74717", "6": "74757", "7": "71111", "8": "75757",
+          "9": "75717", ".": "00002", "a": "25755", "b": "65656", "c": "34443", "d": "65556", "e": "74647", "f": "74644", "g": "34553",
+          "h": "55755", "i": "72227", "j": "11152", "k": "55655", "l": "44447", "m": "57755", "n": "65555", "o": "25552", "p": "65644",
+          "q": "25563", "r": "65655", "s": "34216", "t": "72222", "u": "55557", "v": "55552", "w": "55775", "x": "55255", "y": "55222",
+          "z": "71247", "_": "00007", ",": "00024"}
+
+
+class Picture:
+    def __init__(self, width, height):
+        self.width, self.height = width, height
+        self.pixels = bytearray(b"\xff" * (3 * width * height))
+
+    def fill(self, x, y, width, height, colour):
+        for line in range(y, y + height):
+            begin = 3 * (line * self.width + x)
+            self.pixels[begin:begin + 3 * width] = bytes(colour) * width
+
+    def write(self, x, y, text):
+        for character in text:
+            for line, bits in enumerate(GLYPHS.get(character, "00000")):
+                for column in range(3):
+                    if int(bits) >> (2 - column) & 1:
+                        self.fill(x + column, y + line, 1, 1, (0, 0, 0))
+            x += 4
+
+    def save(self, path):
+        step = 3 * self.width
+        lines = b"".join(b"\0" + self.pixels[i * step:(i + 1) * step] for i in range(self.height))
+
+        def chunk(kind, data):
+            return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+        header = struct.pack(">IIBBBBB", self.width, self.height, 8, 2, 0, 0, 0)
+        with open(path, "wb") as file:
+            file.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(lines)) + chunk(b"IEND", b""))
+
+
+def colour_of(ratio):
+    """Full red at a quarter and below, full green at four times and above."""
+    strength = min(1.0, abs(math.log2(max(ratio, 1e-3))) / 2)
+    fade = int(255 * (1 - 0.8 * strength))
+    return (255, fade, fade) if ratio < 1 else (fade, 255, fade)
+
+
+def draw(path, title, cells):
+    cells = [cell for cell in cells if "ratio" in cell]
+    if not cells:
+        return
+    rows, columns = (sorted({cell[key] for cell in cells}) for key in ("rows", "columns"))
+    dtypes, layouts = (list(dict.fromkeys(cell[key] for cell in cells)) for key in ("dtype", "layout"))
+    width, height = MARGIN + CELL_WIDTH * len(columns), MARGIN + CELL_HEIGHT * len(rows)
+    picture = Picture(width * len(layouts) + 4, height * len(dtypes) + 4)
+    for i, dtype in enumerate(dtypes):
+        for j, layout in enumerate(layouts):
+            x, y = j * width, i * height
+            picture.write(x + 4, y + 4, f"{title} {dtype} {layout}")
+            for k, size in enumerate(columns):
+                picture.write(x + MARGIN + k * CELL_WIDTH, y + MARGIN - 8 - 7 * (k % 2), str(size))
+            for k, size in enumerate(rows):
+                picture.write(x + 4, y + MARGIN + k * CELL_HEIGHT + 4, str(size))
+    for cell in cells:
+        x = layouts.index(cell["layout"]) * width + MARGIN + columns.index(cell["columns"]) * CELL_WIDTH
+        y = dtypes.index(cell["dtype"]) * height + MARGIN + rows.index(cell["rows"]) * CELL_HEIGHT
+        picture.fill(x, y, CELL_WIDTH - 1, CELL_HEIGHT - 1, colour_of(cell["ratio"]))
+        picture.write(x + 2, y + 4, f"{cell['ratio']:.2f}" if cell["ratio"] < 10 else f"{cell['ratio']:.0f}")
+    picture.save(path)

@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Every operator over a grid of shapes, dtypes and layouts, beside PyTorch and NumPy on the same memory.
+
+    /usr/bin/python3 bench/sweep.py [--quick] [--op 'sum*,softmax'] [--threads 2] [--out build/sweep]
+
+All run in this process on the same tensors (Tessera borrows PyTorch's through DLPack) and take turns, sample by sample. A ratio is
+the median over the turns of the fastest peer's time divided by Tessera's: above 1 Tessera is faster. Calling C through ctypes costs about as
+much as a small operator, so the time of as many calls that do nothing is taken off Tessera's samples. --out gets sweep.json and
+a heat map for each operator: rows of the shape downwards, columns to the right, one panel for each dtype and layout. Needs PyTorch.
+"""
+import argparse
+import ctypes
+import fnmatch
+import json
+import os
+import statistics
+import sys
+import time
+
+import heat_map
+from same_memory import borrow, load, must
+from sweep_ops import OPERATORS
+from turns import sample_ns
+
+SIZES = (1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1000000)
+QUICK_SIZES = (1, 7, 64, 1000, 16384, 1000000)
+ODD = ((7, 1000000), (1000000, 7), (3, 999), (999, 3), (127, 513), (1023, 1025), (33, 100003))
+MOST = 10_000_000  # elements
+LONG_NS = 3e8
+MOST_PRODUCT = 4e9  # multiply-adds of a matrix product
+DTYPES = ("f32", "bf16", "i32")
+LAYOUTS = ("contiguous", "transposed", "strided")
+
+
+def grid(is_quick):
+    sizes = QUICK_SIZES if is_quick else SIZES
+    shapes = [(rows, columns) for rows in sizes for columns in sizes if rows * columns <= MOST]
+    return shapes if is_quick else shapes + list(ODD)
+
+
+def make(torch, shape, dtype, layout, seed):
+    """A matrix of the shape whose memory lies as `layout` says."""
+    rows, columns = shape
+    generator = torch.Generator().manual_seed(seed)
+    stored = {"contiguous": (rows, columns), "transposed": (columns, rows), "strided": (rows, 2 * columns)}[layout]
+    if dtype == "i32":
+        x = torch.randint(-1000, 1000, stored, generator=generator, dtype=torch.int32)
+    else:
+        x = (torch.rand(stored, generator=generator) * 2 - 1).to(torch.bfloat16 if dtype == "bf16" else torch.float32)
+    return {"contiguous": x, "transposed": x.t(), "strided": x[:, ::2]}[layout]
+
+
+class Tessera:
+    """Calls of the C library: an operator is recorded, run, waited for and released."""
+
+    def __init__(self, program, torch, threads):
+        self.lib, self.device = load(program, threads)
+        self.torch = torch
+        self.nothing_ns = min(sample_ns(lambda: self.lib.tsr_release(None), 10000) for _ in range(5))
+
+    def take(self, tensor):
+        return borrow(self.lib, self.device, self.torch, tensor)
+
+    def call(self, name, types, arguments, results):
+        """The function to time. `results` counts the tensors that come through pointers; 0: the call returns one."""
+        function = getattr(self.lib, "tsr_" + name)
+        outs = [ctypes.c_void_p() for _ in range(results)]
+        function.argtypes = types + [ctypes.c_void_p] * results
+        function.restype = ctypes.c_int if results else ctypes.c_void_p
+        given = list(arguments) + [ctypes.byref(out) for out in outs]
+        lib, device = self.lib, self.device
+
+        def run():
+            returned = function(*given)
+            made = [out.value for out in outs] if results else [returned]
+            status = returned if results else 0
+            for tensor in made:
+                status = status or lib.tsr_evaluate(tensor)
+            must(lib, status or lib.tsr_device_synchronize(device))
+            for tensor in made:
+                lib.tsr_release(tensor)
+
+        return run, 2 + 2 * max(results, 1)  # calls of C
+
+
+def take_turns(runs, off, turns, seconds):
+    """Times by contender, one for each turn; a single turn where a call takes long. `off` nanoseconds are not Tessera's own."""
+    first = {name: sample_ns(run, 1) for name, run in runs.items()}
+    counts = {name: max(1, min(10000, int(seconds * 1e9 / ns))) for name, ns in first.items()}
+    if max(first.values()) > LONG_NS:
+        turns = 1
+    times = {name: [] for name in runs}
+    for turn in range(turns):
+        for name in list(runs) if turn % 2 else reversed(list(runs)):
+            times[name].append(sample_ns(runs[name], counts[name]))
+    times["tessera"] = [max(ns - off, 100.0) for ns in times["tessera"]]
+    return times
+
+
+def measure(ours, torch, np, op, shape, dtype, layout, args):
+    """One cell, or None where the operator has no such inputs."""
+    tensors = op.inputs(torch, shape, lambda s, seed: make(torch, s, dtype, layout, seed))
+    if tensors is None:
+        return None
+    borrowed = [ours.take(t) for t in tensors]
+    own, calls = ours.call(op.name, *op.arguments(borrowed, shape), op.results)
+    runs = {"tessera": own}
+    if op.torch:
+        runs["torch"] = lambda: op.torch(torch, *tensors)
+    if op.numpy and dtype != "bf16":
+        arrays = [t.numpy() for t in tensors]
+        runs["numpy"] = lambda: op.numpy(np, *arrays)
+    try:
+        times = take_turns(runs, ours.nothing_ns * calls, args.turns, args.seconds)
+    except (RuntimeError, TypeError) as error:  # one of them does not have it for this dtype
+        return {"why": str(error).splitlines()[0]}
+    finally:
+        for tensor in borrowed:
+            ours.lib.tsr_release(tensor)
+    peers = [name for name in times if name != "tessera"]
+    ratio = statistics.median(min(times[p][i] for p in peers) / times["tessera"][i] for i in range(len(times["tessera"])))
+    return {"ratio": ratio, **{name + "_ns": statistics.median(values) for name, values in times.items()}}
+
+
+def sweep(op, ours, torch, np, args):
+    cells = []
+    for dtype in args.dtype.split(","):
+        for layout in args.layout.split(","):
+            for shape in grid(args.quick):
+                if op.work(shape) > MOST_PRODUCT or (dtype == "i32" and op.is_float):
+                    continue
+                found = measure(ours, torch, np, op, shape, dtype, layout, args)
+                if found:
+                    cells.append({"op": op.title, "rows": shape[0], "columns": shape[1], "dtype": dtype, "layout": layout, **found})
+    return cells
+
+
+def summary(cells):
+    ratios = sorted(cell["ratio"] for cell in cells if "ratio" in cell)
+    if not ratios:
+        return "nothing could be compared"
+    worst = sorted((c for c in cells if "ratio" in c), key=lambda c: c["ratio"])[:3]
+    names = ", ".join(f"{c['rows']}x{c['columns']} {c['dtype']} {c['layout']} {c['ratio']:.2f}" for c in worst)
+    under = sum(r < 1 for r in ratios)
+    return f"{len(ratios):5} cells  median {statistics.median(ratios):6.2f}  under 1: {under:4}  worst: {names}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--program", default="build/release/bin/tessera", help="libtessera is looked for beside it")
+    parser.add_argument("--threads", type=int, default=2, help="threads that each contender gets")
+    parser.add_argument("--quick", action="store_true", help="a coarse grid")
+    parser.add_argument("--op", default="*", help="patterns of operators, separated by commas")
+    parser.add_argument("--dtype", default=",".join(DTYPES))
+    parser.add_argument("--layout", default=",".join(LAYOUTS))
+    parser.add_argument("--turns", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=0.002, help="of one sample")
+    parser.add_argument("--out", default="build/sweep", help="folder of the table and the maps")
+    args = parser.parse_args()
+    os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = str(args.threads)
+    try:
+        import numpy as np
+        import torch
+    except ImportError as error:
+        sys.exit(f"the sweep compares with PyTorch and NumPy (Debian: python3-torch, python3-numpy): {error}")
+    torch.set_num_threads(args.threads)
+    torch.set_grad_enabled(False)
+    ours = Tessera(args.program, torch, args.threads)
+    os.makedirs(args.out, exist_ok=True)
+    print(f"PyTorch {torch.__version__}, NumPy {np.__version__}, {args.threads} threads; load {os.getloadavg()[0]:.1f}")
+    everything, begin = [], time.time()
+    for op in OPERATORS:
+        if not any(fnmatch.fnmatch(op.title, pattern) for pattern in args.op.split(",")):
+            continue
+        cells = sweep(op, ours, torch, np, args)
+        everything += cells
+        print(f"{op.title:16} {summary(cells)}", flush=True)
+        heat_map.draw(os.path.join(args.out, op.title + ".png"), op.title, cells)
+    with open(os.path.join(args.out, "sweep.json"), "w", encoding="utf-8") as file:
+        json.dump({"torch": torch.__version__, "threads": args.threads, "cells": everything}, file, indent=0)
+    print(f"{'all':16} {summary(everything)}\n{time.time() - begin:.0f} s; table and maps: {args.out}")
+
+
+if __name__ == "__main__":
+    main()
