@@ -145,7 +145,11 @@ typedef enum tsri_native_kind {
   TSRI_NATIVE_NONE,  // ends a table of offers
   TSRI_NATIVE_COPY,
   TSRI_NATIVE_SUM,
-  TSRI_NATIVE_PRODUCT
+  TSRI_NATIVE_PRODUCT,
+  TSRI_NATIVE_SORT,
+  TSRI_NATIVE_SCAN,
+  TSRI_NATIVE_GATHER,
+  TSRI_NATIVE_SCATTER_ADD
 } tsri_native_kind;
 
 // Where an operand begins: `offset` bytes into `buffer`, which is NULL where has_op is asked while planning.
@@ -204,6 +208,36 @@ typedef struct tsri_product_op {
   tsri_activation activation;
 } tsri_product_op;
 
+// Each of `rows` rows of `n` elements side by side, sorted; the rows lie one after the other. Equal elements keep their order (-0 equals 0), NaN comes
+// last in both directions. `wants_order`: to is i32 and gets the index in its row that each element had.
+typedef struct tsri_sort_op {
+  int64_t rows, n;
+  bool is_descending, wants_order;
+  tsri_place from, to;
+} tsri_sort_op;
+
+// to[o, i, j] = from[o, 0, j] + … + from[o, i, j], or the product of these, for o below `outer`, i below `n`, j below `inner`; both are row-major. f16
+// and bf16 are accumulated in f32.
+typedef struct tsri_scan_op {
+  int64_t outer, n, inner;
+  bool is_product;
+  tsri_place from, to;
+} tsri_scan_op;
+
+// An index for each place of a tensor of rank `rank`, along an axis of x (GATHER) or y (SCATTER_ADD) that has `size` elements, `step` elements
+// apart. An index below 0 counts from the end. `strides` are those of x or y in elements, 0 along that axis.
+//
+// GATHER: y[i] = x[i's place, with indices[i] along the axis], 0 where that is out of range; y is row-major.
+// SCATTER_ADD: y = x, `count` elements side by side, then y[i's place, with indices[i] along the axis] += source[i] in the row-major order of i, unless
+// that is out of range; indices and source are row-major. f16 and bf16 are accumulated in f32.
+typedef struct tsri_index_op {
+  int rank;
+  int64_t dims[TSR_MAX_RANK], index_strides[TSR_MAX_RANK], strides[TSR_MAX_RANK];
+  tsr_dtype index_dtype;
+  int64_t size, step, count;
+  tsri_place indices, x, source, y;
+} tsri_index_op;
+
 typedef struct tsri_native_op {
   tsri_native_kind kind;
   tsr_dtype dtype, result;  // of a and b, or of what is read; of all the rest
@@ -212,6 +246,9 @@ typedef struct tsri_native_op {
     tsri_copy_op copy;
     tsri_sum_op sum;
     tsri_product_op product;
+    tsri_sort_op sort;
+    tsri_scan_op scan;
+    tsri_index_op index;
   } is;
 } tsri_native_op;
 

@@ -7,6 +7,7 @@
 #include "ops/promote.h"
 #include "ops/sort.h"
 #include "ops/walk.h"
+#include "runtime/native_op.h"
 
 #include <tessera/ops.h>
 
@@ -39,6 +40,56 @@ static tsr_status check_inside(const char *caller, const char *part_name, tsr_sh
   return TSR_OK;
 }
 
+// --- A device's own ---------------------------------------------------------------------------------------------------
+
+// The operator without memory: `walk` goes over the indices, its operand 0 over what is indexed, and `index_operand` (or -1: the indices
+// are row-major) over the indices.
+static tsri_native_op native_op(tsri_native_kind kind, const tsri_kernel_run *run, const tsri_walk *walk,
+                                int index_operand) {
+  tsri_native_op op = {.kind = kind, .dtype = run->dtype, .result = run->dtype};
+  tsri_index_op *index = &op.is.index;
+  index->rank = walk->rank;
+  index->index_dtype = run->input_dtypes[1];
+  int64_t step = 1;
+  for (int i = walk->rank - 1; i >= 0; i--) {
+    index->dims[i] = walk->dims[i];
+    index->strides[i] = walk->strides[0][i];
+    index->index_strides[i] = index_operand < 0 ? step : walk->strides[index_operand][i];
+    step *= walk->dims[i];
+  }
+  return op;
+}
+
+static tsri_place place_of(const tsri_kernel_run *run, int input) {
+  tsri_place place = {.offset = (size_t)run->layouts[input].offset * tsr_dtype_bytes(run->input_dtypes[input])};
+  tsri_place_bind(&place, run->inputs[input]);
+  return place;
+}
+
+// Both return TSR_ERR_UNSUPPORTED, without a message, where the device has no such operator.
+static tsr_status gather_native(const tsri_kernel_run *run, const tsri_walk *walk, int64_t size, int64_t step) {
+  tsri_native_op op = native_op(TSRI_NATIVE_GATHER, run, walk, 1);
+  op.is.index.size = size;
+  op.is.index.step = step;
+  op.is.index.x = place_of(run, 0);
+  op.is.index.indices = place_of(run, 1);
+  tsri_place_bind(&op.is.index.y, run->output);
+  return tsri_device_run_op(run->device, &op, (tsr_buffer *const[]){run->output, run->inputs[0], run->inputs[1]}, 3);
+}
+
+static tsr_status scatter_add_native(const tsri_kernel_run *run, const tsri_walk *walk, int64_t size, int64_t step) {
+  tsri_native_op op = native_op(TSRI_NATIVE_SCATTER_ADD, run, walk, -1);
+  op.is.index.size = size;
+  op.is.index.step = step;
+  op.is.index.count = run->layouts[0].count;
+  op.is.index.x = place_of(run, 0);
+  op.is.index.indices = place_of(run, 1);
+  op.is.index.source = place_of(run, 2);
+  tsri_place_bind(&op.is.index.y, run->output);
+  tsr_buffer *const buffers[] = {run->output, run->inputs[0], run->inputs[1], run->inputs[2]};
+  return tsri_device_run_op(run->device, &op, buffers, 4);
+}
+
 // --- gather ----------------------------------------------------------------------------------------------------------
 
 // Attributes: integers[0] the axis; [1] whether x is a list and the result has a shape of its own (take). The indices
@@ -58,6 +109,8 @@ tsr_status tsri_run_gather(const tsri_kernel_run *run) {
   for (int i = 0; i < x->shape.rank && !is_list; i++) strides[i] = i == axis ? 0 : x->strides[i];
   tsri_walk walk;
   tsri_walk_init(&walk, run->shape, 2, (const int64_t *[]){strides, indices->strides});
+  status = gather_native(run, &walk, x->shape.dims[axis], x->strides[axis]);
+  if (status != TSR_ERR_UNSUPPORTED) return status;
   tsr_dtype carrier = tsri_call_carrier(run->device, run->dtype);
   tsri_call call;
   tsri_call_init(&call, run->device, "op_index", "gather", "T=%s I=%s RANK=%d", tsr_dtype_name(carrier),
@@ -246,8 +299,16 @@ static tsr_status add_runs(const tsri_kernel_run *run, const sorted_keys *keys) 
 tsr_status tsri_run_scatter_add(const tsri_kernel_run *run) {
   tsr_status status = check_scatter(run);
   if (status != TSR_OK || run->layouts[0].count == 0) return status;
+  if (run->layouts[1].count == 0) return copy_x(run);
+  tsri_walk walk;
+  walk_target(run, &walk);
+  int axis = (int)run->attributes->integers[0];
+  int64_t strides[TSR_MAX_RANK];
+  tsri_row_major(run->shape, strides);
+  status = scatter_add_native(run, &walk, run->shape.dims[axis], strides[axis]);
+  if (status != TSR_ERR_UNSUPPORTED) return status;
   status = copy_x(run);
-  if (status != TSR_OK || run->layouts[1].count == 0) return status;
+  if (status != TSR_OK) return status;
   sorted_keys keys = {NULL, NULL, NULL};
   status = sort_keys(run, &keys);
   if (status == TSR_OK) status = add_runs(run, &keys);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// cumsum, cumprod: one item per line where there are many lines or the lines are short; else long rows in blocks, whose sums are
+// cumsum, cumprod: by the device's own operator if it has one. Else one item per line where there are many lines or the lines are short; else long rows in blocks, whose sums are
 // scanned in turn. Where this says sums, it means products, too.
 #include "core/error.h"
 #include "graph/node.h"
@@ -7,6 +7,7 @@
 #include "ops/call.h"
 #include "ops/operators.h"
 #include "ops/promote.h"
+#include "runtime/native_op.h"
 
 #include <tessera/ops.h>
 
@@ -104,6 +105,23 @@ static tsr_status scan_rows(const scan *first) {
   return status;
 }
 
+static tsri_native_op native_op(tsr_dtype dtype) {
+  return (tsri_native_op){.kind = TSRI_NATIVE_SCAN, .dtype = dtype, .result = dtype};
+}
+
+// TSR_ERR_UNSUPPORTED, without a message: the device has no operator for it.
+static tsr_status scan_native(const scan *s) {
+  tsri_native_op op = native_op(s->dtype);
+  op.is.scan = (tsri_scan_op){.outer = s->lines / s->inner,
+                              .n = s->n,
+                              .inner = s->inner,
+                              .is_product = s->is_product,
+                              .from.offset = (size_t)s->x_at * tsr_dtype_bytes(s->dtype)};
+  tsri_place_bind(&op.is.scan.from, s->x);
+  tsri_place_bind(&op.is.scan.to, s->y);
+  return tsri_device_run_op(s->device, &op, (tsr_buffer *const[]){s->y, s->x}, 2);
+}
+
 // Attributes: integers[0] the axis, [1] whether products are wanted.
 tsr_status tsri_run_scan(const tsri_kernel_run *run) {
   const tsri_layout *layout = &run->layouts[0];
@@ -120,7 +138,8 @@ tsr_status tsri_run_scan(const tsri_kernel_run *run) {
   for (int i = axis + 1; i < layout->shape.rank; i++) s.inner *= layout->shape.dims[i];
   s.lines = layout->count / s.n;
   tsr_status status = tsri_call_check(run->node->op->name, layout);
-  if (status != TSR_OK) return status;
+  if (status == TSR_OK) status = scan_native(&s);
+  if (status != TSR_ERR_UNSUPPORTED) return status;
   bool is_plain = s.n <= SHORT_LINE || s.lines >= MANY_LINES;
   return is_plain || s.inner > 1 ? scan_lines(&s) : scan_rows(&s);
 }
@@ -146,8 +165,10 @@ static tsr_tensor *running(const tsri_op *op, tsr_tensor *x, int axis) {
   int rank = x->layout.shape.rank;
   int64_t n = x->layout.shape.dims[axis], lines = n ? x->layout.count / n : 0;
   tsr_tensor *cast = tsr_cast(x, tsri_promote_sum(x->dtype));
-  // Few long lines across the rows: they are laid along them first, so that blocks share the work.
-  bool turns = axis != rank - 1 && n > SHORT_LINE && lines < MANY_LINES && tsr_error(cast) == TSR_OK;
+  tsri_native_op native = native_op(tsri_promote_sum(x->dtype));
+  // Few long lines across the rows: the kernels want them laid along the rows first, so that blocks share the work.
+  bool turns = axis != rank - 1 && n > SHORT_LINE && lines < MANY_LINES && tsr_error(cast) == TSR_OK &&
+               !tsri_device_takes(cast->value->device, &native);
   if (!turns) {
     tsr_tensor *input = packed(cast), *result = record(op, input, axis);
     tsr_release(input);

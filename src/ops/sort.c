@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// sort, argsort, topk: blocks are sorted by counting, then merged in passes (kernels/op_sort.tk).
+// sort, argsort, topk: by the device's own operator if it has one, else blocks are sorted by counting, then merged in passes (kernels/op_sort.tk).
 
 #include <stdio.h>
 
@@ -9,6 +9,7 @@
 #include "ops/operators.h"
 #include "ops/promote.h"
 #include "ops/sort.h"
+#include "runtime/native_op.h"
 
 #include <tessera/ops.h>
 
@@ -66,6 +67,20 @@ tsr_status tsri_sort_rows(const tsri_sort *s) {
   return status;
 }
 
+// TSR_ERR_UNSUPPORTED, without a message: the device has no operator for it.
+static tsr_status sort_native(const tsri_sort *s) {
+  tsr_buffer *to = s->order ? s->order : s->values;
+  tsri_native_op op = {.kind = TSRI_NATIVE_SORT, .dtype = s->dtype, .result = s->order ? TSR_I32 : s->dtype};
+  op.is.sort = (tsri_sort_op){.rows = s->rows,
+                              .n = s->n,
+                              .is_descending = s->is_descending,
+                              .wants_order = s->order != NULL,
+                              .from.offset = (size_t)s->x_at * tsr_dtype_bytes(s->dtype)};
+  tsri_place_bind(&op.is.sort.from, s->x);
+  tsri_place_bind(&op.is.sort.to, to);
+  return tsri_device_run_op(s->device, &op, (tsr_buffer *const[]){to, s->x}, 2);
+}
+
 // --- Operators -------------------------------------------------------------------------------------------------------
 
 static tsr_status run_sort(const tsri_kernel_run *run, bool wants_order) {
@@ -82,7 +97,8 @@ static tsr_status run_sort(const tsri_kernel_run *run, bool wants_order) {
                  .is_descending = run->attributes->integers[0] != 0};
   if (wants_order) s.order = run->output;
   else s.values = run->output;
-  return tsri_sort_rows(&s);
+  status = sort_native(&s);
+  return status == TSR_ERR_UNSUPPORTED ? tsri_sort_rows(&s) : status;
 }
 
 tsr_status tsri_run_sort(const tsri_kernel_run *run) { return run_sort(run, false); }

@@ -10,7 +10,7 @@ typedef struct cpu_device {
   const char *simd;  // level in use: one of tsri_cpu_simd_level's
   bool allow_sleef;  // vector maths from SLEEF
   uint64_t timeout_ns;
-  char *scratch;  // for products; used by one thread at a time, the queue's
+  char *scratch;  // of tsri_cpu_scratch; used by one thread at a time, the queue's
   size_t scratch_bytes;
 } cpu_device;
 
@@ -28,6 +28,9 @@ const char *tsri_cpu_simd_title(const char *level);
 
 // Whether multiplying and adding with one rounding takes much longer than with two.
 bool tsri_cpu_simd_has_slow_fma(const char *level);
+
+// Memory for a native operator until the next one, of `bytes` or more, aligned to a cache line; NULL: there is none. Contents are undefined.
+char *tsri_cpu_scratch(cpu_device *device, size_t bytes);
 
 // The table's entries, by the file they are in.
 // device.c
@@ -70,6 +73,9 @@ char *tsri_cpu_place(tsri_place place);
 
 // Sums of rows of f32 or f64 (sum.c).
 void tsri_cpu_sum(const cpu_device *device, tsr_dtype dtype, const tsri_sum_op *op);
+
+// Sorting, running sums and indexing (rows/). Errors: TSR_ERR_OUT_OF_MEMORY.
+tsr_status tsri_cpu_rows(cpu_device *device, const tsri_native_op *op);
 
 // Products (product/op.c). Errors: TSR_ERR_OUT_OF_MEMORY.
 tsr_status tsri_cpu_product(cpu_device *device, const tsri_native_op *op);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Native operators of the CPU: copies, from one strided layout to another, sums of rows (sum.c), and products (product/).
+// Native operators of the CPU: copies, from one strided layout to another, sums of rows (sum.c), sorting,
+// running sums and indexing (rows/), and products (product/).
 #include <string.h>
 
 #include "backends/cpu/cpu.h"
@@ -7,6 +8,8 @@
 #include "platform/parallel.h"
 
 enum { REALS = 1u << TSR_F32 | 1u << TSR_F64, FLOATS = REALS | 1u << TSR_F16 | 1u << TSR_BF16 };
+enum { WIDE_INTEGERS = 1u << TSR_I32 | 1u << TSR_U32 | 1u << TSR_I64 };
+enum { NUMBERS = FLOATS | WIDE_INTEGERS | 1u << TSR_U8 | 1u << TSR_I8 | 1u << TSR_I16 };
 
 const tsri_native_offer tsri_cpu_native_ops[] = {
     {.kind = TSRI_NATIVE_COPY, .dtypes = UINT32_MAX},
@@ -15,6 +18,11 @@ const tsri_native_offer tsri_cpu_native_ops[] = {
      .dtypes = FLOATS,
      .parts =
          TSRI_PRODUCT_BIAS | TSRI_PRODUCT_RELU | TSRI_PRODUCT_GELU_TANH | TSRI_PRODUCT_GELU | TSRI_PRODUCT_RESIDUAL},
+    {.kind = TSRI_NATIVE_SORT, .dtypes = NUMBERS},
+    {.kind = TSRI_NATIVE_SORT, .dtypes = NUMBERS, .results = 1u << TSR_I32},
+    {.kind = TSRI_NATIVE_SCAN, .dtypes = FLOATS | WIDE_INTEGERS},
+    {.kind = TSRI_NATIVE_GATHER, .dtypes = UINT32_MAX},
+    {.kind = TSRI_NATIVE_SCATTER_ADD, .dtypes = NUMBERS},
     {.kind = TSRI_NATIVE_NONE},
 };
 
@@ -78,8 +86,16 @@ static void copy_strided(const cpu_device *device, tsr_dtype dtype, const tsri_c
 
 tsr_status tsri_cpu_run_op(tsri_queue *queue, const tsri_native_op *op) {
   cpu_device *device = (cpu_device *)queue;
-  if (op->kind == TSRI_NATIVE_PRODUCT) return tsri_cpu_product(device, op);
-  if (op->kind == TSRI_NATIVE_SUM) tsri_cpu_sum(device, op->dtype, &op->is.sum);
-  else copy_strided(device, op->dtype, &op->is.copy);
-  return TSR_OK;
+  switch (op->kind) {
+    case TSRI_NATIVE_PRODUCT:
+      return tsri_cpu_product(device, op);
+    case TSRI_NATIVE_SUM:
+      tsri_cpu_sum(device, op->dtype, &op->is.sum);
+      return TSR_OK;
+    case TSRI_NATIVE_COPY:
+      copy_strided(device, op->dtype, &op->is.copy);
+      return TSR_OK;
+    default:
+      return tsri_cpu_rows(device, op);
+  }
 }

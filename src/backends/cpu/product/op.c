@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Products of f32, f64, f16 and bf16: batches, and where their scratch memory comes from.
 #include "backends/cpu/product/product.h"
-#include "core/alloc.h"
 #include "core/error.h"
 #include "platform/parallel.h"
 
@@ -90,14 +89,6 @@ static tsri_product product_of(const cpu_device *device, const tsri_native_op *o
   };
 }
 
-static bool reserve(cpu_device *device, size_t bytes) {
-  if (device->scratch_bytes >= bytes) return true;
-  tsri_aligned_free(device->scratch);
-  device->scratch = tsri_aligned_alloc(bytes);
-  device->scratch_bytes = device->scratch ? bytes : 0;
-  return device->scratch != NULL;
-}
-
 // Whether threads take whole products, rather than all of them each product in turn.
 static bool is_split_by_batch(const product_batch *batch, int threads) {
   const tsri_product *p = &batch->like;
@@ -120,10 +111,8 @@ tsr_status tsri_cpu_product(cpu_device *device, const tsri_native_op *op) {
   bool is_by_batch = is_split_by_batch(&batch, threads);
   p->threads = is_by_batch ? 1 : tsri_cpu_threads(device, (uint64_t)(work / WORTH_A_THREAD));
   if (is_by_batch) batch.parts = tsri_cpu_parts(threads, (uint64_t)batch.count);
-  if (!reserve(device, batch.scratch_bytes * (size_t)batch.parts)) {
-    return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "matmul: no host memory for its panels");
-  }
-  p->scratch = device->scratch;
+  p->scratch = tsri_cpu_scratch(device, batch.scratch_bytes * (size_t)batch.parts);
+  if (!p->scratch) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "matmul: no host memory for its panels");
   tsri_parallel(is_by_batch ? threads : 1, batch.parts, run_part, &batch);
   return TSR_OK;
 }

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+// Gathering: where a row of the result has one index its elements are copied together, else one by one. Threads take rows of the
+// result, and stretches of rows where there are few.
+#include <string.h>
+
+#include "backends/cpu/rows/index_planes.h"
+#include "platform/parallel.h"
+
+typedef struct gathering {
+  const tsri_indexing *by;
+  const char *x;
+  char *y;
+  size_t element;
+  tsri_index_plane_fn run;
+  int64_t rows, columns, column_blocks;
+  int parts;
+} gathering;
+
+#define DEFINE_GATHER(bits, name, index_type)                                                                      \
+  static void gather_##bits##_##name(const void *user, const tsri_index_plane *p) {                                \
+    const gathering *g = user;                                                                                     \
+    const index_type *indices = (const index_type *)(const void *)p->indices;                                      \
+    const uint##bits##_t *x = (const uint##bits##_t *)(const void *)g->x + p->base;                                \
+    uint##bits##_t *y = (uint##bits##_t *)(void *)g->y + p->first;                                                 \
+    const tsri_index_plane plane = *p; /* the compiler may keep it in registers */                                 \
+    int64_t place;                                                                                                 \
+    for (int64_t r = 0; r < plane.rows; r++, x += plane.row, y += plane.row_length, indices += plane.index_row) {  \
+      if (plane.index_column == 0 && plane.column == 1 && tsri_index_place(&plane, (int64_t)indices[0], &place)) { \
+        memcpy(y, x + place, (size_t)plane.columns * sizeof *y);                                                   \
+        continue;                                                                                                  \
+      }                                                                                                            \
+      for (int64_t c = 0; c < plane.columns; c++) {                                                                \
+        bool is_inside = tsri_index_place(&plane, (int64_t)indices[c * plane.index_column], &place);               \
+        y[c] = is_inside ? x[c * plane.column + place] : 0;                                                        \
+      }                                                                                                            \
+    }                                                                                                              \
+  }
+#define DEFINE_GATHERS(name, index_type) \
+  DEFINE_GATHER(8, name, index_type)     \
+  DEFINE_GATHER(16, name, index_type)    \
+  DEFINE_GATHER(32, name, index_type)    \
+  DEFINE_GATHER(64, name, index_type)
+DEFINE_GATHERS(u8, uint8_t)
+DEFINE_GATHERS(i8, int8_t)
+DEFINE_GATHERS(i16, int16_t)
+DEFINE_GATHERS(i32, int32_t)
+DEFINE_GATHERS(u32, uint32_t)
+DEFINE_GATHERS(i64, int64_t)
+
+static tsri_index_plane_fn gather_for(tsr_dtype index_dtype, size_t element) {
+#define ROW(name) \
+  { gather_8_##name, gather_16_##name, gather_32_##name, gather_64_##name }
+  static const tsri_index_plane_fn table[TSR_DTYPE_COUNT][4] = {
+      [TSR_U8] = ROW(u8),   [TSR_I8] = ROW(i8),   [TSR_I16] = ROW(i16),
+      [TSR_I32] = ROW(i32), [TSR_U32] = ROW(u32), [TSR_I64] = ROW(i64),
+  };
+#undef ROW
+  return table[index_dtype][element == 8 ? 3 : element == 4 ? 2 : element == 2 ? 1 : 0];
+}
+
+// Pieces are stretches of rows, as many of each row as there are column blocks; a part takes neighbours.
+static void gather_part(void *user, int part) {
+  const gathering *g = user;
+  const tsri_index_plane all = {.high = g->by->size};
+  int64_t pieces = g->rows * g->column_blocks, at = pieces * part / g->parts, last = pieces * (part + 1) / g->parts;
+  if (g->column_blocks == 1) {
+    tsri_index_planes(g->by, &all, at, last, 0, g->columns, g->run, g);
+    return;
+  }
+  for (; at < last; at++) {
+    int64_t row = at / g->column_blocks, block = at % g->column_blocks;
+    tsri_index_planes(g->by, &all, row, row + 1, g->columns * block / g->column_blocks,
+                      g->columns * (block + 1) / g->column_blocks, g->run, g);
+  }
+}
+
+void tsri_cpu_gather(const cpu_device *device, const tsri_indexing *by, const char *x, char *y, size_t element) {
+  enum { WORTH_A_THREAD = 1 << 15, LEAST_STRETCH = 4096, FEW_ROWS = 8 };  // elements; of each thread
+  gathering g = {.by = by, .x = x, .y = y, .element = element, .run = gather_for(by->index_dtype, element)};
+  g.rows = tsri_index_rows(by);
+  g.columns = tsri_index_columns(by);
+  if (g.rows == 0 || g.columns == 0) return;
+  int threads = tsri_cpu_threads(device, (uint64_t)(g.rows * g.columns) / WORTH_A_THREAD);
+  bool are_rows_cut = threads > 1 && g.rows < FEW_ROWS * threads && g.columns >= 2 * LEAST_STRETCH;
+  g.column_blocks = are_rows_cut ? (g.columns + LEAST_STRETCH - 1) / LEAST_STRETCH : 1;
+  g.parts = tsri_cpu_parts(threads, (uint64_t)(g.rows * g.column_blocks));
+  tsri_parallel(threads, g.parts, gather_part, &g);
+}

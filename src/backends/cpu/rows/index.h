@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+// Reading and adding by index.
+#ifndef TSRI_CPU_INDEX_H
+#define TSRI_CPU_INDEX_H
+
+#include "backends/cpu/cpu.h"
+
+// Indices along an axis of `size` elements, `step` elements apart. One below 0 counts from the end; one that is out of range reads 0 and adds
+// nothing. Strides are in elements, for each axis of what is walked over in row-major order: the indices.
+typedef struct tsri_indexing {
+  int rank;
+  int64_t dims[TSR_MAX_RANK];
+  const char *indices;
+  tsr_dtype index_dtype;  // an integer
+  int64_t index_strides[TSR_MAX_RANK];
+  int64_t strides[TSR_MAX_RANK];  // in x, or in y where it is added to; 0 along the axis that is indexed
+  int64_t size, step;
+} tsri_indexing;
+
+// y[i] = x[i's place, with indices[i] along the axis]; y is row-major. `element`: bytes of one; 1, 2, 4 or 8.
+void tsri_cpu_gather(const cpu_device *device, const tsri_indexing *by, const char *x, char *y, size_t element);
+
+// y = x, and y[i's place, with indices[i] along the axis] += source[i], in the order of i. All are row-major, the indices too; x and y have `count` elements of
+// `dtype`, which is not bool. f16 and bf16 are summed in f32.
+//
+// Errors: TSR_ERR_OUT_OF_MEMORY.
+tsr_status tsri_cpu_scatter_add(cpu_device *device, const tsri_indexing *by, const char *x, const char *source, char *y,
+                                int64_t count, tsr_dtype dtype);
+
+#endif

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+// Each addition of a running sum waits for the one before it, so several are under way at once: the columns of a block where there are some,
+// else segments of one row, whose totals are known from a first look at the block while it is in the first-level cache.
+//
+// Threads take blocks of columns or whole rows. A long row is taken by all threads, in blocks whose totals come first. Where blocks and segments
+// end depends on the shape alone, so results have the same bits on any number of threads. Products are made one factor after the other: that of a
+// segment may be infinite or 0 where the running product is not.
+#include "backends/cpu/rows/scan.h"
+
+#include <string.h>
+
+#include "backends/cpu/rows/scan_lines.h"
+#include "platform/parallel.h"
+
+enum { COLUMNS = 512, LONG_ROW = 1 << 16, BLOCK = 1 << 15, MOST_BLOCKS = 1024, WORTH_A_THREAD = 1 << 15 };
+
+typedef struct scanning {
+  const tsri_scan *s;
+  const tsri_scan_lines *lines;
+  size_t element;         // bytes
+  int64_t column_blocks;  // of one outer index
+  int threads, parts;
+  // One long row.
+  int64_t row, block;  // elements of a block
+  int blocks;
+  tsri_scan_sum sums[MOST_BLOCKS];  // of each block, then of all before it
+} scanning;
+
+static int64_t at_most(int64_t x, int64_t most) { return x < most ? x : most; }
+
+static void scan_part(void *user, int part) {
+  const scanning *w = user;
+  const tsri_scan *s = w->s;
+  int64_t pieces = s->outer * w->column_blocks, last = pieces * (part + 1) / w->parts;
+  for (int64_t i = pieces * part / w->parts; i < last; i++) {
+    int64_t column = i % w->column_blocks * COLUMNS, at = i / w->column_blocks * s->n * s->inner + column;
+    const char *x = s->x + (size_t)at * w->element;
+    char *y = s->y + (size_t)at * w->element;
+    if (s->inner == 1 && !s->is_product) w->lines->sum_row(x, y, s->n, (tsri_scan_sum){0});
+    else w->lines->columns(x, y, s->n, s->inner, at_most(COLUMNS, s->inner - column), s->is_product);
+  }
+}
+
+// --- One long row ---------------------------------------------------------------------------------------------------------------
+
+static const char *block_at(const scanning *w, int block, char **out_y, int64_t *out_n) {
+  const tsri_scan *s = w->s;
+  int64_t first = block * w->block, at = w->row * s->n + first;
+  *out_n = at_most(w->block, s->n - first);
+  *out_y = s->y + (size_t)at * w->element;
+  return s->x + (size_t)at * w->element;
+}
+
+static void total_block(void *user, int block) {
+  scanning *w = user;
+  char *y;
+  int64_t n;
+  const char *x = block_at(w, block, &y, &n);
+  w->sums[block] = w->lines->total(x, n);
+}
+
+static void scan_block(void *user, int block) {
+  scanning *w = user;
+  char *y;
+  int64_t n;
+  const char *x = block_at(w, block, &y, &n);
+  w->lines->sum_row(x, y, n, w->sums[block]);
+}
+
+static void scan_long_row(scanning *w) {
+  tsri_parallel(w->threads, w->blocks, total_block, w);
+  tsri_scan_sum sum = {0};
+  for (int i = 0; i < w->blocks; i++) {
+    tsri_scan_sum next = w->lines->join(sum, w->sums[i]);
+    w->sums[i] = sum;
+    sum = next;
+  }
+  tsri_parallel(w->threads, w->blocks, scan_block, w);
+}
+
+void tsri_cpu_scan(const cpu_device *device, const tsri_scan *s) {
+  if (s->outer == 0 || s->n == 0 || s->inner == 0) return;
+  if (s->n == 1) {
+    memcpy(s->y, s->x, (size_t)(s->outer * s->inner) * tsr_dtype_bytes(s->dtype));
+    return;
+  }
+  scanning w = {.s = s, .lines = tsri_scan_lines_for(device->simd, s->dtype), .element = tsr_dtype_bytes(s->dtype)};
+  w.threads = tsri_cpu_threads(device, (uint64_t)(s->outer * s->n * s->inner) / WORTH_A_THREAD);
+  w.column_blocks = (s->inner + COLUMNS - 1) / COLUMNS;
+  if (s->inner == 1 && s->n >= LONG_ROW && !s->is_product) {
+    w.block = (s->n + MOST_BLOCKS - 1) / MOST_BLOCKS;
+    w.block = (w.block + BLOCK - 1) / BLOCK * BLOCK;
+    w.blocks = (int)((s->n + w.block - 1) / w.block);
+    for (w.row = 0; w.row < s->outer; w.row++) scan_long_row(&w);
+    return;
+  }
+  w.parts = tsri_cpu_parts(w.threads, (uint64_t)(s->outer * w.column_blocks));
+  tsri_parallel(w.threads, w.parts, scan_part, &w);
+}

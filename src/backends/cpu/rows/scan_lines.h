@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+// Running sums on one thread, for one dtype.
+#ifndef TSRI_CPU_SCAN_LINES_H
+#define TSRI_CPU_SCAN_LINES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <tessera/dtype.h>
+
+// A sum, in what the dtype is accumulated in.
+typedef union tsri_scan_sum {
+  float f32;
+  double f64;
+  uint64_t whole;
+} tsri_scan_sum;
+
+typedef struct tsri_scan_lines {
+  // Two sums made one; the sum of n elements side by side; their running sums upon `before`.
+  tsri_scan_sum (*join)(tsri_scan_sum a, tsri_scan_sum b);
+  tsri_scan_sum (*total)(const void *x, int64_t n);
+  void (*sum_row)(const void *x, void *y, int64_t n, tsri_scan_sum before);
+  // Running sums or products of `columns` columns side by side, at most 512, whose elements are `step` elements apart.
+  void (*columns)(const void *x, void *y, int64_t n, int64_t step, int64_t columns, bool is_product);
+} tsri_scan_lines;
+
+// NULL: narrower integers are summed in i32. `simd_level` as tsri_cpu_simd_level has it.
+const tsri_scan_lines *tsri_scan_lines_for(const char *simd_level, tsr_dtype dtype);
+
+#endif
