@@ -126,12 +126,6 @@ uint32_t emit_each_kernel(void (*visit)(const tsri_kernel *kernel, void *context
   return v.count;
 }
 
-uint32_t emit_sample(uint32_t otherwise) {
-  const char *text = getenv("TSR_TEST_SAMPLE");
-  unsigned long sample = text ? strtoul(text, NULL, 10) : 0;
-  return sample > 0 ? (uint32_t)sample : otherwise;
-}
-
 void emit_append(emit_text *program, const tsri_emitted *code, const char *entry) {
   const char *text = code->data;
   size_t length = strlen(code->entry);

@@ -13,9 +13,6 @@ tsri_kernel *emit_kernel_of(const char *file_name, const char *text, const char 
 // take their defaults, or 1. The first of a kernel comes in checked mode too. Returns how many there were.
 uint32_t emit_each_kernel(void (*visit)(const tsri_kernel *kernel, void *context), void *context);
 
-// Of many cases that are much alike, one in how many a test takes: TSR_TEST_SAMPLE, else `otherwise`. 1: all of them.
-uint32_t emit_sample(uint32_t otherwise);
-
 // Adds a kernel's text to a program, its entry renamed to `entry` so that many kernels fit into one program.
 void emit_append(emit_text *program, const tsri_emitted *code, const char *entry);
 

@@ -22,7 +22,7 @@ static bool is_in_sample(program_of *program, const tsri_kernel *kernel) {
   bool is_first = strcmp(program->last_kernel, kernel->name) != 0;
   snprintf(program->last_kernel, sizeof program->last_kernel, "%s", kernel->name);
   uint32_t shift = (uint32_t)(program->emitter - tsri_emitters);
-  return is_first || kernel->is_checked || (program->emitted + shift) % emit_sample(6) == 0;
+  return is_first || kernel->is_checked || (program->emitted + shift) % test_sample(6) == 0;
 }
 
 static void add_kernel(const tsri_kernel *kernel, void *context) {

@@ -78,7 +78,7 @@ void spirv_check(const tsri_kernel *kernel) {
 
 void spirv_check_sample(const tsri_kernel *kernel) {
   static size_t number;
-  bool takes_all = emit_sample(KIND_COUNT) == 1, is_done = false;
+  bool takes_all = test_sample(KIND_COUNT) == 1, is_done = false;
   size_t chosen = number++ % KIND_COUNT;
   for (size_t i = KIND_COUNT; i-- > 0;) {  // the one that can run every kernel comes last
     bool is_validated = takes_all || (i <= chosen && !is_done);

@@ -46,3 +46,9 @@ void test_check_status(const char *file, int line, const char *what, tsr_status 
   test_fail(file, line, "%s is %s, not %s\n  last error: %s", what, tsr_status_name(is), tsr_status_name(wanted),
             text && *text ? text : "(none)");
 }
+
+uint32_t test_sample(uint32_t standard) {
+  const char *text = getenv("TSR_TEST_SAMPLE");
+  unsigned long given = text ? strtoul(text, NULL, 10) : 0;
+  return given > 0 ? (uint32_t)given : standard;
+}

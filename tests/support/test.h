@@ -45,6 +45,9 @@ void test_check_has(const char *file, int line, const char *what, const char *te
 void test_check_bytes(const char *file, int line, const char *what, const void *is, const void *wanted, size_t bytes);
 void test_check_status(const char *file, int line, const char *what, tsr_status is, tsr_status wanted);
 
+// One in how many cases a long test takes: TSR_TEST_SAMPLE where it is set (1 takes all), otherwise `standard`.
+uint32_t test_sample(uint32_t standard);
+
 #define TEST(claim)                                                  \
   static void test_##claim(void);                                    \
   __attribute__((constructor)) static void register_##claim(void) {  \
