@@ -3,7 +3,7 @@
 #ifndef TSRI_CPU_H
 #define TSRI_CPU_H
 
-#include "backends/backend.h"
+#include "backends/common/driver.h"
 
 typedef struct cpu_device {
   int threads;
@@ -32,40 +32,11 @@ bool tsri_cpu_simd_has_slow_fma(const char *level);
 // Memory for a native operator until the next one, of `bytes` or more, aligned to a cache line; NULL: there is none. Contents are undefined.
 char *tsri_cpu_scratch(cpu_device *device, size_t bytes);
 
-// The table's entries, by the file they are in.
-// device.c
-tsr_status tsri_cpu_device_count(int *out_count);
-tsr_status tsri_cpu_device_info(int index, tsr_device_info *out_info);
-tsr_status tsri_cpu_device_open(int index, const tsri_open_options *options, tsri_limits *out_limits,
-                                tsri_device **out_device);
-void tsri_cpu_device_close(tsri_device *device);
-tsr_status tsri_cpu_memory_info(tsri_device *device, uint64_t *out_free, uint64_t *out_total);
-// buffer.c
-tsr_status tsri_cpu_buffer_create(tsri_device *device, size_t bytes, tsri_buffer **out_buffer);
+TSRI_DECLARE_DRIVER(cpu);
+
+// Entries of the table that not every driver has.
 tsr_status tsri_cpu_buffer_import(tsri_device *device, void *host_memory, size_t bytes, tsri_buffer **out_buffer);
-void tsri_cpu_buffer_destroy(tsri_device *device, tsri_buffer *buffer);
 void *tsri_cpu_buffer_host(tsri_device *device, tsri_buffer *buffer);
-// queue.c
-tsr_status tsri_cpu_queue_create(tsri_device *device, tsri_queue **out_queue);
-void tsri_cpu_queue_destroy(tsri_queue *queue);
-tsr_status tsri_cpu_queue_wait(tsri_queue *queue, uint64_t timeout_ns);
-tsr_status tsri_cpu_copy_in(tsri_queue *queue, tsri_buffer *dst, size_t dst_offset, const void *src, size_t bytes);
-tsr_status tsri_cpu_copy_out(tsri_queue *queue, void *dst, tsri_buffer *src, size_t src_offset, size_t bytes);
-tsr_status tsri_cpu_copy(tsri_queue *queue, tsri_buffer *dst, size_t dst_offset, tsri_buffer *src, size_t src_offset,
-                         size_t bytes);
-tsr_status tsri_cpu_fill(tsri_queue *queue, tsri_buffer *dst, size_t offset, size_t bytes, const void *pattern,
-                         size_t pattern_bytes);
-tsr_status tsri_cpu_event_create(tsri_device *device, tsri_event **out_event);
-void tsri_cpu_event_destroy(tsri_device *device, tsri_event *event);
-tsr_status tsri_cpu_event_record(tsri_queue *queue, tsri_event *event);
-tsr_status tsri_cpu_event_await(tsri_queue *queue, tsri_event *event);
-tsr_status tsri_cpu_event_is_done(tsri_device *device, tsri_event *event, bool *out_done);
-tsr_status tsri_cpu_event_elapsed(tsri_device *device, tsri_event *from, tsri_event *to, uint64_t *out_ns);
-// program.c
-tsr_status tsri_cpu_program_create(tsri_device *device, const tsri_code *code, tsri_program **out_program);
-void tsri_cpu_program_destroy(tsri_device *device, tsri_program *program);
-tsr_status tsri_cpu_launch(tsri_queue *queue, tsri_program *program, const tsri_launch *launch);
-// native.c
 extern const tsri_native_offer tsri_cpu_native_ops[];
 tsr_status tsri_cpu_run_op(tsri_queue *queue, const tsri_native_op *op);
 // The byte that an operand begins with.

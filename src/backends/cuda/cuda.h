@@ -8,7 +8,7 @@
 
 #include <stdatomic.h>
 
-#include "backends/backend.h"
+#include "backends/common/driver.h"
 #include "backends/cuda/loader.h"
 #include "core/error.h"
 #include "platform/platform.h"
@@ -150,43 +150,12 @@ void tsri_cuda_graph_destroy(tsri_device *device, tsri_graph *graph);
 
 void tsri_cuda_blas_close(cuda_device *device);
 
-// The table's entries, by the file they are in.
-// device.c
+TSRI_DECLARE_DRIVER(cuda);
+
+// Entries of the table that not every driver has.
 void tsri_cuda_stop(void);
-tsr_status tsri_cuda_device_count(int *out_count);
-tsr_status tsri_cuda_device_info(int index, tsr_device_info *out_info);
-tsr_status tsri_cuda_device_open(int index, const tsri_open_options *options, tsri_limits *out_limits,
-                                 tsri_device **out_device);
-void tsri_cuda_device_close(tsri_device *device);
-tsr_status tsri_cuda_memory_info(tsri_device *device, uint64_t *out_free, uint64_t *out_total);
-// buffer.c
-tsr_status tsri_cuda_buffer_create(tsri_device *device, size_t bytes, tsri_buffer **out_buffer);
-void tsri_cuda_buffer_destroy(tsri_device *device, tsri_buffer *buffer);
-// queue.c
-tsr_status tsri_cuda_queue_create(tsri_device *device, tsri_queue **out_queue);
-void tsri_cuda_queue_destroy(tsri_queue *queue);
-tsr_status tsri_cuda_queue_wait(tsri_queue *queue, uint64_t timeout_ns);
-// copy.c
-tsr_status tsri_cuda_copy_in(tsri_queue *queue, tsri_buffer *dst, size_t dst_offset, const void *src, size_t bytes);
-tsr_status tsri_cuda_copy_out(tsri_queue *queue, void *dst, tsri_buffer *src, size_t src_offset, size_t bytes);
-tsr_status tsri_cuda_copy(tsri_queue *queue, tsri_buffer *dst, size_t dst_offset, tsri_buffer *src, size_t src_offset,
-                          size_t bytes);
-tsr_status tsri_cuda_fill(tsri_queue *queue, tsri_buffer *dst, size_t offset, size_t bytes, const void *pattern,
-                          size_t pattern_bytes);
 tsr_status tsri_cuda_copy_peer(tsri_queue *queue, tsri_buffer *dst, size_t dst_offset, tsri_device *src_device,
                                tsri_buffer *src, size_t src_offset, size_t bytes);
-// event.c
-tsr_status tsri_cuda_event_create(tsri_device *device, tsri_event **out_event);
-void tsri_cuda_event_destroy(tsri_device *device, tsri_event *event);
-tsr_status tsri_cuda_event_record(tsri_queue *queue, tsri_event *event);
-tsr_status tsri_cuda_event_await(tsri_queue *queue, tsri_event *event);
-tsr_status tsri_cuda_event_is_done(tsri_device *device, tsri_event *event, bool *out_done);
-tsr_status tsri_cuda_event_elapsed(tsri_device *device, tsri_event *from, tsri_event *to, uint64_t *out_ns);
-// program.c
-tsr_status tsri_cuda_program_create(tsri_device *device, const tsri_code *code, tsri_program **out_program);
-void tsri_cuda_program_destroy(tsri_device *device, tsri_program *program);
-tsr_status tsri_cuda_launch(tsri_queue *queue, tsri_program *program, const tsri_launch *launch);
-// native.c
 extern const tsri_native_offer tsri_cuda_native_ops[];
 bool tsri_cuda_has_op(tsri_device *device, const tsri_native_op *op);
 tsr_status tsri_cuda_run_op(tsri_queue *queue, const tsri_native_op *op);

@@ -3,7 +3,7 @@
 #ifndef TSRI_OPENCL_H
 #define TSRI_OPENCL_H
 
-#include "backends/backend.h"
+#include "backends/common/driver.h"
 #include "backends/opencl/loader.h"
 
 #if TSRI_HAS_OPENCL
@@ -89,39 +89,8 @@ tsr_status tsri_opencl_bind(opencl_device *device, opencl_buffer *buffer, size_t
 // The cache's file for this text built for this device with these options; see tsri_cache_path.
 char *tsri_opencl_cache_path(const opencl_device *device, const char *options, const void *text, size_t text_bytes);
 
-// The table's entries, by the file they are in.
-// device.c
+TSRI_DECLARE_DRIVER(opencl);
 void tsri_opencl_stop(void);
-tsr_status tsri_opencl_device_count(int *out_count);
-tsr_status tsri_opencl_device_info(int index, tsr_device_info *out_info);
-tsr_status tsri_opencl_device_open(int index, const tsri_open_options *options, tsri_limits *out_limits,
-                                   tsri_device **out_device);
-void tsri_opencl_device_close(tsri_device *device);
-tsr_status tsri_opencl_memory_info(tsri_device *device, uint64_t *out_free, uint64_t *out_total);
-// buffer.c
-tsr_status tsri_opencl_buffer_create(tsri_device *device, size_t bytes, tsri_buffer **out_buffer);
-void tsri_opencl_buffer_destroy(tsri_device *device, tsri_buffer *buffer);
-// queue.c
-tsr_status tsri_opencl_queue_create(tsri_device *device, tsri_queue **out_queue);
-void tsri_opencl_queue_destroy(tsri_queue *queue);
-tsr_status tsri_opencl_queue_wait(tsri_queue *queue, uint64_t timeout_ns);
-tsr_status tsri_opencl_copy_in(tsri_queue *queue, tsri_buffer *dst, size_t dst_offset, const void *src, size_t bytes);
-tsr_status tsri_opencl_copy_out(tsri_queue *queue, void *dst, tsri_buffer *src, size_t src_offset, size_t bytes);
-tsr_status tsri_opencl_copy(tsri_queue *queue, tsri_buffer *dst, size_t dst_offset, tsri_buffer *src, size_t src_offset,
-                            size_t bytes);
-tsr_status tsri_opencl_fill(tsri_queue *queue, tsri_buffer *dst, size_t offset, size_t bytes, const void *pattern,
-                            size_t pattern_bytes);
-// event.c
-tsr_status tsri_opencl_event_create(tsri_device *device, tsri_event **out_event);
-void tsri_opencl_event_destroy(tsri_device *device, tsri_event *event);
-tsr_status tsri_opencl_event_record(tsri_queue *queue, tsri_event *event);
-tsr_status tsri_opencl_event_await(tsri_queue *queue, tsri_event *event);
-tsr_status tsri_opencl_event_is_done(tsri_device *device, tsri_event *event, bool *out_done);
-tsr_status tsri_opencl_event_elapsed(tsri_device *device, tsri_event *from, tsri_event *to, uint64_t *out_ns);
-// program.c
-tsr_status tsri_opencl_program_create(tsri_device *device, const tsri_code *code, tsri_program **out_program);
-void tsri_opencl_program_destroy(tsri_device *device, tsri_program *program);
-tsr_status tsri_opencl_launch(tsri_queue *queue, tsri_program *program, const tsri_launch *launch);
 
 #endif
 #endif

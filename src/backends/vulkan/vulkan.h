@@ -6,7 +6,7 @@
 #ifndef TSRI_VULKAN_H
 #define TSRI_VULKAN_H
 
-#include "backends/backend.h"
+#include "backends/common/driver.h"
 #include "backends/vulkan/loader.h"
 
 #if TSRI_HAS_VULKAN
@@ -172,17 +172,13 @@ tsr_status tsri_vulkan_check_lost(vulkan_device *device);
 
 // --- device.c, features.c -------------------------------------------------------------------------------------------
 
+TSRI_DECLARE_DRIVER(vulkan);
+
 // Opens the library and an instance and lists its devices, best first; again only if that failed before.
 tsr_status tsri_vulkan_start(const tsri_host *host);
 void tsri_vulkan_stop(void);
 const vulkan_physical *tsri_vulkan_physical(int index);
 PFN_vkVoidFunction tsri_vulkan_instance_function(const char *name);  // NULL: not there
-tsr_status tsri_vulkan_device_count(int *out_count);
-tsr_status tsri_vulkan_device_info(int index, tsr_device_info *out_info);
-tsr_status tsri_vulkan_device_open(int index, const tsri_open_options *options, tsri_limits *out_limits,
-                                   tsri_device **out_device);
-void tsri_vulkan_device_close(tsri_device *opaque);
-tsr_status tsri_vulkan_memory_info(tsri_device *opaque, uint64_t *out_free, uint64_t *out_total);
 bool tsri_vulkan_is_software(const vulkan_physical *physical);
 bool tsri_vulkan_is_unified(const vulkan_physical *physical);
 
@@ -205,8 +201,6 @@ bool tsri_vulkan_choose_memory(vulkan_device *device);
 tsr_status tsri_vulkan_allocate(vulkan_device *device, VkDeviceSize bytes, uint32_t memory_type, bool maps,
                                 vulkan_buffer *out_buffer);
 void tsri_vulkan_free(vulkan_device *device, vulkan_buffer *buffer);
-tsr_status tsri_vulkan_buffer_create(tsri_device *opaque, size_t bytes, tsri_buffer **out_buffer);
-void tsri_vulkan_buffer_destroy(tsri_device *device, tsri_buffer *buffer);
 void *tsri_vulkan_buffer_host(tsri_device *device, tsri_buffer *buffer);
 
 // --- stream.c: with the device's lock held, but for wait ------------------------------------------------------------
@@ -235,32 +229,8 @@ void tsri_vulkan_stage_trim(vulkan_device *device, bool all);
 
 // --- queue.c, copy.c ------------------------------------------------------------------------------------------------
 
-tsr_status tsri_vulkan_queue_create(tsri_device *device, tsri_queue **out_queue);
-void tsri_vulkan_queue_destroy(tsri_queue *queue);
-tsr_status tsri_vulkan_queue_wait(tsri_queue *opaque, uint64_t timeout_ns);
-tsr_status tsri_vulkan_copy_in(tsri_queue *opaque, tsri_buffer *dst, size_t dst_offset, const void *src, size_t bytes);
-tsr_status tsri_vulkan_copy_out(tsri_queue *opaque, void *dst, tsri_buffer *src, size_t src_offset, size_t bytes);
-tsr_status tsri_vulkan_copy(tsri_queue *opaque, tsri_buffer *dst, size_t dst_offset, tsri_buffer *src,
-                            size_t src_offset, size_t bytes);
-tsr_status tsri_vulkan_fill(tsri_queue *opaque, tsri_buffer *dst, size_t offset, size_t bytes, const void *pattern,
-                            size_t pattern_bytes);
 // Copies what has arrived in chunks to where it was wanted.
 void tsri_vulkan_finish_readbacks(vulkan_queue *queue, bool copies);
-
-// --- event.c --------------------------------------------------------------------------------------------------------
-
-tsr_status tsri_vulkan_event_create(tsri_device *opaque, tsri_event **out_event);
-void tsri_vulkan_event_destroy(tsri_device *opaque, tsri_event *event);
-tsr_status tsri_vulkan_event_record(tsri_queue *opaque, tsri_event *event);
-tsr_status tsri_vulkan_event_await(tsri_queue *queue, tsri_event *event);
-tsr_status tsri_vulkan_event_is_done(tsri_device *opaque, tsri_event *event, bool *out_done);
-tsr_status tsri_vulkan_event_elapsed(tsri_device *opaque, tsri_event *from, tsri_event *to, uint64_t *out_ns);
-
-// --- program.c ------------------------------------------------------------------------------------------------------
-
-tsr_status tsri_vulkan_program_create(tsri_device *opaque, const tsri_code *code, tsri_program **out_program);
-void tsri_vulkan_program_destroy(tsri_device *opaque, tsri_program *program);
-tsr_status tsri_vulkan_launch(tsri_queue *opaque, tsri_program *program, const tsri_launch *launch);
 
 // --- cooperative.c: matrix products by cooperative matrices ---------------------------------------------------------
 

@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#include "backends/backend.h"
+#include "backends/common/driver.h"
 #include "backends/webgpu/webgpu_api.h"
 #include "core/error.h"
 #include "platform/platform.h"
@@ -75,14 +75,9 @@ tsr_status tsri_webgpu_check_lost(const webgpu_device *device);
 
 // --- device.c, probe.c ----------------------------------------------------------------------------------------------
 
+TSRI_DECLARE_DRIVER(webgpu);
 tsr_status tsri_webgpu_start(const tsri_host *host);
 void tsri_webgpu_stop(void);
-tsr_status tsri_webgpu_device_count(int *out_count);
-tsr_status tsri_webgpu_device_info(int index, tsr_device_info *out_info);
-tsr_status tsri_webgpu_device_open(int index, const tsri_open_options *options, tsri_limits *out_limits,
-                                   tsri_device **out_device);
-void tsri_webgpu_device_close(tsri_device *opaque);
-tsr_status tsri_webgpu_memory_info(tsri_device *opaque, uint64_t *out_free, uint64_t *out_total);
 
 // What WGSL leaves open; small kernels find out.
 typedef struct webgpu_arithmetic {
@@ -93,8 +88,6 @@ tsr_status tsri_webgpu_probe(webgpu_device *device, webgpu_arithmetic *out_arith
 
 // --- buffer.c -------------------------------------------------------------------------------------------------------
 
-tsr_status tsri_webgpu_buffer_create(tsri_device *opaque, size_t bytes, tsri_buffer **out_buffer);
-void tsri_webgpu_buffer_destroy(tsri_device *opaque, tsri_buffer *buffer);
 // With the lock held.
 tsr_status tsri_webgpu_allocate(webgpu_device *device, tsri_wgpu_buffer_kind kind, size_t bytes,
                                 webgpu_buffer *out_buffer);
@@ -113,32 +106,5 @@ tsr_status tsri_webgpu_temporary(webgpu_device *device, size_t bytes, tsri_wgpu_
 // Waits for submission `number`.
 tsr_status tsri_webgpu_stream_wait(webgpu_device *device, uint32_t number, uint64_t timeout_ns);
 static inline double webgpu_milliseconds(uint64_t ns) { return ns == UINT64_MAX ? 1e18 : (double)ns / 1e6; }
-
-// --- queue.c, copy.c ------------------------------------------------------------------------------------------------
-
-tsr_status tsri_webgpu_queue_create(tsri_device *device, tsri_queue **out_queue);
-void tsri_webgpu_queue_destroy(tsri_queue *opaque);
-tsr_status tsri_webgpu_queue_wait(tsri_queue *opaque, uint64_t timeout_ns);
-tsr_status tsri_webgpu_copy_in(tsri_queue *opaque, tsri_buffer *dst, size_t dst_offset, const void *src, size_t bytes);
-tsr_status tsri_webgpu_copy_out(tsri_queue *opaque, void *dst, tsri_buffer *src, size_t src_offset, size_t bytes);
-tsr_status tsri_webgpu_copy(tsri_queue *opaque, tsri_buffer *dst, size_t dst_offset, tsri_buffer *src,
-                            size_t src_offset, size_t bytes);
-tsr_status tsri_webgpu_fill(tsri_queue *opaque, tsri_buffer *dst, size_t offset, size_t bytes, const void *pattern,
-                            size_t pattern_bytes);
-
-// --- event.c --------------------------------------------------------------------------------------------------------
-
-tsr_status tsri_webgpu_event_create(tsri_device *device, tsri_event **out_event);
-void tsri_webgpu_event_destroy(tsri_device *device, tsri_event *event);
-tsr_status tsri_webgpu_event_record(tsri_queue *opaque, tsri_event *event);
-tsr_status tsri_webgpu_event_await(tsri_queue *queue, tsri_event *event);
-tsr_status tsri_webgpu_event_is_done(tsri_device *opaque, tsri_event *event, bool *out_done);
-tsr_status tsri_webgpu_event_elapsed(tsri_device *opaque, tsri_event *from, tsri_event *to, uint64_t *out_ns);
-
-// --- program.c ------------------------------------------------------------------------------------------------------
-
-tsr_status tsri_webgpu_program_create(tsri_device *opaque, const tsri_code *code, tsri_program **out_program);
-void tsri_webgpu_program_destroy(tsri_device *opaque, tsri_program *opaque_program);
-tsr_status tsri_webgpu_launch(tsri_queue *opaque, tsri_program *opaque_program, const tsri_launch *launch);
 
 #endif
