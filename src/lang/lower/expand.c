@@ -1,46 +1,94 @@
 // SPDX-License-Identifier: MIT
 // Which operations have an expansion, and writing one. The formulas are in expand_exp.c, expand_log.c,
-// expand_trig.c, expand_reduce.c, expand_fma.c, expand_convert.c.
+// expand_trig.c, expand_reduce.c, expand_fma.c, expand_nan.c, expand_integer.c, expand_convert.c.
 #include "lang/lower/expand.h"
 
 #include "lang/lower/expand_build.h"
 
 #define TRIG_LIMIT 0x1p15
 
+typedef node (*unary)(tsri_expander *e, node x);
+typedef node (*binary)(tsri_expander *e, node x, node y);
+
 typedef struct entry {
-  node (*one)(tsri_expander *e, node x);
-  node (*two)(tsri_expander *e, node x, node y);
+  const char *calls[5];  // of the functions, by type: f32, f64, i32, u32, i64
+  unary float_one, int_one;
+  binary float_two, int_two;
+  bool is_long;
   bool is_nan_last;  // nothing that is compared is NaN unless the operand is
   bool has_far;      // there are two expansions: one up to TRIG_LIMIT, one beyond
 } entry;
 
+#define CALLS(name, operands)                                                                                     \
+  .calls = {"tsr_" name "_f32(" operands ")", "tsr_" name "_f64(" operands ")", "tsr_" name "_i32(" operands ")", \
+            "tsr_" name "_u32(" operands ")", "tsr_" name "_i64(" operands ")"}
+#define ONE(name)   CALLS(name, "$a")
+#define TWO(name)   CALLS(name, "$a, $b")
+#define THREE(name) CALLS(name, "$a, $b, $c")
+#define MATHS       .is_long = true
+
 static const entry entries[TSRI_OP_COUNT] = {
-    [TSRI_OP_EXP] = {.one = tsri_expand_exp, .is_nan_last = true},
-    [TSRI_OP_EXP2] = {.one = tsri_expand_exp2, .is_nan_last = true},
-    [TSRI_OP_EXPM1] = {.one = tsri_expand_expm1, .is_nan_last = true},
-    [TSRI_OP_SINH] = {.one = tsri_expand_sinh, .is_nan_last = true},
-    [TSRI_OP_COSH] = {.one = tsri_expand_cosh, .is_nan_last = true},
-    [TSRI_OP_TANH] = {.one = tsri_expand_tanh, .is_nan_last = true},
-    [TSRI_OP_ERF] = {.one = tsri_expand_erf, .is_nan_last = true},
-    [TSRI_OP_LOG] = {.one = tsri_expand_log},
-    [TSRI_OP_LOG2] = {.one = tsri_expand_log2},
-    [TSRI_OP_LOG10] = {.one = tsri_expand_log10},
-    [TSRI_OP_LOG1P] = {.one = tsri_expand_log1p},
-    [TSRI_OP_SIN] = {.one = tsri_expand_sin, .has_far = true},
-    [TSRI_OP_COS] = {.one = tsri_expand_cos, .has_far = true},
-    [TSRI_OP_TAN] = {.one = tsri_expand_tan, .has_far = true},
-    [TSRI_OP_ASIN] = {.one = tsri_expand_asin},
-    [TSRI_OP_ACOS] = {.one = tsri_expand_acos},
-    [TSRI_OP_ATAN] = {.one = tsri_expand_atan},
-    [TSRI_OP_ATAN2] = {.two = tsri_expand_atan2},
-    [TSRI_OP_POW] = {.two = tsri_expand_pow},
+    [TSRI_OP_NEG] = {ONE("neg"), .float_one = tsri_expand_float_neg},
+    [TSRI_OP_DIV] = {TWO("div"), .int_two = tsri_expand_integer_div},
+    [TSRI_OP_REM] = {TWO("rem"), .int_two = tsri_expand_integer_rem},
+    [TSRI_OP_EQ] = {TWO("eq"), .float_two = tsri_expand_eq},
+    [TSRI_OP_NE] = {TWO("ne"), .float_two = tsri_expand_ne},
+    [TSRI_OP_LT] = {TWO("lt"), .float_two = tsri_expand_lt},
+    [TSRI_OP_LE] = {TWO("le"), .float_two = tsri_expand_le},
+    [TSRI_OP_GT] = {TWO("gt"), .float_two = tsri_expand_gt},
+    [TSRI_OP_GE] = {TWO("ge"), .float_two = tsri_expand_ge},
+    [TSRI_OP_MIN] = {TWO("min"), .float_two = tsri_expand_float_min, .int_two = tsri_expand_integer_min},
+    [TSRI_OP_MAX] = {TWO("max"), .float_two = tsri_expand_float_max, .int_two = tsri_expand_integer_max},
+    [TSRI_OP_ABS] = {ONE("abs"), .float_one = tsri_expand_float_abs, .int_one = tsri_expand_integer_abs},
+    [TSRI_OP_SIGN] = {ONE("sign"), .float_one = tsri_expand_float_sign, .int_one = tsri_expand_integer_sign},
+    [TSRI_OP_RSQRT] = {ONE("rsqrt"), .float_one = tsri_expand_rsqrt},
+    [TSRI_OP_EXP] = {ONE("exp"), MATHS, .float_one = tsri_expand_exp, .is_nan_last = true},
+    [TSRI_OP_EXP2] = {ONE("exp2"), MATHS, .float_one = tsri_expand_exp2, .is_nan_last = true},
+    [TSRI_OP_EXPM1] = {ONE("expm1"), MATHS, .float_one = tsri_expand_expm1, .is_nan_last = true},
+    [TSRI_OP_SINH] = {ONE("sinh"), MATHS, .float_one = tsri_expand_sinh, .is_nan_last = true},
+    [TSRI_OP_COSH] = {ONE("cosh"), MATHS, .float_one = tsri_expand_cosh, .is_nan_last = true},
+    [TSRI_OP_TANH] = {ONE("tanh"), MATHS, .float_one = tsri_expand_tanh, .is_nan_last = true},
+    [TSRI_OP_ERF] = {ONE("erf"), MATHS, .float_one = tsri_expand_erf, .is_nan_last = true},
+    [TSRI_OP_LOG] = {ONE("log"), MATHS, .float_one = tsri_expand_log},
+    [TSRI_OP_LOG2] = {ONE("log2"), MATHS, .float_one = tsri_expand_log2},
+    [TSRI_OP_LOG10] = {ONE("log10"), MATHS, .float_one = tsri_expand_log10},
+    [TSRI_OP_LOG1P] = {ONE("log1p"), MATHS, .float_one = tsri_expand_log1p},
+    [TSRI_OP_SIN] = {ONE("sin"), MATHS, .float_one = tsri_expand_sin, .has_far = true},
+    [TSRI_OP_COS] = {ONE("cos"), MATHS, .float_one = tsri_expand_cos, .has_far = true},
+    [TSRI_OP_TAN] = {ONE("tan"), MATHS, .float_one = tsri_expand_tan, .has_far = true},
+    [TSRI_OP_ASIN] = {ONE("asin"), MATHS, .float_one = tsri_expand_asin},
+    [TSRI_OP_ACOS] = {ONE("acos"), MATHS, .float_one = tsri_expand_acos},
+    [TSRI_OP_ATAN] = {ONE("atan"), MATHS, .float_one = tsri_expand_atan},
+    [TSRI_OP_ATAN2] = {TWO("atan2"), MATHS, .float_two = tsri_expand_atan2},
+    [TSRI_OP_POW] = {TWO("pow"), MATHS, .float_two = tsri_expand_pow},
+    [TSRI_OP_FMA] = {THREE("fma")},
+    [TSRI_OP_ISNAN] = {ONE("isnan"), .float_one = tsri_expand_isnan},
+    [TSRI_OP_ISINF] = {ONE("isinf"), .float_one = tsri_expand_isinf},
+    [TSRI_OP_ISFINITE] = {ONE("isfinite"), .float_one = tsri_expand_isfinite},
+    [TSRI_OP_POPCOUNT] = {ONE("popcount"), .int_one = tsri_expand_popcount},
+    [TSRI_OP_CLZ] = {ONE("clz"), .int_one = tsri_expand_clz},
+    [TSRI_OP_CTZ] = {ONE("ctz"), .int_one = tsri_expand_ctz},
+    [TSRI_OP_MULHI] = {TWO("mulhi"), .int_two = tsri_expand_mulhi},
 };
+
+static bool is_float_type(tsr_dtype dtype) { return dtype == TSR_F32 || dtype == TSR_F64; }
 
 double tsri_expand_limit(tsri_ir_op code) { return entries[code].has_far ? TRIG_LIMIT : 0; }
 
+bool tsri_expand_is_long(tsri_ir_op code) { return entries[code].is_long; }
+
 bool tsri_expand_has(tsri_ir_op code, tsri_ir_type type) {
-  bool is_float = type.dtype == TSR_F32 || type.dtype == TSR_F64;
-  return is_float && (entries[code].one || entries[code].two);
+  const entry *of = &entries[code];
+  if (is_float_type((tsr_dtype)type.dtype)) return of->float_one || of->float_two || code == TSRI_OP_FMA;
+  if (type.dtype == TSR_BOOL) return false;
+  bool counts = code == TSRI_OP_POPCOUNT || code == TSRI_OP_CLZ;  // of 64 bits, by those of 32
+  return (of->int_one || of->int_two) && (!counts || type.dtype == TSR_I64);
+}
+
+const char *tsri_expand_call(tsri_ir_op code, tsr_dtype dtype) {
+  static const uint8_t places[TSR_DTYPE_COUNT] = {
+      [TSR_F32] = 0, [TSR_F64] = 1, [TSR_I32] = 2, [TSR_U32] = 3, [TSR_I64] = 4};
+  return entries[code].calls[places[dtype]];
 }
 
 bool tsri_expand_has_convert(tsr_dtype to, tsr_dtype from) {
@@ -57,34 +105,46 @@ void tsri_expand_convert(tsr_dtype to, tsri_ir_type from, tsri_expansion *out) {
   out->result = tsri_expand_integer_to_bf16(&e, x);
 }
 
-void tsri_expand(tsri_ir_op code, tsri_ir_type type, tsri_expand_options options, tsri_expansion *out) {
+static tsri_expander expander_for(tsri_ir_op code, tsri_ir_type type, tsri_expand_options options,
+                                  tsri_expansion *out) {
   bool is_wide = type.dtype == TSR_F64;
-  tsri_expander e = {
-      .out = out,
-      .type = type,
-      .ints = {is_wide ? TSR_I64 : TSR_U32, type.lanes},
-      .bools = {TSR_BOOL, type.lanes},
-      .k = is_wide ? &tsri_expand_f64 : &tsri_expand_f32,
-      .fma = options.fma,
-      .is_nan_last = options.nan_by_bits && entries[code].is_nan_last,
-      .is_far = options.far,
-  };
+  tsri_ir_type bits = {is_wide ? TSR_I64 : TSR_U32, type.lanes};
+  return (tsri_expander){.out = out,
+                         .type = type,
+                         .ints = is_float_type((tsr_dtype)type.dtype) ? bits : type,
+                         .bools = {TSR_BOOL, type.lanes},
+                         .k = is_wide ? &tsri_expand_f64 : &tsri_expand_f32,
+                         .fma = options.fma,
+                         .is_nan_last = options.nan_by_bits && entries[code].is_nan_last,
+                         .is_far = options.far,
+                         .asks_by_bits = options.nan_by_bits,
+                         .has_remainder = options.remainder,
+                         .goes_through_f64 = options.f64};
+}
+
+void tsri_expand(tsri_ir_op code, tsri_ir_type type, tsri_expand_options options, tsri_expansion *out) {
+  bool is_float = is_float_type((tsr_dtype)type.dtype);
+  unary one = is_float ? entries[code].float_one : entries[code].int_one;
+  binary two = is_float ? entries[code].float_two : entries[code].int_two;
+  tsri_expander e = expander_for(code, type, options, out);
   out->count = 1;
   out->has_overflowed = false;
   node args[3] = {0};
   for (uint32_t i = 0; i < tsri_ir_op_infos[code].arity; i++) {
     args[i] = put(&e, (tsri_ir_expr){.kind = TSRI_EXPR_VAR, .type = type, .object = i});
   }
-  if (entries[code].one) {
-    out->result = entries[code].one(&e, args[0]);
-    if (e.is_far) {
-      node is_number = ne(&e, iand(&e, bits_of(&e, args[0]), e.k->infinity), whole(&e, e.k->infinity));
-      out->result = pick(&e, is_number, out->result, not_a_number(&e));
-    }
-    if (e.is_nan_last) out->result = pick(&e, is_nan(&e, args[0]), args[0], out->result);
-  } else if (entries[code].two) {
-    out->result = entries[code].two(&e, args[0], args[1]);
-  } else {
-    out->result = tsri_expand_fma(&e, args[0], args[1], args[2]);
+  if (two) {
+    out->result = two(&e, args[0], args[1]);
+    return;
   }
+  if (!one) {
+    out->result = tsri_expand_fma(&e, args[0], args[1], args[2]);
+    return;
+  }
+  out->result = one(&e, args[0]);
+  if (e.is_far) {
+    node is_number = ne(&e, iand(&e, bits_of(&e, args[0]), e.k->infinity), whole(&e, e.k->infinity));
+    out->result = pick(&e, is_number, out->result, not_a_number(&e));
+  }
+  if (e.is_nan_last) out->result = pick(&e, is_nan(&e, args[0]), args[0], out->result);
 }

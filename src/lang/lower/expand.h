@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// exp, log, sin and their like as arithmetic, for dialects whose own are not accurate enough or not there at all:
-// Vulkan promises 2^-11 for sin, 3 + 2|x| ULP for exp and nothing for f64; WGSL is no better.
+// Operations as simpler ones, for dialects that lack them (lacks.h): integer division that is defined for every divisor,
+// min and max that keep NaN, exp, sin and their like. Vulkan promises 2^-11 for sin, 3 + 2|x| ULP for exp and nothing for
+// f64; WGSL is no better.
 //
 // An expansion is a list of expressions of the checked form without branches: each refers to earlier ones by index, any
-// number of times. A dialect writes it where it stands, one name per expression, or once as a function. The
-// arithmetic is that of the CPU (src/backends/cpu/math), so results agree closely; within 3 ULP given correctly rounded
-// + - *, and 4 where division is off by 2.5.
+// number of times. A dialect writes it where it stands, one name per expression, or once as a function. What it consists of
+// the dialect may lack in turn. The functions' arithmetic is that of the CPU (src/backends/cpu/math), so results agree
+// closely; within 3 ULP given correctly rounded + - *, and 4 where division is off by 2.5. Everything else is exact.
 #ifndef TSRI_LANG_EXPAND_H
 #define TSRI_LANG_EXPAND_H
 
@@ -15,8 +16,10 @@
 
 typedef struct tsri_expansion {
   // Indices 1 to count - 1. Kinds: VAR (object 0 to 2: the operand), CONST, OP, CONVERT, BITCAST. CONST is of all lanes.
-  // `lane` 1 leaves a dialect more freedom: a DIV need not round correctly; a LT may give anything for NaN; what becomes of
-  // an ADD, SUB or MUL need not see it as it was rounded; a NEG need not turn the sign of 0.
+  // `lane` 1 leaves a dialect more freedom, so that it does not lack the operation: a DIV of floats need not round correctly,
+  // and the divisor of a DIV or REM of integers is neither 0 nor -1; an EQ, LT or LE may give anything for NaN; what becomes
+  // of an ADD, SUB or MUL need not see it as it was rounded; a NEG need not turn the sign of 0, and may be of any form; the count of a SHL or SHR is
+  // below the width.
   tsri_ir_expr nodes[TSRI_EXPAND_MAX];
   uint32_t count, result;
   bool has_overflowed;  // a defect here: the list was too short
@@ -25,19 +28,26 @@ typedef struct tsri_expansion {
 typedef struct tsri_expand_options {
   bool fma;  // FMA is one operation that rounds once; without it, it is not used
   bool
-      nan_by_bits;  // asking for NaN costs more than the comparison: it is asked for once, at the end, where that will do
-  bool far;         // for arguments beyond tsri_expand_limit, infinity and NaN; without it, for the others and NaN
+      nan_by_bits;  // comparisons may give anything for NaN, which is asked for apart: once, at the end, where that will do
+  bool remainder;  // REM of negative integers is one operation; without it, it is made of DIV
+  bool f64;        // FMA of f32 may go through f64, and i64 is there, too
+  bool far;        // for arguments beyond tsri_expand_limit, infinity and NaN; without it, for the others and NaN
 } tsri_expand_options;
 
 // Some expansions are for arguments whose size is at most this. Beyond, there is a longer one (option `far`), best written as a
 // branch that is seldom taken. 0: one expansion does for all arguments.
 double tsri_expand_limit(tsri_ir_op code);
 
-// Is it an operation with an expansion? Type is f32 or f64, any lanes. FMA is not in the list: it has one too, exact, for
-// devices that round twice, but it is long and the others are better off without it.
+// Is it an operation with an expansion? `type` is that of the operands, any lanes.
 bool tsri_expand_has(tsri_ir_op code, tsri_ir_type type);
 
-// Writes the expansion of an operation that tsri_expand_has. f64 needs i64 too.
+// Is the expansion long, as that of exp or sin? Then it is worth a branch that leaves it out.
+bool tsri_expand_is_long(tsri_ir_op code);
+
+// The call of the function that a dialect makes of the expansion: "tsr_min_f32($a, $b)", operands as templates have them.
+const char *tsri_expand_call(tsri_ir_op code, tsr_dtype dtype);
+
+// Writes the expansion of an operation that tsri_expand_has. That of an operation on f64 needs i64, too.
 void tsri_expand(tsri_ir_op code, tsri_ir_type type, tsri_expand_options options, tsri_expansion *out);
 
 // Conversions with an expansion: integers to bf16, which f32 on the way would round twice. The operand has type `from`; the

@@ -49,8 +49,9 @@ typedef struct tsri_expander {
   tsri_ir_type type, ints, bools;
   const tsri_expand_consts *k;
   bool fma;
-  bool is_nan_last;  // the caller puts NaN in place of what is made of it
-  bool is_far;       // the argument is beyond tsri_expand_limit
+  bool is_nan_last;                                    // the caller puts NaN in place of what is made of it
+  bool is_far;                                         // the argument is beyond tsri_expand_limit
+  bool asks_by_bits, has_remainder, goes_through_f64;  // tsri_expand_options
 } tsri_expander;
 
 // --- One expression each --------------------------------------------------------------------------------------------
@@ -131,7 +132,8 @@ static inline node float_of(tsri_expander *e, node a) {
 static inline node iop(tsri_expander *e, tsri_ir_op code, node a, node b) { return op(e, code, e->ints, a, b, 0); }
 static inline node iand(tsri_expander *e, node a, int64_t mask) { return iop(e, TSRI_OP_AND, a, whole(e, mask)); }
 static inline node shift(tsri_expander *e, tsri_ir_op code, node a, int count) {
-  return op(e, code, e->ints, a, constant(e, (tsri_ir_type){TSR_U32, e->type.lanes}, (uint64_t)count), 0);
+  node places = constant(e, (tsri_ir_type){TSR_U32, e->type.lanes}, (uint64_t)count);
+  return freely(e, op(e, code, e->ints, a, places, 0));
 }
 static inline node shl(tsri_expander *e, node a, int count) { return shift(e, TSRI_OP_SHL, a, count); }
 static inline node shr(tsri_expander *e, node a, int count) { return shift(e, TSRI_OP_SHR, a, count); }
@@ -231,6 +233,33 @@ node tsri_expand_atan(tsri_expander *e, node x);
 node tsri_expand_atan2(tsri_expander *e, node y, node x);
 // expand_convert.c
 node tsri_expand_integer_to_bf16(tsri_expander *e, node x);
+// expand_integer.c: on integers
+node tsri_expand_integer_div(tsri_expander *e, node a, node b);
+node tsri_expand_integer_rem(tsri_expander *e, node a, node b);
+node tsri_expand_integer_min(tsri_expander *e, node a, node b);
+node tsri_expand_integer_max(tsri_expander *e, node a, node b);
+node tsri_expand_integer_abs(tsri_expander *e, node a);
+node tsri_expand_integer_sign(tsri_expander *e, node a);
+node tsri_expand_popcount(tsri_expander *e, node a);
+node tsri_expand_clz(tsri_expander *e, node a);
+node tsri_expand_ctz(tsri_expander *e, node a);
+node tsri_expand_mulhi(tsri_expander *e, node a, node b);
+// expand_nan.c
+node tsri_expand_isnan(tsri_expander *e, node a);
+node tsri_expand_isinf(tsri_expander *e, node a);
+node tsri_expand_isfinite(tsri_expander *e, node a);
+node tsri_expand_float_neg(tsri_expander *e, node a);
+node tsri_expand_float_abs(tsri_expander *e, node a);
+node tsri_expand_eq(tsri_expander *e, node a, node b);
+node tsri_expand_ne(tsri_expander *e, node a, node b);
+node tsri_expand_lt(tsri_expander *e, node a, node b);
+node tsri_expand_le(tsri_expander *e, node a, node b);
+node tsri_expand_gt(tsri_expander *e, node a, node b);
+node tsri_expand_ge(tsri_expander *e, node a, node b);
+node tsri_expand_float_min(tsri_expander *e, node a, node b);
+node tsri_expand_float_max(tsri_expander *e, node a, node b);
+node tsri_expand_float_sign(tsri_expander *e, node a);
+node tsri_expand_rsqrt(tsri_expander *e, node a);
 // expand_fma.c
 node tsri_expand_fma(tsri_expander *e, node x, node y, node z);
 

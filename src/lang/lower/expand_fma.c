@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// a * b + c rounded once, for devices that multiply, then add: in integers, exactly, subnormals and overflow included.
+// a * b + c rounded once, for devices that multiply, then add: f32 through f64 where that is there, else in integers, exactly,
+// subnormals and overflow included.
 //
 // A word has w bits (32 for f32, 64 for f64), two make a number of 2w: room for the product of two mantissas, and bits
 // below it that remember whether anything was shifted out. The product has its highest bit at 2w - 4 or one above, c at
@@ -151,7 +152,35 @@ static node round_pair(tsri_expander *e, pair sum, node exponent) {
   return pick(e, lt(e, whole(e, offset(e) + 2 * k->bias), exponent), whole(e, k->infinity), bits);
 }
 
+// --- Through f64, where the product of two f32 is exact ---------------------------------------------------------------
+
+static node to_float(tsri_expander *e, tsr_dtype dtype, node a) {
+  tsri_ir_type type = {(uint8_t)dtype, e->type.lanes};
+  return put(e, (tsri_ir_expr){.kind = TSRI_EXPR_CONVERT, .dtype = (uint8_t)dtype, .type = type, .a = a});
+}
+
+// a + b, its last bit made odd if something was lost: rounding that once more, to f32, is then still right.
+static node add_to_odd(tsri_expander *e, node a, node b) {
+  pair sum = two_sum(e, a, b);
+  node bits = bits_of(e, sum.hi), zero = num(e, 0), one = whole(e, 1);
+  node is_even = is_zero(e, iand(e, bits, 1)), above = lt(e, zero, sum.lo);
+  node is_inexact = either(e, above, lt(e, sum.lo, zero));  // not so if it is NaN
+  node goes_out = op(e, TSRI_OP_EQ, e->bools, above, lt(e, zero, sum.hi), 0);
+  node moved = pick(e, goes_out, iop(e, TSRI_OP_ADD, bits, one), minus(e, bits, one));
+  return pick(e, both(e, is_even, is_inexact), float_of(e, moved), sum.hi);
+}
+
+static node fma_by_f64(tsri_expander *e, node x, node y, node z) {
+  tsri_expander wide = *e;
+  wide.type.dtype = TSR_F64;
+  wide.ints.dtype = TSR_I64;
+  wide.k = &tsri_expand_f64;
+  node product = mul(&wide, to_float(e, TSR_F64, x), to_float(e, TSR_F64, y));
+  return to_float(e, TSR_F32, add_to_odd(&wide, product, to_float(e, TSR_F64, z)));
+}
+
 node tsri_expand_fma(tsri_expander *e, node x, node y, node z) {
+  if (e->goes_through_f64 && e->type.dtype == TSR_F32) return fma_by_f64(e, x, y, z);
   const tsri_expand_consts *k = e->k;
   int each = width(e) - 2 - k->mantissa_bits;  // so far up goes each factor of the product
   unpacked a = unpack(e, x), b = unpack(e, y), c = unpack(e, z);

@@ -27,13 +27,18 @@ static bool take_apart(const char *name, parts *out) {
   return false;
 }
 
+// Is `call` ("tsr_sin_f32($a)") that of the function tsr_<base>_<dtype>?
+static bool is_call_of(const char *call, const parts *p) {
+  size_t bytes = strlen(p->base);
+  return call && strncmp(call + 4, p->base, bytes) == 0 && call[4 + bytes] == '_' &&
+         strncmp(call + 5 + bytes, tsr_dtype_name(p->dtype), strlen(tsr_dtype_name(p->dtype))) == 0;
+}
+
 static bool find_operation(const parts *p, tsri_ir_op *out_op) {
   for (int op = 0; op < TSRI_OP_COUNT; op++) {
-    const tsri_ir_op_info *info = &tsri_ir_op_infos[op];
-    if (info->is_operator || strcmp(info->spelling, p->base) != 0) continue;
+    if (!is_call_of(tsri_expand_call((tsri_ir_op)op, p->dtype), p)) continue;
     *out_op = (tsri_ir_op)op;
-    bool is_float = p->dtype == TSR_F32 || p->dtype == TSR_F64;
-    bool has = tsri_expand_has(*out_op, (tsri_ir_type){(uint8_t)p->dtype, 1}) || (op == TSRI_OP_FMA && is_float);
+    bool has = tsri_expand_has(*out_op, (tsri_ir_type){(uint8_t)p->dtype, 1});
     return has && (!p->is_far || tsri_expand_limit(*out_op) > 0);
   }
   return false;

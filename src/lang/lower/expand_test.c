@@ -5,179 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "lang/lower/expand_testing.h"
 #include "support/test.h"
-
-typedef union value {
-  float f;
-  double d;
-  uint32_t u;
-  uint64_t w;
-} value;
-
-// --- A tiny interpreter ---------------------------------------------------------------------------------------------
-
-static value run_f32(const tsri_ir_expr *n, value a, value b, value c) {
-  switch ((tsri_ir_op)n->op) {
-    case TSRI_OP_ADD:
-      return (value){.f = a.f + b.f};
-    case TSRI_OP_SUB:
-      return (value){.f = a.f - b.f};
-    case TSRI_OP_MUL:
-      return (value){.f = a.f * b.f};
-    case TSRI_OP_DIV:
-      return (value){.f = a.f / b.f};
-    case TSRI_OP_FMA:
-      return (value){.f = fmaf(a.f, b.f, c.f)};
-    case TSRI_OP_NEG:
-      return (value){.f = -a.f};
-    case TSRI_OP_SQRT:
-      return (value){.f = sqrtf(a.f)};
-    case TSRI_OP_TRUNC:
-      return (value){.f = truncf(a.f)};
-    default:
-      test_fail(__FILE__, __LINE__, "no f32 operation %d here", n->op);
-  }
-}
-
-static value run_f64(const tsri_ir_expr *n, value a, value b, value c) {
-  switch ((tsri_ir_op)n->op) {
-    case TSRI_OP_ADD:
-      return (value){.d = a.d + b.d};
-    case TSRI_OP_SUB:
-      return (value){.d = a.d - b.d};
-    case TSRI_OP_MUL:
-      return (value){.d = a.d * b.d};
-    case TSRI_OP_DIV:
-      return (value){.d = a.d / b.d};
-    case TSRI_OP_FMA:
-      return (value){.d = fma(a.d, b.d, c.d)};
-    case TSRI_OP_NEG:
-      return (value){.d = -a.d};
-    case TSRI_OP_SQRT:
-      return (value){.d = sqrt(a.d)};
-    case TSRI_OP_TRUNC:
-      return (value){.d = trunc(a.d)};
-    default:
-      test_fail(__FILE__, __LINE__, "no f64 operation %d here", n->op);
-  }
-}
-
-static value run_int(const tsri_ir_expr *n, tsr_dtype dtype, value a, value b) {
-  bool is_wide = dtype == TSR_I64;
-  int width = is_wide ? 64 : 32;
-  uint64_t x = is_wide ? a.w : a.u, y = is_wide ? b.w : b.u, r = 0;
-  uint32_t count = b.u & (uint32_t)(width - 1);
-  switch ((tsri_ir_op)n->op) {
-    case TSRI_OP_ADD:
-      r = x + y;
-      break;
-    case TSRI_OP_SUB:
-      r = x - y;
-      break;
-    case TSRI_OP_MUL:
-      r = x * y;
-      break;
-    case TSRI_OP_MULHI:
-      r = x * y >> 32;
-      break;
-    case TSRI_OP_CLZ:
-      r = x == 0 ? (uint64_t)width : (uint64_t)(__builtin_clzll(x) - (64 - width));
-      break;
-    case TSRI_OP_AND:
-      r = x & y;
-      break;
-    case TSRI_OP_OR:
-      r = x | y;
-      break;
-    case TSRI_OP_XOR:
-      r = x ^ y;
-      break;
-    case TSRI_OP_SHL:
-      r = x << count;
-      break;
-    case TSRI_OP_SHR:
-      if (dtype == TSR_U32) r = x >> count;
-      else r = (uint64_t)((is_wide ? (int64_t)x : (int64_t)(int32_t)x) >> count);
-      break;
-    default:
-      test_fail(__FILE__, __LINE__, "no integer operation %d here", n->op);
-  }
-  return (value){.w = is_wide ? r : (uint32_t)r};
-}
-
-static bool nan_is_less;  // what a comparison that may give anything for NaN gives
-
-static bool run_test(const tsri_ir_expr *n, tsr_dtype dtype, value a, value b) {
-  bool is_f64 = dtype == TSR_F64, is_f32 = dtype == TSR_F32;
-  switch ((tsri_ir_op)n->op) {
-    case TSRI_OP_LT:
-      if (n->lane == 1 && (is_f64 ? isunordered(a.d, b.d) : isunordered(a.f, b.f))) return nan_is_less;
-      return is_f64             ? a.d < b.d
-             : is_f32           ? a.f < b.f
-             : dtype == TSR_I64 ? (int64_t)a.w < (int64_t)b.w
-             : dtype == TSR_I32 ? (int32_t)a.u < (int32_t)b.u
-                                : a.u < b.u;
-    case TSRI_OP_EQ:
-      return is_f64 ? a.d == b.d : is_f32 ? a.f == b.f : dtype == TSR_I64 ? a.w == b.w : a.u == b.u;
-    case TSRI_OP_NE:
-      return is_f64 ? a.d != b.d : is_f32 ? a.f != b.f : dtype == TSR_I64 ? a.w != b.w : a.u != b.u;
-    case TSRI_OP_AND:
-      return a.u && b.u;
-    case TSRI_OP_OR:
-      return a.u || b.u;
-    case TSRI_OP_NOT:
-      return !a.u;
-    case TSRI_OP_ISNAN:
-      return is_f64 ? isnan(a.d) : isnan(a.f);
-    default:
-      test_fail(__FILE__, __LINE__, "no test %d here", n->op);
-  }
-}
-
-static value convert(const tsri_ir_expr *n, tsr_dtype of, value a) {
-  uint16_t half = 0;
-  value is = {.w = 0};
-  if (n->dtype != TSR_BF16) {
-    (void)tsr_convert((tsr_dtype)n->dtype, &is, of, &a, 1);
-  } else {
-    (void)tsr_convert(TSR_BF16, &half, of, &a, 1);
-    (void)tsr_convert(TSR_F32, &is, TSR_BF16, &half, 1);
-  }
-  return is;
-}
-
-static value run_node(const tsri_expansion *x, const tsri_ir_expr *n, const value *v, const value *args) {
-  value a = v[n->kind == TSRI_EXPR_CONST ? 0 : n->a];
-  tsr_dtype of =
-      n->kind == TSRI_EXPR_OP || n->kind == TSRI_EXPR_CONVERT ? (tsr_dtype)x->nodes[n->a].type.dtype : TSR_BOOL;
-  switch (n->kind) {
-    case TSRI_EXPR_VAR:
-      return args[n->object];
-    case TSRI_EXPR_CONST:
-      return (value){.w = n->bits};
-    case TSRI_EXPR_BITCAST:
-      return a;
-    case TSRI_EXPR_CONVERT:
-      return convert(n, of, a);
-    default:
-      break;
-  }
-  if (n->op == TSRI_OP_SELECT) return a.u ? v[n->b] : v[n->c];
-  if (n->type.dtype == TSR_BOOL) return (value){.w = run_test(n, of, a, v[n->b])};
-  if (n->type.dtype == TSR_F32) return run_f32(n, a, v[n->b], v[n->c]);
-  if (n->type.dtype == TSR_F64) return run_f64(n, a, v[n->b], v[n->c]);
-  return run_int(n, (tsr_dtype)n->type.dtype, a, v[n->b]);
-}
-
-static value evaluate_three(const tsri_expansion *x, value a, value b, value c) {
-  value values[TSRI_EXPAND_MAX] = {{.w = 0}}, args[3] = {a, b, c};
-  for (uint32_t i = 1; i < x->count; i++) values[i] = run_node(x, &x->nodes[i], values, args);
-  return values[x->result];
-}
-
-static value evaluate(const tsri_expansion *x, value first, value second) {
-  return evaluate_three(x, first, second, (value){.w = 0});
-}
 
 // --- Comparing ------------------------------------------------------------------------------------------------------
 
@@ -376,10 +205,10 @@ TEST(zeros_infinities_and_nan_give_what_c_gives) { check_edges((tsri_expand_opti
 
 TEST(nan_comes_out_whatever_comparisons_make_of_it) {
   for (int i = 0; i < 4; i++) {
-    nan_is_less = i & 1;
+    expand_nan_is_less = i & 1;
     check_edges((tsri_expand_options){.fma = (i & 2) != 0, .nan_by_bits = true});
   }
-  nan_is_less = false;
+  expand_nan_is_less = false;
 }
 
 TEST(pow_and_atan2_follow_c_at_the_edges) {
@@ -436,6 +265,21 @@ TEST(fma_rounds_once_whatever_the_numbers) {
     c.w = random_float_bits(TSR_F64, product.w), is = evaluate_three(&x[1], a, b, c);
     double wide = fma(a.d, b.d, c.d);
     if (!same(is.d, wide)) test_fail(__FILE__, __LINE__, "fma(%a, %a, %a) is %a, not %a", a.d, b.d, c.d, is.d, wide);
+  }
+}
+
+TEST(fma_of_f32_through_f64_rounds_once_too) {
+  static tsri_expansion x;
+  tsri_expand(TSRI_OP_FMA, (tsri_ir_type){TSR_F32, 1}, (tsri_expand_options){.f64 = true}, &x);
+  CHECK(!x.has_overflowed && x.count < 50);
+  for (int i = 0; i < 300000; i++) {
+    value a = {.w = random_float_bits(TSR_F32, 0)}, b = {.w = random_float_bits(TSR_F32, 0)};
+    value product = {.f = a.f * b.f}, c = {.w = random_float_bits(TSR_F32, product.u)};
+    float is = evaluate_three(&x, a, b, c).f, wanted = fmaf(a.f, b.f, c.f);
+    if (!same((double)is, (double)wanted)) {
+      test_fail(__FILE__, __LINE__, "fma(%a, %a, %a) is %a, not %a", (double)a.f, (double)b.f, (double)c.f, (double)is,
+                (double)wanted);
+    }
   }
 }
 

@@ -374,7 +374,8 @@ static tsr_status check_texts(const tsri_c_emitter *e, const tsri_c_text *text, 
 
 static tsr_status emit_with(const tsri_c_spelling *spell, const tsri_emitter *emitter, const tsri_kernel *kernel,
                             const tsri_emit_options *options, tsri_emitted *out) {
-  tsri_c_emitter e = {.emitter = emitter, .kernel = kernel, .options = options, .spell = spell};
+  tsri_c_emitter e = {
+      .emitter = emitter, .kernel = kernel, .options = options, .spell = spell, .lacks = tsri_lacks_of(emitter->name)};
   e.items = kernel->group_size[0] * kernel->group_size[1] * kernel->group_size[2];
   e.native_subgroups = options->subgroups && e.items % options->subgroup_size == 0;
   e.uses_f64 = (kernel->needs & TSRI_NEEDS_F64) != 0;

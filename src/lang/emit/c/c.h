@@ -19,6 +19,7 @@
 
 #include "core/error.h"
 #include "lang/emit/emit.h"
+#include "lang/lower/lacks.h"
 
 // --- Text that grows ------------------------------------------------------------------------------------------------
 
@@ -93,6 +94,7 @@ typedef struct tsri_c_emitter {
   const tsri_kernel *kernel;
   const tsri_emit_options *options;
   const tsri_c_spelling *spell;
+  tsri_lacks lacks;
 
   tsri_c_text helpers;  // in an order in which each stands after what it uses
   tsri_c_text body;
@@ -153,8 +155,9 @@ void tsri_c_define(tsri_c_emitter *e, const char *name, const tsri_c_text *text)
 // asked for before.
 void tsri_c_define_expansion(tsri_c_emitter *e, const char *name);
 
-// Template of an operation on one lane; `dtype` is that of its (last) operand.
-const char *tsri_c_op_pattern(const tsri_c_emitter *e, tsri_ir_op op, tsr_dtype dtype);
+// Template of an operation on one lane; `dtype` is that of its (last) operand. `is_loose`: with the freedom that an
+// expansion may give (lower/expand.h).
+const char *tsri_c_op_pattern(const tsri_c_emitter *e, tsri_ir_op op, tsr_dtype dtype, bool is_loose);
 const char *tsri_c_convert_pattern(tsr_dtype to, tsr_dtype from);
 const char *tsri_c_bitcast_pattern(tsr_dtype to, tsr_dtype from);
 const char *tsri_c_decode_pattern(tsr_dtype storage);  // memory to value

@@ -66,7 +66,7 @@ static const helper helpers[] = {
     {TSRI_C_PLAIN, "from", "f",
      "TSR_FN $t tsr_from_$t($u x) {\n  union { $t f; $u u; } v;\n  v.u = x;\n  return v.f;\n}\n"},
 
-    // Integers: no overflow is undefined, and nothing divides by zero.
+    // Integers: no overflow is undefined.
     {TSRI_C_ALL, "neg", "i", FN1("neg", "return ($t)(($u)0 - ($u)a);")},
     // ptxas 13.0 for sm_90, sm_100 and sm_103 makes one instruction of min(min(a, -b), -c), likewise of max, and there forgets to negate
     // b. It does not recognise ~x + 1, which NVRTC would turn into 0 - x if it saw the ~, nor x taken from a 0 that only the
@@ -84,17 +84,7 @@ static const helper helpers[] = {
     {TSRI_C_ALL, "sub", "i", FN2("sub", "return ($t)(($u)a - ($u)b);")},
     {TSRI_C_ALL, "mul", "i", FN2("mul", "return ($t)(($u)a * ($u)b);")},
     {TSRI_C_ALL, "add", "uf", FN2("add", "return a + b;")},
-    {TSRI_C_ALL, "div", "u", FN2("div", "return a / (b == 0u ? 1u : b);")},
-    {TSRI_C_ALL, "rem", "u", FN2("rem", "return a % (b == 0u ? 1u : b);")},
-    {TSRI_C_ALL, "div", "i",
-     "TSR_FN $t tsr_div_$t($t a, $t b) {\n  $t q = a / ((b == 0 || b == -1) ? 1 : b);\n"
-     "  return b == -1 ? tsr_neg_$t(a) : q;\n}\n"},
-    {TSRI_C_ALL, "rem", "i", FN2("rem", "return a % ((b == 0 || b == -1) ? 1 : b);")},
     {TSRI_C_ALL, "shl", "i", "TSR_FN $t tsr_shl_$t($t a, u32 b) { return ($t)(($u)a << (b & $w)); }\n"},
-    {TSRI_C_ALL, "min", "iu", FN2("min", "return a < b ? a : b;")},
-    {TSRI_C_ALL, "max", "iu", FN2("max", "return a > b ? a : b;")},
-    {TSRI_C_ALL, "abs", "i", FN1("abs", "return a < 0 ? tsr_neg_$t(a) : a;")},
-    {TSRI_C_ALL, "sign", "i", FN1("sign", "return ($t)((a > 0) - (a < 0));")},
     {TSRI_C_OPENCL | TSRI_C_METAL, "popcount32", "", "#define tsr_popcount32(x) ((u32)popcount(x))\n"},
     {TSRI_C_OPENCL | TSRI_C_METAL, "clz32", "", "#define tsr_clz32(x) ((u32)clz(x))\n"},
     {TSRI_C_CUDA | TSRI_C_HIP, "popcount32", "", "#define tsr_popcount32(x) ((u32)__popc(x))\n"},
@@ -106,26 +96,7 @@ static const helper helpers[] = {
     {TSRI_C_PLAIN, "clz32", "",
      "TSR_FN u32 tsr_clz32(u32 x) {\n  x |= x >> 1;\n  x |= x >> 2;\n  x |= x >> 4;\n  x |= x >> 8;\n"
      "  x |= x >> 16;\n  return 32u - tsr_popcount32(x);\n}\n"},
-    {TSRI_C_ALL, "ctz32", "",
-     "TSR_FN u32 tsr_ctz32(u32 x) { return x == 0u ? 32u : 31u - tsr_clz32(x & (0u - x)); }\n"},
-    {TSRI_C_ALL, "popcount64", "",
-     "TSR_FN i64 tsr_popcount64(i64 x) {\n"
-     "  return (i64)(tsr_popcount32((u32)x) + tsr_popcount32((u32)((u64)x >> 32)));\n}\n"},
-    {TSRI_C_ALL, "clz64", "",
-     "TSR_FN i64 tsr_clz64(i64 x) {\n  u32 high = (u32)((u64)x >> 32);\n"
-     "  return (i64)(high ? tsr_clz32(high) : 32u + tsr_clz32((u32)x));\n}\n"},
-    {TSRI_C_ALL, "ctz64", "",
-     "TSR_FN i64 tsr_ctz64(i64 x) {\n  u32 low = (u32)x;\n"
-     "  return (i64)(low ? tsr_ctz32(low) : 32u + tsr_ctz32((u32)((u64)x >> 32)));\n}\n"},
 
-    // Floats: NaN as ir_ops.h says, decided by bits since some compilers assume there is none.
-    {TSRI_C_ALL, "isnan", "f", "TSR_FN bool tsr_isnan_$t($t a) { return (tsr_bits_$t(a) & $m) > $i; }\n"},
-    {TSRI_C_ALL, "isinf", "f", "TSR_FN bool tsr_isinf_$t($t a) { return (tsr_bits_$t(a) & $m) == $i; }\n"},
-    {TSRI_C_ALL, "isfinite", "f", "TSR_FN bool tsr_isfinite_$t($t a) { return (tsr_bits_$t(a) & $m) < $i; }\n"},
-    {TSRI_C_ALL, "min", "f", FN2("min", "return (a < b || tsr_isnan_$t(a)) ? a : b;")},
-    {TSRI_C_ALL, "max", "f", FN2("max", "return (a > b || tsr_isnan_$t(a)) ? a : b;")},
-    {TSRI_C_ALL, "sign", "f", FN1("sign", "return a > ($t)0 ? ($t)1 : a < ($t)0 ? ($t)-1 : a;")},
-    {TSRI_C_PLAIN, "rsqrt", "f", FN1("rsqrt", "return ($t)1 / sqrt$f(a);")},
     {TSRI_C_ALL, "select", "iufb", "TSR_FN $t tsr_select_$t(bool c, $t a, $t b) { return c ? a : b; }\n"},
 
     // Conversions.

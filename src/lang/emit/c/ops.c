@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Templates for one lane of each operation and conversion; emit/c/helpers.c explains the letters. $a, $b, $c are the
-// operands. A template that is an operator has brackets around it.
+// operands. A template that is an operator has brackets around it. An operation that the dialect lacks (lower/lacks.h) is a
+// call of the function made of its expansion.
 #include <string.h>
 
 #include "lang/emit/c/c.h"
+#include "lang/lower/expand.h"
 
 typedef struct op_patterns {
   const char *f;  // f32, f64
@@ -28,8 +30,8 @@ static const op_patterns patterns[TSRI_OP_COUNT] = {
     [TSRI_OP_ADD] = {"($a + $b)", "tsr_add_$t($a, $b)", "($a + $b)", NULL},
     [TSRI_OP_SUB] = {"($a - $b)", "tsr_sub_$t($a, $b)", "($a - $b)", NULL},
     [TSRI_OP_MUL] = {"($a * $b)", "tsr_mul_$t($a, $b)", "($a * $b)", NULL},
-    [TSRI_OP_DIV] = {"($a / $b)", "tsr_div_$t($a, $b)", "tsr_div_$t($a, $b)", NULL},
-    [TSRI_OP_REM] = {NULL, "tsr_rem_$t($a, $b)", "tsr_rem_$t($a, $b)", NULL},
+    [TSRI_OP_DIV] = {"($a / $b)", "($a / $b)", "($a / $b)", NULL},
+    [TSRI_OP_REM] = {NULL, "($a % $b)", "($a % $b)", NULL},
     [TSRI_OP_AND] = {NULL, "($a & $b)", "($a & $b)", "(bool)($a & $b)"},
     [TSRI_OP_OR] = {NULL, "($a | $b)", "($a | $b)", "(bool)($a | $b)"},
     [TSRI_OP_XOR] = {NULL, "($a ^ $b)", "($a ^ $b)", "($a != $b)"},
@@ -41,10 +43,7 @@ static const op_patterns patterns[TSRI_OP_COUNT] = {
     [TSRI_OP_LE] = SAME("($a <= $b)"),
     [TSRI_OP_GT] = SAME("($a > $b)"),
     [TSRI_OP_GE] = SAME("($a >= $b)"),
-    [TSRI_OP_MIN] = SAME("tsr_min_$t($a, $b)"),
-    [TSRI_OP_MAX] = SAME("tsr_max_$t($a, $b)"),
-    [TSRI_OP_ABS] = {"fabs$f($a)", "tsr_abs_$t($a)", NULL, NULL},
-    [TSRI_OP_SIGN] = {"tsr_sign_$t($a)", "tsr_sign_$t($a)", NULL, NULL},
+    [TSRI_OP_ABS] = EXACT1("fabs"),
     [TSRI_OP_FLOOR] = EXACT1("floor"),
     [TSRI_OP_CEIL] = EXACT1("ceil"),
     [TSRI_OP_ROUND] = EXACT1("rint"),
@@ -71,47 +70,22 @@ static const op_patterns patterns[TSRI_OP_COUNT] = {
     [TSRI_OP_ERF] = MATH1("erf"),
     [TSRI_OP_POW] = MATH2("pow"),
     [TSRI_OP_FMA] = {.f = "fma$f($a, $b, $c)"},
-    [TSRI_OP_ISNAN] = {.f = "tsr_isnan_$t($a)"},
-    [TSRI_OP_ISINF] = {.f = "tsr_isinf_$t($a)"},
-    [TSRI_OP_ISFINITE] = {.f = "tsr_isfinite_$t($a)"},
     [TSRI_OP_POPCOUNT] = {.i = "(i32)tsr_popcount32((u32)$a)", .u = "tsr_popcount32($a)"},
     [TSRI_OP_CLZ] = {.i = "(i32)tsr_clz32((u32)$a)", .u = "tsr_clz32($a)"},
-    [TSRI_OP_CTZ] = {.i = "(i32)tsr_ctz32((u32)$a)", .u = "tsr_ctz32($a)"},
     [TSRI_OP_MULHI] = {.u = "(u32)(((u64)$a * (u64)$b) >> 32)"},
     [TSRI_OP_SELECT] = SAME("tsr_select_$t($a, $b, $c)"),
 };
 
-// Where a dialect does something else.
-static const char *special_pattern(const tsri_c_emitter *e, tsri_ir_op op, tsr_dtype dtype) {
-  if (dtype == TSR_I64) {
-    if (op == TSRI_OP_POPCOUNT) return "tsr_popcount64($a)";
-    if (op == TSRI_OP_CLZ) return "tsr_clz64($a)";
-    if (op == TSRI_OP_CTZ) return "tsr_ctz64($a)";
-  }
-  if (tsri_c_is(e, TSRI_C_METAL)) {  // which lacks them
-    if (op == TSRI_OP_ERF) return "tsr_erf_$t($a)";
-    if (op == TSRI_OP_EXPM1) return "tsr_expm1_$t($a)";
-    if (op == TSRI_OP_LOG1P) return "tsr_log1p_$t($a)";
-  }
-  // PoCL's overflow too early, or to NaN.
-  if (tsri_c_is(e, TSRI_C_OPENCL) && dtype == TSR_F64) {
-    if (op == TSRI_OP_EXP) return "tsr_exp_$t($a)";
-    if (op == TSRI_OP_SINH) return "tsr_sinh_$t($a)";
-    if (op == TSRI_OP_COSH) return "tsr_cosh_$t($a)";
-  }
+const char *tsri_c_op_pattern(const tsri_c_emitter *e, tsri_ir_op op, tsr_dtype dtype, bool is_loose) {
+  if (!is_loose && tsri_lacks_op(&e->lacks, op, dtype)) return tsri_expand_call(op, dtype);
   // NVIDIA's assembler must not see it: helpers.c.
-  if (op == TSRI_OP_NEG && dtype == TSR_I32 && tsri_c_is(e, TSRI_C_CUDA | TSRI_C_OPENCL)) return "tsr_negate($a)";
-  if (op == TSRI_OP_RSQRT && tsri_c_is(e, TSRI_C_PLAIN)) return "tsr_rsqrt_$t($a)";
+  bool is_seen = !is_loose && tsri_c_is(e, TSRI_C_CUDA | TSRI_C_OPENCL);
+  if (op == TSRI_OP_NEG && dtype == TSR_I32 && is_seen) return "tsr_negate($a)";
   // Twice the precision and two bits more: the quotient rounded to f64 first still rounds to the right f32.
-  if (op == TSRI_OP_DIV && dtype == TSR_F32 && !e->options->exact_divide && e->options->f64) {
-    return "(f32)((f64)$a / (f64)$b)";
-  }
-  return NULL;
-}
-
-const char *tsri_c_op_pattern(const tsri_c_emitter *e, tsri_ir_op op, tsr_dtype dtype) {
-  const char *special = special_pattern(e, op, dtype);
-  if (special) return special;
+  bool is_rough = op == TSRI_OP_DIV && dtype == TSR_F32 && !is_loose && !e->options->exact_divide;
+  if (is_rough && e->options->f64) return "(f32)((f64)$a / (f64)$b)";
+  if (is_loose && op == TSRI_OP_SHR) return "($a >> $b)";
+  if (is_loose && op == TSRI_OP_SHL && dtype == TSR_U32) return "($a << $b)";
   const op_patterns *p = &patterns[op];
   switch (dtype) {
     case TSR_F32:

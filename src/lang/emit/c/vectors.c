@@ -131,7 +131,7 @@ tsri_c_name tsri_c_vector_op(tsri_c_emitter *e, tsri_ir_op op, tsri_ir_type oper
   if (op == TSRI_OP_SELECT) params[0].dtype = TSR_BOOL;
   if (op == TSRI_OP_SHL || op == TSRI_OP_SHR) params[1].dtype = TSR_U32;
   tsr_dtype dtype = (tsr_dtype)operand.dtype;
-  define_lanes(e, &name, result, params, tsri_ir_op_infos[op].arity, tsri_c_op_pattern(e, op, dtype), dtype);
+  define_lanes(e, &name, result, params, tsri_ir_op_infos[op].arity, tsri_c_op_pattern(e, op, dtype, false), dtype);
   return name;
 }
 

@@ -8,6 +8,12 @@
 #define U(op, a, b) tsri_spv_op2(s, SPV_OP_##op, words, (a), (b))
 #define WORD(value) tsri_spv_const(s, words, (value))
 
+// Of f32 or f64.
+static tsri_spv_id is_nan(tsri_spv *s, tsri_spv_type type, tsri_spv_id a) {
+  tsri_ir_type of = {type.kind == SPV_F64 ? TSR_F64 : TSR_F32, type.lanes};
+  return tsri_spv_operation(s, TSRI_OP_ISNAN, of, (tsri_ir_type){TSR_BOOL, type.lanes}, &a, false);
+}
+
 static bool is_float(tsr_dtype dtype) { return dtype == TSR_F32 || dtype == TSR_F64; }
 
 // --- f16 and bf16, as bits in the low half of a word ----------------------------------------------------------------
@@ -63,7 +69,7 @@ static tsri_spv_id f32_to_bf16(tsri_spv *s, uint32_t lanes, tsri_spv_id x) {
   tsri_spv_id even = U(I_ADD, U(BITWISE_AND, upper, WORD(1)), WORD(0x7fff));
   tsri_spv_id rounded = U(SHIFT_RIGHT_LOGICAL, U(I_ADD, u, even), WORD(16));
   tsri_spv_id nan = U(BITWISE_OR, upper, WORD(0x40));
-  return tsri_spv_select(s, words, tsri_spv_isnan(s, floats, x), nan, rounded);
+  return tsri_spv_select(s, words, is_nan(s, floats, x), nan, rounded);
 }
 
 // The f32 neighbour with an odd last bit: rounding that once more is still right.
@@ -171,7 +177,7 @@ static tsri_spv_id float_to_int(tsri_spv *s, tsr_dtype to, tsri_spv_type from, t
   tsri_spv_id above = tsri_spv_op2(s, SPV_OP_F_ORD_GREATER_THAN_EQUAL, bools, a, float_const(s, from, range.above));
   tsri_spv_id below = tsri_spv_op2(s, SPV_OP_F_ORD_LESS_THAN_EQUAL, bools, a, float_const(s, from, range.below));
   tsri_spv_id outside = tsri_spv_op2(s, SPV_OP_LOGICAL_OR, bools, above, below);
-  outside = tsri_spv_op2(s, SPV_OP_LOGICAL_OR, bools, outside, tsri_spv_isnan(s, from, a));
+  outside = tsri_spv_op2(s, SPV_OP_LOGICAL_OR, bools, outside, is_nan(s, from, a));
   tsri_spv_id fits = tsri_spv_select(s, from, outside, tsri_spv_const(s, from, 0), a);
   tsri_spv_id r = tsri_spv_op1(s, is_signed ? SPV_OP_CONVERT_F_TO_S : SPV_OP_CONVERT_F_TO_U, ints, fits);
   r = tsri_spv_select(s, ints, above, tsri_spv_number(s, ints, range.most), r);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Operations on values: the exact meanings of ir_ops.h out of SPIR-V instructions. All work on vectors as on scalars.
+// Operations on values as SPIR-V instructions, or as their expansions where it lacks them (lower/lacks.h). All work on vectors
+// as on scalars.
 #include "lang/emit/spirv/spirv.h"
 #include "lang/lower/expand.h"
 
@@ -18,6 +19,8 @@ static const op_codes codes[TSRI_OP_COUNT] = {
     [TSRI_OP_ADD] = {SPV_OP_F_ADD, SPV_OP_I_ADD, SPV_OP_I_ADD, 0},
     [TSRI_OP_SUB] = {SPV_OP_F_SUB, SPV_OP_I_SUB, SPV_OP_I_SUB, 0},
     [TSRI_OP_MUL] = {SPV_OP_F_MUL, SPV_OP_I_MUL, SPV_OP_I_MUL, 0},
+    [TSRI_OP_DIV] = {0, SPV_OP_S_DIV, SPV_OP_U_DIV, 0},
+    [TSRI_OP_REM] = {0, 0, SPV_OP_U_MOD, 0},
     [TSRI_OP_AND] = {0, SPV_OP_BITWISE_AND, SPV_OP_BITWISE_AND, SPV_OP_LOGICAL_AND},
     [TSRI_OP_OR] = {0, SPV_OP_BITWISE_OR, SPV_OP_BITWISE_OR, SPV_OP_LOGICAL_OR},
     [TSRI_OP_XOR] = {0, SPV_OP_BITWISE_XOR, SPV_OP_BITWISE_XOR, SPV_OP_LOGICAL_NOT_EQUAL},
@@ -42,40 +45,13 @@ static uint32_t code_for(tsri_ir_op op, tsr_dtype dtype) {
 
 // --- Integers -------------------------------------------------------------------------------------------------------
 
-static tsri_spv_id integer_divide(tsri_spv *s, tsri_spv_type type, bool is_signed, bool wants_rest, tsri_spv_id a,
-                                  tsri_spv_id b) {
-  tsri_spv_type bools = tsri_spv_bool_type(type);
-  tsri_spv_id zero = tsri_spv_number(s, type, 0), one = tsri_spv_number(s, type, 1);
-  tsri_spv_id is_zero = tsri_spv_op2(s, SPV_OP_I_EQUAL, bools, b, zero);
-  if (!is_signed) {
-    tsri_spv_id safe = tsri_spv_select(s, type, is_zero, one, b);
-    return tsri_spv_op2(s, wants_rest ? SPV_OP_U_MOD : SPV_OP_U_DIV, type, a, safe);
-  }
-  tsri_spv_id is_minus = tsri_spv_op2(s, SPV_OP_I_EQUAL, bools, b, tsri_spv_number(s, type, -1));
-  tsri_spv_id is_bad = tsri_spv_op2(s, SPV_OP_LOGICAL_OR, bools, is_zero, is_minus);
-  tsri_spv_id safe = tsri_spv_select(s, type, is_bad, one, b);
-  tsri_spv_id quotient = tsri_spv_op2(s, SPV_OP_S_DIV, type, a, safe);
-  // Vulkan leaves OpSRem of negative numbers undefined.
-  if (wants_rest) {
-    return tsri_spv_op2(s, SPV_OP_I_SUB, type, a, tsri_spv_op2(s, SPV_OP_I_MUL, type, quotient, safe));
-  }
-  return tsri_spv_select(s, type, is_minus, tsri_spv_op1(s, SPV_OP_S_NEGATE, type, a), quotient);
-}
-
 static tsri_spv_id shift(tsri_spv *s, uint32_t code, tsri_spv_type type, tsri_spv_id a, tsri_spv_id count) {
   tsri_spv_type counts = tsri_spv_make_type(SPV_U32, type.lanes);
   tsri_spv_id mask = tsri_spv_const(s, counts, tsri_spv_is_64(type) ? 63 : 31);
   return tsri_spv_op2(s, code, type, a, tsri_spv_op2(s, SPV_OP_BITWISE_AND, counts, count, mask));
 }
 
-static tsri_spv_id integer_minmax(tsri_spv *s, tsri_ir_op op, tsri_spv_type type, bool is_signed, tsri_spv_id a,
-                                  tsri_spv_id b) {
-  uint32_t code = op == TSRI_OP_MIN ? (is_signed ? SPV_OP_S_LESS_THAN : SPV_OP_U_LESS_THAN)
-                                    : (is_signed ? SPV_OP_S_GREATER_THAN : SPV_OP_U_GREATER_THAN);
-  return tsri_spv_select(s, type, tsri_spv_op2(s, code, tsri_spv_bool_type(type), a, b), a, b);
-}
-
-// popcount, clz or ctz of 32 bits.
+// popcount, clz or ctz.
 static tsri_spv_id count_word(tsri_spv *s, tsri_ir_op op, tsri_spv_type type, tsri_spv_id a) {
   if (op == TSRI_OP_POPCOUNT) return tsri_spv_op1(s, SPV_OP_BIT_COUNT, type, a);
   if (op == TSRI_OP_CLZ) {  // 31 less the place of the highest 1, which is -1 for 0
@@ -85,26 +61,6 @@ static tsri_spv_id count_word(tsri_spv *s, tsri_ir_op op, tsri_spv_type type, ts
   tsri_spv_id is_zero = tsri_spv_op2(s, SPV_OP_I_EQUAL, tsri_spv_bool_type(type), a, tsri_spv_number(s, type, 0));
   tsri_spv_id place = tsri_spv_ext(s, SPV_GLSL_FIND_I_LSB, type, a, 0, 0);
   return tsri_spv_select(s, type, is_zero, tsri_spv_number(s, type, 32), place);
-}
-
-// The same of 64: from the halves. The one that counts first is taken if it is not 0.
-static tsri_spv_id count_bits(tsri_spv *s, tsri_ir_op op, tsri_spv_type type, tsri_spv_id a) {
-  if (!tsri_spv_is_64(type)) return count_word(s, op, type, a);
-  tsri_spv_type half = tsri_spv_make_type(SPV_U32, type.lanes);
-  tsri_spv_id low = tsri_spv_op1(s, SPV_OP_U_CONVERT, half, a);
-  tsri_spv_id up = tsri_spv_op2(s, SPV_OP_SHIFT_RIGHT_LOGICAL, type, a, tsri_spv_const(s, half, 32));
-  tsri_spv_id high = tsri_spv_op1(s, SPV_OP_U_CONVERT, half, up), count;
-  tsri_spv_id low_count = count_word(s, op, half, low), high_count = count_word(s, op, half, high);
-  if (op == TSRI_OP_POPCOUNT) {
-    count = tsri_spv_op2(s, SPV_OP_I_ADD, half, low_count, high_count);
-  } else {
-    tsri_spv_id first = op == TSRI_OP_CLZ ? high : low, first_count = op == TSRI_OP_CLZ ? high_count : low_count;
-    tsri_spv_id other_count = op == TSRI_OP_CLZ ? low_count : high_count;
-    tsri_spv_id more = tsri_spv_op2(s, SPV_OP_I_ADD, half, other_count, tsri_spv_const(s, half, 32));
-    tsri_spv_id is_zero = tsri_spv_op2(s, SPV_OP_I_EQUAL, tsri_spv_bool_type(type), first, tsri_spv_const(s, half, 0));
-    count = tsri_spv_select(s, half, is_zero, more, first_count);
-  }
-  return tsri_spv_op1(s, SPV_OP_U_CONVERT, type, count);
 }
 
 static tsri_spv_id multiply_high(tsri_spv *s, tsri_spv_type type, tsri_spv_id a, tsri_spv_id b) {
@@ -127,73 +83,15 @@ static tsri_spv_id magnitude_bits(tsri_spv *s, tsri_spv_type type, tsri_spv_id a
   return tsri_spv_op2(s, SPV_OP_BITWISE_AND, bits, tsri_spv_bitcast(s, bits, type, a), tsri_spv_const(s, bits, mask));
 }
 
-// The bits without the sign, compared with infinity's.
-static tsri_spv_id compare_infinity(tsri_spv *s, uint32_t code, tsri_spv_type type, tsri_spv_id a) {
-  uint64_t infinity = tsri_spv_is_64(type) ? UINT64_C(0x7ff0000000000000) : 0x7f800000;
-  tsri_spv_id limit = tsri_spv_const(s, tsri_spv_bits_type(type), infinity);
-  return tsri_spv_op2(s, code, tsri_spv_bool_type(type), magnitude_bits(s, type, a), limit);
-}
-
-tsri_spv_id tsri_spv_isnan(tsri_spv *s, tsri_spv_type type, tsri_spv_id a) {
-  return compare_infinity(s, SPV_OP_U_GREATER_THAN, type, a);
-}
-
-static tsri_spv_id float_minmax(tsri_spv *s, tsri_ir_op op, tsri_spv_type type, tsri_spv_id a, tsri_spv_id b) {
-  tsri_spv_type bools = tsri_spv_bool_type(type);
-  uint32_t code = op == TSRI_OP_MIN ? SPV_OP_F_ORD_LESS_THAN : SPV_OP_F_ORD_GREATER_THAN;
-  tsri_spv_id wins = tsri_spv_op2(s, code, bools, a, b);
-  tsri_spv_id takes_a = tsri_spv_op2(s, SPV_OP_LOGICAL_OR, bools, wins, tsri_spv_isnan(s, type, a));
-  return tsri_spv_select(s, type, takes_a, a, b);
-}
-
-static tsri_spv_id sign(tsri_spv *s, tsri_spv_type type, tsri_spv_id a) {
-  tsri_spv_type bools = tsri_spv_bool_type(type);
-  bool is_float = tsri_spv_is_float(type);
-  tsri_spv_id zero = tsri_spv_number(s, type, 0);
-  tsri_spv_id below = tsri_spv_op2(s, is_float ? SPV_OP_F_ORD_LESS_THAN : SPV_OP_S_LESS_THAN, bools, a, zero);
-  tsri_spv_id above = tsri_spv_op2(s, is_float ? SPV_OP_F_ORD_GREATER_THAN : SPV_OP_S_GREATER_THAN, bools, a, zero);
-  tsri_spv_id other = tsri_spv_select(s, type, below, tsri_spv_number(s, type, -1), a);
-  return tsri_spv_select(s, type, above, tsri_spv_number(s, type, 1), other);
-}
-
 static tsri_spv_id widen(tsri_spv *s, tsri_spv_type wide, tsri_spv_id a) {
   return tsri_spv_op1(s, SPV_OP_F_CONVERT, wide, a);
 }
 
 #define F(op, a, b) tsri_spv_op2(s, SPV_OP_F_##op, type, (a), (b))
 
-// a + b in f64, its last bit made odd if something was lost: rounding that once more, to f32, is then still right.
-static tsri_spv_id add_to_odd(tsri_spv *s, tsri_spv_type type, tsri_spv_id a, tsri_spv_id b) {
-  tsri_spv_type bools = tsri_spv_bool_type(type), ints = tsri_spv_bits_type(type);
-  tsri_spv_id sum = F(ADD, a, b), part = F(SUB, sum, a), zero = tsri_spv_const(s, type, 0);
-  tsri_spv_id lost = F(ADD, F(SUB, a, F(SUB, sum, part)), F(SUB, b, part));
-  tsri_spv_id bits = tsri_spv_bitcast(s, ints, type, sum), one = tsri_spv_number(s, ints, 1);
-  tsri_spv_id last = tsri_spv_op2(s, SPV_OP_BITWISE_AND, ints, bits, one);
-  tsri_spv_id is_even = tsri_spv_op2(s, SPV_OP_I_EQUAL, bools, last, tsri_spv_number(s, ints, 0));
-  tsri_spv_id above = tsri_spv_op2(s, SPV_OP_F_ORD_GREATER_THAN, bools, lost, zero);
-  tsri_spv_id below = tsri_spv_op2(s, SPV_OP_F_ORD_LESS_THAN, bools, lost, zero);
-  tsri_spv_id is_inexact = tsri_spv_op2(s, SPV_OP_LOGICAL_OR, bools, above, below);  // not so if it is NaN
-  tsri_spv_id is_positive = tsri_spv_op2(s, SPV_OP_F_ORD_GREATER_THAN, bools, sum, zero);
-  tsri_spv_id goes_out = tsri_spv_op2(s, SPV_OP_LOGICAL_EQUAL, bools, above, is_positive);
-  tsri_spv_id out = tsri_spv_op2(s, SPV_OP_I_ADD, ints, bits, one), in = tsri_spv_op2(s, SPV_OP_I_SUB, ints, bits, one);
-  tsri_spv_id moved = tsri_spv_bitcast(s, type, ints, tsri_spv_select(s, ints, goes_out, out, in));
-  return tsri_spv_select(s, type, tsri_spv_op2(s, SPV_OP_LOGICAL_AND, bools, is_even, is_inexact), moved, sum);
-}
-
-static tsri_spv_id expanded(tsri_spv *s, tsri_ir_op op, tsri_ir_type type, const tsri_spv_id *args);
-
-// Where the device does not fuse, f32 goes through f64, where the product is exact; without that, and for f64, by
-// integers.
 static tsri_spv_id fused(tsri_spv *s, tsri_spv_type type, tsri_spv_id a, tsri_spv_id b, tsri_spv_id c) {
-  if (s->options->exact_fma) return tsri_spv_ext(s, SPV_GLSL_FMA, type, a, b, c);
-  bool is_wide = tsri_spv_is_64(type);
-  if (is_wide || !s->options->f64 || !s->options->i64) {
-    tsri_ir_type of = {is_wide ? TSR_F64 : TSR_F32, type.lanes};
-    return expanded(s, TSRI_OP_FMA, of, (tsri_spv_id[]){a, b, c});
-  }
-  tsri_spv_type wide = tsri_spv_make_type(SPV_F64, type.lanes);
-  tsri_spv_id product = tsri_spv_op2(s, SPV_OP_F_MUL, wide, widen(s, wide, a), widen(s, wide, b));
-  return tsri_spv_op1(s, SPV_OP_F_CONVERT, type, add_to_odd(s, wide, product, widen(s, wide, c)));
+  tsri_ir_type of = {TSR_F32, type.lanes};
+  return tsri_spv_operation(s, TSRI_OP_FMA, of, of, (tsri_spv_id[]){a, b, c}, false);
 }
 
 // Whether a number's exponent is so near to 0 that nothing in quick_divide leaves the normal numbers.
@@ -280,20 +178,24 @@ static tsri_spv_id expansion_node(tsri_spv *s, const tsri_expansion *x, const ts
 
 static tsri_spv_id put_expansion(tsri_spv *s, const tsri_expansion *x, const tsri_spv_id *args) {
   tsri_spv_id ids[TSRI_EXPAND_MAX] = {0};
-  for (uint32_t i = 1; i < x->count; i++) ids[i] = expansion_node(s, x, &x->nodes[i], ids, args);
+  for (uint32_t i = 1; i < x->count; i++) {
+    if (x->nodes[i].type.dtype == TSR_I64 && !s->options->i64) s->missing = "i64 (for operations on f64)";
+    ids[i] = expansion_node(s, x, &x->nodes[i], ids, args);
+  }
   return ids[x->result];
 }
 
 static tsri_spv_id put_function(tsri_spv *s, tsri_ir_op op, tsri_ir_type type, const tsri_spv_id *args, bool is_far) {
   tsri_expansion x;
-  tsri_expand(op, type, (tsri_expand_options){.fma = s->options->exact_fma, .far = is_far}, &x);
+  tsri_expand_options options = {
+      .fma = s->options->exact_fma, .f64 = s->options->f64 && s->options->i64, .far = is_far};
+  tsri_expand(op, type, options, &x);
   return put_expansion(s, &x, args);
 }
 
 // The expansion for large arguments stands in a branch that is taken if any lane needs it.
 static tsri_spv_id expanded(tsri_spv *s, tsri_ir_op op, tsri_ir_type type, const tsri_spv_id *args) {
   tsri_spv_type floats = tsri_spv_value_type(type), bools = tsri_spv_bool_type(floats);
-  if (type.dtype == TSR_F64 && !s->options->i64) s->missing = "i64 (for functions of f64)";
   tsri_spv_id near = put_function(s, op, type, args, false);
   double limit = tsri_expand_limit(op);
   if (limit == 0) return near;
@@ -326,13 +228,8 @@ static tsri_spv_id float_operation(tsri_spv *s, tsri_ir_op op, tsri_spv_type typ
   switch (op) {
     case TSRI_OP_DIV:
       return float_divide(s, type, a, args[1], is_loose);
-    case TSRI_OP_MIN:
-    case TSRI_OP_MAX:
-      return float_minmax(s, op, type, a, args[1]);
     case TSRI_OP_ABS:
       return tsri_spv_ext(s, SPV_GLSL_F_ABS, type, a, 0, 0);
-    case TSRI_OP_SIGN:
-      return sign(s, type, a);
     case TSRI_OP_FLOOR:
       return tsri_spv_ext(s, SPV_GLSL_FLOOR, type, a, 0, 0);
     case TSRI_OP_CEIL:
@@ -343,50 +240,29 @@ static tsri_spv_id float_operation(tsri_spv *s, tsri_ir_op op, tsri_spv_type typ
       return tsri_spv_ext(s, SPV_GLSL_TRUNC, type, a, 0, 0);
     case TSRI_OP_SQRT:
       return tsri_spv_ext(s, SPV_GLSL_SQRT, type, a, 0, 0);
-    case TSRI_OP_RSQRT: {
-      if (!tsri_spv_is_64(type)) return tsri_spv_ext(s, SPV_GLSL_INVERSE_SQRT, type, a, 0, 0);
-      tsri_spv_id root = tsri_spv_ext(s, SPV_GLSL_SQRT, type, a, 0, 0);
-      return tsri_spv_op2(s, SPV_OP_F_DIV, type, tsri_spv_number(s, type, 1), root);
-    }
+    case TSRI_OP_RSQRT:
+      return tsri_spv_ext(s, SPV_GLSL_INVERSE_SQRT, type, a, 0, 0);
     case TSRI_OP_FMA:
-      return fused(s, type, a, args[1], args[2]);
-    case TSRI_OP_ISNAN:
-      return tsri_spv_isnan(s, type, a);
-    case TSRI_OP_ISINF:
-      return compare_infinity(s, SPV_OP_I_EQUAL, type, a);
-    case TSRI_OP_ISFINITE:
-      return compare_infinity(s, SPV_OP_U_LESS_THAN, type, a);
+      return tsri_spv_ext(s, SPV_GLSL_FMA, type, a, args[1], args[2]);
     default:
       return 0;
   }
 }
 
 static tsri_spv_id integer_operation(tsri_spv *s, tsri_ir_op op, tsri_spv_type type, bool is_signed,
-                                     const tsri_spv_id *args) {
+                                     const tsri_spv_id *args, bool is_loose) {
   tsri_spv_id a = args[0];
   switch (op) {
-    case TSRI_OP_DIV:
-      return integer_divide(s, type, is_signed, false, a, args[1]);
-    case TSRI_OP_REM:
-      return integer_divide(s, type, is_signed, true, a, args[1]);
     case TSRI_OP_SHL:
     case TSRI_OP_SHR: {
+      if (is_loose) return 0;
       uint32_t right = is_signed ? SPV_OP_SHIFT_RIGHT_ARITHMETIC : SPV_OP_SHIFT_RIGHT_LOGICAL;
       return shift(s, op == TSRI_OP_SHL ? (uint32_t)SPV_OP_SHIFT_LEFT_LOGICAL : right, type, a, args[1]);
     }
-    case TSRI_OP_MIN:
-    case TSRI_OP_MAX:
-      return integer_minmax(s, op, type, is_signed, a, args[1]);
-    case TSRI_OP_ABS: {
-      tsri_spv_id below = tsri_spv_op2(s, SPV_OP_S_LESS_THAN, tsri_spv_bool_type(type), a, tsri_spv_number(s, type, 0));
-      return tsri_spv_select(s, type, below, tsri_spv_op1(s, SPV_OP_S_NEGATE, type, a), a);
-    }
-    case TSRI_OP_SIGN:
-      return sign(s, type, a);
     case TSRI_OP_POPCOUNT:
     case TSRI_OP_CLZ:
     case TSRI_OP_CTZ:
-      return count_bits(s, op, type, a);
+      return count_word(s, op, type, a);
     case TSRI_OP_MULHI:
       return multiply_high(s, type, a, args[1]);
     default:
@@ -399,12 +275,12 @@ tsri_spv_id tsri_spv_operation(tsri_spv *s, tsri_ir_op op, tsri_ir_type operand,
   tsri_spv_type type = tsri_spv_value_type(operand), out = tsri_spv_value_type(result);
   tsr_dtype dtype = (tsr_dtype)operand.dtype;
   if (op == TSRI_OP_SELECT) return tsri_spv_select(s, out, args[0], args[1], args[2]);
-  if (tsri_expand_has(op, operand)) return expanded(s, op, operand, args);
+  if (!is_loose && tsri_lacks_op(&s->lacks, op, dtype)) return expanded(s, op, operand, args);
   tsri_spv_id special = 0;
   if (tsri_spv_is_float(type)) {
     special = float_operation(s, op, type, args, is_loose);
   } else if (dtype != TSR_BOOL) {
-    special = integer_operation(s, op, type, dtype != TSR_U32, args);
+    special = integer_operation(s, op, type, dtype != TSR_U32, args, is_loose);
   }
   if (special) return special;
   uint32_t code = code_for(op, dtype);

@@ -21,6 +21,7 @@
 
 #include "lang/emit/emit.h"
 #include "lang/emit/spirv/names.h"
+#include "lang/lower/lacks.h"
 
 // What every Vulkan device takes as push constants.
 #define TSRI_SPV_PUSH_BYTES 128u
@@ -78,6 +79,7 @@ typedef struct tsri_spv_loop {
 typedef struct tsri_spv {
   const tsri_kernel *kernel;
   const tsri_emit_options *options;
+  tsri_lacks lacks;
 
   tsri_spv_words decorations, globals, functions, locals, code;
   tsri_spv_id next_id, glsl;
@@ -203,7 +205,6 @@ tsri_spv_id tsri_spv_expanded_convert(tsri_spv *s, tsr_dtype to, tsri_ir_type fr
 // Between a value and the bits of a storage type, as u32 (or the value itself where storage is the value type).
 tsri_spv_id tsri_spv_decode(tsri_spv *s, tsr_dtype storage, uint32_t lanes, tsri_spv_id bits);
 tsri_spv_id tsri_spv_encode(tsri_spv *s, tsr_dtype storage, uint32_t lanes, tsri_spv_id value);
-tsri_spv_id tsri_spv_isnan(tsri_spv *s, tsri_spv_type type, tsri_spv_id a);
 
 // --- Memory ---------------------------------------------------------------------------------------------------------
 

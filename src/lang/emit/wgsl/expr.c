@@ -219,7 +219,7 @@ void tsri_wgsl_find_work(tsri_wgsl *w) {
     const tsri_ir_expr *x = &k->exprs[i];
     uint32_t count = tsri_ir_operands(x);
     bool has = x->kind == TSRI_EXPR_LOAD || is_lazy(x) ||
-               (x->kind == TSRI_EXPR_OP && tsri_expand_has((tsri_ir_op)x->op, x->type)) ||
+               (x->kind == TSRI_EXPR_OP && tsri_expand_is_long((tsri_ir_op)x->op)) ||
                (x->kind == TSRI_EXPR_OP && x->op == TSRI_OP_DIV && x->type.dtype == TSR_I64);
     for (uint32_t a = 0; a < count; a++) has |= w->has_work[x->args[a]] != 0;
     w->has_work[i] = has;

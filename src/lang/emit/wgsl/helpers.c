@@ -16,15 +16,8 @@
   "  let most = bitcast<u32>(abs(q) * 9.53674316e-7f);\n" \
   "  return select(q, q + step, size < most);\n}\n"
 
-#define FN1(name, type, body) \
-  { "tsr_" name "_" type, "fn tsr_" name "_" type "(a: " type ") -> " type " { " body " }\n" }
 #define FN2(name, type, body) \
   { "tsr_" name "_" type, "fn tsr_" name "_" type "(a: " type ", b: " type ") -> " type " { " body " }\n" }
-#define TEST1(name, body) \
-  { "tsr_" name "_f32", "fn tsr_" name "_f32(a: f32) -> bool { return " body "; }\n" }
-#define TEST2(name, body) \
-  { "tsr_" name "_f32", "fn tsr_" name "_f32(a: f32, b: f32) -> bool { return " body "; }\n" }
-
 // Float to integer: NaN gives 0, then the range. Limits are floats that lie outside.
 #define SATURATE(to, result, above, most, below, least)                                                              \
   {                                                                                                                  \
@@ -42,26 +35,7 @@ static const tsri_wgsl_helper helpers[] = {
     FN2("div", "u32", "return a / b;"),
     FN2("rem", "i32", "return a % b;"),
     FN2("rem", "u32", "return a % b;"),
-    {"tsr_mulhi",
-     "fn tsr_mulhi(a: u32, b: u32) -> u32 {\n  let al = a & 0xffffu;\n  let ah = a >> 16u;\n  let bl = b & 0xffffu;\n"
-     "  let bh = b >> 16u;\n  let m = ah * bl + ((al * bl) >> 16u);\n  let n = al * bh + (m & 0xffffu);\n"
-     "  return ah * bh + (m >> 16u) + (n >> 16u);\n}\n"},
-
-    // Floats: NaN as ir_ops.h says, decided by bits. & and | take both sides, where && and || would be branches.
-    TEST1("isnan", "(bitcast<u32>(a) & 0x7fffffffu) > 0x7f800000u"),
-    TEST1("isinf", "(bitcast<u32>(a) & 0x7fffffffu) == 0x7f800000u"),
-    TEST1("isfinite", "(bitcast<u32>(a) & 0x7fffffffu) < 0x7f800000u"),
-    TEST1("to_bool", "(bitcast<u32>(a) & 0x7fffffffu) != 0u"),
-    TEST2("ordered", "!(tsr_isnan_f32(a) | tsr_isnan_f32(b))"),
-    TEST2("eq", "(a == b) & tsr_ordered_f32(a, b)"),
-    TEST2("ne", "!tsr_eq_f32(a, b)"),
-    TEST2("lt", "(a < b) & tsr_ordered_f32(a, b)"),
-    TEST2("le", "(a <= b) & tsr_ordered_f32(a, b)"),
-    FN2("min", "f32", "return select(b, a, tsr_isnan_f32(a) | ((a < b) & !tsr_isnan_f32(b)));"),
-    FN2("max", "f32", "return select(b, a, tsr_isnan_f32(a) | ((b < a) & !tsr_isnan_f32(b)));"),
-    FN1("sign", "f32", "return select(select(a, -1f, tsr_lt_f32(a, 0f)), 1f, tsr_lt_f32(0f, a));"),
-    FN1("neg", "f32", "return bitcast<f32>(bitcast<u32>(a) ^ 0x80000000u);"),
-    FN1("abs", "f32", "return bitcast<f32>(bitcast<u32>(a) & 0x7fffffffu);"),
+    {"tsr_to_bool_f32", "fn tsr_to_bool_f32(a: f32) -> bool { return (bitcast<u32>(a) & 0x7fffffffu) != 0u; }\n"},
     // A result as it was rounded: not made one with what it goes into, nor taken away by what undoes it, both of which
     // WGSL allows and (a + b) - a does not survive.
     {"tsr_keep", "fn tsr_keep(a: f32) -> f32 { return bitcast<f32>(bitcast<u32>(a) ^ tsr_p[1].x); }\n"},

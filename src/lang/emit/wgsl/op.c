@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Operations and conversions as WGSL patterns for one lane, and functions written from their expansions. A pattern that
-// is an operator has brackets around it. $a, $b, $c are the operands.
+// is an operator has brackets around it. $a, $b, $c are the operands. An operation that WGSL lacks (lower/lacks.h) is a call
+// of the function made of its expansion.
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,96 +15,68 @@ typedef struct op_patterns {
   const char *native;             // of which types vectors may stand in for $a and so on: letters as above
 } op_patterns;
 
-#define FLOAT(text) \
-  { .f = text }
-#define FUNCTION1(name) \
-  { .f = "tsr_" name "_f32($a)" }
-#define ORDER(f_, op, l_) \
-  { .f = f_, .i = "($a " op " $b)", .u = "($a " op " $b)", .b = "($a " op " $b)", .l = l_, .native = "iub" }
+#define ORDER(op, l_)                                                                                    \
+  {                                                                                                      \
+    .f = "($a " op " $b)", .i = "($a " op " $b)", .u = "($a " op " $b)", .b = "($a " op " $b)", .l = l_, \
+    .native = "iub"                                                                                      \
+  }
 #define COUNT(name, helper) \
   { .i = name "($a)", .u = name "($a)", .l = "tsr_" helper "_i64($a)", .native = "iu" }
 
 static const op_patterns patterns[TSRI_OP_COUNT] = {
-    [TSRI_OP_NEG] = {.f = "tsr_neg_f32($a)", .i = "(-$a)", .l = "tsr_neg_i64($a)", .native = "i"},
+    [TSRI_OP_NEG] = {.f = "(-$a)", .i = "(-$a)", .l = "tsr_neg_i64($a)", .native = "i"},
     [TSRI_OP_BIT_NOT] = {.i = "(~$a)", .u = "(~$a)", .l = "(~$a)", .native = "iu"},
     [TSRI_OP_NOT] = {.b = "(!$a)", .native = "b"},
     [TSRI_OP_ADD] = {"($a + $b)", "($a + $b)", "($a + $b)", NULL, "tsr_add_i64($a, $b)", "fiu"},
     [TSRI_OP_SUB] = {"($a - $b)", "($a - $b)", "($a - $b)", NULL, "tsr_sub_i64($a, $b)", "fiu"},
     [TSRI_OP_MUL] = {"($a * $b)", "($a * $b)", "($a * $b)", NULL, "tsr_mul_i64($a, $b)", "fiu"},
-    [TSRI_OP_DIV] = {"tsr_div_f32($a, $b)", "tsr_div_i32($a, $b)", "tsr_div_u32($a, $b)", NULL, "tsr_div_i64($a, $b)",
-                     NULL},
+    [TSRI_OP_DIV] = {NULL, "tsr_div_i32($a, $b)", "tsr_div_u32($a, $b)", NULL, "tsr_div_i64($a, $b)", NULL},
     [TSRI_OP_REM] = {NULL, "tsr_rem_i32($a, $b)", "tsr_rem_u32($a, $b)", NULL, "tsr_rem_i64($a, $b)", NULL},
     [TSRI_OP_AND] = {NULL, "($a & $b)", "($a & $b)", "($a & $b)", "($a & $b)", "iub"},
     [TSRI_OP_OR] = {NULL, "($a | $b)", "($a | $b)", "($a | $b)", "($a | $b)", "iub"},
     [TSRI_OP_XOR] = {NULL, "($a ^ $b)", "($a ^ $b)", "($a != $b)", "($a ^ $b)", "iub"},
     [TSRI_OP_SHL] = {NULL, "($a << ($b & 31u))", "($a << ($b & 31u))", NULL, "tsr_shl_i64($a, $b)", NULL},
     [TSRI_OP_SHR] = {NULL, "($a >> ($b & 31u))", "($a >> ($b & 31u))", NULL, "tsr_shr_i64($a, $b)", NULL},
-    [TSRI_OP_EQ] = ORDER("tsr_eq_f32($a, $b)", "==", "tsr_eq_i64($a, $b)"),
-    [TSRI_OP_NE] = ORDER("tsr_ne_f32($a, $b)", "!=", "tsr_ne_i64($a, $b)"),
-    [TSRI_OP_LT] = ORDER("tsr_lt_f32($a, $b)", "<", "tsr_lt_i64($a, $b)"),
-    [TSRI_OP_LE] = ORDER("tsr_le_f32($a, $b)", "<=", "tsr_le_i64($a, $b)"),
-    [TSRI_OP_GT] = ORDER("tsr_lt_f32($b, $a)", ">", "tsr_lt_i64($b, $a)"),
-    [TSRI_OP_GE] = ORDER("tsr_le_f32($b, $a)", ">=", "tsr_le_i64($b, $a)"),
-    [TSRI_OP_MIN] = {"tsr_min_f32($a, $b)", "min($a, $b)", "min($a, $b)", NULL, "tsr_min_i64($a, $b)", "iu"},
-    [TSRI_OP_MAX] = {"tsr_max_f32($a, $b)", "max($a, $b)", "max($a, $b)", NULL, "tsr_max_i64($a, $b)", "iu"},
-    [TSRI_OP_ABS] = {"tsr_abs_f32($a)", "abs($a)", NULL, NULL, "tsr_abs_i64($a)", "i"},
-    [TSRI_OP_SIGN] = {"tsr_sign_f32($a)", "sign($a)", NULL, NULL, "tsr_sign_i64($a)", "i"},
+    [TSRI_OP_EQ] = ORDER("==", "tsr_eq_i64($a, $b)"),
+    [TSRI_OP_NE] = ORDER("!=", "tsr_ne_i64($a, $b)"),
+    [TSRI_OP_LT] = ORDER("<", "tsr_lt_i64($a, $b)"),
+    [TSRI_OP_LE] = ORDER("<=", "tsr_le_i64($a, $b)"),
+    [TSRI_OP_GT] = ORDER(">", "tsr_lt_i64($b, $a)"),
+    [TSRI_OP_GE] = ORDER(">=", "tsr_le_i64($b, $a)"),
+    [TSRI_OP_MIN] = {.i = "min($a, $b)", .u = "min($a, $b)", .native = "iu"},
+    [TSRI_OP_MAX] = {.i = "max($a, $b)", .u = "max($a, $b)", .native = "iu"},
+    [TSRI_OP_ABS] = {.i = "abs($a)", .l = "tsr_abs_i64($a)", .native = "i"},
+    [TSRI_OP_SIGN] = {.i = "sign($a)", .l = "tsr_sign_i64($a)", .native = "i"},
     [TSRI_OP_FLOOR] = {.f = "floor($a)", .native = "f"},
     [TSRI_OP_CEIL] = {.f = "ceil($a)", .native = "f"},
     [TSRI_OP_ROUND] = {.f = "round($a)", .native = "f"},
     [TSRI_OP_TRUNC] = {.f = "trunc($a)", .native = "f"},
     [TSRI_OP_SQRT] = {.f = "sqrt($a)", .native = "f"},
     [TSRI_OP_RSQRT] = {.f = "inverseSqrt($a)", .native = "f"},
-    [TSRI_OP_EXP] = FUNCTION1("exp"),
-    [TSRI_OP_EXP2] = FUNCTION1("exp2"),
-    [TSRI_OP_EXPM1] = FUNCTION1("expm1"),
-    [TSRI_OP_LOG] = FUNCTION1("log"),
-    [TSRI_OP_LOG2] = FUNCTION1("log2"),
-    [TSRI_OP_LOG10] = FUNCTION1("log10"),
-    [TSRI_OP_LOG1P] = FUNCTION1("log1p"),
-    [TSRI_OP_SIN] = FUNCTION1("sin"),
-    [TSRI_OP_COS] = FUNCTION1("cos"),
-    [TSRI_OP_TAN] = FUNCTION1("tan"),
-    [TSRI_OP_ASIN] = FUNCTION1("asin"),
-    [TSRI_OP_ACOS] = FUNCTION1("acos"),
-    [TSRI_OP_ATAN] = FUNCTION1("atan"),
-    [TSRI_OP_ATAN2] = FLOAT("tsr_atan2_f32($a, $b)"),
-    [TSRI_OP_SINH] = FUNCTION1("sinh"),
-    [TSRI_OP_COSH] = FUNCTION1("cosh"),
-    [TSRI_OP_TANH] = FUNCTION1("tanh"),
-    [TSRI_OP_ERF] = FUNCTION1("erf"),
-    [TSRI_OP_POW] = FLOAT("tsr_pow_f32($a, $b)"),
     [TSRI_OP_FMA] = {.f = "fma($a, $b, $c)", .native = "f"},
-    [TSRI_OP_ISNAN] = FUNCTION1("isnan"),
-    [TSRI_OP_ISINF] = FUNCTION1("isinf"),
-    [TSRI_OP_ISFINITE] = FUNCTION1("isfinite"),
     [TSRI_OP_POPCOUNT] = COUNT("countOneBits", "popcount"),
     [TSRI_OP_CLZ] = COUNT("countLeadingZeros", "clz"),
     [TSRI_OP_CTZ] = COUNT("countTrailingZeros", "ctz"),
-    [TSRI_OP_MULHI] = {.u = "tsr_mulhi($a, $b)"},
     [TSRI_OP_SELECT] = {"select($c, $b, $a)", "select($c, $b, $a)", "select($c, $b, $a)", "select($c, $b, $a)",
                         "select($c, $b, $a)", "fiub"},
     [TSRI_OP_ANY] = {.b = "any($a)", .native = "b"},
     [TSRI_OP_ALL] = {.b = "all($a)", .native = "b"},
 };
 
-// Where the device decides, or what is asked for is less than the language promises.
-static const char *special_pattern(const tsri_wgsl *w, tsri_ir_op op, bool is_loose) {
-  const tsri_emit_options *o = w->options;
-  if (op == TSRI_OP_LT && is_loose) return "($a < $b)";
-  if (op == TSRI_OP_NEG && is_loose) return "(-$a)";
-  if (op == TSRI_OP_FMA && !o->exact_fma) return "tsr_fma_f32($a, $b, $c)";
-  if (op != TSRI_OP_DIV) return NULL;
+// Division as exact as this device needs.
+static const char *divide_pattern(const tsri_wgsl *w, bool is_loose) {
   if (is_loose) return "($a / $b)";
   // A divisor that the compiler knows, it makes a factor.
-  if (o->exact_divide) return "($a / tsr_keep($b))";
-  return o->exact_fma ? NULL : "tsr_div_unfused($a, $b)";
+  if (w->options->exact_divide) return "($a / tsr_keep($b))";
+  return w->options->exact_fma ? "tsr_div_f32($a, $b)" : "tsr_div_unfused($a, $b)";
 }
 
 const char *tsri_wgsl_op_pattern(const tsri_wgsl *w, tsri_ir_op op, tsr_dtype dtype, bool is_loose) {
   const op_patterns *p = &patterns[op];
-  const char *special = dtype == TSR_F32 ? special_pattern(w, op, is_loose) : NULL;
-  if (special) return special;
+  if (!is_loose && tsri_lacks_op(&w->lacks, op, dtype)) return tsri_expand_call(op, dtype);
+  if (is_loose && dtype == TSR_U32 && op == TSRI_OP_SHL) return "($a << $b)";
+  if (is_loose && dtype == TSR_U32 && op == TSRI_OP_SHR) return "($a >> $b)";
+  if (op == TSRI_OP_DIV && dtype == TSR_F32) return divide_pattern(w, is_loose);
   switch (dtype) {
     case TSR_F32:
       return p->f;
@@ -121,7 +94,7 @@ const char *tsri_wgsl_op_pattern(const tsri_wgsl *w, tsri_ir_op op, tsr_dtype dt
 bool tsri_wgsl_op_is_native(const tsri_wgsl *w, tsri_ir_op op, tsr_dtype dtype) {
   static const char letters[TSR_DTYPE_COUNT] = {
       [TSR_F32] = 'f', [TSR_I32] = 'i', [TSR_U32] = 'u', [TSR_BOOL] = 'b', [TSR_I64] = 'l'};
-  if (dtype == TSR_F32 && special_pattern(w, op, false)) return false;
+  if (tsri_lacks_op(&w->lacks, op, dtype)) return false;
   return patterns[op].native && letters[dtype] && strchr(patterns[op].native, letters[dtype]);
 }
 
@@ -233,14 +206,16 @@ static void put_node(tsri_wgsl *w, tsri_c_text *out, const tsri_expansion *x, co
   char names[3][16];
   tsri_wgsl_operands operands;
   for (int i = 0; i < 3; i++) {
-    snprintf(names[i], sizeof names[i], "n%" PRIu32, n->kind == TSRI_EXPR_CONST ? 0 : n->args[i]);
+    uint32_t arg = n->kind == TSRI_EXPR_CONST ? 0 : n->args[i];
+    if (x->nodes[arg].kind == TSRI_EXPR_VAR) {
+      snprintf(names[i], sizeof names[i], "%c", "abc"[x->nodes[arg].object]);
+    } else {
+      snprintf(names[i], sizeof names[i], "n%" PRIu32, arg);
+    }
     operands.text[i] = names[i];
   }
   tsr_dtype from = (tsr_dtype)x->nodes[n->kind == TSRI_EXPR_CONST ? 0 : n->a].type.dtype;
   switch (n->kind) {
-    case TSRI_EXPR_VAR:
-      tsri_c_addf(out, "%c", "abc"[n->object]);
-      break;
     case TSRI_EXPR_CONST:
       tsri_wgsl_put_const(w, out, (tsr_dtype)n->type.dtype, n->bits);
       break;
@@ -263,12 +238,13 @@ static void put_node(tsri_wgsl *w, tsri_c_text *out, const tsri_expansion *x, co
 
 static void put_function(tsri_wgsl *w, const char *name, const tsri_expansion *x, const tsri_expand_signature *of) {
   tsri_c_text text = {0};
-  const char *type = of->operand.dtype == TSR_I64 ? "vec2<u32>" : tsr_dtype_name((tsr_dtype)of->operand.dtype);
+  const char *type = tsri_wgsl_type(w, of->operand);
   tsri_c_addf(&text, "fn %s(", name);
   for (uint32_t i = 0; i < of->arity; i++) tsri_c_addf(&text, "%s%c: %s", i ? ", " : "", "abc"[i], type);
-  tsri_c_add(&text, ") -> f32 {\n");
+  tsri_c_addf(&text, ") -> %s {\n", tsri_wgsl_type(w, x->nodes[x->result].type));
   if (of->limit > 0) tsri_c_addf(&text, "  if (abs(a) > %.0ff) { return %s(a); }\n", of->limit, of->far_name);
   for (uint32_t i = 1; i < x->count; i++) {
+    if (x->nodes[i].kind == TSRI_EXPR_VAR) continue;
     tsri_c_addf(&text, "  let n%" PRIu32 " = ", i);
     put_node(w, &text, x, &x->nodes[i]);
     tsri_c_add(&text, ";\n");

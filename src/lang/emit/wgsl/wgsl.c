@@ -204,7 +204,8 @@ static void assemble(tsri_wgsl *w, tsri_c_text *out, const char *entry) {
 // --- The emitter ----------------------------------------------------------------------------------------------------
 
 static bool init(tsri_wgsl *w, const tsri_kernel *kernel, const tsri_emit_options *options) {
-  *w = (tsri_wgsl){.kernel = kernel, .options = options, .items = 1};
+  *w = (tsri_wgsl){.kernel = kernel, .options = options, .lacks = tsri_lacks_of("wgsl"), .items = 1};
+  if (!options->exact_fma) tsri_lacks_add(&w->lacks, TSRI_OP_FMA);
   for (int i = 0; i < 3; i++) w->items *= kernel->group_size[i];
   w->buffers = tsri_calloc(kernel->buffer_count + 1u, sizeof *w->buffers);
   w->shared = tsri_calloc(kernel->shared_count + 1u, sizeof *w->shared);

@@ -30,6 +30,7 @@
 
 #include "lang/emit/c/c.h"  // text that grows
 #include "lang/emit/emit.h"
+#include "lang/lower/lacks.h"
 
 // The first words of the uniform buffer.
 enum {
@@ -65,6 +66,7 @@ typedef enum tsri_wgsl_mark {
 typedef struct tsri_wgsl {
   const tsri_kernel *kernel;
   const tsri_emit_options *options;
+  tsri_lacks lacks;
 
   tsri_c_text helpers;  // each after what it uses
   tsri_c_text body;

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+// The table of what dialects lack, one row each.
+#include "lang/lower/lacks.h"
+
+#include <string.h>
+
+#define BIT(name) (UINT64_C(1) << TSRI_OP_##name)
+
+_Static_assert(TSRI_OP_COUNT <= 64, "tsri_lacks has one bit per operation");
+
+// Vulkan and WGSL have none of these that is accurate, and none at all for f64.
+#define MATHS                                                                                                 \
+  (BIT(EXP) | BIT(EXP2) | BIT(EXPM1) | BIT(LOG) | BIT(LOG2) | BIT(LOG10) | BIT(LOG1P) | BIT(SIN) | BIT(COS) | \
+   BIT(TAN) | BIT(ASIN) | BIT(ACOS) | BIT(ATAN) | BIT(ATAN2) | BIT(SINH) | BIT(COSH) | BIT(TANH) | BIT(ERF) | \
+   BIT(POW))
+
+// Compilers may assume that there is no NaN, so that only its bits are certain to tell it; and min and max drop it.
+#define NAN_AWARE (BIT(MIN) | BIT(MAX) | BIT(SIGN) | BIT(ISNAN) | BIT(ISINF) | BIT(ISFINITE))
+
+// Division by 0 is undefined, and so is that of the smallest number by -1.
+#define DIVISION (BIT(DIV) | BIT(REM))
+#define UNSIGNED (DIVISION | BIT(MIN) | BIT(MAX))
+#define SIGNED   (UNSIGNED | BIT(ABS) | BIT(SIGN))
+#define COUNTS   (BIT(POPCOUNT) | BIT(CLZ) | BIT(CTZ))
+
+#define C_FAMILY(more_f32, more_f64)                                                        \
+  {                                                                                         \
+    .f32 = NAN_AWARE | (more_f32), .f64 = NAN_AWARE | (more_f64), .i32 = SIGNED | BIT(CTZ), \
+    .u32 = UNSIGNED | BIT(CTZ), .i64 = SIGNED | COUNTS                                      \
+  }
+
+typedef struct row {
+  const char *dialect;
+  tsri_lacks lacks;
+} row;
+
+static const row rows[] = {
+    // PoCL's exp, sinh and cosh of f64 overflow too early, or to NaN.
+    {"opencl", C_FAMILY(0, BIT(EXP) | BIT(SINH) | BIT(COSH))},
+    {"cuda", C_FAMILY(0, 0)},
+    {"hip", C_FAMILY(0, 0)},
+    {"metal", C_FAMILY(BIT(ERF) | BIT(EXPM1) | BIT(LOG1P), 0)},
+    {"c", C_FAMILY(BIT(RSQRT), BIT(RSQRT))},
+    {"spirv",
+     {.f32 = MATHS | NAN_AWARE,
+      .f64 = MATHS | NAN_AWARE | BIT(RSQRT),
+      .i32 = SIGNED,
+      .u32 = UNSIGNED,
+      .i64 = SIGNED | COUNTS}},
+    // WGSL's comparisons may take NaN for any number, and its - and abs need not keep the sign of 0. Its integers do what
+    // we mean; those of 64 bits are the emitter's own.
+    {"wgsl",
+     {.f32 = MATHS | NAN_AWARE | BIT(NEG) | BIT(ABS) | BIT(EQ) | BIT(NE) | BIT(LT) | BIT(LE) | BIT(GT) | BIT(GE),
+      .u32 = BIT(MULHI),
+      .i64 = BIT(MIN) | BIT(MAX)}},
+};
+
+tsri_lacks tsri_lacks_of(const char *dialect) {
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    if (strcmp(rows[i].dialect, dialect) == 0) return rows[i].lacks;
+  }
+  return (tsri_lacks){0};
+}
+
+void tsri_lacks_add(tsri_lacks *lacks, tsri_ir_op code) {
+  lacks->f32 |= UINT64_C(1) << code;
+  lacks->f64 |= UINT64_C(1) << code;
+}
+
+bool tsri_lacks_op(const tsri_lacks *lacks, tsri_ir_op code, tsr_dtype dtype) {
+  switch (dtype) {
+    case TSR_F32:
+      return lacks->f32 >> code & 1;
+    case TSR_F64:
+      return lacks->f64 >> code & 1;
+    case TSR_I32:
+      return lacks->i32 >> code & 1;
+    case TSR_U32:
+      return lacks->u32 >> code & 1;
+    case TSR_I64:
+      return lacks->i64 >> code & 1;
+    default:
+      return false;
+  }
+}
