@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+// Memory for machine code on POSIX systems: a private mapping that mprotect turns from writable to executable.
+//
+// A system that allows no executable memory refuses in mprotect (SELinux without execmem, PR_SET_MDWE), not in mmap.
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "platform/code_memory.h"
+
+#if !defined(MAP_ANONYMOUS)
+#define MAP_ANONYMOUS MAP_ANON
+#endif
+
+static atomic_bool forbidden;
+
+void tsri_code_memory_forbid(bool is_forbidden) { atomic_store(&forbidden, is_forbidden); }
+
+void *tsri_code_memory_create(const void *code, size_t bytes) {
+  if (bytes == 0 || atomic_load(&forbidden)) return NULL;
+  void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return NULL;
+  memcpy(memory, code, bytes);
+  if (mprotect(memory, bytes, PROT_READ | PROT_EXEC) == 0) return memory;
+  munmap(memory, bytes);
+  return NULL;
+}
+
+void tsri_code_memory_free(void *memory, size_t bytes) {
+  if (memory) munmap(memory, bytes);
+}
