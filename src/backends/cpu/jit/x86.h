@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT
+// Encoder of the x86-64 instructions that compiled kernels consist of.
+//
+// An x86_code collects bytes; the functions append one instruction each. Vector instructions are written with the VEX prefix
+// (AVX2) or, in code for AVX-512, with the EVEX prefix: instructions that both have share an opcode. Running out of memory is
+// remembered in `failed`, so that callers look once, at the end. With `listing` set, each instruction is also written as a line
+// of text, in Intel's order of operands.
+#ifndef TSRI_CPU_JIT_X86_H
+#define TSRI_CPU_JIT_X86_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/builder.h"
+
+// General registers by number. Vector registers are numbers from 0 to 15, or to 31 with AVX-512.
+enum {
+  X86_RAX,
+  X86_RCX,
+  X86_RDX,
+  X86_RBX,
+  X86_RSP,
+  X86_RBP,
+  X86_RSI,
+  X86_RDI,
+  X86_R8,
+  X86_R9,
+  X86_R10,
+  X86_R11,
+  X86_R12,
+  X86_R13,
+  X86_R14,
+  X86_R15
+};
+
+typedef enum x86_width { X86_128, X86_256, X86_512 } x86_width;
+
+// Vector instructions: name, text, form, prefix (0: none, 1: 66, 2: F3, 3: F2), opcode map (1: 0F, 2: 0F38, 3: 0F3A), opcode.
+//
+// Forms say what the operands `reg`, `second` and `rm` of tsri_x86_vector are:
+//   RVM  result, first and second source       RM  result, none, source     MR  source, none, result
+//   VM   digit of the opcode, result, source   KVM as RVM with a mask register as the result (AVX-512)
+//   KM   result, none, mask register (AVX-512)
+#define X86_VECTOR_INSNS(X)                       \
+  X(VADDPS, "vaddps", RVM, 0, 1, 0x58)            \
+  X(VMULPS, "vmulps", RVM, 0, 1, 0x59)            \
+  X(VSUBPS, "vsubps", RVM, 0, 1, 0x5c)            \
+  X(VMINPS, "vminps", RVM, 0, 1, 0x5d)            \
+  X(VDIVPS, "vdivps", RVM, 0, 1, 0x5e)            \
+  X(VMAXPS, "vmaxps", RVM, 0, 1, 0x5f)            \
+  X(VSQRTPS, "vsqrtps", RM, 0, 1, 0x51)           \
+  X(VROUNDPS, "vroundps", RM, 1, 3, 0x08)         \
+  X(VFMADD132PS, "vfmadd132ps", RVM, 1, 2, 0x98)  \
+  X(VFMADD213PS, "vfmadd213ps", RVM, 1, 2, 0xa8)  \
+  X(VFMADD231PS, "vfmadd231ps", RVM, 1, 2, 0xb8)  \
+  X(VCMPPS, "vcmpps", RVM, 0, 1, 0xc2)            \
+  X(VCMPPS_K, "vcmpps", KVM, 0, 1, 0xc2)          \
+  X(VPCMPEQD, "vpcmpeqd", RVM, 1, 1, 0x76)        \
+  X(VPCMPGTD, "vpcmpgtd", RVM, 1, 1, 0x66)        \
+  X(VPCMPD_K, "vpcmpd", KVM, 1, 3, 0x1f)          \
+  X(VPCMPUD_K, "vpcmpud", KVM, 1, 3, 0x1e)        \
+  X(VPMOVM2D, "vpmovm2d", KM, 2, 2, 0x38)         \
+  X(VBLENDVPS, "vblendvps", RVM, 1, 3, 0x4a)      \
+  X(VBLENDMPS, "vblendmps", RVM, 1, 2, 0x65)      \
+  X(VPTERNLOGD, "vpternlogd", RVM, 1, 3, 0x25)    \
+  X(VPAND, "vpand", RVM, 1, 1, 0xdb)              \
+  X(VPANDN, "vpandn", RVM, 1, 1, 0xdf)            \
+  X(VPOR, "vpor", RVM, 1, 1, 0xeb)                \
+  X(VPXOR, "vpxor", RVM, 1, 1, 0xef)              \
+  X(VPADDD, "vpaddd", RVM, 1, 1, 0xfe)            \
+  X(VPSUBD, "vpsubd", RVM, 1, 1, 0xfa)            \
+  X(VPMULLD, "vpmulld", RVM, 1, 2, 0x40)          \
+  X(VPMINSD, "vpminsd", RVM, 1, 2, 0x39)          \
+  X(VPMINUD, "vpminud", RVM, 1, 2, 0x3b)          \
+  X(VPMAXSD, "vpmaxsd", RVM, 1, 2, 0x3d)          \
+  X(VPMAXUD, "vpmaxud", RVM, 1, 2, 0x3f)          \
+  X(VPSRLVD, "vpsrlvd", RVM, 1, 2, 0x45)          \
+  X(VPSRAVD, "vpsravd", RVM, 1, 2, 0x46)          \
+  X(VPSLLVD, "vpsllvd", RVM, 1, 2, 0x47)          \
+  X(VPABSD, "vpabsd", RM, 1, 2, 0x1e)             \
+  X(VPSHIFTD, "vpshiftd", VM, 1, 1, 0x72)         \
+  X(VCVTDQ2PS, "vcvtdq2ps", RM, 0, 1, 0x5b)       \
+  X(VCVTTPS2DQ, "vcvttps2dq", RM, 2, 1, 0x5b)     \
+  X(VCVTPH2PS, "vcvtph2ps", RM, 1, 2, 0x13)       \
+  X(VCVTPS2PH, "vcvtps2ph", MR, 1, 3, 0x1d)       \
+  X(VMOVUPS, "vmovups", RM, 0, 1, 0x10)           \
+  X(VMOVUPS_STORE, "vmovups", MR, 0, 1, 0x11)     \
+  X(VMOVNTPS, "vmovntps", MR, 0, 1, 0x2b)         \
+  X(VMOVQ_STORE, "vmovq", MR, 1, 1, 0xd6)         \
+  X(VBROADCASTSS, "vbroadcastss", RM, 1, 2, 0x18) \
+  X(VPMOVSXBD, "vpmovsxbd", RM, 1, 2, 0x21)       \
+  X(VPMOVSXWD, "vpmovsxwd", RM, 1, 2, 0x23)       \
+  X(VPMOVZXBD, "vpmovzxbd", RM, 1, 2, 0x31)       \
+  X(VPMOVZXWD, "vpmovzxwd", RM, 1, 2, 0x33)       \
+  X(VPMOVDB, "vpmovdb", MR, 2, 2, 0x31)           \
+  X(VPMOVDW, "vpmovdw", MR, 2, 2, 0x33)           \
+  X(VEXTRACTI128, "vextracti128", MR, 1, 3, 0x39) \
+  X(VPACKUSDW, "vpackusdw", RVM, 1, 2, 0x2b)      \
+  X(VPACKUSWB, "vpackuswb", RVM, 1, 1, 0x67)
+
+typedef enum x86_insn {
+#define TSRI_X(name, text, form, prefix, map, opcode) X86_##name,
+  X86_VECTOR_INSNS(TSRI_X)
+#undef TSRI_X
+      X86_INSN_COUNT
+} x86_insn;
+
+// Digits of VPSHIFTD: logical right, arithmetic right, left.
+enum { X86_SHIFT_RIGHT = 2, X86_SHIFT_ARITHMETIC = 4, X86_SHIFT_LEFT = 6 };
+
+enum { X86_NONE = -1 };
+
+// A register, or memory: [base + (index << scale) + disp], or [the pool + disp].
+typedef struct x86_operand {
+  bool is_memory, is_pool;
+  bool is_repeated;  // AVX-512: one element of 4 bytes, repeated in all lanes
+  uint8_t mask;      // AVX-512: the mask register that the instruction takes; 0: none
+  int8_t reg;        // vector register, if not memory
+  int8_t base, index;
+  uint8_t scale;
+  int32_t disp;
+} x86_operand;
+
+static inline x86_operand x86_reg(int reg) { return (x86_operand){.reg = (int8_t)reg}; }
+
+static inline x86_operand x86_memory(int base, int32_t disp) {
+  return (x86_operand){.is_memory = true, .base = (int8_t)base, .index = X86_NONE, .disp = disp};
+}
+
+typedef struct x86_fixup {
+  uint32_t at, next;  // of the displacement to fill in, and of the instruction that follows
+} x86_fixup;
+
+typedef struct x86_code {
+  uint8_t *bytes;
+  size_t count, room;
+  bool has_evex;  // AVX-512: all vector instructions have the EVEX prefix
+  bool failed;    // out of memory
+  x86_fixup *fixups;
+  size_t fixup_count, fixup_room;
+  tsri_builder *listing;  // NULL: none
+} x86_code;
+
+void tsri_x86_deinit(x86_code *code);
+
+// One of the vector instructions; `second` and `imm` may be X86_NONE.
+void tsri_x86_vector(x86_code *code, x86_insn insn, x86_width width, int reg, int second, x86_operand rm, int imm);
+
+// General instructions, all on 64 bits.
+void tsri_x86_push(x86_code *code, int reg);
+void tsri_x86_pop(x86_code *code, int reg);
+void tsri_x86_move(x86_code *code, int to, int from);
+void tsri_x86_load(x86_code *code, int to, int base, int32_t disp);
+void tsri_x86_address(x86_code *code, int to, int base, int32_t disp);  // to = base + disp
+void tsri_x86_clear(x86_code *code, int reg);
+void tsri_x86_add(x86_code *code, int reg, int32_t number);
+void tsri_x86_align_down(x86_code *code, int reg, int8_t minus_alignment);  // and
+void tsri_x86_compare(x86_code *code, int left, int right);
+void tsri_x86_add_memory(x86_code *code, int reg, int base, int32_t disp);     // to the register
+void tsri_x86_add_to_memory(x86_code *code, int base, int32_t disp, int reg);  // to memory
+void tsri_x86_jump_if_below(x86_code *code, size_t target);                    // unsigned; backwards
+void tsri_x86_jump_if_not_zero(x86_code *code, size_t target);                 // backwards
+void tsri_x86_zero_upper(x86_code *code);
+void tsri_x86_return(x86_code *code);
+
+// Appends the pool, and points the operands that are in it there. What is appended next begins at a multiple of 64 bytes.
+void tsri_x86_append_pool(x86_code *code, const void *pool, size_t bytes);
+
+#endif
