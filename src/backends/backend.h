@@ -62,6 +62,7 @@ typedef struct tsri_open_options {
   bool tf32;
   bool profiling;       // events must carry times
   uint64_t timeout_ns;  // longest that work run inside a call may take; UINT64_MAX: any. queue_wait gets its own
+  bool no_jit;          // CPU: kernels are interpreted
 } tsri_open_options;
 
 // What an open device can do. The core zeroes it first.

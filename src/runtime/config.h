@@ -158,6 +158,7 @@ typedef struct tsri_config {
   int threads;          // 0: all cores
   const char *simd;     // NULL: auto
   const char *native;   // "all", "none", "a,b" or "-a,-b", lower case; never NULL
+  bool jit;
   bool tf32;
   bool strict;
   bool eager;

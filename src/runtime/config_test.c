@@ -89,7 +89,7 @@ TEST(defaults_hold_where_nothing_is_set) {
   CHECK_EQ_INT(c.threads, 0);
   CHECK_STR(c.simd, NULL);
   CHECK_STR(c.native, "all");
-  CHECK(!c.tf32 && !c.strict && !c.eager && !c.checked);
+  CHECK(c.jit && !c.tf32 && !c.strict && !c.eager && !c.checked);
   CHECK_EQ_INT(c.mix, TSRI_MIX_MOVE);
   CHECK_EQ_INT(c.log, TSR_LOG_OFF);
   CHECK_STR(c.plugin_path, NULL);
@@ -108,7 +108,8 @@ TEST(defaults_hold_where_nothing_is_set) {
 TEST(every_setting_reaches_its_field) {
   begin_with_file(
       "backend = CUDA\ndevice = 2\npriority = vulkan, CPU\nmemory_limit = 80%\npool_bytes = 1MiB\nrequired_bytes = 2G\n"
-      "timeout = 30s\nthreads = 4\nsimd = avx2\nnative = all,-sleef\ntf32 = on\nstrict = yes\neager = 1\nchecked = "
+      "timeout = 30s\nthreads = 4\nsimd = avx2\njit = off\nnative = all,-sleef\ntf32 = on\nstrict = yes\neager = "
+      "1\nchecked = "
       "on\nmix = "
       "error\n"
       "log = error\nplugin_path = /a:/B\nfaults = alloc:3\n");
@@ -124,7 +125,7 @@ TEST(every_setting_reaches_its_field) {
   CHECK_EQ_INT(c.threads, 4);
   CHECK_STR(c.simd, "avx2");
   CHECK_STR(c.native, "-sleef");
-  CHECK(c.tf32 && c.strict && c.eager && c.checked);
+  CHECK(!c.jit && c.tf32 && c.strict && c.eager && c.checked);
   CHECK_EQ_INT(c.mix, TSRI_MIX_ERROR);
   CHECK_EQ_INT(c.log, TSR_LOG_ERROR);
   CHECK_STR(c.plugin_path, "/a:/B");

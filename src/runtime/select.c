@@ -189,7 +189,8 @@ static tsri_open_request make_request(const selection *choice, const tsri_backen
                   .simd = config->simd,
                   .native = config->native,
                   .tf32 = resolve_switch(desc->tf32, config->tf32),
-                  .timeout_ns = timeout_ms ? (uint64_t)timeout_ms * 1000000u : UINT64_MAX},
+                  .timeout_ns = timeout_ms ? (uint64_t)timeout_ms * 1000000u : UINT64_MAX,
+                  .no_jit = !config->jit},
       .faults = config->faults,
       .memory_limit =
           desc->memory_limit ? desc->memory_limit : tsri_memory_limit_bytes(config->memory_limit, info->total_bytes),

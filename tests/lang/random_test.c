@@ -83,7 +83,8 @@ static void compare_with(const emit_device *device) {
 
 // --- Lane bytecode --------------------------------------------------------------------------------------------------
 
-static void run_lanes(const random_case *c, const tsri_lanes_program *program, const char *simd, int threads) {
+static void run_lanes(const random_case *c, const tsri_lanes_program *program, const char *simd, int threads,
+                      bool is_compiled) {
   unsigned char *memory = aligned_alloc(32, c->bytes);
   CHECK(memory);
   memcpy(memory, c->inputs, c->bytes);
@@ -97,12 +98,14 @@ static void run_lanes(const random_case *c, const tsri_lanes_program *program, c
                               .params_bytes = c->kernel->params_bytes,
                               .groups = {c->random.groups, 1, 1},
                               .threads = threads,
-                              .simd = simd};
+                              .simd = simd,
+                              .allow_jit = is_compiled};
   if (tsri_lanes_run(program, &launch) != TSR_OK) {
     test_fail(__FILE__, __LINE__, "seed %" PRIu64 ": %s\n%s", c->random.seed, tsr_last_error(), c->random.text);
   }
   char who[64];
-  snprintf(who, sizeof who, "lane bytecode (%s, %d threads)", simd, threads);
+  snprintf(who, sizeof who, "lane bytecode (%s, %d threads, %s)", simd, threads,
+           is_compiled ? "compiled" : "interpreted");
   compare(c, who, memory);
   free(memory);
 }
@@ -124,7 +127,9 @@ static void run_all_lanes(const random_case *c) {
     test_fail(__FILE__, __LINE__, "seed %" PRIu64 ": %s\n%s", c->random.seed, tsr_last_error(), c->random.text);
   }
   for (int i = 0; i < 3; i++) {
-    if (has_simd(levels[i])) run_lanes(c, program, levels[i], 1 + i);
+    if (!has_simd(levels[i])) continue;
+    run_lanes(c, program, levels[i], 1 + i, false);
+    run_lanes(c, program, levels[i], 1 + i, true);
   }
   tsri_lanes_release(program);
   tsri_free(words);

@@ -9,6 +9,7 @@ typedef struct cpu_device {
   int threads;
   const char *simd;  // level in use: one of tsri_cpu_simd_level's
   bool allow_sleef;  // vector maths from SLEEF
+  bool allow_jit;    // kernels may be compiled to machine code
   uint64_t timeout_ns;
   char *scratch;  // of tsri_cpu_scratch; used by one thread at a time, the queue's
   size_t scratch_bytes;

@@ -108,6 +108,7 @@ static tsr_status launch_lanes(const cpu_device *device, const cpu_program *prog
       .threads = device->threads,
       .simd = device->simd,
       .allow_sleef = device->allow_sleef,
+      .allow_jit = device->allow_jit,
       .timeout_ns = device->timeout_ns == UINT64_MAX ? 0 : device->timeout_ns,
   };
   return tsri_lanes_run(program->lanes, &lanes);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The interpreter's loop: one instruction after the other, each for all lanes of the set.
+#include "backends/cpu/jit/jit.h"
 #include "backends/cpu/lanes/program.h"
 
 static void exec_iota(lane_exec *x, const lane_insn *insn) {
@@ -135,7 +136,9 @@ bool tsri_lanes_exec(lane_exec *x) {
   const uint8_t *const strips = x->program->strips;
   const tsri_lane_fn(*const ops)[TSRI_LANE_FORMS] = x->isa->ops;
   void **const reg = x->work->reg;
+  const uint16_t *const runs = x->jit ? x->jit->run_at : NULL;
   for (const lane_insn *insn = insns;; insn++) {
+    for (uint32_t done = 1; runs && done > 0 && runs[insn - insns] != 0; insn += done) done = tsri_jit_run(x, insn);
     if (strips[insn - insns] != 0) insn += tsri_lanes_strip(x, insn, strips[insn - insns]);
     bool goes_on = true, jumps = false;
     switch (insn->op) {

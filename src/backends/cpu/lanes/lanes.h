@@ -32,6 +32,7 @@ typedef struct tsri_lanes_launch {
   int threads;          // at most; 0 and 1: the caller's only
   const char *simd;     // level the processor is known to have (tsri_cpu_simd_level); NULL: "baseline"
   bool allow_sleef;     // vector maths from SLEEF where that is faster
+  bool allow_jit;       // machine code where the level and the program have it (jit/jit.h)
   uint64_t timeout_ns;  // 0: none
 } tsri_lanes_launch;
 

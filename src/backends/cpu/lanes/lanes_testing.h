@@ -86,21 +86,25 @@ REF void check_elements(const char *what, uint8_t dtype, const void *is, const v
   }
 }
 
-// Runs the kernel by the reference and at every level with 1 and 3 threads, and compares all buffers.
+// Runs the kernel by the reference and at every level with 1 and 3 threads, interpreted and compiled, and compares all buffers.
+// Compiled code leaves the same bits as the interpreter.
 REF void check_against_reference(const tsri_kernel *kernel, const test_buffer *buffers, const void *params,
                                  const uint32_t groups[3], double ulps) {
   ref_buffer wanted[32];
   tsri_lanes_buffer given[32];
+  void *interpreted[32];
   for (uint32_t i = 0; i < kernel->buffer_count; i++) {
     size_t element = tsr_dtype_bytes((tsr_dtype)kernel->buffers[i].storage);
     wanted[i] = (ref_buffer){.memory = malloc(buffers[i].bytes + 1), .count = buffers[i].bytes / element};
     memcpy(wanted[i].memory, buffers[i].memory, buffers[i].bytes);
     given[i] = (tsri_lanes_buffer){.memory = malloc(buffers[i].bytes + 1), .bytes = buffers[i].bytes};
+    interpreted[i] = malloc(buffers[i].bytes + 1);
   }
   ref_run(kernel, wanted, params, groups);
   tsri_lanes_program *program = program_of(kernel);
-  for (int run = 0; run < 2 * SIMD_LEVELS; run++) {
-    const char *level = simd_levels[run / 2];
+  for (int run = 0; run < 4 * SIMD_LEVELS; run++) {
+    const char *level = simd_levels[run / 4];
+    bool is_compiled = run / 2 % 2 != 0;
     if (!has_level(level)) continue;
     for (uint32_t i = 0; i < kernel->buffer_count; i++) memcpy(given[i].memory, buffers[i].memory, buffers[i].bytes);
     tsri_lanes_launch launch = {.buffers = given,
@@ -110,18 +114,26 @@ REF void check_against_reference(const tsri_kernel *kernel, const test_buffer *b
                                 .groups = {groups[0], groups[1], groups[2]},
                                 .threads = run % 2 ? 3 : 1,
                                 .simd = level,
+                                .allow_jit = is_compiled,
                                 .timeout_ns = UINT64_C(60000000000)};
     CHECK_OK(tsri_lanes_run(program, &launch));
     for (uint32_t i = 0; i < kernel->buffer_count; i++) {
-      char what[160];
-      snprintf(what, sizeof what, "%s at %s, buffer %s", kernel->variant, level, kernel->buffers[i].name);
+      char what[200];
+      snprintf(what, sizeof what, "%s %s at %s, buffer %s", kernel->variant, is_compiled ? "compiled" : "interpreted",
+               level, kernel->buffers[i].name);
+      if (is_compiled) {
+        check_elements(what, kernel->buffers[i].storage, given[i].memory, interpreted[i], wanted[i].count, 0);
+        continue;
+      }
       check_elements(what, kernel->buffers[i].storage, given[i].memory, wanted[i].memory, wanted[i].count, ulps);
+      memcpy(interpreted[i], given[i].memory, given[i].bytes);
     }
   }
   tsri_lanes_release(program);
   for (uint32_t i = 0; i < kernel->buffer_count; i++) {
     free(wanted[i].memory);
     free(given[i].memory);
+    free(interpreted[i]);
   }
 }
 

@@ -5,6 +5,7 @@
 // operand of each instruction must exist and have the kind and width that the lists in lang/lanes_ops.h give.
 #include <string.h>
 
+#include "backends/cpu/jit/jit.h"
 #include "backends/cpu/lanes/program.h"
 #include "core/alloc.h"
 #include "core/error.h"
@@ -561,6 +562,7 @@ tsr_status tsri_lanes_prepare(const void *words, size_t bytes, tsri_lanes_progra
 void tsri_lanes_release(tsri_lanes_program *program) {
   if (!program) return;
   tsri_lanes_drop_works(program);
+  tsri_jit_drop(program);
   tsri_free(program->arrays);
   tsri_free(program->insns);
   tsri_free(program->strips);

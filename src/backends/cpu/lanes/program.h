@@ -53,6 +53,19 @@ enum {
   EXEC_OPS
 };
 
+// Operand `slot` of an instruction, in the order of reg_slots.
+static inline const uint32_t *lane_operand_at(const lane_insn *insn, unsigned slot) {
+  const uint32_t *const operands[7] = {&insn->dst, &insn->a, &insn->b, &insn->c, &insn->d, &insn->e, &insn->f};
+  return operands[slot];
+}
+
+// May the instruction go on at the one that `c` names?
+static inline bool lane_has_target(uint16_t op) {
+  return op == TSRI_LANE_JUMP || op == TSRI_LANE_LOOP || op == TSRI_LANE_JUMP_UNLESS || op == TSRI_LANE_JUMP_IF ||
+         op == TSRI_LANE_NARROW || op == TSRI_LANE_NARROW_AFFINE || op == EXEC_NARROW_UNIT || op == TSRI_LANE_DROP ||
+         op == EXEC_NARROW_ROUNDS;
+}
+
 typedef struct lane_array_info {
   uint8_t dtype;          // in memory
   uint8_t element_bytes;  // in memory
@@ -64,7 +77,13 @@ typedef struct lane_array_info {
   const uint32_t *dims;  // for messages
 } lane_array_info;
 
-enum { LANE_SPARE_WORKS = 8 };
+enum { LANE_SPARE_WORKS = 8, LANE_JIT_LEVELS = 2 };
+
+// Machine code for one SIMD level (jit/jit.h), once it was asked for.
+typedef struct lane_jit_slot {
+  _Atomic bool was_tried;
+  struct lane_jit *code;  // NULL: there is none
+} lane_jit_slot;
 
 struct tsri_lanes_program {
   const char *name, *file;
@@ -94,6 +113,7 @@ struct tsri_lanes_program {
   uint32_t *words;     // the program as given: names, constants and parameters stay there
 
   struct lane_work *_Atomic spare[LANE_SPARE_WORKS];  // kept between launches
+  lane_jit_slot jit[LANE_JIT_LEVELS];                 // AVX2, AVX-512
 };
 
 // --- What runs it ---------------------------------------------------------------------------------------------------
@@ -146,6 +166,7 @@ typedef struct lane_launch {
   const tsri_lanes_launch *given;
   const tsri_lanes_isa *isa;
   const tsri_lane_math *math;
+  const struct lane_jit *jit;  // NULL: everything is interpreted
   lane_array buffers[TSRI_LANG_MAX_BUFFERS];
   bool has_streams;       // some buffer is_streamed
   bool may_alias_memory;  // no buffer that is written overlaps another
@@ -170,12 +191,14 @@ typedef struct lane_exec {
   lane_launch *launch;
   const tsri_lanes_isa *isa;
   const tsri_lane_math *math;
+  const struct lane_jit *jit;
   lane_work *work;
   lane_set set;
   uint32_t group_x, group_xy;  // lanes in a row and in a plane of the block
   uint32_t extent_n;           // `extent` is for that many lanes: the largest local.x, y, z among them
   uint32_t extent[3];
-  uint32_t fuel;  // loops and blocks until the clock is looked at
+  uint32_t fuel;                    // loops and blocks until the clock is looked at
+  uint32_t jit_runs, jit_refusals;  // for tsri_jit_count
   bool is_checked;
 } lane_exec;
 

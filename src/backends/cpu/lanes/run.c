@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backends/cpu/jit/jit.h"
 #include "backends/cpu/lanes/program.h"
 #include "core/alloc.h"
 #include "core/error.h"
@@ -265,6 +266,7 @@ static void run_thread(void *user, int thread) {
       .launch = launch,
       .isa = launch->isa,
       .math = launch->math,
+      .jit = launch->jit,
       .work = take_work(p),
       .group_x = p->is_merged ? p->lanes : p->group[0],
       .group_xy = p->is_merged ? p->lanes : p->group[0] * p->group[1],
@@ -277,6 +279,7 @@ static void run_thread(void *user, int thread) {
   }
   bind(&x);
   run_blocks(&x, (uint32_t)thread);
+  if (x.jit) tsri_jit_count(&x);
   launch->isa->fence();
   give_work(p, x.work);
 }
@@ -391,6 +394,7 @@ tsr_status tsri_lanes_run(const tsri_lanes_program *program, const tsri_lanes_la
       .given = launch,
       .isa = tsri_lanes_isa_for(launch->simd),
       .math = tsri_lane_math_for(launch->simd, launch->allow_sleef),
+      .jit = launch->allow_jit ? tsri_jit_for(program, launch->simd) : NULL,
       .deadline_ns = launch->timeout_ns != 0 ? tsri_clock_ns() + launch->timeout_ns : 0,
   };
   set_buffers(&shared);

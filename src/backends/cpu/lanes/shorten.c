@@ -77,11 +77,6 @@ static void find_strips(tsri_lanes_program *p, const uint8_t *is_target) {
   }
 }
 
-static const uint32_t *operand_at(const lane_insn *insn, unsigned slot) {
-  const uint32_t *const operands[7] = {&insn->dst, &insn->a, &insn->b, &insn->c, &insn->d, &insn->e, &insn->f};
-  return operands[slot];
-}
-
 // Within a run: what is read before it is written there came from outside.
 static void look_at_run(const tsri_lanes_program *p, uint32_t first, uint32_t count, uint32_t *written_in) {
   for (uint32_t i = first; i < first + count; i++) {
@@ -89,7 +84,7 @@ static void look_at_run(const tsri_lanes_program *p, uint32_t first, uint32_t co
     bool reads_dst = insn->op == EXEC_STORE_UNIT;
     for (unsigned slot = reads_dst ? 0 : 1; slot < 7; slot++) {
       if (!(p->reg_slots[i] >> slot & 1)) continue;
-      uint32_t reg = *operand_at(insn, slot);
+      uint32_t reg = *lane_operand_at(insn, slot);
       if (written_in[reg] != first + 1) p->is_internal[reg] = false;
     }
     if (!reads_dst) written_in[insn->dst] = first + 1;
@@ -111,17 +106,12 @@ static bool find_internal(tsri_lanes_program *p) {
       continue;
     }
     for (unsigned slot = 0; slot < 7; slot++) {
-      if (p->reg_slots[i] >> slot & 1) p->is_internal[*operand_at(&p->insns[i], slot)] = false;
+      if (p->reg_slots[i] >> slot & 1) p->is_internal[*lane_operand_at(&p->insns[i], slot)] = false;
     }
     i++;
   }
   tsri_free(written_in);
   return true;
-}
-
-static bool has_target(uint16_t op) {
-  return op == TSRI_LANE_JUMP || op == TSRI_LANE_LOOP || op == TSRI_LANE_JUMP_UNLESS || op == TSRI_LANE_JUMP_IF ||
-         op == TSRI_LANE_NARROW || op == TSRI_LANE_NARROW_AFFINE || op == EXEC_NARROW_UNIT || op == TSRI_LANE_DROP;
 }
 
 tsr_status tsri_lanes_shorten(tsri_lanes_program *p) {
@@ -131,7 +121,7 @@ tsr_status tsri_lanes_shorten(tsri_lanes_program *p) {
   uint8_t *is_target = tsri_calloc(p->insn_count, 1);
   if (!is_target) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "kernel %s: no host memory for its program", p->name);
   for (uint32_t i = 0; i < p->insn_count; i++) {
-    if (has_target(p->insns[i].op)) is_target[p->insns[i].c] = 1;
+    if (lane_has_target(p->insns[i].op)) is_target[p->insns[i].c] = 1;
   }
   find_wide(p, is_target);
   if (p->group[1] * p->group[2] == 1 && !is_short) find_strips(p, is_target);

@@ -1,0 +1,566 @@
+// SPDX-License-Identifier: MIT
+// From the instructions of a run to operations on vectors.
+//
+// Truth values are 0 or 1 in lane registers. Here a comparison is kept as a mask until something other than a selection wants it.
+#include "backends/cpu/jit/jit.h"
+#include "core/alloc.h"
+
+// What a lane register holds at this point of the run.
+typedef struct held {
+  jit_value value;
+  bool is_known, is_mask;
+} held;
+
+typedef struct builder {
+  const tsri_lanes_program *p;
+  jit_ir *ir;
+  jit_run *run;
+  held *regs;  // by register
+  bool failed;
+} builder;
+
+#define OP(name) (TSRI_LANE_##name - TSRI_LANE_FIRST_MATH)
+
+// --- Which instructions ---------------------------------------------------------------------------------------------------
+
+bool tsri_jit_element(tsr_dtype dtype, jit_element *out) {
+  static const uint8_t elements[TSR_DTYPE_COUNT] = {
+      [TSR_BOOL] = JIT_U8, [TSR_U8] = JIT_U8,   [TSR_I8] = JIT_I8,    [TSR_I16] = JIT_I16, [TSR_I32] = JIT_E32,
+      [TSR_U32] = JIT_E32, [TSR_F16] = JIT_F16, [TSR_BF16] = JIT_U16, [TSR_F32] = JIT_E32,
+  };
+  if (dtype == TSR_I64 || dtype == TSR_F64) return false;
+  *out = (jit_element)elements[dtype];
+  return true;
+}
+
+static bool is_constant(const tsri_lanes_program *p, uint32_t reg) {
+  uint32_t first = TSRI_LANE_PLACES + p->param_count;
+  return reg >= first && reg - first < p->const_count;
+}
+
+static uint32_t constant_of(const tsri_lanes_program *p, uint32_t reg) {
+  return p->consts[2 * (size_t)(reg - TSRI_LANE_PLACES - p->param_count)];
+}
+
+static bool can_build_arithmetic(uint32_t op) {
+  switch (op) {
+    case OP(MOVE_32):
+    case OP(NOT_BOOL):
+    case OP(NEG_I32):
+    case OP(BIT_NOT_I32):
+    case OP(ABS_I32):
+    case OP(NEG_F32):
+    case OP(ABS_F32):
+    case OP(SIGN_F32):
+    case OP(FLOOR_F32):
+    case OP(CEIL_F32):
+    case OP(ROUND_F32):
+    case OP(TRUNC_F32):
+    case OP(ISNAN_F32):
+    case OP(ISINF_F32):
+    case OP(ISFINITE_F32):
+    case OP(U32_BOOL):
+    case OP(F32_BOOL):
+    case OP(U32_I8):
+    case OP(U32_U8):
+    case OP(U32_I16):
+    case OP(F32_I8):
+    case OP(F32_U8):
+    case OP(F32_I16):
+    case OP(F32_I32):
+    case OP(I32_F32):
+    case OP(F32_F16):
+    case OP(F32_BF16):
+    case OP(ADD_U32):
+    case OP(SUB_U32):
+    case OP(MUL_U32):
+    case OP(AND_U32):
+    case OP(OR_U32):
+    case OP(XOR_U32):
+    case OP(SHL_U32):
+    case OP(SHR_U32):
+    case OP(SHR_I32):
+    case OP(EQ_U32):
+    case OP(NE_U32):
+    case OP(LT_U32):
+    case OP(LE_U32):
+    case OP(LT_I32):
+    case OP(LE_I32):
+    case OP(MIN_U32):
+    case OP(MAX_U32):
+    case OP(MIN_I32):
+    case OP(MAX_I32):
+    case OP(ADD_F32):
+    case OP(SUB_F32):
+    case OP(MUL_F32):
+    case OP(DIV_F32):
+    case OP(MIN_F32):
+    case OP(MAX_F32):
+    case OP(EQ_F32):
+    case OP(NE_F32):
+    case OP(LT_F32):
+    case OP(LE_F32):
+    case OP(MULADD_F32):
+    case OP(FMA_F32):
+    case OP(SELECT_32):
+      return true;
+    default:
+      return false;
+  }
+}
+
+static bool can_build_access(const tsri_lanes_program *p, const lane_insn *insn) {
+  jit_element element;
+  return TSRI_LANE_WIDE_OF(insn->flags) == 1 && !(insn->flags & TSRI_LANE_ROWS) &&
+         tsri_jit_element((tsr_dtype)p->arrays[insn->a].dtype, &element);
+}
+
+static bool can_build_store(const tsri_lanes_program *p, const lane_insn *insn) {
+  jit_element element;  // TSRI_LANE_LAST has the same bit as ROWS has for loads
+  return TSRI_LANE_WIDE_OF(insn->flags) == 1 && tsri_jit_element((tsr_dtype)p->arrays[insn->a].dtype, &element);
+}
+
+bool tsri_jit_can_build(const tsri_lanes_program *p, const lane_insn *insn) {
+  jit_ir none = {.failed = true};
+  jit_value unused;
+  switch (insn->op) {
+    case EXEC_LANES:
+    case EXEC_MERGE:
+      return can_build_arithmetic(insn->e);
+    case TSRI_LANE_MATH_F32:
+      return insn->dst >= p->scalar_count && tsri_jit_math(&none, insn->e, 0, &unused);
+    case EXEC_LOAD_UNIT:
+    case TSRI_LANE_LOAD_AFFINE:
+      return can_build_access(p, insn);
+    case EXEC_STORE_UNIT:
+    case TSRI_LANE_STORE_AFFINE:
+      return can_build_store(p, insn);
+    case EXEC_SCALAR:
+    case EXEC_ADD_32:
+    case EXEC_MUL_32:
+    case EXEC_LT_U32:
+    case EXEC_MOVE_64:
+    case TSRI_LANE_LOAD_SCALAR:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// --- Values -----------------------------------------------------------------------------------------------------------
+
+static int add_stream(builder *b, jit_stream stream) {
+  if (b->run->stream_count == JIT_MOST_STREAMS) {
+    b->failed = b->ir->is_too_large = true;
+    return 0;
+  }
+  b->run->streams[b->run->stream_count] = stream;
+  return (int)b->run->stream_count++;
+}
+
+static jit_value load(builder *b, int stream, jit_element element) {
+  return tsri_jit_add(b->ir, (jit_op){.kind = JIT_LOAD, .element = (uint8_t)element, .number = (uint32_t)stream});
+}
+
+static held read(builder *b, uint32_t reg) {
+  if (reg < b->p->scalar_count) {
+    if (is_constant(b->p, reg)) return (held){.value = jit_bits(b->ir, constant_of(b->p, reg))};
+    return (held){.value = tsri_jit_in_memory(b->ir, JIT_SCALAR, reg)};
+  }
+  held *at = &b->regs[reg];
+  if (!at->is_known) {
+    int stream = add_stream(b, (jit_stream){.kind = JIT_STREAM_IN, .element_bytes = 4, .number = reg});
+    *at = (held){.value = load(b, stream, JIT_E32), .is_known = true};
+  }
+  return *at;
+}
+
+static jit_value as_number(builder *b, held from) {
+  return from.is_mask ? jit_shift(b->ir, X86_SHIFT_RIGHT, from.value, 31) : from.value;
+}
+
+static jit_value inverse(jit_ir *ir, jit_value mask) {
+  return jit_binary(ir, X86_VPXOR, mask, jit_bits(ir, UINT32_MAX));
+}
+
+static jit_value equal(jit_ir *ir, jit_value a, jit_value b) {
+  enum { PREDICATE_EQ = 0 };
+  jit_op op = {.kind = JIT_COMPARE, .insn = X86_VPCMPEQD, .imm = JIT_NO_IMM, .a = a, .b = b};
+  if (ir->has_evex) {
+    op.insn = X86_VPCMPD_K;
+    op.imm = PREDICATE_EQ;
+  }
+  return tsri_jit_add(ir, op);
+}
+
+// a < b, or a <= b
+static jit_value below(jit_ir *ir, jit_value a, jit_value b, bool is_signed, bool or_equal) {
+  if (ir->has_evex) {
+    x86_insn insn = is_signed ? X86_VPCMPD_K : X86_VPCMPUD_K;
+    return tsri_jit_add(ir,
+                        (jit_op){.kind = JIT_COMPARE, .insn = (uint8_t)insn, .imm = or_equal ? 2 : 1, .a = a, .b = b});
+  }
+  if (or_equal) return equal(ir, jit_binary(ir, is_signed ? X86_VPMINSD : X86_VPMINUD, a, b), a);
+  return inverse(ir, below(ir, b, a, is_signed, true));
+}
+
+static jit_value as_mask(builder *b, held from) {
+  return from.is_mask ? from.value : inverse(b->ir, equal(b->ir, from.value, jit_bits(b->ir, 0)));
+}
+
+static jit_value is_nan(jit_ir *ir, jit_value x) { return jit_compare_f(ir, JIT_UNORDERED, x, x); }
+static jit_value magnitude(jit_ir *ir, jit_value x) { return jit_binary(ir, X86_VPAND, x, jit_bits(ir, 0x7fffffffu)); }
+
+// x where x is NaN or the instruction, which gives y for NaN, chooses it.
+static jit_value smaller_or_greater(jit_ir *ir, x86_insn insn, jit_value x, jit_value y) {
+  return jit_select(ir, is_nan(ir, x), x, jit_binary(ir, insn, x, y));
+}
+
+// The high half of an f32 rounded to bf16, in the low bits.
+static jit_value bf16_bits(jit_ir *ir, jit_value x) {
+  jit_value high = jit_shift(ir, X86_SHIFT_RIGHT, x, 16);
+  jit_value odd = jit_binary(ir, X86_VPAND, high, jit_bits(ir, 1));
+  jit_value sum = jit_binary(ir, X86_VPADDD, jit_binary(ir, X86_VPADDD, x, jit_bits(ir, 0x7fffu)), odd);
+  jit_value rounded = jit_shift(ir, X86_SHIFT_RIGHT, sum, 16);
+  return jit_select(ir, is_nan(ir, x), jit_binary(ir, X86_VPOR, high, jit_bits(ir, 0x40u)), rounded);
+}
+
+// As bounded_f32 of lanes/meaning.h: within [least, most], NaN as 0, and then the whole part.
+static jit_value bounded(jit_ir *ir, jit_value x, float least, float most) {
+  jit_value low = jit_binary(ir, X86_VMAXPS, jit_number(ir, least), x);  // x where it is NaN
+  jit_value high = jit_binary(ir, X86_VMINPS, jit_number(ir, most), low);
+  jit_value whole = jit_unary(ir, X86_VCVTTPS2DQ, high, JIT_NO_IMM);
+  return jit_select(ir, is_nan(ir, x), jit_bits(ir, 0), whole);
+}
+
+static jit_value whole_i32(jit_ir *ir, jit_value x) {
+  jit_value inside = bounded(ir, x, -0x1p31f, 0x1.fffffep30f);
+  jit_value is_beyond = jit_compare_f(ir, JIT_LE_F, jit_number(ir, 0x1p31f), x);
+  return jit_select(ir, is_beyond, jit_bits(ir, INT32_MAX), inside);
+}
+
+static jit_value sign_f32(jit_ir *ir, jit_value x) {
+  jit_value zero = jit_bits(ir, 0);
+  jit_value negative = jit_select(ir, jit_compare_f(ir, JIT_LT_F, x, zero), jit_number(ir, -1.0f), x);
+  return jit_select(ir, jit_compare_f(ir, JIT_LT_F, zero, x), jit_number(ir, 1.0f), negative);
+}
+
+static jit_value sign_extended(jit_ir *ir, jit_value x, int bits) {
+  return jit_shift(ir, X86_SHIFT_ARITHMETIC, jit_shift(ir, X86_SHIFT_LEFT, x, 32 - bits), 32 - bits);
+}
+
+// Rounding modes of vroundps and vrndscaleps, without exceptions.
+enum { ROUND_NEAREST = 8, ROUND_DOWN = 9, ROUND_UP = 10, ROUND_TO_ZERO = 11 };
+
+// --- Instructions -----------------------------------------------------------------------------------------------------
+
+static void write(builder *b, uint32_t reg, jit_value value, bool is_mask) {
+  b->regs[reg] = (held){.value = value, .is_known = true, .is_mask = is_mask};
+}
+
+// Operations of two truth values that are both masks stay masks.
+static bool build_logic(builder *b, const lane_insn *insn) {
+  x86_insn logic = insn->e == OP(AND_U32) ? X86_VPAND : insn->e == OP(OR_U32) ? X86_VPOR : X86_VPXOR;
+  held x = read(b, insn->a), y = read(b, insn->b);
+  bool are_masks = x.is_mask && y.is_mask;
+  jit_value left = are_masks ? x.value : as_number(b, x), right = are_masks ? y.value : as_number(b, y);
+  write(b, insn->dst, jit_binary(b->ir, logic, left, right), are_masks);
+  return true;
+}
+
+static void build_select(builder *b, const lane_insn *insn) {
+  jit_value mask = as_mask(b, read(b, insn->a));
+  held yes = read(b, insn->b), no = read(b, insn->c);
+  bool are_masks = yes.is_mask && no.is_mask;
+  jit_value left = are_masks ? yes.value : as_number(b, yes), right = are_masks ? no.value : as_number(b, no);
+  write(b, insn->dst, jit_select(b->ir, mask, left, right), are_masks);
+}
+
+// Instructions whose operands keep the form they have. False: none of them.
+static bool build_truth(builder *b, const lane_insn *insn) {
+  held x = read(b, insn->a);
+  switch (insn->e) {
+    case OP(MOVE_32):
+      write(b, insn->dst, x.value, x.is_mask);
+      return true;
+    case OP(NOT_BOOL):
+      if (x.is_mask) write(b, insn->dst, inverse(b->ir, x.value), true);
+      else write(b, insn->dst, jit_binary(b->ir, X86_VPXOR, x.value, jit_bits(b->ir, 1)), false);
+      return true;
+    case OP(U32_BOOL):
+      write(b, insn->dst, as_mask(b, x), true);
+      return true;
+    case OP(AND_U32):
+    case OP(OR_U32):
+    case OP(XOR_U32):
+      return build_logic(b, insn);
+    case OP(SELECT_32):
+      build_select(b, insn);
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Comparisons of x and y, and questions about x. False: none of them.
+static bool build_compare(jit_ir *ir, uint32_t op, jit_value x, jit_value y, jit_value *out) {
+  jit_value infinity = jit_bits(ir, 0x7f800000u);
+  switch (op) {
+    case OP(EQ_U32):
+      *out = equal(ir, x, y);
+      return true;
+    case OP(NE_U32):
+      *out = inverse(ir, equal(ir, x, y));
+      return true;
+    case OP(LT_U32):
+    case OP(LE_U32):
+      *out = below(ir, x, y, false, op == OP(LE_U32));
+      return true;
+    case OP(LT_I32):
+    case OP(LE_I32):
+      *out = below(ir, x, y, true, op == OP(LE_I32));
+      return true;
+    case OP(EQ_F32):
+      *out = jit_compare_f(ir, JIT_EQ_F, x, y);
+      return true;
+    case OP(NE_F32):
+      *out = jit_compare_f(ir, JIT_NE_F, x, y);
+      return true;
+    case OP(LT_F32):
+      *out = jit_compare_f(ir, JIT_LT_F, x, y);
+      return true;
+    case OP(LE_F32):
+      *out = jit_compare_f(ir, JIT_LE_F, x, y);
+      return true;
+    case OP(F32_BOOL):
+      *out = jit_compare_f(ir, JIT_NE_F, x, jit_bits(ir, 0));
+      return true;
+    case OP(ISNAN_F32):
+      *out = is_nan(ir, x);
+      return true;
+    case OP(ISINF_F32):
+      *out = jit_compare_f(ir, JIT_EQ_F, magnitude(ir, x), infinity);
+      return true;
+    case OP(ISFINITE_F32):
+      *out = jit_compare_f(ir, JIT_LT_F, magnitude(ir, x), infinity);
+      return true;
+    default:
+      return false;
+  }
+}
+
+static jit_value build_unary(jit_ir *ir, uint32_t op, jit_value x) {
+  switch (op) {
+    case OP(NEG_I32):
+      return jit_binary(ir, X86_VPSUBD, jit_bits(ir, 0), x);
+    case OP(BIT_NOT_I32):
+      return inverse(ir, x);
+    case OP(ABS_I32):
+      return jit_unary(ir, X86_VPABSD, x, JIT_NO_IMM);
+    case OP(NEG_F32):
+      return jit_binary(ir, X86_VPXOR, x, jit_bits(ir, 0x80000000u));
+    case OP(ABS_F32):
+      return magnitude(ir, x);
+    case OP(SIGN_F32):
+      return sign_f32(ir, x);
+    case OP(FLOOR_F32):
+      return jit_unary(ir, X86_VROUNDPS, x, ROUND_DOWN);
+    case OP(CEIL_F32):
+      return jit_unary(ir, X86_VROUNDPS, x, ROUND_UP);
+    case OP(ROUND_F32):
+      return jit_unary(ir, X86_VROUNDPS, x, ROUND_NEAREST);
+    case OP(TRUNC_F32):
+      return jit_unary(ir, X86_VROUNDPS, x, ROUND_TO_ZERO);
+    case OP(U32_I8):
+      return sign_extended(ir, x, 8);
+    case OP(U32_U8):
+      return jit_binary(ir, X86_VPAND, x, jit_bits(ir, 0xff));
+    case OP(U32_I16):
+      return sign_extended(ir, x, 16);
+    case OP(F32_I8):
+      return bounded(ir, x, -128.0f, 127.0f);
+    case OP(F32_U8):
+      return bounded(ir, x, 0.0f, 255.0f);
+    case OP(F32_I16):
+      return bounded(ir, x, -32768.0f, 32767.0f);
+    case OP(F32_I32):
+      return whole_i32(ir, x);
+    case OP(I32_F32):
+      return jit_unary(ir, X86_VCVTDQ2PS, x, JIT_NO_IMM);
+    case OP(F32_F16):
+      return tsri_jit_add(ir, (jit_op){.kind = JIT_ROUND_F16, .a = x});
+    default:  // F32_BF16
+      return jit_shift(ir, X86_SHIFT_LEFT, bf16_bits(ir, x), 16);
+  }
+}
+
+static jit_value build_shift(jit_ir *ir, x86_insn insn, jit_value x, jit_value count) {
+  return jit_binary(ir, insn, x, jit_binary(ir, X86_VPAND, count, jit_bits(ir, 31)));
+}
+
+// False: it has one operand.
+static bool build_more(jit_ir *ir, uint32_t op, jit_value x, jit_value y, jit_value z, jit_value *out) {
+  static const struct {
+    uint16_t op;
+    uint8_t insn;
+  } plain[] = {
+      {OP(ADD_U32), X86_VPADDD},  {OP(SUB_U32), X86_VPSUBD},  {OP(MUL_U32), X86_VPMULLD}, {OP(MIN_U32), X86_VPMINUD},
+      {OP(MAX_U32), X86_VPMAXUD}, {OP(MIN_I32), X86_VPMINSD}, {OP(MAX_I32), X86_VPMAXSD}, {OP(ADD_F32), X86_VADDPS},
+      {OP(SUB_F32), X86_VSUBPS},  {OP(MUL_F32), X86_VMULPS},  {OP(DIV_F32), X86_VDIVPS},
+  };
+  for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++) {
+    if (plain[i].op != op) continue;
+    *out = jit_binary(ir, (x86_insn)plain[i].insn, x, y);
+    return true;
+  }
+  switch (op) {
+    case OP(MIN_F32):
+    case OP(MAX_F32):
+      *out = smaller_or_greater(ir, op == OP(MIN_F32) ? X86_VMINPS : X86_VMAXPS, x, y);
+      return true;
+    case OP(SHL_U32):
+      *out = build_shift(ir, X86_VPSLLVD, x, y);
+      return true;
+    case OP(SHR_U32):
+      *out = build_shift(ir, X86_VPSRLVD, x, y);
+      return true;
+    case OP(SHR_I32):
+      *out = build_shift(ir, X86_VPSRAVD, x, y);
+      return true;
+    case OP(MULADD_F32):
+      *out = jit_binary(ir, X86_VADDPS, jit_binary(ir, X86_VMULPS, x, y), z);
+      return true;
+    case OP(FMA_F32):
+      *out = jit_fma(ir, x, y, z);
+      return true;
+    default:
+      return false;
+  }
+}
+
+static void build_arithmetic(builder *b, const lane_insn *insn) {
+  if (build_truth(b, insn)) return;
+  jit_value x = as_number(b, read(b, insn->a)), y = as_number(b, read(b, insn->b));
+  jit_value z = as_number(b, read(b, insn->c)), out = 0;
+  bool is_mask = build_compare(b->ir, insn->e, x, y, &out);
+  if (!is_mask && !build_more(b->ir, insn->e, x, y, z, &out)) out = build_unary(b->ir, insn->e, x);
+  write(b, insn->dst, out, is_mask);
+}
+
+static void build_function(builder *b, const lane_insn *insn) {
+  jit_value out = 0;
+  tsri_jit_math(b->ir, insn->e, as_number(b, read(b, insn->a)), &out);
+  write(b, insn->dst, out, false);
+}
+
+// --- Memory -----------------------------------------------------------------------------------------------------------
+
+static void add_step(builder *b, uint32_t insn, int stream) {
+  b->run->steps[b->run->step_count++] = (jit_step){.insn = insn, .stream = (int16_t)stream};
+}
+
+static void build_load(builder *b, uint32_t at, bool is_seen) {
+  const lane_insn *insn = &b->p->insns[at];
+  const lane_array_info *array = &b->p->arrays[insn->a];
+  jit_element element = JIT_E32;
+  tsri_jit_element((tsr_dtype)array->dtype, &element);
+  bool is_narrow = element != JIT_E32;
+  int stream = add_stream(b, (jit_stream){.kind = is_narrow ? JIT_STREAM_LOAD : JIT_STREAM_LOADED,
+                                          .element_bytes = array->element_bytes,
+                                          .is_seen = is_seen,
+                                          .number = at});
+  add_step(b, at, stream);
+  jit_value value = load(b, stream, element);
+  if (array->dtype == TSR_BF16) value = jit_shift(b->ir, X86_SHIFT_LEFT, value, 16);
+  if (array->dtype == TSR_BOOL) value = jit_binary(b->ir, X86_VPMINUD, value, jit_bits(b->ir, 1));
+  write(b, insn->dst, value, false);
+}
+
+// The bits that are stored. AVX2 packs them by instructions that saturate, so there they have no others.
+static jit_value stored_bits(builder *b, tsr_dtype dtype, held from) {
+  jit_ir *ir = b->ir;
+  jit_value value = as_number(b, from);
+  if (dtype == TSR_BOOL) return from.is_mask ? value : jit_binary(ir, X86_VPMINUD, value, jit_bits(ir, 1));
+  if (dtype == TSR_BF16) return bf16_bits(ir, value);
+  if (dtype == TSR_I16 && !ir->has_evex) return jit_binary(ir, X86_VPAND, value, jit_bits(ir, 0xffff));
+  if ((dtype == TSR_I8 || dtype == TSR_U8) && !ir->has_evex) {
+    return jit_binary(ir, X86_VPAND, value, jit_bits(ir, 0xff));
+  }
+  return value;
+}
+
+static void build_store(builder *b, uint32_t at) {
+  const lane_insn *insn = &b->p->insns[at];
+  const lane_array_info *array = &b->p->arrays[insn->a];
+  jit_element element = JIT_E32;
+  tsri_jit_element((tsr_dtype)array->dtype, &element);
+  jit_value value = stored_bits(b, (tsr_dtype)array->dtype, read(b, insn->dst));
+  int stream =
+      add_stream(b, (jit_stream){.kind = JIT_STREAM_STORE, .element_bytes = array->element_bytes, .number = at});
+  add_step(b, at, stream);
+  tsri_jit_add(b->ir, (jit_op){.kind = JIT_STORE,
+                               .element = (uint8_t)element,
+                               .imm = 1,  // may go past the caches
+                               .a = value,
+                               .number = (uint32_t)stream});
+}
+
+// --- The run ----------------------------------------------------------------------------------------------------------
+
+static void build_insn(builder *b, uint32_t at) {
+  const lane_insn *insn = &b->p->insns[at];
+  switch (insn->op) {
+    case EXEC_LANES:
+    case EXEC_MERGE:
+      build_arithmetic(b, insn);
+      break;
+    case TSRI_LANE_MATH_F32:
+      build_function(b, insn);
+      break;
+    case EXEC_LOAD_UNIT:
+    case TSRI_LANE_LOAD_AFFINE:
+      build_load(b, at, b->regs[insn->dst].is_known);
+      break;
+    case EXEC_STORE_UNIT:
+    case TSRI_LANE_STORE_AFFINE:
+      build_store(b, at);
+      break;
+    default:
+      add_step(b, at, -1);
+      break;
+  }
+}
+
+// Was the register's last value in the run made by a load that the interpreter does? Then it is in its place already.
+static bool is_loaded(const builder *b, uint32_t reg) {
+  for (uint32_t i = b->run->first + b->run->count; i-- > b->run->first;) {
+    const lane_insn *insn = &b->p->insns[i];
+    if (!(b->p->reg_slots[i] & 1) || insn->dst != reg) continue;
+    if (insn->op == EXEC_STORE_UNIT || insn->op == TSRI_LANE_STORE_AFFINE) continue;
+    bool is_load = insn->op == EXEC_LOAD_UNIT || insn->op == TSRI_LANE_LOAD_AFFINE;
+    return is_load && b->p->arrays[insn->a].element_bytes == 4;
+  }
+  return true;  // only read
+}
+
+// Registers that are read after the run get what it left in them.
+static void build_results(builder *b, const bool *is_external) {
+  uint32_t last = b->p->scalar_count + b->p->reg4_count;
+  for (uint32_t reg = b->p->scalar_count; reg < last && !b->failed; reg++) {
+    if (!b->regs[reg].is_known || !is_external[reg] || is_loaded(b, reg)) continue;
+    jit_value value = as_number(b, b->regs[reg]);
+    int stream = add_stream(b, (jit_stream){.kind = JIT_STREAM_OUT, .element_bytes = 4, .number = reg});
+    tsri_jit_add(b->ir, (jit_op){.kind = JIT_STORE, .element = JIT_E32, .a = value, .number = (uint32_t)stream});
+  }
+}
+
+bool tsri_jit_build(const tsri_lanes_program *p, const bool *is_external, jit_run *run, jit_ir *ir) {
+  builder b = {.p = p, .ir = ir, .run = run};
+  b.regs = tsri_calloc((size_t)p->scalar_count + p->reg4_count + 1, sizeof *b.regs);
+  run->steps = tsri_calloc(run->count, sizeof *run->steps);
+  b.failed = !b.regs || !run->steps;
+  for (uint32_t i = 0; i < run->count && !b.failed && !ir->failed; i++) build_insn(&b, run->first + i);
+  if (!b.failed) build_results(&b, is_external);
+  tsri_free(b.regs);
+  return !b.failed && !ir->failed;
+}

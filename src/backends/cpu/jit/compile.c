@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: MIT
+// Finds the runs of a program and compiles them.
+#include <string.h>
+
+#include "backends/cpu/jit/emit.h"
+#include "backends/cpu/jit/jit.h"
+#include "core/alloc.h"
+#include "core/log.h"
+#include "platform/code_memory.h"
+#include "platform/platform.h"
+
+// --- Finding runs -----------------------------------------------------------------------------------------------------
+
+enum { MOST_RUN_INSNS = 256, MOST_RUNS = 1000 };
+
+// What a run that is being found has done to registers and arrays: the number of the run plus 1 where it has.
+typedef struct finder {
+  const tsri_lanes_program *p;
+  uint32_t run;           // number from 1
+  uint32_t *used;         // by register: read or written
+  uint32_t *lane_read;    // scalars: read by an instruction on lanes
+  uint32_t *first_read;   // by register: read before any write
+  uint32_t *written;      // by register
+  uint32_t *array_store;  // by array
+  uint32_t work;          // how much there is to gain
+  uint32_t streams, ops;  // at most
+} finder;
+
+// The most operations that one instruction becomes.
+static uint32_t ops_of(const lane_insn *insn) { return insn->op == TSRI_LANE_MATH_F32 ? 80 : 12; }
+
+static bool is_load(const lane_insn *insn) { return insn->op == EXEC_LOAD_UNIT || insn->op == TSRI_LANE_LOAD_AFFINE; }
+static bool is_store(const lane_insn *insn) {
+  return insn->op == EXEC_STORE_UNIT || insn->op == TSRI_LANE_STORE_AFFINE;
+}
+static bool is_on_lanes(const lane_insn *insn) {
+  return insn->op == EXEC_LANES || insn->op == EXEC_MERGE || insn->op == TSRI_LANE_MATH_F32;
+}
+
+// Scalars are computed before the code runs, maybe twice: none may be changed after it was read.
+static bool scalar_fits(const finder *f, const lane_insn *insn) {
+  return f->lane_read[insn->dst] != f->run && f->first_read[insn->dst] != f->run;
+}
+
+static bool load_fits(const finder *f, const lane_insn *insn) {
+  const lane_array_info *array = &f->p->arrays[insn->a];
+  if (f->array_store[insn->a] == f->run) return false;
+  if (array->element_bytes != 4 && array->is_stored) return false;
+  // Loads are done before the code runs, maybe twice: what their register held must not be needed. Other loads may have left
+  // it, as a place in memory.
+  bool may_repeat = (insn->flags & TSRI_LANE_ALIAS) && f->first_read[insn->dst] != f->run;
+  return may_repeat || f->used[insn->dst] != f->run;
+}
+
+static bool fits(const finder *f, const lane_insn *insn) {
+  if (!tsri_jit_can_build(f->p, insn) || f->streams + 4 > JIT_MOST_STREAMS) return false;
+  if (f->ops + ops_of(insn) > JIT_MOST_OPS) return false;
+  if (is_load(insn)) return load_fits(f, insn);
+  if (is_store(insn) || is_on_lanes(insn)) return true;
+  if (insn->op == TSRI_LANE_LOAD_SCALAR && f->array_store[insn->a] == f->run) return false;
+  return scalar_fits(f, insn);
+}
+
+static void note_read(finder *f, uint32_t reg, bool by_lanes) {
+  bool is_lanes = reg >= f->p->scalar_count;
+  f->used[reg] = f->run;
+  if (f->written[reg] != f->run && f->first_read[reg] != f->run) {
+    f->first_read[reg] = f->run;
+    f->streams += is_lanes;
+  }
+  if (!is_lanes && by_lanes) f->lane_read[reg] = f->run;
+}
+
+static void note(finder *f, uint32_t at) {
+  const lane_insn *insn = &f->p->insns[at];
+  bool by_lanes = is_on_lanes(insn);
+  for (unsigned slot = is_store(insn) ? 0 : 1; slot < 7; slot++) {
+    if (f->p->reg_slots[at] >> slot & 1)
+      note_read(f, *lane_operand_at(insn, slot), by_lanes || (is_store(insn) && slot == 0));
+  }
+  if (is_store(insn)) {
+    f->array_store[insn->a] = f->run;
+    f->streams++;
+  } else {
+    if (insn->dst >= f->p->scalar_count && f->written[insn->dst] != f->run) f->streams++;  // it may be a result
+    f->used[insn->dst] = f->run;
+    f->written[insn->dst] = f->run;
+  }
+  if (is_load(insn)) f->streams++;
+  f->ops += ops_of(insn);
+  f->work += insn->op == TSRI_LANE_MATH_F32 ? 4 : is_store(insn) || by_lanes ? 1 : 0;
+}
+
+static void find_runs(finder *f, const uint8_t *is_target, jit_run *runs, uint32_t *out_count) {
+  const tsri_lanes_program *p = f->p;
+  for (uint32_t i = 0; i < p->insn_count && *out_count < MOST_RUNS;) {
+    uint32_t count = 0;
+    f->run++;
+    f->work = f->streams = f->ops = 0;
+    while (i + count < p->insn_count && count < MOST_RUN_INSNS && (count == 0 || !is_target[i + count]) &&
+           fits(f, &p->insns[i + count])) {
+      note(f, i + count);
+      count++;
+    }
+    if (f->work >= 2) runs[(*out_count)++] = (jit_run){.first = i, .count = count};
+    i += count > 0 ? count : 1;
+  }
+}
+
+// Instructions on scalars at a run's end are not part of it: they may be those that a loop is found by.
+static void trim(const tsri_lanes_program *p, jit_run *run) {
+  while (run->count > 0) {
+    const lane_insn *last = &p->insns[run->first + run->count - 1];
+    if (is_load(last) || is_store(last) || is_on_lanes(last)) return;
+    run->count--;
+  }
+}
+
+// --- What a run leaves behind -----------------------------------------------------------------------------------------------
+
+// Marks registers that carry something into a run, or from one to instructions outside.
+static void find_external(const tsri_lanes_program *p, const jit_run *runs, uint32_t run_count, uint32_t *written_in,
+                          bool *is_external) {
+  uint32_t next = 0;
+  for (uint32_t i = 0; i < p->insn_count; i++) {
+    while (next < run_count && runs[next].first + runs[next].count <= i) next++;
+    bool is_inside = next < run_count && runs[next].first <= i;
+    const lane_insn *insn = &p->insns[i];
+    bool reads_dst = is_inside ? is_store(insn) : true;
+    for (unsigned slot = reads_dst ? 0 : 1; slot < 7; slot++) {
+      if (!(p->reg_slots[i] >> slot & 1)) continue;
+      uint32_t reg = *lane_operand_at(insn, slot);
+      if (!is_inside || written_in[reg] != next + 1) is_external[reg] = true;
+    }
+    if (is_inside && !reads_dst && (p->reg_slots[i] & 1)) written_in[insn->dst] = next + 1;
+  }
+}
+
+static void look_at_memory(const tsri_lanes_program *p, jit_run *run) {
+  bool has_store = false;
+  for (uint32_t i = run->first; i < run->first + run->count; i++) {
+    const lane_insn *insn = &p->insns[i];
+    if (is_store(insn)) has_store = true;
+    if (is_load(insn) && has_store) run->loads_after_store = true;
+    for (uint32_t k = run->first; is_store(insn) && k < run->first + run->count; k++) {
+      const lane_insn *other = &p->insns[k];
+      if (k != i && (is_store(other) || is_load(other)) && other->a == insn->a) run->shares_arrays = true;
+    }
+  }
+}
+
+// --- Compiling --------------------------------------------------------------------------------------------------------
+
+static bool has_wide_store(const tsri_lanes_program *p, const jit_run *run) {
+  for (uint32_t i = run->first; i < run->first + run->count; i++) {
+    if (is_store(&p->insns[i]) && p->arrays[p->insns[i].a].element_bytes == 4) return true;
+  }
+  return false;
+}
+
+static bool compile_run(const tsri_lanes_program *p, const bool *is_external, jit_run *run, x86_code *code) {
+  jit_ir ir = {.has_evex = code->has_evex};
+  look_at_memory(p, run);
+  run->at = code->count;
+  if (code->listing) {
+    tsri_builder_add(code->listing, "run of instructions %u to %u:\n", run->first, run->first + run->count - 1);
+  }
+  bool is_done = tsri_jit_build(p, is_external, run, &ir) && tsri_jit_emit(&ir, run->stream_count, false, code);
+  tsri_builder *listing = code->listing;
+  code->listing = NULL;  // the second one differs in its stores only
+  if (is_done && has_wide_store(p, run)) {
+    run->past_at = code->count;
+    is_done = tsri_jit_emit(&ir, run->stream_count, true, code);
+  }
+  code->listing = listing;
+  bool is_too_large = ir.is_too_large;
+  tsri_jit_ir_deinit(&ir);
+  if (is_done || !is_too_large) return is_done;
+  code->count = run->at;  // the interpreter does this run
+  code->fixup_count = 0;
+  run->is_left_out = true;
+  return true;
+}
+
+static jit_code code_at(const struct lane_jit *jit, size_t at) {
+  const char *address = (const char *)jit->memory + at;
+  jit_code code;
+  memcpy(&code, &address, sizeof code);
+  return code;
+}
+
+// Scratch of compiling: one block, cut into arrays.
+typedef struct scratch {
+  uint32_t *words;
+  uint8_t *is_target;
+  bool *is_external;
+  jit_run *runs;
+} scratch;
+
+static bool scratch_init(const tsri_lanes_program *p, scratch *s) {
+  size_t registers = (size_t)p->scalar_count + p->reg4_count + p->reg8_count + 1;
+  size_t arrays = (size_t)p->buffer_count + p->shared_count + p->local_count + 1;
+  s->words = tsri_calloc(5 * registers + arrays, sizeof *s->words);
+  s->is_target = tsri_calloc(p->insn_count, 1);
+  s->is_external = tsri_calloc(registers, sizeof *s->is_external);
+  s->runs = tsri_calloc(p->insn_count < MOST_RUNS ? p->insn_count : MOST_RUNS, sizeof *s->runs);
+  return s->words && s->is_target && s->is_external && s->runs;
+}
+
+static void scratch_deinit(scratch *s) {
+  tsri_free(s->words);
+  tsri_free(s->is_target);
+  tsri_free(s->is_external);
+}
+
+static uint32_t find(const tsri_lanes_program *p, scratch *s) {
+  size_t registers = (size_t)p->scalar_count + p->reg4_count + p->reg8_count + 1;
+  uint32_t *at = s->words, count = 0;
+  finder f = {.p = p, .used = at, .lane_read = at + registers, .first_read = at + 2 * registers};
+  f.written = at + 3 * registers;
+  f.array_store = at + 5 * registers;
+  for (uint32_t i = 0; i < p->insn_count; i++) {
+    if (lane_has_target(p->insns[i].op)) s->is_target[p->insns[i].c] = 1;
+  }
+  find_runs(&f, s->is_target, s->runs, &count);
+  for (uint32_t i = 0; i < count; i++) trim(p, &s->runs[i]);
+  find_external(p, s->runs, count, at + 4 * registers, s->is_external);
+  return count;
+}
+
+// Puts the code where it can run. False: not allowed here, or no memory.
+static bool place_code(struct lane_jit *jit, const x86_code *code) {
+  jit->memory = tsri_code_memory_create(code->bytes, code->count);
+  jit->bytes = code->count;
+  for (uint32_t i = 0; jit->memory && i < jit->run_count; i++) {
+    jit_run *run = &jit->runs[i];
+    run->code = code_at(jit, run->at);
+    run->past_code = run->past_at != 0 ? code_at(jit, run->past_at) : NULL;
+  }
+  return jit->memory != NULL;
+}
+
+static bool compile(const tsri_lanes_program *p, struct lane_jit *jit, x86_code *code) {
+  scratch s = {0};
+  bool is_done = scratch_init(p, &s);
+  if (is_done) jit->run_count = find(p, &s);
+  jit->runs = s.runs;
+  jit->run_at = tsri_calloc(p->insn_count, sizeof *jit->run_at);
+  is_done = is_done && jit->run_at;
+  for (uint32_t i = 0; is_done && i < jit->run_count; i++) {
+    is_done = compile_run(p, s.is_external, &jit->runs[i], code);
+    if (!jit->runs[i].is_left_out) jit->run_at[jit->runs[i].first] = (uint16_t)(i + 1);
+  }
+  scratch_deinit(&s);
+  return is_done && (jit->run_count == 0 || place_code(jit, code));
+}
+
+struct lane_jit *tsri_jit_compile(const tsri_lanes_program *p, const char *simd, tsri_builder *listing) {
+  bool has_evex = simd && strcmp(simd, "avx512") == 0, has_vex = simd && strcmp(simd, "avx2") == 0;
+  if ((!has_evex && !has_vex) || p->is_checked) return NULL;
+  struct lane_jit *jit = tsri_calloc(1, sizeof *jit);
+  x86_code code = {.has_evex = has_evex, .listing = listing};
+  bool is_done = jit && compile(p, jit, &code);
+  tsri_x86_deinit(&code);
+  if (!is_done) {
+    tsri_log(TSR_LOG_INFO, "kernel %s is interpreted: no memory for its machine code, or none that may be executed",
+             p->name);
+  } else if (jit->run_count > 0) {
+    jit->vector_lanes = jit_vector_lanes(has_evex);
+    return jit;
+  }
+  tsri_jit_release(jit);
+  return NULL;
+}
+
+void tsri_jit_release(struct lane_jit *jit) {
+  if (!jit) return;
+  for (uint32_t i = 0; jit->runs && i < jit->run_count; i++) tsri_free(jit->runs[i].steps);
+  tsri_code_memory_free(jit->memory, jit->bytes);
+  tsri_free(jit->runs);
+  tsri_free(jit->run_at);
+  tsri_free(jit);
+}
+
+// --- Kept by the program ------------------------------------------------------------------------------------------------
+
+// Is the calling convention that of system_v.c?
+#if defined(__x86_64__) && !defined(_WIN32)
+static const bool can_call = true;
+#else
+static const bool can_call = false;
+#endif
+
+// Code of a level may be asked for by several threads at once; compiling is short.
+static tsri_mutex lock = TSRI_MUTEX_INIT;
+
+struct lane_jit *tsri_jit_for(const tsri_lanes_program *program, const char *simd) {
+  if (!can_call || !simd || program->is_checked) return NULL;
+  lane_jit_slot *slot = &((tsri_lanes_program *)(uintptr_t)program)->jit[strcmp(simd, "avx512") == 0];
+  if (atomic_load_explicit(&slot->was_tried, memory_order_acquire)) return slot->code;
+  tsri_mutex_lock(&lock);
+  if (!atomic_load_explicit(&slot->was_tried, memory_order_relaxed)) {
+    slot->code = tsri_jit_compile(program, simd, NULL);
+    atomic_store_explicit(&slot->was_tried, true, memory_order_release);
+  }
+  tsri_mutex_unlock(&lock);
+  return slot->code;
+}
+
+void tsri_jit_drop(tsri_lanes_program *program) {
+  for (int i = 0; i < LANE_JIT_LEVELS; i++) tsri_jit_release(program->jit[i].code);
+}

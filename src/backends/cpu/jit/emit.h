@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+// From operations (ir.h) to machine code.
+#ifndef TSRI_CPU_JIT_EMIT_H
+#define TSRI_CPU_JIT_EMIT_H
+
+#include "backends/cpu/jit/ir.h"
+
+// Appends a function (convention.h) that does all operations for one vector of lanes after the other. `past_caches`: stores of
+// 32-bit elements go past the caches; their addresses are then multiples of the vector's size.
+//
+// False: out of memory, or the operations need more stack than there is (is_too_large).
+bool tsri_jit_emit(jit_ir *ir, uint32_t stream_count, bool past_caches, x86_code *code);
+
+static inline uint32_t jit_vector_lanes(bool has_evex) { return has_evex ? 16 : 8; }
+
+#endif

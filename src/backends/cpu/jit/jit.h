@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+// Machine code for runs of lane instructions.
+//
+// A run is a straight sequence of instructions that treat each lane for itself: loads of neighbouring elements, arithmetic,
+// functions, stores. Compiled, it is one loop over vectors of lanes in which all values stay in registers. The interpreter
+// calls it where the run begins, as it would have done the first instruction, and goes on behind it. What is not part of a run, and a
+// run that meets something unusual (a mask, elements that do not follow one another), is interpreted.
+//
+// Compiling starts from lane bytecode rather than from the checked kernel: there, loops, conditions and barriers have become sets of
+// lanes, indices are taken apart, and the interpreter does the same instructions, so that both can be compared bit for bit
+// and one can stand in for the other at every instruction.
+#ifndef TSRI_CPU_JIT_H
+#define TSRI_CPU_JIT_H
+
+#include "backends/cpu/jit/convention.h"
+#include "backends/cpu/jit/ir.h"
+#include "backends/cpu/lanes/program.h"
+
+// Memory that a run reads or writes, one element after the other for each lane.
+typedef enum jit_stream_kind {
+  JIT_STREAM_IN,      // lane register `number`
+  JIT_STREAM_OUT,     // lane register `number`
+  JIT_STREAM_LOADED,  // what instruction `number`, a load, left in its register
+  JIT_STREAM_LOAD,    // memory of instruction `number`, a load of elements narrower than their values
+  JIT_STREAM_STORE    // memory of instruction `number`, a store
+} jit_stream_kind;
+
+typedef struct jit_stream {
+  uint8_t kind, element_bytes;
+  bool is_seen;  // LOADED: the run used the register before
+  uint32_t number;
+} jit_stream;
+
+// An instruction that is looked at before the code runs: one on scalars, which is done, or one whose memory is found.
+typedef struct jit_step {
+  uint32_t insn;
+  int16_t stream;  // -1: none
+} jit_step;
+
+typedef struct jit_run {
+  uint32_t first, count;  // instructions
+  uint32_t stream_count, step_count;
+  jit_stream streams[JIT_MOST_STREAMS];
+  jit_step *steps;
+  bool is_left_out;  // too large: it is interpreted
+  bool loads_after_store;
+  bool shares_arrays;  // some array has more than one stream, a store among them
+  size_t at, past_at;  // bytes from the beginning of the code; past_at: stores past the caches, 0: there is none
+  jit_code code, past_code;
+} jit_run;
+
+struct lane_jit {
+  void *memory;
+  size_t bytes;
+  uint32_t vector_lanes;
+  uint32_t run_count;
+  jit_run *runs;
+  uint16_t *run_at;  // by instruction: number of the run that begins there, from 1; 0: none
+};
+
+// Compiles the program's runs for "avx2" or "avx512". NULL: nothing of it can be compiled, or not here; for lack of memory and
+// where executable memory is forbidden, a line in the log says so. `listing` (NULL: none) gets the instructions as text.
+//
+// Ownership: caller releases it by tsri_jit_release, once no launch uses it.
+struct lane_jit *tsri_jit_compile(const tsri_lanes_program *program, const char *simd, tsri_builder *listing);
+void tsri_jit_release(struct lane_jit *jit);  // takes NULL
+
+// Code for this level, compiled when it is first asked for; NULL if there is none. Any thread.
+struct lane_jit *tsri_jit_for(const tsri_lanes_program *program, const char *simd);
+void tsri_jit_drop(tsri_lanes_program *program);  // releases what tsri_jit_for made
+
+// Does the run that begins at `insn`. The result is its number of instructions; 0 if nothing was done but what doing it again does
+// not change.
+uint32_t tsri_jit_run(lane_exec *x, const lane_insn *insn);
+
+// Makes the operations of a run, its streams and steps. False: out of memory, or the run is too large (is_too_large).
+bool tsri_jit_build(const tsri_lanes_program *program, const bool *is_external, jit_run *run, jit_ir *ir);
+// Could the instruction be part of a run?
+bool tsri_jit_can_build(const tsri_lanes_program *program, const lane_insn *insn);
+// How elements of a dtype lie in memory; false: their values have 8 bytes.
+bool tsri_jit_element(tsr_dtype dtype, jit_element *out);
+
+// How often compiled runs were called, and how often one had to be interpreted instead. Of all programs, until now.
+typedef struct jit_counts {
+  uint64_t compiled, interpreted;
+} jit_counts;
+jit_counts tsri_jit_counts(void);
+void tsri_jit_count(const lane_exec *x);  // adds what a thread has done in a launch
+
+#endif

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: MIT
+// Compiled runs: what is compiled, that results have the interpreter's bits, and that kernels run where nothing can be compiled.
+#include "backends/cpu/jit/jit.h"
+
+#include "backends/cpu/lanes/lanes_testing.h"
+#include "platform/code_memory.h"
+
+static const char *const compiled_levels[] = {"avx2", "avx512"};
+
+static bool can_compile(const char *level) {
+#if defined(__x86_64__)
+  return has_level(level);
+#else
+  (void)level;
+  return false;
+#endif
+}
+
+#define REQUIRE_COMPILER() \
+  if (!can_compile("avx2")) SKIP("this processor has no instructions that kernels are compiled to")
+
+// y[i] = the expression of v = x[i]
+static const char *element_wise(const char *expression) {
+  static char text[4096];
+  snprintf(text, sizeof text,
+           "kernel k<WG = 256>(in f32 x[], out f32 y[], u32 n) {\n"
+           "  u32 i = global.x;\n  if (i < n) { f32 v = x[i]; y[i] = %s; }\n}\n",
+           expression);
+  return text;
+}
+
+static tsr_status launch(const tsri_lanes_program *program, const char *level, bool is_compiled, const float *x,
+                         float *y, uint32_t n) {
+  tsri_lanes_buffer buffers[2] = {{(void *)(uintptr_t)x, n * sizeof *x}, {y, n * sizeof *y}};
+  tsri_lanes_launch given = {.buffers = buffers,
+                             .buffer_count = 2,
+                             .params = &n,
+                             .params_bytes = sizeof n,
+                             .groups = {(n + 255) / 256, 1, 1},
+                             .threads = 1,
+                             .simd = level,
+                             .allow_jit = is_compiled};
+  return tsri_lanes_run(program, &given);
+}
+
+// Runs the expression compiled and interpreted at every level there is; results have the same bits, NaNs aside.
+static void check_same_bits(const char *expression, const float *x, uint32_t n) {
+  float *wanted = malloc(n * sizeof *wanted), *is = malloc(n * sizeof *is);
+  tsri_lanes_program *program = program_from(element_wise(expression), NULL, false);
+  for (int i = 0; i < 2; i++) {
+    if (!can_compile(compiled_levels[i])) continue;
+    CHECK_OK(launch(program, compiled_levels[i], false, x, wanted, n));
+    jit_counts before = tsri_jit_counts();
+    CHECK_OK(launch(program, compiled_levels[i], true, x, is, n));
+    jit_counts after = tsri_jit_counts();
+    CHECK(after.compiled > before.compiled);
+    CHECK_EQ_UINT(after.interpreted, before.interpreted);
+    check_elements(expression, TSR_F32, is, wanted, n, 0);
+  }
+  tsri_lanes_release(program);
+  free(wanted);
+  free(is);
+}
+
+// Numbers of every size and sign, with the special ones.
+static float *all_kinds(uint32_t n) {
+  static const uint32_t special[] = {0,          0x80000000, 1,          0x807fffff, 0x7f800000, 0xff800000,
+                                     0x7fc00000, 0x7f7fffff, 0x3f800000, 0xbf800000, 0x42b17218, 0xc2cff1b5};
+  float *x = malloc(n * sizeof *x);
+  uint64_t seed = 7;
+  for (uint32_t i = 0; i < n; i++) {
+    uint32_t bits = next_random(&seed) ^ next_random(&seed) << 1;
+    if (i < sizeof special / sizeof special[0]) bits = special[i];
+    memcpy(&x[i], &bits, sizeof bits);
+    if (i % 2 == 0 && i >= 64) x[i] = (float)(next_random(&seed) % 20000) * 0.01f - 100.0f;
+  }
+  return x;
+}
+
+TEST(functions_are_inlined_and_have_the_interpreters_bits) {
+  REQUIRE_COMPILER();
+  enum { N = 50007 };
+  float *x = all_kinds(N);
+  static const char *const expressions[] = {"exp(v)",   "exp2(v)",  "expm1(v)", "log(v)",  "log2(v)",
+                                            "log10(v)", "log1p(v)", "sinh(v)",  "cosh(v)", "tanh(v)",
+                                            "erf(v)",   "sqrt(v)",  "rsqrt(v)"};
+  for (size_t i = 0; i < sizeof expressions / sizeof expressions[0]; i++) {
+    char text[64];
+    snprintf(text, sizeof text, "%s + 0.25 * v", expressions[i]);
+    check_same_bits(text, x, N);
+  }
+  free(x);
+}
+
+TEST(chains_run_compiled_at_any_length) {
+  REQUIRE_COMPILER();
+  enum { MOST = 130 };
+  float *x = all_kinds(MOST);
+  for (uint32_t n = 1; n <= MOST; n++) {
+    check_same_bits("max(v, 0.5) * min(v, 2.0) - (v < 1.0 ? floor(v) : v / 3.0)", x, n);
+  }
+  free(x);
+}
+
+// Forty values that are all needed at the end: more than there are registers.
+TEST(values_beyond_the_registers_are_spilled) {
+  REQUIRE_COMPILER();
+  enum { N = 1000, VALUES = 40 };
+  char text[8192] =
+      "kernel k<WG = 256>(in f32 x[], out f32 y[], u32 n) {\n  u32 i = global.x;\n  if (i >= n) return;\n"
+      "  f32 v = x[i];\n";
+  for (int i = 0; i < VALUES; i++) {
+    snprintf(text + strlen(text), sizeof text - strlen(text), "  f32 a%d = v * %d.5 + sqrt(abs(v - %d.0));\n", i, i, i);
+  }
+  snprintf(text + strlen(text), sizeof text - strlen(text), "  f32 sum = v;\n");
+  for (int i = VALUES; i-- > 0;) {
+    snprintf(text + strlen(text), sizeof text - strlen(text), "  sum = sum * a%d + a%d;\n", i, (i * 7) % VALUES);
+  }
+  snprintf(text + strlen(text), sizeof text - strlen(text), "  y[i] = sum;\n}\n");
+  float *x = all_kinds(N), y[N] = {0};
+  uint32_t n = N;
+  test_buffer buffers[2] = {{x, N * sizeof *x}, {y, N * sizeof *y}};
+  check_text(text, NULL, buffers, &n, (uint32_t[]){4, 1, 1}, 0);
+  free(x);
+}
+
+TEST(long_chains_are_cut_into_runs) {
+  REQUIRE_COMPILER();
+  enum { N = 700, LINKS = 150 };
+  char text[8192] =
+      "kernel k<WG = 256>(in f32 x[], out f32 y[], u32 n) {\n  u32 i = global.x;\n  if (i >= n) return;\n"
+      "  f32 v = x[i];\n";
+  for (int i = 0; i < LINKS; i++) {
+    snprintf(text + strlen(text), sizeof text - strlen(text), "  v = log1p(abs(v)) * 1.%02d;\n", i % 100);
+  }
+  snprintf(text + strlen(text), sizeof text - strlen(text), "  y[i] = v;\n}\n");
+  tsri_lanes_program *program = program_from(text, NULL, false);
+  float *x = all_kinds(N), wanted[N], is[N];
+  for (int i = 0; i < 2; i++) {
+    if (!can_compile(compiled_levels[i])) continue;
+    const struct lane_jit *jit = tsri_jit_for(program, compiled_levels[i]);
+    CHECK(jit && jit->run_count > 1);
+    for (uint32_t k = 0; k < jit->run_count; k++) CHECK(!jit->runs[k].is_left_out);
+    CHECK_OK(launch(program, compiled_levels[i], false, x, wanted, N));
+    CHECK_OK(launch(program, compiled_levels[i], true, x, is, N));
+    check_elements("long chain", TSR_F32, is, wanted, N, 0);
+  }
+  tsri_lanes_release(program);
+  free(x);
+}
+
+TEST(elements_of_every_narrow_type_are_loaded_and_stored) {
+  REQUIRE_COMPILER();
+  enum { N = 1003 };
+  static const char *const types[] = {"f16", "bf16", "i16", "i8", "u8", "bool"};
+  static unsigned char x[2 * N], y[2 * N];
+  uint64_t seed = 3;
+  for (size_t i = 0; i < sizeof x; i++) x[i] = (unsigned char)next_random(&seed);
+  for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+    char text[512];
+    bool is_bool = strcmp(types[i], "bool") == 0;
+    snprintf(text, sizeof text,
+             "kernel k<WG = 256>(in %s x[], out %s y[], out %s z[], u32 n) {\n  u32 i = global.x;\n  if (i < n) {\n"
+             "    f32 v = f32(x[i]) * 1.75 - 3.0;\n    y[i] = %s(v);\n    z[i] = %s(x[i]);\n  }\n}\n",
+             types[i], types[i], is_bool ? "bool" : types[i], types[i], types[i]);
+    static unsigned char z[2 * N];
+    size_t bytes = is_bool || types[i][1] == '8' ? N : 2 * N;
+    if (is_bool) {
+      for (size_t k = 0; k < N; k++) x[k] &= 1;
+    }
+    uint32_t n = N;
+    test_buffer buffers[3] = {{x, bytes}, {y, bytes}, {z, bytes}};
+    check_text(text, NULL, buffers, &n, (uint32_t[]){4, 1, 1}, 0);
+  }
+}
+
+// Large enough that stores go past the caches, whose addresses must then be aligned.
+TEST(stores_past_the_caches_leave_the_same_bits) {
+  REQUIRE_COMPILER();
+  enum { N = 6400003, SHIFT = 3 };
+  float *x = malloc((N + SHIFT) * sizeof *x), *wanted = malloc((N + SHIFT) * sizeof *x),
+        *is = malloc((N + SHIFT) * sizeof *x);
+  for (int i = 0; i < N + SHIFT; i++) x[i] = (float)(i % 1237) * 0.125f - 70.0f;
+  tsri_lanes_program *program = program_from(element_wise("v * 0.5 + 1.0"), NULL, false);
+  for (int i = 0; i < 2; i++) {
+    if (!can_compile(compiled_levels[i])) continue;
+    CHECK_OK(launch(program, compiled_levels[i], false, x, wanted + SHIFT, N));
+    CHECK_OK(launch(program, compiled_levels[i], true, x, is + SHIFT, N));
+    CHECK_BYTES(is + SHIFT, wanted + SHIFT, N * sizeof *is);
+  }
+  tsri_lanes_release(program);
+  free(x);
+  free(wanted);
+  free(is);
+}
+
+// Items of a group that exchange elements through shared memory: a store and a load of one array are never in one run, and loads
+// that would see a neighbour's new element are done before it.
+TEST(neighbours_see_stores_after_a_barrier_and_not_before) {
+  REQUIRE_COMPILER();
+  static const char *const text =
+      "kernel k<WG = 256>(in f32 x[], out f32 y[], u32 n) {\n"
+      "  shared f32 s[257];\n  u32 i = global.x, l = local.x;\n"
+      "  s[l] = x[i] * 2.0;\n  barrier();\n  f32 a = s[l + 1] + 1.0;\n  barrier();\n"
+      "  s[l] = a * 3.0;\n  barrier();\n  f32 b = l > 0 ? s[l - 1] : 0.0;\n  barrier();\n  s[l + 1] = b + a;\n  "
+      "barrier();\n"
+      "  y[i] = s[l] * b - a;\n}\n";
+  enum { N = 512 };
+  float x[N], y[N] = {0}, wanted[N] = {0};
+  for (int i = 0; i < N; i++) x[i] = (float)i;
+  tsri_lanes_program *program = program_from(text, NULL, false);
+  for (int i = 0; i < 2; i++) {
+    if (!can_compile(compiled_levels[i])) continue;
+    CHECK_OK(launch(program, compiled_levels[i], false, x, wanted, N));
+    CHECK_OK(launch(program, compiled_levels[i], true, x, y, N));
+    for (int k = 0; k < N; k++) {
+      if (k % 256 != 255) CHECK_NEAR(y[k], wanted[k], 0);  // the last one's neighbour was never stored
+    }
+  }
+  tsri_lanes_release(program);
+}
+
+TEST(programs_are_interpreted_where_executable_memory_is_forbidden) {
+  REQUIRE_COMPILER();
+  enum { N = 100 };
+  float *x = all_kinds(N), wanted[N], is[N];
+  tsri_lanes_program *program = program_from(element_wise("exp(v) * 2.0"), NULL, false);
+  CHECK_OK(launch(program, "avx2", false, x, wanted, N));
+  tsri_code_memory_forbid(true);
+  jit_counts before = tsri_jit_counts();
+  CHECK_OK(launch(program, "avx2", true, x, is, N));
+  CHECK_EQ_UINT(tsri_jit_counts().compiled, before.compiled);
+  tsri_code_memory_forbid(false);
+  check_elements("forbidden", TSR_F32, is, wanted, N, 0);
+  tsri_lanes_release(program);
+  free(x);
+}
+
+TEST(lack_of_memory_while_compiling_falls_back_on_the_interpreter) {
+  REQUIRE_COMPILER();
+  enum { N = 100, MOST_ALLOCATIONS = 100 };
+  float *x = all_kinds(N), wanted[N], is[N];
+  int compiled = 0, refused = 0;
+  for (int nth = 1; nth <= MOST_ALLOCATIONS && compiled == 0; nth++) {
+    tsri_lanes_program *program = program_from(element_wise("exp(v) * 2.0"), NULL, false);
+    CHECK_OK(launch(program, "avx2", false, x, wanted, N));
+    tsri_alloc_fail_at((uint64_t)nth, false);
+    struct lane_jit *jit = tsri_jit_for(program, "avx2");
+    tsri_alloc_fail_at(0, false);
+    compiled += jit != NULL;
+    refused += jit == NULL;
+    CHECK_OK(launch(program, "avx2", true, x, is, N));
+    check_elements("without memory", TSR_F32, is, wanted, N, 0);
+    tsri_lanes_release(program);
+  }
+  CHECK(compiled == 1 && refused > 3);
+  free(x);
+}
+
+TEST(nothing_is_compiled_in_checked_mode_or_for_the_baseline) {
+  tsri_lanes_program *plain = program_from(element_wise("v * 2.0"), NULL, false);
+  tsri_lanes_program *checked = program_from(element_wise("v * 2.0"), NULL, true);
+  CHECK(!tsri_jit_for(plain, "baseline"));
+  CHECK(!tsri_jit_for(plain, NULL));
+  CHECK(!tsri_jit_for(checked, "avx2"));
+  tsri_lanes_release(plain);
+  tsri_lanes_release(checked);
+}
+
+TEST(the_instructions_can_be_listed) {
+  REQUIRE_COMPILER();
+  tsri_lanes_program *program = program_from(element_wise("v * 2.0 + 1.0"), NULL, false);
+  tsri_builder listing = {0};
+  struct lane_jit *jit = tsri_jit_compile(program, "avx2", &listing);
+  CHECK(jit);
+  CHECK_STR_HAS(listing.text, "loop:\n  vmovups ymm0, [r8+rcx*4]\n");
+  CHECK_STR_HAS(listing.text, "vmulps");
+  tsri_jit_release(jit);
+  tsri_builder_deinit(&listing);
+  tsri_lanes_release(program);
+}

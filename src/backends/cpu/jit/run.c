@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT
+// Runs compiled code from the interpreter: finds where its streams are, and calls it for as many lanes as fill vectors.
+//
+// Lanes that do not fill a vector are done in memory of their own: their elements are copied there, the code runs for one vector, and the
+// results are copied back. So the code needs no masks, and never touches memory beyond the last lane.
+#include <string.h>
+
+#include "backends/cpu/jit/jit.h"
+
+static atomic_uint_fast64_t compiled_count, interpreted_count;
+
+jit_counts tsri_jit_counts(void) {
+  return (jit_counts){.compiled = atomic_load_explicit(&compiled_count, memory_order_relaxed),
+                      .interpreted = atomic_load_explicit(&interpreted_count, memory_order_relaxed)};
+}
+
+void tsri_jit_count(const lane_exec *x) {
+  atomic_fetch_add_explicit(&compiled_count, x->jit_runs, memory_order_relaxed);
+  atomic_fetch_add_explicit(&interpreted_count, x->jit_refusals, memory_order_relaxed);
+}
+
+typedef struct jit_call {
+  lane_exec *x;
+  const jit_run *run;
+  void *streams[JIT_MOST_STREAMS];
+} jit_call;
+
+// --- Streams ----------------------------------------------------------------------------------------------------------
+
+// The first lane's element, if those of the other lanes follow it.
+static char *unit_place(lane_exec *x, const lane_insn *insn) {
+  const lane_array_info *info = &x->program->arrays[insn->a];
+  void **reg = x->work->reg;
+  int64_t base = 0;
+  bool is_line = x->program->group[1] * x->program->group[2] == 1 && insn->form != TSRI_LANE_INDEX_I64;
+  if (is_line) {
+    if (*(const lane_i32 *)reg[insn->c] != 1 || !lane_unit_base(x, insn, reg[insn->b], &base)) return NULL;
+  } else {
+    lane_affine affine;
+    tsri_lanes_affine(x, insn->form, reg[insn->b], reg[insn->c], reg[insn->d], reg[insn->e], &affine);
+    if (!affine.is_exact || !affine.is_linear || affine.step[0] != 1) return NULL;
+    base = affine.base;
+  }
+  return x->work->arrays[insn->a].memory + base * info->element_bytes;
+}
+
+// False: the launch has ended, or this load copied into a register that the run used before.
+static bool do_load(jit_call *call, const lane_insn *insn, int stream) {
+  lane_work *work = call->x->work;
+  bool goes_on = insn->op == EXEC_LOAD_UNIT ? tsri_lanes_load_unit(call->x, insn) : tsri_lanes_load(call->x, insn);
+  call->streams[stream] = work->reg[insn->dst];
+  return goes_on && !(call->run->streams[stream].is_seen && work->reg[insn->dst] == work->home[insn->dst]);
+}
+
+static bool do_step(jit_call *call, const jit_step *step) {
+  lane_exec *x = call->x;
+  void **reg = x->work->reg;
+  const lane_insn *insn = &x->program->insns[step->insn];
+  if (step->stream >= 0) {
+    if (call->run->streams[step->stream].kind == JIT_STREAM_LOADED) return do_load(call, insn, step->stream);
+    call->streams[step->stream] = unit_place(x, insn);
+    return call->streams[step->stream] != NULL;
+  }
+  switch (insn->op) {
+    case TSRI_LANE_LOAD_SCALAR:
+      return tsri_lanes_load_scalar(x, insn);
+    case EXEC_MOVE_64:
+      *(lane_u64 *)reg[insn->dst] = *(const lane_u64 *)reg[insn->a];
+      return true;
+    default:
+      x->isa->ops[insn->e][0](reg[insn->dst], reg[insn->a], reg[insn->b], reg[insn->c], 1);
+      return true;
+  }
+}
+
+static bool find_streams(jit_call *call) {
+  const jit_run *run = call->run;
+  const lane_work *work = call->x->work;
+  for (uint32_t i = 0; i < run->stream_count; i++) {
+    const jit_stream *stream = &run->streams[i];
+    if (stream->kind == JIT_STREAM_IN) call->streams[i] = work->reg[stream->number];
+    else if (stream->kind == JIT_STREAM_OUT) call->streams[i] = work->home[stream->number];
+  }
+  for (uint32_t i = 0; i < run->step_count; i++) {
+    if (!do_step(call, &run->steps[i])) return false;
+  }
+  return true;
+}
+
+static bool overlap(const char *a, const char *b, size_t bytes) { return a < b + bytes && b < a + bytes; }
+
+// Do two streams of one array, of which one is written, neither coincide nor lie apart? Then an item could see another's store too
+// early or too late: the code does all instructions for a few items, then for the next.
+static bool is_entangled(const jit_call *call) {
+  const jit_run *run = call->run;
+  for (uint32_t i = 0; i < run->stream_count; i++) {
+    if (run->streams[i].kind != JIT_STREAM_STORE) continue;
+    const char *store = call->streams[i];
+    size_t bytes = (size_t)call->x->set.n * run->streams[i].element_bytes;
+    for (uint32_t k = 0; k < run->stream_count; k++) {
+      uint8_t kind = run->streams[k].kind;
+      if (k == i || kind == JIT_STREAM_IN || kind == JIT_STREAM_OUT || call->streams[k] == store) continue;
+      if (overlap(store, call->streams[k], bytes)) return true;
+    }
+  }
+  return false;
+}
+
+// --- Calls ------------------------------------------------------------------------------------------------------------
+
+static bool is_written(const jit_stream *stream) {
+  return stream->kind == JIT_STREAM_OUT || stream->kind == JIT_STREAM_STORE;
+}
+
+// Lanes first to first + count, fewer than a vector has.
+static void do_part(const jit_call *call, size_t first, size_t count) {
+  enum { VECTOR_BYTES = 64 };
+  const jit_run *run = call->run;
+  _Alignas(VECTOR_BYTES) char memory[JIT_MOST_STREAMS][VECTOR_BYTES];
+  void *streams[JIT_MOST_STREAMS];
+  for (uint32_t i = 0; i < run->stream_count; i++) {
+    size_t element = run->streams[i].element_bytes;
+    streams[i] = memory[i];
+    if (is_written(&run->streams[i])) continue;
+    memset(memory[i], 0, VECTOR_BYTES);
+    memcpy(memory[i], (const char *)call->streams[i] + first * element, count * element);
+  }
+  run->code(streams, call->x->work->scalars, call->x->jit->vector_lanes);
+  for (uint32_t i = 0; i < run->stream_count; i++) {
+    size_t element = run->streams[i].element_bytes;
+    if (is_written(&run->streams[i])) {
+      memcpy((char *)call->streams[i] + first * element, memory[i], count * element);
+    }
+  }
+}
+
+static void do_lanes(const jit_call *call, jit_code code, size_t first, size_t count) {
+  void *streams[JIT_MOST_STREAMS];
+  for (uint32_t i = 0; i < call->run->stream_count; i++) {
+    streams[i] = (char *)call->streams[i] + first * call->run->streams[i].element_bytes;
+  }
+  code(streams, call->x->work->scalars, count);
+}
+
+// How many lanes there are before all stores that go past the caches are aligned; false: they never are, or may not go past.
+static bool may_stream(const jit_call *call, size_t *out_head) {
+  const jit_run *run = call->run;
+  const tsri_lanes_program *p = call->x->program;
+  size_t vector_bytes = call->x->jit->vector_lanes * sizeof(float);
+  bool has_head = false;
+  if (!run->past_code || !call->x->launch->has_streams) return false;
+  for (uint32_t i = 0; i < run->stream_count; i++) {
+    if (run->streams[i].kind != JIT_STREAM_STORE || run->streams[i].element_bytes != 4) continue;
+    if (!call->x->work->arrays[p->insns[run->streams[i].number].a].is_streamed) return false;
+    size_t head = (0 - (uintptr_t)call->streams[i]) % vector_bytes / sizeof(float);
+    if (has_head && head != *out_head) return false;
+    *out_head = head;
+    has_head = true;
+  }
+  return has_head;
+}
+
+static void do_all(const jit_call *call) {
+  size_t n = call->x->set.n, width = call->x->jit->vector_lanes, head = 0;
+  jit_code code = call->run->code;
+  if (n >= 4 * width && may_stream(call, &head)) {
+    code = call->run->past_code;
+    if (head > 0) do_part(call, 0, head);
+  }
+  size_t whole = (n - head) / width * width, rest = n - head - whole;
+  if (whole > 0) do_lanes(call, code, head, whole);
+  if (rest > 0) do_part(call, head + whole, rest);
+}
+
+uint32_t tsri_jit_run(lane_exec *x, const lane_insn *insn) {
+  const struct lane_jit *jit = x->jit;
+  jit_call call = {.x = x, .run = &jit->runs[jit->run_at[insn - x->program->insns] - 1]};
+  const jit_run *run = call.run;
+  bool is_usual = !x->set.mask && x->set.n > 0 && (x->launch->may_alias_memory || !run->loads_after_store) &&
+                  find_streams(&call) && !(run->shares_arrays && is_entangled(&call));
+  if (!is_usual) {
+    x->jit_refusals++;
+    return 0;
+  }
+  do_all(&call);
+  x->jit_runs++;
+  return run->count;
+}
