@@ -539,11 +539,26 @@ static void append_pool(emitter *e) {
   tsri_free(pool);
 }
 
+static void move_streams(x86_code *code, uint32_t stream_count) {
+  for (uint32_t i = 0; i < stream_count; i++) {
+    int reg = tsri_jit_stream_reg(i);
+    int32_t at = (int32_t)(8 * i);
+    if (reg != X86_NONE) {
+      tsri_x86_add_memory(code, reg, tsri_jit_steps_reg, at);
+    } else {
+      tsri_x86_load(code, tsri_jit_address_reg, tsri_jit_steps_reg, at);
+      tsri_x86_add_to_memory(code, tsri_jit_streams_reg, at, tsri_jit_address_reg);
+    }
+  }
+}
+
 static void emit_function(emitter *e, uint32_t stream_count) {
   x86_code *code = e->code;
   tsri_jit_enter(code, stream_count);
   place_constants(e);
   load_fixed(e);
+  if (code->listing) tsri_builder_add(code->listing, "round:\n");
+  size_t round = code->count;
   tsri_x86_clear(code, tsri_jit_index_reg);
   if (code->listing) tsri_builder_add(code->listing, "loop:\n");
   size_t loop = code->count;
@@ -551,6 +566,9 @@ static void emit_function(emitter *e, uint32_t stream_count) {
   tsri_x86_add(code, tsri_jit_index_reg, (int32_t)jit_vector_lanes(e->ir->has_evex));
   tsri_x86_compare(code, tsri_jit_index_reg, tsri_jit_lanes_reg);
   tsri_x86_jump_if_below(code, loop);
+  move_streams(code, stream_count);
+  tsri_x86_add(code, tsri_jit_rounds_reg, -1);
+  tsri_x86_jump_if_not_zero(code, round);
   tsri_jit_leave(code, stream_count);
   append_pool(e);
 }

@@ -73,6 +73,27 @@ void tsri_jit_drop(tsri_lanes_program *program);  // releases what tsri_jit_for 
 // not change.
 uint32_t tsri_jit_run(lane_exec *x, const lane_insn *insn);
 
+// A loop of like rounds (lanes/rounds.c) whose body is a compiled run.
+typedef struct jit_loop {
+  jit_code code;
+  uint32_t stream_count;
+  void *streams[JIT_MOST_STREAMS];
+  int64_t steps[JIT_MOST_STREAMS];  // bytes from a round to the next
+} jit_loop;
+
+// A load or store of the body: where the first lane's element is in the first round, and by how many bytes it moves each round.
+typedef struct jit_access {
+  const lane_insn *insn;
+  char *memory;
+  int64_t step;
+} jit_access;
+
+// True if the instructions from `body` to `end` are a run, and instructions on scalars. All lanes' elements of an access follow one
+// another. Then tsri_jit_loop_run does some rounds, and after them the next.
+bool tsri_jit_loop_begin(const lane_exec *x, const lane_insn *body, const lane_insn *end, const jit_access *accesses,
+                         uint32_t access_count, jit_loop *out);
+void tsri_jit_loop_run(const lane_exec *x, jit_loop *loop, int64_t rounds);
+
 // Makes the operations of a run, its streams and steps. False: out of memory, or the run is too large (is_too_large).
 bool tsri_jit_build(const tsri_lanes_program *program, const bool *is_external, jit_run *run, jit_ir *ir);
 // Could the instruction be part of a run?

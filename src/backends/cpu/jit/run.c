@@ -108,6 +108,8 @@ static bool is_entangled(const jit_call *call) {
 
 // --- Calls ------------------------------------------------------------------------------------------------------------
 
+static const int64_t no_steps[JIT_MOST_STREAMS];
+
 static bool is_written(const jit_stream *stream) {
   return stream->kind == JIT_STREAM_OUT || stream->kind == JIT_STREAM_STORE;
 }
@@ -125,7 +127,7 @@ static void do_part(const jit_call *call, size_t first, size_t count) {
     memset(memory[i], 0, VECTOR_BYTES);
     memcpy(memory[i], (const char *)call->streams[i] + first * element, count * element);
   }
-  run->code(streams, call->x->work->scalars, call->x->jit->vector_lanes);
+  run->code(streams, call->x->work->scalars, call->x->jit->vector_lanes, 1, no_steps);
   for (uint32_t i = 0; i < run->stream_count; i++) {
     size_t element = run->streams[i].element_bytes;
     if (is_written(&run->streams[i])) {
@@ -139,7 +141,7 @@ static void do_lanes(const jit_call *call, jit_code code, size_t first, size_t c
   for (uint32_t i = 0; i < call->run->stream_count; i++) {
     streams[i] = (char *)call->streams[i] + first * call->run->streams[i].element_bytes;
   }
-  code(streams, call->x->work->scalars, count);
+  code(streams, call->x->work->scalars, count, 1, no_steps);
 }
 
 // How many lanes there are before all stores that go past the caches are aligned; false: they never are, or may not go past.

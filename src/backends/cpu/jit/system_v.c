@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 // The calling convention of System V on x86-64 (Linux, macOS).
 //
-// Arguments come in rdi, rsi and rdx. Vector registers belong to the callee; rbx, rbp and r12 to r15 must be left as they were.
+// Arguments come in rdi, rsi, rdx, rcx and r8. Vector registers belong to the callee; rbx, rbp and r12 to r15 must be left as they were.
 #include "backends/cpu/jit/convention.h"
 
 const int tsri_jit_streams_reg = X86_RDI, tsri_jit_scalars_reg = X86_RSI, tsri_jit_lanes_reg = X86_RDX;
-const int tsri_jit_index_reg = X86_RCX, tsri_jit_address_reg = X86_RAX;
+const int tsri_jit_rounds_reg = X86_RCX, tsri_jit_steps_reg = X86_R8;
+const int tsri_jit_index_reg = X86_R9, tsri_jit_address_reg = X86_RAX;
 
-static const int stream_regs[] = {X86_R8, X86_R9, X86_R10, X86_R11, X86_RBX, X86_R12, X86_R13, X86_R14, X86_R15};
-enum { STREAM_REGS = sizeof stream_regs / sizeof stream_regs[0], FIRST_SAVED = 4 };
+static const int stream_regs[] = {X86_R10, X86_R11, X86_RBX, X86_R12, X86_R13, X86_R14, X86_R15};
+enum { STREAM_REGS = sizeof stream_regs / sizeof stream_regs[0], FIRST_SAVED = 2 };
 
 int tsri_jit_stream_reg(uint32_t stream) { return stream < STREAM_REGS ? stream_regs[stream] : X86_NONE; }
 

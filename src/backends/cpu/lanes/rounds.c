@@ -4,7 +4,9 @@
 // The loop of a reduction counts up, reads elements whose index moves by the same amount each round, and does arithmetic
 // on lanes. Its operands are found once, and then each round is one call per instruction on lanes. All rounds but those
 // in which lanes drop out are done so; the instructions themselves do the rest, and the whole where something is unusual.
+// Where the body is a compiled run (jit/jit.h), it does the rounds; only there may the body have stores.
 // Lanes and rounds keep their order, so results are the same bit for bit.
+#include "backends/cpu/jit/jit.h"
 #include "backends/cpu/lanes/calls.h"
 
 enum { MOST_CALLS = 16 };
@@ -23,10 +25,16 @@ typedef enum role {
 typedef struct finder {
   const tsri_lanes_program *p;
   uint8_t *roles;  // by register
-  uint32_t loads, calls;
+  uint32_t loads, calls, accesses;
 } finder;
 
 static bool is_load(const lane_insn *insn) { return insn->op == EXEC_LOAD_UNIT || insn->op == TSRI_LANE_LOAD_AFFINE; }
+
+static bool is_store(const lane_insn *insn) {
+  return insn->op == EXEC_STORE_UNIT || insn->op == TSRI_LANE_STORE_AFFINE;
+}
+
+static bool is_access(const lane_insn *insn) { return is_load(insn) || is_store(insn); }
 
 static bool is_known(uint8_t what) { return what == IS_FIXED || what == IS_READY || what == IS_COUNTER; }
 
@@ -48,6 +56,14 @@ static bool load_fits(const finder *f, const lane_insn *insn) {
 static bool operand_fits(const finder *f, uint32_t reg) {
   if (reg == LANE_NONE) return true;
   return reg < f->p->scalar_count ? f->roles[reg] == IS_FIXED : f->roles[reg] != IS_POINTED;
+}
+
+// A store of lanes at the same place as the lanes before it, to an array that the loop does not use otherwise.
+static bool store_fits(const finder *f, const lane_insn *insn, const lane_insn *body, const lane_insn *step) {
+  for (const lane_insn *other = body; other < step; other++) {
+    if (other != insn && is_access(other) && other->a == insn->a) return false;
+  }
+  return load_fits(f, insn) && operand_fits(f, insn->dst);
 }
 
 static bool body_fits(finder *f, const lane_insn *insn) {
@@ -77,7 +93,7 @@ static uint32_t head_length(const lane_insn *head) {
 
 static void set_roles(const finder *f, const lane_insn *head, const lane_insn *loop, bool is_reset) {
   for (const lane_insn *insn = head; insn < loop; insn++) {
-    if (!(f->p->reg_slots[insn - f->p->insns] & 1)) continue;
+    if (!(f->p->reg_slots[insn - f->p->insns] & 1) || is_store(insn)) continue;
     bool is_pointed = is_load(insn) && (insn->flags & TSRI_LANE_ALIAS);
     f->roles[insn->dst] = is_reset ? IS_FIXED : is_pointed ? IS_POINTED : IS_LATER;
   }
@@ -89,13 +105,16 @@ static bool has_like_rounds(finder *f, const lane_insn *head, const lane_insn *l
   if (body == head || body >= step || step->op != EXEC_ADD_32 || step->dst != counter) return false;
   uint32_t amount = step->a == counter ? step->b : step->a;
   if (step->a != counter && step->b != counter) return false;
-  f->loads = f->calls = 0;
+  f->loads = f->calls = f->accesses = 0;
   set_roles(f, head, loop, false);
   bool fits = f->roles[amount] == IS_FIXED && f->roles[head->b] == IS_FIXED;
   f->roles[counter] = IS_COUNTER;
-  for (const lane_insn *insn = body; insn < step && fits; insn++) fits = insn->dst != counter && body_fits(f, insn);
+  for (const lane_insn *insn = body; insn < step && fits; insn++) {
+    fits = insn->dst != counter && (is_store(insn) ? store_fits(f, insn, body, step) : body_fits(f, insn));
+    f->accesses += is_access(insn);
+  }
   set_roles(f, head, loop, true);
-  return fits && f->loads > 0 && f->loads <= MOST_CALLS && f->calls > 0 && f->calls <= MOST_CALLS;
+  return fits && f->loads > 0 && f->accesses <= MOST_CALLS && f->calls > 0 && f->calls <= MOST_CALLS;
 }
 
 void tsri_lanes_find_rounds(tsri_lanes_program *p, const uint8_t *is_target, uint8_t *roles) {
@@ -131,8 +150,10 @@ typedef struct round_run {
   const lane_insn *body, *step;
   int64_t done;         // rounds
   tsri_lane_fold fold;  // does the only call, if there is one for it
+  bool has_store, is_compiled;
+  jit_loop loop;  // if it is compiled
   uint32_t load_count, call_count;
-  round_load loads[MOST_CALLS];
+  round_load loads[MOST_CALLS];  // and stores
   round_call calls[MOST_CALLS];
 } round_run;
 
@@ -161,20 +182,21 @@ static void do_scalars(const round_run *run, uint32_t *out_indices) {
     if (insn->op == EXEC_ADD_32) U32(dst) = U32(a) + U32(b);
     else if (insn->op == EXEC_MUL_32) U32(dst) = U32(a) * U32(b);
     else if (insn->op == EXEC_MOVE_64) *(lane_u64 *)reg[insn->dst] = *(const lane_u64 *)reg[insn->a];
-    else if (is_load(insn)) *out_indices++ = U32(b);
+    else if (is_access(insn)) *out_indices++ = U32(b);
   }
 }
 
-// Index and, from those of the next round, step of each load.
-static void find_loads(round_run *run, lane_u32 *counter, uint32_t step) {
+// Index and, from those of the next round, step of each load and store.
+static void find_accesses(round_run *run, lane_u32 *counter, uint32_t step) {
   uint32_t now[MOST_CALLS], next[MOST_CALLS];
   *counter += step;
   do_scalars(run, next);
   *counter -= step;
   do_scalars(run, now);
   for (const lane_insn *insn = run->body; insn < run->step; insn++) {
-    if (!is_load(insn)) continue;
+    if (!is_access(insn)) continue;
     uint32_t i = run->load_count++;
+    run->has_store = run->has_store || is_store(insn);
     bool is_signed = insn->form == TSRI_LANE_INDEX_I32;
     run->loads[i] = (round_load){
         .insn = insn, .index = is_signed ? (int32_t)now[i] : (int64_t)now[i], .step = (int32_t)(next[i] - now[i])};
@@ -190,6 +212,11 @@ static bool is_straight(const round_run *run, const round_load *load, int64_t st
   return least >= (is_signed ? INT32_MIN : 0) && most <= (is_signed ? INT32_MAX : (int64_t)UINT32_MAX);
 }
 
+static int64_t stride_of(const round_run *run, const lane_insn *insn) {
+  bool is_unit = insn->op == EXEC_LOAD_UNIT || insn->op == EXEC_STORE_UNIT;
+  return is_unit ? 1 : *(const lane_i32 *)run->x->work->reg[insn->c];
+}
+
 // Neighbouring lanes read neighbouring elements, and nothing else writes the register: it need not hold a copy.
 static bool may_point(const lane_insn *insn, const lane_array_info *info, int64_t stride) {
   return (insn->flags & TSRI_LANE_ALIAS) && stride == 1 && info->element_bytes == info->value_bytes;
@@ -199,7 +226,7 @@ static bool add_load(round_run *run, round_load *load, int64_t rounds) {
   lane_work *work = run->x->work;
   const lane_insn *insn = load->insn;
   const lane_array_info *info = &run->x->program->arrays[insn->a];
-  int64_t stride = insn->op == EXEC_LOAD_UNIT ? 1 : *(const lane_i32 *)work->reg[insn->c];
+  int64_t stride = stride_of(run, insn);
   if (!is_straight(run, load, stride, rounds)) return false;
   char *memory = work->arrays[insn->a].memory + load->index * info->element_bytes;
   load->is_pointed = may_point(insn, info, stride);
@@ -231,10 +258,27 @@ static int64_t step_of(const round_run *run, uint32_t reg, uint32_t load_count) 
   return 0;
 }
 
+// True if compiled code can do the rounds: all accesses are of neighbouring elements.
+static bool find_code(round_run *run, int64_t rounds) {
+  jit_access accesses[MOST_CALLS];
+  if (!run->x->jit) return false;
+  for (uint32_t i = 0; i < run->load_count; i++) {
+    const round_load *load = &run->loads[i];
+    int64_t element = run->x->program->arrays[load->insn->a].element_bytes;
+    if (stride_of(run, load->insn) != 1 || !is_straight(run, load, 1, rounds)) return false;
+    accesses[i] = (jit_access){.insn = load->insn,
+                               .memory = run->x->work->arrays[load->insn->a].memory + load->index * element,
+                               .step = load->step * element};
+  }
+  return tsri_jit_loop_begin(run->x, run->body, run->step, accesses, run->load_count, &run->loop);
+}
+
 static bool find_calls(round_run *run, int64_t rounds) {
   uint32_t loads = 0;
   for (const lane_insn *insn = run->body; insn < run->step; insn++) {
-    if (is_load(insn)) {
+    if (is_store(insn)) {
+      loads++;
+    } else if (is_load(insn)) {
       if (!add_load(run, &run->loads[loads++], rounds)) return false;
     } else if (lane_call_is_arithmetic(insn, run->x->program)) {
       round_call *to = &run->calls[run->call_count++];
@@ -322,7 +366,8 @@ static void do_rounds(round_run *run, int64_t rounds) {
   for (int64_t left = rounds; left > 0;) {
     int64_t now = left < most ? left : most;
     look_ahead(run, now);
-    do_strips(run, now, run->fold ? do_fold(run, now) : 0, run->x->set.n);
+    if (run->is_compiled) tsri_jit_loop_run(run->x, &run->loop, now);
+    else do_strips(run, now, run->fold ? do_fold(run, now) : 0, run->x->set.n);
     move_calls(run, now);
     run->done += now;
     left -= now;
@@ -347,7 +392,7 @@ static void do_stream(round_run *run, int64_t rounds) {
 static void leave_load(const round_run *run, const round_load *load) {
   lane_exec *x = run->x;
   const lane_insn *insn = load->insn;
-  if (!load->is_pointed) return;
+  if (is_store(insn) || !load->is_pointed) return;
   const lane_array_info *info = &x->program->arrays[insn->a];
   int64_t index = load->index + load->step * (run->done - 1);
   char *memory = x->work->arrays[insn->a].memory + index * info->element_bytes;
@@ -366,13 +411,17 @@ bool tsri_lanes_rounds(lane_exec *x, const lane_insn *head) {
   run.step = head + x->program->rounds[head - x->program->insns] - 1;
   run.load_count = run.call_count = 0;
   run.done = 0;
+  run.has_store = false;
   lane_u32 *counter = reg[head->a];
   uint32_t step = *(const lane_u32 *)reg[run.step->a == head->a ? run.step->b : run.step->a];
   int64_t left = x->set.n == 0 || x->set.mask ? 0 : count_rounds(x, head, (int32_t)step);
   if (left < LEAST_ROUNDS) return true;
-  find_loads(&run, counter, step);
+  find_accesses(&run, counter, step);
   if (!find_calls(&run, left)) return true;
-  run.fold = find_fold(&run);
+  run.fold = run.has_store ? NULL : find_fold(&run);
+  run.is_compiled = !run.fold && find_code(&run, left);
+  if (run.has_store && !run.is_compiled) return true;
+  x->jit_runs += run.is_compiled;
   bool is_stream = is_stream_fold(&run);
   *counter += (uint32_t)(left - 1) * step;
   for (bool is_more = true; is_more;) {
