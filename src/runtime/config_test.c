@@ -336,6 +336,7 @@ static const struct {
     {TSRI_SETTING_THREADS, "many", "is not a whole number"},
     {TSRI_SETTING_SIMD, "avx22", "is unknown (did you mean avx2?)"},
     {TSRI_SETTING_NATIVE, "a,-b", "mixes names to use with names to leave out"},
+    {TSRI_SETTING_JIT, "maybe", "is unknown"},
     {TSRI_SETTING_TF32, "maybe", "is unknown"},
     {TSRI_SETTING_STRICT, "onn", "is unknown (did you mean on?)"},
     {TSRI_SETTING_EAGER, "oof", "is unknown (did you mean off?)"},
