@@ -315,7 +315,7 @@ typedef struct tsri_backend {
   tsr_status (*copy_in)(tsri_queue *queue, tsri_buffer *dst, size_t dst_offset, const void *src, size_t bytes);
   // `dst` is filled by the next queue_wait that returns TSR_OK.
   tsr_status (*copy_out)(tsri_queue *queue, void *dst, tsri_buffer *src, size_t src_offset, size_t bytes);
-  // Within the device. Ranges of one buffer may overlap.
+  // Within the device. `dst` may be `src`; the ranges do not overlap.
   tsr_status (*copy)(tsri_queue *queue, tsri_buffer *dst, size_t dst_offset, tsri_buffer *src, size_t src_offset,
                      size_t bytes);
   // Repeats 1, 2, 4 or 8 pattern bytes, read before the call returns. `bytes` is a multiple of `pattern_bytes`.

@@ -198,8 +198,8 @@ tsr_status tsr_buffer_fill(tsr_buffer *buffer, size_t offset, size_t bytes, cons
   return status;
 }
 
-// Within one device, queued; through the host or from peer to peer otherwise.
-static tsr_status copy_within(tsr_buffer *dst, size_t dst_offset, tsr_buffer *src, size_t src_offset, size_t bytes) {
+// Within one device, queued; the ranges do not overlap.
+static tsr_status copy_apart(tsr_buffer *dst, size_t dst_offset, tsr_buffer *src, size_t src_offset, size_t bytes) {
   tsr_device *device = dst->device;
   bool is_done = false;
   tsr_status status = tsri_copier_copy(dst, dst_offset, src, src_offset, bytes, &is_done);
@@ -210,6 +210,37 @@ static tsr_status copy_within(tsr_buffer *dst, size_t dst_offset, tsr_buffer *sr
   tsri_device_unlock(device);
   if (status == TSR_OK) tsri_tape_copy(dst, dst_offset, src, src_offset, bytes);
   return status;
+}
+
+static bool overlap(const tsr_buffer *a, size_t a_offset, const tsr_buffer *b, size_t b_offset, size_t bytes) {
+  if (a->handle != b->handle) return false;
+  a_offset += a->offset;
+  b_offset += b->offset;
+  return a_offset < b_offset + bytes && b_offset < a_offset + bytes;
+}
+
+// Piece by piece through memory beside them, from the end that is not overwritten first.
+static tsr_status copy_overlapping(tsr_buffer *dst, size_t dst_offset, tsr_buffer *src, size_t src_offset,
+                                   size_t bytes) {
+  enum { STAGE_BYTES = 16 << 20 };
+  bool is_upward = dst->offset + dst_offset > src->offset + src_offset;
+  size_t most = bytes < STAGE_BYTES ? bytes : STAGE_BYTES;
+  tsr_buffer *stage = NULL;
+  tsr_status status = tsr_buffer_create(dst->device, most, 0, &stage);
+  for (size_t done = 0, piece; done < bytes && status == TSR_OK; done += piece) {
+    piece = bytes - done < most ? bytes - done : most;
+    size_t at = is_upward ? bytes - done - piece : done;
+    status = copy_apart(stage, 0, src, src_offset + at, piece);
+    if (status == TSR_OK) status = copy_apart(dst, dst_offset + at, stage, 0, piece);
+  }
+  tsr_buffer_release(stage);
+  return status;
+}
+
+static tsr_status copy_within(tsr_buffer *dst, size_t dst_offset, tsr_buffer *src, size_t src_offset, size_t bytes) {
+  if (!overlap(dst, dst_offset, src, src_offset, bytes)) return copy_apart(dst, dst_offset, src, src_offset, bytes);
+  bool is_same = dst->offset + dst_offset == src->offset + src_offset;
+  return is_same ? TSR_OK : copy_overlapping(dst, dst_offset, src, src_offset, bytes);
 }
 
 // TSR_ERR_UNSUPPORTED where the two devices have no direct way.
@@ -246,6 +277,7 @@ static tsr_status copy_staged(tsr_buffer *dst, size_t dst_offset, tsr_buffer *sr
   return status;
 }
 
+// Within one device queued; otherwise from peer to peer, or through the host.
 tsr_status tsri_buffer_copy(tsr_buffer *dst, size_t dst_offset, tsr_buffer *src, size_t src_offset, size_t bytes) {
   if (dst->device == src->device) return copy_within(dst, dst_offset, src, src_offset, bytes);
   tsri_tape_refuses(dst->device, TSRI_TAPE_MOVING);

@@ -65,6 +65,28 @@ static void copies_may_overlap(tsr_device *device) {
 }
 TEST(copies_within_a_buffer_may_overlap) { test_on_every_device(copies_may_overlap); }
 
+// Longer than what goes at once (runtime/buffer.c).
+static void long_copies_may_overlap(tsr_device *device) {
+  enum { LONG = 40 << 20, STEP = 12345, MOVED = LONG - STEP };
+  unsigned char *data = malloc(LONG), *back = malloc(LONG);
+  tsr_buffer *buffer = NULL;
+  CHECK(data && back);
+  fill_with_numbers(data, LONG, 7);
+  CHECK_OK(tsr_buffer_create(device, LONG, 0, &buffer));
+  CHECK_OK(tsr_buffer_upload(buffer, 0, data, LONG));
+  CHECK_OK(tsr_buffer_copy(buffer, STEP, buffer, 0, MOVED));
+  memmove(data + STEP, data, MOVED);
+  CHECK_OK(tsr_buffer_copy(buffer, 0, buffer, STEP, MOVED));
+  memmove(data, data + STEP, MOVED);
+  CHECK_OK(tsr_buffer_copy(buffer, STEP, buffer, STEP, MOVED));
+  CHECK_OK(tsr_buffer_download(buffer, 0, back, LONG));
+  CHECK_BYTES(back, data, LONG);
+  tsr_buffer_release(buffer);
+  free(data);
+  free(back);
+}
+TEST(long_copies_within_a_buffer_may_overlap) { test_on_every_device(long_copies_may_overlap); }
+
 TEST(buffers_copy_between_any_two_devices) {
   enum { MOST = 16 };
   static unsigned char data[BYTES], back[BYTES];

@@ -80,12 +80,13 @@ static inline void check_copies_keep_their_order(const seam *s) {
   unsigned char *model = random_bytes(BYTES, 2), *other = random_bytes(BYTES, 3);
   tsri_buffer *buffer = seam_buffer(s, BYTES, model), *second = seam_buffer(s, BYTES, other);
   uint32_t seed = 7;
-  for (int i = 0; i < 300; i++) {
+  for (int i = 0; i < 350; i++) {
     seed = seed * 1664525u + 1013904223u;
     size_t bytes = 1 + (seed >> 8) % 200, from = (seed >> 16) % (BYTES - bytes), to = (seed >> 4) % (BYTES - bytes);
     switch (seed >> 28 & 3) {
       case 0:
-        memmove(model + to, model + from, bytes);
+        if (to < from + bytes && from < to + bytes) continue;  // the core's business
+        memcpy(model + to, model + from, bytes);
         CHECK_OK(backend->copy(s->queue, buffer, to, buffer, from, bytes));
         break;
       case 1:

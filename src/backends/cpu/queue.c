@@ -67,8 +67,7 @@ tsr_status tsri_cpu_copy_out(tsri_queue *queue, void *dst, tsri_buffer *src, siz
 
 tsr_status tsri_cpu_copy(tsri_queue *queue, tsri_buffer *dst, size_t dst_offset, tsri_buffer *src, size_t src_offset,
                          size_t bytes) {
-  if (dst == src) memmove(memory_at(dst, dst_offset), memory_at(src, src_offset), bytes);  // may overlap
-  else copy_bytes(queue, memory_at(dst, dst_offset), memory_at(src, src_offset), bytes);
+  copy_bytes(queue, memory_at(dst, dst_offset), memory_at(src, src_offset), bytes);
   return TSR_OK;
 }
 

@@ -6,7 +6,6 @@
 
 enum {
   DRIVER_STAGES = 64 << 10,  // up to here CUDA copies pageable memory away before the call returns
-  SCRATCH_BYTES = 16 << 20,  // for copies whose ranges overlap
   SEED_BYTES = 4 << 10       // of a fill that CUDA has no call for
 };
 
@@ -68,30 +67,14 @@ tsr_status tsri_cuda_copy_out(tsri_queue *queue, void *dst, tsri_buffer *src, si
 
 // --- Within the device ----------------------------------------------------------------------------------------------
 
-// CUDA leaves ranges that overlap undefined. They go piece by piece through memory beside them, from the end that is not
-// overwritten first.
-static cu_result copy_overlapping(cuda_queue *queue, cu_address to, cu_address from, size_t bytes) {
-  cu_result code = queue->scratch ? CU_SUCCESS : tsri_cu.MemAlloc(&queue->scratch, SCRATCH_BYTES);
-  for (size_t done = 0; done < bytes && code == CU_SUCCESS;) {
-    size_t piece = bytes - done < SCRATCH_BYTES ? bytes - done : SCRATCH_BYTES;
-    size_t at = to < from ? done : bytes - done - piece;
-    code = tsri_cu.MemcpyDtoDAsync(queue->scratch, from + at, piece, queue->stream);
-    if (code == CU_SUCCESS) code = tsri_cu.MemcpyDtoDAsync(to + at, queue->scratch, piece, queue->stream);
-    done += piece;
-  }
-  return code;
-}
-
 tsr_status tsri_cuda_copy(tsri_queue *queue, tsri_buffer *dst, size_t dst_offset, tsri_buffer *src, size_t src_offset,
                           size_t bytes) {
   cuda_queue *gpu_queue = cuda_queue_of(queue);
   cu_address to = cuda_address_of(dst, dst_offset), from = cuda_address_of(src, src_offset);
   tsr_status status = tsri_cuda_begin(gpu_queue);
-  if (status != TSR_OK || to == from) return status;
-  cu_address distance = to > from ? to - from : from - to;
+  if (status != TSR_OK) return status;
   bool was_pushed = tsri_cuda_enter(gpu_queue->device);
-  cu_result code = distance < bytes ? copy_overlapping(gpu_queue, to, from, bytes)
-                                    : tsri_cu.MemcpyDtoDAsync(to, from, bytes, gpu_queue->stream);
+  cu_result code = tsri_cu.MemcpyDtoDAsync(to, from, bytes, gpu_queue->stream);
   tsri_cuda_leave(was_pushed);
   return answer(gpu_queue, code, bytes, "within the device");
 }

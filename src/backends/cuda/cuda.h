@@ -69,7 +69,6 @@ typedef struct cuda_queue {
   size_t readback_used;
   int readback_count;
   cuda_readback readbacks[CUDA_READBACKS];
-  cu_address scratch;    // for copies whose ranges overlap
   cu_address workspace;  // of cuBLASLt
 } cuda_queue;
 

@@ -137,7 +137,7 @@ TEST(large_copies_both_ways_bring_every_byte) {
   fixture_close(&f);
 }
 
-TEST(fills_and_overlapping_copies_are_right_on_a_gpu) {
+TEST(fills_and_copies_are_right_on_a_gpu) {
   fixture f = fixture_open_real(&(tsri_open_options){.native = "all", .timeout_ns = UINT64_MAX});
   enum { BYTES = 1 << 20 };
   static const unsigned char pattern[8] = {1, 2, 3, 4, 5, 6, 7, 8};
@@ -151,9 +151,9 @@ TEST(fills_and_overlapping_copies_are_right_on_a_gpu) {
     }
   }
   fixture_write(&f, buffer, 0, in, BYTES);
-  CHECK_OK(f.cu->copy(f.queue, buffer, 100, buffer, 0, BYTES - 100));
-  fixture_read(&f, buffer, 100, out, BYTES - 100);
-  CHECK_BYTES(out, in, BYTES - 100);
+  CHECK_OK(f.cu->copy(f.queue, buffer, BYTES / 2, buffer, 100, BYTES / 2));
+  fixture_read(&f, buffer, BYTES / 2, out, BYTES / 2);
+  CHECK_BYTES(out, in + 100, BYTES / 2);
   free(in);
   free(out);
   f.cu->buffer_destroy(f.device, buffer);

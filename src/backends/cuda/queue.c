@@ -26,7 +26,6 @@ void tsri_cuda_queue_destroy(tsri_queue *queue) {
   cuda_queue *gpu_queue = cuda_queue_of(queue);
   bool was_pushed = tsri_cuda_enter(gpu_queue->device);
   tsri_cuda_stage_deinit(gpu_queue);
-  if (gpu_queue->scratch) (void)tsri_cu.MemFree(gpu_queue->scratch);
   if (gpu_queue->workspace) (void)tsri_cu.MemFree(gpu_queue->workspace);
   (void)tsri_cu.StreamDestroy(gpu_queue->stream);
   tsri_cuda_leave(was_pushed);

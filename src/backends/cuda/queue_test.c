@@ -96,25 +96,6 @@ TEST(pinned_memory_is_copied_in_place) {
   fixture_close(&f);
 }
 
-TEST(copies_within_a_buffer_may_overlap) {
-  fixture f = fixture_open();
-  enum { BYTES = 40 << 20 };
-  static const size_t places[][2] = {{0, 1}, {1, 0}, {0, 5 << 20}, {5 << 20, 0}, {3, 20 << 20}};
-  unsigned char *in = fixture_pattern(BYTES), *out = malloc(BYTES);
-  tsri_buffer *buffer = fixture_buffer(&f, BYTES);
-  for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
-    size_t to = places[i][0], from = places[i][1], bytes = 19 << 20;
-    fixture_write(&f, buffer, 0, in, BYTES);
-    CHECK_OK(f.cu->copy(f.queue, buffer, to, buffer, from, bytes));
-    fixture_read(&f, buffer, 0, out, BYTES);
-    CHECK_BYTES(out + to, in + from, bytes);
-  }
-  free(in);
-  free(out);
-  f.cu->buffer_destroy(f.device, buffer);
-  fixture_close(&f);
-}
-
 TEST(fills_of_every_pattern_and_place) {
   fixture f = fixture_open();
   enum { BYTES = 100 * 1024 };

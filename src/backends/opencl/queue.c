@@ -100,37 +100,13 @@ tsr_status tsri_opencl_copy_out(tsri_queue *queue, void *dst, tsri_buffer *src, 
   return OPENCL_FAIL(ocl_queue->device, code, TSR_ERR_INTERNAL, "copying %zu bytes from the device", bytes);
 }
 
-enum { STAGE_BYTES = 16 << 20 };
-
-// OpenCL refuses ranges that overlap. They go piece by piece through a buffer beside them, from the end that is not
-// overwritten first; the queue keeps the order, and the driver frees the stage after the last piece.
-static cl_int copy_overlapping(opencl_queue *queue, cl_mem memory, size_t dst, size_t src, size_t bytes) {
-  size_t stage_bytes = bytes < STAGE_BYTES ? bytes : STAGE_BYTES;
-  cl_int code = CL_SUCCESS;
-  cl_mem stage = tsri_cl.CreateBuffer(queue->device->context, CL_MEM_READ_WRITE, stage_bytes, NULL, &code);
-  for (size_t done = 0; done < bytes && code == CL_SUCCESS;) {
-    size_t piece = bytes - done < stage_bytes ? bytes - done : stage_bytes;
-    size_t at = dst < src ? done : bytes - done - piece;
-    code = tsri_cl.EnqueueCopyBuffer(queue->commands, memory, stage, src + at, 0, piece, 0, NULL, NULL);
-    if (code == CL_SUCCESS) {
-      code = tsri_cl.EnqueueCopyBuffer(queue->commands, stage, memory, 0, dst + at, piece, 0, NULL, NULL);
-    }
-    done += piece;
-  }
-  if (stage) tsri_cl.ReleaseMemObject(stage);
-  return code;
-}
-
 tsr_status tsri_opencl_copy(tsri_queue *queue, tsri_buffer *dst, size_t dst_offset, tsri_buffer *src, size_t src_offset,
                             size_t bytes) {
   opencl_queue *ocl_queue = (opencl_queue *)queue;
   cl_mem to = ((opencl_buffer *)dst)->memory, from = ((opencl_buffer *)src)->memory;
   tsr_status status = tsri_opencl_begin(ocl_queue);
-  if (status != TSR_OK || (to == from && dst_offset == src_offset)) return status;
-  size_t distance = dst_offset > src_offset ? dst_offset - src_offset : src_offset - dst_offset;
-  cl_int code = to == from && distance < bytes ? copy_overlapping(ocl_queue, to, dst_offset, src_offset, bytes)
-                                               : tsri_cl.EnqueueCopyBuffer(ocl_queue->commands, from, to, src_offset,
-                                                                           dst_offset, bytes, 0, NULL, NULL);
+  if (status != TSR_OK) return status;
+  cl_int code = tsri_cl.EnqueueCopyBuffer(ocl_queue->commands, from, to, src_offset, dst_offset, bytes, 0, NULL, NULL);
   if (code == CL_SUCCESS) return TSR_OK;
   return OPENCL_FAIL(ocl_queue->device, code, TSR_ERR_INTERNAL, "copying %zu bytes within the device", bytes);
 }

@@ -1,43 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Copies, fills, waits and events, below the core. Overlapping copies and odd fills on every device are in
-// tests/conformance too; here are the sizes at which this backend's ways part.
+// Copies, fills, waits and events, below the core. Copies and odd fills on every device are in tests/conformance
+// too; here are the sizes at which this backend's ways part.
 #include "backends/opencl/fixture.h"
 
 #if TSRI_HAS_OPENCL
 
 #include <pthread.h>
-
-static void number(unsigned char *data, size_t bytes) {
-  for (size_t i = 0; i < bytes; i++) data[i] = (unsigned char)(i * 31 ^ i >> 8 ^ i >> 16);
-}
-
-static void check_overlap(size_t bytes, size_t to, size_t from, size_t length) {
-  fixture f = fixture_open();
-  unsigned char *data = malloc(bytes), *back = malloc(bytes);
-  CHECK(data && back);
-  number(data, bytes);
-  tsri_buffer *buffer = fixture_buffer(&f, bytes);
-  fixture_write(&f, buffer, 0, data, bytes);
-  CHECK_OK(f.cl->copy(f.queue, buffer, to, buffer, from, length));
-  fixture_read(&f, buffer, 0, back, bytes);
-  memmove(data + to, data + from, length);
-  CHECK_BYTES(back, data, bytes);
-  f.cl->buffer_destroy(f.device, buffer);
-  free(data);
-  free(back);
-  fixture_close(&f);
-}
-
-TEST(overlapping_copies_keep_what_was_there_before) {
-  check_overlap(5000, 1, 0, 4999);
-  check_overlap(5000, 0, 1, 4999);
-  check_overlap(5000, 700, 700, 100);
-}
-
-TEST(overlapping_copies_longer_than_the_stage_go_in_pieces) {
-  check_overlap(40 << 20, 12345, 0, (40 << 20) - 12345);
-  check_overlap(40 << 20, 0, 12345, (40 << 20) - 12345);
-}
 
 TEST(fills_begin_and_end_anywhere) {
   enum { BYTES = 256 };

@@ -114,33 +114,12 @@ tsr_status tsri_vulkan_copy_out(tsri_queue *opaque, void *dst, tsri_buffer *src,
 
 // --- Within the device ----------------------------------------------------------------------------------------------
 
-// Overlapping ranges of one buffer: pieces by way of a chunk, in the order in which none is overwritten before it is read.
-static tsr_status copy_overlapping(vulkan_queue *queue, const vulkan_buffer *buffer, size_t to, size_t from,
-                                   size_t bytes) {
-  tsr_status status = TSR_OK;
-  for (size_t done = 0, part; status == TSR_OK && done < bytes; done += part) {
-    vulkan_chunk *chunk = NULL;
-    size_t offset = 0;
-    part = bytes - done < PIECE ? bytes - done : PIECE;
-    size_t at = to < from ? done : bytes - done - part;
-    status = tsri_vulkan_stage(queue->device, part, &chunk, &offset);
-    if (status != TSR_OK) return status;
-    status = record_copy(queue, buffer->buffer, from + at, chunk->buffer, offset, part);
-    if (status == TSR_OK) status = record_copy(queue, chunk->buffer, offset, buffer->buffer, to + at, part);
-    tsri_vulkan_stage_used(chunk, queue->last_value);
-  }
-  return status;
-}
-
 tsr_status tsri_vulkan_copy(tsri_queue *opaque, tsri_buffer *dst, size_t dst_offset, tsri_buffer *src,
                             size_t src_offset, size_t bytes) {
   vulkan_queue *queue = vulkan_queue_of(opaque);
   const vulkan_buffer *to = vulkan_buffer_of(dst), *from = vulkan_buffer_of(src);
-  bool overlaps = dst == src && dst_offset < src_offset + bytes && src_offset < dst_offset + bytes;
-  if (overlaps && dst_offset == src_offset) return TSR_OK;
   tsri_mutex_lock(&queue->device->lock);
-  tsr_status status = overlaps ? copy_overlapping(queue, to, dst_offset, src_offset, bytes)
-                               : record_copy(queue, from->buffer, src_offset, to->buffer, dst_offset, bytes);
+  tsr_status status = record_copy(queue, from->buffer, src_offset, to->buffer, dst_offset, bytes);
   tsri_mutex_unlock(&queue->device->lock);
   return status;
 }

@@ -234,7 +234,7 @@ static tsr_status copy_within(webgpu_device *device, const webgpu_buffer *dst, s
   tsri_wgpu_buffer *from = src->handle;
   size_t from_bytes = src->bytes;
   tsr_status status = tsri_webgpu_check_lost(device);
-  if (status == TSR_OK && dst->handle == src->handle) {  // beside it first
+  if (status == TSR_OK && dst->handle == src->handle) {  // WebGPU copies between two buffers only: beside it first
     size_t first = src_offset / 4 * 4, end = webgpu_round_up(src_offset + bytes, 4);
     from_bytes = webgpu_round_up(end - first, WEBGPU_ROUND_BYTES);
     status = tsri_webgpu_temporary(device, from_bytes, &from);
@@ -251,7 +251,6 @@ static tsr_status copy_within(webgpu_device *device, const webgpu_buffer *dst, s
 tsr_status tsri_webgpu_copy(tsri_queue *opaque, tsri_buffer *dst, size_t dst_offset, tsri_buffer *src,
                             size_t src_offset, size_t bytes) {
   webgpu_device *device = webgpu_queue_of(opaque)->device;
-  if (dst == src && dst_offset == src_offset) return TSR_OK;
   tsri_mutex_lock(&device->lock);
   tsr_status status = copy_within(device, webgpu_buffer_of(dst), dst_offset, webgpu_buffer_of(src), src_offset, bytes);
   tsri_mutex_unlock(&device->lock);

@@ -27,12 +27,12 @@ TEST(large_copies_within_the_device_go_by_a_kernel) {
   tsri_buffer *buffer = fixture_buffer(&f, BYTES, model), *other = fixture_buffer(&f, BYTES, NULL);
   CHECK_OK(f.wg->copy(f.queue, other, 0, buffer, 0, BYTES));
   CHECK_OK(f.wg->copy(f.queue, other, 48, buffer, 4096, MOVED));
-  CHECK_OK(f.wg->copy(f.queue, other, 256, other, 16, MOVED));  // onto itself
+  CHECK_OK(f.wg->copy(f.queue, other, MOVED, other, 16, BYTES - MOVED));  // within itself
   unsigned char *wanted = malloc(BYTES);
   CHECK(wanted != NULL && out != NULL);
   memcpy(wanted, model, BYTES);
   memcpy(wanted + 48, model + 4096, MOVED);
-  memmove(wanted + 256, wanted + 16, MOVED);
+  memcpy(wanted + MOVED, wanted + 16, BYTES - MOVED);
   fixture_read(&f, other, out, BYTES);
   CHECK_BYTES(out, wanted, BYTES);
   CHECK(webgpu_device_of(f.device)->wide_program != NULL);
