@@ -77,6 +77,23 @@ static void pending_inputs_on(tsr_device *device) {
   CHECK_OK(tsr_scope_end(scope));
 }
 
+TEST(equal_inputs_of_a_capture_are_two) {
+  tsr_device *device = test_open("cpu");
+  tsr_scope *scope = tsr_scope_begin(device);
+  tsr_tensor *one = four(device, (const float[]){1, 2, 3, 4});
+  tsr_tensor *a = tsr_add_scalar(one, 1), *b = tsr_add_scalar(one, 1);
+  tsr_capture *step = NULL;
+  CHECK_OK(tsr_capture_begin(device));
+  tsr_tensor *y = tsr_sub(a, b);
+  CHECK_OK(tsr_capture_end(&y, 1, &step));
+  CHECK_OK(tsr_write(a, (const float[]){10, 20, 30, 40}, 16));
+  CHECK_OK(tsr_capture_run(step));
+  check_read(y, (const float[]){8, 17, 26, 35}, 4);
+  tsr_capture_release(step);
+  CHECK_OK(tsr_scope_end(scope));
+  tsr_device_release(device);
+}
+
 TEST(what_was_recorded_before_a_capture_is_its_input) { test_on_every_device(pending_inputs_on); }
 
 TEST(a_move_recorded_before_a_capture_is_its_input) {

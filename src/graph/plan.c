@@ -51,13 +51,14 @@ static bool push(collector *collected, tsri_node *node) {
   return true;
 }
 
-// A kernel is on one tape, or on none: inputs recorded elsewhere than the node are written to memory. Playing a tape then reads what was
-// recorded before it as it is at that time, and does not compute it again.
+// A kernel is on one tape, or on none: inputs recorded elsewhere than the node are written to memory, each to its own. Playing a tape
+// then reads what was recorded before it as it is at that time, and does not compute it again.
 static void keep_tapes_apart(tsri_plan *plan, tsri_node *node) {
   if (node->tape && !tsri_tape_is_open(node->tape)) node->tape = 0;
   for (uint32_t i = 0; i < node->input_count; i++) {
     const tsri_node *input = tsri_pending_node(node->inputs[i].value);
-    if (input && input->tape != node->tape) plan->nodes[input->slot].is_target = true;
+    if (!input || input->tape == node->tape) continue;
+    plan->nodes[input->slot].is_target = plan->nodes[input->slot].is_unmerged = true;
   }
 }
 
@@ -157,7 +158,7 @@ static bool merge_equal(tsri_plan *plan) {
   for (uint32_t i = 0; i < plan->node_count; i++) {
     tsri_planned *planned = &plan->nodes[i];
     // A write is not merged, nor is what will be overwritten: a copy of it could come too late.
-    if (planned->node->value.storage || planned->node->value.successor) continue;
+    if (planned->node->value.storage || planned->node->value.successor || planned->is_unmerged) continue;
     if (planned->node->results || planned->node->op == &tsri_op_result) continue;  // only single results become copies
     size_t at = hash_node(plan, planned->node) & (slots - 1);
     while (table[at] && !same_node(plan, plan->nodes[table[at] - 1].node, planned->node)) at = (at + 1) & (slots - 1);

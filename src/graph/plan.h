@@ -23,6 +23,7 @@ typedef struct tsri_planned {
   uint32_t fusion;
   tsri_space space;
   bool is_target;    // must be written to memory
+  bool is_unmerged;  // consumers on another tape read its own memory, whatever node is equal to it
   bool is_wanted;    // a consumer can inline this node
   bool is_refused;   // consumers are in different fusions or one cannot inline it, so it gets its own kernel
   uint32_t wanting;  // the fusion of that consumer
