@@ -146,6 +146,11 @@ TEST(rounds_of_loops_that_count_are_known_before_the_launch) {
   check_rounds("u32 m = n / 4u; for (u32 i = 0; i < m; i++) s += x[i];", 250, 1010);
   check_rounds("for (u32 i = 0; i < n; i++) for (u32 j = 0; j < 8u; j++) s += x[j];", 8000, 12000);
   check_rounds("for (u32 d = 1; d < n; d *= 2) s += x[d];", 10, 70);
+  check_rounds("for (u32 i = 0; i + 30u < n; i += 10u) s += x[i];", 97, 110);
+  check_rounds("u32 e = global.x; u32 row = e / n * n; for (u32 i = 0; i < e - row; i++) s += x[i];", 256, 300);
+  check_rounds("u32 first = local.x * 4u; for (u32 i = first; i < min(first + 4u, n); i++) s += x[i];", 4, 8);
+  check_rounds("for (u32 i = group.x; i < n; i += groups.x) s += x[i];", 250, 260);
+  check_rounds("for (u32 i = 0; i < 40u && s != x[i]; i++) s += x[i];", 40, 50);
   check_rounds(
       "u32 first = 0u; u32 last = n; u32 stop = first + (last - first) / 4u * 4u;"
       "for (u32 i = first; i < stop; i += 4u) s += x[i];",
@@ -161,6 +166,8 @@ TEST(rounds_of_other_loops_may_be_any_number) {
   check_rounds("while (s < x[s]) s += 1u;", (double)INFINITY, (double)INFINITY);
   check_rounds("for (u32 i = 0; i < n; i++) { if (x[i] > 5u) i = 0; s += 1u; }", (double)INFINITY, (double)INFINITY);
   check_rounds("for (u32 i = 0; i < x[0]; i++) s += 1u;", (double)INFINITY, (double)INFINITY);
+  check_rounds("u32 first = 0u; for (u32 i = first; i < first + 4u; i++) first += 1u;", (double)INFINITY,
+               (double)INFINITY);
   check_rounds("for (u32 i = 0; i < n - 2000u; i++) s += 1u;", (double)INFINITY, (double)INFINITY);
   check_rounds(
       "u32 a = 1u; for (u32 k = 0; k < 2u; k++) { u32 b = k * n; u32 d = a - b; a = b + 1u;"

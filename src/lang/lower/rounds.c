@@ -93,15 +93,28 @@ static uint32_t value_of(const bounder *b, const tsri_ir_expr *x) {
 
 static bool is_op(const tsri_ir_expr *x, tsri_ir_op op) { return x->kind == TSRI_EXPR_OP && x->op == op; }
 
+// Whether both are the same number for sure, wherever they stand.
+static bool is_equal(const bounder *b, const tsri_ir_expr *x, const tsri_ir_expr *y) {
+  if (x->kind != y->kind) return false;
+  if (x->kind == TSRI_EXPR_CONST) return x->bits == y->bits;
+  return x->object == y->object && (x->kind == TSRI_EXPR_SCALAR || value_of(b, x));
+}
+
+// Whether it is p / q * q, which is at most p.
+static bool is_multiple(const bounder *b, const tsri_ir_expr *x) {
+  const tsri_ir_expr *exprs = b->kernel->exprs;
+  if (!is_op(x, TSRI_OP_MUL) || !is_op(&exprs[x->a], TSRI_OP_DIV)) return false;
+  return is_equal(b, &exprs[exprs[x->a].b], &exprs[x->b]);
+}
+
 // Whether x >= y for sure; both are u32.
 static bool is_not_less(bounder *b, uint32_t x, uint32_t y, int depth) {
   const tsri_ir_expr *left = &b->kernel->exprs[x], *right = &b->kernel->exprs[y];
   if (++b->steps > MOST_STEPS || depth > MOST_DEPTH) return false;
   if (magnitude(b, y) == 0) return true;
   uint32_t left_value = value_of(b, left), right_value = value_of(b, right);
-  if (left->kind == right->kind && left->object == right->object) {
-    if (left->kind == TSRI_EXPR_SCALAR || left_value) return true;
-  }
+  if (is_equal(b, left, right)) return true;
+  if (is_multiple(b, right) && is_not_less(b, x, b->kernel->exprs[right->a].a, depth + 1)) return true;
   if (is_op(right, TSRI_OP_MIN) && (is_not_less(b, x, right->a, depth + 1) || is_not_less(b, x, right->b, depth + 1))) {
     return true;
   }
@@ -191,6 +204,33 @@ static bool assigns(const bounder *b, uint32_t first, uint32_t var, int depth) {
   return false;
 }
 
+// The value that `var` has when the loop begins: what the statement just before it sets it to. 0: not known.
+static uint32_t start_of(const bounder *b, const tsri_ir_stmt *loop, uint32_t var) {
+  for (uint32_t i = 1; i < b->kernel->stmt_count; i++) {
+    const tsri_ir_stmt *s = &b->kernel->stmts[i];
+    bool is_before = s->next && &b->kernel->stmts[s->next] == loop;
+    if (is_before && s->kind == TSRI_STMT_ASSIGN && s->var == var) return s->value;
+  }
+  return 0;
+}
+
+// Whether both are one variable that stays as it is in the loop.
+static bool is_same_in(const bounder *b, const tsri_ir_stmt *loop, uint32_t x, uint32_t y) {
+  const tsri_ir_expr *left = &b->kernel->exprs[x], *right = &b->kernel->exprs[y];
+  if (left->kind != TSRI_EXPR_VAR || right->kind != TSRI_EXPR_VAR || left->object != right->object) return false;
+  return !assigns(b, loop->body, left->object, 0) && !assigns(b, loop->other, left->object, 0);
+}
+
+// How far it is from `start`, where the loop begins (0: anywhere), to `bound`, at most.
+static double distance(bounder *b, const tsri_ir_stmt *loop, uint32_t start, uint32_t bound) {
+  const tsri_ir_expr *x = &b->kernel->exprs[bound];
+  if (x->type.dtype == TSR_U32 && is_op(x, TSRI_OP_MIN)) {
+    return fmin(distance(b, loop, start, x->a), distance(b, loop, start, x->b));
+  }
+  if (start && is_op(x, TSRI_OP_ADD) && is_same_in(b, loop, start, x->a)) return magnitude(b, x->b);
+  return magnitude(b, bound);
+}
+
 // How often `var = step` can be done before it passes a bound of size `most`; infinity if that is not known.
 static double rounds_of_step(bounder *b, const tsri_ir_stmt *loop, uint32_t var, const tsri_ir_expr *step,
                              double most) {
@@ -199,7 +239,8 @@ static double rounds_of_step(bounder *b, const tsri_ir_stmt *loop, uint32_t var,
     return (double)INFINITY;
   }
   const tsri_ir_expr *by = &exprs[step->b];
-  bool is_known = by->kind == TSRI_EXPR_CONST || by->kind == TSRI_EXPR_SCALAR;
+  bool is_known = by->kind == TSRI_EXPR_CONST || by->kind == TSRI_EXPR_SCALAR ||
+                  (by->kind == TSRI_EXPR_ID && by->op == TSRI_ID_GROUPS);
   bool is_signed = by->type.dtype != TSR_U32;
   double amount = is_known ? magnitude(b, step->b) : 0, least = 0, smallest = (double)INFINITY;
   if (!(amount >= 1)) return (double)INFINITY;
@@ -243,6 +284,11 @@ static double rounds_of_condition(bounder *b, const tsri_ir_stmt *loop, uint32_t
   bool is_up = x->op == TSRI_OP_LT || x->op == TSRI_OP_LE, is_down = x->op == TSRI_OP_GT || x->op == TSRI_OP_GE;
   if (!is_up && !is_down) return (double)INFINITY;
   uint32_t left = x->a, right = x->b;
+  double ahead = 0;
+  if (is_up && is_op(&exprs[left], TSRI_OP_ADD) && exprs[exprs[left].a].kind == TSRI_EXPR_VAR) {
+    ahead = magnitude(b, exprs[left].b);  // i + ahead < n; while i + ahead wraps there may be more rounds
+    left = exprs[left].a;
+  }
   if (exprs[left].kind != TSRI_EXPR_VAR) {  // n > i
     left = x->b;
     right = x->a;
@@ -254,7 +300,10 @@ static double rounds_of_condition(bounder *b, const tsri_ir_stmt *loop, uint32_t
   uint32_t var = exprs[left].object;
   if (step->var != var || assigns(b, loop->body, var, 0)) return (double)INFINITY;
   const tsri_ir_expr *value = &exprs[step->value];
-  if (is_up) return rounds_of_step(b, loop, var, value, magnitude(b, right));
+  if (is_up) {
+    double most = distance(b, loop, start_of(b, loop, var), right) + ahead;
+    return rounds_of_step(b, loop, var, value, most);
+  }
   bool stays_above_0 =
       x->op == TSRI_OP_GT && exprs[right].kind == TSRI_EXPR_CONST && exprs[right].type.dtype == TSR_U32;
   return stays_above_0 && halves(b, var, value) ? HALVINGS : (double)INFINITY;
