@@ -112,14 +112,15 @@ static bool add_scalars(tsri_codegen *gen) {
   int number = 0;
   for (uint32_t i = 0; i < gen->fused->fusion->node_count; i++) {
     const tsri_node *node = plan->nodes[plan->members[gen->fused->fusion->first + i]].node;
-    for (int j = 0; j < node->attributes->scalar_count; j++, number++) {
+    const tsri_scalars *scalars = tsri_node_scalars(node);
+    for (int64_t j = 0; j < scalars->count; j++, number++) {
       if (gen->param_count == TSRI_MAX_KERNEL_PARAMS) return false;
       tsri_fused_param *param = &gen->params[gen->param_count++];
       *param = (tsri_fused_param){.stem = "num",
                                   .first = number,
                                   .second = -1,
                                   .dtype = tsri_ir_compute_dtype(node->inputs[0].as),
-                                  .real = node->attributes->scalars[j]};
+                                  .real = scalars->values[j]};
       if (param->dtype == TSR_U32) param->word = (uint32_t)(int64_t)param->real;
     }
   }
@@ -320,7 +321,7 @@ void tsri_codegen_nodes(const tsri_codegen *gen, tsri_space space, tsri_builder 
   for (uint32_t i = 0; i < gen->fused->fusion->node_count; i++) {
     const tsri_planned *planned = &plan->nodes[plan->members[gen->fused->fusion->first + i]];
     int first = scalars;
-    scalars += planned->node->attributes->scalar_count;
+    scalars += (int)tsri_node_scalars(planned->node)->count;
     if (planned->space == space && planned->node != gen->fused->heavy) put_node(gen, i, first, builder, indent);
   }
 }

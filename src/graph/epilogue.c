@@ -2,7 +2,6 @@
 // Filling the hooks of an operator's own kernel with the element-wise operators around it.
 #include "graph/epilogue.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "core/error.h"
@@ -59,8 +58,7 @@ static void put_store(const tsri_codegen *gen, const char *kernel, bool has_para
                    tsri_fused_place(gen->fused, heavy->slot), tsri_codegen_result(heavy->dtype));
   tsri_codegen_leaves(gen, TSRI_OUTER, leaf_index, builder, "  ");
   tsri_codegen_nodes(gen, TSRI_OUTER, builder, "  ");
-  tsri_builder_add(builder, "  store(A(val%u), index%s);\n}\n", tsri_fused_place(gen->fused, root->slot),
-                   heavy->op->hook == TSRI_HOOK_COLUMN ? ", column" : "");
+  tsri_builder_add(builder, "  store(A(val%u), index, column);\n}\n", tsri_fused_place(gen->fused, root->slot));
 }
 
 static tsr_status put_text(const tsri_codegen *gen, const char *text, const char *kernel, tsri_builder *builder) {
@@ -85,22 +83,20 @@ static tsr_status build(tsri_graph_state *state, const tsri_codegen *gen, const 
   return status;
 }
 
-tsr_status tsri_hooked_kernel(const tsri_kernel_run *run, const char *file, const char *kernel, const char *defines,
-                              const tsri_built **out_built) {
-  if (!run->epilogue) return tsri_embedded_kernel(run->device, file, kernel, defines, out_built);
+tsr_status tsri_hooked_kernel(const tsri_kernel_run *run, const char *file, const char *kernel,
+                              const tsri_lang_arg *args, size_t arg_count, const tsri_built **out_built) {
+  if (!run->epilogue) return tsri_embedded_kernel(run->device, file, kernel, args, arg_count, out_built);
   const tsri_codegen *gen = run->epilogue->codegen;
   enum { NAME_WORDS = 64 };
-  uint32_t key[TSRI_MAX_KEY_WORDS + NAME_WORDS] = {0};
+  uint32_t key[TSRI_MAX_KEY_WORDS + NAME_WORDS];
+  tsri_kernel_source source = {
+      .file = file, .kernel = kernel, .args = args, .arg_count = arg_count, .is_generated = true};
   memcpy(key, gen->key, gen->key_words * sizeof *key);
-  char *name = (char *)(key + gen->key_words);
-  int length = snprintf(name, NAME_WORDS * sizeof *key, "%s\n%s\n%s", file, kernel, defines ? defines : "");
-  if (length < 0 || (size_t)length >= NAME_WORDS * sizeof *key) {
-    return TSRI_FAIL(TSR_ERR_INTERNAL, "%s: key of %d characters", file, length);
-  }
-  size_t key_words = gen->key_words + (size_t)length / sizeof *key + 1;
+  size_t name_words = tsri_kernel_key(&source, key + gen->key_words, NAME_WORDS);
+  if (name_words == 0) return TSRI_FAIL(TSR_ERR_INTERNAL, "%s: its parameters are too long for a key", kernel);
+  size_t key_words = gen->key_words + name_words;
   tsri_graph_state *state = tsri_graph_of(run->device);
   *out_built = tsri_kernel_cache_find(state->kernels, key, key_words);
-  tsri_kernel_source source = {.file = file, .kernel = kernel, .defines = defines, .is_generated = true};
   tsr_status status = *out_built ? TSR_OK : build(state, gen, key, key_words, &source, out_built);
   if (status == TSR_OK) tsri_kernel_hold(*out_built);
   return status;

@@ -7,7 +7,7 @@
 //   hook A load(u32 index, u32 column)                 element `index` of the first input, in row-major order
 //   hook void store(A value, u32 index, u32 column)    `value` as element `index` of the result
 //
-// `column` is the index on the last axis; hooks of operators with TSRI_HOOK_INDEX do not have it.
+// `column` is the index on the last axis.
 #ifndef TSRI_EPILOGUE_H
 #define TSRI_EPILOGUE_H
 
@@ -21,8 +21,8 @@ typedef struct tsri_epilogue {
 } tsri_epilogue;
 
 // As tsri_embedded_kernel, with the run's epilogue in the kernel's hooks if there is one.
-tsr_status tsri_hooked_kernel(const tsri_kernel_run *run, const char *file, const char *kernel, const char *defines,
-                              const tsri_built **out_built);
+tsr_status tsri_hooked_kernel(const tsri_kernel_run *run, const char *file, const char *kernel,
+                              const tsri_lang_arg *args, size_t arg_count, const tsri_built **out_built);
 
 // Binds what the epilogue reads: the parameters of its fillings, which come after the kernel's own. Nothing without an epilogue.
 void tsri_epilogue_pass(const tsri_kernel_run *run, tsri_arguments *args);

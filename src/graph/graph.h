@@ -9,6 +9,7 @@
 #define TSRI_GRAPH_H
 
 #include "core/tensor.h"
+#include "lang/lang.h"
 #include "runtime/buffer.h"
 #include "runtime/program.h"
 
@@ -32,14 +33,6 @@ typedef enum tsri_reduce {
   TSRI_REDUCE_ARGMIN
 } tsri_reduce;
 
-// Whether a TSRI_OP_KERNEL operator takes element-wise operators that come after it into its kernel's store: its kernels then
-// have the hooks of graph/epilogue.h and are fetched by tsri_hooked_kernel.
-typedef enum tsri_hook {
-  TSRI_HOOK_NONE,
-  TSRI_HOOK_INDEX,  // those that read in the result's order, or one number
-  TSRI_HOOK_COLUMN  // those too that read along the result's last axis: a bias
-} tsri_hook;
-
 // What a TSRI_OP_KERNEL operator gets when it runs. Inputs are computed; `layouts` says how they lie in their buffers.
 typedef struct tsri_kernel_run {
   tsr_device *device;
@@ -52,8 +45,7 @@ typedef struct tsri_kernel_run {
   tsr_dtype dtype;
   tsr_shape shape;
   int output_count;
-  tsr_buffer *const *outputs;  // all results, `output` first; each is fresh, row-major and not initialised
-  const struct tsri_attributes *attributes;
+  tsr_buffer *const *outputs;            // all results, `output` first; each is fresh, row-major and not initialised
   const struct tsri_epilogue *epilogue;  // element-wise operators to run in the kernel's store; NULL: none
 } tsri_kernel_run;
 
@@ -64,7 +56,7 @@ typedef struct tsri_op {
 
   // TSRI_OP_ELEMENTWISE: an expression in the kernel language. $0 $1 $2 are the inputs, each already converted to the
   // dtype its operand asks for (f16 and bf16 arrive as f32, i8 and i16 as i32, u8 as u32); #0 #1 #2 #3 are
-  // the scalars of the node (attributes.scalars) as values of type T; T is the value type of the first operand, R that of the result.
+  // the scalars of the node (tsri_scalars) as values of type T; T is the value type of the first operand, R that of the result.
   // The result is converted to the node's dtype. Example: "max($0, T(0))".
   const char *expression;
   // Name of an embedded kernels/<helper>.tk with functions the expression calls; NULL: none.
@@ -79,8 +71,11 @@ typedef struct tsri_op {
 
   // TSRI_OP_KERNEL: queues the work that fills run->output.
   tsr_status (*run)(const tsri_kernel_run *run);
-  tsri_hook hook;
-  tsri_hook load_hook;  // the same for what comes before its first input, and its kernels' loads
+  uint32_t attribute_set, attribute_bytes;  // what its nodes carry: a struct of ops/operators.h
+  // Whether its kernels' stores take element-wise operators that come after it, and its loads those before its first input: if these read in
+  // the result's order, along its last axis (a bias), or one number. Its kernels then have the hooks of graph/epilogue.h and are fetched by
+  // tsri_hooked_kernel.
+  bool has_store_hook, has_load_hook;
   // Describes the node as a device's own operator (tsri_backend.native_ops), without buffers. Where a device takes it, the operator has no hooks:
   // what comes after it and is not part of the same native operator is a kernel of its own. False: there is none for such a node. NULL: never.
   bool (*describe)(const tsri_node *node, tsri_native_op *out_op);
@@ -90,14 +85,13 @@ typedef struct tsri_op {
 extern const tsri_op tsri_op_copy;
 
 // Inputs and scalars of an element-wise operator; operators with kernels of their own have any number of inputs.
-enum { TSRI_MAX_ARITY = 4, TSRI_MAX_SCALARS = 4, TSRI_MAX_INTEGERS = 2 * TSR_MAX_RANK };
+enum { TSRI_MAX_ARITY = 4, TSRI_MAX_SCALARS = 4 };
 
-// Numbers that belong to a node: passed to kernels as parameters, never part of the text, so that x * 2 and x * 3 share a kernel.
-typedef struct tsri_attributes {
-  double scalars[TSRI_MAX_SCALARS];     // ELEMENTWISE: #0 …
-  int64_t integers[TSRI_MAX_INTEGERS];  // KERNEL: whatever it needs
-  int scalar_count;
-} tsri_attributes;
+// Numbers of an element-wise node: passed to kernels as parameters, never part of the text, so that x * 2 and x * 3 share a kernel.
+typedef struct tsri_scalars {
+  int64_t count;
+  double values[TSRI_MAX_SCALARS];  // #0 …; those beyond `count` are 0
+} tsri_scalars;
 
 // One input as an operator wants to see it.
 typedef struct tsri_operand_ref {
@@ -112,16 +106,17 @@ typedef struct tsri_operand_ref {
 
 // Inputs are broadcast against each other (TSR_ERR_SHAPE with op->name if they do not fit).
 tsr_tensor *tsri_record_elementwise(const tsri_op *op, tsr_dtype dtype, const tsri_operand_ref *inputs, int input_count,
-                                    const tsri_attributes *attributes);
+                                    const tsri_scalars *scalars);
 
 // `axes`: bit (1u << axis) for each reduced axis, all in range; 0: none (then only the conversion happens). The result has dtype `dtype`,
 // and sums, products and extremes are computed in its value type (f32 for f16 and bf16). ARGMAX and ARGMIN: exactly one axis, `dtype` is an
 // integer dtype. An empty extent gives the identity (0, 1, -inf, +inf, the integer limits, false, true); ARGMAX over nothing is the caller's to refuse.
 tsr_tensor *tsri_record_reduce(const tsri_op *op, tsr_dtype dtype, tsr_tensor *input, uint32_t axes, bool keep_dims);
 
-// The operator's own kernel, run when needed. `shape` and `dtype` are those of the result.
+// The operator's own kernel, run when needed. `shape` and `dtype` are those of the result; `attributes` are op->attribute_bytes, which are
+// copied.
 tsr_tensor *tsri_record_kernel(const tsri_op *op, tsr_device *device, tsr_dtype dtype, tsr_shape shape,
-                               tsr_tensor *const *inputs, int input_count, const tsri_attributes *attributes);
+                               tsr_tensor *const *inputs, int input_count, const void *attributes);
 
 // Dtype and shape of one result of an operator that has several.
 typedef struct tsri_result {
@@ -132,7 +127,7 @@ typedef struct tsri_result {
 // The same for an operator with several results, which one run of its kernel gives. `out_tensors` gets as many tensors, which may all be
 // failed ones. Results are computed together when one of them is needed; those that were released by then are not kept.
 void tsri_record_kernel_results(const tsri_op *op, tsr_device *device, const tsri_result *results, int result_count,
-                                tsr_tensor *const *inputs, int input_count, const tsri_attributes *attributes,
+                                tsr_tensor *const *inputs, int input_count, const void *attributes,
                                 tsr_tensor **out_tensors);
 
 // The input's elements in memory of their own, in row-major order, seen through `layout`, which has as many and no offset.
@@ -174,10 +169,18 @@ tsr_status tsri_graph_before_play(const struct tsri_tape *tape);
 
 // --- Launching from a TSRI_OP_KERNEL ----------------------------------------------------------------------------------
 
+// Compile-time parameters of a kernel by their names, as arguments of a function that takes a list and its length:
+// TSRI_WITH(TSRI_TYPE("T", TSR_F32), TSRI_CONSTANT("WG", 256)).
+#define TSRI_TYPE(parameter, of_dtype) \
+  { .name = (parameter), .is_type = true, .dtype = (of_dtype) }
+#define TSRI_CONSTANT(parameter, of_value) \
+  { .name = (parameter), .value = (of_value) }
+#define TSRI_WITH(...) \
+  (const tsri_lang_arg[]){__VA_ARGS__}, sizeof((const tsri_lang_arg[]){__VA_ARGS__}) / sizeof(tsri_lang_arg)
+
 // A kernel of an embedded file kernels/<file>.tk with its compile-time parameters, built for `device` once and kept by it.
-//   defines: "T=f32 WG=256", blanks between.
 // Launch it with tsri_built_launch (runtime/program.h).
-tsr_status tsri_embedded_kernel(tsr_device *device, const char *file, const char *kernel, const char *defines,
-                                const tsri_built **out_built);
+tsr_status tsri_embedded_kernel(tsr_device *device, const char *file, const char *kernel, const tsri_lang_arg *args,
+                                size_t arg_count, const tsri_built **out_built);
 
 #endif

@@ -40,6 +40,24 @@ TEST(a_chain_of_element_wise_operators_is_one_kernel) {
   tsr_device_release(device);
 }
 
+TEST(equal_operators_are_computed_once_and_those_with_another_attribute_apart) {
+  tsr_device *device = test_open("cpu");
+  tsr_scope *scope = tsr_scope_begin(device);
+  tsr_tensor *x = tsr_arange(device, TSR_F32, 0, 4, 1), *square = tsr_reshape(x, TSR_SHAPE(2, 2));
+  float values[4];
+  CHECK_OK(tsr_read(square, values, sizeof values));
+  uint64_t before = launches(device);
+  CHECK_OK(tsr_read(tsr_sub(tsr_cumsum(square, 0), tsr_cumsum(square, 0)), values, sizeof values));
+  CHECK_EQ_UINT(launches(device) - before, 2);
+  for (int i = 0; i < 4; i++) CHECK(values[i] == 0);
+  CHECK_OK(tsr_read(tsr_sub(tsr_cumsum(square, 0), tsr_cumsum(square, 1)), values, sizeof values));
+  CHECK(values[0] == 0 && values[1] == 0 && values[2] == 0 && values[3] == -1);  // 0 1 2 4 and 0 1 2 5
+  CHECK_OK(tsr_read(tsr_sub(tsr_cumprod(square, 0), tsr_cumsum(square, 0)), values, sizeof values));
+  CHECK(values[3] == -1);  // 3 and 4
+  CHECK_OK(tsr_scope_end(scope));
+  tsr_device_release(device);
+}
+
 TEST(what_comes_before_and_after_a_reduction_is_in_its_kernel) {
   tsr_device *device = test_open("cpu");
   tsr_scope *scope = tsr_scope_begin(device);

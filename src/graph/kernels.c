@@ -240,35 +240,12 @@ tsr_status tsri_generated_kernel(tsri_graph_state *state, const uint32_t *key, s
 
 // --- Building -----------------------------------------------------------------------------------------------------
 
-enum { MAX_DEFINES = 16, DEFINE_BYTES = 48 };
-
-static tsr_status parse_defines(const char *defines, char names[][DEFINE_BYTES], tsri_lang_arg *args,
-                                size_t *out_count) {
-  *out_count = 0;
-  for (const char *at = defines; at && *at;) {
-    char define[2 * DEFINE_BYTES];
-    size_t length = strcspn(at, " ");
-    if (*out_count == MAX_DEFINES || length >= sizeof define) {
-      return TSRI_FAIL(TSR_ERR_INTERNAL, "too many or too long defines: %s", defines);
-    }
-    memcpy(define, at, length);
-    define[length] = 0;
-    tsr_status status = tsri_lang_arg_parse(define, names[*out_count], DEFINE_BYTES, &args[*out_count]);
-    if (status != TSR_OK) return status;
-    ++*out_count;
-    at += length + (at[length] == ' ');
-  }
-  return TSR_OK;
-}
-
 static tsr_status compile(tsr_device *device, const tsri_kernel_source *source, cache_entry *entry) {
-  char names[MAX_DEFINES][DEFINE_BYTES];
-  tsri_lang_arg args[MAX_DEFINES];
-  size_t arg_count = 0;
   tsri_module *module = NULL;
-  tsr_status status = parse_defines(source->defines, names, args, &arg_count);
-  if (status == TSR_OK) status = tsri_lang_parse(source->file, source->text, source->bytes, NULL, &module);
-  if (status == TSR_OK) status = tsri_lang_specialise(module, source->kernel, args, arg_count, NULL, NULL, &entry->ir);
+  tsr_status status = tsri_lang_parse(source->file, source->text, source->bytes, NULL, &module);
+  if (status == TSR_OK) {
+    status = tsri_lang_specialise(module, source->kernel, source->args, source->arg_count, NULL, NULL, &entry->ir);
+  }
   tsri_module_release(module);
   if (status == TSR_OK) status = tsri_built_init(device, entry->ir, false, &entry->built);
   if (status == TSR_OK)
@@ -330,21 +307,36 @@ tsr_status tsri_kernel_cache_add(tsri_kernel_cache *cache, const uint32_t *key, 
 
 // --- Embedded kernels ---------------------------------------------------------------------------------------------
 
-enum { KEY_WORDS = 64 };
+// Texts with their ends, and the parameters' values.
+size_t tsri_kernel_key(const tsri_kernel_source *source, uint32_t *key, size_t most) {
+  char *at = (char *)key;
+  size_t room = most * sizeof *key, used = 0;
+  for (size_t i = 0; i < 2 + source->arg_count; i++) {
+    const tsri_lang_arg *arg = i < 2 ? NULL : &source->args[i - 2];
+    const char *text = arg ? arg->name : i == 0 ? source->file : source->kernel;
+    int32_t value = !arg ? 0 : arg->is_type ? (int32_t)arg->dtype : (int32_t)arg->value;
+    size_t length = strlen(text) + 1, bytes = arg ? length + sizeof value : length;
+    if (bytes > room - used) return 0;
+    memcpy(at + used, text, length);
+    if (arg) memcpy(at + used + length, &value, sizeof value);
+    used += bytes;
+  }
+  while (used % sizeof *key != 0) at[used++] = 0;
+  return used / sizeof *key;
+}
 
-tsr_status tsri_embedded_kernel(tsr_device *device, const char *file, const char *kernel, const char *defines,
-                                const tsri_built **out_built) {
-  uint32_t key[KEY_WORDS] = {0};
-  int length = snprintf((char *)key, sizeof key, "%s\n%s\n%s", file, kernel, defines ? defines : "");
-  if (length < 0 || (size_t)length >= sizeof key)
-    return TSRI_FAIL(TSR_ERR_INTERNAL, "%s: key of %d characters", file, length);
-  size_t key_words = (size_t)length / sizeof(uint32_t) + 1;
+tsr_status tsri_embedded_kernel(tsr_device *device, const char *file, const char *kernel, const tsri_lang_arg *args,
+                                size_t arg_count, const tsri_built **out_built) {
+  enum { KEY_WORDS = 64 };
+  uint32_t key[KEY_WORDS];
+  tsri_kernel_source source = {.file = file, .kernel = kernel, .args = args, .arg_count = arg_count};
+  size_t key_words = tsri_kernel_key(&source, key, KEY_WORDS);
+  if (key_words == 0) return TSRI_FAIL(TSR_ERR_INTERNAL, "%s: its parameters are too long for a key", kernel);
   tsri_graph_state *state = NULL;
   tsr_status status = tsri_graph_state_for(device, &state);
   if (status != TSR_OK) return status;
   *out_built = tsri_kernel_cache_find(state->kernels, key, key_words);
   if (*out_built) return TSR_OK;
-  tsri_kernel_source source = {.file = file, .kernel = kernel, .defines = defines};
   source.text = tsri_embedded_text(file, &source.bytes);
   if (!source.text) return TSRI_FAIL(TSR_ERR_INTERNAL, "no kernel file %s.tk is embedded", file);
   return tsri_kernel_cache_add(state->kernels, key, key_words, &source, out_built);

@@ -3,6 +3,7 @@
 #ifndef TSRI_GRAPH_KERNELS_H
 #define TSRI_GRAPH_KERNELS_H
 
+#include "lang/lang.h"
 #include "runtime/program.h"
 
 typedef struct tsri_kernel_cache tsri_kernel_cache;
@@ -16,11 +17,15 @@ void tsri_kernel_cache_destroy(tsri_kernel_cache *cache);  // takes NULL
 typedef struct tsri_kernel_source {
   const char *text;
   size_t bytes;
-  const char *file;     // for messages
-  const char *kernel;   // NULL: the only one
-  const char *defines;  // "T=f32 WG=64"; NULL: none
-  bool is_generated;    // may be dropped when it is not used for long
+  const char *file;           // for messages
+  const char *kernel;         // NULL: the only one
+  const tsri_lang_arg *args;  // compile-time parameters
+  size_t arg_count;
+  bool is_generated;  // may be dropped when it is not used for long
 } tsri_kernel_source;
+
+// Writes the key of an embedded kernel, its file, name and parameters, and gives its length in words. 0: it needs more room than `most`.
+size_t tsri_kernel_key(const tsri_kernel_source *source, uint32_t *key, size_t most);
 
 // The kernel with this key, or NULL. Keys are words; equal words, equal kernel. Any thread; a generated kernel under the graph's
 // lock, and it may be gone once that is open.

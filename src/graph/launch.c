@@ -445,7 +445,6 @@ static tsr_status run_kernel_op(tsr_device *device, const tsri_plan *plan, const
       .shape = node->shape,
       .output_count = (int)node->result_count,
       .outputs = outputs,
-      .attributes = node->attributes,
       .epilogue = epilogue,
   };
   tsr_status status = node->op->run(&run);

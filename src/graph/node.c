@@ -49,8 +49,6 @@ tsr_status tsri_graph_state_for(tsr_device *device, tsri_graph_state **out_state
   return TSR_OK;
 }
 
-static const tsri_attributes no_attributes;
-
 const tsri_op tsri_op_result = {.name = "result", .kind = TSRI_OP_KERNEL};
 const tsri_op tsri_op_copy = {.name = "copy", .kind = TSRI_OP_ELEMENTWISE, .expression = "$0"};
 
@@ -144,7 +142,7 @@ static void drop_inputs(tsri_node *node, tsri_garbage *garbage) {
 void tsri_node_become_copy(tsri_node *node, tsri_value *value, tsri_garbage *garbage) {
   drop_inputs(node, garbage);
   node->op = &tsri_op_copy;
-  node->attributes = &no_attributes;
+  node->attributes = NULL;
   node->axes = 0;
   tsri_input *input = &node->inputs[0];
   *input = (tsri_input){.value = tsri_value_retain(value), .dtype = node->dtype, .as = node->dtype};
@@ -163,14 +161,14 @@ void tsri_node_finish(tsri_graph_state *state, tsri_node *node, tsr_buffer *buff
 
 // One piece of memory: the node, its inputs, its attributes. There is room for one input at least, for tsri_node_become_copy.
 tsri_node *tsri_node_create(const tsri_op *op, tsr_device *device, tsr_dtype dtype, uint32_t input_count,
-                            const tsri_attributes *attributes) {
+                            const void *attributes) {
   return tsri_node_create_results(op, device, dtype, input_count, attributes, 1);
 }
 
 tsri_node *tsri_node_create_results(const tsri_op *op, tsr_device *device, tsr_dtype dtype, uint32_t input_count,
-                                    const tsri_attributes *attributes, uint32_t result_count) {
+                                    const void *attributes, uint32_t result_count) {
   size_t inputs = (size_t)(input_count ? input_count : 1) * sizeof(tsri_input);
-  size_t numbers = attributes ? sizeof *attributes : 0;
+  size_t numbers = attributes ? tsri_op_attribute_bytes(op) : 0;
   size_t results = result_count > 1 ? result_count * sizeof(tsri_node_result) : 0;
   tsri_node *node = tsri_malloc(sizeof *node + inputs + numbers + results);
   if (!node) return NULL;
@@ -185,12 +183,7 @@ tsri_node *tsri_node_create_results(const tsri_op *op, tsr_device *device, tsr_d
   node->result_count = result_count;
   node->results = results ? (tsri_node_result *)((char *)node->inputs + inputs + numbers) : NULL;
   for (uint32_t i = 0; i < input_count; i++) node->inputs[i].value = NULL;
-  node->attributes = &no_attributes;
-  if (attributes) {
-    tsri_attributes *copy = (tsri_attributes *)((char *)node->inputs + inputs);
-    *copy = *attributes;
-    node->attributes = copy;
-  }
+  node->attributes = attributes ? memcpy((char *)node->inputs + inputs, attributes, numbers) : NULL;
   return node;
 }
 

@@ -28,15 +28,15 @@ struct tsri_node {
   tsr_dtype dtype;
   tsr_shape shape;
   int64_t count;
-  uint32_t axes;                      // REDUCE: bit per reduced axis of the input
-  uint32_t depth;                     // longest chain of pending nodes that ends here
-  uint64_t tape;                      // tsri_tape_id() when it was recorded
-  tsri_node *previous, *next;         // in the device's list of pending nodes
-  tsri_node *dying_next;              // in a thread's list of nodes to be freed
-  uint32_t mark, slot;                // planning: which run saw it last, and its number there
-  uint32_t first_reader;              // planning, of an assignment: assign.h
-  const tsri_attributes *attributes;  // in the same piece of memory, or static
-  tsri_node_result *results;  // of an operator with several, this one first; in the same piece of memory. Else NULL.
+  uint32_t axes;               // REDUCE: bit per reduced axis of the input
+  uint32_t depth;              // longest chain of pending nodes that ends here
+  uint64_t tape;               // tsri_tape_id() when it was recorded
+  tsri_node *previous, *next;  // in the device's list of pending nodes
+  tsri_node *dying_next;       // in a thread's list of nodes to be freed
+  uint32_t mark, slot;         // planning: which run saw it last, and its number there
+  uint32_t first_reader;       // planning, of an assignment: assign.h
+  const void *attributes;      // ELEMENTWISE: tsri_scalars; KERNEL: of its set. In the same piece of memory; NULL: none
+  tsri_node_result *results;   // of an operator with several, this one first; in the same piece of memory. Else NULL.
   uint32_t result_count;
   uint32_t keeper_count;  // who wants the inputs after it has run; under the lock
   uint32_t input_count;
@@ -70,6 +70,16 @@ static inline tsri_node *tsri_pending_node(const tsri_value *value) {
   return tsri_value_buffer(value) ? NULL : (tsri_node *)(uintptr_t)value;
 }
 
+static inline size_t tsri_op_attribute_bytes(const tsri_op *op) {
+  return op->kind == TSRI_OP_ELEMENTWISE ? sizeof(tsri_scalars) : op->attribute_bytes;
+}
+
+// The numbers of an element-wise node; none for all others.
+static inline const tsri_scalars *tsri_node_scalars(const tsri_node *node) {
+  static const tsri_scalars none;
+  return node->op->kind == TSRI_OP_ELEMENTWISE && node->attributes ? node->attributes : &none;
+}
+
 // References to release after unlocking: freeing a node locks again. Zero-initialised.
 typedef struct tsri_garbage {
   tsri_value **values;  // NULL: in `few`
@@ -96,14 +106,14 @@ void tsri_node_become_copy(tsri_node *node, tsri_value *value, tsri_garbage *gar
 
 // A node about to be recorded: its inputs are to be filled in, each with a reference of its own. NULL when host memory is out.
 tsri_node *tsri_node_create(const tsri_op *op, tsr_device *device, tsr_dtype dtype, uint32_t input_count,
-                            const tsri_attributes *attributes);
+                            const void *attributes);
 
 // The same for an operator with several results. The nodes of the others are made with tsri_op_result: their input is this node, and
 // `axes` the number of the result.
 enum { TSRI_MAX_RESULTS = 8 };
 extern const tsri_op tsri_op_result;
 tsri_node *tsri_node_create_results(const tsri_op *op, tsr_device *device, tsr_dtype dtype, uint32_t input_count,
-                                    const tsri_attributes *attributes, uint32_t result_count);
+                                    const void *attributes, uint32_t result_count);
 
 // Gives a node up that was not recorded; inputs without a value are passed over.
 void tsri_node_abandon(tsri_node *node);

@@ -137,8 +137,9 @@ static bool same_node(const tsri_plan *plan, const tsri_node *a, const tsri_node
   if (a->op != b->op || a->dtype != b->dtype || a->axes != b->axes || a->input_count != b->input_count) return false;
   if (a->tape != b->tape) return false;
   if (!tsri_shape_equal(a->shape, b->shape)) return false;
-  // By bits: 0 and -0 are two numbers. NOLINTNEXTLINE(bugprone-suspicious-memory-comparison)
-  if (a->attributes != b->attributes && memcmp(a->attributes, b->attributes, sizeof *a->attributes) != 0) return false;
+  if (!a->attributes != !b->attributes) return false;
+  // By bits: 0 and -0 are two numbers. All fields have 8 bytes, so that there is no padding.
+  if (a->attributes && memcmp(a->attributes, b->attributes, tsri_op_attribute_bytes(a->op)) != 0) return false;
   for (uint32_t i = 0; i < a->input_count; i++) {
     const tsri_input *left = &a->inputs[i], *right = &b->inputs[i];
     if (left->as != right->as || stands_for(plan, left->value) != stands_for(plan, right->value)) return false;
@@ -198,7 +199,7 @@ static bool takes_input(const tsri_node *node, uint32_t index) {
   const tsri_input *input = &node->inputs[index];
   const tsri_node *from = tsri_pending_node(input->value);
   if (is_strided_copy(from)) return false;
-  return index == 0 && node->op->load_hook != TSRI_HOOK_NONE && tsri_layout_is_identity(&input->layout, from->count) &&
+  return index == 0 && node->op->has_load_hook && tsri_layout_is_identity(&input->layout, from->count) &&
          tsri_shape_equal(input->layout.shape, from->shape) && input->dtype == from->dtype;
 }
 
@@ -246,8 +247,8 @@ static bool can_join(const tsri_plan *plan, const tsri_planned *planned) {
     return !(is_repeated && node->op->is_costly) && inputs_compose(planned);
   }
   // A reduction, or a kernel with a hook in its store, whose result is used once, element by element, by what comes after it.
-  bool can_lead = node->op->kind == TSRI_OP_REDUCE || (node->op->hook != TSRI_HOOK_NONE && !node->results &&
-                                                       node->dtype == plan->nodes[fusion->root].node->dtype);
+  bool can_lead = node->op->kind == TSRI_OP_REDUCE ||
+                  (node->op->has_store_hook && !node->results && node->dtype == plan->nodes[fusion->root].node->dtype);
   return can_lead && fusion->heavy == TSRI_NONE && planned->space == TSRI_OUTER &&
          tsri_layout_is_identity(&planned->seen, node->count);
 }
@@ -280,10 +281,9 @@ bool tsri_is_along_last_axis(const tsri_layout *layout) {
   return last >= 0 && layout->strides[last] == 1;
 }
 
-// Inputs that can be indexed by the number of an element alone: read in order, or one number; or, where a hook knows the
-// column, along the last axis of `shape`.
-static bool is_simple_input(const tsri_plan *plan, const tsri_planned *planned, uint32_t index, tsr_shape shape,
-                            bool knows_column) {
+// Inputs that can be indexed by the number of an element and its column: read in order, one number, or along the last axis
+// of `shape`.
+static bool is_simple_input(const tsri_plan *plan, const tsri_planned *planned, uint32_t index, tsr_shape shape) {
   uint32_t number_of = tsri_plan_number(plan, planned->node->inputs[index].value);
   if (number_of != TSRI_NONE && plan->nodes[number_of].fusion == planned->fusion) return true;
   tsri_layout layout;
@@ -292,21 +292,20 @@ static bool is_simple_input(const tsri_plan *plan, const tsri_planned *planned, 
   tsri_layout_span(&layout, &low, &high);
   for (int i = 0; i < shape.rank; i++) count *= shape.dims[i];
   if (low == high || (tsri_layout_is_contiguous(&layout) && layout.count == count)) return true;
-  return knows_column && tsri_is_along_last_axis(&layout) && tsri_shape_equal(layout.shape, shape);
+  return tsri_is_along_last_axis(&layout) && tsri_shape_equal(layout.shape, shape);
 }
 
 // Whether all the fusion's inputs of one space are simple.
 static bool is_simple_space(const tsri_plan *plan, const tsri_fusion *fusion, tsri_space space) {
   const tsri_node *heavy = plan->nodes[fusion->heavy].node;
   bool is_outer = space == TSRI_OUTER;
-  tsri_hook hook = is_outer ? heavy->op->hook : heavy->op->load_hook;
   tsr_shape shape = is_outer ? heavy->shape : heavy->inputs[0].layout.shape;
   for (uint32_t i = 0; i < fusion->node_count; i++) {
     uint32_t number_of = plan->members[fusion->first + i];
     const tsri_planned *planned = &plan->nodes[number_of];
     if (planned->space != space || number_of == fusion->heavy) continue;
     for (uint32_t j = 0; j < planned->node->input_count; j++) {
-      if (!is_simple_input(plan, planned, j, shape, hook == TSRI_HOOK_COLUMN)) return false;
+      if (!is_simple_input(plan, planned, j, shape)) return false;
     }
   }
   return true;

@@ -90,7 +90,7 @@ static tsr_status expand_inputs(tsri_node *node, const tsri_layout *layout) {
 }
 
 tsr_tensor *tsri_record_elementwise(const tsri_op *op, tsr_dtype dtype, const tsri_operand_ref *inputs, int input_count,
-                                    const tsri_attributes *attributes) {
+                                    const tsri_scalars *scalars) {
   tsr_tensor *tensors[TSRI_MAX_ARITY] = {inputs[0].tensor};
   for (int i = 1; i < input_count; i++) tensors[i] = inputs[i].tensor;
   tsri_layout layout;
@@ -99,7 +99,7 @@ tsr_tensor *tsri_record_elementwise(const tsri_op *op, tsr_dtype dtype, const ts
   tsr_status status = result_layout(op, dtype, tensors, input_count, is_one_shape, &layout);
   if (status == TSR_OK) status = tsri_record_device(op->name, tensors, input_count, &device);
   if (status != TSR_OK) return tsri_tensor_fail(status);
-  tsri_node *node = tsri_node_create(op, device, dtype, (uint32_t)input_count, attributes);
+  tsri_node *node = tsri_node_create(op, device, dtype, (uint32_t)input_count, scalars);
   status = node ? take_inputs(node, tensors) : no_memory(op);
   for (int i = 0; i < input_count && status == TSR_OK; i++) node->inputs[i].as = inputs[i].as;
   if (status == TSR_OK && !is_one_shape) status = expand_inputs(node, &layout);
@@ -134,7 +134,7 @@ tsr_tensor *tsri_record_reduce(const tsri_op *op, tsr_dtype dtype, tsr_tensor *i
 }
 
 tsr_tensor *tsri_record_kernel(const tsri_op *op, tsr_device *device, tsr_dtype dtype, tsr_shape shape,
-                               tsr_tensor *const *inputs, int input_count, const tsri_attributes *attributes) {
+                               tsr_tensor *const *inputs, int input_count, const void *attributes) {
   tsri_layout layout;
   tsr_status status = tsri_layout_init(op->name, shape, dtype, &layout, NULL);
   if (status != TSR_OK) return tsri_tensor_fail(status);
@@ -158,7 +158,7 @@ static tsr_status make_result(const tsri_op *op, tsri_node *first, uint32_t inde
 }
 
 void tsri_record_kernel_results(const tsri_op *op, tsr_device *device, const tsri_result *results, int result_count,
-                                tsr_tensor *const *inputs, int input_count, const tsri_attributes *attributes,
+                                tsr_tensor *const *inputs, int input_count, const void *attributes,
                                 tsr_tensor **out_tensors) {
   tsri_layout layouts[TSRI_MAX_RESULTS];
   tsri_node *nodes[TSRI_MAX_RESULTS] = {tsri_node_create_results(op, device, results[0].dtype, (uint32_t)input_count,

@@ -26,8 +26,9 @@ static bool make_key(const tsri_node *node, tsri_repeat_key *out) {
   out->count = node->count;
   out->dtype = (uint8_t)node->dtype;
   out->input_count = (uint8_t)node->input_count;
-  out->scalar_count = (uint8_t)node->attributes->scalar_count;
-  memcpy(out->scalars, node->attributes->scalars, (size_t)node->attributes->scalar_count * sizeof out->scalars[0]);
+  const tsri_scalars *scalars = tsri_node_scalars(node);
+  out->scalar_count = (uint8_t)scalars->count;
+  memcpy(out->scalars, scalars->values, sizeof out->scalars);
   return true;
 }
 

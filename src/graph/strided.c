@@ -183,8 +183,8 @@ static void bind_side(piece *part, int side, tsr_buffer *buffer, int64_t first) 
 }
 
 // Fetches the kernel and binds both sides; its scalars follow.
-static tsr_status begin(piece *part, const char *kernel, const char *defines) {
-  tsr_status status = tsri_embedded_kernel(part->device, "op_copy", kernel, defines, &part->built);
+static tsr_status begin(piece *part, const char *kernel, const tsri_lang_arg *args, size_t arg_count) {
+  tsr_status status = tsri_embedded_kernel(part->device, "op_copy", kernel, args, arg_count, &part->built);
   if (status != TSR_OK) return status;
   tsri_arguments_init(&part->args, part->built->kernel);
   tsri_arguments_buffer(&part->args, "x", part->arguments[0]);
@@ -242,10 +242,10 @@ static tsr_status launch_turned(piece *part) {
   int64_t row_tiles = (copy->dims[last - 1] + tile - 1) / tile, col_tiles = (copy->dims[last] + tile - 1) / tile;
   int64_t tiles = row_tiles * col_tiles;
   for (int i = 0; i < last - 1; i++) tiles *= copy->dims[i];
-  char defines[64];
-  snprintf(defines, sizeof defines, "T=%s TILE=%d ROWS=%d STEP=%d WG=%d WG_Y=%d",
-           tsr_dtype_name(carrier_of(copy->unit)), tile, rows, step, tile / step, rows);
-  tsr_status status = begin(part, "copy_turned", defines);
+  tsr_status status =
+      begin(part, "copy_turned",
+            TSRI_WITH(TSRI_TYPE("T", carrier_of(copy->unit)), TSRI_CONSTANT("TILE", tile), TSRI_CONSTANT("ROWS", rows),
+                      TSRI_CONSTANT("STEP", step), TSRI_CONSTANT("WG", tile / step), TSRI_CONSTANT("WG_Y", rows)));
   if (status != TSR_OK) return status;
   put(part, "rows", copy->dims[last - 1]);
   put(part, "cols", copy->dims[last]);
@@ -274,10 +274,9 @@ static tsr_status launch_elements(piece *part) {
   int rank = copy->rank <= 1 ? 1 : copy->rank <= 2 ? 2 : copy->rank <= 4 ? 4 : 8;
   int64_t count = 1, wide = is_wide(part) ? 4 : 1;
   for (int i = 0; i < copy->rank; i++) count *= copy->dims[i];
-  char defines[64];
-  snprintf(defines, sizeof defines, "T=%s RANK=%d WIDE=%d WG=%d", tsr_dtype_name(carrier_of(copy->unit)), rank,
-           wide == 4, (int)GROUP);
-  tsr_status status = begin(part, "copy_elements", defines);
+  tsr_status status = begin(part, "copy_elements",
+                            TSRI_WITH(TSRI_TYPE("T", carrier_of(copy->unit)), TSRI_CONSTANT("RANK", rank),
+                                      TSRI_CONSTANT("WIDE", wide == 4), TSRI_CONSTANT("WG", GROUP)));
   if (status != TSR_OK) return status;
   put(part, "n", count);
   put_axes(part, copy->rank, rank, TSR_MAX_RANK);

@@ -2,46 +2,23 @@
 // Launching embedded kernels from operators.
 #include "ops/call.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "graph/epilogue.h"
 
-static void fetch(tsri_call *call, const char *file, const char *kernel, const char *defines, va_list args) {
-  char text[192];
-  tsr_status status = TSR_OK;
-  int length = vsnprintf(text, sizeof text, defines, args);
-  if (length < 0 || (size_t)length >= sizeof text) {
-    status = TSRI_FAIL(TSR_ERR_INTERNAL, "%s: its parameters take %d characters", kernel, length);
-  } else if (call->hooked) {
-    status = tsri_hooked_kernel(call->hooked, file, kernel, text, &call->built);
-  } else {
-    status = tsri_embedded_kernel(call->device, file, kernel, text, &call->built);
-  }
+static void start(tsri_call *call, tsr_status status) {
   tsri_arguments_init(&call->args, status == TSR_OK ? call->built->kernel : NULL);
   call->args.status = status;
 }
 
-void tsri_call_init(tsri_call *call, tsr_device *device, const char *file, const char *kernel, const char *defines,
-                    ...) {
-  call->device = device;
-  call->hooked = NULL;
-  call->built = NULL;
-  va_list args;
-  va_start(args, defines);
-  fetch(call, file, kernel, defines, args);
-  va_end(args);
+void tsri_call_init(tsri_call *call, tsr_device *device, const char *file, const char *kernel,
+                    const tsri_lang_arg *args, size_t arg_count) {
+  *call = (tsri_call){.device = device};
+  start(call, tsri_embedded_kernel(device, file, kernel, args, arg_count, &call->built));
 }
 
 void tsri_call_init_hooked(tsri_call *call, const tsri_kernel_run *run, const char *file, const char *kernel,
-                           const char *defines, ...) {
-  call->device = run->device;
-  call->hooked = run;
-  call->built = NULL;
-  va_list args;
-  va_start(args, defines);
-  fetch(call, file, kernel, defines, args);
-  va_end(args);
+                           const tsri_lang_arg *args, size_t arg_count) {
+  *call = (tsri_call){.device = run->device, .hooked = run};
+  start(call, tsri_hooked_kernel(run, file, kernel, args, arg_count, &call->built));
 }
 
 void tsri_call_buffer(tsri_call *call, const char *name, tsr_buffer *buffer, tsr_dtype dtype) {

@@ -2,7 +2,7 @@
 // Launching an embedded kernel from an operator: buffers and scalars by the names of the kernel's parameter list.
 //
 //   tsri_call call;
-//   tsri_call_init(&call, run->device, "op_index", "gather", "T=u32 I=i32 RANK=2");
+//   tsri_call_init(&call, run->device, "op_index", "gather", TSRI_WITH(TSRI_TYPE("T", TSR_U32), TSRI_CONSTANT("RANK", 2)));
 //   tsri_call_buffer(&call, "x", run->inputs[0], TSR_U32);
 //   …
 //   tsri_call_word(&call, "n", count);
@@ -26,13 +26,13 @@ typedef struct tsri_call {
   tsri_arguments args;  // with the status of the call
 } tsri_call;
 
-// `defines` is a printf format.
-void tsri_call_init(tsri_call *call, tsr_device *device, const char *file, const char *kernel, const char *defines, ...)
-    TSRI_PRINTF(5, 6);
+// `args`: the kernel's compile-time parameters, given with TSRI_WITH (graph/graph.h).
+void tsri_call_init(tsri_call *call, tsr_device *device, const char *file, const char *kernel,
+                    const tsri_lang_arg *args, size_t arg_count);
 
 // The same for a kernel whose hooks take what comes before and after the operator (graph/epilogue.h).
 void tsri_call_init_hooked(tsri_call *call, const tsri_kernel_run *run, const char *file, const char *kernel,
-                           const char *defines, ...) TSRI_PRINTF(5, 6);
+                           const tsri_lang_arg *args, size_t arg_count);
 
 // A buffer, whole, as elements of `dtype`.
 void tsri_call_buffer(tsri_call *call, const char *name, tsr_buffer *buffer, tsr_dtype dtype);

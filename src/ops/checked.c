@@ -22,8 +22,8 @@ static tsr_status launch(const tsri_kernel_run *run, int64_t size, tsr_buffer *f
   tsri_walk walk;
   tsri_walk_init(&walk, indices->shape, 1, (const int64_t *[]){indices->strides});
   tsri_call call;
-  tsri_call_init(&call, run->device, "op_index", "find_outside", "I=%s RANK=%d", tsr_dtype_name(run->input_dtypes[1]),
-                 walk.rank);
+  tsri_call_init(&call, run->device, "op_index", "find_outside",
+                 TSRI_WITH(TSRI_TYPE("I", run->input_dtypes[1]), TSRI_CONSTANT("RANK", walk.rank)));
   tsri_call_buffer(&call, "indices", run->inputs[1], run->input_dtypes[1]);
   tsri_call_buffer(&call, "first", first, TSR_U32);
   tsri_call_word(&call, "n", walk.count);

@@ -84,13 +84,13 @@ static tsr_status fit_scalar(const tsri_operator *row, tsr_dtype dtype, bool may
   return TSR_OK;
 }
 
-static tsr_status take_scalars(tsri_operator_id id, tsr_dtype dtype, const double *scalars, tsri_attributes *out) {
+static tsr_status take_scalars(tsri_operator_id id, tsr_dtype dtype, const double *scalars, tsri_scalars *out) {
   const tsri_operator *row = &tsri_operators[id];
-  out->scalar_count = row->scalar_count;
+  out->count = row->scalar_count;
   tsr_status status = TSR_OK;
   for (int i = 0; i < row->scalar_count && status == TSR_OK; i++) {
-    out->scalars[i] = scalars[i];
-    status = fit_scalar(row, dtype, id == TSRI_OPERATOR_clamp, &out->scalars[i]);
+    out->values[i] = scalars[i];
+    status = fit_scalar(row, dtype, id == TSRI_OPERATOR_clamp, &out->values[i]);
   }
   return status;
 }
@@ -102,21 +102,21 @@ static tsr_tensor *apply(tsri_operator_id id, tsr_dtype dtype, tsr_tensor *const
   const tsri_operator *row = &tsri_operators[id];
   tsr_dtype dtypes[TSRI_MAX_ARITY] = {TSR_F32}, computed = TSR_F32, result = TSR_F32;
   tsri_operand_ref refs[TSRI_MAX_ARITY];
-  tsri_attributes attributes;
+  tsri_scalars numbers;
   tsr_status status = TSR_OK;
-  if (row->scalar_count) attributes = (tsri_attributes){0};
+  if (row->scalar_count) numbers = (tsri_scalars){0};
   for (int i = 0; i < row->input_count && status == TSR_OK; i++) {
     status = tsri_tensor_check(row->name, inputs[i]);
     if (status == TSR_OK) dtypes[i] = inputs[i]->dtype;
   }
   if (status == TSR_OK) status = tsri_elementwise_dtypes(id, dtypes, &computed, &result);
-  if (status == TSR_OK && row->scalar_count) status = take_scalars(id, computed, scalars, &attributes);
+  if (status == TSR_OK && row->scalar_count) status = take_scalars(id, computed, scalars, &numbers);
   if (status != TSR_OK) return tsri_tensor_fail(status);
   for (int i = 0; i < row->input_count; i++) refs[i] = (tsri_operand_ref){inputs[i], computed};
   if (row->rule == TSRI_DTYPE_RULE_WHERE) refs[0].as = TSR_BOOL;
   if (dtype != TSR_DTYPE_COUNT) result = dtype;
   return tsri_record_elementwise(tsri_elementwise_op_for(id, computed), result, refs, row->input_count,
-                                 row->scalar_count ? &attributes : NULL);
+                                 row->scalar_count ? &numbers : NULL);
 }
 
 tsr_tensor *tsri_elementwise(tsri_operator_id id, tsr_tensor *const *inputs, const double *scalars) {

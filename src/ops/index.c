@@ -92,13 +92,12 @@ static tsr_status scatter_add_native(const tsri_kernel_run *run, const tsri_walk
 
 // --- gather ----------------------------------------------------------------------------------------------------------
 
-// Attributes: integers[0] the axis; [1] whether x is a list and the result has a shape of its own (take). The indices
-// have the result's shape.
+// A list is indexed by take, whose result has a shape of its own. The indices have the result's shape.
 tsr_status tsri_run_gather(const tsri_kernel_run *run) {
   const tsri_layout *x = &run->layouts[0], *indices = &run->layouts[1];
   if (indices->count == 0) return TSR_OK;
-  int axis = (int)run->attributes->integers[0];
-  bool is_list = run->attributes->integers[1] != 0;
+  int axis = (int)TSRI_GIVEN(run->node, gather)->axis;
+  bool is_list = TSRI_GIVEN(run->node, gather)->is_list != 0;
   tsr_status status = tsri_check_indices(run, is_list ? -1 : axis, x->shape.dims[axis]);
   if (status != TSR_OK) return status;
   if (x->count == 0) return tsri_call_zero(run);  // every index is out of range
@@ -113,8 +112,9 @@ tsr_status tsri_run_gather(const tsri_kernel_run *run) {
   if (status != TSR_ERR_UNSUPPORTED) return status;
   tsr_dtype carrier = tsri_call_carrier(run->device, run->dtype);
   tsri_call call;
-  tsri_call_init(&call, run->device, "op_index", "gather", "T=%s I=%s RANK=%d", tsr_dtype_name(carrier),
-                 tsr_dtype_name(run->input_dtypes[1]), walk.rank);
+  tsri_call_init(
+      &call, run->device, "op_index", "gather",
+      TSRI_WITH(TSRI_TYPE("T", carrier), TSRI_TYPE("I", run->input_dtypes[1]), TSRI_CONSTANT("RANK", walk.rank)));
   tsri_call_buffer(&call, "x", run->inputs[0], carrier);
   tsri_call_buffer(&call, "indices", run->inputs[1], run->input_dtypes[1]);
   tsri_call_buffer(&call, "y", run->output, carrier);
@@ -137,8 +137,8 @@ static tsr_tensor *record_gather(const tsri_op *op, tsr_tensor *x, tsr_tensor *i
   if (status == TSR_OK) status = tsri_tensor_check(op->name, indices);
   if (status == TSR_OK) status = tsri_record_device(op->name, inputs, 2, &device);
   if (status != TSR_OK) return tsri_tensor_fail(status);
-  tsri_attributes attributes = {.integers = {axis, op == TSRI_BODY(take)}};
-  return tsri_record_kernel(op, device, x->dtype, indices->layout.shape, inputs, 2, &attributes);
+  return tsri_record_kernel(op, device, x->dtype, indices->layout.shape, inputs, 2,
+                            TSRI_GIVE(op, gather, .axis = axis, .is_list = op == TSRI_BODY(take)));
 }
 
 tsr_tensor *tsr_gather(tsr_tensor *x, int axis, tsr_tensor *indices) {
@@ -179,11 +179,11 @@ tsr_tensor *tsr_take(tsr_tensor *x, tsr_tensor *indices) {
 
 // --- scatter ---------------------------------------------------------------------------------------------------------
 //
-// Inputs: x, indices, source, all contiguous. Attributes: integers[0] the axis.
+// Inputs: x, indices, source, all contiguous.
 
 // Where element i of the indices goes: its place in x, but for the axis, where the index says.
 static void pass_target(const tsri_kernel_run *run, const tsri_walk *walk, tsri_call *call) {
-  int axis = (int)run->attributes->integers[0];
+  int axis = (int)TSRI_GIVEN(run->node, scatter)->axis;
   int64_t strides[TSR_MAX_RANK];
   tsri_row_major(run->shape, strides);
   tsri_call_word(call, "n", walk->count);
@@ -197,14 +197,14 @@ static void pass_target(const tsri_kernel_run *run, const tsri_walk *walk, tsri_
 static void walk_target(const tsri_kernel_run *run, tsri_walk *out_walk) {
   int64_t strides[TSR_MAX_RANK];
   tsri_row_major(run->shape, strides);
-  strides[run->attributes->integers[0]] = 0;
+  strides[TSRI_GIVEN(run->node, scatter)->axis] = 0;
   tsri_walk_init(out_walk, run->layouts[1].shape, 1, (const int64_t *[]){strides});
 }
 
 static tsr_status check_scatter(const tsri_kernel_run *run) {
   tsr_status status = TSR_OK;
   for (int i = 0; i < 3 && status == TSR_OK; i++) status = tsri_call_check("scatter", &run->layouts[i]);
-  int axis = (int)run->attributes->integers[0];
+  int axis = (int)TSRI_GIVEN(run->node, scatter)->axis;
   return status == TSR_OK ? tsri_check_indices(run, axis, run->shape.dims[axis]) : status;
 }
 
@@ -216,7 +216,7 @@ static tsr_status copy_x(const tsri_kernel_run *run) {
 static tsr_status pick_winners(const tsri_kernel_run *run, tsr_buffer *winners) {
   tsr_dtype carrier = tsri_call_carrier(run->device, run->dtype);
   tsri_call call;
-  tsri_call_init(&call, run->device, "op_index", "scatter_pick", "T=%s", tsr_dtype_name(carrier));
+  tsri_call_init(&call, run->device, "op_index", "scatter_pick", TSRI_WITH(TSRI_TYPE("T", carrier)));
   tsri_call_buffer(&call, "x", run->inputs[0], carrier);
   tsri_call_buffer(&call, "source", run->inputs[2], carrier);
   tsri_call_buffer(&call, "winners", winners, TSR_U32);
@@ -239,8 +239,8 @@ tsr_status tsri_run_scatter(const tsri_kernel_run *run) {
     tsri_walk walk;
     walk_target(run, &walk);
     tsri_call call;
-    tsri_call_init(&call, run->device, "op_index", "scatter_mark", "I=%s RANK=%d", tsr_dtype_name(run->input_dtypes[1]),
-                   walk.rank);
+    tsri_call_init(&call, run->device, "op_index", "scatter_mark",
+                   TSRI_WITH(TSRI_TYPE("I", run->input_dtypes[1]), TSRI_CONSTANT("RANK", walk.rank)));
     tsri_call_buffer(&call, "indices", run->inputs[1], run->input_dtypes[1]);
     tsri_call_buffer(&call, "winners", winners, TSR_U32);
     pass_target(run, &walk, &call);
@@ -265,8 +265,8 @@ static tsr_status sort_keys(const tsri_kernel_run *run, sorted_keys *keys) {
   tsri_walk walk;
   walk_target(run, &walk);
   tsri_call call;
-  tsri_call_init(&call, run->device, "op_index", "scatter_keys", "I=%s RANK=%d", tsr_dtype_name(run->input_dtypes[1]),
-                 walk.rank);
+  tsri_call_init(&call, run->device, "op_index", "scatter_keys",
+                 TSRI_WITH(TSRI_TYPE("I", run->input_dtypes[1]), TSRI_CONSTANT("RANK", walk.rank)));
   tsri_call_buffer(&call, "indices", run->inputs[1], run->input_dtypes[1]);
   tsri_call_buffer(&call, "keys", keys->keys, TSR_U32);
   pass_target(run, &walk, &call);
@@ -283,8 +283,8 @@ static tsr_status sort_keys(const tsri_kernel_run *run, sorted_keys *keys) {
 
 static tsr_status add_runs(const tsri_kernel_run *run, const sorted_keys *keys) {
   tsri_call call;
-  tsri_call_init(&call, run->device, "op_index", "scatter_sum", "T=%s A=%s", tsr_dtype_name(run->dtype),
-                 tsr_dtype_name(tsri_accumulator(run->dtype)));
+  tsri_call_init(&call, run->device, "op_index", "scatter_sum",
+                 TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", tsri_accumulator(run->dtype))));
   tsri_call_buffer(&call, "x", run->inputs[0], run->dtype);
   tsri_call_buffer(&call, "source", run->inputs[2], run->dtype);
   tsri_call_buffer(&call, "keys", keys->sorted, TSR_U32);
@@ -302,7 +302,7 @@ tsr_status tsri_run_scatter_add(const tsri_kernel_run *run) {
   if (run->layouts[1].count == 0) return copy_x(run);
   tsri_walk walk;
   walk_target(run, &walk);
-  int axis = (int)run->attributes->integers[0];
+  int axis = (int)TSRI_GIVEN(run->node, scatter)->axis;
   int64_t strides[TSR_MAX_RANK];
   tsri_row_major(run->shape, strides);
   status = scatter_add_native(run, &walk, run->shape.dims[axis], strides[axis]);
@@ -346,10 +346,9 @@ static tsr_tensor *scatter(const tsri_op *op, tsr_tensor *x, int axis, tsr_tenso
   tsr_device *device = NULL;
   for (int i = 0; i < 3 && status == TSR_OK; i++) status = tsri_tensor_check(op->name, inputs[i]);
   if (status == TSR_OK) status = tsri_record_device(op->name, inputs, 3, &device);
-  tsri_attributes attributes = {.integers = {axis}};
-  tsr_tensor *result = status == TSR_OK
-                           ? tsri_record_kernel(op, device, x->dtype, x->layout.shape, inputs, 3, &attributes)
-                           : tsri_tensor_fail(status);
+  tsr_tensor *result = status == TSR_OK ? tsri_record_kernel(op, device, x->dtype, x->layout.shape, inputs, 3,
+                                                             TSRI_GIVE(op, scatter, .axis = axis))
+                                        : tsri_tensor_fail(status);
   for (int i = 0; i < 3; i++) tsr_release(inputs[i]);
   tsr_release(cast);
   return tsri_tensor_named(op->name, result);

@@ -24,7 +24,7 @@ static tsr_status copy_into(const tsri_kernel_run *run, int index, int64_t at) {
 // --- concat and stack ------------------------------------------------------------------------------------------------
 
 tsr_status tsri_run_concat(const tsri_kernel_run *run) {
-  int axis = (int)run->attributes->integers[0];
+  int axis = (int)TSRI_GIVEN(run->node, concat)->axis;
   int64_t strides[TSR_MAX_RANK], at = 0;
   tsri_row_major(run->shape, strides);
   tsr_status status = TSR_OK;
@@ -78,8 +78,8 @@ static tsr_tensor *concat_all(tsr_tensor *const *tensors, int count, int axis) {
   tsr_device *device = NULL;
   status = tsri_record_device("concat", tensors, count, &device);
   if (status != TSR_OK) return tsri_tensor_fail(status);
-  tsri_attributes attributes = {.integers = {axis}};
-  return tsri_record_kernel(TSRI_BODY(concat), device, tensors[0]->dtype, shape, tensors, count, &attributes);
+  return tsri_record_kernel(TSRI_BODY(concat), device, tensors[0]->dtype, shape, tensors, count,
+                            TSRI_GIVE(TSRI_BODY(concat), concat, .axis = axis));
 }
 
 // The tensors in their common dtype, with the new axis of stack.
@@ -257,14 +257,15 @@ tsr_tensor *tsr_roll(tsr_tensor *x, int64_t shift, int axis) {
 // --- pad -------------------------------------------------------------------------------------------------------------
 
 tsr_status tsri_run_pad(const tsri_kernel_run *run) {
+  const tsri_pad_attributes *given = TSRI_GIVEN(run->node, pad);
   unsigned char pattern[8];
   int64_t strides[TSR_MAX_RANK], at = 0;
-  tsr_status status = tsr_convert(run->dtype, pattern, TSR_F64, &run->attributes->scalars[0], 1);
+  tsr_status status = tsr_convert(run->dtype, pattern, TSR_F64, &given->value, 1);
   if (status == TSR_OK) {
     status = tsr_buffer_fill(run->output, 0, tsr_buffer_bytes(run->output), pattern, tsr_dtype_bytes(run->dtype));
   }
   tsri_row_major(run->shape, strides);
-  for (int i = 0; i < run->shape.rank; i++) at += run->attributes->integers[i] * strides[i];
+  for (int i = 0; i < run->shape.rank; i++) at += given->before[i] * strides[i];
   return status == TSR_OK ? copy_into(run, 0, at) : status;
 }
 
@@ -292,9 +293,10 @@ tsr_tensor *tsr_pad(tsr_tensor *x, const int64_t *before, const int64_t *after, 
   tsr_status status = tsri_tensor_check("pad", x);
   if (status == TSR_OK) status = pad_shape(x, before, after, axis_count, &shape);
   if (status != TSR_OK) return tsri_tensor_fail(status);
-  tsri_attributes attributes = {.scalars = {value}, .scalar_count = 1};
-  for (int i = 0; i < axis_count; i++) attributes.integers[i] = before[i];
-  return tsri_record_kernel(TSRI_BODY(pad), x->value->device, x->dtype, shape, &x, 1, &attributes);
+  tsri_pad_attributes given = {.value = value};
+  for (int i = 0; i < axis_count; i++) given.before[i] = before[i];
+  return tsri_record_kernel(TSRI_BODY(pad), x->value->device, x->dtype, shape, &x, 1,
+                            TSRI_GIVE_ALL(TSRI_BODY(pad), pad, &given));
 }
 
 // --- Triangles -------------------------------------------------------------------------------------------------------

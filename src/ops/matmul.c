@@ -141,32 +141,38 @@ static void pass_strides(const product *p, const batch_part *part, tsri_call *ca
   }
 }
 
+// What all four kernels have.
+#define TYPES_AND_FLAGS                                                                             \
+  TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", tsri_accumulator(run->dtype)),                         \
+      TSRI_CONSTANT("FUSED", tsri_dtype_is_float(run->dtype) && run->device->limits.has_exact_fma), \
+      TSRI_CONSTANT("SCALED", p->alpha != 1 || p->beta != 0)
+
 static void start_call(const tsri_kernel_run *run, const product *p, const way *how, tsri_call *call) {
-  const char *type = tsr_dtype_name(run->dtype), *wide = tsr_dtype_name(tsri_accumulator(run->dtype));
-  bool is_fused = tsri_dtype_is_float(run->dtype) && run->device->limits.has_exact_fma;
-  bool is_scaled = p->alpha != 1 || p->beta != 0;
   const tile *t = &how->tile;
   switch (how->method) {
     case BLOCKS:
-      tsri_call_init_hooked(call, run, "op_matmul", "matmul_blocks",
-                            "T=%s A=%s FUSED=%d SCALED=%d A_ALONG_K=%d B_ALONG_N=%d WIDE_A=%d WIDE_B=%d BM=%d BN=%d "
-                            "DEPTH=%d RM=%d RN=%d STEPS=%d WG=%d",
-                            type, wide, is_fused, is_scaled, p->a.row != 1 || p->a.column == 1,
-                            p->b.row != 1 || p->b.column == 1, how->is_wide_a, how->is_wide_b, t->m, t->n, t->depth,
-                            t->item_m, t->item_n, how->steps, t->m / t->item_m * (t->n / t->item_n));
+      tsri_call_init_hooked(
+          call, run, "op_matmul", "matmul_blocks",
+          TSRI_WITH(TYPES_AND_FLAGS, TSRI_CONSTANT("A_ALONG_K", p->a.row != 1 || p->a.column == 1),
+                    TSRI_CONSTANT("B_ALONG_N", p->b.row != 1 || p->b.column == 1),
+                    TSRI_CONSTANT("WIDE_A", how->is_wide_a), TSRI_CONSTANT("WIDE_B", how->is_wide_b),
+                    TSRI_CONSTANT("BM", t->m), TSRI_CONSTANT("BN", t->n), TSRI_CONSTANT("DEPTH", t->depth),
+                    TSRI_CONSTANT("RM", t->item_m), TSRI_CONSTANT("RN", t->item_n), TSRI_CONSTANT("STEPS", how->steps),
+                    TSRI_CONSTANT("WG", t->m / t->item_m * (t->n / t->item_n))));
       break;
     case TILED:
       tsri_call_init_hooked(call, run, "op_matmul", "matmul_tiled",
-                            "T=%s A=%s FUSED=%d SCALED=%d A_ALONG_K=%d B_ALONG_N=%d DEPTH=%d", type, wide, is_fused,
-                            is_scaled, p->a.column == 1, p->b.column == 1, t->depth);
+                            TSRI_WITH(TYPES_AND_FLAGS, TSRI_CONSTANT("A_ALONG_K", p->a.column == 1),
+                                      TSRI_CONSTANT("B_ALONG_N", p->b.column == 1), TSRI_CONSTANT("DEPTH", t->depth)));
       break;
     case LONG:
-      tsri_call_init_hooked(call, run, "op_matmul", "matmul_long", "T=%s A=%s FUSED=%d SCALED=%d WIDE=%d DEEP=%d WG=%d",
-                            type, wide, is_fused, is_scaled, how->is_wide_a, how->deep, how->group);
+      tsri_call_init_hooked(call, run, "op_matmul", "matmul_long",
+                            TSRI_WITH(TYPES_AND_FLAGS, TSRI_CONSTANT("WIDE", how->is_wide_a),
+                                      TSRI_CONSTANT("DEEP", how->deep), TSRI_CONSTANT("WG", how->group)));
       break;
     default:
-      tsri_call_init_hooked(call, run, "op_matmul", "matmul_naive", "T=%s A=%s FUSED=%d SCALED=%d WG=%d", type, wide,
-                            is_fused, is_scaled, (int)NAIVE_GROUP);
+      tsri_call_init_hooked(call, run, "op_matmul", "matmul_naive",
+                            TSRI_WITH(TYPES_AND_FLAGS, TSRI_CONSTANT("WG", NAIVE_GROUP)));
   }
 }
 
@@ -228,7 +234,6 @@ static tsr_status run_parts(const tsri_kernel_run *run, const product *p, tsr_bu
 // --- The operator ----------------------------------------------------------------------------------------------------
 
 // Inputs a, b and, for gemm with a c that counts, c; all of rank 2 or more and of the result's dtype.
-// Attributes: scalars[0] alpha and [1] beta, none for a plain product.
 tsr_status tsri_run_matmul(const tsri_kernel_run *run) {
   tsri_native_op op;
   tsri_layout result;
@@ -273,7 +278,7 @@ static tsr_status product_shape(const char *caller, tsr_shape a, tsr_shape b, ts
 
 // `count` inputs, usable and of any dtype; the first two have two axes or more.
 static tsr_tensor *record(const tsri_op *op, tsr_dtype dtype, tsr_shape shape, tsr_tensor *const *inputs, int count,
-                          const tsri_attributes *attributes) {
+                          tsri_product_attributes factors) {
   tsr_tensor *cast[3];
   tsr_device *device = NULL;
   tsr_status status = TSR_OK;
@@ -282,8 +287,9 @@ static tsr_tensor *record(const tsri_op *op, tsr_dtype dtype, tsr_shape shape, t
     if (status == TSR_OK) status = tsri_tensor_check(op->name, cast[i]);
   }
   if (status == TSR_OK) status = tsri_record_device(op->name, cast, count, &device);
-  tsr_tensor *result = status == TSR_OK ? tsri_record_kernel(op, device, dtype, shape, cast, count, attributes)
-                                        : tsri_tensor_fail(status);
+  tsr_tensor *result =
+      status == TSR_OK ? tsri_record_kernel(op, device, dtype, shape, cast, count, TSRI_GIVE_ALL(op, product, &factors))
+                       : tsri_tensor_fail(status);
   for (int i = 0; i < count; i++) tsr_release(cast[i]);
   return tsri_tensor_named(op->name, result);
 }
@@ -305,7 +311,8 @@ static tsr_tensor *product_of(tsr_tensor *a, tsr_tensor *b) {
   if (status == TSR_OK) status = tsri_tensor_check("matmul", b);
   if (status == TSR_OK) status = product_shape("matmul", a->layout.shape, b->layout.shape, &shape);
   if (status != TSR_OK) return tsri_tensor_fail(status);
-  return record(TSRI_BODY(matmul), tsri_promote(a->dtype, b->dtype), shape, (tsr_tensor *[]){a, b}, 2, NULL);
+  return record(TSRI_BODY(matmul), tsri_promote(a->dtype, b->dtype), shape, (tsr_tensor *[]){a, b}, 2,
+                (tsri_product_attributes){.alpha = 1});
 }
 
 tsr_tensor *tsr_matmul(tsr_tensor *a, tsr_tensor *b) {
@@ -371,9 +378,9 @@ tsr_tensor *tsr_gemm(double alpha, tsr_tensor *a, tsr_tensor *b, double beta, ts
   if (status == TSR_OK) status = check_factor("beta", beta, dtype);
   if (status != TSR_OK) return tsri_tensor_fail(status);
   bool has_c = c && beta != 0;
-  tsri_attributes attributes = {.scalars = {alpha, has_c ? beta : 0}, .scalar_count = 2};
   tsr_tensor *full = has_c ? tsr_expand(c, shape) : NULL;
-  tsr_tensor *result = record(TSRI_BODY(gemm), dtype, shape, (tsr_tensor *[]){a, b, full}, has_c ? 3 : 2, &attributes);
+  tsr_tensor *result = record(TSRI_BODY(gemm), dtype, shape, (tsr_tensor *[]){a, b, full}, has_c ? 3 : 2,
+                              (tsri_product_attributes){.alpha = alpha, .beta = has_c ? beta : 0});
   tsr_release(full);
   return result;
 }

@@ -38,7 +38,7 @@ static tsr_status bring(const tsri_kernel_run *run, int input, const tsri_layout
 
 static tsr_status take_low_bytes(const tsri_kernel_run *run, tsr_buffer *sums, int64_t count) {
   tsri_call call;
-  tsri_call_init(&call, run->device, "op_matmul", "low_bytes", "WG=256");
+  tsri_call_init(&call, run->device, "op_matmul", "low_bytes", TSRI_WITH(TSRI_CONSTANT("WG", 256)));
   tsri_call_buffer(&call, "sums", sums, TSR_I32);
   tsri_call_buffer(&call, "y", run->output, TSR_I8);
   tsri_call_word(&call, "count", count);

@@ -41,9 +41,12 @@
 #define EXPRESSION(e) .bodies[TSRI_BODY_ONLY].kind = TSRI_OP_ELEMENTWISE, .bodies[TSRI_BODY_ONLY].expression = e,
 #define REDUCE(r)     .bodies[TSRI_BODY_ONLY].kind = TSRI_OP_REDUCE, .bodies[TSRI_BODY_ONLY].reduce = TSRI_REDUCE_##r,
 #define KERNEL(f)     .bodies[TSRI_BODY_ONLY].kind = TSRI_OP_KERNEL, .bodies[TSRI_BODY_ONLY].run = tsri_run_##f,
-#define HOOKS(load, store) \
-  .bodies[TSRI_BODY_ONLY].load_hook = TSRI_HOOK_##load, .bodies[TSRI_BODY_ONLY].hook = TSRI_HOOK_##store,
-#define NATIVE(f) .bodies[TSRI_BODY_ONLY].describe = tsri_describe_##f,
+#define ATTRIBUTES(set)                                   \
+  .bodies[TSRI_BODY_ONLY].attribute_set = TSRI_SET_##set, \
+  .bodies[TSRI_BODY_ONLY].attribute_bytes = sizeof(tsri_##set##_attributes),
+#define LOAD_HOOK  .bodies[TSRI_BODY_ONLY].has_load_hook = true,
+#define STORE_HOOK .bodies[TSRI_BODY_ONLY].has_store_hook = true,
+#define NATIVE(f)  .bodies[TSRI_BODY_ONLY].describe = tsri_describe_##f,
 #define COMPOSED
 #define VIEW
 #define FILL

@@ -3,7 +3,9 @@
 #ifndef TSRI_OPERATORS_H
 #define TSRI_OPERATORS_H
 
-#include "graph/graph.h"
+#include <assert.h>
+
+#include "graph/node.h"
 
 typedef enum tsri_operator_id {
 #define TSRI_ONE(name, ...)       TSRI_OPERATOR_##name,
@@ -18,6 +20,46 @@ typedef enum tsri_operator_id {
 #include "ops/operators.def"
   TSRI_OPERATOR_COUNT
 } tsri_operator_id;
+
+// What nodes of operators with kernels of their own carry beside their inputs: tsri_scan_attributes and so on, from TSRI_ATTRIBUTES(scan, …).
+// All fields have 8 bytes, so that two nodes can be compared as bytes.
+#define NUMBER(x) double x;
+#define SIZE(x)   int64_t x;
+#define SIZES(x)  int64_t x[TSR_MAX_RANK];
+#define AXIS(x)   int64_t x;
+#define FLAG(x)   int64_t x;
+#define SEED(x)   uint64_t x;
+#define TSRI_ATTRIBUTES(set, fields)       \
+  typedef struct tsri_##set##_attributes { \
+    fields                                 \
+  } tsri_##set##_attributes;
+#include "ops/operators.def"
+#undef NUMBER
+#undef SIZE
+#undef SIZES
+#undef AXIS
+#undef FLAG
+#undef SEED
+
+typedef enum tsri_attribute_set {
+  TSRI_SET_NONE,
+#define TSRI_ATTRIBUTES(set, fields) TSRI_SET_##set,
+#include "ops/operators.def"
+} tsri_attribute_set;
+
+// To record with: TSRI_GIVE(op, scan, .axis = 1), or TSRI_GIVE_ALL(op, scan, &attributes); to read: TSRI_GIVEN(node, scan)->axis. The set is that
+// of the operator's row.
+#define TSRI_GIVE(op, set, ...) TSRI_GIVE_ALL(op, set, (&(const tsri_##set##_attributes){__VA_ARGS__}))
+#define TSRI_GIVE_ALL(op, set, attributes) \
+  tsri_attributes_of(op, TSRI_SET_##set, (const tsri_##set##_attributes *){attributes})
+#define TSRI_GIVEN(node, set) \
+  ((const tsri_##set##_attributes *)tsri_attributes_of((node)->op, TSRI_SET_##set, (node)->attributes))
+
+static inline const void *tsri_attributes_of(const tsri_op *op, tsri_attribute_set set, const void *attributes) {
+  (void)op, (void)set;
+  assert(op->attribute_set == set);
+  return attributes;
+}
 
 // What operators.def calls RULE.
 typedef enum tsri_type_rule {
@@ -92,7 +134,9 @@ extern const tsri_operator tsri_operators[TSRI_OPERATOR_COUNT];
 #define EXPRESSION(e)
 #define REDUCE(r)
 #define KERNEL(f) tsr_status tsri_run_##f(const tsri_kernel_run *run);
-#define HOOKS(load, store)
+#define ATTRIBUTES(set)
+#define LOAD_HOOK
+#define STORE_HOOK
 #define NATIVE(f) bool tsri_describe_##f(const tsri_node *node, tsri_native_op *out_op);
 #define COMPOSED
 #define VIEW
@@ -104,7 +148,9 @@ extern const tsri_operator tsri_operators[TSRI_OPERATOR_COUNT];
 #undef EXPRESSION
 #undef REDUCE
 #undef KERNEL
-#undef HOOKS
+#undef ATTRIBUTES
+#undef LOAD_HOOK
+#undef STORE_HOOK
 #undef NATIVE
 #undef COMPOSED
 #undef VIEW

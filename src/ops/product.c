@@ -57,11 +57,10 @@ bool tsri_product_describe(tsr_dtype dtype, tsr_shape shape, const tsri_layout *
 
 bool tsri_product_of(const tsri_node *node, tsri_native_op *out_op) {
   const tsri_layout *layouts[3] = {NULL};
-  bool is_scaled = node->attributes->scalar_count > 0;
+  const tsri_product_attributes *given = TSRI_GIVEN(node, product);
   for (uint32_t i = 0; i < node->input_count; i++) layouts[i] = &node->inputs[i].layout;
-  return tsri_product_describe(node->dtype, node->shape, layouts, (int)node->input_count,
-                               is_scaled ? node->attributes->scalars[0] : 1,
-                               is_scaled ? node->attributes->scalars[1] : 0, out_op);
+  return tsri_product_describe(node->dtype, node->shape, layouts, (int)node->input_count, given->alpha, given->beta,
+                               out_op);
 }
 
 // A copy of the matrices, side by side, in which elements lie next to each other along an axis of `k` elements; the other has `lines`.

@@ -8,10 +8,8 @@
 
 #include <tessera/ops.h>
 
-// Attributes: integers[0] the seed, [1] least, [2] how many numbers (as u64).
-
 static void pass_seed(const tsri_kernel_run *run, tsri_call *call, int64_t count) {
-  uint64_t seed = (uint64_t)run->attributes->integers[0];
+  uint64_t seed = TSRI_GIVEN(run->node, random)->seed;
   tsri_call_buffer(call, "y", run->output, run->dtype);
   tsri_call_word(call, "n", count);
   tsri_call_word(call, "key_low", (int64_t)(seed & UINT32_MAX));
@@ -30,7 +28,7 @@ tsr_status tsri_run_rand(const tsri_kernel_run *run) {
   tsr_status status = count_of(run, "rand", &count);
   if (status != TSR_OK) return status;
   tsri_call call;
-  tsri_call_init(&call, run->device, "op_random", "uniform", "T=%s", tsr_dtype_name(run->dtype));
+  tsri_call_init(&call, run->device, "op_random", "uniform", TSRI_WITH(TSRI_TYPE("T", run->dtype)));
   pass_seed(run, &call, count);
   int64_t each = run->dtype == TSR_F64 ? 2 : 4;
   return tsri_call_items(&call, (count + each - 1) / each);
@@ -41,7 +39,7 @@ tsr_status tsri_run_randn(const tsri_kernel_run *run) {
   tsr_status status = count_of(run, "randn", &count);
   if (status != TSR_OK) return status;
   tsri_call call;
-  tsri_call_init(&call, run->device, "op_random", "gaussian", "T=%s", tsr_dtype_name(run->dtype));
+  tsri_call_init(&call, run->device, "op_random", "gaussian", TSRI_WITH(TSRI_TYPE("T", run->dtype)));
   pass_seed(run, &call, count);
   return tsri_call_items(&call, (count + 3) / 4);
 }
@@ -50,14 +48,14 @@ tsr_status tsri_run_randint(const tsri_kernel_run *run) {
   int64_t count = 0;
   tsr_status status = count_of(run, "randint", &count);
   if (status != TSR_OK) return status;
-  uint64_t range = (uint64_t)run->attributes->integers[2];
+  const tsri_random_attributes *given = TSRI_GIVEN(run->node, random);
   tsri_call call;
-  tsri_call_init(&call, run->device, "op_random", "whole", "T=%s V=%s", tsr_dtype_name(run->dtype),
-                 tsr_dtype_name(tsri_accumulator(run->dtype)));
+  tsri_call_init(&call, run->device, "op_random", "whole",
+                 TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("V", tsri_accumulator(run->dtype))));
   pass_seed(run, &call, count);
-  tsri_call_word(&call, "range_low", (int64_t)(range & UINT32_MAX));
-  tsri_call_word(&call, "range_high", (int64_t)(range >> 32));
-  tsri_call_word(&call, "least", run->attributes->integers[1]);
+  tsri_call_word(&call, "range_low", (int64_t)(given->range & UINT32_MAX));
+  tsri_call_word(&call, "range_high", (int64_t)(given->range >> 32));
+  tsri_call_word(&call, "least", given->least);
   return tsri_call_items(&call, (count + 1) / 2);
 }
 
@@ -71,20 +69,20 @@ static tsr_status check_dtype(const tsri_op *op, tsr_dtype dtype, bool wants_flo
 }
 
 static tsr_tensor *record(const tsri_op *op, tsr_device *device, tsr_dtype dtype, tsr_shape shape,
-                          const tsri_attributes *attributes) {
+                          tsri_random_attributes given) {
   tsr_status status = tsri_device_check(op->name, device);
   if (status == TSR_OK) status = check_dtype(op, dtype, op != TSRI_BODY(randint));
   if (status == TSR_OK) status = tsri_shape_check(op->name, shape, &(int64_t){0});
   if (status != TSR_OK) return tsri_tensor_fail(status);
-  return tsri_record_kernel(op, device, dtype, shape, NULL, 0, attributes);
+  return tsri_record_kernel(op, device, dtype, shape, NULL, 0, TSRI_GIVE_ALL(op, random, &given));
 }
 
 tsr_tensor *tsr_rand(tsr_device *device, tsr_dtype dtype, tsr_shape shape, uint64_t seed) {
-  return record(TSRI_BODY(rand), device, dtype, shape, &(tsri_attributes){.integers = {(int64_t)seed}});
+  return record(TSRI_BODY(rand), device, dtype, shape, (tsri_random_attributes){.seed = seed});
 }
 
 tsr_tensor *tsr_randn(tsr_device *device, tsr_dtype dtype, tsr_shape shape, uint64_t seed) {
-  return record(TSRI_BODY(randn), device, dtype, shape, &(tsri_attributes){.integers = {(int64_t)seed}});
+  return record(TSRI_BODY(randn), device, dtype, shape, (tsri_random_attributes){.seed = seed});
 }
 
 // Whether converting to the dtype and back keeps the number.
@@ -107,6 +105,6 @@ tsr_tensor *tsr_randint(tsr_device *device, tsr_dtype dtype, tsr_shape shape, in
                        (long long)(high - 1));
   }
   if (status != TSR_OK) return tsri_tensor_fail(status);
-  int64_t range = (int64_t)((uint64_t)high - (uint64_t)low);
-  return record(TSRI_BODY(randint), device, dtype, shape, &(tsri_attributes){.integers = {(int64_t)seed, low, range}});
+  return record(TSRI_BODY(randint), device, dtype, shape,
+                (tsri_random_attributes){.seed = seed, .least = low, .range = (uint64_t)high - (uint64_t)low});
 }

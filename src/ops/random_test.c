@@ -10,7 +10,7 @@ TEST(the_generator_gives_the_published_words) {
   tsr_buffer *buffer = NULL;
   CHECK_OK(tsr_buffer_create(dev, sizeof words, 0, &buffer));
   tsri_call call;
-  tsri_call_init(&call, dev, "op_random", "random_words", "WG=64");
+  tsri_call_init(&call, dev, "op_random", "random_words", TSRI_WITH(TSRI_CONSTANT("WG", 64)));
   tsri_call_buffer(&call, "y", buffer, TSR_U32);
   tsri_call_word(&call, "n", 4);
   tsri_call_word(&call, "kind", 0);

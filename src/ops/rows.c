@@ -51,23 +51,26 @@ static tsr_tensor *packed_float(tsr_tensor *x, tsr_dtype dtype) {
 
 // --- softmax ---------------------------------------------------------------------------------------------------------
 
-// Attributes: integers[0] the axis, [1] whether the logarithm is wanted.
 tsr_status tsri_run_softmax(const tsri_kernel_run *run) {
   const tsri_layout *layout = &run->layouts[0];
   tsr_status status = tsri_call_check("softmax", layout);
   if (status != TSR_OK || layout->count == 0) return status;
-  int axis = (int)run->attributes->integers[0];
+  int axis = (int)TSRI_GIVEN(run->node, softmax)->axis;
   int64_t n = layout->shape.dims[axis], rows = layout->count / n, inner = 1;
   for (int i = axis + 1; i < layout->shape.rank; i++) inner *= layout->shape.dims[i];
   row_shape held = inner == 1 ? shape_row(run, n, &layout->offset, 1) : (row_shape){0};
-  const char *type = tsr_dtype_name(run->dtype), *wide = tsr_dtype_name(tsri_accumulator(run->dtype));
-  bool is_log = run->attributes->integers[1] != 0;
+  tsr_dtype wide = tsri_accumulator(run->dtype);
+  bool is_log = TSRI_GIVEN(run->node, softmax)->is_log != 0;
   tsri_call call;
   if (held.held) {
-    tsri_call_init_hooked(&call, run, "op_rows", "softmax_held", "T=%s A=%s LOG=%d WIDE=%d HELD=%d WG=%d", type, wide,
-                          is_log, held.is_wide, held.held, held.group);
+    tsri_call_init_hooked(&call, run, "op_rows", "softmax_held",
+                          TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", wide), TSRI_CONSTANT("LOG", is_log),
+                                    TSRI_CONSTANT("WIDE", held.is_wide), TSRI_CONSTANT("HELD", held.held),
+                                    TSRI_CONSTANT("WG", held.group)));
   } else {
-    tsri_call_init_hooked(&call, run, "op_rows", "softmax", "T=%s A=%s LOG=%d WG=%d", type, wide, is_log, group_for(n));
+    tsri_call_init_hooked(&call, run, "op_rows", "softmax",
+                          TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", wide), TSRI_CONSTANT("LOG", is_log),
+                                    TSRI_CONSTANT("WG", group_for(n))));
   }
   tsri_call_buffer(&call, "x", run->inputs[0], run->dtype);
   tsri_call_buffer(&call, "y", run->output, run->dtype);
@@ -88,9 +91,8 @@ static tsr_tensor *softmax(const tsri_op *op, tsr_tensor *x, int axis) {
   tsr_tensor *input = packed_float(x, tsri_promote_float(x->dtype));
   status = tsri_tensor_check(op->name, input);
   if (status != TSR_OK) return tsri_tensor_named(op->name, input);
-  tsri_attributes attributes = {.integers = {axis, op == TSRI_BODY(log_softmax)}};
-  tsr_tensor *result =
-      tsri_record_kernel(op, input->value->device, input->dtype, input->layout.shape, &input, 1, &attributes);
+  tsr_tensor *result = tsri_record_kernel(op, input->value->device, input->dtype, input->layout.shape, &input, 1,
+                                          TSRI_GIVE(op, softmax, .axis = axis, .is_log = op == TSRI_BODY(log_softmax)));
   tsr_release(input);
   return result;
 }
@@ -101,28 +103,32 @@ tsr_tensor *tsr_log_softmax(tsr_tensor *x, int axis) { return softmax(TSRI_BODY(
 
 // --- Norms -----------------------------------------------------------------------------------------------------------
 
-// Inputs: x, then weight and bias where there are such. Attributes: scalars[0] eps; integers[0] has weight, [1] has
-// bias, [2] centre.
+// Inputs: x, then weight and bias where there are such.
 tsr_status tsri_run_norm(const tsri_kernel_run *run) {
   const tsri_layout *layout = &run->layouts[0];
   tsr_status status = tsri_call_check("norm", layout);
   if (status != TSR_OK || layout->count == 0) return status;
-  bool has_weight = run->attributes->integers[0] != 0, has_bias = run->attributes->integers[1] != 0;
+  const tsri_norm_attributes *given = TSRI_GIVEN(run->node, norm);
+  bool has_weight = given->has_weight != 0, has_bias = given->has_bias != 0;
   int weight = has_weight ? 1 : 0,
       bias = has_bias ? weight + 1 : 0;  // where there is none, x stands in and is not read
   int64_t n = layout->shape.dims[layout->shape.rank - 1], rows = layout->count / n;
   const int64_t offsets[] = {layout->offset, run->layouts[weight].offset, run->layouts[bias].offset};
   row_shape held = shape_row(run, n, offsets, 3);
-  const char *type = tsr_dtype_name(run->dtype), *wide = tsr_dtype_name(tsri_accumulator(run->dtype));
-  bool is_centred = run->attributes->integers[2] != 0;
+  tsr_dtype wide = tsri_accumulator(run->dtype);
+  bool is_centred = given->is_centred != 0;
   tsri_call call;
   if (held.held) {
     tsri_call_init_hooked(&call, run, "op_rows", "normalise_held",
-                          "T=%s A=%s CENTRE=%d WEIGHT=%d BIAS=%d WIDE=%d HELD=%d WG=%d", type, wide, is_centred,
-                          has_weight, has_bias, held.is_wide, held.held, held.group);
+                          TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", wide),
+                                    TSRI_CONSTANT("CENTRE", is_centred), TSRI_CONSTANT("WEIGHT", has_weight),
+                                    TSRI_CONSTANT("BIAS", has_bias), TSRI_CONSTANT("WIDE", held.is_wide),
+                                    TSRI_CONSTANT("HELD", held.held), TSRI_CONSTANT("WG", held.group)));
   } else {
-    tsri_call_init_hooked(&call, run, "op_rows", "normalise", "T=%s A=%s CENTRE=%d WEIGHT=%d BIAS=%d WG=%d", type, wide,
-                          is_centred, has_weight, has_bias, group_for(n));
+    tsri_call_init_hooked(&call, run, "op_rows", "normalise",
+                          TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", wide),
+                                    TSRI_CONSTANT("CENTRE", is_centred), TSRI_CONSTANT("WEIGHT", has_weight),
+                                    TSRI_CONSTANT("BIAS", has_bias), TSRI_CONSTANT("WG", group_for(n))));
   }
   tsri_call_buffer(&call, "x", run->inputs[0], run->dtype);
   tsri_call_buffer(&call, "weight", run->inputs[weight], run->dtype);
@@ -133,7 +139,7 @@ tsr_status tsri_run_norm(const tsri_kernel_run *run) {
   tsri_call_word(&call, "x_at", layout->offset);
   tsri_call_word(&call, "w_at", run->layouts[weight].offset);
   tsri_call_word(&call, "b_at", run->layouts[bias].offset);
-  tsri_call_real(&call, "eps", run->attributes->scalars[0]);
+  tsri_call_real(&call, "eps", given->eps);
   return tsri_call_many_groups(&call, rows);
 }
 
@@ -176,11 +182,11 @@ static tsr_tensor *norm(const tsri_op *op, tsr_tensor *x, tsr_tensor *weight, ts
   tsr_device *device = NULL;
   for (int i = 0; i < count && status == TSR_OK; i++) status = tsri_tensor_check(op->name, inputs[i]);
   if (status == TSR_OK) status = tsri_record_device(op->name, inputs, count, &device);
-  tsri_attributes attributes = {
-      .scalars = {eps}, .scalar_count = 1, .integers = {weight != NULL, bias != NULL, op == TSRI_BODY(layer_norm)}};
-  tsr_tensor *result = status == TSR_OK
-                           ? tsri_record_kernel(op, device, dtype, x->layout.shape, inputs, count, &attributes)
-                           : tsri_tensor_fail(status);
+  tsri_norm_attributes given = {
+      .eps = eps, .has_weight = weight != NULL, .has_bias = bias != NULL, .is_centred = op == TSRI_BODY(layer_norm)};
+  tsr_tensor *result = status == TSR_OK ? tsri_record_kernel(op, device, dtype, x->layout.shape, inputs, count,
+                                                             TSRI_GIVE_ALL(op, norm, &given))
+                                        : tsri_tensor_fail(status);
   for (int i = 0; i < count; i++) tsr_release(inputs[i]);
   return tsri_tensor_named(op->name, result);
 }

@@ -25,8 +25,9 @@ typedef struct scan {
 
 static tsr_status scan_lines(const scan *s) {
   tsri_call call;
-  tsri_call_init(&call, s->device, "op_scan", "scan_lines", "T=%s A=%s PRODUCT=%d EXCLUSIVE=%d",
-                 tsr_dtype_name(s->dtype), tsr_dtype_name(tsri_accumulator(s->dtype)), s->is_product, s->is_exclusive);
+  tsri_call_init(&call, s->device, "op_scan", "scan_lines",
+                 TSRI_WITH(TSRI_TYPE("T", s->dtype), TSRI_TYPE("A", tsri_accumulator(s->dtype)),
+                           TSRI_CONSTANT("PRODUCT", s->is_product), TSRI_CONSTANT("EXCLUSIVE", s->is_exclusive)));
   tsri_call_buffer(&call, "x", s->x, s->dtype);
   tsri_call_buffer(&call, "y", s->y, s->dtype);
   tsri_call_word(&call, "lines", s->lines);
@@ -47,8 +48,8 @@ static void pass_rows(const scan *s, int64_t blocks, tsri_call *call) {
 static tsr_status launch_totals(const scan *s, int64_t blocks, tsr_buffer *totals) {
   tsr_dtype wide = tsri_accumulator(s->dtype);
   tsri_call call;
-  tsri_call_init(&call, s->device, "op_scan", s->is_product ? "scan_products" : "scan_sums", "T=%s A=%s ITEMS=%d",
-                 tsr_dtype_name(s->dtype), tsr_dtype_name(wide), (int)BLOCK_ITEMS);
+  tsri_call_init(&call, s->device, "op_scan", s->is_product ? "scan_products" : "scan_sums",
+                 TSRI_WITH(TSRI_TYPE("T", s->dtype), TSRI_TYPE("A", wide), TSRI_CONSTANT("ITEMS", BLOCK_ITEMS)));
   tsri_call_buffer(&call, "x", s->x, s->dtype);
   tsri_call_buffer(&call, "totals", totals, wide);
   pass_rows(s, blocks, &call);
@@ -59,8 +60,9 @@ static tsr_status launch_totals(const scan *s, int64_t blocks, tsr_buffer *total
 static tsr_status launch_blocks(const scan *s, int64_t blocks, tsr_buffer *offsets) {
   tsr_dtype wide = tsri_accumulator(s->dtype);
   tsri_call call;
-  tsri_call_init(&call, s->device, "op_scan", "scan_blocks", "T=%s A=%s PRODUCT=%d EXCLUSIVE=%d ITEMS=%d",
-                 tsr_dtype_name(s->dtype), tsr_dtype_name(wide), s->is_product, s->is_exclusive, (int)BLOCK_ITEMS);
+  tsri_call_init(&call, s->device, "op_scan", "scan_blocks",
+                 TSRI_WITH(TSRI_TYPE("T", s->dtype), TSRI_TYPE("A", wide), TSRI_CONSTANT("PRODUCT", s->is_product),
+                           TSRI_CONSTANT("EXCLUSIVE", s->is_exclusive), TSRI_CONSTANT("ITEMS", BLOCK_ITEMS)));
   tsri_call_buffer(&call, "x", s->x, s->dtype);
   tsri_call_buffer(&call, "offsets", offsets, wide);
   tsri_call_buffer(&call, "y", s->y, s->dtype);
@@ -122,11 +124,11 @@ static tsr_status scan_native(const scan *s) {
   return tsri_device_run_op(s->device, &op, (tsr_buffer *const[]){s->y, s->x}, 2);
 }
 
-// Attributes: integers[0] the axis, [1] whether products are wanted.
 tsr_status tsri_run_scan(const tsri_kernel_run *run) {
   const tsri_layout *layout = &run->layouts[0];
   if (layout->count == 0) return TSR_OK;
-  int axis = (int)run->attributes->integers[0];
+  const tsri_scan_attributes *given = TSRI_GIVEN(run->node, scan);
+  int axis = (int)given->axis;
   scan s = {.device = run->device,
             .x = run->inputs[0],
             .y = run->output,
@@ -134,7 +136,7 @@ tsr_status tsri_run_scan(const tsri_kernel_run *run) {
             .x_at = layout->offset,
             .n = layout->shape.dims[axis],
             .inner = 1,
-            .is_product = run->attributes->integers[1] != 0};
+            .is_product = given->is_product != 0};
   for (int i = axis + 1; i < layout->shape.rank; i++) s.inner *= layout->shape.dims[i];
   s.lines = layout->count / s.n;
   tsr_status status = tsri_call_check(run->node->op->name, layout);
@@ -148,8 +150,8 @@ tsr_status tsri_run_scan(const tsri_kernel_run *run) {
 static tsr_tensor *record(const tsri_op *op, tsr_tensor *x, int axis) {
   tsr_status status = tsri_tensor_check(op->name, x);
   if (status != TSR_OK) return tsri_tensor_fail(status);
-  tsri_attributes attributes = {.integers = {axis, op == TSRI_BODY(cumprod)}};
-  return tsri_record_kernel(op, x->value->device, x->dtype, x->layout.shape, &x, 1, &attributes);
+  return tsri_record_kernel(op, x->value->device, x->dtype, x->layout.shape, &x, 1,
+                            TSRI_GIVE(op, scan, .axis = axis, .is_product = op == TSRI_BODY(cumprod)));
 }
 
 static tsr_tensor *packed(tsr_tensor *x) {

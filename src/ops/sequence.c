@@ -15,8 +15,8 @@
 
 // --- Running ---------------------------------------------------------------------------------------------------------
 
-// Attributes of a sequence: scalars[0] start, [1] step, [2] the element at position integers[0], which may be none;
-// integers[1] whether all elements are whole numbers of the dtype: then start is integers[2] and step integers[3].
+// A sequence has `last` at position `last_at`, which may be -1: nowhere. Where all elements are whole numbers of the dtype (is_whole), they follow
+// from whole_start and whole_step.
 
 // Whether a kernel can write the output: the device stores the dtype and binds all of it at once.
 static bool runs_kernels(const tsri_kernel_run *run, int64_t count) {
@@ -27,47 +27,47 @@ static bool runs_kernels(const tsri_kernel_run *run, int64_t count) {
 }
 
 static tsr_status run_whole(const tsri_kernel_run *run, int64_t count) {
-  const tsri_attributes *attributes = run->attributes;
+  const tsri_sequence_attributes *given = TSRI_GIVEN(run->node, sequence);
   tsri_call call;
-  tsri_call_init(&call, run->device, "op_create", "sequence_whole", "T=%s A=%s", tsr_dtype_name(run->dtype),
-                 tsr_dtype_name(tsri_accumulator(run->dtype)));
+  tsri_call_init(&call, run->device, "op_create", "sequence_whole",
+                 TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", tsri_accumulator(run->dtype))));
   tsri_call_buffer(&call, "y", run->output, run->dtype);
   tsri_call_word(&call, "n", count);
-  tsri_call_word(&call, "start", attributes->integers[2]);
-  tsri_call_word(&call, "step", attributes->integers[3]);
+  tsri_call_word(&call, "start", given->whole_start);
+  tsri_call_word(&call, "step", given->whole_step);
   return tsri_call_items(&call, count);
 }
 
 static tsr_status run_real(const tsri_kernel_run *run, int64_t count) {
-  const tsri_attributes *attributes = run->attributes;
+  const tsri_sequence_attributes *given = TSRI_GIVEN(run->node, sequence);
   tsri_call call;
-  tsri_call_init(&call, run->device, "op_create", "sequence", "T=%s", tsr_dtype_name(run->dtype));
+  tsri_call_init(&call, run->device, "op_create", "sequence", TSRI_WITH(TSRI_TYPE("T", run->dtype)));
   tsri_call_buffer(&call, "y", run->output, run->dtype);
   tsri_call_word(&call, "n", count);
-  tsri_call_word(&call, "last_at", attributes->integers[0]);
-  tsri_call_real(&call, "start", attributes->scalars[0]);
-  tsri_call_real(&call, "step", attributes->scalars[1]);
-  tsri_call_real(&call, "last", attributes->scalars[2]);
+  tsri_call_word(&call, "last_at", given->last_at);
+  tsri_call_real(&call, "start", given->start);
+  tsri_call_real(&call, "step", given->step);
+  tsri_call_real(&call, "last", given->last);
   return tsri_call_items(&call, count);
 }
 
 // `count` elements from `first` on, converted, into `out`.
 static tsr_status fill_block(const tsri_kernel_run *run, int64_t first, int64_t count, void *out) {
   enum { BLOCK = 1024 };
-  const tsri_attributes *attributes = run->attributes;
+  const tsri_sequence_attributes *given = TSRI_GIVEN(run->node, sequence);
   size_t element = tsr_dtype_bytes(run->dtype);
   int64_t wholes[BLOCK];
   double reals[BLOCK];
-  bool is_whole = attributes->integers[1] != 0;
+  bool is_whole = given->is_whole != 0;
   tsr_status status = TSR_OK;
   for (int64_t done = 0; done < count && status == TSR_OK; done += BLOCK) {
     int64_t part = count - done < BLOCK ? count - done : BLOCK;
     for (int64_t i = 0; i < part; i++) {
       int64_t at = first + done + i;
-      uint64_t whole = (uint64_t)attributes->integers[2] + (uint64_t)at * (uint64_t)attributes->integers[3];
+      uint64_t whole = (uint64_t)given->whole_start + (uint64_t)at * (uint64_t)given->whole_step;
       wholes[i] = (int64_t)whole;
-      double product = (double)at * attributes->scalars[1];
-      reals[i] = at == attributes->integers[0] ? attributes->scalars[2] : attributes->scalars[0] + product;
+      double product = (double)at * given->step;
+      reals[i] = at == given->last_at ? given->last : given->start + product;
     }
     status = tsr_convert(run->dtype, (char *)out + (size_t)done * element, is_whole ? TSR_I64 : TSR_F64,
                          is_whole ? (const void *)wholes : (const void *)reals, (size_t)part);
@@ -96,20 +96,19 @@ tsr_status tsri_run_sequence(const tsri_kernel_run *run) {
   int64_t count = run->shape.dims[0];
   if (count == 0) return TSR_OK;
   bool has_f64 = run->device->limits.dtype_arithmetic >> TSR_F64 & 1u;
-  if (runs_kernels(run, count) && run->attributes->integers[1]) return run_whole(run, count);
+  if (runs_kernels(run, count) && TSRI_GIVEN(run->node, sequence)->is_whole) return run_whole(run, count);
   return runs_kernels(run, count) && has_f64 ? run_real(run, count) : run_on_host(run, count);
 }
 
-// Attributes: integers[0] the first one's position, [1] how far apart, [2] how many.
 tsr_status tsri_run_eye(const tsri_kernel_run *run) {
-  int64_t first = run->attributes->integers[0], step = run->attributes->integers[1];
-  int64_t ones = run->attributes->integers[2], count = run->shape.dims[0] * run->shape.dims[1];
+  const tsri_eye_attributes *given = TSRI_GIVEN(run->node, eye);
+  int64_t first = given->first, step = given->step, ones = given->ones, count = run->shape.dims[0] * run->shape.dims[1];
   if (count == 0) return TSR_OK;
   tsr_status status = tsri_call_zero(run);
   if (status != TSR_OK || ones == 0) return status;
   if (runs_kernels(run, count)) {
     tsri_call call;
-    tsri_call_init(&call, run->device, "op_create", "diagonal", "T=%s", tsr_dtype_name(run->dtype));
+    tsri_call_init(&call, run->device, "op_create", "diagonal", TSRI_WITH(TSRI_TYPE("T", run->dtype)));
     tsri_call_buffer(&call, "y", run->output, run->dtype);
     tsri_call_word(&call, "n", ones);
     tsri_call_word(&call, "first", first);
@@ -128,7 +127,7 @@ tsr_status tsri_run_eye(const tsri_kernel_run *run) {
 // --- Recording -------------------------------------------------------------------------------------------------------
 
 static tsr_tensor *record(const tsri_op *op, tsr_device *device, tsr_dtype dtype, tsr_shape shape,
-                          const tsri_attributes *attributes) {
+                          const void *attributes) {
   tsr_status status = tsri_device_check(op->name, device);
   if (status == TSR_OK && tsr_dtype_bytes(dtype) == 0) {
     status =
@@ -180,13 +179,13 @@ tsr_tensor *tsr_arange(tsr_device *device, tsr_dtype dtype, double start, double
   int64_t count = 0;
   tsr_status status = arange_count(start, stop, step, &count);
   if (status != TSR_OK) return tsri_tensor_fail(status);
-  tsri_attributes attributes = {.scalars = {start, step, start}, .integers = {-1}};
+  tsri_sequence_attributes given = {.start = start, .step = step, .last_at = -1};
   if (is_whole_sequence(dtype, start, stop, step)) {
-    attributes.integers[1] = 1;
-    attributes.integers[2] = (int64_t)start;
-    attributes.integers[3] = (int64_t)step;
+    given.is_whole = true;
+    given.whole_start = (int64_t)start;
+    given.whole_step = (int64_t)step;
   }
-  return record(TSRI_BODY(arange), device, dtype, TSR_SHAPE(count), &attributes);
+  return record(TSRI_BODY(arange), device, dtype, TSR_SHAPE(count), TSRI_GIVE_ALL(TSRI_BODY(arange), sequence, &given));
 }
 
 tsr_tensor *tsr_linspace(tsr_device *device, tsr_dtype dtype, double start, double stop, int64_t count) {
@@ -196,17 +195,18 @@ tsr_tensor *tsr_linspace(tsr_device *device, tsr_dtype dtype, double start, doub
   }
   // As NumPy does it, with the last one exact.
   double step = count > 1 ? (stop - start) / (double)(count - 1) : 0;
-  tsri_attributes attributes = {.scalars = {start, step, stop}, .integers = {count > 1 ? count - 1 : -1}};
-  return record(TSRI_BODY(linspace), device, dtype, TSR_SHAPE(count), &attributes);
+  return record(TSRI_BODY(linspace), device, dtype, TSR_SHAPE(count),
+                TSRI_GIVE(TSRI_BODY(linspace), sequence, .start = start, .step = step, .last = stop,
+                          .last_at = count > 1 ? count - 1 : -1));
 }
 
 tsr_tensor *tsr_eye(tsr_device *device, tsr_dtype dtype, int64_t rows, int64_t cols, int64_t diagonal) {
-  tsri_attributes attributes = {.scalar_count = 0};
+  tsri_eye_attributes given = {0};
   if (rows > 0 && cols > 0 && diagonal < cols && diagonal > -rows) {
     int64_t row = diagonal < 0 ? -diagonal : 0, col = diagonal > 0 ? diagonal : 0;
-    attributes.integers[0] = (int64_t)((uint64_t)row * (uint64_t)cols) + col;  // too large a product is refused below
-    attributes.integers[1] = (int64_t)((uint64_t)cols + 1);
-    attributes.integers[2] = rows - row < cols - col ? rows - row : cols - col;
+    given.first = (int64_t)((uint64_t)row * (uint64_t)cols) + col;  // too large a product is refused below
+    given.step = (int64_t)((uint64_t)cols + 1);
+    given.ones = rows - row < cols - col ? rows - row : cols - col;
   }
-  return record(TSRI_BODY(eye), device, dtype, TSR_SHAPE(rows, cols), &attributes);
+  return record(TSRI_BODY(eye), device, dtype, TSR_SHAPE(rows, cols), TSRI_GIVE_ALL(TSRI_BODY(eye), eye, &given));
 }

@@ -26,11 +26,10 @@ typedef struct run_state {
 static tsr_status pass(const tsri_sort *s, const run_state *from, const run_state *to, int64_t width) {
   static const char *const kernels[2][2] = {{"sort_blocks", "sort_merge"}, {"order_blocks", "order_merge"}};
   bool has_order = to->order != NULL;
-  char block[16] = "";
-  if (!from) snprintf(block, sizeof block, " BLOCK=%d", (int)BLOCK);
+  const tsri_lang_arg args[] = {TSRI_TYPE("T", s->dtype), TSRI_CONSTANT("DESCENDING", s->is_descending),
+                                TSRI_CONSTANT("BLOCK", BLOCK)};
   tsri_call call;
-  tsri_call_init(&call, s->device, "op_sort", kernels[has_order][from != NULL], "T=%s DESCENDING=%d%s",
-                 tsr_dtype_name(s->dtype), s->is_descending, block);
+  tsri_call_init(&call, s->device, "op_sort", kernels[has_order][from != NULL], args, from ? 2 : 3);
   tsri_call_buffer(&call, "x", from ? from->values : s->x, s->dtype);
   if (from && has_order) tsri_call_buffer(&call, "from", from->order, TSR_I32);
   tsri_call_buffer(&call, "values", to->values, s->dtype);
@@ -94,7 +93,7 @@ static tsr_status run_sort(const tsri_kernel_run *run, bool wants_order) {
                  .x_at = layout->offset,
                  .rows = layout->count / n,
                  .n = n,
-                 .is_descending = run->attributes->integers[0] != 0};
+                 .is_descending = TSRI_GIVEN(run->node, sort)->is_descending != 0};
   if (wants_order) s.order = run->output;
   else s.values = run->output;
   status = sort_native(&s);
@@ -124,11 +123,11 @@ static tsr_tensor *sorted(const tsri_op *op, tsr_tensor *x, int axis, bool is_de
   if (status != TSR_OK) return tsri_tensor_fail(status);
   tsr_tensor *input = prepare(x, axis);
   status = tsri_tensor_check(op->name, input);
-  tsri_attributes attributes = {.integers = {is_descending}};
   tsr_dtype dtype = op == TSRI_BODY(argsort) ? TSRI_INDEX_DTYPE : tsr_tensor_dtype(input);
-  tsr_tensor *result = status == TSR_OK ? tsri_record_kernel(op, input->value->device, dtype, input->layout.shape,
-                                                             &input, 1, &attributes)
-                                        : tsri_tensor_fail(status);
+  tsr_tensor *result = status == TSR_OK
+                           ? tsri_record_kernel(op, input->value->device, dtype, input->layout.shape, &input, 1,
+                                                TSRI_GIVE(op, sort, .is_descending = is_descending))
+                           : tsri_tensor_fail(status);
   tsr_tensor *turned = tsri_axis_from_end(result, axis);
   tsr_release(input);
   tsr_release(result);

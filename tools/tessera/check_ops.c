@@ -77,7 +77,9 @@ typedef struct row {
 #define EXPRESSION(e)
 #define REDUCE(r)
 #define KERNEL(f)
-#define HOOKS(load, store)
+#define ATTRIBUTES(set)
+#define LOAD_HOOK
+#define STORE_HOOK
 #define NATIVE(f)
 #define ADDITION
 #define ACTIVATION(a)
