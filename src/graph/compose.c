@@ -47,9 +47,11 @@ bool tsri_compose(const tsri_layout *seen, const tsr_shape *shape, const tsri_la
   // Element by element, as most are.
   if (seen->offset == 0 && tsri_shape_equal(seen->shape, *shape) && tsri_shape_equal(input->shape, *shape) &&
       tsri_layout_is_contiguous(seen)) {
-    *out = *input;
+    if (out) *out = *input;
     return true;
   }
+  tsri_layout asked;
+  if (!out) out = &asked;
   if (match_axes(seen, *shape, input, out)) return true;
   bool is_view = false;
   if (!tsri_layout_is_identity(seen, input->count)) return false;

@@ -7,7 +7,7 @@
 
 // `seen`: how row-major elements of shape `shape` are seen. `input`: a layout over `shape`. `*out`: the same input over
 // seen->shape. True if axes match one to one (permuted, broadcast) or the elements are all there in order; false where it
-// would take more than strides to say.
+// would take more than strides to say. `out` may be NULL: who only asks.
 bool tsri_compose(const tsri_layout *seen, const tsr_shape *shape, const tsri_layout *input, tsri_layout *out);
 
 bool tsri_layout_equal(const tsri_layout *a, const tsri_layout *b);

@@ -29,7 +29,7 @@ typedef struct tsri_fused {
   uint32_t leaf_count;
   tsri_leaf leaves[TSRI_MAX_LEAVES];
   uint8_t leaf_of[TSRI_MAX_FUSION_NODES]
-                 [TSRI_MAX_ARITY];  // by place in the fusion and input; 255: computed in the fusion
+                 [TSRI_MAX_LEAVES];  // by place in the fusion and input; 255: computed in the fusion
   // Without a reduction: `kept` is the root's shape. With one: inner leaves over kept and reduced axes.
   tsri_extent kept, reduced;
 } tsri_fused;

@@ -84,8 +84,9 @@ typedef struct tsri_op {
 // The same elements in memory of their own, row-major. Alone it runs as a copy of bytes, in a fusion as an element-wise operator.
 extern const tsri_op tsri_op_copy;
 
-// Inputs and scalars of an element-wise operator; operators with kernels of their own have any number of inputs.
-enum { TSRI_MAX_ARITY = 4, TSRI_MAX_SCALARS = 4 };
+// Most different buffers that a generated kernel reads, and so inputs of an element-wise operator: WebGPU promises eight in all. Operators with
+// kernels of their own have any number of inputs.
+enum { TSRI_MAX_LEAVES = 7, TSRI_MAX_SCALARS = 4 };
 
 // Numbers of an element-wise node: passed to kernels as parameters, never part of the text, so that x * 2 and x * 3 share a kernel.
 typedef struct tsri_scalars {

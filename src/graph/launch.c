@@ -398,9 +398,9 @@ typedef struct kernel_inputs {
   tsri_layout *layouts;
   tsr_dtype *dtypes;
   void *memory;
-  tsr_buffer *few_buffers[TSRI_MAX_ARITY];
-  tsri_layout few_layouts[TSRI_MAX_ARITY];
-  tsr_dtype few_dtypes[TSRI_MAX_ARITY];
+  tsr_buffer *few_buffers[TSRI_MAX_LEAVES];
+  tsri_layout few_layouts[TSRI_MAX_LEAVES];
+  tsr_dtype few_dtypes[TSRI_MAX_LEAVES];
 } kernel_inputs;
 
 static bool kernel_inputs_init(kernel_inputs *inputs, uint32_t count) {
@@ -408,7 +408,7 @@ static bool kernel_inputs_init(kernel_inputs *inputs, uint32_t count) {
   inputs->layouts = inputs->few_layouts;
   inputs->dtypes = inputs->few_dtypes;
   inputs->memory = NULL;
-  if (count <= TSRI_MAX_ARITY) return true;
+  if (count <= TSRI_MAX_LEAVES) return true;
   inputs->memory = tsri_malloc(count * (sizeof *inputs->layouts + sizeof *inputs->buffers + sizeof *inputs->dtypes));
   if (!inputs->memory) return false;
   inputs->layouts = inputs->memory;

@@ -226,9 +226,8 @@ static void ask_inputs(tsri_plan *plan, const tsri_planned *planned) {
 }
 
 static bool inputs_compose(const tsri_planned *planned) {
-  tsri_layout layout;
   for (uint32_t i = 0; i < planned->node->input_count; i++) {
-    if (!tsri_compose(&planned->seen, &planned->node->shape, &planned->node->inputs[i].layout, &layout)) return false;
+    if (!tsri_compose(&planned->seen, &planned->node->shape, &planned->node->inputs[i].layout, NULL)) return false;
   }
   return true;
 }

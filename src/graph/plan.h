@@ -11,8 +11,7 @@
 
 #define TSRI_NONE UINT32_MAX
 
-// Most different buffers a kernel reads: WebGPU promises eight in all.
-enum { TSRI_MAX_LEAVES = 7, TSRI_MAX_FUSION_NODES = 48 };
+enum { TSRI_MAX_FUSION_NODES = 48 };
 
 typedef enum tsri_space { TSRI_OUTER, TSRI_INNER } tsri_space;
 

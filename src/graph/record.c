@@ -91,7 +91,7 @@ static tsr_status expand_inputs(tsri_node *node, const tsri_layout *layout) {
 
 tsr_tensor *tsri_record_elementwise(const tsri_op *op, tsr_dtype dtype, const tsri_operand_ref *inputs, int input_count,
                                     const tsri_scalars *scalars) {
-  tsr_tensor *tensors[TSRI_MAX_ARITY] = {inputs[0].tensor};
+  tsr_tensor *tensors[TSRI_MAX_LEAVES] = {inputs[0].tensor};
   for (int i = 1; i < input_count; i++) tensors[i] = inputs[i].tensor;
   tsri_layout layout;
   tsr_device *device = NULL;

@@ -50,7 +50,7 @@ const tsri_repeat *tsri_repeat_find(const tsri_repeats *repeats, const tsri_node
 }
 
 tsr_status tsri_repeat_launch(const tsri_repeat *repeat, const tsri_node *node, tsr_buffer *output) {
-  tsri_argument arguments[TSRI_MAX_ARITY + 1];
+  tsri_argument arguments[TSRI_MAX_LEAVES + 1];
   uint64_t count = (uint64_t)node->count;
   for (uint32_t i = 0; i < repeat->leaf_count; i++) {
     tsr_buffer *buffer = tsri_value_buffer(node->inputs[repeat->input_of[i]].value);

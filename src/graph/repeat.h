@@ -14,8 +14,8 @@ typedef struct tsri_repeat_key {
   int64_t count;
   uint64_t scalars[TSRI_MAX_SCALARS];  // their bits
   uint8_t dtype, input_count, scalar_count, unused;
-  uint8_t dtypes[TSRI_MAX_ARITY], as[TSRI_MAX_ARITY];
-  uint8_t same_as[TSRI_MAX_ARITY];  // the first input that reads the same elements
+  uint8_t dtypes[TSRI_MAX_LEAVES], as[TSRI_MAX_LEAVES];
+  uint8_t same_as[TSRI_MAX_LEAVES];  // the first input that reads the same elements
 } tsri_repeat_key;
 
 typedef struct tsri_repeat {
@@ -23,7 +23,7 @@ typedef struct tsri_repeat {
   const tsri_built *built;  // NULL: free
   uint32_t groups[3];
   uint32_t leaf_count;
-  uint8_t input_of[TSRI_MAX_ARITY];      // by leaf
+  uint8_t input_of[TSRI_MAX_LEAVES];     // by leaf
   uint64_t block[1 + TSRI_MAX_SCALARS];  // the kernel's parameters
 } tsri_repeat;
 

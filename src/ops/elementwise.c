@@ -100,8 +100,8 @@ static tsr_status take_scalars(tsri_operator_id id, tsr_dtype dtype, const doubl
 // `dtype` TSR_DTYPE_COUNT: by the rule.
 static tsr_tensor *apply(tsri_operator_id id, tsr_dtype dtype, tsr_tensor *const *inputs, const double *scalars) {
   const tsri_operator *row = &tsri_operators[id];
-  tsr_dtype dtypes[TSRI_MAX_ARITY] = {TSR_F32}, computed = TSR_F32, result = TSR_F32;
-  tsri_operand_ref refs[TSRI_MAX_ARITY];
+  tsr_dtype dtypes[TSRI_MAX_LEAVES] = {TSR_F32}, computed = TSR_F32, result = TSR_F32;
+  tsri_operand_ref refs[TSRI_MAX_LEAVES];
   tsri_scalars numbers;
   tsr_status status = TSR_OK;
   if (row->scalar_count) numbers = (tsri_scalars){0};

@@ -60,7 +60,7 @@ TEST(every_expression_is_right_for_every_type_it_meets) {
     if (row->bodies[TSRI_BODY_FLOAT].expression)
       check_row(row, tsri_elementwise_op_for((tsri_operator_id)id, TSR_BF16), "f32");
     CHECK(kinds > 0);
-    CHECK(row->input_count <= TSRI_MAX_ARITY && row->scalar_count <= TSRI_MAX_SCALARS);
+    CHECK(row->input_count <= TSRI_MAX_LEAVES && row->scalar_count <= TSRI_MAX_SCALARS);
   }
 }
 
