@@ -146,6 +146,7 @@ typedef enum tsri_native_kind {
   TSRI_NATIVE_NONE,  // ends a table of offers
   TSRI_NATIVE_COPY,
   TSRI_NATIVE_SUM,
+  TSRI_NATIVE_REDUCE,
   TSRI_NATIVE_PRODUCT,
   TSRI_NATIVE_SORT,
   TSRI_NATIVE_SCAN,
@@ -172,6 +173,23 @@ typedef struct tsri_sum_op {
   int64_t rows, columns, step;
   tsri_place from, to;
 } tsri_sum_op;
+
+typedef enum tsri_reduction {
+  TSRI_REDUCTION_SUM,
+  TSRI_REDUCTION_MAX,
+  TSRI_REDUCTION_MIN,
+  TSRI_REDUCTIONS
+} tsri_reduction;
+
+// to[i] = all elements of `from` along the reduced axes at index i of the kept ones, made one; `to` is row-major. Strides are in elements. f16 and
+// bf16 are accumulated in f32, which the result's dtype may be, too. Sums of integers wrap; the largest and the smallest are NaN if any element is.
+typedef struct tsri_reduce_op {
+  tsri_reduction kind;
+  int kept_rank, reduced_rank;  // neighbours are joined where strides allow it; 0: one result, one element
+  int64_t kept_dims[TSR_MAX_RANK], kept_strides[TSR_MAX_RANK];
+  int64_t reduced_dims[TSR_MAX_RANK], reduced_strides[TSR_MAX_RANK];
+  tsri_place from, to;
+} tsri_reduce_op;
 
 typedef enum tsri_activation {
   TSRI_ACTIVATION_NONE,
@@ -246,6 +264,7 @@ typedef struct tsri_native_op {
   union {
     tsri_copy_op copy;
     tsri_sum_op sum;
+    tsri_reduce_op reduce;
     tsri_product_op product;
     tsri_sort_op sort;
     tsri_scan_op scan;

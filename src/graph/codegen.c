@@ -37,7 +37,7 @@ static bool reduces_last_axis(const tsri_node *heavy) {
   return false;
 }
 
-enum { SHORT_REDUCTION = 32, LEAST_PARTS = 4 };
+enum { LEAST_PARTS = 4 };
 
 // A long reduction with few results is cut into parts that keep the device busy and are long enough to be worth it.
 static void choose_parts(tsri_codegen *gen, bool is_column) {
@@ -55,7 +55,7 @@ static void choose_parts(tsri_codegen *gen, bool is_column) {
 static void choose_reduction(tsri_codegen *gen) {
   const tsri_fused *fused = gen->fused;
   bool is_many = fused->kept.count >= gen->tuning->column_results;
-  bool is_column = fused->reduced.count < SHORT_REDUCTION || (!reduces_last_axis(fused->heavy) && is_many);
+  bool is_column = fused->reduced.count < TSRI_SHORT_REDUCTION || (!reduces_last_axis(fused->heavy) && is_many);
   gen->form = is_column ? TSRI_FORM_COLUMN : TSRI_FORM_ROW;
   if (!is_arg(fused->heavy)) choose_parts(gen, is_column);
 }

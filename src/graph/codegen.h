@@ -8,6 +8,9 @@
 #include "graph/tuning.h"
 #include "lang/ir/ir.h"
 
+// Reductions of fewer elements are made by one item for each result, element after element.
+enum { TSRI_SHORT_REDUCTION = 32 };
+
 typedef enum tsri_form {
   TSRI_FORM_FLAT,    // element-wise: one axis; an item per element
   TSRI_FORM_ROWS,    // element-wise: items along the last axis, a uniform loop over the others

@@ -183,7 +183,7 @@ static tsr_status launch_piece(fused_launch *launch, tsr_buffer *output, int64_t
   tsr_status status = bind_leaves(launch);
   if (status != TSR_OK) return status;
   launch->codegen.output_at = first;
-  status = tsri_native_sum(&launch->codegen, &launch->leaves[0], output, first);
+  status = tsri_native_reduce(&launch->codegen, &launch->leaves[0], output, first);
   if (status != TSR_ERR_UNSUPPORTED) return status;
   if (launch->codegen.stage != TSRI_STAGE_WHOLE) return launch_reduction_in_parts(launch, output, offset);
   return launch_stage(launch, NULL, 0, output, offset, (uint64_t)launch->fused.kept.count);

@@ -93,8 +93,63 @@ static bool match_rest(const tsri_plan *plan, const tsri_fusion *fusion, matched
   return last == fusion->root;
 }
 
+// Whether a dtype is what elements of another are accumulated in.
+static bool is_sum_of(tsr_dtype dtype, tsr_dtype elements) {
+  bool is_narrow = elements == TSR_F16 || elements == TSR_BF16;
+  return dtype == elements || (is_narrow && dtype == TSR_F32);
+}
+
+// The kind of reduction, if a native operator may be it. `elements`: what it reads.
+static bool reduction_of(const tsri_node *node, tsr_dtype elements, tsri_native_op *out_op) {
+  static const struct {
+    tsri_reduce from;
+    tsri_reduction to;
+  } kinds[] = {{TSRI_REDUCE_SUM, TSRI_REDUCTION_SUM},
+               {TSRI_REDUCE_MAX, TSRI_REDUCTION_MAX},
+               {TSRI_REDUCE_MIN, TSRI_REDUCTION_MIN}};
+  *out_op = (tsri_native_op){.kind = TSRI_NATIVE_REDUCE, .dtype = elements, .result = node->dtype};
+  if (!is_sum_of(node->dtype, elements) || !is_sum_of(node->inputs[0].as, elements)) return false;
+  for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+    if (kinds[i].from != node->op->reduce) continue;
+    out_op->is.reduce.kind = kinds[i].to;
+    return true;
+  }
+  return false;
+}
+
+// Sums of floats along the last axis are made in one order, alone and fused, which is that of TSRI_NATIVE_SUM and not of TSRI_NATIVE_REDUCE. Few
+// elements are added one after the other by all.
+static bool has_order(const tsri_node *node, tsr_shape shape) {
+  bool is_sum = node->op->reduce == TSRI_REDUCE_SUM && tsr_dtype_kind_of(node->dtype) == TSR_KIND_FLOAT;
+  return is_sum && shape.rank > 0 && node->axes == 1u << (shape.rank - 1) &&
+         shape.dims[shape.rank - 1] >= TSRI_SHORT_REDUCTION;
+}
+
+// Whether the fusion's reduction reads a tensor as it is, and the device reduces that better than a kernel which also does what comes after.
+static bool is_plain_reduction(const tsri_plan *plan, const tsri_fusion *fusion) {
+  enum { WORTH_IT = 1 << 14 };  // elements, for which a launch more counts for little
+  const tsri_planned *planned = &plan->nodes[fusion->heavy];
+  const tsri_node *node = planned->node;
+  uint32_t source = tsri_plan_number(plan, node->inputs[0].value);
+  tsri_native_op op;
+  tsri_layout layout;
+  if (source != TSRI_NONE && plan->nodes[source].fusion == planned->fusion) return false;
+  if (!reduction_of(node, node->inputs[0].dtype, &op) || !tsri_plan_input_layout(plan, planned, 0, &layout))
+    return false;
+  if (has_order(node, layout.shape) && (op.dtype != op.result || !tsri_layout_is_contiguous(&layout))) return false;
+  tsri_reduce_op *reduce = &op.is.reduce;
+  for (int i = 0; i < layout.shape.rank; i++) {
+    bool is_reduced = (node->axes >> i & 1u) != 0;
+    int *rank = is_reduced ? &reduce->reduced_rank : &reduce->kept_rank;
+    (is_reduced ? reduce->reduced_dims : reduce->kept_dims)[*rank] = layout.shape.dims[i];
+    (is_reduced ? reduce->reduced_strides : reduce->kept_strides)[(*rank)++] = layout.strides[i];
+  }
+  return layout.count >= WORTH_IT && tsri_device_takes(node->value.device, &op);
+}
+
 bool tsri_native_is_alone(const tsri_plan *plan, const tsri_fusion *fusion) {
   const tsr_device *device = plan->nodes[fusion->heavy].node->value.device;
+  if (plan->nodes[fusion->heavy].node->op->kind == TSRI_OP_REDUCE) return is_plain_reduction(plan, fusion);
   matched match;
   if (!match_heavy(plan, fusion, &match) || !tsri_device_takes(device, &match.op)) return false;
   return !match_rest(plan, fusion, &match) || !tsri_device_takes(device, &match.op);
@@ -119,7 +174,7 @@ tsr_status tsri_native_product(const tsri_plan *plan, const tsri_fusion *fusion,
   return tsri_device_run_op(root->value.device, &match.op, buffers, used);
 }
 
-// --- Sums -------------------------------------------------------------------------------------------------------------------
+// --- Reductions ---------------------------------------------------------------------------------------------------------------
 
 // Is the fusion nothing but a sum along rows, elements of each side by side, all in the dtype of the result?
 static bool is_row_sum(const tsri_codegen *codegen) {
@@ -130,8 +185,8 @@ static bool is_row_sum(const tsri_codegen *codegen) {
   return fused->reduced.strides[0][0] == 1 && fused->leaves[0].dtype == dtype && fused->heavy->inputs[0].as == dtype;
 }
 
-tsr_status tsri_native_sum(const tsri_codegen *codegen, const tsri_argument *leaf, tsr_buffer *output, int64_t first) {
-  if (!output->device->backend->native_ops || !is_row_sum(codegen)) return TSR_ERR_UNSUPPORTED;
+static tsr_status run_sum(const tsri_codegen *codegen, const tsri_argument *leaf, tsr_buffer *output, int64_t first) {
+  if (!is_row_sum(codegen)) return TSR_ERR_UNSUPPORTED;
   const tsri_extent *kept = &codegen->fused->kept;
   tsr_dtype dtype = codegen->fused->root->dtype;
   size_t element = tsr_dtype_bytes(dtype);
@@ -143,5 +198,34 @@ tsr_status tsri_native_sum(const tsri_codegen *codegen, const tsri_argument *lea
                             .to.offset = (size_t)first * element};
   tsri_place_bind(&op.is.sum.from, leaf->buffer);
   tsri_place_bind(&op.is.sum.to, output);
+  return tsri_device_run_op(output->device, &op, (tsr_buffer *const[]){output, leaf->buffer}, 2);
+}
+
+static void take_extent(const tsri_extent *extent, int *out_rank, int64_t *out_dims, int64_t *out_strides) {
+  *out_rank = extent->rank;
+  for (int i = 0; i < extent->rank; i++) {
+    out_dims[i] = extent->dims[i];
+    out_strides[i] = extent->strides[0][i];
+  }
+}
+
+tsr_status tsri_native_reduce(const tsri_codegen *codegen, const tsri_argument *leaf, tsr_buffer *output,
+                              int64_t first) {
+  const tsri_fused *fused = codegen->fused;
+  if (!output->device->backend->native_ops || !fused->heavy || fused->fusion->node_count != 1)
+    return TSR_ERR_UNSUPPORTED;
+  tsr_status status = run_sum(codegen, leaf, output, first);
+  tsri_native_op op;
+  if (status != TSR_ERR_UNSUPPORTED) return status;
+  if (fused->heavy->op->kind != TSRI_OP_REDUCE || !reduction_of(fused->heavy, fused->leaves[0].dtype, &op))
+    return status;
+  if (has_order(fused->heavy, fused->heavy->inputs[0].layout.shape)) return status;
+  tsri_reduce_op *reduce = &op.is.reduce;
+  take_extent(&fused->kept, &reduce->kept_rank, reduce->kept_dims, reduce->kept_strides);
+  take_extent(&fused->reduced, &reduce->reduced_rank, reduce->reduced_dims, reduce->reduced_strides);
+  reduce->from.offset = leaf->offset + codegen->base[0] * tsr_dtype_bytes(op.dtype);
+  reduce->to.offset = (size_t)first * tsr_dtype_bytes(op.result);
+  tsri_place_bind(&reduce->from, leaf->buffer);
+  tsri_place_bind(&reduce->to, output);
   return tsri_device_run_op(output->device, &op, (tsr_buffer *const[]){output, leaf->buffer}, 2);
 }

@@ -19,5 +19,6 @@ const tsri_backend tsri_cpu_backend = {
     .buffer_host = tsri_cpu_buffer_host,
     .buffer_import = tsri_cpu_buffer_import,
     .native_ops = tsri_cpu_native_ops,
+    .has_op = tsri_cpu_has_op,
     .run_op = tsri_cpu_run_op,
 };

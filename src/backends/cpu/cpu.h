@@ -39,6 +39,7 @@ TSRI_DECLARE_DRIVER(cpu);
 tsr_status tsri_cpu_buffer_import(tsri_device *device, void *host_memory, size_t bytes, tsri_buffer **out_buffer);
 void *tsri_cpu_buffer_host(tsri_device *device, tsri_buffer *buffer);
 extern const tsri_native_offer tsri_cpu_native_ops[];
+bool tsri_cpu_has_op(tsri_device *device, const tsri_native_op *op);
 tsr_status tsri_cpu_run_op(tsri_queue *queue, const tsri_native_op *op);
 // The byte that an operand begins with.
 char *tsri_cpu_place(tsri_place place);
@@ -46,7 +47,7 @@ char *tsri_cpu_place(tsri_place place);
 // Sums of rows of f32 or f64 (sum.c).
 void tsri_cpu_sum(const cpu_device *device, tsr_dtype dtype, const tsri_sum_op *op);
 
-// Sorting, running sums and indexing (rows/). Errors: TSR_ERR_OUT_OF_MEMORY.
+// Reductions, sorting, running sums and indexing (rows/). Errors: TSR_ERR_OUT_OF_MEMORY.
 tsr_status tsri_cpu_rows(cpu_device *device, const tsri_native_op *op);
 
 // Products (product/op.c). Errors: TSR_ERR_OUT_OF_MEMORY.

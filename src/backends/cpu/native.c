@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Native operators of the CPU: copies, from one strided layout to another, sums of rows (sum.c), sorting,
+// Native operators of the CPU: copies, from one strided layout to another, sums of rows (sum.c), reductions, sorting,
 // running sums and indexing (rows/), and products (product/).
 #include <string.h>
 
 #include "backends/cpu/cpu.h"
+#include "backends/cpu/rows/reduce.h"
 #include "core/strided.h"
 #include "platform/parallel.h"
 
@@ -14,6 +15,8 @@ enum { NUMBERS = FLOATS | WIDE_INTEGERS | 1u << TSR_U8 | 1u << TSR_I8 | 1u << TS
 const tsri_native_offer tsri_cpu_native_ops[] = {
     {.kind = TSRI_NATIVE_COPY, .dtypes = UINT32_MAX},
     {.kind = TSRI_NATIVE_SUM, .dtypes = REALS},
+    {.kind = TSRI_NATIVE_REDUCE, .dtypes = FLOATS | 1u << TSR_I32},
+    {.kind = TSRI_NATIVE_REDUCE, .dtypes = 1u << TSR_F16 | 1u << TSR_BF16, .results = 1u << TSR_F32},
     {.kind = TSRI_NATIVE_PRODUCT,
      .dtypes = FLOATS,
      .parts =
@@ -25,6 +28,11 @@ const tsri_native_offer tsri_cpu_native_ops[] = {
     {.kind = TSRI_NATIVE_SCATTER_ADD, .dtypes = NUMBERS},
     {.kind = TSRI_NATIVE_NONE},
 };
+
+bool tsri_cpu_has_op(tsri_device *device, const tsri_native_op *op) {
+  (void)device;
+  return op->kind != TSRI_NATIVE_REDUCE || tsri_cpu_has_reduce(op);
+}
 
 static tsri_layout layout_of(tsr_shape shape, const int64_t *strides) {
   tsri_layout layout = {.shape = shape, .count = 1};

@@ -2,6 +2,7 @@
 // The loops over rows of all SIMD levels of this build.
 #include <string.h>
 
+#include "backends/cpu/rows/reduce_lines.h"
 #include "backends/cpu/rows/scan_lines.h"
 
 // As cmake/isa.cmake builds them.
@@ -11,23 +12,35 @@
 #define LEVELS(X) X(baseline)
 #endif
 
-#define TSRI_X(level) extern const tsri_scan_lines *const tsri_scan_lines_##level[TSR_DTYPE_COUNT];
+#define TSRI_X(level)                                                           \
+  extern const tsri_scan_lines *const tsri_scan_lines_##level[TSR_DTYPE_COUNT]; \
+  extern const tsri_reduce_lines *const tsri_reduce_lines_##level[TSRI_REDUCTIONS][TSR_DTYPE_COUNT];
 LEVELS(TSRI_X)
 #undef TSRI_X
 
-static const struct {
+typedef struct simd_level {
   const char *level;
   const tsri_scan_lines *const *scan_lines;
-} levels[] = {
-#define TSRI_X(level) {#level, tsri_scan_lines_##level},
-    LEVELS(TSRI_X)
-#undef TSRI_X
-};
+  const tsri_reduce_lines *const (*reduce_lines)[TSR_DTYPE_COUNT];
+} simd_level;
 
-const tsri_scan_lines *tsri_scan_lines_for(const char *simd_level, tsr_dtype dtype) {
-  size_t found = 0;
+static const simd_level *level_named(const char *name) {
+  static const simd_level levels[] = {
+#define TSRI_X(level) {#level, tsri_scan_lines_##level, tsri_reduce_lines_##level},
+      LEVELS(TSRI_X)
+#undef TSRI_X
+  };
+  const simd_level *found = levels;
   for (size_t i = 0; i < sizeof levels / sizeof levels[0]; i++) {
-    if (strcmp(levels[i].level, simd_level) == 0) found = i;
+    if (strcmp(levels[i].level, name) == 0) found = &levels[i];
   }
-  return levels[found].scan_lines[dtype];
+  return found;
+}
+
+const tsri_scan_lines *tsri_scan_lines_for(const char *name, tsr_dtype dtype) {
+  return level_named(name)->scan_lines[dtype];
+}
+
+const tsri_reduce_lines *tsri_reduce_lines_for(const char *name, tsri_reduction kind, tsr_dtype dtype) {
+  return level_named(name)->reduce_lines[kind][dtype];
 }

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT
+// Reductions over any axes, where elements along the last reduced axis, or along the last kept one, lie side by side.
+//
+// Results are accumulated a block of the last kept axis at a time. Where there are few results for many elements, the first reduced axis is cut
+// into parts, whose results are joined in their order. Blocks and parts depend on the shape alone, so results have the same bits on any number of
+// threads.
+#include "backends/cpu/rows/reduce.h"
+
+#include <string.h>
+
+#include "backends/cpu/rows/reduce_lines.h"
+#include "core/alloc.h"
+#include "core/error.h"
+#include "platform/parallel.h"
+
+enum { WORTH_A_THREAD = 1 << 15, LEAST_PART = 1 << 15, PIECES = 64, LEAST_COLUMNS = 256 };
+
+typedef struct reducing {
+  const tsri_reduce_op *op;
+  const tsri_reduce_lines *lines;
+  const char *from;
+  char *to;
+  size_t element, result;  // bytes
+  bool is_wide;            // results are accumulators
+  bool is_rows;            // elements of the last reduced axis lie side by side; else those of the last kept one
+  int64_t kept, width;     // results; size of the last kept axis
+  int64_t block, blocks;   // results of a block, blocks of the last kept axis
+  int64_t parts;           // of the first reduced axis
+  char *sums;              // accumulators of all parts; NULL: there is one part
+  int tasks;
+} reducing;
+
+static int64_t at_most(int64_t x, int64_t most) { return x < most ? x : most; }
+
+// Accumulates one block of results over indices `first` to before `last` of the first reduced axis. `x`: its first element.
+static void reduce_block(const reducing *w, const char *x, int64_t count, int64_t first, int64_t last, void *sums) {
+  const tsri_reduce_op *op = w->op;
+  int inner = op->reduced_rank - 1;
+  int64_t dims[TSR_MAX_RANK], index[TSR_MAX_RANK] = {0}, at = 0,
+                              step = op->kept_rank ? op->kept_strides[op->kept_rank - 1] : 0;
+  for (int i = 0; i <= inner; i++) dims[i] = op->reduced_dims[i];
+  if (inner >= 0) {
+    dims[0] = last - first;
+    at = first * op->reduced_strides[0];
+  }
+  for (int i = 0; i <= inner; i++) {
+    if (dims[i] == 0) return;
+  }
+  int64_t n = inner >= 0 ? dims[inner] : 1, stride = inner >= 0 ? op->reduced_strides[inner] : 0;
+  for (;;) {
+    const char *line = x + at * (int64_t)w->element;
+    if (w->is_rows) w->lines->rows(line, step, count, n, sums);
+    else w->lines->columns(line, stride, n, count, sums);
+    int axis = inner - 1;
+    for (; axis >= 0; axis--) {
+      at += op->reduced_strides[axis];
+      if (++index[axis] < dims[axis]) break;
+      at -= dims[axis] * op->reduced_strides[axis];
+      index[axis] = 0;
+    }
+    if (axis < 0) return;
+  }
+}
+
+// The elements from which result `row` * width + `column` is made begin here.
+static const char *block_start(const reducing *w, int64_t row, int64_t column) {
+  const tsri_reduce_op *op = w->op;
+  int64_t at = op->kept_rank ? column * op->kept_strides[op->kept_rank - 1] : 0;
+  for (int axis = op->kept_rank - 2; axis >= 0; axis--) {
+    at += row % op->kept_dims[axis] * op->kept_strides[axis];
+    row /= op->kept_dims[axis];
+  }
+  return w->from + at * (int64_t)w->element;
+}
+
+static void finish(const reducing *w, const void *sums, int64_t count, char *to) {
+  if (w->is_wide) memcpy(to, sums, (size_t)count * w->result);
+  else w->lines->finish(sums, count, to);
+}
+
+// Pieces are blocks of results, all of one part before those of the next.
+static void reduce_task(void *user, int task) {
+  const reducing *w = user;
+  double sums[TSRI_REDUCE_BLOCK];
+  int64_t rows = w->kept / w->width, all = w->parts * rows * w->blocks;
+  int64_t size = w->op->reduced_rank ? w->op->reduced_dims[0] : 1;
+  for (int64_t i = all * task / w->tasks; i < all * (task + 1) / w->tasks; i++) {
+    int64_t block = i % w->blocks, row = i / w->blocks % rows, part = i / w->blocks / rows;
+    int64_t column = block * w->block, count = at_most(w->block, w->width - column);
+    int64_t result = row * w->width + column;
+    void *to = w->sums ? w->sums + (size_t)(part * w->kept + result) * w->lines->accumulator : (char *)sums;
+    w->lines->begin(to, count);
+    reduce_block(w, block_start(w, row, column), count, size * part / w->parts, size * (part + 1) / w->parts, to);
+    if (!w->sums) finish(w, sums, count, w->to + (size_t)result * w->result);
+  }
+}
+
+// Enough pieces for many threads: blocks of results first, and parts of what each is made of where that is not enough.
+static void cut(reducing *w, int64_t count) {
+  int64_t rows = w->kept / w->width, least = w->is_rows ? 1 : LEAST_COLUMNS;
+  w->block = at_most(w->kept / PIECES, TSRI_REDUCE_BLOCK);
+  if (w->block < least) w->block = least;
+  w->blocks = (w->width + w->block - 1) / w->block;
+  w->parts = w->op->reduced_rank
+                 ? at_most(at_most(count / LEAST_PART, PIECES / (rows * w->blocks)), w->op->reduced_dims[0])
+                 : 1;
+  if (w->parts < 1) w->parts = 1;
+}
+
+bool tsri_cpu_has_reduce(const tsri_native_op *op) {
+  const tsri_reduce_op *r = &op->is.reduce;
+  bool is_rows = r->reduced_rank > 0 && r->reduced_strides[r->reduced_rank - 1] == 1;
+  bool is_columns = r->kept_rank > 0 && r->kept_strides[r->kept_rank - 1] == 1;
+  return is_rows || is_columns;
+}
+
+static int64_t elements(int rank, const int64_t *dims) {
+  int64_t count = 1;
+  for (int i = 0; i < rank; i++) count *= dims[i];
+  return count;
+}
+
+static tsr_status no_memory(int64_t sums) {
+  return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "no host memory for %lld sums", (long long)sums);
+}
+
+static tsr_status reduce(cpu_device *device, tsr_dtype dtype, tsr_dtype result, const tsri_reduce_op *op,
+                         const char *from, char *to) {
+  reducing w = {.op = op,
+                .lines = tsri_reduce_lines_for(device->simd, op->kind, dtype),
+                .from = from,
+                .to = to,
+                .element = tsr_dtype_bytes(dtype),
+                .result = tsr_dtype_bytes(result),
+                .is_wide = result != dtype,
+                .is_rows = op->reduced_rank > 0 && op->reduced_strides[op->reduced_rank - 1] == 1,
+                .kept = elements(op->kept_rank, op->kept_dims),
+                .width = op->kept_rank ? op->kept_dims[op->kept_rank - 1] : 1};
+  int64_t count = elements(op->reduced_rank, op->reduced_dims) * w.kept;
+  if (w.kept == 0) return TSR_OK;
+  cut(&w, count);
+  if (w.parts > 1) {
+    w.sums = tsri_cpu_scratch(device, (size_t)(w.parts * w.kept) * w.lines->accumulator);
+    if (!w.sums) return no_memory(w.parts * w.kept);
+  }
+  int threads = tsri_cpu_threads(device, (uint64_t)count / WORTH_A_THREAD);
+  w.tasks = tsri_cpu_parts(threads, (uint64_t)(w.parts * (w.kept / w.width) * w.blocks));
+  tsri_parallel(threads, w.tasks, reduce_task, &w);
+  for (int64_t i = 1; i < w.parts; i++) {
+    w.lines->join(w.sums, w.sums + (size_t)(i * w.kept) * w.lines->accumulator, w.kept);
+  }
+  if (w.sums) finish(&w, w.sums, w.kept, w.to);
+  return TSR_OK;
+}
+
+// Many short rows for each result: over all axes but the last first, along columns, and then over the last.
+static bool takes_two_steps(const tsri_reduce_op *op) {
+  enum { SHORT_ROW = 128, MOST_SUMS = 1 << 16 };
+  int last = op->reduced_rank - 1;
+  return last > 0 && op->kept_rank < TSR_MAX_RANK && op->reduced_strides[last] == 1 &&
+         op->reduced_dims[last] < SHORT_ROW &&
+         elements(op->kept_rank, op->kept_dims) * op->reduced_dims[last] <= MOST_SUMS;
+}
+
+static tsr_status reduce_in_two_steps(cpu_device *device, tsr_dtype dtype, tsr_dtype result, const tsri_reduce_op *op) {
+  int last = op->reduced_rank - 1;
+  int64_t n = op->reduced_dims[last], kept = elements(op->kept_rank, op->kept_dims);
+  tsr_dtype wide = dtype == TSR_F16 || dtype == TSR_BF16 ? TSR_F32 : dtype;
+  tsri_reduce_op columns = *op, rows = {.kind = op->kind, .kept_rank = 1, .reduced_rank = 1};
+  columns.reduced_rank--;
+  columns.kept_dims[columns.kept_rank] = n;
+  columns.kept_strides[columns.kept_rank++] = 1;
+  rows.kept_dims[0] = kept;
+  rows.kept_strides[0] = rows.reduced_dims[0] = n;
+  rows.reduced_strides[0] = 1;
+  char *sums = tsri_aligned_alloc((size_t)(kept * n) * tsr_dtype_bytes(wide) + 1);
+  char *rounded =
+      wide == result ? tsri_cpu_place(op->to) : tsri_aligned_alloc((size_t)kept * tsr_dtype_bytes(wide) + 1);
+  tsr_status status =
+      sums && rounded ? reduce(device, dtype, wide, &columns, tsri_cpu_place(op->from), sums) : no_memory(kept * n);
+  if (status == TSR_OK) status = reduce(device, wide, wide, &rows, sums, rounded);
+  if (status == TSR_OK && wide != result) {
+    tsri_reduce_lines_for(device->simd, op->kind, dtype)->finish(rounded, kept, tsri_cpu_place(op->to));
+  }
+  tsri_aligned_free(sums);
+  if (wide != result) tsri_aligned_free(rounded);
+  return status;
+}
+
+tsr_status tsri_cpu_reduce(cpu_device *device, tsr_dtype dtype, tsr_dtype result, const tsri_reduce_op *op) {
+  if (takes_two_steps(op)) return reduce_in_two_steps(device, dtype, result, op);
+  return reduce(device, dtype, result, op, tsri_cpu_place(op->from), tsri_cpu_place(op->to));
+}
