@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Random programs against the library: what views, writes, captures, moves and threads make of their order must be what a plain
 // model with immediate semantics makes of it (model.h). Everything follows from the seed, which is printed when a program
-// fails, with the smallest program that still does.
+// fails, with the smallest program that still does; of one that crashes the seed alone.
 //
 //   TSR_TEST_ATTACK_SECONDS  how long each test goes on (10)
 //   TSR_TEST_SEED            the first program's seed (1); with TSR_TEST_ATTACK_SECONDS=0 only that one runs
 //   TSR_TEST_BACKEND         where the first test and that of threads run (cpu)
 //   TSR_TEST_ATTACK_TRACE    set: each step is printed before it is done
+#include <signal.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "attack/attack.h"
 #include "support/devices.h"
@@ -24,6 +26,37 @@ static double now(void) {
   return (double)at.tv_sec + (double)at.tv_nsec * 1e-9;
 }
 
+// --- The seed of a program that crashes -----------------------------------------------------------------------------------
+
+enum { SIGNALS = 3 };
+static const int signals[SIGNALS] = {SIGABRT, SIGSEGV, SIGBUS};
+static struct sigaction before[SIGNALS];
+static char seed_text[64];  // of the program that runs
+static volatile sig_atomic_t seed_length;
+
+// Then goes back to what would have happened: the instruction faults again, and abort() goes on.
+static void tell_seed(int which) {
+  ssize_t written = write(STDOUT_FILENO, seed_text, (size_t)seed_length);
+  (void)written;
+  for (int i = 0; i < SIGNALS; i++) {
+    if (signals[i] == which) sigaction(which, &before[i], NULL);
+  }
+}
+
+static void begin_telling(void) {
+  for (int i = 0; i < SIGNALS; i++) sigaction(signals[i], &(struct sigaction){.sa_handler = tell_seed}, &before[i]);
+}
+
+static void end_telling(void) {
+  for (int i = 0; i < SIGNALS; i++) sigaction(signals[i], &before[i], NULL);
+}
+
+static void set_seed(uint64_t seed) {
+  seed_length = snprintf(seed_text, sizeof seed_text, "seed %llu crashes\n", (unsigned long long)seed);
+}
+
+// --- The attack -----------------------------------------------------------------------------------------------------------
+
 // Programs until the time is over: on the CPU every eighth on an eager device, elsewhere every second, since kernels of single operators
 // are few and soon built.
 static void attack(const char *backend, int thread_count) {
@@ -35,11 +68,14 @@ static void attack(const char *backend, int thread_count) {
   uint64_t first = (uint64_t)number_from("TSR_TEST_SEED", 1), seed = first;
   uint64_t every = strcmp(backend, "cpu") == 0 ? 8 : 2;
   bool is_good = true;
+  begin_telling();
   do {
+    set_seed(seed);
     const arena *a = seed % every == every - 1 ? &eager : &lazy;
     is_good = thread_count > 1 ? attack_run_threads(a, seed, thread_count) : attack_run(a, seed);
     seed++;
   } while (is_good && now() - start < seconds);
+  end_telling();
   arena_close(&lazy);
   arena_close(&eager);
   printf("%llu programs on %s, seeds %llu to %llu\n", (unsigned long long)(seed - first), backend,
