@@ -94,6 +94,17 @@ TEST(what_comes_before_and_after_a_reduction_is_in_its_kernel) {
   tsr_device_release(device);
 }
 
+TEST(a_row_that_is_broadcast_after_a_reduction_is_read_by_column) {
+  tsr_device *device = test_open("cpu");
+  tsr_scope *scope = tsr_scope_begin(device);
+  tsr_tensor *x = tsr_ones(device, TSR_F32, TSR_SHAPE(5, 3, 4)), *row = tsr_arange(device, TSR_F32, 0, 4, 1);
+  float values[12];
+  CHECK_OK(tsr_read(tsr_add(tsr_sum(x, (int[]){0}, 1, false), row), values, sizeof values));
+  for (int i = 0; i < 12; i++) CHECK(values[i] == (float)(5 + i % 4));
+  CHECK_OK(tsr_scope_end(scope));
+  tsr_device_release(device);
+}
+
 TEST(kernels_differ_where_inputs_after_a_reduction_are_read_differently) {
   tsr_device *device = test_open("cpu");
   tsr_scope *scope = tsr_scope_begin(device);

@@ -280,9 +280,10 @@ bool tsri_is_along_last_axis(const tsri_layout *layout) {
   return last >= 0 && layout->strides[last] == 1;
 }
 
-// Inputs that can be indexed by the number of an element and its column: read in order, one number, or along the last axis
-// of `shape`.
-static bool is_simple_input(const tsri_plan *plan, const tsri_planned *planned, uint32_t index, tsr_shape shape) {
+// Inputs that can be indexed by the number of an element alone: read in order, or one number; or, where its column is known,
+// along the last axis of `shape`.
+static bool is_simple_input(const tsri_plan *plan, const tsri_planned *planned, uint32_t index, tsr_shape shape,
+                            bool knows_column) {
   uint32_t number_of = tsri_plan_number(plan, planned->node->inputs[index].value);
   if (number_of != TSRI_NONE && plan->nodes[number_of].fusion == planned->fusion) return true;
   tsri_layout layout;
@@ -291,20 +292,20 @@ static bool is_simple_input(const tsri_plan *plan, const tsri_planned *planned, 
   tsri_layout_span(&layout, &low, &high);
   for (int i = 0; i < shape.rank; i++) count *= shape.dims[i];
   if (low == high || (tsri_layout_is_contiguous(&layout) && layout.count == count)) return true;
-  return tsri_is_along_last_axis(&layout) && tsri_shape_equal(layout.shape, shape);
+  return knows_column && tsri_is_along_last_axis(&layout) && tsri_shape_equal(layout.shape, shape);
 }
 
 // Whether all the fusion's inputs of one space are simple.
 static bool is_simple_space(const tsri_plan *plan, const tsri_fusion *fusion, tsri_space space) {
   const tsri_node *heavy = plan->nodes[fusion->heavy].node;
-  bool is_outer = space == TSRI_OUTER;
+  bool is_outer = space == TSRI_OUTER, knows_column = heavy->op->kind == TSRI_OP_KERNEL;  // hooks do, reductions do not
   tsr_shape shape = is_outer ? heavy->shape : heavy->inputs[0].layout.shape;
   for (uint32_t i = 0; i < fusion->node_count; i++) {
     uint32_t number_of = plan->members[fusion->first + i];
     const tsri_planned *planned = &plan->nodes[number_of];
     if (planned->space != space || number_of == fusion->heavy) continue;
     for (uint32_t j = 0; j < planned->node->input_count; j++) {
-      if (!is_simple_input(plan, planned, j, shape)) return false;
+      if (!is_simple_input(plan, planned, j, shape, knows_column)) return false;
     }
   }
   return true;
