@@ -168,6 +168,7 @@ typedef enum check_view {
   CHECK_SLICED,      // from the middle, every second along the last axis
   CHECK_REVERSED,    // negative strides on the first and last axis
   CHECK_EXPANDED,    // stride 0 on the first axis
+  CHECK_OFFSET,      // contiguous, but not from the beginning of its memory
   CHECK_VIEW_COUNT
 } check_view;
 

@@ -109,6 +109,7 @@ static const layout_case layouts[] = {
     {"sliced", CHECK_OFTEN, CHECK_SLICED, {2, {11, 9}}},
     {"reversed", CHECK_OFTEN, CHECK_REVERSED, {2, {5, 23}}},
     {"expanded", CHECK_OFTEN, CHECK_EXPANDED, {2, {6, 11}}},
+    {"offset", CHECK_OFTEN, CHECK_OFFSET, {2, {5, 7}}},
     {"permuted", CHECK_OFTEN, CHECK_PERMUTED, {3, {3, 5, 7}}},
     {"sliced-3d", CHECK_HEAVY, CHECK_SLICED, {3, {5, 1, 9}}},
     {"rank-8", CHECK_HEAVY, CHECK_PERMUTED, {8, {1, 2, 1, 3, 2, 1, 2, 3}}},

@@ -11,8 +11,8 @@ typedef struct placing {
   int64_t offset, strides[TSR_MAX_RANK];
 } placing;
 
-static const char *const view_names[CHECK_VIEW_COUNT] = {"",        " transposed", " permuted",
-                                                         " sliced", " reversed",   " expanded"};
+static const char *const view_names[CHECK_VIEW_COUNT] = {"",          " transposed", " permuted",    " sliced",
+                                                         " reversed", " expanded",   " at an offset"};
 
 static void row_major(tsr_shape shape, int64_t *strides) {
   int64_t step = 1;
@@ -47,6 +47,7 @@ static placing place(tsr_shape shape, check_view view) {
     if (last > 0) p.base.dims[0] += 2;
   }
   if (view == CHECK_EXPANDED && shape.dims[0] > 0) p.base.dims[0] = 1;
+  if (view == CHECK_OFFSET) p.base.dims[0]++;
   row_major(p.base, strides);
   for (int i = 0; i < shape.rank; i++) p.strides[i] = strides[i];
   if (view == CHECK_TRANSPOSED) {
@@ -67,6 +68,7 @@ static placing place(tsr_shape shape, check_view view) {
     if (last > 0) p.strides[0] = -strides[0];
   }
   if (view == CHECK_EXPANDED) p.strides[0] = 0;
+  if (view == CHECK_OFFSET) p.offset = strides[0];
   return p;
 }
 
@@ -90,6 +92,8 @@ static tsr_tensor *apply_view(tsr_tensor *base, tsr_shape shape, check_view view
       return tsr_flip(last > 0 ? tsr_flip(base, 0) : base, -1);
     case CHECK_EXPANDED:
       return tsr_expand(base, shape);
+    case CHECK_OFFSET:
+      return tsr_slice(base, 0, 1, shape.dims[0] + 1, 1);
     default:
       return base;
   }

@@ -22,6 +22,7 @@ const check_axis_case check_axis_cases[] = {
     {"sliced", CHECK_OFTEN, CHECK_SLICED, {2, {11, 23}}, 0},
     {"reversed", CHECK_OFTEN, CHECK_REVERSED, {3, {3, 2, 13}}, 2},
     {"expanded", CHECK_OFTEN, CHECK_EXPANDED, {2, {9, 11}}, 0},
+    {"offset", CHECK_OFTEN, CHECK_OFFSET, {2, {7, 5}}, 1},
     {"permuted", CHECK_OFTEN, CHECK_PERMUTED, {3, {5, 9, 4}}, -2},
     {"one", CHECK_OFTEN, CHECK_PLAIN, {1, {1}}, 0},
     {"empty", CHECK_OFTEN, CHECK_PLAIN, {2, {3, 0}}, 1},

@@ -130,6 +130,7 @@ static const row_case cases[] = {
     {"sliced", CHECK_OFTEN, CHECK_SLICED, {2, {11, 23}}, 1},
     {"reversed", CHECK_OFTEN, CHECK_REVERSED, {2, {5, 67}}, 1},
     {"expanded", CHECK_OFTEN, CHECK_EXPANDED, {2, {9, 11}}, 1},
+    {"offset", CHECK_OFTEN, CHECK_OFFSET, {2, {7, 13}}, 1},
     {"257", CHECK_OFTEN, CHECK_PLAIN, {2, {3, 257}}, 1},
     {"long", CHECK_HEAVY, CHECK_PLAIN, {2, {2, 10007}}, 1},
     {"many", CHECK_HEAVY, CHECK_PLAIN, {2, {1031, 33}}, 1},
