@@ -23,6 +23,11 @@ void tsri_call_init_hooked(tsri_call *call, const tsri_kernel_run *run, const ch
 
 void tsri_call_buffer(tsri_call *call, const char *name, tsr_buffer *buffer, tsr_dtype dtype) {
   if (call->args.status != TSR_OK) return;
+  if (!buffer) {
+    call->args.status = TSRI_FAIL(TSR_ERR_INTERNAL, "kernel %s: there is no buffer for '%s': an empty tensor has none",
+                                  call->built->kernel->name, name);
+    return;
+  }
   uint64_t count = tsr_buffer_bytes(buffer) / tsr_dtype_bytes(dtype);
   tsri_arguments_buffer(&call->args, name, (tsri_argument){.buffer = buffer, .element_count = count});
 }

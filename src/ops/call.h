@@ -34,7 +34,7 @@ void tsri_call_init(tsri_call *call, tsr_device *device, const char *file, const
 void tsri_call_init_hooked(tsri_call *call, const tsri_kernel_run *run, const char *file, const char *kernel,
                            const tsri_lang_arg *args, size_t arg_count);
 
-// A buffer, whole, as elements of `dtype`.
+// A buffer, whole, as elements of `dtype`. NULL, which is what an empty tensor has, fails the call: operators return before.
 void tsri_call_buffer(tsri_call *call, const char *name, tsr_buffer *buffer, tsr_dtype dtype);
 
 // Scalars: see tsri_arguments_word, _real and _words.
