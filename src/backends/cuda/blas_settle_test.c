@@ -18,13 +18,13 @@ static void open_product(setting *setup) {
   CHECK(tsri_product_describe(TSR_F32, square.shape, layouts, 2, 1, 0, &setup->op));
   tsri_product_op *p = &setup->op.is.product;
   tsri_place *places[] = {&p->a.at, &p->b.at, &p->y};
-  for (int i = 0; i < 3; i++) places[i]->buffer = fixture_buffer(&setup->f, SIDE * SIDE * sizeof(float));
+  for (int i = 0; i < 3; i++) places[i]->buffer = fixture_buffer(&setup->f, SIDE * SIDE * sizeof(float), NULL);
 }
 
 static void close_product(setting *setup) {
   const tsri_product_op *p = &setup->op.is.product;
   tsri_buffer *buffers[] = {p->a.at.buffer, p->b.at.buffer, p->y.buffer};
-  for (int i = 0; i < 3; i++) setup->f.cu->buffer_destroy(setup->f.device, buffers[i]);
+  for (int i = 0; i < 3; i++) setup->f.backend->buffer_destroy(setup->f.device, buffers[i]);
   fixture_close(&setup->f);
 }
 
@@ -42,16 +42,16 @@ static void end(setting *setup) {
 
 // How many products one call makes.
 static int products_of(setting *setup) {
-  int before = setup->f.fake->products;
-  CHECK_OK(setup->f.cu->run_op(setup->f.queue, &setup->op));
-  return setup->f.fake->products - before;
+  int before = fixture_fake->products;
+  CHECK_OK(setup->f.backend->run_op(setup->f.queue, &setup->op));
+  return fixture_fake->products - before;
 }
 
 TEST(a_small_product_takes_the_favourite_untimed) {
   setting setup;
   begin(&setup, SIDE * SIDE * SIDE + 1);
   CHECK_EQ_INT(products_of(&setup), 1);
-  CHECK_EQ_INT(setup.f.fake->last_proposal, 0);
+  CHECK_EQ_INT(fixture_fake->last_proposal, 0);
   end(&setup);
 }
 
@@ -59,14 +59,14 @@ TEST(a_large_product_runs_by_the_fastest_proposal_which_the_next_process_knows) 
   setting setup;
   begin(&setup, SIDE * SIDE * SIDE);
   CHECK_EQ_INT(products_of(&setup), PROPOSALS * ROUNDS + 1);
-  CHECK_EQ_INT(setup.f.fake->last_proposal, FASTEST);
+  CHECK_EQ_INT(fixture_fake->last_proposal, FASTEST);
   CHECK_EQ_INT(products_of(&setup), 1);
-  CHECK_EQ_INT(setup.f.fake->last_proposal, FASTEST);
+  CHECK_EQ_INT(fixture_fake->last_proposal, FASTEST);
   close_product(&setup);
   open_product(&setup);  // another device, with plans of its own
   CHECK_EQ_INT(products_of(&setup), 1);
-  CHECK_EQ_INT(setup.f.fake->last_proposal, FASTEST);
-  CHECK_EQ_INT(setup.f.fake->live_events, 0);
+  CHECK_EQ_INT(fixture_fake->last_proposal, FASTEST);
+  CHECK_EQ_INT(fixture_fake->live_events, 0);
   end(&setup);
 }
 
@@ -79,10 +79,10 @@ TEST(what_adds_to_itself_runs_once_and_is_timed_when_it_no_longer_does) {
   p->c = p->a;
   p->c.at = p->y;
   CHECK_EQ_INT(products_of(&setup), 1);
-  CHECK_EQ_INT(setup.f.fake->last_proposal, 0);
+  CHECK_EQ_INT(fixture_fake->last_proposal, 0);
   p->c.at = p->a.at;
   CHECK_EQ_INT(products_of(&setup), PROPOSALS * ROUNDS + 1);
-  CHECK_EQ_INT(setup.f.fake->last_proposal, FASTEST);
+  CHECK_EQ_INT(fixture_fake->last_proposal, FASTEST);
   fixture_wait(&setup.f);
   end(&setup);
 }
@@ -91,11 +91,11 @@ TEST(nothing_is_timed_while_a_graph_is_recorded) {
   setting setup;
   tsri_graph *graph = NULL;
   begin(&setup, 1);
-  CHECK_OK(setup.f.cu->graph_begin(setup.f.queue));
+  CHECK_OK(setup.f.backend->graph_begin(setup.f.queue));
   CHECK_EQ_INT(products_of(&setup), 1);
-  CHECK_OK(setup.f.cu->graph_end(setup.f.queue, &graph));
+  CHECK_OK(setup.f.backend->graph_end(setup.f.queue, &graph));
   CHECK_EQ_INT(products_of(&setup), PROPOSALS * ROUNDS + 1);
-  setup.f.cu->graph_destroy(setup.f.device, graph);
+  setup.f.backend->graph_destroy(setup.f.device, graph);
   fixture_wait(&setup.f);
   end(&setup);
 }

@@ -9,7 +9,7 @@
 TEST(facts_of_the_device_are_filled) {
   fixture f = fixture_open();
   tsr_device_info info;
-  CHECK_OK(f.cu->device_info(0, &info));
+  CHECK_OK(f.backend->device_info(0, &info));
   CHECK_STR(info.name, "Stand-in GPU 0");
   CHECK_STR(info.arch, "9.0");
   CHECK_STR(info.uuid, "00102030-4050-6070-8090-a0b0c0d0e0f0");
@@ -26,22 +26,22 @@ TEST(facts_of_the_device_are_filled) {
 TEST(memory_in_use_shows) {
   fixture f = fixture_open();
   uint64_t total = 0, before = 0, during = 0;
-  CHECK_OK(f.cu->memory_info(f.device, &before, &total));
-  tsri_buffer *buffer = fixture_buffer(&f, 64 << 20);
-  CHECK_OK(f.cu->memory_info(f.device, &during, &total));
+  CHECK_OK(f.backend->memory_info(f.device, &before, &total));
+  tsri_buffer *buffer = fixture_buffer(&f, 64 << 20, NULL);
+  CHECK_OK(f.backend->memory_info(f.device, &during, &total));
   CHECK_EQ_UINT(during, before - (64 << 20));
-  f.cu->buffer_destroy(f.device, buffer);
+  f.backend->buffer_destroy(f.device, buffer);
   fixture_close(&f);
 }
 
 TEST(memory_that_is_out_has_its_own_status_and_the_device_works_on) {
   fixture f = fixture_open();
   tsri_buffer *buffer = NULL;
-  CHECK_STATUS(f.cu->buffer_create(f.device, (size_t)300 << 30, &buffer), TSR_ERR_OUT_OF_MEMORY);
+  CHECK_STATUS(f.backend->buffer_create(f.device, (size_t)300 << 30, &buffer), TSR_ERR_OUT_OF_MEMORY);
   CHECK_LAST_ERROR_HAS("CUDA 2 CUDA_ERROR_OUT_OF_MEMORY");
   CHECK_LAST_ERROR_HAS("322122547200 bytes");
-  buffer = fixture_buffer(&f, 4096);
-  f.cu->buffer_destroy(f.device, buffer);
+  buffer = fixture_buffer(&f, 4096, NULL);
+  f.backend->buffer_destroy(f.device, buffer);
   fixture_close(&f);
 }
 
@@ -54,31 +54,33 @@ TEST(a_gpu_newer_than_the_compiler_is_compiled_for_by_the_driver) {
 }
 
 TEST(a_gpu_older_than_the_compiler_knows_is_refused_with_what_to_do) {
-  fixture f = {.cu = &tsri_cuda_backend, .fake = fixture_use_fake()};
+  fixture f = {.backend = &tsri_cuda_backend};
+  fixture_fake = fixture_use_fake();
   int count = 0;
-  f.fake->least_arch = f.fake->most_arch = 100;
-  CHECK_OK(f.cu->start(NULL));
-  CHECK_OK(f.cu->device_count(&count));
-  CHECK_STATUS(f.cu->device_open(0, &(tsri_open_options){.native = "all"}, &f.limits, &f.device), TSR_ERR_UNSUPPORTED);
+  fixture_fake->least_arch = fixture_fake->most_arch = 100;
+  CHECK_OK(f.backend->start(NULL));
+  CHECK_OK(f.backend->device_count(&count));
+  CHECK_STATUS(f.backend->device_open(0, &(tsri_open_options){.native = "all"}, &f.limits, &f.device),
+               TSR_ERR_UNSUPPORTED);
   CHECK_LAST_ERROR_HAS("capability 9.0");
   CHECK_LAST_ERROR_HAS("older NVRTC");
-  CHECK_EQ_INT(f.fake->retained_contexts, 0);
+  CHECK_EQ_INT(fixture_fake->retained_contexts, 0);
 }
 
 TEST(the_context_of_other_code_stays_current) {
   fixture f = fixture_open();
   cu_context theirs = NULL, now = NULL;
-  f.fake->device_count = 2;
+  fixture_fake->device_count = 2;
   CHECK_EQ_INT(tsri_cu.DevicePrimaryCtxRetain(&theirs, 1), 0);
   CHECK_EQ_INT(tsri_cu.CtxPushCurrent(theirs), 0);
-  tsri_buffer *buffer = fixture_buffer(&f, 256);
+  tsri_buffer *buffer = fixture_buffer(&f, 256, NULL);
   uint32_t in = 7, out = 0;
   fixture_write(&f, buffer, 0, &in, sizeof in);
   fixture_read(&f, buffer, 0, &out, sizeof out);
   CHECK_EQ_UINT(out, 7);
   CHECK_EQ_INT(tsri_cu.CtxGetCurrent(&now), 0);
   CHECK(now == theirs);
-  f.cu->buffer_destroy(f.device, buffer);
+  f.backend->buffer_destroy(f.device, buffer);
   CHECK_EQ_INT(tsri_cu.CtxPopCurrent(&now), 0);
   CHECK_EQ_INT(tsri_cu.DevicePrimaryCtxRelease(1), 0);
   fixture_close(&f);
@@ -86,11 +88,11 @@ TEST(the_context_of_other_code_stays_current) {
 
 // Launches a kernel that crashes.
 static void crash(const fixture *f) {
-  tsri_program *program = fixture_build(f, fixture_code("tsr_fake_crash", "tsr_fake_crash", 0, 0));
-  CHECK_OK(f->cu->launch(f->queue, program, &(tsri_launch){.groups = {1, 1, 1}}));
-  CHECK_STATUS(f->cu->queue_wait(f->queue, UINT64_MAX), TSR_ERR_DEVICE_LOST);
+  tsri_program *program = fixture_build(f, fixture_code("tsr_fake_crash", "tsr_fake_crash", 0, 0, "-fmad=false"));
+  CHECK_OK(f->backend->launch(f->queue, program, &(tsri_launch){.groups = {1, 1, 1}}));
+  CHECK_STATUS(f->backend->queue_wait(f->queue, UINT64_MAX), TSR_ERR_DEVICE_LOST);
   CHECK_LAST_ERROR_HAS("CUDA 700 CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered");
-  f->cu->program_destroy(f->device, program);
+  f->backend->program_destroy(f->device, program);
 }
 
 TEST(a_crashed_kernel_loses_the_device_for_good_and_freeing_still_works) {
@@ -99,21 +101,21 @@ TEST(a_crashed_kernel_loses_the_device_for_good_and_freeing_still_works) {
   uint32_t word = 0;
   bool is_done = false;
   tsri_event *event = NULL;
-  tsri_buffer *buffer = fixture_buffer(&f, 256), *other = NULL;
-  CHECK_OK(f.cu->event_create(f.device, &event));
+  tsri_buffer *buffer = fixture_buffer(&f, 256, NULL), *other = NULL;
+  CHECK_OK(f.backend->event_create(f.device, &event));
   crash(&f);
-  f.fake->sticky_code = 0;  // ours stays lost, whatever later calls would say
-  CHECK_STATUS(f.cu->copy_in(f.queue, buffer, 0, &word, 4), TSR_ERR_DEVICE_LOST);
-  CHECK_STATUS(f.cu->copy_out(f.queue, &word, buffer, 0, 4), TSR_ERR_DEVICE_LOST);
-  CHECK_STATUS(f.cu->fill(f.queue, buffer, 0, 4, &word, 4), TSR_ERR_DEVICE_LOST);
-  CHECK_STATUS(f.cu->buffer_create(f.device, 16, &other), TSR_ERR_DEVICE_LOST);
-  CHECK_STATUS(f.cu->event_record(f.queue, event), TSR_ERR_DEVICE_LOST);
-  CHECK_STATUS(f.cu->event_is_done(f.device, event, &is_done), TSR_ERR_DEVICE_LOST);
-  CHECK_STATUS(f.cu->queue_wait(f.queue, UINT64_MAX), TSR_ERR_DEVICE_LOST);
-  CHECK_STATUS(f.cu->memory_info(f.device, &free_bytes, &total), TSR_ERR_DEVICE_LOST);
+  fixture_fake->sticky_code = 0;  // ours stays lost, whatever later calls would say
+  CHECK_STATUS(f.backend->copy_in(f.queue, buffer, 0, &word, 4), TSR_ERR_DEVICE_LOST);
+  CHECK_STATUS(f.backend->copy_out(f.queue, &word, buffer, 0, 4), TSR_ERR_DEVICE_LOST);
+  CHECK_STATUS(f.backend->fill(f.queue, buffer, 0, 4, &word, 4), TSR_ERR_DEVICE_LOST);
+  CHECK_STATUS(f.backend->buffer_create(f.device, 16, &other), TSR_ERR_DEVICE_LOST);
+  CHECK_STATUS(f.backend->event_record(f.queue, event), TSR_ERR_DEVICE_LOST);
+  CHECK_STATUS(f.backend->event_is_done(f.device, event, &is_done), TSR_ERR_DEVICE_LOST);
+  CHECK_STATUS(f.backend->queue_wait(f.queue, UINT64_MAX), TSR_ERR_DEVICE_LOST);
+  CHECK_STATUS(f.backend->memory_info(f.device, &free_bytes, &total), TSR_ERR_DEVICE_LOST);
   CHECK_LAST_ERROR_HAS("start the program again");
-  f.cu->event_destroy(f.device, event);
-  f.cu->buffer_destroy(f.device, buffer);
+  f.backend->event_destroy(f.device, event);
+  f.backend->buffer_destroy(f.device, buffer);
   fixture_close(&f);
 }
 
@@ -121,10 +123,11 @@ TEST(opening_a_crashed_gpu_again_gives_the_reason_why_it_cannot) {
   fixture f = fixture_open();
   tsri_device *again = NULL;
   crash(&f);
-  CHECK_STATUS(f.cu->device_open(0, &(tsri_open_options){.native = "all"}, &f.limits, &again), TSR_ERR_DEVICE_LOST);
+  CHECK_STATUS(f.backend->device_open(0, &(tsri_open_options){.native = "all"}, &f.limits, &again),
+               TSR_ERR_DEVICE_LOST);
   CHECK_LAST_ERROR_HAS("CUDA 700");
   CHECK_LAST_ERROR_HAS("started again");
-  f.fake->sticky_code = 0;
+  fixture_fake->sticky_code = 0;
   fixture_close(&f);
 }
 
@@ -182,7 +185,7 @@ static tsr_status do_everything(const tsri_backend *cu) {
   tsri_buffer *buffer = NULL;
   tsri_program *program = NULL;
   uint32_t word = 1;
-  tsri_code code = fixture_code("tsr_fake_axpy", "tsr_fake_axpy", 2, 8);
+  tsri_code code = fixture_code("tsr_fake_axpy", "tsr_fake_axpy", 2, 8, "-fmad=false");
   tsri_native_op op = {.kind = TSRI_NATIVE_PRODUCT, .dtype = TSR_F32, .result = TSR_F32};
   tsr_status status = cu->device_open(0, &(tsri_open_options){.native = "all"}, &limits, &device);
   if (status == TSR_OK) status = cu->queue_create(device, &queue);

@@ -4,23 +4,16 @@
 #ifndef TSRI_CUDA_FIXTURE_H
 #define TSRI_CUDA_FIXTURE_H
 
-#include <stdlib.h>
 #include <unistd.h>
 
+#include "backends/common/fixture_testing.h"
 #include "backends/cuda/blas.h"
 #include "backends/cuda/cuda.h"
 #include "fakes/cuda/fake.h"
-#include "support/test.h"
 
 extern const tsri_backend tsri_cuda_backend;
 
-typedef struct fixture {
-  const tsri_backend *cu;
-  fake_cuda *fake;  // NULL: a real one
-  tsri_device *device;
-  tsri_queue *queue;
-  tsri_limits limits;
-} fixture;
+static fake_cuda *fixture_fake __attribute__((unused));  // NULL: a real driver
 
 // All of NVIDIA's libraries are the stand-in from here on. Its state is as it was loaded.
 static inline fake_cuda *fixture_use_fake(void) {
@@ -38,17 +31,13 @@ static inline fake_cuda *fixture_use_fake(void) {
   return state();
 }
 
-static inline void fixture_open_device(fixture *f, const tsri_open_options *options) {
-  CHECK_OK(f->cu->device_open(0, options, &f->limits, &f->device));
-  CHECK_OK(f->cu->queue_create(f->device, &f->queue));
-}
-
 // The stand-in, with one queue.
 static inline fixture fixture_open_with(const tsri_open_options *options) {
-  fixture f = {.cu = &tsri_cuda_backend, .fake = fixture_use_fake()};
+  fixture f = {.backend = &tsri_cuda_backend};
   int count = 0;
-  CHECK_OK(f.cu->start(NULL));
-  CHECK_OK(f.cu->device_count(&count));
+  fixture_fake = fixture_use_fake();
+  CHECK_OK(f.backend->start(NULL));
+  CHECK_OK(f.backend->device_count(&count));
   fixture_open_device(&f, options);
   return f;
 }
@@ -59,62 +48,26 @@ static inline fixture fixture_open(void) {
 
 // A real GPU; the test is skipped where there is none.
 static inline fixture fixture_open_real(const tsri_open_options *options) {
-  fixture f = {.cu = &tsri_cuda_backend};
+  fixture f = {.backend = &tsri_cuda_backend};
   int count = 0;
-  if (f.cu->start(NULL) != TSR_OK || f.cu->device_count(&count) != TSR_OK) SKIP("there is no NVIDIA GPU here");
+  if (f.backend->start(NULL) != TSR_OK || f.backend->device_count(&count) != TSR_OK)
+    SKIP("there is no NVIDIA GPU here");
   fixture_open_device(&f, options);
   return f;
 }
 
-static inline void fixture_close(fixture *f) {
-  f->cu->queue_destroy(f->queue);
-  f->cu->device_close(f->device);
-  if (!f->fake) return;
-  f->cu->stop();
-  CHECK_EQ_INT(f->fake->retained_contexts, 0);
-  CHECK_EQ_INT(f->fake->current_contexts, 0);
-  CHECK_EQ_INT(f->fake->live_buffers, 0);
-  CHECK_EQ_INT(f->fake->live_pinned, 0);
-  CHECK_EQ_INT(f->fake->live_streams, 0);
-  CHECK_EQ_INT(f->fake->live_events, 0);
-  CHECK_EQ_INT(f->fake->live_modules, 0);
-  CHECK_EQ_INT(f->fake->live_plans, 0);
-}
-
-static inline tsri_buffer *fixture_buffer(const fixture *f, size_t bytes) {
-  tsri_buffer *buffer = NULL;
-  CHECK_OK(f->cu->buffer_create(f->device, bytes, &buffer));
-  return buffer;
-}
-
-static inline void fixture_wait(const fixture *f) { CHECK_OK(f->cu->queue_wait(f->queue, UINT64_MAX)); }
-
-static inline void fixture_read(const fixture *f, tsri_buffer *from, size_t offset, void *to, size_t bytes) {
-  CHECK_OK(f->cu->copy_out(f->queue, to, from, offset, bytes));
-  fixture_wait(f);
-}
-
-static inline void fixture_write(const fixture *f, tsri_buffer *to, size_t offset, const void *from, size_t bytes) {
-  CHECK_OK(f->cu->copy_in(f->queue, to, offset, from, bytes));
-  fixture_wait(f);
-}
-
-// Text of a kernel with 64 items per group along x.
-static inline tsri_code fixture_code(const char *name, const char *text, uint32_t buffers, uint32_t params_bytes) {
-  return (tsri_code){.form = TSRI_CODE_TEXT,
-                     .name = name,
-                     .data = text,
-                     .data_bytes = strlen(text),
-                     .buffer_count = buffers,
-                     .params_bytes = params_bytes,
-                     .local = {64, 1, 1},
-                     .options = "-fmad=false"};
-}
-
-static inline tsri_program *fixture_build(const fixture *f, tsri_code code) {
-  tsri_program *program = NULL;
-  CHECK_OK(f->cu->program_create(f->device, &code, &program));
-  return program;
+static inline void fixture_close(const fixture *f) {
+  fixture_close_device(f);
+  if (!fixture_fake) return;
+  f->backend->stop();
+  CHECK_EQ_INT(fixture_fake->retained_contexts, 0);
+  CHECK_EQ_INT(fixture_fake->current_contexts, 0);
+  CHECK_EQ_INT(fixture_fake->live_buffers, 0);
+  CHECK_EQ_INT(fixture_fake->live_pinned, 0);
+  CHECK_EQ_INT(fixture_fake->live_streams, 0);
+  CHECK_EQ_INT(fixture_fake->live_events, 0);
+  CHECK_EQ_INT(fixture_fake->live_modules, 0);
+  CHECK_EQ_INT(fixture_fake->live_plans, 0);
 }
 
 static inline unsigned char *fixture_pattern(size_t bytes) {

@@ -126,11 +126,11 @@ TEST(large_copies_both_ways_bring_every_byte) {
   static const size_t sizes[] = {1, 65537, 1 << 20, (3 << 20) + 7, (65 << 20) + 3, (size_t)1 << 29};
   for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
     unsigned char *in = fixture_pattern(sizes[i]), *out = calloc(1, sizes[i]);
-    tsri_buffer *buffer = fixture_buffer(&f, sizes[i]);
+    tsri_buffer *buffer = fixture_buffer(&f, sizes[i], NULL);
     fixture_write(&f, buffer, 0, in, sizes[i]);
     fixture_read(&f, buffer, 0, out, sizes[i]);
     CHECK_BYTES(out, in, sizes[i]);
-    f.cu->buffer_destroy(f.device, buffer);
+    f.backend->buffer_destroy(f.device, buffer);
     free(in);
     free(out);
   }
@@ -142,21 +142,21 @@ TEST(fills_and_copies_are_right_on_a_gpu) {
   enum { BYTES = 1 << 20 };
   static const unsigned char pattern[8] = {1, 2, 3, 4, 5, 6, 7, 8};
   unsigned char *out = malloc(BYTES), *in = fixture_pattern(BYTES);
-  tsri_buffer *buffer = fixture_buffer(&f, BYTES);
+  tsri_buffer *buffer = fixture_buffer(&f, BYTES, NULL);
   for (size_t width = 1; width <= 8; width *= 2) {
     for (size_t offset = 0; offset < 9; offset++) {
-      CHECK_OK(f.cu->fill(f.queue, buffer, offset, 80000, pattern, width));
+      CHECK_OK(f.backend->fill(f.queue, buffer, offset, 80000, pattern, width));
       fixture_read(&f, buffer, offset, out, 80000);
       for (size_t i = 0; i < 80000; i++) CHECK_EQ_INT(out[i], pattern[i % width]);
     }
   }
   fixture_write(&f, buffer, 0, in, BYTES);
-  CHECK_OK(f.cu->copy(f.queue, buffer, BYTES / 2, buffer, 100, BYTES / 2));
+  CHECK_OK(f.backend->copy(f.queue, buffer, BYTES / 2, buffer, 100, BYTES / 2));
   fixture_read(&f, buffer, BYTES / 2, out, BYTES / 2);
   CHECK_BYTES(out, in + 100, BYTES / 2);
   free(in);
   free(out);
-  f.cu->buffer_destroy(f.device, buffer);
+  f.backend->buffer_destroy(f.device, buffer);
   fixture_close(&f);
 }
 

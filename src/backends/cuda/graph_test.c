@@ -4,27 +4,27 @@
 
 TEST(a_graph_repeats_what_was_recorded_on_the_present_bytes) {
   fixture f = fixture_open();
-  tsri_buffer *from = fixture_buffer(&f, 64), *to = fixture_buffer(&f, 64);
+  tsri_buffer *from = fixture_buffer(&f, 64, NULL), *to = fixture_buffer(&f, 64, NULL);
   unsigned char ones[64], twos[64], seen[64], zero = 0;
   memset(ones, 1, sizeof ones);
   memset(twos, 2, sizeof twos);
-  CHECK_OK(f.cu->fill(f.queue, to, 0, 64, &zero, 1));
+  CHECK_OK(f.backend->fill(f.queue, to, 0, 64, &zero, 1));
   fixture_write(&f, from, 0, ones, sizeof ones);
   tsri_graph *graph = NULL;
-  CHECK_OK(f.cu->graph_begin(f.queue));
-  CHECK_OK(f.cu->copy(f.queue, to, 0, from, 0, 64));
-  CHECK_OK(f.cu->graph_end(f.queue, &graph));
+  CHECK_OK(f.backend->graph_begin(f.queue));
+  CHECK_OK(f.backend->copy(f.queue, to, 0, from, 0, 64));
+  CHECK_OK(f.backend->graph_end(f.queue, &graph));
   fixture_read(&f, to, 0, seen, sizeof seen);
   CHECK_EQ_INT(seen[5], 0);  // recorded, not run
-  CHECK_OK(f.cu->graph_launch(f.queue, graph));
+  CHECK_OK(f.backend->graph_launch(f.queue, graph));
   fixture_read(&f, to, 0, seen, sizeof seen);
   CHECK_BYTES(seen, ones, sizeof ones);
   fixture_write(&f, from, 0, twos, sizeof twos);
-  CHECK_OK(f.cu->graph_launch(f.queue, graph));
+  CHECK_OK(f.backend->graph_launch(f.queue, graph));
   fixture_read(&f, to, 0, seen, sizeof seen);
   CHECK_BYTES(seen, twos, sizeof twos);
-  f.cu->graph_destroy(f.device, graph);
-  f.cu->buffer_destroy(f.device, from);
-  f.cu->buffer_destroy(f.device, to);
+  f.backend->graph_destroy(f.device, graph);
+  f.backend->buffer_destroy(f.device, from);
+  f.backend->buffer_destroy(f.device, to);
   fixture_close(&f);
 }

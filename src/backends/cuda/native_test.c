@@ -33,14 +33,14 @@ static matrix make(const fixture *f, tsr_dtype dtype, tsr_shape shape, const int
   CHECK_OK(tsr_convert(TSR_F64, mat.values, dtype, stored, count));  // as stored
   mat.layout = (tsri_layout){.shape = shape, .offset = (int64_t)first};
   for (int i = 0; i < shape.rank; i++) mat.layout.strides[i] = strides[i];
-  mat.buffer = fixture_buffer(f, count * tsr_dtype_bytes(dtype));
+  mat.buffer = fixture_buffer(f, count * tsr_dtype_bytes(dtype), NULL);
   fixture_write(f, mat.buffer, 0, stored, count * tsr_dtype_bytes(dtype));
   free(stored);
   return mat;
 }
 
 static void discard(const fixture *f, matrix *mat) {
-  if (mat->buffer) f->cu->buffer_destroy(f->device, mat->buffer);
+  if (mat->buffer) f->backend->buffer_destroy(f->device, mat->buffer);
   free(mat->values);
 }
 
@@ -75,7 +75,7 @@ static double bound_for(tsr_dtype dtype) {
 }
 
 static bool takes(const fixture *f, const tsri_native_op *op) {
-  tsr_device device = {.backend = f->cu, .handle = f->device};
+  tsr_device device = {.backend = f->backend, .handle = f->device};
   return tsri_device_takes(&device, op);
 }
 
@@ -112,9 +112,9 @@ static void compare(const fixture *f, const matrix *a, const matrix *b, const ex
   size_t count = (size_t)(batch * m * n);
   tsri_native_op op = op_of(a, b, with, batch, m, n);
   tsr_dtype dtype = op.result;
-  op.is.product.y.buffer = fixture_buffer(f, count * tsr_dtype_bytes(dtype));
+  op.is.product.y.buffer = fixture_buffer(f, count * tsr_dtype_bytes(dtype), NULL);
   CHECK(takes(f, &op));
-  CHECK_OK(f->cu->run_op(f->queue, &op));
+  CHECK_OK(f->backend->run_op(f->queue, &op));
   void *stored = malloc(count * tsr_dtype_bytes(dtype));
   double *got = malloc(count * sizeof *got);
   fixture_read(f, op.is.product.y.buffer, 0, stored, count * tsr_dtype_bytes(dtype));
@@ -131,7 +131,7 @@ static void compare(const fixture *f, const matrix *a, const matrix *b, const ex
   }
   free(stored);
   free(got);
-  f->cu->buffer_destroy(f->device, op.is.product.y.buffer);
+  f->backend->buffer_destroy(f->device, op.is.product.y.buffer);
 }
 
 enum { M = 72, N = 56, K = 80 };
@@ -190,7 +190,7 @@ TEST(products_are_right_in_every_layout) {
   check_batches(&f, TSR_F32);
   check_extras(&f, TSR_F32);
   check_batches(&f, TSR_I8);
-  CHECK(f.fake->products > 0);
+  CHECK(fixture_fake->products > 0);
   fixture_close(&f);
 }
 
@@ -274,9 +274,9 @@ TEST(a_batch_of_rows_with_one_matrix_for_all_is_one_product) {
   const int64_t a_strides[3] = {K, K, 1}, b_strides[2] = {N, 1};
   matrix a = make(&f, TSR_F32, TSR_SHAPE(BATCH, 1, K), a_strides, 0, BATCH * K);
   matrix b = make(&f, TSR_F32, TSR_SHAPE(K, N), b_strides, 0, K * N);
-  int before = f.fake->products;
+  int before = fixture_fake->products;
   compare(&f, &a, &b, &(extras){0}, BATCH, 1, N, K);
-  CHECK_EQ_INT(f.fake->products - before, 1);
+  CHECK_EQ_INT(fixture_fake->products - before, 1);
   discard(&f, &a);
   discard(&f, &b);
   fixture_close(&f);
@@ -299,10 +299,10 @@ static void run_plain(const fixture *f, tsr_dtype dtype, tsr_status wanted) {
   tsri_native_op op = plain_op(dtype, NULL, M, N);
   tsri_buffer *buffers[3];
   tsri_place *places[3] = {&op.is.product.a.at, &op.is.product.b.at, &op.is.product.y};
-  for (int i = 0; i < 3; i++) places[i]->buffer = buffers[i] = fixture_buffer(f, 256 << 10);
-  CHECK_STATUS(f->cu->run_op(f->queue, &op), wanted);
+  for (int i = 0; i < 3; i++) places[i]->buffer = buffers[i] = fixture_buffer(f, 256 << 10, NULL);
+  CHECK_STATUS(f->backend->run_op(f->queue, &op), wanted);
   fixture_wait(f);
-  for (int i = 0; i < 3; i++) f->cu->buffer_destroy(f->device, buffers[i]);
+  for (int i = 0; i < 3; i++) f->backend->buffer_destroy(f->device, buffers[i]);
 }
 
 TEST(what_cublaslt_has_nothing_for_is_unsupported_and_its_absence_too) {

@@ -42,7 +42,7 @@ TEST(memory_that_is_not_there_is_a_status) {
   for (int i = 0; i < 3; i++) {
     tsri_buffer *buffer = NULL;
     failing_code = codes[i];
-    CHECK_STATUS(f.cl->buffer_create(f.device, 1000, &buffer), TSR_ERR_OUT_OF_MEMORY);
+    CHECK_STATUS(f.backend->buffer_create(f.device, 1000, &buffer), TSR_ERR_OUT_OF_MEMORY);
     CHECK_LAST_ERROR_HAS("a buffer of 1000 bytes");
     CHECK_LAST_ERROR_HAS(tsri_opencl_code_name(codes[i]));
     CHECK(buffer == NULL);
@@ -51,33 +51,34 @@ TEST(memory_that_is_not_there_is_a_status) {
   tsri_cl.EnqueueFillBuffer = fail_fill;  // a driver that takes the memory at first use
   tsri_buffer *buffer = NULL;
   failing_code = CL_OUT_OF_RESOURCES;
-  CHECK_STATUS(f.cl->buffer_create(f.device, 1000, &buffer), TSR_ERR_OUT_OF_MEMORY);
+  CHECK_STATUS(f.backend->buffer_create(f.device, 1000, &buffer), TSR_ERR_OUT_OF_MEMORY);
   tsri_cl = saved;
-  buffer = fixture_buffer(&f, 1000);  // the device goes on
-  f.cl->buffer_destroy(f.device, buffer);
+  buffer = fixture_buffer(&f, 1000, NULL);  // the device goes on
+  f.backend->buffer_destroy(f.device, buffer);
   fixture_close(&f);
 }
 
 static tsr_status launch_nothing(const fixture *f, tsri_program *program, tsri_buffer *buffer) {
   tsri_binding binding = {.buffer = buffer, .bytes = 256, .is_written = true};
-  return f->cl->launch(f->queue, program, &(tsri_launch){.groups = {1, 1, 1}, .buffer_count = 1, .buffers = &binding});
+  return f->backend->launch(f->queue, program,
+                            &(tsri_launch){.groups = {1, 1, 1}, .buffer_count = 1, .buffers = &binding});
 }
 
 TEST(a_launch_that_fails_is_a_status_with_the_drivers_code) {
   fixture f = fixture_open();
   tsri_opencl_api saved = tsri_cl;
   tsri_program *program =
-      fixture_build(&f, fixture_code("k", "__kernel void k(__global int *x) { x[0] = 1; }\n", 1, 0));
-  tsri_buffer *buffer = fixture_buffer(&f, 256);
+      fixture_build(&f, fixture_code("k", "__kernel void k(__global int *x) { x[0] = 1; }\n", 1, 0, ""));
+  tsri_buffer *buffer = fixture_buffer(&f, 256, NULL);
   tsri_cl.EnqueueNDRangeKernel = fail_launch;
   failing_code = CL_OUT_OF_RESOURCES;  // may mean that the device is lost, but this one still works
   CHECK_STATUS(launch_nothing(&f, program, buffer), TSR_ERR_LAUNCH);
   CHECK_LAST_ERROR_HAS("launching k, 1 x 1 x 1 groups of 64 x 1 x 1: OpenCL -5 CL_OUT_OF_RESOURCES");
   tsri_cl = saved;
   CHECK_OK(launch_nothing(&f, program, buffer));
-  CHECK_OK(f.cl->queue_wait(f.queue, UINT64_MAX));
-  f.cl->buffer_destroy(f.device, buffer);
-  f.cl->program_destroy(f.device, program);
+  CHECK_OK(f.backend->queue_wait(f.queue, UINT64_MAX));
+  f.backend->buffer_destroy(f.device, buffer);
+  f.backend->program_destroy(f.device, program);
   fixture_close(&f);
 }
 
@@ -87,8 +88,8 @@ TEST(a_lost_device_stays_lost_and_can_be_closed) {
     fixture f = fixture_open();
     tsri_opencl_api saved = tsri_cl;
     tsri_program *program =
-        fixture_build(&f, fixture_code("k", "__kernel void k(__global int *x) { x[0] = 1; }\n", 1, 0));
-    tsri_buffer *buffer = fixture_buffer(&f, 256), *other = NULL;
+        fixture_build(&f, fixture_code("k", "__kernel void k(__global int *x) { x[0] = 1; }\n", 1, 0, ""));
+    tsri_buffer *buffer = fixture_buffer(&f, 256, NULL), *other = NULL;
     tsri_cl.EnqueueNDRangeKernel = fail_launch;
     tsri_cl.EnqueueFillBuffer = fail_fill;  // nothing works any more
     failing_code = codes[i];
@@ -97,11 +98,11 @@ TEST(a_lost_device_stays_lost_and_can_be_closed) {
     CHECK_LAST_ERROR_HAS(tsri_opencl_code_name(codes[i]));
     tsri_cl = saved;
     int value = 0;
-    CHECK_STATUS(f.cl->copy_in(f.queue, buffer, 0, &value, 4), TSR_ERR_DEVICE_LOST);
-    CHECK_STATUS(f.cl->buffer_create(f.device, 16, &other), TSR_ERR_DEVICE_LOST);
-    CHECK_STATUS(f.cl->queue_wait(f.queue, UINT64_MAX), TSR_ERR_DEVICE_LOST);
-    f.cl->buffer_destroy(f.device, buffer);
-    f.cl->program_destroy(f.device, program);
+    CHECK_STATUS(f.backend->copy_in(f.queue, buffer, 0, &value, 4), TSR_ERR_DEVICE_LOST);
+    CHECK_STATUS(f.backend->buffer_create(f.device, 16, &other), TSR_ERR_DEVICE_LOST);
+    CHECK_STATUS(f.backend->queue_wait(f.queue, UINT64_MAX), TSR_ERR_DEVICE_LOST);
+    f.backend->buffer_destroy(f.device, buffer);
+    f.backend->program_destroy(f.device, program);
     fixture_close(&f);
     fixture again = fixture_open();
     fixture_close(&again);

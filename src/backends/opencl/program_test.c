@@ -28,14 +28,14 @@ static void launch_axpy(const fixture *f, tsri_program *program, tsri_buffer *bu
   tsri_binding bindings[2] = {{.buffer = buffer, .offset = x, .bytes = 400},
                               {.buffer = buffer, .offset = y, .bytes = 400, .is_written = true}};
   tsri_launch launch = {.groups = {2, 1, 1}, .buffer_count = 2, .buffers = bindings, .params = &params};
-  CHECK_OK(f->cl->launch(f->queue, program, &launch));
+  CHECK_OK(f->backend->launch(f->queue, program, &launch));
 }
 
 TEST(a_kernel_runs_on_parts_of_one_buffer) {
   fixture f = fixture_open();
-  tsri_program *program = fixture_build(&f, fixture_code("axpy", axpy_text, 2, 8));
+  tsri_program *program = fixture_build(&f, fixture_code("axpy", axpy_text, 2, 8, ""));
   size_t y = f.limits.buffer_alignment * ((400 + f.limits.buffer_alignment - 1) / f.limits.buffer_alignment);
-  tsri_buffer *buffer = fixture_buffer(&f, y + 512);
+  tsri_buffer *buffer = fixture_buffer(&f, y + 512, NULL);
   float x_values[100], y_values[100];
   for (int i = 0; i < 100; i++) x_values[i] = (float)i, y_values[i] = 1000;
   fixture_write(&f, buffer, 0, x_values, sizeof x_values);
@@ -44,24 +44,24 @@ TEST(a_kernel_runs_on_parts_of_one_buffer) {
   launch_axpy(&f, program, buffer, 0, y);
   fixture_read(&f, buffer, y, y_values, sizeof y_values);
   for (int i = 0; i < 100; i++) CHECK_NEAR(y_values[i], 1000 + 4 * i, 0);
-  f.cl->buffer_destroy(f.device, buffer);
-  f.cl->program_destroy(f.device, program);
+  f.backend->buffer_destroy(f.device, buffer);
+  f.backend->program_destroy(f.device, program);
   fixture_close(&f);
 }
 
 TEST(two_bindings_of_the_same_bytes_are_the_same_memory) {
   fixture f = fixture_open();
-  tsri_program *program = fixture_build(&f, fixture_code("axpy", axpy_text, 2, 8));
+  tsri_program *program = fixture_build(&f, fixture_code("axpy", axpy_text, 2, 8, ""));
   size_t at = f.limits.buffer_alignment;
-  tsri_buffer *buffer = fixture_buffer(&f, at + 1024);
+  tsri_buffer *buffer = fixture_buffer(&f, at + 1024, NULL);
   float values[100];
   for (int i = 0; i < 100; i++) values[i] = (float)i;
   fixture_write(&f, buffer, at, values, sizeof values);
   launch_axpy(&f, program, buffer, at, at);
   fixture_read(&f, buffer, at, values, sizeof values);
   for (int i = 0; i < 100; i++) CHECK_NEAR(values[i], 3 * i, 0);
-  f.cl->buffer_destroy(f.device, buffer);
-  f.cl->program_destroy(f.device, program);
+  f.backend->buffer_destroy(f.device, buffer);
+  f.backend->program_destroy(f.device, program);
   fixture_close(&f);
 }
 
@@ -76,22 +76,22 @@ TEST(overlapping_bindings_see_one_memory) {
       "}\n";
   enum { ROWS = 6 };
   fixture f = fixture_open();
-  tsri_program *program = fixture_build(&f, fixture_code("rows", text, 2, 4));
+  tsri_program *program = fixture_build(&f, fixture_code("rows", text, 2, 4, ""));
   size_t row_bytes = f.limits.buffer_alignment, bytes = ROWS * row_bytes;
   uint32_t row = (uint32_t)(row_bytes / 4), *values = calloc(1, bytes);
   CHECK(values != NULL);
   for (uint32_t i = 0; i < ROWS * row; i++) values[i] = i;
-  tsri_buffer *buffer = fixture_buffer(&f, bytes + 64);
+  tsri_buffer *buffer = fixture_buffer(&f, bytes + 64, NULL);
   fixture_write(&f, buffer, 0, values, bytes);
   tsri_binding bindings[2] = {{.buffer = buffer, .offset = row_bytes, .bytes = bytes - row_bytes},
                               {.buffer = buffer, .offset = 0, .bytes = bytes - row_bytes, .is_written = true}};
   tsri_launch launch = {.groups = {ROWS / 2, 1, 1}, .buffer_count = 2, .buffers = bindings, .params = &row};
-  CHECK_OK(f.cl->launch(f.queue, program, &launch));
+  CHECK_OK(f.backend->launch(f.queue, program, &launch));
   fixture_read(&f, buffer, 0, values, bytes);
   for (uint32_t i = 0; i < ROWS * row; i++) CHECK_EQ_UINT(values[i], i / row % 2 == 0 ? i + row + 1 : i);
   free(values);
-  f.cl->buffer_destroy(f.device, buffer);
-  f.cl->program_destroy(f.device, program);
+  f.backend->buffer_destroy(f.device, buffer);
+  f.backend->program_destroy(f.device, program);
   fixture_close(&f);
 }
 
@@ -101,21 +101,21 @@ TEST(many_parts_of_a_buffer_bind_right) {
       "typedef struct { uint value; } params;\n"
       "__kernel void mark(__global uint *out, params p) { if (get_global_id(0) == 0) out[0] = p.value; }\n";
   fixture f = fixture_open();
-  tsri_program *program = fixture_build(&f, fixture_code("mark", text, 1, 4));
+  tsri_program *program = fixture_build(&f, fixture_code("mark", text, 1, 4, ""));
   size_t step = f.limits.buffer_alignment;
-  tsri_buffer *buffer = fixture_buffer(&f, PARTS * step);
+  tsri_buffer *buffer = fixture_buffer(&f, PARTS * step, NULL);
   for (uint32_t i = 0; i < PARTS; i++) {
     tsri_binding binding = {.buffer = buffer, .offset = i * step, .bytes = step, .is_written = true};
     tsri_launch launch = {.groups = {1, 1, 1}, .buffer_count = 1, .buffers = &binding, .params = &i};
-    CHECK_OK(f.cl->launch(f.queue, program, &launch));
+    CHECK_OK(f.backend->launch(f.queue, program, &launch));
   }
   for (uint32_t i = 0; i < PARTS; i++) {
     uint32_t value = 0;
     fixture_read(&f, buffer, i * step, &value, sizeof value);
     CHECK_EQ_UINT(value, i);
   }
-  f.cl->buffer_destroy(f.device, buffer);
-  f.cl->program_destroy(f.device, program);
+  f.backend->buffer_destroy(f.device, buffer);
+  f.backend->program_destroy(f.device, program);
   fixture_close(&f);
 }
 
@@ -124,8 +124,9 @@ TEST(many_parts_of_a_buffer_bind_right) {
 TEST(a_build_that_fails_shows_the_compilers_log) {
   fixture f = fixture_open();
   tsri_program *program = NULL;
-  tsri_code code = fixture_code("broken", "__kernel void broken(__global float *x) { x[0] = not_declared; }\n", 1, 0);
-  CHECK_STATUS(f.cl->program_create(f.device, &code, &program), TSR_ERR_BUILD);
+  tsri_code code =
+      fixture_code("broken", "__kernel void broken(__global float *x) { x[0] = not_declared; }\n", 1, 0, "");
+  CHECK_STATUS(f.backend->program_create(f.device, &code, &program), TSR_ERR_BUILD);
   CHECK_LAST_ERROR_HAS("not_declared");
   CHECK_LAST_ERROR_HAS("CL_BUILD_PROGRAM_FAILURE");
   CHECK(program == NULL);
@@ -135,31 +136,31 @@ TEST(a_build_that_fails_shows_the_compilers_log) {
 TEST(code_that_is_not_what_it_says_is_refused) {
   fixture f = fixture_open();
   tsri_program *program = NULL;
-  tsri_code code = fixture_code("other", axpy_text, 2, 8);
-  CHECK_STATUS(f.cl->program_create(f.device, &code, &program), TSR_ERR_BUILD);
+  tsri_code code = fixture_code("other", axpy_text, 2, 8, "");
+  CHECK_STATUS(f.backend->program_create(f.device, &code, &program), TSR_ERR_BUILD);
   CHECK_LAST_ERROR_HAS("the kernel other");
-  code = fixture_code("axpy", axpy_text, 3, 8);
-  CHECK_STATUS(f.cl->program_create(f.device, &code, &program), TSR_ERR_BUILD);
+  code = fixture_code("axpy", axpy_text, 3, 8, "");
+  CHECK_STATUS(f.backend->program_create(f.device, &code, &program), TSR_ERR_BUILD);
   CHECK_LAST_ERROR_HAS("3 arguments instead of 4");
-  code = fixture_code("axpy", axpy_text, 2, 8);
+  code = fixture_code("axpy", axpy_text, 2, 8, "");
   code.local[0] = f.limits.max_group_size;
   code.local[1] = 2;
-  CHECK_STATUS(f.cl->program_create(f.device, &code, &program), TSR_ERR_BUILD);
+  CHECK_STATUS(f.backend->program_create(f.device, &code, &program), TSR_ERR_BUILD);
   CHECK_LAST_ERROR_HAS("at most");
-  code = fixture_code("axpy", axpy_text, 2, 8);
+  code = fixture_code("axpy", axpy_text, 2, 8, "");
   code.form = TSRI_CODE_WORDS;
-  CHECK_STATUS(f.cl->program_create(f.device, &code, &program), TSR_ERR_BUILD);
+  CHECK_STATUS(f.backend->program_create(f.device, &code, &program), TSR_ERR_BUILD);
   fixture_close(&f);
 }
 
 TEST(options_reach_the_compiler) {
   fixture f = fixture_open();
-  tsri_code code = fixture_code("optional", "__kernel void optional(__global float *x) { x[0] = VALUE; }\n", 1, 0);
+  tsri_code code = fixture_code("optional", "__kernel void optional(__global float *x) { x[0] = VALUE; }\n", 1, 0, "");
   tsri_program *program = NULL;
-  CHECK_STATUS(f.cl->program_create(f.device, &code, &program), TSR_ERR_BUILD);
+  CHECK_STATUS(f.backend->program_create(f.device, &code, &program), TSR_ERR_BUILD);
   code.options = "-DVALUE=3.0f";
   program = fixture_build(&f, code);
-  f.cl->program_destroy(f.device, program);
+  f.backend->program_destroy(f.device, program);
   fixture_close(&f);
 }
 
@@ -217,33 +218,34 @@ static void cache_end(cache_place *place) {
 
 static void build_once(const fixture *f, tsri_code code, int wanted_text_builds) {
   tsri_program *program = fixture_build(f, code);
-  f->cl->program_destroy(f->device, program);
+  f->backend->program_destroy(f->device, program);
   CHECK_EQ_INT(text_builds, wanted_text_builds);
 }
 
 TEST(a_program_is_built_from_text_once) {
   fixture f = fixture_open();
-  tsri_code code = fixture_code("once", "__kernel void once(__global float *x) { x[0] += 7; }\n", 1, 0);
+  tsri_code code = fixture_code("once", "__kernel void once(__global float *x) { x[0] += 7; }\n", 1, 0, "");
   cache_place place = cache_begin(&f, &code);
   build_once(&f, code, 1);
   build_once(&f, code, 1);
   tsri_program *program = fixture_build(&f, code);  // and what comes from the cache runs
-  tsri_buffer *buffer = fixture_buffer(&f, 256);
+  tsri_buffer *buffer = fixture_buffer(&f, 256, NULL);
   float value = 1;
   fixture_write(&f, buffer, 0, &value, sizeof value);
   tsri_binding binding = {.buffer = buffer, .bytes = 256, .is_written = true};
-  CHECK_OK(f.cl->launch(f.queue, program, &(tsri_launch){.groups = {1, 1, 1}, .buffer_count = 1, .buffers = &binding}));
+  CHECK_OK(
+      f.backend->launch(f.queue, program, &(tsri_launch){.groups = {1, 1, 1}, .buffer_count = 1, .buffers = &binding}));
   fixture_read(&f, buffer, 0, &value, sizeof value);
   CHECK(value > 1);
-  f.cl->buffer_destroy(f.device, buffer);
-  f.cl->program_destroy(f.device, program);
+  f.backend->buffer_destroy(f.device, buffer);
+  f.backend->program_destroy(f.device, program);
   cache_end(&place);
   fixture_close(&f);
 }
 
 TEST(a_damaged_cache_file_is_ignored_and_replaced) {
   fixture f = fixture_open();
-  tsri_code code = fixture_code("damaged", "__kernel void damaged(__global float *x) { x[0] += 8; }\n", 1, 0);
+  tsri_code code = fixture_code("damaged", "__kernel void damaged(__global float *x) { x[0] += 8; }\n", 1, 0, "");
   cache_place place = cache_begin(&f, &code);
   build_once(&f, code, 1);
   size_t bytes = 0;
@@ -271,10 +273,10 @@ TEST(a_damaged_cache_file_is_ignored_and_replaced) {
 
 TEST(without_a_cache_folder_programs_are_built_all_the_same) {
   fixture f = fixture_open();
-  tsri_code code = fixture_code("nowhere", "__kernel void nowhere(__global float *x) { x[0] += 9; }\n", 1, 0);
+  tsri_code code = fixture_code("nowhere", "__kernel void nowhere(__global float *x) { x[0] += 9; }\n", 1, 0, "");
   CHECK(setenv("XDG_CACHE_HOME", "/proc/no/such/folder", 1) == 0);
   tsri_program *program = fixture_build(&f, code);
-  f.cl->program_destroy(f.device, program);
+  f.backend->program_destroy(f.device, program);
   fixture_close(&f);
 }
 

@@ -10,7 +10,7 @@
 TEST(fills_begin_and_end_anywhere) {
   enum { BYTES = 256 };
   fixture f = fixture_open();
-  tsri_buffer *buffer = fixture_buffer(&f, BYTES);
+  tsri_buffer *buffer = fixture_buffer(&f, BYTES, NULL);
   const unsigned char pattern[8] = {1, 2, 3, 4, 5, 6, 7, 8};
   for (size_t width = 1; width <= 8; width *= 2) {
     for (size_t offset = 0; offset < 18; offset++) {
@@ -18,13 +18,13 @@ TEST(fills_begin_and_end_anywhere) {
       unsigned char wanted[BYTES], back[BYTES];
       memset(wanted, 0xEE, BYTES);
       fixture_write(&f, buffer, 0, wanted, BYTES);
-      CHECK_OK(f.cl->fill(f.queue, buffer, offset, bytes, pattern, width));
+      CHECK_OK(f.backend->fill(f.queue, buffer, offset, bytes, pattern, width));
       for (size_t i = 0; i < bytes; i++) wanted[offset + i] = pattern[i % width];
       fixture_read(&f, buffer, 0, back, BYTES);
       CHECK_BYTES(back, wanted, BYTES);
     }
   }
-  f.cl->buffer_destroy(f.device, buffer);
+  f.backend->buffer_destroy(f.device, buffer);
   fixture_close(&f);
 }
 
@@ -44,7 +44,7 @@ static cl_int CL_API_CALL note_release(cl_mem memory) {
 TEST(of_parts_that_overlap_the_one_that_begins_last_goes_first) {
   static const size_t offsets[3] = {8192, 24576, 16384};
   fixture f = fixture_open();
-  tsri_buffer *buffer = fixture_buffer(&f, 32768);
+  tsri_buffer *buffer = fixture_buffer(&f, 32768, NULL);
   for (int i = 0; i < 3; i++) {
     expected[i].offset = offsets[i];
     CHECK_OK(tsri_opencl_bind((opencl_device *)f.device, (opencl_buffer *)buffer, offsets[i], &expected[i].memory));
@@ -52,7 +52,7 @@ TEST(of_parts_that_overlap_the_one_that_begins_last_goes_first) {
   real_release = tsri_cl.ReleaseMemObject;
   tsri_cl.ReleaseMemObject = note_release;
   release_count = 0;
-  f.cl->buffer_destroy(f.device, buffer);
+  f.backend->buffer_destroy(f.device, buffer);
   tsri_cl.ReleaseMemObject = real_release;
   CHECK_EQ_INT(release_count, 3);
   for (int i = 0; i < 3; i++) CHECK_EQ_UINT(released[i].offset, 24576 - (size_t)i * 8192);
@@ -62,14 +62,14 @@ TEST(of_parts_that_overlap_the_one_that_begins_last_goes_first) {
 static void check_fill_at(const fixture *f, size_t buffer_bytes, size_t offset) {
   unsigned char wanted[128], back[128];
   const uint32_t pattern = 0x01020304, other = 0xEEEEEEEE;
-  tsri_buffer *buffer = fixture_buffer(f, buffer_bytes);
+  tsri_buffer *buffer = fixture_buffer(f, buffer_bytes, NULL);
   memset(wanted, 0xEE, sizeof wanted);
-  CHECK_OK(f->cl->fill(f->queue, buffer, offset - 8, sizeof wanted, &other, 4));
-  CHECK_OK(f->cl->fill(f->queue, buffer, offset, 100, &pattern, 4));
+  CHECK_OK(f->backend->fill(f->queue, buffer, offset - 8, sizeof wanted, &other, 4));
+  CHECK_OK(f->backend->fill(f->queue, buffer, offset, 100, &pattern, 4));
   for (size_t i = 0; i < 100; i += 4) memcpy(wanted + 8 + i, &pattern, 4);
   fixture_read(f, buffer, offset - 8, back, sizeof back);
   CHECK_BYTES(back, wanted, sizeof back);
-  f->cl->buffer_destroy(f->device, buffer);
+  f->backend->buffer_destroy(f->device, buffer);
 }
 
 TEST(fills_cross_from_one_gibibyte_to_the_next) {
@@ -87,13 +87,13 @@ TEST(fills_reach_beyond_four_gibibytes) {
   check_fill_at(&f, 5 * gib, 4 * gib - 51);
   check_fill_at(&f, 5 * gib, 5 * gib - 123);
   const unsigned char byte = 7;
-  tsri_buffer *buffer = fixture_buffer(&f, 5 * gib);
+  tsri_buffer *buffer = fixture_buffer(&f, 5 * gib, NULL);
   unsigned char ends[2] = {0, 0};
-  CHECK_OK(f.cl->fill(f.queue, buffer, 1, 5 * gib - 2, &byte, 1));
+  CHECK_OK(f.backend->fill(f.queue, buffer, 1, 5 * gib - 2, &byte, 1));
   fixture_read(&f, buffer, 1, &ends[0], 1);
   fixture_read(&f, buffer, 5 * gib - 2, &ends[1], 1);
   CHECK(ends[0] == 7 && ends[1] == 7);
-  f.cl->buffer_destroy(f.device, buffer);
+  f.backend->buffer_destroy(f.device, buffer);
   fixture_close(&f);
 }
 
@@ -119,27 +119,27 @@ static void launch_slow(const fixture *f, tsri_queue *queue, tsri_program *progr
   uint32_t params[2] = {rounds, start};
   tsri_binding binding = {.buffer = buffer, .bytes = 256, .is_written = true};
   tsri_launch launch = {.groups = {1, 1, 1}, .buffer_count = 1, .buffers = &binding, .params = params};
-  CHECK_OK(f->cl->launch(queue, program, &launch));
+  CHECK_OK(f->backend->launch(queue, program, &launch));
 }
 
 TEST(a_wait_that_times_out_leaves_the_work_running) {
   enum { ROUNDS = 20 * 1000 * 1000 };
   fixture f = fixture_open();
-  tsri_program *program = fixture_build(&f, fixture_code("slow", slow_text, 1, 8));
-  tsri_buffer *buffer = fixture_buffer(&f, 256);
+  tsri_program *program = fixture_build(&f, fixture_code("slow", slow_text, 1, 8, ""));
+  tsri_buffer *buffer = fixture_buffer(&f, 256, NULL);
   launch_slow(&f, f.queue, program, buffer, 1, 0);  // the driver may compile at the first launch
-  CHECK_OK(f.cl->queue_wait(f.queue, UINT64_MAX));
+  CHECK_OK(f.backend->queue_wait(f.queue, UINT64_MAX));
   launch_slow(&f, f.queue, program, buffer, ROUNDS, 5);
-  CHECK_STATUS(f.cl->queue_wait(f.queue, 0), TSR_ERR_TIMEOUT);
-  CHECK_STATUS(f.cl->queue_wait(f.queue, 1000 * 1000), TSR_ERR_TIMEOUT);
+  CHECK_STATUS(f.backend->queue_wait(f.queue, 0), TSR_ERR_TIMEOUT);
+  CHECK_STATUS(f.backend->queue_wait(f.queue, 1000 * 1000), TSR_ERR_TIMEOUT);
   CHECK_LAST_ERROR_HAS("within 1.000 ms");
-  CHECK_OK(f.cl->queue_wait(f.queue, UINT64_C(60) * 1000 * 1000 * 1000));
+  CHECK_OK(f.backend->queue_wait(f.queue, UINT64_C(60) * 1000 * 1000 * 1000));
   uint32_t back[64];
   fixture_read(&f, buffer, 0, back, sizeof back);
   CHECK_EQ_UINT(back[3], slow_result(ROUNDS, 8));
-  CHECK_OK(f.cl->queue_wait(f.queue, 0));  // nothing is queued, so no time is needed
-  f.cl->buffer_destroy(f.device, buffer);
-  f.cl->program_destroy(f.device, program);
+  CHECK_OK(f.backend->queue_wait(f.queue, 0));  // nothing is queued, so no time is needed
+  f.backend->buffer_destroy(f.device, buffer);
+  f.backend->program_destroy(f.device, program);
   fixture_close(&f);
 }
 
@@ -148,59 +148,59 @@ TEST(a_wait_that_times_out_leaves_the_work_running) {
 TEST(events_happen_and_order_two_queues) {
   enum { ROUNDS = 3 * 1000 * 1000 };
   fixture f = fixture_open();
-  tsri_program *program = fixture_build(&f, fixture_code("slow", slow_text, 1, 8));
-  tsri_buffer *buffer = fixture_buffer(&f, 256);
+  tsri_program *program = fixture_build(&f, fixture_code("slow", slow_text, 1, 8, ""));
+  tsri_buffer *buffer = fixture_buffer(&f, 256, NULL);
   tsri_queue *other = NULL;
   tsri_event *event = NULL;
   bool is_done = false;
-  CHECK_OK(f.cl->queue_create(f.device, &other));
-  CHECK_OK(f.cl->event_create(f.device, &event));
-  CHECK_OK(f.cl->event_is_done(f.device, event, &is_done));
-  CHECK(is_done);                               // never recorded
-  CHECK_OK(f.cl->event_await(f.queue, event));  // and nothing to wait for
+  CHECK_OK(f.backend->queue_create(f.device, &other));
+  CHECK_OK(f.backend->event_create(f.device, &event));
+  CHECK_OK(f.backend->event_is_done(f.device, event, &is_done));
+  CHECK(is_done);                                    // never recorded
+  CHECK_OK(f.backend->event_await(f.queue, event));  // and nothing to wait for
   for (uint32_t round = 0; round < 3; round++) {
     uint32_t back[64] = {0};
     launch_slow(&f, f.queue, program, buffer, ROUNDS, round);
-    CHECK_OK(f.cl->event_record(f.queue, event));
-    CHECK_OK(f.cl->event_await(other, event));
-    CHECK_OK(f.cl->copy_out(other, back, buffer, 0, sizeof back));
-    CHECK_OK(f.cl->queue_wait(other, UINT64_MAX));
+    CHECK_OK(f.backend->event_record(f.queue, event));
+    CHECK_OK(f.backend->event_await(other, event));
+    CHECK_OK(f.backend->copy_out(other, back, buffer, 0, sizeof back));
+    CHECK_OK(f.backend->queue_wait(other, UINT64_MAX));
     CHECK_EQ_UINT(back[0], slow_result(ROUNDS, round));
-    CHECK_OK(f.cl->event_is_done(f.device, event, &is_done));
+    CHECK_OK(f.backend->event_is_done(f.device, event, &is_done));
     CHECK(is_done);
   }
   uint64_t ns = 0;
-  CHECK_STATUS(f.cl->event_elapsed(f.device, event, event, &ns), TSR_ERR_UNSUPPORTED);
+  CHECK_STATUS(f.backend->event_elapsed(f.device, event, event, &ns), TSR_ERR_UNSUPPORTED);
   CHECK_LAST_ERROR_HAS("profiling");
-  CHECK_OK(f.cl->queue_wait(f.queue, UINT64_MAX));
-  f.cl->event_destroy(f.device, event);
-  f.cl->queue_destroy(other);
-  f.cl->buffer_destroy(f.device, buffer);
-  f.cl->program_destroy(f.device, program);
+  CHECK_OK(f.backend->queue_wait(f.queue, UINT64_MAX));
+  f.backend->event_destroy(f.device, event);
+  f.backend->queue_destroy(other);
+  f.backend->buffer_destroy(f.device, buffer);
+  f.backend->program_destroy(f.device, program);
   fixture_close(&f);
 }
 
 TEST(events_of_a_profiled_device_carry_times) {
   fixture f = fixture_open_with(&(tsri_open_options){.profiling = true});
-  tsri_program *program = fixture_build(&f, fixture_code("slow", slow_text, 1, 8));
-  tsri_buffer *buffer = fixture_buffer(&f, 256);
+  tsri_program *program = fixture_build(&f, fixture_code("slow", slow_text, 1, 8, ""));
+  tsri_buffer *buffer = fixture_buffer(&f, 256, NULL);
   tsri_event *events[3];
   uint64_t first = 0, both = 0;
-  for (int i = 0; i < 3; i++) CHECK_OK(f.cl->event_create(f.device, &events[i]));
-  CHECK_STATUS(f.cl->event_elapsed(f.device, events[0], events[1], &first), TSR_ERR_INVALID_ARGUMENT);
+  for (int i = 0; i < 3; i++) CHECK_OK(f.backend->event_create(f.device, &events[i]));
+  CHECK_STATUS(f.backend->event_elapsed(f.device, events[0], events[1], &first), TSR_ERR_INVALID_ARGUMENT);
   launch_slow(&f, f.queue, program, buffer, 1, 0);
   for (int i = 0; i < 3; i++) {
-    CHECK_OK(f.cl->event_record(f.queue, events[i]));
+    CHECK_OK(f.backend->event_record(f.queue, events[i]));
     launch_slow(&f, f.queue, program, buffer, 2000 * 1000, 0);
   }
-  CHECK_OK(f.cl->queue_wait(f.queue, UINT64_MAX));
-  CHECK_OK(f.cl->event_elapsed(f.device, events[0], events[1], &first));
-  CHECK_OK(f.cl->event_elapsed(f.device, events[0], events[2], &both));
+  CHECK_OK(f.backend->queue_wait(f.queue, UINT64_MAX));
+  CHECK_OK(f.backend->event_elapsed(f.device, events[0], events[1], &first));
+  CHECK_OK(f.backend->event_elapsed(f.device, events[0], events[2], &both));
   CHECK(first > 100 * 1000);  // two million rounds take longer than a tenth of a millisecond
   CHECK(both > first + 100 * 1000);
-  for (int i = 0; i < 3; i++) f.cl->event_destroy(f.device, events[i]);
-  f.cl->buffer_destroy(f.device, buffer);
-  f.cl->program_destroy(f.device, program);
+  for (int i = 0; i < 3; i++) f.backend->event_destroy(f.device, events[i]);
+  f.backend->buffer_destroy(f.device, buffer);
+  f.backend->program_destroy(f.device, program);
   fixture_close(&f);
 }
 
@@ -218,7 +218,7 @@ typedef struct worker {
 
 static void *work(void *user) {
   worker *task = user;
-  const tsri_backend *cl = task->f->cl;
+  const tsri_backend *cl = task->f->backend;
   size_t offset = task->number * task->f->limits.buffer_alignment * 2;
   tsri_queue *queue = NULL;
   task->is_good = cl->queue_create(task->f->device, &queue) == TSR_OK;
@@ -236,8 +236,8 @@ static void *work(void *user) {
 
 TEST(threads_with_queues_of_their_own_share_a_program) {
   fixture f = fixture_open();
-  tsri_program *program = fixture_build(&f, fixture_code("slow", slow_text, 1, 8));
-  tsri_buffer *buffer = fixture_buffer(&f, THREADS * 2 * f.limits.buffer_alignment + 256);
+  tsri_program *program = fixture_build(&f, fixture_code("slow", slow_text, 1, 8, ""));
+  tsri_buffer *buffer = fixture_buffer(&f, THREADS * 2 * f.limits.buffer_alignment + 256, NULL);
   pthread_t threads[THREADS];
   worker workers[THREADS];
   for (uint32_t i = 0; i < THREADS; i++) {
@@ -246,8 +246,8 @@ TEST(threads_with_queues_of_their_own_share_a_program) {
   }
   for (int i = 0; i < THREADS; i++) CHECK(pthread_join(threads[i], NULL) == 0);
   for (int i = 0; i < THREADS; i++) CHECK(workers[i].is_good);
-  f.cl->buffer_destroy(f.device, buffer);
-  f.cl->program_destroy(f.device, program);
+  f.backend->buffer_destroy(f.device, buffer);
+  f.backend->program_destroy(f.device, program);
   fixture_close(&f);
 }
 

@@ -197,7 +197,7 @@ static tsri_native_op op_of(tsr_dtype dtype, const held *a, const held *b, const
 }
 
 static void let_go(const fixture *f, held *h) {
-  f->vk->buffer_destroy(f->device, h->buffer);
+  f->backend->buffer_destroy(f->device, h->buffer);
   free(h->values);
   free(h->bits);
 }
@@ -219,7 +219,7 @@ static void compare(const fixture *f, tsr_dtype dtype, const held *a, const held
   int64_t k = a->layout.shape.dims[a->layout.shape.rank - 1], total = 1;
   for (int i = 0; i < rank; i++) total *= shape.dims[i];
   double step = dtype == TSR_F16 ? 0x1p-11 : 0x1p-8;
-  fixture_read(f, y->buffer, y->bits, y->count * 2);
+  fixture_read(f, y->buffer, 0, y->bits, y->count * 2);
   CHECK_OK(tsr_convert(TSR_F32, y->values, dtype, y->bits, y->count));
   for (int64_t i = 0; i < total; i++) {
     int64_t index[TSR_MAX_RANK], at_a[TSR_MAX_RANK], at_b[TSR_MAX_RANK], rest = i;
@@ -252,8 +252,8 @@ static void run_case(const fixture *f, tsr_dtype dtype, const product_case *c) {
   held y = hold(f, dtype, c->y, y_strides, c->y_at);
   tsri_native_op op = op_of(dtype, &a, &b, &y);
   uint16_t before = y.bits[0];
-  CHECK(f->vk->has_op(f->device, &op));
-  CHECK_OK(f->vk->run_op(f->queue, &op));
+  CHECK(f->backend->has_op(f->device, &op));
+  CHECK_OK(f->backend->run_op(f->queue, &op));
   compare(f, dtype, &a, &b, &y);
   if (c->y_at > 0) CHECK_EQ_UINT(y.bits[0], before);  // nothing is written before it
   let_go(f, &a);
@@ -320,10 +320,10 @@ TEST(a_driver_that_refuses_the_kernel_is_not_asked_again) {
   int64_t strides[2] = {32, 1};
   held a = hold(&f, TSR_F16, SHAPE2(32, 32), strides, 0);
   tsri_native_op op = op_of(TSR_F16, &a, &a, &a);
-  CHECK(f.vk->has_op(f.device, &op));
-  CHECK_STATUS(f.vk->run_op(f.queue, &op), TSR_ERR_UNSUPPORTED);
-  CHECK(!f.vk->has_op(f.device, &op));
-  CHECK_STATUS(f.vk->run_op(f.queue, &op), TSR_ERR_UNSUPPORTED);
+  CHECK(f.backend->has_op(f.device, &op));
+  CHECK_STATUS(f.backend->run_op(f.queue, &op), TSR_ERR_UNSUPPORTED);
+  CHECK(!f.backend->has_op(f.device, &op));
+  CHECK_STATUS(f.backend->run_op(f.queue, &op), TSR_ERR_UNSUPPORTED);
   let_go(&f, &a);
   fixture_close(&f);
 }
@@ -400,7 +400,7 @@ TEST(the_setting_native_switches_them_off) {
   fixture f = fixture_open_with(&(tsri_open_options){.timeout_ns = UINT64_MAX, .native = "-cooperative_matrix"});
   tsri_native_op op = product_of(512, 512, 512);
   vulkan_device_of(f.device)->features.f16_matrix = (vulkan_matrix){SIDE, SIDE, SIDE};
-  CHECK(!f.vk->has_op(f.device, &op));
+  CHECK(!f.backend->has_op(f.device, &op));
   fixture_close(&f);
 }
 

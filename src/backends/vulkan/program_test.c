@@ -39,7 +39,7 @@ static void run_relu(fixture *f, tsr_dtype dtype, const char *kernel, int lanes)
   }
   for (int j = 0; j < 4; j++) {
     size_t bytes = COUNT * tsr_dtype_bytes(dtype);
-    bound[j] = (fixture_bound){fixture_buffer(f, bytes, j < 3 ? raw[j] : NULL), bytes};
+    bound[j] = (fixture_bound){fixture_buffer(f, bytes, j < 3 ? raw[j] : NULL), bytes, 0};
   }
   for (int i = 0; i < COUNT; i++) {
     float product = a[i] * b[i];
@@ -49,15 +49,15 @@ static void run_relu(fixture *f, tsr_dtype dtype, const char *kernel, int lanes)
   CHECK_OK(tsr_convert(dtype, raw[0], TSR_F32, wanted, COUNT));
   CHECK_OK(tsr_convert(TSR_F32, wanted, dtype, raw[0], COUNT));
   uint32_t n = COUNT / (uint32_t)lanes;
-  fixture_launch(f, &k, (n + 255) / 256, 1, bound, &n);
-  fixture_read(f, bound[3].buffer, raw[3], bound[3].bytes);
+  fixture_launch(f, &k, (n + 255) / 256, 1, 1, bound, &n);
+  fixture_read(f, bound[3].buffer, 0, raw[3], bound[3].bytes);
   CHECK_OK(tsr_convert(TSR_F32, got, dtype, raw[3], COUNT));
   for (int i = 0; i < COUNT; i++) {
     // T's own arithmetic rounds each step in T; one step of it is the bound.
     float bound_here = dtype == TSR_F16 ? 0x1p-9f : dtype == TSR_BF16 ? 0x1p-6f : 0;
     CHECK_NEAR(got[i], wanted[i], bound_here * (fabsf(wanted[i]) + fabsf(a[i] * b[i])));
   }
-  for (int j = 0; j < 4; j++) f->vk->buffer_destroy(f->device, bound[j].buffer);
+  for (int j = 0; j < 4; j++) f->backend->buffer_destroy(f->device, bound[j].buffer);
   fixture_discard(f, &k);
 }
 
@@ -86,22 +86,22 @@ static void run_rms_norm(fixture *f) {
   for (int i = 0; i < ROWS * COLS; i++) x[i] = random_float();
   for (int i = 0; i < COLS; i++) w[i] = random_float();
   fixture_kernel k = fixture_compile(f, fixture_kernel_file("rms_norm.tk"), NULL, "T=f32", false);
-  fixture_bound bound[3] = {{fixture_buffer(f, sizeof x, x), sizeof x},
-                            {fixture_buffer(f, sizeof w, w), sizeof w},
-                            {fixture_buffer(f, sizeof y, NULL), sizeof y}};
+  fixture_bound bound[3] = {{fixture_buffer(f, sizeof x, x), sizeof x, 0},
+                            {fixture_buffer(f, sizeof w, w), sizeof w, 0},
+                            {fixture_buffer(f, sizeof y, NULL), sizeof y, 0}};
   struct {
     uint32_t cols;
     float eps;
   } params = {COLS, 1e-5f};
-  fixture_launch(f, &k, ROWS, 1, bound, &params);
-  fixture_read(f, bound[2].buffer, y, sizeof y);
+  fixture_launch(f, &k, ROWS, 1, 1, bound, &params);
+  fixture_read(f, bound[2].buffer, 0, y, sizeof y);
   for (int r = 0; r < ROWS; r++) {
     double sum = 0;
     for (int i = 0; i < COLS; i++) sum += (double)x[r * COLS + i] * (double)x[r * COLS + i];
     double scale = 1 / sqrt(sum / COLS + 1e-5);
     for (int i = 0; i < COLS; i++) CHECK_NEAR(y[r * COLS + i], (double)x[r * COLS + i] * scale * (double)w[i], 1e-5);
   }
-  for (int i = 0; i < 3; i++) f->vk->buffer_destroy(f->device, bound[i].buffer);
+  for (int i = 0; i < 3; i++) f->backend->buffer_destroy(f->device, bound[i].buffer);
   fixture_discard(f, &k);
 }
 
@@ -111,18 +111,18 @@ static void run_matmul(fixture *f) {
   for (int i = 0; i < M * K; i++) a[i] = random_float();
   for (int i = 0; i < K * N; i++) b[i] = random_float();
   fixture_kernel k = fixture_compile(f, fixture_kernel_file("matmul.tk"), "matmul_tiled", "T=f32", false);
-  fixture_bound bound[3] = {{fixture_buffer(f, sizeof a, a), sizeof a},
-                            {fixture_buffer(f, sizeof b, b), sizeof b},
-                            {fixture_buffer(f, sizeof c, NULL), sizeof c}};
+  fixture_bound bound[3] = {{fixture_buffer(f, sizeof a, a), sizeof a, 0},
+                            {fixture_buffer(f, sizeof b, b), sizeof b, 0},
+                            {fixture_buffer(f, sizeof c, NULL), sizeof c, 0}};
   uint32_t params[3] = {M, N, K};
-  fixture_launch(f, &k, (N + 15) / 16, (M + 15) / 16, bound, params);
-  fixture_read(f, bound[2].buffer, c, sizeof c);
+  fixture_launch(f, &k, (N + 15) / 16, (M + 15) / 16, 1, bound, params);
+  fixture_read(f, bound[2].buffer, 0, c, sizeof c);
   for (int i = 0; i < M * N; i++) {
     double sum = 0;
     for (int j = 0; j < K; j++) sum += (double)a[i / N * K + j] * (double)b[j * N + i % N];
     CHECK_NEAR(c[i], sum, 1e-3);
   }
-  for (int i = 0; i < 3; i++) f->vk->buffer_destroy(f->device, bound[i].buffer);
+  for (int i = 0; i < 3; i++) f->backend->buffer_destroy(f->device, bound[i].buffer);
   fixture_discard(f, &k);
 }
 
@@ -135,12 +135,12 @@ static void run_histogram(fixture *f) {
     wanted[x[i]]++;
   }
   fixture_kernel k = fixture_compile(f, fixture_kernel_file("histogram.tk"), NULL, "", false);
-  fixture_bound bound[2] = {{fixture_buffer(f, sizeof x, x), sizeof x},
-                            {fixture_buffer(f, sizeof bins, bins), sizeof bins}};
-  fixture_launch(f, &k, 4, 1, bound, &n);
-  fixture_read(f, bound[1].buffer, bins, sizeof bins);
+  fixture_bound bound[2] = {{fixture_buffer(f, sizeof x, x), sizeof x, 0},
+                            {fixture_buffer(f, sizeof bins, bins), sizeof bins, 0}};
+  fixture_launch(f, &k, 4, 1, 1, bound, &n);
+  fixture_read(f, bound[1].buffer, 0, bins, sizeof bins);
   CHECK_BYTES(bins, wanted, sizeof bins);
-  for (int i = 0; i < 2; i++) f->vk->buffer_destroy(f->device, bound[i].buffer);
+  for (int i = 0; i < 2; i++) f->backend->buffer_destroy(f->device, bound[i].buffer);
   fixture_discard(f, &k);
 }
 
@@ -214,23 +214,23 @@ static double run_function(fixture *f, const function *fn, tsr_dtype dtype) {
   for (int j = 0; j < 2; j++) {
     CHECK_OK(tsr_convert(dtype, raw[j], TSR_F64, in[j], POINTS));
     CHECK_OK(tsr_convert(TSR_F64, in[j], dtype, raw[j], POINTS));
-    bound[j] = (fixture_bound){fixture_buffer(f, bytes, raw[j]), bytes};
+    bound[j] = (fixture_bound){fixture_buffer(f, bytes, raw[j]), bytes, 0};
   }
-  bound[2] = (fixture_bound){fixture_buffer(f, bytes, NULL), bytes};
+  bound[2] = (fixture_bound){fixture_buffer(f, bytes, NULL), bytes, 0};
   snprintf(text, sizeof text,
            "kernel k<T: f32 | f64>(in T a[], in T b[], out T y[]) {\n  T x = a[global.x], z = b[global.x];\n"
            "  y[global.x] = %s;\n}\n",
            fn->text);
   fixture_kernel k = fixture_compile(f, text, NULL, dtype == TSR_F32 ? "T=f32" : "T=f64", false);
-  fixture_launch(f, &k, POINTS / 64, 1, bound, NULL);
-  fixture_read(f, bound[2].buffer, raw[2], bytes);
+  fixture_launch(f, &k, POINTS / 64, 1, 1, bound, NULL);
+  fixture_read(f, bound[2].buffer, 0, raw[2], bytes);
   CHECK_OK(tsr_convert(TSR_F64, out, dtype, raw[2], POINTS));
   for (int i = 0; i < POINTS; i++) {
     double wanted = fn->one ? fn->one(in[0][i]) : fn->two(in[0][i], in[1][i]);
     double error = dtype == TSR_F32 ? ulps(out[i], wanted, 24, -125) : ulps(out[i], wanted, 53, -1021);
     if (error > most) most = error;
   }
-  for (int j = 0; j < 3; j++) f->vk->buffer_destroy(f->device, bound[j].buffer);
+  for (int j = 0; j < 3; j++) f->backend->buffer_destroy(f->device, bound[j].buffer);
   fixture_discard(f, &k);
   return most;
 }
@@ -272,11 +272,11 @@ TEST(fma_rounds_once) {
   float in[3] = {1 + 0x1p-12f, 1 + 0x1p-12f, -1 - 0x1p-11f}, out = 0;
   fixture_kernel k = fixture_compile(
       &f, "kernel k(in f32 x[], out f32 y[]) { if (global.x == 0) y[0] = fma(x[0], x[1], x[2]); }", NULL, "", false);
-  fixture_bound bound[2] = {{fixture_buffer(&f, sizeof in, in), sizeof in}, {fixture_buffer(&f, 4, NULL), 4}};
-  fixture_launch(&f, &k, 1, 1, bound, NULL);
-  fixture_read(&f, bound[1].buffer, &out, 4);
+  fixture_bound bound[2] = {{fixture_buffer(&f, sizeof in, in), sizeof in, 0}, {fixture_buffer(&f, 4, NULL), 4, 0}};
+  fixture_launch(&f, &k, 1, 1, 1, bound, NULL);
+  fixture_read(&f, bound[1].buffer, 0, &out, 4);
   CHECK_NEAR(out, 0x1p-24, 0);
-  for (int i = 0; i < 2; i++) f.vk->buffer_destroy(f.device, bound[i].buffer);
+  for (int i = 0; i < 2; i++) f.backend->buffer_destroy(f.device, bound[i].buffer);
   fixture_discard(&f, &k);
   fixture_close(&f);
 }
@@ -301,10 +301,10 @@ static void run_conversion(fixture *f, tsr_dtype from, tsr_dtype to) {
            "kernel k(in %s x[], out %s y[], u32 n) { if (global.x < n) y[global.x] = %s(x[global.x]); }",
            tsr_dtype_name(from), tsr_dtype_name(to), tsr_dtype_name(to));
   fixture_kernel k = fixture_compile(f, text, NULL, "", false);
-  fixture_bound bound[2] = {{fixture_buffer(f, in_bytes, in), in_bytes},
-                            {fixture_buffer(f, out_bytes, NULL), out_bytes}};
-  fixture_launch(f, &k, 1, 1, bound, &n);
-  fixture_read(f, bound[1].buffer, out, out_bytes);
+  fixture_bound bound[2] = {{fixture_buffer(f, in_bytes, in), in_bytes, 0},
+                            {fixture_buffer(f, out_bytes, NULL), out_bytes, 0}};
+  fixture_launch(f, &k, 1, 1, 1, bound, &n);
+  fixture_read(f, bound[1].buffer, 0, out, out_bytes);
   double got[VALUES], should[VALUES];
   CHECK_OK(tsr_convert(TSR_F64, got, to, out, VALUES));
   CHECK_OK(tsr_convert(TSR_F64, should, to, wanted, VALUES));
@@ -314,7 +314,7 @@ static void run_conversion(fixture *f, tsr_dtype from, tsr_dtype to) {
       test_fail(__FILE__, __LINE__, "%s %g as %s is %g, not %g", tsr_dtype_name(from), values[i], tsr_dtype_name(to),
                 got[i], should[i]);
   }
-  for (int i = 0; i < 2; i++) f->vk->buffer_destroy(f->device, bound[i].buffer);
+  for (int i = 0; i < 2; i++) f->backend->buffer_destroy(f->device, bound[i].buffer);
   fixture_discard(f, &k);
 }
 
@@ -391,17 +391,17 @@ TEST(integers_wrap_and_divide_as_the_language_says) {
       "  y[i + 512] = clz(a);\n  y[i + 576] = ctz(a);\n  y[i + 640] = i32(mulhi(c, d));\n  y[i + 704] = max(a, "
       "b);\n}\n",
       NULL, "", false);
-  fixture_bound bound[3] = {{fixture_buffer(&f, sizeof in[0], in[0]), sizeof in[0]},
-                            {fixture_buffer(&f, sizeof in[1], in[1]), sizeof in[1]},
-                            {fixture_buffer(&f, sizeof out, NULL), sizeof out}};
-  fixture_launch(&f, &k, 1, 1, bound, NULL);
-  fixture_read(&f, bound[2].buffer, out, sizeof out);
+  fixture_bound bound[3] = {{fixture_buffer(&f, sizeof in[0], in[0]), sizeof in[0], 0},
+                            {fixture_buffer(&f, sizeof in[1], in[1]), sizeof in[1], 0},
+                            {fixture_buffer(&f, sizeof out, NULL), sizeof out, 0}};
+  fixture_launch(&f, &k, 1, 1, 1, bound, NULL);
+  fixture_read(&f, bound[2].buffer, 0, out, sizeof out);
   for (int i = 0; i < KINDS * COUNT; i++) {
     int32_t a = in[0][i % COUNT], b = in[1][i % COUNT], wanted = wanted_integer(i / COUNT, a, b);
     if (out[i] != wanted)
       test_fail(__FILE__, __LINE__, "operation %d of %d and %d: %d, not %d", i / COUNT, a, b, out[i], wanted);
   }
-  for (int i = 0; i < 3; i++) f.vk->buffer_destroy(f.device, bound[i].buffer);
+  for (int i = 0; i < 3; i++) f.backend->buffer_destroy(f.device, bound[i].buffer);
   fixture_discard(&f, &k);
   fixture_close(&f);
 }
@@ -422,9 +422,10 @@ static void run_collectives(fixture *f, const char *dtype, uint32_t items) {
            dtype, dtype);
   snprintf(args, sizeof args, "WG=%u", items);
   fixture_kernel k = fixture_compile(f, text, NULL, args, false);
-  fixture_bound bound[2] = {{fixture_buffer(f, sizeof x, x), sizeof x}, {fixture_buffer(f, sizeof y, NULL), sizeof y}};
-  fixture_launch(f, &k, 1, 1, bound, NULL);
-  fixture_read(f, bound[1].buffer, y, sizeof y);
+  fixture_bound bound[2] = {{fixture_buffer(f, sizeof x, x), sizeof x, 0},
+                            {fixture_buffer(f, sizeof y, NULL), sizeof y, 0}};
+  fixture_launch(f, &k, 1, 1, 1, bound, NULL);
+  fixture_read(f, bound[1].buffer, 0, y, sizeof y);
   float sum = 0, least = x[0], most = x[0];
   for (uint32_t i = 0; i < items; i++) {
     sum += x[i];
@@ -442,7 +443,7 @@ static void run_collectives(fixture *f, const char *dtype, uint32_t items) {
     CHECK_NEAR(y[i + 512], part, 0);
     CHECK_NEAR(y[i + 640], (i ^ 1) < items && size > 1 ? x[i ^ 1] : 0, 0);
   }
-  for (int i = 0; i < 2; i++) f->vk->buffer_destroy(f->device, bound[i].buffer);
+  for (int i = 0; i < 2; i++) f->backend->buffer_destroy(f->device, bound[i].buffer);
   fixture_discard(f, &k);
 }
 
@@ -479,9 +480,10 @@ TEST(arithmetic_with_a_zero_that_the_compiler_could_know) {
                       "  r[i + 2] = 0.0 / a;\n  r[i + 3] = a * f32(none);\n"
                       "  r[i + 4] = a * f32(i32(i) < 0);\n  r[i + 5] = fma(f32(x[0] == 1.0), a, a);\n}\n",
                       NULL, "", false);
-  fixture_bound bound[2] = {{fixture_buffer(&f, sizeof x, x), sizeof x}, {fixture_buffer(&f, sizeof r, r), sizeof r}};
-  fixture_launch(&f, &k, COUNT / 2, 1, bound, NULL);
-  fixture_read(&f, bound[1].buffer, r, sizeof r);
+  fixture_bound bound[2] = {{fixture_buffer(&f, sizeof x, x), sizeof x, 0},
+                            {fixture_buffer(&f, sizeof r, r), sizeof r, 0}};
+  fixture_launch(&f, &k, COUNT / 2, 1, 1, bound, NULL);
+  fixture_read(&f, bound[1].buffer, 0, r, sizeof r);
   for (int i = 0; i < COUNT; i++) {
     float product = x[i] * 0.0f, wanted[EACH] = {product, x[i] + 0.0f, 0.0f / x[i], product, product, product + x[i]};
     for (int j = 0; j < EACH; j++) {
@@ -490,7 +492,7 @@ TEST(arithmetic_with_a_zero_that_the_compiler_could_know) {
       test_fail(__FILE__, __LINE__, "%g: result %d is %g, not %g", (double)x[i], j, (double)is, (double)wanted[j]);
     }
   }
-  for (int i = 0; i < 2; i++) f.vk->buffer_destroy(f.device, bound[i].buffer);
+  for (int i = 0; i < 2; i++) f.backend->buffer_destroy(f.device, bound[i].buffer);
   fixture_discard(&f, &k);
   fixture_close(&f);
 }
@@ -506,14 +508,14 @@ TEST(many_parameters_go_through_a_buffer) {
   fixture_kernel k = fixture_compile(&f, text, NULL, "", false);
   float params[40], wanted = 0, out = 0;
   for (int i = 0; i < 40; i++) wanted += params[i] = (float)i;
-  fixture_bound bound = {fixture_buffer(&f, 4, NULL), 4};
+  fixture_bound bound = {fixture_buffer(&f, 4, NULL), 4, 0};
   for (int round = 0; round < 3; round++) {
-    fixture_launch(&f, &k, 1, 1, &bound, params);
+    fixture_launch(&f, &k, 1, 1, 1, &bound, params);
     memset(params, 0, round == 1 ? sizeof params : 0);  // read before the call returned
-    fixture_read(&f, bound.buffer, &out, 4);
+    fixture_read(&f, bound.buffer, 0, &out, 4);
     CHECK_NEAR(out, round < 2 ? wanted : 0, 0);
   }
-  f.vk->buffer_destroy(f.device, bound.buffer);
+  f.backend->buffer_destroy(f.device, bound.buffer);
   fixture_discard(&f, &k);
   fixture_close(&f);
 }
@@ -527,17 +529,17 @@ TEST(an_index_out_of_range_is_reported_in_checked_mode) {
   uint64_t counts[2] = {64, 64};
   char sentence[256];
   for (int i = 0; i < 64; i++) x[i] = (float)i;
-  fixture_bound bound[3] = {{fixture_buffer(&f, sizeof x, x), sizeof x},
-                            {fixture_buffer(&f, sizeof y, NULL), sizeof y},
-                            {fixture_buffer(&f, sizeof report, report), sizeof report}};
+  fixture_bound bound[3] = {{fixture_buffer(&f, sizeof x, x), sizeof x, 0},
+                            {fixture_buffer(&f, sizeof y, NULL), sizeof y, 0},
+                            {fixture_buffer(&f, sizeof report, report), sizeof report, 0}};
   tsri_emit_params(k.kernel, &k.code, NULL, counts, words);
-  fixture_launch(&f, &k, 1, 1, bound, words);
-  fixture_read(&f, bound[1].buffer, y, sizeof y);
-  fixture_read(&f, bound[2].buffer, report, sizeof report);
+  fixture_launch(&f, &k, 1, 1, 1, bound, words);
+  fixture_read(&f, bound[1].buffer, 0, y, sizeof y);
+  fixture_read(&f, bound[2].buffer, 0, report, sizeof report);
   for (int i = 0; i < 64; i++) CHECK_NEAR(y[i], i < 3 ? 0 : i - 3, 0);
   CHECK(tsri_emit_decode_report(k.kernel, report, sentence, sizeof sentence));
   CHECK_STR_HAS(sentence, "is outside buffer 'x' of 64 elements (test.tk:1:");
-  for (int i = 0; i < 3; i++) f.vk->buffer_destroy(f.device, bound[i].buffer);
+  for (int i = 0; i < 3; i++) f.backend->buffer_destroy(f.device, bound[i].buffer);
   fixture_discard(&f, &k);
   fixture_close(&f);
 }
@@ -548,10 +550,10 @@ TEST(what_is_no_spirv_does_not_build) {
   static const uint32_t junk[8] = {1, 2, 3};
   tsri_code code = {
       .form = TSRI_CODE_WORDS, .name = "junk", .data = junk, .data_bytes = sizeof junk, .local = {1, 1, 1}};
-  CHECK_STATUS(f.vk->program_create(f.device, &code, &program), TSR_ERR_BUILD);
+  CHECK_STATUS(f.backend->program_create(f.device, &code, &program), TSR_ERR_BUILD);
   CHECK_LAST_ERROR_HAS("junk: 32 bytes that are no SPIR-V module");
   code.form = TSRI_CODE_TEXT;
-  CHECK_STATUS(f.vk->program_create(f.device, &code, &program), TSR_ERR_BUILD);
+  CHECK_STATUS(f.backend->program_create(f.device, &code, &program), TSR_ERR_BUILD);
   CHECK(program == NULL);
   fixture_close(&f);
 }
@@ -561,14 +563,14 @@ TEST(launches_see_what_earlier_ones_wrote) {
   fixture_kernel k =
       fixture_compile(&f, "kernel k(inout u32 x[]) { x[global.x] = x[global.x] * 3 + 1; }", NULL, "", false);
   uint32_t x[256] = {0}, wanted = 0;
-  fixture_bound bound = {fixture_buffer(&f, sizeof x, x), sizeof x};
+  fixture_bound bound = {fixture_buffer(&f, sizeof x, x), sizeof x, 0};
   for (int i = 0; i < 200; i++) {
-    fixture_launch(&f, &k, 4, 1, &bound, NULL);
+    fixture_launch(&f, &k, 4, 1, 1, &bound, NULL);
     wanted = wanted * 3 + 1;
   }
-  fixture_read(&f, bound.buffer, x, sizeof x);
+  fixture_read(&f, bound.buffer, 0, x, sizeof x);
   for (int i = 0; i < 256; i++) CHECK_EQ_UINT(x[i], wanted);
-  f.vk->buffer_destroy(f.device, bound.buffer);
+  f.backend->buffer_destroy(f.device, bound.buffer);
   fixture_discard(&f, &k);
   fixture_close(&f);
 }

@@ -12,17 +12,17 @@ static void run_vulkan(const fixture *f, random_case *c) {
   fixture_kernel k = fixture_compile(f, c->random.text, c->random.name, "", false);
   for (uint32_t i = 0; i < c->random.buffer_count; i++) {
     size_t bytes = random_case_bytes(c, i);
-    bound[i] = (fixture_bound){fixture_buffer(f, bytes, c->inputs + c->offsets[i]), bytes};
+    bound[i] = (fixture_bound){fixture_buffer(f, bytes, c->inputs + c->offsets[i]), bytes, 0};
   }
-  fixture_launch(f, &k, c->random.groups, 1, bound, c->params);
+  fixture_launch(f, &k, c->random.groups, 1, 1, bound, c->params);
   for (uint32_t i = 0; i < c->random.buffer_count; i++) {
     unsigned char *is = malloc(bound[i].bytes);
     CHECK(is);
-    fixture_read(f, bound[i].buffer, is, bound[i].bytes);
+    fixture_read(f, bound[i].buffer, 0, is, bound[i].bytes);
     // Twice what the others are allowed: their functions are the C library's, ours are within 3 ULP.
     random_case_compare(c, i, "Vulkan", is, false, 2);
     free(is);
-    f->vk->buffer_destroy(f->device, bound[i].buffer);
+    f->backend->buffer_destroy(f->device, bound[i].buffer);
   }
   fixture_discard(f, &k);
 }
@@ -32,10 +32,10 @@ static bool flushes_denormals(const fixture *f) {
   uint32_t x[2] = {0x00400000, 0x00100000}, y = 0;
   fixture_kernel k = fixture_compile(f, "kernel k(in f32 x[], out f32 y[]) { if (global.x == 0) y[0] = x[0] + x[1]; }",
                                      NULL, "", false);
-  fixture_bound bound[2] = {{fixture_buffer(f, sizeof x, x), sizeof x}, {fixture_buffer(f, 4, &y), 4}};
-  fixture_launch(f, &k, 1, 1, bound, NULL);
-  fixture_read(f, bound[1].buffer, &y, 4);
-  for (int i = 0; i < 2; i++) f->vk->buffer_destroy(f->device, bound[i].buffer);
+  fixture_bound bound[2] = {{fixture_buffer(f, sizeof x, x), sizeof x, 0}, {fixture_buffer(f, 4, &y), 4, 0}};
+  fixture_launch(f, &k, 1, 1, 1, bound, NULL);
+  fixture_read(f, bound[1].buffer, 0, &y, 4);
+  for (int i = 0; i < 2; i++) f->backend->buffer_destroy(f->device, bound[i].buffer);
   fixture_discard(f, &k);
   return y != 0x00500000;
 }

@@ -25,13 +25,13 @@ TEST(without_a_driver_there_is_no_device) {
   int count = 1;
   CHECK(icd != NULL);
   setenv("VK_ICD_FILENAMES", "/no/such/driver.json", 1);
-  tsr_status status = f.wg->device_count(&count);
+  tsr_status status = f.backend->device_count(&count);
   setenv("VK_ICD_FILENAMES", icd, 1);
   free(icd);
   CHECK_STATUS(status, TSR_ERR_UNAVAILABLE);
   CHECK_LAST_ERROR_HAS("has no adapter here: ");
   CHECK_EQ_INT(count, 0);
-  CHECK_OK(f.wg->device_count(&count));
+  CHECK_OK(f.backend->device_count(&count));
   CHECK_EQ_INT(count, 1);
   fixture_close(&f);
 }
@@ -39,7 +39,7 @@ TEST(without_a_driver_there_is_no_device) {
 TEST(devices_are_described_and_limits_are_sane) {
   fixture f = fixture_open();
   tsr_device_info info;
-  CHECK_OK(f.wg->device_info(0, &info));
+  CHECK_OK(f.backend->device_info(0, &info));
   const tsri_wgpu_adapter *a = &webgpu_device_of(f.device)->adapter;
   printf("  %s, %s, %s, %u storage buffers, %u bytes shared, groups of %u, fma %s\n", info.name, info.driver, info.arch,
          a->max_storage_buffers, a->shared_bytes, a->max_group_items,
@@ -55,14 +55,14 @@ TEST(devices_are_described_and_limits_are_sane) {
 TEST(too_large_a_buffer_is_out_of_memory_and_the_device_goes_on) {
   fixture f = fixture_open();
   tsri_buffer *buffer = NULL;
-  CHECK_STATUS(f.wg->buffer_create(f.device, (size_t)1 << 46, &buffer), TSR_ERR_OUT_OF_MEMORY);
+  CHECK_STATUS(f.backend->buffer_create(f.device, (size_t)1 << 46, &buffer), TSR_ERR_OUT_OF_MEMORY);
   CHECK_LAST_ERROR_HAS("70368744177664");
   CHECK(buffer == NULL);
   buffer = fixture_buffer(&f, 4, "abcd");
   char out[4];
-  fixture_read(&f, buffer, out, 4);
+  fixture_read(&f, buffer, 0, out, 4);
   CHECK_BYTES(out, "abcd", 4);
-  f.wg->buffer_destroy(f.device, buffer);
+  f.backend->buffer_destroy(f.device, buffer);
   fixture_close(&f);
 }
 
@@ -70,13 +70,13 @@ TEST(several_devices_are_open_at_once) {
   fixture a = fixture_open(), b = fixture_open();
   unsigned char in[4] = {1, 2, 3, 4}, out[4];
   tsri_buffer *x = fixture_buffer(&a, 4, in), *y = fixture_buffer(&b, 4, NULL);
-  fixture_read(&a, x, out, 4);
-  CHECK_OK(b.wg->copy_in(b.queue, y, 0, out, 4));
+  fixture_read(&a, x, 0, out, 4);
+  CHECK_OK(b.backend->copy_in(b.queue, y, 0, out, 4));
   memset(out, 0, 4);
-  fixture_read(&b, y, out, 4);
+  fixture_read(&b, y, 0, out, 4);
   CHECK_BYTES(out, in, 4);
-  a.wg->buffer_destroy(a.device, x);
-  b.wg->buffer_destroy(b.device, y);
+  a.backend->buffer_destroy(a.device, x);
+  b.backend->buffer_destroy(b.device, y);
   fixture_close(&a);
   fixture_close(&b);
 }
@@ -87,22 +87,22 @@ TEST(a_lost_device_says_so_from_then_on_and_another_works) {
   tsri_buffer *buffer = fixture_buffer(&f, 64, NULL), *more = NULL;
   char out[64];
   tsri_wgpu_lib.DeviceDestroy(webgpu_device_of(f.device)->handle->handle);
-  (void)f.wg->copy_out(f.queue, out, buffer, 0, 64);  // may not know yet
-  CHECK_STATUS(f.wg->queue_wait(f.queue, UINT64_MAX), TSR_ERR_DEVICE_LOST);
-  CHECK_STATUS(f.wg->fill(f.queue, buffer, 0, 64, "x", 1), TSR_ERR_DEVICE_LOST);
-  CHECK_STATUS(f.wg->copy_in(f.queue, buffer, 0, "x", 1), TSR_ERR_DEVICE_LOST);
-  CHECK_STATUS(f.wg->buffer_create(f.device, 64, &more), TSR_ERR_DEVICE_LOST);
-  CHECK_STATUS(f.wg->queue_wait(f.queue, UINT64_MAX), TSR_ERR_DEVICE_LOST);
+  (void)f.backend->copy_out(f.queue, out, buffer, 0, 64);  // may not know yet
+  CHECK_STATUS(f.backend->queue_wait(f.queue, UINT64_MAX), TSR_ERR_DEVICE_LOST);
+  CHECK_STATUS(f.backend->fill(f.queue, buffer, 0, 64, "x", 1), TSR_ERR_DEVICE_LOST);
+  CHECK_STATUS(f.backend->copy_in(f.queue, buffer, 0, "x", 1), TSR_ERR_DEVICE_LOST);
+  CHECK_STATUS(f.backend->buffer_create(f.device, 64, &more), TSR_ERR_DEVICE_LOST);
+  CHECK_STATUS(f.backend->queue_wait(f.queue, UINT64_MAX), TSR_ERR_DEVICE_LOST);
   CHECK_LAST_ERROR_HAS("lost");
-  f.wg->buffer_destroy(f.device, buffer);
-  f.wg->queue_destroy(f.queue);
-  f.wg->device_close(f.device);
+  f.backend->buffer_destroy(f.device, buffer);
+  f.backend->queue_destroy(f.queue);
+  f.backend->device_close(f.device);
 
   fixture g = fixture_open();
   buffer = fixture_buffer(&g, 4, "abcd");
-  fixture_read(&g, buffer, out, 4);
+  fixture_read(&g, buffer, 0, out, 4);
   CHECK_BYTES(out, "abcd", 4);
-  g.wg->buffer_destroy(g.device, buffer);
+  g.backend->buffer_destroy(g.device, buffer);
   fixture_close(&g);
 }
 
@@ -112,7 +112,7 @@ TEST(text_that_is_no_wgsl_is_a_build_error_with_the_compilers_words) {
   tsri_code code = {
       .form = TSRI_CODE_TEXT, .name = "k", .data = text, .data_bytes = strlen(text), .local = {1, 1, 1}, .options = ""};
   tsri_program *program = NULL;
-  CHECK_STATUS(f.wg->program_create(f.device, &code, &program), TSR_ERR_BUILD);
+  CHECK_STATUS(f.backend->program_create(f.device, &code, &program), TSR_ERR_BUILD);
   CHECK_LAST_ERROR_HAS("f32");
   CHECK(program == NULL);
   fixture_close(&f);
@@ -124,15 +124,15 @@ TEST(what_a_device_does_not_allow_is_refused_with_the_figures) {
   const char *text = "";
   tsri_code code = {.form = TSRI_CODE_TEXT, .name = "k", .data = text, .options = "", .local = {1, 1, 1}};
   code.buffer_count = 39;
-  CHECK_STATUS(f.wg->program_create(f.device, &code, &program), TSR_ERR_BUILD);
+  CHECK_STATUS(f.backend->program_create(f.device, &code, &program), TSR_ERR_BUILD);
   CHECK_LAST_ERROR_HAS("39 buffers");
   code.buffer_count = 1;
   code.shared_bytes = 1u << 30;
-  CHECK_STATUS(f.wg->program_create(f.device, &code, &program), TSR_ERR_BUILD);
+  CHECK_STATUS(f.backend->program_create(f.device, &code, &program), TSR_ERR_BUILD);
   CHECK_LAST_ERROR_HAS("1073741824 bytes of shared memory");
   code.shared_bytes = 0;
   code.local[2] = 4096;
-  CHECK_STATUS(f.wg->program_create(f.device, &code, &program), TSR_ERR_BUILD);
+  CHECK_STATUS(f.backend->program_create(f.device, &code, &program), TSR_ERR_BUILD);
   CHECK_LAST_ERROR_HAS("groups of 1x1x4096 items");
   fixture_close(&f);
 }
@@ -156,16 +156,16 @@ TEST(errors_of_the_library_come_out_with_its_words) {
   tsri_buffer *buffer = fixture_buffer(&f, 64, NULL);
   char out[64];
   tsri_wgpu.copy = fail_copy;
-  CHECK_STATUS(f.wg->copy_out(f.queue, out, buffer, 0, 64), TSR_ERR_INTERNAL);
+  CHECK_STATUS(f.backend->copy_out(f.queue, out, buffer, 0, 64), TSR_ERR_INTERNAL);
   CHECK_LAST_ERROR_HAS("no copies today");
   tsri_wgpu = saved;
-  CHECK_OK(f.wg->fill(f.queue, buffer, 0, 64, "x", 1));
+  CHECK_OK(f.backend->fill(f.queue, buffer, 0, 64, "x", 1));
   tsri_wgpu.device_check = fail_check;
-  CHECK_STATUS(f.wg->queue_wait(f.queue, UINT64_MAX), TSR_ERR_OUT_OF_MEMORY);
+  CHECK_STATUS(f.backend->queue_wait(f.queue, UINT64_MAX), TSR_ERR_OUT_OF_MEMORY);
   CHECK_LAST_ERROR_HAS("too late to say");
   tsri_wgpu = saved;
-  fixture_read(&f, buffer, out, 64);
+  fixture_read(&f, buffer, 0, out, 64);
   CHECK_EQ_INT(out[63], 'x');
-  f.wg->buffer_destroy(f.device, buffer);
+  f.backend->buffer_destroy(f.device, buffer);
   fixture_close(&f);
 }

@@ -35,10 +35,10 @@ static void compile_one(const tsri_kernel *kernel, void *context) {
                     .options = emitted.build_options,
                     .shared_bytes = emitted.shared_bytes};
   memcpy(code.local, emitted.local, sizeof code.local);
-  if (c->f->wg->program_create(c->f->device, &code, &program) != TSR_OK) {
+  if (c->f->backend->program_create(c->f->device, &code, &program) != TSR_OK) {
     test_fail(__FILE__, __LINE__, "%s: %s\n%s", kernel->variant, tsr_last_error(), (const char *)emitted.data);
   }
-  c->f->wg->program_destroy(c->f->device, program);
+  c->f->backend->program_destroy(c->f->device, program);
   tsri_emitted_deinit(&emitted);
   c->built++;
 }
@@ -117,16 +117,16 @@ typedef struct small {
 } small;
 
 static void run_small(const fixture *f, const small *s) {
-  fixture_kernel k = fixture_compile(f, s->text, s->checked);
+  fixture_kernel k = fixture_compile(f, s->text, NULL, "", s->checked);
   fixture_bound bound[MOST_BUFFERS] = {{0}};
   for (uint32_t i = 0; i < k.code.buffer_count; i++) {
-    bound[i] = (fixture_bound){fixture_buffer(f, s->bytes[i], s->data[i]), 0, s->bytes[i]};
+    bound[i] = (fixture_bound){fixture_buffer(f, s->bytes[i], s->data[i]), s->bytes[i], 0};
   }
   uint32_t x = s->groups[0] ? s->groups[0] : 1, y = s->groups[1] ? s->groups[1] : 1,
            z = s->groups[2] ? s->groups[2] : 1;
   fixture_launch(f, &k, x, y, z, bound, s->params);
-  for (uint32_t i = 0; i < k.code.buffer_count; i++) fixture_read(f, bound[i].buffer, s->data[i], s->bytes[i]);
-  for (uint32_t i = 0; i < k.code.buffer_count; i++) f->wg->buffer_destroy(f->device, bound[i].buffer);
+  for (uint32_t i = 0; i < k.code.buffer_count; i++) fixture_read(f, bound[i].buffer, 0, s->data[i], s->bytes[i]);
+  for (uint32_t i = 0; i < k.code.buffer_count; i++) f->backend->buffer_destroy(f->device, bound[i].buffer);
   fixture_discard(f, &k);
 }
 
@@ -427,12 +427,12 @@ TEST(a_buffer_may_be_read_and_written_in_one_launch) {
   tsri_buffer *buffer = fixture_buffer(&f, sizeof both, both);
   fixture_kernel k = fixture_compile(
       &f, "kernel k<WG = 64>(in u32 x[], in u32 y[], out u32 z[]) { z[global.x] = x[global.x] + y[63 - global.x]; }",
-      false);
-  fixture_bound bound[3] = {{buffer, 0, N * 4}, {buffer, N * 4, N * 4}, {buffer, N * 4, N * 4}};
+      NULL, "", false);
+  fixture_bound bound[3] = {{buffer, N * 4, 0}, {buffer, N * 4, N * 4}, {buffer, N * 4, N * 4}};
   fixture_launch(&f, &k, 1, 1, 1, bound, NULL);
-  fixture_read(&f, buffer, both, sizeof both);
+  fixture_read(&f, buffer, 0, both, sizeof both);
   for (uint32_t i = 0; i < N; i++) CHECK_EQ_UINT(both[N + i], i + N + (63 - i));
-  f.wg->buffer_destroy(f.device, buffer);
+  f.backend->buffer_destroy(f.device, buffer);
   fixture_discard(&f, &k);
   fixture_close(&f);
 }
@@ -468,18 +468,18 @@ TEST(checked_mode_reports_the_first_index_out_of_range) {
   uint32_t x[N] = {0}, y[N] = {0}, report[TSRI_EMIT_REPORT_WORDS] = {0};
   uint32_t params[16] = {70};  // n, then counts
   char text[256];
-  fixture_kernel k =
-      fixture_compile(&f, "kernel k<WG = 64>(in u32 x[], out u32 y[], u32 n) { if (local.x == 0) y[3] = x[n]; }", true);
+  fixture_kernel k = fixture_compile(
+      &f, "kernel k<WG = 64>(in u32 x[], out u32 y[], u32 n) { if (local.x == 0) y[3] = x[n]; }", NULL, "", true);
   uint64_t counts[2] = {N, N};
   tsri_emit_params(k.kernel, &k.code, (uint32_t[]){70}, counts, params);
-  fixture_bound bound[3] = {{fixture_buffer(&f, sizeof x, x), 0, sizeof x},
-                            {fixture_buffer(&f, sizeof y, y), 0, sizeof y},
-                            {fixture_buffer(&f, sizeof report, report), 0, sizeof report}};
+  fixture_bound bound[3] = {{fixture_buffer(&f, sizeof x, x), sizeof x, 0},
+                            {fixture_buffer(&f, sizeof y, y), sizeof y, 0},
+                            {fixture_buffer(&f, sizeof report, report), sizeof report, 0}};
   fixture_launch(&f, &k, 1, 1, 1, bound, params);
-  fixture_read(&f, bound[2].buffer, report, sizeof report);
+  fixture_read(&f, bound[2].buffer, 0, report, sizeof report);
   CHECK(tsri_emit_decode_report(k.kernel, report, text, sizeof text));
   CHECK_STR_HAS(text, "index 70 is outside buffer 'x' of 64 elements (test.tk:1:");
-  for (int i = 0; i < 3; i++) f.wg->buffer_destroy(f.device, bound[i].buffer);
+  for (int i = 0; i < 3; i++) f.backend->buffer_destroy(f.device, bound[i].buffer);
   fixture_discard(&f, &k);
   fixture_close(&f);
 }

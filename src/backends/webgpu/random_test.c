@@ -15,12 +15,12 @@ enum { SUBGROUP_SIZE = 32 };
 
 static bool flushes_denormals(const fixture *f) {
   uint32_t x[2] = {0x00400000, 0x00100000}, y = 0;
-  fixture_kernel k =
-      fixture_compile(f, "kernel k(in f32 x[], out f32 y[]) { if (global.x == 0) y[0] = x[0] + x[1]; }", false);
-  fixture_bound bound[2] = {{fixture_buffer(f, sizeof x, x), 0, sizeof x}, {fixture_buffer(f, 4, &y), 0, 4}};
+  fixture_kernel k = fixture_compile(f, "kernel k(in f32 x[], out f32 y[]) { if (global.x == 0) y[0] = x[0] + x[1]; }",
+                                     NULL, "", false);
+  fixture_bound bound[2] = {{fixture_buffer(f, sizeof x, x), sizeof x, 0}, {fixture_buffer(f, 4, &y), 4, 0}};
   fixture_launch(f, &k, 1, 1, 1, bound, NULL);
-  fixture_read(f, bound[1].buffer, &y, 4);
-  for (int i = 0; i < 2; i++) f->wg->buffer_destroy(f->device, bound[i].buffer);
+  fixture_read(f, bound[1].buffer, 0, &y, 4);
+  for (int i = 0; i < 2; i++) f->backend->buffer_destroy(f->device, bound[i].buffer);
   fixture_discard(f, &k);
   return y != 0x00500000;
 }
@@ -73,23 +73,23 @@ static void part_init(part *p, const tsri_kernel *whole, uint32_t kept) {
 static void run_part(const fixture *f, random_case *c, uint32_t kept, bool flushes) {
   part p;
   part_init(&p, c->kernel, kept);
-  fixture_kernel k = fixture_build(f, &p.kernel);
+  fixture_kernel k = fixture_emit(f, &p.kernel);
   fixture_bound bound[RANDOM_MAX_BUFFERS];
   for (uint32_t i = 0; i < p.kernel.buffer_count; i++) {
     size_t bytes = random_case_bytes(c, p.from[i]);
-    bound[i] = (fixture_bound){fixture_buffer(f, bytes, c->inputs + c->offsets[p.from[i]]), 0, bytes};
+    bound[i] = (fixture_bound){fixture_buffer(f, bytes, c->inputs + c->offsets[p.from[i]]), bytes, 0};
   }
   fixture_launch(f, &k, c->random.groups, 1, 1, bound, c->params);
   for (uint32_t i = 0; i < p.kernel.buffer_count; i++) {
     unsigned char *is = malloc(bound[i].bytes);
     CHECK(is);
-    fixture_read(f, bound[i].buffer, is, bound[i].bytes);
+    fixture_read(f, bound[i].buffer, 0, is, bound[i].bytes);
     // Twice what the others are allowed: their functions are the C library's, ours are within 3 ULP.
     random_case_compare(c, p.from[i], "WebGPU", is, flushes, 2);
     free(is);
-    f->wg->buffer_destroy(f->device, bound[i].buffer);
+    f->backend->buffer_destroy(f->device, bound[i].buffer);
   }
-  f->wg->program_destroy(f->device, k.program);
+  f->backend->program_destroy(f->device, k.program);
   tsri_emitted_deinit(&k.code);
   free(p.exprs);
   free(p.stmts);
