@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Which operations have an expansion, and writing one. The formulas are in expand_exp.c, expand_log.c,
-// expand_trig.c, expand_reduce.c, expand_fma.c, expand_nan.c, expand_integer.c, expand_convert.c.
+// expand_trig.c, expand_reduce.c, expand_fma.c, expand_nan.c, expand_integer.c,
+// expand_convert.c, expand_half.c.
 #include "lang/lower/expand.h"
 
 #include "lang/lower/expand_build.h"
@@ -91,22 +92,9 @@ const char *tsri_expand_call(tsri_ir_op code, tsr_dtype dtype) {
   return entries[code].calls[places[dtype]];
 }
 
-bool tsri_expand_has_convert(tsr_dtype to, tsr_dtype from) {
-  return to == TSR_BF16 && (from == TSR_I32 || from == TSR_U32 || from == TSR_I64);
-}
-
-void tsri_expand_convert(tsr_dtype to, tsri_ir_type from, tsri_expansion *out) {
-  (void)to;
-  tsri_expander e = {
-      .out = out, .type = {TSR_F32, from.lanes}, .ints = from, .bools = {TSR_BOOL, from.lanes}, .k = &tsri_expand_f32};
+static tsri_expander expander_for(tsri_ir_type type, tsri_expand_options options, tsri_expansion *out) {
   out->count = 1;
   out->has_overflowed = false;
-  node x = put(&e, (tsri_ir_expr){.kind = TSRI_EXPR_VAR, .type = from});
-  out->result = tsri_expand_integer_to_bf16(&e, x);
-}
-
-static tsri_expander expander_for(tsri_ir_op code, tsri_ir_type type, tsri_expand_options options,
-                                  tsri_expansion *out) {
   bool is_wide = type.dtype == TSR_F64;
   tsri_ir_type bits = {is_wide ? TSR_I64 : TSR_U32, type.lanes};
   return (tsri_expander){.out = out,
@@ -115,9 +103,8 @@ static tsri_expander expander_for(tsri_ir_op code, tsri_ir_type type, tsri_expan
                          .bools = {TSR_BOOL, type.lanes},
                          .k = is_wide ? &tsri_expand_f64 : &tsri_expand_f32,
                          .fma = options.fma,
-                         .is_nan_last = options.nan_by_bits && entries[code].is_nan_last,
-                         .is_far = options.far,
                          .asks_by_bits = options.nan_by_bits,
+                         .trusts_nan = options.trusts_nan,
                          .has_remainder = options.remainder,
                          .goes_through_f64 = options.f64};
 }
@@ -126,9 +113,9 @@ void tsri_expand(tsri_ir_op code, tsri_ir_type type, tsri_expand_options options
   bool is_float = is_float_type((tsr_dtype)type.dtype);
   unary one = is_float ? entries[code].float_one : entries[code].int_one;
   binary two = is_float ? entries[code].float_two : entries[code].int_two;
-  tsri_expander e = expander_for(code, type, options, out);
-  out->count = 1;
-  out->has_overflowed = false;
+  tsri_expander e = expander_for(type, options, out);
+  e.is_nan_last = options.nan_by_bits && entries[code].is_nan_last;
+  e.is_far = options.far;
   node args[3] = {0};
   for (uint32_t i = 0; i < tsri_ir_op_infos[code].arity; i++) {
     args[i] = put(&e, (tsri_ir_expr){.kind = TSRI_EXPR_VAR, .type = type, .object = i});
@@ -147,4 +134,45 @@ void tsri_expand(tsri_ir_op code, tsri_ir_type type, tsri_expand_options options
     out->result = pick(&e, is_number, out->result, not_a_number(&e));
   }
   if (e.is_nan_last) out->result = pick(&e, is_nan(&e, args[0]), args[0], out->result);
+}
+
+// --- Conversions ----------------------------------------------------------------------------------------------------
+
+static bool is_half(tsr_dtype dtype) { return dtype == TSR_F16 || dtype == TSR_BF16; }
+
+bool tsri_expand_has_convert(tsr_dtype to, tsr_dtype from) {
+  if (is_float_type(from)) return !is_float_type(to);
+  if (to == TSR_F32) return from == TSR_U32;
+  return to == TSR_BF16 && (from == TSR_I32 || from == TSR_U32 || from == TSR_I64);
+}
+
+static node convert(tsri_expander *e, tsr_dtype to, tsri_ir_type from, node x) {
+  if (from.dtype == TSR_F64 && is_half(to)) return tsri_expand_f64_to_half(e, to, x);
+  if (is_float_type((tsr_dtype)from.dtype)) {
+    if (to == TSR_BOOL) return tsri_expand_float_to_bool(e, x);
+    if (to == TSR_F16) return tsri_expand_round_f16(e, x);
+    return to == TSR_BF16 ? tsri_expand_round_bf16(e, x) : tsri_expand_float_to_int(e, to, x);
+  }
+  e->type.dtype = TSR_F32;
+  return to == TSR_F32 ? tsri_expand_word_to_f32(e, x) : tsri_expand_integer_to_bf16(e, x);
+}
+
+void tsri_expand_convert(tsr_dtype to, tsri_ir_type from, tsri_expand_options options, tsri_expansion *out) {
+  tsri_expander e = expander_for(from, options, out);
+  node x = put(&e, (tsri_ir_expr){.kind = TSRI_EXPR_VAR, .type = from});
+  out->result = convert(&e, to, from, x);
+}
+
+void tsri_expand_encode(tsr_dtype storage, uint32_t lanes, tsri_expansion *out) {
+  tsri_ir_type type = {TSR_F32, (uint8_t)lanes};
+  tsri_expander e = expander_for(type, (tsri_expand_options){0}, out);
+  node x = put(&e, (tsri_ir_expr){.kind = TSRI_EXPR_VAR, .type = type});
+  out->result = storage == TSR_F16 ? tsri_expand_encode_f16(&e, x) : tsri_expand_encode_bf16(&e, x);
+}
+
+void tsri_expand_decode(tsr_dtype storage, uint32_t lanes, tsri_expansion *out) {
+  tsri_ir_type type = {TSR_F32, (uint8_t)lanes}, word = {TSR_U32, (uint8_t)lanes};
+  tsri_expander e = expander_for(type, (tsri_expand_options){0}, out);
+  node half = put(&e, (tsri_ir_expr){.kind = TSRI_EXPR_VAR, .type = word});
+  out->result = storage == TSR_F16 ? tsri_expand_decode_f16(&e, half) : tsri_expand_decode_bf16(&e, half);
 }

@@ -16,22 +16,25 @@
 
 typedef struct tsri_expansion {
   // Indices 1 to count - 1. Kinds: VAR (object 0 to 2: the operand), CONST, OP, CONVERT, BITCAST. CONST is of all lanes.
-  // `lane` 1 leaves a dialect more freedom, so that it does not lack the operation: a DIV of floats need not round correctly,
-  // and the divisor of a DIV or REM of integers is neither 0 nor -1; an EQ, LT or LE may give anything for NaN; what becomes
-  // of an ADD, SUB or MUL need not see it as it was rounded; a NEG need not turn the sign of 0, and may be of any form; the count of a SHL or SHR is
-  // below the width.
+  // `lane` 1 leaves a dialect more freedom, so that it does not lack the operation:
+  //   DIV, REM    floats need not be rounded correctly; the divisor of integers is neither 0 nor -1
+  //   ADD, SUB, MUL  what becomes of the result need not see it as it was rounded
+  //   NEG         need not turn the sign of 0, and may take any form
+  //   SHL, SHR    the count is below the width
+  //   comparisons may give anything for NaN
+  //   CONVERT     float to integer: the operand is in range; u32 to f32: it is below 2^24
   tsri_ir_expr nodes[TSRI_EXPAND_MAX];
   uint32_t count, result;
   bool has_overflowed;  // a defect here: the list was too short
 } tsri_expansion;
 
 typedef struct tsri_expand_options {
-  bool fma;  // FMA is one operation that rounds once; without it, it is not used
-  bool
-      nan_by_bits;  // comparisons may give anything for NaN, which is asked for apart: once, at the end, where that will do
-  bool remainder;  // REM of negative integers is one operation; without it, it is made of DIV
-  bool f64;        // FMA of f32 may go through f64, and i64 is there, too
-  bool far;        // for arguments beyond tsri_expand_limit, infinity and NaN; without it, for the others and NaN
+  bool fma;          // FMA is one operation that rounds once; without it, it is not used
+  bool nan_by_bits;  // comparisons may give anything for NaN, which is then asked for by itself, if possible at the end
+  bool trusts_nan;   // comparisons give what they must for NaN, whatever the compiler assumes
+  bool remainder;    // REM of negative integers is one operation; without it, it is made of DIV
+  bool f64;          // FMA of f32 may go through f64, and i64 is there, too
+  bool far;          // for arguments beyond tsri_expand_limit, infinity and NaN; without it, for the others and NaN
 } tsri_expand_options;
 
 // Some expansions are for arguments whose size is at most this. Beyond, there is a longer one (option `far`), best written as a
@@ -50,13 +53,17 @@ const char *tsri_expand_call(tsri_ir_op code, tsr_dtype dtype);
 // Writes the expansion of an operation that tsri_expand_has. That of an operation on f64 needs i64, too.
 void tsri_expand(tsri_ir_op code, tsri_ir_type type, tsri_expand_options options, tsri_expansion *out);
 
-// Conversions with an expansion: integers to bf16, which f32 on the way would round twice. The operand has type `from`; the
-// result is f32.
+// Conversions with an expansion, by the rules of CONVERT (ir.h): floats to integers and bool, to f16 and bf16 (the result is
+// f32), integers to bf16, which f32 on the way would round twice, u32 to f32. The operand has type `from`.
 bool tsri_expand_has_convert(tsr_dtype to, tsr_dtype from);
-void tsri_expand_convert(tsr_dtype to, tsri_ir_type from, tsri_expansion *out);
+void tsri_expand_convert(tsr_dtype to, tsri_ir_type from, tsri_expand_options options, tsri_expansion *out);
+
+// Between f32 and the 16 bits of f16 or bf16 in the low half of a u32.
+void tsri_expand_encode(tsr_dtype storage, uint32_t lanes, tsri_expansion *out);
+void tsri_expand_decode(tsr_dtype storage, uint32_t lanes, tsri_expansion *out);
 
 // How a dialect that writes expansions as functions calls them: "tsr_sin_f32", "tsr_sin_far_f32" (option `far`),
-// "tsr_to_bf16_i64". `options.far` is not read.
+// "tsr_to_bf16_i64", "tsr_f32_to_f16" (encode), "tsr_f16_to_f32" (decode). `options.far` is not read.
 typedef struct tsri_expand_signature {
   tsri_ir_type operand;  // of each operand
   uint32_t arity;

@@ -49,9 +49,9 @@ typedef struct tsri_expander {
   tsri_ir_type type, ints, bools;
   const tsri_expand_consts *k;
   bool fma;
-  bool is_nan_last;                                    // the caller puts NaN in place of what is made of it
-  bool is_far;                                         // the argument is beyond tsri_expand_limit
-  bool asks_by_bits, has_remainder, goes_through_f64;  // tsri_expand_options
+  bool is_nan_last;                                                // the caller puts NaN in place of what is made of it
+  bool is_far;                                                     // the argument is beyond tsri_expand_limit
+  bool asks_by_bits, trusts_nan, has_remainder, goes_through_f64;  // tsri_expand_options
 } tsri_expander;
 
 // --- One expression each --------------------------------------------------------------------------------------------
@@ -163,6 +163,7 @@ static inline node horner(tsri_expander *e, tsri_expand_poly poly, node x) {
   return p;
 }
 
+static inline node infinity_bits(tsri_expander *e) { return whole(e, e->k->infinity); }
 static inline node infinity(tsri_expander *e) { return constant(e, e->type, (uint64_t)e->k->infinity); }
 static inline node not_a_number(tsri_expander *e) { return constant(e, e->type, (uint64_t)e->k->nan); }
 
@@ -233,6 +234,17 @@ node tsri_expand_atan(tsri_expander *e, node x);
 node tsri_expand_atan2(tsri_expander *e, node y, node x);
 // expand_convert.c
 node tsri_expand_integer_to_bf16(tsri_expander *e, node x);
+node tsri_expand_float_to_int(tsri_expander *e, tsr_dtype to, node x);
+node tsri_expand_float_to_bool(tsri_expander *e, node x);
+node tsri_expand_f64_to_half(tsri_expander *e, tsr_dtype to, node x);
+node tsri_expand_word_to_f32(tsri_expander *e, node x);
+// expand_half.c
+node tsri_expand_round_f16(tsri_expander *e, node x);
+node tsri_expand_round_bf16(tsri_expander *e, node x);
+node tsri_expand_encode_f16(tsri_expander *e, node x);
+node tsri_expand_decode_f16(tsri_expander *e, node half);
+node tsri_expand_encode_bf16(tsri_expander *e, node x);
+node tsri_expand_decode_bf16(tsri_expander *e, node half);
 // expand_integer.c: on integers
 node tsri_expand_integer_div(tsri_expander *e, node a, node b);
 node tsri_expand_integer_rem(tsri_expander *e, node a, node b);

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Integers to bf16, rounded once.
+// Conversions that must not go wrong on the way: integers to bf16, rounded once; floats to integers, which saturate; f64 to
+// f16 and bf16; u32 to f32.
+#include "lang/lower/expand_build.h"
+
+// --- Integers to bf16 -----------------------------------------------------------------------------------------------
 //
 // f32 on the way must not round: the integer's low bits are first dropped, and one that stands for all of them set above
 // them (rounding to odd). What is left fits f32's 24 bits, and bf16's rounding cannot tell it from the integer, since the
 // bit set is at least two below the last bit that bf16 keeps.
-#include "lang/lower/expand_build.h"
 
 // The multiple of 2^bits below x, with its last bit set if x is no multiple.
 static node dropped_to_odd(tsri_expander *e, node x, int bits) {
@@ -31,4 +34,87 @@ node tsri_expand_integer_to_bf16(tsri_expander *e, node x) {
   }
   node wide = put(e, (tsri_ir_expr){.kind = TSRI_EXPR_CONVERT, .dtype = TSR_F32, .type = e->type, .a = y});
   return put(e, (tsri_ir_expr){.kind = TSRI_EXPR_CONVERT, .dtype = TSR_BF16, .type = e->type, .a = wide});
+}
+
+// --- Floats to integers ---------------------------------------------------------------------------------------------
+
+static node convert_to(tsri_expander *e, tsr_dtype dtype, node a) {
+  tsri_ir_type type = {(uint8_t)tsri_ir_compute_dtype(dtype), e->type.lanes};
+  return put(e, (tsri_ir_expr){.kind = TSRI_EXPR_CONVERT, .dtype = (uint8_t)dtype, .type = type, .a = a});
+}
+
+typedef struct range {
+  int64_t least, most;
+  double below, above;  // from here on it saturates; whole numbers that every float type holds
+} range;
+
+static range range_of(tsr_dtype dtype) {
+  switch (dtype) {
+    case TSR_U8:
+      return (range){0, 255, 0, 255};
+    case TSR_I8:
+      return (range){-128, 127, -128, 128};
+    case TSR_I16:
+      return (range){-32768, 32767, -32768, 32768};
+    case TSR_I32:
+      return (range){INT32_MIN, INT32_MAX, -0x1p31, 0x1p31};
+    case TSR_U32:
+      return (range){0, UINT32_MAX, 0, 0x1p32};
+    default:
+      return (range){INT64_MIN, INT64_MAX, -0x1p63, 0x1p63};
+  }
+}
+
+static node compare(tsri_expander *e, tsri_ir_op code, node a, node b) {
+  node id = op(e, code, e->bools, a, b, 0);
+  return e->asks_by_bits ? freely(e, id) : id;
+}
+
+// What is converted is 0 where it would not fit, since the result is then undefined. NaN gives 0.
+node tsri_expand_float_to_int(tsri_expander *e, tsr_dtype to, node x) {
+  range r = range_of(to);
+  node low = num(e, r.below), high = num(e, r.above), zero = num(e, 0), is_nan_bits = 0, fits;
+  node above = compare(e, TSRI_OP_GE, x, high), under = compare(e, TSRI_OP_LE, x, low);
+  if (e->trusts_nan) {
+    fits = pick(e, both(e, lt(e, low, x), lt(e, x, high)), x, zero);
+  } else {
+    is_nan_bits = is_nan(e, x);
+    fits = pick(e, either(e, either(e, above, under), is_nan_bits), zero, x);
+  }
+  node result = freely(e, convert_to(e, to, fits));
+  tsri_expander ints = *e;
+  ints.ints = e->out->nodes[result].type;
+  result = pick(e, above, whole(&ints, r.most), result);
+  result = pick(e, under, whole(&ints, r.least), result);
+  return e->asks_by_bits ? pick(e, is_nan_bits, whole(&ints, 0), result) : result;
+}
+
+node tsri_expand_float_to_bool(tsri_expander *e, node x) {
+  return ne(e, iand(e, bits_of(e, x), e->k->magnitude), whole(e, 0));
+}
+
+// --- Between floats, and from words -----------------------------------------------------------------------------------
+
+// f64 to f16 or bf16 by way of f32: of the two neighbours in f32 the one with an odd last bit, so that rounding once more is
+// still right.
+node tsri_expand_f64_to_half(tsri_expander *e, tsr_dtype to, node x) {
+  tsri_expander narrow = *e;
+  narrow.type.dtype = TSR_F32;
+  narrow.ints.dtype = TSR_U32;
+  narrow.k = &tsri_expand_f32;
+  node near = convert_to(e, TSR_F32, x), back = convert_to(e, TSR_F64, near), bits = bits_of(&narrow, near);
+  node goes_out = op(e, TSRI_OP_EQ, e->bools, lt(e, back, x), lt(e, num(e, 0), x), 0);
+  node one = whole(&narrow, 1);
+  node moved = pick(e, goes_out, iop(&narrow, TSRI_OP_ADD, bits, one), iop(&narrow, TSRI_OP_SUB, bits, one));
+  node is_finite = lt(e, iand(&narrow, bits, narrow.k->magnitude), infinity_bits(&narrow));
+  node is_even = eq(e, iand(&narrow, bits, 1), whole(&narrow, 0));
+  node moves = both(e, both(e, ne(e, back, x), is_finite), is_even);
+  return convert_to(&narrow, to, float_of(&narrow, pick(e, moves, moved, bits)));
+}
+
+// By halves, which are exact: SwiftShader is off by one from 2^31 on.
+node tsri_expand_word_to_f32(tsri_expander *e, node x) {
+  node upper = freely(e, convert_to(e, TSR_F32, shr(e, x, 16)));
+  node lower = freely(e, convert_to(e, TSR_F32, iand(e, x, 0xffff)));
+  return freely(e, add(e, freely(e, mul(e, upper, num(e, 65536))), lower));
 }

@@ -44,14 +44,41 @@ static bool find_operation(const parts *p, tsri_ir_op *out_op) {
   return false;
 }
 
+// "to_i8" and the like.
+static bool find_conversion(const parts *p, tsr_dtype *out_to) {
+  if (strncmp(p->base, "to_", 3) != 0) return false;
+  for (int to = 0; to < TSR_DTYPE_COUNT; to++) {
+    *out_to = (tsr_dtype)to;
+    if (strcmp(p->base + 3, tsr_dtype_name(*out_to)) == 0) return tsri_expand_has_convert(*out_to, p->dtype);
+  }
+  return false;
+}
+
+static bool find_storage(const char *name, tsri_expansion *out, tsri_expand_signature *out_signature) {
+  static const struct {
+    const char *encode, *decode;
+    tsr_dtype dtype;
+  } names[] = {{"tsr_f32_to_f16", "tsr_f16_to_f32", TSR_F16}, {"tsr_f32_to_bf16", "tsr_bf16_to_f32", TSR_BF16}};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    bool is_encode = strcmp(name, names[i].encode) == 0;
+    if (!is_encode && strcmp(name, names[i].decode) != 0) continue;
+    *out_signature = (tsri_expand_signature){.operand = {is_encode ? TSR_F32 : TSR_U32, 1}, .arity = 1};
+    (is_encode ? tsri_expand_encode : tsri_expand_decode)(names[i].dtype, 1, out);
+    return true;
+  }
+  return false;
+}
+
 bool tsri_expand_named(const char *name, tsri_expand_options options, tsri_expansion *out,
                        tsri_expand_signature *out_signature) {
   parts p;
   tsri_ir_op op;
+  if (find_storage(name, out, out_signature)) return true;
   if (!take_apart(name, &p)) return false;
   *out_signature = (tsri_expand_signature){.operand = {(uint8_t)p.dtype, 1}, .arity = 1};
-  if (strcmp(p.base, "to_bf16") == 0 && tsri_expand_has_convert(TSR_BF16, p.dtype)) {
-    tsri_expand_convert(TSR_BF16, out_signature->operand, out);
+  tsr_dtype to;
+  if (find_conversion(&p, &to)) {
+    tsri_expand_convert(to, out_signature->operand, options, out);
     return true;
   }
   if (!find_operation(&p, &op)) return false;

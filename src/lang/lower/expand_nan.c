@@ -5,7 +5,6 @@
 // --- Questions about the bits ---------------------------------------------------------------------------------------
 
 static node size_bits(tsri_expander *e, node a) { return iand(e, bits_of(e, a), e->k->magnitude); }
-static node infinity_bits(tsri_expander *e) { return whole(e, e->k->infinity); }
 
 node tsri_expand_isnan(tsri_expander *e, node a) { return lt(e, infinity_bits(e), size_bits(e, a)); }
 node tsri_expand_isinf(tsri_expander *e, node a) { return eq(e, size_bits(e, a), infinity_bits(e)); }

@@ -316,41 +316,6 @@ TEST(fma_of_zeros_infinities_and_the_ends_of_the_range_is_as_in_c) {
   }
 }
 
-// --- Conversions ----------------------------------------------------------------------------------------------------
-
-// Numbers around every power of two, around the middle of the two bf16 numbers above it, and any.
-static uint64_t random_integer(int i) {
-  uint64_t bits = (uint64_t)(random_unit() * 0x1p53) << 32 ^ (uint64_t)(random_unit() * 0x1p53);
-  int power = (int)(random_unit() * 64);
-  uint64_t near = UINT64_C(1) << power, last = power > 7 ? near >> 7 : 1;
-  if (i % 4 == 1) return near + (bits & 7) - 3;
-  if (i % 4 == 2) return near + (bits >> 8 & 127) * last + last / 2 + (bits & 3) - 1;
-  if (i % 4 == 3) return 0 - (near + (bits >> 8 & 127) * last + last / 2 + (bits & 3) - 1);
-  return bits >> (power & 63);
-}
-
-TEST(integers_become_bf16_by_one_rounding) {
-  static const tsr_dtype dtypes[] = {TSR_I32, TSR_U32, TSR_I64};
-  static tsri_expansion x;
-  for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++) {
-    CHECK(tsri_expand_has_convert(TSR_BF16, dtypes[d]));
-    tsri_expand_convert(TSR_BF16, (tsri_ir_type){(uint8_t)dtypes[d], 1}, &x);
-    CHECK(!x.has_overflowed);
-    for (int i = 0; i < 200000; i++) {
-      value from = {.w = i == 0 ? 16842753 : random_integer(i)}, none = {.w = 0};
-      uint16_t half = 0;
-      float wanted = 0;
-      CHECK_STATUS(tsr_convert(TSR_BF16, &half, dtypes[d], &from, 1), TSR_OK);
-      CHECK_STATUS(tsr_convert(TSR_F32, &wanted, TSR_BF16, &half, 1), TSR_OK);
-      float is = evaluate(&x, from, none).f;
-      if (is != wanted) {
-        test_fail(__FILE__, __LINE__, "%s %016llx: %a, not %a", tsr_dtype_name(dtypes[d]), (unsigned long long)from.w,
-                  (double)is, (double)wanted);
-      }
-    }
-  }
-}
-
 // --- Names ------------------------------------------------------------------------------------------------------------
 
 TEST(functions_made_of_expansions_are_found_by_name) {
@@ -363,7 +328,10 @@ TEST(functions_made_of_expansions_are_found_by_name) {
   CHECK(of.limit == 0 && x.count > near_count);
   CHECK(tsri_expand_named("tsr_pow_f64", (tsri_expand_options){0}, &x, &of) && of.arity == 2);
   CHECK(tsri_expand_named("tsr_to_bf16_i64", (tsri_expand_options){0}, &x, &of) && of.operand.dtype == TSR_I64);
-  static const char *const none[] = {"tsr_lid", "tsr_exp_far_f32", "tsr_add_i32", "tsr_exp_i32", "exp_f32", "tsr_"};
+  CHECK(tsri_expand_named("tsr_to_i8_f32", (tsri_expand_options){0}, &x, &of) && of.operand.dtype == TSR_F32);
+  CHECK(tsri_expand_named("tsr_f16_to_f32", (tsri_expand_options){0}, &x, &of) && of.operand.dtype == TSR_U32);
+  static const char *const none[] = {"tsr_lid", "tsr_exp_far_f32", "tsr_add_i32",     "tsr_exp_i32",
+                                     "exp_f32", "tsr_to_f64_f32",  "tsr_f16_to_bf16", "tsr_"};
   for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
     CHECK(!tsri_expand_named(none[i], (tsri_expand_options){0}, &x, &of));
   }

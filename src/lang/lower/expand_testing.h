@@ -140,6 +140,8 @@ static inline bool run_test(const tsri_ir_expr *n, tsr_dtype dtype, value a, val
   switch ((tsri_ir_op)n->op) {
     case TSRI_OP_LE:
       return is_f64 ? a.d <= b.d : a.f <= b.f;
+    case TSRI_OP_GE:
+      return is_f64 ? a.d >= b.d : a.f >= b.f;
     case TSRI_OP_LT:
       return is_f64             ? a.d < b.d
              : is_f32           ? a.f < b.f
@@ -164,13 +166,20 @@ static inline bool run_test(const tsri_ir_expr *n, tsr_dtype dtype, value a, val
 }
 
 static inline value run_convert(const tsri_ir_expr *n, tsr_dtype of, value a) {
+  tsr_dtype to = (tsr_dtype)n->dtype;
   uint16_t half = 0;
   value is = {.w = 0};
-  if (n->dtype != TSR_BF16) {
-    (void)tsr_convert((tsr_dtype)n->dtype, &is, of, &a, 1);
+  if (n->lane == 1 && (of == TSR_F32 || of == TSR_F64)) {  // in range, so that C converts it
+    double x = of == TSR_F64 ? a.d : (double)a.f;
+    CHECK(x > -0x1p63 && x < 0x1p63);
+    return (value){.w = n->type.dtype == TSR_I64 ? (uint64_t)(int64_t)x : (uint32_t)(int64_t)x};
+  }
+  CHECK(n->lane != 1 || a.u < 1u << 24);
+  if (to == TSR_F16 || to == TSR_BF16) {
+    (void)tsr_convert(to, &half, of, &a, 1);
+    (void)tsr_convert(TSR_F32, &is, to, &half, 1);
   } else {
-    (void)tsr_convert(TSR_BF16, &half, of, &a, 1);
-    (void)tsr_convert(TSR_F32, &is, TSR_BF16, &half, 1);
+    (void)tsr_convert(to, &is, of, &a, 1);
   }
   return is;
 }

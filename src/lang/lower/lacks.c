@@ -23,10 +23,13 @@ _Static_assert(TSRI_OP_COUNT <= 64, "tsri_lacks has one bit per operation");
 #define SIGNED   (UNSIGNED | BIT(ABS) | BIT(SIGN))
 #define COUNTS   (BIT(POPCOUNT) | BIT(CLZ) | BIT(CTZ))
 
-#define C_FAMILY(more_f32, more_f64)                                                        \
+#define F16  (1u << TSR_F16)
+#define BF16 (1u << TSR_BF16)
+
+#define C_FAMILY(more_f32, more_f64, rounding_)                                             \
   {                                                                                         \
     .f32 = NAN_AWARE | (more_f32), .f64 = NAN_AWARE | (more_f64), .i32 = SIGNED | BIT(CTZ), \
-    .u32 = UNSIGNED | BIT(CTZ), .i64 = SIGNED | COUNTS                                      \
+    .u32 = UNSIGNED | BIT(CTZ), .i64 = SIGNED | COUNTS, .rounding = (rounding_)             \
   }
 
 typedef struct row {
@@ -36,23 +39,25 @@ typedef struct row {
 
 static const row rows[] = {
     // PoCL's exp, sinh and cosh of f64 overflow too early, or to NaN.
-    {"opencl", C_FAMILY(0, BIT(EXP) | BIT(SINH) | BIT(COSH))},
-    {"cuda", C_FAMILY(0, 0)},
-    {"hip", C_FAMILY(0, 0)},
-    {"metal", C_FAMILY(BIT(ERF) | BIT(EXPM1) | BIT(LOG1P), 0)},
-    {"c", C_FAMILY(BIT(RSQRT), BIT(RSQRT))},
+    {"opencl", C_FAMILY(0, BIT(EXP) | BIT(SINH) | BIT(COSH), F16 | BF16)},
+    {"cuda", C_FAMILY(0, 0, 0)},
+    {"hip", C_FAMILY(0, 0, BF16)},
+    {"metal", C_FAMILY(BIT(ERF) | BIT(EXPM1) | BIT(LOG1P), 0, BF16)},
+    {"c", C_FAMILY(BIT(RSQRT), BIT(RSQRT), F16 | BF16)},
     {"spirv",
      {.f32 = MATHS | NAN_AWARE,
       .f64 = MATHS | NAN_AWARE | BIT(RSQRT),
       .i32 = SIGNED,
       .u32 = UNSIGNED,
-      .i64 = SIGNED | COUNTS}},
+      .i64 = SIGNED | COUNTS,
+      .rounding = F16 | BF16}},
     // WGSL's comparisons may take NaN for any number, and its - and abs need not keep the sign of 0. Its integers do what
     // we mean; those of 64 bits are the emitter's own.
     {"wgsl",
      {.f32 = MATHS | NAN_AWARE | BIT(NEG) | BIT(ABS) | BIT(EQ) | BIT(NE) | BIT(LT) | BIT(LE) | BIT(GT) | BIT(GE),
       .u32 = BIT(MULHI),
-      .i64 = BIT(MIN) | BIT(MAX)}},
+      .i64 = BIT(MIN) | BIT(MAX),
+      .rounding = F16 | BF16}},
 };
 
 tsri_lacks tsri_lacks_of(const char *dialect) {

@@ -10,6 +10,7 @@
 // By type of the operands; bit 1 << tsri_ir_op.
 typedef struct tsri_lacks {
   uint64_t f32, f64, i32, u32, i64;
+  uint32_t rounding;  // bit 1 << tsr_dtype for f16 and bf16: f32 is not rounded to it by conversions there and back
 } tsri_lacks;
 
 // What `dialect` (a name of TSRI_DIALECTS) lacks on every device.

@@ -376,6 +376,7 @@ static tsr_status emit_with(const tsri_c_spelling *spell, const tsri_emitter *em
                             const tsri_emit_options *options, tsri_emitted *out) {
   tsri_c_emitter e = {
       .emitter = emitter, .kernel = kernel, .options = options, .spell = spell, .lacks = tsri_lacks_of(emitter->name)};
+  if (options->f16) e.lacks.rounding &= ~(1u << TSR_F16);
   e.items = kernel->group_size[0] * kernel->group_size[1] * kernel->group_size[2];
   e.native_subgroups = options->subgroups && e.items % options->subgroup_size == 0;
   e.uses_f64 = (kernel->needs & TSRI_NEEDS_F64) != 0;

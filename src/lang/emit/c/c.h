@@ -158,7 +158,7 @@ void tsri_c_define_expansion(tsri_c_emitter *e, const char *name);
 // Template of an operation on one lane; `dtype` is that of its (last) operand. `is_loose`: with the freedom that an
 // expansion may give (lower/expand.h).
 const char *tsri_c_op_pattern(const tsri_c_emitter *e, tsri_ir_op op, tsr_dtype dtype, bool is_loose);
-const char *tsri_c_convert_pattern(tsr_dtype to, tsr_dtype from);
+const char *tsri_c_convert_pattern(const tsri_c_emitter *e, tsr_dtype to, tsr_dtype from, bool is_loose);
 const char *tsri_c_bitcast_pattern(tsr_dtype to, tsr_dtype from);
 const char *tsri_c_decode_pattern(tsr_dtype storage);  // memory to value
 const char *tsri_c_encode_pattern(tsr_dtype storage);  // value to memory

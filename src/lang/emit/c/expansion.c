@@ -41,7 +41,7 @@ static void put_node(tsri_c_emitter *e, tsri_c_text *out, const tsri_expansion *
       put_filled(e, out, tsri_c_bitcast_pattern(to, from), to == TSR_F32 || to == TSR_F64 ? to : from, x, n);
       break;
     case TSRI_EXPR_CONVERT:
-      put_filled(e, out, tsri_c_convert_pattern((tsr_dtype)n->dtype, from), from, x, n);
+      put_filled(e, out, tsri_c_convert_pattern(e, (tsr_dtype)n->dtype, from, n->lane == 1), from, x, n);
       break;
     default:
       if (n->op == TSRI_OP_SELECT) from = to;
@@ -78,7 +78,8 @@ void tsri_c_define_expansion(tsri_c_emitter *e, const char *name) {
     return;
   }
   tsri_expand_signature of;
-  if (tsri_expand_named(name, (tsri_expand_options){.fma = true, .remainder = true}, x, &of) && tsri_c_want(e, name)) {
+  if (tsri_expand_named(name, (tsri_expand_options){.fma = true, .trusts_nan = true, .remainder = true}, x, &of) &&
+      tsri_c_want(e, name)) {
     put_function(e, name, x, &of);
   }
   tsri_free(x);

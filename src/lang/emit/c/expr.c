@@ -274,7 +274,7 @@ static void put_convert(tsri_c_emitter *e, const tsri_ir_expr *expr) {
     put_call(e, &name, expr->args, 1);
     return;
   }
-  tsri_c_put_pattern(e, tsri_c_convert_pattern(to, dtype), dtype, expr->args, false);
+  tsri_c_put_pattern(e, tsri_c_convert_pattern(e, to, dtype, false), dtype, expr->args, false);
 }
 
 static void put_bitcast(tsri_c_emitter *e, const tsri_ir_expr *expr) {

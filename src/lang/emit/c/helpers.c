@@ -30,23 +30,11 @@ typedef struct helper {
 #define FN2(name, body) "TSR_FN $t tsr_" name "_$t($t a, $t b) { " body " }\n"
 #define FN1(name, body) "TSR_FN $t tsr_" name "_$t($t a) { " body " }\n"
 
-// Float to integer: NaN gives 0, then the range; limits are whole numbers that every float type holds. Only a number
-// in range is converted, and without branches.
+// Before compute capability 8.0.
 #define F32_TO_BF16                                                         \
   "TSR_FN u16 tsr_f32_to_bf16(f32 x) {\n  u32 u = tsr_bits_f32(x);\n"       \
   "  if ((u & 0x7fffffffu) > 0x7f800000u) return (u16)(u >> 16 | 0x40u);\n" \
   "  return (u16)((u + 0x7fffu + ((u >> 16) & 1u)) >> 16);\n}\n"
-
-#define SATURATE(to, result, above, most, below, least)          \
-  "TSR_FN " result " tsr_to_" to                                 \
-  "_$t($t a) {\n"                                                \
-  "  $t in_range = a > ($t)" below " && a < ($t)" above          \
-  " ? a : ($t)0;\n"                                              \
-  "  " result " most = a >= ($t)" above " ? " most " : (" result \
-  ")in_range;\n"                                                 \
-  "  return a <= ($t)" below " ? " least " : most;\n}\n"
-
-#define MIN_I64 "(-9223372036854775807$L - 1)"
 
 // The first that fits is taken.
 static const helper helpers[] = {
@@ -99,17 +87,7 @@ static const helper helpers[] = {
 
     {TSRI_C_ALL, "select", "iufb", "TSR_FN $t tsr_select_$t(bool c, $t a, $t b) { return c ? a : b; }\n"},
 
-    // Conversions.
-    {TSRI_C_ALL, "to_i8", "f", SATURATE("i8", "i32", "128", "127", "-128", "-128")},
-    {TSRI_C_ALL, "to_u8", "f", SATURATE("u8", "u32", "255", "255u", "0", "0u")},
-    {TSRI_C_ALL, "to_i16", "f", SATURATE("i16", "i32", "32768", "32767", "-32768", "-32768")},
-    {TSRI_C_ALL, "to_i32", "f",
-     SATURATE("i32", "i32", "2147483648u", "2147483647", "(-2147483647 - 1)", "(-2147483647 - 1)")},
-    {TSRI_C_ALL, "to_u32", "f", SATURATE("u32", "u32", "4294967296$L", "4294967295u", "0", "0u")},
-    {TSRI_C_ALL, "to_i64", "f",
-     SATURATE("i64", "i64", "9223372036854775808U$L", "9223372036854775807$L", MIN_I64, MIN_I64)},
-    {TSRI_C_ALL, "to_bool", "f", "TSR_FN bool tsr_to_bool_$t($t a) { return (tsr_bits_$t(a) & $m) != 0; }\n"},
-
+    // Conversions in hardware; the others are expansions.
     {OPENCL_F16, "f16_to_f32", "",
      "#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n#define tsr_f16_to_f32(h) convert_float(as_half((ushort)(h)))\n"},
     {OPENCL_F16, "f32_to_f16", "",
@@ -129,29 +107,10 @@ static const helper helpers[] = {
      "TSR_FN u16 tsr_f32_to_f16(f32 x) { return __builtin_bit_cast(u16, (_Float16)x); }\n"},
     {TSRI_C_METAL, "f16_to_f32", "", "#define tsr_f16_to_f32(h) (float(as_type<half>((ushort)(h))))\n"},
     {TSRI_C_METAL, "f32_to_f16", "", "#define tsr_f32_to_f16(x) (as_type<ushort>(half(x)))\n"},
-    {TSRI_C_ALL, "f16_to_f32", "",
-     "TSR_FN f32 tsr_f16_to_f32(u16 h) {\n  u32 s = (u32)(h & 0x8000u) << 16, m = h & 0x7fffu;\n"
-     "  if (m >= 0x7c00u) return tsr_from_f32(s | 0x7f800000u | (m & 0x3ffu) << 13);\n"
-     "  if (m >= 0x400u) return tsr_from_f32(s | ((m << 13) + 0x38000000u));\n"
-     "  return tsr_from_f32(s | tsr_bits_f32((f32)m * tsr_from_f32(0x33800000u)));\n}\n"},
-    {TSRI_C_ALL, "f32_to_f16", "",
-     "TSR_FN u16 tsr_f32_to_f16(f32 x) {\n  u32 u = tsr_bits_f32(x), s = (u >> 16) & 0x8000u, m = u & 0x7fffffffu;\n"
-     "  if (m > 0x7f800000u) return (u16)(s | 0x7e00u | ((m >> 13) & 0x3ffu));\n"
-     "  if (m >= 0x47800000u) return (u16)(s | 0x7c00u);\n"
-     "  if (m < 0x38800000u) return (u16)(s | (tsr_bits_f32(tsr_from_f32(m) + 0.5f) - 0x3f000000u));\n"
-     "  return (u16)(s | ((m - 0x38000000u + 0xfffu + ((m >> 13) & 1u)) >> 13));\n}\n"},
-    {TSRI_C_ALL, "f64_to_odd", "",  // the f32 neighbour with an odd last bit: rounding that once more is still right
-     "TSR_FN f32 tsr_f64_to_odd(f64 x) {\n  f32 r = (f32)x;\n  u32 u = tsr_bits_f32(r);\n"
-     "  if ((f64)r == x || (u & 0x7fffffffu) >= 0x7f800000u || (u & 1u)) return r;\n"
-     "  return tsr_from_f32(((f64)r < x) == (x > 0) ? u + 1u : u - 1u);\n}\n"},
-    {TSRI_C_ALL, "f64_to_f16", "", "#define tsr_f64_to_f16(x) tsr_f32_to_f16(tsr_f64_to_odd(x))\n"},
-    {TSRI_C_ALL, "f64_to_bf16", "", "#define tsr_f64_to_bf16(x) tsr_f32_to_bf16(tsr_f64_to_odd(x))\n"},
-    {TSRI_C_ALL, "bf16_to_f32", "", "TSR_FN f32 tsr_bf16_to_f32(u16 h) { return tsr_from_f32((u32)h << 16); }\n"},
     {TSRI_C_CUDA, "f32_to_bf16", "",
      "#if __CUDA_ARCH__ >= 800\n"
      "TSR_FN u16 tsr_f32_to_bf16(f32 x) {\n  u16 h;\n  asm(\"cvt.rn.bf16.f32 %0, %1;\" : \"=h\"(h) : \"f\"(x));\n"
      "  return h;\n}\n#else\n" F32_TO_BF16 "#endif\n"},
-    {TSRI_C_ALL, "f32_to_bf16", "", F32_TO_BF16},
 
     // Checked mode: the first item to find an index out of range writes the report (TSRI_EMIT_REPORT_…).
     {TSRI_C_OPENCL, "claim", "", "#define tsr_claim(flag) (atomic_cmpxchg(flag, 0u, 1u) == 0u)\n"},

@@ -116,17 +116,28 @@ static const convert_patterns conversions[TSR_DTYPE_COUNT] = {
     [TSR_I64] = {"tsr_to_i64_$t($a)", "(i64)$a", "(i64)$a"},
     [TSR_U32] = {"tsr_to_u32_$t($a)", "(u32)$a", "(u32)$a"},
     // Integers reach f16 through f32: the checked form says so.
-    [TSR_F16] = {"tsr_f16_to_f32(tsr_$t_to_f16($a))", NULL, NULL},
-    [TSR_BF16] = {"tsr_bf16_to_f32(tsr_$t_to_bf16($a))", "tsr_to_bf16_$t($a)", NULL},
+    [TSR_F16] = {"tsr_to_f16_$t($a)", NULL, NULL},
+    [TSR_BF16] = {"tsr_to_bf16_$t($a)", "tsr_to_bf16_$t($a)", NULL},
     [TSR_F32] = {"(f32)$a", "(f32)$a", "(f32)$a"},
     [TSR_F64] = {"(f64)$a", "(f64)$a", "(f64)$a"},
 };
 
-const char *tsri_c_convert_pattern(tsr_dtype to, tsr_dtype from) {
+// There and back, which NVIDIA's hardware does for f64, too, if to f16; NULL where that is no rounding to nearest even.
+static const char *rounding_pattern(const tsri_c_emitter *e, tsr_dtype to, tsr_dtype from) {
+  if (e->lacks.rounding >> to & 1) return NULL;
+  if (from == TSR_F64) return to == TSR_F16 && tsri_c_is(e, TSRI_C_CUDA) ? "tsr_f16_to_f32(tsr_f64_to_f16($a))" : NULL;
+  return to == TSR_F16 ? "tsr_f16_to_f32(tsr_f32_to_f16($a))" : "tsr_bf16_to_f32(tsr_f32_to_bf16($a))";
+}
+
+const char *tsri_c_convert_pattern(const tsri_c_emitter *e, tsr_dtype to, tsr_dtype from, bool is_loose) {
   if (to == from) return "$a";
   const convert_patterns *c = &conversions[to];
   if (from == TSR_BOOL) return c->from_bool;
-  return from == TSR_F32 || from == TSR_F64 ? c->from_float : c->from_int;
+  if (is_loose) return conversions[tsri_ir_compute_dtype(to)].from_int;
+  bool is_float = from == TSR_F32 || from == TSR_F64;
+  if (!is_float) return c->from_int;
+  const char *rounding = to == TSR_F16 || to == TSR_BF16 ? rounding_pattern(e, to, from) : NULL;
+  return rounding ? rounding : c->from_float;
 }
 
 // $t is the float type, where there is one.

@@ -47,7 +47,7 @@ static void put_plain_store(tsri_c_emitter *e, const tsri_ir_stmt *stmt, tsri_ir
   tsri_c_add(&e->body, "] = ");
   // A local array is held in its value type, but keeps what its storage would have kept.
   const char *pattern =
-      space == TSRI_SPACE_LOCAL ? tsri_c_convert_pattern(storage, dtype) : tsri_c_encode_pattern(storage);
+      space == TSRI_SPACE_LOCAL ? tsri_c_convert_pattern(e, storage, dtype, false) : tsri_c_encode_pattern(storage);
   tsri_c_put_pattern(e, pattern, dtype, &stmt->value, true);
   tsri_c_add(&e->body, ";\n");
 }

@@ -140,7 +140,7 @@ tsri_c_name tsri_c_vector_convert(tsri_c_emitter *e, tsr_dtype to, tsri_ir_type 
   tsri_c_name name = named("tsr_to_%s_%sx%u", tsr_dtype_name(to), tsr_dtype_name(dtype), from.lanes);
   if (!tsri_c_want(e, name.text)) return name;
   tsri_ir_type result = {(uint8_t)tsri_ir_compute_dtype(to), from.lanes};
-  define_lanes(e, &name, result, &from, 1, tsri_c_convert_pattern(to, dtype), dtype);
+  define_lanes(e, &name, result, &from, 1, tsri_c_convert_pattern(e, to, dtype, false), dtype);
   return name;
 }
 
@@ -354,7 +354,7 @@ tsri_c_name tsri_c_store(tsri_c_emitter *e, tsri_ir_space space, tsr_dtype stora
   begin_access(e, &text, &name, "void", space, storage, false, extra, lanes, "");
   uint32_t step = native_lanes(e, space, storage, lanes);
   bool is_half = tsri_c_is_half_pointer(e, space, storage);
-  const char *pattern = space == TSRI_SPACE_LOCAL ? tsri_c_convert_pattern(storage, dtype)
+  const char *pattern = space == TSRI_SPACE_LOCAL ? tsri_c_convert_pattern(e, storage, dtype, false)
                         : is_half                 ? "$a"
                                                   : tsri_c_encode_pattern(storage);
   for (uint32_t lane = 0; lane < lanes; lane++) {

@@ -135,7 +135,7 @@ static tsri_spv_id node(tsri_spv *s, const tsri_ir_expr *x) {
     case TSRI_EXPR_OP:
       return operation(s, x);
     case TSRI_EXPR_CONVERT:
-      return tsri_spv_convert(s, (tsr_dtype)x->dtype, exprs[x->a].type, s->ids[x->a]);
+      return tsri_spv_convert(s, (tsr_dtype)x->dtype, exprs[x->a].type, s->ids[x->a], false);
     case TSRI_EXPR_BITCAST:
       return tsri_spv_bitcast(s, type, tsri_spv_value_type(exprs[x->a].type), s->ids[x->a]);
     case TSRI_EXPR_SPLAT:

@@ -252,7 +252,7 @@ static void store_value(tsri_spv *s, const tsri_spv_place *place, tsri_spv_id va
     value = tsri_spv_encode(s, place->storage, place->lanes, value);
   } else if (array->is_wide_held) {
     tsri_ir_type from = {(uint8_t)tsri_ir_compute_dtype(place->storage), (uint8_t)place->lanes};
-    value = tsri_spv_convert(s, place->storage, from, value);
+    value = tsri_spv_convert(s, place->storage, from, value, false);
   }
   store_elements(s, place, value);
 }

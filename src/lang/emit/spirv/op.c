@@ -2,7 +2,6 @@
 // Operations on values as SPIR-V instructions, or as their expansions where it lacks them (lower/lacks.h). All work on vectors
 // as on scalars.
 #include "lang/emit/spirv/spirv.h"
-#include "lang/lower/expand.h"
 
 // --- Instructions that mean what the language means -----------------------------------------------------------------
 
@@ -167,7 +166,7 @@ static tsri_spv_id expansion_node(tsri_spv *s, const tsri_expansion *x, const ts
     case TSRI_EXPR_BITCAST:
       return tsri_spv_bitcast(s, type, tsri_spv_value_type(x->nodes[n->a].type), ids[n->a]);
     case TSRI_EXPR_CONVERT:
-      return tsri_spv_convert(s, (tsr_dtype)n->dtype, x->nodes[n->a].type, ids[n->a]);
+      return tsri_spv_convert(s, (tsr_dtype)n->dtype, x->nodes[n->a].type, ids[n->a], n->lane == 1);
     default:
       break;
   }
@@ -176,7 +175,7 @@ static tsri_spv_id expansion_node(tsri_spv *s, const tsri_expansion *x, const ts
   return tsri_spv_operation(s, (tsri_ir_op)n->op, operand, n->type, operands, n->lane == 1);
 }
 
-static tsri_spv_id put_expansion(tsri_spv *s, const tsri_expansion *x, const tsri_spv_id *args) {
+tsri_spv_id tsri_spv_put_expansion(tsri_spv *s, const tsri_expansion *x, const tsri_spv_id *args) {
   tsri_spv_id ids[TSRI_EXPAND_MAX] = {0};
   for (uint32_t i = 1; i < x->count; i++) {
     if (x->nodes[i].type.dtype == TSR_I64 && !s->options->i64) s->missing = "i64 (for operations on f64)";
@@ -190,7 +189,7 @@ static tsri_spv_id put_function(tsri_spv *s, tsri_ir_op op, tsri_ir_type type, c
   tsri_expand_options options = {
       .fma = s->options->exact_fma, .f64 = s->options->f64 && s->options->i64, .far = is_far};
   tsri_expand(op, type, options, &x);
-  return put_expansion(s, &x, args);
+  return tsri_spv_put_expansion(s, &x, args);
 }
 
 // The expansion for large arguments stands in a branch that is taken if any lane needs it.
@@ -212,12 +211,6 @@ static tsri_spv_id expanded(tsri_spv *s, tsri_ir_op op, tsri_ir_type type, const
   tsri_spv_branch(s, merge);
   tsri_spv_begin_block(s, merge);
   return tsri_spv_phi(s, floats, near, from, chosen, from_far);
-}
-
-tsri_spv_id tsri_spv_expanded_convert(tsri_spv *s, tsr_dtype to, tsri_ir_type from, tsri_spv_id a) {
-  tsri_expansion x;
-  tsri_expand_convert(to, from, &x);
-  return put_expansion(s, &x, &a);
 }
 
 // --- All of them ----------------------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@
 
 #include "lang/emit/emit.h"
 #include "lang/emit/spirv/names.h"
+#include "lang/lower/expand.h"
 #include "lang/lower/lacks.h"
 
 // What every Vulkan device takes as push constants.
@@ -196,12 +197,13 @@ void tsri_spv_barrier(tsri_spv *s);
 
 // --- Values ---------------------------------------------------------------------------------------------------------
 
-// An operation on values of `operand` type (that of the last operand) that gives `result`. `is_loose`: a division need
-// not be rounded correctly.
+// An operation on values of `operand` type (that of the last operand) that gives `result`. `is_loose`, here and below: with
+// the freedom that an expansion may give (lower/expand.h).
 tsri_spv_id tsri_spv_operation(tsri_spv *s, tsri_ir_op op, tsri_ir_type operand, tsri_ir_type result,
                                const tsri_spv_id *args, bool is_loose);
-tsri_spv_id tsri_spv_convert(tsri_spv *s, tsr_dtype to, tsri_ir_type from, tsri_spv_id a);
-tsri_spv_id tsri_spv_expanded_convert(tsri_spv *s, tsr_dtype to, tsri_ir_type from, tsri_spv_id a);  // op.c
+tsri_spv_id tsri_spv_convert(tsri_spv *s, tsr_dtype to, tsri_ir_type from, tsri_spv_id a, bool is_loose);
+// Writes an expansion where it stands; its operands are `args`.
+tsri_spv_id tsri_spv_put_expansion(tsri_spv *s, const tsri_expansion *x, const tsri_spv_id *args);
 // Between a value and the bits of a storage type, as u32 (or the value itself where storage is the value type).
 tsri_spv_id tsri_spv_decode(tsri_spv *s, tsr_dtype storage, uint32_t lanes, tsri_spv_id bits);
 tsri_spv_id tsri_spv_encode(tsri_spv *s, tsr_dtype storage, uint32_t lanes, tsri_spv_id value);

@@ -172,7 +172,7 @@ static void put_node(tsri_wgsl *w, uint32_t expr, const tsri_wgsl_operands *oper
       put_op(w, expr, operands);
       break;
     case TSRI_EXPR_CONVERT:
-      put_made(w, expr, tsri_wgsl_convert_pattern((tsr_dtype)x->dtype, from), operands);
+      put_made(w, expr, tsri_wgsl_convert_pattern((tsr_dtype)x->dtype, from, false), operands);
       break;
     case TSRI_EXPR_BITCAST:
       put_made(w, expr, tsri_wgsl_bitcast_pattern((tsr_dtype)x->type.dtype, from), operands);

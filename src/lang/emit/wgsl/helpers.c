@@ -18,14 +18,6 @@
 
 #define FN2(name, type, body) \
   { "tsr_" name "_" type, "fn tsr_" name "_" type "(a: " type ", b: " type ") -> " type " { " body " }\n" }
-// Float to integer: NaN gives 0, then the range. Limits are floats that lie outside.
-#define SATURATE(to, result, above, most, below, least)                                                              \
-  {                                                                                                                  \
-    "tsr_to_" to "_f32", "fn tsr_to_" to "_f32(a: f32) -> " result " {\n  if (tsr_isnan_f32(a)) { return " result    \
-                         "(0); }\n  if (a >= " above ") { return " most "; }\n  if (a <= " below ") { return " least \
-                         "; }\n  return " result "(a);\n}\n"                                                         \
-  }
-
 static const tsri_wgsl_helper helpers[] = {
     // A float that the compiler does not take for a constant: it would refuse NaN, infinity and -0 as one.
     {"tsr_float", "fn tsr_float(bits: u32) -> f32 { return bitcast<f32>(bits ^ tsr_p[1].x); }\n"},
@@ -35,7 +27,6 @@ static const tsri_wgsl_helper helpers[] = {
     FN2("div", "u32", "return a / b;"),
     FN2("rem", "i32", "return a % b;"),
     FN2("rem", "u32", "return a % b;"),
-    {"tsr_to_bool_f32", "fn tsr_to_bool_f32(a: f32) -> bool { return (bitcast<u32>(a) & 0x7fffffffu) != 0u; }\n"},
     // A result as it was rounded: not made one with what it goes into, nor taken away by what undoes it, both of which
     // WGSL allows and (a + b) - a does not survive.
     {"tsr_keep", "fn tsr_keep(a: f32) -> f32 { return bitcast<f32>(bitcast<u32>(a) ^ tsr_p[1].x); }\n"},
@@ -52,43 +43,6 @@ static const tsri_wgsl_helper helpers[] = {
      "fn tsr_div_f32(x: f32, y: f32) -> f32 {\n" DIVIDE_SCALED "  let step = fma(-q, b, a) / b;\n" DIVIDE_CORRECTED},
     {"tsr_div_unfused", "fn tsr_div_unfused(x: f32, y: f32) -> f32 {\n" DIVIDE_SCALED
                         "  let step = tsr_fma_f32(-q, b, a) / b;\n" DIVIDE_CORRECTED},
-
-    // Conversions.
-    SATURATE("i8", "i32", "128f", "127i", "-128f", "-128i"),
-    SATURATE("u8", "u32", "255f", "255u", "0f", "0u"),
-    SATURATE("i16", "i32", "32768f", "32767i", "-32768f", "-32768i"),
-    SATURATE("i32", "i32", "2147483648f", "2147483647i", "-2147483648f", "bitcast<i32>(0x80000000u)"),
-    SATURATE("u32", "u32", "4294967296f", "4294967295u", "0f", "0u"),
-    // By halves, which are exact: SwiftShader is off by one from 2^31 on.
-    {"tsr_to_f32_u32", "fn tsr_to_f32_u32(a: u32) -> f32 { return f32(a >> 16u) * 65536f + f32(a & 0xffffu); }\n"},
-    {"tsr_f16_to_f32",
-     "fn tsr_f16_to_f32(h: u32) -> f32 {\n  let s = (h & 0x8000u) << 16u;\n  let m = h & 0x7fffu;\n"
-     "  if (m >= 0x7c00u) { return bitcast<f32>(s | 0x7f800000u | ((m & 0x3ffu) << 13u)); }\n"
-     "  if (m >= 0x400u) { return bitcast<f32>(s | ((m << 13u) + 0x38000000u)); }\n"
-     "  return bitcast<f32>(s | bitcast<u32>(f32(m) * 5.9604644775390625e-8f));\n}\n"},
-    {"tsr_f32_to_f16",
-     "fn tsr_f32_to_f16(x: f32) -> u32 {\n  let u = bitcast<u32>(x);\n  let s = (u >> 16u) & 0x8000u;\n"
-     "  let m = u & 0x7fffffffu;\n  if (m > 0x7f800000u) { return s | 0x7e00u | ((m >> 13u) & 0x3ffu); }\n"
-     "  if (m >= 0x47800000u) { return s | 0x7c00u; }\n"
-     "  if (m < 0x38800000u) { return s | (bitcast<u32>(bitcast<f32>(m) + 0.5f) - 0x3f000000u); }\n"
-     "  return s | ((m - 0x38000000u + 0xfffu + ((m >> 13u) & 1u)) >> 13u);\n}\n"},
-    // As f16 or bf16 would hold it, in f32. What is below f16's normal numbers gets its rounding from the sum with 0.5.
-    {"tsr_round_f16",
-     "fn tsr_round_f16(x: f32) -> f32 {\n  let u = bitcast<u32>(x);\n  let m = u & 0x7fffffffu;\n"
-     "  let small = bitcast<u32>(tsr_keep(bitcast<f32>(m) + 0.5f) - 0.5f);\n"
-     "  let even = (m + 0xfffu + ((m >> 13u) & 1u)) & 0xffffe000u;\n"
-     "  var r = select(even, small, m < 0x38800000u);\n  r = select(r, 0x7f800000u, m >= 0x477ff000u);\n"
-     "  r = select(r, m | 0x400000u, m > 0x7f800000u);\n  return bitcast<f32>(r | (u & 0x80000000u));\n}\n"},
-    {"tsr_round_bf16",
-     "fn tsr_round_bf16(x: f32) -> f32 {\n  let u = bitcast<u32>(x);\n"
-     "  let even = u + 0x7fffu + ((u >> 16u) & 1u);\n"
-     "  let r = select(even, u | 0x400000u, (u & 0x7fffffffu) > 0x7f800000u);\n"
-     "  return bitcast<f32>(r & 0xffff0000u);\n}\n"},
-    {"tsr_bf16_to_f32", "fn tsr_bf16_to_f32(h: u32) -> f32 { return bitcast<f32>(h << 16u); }\n"},
-    {"tsr_f32_to_bf16",
-     "fn tsr_f32_to_bf16(x: f32) -> u32 {\n  let u = bitcast<u32>(x);\n"
-     "  if ((u & 0x7fffffffu) > 0x7f800000u) { return (u >> 16u) | 0x40u; }\n"
-     "  return (u + 0x7fffu + ((u >> 16u) & 1u)) >> 16u;\n}\n"},
 
     // Checked mode: the first item to find an index out of range writes the report (TSRI_EMIT_REPORT_…). Index and count
     // are pairs of words.

@@ -116,7 +116,7 @@ static void put_check(tsri_wgsl *w, const place *p, uint32_t index, tsri_ir_pos 
   tsri_wgsl_use(w, "tsr_in_range");
   tsri_c_add(&w->body, "tsr_in_range(");
   tsri_wgsl_operands operands = {{value.data ? value.data : "", "", ""}};
-  tsri_wgsl_put_pattern(w, &w->body, tsri_wgsl_convert_pattern(TSR_I64, dtype), &operands, "");
+  tsri_wgsl_put_pattern(w, &w->body, tsri_wgsl_convert_pattern(TSR_I64, dtype, false), &operands, "");
   if (p->space == TSRI_SPACE_BUFFER) {
     uint32_t word = TSRI_WGSL_SYSTEM_WORDS + w->kernel->params_bytes / 4 + 2 * p->object;
     tsri_c_addf(&w->body, ", vec2<u32>(tsr_p[%" PRIu32 "].%c, tsr_p[%" PRIu32 "].%c)", word / 4, "xyzw"[word % 4],
@@ -271,7 +271,7 @@ static void put_packed_store(tsri_wgsl *w, const place *p, const char *value) {
 static void put_plain_store(tsri_wgsl *w, const place *p, const char *value, tsr_dtype from) {
   const char *pattern = p->held.is_half                 ? "f16($a)"
                         : p->space == TSRI_SPACE_BUFFER ? "$a"
-                                                        : tsri_wgsl_convert_pattern(p->storage, from);
+                                                        : tsri_wgsl_convert_pattern(p->storage, from, false);
   if (p->lanes > 1 && p->held.lanes == p->lanes) {
     tsri_wgsl_put_indent(w);
     put_vector_element(w, p);

@@ -121,15 +121,16 @@ static const convert_patterns conversions[TSR_DTYPE_COUNT] = {
     [TSR_U32] = {"tsr_to_u32_f32($a)", "bitcast<u32>($a)", "$a", "u32($a)", "$a.x"},
     [TSR_I64] = {"tsr_to_i64_f32($a)", "tsr_to_i64_i32($a)", "vec2<u32>($a, 0u)", "vec2<u32>(u32($a), 0u)", "$a"},
     // Integers reach f16 through f32: the checked form says so.
-    [TSR_F16] = {.f = "tsr_round_f16($a)"},
-    [TSR_BF16] = {.f = "tsr_round_bf16($a)",
+    [TSR_F16] = {.f = "tsr_to_f16_f32($a)"},
+    [TSR_BF16] = {.f = "tsr_to_bf16_f32($a)",
                   .i = "tsr_to_bf16_i32($a)",
                   .u = "tsr_to_bf16_u32($a)",
                   .l = "tsr_to_bf16_i64($a)"},
     [TSR_F32] = {"$a", "f32($a)", "tsr_to_f32_u32($a)", "f32($a)", "tsr_to_f32_i64($a)"},
 };
 
-const char *tsri_wgsl_convert_pattern(tsr_dtype to, tsr_dtype from) {
+const char *tsri_wgsl_convert_pattern(tsr_dtype to, tsr_dtype from, bool is_loose) {
+  if (is_loose) return to == TSR_F32 ? "f32($a)" : to == TSR_U8 || to == TSR_U32 ? "u32($a)" : "i32($a)";
   const convert_patterns *c = &conversions[to];
   switch (from) {
     case TSR_F32:
@@ -202,35 +203,53 @@ void tsri_wgsl_put_pattern(tsri_wgsl *w, tsri_c_text *out, const char *pattern, 
 
 // --- Expansions -----------------------------------------------------------------------------------------------------
 
-static void put_node(tsri_wgsl *w, tsri_c_text *out, const tsri_expansion *x, const tsri_ir_expr *n) {
-  char names[3][16];
-  tsri_wgsl_operands operands;
-  for (int i = 0; i < 3; i++) {
-    uint32_t arg = n->kind == TSRI_EXPR_CONST ? 0 : n->args[i];
-    if (x->nodes[arg].kind == TSRI_EXPR_VAR) {
-      snprintf(names[i], sizeof names[i], "%c", "abc"[x->nodes[arg].object]);
-    } else {
-      snprintf(names[i], sizeof names[i], "n%" PRIu32, arg);
-    }
-    operands.text[i] = names[i];
+// Parameters and 32-bit integers stand where they are used; other expressions have names.
+static bool is_written_in_place(const tsri_ir_expr *n) {
+  bool is_word = n->type.dtype == TSR_U32 || n->type.dtype == TSR_I32;
+  return n->kind == TSRI_EXPR_VAR || (n->kind == TSRI_EXPR_CONST && is_word);
+}
+
+static void put_operand(tsri_wgsl *w, tsri_c_text *out, const tsri_expansion *x, uint32_t index) {
+  const tsri_ir_expr *n = &x->nodes[index];
+  if (!is_written_in_place(n)) {
+    tsri_c_addf(out, "n%" PRIu32, index);
+  } else if (n->kind == TSRI_EXPR_VAR) {
+    tsri_c_addf(out, "%c", "abc"[n->object]);
+  } else {
+    tsri_wgsl_put_const(w, out, (tsr_dtype)n->type.dtype, n->bits);
   }
+}
+
+static void put_filled(tsri_wgsl *w, tsri_c_text *out, const tsri_expansion *x, const tsri_ir_expr *n,
+                       const char *pattern) {
+  tsri_wgsl_use(w, pattern);
+  for (const char *p = pattern; *p; p++) {
+    if (*p == '$') {
+      put_operand(w, out, x, n->args[*++p - 'a']);
+    } else {
+      tsri_c_add_bytes(out, p, 1);
+    }
+  }
+}
+
+static void put_node(tsri_wgsl *w, tsri_c_text *out, const tsri_expansion *x, const tsri_ir_expr *n) {
   tsr_dtype from = (tsr_dtype)x->nodes[n->kind == TSRI_EXPR_CONST ? 0 : n->a].type.dtype;
   switch (n->kind) {
     case TSRI_EXPR_CONST:
       tsri_wgsl_put_const(w, out, (tsr_dtype)n->type.dtype, n->bits);
       break;
     case TSRI_EXPR_BITCAST:
-      tsri_wgsl_put_pattern(w, out, tsri_wgsl_bitcast_pattern((tsr_dtype)n->type.dtype, from), &operands, "");
+      put_filled(w, out, x, n, tsri_wgsl_bitcast_pattern((tsr_dtype)n->type.dtype, from));
       break;
     case TSRI_EXPR_CONVERT:
-      tsri_wgsl_put_pattern(w, out, tsri_wgsl_convert_pattern((tsr_dtype)n->dtype, from), &operands, "");
+      put_filled(w, out, x, n, tsri_wgsl_convert_pattern((tsr_dtype)n->dtype, from, n->lane == 1));
       break;
     default: {
       tsri_ir_op op = (tsri_ir_op)n->op;
       if (op == TSRI_OP_SELECT) from = (tsr_dtype)n->type.dtype;
       bool is_kept = tsri_wgsl_op_rounds(op, from) && n->lane != 1;
-      if (is_kept) tsri_wgsl_put_pattern(w, out, "tsr_keep(", &operands, "");
-      tsri_wgsl_put_pattern(w, out, tsri_wgsl_op_pattern(w, op, from, n->lane == 1), &operands, "");
+      if (is_kept) put_filled(w, out, x, n, "tsr_keep(");
+      put_filled(w, out, x, n, tsri_wgsl_op_pattern(w, op, from, n->lane == 1));
       if (is_kept) tsri_c_add(out, ")");
     }
   }
@@ -244,12 +263,14 @@ static void put_function(tsri_wgsl *w, const char *name, const tsri_expansion *x
   tsri_c_addf(&text, ") -> %s {\n", tsri_wgsl_type(w, x->nodes[x->result].type));
   if (of->limit > 0) tsri_c_addf(&text, "  if (abs(a) > %.0ff) { return %s(a); }\n", of->limit, of->far_name);
   for (uint32_t i = 1; i < x->count; i++) {
-    if (x->nodes[i].kind == TSRI_EXPR_VAR) continue;
+    if (is_written_in_place(&x->nodes[i])) continue;
     tsri_c_addf(&text, "  let n%" PRIu32 " = ", i);
     put_node(w, &text, x, &x->nodes[i]);
     tsri_c_add(&text, ";\n");
   }
-  tsri_c_addf(&text, "  return n%" PRIu32 ";\n}\n", x->result);
+  tsri_c_add(&text, "  return ");
+  put_operand(w, &text, x, x->result);
+  tsri_c_add(&text, ";\n}\n");
   if (text.data) tsri_c_add(&w->helpers, text.data);
   w->is_out_of_memory |= text.is_out_of_memory;
   tsri_free(text.data);

@@ -123,7 +123,7 @@ const char *tsri_wgsl_op_pattern(const tsri_wgsl *w, tsri_ir_op op, tsr_dtype dt
 bool tsri_wgsl_op_is_native(const tsri_wgsl *w, tsri_ir_op op, tsr_dtype dtype);
 // Arithmetic whose result must be kept as it was rounded, where more arithmetic follows (tsr_keep).
 bool tsri_wgsl_op_rounds(tsri_ir_op op, tsr_dtype dtype);
-const char *tsri_wgsl_convert_pattern(tsr_dtype to, tsr_dtype from);
+const char *tsri_wgsl_convert_pattern(tsr_dtype to, tsr_dtype from, bool is_loose);
 const char *tsri_wgsl_bitcast_pattern(tsr_dtype to, tsr_dtype from);
 // Between a value and the bits of its storage type in the low end of a word.
 const char *tsri_wgsl_decode_pattern(tsr_dtype storage);

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+// f16 and bf16 by the bits of f32: rounding to them, and their 16 bits in the low half of a word. To nearest even; denormals
+// of f16 are kept, and NaN stays NaN.
+#include "lang/lower/expand_build.h"
+
+enum {
+  F16_SMALL = 0x38800000,  // bits of f32 from which f16 has normal numbers
+  F16_LARGE = 0x477ff000,  // from which f16 has infinity
+  F16_LIMIT = 0x47800000,  // 2^16: the same for numbers that are rounded afterwards
+  F16_SHIFT = 0x38000000,  // what lies between the exponents of f32 and f16, at f32's place
+  F16_PLACES = 13,         // bits that f32's mantissa has more
+  HALF = 0x3f000000        // bits of 0.5
+};
+
+static node below(tsri_expander *e, node a, int64_t limit) { return lt(e, a, whole(e, limit)); }
+static node plus(tsri_expander *e, node a, int64_t b) { return iop(e, TSRI_OP_ADD, a, whole(e, b)); }
+static node bit_or(tsri_expander *e, node a, node b) { return iop(e, TSRI_OP_OR, a, b); }
+static node is_nan_size(tsri_expander *e, node size) { return lt(e, infinity_bits(e), size); }
+
+// What rounds to even when so many `places` are dropped: 0111…1, and 1 more if the last bit kept is 1. `kept`: the bits
+// without those.
+static node carry_to_even(tsri_expander *e, node kept, int places) {
+  return plus(e, iand(e, kept, 1), (INT64_C(1) << (places - 1)) - 1);
+}
+
+// --- Rounding, in f32 -----------------------------------------------------------------------------------------------
+
+node tsri_expand_round_f16(tsri_expander *e, node x) {
+  node bits = bits_of(e, x), size = iand(e, bits, e->k->magnitude), half = num(e, 0.5);
+  // Below its normal numbers f16 has steps of 2^-24, as f32 has from 0.5 on: the sum with that rounds.
+  node small = bits_of(e, freely(e, sub(e, add(e, float_of(e, size), half), half)));
+  node even = iand(e, iop(e, TSRI_OP_ADD, size, carry_to_even(e, shr(e, size, F16_PLACES), F16_PLACES)),
+                   -(INT64_C(1) << F16_PLACES));
+  node rounded = pick(e, below(e, size, F16_SMALL), small, even);
+  rounded = pick(e, below(e, size, F16_LARGE), rounded, infinity_bits(e));
+  rounded = pick(e, is_nan_size(e, size), iop(e, TSRI_OP_OR, size, whole(e, 0x400000)), rounded);
+  return float_of(e, bit_or(e, rounded, iand(e, bits, e->k->sign)));
+}
+
+node tsri_expand_round_bf16(tsri_expander *e, node x) {
+  node bits = bits_of(e, x), even = iop(e, TSRI_OP_ADD, bits, carry_to_even(e, shr(e, bits, 16), 16));
+  node is_nan = is_nan_size(e, iand(e, bits, e->k->magnitude));
+  return float_of(e, iand(e, pick(e, is_nan, bit_or(e, bits, whole(e, 0x400000)), even), 0xffff0000));
+}
+
+// --- Bits -----------------------------------------------------------------------------------------------------------
+
+node tsri_expand_encode_f16(tsri_expander *e, node x) {
+  node bits = bits_of(e, x), sign = iand(e, shr(e, bits, 16), 0x8000), size = iand(e, bits, e->k->magnitude);
+  node upper = shr(e, size, F16_PLACES), moved = plus(e, size, -(int64_t)F16_SHIFT);
+  node normal = shr(e, iop(e, TSRI_OP_ADD, moved, carry_to_even(e, upper, F16_PLACES)), F16_PLACES);
+  node small = plus(e, bits_of(e, freely(e, add(e, float_of(e, size), num(e, 0.5)))), -(int64_t)HALF);
+  node nan = bit_or(e, iand(e, upper, 0x3ff), whole(e, 0x7e00));
+  node half = pick(e, below(e, size, F16_SMALL), small, normal);
+  half = pick(e, below(e, size, F16_LIMIT), half, whole(e, 0x7c00));
+  return bit_or(e, sign, pick(e, is_nan_size(e, size), nan, half));
+}
+
+node tsri_expand_decode_f16(tsri_expander *e, node half) {
+  node sign = shl(e, iand(e, half, 0x8000), 16), size = iand(e, half, 0x7fff), moved = shl(e, size, F16_PLACES);
+  node normal = plus(e, moved, F16_SHIFT), special = bit_or(e, moved, infinity_bits(e));
+  node count =
+      freely(e, put(e, (tsri_ir_expr){.kind = TSRI_EXPR_CONVERT, .dtype = TSR_F32, .type = e->type, .a = size}));
+  node small = bits_of(e, freely(e, mul(e, count, num(e, 0x1p-24))));
+  node bits = pick(e, below(e, size, 0x400), small, normal);
+  bits = pick(e, below(e, size, 0x7c00), bits, special);
+  return float_of(e, bit_or(e, sign, bits));
+}
+
+node tsri_expand_encode_bf16(tsri_expander *e, node x) {
+  node bits = bits_of(e, x), upper = shr(e, bits, 16), nan = bit_or(e, upper, whole(e, 0x40));
+  node even = shr(e, iop(e, TSRI_OP_ADD, bits, carry_to_even(e, upper, 16)), 16);
+  return pick(e, is_nan_size(e, iand(e, bits, e->k->magnitude)), nan, even);
+}
+
+node tsri_expand_decode_bf16(tsri_expander *e, node half) { return float_of(e, shl(e, half, 16)); }
