@@ -10,6 +10,7 @@
 
 #include "core/alloc.h"
 #include "lang/emit/c/c.h"
+#include "lang/lower/collective.h"
 
 // --- Helpers: @ stands for the operation ----------------------------------------------------------------------------
 
@@ -93,39 +94,6 @@ static tsri_c_name define_from(tsri_c_emitter *e, const char *pattern, const cha
 
 // --- Which helper serves a collective -------------------------------------------------------------------------------
 
-typedef struct collective_way {
-  const char *op;  // "add", "min", "max"; NULL: a shuffle
-  bool is_group;
-  bool is_bool;  // any and all: max and min of 0 and 1
-} collective_way;
-
-static collective_way way_of(tsri_ir_collective collective) {
-  switch (collective) {
-    case TSRI_COLLECTIVE_GROUP_SUM:
-      return (collective_way){"add", true, false};
-    case TSRI_COLLECTIVE_GROUP_MIN:
-      return (collective_way){"min", true, false};
-    case TSRI_COLLECTIVE_GROUP_MAX:
-      return (collective_way){"max", true, false};
-    case TSRI_COLLECTIVE_GROUP_ANY:
-      return (collective_way){"max", true, true};
-    case TSRI_COLLECTIVE_GROUP_ALL:
-      return (collective_way){"min", true, true};
-    case TSRI_COLLECTIVE_SUBGROUP_SUM:
-      return (collective_way){"add", false, false};
-    case TSRI_COLLECTIVE_SUBGROUP_MIN:
-      return (collective_way){"min", false, false};
-    case TSRI_COLLECTIVE_SUBGROUP_MAX:
-      return (collective_way){"max", false, false};
-    case TSRI_COLLECTIVE_SUBGROUP_ANY:
-      return (collective_way){"max", false, true};
-    case TSRI_COLLECTIVE_SUBGROUP_ALL:
-      return (collective_way){"min", false, true};
-    default:
-      return (collective_way){NULL, false, false};
-  }
-}
-
 // Has the device the operation on this type in hardware?
 static bool is_native(const tsri_c_emitter *e, const char *op, tsr_dtype dtype) {
   if (!e->native_subgroups) return false;
@@ -178,17 +146,18 @@ static void put_lane(tsri_c_emitter *e, const tsri_ir_stmt *stmt) {
 }
 
 void tsri_c_put_collective(tsri_c_emitter *e, const tsri_ir_stmt *stmt) {
-  collective_way way = way_of((tsri_ir_collective)stmt->op);
+  tsri_collective_way way = tsri_collective_way_of((tsri_ir_collective)stmt->op);
+  const char *op = way.is_shuffle ? NULL : tsri_collective_name(&way);
   tsr_dtype dtype = way.is_bool ? TSR_U32 : (tsr_dtype)e->kernel->exprs[stmt->value].type.dtype;
-  bool native = is_native(e, way.op, dtype), has_pool = true;
+  bool native = is_native(e, op, dtype), has_pool = true;
   tsri_c_name name;
-  if (!way.op) {
+  if (!op) {
     name = define_from(e, native ? native_shuffle : run_shuffle, "", dtype);
     has_pool = !native;
   } else {
-    if (native) name = define_from(e, subgroup_template(e, way.op, dtype), way.op, dtype);
-    if (way.is_group) name = define_from(e, native ? group_native : group_tree, way.op, dtype);
-    if (!way.is_group && !native) name = define_from(e, run_fallback, way.op, dtype);
+    if (native) name = define_from(e, subgroup_template(e, op, dtype), op, dtype);
+    if (way.is_group) name = define_from(e, native ? group_native : group_tree, op, dtype);
+    if (!way.is_group && !native) name = define_from(e, run_fallback, op, dtype);
     has_pool = way.is_group || !native;
   }
   if (has_pool) need_pool(e, dtype, native ? e->items / e->options->subgroup_size : e->items);
@@ -200,7 +169,7 @@ void tsri_c_put_collective(tsri_c_emitter *e, const tsri_ir_stmt *stmt) {
   }
   tsri_c_addf(&e->body, " = %s(", name.text);
   put_value(e, stmt, way.is_bool);
-  if (!way.op) {
+  if (!op) {
     tsri_c_add(&e->body, ", ");
     put_lane(e, stmt);
   }
@@ -301,7 +270,8 @@ static void put_group_loop(tsri_c_emitter *e, uint32_t index) {
 
 // Every item puts its value in the pool; then every item takes its result.
 static void put_group_collective(tsri_c_emitter *e, const tsri_ir_stmt *stmt) {
-  collective_way way = way_of((tsri_ir_collective)stmt->op);
+  tsri_collective_way way = tsri_collective_way_of((tsri_ir_collective)stmt->op);
+  const char *op = way.is_shuffle ? NULL : tsri_collective_name(&way);
   tsr_dtype dtype = way.is_bool ? TSR_U32 : (tsr_dtype)e->kernel->exprs[stmt->value].type.dtype;
   const char *type = tsr_dtype_name(dtype);
   need_pool(e, dtype, e->items);
@@ -312,7 +282,7 @@ static void put_group_collective(tsri_c_emitter *e, const tsri_ir_stmt *stmt) {
   tsri_c_addf(&e->body, "tsr_state->pool_%s[tsr_lid] = ", type);
   put_value(e, stmt, way.is_bool);
   tsri_c_add(&e->body, ";\n");
-  if (!way.op) {
+  if (!op) {
     tsri_c_put_indent(e);
     tsri_c_add(&e->body, "tsr_state->lanes[tsr_lid] = ");
     put_lane(e, stmt);
@@ -320,11 +290,7 @@ static void put_group_collective(tsri_c_emitter *e, const tsri_ir_stmt *stmt) {
   }
   end_items(e);
 
-  tsri_c_name name = define_from(e,
-                                 !way.op        ? plain_shuffle
-                                 : way.is_group ? plain_group
-                                                : plain_run,
-                                 way.op ? way.op : "", dtype);
+  tsri_c_name name = define_from(e, !op ? plain_shuffle : way.is_group ? plain_group : plain_run, op ? op : "", dtype);
   if (way.is_group) {
     tsri_c_put_indent(e);
     tsri_c_addf(&e->body, "%s(tsr_state->pool_%s, %" PRIu32 "u);\n", name.text, type, e->items);
@@ -336,7 +302,7 @@ static void put_group_collective(tsri_c_emitter *e, const tsri_ir_stmt *stmt) {
     tsri_c_addf(&e->body, " = tsr_state->pool_%s[0]", type);
   } else {
     tsri_c_addf(&e->body, " = %s(tsr_state->pool_%s, %stsr_lid, %" PRIu32 "u)", name.text, type,
-                way.op ? "" : "tsr_state->lanes[tsr_lid], ", e->items);
+                op ? "" : "tsr_state->lanes[tsr_lid], ", e->items);
   }
   tsri_c_add(&e->body, way.is_bool ? " != 0u;\n" : ";\n");
   end_items(e);

@@ -4,6 +4,7 @@
 // Values travel as bits: one word, or two for i64 and f64. Sums of words use the device's own reduction; smallest and
 // largest go by shuffles and our own min and max, which keep NaN.
 #include "lang/emit/spirv/spirv.h"
+#include "lang/lower/collective.h"
 
 static tsri_spv_type word_type(void) { return (tsri_spv_type){SPV_U32, 1}; }
 
@@ -22,26 +23,6 @@ static tsri_spv_id from_carrier(tsri_spv *s, tsri_spv_type type, tsri_spv_id bit
 
 static tsri_spv_id combine(tsri_spv *s, tsri_ir_op op, tsri_ir_type type, tsri_spv_id a, tsri_spv_id b) {
   return tsri_spv_operation(s, op, type, type, (const tsri_spv_id[]){a, b}, false);
-}
-
-// Which operation joins two values.
-static tsri_ir_op joining(tsri_ir_collective op) {
-  switch (op) {
-    case TSRI_COLLECTIVE_GROUP_MIN:
-    case TSRI_COLLECTIVE_SUBGROUP_MIN:
-      return TSRI_OP_MIN;
-    case TSRI_COLLECTIVE_GROUP_MAX:
-    case TSRI_COLLECTIVE_SUBGROUP_MAX:
-      return TSRI_OP_MAX;
-    case TSRI_COLLECTIVE_GROUP_ANY:
-    case TSRI_COLLECTIVE_SUBGROUP_ANY:
-      return TSRI_OP_OR;
-    case TSRI_COLLECTIVE_GROUP_ALL:
-    case TSRI_COLLECTIVE_SUBGROUP_ALL:
-      return TSRI_OP_AND;
-    default:
-      return TSRI_OP_ADD;
-  }
 }
 
 // --- Within a subgroup, in hardware ---------------------------------------------------------------------------------
@@ -235,10 +216,9 @@ static tsri_spv_id any_shuffle(tsri_spv *s, tsri_ir_collective op, tsri_spv_type
 
 tsri_spv_id tsri_spv_collective(tsri_spv *s, tsri_ir_collective op, tsri_ir_type type, tsri_spv_id value,
                                 tsri_spv_id lane) {
-  if (op == TSRI_COLLECTIVE_SUBGROUP_SHUFFLE || op == TSRI_COLLECTIVE_SUBGROUP_SHUFFLE_XOR) {
-    return any_shuffle(s, op, tsri_spv_value_type(type), value, lane);
-  }
-  if (tsri_ir_collective_infos[op].scope == TSRI_SCOPE_GROUP) return reduce_group(s, joining(op), type, value);
-  if (s->native_subgroups) return subgroup_reduce(s, joining(op), type, value);
-  return run_reduce(s, joining(op), type, value);
+  tsri_collective_way way = tsri_collective_way_of(op);
+  if (way.is_shuffle) return any_shuffle(s, op, tsri_spv_value_type(type), value, lane);
+  if (way.is_group) return reduce_group(s, way.op, type, value);
+  if (s->native_subgroups) return subgroup_reduce(s, way.op, type, value);
+  return run_reduce(s, way.op, type, value);
 }

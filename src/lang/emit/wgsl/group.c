@@ -6,6 +6,7 @@
 
 #include "core/alloc.h"
 #include "lang/emit/wgsl/wgsl.h"
+#include "lang/lower/collective.h"
 
 // In templates: # the value type, @ its dtype's name, % the operation's name, {a, b} the operation on two values,
 // N items of the group, Z items of a subgroup.
@@ -28,40 +29,16 @@ static const char run_shuffle[] =
     "  let k = (lid & ~(Zu - 1u)) | (lane & (Zu - 1u));\n  var a: #;\n  if (k < Nu) { a = tsr_pool_@[k]; }\n"
     "  workgroupBarrier();\n  return a;\n}\n";
 
-typedef struct collective_way {
-  const char *name;  // of the helper's operation
-  tsri_ir_op op;
-  bool is_group, is_bool, is_shuffle;
-} collective_way;
-
-static collective_way way_of(tsri_ir_collective collective) {
-  switch (collective) {
-    case TSRI_COLLECTIVE_GROUP_SUM:
-      return (collective_way){"add", TSRI_OP_ADD, true, false, false};
-    case TSRI_COLLECTIVE_GROUP_MIN:
-      return (collective_way){"min", TSRI_OP_MIN, true, false, false};
-    case TSRI_COLLECTIVE_GROUP_MAX:
-      return (collective_way){"max", TSRI_OP_MAX, true, false, false};
-    case TSRI_COLLECTIVE_GROUP_ANY:
-      return (collective_way){"max", TSRI_OP_MAX, true, true, false};
-    case TSRI_COLLECTIVE_GROUP_ALL:
-      return (collective_way){"min", TSRI_OP_MIN, true, true, false};
-    case TSRI_COLLECTIVE_SUBGROUP_SUM:
-      return (collective_way){"add", TSRI_OP_ADD, false, false, false};
-    case TSRI_COLLECTIVE_SUBGROUP_MIN:
-      return (collective_way){"min", TSRI_OP_MIN, false, false, false};
-    case TSRI_COLLECTIVE_SUBGROUP_MAX:
-      return (collective_way){"max", TSRI_OP_MAX, false, false, false};
-    case TSRI_COLLECTIVE_SUBGROUP_ANY:
-      return (collective_way){"max", TSRI_OP_MAX, false, true, false};
-    case TSRI_COLLECTIVE_SUBGROUP_ALL:
-      return (collective_way){"min", TSRI_OP_MIN, false, true, false};
-    default:
-      return (collective_way){"shuffle", TSRI_OP_ADD, false, false, true};
-  }
+// Bools are 0 and 1 in workgroup memory, where the larger is "any" and the smaller "all".
+static tsri_ir_op kept_op(const tsri_collective_way *way) {
+  return way->op == TSRI_OP_OR ? TSRI_OP_MAX : way->op == TSRI_OP_AND ? TSRI_OP_MIN : way->op;
 }
 
-static void put_template(tsri_wgsl *w, tsri_c_text *out, const char *pattern, const collective_way *way,
+static const char *name_of(const tsri_collective_way *way) {
+  return way->is_shuffle ? "shuffle" : tsri_collective_name(way);
+}
+
+static void put_template(tsri_wgsl *w, tsri_c_text *out, const char *pattern, const tsri_collective_way *way,
                          tsr_dtype dtype) {
   tsri_wgsl_operands operands = {{"a", "b", ""}};
   for (const char *p = pattern; *p; p++) {
@@ -71,11 +48,11 @@ static void put_template(tsri_wgsl *w, tsri_c_text *out, const char *pattern, co
     } else if (*p == '@') {
       tsri_c_add(out, tsr_dtype_name(dtype));
     } else if (*p == '%') {
-      tsri_c_add(out, way->name);
+      tsri_c_add(out, name_of(way));
     } else if (is_number) {
       tsri_c_addf(out, "%" PRIu32, *p == 'N' ? w->items : w->options->subgroup_size);
     } else if (strncmp(p, "{a, b}", 6) == 0) {
-      tsri_wgsl_put_pattern(w, out, tsri_wgsl_op_pattern(w, way->op, dtype, false), &operands, "");
+      tsri_wgsl_put_pattern(w, out, tsri_wgsl_op_pattern(w, kept_op(way), dtype, false), &operands, "");
       p += 5;
     } else {
       tsri_c_add_bytes(out, p, 1);
@@ -83,7 +60,8 @@ static void put_template(tsri_wgsl *w, tsri_c_text *out, const char *pattern, co
   }
 }
 
-static void define(tsri_wgsl *w, const char *name, const char *pattern, const collective_way *way, tsr_dtype dtype) {
+static void define(tsri_wgsl *w, const char *name, const char *pattern, const tsri_collective_way *way,
+                   tsr_dtype dtype) {
   w->pools |= 1u << dtype;
   if (!tsri_wgsl_want(w, name)) return;
   tsri_c_text text = {0};
@@ -94,10 +72,10 @@ static void define(tsri_wgsl *w, const char *name, const char *pattern, const co
 }
 
 void tsri_wgsl_put_collective(tsri_wgsl *w, const tsri_ir_stmt *s) {
-  collective_way way = way_of((tsri_ir_collective)s->op);
+  tsri_collective_way way = tsri_collective_way_of((tsri_ir_collective)s->op);
   tsr_dtype dtype = way.is_bool ? TSR_U32 : (tsr_dtype)w->kernel->exprs[s->value].type.dtype;
   char name[TSRI_C_NAME_BYTES];
-  snprintf(name, sizeof name, "tsr_%s_%s_%s", way.is_group ? "group" : "run", way.name, tsr_dtype_name(dtype));
+  snprintf(name, sizeof name, "tsr_%s_%s_%s", way.is_group ? "group" : "run", name_of(&way), tsr_dtype_name(dtype));
   define(w, name, way.is_shuffle ? run_shuffle : way.is_group ? group_tree : run_reduce, &way, dtype);
 
   tsri_wgsl_put_indent(w);

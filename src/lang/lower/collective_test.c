@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+#include "lang/lower/collective.h"
+
+#include "support/test.h"
+
+TEST(each_collective_joins_by_the_operation_it_is_named_for) {
+  tsri_collective_way sum = tsri_collective_way_of(TSRI_COLLECTIVE_GROUP_SUM);
+  CHECK(sum.op == TSRI_OP_ADD && sum.is_group && !sum.is_bool && !sum.is_shuffle);
+  CHECK_STR(tsri_collective_name(&sum), "add");
+  tsri_collective_way smallest = tsri_collective_way_of(TSRI_COLLECTIVE_SUBGROUP_MIN);
+  CHECK(smallest.op == TSRI_OP_MIN && !smallest.is_group);
+  tsri_collective_way any = tsri_collective_way_of(TSRI_COLLECTIVE_GROUP_ANY);
+  CHECK(any.op == TSRI_OP_OR && any.is_bool && any.is_group);
+  CHECK_STR(tsri_collective_name(&any), "max");
+  tsri_collective_way all = tsri_collective_way_of(TSRI_COLLECTIVE_SUBGROUP_ALL);
+  CHECK(all.op == TSRI_OP_AND && all.is_bool && !all.is_group);
+  CHECK_STR(tsri_collective_name(&all), "min");
+  CHECK(tsri_collective_way_of(TSRI_COLLECTIVE_SUBGROUP_SHUFFLE_XOR).is_shuffle);
+}
