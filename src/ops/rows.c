@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Row kernels: softmax, log_softmax, layer_norm, rms_norm. One group per row (kernels/op_rows.tk).
+// Row kernels: softmax, log_softmax, layer_norm, rms_norm. One group per row, or one item (kernels/op_rows.tk).
 #include "core/error.h"
 #include "graph/node.h"
 #include "ops/call.h"
@@ -42,6 +42,13 @@ static row_shape shape_row(const tsri_kernel_run *run, int64_t n, const int64_t 
   return row;
 }
 
+// Whether each row is an item's rather than a group's: rows that leave most of a group idle, and columns, of which a group takes
+// neighbours. Not where rows are held in registers: a GPU has enough groups, and reads a row together.
+static bool are_lines(const tsri_kernel_run *run, int64_t rows, int64_t n, int64_t inner) {
+  enum { SHORT_ROW = 64, MANY_ROWS = 256 };
+  return tsri_graph_of(run->device)->tuning.row_held == 0 && rows >= MANY_ROWS && (n <= SHORT_ROW || inner > 1);
+}
+
 // x as a float dtype, contiguous; the caller's to release.
 static tsr_tensor *packed_float(tsr_tensor *x, tsr_dtype dtype) {
   tsr_tensor *cast = tsr_cast(x, dtype), *result = tsr_contiguous(cast);
@@ -62,7 +69,11 @@ tsr_status tsri_run_softmax(const tsri_kernel_run *run) {
   tsr_dtype wide = tsri_accumulator(run->dtype);
   bool is_log = TSRI_GIVEN(run->node, softmax)->is_log != 0;
   tsri_call call;
-  if (held.held) {
+  bool is_line = are_lines(run, rows, n, inner);
+  if (is_line) {
+    tsri_call_init_hooked(&call, run, "op_rows", "softmax_lines",
+                          TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", wide), TSRI_CONSTANT("LOG", is_log)));
+  } else if (held.held) {
     tsri_call_init_hooked(&call, run, "op_rows", "softmax_held",
                           TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", wide), TSRI_CONSTANT("LOG", is_log),
                                     TSRI_CONSTANT("WIDE", held.is_wide), TSRI_CONSTANT("HELD", held.held),
@@ -81,7 +92,7 @@ tsr_status tsri_run_softmax(const tsri_kernel_run *run) {
     tsri_call_word(&call, "last", layout->shape.dims[layout->shape.rank - 1]);
   }
   tsri_call_word(&call, "x_at", layout->offset);
-  return tsri_call_many_groups(&call, rows);
+  return is_line ? tsri_call_items(&call, rows) : tsri_call_many_groups(&call, rows);
 }
 
 static tsr_tensor *softmax(const tsri_op *op, tsr_tensor *x, int axis) {
@@ -118,7 +129,13 @@ tsr_status tsri_run_norm(const tsri_kernel_run *run) {
   tsr_dtype wide = tsri_accumulator(run->dtype);
   bool is_centred = given->is_centred != 0;
   tsri_call call;
-  if (held.held) {
+  bool is_line = are_lines(run, rows, n, 1);
+  if (is_line) {
+    tsri_call_init_hooked(
+        &call, run, "op_rows", "normalise_lines",
+        TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", wide), TSRI_CONSTANT("CENTRE", is_centred),
+                  TSRI_CONSTANT("WEIGHT", has_weight), TSRI_CONSTANT("BIAS", has_bias)));
+  } else if (held.held) {
     tsri_call_init_hooked(&call, run, "op_rows", "normalise_held",
                           TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", wide),
                                     TSRI_CONSTANT("CENTRE", is_centred), TSRI_CONSTANT("WEIGHT", has_weight),
@@ -140,7 +157,7 @@ tsr_status tsri_run_norm(const tsri_kernel_run *run) {
   tsri_call_word(&call, "w_at", run->layouts[weight].offset);
   tsri_call_word(&call, "b_at", run->layouts[bias].offset);
   tsri_call_real(&call, "eps", given->eps);
-  return tsri_call_many_groups(&call, rows);
+  return is_line ? tsri_call_items(&call, rows) : tsri_call_many_groups(&call, rows);
 }
 
 static tsr_status check_row(const tsri_op *op, const char *what, const tsr_tensor *x, const tsr_tensor *row) {

@@ -41,6 +41,37 @@ TEST(norms_scale_the_last_axis) {
   finish();
 }
 
+// Of the difference between two tensors of one shape, the largest.
+static double difference(tsr_tensor *a, tsr_tensor *b) {
+  double most = 0;
+  CHECK_OK(tsr_read(tsr_cast(tsr_max(tsr_abs(tsr_sub(a, b)), NULL, 0, false), TSR_F64), &most, sizeof most));
+  return most;
+}
+
+// Where rows are many and short, or lie across, an item has a row to itself on some devices: what comes out is what the definition says.
+TEST(many_short_rows_and_columns_are_normalised_as_defined) {
+  begin();
+  static const int64_t lengths[] = {1, 2, 7, 33, 64};
+  for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+    int64_t n = lengths[i];
+    tsr_tensor *x = tsr_randn(dev, TSR_F32, TSR_SHAPE(301, n), 5), *weight = tsr_rand(dev, TSR_F32, TSR_SHAPE(n), 6);
+    tsr_tensor *bias = tsr_rand(dev, TSR_F32, TSR_SHAPE(n), 7);
+    tsr_tensor *powers = tsr_exp(x), *share = tsr_div(powers, tsr_sum(powers, (int[]){1}, 1, true));
+    CHECK(difference(tsr_softmax(x, 1), share) <= 1e-6);
+    CHECK(difference(tsr_exp(tsr_log_softmax(x, 1)), share) <= 1e-6);
+    CHECK(difference(tsr_softmax(tsr_contiguous(tsr_transpose(x, 0, 1)), 0), tsr_transpose(share, 0, 1)) <= 1e-6);
+    tsr_tensor *centred = tsr_sub(x, tsr_mean(x, (int[]){1}, 1, true));
+    tsr_tensor *scaled =
+        tsr_div(centred, tsr_sqrt(tsr_add_scalar(tsr_mean(tsr_square(centred), (int[]){1}, 1, true), 0.5)));
+    CHECK(difference(tsr_layer_norm(x, weight, bias, 0.5), tsr_add(tsr_mul(scaled, weight), bias)) <= 1e-5);
+    CHECK(difference(tsr_relu(tsr_add(tsr_layer_norm(x, NULL, NULL, 0.5), bias)), tsr_relu(tsr_add(scaled, bias))) <=
+          1e-5);
+    tsr_tensor *root = tsr_sqrt(tsr_add_scalar(tsr_mean(tsr_square(x), (int[]){1}, 1, true), 0.5));
+    CHECK(difference(tsr_rms_norm(x, weight, 0.5), tsr_mul(tsr_div(x, root), weight)) <= 1e-5);
+  }
+  finish();
+}
+
 TEST(norms_say_what_does_not_fit) {
   begin();
   tsr_tensor *x = count_up(TSR_F32, TSR_SHAPE(2, 3)), *short_row = count_up(TSR_F32, TSR_SHAPE(2));
