@@ -126,7 +126,7 @@ def copies():
         return [POINTER, INT, INT], [(POINTER * 2)(*[t.value for t in tensors]), 2, 1]
 
     return [
-        Operator("copy", "contiguous", lambda t, x: x.clone(memory_format=t.contiguous_format), lambda np, x: x.copy("C")),
+        Operator("copy", "contiguous", lambda t, x: x.contiguous(), lambda np, x: np.ascontiguousarray(x)),
         Operator("nchw_to_nhwc", "contiguous", lambda t, x: x.clone(memory_format=t.contiguous_format), lambda np, x: x.copy("C"), permuted),
         Operator("permute_120", "contiguous", lambda t, x: x.clone(memory_format=t.contiguous_format), lambda np, x: x.copy("C"), blocks),
         Operator("concat", "concat", lambda t, a, b: t.cat((a, b), 1), lambda np, a, b: np.concatenate((a, b), 1),

@@ -21,7 +21,7 @@ enum { TILE_ROWS = 12 };
 #else
 enum { TILE_ROWS = 6 };
 #endif
-enum { TILE_VECTORS = 2 };
+enum { TILE_VECTORS = 2, DOT_ROWS = 4 };
 
 #if defined(__GNUC__)
 #define ISA_INLINE __attribute__((always_inline))
@@ -80,7 +80,7 @@ const tsri_product_kernels ISA_NAME(tsri_product_f32_) = {
     .tile_columns = TILE_VECTORS * (int)(sizeof(f32_vec) / sizeof(float)),
     .tile = tile_f32,
     .pack = pack_f32,
-    .dot = dot_f32,
+    .dots = dots_f32,
     .add_rows = add_rows_f32,
     .finish = finish_f32,
 };
@@ -90,7 +90,7 @@ const tsri_product_kernels ISA_NAME(tsri_product_f64_) = {
     .tile_columns = TILE_VECTORS * (int)(sizeof(f64_vec) / sizeof(double)),
     .tile = tile_f64,
     .pack = pack_f64,
-    .dot = dot_f64,
+    .dots = dots_f64,
     .add_rows = add_rows_f64,
     .finish = finish_f64,
 };

@@ -4,7 +4,8 @@
 #include "core/error.h"
 #include "platform/parallel.h"
 
-enum { WORTH_A_THREAD = 4000000 };  // multiplications and additions
+// Multiplications and additions; each with a vector counts as so many of those with a matrix, as it needs an element of its own from memory.
+enum { WORTH_A_THREAD = 4000000, VECTOR_WORK = 16 };
 
 // --- The end of a product -------------------------------------------------------------------------------------------------------
 
@@ -107,6 +108,7 @@ tsr_status tsri_cpu_product(cpu_device *device, const tsri_native_op *op) {
   batch.scratch_bytes = (batch.scratch_bytes + 63) / 64 * 64;
 
   double work = 2.0 * (double)p->m * (double)p->n * (double)p->k;
+  if (batch.has_vector) work *= VECTOR_WORK;
   int threads = tsri_cpu_threads(device, (uint64_t)(work * (double)batch.count / WORTH_A_THREAD));
   bool is_by_batch = is_split_by_batch(&batch, threads);
   p->threads = is_by_batch ? 1 : tsri_cpu_threads(device, (uint64_t)(work / WORTH_A_THREAD));

@@ -25,8 +25,8 @@ typedef struct tsri_product_kernels {
   // from[i * line_step + k * k_step].
   void (*pack)(void *panels, int width, int64_t lines, int64_t k, const void *from, int64_t line_step, int64_t k_step);
 
-  // The sum of x[i] * y[i].
-  void (*dot)(const void *x, const void *y, int64_t n, void *out);
+  // The sum of x[i] * y[i] over `n` elements, for each of `count` rows x, `step` apart.
+  void (*dots)(const void *rows, int64_t step, int64_t count, const void *y, int64_t n, void *out);
 
   // y[j] += sum over i of x[i] * rows[i * step + j], for `count` rows.
   void (*add_rows)(void *y, int64_t n, const void *x, const void *rows, int64_t step, int64_t count);

@@ -48,21 +48,38 @@ static const char *matrix_at(const vector_product *v, int64_t output, int64_t k)
   return v->matrix + (output * v->output_step + k * v->k_step) * (int64_t)v->p->element;
 }
 
-static void dot_output(const vector_product *v, int64_t output) {
+// The dot product of a row that is converted a stretch at a time. Sums of narrow elements are f32.
+static float dot_long_row(const vector_product *v, int64_t output) {
   const tsri_product *p = v->p;
-  char *sum = v->sums + (size_t)output * p->sum_bytes;
-  if (!p->is_narrow) {
-    p->kernels->dot(matrix_at(v, output, 0), v->x, p->k, sum);
-    return;
-  }
-  float line[STRETCH], part = 0, total = 0;  // sums of narrow elements are f32
+  float line[STRETCH], part = 0, total = 0;
   for (int64_t k = 0; k < p->k; k += STRETCH) {
     int64_t count = p->k - k < STRETCH ? p->k - k : STRETCH;
     p->storage->load(line, matrix_at(v, output, k), 1, (uint32_t)count);
-    p->kernels->dot(line, v->x + (size_t)k * p->sum_bytes, count, &part);
+    p->kernels->dots(line, 0, 1, v->x + (size_t)k * p->sum_bytes, count, &part);
     total += part;
   }
-  memcpy(sum, &total, sizeof total);
+  return total;
+}
+
+// As many rows as fill a stretch are converted, then multiplied.
+static void dot_narrow_rows(const vector_product *v, int64_t first, int64_t last) {
+  const tsri_product *p = v->p;
+  float lines[STRETCH], *sums = (float *)(void *)v->sums;
+  int64_t at_once = STRETCH / p->k;
+  for (int64_t i = first; i < last && at_once == 0; i++) sums[i] = dot_long_row(v, i);
+  for (int64_t i = first; i < last && at_once > 0; i += at_once) {
+    int64_t count = last - i < at_once ? last - i : at_once;
+    for (int64_t k = 0; k < count; k++) p->storage->load(lines + k * p->k, matrix_at(v, i + k, 0), 1, (uint32_t)p->k);
+    p->kernels->dots(lines, p->k, count, v->x, p->k, sums + i);
+  }
+}
+
+// The outputs from `first` to before `last`.
+static void dot_rows(const vector_product *v, int64_t first, int64_t last) {
+  const tsri_product *p = v->p;
+  char *sums = v->sums + (size_t)first * p->sum_bytes;
+  if (p->is_narrow) dot_narrow_rows(v, first, last);
+  else p->kernels->dots(matrix_at(v, first, 0), v->output_step, last - first, v->x, p->k, sums);
 }
 
 // Outputs `first` to `first` + `count`, a stretch.
@@ -98,7 +115,7 @@ static void run_part(void *user, int part) {
   const vector_product *v = user;
   int64_t first = v->outputs * part / v->parts, last = v->outputs * (part + 1) / v->parts;
   if (v->k_step == 1) {
-    for (int64_t i = first; i < last; i++) dot_output(v, i);
+    dot_rows(v, first, last);
   } else {
     for (int64_t i = first; i < last; i += STRETCH) add_rows(v, i, last - i < STRETCH ? last - i : STRETCH);
   }
