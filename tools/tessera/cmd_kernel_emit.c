@@ -67,7 +67,7 @@ const tool_command command_kernel_emit = {
              .summary = "show a kernel in the language of a device",
              .description = "Builds a kernel of the file ('-' is standard input) and writes it as a device's "
                             "compiler gets it. 'ir' is the checked form that all others are made of, 'lanes' "
-                            "what the CPU runs.",
+                            "what the CPU runs, 'x86' the machine code that runs of its instructions become.",
              .options = options,
              .option_count = sizeof options / sizeof options[0],
              .argument_name = "FILE",

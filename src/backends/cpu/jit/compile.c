@@ -158,6 +158,31 @@ static bool has_wide_store(const tsri_lanes_program *p, const jit_run *run) {
   return false;
 }
 
+// The code that does several vectors at a time, and that with stores past the caches. Without it the run is as good, but slower.
+static bool compile_wide(const tsri_lanes_program *p, jit_run *run, jit_ir *ir, x86_code *code) {
+  jit_ir wide = {0};
+  uint32_t parts = tsri_jit_best_parts(ir);
+  run->wide_at = run->at;
+  run->wide_lanes = jit_vector_lanes(ir->has_evex);
+  bool is_done = true;
+  if (parts > 1) {
+    tsri_jit_interleave(ir, parts, &wide);
+    size_t at = code->count;
+    is_done = tsri_jit_emit(&wide, run->stream_count, false, code);
+    if (is_done) {
+      run->wide_at = at;
+      run->wide_lanes = jit_lanes_at_a_time(&wide);
+    }
+  }
+  if (is_done && has_wide_store(p, run)) {
+    run->past_at = code->count;
+    is_done = tsri_jit_emit(parts > 1 ? &wide : ir, run->stream_count, true, code);
+  }
+  ir->is_too_large = ir->is_too_large || wide.is_too_large;
+  tsri_jit_ir_deinit(&wide);
+  return is_done;
+}
+
 static bool compile_run(const tsri_lanes_program *p, const bool *is_external, jit_run *run, x86_code *code) {
   jit_ir ir = {.has_evex = code->has_evex};
   look_at_memory(p, run);
@@ -167,11 +192,8 @@ static bool compile_run(const tsri_lanes_program *p, const bool *is_external, ji
   }
   bool is_done = tsri_jit_build(p, is_external, run, &ir) && tsri_jit_emit(&ir, run->stream_count, false, code);
   tsri_builder *listing = code->listing;
-  code->listing = NULL;  // the second one differs in its stores only
-  if (is_done && has_wide_store(p, run)) {
-    run->past_at = code->count;
-    is_done = tsri_jit_emit(&ir, run->stream_count, true, code);
-  }
+  code->listing = NULL;  // the others differ in how many vectors they do, and in their stores
+  is_done = is_done && compile_wide(p, run, &ir, code);
   code->listing = listing;
   bool is_too_large = ir.is_too_large;
   tsri_jit_ir_deinit(&ir);
@@ -235,6 +257,7 @@ static bool place_code(struct lane_jit *jit, const x86_code *code) {
   for (uint32_t i = 0; jit->memory && i < jit->run_count; i++) {
     jit_run *run = &jit->runs[i];
     run->code = code_at(jit, run->at);
+    run->wide_code = code_at(jit, run->wide_at);
     run->past_code = run->past_at != 0 ? code_at(jit, run->past_at) : NULL;
   }
   return jit->memory != NULL;

@@ -50,40 +50,13 @@ static bool lies_in_memory(const emitter *e, jit_value v) {
 
 // --- Places -----------------------------------------------------------------------------------------------------------
 
-static uint32_t operands_of(const jit_op *op, jit_value out[3]) {
-  switch ((jit_kind)op->kind) {
-    case JIT_LOAD:
-    case JIT_CONST:
-    case JIT_SCALAR:
-      return 0;
-    case JIT_STORE:
-    case JIT_UNARY:
-    case JIT_SHIFT:
-    case JIT_ROUND_F16:
-      out[0] = op->a;
-      return 1;
-    case JIT_BINARY:
-    case JIT_COMPARE:
-      out[0] = op->a;
-      out[1] = op->b;
-      return 2;
-    case JIT_FMA:
-    case JIT_SELECT:
-      out[0] = op->a;
-      out[1] = op->b;
-      out[2] = op->c;
-      return 3;
-  }
-  return 0;
-}
-
 // Backwards: an operation counts if it is a store or one that counts uses its value.
 static void find_last_uses(emitter *e) {
   for (uint32_t i = e->ir->count; i-- > 0;) {
     const jit_op *op = &e->ir->ops[i];
     if (op->kind != JIT_STORE && e->places[i].last_use == 0) continue;
     jit_value operands[3] = {0};
-    uint32_t count = operands_of(op, operands);
+    uint32_t count = tsri_jit_operands(op, operands);
     for (uint32_t k = 0; k < count; k++) {
       place *to = &e->places[operands[k]];
       if (to->last_use == 0) to->last_use = i;
@@ -102,7 +75,7 @@ static uint32_t find_pressure(const emitter *e) {
     if (!is_made && e->ir->ops[i].kind != JIT_STORE) continue;
     live += is_made;
     if (live > most) most = live;
-    uint32_t count = operands_of(&e->ir->ops[i], operands);
+    uint32_t count = tsri_jit_operands(&e->ir->ops[i], operands);
     for (uint32_t k = 0; k < count; k++) {
       bool is_repeated = (k > 0 && operands[k] == operands[0]) || (k > 1 && operands[k] == operands[1]);
       if (!is_repeated && e->places[operands[k]].last_use == i && !lies_in_memory(e, operands[k])) live--;
@@ -179,7 +152,7 @@ static void release(emitter *e, jit_value v) {
 static uint32_t next_use(const emitter *e, jit_value v) {
   for (uint32_t i = e->at; i < e->ir->count; i++) {
     jit_value operands[3] = {0};
-    uint32_t count = operands_of(&e->ir->ops[i], operands);
+    uint32_t count = tsri_jit_operands(&e->ir->ops[i], operands);
     for (uint32_t k = 0; k < count; k++) {
       if (operands[k] == v) return i;
     }
@@ -243,7 +216,7 @@ static bool is_last_use(const emitter *e, jit_value v) { return e->places[v].las
 // the result's: an instruction reads before it writes.
 static void release_operands(emitter *e) {
   jit_value operands[3] = {0};
-  uint32_t count = operands_of(&e->ir->ops[e->at], operands);
+  uint32_t count = tsri_jit_operands(&e->ir->ops[e->at], operands);
   for (uint32_t k = 0; k < count; k++) {
     if (!is_last_use(e, operands[k]) || e->places[operands[k]].reg == NO_PLACE) continue;
     e->pinned &= ~(1u << e->places[operands[k]].reg);
@@ -277,22 +250,26 @@ static int result_from(emitter *e, jit_value v) {
 
 // --- Memory -----------------------------------------------------------------------------------------------------------
 
-static x86_operand stream_operand(emitter *e, uint32_t stream, jit_element element) {
+static x86_operand stream_operand(emitter *e, const jit_op *op) {
   static const uint8_t scales[] = {
       [JIT_E32] = 2, [JIT_U16] = 1, [JIT_I16] = 1, [JIT_U8] = 0, [JIT_I8] = 0, [JIT_F16] = 1};
-  int base = tsri_jit_stream_reg(stream);
+  int base = tsri_jit_stream_reg(op->number);
   if (base == X86_NONE) {
     base = tsri_jit_address_reg;
-    tsri_x86_load(e->code, base, tsri_jit_streams_reg, (int32_t)(8 * stream));
+    tsri_x86_load(e->code, base, tsri_jit_streams_reg, (int32_t)(8 * op->number));
   }
-  return (x86_operand){
-      .is_memory = true, .base = (int8_t)base, .index = (int8_t)tsri_jit_index_reg, .scale = scales[element]};
+  uint32_t part_bytes = jit_vector_lanes(e->ir->has_evex) << scales[op->element];
+  return (x86_operand){.is_memory = true,
+                       .base = (int8_t)base,
+                       .index = (int8_t)tsri_jit_index_reg,
+                       .scale = scales[op->element],
+                       .disp = (int32_t)(op->part * part_bytes)};
 }
 
 static void emit_load(emitter *e, const jit_op *op) {
   static const uint8_t loads[] = {[JIT_E32] = X86_VMOVUPS,  [JIT_U16] = X86_VPMOVZXWD, [JIT_I16] = X86_VPMOVSXWD,
                                   [JIT_U8] = X86_VPMOVZXBD, [JIT_I8] = X86_VPMOVSXBD,  [JIT_F16] = X86_VCVTPH2PS};
-  x86_operand from = stream_operand(e, op->number, (jit_element)op->element);
+  x86_operand from = stream_operand(e, op);
   tsri_x86_vector(e->code, (x86_insn)loads[op->element], width_of(e), result(e), X86_NONE, from, X86_NONE);
 }
 
@@ -314,7 +291,7 @@ static void pack_and_store(emitter *e, int reg, x86_operand to, bool is_byte) {
 static void emit_store(emitter *e, const jit_op *op) {
   jit_element element = (jit_element)op->element;
   int reg = in_register(e, op->a);
-  x86_operand to = stream_operand(e, op->number, element);
+  x86_operand to = stream_operand(e, op);
   bool is_byte = element == JIT_U8 || element == JIT_I8;
   if (element == JIT_E32) {
     bool is_past = e->past_caches && op->imm != 0;
@@ -563,7 +540,7 @@ static void emit_function(emitter *e, uint32_t stream_count) {
   if (code->listing) tsri_builder_add(code->listing, "loop:\n");
   size_t loop = code->count;
   emit_body(e);
-  tsri_x86_add(code, tsri_jit_index_reg, (int32_t)jit_vector_lanes(e->ir->has_evex));
+  tsri_x86_add(code, tsri_jit_index_reg, (int32_t)jit_lanes_at_a_time(e->ir));
   tsri_x86_compare(code, tsri_jit_index_reg, tsri_jit_lanes_reg);
   tsri_x86_jump_if_below(code, loop);
   move_streams(code, stream_count);
@@ -573,19 +550,45 @@ static void emit_function(emitter *e, uint32_t stream_count) {
   append_pool(e);
 }
 
+static bool emitter_init(emitter *e, jit_ir *ir) {
+  *e = (emitter){.ir = ir, .reg_count = ir->has_evex ? 32 : 16};
+  e->places = tsri_calloc(ir->count + 1, sizeof *e->places);
+  e->pool = tsri_calloc(ir->count + 1, sizeof *e->pool);
+  if (ir->failed || !e->places || !e->pool) return false;
+  for (uint32_t i = 0; i < ir->count; i++) e->places[i] = (place){.reg = NO_PLACE, .slot = NO_PLACE};
+  find_last_uses(e);
+  return true;
+}
+
+static void emitter_deinit(emitter *e) {
+  tsri_free(e->places);
+  tsri_free(e->pool);
+}
+
+uint32_t tsri_jit_best_parts(jit_ir *ir) {
+  enum { FEWEST = 8, MOST_OPS = 512, SPARE = 6 };
+  emitter e;
+  uint32_t parts = 1;
+  if (emitter_init(&e, ir) && ir->count >= FEWEST) {
+    uint32_t pressure = find_pressure(&e);
+    while (parts < JIT_MOST_PARTS && 2 * parts * pressure + SPARE <= e.reg_count && 2 * parts * ir->count <= MOST_OPS) {
+      parts *= 2;
+    }
+  }
+  emitter_deinit(&e);
+  return parts;
+}
+
 bool tsri_jit_emit(jit_ir *ir, uint32_t stream_count, bool past_caches, x86_code *code) {
+  emitter e;
   code->has_evex = ir->has_evex;
-  emitter e = {.ir = ir, .code = code, .past_caches = past_caches, .reg_count = ir->has_evex ? 32 : 16};
-  e.places = tsri_calloc(ir->count + 1, sizeof *e.places);
-  e.pool = tsri_calloc(ir->count + 1, sizeof *e.pool);
-  e.failed = ir->failed || !e.places || !e.pool;
-  for (uint32_t i = 0; i < ir->count && !e.failed; i++) e.places[i] = (place){.reg = NO_PLACE, .slot = NO_PLACE};
-  if (!e.failed) {
-    find_last_uses(&e);
+  bool is_ready = emitter_init(&e, ir);
+  if (is_ready) {
+    e.code = code;
+    e.past_caches = past_caches;
     fix_registers(&e);
     emit_function(&e, stream_count);
   }
-  tsri_free(e.places);
-  tsri_free(e.pool);
-  return !e.failed && !code->failed;
+  emitter_deinit(&e);
+  return is_ready && !e.failed && !code->failed;
 }

@@ -26,6 +26,51 @@ jit_value tsri_jit_add(jit_ir *ir, jit_op op) {
   return (jit_value)ir->count++;
 }
 
+uint32_t tsri_jit_operands(const jit_op *op, jit_value out[3]) {
+  switch ((jit_kind)op->kind) {
+    case JIT_LOAD:
+    case JIT_CONST:
+    case JIT_SCALAR:
+      return 0;
+    case JIT_STORE:
+    case JIT_UNARY:
+    case JIT_SHIFT:
+    case JIT_ROUND_F16:
+      out[0] = op->a;
+      return 1;
+    case JIT_BINARY:
+    case JIT_COMPARE:
+      out[0] = op->a;
+      out[1] = op->b;
+      return 2;
+    case JIT_FMA:
+    case JIT_SELECT:
+      out[0] = op->a;
+      out[1] = op->b;
+      out[2] = op->c;
+      return 3;
+  }
+  return 0;
+}
+
+void tsri_jit_interleave(const jit_ir *ir, uint32_t parts, jit_ir *out) {
+  *out = (jit_ir){.has_evex = ir->has_evex, .parts = (uint8_t)parts, .failed = ir->failed};
+  jit_value *numbers = tsri_calloc((size_t)ir->count * parts + 1, sizeof *numbers);  // by value and part
+  if (!numbers) out->failed = true;
+  for (uint32_t i = 0; i < ir->count && !out->failed; i++) {
+    bool is_shared = ir->ops[i].kind == JIT_CONST || ir->ops[i].kind == JIT_SCALAR;
+    for (uint32_t part = 0; part < parts; part++) {
+      jit_op op = ir->ops[i];
+      op.part = (uint8_t)part;
+      op.a = numbers[op.a * parts + part];
+      op.b = numbers[op.b * parts + part];
+      op.c = numbers[op.c * parts + part];
+      numbers[i * parts + part] = is_shared && part > 0 ? numbers[i * parts] : tsri_jit_add(out, op);
+    }
+  }
+  tsri_free(numbers);
+}
+
 jit_value tsri_jit_in_memory(jit_ir *ir, jit_kind kind, uint32_t number) {
   for (uint32_t i = 0; i < ir->count; i++) {
     if (ir->ops[i].kind == kind && ir->ops[i].number == number) return (jit_value)i;

@@ -33,6 +33,7 @@ enum { JIT_MOST_OPS = 4096, JIT_MOST_STREAMS = 32, JIT_NO_IMM = 0xff };
 
 typedef struct jit_op {
   uint8_t kind, insn, imm, element;
+  uint8_t part;  // which of the vectors that are done at a time
   jit_value a, b, c;
   uint32_t number;
 } jit_op;
@@ -41,11 +42,18 @@ typedef struct jit_ir {
   bool has_evex;  // AVX-512
   bool failed;    // out of memory, or too large
   bool is_too_large;
+  uint8_t parts;  // vectors that are done at a time, if more than 1
   jit_op *ops;
   uint32_t count, room;
 } jit_ir;
 
 jit_value tsri_jit_add(jit_ir *ir, jit_op op);
+
+// The same operations for `parts` vectors, in turns: neighbouring ones do not wait for each other.
+void tsri_jit_interleave(const jit_ir *ir, uint32_t parts, jit_ir *out);
+
+// The values that operation `op` reads; returns how many.
+uint32_t tsri_jit_operands(const jit_op *op, jit_value out[3]);
 void tsri_jit_ir_deinit(jit_ir *ir);
 
 // The same constant or scalar again is the same value.

@@ -45,8 +45,11 @@ typedef struct jit_run {
   bool is_left_out;  // too large: it is interpreted
   bool loads_after_store;
   bool shares_arrays;  // some array has more than one stream, a store among them
-  size_t at, past_at;  // bytes from the beginning of the code; past_at: stores past the caches, 0: there is none
-  jit_code code, past_code;
+  // The code for one vector at a time; for wide_lanes, which may be more; and the same with stores past the caches (NULL: there
+  // is none). Places in bytes from the beginning of all code.
+  uint32_t wide_lanes;
+  size_t at, wide_at, past_at;
+  jit_code code, wide_code, past_code;
 } jit_run;
 
 struct lane_jit {

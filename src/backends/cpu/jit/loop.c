@@ -60,7 +60,8 @@ bool tsri_jit_loop_begin(const lane_exec *x, const lane_insn *body, const lane_i
   for (uint32_t i = 0; i < run->stream_count; i++) {
     if (!find_stream(x, &run->streams[i], accesses, access_count, &out->streams[i], &out->steps[i])) return false;
   }
-  out->code = may_stream(x, run, out) ? run->past_code : run->code;
+  bool is_wide = x->set.n % run->wide_lanes == 0;
+  out->code = !is_wide ? run->code : may_stream(x, run, out) ? run->past_code : run->wide_code;
   return true;
 }
 

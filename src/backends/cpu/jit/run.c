@@ -163,15 +163,20 @@ static bool may_stream(const jit_call *call, size_t *out_head) {
 }
 
 static void do_all(const jit_call *call) {
-  size_t n = call->x->set.n, width = call->x->jit->vector_lanes, head = 0;
-  jit_code code = call->run->code;
-  if (n >= 4 * width && may_stream(call, &head)) {
-    code = call->run->past_code;
-    if (head > 0) do_part(call, 0, head);
+  const jit_run *run = call->run;
+  size_t n = call->x->set.n, width = call->x->jit->vector_lanes, at = 0;
+  jit_code wide_code = run->wide_code;
+  if (n >= 2 * run->wide_lanes && may_stream(call, &at)) {
+    wide_code = run->past_code;
+    if (at > 0) do_part(call, 0, at);
   }
-  size_t whole = (n - head) / width * width, rest = n - head - whole;
-  if (whole > 0) do_lanes(call, code, head, whole);
-  if (rest > 0) do_part(call, head + whole, rest);
+  size_t wide = (n - at) / run->wide_lanes * run->wide_lanes;
+  if (wide > 0) do_lanes(call, wide_code, at, wide);
+  at += wide;
+  size_t whole = (n - at) / width * width;
+  if (whole > 0) do_lanes(call, run->code, at, whole);
+  at += whole;
+  if (at < n) do_part(call, at, n - at);
 }
 
 uint32_t tsri_jit_run(lane_exec *x, const lane_insn *insn) {
