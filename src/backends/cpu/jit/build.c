@@ -68,7 +68,10 @@ static bool can_build_arithmetic(uint32_t op) {
     case OP(F32_U8):
     case OP(F32_I16):
     case OP(F32_I32):
+    case OP(F32_U32):
     case OP(I32_F32):
+    case OP(U32_F32):
+    case OP(SIGN_I32):
     case OP(F32_F16):
     case OP(F32_BF16):
     case OP(ADD_U32):
@@ -239,6 +242,29 @@ static jit_value whole_i32(jit_ir *ir, jit_value x) {
   return jit_select(ir, is_beyond, jit_bits(ir, INT32_MAX), inside);
 }
 
+// Halves of the range are converted as signed numbers.
+static jit_value whole_u32(jit_ir *ir, jit_value x) {
+  jit_value half = jit_number(ir, 0x1p31f);
+  jit_value is_high = jit_compare_f(ir, JIT_LE_F, half, x);
+  jit_value low = bounded(ir, jit_select(ir, is_high, jit_binary(ir, X86_VSUBPS, x, half), x), 0.0f, 0x1.fffffep30f);
+  jit_value whole = jit_select(ir, is_high, jit_binary(ir, X86_VPXOR, low, jit_bits(ir, 0x80000000u)), low);
+  jit_value is_beyond = jit_compare_f(ir, JIT_LE_F, jit_number(ir, 0x1p32f), x);
+  return jit_select(ir, is_beyond, jit_bits(ir, UINT32_MAX), whole);
+}
+
+// Both halves of the bits are exact as f32; their sum is rounded once.
+static jit_value float_of_u32(jit_ir *ir, jit_value x) {
+  jit_value high = jit_unary(ir, X86_VCVTDQ2PS, jit_shift(ir, X86_SHIFT_RIGHT, x, 16), JIT_NO_IMM);
+  jit_value low = jit_unary(ir, X86_VCVTDQ2PS, jit_binary(ir, X86_VPAND, x, jit_bits(ir, 0xffff)), JIT_NO_IMM);
+  return jit_fma(ir, high, jit_number(ir, 0x1p16f), low);
+}
+
+// x between -1 and 1.
+static jit_value sign_i32(jit_ir *ir, jit_value x) {
+  jit_value limited = jit_binary(ir, X86_VPMINSD, x, jit_bits(ir, 1));
+  return jit_binary(ir, X86_VPMAXSD, limited, jit_bits(ir, UINT32_MAX));
+}
+
 static jit_value sign_f32(jit_ir *ir, jit_value x) {
   jit_value zero = jit_bits(ir, 0);
   jit_value negative = jit_select(ir, jit_compare_f(ir, JIT_LT_F, x, zero), jit_number(ir, -1.0f), x);
@@ -385,6 +411,12 @@ static jit_value build_unary(jit_ir *ir, uint32_t op, jit_value x) {
       return bounded(ir, x, -32768.0f, 32767.0f);
     case OP(F32_I32):
       return whole_i32(ir, x);
+    case OP(F32_U32):
+      return whole_u32(ir, x);
+    case OP(U32_F32):
+      return float_of_u32(ir, x);
+    case OP(SIGN_I32):
+      return sign_i32(ir, x);
     case OP(I32_F32):
       return jit_unary(ir, X86_VCVTDQ2PS, x, JIT_NO_IMM);
     case OP(F32_F16):
