@@ -37,8 +37,13 @@ static bool is_on_lanes(const lane_insn *insn) {
   return insn->op == EXEC_LANES || insn->op == EXEC_MERGE || insn->op == TSRI_LANE_MATH_F32;
 }
 
-// Scalars are computed before the code runs, maybe twice: none may be changed after it was read.
+// Scalars are computed before the code runs, maybe twice: none may be changed after it was read, nor by being read.
 static bool scalar_fits(const finder *f, const lane_insn *insn) {
+  uint8_t slots = f->p->reg_slots[insn - f->p->insns];
+  for (unsigned slot = 1; slot < 7; slot++) {
+    bool is_same = (slots >> slot & 1) && *lane_operand_at(insn, slot) == insn->dst;
+    if (is_same && f->written[insn->dst] != f->run) return false;
+  }
   return f->lane_read[insn->dst] != f->run && f->first_read[insn->dst] != f->run;
 }
 
@@ -151,6 +156,16 @@ static void look_at_memory(const tsri_lanes_program *p, jit_run *run) {
 
 // --- Compiling --------------------------------------------------------------------------------------------------------
 
+// Streams have been found by tsri_jit_build.
+static bool is_repeatable(const jit_run *run) {
+  for (uint32_t i = 0; i < run->stream_count; i++) {
+    for (uint32_t k = 0; run->streams[i].kind == JIT_STREAM_OUT && k < run->stream_count; k++) {
+      if (run->streams[k].kind == JIT_STREAM_IN && run->streams[k].number == run->streams[i].number) return false;
+    }
+  }
+  return !run->shares_arrays;
+}
+
 static bool has_wide_store(const tsri_lanes_program *p, const jit_run *run) {
   for (uint32_t i = run->first; i < run->first + run->count; i++) {
     if (is_store(&p->insns[i]) && p->arrays[p->insns[i].a].element_bytes == 4) return true;
@@ -195,6 +210,7 @@ static bool compile_run(const tsri_lanes_program *p, const bool *is_external, ji
   code->listing = NULL;  // the others differ in how many vectors they do, and in their stores
   is_done = is_done && compile_wide(p, run, &ir, code);
   code->listing = listing;
+  run->is_repeatable = is_repeatable(run);
   bool is_too_large = ir.is_too_large;
   tsri_jit_ir_deinit(&ir);
   if (is_done || !is_too_large) return is_done;
@@ -278,9 +294,19 @@ static bool compile(const tsri_lanes_program *p, struct lane_jit *jit, x86_code 
   return is_done && (jit->run_count == 0 || place_code(jit, code));
 }
 
+// Which of a program's two levels; -1: there is no code for this one.
+static int level_of(const char *simd) {
+  static const char *const levels[LANE_JIT_LEVELS] = {"avx2", "avx512"};
+  for (int i = 0; simd && i < LANE_JIT_LEVELS; i++) {
+    if (strcmp(simd, levels[i]) == 0) return i;
+  }
+  return -1;
+}
+
 struct lane_jit *tsri_jit_compile(const tsri_lanes_program *p, const char *simd, tsri_builder *listing) {
-  bool has_evex = simd && strcmp(simd, "avx512") == 0, has_vex = simd && strcmp(simd, "avx2") == 0;
-  if ((!has_evex && !has_vex) || p->is_checked) return NULL;
+  int level = level_of(simd);
+  bool has_evex = level == 1;
+  if (level < 0 || p->is_checked) return NULL;
   struct lane_jit *jit = tsri_calloc(1, sizeof *jit);
   x86_code code = {.has_evex = has_evex, .listing = listing};
   bool is_done = jit && compile(p, jit, &code);
@@ -318,8 +344,9 @@ static const bool can_call = false;
 static tsri_mutex lock = TSRI_MUTEX_INIT;
 
 struct lane_jit *tsri_jit_for(const tsri_lanes_program *program, const char *simd) {
-  if (!can_call || !simd || program->is_checked) return NULL;
-  lane_jit_slot *slot = &((tsri_lanes_program *)(uintptr_t)program)->jit[strcmp(simd, "avx512") == 0];
+  int level = level_of(simd);
+  if (!can_call || level < 0 || program->is_checked) return NULL;
+  lane_jit_slot *slot = &((tsri_lanes_program *)(uintptr_t)program)->jit[level];
   if (atomic_load_explicit(&slot->was_tried, memory_order_acquire)) return slot->code;
   tsri_mutex_lock(&lock);
   if (!atomic_load_explicit(&slot->was_tried, memory_order_relaxed)) {

@@ -44,6 +44,7 @@ typedef struct jit_run {
   jit_step *steps;
   bool is_left_out;  // too large: it is interpreted
   bool loads_after_store;
+  bool is_repeatable;  // doing lanes once more changes nothing: the run reads nothing that it writes
   bool shares_arrays;  // some array has more than one stream, a store among them
   // The code for one vector at a time; for wide_lanes, which may be more; and the same with stores past the caches (NULL: there
   // is none). Places in bytes from the beginning of all code.

@@ -255,6 +255,17 @@ TEST(neighbours_see_stores_after_a_barrier_and_not_before) {
   tsri_lanes_release(program);
 }
 
+// Every second element is stored, which no run does: it is interpreted after its scalars were computed once.
+TEST(scalars_computed_from_themselves_are_computed_once) {
+  REQUIRE_COMPILER();
+  enum { N = 64 };
+  uint32_t x[N], y[2 * N] = {0};
+  for (uint32_t i = 0; i < N; i++) x[i] = i * 3;
+  test_buffer buffers[2] = {{x, sizeof x}, {y, sizeof y}};
+  check_text("kernel k<WG = 64>(in u32 x[], out u32 y[]) { u8 m[8]; y[global.x * 2] = (~u32(m[2])) ^ x[global.x]; }",
+             NULL, buffers, NULL, (uint32_t[]){1, 1, 1}, 0);
+}
+
 TEST(programs_are_interpreted_where_executable_memory_is_forbidden) {
   REQUIRE_COMPILER();
   enum { N = 100 };
@@ -298,6 +309,7 @@ TEST(nothing_is_compiled_in_checked_mode_or_for_the_baseline) {
   CHECK(!tsri_jit_for(plain, "baseline"));
   CHECK(!tsri_jit_for(plain, NULL));
   CHECK(!tsri_jit_for(checked, "avx2"));
+  if (can_compile("avx2")) CHECK(tsri_jit_for(plain, "avx2"));  // whatever was asked for before
   tsri_lanes_release(plain);
   tsri_lanes_release(checked);
 }

@@ -67,6 +67,12 @@ static bool do_step(jit_call *call, const jit_step *step) {
     case EXEC_MOVE_64:
       *(lane_u64 *)reg[insn->dst] = *(const lane_u64 *)reg[insn->a];
       return true;
+    case EXEC_ADD_32:
+      *(lane_u32 *)reg[insn->dst] = *(const lane_u32 *)reg[insn->a] + *(const lane_u32 *)reg[insn->b];
+      return true;
+    case EXEC_MUL_32:
+      *(lane_u32 *)reg[insn->dst] = *(const lane_u32 *)reg[insn->a] * *(const lane_u32 *)reg[insn->b];
+      return true;
     default:
       x->isa->ops[insn->e][0](reg[insn->dst], reg[insn->a], reg[insn->b], reg[insn->c], 1);
       return true;
@@ -114,6 +120,22 @@ static bool is_written(const jit_stream *stream) {
   return stream->kind == JIT_STREAM_OUT || stream->kind == JIT_STREAM_STORE;
 }
 
+// As memcpy, for less than a vector: calling it would take longer.
+static void copy_few(char *to, const char *from, size_t bytes) {
+  for (; bytes >= 8; bytes -= 8, to += 8, from += 8) memcpy(to, from, 8);
+  if (bytes & 4) {
+    memcpy(to, from, 4);
+    to += 4;
+    from += 4;
+  }
+  if (bytes & 2) {
+    memcpy(to, from, 2);
+    to += 2;
+    from += 2;
+  }
+  if (bytes & 1) *to = *from;
+}
+
 // Lanes first to first + count, fewer than a vector has.
 static void do_part(const jit_call *call, size_t first, size_t count) {
   enum { VECTOR_BYTES = 64 };
@@ -125,13 +147,13 @@ static void do_part(const jit_call *call, size_t first, size_t count) {
     streams[i] = memory[i];
     if (is_written(&run->streams[i])) continue;
     memset(memory[i], 0, VECTOR_BYTES);
-    memcpy(memory[i], (const char *)call->streams[i] + first * element, count * element);
+    copy_few(memory[i], (const char *)call->streams[i] + first * element, count * element);
   }
   run->code(streams, call->x->work->scalars, call->x->jit->vector_lanes, 1, no_steps);
   for (uint32_t i = 0; i < run->stream_count; i++) {
     size_t element = run->streams[i].element_bytes;
     if (is_written(&run->streams[i])) {
-      memcpy((char *)call->streams[i] + first * element, memory[i], count * element);
+      copy_few((char *)call->streams[i] + first * element, memory[i], count * element);
     }
   }
 }
@@ -166,23 +188,30 @@ static void do_all(const jit_call *call) {
   const jit_run *run = call->run;
   size_t n = call->x->set.n, width = call->x->jit->vector_lanes, at = 0;
   jit_code wide_code = run->wide_code;
-  if (n >= 2 * run->wide_lanes && may_stream(call, &at)) {
+  if (n >= 4 * run->wide_lanes && may_stream(call, &at)) {
     wide_code = run->past_code;
     if (at > 0) do_part(call, 0, at);
   }
-  size_t wide = (n - at) / run->wide_lanes * run->wide_lanes;
+  // Of few lanes, all that fill vectors are done in one call.
+  bool are_few = n < 4 * run->wide_lanes && n % run->wide_lanes != 0;
+  size_t wide = are_few ? 0 : (n - at) / run->wide_lanes * run->wide_lanes;
   if (wide > 0) do_lanes(call, wide_code, at, wide);
   at += wide;
   size_t whole = (n - at) / width * width;
   if (whole > 0) do_lanes(call, run->code, at, whole);
   at += whole;
-  if (at < n) do_part(call, at, n - at);
+  if (at == n) return;
+  bool may_repeat = run->is_repeatable && call->x->launch->may_alias_memory;
+  if (may_repeat && n >= width) do_lanes(call, run->code, n - width, width);  // some lanes once more
+  else do_part(call, at, n - at);
 }
 
 uint32_t tsri_jit_run(lane_exec *x, const lane_insn *insn) {
   const struct lane_jit *jit = x->jit;
-  jit_call call = {.x = x, .run = &jit->runs[jit->run_at[insn - x->program->insns] - 1]};
-  const jit_run *run = call.run;
+  const jit_run *run = &jit->runs[jit->run_at[insn - x->program->insns] - 1];
+  jit_call call;  // its streams are filled in by find_streams
+  call.x = x;
+  call.run = run;
   bool is_usual = !x->set.mask && x->set.n > 0 && (x->launch->may_alias_memory || !run->loads_after_store) &&
                   find_streams(&call) && !(run->shares_arrays && is_entangled(&call));
   if (!is_usual) {
