@@ -21,7 +21,7 @@ enum { TILE_ROWS = 12 };
 #else
 enum { TILE_ROWS = 6 };
 #endif
-enum { TILE_VECTORS = 2, DOT_ROWS = 4 };
+enum { TILE_VECTORS = 2, DOT_ROWS = 4, ROWS_ACROSS = 256 };
 
 #if defined(__GNUC__)
 #define ISA_INLINE __attribute__((always_inline))
