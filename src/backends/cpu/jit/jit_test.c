@@ -266,6 +266,43 @@ TEST(scalars_computed_from_themselves_are_computed_once) {
              NULL, buffers, NULL, (uint32_t[]){1, 1, 1}, 0);
 }
 
+// A register may stand for shared memory that is stored to next: no lane sees what another stored.
+TEST(what_was_read_from_shared_memory_outlives_a_store_there) {
+  REQUIRE_COMPILER();
+  enum { N = 96 };
+  float x[N], y[N] = {0}, wanted[N] = {0};
+  for (int i = 0; i < N; i++) x[i] = (float)(i * 3);
+  for (int shift = 0; shift < 3; shift++) {
+    char text[512];
+    snprintf(text, sizeof text,
+             "kernel k<WG = 24>(in f32 x[], out f32 y[], u32 n) {\n  shared f32 s[26];\n  f32 v = x[global.x];\n"
+             "  s[local.x + 1] = v * 2.0;\n  barrier();\n  f32 a = s[(local.x + %d) %% 26];\n  barrier();\n"
+             "  s[local.x + 1] = v - 7.0;\n  barrier();\n  y[global.x] = a * 0.5 + s[local.x + 1];\n}\n",
+             shift);
+    tsri_lanes_program *program = program_from(text, NULL, false);
+    for (int i = 0; i < 2; i++) {
+      if (!can_compile(compiled_levels[i])) continue;
+      uint32_t n = N;
+      tsri_lanes_buffer buffers[2] = {{x, sizeof x}, {wanted, sizeof wanted}};
+      tsri_lanes_launch given = {.buffers = buffers,
+                                 .buffer_count = 2,
+                                 .params = &n,
+                                 .params_bytes = sizeof n,
+                                 .groups = {N / 24, 1, 1},
+                                 .simd = compiled_levels[i]};
+      CHECK_OK(tsri_lanes_run(program, &given));
+      buffers[1].memory = y;
+      given.allow_jit = true;
+      CHECK_OK(tsri_lanes_run(program, &given));
+      for (int k = 0; k < N; k++) {
+        bool is_defined = shift == 1 || (shift == 0 ? k % 24 != 0 : k % 24 != 23);
+        if (is_defined) CHECK_NEAR(y[k], wanted[k], 0);
+      }
+    }
+    tsri_lanes_release(program);
+  }
+}
+
 TEST(programs_are_interpreted_where_executable_memory_is_forbidden) {
   REQUIRE_COMPILER();
   enum { N = 100 };

@@ -38,6 +38,18 @@ static bool find_stream(const lane_exec *x, const jit_stream *stream, const jit_
   return true;
 }
 
+// Does a register that the run reads stand for memory, which the run's stores might change?
+static bool reads_memory_in_place(const lane_exec *x, const jit_run *run) {
+  bool has_store = false, has_place = false;
+  for (uint32_t i = 0; i < run->stream_count; i++) {
+    const jit_stream *stream = &run->streams[i];
+    has_store = has_store || stream->kind == JIT_STREAM_STORE;
+    has_place =
+        has_place || (stream->kind == JIT_STREAM_IN && x->work->reg[stream->number] != x->work->home[stream->number]);
+  }
+  return has_store && has_place;
+}
+
 // May all 32-bit stores go past the caches, and are they aligned in every round?
 static bool may_stream(const lane_exec *x, const jit_run *run, const jit_loop *loop) {
   size_t vector_bytes = x->jit->vector_lanes * sizeof(float);
@@ -55,7 +67,7 @@ bool tsri_jit_loop_begin(const lane_exec *x, const lane_insn *body, const lane_i
                          uint32_t access_count, jit_loop *out) {
   const jit_run *run = run_of(x, body, end);
   if (!run || x->set.n % x->jit->vector_lanes != 0 || run->shares_arrays) return false;
-  if (!x->launch->may_alias_memory) return false;
+  if (!x->launch->may_alias_memory || reads_memory_in_place(x, run)) return false;
   out->stream_count = run->stream_count;
   for (uint32_t i = 0; i < run->stream_count; i++) {
     if (!find_stream(x, &run->streams[i], accesses, access_count, &out->streams[i], &out->steps[i])) return false;

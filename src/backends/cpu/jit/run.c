@@ -22,6 +22,7 @@ void tsri_jit_count(const lane_exec *x) {
 typedef struct jit_call {
   lane_exec *x;
   const jit_run *run;
+  int overlap;  // run_overlap
   void *streams[JIT_MOST_STREAMS];
 } jit_call;
 
@@ -93,23 +94,29 @@ static bool find_streams(jit_call *call) {
   return true;
 }
 
-static bool overlap(const char *a, const char *b, size_t bytes) { return a < b + bytes && b < a + bytes; }
+// How the memory that a run writes lies to what it reads or writes otherwise.
+typedef enum run_overlap {
+  ARE_APART,
+  COINCIDE,      // some are the same elements, lane by lane
+  ARE_ENTANGLED  // a lane could see another's store too early or too late: the code does all instructions for a few lanes, then for the next
+} run_overlap;
 
-// Do two streams of one array, of which one is written, neither coincide nor lie apart? Then an item could see another's store too
-// early or too late: the code does all instructions for a few items, then for the next.
-static bool is_entangled(const jit_call *call) {
+// Registers may stand for memory, too.
+static run_overlap find_overlap(const jit_call *call) {
   const jit_run *run = call->run;
+  size_t n = call->x->set.n;
+  run_overlap found = ARE_APART;
   for (uint32_t i = 0; i < run->stream_count; i++) {
     if (run->streams[i].kind != JIT_STREAM_STORE) continue;
-    const char *store = call->streams[i];
-    size_t bytes = (size_t)call->x->set.n * run->streams[i].element_bytes;
+    const char *store = call->streams[i], *store_end = store + n * run->streams[i].element_bytes;
     for (uint32_t k = 0; k < run->stream_count; k++) {
-      uint8_t kind = run->streams[k].kind;
-      if (k == i || kind == JIT_STREAM_IN || kind == JIT_STREAM_OUT || call->streams[k] == store) continue;
-      if (overlap(store, call->streams[k], bytes)) return true;
+      const char *other = call->streams[k], *other_end = other + n * run->streams[k].element_bytes;
+      if (k == i || other >= store_end || store >= other_end) continue;
+      if (other != store || other_end != store_end) return ARE_ENTANGLED;
+      found = COINCIDE;
     }
   }
-  return false;
+  return found;
 }
 
 // --- Calls ------------------------------------------------------------------------------------------------------------
@@ -201,8 +208,8 @@ static void do_all(const jit_call *call) {
   if (whole > 0) do_lanes(call, run->code, at, whole);
   at += whole;
   if (at == n) return;
-  bool may_repeat = run->is_repeatable && call->x->launch->may_alias_memory;
-  if (may_repeat && n >= width) do_lanes(call, run->code, n - width, width);  // some lanes once more
+  if (run->is_repeatable && call->overlap == ARE_APART && n >= width)
+    do_lanes(call, run->code, n - width, width);  // some lanes once more
   else do_part(call, at, n - at);
 }
 
@@ -212,9 +219,10 @@ uint32_t tsri_jit_run(lane_exec *x, const lane_insn *insn) {
   jit_call call;  // its streams are filled in by find_streams
   call.x = x;
   call.run = run;
-  bool is_usual = !x->set.mask && x->set.n > 0 && (x->launch->may_alias_memory || !run->loads_after_store) &&
-                  find_streams(&call) && !(run->shares_arrays && is_entangled(&call));
-  if (!is_usual) {
+  bool is_usual =
+      !x->set.mask && x->set.n > 0 && (x->launch->may_alias_memory || !run->loads_after_store) && find_streams(&call);
+  if (is_usual) call.overlap = find_overlap(&call);
+  if (!is_usual || call.overlap == ARE_ENTANGLED) {
     x->jit_refusals++;
     return 0;
   }
