@@ -3,6 +3,8 @@
 #include "graph/assign.h"
 
 #include "core/error.h"
+#include "graph/compose.h"
+#include "graph/launch.h"
 #include "graph/transfer.h"
 #include "runtime/sharing.h"
 
@@ -53,6 +55,23 @@ tsr_status tsri_assign_run(tsri_graph_state *state, const tsri_plan *plan, tsri_
       .buffer = tsri_value_buffer(node->value.storage), .dtype = node->dtype, .layout = node->inputs[TARGET].layout};
   tsr_status status = tsri_copy_view(&from, &to);
   if (status == TSR_OK) tsri_node_finish(state, node, tsr_buffer_retain(to.buffer), garbage);
+  return status;
+}
+
+bool tsri_assign_takes(const tsri_node *node, uint32_t index, const tsri_node *from) {
+  const tsri_input *target = &node->inputs[TARGET], *source = &node->inputs[SOURCE];
+  const tsr_buffer *buffer = tsri_value_buffer(node->value.storage);  // NULL: it will be new memory
+  if (index != SOURCE || (buffer && tsri_buffer_is_shared(buffer))) return false;
+  return source->layout.count > 0 && tsri_layout_is_contiguous(&target->layout) &&
+         tsri_layout_is_identity(&source->layout, from->count) && tsri_shape_equal(source->layout.shape, from->shape);
+}
+
+tsr_status tsri_assign_run_fused(tsri_graph_state *state, const tsri_plan *plan, const tsri_fusion *fusion,
+                                 tsri_garbage *garbage) {
+  tsri_node *node = plan->nodes[fusion->assignment].node;
+  tsr_buffer *buffer = tsri_value_buffer(node->value.storage);
+  tsr_status status = tsri_launch_fusion_at(state, plan, fusion, buffer, node->inputs[TARGET].layout.offset);
+  if (status == TSR_OK) tsri_node_finish(state, node, tsr_buffer_retain(buffer), garbage);
   return status;
 }
 

@@ -32,6 +32,14 @@ void tsri_assign_finish(tsri_node *node, tsri_garbage *garbage);
 // The node is freed without having run.
 void tsri_assign_forget(const tsri_node *node);
 
+// Whether what computes input `index`, `from`, can write to the target's elements itself: it is the source and in their order, they lie
+// side by side, and nobody else sees that memory.
+bool tsri_assign_takes(const tsri_node *node, uint32_t index, const tsri_node *from);
+
+// Queues the fusion that has an assignment, and publishes that.
+tsr_status tsri_assign_run_fused(tsri_graph_state *state, const tsri_plan *plan, const tsri_fusion *fusion,
+                                 tsri_garbage *garbage);
+
 // Queues the write and publishes the node.
 tsr_status tsri_assign_run(tsri_graph_state *state, const tsri_plan *plan, tsri_node *node, tsri_garbage *garbage);
 

@@ -66,6 +66,35 @@ static void before_and_after(tsr_device *device) {
 
 TEST(operators_see_the_elements_that_were_there_when_they_were_recorded) { on_every_device(before_and_after); }
 
+// What an assignment of a new result to `target` takes: launches and pieces of memory.
+static uint64_t cost_of(tsr_device *device, tsr_tensor *target, tsr_tensor *source) {
+  CHECK_OK(tsr_evaluate(target));
+  uint64_t before = activity(device);
+  CHECK_OK(tsr_assign(target, source));
+  CHECK_OK(tsr_evaluate(target));
+  return activity(device) - before;
+}
+
+TEST(element_wise_operators_write_to_the_target_of_an_assignment_themselves) {
+  tsr_device *device = test_open("cpu");
+  tsr_scope *scope = tsr_scope_begin(device);
+  tsr_tensor *x = four(device, 1, 2, 3, 4), *y = four(device, 1, 1, 1, 1), *kept = tsr_neg(y);
+  tsr_tensor *square = tsr_from_data(device, TSR_F32, TSR_SHAPE(2, 4), (const float[8]){0}, 8 * sizeof(float));
+  CHECK_EQ_UINT(cost_of(device, x, tsr_exp(tsr_neg(tsr_sub(y, y)))), 1);
+  check_read(x, (const float[]){1, 1, 1, 1}, 4);
+  // 16 bytes into the memory no binding may begin: by way of another piece.
+  CHECK_EQ_UINT(cost_of(device, tsr_slice(square, 0, 1, 2, 1), tsr_add_scalar(y, 2)), 2);
+  check_read(square, (const float[]){0, 0, 0, 0, 3, 3, 3, 3}, 8);
+  CHECK(cost_of(device, x, tsr_mul_scalar(x, 5)) > 1);  // it reads what it overwrites
+  check_read(x, (const float[]){5, 5, 5, 5}, 4);
+  CHECK_OK(tsr_assign(x, kept));
+  CHECK_OK(tsr_assign(x, tsr_add_scalar(kept, 1)));
+  check_read(x, (const float[]){0, 0, 0, 0}, 4);
+  check_read(kept, (const float[]){-1, -1, -1, -1}, 4);
+  CHECK_OK(tsr_scope_end(scope));
+  tsr_device_release(device);
+}
+
 static void through_views(tsr_device *device) {
   const float zeros[12] = {0};
   tsr_tensor *x = tsr_from_data(device, TSR_F32, TSR_SHAPE(3, 4), zeros, sizeof zeros);

@@ -200,6 +200,12 @@ static tsr_status launch_piece_apart(fused_launch *launch, tsr_buffer *output, i
   return status;
 }
 
+static tsr_status launch_piece_anywhere(fused_launch *launch, tsr_buffer *output, int64_t first) {
+  size_t offset = (size_t)first * tsr_dtype_bytes(launch->fused.root->dtype);
+  bool is_aligned = offset % binding_alignment(launch) == 0;
+  return (is_aligned ? launch_piece : launch_piece_apart)(launch, output, first);
+}
+
 // A layout with the same span as leaf `index` has over the joined extents.
 static tsri_layout span_layout(const tsri_fused *fused, uint32_t index, int64_t offset) {
   tsri_layout layout = {.offset = offset, .count = 1};
@@ -273,7 +279,7 @@ static fused_launch cut_piece(const fused_launch *launch, bool is_kept, int64_t 
 
 // Splits axis 0 of the kept axes into chunks of at most `rows`, rounded down so that every chunk's output offset is a multiple of the binding
 // alignment.
-static tsr_status launch_pieces(fused_launch *launch, tsr_buffer *output, int64_t rows) {
+static tsr_status launch_pieces(fused_launch *launch, tsr_buffer *output, int64_t first, int64_t rows) {
   int64_t all = launch->fused.kept.dims[0], row = launch->fused.kept.count / all, unit = 1;
   size_t alignment = binding_alignment(launch), row_bytes = (size_t)row * tsr_dtype_bytes(launch->fused.root->dtype);
   tsr_status status = TSR_OK;
@@ -282,8 +288,7 @@ static tsr_status launch_pieces(fused_launch *launch, tsr_buffer *output, int64_
   for (int64_t at = 0; at < all && status == TSR_OK; at += rows) {
     fused_launch piece = cut_piece(launch, true, at, all - at < rows ? all - at : rows);
     piece.codegen.fused = &piece.fused;
-    bool is_aligned = (size_t)at * row_bytes % alignment == 0;
-    status = (is_aligned ? launch_piece : launch_piece_apart)(&piece, output, at * row);
+    status = launch_piece_anywhere(&piece, output, first + at * row);
   }
   return status;
 }
@@ -338,15 +343,16 @@ static bool can_join_parts(const tsri_node *heavy) {
   return heavy && heavy->op->reduce != TSRI_REDUCE_ARGMAX && heavy->op->reduce != TSRI_REDUCE_ARGMIN;
 }
 
-static tsr_status launch_fused(fused_launch *launch, tsr_buffer *output) {
+// `first`: element of `output` that the results begin at; 0 for reductions.
+static tsr_status launch_fused(fused_launch *launch, tsr_buffer *output, int64_t first) {
   const tsri_fused *fused = &launch->fused;
-  if (is_in_reach(launch)) return launch_piece(launch, output, 0);
+  if (is_in_reach(launch)) return launch_piece_anywhere(launch, output, first);
   if (fused->kept.rank > 0) {
     int64_t row = fused->kept.count / fused->kept.dims[0], most = most_elements(launch, fused->root->dtype);
     int64_t rows = steps_in_reach(launch, &fused->kept, fused->heavy ? TSRI_INNER : TSRI_OUTER);
     if (most > MOST_RESULTS) most = MOST_RESULTS;
     if (rows > most / row) rows = most / row;
-    if (rows > 0) return launch_pieces(launch, output, rows);
+    if (rows > 0) return launch_pieces(launch, output, first, rows);
   }
   if (can_join_parts(fused->heavy) && fused->reduced.rank > 0) {
     int64_t steps = steps_in_reach(launch, &fused->reduced, TSRI_INNER);
@@ -380,14 +386,14 @@ static bool has_strided_leaf(const tsri_fused *fused) {
   return false;
 }
 
-static tsr_status run_fused(fused_launch *launch, tsr_buffer *output) {
+static tsr_status run_fused(fused_launch *launch, tsr_buffer *output, int64_t first) {
   log_fusion(launch);
   tsri_codegen_init(&launch->fused, &launch->state->tuning, &launch->codegen);
-  tsr_status status = launch_fused(launch, output);
+  tsr_status status = launch_fused(launch, output, first);
   if (status != TSR_ERR_UNSUPPORTED || !has_strided_leaf(&launch->fused)) return status;
   status = pack_leaves(launch);
   tsri_codegen_init(&launch->fused, &launch->state->tuning, &launch->codegen);
-  return status == TSR_OK ? launch_fused(launch, output) : status;
+  return status == TSR_OK ? launch_fused(launch, output, first) : status;
 }
 
 // --- Operators with kernels of their own ----------------------------------------------------------------------------
@@ -474,28 +480,38 @@ static bool is_only_copies(const tsri_fused *fused) {
 }
 
 // Copies with nothing between them are one copy of bytes: by the device's own copy, or by kernels made for that.
-static tsr_status run_copies(const tsri_fused *fused, tsr_buffer *output) {
+static tsr_status run_copies(const tsri_fused *fused, tsr_buffer *output, int64_t first) {
   const tsri_leaf *leaf = &fused->leaves[0];
-  tsri_view view = {.buffer = tsri_value_buffer(leaf->value), .dtype = leaf->dtype, .layout = leaf->layout};
-  return tsri_copy_packed(&view, output);
+  tsri_view from = {.buffer = tsri_value_buffer(leaf->value), .dtype = leaf->dtype, .layout = leaf->layout};
+  tsri_view to = {.buffer = output, .dtype = leaf->dtype, .layout = tsri_packed_layout(&leaf->layout)};
+  to.layout.offset = first;
+  return tsri_copy_view(&from, &to);
+}
+
+static tsr_status launch_all(tsri_graph_state *state, const tsri_plan *plan, const tsri_fusion *fusion,
+                             tsr_buffer *const *outputs, int64_t first) {
+  fused_launch launch;
+  launch.device = plan->nodes[fusion->root].node->value.device;
+  launch.state = state;
+  memset(launch.packed, 0, sizeof launch.packed);
+  tsr_status status = tsri_fused_init(plan, fusion, &launch.fused);
+  bool is_hook = launch.fused.heavy && launch.fused.heavy->op->kind == TSRI_OP_KERNEL;
+  if (status == TSR_OK && is_only_copies(&launch.fused)) return run_copies(&launch.fused, outputs[0], first);
+  if (status == TSR_OK) status = is_hook ? run_with_epilogue(&launch, outputs) : run_fused(&launch, outputs[0], first);
+  for (int i = 0; i < TSRI_MAX_LEAVES; i++) tsr_buffer_release(launch.packed[i]);
+  return status;
 }
 
 tsr_status tsri_launch_fusion(tsri_graph_state *state, const tsri_plan *plan, const tsri_fusion *fusion,
                               tsr_buffer *const *outputs) {
   const tsri_node *root = plan->nodes[fusion->root].node;
-  if (root->op->kind == TSRI_OP_KERNEL && fusion->node_count == 1) {
-    tsri_log(TSR_LOG_PLAN, "operator %s with its own kernel", root->op->name);
-    tsr_status done = tsri_native_product(plan, fusion, outputs[0]);
-    return done == TSR_ERR_UNSUPPORTED ? run_kernel_op(root->value.device, plan, root, outputs, NULL) : done;
-  }
-  fused_launch launch;
-  launch.device = root->value.device;
-  launch.state = state;
-  memset(launch.packed, 0, sizeof launch.packed);
-  tsr_status status = tsri_fused_init(plan, fusion, &launch.fused);
-  bool is_hook = launch.fused.heavy && launch.fused.heavy->op->kind == TSRI_OP_KERNEL;
-  if (status == TSR_OK && is_only_copies(&launch.fused)) return run_copies(&launch.fused, outputs[0]);
-  if (status == TSR_OK) status = is_hook ? run_with_epilogue(&launch, outputs) : run_fused(&launch, outputs[0]);
-  for (int i = 0; i < TSRI_MAX_LEAVES; i++) tsr_buffer_release(launch.packed[i]);
-  return status;
+  if (root->op->kind != TSRI_OP_KERNEL || fusion->node_count > 1) return launch_all(state, plan, fusion, outputs, 0);
+  tsri_log(TSR_LOG_PLAN, "operator %s with its own kernel", root->op->name);
+  tsr_status status = tsri_native_product(plan, fusion, outputs[0]);
+  return status == TSR_ERR_UNSUPPORTED ? run_kernel_op(root->value.device, plan, root, outputs, NULL) : status;
+}
+
+tsr_status tsri_launch_fusion_at(tsri_graph_state *state, const tsri_plan *plan, const tsri_fusion *fusion,
+                                 tsr_buffer *output, int64_t first) {
+  return launch_all(state, plan, fusion, &output, first);
 }

@@ -10,4 +10,8 @@
 tsr_status tsri_launch_fusion(tsri_graph_state *state, const tsri_plan *plan, const tsri_fusion *fusion,
                               tsr_buffer *const *outputs);
 
+// The same for a fusion of element-wise operators, whose results are written to `output` from its element `first` on.
+tsr_status tsri_launch_fusion_at(tsri_graph_state *state, const tsri_plan *plan, const tsri_fusion *fusion,
+                                 tsr_buffer *output, int64_t first);
+
 #endif

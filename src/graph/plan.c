@@ -9,6 +9,7 @@
 
 #include "core/alloc.h"
 #include "core/error.h"
+#include "graph/assign.h"
 #include "graph/compose.h"
 #include "graph/native.h"
 #include "runtime/tape.h"
@@ -198,6 +199,7 @@ static bool takes_input(const tsri_node *node, uint32_t index) {
   if (node->op->kind != TSRI_OP_KERNEL) return true;
   const tsri_input *input = &node->inputs[index];
   const tsri_node *from = tsri_pending_node(input->value);
+  if (node->op == &tsri_op_assign) return tsri_assign_takes(node, index, from);
   if (is_strided_copy(from)) return false;
   return index == 0 && node->op->has_load_hook && tsri_layout_is_identity(&input->layout, from->count) &&
          tsri_shape_equal(input->layout.shape, from->shape) && input->dtype == from->dtype;
@@ -238,7 +240,8 @@ static bool can_join(const tsri_plan *plan, const tsri_planned *planned) {
   const tsri_fusion *fusion = &plan->fusions[planned->wanting];
   bool has_room =
       fusion->edges + node->input_count <= TSRI_MAX_LEAVES + 1 && fusion->node_count < TSRI_MAX_FUSION_NODES;
-  if (!has_room || plan->nodes[fusion->root].node->value.device->is_eager) return false;
+  const tsri_node *root = plan->nodes[fusion->root].node;
+  if (!has_room || root->value.device->is_eager) return false;
   if (node->op->kind == TSRI_OP_ELEMENTWISE) {
     // Broadcast, or before a kernel that reads its input in several passes, it would be computed more than once.
     bool is_passed = planned->space == TSRI_INNER && plan->nodes[fusion->heavy].node->op->kind == TSRI_OP_KERNEL;
@@ -246,20 +249,22 @@ static bool can_join(const tsri_plan *plan, const tsri_planned *planned) {
     return !(is_repeated && node->op->is_costly) && inputs_compose(planned);
   }
   // A reduction, or a kernel with a hook in its store, whose result is used once, element by element, by what comes after it.
-  bool can_lead = node->op->kind == TSRI_OP_REDUCE ||
-                  (node->op->has_store_hook && !node->results && node->dtype == plan->nodes[fusion->root].node->dtype);
-  return can_lead && fusion->heavy == TSRI_NONE && planned->space == TSRI_OUTER &&
+  bool can_lead =
+      node->op->kind == TSRI_OP_REDUCE || (node->op->has_store_hook && !node->results && node->dtype == root->dtype);
+  return can_lead && root->op != &tsri_op_assign && fusion->heavy == TSRI_NONE && planned->space == TSRI_OUTER &&
          tsri_layout_is_identity(&planned->seen, node->count);
 }
 
 static void start_fusion(tsri_plan *plan, tsri_planned *planned) {
   const tsri_node *node = planned->node;
+  bool is_assignment = node->op == &tsri_op_assign;
   planned->fusion = plan->fusion_count;
   planned->space = TSRI_OUTER;
   plan->fusions[plan->fusion_count++] = (tsri_fusion){
       .root = node->slot,
-      .heavy = node->op->kind == TSRI_OP_ELEMENTWISE ? TSRI_NONE : node->slot,
-      .edges = node->input_count,
+      .heavy = node->op->kind == TSRI_OP_ELEMENTWISE || is_assignment ? TSRI_NONE : node->slot,
+      .edges = is_assignment ? 1 : node->input_count,
+      .assignment = TSRI_NONE,
       .node_count = 1,
   };
 }
@@ -324,7 +329,8 @@ static void split_fusion(tsri_plan *plan, uint32_t fusion_number, uint32_t root,
     memmove(members + moved + 1, members + moved, (i - moved) * sizeof *members);
     members[moved++] = number_of;
   }
-  plan->fusions[fresh] = (tsri_fusion){.root = root, .heavy = heavy, .node_count = moved, .first = fusion->first};
+  plan->fusions[fresh] =
+      (tsri_fusion){.root = root, .heavy = heavy, .node_count = moved, .first = fusion->first, .assignment = TSRI_NONE};
   fusion->first += moved;
   fusion->node_count -= moved;
 }
@@ -359,6 +365,17 @@ static void list_members(tsri_plan *plan) {
     if (plan->nodes[i].same_as != i) continue;
     tsri_fusion *fusion = &plan->fusions[plan->nodes[i].fusion];
     plan->members[fusion->first + fusion->node_count++] = i;
+  }
+}
+
+// An assignment that took in what computes its source is no member of that fusion: it says when it runs, and where it writes.
+static void set_assignments_apart(tsri_plan *plan) {
+  for (uint32_t i = 0; i < plan->fusion_count; i++) {
+    tsri_fusion *fusion = &plan->fusions[i];
+    if (fusion->node_count == 1 || plan->nodes[fusion->root].node->op != &tsri_op_assign) continue;
+    fusion->assignment = fusion->root;
+    fusion->node_count--;
+    fusion->root = plan->members[fusion->first + fusion->node_count - 1];
   }
 }
 
@@ -427,6 +444,7 @@ tsr_status tsri_plan_init(tsri_graph_state *state, tsri_node *const *targets, ui
   }
   assign_fusions(out_plan);
   list_members(out_plan);
+  set_assignments_apart(out_plan);
   split_fusions(out_plan);
   return TSR_OK;
 }

@@ -35,6 +35,8 @@ typedef struct tsri_fusion {
   uint32_t edges;  // inputs from outside, counted with repetition
   uint32_t node_count;
   uint32_t first;  // its nodes are plan->members[first … first + node_count), in topological order
+  uint32_t
+      assignment;  // which its root's elements are computed for, and written to the target of; it runs in its place. Or TSRI_NONE.
 } tsri_fusion;
 
 enum { TSRI_FEW = 16 };

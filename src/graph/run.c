@@ -53,6 +53,7 @@ static tsr_status run_fusion(tsri_graph_state *state, const tsri_plan *plan, con
                              tsri_garbage *garbage) {
   tsri_node *root = plan->nodes[fusion->root].node;
   if (root->op == &tsri_op_assign) return tsri_assign_run(state, plan, root, garbage);
+  if (fusion->assignment != TSRI_NONE) return tsri_assign_run_fused(state, plan, fusion, garbage);
   tsr_buffer *outputs[TSRI_MAX_RESULTS] = {NULL};
   tsr_status status = create_outputs(root, outputs);
   if (status == TSR_OK && (root->count > 0 || root->results)) status = tsri_launch_fusion(state, plan, fusion, outputs);
@@ -82,7 +83,8 @@ static tsr_status run_planned(tsri_graph_state *state, const tsri_plan *plan, ui
   if (tsri_value_buffer(&planned->node->value)) return TSR_OK;  // a result that came with another
   if (planned->same_as != number) return run_equal(state, plan, planned, garbage);
   const tsri_fusion *fusion = &plan->fusions[planned->fusion];
-  return fusion->root == number ? run_fusion(state, plan, fusion, garbage) : TSR_OK;
+  uint32_t due = fusion->assignment != TSRI_NONE ? fusion->assignment : fusion->root;
+  return due == number ? run_fusion(state, plan, fusion, garbage) : TSR_OK;
 }
 
 // Each node runs on the tape that it was recorded on, whichever thread's that is, or on none.
