@@ -349,11 +349,13 @@ static uint32_t even_lanes(uint64_t items, int threads, uint32_t most) {
 
 // How many threads are worth waking, and how the launch is cut.
 static int plan(lane_launch *launch) {
-  enum { COST_PER_THREAD = 100000, CHUNKS_PER_THREAD = 8 };
+  // What takes some microseconds, interpreted or compiled. For less, waking a thread gains little, and waiting for it costs much where
+  // others use the cores too.
+  enum { COST_PER_THREAD = 100000, COMPILED_COST_PER_THREAD = 300000, CHUNKS_PER_THREAD = 8 };
   const tsri_lanes_program *p = launch->program;
   const uint32_t *groups = launch->given->groups;
   double items = (double)p->group[0] * p->group[1] * p->group[2] * groups[0] * groups[1] * groups[2];
-  double worth = items * p->cost / COST_PER_THREAD;
+  double worth = items * p->cost / (launch->jit ? COMPILED_COST_PER_THREAD : COST_PER_THREAD);
   int threads = launch->given->threads > 1 ? launch->given->threads : 1;
   if (worth < threads) threads = worth < 2 ? 1 : (int)worth;
 
