@@ -19,10 +19,17 @@ void tsri_jit_count(const lane_exec *x) {
   atomic_fetch_add_explicit(&interpreted_count, x->jit_refusals, memory_order_relaxed);
 }
 
+// How the memory that a run writes lies to what it reads or writes otherwise.
+typedef enum run_overlap {
+  ARE_APART,
+  COINCIDE,      // some are the same elements, lane by lane
+  ARE_ENTANGLED  // a lane could see another's store too early or too late: the code does all instructions for a few lanes, then for the next
+} run_overlap;
+
 typedef struct jit_call {
   lane_exec *x;
   const jit_run *run;
-  int overlap;  // run_overlap
+  run_overlap overlap;
   void *streams[JIT_MOST_STREAMS];
 } jit_call;
 
@@ -93,13 +100,6 @@ static bool find_streams(jit_call *call) {
   }
   return true;
 }
-
-// How the memory that a run writes lies to what it reads or writes otherwise.
-typedef enum run_overlap {
-  ARE_APART,
-  COINCIDE,      // some are the same elements, lane by lane
-  ARE_ENTANGLED  // a lane could see another's store too early or too late: the code does all instructions for a few lanes, then for the next
-} run_overlap;
 
 // Registers may stand for memory, too.
 static run_overlap find_overlap(const jit_call *call) {
