@@ -351,7 +351,7 @@ static uint32_t even_lanes(uint64_t items, int threads, uint32_t most) {
 static int plan(lane_launch *launch) {
   // What takes some microseconds, interpreted or compiled. For less, waking a thread gains little, and waiting for it costs much where
   // others use the cores too.
-  enum { COST_PER_THREAD = 100000, COMPILED_COST_PER_THREAD = 300000, CHUNKS_PER_THREAD = 8 };
+  enum { COST_PER_THREAD = 100000, COMPILED_COST_PER_THREAD = 600000, CHUNKS_PER_THREAD = 8 };
   const tsri_lanes_program *p = launch->program;
   const uint32_t *groups = launch->given->groups;
   double items = (double)p->group[0] * p->group[1] * p->group[2] * groups[0] * groups[1] * groups[2];
