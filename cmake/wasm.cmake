@@ -31,6 +31,10 @@ function(tessera_add_module target name)
   endif()
 endfunction()
 
+# Small rather than fast: the CPU's operators for rows are there once for each dtype, and a page loads all of them.
+tessera_glob(row_sources src/backends/cpu/rows/*.c)
+set_source_files_properties(${row_sources} PROPERTIES COMPILE_OPTIONS -Os)
+
 add_library(tessera_static STATIC $<TARGET_OBJECTS:tessera_objects>)
 set_target_properties(tessera_static PROPERTIES OUTPUT_NAME tessera LINKER_LANGUAGE C)
 
