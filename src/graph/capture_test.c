@@ -135,6 +135,46 @@ TEST(what_a_write_runs_in_a_capture_is_not_part_of_it) {
   tsr_device_release(device);
 }
 
+// Views that are large enough to be packed and unpacked by a kernel where the host cannot reach the device's memory.
+static void transfers_of_views_on(tsr_device *device) {
+  enum { ROWS = 40, COLUMNS = 50, COUNT = ROWS * COLUMNS };
+  static float first[COUNT], second[COUNT], seen[COUNT];
+  for (int i = 0; i < COUNT; i++) first[i] = (float)i, second[i] = (float)(-1 - i);
+  tsr_scope *scope = tsr_scope_begin(device);
+  tsr_tensor *x = tsr_from_data(device, TSR_F32, TSR_SHAPE(ROWS, COLUMNS), first, sizeof first);
+  tsr_tensor *flipped = tsr_flip(x, 1);
+  tsr_capture *step = NULL;
+  CHECK_OK(tsr_capture_begin(device));
+  CHECK_OK(tsr_write(flipped, first, sizeof first));
+  CHECK_OK(tsr_read(flipped, seen, sizeof seen));
+  CHECK_OK(tsr_capture_end(&flipped, 1, &step));
+  CHECK_EQ_INT(tsr_capture_step_count(step), 0);
+  CHECK_OK(tsr_write(x, second, sizeof second));
+  CHECK_OK(tsr_capture_run(step));
+  CHECK_OK(tsr_read(x, seen, sizeof seen));
+  for (int i = 0; i < COUNT; i++) CHECK_EQ_INT((int)seen[i], (int)second[i]);
+  tsr_capture_release(step);
+  CHECK_OK(tsr_scope_end(scope));
+}
+
+TEST(reading_and_writing_views_in_a_capture_is_not_part_of_it) { test_on_every_device(transfers_of_views_on); }
+
+static void sequences_on(tsr_device *device) {
+  tsr_scope *scope = tsr_scope_begin(device);
+  const float other[5] = {9, 9, 9, 9, 9};
+  tsr_capture *step = NULL;
+  CHECK_OK(tsr_capture_begin(device));
+  tsr_tensor *x = tsr_linspace(device, TSR_F32, 0, 1, 5);  // computed on the host where the device has no f64
+  CHECK_OK(tsr_capture_end(&x, 1, &step));
+  CHECK_OK(tsr_write(x, other, sizeof other));
+  CHECK_OK(tsr_capture_run(step));
+  check_read(x, (const float[]){0, 0.25f, 0.5f, 0.75f, 1}, 5);
+  tsr_capture_release(step);
+  CHECK_OK(tsr_scope_end(scope));
+}
+
+TEST(captured_sequences_are_written_again) { test_on_every_device(sequences_on); }
+
 TEST(operators_on_what_a_captured_kernel_overwrites_run_before_it_does_again) {
   tsr_device *device = test_open("cpu");
   tsr_scope *scope = tsr_scope_begin(device);

@@ -11,6 +11,7 @@
 #include "graph/strided.h"
 #include "runtime/native_op.h"
 #include "runtime/stage.h"
+#include "runtime/tape.h"
 
 tsri_layout tsri_packed_layout(const tsri_layout *layout) {
   tsri_layout packed = {0};
@@ -159,20 +160,25 @@ static bool packs_on_device(const tsri_view *view) {
          !host;
 }
 
+// Reading and writing are not part of a capture, so neither are the kernels that pack and unpack.
 static tsr_status read_packed(const tsri_view *view, void *out_data) {
   tsr_buffer *packed = NULL;
+  tsri_taping before = tsri_tape_enter(0);
   tsr_status status = tsri_copy_contiguous(view, &packed);
   if (status == TSR_OK) status = tsr_buffer_download(packed, 0, out_data, elements_bytes(view));
   tsr_buffer_release(packed);
+  tsri_tape_leave(before);
   return status;
 }
 
 static tsr_status write_packed(const tsri_view *view, const void *data) {
   tsri_view packed = {.dtype = view->dtype, .layout = tsri_packed_layout(&view->layout)};
+  tsri_taping before = tsri_tape_enter(0);
   tsr_status status = tsr_buffer_create(view->buffer->device, elements_bytes(view), 0, &packed.buffer);
   if (status == TSR_OK) status = tsr_buffer_upload(packed.buffer, 0, data, elements_bytes(view));
   if (status == TSR_OK) status = tsri_copy_strided(&packed, view->buffer, &view->layout);
   tsr_buffer_release(packed.buffer);
+  tsri_tape_leave(before);
   return status;
 }
 

@@ -10,6 +10,7 @@
 #include "ops/operators.h"
 #include "ops/promote.h"
 #include "runtime/stage.h"
+#include "runtime/tape.h"
 
 #include <tessera/ops.h>
 
@@ -75,7 +76,7 @@ static tsr_status fill_block(const tsri_kernel_run *run, int64_t first, int64_t 
   return status;
 }
 
-static tsr_status run_on_host(const tsri_kernel_run *run, int64_t count) {
+static tsr_status upload_from_host(const tsri_kernel_run *run, int64_t count, tsr_buffer *to) {
   enum { BLOCK = 65536 };
   size_t element = tsr_dtype_bytes(run->dtype);
   int64_t most = count < BLOCK ? count : BLOCK;
@@ -85,10 +86,21 @@ static tsr_status run_on_host(const tsri_kernel_run *run, int64_t count) {
   for (int64_t done = 0; done < count && status == TSR_OK; done += BLOCK) {
     int64_t part = count - done < BLOCK ? count - done : BLOCK;
     status = fill_block(run, done, part, stage);
-    if (status == TSR_OK)
-      status = tsr_buffer_upload(run->output, (size_t)done * element, stage, (size_t)part * element);
+    if (status == TSR_OK) status = tsr_buffer_upload(to, (size_t)done * element, stage, (size_t)part * element);
   }
   tsri_stage_release(run->device, stage, status);
+  return status;
+}
+
+// A capture repeats copies but not uploads: there the elements are uploaded to a buffer that the capture keeps, and copied from it.
+static tsr_status run_on_host(const tsri_kernel_run *run, int64_t count) {
+  if (!tsri_tape_now()) return upload_from_host(run, count, run->output);
+  tsr_buffer *kept = NULL;
+  size_t bytes = tsr_buffer_bytes(run->output);
+  tsr_status status = tsr_buffer_create(run->device, bytes, 0, &kept);
+  if (status == TSR_OK) status = upload_from_host(run, count, kept);
+  if (status == TSR_OK) status = tsri_buffer_copy(run->output, 0, kept, 0, bytes);
+  tsr_buffer_release(kept);
   return status;
 }
 
