@@ -3,6 +3,7 @@
 //
 // Truth values are 0 or 1 in lane registers. Here a comparison is kept as a mask until something other than a selection wants it.
 #include "backends/cpu/jit/jit.h"
+#include "backends/cpu/jit/target.h"
 #include "core/alloc.h"
 
 // What a lane register holds at this point of the run.
@@ -179,31 +180,20 @@ static held read(builder *b, uint32_t reg) {
 }
 
 static jit_value as_number(builder *b, held from) {
-  return from.is_mask ? jit_shift(b->ir, X86_SHIFT_RIGHT, from.value, 31) : from.value;
+  return from.is_mask ? jit_shift(b->ir, JIT_SHIFT_RIGHT, from.value, 31) : from.value;
 }
 
-static jit_value inverse(jit_ir *ir, jit_value mask) {
-  return jit_binary(ir, X86_VPXOR, mask, jit_bits(ir, UINT32_MAX));
-}
+static jit_value inverse(jit_ir *ir, jit_value mask) { return jit_binary(ir, JIT_XOR, mask, jit_bits(ir, UINT32_MAX)); }
 
-static jit_value equal(jit_ir *ir, jit_value a, jit_value b) {
-  enum { PREDICATE_EQ = 0 };
-  jit_op op = {.kind = JIT_COMPARE, .insn = X86_VPCMPEQD, .imm = JIT_NO_IMM, .a = a, .b = b};
-  if (ir->has_evex) {
-    op.insn = X86_VPCMPD_K;
-    op.imm = PREDICATE_EQ;
-  }
-  return tsri_jit_add(ir, op);
-}
+static jit_value equal(jit_ir *ir, jit_value a, jit_value b) { return jit_compare(ir, JIT_EQ_I, a, b); }
 
 // a < b, or a <= b
 static jit_value below(jit_ir *ir, jit_value a, jit_value b, bool is_signed, bool or_equal) {
-  if (ir->has_evex) {
-    x86_insn insn = is_signed ? X86_VPCMPD_K : X86_VPCMPUD_K;
-    return tsri_jit_add(ir,
-                        (jit_op){.kind = JIT_COMPARE, .insn = (uint8_t)insn, .imm = or_equal ? 2 : 1, .a = a, .b = b});
+  if (ir->target->orders_whole_numbers) {
+    jit_insn insn = is_signed ? (or_equal ? JIT_LE_I : JIT_LT_I) : (or_equal ? JIT_LE_U : JIT_LT_U);
+    return jit_compare(ir, insn, a, b);
   }
-  if (or_equal) return equal(ir, jit_binary(ir, is_signed ? X86_VPMINSD : X86_VPMINUD, a, b), a);
+  if (or_equal) return equal(ir, jit_binary(ir, is_signed ? JIT_MIN_I : JIT_MIN_U, a, b), a);
   return inverse(ir, below(ir, b, a, is_signed, true));
 }
 
@@ -211,72 +201,69 @@ static jit_value as_mask(builder *b, held from) {
   return from.is_mask ? from.value : inverse(b->ir, equal(b->ir, from.value, jit_bits(b->ir, 0)));
 }
 
-static jit_value is_nan(jit_ir *ir, jit_value x) { return jit_compare_f(ir, JIT_UNORDERED, x, x); }
-static jit_value magnitude(jit_ir *ir, jit_value x) { return jit_binary(ir, X86_VPAND, x, jit_bits(ir, 0x7fffffffu)); }
+static jit_value is_nan(jit_ir *ir, jit_value x) { return jit_compare(ir, JIT_UNORDERED, x, x); }
+static jit_value magnitude(jit_ir *ir, jit_value x) { return jit_binary(ir, JIT_AND, x, jit_bits(ir, 0x7fffffffu)); }
 
 // x where x is NaN or the instruction, which gives y for NaN, chooses it.
-static jit_value smaller_or_greater(jit_ir *ir, x86_insn insn, jit_value x, jit_value y) {
+static jit_value smaller_or_greater(jit_ir *ir, jit_insn insn, jit_value x, jit_value y) {
   return jit_select(ir, is_nan(ir, x), x, jit_binary(ir, insn, x, y));
 }
 
 // The high half of an f32 rounded to bf16, in the low bits.
 static jit_value bf16_bits(jit_ir *ir, jit_value x) {
-  jit_value high = jit_shift(ir, X86_SHIFT_RIGHT, x, 16);
-  jit_value odd = jit_binary(ir, X86_VPAND, high, jit_bits(ir, 1));
-  jit_value sum = jit_binary(ir, X86_VPADDD, jit_binary(ir, X86_VPADDD, x, jit_bits(ir, 0x7fffu)), odd);
-  jit_value rounded = jit_shift(ir, X86_SHIFT_RIGHT, sum, 16);
-  return jit_select(ir, is_nan(ir, x), jit_binary(ir, X86_VPOR, high, jit_bits(ir, 0x40u)), rounded);
+  jit_value high = jit_shift(ir, JIT_SHIFT_RIGHT, x, 16);
+  jit_value odd = jit_binary(ir, JIT_AND, high, jit_bits(ir, 1));
+  jit_value sum = jit_binary(ir, JIT_ADD_I, jit_binary(ir, JIT_ADD_I, x, jit_bits(ir, 0x7fffu)), odd);
+  jit_value rounded = jit_shift(ir, JIT_SHIFT_RIGHT, sum, 16);
+  return jit_select(ir, is_nan(ir, x), jit_binary(ir, JIT_OR, high, jit_bits(ir, 0x40u)), rounded);
 }
 
 // As bounded_f32 of lanes/meaning.h: within [least, most], NaN as 0, and then the whole part.
 static jit_value bounded(jit_ir *ir, jit_value x, float least, float most) {
-  jit_value low = jit_binary(ir, X86_VMAXPS, jit_number(ir, least), x);  // x where it is NaN
-  jit_value high = jit_binary(ir, X86_VMINPS, jit_number(ir, most), low);
-  jit_value whole = jit_unary(ir, X86_VCVTTPS2DQ, high, JIT_NO_IMM);
+  jit_value low = jit_binary(ir, JIT_MAX_F, jit_number(ir, least), x);  // x where it is NaN
+  jit_value high = jit_binary(ir, JIT_MIN_F, jit_number(ir, most), low);
+  jit_value whole = jit_unary(ir, JIT_WHOLE_OF_F, high);
   return jit_select(ir, is_nan(ir, x), jit_bits(ir, 0), whole);
 }
 
 static jit_value whole_i32(jit_ir *ir, jit_value x) {
   jit_value inside = bounded(ir, x, -0x1p31f, 0x1.fffffep30f);
-  jit_value is_beyond = jit_compare_f(ir, JIT_LE_F, jit_number(ir, 0x1p31f), x);
+  jit_value is_beyond = jit_compare(ir, JIT_LE_F, jit_number(ir, 0x1p31f), x);
   return jit_select(ir, is_beyond, jit_bits(ir, INT32_MAX), inside);
 }
 
 // Halves of the range are converted as signed numbers.
 static jit_value whole_u32(jit_ir *ir, jit_value x) {
   jit_value half = jit_number(ir, 0x1p31f);
-  jit_value is_high = jit_compare_f(ir, JIT_LE_F, half, x);
-  jit_value low = bounded(ir, jit_select(ir, is_high, jit_binary(ir, X86_VSUBPS, x, half), x), 0.0f, 0x1.fffffep30f);
-  jit_value whole = jit_select(ir, is_high, jit_binary(ir, X86_VPXOR, low, jit_bits(ir, 0x80000000u)), low);
-  jit_value is_beyond = jit_compare_f(ir, JIT_LE_F, jit_number(ir, 0x1p32f), x);
+  jit_value is_high = jit_compare(ir, JIT_LE_F, half, x);
+  jit_value low = bounded(ir, jit_select(ir, is_high, jit_binary(ir, JIT_SUB_F, x, half), x), 0.0f, 0x1.fffffep30f);
+  jit_value whole = jit_select(ir, is_high, jit_binary(ir, JIT_XOR, low, jit_bits(ir, 0x80000000u)), low);
+  jit_value is_beyond = jit_compare(ir, JIT_LE_F, jit_number(ir, 0x1p32f), x);
   return jit_select(ir, is_beyond, jit_bits(ir, UINT32_MAX), whole);
 }
 
 // Both halves of the bits are exact as f32; their sum is rounded once.
 static jit_value float_of_u32(jit_ir *ir, jit_value x) {
-  jit_value high = jit_unary(ir, X86_VCVTDQ2PS, jit_shift(ir, X86_SHIFT_RIGHT, x, 16), JIT_NO_IMM);
-  jit_value low = jit_unary(ir, X86_VCVTDQ2PS, jit_binary(ir, X86_VPAND, x, jit_bits(ir, 0xffff)), JIT_NO_IMM);
+  jit_value high = jit_unary(ir, JIT_FLOAT_OF_I, jit_shift(ir, JIT_SHIFT_RIGHT, x, 16));
+  jit_value low = jit_unary(ir, JIT_FLOAT_OF_I, jit_binary(ir, JIT_AND, x, jit_bits(ir, 0xffff)));
   return jit_fma(ir, high, jit_number(ir, 0x1p16f), low);
 }
 
 // x between -1 and 1.
 static jit_value sign_i32(jit_ir *ir, jit_value x) {
-  jit_value limited = jit_binary(ir, X86_VPMINSD, x, jit_bits(ir, 1));
-  return jit_binary(ir, X86_VPMAXSD, limited, jit_bits(ir, UINT32_MAX));
+  jit_value limited = jit_binary(ir, JIT_MIN_I, x, jit_bits(ir, 1));
+  return jit_binary(ir, JIT_MAX_I, limited, jit_bits(ir, UINT32_MAX));
 }
 
 static jit_value sign_f32(jit_ir *ir, jit_value x) {
   jit_value zero = jit_bits(ir, 0);
-  jit_value negative = jit_select(ir, jit_compare_f(ir, JIT_LT_F, x, zero), jit_number(ir, -1.0f), x);
-  return jit_select(ir, jit_compare_f(ir, JIT_LT_F, zero, x), jit_number(ir, 1.0f), negative);
+  jit_value negative = jit_select(ir, jit_compare(ir, JIT_LT_F, x, zero), jit_number(ir, -1.0f), x);
+  return jit_select(ir, jit_compare(ir, JIT_LT_F, zero, x), jit_number(ir, 1.0f), negative);
 }
 
 static jit_value sign_extended(jit_ir *ir, jit_value x, int bits) {
-  return jit_shift(ir, X86_SHIFT_ARITHMETIC, jit_shift(ir, X86_SHIFT_LEFT, x, 32 - bits), 32 - bits);
+  return jit_shift(ir, JIT_SHIFT_ARITHMETIC, jit_shift(ir, JIT_SHIFT_LEFT, x, 32 - bits), 32 - bits);
 }
-
-// Rounding modes of vroundps and vrndscaleps, without exceptions.
-enum { ROUND_NEAREST = 8, ROUND_DOWN = 9, ROUND_UP = 10, ROUND_TO_ZERO = 11 };
 
 // --- Instructions -----------------------------------------------------------------------------------------------------
 
@@ -286,7 +273,7 @@ static void write(builder *b, uint32_t reg, jit_value value, bool is_mask) {
 
 // Operations of two truth values that are both masks stay masks.
 static bool build_logic(builder *b, const lane_insn *insn) {
-  x86_insn logic = insn->e == OP(AND_U32) ? X86_VPAND : insn->e == OP(OR_U32) ? X86_VPOR : X86_VPXOR;
+  jit_insn logic = insn->e == OP(AND_U32) ? JIT_AND : insn->e == OP(OR_U32) ? JIT_OR : JIT_XOR;
   held x = read(b, insn->a), y = read(b, insn->b);
   bool are_masks = x.is_mask && y.is_mask;
   jit_value left = are_masks ? x.value : as_number(b, x), right = are_masks ? y.value : as_number(b, y);
@@ -311,7 +298,7 @@ static bool build_truth(builder *b, const lane_insn *insn) {
       return true;
     case OP(NOT_BOOL):
       if (x.is_mask) write(b, insn->dst, inverse(b->ir, x.value), true);
-      else write(b, insn->dst, jit_binary(b->ir, X86_VPXOR, x.value, jit_bits(b->ir, 1)), false);
+      else write(b, insn->dst, jit_binary(b->ir, JIT_XOR, x.value, jit_bits(b->ir, 1)), false);
       return true;
     case OP(U32_BOOL):
       write(b, insn->dst, as_mask(b, x), true);
@@ -347,28 +334,28 @@ static bool build_compare(jit_ir *ir, uint32_t op, jit_value x, jit_value y, jit
       *out = below(ir, x, y, true, op == OP(LE_I32));
       return true;
     case OP(EQ_F32):
-      *out = jit_compare_f(ir, JIT_EQ_F, x, y);
+      *out = jit_compare(ir, JIT_EQ_F, x, y);
       return true;
     case OP(NE_F32):
-      *out = jit_compare_f(ir, JIT_NE_F, x, y);
+      *out = jit_compare(ir, JIT_NE_F, x, y);
       return true;
     case OP(LT_F32):
-      *out = jit_compare_f(ir, JIT_LT_F, x, y);
+      *out = jit_compare(ir, JIT_LT_F, x, y);
       return true;
     case OP(LE_F32):
-      *out = jit_compare_f(ir, JIT_LE_F, x, y);
+      *out = jit_compare(ir, JIT_LE_F, x, y);
       return true;
     case OP(F32_BOOL):
-      *out = jit_compare_f(ir, JIT_NE_F, x, jit_bits(ir, 0));
+      *out = jit_compare(ir, JIT_NE_F, x, jit_bits(ir, 0));
       return true;
     case OP(ISNAN_F32):
       *out = is_nan(ir, x);
       return true;
     case OP(ISINF_F32):
-      *out = jit_compare_f(ir, JIT_EQ_F, magnitude(ir, x), infinity);
+      *out = jit_compare(ir, JIT_EQ_F, magnitude(ir, x), infinity);
       return true;
     case OP(ISFINITE_F32):
-      *out = jit_compare_f(ir, JIT_LT_F, magnitude(ir, x), infinity);
+      *out = jit_compare(ir, JIT_LT_F, magnitude(ir, x), infinity);
       return true;
     default:
       return false;
@@ -378,29 +365,29 @@ static bool build_compare(jit_ir *ir, uint32_t op, jit_value x, jit_value y, jit
 static jit_value build_unary(jit_ir *ir, uint32_t op, jit_value x) {
   switch (op) {
     case OP(NEG_I32):
-      return jit_binary(ir, X86_VPSUBD, jit_bits(ir, 0), x);
+      return jit_binary(ir, JIT_SUB_I, jit_bits(ir, 0), x);
     case OP(BIT_NOT_I32):
       return inverse(ir, x);
     case OP(ABS_I32):
-      return jit_unary(ir, X86_VPABSD, x, JIT_NO_IMM);
+      return jit_unary(ir, JIT_ABS_I, x);
     case OP(NEG_F32):
-      return jit_binary(ir, X86_VPXOR, x, jit_bits(ir, 0x80000000u));
+      return jit_binary(ir, JIT_XOR, x, jit_bits(ir, 0x80000000u));
     case OP(ABS_F32):
       return magnitude(ir, x);
     case OP(SIGN_F32):
       return sign_f32(ir, x);
     case OP(FLOOR_F32):
-      return jit_unary(ir, X86_VROUNDPS, x, ROUND_DOWN);
+      return jit_unary(ir, JIT_FLOOR_F, x);
     case OP(CEIL_F32):
-      return jit_unary(ir, X86_VROUNDPS, x, ROUND_UP);
+      return jit_unary(ir, JIT_CEIL_F, x);
     case OP(ROUND_F32):
-      return jit_unary(ir, X86_VROUNDPS, x, ROUND_NEAREST);
+      return jit_unary(ir, JIT_NEAREST_F, x);
     case OP(TRUNC_F32):
-      return jit_unary(ir, X86_VROUNDPS, x, ROUND_TO_ZERO);
+      return jit_unary(ir, JIT_TRUNC_F, x);
     case OP(U32_I8):
       return sign_extended(ir, x, 8);
     case OP(U32_U8):
-      return jit_binary(ir, X86_VPAND, x, jit_bits(ir, 0xff));
+      return jit_binary(ir, JIT_AND, x, jit_bits(ir, 0xff));
     case OP(U32_I16):
       return sign_extended(ir, x, 16);
     case OP(F32_I8):
@@ -418,16 +405,16 @@ static jit_value build_unary(jit_ir *ir, uint32_t op, jit_value x) {
     case OP(SIGN_I32):
       return sign_i32(ir, x);
     case OP(I32_F32):
-      return jit_unary(ir, X86_VCVTDQ2PS, x, JIT_NO_IMM);
+      return jit_unary(ir, JIT_FLOAT_OF_I, x);
     case OP(F32_F16):
       return tsri_jit_add(ir, (jit_op){.kind = JIT_ROUND_F16, .a = x});
     default:  // F32_BF16
-      return jit_shift(ir, X86_SHIFT_LEFT, bf16_bits(ir, x), 16);
+      return jit_shift(ir, JIT_SHIFT_LEFT, bf16_bits(ir, x), 16);
   }
 }
 
-static jit_value build_shift(jit_ir *ir, x86_insn insn, jit_value x, jit_value count) {
-  return jit_binary(ir, insn, x, jit_binary(ir, X86_VPAND, count, jit_bits(ir, 31)));
+static jit_value build_shift(jit_ir *ir, jit_insn insn, jit_value x, jit_value count) {
+  return jit_binary(ir, insn, x, jit_binary(ir, JIT_AND, count, jit_bits(ir, 31)));
 }
 
 // False: it has one operand.
@@ -436,31 +423,31 @@ static bool build_more(jit_ir *ir, uint32_t op, jit_value x, jit_value y, jit_va
     uint16_t op;
     uint8_t insn;
   } plain[] = {
-      {OP(ADD_U32), X86_VPADDD},  {OP(SUB_U32), X86_VPSUBD},  {OP(MUL_U32), X86_VPMULLD}, {OP(MIN_U32), X86_VPMINUD},
-      {OP(MAX_U32), X86_VPMAXUD}, {OP(MIN_I32), X86_VPMINSD}, {OP(MAX_I32), X86_VPMAXSD}, {OP(ADD_F32), X86_VADDPS},
-      {OP(SUB_F32), X86_VSUBPS},  {OP(MUL_F32), X86_VMULPS},  {OP(DIV_F32), X86_VDIVPS},
+      {OP(ADD_U32), JIT_ADD_I}, {OP(SUB_U32), JIT_SUB_I}, {OP(MUL_U32), JIT_MUL_I}, {OP(MIN_U32), JIT_MIN_U},
+      {OP(MAX_U32), JIT_MAX_U}, {OP(MIN_I32), JIT_MIN_I}, {OP(MAX_I32), JIT_MAX_I}, {OP(ADD_F32), JIT_ADD_F},
+      {OP(SUB_F32), JIT_SUB_F}, {OP(MUL_F32), JIT_MUL_F}, {OP(DIV_F32), JIT_DIV_F},
   };
   for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++) {
     if (plain[i].op != op) continue;
-    *out = jit_binary(ir, (x86_insn)plain[i].insn, x, y);
+    *out = jit_binary(ir, (jit_insn)plain[i].insn, x, y);
     return true;
   }
   switch (op) {
     case OP(MIN_F32):
     case OP(MAX_F32):
-      *out = smaller_or_greater(ir, op == OP(MIN_F32) ? X86_VMINPS : X86_VMAXPS, x, y);
+      *out = smaller_or_greater(ir, op == OP(MIN_F32) ? JIT_MIN_F : JIT_MAX_F, x, y);
       return true;
     case OP(SHL_U32):
-      *out = build_shift(ir, X86_VPSLLVD, x, y);
+      *out = build_shift(ir, JIT_SHIFT_LEFT, x, y);
       return true;
     case OP(SHR_U32):
-      *out = build_shift(ir, X86_VPSRLVD, x, y);
+      *out = build_shift(ir, JIT_SHIFT_RIGHT, x, y);
       return true;
     case OP(SHR_I32):
-      *out = build_shift(ir, X86_VPSRAVD, x, y);
+      *out = build_shift(ir, JIT_SHIFT_ARITHMETIC, x, y);
       return true;
     case OP(MULADD_F32):
-      *out = jit_binary(ir, X86_VADDPS, jit_binary(ir, X86_VMULPS, x, y), z);
+      *out = jit_binary(ir, JIT_ADD_F, jit_binary(ir, JIT_MUL_F, x, y), z);
       return true;
     case OP(FMA_F32):
       *out = jit_fma(ir, x, y, z);
@@ -503,20 +490,20 @@ static void build_load(builder *b, uint32_t at, bool is_seen) {
                                           .number = at});
   add_step(b, at, stream);
   jit_value value = load(b, stream, element);
-  if (array->dtype == TSR_BF16) value = jit_shift(b->ir, X86_SHIFT_LEFT, value, 16);
-  if (array->dtype == TSR_BOOL) value = jit_binary(b->ir, X86_VPMINUD, value, jit_bits(b->ir, 1));
+  if (array->dtype == TSR_BF16) value = jit_shift(b->ir, JIT_SHIFT_LEFT, value, 16);
+  if (array->dtype == TSR_BOOL) value = jit_binary(b->ir, JIT_MIN_U, value, jit_bits(b->ir, 1));
   write(b, insn->dst, value, false);
 }
 
-// The bits that are stored. AVX2 packs them by instructions that saturate, so there they have no others.
+// The bits that are stored. Where storing saturates, they have no others.
 static jit_value stored_bits(builder *b, tsr_dtype dtype, held from) {
   jit_ir *ir = b->ir;
   jit_value value = as_number(b, from);
-  if (dtype == TSR_BOOL) return from.is_mask ? value : jit_binary(ir, X86_VPMINUD, value, jit_bits(ir, 1));
+  if (dtype == TSR_BOOL) return from.is_mask ? value : jit_binary(ir, JIT_MIN_U, value, jit_bits(ir, 1));
   if (dtype == TSR_BF16) return bf16_bits(ir, value);
-  if (dtype == TSR_I16 && !ir->has_evex) return jit_binary(ir, X86_VPAND, value, jit_bits(ir, 0xffff));
-  if ((dtype == TSR_I8 || dtype == TSR_U8) && !ir->has_evex) {
-    return jit_binary(ir, X86_VPAND, value, jit_bits(ir, 0xff));
+  if (dtype == TSR_I16 && ir->target->saturates_stores) return jit_binary(ir, JIT_AND, value, jit_bits(ir, 0xffff));
+  if ((dtype == TSR_I8 || dtype == TSR_U8) && ir->target->saturates_stores) {
+    return jit_binary(ir, JIT_AND, value, jit_bits(ir, 0xff));
   }
   return value;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Finds the runs of a program and compiles them.
+#include <assert.h>
 #include <string.h>
 
 #include "backends/cpu/jit/emit.h"
@@ -174,11 +175,11 @@ static bool has_wide_store(const tsri_lanes_program *p, const jit_run *run) {
 }
 
 // The code that does several vectors at a time, and that with stores past the caches. Without it the run is as good, but slower.
-static bool compile_wide(const tsri_lanes_program *p, jit_run *run, jit_ir *ir, x86_code *code) {
+static bool compile_wide(const tsri_lanes_program *p, jit_run *run, jit_ir *ir, machine_code *code) {
   jit_ir wide = {0};
   uint32_t parts = tsri_jit_best_parts(ir);
   run->wide_at = run->at;
-  run->wide_lanes = jit_vector_lanes(ir->has_evex);
+  run->wide_lanes = ir->target->vector_lanes;
   bool is_done = true;
   if (parts > 1) {
     tsri_jit_interleave(ir, parts, &wide);
@@ -189,7 +190,7 @@ static bool compile_wide(const tsri_lanes_program *p, jit_run *run, jit_ir *ir, 
       run->wide_lanes = jit_lanes_at_a_time(&wide);
     }
   }
-  if (is_done && has_wide_store(p, run)) {
+  if (is_done && ir->target->stores_past_caches && has_wide_store(p, run)) {
     run->past_at = code->count;
     is_done = tsri_jit_emit(parts > 1 ? &wide : ir, run->stream_count, true, code);
   }
@@ -198,8 +199,9 @@ static bool compile_wide(const tsri_lanes_program *p, jit_run *run, jit_ir *ir, 
   return is_done;
 }
 
-static bool compile_run(const tsri_lanes_program *p, const bool *is_external, jit_run *run, x86_code *code) {
-  jit_ir ir = {.has_evex = code->has_evex};
+static bool compile_run(const tsri_lanes_program *p, const jit_target *target, const bool *is_external, jit_run *run,
+                        machine_code *code) {
+  jit_ir ir = {.target = target};
   look_at_memory(p, run);
   run->at = code->count;
   if (code->listing) {
@@ -267,7 +269,7 @@ static uint32_t find(const tsri_lanes_program *p, scratch *s) {
 }
 
 // Puts the code where it can run. False: not allowed here, or no memory.
-static bool place_code(struct lane_jit *jit, const x86_code *code) {
+static bool place_code(struct lane_jit *jit, const machine_code *code) {
   jit->memory = tsri_code_memory_create(code->bytes, code->count);
   jit->bytes = code->count;
   for (uint32_t i = 0; jit->memory && i < jit->run_count; i++) {
@@ -279,7 +281,7 @@ static bool place_code(struct lane_jit *jit, const x86_code *code) {
   return jit->memory != NULL;
 }
 
-static bool compile(const tsri_lanes_program *p, struct lane_jit *jit, x86_code *code) {
+static bool compile(const tsri_lanes_program *p, const jit_target *target, struct lane_jit *jit, machine_code *code) {
   scratch s = {0};
   bool is_done = scratch_init(p, &s);
   if (is_done) jit->run_count = find(p, &s);
@@ -287,35 +289,33 @@ static bool compile(const tsri_lanes_program *p, struct lane_jit *jit, x86_code 
   jit->run_at = tsri_calloc(p->insn_count, sizeof *jit->run_at);
   is_done = is_done && jit->run_at;
   for (uint32_t i = 0; is_done && i < jit->run_count; i++) {
-    is_done = compile_run(p, s.is_external, &jit->runs[i], code);
+    is_done = compile_run(p, target, s.is_external, &jit->runs[i], code);
     if (!jit->runs[i].is_left_out) jit->run_at[jit->runs[i].first] = (uint16_t)(i + 1);
   }
   scratch_deinit(&s);
   return is_done && (jit->run_count == 0 || place_code(jit, code));
 }
 
-// Which of a program's two levels; -1: there is no code for this one.
-static int level_of(const char *simd) {
-  static const char *const levels[LANE_JIT_LEVELS] = {"avx2", "avx512"};
-  for (int i = 0; simd && i < LANE_JIT_LEVELS; i++) {
-    if (strcmp(simd, levels[i]) == 0) return i;
+// Which of a program's slots; -1: there is no code for this level.
+static int slot_of(const char *simd) {
+  for (int i = 0; simd && i < JIT_TARGET_COUNT; i++) {
+    if (strcmp(simd, tsri_jit_targets[i]->simd) == 0) return i;
   }
   return -1;
 }
 
 struct lane_jit *tsri_jit_compile(const tsri_lanes_program *p, const char *simd, tsri_builder *listing) {
-  int level = level_of(simd);
-  bool has_evex = level == 1;
-  if (level < 0 || p->is_checked) return NULL;
+  int slot = slot_of(simd);
+  if (slot < 0 || p->is_checked) return NULL;
   struct lane_jit *jit = tsri_calloc(1, sizeof *jit);
-  x86_code code = {.has_evex = has_evex, .listing = listing};
-  bool is_done = jit && compile(p, jit, &code);
-  tsri_x86_deinit(&code);
+  machine_code code = {.listing = listing};
+  bool is_done = jit && compile(p, tsri_jit_targets[slot], jit, &code);
+  tsri_code_deinit(&code);
   if (!is_done) {
     tsri_log(TSR_LOG_INFO, "kernel %s is interpreted: no memory for its machine code, or none that may be executed",
              p->name);
   } else if (jit->run_count > 0) {
-    jit->vector_lanes = jit_vector_lanes(has_evex);
+    jit->vector_lanes = tsri_jit_targets[slot]->vector_lanes;
     return jit;
   }
   tsri_jit_release(jit);
@@ -333,20 +333,15 @@ void tsri_jit_release(struct lane_jit *jit) {
 
 // --- Kept by the program ------------------------------------------------------------------------------------------------
 
-// Is the calling convention that of system_v.c?
-#if defined(__x86_64__) && !defined(_WIN32)
-static const bool can_call = true;
-#else
-static const bool can_call = false;
-#endif
+static_assert((int)LANE_JIT_LEVELS == (int)JIT_TARGET_COUNT, "a program has a slot for each target");
 
 // Code of a level may be asked for by several threads at once; compiling is short.
 static tsri_mutex lock = TSRI_MUTEX_INIT;
 
 struct lane_jit *tsri_jit_for(const tsri_lanes_program *program, const char *simd) {
-  int level = level_of(simd);
-  if (!can_call || level < 0 || program->is_checked) return NULL;
-  lane_jit_slot *slot = &((tsri_lanes_program *)(uintptr_t)program)->jit[level];
+  int number = slot_of(simd);
+  if (number < 0 || program->is_checked || !jit_can_call(tsri_jit_targets[number])) return NULL;
+  lane_jit_slot *slot = &((tsri_lanes_program *)(uintptr_t)program)->jit[number];
   if (atomic_load_explicit(&slot->was_tried, memory_order_acquire)) return slot->code;
   tsri_mutex_lock(&lock);
   if (!atomic_load_explicit(&slot->was_tried, memory_order_relaxed)) {

@@ -16,24 +16,24 @@ typedef jit_value v;
 #define EXP_ROUNDER (0x1.8p23f + 254.0f)
 
 static v num(jit_ir *ir, float x) { return jit_number(ir, x); }
-static v add(jit_ir *ir, v a, v b) { return jit_binary(ir, X86_VADDPS, a, b); }
-static v sub(jit_ir *ir, v a, v b) { return jit_binary(ir, X86_VSUBPS, a, b); }
-static v mul(jit_ir *ir, v a, v b) { return jit_binary(ir, X86_VMULPS, a, b); }
-static v divide(jit_ir *ir, v a, v b) { return jit_binary(ir, X86_VDIVPS, a, b); }
+static v add(jit_ir *ir, v a, v b) { return jit_binary(ir, JIT_ADD_F, a, b); }
+static v sub(jit_ir *ir, v a, v b) { return jit_binary(ir, JIT_SUB_F, a, b); }
+static v mul(jit_ir *ir, v a, v b) { return jit_binary(ir, JIT_MUL_F, a, b); }
+static v divide(jit_ir *ir, v a, v b) { return jit_binary(ir, JIT_DIV_F, a, b); }
 static v mad(jit_ir *ir, v a, v b, v c) { return jit_fma(ir, a, b, c); }
-static v add_bits(jit_ir *ir, v a, v b) { return jit_binary(ir, X86_VPADDD, a, b); }
-static v sub_bits(jit_ir *ir, v a, v b) { return jit_binary(ir, X86_VPSUBD, a, b); }
-static v shift_left(jit_ir *ir, v a, int bits) { return jit_shift(ir, X86_SHIFT_LEFT, a, bits); }
-static v less(jit_ir *ir, v a, v b) { return jit_compare_f(ir, JIT_LT_F, a, b); }
+static v add_bits(jit_ir *ir, v a, v b) { return jit_binary(ir, JIT_ADD_I, a, b); }
+static v sub_bits(jit_ir *ir, v a, v b) { return jit_binary(ir, JIT_SUB_I, a, b); }
+static v shift_left(jit_ir *ir, v a, int bits) { return jit_shift(ir, JIT_SHIFT_LEFT, a, bits); }
+static v less(jit_ir *ir, v a, v b) { return jit_compare(ir, JIT_LT_F, a, b); }
 
-static v magnitude(jit_ir *ir, v x) { return jit_binary(ir, X86_VPAND, x, jit_bits(ir, 0x7fffffffu)); }
+static v magnitude(jit_ir *ir, v x) { return jit_binary(ir, JIT_AND, x, jit_bits(ir, 0x7fffffffu)); }
 
 static v with_sign(jit_ir *ir, v size, v x) {
-  return jit_binary(ir, X86_VPOR, size, jit_binary(ir, X86_VPAND, x, jit_bits(ir, 0x80000000u)));
+  return jit_binary(ir, JIT_OR, size, jit_binary(ir, JIT_AND, x, jit_bits(ir, 0x80000000u)));
 }
 
-// vminps gives its second operand if either is NaN: x.
-static v at_most(jit_ir *ir, float bound, v x) { return jit_binary(ir, X86_VMINPS, num(ir, bound), x); }
+// The second operand if either is NaN: x.
+static v at_most(jit_ir *ir, float bound, v x) { return jit_binary(ir, JIT_MIN_F, num(ir, bound), x); }
 
 // ((... c[0] x + c[1]) x + ...) x + c[count - 1]
 static v poly(jit_ir *ir, v x, const float *c, int count) {
@@ -57,7 +57,7 @@ static exp_parts exp_split(jit_ir *ir, v x) {
 }
 
 static v scale(jit_ir *ir, v p, v biased_k) {
-  v half = jit_shift(ir, X86_SHIFT_RIGHT, biased_k, 1);
+  v half = jit_shift(ir, JIT_SHIFT_RIGHT, biased_k, 1);
   v scaled = mul(ir, p, shift_left(ir, half, 23));
   return mul(ir, scaled, shift_left(ir, sub_bits(ir, biased_k, half), 23));
 }
@@ -91,7 +91,7 @@ static v make_expm1(jit_ir *ir, v x) {
   v h = shift_left(ir, sub_bits(ir, e.biased_k, jit_bits(ir, 128u)), 23);
   h = jit_select(ir, less(ir, e.k, num(ir, -64.0f)), num(ir, 0.0f), h);
   v y = mul(ir, num(ir, 2.0f), mad(ir, h, p, sub(ir, h, num(ir, 0.5f))));
-  y = jit_select(ir, jit_compare_f(ir, JIT_EQ_F, e.k, num(ir, 0.0f)), p, y);
+  y = jit_select(ir, jit_compare(ir, JIT_EQ_F, e.k, num(ir, 0.0f)), p, y);
   return with_sign(ir, magnitude(ir, y), x);
 }
 
@@ -138,7 +138,7 @@ static v make_erf(jit_ir *ir, v x) {
   v t = at_most(ir, 2.0f, sub(ir, a, num(ir, 2.0f)));
   v q = POLY(ir, t, 0x1.1e9f72p-17f, -0x1.60b3e2p-13f, 0x1.77d05cp-11f, -0x1.d1fa4p-9f, 0x1.0e01bp-6f, 0x1.d8f624p-1f,
              0x1.1ac322p+2f, 0x1.575b32p+2f);
-  v minus_q = jit_binary(ir, X86_VPXOR, q, jit_bits(ir, 0x80000000u));
+  v minus_q = jit_binary(ir, JIT_XOR, q, jit_bits(ir, 0x80000000u));
   v far = sub(ir, num(ir, 1.0f), exp_plain(ir, minus_q));
   return with_sign(ir, jit_select(ir, less(ir, a, num(ir, 1.0f)), near, far), x);
 }
@@ -151,16 +151,14 @@ typedef struct log_parts {
   v e, f;
 } log_parts;
 
-static v whole_of(jit_ir *ir, v u) {
-  return jit_unary(ir, X86_VCVTDQ2PS, jit_shift(ir, X86_SHIFT_ARITHMETIC, u, 23), JIT_NO_IMM);
-}
+static v whole_of(jit_ir *ir, v u) { return jit_unary(ir, JIT_FLOAT_OF_I, jit_shift(ir, JIT_SHIFT_ARITHMETIC, u, 23)); }
 
 static log_parts log_split(jit_ir *ir, v x) {
   v is_small = less(ir, x, num(ir, 0x1p-126f));
   v normal = jit_select(ir, is_small, mul(ir, x, num(ir, 0x1p23f)), x);
   v lift = jit_select(ir, is_small, num(ir, -23.0f), num(ir, 0.0f));
   v u = sub_bits(ir, normal, jit_bits(ir, SQRT_HALF_BITS));
-  v fraction = add_bits(ir, jit_binary(ir, X86_VPAND, u, jit_bits(ir, 0x7fffffu)), jit_bits(ir, SQRT_HALF_BITS));
+  v fraction = add_bits(ir, jit_binary(ir, JIT_AND, u, jit_bits(ir, 0x7fffffu)), jit_bits(ir, SQRT_HALF_BITS));
   return (log_parts){.e = add(ir, whole_of(ir, u), lift), .f = sub(ir, fraction, num(ir, 1.0f))};
 }
 
@@ -172,15 +170,15 @@ static v log_poly(jit_ir *ir, v f) {
 static v log_of_parts(jit_ir *ir, v e, v f) {
   v square = mul(ir, f, f);
   v tail = mad(ir, mul(ir, square, f), log_poly(ir, f), mul(ir, e, num(ir, LN2_LO)));
-  v minus_tail = jit_binary(ir, X86_VPXOR, tail, jit_bits(ir, 0x80000000u));
+  v minus_tail = jit_binary(ir, JIT_XOR, tail, jit_bits(ir, 0x80000000u));
   return mad(ir, e, num(ir, LN2_HI), sub(ir, f, mad(ir, num(ir, 0.5f), square, minus_tail)));
 }
 
 static v log_special(jit_ir *ir, v x, v y) {
   v zero = num(ir, 0.0f), infinity = num(ir, INFINITY);
-  v other = jit_select(ir, jit_compare_f(ir, JIT_EQ_F, x, zero), num(ir, -INFINITY), mul(ir, x, infinity));
+  v other = jit_select(ir, jit_compare(ir, JIT_EQ_F, x, zero), num(ir, -INFINITY), mul(ir, x, infinity));
   other = jit_select(ir, less(ir, x, zero), num(ir, NAN), other);
-  v is_usual = jit_binary(ir, X86_VPAND, less(ir, zero, x), less(ir, x, infinity));
+  v is_usual = jit_binary(ir, JIT_AND, less(ir, zero, x), less(ir, x, infinity));
   return jit_select(ir, is_usual, y, other);
 }
 
@@ -192,8 +190,8 @@ static v make_log(jit_ir *ir, v x) {
 static v make_log1p(jit_ir *ir, v x) {
   v above = add(ir, num(ir, 1.0f), x);
   v u = sub_bits(ir, above, jit_bits(ir, SQRT_HALF_BITS));
-  v e = jit_shift(ir, X86_SHIFT_ARITHMETIC, u, 23);
-  v half = jit_shift(ir, X86_SHIFT_ARITHMETIC, e, 1);
+  v e = jit_shift(ir, JIT_SHIFT_ARITHMETIC, u, 23);
+  v half = jit_shift(ir, JIT_SHIFT_ARITHMETIC, e, 1);
   v s1 = shift_left(ir, sub_bits(ir, jit_bits(ir, 127u), half), 23);
   v s2 = shift_left(ir, sub_bits(ir, jit_bits(ir, 127u), sub_bits(ir, e, half)), 23);
   v moved = mul(ir, mul(ir, x, s1), s2);
@@ -209,7 +207,7 @@ typedef struct split_product {
 static split_product log_times(jit_ir *ir, v f, float c_hi, float c_lo) {
   v square = mul(ir, f, f);
   v half_square = mul(ir, num(ir, 0.5f), square);
-  v hi = jit_binary(ir, X86_VPAND, sub(ir, f, half_square), jit_bits(ir, 0xfffff000u));
+  v hi = jit_binary(ir, JIT_AND, sub(ir, f, half_square), jit_bits(ir, 0xfffff000u));
   v lo = mad(ir, mul(ir, square, f), log_poly(ir, f), sub(ir, sub(ir, f, hi), half_square));
   return (split_product){.exact = mul(ir, hi, num(ir, c_hi)),
                          .rest = mad(ir, lo, num(ir, c_hi + c_lo), mul(ir, hi, num(ir, c_lo)))};
@@ -234,7 +232,7 @@ static v make_log10(jit_ir *ir, v x) {
 
 // --- The table --------------------------------------------------------------------------------------------------------
 
-static v make_sqrt(jit_ir *ir, v x) { return jit_unary(ir, X86_VSQRTPS, x, JIT_NO_IMM); }
+static v make_sqrt(jit_ir *ir, v x) { return jit_unary(ir, JIT_SQRT_F, x); }
 static v make_rsqrt(jit_ir *ir, v x) { return divide(ir, num(ir, 1.0f), make_sqrt(ir, x)); }
 
 static v (*const makers[TSRI_MATH_COUNT])(jit_ir *ir, v x) = {

@@ -54,7 +54,7 @@ uint32_t tsri_jit_operands(const jit_op *op, jit_value out[3]) {
 }
 
 void tsri_jit_interleave(const jit_ir *ir, uint32_t parts, jit_ir *out) {
-  *out = (jit_ir){.has_evex = ir->has_evex, .parts = (uint8_t)parts, .failed = ir->failed};
+  *out = (jit_ir){.target = ir->target, .parts = (uint8_t)parts, .failed = ir->failed};
   jit_value *numbers = tsri_calloc((size_t)ir->count * parts + 1, sizeof *numbers);  // by value and part
   if (!numbers) out->failed = true;
   for (uint32_t i = 0; i < ir->count && !out->failed; i++) {

@@ -7,29 +7,73 @@
 #ifndef TSRI_CPU_JIT_IR_H
 #define TSRI_CPU_JIT_IR_H
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
-
-#include "backends/cpu/jit/x86.h"
 
 typedef enum jit_kind {
   JIT_LOAD,       // from stream `number`, elements of `element`
   JIT_STORE,      // a to stream `number`
   JIT_CONST,      // `number` in every lane
   JIT_SCALAR,     // the scalar register `number` in every lane
-  JIT_UNARY,      // insn, imm
-  JIT_SHIFT,      // by imm bits; `number` is the digit of X86_VPSHIFTD
+  JIT_UNARY,      // insn
+  JIT_SHIFT,      // insn: JIT_SHIFT_LEFT, _RIGHT or _ARITHMETIC, by imm bits, 1 to 31
   JIT_BINARY,     // insn
   JIT_FMA,        // a * b + c, rounded once
-  JIT_COMPARE,    // insn, imm: a mask
+  JIT_COMPARE,    // insn: a mask
   JIT_SELECT,     // a is a mask: b where it is set, else c
   JIT_ROUND_F16,  // a to the nearest f16, as f32
 } jit_kind;
+
+// What is done to each lane: a comes first, then b. F: f32; I: i32; U: u32.
+typedef enum jit_insn {
+  JIT_ADD_F,
+  JIT_SUB_F,
+  JIT_MUL_F,
+  JIT_DIV_F,
+  JIT_MIN_F,  // a < b ? a : b, so b if either is NaN
+  JIT_MAX_F,  // a > b ? a : b
+  JIT_AND,
+  JIT_OR,
+  JIT_XOR,
+  JIT_ADD_I,
+  JIT_SUB_I,
+  JIT_MUL_I,
+  JIT_MIN_I,
+  JIT_MAX_I,
+  JIT_MIN_U,
+  JIT_MAX_U,
+  JIT_SHIFT_LEFT,  // a by b bits, 0 to 31
+  JIT_SHIFT_RIGHT,
+  JIT_SHIFT_ARITHMETIC,
+  JIT_ABS_I,
+  JIT_SQRT_F,
+  JIT_NEAREST_F,  // ties to even
+  JIT_FLOOR_F,
+  JIT_CEIL_F,
+  JIT_TRUNC_F,
+  JIT_FLOAT_OF_I,
+  JIT_WHOLE_OF_F,  // towards zero; only of what fits i32, else anything
+  // Comparisons. Of floats, all but NE_F and UNORDERED are false if either is NaN.
+  JIT_EQ_F,
+  JIT_NE_F,
+  JIT_LT_F,
+  JIT_LE_F,
+  JIT_GT_F,
+  JIT_UNORDERED,
+  JIT_EQ_I,
+  JIT_LT_I,  // these four only where the target has them (target.h)
+  JIT_LE_I,
+  JIT_LT_U,
+  JIT_LE_U,
+  JIT_INSN_COUNT
+} jit_insn;
 
 // How an element lies in memory. Narrow ones are widened by loads; stores keep their low bits, and round F16.
 typedef enum jit_element { JIT_E32, JIT_U16, JIT_I16, JIT_U8, JIT_I8, JIT_F16 } jit_element;
 
 typedef uint16_t jit_value;
-enum { JIT_MOST_OPS = 4096, JIT_MOST_STREAMS = 32, JIT_NO_IMM = 0xff };
+enum { JIT_MOST_OPS = 4096, JIT_MOST_STREAMS = 32 };
 
 typedef struct jit_op {
   uint8_t kind, insn, imm, element;
@@ -39,8 +83,8 @@ typedef struct jit_op {
 } jit_op;
 
 typedef struct jit_ir {
-  bool has_evex;  // AVX-512
-  bool failed;    // out of memory, or too large
+  const struct jit_target *target;
+  bool failed;  // out of memory, or too large
   bool is_too_large;
   uint8_t parts;  // vectors that are done at a time, if more than 1
   jit_op *ops;
@@ -72,17 +116,20 @@ static inline jit_value jit_number(jit_ir *ir, float number) {
   return jit_bits(ir, bits);
 }
 
-static inline jit_value jit_unary(jit_ir *ir, x86_insn insn, jit_value a, int imm) {
-  return tsri_jit_add(ir, (jit_op){.kind = JIT_UNARY, .insn = (uint8_t)insn, .imm = (uint8_t)imm, .a = a});
+static inline jit_value jit_unary(jit_ir *ir, jit_insn insn, jit_value a) {
+  return tsri_jit_add(ir, (jit_op){.kind = JIT_UNARY, .insn = (uint8_t)insn, .a = a});
 }
 
-static inline jit_value jit_binary(jit_ir *ir, x86_insn insn, jit_value a, jit_value b) {
-  return tsri_jit_add(ir, (jit_op){.kind = JIT_BINARY, .insn = (uint8_t)insn, .imm = JIT_NO_IMM, .a = a, .b = b});
+static inline jit_value jit_binary(jit_ir *ir, jit_insn insn, jit_value a, jit_value b) {
+  return tsri_jit_add(ir, (jit_op){.kind = JIT_BINARY, .insn = (uint8_t)insn, .a = a, .b = b});
 }
 
-static inline jit_value jit_shift(jit_ir *ir, int digit, jit_value a, int bits) {
-  return tsri_jit_add(
-      ir, (jit_op){.kind = JIT_SHIFT, .insn = X86_VPSHIFTD, .imm = (uint8_t)bits, .a = a, .number = (uint32_t)digit});
+static inline jit_value jit_compare(jit_ir *ir, jit_insn insn, jit_value a, jit_value b) {
+  return tsri_jit_add(ir, (jit_op){.kind = JIT_COMPARE, .insn = (uint8_t)insn, .a = a, .b = b});
+}
+
+static inline jit_value jit_shift(jit_ir *ir, jit_insn insn, jit_value a, int bits) {
+  return tsri_jit_add(ir, (jit_op){.kind = JIT_SHIFT, .insn = (uint8_t)insn, .imm = (uint8_t)bits, .a = a});
 }
 
 static inline jit_value jit_fma(jit_ir *ir, jit_value a, jit_value b, jit_value c) {
@@ -91,15 +138,6 @@ static inline jit_value jit_fma(jit_ir *ir, jit_value a, jit_value b, jit_value 
 
 static inline jit_value jit_select(jit_ir *ir, jit_value mask, jit_value yes, jit_value no) {
   return tsri_jit_add(ir, (jit_op){.kind = JIT_SELECT, .a = mask, .b = yes, .c = no});
-}
-
-// Comparisons of floats; the numbers are those of vcmpps. All but NE and UNORDERED are false if either is NaN.
-enum { JIT_EQ_F = 0, JIT_UNORDERED = 3, JIT_NE_F = 4, JIT_LT_F = 17, JIT_LE_F = 18, JIT_GT_F = 30 };
-
-static inline jit_value jit_compare_f(jit_ir *ir, int predicate, jit_value a, jit_value b) {
-  x86_insn insn = ir->has_evex ? X86_VCMPPS_K : X86_VCMPPS;
-  return tsri_jit_add(ir,
-                      (jit_op){.kind = JIT_COMPARE, .insn = (uint8_t)insn, .imm = (uint8_t)predicate, .a = a, .b = b});
 }
 
 #endif

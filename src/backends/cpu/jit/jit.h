@@ -15,6 +15,7 @@
 #include "backends/cpu/jit/convention.h"
 #include "backends/cpu/jit/ir.h"
 #include "backends/cpu/lanes/program.h"
+#include "core/builder.h"
 
 // Memory that a run reads or writes, one element after the other for each lane.
 typedef enum jit_stream_kind {

@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-#include "core/alloc.h"
-
 typedef enum insn_form { FORM_RVM, FORM_RM, FORM_MR, FORM_VM, FORM_KVM, FORM_KM } insn_form;
 
 static const struct {
@@ -19,49 +17,11 @@ static const struct {
 
 // --- Bytes ------------------------------------------------------------------------------------------------------------
 
-void tsri_x86_deinit(x86_code *code) {
-  tsri_free(code->bytes);
-  tsri_free(code->fixups);
-  *code = (x86_code){0};
-}
+static void put_byte(machine_code *code, unsigned byte) { tsri_code_put(code, &(uint8_t){(uint8_t)byte}, 1); }
 
-static bool grow(void **memory, size_t *room, size_t wanted, size_t element) {
-  if (wanted <= *room) return true;
-  size_t more = *room * 2 > wanted ? *room * 2 : wanted + 256;
-  void *grown = tsri_realloc(*memory, more * element);
-  if (!grown) return false;
-  *memory = grown;
-  *room = more;
-  return true;
-}
-
-static void put(x86_code *code, const void *bytes, size_t count) {
-  void *memory = code->bytes;
-  if (code->failed || !grow(&memory, &code->room, code->count + count, 1)) {
-    code->failed = true;
-    return;
-  }
-  code->bytes = memory;
-  memcpy(code->bytes + code->count, bytes, count);
-  code->count += count;
-}
-
-static void put_byte(x86_code *code, unsigned byte) { put(code, &(uint8_t){(uint8_t)byte}, 1); }
-
-static void put_32(x86_code *code, int32_t number) {
+static void put_32(machine_code *code, int32_t number) {
   uint32_t bits = (uint32_t)number;
   for (int i = 0; i < 4; i++) put_byte(code, bits >> 8 * i & 0xff);
-}
-
-static void add_fixup(x86_code *code, size_t bytes_after) {
-  void *memory = code->fixups;
-  if (code->failed || !grow(&memory, &code->fixup_room, code->fixup_count + 1, sizeof *code->fixups)) {
-    code->failed = true;
-    return;
-  }
-  code->fixups = memory;
-  code->fixups[code->fixup_count++] =
-      (x86_fixup){.at = (uint32_t)code->count, .next = (uint32_t)(code->count + 4 + bytes_after)};
 }
 
 // --- Text -------------------------------------------------------------------------------------------------------------
@@ -90,7 +50,7 @@ static const char *shift_name(int digit) {
 }
 
 // Instructions whose EVEX form has another name.
-static const char *name_of(const x86_code *code, x86_insn insn, int reg) {
+static const char *name_of(const machine_code *code, x86_insn insn, int reg) {
   if (insn == X86_VPSHIFTD) return shift_name(reg);
   if (!code->has_evex) return insns[insn].text;
   switch (insn) {
@@ -109,7 +69,7 @@ static const char *name_of(const x86_code *code, x86_insn insn, int reg) {
   }
 }
 
-static void list_vector(const x86_code *code, x86_insn insn, x86_width width, int reg, int second,
+static void list_vector(const machine_code *code, x86_insn insn, x86_width width, int reg, int second,
                         const x86_operand *rm, int imm) {
   tsri_builder *out = code->listing;
   insn_form form = (insn_form)insns[insn].form;
@@ -134,19 +94,14 @@ static void list_vector(const x86_code *code, x86_insn insn, x86_width width, in
   tsri_builder_add(out, "\n");
 }
 
-#define LIST(code, ...)                                                  \
-  do {                                                                   \
-    if ((code)->listing) tsri_builder_add((code)->listing, __VA_ARGS__); \
-  } while (0)
-
 // --- Vector instructions ------------------------------------------------------------------------------------------------
 
 // The third byte of a SIB address and the displacement. Displacements are written in full: EVEX would scale short ones.
-static void put_memory(x86_code *code, int reg, const x86_operand *memory, size_t bytes_after) {
+static void put_memory(machine_code *code, int reg, const x86_operand *memory, size_t bytes_after) {
   unsigned field = (unsigned)(reg & 7) << 3;
   if (memory->is_pool) {
     put_byte(code, field | 5);
-    add_fixup(code, bytes_after);
+    tsri_code_add_fixup(code, code->count + 4 + bytes_after);
     put_32(code, memory->disp);
     return;
   }
@@ -180,13 +135,13 @@ static high_bits high_bits_of(int reg, int second, const x86_operand *rm) {
   return high;
 }
 
-static void put_vex(x86_code *code, x86_insn insn, x86_width width, int second, high_bits high) {
+static void put_vex(machine_code *code, x86_insn insn, x86_width width, int second, high_bits high) {
   put_byte(code, 0xc4);
   put_byte(code, (high.reg3 ^ 1u) << 7 | (high.x ^ 1u) << 6 | (high.b ^ 1u) << 5 | insns[insn].map);
   put_byte(code, (~(unsigned)second & 15u) << 3 | (unsigned)width << 2 | insns[insn].prefix);
 }
 
-static void put_evex(x86_code *code, x86_insn insn, x86_width width, int second, high_bits high,
+static void put_evex(machine_code *code, x86_insn insn, x86_width width, int second, high_bits high,
                      const x86_operand *rm) {
   put_byte(code, 0x62);
   put_byte(code,
@@ -195,7 +150,7 @@ static void put_evex(x86_code *code, x86_insn insn, x86_width width, int second,
   put_byte(code, (unsigned)width << 5 | (rm->is_repeated ? 16u : 0u) | (high.second4 ^ 1u) << 3 | rm->mask);
 }
 
-void tsri_x86_vector(x86_code *code, x86_insn insn, x86_width width, int reg, int second, x86_operand rm, int imm) {
+void tsri_x86_vector(machine_code *code, x86_insn insn, x86_width width, int reg, int second, x86_operand rm, int imm) {
   if (code->listing) list_vector(code, insn, width, reg, second, &rm, imm);
   int stored_second = second == X86_NONE ? 0 : second;
   high_bits high = high_bits_of(reg, stored_second, &rm);
@@ -210,117 +165,117 @@ void tsri_x86_vector(x86_code *code, x86_insn insn, x86_width width, int reg, in
 // --- General instructions -------------------------------------------------------------------------------------------------
 
 // REX prefix for 64-bit operands, opcode, and operands that are both registers.
-static void put_general(x86_code *code, unsigned opcode, int reg, int rm) {
+static void put_general(machine_code *code, unsigned opcode, int reg, int rm) {
   put_byte(code, 0x48u | bit_of(reg, 3) << 2 | bit_of(rm, 3));
   put_byte(code, opcode);
   put_byte(code, 0xc0u | (unsigned)(reg & 7) << 3 | (unsigned)(rm & 7));
 }
 
-static void put_general_memory(x86_code *code, unsigned opcode, int reg, int base, int32_t disp) {
+static void put_general_memory(machine_code *code, unsigned opcode, int reg, int base, int32_t disp) {
   x86_operand memory = x86_memory(base, disp);
   put_byte(code, 0x48u | bit_of(reg, 3) << 2 | bit_of(base, 3));
   put_byte(code, opcode);
   put_memory(code, reg, &memory, 0);
 }
 
-static void put_stack(x86_code *code, unsigned opcode, int reg) {
+static void put_stack(machine_code *code, unsigned opcode, int reg) {
   if (reg >= X86_R8) put_byte(code, 0x41);
   put_byte(code, opcode + (unsigned)(reg & 7));
 }
 
-void tsri_x86_push(x86_code *code, int reg) {
-  LIST(code, "  push %s\n", general_names[reg]);
+void tsri_x86_push(machine_code *code, int reg) {
+  CODE_LIST(code, "  push %s\n", general_names[reg]);
   put_stack(code, 0x50, reg);
 }
 
-void tsri_x86_pop(x86_code *code, int reg) {
-  LIST(code, "  pop %s\n", general_names[reg]);
+void tsri_x86_pop(machine_code *code, int reg) {
+  CODE_LIST(code, "  pop %s\n", general_names[reg]);
   put_stack(code, 0x58, reg);
 }
 
-void tsri_x86_move(x86_code *code, int to, int from) {
-  LIST(code, "  mov %s, %s\n", general_names[to], general_names[from]);
+void tsri_x86_move(machine_code *code, int to, int from) {
+  CODE_LIST(code, "  mov %s, %s\n", general_names[to], general_names[from]);
   put_general(code, 0x89, from, to);
 }
 
-void tsri_x86_load(x86_code *code, int to, int base, int32_t disp) {
-  LIST(code, "  mov %s, [%s%+d]\n", general_names[to], general_names[base], (int)disp);
+void tsri_x86_load(machine_code *code, int to, int base, int32_t disp) {
+  CODE_LIST(code, "  mov %s, [%s%+d]\n", general_names[to], general_names[base], (int)disp);
   put_general_memory(code, 0x8b, to, base, disp);
 }
 
-void tsri_x86_address(x86_code *code, int to, int base, int32_t disp) {
-  LIST(code, "  lea %s, [%s%+d]\n", general_names[to], general_names[base], (int)disp);
+void tsri_x86_address(machine_code *code, int to, int base, int32_t disp) {
+  CODE_LIST(code, "  lea %s, [%s%+d]\n", general_names[to], general_names[base], (int)disp);
   put_general_memory(code, 0x8d, to, base, disp);
 }
 
-void tsri_x86_clear(x86_code *code, int reg) {
-  LIST(code, "  xor %s, %s\n", general_names[reg], general_names[reg]);
+void tsri_x86_clear(machine_code *code, int reg) {
+  CODE_LIST(code, "  xor %s, %s\n", general_names[reg], general_names[reg]);
   put_general(code, 0x31, reg, reg);
 }
 
-void tsri_x86_add(x86_code *code, int reg, int32_t number) {
-  LIST(code, "  add %s, %d\n", general_names[reg], (int)number);
+void tsri_x86_add(machine_code *code, int reg, int32_t number) {
+  CODE_LIST(code, "  add %s, %d\n", general_names[reg], (int)number);
   put_general(code, 0x81, 0, reg);
   put_32(code, number);
 }
 
-void tsri_x86_align_down(x86_code *code, int reg, int8_t minus_alignment) {
-  LIST(code, "  and %s, %d\n", general_names[reg], minus_alignment);
+void tsri_x86_align_down(machine_code *code, int reg, int8_t minus_alignment) {
+  CODE_LIST(code, "  and %s, %d\n", general_names[reg], minus_alignment);
   put_general(code, 0x83, 4, reg);
   put_byte(code, (uint8_t)minus_alignment);
 }
 
-void tsri_x86_compare(x86_code *code, int left, int right) {
-  LIST(code, "  cmp %s, %s\n", general_names[left], general_names[right]);
+void tsri_x86_compare(machine_code *code, int left, int right) {
+  CODE_LIST(code, "  cmp %s, %s\n", general_names[left], general_names[right]);
   put_general(code, 0x39, right, left);
 }
 
-void tsri_x86_add_memory(x86_code *code, int reg, int base, int32_t disp) {
-  LIST(code, "  add %s, [%s%+d]\n", general_names[reg], general_names[base], (int)disp);
+void tsri_x86_add_memory(machine_code *code, int reg, int base, int32_t disp) {
+  CODE_LIST(code, "  add %s, [%s%+d]\n", general_names[reg], general_names[base], (int)disp);
   put_general_memory(code, 0x03, reg, base, disp);
 }
 
-void tsri_x86_add_to_memory(x86_code *code, int base, int32_t disp, int reg) {
-  LIST(code, "  add [%s%+d], %s\n", general_names[base], (int)disp, general_names[reg]);
+void tsri_x86_add_to_memory(machine_code *code, int base, int32_t disp, int reg) {
+  CODE_LIST(code, "  add [%s%+d], %s\n", general_names[base], (int)disp, general_names[reg]);
   put_general_memory(code, 0x01, reg, base, disp);
 }
 
-static void put_jump(x86_code *code, unsigned opcode, size_t target) {
+static void put_jump(machine_code *code, unsigned opcode, size_t target) {
   put_byte(code, 0x0f);
   put_byte(code, opcode);
   put_32(code, (int32_t)((int64_t)target - (int64_t)(code->count + 4)));
 }
 
-void tsri_x86_jump_if_below(x86_code *code, size_t target) {
-  LIST(code, "  jb loop\n");
+void tsri_x86_jump_if_below(machine_code *code, size_t target) {
+  CODE_LIST(code, "  jb loop\n");
   put_jump(code, 0x82, target);
 }
 
-void tsri_x86_jump_if_not_zero(x86_code *code, size_t target) {
-  LIST(code, "  jnz round\n");
+void tsri_x86_jump_if_not_zero(machine_code *code, size_t target) {
+  CODE_LIST(code, "  jnz round\n");
   put_jump(code, 0x85, target);
 }
 
-void tsri_x86_zero_upper(x86_code *code) {
-  LIST(code, "  vzeroupper\n");
-  put(code, (const uint8_t[]){0xc5, 0xf8, 0x77}, 3);
+void tsri_x86_zero_upper(machine_code *code) {
+  CODE_LIST(code, "  vzeroupper\n");
+  tsri_code_put(code, (const uint8_t[]){0xc5, 0xf8, 0x77}, 3);
 }
 
-void tsri_x86_return(x86_code *code) {
-  LIST(code, "  ret\n");
+void tsri_x86_return(machine_code *code) {
+  CODE_LIST(code, "  ret\n");
   put_byte(code, 0xc3);
 }
 
 // --- The pool ---------------------------------------------------------------------------------------------------------
 
-void tsri_x86_append_pool(x86_code *code, const void *pool, size_t bytes) {
+void tsri_x86_append_pool(machine_code *code, const void *pool, size_t bytes) {
   enum { LINE = 64 };
   while (!code->failed && code->count % LINE != 0) put_byte(code, 0xcc);  // int3
   size_t first = code->count;
-  put(code, pool, bytes);
+  tsri_code_put(code, pool, bytes);
   if (code->failed) return;
   for (size_t i = 0; i < code->fixup_count; i++) {
-    const x86_fixup *fixup = &code->fixups[i];
+    const code_fixup *fixup = &code->fixups[i];
     int32_t disp;
     memcpy(&disp, code->bytes + fixup->at, sizeof disp);
     disp += (int32_t)((int64_t)first - (int64_t)fixup->next);

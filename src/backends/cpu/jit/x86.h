@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Encoder of the x86-64 instructions that compiled kernels consist of.
 //
-// An x86_code collects bytes; the functions append one instruction each. Vector instructions are written with the VEX prefix
-// (AVX2) or, in code for AVX-512, with the EVEX prefix: instructions that both have share an opcode. Running out of memory is
-// remembered in `failed`, so that callers look once, at the end. With `listing` set, each instruction is also written as a line
-// of text, in Intel's order of operands.
+// The functions append one instruction each. Vector instructions are written with the VEX prefix (AVX2) or, in code for AVX-512,
+// with the EVEX prefix: instructions that both have share an opcode. The listing has Intel's order of operands.
 #ifndef TSRI_CPU_JIT_X86_H
 #define TSRI_CPU_JIT_X86_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "core/builder.h"
+#include "backends/cpu/jit/code.h"
 
 // General registers by number. Vector registers are numbers from 0 to 15, or to 31 with AVX-512.
 enum {
@@ -128,43 +122,27 @@ static inline x86_operand x86_memory(int base, int32_t disp) {
   return (x86_operand){.is_memory = true, .base = (int8_t)base, .index = X86_NONE, .disp = disp};
 }
 
-typedef struct x86_fixup {
-  uint32_t at, next;  // of the displacement to fill in, and of the instruction that follows
-} x86_fixup;
-
-typedef struct x86_code {
-  uint8_t *bytes;
-  size_t count, room;
-  bool has_evex;  // AVX-512: all vector instructions have the EVEX prefix
-  bool failed;    // out of memory
-  x86_fixup *fixups;
-  size_t fixup_count, fixup_room;
-  tsri_builder *listing;  // NULL: none
-} x86_code;
-
-void tsri_x86_deinit(x86_code *code);
-
 // One of the vector instructions; `second` and `imm` may be X86_NONE.
-void tsri_x86_vector(x86_code *code, x86_insn insn, x86_width width, int reg, int second, x86_operand rm, int imm);
+void tsri_x86_vector(machine_code *code, x86_insn insn, x86_width width, int reg, int second, x86_operand rm, int imm);
 
 // General instructions, all on 64 bits.
-void tsri_x86_push(x86_code *code, int reg);
-void tsri_x86_pop(x86_code *code, int reg);
-void tsri_x86_move(x86_code *code, int to, int from);
-void tsri_x86_load(x86_code *code, int to, int base, int32_t disp);
-void tsri_x86_address(x86_code *code, int to, int base, int32_t disp);  // to = base + disp
-void tsri_x86_clear(x86_code *code, int reg);
-void tsri_x86_add(x86_code *code, int reg, int32_t number);
-void tsri_x86_align_down(x86_code *code, int reg, int8_t minus_alignment);  // and
-void tsri_x86_compare(x86_code *code, int left, int right);
-void tsri_x86_add_memory(x86_code *code, int reg, int base, int32_t disp);     // to the register
-void tsri_x86_add_to_memory(x86_code *code, int base, int32_t disp, int reg);  // to memory
-void tsri_x86_jump_if_below(x86_code *code, size_t target);                    // unsigned; backwards
-void tsri_x86_jump_if_not_zero(x86_code *code, size_t target);                 // backwards
-void tsri_x86_zero_upper(x86_code *code);
-void tsri_x86_return(x86_code *code);
+void tsri_x86_push(machine_code *code, int reg);
+void tsri_x86_pop(machine_code *code, int reg);
+void tsri_x86_move(machine_code *code, int to, int from);
+void tsri_x86_load(machine_code *code, int to, int base, int32_t disp);
+void tsri_x86_address(machine_code *code, int to, int base, int32_t disp);  // to = base + disp
+void tsri_x86_clear(machine_code *code, int reg);
+void tsri_x86_add(machine_code *code, int reg, int32_t number);
+void tsri_x86_align_down(machine_code *code, int reg, int8_t minus_alignment);  // and
+void tsri_x86_compare(machine_code *code, int left, int right);
+void tsri_x86_add_memory(machine_code *code, int reg, int base, int32_t disp);     // to the register
+void tsri_x86_add_to_memory(machine_code *code, int base, int32_t disp, int reg);  // to memory
+void tsri_x86_jump_if_below(machine_code *code, size_t target);                    // unsigned; backwards
+void tsri_x86_jump_if_not_zero(machine_code *code, size_t target);                 // backwards
+void tsri_x86_zero_upper(machine_code *code);
+void tsri_x86_return(machine_code *code);
 
 // Appends the pool, and points the operands that are in it there. What is appended next begins at a multiple of 64 bytes.
-void tsri_x86_append_pool(x86_code *code, const void *pool, size_t bytes);
+void tsri_x86_append_pool(machine_code *code, const void *pool, size_t bytes);
 
 #endif

@@ -6,13 +6,13 @@
 
 #include "support/test.h"
 
-static void check_code(x86_code *code, const char *hex, const char *text) {
+static void check_code(machine_code *code, const char *hex, const char *text) {
   char is[128] = "";
   for (size_t i = 0; i < code->count && i < 40; i++) snprintf(is + 2 * i, 3, "%02x", code->bytes[i]);
   CHECK_STR(is, hex);
   CHECK_STR(code->listing->text, text);
   tsri_builder_deinit(code->listing);
-  tsri_x86_deinit(code);
+  tsri_code_deinit(code);
 }
 
 static x86_operand indexed(int base) {
@@ -46,7 +46,7 @@ typedef struct encoding {
 static void check_all(const encoding *list, size_t count, bool has_evex) {
   for (size_t i = 0; i < count; i++) {
     tsri_builder listing = {0};
-    x86_code code = {.has_evex = has_evex, .listing = &listing};
+    machine_code code = {.has_evex = has_evex, .listing = &listing};
     const encoding *e = &list[i];
     tsri_x86_vector(&code, e->insn, e->width, e->reg, e->second, e->rm, e->imm);
     check_code(&code, e->hex, e->text);
@@ -120,12 +120,12 @@ TEST(avx512_instructions_are_encoded_with_evex) {
   check_all(list, sizeof list / sizeof list[0], true);
 }
 
-#define CHECK_GENERAL(call, hex, text)     \
-  do {                                     \
-    tsri_builder listing = {0};            \
-    x86_code code = {.listing = &listing}; \
-    call;                                  \
-    check_code(&code, hex, text);          \
+#define CHECK_GENERAL(call, hex, text)         \
+  do {                                         \
+    tsri_builder listing = {0};                \
+    machine_code code = {.listing = &listing}; \
+    call;                                      \
+    check_code(&code, hex, text);              \
   } while (0)
 
 TEST(general_instructions_are_encoded) {
@@ -149,7 +149,7 @@ TEST(general_instructions_are_encoded) {
 }
 
 TEST(operands_in_the_pool_are_relative_to_the_next_instruction) {
-  x86_code code = {0};
+  machine_code code = {0};
   x86_operand second = {.is_memory = true, .is_pool = true, .disp = 32};
   tsri_x86_vector(&code, X86_VADDPS, X86_256, 1, 2, second, X86_NONE);
   tsri_x86_vector(&code, X86_VROUNDPS, X86_256, 1, X86_NONE, second, 9);
@@ -164,5 +164,5 @@ TEST(operands_in_the_pool_are_relative_to_the_next_instruction) {
   memcpy(&last_disp, code.bytes + end - 5, sizeof last_disp);
   CHECK_EQ_INT(first_disp, 64 + 32 - 9);
   CHECK_EQ_INT(last_disp, 64 + 32 - (int)end);
-  tsri_x86_deinit(&code);
+  tsri_code_deinit(&code);
 }

@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: MIT
+// x86-64 with AVX2 and FMA, or AVX-512: instructions for the operations, and for the loop around them.
+//
+// Whatever is not in a register is read as an operand in memory where the instruction allows it.
+#include "backends/cpu/jit/target.h"
+#include "backends/cpu/jit/x86_convention.h"
+
+static x86_width width_of(const jit_emitter *e) { return e->ir->target->has_evex ? X86_512 : X86_256; }
+static uint32_t vector_bytes(const jit_emitter *e) { return e->ir->target->vector_lanes * 4; }
+static const x86_convention *convention_of(const jit_emitter *e) { return e->ir->target->convention; }
+
+static x86_operand slot_operand(const jit_emitter *e, int32_t slot) {
+  return x86_memory(X86_RSP, slot * (int32_t)vector_bytes(e));
+}
+
+// Where the value is in memory.
+static x86_operand memory_of(const jit_emitter *e, jit_value v) {
+  const jit_place *at = &e->places[v];
+  const jit_op *op = &e->ir->ops[v];
+  bool is_evex = e->ir->target->has_evex;
+  if (op->kind == JIT_CONST) {
+    return (x86_operand){.is_memory = true,
+                         .is_pool = true,
+                         .is_repeated = is_evex,
+                         .index = X86_NONE,
+                         .disp = at->slot * (is_evex ? 4 : (int32_t)vector_bytes(e))};
+  }
+  if (op->kind == JIT_SCALAR && is_evex) {
+    x86_operand scalar = x86_memory(convention_of(e)->scalars_reg, (int32_t)(8 * op->number));
+    scalar.is_repeated = true;
+    return scalar;
+  }
+  return slot_operand(e, at->slot);
+}
+
+static x86_operand operand(const jit_emitter *e, jit_value v) {
+  return jit_has_register(e, v) ? x86_reg(e->places[v].reg) : memory_of(e, v);
+}
+
+static void move(jit_emitter *e, int reg, x86_operand from) {
+  x86_insn insn = from.is_repeated ? X86_VBROADCASTSS : X86_VMOVUPS;
+  from.is_repeated = false;
+  tsri_x86_vector(e->code, insn, width_of(e), reg, X86_NONE, from, X86_NONE);
+}
+
+// --- Memory -----------------------------------------------------------------------------------------------------------
+
+static x86_operand stream_operand(jit_emitter *e, const jit_op *op) {
+  static const uint8_t scales[] = {
+      [JIT_E32] = 2, [JIT_U16] = 1, [JIT_I16] = 1, [JIT_U8] = 0, [JIT_I8] = 0, [JIT_F16] = 1};
+  int base = x86_stream_reg(convention_of(e), op->number);
+  if (base == X86_NONE) {
+    base = convention_of(e)->address_reg;
+    tsri_x86_load(e->code, base, convention_of(e)->streams_reg, (int32_t)(8 * op->number));
+  }
+  uint32_t part_bytes = e->ir->target->vector_lanes << scales[op->element];
+  return (x86_operand){.is_memory = true,
+                       .base = (int8_t)base,
+                       .index = (int8_t)convention_of(e)->index_reg,
+                       .scale = scales[op->element],
+                       .disp = (int32_t)(op->part * part_bytes)};
+}
+
+static void emit_load(jit_emitter *e, const jit_op *op) {
+  static const uint8_t loads[] = {[JIT_E32] = X86_VMOVUPS,  [JIT_U16] = X86_VPMOVZXWD, [JIT_I16] = X86_VPMOVSXWD,
+                                  [JIT_U8] = X86_VPMOVZXBD, [JIT_I8] = X86_VPMOVSXBD,  [JIT_F16] = X86_VCVTPH2PS};
+  x86_operand from = stream_operand(e, op);
+  tsri_x86_vector(e->code, (x86_insn)loads[op->element], width_of(e), tsri_jit_result(e), X86_NONE, from, X86_NONE);
+}
+
+// AVX2 has no instruction that keeps the low bits of each lane: both halves are packed side by side, which saturates, so these
+// values have no other bits.
+static void pack_and_store(jit_emitter *e, int reg, x86_operand to, bool is_byte) {
+  int packed = tsri_jit_take(e, (jit_value)e->at);
+  tsri_x86_vector(e->code, X86_VEXTRACTI128, X86_256, reg, X86_NONE, x86_reg(packed), 1);
+  tsri_x86_vector(e->code, X86_VPACKUSDW, X86_128, packed, reg, x86_reg(packed), X86_NONE);
+  if (is_byte) {
+    tsri_x86_vector(e->code, X86_VPACKUSWB, X86_128, packed, packed, x86_reg(packed), X86_NONE);
+    tsri_x86_vector(e->code, X86_VMOVQ_STORE, X86_128, packed, X86_NONE, to, X86_NONE);
+  } else {
+    tsri_x86_vector(e->code, X86_VMOVUPS_STORE, X86_128, packed, X86_NONE, to, X86_NONE);
+  }
+  tsri_jit_give_up(e, (jit_value)e->at);
+}
+
+static void emit_store(jit_emitter *e, const jit_op *op) {
+  jit_element element = (jit_element)op->element;
+  int reg = tsri_jit_in_register(e, op->a);
+  x86_operand to = stream_operand(e, op);
+  bool is_byte = element == JIT_U8 || element == JIT_I8;
+  if (element == JIT_E32) {
+    bool is_past = e->past_caches && op->imm != 0;
+    tsri_x86_vector(e->code, is_past ? X86_VMOVNTPS : X86_VMOVUPS_STORE, width_of(e), reg, X86_NONE, to, X86_NONE);
+  } else if (element == JIT_F16) {
+    tsri_x86_vector(e->code, X86_VCVTPS2PH, width_of(e), reg, X86_NONE, to, 0);
+  } else if (e->ir->target->has_evex) {
+    tsri_x86_vector(e->code, is_byte ? X86_VPMOVDB : X86_VPMOVDW, X86_512, reg, X86_NONE, to, X86_NONE);
+  } else {
+    pack_and_store(e, reg, to, is_byte);
+  }
+  tsri_jit_release_operands(e);
+}
+
+// --- Arithmetic -------------------------------------------------------------------------------------------------------
+
+static bool commutes(uint8_t insn) {
+  switch (insn) {
+    case JIT_ADD_F:
+    case JIT_MUL_F:
+    case JIT_AND:
+    case JIT_OR:
+    case JIT_XOR:
+    case JIT_ADD_I:
+    case JIT_MUL_I:
+    case JIT_MIN_I:
+    case JIT_MIN_U:
+    case JIT_MAX_I:
+    case JIT_MAX_U:
+    case JIT_EQ_I:
+      return true;
+    default:
+      return false;
+  }
+}
+
+typedef struct x86_form {
+  uint8_t insn;
+  int8_t imm;  // X86_NONE: none
+} x86_form;
+
+// vroundps and vrndscaleps have the rounding mode in their last byte, without exceptions; comparisons their predicate.
+static const x86_form forms[JIT_INSN_COUNT] = {
+    [JIT_ADD_F] = {X86_VADDPS, X86_NONE},
+    [JIT_SUB_F] = {X86_VSUBPS, X86_NONE},
+    [JIT_MUL_F] = {X86_VMULPS, X86_NONE},
+    [JIT_DIV_F] = {X86_VDIVPS, X86_NONE},
+    [JIT_MIN_F] = {X86_VMINPS, X86_NONE},
+    [JIT_MAX_F] = {X86_VMAXPS, X86_NONE},
+    [JIT_AND] = {X86_VPAND, X86_NONE},
+    [JIT_OR] = {X86_VPOR, X86_NONE},
+    [JIT_XOR] = {X86_VPXOR, X86_NONE},
+    [JIT_ADD_I] = {X86_VPADDD, X86_NONE},
+    [JIT_SUB_I] = {X86_VPSUBD, X86_NONE},
+    [JIT_MUL_I] = {X86_VPMULLD, X86_NONE},
+    [JIT_MIN_I] = {X86_VPMINSD, X86_NONE},
+    [JIT_MAX_I] = {X86_VPMAXSD, X86_NONE},
+    [JIT_MIN_U] = {X86_VPMINUD, X86_NONE},
+    [JIT_MAX_U] = {X86_VPMAXUD, X86_NONE},
+    [JIT_SHIFT_LEFT] = {X86_VPSLLVD, X86_NONE},
+    [JIT_SHIFT_RIGHT] = {X86_VPSRLVD, X86_NONE},
+    [JIT_SHIFT_ARITHMETIC] = {X86_VPSRAVD, X86_NONE},
+    [JIT_ABS_I] = {X86_VPABSD, X86_NONE},
+    [JIT_SQRT_F] = {X86_VSQRTPS, X86_NONE},
+    [JIT_NEAREST_F] = {X86_VROUNDPS, 8},
+    [JIT_FLOOR_F] = {X86_VROUNDPS, 9},
+    [JIT_CEIL_F] = {X86_VROUNDPS, 10},
+    [JIT_TRUNC_F] = {X86_VROUNDPS, 11},
+    [JIT_FLOAT_OF_I] = {X86_VCVTDQ2PS, X86_NONE},
+    [JIT_WHOLE_OF_F] = {X86_VCVTTPS2DQ, X86_NONE},
+    [JIT_EQ_F] = {X86_VCMPPS, 0},
+    [JIT_NE_F] = {X86_VCMPPS, 4},
+    [JIT_LT_F] = {X86_VCMPPS, 17},
+    [JIT_LE_F] = {X86_VCMPPS, 18},
+    [JIT_GT_F] = {X86_VCMPPS, 30},
+    [JIT_UNORDERED] = {X86_VCMPPS, 3},
+    [JIT_EQ_I] = {X86_VPCMPEQD, X86_NONE},
+    [JIT_LT_I] = {X86_VPCMPD_K, 1},
+    [JIT_LE_I] = {X86_VPCMPD_K, 2},
+    [JIT_LT_U] = {X86_VPCMPUD_K, 1},
+    [JIT_LE_U] = {X86_VPCMPUD_K, 2},
+};
+
+static x86_form form_of(const jit_emitter *e, const jit_op *op) {
+  x86_form form = forms[op->insn];
+  if (op->kind != JIT_COMPARE || !e->ir->target->has_evex) return form;
+  if (form.insn == X86_VCMPPS) form.insn = X86_VCMPPS_K;
+  if (form.insn == X86_VPCMPEQD) form = (x86_form){X86_VPCMPD_K, 0};
+  return form;
+}
+
+// A comparison of AVX-512 leaves its result in a mask register. It stays there if only selections use it.
+static void emit_mask(jit_emitter *e, x86_form form, int reg, x86_operand rm) {
+  enum { FREE_FOR_ANY = 1, FIRST_KEPT = 2, MASK_REGS = 8 };
+  int mask = FREE_FOR_ANY;
+  for (int i = FIRST_KEPT; i < MASK_REGS && mask == FREE_FOR_ANY && !e->places[e->at].is_plain; i++) {
+    if (!(e->mask_regs >> i & 1)) mask = i;
+  }
+  tsri_x86_vector(e->code, (x86_insn)form.insn, X86_512, mask, reg, rm, form.imm);
+  if (mask != FREE_FOR_ANY) {
+    e->mask_regs |= 1u << mask;
+    e->places[e->at].mask_reg = (uint8_t)mask;
+    tsri_jit_release_operands(e);
+  } else {
+    tsri_x86_vector(e->code, X86_VPMOVM2D, X86_512, tsri_jit_result(e), X86_NONE, x86_reg(mask), X86_NONE);
+  }
+}
+
+static void emit_binary(jit_emitter *e, const jit_op *op) {
+  bool is_swapped = commutes(op->insn) && !jit_has_register(e, op->a) && jit_has_register(e, op->b);
+  jit_value first = is_swapped ? op->b : op->a, second = is_swapped ? op->a : op->b;
+  x86_form form = form_of(e, op);
+  if (jit_has_register(e, second)) tsri_jit_in_register(e, second);  // pinned
+  int reg = tsri_jit_in_register(e, first);
+  x86_operand rm = operand(e, second);
+  if (op->kind == JIT_COMPARE && e->ir->target->has_evex) emit_mask(e, form, reg, rm);
+  else tsri_x86_vector(e->code, (x86_insn)form.insn, width_of(e), tsri_jit_result(e), reg, rm, form.imm);
+}
+
+static void emit_unary(jit_emitter *e, const jit_op *op) {
+  if (jit_has_register(e, op->a)) tsri_jit_in_register(e, op->a);
+  x86_operand rm = operand(e, op->a);
+  x86_form form = form_of(e, op);
+  tsri_x86_vector(e->code, (x86_insn)form.insn, width_of(e), tsri_jit_result(e), X86_NONE, rm, form.imm);
+}
+
+static void emit_shift(jit_emitter *e, const jit_op *op) {
+  int digit = op->insn == JIT_SHIFT_LEFT    ? X86_SHIFT_LEFT
+              : op->insn == JIT_SHIFT_RIGHT ? X86_SHIFT_RIGHT
+                                            : X86_SHIFT_ARITHMETIC;
+  int from = tsri_jit_in_register(e, op->a);
+  tsri_x86_vector(e->code, X86_VPSHIFTD, width_of(e), digit, tsri_jit_result(e), x86_reg(from), op->imm);
+}
+
+static void pin_if_in_register(jit_emitter *e, jit_value v) {
+  if (jit_has_register(e, v)) tsri_jit_in_register(e, v);
+}
+
+// One of the three is written. 231: the sum's operand; 213 and 132: a factor, with the sum's operand or the other factor last.
+static void emit_fma(jit_emitter *e, const jit_op *op) {
+  jit_value a = op->a, b = op->b, c = op->c;
+  pin_if_in_register(e, a);
+  pin_if_in_register(e, b);
+  pin_if_in_register(e, c);
+  bool a_is_in = jit_has_register(e, a), b_is_in = jit_has_register(e, b);
+  if (!a_is_in && b_is_in) {
+    jit_value swap = a;
+    a = b;
+    b = swap;
+    b_is_in = false;
+  }
+  int first = tsri_jit_in_register(e, a);
+  if (jit_has_register(e, c) && (jit_is_last_use(e, c) || !b_is_in)) {
+    x86_operand last = operand(e, b);
+    tsri_x86_vector(e->code, X86_VFMADD231PS, width_of(e), tsri_jit_result_from(e, c), first, last, X86_NONE);
+    return;
+  }
+  int second = tsri_jit_in_register(e, b);
+  x86_operand last = operand(e, c);
+  if (!jit_is_last_use(e, a) && jit_is_last_use(e, b)) {
+    tsri_x86_vector(e->code, X86_VFMADD213PS, width_of(e), tsri_jit_result_from(e, b), first, last, X86_NONE);
+  } else {
+    tsri_x86_vector(e->code, X86_VFMADD213PS, width_of(e), tsri_jit_result_from(e, a), second, last, X86_NONE);
+  }
+}
+
+static void emit_select_by_register(jit_emitter *e, const jit_op *op) {
+  jit_place *mask = &e->places[op->a];
+  int no = tsri_jit_in_register(e, op->c);
+  x86_operand yes = operand(e, op->b);
+  yes.mask = mask->mask_reg;
+  if (jit_is_last_use(e, op->a)) e->mask_regs &= ~(1u << mask->mask_reg);
+  tsri_x86_vector(e->code, X86_VBLENDMPS, X86_512, tsri_jit_result(e), no, yes, X86_NONE);
+}
+
+static void emit_select(jit_emitter *e, const jit_op *op) {
+  enum { A_THEN_B_ELSE_C = 0xca };  // the table of vpternlogd
+  pin_if_in_register(e, op->b);
+  pin_if_in_register(e, op->c);
+  if (e->places[op->a].mask_reg != 0) {
+    emit_select_by_register(e, op);
+    return;
+  }
+  int mask = tsri_jit_in_register(e, op->a);
+  if (e->ir->target->has_evex) {
+    int yes = tsri_jit_in_register(e, op->b);
+    x86_operand no = operand(e, op->c);
+    tsri_x86_vector(e->code, X86_VPTERNLOGD, X86_512, tsri_jit_result_from(e, op->a), yes, no, A_THEN_B_ELSE_C);
+  } else {
+    int no = tsri_jit_in_register(e, op->c);
+    x86_operand yes = operand(e, op->b);
+    tsri_x86_vector(e->code, X86_VBLENDVPS, X86_256, tsri_jit_result(e), no, yes, mask << 4);
+  }
+}
+
+static void emit_round_f16(jit_emitter *e, const jit_op *op) {
+  int from = tsri_jit_in_register(e, op->a), to = tsri_jit_result(e);
+  tsri_x86_vector(e->code, X86_VCVTPS2PH, width_of(e), from, X86_NONE, x86_reg(to), 0);
+  tsri_x86_vector(e->code, X86_VCVTPH2PS, width_of(e), to, X86_NONE, x86_reg(to), X86_NONE);
+}
+
+static void emit_op(jit_emitter *e, const jit_op *op) {
+  switch ((jit_kind)op->kind) {
+    case JIT_LOAD:
+      emit_load(e, op);
+      break;
+    case JIT_STORE:
+      emit_store(e, op);
+      break;
+    case JIT_CONST:
+    case JIT_SCALAR:
+      break;
+    case JIT_UNARY:
+      emit_unary(e, op);
+      break;
+    case JIT_SHIFT:
+      emit_shift(e, op);
+      break;
+    case JIT_BINARY:
+    case JIT_COMPARE:
+      emit_binary(e, op);
+      break;
+    case JIT_FMA:
+      emit_fma(e, op);
+      break;
+    case JIT_SELECT:
+      emit_select(e, op);
+      break;
+    case JIT_ROUND_F16:
+      emit_round_f16(e, op);
+      break;
+  }
+}
+
+// --- The function -----------------------------------------------------------------------------------------------------
+
+static void fill(jit_emitter *e, int reg, jit_value v) { move(e, reg, memory_of(e, v)); }
+static void copy(jit_emitter *e, int to, int from) { move(e, to, x86_reg(from)); }
+
+static void spill(jit_emitter *e, int reg, int32_t slot) {
+  tsri_x86_vector(e->code, X86_VMOVUPS_STORE, width_of(e), reg, X86_NONE, slot_operand(e, slot), X86_NONE);
+}
+
+static void repeat_scalar(jit_emitter *e, uint32_t number, int32_t slot) {
+  x86_operand scalar = x86_memory(convention_of(e)->scalars_reg, (int32_t)(8 * number));
+  tsri_x86_vector(e->code, X86_VBROADCASTSS, X86_256, 0, X86_NONE, scalar, X86_NONE);
+  spill(e, 0, slot);
+}
+
+static void begin(jit_emitter *e) { convention_of(e)->enter(e->code, e->stream_count); }
+static void end(jit_emitter *e) { convention_of(e)->leave(e->code, e->stream_count); }
+
+static void begin_round(jit_emitter *e) { tsri_x86_clear(e->code, convention_of(e)->index_reg); }
+
+static void end_vector(jit_emitter *e, size_t loop) {
+  const x86_convention *convention = convention_of(e);
+  tsri_x86_add(e->code, convention->index_reg, (int32_t)jit_lanes_at_a_time(e->ir));
+  tsri_x86_compare(e->code, convention->index_reg, convention->lanes_reg);
+  tsri_x86_jump_if_below(e->code, loop);
+}
+
+static void end_round(jit_emitter *e, size_t round) {
+  const x86_convention *convention = convention_of(e);
+  for (uint32_t i = 0; i < e->stream_count; i++) {
+    int reg = x86_stream_reg(convention, i);
+    int32_t at = (int32_t)(8 * i);
+    if (reg != X86_NONE) {
+      tsri_x86_add_memory(e->code, reg, convention->steps_reg, at);
+    } else {
+      tsri_x86_load(e->code, convention->address_reg, convention->steps_reg, at);
+      tsri_x86_add_to_memory(e->code, convention->streams_reg, at, convention->address_reg);
+    }
+  }
+  tsri_x86_add(e->code, convention->rounds_reg, -1);
+  tsri_x86_jump_if_not_zero(e->code, round);
+}
+
+#define X86_FUNCTIONS                                                                                               \
+  .fill = fill, .copy = copy, .spill = spill, .repeat_scalar = repeat_scalar, .operation = emit_op, .begin = begin, \
+  .begin_round = begin_round, .end_vector = end_vector, .end_round = end_round, .end = end,                         \
+  .append_pool = tsri_x86_append_pool
+
+const jit_target tsri_jit_avx2 = {.simd = "avx2",
+                                  .vector_lanes = 8,
+                                  .vector_regs = 16,
+                                  .saturates_stores = true,
+                                  .stores_past_caches = true,
+                                  .convention = &tsri_x86_system_v,
+                                  X86_FUNCTIONS};
+
+const jit_target tsri_jit_avx512 = {.simd = "avx512",
+                                    .vector_lanes = 16,
+                                    .vector_regs = 32,
+                                    .orders_whole_numbers = true,
+                                    .stores_past_caches = true,
+                                    .reads_repeated = true,
+                                    .has_evex = true,
+                                    .convention = &tsri_x86_system_v,
+                                    X86_FUNCTIONS};
