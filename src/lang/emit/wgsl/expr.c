@@ -119,8 +119,31 @@ static void put_lanes(tsri_wgsl *w, const char *pattern, tsri_ir_type result, co
   tsri_c_add(&w->body, ")");
 }
 
-static const char *keep_call(tsri_ir_type type) {
-  return type.lanes == 4 ? "tsr_keep4(" : type.lanes == 2 ? "tsr_keep2(" : "tsr_keep(";
+// "tsr_keep4(": the call that hides a value of this type, up to the bracket (helpers.c). `which`: of keep_calls, apart_calls.
+static const char *const keep_calls[] = {"tsr_keep(", "tsr_keep2(", "tsr_keep4("};
+static const char *const apart_calls[] = {"tsr_apart(", "tsr_apart2(", "tsr_apart4("};
+static const char *hiding_call(const char *const *which, tsri_ir_type type) { return which[type.lanes >> 1]; }
+
+// What hides the result of an operation; NULL: nothing has to.
+static const char *hiding_of(const tsri_wgsl *w, uint32_t expr, tsr_dtype operand) {
+  const tsri_ir_expr *x = &w->kernel->exprs[expr];
+  uint8_t marks = w->marks[expr];
+  if ((marks & TSRI_WGSL_KEPT) && tsri_wgsl_op_rounds((tsri_ir_op)x->op, operand))
+    return hiding_call(keep_calls, x->type);
+  bool is_negation = x->op == TSRI_OP_NEG && operand == TSR_F32;
+  return is_negation && (marks & TSRI_WGSL_ADDED) ? hiding_call(apart_calls, x->type) : NULL;
+}
+
+static bool is_constant(const tsri_wgsl *w, uint32_t expr) {
+  const tsri_ir_expr *x = &w->kernel->exprs[expr];
+  return x->kind == TSRI_EXPR_CONST || (x->kind == TSRI_EXPR_SPLAT && w->kernel->exprs[x->a].kind == TSRI_EXPR_CONST);
+}
+
+// a - b of floats that the compiler might find to be the same value, which is 0 unless that is infinite or NaN.
+static const char *difference_pattern(const tsri_wgsl *w, const tsri_ir_expr *x) {
+  static const char *const patterns[] = {"($a - tsr_apart($b))", "($a - tsr_apart2($b))", "($a - tsr_apart4($b))"};
+  if (is_constant(w, x->a) || is_constant(w, x->b)) return "($a - $b)";
+  return patterns[x->type.lanes >> 1];
 }
 
 static void put_op(tsri_wgsl *w, uint32_t expr, const tsri_wgsl_operands *operands) {
@@ -128,15 +151,15 @@ static void put_op(tsri_wgsl *w, uint32_t expr, const tsri_wgsl_operands *operan
   tsri_ir_op op = (tsri_ir_op)x->op;
   tsri_ir_type operand = w->kernel->exprs[op == TSRI_OP_SELECT ? x->b : x->a].type;
   tsr_dtype dtype = (tsr_dtype)operand.dtype;
-  const char *pattern = tsri_wgsl_op_pattern(w, op, dtype, false);
-  bool is_kept = (w->marks[expr] & TSRI_WGSL_KEPT) && tsri_wgsl_op_rounds(op, dtype);
-  if (is_kept) tsri_wgsl_put_pattern(w, &w->body, keep_call(x->type), operands, "");
+  const char *pattern = tsri_wgsl_op_pattern(w, op, dtype, false), *hiding = hiding_of(w, expr, dtype);
+  if (op == TSRI_OP_SUB && dtype == TSR_F32) pattern = difference_pattern(w, x);
+  if (hiding) tsri_wgsl_put_pattern(w, &w->body, hiding, operands, "");
   if (operand.lanes == 1 || tsri_wgsl_op_is_native(w, op, dtype)) {
     tsri_wgsl_put_pattern(w, &w->body, pattern, operands, "");
   } else {
     put_lanes(w, pattern, x->type, operands);
   }
-  if (is_kept) tsri_c_add(&w->body, ")");
+  if (hiding) tsri_c_add(&w->body, ")");
 }
 
 // A float made of something else, which may be a 0 that the compiler finds out: not if it comes from memory.
@@ -144,7 +167,7 @@ static void put_made(tsri_wgsl *w, uint32_t expr, const char *pattern, const tsr
   const tsri_ir_expr *x = &w->kernel->exprs[expr];
   bool is_float = x->type.dtype == TSR_F32, was_float = w->kernel->exprs[x->a].type.dtype == TSR_F32;
   bool is_kept = is_float && !was_float && (w->marks[expr] & TSRI_WGSL_COUNTS) && !w->has_work[x->a];
-  if (is_kept) tsri_wgsl_put_pattern(w, &w->body, keep_call(x->type), operands, "");
+  if (is_kept) tsri_wgsl_put_pattern(w, &w->body, hiding_call(keep_calls, x->type), operands, "");
   put_lanes(w, pattern, x->type, operands);
   if (is_kept) tsri_c_add(&w->body, ")");
 }

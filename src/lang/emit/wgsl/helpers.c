@@ -9,7 +9,7 @@
 
 #define DIVIDE_SCALED                                                              \
   "  let s = select(1f, 0.25f, (bitcast<u32>(y) & 0x7fffffffu) >= 0x7e000000u);\n" \
-  "  let a = x * s;\n  let b = y * s;\n  let q = tsr_keep(a / b);\n"
+  "  let a = x * s;\n  let b = tsr_apart(y) * s;\n  let q = tsr_keep(a / b);\n"
 // Sizes are compared as bits, of which NaN has more than any number. If q is NaN, so is either result.
 #define DIVIDE_CORRECTED                                  \
   "  let size = bitcast<u32>(step) & 0x7fffffffu;\n"      \
@@ -27,15 +27,6 @@ static const tsri_wgsl_helper helpers[] = {
     FN2("div", "u32", "return a / b;"),
     FN2("rem", "i32", "return a % b;"),
     FN2("rem", "u32", "return a % b;"),
-    // A result as it was rounded: not made one with what it goes into, nor taken away by what undoes it, both of which
-    // WGSL allows and (a + b) - a does not survive.
-    {"tsr_keep", "fn tsr_keep(a: f32) -> f32 { return bitcast<f32>(bitcast<u32>(a) ^ tsr_p[1].x); }\n"},
-    {"tsr_keep2",
-     "fn tsr_keep2(a: vec2<f32>) -> vec2<f32> {\n"
-     "  return bitcast<vec2<f32>>(bitcast<vec2<u32>>(a) ^ vec2<u32>(tsr_p[1].x));\n}\n"},
-    {"tsr_keep4",
-     "fn tsr_keep4(a: vec4<f32>) -> vec4<f32> {\n"
-     "  return bitcast<vec4<f32>>(bitcast<vec4<u32>>(a) ^ vec4<u32>(tsr_p[1].x));\n}\n"},
 
     // Division is off by up to 2.5 ULP: one step of correction, kept where it stays small, which it does not near infinity,
     // 0 or subnormals. A device that multiplies by the reciprocal makes 0 of that of 2^126 and more, so both are scaled.
@@ -78,6 +69,26 @@ bool tsri_wgsl_want(tsri_wgsl *w, const char *name) {
   return true;
 }
 
+// --- Values that the compiler is not to know ------------------------------------------------------------------------
+
+// tsr_keep: a result as it was rounded: not made one with what it goes into, nor taken away by what undoes it, both of which
+// WGSL allows and (a + b) - a does not survive.
+// tsr_apart: a value that the compiler does not know to be equal to another one. WGSL lets it assume that nothing is NaN or
+// infinite, and so NVIDIA's makes 0 of x - x and 1 of x / x. Its word is not tsr_keep's, as keep(keep(x)) is x again.
+// Both have forms for vectors of 2 and 4 lanes, with that number behind the name.
+static bool define_hiding(tsri_wgsl *w, const char *name) {
+  bool is_keep = strncmp(name, "tsr_keep", 8) == 0, is_apart = strncmp(name, "tsr_apart", 9) == 0;
+  if (!is_keep && !is_apart) return false;
+  if (!tsri_wgsl_want(w, name)) return true;
+  const char *lanes = name + (is_keep ? 8 : 9);
+  uint8_t count = lanes[0] ? (uint8_t)(lanes[0] - '0') : 1;
+  const char *floats = tsri_wgsl_type(w, (tsri_ir_type){TSR_F32, count});
+  const char *words = tsri_wgsl_type(w, (tsri_ir_type){TSR_U32, count});
+  tsri_c_addf(&w->helpers, "fn %s(a: %s) -> %s { return bitcast<%s>(bitcast<%s>(a) ^ %s(tsr_p[1].%c)); }\n", name,
+              floats, floats, floats, words, words, is_keep ? 'x' : 'y');
+  return true;
+}
+
 static const char *find_text(const tsri_wgsl_helper *list, const char *name) {
   for (; list->name; list++) {
     if (strcmp(list->name, name) == 0) return list->text;
@@ -89,7 +100,7 @@ static void define(tsri_wgsl *w, const char *name) {
   const char *text = find_text(helpers, name);
   if (!text) text = find_text(tsri_wgsl_i64_helpers, name);
   if (!text) {
-    (void)tsri_wgsl_define_expansion(w, name);
+    if (!define_hiding(w, name)) (void)tsri_wgsl_define_expansion(w, name);
   } else if (tsri_wgsl_want(w, name)) {
     tsri_wgsl_use(w, text);
     tsri_c_add(&w->helpers, text);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Which results more arithmetic may follow: those are kept as they were rounded (tsr_keep), since WGSL lets a compiler make
 // one of what stands one after the other. It may look through variables, arrays and choices, so they are followed; what
-// only ends up in memory needs nothing. And which zeros meet arithmetic that a compiler would take for x * 0 = 0.
+// only ends up in memory needs nothing. And which zeros meet arithmetic that a compiler would take for x * 0 = 0, and which
+// negations are added to something, for x + -x = 0.
 #include "core/alloc.h"
 #include "lang/emit/wgsl/wgsl.h"
 
@@ -19,7 +20,9 @@ static void mark(places *p, uint8_t *flags, uint8_t more) {
 // What the operands of an operation are marked with. 0 may be 0 still after abs, min and the like.
 static uint8_t marks_before(const tsri_ir_expr *x, tsr_dtype operand, uint8_t marks) {
   bool is_arithmetic = tsri_wgsl_op_rounds((tsri_ir_op)x->op, operand) || x->op == TSRI_OP_FMA;
-  return TSRI_WGSL_KEPT | (is_arithmetic ? TSRI_WGSL_COUNTS : marks & TSRI_WGSL_COUNTS);
+  bool adds = x->op == TSRI_OP_ADD || x->op == TSRI_OP_FMA;
+  uint8_t counts = is_arithmetic ? TSRI_WGSL_COUNTS : marks & TSRI_WGSL_COUNTS;
+  return TSRI_WGSL_KEPT | counts | (adds ? TSRI_WGSL_ADDED : 0);
 }
 
 // Gives its operand on, or one of them, as it is.

@@ -66,8 +66,8 @@ static const op_patterns patterns[TSRI_OP_COUNT] = {
 // Division as exact as this device needs.
 static const char *divide_pattern(const tsri_wgsl *w, bool is_loose) {
   if (is_loose) return "($a / $b)";
-  // A divisor that the compiler knows, it makes a factor.
-  if (w->options->exact_divide) return "($a / tsr_keep($b))";
+  // Hides the divisor: compilers replace x / c by x * (1 / c), which rounds differently, and x / x by 1.
+  if (w->options->exact_divide) return "($a / tsr_apart($b))";
   return w->options->exact_fma ? "tsr_div_f32($a, $b)" : "tsr_div_unfused($a, $b)";
 }
 

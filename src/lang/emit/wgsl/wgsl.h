@@ -37,6 +37,7 @@ enum {
   TSRI_WGSL_GROUPS = 0,  // three: groups of the launch
   TSRI_WGSL_FOLD = 3,    // a tsri_wgsl_fold
   TSRI_WGSL_ZERO = 4,    // 0, which the compiler does not know
+  TSRI_WGSL_APART = 5,   // 0 as well, which it does not know to be equal to TSRI_WGSL_ZERO
   TSRI_WGSL_SYSTEM_WORDS = 8
 };
 
@@ -59,8 +60,9 @@ typedef struct tsri_wgsl_array {
 
 // What becomes of a value.
 typedef enum tsri_wgsl_mark {
-  TSRI_WGSL_KEPT = 1,   // some operation follows: if it is a float, it must be as it was rounded
-  TSRI_WGSL_COUNTS = 2  // + - * / or fma follows: if it is 0, the compiler must not know, which makes 0 of x * 0
+  TSRI_WGSL_KEPT = 1,    // some operation follows: if it is a float, it must be as it was rounded
+  TSRI_WGSL_COUNTS = 2,  // + - * / or fma follows: if it is 0, the compiler must not know, which makes 0 of x * 0
+  TSRI_WGSL_ADDED = 4    // + or fma follows: if it is -x, the compiler must not know, which makes 0 of x + -x
 } tsri_wgsl_mark;
 
 typedef struct tsri_wgsl {

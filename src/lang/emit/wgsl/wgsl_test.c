@@ -130,6 +130,23 @@ TEST(zeros_that_arithmetic_meets_are_no_constants) {
   check_lacks("kernel k(out f32 y[], u32 n) { y[0] = f32(n); }", "tsr_keep(");
 }
 
+// x - x and x / x are NaN where x is infinite or NaN; drivers that need not know of either make constants of them.
+TEST(operands_that_may_be_the_same_value_are_kept_apart) {
+  check_has("kernel k(in f32 x[], out f32 y[]) { f32 a = x[0]; y[0] = a - a; }", "(a_1 - tsr_apart(a_1))");
+  check_has("kernel k(in f32 x[], out f32 y[]) { y[0] = x[0] - x[0]; }", " - tsr_apart(e");
+  check_has("kernel k(in f32 x[], out f32 y[]) { store4(y, 0, load4(x, 0) - load4(x, 0)); }", " - tsr_apart4(e");
+  check_has("kernel k(in f32 x[], out f32 y[]) { f32x2 v = load2(x, 0); y[0] = (v - v).x; }", " - tsr_apart2(v_1)");
+  check_has("kernel k(in f32 x[], out f32 y[]) { f32 a = x[0]; y[0] = a / a; }", "let b = tsr_apart(y) * s;");
+  check_lacks("kernel k(in f32 x[], out f32 y[]) { y[0] = x[0] - 1.0; y[1] = 1.0 - x[0]; }", "tsr_apart");
+  check_lacks("kernel k(in i32 x[], out i32 y[]) { i32 a = x[0]; y[0] = a - a; }", "tsr_apart");
+}
+
+TEST(a_negation_that_is_added_is_kept_apart) {
+  check_has("kernel k(in f32 x[], out f32 y[]) { f32 a = x[0]; y[0] = a + -a; }", "tsr_apart(tsr_neg_f32(a_1))");
+  check_has("kernel k(in f32 x[], out f32 y[]) { f32 a = x[0]; f32 b = -a; y[0] = fma(1.0, a, b); }", "= tsr_apart(");
+  check_lacks("kernel k(in f32 x[], out f32 y[]) { y[0] = exp(-x[0]) + 1.0; y[1] = -x[0] * 2.0; }", "tsr_apart");
+}
+
 TEST(a_condition_that_wgsl_can_follow_is_left_alone) {
   const char *plain =
       "kernel k<WG = 64>(in u32 x[], out u32 y[], u32 n) {\n"
