@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The cache of built programs. A new file is written beside the old one and renamed, which replaces it at once.
+// The on-disk cache of built programs. A new file is first written under a temporary name and then renamed, so that it
+// replaces the old file atomically.
 //
-// Drivers run what they are given, so files and folders count only where nobody else can write them (platform/trust.h).
+// Drivers execute what they are given, so the cache uses only files and folders that no other user can write
+// (platform/trust.h).
 #include "backends/common/disk_cache.h"
 
 #include <stdatomic.h>
@@ -36,7 +38,7 @@ static const char cache_magic[8] = {'T', 'S', 'R', 'B', 'I', 'N', '1', '\n'};
 
 // --- Keys -----------------------------------------------------------------------------------------------------------
 
-// FNV-1a, 64 bits; two with different starts make a key that does not collide by chance.
+// FNV-1a, 64 bits. A key has two hashes with different start values, so that keys do not collide by chance.
 static const uint64_t hash_starts[2] = {UINT64_C(0xCBF29CE484222325), UINT64_C(0x6C62272E07BB0142)};
 
 static uint64_t hash(uint64_t start, const void *data, size_t bytes) {
@@ -56,14 +58,14 @@ void tsri_cache_key_add_text(tsri_cache_key *key, const char *text) { tsri_cache
 
 // --- Files ----------------------------------------------------------------------------------------------------------
 
-// ".cache" below the home folder where no folder is set. A relative one is to be ignored, says the XDG specification.
+// Returns $XDG_CACHE_HOME, or ".cache" in the home folder. The XDG specification says to ignore relative paths.
 static char *base_folder(void) {
   const char *set = tsri_environment(CACHE_VARIABLE), *home = tsri_environment("HOME");
   if (set && is_absolute(set)) return tsri_strdup(set);
   return home && is_absolute(home) ? tsri_format_text("%s/.cache", home) : NULL;
 }
 
-// Whether files in this folder can be trusted. One that is not there is made, if the folder it is to be in is trusted.
+// Whether files in `folder` can be trusted. Creates the folder if it is missing and its parent folder is trusted.
 static bool prepare_folder(const char *folder) {
   char resolved[TSRI_PATH_BYTES], reason[400];
   char *above = tsri_format_text("%.*s", (int)(strrchr(folder, '/') - folder), folder);
@@ -86,10 +88,10 @@ static char *cache_folder(void) {
 
 // --- Files that a killed process left behind --------------------------------------------------------------------------
 
-// Names of files being written: that of the file they will replace, this, and a number that no other has.
+// Part of the name of a file that is being written: the final name, ".new-", and a number unique to this writer.
 #define UNFINISHED ".bin.new-"
 
-enum { STALE_SECONDS = 3600 };  // writing one takes less than a second
+enum { STALE_SECONDS = 3600 };  // writing a file takes less than a second, so an older one was abandoned
 
 static void remove_if_stale(const char *name, void *user) {
   const char *folder = user;
@@ -99,7 +101,7 @@ static void remove_if_stale(const char *name, void *user) {
   tsri_free(path);
 }
 
-// Once in a process, and again when it changes the folder.
+// Removes abandoned files, once per process and again if the process changes the cache folder.
 static void remove_stale(const char *folder) {
   static atomic_uint_fast64_t done_for;
   uint64_t name = hash(hash_starts[0], folder, strlen(folder));
@@ -146,7 +148,8 @@ bool tsri_cache_store(const char *path, const void *data, size_t bytes) {
   if (bytes == 0 || bytes > MOST_BYTES) return false;
   cache_header header = {.bytes = bytes, .checksum = hash(hash_starts[0], data, bytes)};
   memcpy(header.magic, cache_magic, sizeof cache_magic);
-  // A name that another writer has at this moment fails, and then that one's file will do.
+  // If another writer uses the same temporary name at this moment, creating the file fails; the other writer's file
+  // will serve.
   char *beside = tsri_format_text("%s.new-%llx", path, (unsigned long long)tsri_clock_ns());
   FILE *file = beside ? tsri_private_file_create(beside) : NULL;
   bool is_written = file && fwrite(&header, sizeof header, 1, file) == 1 && fwrite(data, 1, bytes, file) == bytes;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Built programs on disk: $XDG_CACHE_HOME/tessera/<backend>-<key>.bin, or the same under ~/.cache.
+// Cache of built programs on disk: $XDG_CACHE_HOME/tessera/<backend>-<key>.bin, or the same under ~/.cache.
 //
-// The key, in the file's name, is a hash of everything the program was made from. Length and checksum stand at the
-// file's beginning, since drivers trust what they are given. A file that is missing, unreadable or damaged is as good
-// as none; so is one that is not a regular file, or that others than root and the user could write. Any thread, any process.
+// The key in the file's name is a hash of everything the program was built from. The file begins with a length and a
+// checksum, because drivers trust what they are given. A missing, unreadable or damaged file is ignored; so is one
+// that is not a regular file or that anyone but root and the user could write. Any thread, any process.
 #ifndef TSRI_DISK_CACHE_H
 #define TSRI_DISK_CACHE_H
 
@@ -16,19 +16,20 @@ typedef struct tsri_cache_key {
 } tsri_cache_key;
 
 void tsri_cache_key_init(tsri_cache_key *key);
-// What differs in any of the parts added, or in how they are cut, differs in the key.
+// Adds one part to the key. Two keys differ if any part differs, or if the same bytes are split into parts
+// differently.
 void tsri_cache_key_add(tsri_cache_key *key, const void *data, size_t bytes);
 void tsri_cache_key_add_text(tsri_cache_key *key, const char *text);
 
-// The file for this key, or NULL: no folder for caches, one that others could change (which is logged), rights that the
-// user does not have, or no memory. The folder is made as needed, and files that killed processes left in it are
-// removed when they are an hour old. The caller frees the path with tsri_free.
+// Returns the file's path for this key. The caller frees it with tsri_free. Creates the folder if needed, and removes
+// unfinished files of killed processes from it when they are an hour old. NULL: there is no cache folder, others could
+// change it (which is logged), the user may not write there, or host memory is out.
 char *tsri_cache_path(const char *backend, const tsri_cache_key *key);
 
-// What was stored, which the caller frees with tsri_free, or NULL.
+// Returns the stored bytes, or NULL. The caller frees them with tsri_free.
 void *tsri_cache_load(const char *path, size_t *out_bytes);
 
-// Whether it was stored. Readers see the old file or the new one, never a part.
+// Returns whether the bytes were stored. Readers see the old file or the new one, never a part of it.
 bool tsri_cache_store(const char *path, const void *data, size_t bytes);
 
 #endif

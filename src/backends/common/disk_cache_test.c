@@ -61,7 +61,7 @@ TEST(a_damaged_file_is_as_good_as_none) {
   remove(path);
 }
 
-// A folder for caches of its own, and the path of a file in it.
+// A temporary folder used as $XDG_CACHE_HOME; begin_with_folder returns the path of a cache file in it.
 static char folder[64];
 
 static char *begin_with_folder(void) {

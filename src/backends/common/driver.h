@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The functions that every driver with kernels has, by the names they have there: tsri_cuda_copy is CUDA's `copy`. Their contracts are
-// in backend.h.
+// Declares the functions of a driver that runs kernels, tsri_<backend>_<entry>: tsri_cuda_copy is the entry `copy` of
+// CUDA's table. Their contracts are in backend.h.
 #ifndef TSRI_DRIVER_H
 #define TSRI_DRIVER_H
 
@@ -37,7 +37,7 @@
   void tsri_##name##_program_destroy(tsri_device *device, tsri_program *program);                                      \
   tsr_status tsri_##name##_launch(tsri_queue *queue, tsri_program *program, const tsri_launch *launch)
 
-// For the table of a backend.
+// Initialisers for the backend's tsri_backend table.
 #define TSRI_DRIVER_ENTRIES(name)                                                                   \
   .device_count = tsri_##name##_device_count, .device_info = tsri_##name##_device_info,             \
   .device_open = tsri_##name##_device_open, .device_close = tsri_##name##_device_close,             \

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// For the tests of drivers: an open device with one queue, below the core, its buffers, and kernels from text on it. Each backend's
-// fixture.h opens and closes it.
+// For tests of drivers: an open device with one queue, used directly through its tsri_backend table, without the core.
+// Creates its buffers and compiles kernels for it. Each backend's fixture.h opens and closes the device.
 #ifndef TSRI_COMMON_FIXTURE_TESTING_H
 #define TSRI_COMMON_FIXTURE_TESTING_H
 
@@ -16,7 +16,7 @@ typedef struct fixture {
   tsri_device *device;
   tsri_queue *queue;
   tsri_limits limits;
-  tsri_emit_options emit;  // for kernels from text
+  tsri_emit_options emit;  // options for kernels compiled from text
 } fixture;
 
 static inline void fixture_open_device(fixture *f, const tsri_open_options *options) {
@@ -43,7 +43,7 @@ static inline void fixture_read(const fixture *f, tsri_buffer *from, size_t offs
   fixture_wait(f);
 }
 
-// With a copy of `data` in it, unless that is NULL.
+// Creates a buffer and copies `data` into it, unless `data` is NULL.
 static inline tsri_buffer *fixture_buffer(const fixture *f, size_t bytes, const void *data) {
   tsri_buffer *buffer = NULL;
   CHECK_OK(f->backend->buffer_create(f->device, bytes, &buffer));
@@ -53,7 +53,7 @@ static inline tsri_buffer *fixture_buffer(const fixture *f, size_t bytes, const 
 
 // --- Programs in the driver's own language ----------------------------------------------------------------------------
 
-// Text of a kernel with 64 items per group along x.
+// Describes kernel text in the driver's own language, with work-groups of 64 items along x.
 static inline tsri_code fixture_code(const char *name, const char *text, uint32_t buffers, uint32_t params_bytes,
                                      const char *options) {
   return (tsri_code){.form = TSRI_CODE_TEXT,
@@ -80,7 +80,7 @@ typedef struct fixture_kernel {
   tsri_program *program;
 } fixture_kernel;
 
-// Takes the kernel over.
+// Emits and builds `kernel`, which then belongs to the result.
 static inline fixture_kernel fixture_emit(const fixture *f, tsri_kernel *kernel) {
   fixture_kernel k = {.kernel = kernel};
   bool is_text = (f->backend->code_forms & TSRI_CODE_TEXT) != 0;
@@ -101,7 +101,7 @@ static inline fixture_kernel fixture_emit(const fixture *f, tsri_kernel *kernel)
   return k;
 }
 
-// `args` as "T=f16 WG=64"; `name` NULL: the only kernel.
+// args: template arguments, as "T=f16 WG=64". name: the kernel, or NULL if `text` has only one.
 static inline fixture_kernel fixture_compile(const fixture *f, const char *text, const char *name, const char *args,
                                              bool checked) {
   tsri_kernel *kernel = NULL;

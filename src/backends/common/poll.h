@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Waiting with a time-out for interfaces that can only be asked: without a pause for as long as a short kernel takes, then
-// with pauses that grow.
+// Waiting with a time-out, for driver interfaces that can only be polled. The first polls follow each other without a
+// pause, for about as long as a short kernel takes; then come pauses of growing length.
 //
 //   tsri_poll poll = tsri_poll_begin(timeout_ns);
 //   while (!is_done() && tsri_poll_again(&poll)) {
@@ -17,7 +17,7 @@ typedef struct tsri_poll {
 
 tsri_poll tsri_poll_begin(uint64_t timeout_ns);
 
-// Pauses if it is time to, never beyond the time-out. False: time is up.
+// Sleeps if a pause is due, but never beyond the time-out. Returns false when the time is up.
 bool tsri_poll_again(tsri_poll *poll);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Copies, fills, events and waits that every driver's queue must get right: tests for the drivers of devices. Each takes an
-// open device with one queue and leaves it idle.
+// Tests that every driver's queue must pass: copies, fills, events and waits. Each function takes an open device with
+// one queue and leaves the queue idle.
 #ifndef TSRI_COMMON_QUEUE_TESTING_H
 #define TSRI_COMMON_QUEUE_TESTING_H
 
@@ -23,7 +23,8 @@ static inline void check_bytes(const fixture *f, tsri_buffer *buffer, const void
 
 // --- Copies and fills -----------------------------------------------------------------------------------------------
 
-// On an idle queue, and behind work that is not done yet, so that bytes go the way of queued commands.
+// Tests the copies on an idle queue and behind unfinished work, since drivers may copy directly when the queue is
+// idle.
 static inline void check_bytes_come_back(const fixture *f, size_t bytes) {
   unsigned char *in = random_bytes(bytes, 1), *out = malloc(bytes);
   CHECK(out != NULL);
@@ -43,7 +44,7 @@ static inline void check_bytes_come_back(const fixture *f, size_t bytes) {
   free(out);
 }
 
-// There and back by the host, with a wait.
+// Copies `part` to the device and back, waits and compares.
 static inline void pass_through_host(const fixture *f, tsri_buffer *buffer, size_t to, const void *part, size_t bytes) {
   unsigned char out[256];
   CHECK(bytes <= sizeof out);
@@ -53,7 +54,8 @@ static inline void pass_through_host(const fixture *f, tsri_buffer *buffer, size
   CHECK_BYTES(out, part, bytes);
 }
 
-// Copies within one buffer, between two, from and to the host, in one order; more of them than a batch holds.
+// Mixes copies within a buffer, between two buffers, and from and to the host: more of them than one batch of commands
+// holds. They must take effect in the order in which they were queued.
 static inline void check_copies_keep_their_order(const fixture *f) {
   enum { BYTES = 1000 };
   const tsri_backend *backend = f->backend;
@@ -65,7 +67,9 @@ static inline void check_copies_keep_their_order(const fixture *f) {
     size_t bytes = 1 + (seed >> 8) % 200, from = (seed >> 16) % (BYTES - bytes), to = (seed >> 4) % (BYTES - bytes);
     switch (seed >> 28 & 3) {
       case 0:
-        if (to < from + bytes && from < to + bytes) continue;  // the core's business
+        if (to < from + bytes && from < to + bytes)
+          continue;  // backends never get overlapping copies: the core
+                     // handles them
         memcpy(model + to, model + from, bytes);
         CHECK_OK(backend->copy(f->queue, buffer, to, buffer, from, bytes));
         break;
@@ -90,7 +94,7 @@ static inline void check_copies_keep_their_order(const fixture *f) {
   free(other);
 }
 
-// Patterns of 1 to 8 bytes, among them one of 8 that is twice the same word.
+// Fills with patterns of 1, 2, 4 and 8 bytes; one pattern of 8 bytes repeats the same 4 bytes.
 static inline void check_fills(const fixture *f) {
   enum { BYTES = 512, APART = 51 };
   static const unsigned char pattern[8] = {1, 2, 3, 4, 5, 6, 7, 8}, same[8] = {9, 8, 7, 6, 9, 8, 7, 6};
@@ -111,7 +115,7 @@ static inline void check_fills(const fixture *f) {
 
 // --- Events and waits -----------------------------------------------------------------------------------------------
 
-// The device was opened with profiling. TSR_ERR_UNSUPPORTED is an answer where `may_lack_times`.
+// The device must be open with profiling. may_lack_times: event_elapsed may return TSR_ERR_UNSUPPORTED.
 static inline void check_events(const fixture *f, bool may_lack_times) {
   enum { BYTES = 8 << 20 };
   const tsri_backend *backend = f->backend;
@@ -140,7 +144,7 @@ static inline void check_events(const fixture *f, bool may_lack_times) {
   backend->buffer_destroy(f->device, buffer);
 }
 
-// The device was opened without.
+// The device must be open without profiling.
 static inline void check_times_need_profiling(const fixture *f) {
   const tsri_backend *backend = f->backend;
   tsri_event *event = NULL;
@@ -161,13 +165,13 @@ static const char slow_kernel[] __attribute__((unused)) =
     "  x[global.x] = v;\n"
     "}\n";
 
-// slow_kernel was launched on `count` zeros in `buffer`.
+// Checks the result of slow_kernel, which was launched on `count` zeros in `buffer`.
 static inline void check_slow_work(const fixture *f, tsri_buffer *buffer, uint32_t count, uint32_t rounds) {
   uint32_t *out = calloc(count, sizeof *out), wanted = 0;
   CHECK(out != NULL);
   CHECK_OK(f->backend->copy_out(f->queue, out, buffer, 0, count * sizeof *out));
   tsr_status status = f->backend->queue_wait(f->queue, 1000);
-  if (status != TSR_OK) {  // a device may be that quick
+  if (status != TSR_OK) {  // a fast device may have finished already
     CHECK_STATUS(status, TSR_ERR_TIMEOUT);
     CHECK_LAST_ERROR_HAS("did not finish");
   }

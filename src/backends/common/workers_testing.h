@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Two threads with a queue each fill, copy, write and read on one device at once: a test for the drivers of devices.
+// A test for drivers: two threads, each with its own queue, fill, copy, write and read on one device at the same time.
 #ifndef TSRI_COMMON_WORKERS_TESTING_H
 #define TSRI_COMMON_WORKERS_TESTING_H
 

@@ -3,7 +3,7 @@
 #include "backends/cuda/cuda.h"
 
 static tsr_status cuda_start(const tsri_host *host) {
-  (void)host;  // built in: errors go through TSRI_FAIL
+  (void)host;  // built in: errors are reported by TSRI_FAIL, not through the host table
   return tsri_cuda_load();
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// cuBLASLt: opening it, and products whose descriptors and algorithms are kept from one to the next.
+// Opens cuBLASLt and computes matrix products with it. Descriptors and algorithms are kept in a table of plans, so
+// that a repeated product reuses them.
 #include "backends/cuda/blas.h"
 
 #include <stdio.h>
@@ -10,7 +11,7 @@
 #include "core/alloc.h"
 #include "core/log.h"
 
-enum { WORKSPACE_BYTES = 32 << 20 };  // what NVIDIA advises for Hopper; less elsewhere does no harm
+enum { WORKSPACE_BYTES = 32 << 20 };  // the size NVIDIA recommends for Hopper; other GPUs do not suffer from it
 
 #if defined(_WIN32)
 static const char *const library_names[] = {"cublasLt64_13.dll", "cublasLt64_12.dll", "cublasLt64_11.dll", NULL};
@@ -78,7 +79,8 @@ static cuda_blas *blas_of(cuda_device *device) {
 
 // --- Plans ------------------------------------------------------------------------------------------------------------
 
-// Products of i8 are sums in i32, which is how their results are stored.
+// The cuBLASLt type of a, b (is_result false) or d. Products of i8 are summed in i32, and their results are stored as
+// i32.
 static int type_of(tsr_dtype dtype, bool is_result) {
   switch (dtype) {
     case TSR_I8:
@@ -126,7 +128,8 @@ static int make_operation(const cuda_blas *blas, const cuda_product *product, bo
   return code;
 }
 
-// Sums that are split between groups stay in the type that sums are kept in. The first proposal is cuBLASLt's own favourite.
+// Fills plan->proposals. The first one is cuBLASLt's own choice. If several work-groups share one sum (split-k),
+// partial sums must stay in the compute type, so that they are not rounded.
 static int find_proposals(const cuda_blas *blas, blas_plan *plan) {
   lt_preference preference = NULL;
   uint64_t workspace = WORKSPACE_BYTES;
@@ -156,7 +159,7 @@ static void destroy_plan(const cuda_blas *blas, blas_plan *plan) {
   memset(plan, 0, sizeof *plan);
 }
 
-// What cuBLASLt has nothing for is remembered as well.
+// Fills a plan for `product`. If cuBLASLt has no algorithm for it, the plan remembers that as well.
 static void make_plan(const cuda_blas *blas, const cuda_product *product, bool allows_tf32, blas_plan *plan) {
   destroy_plan(blas, plan);
   plan->is_used = true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is used of cuBLASLt, as in cuda_api.h: types and numbers of our own.
+// The part of cuBLASLt's binary interface that we use, declared with our own types and constants as in cuda_api.h.
 #ifndef TSRI_CUDA_BLAS_API_H
 #define TSRI_CUDA_BLAS_API_H
 
@@ -15,12 +15,18 @@ typedef struct lt_preference_tag *lt_preference;
 
 enum { LT_SUCCESS = 0, LT_ALLOC_FAILED = 3, LT_INVALID_VALUE = 7, LT_ARCH_MISMATCH = 8, LT_NOT_SUPPORTED = 15 };
 
-enum { LT_R_32F = 0, LT_R_64F = 1, LT_R_16F = 2, LT_R_8I = 3, LT_R_32I = 10, LT_R_16BF = 14 };          // element types
-enum { LT_COMPUTE_32F = 68, LT_COMPUTE_64F = 70, LT_COMPUTE_32I = 72, LT_COMPUTE_32F_FAST_TF32 = 77 };  // of sums
+enum { LT_R_32F = 0, LT_R_64F = 1, LT_R_16F = 2, LT_R_8I = 3, LT_R_32I = 10, LT_R_16BF = 14 };  // element types
+enum {
+  LT_COMPUTE_32F = 68,
+  LT_COMPUTE_64F = 70,
+  LT_COMPUTE_32I = 72,
+  LT_COMPUTE_32F_FAST_TF32 = 77
+};                                                                                      // types of
+                                                                                        // sums
 enum { LT_TRANSPOSE_A = 3, LT_TRANSPOSE_B = 4, LT_EPILOGUE = 7, LT_BIAS_POINTER = 8 };  // attributes of an operation
 enum { LT_EPILOGUE_DEFAULT = 1, LT_EPILOGUE_RELU = 2, LT_EPILOGUE_BIAS = 4, LT_EPILOGUE_GELU = 32 };
 enum { LT_BATCH_COUNT = 5, LT_BATCH_STRIDE = 6 };  // attributes of a layout
-// Attributes of a preference; the alignments follow one another for a, b, c and d.
+// Attributes of a preference. The alignments of a, b, c and d have consecutive numbers.
 enum { LT_MAX_WORKSPACE = 1, LT_REDUCTION_MASK = 3, LT_MIN_ALIGNMENT_A = 5 };
 enum { LT_REDUCE_INPLACE = 1, LT_REDUCE_COMPUTE_TYPE = 2 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Inside the products by cuBLASLt: what is kept from one product to the next of its kind.
+// Private to blas.c and blas_settle.c: the plans that are kept for repeated products.
 #ifndef TSRI_CUDA_BLAS_PLAN_H
 #define TSRI_CUDA_BLAS_PLAN_H
 
@@ -7,13 +7,13 @@
 #include "backends/cuda/blas_api.h"
 
 enum {
-  BLAS_PLAN_SLOTS = 256,  // a product that meets another in its slot takes the place
-  BLAS_PROPOSALS = 8      // ways to compute a product that are asked for
+  BLAS_PLAN_SLOTS = 256,  // entries of the hash table; a new product replaces the one in its slot
+  BLAS_PROPOSALS = 8      // number of algorithms requested from cuBLASLt
 };
 
 typedef struct blas_plan {
   bool is_used, is_impossible;
-  bool is_settled;  // which proposal is the fastest was found out, or need not be
+  bool is_settled;  // the fastest proposal is known, or timing is not worthwhile
   cuda_product product;
   lt_operation operation;
   lt_layout a, b, c, d;
@@ -27,18 +27,18 @@ struct cuda_blas {
     CUBLASLT_ENTRY_POINTS(TSRI_ENTRY)
   } lt;
   lt_handle handle;
-  tsri_mutex lock;  // of the plans
+  tsri_mutex lock;  // protects the plans
   blas_plan plans[BLAS_PLAN_SLOTS];
 };
 #undef TSRI_ENTRY
 
-// Queues the product by one of the proposals; cuBLASLt's code.
+// Queues the product with one of the proposals. Returns cuBLASLt's status code.
 int tsri_cuda_blas_launch(cuda_queue *queue, const cuda_blas *blas, const blas_plan *plan,
                           const cuda_product_memory *memory, const lt_choice *choice);
 
-// Chooses the fastest of the proposals for a product that is worth it: by what an earlier run of the program found out, or by
-// running each of them, which waits for the queue. While a graph is recorded, or where the result would be added to
-// itself, the choice is left for later.
+// Chooses the fastest proposal for a product that is large enough: from the result stored by an earlier run of the
+// program, or by running each proposal, which waits for the queue. It chooses nothing yet while a graph is being
+// recorded, or if c and d are the same memory, because then each run would change the result.
 void tsri_cuda_blas_settle(cuda_queue *queue, const cuda_blas *blas, blas_plan *plan,
                            const cuda_product_memory *memory);
 

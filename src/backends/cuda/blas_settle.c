@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Which of cuBLASLt's proposals for a product is the fastest: measured once, on the product's own operands, and kept on disk.
+// Finds the fastest of cuBLASLt's proposals for a product: timed once with the product's own operands, then stored on
+// disk.
 //
-// cuBLASLt's favourite is chosen by a model of the GPU. On an H200 it is 3 to 5 % slower than another of the first eight for
-// products of 16 bits from 2048^3 on.
+// cuBLASLt orders its proposals by a model of the GPU. On an H200 its first proposal is 3 to 5 % slower than another
+// of the first eight, for 16-bit products from 2048^3 on.
 #include <stdio.h>
 
 #include "backends/common/disk_cache.h"
@@ -10,14 +11,18 @@
 #include "core/alloc.h"
 #include "core/log.h"
 
-enum { MOST_ROUNDS = 3 };               // in which every proposal runs once; one more before them loads the kernels
-static const float least_gain = 0.98F;  // of the favourite's time: less is noise, and a choice should stay
+enum {
+  MOST_ROUNDS = 3
+};                                      // rounds of measurements; each runs every proposal once. One unmeasured round
+                                        // before them loads the kernels
+static const float least_gain = 0.98F;  // another proposal must need less than this part of the first one's time:
+                                        // smaller gains are noise
 
 cuda_timing tsri_cuda_timing = {.least_work = (int64_t)1 << 27, .longest_ns = 50000000};
 
 // --- What an earlier run found ----------------------------------------------------------------------------------------------
 
-// The proposals themselves are part of the key: another version of cuBLASLt has others.
+// The proposals are part of the cache key, because another version of cuBLASLt proposes different algorithms.
 static char *path_for(const cuda_device *device, const blas_plan *plan) {
   tsri_cache_key key;
   tsri_cache_key_init(&key);
@@ -50,7 +55,7 @@ typedef struct stopwatch {
   cu_event begin, end;
 } stopwatch;
 
-// Milliseconds of one run; negative: it does not run, or cannot be timed.
+// Returns the time of one run in milliseconds, or a negative number if the proposal does not run or cannot be timed.
 static float time_one(cuda_queue *queue, const cuda_blas *blas, const blas_plan *plan,
                       const cuda_product_memory *memory, const lt_choice *choice, const stopwatch *watch) {
   float ms = -1;
@@ -61,7 +66,8 @@ static float time_one(cuda_queue *queue, const cuda_blas *blas, const blas_plan 
   return tsri_cu.EventElapsedTime(&ms, watch->begin, watch->end) == CU_SUCCESS ? ms : -1;
 }
 
-// The best time of each proposal, in rounds, so that all of them see the GPU's changing clock. Negative: none.
+// Stores the best time of each proposal in `best`; negative: the proposal failed. The proposals take turns, so that
+// changes of the GPU's clock affect all of them alike.
 static void time_all(cuda_queue *queue, const cuda_blas *blas, const blas_plan *plan, const cuda_product_memory *memory,
                      const stopwatch *watch, float *best) {
   uint64_t start = tsri_clock_ns();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Device memory, in pieces that the core's pool cuts up.
+// Device memory. The core's pool divides these allocations into blocks.
 //
-// Plain allocations rather than CUDA's stream-ordered ones: the pool already hands blocks out again in the order of the
-// queue, without a call into the driver, and plain memory says at once that it is out, and can be reached by peers.
+// Plain allocations are used instead of CUDA's stream-ordered ones: the pool already reuses blocks in queue order
+// without calling the driver. Plain memory also reports exhaustion at once and is accessible to peer GPUs.
 #include "backends/cuda/cuda.h"
 #include "core/alloc.h"
 
@@ -24,7 +24,7 @@ tsr_status tsri_cuda_buffer_create(tsri_device *device, size_t bytes, tsri_buffe
   return TSR_OK;
 }
 
-// On a lost device this fails, and the memory goes with the context.
+// If the device is lost, cuMemFree fails, and the memory is freed together with the context.
 void tsri_cuda_buffer_destroy(tsri_device *device, tsri_buffer *buffer) {
   cuda_buffer *gpu_buffer = (cuda_buffer *)buffer;
   bool was_pushed = tsri_cuda_enter(cuda_device_of(device));

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Copies and fills.
+// The entries copy_in, copy_out, copy, copy_peer and fill.
 #include <string.h>
 
 #include "backends/cuda/cuda.h"
 
 enum {
-  DRIVER_STAGES = 64 << 10,  // up to here CUDA copies pageable memory away before the call returns
-  SEED_BYTES = 4 << 10       // of a fill that CUDA has no call for
+  DRIVER_STAGES = 64 << 10,  // up to this size CUDA copies pageable host memory before the call returns
+  SEED_BYTES = 4 << 10       // size of the first piece in fill_by_doubling
 };
 
-// Memory that CUDA knows, from cuMemHostAlloc or cuMemHostRegister, is read and written in place.
+// Whether CUDA can access this host memory directly, because it comes from cuMemHostAlloc or cuMemHostRegister.
 static bool is_pinned(const void *host) {
   unsigned type = 0;
   int attribute = CU_POINTER_MEMORY_TYPE;
@@ -37,8 +37,9 @@ tsr_status tsri_cuda_copy_in(tsri_queue *queue, tsri_buffer *dst, size_t dst_off
   return answer(gpu_queue, code, bytes, "to the device");
 }
 
-// Into pageable memory: small ones arrive at the next wait. For others, and where there is no room, the queue is waited for
-// here, so that a time-out is kept.
+// Copies into pageable host memory. A small copy goes through the readback chunk and arrives at the next queue_wait.
+// For a large copy, or if the readback chunk is full, this function waits for the stream first, so that the device's
+// time-out applies.
 static tsr_status copy_to_pageable(cuda_queue *queue, void *to, cu_address from, size_t bytes) {
   bool is_small = bytes <= CUDA_READBACK_BYTES;
   if (!is_small || !tsri_cuda_readback_fits(queue, bytes)) {
@@ -79,7 +80,7 @@ tsr_status tsri_cuda_copy(tsri_queue *queue, tsri_buffer *dst, size_t dst_offset
   return answer(gpu_queue, code, bytes, "within the device");
 }
 
-// Directly where the two GPUs reach each other; else CUDA goes through the host itself.
+// Copies directly if the two GPUs can access each other's memory; otherwise CUDA itself copies through the host.
 tsr_status tsri_cuda_copy_peer(tsri_queue *queue, tsri_buffer *dst, size_t dst_offset, tsri_device *src_device,
                                tsri_buffer *src, size_t src_offset, size_t bytes) {
   cuda_queue *gpu_queue = cuda_queue_of(queue);
@@ -95,14 +96,15 @@ tsr_status tsri_cuda_copy_peer(tsri_queue *queue, tsri_buffer *dst, size_t dst_o
 
 // --- Fills ----------------------------------------------------------------------------------------------------------
 
-// Patterns of eight bytes, and places that are not a multiple of the pattern: a first part comes from the host, and
-// doubles until it is everything.
+// Fills that CUDA has no call for: patterns of 8 bytes, and offsets that are not a multiple of the pattern's size.
+// Uploads a first piece, then copies what is filled to behind itself, which doubles it each time.
 static cu_result fill_by_doubling(cuda_queue *queue, cu_address to, size_t bytes, const unsigned char *pattern,
                                   size_t pattern_bytes) {
   unsigned char seed[SEED_BYTES] = {0};
   size_t done = bytes < SEED_BYTES ? bytes : SEED_BYTES;
   for (size_t i = 0; i < done; i++) seed[i] = pattern[i % pattern_bytes];
-  cu_result code = tsri_cu.MemcpyHtoDAsync(to, seed, done, queue->stream);  // staged before it returns
+  cu_result code = tsri_cu.MemcpyHtoDAsync(to, seed, done, queue->stream);  // the driver has copied `seed` when this
+                                                                            // returns
   while (done < bytes && code == CU_SUCCESS) {
     size_t piece = bytes - done < done ? bytes - done : done;
     code = tsri_cu.MemcpyDtoDAsync(to + done, to, piece, queue->stream);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// What the files of the CUDA backend share.
+// Declarations shared by the files of the CUDA backend.
 //
-// Every open device uses the GPU's primary context, which is also that of other CUDA code in the process (the runtime
-// API, PyTorch): it is made current for the time of a call unless it is, and never reset.
+// Every open device uses the GPU's primary context, which other CUDA code in the process (the runtime API, PyTorch)
+// uses as well. Each call makes it current if it is not, restores the previous context afterwards, and never resets
+// it.
 #ifndef TSRI_CUDA_H
 #define TSRI_CUDA_H
 
@@ -17,18 +18,18 @@ typedef struct cuda_blas cuda_blas;  // blas.c
 
 typedef struct cuda_device {
   cu_device id;
-  cu_context context;  // retained
+  cu_context context;  // the retained primary context
   char name[TSR_NAME_BYTES];
-  char target[32];   // what NVRTC compiles for: "sm_90", or "compute_90" where the driver compiles on from there
-  char toolset[64];  // target and version of NVRTC, for the cache of built programs
+  char target[32];   // NVRTC's target: "sm_90" for a cubin, or "compute_90" for PTX, which the driver compiles further
+  char toolset[64];  // target and NVRTC version; part of the keys of the disk cache
   uint64_t timeout_ns;
   bool has_times;    // opened for profiling
-  bool allows_tf32;  // f32 products may round their inputs
-  bool allows_blas;  // the setting `native` lets cuBLASLt be used
+  bool allows_tf32;  // f32 products may round their inputs to TF32
+  bool allows_blas;  // the setting `native` permits cuBLASLt
   atomic_bool is_lost;
-  tsri_mutex blas_lock;  // of opening it
-  cuda_blas *blas;       // NULL until it is first used
-  bool blas_has_failed;  // and why was logged
+  tsri_mutex blas_lock;  // held while cuBLASLt is being opened
+  cuda_blas *blas;       // NULL until the first product
+  bool blas_has_failed;  // opening cuBLASLt failed; the reason was logged
 } cuda_device;
 
 typedef struct cuda_buffer {
@@ -39,21 +40,21 @@ typedef struct cuda_buffer {
 // --- Staging memory (stage.c) ---
 
 enum {
-  CUDA_COPY_THREADS = 8,          // that copy between the caller's memory and pinned chunks
-  CUDA_CHUNKS_PER_THREAD = 2,     // one is filled while the other travels
-  CUDA_CHUNK_BYTES = 2 << 20,     // small enough to stay in the processor's cache, large enough for full speed
-  CUDA_READBACK_BYTES = 1 << 20,  // of the chunk for small copies to the host
+  CUDA_COPY_THREADS = 8,          // most threads that copy between the caller's memory and pinned chunks
+  CUDA_CHUNKS_PER_THREAD = 2,     // one is filled while the other is being transferred
+  CUDA_CHUNK_BYTES = 2 << 20,     // small enough for the CPU's cache, large enough for full bandwidth
+  CUDA_READBACK_BYTES = 1 << 20,  // size of the chunk for small copies to the host
   CUDA_READBACKS = 64
 };
 
-// Pinned memory. `is_busy`: the device may still use it until `done` has happened.
+// Pinned host memory. If is_busy, the device may use it until the event `done` has happened.
 typedef struct cuda_chunk {
   char *host;
   cu_event done;
   bool is_busy;
 } cuda_chunk;
 
-// A small copy to the host that has arrived, or will, in the readback chunk.
+// A small copy to the host: `bytes` at `offset` of the readback chunk, to be copied to `to` once the stream is done.
 typedef struct cuda_readback {
   void *to;
   size_t offset, bytes;
@@ -62,14 +63,14 @@ typedef struct cuda_readback {
 typedef struct cuda_queue {
   cuda_device *device;
   cu_stream stream;
-  bool has_work;      // queued since the last wait that succeeded
-  bool is_recording;  // a graph: nothing runs, and nothing may wait
+  bool has_work;      // work was queued since the last successful wait
+  bool is_recording;  // a graph is being recorded: nothing runs, and nothing may wait
   cuda_chunk chunks[CUDA_COPY_THREADS * CUDA_CHUNKS_PER_THREAD];
   char *readback_host;
   size_t readback_used;
   int readback_count;
   cuda_readback readbacks[CUDA_READBACKS];
-  cu_address workspace;  // of cuBLASLt
+  cu_address workspace;  // scratch memory for cuBLASLt
 } cuda_queue;
 
 static inline cuda_device *cuda_device_of(tsri_device *device) { return (cuda_device *)device; }
@@ -80,61 +81,63 @@ static inline cu_address cuda_address_of(const tsri_buffer *buffer, size_t offse
 
 // --- device.c ---
 
-// Makes the device's context current on this thread unless it is. Every enter is followed by a leave with its result.
+// Makes the device's context current on this thread if it is not. Pass the result to tsri_cuda_leave afterwards.
 bool tsri_cuda_enter(const cuda_device *device);
 void tsri_cuda_leave(bool was_pushed);
 
-// The same for launches, of which there are many: where the thread has no context at all, GPU 0's stays current until the
-// device is closed, so that the next one finds it there.
+// As tsri_cuda_enter, but cheaper for frequent launches: if the thread has no context and the device is GPU 0, its
+// context stays current until the device is closed.
 bool tsri_cuda_enter_to_stay(const cuda_device *device);
 
 // --- error.c ---
 
-// "CUDA 700 CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered". Returns `text`.
+// Formats a code as "CUDA 700 CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered". Returns `text`.
 const char *tsri_cuda_code_text(cu_result code, char *text, size_t text_bytes);
 
-// The status of a call that answered `code`, which is not CU_SUCCESS, with a message: the device, what was tried
-// (printf style), and CUDA's own words. Memory and loss of the device have statuses of their own; the rest is
-// `otherwise`. `device` may be NULL.
+// Converts `code`, which is not CU_SUCCESS, to a status and sets the message: the device, what was tried (printf
+// style) and CUDA's description. Codes for exhausted memory and a lost device have their own statuses; all others
+// become `otherwise`. `device` may be NULL.
 tsr_status tsri_cuda_fail(cuda_device *device, cu_result code, tsr_status otherwise, const char *place,
                           const char *format, ...) TSRI_PRINTF(5, 6);
 #define CUDA_FAIL(device, code, otherwise, ...) tsri_cuda_fail((device), (code), (otherwise), TSRI_PLACE, __VA_ARGS__)
 
-// Codes after which no call in the context succeeds any more.
+// Whether no call in the context can succeed after this code.
 bool tsri_cuda_means_loss(cu_result code);
 
-// TSR_ERR_DEVICE_LOST if the device was lost in an earlier call.
+// Returns TSR_ERR_DEVICE_LOST if an earlier call found the device lost.
 tsr_status tsri_cuda_check(const cuda_device *device);
 
 // --- queue.c ---
 
-// Before each command: TSR_ERR_DEVICE_LOST, or the next wait has something to wait for.
+// Call before queuing a command. Returns TSR_ERR_DEVICE_LOST, or marks the queue as having work.
 tsr_status tsri_cuda_begin(cuda_queue *queue);
 
-// Waits for the stream alone. TSR_ERR_TIMEOUT after `timeout_ns`. The context is current.
+// Waits for the stream, without finishing readbacks. TSR_ERR_TIMEOUT after `timeout_ns`. The context must be current.
 tsr_status tsri_cuda_stream_wait(cuda_queue *queue, uint64_t timeout_ns);
 
 // --- stage.c: pageable host memory, through pinned chunks. The context is current. ---
 
 cu_result tsri_cuda_stage_in(cuda_queue *queue, cu_address to, const void *from, size_t bytes);
-// On return the bytes have arrived. Nothing that takes long must be queued before it.
+// The bytes have arrived when it returns. Wait for the stream first: this call has no time-out.
 cu_result tsri_cuda_stage_out(cuda_queue *queue, void *to, cu_address from, size_t bytes);
 
-// Queues a copy of at most CUDA_READBACK_BYTES; false if there is no room until the queue was waited for.
+// tsri_cuda_readback queues a copy of at most CUDA_READBACK_BYTES. readback_fits: false if there is no room until the
+// queue was waited for and tsri_cuda_readback_finish was called.
 bool tsri_cuda_readback_fits(const cuda_queue *queue, size_t bytes);
 cu_result tsri_cuda_readback(cuda_queue *queue, void *to, cu_address from, size_t bytes);
-// Once the stream is done: hands over what has arrived.
+// Copies all readbacks to their destinations. Call it when the stream is done.
 void tsri_cuda_readback_finish(cuda_queue *queue);
 
 void tsri_cuda_stage_deinit(cuda_queue *queue);
 
 // --- nvrtc.c ---
 
-// Chooses what is compiled for a GPU of this capability. Errors: TSR_ERR_UNSUPPORTED (this NVRTC is too new or too old).
+// Chooses device->target for a GPU of this compute capability. Errors: TSR_ERR_UNSUPPORTED (NVRTC is too new or too
+// old for it).
 tsr_status tsri_cuda_choose_target(cuda_device *device, int major, int minor);
 
-// Compiles text to a cubin or PTX, or takes it from the cache; the caller frees it with tsri_free. `is_fresh`: not from the
-// cache. Errors: TSR_ERR_BUILD with the compiler's log, TSR_ERR_OUT_OF_MEMORY.
+// Compiles text to a cubin or PTX, or loads it from the disk cache. The caller frees *out_image with tsri_free.
+// *out_is_fresh: it was compiled now. Errors: TSR_ERR_BUILD with the compiler's log, TSR_ERR_OUT_OF_MEMORY.
 tsr_status tsri_cuda_compile(const cuda_device *device, const tsri_code *code, bool use_cache, void **out_image,
                              bool *out_is_fresh);
 
@@ -151,7 +154,7 @@ void tsri_cuda_blas_close(cuda_device *device);
 
 TSRI_DECLARE_DRIVER(cuda);
 
-// Entries of the table that not every driver has.
+// Entries that TSRI_DECLARE_DRIVER does not declare.
 void tsri_cuda_stop(void);
 tsr_status tsri_cuda_copy_peer(tsri_queue *queue, tsri_buffer *dst, size_t dst_offset, tsri_device *src_device,
                                tsri_buffer *src, size_t src_offset, size_t bytes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What is used of CUDA's driver interface, of NVRTC and of NVML: types and numbers of our own, so that no toolkit is needed
-// to build. They are part of the libraries' binary interface, which does not change.
+// The parts of CUDA's driver interface, of NVRTC and of NVML that we use, declared with our own types and constants,
+// so that building needs no CUDA toolkit. They belong to the libraries' binary interface, which is stable.
 #ifndef TSRI_CUDA_API_H
 #define TSRI_CUDA_API_H
 
@@ -24,7 +24,7 @@ typedef struct cu_graph_exec_tag *cu_graph_exec;
 typedef struct cu_module_tag *cu_module;
 typedef struct cu_function_tag *cu_function;
 
-// Codes that we look at; others are only printed, by the names that the driver has for them.
+// Codes that the backend checks for. Other codes are only printed, with the name that the driver returns for them.
 enum {
   CU_SUCCESS = 0,
   CU_INVALID_VALUE = 1,
@@ -72,7 +72,10 @@ enum {
 enum { CU_FUNCTION_MAX_THREADS = 0 };                         // attribute of a function
 enum { CU_POINTER_MEMORY_TYPE = 2, CU_MEMORY_IS_HOST = 1 };   // attribute of a pointer, and a value of it
 enum { CU_STREAM_NON_BLOCKING = 1, CU_EVENT_NO_TIMING = 2 };  // flags at creation
-enum { CU_STREAM_CAPTURE_RELAXED = 2 };                       // other calls of any thread are allowed meanwhile
+enum {
+  CU_STREAM_CAPTURE_RELAXED = 2
+};  // other calls stay allowed on all threads during a
+    // capture
 
 typedef struct cu_uuid {
   unsigned char bytes[16];

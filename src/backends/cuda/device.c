@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// NVIDIA's GPUs: finding them, their facts, opening and closing.
+// NVIDIA GPUs: discovery, device information, opening and closing, and making the context current.
 #include <stdio.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "core/log.h"
 #include "core/native.h"
 
-// The core serialises discovery, so these need no lock.
+// No lock is needed: the core calls the discovery entries from one thread at a time.
 static bool is_started, has_nvml;
 static int found_count;
 
@@ -36,7 +36,7 @@ static tsr_status find_devices(void) {
   return TSR_OK;
 }
 
-// In CUDA's own order, which is the fastest first unless CUDA_DEVICE_ORDER says otherwise.
+// In CUDA's order: fastest first, unless the environment variable CUDA_DEVICE_ORDER says otherwise.
 tsr_status tsri_cuda_device_count(int *out_count) {
   tsr_status status = is_started ? TSR_OK : find_devices();
   if (status == TSR_OK) *out_count = found_count;
@@ -47,13 +47,13 @@ void tsri_cuda_stop(void) { is_started = false; }
 
 // --- Facts ----------------------------------------------------------------------------------------------------------
 
-// 0 if the driver does not know.
+// Returns a device attribute, or 0 if the driver does not know it.
 static int ask(cu_device id, int attribute) {
   int value = 0;
   return tsri_cu.DeviceGetAttribute(&value, attribute, id) == CU_SUCCESS ? value : 0;
 }
 
-// 8-4-4-4-12 hexadecimal digits: OpenCL and Vulkan give the same for the same GPU.
+// Formats the UUID as 8-4-4-4-12 hexadecimal digits. OpenCL and Vulkan report the same UUID for the same GPU.
 static void ask_uuid(cu_device id, char *text, size_t text_bytes) {
   cu_uuid uuid;
   if (tsri_cu.DeviceGetUuid(&uuid, id) != CU_SUCCESS) return;
@@ -62,7 +62,7 @@ static void ask_uuid(cu_device id, char *text, size_t text_bytes) {
            b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
 }
 
-// "NVIDIA 580.82.07, CUDA 13.0"
+// Formats the driver as "NVIDIA 580.82.07, CUDA 13.0".
 static void ask_driver(char *text, size_t text_bytes) {
   char version[80] = "";
   int cuda = 0;
@@ -72,7 +72,8 @@ static void ask_driver(char *text, size_t text_bytes) {
            cuda % 1000 / 10);
 }
 
-// CUDA knows free memory only within a context, which takes half a second and half a gigabyte to make; NVML just knows.
+// Free memory, by NVML. CUDA itself reports it only within a context, and creating one takes half a second and half a
+// gigabyte.
 static uint64_t ask_free(const char *uuid, uint64_t total) {
   char name[64];
   nvml_device handle = NULL;
@@ -133,11 +134,11 @@ void tsri_cuda_leave(bool was_pushed) {
   if (was_pushed) (void)tsri_cu.CtxPopCurrent(&context);
 }
 
-// That tsri_cuda_enter_to_stay left current on this thread.
+// The context that tsri_cuda_enter_to_stay left current on this thread, or NULL.
 static TSRI_THREAD_LOCAL cu_context left_current;
 
-// On a thread without a context the CUDA runtime takes GPU 0's primary one, so leaving that changes nothing for other code. The
-// context of another GPU would.
+// On a thread without a context, the CUDA runtime uses the primary context of GPU 0. Leaving that one current
+// therefore changes nothing for other code; leaving the context of another GPU current would.
 bool tsri_cuda_enter_to_stay(const cuda_device *device) {
   cu_context current = NULL;
   cu_result code = tsri_cu.CtxGetCurrent(&current);
@@ -148,7 +149,7 @@ bool tsri_cuda_enter_to_stay(const cuda_device *device) {
   return false;
 }
 
-// Before the context is given up: no longer current on this thread, if it was left so.
+// Call before releasing the context. If tsri_cuda_enter_to_stay left it current on this thread, it is popped.
 static void take_back_context(const cuda_device *device) {
   cu_context current = NULL;
   if (left_current != device->context) return;
@@ -158,17 +159,18 @@ static void take_back_context(const cuda_device *device) {
 
 // --- Opening --------------------------------------------------------------------------------------------------------
 
-// Shared arrays are declared in the kernel, for which every GPU has 48 KiB; more must be asked for at the launch.
+// shared_bytes is the 48 KiB that every GPU has for arrays declared in a kernel; more would have to be requested at
+// each launch.
 static tsri_limits limits_of(cu_device id, uint64_t total_bytes) {
   const uint32_t all = 1u << TSR_BOOL | 1u << TSR_U8 | 1u << TSR_I8 | 1u << TSR_I16 | 1u << TSR_I32 | 1u << TSR_I64 |
                        1u << TSR_U32 | 1u << TSR_F16 | 1u << TSR_F32 | 1u << TSR_F64;
-  enum { EVERY_FLOAT = 7, MOST_ITEMS = 1024 };  // of a group
+  enum { EVERY_FLOAT = 7, MOST_ITEMS = 1024 };  // MOST_ITEMS: work items per work-group
   return (tsri_limits){
-      .buffer_alignment = 256,  // what cuMemAlloc gives, and whole transactions of memory
-      .binding_alignment = 16,  // the widest load
+      .buffer_alignment = 256,  // the alignment of cuMemAlloc, and a whole memory transaction
+      .binding_alignment = 16,  // the size of the widest load
       .max_buffer_bytes = total_bytes,
       .max_group_size = MOST_ITEMS,
-      // Items are counted in 32 bits, which is less than the GPU would take along x.
+      // Work items are numbered with 32 bits, which allows fewer work-groups along x than the GPU does.
       .max_groups = {(uint32_t)(UINT64_C(0x100000000) / MOST_ITEMS), (uint32_t)ask(id, CU_MAX_GRID_Y),
                      (uint32_t)ask(id, CU_MAX_GRID_Z)},
       .shared_bytes = (uint32_t)ask(id, CU_SHARED_BYTES_PER_BLOCK),
@@ -189,7 +191,8 @@ static tsri_limits limits_of(cu_device id, uint64_t total_bytes) {
   };
 }
 
-// A context in which a kernel crashed is still there, and answers every call with that kernel's error.
+// Retains the primary context and checks that it works: if a kernel crashed in it earlier, it still exists but answers
+// every call with that kernel's error.
 static tsr_status open_context(cuda_device *device) {
   cu_result code = tsri_cu.DevicePrimaryCtxRetain(&device->context, device->id);
   if (code != CU_SUCCESS) {
@@ -232,7 +235,7 @@ tsr_status tsri_cuda_device_open(int index, const tsri_open_options *options, ts
   return TSR_OK;
 }
 
-// Copes with a half-built device.
+// Accepts a partly initialised device.
 void tsri_cuda_device_close(tsri_device *device) {
   cuda_device *gpu_device = cuda_device_of(device);
   tsri_cuda_blas_close(gpu_device);

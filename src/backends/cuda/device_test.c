@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Facts, opening, the context that is shared with others, and a device that is lost.
+// Tests of device information, opening, the shared primary context, and a lost device.
 #include <tessera/buffer.h>
 #include <tessera/memory.h>
 
@@ -17,7 +17,7 @@ TEST(facts_of_the_device_are_filled) {
   CHECK_STR(info.pci, "0000:1b:00.0");
   CHECK(info.type == TSR_DEVICE_DISCRETE_GPU && !info.is_software && info.compute_units == 4);
   CHECK_EQ_UINT(info.total_bytes, 256 << 20);
-  CHECK_EQ_UINT(info.free_bytes, 240 << 20);  // as NVML says, without a context
+  CHECK_EQ_UINT(info.free_bytes, 240 << 20);  // from NVML, without creating a context
   CHECK_EQ_UINT(f.limits.subgroup_size, 32);
   CHECK_EQ_UINT(f.limits.shared_bytes, 49152);
   fixture_close(&f);
@@ -104,7 +104,7 @@ TEST(a_crashed_kernel_loses_the_device_for_good_and_freeing_still_works) {
   tsri_buffer *buffer = fixture_buffer(&f, 256, NULL), *other = NULL;
   CHECK_OK(f.backend->event_create(f.device, &event));
   crash(&f);
-  fixture_fake->sticky_code = 0;  // ours stays lost, whatever later calls would say
+  fixture_fake->sticky_code = 0;  // our device stays lost, even if later calls would succeed
   CHECK_STATUS(f.backend->copy_in(f.queue, buffer, 0, &word, 4), TSR_ERR_DEVICE_LOST);
   CHECK_STATUS(f.backend->copy_out(f.queue, &word, buffer, 0, 4), TSR_ERR_DEVICE_LOST);
   CHECK_STATUS(f.backend->fill(f.queue, buffer, 0, 4, &word, 4), TSR_ERR_DEVICE_LOST);
@@ -144,7 +144,7 @@ TEST(the_core_opens_it_runs_out_of_memory_and_works_on) {
   CHECK_OK(tsr_buffer_create(device, 200 << 20, 0, &buffer));
   CHECK_STATUS(tsr_buffer_create(device, 100 << 20, 0, &other), TSR_ERR_OUT_OF_MEMORY);
   tsr_buffer_release(buffer);
-  CHECK_OK(tsr_buffer_create(device, 100 << 20, 0, &other));  // the pool gave the first one back
+  CHECK_OK(tsr_buffer_create(device, 100 << 20, 0, &other));  // the pool has freed the first buffer for it
   for (uint32_t i = 0; i < 64; i++) in[i] = i * i;
   CHECK_OK(tsr_buffer_upload(other, 1 << 20, in, sizeof in));
   CHECK_OK(tsr_buffer_download(other, 1 << 20, out, sizeof out));
@@ -177,7 +177,7 @@ TEST(copies_between_two_gpus_go_directly) {
 
 // --- Host memory that runs out ------------------------------------------------------------------------------------------
 
-// Opens, builds, copies and multiplies; frees what it made, whatever failed.
+// Opens a device, builds, copies and multiplies. Frees everything it created, whichever step fails.
 static tsr_status do_everything(const tsri_backend *cu) {
   tsri_limits limits;
   tsri_device *device = NULL;
@@ -216,7 +216,7 @@ TEST(every_host_allocation_may_fail_and_nothing_leaks) {
     tsri_alloc_fail_at(nth, false);
     tsr_status status = do_everything(&tsri_cuda_backend);
     uint64_t made = tsri_alloc_fail_at(0, false);
-    // A cache that cannot be used is no failure, and without cuBLASLt there is another way.
+    // A failing disk cache is not an error, and without cuBLASLt the product reports TSR_ERR_UNSUPPORTED.
     CHECK(status == TSR_OK || status == TSR_ERR_OUT_OF_MEMORY || status == TSR_ERR_UNSUPPORTED);
     failures += status == TSR_ERR_OUT_OF_MEMORY;
     CHECK_EQ_INT(fake->live_buffers + fake->live_pinned + fake->live_streams + fake->live_events + fake->live_modules +

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// CUDA's codes as our statuses, with their names and words in the message.
+// Converts CUDA's codes to statuses, with their names and descriptions in the message.
 #include <stdarg.h>
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Events are CUDA's own. One that was never recorded has happened.
+// Events are CUDA events. An event that was never recorded counts as done.
 #include "backends/cuda/cuda.h"
 
 tsr_status tsri_cuda_event_create(tsri_device *device, tsri_event **out_event) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// For the tests of this folder: an open CUDA device at the seam, below the core. It is the stand-in of tests/fakes/cuda where
-// the test is about the driver, and a real GPU where it must be one.
+// For the tests of this folder: an open CUDA device used directly through its tsri_backend table, without the core.
+// Tests of the driver code use the fake library of tests/fakes/cuda; tests that need real hardware use a GPU.
 #ifndef TSRI_CUDA_FIXTURE_H
 #define TSRI_CUDA_FIXTURE_H
 
@@ -13,9 +13,9 @@
 
 extern const tsri_backend tsri_cuda_backend;
 
-static fake_cuda *fixture_fake __attribute__((unused));  // NULL: a real driver
+static fake_cuda *fixture_fake __attribute__((unused));  // NULL: the real driver is in use
 
-// All of NVIDIA's libraries are the stand-in from here on. Its state is as it was loaded.
+// Replaces all of NVIDIA's libraries by the fake, whose state is as after loading.
 static inline fake_cuda *fixture_use_fake(void) {
   static char path[1024];
   static const char *names[] = {path, NULL};
@@ -31,7 +31,7 @@ static inline fake_cuda *fixture_use_fake(void) {
   return state();
 }
 
-// The stand-in, with one queue.
+// Opens the fake device with one queue.
 static inline fixture fixture_open_with(const tsri_open_options *options) {
   fixture f = {.backend = &tsri_cuda_backend};
   int count = 0;
@@ -46,7 +46,7 @@ static inline fixture fixture_open(void) {
   return fixture_open_with(&(tsri_open_options){.native = "all", .timeout_ns = UINT64_MAX});
 }
 
-// A real GPU; the test is skipped where there is none.
+// Opens a real GPU with one queue; the test is skipped if there is none.
 static inline fixture fixture_open_real(const tsri_open_options *options) {
   fixture f = {.backend = &tsri_cuda_backend};
   int count = 0;
@@ -77,7 +77,7 @@ static inline unsigned char *fixture_pattern(size_t bytes) {
   return memory;
 }
 
-// An empty folder for the cache on disk. `folder` is as mkdtemp takes it.
+// Uses an empty folder for the disk cache. `folder` is a template for mkdtemp.
 static inline void fixture_use_cache(char *folder) {
   CHECK(mkdtemp(folder) && setenv("XDG_CACHE_HOME", folder, 1) == 0);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What only a real GPU can show; skipped where there is none. Each test is a process of its own, since a kernel that crashes
-// takes the process's context along.
+// Tests that need a real GPU; skipped if there is none. Each test runs in its own process, because a kernel that
+// crashes makes the process's context unusable.
 #include <pthread.h>
 
 #include <tessera/tessera.h>
@@ -38,7 +38,7 @@ TEST(asking_for_more_than_there_is_gives_a_status_and_work_goes_on) {
   tsr_device_release(device);
 }
 
-// Takes memory in large pieces until there is none, gives it back, and works on.
+// Allocates large buffers until memory runs out, frees them, and goes on working.
 TEST(memory_that_runs_out_piece_by_piece_comes_back) {
   tsr_device *device = open_gpu();
   enum { MOST = 512 };
@@ -193,7 +193,7 @@ TEST(a_wait_times_out_while_a_gpu_works) {
 
 enum { SIDE_M = 256, SIDE_K = 512, SIDE_N = 384 };
 
-// The product on a device, of b as it lies or turned.
+// Computes the product on a device. is_turned: b is stored transposed.
 static void multiply_bytes(tsr_device *device, const int8_t *a, const int8_t *b, bool is_turned, int8_t *out) {
   tsr_tensor *x = tsr_from_data(device, TSR_I8, TSR_SHAPE(SIDE_M, SIDE_K), a, SIDE_M * SIDE_K);
   tsr_shape stored = is_turned ? TSR_SHAPE(SIDE_N, SIDE_K) : TSR_SHAPE(SIDE_K, SIDE_N);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Recorded graphs: the stream is captured by the driver, and launched as one piece.
+// Recorded graphs: the driver captures the stream's commands and later launches them as one unit.
 #include "backends/cuda/cuda.h"
 #include "core/alloc.h"
 
@@ -18,7 +18,7 @@ tsr_status tsri_cuda_graph_begin(tsri_queue *queue) {
   return code == CU_SUCCESS ? TSR_OK : CUDA_FAIL(gpu_queue->device, code, TSR_ERR_INTERNAL, "recording a graph");
 }
 
-// The driver's graph is only the way to what can be launched.
+// Ends the capture and makes an executable graph. The captured graph itself is not needed afterwards.
 static cu_result instantiate(cuda_queue *queue, cu_graph_exec *out_exec) {
   cu_graph graph = NULL;
   cu_result code = tsri_cu.StreamEndCapture(queue->stream, &graph);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Recorded graphs: nothing runs while it is recorded, all of it with each launch.
+// Recorded graphs: nothing runs during recording; each launch runs everything that was recorded.
 #include "backends/cuda/fixture.h"
 
 TEST(a_graph_repeats_what_was_recorded_on_the_present_bytes) {
@@ -15,7 +15,7 @@ TEST(a_graph_repeats_what_was_recorded_on_the_present_bytes) {
   CHECK_OK(f.backend->copy(f.queue, to, 0, from, 0, 64));
   CHECK_OK(f.backend->graph_end(f.queue, &graph));
   fixture_read(&f, to, 0, seen, sizeof seen);
-  CHECK_EQ_INT(seen[5], 0);  // recorded, not run
+  CHECK_EQ_INT(seen[5], 0);  // the copy was recorded, not run
   CHECK_OK(f.backend->graph_launch(f.queue, graph));
   fixture_read(&f, to, 0, seen, sizeof seen);
   CHECK_BYTES(seen, ones, sizeof ones);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Opening libcuda, NVRTC and NVML, and telling people what to do where they are not.
+// Opens libcuda, NVRTC and NVML; if one is missing, the message says what to install.
 #include "backends/cuda/loader.h"
 
 #include <stdio.h>
@@ -33,7 +33,7 @@ const char *const *tsri_cuda_names = cuda_names, *const *tsri_nvrtc_names = nvrt
 
 typedef struct entry_point {
   const char *name;
-  size_t offset;  // in the table of pointers
+  size_t offset;  // of the function pointer in the table
 } entry_point;
 
 #define TSRI_ENTRY(name, exported, parameters) {exported, offsetof(tsri_cuda_api, name)},
@@ -46,7 +46,8 @@ static const entry_point nvrtc_entries[] = {NVRTC_ENTRY_POINTS(TSRI_ENTRY){NULL,
 static const entry_point nvml_entries[] = {NVML_ENTRY_POINTS(TSRI_ENTRY){NULL, 0}};
 #undef TSRI_ENTRY
 
-// Functions as data: the pointers are copied byte by byte, which ISO C leaves as the only way.
+// Looks up every function. memcpy stores the addresses, because ISO C has no conversion from object pointers to
+// function pointers.
 static bool find_entry_points(tsri_library *library, const entry_point *entries, void *table, char *reason,
                               size_t reason_bytes) {
   for (; entries->name; entries++) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// NVIDIA's libraries, opened at run time: one pointer per entry point used. They stay open until the process ends.
+// NVIDIA's libraries, opened at run time: tables with one function pointer per entry point used. The libraries stay
+// open until the process ends.
 #ifndef TSRI_CUDA_LOADER_H
 #define TSRI_CUDA_LOADER_H
 
@@ -23,23 +24,23 @@ typedef struct tsri_nvml_api {
 } tsri_nvml_api;
 #undef TSRI_ENTRY
 
-// Filled by the functions below. Tests put entries of their own into them to see what a failing driver does.
+// Filled by the functions below. Tests replace entries to simulate a failing driver.
 extern tsri_cuda_api tsri_cu;
 extern tsri_nvrtc_api tsri_nvrtc;
 extern tsri_nvml_api tsri_nvml;
 
-// The names tried, in order; each list ends with NULL. Tests point them elsewhere.
+// Library names to try, in order; each list ends with NULL. Tests replace the lists.
 extern const char *const *tsri_cuda_names, *const *tsri_nvrtc_names, *const *tsri_nvml_names;
 
-// Opens the driver's library: the first of its names that has every entry point.
+// Opens the driver library: the first name whose library has every entry point.
 //
 // Errors: TSR_ERR_NOT_FOUND; the message lists each name with what the loader said, and what to install.
 tsr_status tsri_cuda_load(void);
 
-// The same for the compiler. The message also says how to go on without it.
+// As tsri_cuda_load, for the compiler NVRTC. The message also says how to work without it.
 tsr_status tsri_nvrtc_load(void);
 
-// The same for NVML, which knows free memory without opening a device. Nothing depends on it.
+// As tsri_cuda_load, for NVML, which reports free memory without opening a device. It is optional.
 bool tsri_nvml_load(void);
 
 #endif

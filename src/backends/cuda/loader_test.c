@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Libraries that are missing, wrong or without a device, and the reasons that people read.
+// Libraries that are missing, unsuitable or find no device, and the error messages for them.
 #include "backends/cuda/fixture.h"
 
 TEST(a_missing_driver_gives_the_search_trail) {
@@ -44,7 +44,7 @@ TEST(a_driver_without_a_gpu_says_so) {
   CHECK_STATUS(tsri_cuda_backend.device_count(&count), TSR_ERR_UNAVAILABLE);
   CHECK_LAST_ERROR_HAS("does not start: CUDA 803");
   fake->init_code = 0;
-  fake->device_count = 1;  // and one that comes later is found
+  fake->device_count = 1;  // a device that appears later is found
   CHECK_OK(tsri_cuda_backend.device_count(&count));
   CHECK_EQ_INT(count, 1);
 }

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: MIT
-// Native operators: matrix products, by cuBLASLt, in the layouts that it can read without a copy.
+// Native operators of CUDA: matrix products by cuBLASLt, for layouts that it can read without a copy.
 //
-// cuBLASLt counts column by column and our results lie row by row, so it computes the transposed product: what is its
-// first matrix is our second. With y = x w (x: m x k, w: k x n) it is given y' = w' x', n x m.
+// cuBLASLt is column-major and our results are row-major, so it computes the transposed product with the operands
+// exchanged: for y = x w (x: m x k, w: k x n) it computes y' = w' x', which is n x m.
 #include <string.h>
 
 #include "backends/cuda/blas.h"
 
-// Multiplications below which the portable kernels are as fast, and opening cuBLASLt would take longer than the product.
+// With fewer multiplications the portable kernels are as fast, and opening cuBLASLt would take longer than the
+// product.
 enum { LEAST_WORK = 1 << 18 };
 
-// cuBLASLt adds no bias to f64, and multiplies i8 without factors.
+// The dtypes for which cuBLASLt has a bias and activations. For f64 it has only the factors alpha and beta, for i8 not
+// even those.
 enum { NARROW = 1u << TSR_F32 | 1u << TSR_F16 | 1u << TSR_BF16 };
 
 const tsri_native_offer tsri_cuda_native_ops[] = {
@@ -24,8 +26,8 @@ const tsri_native_offer tsri_cuda_native_ops[] = {
 
 // --- Layouts ----------------------------------------------------------------------------------------------------------
 
-// A matrix of rows x cols whose elements are `row` and `col` apart, as stored columns or, turned, as stored rows. False if it
-// is neither.
+// Describes a matrix of rows x cols with the strides `row` and `col` as column-major or, if may_turn, as transposed.
+// False: neither stride is 1.
 static bool matrix_of(int64_t rows, int64_t cols, int64_t row, int64_t col, bool may_turn, cuda_matrix *out) {
   if (row == 1 || rows == 1) {
     *out = (cuda_matrix){.rows = rows, .cols = cols, .leading = cols == 1 ? rows : col};
@@ -50,19 +52,22 @@ static uint32_t alignment_of(tsri_place place) {
   return alignment;
 }
 
-// A matrix that lies along k, times a vector, is bound by memory: 14336 x 4096 take cuBLASLt 64 us in f32 on an H200, and 31.8
-// in bf16; the portable kernel takes 56 and 30.6.
+// A matrix that is contiguous along k, times a vector, is limited by memory bandwidth, and the portable kernel is
+// faster: for 14336 x 4096 on an H200, cuBLASLt takes 64 us in f32 and 31.8 us in bf16; the kernel takes 56 and 30.6
+// us.
 static bool is_for_kernels(const tsri_product_op *p, int64_t m) {
   return (p->n == 1 && p->a.column <= 1) || (m == 1 && p->b.row <= 1);
 }
 
-// The rows of all batches are rows of one product where there is one b for all.
+// Whether all matrices of the batch can be multiplied as one tall matrix: b is the same for all, and the rows of a
+// (and c) continue evenly from one matrix to the next.
 static bool is_foldable(const tsri_product_op *p, bool has_c) {
   return p->b.batch[0] == 0 && (p->m == 1 || p->a.batch[0] == p->m * p->a.row) &&
          (!has_c || p->m == 1 || p->c.batch[0] == p->m * p->c.row);
 }
 
-// False: not one that cuBLASLt can read in place, or that it is worth calling for.
+// Fills in cuBLASLt's view of the product. False: cuBLASLt cannot read the operands in place, or calling it is not
+// worthwhile.
 static bool describe(const tsri_native_op *op, cuda_product *out) {
   tsri_product_op p = op->is.product;
   bool has_c = p.beta != 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Matrix products by cuBLASLt: which layouts are taken, and that they mean what they should. With the stand-in, and on a GPU
-// in every dtype.
+// Matrix products by cuBLASLt: which layouts are accepted, and whether the results are right. Runs with the fake
+// library, and on a GPU with every dtype.
 #include <math.h>
 #include <stdlib.h>
 
@@ -12,7 +12,7 @@
 
 // --- Products against plain loops -----------------------------------------------------------------------------------------
 
-// Elements of each operand on the host, as doubles and as stored.
+// An operand: its buffer and its elements on the host, as doubles and in the stored dtype.
 typedef struct matrix {
   tsri_layout layout;
   tsr_dtype dtype;
@@ -23,14 +23,14 @@ typedef struct matrix {
 
 static double random_value(void) { return (double)(rand() % 17 - 8) / 4; }
 
-// A tensor of `shape` inside memory of `count` elements; strides are the caller's.
+// Makes a tensor of `shape` with the given strides inside a buffer of `count` elements.
 static matrix make(const fixture *f, tsr_dtype dtype, tsr_shape shape, const int64_t *strides, size_t first,
                    size_t count) {
   matrix mat = {.count = count, .values = malloc(count * sizeof(double)), .dtype = dtype};
   void *stored = malloc(count * tsr_dtype_bytes(dtype));
   for (size_t i = 0; i < count; i++) mat.values[i] = random_value();
   CHECK_OK(tsr_convert(dtype, stored, TSR_F64, mat.values, count));
-  CHECK_OK(tsr_convert(TSR_F64, mat.values, dtype, stored, count));  // as stored
+  CHECK_OK(tsr_convert(TSR_F64, mat.values, dtype, stored, count));  // the values after rounding to the dtype
   mat.layout = (tsri_layout){.shape = shape, .offset = (int64_t)first};
   for (int i = 0; i < shape.rank; i++) mat.layout.strides[i] = strides[i];
   mat.buffer = fixture_buffer(f, count * tsr_dtype_bytes(dtype), NULL);
@@ -79,7 +79,7 @@ static bool takes(const fixture *f, const tsri_native_op *op) {
   return tsri_device_takes(&device, op);
 }
 
-// What comes beside the two matrices; zero: nothing.
+// Optional parts of the product; zero: none.
 typedef struct extras {
   const matrix *c, *bias;
   double alpha, beta;
@@ -106,7 +106,7 @@ static tsri_native_op op_of(const matrix *a, const matrix *b, const extras *with
   return op;
 }
 
-// Runs the operator and compares every element; the result is batch x m x n.
+// Runs the operator and compares every element of the result, which is batch x m x n.
 static void compare(const fixture *f, const matrix *a, const matrix *b, const extras *with, int64_t batch, int64_t m,
                     int64_t n, int64_t k) {
   size_t count = (size_t)(batch * m * n);
@@ -136,7 +136,7 @@ static void compare(const fixture *f, const matrix *a, const matrix *b, const ex
 
 enum { M = 72, N = 56, K = 80 };
 
-// Plain, transposed and padded inputs, each with each.
+// Combines plain, transposed and padded layouts of a and b.
 static void check_layouts(const fixture *f, tsr_dtype dtype) {
   const int64_t a_strides[3][2] = {{K, 1}, {1, M}, {K + 8, 1}}, b_strides[3][2] = {{N, 1}, {1, K}, {N + 16, 1}};
   for (int i = 0; i < 3; i++) {
@@ -150,7 +150,7 @@ static void check_layouts(const fixture *f, tsr_dtype dtype) {
   }
 }
 
-// i8 is taken where both lie along k.
+// i8 is accepted only if a and b are both contiguous along k.
 static void check_batches(const fixture *f, tsr_dtype dtype) {
   enum { BATCH = 3 };
   const int64_t int64[3] = {M * K, K, 1}, turned[3] = {K * N, 1, K}, across[2] = {N, 1};
@@ -208,7 +208,7 @@ TEST(products_on_a_gpu_are_right_in_every_layout_and_dtype) {
 
 // --- What is not taken ---------------------------------------------------------------------------------------------------------
 
-// Row-major matrices without buffers, with a as it is given; NULL: row-major, too.
+// A product of row-major matrices without buffers; a has the layout of given_a unless that is NULL.
 static tsri_native_op plain_op(tsr_dtype dtype, const matrix *given_a, int64_t m, int64_t n) {
   matrix a = {.dtype = dtype, .layout = {.shape = TSR_SHAPE(m, K), .strides = {K, 1}}};
   matrix b = {.dtype = dtype, .layout = {.shape = TSR_SHAPE(K, n), .strides = {n, 1}}};
@@ -224,17 +224,17 @@ TEST(what_cublaslt_cannot_read_in_place_is_left_to_the_kernels) {
   CHECK(!takes(&f, &op));  // every other element
   op = plain_op(TSR_F32, NULL, M, N);
   op.is.product.b.row = 0;
-  CHECK(!takes(&f, &op));  // one row for all
+  CHECK(!takes(&f, &op));  // every row is the same memory
   op = plain_op(TSR_F32, NULL, M, N);
   op.is.product.a.row = -K;
-  CHECK(!takes(&f, &op));  // backwards
+  CHECK(!takes(&f, &op));  // a negative stride
   op = plain_op(TSR_I8, NULL, M, N);
   CHECK(takes(&f, &op));
   op.parts = TSRI_PRODUCT_SCALED;
   CHECK(!takes(&f, &op));
   op.parts = 0;
   op.result = TSR_I8;
-  CHECK(!takes(&f, &op));  // its results are i32
+  CHECK(!takes(&f, &op));  // products of i8 have i32 results
   op = plain_op(TSR_F64, NULL, M, N);
   CHECK(takes(&f, &op));
   op.parts = TSRI_PRODUCT_BIAS;
@@ -307,7 +307,7 @@ static void run_plain(const fixture *f, tsr_dtype dtype, tsr_status wanted) {
 
 TEST(what_cublaslt_has_nothing_for_is_unsupported_and_its_absence_too) {
   fixture f = fixture_open();
-  run_plain(&f, TSR_F16, TSR_ERR_UNSUPPORTED);  // the stand-in has no f16
+  run_plain(&f, TSR_F16, TSR_ERR_UNSUPPORTED);  // the fake library does not support f16
   run_plain(&f, TSR_F16, TSR_ERR_UNSUPPORTED);
   run_plain(&f, TSR_F32, TSR_OK);
   fixture_close(&f);
@@ -316,7 +316,7 @@ TEST(what_cublaslt_has_nothing_for_is_unsupported_and_its_absence_too) {
   tsri_cublaslt_names = nowhere;
   run_plain(&f, TSR_F32, TSR_ERR_UNSUPPORTED);
   tsri_native_op op = plain_op(TSR_F32, NULL, M, N);
-  CHECK(!takes(&f, &op));  // and it is not asked again
+  CHECK(!takes(&f, &op));  // after a failure cuBLASLt is not tried again
   fixture_close(&f);
 }
 
@@ -345,7 +345,7 @@ static void close_operands(operands *inputs) {
   tsr_device_release(inputs->device);
 }
 
-// Reads `y`, which it releases, and compares it with activation(x w + bias).
+// Reads and releases `y` and compares it with activation(x w + bias).
 static void check_linear(const operands *inputs, tsr_tensor *y, bool has_bias, tsri_activation activation) {
   float *got = malloc(sizeof(float) * M * N);
   CHECK_OK(tsr_read(y, got, sizeof(float) * M * N));

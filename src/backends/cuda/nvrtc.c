@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// From CUDA C++ text to what the driver loads: a cubin for the GPU itself where this NVRTC knows it, else PTX that the
-// driver compiles on. The text needs no headers.
+// Compiles CUDA C++ text: to a cubin if this NVRTC knows the GPU, otherwise to PTX, which the driver compiles further.
+// The text needs no headers.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +52,7 @@ static void add_option(option_list *list, const char *text, size_t bytes) {
   list->all[list->count++] = option;
 }
 
-// NVRTC's own defaults are IEEE's division, square root and denormals.
+// NVRTC's defaults already give IEEE division, square roots and denormals.
 static void collect_options(const cuda_device *device, const tsri_code *code, option_list *list) {
   char target[OPTION_BYTES];
   snprintf(target, sizeof target, "--gpu-architecture=%s", device->target);
@@ -97,7 +97,7 @@ static int take_image(nvrtc_program program, bool is_ptx, void **out_image, size
 static tsr_status compile(const cuda_device *device, const tsri_code *code, const option_list *options,
                           void **out_image, size_t *out_bytes) {
   nvrtc_program program = NULL;
-  char *text = tsri_malloc(code->data_bytes + 1);  // the seam's text need not end in a NUL
+  char *text = tsri_malloc(code->data_bytes + 1);  // the text of a tsri_code need not end with a NUL
   if (!text) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "%s: no host memory for its text", code->name);
   memcpy(text, code->data, code->data_bytes);
   text[code->data_bytes] = '\0';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Programs: loading what nvrtc.c compiled, and launching it.
+// Programs: loads what nvrtc.c compiled, and launches it.
 #include "backends/cuda/cuda.h"
 #include "core/alloc.h"
 #include "core/log.h"
@@ -25,7 +25,7 @@ static tsr_status check_code(const tsri_code *code) {
   return TSR_OK;
 }
 
-// The context is current.
+// Compiles or takes from the cache, then loads the module. The context must be current.
 static tsr_status load(cuda_device *device, const tsri_code *code, bool use_cache, cuda_program *program,
                        bool *out_is_fresh) {
   void *image = NULL;
@@ -44,7 +44,7 @@ static tsr_status load(cuda_device *device, const tsri_code *code, bool use_cach
   return CUDA_FAIL(device, error, TSR_ERR_BUILD, "loading %s", code->name);
 }
 
-// A file of the cache that the driver does not take is made anew.
+// If the driver rejects a file of the disk cache, compiles the program again.
 static tsr_status load_module(cuda_device *device, const tsri_code *code, cuda_program *program) {
   bool is_fresh = false;
   tsr_status status = load(device, code, true, program, &is_fresh);
@@ -53,7 +53,7 @@ static tsr_status load_module(cuda_device *device, const tsri_code *code, cuda_p
   return load(device, code, false, program, &is_fresh);
 }
 
-// What the caller says of the kernel must be what the compiler made of it, else launches would fail.
+// Checks the kernel's limits against the launch size in `program` now, since otherwise every launch would fail.
 static tsr_status find_function(cuda_device *device, cuda_program *program) {
   int most = 0;
   uint64_t items = (uint64_t)program->local[0] * program->local[1] * program->local[2];
@@ -96,7 +96,7 @@ tsr_status tsri_cuda_program_create(tsri_device *device, const tsri_code *code, 
   return TSR_OK;
 }
 
-// Copes with a half-built program.
+// Accepts a partly initialised program.
 void tsri_cuda_program_destroy(tsri_device *device, tsri_program *program) {
   cuda_program *gpu_program = (cuda_program *)program;
   bool was_pushed = tsri_cuda_enter(cuda_device_of(device));
@@ -108,7 +108,7 @@ void tsri_cuda_program_destroy(tsri_device *device, tsri_program *program) {
 
 // --- Launching ----------------------------------------------------------------------------------------------------------
 
-// Arguments are addresses and the block of parameters, in place: nothing is allocated, nothing waits.
+// Passes addresses and parameters to the driver from the stack: a launch allocates nothing and waits for nothing.
 tsr_status tsri_cuda_launch(tsri_queue *queue, tsri_program *program, const tsri_launch *launch) {
   cuda_queue *gpu_queue = cuda_queue_of(queue);
   const cuda_program *what = (const cuda_program *)program;
@@ -126,7 +126,7 @@ tsr_status tsri_cuda_launch(tsri_queue *queue, tsri_program *program, const tsri
     addresses[i] = binding->buffer ? cuda_address_of(binding->buffer, binding->offset) : 0;
     arguments[i] = &addresses[i];
   }
-  arguments[launch->buffer_count] = (void *)(uintptr_t)launch->params;  // read only
+  arguments[launch->buffer_count] = (void *)(uintptr_t)launch->params;  // the driver only reads it
   bool was_pushed = tsri_cuda_enter_to_stay(gpu_queue->device);
   cu_result code = tsri_cu.LaunchKernel(what->function, groups[0], groups[1], groups[2], local[0], local[1], local[2],
                                         0, gpu_queue->stream, arguments, NULL);

@@ -24,7 +24,7 @@ TEST(a_launch_reads_offsets_and_parameters) {
                              {.buffer = buffer, .offset = 1024, .bytes = sizeof y, .is_written = true}};
   tsri_launch launch = {.groups = {1, 1, 1}, .buffer_count = 2, .buffers = bindings, .params = &params};
   CHECK_OK(f.backend->launch(f.queue, program, &launch));
-  params.scale = 100;  // read before the call returned
+  params.scale = 100;  // the launch has already read the parameters
   fixture_read(&f, buffer, 1024, y, sizeof y);
   for (int i = 0; i < 4; i++) CHECK_NEAR(y[i], 10.5f * (float)(i + 1), 0);
   launch.buffer_count = 1;
@@ -70,7 +70,7 @@ TEST(a_program_is_compiled_once_and_comes_from_the_cache_then) {
 static void spoil(const char *name, void *folder) {
   char path[512];
   snprintf(path, sizeof path, "%s/%s", (const char *)folder, name);
-  CHECK(tsri_cache_store(path, "not an image", 12));  // a sound file, which the driver does not take
+  CHECK(tsri_cache_store(path, "not an image", 12));  // a valid cache file whose contents the driver rejects
 }
 
 TEST(a_cached_image_that_the_driver_refuses_is_made_anew) {

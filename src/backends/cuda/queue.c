@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A queue is a stream of its own, which does not wait for the default stream of other CUDA code in the process.
+// Each queue is its own CUDA stream. It is non-blocking: it does not wait for the default stream of other CUDA code in
+// the process.
 #include "backends/common/poll.h"
 #include "backends/cuda/cuda.h"
 #include "core/alloc.h"
@@ -37,7 +38,7 @@ tsr_status tsri_cuda_begin(cuda_queue *queue) {
   return tsri_cuda_check(queue->device);
 }
 
-// CUDA has no wait with a time-out. CU_NOT_READY: time is up.
+// CUDA has no wait with a time-out, so the stream is polled. Returns CU_NOT_READY when the time is up.
 static cu_result poll_until(cu_stream stream, uint64_t timeout_ns) {
   tsri_poll poll = tsri_poll_begin(timeout_ns);
   cu_result code = CU_NOT_READY;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Copies both ways in all sizes, fills, waiting, events.
+// Tests of copies in both directions and all sizes, fills, waits and events.
 #include "backends/cuda/fixture.h"
 
 static void round_trip(const fixture *f, size_t bytes, size_t offset) {
@@ -21,7 +21,7 @@ TEST(bytes_of_every_size_come_back) {
     round_trip(&f, sizes[i], 0);
     round_trip(&f, sizes[i], 7);
   }
-  CHECK_EQ_INT(fixture_fake->blocking_copies, 0);  // CUDA never had to wait for a pageable copy
+  CHECK_EQ_INT(fixture_fake->blocking_copies, 0);  // the driver never had to copy pageable memory synchronously
   fixture_close(&f);
 }
 
@@ -30,7 +30,7 @@ TEST(many_copies_in_a_row_do_not_disturb_one_another) {
   enum { COUNT = 12, BYTES = 5 << 20 };
   tsri_buffer *buffers[COUNT];
   unsigned char *in[COUNT], *out = malloc(BYTES);
-  for (int i = 0; i < COUNT; i++) {  // chunks are used again while earlier copies may still travel
+  for (int i = 0; i < COUNT; i++) {  // chunks are reused while earlier copies may be in transit
     buffers[i] = fixture_buffer(&f, BYTES, NULL);
     in[i] = fixture_pattern(BYTES);
     in[i][i] ^= 0x55;
@@ -48,13 +48,13 @@ TEST(many_copies_in_a_row_do_not_disturb_one_another) {
 
 TEST(small_copies_to_the_host_arrive_together_at_the_wait) {
   fixture f = fixture_open();
-  enum { COUNT = 3 * CUDA_READBACKS };  // more than there is room for at once
+  enum { COUNT = 3 * CUDA_READBACKS };  // more than fit into the readback chunk at once
   tsri_buffer *buffer = fixture_buffer(&f, COUNT * 4, NULL);
   uint32_t in[COUNT], out[COUNT] = {0};
   for (uint32_t i = 0; i < COUNT; i++) in[i] = i * 2654435761u;
   fixture_write(&f, buffer, 0, in, sizeof in);
   for (uint32_t i = 0; i < COUNT; i++) CHECK_OK(f.backend->copy_out(f.queue, &out[i], buffer, i * 4, 4));
-  CHECK_EQ_UINT(out[COUNT - 1], 0);  // the last ones are on their way
+  CHECK_EQ_UINT(out[COUNT - 1], 0);  // the last copies have not arrived yet
   fixture_wait(&f);
   CHECK_BYTES(out, in, sizeof in);
   f.backend->buffer_destroy(f.device, buffer);
@@ -88,7 +88,7 @@ TEST(pinned_memory_is_copied_in_place) {
   memset(pinned, 0, BYTES);
   fixture_read(&f, buffer, 0, pinned, BYTES);
   CHECK_BYTES(pinned, in, BYTES);
-  CHECK_EQ_INT(fixture_fake->live_pinned, before);  // no chunk was needed
+  CHECK_EQ_INT(fixture_fake->live_pinned, before);  // the copy used the pinned memory directly, no chunk
   CHECK_EQ_INT(tsri_cu.MemFreeHost(pinned), 0);
   tsri_cuda_leave(was_pushed);
   free(in);
@@ -152,7 +152,7 @@ TEST(events_happen_in_order_and_carry_times_when_asked) {
   CHECK_OK(f.backend->event_create(f.device, &before));
   CHECK_OK(f.backend->event_create(f.device, &after));
   CHECK_OK(f.backend->event_is_done(f.device, before, &is_done));
-  CHECK(is_done);  // never recorded
+  CHECK(is_done);  // an event that was never recorded counts as done
   CHECK_STATUS(f.backend->event_elapsed(f.device, before, after, &ns), TSR_ERR_INVALID_ARGUMENT);
   CHECK_OK(f.backend->event_record(f.queue, before));
   CHECK_OK(f.backend->fill(f.queue, buffer, 0, 4096, "\1", 1));

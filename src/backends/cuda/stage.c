@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Copies between the device and pageable host memory, through pinned chunks that are kept.
+// Copies between the device and pageable host memory through pinned chunks. Chunks are allocated at first use and
+// kept.
 //
-// Left to itself CUDA stages such copies with one thread. Here several threads take pieces in turn: each copies into one of
-// its two chunks while the other travels, so that the bus is never idle. Chunks are made when they are first needed.
+// CUDA's own staging uses a single thread. Here several threads take pieces in turn. Each thread has two chunks and
+// copies into one while the other is being transferred, so that the bus is never idle.
 #include <string.h>
 
 #include "backends/cuda/cuda.h"
@@ -10,7 +11,7 @@
 #include "platform/parallel.h"
 
 enum {
-  LEAST_PIECE = 256 << 10,  // bytes: below, a piece's overhead is felt
+  LEAST_PIECE = 256 << 10,  // bytes; smaller pieces cost too much overhead each
   WORTH_A_THREAD = 1 << 20
 };
 
@@ -21,7 +22,7 @@ typedef struct stage_job {
   size_t bytes, piece;
   size_t piece_count;
   atomic_size_t next;
-  atomic_int code;  // the first failure
+  atomic_int code;  // code of the first failure
   cu_result (*worker)(struct stage_job *job, cuda_chunk *chunks);
 } stage_job;
 
@@ -55,7 +56,7 @@ static cu_result mark_busy(const stage_job *job, cuda_chunk *chunk) {
   return code;
 }
 
-// The next piece that nobody has taken; false if there is none, or another thread failed.
+// Takes the next piece. False if none is left or another thread has failed.
 static bool take_piece(stage_job *job, size_t *out_at, size_t *out_bytes) {
   size_t index = atomic_fetch_add(&job->next, 1);
   if (index >= job->piece_count || atomic_load(&job->code) != CU_SUCCESS) return false;
@@ -80,7 +81,7 @@ static cu_result send_pieces(stage_job *job, cuda_chunk *chunks) {
 }
 
 typedef struct arriving {
-  cuda_chunk *chunk;  // NULL: none
+  cuda_chunk *chunk;  // NULL: no piece is on its way
   size_t at, bytes;
 } arriving;
 
@@ -109,7 +110,7 @@ static cu_result receive_pieces(stage_job *job, cuda_chunk *chunks) {
   return code == CU_SUCCESS ? receive(job, &last) : code;
 }
 
-// Every part has the context current on its thread, and chunks of its own.
+// The work of one thread: makes the context current and uses this thread's own chunks.
 static void run_part(void *user, int part) {
   stage_job *job = user;
   int none = CU_SUCCESS;
@@ -132,7 +133,7 @@ static cu_result run(stage_job *job) {
 }
 
 cu_result tsri_cuda_stage_in(cuda_queue *queue, cu_address to, const void *from, size_t bytes) {
-  // Only read from, by send_pieces.
+  // The cast removes const: send_pieces only reads job.host.
   stage_job job = {
       .queue = queue, .device = to, .host = (char *)(uintptr_t)from, .bytes = bytes, .worker = send_pieces};
   return run(&job);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// What a queued operator asks of the driver once its kernel is built: a launch, and nothing else.
+// Once its kernel is built, a queued operator makes exactly one driver call: the launch.
 #include <tessera/tessera.h>
 
 #include "backends/cuda/fixture.h"
 
-// Every entry of the table as one that only notes that it was called.
+// Replaces every entry of the driver's table by a function that only notes that it was called.
 static const char *first_other = "none";
 static int other_calls;
 
@@ -21,7 +21,7 @@ CUDA_ENTRY_POINTS(NOTING)
 #undef NOTING
 #pragma GCC diagnostic pop
 
-// Only launching works from here on, and asking which context is current.
+// From here on only launching and asking for the current context work; every other call is noted.
 static tsri_cuda_api allow_launches_only(void) {
   tsri_cuda_api all = tsri_cu;
 #define NOTING(name, exported, parameters) tsri_cu.name = note_##name;
@@ -73,7 +73,7 @@ static void *current_context(void) {
 }
 
 TEST(a_queued_add_is_one_launch_and_no_other_call) {
-  enum { TIMES = 3000 };  // more than a driver takes at once
+  enum { TIMES = 3000 };  // more launches than a driver holds in its queue
   fake_cuda *fake = fixture_use_fake();
   pair p = open_pair(0);
   add_times(&p, 1);
@@ -129,7 +129,7 @@ TEST(the_context_of_another_gpu_and_that_of_other_code_are_put_back_after_a_laun
   CHECK_EQ_INT(tsri_cu.CtxPushCurrent(theirs), CU_SUCCESS);
   add_times(&first, 2);
   CHECK(current_context() == theirs);
-  close_pair(&first);  // while another's is current: that one stays
+  close_pair(&first);  // another context is current on this thread and must stay so
   CHECK(current_context() == theirs);
   CHECK_EQ_INT(tsri_cu.CtxPopCurrent(&popped), CU_SUCCESS);
   CHECK_EQ_INT(tsri_cu.DevicePrimaryCtxRelease(1), CU_SUCCESS);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-// The null backend: memory that works and no compute. It is the one to copy when starting a backend, and the ground for
-// fault tests. Discovery does not list it; name it ("null") to open it.
+// The null backend: memory works, computing does not. Copy it to start a new backend; fault tests use it, too.
+// Discovery does not list it: open it by its name, "null".
 //
-// Buffers are plain host memory that the host is told it cannot address, so that the core takes the way of a real
-// device: copies in and out.
+// Buffers are plain host memory, but the backend has no buffer_host entry. The core therefore copies in and out, as
+// for a real device.
 #include <stdlib.h>
 #include <string.h>
 
 #include "backends/backend.h"
 
-// What the core gave us in null_start: errors go through it, as a plug-in's must.
+// Given by the core in null_start. Errors are reported through it, as a plug-in has to do.
 static const tsri_host *host;
 
 static int open_marker;  // the device has no state: its handle only has to be something other than NULL
@@ -60,7 +60,7 @@ static tsr_status null_queue_create(tsri_device *device, tsri_queue **out_queue)
 
 static void null_queue_destroy(tsri_queue *queue) { (void)queue; }
 
-// Work is done when its call returns, so there is never anything to wait for.
+// Every call finishes its work before it returns, so there is nothing to wait for.
 static tsr_status null_queue_wait(tsri_queue *queue, uint64_t timeout_ns) {
   (void)queue;
   (void)timeout_ns;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The OpenCL backend's table, or, where the headers were missing when Tessera was built, one that says so.
+// The OpenCL backend's table. If Tessera was built without the OpenCL headers, start fails and says so.
 #include "backends/opencl/opencl.h"
 #include "core/error.h"
 
 #if TSRI_HAS_OPENCL
 
 static tsr_status opencl_start(const tsri_host *host) {
-  (void)host;  // built in: errors go through TSRI_FAIL
+  (void)host;  // built in: errors are reported by TSRI_FAIL, not through the host table
   return tsri_opencl_load(tsri_opencl_library_names);
 }
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Device memory, and the sub-buffers by which launches bind parts of it.
+// Device memory, and the sub-buffers through which launches bind parts of it.
 //
-// A kernel's argument is a memory object, not an address, so a binding that begins inside a buffer needs a sub-buffer. One per
-// beginning serves bindings of any length, and is kept for as long as the buffer: NVIDIA's driver (580) crashes in
-// clReleaseMemObject when sub-buffers that begin at the same place come and go, or when of two that overlap the one that begins
-// first is released first. The pool gives every block a buffer of its own (binds_whole_buffers), so that sub-buffers are rare.
+// A kernel argument is a memory object, not an address, so a binding at an offset needs a sub-buffer. One sub-buffer
+// per offset serves bindings of every length, and lives as long as the buffer: NVIDIA's driver (580) crashes in
+// clReleaseMemObject if sub-buffers with the same offset are created and released repeatedly, or if of two overlapping
+// ones the one with the lower offset is released first. The pool creates one buffer per block (binds_whole_buffers),
+// so sub-buffers are rare.
 #include "backends/opencl/opencl.h"
 
 #if TSRI_HAS_OPENCL
@@ -13,8 +14,9 @@
 
 #include "core/alloc.h"
 
-// Drivers take memory at first use (NVIDIA's lets 40 buffers of 8 GiB be made on a device of 140 GiB) and fail there,
-// where nobody can trim and try again: so use it now. What a driver calls "out of resources" here is memory.
+// Drivers allocate memory at first use: NVIDIA's creates 40 buffers of 8 GiB on a device of 140 GiB without an error.
+// A failure at that point could not be handled by trimming the pool, so the memory is used right now.
+// CL_OUT_OF_RESOURCES from a driver here means that memory is out.
 static cl_int touch(opencl_device *device, cl_mem memory) {
   const cl_uchar zero = 0;
   cl_int code = tsri_cl.EnqueueFillBuffer(device->setup, memory, &zero, 1, 0, 1, 0, NULL, NULL);
@@ -64,7 +66,7 @@ void tsri_opencl_buffer_destroy(tsri_device *device, tsri_buffer *buffer) {
   tsri_free(ocl_buffer);
 }
 
-// The slot that holds the part from `offset`, or the empty one where it belongs. There is an empty one.
+// Returns the slot of the part at `offset`, or the empty slot where it belongs. The table always has an empty slot.
 static opencl_part *slot_of(opencl_part *parts, uint32_t slot_count, size_t offset) {
   uint32_t at = (uint32_t)((uint64_t)offset * UINT64_C(0x9E3779B97F4A7C15) >> 32);
   for (;; at++) {
@@ -73,7 +75,7 @@ static opencl_part *slot_of(opencl_part *parts, uint32_t slot_count, size_t offs
   }
 }
 
-// Room for one more; at least half of the slots stay empty. False when host memory is out.
+// Makes room for one more part; at least half of the slots stay empty. False if host memory is out.
 static bool make_room(opencl_buffer *buffer) {
   if (2 * (buffer->part_count + 1) <= buffer->slot_count) return true;
   uint32_t slot_count = buffer->slot_count ? 2 * buffer->slot_count : 8;

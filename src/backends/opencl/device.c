@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// OpenCL's devices: finding them, their facts, opening and closing.
+// OpenCL devices: discovery, device information, opening and closing.
 //
-// Every open device has a context of its own, with that one device in it, so buffers never move. (A kernel that crashes
-// still takes all contexts on its GPU along with NVIDIA's driver, and the process gets no new one there.)
+// Every open device has its own context that contains only this device, so the driver never moves buffers between
+// devices. (With NVIDIA's driver, a kernel that crashes still breaks all contexts of the process on its GPU, and no
+// new one can be created.)
 #include "backends/opencl/opencl.h"
 
 #if TSRI_HAS_OPENCL
@@ -19,17 +20,17 @@ enum { MOST_PLATFORMS = 16, MOST_DEVICES = 64 };
 typedef struct found_device {
   cl_platform_id platform;
   cl_device_id id;
-  int rank;  // the lower, the better
+  int rank;  // lower is better
 } found_device;
 
-// The core serialises discovery, so these need no lock. Once something is found the list stays: indices mean the same
-// for as long as the process runs.
+// No lock is needed: the core calls the discovery entries from one thread at a time. Once devices were found, the list
+// never changes, so an index means the same device until the process ends.
 static found_device found[MOST_DEVICES];
 static int found_count;
 
 // --- Asking ---------------------------------------------------------------------------------------------------------
 
-// 0 if the driver does not know.
+// Returns a number about a device, or 0 if the driver does not know it.
 static uint64_t ask_number(cl_device_id id, cl_device_info what) {
   union {
     cl_uint narrow;
@@ -40,7 +41,8 @@ static uint64_t ask_number(cl_device_id id, cl_device_info what) {
   return bytes == sizeof value.narrow ? value.narrow : value.wide;
 }
 
-// Empty if the driver does not know; longer texts are cut. Drivers leave spaces around names.
+// Returns a text about a device, without the spaces that some drivers put around names; empty if the driver does not
+// know it. Longer texts are cut.
 static void ask_text(cl_device_id id, cl_device_info what, char *text, size_t text_bytes) {
   text[0] = '\0';
   size_t bytes = 0;
@@ -74,15 +76,16 @@ static bool has_extension(cl_device_id id, const char *name) {
 // --- Quirks: what cannot be asked -----------------------------------------------------------------------------------
 
 enum {
-  IS_SOFTWARE = 1,       // a CPU behind a driver that calls it a GPU
-  KEEPS_NO_BINARIES = 2  // asking for a program's binary costs more than the cache saves
+  IS_SOFTWARE = 1,       // a CPU, although its driver reports a GPU
+  KEEPS_NO_BINARIES = 2  // reading a program's binary takes longer than the cache saves
 };
 
 static const struct quirk {
-  const char *platform, *device;  // parts of the names; "" fits all
+  const char *platform, *device;  // substrings of the names; "" matches every name
   unsigned flags;
 } quirk_table[] = {
-    // PoCL 3.1 compiles the kernel once more for the binary: 240 ms, where its own cache leaves 45 ms to be saved.
+    // PoCL 3.1 compiles the kernel again to return its binary, in 240 ms; with PoCL's own cache our cache would save
+    // only 45 ms.
     {"Portable Computing Language", "", KEEPS_NO_BINARIES},
     {"", "llvmpipe", IS_SOFTWARE},     // Mesa's rusticl, or clvk on lavapipe
     {"", "SwiftShader", IS_SOFTWARE},  // clvk
@@ -102,7 +105,7 @@ static bool has_quirk(const found_device *device, unsigned flag) {
 
 // --- Finding --------------------------------------------------------------------------------------------------------
 
-// NULL if the device can be used.
+// Returns why the device cannot be used, or NULL if it can.
 static const char *why_unusable(cl_device_id id) {
   char version[64];
   int major = 0, minor = 0;
@@ -121,7 +124,7 @@ static int rank_of(const found_device *device) {
   return type & CL_DEVICE_TYPE_ACCELERATOR ? 2 : 3;
 }
 
-// Behind those that are as good.
+// Inserts the device behind all devices of the same or a better rank.
 static void insert(found_device device) {
   int at = found_count++;
   for (; at > 0 && found[at - 1].rank > device.rank; at--) found[at] = found[at - 1];
@@ -172,7 +175,7 @@ void tsri_opencl_stop(void) { found_count = 0; }
 
 // --- Facts ----------------------------------------------------------------------------------------------------------
 
-// As NVIDIA's and other drivers print it elsewhere: 8-4-4-4-12 hexadecimal digits.
+// Formats the UUID as 8-4-4-4-12 hexadecimal digits, as CUDA and Vulkan do.
 static void ask_uuid(cl_device_id id, char *text, size_t text_bytes) {
   cl_uchar b[CL_UUID_SIZE_KHR];
   if (tsri_cl.GetDeviceInfo(id, CL_DEVICE_UUID_KHR, sizeof b, b, NULL) != CL_SUCCESS) return;
@@ -180,7 +183,7 @@ static void ask_uuid(cl_device_id id, char *text, size_t text_bytes) {
            b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
 }
 
-// The marketing name in `name` where the driver keeps it apart, and what kernels are compiled for in `arch`.
+// `name` is the marketing name, also on drivers that report it separately; `arch` is the compilation target.
 static void ask_names(cl_device_id id, tsr_device_info *info) {
   char version[64];
   int major = 0, minor = 0;
@@ -200,7 +203,8 @@ static void ask_names(cl_device_id id, tsr_device_info *info) {
   }
 }
 
-// OpenCL cannot be asked what is free: what the host has left where memory is shared, and less what is taken here.
+// OpenCL does not report free memory. The estimate is the total minus what this process uses here; if the device
+// shares the host's memory, at most what the host has free.
 static uint64_t estimate_free(uint64_t total, uint64_t used, bool shares_host_memory) {
   uint64_t left = total > used ? total - used : 0, host_total = 0, host_free = 0;
   if (shares_host_memory) tsri_memory_size(&host_total, &host_free);
@@ -241,14 +245,14 @@ tsr_status tsri_opencl_memory_info(tsri_device *device, uint64_t *out_free, uint
 
 // --- Opening --------------------------------------------------------------------------------------------------------
 
-// For which float types the device has what `flag` stands for: bit 0 f16, 1 f32, 2 f64.
+// The float types that have the property `flag`: bit 0 for f16, bit 1 for f32, bit 2 for f64.
 static uint8_t ask_floats(cl_device_id id, cl_device_fp_config flag) {
   return (uint8_t)((ask_number(id, CL_DEVICE_HALF_FP_CONFIG) & flag ? 1u : 0) |
                    (ask_number(id, CL_DEVICE_SINGLE_FP_CONFIG) & flag ? 2u : 0) |
                    (ask_number(id, CL_DEVICE_DOUBLE_FP_CONFIG) & flag ? 4u : 0));
 }
 
-// Sub-buffers begin at multiples of CL_DEVICE_MEM_BASE_ADDR_ALIGN, which is in bits: 128 bytes or more.
+// Sub-buffers must begin at multiples of CL_DEVICE_MEM_BASE_ADDR_ALIGN, which is given in bits: 128 bytes or more.
 static tsri_limits limits_of(cl_device_id id) {
   const uint32_t always = 1u << TSR_BOOL | 1u << TSR_U8 | 1u << TSR_I8 | 1u << TSR_I16 | 1u << TSR_I32 | 1u << TSR_I64 |
                           1u << TSR_U32 | 1u << TSR_F32;
@@ -258,7 +262,8 @@ static tsri_limits limits_of(cl_device_id id) {
       .binds_whole_buffers = true,  // buffer.c says why
       .max_group_size = (uint32_t)ask_number(id, CL_DEVICE_MAX_WORK_GROUP_SIZE),
       .shared_bytes = (uint32_t)ask_number(id, CL_DEVICE_LOCAL_MEM_SIZE),
-      .dtype_storage = always | 1u << TSR_F16 | 1u << TSR_BF16,  // by vload_half, and as 16-bit integers
+      .dtype_storage = always | 1u << TSR_F16 | 1u << TSR_BF16,  // f16 is loaded by vload_half, bf16 as 16-bit
+                                                                 // integers
       .dtype_arithmetic = always,
       .has_exact_divide = (ask_floats(id, CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) & 2) != 0,
       .has_exact_fma = (ask_floats(id, CL_FP_FMA) & 2) != 0,
@@ -269,13 +274,14 @@ static tsri_limits limits_of(cl_device_id id) {
   };
   limits.has_storage16 = limits.has_storage8 = limits.has_i16 = limits.has_i8 = true;
   if (ask_number(id, CL_DEVICE_TYPE) &
-      CL_DEVICE_TYPE_CPU) {  // PoCL 3.1 with 12 to 40 operators in a kernel: 1.1 to 1.3 MiB
+      // Measured with PoCL 3.1 and kernels of 12 to 40 operators: 1.1 to 1.3 MiB each.
+      CL_DEVICE_TYPE_CPU) {
     limits.program_bytes = 1 << 20;
     limits.program_bytes_per_code = 32;
   }
   if (limits.buffer_alignment < 128) limits.buffer_alignment = 128;
   if (limits.max_group_size == 0) limits.max_group_size = 1;
-  // OpenCL has no limit of its own; NVIDIA's grids have this one, and x * local stays below 2^32 for everyone.
+  // OpenCL defines no limit. NVIDIA's grids are limited to 65535 along y and z, and global ids must stay below 2^32.
   limits.max_groups[0] = UINT32_MAX / limits.max_group_size;
   limits.max_groups[1] = limits.max_groups[2] = 65535;
   if (ask_number(id, CL_DEVICE_DOUBLE_FP_CONFIG)) {
@@ -286,7 +292,7 @@ static tsri_limits limits_of(cl_device_id id) {
   return limits;
 }
 
-// What drivers say of their own accord, from any thread.
+// Called by drivers with their own messages, from any thread.
 static void CL_CALLBACK on_notice(const char *text, const void *data, size_t bytes, void *user) {
   (void)data;
   (void)bytes;
@@ -341,7 +347,7 @@ tsr_status tsri_opencl_device_open(int index, const tsri_open_options *options, 
   return TSR_OK;
 }
 
-// Copes with a half-built device.
+// Accepts a partly initialised device.
 void tsri_opencl_device_close(tsri_device *device) {
   opencl_device *ocl_device = (opencl_device *)device;
   if (ocl_device->probe) tsri_cl.ReleaseMemObject(ocl_device->probe);

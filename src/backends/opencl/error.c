@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// OpenCL's codes as our statuses, with their names in the message.
+// Converts OpenCL's codes to statuses, with their names in the message.
 #include "backends/opencl/opencl.h"
 
 #if TSRI_HAS_OPENCL
@@ -7,7 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-// NVIDIA's for a kernel that touched memory it must not; no header has it.
+// NVIDIA's code for an illegal memory access in a kernel; no header defines it.
 #define CL_ILLEGAL_ACCESS_NV -9999
 
 static const struct code_name {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// A driver that fails: entry points of the table replaced by ones that give an error.
+// Simulates a failing driver: entry points of the table are replaced by functions that return an error.
 #include "backends/opencl/fixture.h"
 
 #if TSRI_HAS_OPENCL
 
-static cl_int failing_code;  // what the replaced entry points answer
+static cl_int failing_code;  // the code that the replaced functions return
 
 static cl_mem CL_API_CALL fail_create(cl_context context, cl_mem_flags flags, size_t bytes, void *host,
                                       cl_int *out_code) {
@@ -48,12 +48,12 @@ TEST(memory_that_is_not_there_is_a_status) {
     CHECK(buffer == NULL);
   }
   tsri_cl = saved;
-  tsri_cl.EnqueueFillBuffer = fail_fill;  // a driver that takes the memory at first use
+  tsri_cl.EnqueueFillBuffer = fail_fill;  // a driver that allocates at first use
   tsri_buffer *buffer = NULL;
   failing_code = CL_OUT_OF_RESOURCES;
   CHECK_STATUS(f.backend->buffer_create(f.device, 1000, &buffer), TSR_ERR_OUT_OF_MEMORY);
   tsri_cl = saved;
-  buffer = fixture_buffer(&f, 1000, NULL);  // the device goes on
+  buffer = fixture_buffer(&f, 1000, NULL);  // the device still works
   f.backend->buffer_destroy(f.device, buffer);
   fixture_close(&f);
 }
@@ -71,7 +71,7 @@ TEST(a_launch_that_fails_is_a_status_with_the_drivers_code) {
       fixture_build(&f, fixture_code("k", "__kernel void k(__global int *x) { x[0] = 1; }\n", 1, 0, ""));
   tsri_buffer *buffer = fixture_buffer(&f, 256, NULL);
   tsri_cl.EnqueueNDRangeKernel = fail_launch;
-  failing_code = CL_OUT_OF_RESOURCES;  // may mean that the device is lost, but this one still works
+  failing_code = CL_OUT_OF_RESOURCES;  // may mean a lost device, but this device still works
   CHECK_STATUS(launch_nothing(&f, program, buffer), TSR_ERR_LAUNCH);
   CHECK_LAST_ERROR_HAS("launching k, 1 x 1 x 1 groups of 64 x 1 x 1: OpenCL -5 CL_OUT_OF_RESOURCES");
   tsri_cl = saved;
@@ -91,7 +91,7 @@ TEST(a_lost_device_stays_lost_and_can_be_closed) {
         fixture_build(&f, fixture_code("k", "__kernel void k(__global int *x) { x[0] = 1; }\n", 1, 0, ""));
     tsri_buffer *buffer = fixture_buffer(&f, 256, NULL), *other = NULL;
     tsri_cl.EnqueueNDRangeKernel = fail_launch;
-    tsri_cl.EnqueueFillBuffer = fail_fill;  // nothing works any more
+    tsri_cl.EnqueueFillBuffer = fail_fill;  // now no call succeeds any more
     failing_code = codes[i];
     CHECK_STATUS(launch_nothing(&f, program, buffer), TSR_ERR_DEVICE_LOST);
     CHECK_LAST_ERROR_HAS("stopped working");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Events: markers in a queue. An event that was never recorded has happened.
+// Events are markers in a queue. An event that was never recorded counts as done.
 #include "backends/opencl/opencl.h"
 
 #if TSRI_HAS_OPENCL
@@ -7,8 +7,8 @@
 #include "core/alloc.h"
 
 typedef struct opencl_event {
-  tsri_mutex lock;  // one thread may ask while another records
-  cl_event marker;  // NULL: not recorded yet
+  tsri_mutex lock;  // one thread may call event_is_done while another records
+  cl_event marker;  // NULL: never recorded
 } opencl_event;
 
 tsr_status tsri_opencl_event_create(tsri_device *device, tsri_event **out_event) {
@@ -28,7 +28,7 @@ void tsri_opencl_event_destroy(tsri_device *device, tsri_event *event) {
   tsri_free(ocl_event);
 }
 
-// The marker with a reference for the caller, or NULL.
+// Returns the marker with a new reference for the caller, or NULL.
 static cl_event hold_marker(tsri_event *event) {
   opencl_event *ocl_event = (opencl_event *)event;
   tsri_mutex_lock(&ocl_event->lock);
@@ -38,8 +38,8 @@ static cl_event hold_marker(tsri_event *event) {
   return marker;
 }
 
-// The flush is for those who ask whether it is done, or await it on another queue: commands that stay in the driver's
-// batch would let them wait for ever.
+// Flushes the queue: otherwise the commands could stay in the driver's batch, and a thread that polls the event, or
+// another queue that awaits it, would wait for ever.
 tsr_status tsri_opencl_event_record(tsri_queue *queue, tsri_event *event) {
   opencl_queue *ocl_queue = (opencl_queue *)queue;
   opencl_event *record = (opencl_event *)event;
@@ -80,7 +80,7 @@ tsr_status tsri_opencl_event_is_done(tsri_device *device, tsri_event *event, boo
     code = tsri_cl.GetEventInfo(marker, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL);
     tsri_cl.ReleaseEvent(marker);
   }
-  if (code == CL_SUCCESS && state < 0) code = state;  // the work before it failed
+  if (code == CL_SUCCESS && state < 0) code = state;  // work before the marker failed
   if (code != CL_SUCCESS) return OPENCL_FAIL(ocl_device, code, TSR_ERR_INTERNAL, "asking for an event");
   *out_done = state == CL_COMPLETE;
   return TSR_OK;

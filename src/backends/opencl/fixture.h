@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// For the tests of this folder: an open OpenCL device at the seam, below the core.
+// For the tests of this folder: an open OpenCL device used directly through its tsri_backend table, without the core.
 #ifndef TSRI_OPENCL_FIXTURE_H
 #define TSRI_OPENCL_FIXTURE_H
 
@@ -10,7 +10,7 @@ extern const tsri_backend tsri_opencl_backend;
 
 #if TSRI_HAS_OPENCL
 
-// The first device, with one queue; the test is skipped where there is none.
+// Opens the first device with one queue; the test is skipped if there is no device.
 static inline fixture fixture_open_with(const tsri_open_options *options) {
   fixture f = {.backend = &tsri_opencl_backend};
   int count = 0;

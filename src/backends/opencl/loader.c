@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Opening libOpenCL, and telling people what to do where it is not.
+// Opens libOpenCL; if it is missing, the message says what to install.
 #include "backends/opencl/loader.h"
 
 #if TSRI_HAS_OPENCL
@@ -27,7 +27,8 @@ const char *const tsri_opencl_library_names[] = {"/System/Library/Frameworks/Ope
 const char *const tsri_opencl_library_names[] = {"libOpenCL.so.1", "libOpenCL.so", NULL};
 #endif
 
-// Functions as data: the pointers are copied byte by byte, which ISO C leaves as the only way.
+// Looks up every function. memcpy stores the addresses, because ISO C has no conversion from object pointers to
+// function pointers.
 static bool find_entry_points(tsri_library *library, tsri_opencl_api *api, char *reason, size_t reason_bytes) {
 #define TSRI_ENTRY(name)                                                                   \
   void *name = tsri_library_symbol(library, "cl" #name);                                   \

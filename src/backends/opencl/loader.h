@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The OpenCL library, opened at run time: one pointer per entry point used, all of them in OpenCL 1.2.
+// The OpenCL library, opened at run time: a table with one function pointer per entry point used, all from OpenCL 1.2.
 //
-// TSRI_HAS_OPENCL is 0 where the Khronos headers were missing when Tessera was built; the backend then says so.
+// TSRI_HAS_OPENCL is 0 if the Khronos headers were missing when Tessera was built; the backend then reports that.
 #ifndef TSRI_OPENCL_LOADER_H
 #define TSRI_OPENCL_LOADER_H
 
@@ -35,14 +35,14 @@ typedef struct tsri_opencl_api {
 #undef TSRI_ENTRY
 } tsri_opencl_api;
 
-// Filled by tsri_opencl_load. Tests put entries of their own into it to see what a failing driver does.
+// Filled by tsri_opencl_load. Tests replace entries to simulate a failing driver.
 extern tsri_opencl_api tsri_cl;
 
-// The names tried, in order; ends with NULL.
+// Library names to try, in order; the list ends with NULL.
 extern const char *const tsri_opencl_library_names[];
 
-// Opens the first library of `names` (ending with NULL) that has every entry point and fills tsri_cl. The library stays
-// open until the process ends: drivers leave threads behind that still run its code.
+// Opens the first library of `names` (a list that ends with NULL) that has every entry point, and fills tsri_cl. The
+// library stays open until the process ends, because threads of the driver may still run its code.
 //
 // Errors: TSR_ERR_NOT_FOUND; the message lists each name with what the loader said, and what to install.
 tsr_status tsri_opencl_load(const char *const *names);

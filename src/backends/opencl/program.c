@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Programs: OpenCL C text, built or taken from the cache, and launched.
+// Programs: OpenCL C text that is built or loaded from the disk cache, and launched.
 //
-// Two bindings of a launch may be parts of one buffer: they begin at the same place and share a memory object, or overlap.
-// OpenCL leaves it undefined to write one while the other is used, but promises no copies either, and in a context of
-// one device every driver gives both the parent's memory (program_test.c sees to it). That is for views whose rows
-// interleave; a kernel which writes the elements it reads by another name is wrong on every backend.
+// Two bindings of a launch may be parts of one buffer: with equal offsets they share a memory object, otherwise their
+// sub-buffers may overlap. OpenCL leaves it undefined to write to one of two overlapping sub-buffers while the other
+// is used. In a context with a single device, however, every driver maps both to the parent's memory, and we rely on
+// that (a test in program_test.c checks it). It is needed for views whose rows interleave. A kernel that writes
+// elements which it also reads through another binding is wrong on every backend.
 #include "backends/opencl/opencl.h"
 
 #if TSRI_HAS_OPENCL
@@ -20,7 +21,7 @@ enum { MOST_BUFFERS = 32 };
 typedef struct opencl_program {
   cl_program program;
   cl_kernel kernel;
-  tsri_mutex lock;  // a kernel object keeps its arguments: one thread at a time sets them and launches
+  tsri_mutex lock;  // a cl_kernel stores its arguments, so only one thread at a time sets them and launches
   uint32_t buffer_count, params_bytes;
   size_t local[3];
   char *name;
@@ -28,7 +29,7 @@ typedef struct opencl_program {
 
 // --- Building -------------------------------------------------------------------------------------------------------
 
-// The language version is ours to say: what drivers take for the default differs.
+// Sets the language version unless the options do, because the drivers' defaults differ.
 static char *options_of(const tsri_code *code) {
   const char *more = code->options ? code->options : "";
   return tsri_format_text("%s%s%s", strstr(more, "-cl-std=") ? "" : "-cl-std=CL1.2", more[0] ? " " : "", more);
@@ -75,7 +76,7 @@ char *tsri_opencl_cache_path(const opencl_device *device, const char *options, c
   return tsri_cache_path("opencl", &key);
 }
 
-// NULL if there is none, or the driver does not take it any more.
+// Returns the program from the cache, or NULL if the file is missing or the driver rejects it.
 static cl_program take_cached(opencl_device *device, const char *options, const char *path) {
   size_t bytes = 0;
   unsigned char *binary = tsri_cache_load(path, &bytes);
@@ -130,7 +131,8 @@ static tsr_status check_code(const tsri_code *code) {
   return TSR_OK;
 }
 
-// What the caller says of the kernel must be what the compiler made of it, else launches would fail, or worse.
+// Checks the argument count and the work-group size in `program` against the compiled kernel: otherwise launches would
+// fail, or read wrong arguments.
 static tsr_status check_kernel(opencl_device *device, const opencl_program *program) {
   cl_uint arguments = 0, wanted = program->buffer_count + (program->params_bytes > 0);
   size_t most = 0, items = program->local[0] * program->local[1] * program->local[2];
@@ -183,7 +185,7 @@ tsr_status tsri_opencl_program_create(tsri_device *device, const tsri_code *code
   return TSR_OK;
 }
 
-// Copes with a half-built program.
+// Accepts a partly initialised program.
 void tsri_opencl_program_destroy(tsri_device *device, tsri_program *program) {
   (void)device;
   opencl_program *ocl_program = (opencl_program *)program;
@@ -196,7 +198,7 @@ void tsri_opencl_program_destroy(tsri_device *device, tsri_program *program) {
 
 // --- Launching ------------------------------------------------------------------------------------------------------
 
-// An empty binding stays NULL, which OpenCL passes as a null pointer.
+// Finds the memory object of each binding. An empty binding stays NULL, which OpenCL passes as a null pointer.
 static tsr_status bind_all(opencl_device *device, const tsri_launch *launch, cl_mem *memory) {
   tsr_status status = TSR_OK;
   for (uint32_t i = 0; i < launch->buffer_count && status == TSR_OK; i++) {

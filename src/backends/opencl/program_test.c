@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Building, the cache on disk, and launching with parts of buffers.
+// Tests of building, of the disk cache, and of launches that bind parts of buffers.
 #include "backends/opencl/fixture.h"
 
 #if TSRI_HAS_OPENCL
@@ -22,7 +22,7 @@ typedef struct axpy_params {
   float scale;
 } axpy_params;
 
-// y += scale * x over 100 floats, x and y at these offsets of `buffer`, in 2 groups.
+// Launches y += scale * x for 100 floats in 2 work-groups, with x and y at these offsets of `buffer`.
 static void launch_axpy(const fixture *f, tsri_program *program, tsri_buffer *buffer, size_t x, size_t y) {
   axpy_params params = {100, 2.0f};
   tsri_binding bindings[2] = {{.buffer = buffer, .offset = x, .bytes = 400},
@@ -65,8 +65,8 @@ TEST(two_bindings_of_the_same_bytes_are_the_same_memory) {
   fixture_close(&f);
 }
 
-// OpenCL does not promise this; program.c says why we count on it. Rows of two views that interleave: the kernel reads
-// rows 1, 3, … through one binding and writes rows 0, 2, … through another, whose bytes overlap.
+// OpenCL does not guarantee this; program.c says why we rely on it. Two views have interleaved rows: the kernel reads
+// rows 1, 3, … through one binding and writes rows 0, 2, … through another one that overlaps it.
 TEST(overlapping_bindings_see_one_memory) {
   static const char text[] =
       "typedef struct { uint row; } params;\n"
@@ -176,11 +176,11 @@ static cl_program CL_API_CALL count_text(cl_context context, cl_uint count, cons
 }
 
 typedef struct cache_place {
-  char folder[64];  // stands in for $XDG_CACHE_HOME
-  char *path;       // of the one file
+  char folder[64];  // used as $XDG_CACHE_HOME
+  char *path;       // path of the only cache file
 } cache_place;
 
-// An empty cache, also for drivers where it does not pay, and text builds counted.
+// Starts with an empty cache, also on drivers for which the cache is usually off, and counts builds from text.
 static cache_place cache_begin(const fixture *f, const tsri_code *code) {
   ((opencl_device *)f->device)->keeps_no_binaries = false;
   cache_place place = {.folder = "/tmp/tessera-opencl-XXXXXX"};
@@ -211,7 +211,7 @@ static void cache_end(cache_place *place) {
   tsri_cl.CreateProgramWithSource = real_create;
   snprintf(inner, sizeof inner, "%s/tessera", place->folder);
   remove(place->path);
-  CHECK_EQ_INT(count_files(inner), 0);  // no half-written file stays
+  CHECK_EQ_INT(count_files(inner), 0);  // no unfinished file is left
   CHECK(rmdir(inner) == 0 && rmdir(place->folder) == 0);
   tsri_free(place->path);
 }
@@ -228,7 +228,7 @@ TEST(a_program_is_built_from_text_once) {
   cache_place place = cache_begin(&f, &code);
   build_once(&f, code, 1);
   build_once(&f, code, 1);
-  tsri_program *program = fixture_build(&f, code);  // and what comes from the cache runs
+  tsri_program *program = fixture_build(&f, code);  // a program from the cache works
   tsri_buffer *buffer = fixture_buffer(&f, 256, NULL);
   float value = 1;
   fixture_write(&f, buffer, 0, &value, sizeof value);
@@ -252,18 +252,18 @@ TEST(a_damaged_cache_file_is_ignored_and_replaced) {
   void *binary = tsri_cache_load(place.path, &bytes);
   CHECK(binary != NULL && bytes > 0);
 
-  FILE *file = fopen(place.path, "r+b");  // one byte is another
+  FILE *file = fopen(place.path, "r+b");  // change one byte
   CHECK(file && fseek(file, 100, SEEK_SET) == 0);
   int byte = fgetc(file);
   CHECK(fseek(file, 100, SEEK_SET) == 0 && fputc(byte ^ 1, file) != EOF && fclose(file) == 0);
   build_once(&f, code, 2);
   build_once(&f, code, 2);
 
-  CHECK(truncate(place.path, 30) == 0);  // the end is missing
+  CHECK(truncate(place.path, 30) == 0);  // cut off the end
   build_once(&f, code, 3);
   build_once(&f, code, 3);
 
-  CHECK(tsri_cache_store(place.path, "no program", 10));  // sound, but the driver does not take it
+  CHECK(tsri_cache_store(place.path, "no program", 10));  // a valid cache file whose contents the driver rejects
   build_once(&f, code, 4);
   build_once(&f, code, 4);
   tsri_free(binary);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// In-order queues, waiting with a time-out, copies and fills.
+// In-order queues: waits with a time-out, copies and fills.
 #include "backends/opencl/opencl.h"
 
 #if TSRI_HAS_OPENCL
@@ -40,7 +40,7 @@ tsr_status tsri_opencl_begin(opencl_queue *queue) {
 
 // --- Waiting --------------------------------------------------------------------------------------------------------
 
-// OpenCL has no wait with a time-out, so the state of a marker is asked for. CL_RUNNING: time is up.
+// OpenCL has no wait with a time-out, so the marker is polled. Returns CL_RUNNING when the time is up.
 static cl_int poll_until(cl_event marker, uint64_t timeout_ns) {
   tsri_poll poll = tsri_poll_begin(timeout_ns);
   cl_int state = CL_RUNNING;
@@ -48,7 +48,7 @@ static cl_int poll_until(cl_event marker, uint64_t timeout_ns) {
     cl_int code = tsri_cl.GetEventInfo(marker, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL);
     if (code != CL_SUCCESS) return code;
   } while (state > CL_COMPLETE && tsri_poll_again(&poll));
-  return state <= CL_COMPLETE ? state : CL_RUNNING;  // done, or an error's code
+  return state <= CL_COMPLETE ? state : CL_RUNNING;  // CL_COMPLETE, or an error code
 }
 
 cl_int tsri_opencl_wait(cl_command_queue commands, uint64_t timeout_ns) {
@@ -78,8 +78,9 @@ tsr_status tsri_opencl_queue_wait(tsri_queue *queue, uint64_t timeout_ns) {
 
 // --- Copies ---------------------------------------------------------------------------------------------------------
 
-// Not blocking: OpenCL reads `src` until the command is done, and the seam promises it until the wait. No staging of
-// ours: through pinned pieces an H200 copies 9.3 GB/s in and 9.1 out, and left to the driver 8.8 and 14.7.
+// Does not block: OpenCL reads `src` until the command is done, and the caller keeps it valid until the wait. No
+// staging by us: with pinned chunks an H200 reached 9.3 GB/s in and 9.1 GB/s out, while the driver alone reaches 8.8
+// and 14.7.
 tsr_status tsri_opencl_copy_in(tsri_queue *queue, tsri_buffer *dst, size_t dst_offset, const void *src, size_t bytes) {
   opencl_queue *ocl_queue = (opencl_queue *)queue;
   tsr_status status = tsri_opencl_begin(ocl_queue);
@@ -114,21 +115,22 @@ tsr_status tsri_opencl_copy(tsri_queue *queue, tsri_buffer *dst, size_t dst_offs
 // --- Fills ----------------------------------------------------------------------------------------------------------
 
 enum {
-  WIDE = 16,  // bytes of the pattern: on an H200 3.5 TB/s, against 1.7 with 4 and 0.4 with 1
-  // Fills beyond this go through a sub-buffer that begins at a multiple of it: NVIDIA's driver (580) counts pattern by
-  // pattern in 32 bits and hangs, or crashes the context, where bytes are counted near 4 GiB.
+  WIDE = 16,  // pattern bytes per fill: on an H200 this fills at 3.5 TB/s, 4 bytes at 1.7 and 1 byte at 0.4
+  // A fill beyond this offset uses a sub-buffer that begins at a multiple of it: NVIDIA's driver (580) counts with 32
+  // bits, and fills near 4 GiB hang or crash the context.
   WINDOW_BYTES = 1 << 30
 };
 
-// The widest power of two up to WIDE that divides `offset` and fits in `bytes`.
+// The largest power of two up to WIDE that divides `offset` and is at most `bytes`.
 static size_t piece_width(size_t offset, size_t bytes) {
   size_t width = WIDE;
   while (offset % width != 0 || width > bytes) width /= 2;
   return width;
 }
 
-// OpenCL wants offset and size to be multiples of the pattern, so a fill is cut at multiples of WIDE: up to four small
-// pieces, the wide middle, up to four small pieces. `turned` is the pattern as the first byte wants it, twice over.
+// OpenCL requires offset and size to be multiples of the pattern's size. A fill is therefore split at multiples of
+// WIDE: up to four small pieces, the wide middle, and up to four small pieces. `turned` is the pattern repeated over 2
+// * WIDE bytes, starting with the byte for `offset`.
 static cl_int fill_memory(opencl_queue *queue, cl_mem memory, size_t offset, size_t bytes,
                           const unsigned char turned[2 * WIDE]) {
   cl_int code = CL_SUCCESS;

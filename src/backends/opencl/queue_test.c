@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Copies, fills, waits and events, below the core. Copies and odd fills on every device are in tests/conformance
-// too; here are the sizes at which this backend's ways part.
+// Tests of copies, fills, waits and events without the core. tests/conformance also tests copies and unaligned fills
+// on every device; here are the sizes at which this backend switches from one method to another.
 #include "backends/opencl/fixture.h"
 
 #if TSRI_HAS_OPENCL
@@ -40,7 +40,7 @@ static cl_int CL_API_CALL note_release(cl_mem memory) {
   return real_release(memory);
 }
 
-// What NVIDIA's driver needs (buffer.c).
+// NVIDIA's driver crashes otherwise (see buffer.c).
 TEST(of_parts_that_overlap_the_one_that_begins_last_goes_first) {
   static const size_t offsets[3] = {8192, 24576, 16384};
   fixture f = fixture_open();
@@ -99,7 +99,7 @@ TEST(fills_reach_beyond_four_gibibytes) {
 
 // --- Waiting --------------------------------------------------------------------------------------------------------
 
-// Long enough to be caught running: each item turns a number over many times.
+// A kernel that runs long enough to be observed while running: each item changes a number many times.
 static const char slow_text[] =
     "typedef struct { uint rounds, start; } params;\n"
     "__kernel __attribute__((reqd_work_group_size(64, 1, 1))) void slow(__global uint *out, params p) {\n"
@@ -137,7 +137,7 @@ TEST(a_wait_that_times_out_leaves_the_work_running) {
   uint32_t back[64];
   fixture_read(&f, buffer, 0, back, sizeof back);
   CHECK_EQ_UINT(back[3], slow_result(ROUNDS, 8));
-  CHECK_OK(f.backend->queue_wait(f.queue, 0));  // nothing is queued, so no time is needed
+  CHECK_OK(f.backend->queue_wait(f.queue, 0));  // nothing is queued, so even a time-out of 0 suffices
   f.backend->buffer_destroy(f.device, buffer);
   f.backend->program_destroy(f.device, program);
   fixture_close(&f);
@@ -156,8 +156,8 @@ TEST(events_happen_and_order_two_queues) {
   CHECK_OK(f.backend->queue_create(f.device, &other));
   CHECK_OK(f.backend->event_create(f.device, &event));
   CHECK_OK(f.backend->event_is_done(f.device, event, &is_done));
-  CHECK(is_done);                                    // never recorded
-  CHECK_OK(f.backend->event_await(f.queue, event));  // and nothing to wait for
+  CHECK(is_done);                                    // an event that was never recorded counts as done
+  CHECK_OK(f.backend->event_await(f.queue, event));  // awaiting it does nothing
   for (uint32_t round = 0; round < 3; round++) {
     uint32_t back[64] = {0};
     launch_slow(&f, f.queue, program, buffer, ROUNDS, round);
@@ -196,7 +196,7 @@ TEST(events_of_a_profiled_device_carry_times) {
   CHECK_OK(f.backend->queue_wait(f.queue, UINT64_MAX));
   CHECK_OK(f.backend->event_elapsed(f.device, events[0], events[1], &first));
   CHECK_OK(f.backend->event_elapsed(f.device, events[0], events[2], &both));
-  CHECK(first > 100 * 1000);  // two million rounds take longer than a tenth of a millisecond
+  CHECK(first > 100 * 1000);  // two million rounds take longer than 0.1 ms
   CHECK(both > first + 100 * 1000);
   for (int i = 0; i < 3; i++) f.backend->event_destroy(f.device, events[i]);
   f.backend->buffer_destroy(f.device, buffer);
@@ -210,8 +210,8 @@ enum { THREADS = 4, LAUNCHES = 50 };
 
 typedef struct worker {
   const fixture *f;
-  tsri_program *program;  // the same for all
-  tsri_buffer *buffer;    // the same for all, each with a part of its own
+  tsri_program *program;  // shared by all threads
+  tsri_buffer *buffer;    // shared by all threads; each uses its own part
   uint32_t number;
   bool is_good;
 } worker;

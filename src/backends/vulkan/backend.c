@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The Vulkan backend's table. Vulkan 1.1, compute only; programs are SPIR-V (src/lang/emit/spirv/spirv.c).
+// The Vulkan backend's table. It needs Vulkan 1.1 and uses compute only; programs are SPIR-V
+// (src/lang/emit/spirv/spirv.c).
 #include "backends/vulkan/vulkan.h"
 
 #if TSRI_HAS_VULKAN

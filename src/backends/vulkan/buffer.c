@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Buffers, each with its own memory: the pool above cuts them into blocks, so there are few.
+// Buffers, each with its own memory allocation. There are few of them, because the core's pool divides them into
+// blocks.
 #include "backends/vulkan/vulkan.h"
 
 #if TSRI_HAS_VULKAN
@@ -10,7 +11,7 @@
 
 #define MAPPED (VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT)
 
-// First type with all `wanted` properties, in heap `heap` unless that is UINT32_MAX.
+// Finds the first memory type that has all `wanted` properties, in heap `heap` unless that is UINT32_MAX.
 static bool find_type(const VkPhysicalDeviceMemoryProperties *m, VkMemoryPropertyFlags wanted, uint32_t heap,
                       uint32_t *out_type) {
   for (uint32_t i = 0; i < m->memoryTypeCount; i++) {
@@ -24,7 +25,8 @@ static bool find_type(const VkPhysicalDeviceMemoryProperties *m, VkMemoryPropert
   return false;
 }
 
-// Where host and device share memory, buffers are mapped, provided that the host reads them through its caches.
+// Chooses the memory types for buffers and for staging. If host and device share memory, buffers are mapped, but only
+// if the host's access to them is cached.
 bool tsri_vulkan_choose_memory(vulkan_device *device) {
   VkPhysicalDeviceMemoryProperties2 memory = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2};
   tsri_vk.GetPhysicalDeviceMemoryProperties2(device->physical.handle, &memory);
@@ -63,7 +65,8 @@ static VkResult allocate(vulkan_device *device, uint32_t memory_type, bool maps,
 
 tsr_status tsri_vulkan_allocate(vulkan_device *device, VkDeviceSize bytes, uint32_t memory_type, bool maps,
                                 vulkan_buffer *out) {
-  *out = (vulkan_buffer){.bytes = (bytes + 255) & ~(VkDeviceSize)255};  // bindings are rounded up to 16 bytes
+  *out = (vulkan_buffer){.bytes = (bytes + 255) & ~(VkDeviceSize)255};  // a multiple of 256: bindings are rounded up
+                                                                        // to 16 bytes
   tsr_status status = tsri_vulkan_check_lost(device);
   if (status != TSR_OK) return status;
   VkResult result = allocate(device, memory_type, maps, out);
@@ -76,7 +79,7 @@ tsr_status tsri_vulkan_allocate(vulkan_device *device, VkDeviceSize bytes, uint3
 
 void tsri_vulkan_free(vulkan_device *device, vulkan_buffer *buffer) {
   if (buffer->buffer) device->vk.DestroyBuffer(device->handle, buffer->buffer, NULL);
-  if (buffer->memory) device->vk.FreeMemory(device->handle, buffer->memory, NULL);  // unmaps, too
+  if (buffer->memory) device->vk.FreeMemory(device->handle, buffer->memory, NULL);  // unmaps it as well
   buffer->buffer = VK_NULL_HANDLE;
   buffer->memory = VK_NULL_HANDLE;
 }
@@ -85,7 +88,7 @@ tsr_status tsri_vulkan_buffer_create(tsri_device *opaque, size_t bytes, tsri_buf
   vulkan_device *device = vulkan_device_of(opaque);
   uint64_t free_bytes = 0, total = 0;
   uint32_t heap = 0;
-  // A software device takes what the host does not have and is killed for it: asked first.
+  // A software device would allocate more than the host has, and the system would kill the process: check first.
   if (tsri_vulkan_is_software(&device->physical)) {
     tsri_vulkan_memory_numbers(&device->physical, &device->features, &heap, &free_bytes, &total);
     if (bytes > free_bytes) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Matrix products of f16 and bf16 by cooperative matrices, where the device has them. The kernel is written by
-// lang/emit/spirv/matmul.c; here is what it is used for, with which tiles, and how it is launched.
+// Matrix products of f16 and bf16 by cooperative matrices, on devices that have them. lang/emit/spirv/matmul.c writes
+// the kernel; this file decides which products use it, chooses the tiles and launches it.
 #include "backends/vulkan/cooperative.h"
 
 #if TSRI_HAS_VULKAN
@@ -32,8 +32,8 @@ vulkan_matrix tsri_vulkan_choose_matrix(const vulkan_cooperative_properties *lis
   return best;
 }
 
-// Measured on an H200 with f16, 4096 x 4096 x 4096 and 1024 x 1024 x 1024: the large ones do 314 and 94 TFLOP/s, the small
-// ones 216 and 127.
+// Measured on an H200 in f16: large_tiles reach 314 TFLOP/s for 4096 x 4096 x 4096 and 94 for 1024 x 1024 x 1024;
+// small_tiles reach 216 and 127.
 static const vulkan_tiles large_tiles = {128, 128, 64, 64, 64, false}, small_tiles = {64, 128, 32, 32, 64, false};
 
 void tsri_vulkan_query_matrices(const vulkan_physical *physical, vulkan_features *f) {
@@ -56,9 +56,9 @@ void tsri_vulkan_query_matrices(const vulkan_physical *physical, vulkan_features
 // --- Which products -------------------------------------------------------------------------------------------------
 
 enum {
-  LEAST = 32,          // below that, tiles would be mostly empty
-  FEW_GROUPS = 128,    // fewer leave parts of a large device idle: smaller tiles then
-  MOST_LAUNCHES = 256  // of one product
+  LEAST = 32,          // smallest m, n and k: below this, tiles would be mostly empty
+  FEW_GROUPS = 128,    // with fewer work-groups a large device is partly idle, so smaller tiles are used
+  MOST_LAUNCHES = 256  // most launches for one product
 };
 
 const tsri_native_offer tsri_vulkan_native_ops[] = {
@@ -66,7 +66,7 @@ const tsri_native_offer tsri_vulkan_native_ops[] = {
     {.kind = TSRI_NATIVE_NONE},
 };
 
-// One matrix of an operand: by rows or by columns.
+// Whether the matrix is row-major or column-major; out_pitch is the distance of its rows or columns.
 static bool read_matrix(const tsri_matrix *matrix, bool *out_by_columns, uint32_t *out_pitch) {
   *out_by_columns = matrix->column != 1;
   int64_t pitch = *out_by_columns ? matrix->column : matrix->row;
@@ -75,14 +75,15 @@ static bool read_matrix(const tsri_matrix *matrix, bool *out_by_columns, uint32_
   return true;
 }
 
-// Adds the elements that an axis reaches over to `*span`. False: its stride is negative, or there are too many.
+// Adds the elements between the first and the last index of an axis to `*span`. False: its stride is negative, or the
+// span exceeds 31 bits.
 static bool add_span(int64_t size, int64_t stride, uint64_t *span) {
   if (stride < 0 || stride > INT32_MAX || size > INT32_MAX) return false;
   *span += (uint64_t)(size - 1) * (uint64_t)stride;
   return *span <= INT32_MAX;
 }
 
-// Elements from an operand's first to its last; 0: a stride is negative, or there are too many.
+// Number of elements from an operand's first to its last; 0: a stride is negative, or the span exceeds 31 bits.
 static uint64_t span_of(const tsri_product_op *op, const tsri_matrix *matrix, int64_t rows, int64_t columns) {
   uint64_t span = 1;
   bool fits = add_span(rows, matrix->row, &span) && add_span(columns, matrix->column, &span);
@@ -90,7 +91,7 @@ static uint64_t span_of(const tsri_product_op *op, const tsri_matrix *matrix, in
   return fits ? span : 0;
 }
 
-// The result as a matrix: row-major without gaps.
+// The result y as a tsri_matrix: row-major and contiguous.
 static tsri_matrix result_of(const tsri_product_op *op) {
   tsri_matrix y = {.at = op->y, .row = op->n, .column = 1};
   int64_t step = op->m * op->n;
@@ -101,7 +102,7 @@ static tsri_matrix result_of(const tsri_product_op *op) {
   return y;
 }
 
-// The last two axes of the batch are in the kernel, the others are walked.
+// The kernel handles the last two batch axes; each index of the others is a separate launch.
 static bool plan_batch(const tsri_product_op *op, const tsri_matrix *y, const VkPhysicalDeviceLimits *limits,
                        vulkan_product *p) {
   const tsri_matrix *operands[3] = {&op->a, &op->b, y};
@@ -124,7 +125,7 @@ static bool plan_batch(const tsri_product_op *op, const tsri_matrix *y, const Vk
   return in_kernel <= limits->maxComputeWorkGroupCount[2] && launches <= MOST_LAUNCHES;
 }
 
-// Whether all rows begin at multiples of 16 bytes and are whole vectors long.
+// Whether all rows begin at multiples of 16 bytes and consist of whole vectors.
 static bool is_aligned(const tsri_product_op *op, const vulkan_product *p) {
   const tsri_spv_matmul_params *q = &p->params;
   uint32_t a_length = p->shape.a_by_columns ? q->m : q->k, b_length = p->shape.b_by_columns ? q->k : q->n;
@@ -152,7 +153,7 @@ static void cut(vulkan_product *p, const vulkan_matrix *matrix, const vulkan_til
   p->groups[1] = (p->params.m + s->tile_m - 1) / s->tile_m;
 }
 
-// Whether a binding can hold the operand from where it may begin at the earliest.
+// Whether one binding can cover the operand, even if it must begin earlier because of the offset alignment.
 static bool fits_binding(uint64_t span, const VkPhysicalDeviceLimits *limits) {
   return span > 0 && span * 2 + limits->minStorageBufferOffsetAlignment + 32 <= limits->maxStorageBufferRange;
 }
@@ -226,7 +227,8 @@ static tsr_status build_product(vulkan_device *device, const vulkan_product *pro
   return status;
 }
 
-// A driver that does not take the kernel is not asked again: TSR_ERR_UNSUPPORTED, and the portable one runs.
+// If the driver rejects the kernel, cooperative matrices are switched off for this device: TSR_ERR_UNSUPPORTED makes
+// the core run the portable kernel.
 static tsr_status find_program(vulkan_device *device, const vulkan_product *product, tsri_program **out_program) {
   tsri_mutex_lock(&device->lock);
   tsri_program **slot = &device->products[product->program];
@@ -242,7 +244,8 @@ static tsr_status find_program(vulkan_device *device, const vulkan_product *prod
   return status;
 }
 
-// Bindings begin where the device allows it; the rest of the way is in the parameters.
+// Binds the operand at the aligned offset at or below its own, and returns the remaining distance, which goes into the
+// kernel's parameters.
 static uint32_t bind_operand(const vulkan_device *device, tsri_place place, uint64_t span, tsri_binding *out) {
   size_t alignment = (size_t)device->physical.properties.limits.minStorageBufferOffsetAlignment;
   if (alignment < 16) alignment = 16;
@@ -251,7 +254,7 @@ static uint32_t bind_operand(const vulkan_device *device, tsri_place place, uint
   return (uint32_t)(below / 2);
 }
 
-// The place of launch `index` among those walked.
+// Adds the offsets of launch number `index` along the walked batch axes to the operands' positions `at`.
 static void place_launch(const vulkan_product *p, const uint32_t at[3], int64_t index, tsri_spv_matmul_params *out) {
   int64_t places[3] = {at[0], at[1], at[2]};
   for (int i = p->walked_count - 1; i >= 0; i--) {

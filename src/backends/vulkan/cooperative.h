@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Cooperative matrices: what VK_KHR_cooperative_matrix and VK_KHR_shader_bfloat16 define, under names of our own since
-// installed headers may be older than these extensions; and how sizes and tiles are chosen.
+// Cooperative matrices: the definitions of VK_KHR_cooperative_matrix and VK_KHR_shader_bfloat16 under our own names,
+// since the installed headers may be older than these extensions; and how matrix sizes and tiles are chosen.
 #ifndef TSRI_VULKAN_COOPERATIVE_H
 #define TSRI_VULKAN_COOPERATIVE_H
 
@@ -17,7 +17,7 @@
 #define VULKAN_COOPERATIVE_PROPERTIES ((VkStructureType)1000506001)
 #define VULKAN_BFLOAT16_FEATURES      ((VkStructureType)1000141000)
 
-// VkComponentTypeKHR and VkScopeKHR.
+// Values of VkComponentTypeKHR and VkScopeKHR.
 enum {
   VULKAN_COMPONENT_F16 = 0,
   VULKAN_COMPONENT_F32 = 1,
@@ -37,7 +37,7 @@ typedef struct vulkan_bfloat16_features {
   VkBool32 shaderBFloat16Type, shaderBFloat16DotProduct, shaderBFloat16CooperativeMatrix;
 } vulkan_bfloat16_features;
 
-// VkCooperativeMatrixPropertiesKHR.
+// The layout of VkCooperativeMatrixPropertiesKHR.
 typedef struct vulkan_cooperative_properties {
   VkStructureType sType;
   void *pNext;
@@ -47,22 +47,23 @@ typedef struct vulkan_cooperative_properties {
   uint32_t scope;
 } vulkan_cooperative_properties;
 
-// The largest of the sizes that take such components and sum in f32, if the kernel can be made of it.
+// Chooses the largest matrix size whose inputs have this component type, which sums in f32 and which the kernel
+// supports. All 0 if there is none.
 vulkan_matrix tsri_vulkan_choose_matrix(const vulkan_cooperative_properties *list, uint32_t count, uint32_t component);
 
-// A product that the kernel can do: how it is launched.
+// A product that the cooperative-matrix kernel can compute, and its launches.
 typedef struct vulkan_product {
   tsri_spv_matmul shape;
   uint32_t program;               // index in device->products
-  tsri_spv_matmul_params params;  // of the first launch; places are relative to the operands' own
+  tsri_spv_matmul_params params;  // of the first launch; offsets are relative to the start of each operand
   uint32_t groups[3];
-  uint64_t spans[3];               // elements from the operand's first to its last: a, b, y
-  int64_t walked[TSR_MAX_RANK];    // axes of the batch that are walked by launches
-  int64_t steps[3][TSR_MAX_RANK];  // with the strides of a, b and y there
+  uint64_t spans[3];               // of a, b and y: number of elements from the first to the last
+  int64_t walked[TSR_MAX_RANK];    // sizes of the batch axes that are split into separate launches
+  int64_t steps[3][TSR_MAX_RANK];  // strides of a, b and y along those axes
   int walked_count;
 } vulkan_product;
 
-// False: not one of ours. Buffers may be NULL. `limits` are the device's.
+// Describes the product in out_product. False: the kernel cannot compute it. The buffers in `op` may be NULL.
 bool tsri_vulkan_plan_product(const vulkan_features *features, const VkPhysicalDeviceLimits *limits, tsr_dtype dtype,
                               const tsri_product_op *op, vulkan_product *out_product);
 

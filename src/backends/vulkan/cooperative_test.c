@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Products by cooperative matrices: which are taken, and how. Where the device has no such matrices the kernel still runs,
-// with matrices of 8 x 8 made of ordinary instructions, a row in each item of a subgroup of 8.
+// Products by cooperative matrices: which are accepted, and whether the results are right. If the device has no
+// cooperative matrices, the kernel runs with emulated ones of 8 x 8, made of ordinary instructions: each item of a
+// subgroup of 8 holds one row.
 #include "backends/vulkan/cooperative.h"
 
 #include "backends/vulkan/fixture.h"
@@ -24,7 +25,7 @@ static void emulated_declare(tsri_spv *s, const tsri_spv_matmul *shape) {
   emulated_dtype = shape->dtype;
 }
 
-// a and sums: a row of 8; b: all of it.
+// An item holds one row of 8 elements of a and of the sums, but all of b.
 static tsri_spv_id emulated_type(tsri_spv *s, tsr_dtype dtype, uint32_t rows, uint32_t cols, uint32_t use) {
   (void)dtype;
   CHECK(rows == SIDE && cols == SIDE);
@@ -50,7 +51,7 @@ static tsri_spv_id shared_at(tsri_spv *s, tsri_spv_type type, tsri_spv_id array,
 static tsri_spv_id add(tsri_spv *s, tsri_spv_id a, tsri_spv_id b) { return tsri_spv_op2(s, SPV_OP_I_ADD, word, a, b); }
 static tsri_spv_id lane(tsri_spv *s) { return tsri_spv_builtin_value(s, SPV_BUILTIN_SUBGROUP_LANE, 0); }
 
-// The eight elements of a line as f32.
+// Loads the eight elements of a row or column as f32.
 static void load_line(tsri_spv *s, tsri_spv_id array, tsri_spv_id at, tsri_spv_id *out) {
   tsri_spv_type four = tsri_spv_make_type(SPV_U32, 4), pair = tsri_spv_make_type(SPV_F32, 2);
   tsri_spv_id pointer = shared_at(s, four, array, at), value = tsri_spv_new_id(s), type = tsri_spv_type_id(s, four);
@@ -82,7 +83,7 @@ static tsri_spv_id element(tsri_spv *s, tsri_spv_id array, uint32_t index) {
   return tsri_spv_op2(s, SPV_OP_COMPOSITE_EXTRACT, f32, array, index);
 }
 
-// Element `lane` of eight.
+// Selects element number `lane` of eight.
 static tsri_spv_id pick(tsri_spv *s, const tsri_spv_id *line) {
   tsri_spv_id value = line[0];
   for (uint32_t i = 1; i < SIDE; i++) {
@@ -138,7 +139,7 @@ static const tsri_spv_matrices emulated = {emulated_declare, emulated_type,    e
 
 // --- Running products -----------------------------------------------------------------------------------------------
 
-// The device's own matrices if it has any, else those of above with small tiles.
+// Uses the device's own cooperative matrices, or else the emulated ones with small tiles.
 static fixture open_with_matrices(bool has_two_tiles) {
   fixture f = fixture_open();
   vulkan_device *device = vulkan_device_of(f.device);
@@ -161,9 +162,9 @@ static float random_float(void) {
   return (float)(int32_t)(seed >> 8 & 0xff) * 0x1p-7f - 1;
 }
 
-// A matrix, or a batch of them, with room between rows and before the first element.
+// A matrix or a batch of them, with gaps between the rows and before the first element.
 typedef struct held {
-  float *values;  // as the buffer has them, as f32
+  float *values;  // the buffer's elements as f32
   uint16_t *bits;
   size_t count;
   tsri_buffer *buffer;
@@ -212,7 +213,7 @@ static double value_at(const held *h, const int64_t *index, int rank) {
   return (double)h->values[at];
 }
 
-// Compares y = a b, element by element, with sums in f64.
+// Compares y with a b, element by element; the reference sums in f64.
 static void compare(const fixture *f, tsr_dtype dtype, const held *a, const held *b, held *y) {
   tsr_shape shape = y->layout.shape;
   int rank = shape.rank;
@@ -239,7 +240,7 @@ static void compare(const fixture *f, tsr_dtype dtype, const held *a, const held
 typedef struct product_case {
   tsr_shape a, b, y;
   int64_t a_strides[4], b_strides[4];
-  size_t a_at, b_at, y_at;  // elements before the first
+  size_t a_at, b_at, y_at;  // elements before the first one of a, b and y
 } product_case;
 
 static void run_case(const fixture *f, tsr_dtype dtype, const product_case *c) {
@@ -255,7 +256,7 @@ static void run_case(const fixture *f, tsr_dtype dtype, const product_case *c) {
   CHECK(f->backend->has_op(f->device, &op));
   CHECK_OK(f->backend->run_op(f->queue, &op));
   compare(f, dtype, &a, &b, &y);
-  if (c->y_at > 0) CHECK_EQ_UINT(y.bits[0], before);  // nothing is written before it
+  if (c->y_at > 0) CHECK_EQ_UINT(y.bits[0], before);  // nothing is written before y begins
   let_go(f, &a);
   let_go(f, &b);
   let_go(f, &y);
@@ -301,7 +302,7 @@ TEST(batches_are_right_whether_joined_broadcast_or_walked) {
   run_case(&f, TSR_F16,
            &(product_case){SHAPE3(3, 32, 32), SHAPE2(32, 32), SHAPE3(3, 32, 32), {1024, 32, 1}, {32, 1}, 0, 0, 0});
   tsr_shape four = {.rank = 4, .dims = {2, 3, 32, 32}}, one = {.rank = 4, .dims = {2, 1, 32, 32}};
-  // Heads beside each other in the rows, and a batch of two that all of them share.
+  // Attention heads side by side in the rows of a; b has a batch of two that all heads share.
   run_case(&f, TSR_BF16, &(product_case){four, one, four, {3072, 32, 96, 1}, {1024, 1024, 32, 1}, 0, 0, 0});
   fixture_close(&f);
 }
@@ -314,7 +315,7 @@ static void declare_what_is_missing(tsri_spv *s, const tsri_spv_matmul *shape) {
 TEST(a_driver_that_refuses_the_kernel_is_not_asked_again) {
   fixture f = open_with_matrices(false);
   vulkan_device *device = vulkan_device_of(f.device);
-  tsri_spv_matrices refused = *atomic_load(&device->matrices);  // the device's own, or those that stand in for them
+  tsri_spv_matrices refused = *atomic_load(&device->matrices);  // the device's own matrices, or the emulated ones
   refused.declare = declare_what_is_missing;
   atomic_store(&device->matrices, &refused);
   int64_t strides[2] = {32, 1};
@@ -381,18 +382,18 @@ TEST(tiles_follow_from_the_size_and_edges_from_the_tiles) {
 
 TEST(products_that_the_kernel_cannot_do_are_left_to_others) {
   vulkan_product p;
-  tsri_product_op op = product_of(8, 512, 512).is.product;  // a few rows: bound by memory
+  tsri_product_op op = product_of(8, 512, 512).is.product;  // m is small: limited by memory bandwidth
   CHECK(!plans(TSR_F16, &op, &p));
   op = product_of(512, 512, 512).is.product;
-  CHECK(!plans(TSR_BF16, &op, &p));  // no such matrices
+  CHECK(!plans(TSR_BF16, &op, &p));  // these features have no bf16 matrices
   op.a.column = 2;
   CHECK(!plans(TSR_F16, &op, &p));
   op = product_of(512, 512, 512).is.product;
   op.a.row = -512;
   CHECK(!plans(TSR_F16, &op, &p));
-  op = product_of(65536, 65536, 64).is.product;  // more elements than 31 bits can count
+  op = product_of(65536, 65536, 64).is.product;  // more than 2^31 elements
   CHECK(!plans(TSR_F16, &op, &p));
-  op = product_of(32768, 32768, 64).is.product;  // more bytes than can be bound at once
+  op = product_of(32768, 32768, 64).is.product;  // more bytes than one binding can cover
   CHECK(!plans(TSR_F16, &op, &p));
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Copies and fills. Host memory goes through chunks, or directly where the buffer is mapped and nothing is queued.
+// Copies and fills. Copies from and to the host go through staging chunks, or directly if the buffer is mapped and the
+// stream is idle.
 #include "backends/vulkan/vulkan.h"
 
 #if TSRI_HAS_VULKAN
@@ -9,11 +10,12 @@
 #include "core/alloc.h"
 
 enum {
-  PIECE = 16 << 20,       // most that goes through a chunk at once
-  SENT_AT_ONCE = 1 << 20  // larger pieces are sent off, so that the device copies while the host prepares the next
+  PIECE = 16 << 20,       // largest part of a copy that goes through a chunk at once
+  SENT_AT_ONCE = 1 << 20  // larger parts are submitted at once, so that the device copies while the host prepares the
+                          // next
 };
 
-// One copy as a command. With the lock held.
+// Records one copy command. Call with the device's lock held.
 static tsr_status record_copy(vulkan_queue *queue, VkBuffer from, size_t from_offset, VkBuffer to, size_t to_offset,
                               size_t bytes) {
   vulkan_device *device = queue->device;
@@ -69,7 +71,7 @@ static tsr_status stage_out(vulkan_queue *queue, void *dst, const vulkan_buffer 
   tsr_status status = tsri_vulkan_stage(queue->device, bytes, &chunk, &offset);
   if (status == TSR_OK) {
     status = record_copy(queue, src->buffer, src_offset, chunk->buffer, offset, bytes);
-    if (status == TSR_OK) chunk->pins++;  // until the readback is done
+    if (status == TSR_OK) chunk->pins++;  // stays pinned until the readback is done
     tsri_vulkan_stage_used(chunk, queue->last_value);
   }
   if (status != TSR_OK) {
@@ -82,7 +84,8 @@ static tsr_status stage_out(vulkan_queue *queue, void *dst, const vulkan_buffer 
   return TSR_OK;
 }
 
-// Chunks that wait for this queue's own wait cannot be waited for: every so often the copy does that itself.
+// A copy larger than the staging memory would wait for chunks that only this queue's own wait frees. copy_out
+// therefore waits and finishes the readbacks itself now and then.
 static tsr_status drain(vulkan_queue *queue) {
   tsr_status status = tsri_vulkan_stream_wait(queue->device, queue->last_value, queue->device->timeout_ns);
   if (status == TSR_OK) tsri_vulkan_finish_readbacks(queue, true);
@@ -126,7 +129,7 @@ tsr_status tsri_vulkan_copy(tsri_queue *opaque, tsri_buffer *dst, size_t dst_off
 
 // --- Fills ----------------------------------------------------------------------------------------------------------
 
-// vkCmdFillBuffer: whole words at multiples of four.
+// vkCmdFillBuffer fills whole 32-bit words at multiples of four bytes.
 static tsr_status fill_words(vulkan_queue *queue, const vulkan_buffer *dst, size_t offset, size_t bytes,
                              uint32_t word) {
   vulkan_device *device = queue->device;
@@ -140,10 +143,11 @@ static tsr_status fill_words(vulkan_queue *queue, const vulkan_buffer *dst, size
   return tsri_vulkan_stream_end(device);
 }
 
-// Any pattern at any place: a stretch of it in a chunk, copied as often as needed. `phase`: where in the pattern it begins.
+// Fills with any pattern at any offset: writes a stretch of the pattern into a chunk and copies it as often as needed.
+// `phase` is the position in the pattern at which the range begins.
 static tsr_status fill_by_copies(vulkan_queue *queue, const vulkan_buffer *dst, size_t offset, size_t bytes,
                                  const unsigned char *pattern, size_t pattern_bytes, size_t phase) {
-  enum { STRETCH = 1 << 18 };  // a multiple of every pattern's size
+  enum { STRETCH = 1 << 18 };  // a multiple of every pattern size
   vulkan_chunk *chunk = NULL;
   size_t at = 0, stretch = bytes < STRETCH ? bytes : STRETCH;
   tsr_status status = tsri_vulkan_stage(queue->device, stretch, &chunk, &at);
@@ -157,7 +161,8 @@ static tsr_status fill_by_copies(vulkan_queue *queue, const vulkan_buffer *dst, 
   return status;
 }
 
-// A pattern that repeats every four bytes is filled as words, and copied before the first and after the last of them.
+// A pattern that repeats every four bytes is filled word by word; the bytes before the first and after the last whole
+// word are copied. Other patterns are copied entirely.
 static tsr_status fill_range(vulkan_queue *queue, const vulkan_buffer *dst, size_t offset, size_t bytes,
                              const unsigned char *pattern, size_t pattern_bytes) {
   bool is_wide = pattern_bytes == 8 && memcmp(pattern, pattern + 4, 4) != 0;

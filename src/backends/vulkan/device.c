@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The instance, its devices in order of preference, opening and closing one.
+// The Vulkan instance, its devices in order of preference, and opening and closing a device.
 #include "backends/vulkan/vulkan.h"
 
 #if TSRI_HAS_VULKAN
@@ -145,7 +145,7 @@ static int rank(const vulkan_physical *physical) {
   }
 }
 
-// A family of queues that computes; one that does not draw, too, is less busy.
+// Chooses a queue family that can compute, preferably one without graphics, which is less busy.
 static bool find_family(vulkan_physical *physical) {
   VkQueueFamilyProperties families[32];
   uint32_t count = sizeof families / sizeof *families;
@@ -175,7 +175,7 @@ static tsr_status list_devices(void) {
   VkPhysicalDevice handles[MAX_DEVICES];
   uint32_t count = MAX_DEVICES;
   VkResult result = tsri_vk.EnumeratePhysicalDevices(instance, &count, handles);
-  if (result == VK_ERROR_INITIALIZATION_FAILED) count = 0;  // drivers without hardware
+  if (result == VK_ERROR_INITIALIZATION_FAILED) count = 0;  // returned by drivers that find no hardware
   else if (result < VK_SUCCESS) return VULKAN_FAIL(NULL, result, TSR_ERR_UNAVAILABLE, "vkEnumeratePhysicalDevices");
   device_count = 0;
   for (uint32_t i = 0; i < count; i++) add_device(handles[i]);
@@ -183,7 +183,7 @@ static tsr_status list_devices(void) {
 }
 
 tsr_status tsri_vulkan_start(const tsri_host *host) {
-  (void)host;  // built in: errors go through TSRI_FAIL
+  (void)host;  // built in: errors are reported by TSRI_FAIL, not through the host table
   if (instance) return TSR_OK;
   tsr_status status = tsri_vulkan_load(tsri_vulkan_library_names);
   if (status == TSR_OK) status = create_instance();
@@ -238,14 +238,15 @@ static void fill_limits(const vulkan_device *device, tsri_limits *out) {
   out->subgroup_size = f->subgroups ? f->subgroup_size : 0;
   uint32_t wide = (f->i64 ? 1u << TSR_I64 : 0) | (f->f64 ? 1u << TSR_F64 : 0);
   uint32_t all = (1u << TSR_DTYPE_COUNT) - 1, both = 1u << TSR_I64 | 1u << TSR_F64;
-  out->dtype_storage = (all & ~both) | wide;  // small ones go by words where they must
-  // f16 only if it rounds to nearest and keeps denormals; else it is computed as f32.
+  out->dtype_storage = (all & ~both) | wide;  // if the device cannot store small elements, kernels access them as
+                                              // parts of 32-bit words
+  // f16 arithmetic only if it rounds to nearest and keeps denormals; otherwise f16 is computed in f32.
   bool has_f16 = f->f16 && f->storage16 && (f->keeps_denormals & f->rounds_to_even & 1);
   out->dtype_arithmetic = (out->dtype_storage & ~(1u << TSR_F16)) | (has_f16 ? 1u << TSR_F16 : 0);
   out->has_subgroups = out->has_subgroup_shuffle = f->subgroups;
-  out->has_exact_divide = is_software;  // processors divide exactly; Vulkan allows 2.5 ULP
-  out->copies_slowly = !is_software;    // 0.84 TB/s on an H200, where kernels copy at 4.2
-  out->has_exact_fma = !is_software;    // lavapipe multiplies, then adds; hardware fuses
+  out->has_exact_divide = is_software;  // CPUs divide exactly; Vulkan allows an error of 2.5 ULP
+  out->copies_slowly = !is_software;    // 0.84 TB/s on an H200, while kernels copy at 4.2 TB/s
+  out->has_exact_fma = !is_software;    // lavapipe multiplies, then adds, with two roundings; hardware fuses
   out->has_quirks = is_software;
   out->has_storage16 = f->storage16;
   out->has_storage8 = f->storage8;
@@ -256,13 +257,13 @@ static void fill_limits(const vulkan_device *device, tsri_limits *out) {
   out->rounds_to_even = f->rounds_to_even;
   out->max_binding_bytes = l->maxStorageBufferRange & ~UINT32_C(255);
   out->longest_launch_ns = UINT64_C(1000000000);
-  if (is_software) {  // lavapipe of Mesa 22.3: 0.8 MiB for 40 KiB of SPIR-V, 2.1 MiB for 87 KiB
+  if (is_software) {  // measured with lavapipe of Mesa 22.3: 0.8 MiB for 40 KiB of SPIR-V, 2.1 MiB for 87 KiB
     out->program_bytes = 64 << 10;
     out->program_bytes_per_code = 24;
   }
 }
 
-// One file per device and driver.
+// The pipeline cache has one file per device and driver.
 static char *cache_path_for(const vulkan_physical *physical) {
   const VkPhysicalDeviceProperties *p = &physical->properties;
   tsri_cache_key key;
@@ -274,7 +275,7 @@ static char *cache_path_for(const vulkan_physical *physical) {
   return tsri_cache_path("vulkan", &key);
 }
 
-// A file that the driver does not take gives an empty cache.
+// If the driver rejects the file, the cache starts empty.
 static tsr_status open_cache(vulkan_device *device) {
   size_t bytes = 0;
   device->cache_path = cache_path_for(&device->physical);
@@ -343,7 +344,7 @@ tsr_status tsri_vulkan_device_open(int index, const tsri_open_options *options, 
   return TSR_OK;
 }
 
-// Copes with a half-open device.
+// Accepts a partly initialised device.
 void tsri_vulkan_device_close(tsri_device *opaque) {
   vulkan_device *device = vulkan_device_of(opaque);
   if (device->handle && device->vk.DestroyDevice) {

@@ -48,7 +48,7 @@ TEST(too_large_a_buffer_is_out_of_memory_with_the_figure) {
   CHECK_LAST_ERROR_HAS("70368744177664");
   CHECK(buffer == NULL);
   if (fixture_messages >= 0)
-    fixture_messages = tsri_vulkan_validation_count();  // the layer may object to the size, as it should
+    fixture_messages = tsri_vulkan_validation_count();  // the layer may rightly complain about the size
   fixture_close(&f);
 }
 

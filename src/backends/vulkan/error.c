@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Results of Vulkan calls as statuses and texts.
+// Converts Vulkan's result codes to statuses and messages.
 #include "backends/vulkan/vulkan.h"
 
 #if TSRI_HAS_VULKAN

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Events: the number of the batch they are in and, when profiling, a time stamp.
+// Events. An event holds the number of the batch it was recorded in and, with profiling, a time stamp.
 #include "backends/vulkan/vulkan.h"
 
 #if TSRI_HAS_VULKAN
@@ -54,7 +54,7 @@ tsr_status tsri_vulkan_event_record(tsri_queue *opaque, tsri_event *opaque_event
   return status;
 }
 
-// Later commands, of whichever queue, come after it in the one stream.
+// Nothing to do: all queues record into one stream, so later commands run after the event anyway.
 tsr_status tsri_vulkan_event_await(tsri_queue *queue, tsri_event *event) {
   (void)event;
   return tsri_vulkan_check_lost(vulkan_queue_of(queue)->device);
@@ -65,7 +65,7 @@ tsr_status tsri_vulkan_event_is_done(tsri_device *opaque, tsri_event *opaque_eve
   const vulkan_event *event = (const vulkan_event *)opaque_event;
   tsri_mutex_lock(&device->lock);
   tsr_status status = tsri_vulkan_check_lost(device);
-  // What nobody sends off would never be done.
+  // The event's batch may still be open. Submit it, otherwise the event would never happen.
   if (status == TSR_OK && device->open && device->open->value <= event->value)
     status = tsri_vulkan_stream_submit(device);
   tsri_vulkan_stream_retire(device);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a physical device has: features, limits, names. Asked, never assumed.
+// Queries a physical device: its features, limits, names and memory.
 #include "backends/vulkan/vulkan.h"
 
 #if TSRI_HAS_VULKAN
@@ -12,7 +12,7 @@
 
 // --- Extensions -----------------------------------------------------------------------------------------------------
 
-// The extensions that are used where there are any, with the feature that remembers them.
+// Optional extensions, each with the member of vulkan_features that says whether the device has it.
 #define EXTENSIONS(X)                                                   \
   X(VK_KHR_8BIT_STORAGE_EXTENSION_NAME, has_8bit)                       \
   X(VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME, float16_int8)            \
@@ -58,7 +58,7 @@ static VkBaseOutStructure *link_next(VkBaseOutStructure *last, void *structure) 
   return structure;
 }
 
-// Only structures of extensions that are there may be in the chain.
+// The chain may contain only structures of extensions that the device has.
 static void link_features(feature_chain *c, const vulkan_features *f) {
   c->base.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
   c->storage16.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES;
@@ -92,7 +92,8 @@ static void query_feature_bits(VkPhysicalDevice physical, vulkan_features *f) {
   f->i8 = c.float16_int8.shaderInt8;
   f->fixes_subgroup_size = c.subgroup_size.subgroupSizeControl;
   f->full_subgroups = c.subgroup_size.computeFullSubgroups;
-  // Both or none: with the model alone, atomics of ordinary kernels could not have the device as their scope.
+  // Both or none: without device scope in the memory model, the atomics of ordinary kernels could not use the device
+  // scope.
   f->memory_model = c.memory_model.vulkanMemoryModel && c.memory_model.vulkanMemoryModelDeviceScope;
   f->cooperative = c.cooperative.cooperativeMatrix;
   f->bfloat16 = c.bfloat16.shaderBFloat16Type && c.bfloat16.shaderBFloat16CooperativeMatrix;
@@ -129,7 +130,7 @@ static void query_properties(VkPhysicalDevice physical, const vulkan_features *f
   tsri_vk.GetPhysicalDeviceProperties2(physical, &c->base);
 }
 
-// Bits for 16, 32 and 64, less those that could only be had together with one that is missing.
+// Bits 0, 1 and 2 for 16, 32 and 64 bits. Removes bits that can only be set together with one that is missing.
 static uint8_t float_bits(VkBool32 f16, VkBool32 f32, VkBool32 f64, VkShaderFloatControlsIndependenceKHR independence) {
   uint8_t bits = (uint8_t)((f16 ? 1 : 0) | (f32 ? 2 : 0) | (f64 ? 4 : 0));
   if (independence == VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_NONE_KHR) return bits == 7 ? bits : 0;
@@ -146,7 +147,7 @@ static void query_floats(const VkPhysicalDeviceFloatControlsPropertiesKHR *p, vu
                             p->shaderSignedZeroInfNanPreserveFloat64, VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_ALL_KHR);
 }
 
-// Subgroups are of use only if their size is certain: the only one there is, or one that a pipeline can ask for.
+// Subgroups are used only if their size is certain: the device has only one size, or a pipeline can request a size.
 static void query_subgroups(const property_chain *c, vulkan_features *f) {
   const VkSubgroupFeatureFlags needed = VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_VOTE_BIT |
                                         VK_SUBGROUP_FEATURE_ARITHMETIC_BIT | VK_SUBGROUP_FEATURE_SHUFFLE_BIT;
@@ -211,7 +212,7 @@ VkResult tsri_vulkan_create_device(const vulkan_physical *physical, const vulkan
 
 // --- Numbers and names ----------------------------------------------------------------------------------------------
 
-// The largest heap of the device's own memory; its budget where the driver knows that.
+// Reports the largest heap of device-local memory, and its budget if the driver reports one.
 void tsri_vulkan_memory_numbers(const vulkan_physical *physical, const vulkan_features *features, uint32_t *out_heap,
                                 uint64_t *out_free, uint64_t *out_total) {
   VkPhysicalDeviceMemoryBudgetPropertiesEXT budget = {
@@ -232,7 +233,8 @@ void tsri_vulkan_memory_numbers(const vulkan_physical *physical, const vulkan_fe
     uint64_t limit = budget.heapBudget[best], used = budget.heapUsage[best];
     free_bytes = limit > used ? limit - used : 0;
   }
-  if (tsri_vulkan_is_software(physical)) {  // then it is the host's memory, which the driver does not watch
+  if (tsri_vulkan_is_software(physical)) {  // a software device uses the host's memory, which the driver does not
+                                            // check
     uint64_t host_total = 0, host_free = 0;
     tsri_memory_size(&host_total, &host_free);
     if (host_total && host_total < total) total = host_total;

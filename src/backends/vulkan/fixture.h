@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// For the tests of this folder: an open Vulkan device at the seam, below the core, and kernels from text on it. Every test
-// runs under the validation layer where that is installed, and fixture_close checks that it had nothing to say.
+// For the tests of this folder: an open Vulkan device used directly through its tsri_backend table, without the core,
+// and kernels compiled from text. If the validation layer is installed, every test runs under it, and fixture_close
+// checks that it reported nothing.
 #ifndef TSRI_VULKAN_FIXTURE_H
 #define TSRI_VULKAN_FIXTURE_H
 
@@ -13,7 +14,7 @@ extern const tsri_backend tsri_vulkan_backend;
 
 #define UNUSED_HERE __attribute__((unused))
 
-// The layer keeps memory until the process ends, which the address sanitizer would call a leak of ours.
+// The validation layer does not free all of its memory, which the address sanitizer would report as leaks.
 #if defined(__SANITIZE_ADDRESS__)
 #define WANTS_VALIDATION "0"
 #elif defined(__has_feature)
@@ -29,7 +30,7 @@ __attribute__((constructor)) static void switch_validation_on(void) {
   setenv("TSRI_VULKAN_VALIDATION", WANTS_VALIDATION, 0);
 }
 
-static int fixture_messages;  // of the validation layer, before the test
+static int fixture_messages;  // messages of the validation layer before the test
 
 static tsri_emit_options fixture_emit_options(const tsri_limits *limits) {
   tsri_emit_options o = tsri_emit_defaults_spirv;
@@ -74,7 +75,7 @@ UNUSED_HERE static void fixture_close(const fixture *f) {
   if (fixture_messages >= 0) CHECK_EQ_INT(tsri_vulkan_validation_count(), fixture_messages);
 }
 
-// A file of kernels/, in memory that stays.
+// Reads a file of kernels/. The text stays valid until the next call.
 UNUSED_HERE static const char *fixture_kernel_file(const char *name) {
   static char text[1 << 16];
   char path[1024];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Opening libvulkan, and telling people what to do where it is not.
+// Opens libvulkan; if it is missing, the message says what to install.
 #include "backends/vulkan/loader.h"
 
 #if TSRI_HAS_VULKAN
@@ -32,7 +32,7 @@ static bool find_start(tsri_library *library, char *reason, size_t reason_bytes)
     snprintf(reason, reason_bytes, "has no vkGetInstanceProcAddr");
     return false;
   }
-  // Functions as data: the pointer is copied byte by byte, which ISO C leaves as the only way.
+  // memcpy, because ISO C has no conversion from object pointers to function pointers.
   memcpy(&tsri_vk.GetInstanceProcAddr, &entry, sizeof entry);
 #define VK_START(name)                                                                     \
   tsri_vk.name = (PFN_vk##name)tsri_vk.GetInstanceProcAddr(NULL, "vk" #name);              \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// libvulkan at run time: its entry points, found by name.
+// libvulkan, opened at run time: tables with one function pointer per entry point used.
 #ifndef TSRI_VULKAN_LOADER_H
 #define TSRI_VULKAN_LOADER_H
 
@@ -22,7 +22,7 @@
 #include <stdbool.h>
 #include <vulkan/vulkan.h>
 
-// Functions of the library and of the instance.
+// Functions of the library and of the instance. VK_START and VK_INSTANCE entries of entry_points.def.
 typedef struct tsri_vulkan_api {
   PFN_vkGetInstanceProcAddr GetInstanceProcAddr;
 #define VK_START(name)    PFN_vk##name name;
@@ -33,7 +33,7 @@ typedef struct tsri_vulkan_api {
 } tsri_vulkan_api;
 extern tsri_vulkan_api tsri_vk;
 
-// Functions of one device, without the loader's detour.
+// Functions of one device. Calls through them skip the loader's dispatch.
 typedef struct tsri_vulkan_device_api {
 #define VK_START(name)
 #define VK_INSTANCE(name)
@@ -44,12 +44,12 @@ typedef struct tsri_vulkan_device_api {
 
 extern const char *const tsri_vulkan_library_names[];  // ends with NULL
 
-// Opens the first library of `names` that is one, for the rest of the process.
+// Opens the first library of `names` that has the Vulkan entry points. It stays open until the process ends.
 //
-// Errors: TSR_ERR_NOT_FOUND with each name and what the loader said of it.
+// Errors: TSR_ERR_NOT_FOUND; the message lists each name with what the loader said.
 tsr_status tsri_vulkan_load(const char *const *names);
 
-// The instance's functions, and a device's.
+// Look up the functions of the instance, and of a device.
 tsr_status tsri_vulkan_load_instance(VkInstance instance);
 tsr_status tsri_vulkan_load_device(VkDevice device, tsri_vulkan_device_api *out_api);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Programs: a compute pipeline made of SPIR-V words, and its launch.
+// Programs: compute pipelines built from SPIR-V, and their launches.
 #include "backends/vulkan/vulkan.h"
 
 #if TSRI_HAS_VULKAN
@@ -50,7 +50,7 @@ static VkResult create_layouts(vulkan_device *device, vulkan_program *program) {
                                                  .descriptorCount = 1,
                                                  .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT};
   }
-  enum { ALWAYS_PUSHABLE = 32 };  // the least that the extension promises
+  enum { ALWAYS_PUSHABLE = 32 };  // the smallest limit that the extension allows
   program->pushes_descriptors = device->features.push_descriptors && count <= ALWAYS_PUSHABLE;
   VkDescriptorSetLayoutCreateInfo set = {
       .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
@@ -69,7 +69,8 @@ static VkResult create_layouts(vulkan_device *device, vulkan_program *program) {
   return device->vk.CreatePipelineLayout(device->handle, &layout, NULL, &program->layout);
 }
 
-// Where sizes vary, the pipeline asks for the one that the code was written for.
+// Creates the pipeline. If the device supports several subgroup sizes, the pipeline requests the one that the code was
+// emitted for.
 static VkResult create_pipeline(vulkan_device *device, const tsri_code *code, vulkan_program *program) {
   const vulkan_features *f = &device->features;
   VkShaderModuleCreateInfo words = {
@@ -138,7 +139,7 @@ typedef struct bound {
   uint32_t count;
 } bound;
 
-// Ranges end at a multiple of 16, since shaders read whole words and vectors; buffers are that long.
+// Rounds the range up to a multiple of 16, since shaders read whole words and vectors. Buffers are padded accordingly.
 static void add_binding(bound *b, VkBuffer buffer, VkDeviceSize offset, VkDeviceSize bytes, bool is_written) {
   uint32_t i = b->count++;
   VkDeviceSize range = (bytes + 15) & ~(VkDeviceSize)15;
@@ -191,7 +192,7 @@ static tsr_status record_launch(vulkan_queue *queue, vulkan_program *program, co
   return tsri_vulkan_stream_end(device);
 }
 
-// Parameters that are too many to push go through a chunk, at an offset that may be bound.
+// Copies parameters that are too large for push constants into a chunk, at an offset that can be bound.
 static tsr_status stage_params(vulkan_device *device, const vulkan_program *program, const void *params,
                                vulkan_chunk **out_chunk, size_t *out_offset) {
   size_t alignment = (size_t)device->physical.properties.limits.minStorageBufferOffsetAlignment;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Emitted kernels on a Vulkan device against plain C: with all its features and as if it had none.
+// Runs emitted kernels on a Vulkan device and compares them with plain C: with all the device's features, and with
+// none.
 #include "backends/vulkan/fixture.h"
 
 #if TSRI_HAS_VULKAN
 
 #include <math.h>
 
-// What SwiftShader has: nothing beyond the least.
+// Leaves only what every Vulkan device has, as on SwiftShader.
 static void take_features_away(fixture *f) {
   f->emit.storage8 = f->emit.storage16 = f->emit.i8 = f->emit.i16 = f->emit.f16 = false;
   f->emit.subgroups = f->emit.subgroup_shuffle = f->emit.exact_divide = f->emit.exact_fma = false;
@@ -17,12 +18,12 @@ static void take_features_away(fixture *f) {
 static uint32_t seed = 1;
 static float random_float(void) {
   seed = seed * 1664525u + 1013904223u;
-  return (float)(int32_t)seed * 0x1p-29f;  // -4 to 4
+  return (float)(int32_t)seed * 0x1p-29f;  // in -4 to 4
 }
 
 // --- Kernels that ship ----------------------------------------------------------------------------------------------
 
-// One dtype of relu(a * b + c), computed here by conversions to and from f32.
+// Runs relu(a * b + c) in one dtype and compares it with C code that converts to and from f32.
 static void run_relu(fixture *f, tsr_dtype dtype, const char *kernel, int lanes) {
   enum { COUNT = 1000 };
   float a[COUNT], b[COUNT], c[COUNT], wanted[COUNT], got[COUNT];
@@ -53,7 +54,7 @@ static void run_relu(fixture *f, tsr_dtype dtype, const char *kernel, int lanes)
   fixture_read(f, bound[3].buffer, 0, raw[3], bound[3].bytes);
   CHECK_OK(tsr_convert(TSR_F32, got, dtype, raw[3], COUNT));
   for (int i = 0; i < COUNT; i++) {
-    // T's own arithmetic rounds each step in T; one step of it is the bound.
+    // The kernel rounds each step in T; the bound is one such rounding.
     float bound_here = dtype == TSR_F16 ? 0x1p-9f : dtype == TSR_BF16 ? 0x1p-6f : 0;
     CHECK_NEAR(got[i], wanted[i], bound_here * (fabsf(wanted[i]) + fabsf(a[i] * b[i])));
   }
@@ -164,7 +165,7 @@ TEST(rms_norm_matmul_and_histogram_without_features) {
 // --- Functions ------------------------------------------------------------------------------------------------------
 
 typedef struct function {
-  const char *text;  // of x and z
+  const char *text;  // as a function of x and z
   double (*one)(double);
   double (*two)(double, double);
   double low, high;
@@ -193,7 +194,7 @@ static const function functions[] = {
 
 enum { POINTS = 512 };
 
-// Units in the last place of the wanted value, in the precision of `digits`.
+// The error in units in the last place (ULP) of the wanted value, for a float type with `digits` bits.
 static double ulps(double got, double wanted, int digits, int least) {
   if (isnan(got) || isnan(wanted)) return isnan(got) && isnan(wanted) ? 0 : 1e9;
   if (got == wanted) return 0;
@@ -268,7 +269,7 @@ TEST(functions_of_f64_are_accurate) {
 
 TEST(fma_rounds_once) {
   fixture f = fixture_open();
-  // The product is 1 + 2^-11 + 2^-24: only with its last bit does the sum with -1 - 2^-11 give 2^-24.
+  // The exact product is 1 + 2^-11 + 2^-24. Only if its last bit is kept does adding -1 - 2^-11 give 2^-24.
   float in[3] = {1 + 0x1p-12f, 1 + 0x1p-12f, -1 - 0x1p-11f}, out = 0;
   fixture_kernel k = fixture_compile(
       &f, "kernel k(in f32 x[], out f32 y[]) { if (global.x == 0) y[0] = fma(x[0], x[1], x[2]); }", NULL, "", false);
@@ -468,7 +469,8 @@ TEST(collectives_with_and_without_subgroups) {
 
 // --- Parameters, checks, failures -----------------------------------------------------------------------------------
 
-// A compiler that does without NaN, infinity and -0 makes 0 of x * 0 and 0 / x, x of x + 0, and a choice of x * f32(bool).
+// A compiler that ignores NaN, infinity and -0 replaces x * 0 and 0 / x by 0, x + 0 by x, and x * f32(bool) by a
+// selection.
 TEST(arithmetic_with_a_zero_that_the_compiler_could_know) {
   enum { COUNT = 6, EACH = 6 };
   float x[COUNT] = {INFINITY, -INFINITY, NAN, -0.0f, 0.0f, -3}, r[COUNT * EACH];
@@ -511,7 +513,7 @@ TEST(many_parameters_go_through_a_buffer) {
   fixture_bound bound = {fixture_buffer(&f, 4, NULL), 4, 0};
   for (int round = 0; round < 3; round++) {
     fixture_launch(&f, &k, 1, 1, 1, &bound, params);
-    memset(params, 0, round == 1 ? sizeof params : 0);  // read before the call returned
+    memset(params, 0, round == 1 ? sizeof params : 0);  // the launch has already read the parameters
     fixture_read(&f, bound.buffer, 0, &out, 4);
     CHECK_NEAR(out, round < 2 ? wanted : 0, 0);
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Queues: which batch holds a queue's newest command, and what is still to be copied to the host for it.
+// Queues. A queue remembers the batch of its newest command and the readbacks that its next wait must copy to the
+// host.
 #include "backends/vulkan/vulkan.h"
 
 #if TSRI_HAS_VULKAN
@@ -22,7 +23,8 @@ void tsri_vulkan_queue_destroy(tsri_queue *queue) {
   tsri_free(queue);
 }
 
-// Only this queue's thread touches the list; chunks belong to the device's lock.
+// The list is used only by this queue's thread; the chunks are protected by the device's lock. copies: false drops the
+// data.
 void tsri_vulkan_finish_readbacks(vulkan_queue *queue, bool copies) {
   for (vulkan_readback *r = queue->readbacks, *next; r; r = next) {
     next = r->next;
@@ -45,7 +47,7 @@ tsr_status tsri_vulkan_queue_wait(tsri_queue *opaque, uint64_t timeout_ns) {
     tsri_vulkan_stage_trim(queue->device, false);
     tsri_mutex_unlock(&queue->device->lock);
   } else if (status == TSR_ERR_DEVICE_LOST) {
-    tsri_vulkan_finish_readbacks(queue, false);  // they will never arrive
+    tsri_vulkan_finish_readbacks(queue, false);  // the data will never arrive
   }
   return status;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Copies, fills, events, waits and threads of the Vulkan backend.
+// Tests of copies, fills, events, waits and threads of the Vulkan backend.
 #include "backends/common/queue_testing.h"
 #include "backends/common/workers_testing.h"
 #include "backends/vulkan/fixture.h"
@@ -52,7 +52,7 @@ TEST(times_need_profiling) {
 TEST(a_wait_that_takes_too_long_is_a_status_and_the_work_goes_on) {
   fixture f = fixture_open();
   enum { GROUPS = 1024, ITEMS = 64 * GROUPS };
-  static const uint32_t zeros[ITEMS], rounds = 60000;  // lavapipe ends loops after 65,535
+  static const uint32_t zeros[ITEMS], rounds = 60000;  // lavapipe stops loops after 65,535 iterations
   fixture_kernel k = fixture_compile(&f, slow_kernel, NULL, "", false);
   tsri_buffer *buffer = fixture_buffer(&f, sizeof zeros, zeros);
   fixture_launch(&f, &k, GROUPS, 1, 1, &(fixture_bound){buffer, sizeof zeros, 0}, &rounds);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Random well-formed kernels give the same results on the Vulkan device as in plain C, with the device's features and
+// Random valid kernels give the same results on the Vulkan device as in plain C, with the device's features and
 // without them.
 #include "backends/vulkan/fixture.h"
 
@@ -19,7 +19,7 @@ static void run_vulkan(const fixture *f, random_case *c) {
     unsigned char *is = malloc(bound[i].bytes);
     CHECK(is);
     fixture_read(f, bound[i].buffer, 0, is, bound[i].bytes);
-    // Twice what the others are allowed: their functions are the C library's, ours are within 3 ULP.
+    // Twice the tolerance of the other backends: they use the C library's functions, ours are within 3 ULP.
     random_case_compare(c, i, "Vulkan", is, false, 2);
     free(is);
     f->backend->buffer_destroy(f->device, bound[i].buffer);
@@ -27,7 +27,7 @@ static void run_vulkan(const fixture *f, random_case *c) {
   fixture_discard(f, &k);
 }
 
-// Does f32 arithmetic make 0 of numbers below 2^-126? Vulkan leaves it free, and NVIDIA's does.
+// Whether f32 arithmetic flushes numbers below 2^-126 to 0. Vulkan permits it, and NVIDIA's driver does it.
 static bool flushes_denormals(const fixture *f) {
   uint32_t x[2] = {0x00400000, 0x00100000}, y = 0;
   fixture_kernel k = fixture_compile(f, "kernel k(in f32 x[], out f32 y[]) { if (global.x == 0) y[0] = x[0] + x[1]; }",
@@ -77,7 +77,8 @@ TEST(random_kernels_agree_in_plain_c_and_vulkan) {
 TEST(random_kernels_agree_in_plain_c_and_vulkan_without_features) {
   fixture f = fixture_open();
   bool has_64 = f.emit.f64 && f.emit.i64;
-  // Without the promise to keep NaN, drivers make 0 of x * 0. What a compiler gets wrong is no feature.
+  // keeps_nan and quirks stay as they are: without the promise to keep NaN, drivers turn x * 0 into 0, and a
+  // compiler's bugs do not go away with a feature.
   f.emit = (tsri_emit_options){.subgroup_size = 16,
                                .f64 = has_64,
                                .i64 = has_64,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Chunks of memory that the host and the device both see, through which copies go. Kept mapped and used again.
+// Staging memory: chunks that both host and device can access, through which copies go. Chunks stay mapped and are
+// reused.
 #include "backends/vulkan/vulkan.h"
 
 #if TSRI_HAS_VULKAN
@@ -7,9 +8,9 @@
 #include "core/alloc.h"
 
 enum {
-  SMALL_CHUNK = 1 << 20,  // small pieces are cut from chunks of this size
-  MOST_KEPT = 64 << 20,   // bytes of idle chunks
-  MOST_USED = 256 << 20   // beyond this a copy waits for earlier ones, if that helps
+  SMALL_CHUNK = 1 << 20,  // small copies share chunks of this size
+  MOST_KEPT = 64 << 20,   // most bytes of idle chunks to keep
+  MOST_USED = 256 << 20   // above this, a copy first waits for earlier ones, if that frees chunks
 };
 
 static bool is_free(const vulkan_device *device, const vulkan_chunk *chunk) {
@@ -22,7 +23,7 @@ static void destroy_chunk(vulkan_device *device, vulkan_chunk *chunk) {
   tsri_free(chunk);
 }
 
-// Gives back idle chunks beyond what is worth keeping, or every chunk (when the device closes).
+// Frees idle chunks beyond MOST_KEPT, or all chunks when the device closes.
 void tsri_vulkan_stage_trim(vulkan_device *device, bool all) {
   if (all) device->chunk = NULL;
   for (vulkan_chunk **link = &device->chunks; *link;) {
@@ -66,7 +67,8 @@ static tsr_status create_chunk(vulkan_device *device, size_t bytes, vulkan_chunk
   return TSR_OK;
 }
 
-// Sends off what is recorded and waits for the oldest chunk that only the device holds. The lock is let go meanwhile.
+// Submits the recorded commands and waits for the oldest chunk that only the device still uses. The lock is released
+// during the wait.
 static tsr_status wait_for_chunk(vulkan_device *device) {
   uint64_t oldest = UINT64_MAX;
   for (vulkan_chunk *chunk = device->chunks; chunk; chunk = chunk->next) {

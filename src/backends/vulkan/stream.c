@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The stream of commands of a device: batches that are recorded, submitted and used again.
+// The command stream of a device: batches of commands that are recorded, submitted and reused.
 //
-// Invariants, with the lock held: at most one batch is open and it has the highest number; submitted ones end in the order
-// of their numbers; every batch up to `completed` has ended. Each batch begins by waiting for all before it (a barrier
-// reaches over submissions of one queue) and ends by making its results visible to the host.
+// Invariants, with the lock held: at most one batch is open, and it has the highest number; submitted batches end in
+// the order of their numbers; every batch up to `completed` has ended. Each batch begins with a barrier that waits for
+// all earlier batches (a barrier also covers earlier submissions to the same queue), and ends with one that makes its
+// results visible to the host.
 #include "backends/vulkan/vulkan.h"
 
 #if TSRI_HAS_VULKAN
@@ -15,8 +16,8 @@
 #define READS  (VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_TRANSFER_READ_BIT)
 
 enum {
-  FIRST_COMMANDS = 8,           // enough to send off when the device has nothing to do
-  LONG_NS = 500 * 1000 * 1000,  // a batch that ran so long was too large
+  FIRST_COMMANDS = 8,           // a batch of this size is submitted at once if the device is idle
+  LONG_NS = 500 * 1000 * 1000,  // a batch that ran this long was too large
   SHORT_NS = 100 * 1000 * 1000
 };
 
@@ -51,7 +52,8 @@ static VkResult init_batch(vulkan_device *device, vulkan_batch *batch) {
 }
 
 tsr_status tsri_vulkan_stream_init(vulkan_device *device) {
-  // Small batches first, which grow while they prove short: nobody knows yet how long a command takes here.
+  // Starts with small batches, which grow as long as they finish quickly, because the duration of a command is not
+  // known yet.
   device->batch_limit = device->physical.timestamp_bits > 0 ? FIRST_COMMANDS : VULKAN_BATCH_COMMANDS;
   for (int i = 0; i < VULKAN_BATCHES; i++) {
     VkResult result = init_batch(device, &device->batches[i]);
@@ -60,7 +62,7 @@ tsr_status tsri_vulkan_stream_init(vulkan_device *device) {
   return TSR_OK;
 }
 
-// The device is idle by now.
+// The device must be idle.
 void tsri_vulkan_stream_deinit(vulkan_device *device) {
   const tsri_vulkan_device_api *vk = &device->vk;
   device->completed = device->last_value;
@@ -76,7 +78,7 @@ void tsri_vulkan_stream_deinit(vulkan_device *device) {
 
 // --- Batches that have ended ----------------------------------------------------------------------------------------
 
-// Keeps batches shorter than about half a second, by how long the last one took.
+// Adapts batch_limit to the duration of the last batch, so that a batch takes less than about half a second.
 static void adapt(vulkan_device *device, const vulkan_batch *batch) {
   uint64_t ticks[2] = {0, 0};
   if (!batch->times) return;
@@ -142,7 +144,8 @@ tsr_status tsri_vulkan_stream_submit(vulkan_device *device) {
   VkResult result = vk->EndCommandBuffer(batch->commands);
   if (result == VK_SUCCESS) result = vk->QueueSubmit(device->queue, 1, &info, batch->fence);
   if (result != VK_SUCCESS) {
-    // What it held is not going to run. Its number counts as ended once those before it have: nobody waits for ever.
+    // The commands of this batch will not run. Its number still counts as ended once the batches before it have ended,
+    // so that nobody waits for it for ever.
     batch->is_submitted = false;
     if (!oldest_submitted(device)) device->completed = batch->value;
     return VULKAN_FAIL(device, result, TSR_ERR_LAUNCH, "vkQueueSubmit");
@@ -151,7 +154,7 @@ tsr_status tsri_vulkan_stream_submit(vulkan_device *device) {
   return TSR_OK;
 }
 
-// With the lock held at call and return, but not while it waits.
+// The lock is held when it is called and when it returns, but released while it waits.
 static tsr_status wait_for(vulkan_device *device, vulkan_batch *batch, uint64_t timeout_ns) {
   uint64_t value = batch->value;
   batch->waiters++;
@@ -172,7 +175,7 @@ static vulkan_batch *find_batch(vulkan_device *device, uint64_t value) {
   for (int i = 0; i < VULKAN_BATCHES; i++) {
     if (device->batches[i].is_submitted && device->batches[i].value == value) return &device->batches[i];
   }
-  return oldest_submitted(device);  // the value's own was not submitted: the one before it will do
+  return oldest_submitted(device);  // this batch was not submitted: wait for the oldest one before it
 }
 
 tsr_status tsri_vulkan_stream_wait(vulkan_device *device, uint64_t value, uint64_t timeout_ns) {
@@ -204,12 +207,12 @@ static tsr_status open_batch(vulkan_device *device) {
   const tsri_vulkan_device_api *vk = &device->vk;
   vulkan_batch *batch = NULL;
   tsri_vulkan_stream_retire(device);
-  // Another thread may take the lock, and the batch, while this one waits: so both are looked at again.
+  // While this thread waits, another thread may take the lock and the batch, so both conditions are checked again.
   while (!device->open && !(batch = free_batch(device))) {
     vulkan_batch *oldest = oldest_submitted(device);
     tsr_status status = oldest ? wait_for(device, oldest, device->timeout_ns) : TSR_OK;
     if (status != TSR_OK) return status;
-    if (!oldest) {  // ended, with a thread that has not woken up yet
+    if (!oldest) {  // all have ended, but a thread that waited for one has not woken up yet
       tsri_mutex_unlock(&device->lock);
       tsri_sleep_ns(50000);
       tsri_mutex_lock(&device->lock);

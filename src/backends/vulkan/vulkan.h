@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// What the files of the Vulkan backend share.
+// Declarations shared by the files of the Vulkan backend.
 //
-// All queues of a device record into one stream of commands, cut into batches, which run on one Vulkan queue in the order
-// of recording. So a queue is little more than the number of its last batch, and events need no semaphores.
+// All queues of a device record into one stream of commands. It is divided into batches, which run on a single Vulkan
+// queue in the order of recording. A tsri_queue is therefore little more than the number of its last batch, and events
+// need no semaphores.
 #ifndef TSRI_VULKAN_H
 #define TSRI_VULKAN_H
 
@@ -18,47 +19,48 @@
 
 enum {
   VULKAN_BATCHES = 8,
-  VULKAN_BATCH_COMMANDS = 64,  // most in a batch
-  VULKAN_BATCH_SETS = 64,      // descriptor sets of a batch
+  VULKAN_BATCH_COMMANDS = 64,  // most commands in a batch
+  VULKAN_BATCH_SETS = 64,      // descriptor sets per batch
   VULKAN_BATCH_DESCRIPTORS = 640,
   VULKAN_HAZARDS = 48,  // accesses remembered since the last barrier
   VULKAN_MAX_BINDINGS = 40,
   VULKAN_PRODUCTS = 64,
-  VULKAN_PUSH_BYTES = 128  // parameters up to this size are push constants, as lang/emit_spirv.h has it
+  VULKAN_PUSH_BYTES = 128  // parameters up to this size are push constants; equal to TSRI_SPV_PUSH_BYTES
 };
 
-// What discovery keeps of a physical device.
+// What discovery stores about a physical device.
 typedef struct vulkan_physical {
   VkPhysicalDevice handle;
   VkPhysicalDeviceProperties properties;
-  uint32_t family;  // of the queue to use
+  uint32_t family;  // queue family to use
   uint32_t timestamp_bits;
 } vulkan_physical;
 
-// Sizes of cooperative matrices: a is m x k, b is k x n. All 0: there are none.
+// Size of a cooperative matrix product: a is m x k, b is k x n. All 0: not supported.
 typedef struct vulkan_matrix {
   uint32_t m, n, k;
 } vulkan_matrix;
 
-// How a product is cut: what a group makes, and each of its subgroups.
+// Tile sizes of a product: tile_* per work-group, part_* per subgroup.
 typedef struct vulkan_tiles {
   uint32_t tile_m, tile_n, tile_k, part_m, part_n;
-  bool has_two;  // tiles of each side in shared memory at once
+  bool has_two;  // shared memory holds two tiles of each operand, so that one is loaded while the other is used
 } vulkan_tiles;
 
-// Which optional parts a physical device has.
+// Optional abilities of a physical device.
 typedef struct vulkan_features {
   bool f64, i64, i16, i8, f16, storage16, storage8;
   bool subgroups, fixes_subgroup_size, full_subgroups;
   bool memory_budget, push_descriptors, float_controls, driver_properties, subgroup_size_control, float16_int8,
       has_8bit, memory_model, cooperative, bfloat16;
   uint32_t subgroup_size;
-  vulkan_matrix f16_matrix, bf16_matrix;  // with sums in f32
-  vulkan_tiles tiles[2];                  // of products that have groups for the whole device, and of smaller ones
+  vulkan_matrix f16_matrix, bf16_matrix;  // inputs f16 or bf16, sums in f32
+  vulkan_tiles tiles[2];                  // [0]: for products with enough work-groups to fill the device; [1]: for
+                                          // smaller ones
   uint8_t keeps_denormals, keeps_nan, rounds_to_even;
 } vulkan_features;
 
-// A range of a buffer that queued work reads or writes.
+// A range of a buffer that a recorded command reads or writes.
 typedef struct vulkan_access {
   VkBuffer buffer;
   VkDeviceSize begin, end;
@@ -70,22 +72,22 @@ typedef struct vulkan_batch {
   VkCommandBuffer commands;
   VkFence fence;
   VkDescriptorPool sets;
-  VkQueryPool times;  // of its beginning and end
-  uint64_t value;     // its number, from 1; they end in this order
-  bool is_submitted;  // and not known to have ended
-  int waiters;        // threads in vkWaitForFences
+  VkQueryPool times;  // time stamps of its beginning and end
+  uint64_t value;     // its number, counted from 1; batches end in this order
+  bool is_submitted;  // submitted, and not yet known to have ended
+  int waiters;        // threads that wait for its fence
   uint32_t command_count, set_count, descriptor_count;
 } vulkan_batch;
 
-// Host-visible memory through which copies and large parameter blocks go.
+// Host-visible memory for staging copies and large parameter blocks.
 typedef struct vulkan_chunk {
   struct vulkan_chunk *next;
   VkBuffer buffer;
   VkDeviceMemory memory;
   char *host;
   size_t bytes, used;
-  uint64_t value;  // last batch that uses it
-  uint32_t pins;   // copies out of it that are still to be made
+  uint64_t value;  // number of the last batch that uses it
+  uint32_t pins;   // users that still need it, such as readbacks that were not copied out yet
 } vulkan_chunk;
 
 typedef struct vulkan_device {
@@ -97,34 +99,34 @@ typedef struct vulkan_device {
   VkPipelineCache cache;
   char *cache_path;
   char name[TSR_NAME_BYTES];
-  uint32_t memory_type, stage_type;  // indices
+  uint32_t memory_type, stage_type;  // indices of memory types
   uint32_t heap;
-  bool is_mapped;  // buffers can be addressed by the host
+  bool is_mapped;  // the host can address buffers
   bool has_times;
-  uint64_t timeout_ns;  // of waits inside calls
+  uint64_t timeout_ns;  // limit for waits inside calls
   atomic_bool is_lost;
 
-  tsri_mutex lock;  // of all that follows, and of `queue`
+  tsri_mutex lock;  // protects `queue` and all members below
   vulkan_batch batches[VULKAN_BATCHES];
-  vulkan_batch *open;              // being recorded; NULL: none
-  uint64_t last_value, completed;  // of the newest batch, and of the newest that has ended
-  uint32_t batch_limit;            // commands per batch now
+  vulkan_batch *open;              // the batch being recorded, or NULL
+  uint64_t last_value, completed;  // numbers of the newest batch, and of the newest one that has ended
+  uint32_t batch_limit;            // current limit of commands per batch
   vulkan_access hazards[VULKAN_HAZARDS];
   uint32_t hazard_count;
-  vulkan_chunk *chunks, *chunk;  // all; the one that small pieces are cut from
+  vulkan_chunk *chunks, *chunk;  // all chunks; the one that small copies share
   size_t chunk_bytes;
-  tsri_program *products[VULKAN_PRODUCTS];           // matrix products, each made when it is first wanted
-  const struct tsri_spv_matrices *_Atomic matrices;  // how they are spelled; NULL: they are not to be used
+  tsri_program *products[VULKAN_PRODUCTS];           // programs for matrix products, built at first use
+  const struct tsri_spv_matrices *_Atomic matrices;  // how the emitter writes cooperative matrices; NULL: not used
 } vulkan_device;
 
 typedef struct vulkan_buffer {
   VkBuffer buffer;
   VkDeviceMemory memory;
-  VkDeviceSize bytes;  // rounded up
+  VkDeviceSize bytes;  // size, rounded up
   char *host;          // NULL: not mapped
 } vulkan_buffer;
 
-// A copy out of a chunk, made by the wait.
+// A copy from a chunk to host memory, done by queue_wait.
 typedef struct vulkan_readback {
   struct vulkan_readback *next;
   vulkan_chunk *chunk;
@@ -134,13 +136,13 @@ typedef struct vulkan_readback {
 
 typedef struct vulkan_queue {
   vulkan_device *device;
-  uint64_t last_value;  // of its newest command's batch
+  uint64_t last_value;  // number of its newest command's batch
   vulkan_readback *readbacks, **last_readback;
 } vulkan_queue;
 
 typedef struct vulkan_event {
-  VkQueryPool time;  // VK_NULL_HANDLE unless profiling
-  uint64_t value;    // 0: never recorded, which counts as done
+  VkQueryPool time;  // VK_NULL_HANDLE without profiling
+  uint64_t value;    // number of the batch; 0: never recorded, which counts as done
 } vulkan_event;
 
 typedef struct vulkan_program {
@@ -158,41 +160,41 @@ static inline vulkan_buffer *vulkan_buffer_of(tsri_buffer *buffer) { return (vul
 
 // --- error.c --------------------------------------------------------------------------------------------------------
 
-// "VK_ERROR_DEVICE_LOST"; "an unknown code" for a number that is none here.
+// Returns a code's name, as "VK_ERROR_DEVICE_LOST", or "an unknown code".
 const char *tsri_vulkan_code_name(VkResult code);
 
-// The status of a call that answered `code`, with the device, what was tried, the code's number and name. Memory and
-// loss of the device have statuses of their own; the rest is `otherwise`. `device` may be NULL.
+// Converts `code` to a status and sets the message: the device, what was tried, the code's number and name. Codes for
+// exhausted memory and a lost device have their own statuses; all others become `otherwise`. `device` may be NULL.
 #define VULKAN_FAIL(device, code, otherwise, what) \
   tsri_vulkan_fail_at((device), (code), (otherwise), TSRI_PLACE, (what))
 tsr_status tsri_vulkan_fail_at(vulkan_device *device, VkResult code, tsr_status otherwise, const char *place,
                                const char *what);
-// TSR_ERR_DEVICE_LOST once that has happened.
+// Returns TSR_ERR_DEVICE_LOST if the device was found lost.
 tsr_status tsri_vulkan_check_lost(vulkan_device *device);
 
 // --- device.c, features.c -------------------------------------------------------------------------------------------
 
 TSRI_DECLARE_DRIVER(vulkan);
 
-// Opens the library and an instance and lists its devices, best first; again only if that failed before.
+// Opens the library and an instance and lists the devices, best first. Does nothing if an earlier call succeeded.
 tsr_status tsri_vulkan_start(const tsri_host *host);
 void tsri_vulkan_stop(void);
 const vulkan_physical *tsri_vulkan_physical(int index);
-PFN_vkVoidFunction tsri_vulkan_instance_function(const char *name);  // NULL: not there
+PFN_vkVoidFunction tsri_vulkan_instance_function(const char *name);  // NULL: the function does not exist
 bool tsri_vulkan_is_software(const vulkan_physical *physical);
 bool tsri_vulkan_is_unified(const vulkan_physical *physical);
 
-// Messages of the validation layer so far, which TSRI_VULKAN_VALIDATION=1 switches on; -1 if it is not in use.
+// Number of messages of the validation layer so far, or -1 if it is off. TSRI_VULKAN_VALIDATION=1 switches it on.
 int tsri_vulkan_validation_count(void);
 
 void tsri_vulkan_query_features(const vulkan_physical *physical, vulkan_features *out_features);
-// The logical device, with every feature of `features` switched on.
+// Creates the logical device with every feature in `features` enabled.
 VkResult tsri_vulkan_create_device(const vulkan_physical *physical, const vulkan_features *features,
                                    VkDevice *out_device);
 void tsri_vulkan_memory_numbers(const vulkan_physical *physical, const vulkan_features *features, uint32_t *out_heap,
                                 uint64_t *out_free, uint64_t *out_total);
 uint64_t tsri_vulkan_max_buffer(const vulkan_physical *physical);
-// Names, UUID and driver of the device.
+// Fills in names, UUID and driver.
 void tsri_vulkan_describe(const vulkan_physical *physical, const vulkan_features *features, tsr_device_info *out_info);
 
 // --- buffer.c -------------------------------------------------------------------------------------------------------
@@ -207,39 +209,41 @@ void *tsri_vulkan_buffer_host(tsri_device *device, tsri_buffer *buffer);
 
 tsr_status tsri_vulkan_stream_init(vulkan_device *device);
 void tsri_vulkan_stream_deinit(vulkan_device *device);
-// The batch to record into, with room for one more command and `descriptors` more; submits and opens as needed.
+// Returns the batch to record into, with room for one more command and `descriptors` more descriptors; submits a full
+// batch and opens a new one as needed.
 tsr_status tsri_vulkan_stream_begin(vulkan_device *device, uint32_t descriptors, vulkan_batch **out_batch);
-// Before a command is recorded: a barrier if it touches what an earlier one wrote, or writes what one read.
+// Call before recording a command: inserts a barrier if the command accesses what an earlier one wrote, or writes what
+// an earlier one reads.
 void tsri_vulkan_stream_touch(vulkan_device *device, const vulkan_access *accesses, uint32_t count);
-// After it: counts it, and submits the batch if it is full.
+// Call after recording a command: counts it, and submits the batch if it is full.
 tsr_status tsri_vulkan_stream_end(vulkan_device *device);
-tsr_status tsri_vulkan_stream_submit(vulkan_device *device);  // nothing if none is open
-void tsri_vulkan_stream_retire(vulkan_device *device);        // notes batches that have ended
+tsr_status tsri_vulkan_stream_submit(vulkan_device *device);  // does nothing if no batch is open
+void tsri_vulkan_stream_retire(vulkan_device *device);        // finds out which batches have ended
 bool tsri_vulkan_stream_is_idle(vulkan_device *device);
-// Waits until batch `value` has ended, submitting it first. Without the lock.
+// Waits until batch `value` has ended, after submitting it if necessary. Call without the lock.
 tsr_status tsri_vulkan_stream_wait(vulkan_device *device, uint64_t value, uint64_t timeout_ns);
 
 // --- stage.c: with the lock held ------------------------------------------------------------------------------------
 
-// `bytes` of a chunk, at a multiple of 16, pinned until tsri_vulkan_stage_used says which batch uses them (0: none does).
-// May wait for earlier copies where much is under way.
+// Reserves `bytes` in a chunk, at a multiple of 16, pinned until tsri_vulkan_stage_used says which batch uses them (0:
+// none). If many copies are under way, it may wait for earlier ones.
 tsr_status tsri_vulkan_stage(vulkan_device *device, size_t bytes, vulkan_chunk **out_chunk, size_t *out_offset);
 void tsri_vulkan_stage_used(vulkan_chunk *chunk, uint64_t value);
 void tsri_vulkan_stage_trim(vulkan_device *device, bool all);
 
 // --- queue.c, copy.c ------------------------------------------------------------------------------------------------
 
-// Copies what has arrived in chunks to where it was wanted.
+// Copies the readbacks from their chunks to their destinations, or drops them if `copies` is false.
 void tsri_vulkan_finish_readbacks(vulkan_queue *queue, bool copies);
 
 // --- cooperative.c: matrix products by cooperative matrices ---------------------------------------------------------
 
-// Fills f16_matrix, bf16_matrix and tiles, the rest being known.
+// Fills in f16_matrix, bf16_matrix and tiles; the other features must be known already.
 void tsri_vulkan_query_matrices(const vulkan_physical *physical, vulkan_features *features);
 extern const tsri_native_offer tsri_vulkan_native_ops[];
 bool tsri_vulkan_has_op(tsri_device *device, const tsri_native_op *op);
 tsr_status tsri_vulkan_run_op(tsri_queue *queue, const tsri_native_op *op);
-void tsri_vulkan_release_products(vulkan_device *device);  // once it is idle
+void tsri_vulkan_release_products(vulkan_device *device);  // the device must be idle
 
 #endif
 #endif
