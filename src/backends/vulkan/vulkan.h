@@ -44,7 +44,7 @@ typedef struct vulkan_matrix {
 // Tile sizes of a product: tile_* per work-group, part_* per subgroup.
 typedef struct vulkan_tiles {
   uint32_t tile_m, tile_n, tile_k, part_m, part_n;
-  bool has_two;  // shared memory holds two tiles of each operand, so that one is loaded while the other is used
+  bool has_two;  // shared memory holds two tiles of each operand: half the barriers for twice the memory
 } vulkan_tiles;
 
 // Optional abilities of a physical device.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The table of webgpu_api.h in a web page: every entry is a function of web/webgpu.js, which works on navigator.gpu.
+// The table of webgpu_api.h in a web page: every entry is a function of web/webgpu.js, which calls navigator.gpu.
 //
-// Those that have to wait suspend the module and let the page go on.
+// Entries that have to wait suspend the WebAssembly module, so that the page stays responsive.
 #include "backends/webgpu/webgpu_api.h"
 
 #define FROM_PAGE(name) __attribute__((import_module("webgpu"), import_name(#name))) page_##name

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Buffers: one of WebGPU's for each block of the pool, as none may be bound twice where one of the two is written.
+// Buffers. Each block of the pool is its own WebGPU buffer, because a dispatch that writes a buffer may not bind it a
+// second time.
 #include <stdio.h>
 
 #include "backends/webgpu/webgpu.h"
@@ -10,7 +11,7 @@ tsr_status tsri_webgpu_allocate(webgpu_device *device, tsri_wgpu_buffer_kind kin
   *out_buffer = (webgpu_buffer){.bytes = webgpu_round_up(bytes, WEBGPU_ROUND_BYTES)};
   tsr_status status = tsri_webgpu_check_lost(device);
   if (status != TSR_OK) return status;
-  // Software takes what the host does not have and is killed for it: asked first.
+  // A software device would allocate more than the host has, and the system would kill the process: check first.
   if (device->adapter.kind == TSRI_WGPU_SOFTWARE) {
     uint64_t total = 0, free_bytes = 0;
     tsri_memory_size(&total, &free_bytes);
@@ -38,7 +39,7 @@ tsr_status tsri_webgpu_buffer_create(tsri_device *opaque, size_t bytes, tsri_buf
   return TSR_OK;
 }
 
-// Recorded commands may still name it: they are submitted first.
+// Recorded commands may still use the buffer, so they are submitted first.
 void tsri_webgpu_buffer_destroy(tsri_device *opaque, tsri_buffer *opaque_buffer) {
   webgpu_device *device = webgpu_device_of(opaque);
   webgpu_buffer *buffer = webgpu_buffer_of(opaque_buffer);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Adapters, what they can do, opening and closing one.
+// WebGPU adapters: discovery, device information, opening and closing.
 #include <stdio.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 enum { MAX_ADAPTERS = 8, OPEN_TIMEOUT_MS = 30000 };
 
 static tsri_wgpu_adapter adapters[MAX_ADAPTERS];
-static int adapter_count = -1;  // not asked yet
+static int adapter_count = -1;  // -1: not queried yet
 
 // --- Finding --------------------------------------------------------------------------------------------------------
 
@@ -73,13 +73,15 @@ static void fill_limits(const webgpu_device *device, const webgpu_arithmetic *ar
   out->max_buffer_bytes = max_buffer(a);
   out->binds_whole_buffers = true;
   out->max_group_size = a->max_group_items;
-  for (int i = 0; i < 3; i++) out->max_groups[i] = UINT32_MAX;  // folded
+  for (int i = 0; i < 3; i++)
+    out->max_groups[i] = UINT32_MAX;  // program.c folds launches that exceed the device's
+                                      // limit
   out->shared_bytes = a->shared_bytes;
-  // 8 and 16 bits are parts of words, i64 is two.
+  // 8-bit and 16-bit elements are parts of 32-bit words; i64 is two words.
   out->dtype_storage = ((1u << TSR_DTYPE_COUNT) - 1) & ~(1u << TSR_F64);
   out->dtype_arithmetic = arithmetic->has_half ? out->dtype_storage : out->dtype_storage & ~(1u << TSR_F16);
-  out->has_exact_divide = is_software;  // processors divide exactly; WGSL allows 2.5 ULP
-  out->copies_slowly = !is_software;    // 0.84 TB/s on an H200, where kernels copy at 4.2
+  out->has_exact_divide = is_software;  // CPUs divide exactly; WGSL allows an error of 2.5 ULP
+  out->copies_slowly = !is_software;    // 0.84 TB/s on an H200, while kernels copy at 4.2 TB/s
   out->has_exact_fma = arithmetic->fuses;
 }
 
@@ -117,7 +119,7 @@ tsr_status tsri_webgpu_device_open(int index, const tsri_open_options *options, 
   return TSR_OK;
 }
 
-// Copes with a half-open device.
+// Accepts a partly initialised device.
 void tsri_webgpu_device_close(tsri_device *opaque) {
   webgpu_device *device = webgpu_device_of(opaque);
   tsri_wgpu_device *handle = device->handle;
@@ -137,7 +139,7 @@ void tsri_webgpu_device_close(tsri_device *opaque) {
   tsri_free(device);
 }
 
-// WebGPU does not tell; a software device has what the host has.
+// WebGPU does not report memory; a software device uses the host's.
 tsr_status tsri_webgpu_memory_info(tsri_device *opaque, uint64_t *out_free, uint64_t *out_total) {
   *out_free = *out_total = 0;
   if (webgpu_device_of(opaque)->adapter.kind == TSRI_WGPU_SOFTWARE) tsri_memory_size(out_total, out_free);

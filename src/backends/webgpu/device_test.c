@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Finding a library and its adapter; errors, out of memory and loss as statuses with the library's words.
+// Finding a library and its adapter; errors, exhausted memory and device loss become statuses with the library's
+// message.
 #include "backends/webgpu/fixture.h"
 #include "backends/webgpu/native.h"
 
@@ -18,7 +19,7 @@ TEST(a_library_that_is_another_one_is_reported_as_such) {
   CHECK_STR_HAS(text, "libm.so.6: has no wgpuCreateInstance");
 }
 
-// Dawn then offers an adapter that runs nothing, which would give wrong results.
+// Without a driver, Dawn offers an adapter that accepts all commands and runs nothing, which would give wrong results.
 TEST(without_a_driver_there_is_no_device) {
   fixture f = fixture_open();
   char *icd = strdup(getenv("VK_ICD_FILENAMES"));
@@ -81,13 +82,13 @@ TEST(several_devices_are_open_at_once) {
   fixture_close(&b);
 }
 
-// As a driver reset or a GPU that is pulled out would do it.
+// Simulates a driver reset or a GPU that is removed.
 TEST(a_lost_device_says_so_from_then_on_and_another_works) {
   fixture f = fixture_open();
   tsri_buffer *buffer = fixture_buffer(&f, 64, NULL), *more = NULL;
   char out[64];
   tsri_wgpu_lib.DeviceDestroy(webgpu_device_of(f.device)->handle->handle);
-  (void)f.backend->copy_out(f.queue, out, buffer, 0, 64);  // may not know yet
+  (void)f.backend->copy_out(f.queue, out, buffer, 0, 64);  // the loss may not be noticed yet
   CHECK_STATUS(f.backend->queue_wait(f.queue, UINT64_MAX), TSR_ERR_DEVICE_LOST);
   CHECK_STATUS(f.backend->fill(f.queue, buffer, 0, 64, "x", 1), TSR_ERR_DEVICE_LOST);
   CHECK_STATUS(f.backend->copy_in(f.queue, buffer, 0, "x", 1), TSR_ERR_DEVICE_LOST);

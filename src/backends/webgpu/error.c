@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Failures of WebGPU as statuses and texts.
+// Converts failures of WebGPU to statuses and messages.
 #include "backends/webgpu/webgpu.h"
 
 tsr_status tsri_webgpu_fail_at(webgpu_device *device, tsr_status status, const char *place, const char *what) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Events: the number of the submission they end. When profiling, recording waits, and the clock is read then: WebGPU has no
-// time stamps that every library offers.
+// Events. An event holds the number of the submission that it ends. With profiling, recording an event waits for the
+// device and then reads the host's clock, because not every WebGPU library has time stamps.
 #include "backends/webgpu/webgpu.h"
 #include "core/alloc.h"
 
 typedef struct webgpu_event {
-  uint32_t number;  // 0: never recorded, which counts as done
+  uint32_t number;  // number of the submission; 0: never recorded, which counts as done
   uint64_t time_ns;
 } webgpu_event;
 
@@ -37,7 +37,7 @@ tsr_status tsri_webgpu_event_record(tsri_queue *opaque, tsri_event *opaque_event
   return status;
 }
 
-// Later commands, of whichever queue, come after it in the one stream.
+// Nothing to do: all queues record into one stream, so later commands run after the event anyway.
 tsr_status tsri_webgpu_event_await(tsri_queue *queue, tsri_event *event) {
   (void)event;
   return tsri_webgpu_check_lost(webgpu_queue_of(queue)->device);

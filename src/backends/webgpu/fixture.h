@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// For the tests of this folder: an open WebGPU device at the seam, below the core, and kernels from text on it.
+// For the tests of this folder: an open WebGPU device used directly through its tsri_backend table, without the core,
+// and kernels compiled from text.
 #ifndef TSRI_WEBGPU_FIXTURE_H
 #define TSRI_WEBGPU_FIXTURE_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A webgpu.h library, opened at run time: which one, what it offers, its adapters.
+// A webgpu.h library, opened at run time: choosing it, its entry points and peculiarities, its adapters.
 #include "backends/webgpu/native.h"
 
 #include <math.h>
@@ -38,7 +38,8 @@ tsri_wgpu_api tsri_wgpu = {
 
 // --- Differences between libraries ----------------------------------------------------------------------------------
 
-// All are given no instance descriptor: its layout changed more often than any other, and the default will do.
+// All of them get NULL as the instance descriptor: its layout changed more often than any other, and the defaults
+// suffice.
 static const tsri_wgpu_library libraries[] = {
     {.title = "Dawn", .symbol = "wgpuDeviceTick", .toggles_type = 0x0005000a, .f16_features = {10, 11}},
     {.title = "wgpu-native",
@@ -116,8 +117,8 @@ static uint32_t ask_version(tsri_library *library) {
   return get();
 }
 
-// A file that is named with its folder must be one that nobody else can change, as a plug-in's. A bare name is looked
-// for by the system's loader, in the folders it trusts.
+// A library given with its folder must be a file that no other user can change, as for plug-ins. A bare name is
+// searched by the system's loader in its own folders.
 static tsri_library *open_trusted(const char *name, char *reason, size_t reason_bytes) {
   char resolved[TSRI_PATH_BYTES];
   if (!strchr(name, '/')) return tsri_library_open(name, reason, reason_bytes);
@@ -157,7 +158,7 @@ tsr_status tsri_wgpu_native_start(const char *library) {
                         trail);
 }
 
-// The library stays open; adapters are asked for anew each time.
+// Nothing to do: the library stays open, and adapters are requested again each time.
 void tsri_wgpu_native_stop(void) {}
 
 // --- Waiting for answers --------------------------------------------------------------------------------------------
@@ -220,7 +221,7 @@ static wgpu_object request_adapter(wgpu_object instance, uint32_t backend, doubl
   return answer->status == WGPU_SUCCESS ? answer->object : NULL;
 }
 
-// Dawn's last resort, where no driver will do, is one that takes every command and does nothing.
+// Whether this is Dawn's null backend, which it offers if no driver works: it accepts every command and runs nothing.
 static bool runs_nothing(wgpu_object adapter) {
   wgpu_adapter_info info = {0};
   (void)tsri_wgpu_lib.AdapterGetInfo(adapter, &info);
@@ -229,8 +230,8 @@ static bool runs_nothing(wgpu_object adapter) {
   return is_null;
 }
 
-// WebGPU hands out one adapter, the fastest it finds. Asked for any interface at once, Dawn tries those of window systems
-// too, which complain on standard error.
+// WebGPU returns a single adapter, the fastest one. The platform's usual interface is requested first: if asked for
+// any, Dawn also tries those of window systems, which print complaints on standard error.
 static wgpu_object request_usual_adapter(wgpu_object instance, double timeout_ms, wgpu_answer *answer) {
   wgpu_answer any;
   wgpu_object adapter = request_adapter(instance, USUAL_BACKEND, timeout_ms, answer);

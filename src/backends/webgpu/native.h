@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What the files that fill tsri_wgpu from a webgpu.h library share.
+// Declarations shared by the files that fill the table tsri_wgpu from a webgpu.h library.
 //
-//   native.c          the library, its entry points and differences, adapters
+//   native.c          the library, its entry points and peculiarities, adapters
 //   native_device.c   devices, errors, waiting
 //   native_objects.c  buffers and programs
 //   native_queue.c    commands, submissions, reading back
@@ -20,26 +20,28 @@ typedef struct tsri_wgpu_entries {
 #undef TSRI_X
 } tsri_wgpu_entries;
 
-// wgpuGetVersion() of the library in use; 0 where it has none.
+// wgpuGetVersion() of the library in use; 0 if it has no such function.
 uint32_t tsri_wgpu_version(void);
 
-// Filled by start; the library stays open until the process ends, since drivers leave threads behind.
+// Filled by start. The library stays open until the process ends, because threads of the driver may still run its
+// code.
 extern tsri_wgpu_entries tsri_wgpu_lib;
 
-// How libraries differ.
+// The differences between libraries.
 typedef struct tsri_wgpu_library {
   const char *title;
-  const char *symbol;          // an entry point that only this one has
-  uint32_t toggles_type;       // number of Dawn's chained list of switches; 0: it has none
-  uint32_t f16_features[2];    // numbers that shader-f16 has or had; 0: none. The backend tries before it believes
-  uint32_t array_sizes_since;  // wgpuGetVersion() from which on entries of layouts have an array size; 0: all have
+  const char *symbol;          // an entry point that only this library has
+  uint32_t toggles_type;       // number of Dawn's chained struct of toggles; 0: none
+  uint32_t f16_features[2];    // feature numbers that shader-f16 has or had; 0: none. The backend tests the feature
+                               // before using it
+  uint32_t array_sizes_since;  // wgpuGetVersion() since which layout entries have an array size; 0: always
 } tsri_wgpu_library;
 const tsri_wgpu_library *tsri_wgpu_current(void);
 
-// Does a library of this kind and version take wgpu_layout_entry (or wgpu_old_layout_entry)?
+// Whether this library and version takes wgpu_layout_entry; otherwise it takes wgpu_old_layout_entry.
 bool tsri_wgpu_has_array_sizes(const tsri_wgpu_library *library, uint32_t version);
 
-// The entries of a program's layout as the library in use takes them: room for as many as there may be.
+// The entries of a program's layout, in the form that the library in use takes.
 typedef union wgpu_layout_entries {
   wgpu_layout_entry entries[TSRI_WGPU_MAX_BINDINGS + 1];
   wgpu_old_layout_entry old[TSRI_WGPU_MAX_BINDINGS + 1];
@@ -47,7 +49,7 @@ typedef union wgpu_layout_entries {
 void tsri_wgpu_put_layout(bool has_array_sizes, uint32_t storage_count, const uint32_t read_only[2],
                           uint32_t uniform_bytes, wgpu_layout_entries *out);
 
-// An answer that is waited for.
+// The result of an asynchronous request. is_there: it has arrived.
 typedef struct wgpu_answer {
   bool is_there;
   uint32_t status, type;
@@ -55,41 +57,41 @@ typedef struct wgpu_answer {
   char text[600];
 } wgpu_answer;
 
-// Sets error_text's text and returns `status`.
+// Sets the text that error_text returns, and returns `status`.
 tsr_status tsri_wgpu_fail(tsr_status status, const char *format, ...) TSRI_PRINTF(2, 3);
 void tsri_wgpu_copy_text(wgpu_text from, char *to, size_t to_bytes);
 
-// Lets the library call back until `*is_there` or time is up; answers whether it is.
+// Processes the library's callbacks until `*is_there` or the time is up. Returns `*is_there`.
 bool tsri_wgpu_pump(wgpu_object instance, const bool *is_there, double timeout_ms);
-// A callback for objects, statuses and error scopes that fills the wgpu_answer given as user1.
+// Callback infos for requests that return an object, a status or an error scope. The callback fills *answer.
 wgpu_callback_info tsri_wgpu_object_answer(wgpu_answer *answer);
 wgpu_callback_info tsri_wgpu_status_answer(wgpu_answer *answer);
 wgpu_callback_info tsri_wgpu_scope_answer(wgpu_answer *answer);
 
-// An index for tests: Dawn's backend that runs nothing and compiles everything, with every feature.
+// Adapter index for tests: Dawn's null backend, which has every feature and compiles programs, but runs nothing.
 #define WGPU_NULL_INDEX UINT32_MAX
 
-// A new instance with the adapter of this index; both are the caller's.
+// Creates an instance and finds the adapter with this index. The caller releases both.
 tsr_status tsri_wgpu_find_adapter(uint32_t index, double timeout_ms, wgpu_object *out_instance,
                                   wgpu_object *out_adapter);
 
-// Which numbers that may be shader-f16 the adapter has; answers how many.
+// Stores the candidate feature numbers of shader-f16 that the adapter has. Returns how many there are.
 uint32_t tsri_wgpu_f16_features(wgpu_object adapter, uint32_t out_numbers[2]);
 
 enum { WGPU_MAX_SUBMISSIONS = 64 };
 
 struct tsri_wgpu_device {
   wgpu_object instance, adapter, handle, queue;
-  wgpu_object encoder, pass;  // being recorded; NULL: none
+  wgpu_object encoder, pass;  // being recorded, or NULL
   uint32_t submitted;         // number of the newest submission
   struct wgpu_submission {
     uint32_t number;
     bool is_done, has_failed;
   } submissions[WGPU_MAX_SUBMISSIONS];
-  wgpu_answer mapping;  // of the read that timed out
+  wgpu_answer mapping;  // answer for a mapping whose read timed out
   bool is_lost;
   char lost_text[600];
-  uint32_t error_type;  // of the first error nobody asked for; 0: none
+  uint32_t error_type;  // type of the first uncaptured error; 0: none
   char error_text[600];
 };
 
@@ -104,11 +106,11 @@ struct tsri_wgpu_program {
 };
 
 tsr_status tsri_wgpu_check_lost(const tsri_wgpu_device *device);
-// Between the two, errors of the library are kept; `end` answers with the first, as a status.
+// Errors between the two calls are collected; tsri_wgpu_end_scopes returns the first one as a status.
 void tsri_wgpu_begin_scopes(tsri_wgpu_device *device);
 tsr_status tsri_wgpu_end_scopes(tsri_wgpu_device *device, tsr_status validation, const char *what);
 
-// The table's entries.
+// The entries of the table.
 tsr_status tsri_wgpu_native_start(const char *library);
 void tsri_wgpu_native_stop(void);
 void tsri_wgpu_native_error_text(char *text, size_t text_bytes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Devices of a webgpu.h library: opening with all the adapter has, errors, loss.
+// Devices of a webgpu.h library: opened with all the adapter's limits and features; errors and device loss.
 #include <stdio.h>
 #include <string.h>
 
@@ -20,7 +20,7 @@ static void on_lost(const wgpu_object *handle, uint32_t reason, wgpu_text messag
 static void on_error(const wgpu_object *handle, uint32_t type, wgpu_text message, void *user1, void *user2) {
   tsri_wgpu_device *device = user1;
   (void)handle, (void)user2;
-  if (device->error_type != 0) return;  // the first is the cause
+  if (device->error_type != 0) return;  // keep the first error, which is the cause of the others
   tsri_wgpu_copy_text(message, device->error_text, sizeof device->error_text);
   device->error_type = type;
 }
@@ -58,7 +58,8 @@ tsr_status tsri_wgpu_end_scopes(tsri_wgpu_device *device, tsr_status validation,
     wgpu_callback_info info = tsri_wgpu_scope_answer(&answer);
     (void)tsri_wgpu_lib.DevicePopErrorScope(device->handle, info);
     if (!tsri_wgpu_pump(device->instance, &answer.is_there, SCOPE_TIMEOUT_MS)) {
-      // The answer's record is about to go: nothing may be called on this device again.
+      // `answer` goes out of scope while the callback may still write to it, so no call may be made on this device any
+      // more.
       device->is_lost = true;
       snprintf(device->lost_text, sizeof device->lost_text, "WebGPU: %s: no answer within %d s", what,
                SCOPE_TIMEOUT_MS / 1000);
@@ -74,7 +75,7 @@ tsr_status tsri_wgpu_end_scopes(tsri_wgpu_device *device, tsr_status validation,
 
 // --- Opening --------------------------------------------------------------------------------------------------------
 
-// Dawn's list of switches for a device.
+// Dawn's chained struct of toggles for a device.
 typedef struct toggles_descriptor {
   wgpu_chain chain;
   size_t enabled_count;
@@ -83,8 +84,9 @@ typedef struct toggles_descriptor {
   const char *const *disabled;
 } toggles_descriptor;
 
-// Kernels fill shared memory before they read it and keep to the ends of their buffers, so that these are lost time. On the
-// CPU the second stays off: there a kernel that does not would end the process.
+// Switches off two protections that cost time and that our kernels do not need: they write shared memory before
+// reading it, and they stay within their buffers. On a software device robustness stays on, because there a faulty
+// kernel would crash the process.
 static const char *const dawn_toggles[] = {"disable_workgroup_init", "disable_robustness"};
 
 static bool is_software(wgpu_object adapter) {
@@ -97,7 +99,7 @@ static bool is_software(wgpu_object adapter) {
 
 static tsr_status request_device(tsri_wgpu_device *device, double timeout_ms) {
   wgpu_limits limits;
-  memset(&limits, 0xff, sizeof limits);  // what the library does not fill stays undefined
+  memset(&limits, 0xff, sizeof limits);  // limits that the library does not fill in stay "undefined"
   limits.next = NULL;
   (void)tsri_wgpu_lib.AdapterGetLimits(device->adapter, &limits);
   toggles_descriptor toggles = {.chain = {.type = tsri_wgpu_current()->toggles_type},
@@ -110,7 +112,7 @@ static tsr_status request_device(tsri_wgpu_device *device, double timeout_ms) {
   descriptor.lost =
       (wgpu_callback_info){.mode = WGPU_MODE_SPONTANEOUS, .callback = (void (*)(void))on_lost, .user1 = device};
   descriptor.error = (wgpu_error_callback_info){.callback = on_error, .user1 = device};
-  wgpu_answer *answer = &device->mapping;  // lives as long as the device's record
+  wgpu_answer *answer = &device->mapping;  // must live as long as the device's record
   wgpu_callback_info info = tsri_wgpu_object_answer(answer);
   (void)tsri_wgpu_lib.AdapterRequestDevice(device->adapter, &descriptor, info);
   if (!tsri_wgpu_pump(device->instance, &answer->is_there, timeout_ms)) {
@@ -130,7 +132,9 @@ tsr_status tsri_wgpu_native_device_open(uint32_t index, double timeout_ms, tsri_
   if (!device) return tsri_wgpu_fail(TSR_ERR_OUT_OF_MEMORY, "no host memory for a device's record");
   tsr_status status = tsri_wgpu_find_adapter(index, timeout_ms, &device->instance, &device->adapter);
   if (status == TSR_OK) status = request_device(device, timeout_ms);
-  if (status == TSR_ERR_TIMEOUT) return status;  // the answer may still come: its record stays
+  if (status == TSR_ERR_TIMEOUT)
+    return status;  // the answer may still arrive and writes to the record, so it is not
+                    // freed
   if (status != TSR_OK) {
     tsri_wgpu_native_device_close(device);
     return status;
@@ -145,7 +149,7 @@ void tsri_wgpu_native_device_close(tsri_wgpu_device *device) {
   if (device->encoder) lib->CommandEncoderRelease(device->encoder);
   if (device->queue) lib->QueueRelease(device->queue);
   if (device->handle) {
-    lib->DeviceDestroy(device->handle);  // says so to on_lost while the record is still there
+    lib->DeviceDestroy(device->handle);  // calls on_lost, which needs the record
     lib->InstanceProcessEvents(device->instance);
     lib->DeviceRelease(device->handle);
   }

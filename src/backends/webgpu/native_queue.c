@@ -72,8 +72,8 @@ tsr_status tsri_wgpu_native_dispatch(tsri_wgpu_device *device, tsri_wgpu_program
 
 // --- Submitting -----------------------------------------------------------------------------------------------------
 
-// Newer libraries pass a message (two words) before the users' pointers, older ones none: both users are the same
-// pointer, which tells which it is.
+// Newer libraries pass a message (two words) before the user pointers, older ones do not. Both user pointers are set
+// to the submission, so a == b means that there was no message.
 static void on_done(uint32_t status, void *a, void *b, void *c, void *d) {
   struct wgpu_submission *submission = a && a == b ? a : c;
   (void)d;
@@ -113,7 +113,9 @@ tsr_status tsri_wgpu_native_wait(tsri_wgpu_device *device, uint32_t number, doub
   const struct wgpu_submission *slot = &device->submissions[number % WGPU_MAX_SUBMISSIONS];
   tsr_status status = tsri_wgpu_check_lost(device);
   if (status != TSR_OK) return status;
-  if (slot->number != number || slot->is_done) return TSR_OK;  // taken since by a newer one, or done
+  if (slot->number != number || slot->is_done)
+    return TSR_OK;  // the slot was reused for a newer submission, or the
+                    // work is done
   bool is_done = tsri_wgpu_pump(device->instance, &slot->is_done, timeout_ms);
   if (device->is_lost) return tsri_wgpu_check_lost(device);
   if (!is_done) return tsri_wgpu_fail(TSR_ERR_TIMEOUT, "WebGPU: the work did not finish within %.3f ms", timeout_ms);
@@ -134,7 +136,7 @@ tsr_status tsri_wgpu_native_read(tsri_wgpu_device *device, tsri_wgpu_buffer *buf
   wgpu_callback_info info = tsri_wgpu_status_answer(answer);
   (void)lib->BufferMapAsync(buffer->handle, WGPU_MAP_READ, 0, end, info);
   if (!tsri_wgpu_pump(device->instance, &answer->is_there, timeout_ms)) {
-    lib->BufferUnmap(buffer->handle);  // takes the request back
+    lib->BufferUnmap(buffer->handle);  // cancels the request
     (void)tsri_wgpu_pump(device->instance, &answer->is_there, 1000);
     return tsri_wgpu_fail(TSR_ERR_TIMEOUT, "WebGPU: the copy did not finish within %.3f ms", timeout_ms);
   }

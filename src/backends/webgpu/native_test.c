@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What differs between webgpu.h libraries, without one: layouts that cannot be tried here are held against the header's.
+// Differences between webgpu.h libraries, tested without one: struct layouts that cannot be tried here are compared
+// with those of the header.
 #include "backends/webgpu/native.h"
 
 #include <string.h>
@@ -19,7 +20,8 @@ TEST(entries_of_layouts_have_an_array_size_from_wgpu_native_29_on) {
   CHECK(tsri_wgpu_has_array_sizes(&dawn, 0));
 }
 
-// In 8-byte steps: next, binding, visibility, (array size,) then the buffer's next, type and dynamic, least size.
+// In words of 8 bytes: next, binding, visibility, (array size,) then for the buffer: next, type and dynamic offset,
+// minimum size.
 TEST(a_layout_is_written_as_the_library_reads_it) {
   if (sizeof(void *) != 8) SKIP("offsets are those of 64-bit systems");
   for (int has_array_sizes = 0; has_array_sizes < 2; has_array_sizes++) {

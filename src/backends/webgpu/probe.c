@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// What WGSL leaves open about arithmetic, found out by small kernels when a device is opened: whether fma rounds once, and
-// how f16 is converted.
+// Tests arithmetic that WGSL leaves open, with small kernels when a device is opened: whether fma rounds once, and
+// whether f16 conversions are exact.
 //
-// With a = b = 1 + 2^-12, a * b is 1 + 2^-11 + 2^-24, of which rounding leaves 1 + 2^-11. Less that, it is 0 if the product
-// was rounded, and 2^-24 if it was not.
+// For a = b = 1 + 2^-12, the product is 1 + 2^-11 + 2^-24, which f32 rounds to 1 + 2^-11. So fma(a, b, -(1 + 2^-11))
+// is 2^-24 if it rounds once, and 0 if it rounds the product first.
 #include <string.h>
 
 #include "backends/webgpu/webgpu.h"
@@ -18,7 +18,7 @@ static const char fma_text[] =
 
 static const uint32_t fma_input[PROBE_WORDS] = {0x3f800800, 0x3f800800, 0xbf801000};
 
-// Each number to f16; then that to f32.
+// Converts each number to f16 and then back to f32.
 static const char half_text[] =
     "enable f16;\n@group(0) @binding(0) var<storage, read_write> y: array<u32>;\n"
     "@group(0) @binding(1) var<uniform> p: array<vec4<u32>, 4>;\n"
@@ -26,8 +26,9 @@ static const char half_text[] =
     "    let h = f16(bitcast<f32>(p[i / 4u][i % 4u]));\n    y[i] = bitcast<u32>(vec2<f16>(h, 0h));\n"
     "    y[8u + i] = bitcast<u32>(f32(bitcast<vec2<f16>>(p[2u + i / 4u][i % 4u]).x));\n  }\n}\n";
 
-// 1 + 2^-11 and 1 + 3 * 2^-11 are half way between two; 65520 is infinity; then the least denormal's 1.5 and 0.75 fold, a
-// larger denormal, minus infinity and the number below infinity. The second half are the bits of f16 to be made f32.
+// 1 + 2^-11 and 1 + 3 * 2^-11 are halfway between two f16 values; 65520 rounds to infinity; then 1.5 and 0.75 times
+// the smallest denormal, a larger denormal, minus infinity, and the largest number below 65520. The second half are
+// bits of f16 values to convert to f32.
 static const uint32_t half_input[PROBE_WORDS] = {0x3f801000, 0x3f803000, 0x477ff000, 0x33c00000, 0x33400000, 0x387f0000,
                                                  0xff800000, 0x477fef00, 0x3c00,     0x0001,     0x83ff,     0x7c00,
                                                  0xfbff,     0x0200,     0x8000,     0x3555};
@@ -77,7 +78,7 @@ tsr_status tsri_webgpu_probe(webgpu_device *device, webgpu_arithmetic *out_arith
   tsr_status status = build_and_run(device, fma_text, fma_input, words);
   if (status != TSR_OK) return status;
   out_arithmetic->fuses = words[0] != 0;
-  // A library that numbers its features otherwise gave us another one: then this does not build.
+  // If the library numbers its features differently, the device has another feature, and this kernel does not build.
   bool has_half = (device->adapter.features & TSRI_WGPU_F16) != 0;
   out_arithmetic->has_half = has_half && build_and_run(device, half_text, half_input, words) == TSR_OK &&
                              memcmp(words, half_wanted, sizeof words) == 0;

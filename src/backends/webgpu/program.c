@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Programs: a compute pipeline made of WGSL, and its launch.
+// Programs: compute pipelines built from WGSL, and their launches.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +39,7 @@ static tsr_status check_code(const webgpu_device *device, const tsri_code *code)
   return TSR_OK;
 }
 
-// Which buffers are only read: "read_only=0x5", as the emitter says.
+// The bits of the buffers that are only read, from the emitter's option "read_only=0x5".
 static uint64_t read_only_bits(const char *options) {
   const char *found = options ? strstr(options, "read_only=") : NULL;
   return found ? strtoull(found + strlen("read_only="), NULL, 16) : 0;
@@ -74,7 +74,7 @@ tsr_status tsri_webgpu_program_create(tsri_device *opaque, const tsri_code *code
   return TSR_OK;
 }
 
-// WebGPU keeps what submitted work needs; what is only recorded must be submitted first.
+// WebGPU keeps alive what submitted work uses, but recorded commands must be submitted before the program is released.
 void tsri_webgpu_program_destroy(tsri_device *opaque, tsri_program *opaque_program) {
   webgpu_device *device = webgpu_device_of(opaque);
   webgpu_program *program = (webgpu_program *)opaque_program;
@@ -87,7 +87,8 @@ void tsri_webgpu_program_destroy(tsri_device *opaque, tsri_program *opaque_progr
 
 // --- Launching ------------------------------------------------------------------------------------------------------
 
-// How `groups` fit into what a dispatch takes: as they are, or as one row folded into up to three directions.
+// Fits the number of work-groups to the limits of a dispatch: unchanged, or a single row folded into up to three
+// dimensions.
 static bool fold(const uint32_t groups[3], uint32_t most, uint32_t out[3], tsri_wgsl_fold *out_fold) {
   bool fits = groups[0] <= most && groups[1] <= most && groups[2] <= most;
   *out_fold = fits ? TSRI_WGSL_AS_THEY_ARE : groups[1] == 1 && groups[2] == 1 ? TSRI_WGSL_ROW : TSRI_WGSL_ANY;
@@ -112,7 +113,8 @@ static bool is_written_too(const tsri_launch *launch, uint32_t index) {
   return false;
 }
 
-// WebGPU binds no buffer for reading and for writing at once: what is read is copied beside it.
+// WebGPU cannot bind a buffer for reading and for writing in one dispatch. If another binding of the launch writes
+// this buffer, binds a temporary copy of it for reading.
 static tsr_status bind_one(webgpu_device *device, const tsri_launch *launch, uint32_t index, tsri_wgpu_binding *out) {
   const tsri_binding *b = &launch->buffers[index];
   size_t bytes = webgpu_round_up(b->bytes ? b->bytes : 1, WEBGPU_BIND_BYTES);
@@ -138,7 +140,7 @@ static tsr_status record(webgpu_device *device, const webgpu_program *program, c
                      launch->groups[0], launch->groups[1], launch->groups[2]);
   }
   tsr_status status = tsri_webgpu_check_lost(device);
-  // All of a launch goes into one batch, since temporaries live no longer than that.
+  // Keeps the whole launch in one batch, because temporary buffers live only until its submission.
   if (status == TSR_OK && device->recorded + launch->buffer_count >= WEBGPU_BATCH_COMMANDS) {
     status = tsri_webgpu_stream_submit(device);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Emitted WGSL on a device: every kernel that ships compiles; small storage, 64-bit integers, NaN, folded groups, buffers
-// bound twice, conditions around barriers and checked mode do what the language says.
+// Runs emitted WGSL on a device: all our kernels compile, and small storage types, 64-bit integers, NaN, folded
+// work-groups, buffers bound twice, conditions around barriers and checked mode behave as the language says.
 #include <math.h>
 #include <stdlib.h>
 
@@ -87,7 +87,7 @@ static void compile_for_null(const tsri_kernel *kernel, void *context) {
   tsri_emitted_deinit(&code);
 }
 
-// Dawn's null backend compiles without a GPU, f16 included.
+// Dawn's null backend compiles without a GPU, also with f16.
 TEST(every_kernel_compiles_as_wgsl_with_f16) {
   fixture f = fixture_open();
   null_compiler c = {.options = f.emit};
@@ -111,7 +111,7 @@ typedef struct small {
   const char *text;
   uint32_t groups[3];
   const void *params;
-  void *data[MOST_BUFFERS];  // host memory, read before and changed after
+  void *data[MOST_BUFFERS];  // host memory: uploaded before the launch, downloaded after it
   size_t bytes[MOST_BUFFERS];
   bool checked;
 } small;
@@ -130,7 +130,7 @@ static void run_small(const fixture *f, const small *s) {
   fixture_discard(f, &k);
 }
 
-// Neighbours share words: every second item writes, the others' bytes stay.
+// Neighbouring elements share a word: every second item writes, and the bytes of the others must not change.
 TEST(parts_of_words_are_written_side_by_side) {
   fixture f = fixture_open();
   enum { N = 256 };
@@ -236,7 +236,7 @@ TEST(nan_and_infinity_survive) {
   fixture_close(&f);
 }
 
-// A compiler that may do without NaN, infinity and -0 makes 0 of x * 0 and 0 / x, x of x + 0 and -x of 0 - x.
+// A compiler that ignores NaN, infinity and -0 replaces x * 0 and 0 / x by 0, x + 0 by x, and 0 - x by -x.
 TEST(arithmetic_with_a_zero_that_the_compiler_could_know) {
   fixture f = fixture_open();
   float x[64] = {INFINITY, -INFINITY, NAN, -0.0f, 0.0f, -3}, r[64 * 8];
@@ -260,7 +260,7 @@ TEST(arithmetic_with_a_zero_that_the_compiler_could_know) {
   fixture_close(&f);
 }
 
-// WGSL allows (a + b) - a to be made b, and a * b + c one operation.
+// WGSL permits compilers to replace (a + b) - a by b, and to fuse a * b + c.
 TEST(floats_round_at_every_step) {
   fixture f = fixture_open();
   float a[64], b[64], r[192];
@@ -283,7 +283,7 @@ TEST(floats_round_at_every_step) {
   fixture_close(&f);
 }
 
-// Also where the device's own arithmetic takes them for 0.
+// Also on devices whose own arithmetic flushes denormals to 0.
 TEST(fma_made_of_integers_keeps_denormals) {
   fixture f = fixture_open();
   float x[64], r[256];
@@ -310,7 +310,7 @@ static double ulps_between(float a, float b) {
   return fabs((double)a - (double)b) / ldexp(1, exponent - 24);
 }
 
-// An optimiser makes a factor of a divisor that it knows, which is not the same.
+// An optimiser may replace a division by a known constant by a multiplication, which rounds differently.
 TEST(division_by_a_constant_is_a_division) {
   enum { N = 1024 };
   static float x[N], y[N], z[N];
@@ -329,7 +329,7 @@ TEST(division_by_a_constant_is_a_division) {
   fixture_close(&f);
 }
 
-// Corrects quotients even though the device needs none: it must do no harm, which it would to infinity, NaN and 0.
+// Uses the corrected division even if the device divides exactly: the correction must not damage infinity, NaN and 0.
 static void check_quotients(bool exact_fma, double allowed) {
   static const float edges[] = {0,           -0.0f,     1,        -1,        3,        INFINITY,
                                 -INFINITY,   NAN,       0x1p126f, -0x1p126f, 0x1p127f, 0x1.fffffep127f,
@@ -366,10 +366,10 @@ static void check_quotients(bool exact_fma, double allowed) {
 
 TEST(corrected_quotients_are_right) { check_quotients(false, 0); }
 
-// Where fma rounds twice the correction is no better than the quotient.
+// If fma rounds twice, the corrected quotient is no better than the plain one.
 TEST(corrected_quotients_keep_infinity_nan_and_zero) { check_quotients(true, 1); }
 
-// As if a dispatch took 7 groups in a direction: the same ids come out as without folding.
+// Sets the limit to 7 work-groups per dimension: folding must give the same ids as without it.
 TEST(groups_beyond_the_limit_are_folded) {
   fixture f = fixture_open();
   enum { X = 23, Y = 5, Z = 3, N = X * Y * Z };
@@ -388,7 +388,7 @@ TEST(groups_beyond_the_limit_are_folded) {
   fixture_close(&f);
 }
 
-// 23 groups in dispatches of up to 7 x 7 x 7, and two that are full and one over: rows, which are unfolded without divisions.
+// Rows of 23 work-groups, of exactly full and of one more than full dispatches: rows are unfolded without divisions.
 TEST(a_row_beyond_the_limit_is_folded_and_none_runs_beyond_its_end) {
   enum { MOST = 3 };
   static const uint32_t counts[] = {MOST + 1, MOST * MOST, MOST * MOST + 1, 23};
@@ -437,7 +437,7 @@ TEST(a_buffer_may_be_read_and_written_in_one_launch) {
   fixture_close(&f);
 }
 
-// WGSL's own analysis cannot see that what comes from a local array is the same for all items.
+// WGSL's uniformity analysis cannot see that a value from a local array is the same in all items.
 TEST(barriers_under_conditions_that_come_from_arrays) {
   fixture f = fixture_open();
   enum { N = 64 };
@@ -466,7 +466,7 @@ TEST(checked_mode_reports_the_first_index_out_of_range) {
   fixture f = fixture_open();
   enum { N = 64 };
   uint32_t x[N] = {0}, y[N] = {0}, report[TSRI_EMIT_REPORT_WORDS] = {0};
-  uint32_t params[16] = {70};  // n, then counts
+  uint32_t params[16] = {70};  // n, then the element counts of the buffers
   char text[256];
   fixture_kernel k = fixture_compile(
       &f, "kernel k<WG = 64>(in u32 x[], out u32 y[], u32 n) { if (local.x == 0) y[3] = x[n]; }", NULL, "", true);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Queues: waiting, and what is to be copied to the host by then.
+// Queues: waiting, and the readbacks that a wait copies to the host.
 #include "backends/webgpu/webgpu.h"
 
 #include "core/alloc.h"
@@ -13,7 +13,7 @@ tsr_status tsri_webgpu_queue_create(tsri_device *device, tsri_queue **out_queue)
   return TSR_OK;
 }
 
-// Keeps the buffer for the next copy if there is a place.
+// Keeps the readback buffer for a later copy if there is a free place.
 static void give_back(webgpu_device *device, webgpu_buffer buffer) {
   for (int i = 0; i < WEBGPU_SPARE_READBACKS; i++) {
     if (device->spare[i].handle) continue;
@@ -71,7 +71,7 @@ tsr_status tsri_webgpu_queue_wait(tsri_queue *opaque, uint64_t timeout_ns) {
   if (status == TSR_OK) status = tsri_webgpu_stream_submit(device);
   if (status == TSR_OK) status = tsri_webgpu_stream_wait(device, device->submitted, timeout_ns);
   if (status == TSR_OK) status = finish_readbacks(queue, timeout_ns, start_ns);
-  if (status == TSR_ERR_DEVICE_LOST) drop_readbacks(queue);  // they will never arrive
+  if (status == TSR_ERR_DEVICE_LOST) drop_readbacks(queue);  // the data will never arrive
   tsri_mutex_unlock(&device->lock);
   return status;
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Copies, fills, events, waits and threads of the WebGPU backend, each at places inside words too.
+// Tests of copies, fills, events, waits and threads of the WebGPU backend, also at offsets inside words.
 #include "backends/common/queue_testing.h"
 #include "backends/common/workers_testing.h"
 #include "backends/webgpu/fixture.h"
 
 TEST(bytes_come_back_as_they_went_in) {
   fixture f = fixture_open();
-  check_bytes_come_back(&f, 70 * 1024 * 1024 + 13);  // more than goes at once
+  check_bytes_come_back(&f, 70 * 1024 * 1024 + 13);  // larger than one piece
   fixture_close(&f);
 }
 
@@ -23,7 +23,7 @@ TEST(large_copies_within_the_device_go_by_a_kernel) {
   tsri_buffer *buffer = fixture_buffer(&f, BYTES, model), *other = fixture_buffer(&f, BYTES, NULL);
   CHECK_OK(f.backend->copy(f.queue, other, 0, buffer, 0, BYTES));
   CHECK_OK(f.backend->copy(f.queue, other, 48, buffer, 4096, MOVED));
-  CHECK_OK(f.backend->copy(f.queue, other, MOVED, other, 16, BYTES - MOVED));  // within itself
+  CHECK_OK(f.backend->copy(f.queue, other, MOVED, other, 16, BYTES - MOVED));  // within one buffer
   unsigned char *wanted = malloc(BYTES);
   CHECK(wanted != NULL && out != NULL);
   memcpy(wanted, model, BYTES);

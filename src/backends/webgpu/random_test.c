@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Random well-formed kernels give the same results on the WebGPU device as in plain C.
+// Random valid kernels give the same results on the WebGPU device as in plain C.
 //
-// They have more buffers than WebGPU binds, so each is run several times: all inputs, and a few outputs at a time, with the
-// stores to the others taken out.
+// They have more buffers than WebGPU can bind, so each kernel runs several times: with all inputs and a few of the
+// outputs; the stores to the other outputs are removed.
 //
-// WGSL lets a device make 0 of f32 numbers below 2^-126, and SwiftShader does: then the processor that runs plain C is told
-// to do so, too. Our own fma, which stands in where the device's rounds twice, keeps them.
+// WGSL permits a device to flush f32 numbers below 2^-126 to 0, and SwiftShader does it; then the CPU that runs the
+// plain C code is set to do the same. Our own fma, which replaces the device's if that rounds twice, keeps denormals.
 #include <stdlib.h>
 
 #include "backends/webgpu/fixture.h"
@@ -27,13 +27,13 @@ static bool flushes_denormals(const fixture *f) {
 
 // --- A part of a kernel ---------------------------------------------------------------------------------------------
 
-// The kernel with the buffers of `kept` alone; nothing is loaded from the others.
+// The kernel with only the buffers listed in `kept`; it does not load from the others.
 typedef struct part {
   tsri_kernel kernel;
   tsri_ir_array buffers[RANDOM_MAX_BUFFERS];
   tsri_ir_expr *exprs;
   tsri_ir_stmt *stmts;
-  uint32_t from[RANDOM_MAX_BUFFERS];  // which buffer of the whole it is
+  uint32_t from[RANDOM_MAX_BUFFERS];  // index of the buffer in the whole kernel
 } part;
 
 static void part_init(part *p, const tsri_kernel *whole, uint32_t kept) {
@@ -84,7 +84,7 @@ static void run_part(const fixture *f, random_case *c, uint32_t kept, bool flush
     unsigned char *is = malloc(bound[i].bytes);
     CHECK(is);
     fixture_read(f, bound[i].buffer, 0, is, bound[i].bytes);
-    // Twice what the others are allowed: their functions are the C library's, ours are within 3 ULP.
+    // Twice the tolerance of the other backends: they use the C library's functions, ours are within 3 ULP.
     random_case_compare(c, p.from[i], "WebGPU", is, flushes, 2);
     free(is);
     f->backend->buffer_destroy(f->device, bound[i].buffer);
@@ -116,7 +116,7 @@ static void run_parts(const fixture *f, random_case *c, bool flushes) {
   }
 }
 
-// Opens the device, and says how it treats denormals.
+// Opens the device and finds out how it treats denormals.
 static fixture open_for_random(random_denormals *out_denormals) {
   fixture f = fixture_open();
   const char *missing = emit_device_c.missing();
@@ -154,8 +154,8 @@ TEST(random_kernels_agree_in_plain_c_and_webgpu) {
   fixture_close(&f);
 }
 
-// Kernels that meet denormals: in fma, whose result then becomes a normal number (12, 29), keeps its sign (50) and divides
-// (109); in log (25); in a product before fma (23).
+// Seeds of kernels that use denormals: in an fma whose result is a normal number (12, 29), keeps its sign (50) or is a
+// divisor (109); in log (25); in a product before an fma (23).
 TEST(random_kernels_that_meet_denormals_agree_in_plain_c_and_webgpu) {
   static const uint64_t seeds[] = {12, 23, 25, 29, 50, 109};
   random_denormals denormals;

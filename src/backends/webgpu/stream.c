@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The stream of commands of a device: recorded, then submitted in batches.
+// The command stream of a device: commands are recorded, then submitted in batches.
 #include "backends/webgpu/webgpu.h"
 
 #include "core/alloc.h"

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// What the files of the WebGPU backend share.
+// Declarations shared by the files of the WebGPU backend.
 //
-// All queues of a device record into one stream, which is submitted in batches and runs in the order of recording, so a
-// queue is little more than the number of its last submission. Parameters of a batch's launches are collected on the
-// host and written at once before it is submitted: writes are ordered with submissions, so one small buffer serves all.
+// All queues of a device record into one stream. It is submitted in batches, which run in the order of recording, so a
+// tsri_queue is little more than the number of its last submission. The parameters of a batch's launches are collected
+// on the host and uploaded in one write before the batch is submitted. Writes are ordered with submissions, so one
+// small uniform buffer serves all batches.
 #ifndef TSRI_WEBGPU_H
 #define TSRI_WEBGPU_H
 
@@ -15,17 +16,17 @@
 #include "platform/platform.h"
 
 enum {
-  WEBGPU_BATCH_COMMANDS = 32,     // most in a batch
-  WEBGPU_PARAMS_BYTES = 1 << 16,  // uniform buffer of a batch
+  WEBGPU_BATCH_COMMANDS = 32,     // most commands in a batch
+  WEBGPU_PARAMS_BYTES = 1 << 16,  // size of the uniform buffer for a batch's parameters
   WEBGPU_MAX_TEMPORARIES = 64,
   WEBGPU_SPARE_READBACKS = 4,
-  WEBGPU_ROUND_BYTES = 256,  // buffers are a multiple of this
-  WEBGPU_BIND_BYTES = 16     // bindings are a multiple of this, since shaders read whole vectors
+  WEBGPU_ROUND_BYTES = 256,  // buffer sizes are multiples of this
+  WEBGPU_BIND_BYTES = 16     // binding sizes are multiples of this, since shaders read whole vectors
 };
 
 typedef struct webgpu_buffer {
   tsri_wgpu_buffer *handle;
-  size_t bytes;  // rounded up
+  size_t bytes;  // size, rounded up
 } webgpu_buffer;
 
 typedef struct webgpu_device {
@@ -35,20 +36,20 @@ typedef struct webgpu_device {
   uint64_t timeout_ns;
   bool has_times;
 
-  tsri_mutex lock;  // of all that follows, and of the calls on `handle`
+  tsri_mutex lock;  // protects the members below and all calls on `handle`
   bool is_lost;
   uint32_t recorded;   // commands since the last submission
-  uint32_t submitted;  // its number
+  uint32_t submitted;  // number of the last submission
   tsri_wgpu_buffer *uniform;
-  uint32_t *params;                                       // what goes there with the next submission
-  size_t params_bytes;                                    // so much of it is used
+  uint32_t *params;                                       // the parameters for the next submission
+  size_t params_bytes;                                    // number of bytes used in params
   tsri_wgpu_buffer *temporaries[WEBGPU_MAX_TEMPORARIES];  // used by recorded commands only
   uint32_t temporary_count;
-  webgpu_buffer spare[WEBGPU_SPARE_READBACKS];                    // readback buffers to use again
-  tsri_wgpu_program *fill_program, *copy_program, *wide_program;  // copy.c; NULL: not yet
+  webgpu_buffer spare[WEBGPU_SPARE_READBACKS];                    // readback buffers for reuse
+  tsri_wgpu_program *fill_program, *copy_program, *wide_program;  // copy.c; NULL: not built yet
 } webgpu_device;
 
-// A copy to the host that the wait finishes.
+// A copy to the host that queue_wait finishes.
 typedef struct webgpu_readback {
   struct webgpu_readback *next;
   webgpu_buffer buffer;
@@ -68,7 +69,8 @@ static inline size_t webgpu_round_up(size_t n, size_t to) { return (n + to - 1) 
 
 // --- error.c --------------------------------------------------------------------------------------------------------
 
-// The status of a call of tsri_wgpu that failed, with the device, what was tried and the library's own words.
+// Converts a failed call of tsri_wgpu to a status and sets the message: the device, what was tried and the library's
+// description.
 tsr_status tsri_webgpu_fail_at(webgpu_device *device, tsr_status status, const char *place, const char *what);
 #define WEBGPU_FAIL(device, status, what) tsri_webgpu_fail_at((device), (status), TSRI_PLACE, (what))
 tsr_status tsri_webgpu_check_lost(const webgpu_device *device);
@@ -79,31 +81,31 @@ TSRI_DECLARE_DRIVER(webgpu);
 tsr_status tsri_webgpu_start(const tsri_host *host);
 void tsri_webgpu_stop(void);
 
-// What WGSL leaves open; small kernels find out.
+// Properties of the arithmetic that WGSL leaves open; tsri_webgpu_probe tests them.
 typedef struct webgpu_arithmetic {
   bool fuses;     // fma rounds once
-  bool has_half;  // f16 is there, and converted to and from f32 as we would
+  bool has_half;  // f16 is available, and converts to and from f32 exactly as the CPU does
 } webgpu_arithmetic;
 tsr_status tsri_webgpu_probe(webgpu_device *device, webgpu_arithmetic *out_arithmetic);
 
 // --- buffer.c -------------------------------------------------------------------------------------------------------
 
-// With the lock held.
+// Call with the lock held.
 tsr_status tsri_webgpu_allocate(webgpu_device *device, tsri_wgpu_buffer_kind kind, size_t bytes,
                                 webgpu_buffer *out_buffer);
 
 // --- stream.c: with the lock held -----------------------------------------------------------------------------------
 
-// Before a command is recorded: `params_bytes` of the uniform buffer for it, at *out_params on the host; submits first if
-// there is no room. NULL params: none are needed.
+// Call before recording a command: reserves `params_bytes` of the uniform buffer, at *out_params on the host. If there
+// is no room, it submits first. out_params NULL: the command has no parameters.
 tsr_status tsri_webgpu_stream_begin(webgpu_device *device, size_t params_bytes, uint32_t **out_params,
                                     size_t *out_offset);
-// After it.
+// Call after recording it.
 tsr_status tsri_webgpu_stream_end(webgpu_device *device);
-tsr_status tsri_webgpu_stream_submit(webgpu_device *device);  // nothing if nothing is recorded
-// A buffer that lives until the commands recorded so far, and the next one, are submitted.
+tsr_status tsri_webgpu_stream_submit(webgpu_device *device);  // does nothing if nothing is recorded
+// Creates a buffer that lives until the commands recorded so far, and the next one, are submitted.
 tsr_status tsri_webgpu_temporary(webgpu_device *device, size_t bytes, tsri_wgpu_buffer **out_buffer);
-// Waits for submission `number`.
+// Waits for the submission with this number.
 tsr_status tsri_webgpu_stream_wait(webgpu_device *device, uint32_t number, uint64_t timeout_ns);
 static inline double webgpu_milliseconds(uint64_t ns) { return ns == UINT64_MAX ? 1e18 : (double)ns / 1e6; }
 

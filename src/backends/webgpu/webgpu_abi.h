@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
-// Our own declarations of the part of webgpu.h that native.c uses: layouts, numbers and entry points as Dawn and
-// wgpu-native have had them since string views and futures came in (2025).
+// Our own declarations of the part of webgpu.h that native.c uses: layouts, numbers and entry points as in Dawn and
+// wgpu-native since they use string views and futures (2025).
 //
-// Where libraries still differ, native.c has a table.
+// native.c has a table of the remaining differences between libraries.
 #ifndef TSRI_WEBGPU_ABI_H
 #define TSRI_WEBGPU_ABI_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-typedef struct tsri_wgpu_opaque *wgpu_object;  // every handle
+typedef struct tsri_wgpu_opaque *wgpu_object;  // any handle
 
-#define WGPU_STRLEN SIZE_MAX  // of a text that ends in NUL
+#define WGPU_STRLEN SIZE_MAX  // length of a text that ends with a NUL
 
 typedef struct wgpu_text {
   const char *data;
@@ -29,7 +29,7 @@ typedef struct wgpu_future {
 
 enum { WGPU_MODE_PROCESS_EVENTS = 2, WGPU_MODE_SPONTANEOUS = 3 };
 enum { WGPU_TYPE_SHADER_WGSL = 2 };
-enum { WGPU_SUCCESS = 1 };  // of every status that a callback gets
+enum { WGPU_SUCCESS = 1 };  // the status that callbacks get on success
 
 enum { WGPU_ERROR_NONE = 1, WGPU_ERROR_VALIDATION = 2, WGPU_ERROR_OUT_OF_MEMORY = 3 };
 enum { WGPU_FILTER_VALIDATION = 1, WGPU_FILTER_OUT_OF_MEMORY = 2, WGPU_FILTER_INTERNAL = 3 };
@@ -51,15 +51,15 @@ enum { WGPU_BINDING_UNIFORM = 2, WGPU_BINDING_STORAGE = 3, WGPU_BINDING_READ_ONL
 
 // --- Callbacks ------------------------------------------------------------------------------------------------------
 
-// Adapters, devices, pipelines: the object is NULL on failure.
+// For adapters, devices and pipelines. The object is NULL on failure.
 typedef void (*wgpu_object_callback)(uint32_t status, wgpu_object object, wgpu_text message, void *user1, void *user2);
 typedef void (*wgpu_status_callback)(uint32_t status, wgpu_text message, void *user1, void *user2);
-typedef void (*wgpu_done_callback)(uint32_t status, void *user1, void *user2);  // older libraries: no message
+typedef void (*wgpu_done_callback)(uint32_t status, void *user1, void *user2);  // older libraries pass no message
 typedef void (*wgpu_scope_callback)(uint32_t status, uint32_t type, wgpu_text message, void *user1, void *user2);
 typedef void (*wgpu_error_callback)(const wgpu_object *device, uint32_t type, wgpu_text message, void *user1,
                                     void *user2);
 
-// How every callback is passed; the function's type goes by the call.
+// How a callback is passed. Its function type depends on the call.
 typedef struct wgpu_callback_info {
   const wgpu_chain *next;
   uint32_t mode;
@@ -91,7 +91,7 @@ typedef struct wgpu_limits {
   uint64_t buffer_bytes;
   uint32_t vertex_attributes, vertex_stride, inter_stage, color_attachments, color_bytes;
   uint32_t group_storage_bytes, group_items, group_size[3], groups;
-  uint32_t more[32];  // of newer libraries: passed back as they came
+  uint32_t more[32];  // limits of newer libraries, passed back unchanged
 } wgpu_limits;
 
 typedef struct wgpu_adapter_info {
@@ -111,7 +111,7 @@ typedef struct wgpu_device_descriptor {
     const wgpu_chain *next;
     wgpu_text label;
   } queue;
-  wgpu_callback_info lost;  // callback(const device *, reason, message, …): as a scope callback in its registers
+  wgpu_callback_info lost;  // callback(const device *, reason, message, …): same registers as a scope callback
   wgpu_error_callback_info error;
 } wgpu_device_descriptor;
 
@@ -125,7 +125,7 @@ typedef struct wgpu_buffer_descriptor {
   uint32_t is_mapped;
 } wgpu_buffer_descriptor;
 
-// What an entry of a layout binds. Samplers and textures are not used: what stands for them is zero.
+// The kinds of binding in a layout entry. Samplers and textures are not used, so their parts stay zero.
 typedef struct wgpu_layout_kinds {
   struct {
     const wgpu_chain *next;
@@ -154,7 +154,7 @@ typedef struct wgpu_layout_entry {
   wgpu_layout_kinds kinds;
 } wgpu_layout_entry;
 
-// As it was until May 2025.
+// The layout until May 2025.
 typedef struct wgpu_old_layout_entry {
   const wgpu_chain *next;
   uint32_t binding;
@@ -166,7 +166,7 @@ typedef struct wgpu_layout_descriptor {
   const wgpu_chain *next;
   wgpu_text label;
   size_t count;
-  const void *entries;  // of either kind
+  const void *entries;  // wgpu_layout_entry or wgpu_old_layout_entry
 } wgpu_layout_descriptor;
 
 typedef struct wgpu_pipeline_layout_descriptor {

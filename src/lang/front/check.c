@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Bindings, scopes and types of the checker.
+// The checker's bindings, scopes, types and file-level constants.
 #include "lang/front/check.h"
 
 #include <string.h>
@@ -120,8 +120,8 @@ void tsri_scope_close(tsri_checker *c, uint32_t mark) {
   c->scope--;
 }
 
-// Types and ids are words of the language in all but syntax. Variables and kernels may be called like a built-in
-// function, which can still be called; functions may not.
+// Whether the language reserves this name. Types and ids cannot be redeclared. Variables and kernels may have the name
+// of a built-in function, which can still be called; functions may not.
 static bool is_taken(tsri_name_binding_kind kind, uint32_t symbol) {
   if (symbol < TSRI_SYM_FIRST_DTYPE || symbol >= TSRI_SYM_BUILTIN_COUNT) return false;
   if (symbol <= TSRI_SYM_LAST_ID) return true;
@@ -184,7 +184,7 @@ bool tsri_check_type(tsri_checker *c, uint32_t node, tsr_dtype *out_dtype, uint8
   *out_dtype = TSR_F32;
   *out_lanes = 1;
   const tsri_ast *ast = tsri_ast_of(c, node);
-  if (!node || !ast->symbol) return false;  // the parser has said why
+  if (!node || !ast->symbol) return false;  // the parser has reported the error
   if (tsri_symbol_type(c, ast->symbol, out_dtype, out_lanes)) return true;
   if (tsri_check_may_be_lost(c, ast->symbol)) return false;
   tsri_diag_error(c->diag, ast->pos, "'%.*s' is no type", TSRI_NAME(c, ast->symbol));
@@ -228,7 +228,7 @@ void tsri_suggest(tsri_checker *c, uint32_t symbol, uint32_t what) {
   }
   char wrong[WORD_BYTES];
   word_list *list = name->bytes < WORD_BYTES && !c->diag->is_muted ? tsri_malloc(sizeof *list) : NULL;
-  if (!list) return;  // only a hint
+  if (!list) return;  // no memory: leave out the hint
   list->count = 0;
   memcpy(wrong, name->text, name->bytes);
   wrong[name->bytes] = 0;
@@ -294,7 +294,7 @@ void tsri_check_assert(tsri_checker *c, uint32_t node) {
   }
 }
 
-// Evaluated when first used, in a scope in which only the file's names can be seen.
+// Evaluates a file-level constant when it is first used, in a scope where only the file's names are visible.
 tsri_check_operand tsri_file_constant(tsri_checker *c, uint32_t id) {
   tsri_name_binding *binding = tsri_name_binding_at(c, id);
   if (binding->kind == TSRI_BIND_CONST) return tsri_file_value(c, id);
@@ -332,7 +332,8 @@ tsri_check_operand tsri_file_constant(tsri_checker *c, uint32_t id) {
   return value;
 }
 
-// By its bits: the expression may be one of another kernel of the file.
+// Makes a new expression from the constant's bits, because the one of its first evaluation may belong to another
+// kernel of the file.
 tsri_check_operand tsri_file_value(tsri_checker *c, uint32_t id) {
   tsri_check_operand known = tsri_name_binding_at(c, id)->value;
   tsri_check_operand value = tsri_const_value(c, (tsr_dtype)known.type.dtype, (uint64_t)known.integer, known.pos);

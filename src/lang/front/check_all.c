@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Checking every kernel of a file with every type that its parameters may have.
+// Checks every kernel of a file with every type that its type parameters allow.
 //
-// One checker does them all, so that the time grows with the text and not with its square: the file's names are bound once,
-// and its constants evaluated once.
+// One checker is used for all of them: the file's names are bound once and its constants evaluated once, so that the
+// time grows linearly with the text and not quadratically.
 #include <stdio.h>
 #include <string.h>
 
@@ -10,10 +10,11 @@
 
 typedef struct all_check {
   tsri_checker checker;
-  uint64_t steps;  // spent on all kernels so far
+  uint64_t steps;  // steps of all kernels so far
 } all_check;
 
-// One specialisation: generic `turn` is `dtype`, the others their default or first type. False: no memory.
+// Checks one specialisation: type parameter number `turn` is `dtype`, the others have their default or first type.
+// False: memory is out.
 static bool check_one(all_check *all, uint32_t node, const tsri_lang_kernel_info *info, uint32_t turn,
                       tsr_dtype dtype) {
   tsri_checker *c = &all->checker;
@@ -40,7 +41,7 @@ static bool check_one(all_check *all, uint32_t node, const tsri_lang_kernel_info
   return ok;
 }
 
-// Whether there is time for another specialisation; says so if not.
+// Whether another specialisation may be checked. Reports an error if the limit of steps is reached.
 static bool may_go_on(all_check *all, tsri_ir_pos pos) {
   tsri_diag *diag = all->checker.diag;
   if (diag->is_full) return false;
@@ -52,7 +53,8 @@ static bool may_go_on(all_check *all, tsri_ir_pos pos) {
   return false;
 }
 
-// With each type of each parameter, until there are errors. False: no memory, or no more time.
+// Checks the kernel with each type of each parameter, until an error is found. False: memory is out, or the limit of
+// steps is reached.
 static bool check_types(all_check *all, uint32_t node, const tsri_lang_kernel_info *info) {
   const tsri_diag *diag = all->checker.diag;
   uint32_t errors = diag->error_count;

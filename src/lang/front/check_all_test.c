@@ -4,7 +4,7 @@
 #include "core/builder.h"
 #include "lang/lang_testing.h"
 
-// Status and log of checking all of a text; the caller releases the log.
+// Checks a whole text. Returns the status and the log, which the caller frees.
 static tsr_status check_text(const char *text, size_t bytes, char **out_log) {
   tsri_module *module = NULL;
   tsr_status status = tsri_lang_parse("t.tk", text, bytes, out_log, &module);
@@ -63,7 +63,7 @@ TEST(constants_keep_their_value_from_one_kernel_to_the_next) {
       TSR_ERR_BUILD, "t.tk:4:25: error: static_assert does not hold");
 }
 
-// 2^60 calls without one operation to show for it.
+// 2^60 calls that do not contain a single operation.
 TEST(functions_that_call_each_other_too_often_are_refused) {
   tsri_builder text = {0};
   tsri_builder_add(&text, "void g0() { }\n");
@@ -76,7 +76,7 @@ TEST(functions_that_call_each_other_too_often_are_refused) {
   tsri_builder_deinit(&text);
 }
 
-// Each of many kernels is allowed, all of them with all types are too much to try out.
+// Each kernel alone is small enough, but all kernels with all types together exceed the limit.
 TEST(a_check_ends_when_all_kernels_together_are_too_large) {
   tsri_builder text = {0};
   tsri_builder_add(&text, "f32 f0(f32 v) { return v * v + v; }\n");
@@ -111,7 +111,7 @@ TEST(compile_time_parameters_and_warnings_are_limited) {
   tsri_builder_deinit(&text);
 }
 
-// A region for each `continue`, and uses of a variable in all of them.
+// Each `continue` opens a region, and a variable is used in all of them.
 TEST(a_loop_with_very_many_exits_is_checked) {
   tsri_builder text = {0};
   tsri_builder_add(&text, "kernel k(in f32 x[], out f32 y[]) {\nf32 s = 0;\nfor (u32 i = 0; i < 9; i++) {\n");

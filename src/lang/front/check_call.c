@@ -153,7 +153,7 @@ static tsri_check_operand check_collective(tsri_checker *c, const tsri_ast *call
 
 // --- Memory ---------------------------------------------------------------------------------------------------------
 
-// The array that the first argument names; 0 after an error.
+// Returns the binding of the array that the first argument names, or 0 after an error.
 static uint32_t array_argument(tsri_checker *c, const tsri_ast *call, const tsri_check_operand *arg) {
   if (arg->kind == TSRI_OPERAND_ARRAY) return arg->binding;
   if (arg->kind == TSRI_OPERAND_ERROR) return 0;
@@ -282,7 +282,7 @@ tsri_check_operand tsri_check_call(tsri_checker *c, uint32_t node, tsr_dtype wan
   if (binding && tsri_name_binding_at(c, binding)->kind == TSRI_BIND_FUNCTION) {
     return tsri_inline(c, node, tsri_name_binding_at(c, binding)->node);
   }
-  // A variable may be called like a built-in function; the function can still be called.
+  // A variable may have the name of a built-in function; a call then means the function.
   if (binding && call->symbol >= TSRI_SYM_BUILTIN_COUNT) return unknown_call(c, call, binding);
   return check_builtin(c, call, want, is_discarded);
 }

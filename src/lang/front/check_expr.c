@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Expressions: names, literals, elements of arrays, lazy operators.
+// Checks expressions: names, literals, array elements, operators that evaluate their operands only if needed.
 #include "lang/front/check.h"
 
 #include <float.h>
@@ -34,7 +34,7 @@ static tsri_check_operand unknown_name(tsri_checker *c, uint32_t symbol, tsri_ir
   if (tsri_check_may_be_lost(c, symbol)) return tsri_error_operand(pos);
   tsri_diag_error(c->diag, pos, "'%.*s' is not declared", TSRI_NAME(c, symbol));
   tsri_suggest(c, symbol, TSRI_SUGGEST_VALUES);
-  // Said once: from here on the name exists, and is quiet.
+  // Report it only once: bind the name, so that later uses report nothing.
   if (c->bindings.count > c->file_bindings && c->file_bindings) tsri_bind(c, TSRI_BIND_BROKEN, symbol, pos);
   return tsri_error_operand(pos);
 }
@@ -123,7 +123,7 @@ static tsri_check_operand check_name(tsri_checker *c, uint32_t symbol, tsri_ir_p
       return tsri_error_operand(pos);
   }
   if (value.kind == TSRI_OPERAND_VALUE && tsri_is_leaf(c, value.expr)) {
-    // A leaf of its own, so that diagnostics point here.
+    // A new leaf expression with this position, so that diagnostics point here.
     tsri_ir_expr leaf = *tsri_expr_at(c, value.expr);
     leaf.pos = pos;
     value.expr = tsri_emit(c, leaf);
@@ -159,7 +159,7 @@ static bool check_range(tsri_checker *c, const tsri_check_operand *index, uint32
   return false;
 }
 
-// Row-major position from one index per dimension: ((i * d1) + j) * d2 + k.
+// The row-major index for one index per dimension: ((i * d1) + j) * d2 + k.
 static tsri_check_operand flatten(tsri_checker *c, tsri_check_operand *indices, uint32_t count, const uint32_t *dims) {
   bool is_wide = false, all_signed = true;
   for (uint32_t i = 0; i < count; i++) {
@@ -177,7 +177,7 @@ static tsri_check_operand flatten(tsri_checker *c, tsri_check_operand *indices, 
   return flat;
 }
 
-// TSRI_IR_BAD_INDEX(dimension, index), for an index that does not fit as the nearest that does.
+// Builds TSRI_IR_BAD_INDEX(dimension, index); an index that does not fit is clamped.
 static tsri_check_operand bad_index(tsri_checker *c, tsri_check_operand index, uint32_t dimension) {
   tsr_dtype dtype = (tsr_dtype)index.type.dtype;
   tsri_ir_pos pos = index.pos;
@@ -195,7 +195,7 @@ static tsri_check_operand bad_index(tsri_checker *c, tsri_check_operand index, u
   return tsri_check_op(c, pos, TSRI_OP_OR, word);
 }
 
-// index < 0 || index >= size, which for 32 bits is one comparison without signs.
+// index < 0 || index >= size. For 32 bits this is a single unsigned comparison.
 static tsri_check_operand is_outside(tsri_checker *c, tsri_check_operand index, uint32_t size) {
   tsri_ir_pos pos = index.pos;
   if (index.type.dtype != TSR_I64) {
@@ -208,20 +208,21 @@ static tsri_check_operand is_outside(tsri_checker *c, tsri_check_operand index, 
   return tsri_check_op(c, pos, TSRI_OP_OR, either);
 }
 
-// Checked mode: the position, or what says which of the indices is out of range. False: all are known and in range.
+// Checked mode: builds the flat index, or the value that says which index is out of range. False: all indices are
+// constants and in range.
 static bool test_indices(tsri_checker *c, tsri_check_operand *indices, uint32_t count, const uint32_t *dims,
                          tsri_check_operand *out) {
   tsri_check_operand words[TSRI_MAX_DIMS];
   bool is_known = true;
   for (uint32_t i = 0; i < count; i++) {
     is_known = is_known && tsri_is_const(c, &indices[i]);
-    indices[i] = tsri_spill(c, indices[i]);  // used several times
+    indices[i] = tsri_spill(c, indices[i]);  // it is used several times
     words[i] = tsri_convert_to(c, indices[i], TSR_U32);
   }
   if (is_known) return false;
   *out = flatten(c, words, count, dims);
   for (uint32_t i = count; i-- > 0;) {
-    if (tsri_is_const(c, &indices[i])) continue;  // check_range has looked
+    if (tsri_is_const(c, &indices[i])) continue;  // check_range has checked constants
     tsri_check_operand choice[3] = {is_outside(c, indices[i], dims[i]), bad_index(c, indices[i], i), *out};
     *out = tsri_check_op(c, indices[i].pos, TSRI_OP_SELECT, choice);
   }
@@ -315,7 +316,7 @@ void tsri_store(tsri_checker *c, const tsri_element *element, tsri_check_operand
   // The store itself converts to the storage type.
   value = tsri_assignable(c, value, tsri_ir_compute_dtype(storage), lanes, what);
   if (value.kind != TSRI_OPERAND_VALUE) return;
-  // y[i] = f16(x): the store does what the conversion would.
+  // In y[i] = f16(x) the store performs the same conversion, so the explicit one is dropped.
   const tsri_ir_expr *made = tsri_expr_at(c, value.expr);
   bool is_same = made->kind == TSRI_EXPR_CONVERT && made->dtype == storage;
   if (is_same && tsri_expr_at(c, made->a)->type.dtype == made->type.dtype) value.expr = made->a;
@@ -332,7 +333,7 @@ void tsri_store(tsri_checker *c, const tsri_element *element, tsri_check_operand
 
 // --- Lazy operators -------------------------------------------------------------------------------------------------
 
-// Checks into a block of its own.
+// Checks an expression; statements that it needs go into the separate list `apart`.
 static tsri_check_operand check_apart(tsri_checker *c, uint32_t node, tsr_dtype want, tsri_stmt_list *apart) {
   tsri_stmt_list *outer = c->block;
   *apart = (tsri_stmt_list){0, 0};
@@ -391,7 +392,7 @@ static tsri_check_operand check_logic(tsri_checker *c, const tsri_ast *ast) {
   return tsri_var_value(c, var, pos);
 }
 
-// Two literals take the type that is wanted; the rest as for an operator.
+// If both branches are literals, they get the wanted type; otherwise as for an operator.
 static bool unify_choices(tsri_checker *c, tsri_ir_pos pos, tsr_dtype want, tsri_check_operand *yes,
                           tsri_check_operand *no) {
   bool yes_is_float = yes->kind == TSRI_OPERAND_FLOAT, no_is_float = no->kind == TSRI_OPERAND_FLOAT;

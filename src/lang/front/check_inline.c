@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Calls of functions in the file: each call checks the body anew, with its arguments, and builds it in place.
+// Calls of functions in the file. Each call checks the function's body again with its arguments, and builds it in
+// place.
 #include "lang/front/check.h"
 
 #include <stdio.h>
 
 // --- Type parameters of functions -----------------------------------------------------------------------------------
 
-// What an argument says about the type parameter that is its parameter's type; TSR_DTYPE_COUNT: nothing.
+// The dtype that an argument suggests for the type parameter of its parameter; TSR_DTYPE_COUNT: none.
 static tsr_dtype dtype_of_argument(const tsri_checker *c, const tsri_check_operand *arg) {
   if (arg->kind == TSRI_OPERAND_VALUE) return (tsr_dtype)arg->type.dtype;
   if (arg->kind == TSRI_OPERAND_ARRAY) {
@@ -20,7 +21,7 @@ static tsr_dtype dtype_of_literal(const tsri_check_operand *arg) {
   return arg->kind == TSRI_OPERAND_INT ? TSR_I32 : arg->kind == TSRI_OPERAND_FLOAT ? TSR_F32 : TSR_DTYPE_COUNT;
 }
 
-// Arguments with a type decide before literals do.
+// Deduces a type parameter from the arguments. Arguments with a type take precedence over literals.
 static tsr_dtype deduce(const tsri_checker *c, uint32_t symbol, uint32_t first_param, const tsri_check_operand *args) {
   for (int pass = 0; pass < 2; pass++) {
     uint32_t i = 0;
@@ -106,7 +107,7 @@ static bool bind_array(tsri_checker *c, const tsri_ast *param, const tsri_check_
   return true;
 }
 
-// A value that the body does not assign to needs no variable of its own if it is a leaf.
+// Binds a parameter to its argument. If the body never assigns to it and the value is a leaf, no variable is needed.
 static bool bind_value(tsri_checker *c, const tsri_ast *param, tsri_check_operand arg, tsr_dtype storage,
                        uint8_t lanes) {
   char what[64];
@@ -156,15 +157,15 @@ static bool bind_params(tsri_checker *c, uint32_t first, const tsri_check_operan
   return ok;
 }
 
-// Takes the assignment to a parameter that the body has not read out of the block again. Hooks often hand over more than
-// a filling wants.
+// Removes the assignments to parameters that the body did not read. Hooks often pass more values than their filling
+// uses.
 static void drop_unread(const tsri_checker *c, uint32_t first_binding) {
   tsri_stmt_list *block = c->block;
   for (uint32_t id = c->bindings.count; id-- > first_binding;) {
     const tsri_name_binding *binding = tsri_name_binding_at(c, id);
     if (binding->kind != TSRI_BIND_VAR || binding->is_read || !binding->node) continue;
     uint32_t *link = binding->before ? &tsri_stmt_at(c, binding->before)->next : &block->first;
-    if (*link != binding->node) continue;  // something was put in between, to keep an order
+    if (*link != binding->node) continue;  // another statement was inserted between them to keep the order
     *link = tsri_stmt_at(c, binding->node)->next;
     if (block->last == binding->node) block->last = binding->before;
   }
@@ -182,7 +183,7 @@ static bool is_recursive(tsri_checker *c, uint32_t function, tsri_ir_pos call) {
   return false;
 }
 
-// A body that is one return statement: its value goes into the caller's expression.
+// Inlines a body that is a single return statement: its value becomes part of the caller's expression.
 static tsri_check_operand return_value(tsri_checker *c, uint32_t statement, tsri_ir_pos call) {
   const tsri_ast *ast = tsri_ast_of(c, statement);
   tsri_check_operand value = tsri_check_expr(c, ast->a, tsri_ir_compute_dtype((tsr_dtype)c->frame->storage));
@@ -220,8 +221,8 @@ static tsri_check_operand run_body(tsri_checker *c, uint32_t function, tsri_ir_p
   return result;
 }
 
-// The node whose body a call runs: the function, or a hook's filling. In the filling itself the hook's name means the
-// body that the kernel gives it. 0, with an error, if there is none.
+// Returns the node whose body a call runs: the function, or a hook's filling. Inside the filling, the hook's name
+// means the default body that the kernel gives it. Returns 0, with an error, if there is no body.
 static uint32_t body_of(tsri_checker *c, uint32_t function, tsri_ir_pos call) {
   const tsri_ast *ast = tsri_ast_of(c, function);
   if (ast->kind != TSRI_AST_HOOK) return function;

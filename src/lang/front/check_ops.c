@@ -50,7 +50,7 @@ static tsri_check_operand fold_whole_literals(tsri_checker *c, tsri_ir_pos pos, 
   return (tsri_check_operand){.kind = TSRI_OPERAND_INT, .pos = at, .integer = result};
 }
 
-// True if the operation on literals gives a literal (or a bool): the type of the result is then still open.
+// Evaluates an operation on literals. Returns true if the result is a literal (whose type is still open) or a bool.
 static bool fold_literals(tsri_checker *c, tsri_ir_pos pos, tsri_ir_op op, tsri_check_operand *args,
                           tsri_check_operand *out) {
   const tsri_ir_op_info *info = &tsri_ir_op_infos[op];
@@ -142,7 +142,7 @@ static void say_rule(tsri_checker *c, tsri_ir_pos pos, tsri_ir_op op, tsri_ir_ty
   }
 }
 
-// The right side of a shift becomes u32 of as many lanes as the left.
+// Converts the right side of a shift to u32 with as many lanes as the left side.
 static bool prepare_shift(tsri_checker *c, tsri_check_operand *args) {
   bool is_typed = args[1].kind == TSRI_OPERAND_VALUE && rule_takes(TSRI_RULE_INT, args[1].type);
   if (is_literal(&args[0])) {
@@ -186,7 +186,7 @@ static bool prepare_select(tsri_checker *c, tsri_ir_pos pos, tsri_check_operand 
   return true;
 }
 
-// Gives all arguments one type that the rule takes.
+// Converts all arguments to one type that the operation's type rule accepts.
 static bool prepare(tsri_checker *c, tsri_ir_pos pos, tsri_ir_op op, tsri_check_operand *args) {
   const tsri_ir_op_info *info = &tsri_ir_op_infos[op];
   if (info->rule == TSRI_RULE_SELECT) return prepare_select(c, pos, args);
@@ -199,7 +199,7 @@ static bool prepare(tsri_checker *c, tsri_ir_pos pos, tsri_ir_op op, tsri_check_
     if (info->rule == TSRI_RULE_WORD && is_literal(&args[0])) args[0] = tsri_adapt(c, args[0], TSR_U32, 1);
     char what[48];
     snprintf(what, sizeof what, info->is_operator ? "'%s'" : "%s()", info->spelling);
-    // The third first: then a literal before it knows its type.
+    // The third argument is unified first, so that a literal before it gets its type.
     if (info->arity == 3 && !tsri_unify(c, pos, what, &args[is_literal(&args[0]) ? 1 : 0], &args[2])) return false;
     if (!tsri_unify(c, pos, what, &args[0], &args[1])) return false;
     if (info->arity == 3 && !tsri_unify(c, pos, what, &args[0], &args[2])) return false;
@@ -217,7 +217,7 @@ static void warn_division(tsri_checker *c, tsri_ir_pos pos, tsri_ir_op op, const
   tsri_diag_warning(c->diag, pos, "division by 0: x / 0 is x, x %% 0 is 0");
 }
 
-// T == f32, known at compile time.
+// Compares two types, as T == f32, at compile time.
 static bool compare_types(tsri_checker *c, tsri_ir_pos pos, tsri_ir_op op, const tsri_check_operand *args,
                           tsri_check_operand *out) {
   if ((op != TSRI_OP_EQ && op != TSRI_OP_NE) || args[0].kind != TSRI_OPERAND_TYPE ||

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Statements, and how `return` becomes structured control flow.
+// Checks statements, and turns `return` into structured control flow.
 //
-// The checked form has no return. Outside loops, what follows an `if` whose one branch returns goes into the other
-// branch; where that does not do, a variable says "has returned" and what follows is tested on it. Inside a loop a
-// return sets that variable and breaks, and each loop around breaks too.
+// The checked form has no return. Outside loops, if one branch of an `if` returns, the statements after it move into
+// the other branch. Where that is not possible, a variable (the flag) records "has returned", and the following
+// statements test it. Inside a loop a return sets the flag and breaks; each enclosing loop then breaks as well.
 #include "lang/front/check.h"
 
 #include <stdio.h>
@@ -22,7 +22,7 @@ static tsri_check_operand zero_of(tsri_checker *c, tsri_ir_type type, tsri_ir_po
 
 // --- Declarations ---------------------------------------------------------------------------------------------------
 
-// The sizes of an array. False, with an error, if they are no good.
+// Evaluates the sizes of an array. False, with an error, if they are not valid.
 static bool check_sizes(tsri_checker *c, const tsri_ast *decl, tsri_name_binding *out, uint32_t *out_count) {
   uint64_t count = 1;
   uint32_t dims = 0;
@@ -150,7 +150,7 @@ static void check_variable(tsri_checker *c, const tsri_ast *decl, tsr_dtype stor
   } else {
     value = tsri_assignable(c, tsri_check_expr(c, decl->b, (tsr_dtype)type.dtype), storage, lanes, what);
   }
-  // The name is bound after its value: `u32 i = i;` means the outer i.
+  // The name is bound after its value is checked: in `u32 i = i;` the second i is the outer one.
   if (value.kind != TSRI_OPERAND_VALUE) {
     tsri_bind(c, TSRI_BIND_BROKEN, decl->symbol, decl->pos);
     return;
@@ -184,7 +184,7 @@ static void check_decl(tsri_checker *c, uint32_t node) {
 
 // --- Assignment -----------------------------------------------------------------------------------------------------
 
-// a op= b, or b alone when there is no operator.
+// Returns a op b for a compound assignment, and b for a plain one.
 static tsri_check_operand combine(tsri_checker *c, const tsri_ast *ast, tsri_check_operand old,
                                   tsri_check_operand value) {
   if (!ast->op) return value;
@@ -199,7 +199,7 @@ static void assign_element(tsri_checker *c, const tsri_ast *ast) {
   if (element.binding) {
     const tsri_name_binding *binding = tsri_name_binding_at(c, element.binding);
     want = tsri_ir_compute_dtype((tsr_dtype)tsri_array_at(c, binding->space, binding->object)->storage);
-    if (ast->op) element.index = tsri_spill(c, element.index);  // used twice
+    if (ast->op) element.index = tsri_spill(c, element.index);  // it is used twice
   }
   uint32_t mark = c->block->last;
   tsri_check_operand value = tsri_check_expr(c, ast->b, want);
@@ -209,7 +209,7 @@ static void assign_element(tsri_checker *c, const tsri_ast *ast) {
   if (value.kind != TSRI_OPERAND_ERROR) tsri_store(c, &element, value, 1, pos);
 }
 
-// The variable a name stands for; 0, with an error, if it cannot be assigned to.
+// The variable that a name refers to; 0, with an error, if it cannot be assigned to.
 static uint32_t target_of(tsri_checker *c, const tsri_ast *name) {
   uint32_t id = tsri_lookup(c, name->symbol);
   if (!id || tsri_name_binding_at(c, id)->kind != TSRI_BIND_VAR) {
@@ -247,7 +247,7 @@ static void assign_variable(tsri_checker *c, const tsri_ast *ast) {
   tsri_assign(c, binding.object, value, ast->pos);
 }
 
-// v.x = …
+// Checks an assignment to one lane: v.x = …
 static void assign_lane(tsri_checker *c, const tsri_ast *ast) {
   const tsri_ast *member = tsri_ast_of(c, ast->a), *name = tsri_ast_of(c, member->a);
   if (name->kind != TSRI_AST_NAME || tsri_sym_in(name->symbol, TSRI_SYM_FIRST_ID, TSRI_SYM_LAST_ID)) {
@@ -294,7 +294,7 @@ static void check_assign(tsri_checker *c, const tsri_ast *ast) {
 
 // --- Control flow ---------------------------------------------------------------------------------------------------
 
-// A statement into a block and scope of its own.
+// Checks a statement into its own block and scope.
 static int check_into(tsri_checker *c, uint32_t node, tsri_stmt_list *block) {
   tsri_stmt_list *outer = c->block;
   uint32_t scope = tsri_scope_open(c);
@@ -305,9 +305,9 @@ static int check_into(tsri_checker *c, uint32_t node, tsri_stmt_list *block) {
   return flow;
 }
 
-// An `if` that may return leaves word where the statements after it go.
+// After an `if` that may return: where the statements that follow it go.
 typedef struct rest_of_if {
-  uint32_t stmt;  // 0: after it, as usual
+  uint32_t stmt;  // the IF statement; 0: they follow it as usual
   bool into_else;
 } rest_of_if;
 
@@ -347,8 +347,8 @@ static void append_break_if(tsri_checker *c, tsri_check_operand condition, bool 
                                 .other = when ? 0 : apart.first});
 }
 
-// The condition as the loop's own where it is a plain expression; else tested at the top of the body.
-// False: the loop never runs, or there was an error.
+// Checks the condition. A plain expression becomes the loop's condition; one that needs statements is tested at the
+// top of the body. False: the loop never runs, or there was an error.
 static bool check_loop_condition(tsri_checker *c, uint32_t node, tsri_stmt_list *body, uint32_t *out_value) {
   *out_value = 0;
   if (!node) return true;
@@ -374,7 +374,7 @@ static int check_loop(tsri_checker *c, const tsri_ast *ast) {
   if (ast->a) check_statement(c, ast->a);
   uint32_t errors = c->diag->error_count;
   bool runs = check_loop_condition(c, ast->b, &body, &value);
-  if (runs || c->diag->error_count != errors) {  // after an error: for the errors in the body
+  if (runs || c->diag->error_count != errors) {  // after an error, check the body for more errors
     c->frame->loop_depth++;
     flow = check_into(c, ast->d, &body);
     tsri_stmt_list *outer = c->block;
@@ -397,7 +397,9 @@ static int check_loop(tsri_checker *c, const tsri_ast *ast) {
 
 static int check_jump(tsri_checker *c, const tsri_ast *ast) {
   bool is_break = ast->kind == TSRI_AST_BREAK;
-  if (!c->frame->loop_depth && tsri_check_is_broken(c)) return TSRI_FLOW_STOPS;  // the loop may be what was not read
+  if (!c->frame->loop_depth && tsri_check_is_broken(c))
+    return TSRI_FLOW_STOPS;  // the loop may be in text that was
+                             // skipped
   if (!c->frame->loop_depth) {
     tsri_diag_error(c->diag, ast->pos, "'%s' stands outside any loop", is_break ? "break" : "continue");
     if (c->unrolled) tsri_diag_hint(c->diag, "an 'unroll for' runs all its rounds; write 'for' if it is to end early");
@@ -495,7 +497,8 @@ static int check_statement(tsri_checker *c, uint32_t node) {
   return check_with_rest(c, node, &ignored);
 }
 
-// The statements after an `if` that may have returned, as part of its other branch or under a test of the flag.
+// Checks the statements after an `if` that may have returned: they become part of its other branch, or run under a
+// test of the flag.
 static int check_rest(tsri_checker *c, uint32_t first, rest_of_if rest, tsri_ir_pos pos) {
   tsri_stmt_list apart = {0, 0}, *outer = c->block;
   if (rest.stmt) {
@@ -513,7 +516,7 @@ static int check_rest(tsri_checker *c, uint32_t first, rest_of_if rest, tsri_ir_
   if (rest.stmt) {
     tsri_ir_stmt *stmt = tsri_stmt_at(c, rest.stmt);
     *(rest.into_else ? &stmt->other : &stmt->body) = apart.first;
-    stmt->op = 1;  // for uniform.c: an early return made this
+    stmt->op = 1;  // tells uniform.c that an early return caused this IF
   } else {
     tsri_check_operand flag = tsri_var_value(c, c->frame->flag, pos);
     tsri_append(c, (tsri_ir_stmt){.kind = TSRI_STMT_IF, .op = 1, .pos = pos, .value = flag.expr, .other = apart.first});

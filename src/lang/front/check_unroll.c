@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// `unroll for`: the body is checked once for every value of its variable, which is a constant there.
+// `unroll for`: checks the body once for every value of the loop's variable, which is a constant in it.
 //
-// So indices made of it are constants too, and a small array that is only indexed so lives in registers on every device.
+// Indices computed from it are therefore constants, and a small array that only has such indices is kept in registers
+// on every device.
 #include "lang/front/check.h"
 
 enum { MOST_ROUNDS = 256 };
 
-// The declaration of the loop's variable; NULL, with an error, if there is anything else.
+// The declaration of the loop's variable; NULL, with an error, if the loop has another form.
 static const tsri_ast *variable_of(tsri_checker *c, const tsri_ast *ast) {
   const tsri_ast *start = tsri_ast_of(c, ast->a), *decl = tsri_ast_of(c, start->a);
   bool is_one = ast->a && start->kind == TSRI_AST_DECLS && !decl->next && decl->b && !decl->c;
@@ -21,13 +22,13 @@ static const tsri_ast *variable_of(tsri_checker *c, const tsri_ast *ast) {
 }
 
 static bool is_known(tsri_checker *c, const tsri_check_operand *value, const char *what) {
-  if (value->kind != TSRI_OPERAND_VALUE) return false;  // said already
+  if (value->kind != TSRI_OPERAND_VALUE) return false;  // already reported
   if (tsri_is_const(c, value)) return true;
   tsri_diag_error(c->diag, value->pos, "the %s of an 'unroll for' must be known at compile time", what);
   return false;
 }
 
-// Whether another round follows. False also after an error.
+// Whether another iteration follows. False also after an error.
 static bool goes_on(tsri_checker *c, const tsri_ast *ast, uint32_t rounds) {
   tsri_check_operand condition = tsri_need_bool(c, tsri_check_expr(c, ast->b, TSR_BOOL), "the condition of a loop");
   if (!is_known(c, &condition, "condition") || !tsri_const_bits(c, &condition)) return false;
@@ -36,7 +37,7 @@ static bool goes_on(tsri_checker *c, const tsri_ast *ast, uint32_t rounds) {
   return false;
 }
 
-// The variable's next value. False, with an error, if the step does anything else.
+// Computes the variable's next value. False, with an error, if the step does anything else.
 static bool take_step(tsri_checker *c, const tsri_ast *ast, uint32_t variable, tsr_dtype storage) {
   for (uint32_t node = ast->c; node; node = tsri_ast_of(c, node)->next) {
     const tsri_ast *step = tsri_ast_of(c, node), *target = tsri_ast_of(c, step->a);
@@ -79,7 +80,7 @@ void tsri_check_unrolled(tsri_checker *c, const tsri_ast *ast) {
   const tsri_ast *decl = variable_of(c, ast);
   if (!decl) return;
   uint32_t scope = tsri_scope_open(c), loop_depth = c->frame->loop_depth;
-  c->frame->loop_depth = 0;  // there is no loop that break or continue could mean
+  c->frame->loop_depth = 0;  // break and continue are not allowed in an unrolled loop
   c->unrolled++;
   check_rounds(c, ast, decl);
   c->unrolled--;

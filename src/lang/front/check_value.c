@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Operands: what an expression came to, how it converts, and how it reaches the checked form.
+// Operands: the results of checked expressions, their conversions, and how they are added to the checked form.
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -17,7 +17,9 @@ tsri_check_operand tsri_error_operand(tsri_ir_pos pos) {
 
 uint32_t tsri_emit(tsri_checker *c, tsri_ir_expr expr) {
   uint32_t id = tsri_item_array_add(&c->exprs);
-  if (!id) expr = (tsri_ir_expr){.kind = TSRI_EXPR_CONST, .type = {TSR_U32, 1}};  // keeps the scratch item a leaf
+  if (!id)
+    expr = (tsri_ir_expr){.kind = TSRI_EXPR_CONST, .type = {TSR_U32, 1}};  // memory is out: item 0 must stay a
+                                                                           // leaf
   *tsri_expr_at(c, id) = expr;
   return id;
 }
@@ -99,7 +101,7 @@ tsri_check_operand tsri_spill(tsri_checker *c, tsri_check_operand value) {
 void tsri_keep_order(tsri_checker *c, tsri_check_operand *operand, uint32_t *mark) {
   if (c->block == NULL || c->block->last == *mark) return;
   if (operand->kind != TSRI_OPERAND_VALUE || tsri_is_leaf(c, operand->expr)) return;
-  // Spill into a block of its own, then chain that in after the mark.
+  // Spill into a separate list of statements, then insert that list after the mark.
   tsri_stmt_list apart = {0, 0}, *block = c->block;
   c->block = &apart;
   *operand = tsri_spill(c, *operand);
@@ -167,7 +169,8 @@ static uint64_t float_bits(double value, tsr_dtype dtype) {
   return word;
 }
 
-// The literal as a constant of dtype's compute type; `dtype` may be a storage type, whose range then holds.
+// The literal as a constant of dtype's compute type. `dtype` may be a storage type; the literal must then be in its
+// range.
 static tsri_check_operand literal_as(tsri_checker *c, tsri_check_operand operand, tsr_dtype dtype) {
   tsr_dtype compute = tsri_ir_compute_dtype(dtype);
   tsr_dtype_kind kind = tsr_dtype_kind_of(dtype);
@@ -254,7 +257,7 @@ static tsri_check_operand emit_convert(tsri_checker *c, tsri_check_operand value
 
 tsri_check_operand tsri_convert_to(tsri_checker *c, tsri_check_operand operand, tsr_dtype dtype) {
   if (operand.kind == TSRI_OPERAND_INT) {
-    // A literal keeps all its bits until it is converted: u8(300), u32(-1), f64(0.1).
+    // The literal keeps all its bits until the conversion: u8(300), u32(-1), f64(0.1).
     bool is_float = dtype == TSR_F32 || dtype == TSR_F64;
     operand =
         is_float ? literal_as(c, operand, dtype) : tsri_const_value(c, TSR_I64, (uint64_t)operand.integer, operand.pos);
@@ -264,8 +267,8 @@ tsri_check_operand tsri_convert_to(tsri_checker *c, tsri_check_operand operand, 
   operand = tsri_need_value(c, operand);
   if (operand.kind != TSRI_OPERAND_VALUE || operand.held == dtype) return operand;
   if (operand.type.dtype == dtype) return operand;
-  // bool reaches f16 and bf16 by way of f32, and so do integers that become f16: those which f32 rounds are beyond the
-  // largest f16 anyway. A constant is rounded once, whatever it is.
+  // bool is converted to f16 and bf16 by way of f32, and so are integers to f16: integers that f32 would round are
+  // beyond the largest f16 anyway. A constant is always rounded once.
   bool is_exact_in_f32 = dtype == TSR_F16 || (dtype == TSR_BF16 && operand.type.dtype == TSR_BOOL);
   bool is_float = tsr_dtype_kind_of((tsr_dtype)operand.type.dtype) == TSR_KIND_FLOAT;
   if (is_exact_in_f32 && !is_float && !tsri_is_const(c, &operand)) {

@@ -7,11 +7,11 @@
 #include "lang/front/front.h"
 
 #define MESSAGE_BYTES 512
-#define WINDOW_BYTES  120  // of a long line, shown before and after the caret
+#define WINDOW_BYTES  120  // bytes of a long line shown before and after the caret
 
 static bool is_continuation(char byte) { return ((unsigned char)byte & 0xC0) == 0x80; }
 
-// Length of the UTF-8 character at `at`, or 0 if the bytes are no valid character.
+// The length of the UTF-8 character at `at`, or 0 if the bytes are not a valid character.
 static size_t character_bytes(const char *text, size_t at, size_t end) {
   unsigned char first = (unsigned char)text[at];
   size_t count = first < 0x80                    ? 1
@@ -26,7 +26,7 @@ static size_t character_bytes(const char *text, size_t at, size_t end) {
   return count;
 }
 
-// Writes the bytes with whatever is not text shown as '?'; a tab stays. Returns nothing: only `out` grows.
+// Writes a source line. Bytes that are not printable text appear as '?'; tabs stay.
 static void put_line(tsri_builder *out, const char *text, size_t begin, size_t end) {
   for (size_t i = begin; i < end;) {
     size_t count = character_bytes(text, i, end);
@@ -41,7 +41,7 @@ static void put_line(tsri_builder *out, const char *text, size_t begin, size_t e
   }
 }
 
-// As many columns of white space as put_line wrote, tabs for tabs.
+// Writes spaces for as many columns as put_line would use; tabs stay tabs.
 static void put_space(tsri_builder *out, const char *text, size_t begin, size_t end) {
   for (size_t i = begin; i < end;) {
     size_t count = character_bytes(text, i, end);
@@ -58,7 +58,7 @@ static void line_range(const tsri_source *source, uint32_t line, size_t *out_beg
   *out_end = end;
 }
 
-// The line of `pos` and a caret below it.
+// Writes the source line of `pos` and a caret below the position.
 static void put_excerpt(tsri_builder *out, const tsri_source *source, tsri_ir_pos pos) {
   size_t begin, end;
   line_range(source, TSRI_IR_LINE(pos), &begin, &end);
@@ -80,7 +80,7 @@ static void put_excerpt(tsri_builder *out, const tsri_source *source, tsri_ir_po
   tsri_builder_add(out, "^\n");
 }
 
-// Characters, not bytes, before the place: what editors count.
+// The column in characters, not bytes, as editors count it.
 static uint32_t column_of(const tsri_source *source, tsri_ir_pos pos) {
   size_t begin, end;
   line_range(source, TSRI_IR_LINE(pos), &begin, &end);
@@ -106,7 +106,8 @@ static void put_message(tsri_diag *diag, tsri_ir_pos pos, const char *kind, cons
   put_excerpt(&diag->text, diag->source, pos);
 }
 
-// An inlined function reports its mistake at each call, a kernel with each type: once is enough.
+// Whether an error at this position was reported already: an inlined function has the same error at each call, a
+// kernel with each type.
 static bool was_reported(const tsri_ir_pos *reported, uint32_t count, tsri_ir_pos pos) {
   for (uint32_t i = 0; i < count; i++) {
     if (reported[i] == pos) return true;

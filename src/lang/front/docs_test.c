@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// docs/kernel-language.md says what the compiler does: its tables come from ir_ops.h and its examples compile.
+// docs/kernel-language.md agrees with the compiler: its tables match ir_ops.h, and its examples compile.
 #include "lang/lang_testing.h"
 
 static char page[1 << 17];
@@ -14,7 +14,7 @@ static void read_page(void) {
   fclose(file);
 }
 
-// A row of a table that begins with `name` and holds the meaning ('|' is written '\|' there).
+// The page must have a table row that begins with `name` and contains the meaning ('|' is written '\|' there).
 static void check_row(const char *name, const char *meaning) {
   char escaped[512];
   size_t used = 0;
@@ -45,7 +45,7 @@ TEST(the_pages_tables_are_those_of_the_compiler) {
   for (int i = 0; i < TSRI_ID_COUNT; i++) check_row(tsri_ir_id_infos[i].spelling, tsri_ir_id_infos[i].meaning);
 }
 
-// A text, or one with fillings for its hooks.
+// Checks a text, with fillings for its hooks unless `fills` is NULL.
 static void check_text(const char *text, const char *fills) {
   tsri_module *module = NULL;
   CHECK_OK(tsri_lang_parse_filled("kernel-language.md", text, strlen(text), fills, NULL, &module));
@@ -65,7 +65,7 @@ TEST(the_pages_kernels_compile) {
       check_text(begin, NULL);
       last = begin;
       count++;
-    } else if (strncmp(begin, "fill ", 5) == 0) {  // of the kernel shown before it
+    } else if (strncmp(begin, "fill ", 5) == 0) {  // fills hooks of the kernel shown before it
       check_text(last, begin);
       fill_count++;
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Arithmetic on constants, with the meaning ir_ops.h gives each operation.
+// Arithmetic on constants, with the exact meaning that ir_ops.h gives each operation.
 //
-// Constants travel as 64 bits: narrow types in the low ones. Everything a host compiler could read differently
-// (overflow, division, shifts) is written out.
+// A constant is 64 bits; narrower types use the low bits. Operations that host compilers could treat differently
+// (overflow, division, shifts) are written out explicitly.
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -172,7 +172,7 @@ static double negated(double x) { return -x; }
 static double sign_of(double x) { return x > 0 ? 1 : x < 0 ? -1 : x; }
 static double inverse_root(double x) { return 1 / sqrt(x); }
 
-// Functions of one argument. Those of f32 are computed in f64: closer than any device has to be.
+// Functions of one argument. f32 functions are computed in f64, which is more accurate than any device has to be.
 static bool fold_function(tsri_ir_op op, double x, double *out) {
   static const struct {
     tsri_ir_op op;
@@ -234,8 +234,9 @@ static bool fold_test(tsri_ir_op op, double a, double b, uint64_t *out) {
   }
 }
 
-// A sum, difference, product or quotient of two f32 computed in f64 and rounded once more is the f32 result: f64 has
-// more than twice the digits. fma of f32 is not, and is left to the device.
+// The sum, difference, product or quotient of two f32 values, computed in f64 and then rounded to f32, is the
+// correctly rounded result, because f64 has more than twice as many digits. That does not hold for fma, which is left
+// to the device.
 static bool fold_arithmetic(tsri_ir_op op, double a, double b, double *out) {
   switch (op) {
     case TSRI_OP_ADD:
@@ -327,7 +328,8 @@ bool tsri_fold(tsri_ir_op op, tsr_dtype dtype, const uint64_t *args, uint64_t *o
   }
 }
 
-// Through memory, little end or big: tsr_convert is the meaning.
+// Converts with tsr_convert, which defines the meaning. Goes through memory, so it works on little- and big-endian
+// hosts.
 uint64_t tsri_fold_convert(tsr_dtype from, uint64_t bits, tsr_dtype to) {
   union {
     uint8_t byte;
@@ -360,7 +362,7 @@ bool tsri_fold_whole(tsri_ir_op op, int64_t a, int64_t b, int64_t *out) {
       result = x - y;
       break;
     case TSRI_OP_MUL: {
-      // Magnitudes, so that one division decides.
+      // Use absolute values, so that a single division detects an overflow.
       uint64_t p = a < 0 ? (uint64_t)0 - x : x, q = b < 0 ? (uint64_t)0 - y : y;
       uint64_t most = (a < 0) != (b < 0) ? (uint64_t)1 << 63 : INT64_MAX;
       if (q && p > most / q) return false;

@@ -96,7 +96,8 @@ static float folded_to_bf16(tsr_dtype from, int64_t value) {
   return result;
 }
 
-// 16842753 is just above the middle of two bf16 numbers; f32 rounds it to that middle, which is nearer to neither.
+// 16842753 is just above the midpoint of two bf16 numbers. f32 would round it to that midpoint, and a second rounding
+// could go the wrong way.
 TEST(integers_become_bf16_by_one_rounding) {
   CHECK_NEAR((double)folded_to_bf16(TSR_I32, 16842753), 16908288, 0);
   CHECK_NEAR((double)folded_to_bf16(TSR_I64, -16842753), -16908288, 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Words that people bring along.
+// The table of words from other languages.
 #include "lang/front/foreign.h"
 
 #include <stdbool.h>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// What the stages of the front end share: source text, symbols, tokens, the syntax tree, diagnostics, the module.
+// Declarations shared by the stages of the front end: source text, symbols, tokens, the syntax tree, diagnostics, the
+// module.
 //
-// Names are interned: a symbol is a number, and those of the language itself have fixed numbers (TSRI_SYM_*), so that
-// stages compare numbers, never text.
+// Names are interned: a symbol is a number. The names of the language itself have fixed numbers (TSRI_SYM_*), so that
+// the stages compare numbers instead of text.
 #ifndef TSRI_LANG_FRONT_H
 #define TSRI_LANG_FRONT_H
 
@@ -21,7 +22,7 @@
   X(STRUCT, "struct") X(BREAK, "break") X(CONTINUE, "continue") X(RETURN, "return") X(TRUE, "true") \
   X(FALSE, "false") X(STATIC_ASSERT, "static_assert") X(BITCAST, "bitcast") X(VOID, "void")
 
-// Names that are no keywords: a declaration may hide them.
+// Names that are not keywords: a declaration may hide them.
 #define TSRI_LANG_NAMES(X) \
   X(WG, "WG") X(WG_Y, "WG_Y") X(WG_Z, "WG_Z") X(INFINITY, "INFINITY") X(NAN, "NAN") X(PI, "PI") \
   X(F32_MAX, "F32_MAX") X(F32_MIN, "F32_MIN") X(F32_EPSILON, "F32_EPSILON") X(I32_MIN, "I32_MIN") \
@@ -61,7 +62,7 @@ typedef enum tsri_symbol {
   TSRI_SYM_LAST_DTYPE = TSRI_SYM_DTYPE_F64,
   TSRI_SYM_FIRST_ID = TSRI_SYM_ID_GROUP,
   TSRI_SYM_LAST_ID = TSRI_SYM_ID_SUBGROUP_LANE,
-  TSRI_SYM_FIRST_PLAIN = TSRI_SYM_LANE_X,  // names that anything may have
+  TSRI_SYM_FIRST_PLAIN = TSRI_SYM_LANE_X,  // names that any declaration may use
   TSRI_SYM_LAST_PLAIN = TSRI_SYM_FILL,
   TSRI_SYM_FIRST_OP = TSRI_SYM_OP_NEG,
   TSRI_SYM_LAST_OP = TSRI_SYM_OP_ALL,
@@ -72,10 +73,10 @@ typedef enum tsri_symbol {
 } tsri_symbol;
 
 typedef struct tsri_name {
-  const char *text;  // ends in 0
+  const char *text;  // ends with a NUL
   uint32_t bytes;
   uint32_t hash;
-  bool is_in_lost_text;  // the parser skipped text with this name after a syntax error: it may be declared there
+  bool is_in_lost_text;  // the name occurs in text that was skipped after a syntax error, so it may be declared there
 } tsri_name;
 
 // Symbol table: tsri_name items, and an open-addressing index over them.
@@ -83,16 +84,16 @@ typedef struct tsri_names {
   tsri_item_array pool;
   uint32_t *slots;
   uint32_t slot_count;  // a power of two
-  char *store;          // where the next new name is copied to
+  char *store;          // where the text of the next new name is copied
 } tsri_names;
 
-// With the language's own names in it. `store` takes the text of all others, each with a 0: as many bytes as the source
-// has, and one more, are enough. False: no memory.
+// Fills in the language's own names. `store` receives the text of all others, each with a NUL: one byte more than the
+// source has is enough. False: memory is out.
 bool tsri_names_init(tsri_names *names, char *store);
 void tsri_names_deinit(tsri_names *names);
-// 0 when memory is out.
+// Returns 0 if memory is out.
 uint32_t tsri_names_intern(tsri_names *names, const char *text, size_t bytes);
-uint32_t tsri_names_find(const tsri_names *names, const char *text, size_t bytes);  // 0: not there
+uint32_t tsri_names_find(const tsri_names *names, const char *text, size_t bytes);  // 0: unknown name
 const tsri_name *tsri_names_at(const tsri_names *names, uint32_t symbol);
 void tsri_names_mark_lost(tsri_names *names, uint32_t symbol);
 
@@ -105,7 +106,7 @@ static inline bool tsri_sym_is_keyword(uint32_t symbol) {
 
 // --- Tokens ---------------------------------------------------------------------------------------------------------
 
-// Kinds below 128 are the characters themselves.
+// Kinds below 128 are single characters.
 typedef enum tsri_token_kind {
   TSRI_TOK_END = 0,
   TSRI_TOK_NAME = 128,
@@ -123,7 +124,7 @@ typedef enum tsri_token_kind {
   TSRI_TOK_PLUS_PLUS,
   TSRI_TOK_MINUS_MINUS,
   TSRI_TOK_ARROW,
-  TSRI_TOK_ASSIGN_OP  // `op`: tsri_ir_op of a compound assignment
+  TSRI_TOK_ASSIGN_OP  // `op` is the tsri_ir_op of a compound assignment
 } tsri_token_kind;
 
 typedef enum tsri_suffix { TSRI_SUFFIX_NONE, TSRI_SUFFIX_U, TSRI_SUFFIX_F } tsri_suffix;
@@ -145,43 +146,43 @@ typedef struct tsri_token {
 
 typedef struct tsri_source {
   const char *file;
-  const char *text;  // ends in 0, after `bytes`
+  const char *text;  // ends with a NUL, after `bytes`
   size_t bytes;
-  tsri_item_array lines;  // uint32_t: offset at which line i begins, from 1
-  uint32_t fills_line;    // where fillings that were given apart begin; 0: there are none
+  tsri_item_array lines;  // uint32_t: offset at which line i begins, counted from 1
+  uint32_t fills_line;    // first line of the fillings that were given separately; 0: none
 } tsri_source;
 
 typedef struct tsri_diag {
   const tsri_source *source;
   tsri_builder text;
   uint32_t error_count;
-  bool is_full;   // TSRI_LANG_MAX_ERRORS met: the rest is not said
-  bool is_muted;  // the last error or warning was a repetition: notes and hints on it are dropped
+  bool is_full;   // TSRI_LANG_MAX_ERRORS was reached: no more errors are reported
+  bool is_muted;  // the last error or warning was a repetition, so its notes and hints are dropped
   tsri_ir_pos reported[TSRI_LANG_MAX_ERRORS];
   uint32_t warning_count;
   tsri_ir_pos warned[TSRI_LANG_MAX_ERRORS];
-  const char *context;  // a line that is written before the next error or warning, once; NULL: none
+  const char *context;  // a line to write once before the next error or warning; NULL: none
 } tsri_diag;
 
 void tsri_diag_error(tsri_diag *diag, tsri_ir_pos pos, const char *format, ...) TSRI_PRINTF(3, 4);
 void tsri_diag_warning(tsri_diag *diag, tsri_ir_pos pos, const char *format, ...) TSRI_PRINTF(3, 4);
-// What a stage returns: TSR_OK, TSR_ERR_BUILD with the text as the message, or TSR_ERR_OUT_OF_MEMORY if `ok` is false.
-// `out_log` (may be NULL) gets the text, or NULL where there is none; the caller releases it.
+// Returns the status of a stage: TSR_OK, TSR_ERR_BUILD with the text as the message, or TSR_ERR_OUT_OF_MEMORY if `ok`
+// is false. `out_log` (may be NULL) receives the text, or NULL if there is none; the caller frees it.
 tsr_status tsri_diag_finish(tsri_diag *diag, bool ok, char **out_log);
-// These belong to the error or warning before them.
+// Notes and hints belong to the error or warning before them.
 void tsri_diag_note(tsri_diag *diag, tsri_ir_pos pos, const char *format, ...) TSRI_PRINTF(3, 4);
 void tsri_diag_hint(tsri_diag *diag, const char *format, ...) TSRI_PRINTF(2, 3);
 
 // --- Syntax tree ----------------------------------------------------------------------------------------------------
 
-// What the fields hold; lists are chained by `next`.
+// The comments say what the fields of tsri_ast hold; lists are chained by `next`.
 typedef enum tsri_ast_kind {
   TSRI_AST_NONE,
   // Top level
   TSRI_AST_KERNEL,         // symbol; a: GENERICs, b: PARAMs, c: BLOCK, d: HOOKs
-  TSRI_AST_FUNCTION,       // the same; d: TYPE of the result, 0: void
-  TSRI_AST_HOOK,           // of a kernel: symbol; a: FILL or 0, b: PARAMs, c: BLOCK or 0, d: TYPE of the result
-  TSRI_AST_FILL,           // symbol of the hook; a: NAME of the kernel, b: PARAMs, c: BLOCK, d: as the hook's
+  TSRI_AST_FUNCTION,       // as KERNEL, but d: TYPE of the result, 0: void
+  TSRI_AST_HOOK,           // in a kernel: symbol; a: FILL or 0, b: PARAMs, c: BLOCK or 0, d: TYPE of the result
+  TSRI_AST_FILL,           // symbol of the hook; a: NAME of the kernel, b: PARAMs, c: BLOCK, d: as in the hook
   TSRI_AST_STATIC_ASSERT,  // a: condition, b: offset and c: bytes of the message in the source; also a statement
   TSRI_AST_GENERIC,        // symbol, op 1: a type; a: default (expression or TYPE), b: allowed dtypes as bits,
                            // c: 1 for a bool
@@ -197,7 +198,7 @@ typedef enum tsri_ast_kind {
   TSRI_AST_CONTINUE,
   TSRI_AST_RETURN,     // a: value or 0
   TSRI_AST_CALL_STMT,  // a: CALL
-  TSRI_AST_DECLS,      // a: DECLs of one statement, in the scope around
+  TSRI_AST_DECLS,      // a: DECLs of one statement, in the enclosing scope
   // Expressions
   TSRI_AST_NAME,      // symbol
   TSRI_AST_INT,       // bits, op: suffix
@@ -220,15 +221,15 @@ enum {
   TSRI_AST_IS_SHARED = 2,
   TSRI_AST_IS_ARRAY = 4,
   TSRI_AST_IS_ASSIGNED = 8,  // PARAM of a function: the body assigns to a name like this
-  TSRI_AST_NEEDS_FLAG = 16,  // FUNCTION, KERNEL: a return that is not in tail position
-  TSRI_AST_HAS_RETURN = 32,  // statement: there is a return inside
-  TSRI_AST_ENDS = 64,        // statement: every path through it ends in return
-  TSRI_AST_IS_BROKEN = 128   // FUNCTION, KERNEL: there are syntax errors in it; without a body, in its head
+  TSRI_AST_NEEDS_FLAG = 16,  // FUNCTION, KERNEL: it has a return that is not in tail position
+  TSRI_AST_HAS_RETURN = 32,  // statement: contains a return
+  TSRI_AST_ENDS = 64,        // statement: every path through it ends with a return
+  TSRI_AST_IS_BROKEN = 128   // FUNCTION, KERNEL: has syntax errors; if it has no body, in its head
 };
 
 typedef struct tsri_ast {
   uint8_t kind, op, flags;
-  uint8_t depth;  // of an expression
+  uint8_t depth;  // nesting depth of an expression
   tsri_ir_pos pos;
   uint32_t next;
   uint32_t symbol;
@@ -247,25 +248,25 @@ struct tsri_module {
   tsri_source source;
   tsri_names names;
   tsri_item_array nodes;  // tsri_ast
-  uint32_t items;         // first of the top-level nodes
-  bool has_lost_text;     // the lexer skipped characters: any name may have been among them
+  uint32_t items;         // the first top-level node
+  bool has_lost_text;     // the lexer skipped characters, which may have contained any name
   uint32_t kernel_count;
   tsri_lang_kernel_info *kernels;
-  void *info_memory;  // what `kernels` points to
-  char *text;         // file name, source, names
+  void *info_memory;  // the memory that `kernels` points to
+  char *text;         // file name, source and names in one block
 };
 
 static inline tsri_ast *tsri_ast_at(const tsri_module *module, uint32_t node) {
   return (tsri_ast *)module->nodes.items + node;
 }
 
-// Cuts the source into tokens, interning names, and fills source.lines. False: no memory.
+// Splits the source into tokens, interns names, and fills source.lines. False: memory is out.
 bool tsri_lex(tsri_module *module, tsri_diag *diag, tsri_item_array *out_tokens);
-// Makes the syntax tree.
+// Builds the syntax tree.
 void tsri_parse(tsri_module *module, tsri_diag *diag, const tsri_token *tokens);
-// Finds how each function returns (NEEDS_FLAG, HAS_RETURN, ENDS) and which parameters it assigns to.
+// Determines how each function returns (NEEDS_FLAG, HAS_RETURN, ENDS) and which parameters it assigns to.
 void tsri_parse_returns(tsri_module *module, uint32_t function);
-// Checks what does not depend on compile-time parameters and fills `kernels`. False: no memory.
+// Checks everything that does not depend on compile-time parameters, and fills `kernels`. False: memory is out.
 bool tsri_module_finish(tsri_module *module, tsri_diag *diag);
 
 #endif

@@ -60,7 +60,7 @@ TEST(a_hook_without_a_body_has_to_be_filled) {
   CHECK_REFUSED(text, "t.tk:3:10: error: the hook 'value' is not filled");
   tsri_module *module = NULL;
   CHECK_OK(tsri_lang_parse("t.tk", text, strlen(text), NULL, &module));
-  CHECK_OK(tsri_lang_check(module, NULL));  // a file that others fill is right
+  CHECK_OK(tsri_lang_check(module, NULL));  // a kernel with empty hooks is valid: other files fill them
   tsri_module_release(module);
   CHECK_FORM(
       "kernel k(out f32 y[])\n    hook f32 value(u32 i);\n{ y[0] = value(3); }\nfill k.value() { return f32(i); }",

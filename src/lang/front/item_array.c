@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Growing arrays of a compilation.
+// Growing arrays for the records of a compilation.
 #include "lang/front/item_array.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Text to tokens. Copes with any bytes.
+// Splits text into tokens. Accepts any bytes.
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,7 +80,8 @@ static void lex_name(lexer *lex) {
   add_token(lex, TSRI_TOK_NAME, begin)->symbol = symbol;
 }
 
-// Exact for up to 2^53 times a power of ten up to 22; else strtod, which wants the locale's decimal point.
+// Exact for mantissas up to 2^53 times powers of ten up to 10^22. Others use strtod, which needs the locale's decimal
+// point.
 static double real_of(const char *text, uint32_t bytes) {
   static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                   1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
@@ -138,7 +139,7 @@ static uint64_t lex_whole(lexer *lex, uint32_t base, bool *out_fits) {
   return value;
 }
 
-// Steps over the digits and exponent of a decimal number; says whether it is one with a fraction or exponent.
+// Skips the digits and exponent of a decimal number. Returns true if it has a fraction or an exponent.
 static bool skip_decimal(lexer *lex) {
   const char *text = lex->text;
   bool is_real = false;
@@ -215,7 +216,7 @@ typedef struct long_operator {
   uint8_t kind, op;
 } long_operator;
 
-// Longest first where one begins another.
+// An operator that begins with another one comes before it.
 static const long_operator long_operators[] = {
     {"<<=", TSRI_TOK_ASSIGN_OP, TSRI_OP_SHL},
     {">>=", TSRI_TOK_ASSIGN_OP, TSRI_OP_SHR},
@@ -255,7 +256,7 @@ static bool lex_long_operator(lexer *lex) {
   return false;
 }
 
-// #include and #define: the line is passed over.
+// #include and #define: reports an error and skips the line.
 static void lex_directive(lexer *lex) {
   tsri_diag_error(lex->diag, pos_at(lex, lex->at), "there is no preprocessor");
   tsri_diag_hint(lex->diag,
@@ -263,7 +264,7 @@ static void lex_directive(lexer *lex) {
   while (lex->at < lex->end && lex->text[lex->at] != '\n') lex->at++;
 }
 
-// 'a': as the number 0, so that what follows is read on.
+// 'a': reports an error and makes the number 0 of it, so that the rest can be read.
 static void lex_character(lexer *lex) {
   uint32_t begin = lex->at++;
   tsri_diag_error(lex->diag, pos_at(lex, begin), "there are no characters");
@@ -291,7 +292,7 @@ static void lex_bad_byte(lexer *lex) {
   } else {
     tsri_diag_error(lex->diag, pos, "a character outside ASCII may stand only in comments and texts");
   }
-  // The rest of a run of such bytes is the same mistake.
+  // Skips the rest of such bytes, so that they are reported only once.
   while (lex->at < lex->end && (unsigned char)lex->text[lex->at] >= 128) lex->at++;
   if (c < 128) lex->at++;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A parsed file: reading it, what it offers, and the checks that need no compile-time parameters.
+// A parsed file: reading it, the kernels it offers, and the checks that need no compile-time parameters.
 #include <stdio.h>
 #include <string.h>
 
@@ -36,7 +36,7 @@ static void describe_type(tsri_checker *c, const tsri_ast *ast, tsri_lang_generi
   tsri_name_binding_at(c, tsri_bind(c, TSRI_BIND_TYPE, ast->symbol, ast->pos))->storage = (uint8_t)out->dtype;
 }
 
-// A default may use the file's constants and the parameters before it.
+// A default value may use the file's constants and the parameters before it.
 static void describe_size(tsri_checker *c, const tsri_ast *ast, tsri_lang_generic *out) {
   out->value = 1;
   if (ast->a) tsri_check_constant(c, ast->a, "a default", &out->value);
@@ -80,7 +80,7 @@ static void check_argument(tsri_checker *c, const tsri_ast *ast, uint8_t lanes) 
   }
 }
 
-// Kernel arguments being listed: the kernel's own, then those of its hooks' fillings.
+// A list of kernel arguments under construction: the kernel's own, then those of its hooks' fillings.
 typedef struct argument_list {
   tsri_lang_argument *next;
   uint32_t buffers, scalars;
@@ -98,7 +98,7 @@ static void describe_arguments(tsri_checker *c, uint32_t first, uint32_t generic
                                        .access = ast->op ? (tsri_ir_access)(ast->op - 1) : TSRI_ACCESS_IN,
                                        .dtype = dtype};
     list->next->generic = generic_index(c, generics, tsri_ast_of(c, ast->a)->symbol);
-    tsri_bind(c, TSRI_BIND_BROKEN, ast->symbol, ast->pos);  // says so if there are two of a name
+    tsri_bind(c, TSRI_BIND_BROKEN, ast->symbol, ast->pos);  // reports an error if the name is declared twice
     *(is_array ? &list->buffers : &list->scalars) += 1;
     if (list->buffers == TSRI_LANG_MAX_BUFFERS + 1 && is_array) {
       tsri_diag_error(c->diag, ast->pos, "a kernel has at most %d buffers", TSRI_LANG_MAX_BUFFERS);
@@ -148,13 +148,13 @@ static void no_such_hook(tsri_checker *c, const tsri_ast *fill, uint32_t kernel)
   tsri_diag_hint(c->diag, list[0] ? "it has:%s" : "it has none%s", list);
 }
 
-// Hands a filling to its hook.
+// Links a filling to its hook.
 static void link_fill(tsri_checker *c, uint32_t node) {
   tsri_ast *fill = tsri_ast_at(c->module, node);
   const tsri_ast *name = tsri_ast_of(c, fill->a);
   uint32_t binding = name->symbol ? tsri_lookup(c, name->symbol) : 0;
   const tsri_name_binding *found = tsri_name_binding_at(c, binding);
-  if (!fill->c || (binding && found->kind == TSRI_BIND_BROKEN)) return;  // said already
+  if (!fill->c || (binding && found->kind == TSRI_BIND_BROKEN)) return;  // already reported
   if (!binding || found->kind != TSRI_BIND_KERNEL) {
     tsri_diag_error(c->diag, name->pos, "there is no kernel '%.*s'", TSRI_NAME(c, name->symbol));
     return;
@@ -179,7 +179,7 @@ static void link_fills(tsri_checker *c) {
 
 // --- All kernels ----------------------------------------------------------------------------------------------------
 
-// With those of its hooks' fillings.
+// Number of arguments of a kernel, including those of its hooks' fillings.
 static uint32_t argument_count(const tsri_module *module, const tsri_ast *kernel) {
   uint32_t count = chain_length(module, kernel->b);
   for (uint32_t hook = kernel->d; hook; hook = tsri_ast_at(module, hook)->next) {
@@ -189,7 +189,7 @@ static uint32_t argument_count(const tsri_module *module, const tsri_ast *kernel
   return count;
 }
 
-// One block for all descriptions.
+// Allocates one block of memory for all descriptions.
 static bool allocate_infos(tsri_module *module) {
   uint32_t generics = 0, arguments = 0;
   for (uint32_t node = module->items; node; node = tsri_ast_at(module, node)->next) {
@@ -242,13 +242,13 @@ bool tsri_module_finish(tsri_module *module, tsri_diag *diag) {
 
 // --- Life -----------------------------------------------------------------------------------------------------------
 
-// The text of a file and of fillings that were given apart.
+// The text of a file, and fillings that were given separately.
 typedef struct given_text {
   const char *file, *text, *fills;  // `fills` NULL: none
   size_t text_bytes, fills_bytes;
 } given_text;
 
-// Between the two stands a line's end.
+// A newline separates the two.
 static size_t all_bytes(const given_text *given) {
   return given->text_bytes + (given->fills ? 1 + given->fills_bytes : 0);
 }
@@ -259,7 +259,7 @@ static uint32_t line_count(const char *text, size_t bytes) {
   return count;
 }
 
-// File name, source and names in one block.
+// Copies file name, source and names into one block.
 static bool copy_text(tsri_module *module, const given_text *given, char **out_store) {
   size_t name_bytes = strlen(given->file) + 1, bytes = all_bytes(given);
   module->text = tsri_malloc(name_bytes + bytes + 1 + bytes + 2);
@@ -280,7 +280,7 @@ static bool copy_text(tsri_module *module, const given_text *given, char **out_s
   return true;
 }
 
-// False: no memory. Mistakes in the text are in `diag`.
+// False: memory is out. Errors in the text are reported to `diag`.
 static bool read_module(tsri_module *module, const given_text *given, tsri_diag *diag) {
   char *store = NULL;
   tsri_item_array tokens = {0};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Interned names. The language's own come first, in the order of tsri_symbol.
+// Interned names. The language's own names come first, in the order of tsri_symbol.
 #include <string.h>
 
 #include "core/alloc.h"
@@ -46,7 +46,7 @@ const tsri_name *tsri_names_at(const tsri_names *names, uint32_t symbol) {
   return (const tsri_name *)names->pool.items + symbol;
 }
 
-// The slot that holds the name, or the free one where it belongs.
+// Returns the slot of the name, or the free slot where it belongs.
 static uint32_t slot_of(const tsri_names *names, const char *text, size_t bytes, uint32_t hash) {
   uint32_t slot = hash & (names->slot_count - 1);
   for (;;) {
@@ -103,7 +103,8 @@ uint32_t tsri_names_intern(tsri_names *names, const char *text, size_t bytes) {
   return symbol;
 }
 
-// Operators are in the list of operations too; as text they are never looked up, and take a number but no slot.
+// The list of operations contains operators as well. They are never looked up by text, so they get a number but no
+// slot.
 static void add_builtin(tsri_names *names, const builtin_name *builtin) {
   uint32_t symbol = tsri_item_array_add(&names->pool);
   char first = builtin->text[0];

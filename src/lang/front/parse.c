@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tokens to syntax tree: declarations at file level, and what the parser's other files share.
+// Parses tokens into the syntax tree: file-level declarations, and functions that the parser's other files use.
 #include "lang/front/parse.h"
 
 #include <stdarg.h>
@@ -9,7 +9,7 @@
 uint32_t tsri_parse_node(tsri_parser *p, tsri_ast_kind kind, tsri_ir_pos pos) {
   uint32_t node = tsri_item_array_add(&p->module->nodes);
   tsri_ast *ast = tsri_ast_node(p, node);
-  if (!node) {  // memory is out: the scratch node stays a leaf
+  if (!node) {  // memory is out: the scratch node must stay a leaf
     *ast = (tsri_ast){.kind = TSRI_AST_NONE};
     return 0;
   }
@@ -70,7 +70,7 @@ void tsri_parse_refuse_word(tsri_parser *p) {
   tsri_parse_step(p);
 }
 
-// static, inline, __device__ and the like before a declaration.
+// Reports and skips static, inline, __device__ and similar words before a declaration.
 static void refuse_specifiers(tsri_parser *p) {
   const tsri_foreign *foreign = tsri_parse_foreign(p, p->token);
   while (foreign && foreign->kind == TSRI_FOREIGN_SPECIFIER && p->token[1].kind == TSRI_TOK_NAME) {
@@ -79,7 +79,7 @@ static void refuse_specifiers(tsri_parser *p) {
   }
 }
 
-// `unsigned int` and its kin: one error for all the words, of which the first decides.
+// `unsigned int` and similar: reports one error for all the words; the first one determines the type.
 static bool skip_type_words(tsri_parser *p) {
   uint32_t count = 0;
   while (tsri_parse_foreign(p, p->token + count) && tsri_parse_is_type_word(p, p->token + count)) count++;
@@ -102,7 +102,7 @@ static const char *token_text(int kind) {
   return "?";
 }
 
-// A missing ')' or ';' is shown where it should stand: after the token before.
+// The position after the previous token: a missing ')' or ';' is reported where it should be.
 static tsri_ir_pos end_of_last(const tsri_parser *p) {
   const tsri_token *last = p->token - 1;
   if (last->kind == TSRI_TOK_END || TSRI_IR_COLUMN(last->pos) + last->bytes > 4095) return p->token->pos;
@@ -306,7 +306,7 @@ static uint32_t parse_params(tsri_parser *p, bool is_kernel) {
 
 // --- File level -----------------------------------------------------------------------------------------------------
 
-// hook f32 load(u32 index) { … }, or with a semicolon for a body.
+// Parses hook f32 load(u32 index) { … }, or with a semicolon instead of the body.
 static uint32_t parse_hook(tsri_parser *p) {
   tsri_parse_step(p);
   uint32_t result = tsri_parse_accept_word(p, TSRI_SYM_VOID) ? 0 : tsri_parse_type(p);
@@ -392,13 +392,13 @@ static uint32_t parse_function(tsri_parser *p, bool is_kernel) {
   ast->d = is_kernel ? hooks : result;
   if (p->diag->error_count != errors) {
     ast->flags |= TSRI_AST_IS_BROKEN;
-    if (!body) ast->kind = TSRI_AST_FUNCTION;  // nothing of it can be checked, and it cannot be launched
+    if (!body) ast->kind = TSRI_AST_FUNCTION;  // nothing in it can be checked, and it cannot be launched
   }
   if (node) tsri_parse_returns(p->module, node);
   return node;
 }
 
-// Skips to the next declaration at file level; the one that was not understood begins at `from`.
+// Skips to the next file-level declaration. The text that was not understood begins at `from`.
 static void find_item(tsri_parser *p, const tsri_token *from) {
   uint32_t open = 0;
   for (; p->token->kind != TSRI_TOK_END; tsri_parse_step(p)) {
@@ -416,7 +416,7 @@ static void find_item(tsri_parser *p, const tsri_token *from) {
   tsri_parse_lose(p, from);
 }
 
-// struct, typedef and the like: to the semicolon at its end, or the brace if there is none.
+// Skips a struct, typedef or similar: up to the semicolon at its end, or to the closing brace if there is none.
 static void skip_declaration(tsri_parser *p) {
   uint32_t open = 0;
   for (; p->token->kind != TSRI_TOK_END && !tsri_parse_is_word(p, TSRI_SYM_KERNEL); tsri_parse_step(p)) {
@@ -430,7 +430,8 @@ static void skip_declaration(tsri_parser *p) {
   }
 }
 
-// A word of another language at the beginning of a declaration; true: it was all skipped.
+// Reports a word of another language at the beginning of a declaration. Returns true if the whole declaration was
+// skipped.
 static bool refuse_item(tsri_parser *p) {
   const tsri_token *from = p->token;
   const tsri_foreign *foreign = tsri_parse_foreign(p, from);
@@ -479,7 +480,7 @@ void tsri_parse(tsri_module *module, tsri_diag *diag, const tsri_token *tokens) 
     uint32_t item = parse_item(&parser);
     if (parser.is_lost) find_item(&parser, from);
     if (!item) continue;
-    // const a = 1, b = 2; is several items.
+    // `const a = 1, b = 2;` makes several items.
     bool is_list = tsri_ast_node(&parser, item)->kind == TSRI_AST_DECLS;
     uint32_t next = is_list ? tsri_ast_node(&parser, item)->a : item;
     while (next) {

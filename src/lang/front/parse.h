@@ -9,13 +9,13 @@
 typedef struct tsri_parser {
   tsri_module *module;
   tsri_diag *diag;
-  const tsri_token *token;  // the next one; the last is TSRI_TOK_END and never passed
-  bool is_lost;             // after an error: say nothing until the next statement
+  const tsri_token *token;  // the next token; TSRI_TOK_END is the last one and is never passed
+  bool is_lost;             // after an error: report nothing until the next statement
   uint32_t depth;
-  uint32_t params;  // of the function being parsed
+  uint32_t params;  // first PARAM of the function being parsed
 } tsri_parser;
 
-// A chain of nodes being built.
+// A list of nodes under construction.
 typedef struct tsri_chain {
   uint32_t first, last;
 } tsri_chain;
@@ -26,16 +26,17 @@ uint32_t tsri_parse_node(tsri_parser *p, tsri_ast_kind kind, tsri_ir_pos pos);
 void tsri_parse_append(tsri_parser *p, tsri_chain *chain, uint32_t node);
 
 void tsri_parse_error(tsri_parser *p, tsri_ir_pos pos, const char *format, ...) TSRI_PRINTF(3, 4);
-void tsri_parse_hint(tsri_parser *p, const char *hint);  // on that error
-void tsri_parse_hint_word(tsri_parser *p);               // what is written here instead of the word that is next
+void tsri_parse_hint(tsri_parser *p, const char *hint);  // on the last error
+void tsri_parse_hint_word(tsri_parser *p);               // a hint with our equivalent of the next word
 
-// "there is no 'goto' in this language", with a hint. The word is passed over, and what follows is read on.
+// Reports "there is no 'goto' in this language", with a hint, and skips the word.
 void tsri_parse_refuse_word(tsri_parser *p);
-// The next token as a word of another language; NULL: it is none.
+// The token as a word of another language, or NULL.
 const tsri_foreign *tsri_parse_foreign(const tsri_parser *p, const tsri_token *token);
-bool tsri_parse_is_type_word(const tsri_parser *p, const tsri_token *token);  // f32, or float
+bool tsri_parse_is_type_word(const tsri_parser *p, const tsri_token *token);  // one of our types, or a foreign one
+                                                                              // such as float
 
-// Steps over a token of that kind or says what is missing ("after the condition").
+// Skips a token of that kind, or reports that it is missing; `where` is for example "after the condition".
 bool tsri_parse_expect(tsri_parser *p, int kind, const char *where);
 bool tsri_parse_accept(tsri_parser *p, int kind);
 bool tsri_parse_accept_word(tsri_parser *p, uint32_t symbol);
@@ -45,23 +46,23 @@ static inline bool tsri_parse_is_word(const tsri_parser *p, uint32_t symbol) {
 static inline void tsri_parse_step(tsri_parser *p) {
   if (p->token->kind != TSRI_TOK_END) p->token++;
 }
-// The text from `from` up to the next token was not understood: names in it may be declared there. Ends is_lost.
+// Text from `from` up to the next token was not understood: names in it may be declared there. Resets is_lost.
 void tsri_parse_lose(tsri_parser *p, const tsri_token *from);
-// A name that is no keyword; 0 after an error. `what`: "a variable".
+// Parses a name that is not a keyword; 0 after an error. `what` is for example "a variable".
 uint32_t tsri_parse_name(tsri_parser *p, const char *what);
 uint32_t tsri_parse_type(tsri_parser *p);
 
-// False when nested too deep (said once). Leave after a true enter.
+// False if the nesting is too deep (reported once). Call tsri_parse_leave after each true result.
 bool tsri_parse_enter(tsri_parser *p);
 static inline void tsri_parse_leave(tsri_parser *p) { p->depth--; }
 
-// `least`: lowest precedence that is taken in; 0 for a whole expression.
+// `least`: the lowest precedence that is parsed; 0 for a whole expression.
 uint32_t tsri_parse_expression(tsri_parser *p, int least);
-#define TSRI_PRECEDENCE_ADD 10  // additive and tighter: for defaults of compile-time parameters
+#define TSRI_PRECEDENCE_ADD 10  // additive operators and tighter, for default values of compile-time parameters
 
 uint32_t tsri_parse_statement(tsri_parser *p);
 uint32_t tsri_parse_block(tsri_parser *p);
-uint32_t tsri_parse_declaration(tsri_parser *p, uint8_t flags);  // from the type to the semicolon; DECLS
+uint32_t tsri_parse_declaration(tsri_parser *p, uint8_t flags);  // from the type to the semicolon; makes a DECLS node
 uint32_t tsri_parse_assert(tsri_parser *p);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Expressions, by precedence climbing.
+// Parses expressions by precedence climbing.
 #include <stdio.h>
 #include <string.h>
 
@@ -27,7 +27,7 @@ static const binary_operator *operator_of(uint8_t token) {
   return NULL;
 }
 
-// Sets the node's depth from its operands; too deep a tree is an error, since later stages recurse over it.
+// Sets the node's depth from its operands. Reports a tree that is too deep, since later stages recurse over it.
 static void set_depth(tsri_parser *p, uint32_t node, uint32_t a, uint32_t b, uint32_t c) {
   uint32_t depth = tsri_ast_node(p, a)->depth;
   if (tsri_ast_node(p, b)->depth > depth) depth = tsri_ast_node(p, b)->depth;
@@ -114,7 +114,7 @@ static uint32_t parse_word(tsri_parser *p) {
 static uint32_t parse_parenthesis(tsri_parser *p) {
   tsri_ir_pos pos = p->token->pos;
   tsri_parse_step(p);
-  // (f32)x: a cast as in C.
+  // (f32)x: a cast as in C, which is reported.
   const tsri_token *token = p->token;
   if (tsri_parse_is_type_word(p, token) && token[1].kind == ')') {
     const tsri_foreign *foreign = tsri_parse_foreign(p, token);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Statements, with recovery at the next one after an error; and how they return.
+// Parses statements, recovers after an error at the next one, and determines how functions return.
 #include "lang/front/parse.h"
 
 // --- Assignments and calls ------------------------------------------------------------------------------------------
 
-// A parameter that is assigned to needs a variable of its own when its function is inlined.
+// Marks a parameter that is assigned to: it needs its own variable when its function is inlined.
 static void note_assigned(tsri_parser *p, uint32_t target) {
   const tsri_ast *ast = tsri_ast_node(p, target);
   while (ast->kind == TSRI_AST_INDEX || ast->kind == TSRI_AST_MEMBER) ast = tsri_ast_node(p, ast->a);
@@ -31,14 +31,14 @@ static uint32_t one_literal(tsri_parser *p, tsri_ir_pos pos) {
   return node;
 }
 
-// x = …, x += …, x++, ++x, f(…), without the semicolon.
+// Parses x = …, x += …, x++, ++x or f(…), without the semicolon.
 static uint32_t parse_simple(tsri_parser *p) {
   tsri_ir_pos pos = p->token->pos;
   int step = p->token->kind == TSRI_TOK_PLUS_PLUS     ? TSRI_OP_ADD
              : p->token->kind == TSRI_TOK_MINUS_MINUS ? TSRI_OP_SUB
                                                       : -1;
   if (step >= 0) tsri_parse_step(p);
-  uint32_t target = tsri_parse_expression(p, 20);  // tighter than any binary operator
+  uint32_t target = tsri_parse_expression(p, 20);  // binds tighter than any binary operator
   if (!target) return 0;
   if (step >= 0) return make_assign(p, pos, step + 1, target, one_literal(p, pos));
 
@@ -199,7 +199,7 @@ static uint32_t parse_for(tsri_parser *p) {
   return node;
 }
 
-// unroll for (…): `unroll` is a word of its own only here.
+// unroll for (…): `unroll` is a special word only here.
 static uint32_t parse_unrolled(tsri_parser *p) {
   tsri_parse_step(p);
   uint32_t node = parse_for(p);
@@ -236,8 +236,8 @@ static uint32_t parse_jump(tsri_parser *p) {
   return node;
 }
 
-// Skips to where a statement can begin: past the next ';', or at a '}'. Blocks on the way are skipped whole. The statement
-// that was not understood begins at `from`.
+// Skips to a place where a statement can begin: after the next ';', or at a '}'. Blocks on the way are skipped
+// entirely. The statement that was not understood begins at `from`.
 static void find_statement(tsri_parser *p, const tsri_token *from) {
   uint32_t open = 0;
   for (;; tsri_parse_step(p)) {
@@ -278,7 +278,7 @@ uint32_t tsri_parse_block(tsri_parser *p) {
   return node;
 }
 
-// do … while (…): refused, but read like a loop, so that mistakes inside are told too.
+// do … while (…): reported, but parsed as a loop, so that errors inside it are reported, too.
 static uint32_t parse_do(tsri_parser *p) {
   uint32_t node = tsri_parse_node(p, TSRI_AST_LOOP, p->token->pos);
   tsri_parse_refuse_word(p);
@@ -294,14 +294,14 @@ static uint32_t parse_do(tsri_parser *p) {
   return node;
 }
 
-// switch, goto, struct, …: skipped with what belongs to it.
+// switch, goto, struct, …: reported and skipped.
 static uint32_t parse_unsupported(tsri_parser *p) {
   tsri_parse_refuse_word(p);
   p->is_lost = true;
   return 0;
 }
 
-// `f32 *p = x;`
+// Reports `f32 *p = x;`.
 static bool refuse_pointer(tsri_parser *p) {
   if (!tsri_parse_is_type_word(p, p->token) || p->token[1].kind != '*') return false;
   tsri_parse_error(p, p->token[1].pos, "there are no pointers");
@@ -309,8 +309,8 @@ static bool refuse_pointer(tsri_parser *p) {
   return true;
 }
 
-// `typedef f32 real;`, `printf("%d", i);`: calls of functions that take no text are left to the checker, as a file may
-// have a function of that name.
+// `typedef f32 real;`, `printf("%d", i);`. Other calls are left to the checker, because the file may have a function
+// of that name.
 static bool is_foreign_statement(const tsri_parser *p) {
   const tsri_foreign *foreign = tsri_parse_foreign(p, p->token);
   if (!foreign || foreign->kind != TSRI_FOREIGN_WORD) return false;
@@ -382,8 +382,8 @@ uint32_t tsri_parse_statement(tsri_parser *p) {
 
 // --- How functions return -------------------------------------------------------------------------------------------
 
-// Whether some return in the list needs a variable that says "has returned": one in a loop, or one in an `if` after
-// which more follows and which cannot be turned into if/else. `has_rest`: something follows the list.
+// Whether some return in the list needs the flag "has returned": a return in a loop, or in an `if` that is followed by
+// more and cannot become if/else. `has_rest`: something follows the list.
 static bool needs_flag(const tsri_module *module, uint32_t first, bool has_rest) {
   for (uint32_t node = first; node; node = tsri_ast_at(module, node)->next) {
     const tsri_ast *ast = tsri_ast_at(module, node);

@@ -69,7 +69,7 @@ TEST(words_of_other_languages_get_a_hint_that_fits) {
   CHECK_REFUSED(IN_KERNEL("i32 v = 'A';"), "hint: write the number: 65 for 'A'");
 }
 
-// Text, and how many errors it has; `parts` are found in the log.
+// The text must have `count` errors, and the log must contain all `parts`.
 static void check_errors(const char *text, int count, const char *const *parts) {
   tsri_module *module = NULL;
   char *log = NULL;

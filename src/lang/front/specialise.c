@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// From a module to one kernel with its compile-time parameters fixed.
+// Makes one kernel from a module by fixing its compile-time parameters.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,7 +95,7 @@ static void set_group_size(tsri_checker *c, const tsri_ast *generic, int64_t val
 static void bind_generics(tsri_checker *c, const tsri_ast *kernel, const tsri_lang_kernel_info *info,
                           const tsri_lang_arg *args, size_t arg_count, char *variant) {
   const tsri_lang_generic *generic = info->generics;
-  // The group's y and z stay 1, and x the default, until a parameter says otherwise.
+  // The work-group's size along y and z is 1, and along x the default, unless a parameter sets it.
   for (uint32_t node = kernel->a; node; node = tsri_ast_of(c, node)->next, generic++) {
     const tsri_ast *ast = tsri_ast_of(c, node);
     const tsri_lang_arg *arg = find_arg(args, arg_count, generic->name);
@@ -167,7 +167,7 @@ static void bind_params(tsri_checker *c, uint32_t first, uint32_t *params_bytes)
   }
 }
 
-// Hooks are called like functions; their fillings bring parameters of their own.
+// Binds hooks, which are called like functions, and the parameters of their fillings.
 static void bind_hooks(tsri_checker *c, const tsri_ast *kernel, uint32_t *params_bytes) {
   for (uint32_t hook = kernel->d; hook; hook = tsri_ast_of(c, hook)->next) {
     const tsri_ast *ast = tsri_ast_of(c, hook);
@@ -212,7 +212,9 @@ static uint32_t find_needs(const tsri_checker *c) {
     needs |= dtype_needs(((tsri_ir_param *)c->params.items)[i].type.dtype, false);
   for (uint32_t i = 1; i < c->exprs.count; i++) {
     const tsri_ir_expr *expr = tsri_expr_at(c, i);
-    if (expr->kind == TSRI_EXPR_CONST) continue;  // a literal's way to its type; what uses it says what is needed
+    if (expr->kind == TSRI_EXPR_CONST)
+      continue;  // a constant of this type needs nothing by itself; the expression
+                 // that uses it does
     needs |= dtype_needs(expr->type.dtype, false);
     if (expr->kind == TSRI_EXPR_ID && expr->op >= TSRI_ID_SUBGROUP_SIZE) needs |= TSRI_NEEDS_SUBGROUPS;
   }
@@ -248,7 +250,7 @@ static uint32_t find_shared_bytes(tsri_checker *c) {
   return (uint32_t)total;
 }
 
-// Cuts pieces off one block; with `base` NULL it only measures.
+// Allocates pieces from one block of memory. If `base` is NULL, it only measures the size.
 typedef struct cutter {
   char *base;
   size_t used;
@@ -270,7 +272,7 @@ static const char *cut_text(cutter *k, const char *text) {
   return place;
 }
 
-// Item 0 of a pool of arrays or params is dropped: they count from 0.
+// Copies an item array without its item 0: arrays and params count from 0 in the kernel.
 static void *cut_pool(cutter *k, const tsri_item_array *pool) {
   return cut(k, (const char *)pool->items + pool->item_bytes, (size_t)(pool->count - 1) * pool->item_bytes);
 }
@@ -299,7 +301,7 @@ static void cut_names(cutter *k, const tsri_checker *c, tsri_kernel *kernel) {
   if (k->base) ((tsri_ir_var *)kernel->vars)[0].name = tsri_temp_name;
 }
 
-// Lays the kernel out in the block, or measures how large that must be.
+// Copies the kernel into the block at `base`, or measures the size if that is NULL.
 static size_t lay_out(char *base, const tsri_checker *c, const tsri_kernel *head, uint32_t symbol) {
   cutter k = {.base = base};
   tsri_kernel *kernel = cut(&k, head, sizeof *head), measured;
@@ -318,7 +320,7 @@ static size_t lay_out(char *base, const tsri_checker *c, const tsri_kernel *head
   return k.used;
 }
 
-// Arrays and params count from 0 in the kernel.
+// Renumbers references, since arrays and params count from 0 in the kernel.
 static void renumber(tsri_kernel *kernel) {
   tsri_ir_expr *exprs = (tsri_ir_expr *)kernel->exprs;
   for (uint32_t i = 1; i < kernel->expr_count; i++) {
@@ -389,7 +391,7 @@ bool tsri_check_kernel(tsri_checker *c, uint32_t node, const tsri_lang_kernel_in
   return ok;
 }
 
-// Checks into `c` and makes the kernel if there were no errors. False: no memory.
+// Checks into `c`, and makes the kernel if there were no errors. False: memory is out.
 static bool build(tsri_checker *c, const tsri_lang_kernel_info *info, const tsri_lang_arg *args, size_t arg_count,
                   tsri_kernel *head, tsri_kernel **out_kernel) {
   uint32_t node = kernel_node(c->module, info);

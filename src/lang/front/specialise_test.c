@@ -227,7 +227,7 @@ TEST(arguments_on_a_command_line_are_read) {
   CHECK_STATUS(tsri_lang_arg_parse("ALONGNAME=1", name, sizeof name, &arg), TSR_ERR_INVALID_ARGUMENT);
 }
 
-// What tsri_lang_specialise says of `define` for a kernel.
+// tsri_lang_specialise must refuse `define` with this message.
 static void check_define_refused(const char *define, const char *message) {
   tsri_module *module = NULL;
   tsri_kernel *kernel = NULL;

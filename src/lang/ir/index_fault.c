@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Index faults as sentences.
+// Messages for indices that are out of range.
 #include "lang/ir/index_fault.h"
 
 #include <inttypes.h>
@@ -7,11 +7,11 @@
 #include <stdio.h>
 
 typedef struct bad_index {
-  uint32_t dimension;  // from 1; 0: the index counts elements of the whole array
+  uint32_t dimension;  // counted from 1; 0: the index refers to the whole array
   int64_t value;
 } bad_index;
 
-// Takes TSRI_IR_BAD_INDEX apart.
+// Decodes TSRI_IR_BAD_INDEX.
 static bad_index read_index(const tsri_index_fault *fault) {
   bad_index plain = {0, fault->index};
   if (fault->dim_count < 2 || fault->index < 0x80000000ll || fault->index > UINT32_MAX) return plain;
@@ -38,7 +38,7 @@ static void put_what(const tsri_index_fault *fault, char *text, size_t bytes) {
   }
 }
 
-// "64", or "3x3" for an array of several dimensions.
+// Writes "64", or "3x3" for an array of several dimensions.
 static void put_size(const tsri_index_fault *fault, char *text, size_t bytes) {
   if (fault->dim_count < 2) {
     snprintf(text, bytes, "%" PRIu64, fault->count);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What checked mode says of an index that is out of range, in the same words on every device.
+// The message of checked mode for an index that is out of range, the same on every device.
 #ifndef TSRI_LANG_INDEX_FAULT_H
 #define TSRI_LANG_INDEX_FAULT_H
 
@@ -11,11 +11,11 @@
 typedef struct tsri_index_fault {
   const char *kernel, *file;
   const char *kind, *array;  // "shared array", its name
-  uint32_t dim_count;        // 0 or 1: indexed by one number
+  uint32_t dim_count;        // 0 or 1: the array has a single index
   const uint32_t *dims;
   int64_t index;   // as the device reported it
-  uint64_t count;  // elements of the array
-  uint32_t lanes;  // elements that were accessed at once
+  uint64_t count;  // number of elements in the array
+  uint32_t lanes;  // number of elements accessed at once
   tsri_ir_pos pos;
 } tsri_index_fault;
 

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: MIT
-// The checked form of a kernel: what emitters and the bytecode compiler read.
+// The checked form of a kernel, which emitters and the bytecode compiler read.
 //
-// Made by tsri_lang_specialise (lang.h). By then everything is concrete: type parameters replaced, constants folded,
-// helper functions inlined, `return` turned into structured control flow, every conversion written out. An emitter
-// walks it and checks nothing.
+// tsri_lang_specialise (lang.h) makes it. Everything in it is concrete: type parameters are replaced, constants
+// folded, functions inlined, `return` is structured control flow, and every conversion is explicit. An emitter walks
+// it and need not check anything.
 //
-// Shape: three flat arrays in the kernel (exprs, stmts, vars), referring to each other by index. Index 0 of each is
-// unused and means "none". An operand has a smaller index than the expression that uses it. An expression other than
-// a leaf (CONST, VAR, SCALAR, ID) is referred to at most once, so printing each tree where it is used repeats no work;
-// some of exprs and stmts are referred to by nothing.
+// Structure: three flat arrays in the kernel (exprs, stmts, vars) that refer to each other by index. Index 0 of each
+// is unused and means "none". An operand has a smaller index than the expression that uses it. An expression other
+// than a leaf (CONST, VAR, SCALAR, ID) is used at most once, so printing each tree where it is used repeats no work.
+// Some exprs and stmts are not used at all.
 //
 // Order: expressions have no side effects. A statement first evaluates its expressions, then acts. Only AND_THEN,
-// OR_ELSE and COND leave operands unevaluated; for those, loads in the part not taken must not happen (nothing else can
-// tell: every operation is defined for all arguments). LOADs read what memory holds when the statement runs.
+// OR_ELSE and COND leave operands unevaluated, and loads in an operand that is not evaluated must not happen. (For all
+// other operations this makes no difference, because they are defined for all arguments.) A LOAD reads what memory
+// holds when its statement runs.
 //
-// Values have type bool, i32, u32, i64, f32 or f64, alone or as vectors of 2 or 4 lanes. i8, u8, i16, f16 and bf16
-// exist in memory only: `storage` of arrays says so, and loads and stores convert. Variables are always of a value type.
+// Values have type bool, i32, u32, i64, f32 or f64, as scalars or vectors of 2 or 4 lanes. i8, u8, i16, f16 and bf16
+// exist only in memory, as the `storage` of an array; loads and stores convert. Variables always have a value type.
 #ifndef TSRI_LANG_IR_H
 #define TSRI_LANG_IR_H
 
@@ -34,10 +35,10 @@ typedef struct tsri_ir_type {
   uint8_t lanes;  // 1, 2 or 4
 } tsri_ir_type;
 
-// The value type a storage type is computed in: f16, bf16 -> f32; i8, i16 -> i32; u8 -> u32; others themselves.
+// The value type in which a storage type is computed: f16, bf16 -> f32; i8, i16 -> i32; u8 -> u32; others unchanged.
 tsr_dtype tsri_ir_compute_dtype(tsr_dtype storage);
 
-// Where something stood in the source: line and byte column, both from 1 (columns past 4095 read 4095). 0: nowhere.
+// A position in the source: line and byte column, both counted from 1 (columns beyond 4095 become 4095). 0: none.
 typedef uint32_t tsri_ir_pos;
 #define TSRI_IR_POS(line, column) ((tsri_ir_pos)(((uint32_t)(line) << 12) | (uint32_t)(column)))
 #define TSRI_IR_LINE(pos)         ((uint32_t)(pos) >> 12)
@@ -117,11 +118,11 @@ extern const tsri_ir_id_info tsri_ir_id_infos[TSRI_ID_COUNT];
 
 // --- Memory ---------------------------------------------------------------------------------------------------------
 
-// Which list of the kernel an array is in.
+// The list of the kernel that contains an array.
 typedef enum tsri_ir_space {
   TSRI_SPACE_BUFFER,  // kernel->buffers: device memory, shared by all items of the launch
-  TSRI_SPACE_SHARED,  // kernel->shared: one per group, contents undefined at the start
-  TSRI_SPACE_LOCAL    // kernel->locals: one per item; a CLEAR stands where it is declared
+  TSRI_SPACE_SHARED,  // kernel->shared: one per work-group, contents undefined at the start
+  TSRI_SPACE_LOCAL    // kernel->locals: one per item; a CLEAR statement stands at its declaration
 } tsri_ir_space;
 
 typedef enum tsri_ir_access { TSRI_ACCESS_IN, TSRI_ACCESS_OUT, TSRI_ACCESS_INOUT } tsri_ir_access;
@@ -131,43 +132,44 @@ typedef enum tsri_ir_access { TSRI_ACCESS_IN, TSRI_ACCESS_OUT, TSRI_ACCESS_INOUT
 // A buffer, a shared array or a local array.
 typedef struct tsri_ir_array {
   const char *name;  // as in the source; unique among buffers, not among locals
-  uint8_t storage;   // tsr_dtype of an element in memory. A shared or local array may be held wider, provided that a
-                     // store first rounds to it: what is loaded is what tsr_convert to `storage` would have kept.
-  uint8_t access;    // tsri_ir_access; buffers only. IN: never stored to, and no other item changes it meanwhile.
-  bool is_loaded;    // there is a LOAD or ATOMIC of it
-  bool is_stored;    // there is a STORE or ATOMIC of it
-  bool is_atomic;    // there is an ATOMIC of it (WGSL then declares every element atomic)
-  bool is_wide;      // there is a LOAD or STORE of more than one lane
-  uint32_t count;    // elements; 0 for a buffer: known at launch only
+  uint8_t storage;   // tsr_dtype of an element in memory. A shared or local array may use a wider type, if each store
+                     // first rounds to `storage`, so that loads return the same values.
+  uint8_t access;    // tsri_ir_access; buffers only. IN: never stored to, and no other item changes it during the
+                     // launch
+  bool is_loaded;    // a LOAD or ATOMIC uses it
+  bool is_stored;    // a STORE or ATOMIC uses it
+  bool is_atomic;    // an ATOMIC uses it (WGSL then declares every element atomic)
+  bool is_wide;      // a LOAD or STORE of more than one lane uses it
+  uint32_t count;    // elements; 0 for a buffer, whose size is known only at launch
   uint8_t dim_count;
-  uint32_t dims[TSRI_IR_MAX_DIMS];  // shared and local arrays: their product is `count`
+  uint32_t dims[TSRI_IR_MAX_DIMS];  // of shared and local arrays; their product is `count`
   tsri_ir_pos pos;
 } tsri_ir_array;
 
-// Checked mode, arrays of several dimensions: an access t[i][j] has one index, i * dims[1] + j, in which a `j` that is too
-// large would go unnoticed. So the front end makes the index TSRI_IR_BAD_INDEX(dimension, value) where the one of that
-// dimension is out of range; no array is so large. index_fault.h takes it apart.
+// Checked mode, arrays of several dimensions: an access t[i][j] has the flat index i * dims[1] + j, in which a `j`
+// that is too large could go unnoticed. If the index of a dimension is out of range, the front end therefore uses
+// TSRI_IR_BAD_INDEX(dimension, value) as the flat index; no array is that large. index_fault.h decodes it.
 #define TSRI_IR_BAD_INDEX_BITS 29
-#define TSRI_IR_BAD_INDEX_MOST ((1 << (TSRI_IR_BAD_INDEX_BITS - 1)) - 1)  // values beyond are told as this one
+#define TSRI_IR_BAD_INDEX_MOST ((1 << (TSRI_IR_BAD_INDEX_BITS - 1)) - 1)  // larger values are reported as this one
 #define TSRI_IR_BAD_INDEX(dimension, value)                        \
   (0x80000000u | (uint32_t)(dimension) << TSRI_IR_BAD_INDEX_BITS | \
    ((uint32_t)(value) & ((1u << TSRI_IR_BAD_INDEX_BITS) - 1)))
 
-// A scalar parameter. Bool travels as a 32-bit word (0 or 1), a storage type as its value type.
+// A scalar parameter. Bool is passed as a 32-bit word (0 or 1), a storage type as its value type.
 typedef struct tsri_ir_param {
   const char *name;
-  uint8_t declared;   // tsr_dtype as declared, after replacing type parameters
+  uint8_t declared;   // tsr_dtype as declared, with type parameters replaced
   tsri_ir_type type;  // value type, one lane
-  uint32_t offset;    // bytes in the parameter block; a multiple of the size (4 or 8)
+  uint32_t offset;    // byte offset in the parameter block; a multiple of the size (4 or 8)
   tsri_ir_pos pos;
 } tsri_ir_param;
 
-// A variable of one item. Every path assigns it before reading it. Spell it as `name` and its index ("sum_7"): that
-// is unique and no keyword.
+// A variable of one item. Every path assigns it before reading it. Emit it as `name` and its index ("sum_7"), which is
+// unique and not a keyword.
 typedef struct tsri_ir_var {
   const char *name;  // as in the source; "t" for temporaries
   tsri_ir_type type;
-  bool is_uniform;  // wherever it is read, it holds the same value in all items of the group that read it there
+  bool is_uniform;  // wherever it is read, all items of the work-group that read it there have the same value
 } tsri_ir_var;
 
 // --- Expressions ----------------------------------------------------------------------------------------------------
@@ -192,24 +194,26 @@ typedef enum tsri_ir_expr_kind {
   TSRI_EXPR_LOAD       // array (space, object) at index a; see below
 } tsri_ir_expr_kind;
 
-// CONVERT: `dtype` is any dtype; `type` is its compute type with the operand's lanes. By tsr_convert's rules: float to
-// integer drops the fraction and saturates to the range of `dtype`, NaN gives 0; integer to integer keeps the low bits
-// of `dtype` and extends by its sign; integer to float rounds to nearest even; float to f16, bf16, f32 rounds to
-// nearest even in one step (denormals kept), so f32 -> f16 -> f32 here is a rounding; anything to bool is "not 0", NaN
-// included; bool to others is 0 or 1. The operand of a conversion to f16 is f32 or f64; to bf16 it may be an integer, too.
+// CONVERT: `dtype` is any dtype; `type` is its compute type with the operand's lanes. The rules are those of
+// tsr_convert. Float to integer drops the fraction and saturates to the range of `dtype`; NaN gives 0. Integer to
+// integer keeps the low bits of `dtype` and extends its sign. Integer to float rounds to nearest even. Float to f16,
+// bf16 or f32 rounds to nearest even in one step (denormals are kept), so f32 -> f16 -> f32 is a rounding. Anything to
+// bool is "not 0", which includes NaN; bool to others is 0 or 1. The operand of a conversion to f16 is f32 or f64; for
+// bf16 it may also be an integer.
 //
-// LOAD: element a of the array, or with `type.lanes` > 1 that many consecutive elements, beginning at a rounded down
-// to a multiple of the lanes. The index is i32, u32 or i64. Elements of a storage type are widened exactly; bool reads
-// any non-zero byte as true. An index out of range (or, for more than one lane, not a multiple of the lanes) is the
-// kernel's mistake: undefined unless `checked`, and then an error with pos, array, index and size.
+// LOAD: element a of the array or, if `type.lanes` > 1, that many consecutive elements, where a is rounded down to a
+// multiple of the lanes. The index is i32, u32 or i64. Elements of a storage type are widened exactly; a bool is true
+// for any non-zero byte. An index out of range (or, for several lanes, not a multiple of the lanes) is an error in the
+// kernel: undefined behaviour unless `checked`, and then a message with pos, array, index and size.
 typedef struct tsri_ir_expr {
   uint8_t kind;     // tsri_ir_expr_kind
   uint8_t op;       // OP, ID
   uint8_t lane;     // EXTRACT, INSERT, ID
   uint8_t space;    // LOAD: tsri_ir_space
   uint8_t dtype;    // CONVERT: target; LOAD: storage of the array
-  bool is_uniform;  // the same value in every item of the group that evaluates it in the same round of its loops: the
-                    // items active there, which may be fewer than the group (see is_uniform of the statement)
+  bool is_uniform;  // the same value in all items of the work-group that evaluate it in the same iteration of its
+                    // loops: the active items, which may be fewer than the work-group (see is_uniform of the
+                    // statement)
   tsri_ir_type type;
   tsri_ir_pos pos;
   uint32_t object;  // VAR, SCALAR, LOAD
@@ -222,10 +226,10 @@ typedef struct tsri_ir_expr {
   };
 } tsri_ir_expr;
 
-// How many operands an expression has that are computed before it; those of &&, || and ?: are not.
+// Number of operands that are always computed before the expression; the operands of &&, || and ?: do not count.
 uint32_t tsri_ir_plain_operands(const tsri_ir_expr *x);
 
-// The same, with those that are computed only if they are needed.
+// Number of operands, including those that are computed only if needed.
 uint32_t tsri_ir_operands(const tsri_ir_expr *x);
 
 // --- Statements -----------------------------------------------------------------------------------------------------
@@ -233,31 +237,34 @@ uint32_t tsri_ir_operands(const tsri_ir_expr *x);
 typedef enum tsri_ir_stmt_kind {
   TSRI_STMT_NONE,
   TSRI_STMT_ASSIGN,  // vars[var] = value; types are equal
-  TSRI_STMT_STORE,   // array (space, object) at `index` = value, converted to the array's storage as by CONVERT;
+  TSRI_STMT_STORE,   // array (space, object) at `index` = value, converted to the array's storage as by CONVERT; the
                      // value's dtype is the storage's compute dtype; lanes and index as for LOAD
   TSRI_STMT_CLEAR,   // every element of local array `object` = 0
   TSRI_STMT_IF,      // value: condition, one lane; body, other (else); either may be empty
-  TSRI_STMT_LOOP,    // while (value) { body; other }: value 0 means true; CONTINUE goes on at `other` (the step),
-                     // which holds no BREAK or CONTINUE of this loop
+  TSRI_STMT_LOOP,    // while (value) { body; other }: value 0 means true; CONTINUE jumps to `other` (the step), which
+                     // contains no BREAK or CONTINUE of this loop
   TSRI_STMT_BREAK,   // leaves the innermost loop
   TSRI_STMT_CONTINUE,
-  TSRI_STMT_BARRIER,    // all items of the group arrive, and see what the others wrote to shared memory and buffers
+  TSRI_STMT_BARRIER,    // waits for all items of the work-group; then each sees what the others wrote to shared memory
+                        // and buffers
   TSRI_STMT_ATOMIC,     // op: tsri_ir_atomic on array (space, object) at `index` with value (and compare); the old
-                        // value goes to vars[var], or nowhere if var is 0
-  TSRI_STMT_COLLECTIVE  // op: tsri_ir_collective of value (second argument: compare); the result goes to vars[var]
+                        // value is assigned to vars[var] unless var is 0
+  TSRI_STMT_COLLECTIVE  // op: tsri_ir_collective of value (second argument: compare); the result is assigned to
+                        // vars[var]
 } tsri_ir_stmt_kind;
 
 typedef struct tsri_ir_stmt {
   uint8_t kind;      // tsri_ir_stmt_kind
   uint8_t op;        // ATOMIC, COLLECTIVE
   uint8_t space;     // STORE, ATOMIC
-  bool is_uniform;   // all items of the group run it together, or none (always so for BARRIER and COLLECTIVE)
-  bool has_barrier;  // IF, LOOP: there is a BARRIER or COLLECTIVE inside
+  bool is_uniform;   // all items of the work-group run it together, or none does (always true for BARRIER and
+                     // COLLECTIVE)
+  bool has_barrier;  // IF, LOOP: contains a BARRIER or COLLECTIVE
   tsri_ir_pos pos;
-  uint32_t next;    // following statement of the same block; 0: none
+  uint32_t next;    // next statement of the same block; 0: none
   uint32_t var;     // ASSIGN, ATOMIC, COLLECTIVE
   uint32_t object;  // STORE, CLEAR, ATOMIC
-  uint32_t index;   // expressions, by kind
+  uint32_t index;   // expressions; their meaning depends on the kind
   uint32_t value;
   uint32_t compare;
   uint32_t body;  // first statement of a block; 0: empty
@@ -266,7 +273,7 @@ typedef struct tsri_ir_stmt {
 
 // --- The kernel -----------------------------------------------------------------------------------------------------
 
-// What a device must have.
+// Abilities that a device must have to run the kernel.
 typedef enum tsri_ir_needs {
   TSRI_NEEDS_F64 = 1u << 0,  // values or storage
   TSRI_NEEDS_I64 = 1u << 1,
@@ -283,7 +290,7 @@ typedef enum tsri_ir_needs {
 #define TSRI_LANG_MAX_BUFFERS 32
 #define TSRI_LANG_MAX_PARAMS  64
 
-// Immutable; one block of memory with all it points to.
+// Immutable. The kernel and everything it points to are one block of memory.
 typedef struct tsri_kernel {
   const char *name;     // "rms_norm"
   const char *variant;  // "rms_norm<T=f32, WG=256>": for messages and cache keys
@@ -291,7 +298,7 @@ typedef struct tsri_kernel {
   uint32_t group_size[3];
   bool is_checked;        // LOAD, STORE and ATOMIC must check their index
   uint32_t needs;         // tsri_ir_needs
-  uint32_t shared_bytes;  // sum over shared arrays at their storage size, each aligned to 16
+  uint32_t shared_bytes;  // sum of all shared arrays at their storage size, each aligned to 16
   uint32_t params_bytes;  // size of the parameter block, a multiple of 4
 
   uint32_t buffer_count, shared_count, local_count, param_count;
@@ -300,7 +307,7 @@ typedef struct tsri_kernel {
   const tsri_ir_array *locals;
   const tsri_ir_param *params;  // in the order of the parameter list
 
-  // Indices 1 to count - 1.
+  // Valid indices are 1 to count - 1.
   uint32_t var_count, expr_count, stmt_count;
   const tsri_ir_var *vars;
   const tsri_ir_expr *exprs;
@@ -311,15 +318,15 @@ typedef struct tsri_kernel {
 // The array an expression or statement refers to.
 const tsri_ir_array *tsri_ir_array_of(const tsri_kernel *kernel, tsri_ir_space space, uint32_t object);
 
-// Whether items read a buffer that others write: only then a BARRIER has to order buffers, too.
+// Whether items may read what other items write to a buffer. Only then must a BARRIER also order buffer accesses.
 bool tsri_ir_shares_buffers(const tsri_kernel *kernel);
 
 // The kernel as text, for people and tests (`emit --dialect ir`).
 //
-// Ownership: caller releases with tsri_free. NULL: no memory.
+// Ownership: the caller frees it with tsri_free. NULL: memory is out.
 char *tsri_ir_print(const tsri_kernel *kernel);
 
-// "f32", "u32x4". Static text.
+// Returns "f32", "u32x4", … as static text.
 const char *tsri_ir_type_name(tsri_ir_type type);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tables and small questions of the checked form.
+// Tables and small queries of the checked form.
 #include "lang/ir/ir.h"
 
 const tsri_ir_op_info tsri_ir_op_infos[TSRI_OP_COUNT] = {

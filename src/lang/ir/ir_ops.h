@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 // The operations of the kernel language: one list each for arithmetic, group operations and atomics.
 //
-// Enums, names, the checker's type rules, the emitters' tables and the tables of docs/kernel-language.md come from here.
-// The last column is the exact meaning: every dialect gives these results, whatever the device does by itself.
-// "accurate" means within a few ULP of the exact result (the CPU keeps 2 ULP in f32); everything else is exact or
-// correctly rounded.
+// The enums, names, type rules, the emitters' tables and the tables of docs/kernel-language.md are made from these
+// lists. The last column is the exact meaning: every dialect must give these results, whatever the device does by
+// itself. "accurate" means within a few ULP of the exact result (the CPU stays within 2 ULP in f32); everything else
+// is exact or correctly rounded.
 #ifndef TSRI_LANG_IR_OPS_H
 #define TSRI_LANG_IR_OPS_H
 
-// Type rules. N is a value type: i32 u32 i64 f32 f64, each alone or as a vector of 2 or 4. All arguments have the
-// same type unless said otherwise, and a vector operation works on each lane.
+// Type rules. N is a value type: i32 u32 i64 f32 f64, as a scalar or a vector of 2 or 4 lanes. All arguments have the
+// same type unless stated otherwise, and a vector operation works on each lane.
 //   NUMBER   N, N… -> N                          SIGNED   the same, i32 i64 f32 f64 only
 //   FLOAT    f32 or f64 -> the same              TEST     f32 or f64 -> bool
 //   INT      i32 u32 i64 -> the same             BITS     the same, and bool
@@ -21,7 +21,8 @@
 #define TSRI_IR_RULES(X) \
   X(NUMBER) X(SIGNED) X(FLOAT) X(TEST) X(INT) X(BITS) X(SHIFT) X(BOOL) X(WORD) X(EQUAL) X(ORDER) X(SELECT) X(LANES)
 
-// name, spelling in the language, argument count, type rule, is it an operator (else a function), meaning
+// Columns: name, spelling in the language, argument count, type rule, whether it is an operator (else a function),
+// meaning.
 #define TSRI_IR_OPS(X)                                                                                            \
   X(NEG, "-", 1, SIGNED, true, "integers wrap: -INT_MIN is INT_MIN; floats flip the sign bit")                    \
   X(BIT_NOT, "~", 1, INT, true, "every bit inverted")                                                             \
@@ -83,11 +84,11 @@
   X(ANY, "any", 1, LANES, false, "is any lane true")                                                              \
   X(ALL, "all", 1, LANES, false, "is every lane true")
 
-// Operations in which all items of the group take part; they stand only where control flow is uniform.
-// name, spelling, scope, argument count, what the value may be (NUMBER: a scalar N; BOOL), meaning
+// Operations in which all items of the work-group take part. They are allowed only in uniform control flow.
+// Columns: name, spelling, scope, argument count, type of the value (NUMBER: a scalar N; BOOL), meaning.
 //
 // A SUBGROUP is a run of subgroup_size items with consecutive local ids (x fastest). A device without subgroups uses
-// runs of any power of two it likes and shared memory; the last run of a group may be short.
+// shared memory and runs of any power of two; the last run of a work-group may be shorter.
 #define TSRI_IR_COLLECTIVES(X)                                                                                      \
   X(GROUP_SUM, "group_sum", GROUP, 1, NUMBER, "sum over the group, the same value for every item; order not given") \
   X(GROUP_MIN, "group_min", GROUP, 1, NUMBER, "smallest over the group; NaN if any is NaN")                         \
@@ -104,8 +105,9 @@
   X(SUBGROUP_SHUFFLE_XOR, "subgroup_shuffle_xor", SUBGROUP, 2, NUMBER,                                              \
     "the value of the item whose lane is this one's xor the second argument, modulo the size; 0 if there is none")
 
-// Atomics on elements of i32 and u32 `inout` buffers and shared arrays. Each returns the value from before; memory
-// order is relaxed (a barrier orders). name, spelling, operands after the index, what is stored (old: value before)
+// Atomics on elements of i32 and u32 `inout` buffers and shared arrays. Each returns the old value. The memory order
+// is relaxed; a barrier orders them. Columns: name, spelling, operands after the index, new value (old: the value
+// before).
 #define TSRI_IR_ATOMICS(X)                                \
   X(ADD, "atomic_add", 1, "old + value, wrapping")        \
   X(SUB, "atomic_sub", 1, "old - value, wrapping")        \
@@ -118,7 +120,8 @@
   X(COMPARE_EXCHANGE, "atomic_compare_exchange", 2,       \
     "old == compare ? value : old; the arguments are (a, i, compare, value)")
 
-// What an item asks about its place. name, spelling (with .x .y .z where `has_axis`), has axis, uniform in a group, meaning
+// Ids: where an item is in the launch. Columns: name, spelling (with .x .y .z if it has axes), has axes, uniform in a
+// work-group, meaning.
 #define TSRI_IR_IDS(X)                                                                                 \
   X(GROUP, "group", true, true, "number of this group, from 0")                                        \
   X(GROUPS, "groups", true, true, "how many groups were launched")                                     \

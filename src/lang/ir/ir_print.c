@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The checked form as text, for tests and `tessera kernel emit --dialect ir`.
 //
-// Statements read like the language, expressions like calls: every conversion and every order of evaluation shows.
-// A '~' before a condition says that it may differ between items of a group.
+// Statements look like the language, expressions like calls, so that every conversion and the order of evaluation are
+// visible. A '~' before a condition means that it may differ between items of a work-group.
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>

@@ -1,29 +1,30 @@
 // SPDX-License-Identifier: MIT
-// Uniformity: which values are the same in all items that compute them, and where all items of a group arrive together.
+// Uniformity analysis: which values are the same in all items that compute them, and where all items of a work-group
+// arrive together.
 //
-// Everything starts out uniform; passes over the kernel find what is not, until nothing changes.
+// Everything is uniform at first; passes over the kernel find what is not, until nothing changes.
 //
-// A region is a stretch of code that some items run without the others: each branch of an `if` whose condition varies,
-// the body of a loop that items leave at different times, what follows a `break` or `continue` that only some take. All
-// items are in the root region together, and come together again at the end of a region. A variable's home is the
-// smallest region that holds all its uses. It is uniform if every assignment stands in the home itself, so that all
-// items there make it together, and assigns a uniform value.
+// A region is a part of the code that some items run without the others: each branch of an `if` whose condition
+// varies, the body of a loop that items leave at different times, or the code after a `break` or `continue` that only
+// some items take. All items are together in the root region, and join again at the end of a region. A variable's home
+// is the smallest region that contains all its uses. A variable is uniform if all its assignments are in its home
+// region itself, so that all items there execute them together, and assign uniform values.
 #include <string.h>
 
 #include "core/alloc.h"
 #include "lang/front/check.h"
 
-#define MOST_PASSES 64  // then everything counts as varying: no real kernel comes near
+#define MOST_PASSES 64  // after that everything counts as varying; no real kernel comes near
 #define ROOT        1u
 
 typedef enum cause_kind { BY_IF, BY_RETURN, BY_LOOP, BY_BREAK, BY_CONTINUE } cause_kind;
 
 typedef struct region {
   uint32_t parent, depth;
-  uint32_t jump;  // a region further out, so that the way to any of them takes few steps
+  uint32_t jump;  // an outer region further away, so that any ancestor is reached in few steps
 } region;
 
-// Where the walk is, and what parted the items if that is not the root.
+// The current place of the walk and, outside the root region, what separated the items.
 typedef struct flow {
   uint32_t region;
   cause_kind kind;
@@ -33,23 +34,23 @@ typedef struct flow {
 
 typedef struct loop {
   uint32_t body;   // region of its body
-  uint32_t exits;  // divergent breaks and continues met so far
+  uint32_t exits;  // divergent breaks and continues found so far
   bool has_divergent_break;
-  flow cause;  // the last of them; `region` unset
+  flow cause;  // the last of them; `region` is not set
 } loop;
 
-// What is known of a variable or local array in this pass.
+// What this pass knows about a variable or local array.
 typedef struct home {
-  uint32_t region;    // holds all uses so far; 0: none yet
+  uint32_t region;    // smallest region that contains all uses so far; 0: none yet
   uint32_t assigned;  // region of the assignments; 0: none yet
-  bool is_torn;       // assignments in several regions
+  bool is_torn;       // there are assignments in several regions
 } home;
 
 typedef struct analysis {
   tsri_checker *c;
   tsri_item_array regions;
   home *homes;         // of variables, then of local arrays
-  bool *local_varies;  // by local array
+  bool *local_varies;  // one per local array
   bool has_changed, reports;
 } analysis;
 
@@ -59,15 +60,15 @@ static region *region_at(const analysis *a, uint32_t id) { return (region *)a->r
 
 static uint32_t new_region(analysis *a, uint32_t parent) {
   uint32_t id = tsri_item_array_add(&a->regions);
-  if (!id) return ROOT;  // no memory: found at the end of the pass
+  if (!id) return ROOT;  // memory is out: noticed at the end of the pass
   const region *outer = region_at(a, parent), *far = region_at(a, outer->jump), *farther = region_at(a, far->jump);
-  // Two jumps of one length become one of twice the length (and a step), as digits carry over.
+  // As in a skew-binary counter: two jumps of equal length are joined to one of twice the length plus one.
   bool carries = outer->depth - far->depth == far->depth - farther->depth;
   *region_at(a, id) = (region){parent, outer->depth + 1, carries ? far->jump : parent};
   return id;
 }
 
-// The region around `id` at that depth, or itself.
+// The ancestor of `id` at that depth, or `id` itself.
 static uint32_t region_at_depth(const analysis *a, uint32_t id, uint32_t depth) {
   while (region_at(a, id)->depth > depth) {
     const region *inner = region_at(a, id);
@@ -76,7 +77,7 @@ static uint32_t region_at_depth(const analysis *a, uint32_t id, uint32_t depth) 
   return id;
 }
 
-// The innermost region around both. Jumps of regions of one depth have one length.
+// The innermost region that contains both. Regions of equal depth have jumps of equal length.
 static uint32_t common_region(const analysis *a, uint32_t x, uint32_t y) {
   uint32_t depth = region_at(a, x)->depth < region_at(a, y)->depth ? region_at(a, x)->depth : region_at(a, y)->depth;
   x = region_at_depth(a, x, depth);
@@ -108,7 +109,7 @@ static bool load_is_uniform(const analysis *a, const tsri_ir_expr *expr) {
   return expr->space == TSRI_SPACE_LOCAL && !a->local_varies[expr->object];
 }
 
-// Operands come before what uses them, so one sweep does.
+// Operands have smaller indices than the expressions that use them, so one sweep is enough.
 static void sweep_values(analysis *a) {
   tsri_checker *c = a->c;
   for (uint32_t id = 1; id < c->exprs.count; id++) {
@@ -140,7 +141,7 @@ static void vary_local(analysis *a, uint32_t array) {
 
 static uint32_t local_slot(const analysis *a, uint32_t array) { return a->c->vars.count + array; }
 
-// The variables and local arrays that an expression reads.
+// Notes which variables and local arrays an expression reads.
 static void note_reads(const analysis *a, uint32_t id, uint32_t where) {
   const tsri_ir_expr *expr = tsri_expr_at(a->c, id);
   if (!id) return;
@@ -151,7 +152,7 @@ static void note_reads(const analysis *a, uint32_t id, uint32_t where) {
   for (uint32_t i = tsri_ir_operands(expr); i-- > 0;) note_reads(a, expr->args[i], where);
 }
 
-// At the end of a pass: what was assigned by some of the items that use it.
+// At the end of a pass: marks as varying what only some of the items that use it have assigned.
 static void judge_homes(analysis *a) {
   tsri_checker *c = a->c;
   for (uint32_t slot = 1; slot < c->vars.count + c->arrays[TSRI_SPACE_LOCAL].count; slot++) {
@@ -167,7 +168,7 @@ static void judge_homes(analysis *a) {
 
 // --- Messages -------------------------------------------------------------------------------------------------------
 
-// The first thing in the expression that makes it differ between items; 0: none.
+// The first leaf of the expression that differs between items; 0: none.
 static uint32_t varying_leaf(const tsri_checker *c, uint32_t id) {
   const tsri_ir_expr *expr = tsri_expr_at(c, id);
   if (!id || expr->is_uniform) return 0;
@@ -227,10 +228,10 @@ static bool walk_block(analysis *a, uint32_t first, flow at, loop *around);
 
 static bool is_uniform_expr(const analysis *a, uint32_t id) { return !id || tsri_expr_at(a->c, id)->is_uniform; }
 
-// `from`, in a region of its own.
+// The state `from` inside a new region.
 static flow part(analysis *a, flow from, cause_kind kind, tsri_ir_pos pos, uint32_t condition) {
   uint32_t inner = new_region(a, from.region);
-  if (from.region != ROOT) {  // the first parting is the one to explain
+  if (from.region != ROOT) {  // diagnostics explain the first separation
     from.region = inner;
     return from;
   }
@@ -271,7 +272,7 @@ static bool walk_loop(analysis *a, uint32_t id, flow at) {
   if (!is_uniform_expr(a, stmt.value)) {
     at = part(a, at, BY_LOOP, tsri_expr_at(a->c, stmt.value)->pos, stmt.value);
   } else if (stmt.op) {
-    // `op` remembers a divergent break from an earlier pass, `object` and `index` where it was.
+    // `op` records a divergent break that an earlier pass found, `object` and `index` where it was.
     at = part(a, at, BY_BREAK, stmt.object, stmt.index);
   }
   note_reads(a, stmt.value, at.region);
@@ -288,7 +289,7 @@ static bool walk_loop(analysis *a, uint32_t id, flow at) {
 }
 
 static void walk_jump(const tsri_ir_stmt *stmt, const flow *at, loop *around) {
-  if (!around || at->region == around->body) return;  // whoever is in the loop takes it
+  if (!around || at->region == around->body) return;  // all items in the loop take it
   bool is_break = stmt->kind == TSRI_STMT_BREAK;
   around->has_divergent_break = around->has_divergent_break || is_break;
   around->exits++;
@@ -330,7 +331,7 @@ static bool walk_block(analysis *a, uint32_t first, flow at, loop *around) {
   return has_any;
 }
 
-// `op`, `object` and `index` of IF and LOOP were notes between passes and from check_stmt.c.
+// Clears `op`, `object` and `index` of IF and LOOP, which held notes of the passes and of check_stmt.c.
 static void forget_notes(tsri_checker *c) {
   for (uint32_t id = 1; id < c->stmts.count; id++) {
     tsri_ir_stmt *stmt = tsri_stmt_at(c, id);

@@ -65,7 +65,7 @@ TEST(an_early_return_before_a_barrier_gets_its_hint) {
 }
 
 TEST(values_are_uniform_among_the_items_that_compute_them) {
-  // After the return only some items run, but those all count the same rounds.
+  // After the return only some items are left, but all of them run the same number of iterations.
   CHECK_FORM(IN_KERNEL("if (global.x >= n) return; for (u32 i = 0; i < 3; i++) z[i] = 1;"), "loop (i_1 < 3u)");
   CHECK_FORM(IN_KERNEL("if (global.x >= n) return; for (u32 i = 0; i < 3; i++) { if (local.x == 2) break; z[i] = 1; }"),
              "loop ~(i_1 < 3u)");
