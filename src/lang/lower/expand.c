@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which operations have an expansion, and writing one. The formulas are in expand_exp.c, expand_log.c,
-// expand_trig.c, expand_reduce.c, expand_fma.c, expand_nan.c, expand_integer.c,
-// expand_convert.c, expand_half.c.
+// Which operations have an expansion, and writing one. The formulas are in expand_exp.c, expand_log.c, expand_trig.c,
+// expand_reduce.c, expand_fma.c, expand_nan.c, expand_integer.c, expand_convert.c and expand_half.c.
 #include "lang/lower/expand.h"
 
 #include "lang/lower/expand_build.h"
@@ -12,12 +11,12 @@ typedef node (*unary)(tsri_expander *e, node x);
 typedef node (*binary)(tsri_expander *e, node x, node y);
 
 typedef struct entry {
-  const char *calls[5];  // of the functions, by type: f32, f64, i32, u32, i64
+  const char *calls[5];  // calls of the functions, by type: f32, f64, i32, u32, i64
   unary float_one, int_one;
   binary float_two, int_two;
   bool is_long;
-  bool is_nan_last;  // nothing that is compared is NaN unless the operand is
-  bool has_far;      // there are two expansions: one up to TRIG_LIMIT, one beyond
+  bool is_nan_last;  // intermediate values that are compared are NaN only if the operand is
+  bool has_far;      // it has two expansions: up to TRIG_LIMIT, and beyond
 } entry;
 
 #define CALLS(name, operands)                                                                                     \
@@ -82,7 +81,7 @@ bool tsri_expand_has(tsri_ir_op code, tsri_ir_type type) {
   const entry *of = &entries[code];
   if (is_float_type((tsr_dtype)type.dtype)) return of->float_one || of->float_two || code == TSRI_OP_FMA;
   if (type.dtype == TSR_BOOL) return false;
-  bool counts = code == TSRI_OP_POPCOUNT || code == TSRI_OP_CLZ;  // of 64 bits, by those of 32
+  bool counts = code == TSRI_OP_POPCOUNT || code == TSRI_OP_CLZ;  // of 64 bits, computed from the counts of 32 bits
   return (of->int_one || of->int_two) && (!counts || type.dtype == TSR_I64);
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Building expansions (expand.h): short names for one expression each, so that the functions read as formulas. Included
-// by the expand_*.c files only.
+// Helpers for building expansions (expand.h): short names for single expressions, so that the code reads like
+// formulas. Only the expand_*.c files include it.
 //
-// A `node` is an index in the list. Functions take f32 and f64 alike; what differs between them is in `tsri_expand_consts`.
+// A `node` is an index in the list. The functions work for f32 and f64; `tsri_expand_consts` holds what differs
+// between them.
 #ifndef TSRI_LANG_EXPAND_BUILD_H
 #define TSRI_LANG_EXPAND_BUILD_H
 
@@ -25,20 +26,24 @@ typedef struct tsri_expand_consts {
   int64_t mantissa;              // mask
   int64_t infinity, nan;         // bits
   int64_t sqrt_half;             // bits of sqrt(1/2), rounded
-  int64_t high_half;             // mask of the upper half of the precision
-  double rounder;                // adding it leaves the nearest whole number in the low bits
+  int64_t high_half;             // mask of the upper half of the mantissa
+  double rounder;                // adding it leaves the nearest integer in the low bits
   double smallest_normal, lift;  // 2^mantissa_bits
   double log2_e, ln2_hi, ln2_lo;
-  double exp_low, exp_high, exp2_low, exp2_high, expm1_low, half_exp_high;  // beyond: the same result
+  double exp_low, exp_high, exp2_low, exp2_high, expm1_low, half_exp_high;  // beyond these bounds the result is the
+                                                                            // same as at the bound
   double tanh_limit, tanh_one, expm1_far;
   double half_pi[3], pi[2], two_over_pi;
-  double log2_c[2], log10_c[2], log10_2[2];  // 1/ln(2), 1/ln(10), log10(2): an upper part of half the bits, the rest
+  double log2_c[2], log10_c[2], log10_2[2];  // 1/ln(2), 1/ln(10), log10(2), each as an upper part with half of the
+                                             // bits, and the rest
   double pow_limit;
-  double pow_c0[2], pow_c1[2];  // of log2((1 + s) / (1 - s)) / s, in powers of s^2
+  double pow_c0[2], pow_c1[2];  // coefficients of log2((1 + s) / (1 - s)) / s, in powers of s^2
   double ln2;
-  bool log_by_quotient;  // `log` is R in log(1 + f) = 2 s + s z R(z), s = f / (2 + f), z = s^2; else P (expand_log.c)
+  bool log_by_quotient;  // `log` is R in log(1 + f) = 2 s + s z R(z), s = f / (2 + f), z = s^2; otherwise P
+                         // (expand_log.c)
   tsri_expand_poly exp, exp2, log, sin, cos, tan, asin, atan, sinh, tanh, erf_near, erf_far[3], pow_rest;
-  double erf_split[2], erf_centre[3], erf_last;  // erf_far[i] is in a - erf_centre[i]; from erf_last on the result is 1
+  double erf_split[2], erf_centre[3], erf_last;  // erf_far[i] is a polynomial in a - erf_centre[i]; from erf_last on
+                                                 // the result is 1
   uint32_t erf_far_count;
 } tsri_expand_consts;
 
@@ -49,9 +54,10 @@ typedef struct tsri_expander {
   tsri_ir_type type, ints, bools;
   const tsri_expand_consts *k;
   bool fma;
-  bool is_nan_last;                                                // the caller puts NaN in place of what is made of it
+  bool is_nan_last;                                                // the caller handles NaN afterwards, so the result
+                                                                   // for it does not matter here
   bool is_far;                                                     // the argument is beyond tsri_expand_limit
-  bool asks_by_bits, trusts_nan, has_remainder, goes_through_f64;  // tsri_expand_options
+  bool asks_by_bits, trusts_nan, has_remainder, goes_through_f64;  // from tsri_expand_options
 } tsri_expander;
 
 // --- One expression each --------------------------------------------------------------------------------------------
@@ -97,7 +103,7 @@ static inline node add(tsri_expander *e, node a, node b) { return op(e, TSRI_OP_
 static inline node sub(tsri_expander *e, node a, node b) { return op(e, TSRI_OP_SUB, e->type, a, b, 0); }
 static inline node mul(tsri_expander *e, node a, node b) { return op(e, TSRI_OP_MUL, e->type, a, b, 0); }
 static inline node neg(tsri_expander *e, node a) { return op(e, TSRI_OP_NEG, e->type, a, 0, 0); }
-// An operation that is free of what `lane` says in expand.h. Fusing it with the next one must do no harm.
+// Marks an operation as relaxed (see `lane` in expand.h). Fusing it with the next operation must do no harm.
 static inline node freely(tsri_expander *e, node id) {
   e->out->nodes[id].lane = 1;
   return id;
@@ -105,7 +111,7 @@ static inline node freely(tsri_expander *e, node id) {
 static inline node divide(tsri_expander *e, node a, node b) { return freely(e, op(e, TSRI_OP_DIV, e->type, a, b, 0)); }
 static inline node root(tsri_expander *e, node a) { return op(e, TSRI_OP_SQRT, e->type, a, 0, 0); }
 
-// a * b + c, rounded once or twice.
+// a * b + c, rounded once if fma is available, otherwise twice.
 static inline node mad(tsri_expander *e, node a, node b, node c) {
   return e->fma ? op(e, TSRI_OP_FMA, e->type, a, b, c) : add(e, mul(e, a, b), c);
 }
@@ -147,7 +153,7 @@ static inline node with_sign(tsri_expander *e, node size, node x) {
   return float_of(e, iop(e, TSRI_OP_OR, bits_of(e, size), iand(e, bits_of(e, x), e->k->sign)));
 }
 
-// The smaller, or x where x is NaN; and the larger.
+// The smaller (at_most) or the larger (at_least) of x and the bound; x if it is NaN.
 static inline node at_most(tsri_expander *e, double bound, node x) {
   node limit = num(e, bound);
   return pick(e, lt(e, limit, x), limit, x);
@@ -167,7 +173,7 @@ static inline node infinity_bits(tsri_expander *e) { return whole(e, e->k->infin
 static inline node infinity(tsri_expander *e) { return constant(e, e->type, (uint64_t)e->k->infinity); }
 static inline node not_a_number(tsri_expander *e) { return constant(e, e->type, (uint64_t)e->k->nan); }
 
-// hi + lo is more precise than one number.
+// A value of higher precision: hi + lo.
 typedef struct pair {
   node hi, lo;
 } pair;
@@ -184,8 +190,8 @@ static inline pair split(tsri_expander *e, node a) {
   return (pair){hi, sub(e, a, hi)};
 }
 
-// a * b exactly: the rounding error by fma, or from halves whose products are exact (of f64's 53 bits one is too many for
-// the lowest product, which does not matter).
+// a * b exactly. The rounding error comes from fma, or from the products of the operands' halves, which are exact.
+// (With f64's 53 bits the lowest product has one bit too many, which does not matter.)
 static inline pair two_product(tsri_expander *e, node a, node b) {
   node hi = mul(e, a, b);
   if (e->fma) return (pair){hi, op(e, TSRI_OP_FMA, e->type, a, b, neg(e, hi))};
@@ -204,7 +210,7 @@ typedef struct exp_parts {
 
 // x = k pi/2 + hi + lo
 typedef struct trig_parts {
-  node hi, lo, k;  // k: its low bits
+  node hi, lo, k;  // k: only its low bits
 } trig_parts;
 
 // expand_reduce.c

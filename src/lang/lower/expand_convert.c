@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: MIT
-// Conversions that must not go wrong on the way: integers to bf16, rounded once; floats to integers, which saturate; f64 to
-// f16 and bf16; u32 to f32.
+// Conversions that naive code would round twice or leave undefined: integers to bf16; floats to integers, which
+// saturate; f64 to f16 and bf16; u32 to f32.
 #include "lang/lower/expand_build.h"
 
 // --- Integers to bf16 -----------------------------------------------------------------------------------------------
 //
-// f32 on the way must not round: the integer's low bits are first dropped, and one that stands for all of them set above
-// them (rounding to odd). What is left fits f32's 24 bits, and bf16's rounding cannot tell it from the integer, since the
-// bit set is at least two below the last bit that bf16 keeps.
+// The conversion to f32, an intermediate step, must not round. The integer's low bits are therefore dropped first, and
+// the lowest bit that is kept is set if any of them was 1 (rounding to odd). The rest fits into f32's 24 bits. bf16
+// rounds it to the same result as the integer, because that bit is at least two places below the last bit that bf16
+// keeps.
 
-// The multiple of 2^bits below x, with its last bit set if x is no multiple.
+// The multiple of 2^bits at or below x, with its last bit set if x is not a multiple.
 static node dropped_to_odd(tsri_expander *e, node x, int bits) {
   int64_t unit = INT64_C(1) << bits;
   node is_whole = eq(e, iand(e, x, unit - 1), whole(e, 0));
   return iop(e, TSRI_OP_OR, iand(e, x, -unit), pick(e, is_whole, whole(e, 0), whole(e, unit)));
 }
 
-// From `from` bits on, a size has too many for f32 unless `dropped` are; f32 then holds it up to from + 15 bits.
+// Integers of `from` bits or more do not fit into f32 unless `dropped` bits are dropped; that is enough up to from +
+// 15 bits.
 typedef struct step {
   int from, dropped;
 } step;
@@ -25,7 +27,7 @@ node tsri_expand_integer_to_bf16(tsri_expander *e, node x) {
   static const step of_32[] = {{24, 8}}, of_64[] = {{24, 15}, {39, 30}, {54, 40}};
   bool is_wide = e->ints.dtype == TSR_I64;
   const step *steps = is_wide ? of_64 : of_32;
-  // |x|, or one less where x is negative: -2^24 needs no step, either.
+  // |x|, or |x| - 1 if x is negative: -2^24 also fits without dropping bits.
   node size = e->ints.dtype == TSR_U32 ? x : iop(e, TSRI_OP_XOR, x, shr(e, x, is_wide ? 63 : 31));
   node y = x;
   for (int i = 0; i < (is_wide ? 3 : 1); i++) {
@@ -45,7 +47,7 @@ static node convert_to(tsri_expander *e, tsr_dtype dtype, node a) {
 
 typedef struct range {
   int64_t least, most;
-  double below, above;  // from here on it saturates; whole numbers that every float type holds
+  double below, above;  // at and beyond these the result saturates; integers that every float type represents exactly
 } range;
 
 static range range_of(tsr_dtype dtype) {
@@ -70,7 +72,8 @@ static node compare(tsri_expander *e, tsri_ir_op code, node a, node b) {
   return e->asks_by_bits ? freely(e, id) : id;
 }
 
-// What is converted is 0 where it would not fit, since the result is then undefined. NaN gives 0.
+// The operand of the conversion is replaced by 0 if it does not fit, because the result would be undefined. NaN gives
+// 0.
 node tsri_expand_float_to_int(tsri_expander *e, tsr_dtype to, node x) {
   range r = range_of(to);
   node low = num(e, r.below), high = num(e, r.above), zero = num(e, 0), is_nan_bits = 0, fits;
@@ -95,8 +98,8 @@ node tsri_expand_float_to_bool(tsri_expander *e, node x) {
 
 // --- Between floats, and from words -----------------------------------------------------------------------------------
 
-// f64 to f16 or bf16 by way of f32: of the two neighbours in f32 the one with an odd last bit, so that rounding once more is
-// still right.
+// f64 to f16 or bf16 by way of f32. Of the two nearest f32 values takes the one with an odd last bit, so that the
+// second rounding gives the correct result.
 node tsri_expand_f64_to_half(tsri_expander *e, tsr_dtype to, node x) {
   tsri_expander narrow = *e;
   narrow.type.dtype = TSR_F32;
@@ -112,7 +115,7 @@ node tsri_expand_f64_to_half(tsri_expander *e, tsr_dtype to, node x) {
   return convert_to(&narrow, to, float_of(&narrow, pick(e, moves, moved, bits)));
 }
 
-// By halves, which are exact: SwiftShader is off by one from 2^31 on.
+// Converts the two halves, which are exact, and adds them: SwiftShader's own conversion is off by one from 2^31 on.
 node tsri_expand_word_to_f32(tsri_expander *e, node x) {
   node upper = freely(e, convert_to(e, TSR_F32, shr(e, x, 16)));
   node lower = freely(e, convert_to(e, TSR_F32, iand(e, x, 0xffff)));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Conversions as expansions, against tsr_convert.
+// Compares expansions of conversions with tsr_convert.
 #include "lang/lower/expand_testing.h"
 #include "support/test.h"
 
@@ -11,7 +11,7 @@ static double random_unit(void) {
 
 // --- Integers to bf16 -------------------------------------------------------------------------------------------------
 
-// Numbers around every power of two, around the middle of the two bf16 numbers above it, and any.
+// Integers near powers of two, near the midpoint of two neighbouring bf16 numbers, and arbitrary ones.
 static uint64_t random_integer(int i) {
   uint64_t bits = (uint64_t)(random_unit() * 0x1p53) << 32 ^ (uint64_t)(random_unit() * 0x1p53);
   int power = (int)(random_unit() * 64);
@@ -46,7 +46,7 @@ TEST(integers_become_bf16_by_one_rounding) {
 
 // --- Floats -----------------------------------------------------------------------------------------------------------
 
-// Whole numbers and halves at the ends of the integers' ranges, the ends of f16's, and any bits.
+// Integers and halves at the limits of the integer types, the limits of f16, and arbitrary bits.
 static double random_double(int i) {
   static const double ends[] = {0,       127.5,  128,     255,      255.5,   32767.9, 32768, 0x1p31,
                                 0x1p32,  0x1p63, 0x1p-24, 0x1p-25,  65504,   65519,   65520, 0x1p16,
@@ -60,7 +60,7 @@ static double random_double(int i) {
   return i % 2 ? bits.d : ldexp(random_unit() - 0.5, (int)(random_unit() * 80) - 30);
 }
 
-// By tsr_convert, read back as the value type.
+// The result of tsr_convert, read back as the value type.
 static value expected(tsr_dtype to, tsr_dtype from, value x) {
   unsigned char stored[8] = {0};
   value is = {.w = 0};
@@ -109,7 +109,7 @@ TEST(every_half_is_read_and_written_as_tsr_convert_does) {
       value is = evaluate(&decode, (value){.w = bits}, (value){.w = 0}), wanted = {.w = 0};
       CHECK_OK(tsr_convert(TSR_F32, &wanted, dtypes[d], &half, 1));
       CHECK(is.u == wanted.u || (isnan(is.f) && isnan(wanted.f)));
-      value near = {.u = is.u + (bits * 2654435761u >> 19) - 4096};  // somewhere between its neighbours
+      value near = {.u = is.u + (bits * 2654435761u >> 19) - 4096};  // a number between its neighbours
       CHECK_OK(tsr_convert(dtypes[d], &half, TSR_F32, &near, 1));
       uint32_t written = evaluate(&encode, near, (value){.w = 0}).u;
       bool is_nan = (written & 0x7fff) > (dtypes[d] == TSR_F16 ? 0x7c00u : 0x7f80u);

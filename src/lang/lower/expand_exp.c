@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Expansions of exp and what is built on it.
+// Expansions of exp and of functions built on it.
 //
-// All start from x = k ln2 + r with k whole and |r| <= ln2 / 2.
+// All start from x = k ln2 + r with an integer k and |r| <= ln2 / 2.
 #include "lang/lower/expand_build.h"
 
-// k is held twice its bias too high in the low bits of a float near the rounder: halves of it, each biased once, are
-// then exponents ready to be shifted into place.
+// Adding this constant leaves k + 2 * bias in the low bits of the float. Each half of that number contains the bias
+// once, so the halves are exponents that only need to be shifted into place.
 static node exp_rounder(tsri_expander *e) { return num(e, e->k->rounder + 2.0 * (double)e->k->bias); }
 
 static exp_parts exp_split(tsri_expander *e, node x) {
@@ -16,7 +16,7 @@ static exp_parts exp_split(tsri_expander *e, node x) {
   return (exp_parts){.k = k, .r = r, .biased_k = iand(e, bits_of(e, t), e->k->mantissa >> 1)};
 }
 
-// p * 2^k: two factors, so that subnormal results round once and too large ones become infinity.
+// p * 2^k, as two factors, so that subnormal results are rounded once and too large ones become infinity.
 node tsri_expand_scale(tsri_expander *e, node p, node biased_k) {
   int m = e->k->mantissa_bits;
   node half = shr(e, biased_k, 1);
@@ -27,7 +27,7 @@ node tsri_expand_scale(tsri_expander *e, node p, node biased_k) {
 // e^r - 1 = r + r^2 q(r)
 static node exp_poly(tsri_expander *e, node r) { return mad(e, freely(e, mul(e, r, r)), horner(e, e->k->exp, r), r); }
 
-// e^r; what follows is a product with a power of 2, which is exact in any order.
+// e^r. It is then multiplied by a power of 2, which is exact in any order.
 static node exp_near(tsri_expander *e, node r) { return freely(e, add(e, num(e, 1), exp_poly(e, r))); }
 
 node tsri_expand_exp(tsri_expander *e, node x) {
@@ -46,7 +46,7 @@ node tsri_expand_exp2(tsri_expander *e, node x) {
   return tsri_expand_scale(e, mad(e, r, horner(e, e->k->exp2, r), num(e, 1)), biased_k);
 }
 
-// 2^k (e^r - 1 + (1 - 2^-k)): for k = 0 that is the polynomial, exact near 0.
+// 2^k (e^r - 1 + (1 - 2^-k)). For k = 0 this is the polynomial, which is accurate near 0.
 node tsri_expand_expm1(tsri_expander *e, node x) {
   node bounded = at_most(e, e->k->exp_high, at_least(e, e->k->expm1_low, x));
   exp_parts parts = exp_split(e, bounded);
@@ -55,10 +55,10 @@ node tsri_expand_expm1(tsri_expander *e, node x) {
   inverse = pick(e, lt(e, num(e, e->k->expm1_far), parts.k), num(e, 0), inverse);
   node sum = add(e, exp_poly(e, parts.r), sub(e, num(e, 1), inverse));
   node y = tsri_expand_scale(e, sum, parts.biased_k);
-  return with_sign(e, magnitude(e, y), x);  // for -0
+  return with_sign(e, magnitude(e, y), x);  // keeps -0
 }
 
-// e^x / 2 for x >= 0: does not overflow before sinh and cosh do.
+// e^x / 2 for x >= 0. Overflows only where sinh and cosh do.
 static node half_exp(tsri_expander *e, node x) {
   exp_parts parts = exp_split(e, at_most(e, e->k->half_exp_high, x));
   return tsri_expand_scale(e, mad(e, num(e, 0.5), exp_poly(e, parts.r), num(e, 0.5)), parts.biased_k);
@@ -77,28 +77,28 @@ node tsri_expand_cosh(tsri_expander *e, node x) {
   return add(e, half, divide(e, num(e, 0.25), half));
 }
 
-// e^x where neither it nor 2^k is subnormal or infinite.
+// e^x, if neither it nor 2^k is subnormal or infinite.
 static node exp_plain(tsri_expander *e, node x) {
   exp_parts parts = exp_split(e, x);
   node exponent = iop(e, TSRI_OP_SUB, parts.biased_k, whole(e, e->k->bias));
   return freely(e, mul(e, float_of(e, shl(e, exponent, e->k->mantissa_bits)), exp_near(e, parts.r)));
 }
 
-// A polynomial near 0, then 1 - 2 / (e^2a + 1), where the error of the quotient counts less than half.
+// A polynomial near 0, otherwise 1 - 2 / (e^2a + 1), where the error of the quotient counts less than half.
 node tsri_expand_tanh(tsri_expander *e, node x) {
   node a = magnitude(e, x), z = mul(e, a, a);
   node near = mad(e, mul(e, a, z), horner(e, e->k->tanh, z), a);
-  node bounded = at_most(e, e->k->tanh_one, a);  // there it rounds to 1
+  node bounded = at_most(e, e->k->tanh_one, a);  // tanh rounds to 1 from here on
   node quotient = divide(e, num(e, 2), add(e, exp_plain(e, mul(e, num(e, 2), bounded)), num(e, 1)));
   node far = sub(e, num(e, 1), quotient);
   return with_sign(e, pick(e, lt(e, a, num(e, e->k->tanh_limit)), near, far), x);
 }
 
-// A polynomial up to 1, then 1 - e^-q(a) with q polynomials near -log(1 - erf).
+// A polynomial up to 1, otherwise 1 - e^-q(a) with polynomials q that approximate -log(1 - erf).
 node tsri_expand_erf(tsri_expander *e, node x) {
   const tsri_expand_consts *k = e->k;
   node a = magnitude(e, x), z = freely(e, mul(e, a, a));
-  node near = freely(e, mul(e, a, add(e, horner(e, k->erf_near, z), num(e, 1))));  // a * 0.13 might be subnormal
+  node near = freely(e, mul(e, a, add(e, horner(e, k->erf_near, z), num(e, 1))));  // a * 0.13 could be subnormal
   node bounded = at_most(e, k->erf_last, a);
   node q = 0;
   for (uint32_t i = 0; i < k->erf_far_count; i++) {

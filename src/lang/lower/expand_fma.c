@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
-// a * b + c rounded once, for devices that multiply, then add: f32 through f64 where that is there, else in integers, exactly,
-// subnormals and overflow included.
+// a * b + c with a single rounding, for devices whose fma multiplies and then adds. f32 is computed in f64 if the
+// device has it; otherwise with integers, exactly, including subnormals and overflow.
 //
-// A word has w bits (32 for f32, 64 for f64), two make a number of 2w: room for the product of two mantissas, and bits
-// below it that remember whether anything was shifted out. The product has its highest bit at 2w - 4 or one above, c at
-// 2w - 4; exponents say what that bit is worth, offset so that they stay positive.
+// A word has w bits (32 for f32, 64 for f64), and two words form a number of 2w bits: enough for the product of two
+// mantissas, with bits below it that record whether anything was shifted out. The product's highest bit is at position
+// 2w - 4 or one above, that of c at 2w - 4. The exponents give the value of that bit, with an offset so that they stay
+// positive.
 #include "lang/lower/expand_build.h"
 
 typedef struct unpacked {
-  node sign, mantissa, exponent;  // mantissa: its highest bit at the place of the implicit 1, or 0
+  node sign, mantissa, exponent;  // mantissa: its highest bit is at the place of the implicit 1; 0 for 0
   node is_finite, is_subnormal;   // 0 counts as subnormal
 } unpacked;
 
@@ -23,14 +24,14 @@ static node clz(tsri_expander *e, node a) { return op(e, TSRI_OP_CLZ, e->ints, a
 static node is_zero(tsri_expander *e, node a) { return eq(e, a, whole(e, 0)); }
 static node one_if(tsri_expander *e, node condition) { return pick(e, condition, whole(e, 1), whole(e, 0)); }
 
-// i64 has a sign; these words have none.
+// Unsigned comparison: i64 is signed, but these words are not.
 static node below(tsri_expander *e, node a, node b) {
   if (width(e) == 32) return lt(e, a, b);
   node top = whole(e, e->k->sign);
   return lt(e, iop(e, TSRI_OP_XOR, a, top), iop(e, TSRI_OP_XOR, b, top));
 }
 
-// Shifts by 0 to w - 1 places.
+// Shifts by 0 to w - 1 bits.
 static node shift_by(tsri_expander *e, tsri_ir_op code, node a, node count) {
   if (width(e) == 64) {
     tsri_ir_type counts = {TSR_U32, e->type.lanes};
@@ -46,7 +47,7 @@ static node right(tsri_expander *e, node a, node count) {
   return iop(e, TSRI_OP_AND, shifted, iop(e, TSRI_OP_XOR, signs, whole(e, -1)));
 }
 
-// The bits that a shift by `count` moves into the neighbouring word: a shift by w - count, which may be w.
+// The bits that a shift by `count` moves into the neighbouring word: a shift by w - count, which may be w bits.
 static node carried_left(tsri_expander *e, node a, node count) {
   return right(e, right(e, a, whole(e, 1)), minus(e, whole(e, width(e) - 1), count));
 }
@@ -71,7 +72,7 @@ static pair negate_if(tsri_expander *e, node condition, pair a) {
   return pick_pair(e, condition, (pair){hi, minus(e, whole(e, 0), a.lo)}, a);
 }
 
-// Two words below 2^(w - 1) each, by halves.
+// The product of two words below 2^(w - 1), computed from their halves.
 static pair multiply(tsri_expander *e, node a, node b) {
   int half = width(e) / 2;
   int64_t mask = (INT64_C(1) << half) - 1;
@@ -84,7 +85,7 @@ static pair multiply(tsri_expander *e, node a, node b) {
   return (pair){high, iop(e, TSRI_OP_OR, shl(e, cross, half), iand(e, low, mask))};
 }
 
-// By any count. The lowest bit is set if a 1 was lost.
+// Shifts right by any count. The lowest bit is set if a 1 was shifted out.
 static pair shift_pair_right(tsri_expander *e, pair a, node count) {
   int w = width(e);
   node most = whole(e, 2 * w - 1);
@@ -98,7 +99,7 @@ static pair shift_pair_right(tsri_expander *e, pair a, node count) {
   return moved;
 }
 
-// By less than 2 w.
+// Shifts left by less than 2 w bits.
 static pair shift_pair_left(tsri_expander *e, pair a, node count) {
   int w = width(e);
   node k = iand(e, count, w - 1), is_far = lt(e, whole(e, w - 1), count);
@@ -122,13 +123,13 @@ static unpacked unpack(tsri_expander *e, node x) {
                     .is_subnormal = is_subnormal};
 }
 
-// `x`, or a normal number if it is subnormal, which the device may take for 0: infinity times it is not NaN.
+// `x`, or a normal number if x is subnormal: a device that flushes x to 0 would make NaN of infinity times x.
 static node unflushed(tsri_expander *e, node x, const unpacked *parts) {
   node normal = float_of(e, iop(e, TSRI_OP_OR, parts->sign, parts->mantissa));
   return pick(e, parts->is_subnormal, normal, x);
 }
 
-// `sum` (not 0, above 0) as the bits of a float, rounded.
+// `sum` (positive) as the bits of a float, rounded.
 static node round_pair(tsri_expander *e, pair sum, node exponent) {
   const tsri_expand_consts *k = e->k;
   int w = width(e), extra = w - 2 - k->mantissa_bits;  // bits below the mantissa
@@ -159,12 +160,12 @@ static node to_float(tsri_expander *e, tsr_dtype dtype, node a) {
   return put(e, (tsri_ir_expr){.kind = TSRI_EXPR_CONVERT, .dtype = (uint8_t)dtype, .type = type, .a = a});
 }
 
-// a + b, its last bit made odd if something was lost: rounding that once more, to f32, is then still right.
+// a + b, with the last bit made odd if the sum is inexact, so that a second rounding to f32 gives the correct result.
 static node add_to_odd(tsri_expander *e, node a, node b) {
   pair sum = two_sum(e, a, b);
   node bits = bits_of(e, sum.hi), zero = num(e, 0), one = whole(e, 1);
   node is_even = is_zero(e, iand(e, bits, 1)), above = lt(e, zero, sum.lo);
-  node is_inexact = either(e, above, lt(e, sum.lo, zero));  // not so if it is NaN
+  node is_inexact = either(e, above, lt(e, sum.lo, zero));  // false if it is NaN
   node goes_out = op(e, TSRI_OP_EQ, e->bools, above, lt(e, zero, sum.hi), 0);
   node moved = pick(e, goes_out, iop(e, TSRI_OP_ADD, bits, one), minus(e, bits, one));
   return pick(e, both(e, is_even, is_inexact), float_of(e, moved), sum.hi);
@@ -182,14 +183,14 @@ static node fma_by_f64(tsri_expander *e, node x, node y, node z) {
 node tsri_expand_fma(tsri_expander *e, node x, node y, node z) {
   if (e->goes_through_f64 && e->type.dtype == TSR_F32) return fma_by_f64(e, x, y, z);
   const tsri_expand_consts *k = e->k;
-  int each = width(e) - 2 - k->mantissa_bits;  // so far up goes each factor of the product
+  int each = width(e) - 2 - k->mantissa_bits;  // each factor of the product is shifted left by this many bits
   unpacked a = unpack(e, x), b = unpack(e, y), c = unpack(e, z);
   pair product = multiply(e, shl(e, a.mantissa, each), shl(e, b.mantissa, each));
   pair addend = {shl(e, c.mantissa, each - 2), whole(e, 0)};
   node product_sign = iop(e, TSRI_OP_XOR, a.sign, b.sign);
   node differ = ne(e, product_sign, c.sign);
 
-  // What is 0 must not make the other lose bits.
+  // An operand that is 0 gets exponent 0, so that the other one is not shifted and loses no bits.
   node is_nothing = either(e, is_zero(e, a.mantissa), is_zero(e, b.mantissa));
   node product_exponent = plus(e, iop(e, TSRI_OP_ADD, a.exponent, b.exponent), -offset(e) - k->bias);
   product_exponent = pick(e, is_nothing, whole(e, 0), product_exponent);

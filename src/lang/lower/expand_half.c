@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// f16 and bf16 by the bits of f32: rounding to them, and their 16 bits in the low half of a word. To nearest even; denormals
-// of f16 are kept, and NaN stays NaN.
+// f16 and bf16 by integer operations on the bits of f32: rounding to them, and their 16 bits in the low half of a
+// word. Rounds to nearest even, keeps denormals of f16, and NaN stays NaN.
 #include "lang/lower/expand_build.h"
 
 enum {
-  F16_SMALL = 0x38800000,  // bits of f32 from which f16 has normal numbers
-  F16_LARGE = 0x477ff000,  // from which f16 has infinity
-  F16_LIMIT = 0x47800000,  // 2^16: the same for numbers that are rounded afterwards
-  F16_SHIFT = 0x38000000,  // what lies between the exponents of f32 and f16, at f32's place
-  F16_PLACES = 13,         // bits that f32's mantissa has more
+  F16_SMALL = 0x38800000,  // f32 bits of the smallest normal f16 number
+  F16_LARGE = 0x477ff000,  // f32 bits from which on rounding to f16 gives infinity
+  F16_LIMIT = 0x47800000,  // 2^16: as F16_LARGE, for numbers that are rounded later
+  F16_SHIFT = 0x38000000,  // difference of the exponent biases of f32 and f16, in f32's exponent field
+  F16_PLACES = 13,         // mantissa bits that f32 has more than f16
   HALF = 0x3f000000        // bits of 0.5
 };
 
@@ -17,8 +17,8 @@ static node plus(tsri_expander *e, node a, int64_t b) { return iop(e, TSRI_OP_AD
 static node bit_or(tsri_expander *e, node a, node b) { return iop(e, TSRI_OP_OR, a, b); }
 static node is_nan_size(tsri_expander *e, node size) { return lt(e, infinity_bits(e), size); }
 
-// What rounds to even when so many `places` are dropped: 0111…1, and 1 more if the last bit kept is 1. `kept`: the bits
-// without those.
+// The number to add before dropping `places` bits, so that the result is rounded to even: 0111…1, and 1 more if the
+// last bit kept is 1. `kept` is the value without the dropped bits.
 static node carry_to_even(tsri_expander *e, node kept, int places) {
   return plus(e, iand(e, kept, 1), (INT64_C(1) << (places - 1)) - 1);
 }
@@ -27,7 +27,7 @@ static node carry_to_even(tsri_expander *e, node kept, int places) {
 
 node tsri_expand_round_f16(tsri_expander *e, node x) {
   node bits = bits_of(e, x), size = iand(e, bits, e->k->magnitude), half = num(e, 0.5);
-  // Below its normal numbers f16 has steps of 2^-24, as f32 has from 0.5 on: the sum with that rounds.
+  // Below its normal numbers f16 has steps of 2^-24, like f32 between 0.5 and 1: adding 0.5 rounds to such a step.
   node small = bits_of(e, freely(e, sub(e, add(e, float_of(e, size), half), half)));
   node even = iand(e, iop(e, TSRI_OP_ADD, size, carry_to_even(e, shr(e, size, F16_PLACES), F16_PLACES)),
                    -(INT64_C(1) << F16_PLACES));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Integers: division that is defined for every divisor, and what is made of comparisons and of halves.
+// Integer operations: division that is defined for every divisor, operations made of comparisons, and 64-bit ones made
+// of 32-bit halves.
 #include "lang/lower/expand_build.h"
 
 static bool is_signed(const tsri_expander *e) { return e->ints.dtype != TSR_U32; }
@@ -9,8 +10,8 @@ static node negative(tsri_expander *e, node a) { return freely(e, op(e, TSRI_OP_
 // --- Division -------------------------------------------------------------------------------------------------------
 
 typedef struct divisor {
-  node safe;      // 1 in place of 0 and -1
-  node is_minus;  // it was -1
+  node safe;      // the divisor, with 0 and -1 replaced by 1
+  node is_minus;  // the divisor is -1
 } divisor;
 
 static divisor safe_divisor(tsri_expander *e, node b) {
@@ -56,7 +57,7 @@ static node count(tsri_expander *e, tsri_ir_op code, node word) {
   return op(e, code, e->out->nodes[word].type, word, 0, 0);
 }
 
-// Counted from the half that comes first, and if that is 0, on into the other.
+// Counts in the half that comes first and, if that is 0, continues in the other.
 static node count_halves(tsri_expander *e, tsri_ir_op code, node first, node other) {
   tsri_ir_type word = e->out->nodes[first].type;
   node more = op(e, TSRI_OP_ADD, word, count(e, code, other), constant(e, word, 32), 0);
@@ -77,7 +78,7 @@ node tsri_expand_clz(tsri_expander *e, node a) {
   return count_halves(e, TSRI_OP_CLZ, high_half(e, a), low);
 }
 
-// 32 bits: the lowest 1 alone, which clz finds.
+// 32 bits: isolates the lowest 1, whose position clz gives.
 node tsri_expand_ctz(tsri_expander *e, node a) {
   if (e->ints.dtype == TSR_I64) {
     node low = low_half(e, a);

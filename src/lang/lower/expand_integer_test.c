@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Integer operations as expansions, at the ends of the range and between.
+// Expansions of integer operations, at the limits of the range and in between.
 #include <inttypes.h>
 
 #include "lang/lower/expand_testing.h"
@@ -32,7 +32,7 @@ static int64_t in_type(tsr_dtype dtype, uint64_t bits) {
 
 static int width_of(tsr_dtype dtype) { return dtype == TSR_I64 ? 64 : 32; }
 
-// The definitions of ir_ops.h; x and y are extended by their sign if they have one.
+// The definitions of ir_ops.h. x and y are sign-extended if the dtype is signed.
 static uint64_t expected(tsri_ir_op op, tsr_dtype dtype, int64_t x, int64_t y) {
   uint64_t bits = dtype == TSR_I64 ? (uint64_t)x : (uint32_t)x;
   int width = width_of(dtype), places = 0;

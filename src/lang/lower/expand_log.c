@@ -8,7 +8,7 @@ typedef struct log_parts {
   node n, f;  // n as a float
 } log_parts;
 
-// Arithmetic shift of an integer that stands for a signed one, as a float.
+// Arithmetic right shift of an integer whose bits represent a signed one, giving the exponent.
 static node signed_exponent(tsri_expander *e, node u) {
   tsri_ir_type ints = {e->ints.dtype == TSR_U32 ? TSR_I32 : TSR_I64, e->type.lanes};
   node as_signed = put(e, (tsri_ir_expr){.kind = TSRI_EXPR_BITCAST, .type = ints, .a = u});
@@ -20,7 +20,7 @@ static node to_float(tsri_expander *e, node integer) {
   return put(e, (tsri_ir_expr){.kind = TSRI_EXPR_CONVERT, .type = e->type, .dtype = e->type.dtype, .a = integer});
 }
 
-// x is positive and finite; subnormals too. Taking sqrt(1/2)'s bits away makes the exponent field n.
+// x is positive and finite, possibly subnormal. After subtracting the bits of sqrt(1/2), the exponent field is n.
 static log_parts log_split(tsri_expander *e, node x) {
   node is_small = lt(e, x, num(e, e->k->smallest_normal));
   node normal = pick(e, is_small, mul(e, x, num(e, e->k->lift)), x);
@@ -31,7 +31,8 @@ static log_parts log_split(tsri_expander *e, node x) {
   return (log_parts){.n = n, .f = sub(e, scaled, num(e, 1))};
 }
 
-// log(1 + f) = f - f^2/2 + tail + more. The tail is f^3 P(f), or where that polynomial would be long s (f^2/2 + z R(z)).
+// log(1 + f) = f - f^2/2 + tail + more. The tail is f^3 P(f) or, where that polynomial would be long, s (f^2/2 + z
+// R(z)).
 static node log_tail(tsri_expander *e, node f, node square, node more) {
   if (!e->k->log_by_quotient) return mad(e, mul(e, square, f), horner(e, e->k->log, f), more);
   node s = divide(e, f, add(e, num(e, 2), f)), z = mul(e, s, s);
@@ -46,7 +47,7 @@ static node log_of_parts(tsri_expander *e, node n, node f) {
   return mad(e, n, num(e, e->k->ln2_hi), part);
 }
 
-// y where x is positive and finite; else log's value at x = 0, infinity, NaN, below 0.
+// y if x is positive and finite; otherwise the logarithm of 0, infinity, NaN or a negative number.
 static node log_special(tsri_expander *e, node x, node y) {
   node zero = num(e, 0), inf = infinity(e);
   node other = pick(e, eq(e, x, zero), neg(e, inf), x);
@@ -59,7 +60,7 @@ node tsri_expand_log(tsri_expander *e, node x) {
   return log_special(e, x, log_of_parts(e, l.n, l.f));
 }
 
-// s = 2^-n in two factors: 1 + f = s (1 + x) is summed without the rounding of 1 + x.
+// s = 2^-n as two factors: 1 + f = s (1 + x) is computed without first rounding 1 + x.
 node tsri_expand_log1p(tsri_expander *e, node x) {
   int m = e->k->mantissa_bits;
   node sum = add(e, num(e, 1), x);
@@ -75,11 +76,11 @@ node tsri_expand_log1p(tsri_expander *e, node x) {
   node s2 = float_of(e, op(e, TSRI_OP_SHL, ints, op(e, TSRI_OP_SUB, ints, bias, rest, 0), count, 0));
   node f = add(e, mul(e, mul(e, x, s1), s2), sub(e, mul(e, s1, s2), num(e, 1)));
   node y = log_of_parts(e, to_float(e, n), f);
-  node same_sign = with_sign(e, magnitude(e, y), x);  // for -0
+  node same_sign = with_sign(e, magnitude(e, y), x);  // keeps -0
   return log_special(e, sum, same_sign);
 }
 
-// log(1 + f) / log(base) as hi * c_hi + rest, that product exact: hi and c_hi have half the bits.
+// log(1 + f) / log(base) as hi * c_hi + rest. The product is exact, since hi and c_hi have half of the bits each.
 static pair log_times(tsri_expander *e, node f, const double c[2]) {
   node square = mul(e, f, f);
   node half_square = mul(e, num(e, 0.5), square);
@@ -109,8 +110,8 @@ node tsri_expand_log10(tsri_expander *e, node x) {
 
 // --- pow ------------------------------------------------------------------------------------------------------------
 
-// log2 of a positive number to twice the precision, nearly: with s = f / (2 + f), log2(1 + f) = s (c0 + c1 z + z^2 R(z)),
-// z = s^2. s, z, c0, c1 are pairs; z^2 R is at most 2^-12 of the sum, so that one number is enough for it.
+// log2 of a positive number with almost twice the precision. With s = f / (2 + f) and z = s^2, log2(1 + f) = s (c0 +
+// c1 z + z^2 R(z)). s, z, c0 and c1 are pairs; z^2 R is at most 2^-12 of the sum, so a single number is enough for it.
 static pair pow_log2(tsri_expander *e, node a) {
   const tsri_expand_consts *k = e->k;
   log_parts l = log_split(e, a);
@@ -132,30 +133,31 @@ static pair pow_log2(tsri_expander *e, node a) {
   log.lo = add(e, log.lo, add(e, mul(e, s, b.lo), mul(e, s_lo, b.hi)));
   pair sum = two_sum(e, l.n, log.hi);
   sum.lo = add(e, sum.lo, log.lo);
-  // Once more, so that hi is the sum rounded.
+  // Normalise again, so that hi is the rounded sum.
   node hi = add(e, sum.hi, sum.lo);
   return (pair){hi, add(e, sub(e, sum.hi, hi), sum.lo)};
 }
 
-// |x|^y for what is left to arithmetic: x and y finite, x not 0.
+// |x|^y for the ordinary case: x and y finite, x not 0.
 static node pow_core(tsri_expander *e, node a, node y) {
   pair log = pow_log2(e, a);
   pair product = two_product(e, log.hi, y);
   node rest = mad(e, log.lo, y, product.lo);
   node bounded = at_most(e, e->k->pow_limit, at_least(e, -e->k->pow_limit, product.hi));
-  rest = pick(e, eq(e, bounded, product.hi), rest, num(e, 0));  // else overflow or 0, and rest may be NaN
+  rest = pick(e, eq(e, bounded, product.hi), rest, num(e, 0));  // otherwise it overflows or becomes 0, and rest may be
+                                                                // NaN
 
   node rounder = num(e, e->k->rounder + 2.0 * (double)e->k->bias);
   node t = add(e, bounded, rounder);
   node r = sub(e, bounded, sub(e, t, rounder));
   node biased_k = iand(e, bits_of(e, t), e->k->mantissa >> 1);
-  node tail = mul(e, num(e, e->k->ln2), rest);  // 2^(r + rest) = 2^r + 2^r ln2 rest, nearly
+  node tail = mul(e, num(e, e->k->ln2), rest);  // 2^(r + rest) is approximately 2^r + 2^r ln2 rest
   node q = mul(e, r, horner(e, e->k->exp2, r));
   node p = add(e, num(e, 1), add(e, q, mad(e, q, tail, tail)));
   return tsri_expand_scale(e, p, biased_k);
 }
 
-// The edges of C's pow: |x|^y at 0, infinity and NaN, then the sign and the rules for x < 0.
+// The special cases of C's pow: |x|^y at 0, infinity and NaN, then the sign and the rules for x < 0.
 node tsri_expand_pow(tsri_expander *e, node x, node y) {
   node zero = num(e, 0), one = num(e, 1), inf = infinity(e);
   node a = magnitude(e, x), size_y = magnitude(e, y), y_is_negative = lt(e, y, zero);
@@ -167,7 +169,7 @@ node tsri_expand_pow(tsri_expander *e, node x, node y) {
   power = pick(e, eq(e, size_y, inf), at_infinite_y, power);
   power = pick(e, eq(e, a, one), one, power);
 
-  // Is y whole, and is it odd? Halves of odd numbers are not whole. Large numbers are whole and even.
+  // Whether y is an integer, and odd. Half of an odd integer is not an integer. Large floats are even integers.
   node half_y = mul(e, y, num(e, 0.5));
   node is_whole = eq(e, op(e, TSRI_OP_TRUNC, e->type, y, 0, 0), y);
   node is_odd = both(e, is_whole, ne(e, op(e, TSRI_OP_TRUNC, e->type, half_y, 0, 0), half_y));

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Expansions by the names of functions made of them, for dialects that write each once as a function.
+// Finds expansions by function name, for dialects that write each one once as a function.
 #include <stdio.h>
 #include <string.h>
 
 #include "lang/lower/expand.h"
 
-// "tsr_sin_far_f32" in parts.
+// The parts of a name such as "tsr_sin_far_f32".
 typedef struct parts {
   char base[16];  // "sin"
   bool is_far;
@@ -27,7 +27,7 @@ static bool take_apart(const char *name, parts *out) {
   return false;
 }
 
-// Is `call` ("tsr_sin_f32($a)") that of the function tsr_<base>_<dtype>?
+// Whether `call` ("tsr_sin_f32($a)") calls the function tsr_<base>_<dtype>.
 static bool is_call_of(const char *call, const parts *p) {
   size_t bytes = strlen(p->base);
   return call && strncmp(call + 4, p->base, bytes) == 0 && call[4 + bytes] == '_' &&
@@ -44,7 +44,7 @@ static bool find_operation(const parts *p, tsri_ir_op *out_op) {
   return false;
 }
 
-// "to_i8" and the like.
+// Whether the base is a conversion such as "to_i8".
 static bool find_conversion(const parts *p, tsr_dtype *out_to) {
   if (strncmp(p->base, "to_", 3) != 0) return false;
   for (int to = 0; to < TSR_DTYPE_COUNT; to++) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Floats: what NaN and the sign of 0 decide, by bits; and comparisons for dialects whose own may take NaN for a number.
+// Float operations whose result depends on NaN or the sign of 0, computed from the bits; and comparisons for dialects
+// whose own may treat NaN as a number.
 #include "lang/lower/expand_build.h"
 
 // --- Questions about the bits ---------------------------------------------------------------------------------------
@@ -19,7 +20,7 @@ node tsri_expand_float_abs(tsri_expander *e, node a) { return magnitude(e, a); }
 
 static node not_true(tsri_expander *e, node a) { return op(e, TSRI_OP_NOT, e->bools, a, 0, 0); }
 
-// The comparison as the dialect has it, which may give anything for NaN, and that neither is.
+// The dialect's comparison, which may give any result for NaN, combined with a test that neither operand is NaN.
 static node ordered(tsri_expander *e, tsri_ir_op code, node a, node b) {
   node is_there = not_true(e, either(e, is_nan(e, a), is_nan(e, b)));
   return both(e, freely(e, op(e, code, e->bools, a, b, 0)), is_there);
@@ -34,7 +35,7 @@ node tsri_expand_ge(tsri_expander *e, node a, node b) { return ordered(e, TSRI_O
 
 // --- Choices --------------------------------------------------------------------------------------------------------
 
-// a where it is NaN or `first` < `second`, which are a and b, else b.
+// a if it is NaN or if `first` < `second`, otherwise b. `first` and `second` are a and b in the order that is wanted.
 static node choose(tsri_expander *e, node a, node b, node first, node second) {
   node less = op(e, TSRI_OP_LT, e->bools, first, second, 0);
   if (e->asks_by_bits) less = both(e, freely(e, less), not_true(e, is_nan(e, b)));

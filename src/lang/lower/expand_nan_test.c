@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What NaN and the sign of 0 decide, as expansions: bit for bit as ir_ops.h defines it.
+// Expansions of operations that depend on NaN and the sign of 0: bit for bit as ir_ops.h defines them.
 #include "lang/lower/expand_testing.h"
 #include "support/test.h"
 
@@ -42,7 +42,7 @@ static double expected(tsri_ir_op op, double a, double b) {
   }
 }
 
-// The same number, 0 with the same sign; any NaN is NaN.
+// Whether both are the same number, with the same sign for 0, or both NaN.
 static bool same(double a, double b) { return (isnan(a) && isnan(b)) || (a == b && signbit(a) == signbit(b)); }
 
 static double run(const tsri_expansion *x, tsr_dtype dtype, double a, double b) {

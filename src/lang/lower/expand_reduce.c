@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
-// Reducing large arguments of circular functions: x = k pi/2 + r for any number x (Payne and Hanek's method).
+// Argument reduction for large arguments of circular functions: x = k pi/2 + r for any number x (Payne and Hanek's
+// method).
 //
-// x is a whole number m times 2^E. Its product with 2/pi is a sum of products of 32-bit words, of which only those
-// count that are neither multiples of 4 nor too small: a few words of 2/pi, chosen by E. All integers here are u32, so
-// that devices without i64 do it, too, and k and r come out the same everywhere.
+// x is an integer m times 2^E. Its product with 2/pi is a sum of products of 32-bit words. Only those count that are
+// neither multiples of 4 nor too small, so a few words of 2/pi, selected by E, are enough. All integers here are u32,
+// so that it works on devices without i64, and k and r are the same on all devices.
 #include "lang/lower/expand_build.h"
 
 enum {
-  LEADING = 3,  // zero words before those of 2/pi: for the smallest E
+  LEADING = 3,  // zero words before those of 2/pi, for the smallest E
   TABLE = LEADING + 37,
-  MOST_WORDS = 3,     // of m, shifted by up to 31 bits
-  MOST_FRACTION = 5,  // words of the product after the point
+  MOST_WORDS = 3,     // words of m, shifted by up to 31 bits
+  MOST_FRACTION = 5,  // words of the product after the binary point
   MOST_WINDOW = MOST_WORDS + MOST_FRACTION
 };
 
@@ -22,11 +23,11 @@ static const uint32_t two_over_pi[TABLE] = {
     0x9e5fea2d, 0x7527bac7, 0xebe5f17b, 0x3d0739f7, 0x8a5292ea, 0x6bfb5fb1, 0x1f8d5d08, 0x56033046,
 };
 
-// What f32 and f64 need: words of the shifted m, words after the point (of which the last only gives its carry in f64),
-// bits of the index into the table, largest index.
+// Sizes for f32 and f64: words of the shifted m; words after the binary point (of which the last one only provides its
+// carry in f64); bits of the table index; largest index.
 typedef struct sizes {
   int words, fraction, index_bits, last_index;
-  int pieces, piece_bits;  // in which the fraction becomes floats exactly
+  int pieces, piece_bits;  // the fraction is split into pieces that convert to floats exactly
 } sizes;
 static const sizes sizes_f32 = {2, 3, 3, 5, 6, 16}, sizes_f64 = {3, 5, 6, 32, 4, 32};
 
@@ -84,7 +85,7 @@ static void shift_mantissa(tsri_expander *e, const argument *a, node *out_words)
   out_words[2] = carried[1];
 }
 
-// `count` words of the table from `index` on: the list is shortened by half with each bit of the index.
+// Selects `count` words of the table from `index` on: each bit of the index halves the list.
 static void choose_words(tsri_expander *e, const sizes *s, node index, int count, node *out_words) {
   node list[TABLE];
   int length = s->last_index + count;
@@ -111,7 +112,8 @@ static column add_to(tsri_expander *e, column c, node term) {
   return (column){sum, word_op(e, TSRI_OP_ADD, c.carries, over)};
 }
 
-// Word 0 of the result is whole (modulo 2^32), the others follow the point. Word c sums what stands c words below it.
+// Word 0 of the result is the integer part (modulo 2^32); the others are the fraction. Word c is the sum of all
+// products that end there.
 static void multiply_words(tsri_expander *e, const sizes *s, const node *m, const node *window, node *out_words) {
   node carry = word(e, 0);
   for (int c = s->fraction; c >= 0; c--) {
@@ -125,7 +127,7 @@ static void multiply_words(tsri_expander *e, const sizes *s, const node *m, cons
   }
 }
 
-// The fraction as a sum of two floats, from its words.
+// The fraction as a sum of two floats.
 static pair fraction_of(tsri_expander *e, const sizes *s, const node *words) {
   pair total = {num(e, 0), num(e, 0)};
   double unit = 1;
@@ -151,7 +153,7 @@ trig_parts tsri_expand_reduce(tsri_expander *e, node x) {
   choose_words(e, s, word_op(e, TSRI_OP_SHR, a.shifted, word(e, 5)), s->words + s->fraction, window);
   multiply_words(e, s, m, window, product);
 
-  // To the nearest whole number: from 1/2 on, what is missing to the next one.
+  // Rounds to the nearest integer: from 1/2 on, k goes up and the fraction becomes the distance to it.
   node goes_up = word_op(e, TSRI_OP_SHR, product[1], word(e, 31));
   node k = from_word(e, word_op(e, TSRI_OP_ADD, product[0], goes_up));
   node flip = word_op(e, TSRI_OP_SUB, word(e, 0), goes_up);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Expansions, run here one expression at a time, against the C library in higher precision.
+// Runs expansions one expression at a time and compares them with the C library in higher precision.
 #include "lang/lower/expand.h"
 
 #include <math.h>
@@ -15,7 +15,7 @@ typedef struct function {
   const char *name;
   long double (*one)(long double);
   long double (*two)(long double, long double);
-  double low, high;  // f32 range tested; f64's is the same unless it says otherwise
+  double low, high;  // range tested in f32; the same in f64 unless stated otherwise
   double low64, high64;
 } function;
 
@@ -49,7 +49,7 @@ static double random_unit(void) {
   return (double)(random_state >> 11) * 0x1p-53;
 }
 
-// Some spread evenly, some near 0 and 1, some by magnitude.
+// Some are uniformly distributed, some near 0 and 1, some have random magnitudes.
 static double random_in(double low, double high) {
   double choice = random_unit();
   if (choice < 0.3) return low + (high - low) * random_unit();
@@ -124,7 +124,7 @@ TEST(f64_expansions_are_within_3_ulp_without_fma) { check_all(TSR_F64, false, 3)
 
 // --- Large arguments ------------------------------------------------------------------------------------------------
 
-// Any mantissa under each exponent from the limit on.
+// A random mantissa with each exponent from the limit on.
 static double random_far(tsr_dtype dtype, int i) {
   int least = 15, most = dtype == TSR_F32 ? 127 : 1023;
   double size = ldexp(1 + random_unit(), least + i % (most - least + 1));
@@ -138,7 +138,7 @@ static double far_error(const function *f, const tsri_expansion *x, tsr_dtype dt
   return ulps_f64(evaluate(x, (value){.d = a}, (value){.w = 0}).d, wanted);
 }
 
-// The number of each type that comes nearest to a multiple of pi/2, and both ends of the range.
+// The number of each type that is nearest to a multiple of pi/2, and both ends of the range.
 static const double known_f32[] = {0x1.f37c0ap+95, 0x1.000002p15, 0x1.fffffep127, 0x1.921fb6p+15};
 static const double known_f64[] = {0x1.6ac5b262ca1ffp+849, 0x1.0000000000001p15, 0x1.fffffffffffffp1023,
                                    0x1.921fb54442d18p+20};
@@ -230,7 +230,8 @@ TEST(pow_and_atan2_follow_c_at_the_edges) {
 
 // --- fma ------------------------------------------------------------------------------------------------------------
 
-// Any bits; often with few digits, or an exponent near another's, so that sums end half way and cancel.
+// Random bits; often with few digits, or with an exponent near another number's, so that sums are halfway between two
+// floats or cancel.
 static uint64_t random_float_bits(tsr_dtype dtype, uint64_t near) {
   uint64_t bits = (uint64_t)(random_unit() * 0x1p53) << 32 ^ (uint64_t)(random_unit() * 0x1p53);
   int mantissa = dtype == TSR_F32 ? 23 : 52;

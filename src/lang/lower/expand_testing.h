@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// For tests of expansions: runs one, an expression at a time.
+// For tests of expansions: evaluates an expansion one expression at a time.
 #ifndef TSRI_LANG_EXPAND_TESTING_H
 #define TSRI_LANG_EXPAND_TESTING_H
 
@@ -62,7 +62,7 @@ static inline value run_f64(const tsri_ir_expr *n, value a, value b, value c) {
   }
 }
 
-// As a dialect divides: by 0 and -1 it must not.
+// Divides like a dialect: the divisor must not be 0 or -1.
 static inline uint64_t run_divide(tsri_ir_op op, tsr_dtype dtype, uint64_t x, uint64_t y) {
   bool is_div = op == TSRI_OP_DIV;
   if (dtype == TSR_U32) {
@@ -131,7 +131,7 @@ static inline value run_int(const tsri_ir_expr *n, tsr_dtype dtype, value a, val
   return (value){.w = is_wide ? r : (uint32_t)r};
 }
 
-static bool expand_nan_is_less;  // what a comparison that may give anything for NaN gives
+static bool expand_nan_is_less;  // the result of relaxed comparisons with NaN
 
 static inline bool run_test(const tsri_ir_expr *n, tsr_dtype dtype, value a, value b) {
   bool is_f64 = dtype == TSR_F64, is_f32 = dtype == TSR_F32;
@@ -169,7 +169,7 @@ static inline value run_convert(const tsri_ir_expr *n, tsr_dtype of, value a) {
   tsr_dtype to = (tsr_dtype)n->dtype;
   uint16_t half = 0;
   value is = {.w = 0};
-  if (n->lane == 1 && (of == TSR_F32 || of == TSR_F64)) {  // in range, so that C converts it
+  if (n->lane == 1 && (of == TSR_F32 || of == TSR_F64)) {  // the operand is in range, so C's conversion is defined
     double x = of == TSR_F64 ? a.d : (double)a.f;
     CHECK(x > -0x1p63 && x < 0x1p63);
     return (value){.w = n->type.dtype == TSR_I64 ? (uint64_t)(int64_t)x : (uint32_t)(int64_t)x};

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Expansions of circular functions and their inverses.
+// Expansions of trigonometric functions and their inverses.
 #include "lang/lower/expand_build.h"
 
-// For arguments up to tsri_expand_limit: pi/2 in three parts. x less k times the first is exact, as all its bits stand high
-// enough and it is below 1; the product with the second part is kept with its rounding error.
+// For arguments up to tsri_expand_limit: pi/2 in three parts. x minus k times the first part is exact, since that part
+// has few bits and the result is below 1. The product with the second part is kept together with its rounding error.
 static trig_parts near_split(tsri_expander *e, node x) {
   const double *half_pi = e->k->half_pi;
   node rounder = num(e, e->k->rounder);
@@ -31,7 +31,8 @@ static node sin_poly(tsri_expander *e, node hi, node lo) {
   return add(e, hi, mad(e, mul(e, hi, z), horner(e, e->k->sin, z), lo));
 }
 
-// 1 - z/2 + z^2 P(z), and the derivative's part of lo; 1 - z/2 is rounded, and what that loses added again.
+// 1 - z/2 + z^2 P(z), and the term of lo from the derivative. 1 - z/2 is rounded, and its rounding error is added
+// again.
 static node cos_poly(tsri_expander *e, node hi, node lo) {
   node z = mul(e, hi, hi), half = mul(e, num(e, 0.5), z), one = num(e, 1);
   node w = sub(e, one, half);
@@ -50,7 +51,7 @@ static node sin_turned(tsri_expander *e, node x, int64_t quarter) {
   return float_of(e, iop(e, TSRI_OP_XOR, bits_of(e, y), flip));
 }
 
-// y, or x itself where that is so small that sin(x) and tan(x) differ from it by less than a tenth of an ULP: arithmetic
+// y, or x itself if x is so small that sin(x) and tan(x) differ from it by less than a tenth of an ULP. Arithmetic
 // would lose the sign of -0, and denormals on devices that flush them.
 static node unless_tiny(tsri_expander *e, node x, node y) {
   node is_tiny = lt(e, magnitude(e, x), num(e, e->type.dtype == TSR_F64 ? 0x1p-28 : 0x1p-13));
@@ -70,11 +71,11 @@ node tsri_expand_tan(tsri_expander *e, node x) {
   return unless_tiny(e, x, y);
 }
 
-// asin(s) = s + s z P(z), z = s^2 up to 1/4: the part after s
+// asin(s) = s + s z P(z), z = s^2, up to z = 1/4: the part after s.
 static node asin_rest(tsri_expander *e, node s, node z) { return mul(e, mul(e, s, z), horner(e, e->k->asin, z)); }
 
-// The square root by which arguments above 1/2 go: root((1 - a) / 2), beyond 1 NaN. `lo` makes up for a root that is
-// not rounded correctly.
+// The square root for arguments above 1/2: sqrt((1 - a) / 2), NaN if a is above 1. `lo` corrects a root that is not
+// rounded correctly.
 static pair far_root(tsri_expander *e, node z) {
   node s = root(e, z);
   pair square = two_product(e, s, s);
@@ -83,7 +84,7 @@ static pair far_root(tsri_expander *e, node z) {
   return (pair){s, pick(e, eq(e, z, num(e, 0)), num(e, 0), lo)};
 }
 
-// Above 1/2, asin(a) = pi/2 - 2 asin(root((1 - a) / 2)).
+// Above 1/2, asin(a) = pi/2 - 2 asin(sqrt((1 - a) / 2)).
 node tsri_expand_asin(tsri_expander *e, node x) {
   node a = magnitude(e, x), is_far = lt(e, num(e, 0.5), a);
   node far_z = mad(e, num(e, -0.5), a, num(e, 0.5));
@@ -113,14 +114,14 @@ node tsri_expand_acos(tsri_expander *e, node x) {
   return pick(e, lt(e, num(e, 1), a), not_a_number(e), y);
 }
 
-// For t from 0 to 1; `lo` is what t lacks to the exact quotient.
+// atan for t from 0 to 1; `lo` is the rounding error of the quotient t.
 static node atan_poly(tsri_expander *e, node t, node lo) {
   node z = mul(e, t, t);
   node rest = mad(e, mul(e, t, z), horner(e, e->k->atan, z), divide(e, lo, add(e, num(e, 1), z)));
   return add(e, t, rest);
 }
 
-// a / b with what it lacks, for numbers whose products neither overflow nor are lost; else 0 is lacking.
+// Quotient a / b and its rounding error. The error term is 0 where a product would overflow or underflow.
 static pair quotient(tsri_expander *e, node a, node b) {
   node q = divide(e, a, b);
   pair p = two_product(e, q, b);
@@ -137,17 +138,17 @@ node tsri_expand_atan(tsri_expander *e, node x) {
   return with_sign(e, pick(e, is_far, outer, inner), x);
 }
 
-// The angle is a multiple of pi/2 plus or minus atan(smaller / larger). Shading languages promise a quotient for divisors up to
-// 2^126 only, as devices multiply by the reciprocal: both are scaled beyond.
+// The angle is a multiple of pi/2 plus or minus atan(smaller / larger). Shading languages guarantee quotients only for
+// divisors up to 2^126, because devices multiply by the reciprocal: larger operands are scaled down.
 node tsri_expand_atan2(tsri_expander *e, node y, node x) {
   const tsri_expand_consts *k = e->k;
   node ax = magnitude(e, x), ay = magnitude(e, y), is_steep = lt(e, ax, ay), zero = num(e, 0);
   node larger = pick(e, is_steep, ay, ax), smaller = pick(e, is_steep, ax, ay);
   node scale = pick(e, lt(e, num(e, 0x1p125), larger), num(e, 0.25), num(e, 1));
   pair t = quotient(e, mul(e, smaller, scale), mul(e, larger, scale));
-  t.hi = pick(e, eq(e, larger, zero), zero, t.hi);               // 0 and 0
-  t.hi = pick(e, eq(e, larger, infinity(e)), zero, t.hi);        // a number and infinity
-  t.hi = pick(e, eq(e, smaller, infinity(e)), num(e, 1), t.hi);  // infinity and infinity
+  t.hi = pick(e, eq(e, larger, zero), zero, t.hi);               // both are 0
+  t.hi = pick(e, eq(e, larger, infinity(e)), zero, t.hi);        // a finite number and infinity
+  t.hi = pick(e, eq(e, smaller, infinity(e)), num(e, 1), t.hi);  // both are infinite
   node inner = atan_poly(e, t.hi, t.lo);
   node left = iand(e, bits_of(e, x), k->sign), is_left = ne(e, left, whole(e, 0));
   node base_hi = pick(e, is_steep, num(e, k->half_pi[0]), pick(e, is_left, num(e, k->pi[0]), zero));

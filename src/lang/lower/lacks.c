@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The table of what dialects lack, one row each.
+// The table of missing operations, one row per dialect.
 #include "lang/lower/lacks.h"
 
 #include <string.h>
@@ -8,16 +8,17 @@
 
 _Static_assert(TSRI_OP_COUNT <= 64, "tsri_lacks has one bit per operation");
 
-// Vulkan and WGSL have none of these that is accurate, and none at all for f64.
+// The functions of Vulkan and WGSL are not accurate enough, and there are none for f64.
 #define MATHS                                                                                                 \
   (BIT(EXP) | BIT(EXP2) | BIT(EXPM1) | BIT(LOG) | BIT(LOG2) | BIT(LOG10) | BIT(LOG1P) | BIT(SIN) | BIT(COS) | \
    BIT(TAN) | BIT(ASIN) | BIT(ACOS) | BIT(ATAN) | BIT(ATAN2) | BIT(SINH) | BIT(COSH) | BIT(TANH) | BIT(ERF) | \
    BIT(POW))
 
-// Compilers may assume that there is no NaN, so that only its bits are certain to tell it; and min and max drop it.
+// Compilers may assume that NaN does not occur, so only its bits are a reliable test; and the built-in min and max
+// drop NaN.
 #define NAN_AWARE (BIT(MIN) | BIT(MAX) | BIT(SIGN) | BIT(ISNAN) | BIT(ISINF) | BIT(ISFINITE))
 
-// Division by 0 is undefined, and so is that of the smallest number by -1.
+// Division by 0 is undefined, and so is the smallest integer divided by -1.
 #define DIVISION (BIT(DIV) | BIT(REM))
 #define UNSIGNED (DIVISION | BIT(MIN) | BIT(MAX))
 #define SIGNED   (UNSIGNED | BIT(ABS) | BIT(SIGN))
@@ -38,7 +39,7 @@ typedef struct row {
 } row;
 
 static const row rows[] = {
-    // PoCL's exp, sinh and cosh of f64 overflow too early, or to NaN.
+    // PoCL's exp, sinh and cosh of f64 overflow too early, or give NaN.
     {"opencl", C_FAMILY(0, BIT(EXP) | BIT(SINH) | BIT(COSH), F16 | BF16)},
     {"cuda", C_FAMILY(0, 0, 0)},
     {"hip", C_FAMILY(0, 0, BF16)},
@@ -51,8 +52,8 @@ static const row rows[] = {
       .u32 = UNSIGNED,
       .i64 = SIGNED | COUNTS,
       .rounding = F16 | BF16}},
-    // WGSL's comparisons may take NaN for any number, and its - and abs need not keep the sign of 0. Its integers do what
-    // we mean; those of 64 bits are the emitter's own.
+    // WGSL's comparisons may treat NaN as any number, and its - and abs need not keep the sign of 0. Its 32-bit
+    // integers behave as the language requires; the emitter writes 64-bit integers itself.
     {"wgsl",
      {.f32 = MATHS | NAN_AWARE | BIT(NEG) | BIT(ABS) | BIT(EQ) | BIT(NE) | BIT(LT) | BIT(LE) | BIT(GT) | BIT(GE),
       .u32 = BIT(MULHI),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a dialect lacks can be made of something else, down to what it has.
+// Every operation that a dialect lacks can be expanded to operations that it has.
 #include "lang/lower/lacks.h"
 
 #include "lang/emit/emit.h"
@@ -7,9 +7,10 @@
 #include "support/test.h"
 
 static const tsr_dtype dtypes[] = {TSR_F32, TSR_F64, TSR_I32, TSR_U32, TSR_I64};
-#define DEEPEST 4  // expansions within expansions
+#define DEEPEST 4  // nesting of expansions
 
-// Of the operations in an expansion, those that the dialect lacks have one too, and none leads back to itself.
+// Operations inside an expansion that the dialect lacks must have expansions as well, and none may lead back to
+// itself.
 static void check_down(const char *dialect, const tsri_lacks *lacks, tsri_ir_op op, tsr_dtype dtype, int depth) {
   tsri_expansion *x = malloc(sizeof *x);
   CHECK(x && depth < DEEPEST);

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: MIT
-// A kernel that stops after a number of loop rounds and goes on in the next launch, for drivers that end loops by
-// themselves after so many (lavapipe: 65,535 in all of a shader, with no word about it).
+// Makes a kernel that stops after a number of loop iterations and continues in the next launch. It is for drivers that
+// end loops by themselves after some number of iterations (lavapipe: 65,535 in a whole shader, without a message).
 //
 // Each place where an item may stop has a number, its point. The variable `at` says what an item does:
 //   0                      it runs
-//   1 to the last point    it looks for that point, from which it goes on; statements on the way are passed over
-//   STOPPED                it has stopped; the rest is passed over, and its variables are saved at the end
-//   DONE                   it had ended in an earlier launch
-// Runs of statements without loops stand under `if (at == 0)`. A loop is entered also to look for a point in it, and
-// stops at its head once the rounds are used up.
+//   1 to the last point    it searches that point, where it will continue; statements on the way are skipped
+//   STOPPED                it has stopped; the rest is skipped, and its variables are saved at the end
+//   DONE                   it finished in an earlier launch
+// Statements without loops are placed under `if (at == 0)`. A loop is also entered to search a point inside it, and
+// stops at its head when the allowed iterations are used up.
 //
-// Where items wait for each other, a group stops as one. A barrier stands only where control flow is uniform, so each
-// outermost statement that has loops but no barrier inside is followed by a vote: if any item stopped in it, the others
-// stop behind it, at a point of its own. After a vote all items of a group have used the same number of rounds, so a loop
-// with barriers inside stops in all of them at once.
+// If items wait for each other, a work-group stops as a whole. Barriers are only in uniform control flow, so each
+// outermost statement that contains loops but no barrier is followed by a vote: if any item stopped inside it, the
+// others stop after it, at a separate point. After a vote all items of a work-group have used the same number of
+// iterations, so a loop that contains barriers stops in all of them at once.
 //
 //   resume_walk.c   the statements, with points in between
-//   resume_state.c  saving and going on
+//   resume_state.c  saving and restoring
 #include <string.h>
 
 #include "core/error.h"
@@ -44,8 +44,8 @@ static bool copy_all(resumer *r) {
 static const char *const variable_names[] = {"at", "used", "point", "vote", "index"};
 enum { MORE_VARS = sizeof variable_names / sizeof *variable_names };
 
-// Items go on from different places, so that a variable may differ where it did not: only what no variable and no memory is
-// part of is still the same in all items.
+// Items continue at different places, so a variable may differ between items where it did not before. Only expressions
+// without variables and memory are still uniform.
 static void forget_uniform(resumer *r) {
   for (uint32_t i = 1; i < r->expr_count; i++) {
     tsri_ir_expr *x = &r->exprs[i];
@@ -56,7 +56,7 @@ static void forget_uniform(resumer *r) {
   }
 }
 
-// Sizes of the arrays that follow the kernel in its block of memory, each beginning at a multiple of 16 bytes.
+// The arrays that follow the kernel in its block of memory; each begins at a multiple of 16 bytes.
 enum { EXPRS, STMTS, VARS, BUFFERS, SHARED, LOCALS, PARAMS, ARRAY_COUNT };
 
 static tsri_kernel *allocate(const size_t bytes[ARRAY_COUNT], void *places[ARRAY_COUNT]) {
@@ -80,7 +80,7 @@ static void fill_vars(const resumer *r, tsri_ir_var *vars) {
   }
 }
 
-// Saving and restoring read and write all of them.
+// Saving and restoring load and store every array.
 static void fill_arrays(const tsri_ir_array *from, uint32_t count, tsri_ir_array *to) {
   for (uint32_t i = 0; i < count; i++) {
     to[i] = from[i];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Building kernels that stop and go on (resume.c): short names for one expression or statement each. Included by the
-// resume*.c files only.
+// Helpers for building kernels that stop and continue (resume.c): short names for single expressions and statements.
+// Only the resume*.c files include it.
 #ifndef TSRI_LANG_RESUME_BUILD_H
 #define TSRI_LANG_RESUME_BUILD_H
 
@@ -12,7 +12,7 @@ typedef struct list {
 } list;
 
 typedef struct range {
-  uint32_t low, high;  // points inside; high < low: none
+  uint32_t low, high;  // first and last point inside; high < low: none
 } range;
 
 typedef struct resumer {
@@ -21,13 +21,14 @@ typedef struct resumer {
   tsri_ir_stmt *stmts;
   uint32_t expr_count, expr_capacity, stmt_count, stmt_capacity;
   uint32_t points;
-  uint32_t at, used, point, vote, index;  // variables
-  uint32_t rounds;                        // that an item may use in one launch
-  uint32_t state, again;                  // the buffer, the parameter that is 1 from the second launch on
-  uint32_t item_words, shared_words;      // of what is saved
+  uint32_t at, used, point, vote, index;  // the new variables
+  uint32_t rounds;                        // iterations that an item may use in one launch
+  uint32_t state, again;                  // the buffer for saved state; the parameter that is 1 from the second launch
+                                          // on
+  uint32_t item_words, shared_words;      // words saved per item, and per work-group for its shared arrays
   bool votes;
   int depth;
-  bool has_failed;  // no memory, or nested too deep
+  bool has_failed;  // memory is out, or the nesting is too deep
 } resumer;
 
 static inline uint32_t words_of(tsri_ir_type type) {
@@ -104,7 +105,7 @@ static inline uint32_t at_is(resumer *r, uint32_t value) {
 }
 static inline uint32_t runs(resumer *r) { return at_is(r, 0); }
 
-// Values of `at` above all points.
+// Special values of `at`, larger than all points.
 #define STOPPED 0xfffffffeu
 #define DONE    0xffffffffu
 
@@ -147,7 +148,7 @@ static inline void assign(resumer *r, list *to, uint32_t var, uint32_t value) {
   append(r, to, put_stmt(r, (tsri_ir_stmt){.kind = TSRI_STMT_ASSIGN, .var = var, .value = value}));
 }
 
-// `like`: whose flags it takes, since it stands in its place.
+// `like`: the statement that this IF replaces; it takes over its flags.
 static inline uint32_t put_if(resumer *r, const tsri_ir_stmt *like, uint32_t condition, uint32_t body, uint32_t other) {
   tsri_ir_stmt stmt = {.kind = TSRI_STMT_IF, .value = condition, .body = body, .other = other};
   if (like) stmt.is_uniform = like->is_uniform, stmt.has_barrier = like->has_barrier, stmt.pos = like->pos;
@@ -179,12 +180,12 @@ static inline void join(resumer *r, list *to, list more) {
 
 // --- By file ----------------------------------------------------------------------------------------------------------
 
-// resume_walk.c: the statements of a block as an item runs, passes over or enters them. `is_in_region`: a vote follows
-// already. `out_points`: those inside.
+// resume_walk.c: rewrites the statements of a block, so that an item runs, skips or enters each. `is_in_region`: a
+// vote already follows the block. `out_points`: the points inside.
 list tsri_resume_block(resumer *r, uint32_t first, bool is_in_region, range *out_points);
 
-// resume_state.c: what an item saves, in words; then what stands before the kernel's body (variables get their first
-// values, or those that were saved) and behind it (saving).
+// resume_state.c: the number of words that an item saves; then the code before the kernel's body (which initialises or
+// restores variables) and after it (which saves them).
 uint32_t tsri_resume_item_words(const tsri_kernel *kernel);
 uint32_t tsri_resume_shared_words(const tsri_kernel *kernel);
 void tsri_resume_begin(resumer *r, list *to);

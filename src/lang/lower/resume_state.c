@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// What an item that stops saves and loads again (resume.c): where it stopped, its variables and local arrays, and with the
-// others of its group the shared arrays.
+// The state that a stopped item saves and restores (resume.c): where it stopped, its variables and local arrays and,
+// together with the other items of its work-group, the shared arrays.
 #include "lang/lower/resume_build.h"
 
 static const tsri_ir_type i64_type = {TSR_I64, 1};
 
-// Where it stopped, its variables, its local arrays.
+// One word for where it stopped, then its variables and local arrays.
 uint32_t tsri_resume_item_words(const tsri_kernel *kernel) {
   uint32_t words = 1;
   for (uint32_t i = 1; i < kernel->var_count; i++) words += words_of(kernel->vars[i].type);
@@ -36,7 +36,7 @@ static void store_word(resumer *r, list *to, uint32_t index, uint32_t value) {
                                     .value = value}));
 }
 
-// Number of this group in the launch, and of this item in its group.
+// The number of this work-group in the launch, and of this item in its work-group.
 static uint32_t group_number(resumer *r) {
   uint32_t yz = add(r, mul(r, id(r, TSRI_ID_GROUP, 2), id(r, TSRI_ID_GROUPS, 1)), id(r, TSRI_ID_GROUP, 1));
   return add(r, mul(r, yz, id(r, TSRI_ID_GROUPS, 0)), id(r, TSRI_ID_GROUP, 0));
@@ -48,14 +48,15 @@ static uint32_t item_number(resumer *r) {
   return add(r, mul(r, yz, number(r, size[0])), id(r, TSRI_ID_LOCAL, 0));
 }
 
-// Word `offset` of what an item saves. Words of a group lie together: its items', then its shared arrays'.
+// The index of word `offset` of an item's state. The words of a work-group are contiguous: those of its items, then
+// its shared arrays.
 static uint32_t item_word(resumer *r, uint32_t offset) {
   uint32_t all = group_items(r->from) * r->item_words + r->shared_words;
   uint32_t first = mul(r, item_number(r), number(r, r->item_words));
   return add(r, add(r, mul(r, group_number(r), number(r, all)), first), number(r, 1 + offset));
 }
 
-// Word `part` of a value of one lane, which `value` makes anew each time it is called.
+// Word `part` of a scalar value. `value` must be a new expression for each call.
 static uint32_t value_word(resumer *r, uint32_t value, tsr_dtype dtype, uint32_t part) {
   if (dtype == TSR_BOOL) return cast(r, value, TSRI_EXPR_CONVERT, u32_type);
   if (tsr_dtype_bytes(dtype) == 4) return dtype == TSR_U32 ? value : cast(r, value, TSRI_EXPR_BITCAST, u32_type);
@@ -99,7 +100,8 @@ static void load_var(resumer *r, list *to, uint32_t var, uint32_t offset) {
   assign(r, to, var, type.lanes > 1 ? put(r, vector) : lanes[0]);
 }
 
-// for (index = first; index < count; index += step) the element is saved at, or loaded from, words base + index * each.
+// A loop that copies an array: for (index = first; index < count; index += step), saves or restores the element at
+// words base + index * each.
 typedef struct copying {
   tsri_ir_space space;
   uint32_t object, first, step;  // `first`: 0, or the item's number
@@ -183,7 +185,7 @@ static uint32_t zero_of(resumer *r, tsri_ir_type type) {
                         : zero;
 }
 
-// Variables begin as 0, so that each has a value wherever it is saved.
+// All variables start as 0, so that each has a value whenever it is saved.
 void tsri_resume_begin(resumer *r, list *to) {
   list go_on = {0};
   for (uint32_t i = 1; i < r->from->var_count; i++) assign(r, to, i, zero_of(r, r->from->vars[i].type));
@@ -200,7 +202,7 @@ void tsri_resume_begin(resumer *r, list *to) {
 
 void tsri_resume_end(resumer *r, list *to) {
   list save = {0};
-  if (r->from->shared_count) {  // all items come here
+  if (r->from->shared_count) {  // all items reach this place
     put_barrier(r, to);
     list shared = {0};
     uint32_t has_stopped = op(r, TSRI_OP_SELECT, u32_type, at_is(r, STOPPED), number(r, 1), number(r, 0));

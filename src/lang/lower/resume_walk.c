@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The walk over a kernel that stops and goes on: which statements an item runs, passes over or enters (resume.c).
+// Rewrites the statements of a kernel that stops and continues: which ones an item runs, skips or enters (resume.c).
 #include "lang/lower/resume_build.h"
 
 enum { MOST_DEPTH = 400 };
-#define VOTE_STOP UINT32_MAX  // more than the rounds that any item has used
+#define VOTE_STOP UINT32_MAX  // larger than the iterations that any item has used
 
 static bool has_loop(resumer *r, uint32_t first) {
   bool has = false;
@@ -16,7 +16,8 @@ static bool has_loop(resumer *r, uint32_t first) {
   return has;
 }
 
-// At the head of each round: arriving, counting, the loop's own condition, and what ends it in an item that stopped.
+// At the head of each iteration: arriving at the point, counting, the loop's own condition, and leaving the loop if
+// the item has stopped.
 static list loop_head(resumer *r, uint32_t head, uint32_t condition) {
   list l = {0}, counting = {0};
   arrive(r, &l, head);
@@ -59,7 +60,8 @@ static uint32_t rewrite_if(resumer *r, uint32_t index, bool is_in_region, range 
   return put_if(r, &stmt, condition, body, other);
 }
 
-// After `region`, in which items stopped one by one or not at all: all of the group stop, or none.
+// After `region`, in which items stop individually or not at all: a vote makes all items of the work-group stop, or
+// none.
 static uint32_t with_vote(resumer *r, const tsri_ir_stmt *like, uint32_t region, range *points) {
   list l = {0}, all = {0}, used = {0};
   uint32_t after = points->high = ++r->points;
@@ -82,7 +84,7 @@ static uint32_t with_vote(resumer *r, const tsri_ir_stmt *like, uint32_t region,
   return put_if(r, &flags, runs_or_looks_in(r, *points), l.first, 0);
 }
 
-// The statements from `first` up to `end` have no loops.
+// Places the statements from `first` to `last`, which contain no loops, under one condition.
 static void put_run(resumer *r, list *to, uint32_t first, uint32_t last) {
   if (!first) return;
   tsri_ir_stmt like = r->stmts[first];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How many rounds the loops of an item can go through in a launch, at most: from the text, the parameters and the size of
-// the launch. Loops that count from a number to another one are understood, others are taken to go on for ever.
+// An upper bound for the loop iterations of an item in a launch, from the kernel, the parameters and the launch's
+// size. It understands loops that count from one number to another; other loops count as endless.
 #include <math.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@ typedef struct bounder {
   const uint32_t *groups;
   const void *params;
   int steps, depth;
-  uint32_t active[MOST_DEPTH];  // variables whose values are being looked at
+  uint32_t active[MOST_DEPTH];  // variables that are being evaluated
   uint32_t active_count;
 } bounder;
 
@@ -71,7 +71,7 @@ static double of_var(bounder *b, uint32_t var) {
   return most;
 }
 
-// The only value that the variable ever has: what it is set to once, outside of all loops. 0: there are several.
+// The only value that the variable ever has: it is assigned once, outside of all loops. 0: there are several.
 static uint32_t only_value(const bounder *b, uint32_t first, uint32_t var, int depth) {
   uint32_t value = 0;
   for (uint32_t i = first; i && depth <= MOST_DEPTH; i = b->kernel->stmts[i].next) {
@@ -93,21 +93,21 @@ static uint32_t value_of(const bounder *b, const tsri_ir_expr *x) {
 
 static bool is_op(const tsri_ir_expr *x, tsri_ir_op op) { return x->kind == TSRI_EXPR_OP && x->op == op; }
 
-// Whether both are the same number for sure, wherever they stand.
+// Whether both have the same value for certain, independent of where they are.
 static bool is_equal(const bounder *b, const tsri_ir_expr *x, const tsri_ir_expr *y) {
   if (x->kind != y->kind) return false;
   if (x->kind == TSRI_EXPR_CONST) return x->bits == y->bits;
   return x->object == y->object && (x->kind == TSRI_EXPR_SCALAR || value_of(b, x));
 }
 
-// Whether it is p / q * q, which is at most p.
+// Whether it has the form p / q * q, which is at most p.
 static bool is_multiple(const bounder *b, const tsri_ir_expr *x) {
   const tsri_ir_expr *exprs = b->kernel->exprs;
   if (!is_op(x, TSRI_OP_MUL) || !is_op(&exprs[x->a], TSRI_OP_DIV)) return false;
   return is_equal(b, &exprs[exprs[x->a].b], &exprs[x->b]);
 }
 
-// Whether x >= y for sure; both are u32.
+// Whether x >= y for certain; both are u32.
 static bool is_not_less(bounder *b, uint32_t x, uint32_t y, int depth) {
   const tsri_ir_expr *left = &b->kernel->exprs[x], *right = &b->kernel->exprs[y];
   if (++b->steps > MOST_STEPS || depth > MOST_DEPTH) return false;
@@ -119,7 +119,7 @@ static bool is_not_less(bounder *b, uint32_t x, uint32_t y, int depth) {
     return true;
   }
   if (is_op(left, TSRI_OP_MIN)) return is_not_less(b, left->a, y, depth + 1) && is_not_less(b, left->b, y, depth + 1);
-  bool is_sum = is_op(left, TSRI_OP_ADD) && magnitude(b, x) <= (double)UINT32_MAX;  // it does not wrap
+  bool is_sum = is_op(left, TSRI_OP_ADD) && magnitude(b, x) <= (double)UINT32_MAX;  // the sum does not wrap
   if (is_sum && (is_not_less(b, left->a, y, depth + 1) || is_not_less(b, left->b, y, depth + 1))) return true;
   if (right_value && is_not_less(b, x, right_value, depth + 1)) return true;
   return left_value && is_not_less(b, left_value, y, depth + 1);
@@ -129,7 +129,7 @@ static double of_op(bounder *b, const tsri_ir_expr *x) {
   switch (x->op) {
     case TSRI_OP_SUB:
       if (x->type.dtype != TSR_U32) return magnitude(b, x->a) + magnitude(b, x->b);
-      return is_not_less(b, x->a, x->b, 0) ? magnitude(b, x->a) : (double)INFINITY;  // else it may wrap
+      return is_not_less(b, x->a, x->b, 0) ? magnitude(b, x->a) : (double)INFINITY;  // otherwise it may wrap
     case TSRI_OP_ADD:
       return magnitude(b, x->a) + magnitude(b, x->b);
     case TSRI_OP_MUL:
@@ -152,7 +152,7 @@ static double of_op(bounder *b, const tsri_ir_expr *x) {
   }
 }
 
-// Of a whole number: |value| is at most this.
+// An upper bound for |value| of an integer expression.
 static double magnitude(bounder *b, uint32_t expr) {
   const tsri_ir_expr *x = &b->kernel->exprs[expr];
   double result = (double)INFINITY;
@@ -180,7 +180,7 @@ static double magnitude(bounder *b, uint32_t expr) {
     case TSRI_EXPR_CONVERT:
       if (tsr_dtype_kind_of((tsr_dtype)x->type.dtype) == TSR_KIND_FLOAT) break;
       result = magnitude(b, x->a);
-      // A negative number becomes a large one, a large one a smaller one.
+      // A negative number becomes a large one; a large one may become smaller.
       if (x->type.dtype == TSR_U32 && b->kernel->exprs[x->a].type.dtype != TSR_U32) {
         if (b->kernel->exprs[x->a].kind != TSRI_EXPR_CONST) result = fmax(result, (double)UINT32_MAX);
       }
@@ -204,7 +204,7 @@ static bool assigns(const bounder *b, uint32_t first, uint32_t var, int depth) {
   return false;
 }
 
-// The value that `var` has when the loop begins: what the statement just before it sets it to. 0: not known.
+// The value of `var` when the loop begins: the assignment directly before it. 0: not known.
 static uint32_t start_of(const bounder *b, const tsri_ir_stmt *loop, uint32_t var) {
   for (uint32_t i = 1; i < b->kernel->stmt_count; i++) {
     const tsri_ir_stmt *s = &b->kernel->stmts[i];
@@ -214,14 +214,14 @@ static uint32_t start_of(const bounder *b, const tsri_ir_stmt *loop, uint32_t va
   return 0;
 }
 
-// Whether both are one variable that stays as it is in the loop.
+// Whether both are the same variable, which does not change in the loop.
 static bool is_same_in(const bounder *b, const tsri_ir_stmt *loop, uint32_t x, uint32_t y) {
   const tsri_ir_expr *left = &b->kernel->exprs[x], *right = &b->kernel->exprs[y];
   if (left->kind != TSRI_EXPR_VAR || right->kind != TSRI_EXPR_VAR || left->object != right->object) return false;
   return !assigns(b, loop->body, left->object, 0) && !assigns(b, loop->other, left->object, 0);
 }
 
-// How far it is from `start`, where the loop begins (0: anywhere), to `bound`, at most.
+// An upper bound for the distance from `start`, the value when the loop begins (0: unknown), to `bound`.
 static double distance(bounder *b, const tsri_ir_stmt *loop, uint32_t start, uint32_t bound) {
   const tsri_ir_expr *x = &b->kernel->exprs[bound];
   if (x->type.dtype == TSR_U32 && is_op(x, TSRI_OP_MIN)) {
@@ -231,7 +231,7 @@ static double distance(bounder *b, const tsri_ir_stmt *loop, uint32_t start, uin
   return magnitude(b, bound);
 }
 
-// How often `var = step` can be done before it passes a bound of size `most`; infinity if that is not known.
+// How often `var = step` can happen before it passes a bound at distance `most`; infinity if that is not known.
 static double rounds_of_step(bounder *b, const tsri_ir_stmt *loop, uint32_t var, const tsri_ir_expr *step,
                              double most) {
   const tsri_ir_expr *exprs = b->kernel->exprs;
@@ -244,9 +244,9 @@ static double rounds_of_step(bounder *b, const tsri_ir_stmt *loop, uint32_t var,
   bool is_signed = by->type.dtype != TSR_U32;
   double amount = is_known ? magnitude(b, step->b) : 0, least = 0, smallest = (double)INFINITY;
   if (!(amount >= 1)) return (double)INFINITY;
-  if (is_signed && by->kind == TSRI_EXPR_SCALAR) return (double)INFINITY;  // may count down
+  if (is_signed && by->kind == TSRI_EXPR_SCALAR) return (double)INFINITY;  // it may count down
   if (is_signed && by->kind == TSRI_EXPR_CONST && (int64_t)(int32_t)by->bits < 0) return (double)INFINITY;
-  for (uint32_t i = 1; i < b->kernel->stmt_count; i++) {  // where it begins
+  for (uint32_t i = 1; i < b->kernel->stmt_count; i++) {  // the value before the loop
     const tsri_ir_stmt *s = &b->kernel->stmts[i];
     if (s->var != var || i == loop->other) continue;
     if (s->kind != TSRI_STMT_ASSIGN) return (double)INFINITY;
@@ -265,7 +265,7 @@ static double rounds_of_step(bounder *b, const tsri_ir_stmt *loop, uint32_t var,
   }
 }
 
-// Halving a number that must stay above 0.
+// Whether the step halves the variable, which must stay above 0.
 static bool halves(const bounder *b, uint32_t var, const tsri_ir_expr *step) {
   const tsri_ir_expr *exprs = b->kernel->exprs;
   if (step->kind != TSRI_EXPR_OP || exprs[step->a].kind != TSRI_EXPR_VAR || exprs[step->a].object != var) return false;
@@ -286,7 +286,7 @@ static double rounds_of_condition(bounder *b, const tsri_ir_stmt *loop, uint32_t
   uint32_t left = x->a, right = x->b;
   double ahead = 0;
   if (is_up && is_op(&exprs[left], TSRI_OP_ADD) && exprs[exprs[left].a].kind == TSRI_EXPR_VAR) {
-    ahead = magnitude(b, exprs[left].b);  // i + ahead < n; while i + ahead wraps there may be more rounds
+    ahead = magnitude(b, exprs[left].b);  // i + ahead < n; while i + ahead wraps there may be more iterations
     left = exprs[left].a;
   }
   if (exprs[left].kind != TSRI_EXPR_VAR) {  // n > i

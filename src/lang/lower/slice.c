@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
-// A kernel that can be launched slice by slice: group numbers begin where a parameter says, and the number of groups is
-// that of the whole launch. Any device can run it, since it is a kernel like any other.
+// Makes a kernel that can be launched in slices: its group numbers start at a parameter, and the number of groups is
+// that of the whole launch. The result is an ordinary kernel that every device can run.
 #include <string.h>
 
 #include "core/alloc.h"
 #include "core/error.h"
 #include "lang/lang.h"
 
-enum { MORE_PARAMS = 6, MOST_NEW = 4 };  // expressions that one becomes
+enum { MORE_PARAMS = 6, MOST_NEW = 4 };  // MOST_NEW: expressions that replace one
 
 typedef struct slicer {
   const tsri_kernel *from;
   tsri_ir_expr *exprs;
   uint32_t count;
-  uint32_t *places;  // of the original's expressions
+  uint32_t *places;  // new indices of the original's expressions
 } slicer;
 
 static uint32_t put(slicer *s, tsri_ir_expr expr) {
@@ -40,7 +40,7 @@ static tsri_ir_expr operation(tsri_ir_expr like, tsri_ir_op op, uint32_t a, uint
   return expr;
 }
 
-// The expressions that stand for the number of a group, of groups, or of an item in the whole launch.
+// The expressions for a group's number, the number of groups, or an item's number in the whole launch.
 static uint32_t put_id(slicer *s, tsri_ir_expr id) {
   if (id.op == TSRI_ID_GROUPS) return put(s, parameter(s, id, 3u + id.lane));
   if (id.op != TSRI_ID_GROUP && id.op != TSRI_ID_GLOBAL) return put(s, id);
