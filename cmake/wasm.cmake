@@ -31,9 +31,11 @@ function(tessera_add_module target name)
   endif()
 endfunction()
 
-# Small rather than fast: the CPU's operators for rows are there once for each dtype, and a page loads all of them.
-tessera_glob(row_sources src/backends/cpu/rows/*.c)
-set_source_files_properties(${row_sources} PROPERTIES COMPILE_OPTIONS -Os)
+# Small rather than fast, since a page loads all of it: what records, plans and compiles runs once per operator or per kernel, not once per
+# element, and the CPU's operators for rows are there once for each dtype. The other loops over elements (core/ and the CPU backend) stay fast.
+tessera_glob(small_sources src/lang/*.c src/lang/*/*.c src/lang/*/*/*.c src/runtime/*.c src/graph/*.c src/ops/*.c
+  src/backends/cpu/rows/*.c src/backends/webgpu/*.c)
+set_source_files_properties(${small_sources} PROPERTIES COMPILE_OPTIONS -Os)
 
 add_library(tessera_static STATIC $<TARGET_OBJECTS:tessera_objects>)
 set_target_properties(tessera_static PROPERTIES OUTPUT_NAME tessera LINKER_LANGUAGE C)
