@@ -23,6 +23,7 @@ export interface Operators {
   atan(x: Tensor): Tensor;
   atan2(a: Tensor, b: Tensor): Tensor;
   atanh(x: Tensor): Tensor;
+  bit_count(x: Tensor): Tensor;
   bitwise_and(a: Tensor, b: Tensor): Tensor;
   bitwise_not(x: Tensor): Tensor;
   bitwise_or(a: Tensor, b: Tensor): Tensor;
@@ -31,12 +32,17 @@ export interface Operators {
   cbrt(x: Tensor): Tensor;
   ceil(x: Tensor): Tensor;
   clamp(x: Tensor, least: number, most: number): Tensor;
+  clip(x: Tensor, least: Tensor, most: Tensor): Tensor;
   concat(tensors: Tensor[], axis?: number): Tensor;
   contiguous(tensor: Tensor): Tensor;
+  copysign(a: Tensor, b: Tensor): Tensor;
   cos(x: Tensor): Tensor;
   cosh(x: Tensor): Tensor;
+  cross(a: Tensor, b: Tensor, axis?: number): Tensor;
   cumprod(x: Tensor, axis?: number): Tensor;
   cumsum(x: Tensor, axis?: number): Tensor;
+  diagonal(x: Tensor, offset: number | bigint, axis_a: number, axis_b: number): Tensor;
+  diff(x: Tensor, times: number | bigint, axis?: number): Tensor;
   div(a: Tensor, b: Tensor): Tensor;
   div_scalar(x: Tensor, c: number): Tensor;
   dot(a: Tensor, b: Tensor): Tensor;
@@ -54,9 +60,13 @@ export interface Operators {
   floor_div(a: Tensor, b: Tensor): Tensor;
   floor_div_scalar(x: Tensor, c: number): Tensor;
   fma(a: Tensor, b: Tensor, c: Tensor): Tensor;
+  fmax(a: Tensor, b: Tensor): Tensor;
+  fmin(a: Tensor, b: Tensor): Tensor;
+  fmod(a: Tensor, b: Tensor): Tensor;
   full(device: Device, dtype: Dtype, shape: number[], value: number): Tensor;
   full_int(device: Device, dtype: Dtype, shape: number[], value: number | bigint): Tensor;
   gather(x: Tensor, axis: number, indices: Tensor): Tensor;
+  gcd(a: Tensor, b: Tensor): Tensor;
   ge(a: Tensor, b: Tensor): Tensor;
   ge_scalar(x: Tensor, c: number): Tensor;
   gelu(x: Tensor): Tensor;
@@ -70,7 +80,9 @@ export interface Operators {
   isfinite(x: Tensor): Tensor;
   isinf(x: Tensor): Tensor;
   isnan(x: Tensor): Tensor;
+  kron(a: Tensor, b: Tensor): Tensor;
   layer_norm(x: Tensor, weight: Tensor | null, bias: Tensor | null, eps?: number): Tensor;
+  lcm(a: Tensor, b: Tensor): Tensor;
   le(a: Tensor, b: Tensor): Tensor;
   le_scalar(x: Tensor, c: number): Tensor;
   leaky_relu(x: Tensor, slope: number): Tensor;
@@ -82,6 +94,7 @@ export interface Operators {
   log1p(x: Tensor): Tensor;
   log2(x: Tensor): Tensor;
   log_softmax(x: Tensor, axis?: number): Tensor;
+  logaddexp(a: Tensor, b: Tensor): Tensor;
   logical_and(a: Tensor, b: Tensor): Tensor;
   logical_not(x: Tensor): Tensor;
   logical_or(a: Tensor, b: Tensor): Tensor;
@@ -89,16 +102,19 @@ export interface Operators {
   logsumexp(x: Tensor, axes?: number | number[], keep_dims?: boolean): Tensor;
   lt(a: Tensor, b: Tensor): Tensor;
   lt_scalar(x: Tensor, c: number): Tensor;
+  masked_fill(x: Tensor, mask: Tensor, value: number): Tensor;
   matmul(a: Tensor, b: Tensor): Tensor;
   max(x: Tensor, axes?: number | number[], keep_dims?: boolean): Tensor;
   maximum(a: Tensor, b: Tensor): Tensor;
   maximum_scalar(x: Tensor, c: number): Tensor;
   mean(x: Tensor, axes?: number | number[], keep_dims?: boolean): Tensor;
+  median(x: Tensor, axis?: number, keep_dims?: boolean): Tensor;
   min(x: Tensor, axes?: number | number[], keep_dims?: boolean): Tensor;
   minimum(a: Tensor, b: Tensor): Tensor;
   minimum_scalar(x: Tensor, c: number): Tensor;
   mod(a: Tensor, b: Tensor): Tensor;
   mod_scalar(x: Tensor, c: number): Tensor;
+  moveaxis(x: Tensor, from: number, to: number): Tensor;
   mul(a: Tensor, b: Tensor): Tensor;
   mul_scalar(x: Tensor, c: number): Tensor;
   nan_to_num(x: Tensor, at_nan: number, at_infinity: number, at_minus_infinity: number): Tensor;
@@ -114,6 +130,7 @@ export interface Operators {
   pow(a: Tensor, b: Tensor): Tensor;
   pow_scalar(x: Tensor, c: number): Tensor;
   prod(x: Tensor, axes?: number | number[], keep_dims?: boolean): Tensor;
+  quantile(x: Tensor, q: number, axis?: number, keep_dims?: boolean): Tensor;
   rand(device: Device, dtype: Dtype, shape: number[], seed: number | bigint): Tensor;
   randint(device: Device, dtype: Dtype, shape: number[], low: number | bigint, high: number | bigint, seed: number | bigint): Tensor;
   randn(device: Device, dtype: Dtype, shape: number[], seed: number | bigint): Tensor;
@@ -124,16 +141,19 @@ export interface Operators {
   reshape(tensor: Tensor, shape: number[]): Tensor;
   rms_norm(x: Tensor, weight: Tensor | null, eps?: number): Tensor;
   roll(x: Tensor, shift: number | bigint, axis?: number): Tensor;
+  rot90(x: Tensor, times: number | bigint, axis_a: number, axis_b: number): Tensor;
   round(x: Tensor): Tensor;
   rpow_scalar(x: Tensor, c: number): Tensor;
   rsqrt(x: Tensor): Tensor;
   rsub_scalar(x: Tensor, c: number): Tensor;
   scatter(x: Tensor, axis: number, indices: Tensor, source: Tensor): Tensor;
   scatter_add(x: Tensor, axis: number, indices: Tensor, source: Tensor): Tensor;
+  searchsorted(sorted: Tensor, values: Tensor, right: boolean): Tensor;
   shift_left(a: Tensor, b: Tensor): Tensor;
   shift_right(a: Tensor, b: Tensor): Tensor;
   sigmoid(x: Tensor): Tensor;
   sign(x: Tensor): Tensor;
+  signbit(x: Tensor): Tensor;
   silu(x: Tensor): Tensor;
   sin(x: Tensor): Tensor;
   sinh(x: Tensor): Tensor;
@@ -153,8 +173,10 @@ export interface Operators {
   take(x: Tensor, indices: Tensor): Tensor;
   tan(x: Tensor): Tensor;
   tanh(x: Tensor): Tensor;
+  tensordot(a: Tensor, b: Tensor, axes_a: number | number[], axes_b: number | number[]): Tensor;
   tile(x: Tensor, times: number[]): Tensor;
   to(tensor: Tensor, device: Device): Tensor;
+  trace(x: Tensor, offset: number | bigint, axis_a: number, axis_b: number): Tensor;
   transpose(tensor: Tensor, axis_a: number, axis_b: number): Tensor;
   tril(x: Tensor, diagonal?: number | bigint): Tensor;
   triu(x: Tensor, diagonal?: number | bigint): Tensor;
@@ -162,6 +184,7 @@ export interface Operators {
   unsqueeze(tensor: Tensor, axis?: number): Tensor;
   var(x: Tensor, axes?: number | number[], keep_dims?: boolean, correction?: number): Tensor;
   where(condition: Tensor, a: Tensor, b: Tensor): Tensor;
+  xlogy(a: Tensor, b: Tensor): Tensor;
   zeros(device: Device, dtype: Dtype, shape: number[]): Tensor;
 }
 
@@ -182,6 +205,7 @@ export interface TensorOperators {
   atan(): Tensor;
   atan2(b: Tensor): Tensor;
   atanh(): Tensor;
+  bit_count(): Tensor;
   bitwise_and(b: Tensor): Tensor;
   bitwise_not(): Tensor;
   bitwise_or(b: Tensor): Tensor;
@@ -190,11 +214,16 @@ export interface TensorOperators {
   cbrt(): Tensor;
   ceil(): Tensor;
   clamp(least: number, most: number): Tensor;
+  clip(least: Tensor, most: Tensor): Tensor;
   contiguous(): Tensor;
+  copysign(b: Tensor): Tensor;
   cos(): Tensor;
   cosh(): Tensor;
+  cross(b: Tensor, axis?: number): Tensor;
   cumprod(axis?: number): Tensor;
   cumsum(axis?: number): Tensor;
+  diagonal(offset: number | bigint, axis_a: number, axis_b: number): Tensor;
+  diff(times: number | bigint, axis?: number): Tensor;
   div(b: Tensor | number): Tensor;
   div_scalar(c: number): Tensor;
   dot(b: Tensor): Tensor;
@@ -211,7 +240,11 @@ export interface TensorOperators {
   floor_div(b: Tensor | number): Tensor;
   floor_div_scalar(c: number): Tensor;
   fma(b: Tensor, c: Tensor): Tensor;
+  fmax(b: Tensor): Tensor;
+  fmin(b: Tensor): Tensor;
+  fmod(b: Tensor): Tensor;
   gather(axis: number, indices: Tensor): Tensor;
+  gcd(b: Tensor): Tensor;
   ge(b: Tensor | number): Tensor;
   ge_scalar(c: number): Tensor;
   gelu(): Tensor;
@@ -224,7 +257,9 @@ export interface TensorOperators {
   isfinite(): Tensor;
   isinf(): Tensor;
   isnan(): Tensor;
+  kron(b: Tensor): Tensor;
   layer_norm(weight: Tensor | null, bias: Tensor | null, eps?: number): Tensor;
+  lcm(b: Tensor): Tensor;
   le(b: Tensor | number): Tensor;
   le_scalar(c: number): Tensor;
   leaky_relu(slope: number): Tensor;
@@ -235,6 +270,7 @@ export interface TensorOperators {
   log1p(): Tensor;
   log2(): Tensor;
   log_softmax(axis?: number): Tensor;
+  logaddexp(b: Tensor): Tensor;
   logical_and(b: Tensor): Tensor;
   logical_not(): Tensor;
   logical_or(b: Tensor): Tensor;
@@ -242,16 +278,19 @@ export interface TensorOperators {
   logsumexp(axes?: number | number[], keep_dims?: boolean): Tensor;
   lt(b: Tensor | number): Tensor;
   lt_scalar(c: number): Tensor;
+  masked_fill(mask: Tensor, value: number): Tensor;
   matmul(b: Tensor): Tensor;
   max(axes?: number | number[], keep_dims?: boolean): Tensor;
   maximum(b: Tensor | number): Tensor;
   maximum_scalar(c: number): Tensor;
   mean(axes?: number | number[], keep_dims?: boolean): Tensor;
+  median(axis?: number, keep_dims?: boolean): Tensor;
   min(axes?: number | number[], keep_dims?: boolean): Tensor;
   minimum(b: Tensor | number): Tensor;
   minimum_scalar(c: number): Tensor;
   mod(b: Tensor | number): Tensor;
   mod_scalar(c: number): Tensor;
+  moveaxis(from: number, to: number): Tensor;
   mul(b: Tensor | number): Tensor;
   mul_scalar(c: number): Tensor;
   nan_to_num(at_nan: number, at_infinity: number, at_minus_infinity: number): Tensor;
@@ -266,6 +305,7 @@ export interface TensorOperators {
   pow(b: Tensor | number): Tensor;
   pow_scalar(c: number): Tensor;
   prod(axes?: number | number[], keep_dims?: boolean): Tensor;
+  quantile(q: number, axis?: number, keep_dims?: boolean): Tensor;
   rdiv_scalar(c: number): Tensor;
   reciprocal(): Tensor;
   relu(): Tensor;
@@ -273,16 +313,19 @@ export interface TensorOperators {
   reshape(shape: number[]): Tensor;
   rms_norm(weight: Tensor | null, eps?: number): Tensor;
   roll(shift: number | bigint, axis?: number): Tensor;
+  rot90(times: number | bigint, axis_a: number, axis_b: number): Tensor;
   round(): Tensor;
   rpow_scalar(c: number): Tensor;
   rsqrt(): Tensor;
   rsub_scalar(c: number): Tensor;
   scatter(axis: number, indices: Tensor, source: Tensor): Tensor;
   scatter_add(axis: number, indices: Tensor, source: Tensor): Tensor;
+  searchsorted(values: Tensor, right: boolean): Tensor;
   shift_left(b: Tensor): Tensor;
   shift_right(b: Tensor): Tensor;
   sigmoid(): Tensor;
   sign(): Tensor;
+  signbit(): Tensor;
   silu(): Tensor;
   sin(): Tensor;
   sinh(): Tensor;
@@ -301,8 +344,10 @@ export interface TensorOperators {
   take(indices: Tensor): Tensor;
   tan(): Tensor;
   tanh(): Tensor;
+  tensordot(b: Tensor, axes_a: number | number[], axes_b: number | number[]): Tensor;
   tile(times: number[]): Tensor;
   to(device: Device): Tensor;
+  trace(offset: number | bigint, axis_a: number, axis_b: number): Tensor;
   transpose(axis_a: number, axis_b: number): Tensor;
   tril(diagonal?: number | bigint): Tensor;
   triu(diagonal?: number | bigint): Tensor;
@@ -310,6 +355,7 @@ export interface TensorOperators {
   unsqueeze(axis?: number): Tensor;
   var(axes?: number | number[], keep_dims?: boolean, correction?: number): Tensor;
   where(a: Tensor, b: Tensor): Tensor;
+  xlogy(b: Tensor): Tensor;
 }
 
 /** Operators that make a tensor on a device, as its methods. */

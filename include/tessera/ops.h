@@ -48,6 +48,9 @@ TSR_API tsr_tensor *tsr_clamp(tsr_tensor *x, double least, double most);  // min
 // NaN, infinity and -infinity replaced by these numbers. Floats only: integers have none of them.
 TSR_API tsr_tensor *tsr_nan_to_num(tsr_tensor *x, double at_nan, double at_infinity, double at_minus_infinity);
 
+// Integers only. The bits are those of |x|, so that the count does not depend on the dtype: 1 for -1.
+TSR_API tsr_tensor *tsr_bit_count(tsr_tensor *x);  // how many bits of |x| are 1
+
 // Functions of real numbers: integers and bool become f32. Accuracy: docs/kernel-language.md.
 TSR_API tsr_tensor *tsr_reciprocal(tsr_tensor *x);  // 1 / x
 TSR_API tsr_tensor *tsr_sqrt(tsr_tensor *x);        // square root; NaN below 0
@@ -95,6 +98,7 @@ TSR_API tsr_tensor *tsr_elu(tsr_tensor *x, double alpha);
 TSR_API tsr_tensor *tsr_isnan(tsr_tensor *x);        // is x not a number
 TSR_API tsr_tensor *tsr_isinf(tsr_tensor *x);        // is x infinity or -infinity
 TSR_API tsr_tensor *tsr_isfinite(tsr_tensor *x);     // is x neither NaN nor infinite
+TSR_API tsr_tensor *tsr_signbit(tsr_tensor *x);      // is x negative, -0 included; false for NaN
 TSR_API tsr_tensor *tsr_logical_not(tsr_tensor *x);  // x == 0
 
 // Integers and bool.
@@ -131,6 +135,27 @@ TSR_API tsr_tensor *tsr_atan2(tsr_tensor *a, tsr_tensor *b);  // angle of the po
 
 // Infinite if either is, also beside NaN.
 TSR_API tsr_tensor *tsr_hypot(tsr_tensor *a, tsr_tensor *b);  // sqrt(a^2 + b^2), without overflow on the way
+
+// |a| with the sign of b, where -0 counts as negative; a NaN counts as positive, whatever its bits are.
+TSR_API tsr_tensor *tsr_copysign(tsr_tensor *a, tsr_tensor *b);  // |a| with the sign of b
+
+// Without overflow on the way. Of two infinities of one sign: that infinity.
+TSR_API tsr_tensor *tsr_logaddexp(tsr_tensor *a, tsr_tensor *b);  // log(exp(a) + exp(b))
+
+// 0 where a is 0, also at log(0); NaN if b is NaN.
+TSR_API tsr_tensor *tsr_xlogy(tsr_tensor *a, tsr_tensor *b);  // a * log(b); 0 where a is 0
+
+// The remainder of C and of NumPy's fmod: it has the sign of a, where mod has that of b. Exact for floats, too. Integers by 0 give 0.
+TSR_API tsr_tensor *tsr_fmod(tsr_tensor *a, tsr_tensor *b);
+
+// Of the two the one that is a number, where the other is NaN; minimum and maximum give NaN.
+TSR_API tsr_tensor *tsr_fmin(tsr_tensor *a, tsr_tensor *b);  // the smaller; of NaN and a number the number
+TSR_API tsr_tensor *tsr_fmax(tsr_tensor *a, tsr_tensor *b);  // the larger; of NaN and a number the number
+
+// Integers; the result is not negative, except that the least integer, whose magnitude the dtype does not hold, wraps. gcd(0, 0) and lcm(a, 0)
+// are 0. lcm wraps.
+TSR_API tsr_tensor *tsr_gcd(tsr_tensor *a, tsr_tensor *b);  // greatest common divisor
+TSR_API tsr_tensor *tsr_lcm(tsr_tensor *a, tsr_tensor *b);  // least common multiple; wraps
 
 // Comparisons in the promoted dtype; the result is bool. NaN is unequal to everything.
 TSR_API tsr_tensor *tsr_eq(tsr_tensor *a, tsr_tensor *b);  // a == b
@@ -191,12 +216,19 @@ TSR_API tsr_tensor *tsr_where(tsr_tensor *condition, tsr_tensor *a, tsr_tensor *
 // a * b + c: floats round once (f16 and bf16 in f32), integers wrap.
 TSR_API tsr_tensor *tsr_fma(tsr_tensor *a, tsr_tensor *b, tsr_tensor *c);  // a * b + c, floats rounded once
 
+// As clamp, with limits that are tensors. `most` wins over `least`; NaN if any of the three is NaN.
+TSR_API tsr_tensor *tsr_clip(tsr_tensor *x, tsr_tensor *least, tsr_tensor *most);  // min(max(x, least), most)
+
 // a + weight * (b - a): exactly a at weight 0 and b at 1.
 
 // a + weight * (b - a); b at weight 1
 TSR_API tsr_tensor *tsr_lerp(tsr_tensor *a, tsr_tensor *b, tsr_tensor *weight);
 // the same with one weight
 TSR_API tsr_tensor *tsr_lerp_scalar(tsr_tensor *a, tsr_tensor *b, double weight);
+
+// x with a number where `mask`, which is broadcast to x, is not 0. The dtype of x stays: the number is converted to it, and one
+// that an integer dtype does not hold is TSR_ERR_DTYPE.
+TSR_API tsr_tensor *tsr_masked_fill(tsr_tensor *x, tsr_tensor *mask, double value);
 
 // --- Reductions ------------------------------------------------------------------------------------------------------
 //
@@ -249,6 +281,24 @@ TSR_API tsr_tensor *tsr_cumsum(tsr_tensor *x, int axis);
 // Running products along an axis: element i is the product of elements 0 to i. dtype as for prod.
 TSR_API tsr_tensor *tsr_cumprod(tsr_tensor *x, int axis);
 
+// The quantile `q`, from 0 to 1, along an axis: what stands at position q * (size - 1) of the sorted elements, interpolated between the
+// two neighbours; NaN if any is NaN. median is the quantile 0.5.
+//
+// Errors: TSR_ERR_SHAPE (an axis without elements), TSR_ERR_INVALID_ARGUMENT (q outside 0 to 1).
+
+// what stands at q * (size - 1) of the sorted elements, interpolated
+TSR_API tsr_tensor *tsr_quantile(tsr_tensor *x, double q, int axis, bool keep_dims);
+// the middle one of the sorted elements, or the mean of the two middle ones
+TSR_API tsr_tensor *tsr_median(tsr_tensor *x, int axis, bool keep_dims);
+
+// Sum of the elements of a diagonal, which tsr_diagonal gives; the two axes are not in the result. dtype as for sum.
+TSR_API tsr_tensor *tsr_trace(tsr_tensor *x, int64_t offset, int axis_a, int axis_b);
+
+// Each element minus the one before it along an axis, `times` times; the axis gets shorter by one each time. bool: whether they differ.
+//
+// Errors: TSR_ERR_INVALID_ARGUMENT (times below 0).
+TSR_API tsr_tensor *tsr_diff(tsr_tensor *x, int64_t times, int axis);
+
 // --- Joining, repeating, padding -------------------------------------------------------------------------------------
 
 // Tensors one after the other along an axis; the other sizes are equal. Dtypes are promoted. `count` is 1 or more.
@@ -280,6 +330,17 @@ TSR_API tsr_tensor *tsr_roll(tsr_tensor *x, int64_t shift, int axis);
 // the others are 0.
 TSR_API tsr_tensor *tsr_tril(tsr_tensor *x, int64_t diagonal);  // lower triangle of the last two axes, the rest 0
 TSR_API tsr_tensor *tsr_triu(tsr_tensor *x, int64_t diagonal);  // upper triangle of the last two axes, the rest 0
+
+// Views. The diagonal of two axes becomes the last axis, in place of them: elements [i, i + offset], or [i - offset, i] for a
+// negative offset; one outside the matrix is empty. moveaxis: one axis to another place, the others in their order. rot90: turned by
+// 90 degrees so many times, from axis_a towards axis_b.
+
+// a diagonal of two axes as the last axis
+TSR_API tsr_tensor *tsr_diagonal(tsr_tensor *x, int64_t offset, int axis_a, int axis_b);
+// one axis at another place
+TSR_API tsr_tensor *tsr_moveaxis(tsr_tensor *x, int from, int to);
+// turned by 90 degrees so many times
+TSR_API tsr_tensor *tsr_rot90(tsr_tensor *x, int64_t times, int axis_a, int axis_b);
 
 // --- Indexing --------------------------------------------------------------------------------------------------------
 //
@@ -314,6 +375,10 @@ TSR_API tsr_tensor *tsr_scatter_add(tsr_tensor *x, int axis, tsr_tensor *indices
 // A new last axis of size `classes`: 1 where its position is the index, else 0. An index outside 0 to classes - 1
 // (negative ones, too) gives only zeros.
 TSR_API tsr_tensor *tsr_one_hot(tsr_tensor *indices, int64_t classes, tsr_dtype dtype);
+
+// Where each of `values`, of any shape, belongs in the list `sorted`: in front of equal elements, or behind them if `right`. The order is that
+// of tsr_sort, NaN last. bool is refused.
+TSR_API tsr_tensor *tsr_searchsorted(tsr_tensor *sorted, tsr_tensor *values, bool right);
 
 // Sorted along an axis, stable: equal elements keep their order (-0 equals 0). NaN comes last, also when descending.
 // argsort: where each element of the sorted tensor was (i32).
@@ -365,6 +430,22 @@ TSR_API tsr_tensor *tsr_gemv(tsr_tensor *a, tsr_tensor *x);
 TSR_API tsr_tensor *tsr_dot(tsr_tensor *a, tsr_tensor *b);
 // all products of the elements of two vectors, rows from a
 TSR_API tsr_tensor *tsr_outer(tsr_tensor *a, tsr_tensor *b);
+
+// Products over `axis_count` axes of each, named pairwise: axes_a[i] of a and axes_b[i] of b have one size. The result has the other axes of a,
+// then those of b, in their order. No axes: all products.
+//
+// Errors: TSR_ERR_SHAPE (sizes that differ, an axis named twice, more than 8 axes in the result).
+TSR_API tsr_tensor *tsr_tensordot(tsr_tensor *a, tsr_tensor *b, const int *axes_a, const int *axes_b, int axis_count);
+
+// Kronecker product: b in place of each element of a, times that element. The one with fewer axes gets leading axes of size 1.
+//
+// Errors: TSR_ERR_UNSUPPORTED (more than 4 axes).
+TSR_API tsr_tensor *tsr_kron(tsr_tensor *a, tsr_tensor *b);  // b in place of each element of a, times that element
+
+// Cross product of vectors of 3 along an axis, broadcast along the others.
+//
+// Errors: TSR_ERR_SHAPE (an axis of another size).
+TSR_API tsr_tensor *tsr_cross(tsr_tensor *a, tsr_tensor *b, int axis);
 
 // --- Creating --------------------------------------------------------------------------------------------------------
 

@@ -322,6 +322,38 @@ tsr_status tsri_layout_unsqueeze(const tsri_layout *layout, int axis, tsri_layou
   return TSR_OK;
 }
 
+// Elements that a diagonal has in `rows` and `cols` elements, of which `skipped` are skipped at the beginning of cols.
+static int64_t diagonal_size(int64_t rows, int64_t cols, int64_t skipped) {
+  int64_t left = skipped < cols ? cols - skipped : 0;
+  return left < rows ? left : rows;
+}
+
+tsr_status tsri_layout_diagonal(const tsri_layout *layout, int64_t offset, int axis_a, int axis_b,
+                                tsri_layout *out_view) {
+  int a = 0, b = 0;
+  tsr_status status = tsri_axis("diagonal", axis_a, layout->shape.rank, &a);
+  if (status == TSR_OK) status = tsri_axis("diagonal", axis_b, layout->shape.rank, &b);
+  if (status == TSR_OK && a == b) status = TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "diagonal: axis %d is named twice", a);
+  if (status != TSR_OK) return status;
+  int64_t rows = layout->shape.dims[a], cols = layout->shape.dims[b];
+  bool is_below = offset < 0;
+  int64_t skipped = offset == INT64_MIN ? INT64_MAX : is_below ? -offset : offset;
+  int64_t size = is_below ? diagonal_size(cols, rows, skipped) : diagonal_size(rows, cols, skipped);
+  tsri_layout view = {.shape = {.rank = layout->shape.rank - 1}, .offset = layout->offset, .count = size};
+  int to = 0;
+  for (int i = 0; i < layout->shape.rank; i++) {
+    if (i == a || i == b) continue;
+    view.shape.dims[to] = layout->shape.dims[i];
+    view.strides[to++] = layout->strides[i];
+    view.count *= layout->shape.dims[i];
+  }
+  view.shape.dims[to] = size;
+  view.strides[to] = layout->strides[a] + layout->strides[b];
+  if (size > 0) view.offset += skipped * layout->strides[is_below ? a : b];
+  *out_view = view;
+  return TSR_OK;
+}
+
 tsr_status tsri_layout_flip(const tsri_layout *layout, int axis, tsri_layout *out_view) {
   int at = 0;
   tsr_status status = tsri_axis("flip", axis, layout->shape.rank, &at);

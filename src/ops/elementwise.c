@@ -64,8 +64,7 @@ tsr_status tsri_elementwise_dtypes(tsri_operator_id id, const tsr_dtype *inputs,
 // double has that value.
 static const double beyond_i64 = 9223372036854775808.0;
 
-// A number beside an integer tensor: whole, and one the dtype can hold. clamp's limits may lie outside.
-static tsr_status fit_scalar(const tsri_operator *row, tsr_dtype dtype, bool may_exceed, double *value) {
+tsr_status tsri_fit_scalar(const char *caller, tsr_dtype dtype, bool may_exceed, double *value) {
   if (tsri_dtype_is_float(dtype)) return TSR_OK;
   tsri_whole_range range = tsri_range_of(dtype);
   if (may_exceed && *value < range.least) *value = range.least;
@@ -75,10 +74,10 @@ static tsr_status fit_scalar(const tsri_operator *row, tsr_dtype dtype, bool may
   }
   if (!(*value == trunc(*value)) || isinf(*value)) {
     return TSRI_FAIL(TSR_ERR_DTYPE, "%s: %g is no whole number and the tensor is %s; cast it to a float dtype first",
-                     row->name, *value, tsr_dtype_name(dtype));
+                     caller, *value, tsr_dtype_name(dtype));
   }
   if (*value < range.least || *value > range.most) {
-    return TSRI_FAIL(TSR_ERR_DTYPE, "%s: %.17g does not fit %s, which holds %.17g to %.17g", row->name, *value,
+    return TSRI_FAIL(TSR_ERR_DTYPE, "%s: %.17g does not fit %s, which holds %.17g to %.17g", caller, *value,
                      tsr_dtype_name(dtype), range.least, range.most);
   }
   return TSR_OK;
@@ -90,7 +89,7 @@ static tsr_status take_scalars(tsri_operator_id id, tsr_dtype dtype, const doubl
   tsr_status status = TSR_OK;
   for (int i = 0; i < row->scalar_count && status == TSR_OK; i++) {
     out->values[i] = scalars[i];
-    status = fit_scalar(row, dtype, id == TSRI_OPERATOR_clamp, &out->values[i]);
+    status = tsri_fit_scalar(row->name, dtype, id == TSRI_OPERATOR_clamp, &out->values[i]);
   }
   return status;
 }

@@ -280,3 +280,68 @@ TEST(nan_to_num_replaces_what_is_no_number) {
   CHECK_FAILS(tsr_nan_to_num(list(TSR_I32, TSR_SHAPE(1), 1), 0, 0, 0), TSR_ERR_DTYPE, "takes floats, not i32");
   finish();
 }
+
+TEST(copysign_and_signbit_see_minus_zero) {
+  begin();
+  tsr_tensor *a = list(TSR_F32, TSR_SHAPE(4), 3, -3, 3, INFINITY), *b = list(TSR_F32, TSR_SHAPE(4), -0.0, 0, NAN, -1);
+  CHECK_VALUES(tsr_copysign(a, b), TSR_F32, TSR_SHAPE(4), 0, -3, 3, 3, -INFINITY);
+  CHECK_VALUES(tsr_signbit(b), TSR_BOOL, TSR_SHAPE(4), 0, 1, 0, 0, 1);
+  CHECK_VALUES(tsr_signbit(list(TSR_F16, TSR_SHAPE(2), -0.0, 0)), TSR_BOOL, TSR_SHAPE(2), 0, 1, 0);
+  CHECK_VALUES(tsr_signbit(list(TSR_I8, TSR_SHAPE(2), -5, 0)), TSR_BOOL, TSR_SHAPE(2), 0, 1, 0);
+  finish();
+}
+
+TEST(logaddexp_neither_overflows_nor_makes_nan_of_infinities) {
+  begin();
+  tsr_tensor *a = list(TSR_F32, TSR_SHAPE(4), 1000, -INFINITY, INFINITY, -INFINITY);
+  tsr_tensor *b = list(TSR_F32, TSR_SHAPE(4), 1000, -INFINITY, INFINITY, 2);
+  CHECK_VALUES(tsr_logaddexp(a, b), TSR_F32, TSR_SHAPE(4), 1e-4, 1000.693147, -INFINITY, INFINITY, 2);
+  finish();
+}
+
+TEST(xlogy_is_zero_where_the_factor_is) {
+  begin();
+  tsr_tensor *a = list(TSR_F32, TSR_SHAPE(4), 0, 0, 0, 2), *b = list(TSR_F32, TSR_SHAPE(4), 0, -1, NAN, 1);
+  CHECK_VALUES(tsr_xlogy(a, b), TSR_F32, TSR_SHAPE(4), 0, 0, 0, NAN, 0);
+  finish();
+}
+
+TEST(fmod_has_the_sign_of_the_dividend) {
+  begin();
+  tsr_tensor *a = list(TSR_F32, TSR_SHAPE(4), -7, 7, 7, 1), *b = list(TSR_F32, TSR_SHAPE(4), 3, -3, 0, INFINITY);
+  CHECK_VALUES(tsr_fmod(a, b), TSR_F32, TSR_SHAPE(4), 0, -1, 1, NAN, 1);
+  CHECK_VALUES(tsr_fmod(list(TSR_I32, TSR_SHAPE(2), -7, 5), list(TSR_I32, TSR_SHAPE(2), 3, 0)), TSR_I32, TSR_SHAPE(2),
+               0, -1, 0);
+  finish();
+}
+
+TEST(fmin_and_fmax_pass_over_nan) {
+  begin();
+  tsr_tensor *a = list(TSR_F32, TSR_SHAPE(3), NAN, 1, NAN), *b = list(TSR_F32, TSR_SHAPE(3), 2, NAN, NAN);
+  CHECK_VALUES(tsr_fmin(a, b), TSR_F32, TSR_SHAPE(3), 0, 2, 1, NAN);
+  CHECK_VALUES(tsr_fmax(a, b), TSR_F32, TSR_SHAPE(3), 0, 2, 1, NAN);
+  finish();
+}
+
+TEST(gcd_and_lcm_take_integers) {
+  begin();
+  tsr_tensor *a = list(TSR_I32, TSR_SHAPE(4), 12, -12, 0, 0), *b = list(TSR_I32, TSR_SHAPE(4), 18, 18, -5, 0);
+  CHECK_VALUES(tsr_gcd(a, b), TSR_I32, TSR_SHAPE(4), 0, 6, 6, 5, 0);
+  CHECK_VALUES(tsr_lcm(a, b), TSR_I32, TSR_SHAPE(4), 0, 36, 36, 0, 0);
+  CHECK_FAILS(tsr_gcd(a, tsr_ones(dev, TSR_F32, TSR_SHAPE(4))), TSR_ERR_DTYPE, "gcd: takes integers");
+  finish();
+}
+
+TEST(bit_count_does_not_depend_on_the_width) {
+  begin();
+  CHECK_VALUES(tsr_bit_count(list(TSR_I8, TSR_SHAPE(4), -1, 127, -128, 0)), TSR_I8, TSR_SHAPE(4), 0, 1, 7, 1, 0);
+  CHECK_VALUES(tsr_bit_count(list(TSR_I64, TSR_SHAPE(1), -1)), TSR_I64, TSR_SHAPE(1), 0, 1);
+  finish();
+}
+
+TEST(clip_takes_limits_that_are_tensors) {
+  begin();
+  tsr_tensor *x = list(TSR_F32, TSR_SHAPE(3), -5, 5, 0), *least = list(TSR_F32, TSR_SCALAR, -1);
+  CHECK_VALUES(tsr_clip(x, least, list(TSR_F32, TSR_SHAPE(3), 1, 2, -3)), TSR_F32, TSR_SHAPE(3), 0, -1, 2, -3);
+  finish();
+}

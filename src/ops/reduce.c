@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "ops/axes.h"
+#include "ops/compose.h"
 #include "ops/elementwise.h"
 #include "ops/promote.h"
 
@@ -128,12 +129,6 @@ tsr_tensor *tsr_argmin(tsr_tensor *x, const int *axes, int axis_count, bool keep
 
 // --- Made of others --------------------------------------------------------------------------------------------------
 
-// Gives up an intermediate result: recorded nodes hold what they need.
-static tsr_tensor *then(tsr_tensor *result, tsr_tensor *done) {
-  tsr_release(done);
-  return result;
-}
-
 // A recorded reduction of an intermediate result, which may have failed.
 static tsr_tensor *reduce(const tsri_op *op, tsr_dtype dtype, tsr_tensor *x, uint32_t axes, bool keep_dims) {
   tsr_status status = tsri_tensor_check(op->name, x);
@@ -145,7 +140,7 @@ static tsr_tensor *reduce(const tsri_op *op, tsr_dtype dtype, tsr_tensor *x, uin
 static tsr_tensor *divided_sum(tsr_tensor *x, const reduction *over, bool keep_dims, double divisor, tsr_dtype dtype) {
   tsr_tensor *sum =
       reduce(TSRI_BODY(sum), tsri_accumulator(tsri_promote_float(tsr_tensor_dtype(x))), x, over->axes, keep_dims);
-  return then(tsri_elementwise_to(TSRI_OPERATOR_div_scalar, dtype, &sum, &divisor), sum);
+  return tsri_then(tsri_elementwise_to(TSRI_OPERATOR_div_scalar, dtype, &sum, &divisor), sum);
 }
 
 tsr_tensor *tsr_mean(tsr_tensor *x, const int *axes, int axis_count, bool keep_dims) {
@@ -159,9 +154,9 @@ tsr_tensor *tsr_mean(tsr_tensor *x, const int *axes, int axis_count, bool keep_d
 static tsr_tensor *variance(tsr_tensor *x, const reduction *over, bool keep_dims, double correction, tsr_dtype dtype) {
   tsr_dtype wide = tsri_accumulator(tsri_promote_float(x->dtype));
   tsr_tensor *mean = divided_sum(x, over, true, (double)over->count, wide);
-  tsr_tensor *centred = then(tsri_elementwise_to(TSRI_OPERATOR_sub, wide, (tsr_tensor *[]){x, mean}, NULL), mean);
-  tsr_tensor *squares = then(tsr_square(centred), centred);
-  return then(divided_sum(squares, over, keep_dims, fmax((double)over->count - correction, 0), dtype), squares);
+  tsr_tensor *centred = tsri_then(tsri_elementwise_to(TSRI_OPERATOR_sub, wide, (tsr_tensor *[]){x, mean}, NULL), mean);
+  tsr_tensor *squares = tsri_then(tsr_square(centred), centred);
+  return tsri_then(divided_sum(squares, over, keep_dims, fmax((double)over->count - correction, 0), dtype), squares);
 }
 
 tsr_tensor *tsr_var(tsr_tensor *x, const int *axes, int axis_count, bool keep_dims, double correction) {
@@ -177,7 +172,7 @@ tsr_tensor *tsr_std(tsr_tensor *x, const int *axes, int axis_count, bool keep_di
   if (status != TSR_OK) return tsri_tensor_fail(status);
   tsr_dtype dtype = tsri_promote_float(x->dtype);
   tsr_tensor *var = variance(x, &over, keep_dims, correction, tsri_accumulator(dtype));
-  return tsri_tensor_named("std", then(tsri_elementwise_to(TSRI_OPERATOR_sqrt, dtype, &var, NULL), var));
+  return tsri_tensor_named("std", tsri_then(tsri_elementwise_to(TSRI_OPERATOR_sqrt, dtype, &var, NULL), var));
 }
 
 static tsr_tensor *norm(tsr_tensor *x, double p, const reduction *over, bool keep_dims) {
@@ -185,14 +180,14 @@ static tsr_tensor *norm(tsr_tensor *x, double p, const reduction *over, bool kee
   tsr_dtype dtype = tsri_promote_float(x->dtype), wide = tsri_accumulator(dtype);
   tsr_tensor *input = tsri_dtype_is_float(x->dtype) ? tsr_retain(x) : tsr_cast(x, wide);
   tsr_tensor *each =
-      then(tsri_elementwise_to(p == 2 ? TSRI_OPERATOR_square : TSRI_OPERATOR_abs, wide, &input, NULL), input);
+      tsri_then(tsri_elementwise_to(p == 2 ? TSRI_OPERATOR_square : TSRI_OPERATOR_abs, wide, &input, NULL), input);
   if (is_largest && over->count == 0) {  // |x| is never below 0
-    return then(reduce(TSRI_BODY(sum), dtype, each, over->axes, keep_dims), each);
+    return tsri_then(reduce(TSRI_BODY(sum), dtype, each, over->axes, keep_dims), each);
   }
   if (p != 2)
-    return then(reduce(is_largest ? TSRI_BODY(max) : TSRI_BODY(sum), dtype, each, over->axes, keep_dims), each);
-  tsr_tensor *sum = then(reduce(TSRI_BODY(sum), wide, each, over->axes, keep_dims), each);
-  return then(tsri_elementwise_to(TSRI_OPERATOR_sqrt, dtype, &sum, NULL), sum);
+    return tsri_then(reduce(is_largest ? TSRI_BODY(max) : TSRI_BODY(sum), dtype, each, over->axes, keep_dims), each);
+  tsr_tensor *sum = tsri_then(reduce(TSRI_BODY(sum), wide, each, over->axes, keep_dims), each);
+  return tsri_then(tsri_elementwise_to(TSRI_OPERATOR_sqrt, dtype, &sum, NULL), sum);
 }
 
 tsr_tensor *tsr_norm(tsr_tensor *x, double p, const int *axes, int axis_count, bool keep_dims) {
@@ -226,10 +221,19 @@ tsr_tensor *tsr_logsumexp(tsr_tensor *x, const int *axes, int axis_count, bool k
   if (status != TSR_OK) return tsri_tensor_fail(status);
   tsr_dtype dtype = tsri_promote_float(x->dtype), wide = tsri_accumulator(dtype);
   tsr_tensor *top = reduce(TSRI_BODY(max), wide, x, over.axes, true);
-  tsr_tensor *anchor = then(record(&anchor_op, wide, top, NULL), top);
+  tsr_tensor *anchor = tsri_then(record(&anchor_op, wide, top, NULL), top);
   tsr_tensor *each = record(&shifted_exp_op, wide, x, anchor);
-  tsr_tensor *sum = then(reduce(TSRI_BODY(sum), wide, each, over.axes, true), each);
-  tsr_tensor *result = then(then(record(&log_plus_op, dtype, sum, anchor), sum), anchor);
-  if (!keep_dims) result = then(tsri_drop_axes(result, over.axes), result);
+  tsr_tensor *sum = tsri_then(reduce(TSRI_BODY(sum), wide, each, over.axes, true), each);
+  tsr_tensor *result = tsri_then(tsri_then(record(&log_plus_op, dtype, sum, anchor), sum), anchor);
+  if (!keep_dims) result = tsri_then(tsri_drop_axes(result, over.axes), result);
   return tsri_tensor_named("logsumexp", result);
+}
+
+// --- Of a diagonal ---------------------------------------------------------------------------------------------------
+
+tsr_tensor *tsr_trace(tsr_tensor *x, int64_t offset, int axis_a, int axis_b) {
+  tsr_status status = tsri_tensor_check("trace", x);
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  tsr_tensor *diagonal = tsr_diagonal(x, offset, axis_a, axis_b);
+  return tsri_tensor_named("trace", tsri_then(tsr_sum(diagonal, TSR_AXES(-1), false), diagonal));
 }

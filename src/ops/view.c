@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: MIT
 // View operators: each is a layout rule of core/layout.c over the same buffer.
+#include "core/error.h"
 #include "core/tensor.h"
 #include "graph/graph.h"
+#include "ops/compose.h"
+
+#include <tessera/ops.h>
 
 // Finishes a view operator: a new tensor, or the failure.
 static tsr_tensor *finish(const tsr_tensor *tensor, tsr_status status, const tsri_layout *view) {
@@ -71,4 +75,43 @@ tsr_tensor *tsr_flip(tsr_tensor *tensor, int axis) {
   tsr_status status = tsri_tensor_check("flip", tensor);
   if (status == TSR_OK) status = tsri_layout_flip(&tensor->layout, axis, &view);
   return finish(tensor, status, &view);
+}
+
+tsr_tensor *tsr_diagonal(tsr_tensor *x, int64_t offset, int axis_a, int axis_b) {
+  tsri_layout view;
+  tsr_status status = tsri_tensor_check("diagonal", x);
+  if (status == TSR_OK) status = tsri_layout_diagonal(&x->layout, offset, axis_a, axis_b, &view);
+  return finish(x, status, &view);
+}
+
+tsr_tensor *tsr_moveaxis(tsr_tensor *x, int from, int to) {
+  tsri_layout view;
+  int axes[TSR_MAX_RANK], rank = 0;
+  tsr_status status = tsri_tensor_check("moveaxis", x);
+  if (status == TSR_OK) status = tsri_axis("moveaxis", from, rank = x->layout.shape.rank, &from);
+  if (status == TSR_OK) status = tsri_axis("moveaxis", to, rank, &to);
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  for (int i = 0, next = 0; i < rank; i++) {
+    next += next == from;
+    axes[i] = i == to ? from : next++;
+  }
+  status = tsri_layout_permute(&x->layout, axes, rank, &view);
+  return finish(x, status, &view);
+}
+
+// Quarter turns: 1 reverses axis_b, then swaps both; 2 reverses both; 3 swaps both, then reverses axis_b.
+tsr_tensor *tsr_rot90(tsr_tensor *x, int64_t times, int axis_a, int axis_b) {
+  tsr_status status = tsri_tensor_check("rot90", x);
+  if (status == TSR_OK) status = tsri_axis("rot90", axis_a, x->layout.shape.rank, &axis_a);
+  if (status == TSR_OK) status = tsri_axis("rot90", axis_b, x->layout.shape.rank, &axis_b);
+  if (status == TSR_OK && axis_a == axis_b) {
+    status = TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "rot90: axis %d is named twice", axis_a);
+  }
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  int turns = (int)((times % 4 + 4) % 4);
+  tsr_tensor *result = turns == 1 || turns == 2 ? tsr_flip(x, axis_b) : tsr_retain(x);
+  if (turns == 2) result = tsri_then(tsr_flip(result, axis_a), result);
+  if (turns % 2) result = tsri_then(tsr_transpose(result, axis_a, axis_b), result);
+  if (turns == 3) result = tsri_then(tsr_flip(result, axis_b), result);
+  return tsri_tensor_named("rot90", result);
 }

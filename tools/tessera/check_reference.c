@@ -57,6 +57,10 @@ double ref_lerp(double a, double b, double weight) {
   return weight < 0.5 ? a + weight * (b - a) : b - (b - a) * (1 - weight);
 }
 
+double ref_logaddexp(double a, double b) {
+  return isnan(a) || isnan(b) ? NAN : fmax(a, b) + log1p(exp(a == b ? 0 : -fabs(a - b)));
+}
+
 // Where the sigmoid is subnormal it has few digits left, and x does not give them back.
 double ref_silu_magnitude(const double *x) { return fabs(ref_silu(x[0])) + fabs(x[0]) * FLT_MIN; }
 
@@ -70,6 +74,12 @@ double ref_gelu_tanh_magnitude(const double *x) {
 
 double ref_lerp_magnitude(const double *x) {
   return fabs(x[0]) + fabs(x[1]) + (fabs(x[2]) + 1) * (fabs(x[0]) + fabs(x[1]));
+}
+
+// The rounding error of the difference d counts d times in exp(-d).
+double ref_logaddexp_magnitude(const double *x) {
+  double difference = x[0] == x[1] || !isfinite(x[0] - x[1]) ? 0 : fabs(x[0] - x[1]);
+  return fabs(fmax(x[0], x[1])) + (1 + difference) * log1p(exp(-difference));
 }
 
 // --- Integers and bool ------------------------------------------------------------------------------------------------
@@ -86,6 +96,32 @@ int64_t ref_whole_mod(int64_t a, int64_t b) {
   if (b == 0 || b == -1) return 0;
   int64_t rest = a % b;
   return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}
+
+int64_t ref_whole_fmod(int64_t a, int64_t b) { return b == 0 || b == -1 ? 0 : a % b; }
+
+static int64_t magnitude(int64_t x) { return x < 0 ? minus(0, x) : x; }
+
+int64_t ref_whole_gcd(int64_t a, int64_t b) {
+  while (b != 0) {
+    int64_t rest = ref_whole_fmod(a, b);
+    a = b;
+    b = rest;
+  }
+  return magnitude(a);
+}
+
+// Computed in 32 bits where the dtype has fewer: the product wraps there before its magnitude is taken.
+int64_t ref_whole_lcm(tsr_dtype dtype, int64_t a, int64_t b) {
+  if (a == 0) return 0;
+  tsr_dtype computed = dtype == TSR_I8 || dtype == TSR_I16 ? TSR_I32 : dtype == TSR_U8 ? TSR_U32 : dtype;
+  return magnitude(check_wrap(computed, times(a / ref_whole_gcd(a, b), b)));
+}
+
+int64_t ref_whole_bit_count(int64_t x) {
+  int64_t count = 0;
+  for (uint64_t bits = (uint64_t)magnitude(x); bits != 0; bits &= bits - 1) count++;
+  return count;
 }
 
 int64_t ref_whole_pow(int64_t a, int64_t b) {

@@ -20,11 +20,16 @@ double ref_mod(double a, double b);
 double ref_minimum(double a, double b);
 double ref_maximum(double a, double b);
 double ref_lerp(double a, double b, double weight);
+double ref_logaddexp(double a, double b);
 
 // Integers and bool.
 int64_t ref_whole_floor_div(int64_t a, int64_t b);
 int64_t ref_whole_mod(int64_t a, int64_t b);
 int64_t ref_whole_pow(int64_t a, int64_t b);
+int64_t ref_whole_fmod(int64_t a, int64_t b);
+int64_t ref_whole_gcd(int64_t a, int64_t b);
+int64_t ref_whole_lcm(tsr_dtype dtype, int64_t a, int64_t b);
+int64_t ref_whole_bit_count(int64_t x);
 int64_t ref_whole_shift_left(tsr_dtype dtype, int64_t a, int64_t b);
 int64_t ref_whole_shift_right(tsr_dtype dtype, int64_t a, int64_t b);
 
@@ -38,6 +43,7 @@ double ref_silu_magnitude(const double *x);
 double ref_gelu_magnitude(const double *x);
 double ref_gelu_tanh_magnitude(const double *x);
 double ref_lerp_magnitude(const double *x);
+double ref_logaddexp_magnitude(const double *x);
 
 // A sum whose own rounding errors are kept beside it (Neumaier, 1974), so that f64 can be checked against it.
 typedef struct ref_sum {

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+// diff: two slices of the tensor, one element apart, and their difference.
+#include "core/error.h"
+#include "core/tensor.h"
+#include "ops/compose.h"
+
+#include <tessera/ops.h>
+
+// The axis is in range.
+static tsr_tensor *once(tsr_tensor *x, int axis) {
+  int64_t size = tsr_tensor_shape(x).dims[axis];
+  tsr_tensor *after = tsr_slice(x, axis, size > 0 ? 1 : 0, size, 1);
+  tsr_tensor *before = tsr_slice(x, axis, 0, size > 0 ? size - 1 : 0, 1);
+  tsr_tensor *result = tsr_tensor_dtype(x) == TSR_BOOL ? tsr_logical_xor(after, before) : tsr_sub(after, before);
+  return tsri_then(tsri_then(result, after), before);
+}
+
+tsr_tensor *tsr_diff(tsr_tensor *x, int64_t times, int axis) {
+  tsr_status status = tsri_tensor_check("diff", x);
+  if (status == TSR_OK) status = tsri_axis("diff", axis, x->layout.shape.rank, &axis);
+  if (status == TSR_OK && times < 0) {
+    status = TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "diff: %lld times; it must be 0 or more", (long long)times);
+  }
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  int64_t size = x->layout.shape.dims[axis];
+  if (times > size) times = size;  // nothing is left then
+  tsr_tensor *result = tsr_retain(x);
+  for (int64_t i = 0; i < times && tsr_error(result) == TSR_OK; i++) result = tsri_then(once(result, axis), result);
+  return tsri_tensor_named("diff", result);
+}
