@@ -46,6 +46,13 @@ TEST(element_wise_operators_run_compiled) {
     CHECK_COMPILED(tsr_log(tsr_abs(x)));
     CHECK_COMPILED(tsr_where(tsr_gt(x, y), tsr_clamp(x, -1, 1), tsr_div(x, y)));
     CHECK_COMPILED(tsr_cast(tsr_mul(x, y), TSR_I32));
+    if (dtypes[i] != TSR_F32) CHECK_COMPILED(tsr_cast(x, TSR_F32));
+    tsr_tensor *row = tsr_ones(dev, dtypes[i], TSR_SHAPE(COLUMNS)),
+               *column = tsr_ones(dev, dtypes[i], TSR_SHAPE(ROWS, 1));
+    CHECK_OK(tsr_evaluate(row));
+    CHECK_OK(tsr_evaluate(column));
+    CHECK_COMPILED(tsr_add(x, row));
+    CHECK_COMPILED(tsr_mul(x, column));
   }
   finish();
 }
@@ -74,6 +81,10 @@ TEST(row_operators_run_compiled) {
   check_compiled("softmax", tsr_softmax(x, 1), false);
   check_compiled("layer_norm", tsr_layer_norm(x, w, w, 1e-5), false);
   check_compiled("rms_norm", tsr_rms_norm(x, w, 1e-5), false);
+  tsr_tensor *narrow = tsr_cast(x, TSR_BF16), *short_rows = tsr_randn(dev, TSR_F32, TSR_SHAPE(50, 100), 3);
+  CHECK_OK(tsr_evaluate(narrow));
+  CHECK_OK(tsr_evaluate(short_rows));
+  check_compiled("sum of bf16", tsr_sum(narrow, (int[]){1}, 1, false), true);
   check_compiled("sum of exp", tsr_sum(tsr_exp(x), (int[]){1}, 1, false), false);
   finish();
 }

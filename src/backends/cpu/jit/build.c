@@ -16,7 +16,8 @@ typedef struct builder {
   const tsri_lanes_program *p;
   jit_ir *ir;
   jit_run *run;
-  held *regs;  // by register
+  held *regs;           // by register
+  uint32_t kept_count;  // copies of scalars
   bool failed;
 } builder;
 
@@ -524,6 +525,16 @@ static void build_store(builder *b, uint32_t at) {
                                .number = (uint32_t)stream});
 }
 
+// The step just added changes a scalar. If lanes have read it, the code reads a copy from now on.
+static void keep_scalar(builder *b, uint32_t reg) {
+  for (uint32_t i = 0; i < b->ir->count; i++) {
+    jit_op *op = &b->ir->ops[i];
+    if (op->kind != JIT_SCALAR || op->number != reg) continue;
+    op->number = b->p->scalar_count + b->kept_count++;
+    b->run->steps[b->run->step_count - 1].kept = (uint16_t)b->kept_count;
+  }
+}
+
 // --- The run ----------------------------------------------------------------------------------------------------------
 
 static void build_insn(builder *b, uint32_t at) {
@@ -546,6 +557,7 @@ static void build_insn(builder *b, uint32_t at) {
       break;
     default:
       add_step(b, at, -1);
+      keep_scalar(b, insn->dst);
       break;
   }
 }

@@ -25,6 +25,9 @@ typedef struct finder {
   uint32_t *array_store;  // by array
   uint32_t work;          // how much there is to gain
   uint32_t streams, ops;  // at most
+  uint32_t kept_count;    // copies of scalars
+  uint32_t clobber_count;
+  uint32_t clobbers[JIT_MOST_CLOBBERS];  // as jit_run has them
 } finder;
 
 // The most operations that one instruction becomes.
@@ -38,22 +41,37 @@ static bool is_on_lanes(const lane_insn *insn) {
   return insn->op == EXEC_LANES || insn->op == EXEC_MERGE || insn->op == TSRI_LANE_MATH_F32;
 }
 
-// Scalars are computed before the code runs, maybe twice: none may be changed after it was read, nor by being read.
-static bool scalar_fits(const finder *f, const lane_insn *insn) {
+// Is the scalar that the instruction writes one whose value before the run is read by the run, too?
+static bool clobbers(const finder *f, const lane_insn *insn) {
+  if (f->written[insn->dst] == f->run) return false;  // counted, or never read before
   uint8_t slots = f->p->reg_slots[insn - f->p->insns];
+  bool is_read = f->first_read[insn->dst] == f->run;
   for (unsigned slot = 1; slot < 7; slot++) {
-    bool is_same = (slots >> slot & 1) && *lane_operand_at(insn, slot) == insn->dst;
-    if (is_same && f->written[insn->dst] != f->run) return false;
+    is_read = is_read || ((slots >> slot & 1) && *lane_operand_at(insn, slot) == insn->dst);
   }
-  return f->lane_read[insn->dst] != f->run && f->first_read[insn->dst] != f->run;
+  return is_read;
+}
+
+// Scalars are computed before the code runs. Of one that is changed after an instruction on lanes has read it, a copy is kept.
+static bool scalar_fits(const finder *f, const lane_insn *insn) {
+  if (clobbers(f, insn) && f->clobber_count == JIT_MOST_CLOBBERS) return false;
+  return f->lane_read[insn->dst] != f->run || f->kept_count < LANE_KEPT_SCALARS;
+}
+
+// The step of an access whose elements the code itself reads or writes: they must lie one after the other. Only a constant is
+// known before a launch.
+static bool may_be_unit(const tsri_lanes_program *p, const lane_insn *insn) {
+  if (insn->op == EXEC_LOAD_UNIT || insn->op == EXEC_STORE_UNIT) return true;
+  uint32_t first = TSRI_LANE_PLACES + p->param_count, number = insn->c - first;
+  return insn->c < first || number >= p->const_count || p->consts[2 * (size_t)number] == 1;
 }
 
 static bool load_fits(const finder *f, const lane_insn *insn) {
   const lane_array_info *array = &f->p->arrays[insn->a];
   if (f->array_store[insn->a] == f->run) return false;
-  if (array->element_bytes != 4 && array->is_stored) return false;
-  // Loads are done before the code runs, maybe twice: what their register held must not be needed. Other loads may have left
-  // it, as a place in memory.
+  if (array->element_bytes != 4) return !array->is_stored && may_be_unit(f->p, insn);
+  // Loads of 4 bytes are done before the code runs, maybe twice: what their register held must not be needed. Other loads may have
+  // left it, as a place in memory.
   bool may_repeat = (insn->flags & TSRI_LANE_ALIAS) && f->first_read[insn->dst] != f->run;
   return may_repeat || f->used[insn->dst] != f->run;
 }
@@ -62,7 +80,8 @@ static bool fits(const finder *f, const lane_insn *insn) {
   if (!tsri_jit_can_build(f->p, insn) || f->streams + 4 > JIT_MOST_STREAMS) return false;
   if (f->ops + ops_of(insn) > JIT_MOST_OPS) return false;
   if (is_load(insn)) return load_fits(f, insn);
-  if (is_store(insn) || is_on_lanes(insn)) return true;
+  if (is_store(insn)) return may_be_unit(f->p, insn);
+  if (is_on_lanes(insn)) return true;
   if (insn->op == TSRI_LANE_LOAD_SCALAR && f->array_store[insn->a] == f->run) return false;
   return scalar_fits(f, insn);
 }
@@ -77,9 +96,21 @@ static void note_read(finder *f, uint32_t reg, bool by_lanes) {
   if (!is_lanes && by_lanes) f->lane_read[reg] = f->run;
 }
 
+// How much faster an instruction is in a run: loads that widen elements count, others only find their place.
+static uint32_t work_of(const tsri_lanes_program *p, const lane_insn *insn) {
+  if (insn->op == TSRI_LANE_MATH_F32) return 4;
+  if (is_load(insn)) return p->arrays[insn->a].element_bytes < p->arrays[insn->a].value_bytes;
+  return is_store(insn) || is_on_lanes(insn);
+}
+
 static void note(finder *f, uint32_t at) {
   const lane_insn *insn = &f->p->insns[at];
-  bool by_lanes = is_on_lanes(insn);
+  bool by_lanes = is_on_lanes(insn), is_scalar = !by_lanes && !is_load(insn) && !is_store(insn);
+  if (is_scalar && clobbers(f, insn)) f->clobbers[f->clobber_count++] = insn->dst;
+  if (is_scalar && f->lane_read[insn->dst] == f->run) {
+    f->lane_read[insn->dst] = 0;
+    f->kept_count++;
+  }
   for (unsigned slot = is_store(insn) ? 0 : 1; slot < 7; slot++) {
     if (f->p->reg_slots[at] >> slot & 1)
       note_read(f, *lane_operand_at(insn, slot), by_lanes || (is_store(insn) && slot == 0));
@@ -94,7 +125,12 @@ static void note(finder *f, uint32_t at) {
   }
   if (is_load(insn)) f->streams++;
   f->ops += ops_of(insn);
-  f->work += insn->op == TSRI_LANE_MATH_F32 ? 4 : is_store(insn) || by_lanes ? 1 : 0;
+  f->work += work_of(f->p, insn);
+}
+
+// Is the instruction the first in the body of a loop of like rounds (lanes/rounds.c)? Compiled, even one on lanes is done faster.
+static bool begins_rounds(const tsri_lanes_program *p, uint32_t at) {
+  return (at >= 1 && p->insns[at - 1].op == EXEC_NARROW_ROUNDS) || (at >= 2 && p->insns[at - 2].op == EXEC_LT_ROUNDS);
 }
 
 static void find_runs(finder *f, const uint8_t *is_target, jit_run *runs, uint32_t *out_count) {
@@ -102,13 +138,17 @@ static void find_runs(finder *f, const uint8_t *is_target, jit_run *runs, uint32
   for (uint32_t i = 0; i < p->insn_count && *out_count < MOST_RUNS;) {
     uint32_t count = 0;
     f->run++;
-    f->work = f->streams = f->ops = 0;
+    f->work = f->streams = f->ops = f->kept_count = f->clobber_count = 0;
     while (i + count < p->insn_count && count < MOST_RUN_INSNS && (count == 0 || !is_target[i + count]) &&
            fits(f, &p->insns[i + count])) {
       note(f, i + count);
       count++;
     }
-    if (f->work >= 2) runs[(*out_count)++] = (jit_run){.first = i, .count = count};
+    if (f->work >= (begins_rounds(p, i) ? 1u : 2u)) {
+      jit_run *run = &runs[(*out_count)++];
+      *run = (jit_run){.first = i, .count = count, .clobber_count = f->clobber_count};
+      memcpy(run->clobbers, f->clobbers, f->clobber_count * sizeof *run->clobbers);
+    }
     i += count > 0 ? count : 1;
   }
 }

@@ -32,14 +32,20 @@ typedef struct jit_stream {
   uint32_t number;
 } jit_stream;
 
-// An instruction that is looked at before the code runs: one on scalars, which is done, or one whose memory is found.
+// An instruction that is looked at before the code runs: one on scalars, which is done, or one whose memory is found. Before one that
+// changes a scalar which instructions on lanes have read, that one's value is copied to where the code reads it.
 typedef struct jit_step {
   uint32_t insn;
   int16_t stream;  // -1: none
+  uint16_t kept;   // where dst is copied to, behind the scalars, from 1; 0: it is not
 } jit_step;
+
+enum { JIT_MOST_CLOBBERS = 8 };
 
 typedef struct jit_run {
   uint32_t first, count;  // instructions
+  // Scalars that the run reads and then changes: they get their old values back if it is interpreted after all.
+  uint32_t clobber_count, clobbers[JIT_MOST_CLOBBERS];
   uint32_t stream_count, step_count;
   jit_stream streams[JIT_MOST_STREAMS];
   jit_step *steps;
@@ -80,7 +86,8 @@ uint32_t tsri_jit_run(lane_exec *x, const lane_insn *insn);
 
 // A loop of like rounds (lanes/rounds.c) whose body is a compiled run.
 typedef struct jit_loop {
-  jit_code code;
+  const jit_run *run;
+  jit_code code;  // for all lanes of a round
   uint32_t stream_count;
   void *streams[JIT_MOST_STREAMS];
   int64_t steps[JIT_MOST_STREAMS];  // bytes from a round to the next
@@ -94,10 +101,15 @@ typedef struct jit_access {
 } jit_access;
 
 // True if the instructions from `body` to `end` are a run, and instructions on scalars. All lanes' elements of an access follow one
-// another. Then tsri_jit_loop_run does some rounds, and after them the next.
+// another. Then tsri_jit_loop_run does some rounds (there are some: has_whole_rounds), and after them the next; tsri_jit_loop_tail
+// does one for the first `lanes` only.
 bool tsri_jit_loop_begin(const lane_exec *x, const lane_insn *body, const lane_insn *end, const jit_access *accesses,
-                         uint32_t access_count, jit_loop *out);
+                         uint32_t access_count, bool has_whole_rounds, jit_loop *out);
 void tsri_jit_loop_run(const lane_exec *x, jit_loop *loop, int64_t rounds);
+void tsri_jit_loop_tail(const lane_exec *x, const jit_loop *loop, uint32_t lanes);
+
+// Does a run for lanes 0 to n, n > 0, whose streams (jit_run) are found and do not overlap.
+void tsri_jit_do_lanes(const lane_exec *x, const jit_run *run, void *const *streams, size_t n);
 
 // Makes the operations of a run, its streams and steps. False: out of memory, or the run is too large (is_too_large).
 bool tsri_jit_build(const tsri_lanes_program *program, const bool *is_external, jit_run *run, jit_ir *ir);

@@ -229,6 +229,69 @@ TEST(loops_of_like_rounds_run_compiled) {
   tsri_lanes_release(program);
 }
 
+// Rows that are shorter than a group, of one round, and with a last round that not all lanes take part in: each loop is one call.
+TEST(loops_with_a_short_last_round_run_compiled) {
+  REQUIRE_COMPILER();
+  static const char *const text =
+      "kernel k<WG = 64>(in bf16 x[], out f32 y[], u32 n) {\n"
+      "  u32 base = group.x * n;\n  f32 top = -INFINITY;\n"
+      "  for (u32 i = local.x; i < n; i += WG) top = max(top, f32(x[base + i]));\n"
+      "  top = group_max(top);\n"
+      "  for (u32 i = local.x; i < n; i += WG) y[base + i] = exp(f32(x[base + i]) - top);\n}\n";
+  enum { MOST = 200, ROWS = 3 };
+  uint16_t x[ROWS * MOST];
+  float wanted[ROWS * MOST], is[ROWS * MOST];
+  for (int i = 0; i < ROWS * MOST; i++) x[i] = (uint16_t)(0x3f80 + i % 100 * (i % 2 ? 1 : 400));
+  tsri_lanes_program *program = program_from(text, NULL, false);
+  for (uint32_t n = 1; n < MOST; n += n < 70 ? 1 : 13) {
+    for (int level = 0; level < 2; level++) {
+      if (!can_compile(compiled_levels[level])) continue;
+      tsri_lanes_buffer buffers[2] = {{x, ROWS * n * sizeof *x}, {wanted, ROWS * n * sizeof *is}};
+      tsri_lanes_launch given = {.buffers = buffers,
+                                 .buffer_count = 2,
+                                 .params = &n,
+                                 .params_bytes = sizeof n,
+                                 .groups = {ROWS, 1, 1},
+                                 .threads = 1,
+                                 .simd = compiled_levels[level]};
+      CHECK_OK(tsri_lanes_run(program, &given));
+      buffers[1].memory = is;
+      given.allow_jit = true;
+      jit_counts before = tsri_jit_counts();
+      CHECK_OK(tsri_lanes_run(program, &given));
+      CHECK_EQ_UINT(tsri_jit_counts().compiled, before.compiled + 2 * ROWS);
+      check_elements("short rows", TSR_F32, is, wanted, ROWS * n, 0);
+    }
+  }
+  tsri_lanes_release(program);
+}
+
+// A loop over rows whose counter's copies are computed again before the store: the run has the whole body. Where the elements that
+// are stored lie apart, it is interpreted, with the scalars as they were.
+TEST(scalars_that_a_run_reads_and_changes_are_put_back) {
+  REQUIRE_COMPILER();
+  static const char *const text =
+      "kernel k<WG = 64>(in f32 x[], in f32 w[], out f32 y[], u32 rows, u32 columns, u32 apart) {\n"
+      "  u32 c = global.x;\n"
+      "  for (u32 row = 0; row < rows; row++) {\n"
+      "    if (c < columns) {\n      f32 v = x[row * columns + c] + w[row] * w[row + 1];\n"
+      "      y[row * columns * apart + c * apart] = v * 2.0;\n    }\n  }\n}\n";
+  enum { ROWS = 3, COLUMNS = 50 };
+  float x[ROWS * COLUMNS], w[COLUMNS], y[2 * ROWS * COLUMNS] = {0};
+  for (int i = 0; i < ROWS * COLUMNS; i++) x[i] = (float)i;
+  for (int i = 0; i < COLUMNS; i++) w[i] = (float)i * 0.25f;
+  for (uint32_t apart = 1; apart <= 2; apart++) {
+    uint32_t params[3] = {ROWS, COLUMNS, apart};
+    test_buffer buffers[3] = {{x, sizeof x}, {w, sizeof w}, {y, sizeof y}};
+    jit_counts before = tsri_jit_counts();
+    check_text(text, NULL, buffers, params, (uint32_t[]){1, 1, 1}, 0);
+    jit_counts after = tsri_jit_counts();
+    if (apart == 1) CHECK_EQ_UINT(after.interpreted, before.interpreted);
+    else CHECK(after.interpreted > before.interpreted);
+    if (apart == 1) CHECK(after.compiled > before.compiled);
+  }
+}
+
 // Items of a group that exchange elements through shared memory: a store and a load of one array are never in one run, and loads
 // that would see a neighbour's new element are done before it.
 TEST(neighbours_see_stores_after_a_barrier_and_not_before) {

@@ -64,10 +64,11 @@ static bool may_stream(const lane_exec *x, const jit_run *run, const jit_loop *l
 }
 
 bool tsri_jit_loop_begin(const lane_exec *x, const lane_insn *body, const lane_insn *end, const jit_access *accesses,
-                         uint32_t access_count, jit_loop *out) {
+                         uint32_t access_count, bool has_whole_rounds, jit_loop *out) {
   const jit_run *run = run_of(x, body, end);
-  if (!run || x->set.n % x->jit->vector_lanes != 0 || run->shares_arrays) return false;
+  if (!run || (has_whole_rounds && x->set.n % x->jit->vector_lanes != 0) || run->shares_arrays) return false;
   if (!x->launch->may_alias_memory || reads_memory_in_place(x, run)) return false;
+  out->run = run;
   out->stream_count = run->stream_count;
   for (uint32_t i = 0; i < run->stream_count; i++) {
     if (!find_stream(x, &run->streams[i], accesses, access_count, &out->streams[i], &out->steps[i])) return false;
@@ -84,4 +85,8 @@ void tsri_jit_loop_run(const lane_exec *x, jit_loop *loop, int64_t rounds) {
   for (uint32_t i = 0; i < loop->stream_count; i++) {
     loop->streams[i] = (char *)loop->streams[i] + rounds * loop->steps[i];
   }
+}
+
+void tsri_jit_loop_tail(const lane_exec *x, const jit_loop *loop, uint32_t lanes) {
+  tsri_jit_do_lanes(x, loop->run, loop->streams, lanes);
 }

@@ -27,7 +27,7 @@ typedef enum run_overlap {
 } run_overlap;
 
 typedef struct jit_call {
-  lane_exec *x;
+  const lane_exec *x;
   const jit_run *run;
   run_overlap overlap;
   void *streams[JIT_MOST_STREAMS];
@@ -53,22 +53,22 @@ static char *unit_place(lane_exec *x, const lane_insn *insn) {
 }
 
 // False: the launch has ended, or this load copied into a register that the run used before.
-static bool do_load(jit_call *call, const lane_insn *insn, int stream) {
-  lane_work *work = call->x->work;
-  bool goes_on = insn->op == EXEC_LOAD_UNIT ? tsri_lanes_load_unit(call->x, insn) : tsri_lanes_load(call->x, insn);
+static bool do_load(jit_call *call, lane_exec *x, const lane_insn *insn, int stream) {
+  lane_work *work = x->work;
+  bool goes_on = insn->op == EXEC_LOAD_UNIT ? tsri_lanes_load_unit(x, insn) : tsri_lanes_load(x, insn);
   call->streams[stream] = work->reg[insn->dst];
   return goes_on && !(call->run->streams[stream].is_seen && work->reg[insn->dst] == work->home[insn->dst]);
 }
 
-static bool do_step(jit_call *call, const jit_step *step) {
-  lane_exec *x = call->x;
+static bool do_step(jit_call *call, lane_exec *x, const jit_step *step) {
   void **reg = x->work->reg;
   const lane_insn *insn = &x->program->insns[step->insn];
   if (step->stream >= 0) {
-    if (call->run->streams[step->stream].kind == JIT_STREAM_LOADED) return do_load(call, insn, step->stream);
+    if (call->run->streams[step->stream].kind == JIT_STREAM_LOADED) return do_load(call, x, insn, step->stream);
     call->streams[step->stream] = unit_place(x, insn);
     return call->streams[step->stream] != NULL;
   }
+  if (step->kept != 0) x->work->scalars[x->program->scalar_count + step->kept - 1] = x->work->scalars[insn->dst];
   switch (insn->op) {
     case TSRI_LANE_LOAD_SCALAR:
       return tsri_lanes_load_scalar(x, insn);
@@ -87,16 +87,16 @@ static bool do_step(jit_call *call, const jit_step *step) {
   }
 }
 
-static bool find_streams(jit_call *call) {
+static bool find_streams(jit_call *call, lane_exec *x) {
   const jit_run *run = call->run;
-  const lane_work *work = call->x->work;
+  const lane_work *work = x->work;
   for (uint32_t i = 0; i < run->stream_count; i++) {
     const jit_stream *stream = &run->streams[i];
     if (stream->kind == JIT_STREAM_IN) call->streams[i] = work->reg[stream->number];
     else if (stream->kind == JIT_STREAM_OUT) call->streams[i] = work->home[stream->number];
   }
   for (uint32_t i = 0; i < run->step_count; i++) {
-    if (!do_step(call, &run->steps[i])) return false;
+    if (!do_step(call, x, &run->steps[i])) return false;
   }
   return true;
 }
@@ -191,9 +191,9 @@ static bool may_stream(const jit_call *call, size_t *out_head) {
   return has_head;
 }
 
-static void do_all(const jit_call *call) {
+static void do_all(const jit_call *call, size_t n) {
   const jit_run *run = call->run;
-  size_t n = call->x->set.n, width = call->x->jit->vector_lanes, at = 0;
+  size_t width = call->x->jit->vector_lanes, at = 0;
   jit_code wide_code = run->wide_code;
   if (n >= 4 * run->wide_lanes && may_stream(call, &at)) {
     wide_code = run->past_code;
@@ -213,20 +213,32 @@ static void do_all(const jit_call *call) {
   else do_part(call, at, n - at);
 }
 
+void tsri_jit_do_lanes(const lane_exec *x, const jit_run *run, void *const *streams, size_t n) {
+  jit_call call;
+  call.x = x;
+  call.run = run;
+  call.overlap = ARE_APART;
+  memcpy(call.streams, streams, run->stream_count * sizeof *streams);
+  do_all(&call, n);
+}
+
 uint32_t tsri_jit_run(lane_exec *x, const lane_insn *insn) {
   const struct lane_jit *jit = x->jit;
   const jit_run *run = &jit->runs[jit->run_at[insn - x->program->insns] - 1];
   jit_call call;  // its streams are filled in by find_streams
   call.x = x;
   call.run = run;
-  bool is_usual =
-      !x->set.mask && x->set.n > 0 && (x->launch->may_alias_memory || !run->loads_after_store) && find_streams(&call);
+  uint64_t kept[JIT_MOST_CLOBBERS];
+  for (uint32_t i = 0; i < run->clobber_count; i++) kept[i] = x->work->scalars[run->clobbers[i]];
+  bool is_usual = !x->set.mask && x->set.n > 0 && (x->launch->may_alias_memory || !run->loads_after_store) &&
+                  find_streams(&call, x);
   if (is_usual) call.overlap = find_overlap(&call);
   if (!is_usual || call.overlap == ARE_ENTANGLED) {
+    for (uint32_t i = 0; i < run->clobber_count; i++) x->work->scalars[run->clobbers[i]] = kept[i];
     x->jit_refusals++;
     return 0;
   }
-  do_all(&call);
+  do_all(&call, x->set.n);
   x->jit_runs++;
   return run->count;
 }

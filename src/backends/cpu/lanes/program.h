@@ -77,7 +77,7 @@ typedef struct lane_array_info {
   const uint32_t *dims;  // for messages
 } lane_array_info;
 
-enum { LANE_SPARE_WORKS = 8, LANE_JIT_LEVELS = 2 };
+enum { LANE_SPARE_WORKS = 8, LANE_JIT_LEVELS = 2, LANE_KEPT_SCALARS = 8 };
 
 // Machine code for one SIMD level (jit/jit.h), once it was asked for.
 typedef struct lane_jit_slot {
@@ -139,7 +139,7 @@ typedef struct lane_work {
   void **reg;         // where each register is now
   void **home;        // where its own memory is
   lane_steps *steps;  // how it lies there, for loads with TSRI_LANE_ROWS
-  uint64_t *scalars;
+  uint64_t *scalars;  // and LANE_KEPT_SCALARS more, for compiled runs (jit/jit.h)
   lane_set *saves;
   lane_array *arrays;
   void *value_scratch;  // 8 bytes a lane, each of these

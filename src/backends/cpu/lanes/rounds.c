@@ -4,8 +4,11 @@
 // The loop of a reduction counts up, reads elements whose index moves by the same amount each round, and does arithmetic
 // on lanes. Its operands are found once, and then each round is one call per instruction on lanes. All rounds but those
 // in which lanes drop out are done so; the instructions themselves do the rest, and the whole where something is unusual.
-// Where the body is a compiled run (jit/jit.h), it does the rounds; only there may the body have stores.
+// Where the body is a compiled run (jit/jit.h), it does the rounds, and the last one, which fewer lanes may take part in; only
+// there may the body have stores.
 // Lanes and rounds keep their order, so results are the same bit for bit.
+#include <string.h>
+
 #include "backends/cpu/jit/jit.h"
 #include "backends/cpu/lanes/calls.h"
 
@@ -149,6 +152,7 @@ typedef struct round_run {
   lane_exec *x;
   const lane_insn *body, *step;
   int64_t done;         // rounds
+  uint32_t tail;        // lanes of the last round, if it is done, too; 0: none
   tsri_lane_fold fold;  // does the only call, if there is one for it
   bool has_store, is_compiled;
   jit_loop loop;  // if it is compiled
@@ -175,6 +179,17 @@ static int64_t count_rounds(const lane_exec *x, const lane_insn *head, int64_t s
   return left < 0 || step <= 0 ? 0 : left / step + 1;
 }
 
+// How many lanes take part in the round after `rounds` whole ones, if it is the last; 0: none, or there are more such rounds.
+static uint32_t count_tail(const lane_exec *x, const lane_insn *head, int64_t rounds, int64_t step) {
+  if (head->op != EXEC_NARROW_ROUNDS) return 0;
+  void **reg = x->work->reg;
+  bool is_signed = head->form == TSRI_LANE_INDEX_I32;
+  int64_t first = integer_at(reg[head->a], is_signed) + rounds * step, end = integer_at(reg[head->b], is_signed);
+  if (head->flags & TSRI_LANE_OR_EQUAL) end++;
+  int64_t lanes = end - first;
+  return lanes > 0 && lanes < x->set.n && lanes <= step ? (uint32_t)lanes : 0;
+}
+
 // The body's integers, and the loads' indices as they are when the loads come up: registers may change after.
 static void do_scalars(const round_run *run, uint32_t *out_indices) {
   void **reg = run->x->work->reg;
@@ -186,13 +201,17 @@ static void do_scalars(const round_run *run, uint32_t *out_indices) {
   }
 }
 
-// Index and, from those of the next round, step of each load and store.
-static void find_accesses(round_run *run, lane_u32 *counter, uint32_t step) {
+// Index and, from those of the next round if there is one, step of each load and store. Integers are left as in the last of the two.
+static void find_accesses(round_run *run, lane_u32 *counter, uint32_t step, int64_t rounds) {
   uint32_t now[MOST_CALLS], next[MOST_CALLS];
-  *counter += step;
-  do_scalars(run, next);
-  *counter -= step;
   do_scalars(run, now);
+  if (rounds > 1) {
+    *counter += step;
+    do_scalars(run, next);
+    *counter -= step;
+  } else {
+    memcpy(next, now, sizeof next);
+  }
   for (const lane_insn *insn = run->body; insn < run->step; insn++) {
     if (!is_access(insn)) continue;
     uint32_t i = run->load_count++;
@@ -263,14 +282,16 @@ static bool find_code(round_run *run, int64_t rounds) {
   jit_access accesses[MOST_CALLS];
   if (!run->x->jit) return false;
   for (uint32_t i = 0; i < run->load_count; i++) {
-    const round_load *load = &run->loads[i];
-    int64_t element = run->x->program->arrays[load->insn->a].element_bytes;
-    if (stride_of(run, load->insn) != 1 || !is_straight(run, load, 1, rounds)) return false;
+    round_load *load = &run->loads[i];
+    const lane_array_info *info = &run->x->program->arrays[load->insn->a];
+    int64_t element = info->element_bytes;
+    if (stride_of(run, load->insn) != 1 || !is_straight(run, load, 1, rounds + (run->tail != 0))) return false;
+    load->is_pointed = !is_store(load->insn) && may_point(load->insn, info, 1);
     accesses[i] = (jit_access){.insn = load->insn,
                                .memory = run->x->work->arrays[load->insn->a].memory + load->index * element,
                                .step = load->step * element};
   }
-  return tsri_jit_loop_begin(run->x, run->body, run->step, accesses, run->load_count, &run->loop);
+  return tsri_jit_loop_begin(run->x, run->body, run->step, accesses, run->load_count, rounds > 0, &run->loop);
 }
 
 static bool find_calls(round_run *run, int64_t rounds) {
@@ -402,8 +423,41 @@ static void leave_load(const round_run *run, const round_load *load) {
   x->isa->storage[info->dtype].load(x->work->reg[insn->dst], memory, 1, x->set.n);
 }
 
-bool tsri_lanes_rounds(lane_exec *x, const lane_insn *head) {
+// May the body be a fold? Then compiled code is faster only for a few rounds.
+static bool may_fold(const round_run *run) {
+  uint32_t count = 0;
+  for (const lane_insn *insn = run->body; insn < run->step; insn++) {
+    count += lane_call_is_arithmetic(insn, run->x->program) || is_store(insn);
+  }
+  return count == 1 && !run->has_store;
+}
+
+// Finds out how the rounds are done. False: not here.
+static bool choose(round_run *run, int64_t rounds) {
   enum { LEAST_ROUNDS = 3 };
+  bool is_late = rounds >= LEAST_ROUNDS && may_fold(run);
+  run->fold = NULL;
+  run->is_compiled = !is_late && find_code(run, rounds);
+  if (run->is_compiled) return true;
+  if (rounds < LEAST_ROUNDS || !find_calls(run, rounds)) return false;
+  run->fold = run->has_store ? NULL : find_fold(run);
+  run->is_compiled = is_late && !run->fold && find_code(run, rounds);
+  return run->is_compiled || !run->has_store;
+}
+
+static bool do_whole_rounds(round_run *run, int64_t rounds) {
+  bool is_stream = is_stream_fold(run);
+  while (rounds > 0) {
+    int64_t now = rounds < LANE_FUEL ? rounds : LANE_FUEL;
+    if (is_stream) do_stream(run, now);
+    else do_rounds(run, now);
+    rounds -= now;
+    if (now == LANE_FUEL && !tsri_lanes_may_go_on(run->x)) return false;
+  }
+  return true;
+}
+
+bool tsri_lanes_rounds(lane_exec *x, const lane_insn *head) {
   void **reg = x->work->reg;
   round_run run;
   run.x = x;
@@ -412,29 +466,27 @@ bool tsri_lanes_rounds(lane_exec *x, const lane_insn *head) {
   run.load_count = run.call_count = 0;
   run.done = 0;
   run.has_store = false;
+  if (x->set.n == 0 || x->set.mask) return true;
   lane_u32 *counter = reg[head->a];
   uint32_t step = *(const lane_u32 *)reg[run.step->a == head->a ? run.step->b : run.step->a];
-  int64_t left = x->set.n == 0 || x->set.mask ? 0 : count_rounds(x, head, (int32_t)step);
-  if (left < LEAST_ROUNDS) return true;
-  find_accesses(&run, counter, step);
-  if (!find_calls(&run, left)) return true;
-  run.fold = run.has_store ? NULL : find_fold(&run);
-  run.is_compiled = !run.fold && find_code(&run, left);
-  if (run.has_store && !run.is_compiled) return true;
+  int64_t rounds = count_rounds(x, head, (int32_t)step);
+  run.tail = x->jit ? count_tail(x, head, rounds, (int32_t)step) : 0;
+  int64_t all = rounds + (run.tail != 0);
+  if (all == 0) return true;
+  find_accesses(&run, counter, step, all);
+  if (!choose(&run, rounds)) return true;
   x->jit_runs += run.is_compiled;
-  bool is_stream = is_stream_fold(&run);
-  *counter += (uint32_t)(left - 1) * step;
-  for (bool is_more = true; is_more;) {
-    int64_t now = left < LANE_FUEL ? left : LANE_FUEL;
-    if (is_stream) do_stream(&run, now);
-    else do_rounds(&run, now);
-    left -= now;
-    is_more = left > 0;
-    if (now == LANE_FUEL && !tsri_lanes_may_go_on(x)) return false;
+  if (!run.is_compiled) run.tail = 0;
+  all = rounds + (run.tail != 0);
+  *counter += (uint32_t)(all - 1) * step;
+  if (!do_whole_rounds(&run, rounds)) return false;
+  if (run.tail != 0) {
+    tsri_jit_loop_tail(x, &run.loop, run.tail);
+    run.done++;
   }
   // Everything as the last of these rounds would have left it.
   uint32_t indices[MOST_CALLS];
-  do_scalars(&run, indices);
+  if (all > 2) do_scalars(&run, indices);
   for (uint32_t i = 0; i < run.load_count; i++) leave_load(&run, &run.loads[i]);
   *counter += step;
   return true;

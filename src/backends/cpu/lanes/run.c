@@ -60,7 +60,7 @@ static size_t lay_out(const tsri_lanes_program *p, char *memory, lane_work *work
   work->reg = carve(&c, registers * sizeof(void *));
   work->home = carve(&c, registers * sizeof(void *));
   work->steps = carve(&c, registers * sizeof(lane_steps));
-  work->scalars = carve(&c, p->scalar_count * sizeof(uint64_t));
+  work->scalars = carve(&c, ((size_t)p->scalar_count + LANE_KEPT_SCALARS) * sizeof(uint64_t));
   work->saves = carve(&c, (p->save_count + 1) * sizeof(lane_set));
   work->arrays = carve(&c, ((size_t)p->buffer_count + p->shared_count + p->local_count + 1) * sizeof(lane_array));
   work->value_scratch = carve(&c, reg_bytes(p, 8));
