@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the processor can do, in plain C: the loops that measure its limits, once per vector width, and which of them runs here.
+// Loops in plain C that measure the limits of the processor, compiled once per vector width, and the choice between
+// them.
 #include "bench_cpu.h"
 
 #if (defined(__x86_64__) || defined(_M_X64)) && (defined(__GNUC__) || defined(__clang__))
@@ -11,7 +12,7 @@
 
 // --- The loops --------------------------------------------------------------------------------------------------------
 
-// Any processor: the compiler's own vectors, of 16 floats so that whichever registers there are get filled.
+// For any processor: the compiler's own vectors of 16 floats, which fill whatever registers there are.
 typedef struct plain_vector {
   float lanes[16];
 } plain_vector;
@@ -37,7 +38,7 @@ static inline plain_vector plain_add(plain_vector a, plain_vector b) {
   return a;
 }
 
-// Two instructions unless the compiler joins them: what portable code gets here.
+// Two instructions unless the compiler fuses them, as in portable code on this processor.
 static inline plain_vector plain_fma(plain_vector a, plain_vector b, plain_vector c) {
   for (int i = 0; i < 16; i++) a.lanes[i] = a.lanes[i] * b.lanes[i] + c.lanes[i];
   return a;
@@ -118,7 +119,7 @@ float bench_cpu_pass(bench_traffic traffic, bool is_streamed, const float *const
   return 0;
 }
 
-static volatile float seen;  // a compiler may drop work whose result nobody sees
+static volatile float seen;  // uses the result, so that the compiler cannot drop the work
 
 double bench_cpu_fma(uint64_t rounds) {
   const level *l = best_level();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the machine can do at most, measured.
+// Measures the limits of the machine.
 #include "bench_limit.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "bench_time.h"
 
 enum { ROUNDS = 7 };
-static const double least_round_ns = 1e6;  // shorter rounds measure the clock and the threads' meeting
+static const double least_round_ns = 1e6;  // shorter rounds would measure the clock and the threads' synchronisation
 
 static const struct {
   const char *name, *unit;
@@ -36,11 +36,11 @@ typedef struct pass_job {
   bench_traffic traffic;
   bool is_streamed, is_first_touch;
   float *arrays[4];
-  size_t count;  // elements of each
+  size_t count;  // elements of each array
   int times;     // passes per round
 } pass_job;
 
-static volatile float seen;  // a compiler may drop work whose result nobody sees
+static volatile float seen;  // uses the result, so that the compiler cannot drop the work
 
 static void pass_part(void *user, int thread, int thread_count) {
   const pass_job *job = user;
@@ -58,7 +58,7 @@ static void pass_part(void *user, int thread, int thread_count) {
   }
 }
 
-// Bytes per nanosecond.
+// Returns bytes per nanosecond.
 static double time_passes(const bench_limits *limits, pass_job *job) {
   double ns[ROUNDS], one = 0;
   job->times = 1;
@@ -81,7 +81,7 @@ static double measure_cpu_memory(bench_limits *limits, bench_bound bound) {
   return streamed > plain ? streamed : plain;
 }
 
-// Each thread writes first what it will use, so that memory lies near it.
+// Each thread first writes the memory that it will use, so that it is allocated near that thread's core.
 static void touch_cpu_memory(const bench_limits *limits) {
   pass_job job = {.is_first_touch = true, .count = limits->array_bytes / sizeof(float)};
   double unused = 0;
@@ -105,11 +105,11 @@ static double measure_cpu_fma(const bench_limits *limits) {
 
 // --- Other devices ------------------------------------------------------------------------------------------------------
 
-// Several copies between two waits, so that the wait does not count.
+// Queues several copies before each wait, so that the wait hardly counts.
 static double measure_device_copy(const bench_limits *limits) {
   enum { COPIES = 8 };
   double ns[ROUNDS];
-  for (int i = -1; i < ROUNDS; i++) {  // the first only warms up
+  for (int i = -1; i < ROUNDS; i++) {  // the first one only warms up
     double start = bench_now_ns();
     tsr_status status = TSR_OK;
     for (int j = 0; j < COPIES && status == TSR_OK; j++) {
@@ -151,7 +151,7 @@ static tsr_status time_device_fma(const bench_limits *limits, int64_t rounds, do
   return status;
 }
 
-// As many rounds as take some milliseconds, then the median.
+// Finds a number of rounds that takes some milliseconds, then returns the median.
 static double measure_device_fma(bench_limits *limits) {
   enum { MOST_ROUNDS = 1 << 16 };
   double ns[ROUNDS] = {0};
@@ -187,7 +187,7 @@ static bool prepare_arrays(bench_limits *limits, size_t bytes) {
   return true;
 }
 
-// The setting `threads`; 0 means all cores.
+// The value of the setting `threads`; 0 means all cores.
 static int device_threads(const tsr_device_info *info) {
   tsr_config *config = NULL;
   int threads = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Timing one row of the benchmark.
+// Times one row of the benchmark.
 //
-// The limit is measured just before and just after the row, since what a machine gives changes with what others do on it.
+// The limit is measured directly before and after the row, since other processes change what the machine can do.
 #include "bench_measure.h"
 
 #include <stdio.h>
@@ -10,15 +10,16 @@
 #include "bench_time.h"
 
 enum { LEAST_SAMPLES = 3, MOST_SAMPLES = 1000, USUAL_SAMPLES = 11 };
-static const double least_sample_ns = 1e6;  // shorter samples measure the clock
-static const double least_waited_ns = 1e7;  // and those that end with a wait for a device measure that
+static const double least_sample_ns = 1e6;  // shorter samples would measure the clock
+static const double least_waited_ns = 1e7;  // and those that end with a wait for a device would measure the wait
 
 typedef struct samples {
   double ns[MOST_SAMPLES];  // per step
   int count;
 } samples;
 
-// How many steps make a sample long enough. Also warms up: kernels are built, memory is taken from the system.
+// Finds how many steps make a sample long enough. Also warms up: kernels are built, and memory is allocated from the
+// system.
 static tsr_status choose_steps(bench_case *c, int *out_steps) {
   double ns = 0;
   int most = c->row->most_steps ? c->row->most_steps : 1 << 20;
@@ -45,8 +46,9 @@ static bool is_our_turn(void) {
   return c == '\n';
 }
 
-// "ready" once, then a sample's nanoseconds for each line: whoever reads them runs something else in between. A step that is
-// not counted comes first, since a GPU takes a while to turn from one process to the other.
+// Prints "ready", then takes one sample for each input line and prints its nanoseconds, so that the reader can run
+// another program in between. Each sample begins with a step that is not counted, since a GPU needs some time to
+// switch processes.
 static tsr_status take_turns(bench_case *c, int steps, samples *s) {
   printf("ready\n");
   fflush(stdout);
@@ -86,7 +88,7 @@ static void summarise(samples *s, bench_result *r) {
 double bench_gb_s(const bench_result *r) { return r->median_ns > 0 ? r->bytes / r->median_ns : 0; }
 double bench_gflop_s(const bench_result *r) { return r->median_ns > 0 ? r->flops / r->median_ns : 0; }
 
-// Multiply-adds are measured in f32, which f16 and bf16 are computed in, too.
+// Multiply-adds are measured in f32, in which f16 and bf16 are computed as well.
 static bench_bound bound_of(const bench_row *row, tsr_dtype dtype) {
   bool is_f32 = dtype == TSR_F32 || dtype == TSR_F16 || dtype == TSR_BF16;
   return row->bound == BENCH_FMA && !is_f32 ? BENCH_NONE : row->bound;
@@ -103,7 +105,9 @@ static tsr_status measure_case(const bench_plan *plan, bench_case *c, bench_limi
   }
   tsr_status status = choose_steps(c, &r->steps);
   double before = status == TSR_OK ? bench_limit_measure(limits, bound, bytes) : 0, ns = 0;
-  if (status == TSR_OK) status = bench_case_sample(c, 1, &ns);  // the caches hold the limit's arrays
+  if (status == TSR_OK)
+    status = bench_case_sample(c, 1, &ns);  // the caches hold the limit's arrays now, so one step
+                                            // is not counted
   if (status == TSR_OK) status = plan->takes_turns ? take_turns(c, r->steps, s) : take_samples(plan, c, r->steps, s);
   double after = status == TSR_OK ? bench_limit_measure(limits, bound, bytes) : 0;
   if (status == TSR_OK) summarise(s, r);

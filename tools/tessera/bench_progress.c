@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A line on the terminal that says what is being done, gone when it is over.
+// A progress line on the terminal, removed at the end.
 #include "bench_progress.h"
 
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What `tessera bench` times.
+// The rows of `tessera bench`.
 //
-// A step of an operator records it and queues it; a sample waits once, at its end.
+// A step records and queues an operator; a sample waits once, at its end.
 #include "bench_rows.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 // --- Inputs ---------------------------------------------------------------------------------------------------------------
 
-// Numbers from -1 to 1, or for integers from 0 to 99, computed now.
+// An input with numbers from -1 to 1, integers from 0 to 99, computed before the timing.
 static tsr_tensor *new_input(bench_case *c, tsr_shape shape) {
   uint64_t seed = (uint64_t)c->input_count + 1;
   tsr_scope *scope = tsr_scope_begin(c->device);
@@ -26,7 +26,7 @@ static tsr_tensor *new_input(bench_case *c, tsr_shape shape) {
     default:
       values = tsr_randint(c->device, c->dtype, shape, 0, 100, seed);
   }
-  (void)tsr_evaluate(values);  // an error comes out of the first step, too
+  (void)tsr_evaluate(values);  // an error will also be reported by the first step
   values = tsr_keep(values);
   tsr_scope_end(scope);
   return values;
@@ -176,7 +176,7 @@ static tsr_status step_hundred(bench_case *c, int step) {
   return status;
 }
 
-// The same captured. `is_fused`: else each is evaluated, and so a kernel of its own.
+// The same in a capture. is_fused: as one kernel; otherwise each operator is evaluated, and so gets its own kernel.
 static tsr_status capture_hundred(bench_case *c, bool is_fused) {
   tsr_status status = begin_small(c);
   if (status == TSR_OK) status = tsr_capture_begin(c->device);
@@ -209,7 +209,7 @@ static tsr_status step_small_add(bench_case *c, int step) {
   return status;
 }
 
-// Ten operators; each value of `kind` below 4^10 is another kernel.
+// Ten operators; each value of `kind` below 4^10 gives a different kernel.
 static tsr_tensor *record_ten(tsr_tensor *x, unsigned kind) {
   for (int i = 0; i < 10; i++, kind /= 4) {
     switch (kind % 4) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Threads that do the same work at the same time, timed.
 //
-// Within a call threads wait for each other at a counter, not in the system: waking one up takes as long as some rounds do.
+// Within a call the threads wait for each other at an atomic counter, not in the operating system, because waking a
+// thread takes as long as several rounds.
 #include "bench_threads.h"
 
 #include "bench_time.h"
@@ -29,7 +30,7 @@ bool bench_time_rounds(int thread_count, int rounds, bench_work work, void *user
 typedef struct member {
   struct team *team;
   int number;
-  double start;  // of its part in this round
+  double start;  // start time of its part of this round
   pthread_t thread;
 } member;
 
@@ -39,11 +40,11 @@ typedef struct team {
   void *user;
   double *out_ns;
   member *members;
-  atomic_long arrived;    // how often any thread came to a meeting
-  atomic_bool is_called;  // off: not all threads could be made
+  atomic_long arrived;    // number of arrivals at meetings so far, by all threads
+  atomic_bool is_called;  // false: not all threads could be created
 } team;
 
-// Waits until all threads have come to the meeting of this number, from 1.
+// Waits until all threads have arrived at this meeting; meetings are numbered from 1.
 static void meet(team *t, long meeting) {
   enum { SPINS = 2000 };
   long wanted = meeting * t->thread_count;
@@ -53,7 +54,7 @@ static void meet(team *t, long meeting) {
   }
 }
 
-// When the first of the threads began: another may have been held up by the system at the start.
+// The earliest start of a thread: the system may have delayed others.
 static double first_start(const team *t) {
   double first = t->members[0].start;
   for (int i = 1; i < t->thread_count; i++) {

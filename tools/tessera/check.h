@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: MIT
-// `tessera check`: every operator against a plain reference, on one device after the other.
+// `tessera check`: compares every operator with a plain reference, on one device after the other.
 //
-// An operator is one row of src/ops/operators.def: its public function, its reference, what it takes, how exact it
-// must be. Its `run` goes through the cases of one dtype; each begins with check_begin and ends with check_result:
+// An operator is one row of src/ops/operators.def: its public function, its reference, the inputs it takes, and how
+// exact it must be. Its `run` goes through the cases of one dtype; each case begins with check_begin and ends with
+// check_result:
 //
-//   if (!check_begin(run, CHECK_ALWAYS, "transposed")) return;      // left out by --op, or at this level
+//   if (!check_begin(run, CHECK_ALWAYS, "transposed")) return;      // excluded by --op or by the level
 //   check_tensor *x = check_input(run, dtype, shape, CHECK_TRANSPOSED, CHECK_ANY);
 //   check_expected *wanted = check_expect(run, dtype, shape);
 //   … fill wanted->values …
 //   check_result(run, tsr_neg(x->tensor), wanted);
 //
-// The inputs depend on the seed and on the case's name only, so each case can be repeated alone. What a case allocates is
-// freed when it ends.
+// The inputs depend only on the seed and the case's name, so each case can be repeated alone. Memory that a case
+// allocates is freed when it ends.
 #ifndef TESSERA_TOOL_CHECK_H
 #define TESSERA_TOOL_CHECK_H
 
@@ -26,7 +27,7 @@ typedef enum check_bound_id {
   CHECK_BITS,     // moved, not computed
   CHECK_EXACT,    // values equal
   CHECK_ROUNDED,  // correctly rounded
-  CHECK_DIVIDED,  // the same, but devices may do worse
+  CHECK_DIVIDED,  // as CHECK_ROUNDED, but devices may be less exact
   CHECK_QUOTIENT,
   CHECK_FUNCTION,  // accurate functions
   CHECK_POWER,
@@ -41,11 +42,12 @@ typedef enum check_bound_id {
   CHECK_BOUND_COUNT
 } check_bound_id;
 
-// How large an error may be: in ULP of the result's dtype or, where the reference names a magnitude, in roundings of that
-// (in the dtype that is computed in), beyond half an ULP for storing the result. `per_term` is added for each term of a sum.
+// How large an error may be: in ULP of the result's dtype or, if the reference gives a magnitude, in roundings of that
+// magnitude (in the dtype of the computation), in addition to half an ULP for storing the result. `per_term` is added
+// for each term of a sum.
 typedef struct check_bound {
   const char *name;
-  double f64, f32, f32_elsewhere, half;  // f32 on the CPU and on other devices; f16 and bf16
+  double f64, f32, f32_elsewhere, half;  // f32 on the CPU and on other devices; half: f16 and bf16
   double per_term;
   const char *unit;
   const char *reason;
@@ -58,12 +60,13 @@ double check_allowed(check_bound_id id, tsr_dtype dtype, const char *backend, in
 
 // --- Gaps -------------------------------------------------------------------------------------------------------------
 
-// Cases that are known to fail. One whose cases all pass fails the run: the row is to be deleted.
+// Cases that are known to fail. If all cases of a row pass, the run fails: the row must be deleted.
 typedef struct check_gap {
-  const char *backend;  // NULL: every one
-  const char *pattern;  // of "operator/dtype/case"
+  const char *backend;  // NULL: all backends
+  const char *pattern;  // pattern for "operator/dtype/case"
   const char *reason;
-  const char *lacks;  // a dtype: only on devices without it, and only TSR_ERR_UNSUPPORTED that names it; or NULL
+  const char *lacks;  // a dtype: applies only to devices without it, and only to TSR_ERR_UNSUPPORTED that names it; or
+                      // NULL
 } check_gap;
 
 extern const check_gap check_gaps[];
@@ -74,21 +77,21 @@ extern const int check_gap_count;
 typedef struct check_run check_run;
 typedef struct check_op check_op;
 
-// The result's dtype.
+// How the result's dtype follows from the inputs'.
 typedef enum check_rule {
-  CHECK_SAME,     // the promoted one
-  CHECK_FLOAT,    // the same, integers and bool become f32
+  CHECK_SAME,     // the promoted dtype
+  CHECK_FLOAT,    // the promoted dtype, but integers and bool become f32
   CHECK_COMPARE,  // bool
-  CHECK_TRUTH,    // bool; inputs are read as "not 0"
+  CHECK_TRUTH,    // bool; inputs are interpreted as "not 0"
   CHECK_WHERE,    // the first input is bool, the others are promoted
   CHECK_SUMMED,   // bool and small integers become i32
   CHECK_INDEX,    // i32
-  CHECK_ASKED     // the one asked for
+  CHECK_ASKED     // given as an argument
 } check_rule;
 
-// Which values a tensor is filled with.
+// The range of values that a tensor is filled with.
 typedef enum check_domain {
-  CHECK_ANY,       // everything: special values, small and huge ones
+  CHECK_ANY,       // all values: special, small and huge ones
   CHECK_MODERATE,  // NaN, and numbers within ±100
   CHECK_TAME,      // numbers within ±2
   CHECK_NEAR_ONE,  // 0.75 to 1.25; integers -3 to 3
@@ -96,7 +99,7 @@ typedef enum check_domain {
   CHECK_SPARSE     // many zeros and equal values
 } check_domain;
 
-// What a reduction makes of `n` values: the result and the magnitude its error is measured by.
+// The reference result of a reduction of `n` values, and the magnitude that its error is measured by.
 typedef struct check_reduced {
   check_value value;
   double magnitude;
@@ -108,14 +111,14 @@ typedef tsr_tensor *(*check_reduction)(tsr_tensor *, const int *, int, bool);
 struct check_op {
   const char *name, *text;  // the public function is tsr_<name>
   const char *family;
-  uint32_t dtypes;  // bit per dtype that it takes
+  uint32_t dtypes;  // one bit per dtype that it takes
   check_rule rule;
   check_bound_id bound;
   check_domain domain;
   void (*run)(check_run *run, const check_op *op, tsr_dtype dtype);
 
-  // Element-wise: tensors, then numbers. The reference gets tensors' elements, then the
-  // numbers: floats as `real`, integers and bool as `whole`, which is told what is computed in.
+  // Element-wise operators: number of tensors, then of scalar arguments. The reference gets the tensors' elements,
+  // then the scalars: `real` for floats; `whole` for integers and bool, which also gets the dtype of the computation.
   int inputs, scalars;
   tsr_tensor *(*call)(tsr_tensor *const *tensors, const double *numbers);
   double (*real)(const double *arguments);
@@ -134,45 +137,46 @@ struct check_op {
 #define CHECK_WHOLE_TYPES  (CHECK_ALL_TYPES & ~CHECK_FLOAT_TYPES & ~CHECK_BOOL_TYPE)
 #define CHECK_NUMBER_TYPES (CHECK_ALL_TYPES & ~CHECK_BOOL_TYPE)
 
-// Runs the cases of one operator: check_gather, and so on for each row that is not element-wise; and those that many share.
+// check_<name> runs the cases of the operator <name>; for each row that is not element-wise. Below are those that
+// several operators share.
 #define TSRI_OPERATOR(name, ...) void check_##name(check_run *run, const check_op *op, tsr_dtype dtype);
 #include "../../src/ops/operators.def"
 void check_elementwise(check_run *run, const check_op *op, tsr_dtype dtype);
 void check_scalar(check_run *run, const check_op *op, tsr_dtype dtype);
 void check_reductions(check_run *run, const check_op *op, tsr_dtype dtype);
 
-// What a reduction makes of its values: ref_sum_of, and so on.
+// ref_<name>_of: the reference of the reduction <name>.
 #define TSRI_REDUCTION(name, ...) check_reduced ref_##name##_of(tsr_dtype dtype, const check_value *values, int64_t n);
 #include "../../src/ops/operators.def"
 
-// What the result's dtype is, in words.
+// Describes how the result's dtype follows from the inputs'.
 const char *check_rule_text(check_rule rule);
 
 // --- Cases ------------------------------------------------------------------------------------------------------------
 
 typedef enum check_level { CHECK_QUICK, CHECK_USUAL, CHECK_LARGE } check_level;
 
-// How often a case is worth its time.
+// At which levels a case runs.
 typedef enum check_weight {
   CHECK_ALWAYS,  // at every level
-  CHECK_OFTEN,   // quick: some of the operators and dtypes
-  CHECK_HEAVY,   // quick: few
+  CHECK_OFTEN,   // quick: for some of the operators and dtypes
+  CHECK_HEAVY,   // quick: for few of them
   CHECK_HUGE     // only with --large
 } check_weight;
 
-// How a tensor lies in memory.
+// The layout of a tensor in memory.
 typedef enum check_view {
   CHECK_PLAIN,
-  CHECK_TRANSPOSED,  // the last two axes
+  CHECK_TRANSPOSED,  // the last two axes are exchanged
   CHECK_PERMUTED,    // all axes in reverse order
-  CHECK_SLICED,      // from the middle, every second along the last axis
+  CHECK_SLICED,      // from the middle, every second element along the last axis
   CHECK_REVERSED,    // negative strides on the first and last axis
   CHECK_EXPANDED,    // stride 0 on the first axis
-  CHECK_OFFSET,      // contiguous, but not from the beginning of its memory
+  CHECK_OFFSET,      // contiguous, but not at the beginning of its memory
   CHECK_VIEW_COUNT
 } check_view;
 
-// An input: its elements in row-major order, and on the device.
+// An input: its elements in row-major order, and the tensor on the device.
 typedef struct check_tensor {
   tsr_dtype dtype;
   tsr_shape shape;
@@ -181,63 +185,64 @@ typedef struct check_tensor {
   tsr_tensor *tensor;
 } check_tensor;
 
-// What should come out. Floats are not rounded to the dtype.
+// The expected result. Floats are not rounded to the dtype.
 typedef struct check_expected {
   tsr_dtype dtype;
   tsr_shape shape;
   int64_t count;
   check_value *values;
   double *magnitudes;  // NULL: errors are in ULP
-  int64_t terms;       // of each sum
+  int64_t terms;       // number of terms of each sum
 } check_expected;
 
-// Starts the case "operator/dtype/<name>". False: it is not to be run.
+// Begins the case "operator/dtype/<name>". False: it is not to be run.
 bool check_begin(check_run *run, check_weight weight, const char *format, ...) TEXT_FORMAT(3, 4);
 
-// Ends it: reads the result and compares.
+// Ends the case: reads the result and compares it.
 void check_result(check_run *run, tsr_tensor *result, const check_expected *wanted);
 
-// Ends it: the call must have been refused with this status.
+// Ends the case: the call must have been refused with this status.
 void check_refused(check_run *run, tsr_tensor *result, tsr_status status);
 
-// Ends it as failed, with a message.
+// Ends the case as failed, with a message.
 void check_fail(check_run *run, const char *format, ...) TEXT_FORMAT(2, 3);
 
-// Another result of the same case, before the last.
+// Compares one of several results of a case; call it for all results but the last.
 void check_part_result(check_run *run, tsr_tensor *result, const check_expected *wanted);
 
 tsr_device *check_device(const check_run *run);
 check_level check_run_level(const check_run *run);
 
-// Whether arithmetic on the device keeps subnormal numbers, which the language leaves open.
+// Whether the device's arithmetic keeps subnormal numbers, which the language leaves open.
 bool check_keeps_subnormals(const check_run *run);
 
-// From here to check_result only recording may happen: a launch, a copy or an allocation on the device fails the case. Inputs end with it.
+// From here to check_result only recording is allowed: a launch, a copy or an allocation on the device fails the case.
+// No input may be created after this call.
 void check_idle_begin(check_run *run);
 
-// Memory until the end of the case, all 0. The program ends if there is none.
+// Allocates zeroed memory that is freed at the end of the case. If there is none, the program ends.
 void *check_alloc(check_run *run, size_t count, size_t bytes);
 
-// A random number below `limit`, from the case's own sequence.
+// A random number below `limit`, from the case's own random sequence.
 uint64_t check_random(check_run *run, uint64_t limit);
 
-// An input with random values, and one with given values, which are copied; described in a failure's message.
+// An input with random values, and one with given values, which are copied. A failure's message describes them.
 check_tensor *check_input(check_run *run, tsr_dtype dtype, tsr_shape shape, check_view view, check_domain domain);
 check_tensor *check_input_of(check_run *run, tsr_dtype dtype, tsr_shape shape, check_view view,
                              const check_value *values);
 
-// Indices from `least` to `most`.
+// An input with random indices from `least` to `most`.
 check_tensor *check_indices(check_run *run, tsr_dtype dtype, tsr_shape shape, check_view view, int64_t least,
                             int64_t most);
 
 check_expected *check_expect(check_run *run, tsr_dtype dtype, tsr_shape shape);
 
-// Adds to the description of the inputs.
+// Adds to the description of the inputs in a failure's message.
 void check_note(check_run *run, const char *format, ...) TEXT_FORMAT(2, 3);
 
 // --- Values (check_values.c) ------------------------------------------------------------------------------------------
 
-// Special values of a dtype, at most CHECK_MAX_SPECIALS. Returns how many there are.
+// The special values of a dtype, at most CHECK_MAX_SPECIALS. Returns how many there are.
 enum { CHECK_MAX_SPECIALS = 64 };
 int check_specials(check_run *run, tsr_dtype dtype, check_domain domain, check_value *out_values);
 
@@ -249,12 +254,12 @@ int64_t check_count(tsr_shape shape);
 void check_unravel(tsr_shape shape, int64_t at, int64_t *out_index);
 int64_t check_ravel(tsr_shape shape, const int64_t *index);
 
-// The element of `from` that `index` of a larger shape means when `from` is broadcast to it.
+// The element of `from` at `index` of a larger shape that `from` is broadcast to.
 int64_t check_broadcast_at(tsr_shape from, int rank, const int64_t *index);
 tsr_shape check_broadcast(tsr_shape a, tsr_shape b);
 bool check_same_shape(tsr_shape a, tsr_shape b);
 
-// Table of type promotion, written anew.
+// Type promotion, implemented independently of the library.
 tsr_dtype check_promote(tsr_dtype a, tsr_dtype b);
 tsr_dtype check_summed(tsr_dtype dtype);
 tsr_dtype check_float(tsr_dtype dtype);

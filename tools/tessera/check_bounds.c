@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How exact results must be: one table, with a reason for each row; and the gaps that are known.
+// How exact results must be: a table with a reason for each row; and the known gaps.
 #include <string.h>
 
 #include "check.h"
@@ -48,8 +48,8 @@ const check_gap check_gaps[] = {
 
 const int check_gap_count = sizeof check_gaps / sizeof check_gaps[0] - 1;
 
-// Additions that can follow on each other in a sum of `terms`. Sums along one item (running sums of many lines, small
-// matrix products) have up to 4096 of them; longer ones are shared by the 256 items of a group.
+// The longest chain of additions in a sum of `terms`. Sums by one item (running sums of many lines, small matrix
+// products) have up to 4096 additions in a row; longer sums are distributed over the 256 items of a work-group.
 static double chain(int64_t terms) {
   enum { STRETCH = 4096 };
   return terms <= STRETCH ? (double)terms : STRETCH + (double)terms / 256;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Making tensors, and views of them: rows, references and cases.
+// Operators that create tensors, and views: references and cases.
 #include <math.h>
 #include <string.h>
 
@@ -78,7 +78,7 @@ void check_arange(check_run *run, const check_op *op, tsr_dtype dtype) {
   }
 }
 
-// Steps that f64 holds exactly, so that every way to compute them is the same.
+// Steps that f64 represents exactly, so that the way of computing them does not matter.
 void check_linspace(check_run *run, const check_op *op, tsr_dtype dtype) {
   (void)op;
   static const struct {
@@ -132,7 +132,7 @@ static words philox(uint32_t block, uint32_t kind, uint64_t seed) {
   return (words){{a, b, c, d}};
 }
 
-// As many bits of a word as the dtype holds; of two words for f64.
+// As many bits of a word as the dtype holds; for f64 of two words.
 static double uniform_at(tsr_dtype dtype, int64_t i, uint64_t seed) {
   if (dtype == TSR_F64) {
     words w = philox((uint32_t)(i / 2), 0, seed);
@@ -144,7 +144,7 @@ static double uniform_at(tsr_dtype dtype, int64_t i, uint64_t seed) {
   return ldexp(word >> (32 - bits), -bits);
 }
 
-// The point above which lie `p` of a normal distribution (Wichura's idea, by Newton's method on erfc).
+// The point above which a share `p` of a normal distribution lies (Newton's method on erfc).
 static double normal_tail(double p) {
   double x = sqrt(-2 * log(p)) * 0.9;
   for (int i = 0; i < 60; i++) {
@@ -156,7 +156,8 @@ static double normal_tail(double p) {
   return x;
 }
 
-// A word with its lowest bit set, cut to 24 bits, is the tail's probability in units of 2^-33; the bit itself is the sign.
+// The word with its lowest bit set, cut to 24 bits, is the tail's probability in units of 2^-33; the lowest bit itself
+// is the sign.
 static double normal_at(int64_t i, uint64_t seed) {
   uint32_t word = philox((uint32_t)(i / 4), 1, seed).at[i % 4];
   uint32_t odd = word | 1;
@@ -228,7 +229,7 @@ void check_randint(check_run *run, const check_op *op, tsr_dtype dtype) {
 
 // --- Views ------------------------------------------------------------------------------------------------------------
 
-// A view reads x at the result's index changed somehow.
+// A view: element `index` of the result is an element of x at a transformed index.
 typedef struct view {
   const check_tensor *x;
   int axes[TSR_MAX_RANK];
@@ -289,7 +290,8 @@ void check_contiguous(check_run *run, const check_op *op, tsr_dtype dtype) {
   }
 }
 
-// Into every kind of view, from every kind and broadcast; what was recorded before sees the old elements.
+// Assigns to every kind of view, from every kind of view and with broadcasting. Operators recorded before must see the
+// old elements.
 void check_assign(check_run *run, const check_op *op, tsr_dtype dtype) {
   (void)op;
   static const tsr_shape pairs[][2] = {
@@ -340,7 +342,7 @@ void check_permute(check_run *run, const check_op *op, tsr_dtype dtype) {
   run_permuted(run, dtype, (int[]){2, 0, 1}, false);
 }
 
-// Python's [start:stop:step], worked out by hand for an axis of 11.
+// Python's [start:stop:step], with results computed by hand for an axis of 11.
 void check_slice(check_run *run, const check_op *op, tsr_dtype dtype) {
   (void)op;
   static const struct {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Cases of the element-wise operators: shapes, views, broadcasts, special values, mixed dtypes, refusals.
+// Cases of the element-wise operators: shapes, views, broadcasting, special values, mixed dtypes, refused calls.
 #include "check.h"
 
 #include <assert.h>
@@ -7,7 +7,7 @@
 
 enum { MAX_ARGUMENTS = 4 };
 
-// What an operator is given.
+// The arguments of an operator.
 typedef struct arguments {
   check_tensor *tensors[MAX_ARGUMENTS];
   double scalars[MAX_ARGUMENTS];
@@ -15,7 +15,7 @@ typedef struct arguments {
 
 // --- The reference, applied -------------------------------------------------------------------------------------------
 
-// What the operator computes in.
+// The dtype in which the operator computes.
 static tsr_dtype computed_dtype(const check_op *op, const tsr_dtype *inputs) {
   int first = op->rule == CHECK_WHERE ? 1 : 0;
   tsr_dtype dtype = inputs[first];
@@ -29,7 +29,7 @@ static tsr_dtype result_dtype(const check_op *op, tsr_dtype computed) {
   return op->rule == CHECK_COMPARE || op->rule == CHECK_TRUTH ? TSR_BOOL : computed;
 }
 
-// A number beside a tensor is a value of what is computed in.
+// A scalar argument is converted to the dtype of the computation.
 static check_value scalar_value(tsr_dtype computed, double value) {
   if (!check_is_float(computed)) return check_convert(computed, TSR_F64, (check_value){.real = value});
   return (check_value){.real = check_round(computed == TSR_F64 ? TSR_F64 : TSR_F32, value)};
@@ -94,7 +94,7 @@ static void finish(check_run *run, const check_op *op, const arguments *given) {
 typedef struct layout_case {
   const char *name;
   check_weight weight;
-  check_view view;  // of the first input; the others take the next ones
+  check_view view;  // of the first input; the others have the following views
   tsr_shape shape;
 } layout_case;
 
@@ -118,12 +118,12 @@ static const layout_case layouts[] = {
     {"huge", CHECK_HUGE, CHECK_PLAIN, {2, {1031, 4099}}},
 };
 
-// `where` takes a truth value first; otherwise all inputs have one dtype.
+// The first input of `where` is a bool; otherwise all inputs have the same dtype.
 static tsr_dtype input_dtype(const check_op *op, int i, tsr_dtype dtype) {
   return op->rule == CHECK_WHERE && i == 0 ? TSR_BOOL : dtype;
 }
 
-// Numbers of a case for operators that take some: representable in every float dtype.
+// The scalar arguments of a case: representable in every float dtype.
 static void fill_scalars(const check_op *op, tsr_dtype dtype, arguments *given) {
   bool is_whole = !check_is_float(dtype) && op->rule != CHECK_FLOAT;
   given->scalars[0] = is_whole ? 3 : 0.625;
@@ -170,7 +170,7 @@ static void run_broadcast(check_run *run, const check_op *op, tsr_dtype dtype, c
 
 // --- Special values ---------------------------------------------------------------------------------------------------
 
-// Every special value of each input with every one of the others, by broadcasting.
+// Combines every special value of each input with all special values of the others, by broadcasting.
 static void run_specials(check_run *run, const check_op *op, tsr_dtype dtype) {
   if (!check_begin(run, CHECK_ALWAYS, "special")) return;
   arguments given = {0};
@@ -180,7 +180,7 @@ static void run_specials(check_run *run, const check_op *op, tsr_dtype dtype) {
     tsr_dtype type = input_dtype(op, i, dtype);
     tsr_shape shape = {.rank = op->inputs};
     int count = check_specials(run, type, op->domain, values);
-    int step = op->inputs == 3 ? 2 : 1;  // enough of them
+    int step = op->inputs == 3 ? 2 : 1;  // leave some out, to limit the number
     for (int k = 0; k * step < count; k++) values[k] = values[(size_t)k * (size_t)step];
     for (int axis = 0; axis < shape.rank; axis++) shape.dims[axis] = axis == i ? (count + step - 1) / step : 1;
     given.tensors[i] = check_input_of(run, type, shape, CHECK_PLAIN, values);
@@ -188,7 +188,7 @@ static void run_specials(check_run *run, const check_op *op, tsr_dtype dtype) {
   finish(run, op, &given);
 }
 
-// All values there are, of dtypes so small that it can be done.
+// All values of a dtype, for dtypes that are small enough.
 static void run_exhaustive(check_run *run, const check_op *op, tsr_dtype dtype) {
   size_t bytes = tsr_dtype_bytes(dtype);
   bool is_small = bytes == 1 || (bytes == 2 && op->inputs == 1);

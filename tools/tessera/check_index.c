@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Indexing and sorting: rows, references and cases.
+// Indexing and sorting: references and cases.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@ typedef struct lookup {
   int axis;
 } lookup;
 
-// A negative index counts from the end; -1: it is outside.
+// The position for an index; a negative index counts from the end. -1: it is out of range.
 static int64_t place_of(int64_t index, int64_t size) {
   if (index < 0) index += size;
   return index >= 0 && index < size ? index : -1;
@@ -44,14 +44,14 @@ static check_value take_element(const void *context, const int64_t *index) {
 
 static const tsr_dtype index_dtypes[] = {TSR_I32, TSR_I64, TSR_U8, TSR_I16, TSR_U32, TSR_I8};
 
-// Indices of a dtype that changes from case to case, some of them outside.
+// Indices with a dtype that varies from case to case; some are out of range.
 static check_tensor *indices_for(check_run *run, tsr_shape shape, check_view view, int64_t size) {
   tsr_dtype dtype = index_dtypes[check_random(run, 6)];
   int64_t most = size + 1 < check_most(dtype) ? size + 1 : check_most(dtype);
   return check_indices(run, dtype, shape, view, -size - 2, most);
 }
 
-// Fewer along the other axes, another number along the axis.
+// A shape for gather: smaller along the other axes, and another size along the axis.
 static tsr_shape gather_shape(const check_axis_case *c) {
   tsr_shape shape = c->shape;
   for (int i = 0; i < shape.rank; i++) {
@@ -106,7 +106,7 @@ void check_take(check_run *run, const check_op *op, tsr_dtype dtype) {
 
 // --- Writing by index -------------------------------------------------------------------------------------------------
 
-// Sums of f16 and bf16 are kept wider until the end, so they are collected in f64 here.
+// f16 and bf16 are accumulated in a wider type, so sums are collected in f64 here.
 static void scatter_into(check_expected *wanted, const check_tensor *x, int axis, const check_tensor *indices,
                          const check_tensor *source, bool adds) {
   memcpy(wanted->values, x->values, (size_t)x->count * sizeof *x->values);
@@ -203,7 +203,7 @@ typedef struct sorted_line {
   bool is_float, is_descending;
 } sorted_line;
 
-// NaN comes last either way; equal elements keep their order.
+// NaN comes last in both directions; equal elements keep their order.
 static int compare(const void *left, const void *right) {
   const sorted_line *a = left, *b = right;
   bool a_last = a->is_float && isnan(a->value.real), b_last = b->is_float && isnan(b->value.real);
@@ -216,7 +216,7 @@ static int compare(const void *left, const void *right) {
   return a->at < b->at ? -1 : 1;
 }
 
-// The first `k` of each line, sorted: values and where they were.
+// The first `k` elements of each sorted line: their values and original positions.
 static void sort_lines(check_run *run, const check_tensor *x, int axis, bool descending, int64_t k,
                        check_expected *values, check_expected *indices) {
   int64_t n = x->shape.dims[axis], step = 1;

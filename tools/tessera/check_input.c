@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Inputs of a case: random elements under a view, and the same elements in row-major order for the reference.
 //
-// The memory behind a view is filled first; the elements are then read from it by the view's own offset and strides,
-// worked out here. So the library's views are tested on the way.
+// First the memory behind the view is filled. The elements are then read from it with the view's offset and strides,
+// which are computed here, independently of the library. So the library's views are tested as well.
 #include "check.h"
 
-// A tensor's memory (`base`, row-major) and how the view reads it.
+// A tensor's memory (`base`, row-major) and how the view accesses it.
 typedef struct placing {
   tsr_shape base;
   int64_t offset, strides[TSR_MAX_RANK];
@@ -22,7 +22,7 @@ static void row_major(tsr_shape shape, int64_t *strides) {
   }
 }
 
-// Views that need more axes than there are become plain.
+// A view that needs more axes than the shape has becomes CHECK_PLAIN.
 static check_view possible_view(tsr_shape shape, check_view view) {
   int needed = view == CHECK_TRANSPOSED || view == CHECK_PERMUTED ? 2 : view == CHECK_PLAIN ? 0 : 1;
   return shape.rank >= needed ? view : CHECK_PLAIN;
@@ -42,7 +42,7 @@ static placing place(tsr_shape shape, check_view view) {
   if (view == CHECK_PERMUTED) {
     for (int i = 0; i < last - i; i++) swap_axes(&p, i, last - i);
   }
-  if (view == CHECK_SLICED) {  // one element more before, one after; every second of the last axis
+  if (view == CHECK_SLICED) {  // one extra element before and after; every second one along the last axis
     p.base.dims[last] = 2 * shape.dims[last] + 2;
     if (last > 0) p.base.dims[0] += 2;
   }
@@ -111,7 +111,7 @@ static void describe(check_run *run, tsr_dtype dtype, tsr_shape shape, check_vie
   check_note(run, "%s %s%s", tsr_dtype_name(dtype), tsr_shape_format(shape, text, sizeof text), view_names[view]);
 }
 
-// `base` holds the memory's elements; the tensor's own are read from it.
+// `base` holds the memory's elements; the tensor's elements are read from it.
 static check_tensor *finish(check_run *run, tsr_dtype dtype, tsr_shape shape, check_view view, const placing *p,
                             const check_value *base) {
   check_tensor *t = check_alloc(run, 1, sizeof *t);

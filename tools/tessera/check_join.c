@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Joining, repeating, padding: rows, references and cases.
+// Joining, repeating and padding: references and cases.
 #include <string.h>
 
 #include "check_move.h"
 
-// An input, the axis, and what else the operator was told.
+// The inputs, the axis, and the operator's other arguments.
 typedef struct move {
   const check_tensor *x[3];
   int axis;
@@ -34,7 +34,7 @@ static void run_concat_case(check_run *run, tsr_dtype dtype, tsr_dtype other, co
   m.shape.dims[m.axis] = 0;
   for (int i = 0; i < 3; i++) {
     tsr_shape shape = c->shape;
-    shape.dims[m.axis] = i == 0 ? shape.dims[m.axis] : i == 1 ? 0 : shape.dims[m.axis] + 2;  // an empty one between
+    shape.dims[m.axis] = i == 0 ? shape.dims[m.axis] : i == 1 ? 0 : shape.dims[m.axis] + 2;  // an empty one in between
     m.x[i] = check_input(run, i == 2 ? other : dtype, shape, c->view, CHECK_ANY);
     m.shape.dims[m.axis] += shape.dims[m.axis];
     parts[i] = m.x[i]->tensor;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Linear algebra: rows, reference and cases.
+// Linear algebra: reference and cases.
 #include <math.h>
 
 #include "check.h"
@@ -7,14 +7,14 @@
 
 // --- Reference --------------------------------------------------------------------------------------------------------
 
-// alpha * a * b + beta * c; c may be NULL. Shapes as the operator sees them, vectors made matrices.
+// alpha * a * b + beta * c; c may be NULL. Vectors have become matrices.
 typedef struct product {
   const check_tensor *a, *b, *c;
-  tsr_shape a_shape, b_shape, shape;  // of rank 2 or more; `shape` is that of the result
+  tsr_shape a_shape, b_shape, shape;  // of rank 2 or more; `shape` is the result's
   double alpha, beta;
 } product;
 
-// Where element (row, col) of a matrix lies, in the batch entry that `index` names of the result.
+// The position of element (row, col) of a matrix, in the batch entry that `index` of the result belongs to.
 static int64_t matrix_at(tsr_shape shape, tsr_shape result, const int64_t *index, int64_t row, int64_t col) {
   int64_t place[TSR_MAX_RANK];
   for (int i = 0; i < result.rank; i++) place[i] = index[i];
@@ -67,7 +67,7 @@ static void whole_element(const product *p, tsr_dtype dtype, const int64_t *inde
   wanted->values[at].whole = check_wrap(dtype, (int64_t)sum);
 }
 
-// Without the axes that vectors do not have.
+// The result's shape without the axes that vectors do not have.
 static tsr_shape public_shape(const product *p) {
   tsr_shape shape = p->shape;
   if (p->b->shape.rank == 1) shape.rank--;
@@ -152,7 +152,7 @@ static const matmul_case matmuls[] = {
 #undef P
 #undef T
 
-// Integers may be anything: they wrap.
+// Integers may have any value, because they wrap.
 static check_domain domain_of(tsr_dtype dtype) { return check_is_float(dtype) ? CHECK_TAME : CHECK_ANY; }
 
 static bool is_refused(const check_op *op, tsr_dtype dtype) { return !(op->dtypes & CHECK_BIT(dtype)); }
@@ -266,7 +266,7 @@ void check_dot(check_run *run, const check_op *op, tsr_dtype dtype) {
   if (!is_refused(op, dtype)) run_shape_refusal(run, tsr_dot, dtype, TSR_SHAPE(3), TSR_SHAPE(4));
 }
 
-// Vectors as a column and a row, so that the product of matrices is the outer one.
+// A column vector times a row vector is the outer product.
 static void run_outer_pair(check_run *run, tsr_dtype dtype, tsr_dtype other, int64_t m, int64_t n, check_view view) {
   check_tensor *a = check_input(run, dtype, TSR_SHAPE(m), view, domain_of(dtype));
   check_tensor *b = check_input(run, other, TSR_SHAPE(n), view, domain_of(other));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// References of operators that move elements: each says which element stands at an index of the result.
+// References of operators that move elements: each says which element is at an index of the result.
 #ifndef TESSERA_TOOL_CHECK_MOVE_H
 #define TESSERA_TOOL_CHECK_MOVE_H
 
@@ -10,7 +10,7 @@ typedef check_value (*check_element)(const void *context, const int64_t *index);
 check_expected *check_expect_each(check_run *run, tsr_dtype dtype, tsr_shape shape, check_element element,
                                   const void *context);
 
-// Shapes, views and an axis that operators along an axis are tried with.
+// A case of an operator along an axis: shape, view and axis.
 typedef struct check_axis_case {
   const char *name;
   check_weight weight;
@@ -22,7 +22,7 @@ typedef struct check_axis_case {
 extern const check_axis_case check_axis_cases[];
 extern const int check_axis_case_count;
 
-// The axis counted from the front.
+// The axis, counted from the front.
 int check_axis(const check_axis_case *c);
 
 #endif

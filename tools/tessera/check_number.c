@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Numbers as the reference of `tessera check` sees them.
+// Numbers in the reference of `tessera check`.
 #include "check_number.h"
 
 #include <math.h>
 #include <string.h>
 
-// A binary format: bits of precision (the hidden one counted), exponents of its smallest normal and largest number.
+// A binary float format: bits of precision (including the hidden one), exponents of its smallest normal and its
+// largest number.
 typedef struct format {
   int precision, least_exponent, most_exponent;
 } format;
@@ -83,7 +84,7 @@ int64_t check_wrap(tsr_dtype dtype, int64_t value) {
 
 // --- Conversions ------------------------------------------------------------------------------------------------------
 
-// An f64 that rounds to every narrower format as the integer itself does: bits that f64 has no room for leave a mark.
+// A double that rounds to every narrower format as the integer does: if bits do not fit into f64, a sticky bit is set.
 static double sticky_double(int64_t value) {
   const int64_t room = INT64_C(1) << 53, lost = 0x7FF;
   bool is_large = value > room || value < -room;
@@ -95,7 +96,7 @@ static double whole_to_real(tsr_dtype to, int64_t value) {
   return to == TSR_F64 ? (double)value : check_round(to, sticky_double(value));
 }
 
-// The fraction is dropped; what does not fit saturates; NaN is 0.
+// Drops the fraction, saturates, and converts NaN to 0.
 static int64_t real_to_whole(tsr_dtype to, double value) {
   if (isnan(value)) return 0;
   double whole = trunc(value);
@@ -106,7 +107,9 @@ static int64_t real_to_whole(tsr_dtype to, double value) {
 
 check_value check_convert(tsr_dtype to, tsr_dtype from, check_value value) {
   bool from_float = check_is_float(from), to_float = check_is_float(to);
-  if (to == TSR_BOOL) return (check_value){.whole = from_float ? value.real != 0 : value.whole != 0};  // NaN is not 0
+  if (to == TSR_BOOL)
+    return (check_value){.whole = from_float ? value.real != 0 : value.whole != 0};  // NaN counts as
+                                                                                     // "not 0"
   if (from_float && to_float) return (check_value){.real = check_round(to, value.real)};
   if (from_float) return (check_value){.whole = real_to_whole(to, value.real)};
   if (to_float) return (check_value){.real = whole_to_real(to, value.whole)};
@@ -120,7 +123,7 @@ static uint16_t half_bits(double value) {
   double size = fabs(value);
   if (isnan(value)) return 0x7E00;
   if (isinf(size)) return (uint16_t)(sign | 0x7C00);
-  if (size < ldexp(1, -14)) return (uint16_t)(sign | (uint16_t)ldexp(size, 24));  // subnormals count in 2^-24
+  if (size < ldexp(1, -14)) return (uint16_t)(sign | (uint16_t)ldexp(size, 24));  // subnormals are multiples of 2^-24
   int exponent = ilogb(size);
   unsigned fraction = (unsigned)ldexp(size, 10 - exponent) & 0x3FFu;
   return (uint16_t)(sign | (unsigned)(exponent + 15) << 10 | fraction);
@@ -220,7 +223,7 @@ static int64_t decode_whole(tsr_dtype dtype, const void *element) {
   }
 }
 
-// A bool is not wrapped: a byte that is neither 0 nor 1 shall be noticed.
+// A bool is not wrapped, so that a byte that is neither 0 nor 1 is detected.
 check_value check_decode(tsr_dtype dtype, const void *element) {
   if (check_is_float(dtype)) return (check_value){.real = decode_real(dtype, element)};
   int64_t bits = decode_whole(dtype, element);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Numbers as the reference of `tessera check` sees them: floats as f64, integers and bool as i64.
+// Numbers in the reference of `tessera check`: floats as f64, integers and bool as i64.
 //
-// Conversions and rounding are written anew here, from the definitions of the formats, so that a mistake in the library's
-// own cannot hide itself.
+// Conversions and rounding are implemented independently from the definitions of the formats, so that an error in the
+// library's own conversions cannot hide.
 #ifndef TESSERA_TOOL_CHECK_NUMBER_H
 #define TESSERA_TOOL_CHECK_NUMBER_H
 
@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <tessera/dtype.h>
 
-// Which one is meant follows from the dtype beside it.
+// The dtype beside it says which member is valid.
 typedef union check_value {
   double real;
   int64_t whole;
@@ -18,25 +18,25 @@ typedef union check_value {
 
 bool check_is_float(tsr_dtype dtype);
 
-// Floats: the nearest value that the dtype holds, ties to even, infinity beyond its range.
+// Floats: the nearest value of the dtype, ties to even; infinity beyond its range.
 double check_round(tsr_dtype dtype, double value);
 
-// Integers: the low bits, read as the dtype. bool: 0 or 1.
+// Integers: the low bits, interpreted as the dtype. bool: 0 or 1.
 int64_t check_wrap(tsr_dtype dtype, int64_t value);
 
 // Least and greatest value of an integer dtype.
 int64_t check_least(tsr_dtype dtype);
 int64_t check_most(tsr_dtype dtype);
 
-// Another dtype, by the rules of tsr_convert.
+// Converts to another dtype, by the rules of tsr_convert.
 check_value check_convert(tsr_dtype to, tsr_dtype from, check_value value);
 
-// Between values and the bytes of an element; `value` is one that the dtype holds.
+// Convert between a value and the bytes of an element. `value` must be representable in the dtype.
 void check_encode(tsr_dtype dtype, check_value value, void *out_element);
 check_value check_decode(tsr_dtype dtype, const void *element);
 
-// Floats. Distance between the dtype's neighbours around `value`; largest relative error of one rounding; smallest
-// normal number; largest number.
+// For floats: the distance of neighbouring values around `value`; the largest relative error of one rounding; the
+// smallest normal number; the largest number.
 double check_ulp(tsr_dtype dtype, double value);
 double check_roundoff(tsr_dtype dtype);
 double check_min_normal(tsr_dtype dtype);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Unit tests of the reference's numbers: what the conformance run trusts must itself be right.
+// Unit tests of the reference's numbers, which the conformance run relies on.
 #include <math.h>
 
 #include "support/test.h"
@@ -50,7 +50,7 @@ TEST(conversions_agree_with_the_library) {
 }
 
 TEST(large_integers_round_once) {
-  int64_t above_half = (INT64_C(1) << 62) + (INT64_C(1) << 54) + 1;  // just above the middle between two bf16
+  int64_t above_half = (INT64_C(1) << 62) + (INT64_C(1) << 54) + 1;  // just above the midpoint of two bf16 numbers
   CHECK(converted(TSR_BF16, TSR_I64, (check_value){.whole = above_half}) == ldexp(1, 62) + ldexp(1, 55));
   CHECK(converted(TSR_BF16, TSR_I64, (check_value){.whole = above_half - 1}) == ldexp(1, 62));
   CHECK(converted(TSR_F32, TSR_I64, (check_value){.whole = INT64_C(9007199791611905)}) ==
@@ -63,7 +63,7 @@ TEST(ulp_is_the_distance_to_the_neighbour) {
   CHECK(check_ulp(TSR_F32, 1.99) == ldexp(1, -23));
   CHECK(check_ulp(TSR_F32, 0) == ldexp(1, -149));
   CHECK(check_ulp(TSR_F64, 0) == ldexp(1, -1074));
-  CHECK(check_ulp(TSR_F16, 1e9) == 32);  // as its largest number's
+  CHECK(check_ulp(TSR_F16, 1e9) == 32);  // the same as for its largest number
   CHECK(check_max(TSR_F16) == 65504);
 }
 

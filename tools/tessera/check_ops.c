@@ -9,7 +9,7 @@
 
 #define NONE 0  // never called
 
-// `given` are the arguments of the public function, out of tensors t and numbers c.
+// `given`: the arguments of the public function, made of the tensors t and the numbers c.
 #define REFERENCE(name, given, of_real, of_whole, take_reals, take_wholes) \
   static tsr_tensor *call_##name(tsr_tensor *const *t, const double *c) {  \
     (void)c;                                                               \
@@ -55,7 +55,7 @@
 
 // --- What a row says -------------------------------------------------------------------------------------------------
 
-// A row as it is written; what follows from it is worked out in fill_op.
+// A row as written in operators.def; fill_op derives the rest.
 typedef struct row {
   check_op op;
   bool has_floats, has_integers, has_bools;
@@ -123,8 +123,8 @@ static const row rows[] = {
 
 enum { ROW_COUNT = sizeof rows / sizeof rows[0] };
 
-// An element-wise operator takes the dtypes that lead to one it has an expression for: a number beside bool makes it i32, FLOAT makes
-// integers f32.
+// An element-wise operator takes the dtypes that are promoted to one for which it has an expression: bool with a
+// scalar becomes i32, and the rule FLOAT makes integers f32.
 static uint32_t dtypes_of(const row *r) {
   if (r->op.inputs == 0) return r->op.dtypes;
   if (r->op.rule == CHECK_FLOAT || r->op.rule == CHECK_TRUTH) return CHECK_ALL_TYPES;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reductions and running sums: their rows, references and cases.
+// Reductions and running sums: references and cases.
 #include <math.h>
 
 #include "check.h"
@@ -27,7 +27,7 @@ check_reduced ref_sum_of(tsr_dtype dtype, const check_value *x, int64_t n) {
   return is_real(dtype) ? real_result(ref_sum_value(&sum), magnitude) : whole_result(check_wrap(dtype, (int64_t)whole));
 }
 
-// The product's own rounding errors are carried along.
+// Rounding errors of the product are carried along in `rest`.
 check_reduced ref_prod_of(tsr_dtype dtype, const check_value *x, int64_t n) {
   double product = 1, rest = 0;
   uint64_t whole = 1;
@@ -41,7 +41,8 @@ check_reduced ref_prod_of(tsr_dtype dtype, const check_value *x, int64_t n) {
     product = next;
   }
   if (!is_real(dtype)) return whole_result(check_wrap(dtype, (int64_t)whole));
-  return real_result(product + rest, fabs(product) + (double)n * 1e-45);  // it may have been subnormal on the way
+  return real_result(product + rest, fabs(product) + (double)n * 1e-45);  // intermediate products may have been
+                                                                          // subnormal
 }
 
 check_reduced ref_mean_of(tsr_dtype dtype, const check_value *x, int64_t n) {
@@ -49,7 +50,7 @@ check_reduced ref_mean_of(tsr_dtype dtype, const check_value *x, int64_t n) {
   return real_result(sum.value.real / (double)n, sum.magnitude / (double)n);
 }
 
-// Index of the first extreme, or of the first NaN; -1 if there is nothing.
+// Index of the first extreme value, or of the first NaN; -1 if there are no elements.
 static int64_t find_extreme(tsr_dtype dtype, const check_value *x, int64_t n, bool wants_largest) {
   int64_t best = n > 0 ? 0 : -1;
   for (int64_t i = 0; i < n; i++) {
@@ -107,7 +108,7 @@ static check_reduced variance_of(const check_value *x, int64_t n, double correct
   return real_result(divisor > 0 ? ref_sum_value(&sum) / divisor : ref_sum_value(&sum) * INFINITY, magnitude / divisor);
 }
 
-// An error e of a square is e / (2 * root) in its root.
+// An error e of a square is an error e / (2 * root) of its root.
 static check_reduced root_of(check_reduced square) {
   double root = sqrt(square.value.real);
   return real_result(root, root > 0 ? square.magnitude / (2 * root) + root : sqrt(square.magnitude));
@@ -163,7 +164,7 @@ check_reduced ref_logsumexp_of(tsr_dtype dtype, const check_value *x, int64_t n)
 
 // --- Cases ------------------------------------------------------------------------------------------------------------
 
-// An operator with its extra arguments filled in.
+// An operator with its additional arguments filled in.
 typedef struct variant {
   const char *prefix;
   check_reduction call;
@@ -225,14 +226,14 @@ static tsr_dtype computed_dtype(const check_op *op, tsr_dtype dtype) {
   }
 }
 
-// bit per axis; none named means all.
+// One bit per axis; if no axis is given, all bits.
 static uint32_t axis_set(const reduce_case *c) {
   uint32_t set = 0;
   for (int i = 0; i < c->axis_count; i++) set |= 1u << (c->axes[i] < 0 ? c->axes[i] + c->shape.rank : c->axes[i]);
   return c->axis_count ? set : (1u << c->shape.rank) - 1;
 }
 
-// Sizes of the reduced axes, or of the others; 1 for those left out.
+// The sizes of the given axes; all others become 1.
 static tsr_shape part_of_shape(tsr_shape shape, uint32_t axes) {
   for (int i = 0; i < shape.rank; i++) {
     if (!(axes >> i & 1u)) shape.dims[i] = 1;
@@ -272,12 +273,12 @@ static check_expected *expect(check_run *run, const check_op *op, const variant 
   return wanted;
 }
 
-// Integers may be anything: they wrap. Floats are tame, so that the order of additions hardly counts.
+// Integers may have any value, because they wrap. Floats are small, so that the order of additions hardly matters.
 static check_domain domain_for(const check_op *op, tsr_dtype dtype) {
   return !check_is_float(dtype) && op->rule != CHECK_FLOAT ? CHECK_ANY : op->domain;
 }
 
-// Indices go along one axis, and over nothing there is none.
+// argmax and argmin need exactly one axis that is not empty.
 static tsr_status refusal(const check_op *op, const reduce_case *c, uint32_t axes) {
   if (op->rule != CHECK_INDEX) return TSR_OK;
   bool is_empty = check_count(part_of_shape(c->shape, axes)) == 0;
@@ -296,7 +297,7 @@ static void run_case(check_run *run, const check_op *op, const variant *v, tsr_d
   else check_result(run, result, expect(run, op, v, x, axes, keep));
 }
 
-// Rows with NaN and infinities among numbers.
+// Rows with NaN and infinities among ordinary numbers.
 static void run_special(check_run *run, const check_op *op, const variant *v, tsr_dtype dtype) {
   static const reduce_case c = {"special", CHECK_ALWAYS, CHECK_PLAIN, {2, {8, 37}}, 1, {1}};
   if (!check_is_float(dtype) || !check_begin(run, CHECK_ALWAYS, "%s%s", v->prefix, c.name)) return;
@@ -406,7 +407,7 @@ static const scan_case scans[] = {
     {"huge", CHECK_HUGE, CHECK_PLAIN, {1, {5000011}}, 0},
 };
 
-// A line of n elements, `step` apart: element i is made of elements 0 to i.
+// Computes a line of n elements, `step` apart: element i combines elements 0 to i.
 typedef void (*scan_line)(check_expected *wanted, const check_tensor *x, int64_t first, int64_t step, int64_t n);
 
 static void sum_line(check_expected *wanted, const check_tensor *x, int64_t first, int64_t step, int64_t n) {
@@ -426,7 +427,7 @@ static void sum_line(check_expected *wanted, const check_tensor *x, int64_t firs
   }
 }
 
-// The product's own rounding errors are carried along, as in ref_prod_of.
+// Rounding errors of the product are carried along, as in ref_prod_of.
 static void product_line(check_expected *wanted, const check_tensor *x, int64_t first, int64_t step, int64_t n) {
   double product = 1, rest = 0;
   int64_t whole = 1;
@@ -442,7 +443,7 @@ static void product_line(check_expected *wanted, const check_tensor *x, int64_t 
     rest = isfinite(next) ? rest * value.real + fma(product, value.real, -next) : 0;
     product = next;
     wanted->values[at] = (check_value){.real = product + rest};
-    wanted->magnitudes[at] = fabs(product) + (double)n * 1e-45;  // it may have been subnormal on the way
+    wanted->magnitudes[at] = fabs(product) + (double)n * 1e-45;  // intermediate products may have been subnormal
   }
 }
 

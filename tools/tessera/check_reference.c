@@ -7,8 +7,8 @@
 
 // --- Floats -----------------------------------------------------------------------------------------------------------
 
-// C libraries' cbrt may be off by several ULP: one more step of Newton's method, with the rounding errors of y^3 carried along. In
-// between x is scaled by a power of 8, so that nothing overflows or becomes subnormal.
+// cbrt of the C library may be off by several ULP, so one more step of Newton's method follows, with the rounding
+// errors of y^3 carried along. x is scaled by a power of 8 in between, so that nothing overflows or becomes subnormal.
 double ref_cbrt(double x) {
   if (x == 0 || !isfinite(x)) return x;
   int exponent = 0;
@@ -19,12 +19,12 @@ double ref_cbrt(double x) {
   return ldexp(y - ((cube - a) + lost) / (3 * square), exponent / 3);
 }
 
-// exp(x) for a negative x never overflows.
+// exp of a negative number never overflows.
 double ref_sigmoid(double x) { return x < 0 ? exp(x) / (1 + exp(x)) : 1 / (1 + exp(-x)); }
 
 double ref_silu(double x) { return x == -INFINITY ? 0 : x * ref_sigmoid(x); }
 
-// 1 + erf(u) is erfc(-u), which loses nothing where erf is near -1.
+// 1 + erf(u) is erfc(-u), which stays accurate where erf is near -1.
 double ref_gelu(double x) { return x == -INFINITY ? 0 : 0.5 * x * erfc(-x / sqrt(2)); }
 
 double ref_gelu_tanh(double x) {
@@ -34,7 +34,7 @@ double ref_gelu_tanh(double x) {
 
 double ref_softplus(double x) { return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x)); }
 
-// With the sign of b; 0 too.
+// The result has the sign of b, also if it is 0.
 double ref_mod(double a, double b) {
   double rest = fmod(a, b);
   if (rest == 0) return copysign(0, b);
@@ -44,7 +44,7 @@ double ref_mod(double a, double b) {
 double ref_floor_div(double a, double b) {
   if (b == 0) return a / b;
   if (!isfinite(a) || isnan(b)) return NAN;
-  double rest = fmod(a, b), quotient = rint((a - rest) / b);  // whole but for rounding
+  double rest = fmod(a, b), quotient = rint((a - rest) / b);  // an integer except for rounding
   if (isfinite(quotient) && isfinite(b)) quotient += rint((fma(-quotient, b, a) - rest) / b);
   if (rest != 0 && (rest < 0) != (b < 0)) quotient -= 1;
   return quotient == 0 ? copysign(0, a / b) : quotient;
@@ -61,12 +61,12 @@ double ref_logaddexp(double a, double b) {
   return isnan(a) || isnan(b) ? NAN : fmax(a, b) + log1p(exp(a == b ? 0 : -fabs(a - b)));
 }
 
-// Where the sigmoid is subnormal it has few digits left, and x does not give them back.
+// A subnormal sigmoid has few digits, and the product with x does not restore them.
 double ref_silu_magnitude(const double *x) { return fabs(ref_silu(x[0])) + fabs(x[0]) * FLT_MIN; }
 
 double ref_gelu_magnitude(const double *x) { return fabs(x[0]) + fabs(ref_gelu(x[0])); }
 
-// The exponent's rounding errors count as often as it is large.
+// The exponent's rounding error is multiplied by its size.
 double ref_gelu_tanh_magnitude(const double *x) {
   double u = 1.6 * (fabs(x[0]) + 0.045 * fabs(x[0] * x[0] * x[0]));
   return fabs(ref_gelu_tanh(x[0])) * (1 + fmin(u, 200)) + fabs(x[0]) * FLT_MIN;
@@ -84,7 +84,7 @@ double ref_logaddexp_magnitude(const double *x) {
 
 // --- Integers and bool ------------------------------------------------------------------------------------------------
 
-// The least i64 by -1 does not fit; it wraps to itself.
+// The smallest i64 divided by -1 does not fit; it wraps to itself.
 int64_t ref_whole_floor_div(int64_t a, int64_t b) {
   if (b == 0) return 0;
   if (b == -1) return minus(0, a);
@@ -127,7 +127,7 @@ int64_t ref_whole_bit_count(int64_t x) {
 int64_t ref_whole_pow(int64_t a, int64_t b) {
   if (b < 0) return a == 1 ? 1 : a == -1 ? (b % 2 == 0 ? 1 : -1) : 0;
   int64_t result = 1, factor = a;
-  for (int64_t rest = b; rest > 0; rest /= 2) {  // by squaring
+  for (int64_t rest = b; rest > 0; rest /= 2) {  // by repeated squaring
     if (rest % 2 != 0) result = times(result, factor);
     factor = times(factor, factor);
   }

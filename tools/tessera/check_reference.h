@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// The reference of `tessera check`: what each operator means, in plain f64 and i64, one element at a time.
+// The reference of `tessera check`: the meaning of each operator in plain f64 and i64, one element at a time.
 //
-// Slow and readable; uses nothing of the library. Integers come in the range of their dtype, and results are wrapped to
-// it by the caller, so only multiplication has to mind overflow of i64. bool is 0 or 1.
+// Slow and readable; uses nothing of the library. Integers are in the range of their dtype, and the caller wraps
+// results to it, so only multiplication must consider overflow of i64. bool is 0 or 1.
 #ifndef TESSERA_TOOL_CHECK_REFERENCE_H
 #define TESSERA_TOOL_CHECK_REFERENCE_H
 
 #include "check_number.h"
 
-// Those that an expression in a row of src/ops/operators.def is too short for. Floats:
+// Functions that are too long for an expression in src/ops/operators.def. For floats:
 double ref_cbrt(double x);
 double ref_sigmoid(double x);
 double ref_silu(double x);
@@ -22,7 +22,7 @@ double ref_maximum(double a, double b);
 double ref_lerp(double a, double b, double weight);
 double ref_logaddexp(double a, double b);
 
-// Integers and bool.
+// For integers and bool:
 int64_t ref_whole_floor_div(int64_t a, int64_t b);
 int64_t ref_whole_mod(int64_t a, int64_t b);
 int64_t ref_whole_pow(int64_t a, int64_t b);
@@ -33,19 +33,19 @@ int64_t ref_whole_bit_count(int64_t x);
 int64_t ref_whole_shift_left(tsr_dtype dtype, int64_t a, int64_t b);
 int64_t ref_whole_shift_right(tsr_dtype dtype, int64_t a, int64_t b);
 
-// Arithmetic modulo 2^64, of which every dtype keeps its low bits.
+// Arithmetic modulo 2^64; each dtype keeps its low bits.
 static inline int64_t plus(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
 static inline int64_t minus(int64_t a, int64_t b) { return (int64_t)((uint64_t)a - (uint64_t)b); }
 static inline int64_t times(int64_t a, int64_t b) { return (int64_t)((uint64_t)a * (uint64_t)b); }
 
-// What an error is measured by where parts cancel (CHECK_CANCELLING).
+// The magnitude that an error is measured by where terms cancel (CHECK_CANCELLING).
 double ref_silu_magnitude(const double *x);
 double ref_gelu_magnitude(const double *x);
 double ref_gelu_tanh_magnitude(const double *x);
 double ref_lerp_magnitude(const double *x);
 double ref_logaddexp_magnitude(const double *x);
 
-// A sum whose own rounding errors are kept beside it (Neumaier, 1974), so that f64 can be checked against it.
+// A sum that keeps its rounding errors (Neumaier, 1974), accurate enough to check f64 results.
 typedef struct ref_sum {
   double sum, rest;
 } ref_sum;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What `tessera check` found, for people and as JSON; and the list of operators.
+// Prints the results of `tessera check`, for people and as JSON, and the list of operators.
 #include "check_report.h"
 
 #include <inttypes.h>
@@ -18,7 +18,7 @@ static void add_tally(check_tally *sum, const check_tally *tally) {
   if (tally->worst.share > sum->worst.share) sum->worst = tally->worst;
 }
 
-// The operators of a family stand in several places of the list.
+// Whether this is the first operator of its family; a family's operators are not consecutive in the list.
 static bool is_first_of_family(int op) {
   for (int i = 0; i < op; i++) {
     if (strcmp(check_op_at(i)->family, check_op_at(op)->family) == 0) return false;
@@ -40,7 +40,7 @@ static void add_row(table *t, const char *name, const check_tally *tally, term_s
   char worst[160] = "exact";
   const check_worst *w = &tally->worst;
   if (w->share > 0) {
-    const char *unit = check_bounds[w->id].unit;  // its first word will do: JSON has it whole
+    const char *unit = check_bounds[w->id].unit;  // only its first word is shown; JSON has all of it
     snprintf(worst, sizeof worst, "%.3g of %.3g %.*s", w->error, w->bound, (int)strcspn(unit, " "), unit);
   }
   table_cell(t, style, "%s", name);

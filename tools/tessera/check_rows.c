@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Row operators: softmax, log_softmax, layer_norm, rms_norm. Their rows, references and cases.
+// Row operators: softmax, log_softmax, layer_norm, rms_norm. References and cases.
 #include <float.h>
 #include <math.h>
 
 #include "check.h"
 #include "check_reference.h"
 
-// A row of the tensor: elements `step` apart, as values of what is computed in.
+// A row of the tensor: n elements, `step` apart, in the dtype of the computation.
 typedef struct row {
   int64_t first, step, n;
   const double *x;
@@ -28,7 +28,7 @@ static double sum_of_exp(const row *r, double top) {
   return ref_sum_value(&sum);
 }
 
-// The error of x - top counts as often as the difference is large.
+// The error of x - top is multiplied by the size of the difference.
 static void ref_softmax_row(const row *r, const double *weight, const double *bias, check_expected *wanted) {
   (void)weight, (void)bias;
   double top = largest(r), sum = sum_of_exp(r, top);
@@ -118,7 +118,7 @@ typedef struct row_case {
   int axis;
 } row_case;
 
-// Those along the last axis are for the norms, too.
+// The norms use those along the last axis.
 static const row_case cases[] = {
     {"one", CHECK_OFTEN, CHECK_PLAIN, {1, {1}}, 0},
     {"vector", CHECK_ALWAYS, CHECK_PLAIN, {1, {13}}, 0},
@@ -168,7 +168,7 @@ void check_log_softmax(check_run *run, const check_op *op, tsr_dtype dtype) {
   run_softmaxes(run, dtype, tsr_log_softmax, ref_log_softmax_row);
 }
 
-// Weight and bias have the dtype of x, so that the result is of that, too.
+// Weight and bias have the dtype of x, so that the result has it, too.
 static check_tensor *factor(check_run *run, tsr_dtype dtype, const row_case *c, bool is_given) {
   tsr_shape shape = TSR_SHAPE(c->shape.dims[c->shape.rank - 1]);
   return is_given ? check_input(run, check_float(dtype), shape, c->view, CHECK_TAME) : NULL;

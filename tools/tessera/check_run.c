@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A run of `tessera check` on one device: the cases one after the other, and what came out of them.
+// A run of `tessera check` on one device: runs the cases and collects the results.
 #include "check_run.h"
 
 #include <inttypes.h>
@@ -31,7 +31,7 @@ struct check_memory {
   max_align_t data[];
 };
 
-// A half-made case has no use, and a program out of memory nothing else to do.
+// Ends the program if memory is out: an incomplete case is useless.
 void *check_alloc(check_run *run, size_t count, size_t bytes) {
   if (bytes > 0 && count > (SIZE_MAX - sizeof(check_memory)) / bytes) count = 0;
   check_memory *memory = calloc(1, sizeof *memory + count * bytes + 1);
@@ -90,7 +90,7 @@ bool check_means(const char *pattern, const check_op *op) {
   return false;
 }
 
-// Quick runs take a part of the cases, another one for each dtype and operator.
+// Quick runs take a part of the cases, a different one for each dtype and operator.
 static bool is_kept(const check_run *run, check_weight weight) {
   if (weight == CHECK_ALWAYS || run->options->level == CHECK_LARGE) return true;
   if (run->options->level == CHECK_USUAL) return weight != CHECK_HUGE;
@@ -99,7 +99,7 @@ static bool is_kept(const check_run *run, check_weight weight) {
   return one_in && hash_text(run->id) % one_in == 0;
 }
 
-// A sample is chosen by the seed. So that no operator is left out, one of its cases, chosen by the seed too, is always in.
+// The seed selects the sample. One case of each operator, also selected by the seed, is always included.
 static bool is_sampled(check_run *run) {
   const check_options *options = run->options;
   uint64_t number = run->offered++;
@@ -108,7 +108,7 @@ static bool is_sampled(check_run *run) {
   return run->taken++ % options->parts == options->part - 1;
 }
 
-// Whether the case is among those that are named, by an operator or by a case, which is then run at every level.
+// Whether the case matches --op. out_is_named: a single case was named, which then runs at every level.
 static bool is_asked_for(const check_run *run, bool *out_is_named) {
   const char *list = run->options->pattern;
   char part[CHECK_ID_BYTES];
@@ -183,7 +183,7 @@ bool check_gap_applies(const check_run *run, int i) {
   return !gap->lacks || (tsr_dtype_parse(gap->lacks, &dtype) == TSR_OK && !tsr_device_has_dtype(run->device, dtype));
 }
 
-// The gap that lists the case, or -1.
+// The gap that covers the case, or -1.
 static int find_gap(const check_run *run) {
   for (int i = 0; i < check_gap_count; i++) {
     const char *lacks = check_gaps[i].lacks;
@@ -210,7 +210,7 @@ static void free_memory(check_memory *memory) {
   }
 }
 
-// Memory that a device may still be reading or writing, as after a wait that ran out of time, is kept.
+// Frees the case's memory. If a wait timed out, the device may still use the memory, so it is kept.
 static void let_go(check_run *run) {
   if (run->has_failed && tsr_device_synchronize(run->device) != TSR_OK) {
     check_memory **last = &run->kept;
@@ -232,7 +232,7 @@ static void end_case(check_run *run) {
   let_go(run);
 }
 
-// The first thing that goes wrong in a case is told.
+// Only the first failure of a case is reported.
 TEXT_FORMAT(2, 3)
 static void mark_failed(check_run *run, const char *format, ...) {
   if (run->has_failed) return;
@@ -270,25 +270,25 @@ typedef struct comparison {
   check_run *run;
   const check_expected *wanted;
   check_bound_id bound;
-  double allowed;   // by the table
-  double roundoff;  // of the dtype it is computed in
-  int64_t wrong;    // elements
-  int64_t first;    // of them
+  double allowed;   // from the table of bounds
+  double roundoff;  // of the dtype of the computation
+  int64_t wrong;    // number of wrong elements
+  int64_t first;    // index of the first of them
   double first_error;
   check_value first_got;
 } comparison;
 
-// How far apart they are, in the bound's unit; 0 where they are equal, infinity where there is no distance.
+// The error in the bound's unit: 0 if equal, infinity if there is no distance.
 static double ulp_error(const comparison *c, double got, double wanted) {
   tsr_dtype dtype = c->wanted->dtype;
   if (isinf(wanted)) return got == wanted ? 0 : INFINITY;
   if (c->allowed == 0) return got == check_round(dtype, wanted) ? 0 : INFINITY;
   double ulp = check_ulp(dtype, wanted), most = check_max(dtype);
-  if (isinf(got)) {  // stands for the number after the largest
+  if (isinf(got)) {  // counts as the number after the largest one
     double beyond = (most - fabs(wanted)) / ulp + 1;
     return signbit(got) == signbit(wanted) ? fmax(beyond, 0) : INFINITY;
   }
-  double limit = most + ulp / 2;  // what is larger counts as infinity
+  double limit = most + ulp / 2;  // larger values count as infinity
   return fabs(got - (fabs(wanted) > limit ? copysign(most + ulp, wanted) : wanted)) / ulp;
 }
 
@@ -296,7 +296,7 @@ static double magnitude_error(const comparison *c, double got, double wanted, do
   tsr_dtype dtype = c->wanted->dtype;
   if (isinf(wanted)) return got == wanted ? 0 : INFINITY;
   double unit = c->roundoff * magnitude, half = 0.5 * check_ulp(dtype, wanted);
-  if (isinf(got)) {  // right if the largest error that is allowed reaches beyond the dtype
+  if (isinf(got)) {  // correct if the largest permitted error reaches beyond the dtype's range
     bool may_overflow = fabs(wanted) + c->allowed * unit + half >= check_max(dtype) && signbit(got) == signbit(wanted);
     return may_overflow ? 0 : INFINITY;
   }
@@ -317,7 +317,7 @@ static double real_error(const comparison *c, double got, double wanted, int64_t
   return ulp_error(c, got, wanted);
 }
 
-// How much of the bound was needed. Half an ULP is what a perfect result may take.
+// The share of the bound that was used. Half an ULP is free, since even a perfect result may have that error.
 static double used_share(const comparison *c, double error) {
   bool is_in_ulp = !c->wanted->magnitudes && c->allowed > 0.5;
   if (is_in_ulp && error > 0.5) return (error - 0.5) / (c->allowed - 0.5);
@@ -383,7 +383,7 @@ static bool check_facts(check_run *run, const tsr_tensor *result, const check_ex
   return !run->has_failed;
 }
 
-// f16 and bf16 are computed in f32, unless nothing is computed.
+// f16 and bf16 are computed in f32, if anything is computed.
 static double working_roundoff(tsr_dtype dtype) { return check_roundoff(dtype == TSR_F64 ? TSR_F64 : TSR_F32); }
 
 static void compare_result(check_run *run, tsr_tensor *result, const check_expected *wanted) {
@@ -462,13 +462,13 @@ static bool init(check_run *run) {
   return run->tallies && run->gap_failed && run->gap_passed;
 }
 
-// Kernels stay with their device: a new one now and then keeps thousands of them from filling the memory.
+// Kernels belong to their device. Opening a new device now and then keeps thousands of them from filling the memory.
 static void refresh_device(check_run *run) {
   enum { CASES = 4000 };
   if (run->total.cases - run->fresh_at < CASES) return;
   tsr_device *device = NULL;
   device_open_exactly(run->backend, run->index, &device);
-  if (!device) return;  // the old one will do
+  if (!device) return;  // keep the old one
   tsr_device_release(run->device);
   run->device = device;
   run->fresh_at = run->total.cases;
@@ -518,7 +518,7 @@ void check_run_deinit(check_run *run) {
   free(run->gap_passed);
 }
 
-// Only a whole run can tell: part of a gap's cases may well pass.
+// Only a complete run can tell, since some of a gap's cases may pass.
 bool check_gap_is_stale(const check_run *run, int gap) {
   const check_options *options = run->options;
   bool is_whole = !options->pattern && options->dtype == TSR_DTYPE_COUNT && options->sample == 1 && options->parts == 1;

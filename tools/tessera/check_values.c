@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What inputs are filled with: special values of each dtype, and random ones.
+// The values of inputs: special values of each dtype, and random ones.
 #include <math.h>
 
 #include "check.h"
@@ -37,7 +37,7 @@ static void add_whole(specials *s, int64_t value) {
 }
 
 static void add_reals(specials *s) {
-  // Zeros, halves that show how rounding goes, limits of the integer dtypes, points where functions turn.
+  // Zeros, halves that reveal the rounding mode, limits of the integer dtypes, points where functions change.
   static const double common[] = {0.0,
                                   -0.0,
                                   1,
@@ -83,7 +83,7 @@ static void add_reals(specials *s) {
                              most,     -most,        INFINITY,       -INFINITY,        NAN,
                              1 + step, 1 - step / 2, 1 / step,       0.5 / step + 0.5, 0.5 - step / 4};
   for (size_t i = 0; i < sizeof extremes / sizeof extremes[0]; i++) add_real(s, extremes[i]);
-  // Where exp and cosh are about to overflow, and angles of many turns.
+  // Arguments just before exp and cosh overflow, and angles of many turns.
   double last_exp = log(most), last_cosh = last_exp + log(2.0);
   const double late[] = {last_exp * (1 - 2 * step), last_exp - 1e-7, last_cosh - 1e-7, 1e5, -1e22 * step};
   for (size_t i = 0; i < sizeof late / sizeof late[0]; i++) add_real(s, late[i]);
@@ -91,7 +91,7 @@ static void add_reals(specials *s) {
 
 static void add_wholes(specials *s) {
   static const int64_t common[] = {0, 1, -1, 2, -2, 3, -3, 5, -7, 7, 8, 15, 16, 31, 32, 33, 63, 64, 100, -100, 16777217,
-                                   // just above the middle of two bf16 numbers, which f32 rounds to that middle
+                                   // ^just above the midpoint of two bf16 numbers; f32 would round it to that midpoint
                                    16842753, -16842753, 134742018, INT64_C(36169534507319297)};
   int64_t least = check_least(s->dtype), most = check_most(s->dtype);
   for (size_t i = 0; i < sizeof common / sizeof common[0]; i++) add_whole(s, common[i]);
@@ -115,7 +115,7 @@ int check_specials(check_run *run, tsr_dtype dtype, check_domain domain, check_v
 
 // --- Random values ----------------------------------------------------------------------------------------------------
 
-// From 0 to 1.
+// A random number from 0 to 1.
 static double unit(check_run *run) { return (double)check_random(run, UINT64_C(1) << 53) / 9007199254740992.0; }
 
 static double between(check_run *run, double least, double most) { return least + unit(run) * (most - least); }
@@ -126,7 +126,7 @@ static check_value special_value(check_run *run, tsr_dtype dtype, check_domain d
   return values[check_random(run, (uint64_t)count)];
 }
 
-// Every exponent is as likely as another.
+// All exponents are equally likely.
 static double any_exponent(check_run *run, tsr_dtype dtype) {
   double most = log2(check_max(dtype)), least = log2(check_min_normal(dtype));
   if (check_keeps_subnormals(run)) least -= 2;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `tessera bench`: how fast a device runs operators, beside what the machine can do at most.
+// `tessera bench`: measures how fast a device runs operators, and compares it with the limits of the machine.
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -66,12 +66,12 @@ static bool is_asked_for(const bench_row *row) {
   return false;
 }
 
-// Rows of one name differ in size only: with --size one of them is enough.
+// Rows with the same name differ only in size, so with --size one of them is enough.
 static bool is_repeated(int number) {
   return size_text && number > 0 && strcmp(bench_rows[number].name, bench_rows[number - 1].name) == 0;
 }
 
-// The rows to time, in their order. `rows` has room for all of them.
+// Selects the rows to time, in their order. `rows` has room for all of them.
 static int choose_rows(const bench_row **rows) {
   int count = 0;
   for (int i = 0; i < bench_row_count; i++) {
@@ -271,7 +271,7 @@ static int print_list(const bench_row *const *rows, int count) {
 
 // --- The command --------------------------------------------------------------------------------------------------------
 
-// A device may lack something, such as a dtype; anything else that goes wrong is an error.
+// A device may lack something, such as a dtype; any other failure is an error.
 static int judge(const bench_result *results, int count) {
   int timed = 0;
   for (int i = 0; i < count; i++) {

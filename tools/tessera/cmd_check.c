@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `tessera check`: the conformance run, every operator against a plain reference on each device.
+// `tessera check`: the conformance run, which compares every operator with a plain reference on each device.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,11 +41,11 @@ static const option_spec options[] = {
     {.name = "json", .help = "print JSON, with every failure", .flag = &as_json},
 };
 
-// What to check, and what came of it.
+// The devices and options to check, and the outcome.
 typedef struct choice {
   int visited;
   bool has_failed;
-  json_writer *json;  // NULL: for people
+  json_writer *json;  // NULL: print for people
   check_options options;
 } choice;
 
@@ -66,7 +66,7 @@ static int check_one(choice *chosen, const char *name, int index) {
   return exit_code;
 }
 
-// Software devices are checked when they are named.
+// Software devices are checked only if they are named.
 static bool is_chosen(const tsr_backend_report *report, const tsr_device_info *device) {
   if (!device_choice_takes(&wanted, report, device)) return false;
   return wanted.backend[0] || with_software || !device->is_software;
@@ -83,7 +83,7 @@ static int check_devices(choice *chosen, const tsr_discovery *found) {
   return exit_code;
 }
 
-// A backend that is not listed, such as null, has the one device.
+// An unlisted backend, such as null, has one device.
 static int check_chosen(choice *chosen, const tsr_discovery *found) {
   if (device_choice_is_unlisted(&wanted, found))
     return check_one(chosen, wanted.backend, wanted.index < 0 ? 0 : wanted.index);
@@ -134,7 +134,7 @@ static bool means_something(void) {
   return false;
 }
 
-// "2/3"; nothing is 1/1.
+// Reads "2/3"; no text means 1/1.
 static bool read_part(uint64_t *out_part, uint64_t *out_parts) {
   char *slash = NULL, *end = NULL;
   *out_part = *out_parts = 1;
@@ -148,7 +148,7 @@ static bool read_part(uint64_t *out_part, uint64_t *out_parts) {
   return is_right;
 }
 
-// Reads what the option parser leaves as text. False, with a message, if it is wrong.
+// Reads the options that the parser leaves as text. False, with a message, if one is wrong.
 static bool read_choice(choice *chosen) {
   *chosen = (choice){0};
   chosen->options = (check_options){

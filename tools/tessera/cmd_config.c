@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `tessera config`: every setting, its value and where it came from.
+// `tessera config`: prints every setting, its value and its origin.
 #include <stdio.h>
 #include <tessera/config.h>
 

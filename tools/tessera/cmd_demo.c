@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `tessera demo`: the same small programs on every device found, their times and how near they come to plain C.
+// `tessera demo`: runs the same small programs on every device, with their times and their difference from plain C.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,13 +34,13 @@ static const option_spec options[] = {
 
 enum { MESSAGE_BYTES = 512, WARM_RUNS = 3 };
 
-// What came of one program on one device.
+// The outcome of one program on one device.
 typedef struct outcome {
   tsr_status status;
   char message[MESSAGE_BYTES];
-  double first_ns, again_ns;  // the first run builds kernels; then the best of a few
+  double first_ns, again_ns;  // the first run, which builds kernels; then the best of a few
   uint64_t kernels;           // launched by one run
-  double difference;          // the largest from the reference; infinite where the result is not a number
+  double difference;          // the largest difference from the reference; infinite if a result is NaN
 } outcome;
 
 typedef struct visit {
@@ -60,7 +60,7 @@ static double largest_difference(const float *result, const double *expected, si
   for (size_t i = 0; i < count; i++) {
     double difference = (double)result[i] - expected[i];
     if (difference < 0) difference = -difference;
-    if (!(difference <= largest)) largest = difference;  // NaN, too
+    if (!(difference <= largest)) largest = difference;  // also true for NaN
     if (isnan(largest)) return INFINITY;
   }
   return largest;
@@ -105,7 +105,7 @@ static size_t largest_result(void) {
   return most;
 }
 
-// `image` receives the picture where the device made it.
+// `image` receives the picture if the device computed it.
 static void run_device(const demo_data *data, visit *v, float *result, float *image, bool *has_image) {
   tsr_device *device = NULL;
   v->status = device_open_exactly(v->backend, v->index, &device);
@@ -138,7 +138,7 @@ static void describe(const tsr_backend_report *backend, const tsr_device_info *i
   v->is_software = info->is_software;
 }
 
-// Fills `items`, unless it is NULL, with the devices that the choice takes, and returns how many.
+// Fills `items`, unless it is NULL, with the selected devices, and returns how many there are.
 static int list_devices(const tsr_discovery *found, visit *items) {
   int count = 0;
   for (int b = 0; b < found->backend_count; b++) {
@@ -159,7 +159,7 @@ static int choose_devices(const tsr_discovery *found, visit_list *list) {
   list->items = calloc((size_t)list->count + 1, sizeof *list->items);
   if (!list->items) return report_no_memory();
   list_devices(found, list->items);
-  if (list->count == 0 && wanted.backend[0]) {  // not listed, such as null
+  if (list->count == 0 && wanted.backend[0]) {  // an unlisted backend, such as null
     visit *v = &list->items[list->count++];
     memcpy(v->backend, wanted.backend, sizeof v->backend);
     v->index = wanted.index < 0 ? 0 : wanted.index;

@@ -27,7 +27,7 @@ static const option_spec options[] = {
     {.name = "test", .help = "open each device, test it, and show PASS or what went wrong", .flag = &wants_test},
 };
 
-// One device as it is shown. `result` is NULL unless it was tested.
+// A device to show. `result` is NULL unless it was tested.
 typedef struct entry {
   const tsr_backend_report *backend;
   const tsr_device_info *device;
@@ -35,7 +35,7 @@ typedef struct entry {
   const trial *result;
 } entry;
 
-// Whether the choice allows some device of the backend. Without a choice, backends without a device are shown, too.
+// Whether some device of the backend is selected. Without a selection, backends without devices are shown, too.
 static bool is_shown(const tsr_backend_report *backend) {
   if (!device_choice_is_made(&wanted)) return true;
   for (int d = 0; d < backend->device_count; d++) {
@@ -48,7 +48,7 @@ static bool is_best(const tsr_discovery *found, int backend, int device) {
   return backend == found->best_backend && device == found->best_device;
 }
 
-// The result of the device's test; NULL where there was none. Results are in the order of the report.
+// The result of the device's test, or NULL if it was not tested. Results are in the order of the report.
 static const trial *result_of(const tsr_discovery *found, const trial *results, int backend, int device) {
   for (int b = 0; b < backend; b++) device += found->backends[b].device_count;
   return results ? &results[device] : NULL;
@@ -140,13 +140,14 @@ static void write_json(const tsr_discovery *found, const trial *results) {
 
 // --- For people ------------------------------------------------------------------------------------------------
 
-// "cuda", or "cuda:1" where the backend has several
+// Formats "cuda", or "cuda:1" if the backend has several devices.
 static void format_place(const tsr_backend_report *backend, int index, char *text) {
   if (backend->device_count > 1) device_format(backend->name, index, text);
   else snprintf(text, DEVICE_TEXT_BYTES, "%s", backend->name);
 }
 
-// The first device in the report that is the same hardware, or NULL: the device itself or one without an id.
+// The first device in the report that is the same hardware (by UUID); NULL if that is the device itself, or if it has
+// no UUID.
 static const tsr_device_info *first_same(const tsr_discovery *found, const tsr_device_info *device,
                                          const tsr_backend_report **out_backend) {
   for (int b = 0; b < found->backend_count && *device->uuid; b++) {
@@ -160,7 +161,7 @@ static const tsr_device_info *first_same(const tsr_discovery *found, const tsr_d
   return NULL;
 }
 
-// A text of its own line below the device or backend it is about.
+// Adds a line of text below the device or backend that it describes.
 static void add_note(table *t, term_style style, const char *before, const char *text) {
   for (int i = 0; i < 2; i++) table_cell(t, TERM_PLAIN, "%s", "");
   table_span(t, style, "%s%s", before, text);
@@ -196,7 +197,7 @@ static void add_device(table *t, const tsr_discovery *found, const entry *shown)
   if (is_verbose && *device->driver) add_note(t, TERM_DIM, "driver ", device->driver);
 }
 
-// Bytes of the reason's first clause: what follows in brackets or after a semicolon is for --verbose.
+// The length of the reason's first clause: only --verbose prints the rest, in brackets or after a semicolon.
 static int first_clause(const char *reason) {
   const char *bracket = strstr(reason, " ("), *semicolon = strchr(reason, ';');
   const char *end = reason + strlen(reason);
@@ -223,7 +224,7 @@ static void add_backend(table *t, const tsr_discovery *found, const trial *resul
   add_plugin(t, backend);
 }
 
-// There are devices, and the settings leave none of them: what a program would be told says why.
+// There are devices, but the settings exclude all of them: prints the error that a program would get.
 static void print_no_best(void) {
   tsr_device *device = NULL;
   if (tsr_device_open(NULL, &device) == TSR_OK) {
@@ -256,7 +257,7 @@ static bool has_absent(const tsr_discovery *found) {
 
 static int print_table(const tsr_discovery *found, const trial *results) {
   static const table_column columns[] = {
-      {.heading = "Backend", .narrowest = 8},  // the mark of the best one follows without a gap
+      {.heading = "Backend", .narrowest = 8},  // the mark of the best device follows without a gap
       {.heading = "", .gap = 2},
       {.heading = "Device", .gap = 2, .narrowest = 16},
       {.heading = "Memory", .gap = 2, .narrowest = 9},
@@ -287,7 +288,7 @@ static int judge(const tsr_discovery *found, const trial *results) {
   }
   int exit_code = EXIT_DONE;
   for (int i = 0; i < count; i++) {
-    if (results[i].status == TSR_ERR_CONFIG) {  // says nothing of the device
+    if (results[i].status == TSR_ERR_CONFIG) {  // says nothing about the device
       fprintf(stderr, "tessera: %s\n", results[i].message);
       return EXIT_ERROR;
     }

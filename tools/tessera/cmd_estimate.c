@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `tessera estimate`: how much memory a transformer needs for inference, and which devices have it.
+// `tessera estimate`: estimates how much memory a transformer needs for inference, and which devices have it.
 #include <inttypes.h>
 #include <stdio.h>
 #include <tessera/device.h>
@@ -79,7 +79,7 @@ static void write_devices(json_writer *json, const tsr_discovery *found, uint64_
       if (device->free_bytes > 0) {
         json_bool(json, "enough", device->free_bytes >= needed);
       } else {
-        json_null(json, "enough");  // unknown
+        json_null(json, "enough");  // free memory is not known
       }
       json_end_object(json);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `tessera kernel`: the commands for files of kernels, each in a file of its own.
+// `tessera kernel`: the commands for files of kernels; each is in its own file.
 #include "cmd_kernel.h"
 
 static const tool_command *const commands[] = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `tessera kernel check`: every mistake in files of kernels, as a compiler prints them.
+// `tessera kernel check`: prints every mistake in files of kernels, as a compiler does.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,8 @@
 
 enum { MAX_FILES = 4096 };
 
-// The whole log of a check, whose status goes to `*out_status`. The caller frees it; NULL if memory is out.
+// Returns the whole log of a check and stores its status in `*out_status`. The caller frees the log; NULL if memory is
+// out.
 static char *check(const char *text, size_t bytes, const char *name, tsr_status *out_status) {
   size_t log_bytes = 0;
   tsr_kernel_check(text, bytes, name, NULL, 0, &log_bytes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `tessera kernel emit`: a kernel in the language of a device.
+// `tessera kernel emit`: translates a kernel to the language of a device.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,7 @@ static const option_spec options[] = {
      .text = &output},
 };
 
-// The library knows its dialects; it lists them when asked for one that is none.
+// The library knows its dialects: its error message for an unknown one lists them.
 static void format_dialects(char *text, size_t text_bytes) {
   tsr_kernel *kernel = NULL;
   tsr_kernel_build(&(tsr_kernel_desc){.source = "kernel k(out u32 y[]) { y[0] = 0; }"}, &kernel);

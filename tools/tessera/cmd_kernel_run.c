@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `tessera kernel run`: a kernel with arguments from the command line, and what came of it.
+// `tessera kernel run`: runs a kernel with arguments from the command line, and shows the results.
 #include <ctype.h>
 #include <errno.h>
 #include <limits.h>
@@ -16,7 +16,7 @@
 #include "kernel_source.h"
 #include "report.h"
 
-enum { MAX_ARGUMENTS = 96 };  // the language's limits: 32 buffers and 64 scalars
+enum { MAX_ARGUMENTS = 96 };  // the limits of the language: 32 buffers and 64 scalars
 
 static const char name[] = "kernel run";
 static const char *groups_text, *items_text, *timeout, *defines[KERNEL_MAX_DEFINES];
@@ -42,7 +42,7 @@ static const option_spec options[] = {
      .count = &repeat},
 };
 
-// A kernel, its arguments and its device, for the time of a run.
+// A kernel with its arguments and device.
 typedef struct kernel_run {
   tsr_kernel *kernel;
   tsr_device *device;
@@ -110,7 +110,7 @@ static int parse_arguments(kernel_run *run, int count, char **texts) {
     bool is_good = kernel_arg_parse(texts[i], &param, &run->args[run->arg_count++], message);
     kernel_arg_describe(&param, text, sizeof text);
     if (!is_good && message[0]) return report_usage(name, "argument %d, %s: %s", i + 1, text, message);
-    if (!is_good) return EXIT_ERROR;  // told already
+    if (!is_good) return EXIT_ERROR;  // already reported
   }
   return EXIT_DONE;
 }
@@ -122,7 +122,7 @@ static int open_device(kernel_run *run) {
 
 // --- The run --------------------------------------------------------------------------------------------------------
 
-// Waits for the end; what goes wrong may show only then.
+// Launches the kernel and waits for its end, since some errors are only reported then.
 static tsr_status launch_once(const kernel_run *run, tsr_grid grid, double *out_ns) {
   tsr_arg values[MAX_ARGUMENTS];
   for (int i = 0; i < run->arg_count; i++) values[i] = run->args[i].value;
@@ -147,7 +147,8 @@ static int launch(const kernel_run *run) {
   double unused = 0, *times = calloc((size_t)count, sizeof *times);
   if (!times) return report_no_memory();
   tsr_status status =
-      launch_once(run, (tsr_grid){0, 0, 0}, &unused);  // builds it, so that the times hold launches only
+      launch_once(run, (tsr_grid){0, 0, 0}, &unused);  // an empty launch, which builds the kernel, so that the times
+                                                       // do not include that
   for (int i = 0; i < count && status == TSR_OK; i++) status = launch_once(run, run->grid, &times[i]);
   if (status == TSR_OK && repeat) print_time(run, times, count);
   free(times);

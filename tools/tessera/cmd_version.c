@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `tessera version`: the version of the program, and of the library that it runs with.
+// `tessera version`: prints the versions of the program and of the library that it runs with.
 #include <stdio.h>
 #include <string.h>
 #include <tessera/version.h>

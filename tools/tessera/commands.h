@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// The program's commands and exit codes, each list written once.
+// The lists of the program's commands and exit codes.
 //
-// A new command is a file cmd_<name>.c, which defines command_<name>, and a line in COMMANDS. One with commands of its
-// own, such as `tessera kernel run`, lists them in `commands`.
+// To add a command, write a file cmd_<name>.c that defines command_<name>, and add a line to COMMANDS. A command with
+// subcommands, such as `tessera kernel run`, lists them in `commands`.
 #ifndef TESSERA_TOOL_COMMANDS_H
 #define TESSERA_TOOL_COMMANDS_H
 
 #include "options.h"
 
-// name, number, meaning.
+// Columns: name, number, meaning.
 #define EXIT_CODES(X)                                                                          \
   X(DONE, 0, "success")                                                                        \
   X(NO, 1, "the work was done and the answer is no: a test failed, or a kernel has a mistake") \
@@ -41,10 +41,10 @@ typedef struct command_list {
 
 typedef struct tool_command {
   command_spec spec;      // its name, its line in the help, its options
-  command_list commands;  // its own, named "kernel run" and so on; empty for most
+  command_list commands;  // its subcommands, named "kernel run" and so on; empty for most
 
-  // Does the work once the options are read. Returns an exit code. Output goes to standard output, messages to standard
-  // error; main() notices output that could not be written. NULL if it only has commands of its own.
+  // Does the work after the options were read. Returns an exit code. Output goes to standard output, messages to
+  // standard error; main() reports output that could not be written. NULL if it only has subcommands.
   int (*run)(int argument_count, char **arguments);
 } tool_command;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The picture of `tessera demo`: colours for the rounds of each pixel, as an image file.
+// The image of `tessera demo`: colours for the iterations of each pixel, written as an image file.
 #include "demo_image.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "image.h"
 #include "report.h"
 
-// From dark blue over white and yellow to dark red and around again; the set itself is black.
+// Colours go from dark blue over white and yellow to dark red, and repeat; the set itself is black.
 static void colour_of(float rounds, unsigned char *out_pixel) {
   static const unsigned char stops[][3] = {{0, 7, 100}, {32, 107, 203}, {237, 255, 255}, {255, 170, 0}, {90, 10, 20}};
   enum { STOPS = sizeof stops / sizeof stops[0], ROUNDS_PER_STOP = 8 };

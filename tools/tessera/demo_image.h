@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The picture of `tessera demo`: colours for the rounds of each pixel, as an image file.
+// The image of `tessera demo`: colours for the iterations of each pixel, written as an image file.
 #ifndef TESSERA_TOOL_DEMO_IMAGE_H
 #define TESSERA_TOOL_DEMO_IMAGE_H
 
 #include <stdbool.h>
 
-// `path` ends in .png or .ppm. `rounds`: DEMO_IMAGE_WIDTH times DEMO_IMAGE_HEIGHT of them. False after a message.
+// `path` ends in .png or .ppm. `rounds` has DEMO_IMAGE_WIDTH times DEMO_IMAGE_HEIGHT elements. False after a message.
 bool demo_image_write(const char *path, const float *rounds);
 
 #endif

@@ -17,7 +17,7 @@ enum {
   LAYER_COUNT = LAYER_ROWS * LAYER_OUT,
   SOFTMAX_COUNT = SOFTMAX_ROWS * SOFTMAX_COLS,
   IMAGE_COUNT = DEMO_IMAGE_WIDTH * DEMO_IMAGE_HEIGHT,
-  INPUT_COUNT = 2 * CHAIN_COUNT  // the most that a program takes
+  INPUT_COUNT = 2 * CHAIN_COUNT  // the largest number of inputs that a program takes
 };
 
 // --- Plain C ------------------------------------------------------------------------------------------------------------
@@ -106,7 +106,7 @@ static void expect_softmax(const float *inputs, double *out_result) {
 
 // --- A kernel of one's own: the Mandelbrot set ------------------------------------------------------------------------------------
 
-// The whole set at three pixels to two.
+// The whole Mandelbrot set, at an aspect ratio of three to two.
 static const float image_left = -2.4f, image_top = -1.2f, image_step = 2.4f / DEMO_IMAGE_HEIGHT;
 
 static const char image_text[] =
@@ -146,8 +146,8 @@ static tsr_status run_image(tsr_device *device, const float *inputs, float *out_
   return status;
 }
 
-// Rounding an f64 result of two f32 numbers to f32 gives what f32 arithmetic gives: so each step rounds as the kernel does, and no
-// compiler can join two of them into a multiply-add.
+// Rounding the f64 result of two f32 numbers to f32 gives the result of f32 arithmetic. So each step rounds as the
+// kernel does, and no compiler can fuse two steps to a multiply-add.
 static float plain_multiply(float a, float b) { return (float)((double)a * b); }
 static float plain_add(float a, float b) { return (float)((double)a + b); }
 

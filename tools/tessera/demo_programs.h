@@ -7,30 +7,30 @@
 
 enum { DEMO_PROGRAM_COUNT = 4, DEMO_IMAGE_WIDTH = 720, DEMO_IMAGE_HEIGHT = 480, DEMO_IMAGE_ROUNDS = 256 };
 
-// The same inputs and the same right answers for all devices, on the host.
+// Inputs and expected results on the host, the same for all devices.
 typedef struct demo_data {
-  float *inputs;                         // random numbers from -2 to 2, of which each program takes its first ones
+  float *inputs;                         // random numbers from -2 to 2; each program takes the first ones it needs
   double *expected[DEMO_PROGRAM_COUNT];  // computed in f64
 } demo_data;
 
 typedef struct demo_program {
   const char *name;  // "layer"
   const char *what;  // "gelu(x w + b)"
-  const char *why;   // of the bound
-  double bound;      // largest absolute difference from the reference that is right
-  size_t count;      // elements of the result
+  const char *why;   // the reason for the bound
+  double bound;      // largest permitted absolute difference from the reference
+  size_t count;      // number of elements in the result
 
-  // Records and runs it, and reads the result. Returns the status of what failed.
+  // Records and runs the program, and reads the result. Returns the status of the first failure.
   tsr_status (*run)(tsr_device *device, const float *inputs, float *out_result);
   void (*expect)(const float *inputs, double *out_result);
 } demo_program;
 
 extern const demo_program demo_programs[DEMO_PROGRAM_COUNT];
 
-// The one whose result is the image: rounds per pixel, row after row.
+// The program whose result is the image: iterations per pixel, row by row.
 enum { DEMO_IMAGE_PROGRAM = DEMO_PROGRAM_COUNT - 1 };
 
-// False if memory is out; deinit is right in any case.
+// False if memory is out. Call demo_data_deinit in any case.
 bool demo_data_init(demo_data *data);
 void demo_data_deinit(demo_data *data);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Naming a device on the command line, the same for every command.
+// Selecting a device on the command line, the same for every command.
 #include "device_choice.h"
 
 #include <ctype.h>
@@ -21,7 +21,7 @@ char *device_format(const char *backend, int index, char *text) {
 
 // --- Reading ----------------------------------------------------------------------------------------------------------
 
-// "7". False for anything else.
+// Reads an index such as "7". False for anything else.
 static bool read_index(const char *text, int *out_index) {
   char *end = NULL;
   long index = strtol(text, &end, 10);
@@ -30,7 +30,7 @@ static bool read_index(const char *text, int *out_index) {
   return is_index;
 }
 
-// "cuda" or "cuda:1". False for anything else.
+// Reads "cuda" or "cuda:1". False for anything else.
 static bool read_name(const char *text, char *backend, int *out_index) {
   size_t length = strcspn(text, ":");
   if (length >= TSR_NAME_BYTES || !isalpha((unsigned char)text[0])) return false;
@@ -95,7 +95,7 @@ bool device_choice_is_unlisted(const device_choice *choice, const tsr_discovery 
 
 // --- Saying that it is not there --------------------------------------------------------------------------------------
 
-// The choice as a person would type it: "cuda:1", "cuda", or "1".
+// The selection as a person would type it: "cuda:1", "cuda", or "1".
 static void format_choice(const device_choice *choice, char *text) {
   if (!choice->backend[0]) snprintf(text, DEVICE_TEXT_BYTES, "%d", choice->index);
   else if (choice->index < 0) snprintf(text, DEVICE_TEXT_BYTES, "%s", choice->backend);
@@ -112,7 +112,7 @@ static void print_unknown_backend(const char *backend, const tsr_discovery *foun
   for (int b = 0; b < count; b++) fprintf(stderr, "%s %s", b ? "," : "", names[b]);
 }
 
-// "tessera: there is no device 'cuda:1': cuda has 1 device, numbered from 0"
+// Prints "tessera: there is no device 'cuda:1': cuda has 1 device, numbered from 0".
 static int report_absent(const device_choice *choice, const tsr_discovery *found) {
   char text[DEVICE_TEXT_BYTES];
   const tsr_backend_report *backend = find_backend(choice, found);
@@ -150,7 +150,7 @@ tsr_status device_open_exactly(const char *backend, int index, tsr_device **out_
   return status;
 }
 
-// As the descriptor cannot say "any index", the choice goes through the settings.
+// The descriptor cannot express "any index", so the selection is passed through the settings.
 static tsr_status open_chosen(const device_choice *choice, tsr_device **out_device) {
   char index[16];
   snprintf(index, sizeof index, "%d", choice->index);
@@ -164,7 +164,7 @@ int device_choice_open(const device_choice *choice, tsr_device **out_device) {
   tsr_status status = open_chosen(choice, out_device);
   if (status == TSR_OK) return EXIT_DONE;
   if (status != TSR_ERR_UNAVAILABLE) return report_error();
-  char message[1024];  // discovery may replace it
+  char message[1024];  // a copy, since discovery may replace the message
   snprintf(message, sizeof message, "%s", tsr_last_error());
   if (device_choice_is_made(choice) && tsr_discover(&found) == TSR_OK && !takes_any(choice, found)) {
     report_absent(choice, found);

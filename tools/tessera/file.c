@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Whole files, read and written.
+// Reads and writes whole files.
 #include "file.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A command's help, laid out like a manual page, made from its declaration.
+// Prints a command's help, in the layout of a manual page, from its declaration.
 #include "help.h"
 
 #include <stdio.h>
@@ -34,7 +34,7 @@ void help_section(const char *heading, const char *text) {
   text_print_wrapped(stdout, text, INDENT, width() - INDENT);
 }
 
-// "tessera devices", or "tessera" for the program itself
+// Formats "tessera devices", or "tessera" for the program itself.
 static void format_name(const command_spec *command, char term[HELP_TERM_BYTES]) {
   snprintf(term, HELP_TERM_BYTES, "tessera%s%s", command->name ? " " : "", command->name ? command->name : "");
 }
@@ -46,7 +46,7 @@ void help_format_usage(const option_spec *option, char term[HELP_TERM_BYTES]) {
            value ? value : "", option->list ? " ..." : "", is_required ? "" : "]");
 }
 
-// "-k, --kernel NAME"
+// Formats "-k, --kernel NAME".
 static void format_term(const option_spec *option, char term[HELP_TERM_BYTES]) {
   char letter[] = "-?, ";
   letter[1] = option->letter;
@@ -64,7 +64,7 @@ void help_format_option(const option_spec *option, char term[HELP_TERM_BYTES], c
   }
 }
 
-// Prints one part of the usage, on a new line if it does not fit on this one.
+// Prints one part of the usage, on a new line if it does not fit on the current one.
 static void print_part(const char *part, int indent, int *column) {
   int columns = 1 + (int)strlen(part);
   if (*column + columns > width()) {

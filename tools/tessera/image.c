@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Pictures written to files. A PNG is written without compression, in the stored blocks of deflate: its size is that of the
-// pixels, and the writer stays a page long.
+// Writes images to files. A PNG is written without compression, in stored blocks of deflate: the file is as large as
+// the pixels, but the writer is short.
 #include "image.h"
 
 #include <stdint.h>
@@ -13,11 +13,11 @@
 
 enum {
   STORED_MOST = 65535,                                       // bytes in one stored block
-  STORED_HEADER = 5,                                         // its kind, its length, and the length inverted
+  STORED_HEADER = 5,                                         // its kind, its length, and the inverted length
   CHUNK_EXTRA = 12,                                          // length, name and checksum around the data of a chunk
   IHDR_BYTES = 13,                                           // width, height, depth, colours, and three zeros
   ZLIB_EXTRA = 6,                                            // two bytes before the blocks, a checksum after them
-  PNG_EXTRA = 8 + 3 * CHUNK_EXTRA + IHDR_BYTES + ZLIB_EXTRA  // all but the blocks
+  PNG_EXTRA = 8 + 3 * CHUNK_EXTRA + IHDR_BYTES + ZLIB_EXTRA  // everything but the blocks
 };
 
 static bool ends_with(const char *path, const char *ending) {
@@ -66,14 +66,14 @@ static unsigned char *begin_chunk(unsigned char *to, const char *name, size_t by
   return to + 4;
 }
 
-// Ends a chunk whose `bytes` of data stand before `end`: the checksum counts the name, too.
+// Ends a chunk whose `bytes` of data are before `end`. The checksum includes the name.
 static unsigned char *end_chunk(unsigned char *end, size_t bytes) {
   return put_32(end, crc32_of(end - bytes - 4, bytes + 4));
 }
 
 static size_t row_bytes(const image_data *picture) { return 1 + picture->width * (size_t)picture->channels; }
 
-// The rows as PNG has them: each after a byte that says how it is filtered, which is 0 for not at all.
+// Writes the rows in PNG's form: each is preceded by a byte for its filter; 0 means none.
 static void put_rows(unsigned char *to, const image_data *picture) {
   size_t bytes = row_bytes(picture) - 1;
   for (size_t y = 0; y < picture->height; y++) {
@@ -86,7 +86,7 @@ static void put_rows(unsigned char *to, const image_data *picture) {
 static unsigned char *put_blocks(unsigned char *to, const unsigned char *data, size_t bytes) {
   for (size_t at = 0; at < bytes; at += STORED_MOST) {
     size_t length = bytes - at < STORED_MOST ? bytes - at : STORED_MOST;
-    *to++ = at + length == bytes;  // the last one
+    *to++ = at + length == bytes;  // whether it is the last block
     *to++ = (unsigned char)length;
     *to++ = (unsigned char)(length >> 8);
     *to++ = (unsigned char)~length;
@@ -97,25 +97,25 @@ static unsigned char *put_blocks(unsigned char *to, const unsigned char *data, s
   return to;
 }
 
-// `to` has room for PNG_EXTRA and the blocks. `rows` are `bytes` as put_rows makes them. Returns the end.
+// `to` has room for PNG_EXTRA and the blocks. `rows` are `bytes` made by put_rows. Returns the end.
 static unsigned char *put_png(unsigned char *to, const image_data *picture, const unsigned char *rows, size_t bytes,
                               size_t block_bytes) {
   memcpy(to, "\x89PNG\r\n\x1a\n", 8);
   to = begin_chunk(to + 8, "IHDR", IHDR_BYTES);
   to = put_32(put_32(to, (uint32_t)picture->width), (uint32_t)picture->height);
-  memcpy(to, (unsigned char[]){8, picture->channels == 3 ? 2 : 0, 0, 0, 0}, 5);  // 8 bits, colours or grey
+  memcpy(to, (unsigned char[]){8, picture->channels == 3 ? 2 : 0, 0, 0, 0}, 5);  // 8 bits, colour or grey
   to = end_chunk(to + 5, IHDR_BYTES);
 
   to = begin_chunk(to, "IDAT", ZLIB_EXTRA + block_bytes);
   *to++ = 0x78;  // deflate with a window of 32 KiB
-  *to++ = 0x01;  // makes the two a multiple of 31
+  *to++ = 0x01;  // makes the two bytes a multiple of 31
   to = put_32(put_blocks(to, rows, bytes), adler32_of(rows, bytes));
   to = end_chunk(to, ZLIB_EXTRA + block_bytes);
   return end_chunk(begin_chunk(to, "IEND", 0), 0);
 }
 
 static bool write_png(const char *path, const image_data *picture) {
-  size_t most = INT32_MAX;  // of anything in the format
+  size_t most = INT32_MAX;  // the largest number that the format permits
   bool is_possible = picture->width > 0 && picture->height > 0 && picture->height <= most / 2 &&
                      picture->width <= most / 3 && row_bytes(picture) <= most / 2 / picture->height;
   if (!is_possible) {

@@ -39,7 +39,7 @@ static void put_string(FILE *out, const char *text) {
 
 static void new_line(json_writer *json) { fprintf(json->out, "\n%*s", 2 * json->depth, ""); }
 
-// What stands before a value: comma, line break, key.
+// Writes what precedes a value: comma, line break, key.
 static void begin_value(json_writer *json, const char *key) {
   if (json->depth == 0) {
     assert(!key && !json->is_done);

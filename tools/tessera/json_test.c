@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Unit tests of the JSON writer. The files under test are included: the program is no library to link with.
+// Unit tests of the JSON writer. The tested files are included, because the program is not a library to link with.
 #include "support/test.h"
 
 #include "json.c"  // NOLINT(bugprone-suspicious-include)
 #include "text.c"  // NOLINT(bugprone-suspicious-include)
 
-// What was written so far, in memory of this file.
+// Returns what was written so far, in a static buffer.
 static const char *written(FILE *out) {
   static char text[4096];
   rewind(out);
@@ -47,9 +47,9 @@ TEST(json_keeps_utf8_and_replaces_what_is_none) {
                     "b"),
             "\"a\\ufffdb\"\n");
   CHECK_STR(as_json("\xc3"), "\"\\ufffd\"\n");                                   // cut short
-  CHECK_STR(as_json("\xc0\xaf"), "\"\\ufffd\\ufffd\"\n");                        // longer than need be
-  CHECK_STR(as_json("\xed\xa0\x80"), "\"\\ufffd\\ufffd\\ufffd\"\n");             // half of a pair
-  CHECK_STR(as_json("\xf4\x90\x80\x80"), "\"\\ufffd\\ufffd\\ufffd\\ufffd\"\n");  // past the last
+  CHECK_STR(as_json("\xc0\xaf"), "\"\\ufffd\\ufffd\"\n");                        // longer than necessary
+  CHECK_STR(as_json("\xed\xa0\x80"), "\"\\ufffd\\ufffd\\ufffd\"\n");             // half of a surrogate pair
+  CHECK_STR(as_json("\xf4\x90\x80\x80"), "\"\\ufffd\\ufffd\\ufffd\\ufffd\"\n");  // beyond the last code point
 }
 
 TEST(json_text_null_is_null) { CHECK_STR(as_json(NULL), "null\n"); }

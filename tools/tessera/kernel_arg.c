@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The arguments of `tessera kernel run`: numbers for scalars, a small notation for buffers.
+// The arguments of `tessera kernel run`: numbers for scalars, a short notation for buffers.
 #include "kernel_arg.h"
 
 #include <ctype.h>
@@ -20,7 +20,7 @@
 
 enum { MOST_ELEMENT_BYTES = 8 };
 
-// Of a pipe or a device, which may have no end, where no shape says how much is wanted.
+// Limit for a pipe or a device, which may be endless, if no shape says how many bytes are wanted.
 #define MOST_STREAM_BYTES ((size_t)1 << 30)
 
 TEXT_FORMAT(2, 3)
@@ -72,7 +72,7 @@ static bool parse_scalar(const char *text, kernel_arg *arg, char *message) {
   return true;
 }
 
-// One element of a list, which must hold a whole number exactly.
+// Reads one element of a list; an integer must fit exactly.
 static bool put_number(const char *text, tsr_dtype dtype, void *to, char *message) {
   int64_t integer = 0, back = 0;
   double real = 0;
@@ -94,7 +94,7 @@ static void put_real(kernel_arg *arg, size_t index, double value) {
   tsr_convert(arg->param.dtype, to, TSR_F64, &value, 1);
 }
 
-// splitmix64: the same seed gives the same numbers everywhere
+// splitmix64: the same seed gives the same numbers everywhere.
 static uint64_t next_random(uint64_t *state) {
   uint64_t z = *state += 0x9E3779B97F4A7C15u;
   z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
@@ -102,7 +102,7 @@ static uint64_t next_random(uint64_t *state) {
   return z ^ z >> 31;
 }
 
-// Floats from 0 to below 1, integers from 0 to 99, truth values.
+// Fills with floats from 0 to below 1, integers from 0 to 99, or truth values.
 static bool fill_random(kernel_arg *arg, const char *seed, char *message) {
   int64_t state = 0;
   if (seed && !parse_integer(seed, TSR_I64, &state, message)) return false;
@@ -141,7 +141,7 @@ static bool fill_from_file(kernel_arg *arg, const char *path, char *message) {
                tsr_dtype_name(arg->param.dtype), arg->bytes);
 }
 
-// Letters that cannot begin a number of this dtype.
+// Whether the text begins with letters that cannot begin a number of this dtype.
 static bool is_word(const char *text, tsr_dtype dtype) {
   bool is_number = dtype == TSR_BOOL
                        ? text[0] == 't' || text[0] == 'f'
@@ -152,7 +152,7 @@ static bool is_word(const char *text, tsr_dtype dtype) {
 static bool fill(kernel_arg *arg, const char *contents, char *message) {
   bool is_out = strcmp(contents, "out") == 0;
   if (is_out && arg->param.access != TSR_ACCESS_OUT) return wrong(message, "is read, so 'out' is not enough for it");
-  if (is_out || strcmp(contents, "zeros") == 0) return true;  // as it is
+  if (is_out || strcmp(contents, "zeros") == 0) return true;  // the memory is already zero
   if (contents[0] == '@') return fill_from_file(arg, contents + 1, message);
   if (strcmp(contents, "rand") == 0) return fill_random(arg, NULL, message);
   if (strncmp(contents, "rand:", 5) == 0) return fill_random(arg, contents + 5, message);
@@ -191,7 +191,7 @@ static bool check_dtype(const char *name, const kernel_arg *arg, char *message) 
   return dtype == arg->param.dtype || wrong(message, "is %s, not %s", tsr_dtype_name(arg->param.dtype), name);
 }
 
-// Zeroed memory for the shape.
+// Allocates zeroed memory for the shape.
 static bool reserve(kernel_arg *arg, char *message) {
   int64_t count = 0;
   size_t element = tsr_dtype_bytes(arg->param.dtype);
@@ -203,7 +203,7 @@ static bool reserve(kernel_arg *arg, char *message) {
                             tsr_dtype_name(arg->param.dtype));
 }
 
-// The file alone: as many elements as it has.
+// Reads a file without a shape: as many elements as it has.
 static bool parse_file(const char *path, kernel_arg *arg, char *message) {
   size_t element = tsr_dtype_bytes(arg->param.dtype);
   message[0] = '\0';
@@ -219,7 +219,7 @@ static bool parse_file(const char *path, kernel_arg *arg, char *message) {
 
 // --- Output files ---------------------------------------------------------------------------------------------------
 
-// Channels of the picture that a buffer holds: u8 of HEIGHTxWIDTH or HEIGHTxWIDTHx3. 0: it is none.
+// The number of channels if the buffer holds an image: u8 of HEIGHTxWIDTH or HEIGHTxWIDTHx3. 0: it does not.
 static int channels_of(const kernel_arg *arg) {
   const tsr_shape *shape = &arg->shape;
   if (arg->param.dtype != TSR_U8) return 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the `tessera kernel` commands share: reading a file of kernels, and building one of them.
+// Functions shared by the `tessera kernel` commands: reading a file of kernels, and building one of them.
 #include "kernel_source.h"
 
 #include <stdio.h>
@@ -10,13 +10,13 @@
 #include "file.h"
 #include "report.h"
 
-enum { MOST_BYTES = 1 << 20 };  // the language's own limit
+enum { MOST_BYTES = 1 << 20 };  // the limit of the language
 
 char *kernel_source_read(const char *path, size_t *out_bytes) { return file_read(path, MOST_BYTES, out_bytes); }
 
 int kernel_source_report(void) {
   switch (tsr_last_error_status()) {
-    case TSR_ERR_BUILD: {  // as a compiler prints it
+    case TSR_ERR_BUILD: {  // print it as a compiler does
       const char *message = tsr_last_error();
       size_t length = strlen(message);
       fprintf(stderr, "%s%s", message, length > 0 && message[length - 1] == '\n' ? "" : "\n");

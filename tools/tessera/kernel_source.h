@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the `tessera kernel` commands share: reading a file of kernels, and building one of them.
+// Functions shared by the `tessera kernel` commands: reading a file of kernels, and building one of them.
 #ifndef TESSERA_TOOL_KERNEL_SOURCE_H
 #define TESSERA_TOOL_KERNEL_SOURCE_H
 
@@ -9,14 +9,14 @@
 
 enum { KERNEL_MAX_DEFINES = 32 };
 
-// Which kernel, with what: the values of -k, -D and --checked.
+// The selected kernel and its parameters: the values of -k, -D and --checked.
 typedef struct kernel_choice {
   const char *kernel;
   option_list defines;
   bool is_checked;
 } kernel_choice;
 
-// The three options, for the list of a command. `choice` is a static kernel_choice.
+// The three options, for a command's list of options. `choice` is a static kernel_choice.
 #define OPTION_KERNEL(choice)                                                                  \
   {                                                                                            \
     .name = "kernel", .letter = 'k', .value_name = "NAME", .help = "which kernel of the file", \
@@ -31,13 +31,13 @@ typedef struct kernel_choice {
 #define OPTION_CHECKED(choice) \
   { .name = "checked", .help = "make an index out of range an error; slower", .flag = &(choice).is_checked }
 
-// The text of a file of kernels; "-" is standard input. The caller frees it. NULL after a message.
+// Reads a file of kernels; "-" is standard input. The caller frees the text. NULL after a message.
 char *kernel_source_read(const char *path, size_t *out_bytes);
 
 // Builds a kernel of the file. Returns EXIT_DONE, or another exit code after a message; then `*out_kernel` is NULL.
 int kernel_source_build(const char *path, const kernel_choice *choice, tsr_kernel **out_kernel);
 
-// Prints the last error of a kernel that was built, emitted or launched. Returns the exit code that goes with it.
+// Prints the last error of building, emitting or launching a kernel. Returns the matching exit code.
 int kernel_source_report(void);
 
 #endif

@@ -40,7 +40,7 @@ static const command_spec program = {
     .example = "tessera devices",
 };
 
-// "run" for the command "kernel run"
+// Returns "run" for the command "kernel run".
 static const char *last_word(const tool_command *command) {
   const char *space = strrchr(command->spec.name, ' ');
   return space ? space + 1 : command->spec.name;
@@ -101,7 +101,7 @@ static const option_spec help_options[] = {
     {.name = "man", .help = "print the manual page of the whole program, for man -l", .flag = &wants_manual},
 };
 
-// Here and not in a file of its own, since it needs the table.
+// It is here and not in its own file, because it needs the table of commands.
 const tool_command command_help = {
     .spec = {.name = "help",
              .summary = "show the help of a command",
@@ -128,7 +128,7 @@ static int run_command(const tool_command *parent, int argc, char **argv) {
   return EXIT_DONE;
 }
 
-// `tessera` alone, or with an option before any command.
+// `tessera` alone, or with an option before a command.
 static int run_program(int argc, char **argv) {
   int argument_count = 0;
   char message[OPTIONS_MESSAGE_BYTES];

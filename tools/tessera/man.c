@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The manual page of the whole program, in the man macros of roff.
+// Prints the manual page of the whole program, in roff's man macros.
 //
-// It has all that `tessera help` shows, each thing once: the exit codes are those of every command.
+// It contains everything that `tessera help` shows, once: the exit codes are the same for every command.
 #include "man.h"
 
 #include <ctype.h>
@@ -13,7 +13,7 @@
 
 // --- Text ---------------------------------------------------------------------------------------------------------------
 
-// Prints `bytes` of text so that roff shows them as they are. A dash stays one that can be copied into a shell.
+// Prints `bytes` of text so that roff shows them unchanged. A dash remains one that can be copied into a shell.
 static void put(const char *text, size_t bytes) {
   for (const char *end = text + bytes; text < end; text++) {
     if (*text == '\\') fputs("\\e", stdout);
@@ -25,7 +25,7 @@ static void put(const char *text, size_t bytes) {
 
 static void put_text(const char *text) { put(text, strlen(text)); }
 
-// Lines separated by newlines, an empty one between paragraphs. A line may not begin as a request of roff does.
+// Prints lines separated by newlines, with an empty line between paragraphs. A line may not begin like a roff request.
 static void put_lines(const char *text) {
   while (*text) {
     size_t bytes = strcspn(text, "\n");
@@ -43,7 +43,7 @@ static void put_request(const char *request, const char *text) {
   fputc('\n', stdout);
 }
 
-// A term in bold and its meaning, indented below.
+// Prints a term in bold and its meaning, indented below.
 static void put_term(const char *term, const char *meaning) {
   fputs(".TP\n", stdout);
   put_request(".B", term);
@@ -106,7 +106,7 @@ static void put_command(const tool_command *command) {
 
 // --- The page -----------------------------------------------------------------------------------------------------------
 
-// The settings themselves change from version to version: 'tessera config' has them with their meanings.
+// Does not list the settings, which change between versions: 'tessera config' prints them with their meanings.
 static void put_environment(void) {
   put_capitals(".SH", "Environment");
   put_term("TESSERA_...",

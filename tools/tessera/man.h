@@ -5,7 +5,7 @@
 
 #include "commands.h"
 
-// Prints tessera(1) in the man macros on standard output.
+// Prints tessera(1) in roff's man macros on standard output.
 void man_print(const command_spec *program, const command_list *commands);
 
 #endif

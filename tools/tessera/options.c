@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Command-line options, declared in a list.
+// Parses command-line options that are declared in a list.
 #include "options.h"
 
 #include <assert.h>
@@ -20,7 +20,7 @@ typedef struct parser {
   const command_spec *command;
   int argc;
   char **argv;
-  int at;  // the argument being read
+  int at;  // index of the argument being read
   bool is_given[MAX_OPTIONS];
   char *message;
 } parser;
@@ -49,7 +49,7 @@ static const option_spec *find_letter(const parser *p, char letter) {
   return NULL;
 }
 
-// `given` is the option without its value, with its dashes.
+// `given` is the option with its dashes, without its value.
 static options_outcome unknown_option(parser *p, const char *given) {
   const char *names[MAX_OPTIONS + 1];
   size_t count = 0;
@@ -66,7 +66,7 @@ static options_outcome read_count(parser *p, const option_spec *option, const ch
   char *end = NULL;
   errno = 0;
   unsigned long long number = strtoull(value, &end, 10);
-  bool is_number = isdigit((unsigned char)value[0]) && *end == '\0';  // strtoull takes "-1" and " 1"
+  bool is_number = isdigit((unsigned char)value[0]) && *end == '\0';  // strtoull would accept "-1" and " 1"
   if (!is_number || number == 0) {
     return wrong(p, "--%s takes a whole number from 1, not '%s'", option->name, value);
   }
@@ -93,7 +93,7 @@ static options_outcome read_list(parser *p, const option_spec *option, const cha
   return OPTIONS_OK;
 }
 
-// The value that stands with the option, or the next argument. NULL if there is none: an option cannot be a value.
+// The value attached to the option, or the next argument. NULL if there is none: a value cannot begin with "--".
 static const char *take_value(parser *p, const char *attached) {
   if (attached) return attached;
   if (p->at + 1 >= p->argc || strncmp(p->argv[p->at + 1], "--", 2) == 0) return NULL;
@@ -116,7 +116,7 @@ static options_outcome read_value(parser *p, const option_spec *option, const ch
   return OPTIONS_OK;
 }
 
-// "-k NAME", "-kNAME"
+// Reads "-k NAME" or "-kNAME".
 static options_outcome read_letter(parser *p) {
   const char *given = p->argv[p->at];
   const option_spec *option = find_letter(p, given[1]);
@@ -135,7 +135,7 @@ static options_outcome read_option(parser *p) {
   return unknown_option(p, given);
 }
 
-// A dash alone is an argument, and so is a negative number.
+// A single dash is an argument, and so is a negative number.
 static bool is_option(const char *given) {
   if (given[0] != '-' || given[1] == '\0') return false;
   const char *digits = given + (given[1] == '.' ? 2 : 1);
@@ -170,7 +170,7 @@ options_outcome options_parse(const command_spec *command, int argc, char **argv
     } else if (*out_argument_count >= command->argument_max) {
       return wrong(&p, "unexpected argument '%s'; --help shows what is allowed", given);
     } else {
-      argv[++*out_argument_count] = given;  // never ahead of the one being read
+      argv[++*out_argument_count] = given;  // never overwrites an argument that was not read yet
     }
   }
   return check_required(&p);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Unit tests of the option parser. The file under test is included: the program is no library to link with.
+// Unit tests of the option parser. The tested file is included, because the program is not a library to link with.
 #include "support/test.h"
 
 #include "options.c"  // NOLINT(bugprone-suspicious-include)
@@ -27,7 +27,7 @@ static const option_spec required_options[] = {
 static const command_spec spec = {.name = "try", .options = options, .option_count = 5, .argument_max = 2};
 static const command_spec required_spec = {.name = "try", .options = required_options, .option_count = 2};
 
-// Parses a line of words that are separated by single spaces.
+// Parses a line of words separated by single spaces.
 static options_outcome parse(const command_spec *command, const char *line) {
   static char words[256];
   snprintf(words, sizeof words, "try %s", line);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Patterns of names, as --op takes them.
+// Name patterns, as --op takes them.
 #include "pattern.h"
 
 #include <string.h>

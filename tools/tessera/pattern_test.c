@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Unit tests of patterns. The file under test is included: the program is no library to link with.
+// Unit tests of patterns. The tested file is included, because the program is not a library to link with.
 #include "support/test.h"
 
 #include "pattern.c"  // NOLINT(bugprone-suspicious-include)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Messages on standard error, and tables on standard output as the terminal wants them.
+// Prints messages on standard error, and texts and tables on standard output in the terminal's width.
 #include "report.h"
 
 #include <errno.h>
@@ -50,7 +50,7 @@ int report_output(int exit_code) {
   errno = 0;
   bool is_flushed = fflush(stdout) == 0;
   if (is_flushed && !ferror(stdout)) return exit_code;
-  // An earlier write may have failed, with a reason that is lost by now.
+  // An earlier write may have failed, and its reason is lost.
   fprintf(stderr, "tessera: the output could not be written%s%s\n", errno ? ": " : "", errno ? strerror(errno) : "");
   return EXIT_ERROR;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Numbers of bytes for people.
+// Formats numbers of bytes for people.
 #include "size.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// "Did you mean …?": the library's own, whose source the program compiles in as well. It is the one thing the program
-// shares with the library beside the public API.
+// "Did you mean …?": the library's own function, whose source is also compiled into the program. Apart from the public
+// API, it is the only thing that the program shares with the library.
 #ifndef TESSERA_TOOL_SUGGEST_H
 #define TESSERA_TOOL_SUGGEST_H
 

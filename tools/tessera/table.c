@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A table of texts with aligned columns.
 //
-// Nothing is printed until all cells are there, since each column is as wide as its widest text.
+// Nothing is printed until all cells are known, since each column is as wide as its widest text.
 #include "table.h"
 
 #include <assert.h>
@@ -11,11 +11,11 @@
 
 enum { MAX_COLUMNS = 16 };
 
-// How a table is printed: the width of each column, where it begins, and where the table ends.
+// How a table is printed: the width of each column, which columns are left out, and the total width.
 typedef struct layout {
   int widths[MAX_COLUMNS];
   bool is_left_out[MAX_COLUMNS];
-  int limit;  // columns of the whole table; 0: none
+  int limit;  // largest width of the whole table; 0: no limit
 } layout;
 
 void table_deinit(table *t) {
@@ -47,7 +47,7 @@ static bool grow(table *t) {
   return true;
 }
 
-// Takes `raw`, which may be NULL.
+// Adds a cell. Frees `raw`, which may be NULL.
 static void add(table *t, char *raw, term_style style, bool spans) {
   char *text = raw ? text_clean(raw) : NULL;
   free(raw);
@@ -100,7 +100,7 @@ static int total_width(const table *t, const layout *l) {
   return total;
 }
 
-// The widest of the columns that can still give a column away, or -1.
+// The widest column that can still become narrower, or -1.
 static int widest_to_shrink(const table *t, const layout *l) {
   int widest = -1;
   for (int column = 0; column < t->column_count; column++) {
@@ -120,7 +120,7 @@ static bool shrink(const table *t, layout *l) {
   return total_width(t, l) <= l->limit;
 }
 
-// Makes the table fit: by narrower columns, else without the optional ones, the last first.
+// Makes the table fit: first with narrower columns, then without the optional columns, the last one first.
 static void squeeze(const table *t, layout *l) {
   layout natural = *l;
   for (int column = t->column_count - 1; column >= 0 && !shrink(t, l); column--) {
@@ -132,7 +132,7 @@ static void squeeze(const table *t, layout *l) {
 
 // --- Printing -----------------------------------------------------------------------------------------------------------
 
-// Spaces are printed only once a text follows, so that no line ends in any.
+// A line being printed. Spaces are only printed when a text follows, so that no line ends with spaces.
 typedef struct line {
   FILE *out;
   int pending;
@@ -145,7 +145,7 @@ static void put(line *l, const char *text, int bytes, term_style style) {
   l->pending = 0;
 }
 
-// How many bytes of `text` go on one line of a cell. A word that is wider than the cell is cut, after a slash if it can be.
+// How many bytes of `text` go on one line of a cell. A word wider than the cell is cut, if possible after a slash.
 static int take_line(const char *text, int width, const char **out_next) {
   int bytes = text_break(text, width, out_next), fitting = text_bytes_within(text, width);
   if (fitting >= bytes || fitting == 0) return bytes;
@@ -158,7 +158,7 @@ static int take_line(const char *text, int width, const char **out_next) {
   return fitting;
 }
 
-// Prints one line of a cell and moves `*text` to what is left of it.
+// Prints one line of a cell and moves `*text` to the rest.
 static void put_cell(line *l, const table_column *column, int width, const char **text, const table_text *cell) {
   bool is_right = column->is_right && !cell->spans;
   const char *next;
@@ -170,7 +170,8 @@ static void put_cell(line *l, const table_column *column, int width, const char 
   *text = next;
 }
 
-// The width of a cell: its column's, or for one that spans all that follows, what the table has left.
+// The width of a cell: that of its column or, for a cell that spans the rest of the row, what is left of the table's
+// width.
 static int cell_width(const table *t, const layout *l, const table_text *cell, int column, int begin) {
   if (!cell->spans) return l->widths[column];
   int end = l->limit ? l->limit : total_width(t, l);
@@ -178,7 +179,7 @@ static int cell_width(const table *t, const layout *l, const table_text *cell, i
   return l->limit && width > end - begin && end - begin > 0 ? end - begin : width;
 }
 
-// Prints one line of the row; false once there is nothing left to print.
+// Prints one line of the row. Returns false when nothing is left to print.
 static bool put_line(const table *t, const layout *l, FILE *out, bool colour, const table_text *cells,
                      const char **texts) {
   line to = {.out = out, .colour = colour};

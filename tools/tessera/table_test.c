@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Unit tests of tables and of text measured in columns. The files under test are included: the program is no library
-// to link with.
+// Unit tests of tables and of text widths. The tested files are included, because the program is not a library to link
+// with.
 #include "support/test.h"
 
 #include "table.c"  // NOLINT(bugprone-suspicious-include)
@@ -56,7 +56,7 @@ TEST(table_lines_have_no_spaces_at_their_end) {
 TEST(table_aligns_by_columns_and_not_by_bytes) {
   table t = begin();
   add_row(&t, "日本", "1", "wide");
-  add_row(&t, "e\xcc\x81t\xc3\xa9", "2", "combining");  // e with a mark after it, t, é
+  add_row(&t, "e\xcc\x81t\xc3\xa9", "2", "combining");  // e with a combining mark, t, é
   CHECK_STR(print(&t, 0, false),
             "Name  Size  Note\n"
             "日本     1  wide\n"

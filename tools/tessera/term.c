@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The terminal: whether there is one, how wide it is, and colour on it.
+// The terminal: whether there is one, its width, and its colours.
 #include "term.h"
 
 #include <stdlib.h>
@@ -46,7 +46,8 @@ static int window_columns(void) {
 void term_init(void) {
   for (int descriptor = STDIN_FILENO; descriptor <= STDERR_FILENO; descriptor++) {
     if (fcntl(descriptor, F_GETFD) != -1 || errno != EBADF) continue;
-    // The wrong way round, so that using it is an error. The lowest free number is this one.
+    // Opened in the wrong mode, so that using it is an error. open() returns the lowest free descriptor, which is this
+    // one.
     if (open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY) == -1) return;
   }
 }
@@ -55,7 +56,7 @@ void term_init(void) {
 bool term_has_colour(void) {
   const char *forbidden = getenv("NO_COLOR"), *kind = getenv("TERM");
   if (forbidden && *forbidden) return false;
-#if !defined(_WIN32)  // there the console needs no TERM
+#if !defined(_WIN32)  // the Windows console needs no TERM
   if (!kind || !*kind) return false;
 #endif
   if (kind && strcmp(kind, "dumb") == 0) return false;
@@ -67,7 +68,7 @@ bool term_is_terminal(void) { return is_terminal(); }
 int term_columns(void) {
   const char *given = getenv("COLUMNS");
   int columns = given ? atoi(given) : 0;
-  if (columns <= 0 && is_terminal()) columns = window_columns();  // a serial line may not know
+  if (columns <= 0 && is_terminal()) columns = window_columns();  // a serial line may not know its width
   return columns > 0 ? columns : 80;
 }
 

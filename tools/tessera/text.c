@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// UTF-8 text measured in terminal columns.
+// The width of UTF-8 text in terminal columns.
 //
-// Widths come from the two short lists below and not from wcwidth(), whose answers depend on the locale.
+// Widths come from the two short lists below and not from wcwidth(), whose results depend on the locale.
 #include "text.h"
 
 #include <stdbool.h>
@@ -12,7 +12,7 @@ typedef struct code_range {
   uint32_t first, last;
 } code_range;
 
-// Marks drawn over the character before them, and characters that are not drawn.
+// Marks drawn over the preceding character, and characters that are not drawn.
 static const code_range combining[] = {
     {0x0300, 0x036F}, {0x0483, 0x0489}, {0x0591, 0x05BD},   {0x0610, 0x061A}, {0x064B, 0x065F}, {0x0900, 0x0902},
     {0x093C, 0x093C}, {0x0E31, 0x0E31}, {0x0E34, 0x0E3A},   {0x0E47, 0x0E4E}, {0x1AB0, 0x1AFF}, {0x1DC0, 0x1DFF},
@@ -51,12 +51,12 @@ int text_decode(const char *text, uint32_t *out_code) {
     return 1;
   }
   int length = byte[0] >= 0xF0 ? 4 : byte[0] >= 0xE0 ? 3 : 2;
-  static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};  // anything less has a shorter form
+  static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};  // a smaller code has a shorter form
   if (byte[0] < 0xC2 || byte[0] > 0xF4) return 1;
 
   uint32_t code = byte[0] & (0xFFu >> (length + 1));
   for (int i = 1; i < length; i++) {
-    if ((byte[i] & 0xC0) != 0x80) return 1;  // the final 0 ends here too
+    if ((byte[i] & 0xC0) != 0x80) return 1;  // also ends at the final NUL
     code = code << 6 | (byte[i] & 0x3Fu);
   }
   bool is_surrogate = code >= 0xD800 && code <= 0xDFFF;

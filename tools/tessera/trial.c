@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Opens each device that discovery found, and tests it.
+// Opens and tests each device that discovery found.
 #include "trial.h"
 
 #include <stdio.h>
@@ -13,7 +13,8 @@ static bool fail_with_last_error(trial *result) {
   return false;
 }
 
-// A backend may look different by now (one was unplugged), hence the check.
+// Opens the device and checks that it is the same one: the backend's devices may have changed since discovery (one may
+// have been unplugged).
 static bool open_device(const char *backend, int index, tsr_device **out_device, trial *result) {
   tsr_device_info info;
   if (device_open_exactly(backend, index, out_device) != TSR_OK) return fail_with_last_error(result);

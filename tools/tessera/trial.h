@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Opens each device that discovery found, and tests it.
+// Opens and tests each device that discovery found.
 #ifndef TESSERA_TOOL_TRIAL_H
 #define TESSERA_TOOL_TRIAL_H
 
@@ -9,11 +9,11 @@
 typedef struct trial {
   bool has_passed;
   tsr_status status;  // of the call that failed
-  char message[512];  // what went wrong; empty if it passed
+  char message[512];  // the error message; empty if it passed
 } trial;
 
-// One result for each device, in the order of the report: backend after backend. The caller frees it; NULL if memory is
-// out. A device that fails does not keep the next from being tested.
+// Returns one result per device, in the order of the report: backend after backend. A device that fails does not
+// prevent the next from being tested. The caller frees the results; NULL if memory is out.
 trial *trial_run_all(const tsr_discovery *found);
 
 // Number of devices in the report.
