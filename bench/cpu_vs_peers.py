@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Tessera on the CPU beside NumPy and PyTorch: the same work, in the same run, on the same number of threads.
+"""Compares Tessera on the CPU with NumPy and PyTorch: the same work, in one run, with the same number of threads.
 
     /usr/bin/python3 bench/cpu_vs_peers.py [--program build/release/bin/tessera] [--threads 2] [--rounds 11]
 
-Tessera is timed by `tessera bench --turns`. Contenders take turns, sample by sample, and a ratio is the median of the rounds'
-ratios: what others do on the machine then touches all of them alike. All have new memory in each round, the peers' in large
-pages (NumPy asks for them, PyTorch would not): where memory happens to lie decides a tenth of what reading it takes. A peer
-that is not installed is left out, with a sentence.
+`tessera bench --turns` times Tessera. The libraries take turns, sample by sample, and a ratio is the median of the ratios
+of all rounds, so that other processes affect all libraries alike. Each library gets new memory in each round, because the
+place of the memory changes the time to read it by a tenth. The peers' memory is in huge pages (NumPy requests them, PyTorch
+would not). A peer that is not installed is left out, with a message.
 """
 import argparse
 import json
@@ -25,7 +25,7 @@ SIDE = 4096
 
 
 def load_peers(threads):
-    """The modules that are there; the variables must be set before they are loaded."""
+    """The installed peers. The environment variables must be set before they are imported."""
     os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = str(threads)
     peers = {}
     try:
@@ -46,9 +46,9 @@ def load_peers(threads):
 
 
 class Row:
-    """One line of the table: a row of `tessera bench`, the peers' code for it, and what it should reach.
+    """One line of the table: a row of `tessera bench`, the peers' code for it, and its goals.
 
-    `goals` are pairs of a contender and the least ratio of its time to Tessera's."""
+    `goals` are pairs of a peer and the smallest wanted ratio of its time to Tessera's."""
 
     def __init__(self, name, title, shape, inputs, numpy=None, torch=None, best=None, goals=()):
         self.name, self.title, self.shape, self.inputs = name, title, shape, inputs
@@ -84,7 +84,7 @@ def rows():
     ]
 
 
-# Row of `tessera bench`, title, most nanoseconds, what NumPy and PyTorch do instead (for scale).
+# Row of `tessera bench`, title, limit in nanoseconds, and the equivalent in NumPy and PyTorch (for comparison).
 COSTS = [
     ("record", "record one operator", 150, None),
     ("small_add", "add two 4-element tensors and read", 1000, "a + b"),
@@ -96,7 +96,7 @@ COSTS = [
 
 
 def tessera(args, ops, size=None):
-    """What `tessera bench --json` says of the rows, by name."""
+    """The results of `tessera bench --json`, by row name."""
     command = [args.program, "bench", "--json", "--backend", "cpu", "--op", ops, "--min-time", "0.1"]
     if size:
         command += ["--size", size]
@@ -127,7 +127,7 @@ def inputs(row, peers):
 
 
 def contenders(row, peers, arrays):
-    """The peers' calls for a row, by contender, on copies of the arrays."""
+    """The calls for a row, by peer, on copies of the arrays."""
     calls = {}
     if not arrays:
         return calls
@@ -147,7 +147,7 @@ def contenders(row, peers, arrays):
 
 
 def take_turns(ours, calls, turns):
-    """Medians by contender of samples of ten milliseconds and more, taken in turns."""
+    """Medians, by library, of samples of at least ten milliseconds, taken in turns."""
     samples = {"tessera": [], **{name: [] for name in calls}}
     counts = {name: max(1, int(1e7 / sample_ns(run, 1))) for name, run in calls.items()}
     for _ in range(turns):
@@ -160,7 +160,7 @@ def take_turns(ours, calls, turns):
 
 
 def measure(row, args, peers):
-    """Times by contender, one per round; and why there are none."""
+    """Times by library, one per round; and the reason if there are none."""
     arrays, times = inputs(row, peers), {}
     for _ in range(args.rounds):
         ours = Tessera(args.program, "cpu", row.name, size=row.shape if len(row.shape) == 2 else None,
@@ -195,7 +195,7 @@ def print_row(row, times, share):
 
 
 def share_of_limit(row, args):
-    """The median of three runs' shares of what the machine gave just then."""
+    """The share of the machine's limit, measured at the same time; the median of three runs."""
     size = "x".join(str(n) for n in row.shape) if len(row.shape) == 2 else None
     return statistics.median(tessera(args, row.name, size)[row.name]["share"] or 0 for _ in range(3))
 
@@ -214,7 +214,7 @@ def print_speeds(args, peers):
 
 
 def small_add_ns(peers):
-    """What adding two 4-element arrays costs in each peer, the result in hand."""
+    """The time to add two 4-element arrays in each peer, including the result."""
     found = {}
     for name, make in (("numpy", lambda m: m.ones(4, dtype=m.float32)), ("torch", lambda m: m.ones(4))):
         if name in peers:

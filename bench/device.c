@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a device costs beside its kernels: small operators, cached memory, copies both ways; and matrix products.
+// Measures the costs of a device apart from its kernels: small operators, cached memory, copies in both directions;
+// and matrix products.
 //
 //   device [backend [part ...]]      default: the best device here, and all parts: small copies layers products
 #include <stdio.h>
@@ -31,7 +32,7 @@ static int by_value(const void *a, const void *b) {
 
 enum { REPEATS = 9 };
 
-// Median time of a call, after one that is not counted.
+// Median time of a call, after one call that is not counted.
 static double median_us(void (*body)(void *), void *user) {
   double times[REPEATS];
   body(user);
@@ -68,7 +69,7 @@ static void take_and_give(void *user) {
   }
 }
 
-// CUDA's own part of it: a kernel that does nothing, launched as often. Printed where the backend is CUDA.
+// The driver's share for CUDA: launches an empty kernel as often. Printed if the backend is CUDA.
 static const char empty_kernel[] =
     ".version 6.0\n.target sm_50\n.address_size 64\n.visible .entry empty(.param .u64 p) { ret; }\n";
 
@@ -103,7 +104,7 @@ static void measure_launches(void) {
 
 static void measure_small(const char *backend) {
   pair both = {0};
-  must(tsr_config_set("eager", "on"));  // every operator is evaluated as it is called
+  must(tsr_config_set("eager", "on"));  // every operator is evaluated when it is called
   must(tsr_device_open(&(tsr_device_desc){.backend = backend}, &both.device));
   both.a = tsr_ones(both.device, TSR_F32, TSR_SHAPE(4));
   both.b = tsr_ones(both.device, TSR_F32, TSR_SHAPE(4));
@@ -135,7 +136,7 @@ static void download(void *user) {
   must(tsr_buffer_download(move->buffer, 0, move->host, COPY_BYTES));
 }
 
-// Host memory that CUDA copies from directly; NULL with other backends. It goes with the process.
+// Host memory from which CUDA copies directly; NULL for other backends. It is freed with the process.
 static char *pinned_memory(const tsr_device *device) {
   cu_context context = NULL;
   void *memory = NULL;
@@ -148,7 +149,7 @@ static char *pinned_memory(const tsr_device *device) {
   return memory;
 }
 
-// The driver's own part of it.
+// The driver's share of a copy.
 typedef struct raw_copy {
   cu_address to;
   const char *from;
@@ -190,7 +191,7 @@ typedef struct product {
   int count;
 } product;
 
-// In eager mode each product is queued as it is called.
+// In eager mode each product is queued when it is called.
 static void multiply(void *user) {
   product *prod = user;
   tsr_tensor *last = NULL;
@@ -203,7 +204,7 @@ static void multiply(void *user) {
   tsr_release(last);
 }
 
-// What networks are made of: a matrix times a vector, and a layer with bias and activation.
+// Typical parts of networks: a matrix times a vector, and a layer with bias and activation.
 typedef struct layer {
   const char *name;
   tsr_dtype dtype;

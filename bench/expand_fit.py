@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Prints src/lang/lower/expand_tables.c: constants of the expansions in f32 and f64 (needs python3-mpmath).
+"""Prints src/lang/lower/expand_tables.c: the constants of the expansions for f32 and f64 (needs python3-mpmath).
 
-f32 polynomials are those of src/backends/cpu/math (bench/math_fit.py); f64 ones interpolate at Chebyshev nodes, which is
-near enough to minimax when a term more is cheap.
+The f32 polynomials are those of src/backends/cpu/math (bench/math_fit.py). The f64 polynomials interpolate at Chebyshev
+nodes, which is close enough to minimax, since one more term is cheap.
 """
 import struct
 
@@ -40,7 +40,7 @@ def fit(f, lo, hi, count):
 
 
 def away(f):
-    """f with the removable singularity at 0 avoided."""
+    """f, evaluated next to 0 instead of at its removable singularity there."""
     return lambda x: f(x if abs(x) > mp.mpf("1e-40") else mp.mpf("1e-40"))
 
 

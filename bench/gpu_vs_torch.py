@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Tessera on a GPU beside PyTorch: the same work on the same GPU, in one call.
+"""Compares Tessera on a GPU with PyTorch: the same work on the same GPU, in one run.
 
     python3 bench/gpu_vs_torch.py [--backend cuda] [--program build/release/bin/tessera] [--only PATTERN] [--quick]
 
-Both take turns, sample after sample: a GPU that gets hot lowers its clock, and what is timed first wins. Tessera is timed by
-`tessera bench --turns`, PyTorch by CUDA events. A row shows both medians, the median of the rounds' ratios (PyTorch's time
-divided by Tessera's; above 1: Tessera is faster), and the most the row may take. Sizes are large: 10 GiB of the GPU's
-memory are used at a time. Without PyTorch or a GPU its column is empty.
+Both take turns, sample by sample, because a hot GPU lowers its clock, which would favour whatever is timed first. Tessera
+is timed by `tessera bench --turns`, PyTorch by CUDA events. A row shows both medians, the median of the ratios of all rounds
+(PyTorch's time divided by Tessera's; above 1: Tessera is faster), and the limit for the row. Sizes are large: up to 10 GiB of
+the GPU's memory are in use. Without PyTorch or a GPU, PyTorch's column is empty.
 """
 import argparse
 import fnmatch
@@ -21,7 +21,7 @@ ROWS = (65536, 4096)
 
 
 class Row:
-    """`name`, `size` and `dtype` are those of `tessera bench`; `most_us` is the most it may take, `vs` the least ratio."""
+    """`name`, `size` and `dtype` are those of `tessera bench`; `most_us` is the longest time, `vs` the smallest ratio wanted."""
 
     def __init__(self, title, name, size, torch, dtype="f32", most_us=None, vs=None, env=None):
         self.title, self.name, self.size, self.torch = title, name, size, torch
@@ -34,7 +34,7 @@ def uniform(torch, dtype, *shape):
 
 
 def elementwise(count, call):
-    """A maker of PyTorch's step on `count` tensors of the row's shape."""
+    """Returns a function that makes PyTorch's step on `count` tensors of the row's shape."""
 
     def make(torch, row):
         shape = row.size if isinstance(row.size, tuple) else (row.size,)
@@ -73,7 +73,7 @@ def matmul(allow_tf32=False):
 
 
 def linear(approximate):
-    """The layer with its bias inside the product, which is PyTorch's fastest form."""
+    """The layer with its bias added by the product, which is PyTorch's fastest form."""
 
     def make(torch, row):
         x, w = uniform(torch, row.dtype, *row.size), uniform(torch, row.dtype, row.size[1], row.size[1])
@@ -169,7 +169,7 @@ class Torch:
 
 
 def take_turns(options, torch, row):
-    """Medians of PyTorch's and Tessera's samples, the median of the rounds' ratios, and why there are none of ours."""
+    """Medians of PyTorch's and Tessera's samples, the median of their ratios, and the reason if Tessera has none."""
     size = row.size if isinstance(row.size, tuple) or not row.size else (row.size, 1)
     ours = Tessera(options.program, options.backend, row.name, row.dtype, size, row.env)
     peer = Torch(torch, row) if torch else None

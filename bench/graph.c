@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the lazy graph costs: recording, planning, compiling, launching; and a fused chain against the memory's speed.
+// Measures the costs of the lazy graph: recording, planning, compiling, launching; and compares a fused chain with the
+// memory bandwidth.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,7 @@ static int by_value(const void *a, const void *b) {
 
 enum { REPEATS = 15 };
 
-// Median over repeats of the time `body` takes per step.
+// Median over several runs of the time that `body` takes per step.
 static double median(void (*body)(tsr_device *device, int steps), tsr_device *device, int steps) {
   double times[REPEATS];
   body(device, steps);
@@ -50,7 +51,7 @@ static void add_and_read(tsr_device *device, int steps) {
   }
 }
 
-// Ten operators; `kind` changes the structure, so that the kernel is new.
+// Ten operators; `kind` changes the expression, so that it needs a new kernel.
 static tsr_tensor *ten(tsr_tensor *x, unsigned kind) {
   for (int i = 0; i < 10; i++, kind >>= 1) x = kind & 1 ? tsr_mul_scalar(x, 1.5) : tsr_add_scalar(x, 0.5);
   return x;

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""A heat map of ratios as a PNG, with nothing but zlib: red where Tessera is slower, white at 1, green where it is faster."""
+"""Writes a heat map of ratios as a PNG, using only zlib: red if Tessera is slower, white at 1, green if it is faster."""
 import math
 import struct
 import zlib
 
 CELL_WIDTH, CELL_HEIGHT, MARGIN = 26, 13, 44
-# 3x5 pixels of each character, a digit of three bits for each line.
+# Glyphs of 3x5 pixels; each digit holds the three bits of one line.
 GLYPHS = {"0": "75557", "1": "26227", "2": "71747", "3": "71717", "4": "55711", "5": "74717", "6": "74757", "7": "71111", "8": "75757",
           "9": "75717", ".": "00002", "a": "25755", "b": "65656", "c": "34443", "d": "65556", "e": "74647", "f": "74644", "g": "34553",
           "h": "55755", "i": "72227", "j": "11152", "k": "55655", "l": "44447", "m": "57755", "n": "65555", "o": "25552", "p": "65644",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How fast the CPU runs kernels: bandwidth of element-wise ones against what the machine gives to plain C, arithmetic
-// of matmuls, and what compiling and launching cost.
+// Measures how fast the CPU runs kernels: the bandwidth of element-wise ones compared with plain C, the arithmetic of
+// matrix products, and the costs of compiling and launching.
 //
 //   build/release/bench/lanes [threads]
 #include <math.h>
@@ -63,7 +63,7 @@ static double time_of(void (*run)(void *), void *user) {
   return seconds() - start;
 }
 
-// The best of several rounds: others use the machine, too.
+// The best of several rounds, because other processes also use the machine.
 static double best_of(void (*run)(void *), void *user, int rounds) {
   double best = 1e9;
   for (int i = 0; i < rounds; i++) best = fmin(best, time_of(run, user));
@@ -98,7 +98,7 @@ __attribute__((target("avx2"))) static void streaming_part(size_t first, size_t 
   _mm_sfence();
 }
 
-// The same, 256 bytes of one array after the other.
+// The same, with 256 bytes of one array after the other.
 __attribute__((target("avx2"))) static void blocked_part(size_t first, size_t last) {
   for (size_t at = first; at < last; at += 64) {
     __m256 product[8];
@@ -129,7 +129,7 @@ static void limit_part(void *user, int part) {
   plain_part(first, last);
 }
 
-// Three reads and a write of every element by a plain loop, with stores past the caches where there are such.
+// A plain loop that reads three arrays and writes one, with stores that bypass the caches if possible.
 static void limit_loop(void *user) { tsri_parallel(threads, threads, limit_part, user); }
 
 static const char *const elementwise_text =
@@ -147,7 +147,7 @@ static const char *const elementwise_text =
     "kernel copy_(in f32 a[], in f32 b[], in f32 c[], out f32 y[], u32 n) { u32 i = global.x; if (i < n) y[i] = a[i]; "
     "}\n";
 
-// Rounds of the plain loop and of the kernel in turn, so that both see the same disturbances.
+// Runs the plain loop and the kernel in turn, so that both see the same disturbances.
 static void elementwise(void) {
   static const struct {
     const char *name;

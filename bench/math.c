@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Nanoseconds per element of the transcendental functions, by SIMD level: our own, SLEEF's, and the C library's one by
-// one; then 10^7 f32 on two threads, to be held against bench/math_torch.py.
+// Nanoseconds per element of the transcendental functions, by SIMD level: our own, SLEEF's, and the C library's, one
+// element at a time; then 10^7 f32 on two threads, for comparison with bench/math_torch.py.
 //
 //   math [FUNCTION…]
 #include <math.h>
@@ -17,7 +17,7 @@ enum { LANES = 1024, REPEATS = 200, FEW_REPEATS = 25, TRIES = 9, ARRAY = 1000000
 typedef struct function {
   const char *name;
   tsri_math_op op;
-  double low, high;  // arguments are spread over this range
+  double low, high;  // range of the arguments
   float (*libm_f32)(float);
   float (*libm_pair_f32)(float, float);
 } function;
@@ -50,7 +50,7 @@ static void fill_arguments(const function *f) {
   }
 }
 
-// Best of TRIES; -1 where there is no function.
+// The best of TRIES; -1 if there is no such function.
 static double time_f32(tsri_math_f32 run) {
   if (!run) return -1.0;
   uint64_t best = UINT64_MAX;

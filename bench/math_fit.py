@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Prints the polynomial coefficients of src/backends/cpu/math: near minimax (needs python3-mpmath and numpy).
+"""Prints nearly minimax polynomial coefficients for src/backends/cpu/math (needs python3-mpmath and numpy).
 
-Each fit is f(x) ~ sum c[j] x^j on [lo, hi] in the sense of the largest |weight * error|. Coefficients are rounded one by
-one, lowest power first, and the others fitted again around those already rounded.
+Each fit is f(x) ~ sum c[j] x^j on [lo, hi], with the smallest maximum of |weight * error|. Coefficients are rounded one by
+one, lowest power first; after each, the remaining ones are fitted again.
 """
 import struct
 import sys
@@ -23,10 +23,11 @@ def round_f64(x):
 
 
 def lawson(points, powers, rounds=300):
-    """Coefficients for `powers` that come near the smallest max |w (t - p(x))| over points (x, t, w).
+    """Coefficients for `powers` that nearly minimise the maximum of |w (t - p(x))| over the points (x, t, w).
 
-    Lawson's iteration: least squares, with more weight each time where the error is large. Slower to converge than
-    Remez' exchange, but it needs no alternation, which x^j, x^(j+1), ... lose on an interval around 0.
+    Lawson's iteration: repeated least squares, each time with more weight where the error is large. It converges
+    more slowly than Remez' exchange, but does not need the alternation property, which x^j, x^(j+1), ... do not have on
+    an interval around 0.
     """
     x = np.array([float(p[0]) for p in points])
     t = np.array([float(p[1]) for p in points])
@@ -47,7 +48,7 @@ def lawson(points, powers, rounds=300):
 
 
 def fit(name, target, weight, lo, hi, count, rounding=round_f32):
-    """`count` coefficients of a polynomial in x, rounded in turn."""
+    """`count` coefficients of a polynomial in x, rounded one after the other."""
     lo, hi = mp.mpf(lo), mp.mpf(hi)
     xs = [(lo + hi) / 2 - (hi - lo) / 2 * mp.cos(mp.pi * i / 400) for i in range(401)]
     ts = [target(x) for x in xs]
@@ -72,7 +73,7 @@ def hex_text(c):
 
 
 def series(f, x0=mp.mpf("1e-30")):
-    """f with the removable singularity at 0 avoided."""
+    """f, evaluated next to 0 instead of at its removable singularity there."""
     return lambda x: f(x if abs(x) > x0 else x0)
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""PyTorch's time for what bench/math.c times at its end: 10^7 f32 on 2 threads, in ms (needs python3-torch)."""
+"""PyTorch's times for the last part of bench/math.c: 10^7 f32 on 2 threads, in ms (needs python3-torch)."""
 import sys
 import time
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Largest error of the f32 functions in ULP against the C library's f64 ones, by level: our own, then SLEEF's.
+// Largest error of the f32 functions in ULP, compared with the C library's f64 functions, by level: our own, then
+// SLEEF's.
 //
 //   math_ulp [STRIDE] [FUNCTION…]    every STRIDE-th of the 2^32 floats (default 4099); 1 takes minutes per function
 //
-// Functions of two arguments are tried on 2^32 / STRIDE pairs, spread over all floats and over the usual ones.
+// Functions of two arguments are tested with 2^32 / STRIDE pairs: random bits, and arguments of usual size.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,7 +45,7 @@ static const function functions[] = {
     {"pow", TSRI_MATH_POW, NULL, pow},
 };
 
-// Error of `is` in units of the last place that f32 has at `wanted`; infinity counts as 2^128.
+// The error of `is` in ULP of f32 at `wanted`; infinity counts as 2^128.
 static double ulp_error(float is, double wanted) {
   if (isnan(wanted) || isnan(is)) return isnan(wanted) && isnan(is) ? 0.0 : INFINITY;
   if (!signbit(is) != !signbit(wanted)) return INFINITY;
@@ -74,7 +75,7 @@ static float float_from(uint32_t bits) {
   return x;
 }
 
-// Half of the pairs are any bits, half lie where pow neither overflows nor vanishes.
+// Half of the pairs are random bits; for the others pow neither overflows nor underflows.
 static void random_pair(uint64_t *state, float *a, float *b) {
   uint64_t r = random_bits(state), s = random_bits(state);
   *a = float_from((uint32_t)r);

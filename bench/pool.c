@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// How long the memory pool takes for a cached block, beside malloc and free of the same sizes.
+// Measures how long the memory pool takes for a cached block, compared with malloc and free of the same sizes.
 //
-// One thread, a backend without memory behind it: only the pool's own work is timed. Aim: under 200
-// ns for taking and giving back a cached 4 MiB block.
+// It uses one thread and a backend without memory, so only the pool's own work is timed. Aim: below 200 ns for taking
+// and returning a cached block of 4 MiB.
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +37,7 @@ static void fail(const char *what) {
   exit(1);
 }
 
-// The two allocators behind one signature, so that both pay for the same call.
+// The two allocators with the same signature, so that both have the same call overhead.
 typedef struct allocator {
   const char *name;
   void *(*take)(void *self, size_t bytes);
@@ -65,7 +65,7 @@ static void malloc_give(void *self, void *memory) {
   free(memory);
 }
 
-static void *volatile seen;  // a compiler may drop a malloc whose result nobody sees
+static void *volatile seen;  // uses the result, so that the compiler cannot drop the malloc
 
 static void run_pairs(const allocator *a, size_t bytes) {
   for (int i = 0; i < PAIRS; i++) {
@@ -74,7 +74,7 @@ static void run_pairs(const allocator *a, size_t bytes) {
   }
 }
 
-// `WINDOW` blocks are live; each step gives the oldest back and takes another size.
+// `WINDOW` blocks are live; each step returns the oldest one and takes one of another size.
 static void run_mixed(const allocator *a, const size_t *sizes) {
   void *live[WINDOW];
   for (int i = 0; i < WINDOW; i++) live[i] = a->take(a->self, sizes[i]);
@@ -90,8 +90,8 @@ static int compare_doubles(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-// Median nanoseconds of one take and give. `sizes` NULL: all of `bytes`. The first run only warms
-// up.
+// Median nanoseconds of taking and returning one block. `sizes` NULL: all blocks have `bytes`. The first run only
+// warms up.
 static double median_ns(const allocator *a, size_t bytes, const size_t *sizes) {
   double ns[REPEATS] = {0};
   for (int r = -1; r < REPEATS; r++) {
@@ -104,7 +104,7 @@ static double median_ns(const allocator *a, size_t bytes, const size_t *sizes) {
   return ns[REPEATS / 2];
 }
 
-// 64 B to 8 MiB, every order of magnitude as likely as the others.
+// 64 B to 8 MiB; all orders of magnitude are equally likely.
 static void fill_sizes(size_t *sizes) {
   uint64_t state = 1;
   for (int i = 0; i < SIZE_COUNT; i++) {

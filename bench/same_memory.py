@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Sums of PyTorch's tensors where they lie, by Tessera (through DLPack) and by PyTorch, in one process.
+"""Sums PyTorch's tensors in place, by Tessera (through DLPack) and by PyTorch, in one process.
 
-What only reads memory takes as long as memory takes. Where its pages happen to lie, and on which cores the threads happen to run,
-makes more of a difference between two processes than the two libraries do: here both have the same of it."""
+A sum is limited by memory bandwidth. Between two processes, the place of the memory pages and the cores of the threads make a
+larger difference than the libraries do. In one process both libraries use the same memory and cores."""
 import ctypes
 import os
 import statistics
@@ -14,7 +14,7 @@ CALLS = 4  # in a sample
 
 
 def load(program, threads):
-    """libtessera from beside the program, its functions typed; and a CPU device."""
+    """Loads libtessera next to the program, sets its functions' types, and opens a CPU device."""
     os.environ.update(TESSERA_BACKEND="cpu", TESSERA_THREADS=str(threads))
     lib = ctypes.CDLL(os.path.join(os.path.dirname(program), "..", "lib", "libtessera.so"))
     pointer, status = ctypes.c_void_p, ctypes.c_int
@@ -36,7 +36,7 @@ def must(lib, status):
 
 
 def borrow(lib, device, torch, tensor):
-    """The tensor as one of Tessera's; both see the same memory."""
+    """Imports the tensor into Tessera; both share the same memory."""
     capsule = torch.utils.dlpack.to_dlpack(tensor)
     api, out = ctypes.pythonapi, ctypes.c_void_p()
     api.PyCapsule_GetPointer.restype = ctypes.c_void_p
@@ -60,7 +60,7 @@ def summing(lib, device, tensor, axis):
 
 
 def compare(lib, device, torch, tensor, axis, turns):
-    """Pairs of times, Tessera's and PyTorch's; now the one is first, now the other."""
+    """Pairs of times, Tessera's and PyTorch's; each is first in every second pair."""
     ours = borrow(lib, device, torch, tensor)
     runs = [summing(lib, device, ours, axis), (lambda: tensor.sum()) if axis is None else (lambda: tensor.sum(axis))]
     pairs = []

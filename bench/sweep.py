@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Every operator over a grid of shapes, dtypes and layouts, beside PyTorch and NumPy on the same memory.
+"""Compares every operator with PyTorch and NumPy on the same memory, over a grid of shapes, dtypes and layouts.
 
     /usr/bin/python3 bench/sweep.py [--quick] [--op 'sum*,softmax'] [--threads 2] [--out build/sweep]
 
-All run in this process on the same tensors (Tessera borrows PyTorch's through DLPack) and take turns, sample by sample. A ratio is
-the median over the turns of the fastest peer's time divided by Tessera's: above 1 Tessera is faster. Calling C through ctypes costs about as
-much as a small operator, so the time of as many calls that do nothing is taken off Tessera's samples. --out gets sweep.json and
-a heat map for each operator: rows of the shape downwards, columns to the right, one panel for each dtype and layout. Needs PyTorch.
+All run in this process on the same tensors (Tessera borrows PyTorch's through DLPack) and take turns, sample by sample. A ratio
+is the median over all turns of the fastest peer's time divided by Tessera's: above 1 Tessera is faster. Calling C through ctypes
+costs about as much as a small operator, so the time of as many empty calls is subtracted from Tessera's samples. --out receives
+sweep.json and a heat map per operator: rows of the shape downwards, columns to the right, one panel per dtype and layout. Needs
+PyTorch.
 """
 import argparse
 import ctypes
@@ -40,7 +41,7 @@ def grid(is_quick):
 
 
 def make(torch, shape, dtype, layout, seed):
-    """A matrix of the shape whose memory lies as `layout` says."""
+    """A matrix of this shape and memory layout."""
     rows, columns = shape
     generator = torch.Generator().manual_seed(seed)
     stored = {"contiguous": (rows, columns), "transposed": (columns, rows), "strided": (rows, 2 * columns)}[layout]
@@ -52,7 +53,7 @@ def make(torch, shape, dtype, layout, seed):
 
 
 class Tessera:
-    """Calls of the C library: an operator is recorded, run, waited for and released."""
+    """Calls Tessera: records an operator, runs it, waits for it and releases it."""
 
     def __init__(self, program, torch, threads):
         self.lib, self.device = load(program, threads)
@@ -63,7 +64,7 @@ class Tessera:
         return borrow(self.lib, self.device, self.torch, tensor)
 
     def call(self, name, types, arguments, results):
-        """The function to time. `results` counts the tensors that come through pointers; 0: the call returns one."""
+        """The function to time. `results`: number of tensors returned through pointers; 0: the call returns one."""
         function = getattr(self.lib, "tsr_" + name)
         outs = [ctypes.c_void_p() for _ in range(results)]
         function.argtypes = types + [ctypes.c_void_p] * results
@@ -85,7 +86,7 @@ class Tessera:
 
 
 def take_turns(runs, off, turns, seconds):
-    """Times by contender, one for each turn; a single turn where a call takes long. `off` nanoseconds are not Tessera's own."""
+    """Times by library, one per turn; a single turn if a call takes long. `off` nanoseconds are subtracted from Tessera's."""
     first = {name: sample_ns(run, 1) for name, run in runs.items()}
     counts = {name: max(1, min(10000, int(seconds * 1e9 / ns))) for name, ns in first.items()}
     if max(first.values()) > LONG_NS:
@@ -100,7 +101,7 @@ def take_turns(runs, off, turns, seconds):
 
 
 def measure(ours, torch, np, op, shape, dtype, layout, args):
-    """One cell, or None where the operator has no such inputs."""
+    """One cell of the grid, or None if the operator has no such inputs."""
     tensors = op.inputs(torch, shape, lambda s, seed: make(torch, s, dtype, layout, seed))
     if tensors is None:
         return None

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""The operators of the sweep: what each is called with, in C, in PyTorch and in NumPy, for a shape of rows and columns."""
+"""The operators of the sweep: the calls of each in C, PyTorch and NumPy, for a shape of rows and columns."""
 import ctypes
 
 POINTER, INT, LONG, BOOL, DOUBLE = ctypes.c_void_p, ctypes.c_int, ctypes.c_int64, ctypes.c_bool, ctypes.c_double
 
 
 class Operator:
-    """`name` is that of the C function, `title` that of the row. `inputs` makes PyTorch's tensors of a shape, or None where there are
-    none; `arguments` gives the C function's types and values for them."""
+    """`name` is the C function's, `title` the row's. `inputs` makes PyTorch's tensors for a shape, or returns None if there are
+    none; `arguments` returns the types and values of the C function's arguments for them."""
 
     def __init__(self, title, name, torch, numpy=None, inputs=None, arguments=None, results=0, is_float=False, work=None):
         self.title, self.name, self.torch, self.numpy, self.results = title, name, torch, numpy, results
@@ -31,7 +31,7 @@ def axes_of(axes):
 
 
 def reduction(name, axes, torch, numpy=None, shape_of=None, extra=(), is_float=False):
-    """Over `axes` of the matrix; of a tensor of rank 3 with `shape_of`."""
+    """A reduction over `axes` of the matrix or, with `shape_of`, of a tensor of rank 3."""
     def inputs(t, shape, make):
         if not shape_of:
             return [make(shape, 1)]
@@ -47,7 +47,7 @@ def reduction(name, axes, torch, numpy=None, shape_of=None, extra=(), is_float=F
 
 
 def halves(shape):
-    """A matrix of an even number of rows as a tensor of rank 3: {0, 2} are its outer and its inner axis."""
+    """A matrix with an even number of rows as a tensor of rank 3; {0, 2} are then its outer and its inner axis."""
     return (shape[0] // 2, 2, shape[1]) if shape[0] % 2 == 0 else None
 
 
@@ -114,7 +114,7 @@ def topk():
 
 def copies():
     def permuted(t, shape, make):
-        """NCHW seen as NHWC: the copy changes the order of axes."""
+        """NCHW permuted to NHWC: the copy changes the order of the axes."""
         rows, columns = shape
         return [make(shape, 1).reshape(1, rows, 1, columns).permute(0, 2, 3, 1)]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Taking turns with another library: `tessera bench --turns` as an object, and how the other's calls are timed."""
+"""Takes turns with another library: `tessera bench --turns` as an object, and timing of the other library's calls."""
 import json
 import os
 import subprocess
@@ -7,7 +7,7 @@ import time
 
 
 def sample_ns(run, calls):
-    """The time of one call among `calls`. One that is not counted comes first, as in `tessera bench --turns`."""
+    """The mean time of `calls` calls. One call that is not counted comes first, as in `tessera bench --turns`."""
     run()
     begin = time.perf_counter_ns()
     for _ in range(calls):
@@ -16,7 +16,7 @@ def sample_ns(run, calls):
 
 
 class Tessera:
-    """One row of `size` (a tuple of rows and columns), warmed up when it is made. Unless it `is_ready`, why_not() says why."""
+    """One row with `size` (a tuple of rows and columns), warmed up at once. If not `is_ready`, why_not() gives the reason."""
 
     def __init__(self, program, backend, name, dtype="f32", size=None, env=None):
         command = [program, "bench", "--turns", "--json", "--backend", backend, "--op", name, "--dtype", dtype]
@@ -33,7 +33,7 @@ class Tessera:
         return float(self.process.stdout.readline())
 
     def why_not(self):
-        """Ends it; what went wrong, or nothing."""
+        """Ends the process. Returns the error, or nothing."""
         out, err = self.process.communicate()
         if self.is_ready:
             return ""

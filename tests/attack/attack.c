@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Programs from seeds.
+// Makes random programs from seeds, runs them, and reduces failing ones.
 #include "attack/attack.h"
 
 #include <pthread.h>
@@ -59,7 +59,8 @@ static void delete_world(world *w) {
   free(w);
 }
 
-// With TSR_TEST_ATTACK_TRACE each step is printed before it is done: where a crash leaves no program to print.
+// With TSR_TEST_ATTACK_TRACE each step is printed before it runs, since after a crash there is no program left to
+// print.
 static outcome trace_and_do(world *w, int at) {
   if (w->arena->is_tracing) {
     char text[512];
@@ -70,7 +71,7 @@ static outcome trace_and_do(world *w, int at) {
   return world_do(w, at);
 }
 
-// Words and does steps from `first` on, then compares all that is live.
+// Generates and runs steps from `first` on, then compares all live tensors.
 static outcome run_random(world *w, uint64_t seed, int first) {
   style look;
   style_init(&look, seed, w->arena);
@@ -87,7 +88,7 @@ static outcome run_random(world *w, uint64_t seed, int first) {
   return world_compare_all(w);
 }
 
-// The steps of `program` again, in a new world. `failure` receives how it failed.
+// Runs the steps of `program` again in a new world. `failure` receives the error, if there is one.
 static bool fails_again(const world *program, char failure[512]) {
   world *w = new_world(program->arena);
   memcpy(w->steps, program->steps, sizeof w->steps);
@@ -104,7 +105,7 @@ static bool fails_again(const world *program, char failure[512]) {
 
 // --- Shrinking ------------------------------------------------------------------------------------------------------------
 
-// Leaves out `count` steps from `at` on if the program still fails without them.
+// Removes `count` steps from `at` on if the program still fails without them.
 static bool try_without(world *program, int at, int count) {
   bool before[WORLD_MAX_STEPS], has_any = false;
   char failure[512];
@@ -122,7 +123,7 @@ static bool try_without(world *program, int at, int count) {
   return false;
 }
 
-// Leaves out step `at` and gives its first input to all that used its result, if the program still fails.
+// Removes step `at`, and uses its first input wherever its result was used, if the program still fails.
 static bool try_input_instead(world *program, int at) {
   const step *s = &program->steps[at];
   char failure[512];
@@ -141,7 +142,8 @@ static bool try_input_instead(world *program, int at) {
   return fails;
 }
 
-// Ever smaller pieces, the last first, until no single step can be left out or replaced by its input.
+// Tries to remove ever smaller groups of steps, the last ones first, until no single step can be removed or replaced
+// by its input.
 static void shrink(world *program) {
   for (int size = program->step_count / 2; size >= 1; size /= 2) {
     bool has_shrunk = true;
@@ -168,7 +170,8 @@ static void print_program(const world *program) {
   printf("  %s\n", program->failure);
 }
 
-// Steps that were left out the first time or depend on such are removed from the listing by shrinking.
+// Prints the failing program. Reducing it also removes the steps that were left out in the first run, and those that
+// depend on them.
 static void report(const arena *a, uint64_t seed, world *program) {
   char failure[512];
   printf("seed %llu on %s: %s\n", (unsigned long long)seed, tsr_device_backend(a->devices[0]), program->failure);
@@ -208,7 +211,7 @@ static void *work(void *given) {
   self->answer = run_random(self->w, self->seed, SHARED_STEPS);
   if (self->w->is_capturing) (void)tsr_capture_end(NULL, 0, NULL);
   self->w->is_capturing = false;
-  if (self->w->scope_depth > 0) {  // a scope belongs to its thread
+  if (self->w->scope_depth > 0) {  // a scope belongs to the thread that began it
     for (int i = 0; i < self->w->step_count; i++) {
       if (self->w->slots[i].tensor && self->w->slots[i].scope_depth > 0) tsr_keep(self->w->slots[i].tensor);
       self->w->slots[i].scope_depth = 0;
@@ -219,7 +222,7 @@ static void *work(void *given) {
   return NULL;
 }
 
-// Three tensors, and the sum of two of them, which nothing has run yet: it is what the threads meet at.
+// Creates three tensors, and the sum of two of them, which has not run yet: the threads all use it.
 static void make_shared(world *w, uint64_t seed) {
   style look;
   style_init(&look, seed, w->arena);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// From a step to the public function it stands for.
+// Calls the public function for a step.
 #include "attack/world.h"
 
 typedef tsr_tensor *(*unary_fn)(tsr_tensor *);
@@ -42,7 +42,7 @@ static tsr_tensor *call_view(const step *s, tsr_tensor *x) {
       return tsr_transpose(x, s->axes[0], s->axes[1]);
     case STEP_permute:
       return tsr_permute(x, s->axes, s->axis_count);
-    case STEP_slice:  // a stop of -1 means "past the first element", which tsr_slice words as TSR_END
+    case STEP_slice:  // for a stop of -1 ("before the first element") tsr_slice takes TSR_END
       return tsr_slice(x, s->axes[0], s->numbers[0], s->numbers[1] < 0 ? TSR_END : s->numbers[1], s->numbers[2]);
     case STEP_squeeze:
       return tsr_squeeze(x, s->axes[0]);
@@ -107,7 +107,7 @@ static tsr_tensor *call_indexed(const step *s, tsr_tensor *const *inputs) {
   }
 }
 
-// A round trip through DLPack: on the CPU the same memory under a second tensor.
+// A round trip through DLPack: on the CPU the result is a second tensor over the same memory.
 static tsr_tensor *call_dlpack(tsr_tensor *x) {
   struct DLManagedTensorVersioned *managed = NULL;
   tsr_tensor *result = NULL;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Answers of public functions to right and wrong arguments, and what is between calls.
+// Checks the results of public functions for correct and wrong arguments, and restores the state between calls.
 #include "attack/garbage.h"
 
 #include <stdarg.h>
@@ -27,7 +27,7 @@ static void check_failure(garbage *g, tsr_status status) {
   if (tsr_last_error()[0] == 0) complain(g, "status %s comes without a message", tsr_status_name(status));
 }
 
-// Objects that came out are released; a call that failed sets none.
+// Releases the objects that a call returned; a call that failed must not return any.
 void take_tsr_status(garbage *g, tsr_status answer) {
   bool is_question = strcmp(g->function, "tsr_last_error_status") == 0 || strcmp(g->function, "tsr_error") == 0;
   if (!is_question) check_failure(g, answer);
@@ -43,7 +43,8 @@ void take_tsr_status(garbage *g, tsr_status answer) {
   if (g->given_block && !is_consumed) g->give_back(g->given_block);
 }
 
-// A result takes the place of one of the tensors, so that later calls are given it; large ones are not kept, as they would be computed.
+// A result replaces one of the tensors, so that later calls use it. Large results are not kept, since they would be
+// computed.
 void take_tsr_tensor_p(garbage *g, tsr_tensor *answer) {
   enum { KEPT_FROM = 16 };
   if (strcmp(g->function, "tsr_keep") == 0) return;
@@ -72,7 +73,7 @@ void take_tsr_buffer_p(garbage *g, tsr_buffer *answer) {
   tsr_buffer_release(answer);
 }
 
-void take_tsr_device_p(garbage *g, tsr_device *answer) {  // else it is borrowed
+void take_tsr_device_p(garbage *g, tsr_device *answer) {  // all other functions return a borrowed device
   if (is_retain(g)) tsr_device_release(answer);
 }
 
@@ -118,7 +119,7 @@ TAKE_ANY(tsr_arg, tsr_arg)
 
 // --- Between calls ----------------------------------------------------------------------------------------------------------
 
-// Settings that a call may have changed for all that follow.
+// Restores settings that a call may have changed.
 static void restore(garbage *g) {
   static const char *const settings[] = {"memory_limit", "eager", NULL};
   if (strcmp(g->function, "tsr_config_set") == 0) {
@@ -155,10 +156,10 @@ static bool make_tensors(garbage *g) {
   t[8] = tsr_expand(t[0], TSR_SHAPE(5, 6));
   t[9] = tsr_flip(t[0], 0);
   t[10] = tsr_full(d, TSR_F64, TSR_SCALAR, 2.5);
-  t[11] = tsr_reshape(t[0], TSR_SHAPE(4));  // failed
+  t[11] = tsr_reshape(t[0], TSR_SHAPE(4));  // a failed tensor
   t[12] = tsr_eye(d, TSR_U8, 3, 3, 0);
-  t[13] = tsr_ones(g->devices[1], TSR_F32, TSR_SHAPE(2, 3));  // where nothing can be computed
-  t[14] = tsr_expand(t[10], TSR_SHAPE(INT64_C(1) << 40));     // more than memory
+  t[13] = tsr_ones(g->devices[1], TSR_F32, TSR_SHAPE(2, 3));  // on a device that cannot compute
+  t[14] = tsr_expand(t[10], TSR_SHAPE(INT64_C(1) << 40));     // larger than the memory
   t[15] = tsr_full(d, TSR_BF16, TSR_SHAPE(3, 2), 7);
   for (int i = 16; i < GARBAGE_TENSORS; i++) t[i] = tsr_full_int(d, (tsr_dtype)(i % TSR_DTYPE_COUNT), TSR_SHAPE(2), i);
   for (int i = 0; i < GARBAGE_TENSORS; i++) {

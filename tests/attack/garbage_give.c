@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Arguments for calls of public functions, right ones and wrong ones.
+// Generates correct and wrong arguments for public functions.
 #include <limits.h>
 #include <math.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 
 static uint64_t below(garbage *g, uint64_t limit) { return attack_below(&g->random, limit); }
 
-// One in `n`; always when all arguments are to be plain.
+// True once in `n` calls; always if all arguments are to be NULL or 0.
 static bool is_nothing(garbage *g, uint64_t n) { return g->is_plain || below(g, n) == 0; }
 
 static bool is_call(const garbage *g, const char *name) { return strcmp(g->function, name) == 0; }
@@ -52,7 +52,7 @@ bool give_bool(garbage *g, const char *parameter) {
   return truth;
 }
 
-// Lengths of memory that the call is to trust are honest: these are what `text`, `log`, `source`, `dst` and `src` have room for.
+// Lengths of memory that the call must trust are correct: they fit `text`, `log`, `source`, `dst` and `src`.
 size_t give_size_t(garbage *g, const char *parameter) {
   static const size_t honest[] = {0, 1, 2, 7, 64, 500};
   static const size_t sizes[] = {0,           1, 2, 3, 4, 8, 12, 16, 64, 4096, SIZE_MAX, SIZE_MAX / 2, SIZE_MAX / 2 + 1,
@@ -124,7 +124,7 @@ static void swallow(tsr_log_level level, const char *line, void *user) {
   (void)user;
 }
 
-tsr_log_fn give_tsr_log_fn(garbage *g, const char *parameter) {  // NULL would print
+tsr_log_fn give_tsr_log_fn(garbage *g, const char *parameter) {  // never NULL, which would print
   (void)g;
   (void)parameter;
   return swallow;
@@ -140,7 +140,7 @@ tsr_shape give_tsr_shape(garbage *g, const char *parameter) {
   return shape;
 }
 
-// Endless grids are a caller's wish that would be granted: only where no kernel is given.
+// Huge grids would be a valid request and run for ever, so they are used only without a kernel.
 tsr_grid give_tsr_grid(garbage *g, const char *parameter) {
   static const uint32_t sizes[] = {0, 1, 2, 3};
   tsr_grid grid = {PICK(g, sizes), PICK(g, sizes), PICK(g, sizes)};
@@ -211,7 +211,7 @@ const tsr_capture *give_const_tsr_capture_p(garbage *g, const char *parameter) {
   return give_tsr_capture_p(g, parameter);
 }
 
-// Any pointer may be asked for: one that is no open scope is refused without looking at it.
+// Any pointer may be passed: one that is not an open scope is refused without being dereferenced.
 tsr_scope *give_tsr_scope_p(garbage *g, const char *parameter) {
   tsr_scope *scope = is_nothing(g, 3) ? NULL : below(g, 2) ? (tsr_scope *)(void *)g : tsr_scope_begin(g->devices[0]);
   note(g, parameter, "%s", scope == (void *)g ? "no scope" : scope ? "a scope" : "NULL");
@@ -232,7 +232,7 @@ tsr_discovery *give_tsr_discovery_p(garbage *g, const char *parameter) {
   return discovery;
 }
 
-FILE *give_FILE_p(garbage *g, const char *parameter) {  // NULL would print
+FILE *give_FILE_p(garbage *g, const char *parameter) {  // never NULL, which would print
   (void)parameter;
   return g->file;
 }
@@ -400,7 +400,7 @@ const tsr_transformer_desc *give_const_tsr_transformer_desc_p(garbage *g, const 
 
 // --- DLPack -----------------------------------------------------------------------------------------------------------------
 
-// A struct of either kind with what it points to.
+// A DLPack struct of either kind, with the memory it points to.
 typedef struct dl_block {
   struct DLManagedTensor plain;
   struct DLManagedTensorVersioned versioned;
@@ -411,7 +411,7 @@ typedef struct dl_block {
 static void free_plain(struct DLManagedTensor *self) { free(self->manager); }
 static void free_versioned(struct DLManagedTensorVersioned *self) { free(self->manager); }
 
-// Shapes and strides stay within the data, or are such that no memory could hold them.
+// Shapes and strides stay within the data, or describe a tensor that no memory could hold.
 static void fill_tensor(garbage *g, dl_block *block, dl_tensor *tensor) {
   static const int32_t ranks[] = {0, 1, 1, 2, 2, 3, 8, 9, -1, INT32_MAX, INT32_MIN};
   static const int64_t sizes[] = {0, 1, 2, 2, 2, -1, INT64_MIN}, strides[] = {0, 1, 2, -1, 3};

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Every public function, called with NULL, failed tensors, and numbers, shapes and enums that make no sense: it answers with a
-// status or a failed tensor, and neither crashes, ends the process, prints, nor takes for ever. Run under the address and
-// undefined-behaviour sanitizers this says most.
+// Calls every public function with NULL, failed tensors, and meaningless numbers, shapes and enums: it must return a
+// status or a failed tensor, and must neither crash, end the process, print, nor run for ever. The address and
+// undefined-behaviour sanitizers make this test stricter.
 //
-// The calls are made in a child process, whose output goes to a file, so that this one can tell how it ended and in which call.
+// A child process makes the calls, with its output redirected to a file, so that the parent can tell how it ended and
+// in which call.
 //
-//   TSR_TEST_ATTACK_SECONDS  how long the test of random arguments goes on (10)
-//   TSR_TEST_SEED            where its random numbers begin (1)
+//   TSR_TEST_ATTACK_SECONDS  how long the test with random arguments runs (10)
+//   TSR_TEST_SEED            seed of its random numbers (1)
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -18,7 +19,7 @@
 
 enum { LONGEST_CALL_SECONDS = 60 };
 
-// What both processes see.
+// State shared by parent and child.
 typedef struct shared_state {
   garbage calls;
   int rounds;
@@ -37,7 +38,7 @@ static time_t seconds_from_environment(void) {
 
 // --- In the child -----------------------------------------------------------------------------------------------------------
 
-// These start backends anew, which takes long: once in 16 rounds.
+// These functions start backends again, which is slow: call them once in 16 rounds.
 static bool is_slow(const char *name) {
   return strcmp(name, "tsr_discover") == 0 || strcmp(name, "tsr_discovery_release") == 0 ||
          strcmp(name, "tsr_device_open") == 0;
@@ -46,7 +47,7 @@ static bool is_slow(const char *name) {
 static bool call_all(shared_state *s) {
   for (int i = 0; i < garbage_call_count; i++) {
     if (is_slow(garbage_calls[i].name) && s->rounds % 16 != 0) continue;
-    alarm(LONGEST_CALL_SECONDS);  // ends the process
+    alarm(LONGEST_CALL_SECONDS);  // ends the process if the call takes longer
     if (!garbage_do(&s->calls, &garbage_calls[i])) return false;
   }
   s->rounds++;
@@ -74,8 +75,8 @@ static void redirect_output(FILE *file) {
   dup2(fileno(file), STDERR_FILENO);
 }
 
-// What the child printed goes to standard error. Returns how many bytes that was. The address sanitizer says when it has not as
-// much memory as it is asked for: that is no word of the library's.
+// Copies the child's output to standard error and returns its size. The address sanitizer's warning about failed
+// allocations is not counted, because it does not come from the library.
 static size_t show_output(FILE *file) {
   char line[4096];
   size_t bytes = 0;
@@ -113,7 +114,7 @@ static void call_in_child(bool is_plain) {
   if (child == 0) {
     redirect_output(output);
     make_calls(s, is_plain);
-    exit(s->calls.complaint[0] ? 1 : 0);  // not _exit: leaks are looked for at exit
+    exit(s->calls.complaint[0] ? 1 : 0);  // not _exit: leaks are reported at exit
   }
   int status = 0;
   CHECK(waitpid(child, &status, 0) == child);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Wording random steps.
+// Generates random steps.
 #include "attack/generate.h"
 
 #include <math.h>
@@ -20,7 +20,7 @@ static tsr_dtype random_dtype(style *look, const arena *a) {
   }
 }
 
-// One of `count` operators; with a palette, one of four that it has of the family.
+// One of `count` operators; with a palette, one of the four in the palette for this family.
 static int pick_op(style *look, int family, int count) {
   int chosen = (int)below(look, (uint64_t)count);
   if (look->palette == 0) return chosen;
@@ -71,7 +71,7 @@ static tsr_shape pick_shape(style *look) {
 
 // --- Choosing inputs ------------------------------------------------------------------------------------------------------
 
-// A live tensor, recent ones more often; -1: there is none.
+// A random live tensor, recent ones more often; -1: there is none.
 static int pick_slot(const world *w, style *look) {
   int live[WORLD_MAX_STEPS], count = 0;
   for (int i = 0; i < w->step_count; i++) {
@@ -84,7 +84,7 @@ static int pick_slot(const world *w, style *look) {
 
 typedef bool (*slot_test)(model_tensor candidate, const model_tensor *with);
 
-// As pick_slot, of those that pass; falls back to any.
+// As pick_slot, among those that pass the test; any other if none was found.
 static int pick_slot_where(const world *w, style *look, slot_test test, const model_tensor *with) {
   for (int tries = 0; tries < 12; tries++) {
     int at = pick_slot(w, look);
@@ -103,7 +103,8 @@ static bool is_writable(model_tensor candidate, const model_tensor *with) {
   return !candidate.storage->is_constant && !model_repeats(candidate);
 }
 
-// Seen through another tensor, too, or read by a capture: where the order of writes and reads is most easily lost.
+// Writable memory that another tensor also sees, or that a capture reads: here the order of writes and reads is lost
+// most easily.
 static bool is_writable_and_watched(model_tensor candidate, const model_tensor *with) {
   return is_writable(candidate, with) && candidate.storage->refs > 1;
 }
@@ -143,7 +144,7 @@ static void word_axes(style *look, step *s, tsr_shape shape) {
   if (is_index_of && s->axis_count > 1) s->axis_count = 1;
 }
 
-// Another shape with as many elements.
+// Another shape with the same number of elements.
 static tsr_shape word_reshape(style *look, tsr_shape from) {
   int64_t count = model_count(from);
   tsr_shape shape = {.rank = 1, .dims = {count}};
@@ -278,7 +279,7 @@ static void word_create(style *look, const arena *a, step *s) {
   }
 }
 
-// A clamp's limits: whole numbers, now and then none.
+// The limits of a clamp: integers, sometimes none.
 static void word_clamp(style *look, step *s, tsr_dtype dtype) {
   double a = word_number(look, dtype), b = word_number(look, dtype);
   s->real = one_in(look, 5) ? -INFINITY : fmin(a, b);
@@ -289,7 +290,7 @@ static void add_input(world *w, style *look, step *s, slot_test test, const mode
   s->inputs[s->input_count++] = test ? pick_slot_where(w, look, test, with) : pick_slot(w, look);
 }
 
-// The inputs after the first, and what is particular to the operator.
+// Sets the inputs after the first, and the operator's own arguments.
 static void word_operator(world *w, style *look, step *s, const model_tensor *x) {
   tsr_dtype dtype = model_dtype(*x);
   s->axis_count = 1;
@@ -436,7 +437,7 @@ static step_kind pick_kind(const world *w, style *look) {
   return weights[i].kind;
 }
 
-// A bound of what the step makes and of the work it takes.
+// An upper bound for the size of the result and the work of a step.
 static int64_t size_bound(const world *w, const step *s) {
   model_tensor models[STEP_MAX_INPUTS];
   tsr_shape shape = {.rank = 0};
@@ -468,14 +469,14 @@ static int64_t size_bound(const world *w, const step *s) {
       for (int i = 0; i < s->shape.rank; i++) most *= s->shape.dims[i];
       return most;
     case STEP_sort:
-    case STEP_argsort:  // by insertion: quadratic
+    case STEP_argsort:  // insertion sort: quadratic
       return models[0].shape.rank ? most * models[0].shape.dims[s->axes[0]] / 64 : 0;
     default:
       return most;
   }
 }
 
-// An operator that was worded before, word for word: equal operators may be computed once, but must not share elements.
+// Repeats an earlier operator exactly: equal operators may be computed once, but must not share elements.
 static bool word_again(const world *w, style *look, step *s) {
   int first = w->step_count > 10 ? w->step_count - 10 : 0;
   const step *before = w->step_count ? &w->steps[first + (int)below(look, (uint64_t)(w->step_count - first))] : s;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Host memory as a tensor.
+// Imports host memory as a tensor.
 #include "attack/import.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "ops/dlpack_abi.h"
 
-// The struct with what it points to.
+// The DLPack struct with the memory it points to.
 typedef struct managed_block {
   struct DLManagedTensorVersioned managed;
   int64_t shape[TSR_MAX_RANK], strides[TSR_MAX_RANK];
@@ -26,7 +26,7 @@ static uint8_t code_of(tsr_dtype dtype) {
   return kind == TSR_KIND_BOOL ? DL_BOOL : kind == TSR_KIND_UINT ? DL_UINT : kind == TSR_KIND_INT ? DL_INT : DL_FLOAT;
 }
 
-// The whole array is row-major with the last axis twice as long; the tensor begins at its element 1.
+// The whole array is row-major, with the last axis twice as long; the tensor begins at its element 1.
 static managed_block *make_block(tsr_dtype dtype, model_tensor whole, model_tensor view) {
   managed_block *block = calloc(1, sizeof *block);
   if (!block) abort();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Storages, views and numbers of the model.
+// Storage, views and numbers of the model.
 #include "attack/model.h"
 
 #include <math.h>
@@ -184,12 +184,12 @@ tsr_dtype model_promote(tsr_dtype a, tsr_dtype b) {
   if (any_i64) return TSR_I64;
   if (any_u32) return any_u8 ? TSR_U32 : TSR_I64;
   if (a == TSR_I32 || b == TSR_I32) return TSR_I32;
-  return TSR_I16;  // u8, i8 and i16 in any mixture
+  return TSR_I16;  // any mixture of u8, i8 and i16
 }
 
 // --- Elements as bytes --------------------------------------------------------------------------------------------------
 
-// Whole numbers up to 2048, infinities and NaN.
+// Handles integers up to 2048, infinities and NaN.
 static uint16_t f16_bits(double real) {
   uint16_t sign = signbit(real) ? 0x8000 : 0;
   if (isnan(real)) return 0x7E00;

@@ -173,7 +173,7 @@ static int64_t whole_unary(unary_op op, tsr_dtype dtype, int64_t x) {
 static double real_least(double a, double b) { return isnan(a) || isnan(b) ? NAN : a < b ? a : b; }
 static double real_most(double a, double b) { return isnan(a) || isnan(b) ? NAN : a > b ? a : b; }
 
-// Comparisons and logic. False: the operator is none of these.
+// Comparisons and logic. False: it is another operator.
 static bool real_truth(binary_op op, double a, double b, int64_t *out) {
   switch (op) {
     case BINARY_eq:
@@ -208,7 +208,7 @@ static bool real_truth(binary_op op, double a, double b, int64_t *out) {
   }
 }
 
-// False: not computed here, because the result may be no whole number or the operator takes no floats.
+// False: not computed here, because the result may not be an integer, or because the operator does not take floats.
 static bool real_binary(binary_op op, double a, double b, double *out) {
   bool is_division = op == BINARY_floor_div || op == BINARY_mod;
   if (is_division && (!isfinite(a) || !isfinite(b) || b == 0)) return false;
@@ -268,7 +268,7 @@ static void real_unary(unary_op op, double x, model_number *out) {
     case UNARY_logical_not:
       out->whole = x == 0;
       return;
-    default:  // floor, ceil, round, trunc: all numbers here are whole
+    default:  // floor, ceil, round, trunc: all numbers here are integers
       out->real = x;
       return;
   }
@@ -289,7 +289,7 @@ static bool takes_dtypes(binary_op op, tsr_dtype a, tsr_dtype b) {
   return true;
 }
 
-// a and b are of `dtype`; the result is of dtype or bool.
+// a and b have `dtype`; the result has that dtype or bool.
 static bool binary_number(binary_op op, tsr_dtype dtype, model_number a, model_number b, model_number *out) {
   if (!model_is_float(dtype)) {
     out->whole = whole_binary(op, dtype, a.whole, b.whole);

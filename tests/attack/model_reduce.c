@@ -10,7 +10,8 @@ static tsr_dtype sum_dtype(tsr_dtype dtype) {
   return stays ? dtype : TSR_I32;
 }
 
-// A reduction as it goes: the result so far, a bound of every partial result in any order, and how many elements were seen.
+// A reduction in progress: the result so far, an upper bound for every partial result in any order, and the number of
+// elements.
 typedef struct fold {
   reduce_op op;
   tsr_dtype from, to;
@@ -31,7 +32,7 @@ static void fold_start(fold *f) {
   f->result.real = f->op == REDUCE_prod ? 1 : f->op == REDUCE_max ? -INFINITY : f->op == REDUCE_min ? INFINITY : 0;
 }
 
-// Whether x comes before the best so far: the first NaN beats all, then the first largest or smallest.
+// Whether x replaces the best value so far: the first NaN wins, otherwise the first largest or smallest.
 static bool is_better(const fold *f, model_number x) {
   if (f->seen == 0) return true;
   if (!model_is_float(f->from)) return f->op == REDUCE_argmax ? x.whole > f->best.whole : x.whole < f->best.whole;
@@ -124,7 +125,7 @@ static bool compute_reduce(const step *s, model_tensor x, model_tensor *out) {
 
 // --- Lines along an axis ----------------------------------------------------------------------------------------------
 
-// Position of the first element of line `i` along `axis`.
+// The position of the first element of line `i` along `axis`.
 static void line_start(tsr_shape shape, int axis, int64_t i, int64_t *out_at) {
   shape.dims[axis] = 1;
   model_position(shape, i, out_at);
@@ -153,14 +154,14 @@ static bool compute_cumsum(const step *s, model_tensor x, model_tensor *out) {
   return true;
 }
 
-// Whether a stands before b when sorted: NaN last in both directions.
+// Whether a comes before b in sorted order; NaN is last in both directions.
 static bool stands_before(tsr_dtype dtype, model_number a, model_number b, bool is_descending) {
   if (!model_is_float(dtype)) return is_descending ? a.whole > b.whole : a.whole < b.whole;
   if (isnan(a.real) || isnan(b.real)) return !isnan(a.real) && isnan(b.real);
   return is_descending ? a.real > b.real : a.real < b.real;
 }
 
-// Stable insertion sort of one line; `order` gets the positions.
+// Stable insertion sort of one line; `order` receives the positions.
 static void sort_line(model_tensor x, int axis, int64_t *at, bool is_descending, int64_t *order) {
   for (int64_t i = 0; i < x.shape.dims[axis]; i++) {
     int64_t j = i;
@@ -206,7 +207,7 @@ bool model_compute_reduction(const step *s, const model_tensor *inputs, model_te
 
 // --- Products -----------------------------------------------------------------------------------------------------------
 
-// One element of a product: the sum of a[i, k] * b[k, j].
+// Adds a * b to `sum`, for one element of a product.
 static bool add_product(tsr_dtype dtype, model_number a, model_number b, model_number *sum, double *bound) {
   if (!model_is_float(dtype)) {
     sum->whole = model_wrap(dtype, (int64_t)((uint64_t)sum->whole + (uint64_t)a.whole * (uint64_t)b.whole));
@@ -218,7 +219,7 @@ static bool add_product(tsr_dtype dtype, model_number a, model_number b, model_n
   return *bound <= model_exact_limit(dtype);
 }
 
-// Two matrices, or a batch of them of the same leading sizes.
+// The product of two matrices, or of two batches with the same leading sizes.
 static bool compute_matmul(const model_tensor *inputs, model_tensor *out) {
   model_tensor a = inputs[0], b = inputs[1];
   tsr_dtype dtype = model_promote(model_dtype(a), model_dtype(b));
@@ -259,7 +260,7 @@ static bool compute_outer(const model_tensor *inputs, model_tensor *out) {
   return model_compute_elementwise(&product, (model_tensor[]){column, inputs[1]}, out);
 }
 
-// As a product of one row and one column.
+// The product of a row and a column.
 static bool compute_dot(const model_tensor *inputs, model_tensor *out) {
   model_tensor row = inputs[0], column = inputs[1];
   if (row.shape.rank != 1 || column.shape.rank != 1) return false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The model's views, joins and indexing.
+// Views, joins and indexing in the model.
 #include <math.h>
 
 #include "attack/model_ops.h"
@@ -32,7 +32,7 @@ static void swap_axes(model_tensor *tensor, int a, int b) {
   tensor->strides[b] = stride;
 }
 
-// `numbers`: start (within the axis), how many, step. The generator words them for tsr_slice.
+// `numbers`: start (within the axis), stop and step; a stop of -1 is before the first element.
 static bool slice(const step *s, model_tensor *view) {
   int axis = s->axes[0];
   int64_t start = s->numbers[0], stop = s->numbers[1], by = s->numbers[2], size = view->shape.dims[axis], count = 0;
@@ -113,7 +113,7 @@ bool model_view(const step *s, model_tensor input, model_tensor *out) {
 
 // --- Joining ------------------------------------------------------------------------------------------------------------
 
-// Copies `part` into `whole` so that its first element comes to `at`.
+// Copies `part` into `whole`, with its first element at `at`.
 static bool place(model_tensor whole, model_tensor part, const int64_t *at) {
   int64_t count = model_count(part.shape);
   for (int64_t i = 0; i < count; i++) {
@@ -162,7 +162,7 @@ static bool stack(const step *s, const model_tensor *inputs, model_tensor *out) 
   return concat(parts, s->input_count, s->axes[0], out);
 }
 
-// Every element of the result is an element of x, or `fill`: which, `source` says by position.
+// Every element of the result is `fill` or an element of x; `source` gives its position.
 typedef bool (*source_fn)(const step *s, model_tensor x, int64_t *at);
 
 static bool rearrange(const step *s, model_tensor x, tsr_shape shape, source_fn source, model_tensor *out) {
@@ -243,13 +243,13 @@ static bool is_index(model_tensor tensor) {
   return !model_is_float(model_dtype(tensor)) && model_dtype(tensor) != TSR_BOOL;
 }
 
-// An index within 0 to size - 1, negative ones counted from the end. False: out of range.
+// Converts an index to 0 to size - 1; negative ones count from the end. False: out of range.
 static bool resolve(int64_t index, int64_t size, int64_t *out) {
   *out = index < 0 ? index + size : index;
   return *out >= 0 && *out < size;
 }
 
-// `part` has x's rank and no size above x's except along the axis.
+// Whether `part` has the rank of `whole` and, except along the axis, no larger sizes.
 static bool fits_inside(tsr_shape part, tsr_shape whole, int axis) {
   if (part.rank != whole.rank || axis >= whole.rank) return false;
   for (int i = 0; i < whole.rank; i++) {
@@ -298,7 +298,7 @@ static bool take(model_tensor x, model_tensor indices, model_tensor *out) {
   return true;
 }
 
-// Adds in the dtype. False where the sum is not exact.
+// Adds in the dtype. False if the sum is not exact.
 static bool add_into(tsr_dtype dtype, model_number *sum, model_number number) {
   if (!model_is_float(dtype)) {
     sum->whole = model_wrap(dtype, (int64_t)((uint64_t)sum->whole + (uint64_t)number.whole));

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Random programs against the library: what views, writes, captures, moves and threads make of their order must be what a plain
-// model with immediate semantics makes of it (model.h). Everything follows from the seed, which is printed when a program
-// fails, with the smallest program that still does; of one that crashes the seed alone.
+// Runs random programs and compares the library with a plain model that has immediate semantics (model.h): views,
+// writes, captures, moves and threads must not change the results. Everything depends on the seed only. If a program
+// fails, the seed and the smallest program that still fails are printed; if it crashes, only the seed.
 //
-//   TSR_TEST_ATTACK_SECONDS  how long each test goes on (10)
-//   TSR_TEST_SEED            the first program's seed (1); with TSR_TEST_ATTACK_SECONDS=0 only that one runs
-//   TSR_TEST_BACKEND         where the first test and that of threads run (cpu)
-//   TSR_TEST_ATTACK_TRACE    set: each step is printed before it is done
+//   TSR_TEST_ATTACK_SECONDS  how long each test runs (10)
+//   TSR_TEST_SEED            seed of the first program (1); with TSR_TEST_ATTACK_SECONDS=0 only that one runs
+//   TSR_TEST_BACKEND         backend of the first test and of the test with threads (cpu)
+//   TSR_TEST_ATTACK_TRACE    if set, each step is printed before it runs
 #include <signal.h>
 #include <time.h>
 #include <unistd.h>
@@ -31,10 +31,10 @@ static double now(void) {
 enum { SIGNALS = 3 };
 static const int signals[SIGNALS] = {SIGABRT, SIGSEGV, SIGBUS};
 static struct sigaction before[SIGNALS];
-static char seed_text[64];  // of the program that runs
+static char seed_text[64];  // for the current program
 static volatile sig_atomic_t seed_length;
 
-// Then goes back to what would have happened: the instruction faults again, and abort() goes on.
+// Prints the seed, then restores the original handlers: the instruction faults again, and abort() continues.
 static void tell_seed(int which) {
   ssize_t written = write(STDOUT_FILENO, seed_text, (size_t)seed_length);
   (void)written;
@@ -57,8 +57,8 @@ static void set_seed(uint64_t seed) {
 
 // --- The attack -----------------------------------------------------------------------------------------------------------
 
-// Programs until the time is over: on the CPU every eighth on an eager device, elsewhere every second, since kernels of single operators
-// are few and soon built.
+// Runs programs until the time is over. On the CPU every eighth program uses an eager device; elsewhere every second
+// one, because there are few kernels of single operators, and they are soon built.
 static void attack(const char *backend, int thread_count) {
   arena lazy, eager;
   if (!arena_open(&lazy, backend, false) || !arena_open(&eager, backend, true)) {

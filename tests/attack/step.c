@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Steps as text.
+// Formats steps as text.
 #include "attack/step.h"
 
 #include <stdarg.h>

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
-// One step of a random program: a call of the public API with all its arguments. Its result is known by the step's number.
+// One step of a random program: a call of the public API with all its arguments. The step's number identifies its
+// result.
 #ifndef TESSERA_ATTACK_STEP_H
 #define TESSERA_ATTACK_STEP_H
 
 #include <tessera/tessera.h>
 
-// Kind, and what it makes: FRESH a tensor with elements of its own (or, where nothing has to be computed, possibly a view
-// of its first input), VIEW a view of its first input, EITHER what the library says, NOTHING no tensor.
+// Columns: kind, and what the step makes. FRESH: a tensor with its own elements (or possibly a view of its first
+// input, if nothing has to be computed). VIEW: a view of its first input. EITHER: the library decides. NOTHING: no
+// tensor.
 #define STEP_KINDS(X)       \
   X(from_data, FRESH)       \
   X(full, FRESH)            \
@@ -75,7 +77,7 @@ typedef enum step_kind {
 
 typedef enum step_makes { STEP_FRESH, STEP_VIEW, STEP_EITHER, STEP_NOTHING } step_makes;
 
-// The operators of the families unary, binary, scalar and reduce. `step.op` is the number in the family.
+// The operators of the families unary, binary, scalar and reduce. `step.op` is the operator's number in its family.
 #define UNARY_OPS(X) \
   X(neg)             \
   X(abs)             \
@@ -166,14 +168,14 @@ typedef struct step {
   int64_t numbers[2 * TSR_MAX_RANK];
   double real, real2;
   bool flag;
-  uint64_t seed;  // of the elements
+  uint64_t seed;  // for the elements
   bool is_removed;
 } step;
 
 const char *step_name(const step *s);  // of the public function, without "tsr_"
 step_makes step_makes_what(const step *s);
 
-// One line of C for the step, which is number `at`: "t7 = tsr_add(t3, t5);".
+// Formats step number `at` as a line of C: "t7 = tsr_add(t3, t5);".
 void step_print(const step *s, int at, char *text, size_t text_bytes);
 
 #endif

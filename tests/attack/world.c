@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Doing steps in both worlds.
+// Performs steps in the library and in the model.
 #include "attack/world.h"
 
 #include <math.h>
@@ -44,7 +44,8 @@ static void forget_slot(slot *s) {
   *s = (slot){.tensor = NULL};
 }
 
-// An assignment that no tensor can see any more is never made, though a capture would read the elements: so it is made before.
+// An assignment whose tensor is released is never executed, although a capture would read the elements: so it is
+// evaluated before.
 static void let_capture_see(const world *w, const slot *s) {
   for (int i = 0; i < w->captured_count && s->tensor; i++) {
     for (int k = 0; k < w->captured[i].what.input_count; k++) {
@@ -131,7 +132,8 @@ static bool same_elements(model_tensor a, model_tensor b) {
   return true;
 }
 
-// The layout that `tensor` says it has, beginning at `offset` of a storage. `out_low` and `out_high`: its lowest and highest place.
+// The layout that `tensor` reports, beginning at `offset` of a storage. out_low and out_high are its lowest and
+// highest offset.
 static model_tensor layout_of(const tsr_tensor *tensor, tsr_shape shape, int64_t offset, int64_t *out_low,
                               int64_t *out_high) {
   model_tensor view = {.shape = shape, .offset = offset};
@@ -144,7 +146,7 @@ static model_tensor layout_of(const tsr_tensor *tensor, tsr_shape shape, int64_t
   return view;
 }
 
-// The view of x's elements that `tensor` says it is, which begins where x does. False: it would leave the storage.
+// The view of x's elements that `tensor` reports, which begins where x does. False: it would exceed the storage.
 static bool view_by_strides(const tsr_tensor *tensor, model_tensor x, tsr_shape shape, model_tensor *out) {
   int64_t low, high;
   *out = layout_of(tensor, shape, x.offset, &low, &high);
@@ -152,8 +154,8 @@ static bool view_by_strides(const tsr_tensor *tensor, model_tensor x, tsr_shape 
   return model_count(shape) == 0 || (low >= 0 && high < x.storage->count);
 }
 
-// A result may lie in memory in another order than row-major, or repeat elements; views of it then depend on that. The
-// model's elements are put into the same order.
+// A result may be stored in another order than row-major, or have repeated elements, and its views depend on that. The
+// model's elements are arranged in the same order.
 static void take_layout(const tsr_tensor *tensor, model_tensor *result) {
   int64_t low, high, count = model_count(result->shape);
   if (count == 0) return;
@@ -166,8 +168,8 @@ static void take_layout(const tsr_tensor *tensor, model_tensor *result) {
   *result = placed;
 }
 
-// Where nothing has to be computed the result may be a view of an input (a repeated axis of size 1, too): then the model's is
-// one as well, provided that it has the right elements.
+// If nothing has to be computed, the result may be a view of an input (also for a repeated axis of size 1). Then the
+// model's result becomes a view as well, provided that it has the right elements.
 static outcome follow_sharing(world *w, int at, tsr_tensor *const *inputs, const model_tensor *models,
                               model_tensor *result, bool *out_is_view) {
   const step *s = &w->steps[at];
@@ -229,7 +231,7 @@ static outcome do_view(world *w, int at, tsr_tensor *const *inputs, const model_
   return answer;
 }
 
-// The elements of x in row-major order under another shape, without a copy. False where strides forbid it.
+// The elements of x in row-major order with another shape, without a copy. False if the strides do not allow it.
 static bool reshape_view(model_tensor x, tsr_shape shape, model_tensor *out) {
   model_tensor view = {.storage = x.storage, .shape = shape, .offset = x.offset};
   int64_t count = model_count(shape), step_by = 1;
@@ -249,7 +251,7 @@ static bool on_cpu(const tsr_tensor *tensor) {
   return strcmp(tsr_device_backend(tsr_tensor_device(tensor)), "cpu") == 0;
 }
 
-// Whether reshape, contiguous, to or dlpack must have given a view (1), must not have (0), or may (-1).
+// Whether reshape, contiguous, to or dlpack must return a view (1), must not (0), or may (-1).
 static int must_share(const world *w, const step *s, const tsr_tensor *input, model_tensor x) {
   if (model_count(x.shape) == 0) return -1;
   if (s->kind == STEP_to) return tsr_tensor_device(input) == w->arena->devices[s->numbers[0]];
@@ -313,7 +315,8 @@ static outcome do_write(world *w, int at, slot *target) {
   return answer;
 }
 
-// The elements of `source`, as they are before, broadcast to the target's shape and converted. False where that cannot be.
+// Assigns the elements of `source`, as they were before, broadcast to the target's shape and converted. False if that
+// is not possible.
 static bool assign_model(model_tensor target, model_tensor source) {
   tsr_shape shape;
   if (!model_broadcast((model_tensor[]){target, source}, 2, &shape) || !model_shapes_equal(shape, target.shape))
@@ -349,7 +352,7 @@ static outcome do_equal(world *w, int at, tsr_tensor *const *inputs, const model
               is_equal ? "true" : "false");
 }
 
-// y += x in place, element by element; x is read before anything is written. False where the sums are not exact.
+// y += x in place, element by element; x is read before anything is written. False if the sums are not exact.
 static bool launch_model(model_tensor y, model_tensor x) {
   step add = {.kind = STEP_binary, .op = BINARY_add};
   model_tensor sum;
@@ -391,7 +394,7 @@ static outcome begin_scope(world *w) {
   return OUTCOME_DONE;
 }
 
-// Every third tensor of the scope, by the step's seed, is kept.
+// Keeps every third tensor of the scope, selected by the step's seed.
 static outcome end_scope(world *w, int at) {
   if (w->scope_depth == 0) return OUTCOME_LEFT_OUT;
   for (int i = 0; i < w->step_count; i++) {
@@ -437,7 +440,7 @@ static bool is_computed_in_capture(const world *w, const model_storage *storage)
   return false;
 }
 
-// Intermediate results of a capture need not be there after a run: they are given up.
+// Intermediate results of a capture need not exist after a run, so they are released.
 static void drop_intermediates(world *w, const step *s) {
   for (int i = 0; i < w->step_count; i++) {
     slot *one = &w->slots[i];
@@ -450,7 +453,8 @@ static void drop_intermediates(world *w, const step *s) {
   }
 }
 
-// Assignments are recorded: one belongs to a capture if what it writes is among the outputs. Returns how many there are then.
+// Assignments are recorded: one belongs to a capture if the tensor it writes is among the outputs. Adds these tensors
+// and returns the new count.
 static int add_assigned(const world *w, tsr_tensor **outputs, int count) {
   for (int i = 0; i < w->step_count; i++) {
     bool is_assigned = false;
@@ -468,7 +472,8 @@ static outcome end_capture(world *w, int at, tsr_tensor *const *inputs) {
   const step *s = &w->steps[at];
   if (!w->is_capturing) return OUTCOME_LEFT_OUT;
   w->is_capturing = false;
-  if (s->input_count == 0) {  // given up: what was recorded meanwhile is as if there had been no capture
+  if (s->input_count == 0) {  // the capture is abandoned: operators recorded in it count as if there had been no
+                              // capture
     forget_capture(w);
     return check_status(w, at, tsr_capture_end(NULL, 0, NULL));
   }
@@ -480,7 +485,7 @@ static outcome end_capture(world *w, int at, tsr_tensor *const *inputs) {
   return answer;
 }
 
-// Computes one captured step again and puts the elements where its result is.
+// Computes one captured step again and stores the elements in its result.
 static bool replay(const captured_step *c) {
   if (c->what.kind == STEP_launch) return launch_model(c->inputs[0], c->inputs[1]);
   if (c->what.kind == STEP_assign) return assign_model(c->inputs[0], c->inputs[1]);
@@ -493,7 +498,7 @@ static bool replay(const captured_step *c) {
   return can_be;
 }
 
-// What a run would give may not be exact: then everything is put back, and the step left out.
+// Replays all steps. If a result would not be exact, everything is restored and false is returned.
 static bool replay_all(world *w) {
   model_number **before = must_have(calloc((size_t)w->captured_count + 1, sizeof *before));
   for (int i = 0; i < w->captured_count; i++) {
@@ -519,7 +524,7 @@ static outcome run_capture(world *w, int at) {
 
 // --- All ----------------------------------------------------------------------------------------------------------------
 
-// What a capture refuses, or does not promise to repeat.
+// Whether the step is allowed in a capture, and whether a capture guarantees to repeat it.
 static bool fits_capture(const world *w, const step *s, tsr_tensor *const *inputs) {
   if (!w->is_capturing) return true;
   for (int i = 0; i < s->input_count; i++) {

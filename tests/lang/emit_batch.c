@@ -10,7 +10,7 @@
 
 typedef struct batch_kernel {
   const tsri_kernel *kernel;
-  tsri_emitted code;  // empty if it was left out
+  tsri_emitted code;  // empty if the kernel was left out
   char entry[TSRI_EMIT_ENTRY_BYTES + 16];
 } batch_kernel;
 

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: MIT
-// Kernels for the emitter tests: those of kernels/ in every specialisation, and programs made of many of them.
+// Kernels for the tests of emitters: all kernels of kernels/ in every specialisation, and programs made of many of
+// them.
 #ifndef TESSERA_EMIT_CASE_H
 #define TESSERA_EMIT_CASE_H
 
 #include "lang/emit_device.h"
 
-// Parses and specialises; the test fails with the diagnostics if the text is wrong. `args`: "T=f16 WG=32", or "".
+// Parses and specialises. If the text is wrong, the test fails with the diagnostics. `args`: "T=f16 WG=32", or "".
 tsri_kernel *emit_kernel_of(const char *file_name, const char *text, const char *kernel_name, const char *args,
                             bool checked);
 
-// Calls `visit` for every kernel of kernels/*.tk with each type that each of its type parameters may have in turn; sizes
-// take their defaults, or 1. The first of a kernel comes in checked mode too. Returns how many there were.
+// Calls `visit` for every kernel of kernels/*.tk, with each type that each of its type parameters allows in turn;
+// sizes have their default, or 1. The first type of a kernel is also visited in checked mode. Returns the number of
+// visits.
 uint32_t emit_each_kernel(void (*visit)(const tsri_kernel *kernel, void *context), void *context);
 
-// Adds a kernel's text to a program, its entry renamed to `entry` so that many kernels fit into one program.
+// Adds a kernel's text to a program. Its entry is renamed to `entry`, so that one program can hold many kernels.
 void emit_append(emit_text *program, const tsri_emitted *code, const char *entry);
 
 #endif

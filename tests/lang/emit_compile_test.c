@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Every kernel in kernels/ is emitted in every specialisation, one of them checked, and taken by each dialect's compiler:
-// the system's C compiler, PoCL, NVRTC, hipcc, and clang with our stand-in for Metal's library. The compilers see each
-// kernel's first type, with and without checks, and of the other types one in six, others for each dialect;
-// TSR_TEST_SAMPLE=1 shows them all.
+// Emits every kernel in kernels/ in every specialisation, one of them checked, and compiles it with each dialect's
+// compiler: the system's C compiler, PoCL, NVRTC, hipcc, and clang with our replacement for Metal's library. The
+// compilers get each kernel's first type, with and without checks, and one in six of the other types, which differ
+// between the dialects. TSR_TEST_SAMPLE=1 compiles all of them.
 #include <stdlib.h>
 
 #include "lang/emit_case.h"
@@ -13,11 +13,11 @@ typedef struct program_of {
   tsri_emit_options options;
   emit_text text;
   char build_options[128];
-  char last_kernel[128];  // whose variants are being added
+  char last_kernel[128];  // the kernel whose variants are being added
   uint32_t emitted, refused, added;
 } program_of;
 
-// The first two variants of a kernel are its first type, plain and checked.
+// The first two variants of a kernel are its first type, unchecked and checked.
 static bool is_in_sample(program_of *program, const tsri_kernel *kernel) {
   bool is_first = strcmp(program->last_kernel, kernel->name) != 0;
   snprintf(program->last_kernel, sizeof program->last_kernel, "%s", kernel->name);
@@ -135,7 +135,7 @@ TEST(every_kernel_is_opencl_with_subgroups_and_half_too) {
 
 // --- Metal's address spaces, by clang's C++ for OpenCL --------------------------------------------------------------
 
-// A __local array may stand in a kernel only, and these functions cannot be kernels there: it becomes a pointer.
+// A __local array is allowed only in a kernel, and these functions cannot be kernels there, so it becomes a pointer.
 static void add_shared_as_pointer(emit_text *out, const char *text) {
   static const char declaration[] = "  alignas(16) threadgroup ";
   for (const char *found; (found = strstr(text, declaration)) != NULL;) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the test devices share, and the first of them: plain C through the system's compiler and dlopen.
+// Functions shared by the test devices, and the first device: plain C by the system's compiler and dlopen.
 #include "lang/emit_device.h"
 
 #include <dlfcn.h>
@@ -96,7 +96,7 @@ void emit_add_text(emit_text *text, const char *part) {
   if (text->bytes + bytes + 1 > text->capacity) {
     text->capacity = 2 * (text->bytes + bytes + 1);
     char *grown = realloc(text->data, text->capacity);
-    if (!grown) abort();  // a test without memory cannot say anything
+    if (!grown) abort();  // a test without memory proves nothing
     text->data = grown;
   }
   memcpy(text->data + text->bytes, part, bytes + 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Where emitted text can be run in the tests: plain C by the system's compiler, OpenCL by PoCL or a driver, CUDA by NVRTC
-// and a driver, Metal by a C++ compiler with our stand-in for its library and one fiber per item.
+// Devices that run emitted text in the tests: plain C by the system's compiler; OpenCL by PoCL or a driver; CUDA by
+// NVRTC and a driver; Metal by a C++ compiler with our replacement for its library and one fiber per item.
 #ifndef TESSERA_EMIT_DEVICE_H
 #define TESSERA_EMIT_DEVICE_H
 
@@ -26,35 +26,35 @@ typedef struct emit_launch {
 typedef struct emit_device {
   const char *name;  // "PoCL"
   const char *dialect;
-  // NULL if it can be used here, else a sentence that says what is missing.
+  // NULL if the device can be used here, otherwise a sentence that says what is missing.
   const char *(*missing)(void);
-  // Builds text that may hold several kernels. NULL: emit_log() has the compiler's words.
+  // Builds text that may contain several kernels. NULL: emit_log() has the compiler's messages.
   void *(*build)(const char *text, const char *options);
-  bool (*run)(void *program, const emit_launch *launch);  // false: emit_log() says why
+  bool (*run)(void *program, const emit_launch *launch);  // false: emit_log() gives the reason
   void (*release)(void *program);
 } emit_device;
 
-// Ends with NULL. The first is plain C, which everything else is compared with.
+// Ends with NULL. The first is plain C, with which all others are compared.
 extern const emit_device *const emit_devices[];
 extern const emit_device emit_device_c, emit_device_opencl, emit_device_cuda, emit_device_metal;
 
-// What went wrong last, for messages.
+// The last error, for messages.
 const char *emit_log(void);
 void emit_log_set(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 // --- Helpers for the devices and tests ------------------------------------------------------------------------------
 
-// A folder of this process for scratch files, made at the first call and removed at exit.
+// A folder for this process's temporary files, created at the first call and removed at exit.
 const char *emit_scratch(void);
-// Writes a file there; `out_path` receives its path. False: it could not be written.
+// Writes a file there and stores its path in `out_path`. False: it could not be written.
 bool emit_write(const char *name, const char *text, char *out_path, size_t path_bytes);
-// Runs a command; false, with its output in emit_log(), if it did not end with 0.
+// Runs a command. False, with its output in emit_log(), if its exit status is not 0.
 bool emit_command(const char *format, ...) __attribute__((format(printf, 1, 2)));
 bool emit_has_program(const char *name);
-// The whole file as text; NULL if it cannot be read. Caller frees.
+// Returns the whole file as text, or NULL if it cannot be read. The caller frees it.
 char *emit_read_file(const char *path, size_t *out_bytes);
 
-// Text that grows.
+// A growing text.
 typedef struct emit_text {
   char *data;
   size_t bytes, capacity;
@@ -62,7 +62,7 @@ typedef struct emit_text {
 void emit_add(emit_text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void emit_add_text(emit_text *text, const char *part);
 
-// NVRTC alone: compiles for an architecture ("sm_90"). False: emit_log().
+// NVRTC alone: compiles for an architecture ("sm_90"). False: see emit_log().
 const char *emit_nvrtc_missing(void);
 bool emit_nvrtc_compile(const char *text, const char *architecture, const char *option, char **out_code,
                         size_t *out_bytes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// CUDA for the tests: NVRTC compiles anywhere it is installed; with a driver and a GPU the result runs too.
+// CUDA for the tests: NVRTC compiles wherever it is installed; with a driver and a GPU the result also runs.
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

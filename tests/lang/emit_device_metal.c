@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Metal for the tests, without a Mac: the text as C++ with our stand-in for Metal's library (metal/), on fibers.
+// Metal for the tests, without a Mac: compiles the text as C++ with our replacement for Metal's library (metal/), and
+// runs it on fibers.
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +21,7 @@ static const char *metal_missing(void) {
 #endif
 }
 
-// Arrays in threadgroup memory become static: one group runs at a time.
+// Arrays in threadgroup memory become static, because only one work-group runs at a time.
 static void add_with_static(emit_text *out, const char *text) {
   static const char declaration[] = "  alignas(16) threadgroup ";
   for (const char *found; (found = strstr(text, declaration)) != NULL; text = found + strlen(declaration)) {
@@ -32,7 +33,7 @@ static void add_with_static(emit_text *out, const char *text) {
   emit_add_text(out, text);
 }
 
-// A function of one known type in front of each kernel.
+// Adds a function with a fixed signature in front of each kernel.
 static void add_calls(emit_text *out, const char *text) {
   static const char attribute[] = "[[kernel, ";
   for (const char *found = text; (found = strstr(found, attribute)) != NULL; found++) {
@@ -48,7 +49,7 @@ static void add_calls(emit_text *out, const char *text) {
 
 static void *metal_build(const char *text, const char *options) {
   static int number;
-  (void)options;  // the driver's own; fast math is never on here
+  (void)options;  // for the driver only; fast math is never on here
   char name[32], source[128], library[128];
   emit_text all = {0};
   emit_add_text(&all, "#include <metal_stdlib>\nextern \"C\" {\n");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// OpenCL for the tests: the first device of the first platform (PoCL where there is no GPU), by dlopen.
+// OpenCL for the tests: the first device of the first platform (PoCL if there is no GPU), by dlopen.
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 
-// PoCL and LLVM keep memory until the process ends.
+// PoCL and LLVM do not free all memory before the process ends.
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void) { return "leak:libpocl\nleak:libLLVM\nleak:libOpenCL\nleak:libclang\n"; }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Kernels that the graph writes, and the sizes that operators choose: every one that is built for the expressions below is
-// valid SPIR-V, on the CPU's choice of kernels and, where there is one, on a Vulkan device's.
+// Kernels that the graph generates, with the sizes that operators choose: every kernel that is built for the
+// expressions below is valid SPIR-V, for the CPU and, if there is one, for a Vulkan device.
 #include <string.h>
 
 #include "core/alloc.h"
@@ -9,7 +9,7 @@
 #include "support/devices.h"
 #include "support/test.h"
 
-// Each kernel once: equal variants differ only in text where their file does.
+// Each kernel is checked once; kernels with the same variant differ only if their files do.
 static char *seen[4096];
 static int seen_count;
 
@@ -40,7 +40,9 @@ static void run(tsr_tensor *result) {
   static unsigned char data[1 << 17];
   size_t bytes = (size_t)tsr_tensor_count(result) * tsr_dtype_bytes(tsr_tensor_dtype(result));
   CHECK(bytes <= sizeof data);
-  if (tsr_error(result) != TSR_ERR_DTYPE) CHECK_OK(tsr_read(result, data, bytes));  // not every operator takes it
+  if (tsr_error(result) != TSR_ERR_DTYPE)
+    CHECK_OK(tsr_read(result, data, bytes));  // not every operator takes every
+                                              // dtype
 }
 
 static tsr_tensor *filled(tsr_device *device, tsr_dtype dtype, tsr_shape shape, uint64_t seed) {
@@ -57,7 +59,7 @@ static void elementwise(tsr_device *device, tsr_dtype dtype) {
   run(tsr_tanh(tsr_exp(tsr_div(a, tsr_add_scalar(b, 1)))));
   run(tsr_pow(tsr_clamp(a, 0, 1), b));
   run(tsr_contiguous(tsr_slice(tsr_flip(a, 1), 1, 0, TSR_END, 3)));
-  for (int i = 1; i < TSR_DTYPE_COUNT; i += 4) {  // every pair of neighbours and some more: casts are tested elsewhere
+  for (int i = 1; i < TSR_DTYPE_COUNT; i += 4) {  // neighbouring pairs and some more: casts are tested elsewhere
     run(tsr_cast(tsr_maximum(a, b), (tsr_dtype)(((int)dtype + i) % TSR_DTYPE_COUNT)));
   }
 }

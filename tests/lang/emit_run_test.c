@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Emitted text does what the language says, on every device found: conversions as tsr_convert does them, integer
-// arithmetic as ir_ops.h defines it, the sample kernels as plain C runs them, and checked mode with its report.
+// Emitted text behaves as the language says, on every device found: conversions as in tsr_convert, integer arithmetic
+// as in ir_ops.h, the sample kernels as in plain C, and checked mode with its report.
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
@@ -83,7 +83,7 @@ static void check_conversion(const emit_device *device, tsr_dtype from, const vo
   }
 }
 
-// One kernel per type converted from, with an output for each type converted to.
+// One kernel per source type, with an output for each target type.
 static tsri_kernel *conversion_kernel(tsr_dtype from, bool has_f64) {
   emit_text head = {0}, body = {0};
   emit_add(&head, "kernel convert<WG = 64>(in %s x[]", tsr_dtype_name(from));
@@ -157,7 +157,7 @@ static uint64_t count_bits(uint64_t x) {
   return count;
 }
 
-// The definitions, in 64-bit arithmetic; `width` 32 or 64. x and y are extended by their sign if they have one.
+// The definitions of ir_ops.h in 64-bit arithmetic; `width` is 32 or 64. x and y are sign-extended if they are signed.
 static void expected_integers(int64_t x, int64_t y, unsigned width, uint64_t out[RESULT_COUNT]) {
   uint64_t ux = (uint64_t)x, uy = (uint64_t)y, mask = width == 64 ? UINT64_MAX : UINT32_MAX;
   unsigned shift = (unsigned)uy & (width - 1), leading = 0, trailing = 0;
@@ -395,11 +395,11 @@ typedef struct sample {
   uint32_t params[8];
   tsr_dtype dtypes[4];
   uint32_t counts[4];
-  uint32_t out;  // which buffer is compared
+  uint32_t out;  // index of the buffer that is compared
   double bound;  // relative to the largest value; 0: exact
 } sample;
 
-#define TILED_MATMUL   3  // in the list
+#define TILED_MATMUL   3  // index in the list
 #define F32_BITS(bits) bits##u
 static const sample samples[] = {
     {"rms_norm",
@@ -487,7 +487,7 @@ static void fill_sample(tsr_dtype dtype, void *memory, uint32_t count, uint64_t 
 #define SAMPLE_COUNT  (sizeof samples / sizeof *samples)
 #define SAMPLE_VALUES 4096
 
-// Runs every sample; results[i] receives the elements of its output. False: the device cannot run that one.
+// Runs every sample; results[i] receives the elements of its output. was_run[i] is false if the device cannot run it.
 static void run_samples(const emit_device *device, bool was_run[SAMPLE_COUNT], double results[][SAMPLE_VALUES]) {
   static unsigned char memory[4][SAMPLE_VALUES * 4] __attribute__((aligned(16)));
   tsri_kernel *kernels[SAMPLE_COUNT];
@@ -520,7 +520,7 @@ static void compare_sample(const emit_device *device, const sample *s, const dou
   }
 }
 
-// Plain C itself, against a loop.
+// Compares plain C itself with a simple loop.
 static void check_tiled_matmul(const double *c) {
   static float a[221], b[323];
   fill_sample(TSR_F32, a, 221, 1);

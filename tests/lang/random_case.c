@@ -94,10 +94,11 @@ bool random_can_flush(void) {
 #endif
 }
 
-// Before a kernel that runs with flushing on. The C library's functions do not count on it (logf makes 2^-150 of any
-// denormal), so they run without, on operands and results that are flushed here. Nor is NaN one thing to them: powf(1, x)
-// is NaN for one that signals, and 1 for others, so x + x makes it one of those. The compiler must not move arithmetic or
-// calls past what turns flushing off and on: hence functions that stay apart, and pointers that it does not know.
+// Functions to put before a kernel that runs with flushing of denormals on. The C library's functions do not support
+// that mode (logf returns log(2^-150) for any denormal), so they run without it, on operands and results that are
+// flushed here. They also distinguish kinds of NaN: powf(1, x) is NaN for a signalling NaN and 1 for others, so x + x
+// makes it quiet. The compiler must not move arithmetic or calls across the instructions that switch flushing: hence
+// functions that are not inlined, and pointers that the compiler does not know.
 static void put_flushing_functions(emit_text *text, bool fma_keeps) {
   static const char *const one[] = {"exp", "exp2", "expm1", "log",  "log2", "log10", "log1p", "sin", "cos",
                                     "tan", "asin", "acos",  "atan", "sinh", "cosh",  "tanh",  "erf", NULL};

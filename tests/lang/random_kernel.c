@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The generator of random kernels. Everything is drawn from one stream of numbers, so a seed gives one kernel.
+// Generates random kernels. All choices come from one stream of random numbers, so a seed determines the kernel.
 #include "lang/random_kernel.h"
 
 #include <inttypes.h>
@@ -73,12 +73,12 @@ typedef struct generator {
   int indent;
   struct {
     int type;
-    bool is_fixed;  // a loop's counter
+    bool is_fixed;  // a loop counter
   } vars[MAX_VARS];
   int var_count;
   tsr_dtype in_storage[2], out_storage, local_storage, shared_storage;
   bool has_local;
-  int loops;  // nested around here
+  int loops;  // number of enclosing loops
 } generator;
 
 static uint32_t below(generator *g, uint32_t limit) { return random_below(&g->state, limit); }
@@ -134,7 +134,7 @@ static void put_index(generator *g, uint32_t count, int depth) {
 
 static void put_literal(generator *g, int type) {
   static const char *const integers[] = {"0", "1", "2", "7", "31", "33", "100", "65535", "2147483647"};
-  // No -0.0: LLVM 15 takes max(-0.0, x) for x86's own max, which answers -0 where x is +0. Inputs do hold -0.
+  // No -0.0: LLVM 15 compiles max(-0.0, x) to x86's own max, which returns -0 if x is +0. Inputs do contain -0.
   static const char *const floats[] = {"0.25", "1.0", "0.5", "-2.0", "3.25", "1.0e10", "0.1", "-1.5", "1e-20"};
   switch (type) {
     case BOOL:
@@ -187,7 +187,7 @@ static void put_leaf(generator *g, int type) {
   }
 }
 
-// An element of some array whose value type is `type`.
+// Writes an element of some array whose value type is `type`.
 static void put_load(generator *g, int type, int depth) {
   static const char *const buffers[TYPE_COUNT] = {"ab", "ai", "au", "al", "af", "ad"};
   uint32_t count = g->kernel->groups * g->kernel->items;
@@ -209,7 +209,7 @@ static void put_load(generator *g, int type, int depth) {
   put(g, "]");
 }
 
-// A call or an operator: prefix, operands of the types given with commas or an operator between, suffix.
+// Writes an operator with operands of the given types.
 static void put_binary(generator *g, int type, const char *op, int left, int right, int depth) {
   (void)type;
   put(g, "(");
@@ -244,7 +244,7 @@ static void put_select(generator *g, int type, int depth) {
   put(g, ")");
 }
 
-// One lane of a little vector arithmetic.
+// Writes one lane of a small vector expression.
 static void put_vector(generator *g, int type, int depth) {
   static const char *const integer_ops[] = {"+", "-", "*", "/", "&", "^"}, *const float_ops[] = {"+", "-", "*", "/"};
   int lanes = below(g, 2) ? 4 : 2;
@@ -300,7 +300,7 @@ static void put_integer(generator *g, int type, int depth) {
     case 11:
       if (type == U32) {
         put_call2(g, "mulhi", U32, depth);
-      } else if (type == I32) {  // NaN has many forms, so its bits are not looked at
+      } else if (type == I32) {  // NaN has many bit patterns, so its bits are not compared
         put(g, "bitcast<i32>(f32(");
         put_expr(g, below(g, 2) ? I32 : I64, depth - 1);
         put(g, "))");
@@ -351,7 +351,7 @@ static void put_float(generator *g, int type, int depth) {
     case 10:
       if (type == F32 && below(g, 2)) {
         put_wide_load(g, depth);
-      } else {  // through f16 and bf16: a rounding
+      } else {  // a conversion to f16 or bf16 and back: a rounding
         put(g, "%s(%s(", type_names[type], below(g, 2) ? "f16" : "bf16");
         put_expr(g, type, depth - 1);
         put(g, "))");
@@ -548,7 +548,7 @@ static void put_block(generator *g, int statements, int depth) {
   g->indent++;
   for (int i = 0; i < statements; i++) put_statement(g, depth);
   g->indent--;
-  g->var_count = vars;  // what was declared inside is gone
+  g->var_count = vars;  // variables declared inside are no longer visible
 }
 
 // --- Where the whole group takes part -------------------------------------------------------------------------------
@@ -583,7 +583,7 @@ static void put_collective(generator *g) {
   }
   begin_line(g);
   put(g, "%s v%d = %s_%s(", type_names[type], g->var_count, scope, what);
-  // min and max of -0 and +0 may be either
+  // min and max of -0 and +0 may return either
   if (is_float && !is_shuffle) put(g, "%s(1.0) + abs(", type_names[type]);
   put_expr(g, type, 2);
   if (is_float && !is_shuffle) put(g, ")");
@@ -595,7 +595,7 @@ static void put_collective(generator *g) {
   add_var(g, type, false);
 }
 
-// A loop with barriers in it, left early or not by a condition that is the same for all items.
+// Writes a loop with barriers, with or without an early exit by a condition that is the same for all items.
 static void put_group_loop(generator *g) {
   if (g->var_count + 3 >= MAX_VARS) return;
   int counter = g->var_count;
@@ -640,7 +640,7 @@ static void put_top(generator *g) {
 typedef struct math_function {
   const char *name;
   int arity;
-  uint32_t bound;  // in ULP: what OpenCL promises, or 4 where it promises less than that
+  uint32_t bound;  // in ULP: OpenCL's guarantee, but at least 4
 } math_function;
 
 static const math_function functions[] = {
@@ -648,7 +648,7 @@ static const math_function functions[] = {
     {"sin", 1, 4},  {"cos", 1, 4},  {"tan", 1, 6},   {"asin", 1, 4}, {"acos", 1, 4}, {"atan", 1, 5},  {"atan2", 2, 6},
     {"sinh", 1, 5}, {"cosh", 1, 5}, {"tanh", 1, 6},  {"erf", 1, 16}, {"pow", 2, 16}, {"rsqrt", 1, 4}};
 
-// An argument for which the functions promise something.
+// Writes an argument in the range for which the functions have guarantees.
 static void put_tame(generator *g, int type) {
   put(g, "clamp(");
   put_expr(g, type, 2);
@@ -733,7 +733,7 @@ static void add_buffers(generator *g) {
   add_buffer(g, "top", TSR_I32, 1, RANDOM_EXACT);
 }
 
-// One variable of each type from the inputs, so that there is something to compute with.
+// Declares one variable of each type, initialised from the inputs.
 static void put_first_vars(generator *g) {
   static const char *const sources[TYPE_COUNT] = {"ab", "ai", "au", "al", "af", "ad"};
   for (int type = 0; type < TYPE_COUNT; type++) {
@@ -796,7 +796,7 @@ static double number_of(tsr_dtype dtype, const void *element) {
   return value;
 }
 
-// Distance in units of the last place, counted in representable numbers.
+// The distance in units of the last place: the number of representable values in between.
 static uint64_t ulp_distance(tsr_dtype dtype, const void *a, const void *b) {
   int64_t place[2];
   const void *elements[2] = {a, b};
@@ -812,7 +812,7 @@ static bool is_same(const random_buffer *buffer, const void *is, const void *wan
   if (memcmp(is, wanted, tsr_dtype_bytes(buffer->dtype)) == 0) return true;
   if (tsr_dtype_kind_of(buffer->dtype) != TSR_KIND_FLOAT) return false;
   double a = number_of(buffer->dtype, is), b = number_of(buffer->dtype, wanted);
-  if (a != a && b != b) return true;  // NaN has many forms
+  if (a != a && b != b) return true;  // NaN has many bit patterns
   if (buffer->compare != RANDOM_MATH || a != a || b != b) return false;
   return ulp_distance(buffer->dtype, is, wanted) <= math_bound;
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Random well-formed kernels, as text in the kernel language.
+// Random valid kernels, as text in the kernel language.
 //
-// What a kernel writes to its "exact" outputs does not depend on who runs it: integer arithmetic, IEEE + - * / sqrt fma,
-// conversions, control flow, local and shared arrays, barriers, reductions whose order does not matter, atomics that
-// commute. Functions that are only accurate go to outputs of their own and are compared within a bound.
+// The "exact" outputs of a kernel do not depend on the device: they come from integer arithmetic, IEEE + - * / sqrt
+// fma, conversions, control flow, local and shared arrays, barriers, reductions whose order does not matter, and
+// commutative atomics. Functions that are only accurate have separate outputs, which are compared within a bound.
 #ifndef TESSERA_RANDOM_KERNEL_H
 #define TESSERA_RANDOM_KERNEL_H
 
@@ -34,7 +34,7 @@ typedef struct random_buffer {
 typedef struct random_kernel {
   uint64_t seed;
   char name[32];
-  char *text;  // released by random_kernel_deinit
+  char *text;  // freed by random_kernel_deinit
   uint32_t groups, items;
   uint32_t buffer_count;
   random_buffer buffers[RANDOM_MAX_BUFFERS];
@@ -44,14 +44,14 @@ typedef struct random_kernel {
 void random_kernel_init(random_kernel *kernel, uint64_t seed, uint32_t features);
 void random_kernel_deinit(random_kernel *kernel);
 
-// A stream of numbers that is the same everywhere.
+// A stream of random numbers that is the same on all machines.
 uint32_t random_below(uint64_t *state, uint32_t limit);
 
-// Fills an input: small and large numbers, zeros, infinities, NaN, any bits.
+// Fills an input with small and large numbers, zeros, infinities, NaN and random bits.
 void random_fill(uint64_t *state, tsr_dtype dtype, void *memory, uint32_t count);
 
-// Fails the test unless output `index`, as `who` wrote it, is what plain C wrote: to the bit, or, where functions that are only
-// accurate went in, within `slack` times the kernel's bound.
+// Fails the test unless output `index`, written by `who`, equals what plain C wrote: bit for bit or, if it depends on
+// functions that are only accurate, within `slack` times the kernel's bound.
 void random_compare_buffer(const random_kernel *kernel, uint32_t index, const char *who, const void *is,
                            const void *wanted, uint32_t slack);
 

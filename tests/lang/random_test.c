@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Random well-formed kernels give the same results in lane bytecode, in plain C, in OpenCL, in CUDA and in Metal's
-// stand-in, where each is installed.
+// Random valid kernels give the same results in lane bytecode, plain C, OpenCL, CUDA and our replacement for Metal,
+// where each is installed.
 //
 // A failure prints the kernel and its seed.
 #include <inttypes.h>
@@ -14,7 +14,7 @@
 #include "lang/random_case.h"
 #include "support/test.h"
 
-#define SUBGROUP_SIZE 32  // of CUDA, Metal and lane bytecode; the others go through shared memory
+#define SUBGROUP_SIZE 32  // of CUDA, Metal and lane bytecode; the others use shared memory
 
 // --- Comparing ------------------------------------------------------------------------------------------------------
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Emitting for three kinds of device, and running spirv-val on the result.
+// Emits for three kinds of device, and runs spirv-val on the result.
 #include "lang/spirv_valid.h"
 
 #include <stdio.h>
@@ -61,7 +61,7 @@ static void validate(const tsri_kernel *kernel, const device_kind *kind, const t
   checked++;
 }
 
-// Emits for kind `i`; false if that device cannot run the kernel.
+// Emits for device kind `i`. False if that device cannot run the kernel.
 static bool check_kind(const tsri_kernel *kernel, size_t i, bool is_validated) {
   tsri_emitted code;
   tsr_status status = tsri_emit_kernel(tsri_emitter_find("spirv"), kernel, &kinds[i].options, &code);
@@ -80,7 +80,7 @@ void spirv_check_sample(const tsri_kernel *kernel) {
   static size_t number;
   bool takes_all = test_sample(KIND_COUNT) == 1, is_done = false;
   size_t chosen = number++ % KIND_COUNT;
-  for (size_t i = KIND_COUNT; i-- > 0;) {  // the one that can run every kernel comes last
+  for (size_t i = KIND_COUNT; i-- > 0;) {  // the kind that can run every kernel comes last
     bool is_validated = takes_all || (i <= chosen && !is_done);
     is_done |= check_kind(kernel, i, is_validated) && is_validated;
   }

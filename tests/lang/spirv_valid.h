@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The judgement of spirv-val on what the SPIR-V emitter writes.
+// Checks the output of the SPIR-V emitter with spirv-val.
 #ifndef TESSERA_TEST_SPIRV_VALID_H
 #define TESSERA_TEST_SPIRV_VALID_H
 
@@ -10,14 +10,14 @@
 bool spirv_has_validator(void);
 
 // Emits the kernel for a device with all features, one with some and one with none, and fails the test if a module is
-// not valid. Only the first has to be able to run every kernel.
+// not valid. Only the first device must be able to run every kernel.
 void spirv_check(const tsri_kernel *kernel);
 
-// The same for many kernels that are much alike: all modules are emitted, but only one in three is validated, of each kernel
-// one; TSR_TEST_SAMPLE=1 validates all.
+// As spirv_check, for many similar kernels: all modules are emitted, but only one in three is validated, one per
+// kernel. TSR_TEST_SAMPLE=1 validates all.
 void spirv_check_sample(const tsri_kernel *kernel);
 
-// Modules validated so far.
+// Number of modules validated so far.
 int spirv_checked(void);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a CHECK compares and what it prints when it fails.
+// The comparisons of the CHECK macros, and the messages when they fail.
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>

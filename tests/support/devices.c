@@ -40,7 +40,7 @@ const char *test_use_webgpu(void) {
   if (!getenv("VK_ICD_FILENAMES")) {
     if (access(icd, R_OK) != 0) return "SwiftShader is not installed (it comes with the package chromium)";
     setenv("VK_ICD_FILENAMES", icd, 1);
-    setenv("NODEVICE_SELECT", "1", 1);  // a layer of Mesa's that complains where there is no window system
+    setenv("NODEVICE_SELECT", "1", 1);  // disables a layer of Mesa that complains without a window system
   }
   CHECK_OK(tsr_config_set("webgpu_lib", library));
   return NULL;

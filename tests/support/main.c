@@ -2,10 +2,10 @@
 // The main function of every test program: runs the registered tests with cmocka.
 //
 //   program            all tests
-//   program NAME       the test of that name; if there is none, those with NAME in theirs
+//   program NAME       the test of that name or, if there is none, all tests with NAME in their name
 //   program --list     the names, one a line
 //
-// Exit status: 0 all passed, 1 some failed, 2 no such test, 77 every test that was run skipped itself.
+// Exit status: 0 all passed, 1 some failed, 2 no such test, 77 all tests that ran were skipped.
 #include <setjmp.h>
 #include <stdarg.h>
 
@@ -16,7 +16,7 @@
 enum { EXIT_SKIPPED = 77 };
 
 static test_case *first_test, **last_link = &first_test;
-static const char *running;  // name of the test that runs now
+static const char *running;  // name of the current test
 static int skipped_count;
 
 void test_register(test_case *test) {
@@ -60,7 +60,7 @@ static bool has_test(const char *name) {
   return false;
 }
 
-// Fills `selected`, which has room for all tests, and returns how many `filter` lets through.
+// Selects the tests that match `filter` into `selected`, which has room for all tests, and returns how many there are.
 static size_t select_tests(const char *filter, struct CMUnitTest *selected) {
   bool exact = filter && has_test(filter);
   size_t count = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How tests are written here: a thin layer over cmocka.
+// The project's way to write tests: a thin layer over cmocka.
 //
 //   #include "support/test.h"
 //
@@ -8,11 +8,11 @@
 //     CHECK_LAST_ERROR_HAS("axis 1: 3 and 4");
 //   }
 //
-// A TEST registers itself, so adding one touches one file. A CHECK that fails prints file, line and values, and ends
-// the test there. Checks evaluate their arguments once.
+// A TEST registers itself, so adding one changes only one file. A CHECK that fails prints file, line and values, and
+// ends the test. Checks evaluate their arguments once.
 //
-// Threads: CHECK, SKIP and the rest only on the thread that runs the test (cmocka leaves the test by longjmp); other
-// threads hand their result back to it.
+// Threads: use CHECK, SKIP and the other macros only on the thread that runs the test (cmocka leaves the test by
+// longjmp). Other threads must hand their results to it.
 #ifndef TESSERA_TEST_H
 #define TESSERA_TEST_H
 
@@ -31,10 +31,10 @@ typedef struct test_case {
   struct test_case *next;
 } test_case;
 
-// Called by TEST before main; `test` must live for ever.
+// Called by TEST before main; `test` must never be freed.
 void test_register(test_case *test);
 
-// The functions under the macros below. `what` is the text of the check as it stands in the source.
+// The functions behind the macros below. `what` is the text of the check in the source.
 _Noreturn void test_fail(const char *file, int line, const char *format, ...) __attribute__((format(printf, 3, 4)));
 _Noreturn void test_skip(const char *sentence);
 void test_check_int(const char *file, int line, const char *what, intmax_t is, intmax_t wanted);
@@ -45,7 +45,7 @@ void test_check_has(const char *file, int line, const char *what, const char *te
 void test_check_bytes(const char *file, int line, const char *what, const void *is, const void *wanted, size_t bytes);
 void test_check_status(const char *file, int line, const char *what, tsr_status is, tsr_status wanted);
 
-// One in how many cases a long test takes: TSR_TEST_SAMPLE where it is set (1 takes all), otherwise `standard`.
+// A long test runs one in this many cases: TSR_TEST_SAMPLE if it is set (1 runs all), otherwise `standard`.
 uint32_t test_sample(uint32_t standard);
 
 #define TEST(claim)                                                  \
@@ -56,10 +56,10 @@ uint32_t test_sample(uint32_t standard);
   }                                                                  \
   static void test_##claim(void)
 
-// Ends the test without a verdict; the sentence says what was missing.
+// Ends the test as skipped; the sentence says what is missing.
 #define SKIP(sentence) test_skip(sentence)
 
-// Fails the test where it should not have come to; the sentence says why.
+// Fails the test at a place that must not be reached; the sentence says why.
 #define FAIL(sentence) test_fail(__FILE__, __LINE__, "%s", sentence)
 
 #define CHECK(condition)                                                                    \
@@ -73,7 +73,7 @@ uint32_t test_sample(uint32_t standard);
 // Unsigned integers; printed in decimal and hexadecimal.
 #define CHECK_EQ_UINT(is, wanted) test_check_uint(__FILE__, __LINE__, #is, (uintmax_t)(is), (uintmax_t)(wanted))
 
-// |is - wanted| <= bound; equal infinities and two NaNs pass.
+// |is - wanted| <= bound; equal infinities pass, and so do two NaNs.
 #define CHECK_NEAR(is, wanted, bound) \
   test_check_near(__FILE__, __LINE__, #is, (double)(is), (double)(wanted), (double)(bound))
 
