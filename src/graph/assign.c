@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Recording and running assignments.
+// Recording and running assignments. The planner (plan.c) decides which of them are fused with the computation of their
+// source.
 #include "graph/assign.h"
 
 #include "core/error.h"
@@ -16,7 +17,7 @@ tsri_value *tsri_value_now(tsri_value *value) {
   if (!tsri_value_is_assigned(value)) return tsri_value_retain(value);
   tsri_graph_state *state = tsri_graph_of(value->device);
   tsri_mutex_lock(&state->lock);
-  tsri_value *latest = atomic_load(&value->latest);  // it may have run meanwhile
+  tsri_value *latest = atomic_load(&value->latest);  // the assignment may have run before we locked
   tsri_value *now = tsri_value_retain(latest ? latest : value);
   tsri_mutex_unlock(&state->lock);
   return now;
@@ -29,7 +30,7 @@ void tsri_assign_link(tsri_node *node) {
   if (!before) return;
   node->inputs[BEFORE] =
       (tsri_input){.value = before, .layout = node->inputs[TARGET].layout, .dtype = node->dtype, .as = node->dtype};
-  node->input_count = BEFORE + 1;  // the storage's reference is the node's now
+  node->input_count = BEFORE + 1;  // the reference that the storage held now belongs to this input
 }
 
 void tsri_assign_finish(tsri_node *node, tsri_garbage *garbage) {
@@ -40,7 +41,7 @@ void tsri_assign_finish(tsri_node *node, tsri_garbage *garbage) {
 }
 
 void tsri_assign_forget(const tsri_node *node) {
-  // No assignment follows: it would have a reference to this one.
+  // No assignment follows this one: it would hold a reference to it.
   tsri_value *before = node->input_count > BEFORE ? node->inputs[BEFORE].value : node->value.storage;
   if (before->successor == &node->value) before->successor = NULL;
   if (node->value.storage->successor == &node->value) node->value.storage->successor = NULL;
@@ -60,7 +61,8 @@ tsr_status tsri_assign_run(tsri_graph_state *state, const tsri_plan *plan, tsri_
 
 bool tsri_assign_takes(const tsri_node *node, uint32_t index, const tsri_node *from) {
   const tsri_input *target = &node->inputs[TARGET], *source = &node->inputs[SOURCE];
-  const tsr_buffer *buffer = tsri_value_buffer(node->value.storage);  // NULL: it will be new memory
+  // NULL: the target has not been computed yet, so its buffer will be new and unshared
+  const tsr_buffer *buffer = tsri_value_buffer(node->value.storage);
   if (index != SOURCE || (buffer && tsri_buffer_is_shared(buffer))) return false;
   return source->layout.count > 0 && tsri_layout_is_contiguous(&target->layout) &&
          tsri_layout_is_identity(&source->layout, from->count) && tsri_shape_equal(source->layout.shape, from->shape);
@@ -77,7 +79,7 @@ tsr_status tsri_assign_run_fused(tsri_graph_state *state, const tsri_plan *plan,
 
 // --- Recording ----------------------------------------------------------------------------------------------------------
 
-// `source` is on the target's device, has its dtype and shape, and other memory.
+// `source` is on the target's device, has its dtype and shape, and does not share its memory.
 static tsr_status record(tsr_tensor *target, tsr_tensor *source) {
   tsri_node *node = tsri_node_create(&tsri_op_assign, target->value->device, target->dtype, BEFORE + 1, NULL);
   if (!node) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "assign: no host memory for its record");
@@ -88,7 +90,7 @@ static tsr_status record(tsr_tensor *target, tsr_tensor *source) {
   node->inputs[SOURCE] = (tsri_input){
       .value = tsri_value_now(source->value), .layout = source->layout, .dtype = source->dtype, .as = source->dtype};
   tsr_status status = tsri_node_enter(node, &target->layout);
-  // The storage refers to it from now on.
+  // Release our reference: the storage now holds one (tsri_assign_link).
   if (status == TSR_OK) tsri_value_release(&node->value);
   return status;
 }
@@ -106,7 +108,7 @@ tsr_status tsri_record_assign(tsr_tensor *target, tsr_tensor *source) {
     copy = source = tsri_record_copy(source, &packed);
   }
   tsr_status status = source->status;
-  // Whoever else has the memory must see the write, and must not find it half done later.
+  // Others can read shared memory at any time, so the write is not deferred: run the readers, record, and run.
   if (status == TSR_OK && is_seen_outside) status = tsri_graph_before_write(target);
   if (status == TSR_OK) status = record(target, source);
   if (status == TSR_OK && is_seen_outside) status = tsri_graph_run(target);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Captures: a tape of what a thread ran, and its place among the operators that are still pending.
+// The public captures (tsr_capture_): a tape of what a thread queued, played again after the pending operators that
+// must come first. The tape itself is runtime/tape.c.
 #include <tessera/capture.h>
 
 #include "core/error.h"

@@ -16,7 +16,7 @@ bool tsri_layout_is_identity(const tsri_layout *layout, int64_t count) {
   return layout->offset == 0 && layout->count == count && tsri_layout_is_contiguous(layout);
 }
 
-// The axis of the row-major `shape` that steps by `stride` and has `size`, not used yet; -1 if there is none.
+// The axis of the row-major `shape` with this size and stride that is not in the bit set `used`; -1 if there is none.
 static int matching_axis(tsr_shape shape, const int64_t *strides, int64_t size, int64_t stride, unsigned used) {
   for (int i = 0; i < shape.rank; i++) {
     if (shape.dims[i] == size && strides[i] == stride && !(used >> i & 1u)) return i;
@@ -37,14 +37,14 @@ static bool match_axes(const tsri_layout *seen, tsr_shape shape, const tsri_layo
     out->strides[i] = input->strides[axis];
   }
   for (int i = 0; i < shape.rank; i++) {
-    if (shape.dims[i] != 1 && !(used >> i & 1u)) return false;  // a slice of size 1, say
+    if (shape.dims[i] != 1 && !(used >> i & 1u)) return false;  // for example, `seen` selects one index of this axis
   }
   return true;
 }
 
 bool tsri_compose(const tsri_layout *seen, const tsr_shape *shape, const tsri_layout *input, tsri_layout *out) {
   if (input->count == 0 || seen->count == 0) return false;
-  // Element by element, as most are.
+  // Fast path: most consumers read element by element.
   if (seen->offset == 0 && tsri_shape_equal(seen->shape, *shape) && tsri_shape_equal(input->shape, *shape) &&
       tsri_layout_is_contiguous(seen)) {
     if (out) *out = *input;

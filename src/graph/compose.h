@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: MIT
-// Views of views: reading an input through an operator whose own result is seen through a layout.
+// Composing views: addresses the input of an operator by the indices through which the operator's result is seen.
 #ifndef TSRI_COMPOSE_H
 #define TSRI_COMPOSE_H
 
 #include "core/layout.h"
 
-// `seen`: how row-major elements of shape `shape` are seen. `input`: a layout over `shape`. `*out`: the same input over
-// seen->shape. True if axes match one to one (permuted, broadcast) or the elements are all there in order; false where it
-// would take more than strides to say. `out` may be NULL: who only asks.
+// `input` is a layout over `shape`, the shape of an operator. `seen` is a view of that operator's row-major result.
+// Sets `*out` to the layout of the same input over seen->shape. True if the axes match one to one (permuted,
+// broadcast), or if `seen` covers all elements in order; false if strides cannot express the composition. `out` may be
+// NULL if only the answer is wanted.
 bool tsri_compose(const tsri_layout *seen, const tsr_shape *shape, const tsri_layout *input, tsri_layout *out);
 
 bool tsri_layout_equal(const tsri_layout *a, const tsri_layout *b);
 
-// All elements in order: index i is element i.
+// Whether the layout has `count` elements, contiguous and at offset 0: index i is element i.
 bool tsri_layout_is_identity(const tsri_layout *layout, int64_t count);
 
 #endif

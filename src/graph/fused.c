@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Leaves of a fusion, and joining axes.
+// Finds the leaves of a fusion and joins its axes.
 #include "graph/fused.h"
 
 #include "core/error.h"
@@ -18,8 +18,8 @@ static const tsri_value *value_of(const tsri_fused *fused, const tsri_value *val
 static tsri_leaf make_leaf(const tsri_fused *fused, const tsri_planned *planned, uint32_t index) {
   const tsri_input *input = &planned->node->inputs[index];
   tsri_leaf leaf = {.value = value_of(fused, input->value), .dtype = input->dtype, .space = planned->space};
-  if (planned->node == fused->heavy) leaf.space = TSRI_INNER;               // a reduction's own input
-  (void)tsri_plan_input_layout(fused->plan, planned, index, &leaf.layout);  // the planner has checked that it can
+  if (planned->node == fused->heavy) leaf.space = TSRI_INNER;               // the input of the reduction itself
+  (void)tsri_plan_input_layout(fused->plan, planned, index, &leaf.layout);  // cannot fail: the planner has checked it
   return leaf;
 }
 
@@ -41,7 +41,7 @@ uint32_t tsri_fused_place(const tsri_fused *fused, uint32_t number) {
 
 static tsr_status add_leaves(tsri_fused *fused, uint32_t place) {
   const tsri_planned *planned = &fused->plan->nodes[fused->plan->members[fused->fusion->first + place]];
-  if (planned->node->op->kind == TSRI_OP_KERNEL) return TSR_OK;  // reads its inputs by itself
+  if (planned->node->op->kind == TSRI_OP_KERNEL) return TSR_OK;  // op->run binds its own inputs
   for (uint32_t i = 0; i < planned->node->input_count; i++) {
     fused->leaf_of[place][i] = UINT8_MAX;
     if (is_inside(fused, planned->node->inputs[i].value)) continue;
@@ -60,7 +60,8 @@ static tsr_status add_leaves(tsri_fused *fused, uint32_t place) {
   return TSR_OK;
 }
 
-// Adds an axis to the extent, or joins it to the last one if every leaf of the space steps evenly from one to the other.
+// Adds an axis to the extent. Joins it to the previous axis if that gives the same addresses for every leaf of the
+// space.
 static void add_axis(const tsri_fused *fused, tsri_extent *extent, tsri_space space, int axis, int64_t size) {
   if (size == 1) return;
   int last = extent->rank - 1;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The lazy graph: operators record nodes, reading runs what it needs, fused into few kernels.
+// The lazy graph: operators record nodes; reading a tensor plans the pending nodes it needs, fuses them into few
+// kernels and runs them.
 //
-// An operator family (src/ops) describes its operators by tsri_op records and calls a tsri_record_ function. Nothing of
-// fusion, kernels or devices is seen there, unless an operator brings a kernel of its own (TSRI_OP_KERNEL).
+// An operator family (src/ops) describes its operators by tsri_op records and calls a tsri_record_ function. Fusion,
+// generated kernels and devices are the graph's business; only an operator with a kernel of its own (TSRI_OP_KERNEL)
+// launches anything itself.
 //
-// Threads: any. One lock per device guards its pending nodes.
+// Threads: any. One lock per device (tsri_graph_state.lock) guards its pending nodes.
 #ifndef TSRI_GRAPH_H
 #define TSRI_GRAPH_H
 
@@ -16,24 +18,29 @@
 typedef struct tsri_node tsri_node;
 
 typedef enum tsri_op_kind {
-  TSRI_OP_ELEMENTWISE,  // one output element from one element of each input; fused with neighbours
-  TSRI_OP_REDUCE,       // over a set of axes; element-wise operators before and after are fused into it
-  TSRI_OP_KERNEL  // brings its own launch; element-wise operators before and after it are fused where it has hooks
+  // Computes one output element from one element of each input. Fused with its neighbours.
+  TSRI_OP_ELEMENTWISE,
+  // Reduces over a set of axes. Element-wise operators before and after it are fused into its kernel.
+  TSRI_OP_REDUCE,
+  // Launches a kernel of its own. Element-wise operators before and after it are fused into that kernel if it has
+  // hooks.
+  TSRI_OP_KERNEL
 } tsri_op_kind;
 
 typedef enum tsri_reduce {
   TSRI_REDUCE_NONE,
   TSRI_REDUCE_SUM,
   TSRI_REDUCE_PROD,
-  TSRI_REDUCE_MAX,  // NaN if any is NaN
+  TSRI_REDUCE_MAX,  // NaN if any element is NaN
   TSRI_REDUCE_MIN,
-  TSRI_REDUCE_ANY,  // input read as bool
+  TSRI_REDUCE_ANY,  // the input is converted to bool first
   TSRI_REDUCE_ALL,
-  TSRI_REDUCE_ARGMAX,  // index along the one reduced axis of the first largest (the first NaN, if there is one)
+  // Index, along the one reduced axis, of the first largest element, or of the first NaN if there is one.
+  TSRI_REDUCE_ARGMAX,
   TSRI_REDUCE_ARGMIN
 } tsri_reduce;
 
-// What a TSRI_OP_KERNEL operator gets when it runs. Inputs are computed; `layouts` says how they lie in their buffers.
+// Arguments of tsri_op.run. All inputs have been computed; layouts[i] says how input i lies in inputs[i].
 typedef struct tsri_kernel_run {
   tsr_device *device;
   const tsri_node *node;
@@ -41,12 +48,14 @@ typedef struct tsri_kernel_run {
   tsr_buffer *const *inputs;
   const tsri_layout *layouts;
   const tsr_dtype *input_dtypes;
-  tsr_buffer *output;  // fresh, row-major, not initialised
+  tsr_buffer *output;  // newly allocated, row-major, uninitialised
   tsr_dtype dtype;
   tsr_shape shape;
   int output_count;
-  tsr_buffer *const *outputs;            // all results, `output` first; each is fresh, row-major and not initialised
-  const struct tsri_epilogue *epilogue;  // element-wise operators to run in the kernel's store; NULL: none
+  // All results; outputs[0] is `output`. Each is newly allocated, row-major and uninitialised.
+  tsr_buffer *const *outputs;
+  // Element-wise operators to fuse into the kernel's load and store hooks; NULL: none.
+  const struct tsri_epilogue *epilogue;
 } tsri_kernel_run;
 
 // An operator. Static and const: its address is its identity.
@@ -54,68 +63,78 @@ typedef struct tsri_op {
   const char *name;  // "relu", as in messages and the profiler
   tsri_op_kind kind;
 
-  // TSRI_OP_ELEMENTWISE: an expression in the kernel language. $0 $1 $2 are the inputs, each already converted to the
-  // dtype its operand asks for (f16 and bf16 arrive as f32, i8 and i16 as i32, u8 as u32); #0 #1 #2 #3 are
-  // the scalars of the node (tsri_scalars) as values of type T; T is the value type of the first operand, R that of the result.
-  // The result is converted to the node's dtype. Example: "max($0, T(0))".
+  // TSRI_OP_ELEMENTWISE: the operator's body, an expression in the kernel language. $0 $1 $2 are the inputs, each
+  // already converted to the dtype its operand asks for (f16 and bf16 arrive as f32, i8 and i16 as i32, u8 as u32). #0
+  // #1 #2 #3 are the node's scalars (tsri_scalars) as values of type T. T is the value type of the first operand, R
+  // that of the result. The result is converted to the node's dtype. Example: "max($0, T(0))".
   const char *expression;
-  // Name of an embedded kernels/<helper>.tk with functions the expression calls; NULL: none.
+  // Name of the embedded file kernels/<helper>.tk that defines the functions the expression calls; NULL: none.
   const char *helper;
-  bool is_costly;  // worth keeping rather than computing again where it is broadcast (exp, erf, …)
-  // What it is after a product that a device does itself: the addition of a bias or a residual, or an activation.
+  // Expensive to compute (exp, erf, …): where its result is broadcast, it is computed once and stored instead of being
+  // fused and computed again for each reader.
+  bool is_costly;
+  // The role it can play after a matrix product in a device's native operator: the addition of a bias or a residual
+  // (is_addition), or an activation.
   bool is_addition;
   tsri_activation activation;
 
   // TSRI_OP_REDUCE
   tsri_reduce reduce;
 
-  // TSRI_OP_KERNEL: queues the work that fills run->output.
+  // TSRI_OP_KERNEL: queues the work that fills run->outputs.
   tsr_status (*run)(const tsri_kernel_run *run);
-  uint32_t attribute_set, attribute_bytes;  // what its nodes carry: a struct of ops/operators.h
-  // Whether its kernels' stores take element-wise operators that come after it, and its loads those before its first input: if these read in
-  // the result's order, along its last axis (a bias), or one number. Its kernels then have the hooks of graph/epilogue.h and are fetched by
+  // The struct of parameters that its nodes carry: the number and the size of a set in ops/operators.h.
+  uint32_t attribute_set, attribute_bytes;
+  // has_store_hook: the kernel's stores can compute element-wise operators that come after it. has_load_hook: its loads
+  // can compute those before its first input. The tensors such operators read must be in the order of the result, along
+  // its last axis (a bias), or a single number. The kernel must declare the hooks of graph/epilogue.h and be fetched by
   // tsri_hooked_kernel.
   bool has_store_hook, has_load_hook;
-  // Describes the node as a device's own operator (tsri_backend.native_ops), without buffers. Where a device takes it, the operator has no hooks:
-  // what comes after it and is not part of the same native operator is a kernel of its own. False: there is none for such a node. NULL: never.
+  // Describes the node as one of the device's native operators (tsri_backend.native_ops), without buffers. If the
+  // device takes it, the hooks above are not used: an element-wise operator that the native operator does not include
+  // gets a kernel of its own. Returns false if no native operator fits this node. NULL: none ever does.
   bool (*describe)(const tsri_node *node, tsri_native_op *out_op);
 } tsri_op;
 
-// The same elements in memory of their own, row-major. Alone it runs as a copy of bytes, in a fusion as an element-wise operator.
+// Copies its input to new row-major memory. Alone it runs as a copy of bytes, in a fusion as an element-wise operator.
 extern const tsri_op tsri_op_copy;
 
-// Most different buffers that a generated kernel reads, and so inputs of an element-wise operator: WebGPU promises eight in all. Operators with
-// kernels of their own have any number of inputs.
+// TSRI_MAX_LEAVES: how many different buffers a generated kernel may read, and so how many inputs an element-wise
+// operator may have. WebGPU guarantees eight bindings, and one is the output. Operators with their own kernel may have
+// any number of inputs.
 enum { TSRI_MAX_LEAVES = 7, TSRI_MAX_SCALARS = 4 };
 
-// Numbers of an element-wise node: passed to kernels as parameters, never part of the text, so that x * 2 and x * 3 share a kernel.
+// Scalars of an element-wise node. They are kernel parameters and never part of the kernel's text, so x * 2 and x * 3
+// share a kernel.
 typedef struct tsri_scalars {
   int64_t count;
-  double values[TSRI_MAX_SCALARS];  // #0 …; those beyond `count` are 0
+  double values[TSRI_MAX_SCALARS];  // #0 …; entries from `count` on are 0
 } tsri_scalars;
 
-// One input as an operator wants to see it.
+// One input of an element-wise operator.
 typedef struct tsri_operand_ref {
-  tsr_tensor *tensor;  // usable (tsri_tensor_check), any device
-  tsr_dtype as;        // ELEMENTWISE: converted to this before the expression
+  tsr_tensor *tensor;  // has passed tsri_tensor_check; may be on any device
+  tsr_dtype as;        // dtype it is converted to before the expression
 } tsri_operand_ref;
 
 // --- Recording ------------------------------------------------------------------------------------------------------
 //
-// All check nothing but what they say: callers have called tsri_tensor_check on every input. Inputs on several devices are
-// brought together by the mix rule. Each returns a new tensor (the caller's or the scope's), or a failed one.
+// These functions assume that every input has passed tsri_tensor_check, and check only what their comments say. Inputs
+// on several devices are moved to one device by the mix rule. Each returns a new tensor, owned by the caller or the
+// caller's scope; on failure it is a failed tensor.
 
-// Inputs are broadcast against each other (TSR_ERR_SHAPE with op->name if they do not fit).
+// Broadcasts the inputs against each other. TSR_ERR_SHAPE, with op->name in the message, if they do not fit.
 tsr_tensor *tsri_record_elementwise(const tsri_op *op, tsr_dtype dtype, const tsri_operand_ref *inputs, int input_count,
                                     const tsri_scalars *scalars);
 
-// `axes`: bit (1u << axis) for each reduced axis, all in range; 0: none (then only the conversion happens). The result has dtype `dtype`,
-// and sums, products and extremes are computed in its value type (f32 for f16 and bf16). ARGMAX and ARGMIN: exactly one axis, `dtype` is an
-// integer dtype. An empty extent gives the identity (0, 1, -inf, +inf, the integer limits, false, true); ARGMAX over nothing is the caller's to refuse.
+// `axes` has bit (1u << axis) set for each reduced axis, all in range; 0 reduces nothing and only converts. The result
+// has dtype `dtype`; sums, products and extremes are computed in its value type (f32 for f16 and bf16). ARGMAX and
+// ARGMIN take exactly one axis and an integer `dtype`. Reducing zero elements gives the identity (0, 1, -inf, +inf, the
+// integer limits, false, true); for ARGMAX and ARGMIN the caller must refuse that.
 tsr_tensor *tsri_record_reduce(const tsri_op *op, tsr_dtype dtype, tsr_tensor *input, uint32_t axes, bool keep_dims);
 
-// The operator's own kernel, run when needed. `shape` and `dtype` are those of the result; `attributes` are op->attribute_bytes, which are
-// copied.
+// Records an operator that has its own kernel (op->run). `shape` and `dtype` are those of the result.
+// op->attribute_bytes bytes are copied from `attributes`.
 tsr_tensor *tsri_record_kernel(const tsri_op *op, tsr_device *device, tsr_dtype dtype, tsr_shape shape,
                                tsr_tensor *const *inputs, int input_count, const void *attributes);
 
@@ -125,53 +144,58 @@ typedef struct tsri_result {
   tsr_shape shape;
 } tsri_result;
 
-// The same for an operator with several results, which one run of its kernel gives. `out_tensors` gets as many tensors, which may all be
-// failed ones. Results are computed together when one of them is needed; those that were released by then are not kept.
+// As tsri_record_kernel, for an operator with `result_count` results that one call of op->run computes. Fills
+// `out_tensors` with that many tensors; on failure all of them are failed tensors. All results are computed when the
+// first of them is needed; results whose tensors were released by then are freed after the run.
 void tsri_record_kernel_results(const tsri_op *op, tsr_device *device, const tsri_result *results, int result_count,
                                 tsr_tensor *const *inputs, int input_count, const void *attributes,
                                 tsr_tensor **out_tensors);
 
-// The input's elements in memory of their own, in row-major order, seen through `layout`, which has as many and no offset.
+// Records a copy of the input to new row-major memory. The returned tensor has layout `layout`, which must have as many
+// elements as the input and offset 0.
 tsr_tensor *tsri_record_copy(tsr_tensor *input, const tsri_layout *layout);
 
-// The input's elements on another device, row-major.
+// Records a copy of the input to `device`, row-major.
 tsr_tensor *tsri_record_move(tsr_tensor *input, tsr_device *device);
 
-// Writes the elements of `source` to those of `target`, in place and in the order of recording. The source is usable, on the target's device, and has
-// its dtype and shape; the target repeats no element and may be written. Where memory is shared with others (runtime/sharing.h) it runs at
+// Records a write of the elements of `source` into those of `target`. Writes happen in the order of recording. `source`
+// must be usable, on the device of `target`, and have its dtype and shape. `target` must be writable, and no two of its
+// indices may address the same element. If its memory is shared with others (runtime/sharing.h), the write runs at
 // once.
 //
-// Errors: TSR_ERR_OUT_OF_MEMORY; what running gives, in eager mode and for shared memory.
+// Errors: TSR_ERR_OUT_OF_MEMORY; in eager mode and for shared memory also those of tsri_graph_run.
 tsr_status tsri_record_assign(tsr_tensor *target, tsr_tensor *source);
 
-// The device an operator with these inputs runs on, by the mix rule, without moving anything.
+// Chooses, by the mix rule, the device an operator with these inputs runs on. Moves nothing.
 tsr_status tsri_record_device(const char *caller, tsr_tensor *const *inputs, int input_count, tsr_device **out_device);
 
 // --- Running --------------------------------------------------------------------------------------------------------
 
-// Queues everything the tensor needs; afterwards tsri_tensor_buffer(tensor) is its buffer. Does not wait.
+// Queues everything needed to compute the tensor; afterwards tsri_tensor_buffer(tensor) is its buffer. Does not wait.
 //
-// Errors: TSR_ERR_OUT_OF_MEMORY, TSR_ERR_UNSUPPORTED, TSR_ERR_BUILD, TSR_ERR_DEVICE_LOST. The tensor stays pending and may be
-//         tried again.
+// Errors: TSR_ERR_OUT_OF_MEMORY, TSR_ERR_UNSUPPORTED, TSR_ERR_BUILD, TSR_ERR_DEVICE_LOST. The tensor then stays
+// pending, and a later call tries again.
 tsr_status tsri_graph_run(tsr_tensor *tensor);
 
-// The same for a value that the caller keeps.
+// As tsri_graph_run, for a value. The caller holds a reference to it.
 tsr_status tsri_graph_run_value(tsri_value *value);
 
-// Runs what still has to read the tensor's present elements. Call before they are overwritten; includes tsri_graph_run.
+// Call before overwriting the tensor's elements. Runs the tensor itself (tsri_graph_run), then every pending node that
+// reads its present elements.
 tsr_status tsri_graph_before_write(tsr_tensor *tensor);
 
-// The same for a buffer of the device.
+// As tsri_graph_before_write, for a buffer of the device.
 tsr_status tsri_graph_before_overwrite(tsr_device *device, const tsr_buffer *buffer);
 
-// Runs pending assignments to what the tape reads or writes, and whatever still has to read what it overwrites.
+// Call before playing `tape`. Runs the pending assignments to memory that the tape reads or writes, then the pending
+// nodes that read a buffer the tape overwrites.
 struct tsri_tape;
 tsr_status tsri_graph_before_play(const struct tsri_tape *tape);
 
 // --- Launching from a TSRI_OP_KERNEL ----------------------------------------------------------------------------------
 
-// Compile-time parameters of a kernel by their names, as arguments of a function that takes a list and its length:
-// TSRI_WITH(TSRI_TYPE("T", TSR_F32), TSRI_CONSTANT("WG", 256)).
+// Compile-time arguments of a kernel by name. TSRI_WITH(TSRI_TYPE("T", TSR_F32), TSRI_CONSTANT("WG", 256)) expands to
+// two function arguments: the list and its length.
 #define TSRI_TYPE(parameter, of_dtype) \
   { .name = (parameter), .is_type = true, .dtype = (of_dtype) }
 #define TSRI_CONSTANT(parameter, of_value) \
@@ -179,8 +203,8 @@ tsr_status tsri_graph_before_play(const struct tsri_tape *tape);
 #define TSRI_WITH(...) \
   (const tsri_lang_arg[]){__VA_ARGS__}, sizeof((const tsri_lang_arg[]){__VA_ARGS__}) / sizeof(tsri_lang_arg)
 
-// A kernel of an embedded file kernels/<file>.tk with its compile-time parameters, built for `device` once and kept by it.
-// Launch it with tsri_built_launch (runtime/program.h).
+// Returns kernel `kernel` of the embedded file kernels/<file>.tk, specialised with `args`. It is built once per device,
+// which keeps it. Launch it with tsri_built_launch (runtime/program.h).
 tsr_status tsri_embedded_kernel(tsr_device *device, const char *file, const char *kernel, const tsri_lang_arg *args,
                                 size_t arg_count, const tsri_built **out_built);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The life of recorded operators: linked into their device's list while pending, freed without recursion.
+// The life of a node: it is in its device's list while it is pending, and is freed without recursion.
 #include "graph/node.h"
 
 #include <string.h>
@@ -74,8 +74,8 @@ static void unlink_pending(tsri_graph_state *state, tsri_node *node) {
   state->assign_count -= node->op == &tsri_op_assign;
 }
 
-// Nodes whose last reference went while this thread was freeing another: a chain of a hundred thousand must not become as
-// many stack frames.
+// Nodes whose last reference was released while this thread was freeing another node. destroy_node frees them in a
+// loop: with recursion, a chain of a hundred thousand nodes would need as many stack frames.
 static TSRI_THREAD_LOCAL tsri_node *dying;
 static TSRI_THREAD_LOCAL bool is_freeing;
 
@@ -159,7 +159,8 @@ void tsri_node_finish(tsri_graph_state *state, tsri_node *node, tsr_buffer *buff
 
 // --- Recording ----------------------------------------------------------------------------------------------------
 
-// One piece of memory: the node, its inputs, its attributes. There is room for one input at least, for tsri_node_become_copy.
+// The node, its inputs, its attributes and its results are one allocation. There is always room for at least one input,
+// which tsri_node_become_copy needs.
 tsri_node *tsri_node_create(const tsri_op *op, tsr_device *device, tsr_dtype dtype, uint32_t input_count,
                             const void *attributes) {
   return tsri_node_create_results(op, device, dtype, input_count, attributes, 1);
@@ -177,7 +178,7 @@ tsri_node *tsri_node_create_results(const tsri_op *op, tsr_device *device, tsr_d
   node->dtype = dtype;
   node->axes = node->depth = node->mark = node->slot = 0;
   node->tape = tsri_tape_id();
-  node->previous = node->next = node->dying_next = NULL;  // shape and count come when it is recorded
+  node->previous = node->next = node->dying_next = NULL;  // shape and count are set by link_node
   node->input_count = input_count;
   node->keeper_count = 0;
   node->result_count = result_count;
@@ -203,7 +204,8 @@ static uint32_t depth_below(const tsri_node *node) {
   return depth;
 }
 
-// Links the node. `*out_is_full`: the graph is to run now, since it is full or in eager mode.
+// Adds the node to the pending list. `*out_is_full` tells the caller to run the graph now: it is full, or the device is
+// in eager mode.
 static tsr_status link_node(tsri_node *node, const tsri_layout *layout, bool *out_is_full) {
   tsr_device *device = node->value.device;
   tsri_graph_state *state = NULL;
@@ -261,7 +263,7 @@ void tsri_node_record_results(tsri_node *const *nodes, const tsri_layout *layout
     size_t bytes = (size_t)layouts[i].count * tsr_dtype_bytes(nodes[i]->dtype);
     nodes[0]->results[i] = (tsri_node_result){.node = nodes[i], .bytes = bytes};
   }
-  // All are linked before one can run, which cannot fail now that the state is there.
+  // Link all of them before any can run. link_node cannot fail here, since the graph state exists.
   for (int i = 0; i < count && status == TSR_OK; i++) status = link_node(nodes[i], &layouts[i], &is_full);
   for (int i = 0; i < count; i++) {
     out_tensors[i] =
@@ -272,7 +274,8 @@ void tsri_node_record_results(tsri_node *const *nodes, const tsri_layout *layout
   }
 }
 
-// --- Inputs that are wanted later -----------------------------------------------------------------------------------------
+// --- Keeping inputs
+// -----------------------------------------------------------------------------------------------------
 
 bool tsri_node_keep_inputs(tsri_value *value) {
   if (value->destroy != destroy_node) return false;
@@ -291,7 +294,7 @@ void tsri_node_drop_inputs(tsri_value *value) {
   tsri_mutex_lock(&state->lock);
   bool is_last = --node->keeper_count == 0 && tsri_value_buffer(value);
   uint32_t count = is_last ? node->input_count : 0;
-  if (is_last) node->input_count = 0;  // nobody but the node's planner looks at them, and it is not planned any more
+  if (is_last) node->input_count = 0;  // safe after unlocking: only planning reads the inputs, and this node has run
   tsri_mutex_unlock(&state->lock);
   for (uint32_t i = 0; i < count; i++) tsri_value_release(node->inputs[i].value);
 }

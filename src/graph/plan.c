@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Planning: collect, merge equal nodes, and let each node join its consumers' kernel where it can.
+// Planning: collects the nodes that are needed, merges equal ones, and lets each node join the fusion of its consumers
+// where that is possible.
 //
-// Everything is linear in nodes and edges, and nothing recurses: graphs may be a hundred thousand nodes deep.
+// Takes time linear in nodes and edges and does not recurse: a graph may be a hundred thousand nodes deep.
 #include "graph/plan.h"
 
 #include <stddef.h>
@@ -30,7 +31,7 @@ typedef struct collector {
   visit few[TSRI_FEW];
 } collector;
 
-// `few`: the first place of the items, which is not freed.
+// Grows an array that starts in the fixed storage `few`, which is never freed.
 static bool grow(void **items, const void *few, uint32_t *capacity, uint32_t wanted, size_t item_bytes) {
   if (wanted <= *capacity) return true;
   uint32_t larger = *capacity * 4;
@@ -52,8 +53,9 @@ static bool push(collector *collected, tsri_node *node) {
   return true;
 }
 
-// A kernel is on one tape, or on none: inputs recorded elsewhere than the node are written to memory, each to its own. Playing a tape
-// then reads what was recorded before it as it is at that time, and does not compute it again.
+// A kernel belongs to one tape or to none. So an input that was recorded on another tape than the node is written to
+// memory, to its own buffer (is_unmerged). Playing the node's tape then reads what that buffer holds at that time, and
+// does not compute the input again.
 static void keep_tapes_apart(tsri_plan *plan, tsri_node *node) {
   if (node->tape && !tsri_tape_is_open(node->tape)) node->tape = 0;
   for (uint32_t i = 0; i < node->input_count; i++) {
@@ -76,8 +78,10 @@ static bool number(collector *collected, tsri_node *node) {
   planned->fusion = TSRI_NONE;
   plan->input_count += node->input_count;
   if (node->results)
-    plan->input_count += (size_t)2 * node->result_count;  // their inputs, and references while they are published
-  // Readers of what is overwritten come before it, and not within the kernel of a node that comes later.
+    // Room for the inputs of the other results, and for a reference to each while they are published.
+    plan->input_count += (size_t)2 * node->result_count;
+  // Readers of the elements that this assignment overwrites run before it, so they may not be fused into a later
+  // kernel.
   for (uint32_t at = tsri_readers_first(node); at; at = plan->readers.all[at - 1].next) {
     plan->nodes[plan->readers.all[at - 1].node->slot].is_target = true;
   }
@@ -85,7 +89,8 @@ static bool number(collector *collected, tsri_node *node) {
   return true;
 }
 
-// Depth first, with a stack of our own; a node gets its number after its inputs and after readers of what it overwrites.
+// Depth-first search with an explicit stack. A node is numbered after its inputs and after the readers of the elements
+// it overwrites.
 static bool collect_from(collector *collected, tsri_node *target) {
   if (target->mark == collected->state->run_mark) return true;
   if (!push(collected, target)) return false;
@@ -119,7 +124,7 @@ static uint64_t mix(uint64_t hash, uint64_t value) {
   return hash ^ hash >> 29;
 }
 
-// The value an input stands for: equal nodes stand for the first of them.
+// The value that an input reads after merging: of several equal nodes, that of the first.
 static const tsri_value *stands_for(const tsri_plan *plan, const tsri_value *value) {
   uint32_t number_of = tsri_plan_number(plan, value);
   return number_of == TSRI_NONE ? value : &plan->nodes[number_of].node->value;
@@ -139,7 +144,7 @@ static bool same_node(const tsri_plan *plan, const tsri_node *a, const tsri_node
   if (a->tape != b->tape) return false;
   if (!tsri_shape_equal(a->shape, b->shape)) return false;
   if (!a->attributes != !b->attributes) return false;
-  // By bits: 0 and -0 are two numbers. All fields have 8 bytes, so that there is no padding.
+  // Compare the bits: 0 and -0 are different numbers. All attributes are 8 bytes wide, so there is no padding.
   if (a->attributes && memcmp(a->attributes, b->attributes, tsri_op_attribute_bytes(a->op)) != 0) return false;
   for (uint32_t i = 0; i < a->input_count; i++) {
     const tsri_input *left = &a->inputs[i], *right = &b->inputs[i];
@@ -159,9 +164,11 @@ static bool merge_equal(tsri_plan *plan) {
   if (!table) return false;
   for (uint32_t i = 0; i < plan->node_count; i++) {
     tsri_planned *planned = &plan->nodes[i];
-    // A write is not merged, nor is what will be overwritten: a copy of it could come too late.
+    // Assignments are not merged. Nor are nodes that an assignment will overwrite: a duplicate becomes a copy of the
+    // first node, and could copy after the overwrite.
     if (planned->node->value.storage || planned->node->value.successor || planned->is_unmerged) continue;
-    if (planned->node->results || planned->node->op == &tsri_op_result) continue;  // only single results become copies
+    // run_equal can copy the single result of an operator only.
+    if (planned->node->results || planned->node->op == &tsri_op_result) continue;
     size_t at = hash_node(plan, planned->node) & (slots - 1);
     while (table[at] && !same_node(plan, plan->nodes[table[at] - 1].node, planned->node)) at = (at + 1) & (slots - 1);
     if (table[at]) {
@@ -175,14 +182,14 @@ static bool merge_equal(tsri_plan *plan) {
   return true;
 }
 
-// --- Groups ---------------------------------------------------------------------------------------------------------
+// --- Fusions --------------------------------------------------------------------------------------------------------
 
 bool tsri_plan_input_layout(const tsri_plan *plan, const tsri_planned *planned, uint32_t index,
                             tsri_layout *out_layout) {
   const tsri_input *input = &planned->node->inputs[index];
   const tsri_fusion *fusion = &plan->fusions[planned->fusion];
   uint32_t uint32 = planned->node->slot;
-  if (uint32 == fusion->root || uint32 == fusion->heavy) {  // its input is as it was recorded
+  if (uint32 == fusion->root || uint32 == fusion->heavy) {  // its index space is the node's own shape
     *out_layout = input->layout;
     return true;
   }
@@ -193,8 +200,9 @@ static bool is_strided_copy(const tsri_node *node) {
   return node->op == &tsri_op_copy && !tsri_layout_is_contiguous(&node->inputs[0].layout);
 }
 
-// Kernels with a hook in their loads take what computes their first input, read in order. A copy that changes the order is left to a
-// kernel of its own, which also takes what comes before the copy.
+// Whether the kernel of `node` can inline the node that computes input `index`. A kernel of its own needs a load hook,
+// and then inlines its first input, read in order. It does not inline a strided copy: that gets its own kernel, into
+// which the nodes before the copy can be fused.
 static bool takes_input(const tsri_node *node, uint32_t index) {
   if (node->op->kind != TSRI_OP_KERNEL) return true;
   const tsri_input *input = &node->inputs[index];
@@ -205,7 +213,7 @@ static bool takes_input(const tsri_node *node, uint32_t index) {
          tsri_shape_equal(input->layout.shape, from->shape) && input->dtype == from->dtype;
 }
 
-// Tells the inputs of a node that has its fusion how it would take them.
+// Called when `planned` has its fusion: marks each of its inputs as wanted by this fusion, or as refused.
 static void ask_inputs(tsri_plan *plan, const tsri_planned *planned) {
   const tsri_node *node = planned->node;
   tsri_space space = plan->fusions[planned->fusion].heavy == node->slot ? TSRI_INNER : planned->space;
@@ -243,12 +251,12 @@ static bool can_join(const tsri_plan *plan, const tsri_planned *planned) {
   const tsri_node *root = plan->nodes[fusion->root].node;
   if (!has_room || root->value.device->is_eager) return false;
   if (node->op->kind == TSRI_OP_ELEMENTWISE) {
-    // Broadcast, or before a kernel that reads its input in several passes, it would be computed more than once.
+    // A broadcast element, or one that a kernel reads in several passes, would be computed more than once.
     bool is_passed = planned->space == TSRI_INNER && plan->nodes[fusion->heavy].node->op->kind == TSRI_OP_KERNEL;
     bool is_repeated = planned->seen.count > node->count || is_passed;
     return !(is_repeated && node->op->is_costly) && inputs_compose(planned);
   }
-  // A reduction, or a kernel with a hook in its store, whose result is used once, element by element, by what comes after it.
+  // A reduction, or a kernel with a store hook, can join if the nodes after it read its result once and in order.
   bool can_lead =
       node->op->kind == TSRI_OP_REDUCE || (node->op->has_store_hook && !node->results && node->dtype == root->dtype);
   return can_lead && root->op != &tsri_op_assign && fusion->heavy == TSRI_NONE && planned->space == TSRI_OUTER &&
@@ -285,8 +293,8 @@ bool tsri_is_along_last_axis(const tsri_layout *layout) {
   return last >= 0 && layout->strides[last] == 1;
 }
 
-// Inputs that can be indexed by the number of an element alone: read in order, or one number; or, where its column is known,
-// along the last axis of `shape`.
+// Whether an input can be indexed by the linear index of the element alone: it is read in order, or it is a single
+// number. Where the kernel knows the column (`knows_column`), it may also lie along the last axis of `shape`.
 static bool is_simple_input(const tsri_plan *plan, const tsri_planned *planned, uint32_t index, tsr_shape shape,
                             bool knows_column) {
   uint32_t number_of = tsri_plan_number(plan, planned->node->inputs[index].value);
@@ -300,7 +308,7 @@ static bool is_simple_input(const tsri_plan *plan, const tsri_planned *planned, 
   return knows_column && tsri_is_along_last_axis(&layout) && tsri_shape_equal(layout.shape, shape);
 }
 
-// Whether all the fusion's inputs of one space are simple.
+// Whether all inputs that the fusion reads in one space are simple (is_simple_input).
 static bool is_simple_space(const tsri_plan *plan, const tsri_fusion *fusion, tsri_space space) {
   const tsri_node *heavy = plan->nodes[fusion->heavy].node;
   bool is_outer = space == TSRI_OUTER, knows_column = heavy->op->kind == TSRI_OP_KERNEL;  // hooks do, reductions do not
@@ -316,7 +324,7 @@ static bool is_simple_space(const tsri_plan *plan, const tsri_fusion *fusion, ts
   return true;
 }
 
-// Members of the fusion that `moves` picks go to a new one, which comes first among the members.
+// Moves the members for which `moves` is true to a new fusion, whose members come before the rest in plan->members.
 static void split_fusion(tsri_plan *plan, uint32_t fusion_number, uint32_t root, uint32_t heavy,
                          bool (*moves)(const tsri_plan *plan, const tsri_fusion *fusion, uint32_t number)) {
   tsri_fusion *fusion = &plan->fusions[fusion_number];
@@ -353,7 +361,7 @@ static void assign_fusions(tsri_plan *plan) {
   }
 }
 
-// Members by fusion, in topological order.
+// Sorts the members by fusion, each in topological order.
 static void list_members(tsri_plan *plan) {
   uint32_t at = 0;
   for (uint32_t i = 0; i < plan->fusion_count; i++) {
@@ -368,7 +376,8 @@ static void list_members(tsri_plan *plan) {
   }
 }
 
-// An assignment that took in what computes its source is no member of that fusion: it says when it runs, and where it writes.
+// An assignment that inlined its source is removed from the members of that fusion: the fusion computes the source, and
+// the assignment only says when it runs (its place in the order) and where it writes.
 static void set_assignments_apart(tsri_plan *plan) {
   for (uint32_t i = 0; i < plan->fusion_count; i++) {
     tsri_fusion *fusion = &plan->fusions[i];
@@ -379,8 +388,9 @@ static void set_assignments_apart(tsri_plan *plan) {
   }
 }
 
-// What stands after a heavy node, or before a kernel's loads, leaves if it reads what cannot be indexed there, or the node
-// has no such places.
+// Splits off the nodes after a heavy node if they read an input that its store cannot index, or if the device runs the
+// heavy node natively but not together with them; and the nodes before a kernel if they read an input that its load
+// cannot index.
 static void split_fusions(tsri_plan *plan) {
   uint32_t count = plan->fusion_count;
   for (uint32_t i = 0; i < count; i++) {

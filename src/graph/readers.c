@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: MIT
-// Listing the nodes that read what assignments overwrite, in one pass over the pending nodes.
+// Lists the readers of all pending assignments in one pass over the pending nodes.
 #include "graph/readers.h"
 
 #include "core/alloc.h"
 #include "graph/assign.h"
 
-// The pending assignment that overwrites the elements a node sees through `value`; NULL: none.
+// The pending assignment that overwrites the elements which a reader of `value` sees; NULL: none.
 static tsri_node *overwriter_of(const tsri_value *value) {
   bool is_pending = tsri_value_buffer(value) == NULL;
-  // Once an assignment has run, its result is what the storage holds.
+  // An assignment that has run has the buffer of its storage, so the storage's next pending assignment overwrites it.
   const tsri_value *at = value->storage && !is_pending ? value->storage : value;
   return (tsri_node *)at->successor;
 }
 
-// Whether the node reads the elements of input `index`; assignments name the value they write to and the one before them, too.
+// Whether the node reads the elements of input `index`. An assignment reads only its source, input 1: its target and
+// the assignment before it are inputs to keep the order.
 static bool is_read(const tsri_node *node, uint32_t index) { return node->op != &tsri_op_assign || index == 1; }
 
-// Counts the readers and clears the lists.
+// Counts the readers and clears the lists that tsri_readers_init then builds.
 static size_t count_readers(const tsri_graph_state *state) {
   size_t count = 0;
   for (tsri_node *node = state->pending; node; node = node->next) {
@@ -49,7 +50,7 @@ bool tsri_readers_init(tsri_graph_state *state, tsri_garbage *garbage, tsri_read
   }
   for (tsri_node *node = state->pending; node; node = node->next) {
     uint32_t before = out->count;
-    // One that nobody can read any more, and that a thread is about to free, need not run.
+    // No reference is left: another thread is about to free the node, so it need not run.
     if (!tsri_value_retain_living(&node->value)) continue;
     list_readers_of_inputs(node, out);
     if (out->count > before) tsri_garbage_add(garbage, &node->value);

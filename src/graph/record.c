@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Recording operators: inputs are brought to one device, broadcast, and put into a node.
+// Recording operators: moves inputs to one device, broadcasts them, and puts them into a node. What running a node
+// means is left to run.c.
 #include "core/error.h"
 #include "graph/assign.h"
 #include "graph/move.h"
@@ -15,7 +16,8 @@ tsr_status tsri_record_device(const char *caller, tsr_tensor *const *inputs, int
   return status;
 }
 
-// One input with a reference of its own, on `device`.
+// Sets `*out` to the tensor's value on `device`, with a reference. A value on another device is moved, which counts as
+// an implicit move.
 static tsr_status take_input(const tsri_op *op, tsr_tensor *tensor, tsr_device *device, tsri_input *out) {
   out->layout = tensor->layout;
   out->dtype = out->as = tensor->dtype;
@@ -40,7 +42,7 @@ static tsr_status no_memory(const tsri_op *op) {
   return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "%s: no host memory for its record", op->name);
 }
 
-// Records a node that is complete if all went well, or gives it up.
+// Records the node if `status` is TSR_OK; otherwise frees it and returns a failed tensor.
 static tsr_tensor *finish(tsri_node *node, tsr_status status, const tsri_layout *layout) {
   if (status == TSR_OK) return tsri_node_record(node, layout);
   if (node) tsri_node_abandon(node);
@@ -69,7 +71,8 @@ static tsr_status broadcast_layout(const tsri_op *op, tsr_dtype dtype, tsr_tenso
 static tsr_status result_layout(const tsri_op *op, tsr_dtype dtype, tsr_tensor *const *inputs, int input_count,
                                 bool is_one_shape, tsri_layout *out_layout) {
   const tsr_tensor *first = inputs[0];
-  bool is_wider = tsr_dtype_bytes(dtype) > tsr_dtype_bytes(first->dtype);  // more bytes may be too many
+  // A wider result: the size in bytes may overflow, which tsri_layout_init checks
+  bool is_wider = tsr_dtype_bytes(dtype) > tsr_dtype_bytes(first->dtype);
   if (!is_one_shape || is_wider || !tsri_layout_is_row_major(&first->layout)) {
     return broadcast_layout(op, dtype, inputs, input_count, out_layout);
   }
@@ -127,7 +130,8 @@ tsr_tensor *tsri_record_reduce(const tsri_op *op, tsr_dtype dtype, tsr_tensor *i
     bool is_index = op->reduce == TSRI_REDUCE_ARGMAX || op->reduce == TSRI_REDUCE_ARGMIN;
     bool is_truth = op->reduce == TSRI_REDUCE_ANY || op->reduce == TSRI_REDUCE_ALL;
     node->axes = axes;
-    bool is_wider = input->dtype == TSR_F32 && (dtype == TSR_F16 || dtype == TSR_BF16);  // rounded once, at the end
+    // A result of f16 or bf16 from f32 elements is reduced in f32 and rounded once, at the end.
+    bool is_wider = input->dtype == TSR_F32 && (dtype == TSR_F16 || dtype == TSR_BF16);
     if (!is_index && !is_wider) node->inputs[0].as = is_truth ? TSR_BOOL : dtype;
   }
   return finish(node, status, &layout);
@@ -143,7 +147,8 @@ tsr_tensor *tsri_record_kernel(const tsri_op *op, tsr_device *device, tsr_dtype 
   return finish(node, status, &layout);
 }
 
-// The node of result `index`, which is computed when `first` is.
+// Creates the node of result `index`, which is computed together with the node `first`. Result 0 is `first` itself:
+// only its layout is set.
 static tsr_status make_result(const tsri_op *op, tsri_node *first, uint32_t index, const tsri_result *result,
                               tsri_layout *out_layout, tsri_node **out_node) {
   tsr_status status = tsri_layout_init(op->name, result->shape, result->dtype, out_layout, NULL);
@@ -182,6 +187,6 @@ tsr_tensor *tsri_record_copy(tsr_tensor *input, const tsri_layout *layout) {
   tsri_node *node = tsri_node_create(&tsri_op_copy, input->value->device, input->dtype, 1, NULL);
   tsr_status status = node ? take_inputs(node, &input) : no_memory(&tsri_op_copy);
   tsr_tensor *copy = finish(node, status, &packed);
-  if (copy->status == TSR_OK) copy->layout = *layout;  // nobody else has it yet
+  if (copy->status == TSR_OK) copy->layout = *layout;  // no other thread has the tensor yet
   return copy;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Forms of launches: their keys, and launching from them.
+// The launch cache: keys of nodes, and launching from an entry.
 #include "graph/repeat.h"
 
 #include <string.h>
@@ -9,7 +9,8 @@
 #include "graph/kernels.h"
 #include "graph/node.h"
 
-// False: forms like this node's are not kept. Inputs in order make one axis of whatever shape they have, so the count says all.
+// False if launches of this node are not cached. Contiguous inputs form one axis whatever their shape is, so the
+// element count is enough.
 static bool make_key(const tsri_node *node, tsri_repeat_key *out) {
   if (node->op->kind != TSRI_OP_ELEMENTWISE || node->input_count == 0 || node->count == 0) return false;
   memset(out, 0, sizeof *out);
@@ -46,7 +47,7 @@ const tsri_repeat *tsri_repeat_find(const tsri_repeats *repeats, const tsri_node
   if (!make_key(node, &key)) return NULL;
   const tsri_repeat *repeat = &repeats->places[place_of(&key)];
   if (!repeat->built || memcmp(&repeat->key, &key, sizeof key) != 0) return NULL;
-  return tsri_log_wants(TSR_LOG_PLAN) ? NULL : repeat;  // who wants to read plans has them made
+  return tsri_log_wants(TSR_LOG_PLAN) ? NULL : repeat;  // plans are logged when they are made, so make one
 }
 
 tsr_status tsri_repeat_launch(const tsri_repeat *repeat, const tsri_node *node, tsr_buffer *output) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Running pending nodes: plan, allocate, launch, publish; and what must run before elements are overwritten.
+// Running pending nodes: plan, allocate, launch, publish. Also runs the nodes that must come before elements are
+// overwritten.
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/log.h"
@@ -12,12 +13,12 @@
 #include "runtime/sharing.h"
 #include "runtime/tape.h"
 
-// A node's elements, not initialised.
+// Allocates the memory of a node's result, uninitialised.
 static tsr_status create_output(const tsri_node *node, tsr_buffer **out_output) {
   return tsr_buffer_create(node->value.device, (size_t)node->count * tsr_dtype_bytes(node->dtype), 0, out_output);
 }
 
-// Publishes what was launched, or gives it up.
+// Publishes `output` as the node's elements if `status` is TSR_OK, else releases it.
 static tsr_status publish(tsri_graph_state *state, tsri_node *node, tsr_status status, tsr_buffer *output,
                           tsri_garbage *garbage) {
   if (status == TSR_OK) tsri_node_finish(state, node, output, garbage);
@@ -25,7 +26,7 @@ static tsr_status publish(tsri_graph_state *state, tsri_node *node, tsr_status s
   return status;
 }
 
-// Publishes the other results of an operator: those that somebody still has. Takes the references to the buffers.
+// Publishes the other results of an operator whose nodes still exist. Takes over the references to the buffers.
 static void publish_others(tsri_graph_state *state, tsri_node *node, tsr_buffer *const *outputs,
                            tsri_garbage *garbage) {
   for (uint32_t i = 1; i < node->result_count; i++) {
@@ -39,7 +40,7 @@ static void publish_others(tsri_graph_state *state, tsri_node *node, tsr_buffer 
   }
 }
 
-// Memory for all results; for those that nobody has any more as well, since the kernel writes them.
+// Allocates memory for all results, also for those whose nodes are gone, since the kernel writes them all.
 static tsr_status create_outputs(const tsri_node *node, tsr_buffer **outputs) {
   if (!node->results) return create_output(node, &outputs[0]);
   tsr_status status = TSR_OK;
@@ -62,13 +63,13 @@ static tsr_status run_fusion(tsri_graph_state *state, const tsri_plan *plan, con
   return publish(state, root, status, outputs[0], garbage);
 }
 
-// A node equal to one that has run becomes a copy of it, for each tensor has memory of its own: writing one must not change the other.
-// The copy is made now if the node is to be computed, else when somebody reads it.
+// A node equal to one that has run becomes a copy of it, not a second owner of its buffer: writing to one tensor must
+// not change the other. If the node is a target the copy is made now, else when it is read.
 static tsr_status run_equal(tsri_graph_state *state, const tsri_plan *plan, const tsri_planned *planned,
                             tsri_garbage *garbage) {
   tsri_node *node = planned->node, *first = plan->nodes[planned->same_as].node;
   tsri_view view = {.buffer = tsri_value_buffer(&first->value), .dtype = node->dtype};
-  if (!view.buffer) return TSR_OK;  // `first` exists in another kernel's registers only; this node stays as it is
+  if (!view.buffer) return TSR_OK;  // `first` was fused and has no buffer; this node stays as it is
   tsri_node_become_copy(node, &first->value, garbage);
   if (!planned->is_target) return TSR_OK;
   tsr_buffer *output = NULL;
@@ -80,16 +81,17 @@ static tsr_status run_equal(tsri_graph_state *state, const tsri_plan *plan, cons
 
 static tsr_status run_planned(tsri_graph_state *state, const tsri_plan *plan, uint32_t number, tsri_garbage *garbage) {
   const tsri_planned *planned = &plan->nodes[number];
-  if (tsri_value_buffer(&planned->node->value)) return TSR_OK;  // a result that came with another
+  if (tsri_value_buffer(&planned->node->value)) return TSR_OK;  // published together with another result
   if (planned->same_as != number) return run_equal(state, plan, planned, garbage);
   const tsri_fusion *fusion = &plan->fusions[planned->fusion];
   uint32_t due = fusion->assignment != TSRI_NONE ? fusion->assignment : fusion->root;
   return due == number ? run_fusion(state, plan, fusion, garbage) : TSR_OK;
 }
 
-// Each node runs on the tape that it was recorded on, whichever thread's that is, or on none.
+// Runs every node on the tape on which it was recorded, which may be another thread's, or on none.
 static tsr_status run_plan(tsri_graph_state *state, const tsri_plan *plan, tsri_garbage *garbage) {
-  // An equal node gives up its inputs and then that of the copy; an assignment gives up its inputs and is given up by its storage.
+  // Room for all inputs and one more per node: the copy that an equal node becomes has an input, and the storage of an
+  // assignment releases its reference to it.
   if (!tsri_garbage_reserve(garbage, plan->input_count + plan->node_count)) {
     return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "no host memory to run %u operators", plan->node_count);
   }
@@ -104,8 +106,8 @@ static tsr_status run_plan(tsri_graph_state *state, const tsri_plan *plan, tsri_
 
 // --- Running ----------------------------------------------------------------------------------------------------------
 
-// Runs what the targets need as one plan; targets that have run are passed over. Call with state->lock held. References go to
-// `garbage`; the caller drops them after unlocking.
+// Runs everything the targets need as one plan; targets that have run are skipped. Call with state->lock held.
+// References go to `garbage`; the caller drops them after unlocking.
 static tsr_status run_targets(tsri_graph_state *state, tsri_node *const *targets, uint32_t target_count,
                               tsri_garbage *garbage) {
   tsri_plan plan;
@@ -116,7 +118,8 @@ static tsr_status run_targets(tsri_graph_state *state, tsri_node *const *targets
   return status;
 }
 
-// The same for one node, without a plan if one like it has run before and it is not captured.
+// As run_targets, for one node. Skips planning if the launch cache (repeat.h) has this launch and the node is on no
+// tape.
 static tsr_status run_node(tsri_graph_state *state, tsri_node *node, tsri_garbage *garbage) {
   const tsri_repeat *repeat = node->tape ? NULL : tsri_repeat_find(&state->repeats, node);
   if (!repeat) return run_targets(state, &node, 1, garbage);
@@ -129,7 +132,8 @@ static tsr_status run_node(tsri_graph_state *state, tsri_node *node, tsri_garbag
   return status;
 }
 
-// Runs what the nodes need, unless that takes moves from other devices first: then nothing runs, and these are in `out_moves`.
+// Runs everything the nodes need, unless a move from another device must run first: then nothing runs, and the moves
+// are put into `out_moves`.
 static tsr_status run_or_find_moves(tsri_graph_state *state, tsri_node *const *nodes, uint32_t count,
                                     tsri_needed_moves *out_moves) {
   tsri_garbage garbage;
@@ -138,7 +142,7 @@ static tsr_status run_or_find_moves(tsri_graph_state *state, tsri_node *const *n
   tsr_status status = TSR_OK;
   tsri_mutex_lock(&state->lock);
   if (state->move_count > 0) status = tsri_moves_find(state, nodes, count, &garbage, out_moves);
-  // Another thread may have run a single node meanwhile; a plan passes over those that have run.
+  // Another thread may have run a single node before we locked; run_targets skips such nodes itself.
   bool is_due = status == TSR_OK && out_moves->count == 0 && (count > 1 || !tsri_value_buffer(&nodes[0]->value));
   if (is_due) status = count > 1 ? run_targets(state, nodes, count, &garbage) : run_node(state, nodes[0], &garbage);
   tsri_mutex_unlock(&state->lock);
@@ -146,7 +150,8 @@ static tsr_status run_or_find_moves(tsri_graph_state *state, tsri_node *const *n
   return status;
 }
 
-// Runs what the nodes need, and first the moves from other devices among that. The caller keeps the nodes and does not hold the lock.
+// Runs everything the nodes need, moves from other devices first. The caller holds references to the nodes and does not
+// hold the lock.
 static tsr_status run_nodes(tsri_graph_state *state, tsri_node *const *nodes, uint32_t count) {
   tsri_needed_moves moves = {0};
   tsr_status status = run_or_find_moves(state, nodes, count, &moves);
@@ -160,7 +165,7 @@ static tsr_status run_nodes(tsri_graph_state *state, tsri_node *const *nodes, ui
 
 tsr_status tsri_graph_run_value(tsri_value *value) {
   if (tsri_value_buffer(value)) return TSR_OK;
-  tsri_node *node = (tsri_node *)value;  // what has no elements is a node
+  tsri_node *node = (tsri_node *)value;  // a value without a buffer is a node
   return run_nodes(tsri_graph_of(value->device), &node, 1);
 }
 
@@ -179,7 +184,7 @@ typedef struct node_list {
   uint32_t count;
 } node_list;
 
-// Which pending nodes have to run first, by something of the caller's.
+// Tells whether a pending node must run first; `data` is a buffer or a tape.
 typedef bool (*node_test)(const tsri_node *node, const void *data);
 
 static bool reads_buffer(const tsri_node *node, const void *data) {
@@ -191,14 +196,15 @@ static bool reads_buffer(const tsri_node *node, const void *data) {
   return false;
 }
 
-// Whether the node writes to memory that the tape uses.
+// Whether the node is an assignment to memory that the tape reads or writes.
 static bool assigns_to_tape(const tsri_node *node, const void *data) {
   if (node->op != &tsri_op_assign) return false;
   const tsr_buffer *target = tsri_value_buffer(node->value.storage);
   return target && tsri_tape_has(data, target);
 }
 
-// Every pending node that passes, with a reference each, but those that nobody can read any more and a thread is about to free.
+// Lists all pending nodes for which `test` is true, with a reference to each. Skips nodes without references: another
+// thread is about to free them.
 static tsr_status find_nodes(const tsri_graph_state *state, node_test test, const void *data, node_list *out) {
   uint32_t count = 0;
   for (tsri_node *node = state->pending; node; node = node->next) count += test(node, data);
@@ -212,7 +218,7 @@ static tsr_status find_nodes(const tsri_graph_state *state, node_test test, cons
   return TSR_OK;
 }
 
-// Runs the pending nodes that pass, as one plan. `*out_count`: how many there were.
+// Runs the pending nodes for which `test` is true, as one plan. `*out_count` is their number.
 static tsr_status run_found(tsri_graph_state *state, node_test test, const void *data, uint32_t *out_count) {
   node_list found = {0};
   tsri_mutex_lock(&state->lock);
@@ -225,7 +231,8 @@ static tsr_status run_found(tsri_graph_state *state, node_test test, const void 
   return status;
 }
 
-// Until there are none: what was recorded on an assignment reads the memory once that has run.
+// Runs the pending nodes that read the buffer. Repeats until there are none: a node that reads a pending assignment
+// reads the buffer only once that assignment has run.
 static tsr_status run_readers(tsr_device *device, const tsr_buffer *buffer) {
   tsri_graph_state *state = tsri_graph_of(device);
   uint32_t count = state ? 1 : 0;
@@ -234,7 +241,8 @@ static tsr_status run_readers(tsr_device *device, const tsr_buffer *buffer) {
   return status;
 }
 
-// The same on other devices, for memory that their buffers may lie over as well. Their queues know nothing of ours, so they are waited for.
+// As run_readers, for all other devices that have shared buffers. Waits for each of them, since their queues are not
+// ordered with ours.
 static tsr_status run_readers_elsewhere(const tsr_device *device, const tsr_buffer *buffer) {
   enum { MOST_DEVICES = 64 };
   tsr_device *others[MOST_DEVICES];
