@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Arguments by name.
+// Binds arguments by name.
 #include "graph/arguments.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@ void tsri_arguments_init(tsri_arguments *args, const tsri_kernel *kernel) {
   args->buffers_given = args->params_given = 0;
 }
 
-// Whether bit `index` was free, which it now is not.
+// Sets bit `index` of `*given`. False, with a failure, if it was set already.
 static bool take(tsri_arguments *args, uint64_t *given, uint32_t index, const char *name) {
   uint64_t bit = 1ull << index;
   if (*given & bit) {
@@ -41,7 +41,7 @@ void tsri_arguments_buffer(tsri_arguments *args, const char *name, tsri_argument
   if (args->status == TSR_OK) no_such_name(args, "buffer", name);
 }
 
-// NULL after a failure.
+// The scalar parameter with this name; NULL after a failure.
 static const tsri_ir_param *find_param(tsri_arguments *args, const char *name) {
   uint32_t count = args->kernel ? args->kernel->param_count : 0;
   for (uint32_t i = 0; i < count && args->status == TSR_OK; i++) {

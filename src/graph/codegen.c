@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Kernel text of fusions: parameters, keys, values and element-wise kernels. Reductions: codegen_reduce.c.
+// Kernel text of fusions: form, parameters, key, values, and element-wise kernels. Reductions are in codegen_reduce.c.
 //
-// Names in the text: leaf0 … what is read, in0 … its values, val0 … values computed, num0 … scalars of nodes, at0 … where a leaf begins, y the
-// result, p parts of a reduction, t0_1 the step of leaf 0 on axis 1, d1 the size of axis 1 (u0_1 and e1 for reduced axes).
+// Names in the text: leaf0 … the buffers that are read, in0 … elements read from them, val0 … values computed by nodes,
+// num0 … scalars of nodes, at0 … the base of a leaf in its binding, y the result, p the parts of a reduction, t0_1 the
+// stride of leaf 0 on axis 1, d1 the size of axis 1 (u0_1 and e1 for reduced axes).
 #include "graph/codegen.h"
 
 #include <ctype.h>
@@ -28,7 +29,7 @@ static bool is_arg(const tsri_node *heavy) {
   return heavy->op->reduce == TSRI_REDUCE_ARGMAX || heavy->op->reduce == TSRI_REDUCE_ARGMIN;
 }
 
-// Is the last axis that has a length among the reduced ones?
+// Whether the last axis of more than one element is reduced.
 static bool reduces_last_axis(const tsri_node *heavy) {
   const tsri_layout *layout = &heavy->inputs[0].layout;
   for (int i = layout->shape.rank - 1; i >= 0; i--) {
@@ -39,7 +40,8 @@ static bool reduces_last_axis(const tsri_node *heavy) {
 
 enum { LEAST_PARTS = 4 };
 
-// A long reduction with few results is cut into parts that keep the device busy and are long enough to be worth it.
+// Cuts a long reduction with few results into parts: enough to keep the device busy, each long enough to be worth a
+// work-group.
 static void choose_parts(tsri_codegen *gen, bool is_column) {
   const tsri_tuning *tuning = gen->tuning;
   int64_t kept = gen->fused->kept.count, reduced = gen->fused->reduced.count;
@@ -101,7 +103,7 @@ void tsri_codegen_groups(const tsri_codegen *gen, uint64_t *out_x, uint64_t *out
 
 static bool add_word(tsri_codegen *gen, int64_t value, const char *stem, int first, int second) {
   if (gen->param_count == TSRI_MAX_KERNEL_PARAMS) return false;
-  // Negative steps wrap, and so does the index they are added to.
+  // Negative strides wrap modulo 2^32, and so do the indices they are added to.
   gen->params[gen->param_count++] = (tsri_fused_param){
       .stem = stem, .first = first, .second = second, .dtype = TSR_U32, .word = (uint32_t)(uint64_t)value};
   return true;
@@ -127,7 +129,7 @@ static bool add_scalars(tsri_codegen *gen) {
   return true;
 }
 
-// Sizes of all axes but the first, which a number is divided by, and steps that are neither 0 nor 1.
+// Adds the sizes of all axes but the first, which tsri_codegen_unravel divides by, and the strides other than 0 and 1.
 static bool add_extent(tsri_codegen *gen, const tsri_extent *extent, tsri_space space, const char *size,
                        const char *step) {
   bool fits = true;
@@ -185,7 +187,7 @@ static void put_extent_key(tsri_codegen *gen, const tsri_extent *extent) {
   }
 }
 
-// Members are numbered by their place in the fusion, so that equal fusions have equal keys.
+// Members are identified by their place in the fusion, so that equal fusions have equal keys.
 static void put_node_key(tsri_codegen *gen, uint32_t place) {
   const tsri_plan *plan = gen->fused->plan;
   const tsri_planned *planned = &plan->nodes[plan->members[gen->fused->fusion->first + place]];
@@ -194,7 +196,7 @@ static void put_node_key(tsri_codegen *gen, uint32_t place) {
   put_key(gen, (uint32_t)op);
   put_key(gen, (uint32_t)(op >> 32));
   put_key(gen, (uint32_t)node->dtype | (uint32_t)planned->space << 8 | node->input_count << 16);
-  if (node->op->kind == TSRI_OP_KERNEL) return;  // its inputs are its own affair
+  if (node->op->kind == TSRI_OP_KERNEL) return;  // op->run binds its inputs itself
   for (uint32_t i = 0; i < node->input_count; i++) {
     uint32_t from = tsri_fused_leaf(gen->fused, place, i);
     if (from == TSRI_NONE) from = 0x100u | tsri_fused_place(gen->fused, tsri_plan_number(plan, node->inputs[i].value));
@@ -202,7 +204,7 @@ static void put_node_key(tsri_codegen *gen, uint32_t place) {
   }
 }
 
-// How a leaf is read after a reduction or in a hook: one number, in order, or by column.
+// How a leaf beside a heavy node is indexed: 0 a single number, 1 in order, 2 by column.
 static uint32_t order_class(const tsri_layout *layout) {
   int64_t low = 0, high = 0;
   tsri_layout_span(layout, &low, &high);
@@ -212,14 +214,14 @@ static uint32_t order_class(const tsri_layout *layout) {
 static tsr_status make_key(tsri_codegen *gen) {
   const tsri_fused *fused = gen->fused;
   gen->key_words = 0;
-  put_key(gen, UINT32_MAX);  // no embedded kernel's key begins so
+  put_key(gen, UINT32_MAX);  // no key of an embedded kernel begins like this
   put_key(gen,
           (uint32_t)gen->form | (uint32_t)gen->stage << 8 | fused->leaf_count << 16 | (fused->heavy ? 1u << 24 : 0));
   put_key(gen, gen->lanes);
   put_extent_key(gen, &fused->kept);
   if (fused->heavy) put_extent_key(gen, &fused->reduced);
   for (uint32_t i = 0; i < fused->leaf_count; i++) {
-    // Beside a heavy node, leaves are indexed by their order, which strides over the extents do not show.
+    // Beside a heavy node, leaves are indexed by order_class, which the strides over the extents do not show.
     uint32_t order = fused->heavy ? order_class(&fused->leaves[i].layout) : 0;
     put_key(gen, (uint32_t)fused->leaves[i].dtype | (gen->has_base[i] ? 256u : 0) |
                      (uint32_t)fused->leaves[i].space << 9 | order << 16);
@@ -247,13 +249,13 @@ void tsri_codegen_fill(const tsri_codegen *gen, const tsri_kernel *kernel, uint3
     if (param->dtype == TSR_U32) {
       memcpy(to, &param->word, sizeof param->word);
     } else if (param->dtype == TSR_F32) {
-      float value = (float)param->real;  // as tsr_convert does, without a call
+      float value = (float)param->real;  // as tsr_convert does, without the call
       memcpy(to, &value, sizeof value);
     } else if (param->dtype == TSR_BOOL) {
       uint32_t truth = param->real != 0;
       memcpy(to, &truth, sizeof truth);
     } else {
-      (void)tsr_convert(param->dtype, to, TSR_F64, &param->real, 1);  // cannot fail: the dtype is one
+      (void)tsr_convert(param->dtype, to, TSR_F64, &param->real, 1);  // cannot fail: the dtype is valid
     }
   }
 }
@@ -276,7 +278,7 @@ void tsri_codegen_input(const tsri_codegen *gen, uint32_t place, uint32_t index,
 
 static bool is_name_character(char c) { return isalnum((unsigned char)c) || c == '_'; }
 
-// Copies the operator's expression with its placeholders replaced (graph.h).
+// Writes the operator's expression with its placeholders replaced (see tsri_op.expression).
 static void put_expression(const tsri_codegen *gen, uint32_t place, int first_scalar, tsri_builder *builder) {
   const tsri_node *node = gen->fused->plan->nodes[gen->fused->plan->members[gen->fused->fusion->first + place]].node;
   char before = ' ';
@@ -298,7 +300,7 @@ static void put_expression(const tsri_codegen *gen, uint32_t place, int first_sc
   }
 }
 
-// Small integers wrap after every operator; f16 and bf16 are rounded where the operator converts, and when stored.
+// Small integers wrap after every operator. f16 and bf16 are rounded only by operators that convert, and by stores.
 static bool needs_conversion(const tsri_node *node) {
   bool is_small = tsri_ir_compute_dtype(node->dtype) != node->dtype && tsr_dtype_kind_of(node->dtype) != TSR_KIND_FLOAT;
   return is_small || node->inputs[0].as != node->dtype;
@@ -390,7 +392,7 @@ void tsri_codegen_param_name(const tsri_fused_param *param, tsri_builder *builde
   if (param->second >= 0) tsri_builder_add(builder, "_%d", param->second);
 }
 
-// ", u32 n, u32 t0_1, f32 num0": the parameters as a kernel's list continues with them.
+// Writes ", u32 n, u32 t0_1, f32 num0": the parameters, as the continuation of a parameter list.
 static void put_params(const tsri_codegen *gen, tsri_builder *builder) {
   for (int i = 0; i < gen->param_count; i++) {
     tsri_builder_add(builder, ", %s ", tsr_dtype_name(gen->params[i].dtype));
@@ -422,7 +424,7 @@ static void put_body(const tsri_codegen *gen, const char *where, tsri_builder *b
 }
 
 static void put_rows(const tsri_codegen *gen, tsri_builder *builder) {
-  tsri_extent outer = gen->fused->kept;  // without the last axis
+  tsri_extent outer = gen->fused->kept;  // all axes but the last
   int last = --outer.rank;
   tsri_builder_add(builder,
                    "  u32 i%d = global.x;\n  u32 rows = n / w;\n  for (u32 o = group.y; o < rows; o += groups.y) {\n",
@@ -435,7 +437,7 @@ static void put_rows(const tsri_codegen *gen, tsri_builder *builder) {
   tsri_builder_add(builder, "    }\n  }\n");
 }
 
-// All quads of an item: reads, operators, stores.
+// Writes the reads, operators and stores of all quads of a work item.
 static void put_quads(const tsri_codegen *gen, tsri_builder *builder) {
   const char *type = tsri_codegen_type(gen->fused->root->dtype);
   uint32_t quads = gen->lanes / 4;
@@ -447,7 +449,7 @@ static void put_quads(const tsri_codegen *gen, tsri_builder *builder) {
                    gen->lanes, gen->lanes);
   tsri_codegen_lane_leaves(gen, TSRI_OUTER, builder, "      ");
   tsri_codegen_nodes(gen, TSRI_OUTER, builder, "      ");
-  // Storing converts to the result's dtype.
+  // store4 converts to the result's dtype.
   tsri_builder_add(builder, "      done[lane] = val%u;\n    }\n", gen->fused->fusion->node_count - 1);
   tsri_builder_add(
       builder,
@@ -456,7 +458,7 @@ static void put_quads(const tsri_codegen *gen, tsri_builder *builder) {
       quads, type);
 }
 
-// Several elements per item; in the last group what is left over goes one by one.
+// Several elements per work item. A work item whose quads do not all fit computes what is left one by one.
 static void put_wide(const tsri_codegen *gen, tsri_builder *builder) {
   uint32_t quads = gen->lanes / 4;
   tsri_builder_add(builder,
@@ -482,7 +484,7 @@ void tsri_codegen_text(const tsri_codegen *gen, tsri_builder *builder) {
   } else if (gen->lanes > 1) {
     put_wide(gen, builder);
   } else {
-    // Groups beyond what a device takes in x continue in y.
+    // Work-groups beyond the device's limit in x continue in y (fold_groups).
     tsri_builder_add(builder, "  u32 i = group.y * (groups.x * WG) + global.x;\n  if (i < n) {\n");
     tsri_codegen_unravel(&gen->fused->kept, 'i', "i", builder, "    ");
     put_body(gen, "i", builder, "    ");

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Kernel text of reductions: a group per result, or an item per result; in one stage or two.
+// Kernel text of reductions: one work-group or one work item per result, in one stage or two.
 #include "graph/codegen.h"
 
-// How values are put together: the start, the step (x joins acc), and what the group does with its items' results.
+// How a reduction combines values: the statement that adds x to acc, and the operation that combines the results of a
+// work-group's items (NULL: there is none).
 typedef struct combination {
   const char *step, *group;
 } combination;
@@ -21,7 +22,7 @@ static bool is_arg(const tsri_codegen *gen) {
   return reduce == TSRI_REDUCE_ARGMAX || reduce == TSRI_REDUCE_ARGMIN;
 }
 
-// The dtype whose value type the reduction works in.
+// The dtype in which the reduction is computed.
 static tsr_dtype work_dtype(const tsri_codegen *gen) {
   const tsri_node *heavy = gen->fused->heavy;
   tsri_reduce reduce = heavy->op->reduce;
@@ -29,7 +30,7 @@ static tsr_dtype work_dtype(const tsri_codegen *gen) {
   return tsri_ir_compute_dtype(is_arg(gen) ? heavy->inputs[0].as : heavy->dtype);
 }
 
-// The least or greatest value of a type, spelt by its bits where the language has no literal for it.
+// The least or greatest value of a type, written as bits where the language has no literal for it.
 static const char *extreme(tsr_dtype dtype, bool is_least) {
   switch (dtype) {
     case TSR_F32:
@@ -77,13 +78,13 @@ static const char *identity(tsri_reduce reduce, tsr_dtype dtype) {
 
 // --- Indices --------------------------------------------------------------------------------------------------------
 
-// Inner leaves: where the result's row begins, and the step along the reduced axes.
+// Inner leaves: c0 … is where the elements of this result begin; add the strides of the reduced axes.
 static void inner_index(const tsri_codegen *gen, uint32_t leaf, tsri_builder *builder) {
   tsri_builder_add(builder, "c%u", leaf);
   tsri_codegen_steps(&gen->fused->reduced, leaf, 'r', builder);
 }
 
-// Leaves after the reduction are read in order, or are one number.
+// Leaves after the reduction are read in order, or are a single number.
 static void outer_index(const tsri_codegen *gen, uint32_t leaf, tsri_builder *builder) {
   const tsri_layout *layout = &gen->fused->leaves[leaf].layout;
   int64_t low = 0, high = 0;
@@ -104,9 +105,9 @@ static void put_row_starts(const tsri_codegen *gen, tsri_builder *builder) {
   }
 }
 
-// --- Pieces ---------------------------------------------------------------------------------------------------------
+// --- Parts of the text ----------------------------------------------------------------------------------------------
 
-// x: what the reduction's input comes to, once its leaves are read.
+// Declares x, the input of the reduction, computed from the leaves that have been read.
 static void put_input(const tsri_codegen *gen, tsri_builder *builder, const char *indent) {
   tsri_codegen_nodes(gen, TSRI_INNER, builder, indent);
   tsri_builder_add(builder, "%s%s x = ", indent, tsri_codegen_type(work_dtype(gen)));
@@ -114,7 +115,7 @@ static void put_input(const tsri_codegen *gen, tsri_builder *builder, const char
   tsri_builder_add(builder, ";\n");
 }
 
-// x: the value at r.
+// Declares x, the value at index r of the reduced axes; in TSRI_STAGE_TOTAL, part r.
 static void put_value(const tsri_codegen *gen, tsri_builder *builder, const char *indent) {
   if (gen->stage == TSRI_STAGE_TOTAL) {
     tsri_builder_add(builder, "%s%s x = p[r * n + o];\n", indent, tsri_codegen_type(work_dtype(gen)));
@@ -125,7 +126,7 @@ static void put_value(const tsri_codegen *gen, tsri_builder *builder, const char
   put_input(gen, builder, indent);
 }
 
-// x joins acc; `r` is its index.
+// Adds x to acc. `r` is the index of x, which argmax and argmin store in `at`.
 static void put_step(const tsri_codegen *gen, const char *r, tsri_builder *builder, const char *indent) {
   if (!is_arg(gen)) {
     tsri_builder_add(builder, "%s%s\n", indent, combinations[gen->fused->heavy->op->reduce].step);
@@ -137,7 +138,8 @@ static void put_step(const tsri_codegen *gen, const char *r, tsri_builder *build
                    is_float ? " || (isnan(x) && !isnan(acc))" : "", r);
 }
 
-// Over nothing: i8 and i16 are computed in i32, but give their own limits.
+// The initial value of acc, which is also the result over zero elements. i8 and i16 are computed in i32 but start with
+// the limits of their own dtype.
 static const char *start_of(const tsri_codegen *gen) {
   tsr_dtype dtype = work_dtype(gen);
   tsr_dtype limits = is_arg(gen) || dtype == TSR_BOOL ? dtype : gen->fused->heavy->dtype;
@@ -149,7 +151,7 @@ static void put_start(const tsri_codegen *gen, tsri_builder *builder) {
   if (is_arg(gen)) tsri_builder_add(builder, "    u32 at = 0xffffffffu;\n");
 }
 
-// The reduction's value, then what comes after it, then the store.
+// Writes the reduction's value, the operators after it, and the store.
 static void put_result(const tsri_codegen *gen, const char *value, tsri_builder *builder, const char *indent) {
   const tsri_node *heavy = gen->fused->heavy;
   if (gen->stage == TSRI_STAGE_PARTS) {
@@ -170,7 +172,7 @@ static void put_result(const tsri_codegen *gen, const char *value, tsri_builder 
 
 // --- Forms ----------------------------------------------------------------------------------------------------------
 
-// Which r this launch goes through: all, or one part.
+// Declares first and last, the range of r that this work-group reduces: all of it, or one part.
 static void put_range(const tsri_codegen *gen, tsri_builder *builder) {
   if (gen->stage == TSRI_STAGE_PARTS) {
     tsri_builder_add(builder, "    u32 first = min(group.y * c, m);\n    u32 last = min(first + c, m);\n");
@@ -179,7 +181,8 @@ static void put_range(const tsri_codegen *gen, tsri_builder *builder) {
   }
 }
 
-// Products have no group operation: items put theirs into shared memory and the first goes through them.
+// There is no work-group operation for products: the items store theirs in shared memory, and every item multiplies
+// them all.
 static void put_group_product(const tsri_codegen *gen, tsri_builder *builder) {
   tsri_builder_add(builder,
                    "    products[local.x] = acc;\n    barrier();\n    %s whole = 1;\n"
@@ -204,9 +207,9 @@ static void put_group_value(const tsri_codegen *gen, tsri_builder *builder) {
   }
 }
 
-// --- Several elements at a time ---------------------------------------------------------------------------------------
+// --- Four elements at a time -----------------------------------------------------------------------------------------
 
-// accs[lane], and ats[lane] of an arg.
+// Declares accs[4], one accumulator per lane, and ats[4], their indices, for argmax and argmin.
 static void put_wide_start(const tsri_codegen *gen, tsri_builder *builder) {
   tsri_builder_add(builder, "    %s accs[4];\n", tsri_codegen_type(work_dtype(gen)));
   if (is_arg(gen)) tsri_builder_add(builder, "    u32 ats[4];\n");
@@ -217,7 +220,7 @@ static void put_wide_reset(const tsri_codegen *gen, tsri_builder *builder) {
                    is_arg(gen) ? "ats[lane] = 0xffffffffu; " : "");
 }
 
-// The four values at r join accs. `r`: the index of a lane's value.
+// Adds the four values at r to accs. `r` is the expression for the index of a lane's value.
 static void put_wide_steps(const tsri_codegen *gen, const char *r, tsri_builder *builder) {
   const char *type = tsri_codegen_type(work_dtype(gen)), *indent = "        ";
   tsri_codegen_unravel(&gen->fused->reduced, 'r', "r", builder, "      ");
@@ -234,8 +237,8 @@ static void put_wide_steps(const tsri_codegen *gen, const char *r, tsri_builder 
   tsri_builder_add(builder, "      }\n");
 }
 
-// A loop from `from` up to `stop` in steps of `step`; several rounds at once while there are enough, so that their loads are on
-// their way together.
+// Writes a loop from `from` up to `stop` in steps of `step`. It is unrolled reduce_unroll times while enough is left,
+// so that several loads are in flight together.
 static void put_wide_loop(const tsri_codegen *gen, const char *from, const char *step, const char *r,
                           tsri_builder *builder) {
   int rounds = gen->tuning->reduce_unroll;
@@ -254,7 +257,8 @@ static void put_wide_loop(const tsri_codegen *gen, const char *from, const char 
   tsri_builder_add(builder, "    }\n");
 }
 
-// Joins the lanes' results. Of an arg's that are equal the first counts, whatever lane it is in; NaN is equal to NaN.
+// Combines the lanes' accumulators. argmax and argmin: of equal values the one with the lowest index wins, and NaN
+// counts as equal to NaN.
 static void put_join_lanes(const tsri_codegen *gen, tsri_builder *builder) {
   const char *type = tsri_codegen_type(work_dtype(gen));
   put_start(gen, builder);
@@ -312,7 +316,7 @@ static const char *column_result(const tsri_codegen *gen, bool is_sum) {
   return is_arg(gen) ? "at" : is_sum ? "total" : "acc";
 }
 
-// Four results per item, side by side.
+// Four neighbouring results per work item.
 static void put_wide_column(const tsri_codegen *gen, tsri_builder *builder) {
   bool is_sum = gen->fused->heavy->op->reduce == TSRI_REDUCE_SUM;
   const char *type = tsri_codegen_type(work_dtype(gen));
@@ -347,7 +351,8 @@ static void put_wide_column(const tsri_codegen *gen, tsri_builder *builder) {
   tsri_builder_add(builder, "    }\n  }\n");
 }
 
-// Sums run in stretches whose sums are then added: the error grows with the length of a stretch, not of the whole.
+// Sums add up stretches of 64 elements and then the stretches' sums: so the rounding error grows with the length of a
+// stretch and the number of stretches, not with the length of the whole.
 static void put_column(const tsri_codegen *gen, tsri_builder *builder) {
   bool is_sum = gen->fused->heavy->op->reduce == TSRI_REDUCE_SUM;
   tsri_builder_add(builder, gen->stage == TSRI_STAGE_PARTS ? "  u32 o = global.x;\n"

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Kernel text that takes several neighbouring elements at a time: when it can, and how leaves are then read.
+// Kernel text for several neighbouring elements per work item (lanes): when it can be used, and how leaves are then
+// read.
 //
-// A leaf that steps by 1 along the lanes' axis is read by load4, which wants indices that are multiples of four: its base and its
-// steps on all other axes must be. One that does not move there is read once for all lanes.
+// A leaf with stride 1 along the lanes' axis is read by load4, which needs indices that are multiples of 4: its base
+// and its strides on all other axes must be multiples of 4. A leaf with stride 0 there is read once for all lanes.
 #include "graph/codegen.h"
 
-// The axis whose neighbours the lanes are, and the other axes.
+// The axis along which lanes are neighbours (axis `axis` of `near`), and the extent with the other axes.
 typedef struct lane_axis {
   const tsri_extent *near, *other;  // `other` NULL: none
   int axis;
@@ -38,7 +39,8 @@ static bool leaf_allows(const tsri_codegen *gen, const lane_axis *lanes, uint32_
   return is_by_four(lanes->near, leaf, lanes->axis) && (!lanes->other || is_by_four(lanes->other, leaf, -1));
 }
 
-// Bytes of the narrowest array that differs from lane to lane, the result among them; 0: a leaf does not allow lanes.
+// Element size of the narrowest array, leaf or result, that has a different element in each lane; 0 if a leaf does not
+// allow lanes.
 static size_t narrowest(const tsri_codegen *gen, const lane_axis *lanes) {
   const tsri_fused *fused = gen->fused;
   size_t least = fused->heavy ? 0 : tsr_dtype_bytes(fused->root->dtype);
@@ -53,7 +55,8 @@ static size_t narrowest(const tsri_codegen *gen, const lane_axis *lanes) {
 }
 
 static uint32_t elementwise_lanes(const tsri_codegen *gen, const lane_axis *axis, size_t bytes) {
-  enum { MOST_COPIES = 96 };  // of operators, over all lanes: text and registers grow with them
+  // Limit for operators times lanes: text and registers grow with both.
+  enum { MOST_COPIES = 96 };
   uint32_t lanes = (uint32_t)gen->tuning->fused_bytes / (uint32_t)bytes, nodes = gen->fused->fusion->node_count;
   if (axis->near->rank > 1 && axis->near->dims[axis->axis] % 4 != 0) return 1;
   if (lanes > TSRI_MAX_LANES) lanes = TSRI_MAX_LANES;

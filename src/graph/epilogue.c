@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Filling the hooks of an operator's own kernel with the element-wise operators around it.
+// Fills the hooks of an operator's own kernel with the element-wise operators before and after it.
 #include "graph/epilogue.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "graph/kernels.h"
 #include "graph/node.h"
 
-// A leaf at the element that the hook is called for: its parameters `index` and `column` say which.
+// Index of a leaf's element, from the hook's parameters `index` and `column`.
 static void leaf_index(const tsri_codegen *gen, uint32_t leaf, tsri_builder *builder) {
   const tsri_layout *layout = &gen->fused->leaves[leaf].layout;
   int64_t low = 0, high = 0;
@@ -27,7 +27,8 @@ static bool has_space(const tsri_codegen *gen, tsri_space space) {
   return false;
 }
 
-// The parameters of both fillings: what either has, the other one sees as well.
+// The parameters that the fillings add to the kernel. They are declared once, by the first filling; both fillings see
+// them.
 static void put_params(const tsri_codegen *gen, tsri_builder *builder) {
   for (uint32_t i = 0; i < gen->fused->leaf_count; i++) {
     tsri_builder_add(builder, "%sin %s leaf%u[]", i ? ", " : "", tsr_dtype_name(gen->fused->leaves[i].dtype), i);
@@ -49,7 +50,7 @@ static void put_load(const tsri_codegen *gen, const char *kernel, bool has_param
   tsri_builder_add(builder, "  return A(val%u);\n}\n", tsri_fused_place(gen->fused, input));
 }
 
-// fill softmax.store(…) { …; store(A(val3), index); }
+// fill softmax.store(…) { …; store(A(val3), index, column); }
 static void put_store(const tsri_codegen *gen, const char *kernel, bool has_params, tsri_builder *builder) {
   const tsri_node *heavy = gen->fused->heavy, *root = gen->fused->root;
   tsri_builder_add(builder, "fill %s.store(", kernel);

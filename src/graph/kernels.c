@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The kernel cache: open addressing by a hash of the key's words.
+// The kernel cache: a hash table with open addressing, by the words of the key.
 //
-// Embedded kernels are few, and stay while the device is open. Generated ones take from 20 KiB (the CPU backend) to megabytes (drivers that
-// compile for the CPU by LLVM), and a program may come up with new expressions as long as it runs. So there are two bounds: kernels that were
-// not used while the last KEPT_BUILDS were built are dropped, and those used longest ago where what is kept takes more than KEPT_BYTES by
-// estimate. Who launches a generated kernel holds the graph's lock, and so does who drops some; captures hold references to theirs.
+// Embedded kernels are few and stay while the device is open. Generated ones take from 20 KiB (the CPU backend) to
+// megabytes (drivers that compile for the CPU by LLVM), and a program may need new expressions as long as it runs. So
+// two bounds apply when the cache is full: kernels that were not used while the last KEPT_BUILDS were built are
+// dropped, and of the rest those used longest ago, until the estimate of what is left is at most KEPT_BYTES. Kernels
+// are launched and dropped under the graph's lock; captures hold references to theirs.
 #include "graph/kernels.h"
 
 #include <stdio.h>
@@ -21,7 +22,8 @@
 
 enum {
   KEPT_BUILDS = 1024,
-  LEAST_BUILDS = 32,  // these stay however large they are, for a program that needs them again and again
+  // The LEAST_BUILDS most recent kernels stay however large they are: a program may need them again and again.
+  LEAST_BUILDS = 32,
   KEPT_BYTES = 128 << 20
 };
 
@@ -31,8 +33,8 @@ typedef struct cache_entry {
   uint32_t *key;
   size_t key_words;
   bool is_generated;
-  int references;    // under the cache's lock
-  uint64_t used_at;  // how many were generated when it was last asked for
+  int references;    // guarded by the cache's lock
+  uint64_t used_at;  // value of cache->builds when it was last looked up
   tsri_kernel *ir;
   tsri_built built;
 } cache_entry;
@@ -40,11 +42,11 @@ typedef struct cache_entry {
 struct tsri_kernel_cache {
   tsr_device *device;
   tsri_mutex lock;
-  cache_entry **slots;  // a power of two of them, at most half used
+  cache_entry **slots;  // slot_count is a power of two; at most half of them are used
   size_t slot_count, used;
-  size_t generated, most_generated;  // how many there are, and how many there may be before some are dropped
-  size_t bytes, most_bytes;          // the same for the memory they take
-  uint64_t builds;                   // how many were ever generated
+  size_t generated, most_generated;  // how many there are, and the number at which some are dropped
+  size_t bytes, most_bytes;          // host memory they take, and the amount at which some are dropped
+  uint64_t builds;                   // how many have ever been generated
 };
 
 tsri_kernel_cache *tsri_kernel_cache_create(tsr_device *device) {
@@ -159,13 +161,14 @@ void tsri_kernel_hold(const tsri_built *built) {
   tsri_tape_holds(entry->cache->device, entry, release_entry);
 }
 
-// How many kernels were built since this one was last used; more than KEPT_BUILDS count as that many and one.
+// How many kernels were generated since this one was last used, at most KEPT_BUILDS + 1.
 static uint64_t age_of(const tsri_kernel_cache *cache, const cache_entry *entry) {
   uint64_t age = cache->builds - entry->used_at;
   return age <= KEPT_BUILDS ? age : KEPT_BUILDS + 1;
 }
 
-// Up to which age kernels are kept: as far as their bytes are no more than KEPT_BYTES together.
+// The greatest age of a kernel to keep: all kernels up to this age take at most KEPT_BYTES together, except that the
+// age is at least LEAST_BUILDS.
 static uint64_t oldest_kept(const tsri_kernel_cache *cache) {
   size_t bytes_of[KEPT_BUILDS + 2] = {0}, bytes = 0;
   for (size_t i = 0; i < cache->slot_count; i++) {
@@ -181,11 +184,12 @@ static uint64_t oldest_kept(const tsri_kernel_cache *cache) {
 
 static size_t next_limit(size_t now, size_t kept) { return (now > kept ? now : kept) + kept; }
 
-// Moves what stays to new slots, and what goes to the beginning of the old ones, which the caller gets. Under the cache's lock.
+// Moves the entries to keep into a new table. The old table is returned, with the entries to drop at its beginning.
+// NULL when host memory is out; then nothing is dropped. Call with the cache's lock held.
 static cache_entry **take_old(tsri_kernel_cache *cache, size_t *out_count) {
   *out_count = 0;
   cache_entry **slots = tsri_calloc(cache->slot_count, sizeof *slots), **old = cache->slots;
-  if (!slots) return NULL;  // then there will be more of them
+  if (!slots) return NULL;
   uint64_t oldest = oldest_kept(cache);
   for (size_t i = 0; i < cache->slot_count; i++) {
     cache_entry *entry = old[i];
@@ -205,7 +209,8 @@ static cache_entry **take_old(tsri_kernel_cache *cache, size_t *out_count) {
   return old;
 }
 
-// Under the graph's lock. Forms that are launched without asking the cache count as used.
+// Call with the graph's lock held. Kernels in the launch cache (repeat.h) are launched without a lookup, so they count
+// as used now.
 static void drop_old(tsri_graph_state *state) {
   tsri_kernel_cache *cache = state->kernels;
   size_t count = 0;
@@ -231,7 +236,7 @@ tsr_status tsri_generated_kernel(tsri_graph_state *state, const uint32_t *key, s
                                  const tsri_kernel_source *source, const tsri_built **out_built) {
   tsri_kernel_cache *cache = state->kernels;
   if (is_full(cache)) {
-    tsr_status status = tsri_device_wait(cache->device);  // queued work uses them
+    tsr_status status = tsri_device_wait(cache->device);  // queued work may use the kernels to drop
     if (status != TSR_OK) return status;
     drop_old(state);
   }
@@ -307,7 +312,7 @@ tsr_status tsri_kernel_cache_add(tsri_kernel_cache *cache, const uint32_t *key, 
 
 // --- Embedded kernels ---------------------------------------------------------------------------------------------
 
-// Texts with their ends, and the parameters' values.
+// The key: each name with its terminating 0, each compile-time parameter followed by its value.
 size_t tsri_kernel_key(const tsri_kernel_source *source, uint32_t *key, size_t most) {
   char *at = (char *)key;
   size_t room = most * sizeof *key, used = 0;

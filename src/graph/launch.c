@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Running one fusion: bind what it reads, find or build its kernel, launch it in pieces that 32-bit indices can reach.
+// Runs one fusion: binds the buffers it reads, finds or builds its kernel, and launches it in pieces where 32-bit
+// indices or the device's binding size cannot reach all elements.
 #include "graph/launch.h"
 
 #include <string.h>
@@ -14,26 +15,27 @@
 #include "graph/transfer.h"
 #include "runtime/bytes_text.h"
 
-// Everything a launch needs beside the kernel's structure.
+// Everything that one launch needs.
 typedef struct fused_launch {
   tsr_device *device;
   tsri_graph_state *state;
   tsri_fused fused;
   tsri_codegen codegen;
-  tsri_argument leaves[TSRI_MAX_LEAVES];  // borrowed buffers
-  tsr_buffer *packed[TSRI_MAX_LEAVES];    // copies made because the strides could not be passed
+  tsri_argument leaves[TSRI_MAX_LEAVES];  // the buffers are borrowed
+  // Row-major copies, made because a kernel has too few parameters for the strides.
+  tsr_buffer *packed[TSRI_MAX_LEAVES];
 } fused_launch;
 
 // --- Binding --------------------------------------------------------------------------------------------------------
 
-// Four elements of 8 bytes read at a time lie at multiples of 32 bytes, so kernels that do such things want no less.
+// Kernels that read four elements at a time (load4) need bindings aligned to four elements of 8 bytes.
 static size_t binding_alignment(const fused_launch *launch) {
   enum { WIDE_BYTES = 32 };
   size_t alignment = tsri_binding_alignment(launch->device);
   return launch->state->tuning.fused_bytes > 0 && alignment < WIDE_BYTES ? WIDE_BYTES : alignment;
 }
 
-// An empty input of a reduction over nothing: something must be bound, and is not read.
+// The input of a reduction over zero elements has no memory: bind a small buffer, which the kernel does not read.
 static tsr_status bind_filler(fused_launch *launch, uint32_t index) {
   enum { FILLER_BYTES = 256 };
   tsr_status status =
@@ -43,7 +45,7 @@ static tsr_status bind_filler(fused_launch *launch, uint32_t index) {
   return status;
 }
 
-// Binds from the leaf's lowest element, moved down to where the device allows a binding to begin.
+// Binds the leaf's memory from its lowest element on, rounded down to the alignment the device requires.
 static tsr_status bind_leaf(fused_launch *launch, uint32_t index) {
   const tsri_leaf *leaf = &launch->fused.leaves[index];
   if (leaf->layout.count == 0) return bind_filler(launch, index);
@@ -72,7 +74,7 @@ static tsr_status bind_leaves(fused_launch *launch) {
   return status;
 }
 
-// What is read after a reduction.
+// Binds the leaves that are read after a reduction.
 static tsr_status bind_outer_leaves(fused_launch *launch) {
   tsr_status status = TSR_OK;
   for (uint32_t i = 0; i < launch->fused.leaf_count && status == TSR_OK; i++) {
@@ -110,7 +112,7 @@ static tsr_status find_kernel(fused_launch *launch, const tsri_built **out_built
   return status;
 }
 
-// x beyond the device's limit continues in y; forms that use y themselves loop over it or are small there.
+// x beyond the device's limit continues in y. Forms that use y themselves either loop over it or have few groups there.
 static void fold_groups(const tsr_device *device, uint64_t x, uint64_t y, uint32_t groups[3]) {
   uint64_t most_x = device->limits.max_groups[0], most_y = device->limits.max_groups[1];
   if (x > most_x && y == 1) {
@@ -122,7 +124,7 @@ static void fold_groups(const tsr_device *device, uint64_t x, uint64_t y, uint32
   groups[2] = 1;
 }
 
-// `parts_at`: the first of the parts that this launch writes.
+// Launches one kernel. In TSRI_STAGE_PARTS it writes `parts` from part `parts_at` on, otherwise `output`.
 static tsr_status launch_stage(fused_launch *launch, tsr_buffer *parts, uint64_t parts_at, tsr_buffer *output,
                                size_t output_offset, uint64_t output_count) {
   const tsri_built *built = NULL;
@@ -149,7 +151,7 @@ static tsr_status launch_stage(fused_launch *launch, tsr_buffer *parts, uint64_t
   tsri_codegen_groups(&launch->codegen, &x, &y);
   fold_groups(launch->device, x, y, groups);
   status = tsri_built_launch(launch->device, built, groups, arguments, block);
-  // The only node of its plan, and not a piece of it.
+  // Only a node that is the whole plan and is launched in one piece goes into the launch cache.
   bool is_alone = launch->fused.plan->node_count == 1 && launch->fused.kept.count == launch->fused.root->count;
   if (status == TSR_OK && is_alone) {
     tsri_repeat_keep(&launch->state->repeats, launch->fused.root, launch->fused.leaf_of[0], launch->fused.leaf_count,
@@ -175,7 +177,7 @@ static tsr_status launch_reduction_in_parts(fused_launch *launch, tsr_buffer *ou
 
 // --- Pieces and packing ---------------------------------------------------------------------------------------------
 
-// Most results in a launch: indices are 32 bits wide and strides reach further than results.
+// Limit for the results of one launch: indices have 32 bits, and strides may reach further than the results.
 enum { MOST_RESULTS = 1 << 30 };
 
 static tsr_status launch_piece(fused_launch *launch, tsr_buffer *output, int64_t first) {
@@ -206,7 +208,7 @@ static tsr_status launch_piece_anywhere(fused_launch *launch, tsr_buffer *output
   return (is_aligned ? launch_piece : launch_piece_apart)(launch, output, first);
 }
 
-// A layout with the same span as leaf `index` has over the joined extents.
+// A layout with the same span (tsri_layout_span) as leaf `index` has over the joined extents.
 static tsri_layout span_layout(const tsri_fused *fused, uint32_t index, int64_t offset) {
   tsri_layout layout = {.offset = offset, .count = 1};
   const tsri_extent *extents[] = {&fused->kept, &fused->reduced};
@@ -218,7 +220,7 @@ static tsri_layout span_layout(const tsri_fused *fused, uint32_t index, int64_t 
       else high += reach;
     }
   }
-  // Two axes of two elements, one stepping down and one up, span exactly that.
+  // Two axes of two elements, one with a negative and one with a positive stride, have exactly this span.
   layout.shape = TSR_SHAPE(2, 2);
   layout.strides[0] = low - offset;
   layout.strides[1] = high - offset;
@@ -226,9 +228,10 @@ static tsri_layout span_layout(const tsri_fused *fused, uint32_t index, int64_t 
   return layout;
 }
 
-// Most elements of a leaf that a launch can reach: indices are 32 bits wide, and devices bind so many bytes at once.
+// Limit for the elements of a leaf that one launch can reach: indices have 32 bits, and a binding has at most
+// max_binding_bytes.
 static int64_t most_elements(const fused_launch *launch, tsr_dtype dtype) {
-  enum { ALIGNMENT = 256 };  // a binding may begin so many bytes early
+  enum { ALIGNMENT = 256 };  // a binding may begin up to this many bytes early
   uint64_t bytes = launch->device->limits.max_binding_bytes, element = tsr_dtype_bytes(dtype);
   uint64_t most = INT32_MAX - ALIGNMENT;
   if (bytes && (bytes - ALIGNMENT) / element < most) most = (bytes - ALIGNMENT) / element;
@@ -242,7 +245,7 @@ static int64_t span_of(const tsri_layout *layout) {
   return high - low + 1;
 }
 
-// How many steps of the extent's first axis all leaves of the space can be seen at once; 0: not one.
+// For how many steps of the extent's first axis all leaves of the space are within reach of one launch; 0: for none.
 static int64_t steps_in_reach(const fused_launch *launch, const tsri_extent *extent, tsri_space space) {
   int64_t steps = extent->dims[0];
   for (uint32_t i = 0; i < launch->fused.leaf_count; i++) {
@@ -250,15 +253,15 @@ static int64_t steps_in_reach(const fused_launch *launch, const tsri_extent *ext
     int64_t stride = extent->strides[i][0] < 0 ? -extent->strides[i][0] : extent->strides[i][0];
     int64_t span = span_of(&leaf->layout), most = most_elements(launch, leaf->dtype);
     if (leaf->space != space || span <= most) continue;
-    int64_t one = span - (extent->dims[0] - 1) * stride;  // what a single step spans
+    int64_t one = span - (extent->dims[0] - 1) * stride;  // elements spanned by a single step
     if (one > most) return 0;
     if (stride > 0 && (most - one) / stride + 1 < steps) steps = (most - one) / stride + 1;
   }
   return steps;
 }
 
-// The same launch for `count` steps of the first axis of one of its extents, from `at` on. After this, leaf->layout is valid for
-// tsri_layout_span() only; strides come from the extents.
+// A copy of `launch`, limited to `count` steps from `at` on of the first axis of its kept or reduced extent. After
+// this, leaf->layout is valid for tsri_layout_span() only; strides come from the extents.
 static fused_launch cut_piece(const fused_launch *launch, bool is_kept, int64_t at, int64_t count) {
   fused_launch piece = *launch;
   tsri_extent *extent = is_kept ? &piece.fused.kept : &piece.fused.reduced;
@@ -271,14 +274,14 @@ static fused_launch cut_piece(const fused_launch *launch, bool is_kept, int64_t 
     if (leaf->space == space) {
       leaf->layout = span_layout(&piece.fused, i, leaf->layout.offset + at * extent->strides[i][0]);
     } else if (is_kept && leaf->layout.count > 1 && tsri_layout_is_contiguous(&leaf->layout)) {
-      leaf->layout.offset += at * row;  // after a reduction: read in order, or one number
+      leaf->layout.offset += at * row;  // leaves after a reduction are read in order, or are a single number
     }
   }
   return piece;
 }
 
-// Splits axis 0 of the kept axes into chunks of at most `rows`, rounded down so that every chunk's output offset is a multiple of the binding
-// alignment.
+// Splits axis 0 of the kept axes into chunks of at most `rows`, rounded down so that every chunk's output offset is a
+// multiple of the binding alignment.
 static tsr_status launch_pieces(fused_launch *launch, tsr_buffer *output, int64_t first, int64_t rows) {
   int64_t all = launch->fused.kept.dims[0], row = launch->fused.kept.count / all, unit = 1;
   size_t alignment = binding_alignment(launch), row_bytes = (size_t)row * tsr_dtype_bytes(launch->fused.root->dtype);
@@ -293,7 +296,8 @@ static tsr_status launch_pieces(fused_launch *launch, tsr_buffer *output, int64_
   return status;
 }
 
-// How many parts of each piece of a reduction: enough to keep the device busy, and whole bindings.
+// Number of parts for each piece of a reduction: enough to keep the device busy, and such that every piece's parts
+// begin at a multiple of the binding alignment.
 static uint32_t parts_of_piece(const fused_launch *launch) {
   enum { BUSY = 256 };
   size_t alignment = binding_alignment(launch);
@@ -304,8 +308,8 @@ static uint32_t parts_of_piece(const fused_launch *launch) {
   return parts;
 }
 
-// A reduction over more than can be seen at once: `steps` of the first reduced axis at a time, each giving some parts,
-// then all parts together.
+// Reduces more elements than one launch can reach: reduces `steps` of the first reduced axis at a time to a few parts,
+// then all parts to the results.
 static tsr_status launch_reduced_pieces(fused_launch *launch, tsr_buffer *output, int64_t steps) {
   int64_t all = launch->fused.reduced.dims[0], pieces = (all + steps - 1) / steps;
   uint64_t count = (uint64_t)launch->fused.kept.count, each = parts_of_piece(launch);
@@ -343,7 +347,7 @@ static bool can_join_parts(const tsri_node *heavy) {
   return heavy && heavy->op->reduce != TSRI_REDUCE_ARGMAX && heavy->op->reduce != TSRI_REDUCE_ARGMIN;
 }
 
-// `first`: element of `output` that the results begin at; 0 for reductions.
+// `first` is the element of `output` at which the results begin; it is 0 for reductions.
 static tsr_status launch_fused(fused_launch *launch, tsr_buffer *output, int64_t first) {
   const tsri_fused *fused = &launch->fused;
   if (is_in_reach(launch)) return launch_piece_anywhere(launch, output, first);
@@ -365,7 +369,7 @@ static tsr_status launch_fused(fused_launch *launch, tsr_buffer *output, int64_t
                    tsri_format_bytes((uint64_t)most_elements(launch, TSR_U8)).text);
 }
 
-// Copies strided inputs into row-major order, where there are too many strides for a kernel's parameters.
+// Copies strided inputs into row-major order. Used where a kernel has too few parameters for all strides.
 static tsr_status pack_leaves(fused_launch *launch) {
   for (uint32_t i = 0; i < launch->fused.leaf_count; i++) {
     tsri_leaf *leaf = &launch->fused.leaves[i];
@@ -398,7 +402,7 @@ static tsr_status run_fused(fused_launch *launch, tsr_buffer *output, int64_t fi
 
 // --- Operators with kernels of their own ----------------------------------------------------------------------------
 
-// What a kernel gets of its node's inputs, in one piece of memory where they are many.
+// The inputs of an operator with its own kernel; `memory` holds the arrays if there are more than TSRI_MAX_LEAVES.
 typedef struct kernel_inputs {
   tsr_buffer **buffers;
   tsri_layout *layouts;
@@ -434,7 +438,7 @@ static tsr_status run_kernel_op(tsr_device *device, const tsri_plan *plan, const
     uint32_t number = tsri_plan_number(plan, node->inputs[i].value);
     const tsri_value *value = number == TSRI_NONE ? node->inputs[i].value : &plan->nodes[number].node->value;
     inputs.buffers[i] = tsri_value_buffer(value);
-    // Computed in the kernel's loads: something must be bound, and is not read.
+    // The kernel's load hook computes this input: bind some buffer, which is not read.
     if (!inputs.buffers[i] && epilogue) inputs.buffers[i] = epilogue->leaves[0].buffer;
     inputs.layouts[i] = node->inputs[i].layout;
     inputs.dtypes[i] = node->inputs[i].dtype;
@@ -458,7 +462,7 @@ static tsr_status run_kernel_op(tsr_device *device, const tsri_plan *plan, const
   return status;
 }
 
-// What comes after the operator runs in its kernel's store.
+// Runs an operator with its own kernel and the element-wise operators around it in that kernel's hooks.
 static tsr_status run_with_epilogue(fused_launch *launch, tsr_buffer *const *outputs) {
   log_fusion(launch);
   tsr_status status = tsri_native_product(launch->fused.plan, launch->fused.fusion, outputs[0]);
@@ -479,7 +483,7 @@ static bool is_only_copies(const tsri_fused *fused) {
   return is_only;
 }
 
-// Copies with nothing between them are one copy of bytes: by the device's own copy, or by kernels made for that.
+// A fusion of nothing but copies is one copy of bytes: the device's own copy, or the kernels of strided.c.
 static tsr_status run_copies(const tsri_fused *fused, tsr_buffer *output, int64_t first) {
   const tsri_leaf *leaf = &fused->leaves[0];
   tsri_view from = {.buffer = tsri_value_buffer(leaf->value), .dtype = leaf->dtype, .layout = leaf->layout};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Recording moves between devices, finding those that a run needs, and running them.
+// Records moves between devices, finds the moves that a run needs, and runs them.
 #include "graph/move.h"
 
 #include "core/alloc.h"
@@ -12,7 +12,7 @@ const tsri_op tsri_op_move = {.name = "to", .kind = TSRI_OP_KERNEL};
 
 static tsr_status no_memory(void) { return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "to: no host memory for its record"); }
 
-// Records a node of one input that gives its elements in row-major order. Takes the reference to `value`.
+// Records a node with one input whose result is that input in row-major order. Takes over the reference to `value`.
 static tsr_status record_step(const tsri_op *op, tsr_device *device, tsr_dtype dtype, tsri_value *value,
                               const tsri_layout *layout, tsri_value **out_value) {
   tsri_layout packed = tsri_packed_layout(layout);
@@ -48,7 +48,7 @@ tsr_tensor *tsri_record_move(tsr_tensor *input, tsr_device *device) {
 
 typedef struct search {
   tsri_graph_state *state;
-  tsri_node **nodes;  // seen so far; moves are not among them
+  tsri_node **nodes;  // visited nodes, without the moves
   size_t count, room;
   size_t move_room;
   tsri_needed_moves *found;
@@ -83,7 +83,7 @@ static bool add_node(search *walk, tsri_node *node) {
   return true;
 }
 
-// Nodes that have to run before an assignment overwrites what they read.
+// Adds the nodes that must run before the assignment `node` overwrites the elements they read.
 static bool add_readers(search *walk, const tsri_readers *readers, const tsri_node *node) {
   bool is_good = true;
   for (uint32_t at = tsri_readers_first(node); at && is_good; at = readers->all[at - 1].next) {
@@ -124,8 +124,8 @@ void tsri_moves_release(tsri_needed_moves *moves) {
 
 // --- Running ----------------------------------------------------------------------------------------------------------
 
-// What must run before the elements of `copy` can travel: its input if they lie there as they are wanted, else the copy itself.
-// One reference; NULL if nothing has to run. Takes the lock.
+// The value that must run before the elements of `copy` can be transferred: the input of `copy` if that is contiguous,
+// else `copy` itself. Returns a reference, or NULL if nothing has to run. Takes the lock.
 static tsri_value *find_unready(tsri_graph_state *state, tsri_value *copy) {
   tsri_value *unready = NULL;
   tsri_mutex_lock(&state->lock);
@@ -141,15 +141,15 @@ static tsri_value *find_unready(tsri_graph_state *state, tsri_value *copy) {
   return unready;
 }
 
-// Copies the elements into `to`. The lock is held meanwhile: nobody can write to the place they come from, since a write has to run
-// the copy first.
+// Transfers the elements to `to`. Holds the lock of the source's graph meanwhile, so nobody can overwrite the source: a
+// write first runs `copy`, which needs the lock.
 static tsr_status transfer(tsri_graph_state *state, const tsri_value *copy, const tsri_node *move, tsr_buffer *to) {
   size_t element = tsr_dtype_bytes(move->dtype), bytes = (size_t)move->count * element;
   if (bytes == 0) return TSR_OK;
   tsri_mutex_lock(&state->lock);
   tsr_buffer *from = tsri_value_buffer(copy);
   size_t offset = 0;
-  if (!from) {  // still a recorded copy: its input's elements lie as they are wanted
+  if (!from) {  // the copy was not made: its input is contiguous
     const tsri_input *input = &tsri_pending_node(copy)->inputs[0];
     from = tsri_value_buffer(input->value);
     offset = (size_t)input->layout.offset * element;
@@ -159,7 +159,7 @@ static tsr_status transfer(tsri_graph_state *state, const tsri_value *copy, cons
   return status;
 }
 
-// The move's result is published unless another thread was faster.
+// Publishes the move's result, unless another thread has done so already.
 static void publish(tsri_node *node, tsr_buffer *buffer) {
   tsri_graph_state *state = tsri_graph_of(node->value.device);
   tsri_garbage garbage = {0};
@@ -187,8 +187,8 @@ static tsr_status run_move(const tsri_needed_move *move) {
   return status;
 }
 
-// Moves cannot be captured: one that was recorded while a thread captures is refused there, whichever thread runs it. One recorded
-// before a capture is an input of it, and runs untaped.
+// Moves cannot be captured. A move recorded during a capture makes that capture fail, whichever thread runs the move. A
+// move recorded before a capture is one of its inputs and runs without a tape.
 static tsr_status run_on_its_tape(const tsri_needed_move *move) {
   if (move->tape == tsri_tape_id()) return run_move(move);
   tsri_tape_refuses_on(move->tape, move->node->value.device, TSRI_TAPE_MOVING);

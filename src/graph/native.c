@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Recognising native operators in a plan, and running them.
+// Recognises native operators in a plan, and runs them.
 #include "graph/native.h"
 
 #include "graph/compose.h"
@@ -9,7 +9,7 @@
 
 enum { A, B, C, BIAS, RESIDUAL, OPERANDS };
 
-// A product, and the values that its operands are; NULL: it has no such operand.
+// A product, and the values of its operands; NULL: it does not have that operand.
 typedef struct matched {
   tsri_native_op op;
   const tsri_value *values[OPERANDS];
@@ -32,7 +32,7 @@ static void add_operand(matched *out, int which, uint32_t part, const tsri_value
   out->op.parts |= part;
 }
 
-// The addition of a tensor to what node `from` computes: a bias where that is still to come, else a residual.
+// Matches the addition of a tensor to the result of node `from`: a bias directly after the product, else a residual.
 static bool match_addition(const tsri_plan *plan, const tsri_planned *planned, uint32_t from, matched *out) {
   const tsri_node *node = planned->node;
   uint32_t other = reads(plan, node, 0, from) ? 1 : 0;
@@ -62,7 +62,7 @@ static bool match_activation(const tsri_plan *plan, const tsri_node *node, uint3
   return true;
 }
 
-// One node after the product; `from` is the node before it.
+// Matches one node after the product; `from` is the node before it.
 static bool match_step(const tsri_plan *plan, const tsri_planned *planned, uint32_t from, matched *out) {
   const tsri_op *op = planned->node->op;
   if (planned->space != TSRI_OUTER || planned->node->dtype != out->op.result) return false;
@@ -71,7 +71,7 @@ static bool match_step(const tsri_plan *plan, const tsri_planned *planned, uint3
   return op->activation != TSRI_ACTIVATION_NONE && match_activation(plan, planned->node, from, out);
 }
 
-// The product alone.
+// Matches the product alone.
 static bool match_heavy(const tsri_plan *plan, const tsri_fusion *fusion, matched *out) {
   const tsri_node *node = plan->nodes[fusion->heavy].node;
   if (!node->op->describe || !node->op->describe(node, &out->op)) return false;
@@ -81,7 +81,7 @@ static bool match_heavy(const tsri_plan *plan, const tsri_fusion *fusion, matche
   return true;
 }
 
-// Adds all that comes after it.
+// Matches all nodes after the product.
 static bool match_rest(const tsri_plan *plan, const tsri_fusion *fusion, matched *out) {
   uint32_t last = fusion->heavy;
   for (uint32_t i = 0; i < fusion->node_count; i++) {
@@ -93,13 +93,14 @@ static bool match_rest(const tsri_plan *plan, const tsri_fusion *fusion, matched
   return last == fusion->root;
 }
 
-// Whether a dtype is what elements of another are accumulated in.
+// Whether sums of `elements` may be accumulated in `dtype`: the same dtype, or f32 for f16 and bf16.
 static bool is_sum_of(tsr_dtype dtype, tsr_dtype elements) {
   bool is_narrow = elements == TSR_F16 || elements == TSR_BF16;
   return dtype == elements || (is_narrow && dtype == TSR_F32);
 }
 
-// The kind of reduction, if a native operator may be it. `elements`: what it reads.
+// Describes the reduction as a native operator, if its kind can be one. `elements` is the dtype of the elements it
+// reads.
 static bool reduction_of(const tsri_node *node, tsr_dtype elements, tsri_native_op *out_op) {
   static const struct {
     tsri_reduce from;
@@ -117,17 +118,19 @@ static bool reduction_of(const tsri_node *node, tsr_dtype elements, tsri_native_
   return false;
 }
 
-// Sums of floats along the last axis are made in one order, alone and fused, which is that of TSRI_NATIVE_SUM and not of TSRI_NATIVE_REDUCE. Few
-// elements are added one after the other by all.
+// Whether the order of summation is fixed. Sums of floats along the last axis use the order of TSRI_NATIVE_SUM, whether
+// they are fused or not, so TSRI_NATIVE_REDUCE may not compute them. Sums of few elements are sequential everywhere.
 static bool has_order(const tsri_node *node, tsr_shape shape) {
   bool is_sum = node->op->reduce == TSRI_REDUCE_SUM && tsr_dtype_kind_of(node->dtype) == TSR_KIND_FLOAT;
   return is_sum && shape.rank > 0 && node->axes == 1u << (shape.rank - 1) &&
          shape.dims[shape.rank - 1] >= TSRI_SHORT_REDUCTION;
 }
 
-// Whether the fusion's reduction reads a tensor as it is, and the device reduces that better than a kernel which also does what comes after.
+// Whether the fusion's reduction reads a tensor directly, and the device reduces it natively: that is faster than one
+// kernel for the reduction and the nodes after it.
 static bool is_plain_reduction(const tsri_plan *plan, const tsri_fusion *fusion) {
-  enum { WORTH_IT = 1 << 14 };  // elements, for which a launch more counts for little
+  // From this many elements on, the cost of one more launch does not matter.
+  enum { WORTH_IT = 1 << 14 };
   const tsri_planned *planned = &plan->nodes[fusion->heavy];
   const tsri_node *node = planned->node;
   uint32_t source = tsri_plan_number(plan, node->inputs[0].value);
@@ -159,7 +162,7 @@ tsr_status tsri_native_product(const tsri_plan *plan, const tsri_fusion *fusion,
   const tsri_node *root = plan->nodes[fusion->root].node;
   matched match;
   if (!root->value.device->backend->native_ops || !match_heavy(plan, fusion, &match)) return TSR_ERR_UNSUPPORTED;
-  // An operator with another result than the node's is a part of what the node's own launch does.
+  // If the native result has another dtype than the node, the native operator is only a part of what op->run does.
   if (match.op.result != root->dtype || !match_rest(plan, fusion, &match)) return TSR_ERR_UNSUPPORTED;
   tsri_product_op *p = &match.op.is.product;
   tsri_place *places[OPERANDS] = {&p->a.at, &p->b.at, &p->c.at, &p->bias, &p->residual};
@@ -176,7 +179,7 @@ tsr_status tsri_native_product(const tsri_plan *plan, const tsri_fusion *fusion,
 
 // --- Reductions ---------------------------------------------------------------------------------------------------------------
 
-// Is the fusion nothing but a sum along rows, elements of each side by side, all in the dtype of the result?
+// Whether the fusion is just a sum along contiguous rows, with elements, sum and result in one dtype.
 static bool is_row_sum(const tsri_codegen *codegen) {
   const tsri_fused *fused = codegen->fused;
   tsr_dtype dtype = fused->root->dtype;

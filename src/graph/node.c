@@ -274,8 +274,7 @@ void tsri_node_record_results(tsri_node *const *nodes, const tsri_layout *layout
   }
 }
 
-// --- Keeping inputs
-// -----------------------------------------------------------------------------------------------------
+// --- Keeping inputs --------------------------------------------------------------------------------------------------
 
 bool tsri_node_keep_inputs(tsri_value *value) {
   if (value->destroy != destroy_node) return false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Strided copies by kernels: how axes are ordered and joined, which kernel does it, and in how many launches.
+// Strided copies by kernels: orders and joins axes, and chooses the kernel and the number of launches.
 #include "graph/strided.h"
 
 #include <stdio.h>
@@ -9,11 +9,12 @@
 #include "graph/arguments.h"
 #include "graph/node.h"
 
-// --- The plan -------------------------------------------------------------------------------------------------------
+// --- Preparing ------------------------------------------------------------------------------------------------------
 
 static int64_t absolute(int64_t value) { return value < 0 ? -value : value; }
 
-// Axes by the destination's steps, the smallest last: so writes run along memory, whatever the order of the axes was.
+// Sorts the axes by destination stride, the smallest last, so that writes are contiguous whatever the order of the axes
+// was.
 static void sort_axes(tsri_strided *strided) {
   for (int i = 1; i < strided->rank; i++) {
     for (int j = i; j > 0 && absolute(strided->to[j - 1]) < absolute(strided->to[j]); j--) {
@@ -42,7 +43,8 @@ static void join_axes(tsri_strided *strided) {
   strided->rank = rank;
 }
 
-// Whether two units are one of twice the size everywhere: both sides run along the last axis, in even steps.
+// Whether pairs of units can be copied as units of twice the size: both sides are contiguous along the last axis, and
+// all other strides and the offsets are even.
 static bool is_paired(const tsri_strided *strided, int64_t from_at, int64_t to_at) {
   int last = strided->rank - 1;
   if (last < 0 || strided->from[last] != 1 || strided->to[last] != 1 || strided->dims[last] % 2 != 0) return false;
@@ -61,7 +63,7 @@ static void pair_units(tsri_strided *strided) {
   strided->unit *= 2;
 }
 
-// Elements of 8 bytes as two units of 4, on an axis of their own.
+// Copies each element of 8 bytes as two units of 4, which form an additional axis.
 static void halve_units(tsri_strided *strided) {
   for (int i = 0; i < strided->rank; i++) {
     strided->from[i] *= 2;
@@ -73,7 +75,8 @@ static void halve_units(tsri_strided *strided) {
   strided->unit = 4;
 }
 
-// Moves the axis along which the source runs before the last, if tiles turned in shared memory pay there.
+// If transposing tiles in shared memory pays, moves the axis along which the source is contiguous to the place before
+// the last.
 static void find_turn(tsri_strided *strided) {
   enum { LEAST_SIDE = 8 };
   int last = strided->rank - 1;
@@ -118,7 +121,8 @@ void tsri_strided_init(const tsri_layout *from, const tsri_layout *to, size_t el
   find_turn(out);
 }
 
-// The axis whose last element lies furthest from its first, on either side, among those of more than one.
+// The axis with the greatest distance between its first and last unit, in the source or the destination. `*out_reach`:
+// the highest index on either side.
 static int furthest(const tsri_strided *strided, const int64_t *sizes, int64_t *out_reach) {
   int axis = 0;
   int64_t most = 0, reach_from = 0, reach_to = 0;
@@ -146,13 +150,13 @@ void tsri_strided_pieces(const tsri_strided *strided, int64_t most, int64_t *out
 
 // --- Launching ------------------------------------------------------------------------------------------------------
 
-// A launch in preparation: one piece of the copy.
+// One launch: a piece of the copy.
 typedef struct piece {
   tsr_device *device;
   const tsri_tuning *tuning;
-  tsri_strided copy;  // with the piece's sizes
+  tsri_strided copy;  // dims are the sizes of the piece
   tsri_argument arguments[2];
-  int64_t at[2];  // of the piece's first unit in what is bound
+  int64_t at[2];  // index of the piece's first unit in each binding
   const tsri_built *built;
   tsri_arguments args;
 } piece;
@@ -163,7 +167,7 @@ static tsr_dtype carrier_of(size_t unit) {
   return unit == 1 ? TSR_U8 : unit == 2 ? TSR_I16 : unit == 4 ? TSR_U32 : TSR_I64;
 }
 
-// Binds a side from its lowest unit, moved down to where the device allows a binding to begin.
+// Binds one side (0 source, 1 destination) from its lowest unit on, rounded down to the alignment the device requires.
 static void bind_side(piece *part, int side, tsr_buffer *buffer, int64_t first) {
   const int64_t *steps = side == 0 ? part->copy.from : part->copy.to;
   int64_t low = first, high = first, unit = (int64_t)part->copy.unit;
@@ -182,7 +186,7 @@ static void bind_side(piece *part, int side, tsr_buffer *buffer, int64_t first) 
       .buffer = buffer, .offset = aligned - buffer->offset, .element_count = (uint64_t)(high - low + 1 + below)};
 }
 
-// Fetches the kernel and binds both sides; its scalars follow.
+// Fetches the kernel and gives it both buffers. The caller gives it the remaining scalars.
 static tsr_status begin(piece *part, const char *kernel, const tsri_lang_arg *args, size_t arg_count) {
   tsr_status status = tsri_embedded_kernel(part->device, "op_copy", kernel, args, arg_count, &part->built);
   if (status != TSR_OK) return status;
@@ -202,7 +206,8 @@ static tsr_status launch(piece *part, uint64_t groups) {
   return tsri_built_launch(part->device, part->built, folded, part->args.buffers, part->args.params);
 }
 
-// Sizes and steps of the first `rank` axes as the last of `slots`, in lists of `total`; the first size is not needed.
+// Passes the sizes and strides of the first `rank` axes as the kernel's axes slots - rank … slots - 1 of `total`; other
+// axes get size 1. The kernel does not need the first size.
 static void put_axes(piece *part, int rank, int slots, int total) {
   const tsri_strided *copy = &part->copy;
   int skipped = slots - rank;
@@ -218,7 +223,8 @@ static void put_axes(piece *part, int rank, int slots, int total) {
   tsri_arguments_words(&part->args, "b", 0, to, total);
 }
 
-// Elements of a turned tile that go at a time, so that they fill a word: sizes, steps and places must be multiples of that.
+// How many units of a transposed tile are copied together as one 4-byte word. More than 1 only if sizes, strides and
+// offsets are multiples of it.
 static int turned_step(const piece *part) {
   const tsri_strided *copy = &part->copy;
   int last = copy->rank - 1, step = (int)(4 / copy->unit);
@@ -283,7 +289,7 @@ static tsr_status launch_elements(piece *part) {
   return launch(part, (uint64_t)((count / wide + GROUP - 1) / GROUP));
 }
 
-// The piece whose first unit has these places on the axes.
+// Launches the piece whose first unit is at `places` on the axes.
 static tsr_status launch_piece(const tsri_strided *copy, const int64_t *sizes, const int64_t *places, piece *part,
                                tsr_buffer *from, int64_t from_at, tsr_buffer *to, int64_t to_at) {
   part->copy = *copy;

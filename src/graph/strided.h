@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: MIT
-// Copies between any two layouts by kernels of ours (kernels/op_copy.tk), for devices without a strided copy of their own.
+// Copies between any two layouts by our own kernels (kernels/op_copy.tk), for devices without a native strided copy.
 #ifndef TSRI_GRAPH_STRIDED_H
 #define TSRI_GRAPH_STRIDED_H
 
 #include "graph/transfer.h"
 
-// Queues the copy of the elements of `from` into `to`, where they lie as `layout` says; the shapes are equal, the buffers are
-// of one device and the memory of the two does not overlap. Sizes that 32-bit indices cannot reach take several launches.
+// Queues a copy of the elements of `from` into `to` with layout `layout`. The shapes are equal, the buffers are on one
+// device, and the two do not overlap in memory. A copy that 32-bit indices cannot address takes several launches.
 //
-// Errors: TSR_ERR_UNSUPPORTED (the device runs no kernels), TSR_ERR_OUT_OF_MEMORY, what a launch gives.
+// Errors: TSR_ERR_UNSUPPORTED (the device runs no kernels), TSR_ERR_OUT_OF_MEMORY, those of a launch.
 tsr_status tsri_strided_kernels(const tsri_view *from, tsr_buffer *to, const tsri_layout *layout);
 
 // --- For tests --------------------------------------------------------------------------------------------------------
 
-// A copy made ready: in units of `unit` bytes, axes joined, the one along which the destination runs last. Where `is_turned`, the
-// source runs along the axis before it.
+// A prepared copy: sizes and strides in units of `unit` bytes, with axes joined. The axis with the smallest destination
+// stride is last. If `is_turned`, the source is contiguous along the axis before it, and the copy transposes tiles in
+// shared memory.
 typedef struct tsri_strided {
   int rank;
   size_t unit;
@@ -22,11 +23,11 @@ typedef struct tsri_strided {
   bool is_turned;
 } tsri_strided;
 
-// `most_unit`: widest unit that the device copies at once, 4 or 8.
+// `most_unit` is the widest unit the device can copy at once, 4 or 8.
 void tsri_strided_init(const tsri_layout *from, const tsri_layout *to, size_t element, size_t most_unit,
                        tsri_strided *out);
 
-// How many elements of each axis a launch takes, so that none of its indices reaches `most`.
+// Sets out_sizes[axis] to the number of units per axis in one launch, such that no index in it reaches `most`.
 void tsri_strided_pieces(const tsri_strided *strided, int64_t most, int64_t *out_sizes);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reading, writing, packing and moving elements.
+// Copies elements: on the device, to and from the host, and between devices.
 #include "graph/transfer.h"
 
 #include <string.h>
@@ -15,7 +15,7 @@
 
 tsri_layout tsri_packed_layout(const tsri_layout *layout) {
   tsri_layout packed = {0};
-  // Cannot fail: the tensor has this shape already.
+  // Cannot fail: a tensor with this shape exists.
   (void)tsri_layout_init("copy", layout->shape, TSR_U8, &packed, NULL);
   return packed;
 }
@@ -28,14 +28,14 @@ static size_t elements_bytes(const tsri_view *view) {
   return (size_t)view->layout.count * tsr_dtype_bytes(view->dtype);
 }
 
-// The bytes between the tensor's lowest and highest element, on the host: in place where the host can address
-// them, else downloaded into `memory`.
+// The bytes between a view's lowest and highest element, on the host: in place if the host can address them, else
+// downloaded into `memory`.
 typedef struct span {
-  int64_t low;    // element offset of the first byte
-  size_t offset;  // the same in bytes
+  int64_t low;    // index of the lowest element in the buffer
+  size_t offset;  // its offset in bytes
   size_t bytes;
-  char *host;    // bytes from `low` on
-  void *memory;  // to free; NULL if in place
+  char *host;    // the bytes from `low` on
+  void *memory;  // to be freed; NULL if `host` is in place
 } span;
 
 static tsr_status span_open(const tsri_view *view, span *out) {
@@ -91,7 +91,7 @@ static tsri_place place_of(const tsr_buffer *buffer, tsr_dtype dtype, const tsri
   return place;
 }
 
-// The device's own strided copy; TSR_ERR_UNSUPPORTED where it has none.
+// Copies by the device's native operator; TSR_ERR_UNSUPPORTED if it has none.
 static tsr_status copy_native(const tsri_view *view, tsr_buffer *to, const tsri_layout *layout) {
   tsri_native_op op = {.kind = TSRI_NATIVE_COPY, .dtype = view->dtype, .result = view->dtype};
   op.is.copy.shape = layout->shape;
@@ -150,8 +150,8 @@ tsr_status tsri_copy_contiguous(const tsri_view *view, tsr_buffer **out_buffer) 
 
 // --- Between a view and the host --------------------------------------------------------------------------------------
 
-// Whether a strided view is packed and unpacked on the device, so that one piece travels: where the host cannot reach the
-// elements in place, and they are not so few that a kernel would take longer.
+// Whether to pack or unpack a strided view on the device, so that one contiguous piece is transferred: if the host
+// cannot address the elements, and there are enough of them to be worth a kernel.
 static bool packs_on_device(const tsri_view *view) {
   enum { FEW_BYTES = 4096 };
   void *host = NULL;
@@ -160,7 +160,7 @@ static bool packs_on_device(const tsri_view *view) {
          !host;
 }
 
-// Reading and writing are not part of a capture, so neither are the kernels that pack and unpack.
+// Reading and writing are not part of a capture, so the kernels that pack and unpack are queued without a tape.
 static tsr_status read_packed(const tsri_view *view, void *out_data) {
   tsr_buffer *packed = NULL;
   tsri_taping before = tsri_tape_enter(0);
@@ -202,7 +202,7 @@ tsr_status tsri_write_elements(const tsri_view *view, const void *data) {
 
 // --- Between devices ------------------------------------------------------------------------------------------------
 
-// A view is packed on its own device first: fewer bytes travel, and the copy is one piece.
+// A strided view is first packed on its own device: fewer bytes are transferred, in one piece.
 tsr_status tsri_copy_to_device(const tsri_view *view, tsr_device *device, tsr_buffer **out_buffer) {
   tsr_buffer *packed = NULL, *to = NULL;
   size_t bytes = elements_bytes(view), offset = 0;

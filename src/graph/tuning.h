@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How kernels are shaped for a device: group sizes, elements per item, tiles (tuning.def).
+// How kernels are shaped for a device: work-group sizes, elements per work item, tiles (tuning.def).
 #ifndef TSRI_TUNING_H
 #define TSRI_TUNING_H
 
@@ -11,11 +11,12 @@ typedef struct tsri_tuning {
 #undef TSRI_TUNE
 } tsri_tuning;
 
-// The entries for the device's kind. TSR_TUNE="name=value,…" in the environment changes those of GPUs and emulated ones, for measuring;
-// what is no good there is logged and passed over.
+// Sets the entries for the device's kind. For measurements, TSR_TUNE="name=value,…" in the environment changes them on
+// GPUs and emulated GPUs; a list that is not valid is logged.
 void tsri_tuning_init(const tsr_device *device, tsri_tuning *out_tuning);
 
-// Changes entries as TSR_TUNE does. False, with `tuning` changed up to there, at the first that is no good.
+// Changes entries by a list like that of TSR_TUNE. Returns false at the first invalid item; the items before it have
+// been applied.
 bool tsri_tuning_change(tsri_tuning *tuning, const char *changes);
 
 #endif
