@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Raw buffers: life, and copies that stay within one device or go to the host or to another device.
+// Buffers: creating, importing and releasing them; copies within one device, to and from the host, and between devices.
 #include "runtime/buffer.h"
 
 #include "core/alloc.h"
@@ -101,7 +101,8 @@ void tsr_buffer_release(tsr_buffer *buffer) {
   if (!tsri_object_release(&buffer->object)) return;
   tsri_sharing_remove(buffer);
   tsr_device *device = buffer->device;
-  // Foreign memory must be out of use before its owner may free it; pool blocks are reused in queue order instead.
+  // The owner of imported memory may free it as soon as `release_foreign` is called, so wait until no queued work uses
+  // it. Blocks of the pool need no wait: they are reused in queue order.
   if (buffer->handle && !buffer->block) tsri_late_destroy(device, &buffer->late, "buffer_release");
   else destroy_buffer(device, &buffer->late);
   tsr_device_release(device);
@@ -149,7 +150,7 @@ static tsr_status check_writable(const char *caller, const tsr_buffer *buffer) {
   return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "%s: the memory was imported as read-only", caller);
 }
 
-// The wait keeps the promise that host memory is free to use on return, whatever the copy answered.
+// Waits even if the copy failed: host memory must be free to use when the caller returns.
 static tsr_status finish(tsr_device *device, tsr_status status) {
   tsr_status waited = tsri_device_wait_locked(device);
   tsri_device_unlock(device);
@@ -198,7 +199,7 @@ tsr_status tsr_buffer_fill(tsr_buffer *buffer, size_t offset, size_t bytes, cons
   return status;
 }
 
-// Within one device, queued; the ranges do not overlap.
+// Queues a copy within one device. The ranges must not overlap.
 static tsr_status copy_apart(tsr_buffer *dst, size_t dst_offset, tsr_buffer *src, size_t src_offset, size_t bytes) {
   tsr_device *device = dst->device;
   bool is_done = false;
@@ -219,7 +220,8 @@ static bool overlap(const tsr_buffer *a, size_t a_offset, const tsr_buffer *b, s
   return a_offset < b_offset + bytes && b_offset < a_offset + bytes;
 }
 
-// Piece by piece through memory beside them, from the end that is not overwritten first.
+// Copies piece by piece through a temporary buffer, starting at the end of the range where the destination does not
+// overwrite bytes still to be read.
 static tsr_status copy_overlapping(tsr_buffer *dst, size_t dst_offset, tsr_buffer *src, size_t src_offset,
                                    size_t bytes) {
   enum { STAGE_BYTES = 16 << 20 };
@@ -243,11 +245,11 @@ static tsr_status copy_within(tsr_buffer *dst, size_t dst_offset, tsr_buffer *sr
   return is_same ? TSR_OK : copy_overlapping(dst, dst_offset, src, src_offset, bytes);
 }
 
-// TSR_ERR_UNSUPPORTED where the two devices have no direct way.
+// Copies directly between two devices; TSR_ERR_UNSUPPORTED if they have no direct path.
 static tsr_status copy_peer(tsr_buffer *dst, size_t dst_offset, tsr_buffer *src, size_t src_offset, size_t bytes) {
   const tsri_backend *backend = dst->device->backend;
   if (backend != src->device->backend || !backend->copy_peer) return TSR_ERR_UNSUPPORTED;
-  tsr_status status = tsri_device_wait(src->device);  // its queue and ours know nothing of each other
+  tsr_status status = tsri_device_wait(src->device);  // the two queues are not ordered with each other
   if (status != TSR_OK) return status;
   tsri_queue *queue = tsri_device_lock(dst->device);
   status = backend->copy_peer(queue, dst->handle, dst->offset + dst_offset, src->device->handle, src->handle,
@@ -255,7 +257,7 @@ static tsr_status copy_peer(tsr_buffer *dst, size_t dst_offset, tsr_buffer *src,
   return finish(dst->device, status);
 }
 
-// A side whose memory the host can address needs no staging of its own.
+// Copies through the host. If the host can address one of the two buffers, no staging memory is needed.
 static tsr_status copy_staged(tsr_buffer *dst, size_t dst_offset, tsr_buffer *src, size_t src_offset, size_t bytes) {
   void *from = NULL, *to = NULL;
   tsr_status status = tsri_buffer_map(src, &from);
@@ -277,7 +279,7 @@ static tsr_status copy_staged(tsr_buffer *dst, size_t dst_offset, tsr_buffer *sr
   return status;
 }
 
-// Within one device queued; otherwise from peer to peer, or through the host.
+// Queues a copy within one device; between devices copies directly, or through the host as a fallback, and waits.
 tsr_status tsri_buffer_copy(tsr_buffer *dst, size_t dst_offset, tsr_buffer *src, size_t src_offset, size_t bytes) {
   if (dst->device == src->device) return copy_within(dst, dst_offset, src, src_offset, bytes);
   tsri_tape_refuses(dst->device, TSRI_TAPE_MOVING);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The buffer record: a block of a device's pool, or foreign host memory used where it lies.
+// The buffer record: a block of a device's pool, or imported host memory that is used in place.
 #ifndef TSRI_BUFFER_H
 #define TSRI_BUFFER_H
 
@@ -11,27 +11,29 @@
 struct tsr_buffer {
   tsri_object object;
   tsri_late late;
-  tsr_device *device;       // one reference
-  tsri_block *block;        // NULL: empty, or foreign
-  tsri_buffer *handle;      // of the backend; NULL if empty
-  size_t offset, bytes;     // the part of `handle` that is ours
-  _Atomic(char *) address;  // first byte on the host, once others may reach the memory by it (sharing.h); else NULL
+  tsr_device *device;    // one reference
+  tsri_block *block;     // NULL: the buffer is empty or imported
+  tsri_buffer *handle;   // the backend's buffer; NULL if the buffer is empty
+  size_t offset, bytes;  // the range of `handle` that belongs to this buffer
+  // Host address of the first byte if others may reach the memory through it (sharing.h); else NULL.
+  _Atomic(char *) address;
   bool is_read_only;
   void (*release_foreign)(void *user);  // NULL unless imported
   void *foreign;
 };
 
-// Uses `bytes` of host memory in place; `release` runs when the last reference goes. The device's backend has
-// buffer_import.
+// Makes a buffer that uses `bytes` of host memory in place; `release` is called when the last reference is released.
+// The device's backend must have buffer_import.
 //
-// Errors: what buffer_import says; TSR_ERR_OUT_OF_MEMORY. Then `release` is not called.
+// Errors: those of buffer_import; TSR_ERR_OUT_OF_MEMORY. Then `release` is not called.
 tsr_status tsri_buffer_import(tsr_device *device, void *memory, size_t bytes, void (*release)(void *user), void *user,
                               tsr_buffer **out_buffer);
 
-// tsr_buffer_copy for ranges that have been checked, `bytes` not 0; counts no move.
+// As tsr_buffer_copy, for ranges that have been checked and `bytes` above 0. Is not counted as a move.
 tsr_status tsri_buffer_copy(tsr_buffer *dst, size_t dst_offset, tsr_buffer *src, size_t src_offset, size_t bytes);
 
-// Waits and gives the host's view of the bytes, or NULL with TSR_OK where the device has none.
+// Waits for the device and returns the buffer's bytes as the host sees them. Where the host cannot address them,
+// `*out_memory` is NULL and the status is TSR_OK.
 tsr_status tsri_buffer_map(tsr_buffer *buffer, void **out_memory);
 
 #endif

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-// Sizes in the units people read.
 #include "runtime/bytes_text.h"
 
 #include <stdio.h>
@@ -13,15 +12,15 @@ tsri_bytes_text tsri_format_bytes(uint64_t bytes) {
     return out;
   }
 
-  // In integers: %.1f would write a comma in some locales.
-  uint64_t parts = bytes;  // 1024 of them make one of the unit
+  // Integer arithmetic, because %.1f writes a comma in some locales.
+  uint64_t parts = bytes;  // in 1/1024 of the unit
   int unit = 0;
   while (parts >= UINT64_C(1) << 20 && unit + 1 < UNIT_COUNT) {
     parts >>= 10;
     unit++;
   }
   unsigned tenths = (unsigned)((parts * 10 + 512) / 1024);
-  if (tenths >= 10240 && unit + 1 < UNIT_COUNT) {  // 1023.96 KiB reads "1.0 MiB"
+  if (tenths >= 10240 && unit + 1 < UNIT_COUNT) {  // 1023.96 KiB is shown as "1.0 MiB"
     tenths = 10;
     unit++;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Sizes in the units people read.
+// Formats byte counts for people.
 #ifndef TSRI_BYTES_TEXT_H
 #define TSRI_BYTES_TEXT_H
 

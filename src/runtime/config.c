@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The values in force: defaults, then the file, the environment and what code set, each over the one before.
+// Combines the values of all settings: defaults, then the file, the environment and tsr_config_set, each overriding the
+// one before.
 //
-// Every value given is checked, also one that another wins over: a mistake does not wait for the day it matters.
+// Every value is checked, even if it is overridden: otherwise a mistake would show only when the overriding value goes
+// away.
 #include "runtime/config.h"
 
 #include <errno.h>
@@ -24,7 +26,7 @@
 
 // --- One value into the config -----------------------------------------------------------------------------------
 
-// Where a value comes from; path, line and column for a file.
+// Where a value comes from. path, line and column are set for a file only.
 typedef struct origin {
   tsr_config_source source;
   const char *path;
@@ -51,7 +53,7 @@ static tsr_status fail_value(const origin *from, tsri_setting_id id, const char 
   }
 }
 
-// Static texts only. The defaults are spelt as the parser leaves them, so that they need no copy.
+// Uses static texts only: the defaults in settings.def are written as tsri_setting_parse would clean them.
 static void assign_default(tsri_config *config, tsri_setting_id id) {
   const char *text = tsri_settings[id].fallback;
   char clean[64], problem[TSRI_CONFIG_PROBLEM_BYTES];
@@ -64,7 +66,7 @@ static const char *static_place(tsr_config_source source, tsri_setting_id id) {
   return source == TSR_FROM_ENVIRONMENT ? tsri_settings[id].variable : "code";
 }
 
-// Checks the value and puts it over the one that is there. On failure the config stays as it was.
+// Parses a value and stores it over the present one. On failure the config is unchanged.
 static tsr_status assign(tsri_config *config, tsri_setting_id id, const char *text, size_t bytes, const origin *from) {
   bool is_file = from->source == TSR_FROM_FILE;
   size_t place_bytes = is_file ? strlen(from->path) + 16 : 0;
@@ -94,14 +96,15 @@ static tsr_status assign(tsri_config *config, tsri_setting_id id, const char *te
 
 // --- The file ----------------------------------------------------------------------------------------------------
 
-// The file to read, or NULL where there is none; `*out_is_named` if TESSERA_CONFIG names it.
+// Returns the path of the config file to read, or NULL if there is none. `*out_is_named` tells whether TESSERA_CONFIG
+// names it.
 static tsr_status find_file(char **out_path, bool *out_is_named) {
   const char *named = tsri_environment(FILE_VARIABLE), *xdg = tsri_environment("XDG_CONFIG_HOME");
   const char *home = tsri_environment("HOME");
   *out_is_named = named != NULL;
   if (named) {
     *out_path = tsri_strdup(named);
-  } else if (xdg && xdg[0] == '/') {  // a relative one is to be ignored, says the XDG specification
+  } else if (xdg && xdg[0] == '/') {  // the XDG specification says to ignore a relative path
     *out_path = tsri_format_text("%s/tessera/config", xdg);
   } else if (home && home[0] == '/') {
     *out_path = tsri_format_text("%s/.config/tessera/config", home);
@@ -111,9 +114,8 @@ static tsr_status find_file(char **out_path, bool *out_is_named) {
   return *out_path ? TSR_OK : fail_memory();
 }
 
-// All bytes up to one more than a config file may have.
-// `*out_is_there` is false for a file that is not there, or in a folder we may not look into (which may well be the
-// home of another user); that is an error only for a file that was named.
+// Sets `*out_is_there` to whether the file exists. A missing file, or one in a folder that we may not search (which may
+// be the home of another user), is an error only if TESSERA_CONFIG names it.
 static tsr_status look_for_file(const char *path, bool is_named, bool *out_is_there) {
   struct stat facts;
   *out_is_there = stat(path, &facts) == 0;
@@ -191,7 +193,8 @@ extern char **environ;
 #define environment_list environ
 #endif
 
-// `entry` is "TESSERA_NAME=value". Not an error: it may belong to another version, or to something around us.
+// `entry` is "TESSERA_NAME=value". An unknown variable is not an error: another version, or a program that starts this
+// one, may use it.
 static void warn_if_unknown(const char *entry) {
   const char *variables[TSRI_SETTING_COUNT + 1] = {FILE_VARIABLE};
   const char *words[TSRI_SETTING_COUNT + 1];
@@ -199,7 +202,7 @@ static void warn_if_unknown(const char *entry) {
   size_t name_bytes = strcspn(entry, "=");
   for (int i = 0; i <= TSRI_SETTING_COUNT; i++) {
     if (strlen(variables[i]) == name_bytes && memcmp(variables[i], entry, name_bytes) == 0) return;
-    words[i] = variables[i] + strlen(PREFIX);  // compared without what they have in common
+    words[i] = variables[i] + strlen(PREFIX);  // compare the names without the common prefix
   }
 
   char name[128], shown[TSRI_CONFIG_QUOTE_BYTES];
@@ -209,7 +212,7 @@ static void warn_if_unknown(const char *entry) {
            nearest ? " (did you mean " PREFIX : "", nearest ? nearest : "", nearest ? "?)" : "");
 }
 
-// As warn_if_unknown, for a process in which no variable counts.
+// As warn_if_unknown, for a process with more rights than its user, which ignores all variables.
 static void warn_of_borrowed_rights(const char *entry) {
   char name[128], shown[TSRI_CONFIG_QUOTE_BYTES];
   size_t name_bytes = strcspn(entry, "=");
@@ -278,7 +281,7 @@ static tsr_status assign_code(tsri_config *config) {
   return status;
 }
 
-// --- All of it ---------------------------------------------------------------------------------------------------
+// --- All sources -----------------------------------------------------------------------------------------------------
 
 const char *tsri_config_text(const tsri_config *config, tsri_setting_id id) {
   return config->entries[id].value.is_set ? config->entries[id].clean : NULL;
@@ -286,8 +289,8 @@ const char *tsri_config_text(const tsri_config *config, tsri_setting_id id) {
 
 static uint64_t number_of(const tsri_config *config, tsri_setting_id id) { return config->entries[id].value.number; }
 
-// The index of the device: from `device`, or from the backend's name, as in cuda:1. If both have one, that with the stronger
-// source counts; from the same source they must agree.
+// The device's index can come from `device`, or from the backend's name, as in cuda:1. If both give one, the value from
+// the stronger source counts; if both come from the same source, they must agree.
 static tsr_status resolve_index(tsri_config *c) {
   const tsri_config_entry *device = &c->entries[TSRI_SETTING_DEVICE], *backend = &c->entries[TSRI_SETTING_BACKEND];
   c->device = device->value.is_set ? (int)device->value.number : -1;
@@ -302,7 +305,7 @@ static tsr_status resolve_index(tsri_config *c) {
   return TSR_OK;
 }
 
-// The typed fields, out of the entries.
+// Fills the typed fields from the entries.
 static void fill_fields(tsri_config *c) {
   const tsri_setting_value *limit = &c->entries[TSRI_SETTING_MEMORY_LIMIT].value;
   c->backend = tsri_config_text(c, TSRI_SETTING_BACKEND);
@@ -353,6 +356,6 @@ const char *tsri_config_place(const tsri_config *config, tsri_setting_id id) { r
 
 uint64_t tsri_memory_limit_bytes(tsri_memory_limit limit, uint64_t total_bytes) {
   if (limit.millionths == 0) return limit.bytes;
-  // In two steps, as total * millionths may not fit.
+  // Two steps, because total * millionths may overflow.
   return total_bytes / 1000000 * limit.millionths + total_bytes % 1000000 * limit.millionths / 1000000;
 }

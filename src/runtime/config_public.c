@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// tsr_config_load: the values in force as a caller sees them.
+// tsr_config_load: makes the values in force public.
 #include "core/alloc.h"
 #include "core/error.h"
 #include "runtime/config.h"
 
-// One allocation, with the public struct first: the caller's pointer is the record's.
+// One allocation with the public struct first, so the caller's pointer can be cast back to the record.
 typedef struct record {
   tsr_config shown;
   tsr_setting settings[TSRI_SETTING_COUNT];

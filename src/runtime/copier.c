@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The kernel that copies: 16 bytes per item.
+// The copy kernel: 16 bytes per work item.
 #include "runtime/copier.h"
 
 #include "core/alloc.h"
@@ -8,7 +8,7 @@
 #include "runtime/program.h"
 
 enum { UNIT_BYTES = 16, GROUP = 256, LEAST_BYTES = 1 << 20 };
-#define MOST_BYTES ((size_t)1 << 31)  // of a launch: words are counted by u32
+#define MOST_BYTES ((size_t)1 << 31)  // per launch: indices of words are u32
 
 static const char text[] =
     "kernel copy_words<WG = 256>(in u32 x[], out u32 y[], u32 n) {\n"
@@ -17,7 +17,7 @@ static const char text[] =
 
 struct tsri_copier {
   tsri_kernel *ir;
-  tsri_built built;  // no program: it could not be built, and is not tried again
+  tsri_built built;  // built.program is NULL if the build failed; it is not tried again
 };
 
 static tsr_status build(tsr_device *device, struct tsri_copier *copier) {
@@ -28,7 +28,7 @@ static tsr_status build(tsr_device *device, struct tsri_copier *copier) {
   return status == TSR_OK ? tsri_built_init(device, copier->ir, false, &copier->built) : status;
 }
 
-// NULL when host memory is out.
+// The device's copier, built at the first call; NULL when host memory is out.
 static struct tsri_copier *copier_of(tsr_device *device) {
   static tsri_mutex making = TSRI_MUTEX_INIT;
   struct tsri_copier *copier = atomic_load_explicit(&device->copier, memory_order_acquire);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Opening and closing a device, waiting for it, and its counters. Choosing one is select.c's.
+// Opens and closes a device, waits for it, and counts its work. select.c chooses which device to open.
 #include "runtime/device.h"
 #include "runtime/long_loops.h"
 
@@ -26,7 +26,7 @@ tsri_queue *tsri_device_lock(tsr_device *device) {
 
 void tsri_device_unlock(tsr_device *device) { tsri_mutex_unlock(&device->queue_lock); }
 
-// For a device that has had its time: as long as drivers take to notice that nothing is queued any more.
+// How long to wait for a device that has timed out before: long enough for a driver to notice that its queue is empty.
 enum { MOMENT_NS = 5 * 1000 * 1000 };
 
 static tsr_status wait_locked(tsr_device *device, uint64_t timeout_ns) {
@@ -73,10 +73,10 @@ static tsr_status create_pool(tsr_device *device, const tsri_open_request *reque
   return tsri_pool_create(&desc, &device->pool);
 }
 
-// Waits and frees what is on the device. Copes with a half-built one. False, and nothing is freed, if the work on it does not
-// end in time; a wait that fails otherwise leaves nothing running.
+// Waits for the device and frees everything on it, also of a half-built device. Returns false and frees nothing if work
+// is still running after the time-out. A wait that fails in another way leaves nothing running.
 static bool drain(tsr_device *device) {
-  if (device->has_faults) tsri_fault_disarm(device->handle);  // what failed on purpose may still be running
+  if (device->has_faults) tsri_fault_disarm(device->handle);  // work whose status was faked may still be running
   if (device->queue && tsri_is_still_running(device, tsri_device_wait(device))) return false;
   tsri_late_finish(device);
   void *graph = atomic_load(&device->graph);
@@ -88,7 +88,7 @@ static bool drain(tsr_device *device) {
   return true;
 }
 
-// After drain, under the registry's lock, as backend.h promises.
+// Call after drain, with the registry's lock held, as backend.h promises.
 static void destroy(tsr_device *device) {
   if (device->handle) device->backend->device_close(device->handle);
   tsri_mutex_deinit(&device->queue_lock);
@@ -97,9 +97,9 @@ static void destroy(tsr_device *device) {
 
 // --- Devices that are given up ------------------------------------------------------------------------------------
 
-// Work that does not end cannot be ended: no interface of ours has a call for it, and freeing what it uses while it runs
-// would crash the process. So a device whose work outlasts its time-out when it is closed stays as it is: its memory, its programs
-// and the driver's threads. The list lets them be closed after all when the work has ended.
+// Queued work cannot be cancelled: no interface we use has a call for it, and freeing memory in use would crash the
+// process. So a device whose work is still running when its last reference is released is not closed: its memory, its
+// programs and the driver's threads stay. This list allows closing it later, when the work has ended.
 static tsri_mutex given_up_lock = TSRI_MUTEX_INIT;
 static tsr_device *given_up;
 
@@ -142,7 +142,7 @@ void tsri_device_close_given_up(void) {
 
 // --- Opening ------------------------------------------------------------------------------------------------------
 
-// Faults count from the end of the self-test, so that "alloc:1" means the program's own first allocation.
+// Faults count from the end of the self-test, so that "alloc:1" means the program's first allocation.
 static tsr_status add_faults(tsr_device *device, const char *faults) {
   if (!faults || !faults[0]) return TSR_OK;
   tsr_status status = tsri_fault_wrap(faults, &device->backend, &device->handle);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// tsr_discover: a snapshot of every backend with its devices or the reason why it has none.
+// tsr_discover: a snapshot of every backend with its devices, or the reason why it has none.
 #include <stdio.h>
 #include <string.h>
 
@@ -7,9 +7,9 @@
 #include "core/error.h"
 #include "runtime/select.h"
 
-// The snapshot and everything it points to, so that one function frees it.
+// The snapshot and everything it points to, freed by tsr_discovery_release.
 typedef struct discovery_record {
-  tsr_discovery public;  // first: what callers see
+  tsr_discovery public;  // must be first: tsr_discovery_release casts it back
   tsr_backend_report *reports;
   int report_count;
 } discovery_record;
@@ -30,7 +30,8 @@ void tsr_discovery_release(tsr_discovery *discovery) {
   tsri_free(record);
 }
 
-// Asks the backend for its devices; a device that cannot be described is left out, with its reason kept.
+// Asks the backend for its devices. A device whose device_info fails is left out, and its error becomes the report's
+// reason.
 static tsr_status list_devices(const tsri_backend *table, tsr_backend_report *report, char *reason,
                                size_t reason_bytes) {
   int count = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Memory a transformer needs for inference; the formulas stand in <tessera/estimate.h>.
+// The memory a transformer needs for inference. <tessera/estimate.h> documents the formulas.
 //
-// Sums and products stop at TOO_LARGE instead of wrapping round, and no factor is 0, so that one look at each result
-// finds an overflow anywhere on the way to it.
+// Sums and products saturate at TOO_LARGE instead of wrapping around, and no factor is 0, so checking each result finds
+// any overflow on the way to it.
 #include <tessera/estimate.h>
 
 #include <inttypes.h>
@@ -18,8 +18,8 @@ static uint64_t product(uint64_t a, uint64_t b) { return b > TOO_LARGE / a ? TOO
 
 static uint64_t sum(uint64_t a, uint64_t b) { return b > TOO_LARGE - a ? TOO_LARGE : a + b; }
 
-// count x bytes_each, rounded up. The whole and the broken part are taken apart: a double alone would lose the last
-// bytes of a large product.
+// count * bytes_each, rounded up. The integer and the fractional part are multiplied separately, because a double would
+// lose the last bytes of a large product.
 static uint64_t bytes_of(uint64_t count, double bytes_each) {
   if (count > LARGEST || bytes_each >= 0x1p63) return TOO_LARGE;
   uint64_t whole = (uint64_t)bytes_each;
@@ -29,7 +29,7 @@ static uint64_t bytes_of(uint64_t count, double bytes_each) {
   return sum(whole == 0 ? 0 : product(count, whole), rest_bytes);
 }
 
-// --- The formulas. `d` has its defaults filled in. ---
+// --- The formulas; defaults have been filled in ----------------------------------------------------------------------
 
 static uint64_t kv_width(const tsr_transformer_desc *d) { return product(d->kv_heads, d->hidden / d->heads); }
 
@@ -63,7 +63,7 @@ static uint64_t logit_bytes(const tsr_transformer_desc *d) {
   return product(product(d->batch, d->vocabulary), sizeof(float));
 }
 
-// --- Checking ---
+// --- Checking --------------------------------------------------------------------------------------------------------
 
 static void fill_defaults(tsr_transformer_desc *d) {
   if (d->kv_heads == 0) d->kv_heads = d->heads;
