@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Text to settings: one value, and a whole config file. Pure functions of their arguments: no file, no environment,
-// no memory; and no locale, so that "1.5G" is the same everywhere.
+// Parses one value, and a whole config file. Uses no files, environment or allocations, and no locale, so that "1.5G"
+// means the same everywhere.
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -48,7 +48,7 @@ static bool is_name_letter(char c) {
   return (c >= 'a' && c <= 'z') || is_digit(c) || c == '_' || c == '-' || c == '+' || c == '.';
 }
 
-// Bytes of the UTF-8 character at `text`, which ends in 0; 0 if it is broken.
+// Number of bytes of the UTF-8 character at `text`, which is terminated by 0; 0 if it is not valid UTF-8.
 static size_t utf8_bytes(const char *text) {
   const unsigned char *c = (const unsigned char *)text;
   size_t bytes = c[0] < 0x80 ? 1 : (c[0] >> 5) == 0x6 ? 2 : (c[0] >> 4) == 0xE ? 3 : (c[0] >> 3) == 0x1E ? 4 : 0;
@@ -59,7 +59,7 @@ static size_t utf8_bytes(const char *text) {
 }
 
 char *tsri_config_quote(const char *text, char out[TSRI_CONFIG_QUOTE_BYTES]) {
-  enum { MOST = 64 };  // bytes shown; each takes at most four
+  enum { MOST = 64 };  // bytes of `text` that are shown; each takes at most four in `out`
   size_t used = 0, at = 0;
   while (at < MOST && text[at]) {
     size_t bytes = utf8_bytes(text + at);
@@ -79,7 +79,7 @@ char *tsri_config_quote(const char *text, char out[TSRI_CONFIG_QUOTE_BYTES]) {
 // --- One value ---------------------------------------------------------------------------------------------------
 
 typedef struct parse {
-  char *text;  // the value without blanks around it; parsers tidy it in place
+  char *text;  // the value without surrounding blanks; parsers clean it in place
   tsri_setting_value *value;
   char *problem;
 } parse;
@@ -98,7 +98,7 @@ static bool accept(parse *p, uint64_t number) {
   return true;
 }
 
-// The word for "not given": written in lower case, the value stays unset.
+// Whether the text is the word for "not given". It is then put into lower case, and the value stays unset.
 static bool is_unset_word(parse *p, const char *word) {
   if (!same_word(p->text, word)) return false;
   memcpy(p->text, word, strlen(word));
@@ -171,7 +171,7 @@ static bool parse_index(parse *p) { return is_unset_word(p, "auto") || parse_who
 
 static bool parse_threads(parse *p) { return parse_whole(p, MOST_THREADS); }
 
-// "1.5 GiB" in parts. Kept as whole and millionths: no rounding, no locale.
+// "1.5 GiB" split into its parts. Integers instead of a double: no rounding, and no locale.
 typedef struct quantity {
   uint64_t whole;
   uint32_t millionths;
@@ -216,7 +216,7 @@ typedef struct unit {
   uint64_t size;
 } unit;
 
-// The quantity in units of size 1, rounded down. The largest unit times a million fits in 64 bits.
+// Converts the quantity to the smallest unit, rounded down. The largest unit times a million fits into 64 bits.
 static bool scale_quantity(parse *p, const quantity *q, const unit *units, size_t unit_count, uint64_t *out_number) {
   for (size_t i = 0; i < unit_count; i++) {
     uint64_t size = units[i].size;
@@ -289,7 +289,7 @@ static bool parse_duration(parse *p) {
   return accept(p, ms);
 }
 
-// A name in lower case, `bytes` long.
+// Checks the name of `bytes` bytes at `name`.
 static bool check_name(parse *p, const char *name, size_t bytes) {
   if (bytes == 0) return refuse(p, "has an empty name in it");
   if (bytes >= NAME_BYTES) return refuse(p, "has a name of more than %d letters", NAME_BYTES - 1);
@@ -304,7 +304,7 @@ static void make_lower(char *text) {
   for (; *text; text++) *text = to_lower(*text);
 }
 
-// "cuda" or "cuda:1", whose index goes to the value and out of the text.
+// "cuda" or "cuda:1". The index is stored in the value and removed from the text.
 static bool parse_name(parse *p) {
   make_lower(p->text);
   if (is_unset_word(p, "auto")) return true;
@@ -319,7 +319,8 @@ static bool parse_name(parse *p) {
   return strcmp(p->text, "auto") != 0 || refuse(p, "has an index beside auto");
 }
 
-// Walks over "a,b,c": the next item's length, or false at the end. Start with `*at` NULL.
+// Iterates over "a,b,c": sets `*at` and `*out_bytes` to the next item, or returns false at the end. Start with `*at`
+// NULL.
 static bool next_item(const char *list, const char **at, size_t *out_bytes) {
   if (*at && !(*at)[*out_bytes]) return false;
   *at = *at ? *at + *out_bytes + 1 : list;
@@ -411,7 +412,7 @@ static bool (*const parsers[TSRI_TYPE_COUNT])(parse *p) = {
     [TSRI_TYPE_FOLDERS] = parse_text,    [TSRI_TYPE_TEXT] = parse_text,
 };
 
-// The span of `text` without blanks at its ends.
+// Returns the start of `text` without surrounding blanks, and sets `*bytes` to its length.
 static const char *trim(const char *text, size_t *bytes) {
   while (*bytes > 0 && is_blank(text[*bytes - 1])) --*bytes;
   while (*bytes > 0 && is_blank(text[0])) {
@@ -469,13 +470,13 @@ void tsri_setting_describe_unknown(const char *name, char out[TSRI_CONFIG_UNKNOW
 typedef struct reader {
   const char *path;
   int line;
-  const char *start, *end;           // of the line
-  int lines_of[TSRI_SETTING_COUNT];  // where each setting was given; 0: not yet
+  const char *start, *end;           // of the present line
+  int lines_of[TSRI_SETTING_COUNT];  // the line in which each setting was given; 0: not given yet
   tsr_status (*visit)(const tsri_config_line *line, void *user);
   void *user;
 } reader;
 
-// Characters before `at` in its line, and one.
+// The column of `at` in its line, in characters from 1.
 static int column_of(const reader *r, const char *at) {
   int column = 1;
   for (const char *c = r->start; c < at; c++) column += ((unsigned char)*c & 0xC0) != 0x80;
@@ -504,7 +505,7 @@ static tsr_status check_letters(const reader *r) {
   return TSR_OK;
 }
 
-// A '#' begins a comment at the start of the line and after a blank, so that paths can have one inside.
+// A '#' begins a comment only at the start of a line or after a blank, so that a path may contain one.
 static const char *find_comment(const char *start, const char *end) {
   for (const char *c = start; c < end; c++) {
     if (*c == '#' && (c == start || is_blank(c[-1]))) return c;
@@ -513,7 +514,7 @@ static const char *find_comment(const char *start, const char *end) {
 }
 
 static tsr_status read_name(const reader *r, const char *start, size_t bytes, tsri_setting_id *out_id) {
-  char name[NAME_BYTES + 2];  // longer than any setting's, so that a cut name is not taken for one
+  char name[NAME_BYTES + 2];  // longer than any setting's name, so that a cut-off name matches none
   char problem[TSRI_CONFIG_UNKNOWN_BYTES];
   if (bytes > NAME_BYTES + 1) bytes = NAME_BYTES + 1;
   memcpy(name, start, bytes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Loops of many rounds: measuring what a driver allows, and launching until no item has stopped.
+// Long loops: measures the driver's limit, and launches until every work item has finished.
 #include "runtime/long_loops.h"
 
 #include <string.h>
@@ -12,28 +12,29 @@
 
 enum {
   PROBE_ROUNDS = 1 << 17,
-  MARGIN = 4096,         // rounds left to what saves and restores items, and to leaving nested loops
-  STATE_BYTES = 1 << 25  // for saved items in one launch, unless one group needs more
+  // Iterations left for saving and restoring the items' state, and for leaving nested loops.
+  MARGIN = 4096,
+  STATE_BYTES = 1 << 25  // for saved items in one launch, unless a single work-group needs more
 };
 
 struct tsri_long_loops {
-  uint32_t rounds;  // that an item may go through in a launch
+  uint32_t rounds;  // iterations that an item may make in one launch
   bool wide_unaligned;
-  tsri_mutex lock;                // of what follows
-  tsri_kernel *sliced, *resumed;  // NULL: not made yet
+  tsri_mutex lock;                // guards the fields below
+  tsri_kernel *sliced, *resumed;  // NULL: not created yet
   tsri_built built;
 };
 
 // --- Measuring --------------------------------------------------------------------------------------------------------
 
-// No compiler knows its result without going through the rounds.
+// A compiler cannot compute the result without running all iterations.
 static const char probe_text[] =
     "kernel count_rounds<WG = 1>(out u32 y[], u32 n) {\n"
     "  u32 s = 0;\n"
     "  for (u32 i = 0; i < n; i++) s = (s ^ i) * 1664525u + 1013904223u;\n"
     "  y[0] = s;\n}\n";
 
-// The number of rounds after which `result` comes out; PROBE_ROUNDS + 1: none.
+// The number of iterations that give `result`; PROBE_ROUNDS + 1 if none does.
 static uint32_t rounds_of(uint32_t result) {
   uint32_t s = 0, last = PROBE_ROUNDS + 1;
   for (uint32_t i = 0; i < PROBE_ROUNDS; i++) {
@@ -73,7 +74,7 @@ tsr_status tsri_long_loops_measure(tsr_device *device) {
     return TSRI_FAIL(TSR_ERR_INTERNAL, "self-test of %s failed: a loop of %d rounds gives %u", device->backend->name,
                      PROBE_ROUNDS, result);
   }
-  atomic_store(&device->counters.launches, 0);  // it is nobody's launch
+  atomic_store(&device->counters.launches, 0);  // the probe is not a launch of the program
   if (rounds == PROBE_ROUNDS) return TSR_OK;
   device->limits.max_loop_rounds = rounds;
   tsri_log(TSR_LOG_DEBUG, "%s: the driver ends loops after %u rounds; longer ones take several launches",
@@ -118,7 +119,8 @@ bool tsri_long_loops_cuts(const tsri_long_loops *loops, const tsri_kernel *kerne
   return !(tsri_kernel_rounds(kernel, groups, params) <= loops->rounds);
 }
 
-// The program is built when the first launch needs it. In parts, so that what is saved of items keeps to some memory.
+// Builds the program when the first launch needs it. It is sliced first, so that a launch can be cut into parts whose
+// saved state fits into STATE_BYTES.
 static tsr_status find_program(tsr_device *device, tsri_long_loops *loops, const tsri_kernel *kernel) {
   tsr_status status = TSR_OK;
   tsri_mutex_lock(&loops->lock);
@@ -139,11 +141,11 @@ typedef struct cutting {
   tsri_argument arguments[TSRI_LANG_MAX_BUFFERS];
   tsr_buffer *state;
   uint64_t block[TSRI_LANG_MAX_PARAMS];
-  tsri_kernel_slice_params *slice;  // in `block`
-  uint32_t *again;                  // in `block`, too
+  tsri_kernel_slice_params *slice;  // points into `block`
+  uint32_t *again;                  // points into `block`; not 0: items restore their saved state
 } cutting;
 
-// Launches the part until no item has stopped in it.
+// Launches one part repeatedly until no work item reports that it has stopped early.
 static tsr_status run_part(cutting *c, const uint32_t groups[3]) {
   uint32_t has_stopped = 0, none = 0;
   *c->again = 0;
@@ -157,7 +159,7 @@ static tsr_status run_part(cutting *c, const uint32_t groups[3]) {
   return TSR_OK;
 }
 
-// Parts of the launch, each of at most part[0] * part[1] * part[2] groups.
+// Runs the launch in parts of at most part[0] * part[1] * part[2] work-groups.
 static tsr_status run_parts(cutting *c, const uint32_t groups[3], const uint32_t part[3]) {
   tsr_status status = TSR_OK;
   uint32_t *first = c->slice->first, now[3];

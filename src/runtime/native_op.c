@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Asking for native operators, and queueing them.
+// Asks a device whether it has a native operator, and queues it.
 #include "runtime/native_op.h"
 
 #include "runtime/tape.h"

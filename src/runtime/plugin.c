@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Loading plug-ins: the file's table is checked before anything in it is called.
+// Loads plug-ins. A plug-in's table is checked before any function in it is called.
 #include "runtime/plugin.h"
 
 #include <stdarg.h>
@@ -14,18 +14,18 @@
 #include "platform/platform.h"
 #include "platform/trust.h"
 
-// All that was ever loaded, in the order of loading.
+// Every plug-in that was ever found, in the order of finding. They are never unloaded.
 typedef struct plugin {
   tsri_backend_entry entry;
   char *path;       // also entry.plugin_path
-  char *name;       // entry.name of a plug-in that has no usable table
-  bool is_trusted;  // by owner and mode, when it was last looked at
+  char *name;       // entry.name while the plug-in has no usable table
+  bool is_trusted;  // result of the last check of owner and mode
 } plugin;
 
 static plugin **loaded;
 static int loaded_count;
 
-// Those in the folders now asked for: indices into `loaded`.
+// Indices into `loaded` of the plug-ins in the folders that were asked for last.
 static int *active;
 static int active_count;
 
@@ -48,7 +48,7 @@ static void refuse(plugin *candidate, const char *format, ...) {
   tsri_log(TSR_LOG_WARN, "plug-in %s", candidate->entry.reason);
 }
 
-// Entries every table has; offsets, because the table's type is the same for all.
+// The entries that every table must have, by their offset in tsri_backend.
 typedef struct entry_place {
   size_t offset;
   const char *name;
@@ -65,7 +65,7 @@ static const entry_place needed_entries[] = {
 #undef NEEDED
 };
 
-// Optional entries that come together: with the first, the second is called without a look.
+// Optional entries that belong together: if a table has the first, the core calls the second without checking for NULL.
 static const struct {
   entry_place one, other;
 } paired_entries[] = {
@@ -85,7 +85,8 @@ static bool has_entry(const tsri_backend *table, size_t offset) {
   return value != NULL;
 }
 
-// NULL if the table is complete. `*out_with`: the entry that asks for the missing one, NULL if every backend needs it.
+// The name of a missing entry; NULL if the table is complete. `*out_with` is the entry that requires it, or NULL if
+// every backend needs it.
 static const char *missing_entry(const tsri_backend *table, const char **out_with) {
   *out_with = NULL;
   for (size_t i = 0; i < sizeof needed_entries / sizeof needed_entries[0]; i++) {
@@ -101,7 +102,8 @@ static const char *missing_entry(const tsri_backend *table, const char **out_wit
   return table->code_forms != 0 && !table->program_create ? "program_create" : NULL;
 }
 
-// One that can be written in a setting: lists are cut at commas, and settings are read in lower case.
+// Whether the name can be written in a setting: lists are separated by commas, and settings are converted to lower
+// case.
 static bool is_name(const char *name) {
   size_t length = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-");
   return length > 0 && length < TSR_NAME_BYTES && name[length] == 0;
@@ -125,7 +127,7 @@ static void use_table(plugin *candidate, const tsri_backend *table) {
            table->abi, TSRI_BACKEND_ABI);
     return;
   }
-  // Of this ABI every table has at least the entries up to the last one below; newer ones come after it.
+  // Every table of this ABI has at least the entries up to copy_peer; later ones were added after it.
   size_t least = offsetof(tsri_backend, copy_peer) + sizeof table->copy_peer;
   if (table->table_bytes < least) {
     refuse(candidate, "its table has %u bytes, at least %zu are needed", table->table_bytes, least);
@@ -150,7 +152,7 @@ static void use_table(plugin *candidate, const tsri_backend *table) {
   candidate->entry.title = table->title;
 }
 
-// Whether nobody else can change the file or folder; `resolved` is then its path without links.
+// Whether nobody else can change the file or folder. Sets `resolved` to its path without symbolic links.
 static bool check_trust(plugin *candidate, char resolved[TSRI_PATH_BYTES]) {
   char reason[400];
   candidate->entry.status = TSR_OK;
@@ -191,7 +193,7 @@ static bool ends_with(const char *text, const char *end) {
   return length > end_length && strcmp(text + length - end_length, end) == 0;
 }
 
-// "lib/tsr_x.so" is called "tsr_x" while it has no table to name it, and a folder "lib/x/" is called "x".
+// The name of a plug-in without a table: "lib/tsr_x.so" is "tsr_x", and a folder "lib/x/" is "x".
 static char *base_name(const char *path) {
   size_t length = strlen(path);
   if (ends_with(path, tsri_library_suffix)) length -= strlen(tsri_library_suffix);
@@ -215,7 +217,7 @@ static plugin *create(const char *path) {
   return candidate;
 }
 
-// Index into `loaded` of the record for `path`, a new one if there is none; -1 when memory is out.
+// Index into `loaded` of the record for `path`, which is created if there is none; -1 when host memory is out.
 static int find_or_create(const char *path) {
   for (int i = 0; i < loaded_count; i++) {
     if (strcmp(loaded[i]->path, path) == 0) return i;
@@ -251,7 +253,7 @@ static int by_name(const void *a, const void *b) { return strcmp(*(char *const *
 
 static bool add_active(int index) {
   for (int i = 0; i < active_count; i++) {
-    if (active[i] == index) return true;  // a folder that is named twice
+    if (active[i] == index) return true;  // the folder was named twice
   }
   int *grown = tsri_realloc(active, ((size_t)active_count + 1) * sizeof *active);
   if (!grown) return false;
@@ -265,12 +267,12 @@ static bool use_file(const scan *scan_run, const char *file) {
   int index = path ? find_or_create(path) : -1;
   tsri_free(path);
   if (index < 0) return false;
-  if (!loaded[index]->is_trusted) load(loaded[index]);  // a new one, or one that somebody may have put right
+  if (!loaded[index]->is_trusted) load(loaded[index]);  // it is new, or its owner and mode may have been corrected
   return add_active(index);
 }
 
-// Whether the files of this folder may be loaded. A folder in which others may put files is listed itself, with that as
-// its reason. `*out_has_memory` is false when memory is out.
+// Whether files of this folder may be loaded. If others can add files to it, the folder itself becomes an entry with
+// that reason. `*out_has_memory` is false when host memory is out.
 static bool check_folder(const char *path, bool *out_has_memory) {
   char resolved[TSRI_PATH_BYTES];
   int index = find_or_create(path);
@@ -279,7 +281,7 @@ static bool check_folder(const char *path, bool *out_has_memory) {
   return is_trusted;
 }
 
-// In the order of file names, so that the list is the same on every run.
+// Uses the files in the order of their names, so that the list is the same on every run.
 static bool scan_folder(const char *folder, size_t folder_bytes) {
   char *path = tsri_format_text("%.*s", (int)folder_bytes, folder);
   if (!path) return false;

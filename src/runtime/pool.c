@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: MIT
 // Caching memory pool: taking, giving back, joining, growing and trimming.
 //
-// A request is rounded up to its size class and served, in this order, by: the smallest free block
-// that fits; the same after joining free neighbours; a new segment from the backend; the same again
-// after a wait and a trim. A block larger than needed is split and the rest stays free.
+// A request is rounded up to its size class and served by the first of these that succeeds: the smallest free block
+// that fits; the same after joining free neighbours; a new segment from the backend; the same again after a wait and a
+// trim. A block larger than needed is split, and the rest stays free.
 //
-// Requests up to 1 MiB share segments of 2 MiB; a larger one gets a segment of its own size. So
-// that a small block cannot keep a big segment from being given back, a segment above 2 MiB is cut
-// only for requests of at least a sixteenth of it. Two exceptions: what was taken as
-// `initial_bytes` is there to be cut, and where the alternative is to fail, anything is cut. The
-// second can tie a big segment to a small block, but only until that block is given back: a free
-// remnant is passed over by small requests as before.
+// Requests up to 1 MiB share segments of 2 MiB; a larger request gets a segment of its own size. A small block must not
+// keep a big segment from being given back, so a segment above 2 MiB is split only for requests of at least a sixteenth
+// of it. There are two exceptions: segments of `initial_bytes` are split for any request, and so is any segment when
+// the request would fail otherwise. The second exception can tie a big segment to a small block, but only until that
+// block is given back: other small requests do not use the rest of it.
 //
-// This file leaves to the core when to wait (`settle`), and to the backend where memory comes from.
-// pool_bins.c keeps the free lists; pool_state.h states the invariants; pool_check.c looks them
-// over.
+// The core decides when to wait (`settle`), and the backend where memory comes from. pool_bins.c has the free lists,
+// pool_state.h states the invariants, and pool_check.c checks them.
 #include "runtime/pool.h"
 
 #include <assert.h>
@@ -28,37 +26,40 @@
 #include "runtime/pool_state.h"
 
 enum {
-  SHARED_SEGMENT_BYTES = 2 << 20,  // what drivers commonly map at once, so less saves nothing
-  MOST_STEP_BYTES = 2 << 20,       // an eighth of 10 GiB would be too much to round up by
+  // Drivers commonly map this much at once, so smaller segments would save nothing.
+  SHARED_SEGMENT_BYTES = 2 << 20,
+  // Limit for rounding up: an eighth of 10 GiB would be too much.
+  MOST_STEP_BYTES = 2 << 20,
   PIECES_PER_SEGMENT = 16,
-  SCAN_BLOCKS = 8  // looked at in a class for the smallest, which bounds the time of a hit
+  // How many blocks of a class are compared to find the smallest; bounds the time of a hit.
+  SCAN_BLOCKS = 8
 };
 
 typedef struct request {
   size_t asked;
-  size_t bytes;      // rounded up to its class
-  size_t alignment;  // at least the granule
-  bool is_last_resort;
-  tsr_status status;  // why the outcome is FAILED
+  size_t bytes;         // rounded up to its size class
+  size_t alignment;     // at least the granule
+  bool is_last_resort;  // the request fails otherwise: ignore tsri_segment.smallest_piece
+  tsr_status status;    // the failure, if the outcome is FAILED
 } request;
 
 typedef enum outcome {
   TAKEN,
-  NO_ROOM,  // nothing held fits, and the limit or the backend allows no more
-  FAILED    // request.status and the last error say why; another try would not help
+  NO_ROOM,  // no free block fits, and the limit or the backend allows no new segment
+  FAILED    // request.status and the last error say why; trying again would not help
 } outcome;
 
 // --- Block records -------------------------------------------------------------------------------
 
 static void recycle_record(tsri_pool *pool, tsri_block *record) {
-  record->segment = NULL;  // and is_free stays set: giving it back again is noticed
+  record->segment = NULL;  // is_free stays set, so that giving it back again fails an assertion
   record->is_free = true;
   record->bin_next = pool->spares;
   pool->spares = record;
   pool->spare_count++;
 }
 
-// Makes sure that `count` (a few) spare records are there.
+// Ensures that there are `count` (a few) unused records.
 static bool reserve_records(tsri_pool *pool, size_t count) {
   if (pool->spare_count >= count) return true;
   tsri_record_slab *slab = tsri_calloc(1, sizeof *slab);
@@ -73,8 +74,7 @@ static bool reserve_records(tsri_pool *pool, size_t count) {
 
 // --- Splitting and joining -----------------------------------------------------------------------
 
-// Cuts `block`, which is in no free list, after `bytes` and returns the right part, in no list
-// either. A record was reserved.
+// Splits `block` after `bytes` and returns the right part. Neither is in a free list. The caller has reserved a record.
 static tsri_block *split(tsri_pool *pool, tsri_block *block, size_t bytes) {
   assert(bytes > 0 && bytes < block->bytes && bytes % pool->granule == 0);
   tsri_block *right = pool->spares;
@@ -129,7 +129,7 @@ static size_t bytes_to_alignment(const tsri_block *block, size_t alignment) {
   return (0 - block->offset) & (alignment - 1);
 }
 
-// Whether a block of `bytes` may be handed out whole for what was asked.
+// Whether a block of `bytes` may be handed out whole for a request of `asked` bytes.
 static bool is_snug(const tsri_pool *pool, size_t bytes, size_t asked) {
   size_t slack = asked / 8;
   if (slack > pool->most_slack) slack = pool->most_slack;
@@ -183,8 +183,7 @@ static void count_taken(tsri_pool *pool, const tsri_block *block, bool is_hit) {
   stats->hits += is_hit;
 }
 
-// Hands out `block`, which is free and fits; what lies before the alignment and after the bytes
-// stays free.
+// Hands out `block`, which is free and fits. The bytes before the alignment and after the requested size stay free.
 static outcome take_block(tsri_pool *pool, tsri_block *block, request *wanted, bool is_hit, tsri_block **out_block) {
   size_t head = bytes_to_alignment(block, wanted->alignment);
   size_t body = block->bytes - head;
@@ -214,7 +213,7 @@ static outcome take_held(tsri_pool *pool, request *wanted, tsri_block **out_bloc
 
 // --- Segments ------------------------------------------------------------------------------------
 
-// What the limit leaves; buffers that are being made count as made.
+// How much more the limit allows. Buffers that are being created count as created.
 static uint64_t headroom(const tsri_pool *pool) {
   uint64_t limit = pool->desc.limit_bytes;
   uint64_t taken = pool->stats.held_bytes + pool->pending_bytes;
@@ -222,7 +221,7 @@ static uint64_t headroom(const tsri_pool *pool) {
   return taken < limit ? limit - taken : 0;
 }
 
-// 0 if the limit allows none that would do.
+// Size of a new segment for the request; 0 if the limit does not allow one.
 static size_t segment_bytes_for(const tsri_pool *pool, const request *wanted) {
   uint64_t room = headroom(pool);
   size_t shared = pool->shared_segment_bytes;
@@ -230,7 +229,7 @@ static size_t segment_bytes_for(const tsri_pool *pool, const request *wanted) {
   return wanted->bytes <= room ? wanted->bytes : 0;
 }
 
-// `segment` is zeroed. Its one block is free.
+// `segment` must be zeroed. It gets one free block.
 static void add_segment(tsri_pool *pool, tsri_segment *segment, tsri_buffer *buffer, size_t bytes) {
   segment->pool = pool;
   segment->buffer = buffer;
@@ -258,9 +257,8 @@ static void remove_segment(tsri_pool *pool, tsri_segment *segment) {
   tsri_free(segment);
 }
 
-// Asks the backend for a segment and takes the block from it. The lock is open during
-// buffer_create, which may take long. On NO_ROOM, `said` holds the backend's words; it is empty if
-// the limit refused.
+// Allocates a segment from the backend and takes the block from it. Unlocks during buffer_create, which may take long.
+// On NO_ROOM, `said` is the backend's message, or empty if the limit did not allow a segment.
 static outcome take_new(tsri_pool *pool, request *wanted, char said[TSRI_ERROR_BYTES], tsri_block **out_block) {
   said[0] = 0;
   size_t bytes = segment_bytes_for(pool, wanted);
@@ -296,8 +294,8 @@ static bool has_idle_segment(const tsri_pool *pool) {
   return false;
 }
 
-// Opens the lock for the wait. Blocks may come and go meanwhile: `*out_mark` says which were given
-// back before it, so that the wait covered the work that used them.
+// Unlocks while waiting, so blocks may be taken and given back meanwhile. The wait covers the work of all blocks whose
+// segment has last_given <= `*out_mark`.
 static tsr_status settle_unlocked(tsri_pool *pool, uint64_t *out_mark) {
   *out_mark = pool->give_count;
   if (!pool->desc.settle) return TSR_OK;
@@ -307,7 +305,7 @@ static tsr_status settle_unlocked(tsri_pool *pool, uint64_t *out_mark) {
   return status;
 }
 
-// The lock stays closed during buffer_destroy: whoever asks for memory next is to find it free.
+// Keeps the lock during buffer_destroy, so that the next request finds the memory free.
 static uint64_t release_idle_segments(tsri_pool *pool, uint64_t mark) {
   uint64_t held_before = pool->stats.held_bytes;
   for (tsri_segment *segment = pool->segments, *next; segment; segment = next) {
@@ -326,7 +324,7 @@ static uint64_t release_idle_segments(tsri_pool *pool, uint64_t mark) {
   return given_back;
 }
 
-// Before giving up: every rule about what is cut for whom is off.
+// The last try before failing: any segment may be split for the request.
 static outcome take_any_held(tsri_pool *pool, request *wanted, tsri_block **out_block) {
   wanted->is_last_resort = true;
   outcome result = take_held(pool, wanted, out_block);
@@ -335,8 +333,8 @@ static outcome take_any_held(tsri_pool *pool, request *wanted, tsri_block **out_
 }
 
 static outcome take_after_trim(tsri_pool *pool, request *wanted, char said[TSRI_ERROR_BYTES], tsri_block **out_block) {
-  // With a used block in every segment no trim would help, and cutting one ties up nothing that is
-  // not tied up already: no need to wait for the device.
+  // If every segment has a used block, a trim cannot help, and splitting any of them keeps no further segment from
+  // being given back. So there is no need to wait for the device.
   if (!has_idle_segment(pool)) {
     outcome result = take_any_held(pool, wanted, out_block);
     if (result != NO_ROOM) return result;
@@ -345,7 +343,7 @@ static outcome take_after_trim(tsri_pool *pool, request *wanted, char said[TSRI_
   uint64_t mark = 0;
   wanted->status = settle_unlocked(pool, &mark);
   if (wanted->status != TSR_OK) return FAILED;
-  outcome result = take_held(pool, wanted, out_block);  // other threads may have given something back
+  outcome result = take_held(pool, wanted, out_block);  // other threads may have given blocks back
   if (result != NO_ROOM) return result;
   release_idle_segments(pool, mark);
   result = take_new(pool, wanted, said, out_block);
@@ -414,7 +412,7 @@ tsr_status tsri_pool_create(const tsri_pool_desc *desc, tsri_pool **out_pool) {
   tsri_mutex_init(&pool->lock);
   tsri_bins_init(&pool->bins, desc->alignment);
   pool->granule = tsri_bins_granule(&pool->bins);
-  // Half the address space: sums of two sizes cannot overflow.
+  // At most half the address space, so that the sum of two sizes cannot overflow.
   pool->max_segment_bytes = smaller(PTRDIFF_MAX, desc->max_buffer_bytes ? desc->max_buffer_bytes : UINT64_MAX);
   pool->shared_segment_bytes = smaller(SHARED_SEGMENT_BYTES, pool->max_segment_bytes) & ~(pool->granule - 1);
   pool->most_slack = desc->own_buffers ? SIZE_MAX : MOST_STEP_BYTES;
@@ -443,7 +441,7 @@ void tsri_pool_destroy(tsri_pool *pool) {
   tsri_free(pool);
 }
 
-// What a miss does. The lock is held on entry and open on return.
+// Called when no free block fits. The lock is held on entry and released on return.
 static tsr_status take_missed(tsri_pool *pool, request *wanted, tsri_block **out_block) {
   char said[TSRI_ERROR_BYTES];
   outcome result = take_new(pool, wanted, said, out_block);

@@ -31,8 +31,8 @@ void tsri_bins_init(tsri_bins *bins, size_t alignment) {
 
 size_t tsri_bins_granule(const tsri_bins *bins) { return (size_t)1 << bins->granule_shift; }
 
-// With n granules and 2^k the power of two below n: class = 8 (k - 2) + the three bits below the
-// top one.
+// With n granules and 2^k the greatest power of two not above n: class = 8 (k - 2) + the three bits of n below the top
+// one.
 unsigned tsri_bins_class(const tsri_bins *bins, size_t bytes) {
   uint64_t granules = (uint64_t)bytes >> bins->granule_shift;
   if (granules < 8) return (unsigned)granules;

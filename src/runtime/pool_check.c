@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Looks over the pool's records: the invariants of pool_state.h, one function each.
+// Checks the pool's records against the invariants of pool_state.h, one function each.
 #include "runtime/pool_state.h"
 
 typedef struct tally {
@@ -40,7 +40,8 @@ static bool segment_is_sound(const tsri_segment *segment, tally *sum) {
   return bytes == segment->bytes && used_count == segment->used_count;
 }
 
-// Every listed block is free and in its class; as many are listed as there are, so all are.
+// Every listed block is free and in its class. The number of listed blocks equals the number of free ones, so all are
+// listed.
 static bool bins_are_sound(const tsri_bins *bins, size_t free_count) {
   size_t listed = 0;
   for (unsigned bin = 0; bin < TSRI_BIN_COUNT; bin++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Building a checked kernel for a device, and launching it there.
+// Builds a checked kernel for a device, and launches it there.
 #include "runtime/program.h"
 
 #include <assert.h>
@@ -22,7 +22,7 @@ static tsri_emit_options options_for(const tsr_device *device, const tsri_emitte
   options.f16 = has_dtype(limits->dtype_arithmetic, TSR_F16);
   options.i64 = has_dtype(limits->dtype_arithmetic, TSR_I64);
   options.wide_unaligned = wide_unaligned;
-  options.no_alias = true;  // tsr_kernel_launch and the planner see to it
+  options.no_alias = true;  // tsr_kernel_launch and the planner ensure this
   options.subgroups = limits->has_subgroups;
   options.subgroup_shuffle = limits->has_subgroup_shuffle;
   if (limits->subgroup_size > 0) options.subgroup_size = limits->subgroup_size;
@@ -61,7 +61,7 @@ static tsr_status check_limits(const tsr_device *device, const tsri_kernel *kern
   return TSR_OK;
 }
 
-// Before the emitter, which does not know the device's name.
+// Called before the emitter, which could not name the device in its message.
 static tsr_status check_needs(const tsr_device *device, const tsri_kernel *kernel) {
   static const struct {
     uint32_t need;
@@ -93,7 +93,8 @@ static tsr_status compile(tsr_device *device, tsri_built *built, tsri_code_form 
   return device->backend->program_create(device->handle, &code, &built->program);
 }
 
-// About what a driver keeps for a program. Where it does not say (limits.program_bytes) a guess that suits a GPU's driver.
+// Estimates the memory a driver keeps for a program. If the backend does not tell (limits.program_bytes), assumes what
+// a GPU driver needs.
 static size_t estimate_host_bytes(const tsri_limits *limits, size_t code_bytes) {
   enum { PROGRAM_BYTES = 32 << 10, PER_CODE = 8 };
   if (limits->program_bytes == 0) return PROGRAM_BYTES + PER_CODE * code_bytes;
@@ -120,7 +121,7 @@ tsr_status tsri_built_compile(tsr_device *device, const tsri_kernel *kernel, boo
     status = compile(device, out_built, emitter->form == TSRI_EMIT_TEXT ? TSRI_CODE_TEXT : TSRI_CODE_WORDS);
   }
   out_built->host_bytes = estimate_host_bytes(&device->limits, out_built->emitted.data_bytes);
-  tsri_free(out_built->emitted.data);  // the program holds what it needs of it
+  tsri_free(out_built->emitted.data);  // the backend has copied what it needs
   out_built->emitted.data = NULL;
   if (status != TSR_OK) *out_built = (tsri_built){0};
   return status;
@@ -143,7 +144,7 @@ void tsri_built_deinit(tsr_device *device, tsri_built *built) {
 
 // --- Launching ----------------------------------------------------------------------------------------------------
 
-// What most launches need fits here, so that a launch allocates nothing.
+// Enough for any kernel, so that a launch allocates nothing.
 enum { PARAM_WORDS = 2 * (TSRI_LANG_MAX_PARAMS + TSRI_LANG_MAX_BUFFERS) };
 
 static tsr_status check_groups(const tsr_device *device, const tsri_built *built, const uint32_t groups[3]) {
@@ -155,7 +156,7 @@ static tsr_status check_groups(const tsr_device *device, const tsri_built *built
   return TSR_OK;
 }
 
-// A kernel that addresses more than the device binds at once must be launched in parts, by those who know how.
+// A kernel that addresses more than the device can bind must be launched in parts, which only its caller can do.
 static tsr_status check_bindings(const tsr_device *device, const tsri_built *built, const tsri_binding *bindings) {
   uint64_t most = device->limits.max_binding_bytes;
   for (uint32_t i = 0; most && i < built->kernel->buffer_count; i++) {
@@ -193,7 +194,7 @@ static tsr_status enqueue(tsr_device *device, const tsri_built *built, const tsr
   return status;
 }
 
-// A launch whose index errors land in a buffer of their own, which is read back at once.
+// Launches with an additional buffer in which the kernel reports index errors, and reads it back at once.
 static tsr_status launch_with_report(tsr_device *device, const tsri_built *built, tsri_launch *launch,
                                      tsri_binding *bindings) {
   enum { BYTES = TSRI_EMIT_REPORT_WORDS * sizeof(uint32_t) };

@@ -11,10 +11,11 @@
 typedef struct tsri_built {
   const tsri_kernel *kernel;  // borrowed: outlives this
   tsri_program *program;
-  tsri_emitted emitted;                // what the launcher must pass; its code has been freed
-  size_t host_bytes;                   // about how much memory the driver keeps for it
-  struct tsri_slicer *slicer;          // for launches that take long; NULL: they may
-  struct tsri_long_loops *long_loops;  // for loops of more rounds than the driver does; NULL: it does any number
+  tsri_emitted emitted;        // what a launch must pass; the code itself has been freed
+  size_t host_bytes;           // estimate of the memory the driver keeps for the program
+  struct tsri_slicer *slicer;  // cuts launches that take long; NULL: they may take any time
+  // Runs loops of more iterations than the driver allows; NULL: it has no limit, or the kernel has no loop.
+  struct tsri_long_loops *long_loops;
 } tsri_built;
 
 // A part of a buffer bound to a kernel's array.
@@ -24,25 +25,26 @@ typedef struct tsri_argument {
   uint64_t element_count;
 } tsri_argument;
 
-// `wide_unaligned`: buffers read several elements at a time may begin anywhere (emit.h).
+// Builds the kernel for the device. With `wide_unaligned`, buffers that are read several elements at a time may begin
+// at any element (emit.h).
 //
 // Errors: TSR_ERR_UNSUPPORTED (the device runs no kernels, or lacks something this one needs), TSR_ERR_BUILD,
 //         TSR_ERR_OUT_OF_MEMORY. Then `*out_built` is empty.
 tsr_status tsri_built_init(tsr_device *device, const tsri_kernel *kernel, bool wide_unaligned, tsri_built *out_built);
 
-// For tests: sees every kernel that is built, on any device. Set while nothing runs; NULL: nobody looks.
+// For tests: called for every kernel that is built, on any device. Set it while nothing runs; NULL: not called.
 extern void (*tsri_built_watch)(const tsri_kernel *kernel);
 
-// The same without what cuts long launches.
+// As tsri_built_init, without the slicer and long_loops: its launches are never cut.
 tsr_status tsri_built_compile(tsr_device *device, const tsri_kernel *kernel, bool wide_unaligned,
                               tsri_built *out_built);
 
-// Takes an empty one too. No queued work uses it any more.
+// Frees the program. Accepts an empty one. No queued work may use it any more.
 void tsri_built_deinit(tsr_device *device, tsri_built *built);
 
-// Queues a launch: as many arguments as the kernel has buffers, and its parameter block. In checked mode it waits, and an
-// index out of range is TSR_ERR_LAUNCH. No group count is 0. A launch that may take long is cut into several, which are
-// waited for (slices.h).
+// Queues a launch. `arguments` has one entry per buffer of the kernel, `params` is its parameter block, and no count in
+// `groups` is 0. In checked mode it waits, and an index out of range is TSR_ERR_LAUNCH. A launch that may take long is
+// cut into several, and each is waited for (slices.h, long_loops.h).
 tsr_status tsri_built_launch(tsr_device *device, const tsri_built *built, const uint32_t groups[3],
                              const tsri_argument *arguments, const void *params);
 

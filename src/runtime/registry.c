@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The list of backends. Entries are added and never removed: a plug-in stays loaded until the process ends, because
-// code of it may still be on some stack.
+// The list of backends. Plug-ins are loaded and never unloaded: their code may still be on the stack of some thread.
 #include "runtime/registry.h"
 
 #include <stdarg.h>
@@ -54,7 +53,7 @@ static tsr_status host_fail(tsr_status status, const char *place, const char *fo
   return status;
 }
 
-// What backends that are started now may ask for; NULL while nobody looks for devices.
+// The settings for backends that are being started; NULL while the registry is not locked for finding devices.
 static const tsri_config *current_config;
 
 static const char *host_setting(const char *name) {
@@ -164,7 +163,7 @@ tsr_status tsri_registry_order(const char *priority, const char *place, int *ord
   return TSR_OK;
 }
 
-// Entries that are not named in the list come after all that are: a list has at most this many names.
+// Entries not named in the list rank after all that are: a list has fewer names than it has bytes.
 enum { AFTER_NAMED = TSRI_CONFIG_TEXT_BYTES };
 
 int tsri_registry_rank(const char *priority, const tsri_backend_entry *entry) {

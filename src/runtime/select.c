@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// tsr_device_open: which device, by descriptor, configuration and priority; and what to say when none will do.
+// tsr_device_open: chooses a device by descriptor, settings and priority, and explains a failure to find one.
 #include "runtime/select.h"
 
 #include <stdarg.h>
@@ -17,7 +17,7 @@
 // --- Priority -----------------------------------------------------------------------------------------------------
 
 static tsri_mutex priority_lock = TSRI_MUTEX_INIT;
-static char code_priority[256];  // empty: the configuration's
+static char code_priority[256];  // list of tsr_set_priority; empty: use the settings
 
 static void get_code_priority(char *priority) {
   tsri_mutex_lock(&priority_lock);
@@ -32,14 +32,14 @@ tsr_status tsri_select_order(const tsri_config *config, int *order) {
   return tsri_registry_order(config->priority, tsri_config_place(config, TSRI_SETTING_PRIORITY), order);
 }
 
-// The place of an entry in that order, for the device's record.
+// The position of an entry in that order, for the device's record.
 static int rank_of(const tsri_config *config, const tsri_backend_entry *entry) {
   char priority[sizeof code_priority];
   get_code_priority(priority);
   return tsri_registry_rank(priority[0] ? priority : config->priority, entry);
 }
 
-// Checks the list and puts it into `clean`, in lower case; empty for none and "auto".
+// Checks the list and copies it to `clean`, in lower case; `clean` is empty for no list and for "auto".
 static tsr_status read_priority(const char *backends, char clean[sizeof code_priority]) {
   char problem[TSRI_CONFIG_PROBLEM_BYTES], shown[TSRI_CONFIG_QUOTE_BYTES];
   tsri_setting_value value;
@@ -92,19 +92,19 @@ bool tsri_select_is_wanted(const tsri_config *config, const tsri_backend_entry *
   return is_chosen && is_index && config->required_bytes <= info->free_bytes;
 }
 
-// --- What was asked for -------------------------------------------------------------------------------------------
+// --- What the caller wants -------------------------------------------------------------------------------------------
 
 enum { NAME_BYTES = 128 };
 
-// Descriptor and configuration in one, and why each candidate was passed over.
+// Descriptor and settings combined, and the reasons why candidates were rejected.
 typedef struct selection {
   const tsri_config *config;
-  char name[NAME_BYTES];      // the descriptor's backend
+  char name[NAME_BYTES];      // the backend's name in the descriptor
   const char *backend;        // NULL: automatic
-  const char *backend_place;  // where the name came from
+  const char *backend_place;  // where the name came from, for messages
   int index;                  // -1: any
   uint64_t required_bytes;
-  tsr_device_desc desc;  // with the configuration filled in
+  tsr_device_desc desc;
   bool strict;
   bool was_short_of_memory;
   char rejections[1200];
@@ -127,7 +127,7 @@ static tsr_status check_desc(const tsr_device_desc *desc) {
   return TSR_OK;
 }
 
-// The backend's name in lower case, without its index. `*out_index`: -1 if there is none.
+// Reads the backend's name in lower case, without its index. `*out_index` is -1 if the name has no index.
 static tsr_status read_name(const char *text, char name[NAME_BYTES], int *out_index) {
   char problem[TSRI_CONFIG_PROBLEM_BYTES] = "is too long", shown[TSRI_CONFIG_QUOTE_BYTES];
   tsri_setting_value value = {0};
@@ -138,8 +138,9 @@ static tsr_status read_name(const char *text, char name[NAME_BYTES], int *out_in
                    tsri_config_quote(text, shown), problem, tsri_settings[TSRI_SETTING_BACKEND].allowed);
 }
 
-// From the descriptor, or the configuration, whose index is meant for the backend named there: not for another that the
-// program names. `named` and `named_index` are the descriptor's backend, NULL: none, and the index in its name, -1: none.
+// The device index from the descriptor, else from the settings. The index in the settings is meant for the backend
+// named there, so it is not used for another backend that the descriptor names. `named` is the descriptor's backend
+// (NULL: none), `named_index` the index in its name (-1: none).
 static int choose_index(const tsr_device_desc *desc, const tsri_config *config, const char *named, int named_index) {
   if (named_index >= 0) return named_index;
   if (desc->index > 0) return desc->index;
@@ -214,7 +215,7 @@ static bool has_enough_memory(selection *choice, const tsri_backend_entry *entry
   return false;
 }
 
-// TSR_ERR_UNAVAILABLE: go on with the next candidate.
+// Opens the device if it fits. TSR_ERR_UNAVAILABLE: try the next candidate.
 static tsr_status try_device(selection *choice, tsri_backend_entry *entry, int index, tsr_device **out_device) {
   tsr_device_info info;
   memset(&info, 0, sizeof info);
@@ -241,8 +242,8 @@ static tsr_status try_device(selection *choice, tsri_backend_entry *entry, int i
   return TSR_ERR_UNAVAILABLE;
 }
 
-// A backend that has no device here. Where several are tried, the reason ends before what was looked for, which is in
-// brackets, and before how to get a driver, which follows a semicolon: tsr_discover has both.
+// Notes why a backend has no device. If several backends are tried, the reason is cut off before its details: the
+// places that were searched, in brackets, and how to get a driver, after a semicolon. tsr_discover shows all of it.
 static void reject_absent(selection *choice, const tsri_backend_entry *entry) {
   const char *reason = entry->reason[0] ? entry->reason : tsr_last_error();
   size_t bytes = choice->backend ? strlen(reason) : strcspn(reason, ";(");
@@ -284,7 +285,7 @@ static tsr_status unknown_backend(const selection *choice) {
                    tsri_registry_names(names, sizeof names));
 }
 
-// Nothing fitted: say of each candidate why.
+// No device fits: the message gives the reason for each candidate.
 static tsr_status nothing_found(const selection *choice) {
   if (choice->was_short_of_memory) {
     return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "device_open: no device has the required %s free: %s",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The self-test of a device: bytes go in, are filled and copied on the device, and must come back the same.
+// The self-test of a device: uploads bytes, fills and copies some on the device, and compares what is downloaded.
 #include <stdio.h>
 #include <string.h>
 
@@ -20,7 +20,7 @@ static tsr_status compare(const char *backend, const unsigned char *got, const u
   return TSR_OK;
 }
 
-// Upload 256 bytes, fill a part, copy another part to the end, and say what should be there.
+// Uploads 256 bytes, fills a part, copies the first half to the second, and sets `wanted` to the expected bytes.
 static tsr_status exercise(tsr_buffer *buffer, unsigned char *wanted) {
   static const unsigned char pattern[4] = {0xDE, 0xAD, 0xBE, 0xEF};
   for (int i = 0; i < TEST_BYTES; i++) wanted[i] = (unsigned char)(i * 7 + 3);

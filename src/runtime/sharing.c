@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Buffers known by their address, and the list of devices that have such.
+// Shared buffers, and the list of devices that have some.
 #include "runtime/sharing.h"
 
 static tsri_mutex lock = TSRI_MUTEX_INIT;
-static tsr_device *first_device;  // by next_sharing; none has a shared_count of 0
+static tsr_device *first_device;  // linked by next_sharing; their shared_count is above 0
 
 static void link_device(tsr_device *device) {
   device->next_sharing = first_device;

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: MIT
-// Memory that several buffers may lie over: what came in through DLPack, or went out and may come back.
+// Memory that several buffers may share: imported through DLPack, or exported and perhaps imported again.
 //
-// Such a buffer is known by its address on the host. Two of them have memory in common where their addresses overlap, whichever
-// devices they belong to; all other buffers have memory of their own.
+// Such a buffer has a known host address. Two of them share memory where their address ranges overlap, whichever
+// devices they belong to. All other buffers have memory of their own.
 #ifndef TSRI_RUNTIME_SHARING_H
 #define TSRI_RUNTIME_SHARING_H
 
 #include "runtime/buffer.h"
 
-// Others may reach the buffer's memory from now on; `address` is that of its first byte. May be called again.
+// Call when others may reach the buffer's memory from now on; `address` is that of its first byte. Calling it again has
+// no effect.
 void tsri_sharing_add(tsr_buffer *buffer, void *address);
 
-// The buffer is about to be destroyed. Does nothing unless it was added.
+// Call before the buffer is destroyed. Does nothing unless it was added.
 void tsri_sharing_remove(tsr_buffer *buffer);
 
 static inline bool tsri_buffer_is_shared(const tsr_buffer *buffer) {
@@ -22,10 +23,11 @@ static inline bool tsri_buffer_is_shared(const tsr_buffer *buffer) {
 bool tsri_ranges_overlap(const tsr_buffer *a, size_t a_offset, size_t a_bytes, const tsr_buffer *b, size_t b_offset,
                          size_t b_bytes);
 
-// The same for all of two buffers.
+// As tsri_ranges_overlap, for two whole buffers.
 bool tsri_buffers_overlap(const tsr_buffer *a, const tsr_buffer *b);
 
-// Devices other than `device` that have shared buffers, with a reference each, at most `room`; returns how many there are.
+// Lists devices other than `device` that have shared buffers, at most `room`, with a reference to each. Returns how
+// many there are.
 int tsri_sharing_devices(const tsr_device *device, tsr_device **out_devices, int room);
 
 #endif

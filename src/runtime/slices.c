@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Long launches in slices.
+// Cuts long launches into slices: estimates their work, and runs and times the slices.
 #include "runtime/slices.h"
 
 #include <string.h>
@@ -11,18 +11,18 @@
 // --- What a launch may cost -----------------------------------------------------------------------------------------
 
 enum {
-  ELEMENT_STEPS = 64,  // how often a loop uses an element of a buffer, at most
-  INNER_STEPS = 8,     // of a loop inside another: mostly a few rounds that the text says
+  ELEMENT_STEPS = 64,  // how often loops use each element of a buffer, at most
+  INNER_STEPS = 8,     // assumed iterations of a loop inside another: mostly a small constant
   MOST_DEPTH = 4,
-  MOST_NESTING = 64,  // blocks deeper than that are not looked into
-  FIRST_SHARE = 256,  // of the groups, in the first slice
-  GROWTH = 8          // from slice to slice, at most
+  MOST_NESTING = 64,  // deeper blocks are ignored
+  FIRST_SHARE = 256,  // the first slice has this fraction of the work-groups
+  GROWTH = 8          // a slice is at most this many times as large as the one before
 };
 
-// What a small GPU does in about a tenth of a second, and a device emulated on the CPU.
+// The work that a small GPU, or a device emulated on the CPU, does in about a tenth of a second.
 static const double worth_of_hardware = 0x1p36, worth_of_software = 0x1p25;
 
-// How deep loops stand in each other, up to MOST_DEPTH.
+// The nesting depth of loops, at most MOST_DEPTH.
 static int loop_depth(const tsri_kernel *kernel, uint32_t first, int nesting) {
   int deepest = 0;
   if (nesting > MOST_NESTING) return 0;
@@ -36,7 +36,7 @@ static int loop_depth(const tsri_kernel *kernel, uint32_t first, int nesting) {
   return deepest < MOST_DEPTH ? deepest : MOST_DEPTH;
 }
 
-// Steps of one round of an outermost loop; 0: there is no loop.
+// Steps in one iteration of an outermost loop; 0 if there is no loop.
 static double round_steps(const tsri_kernel *kernel) {
   int depth = loop_depth(kernel, kernel->body, 0);
   double steps = depth > 0 ? 1 : 0;
@@ -44,7 +44,7 @@ static double round_steps(const tsri_kernel *kernel) {
   return steps;
 }
 
-// The largest whole number among the parameters: what loops run to.
+// The largest integer among the parameters, taken as the greatest number of iterations of a loop.
 static double largest_param(const tsri_kernel *kernel, const void *params) {
   double largest = 1;
   for (uint32_t i = 0; i < kernel->param_count; i++) {
@@ -117,7 +117,7 @@ void tsri_slicer_destroy(tsr_device *device, tsri_slicer *slicer) {
   tsri_free(slicer);
 }
 
-// The program is built when the first launch is cut.
+// Builds the sliced program when the first launch is cut.
 static tsr_status find_program(tsr_device *device, tsri_slicer *slicer, const tsri_kernel *kernel) {
   tsri_mutex_lock(&slicer->lock);
   tsr_status status = slicer->kernel ? TSR_OK : tsri_kernel_slice(kernel, &slicer->kernel);
@@ -134,13 +134,13 @@ typedef struct cutting {
   tsr_device *device;
   const tsri_built *built;
   const tsri_argument *arguments;
-  int axis;  // that is cut: the longest
+  int axis;  // the axis that is cut: the longest
   uint32_t groups[3];
-  tsri_kernel_slice_params *slice;  // in `block`
+  tsri_kernel_slice_params *slice;  // points into `block`
   const void *block;
 } cutting;
 
-// `count` groups of the axis from `first` on; `*out_ns`: how long they took.
+// Runs `count` work-groups of the axis from `first` on; `*out_ns` is the time they took.
 static tsr_status run_slice(const cutting *c, uint32_t first, uint32_t count, uint64_t *out_ns) {
   uint32_t groups[3] = {c->groups[0], c->groups[1], c->groups[2]};
   groups[c->axis] = count;
@@ -161,7 +161,7 @@ uint32_t tsri_slicer_next(uint32_t count, uint64_t ns, uint64_t limit_ns) {
 static tsr_status run_slices(const cutting *c, tsri_slicer *slicer, double work) {
   uint32_t all = c->groups[c->axis], first = 0, count = all / FIRST_SHARE > 0 ? all / FIRST_SHARE : 1, slices = 0;
   uint64_t total_ns = 0;
-  tsr_status status = tsri_device_wait(c->device);  // what was queued before is not counted
+  tsr_status status = tsri_device_wait(c->device);  // so that earlier work is not measured
   while (first < all && status == TSR_OK) {
     uint64_t ns = 0;
     if (count > all - first) count = all - first;

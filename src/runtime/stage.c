@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Stages: a hidden header links those that are kept.
+// Staging memory, with a hidden header that links the pieces that are kept.
 #include "runtime/stage.h"
 
 #include "core/alloc.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tapes: steps are kept as the backend got them. A device that has graphs of its own makes one of them when they are first played.
+// Tapes. Steps are kept as the backend got them. If the backend has graphs, the steps become one graph when they are
+// first played.
 #include "runtime/tape.h"
 
 #include <string.h>
@@ -43,15 +44,15 @@ struct tsri_tape {
   uint64_t id;
   tsri_tape *next_open;
   tsri_mutex lock;      // guards all below while the tape is open
-  tsr_status status;    // of taping
-  const char *refused;  // what cannot be repeated; NULL: nothing
+  tsr_status status;    // TSR_ERR_OUT_OF_MEMORY if a step could not be added
+  const char *refused;  // a step that cannot be repeated; NULL: none
   tape_step *steps;
   int step_count, step_room;
   tape_object *objects;
   int object_count, object_room;
-  tsr_buffer **written;  // held as objects
+  tsr_buffer **written;  // their references are in `objects`
   int written_count, written_room;
-  tsri_graph *graph;  // of the backend; NULL: none yet, or it has none
+  tsri_graph *graph;  // the backend's graph; NULL: not made yet, or not supported
   bool graph_failed;
 };
 
@@ -75,9 +76,10 @@ static void destroy_tape(tsr_device *device, tsri_late *late) {
 // --- Open tapes ------------------------------------------------------------------------------------------------------
 
 static TSRI_THREAD_LOCAL tsri_tape *current;
-static TSRI_THREAD_LOCAL bool has_locked;  // this thread has entered `current`, which is another's, and holds its lock
+// Whether this thread has entered `current`, another thread's tape, and holds its lock.
+static TSRI_THREAD_LOCAL bool has_locked;
 
-// Tapes that are open, on all threads. Locks are taken in this order: a graph's, this one, a tape's, a device's.
+// All open tapes, of all threads. Order of locks: a graph's, this one, a tape's, a device's.
 static tsri_tape *first_open;
 static tsri_mutex open_lock = TSRI_MUTEX_INIT;
 
@@ -87,7 +89,7 @@ static tsri_tape *find_open(uint64_t id) {
   return tape;
 }
 
-// A thread that ends while it tapes gives the tape up.
+// Destroys the tape of a thread that ends while it tapes.
 static void give_up_tape(void) { tsri_tape_destroy(tsri_tape_close()); }
 
 static tsri_thread_end end_of_thread = {.release = give_up_tape};
@@ -114,7 +116,7 @@ tsri_tape *tsri_tape_close(void) {
   tsri_mutex_lock(&open_lock);
   while (*at != tape) at = &(*at)->next_open;
   *at = tape->next_open;
-  tsri_mutex_lock(&tape->lock);  // waits for a thread that has entered it; no other one can find it now
+  tsri_mutex_lock(&tape->lock);  // waits for a thread that has entered it; no other thread can find it now
   tsri_mutex_unlock(&tape->lock);
   tsri_mutex_unlock(&open_lock);
   tsri_thread_end_set(&end_of_thread, false);
@@ -169,7 +171,7 @@ uint64_t tsri_tape_id(void) { return current ? current->id : 0; }
 int tsri_tape_written_count(const tsri_tape *tape) { return tape->written_count; }
 tsr_buffer *tsri_tape_written(const tsri_tape *tape, int index) { return tape->written[index]; }
 
-// What was played may still run, and a device's graph must not go before it has.
+// Played work may still be running, and the backend's graph must not be destroyed before it has finished.
 void tsri_tape_destroy(tsri_tape *tape) {
   if (!tape) return;
   tsr_device *device = tape->device;
@@ -188,7 +190,7 @@ tsr_status tsri_tape_check(const tsri_tape *tape) {
 
 // --- Taping ----------------------------------------------------------------------------------------------------------
 
-// The calling thread's tape, locked, if it is one of this device; else NULL.
+// Locks and returns the calling thread's tape if it is on this device; else returns NULL.
 static tsri_tape *lock_tape(const tsr_device *device) {
   if (!current || current->device != device) return NULL;
   if (!has_locked) tsri_mutex_lock(&current->lock);
@@ -201,7 +203,7 @@ static void unlock_tape(tsri_tape *tape) {
 
 static void fail(tsri_tape *tape) { tape->status = TSR_ERR_OUT_OF_MEMORY; }
 
-// Room for one more element in a growing array.
+// Makes room for one more element in a growing array.
 static bool grow(tsri_tape *tape, void **array, int count, int *room, size_t bytes) {
   if (count < *room) return true;
   int more = *room ? 2 * *room : 16;
@@ -224,7 +226,7 @@ static tape_step *new_step(tsri_tape *tape, step_kind kind) {
   return step;
 }
 
-// False: the reference is still the caller's.
+// Takes over the caller's reference. Returns false if it could not; the reference is then still the caller's.
 static bool hold(tsri_tape *tape, void *object, void (*release)(void *object)) {
   if (!grow(tape, (void **)&tape->objects, tape->object_count, &tape->object_room, sizeof *tape->objects)) return false;
   tape->objects[tape->object_count++] = (tape_object){object, release};
@@ -233,7 +235,7 @@ static bool hold(tsri_tape *tape, void *object, void (*release)(void *object)) {
 
 static void release_buffer(void *buffer) { tsr_buffer_release(buffer); }
 
-// The caller has a reference of its own, so that giving up the one taken here frees nothing.
+// The caller holds a reference too, so releasing the one taken here cannot free the buffer.
 static void hold_buffer(tsri_tape *tape, tsr_buffer *buffer) {
   if (!hold(tape, tsr_buffer_retain(buffer), release_buffer)) tsr_buffer_release(buffer);
 }
@@ -386,7 +388,7 @@ static tsr_status play_steps(const tsri_tape *tape, tsri_queue *queue) {
   return status;
 }
 
-// The device's own graph of the steps. One that it cannot make is done without: steps are then queued one by one.
+// Makes the backend's graph of the steps. If that fails, the steps are queued one by one.
 static void make_graph(tsri_tape *tape, tsri_queue *queue) {
   const tsri_backend *backend = tape->device->backend;
   if (!backend->graph_begin || tape->graph || tape->graph_failed) return;

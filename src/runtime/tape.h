@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// A tape: what was queued on a device, kept so that it can be queued again.
+// A tape: the work that was queued on a device, kept so that it can be queued again.
 //
-// While a thread tapes, everything that it queues on the tape's device goes onto the tape as well, from the few places that
-// call a backend's launch, fill, copy and run_op. The tape holds a reference to every buffer that is used or made meanwhile, so
-// that none is handed to others.
+// While a thread tapes, everything that it queues on the tape's device is also added to the tape, by the few functions
+// that call a backend's launch, fill, copy and run_op. The tape holds a reference to every buffer that is used or
+// created meanwhile, so that no buffer's memory is reused.
 //
-// What was recorded while a thread taped may be run by another thread, which has to overwrite what it reads, or which uses its result. That thread
-// enters the tape for as long as it takes (tsri_tape_enter), so the tape has all of it, whoever ran it.
+// An operator that was recorded while a thread taped may be run by another thread, which overwrites what the operator
+// reads, or uses its result. That thread enters the tape for the run (tsri_tape_enter), so the tape gets all of its
+// work, whichever thread runs it.
 #ifndef TSRI_RUNTIME_TAPE_H
 #define TSRI_RUNTIME_TAPE_H
 
@@ -14,68 +15,70 @@
 
 typedef struct tsri_tape tsri_tape;
 
-// Opens a tape for the calling thread, which has none. False when host memory is out. It holds a reference to the device.
+// Opens a tape for the calling thread, which must have none. The tape holds a reference to the device. False when host
+// memory is out.
 bool tsri_tape_open(tsr_device *device);
 
-// Closes the calling thread's tape, which nothing is added to any more. It is the caller's to destroy.
+// Closes the calling thread's tape: nothing is added to it any more. The caller destroys it.
 tsri_tape *tsri_tape_close(void);
-void tsri_tape_destroy(tsri_tape *tape);  // takes NULL; waits for what was played
+void tsri_tape_destroy(tsri_tape *tape);  // takes NULL; waits for work that was played
 
 // The tape that the calling thread has opened or entered; NULL: none.
 tsri_tape *tsri_tape_now(void);
 
-// --- For running what was recorded, by its tape's number --------------------------------------------------------------------------
+// --- For running recorded nodes, by the number of their tape ---------------------------------------------------------
 
-// Whether the tape is open, on any thread. 0 is none.
+// Whether the tape with this number is open, on any thread. No tape has the number 0.
 bool tsri_tape_is_open(uint64_t id);
 
-// Until tsri_tape_leave the calling thread tapes on this tape, or not at all where it is 0 or closed. Another thread's tape is locked
-// meanwhile: its thread waits where it would tape something or close it. Call it under the graph's lock if at all, and neither enter another tape
-// nor take a graph's lock before leaving.
+// Until tsri_tape_leave, the calling thread adds its work to this tape, or to none if `id` is 0 or the tape is closed.
+// Another thread's tape is locked meanwhile: that thread waits where it would add to the tape or close it. If the
+// graph's lock is needed, take it before entering; before leaving, neither enter another tape nor take a graph's lock.
 typedef struct tsri_taping {
-  tsri_tape *tape;  // the thread's tape before
-  bool is_locked;   // the one that was entered is
+  tsri_tape *tape;  // the calling thread's tape before
+  bool is_locked;   // whether the tape that was entered is locked
 } tsri_taping;
 tsri_taping tsri_tape_enter(uint64_t id);
 void tsri_tape_leave(tsri_taping before);
 
-// As tsri_tape_refuses, for the open tape with this number, whichever thread's it is.
+// As tsri_tape_refuses, for the open tape with this number, whichever thread opened it.
 void tsri_tape_refuses_on(uint64_t id, const tsr_device *device, const char *what);
 
 tsr_device *tsri_tape_device(const tsri_tape *tape);
 
-// A number that no other tape of this process has; 0 while the thread does not tape.
+// The number of the calling thread's tape, which no other tape of this process has; 0 if it has none.
 uint64_t tsri_tape_id(void);
 int tsri_tape_step_count(const tsri_tape *tape);
 
-// TSR_OK, or what keeps it from being played: something that cannot be repeated, host memory.
+// TSR_OK, or why the tape cannot be played: a step cannot be repeated, or host memory ran out.
 tsr_status tsri_tape_check(const tsri_tape *tape);
 
-// The buffers that its steps write to, each once: what playing overwrites.
+// The buffers that its steps write to, each once. Playing the tape overwrites them.
 int tsri_tape_written_count(const tsri_tape *tape);
 tsr_buffer *tsri_tape_written(const tsri_tape *tape, int index);
 
 // Whether its steps read or write memory of the buffer.
 bool tsri_tape_has(const tsri_tape *tape, const tsr_buffer *buffer);
 
-// Queues it all again. Any thread.
+// Queues all steps again. Any thread.
 tsr_status tsri_tape_play(tsri_tape *tape);
 
-// --- For those who queue, with the device that they queue on. They do nothing unless the thread tapes there. ---------------------
+// --- For functions that queue work on `device`; they do nothing unless the thread tapes there ------------------------
 
 void tsri_tape_launch(tsr_device *device, tsri_program *program, const tsri_launch *launch, uint32_t params_bytes);
 void tsri_tape_fill(tsr_buffer *dst, size_t offset, size_t bytes, const void *pattern, size_t pattern_bytes);
 void tsri_tape_copy(tsr_buffer *dst, size_t dst_offset, tsr_buffer *src, size_t src_offset, size_t bytes);
 void tsri_tape_op(tsr_device *device, const tsri_native_op *op);
 
-// A buffer that has just been made, or that what is queued reads; and one that it writes to.
+// Adds a buffer that was just created or is read by queued work (uses), or one that is written by it (writes).
 void tsri_tape_uses(tsr_device *device, tsr_buffer *buffer);
 void tsri_tape_writes(tsr_device *device, tsr_buffer *buffer);
 
-// Anything else that must live as long as the tape. Takes a reference that `release` gives up.
+// Adds any other object that must live as long as the tape. Takes over a reference, which `release` gives up.
 void tsri_tape_holds(tsr_device *device, void *object, void (*release)(void *object));
 
-// Something is being done that playing would not repeat, by the words that the error has for it.
+// Notes that the calling thread does something that playing the tape would not repeat. `what` names it in the error
+// message.
 #define TSRI_TAPE_MOVING "moving a tensor between devices"
 void tsri_tape_refuses(tsr_device *device, const char *what);
 
