@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Host memory with a fault switch, and arithmetic that notices overflow.
+// Host memory with a fault switch, and arithmetic with overflow checks.
 #include "core/alloc.h"
 
 #include <stdarg.h>
@@ -61,7 +61,8 @@ char *tsri_format_text(const char *format, ...) {
 
 enum { PAGE_BYTES = 4096, LARGE_PAGE_BYTES = 2 << 20 };
 
-// What fills a few large pages begins at one: the translation of addresses costs a third of reading a large array otherwise.
+// Memory of several large pages begins at a large page: address translation would otherwise take a third of the time of
+// reading a large array.
 void *tsri_aligned_alloc(size_t bytes) {
   size_t page = bytes >= 2 * (size_t)LARGE_PAGE_BYTES ? LARGE_PAGE_BYTES : PAGE_BYTES;
   if (must_fail() || bytes > SIZE_MAX - page) return NULL;

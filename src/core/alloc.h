@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Host memory for the library's own records: malloc, with a switch that fails the n-th request so that
-// every failure path can be run.
+// Host memory for the library's own records: malloc, with a switch for tests that fails the n-th request, so that every
+// failure path can be run. Also arithmetic with overflow checks.
 #ifndef TSRI_ALLOC_H
 #define TSRI_ALLOC_H
 
@@ -8,28 +8,28 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// As their C namesakes; NULL when memory is out or the fault switch says so.
+// As the C functions of the same name; NULL when memory is out or the fault switch fails the request.
 void *tsri_malloc(size_t bytes);
 void *tsri_calloc(size_t count, size_t bytes);
 void *tsri_realloc(void *memory, size_t bytes);
 void tsri_free(void *memory);
 char *tsri_strdup(const char *text);
-// printf into new memory.
+// Formats like printf, into newly allocated memory.
 char *tsri_format_text(const char *format, ...)
 #if defined(__GNUC__)
     __attribute__((format(printf, 1, 2)))
 #endif
     ;
 
-// Memory for data, at a page boundary (so that every alignment a buffer may ask for is one of an offset).
+// Memory for data, aligned to a page, so that an offset with some alignment gives an address with that alignment.
 void *tsri_aligned_alloc(size_t bytes);
 void tsri_aligned_free(void *memory);
 
-// Fails the `nth` request from now, counted from 1 over all threads, and, if `and_after`, those that follow.
-// 0 switches it off. Returns how many requests were made since the last call.
+// Fails the `nth` request from now on, counted from 1 over all threads, and with `and_after` all later ones. 0 switches
+// it off. Returns how many requests were made since the last call.
 uint64_t tsri_alloc_fail_at(uint64_t nth, bool and_after);
 
-// Products and sums that do not fit give false.
+// Return false if the result overflows.
 bool tsri_mul_size(size_t a, size_t b, size_t *out_product);
 bool tsri_add_size(size_t a, size_t b, size_t *out_sum);
 bool tsri_mul_i64(int64_t a, int64_t b, int64_t *out_product);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Text that grows.
+// Appends to a growing text.
 #include "core/builder.h"
 
 #include <stdarg.h>
@@ -8,7 +8,7 @@
 
 #include "core/alloc.h"
 
-// Room for `more` characters and the final 0.
+// Makes room for `more` characters and the terminating 0.
 static bool reserve(tsri_builder *builder, size_t more) {
   if (builder->has_failed) return false;
   size_t wanted = builder->bytes + more + 1;

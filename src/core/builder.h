@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Text that grows. Lack of memory is remembered, so that callers look once, at the end.
+// A growing text. It remembers that memory ran out, so callers check once, at the end.
 #ifndef TSRI_BUILDER_H
 #define TSRI_BUILDER_H
 
@@ -8,9 +8,9 @@
 
 #include "core/error.h"
 
-// The zero value is the empty text.
+// The zero value is an empty text.
 typedef struct tsri_builder {
-  char *text;  // always ends in 0; NULL while empty and after memory ran out
+  char *text;  // terminated by 0; NULL while empty and after memory ran out
   size_t bytes, capacity;
   bool has_failed;
 } tsri_builder;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Conversions between element types on the host, each rounded once.
+// Conversions between element types on the host; each value is rounded once.
 //
-// Every integer type fits int64_t and every float type fits double, so an array goes through a small block of one of
-// the two: load, change over if the kinds differ, store. That is 11 loads, 11 stores and 2 changes instead of 121
-// loops. A block is loaded whole before it is stored, which is what allows a conversion in place.
+// Every integer type fits into int64_t and every float type into double, so an array is converted through blocks of one
+// of the two: load, convert between integer and float if needed, store. That takes 11 loads, 11 stores and 2
+// conversions instead of 121 loops. A block is loaded completely before it is stored, so a conversion may be in place.
 #include "core/convert.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@
 
 #include "core/error.h"
 
-// --- Single elements ---
+// --- Single elements -------------------------------------------------------------------------------------------------
 
 typedef struct float_format {
   int fraction_bits;
@@ -26,16 +26,16 @@ static int bias_of(float_format f) { return (1 << (f.exponent_bits - 1)) - 1; }
 
 // value / 2^shift to the nearest integer, ties to even; shift > 0.
 static uint64_t shift_right_rounded(uint64_t value, int shift) {
-  if (shift > 63) return 0;  // callers' values are below 2^54: less than half
+  if (shift > 63) return 0;  // callers pass values below 2^54, so the quotient is below one half
   uint64_t half = UINT64_C(1) << (shift - 1);
   uint64_t is_odd = (value >> shift) & 1;
   return (value + half - 1 + is_odd) >> shift;
 }
 
-// The bits (without sign) of a number in format `from`, rounded to the narrower format `to`.
+// Rounds a number in format `from`, given by its bits without the sign, to the narrower format `to`.
 //
-// Exponent and fraction are one integer that counts representable numbers, so rounding the fraction up carries into
-// the exponent, and from the largest number into infinity, by itself.
+// Exponent and fraction together are one integer that numbers the representable values in order. So rounding the
+// fraction up carries into the exponent, and from the largest finite number into infinity, without further code.
 static uint64_t narrow(uint64_t bits, float_format from, float_format to) {
   int dropped_bits = from.fraction_bits - to.fraction_bits;
   if (bits >= infinity_of(from)) {
@@ -43,14 +43,15 @@ static uint64_t narrow(uint64_t bits, float_format from, float_format to) {
     uint64_t quiet = fraction ? UINT64_C(1) << (to.fraction_bits - 1) : 0;
     return infinity_of(to) | quiet | fraction >> dropped_bits;
   }
-  int exponent = (int)(bits >> from.fraction_bits) - bias_of(from) + bias_of(to);  // as `to` would store it
+  int exponent = (int)(bits >> from.fraction_bits) - bias_of(from) + bias_of(to);  // biased exponent in format `to`
   if (exponent >= (1 << to.exponent_bits) - 1) return infinity_of(to);
   if (exponent <= 0 && bits >> from.fraction_bits != 0) {
     uint64_t significand = (bits & ((UINT64_C(1) << from.fraction_bits) - 1)) | UINT64_C(1) << from.fraction_bits;
     return shift_right_rounded(significand, dropped_bits + 1 - exponent);
   }
   if (exponent <= 0) {
-    // Zero, or a subnormal of `from`: below half of the least of `to`, unless both have the same exponents.
+    // Zero, or a subnormal of `from`. It is below half of the least number of `to`, unless both formats have the same
+    // exponents.
     return from.exponent_bits == to.exponent_bits ? shift_right_rounded(bits, dropped_bits) : 0;
   }
   uint64_t rebias = (uint64_t)(bias_of(from) - bias_of(to)) << from.fraction_bits;
@@ -77,8 +78,9 @@ uint16_t tsri_f64_to_f16(double value) { return narrow_f64(value, f16); }
 
 uint16_t tsri_f64_to_bf16(double value) { return narrow_f64(value, bf16); }
 
-// A double that rounds to f16, bf16 and f32 as the integer would. Beyond 53 bits the integer is cut, and the last bit
-// kept is set if anything was cut off ("round to odd"): it lies far below the bit the narrower types round at.
+// A double that rounds to f16, bf16 and f32 as the integer itself would. If the integer needs more than 53 bits it is
+// cut off, and the last kept bit is set if any bit was lost ("round to odd"). That bit is far below the one at which
+// the narrower types round.
 static double to_odd_double(int64_t value) {
   uint64_t magnitude = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
   if (magnitude >> 53 != 0) {
@@ -108,7 +110,7 @@ float tsri_f16_to_f32(uint16_t half) {
 
 float tsri_bf16_to_f32(uint16_t bits) { return f32_from_bits((uint32_t)bits << 16); }
 
-// --- Blocks ---
+// --- Blocks ----------------------------------------------------------------------------------------------------------
 
 #define BLOCK_COUNT 256
 
@@ -185,8 +187,9 @@ float tsri_bf16_to_f32(uint16_t bits) { return f32_from_bits((uint32_t)bits << 1
 
 #undef WIDE
 
-// One of the two pairs is NULL: floats go through double, the rest through int64_t. An integer type holds
-// [least, most]; for a float type `from_int` makes the double that its store rounds.
+// How a dtype is converted. Float types have load_float and store_float, all others load_int and store_int; the other
+// pair is NULL. An integer type holds [least, most]. For a float type `from_int` converts an integer to the double that
+// its store then rounds.
 typedef struct dtype_way {
   void (*load_int)(const unsigned char *src, size_t count, int64_t *out);
   void (*store_int)(const int64_t *in, size_t count, unsigned char *dst);
@@ -216,8 +219,8 @@ static const dtype_way ways[TSR_DTYPE_COUNT] = {
     [TSR_F64] = FLOAT_WAY(f64, f64_from_int),
 };
 
-// Drops the fraction and saturates; NaN becomes 0. The bounds are compared as doubles: INT64_MAX itself is none, so
-// 2^63 and more are caught by >=.
+// Drops the fraction and saturates; NaN becomes 0. The bounds are compared as doubles: INT64_MAX rounds to 2^63, so >=
+// catches 2^63 and above.
 static int64_t saturate(double value, int64_t least, int64_t most) {
   if (value != value) return 0;
   if (value >= (double)most) return most;
@@ -228,13 +231,13 @@ static int64_t saturate(double value, int64_t least, int64_t most) {
 static void floats_to_ints(const double *in, size_t count, tsr_dtype dst_dtype, int64_t *out) {
   const dtype_way *to = &ways[dst_dtype];
   if (dst_dtype == TSR_BOOL) {
-    for (size_t i = 0; i < count; i++) out[i] = in[i] != 0;  // NaN too is not 0
+    for (size_t i = 0; i < count; i++) out[i] = in[i] != 0;  // NaN is true
     return;
   }
   for (size_t i = 0; i < count; i++) out[i] = saturate(in[i], to->least, to->most);
 }
 
-// A block of integers, stored as `dst_dtype`.
+// Stores a block of integers as `dst_dtype`.
 static void store_ints(const int64_t *ints, size_t count, tsr_dtype dst_dtype, unsigned char *dst) {
   const dtype_way *to = &ways[dst_dtype];
   if (to->store_int) {
@@ -271,7 +274,7 @@ static void convert_block(tsr_dtype dst_dtype, unsigned char *dst, tsr_dtype src
   }
 }
 
-// --- Short ways: what models do most ---
+// --- Fast paths for the most common conversions ----------------------------------------------------------------------
 
 static void widen_to_f32(float (*widen)(uint16_t), const unsigned char *src, size_t count, unsigned char *dst) {
   for (size_t i = 0; i < count; i++) {
@@ -291,7 +294,8 @@ static void narrow_from_f32(uint16_t (*narrow_one)(float), const unsigned char *
   }
 }
 
-// True if the pair has a short way, which is then done. Bool to bool has none: it normalises.
+// Converts the elements and returns true if there is a fast path for these dtypes. Bool to bool has none, because it
+// normalises bytes other than 0 to 1.
 static bool convert_directly(tsr_dtype dst_dtype, unsigned char *dst, tsr_dtype src_dtype, const unsigned char *src,
                              size_t count) {
   if (dst_dtype == src_dtype && dst_dtype != TSR_BOOL) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Single elements of the narrow float types, on the host. tsr_convert (dtype.h) does arrays.
+// Conversions of single elements to and from f16 and bf16, on the host. tsr_convert (dtype.h) converts arrays.
 //
-// f16 and bf16 are held as their bits. To a narrower type: round to nearest, ties to even, in one step from the
-// type named; too large becomes infinity; NaN stays a (quiet) NaN with its sign. To a wider type: exact.
+// f16 and bf16 are represented by their bits. Conversions to a narrower type round to nearest, ties to even, once;
+// values that are too large become infinity; a NaN stays a quiet NaN with its sign. Conversions to a wider type are
+// exact.
 #ifndef TSRI_CONVERT_H
 #define TSRI_CONVERT_H
 
@@ -16,7 +17,8 @@ uint16_t tsri_f32_to_bf16(float value);
 uint16_t tsri_f64_to_f16(double value);
 uint16_t tsri_f64_to_bf16(double value);
 
-// Integers go to f16 and bf16 through a double that lost no rounding information.
+// Integers are converted through a double that keeps all information needed for rounding (see to_odd_double in
+// convert.c).
 uint16_t tsri_i64_to_f16(int64_t value);
 uint16_t tsri_i64_to_bf16(int64_t value);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is known of each element type; all of it comes from the list in <tessera/dtype.h>.
+// The properties of each element type, all taken from the list in <tessera/dtype.h>.
 #include <tessera/dtype.h>
 
 #include <string.h>
@@ -19,7 +19,7 @@ static const dtype_facts facts[TSR_DTYPE_COUNT] = {
 #undef TSRI_X
 };
 
-// Names for the message of tsr_dtype_parse; the first ", " is skipped there.
+// All names, for the message of tsr_dtype_parse, which skips the first ", ".
 static const char all_names[] =
 #define TSRI_X(name, lower, bytes, kind, text) ", " #lower
     TSR_DTYPES(TSRI_X)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Statuses' names and texts, and the per-thread last error.
+// Names and texts of statuses, and the last error of each thread.
 #include "core/error.h"
 
 #include <stdio.h>
@@ -47,7 +47,7 @@ void tsr_clear_error(void) {
   last_error.message[0] = 0;
 }
 
-// A message that was cut ends in "…", without half a UTF-8 character before it.
+// Ends a message that was cut off with "…", and removes a partial UTF-8 character before it.
 static void mark_cut(char *message) {
   size_t at = TSRI_ERROR_BYTES - 4;
   while (at > 0 && ((unsigned char)message[at] & 0xC0) == 0x80) at--;
@@ -55,7 +55,7 @@ static void mark_cut(char *message) {
 }
 
 tsr_status tsri_fail_va(tsr_status status, const char *place, const char *format, va_list args) {
-  char message[TSRI_ERROR_BYTES];  // not in place: `args` may point into the old message
+  char message[TSRI_ERROR_BYTES];  // a copy, because `args` may point into the old message
   int length = vsnprintf(message, sizeof message, format, args);
   if (length < 0) message[0] = 0;
   if (length >= (int)sizeof message) mark_cut(message);
@@ -65,7 +65,7 @@ tsr_status tsri_fail_va(tsr_status status, const char *place, const char *format
   return status;
 }
 
-// The message without the name of the operator in front of it ("mul: "), if it has one.
+// The message without the name of an operator ("mul: ") in front of it.
 static const char *after_name(const char *message) {
   size_t length = strspn(message, "abcdefghijklmnopqrstuvwxyz0123456789_");
   return length > 0 && strncmp(message + length, ": ", 2) == 0 ? message + length + 2 : message;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The per-thread last error, and the one macro that sets it.
+// The last error of each thread, and the macro that sets it.
 #ifndef TSRI_ERROR_H
 #define TSRI_ERROR_H
 
@@ -23,25 +23,25 @@
 #define TSRI_PRINTF(format_index, first_arg)
 #endif
 
-// Longest message kept; longer ones end in "…".
+// Size of the longest message, which ends in "…" if it was cut off.
 #define TSRI_ERROR_BYTES 2048
 
 // return TSRI_FAIL(TSR_ERR_SHAPE, "matmul: inner sizes differ, a is %s, b is %s", a, b);
-#if defined(__clang_analyzer__)  // it looks at one file at a time: tell it what comes back
+#if defined(__clang_analyzer__)  // it sees one file at a time, so tell it what is returned
 #define TSRI_FAIL(status, ...) (tsri_fail((status), TSRI_PLACE, __VA_ARGS__), (status))
 #else
 #define TSRI_FAIL(status, ...) tsri_fail((status), TSRI_PLACE, __VA_ARGS__)
 #endif
 
-// Stores message and place as this thread's last error and returns `status`. Arguments may point into the
-// present last error ("open: %s", tsr_last_error()).
+// Stores message and place as this thread's last error and returns `status`. Arguments may point into the present
+// message ("open: %s", tsr_last_error()).
 tsr_status tsri_fail(tsr_status status, const char *place, const char *format, ...) TSRI_PRINTF(3, 4);
 tsr_status tsri_fail_va(tsr_status status, const char *place, const char *format, va_list args) TSRI_PRINTF(3, 0);
 
-// For an operator composed of others: makes this thread's last error, which one of them raised, the error of `caller`. A mistake of
-// the caller ("mul: shapes differ") is renamed ("outer: shapes differ"); what memory or a device said ("opencl: …") keeps its own
-// prefix after the name. Returns `status`. Call it only after the operator's own inputs were found usable: a failed
-// input's message is passed on unchanged.
+// For an operator that calls other operators: makes this thread's last error, which one of those raised, an error of
+// `caller`. A mistake in the arguments ("mul: shapes differ") gets the caller's name instead ("outer: shapes differ");
+// an error of memory or a device ("opencl: …") gets the caller's name as an additional prefix. Returns `status`. Call
+// it only after the operator's own inputs have been checked: the message of a failed input is passed on unchanged.
 tsr_status tsri_fail_as(const char *caller, tsr_status status);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reading a file to its end, up to a limit.
+// Reads a stream to its end, up to a limit.
 #include "core/file.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Layouts and the views made of them.
+// Layouts and views.
 #include "core/layout.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "core/alloc.h"
 #include "core/error.h"
 
-// Row-major strides. Sizes of 0 count as 1, which keeps them defined and small.
+// Sets row-major strides. A size of 0 counts as 1, so that strides are defined and small.
 static void set_row_major(tsri_layout *layout) {
   int64_t stride = 1;
   for (int i = layout->shape.rank - 1; i >= 0; i--) {
@@ -68,7 +68,7 @@ void tsri_layout_span(const tsri_layout *layout, int64_t *out_low, int64_t *out_
 
 static int64_t magnitude(int64_t value) { return value < 0 ? -value : value; }
 
-// Axes in order of stride; each must step over all that the smaller ones reach.
+// Goes through the axes by increasing stride: each stride must be greater than the span of all axes before.
 bool tsri_layout_may_overlap(const tsri_layout *layout) {
   if (layout->count <= 1) return false;
   int order[TSR_MAX_RANK], used = 0;
@@ -99,7 +99,7 @@ tsr_status tsri_axis(const char *caller, int axis, int limit, int *out_axis) {
   return TSR_OK;
 }
 
-// Replaces the one size of -1 so that the element counts agree.
+// Replaces the size -1, if there is one, so that the element counts agree.
 static tsr_status infer_size(const tsri_layout *layout, tsr_shape *shape) {
   int unknown = -1;
   tsr_shape rest = *shape;
@@ -129,8 +129,8 @@ static tsr_status infer_size(const tsri_layout *layout, tsr_shape *shape) {
   return TSR_OK;
 }
 
-// Splits both shapes into groups of axes with equal products; a group can be re-cut without copying if its old axes
-// step evenly, that is each stride is the next one's times its size. `old` has no axes of size 1.
+// Splits both shapes into groups of axes with equal products. A group can be reshaped without a copy if each of its old
+// strides is the next stride times the next size. `old` has no axes of size 1.
 static bool restride(const tsri_layout *old, tsri_layout *view) {
   int old_at = 0, new_at = 0;
   const int64_t *old_dims = old->shape.dims, *new_dims = view->shape.dims;
@@ -152,7 +152,7 @@ static bool restride(const tsri_layout *old, tsri_layout *view) {
     old_at = old_end;
     new_at = new_end;
   }
-  for (; new_at < view->shape.rank; new_at++) view->strides[new_at] = 1;  // sizes of 1 that are left over
+  for (; new_at < view->shape.rank; new_at++) view->strides[new_at] = 1;  // remaining axes have size 1
   return true;
 }
 
@@ -211,7 +211,7 @@ static int64_t clamp(int64_t value, int64_t low, int64_t high) {
   return value < low ? low : value > high ? high : value;
 }
 
-// A position from the end becomes one from the start; TSR_END stays beyond it.
+// Converts a position that counts from the end. TSR_END stays beyond the end.
 static int64_t from_start(int64_t position, int64_t size) {
   return position < 0 ? (position < -size ? -1 : position + size) : position;
 }
@@ -240,13 +240,14 @@ tsr_status tsri_layout_slice(const tsri_layout *layout, int axis, int64_t start,
   view.count = 1;
   for (int i = 0; i < view.shape.rank; i++) view.count *= view.shape.dims[i];
   if (count > 0) view.offset += first * layout->strides[at];
-  // With one element or none the stride is never used, and step times stride might not fit.
+  // With at most one element the stride is not used, and step times stride might overflow.
   if (count > 1) view.strides[at] = layout->strides[at] * step;
   *out_view = view;
   return TSR_OK;
 }
 
-// Elements of the widest dtype, so that no dtype's bytes overflow: only expanding makes a view larger than its memory.
+// Limit for the elements of an expanded view, so that its size in bytes does not overflow for any dtype. Only expanding
+// makes a view larger than its memory.
 #define MOST_ELEMENTS (INT64_MAX / 8)
 
 tsr_status tsri_layout_expand(const tsri_layout *layout, tsr_shape shape, tsri_layout *out_view) {
@@ -315,7 +316,7 @@ tsr_status tsri_layout_unsqueeze(const tsri_layout *layout, int axis, tsri_layou
   memmove(view.shape.dims + at + 1, view.shape.dims + at, (size_t)(rank - at) * sizeof view.shape.dims[0]);
   memmove(view.strides + at + 1, view.strides + at, (size_t)(rank - at) * sizeof view.strides[0]);
   view.shape.dims[at] = 1;
-  // Any stride will do for one element; this one keeps a contiguous layout looking contiguous to others.
+  // An axis of one element may have any stride; this one keeps a contiguous layout contiguous for other libraries.
   view.strides[at] = at < rank ? layout->strides[at] * (layout->shape.dims[at] > 1 ? layout->shape.dims[at] : 1) : 1;
   view.shape.rank = rank + 1;
   *out_view = view;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The log: one level that every call site loads, and one lock under which lines are written one at a time.
+// The log: one level that every call reads, and a lock under which lines are written one at a time.
 #include "core/log.h"
 
 #include <errno.h>
@@ -14,13 +14,13 @@ enum { LINE_BYTES = 2048 };
 
 static atomic_int active_level = TSR_LOG_OFF;
 
-// The lock guards what follows it, and is held while a line is written.
+// Guards the variables below, and is held while a line is written.
 static tsri_mutex lock = TSRI_MUTEX_INIT;
 static bool is_set_by_code;
 static tsr_log_fn receiver;
 static void *receiver_user;
 
-// True while this thread is inside the receiver. What a receiver logs by calling back is dropped: the lock is taken.
+// True while this thread is inside the receiver. Lines that the receiver causes are dropped, because the lock is held.
 static TSRI_THREAD_LOCAL bool is_writing;
 
 static const char *const level_names[] = {
@@ -54,14 +54,14 @@ bool tsri_log_wants(tsr_log_level level) {
   return (int)level > TSR_LOG_OFF && (int)level <= atomic_load_explicit(&active_level, memory_order_relaxed);
 }
 
-// A line stays one line, and a text from outside cannot steer the terminal.
+// Replaces control characters: a message stays one line, and text from outside cannot control the terminal.
 static void blank_controls(char *line) {
   for (char *c = line; *c; c++) {
     if ((unsigned char)*c < 0x20 || *c == 0x7F) *c = ' ';
   }
 }
 
-// A line that was cut ends in "…", without half a UTF-8 character before it.
+// Ends a line that was cut off with "…", and removes a partial UTF-8 character before it.
 static void mark_cut(char *line) {
   size_t at = LINE_BYTES - 4;
   while (at > 0 && ((unsigned char)line[at] & 0xC0) == 0x80) at--;
@@ -70,7 +70,7 @@ static void mark_cut(char *line) {
 
 static void write_line(tsr_log_level level, const char *line) {
   tsri_mutex_lock(&lock);
-  if (tsri_log_wants(level)) {  // asked again: it may have been switched off while we waited
+  if (tsri_log_wants(level)) {  // check again: it may have been switched off while we waited for the lock
     is_writing = true;
     if (receiver) {
       receiver(level, line, receiver_user);
@@ -84,7 +84,7 @@ static void write_line(tsr_log_level level, const char *line) {
 
 void tsri_log(tsr_log_level level, const char *format, ...) {
   if (!tsri_log_wants(level) || is_writing) return;
-  int saved_errno = errno;  // logging a failure must not change what the caller sees of it
+  int saved_errno = errno;  // logging must not change the caller's errno
   char line[LINE_BYTES];
   va_list args;
   va_start(args, format);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reading the setting `native`.
+// Evaluates the setting `native`.
 #include "core/native.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reference counts, and the debug builds' ring of released objects.
+// Reference counts, and the ring of released objects in debug builds.
 #include "core/object.h"
 
 #include <string.h>
@@ -10,7 +10,8 @@
 #include "platform/platform.h"
 
 void *tsri_object_create(tsri_object_type type, size_t bytes) {
-  tsri_object *object = tsri_malloc(bytes);  // not calloc, which glibc does not serve from its per-thread cache
+  // Not calloc: glibc does not serve it from its per-thread cache.
+  tsri_object *object = tsri_malloc(bytes);
   if (!object) return NULL;
   memset(object, 0, bytes);
   atomic_init(&object->refs, 1);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What every counted object starts with, and how use after release is noticed.
+// The header of every reference-counted object, and the detection of use after release.
 //
-// Debug builds keep the last few hundred released objects aside, marked dead, so that a call given one can
-// answer TSR_ERR_RELEASED. Release builds free at once and check nothing.
+// Debug builds keep the last few hundred released objects, marked as dead, so that a call with one of them returns
+// TSR_ERR_RELEASED. Release builds free at once and do not check.
 #ifndef TSRI_OBJECT_H
 #define TSRI_OBJECT_H
 
@@ -22,24 +22,25 @@ typedef enum tsri_object_type {
   TSRI_OBJECT_CAPTURE = 0x43415054
 } tsri_object_type;
 
-// First member of every counted struct.
+// Must be the first member of every counted struct.
 typedef struct tsri_object {
   atomic_uint refs;
   tsri_object_type type;
 } tsri_object;
 
-// New zeroed memory of `bytes` with one reference; NULL when memory is out.
+// Allocates `bytes` of zeroed memory with one reference; NULL when host memory is out.
 void *tsri_object_create(tsri_object_type type, size_t bytes);
 
 void tsri_object_retain(tsri_object *object);
 
-// True when that was the last reference: the caller tears the object down and calls tsri_object_destroy.
+// Returns true if this was the last reference: the caller then frees the object's contents and calls
+// tsri_object_destroy.
 bool tsri_object_release(tsri_object *object);
 
 void tsri_object_destroy(tsri_object *object);
 
-// TSR_OK if `object` may be used as a `type`, else TSR_ERR_INVALID_ARGUMENT (NULL) or, in debug builds, TSR_ERR_RELEASED:
-// "reshape: tensor is NULL". `caller` and `noun` make the message.
+// TSR_OK if `object` is a live object of this type. Else TSR_ERR_INVALID_ARGUMENT (NULL; in debug builds also another
+// type) or, in debug builds, TSR_ERR_RELEASED. `caller` and `noun` are for the message: "reshape: tensor is NULL".
 tsr_status tsri_object_check(const void *object, tsri_object_type type, const char *caller, const char *noun);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Scopes: a stack per thread; each holds one reference to every tensor made while it was innermost.
+// Scopes: a stack per thread. Each scope holds one reference to every tensor created while it was the innermost one.
 //
-// A tensor knows its scope and its place there, so taking it out costs no search. Invariant: for each item,
-// item->scope is this scope and item->scope_index its place.
+// A tensor knows its scope and its index there, so removing it needs no search. Invariant: for each item, item->scope
+// is this scope and item->scope_index is its index.
 #include <tessera/scope.h>
 
 #include "core/alloc.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Shapes: making, checking, counting, printing; and the one place where broadcasting is defined.
+// Shapes: makes, checks, counts and formats them, and defines broadcasting.
 #include <tessera/shape.h>
 
 #include <stdio.h>
@@ -42,7 +42,7 @@ tsr_status tsri_shape_check(const char *caller, tsr_shape shape, int64_t *out_co
                      TSR_MAX_RANK);
   }
   char text[TSR_SHAPE_TEXT_BYTES];
-  int64_t extent = 1;  // sizes of 0 counted as 1, so that strides cannot overflow either
+  int64_t extent = 1;  // sizes of 0 count as 1, so that strides cannot overflow either
   bool is_empty = false;
   for (int i = 0; i < shape.rank; i++) {
     if (shape.dims[i] < 0) {
@@ -64,7 +64,7 @@ tsr_status tsr_shape_count(tsr_shape shape, int64_t *out_count) {
   return tsri_shape_check("shape_count", shape, out_count);
 }
 
-// Size of `shape` on axis `axis` of a result of `rank`: missing leading axes are 1.
+// Size of `shape` on axis `axis` of a result with `rank` axes: missing leading axes have size 1.
 static int64_t aligned_size(tsr_shape shape, int rank, int axis) {
   int number = axis - (rank - shape.rank);
   return number < 0 ? 1 : shape.dims[number];

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Strided copies: axes that step evenly on both sides are joined first, so that most copies become a few long runs.
+// Strided copies. Axes that can be traversed as one on both sides are joined first, so most copies become a few long
+// runs.
 #include "core/strided.h"
 
 #include <string.h>
 
-// The joined axes, outermost first; strides in bytes.
+// The joined axes, outermost first; strides are in bytes.
 typedef struct copy_plan {
   int rank;
   int64_t dims[TSR_MAX_RANK], dst[TSR_MAX_RANK], src[TSR_MAX_RANK];
@@ -37,7 +38,7 @@ static copy_plan plan_copy(const tsri_layout *dst, const tsri_layout *src, int64
     }                                                            \
     break;
 
-// Constant sizes let the compiler turn each memcpy into one move.
+// Constant sizes let the compiler turn each memcpy into a single move.
 static void copy_run(char *dst, int64_t dst_stride, const char *src, int64_t src_stride, int64_t count,
                      size_t element_bytes) {
   if (dst_stride == (int64_t)element_bytes && src_stride == dst_stride) {
@@ -57,8 +58,9 @@ static void copy_run(char *dst, int64_t dst_stride, const char *src, int64_t src
 
 // --- Transposing ----------------------------------------------------------------------------------------------------
 //
-// Where the destination runs along one axis and the source along another, squares of one cache line by as many rows go through a
-// small array: every line is read once and written once, whole, whatever the strides. Squares are taken in blocks that touch few pages.
+// Used if the destination is contiguous along one axis and the source along another. Copies squares, one cache line
+// wide and as many elements high, through a small array: so every cache line is read and written once, completely,
+// whatever the strides are. Squares are grouped into blocks that touch few pages.
 
 enum { LINE_BYTES = 64, BLOCK = 128 };
 
@@ -71,7 +73,7 @@ enum { LINE_BYTES = 64, BLOCK = 128 };
     }                                                                      \
     break;
 
-// rows: along the source's lines; cols: along the destination's. Both fit a line.
+// `rows` elements are contiguous in the source, `cols` elements in the destination. Both fit into a cache line.
 static void copy_square(char *to, int64_t to_row, const char *from, int64_t from_col, int64_t rows, int64_t cols,
                         size_t element_bytes) {
   unsigned char square[LINE_BYTES][LINE_BYTES];
@@ -104,7 +106,7 @@ static void copy_block(char *to, int64_t to_row, const char *from, int64_t from_
   }
 }
 
-// One plane: `row` is the axis along which the source's elements lie next to each other.
+// Transposes one plane; the source is contiguous along axis `row`.
 static void transpose_plane(const copy_plan *plan, int row, char *to, const char *from, size_t element_bytes) {
   int col = plan->rank - 1;
   int64_t bytes = (int64_t)element_bytes;
@@ -117,9 +119,9 @@ static void transpose_plane(const copy_plan *plan, int row, char *to, const char
   }
 }
 
-// The axis to transpose with the last one, or -1 where rows are the better way.
+// The axis to transpose with the last one, or -1 if copying runs is better.
 static int transposed_axis(const copy_plan *plan, int64_t element_bytes) {
-  enum { WORTH_IT = 8 };  // shorter sides leave squares mostly empty
+  enum { WORTH_IT = 8 };  // with shorter sides squares would be mostly empty
   int last = plan->rank - 1;
   if (plan->dst[last] != element_bytes || plan->src[last] == element_bytes || plan->dims[last] < WORTH_IT) return -1;
   for (int i = 0; i < last; i++) {
@@ -130,7 +132,7 @@ static int transposed_axis(const copy_plan *plan, int64_t element_bytes) {
 
 // --- All axes -------------------------------------------------------------------------------------------------------
 
-// Steps `index` over the axes before `end` except `skipped`; false after the last.
+// Advances `index` over the axes before `end` except `skipped`; false after the last index.
 static bool next_index(const copy_plan *plan, int end, int skipped, int64_t *index, char **to, const char **from) {
   for (int axis = end - 1; axis >= 0; axis--) {
     if (axis == skipped) continue;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Edit distance between short words. Longer ones than LONGEST are never near to anything.
-#include "suggest.h"  // beside this file, whoever compiles it
+// Edit distance between short words. A word longer than LONGEST is similar to none.
+#include "suggest.h"  // found beside this file, also when the command-line program compiles it
 
 #include <stdbool.h>
 #include <string.h>
@@ -40,7 +40,7 @@ static size_t distance(const char *a, size_t a_count, const char *b, size_t b_co
 
 static bool begins(const char *word, const char *text, size_t text_count) {
   for (size_t i = 0; i < text_count; i++) {
-    if (fold(word[i]) != fold(text[i])) return false;  // the word's final 0 differs too
+    if (fold(word[i]) != fold(text[i])) return false;  // also at the word's terminating 0
   }
   return true;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The life of a tensor: creation, failure, references, facts.
+// Tensors: creation, failure, references, properties.
 #include "core/tensor.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "core/error.h"
 #include "core/log.h"
 
-// Stands in where not even a failed tensor can be allocated.
+// Used when not even a failed tensor can be allocated.
 static tsr_tensor out_of_memory = {
     .object = {.refs = 1, .type = TSRI_OBJECT_TENSOR},
     .status = TSR_ERR_OUT_OF_MEMORY,
@@ -17,7 +17,7 @@ static tsr_tensor out_of_memory = {
     .is_static = true,
 };
 
-// Makes the failure of a failed tensor this thread's last error, where it was noticed.
+// Makes the failure stored in a failed tensor this thread's last error, with the place where it first occurred.
 static tsr_status repeat_failure(const tsr_tensor *tensor) {
   const char *place = tensor->message + strlen(tensor->message) + 1;
   return tsri_fail(tensor->status, place, "%s", tensor->message);
@@ -28,7 +28,7 @@ static tsr_tensor *fail_out_of_memory(void) {
   return &out_of_memory;
 }
 
-// This thread's last error as a failed tensor keeps it; NULL when host memory is out.
+// This thread's last error in the form that tsr_tensor.message has; NULL when host memory is out.
 static char *copy_last_error(void) {
   const char *message = tsr_last_error(), *place = tsr_last_error_place();
   size_t message_bytes = strlen(message) + 1, place_bytes = strlen(place) + 1;
@@ -114,7 +114,7 @@ tsr_tensor *tsr_retain(tsr_tensor *tensor) {
 void tsr_release(tsr_tensor *tensor) {
   if (!tensor) return;
   if (tsri_object_check(tensor, TSRI_OBJECT_TENSOR, "release", "tensor") != TSR_OK) {
-    tsri_log(TSR_LOG_ERROR, "%s", tsr_last_error());  // no status to return it by
+    tsri_log(TSR_LOG_ERROR, "%s", tsr_last_error());  // release has no status to return
     return;
   }
   if (tensor->is_static || !tsri_object_release(&tensor->object)) return;

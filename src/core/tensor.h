@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The tensor record: a layout over a buffer, or a failure. No device knowledge.
+// The tensor record: a layout over a value, or a failure. Knows nothing of devices.
 #ifndef TSRI_TENSOR_H
 #define TSRI_TENSOR_H
 
@@ -13,45 +13,47 @@
 
 struct tsr_tensor {
   tsri_object object;
-  tsr_status status;  // TSR_OK, or why it failed
-  char *message;      // of a failed tensor: the text, a 0, the place in the library where it failed, a 0; owned
+  tsr_status status;  // TSR_OK, or why the tensor failed
+  // Of a failed tensor: the message, a 0, the place in the library where it failed, a 0. Owned.
+  char *message;
   tsr_dtype dtype;
   tsri_layout layout;
   tsri_value *value;  // one reference; NULL in a failed tensor
-  tsr_scope *scope;   // that owns one reference, or NULL
+  tsr_scope *scope;   // the scope that owns one reference, or NULL
   size_t scope_index;
-  bool is_static;  // never freed: the one that says host memory is out
+  bool is_static;  // never freed: the tensor that reports that host memory is out
 };
 
-// A tensor over `value`, whose reference (that of tsri_value_init or tsri_value_hold) it takes, also when it fails. Given to the open scope.
+// Makes a tensor over `value` and adds it to the open scope. Takes over a reference made by tsri_value_init or
+// tsri_value_hold, also when it fails.
 tsr_tensor *tsri_tensor_of(tsri_value *value, tsr_dtype dtype, const tsri_layout *layout);
 
-// The same over elements that are there; takes the reference to `buffer`.
+// As tsri_tensor_of, over the elements in `buffer`; takes over the reference to it.
 tsr_tensor *tsri_tensor_create(tsr_buffer *buffer, tsr_dtype dtype, const tsri_layout *layout);
 
-// Where the elements of a usable tensor are; NULL while they have not been computed.
+// The buffer of a usable tensor; NULL while its elements have not been computed.
 static inline tsr_buffer *tsri_tensor_buffer(const tsr_tensor *tensor) { return tsri_value_buffer(tensor->value); }
 
-// Another layout over the same elements.
+// Makes a tensor with another layout over the same value.
 tsr_tensor *tsri_tensor_view(const tsr_tensor *tensor, const tsri_layout *layout);
 
-// A failed tensor with this thread's last error. Never NULL.
+// Makes a failed tensor with this thread's last error. Never NULL.
 tsr_tensor *tsri_tensor_fail(tsr_status status);
 
-// The result of the operator `caller`, which is composed of others: returned as it is, or, if it failed, exchanged for a failed
-// tensor whose message carries the caller's name (tsri_fail_as).
+// For the result of operator `caller`, which calls other operators: returns `result`, or, if that failed, a failed
+// tensor whose message has the caller's name (tsri_fail_as).
 tsr_tensor *tsri_tensor_named(const char *caller, tsr_tensor *result);
 
-// TSR_OK if `tensor` can be used, else why not, with `caller` in the message where it is NULL or released; the
-// message of a failed tensor is passed on as it is.
+// TSR_OK if `tensor` is usable. Else the reason, with `caller` in the message if the tensor is NULL or released; the
+// message of a failed tensor is passed on unchanged.
 tsr_status tsri_tensor_check(const char *caller, const tsr_tensor *tensor);
 
-// The same without a message.
+// As tsri_tensor_check, without setting the last error.
 static inline bool tsri_tensor_is_usable(const tsr_tensor *tensor) {
   return tensor && tensor->object.type == TSRI_OBJECT_TENSOR && tensor->status == TSR_OK;
 }
 
-// Scope bookkeeping: false when host memory is out.
+// Adds a tensor to the innermost scope (false when host memory is out), and removes it from its scope.
 bool tsri_scope_adopt(tsr_tensor *tensor);
 void tsri_scope_disown(tsr_tensor *tensor);
 

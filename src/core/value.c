@@ -60,8 +60,8 @@ tsri_value *tsri_value_hold(tsri_value *value) {
 
 void tsri_value_let_go(tsri_value *value) {
   if (!value) return;
-  // The only tensor: no other thread can assign to it any more. An assignment that another tensor recorded is seen, since
-  // its release came before the count that is read here.
+  // Fast path: this is the only tensor, so no other thread can assign to the value any more. An assignment that was
+  // recorded through another tensor is visible here, because that tensor was released before `refs` was read.
   bool is_only = atomic_load_explicit(&value->refs, memory_order_acquire) >> 32 == 1;
   if (is_only && !tsri_value_is_assigned(value)) {
     give_up(value, TENSOR_REF + 1);

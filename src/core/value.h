@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What tensors are views of: elements in a buffer, or a recorded operator that will compute them.
+// Values: what tensors are views of. The elements are in a buffer, or a recorded operator will compute them.
 #ifndef TSRI_VALUE_H
 #define TSRI_VALUE_H
 
@@ -8,44 +8,51 @@
 #include <stdint.h>
 #include <tessera/buffer.h>
 
-// Counted. The graph's nodes begin with one; others are plain.
+// Reference-counted. The graph's nodes begin with one (graph/node.h); all others are plain elements in a buffer.
 typedef struct tsri_value {
-  atomic_uint_fast64_t refs;                  // all references; in the upper half those of them that tensors hold
-  _Atomic(tsr_buffer *) buffer;               // one reference; NULL while pending. Set once, under the graph's lock.
+  // Lower half: all references. Upper half: how many of them tensors hold.
+  atomic_uint_fast64_t refs;
+  // One reference; NULL while pending. Set once, with the graph's lock held.
+  _Atomic(tsr_buffer *) buffer;
   tsr_device *device;                         // one reference
-  void (*destroy)(struct tsri_value *value);  // when the last reference goes; frees all of it
+  void (*destroy)(struct tsri_value *value);  // frees the value when the last reference is released
 
-  // Assignments (graph/assign.h): recorded writes to elements that are, or will be, in `buffer`.
-  _Atomic(struct tsri_value *)
-      latest;  // the last one that is pending, whose result tensors of this value see; one reference, or NULL
-  struct tsri_value *successor;  // the next one that is pending, which overwrites this result; under the graph's lock
-  struct tsri_value *storage;    // of an assignment: the value that tensors hold; one reference. Of others NULL.
+  // Assignments (graph/assign.h): recorded writes to the elements in `buffer`.
+  // The last pending assignment, whose result tensors of this value see. One reference; NULL: none is pending.
+  _Atomic(struct tsri_value *) latest;
+  // The next pending assignment, which overwrites these elements. Guarded by the graph's lock.
+  struct tsri_value *successor;
+  // Of an assignment: the value that is written to; one reference. NULL for other values.
+  struct tsri_value *storage;
 } tsri_value;
 
-// A value with one reference, which may be a tensor's. Takes the reference to `buffer` (NULL: pending), and one to `device`.
+// Initialises a value with one reference, which may be a tensor's. Takes over the reference to `buffer` (NULL: pending)
+// and adds one to `device`.
 void tsri_value_init(tsri_value *value, tsr_buffer *buffer, tsr_device *device, void (*destroy)(tsri_value *value));
 
-// A value that is there: takes the reference to `buffer`, also when it fails. NULL when host memory is out.
+// Makes a value of the elements in `buffer`. Takes over the reference to it, also on failure. NULL when host memory is
+// out.
 tsri_value *tsri_value_create(tsr_buffer *buffer);
 
 tsri_value *tsri_value_retain(tsri_value *value);
 void tsri_value_release(tsri_value *value);  // takes NULL
 
-// The same for references that tensors hold. When the last of those goes, nobody can see what a pending assignment would write: its
-// reference is given up as well.
+// As tsri_value_retain and tsri_value_release, for references that tensors hold. When the last tensor is released,
+// nobody can see the result of a pending assignment any more, so the value also releases its latest assignment.
 tsri_value *tsri_value_hold(tsri_value *value);
 void tsri_value_let_go(tsri_value *value);  // takes NULL
 
-// For who knows of a value without having a reference: takes one, or is false if the last one has gone already. Something
-// must keep the value from being freed meanwhile.
+// For a caller that knows a value without having a reference: takes one and returns true, or returns false if the last
+// reference was released already. The caller must ensure that the value is not freed meanwhile, by a lock that freeing
+// it takes.
 bool tsri_value_retain_living(tsri_value *value);
 
-// NULL while pending.
+// The buffer with the elements; NULL while pending.
 static inline tsr_buffer *tsri_value_buffer(const tsri_value *value) {
   return atomic_load_explicit(&((tsri_value *)value)->buffer, memory_order_acquire);
 }
 
-// Whether what tensors of the value see is still to be written by an assignment.
+// Whether a pending assignment will still change what tensors of the value see.
 static inline bool tsri_value_is_assigned(const tsri_value *value) {
   return atomic_load_explicit(&((tsri_value *)value)->latest, memory_order_acquire) != NULL;
 }

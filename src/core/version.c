@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The version as text, put together from the numbers in <tessera/version.h>.
+// The version as text, made of the numbers in <tessera/version.h>.
 #include <tessera/version.h>
 
 #define TEXT_OF(x)                  #x

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Memory for machine code on POSIX systems: a private mapping that mprotect turns from writable to executable.
+// Memory for machine code on POSIX systems: a private mapping that mprotect changes from writable to executable.
 //
-// A system that allows no executable memory refuses in mprotect (SELinux without execmem, PR_SET_MDWE), not in mmap.
+// A system that forbids executable memory (SELinux without execmem, PR_SET_MDWE) refuses in mprotect, not in mmap.
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>

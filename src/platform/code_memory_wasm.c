@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// WebAssembly modules cannot add code to themselves.
+// A WebAssembly module cannot add code to itself.
 #include "platform/code_memory.h"
 
 void tsri_code_memory_forbid(bool is_forbidden) { (void)is_forbidden; }

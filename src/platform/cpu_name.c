@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A processor's name without the words that say nothing: trade marks, "CPU", the clock, the core count.
+// Shortens a processor's name: removes trade marks, "CPU", the clock frequency and the core count.
 #include <stdio.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@ typedef struct word {
   size_t length;
 } word;
 
-// The next run of characters other than spaces; its length is 0 at the end.
+// The next word, up to a space; its length is 0 at the end.
 static word next_word(const char **at) {
   *at += strspn(*at, " \t\n");
   word found = {*at, strcspn(*at, " \t\n")};
@@ -27,7 +27,7 @@ static bool ends_with(word w, const char *tail) {
   return w.length > length && memcmp(w.text + w.length - length, tail, length) == 0;
 }
 
-// From such a word on there are only the clock or a built-in GPU.
+// After such a word come only the clock frequency or the name of an integrated GPU.
 static bool ends_the_name(word w) { return is_word(w, "@") || is_word(w, "with") || is_word(w, "w/"); }
 
 static bool is_filler(word w) { return is_word(w, "CPU") || is_word(w, "Processor") || ends_with(w, "-Core"); }
@@ -40,7 +40,7 @@ static size_t mark_length(const char *at) {
   return 0;
 }
 
-// Appends the word without its trade marks; what does not fit is dropped.
+// Appends the word without its trade marks. Characters that do not fit are dropped.
 static size_t append_word(char *name, size_t name_bytes, size_t used, word w) {
   size_t start = used;
   for (size_t i = 0; i < w.length;) {

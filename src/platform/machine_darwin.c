@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The machine's size on macOS. There are no containers to respect; the kernel answers by name.
+// The machine's size on macOS, from sysctl. macOS has no containers with limits of their own.
 #include <mach/mach.h>
 #include <stdio.h>
 #include <sys/sysctl.h>
@@ -21,7 +21,7 @@ int tsri_cpu_count(void) {
   return count > 0 ? count : 1;
 }
 
-// Pages that are free or can be taken without writing anything out.
+// Pages that are free, or can be reused without writing them to disk.
 static uint64_t free_pages(void) {
   vm_statistics64_data_t statistics = {0};
   mach_msg_type_number_t count = HOST_VM_INFO64_COUNT;

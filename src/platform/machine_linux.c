@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The machine's size on Linux, as this process may use it: /proc for the hardware, control groups (v2, and v1 where a
-// system still has it) for what a container leaves of it.
+// The machine's size on Linux, as far as this process may use it: /proc for the hardware, control groups (v2, and v1 on
+// older systems) for the limits of a container.
 //
-// A limit holds for all groups below the one it is set on, so every level from the process's own group to the root
-// is read. Inside a container the path in /proc/self/cgroup may be the host's, which is not mounted: its levels are
-// then missing and the walk ends at the mount's root, which is the container's own group.
+// A limit applies to all groups below the one it is set on, so every level from the process's own group to the root is
+// read. Inside a container the path in /proc/self/cgroup may be the host's, which is not mounted: its levels are then
+// missing, and the walk ends at the root of the mount, which is the container's own group.
 #include "platform/machine_linux.h"
 
 #include <sched.h>
@@ -18,9 +18,9 @@
 
 enum { PATH_BYTES = 4096, TEXT_BYTES = 16384 };
 
-// --- Reading small files ---
+// --- Reading small files ---------------------------------------------------------------------------------------------
 
-// Reads the start of root + path into `text`, ended by 0. False if it cannot be read.
+// Reads the start of the file root + path into `text`, terminated by 0. False if it cannot be read.
 static bool read_text(const char *root, const char *path, char *text, size_t text_bytes) {
   char full[PATH_BYTES];
   int length = snprintf(full, sizeof full, "%s%s", root, path);
@@ -34,7 +34,7 @@ static bool read_text(const char *root, const char *path, char *text, size_t tex
   return is_read;
 }
 
-// Digits only: "max", "-1" and an empty text are no numbers. Those too large become UINT64_MAX.
+// Parses digits only: "max", "-1" and an empty text are not numbers. Numbers that are too large become UINT64_MAX.
 static bool parse_u64(const char *text, const char **out_end, uint64_t *out_value) {
   if (*text < '0' || *text > '9') return false;
   char *end = NULL;
@@ -45,7 +45,7 @@ static bool parse_u64(const char *text, const char **out_end, uint64_t *out_valu
 
 static const char *skip_blanks(const char *text) { return text + strspn(text, " \t"); }
 
-// The number in the file `folder`/`name`.
+// Reads the number in the file `folder`/`name`.
 static bool read_number(const char *root, const char *folder, const char *name, uint64_t *out_value) {
   char path[PATH_BYTES], text[64];
   int length = snprintf(path, sizeof path, "%s/%s", folder, name);
@@ -53,7 +53,7 @@ static bool read_number(const char *root, const char *folder, const char *name, 
   return read_text(root, path, text, sizeof text) && parse_u64(skip_blanks(text), NULL, out_value);
 }
 
-// What stands behind `key` where a line begins with it, else NULL.
+// The text after `key` in the line that begins with it, or NULL.
 static const char *after_key(const char *text, const char *key) {
   size_t length = strlen(key);
   for (const char *line = text; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
@@ -67,18 +67,18 @@ static bool number_after_key(const char *text, const char *key, uint64_t *out_va
   return at && parse_u64(at, NULL, out_value);
 }
 
-// --- Control groups ---
+// --- Control groups --------------------------------------------------------------------------------------------------
 
-// One way a controller may be mounted: its line in /proc/self/cgroup and the folder below which its groups lie.
+// One way in which a controller may be mounted: its name in /proc/self/cgroup, and the folder of its groups.
 typedef struct hierarchy {
   const char *controller;  // "" for v2
   const char *mount;
 } hierarchy;
 
-// Called with the folder of each group from the process's own to the root.
+// Called with the folder of each group, from the process's own up to the root.
 typedef void (*visit_group)(const char *root, const char *folder, void *user);
 
-// Whether a line "3:cpu,cpuacct:/path" is the controller's. `list` starts after the first colon and ends at the next.
+// Whether a line "3:cpu,cpuacct:/path" belongs to the controller. `list` is the text between the two colons.
 static bool list_has(const char *list, const char *list_end, const char *controller) {
   size_t length = strlen(controller);
   if (length == 0) return list == list_end;
@@ -90,7 +90,7 @@ static bool list_has(const char *list, const char *list_end, const char *control
   return false;
 }
 
-// The path on a line of /proc/self/cgroup if it is the controller's, else NULL.
+// The path in a line of /proc/self/cgroup if the line belongs to the controller, else NULL.
 static const char *line_path(const char *line, const char *controller) {
   size_t line_length = strcspn(line, "\n");
   const char *list = memchr(line, ':', line_length);
@@ -100,8 +100,8 @@ static const char *line_path(const char *line, const char *controller) {
   return list_end && list_has(list, list_end, controller) ? list_end + 1 : NULL;
 }
 
-// Copies the process's path in the controller's hierarchy ("/user.slice/a"). A path that climbs out of the mount
-// ("/../x": the group lies outside of our name space) is taken as its root.
+// Copies the process's path in the controller's hierarchy ("/user.slice/a"). A path that leaves the mount ("/../x": the
+// group is outside of our namespace) is replaced by its root.
 static bool group_path(const char *groups, const char *controller, char *path, size_t path_bytes) {
   for (const char *line = groups; *line; line += strcspn(line, "\n"), line += *line == '\n') {
     const char *found = line_path(line, controller);
@@ -136,7 +136,7 @@ static void each_group_of(const char *root, const hierarchy *list, size_t count,
   for (size_t i = 0; i < count; i++) each_group(root, groups, &list[i], visit, user);
 }
 
-// --- Processors ---
+// --- Processors ------------------------------------------------------------------------------------------------------
 
 static const hierarchy cpu_hierarchies[] = {
     {"", "/sys/fs/cgroup"},
@@ -172,7 +172,7 @@ int tsri_linux_cpu_count(const char *root, int affinity_count) {
   return (int)count;
 }
 
-// The kernel refuses a set smaller than its own, so the set grows until it fits.
+// The kernel refuses a set smaller than its own, so try larger sets until it accepts one.
 static int affinity_count(void) {
   for (int cpus = CPU_SETSIZE; cpus <= 1 << 20; cpus *= 2) {
     cpu_set_t *set = CPU_ALLOC((size_t)cpus);
@@ -196,8 +196,8 @@ void tsri_prefer_large_pages(void *memory, size_t bytes) {
 
 int tsri_cpu_count(void) { return tsri_linux_cpu_count("", affinity_count()); }
 
-// Keys by architecture: x86, Raspberry Pi and other boards, older ARM, MIPS, POWER, RISC-V. "cpu" must be the whole
-// key: "cpu MHz" is another.
+// The keys differ by architecture: x86, Raspberry Pi and other boards, older ARM, MIPS, POWER, RISC-V. "cpu" must be
+// the whole key: "cpu MHz" is another one.
 static const char *cpu_words(const char *text) {
   static const char *const keys[] = {"model name", "Model", "Hardware", "cpu model", "cpu", "uarch"};
   for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
@@ -221,7 +221,7 @@ void tsri_linux_cpu_name(const char *root, char *name, size_t name_bytes) {
 
 void tsri_cpu_name(char *name, size_t name_bytes) { tsri_linux_cpu_name("", name, name_bytes); }
 
-// --- Memory ---
+// --- Memory ----------------------------------------------------------------------------------------------------------
 
 static const hierarchy memory_hierarchies[] = {
     {"", "/sys/fs/cgroup"},
@@ -232,7 +232,8 @@ typedef struct memory_size {
   uint64_t total, free;
 } memory_size;
 
-// Page cache that nobody used lately counts as use but is given back before anything fails.
+// Page cache that has not been used recently counts as used memory, but the kernel reclaims it before an allocation
+// fails.
 static uint64_t reclaimable_bytes(const char *root, const char *folder) {
   char path[PATH_BYTES], text[TEXT_BYTES];
   int length = snprintf(path, sizeof path, "%s/memory.stat", folder);
@@ -261,7 +262,7 @@ static void limit_memory(const char *root, const char *folder, void *user) {
 
 static uint64_t kib_to_bytes(uint64_t kib) { return kib > UINT64_MAX / 1024 ? UINT64_MAX : kib * 1024; }
 
-// Kernels before 3.14 have no MemAvailable; what is free at the least is then the answer.
+// Kernels before 3.14 have no MemAvailable; use MemFree, a lower bound.
 static bool read_meminfo(const char *root, memory_size *out_size) {
   char text[TEXT_BYTES];
   uint64_t total = 0, available = 0;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Work on several threads. One pool of worker threads serves the whole process, whatever the number of devices and callers.
+// Runs work on several threads. One pool of worker threads serves the whole process, whatever the number of devices and
+// callers.
 //
-// Workers are created when a call first needs them. An idle worker spins for at most 20 microseconds, then it sleeps in the system.
+// Workers are created when a call first needs them. An idle worker spins for at most 20 microseconds, then it sleeps.
 #ifndef TSRI_PARALLEL_H
 #define TSRI_PARALLEL_H
 
@@ -9,23 +10,23 @@ enum { TSRI_MOST_PARTS = 4096 };
 
 typedef void (*tsri_part)(void *user, int part);
 
-// Calls `run(user, part)` once for each part from 0 to `parts` - 1 (at most TSRI_MOST_PARTS) and returns when all have returned.
-// Several parts for each thread even out threads that are held up.
+// Calls `run(user, part)` once for each part from 0 to `parts` - 1 (at most TSRI_MOST_PARTS) and returns when all have
+// returned. Use several parts per thread, so that a delayed thread delays the call less.
 //
-// At most `threads` threads work on it, the caller among them. The caller begins with part 0 and goes on with every part that no
-// worker has begun, so a late worker holds nobody up and a call without workers still does everything. Each thread begins with a
-// share of its own, so that repeated calls find the same data in a core's cache. Which thread runs a part, and how many threads
-// there are, must not change the result.
+// At most `threads` threads work on it, including the caller. The caller begins with part 0 and continues with every
+// part that no worker has begun, so a late worker delays nobody, and a call without workers still does everything. Each
+// thread begins with its own share of the parts, so that repeated calls find the same data in a core's cache. The
+// result must not depend on which thread runs a part, or on the number of threads.
 //
-// Workers that other calls use are not waited for: calls at the same time share the cores of the machine (or `threads` threads if
-// that is more), and one that finds them all in use runs alone. Where the system refuses a thread, the call uses fewer and the pool
-// tries again a second later. It never prints, exits or fails.
+// The call does not wait for workers that other calls use: simultaneous calls share the cores of the machine (or
+// `threads` threads if that is more), and a call that finds all of them in use runs alone. If the system refuses to
+// create a thread, the call uses fewer, and the pool tries again a second later. It never prints, exits or fails.
 //
 // Threads:   any thread, also from inside a part.
 // fork():    the child creates workers of its own when it needs them, if no other thread of the parent was inside a call.
 void tsri_parallel(int threads, int parts, tsri_part run, void *user);
 
-// Worker threads of this process.
+// Number of worker threads of this process.
 int tsri_parallel_workers(void);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The pool of worker threads on POSIX systems.
 //
-// A worker's state says who may touch its record:
+// A worker's state tells who may access its record:
 //
 //   FREE -> RESERVED    a caller takes the worker and writes `job` and `order`
 //   RESERVED -> ASSIGNED  the caller is ready; the worker is woken if it sleeps
@@ -25,8 +25,8 @@ enum {
   MOST_WORKERS = 1023,
   CACHE_LINE = 64,
   STACK_BYTES = 1 << 20,
-  SPIN_NS = 20 * 1000,            // about what the system takes to wake a thread
-  RETRY_NS = 1000 * 1000 * 1000,  // between attempts to create a thread that the system refused
+  SPIN_NS = 20 * 1000,            // about the time the system needs to wake a thread
+  RETRY_NS = 1000 * 1000 * 1000,  // time between attempts to create a thread that the system refused
   WORD_BITS = 64,
 };
 
@@ -39,15 +39,16 @@ typedef struct job {
   void *user;
   int parts, helper_count;
   worker *helpers[MOST_WORKERS];
-  _Atomic uint64_t claimed[TSRI_MOST_PARTS / WORD_BITS];  // a bit for each part that has a thread
+  _Atomic uint64_t claimed[TSRI_MOST_PARTS / WORD_BITS];  // bit i: some thread has taken part i
 } job;
 
 struct worker {
   _Alignas(CACHE_LINE) atomic_int state;
-  atomic_int
-      sleepers;  // on `changed`: the worker, the caller that waits for it, or both for the moment in which one leaves
+  // Threads that wait on `changed`: the worker, the caller that waits for it, or for a moment both, while one of them
+  // leaves.
+  atomic_int sleepers;
   job *job;
-  int order;  // among the job's threads, the caller being 0
+  int order;  // number among the job's threads; the caller is 0
   pthread_t thread;
   pthread_mutex_t lock;
   pthread_cond_t changed;
@@ -56,9 +57,9 @@ struct worker {
 static struct {
   worker workers[MOST_WORKERS];
   atomic_int worker_count;
-  atomic_int active;      // callers and their helpers
-  atomic_int core_count;  // 0: not asked yet
-  pthread_mutex_t lock;   // for creating workers
+  atomic_int active;      // callers and the workers that help them, in all calls
+  atomic_int core_count;  // 0: not determined yet
+  pthread_mutex_t lock;   // held while a worker is created
   bool handles_fork;
   bool is_closed;
   uint64_t retry_at_ns;
@@ -87,12 +88,13 @@ static int core_count(void) {
   return cores;
 }
 
-// With more threads than cores, a thread that spins keeps the one it waits for from running.
+// If there are more threads than cores, a spinning thread may keep the thread it waits for from running.
 static bool may_spin(void) { return atomic_load_explicit(&pool.worker_count, memory_order_relaxed) < core_count(); }
 
 static void sleep_until(worker *w, bool (*is_over)(int state)) {
   pthread_mutex_lock(&w->lock);
-  // Here `sleepers` is changed before `state` is read, in wake() it is read after `state` was changed: one of the two sees the other.
+  // This increments `sleepers` before it reads `state`; wake() reads `sleepers` after `state` was changed. So at least
+  // one of the two sees the other's change.
   atomic_fetch_add(&w->sleepers, 1);
   while (!is_over(atomic_load(&w->state))) pthread_cond_wait(&w->changed, &w->lock);
   atomic_fetch_sub(&w->sleepers, 1);
@@ -100,7 +102,7 @@ static void sleep_until(worker *w, bool (*is_over)(int state)) {
 }
 
 static void await(worker *w, bool (*is_over)(int state)) {
-  enum { LOOKS = 16 };  // between two looks at the clock
+  enum { LOOKS = 16 };  // checks of the state between two readings of the clock
   if (may_spin()) {
     uint64_t end = tsri_clock_ns() + SPIN_NS;
     do {
@@ -113,7 +115,8 @@ static void await(worker *w, bool (*is_over)(int state)) {
   sleep_until(w, is_over);
 }
 
-// After a change of state: wakes the one who waits for it. The other, if it still counts as a sleeper, has been woken already.
+// Call after a change of state: wakes the thread that waits for it. If another thread still counts as a sleeper, it has
+// been woken already.
 static void wake(worker *w) {
   if (atomic_load(&w->sleepers) == 0) return;
   pthread_mutex_lock(&w->lock);  // waits until the sleeper is inside pthread_cond_wait
@@ -132,13 +135,14 @@ static bool claim(job *j, int part) {
   return (atomic_fetch_or_explicit(word, bit, memory_order_relaxed) & bit) == 0;
 }
 
-// Each thread wakes the next two of a tree: waking a thread takes some microseconds, too long for one to wake all.
+// Threads are woken along a binary tree, each by the one above it: waking takes some microseconds, too long for one
+// thread to wake all.
 static void wake_next(const job *j, int order) {
   for (int next = 2 * order + 1; next <= 2 * order + 2 && next <= j->helper_count; next++) wake(j->helpers[next - 1]);
 }
 
-// Each thread has a share of the parts, which it takes from first to last. Then it helps the others, from last to first: the same
-// parts come to the same thread in repeated calls, and find their data in its core's cache.
+// Each thread first runs its own share of the parts, from first to last, then helps with the other shares, from last to
+// first. So repeated calls run a part mostly on the same thread and find its data in that core's cache.
 static void take_parts(job *j, int order) {
   int threads = j->helper_count + 1;
   for (int i = 0; i < threads; i++) {
@@ -174,8 +178,8 @@ static void init_worker(worker *w) {
   pthread_cond_init(&w->changed, NULL);
 }
 
-// A child of fork() has a copy of the records and none of the threads. Locks may have been held by threads that are gone, so
-// they are initialised again.
+// A child of fork() has a copy of the records but none of the threads. A lock may have been held by a thread that does
+// not exist in the child, so it is initialised again.
 static void before_fork(void) { pthread_mutex_lock(&pool.lock); }
 
 static void after_fork_in_parent(void) { pthread_mutex_unlock(&pool.lock); }
@@ -187,7 +191,8 @@ static void after_fork_in_child(void) {
   pool.retry_at_ns = 0;
 }
 
-// The program's signal handlers run on the program's threads. A small stack: many threads are to fit where address space is limited.
+// Signals are blocked, so that the program's signal handlers run on the program's own threads. The stack is small, so
+// that many threads fit where address space is limited.
 static bool create_thread(worker *w) {
   sigset_t all, before;
   pthread_attr_t attr;
@@ -211,7 +216,8 @@ static bool may_create(void) {
   return pool.handles_fork && (pool.retry_at_ns == 0 || tsri_clock_ns() >= pool.retry_at_ns);
 }
 
-// Creates worker `index` unless another thread did. False: the system refused, or there are enough.
+// Creates worker `index` unless another thread has done so. False if the system refuses, or there are MOST_WORKERS
+// already.
 static bool create_worker(int index) {
   if (index >= MOST_WORKERS) return false;
   pthread_mutex_lock(&pool.lock);
@@ -226,8 +232,8 @@ static bool create_worker(int index) {
   return is_there;
 }
 
-// Runs when the library is unloaded and when the process ends. A worker in the middle of a part is left alone: the process ends
-// without waiting for a long kernel.
+// Called when the library is unloaded and when the process ends. Does not wait for a worker that is running a part, so
+// that the process can end during a long kernel.
 __attribute__((destructor)) static void stop_workers(void) {
   pthread_mutex_lock(&pool.lock);
   pool.is_closed = true;
@@ -243,7 +249,8 @@ __attribute__((destructor)) static void stop_workers(void) {
 
 // --- The call -----------------------------------------------------------------------------------------------------------
 
-// Counts the caller as active, and as many helpers as there are cores left for; returns their number.
+// Counts the caller and its helpers as active. Returns the number of helpers: as many as there are unused cores, at
+// most threads - 1.
 static int admit(int threads) {
   int limit = threads > core_count() ? threads : core_count();
   int active = atomic_load(&pool.active), helpers = 0;
@@ -290,7 +297,7 @@ void tsri_parallel(int threads, int parts, tsri_part run, void *user) {
 
   int admitted = admit(threads);
   assign(&j, admitted);
-  // Last to first: by the time a worker begins and wakes the next ones of the tree, those are assigned.
+  // Assigned from last to first, so that a worker which begins finds the workers that it wakes assigned.
   for (int i = j.helper_count - 1; i >= 0; i--) atomic_store(&j.helpers[i]->state, ASSIGNED);
   wake_next(&j, 0);
   take_parts(&j, 0);

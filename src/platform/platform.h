@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What differs between operating systems: locks, clock, shared libraries, the machine's size. One
-// implementation file per system, chosen by the build; the lowest layer, which includes nothing of ours.
+// Everything that differs between operating systems: locks, threads that end, the clock, shared libraries, the
+// machine's size. One implementation file per system, chosen by the build. This is the lowest layer: it includes no
+// other header of ours.
 #ifndef TSRI_PLATFORM_H
 #define TSRI_PLATFORM_H
 
@@ -29,9 +30,10 @@ void tsri_mutex_deinit(tsri_mutex *mutex);
 void tsri_mutex_lock(tsri_mutex *mutex);
 void tsri_mutex_unlock(tsri_mutex *mutex);
 
-// What to release when a thread ends without having done so itself. Zero-initialised but for `release`, and static.
+// A function to call when a thread ends while it still holds something. Must be static, and zero-initialised except for
+// `release`.
 typedef struct tsri_thread_end {
-  void (*release)(void);  // called on the thread that ends; its thread-local variables still have their values
+  void (*release)(void);  // called on the ending thread, whose thread-local variables are still valid
 #if !defined(_WIN32) && !defined(__wasm__)
   pthread_key_t key;
   bool has_key;
@@ -39,15 +41,16 @@ typedef struct tsri_thread_end {
 #endif
 } tsri_thread_end;
 
-// Whether `end->release` is to be called when the calling thread ends; at first it is not. The thread that runs main() does not end in this
-// sense: the process does. Without effect where the system has no more keys for this, or the module has one thread only.
+// Sets whether `end->release` is called when the calling thread ends; initially it is not. It is not called for the
+// thread that runs main(), since the process ends with it. Has no effect if the system has no more thread-specific
+// keys, or on WebAssembly, which has one thread.
 void tsri_thread_end_set(tsri_thread_end *end, bool is_wanted);
 
-// Monotonic time.
+// Monotonic time in nanoseconds.
 uint64_t tsri_clock_ns(void);
 void tsri_sleep_ns(uint64_t ns);
 
-// Shared libraries. `*out_reason` (its memory the caller's array of `reason_bytes`) is the loader's own text on failure.
+// Shared libraries. If opening one fails, `reason` gets the loader's message, cut to `reason_bytes`.
 typedef struct tsri_library tsri_library;
 tsri_library *tsri_library_open(const char *name, char *reason, size_t reason_bytes);
 void *tsri_library_symbol(tsri_library *library, const char *name);
@@ -55,18 +58,18 @@ void tsri_library_close(tsri_library *library);
 extern const char *const tsri_library_suffix;  // ".so", ".dylib", ".dll"
 extern const char tsri_path_list_separator;    // ':' or ';'
 
-// Calls `visit` with each file name in `folder`, in no order. False if the folder cannot be read.
+// Calls `visit` with the name of each entry in `folder`, in no particular order. False if the folder cannot be read.
 bool tsri_folder_each(const char *folder, void (*visit)(const char *name, void *user), void *user);
 
-// The processor's own words, such as "Intel(R) Xeon(R) Platinum 8375C CPU @ 2.90GHz"; empty if unknown.
+// The processor's name as it reports it, such as "Intel(R) Xeon(R) Platinum 8375C CPU @ 2.90GHz"; empty if unknown.
 void tsri_cpu_name(char *name, size_t name_bytes);
-// The same for display, without trade marks, clock and filler: "Intel Xeon Platinum 8375C". `name` is not `full`.
+// Shortens such a name for display: "Intel Xeon Platinum 8375C". `name` and `full` must not overlap.
 void tsri_cpu_short_name(const char *full, char *name, size_t name_bytes);
-// Cores this process may use: affinity and container quota respected. At least 1.
+// Number of cores this process may use, within its affinity and container quota. At least 1.
 int tsri_cpu_count(void);
-// Asks the system to back memory by large pages. Where it has none, or will not, nothing changes.
+// Asks the system to use large pages for this memory. Has no effect if the system has none or refuses.
 void tsri_prefer_large_pages(void *memory, size_t bytes);
-// Memory this process may use, and what is left of it: container limits respected. 0 if unknown.
+// Memory this process may use, and how much of it is free, within container limits. 0 if unknown.
 void tsri_memory_size(uint64_t *out_total, uint64_t *out_free);
 
 #endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Locks, clock, shared libraries and folders on POSIX systems (Linux, macOS). The machine's size is in
-// machine_*.c.
+// Locks, clock, shared libraries and folders on POSIX systems (Linux, macOS). The machine's size is in machine_*.c.
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -17,7 +16,7 @@ const char *const tsri_library_suffix = ".so";
 #endif
 const char tsri_path_list_separator = ':';
 
-// The only failures of these calls are misuse (not ours to recover from), so their results are not looked at.
+// These calls fail only if they are misused, so their results are not checked.
 void tsri_mutex_init(tsri_mutex *mutex) { pthread_mutex_init(mutex, NULL); }
 
 void tsri_mutex_deinit(tsri_mutex *mutex) { pthread_mutex_destroy(mutex); }
@@ -26,7 +25,8 @@ void tsri_mutex_lock(tsri_mutex *mutex) { pthread_mutex_lock(mutex); }
 
 void tsri_mutex_unlock(tsri_mutex *mutex) { pthread_mutex_unlock(mutex); }
 
-// Keys that have been made, so that none outlives the library: its destructor would be code that is not there any more.
+// All thread-specific keys, which are deleted when the library is unloaded: otherwise the system would call release
+// functions that are not in memory any more.
 static tsri_thread_end *ends_with_key;
 static tsri_mutex ends_lock = TSRI_MUTEX_INIT;
 
@@ -62,7 +62,7 @@ void tsri_sleep_ns(uint64_t ns) {
   }
 }
 
-// The loader's handle is the library: there is nothing to add to it.
+// A tsri_library is the loader's handle.
 tsri_library *tsri_library_open(const char *name, char *reason, size_t reason_bytes) {
   void *handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
   const char *text = handle ? "" : dlerror();

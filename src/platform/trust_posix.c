@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Trust in variables, files and folders on POSIX systems, by owner and mode. Access control lists need no look of
-// their own: where one grants a right to write, the mode's group bits show it.
+// Trust in variables, files and folders on POSIX systems, by owner and mode. Access control lists need no extra check:
+// if one grants write access, the group bits of the mode show it.
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -16,8 +16,7 @@
 
 #include "platform/trust.h"
 
-// The kernel's own answer where there is one: it knows of file capabilities as well, and it is of the time when the
-// program started.
+// Asks the kernel where it has an answer: that includes file capabilities, and is the state when the program started.
 bool tsri_has_borrowed_rights(void) {
 #if defined(__linux__)
   if (getauxval(AT_SECURE)) return true;
@@ -32,13 +31,14 @@ const char *tsri_environment(const char *name) {
   return value && *value ? value : NULL;
 }
 
-// With borrowed rights, an effective user that is the real one is whoever started the program, and not to be trusted.
+// In a process with borrowed rights, an effective user equal to the real one is the user who started it, who is not
+// trusted.
 static bool is_trusted_owner(uid_t owner) {
   if (owner == 0) return true;
   return owner == geteuid() && (!tsri_has_borrowed_rights() || geteuid() != getuid());
 }
 
-// Writes the reason; one that is longer than its room is cut.
+// Writes the reason, cut to `reason_bytes`.
 static void say(char *reason, size_t reason_bytes, const char *format, ...) __attribute__((format(printf, 3, 4)));
 static void say(char *reason, size_t reason_bytes, const char *format, ...) {
   va_list args;
@@ -91,7 +91,7 @@ bool tsri_path_is_trusted(const char *path, char resolved[TSRI_PATH_BYTES], char
   return is_trusted;
 }
 
-// O_NONBLOCK returns at once from a FIFO that nobody writes to; on a regular file it changes nothing.
+// With O_NONBLOCK, opening a FIFO that nobody writes to returns at once; for a regular file it has no effect.
 FILE *tsri_private_file_open(const char *path) {
   int file = open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
   if (file < 0) return NULL;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Trust below a WebAssembly module: it has one user, and no files that outlive it.
+// Trust in a WebAssembly module: it has one user, and no files that outlive it.
 #include <stdlib.h>
 
 #include "platform/trust.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The system below a WebAssembly module: one thread, a clock, no shared libraries, and memory that grows to what 32 bits
-// can address.
+// The system of a WebAssembly module: one thread, a clock, no shared libraries, and memory that can grow to what 32
+// bits can address.
 #include <stdio.h>
 #include <time.h>
 
@@ -9,7 +9,7 @@
 const char *const tsri_library_suffix = ".wasm";
 const char tsri_path_list_separator = ':';
 
-// One thread: a lock that is taken is one's own.
+// There is one thread, so nothing needs to be locked.
 void tsri_mutex_init(tsri_mutex *mutex) { *mutex = TSRI_MUTEX_INIT; }
 
 void tsri_mutex_deinit(tsri_mutex *mutex) { (void)mutex; }
@@ -18,7 +18,7 @@ void tsri_mutex_lock(tsri_mutex *mutex) { (void)mutex; }
 
 void tsri_mutex_unlock(tsri_mutex *mutex) { (void)mutex; }
 
-// The one thread ends with the module.
+// The only thread ends with the module.
 void tsri_thread_end_set(tsri_thread_end *end, bool is_wanted) { (void)end, (void)is_wanted; }
 
 #define NS_PER_SECOND UINT64_C(1000000000)
@@ -29,8 +29,8 @@ uint64_t tsri_clock_ns(void) {
   return (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec;
 }
 
-// A page must not be held up by sleep in its one thread; what waits for a device gives the thread back to the page
-// (backends/webgpu). So there is no work that could go on meanwhile.
+// Does not sleep: that would block the page's only thread. Code that waits for a device returns to the page instead
+// (backends/webgpu), so no other work could run during a sleep.
 void tsri_sleep_ns(uint64_t ns) { (void)ns; }
 
 tsri_library *tsri_library_open(const char *name, char *reason, size_t reason_bytes) {
@@ -51,16 +51,16 @@ bool tsri_folder_each(const char *folder, void (*visit)(const char *name, void *
   return false;
 }
 
-// --- The machine ---
+// --- The machine -----------------------------------------------------------------------------------------------------
 
-// A page is not told which processor it runs on.
+// A page cannot find out which processor it runs on.
 void tsri_cpu_name(char *name, size_t name_bytes) {
   if (name_bytes > 0) snprintf(name, name_bytes, "WebAssembly");
 }
 
 int tsri_cpu_count(void) { return 1; }
 
-// What the module may grow to: the engine may stop earlier, which is then out of memory like any other.
+// How far the module's memory may grow. If the engine stops it earlier, an allocation fails as usual.
 void tsri_memory_size(uint64_t *out_total, uint64_t *out_free) {
   enum { PAGE_BYTES = 65536 };
   const uint64_t most = UINT64_C(1) << 32;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Formats byte counts for people.
 #include "runtime/bytes_text.h"
 
 #include <stdio.h>

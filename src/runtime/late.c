@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Destroys an object after a wait for the device, or keeps it for a later one.
 #include "runtime/late.h"
 
 #include "core/error.h"
