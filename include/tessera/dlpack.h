@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// DLPack: tensors to and from NumPy, PyTorch, JAX, … without a copy where memory allows.
+// DLPack: exchanges tensors with NumPy, PyTorch, JAX, … without a copy where possible.
 //
-// The two structs are those of DLPack's own header (ABI 1.x, and the unversioned one before it). They are only named here, so this
-// header and dlpack.h can be included together, in either order.
+// The two structs are those of DLPack's own header (ABI 1.x, and the unversioned one before it). They are only declared
+// here, so this header and dlpack.h can be included together, in either order.
 #ifndef TESSERA_DLPACK_H
 #define TESSERA_DLPACK_H
 
@@ -12,23 +12,23 @@
 struct DLManagedTensor;
 struct DLManagedTensorVersioned;
 
-// Gives the tensor's memory to another library. Tensors on the CPU are shared, not copied; others are copied to host memory.
+// Exports a tensor to another library. Tensors on the CPU share their memory; others are copied to host memory.
 //
-// Ownership: the receiver calls the struct's `deleter` once, on any thread; the memory lives until then.
-// Errors:    those of tsr_read. TSR_ERR_UNSUPPORTED if read-only memory meets the unversioned struct,
-//            which cannot say so. Then `*out_managed` is NULL.
+// Ownership: the receiver calls the struct's `deleter` once, on any thread; the memory is valid until then.
+// Errors:    those of tsr_read. TSR_ERR_UNSUPPORTED for read-only memory in the unversioned struct, which has no flag
+//            for it. Then `*out_managed` is NULL.
 TSR_API tsr_status tsr_to_dlpack(tsr_tensor *tensor, struct DLManagedTensor **out_managed);
 TSR_API tsr_status tsr_to_dlpack_versioned(tsr_tensor *tensor, struct DLManagedTensorVersioned **out_managed);
 
-// Takes another library's tensor. On a device that can work in host memory (the CPU) it is used where it lies (strides kept), and
-// its deleter runs when the last view is released, on the thread that releases it; on others it is copied and its deleter runs before
-// the call returns.
+// Imports another library's tensor. On a device that can use host memory (the CPU) its memory is used in place, with
+// its strides, and its deleter is called when the last view is released, on the thread that releases it. On other
+// devices it is copied, and its deleter is called before this returns.
 //
-// Ownership: `managed` is consumed if the call succeeds; if it fails it is still the caller's. The result is a
-//            tensor like any other: the caller's, or the open scope's.
-// Errors:    TSR_ERR_INVALID_ARGUMENT (NULL, an ABI of another major version, misaligned data),
-//            TSR_ERR_DTYPE, TSR_ERR_SHAPE, TSR_ERR_UNSUPPORTED (memory that is not the host's),
-//            TSR_ERR_OUT_OF_MEMORY. Then `*out_tensor` is NULL.
+// Ownership: takes over `managed` on success; after a failure it still belongs to the caller. The result belongs to the
+//            caller or to the open scope, like any tensor.
+// Errors:    TSR_ERR_INVALID_ARGUMENT (NULL, another major version of the ABI, misaligned data), TSR_ERR_DTYPE,
+//            TSR_ERR_SHAPE, TSR_ERR_UNSUPPORTED (memory that is not on the host), TSR_ERR_OUT_OF_MEMORY. Then
+//            `*out_tensor` is NULL.
 TSR_API tsr_status tsr_from_dlpack(tsr_device *device, struct DLManagedTensor *managed, tsr_tensor **out_tensor);
 TSR_API tsr_status tsr_from_dlpack_versioned(tsr_device *device, struct DLManagedTensorVersioned *managed,
                                              tsr_tensor **out_tensor);

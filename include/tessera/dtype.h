@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Element types and exact conversions between them.
+// Element types, and conversions between them.
 #ifndef TESSERA_DTYPE_H
 #define TESSERA_DTYPE_H
 
@@ -10,7 +10,7 @@
 #include <tessera/export.h>
 #include <tessera/status.h>
 
-// name, lower-case name, bytes, kind, what it is. Numbers are part of the ABI: add at the end.
+// name, lower-case name, bytes, kind, meaning. The numbers are part of the ABI: add new types at the end.
 #define TSR_DTYPES(X)                                            \
   X(BOOL, bool, 1, BOOL, "truth value, one byte, 0 or 1")        \
   X(U8, u8, 1, UINT, "unsigned 8-bit integer")                   \
@@ -33,16 +33,16 @@ typedef enum tsr_dtype {
 
 typedef enum tsr_dtype_kind { TSR_KIND_BOOL, TSR_KIND_UINT, TSR_KIND_INT, TSR_KIND_FLOAT } tsr_dtype_kind;
 
-// "f32" and so on; "?" for a number that is no dtype. Static text, never NULL.
+// The name, such as "f32"; "?" for an invalid dtype. Static text, never NULL.
 TSR_API const char *tsr_dtype_name(tsr_dtype dtype);
 
-// One line on what the dtype is. Static text, never NULL.
+// A short description of the dtype. Static text, never NULL.
 TSR_API const char *tsr_dtype_text(tsr_dtype dtype);
 
-// Bytes of one element; 0 for a number that is no dtype.
+// Bytes of one element; 0 for an invalid dtype.
 TSR_API size_t tsr_dtype_bytes(tsr_dtype dtype);
 
-// Kind of the dtype; TSR_KIND_BOOL for a number that is no dtype (ask tsr_dtype_bytes first).
+// Kind of the dtype; TSR_KIND_BOOL for an invalid dtype (check tsr_dtype_bytes first).
 TSR_API tsr_dtype_kind tsr_dtype_kind_of(tsr_dtype dtype);
 
 // Finds a dtype by its name ("bf16").
@@ -50,15 +50,15 @@ TSR_API tsr_dtype_kind tsr_dtype_kind_of(tsr_dtype dtype);
 // Errors: TSR_ERR_INVALID_ARGUMENT; the message lists the names. Then `*out_dtype` is unchanged.
 TSR_API tsr_status tsr_dtype_parse(const char *name, tsr_dtype *out_dtype);
 
-// Converts `count` elements on the host. `dst` and `src` may be the same address when both dtypes
-// have the same size; otherwise they must not overlap. Neither needs to be aligned.
+// Converts `count` elements on the host. `dst` and `src` may be the same address if both dtypes have the same size;
+// otherwise they must not overlap. Neither needs to be aligned.
 //
-// Float to narrower float rounds to nearest, ties to even, in one step; NaN stays NaN, infinity stays
-// infinity. Float to integer drops the fraction and saturates; NaN becomes 0. Integer to narrower
-// integer keeps the low bits. Integer to float rounds to nearest even. To bool: everything that is not
-// zero (NaN too) is 1. From bool: 0 or 1, whatever non-zero byte was stored.
+// Float to narrower float rounds once, to nearest, ties to even; NaN stays NaN and infinity stays infinity. Float to
+// integer drops the fraction and saturates; NaN becomes 0. Integer to narrower integer keeps the low bits. Integer to
+// float rounds to nearest, ties to even. To bool: every value other than zero, including NaN, becomes 1. From bool: any
+// byte other than 0 counts as 1.
 //
-// Errors: TSR_ERR_INVALID_ARGUMENT (NULL with a count, a number that is no dtype, more elements than memory can hold).
+// Errors: TSR_ERR_INVALID_ARGUMENT (NULL with a count above 0, an invalid dtype, more elements than memory can hold).
 TSR_API tsr_status tsr_convert(tsr_dtype dst_dtype, void *dst, tsr_dtype src_dtype, const void *src, size_t count);
 
 #endif

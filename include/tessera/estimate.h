@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How much memory a transformer needs for inference.
+// Estimates how much memory a transformer needs for inference.
 #ifndef TESSERA_ESTIMATE_H
 #define TESSERA_ESTIMATE_H
 
@@ -8,7 +8,7 @@
 #include <tessera/export.h>
 #include <tessera/status.h>
 
-// A decoder with gated feed-forward layers and no biases (Llama, Mistral, …). Fields with * may be 0.
+// A decoder with gated feed-forward layers and no biases (Llama, Mistral, …). Fields marked * may be 0.
 typedef struct tsr_transformer_desc {
   uint64_t hidden;
   uint64_t intermediate;
@@ -21,7 +21,7 @@ typedef struct tsr_transformer_desc {
   uint64_t batch;               // * 0: 1
   double bytes_per_kv;          // * 0: 2 (f16)
   double bytes_per_activation;  // * 0: 2 (f16)
-  int tied_embeddings;          // not 0: the output layer shares the input embedding's weights
+  int tied_embeddings;          // not 0: the output layer uses the weights of the input embedding
 } tsr_transformer_desc;
 
 typedef struct tsr_memory_estimate {
@@ -29,7 +29,7 @@ typedef struct tsr_memory_estimate {
   uint64_t weight_bytes;
   uint64_t kv_cache_bytes;
   uint64_t activation_bytes;
-  uint64_t total_bytes;  // of the three above
+  uint64_t total_bytes;  // sum of the three above
 } tsr_memory_estimate;
 
 // With kv = kv_heads x hidden / heads, the width of k and of v:
@@ -44,8 +44,8 @@ typedef struct tsr_memory_estimate {
 //              (vocabulary f32 numbers) of each sequence's last token. Attention scores are not kept (computed in
 //              tiles).
 //
-// Each kind's bytes are its count times bytes_per_…, rounded up to whole bytes. What a driver, a program cache or a
-// pool takes besides is not in it.
+// The bytes of each kind are its count times bytes_per_…, rounded up. Memory of drivers, program caches and pools is
+// not included.
 //
 // Errors: TSR_ERR_INVALID_ARGUMENT (NULL, a size of 0, heads that do not divide hidden, kv_heads that do not divide
 //         heads, a bytes_per_… that is negative or not finite, a result of 2^63 or more); the message names the field.

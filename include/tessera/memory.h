@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Each device's memory pool: what it holds, and giving memory back.
+// The memory pool of each device: its statistics, and giving memory back.
 #ifndef TESSERA_MEMORY_H
 #define TESSERA_MEMORY_H
 
@@ -8,22 +8,23 @@
 #include <tessera/device.h>
 
 typedef struct tsr_memory_stats {
-  uint64_t in_use_bytes;  // handed out and not yet released
-  uint64_t held_bytes;    // taken from the device: in use, and kept for reuse
-  uint64_t peak_bytes;    // most that was ever in use at once
-  uint64_t limit_bytes;   // most that may be held; 0 if there is no limit
+  uint64_t in_use_bytes;  // in buffers that have not been released
+  uint64_t held_bytes;    // allocated from the device: in use, or kept for reuse
+  uint64_t peak_bytes;    // highest value of in_use_bytes
+  uint64_t limit_bytes;   // limit of held_bytes; 0: no limit
   uint64_t allocations;   // requests served
-  uint64_t hits;          // of these, served from memory already held
-  uint64_t trims;         // times memory was given back to the device
+  uint64_t hits;          // requests served from memory that was already held
+  uint64_t trims;         // how often memory was given back to the device
 } tsr_memory_stats;
 
 // Errors: TSR_ERR_INVALID_ARGUMENT (NULL).
 TSR_API tsr_status tsr_memory_get_stats(tsr_device *device, tsr_memory_stats *out_stats);
 
-// Joins free neighbours and gives back to the device all that is not in use. `*out_bytes` (may be NULL)
-// is how much that was.
+// Waits for the device, joins free neighbouring blocks and gives all memory that is not in use back to the device.
+// `*out_bytes` (may be NULL) is the number of bytes given back.
 //
 // Threads: any.
+// Errors:  those of tsr_device_synchronize.
 TSR_API tsr_status tsr_memory_trim(tsr_device *device, uint64_t *out_bytes);
 
 #endif

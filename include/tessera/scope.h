@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Scopes: results made on a thread belong to its innermost open scope and go with it.
+// Scopes: tensors created on a thread belong to its innermost open scope and are released with it.
 #ifndef TESSERA_SCOPE_H
 #define TESSERA_SCOPE_H
 
@@ -8,19 +8,20 @@
 
 typedef struct tsr_scope tsr_scope;
 
-// Opens a scope on this thread, inside the one already open. `device` (may be NULL) is kept alive by it.
+// Opens a scope on this thread, inside the innermost one that is open. The scope holds a reference to `device`, which
+// may be NULL.
 //
-// Returns NULL when host memory is out: results are then the caller's, as without a scope.
-// Threads: a scope belongs to the thread that opened it. A thread that ends with scopes open ends them.
+// Returns NULL when host memory is out; results then belong to the caller, as without a scope.
+// Threads: a scope belongs to the thread that opened it. Scopes that are open when their thread ends are ended.
 TSR_API tsr_scope *tsr_scope_begin(tsr_device *device);
 
-// Releases what belongs to the scope, and ends scopes still open inside it. NULL is ignored.
+// Releases the tensors of the scope, and ends scopes that are still open inside it. `scope` may be NULL.
 //
 // Errors: TSR_ERR_INVALID_ARGUMENT (not an open scope of this thread). Then nothing happens.
 TSR_API tsr_status tsr_scope_end(tsr_scope *scope);
 
-// Moves `tensor` out of the scope it belongs to: it is now the caller's to release. Returns `tensor`; one that
-// belongs to no scope is returned as it is.
+// Removes `tensor` from its scope: the caller now releases it. Returns `tensor`. Does nothing if it belongs to no
+// scope.
 //
 // Threads: the one that opened the scope.
 TSR_API tsr_tensor *tsr_keep(tsr_tensor *tensor);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Shapes: up to eight sizes, outermost first, each 0 or more.
+// Shapes: up to eight sizes, outermost first, none of them negative.
 #ifndef TESSERA_SHAPE_H
 #define TESSERA_SHAPE_H
 
@@ -16,15 +16,15 @@
 #define TSR_MAX_RANK 8
 
 typedef struct tsr_shape {
-  int32_t rank;  // 0 (one element) to TSR_MAX_RANK; anything else is a wrong shape, refused where it is used
+  int32_t rank;  // 0 (one element) to TSR_MAX_RANK; functions refuse any other rank
   int64_t dims[TSR_MAX_RANK];
 } tsr_shape;
 
-// A shape from `rank` sizes. A rank that is out of range is kept, without sizes, so that the call which
-// is given the shape can say so; sizes of NULL make a shape of rank -1 for the same reason.
+// Makes a shape of `rank` sizes. If the rank is out of range it is kept, without sizes, so that the function which gets
+// the shape can report it. If `dims` is NULL the rank becomes -1, for the same reason.
 TSR_API tsr_shape tsr_shape_make(int rank, const int64_t *dims);
 
-// TSR_SHAPE(64, 784) writes a shape in place; TSR_SCALAR is the shape of a single element.
+// TSR_SHAPE(64, 784) is a shape written in place. TSR_SCALAR is the shape of a single element.
 #ifdef __cplusplus
 template <typename... Sizes>
 inline tsr_shape tsr_shape_of(Sizes... sizes) {
@@ -38,8 +38,8 @@ inline tsr_shape tsr_shape_of(Sizes... sizes) {
 #endif
 #define TSR_SCALAR tsr_shape_make(0, NULL)
 
-// A list of axes and its length, which many operators take one after the other: tsr_sum(x, TSR_AXES(0, 2), true). The list lives
-// until the end of the statement.
+// Expands to two arguments, a list of axes and its length, as many operators take them: tsr_sum(x, TSR_AXES(0, 2),
+// true). The list lives until the end of the statement.
 #ifdef __cplusplus
 #define TSR_AXES(...) \
   std::initializer_list<int>{__VA_ARGS__}.begin(), static_cast<int>(std::initializer_list<int>{__VA_ARGS__}.size())
@@ -47,18 +47,19 @@ inline tsr_shape tsr_shape_of(Sizes... sizes) {
 #define TSR_AXES(...) (const int[]){__VA_ARGS__}, (int)(sizeof((const int[]){__VA_ARGS__}) / sizeof(int))
 #endif
 
-// Number of elements: the product of the sizes, 1 for a scalar.
+// The number of elements: the product of the sizes; 1 for a scalar.
 //
 // Errors: TSR_ERR_SHAPE (rank out of range, a negative size, more than 2^63-1 elements).
 TSR_API tsr_status tsr_shape_count(tsr_shape shape, int64_t *out_count);
 
-// The shape two shapes broadcast to: aligned at the last dimension; sizes must be equal or one of them 1.
+// The shape that two shapes broadcast to. They are aligned at the last axis; sizes must be equal, or one of them 1.
 //
-// Errors: TSR_ERR_SHAPE, with both shapes and the dimension in the message.
+// Errors: TSR_ERR_SHAPE, with both shapes and the axis in the message.
 TSR_API tsr_status tsr_shape_broadcast(tsr_shape a, tsr_shape b, tsr_shape *out_shape);
 
-// Writes the shape as "4x3" ("[4]" for rank 1, "scalar" for rank 0) into `text`, cut to `text_bytes` with its final 0.
-// Returns `text`. TSR_SHAPE_TEXT_BYTES are always enough. NULL or 0 bytes: nothing is written.
+// Writes the shape as "4x3" ("[4]" for rank 1, "scalar" for rank 0) to `text`: at most `text_bytes`, including the
+// terminating 0. TSR_SHAPE_TEXT_BYTES are always enough. Writes nothing if `text` is NULL or `text_bytes` is 0. Returns
+// `text`.
 #define TSR_SHAPE_TEXT_BYTES 176
 TSR_API char *tsr_shape_format(tsr_shape shape, char *text, size_t text_bytes);
 

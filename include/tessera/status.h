@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Statuses, and the text of the last error on this thread. See docs/errors-and-ownership.md.
+// Statuses, and the last error of each thread. See docs/errors-and-ownership.md.
 #ifndef TESSERA_STATUS_H
 #define TESSERA_STATUS_H
 
@@ -31,27 +31,26 @@ typedef enum tsr_status {
       TSR_STATUS_COUNT
 } tsr_status;
 
-// "TSR_ERR_SHAPE" and so on; "TSR_ERR_?" for a number that is no status. Static text, never NULL.
+// The name, such as "TSR_ERR_SHAPE"; "TSR_ERR_?" for an invalid status. Static text, never NULL.
 TSR_API const char *tsr_status_name(tsr_status status);
 
-// One sentence for the status. Static text, never NULL.
+// A short description of the status. Static text, never NULL.
 TSR_API const char *tsr_status_text(tsr_status status);
 
-// What went wrong in the last call on this thread that failed, with its values:
-// "matmul: inner sizes differ, a is 4x3, b is 5x2". Empty if nothing failed yet.
-// A call that succeeds leaves it alone.
+// The message of the last call on this thread that failed, with the values involved: "matmul: inner sizes differ, a is
+// 4x3, b is 5x2". Empty if no call has failed. A successful call does not change it.
 //
-// Ownership: the library's; valid until the next failing call on this thread.
+// Ownership: the library; valid until the next call that fails on this thread.
 // Threads:   each thread has its own.
 TSR_API const char *tsr_last_error(void);
 
-// The status of that failure (TSR_OK if none yet).
+// The status of that failure; TSR_OK if no call has failed.
 TSR_API tsr_status tsr_last_error_status(void);
 
-// Where in the library it was noticed, as "file.c:123", for a bug report. Empty if nothing failed yet.
+// The place in the library where it was detected, as "file.c:123", for bug reports. Empty if no call has failed.
 TSR_API const char *tsr_last_error_place(void);
 
-// Forgets the last error of this thread.
+// Removes this thread's last error.
 TSR_API void tsr_clear_error(void);
 
 #endif
