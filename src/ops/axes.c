@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Sets of axes.
+// Sets of axes, and views that remove or move axes.
 #include "ops/axes.h"
 
 #include "core/error.h"

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
-// Arguments that many operators share: axes, and shapes made from them.
+// Axis arguments, which many operators share: sets of axes, and views made from them.
 #ifndef TSRI_OPS_AXES_H
 #define TSRI_OPS_AXES_H
 
 #include "core/tensor.h"
 
-// The axes as bits: each in range and named once; none named means all.
+// The axes as a bit set. Each must be in range and named once; no axes mean all.
 //
 // Errors: TSR_ERR_SHAPE, TSR_ERR_INVALID_ARGUMENT.
 tsr_status tsri_axis_set(const char *caller, int rank, const int *axes, int axis_count, uint32_t *out_axes);
 
-// A view without these axes, all of size 1. Passes a failed tensor on.
+// A view without these axes, which must have size 1. Passes a failed tensor on.
 tsr_tensor *tsri_drop_axes(tsr_tensor *tensor, uint32_t axes);
 
-// A view with `axis` (in range) as the last axis, and the way back: the last axis to `axis`.
+// A view in which `axis` (in range) is the last axis, and the reverse: the last axis becomes `axis`.
 tsr_tensor *tsri_axis_to_end(tsr_tensor *tensor, int axis);
 tsr_tensor *tsri_axis_from_end(tsr_tensor *tensor, int axis);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Launching embedded kernels from operators.
+// Launches embedded kernels from operators.
 #include "ops/call.h"
 
 #include "graph/epilogue.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Launching an embedded kernel from an operator: buffers and scalars by the names of the kernel's parameter list.
+// Launches an embedded kernel from an operator. Buffers and scalars are given by their names in the kernel's parameter
+// list.
 //
 //   tsri_call call;
 //   tsri_call_init(&call, run->device, "op_index", "gather", TSRI_WITH(TSRI_TYPE("T", TSR_U32), TSRI_CONSTANT("RANK", 2)));
@@ -8,7 +9,7 @@
 //   tsri_call_word(&call, "n", count);
 //   tsr_status status = tsri_call_items(&call, count);
 //
-// The first failure is kept and returned at the end; calls after it do nothing.
+// The first failure is kept and returned by the launch; calls after it do nothing.
 #ifndef TSRI_OPS_CALL_H
 #define TSRI_OPS_CALL_H
 
@@ -16,52 +17,55 @@
 #include "graph/arguments.h"
 #include "graph/graph.h"
 
-// Kernels address elements by u32. The rest up to 2^32 leaves room for the items that a launch is rounded up by.
+// Kernels address elements by u32. The range above this limit is left for the work items by which a launch is rounded
+// up.
 #define TSRI_CALL_MAX_ELEMENTS ((int64_t)0xFF000000)
 
 typedef struct tsri_call {
   tsr_device *device;
-  const tsri_kernel_run *hooked;  // run whose epilogue fills the kernel's hooks; NULL: none
+  const tsri_kernel_run *hooked;  // the run whose epilogue fills the kernel's hooks; NULL: none
   const tsri_built *built;
-  tsri_arguments args;  // with the status of the call
+  tsri_arguments args;  // also holds the status of the call
 } tsri_call;
 
-// `args`: the kernel's compile-time parameters, given with TSRI_WITH (graph/graph.h).
+// `args` are the kernel's compile-time arguments, written with TSRI_WITH (graph/graph.h).
 void tsri_call_init(tsri_call *call, tsr_device *device, const char *file, const char *kernel,
                     const tsri_lang_arg *args, size_t arg_count);
 
-// The same for a kernel whose hooks take what comes before and after the operator (graph/epilogue.h).
+// As tsri_call_init, for a kernel with hooks for the element-wise operators before and after it (graph/epilogue.h).
 void tsri_call_init_hooked(tsri_call *call, const tsri_kernel_run *run, const char *file, const char *kernel,
                            const tsri_lang_arg *args, size_t arg_count);
 
-// A buffer, whole, as elements of `dtype`. NULL, which is what an empty tensor has, fails the call: operators return before.
+// Gives a whole buffer, as elements of `dtype`. NULL, the buffer of an empty tensor, makes the call fail: an operator
+// must return before it calls this for an empty tensor.
 void tsri_call_buffer(tsri_call *call, const char *name, tsr_buffer *buffer, tsr_dtype dtype);
 
-// Scalars: see tsri_arguments_word, _real and _words.
+// Give scalars: see tsri_arguments_word, tsri_arguments_real and tsri_arguments_words.
 void tsri_call_word(tsri_call *call, const char *name, int64_t value);
 void tsri_call_real(tsri_call *call, const char *name, double value);
 void tsri_call_words(tsri_call *call, const char *stem, int first, const int64_t *values, int count);
 
-// Runs one item each for `items` (in groups of the kernel's size in x, folded into y where there are many), or so many
-// groups. No items: nothing runs. Returns the first failure.
+// Launches `items` work items, in work-groups of the kernel's size in x, folded into y if there are many; or x * y * z
+// work-groups. Launches nothing if a number is 0. Returns the first failure.
 tsr_status tsri_call_items(tsri_call *call, int64_t items);
 tsr_status tsri_call_groups(tsri_call *call, int64_t x, int64_t y, int64_t z);
 
-// As many groups in x and y as make `groups`: the kernel numbers them group.y * groups.x + group.x and checks its
-// bounds.
+// Launches at least `groups` work-groups, folded into x and y. The kernel numbers them group.y * groups.x + group.x and
+// must check its bounds. tsri_call_fold only computes x and y.
 tsr_status tsri_call_many_groups(tsri_call *call, int64_t groups);
 void tsri_call_fold(const tsr_device *device, int64_t groups, int64_t *out_x, int64_t *out_y);
 
-// A view whose elements kernels can reach. Errors: TSR_ERR_UNSUPPORTED with the figures.
+// Checks that kernels can address all elements of a view. Errors: TSR_ERR_UNSUPPORTED, with the numbers.
 tsr_status tsri_call_check(const char *caller, const tsri_layout *layout);
 
-// A dtype of the same size that is copied bit by bit, where the device stores it; few variants are then built.
+// A dtype of the same size for copying elements bit by bit, if the device can store it, so that fewer kernel variants
+// are built; else `dtype` itself.
 tsr_dtype tsri_call_carrier(const tsr_device *device, tsr_dtype dtype);
 
-// A buffer for the time of a launch: release it after queueing.
+// Allocates a temporary buffer. Release it after the launch has been queued.
 tsr_status tsri_call_scratch(tsr_device *device, int64_t count, tsr_dtype dtype, tsr_buffer **out_buffer);
 
-// All elements of the run's output become 0.
+// Fills the run's output with 0.
 tsr_status tsri_call_zero(const tsri_kernel_run *run);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// cast: another dtype.
+// tsr_cast: converts to another dtype.
 #include "core/error.h"
 #include "ops/operators.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Checked mode: a kernel finds the first index that is out of range, the host reads which one it is.
+// Checked mode: a kernel finds the first index that is out of range, and the host reads which one it is.
 #include "ops/checked.h"
 
 #include <inttypes.h>
@@ -11,9 +11,10 @@
 #include "runtime/stage.h"
 #include "runtime/tape.h"
 
-// What is read back from the device.
+// The values read back from the device.
 typedef struct finding {
-  uint32_t first;  // number of the first index out of range, in row-major order; UINT32_MAX: none
+  // Row-major position of the first index out of range; UINT32_MAX: none.
+  uint32_t first;
   unsigned char element[8];
 } finding;
 
@@ -34,7 +35,8 @@ static tsr_status launch(const tsri_kernel_run *run, int64_t size, tsr_buffer *f
   return tsri_call_items(&call, walk.count);
 }
 
-// Where index number `at` is, as "[3, 2]", and its element in the buffer. Axes that the indices are repeated along are left out.
+// Writes the position of index number `at`, as "3, 2", and returns its offset in the buffer, in elements. Leaves out
+// axes along which the indices are repeated.
 static int64_t locate(const tsri_layout *indices, int64_t at, char *text, size_t room) {
   int64_t offset = indices->offset, coordinates[TSR_MAX_RANK] = {0};
   for (int i = indices->shape.rank - 1; i >= 0; i--) {

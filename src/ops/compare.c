@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Whole-tensor comparison.
+// tsr_equal: compares whole tensors on the host.
 #include <string.h>
 
 #include "core/error.h"
@@ -7,7 +7,7 @@
 #include "graph/transfer.h"
 #include "runtime/stage.h"
 
-// Elements of one input, on the host, in row-major order.
+// The elements of one input, on the host, in row-major order.
 typedef struct host_copy {
   void *data;
   size_t bytes;
@@ -28,8 +28,8 @@ static tsr_status fetch(tsr_tensor *tensor, tsr_device *device, host_copy *out) 
   return status;
 }
 
-// Floats compare as values: NaN differs from itself and the two zeros are equal. So do bools: any byte but 0 is true.
-// Integers are their bytes.
+// Floats are compared by value: NaN differs from itself, and the two zeros are equal. Bools too: any byte other than 0
+// is true. Integers are compared by their bytes.
 static bool equal_elements(tsr_dtype dtype, const void *a, const void *b, size_t bytes) {
   tsr_dtype_kind kind = tsr_dtype_kind_of(dtype);
   if (kind == TSR_KIND_INT || kind == TSR_KIND_UINT) return memcmp(a, b, bytes) == 0;
@@ -38,7 +38,7 @@ static bool equal_elements(tsr_dtype dtype, const void *a, const void *b, size_t
   size_t element = tsr_dtype_bytes(dtype), count = bytes / element;
   for (size_t done = 0; done < count; done += BLOCK) {
     size_t n = count - done < BLOCK ? count - done : BLOCK;
-    // Cannot fail: dtypes and pointers are good.
+    // Cannot fail: dtypes and pointers are valid.
     (void)tsr_convert(TSR_F64, left, dtype, (const char *)a + done * element, n);
     (void)tsr_convert(TSR_F64, right, dtype, (const char *)b + done * element, n);
     for (size_t i = 0; i < n; i++) {

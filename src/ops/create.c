@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Operators that make tensors of host data, or of one value. Those that follow a rule are in sequence.c and random.c.
+// Creates tensors from host data or with one value. Sequences are in sequence.c, random tensors in random.c.
 
 #include "ops/create.h"
 #include "core/error.h"
@@ -7,7 +7,7 @@
 #include "ops/call.h"
 #include "runtime/device.h"
 
-// Layout and memory of a tensor about to be filled.
+// Layout and memory of a tensor that is to be filled.
 typedef struct fresh {
   tsri_layout layout;
   tsr_buffer *buffer;
@@ -27,7 +27,7 @@ static tsr_status prepare(const char *caller, tsr_device *device, tsr_dtype dtyp
   return status;
 }
 
-// A tensor over the memory if filling it went well; otherwise the memory goes back.
+// Makes a tensor over the memory if `status` is TSR_OK; otherwise releases the memory.
 static tsr_tensor *finish(fresh *made, tsr_dtype dtype, tsr_status status) {
   if (status == TSR_OK) return tsri_tensor_create(made->buffer, dtype, &made->layout);
   tsr_buffer_release(made->buffer);
@@ -51,7 +51,7 @@ tsr_tensor *tsr_from_data(tsr_device *device, tsr_dtype dtype, tsr_shape shape, 
   return finish(&made, dtype, status);
 }
 
-// Every element is `value`, which has type `value_dtype`.
+// Creates a tensor with every element `value`, which has type `value_dtype`.
 static tsr_tensor *make_full(const char *caller, tsr_device *device, tsr_dtype dtype, tsr_shape shape,
                              tsr_dtype value_dtype, const void *value) {
   fresh made = {0};

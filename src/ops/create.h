@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Tensors that operators make for themselves. Unlike tsr_zeros this allocates and fills nothing until it is needed.
+// Tensors that operators create for themselves. Unlike tsr_zeros, this only records: memory is allocated and filled
+// when it is needed.
 #ifndef TSRI_OPS_CREATE_H
 #define TSRI_OPS_CREATE_H
 
 #include "core/tensor.h"
 
-// The arguments are good.
+// The arguments must be valid.
 tsr_tensor *tsri_record_zeros(tsr_device *device, tsr_dtype dtype, tsr_shape shape);
 
 #endif

@@ -2,17 +2,17 @@
 // Digits by long division of large integers, after Steele and White ("How to print floating-point numbers accurately",
 // 1990) and Burger and Dybvig (1996).
 //
-// The number is value / scale; low / scale and high / scale are half the way to its neighbours. Each step takes a digit
-// off and multiplies by ten. When what is left is less than the way to a neighbour, the digits so far (or with the last
-// one up) already read back as the number.
+// The number is value / scale; low / scale and high / scale are half the distances to its neighbours. Each step takes
+// off one digit and multiplies by ten. When the remainder is less than half the distance to a neighbour, the digits so
+// far (perhaps with the last one incremented) read back as the number.
 #include "ops/digits.h"
 
 #include <math.h>
 #include <string.h>
 
-// --- Large integers: little-endian words, no leading zero words ---
+// --- Large integers: little-endian words without leading zero words --------------------------------------------------
 
-// 2^1076 (the scale of the smallest f64) times ten, with room to spare.
+// Enough for 2^1076 (the scale of the smallest f64) times ten, with room to spare.
 #define WORD_COUNT 40
 
 typedef struct large {
@@ -81,12 +81,12 @@ static void large_subtract(large *a, const large *b) {
   while (a->count > 0 && a->words[a->count - 1] == 0) a->count--;
 }
 
-// --- Taking a number apart ---
+// --- Taking a number apart -------------------------------------------------------------------------------------------
 
 typedef struct binary {
   uint64_t significand;  // value = significand x 2^exponent
   int exponent;
-  bool is_narrow_below;  // the neighbour below is only half as far away as the one above
+  bool is_narrow_below;  // the neighbour below is half as far away as the one above
 } binary;
 
 static int precision_of(tsr_dtype dtype) {
@@ -108,15 +108,16 @@ static binary take_apart(double magnitude, tsr_dtype dtype) {
   return b;
 }
 
-// --- The division ---
+// --- The division ----------------------------------------------------------------------------------------------------
 
 typedef struct division {
   large value, scale, low, high;
-  bool is_even;  // an even number owns the points half way to its neighbours: readers round ties to even
+  // An even significand owns the midpoints to its neighbours, because readers round ties to even.
+  bool is_even;
   int exponent;  // of the next digit
 } division;
 
-// value and scale carry a factor of 2 (4 if the ways differ) so that half a unit is a whole number.
+// value and scale have an additional factor of 2 (4 if the distances differ), so that half a unit is an integer.
 static void set_up(division *d, const binary *b) {
   int up = b->exponent > 0 ? b->exponent : 0, down = b->exponent < 0 ? -b->exponent : 0;
   int halves = b->is_narrow_below ? 2 : 1;
@@ -137,8 +138,8 @@ static void times_ten(division *d) {
   large_multiply(&d->high, 10);
 }
 
-// Brings 1 <= value / scale < 10. The estimate is never too large by more than rounding of log10 allows, so both
-// directions are mended by comparing.
+// Scales so that 1 <= value / scale < 10. Rounding in log10 can make the estimated exponent off by one in either
+// direction; comparing corrects it.
 static void normalise(division *d, double magnitude) {
   int exponent = (int)floor(log10(magnitude));
   if (exponent > 0) large_multiply_pow10(&d->scale, exponent);
@@ -170,7 +171,8 @@ static int take_digit(division *d) {
   return digit;
 }
 
-// Whether what is left may be dropped (low), or the last digit put up instead (high), and still reads back.
+// Whether the number still reads back if the remainder is dropped (may_drop), or if the last digit is incremented
+// instead (may_put_up).
 static bool may_drop(const division *d) {
   int order = large_compare(&d->value, &d->low);
   return d->is_even ? order <= 0 : order < 0;
@@ -190,7 +192,7 @@ static bool rounds_up(const division *d, int last_digit) {
   return order > 0 || (order == 0 && last_digit % 2 == 1);
 }
 
-// 9s become the end of the number; all 9s become a 1 one place higher.
+// Increments the last digit: trailing 9s are removed; if all digits are 9, the result is a 1 one place higher.
 static void put_up(tsri_digits *out) {
   while (out->count > 0 && out->digits[out->count - 1] == '9') out->count--;
   if (out->count > 0) {
@@ -205,7 +207,7 @@ static void trim_zeros(tsri_digits *out) {
   while (out->count > 1 && out->digits[out->count - 1] == '0') out->count--;
 }
 
-// Whether the digit just taken, `count` with it, at 10^exponent, is at the bound or past it.
+// Whether the digit just taken (the `count`-th, at 10^exponent) reaches the bound.
 static bool is_past(tsri_digit_bounds bounds, int bound, int count, int exponent) {
   return bounds.behind_point ? -exponent >= bound : count >= bound;
 }

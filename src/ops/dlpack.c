@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// DLPack: giving tensors away and taking them, in both forms of the ABI.
+// DLPack: exports and imports tensors, in both forms of the ABI.
 #include <tessera/dlpack.h>
 
 #include <string.h>
@@ -36,15 +36,15 @@ static tsr_status dtype_from_dl(const dl_tensor *tensor, tsr_dtype *out_dtype) {
                    tensor->dtype.bits, tensor->dtype.lanes);
 }
 
-// --- Giving -------------------------------------------------------------------------------------------------------
+// --- Exporting -------------------------------------------------------------------------------------------------------
 
-// Both forms with what they point to; only one of the two is handed out.
+// Both forms of the struct and everything they point to; only one of the two is given to the receiver.
 typedef struct export_record {
   struct DLManagedTensor plain;
   struct DLManagedTensorVersioned versioned;
   tsr_buffer *buffer;  // NULL if the elements were copied
-  void *copy;          // a stage of `device`
-  tsr_device *device;  // one reference, if there is a copy
+  void *copy;          // a stage of `device` (runtime/stage.h)
+  tsr_device *device;  // one reference if there is a copy, else NULL
   int64_t shape[TSR_MAX_RANK], strides[TSR_MAX_RANK];
 } export_record;
 
@@ -58,7 +58,7 @@ static void destroy_export(export_record *record, tsr_status status) {
 static void delete_plain(struct DLManagedTensor *self) { destroy_export(self->manager, TSR_OK); }
 static void delete_versioned(struct DLManagedTensorVersioned *self) { destroy_export(self->manager, TSR_OK); }
 
-// Elements of a device the host cannot address, row-major.
+// Copies the elements, row-major, from a device whose memory the host cannot address.
 static tsr_status copy_elements(const tsr_tensor *tensor, export_record *record) {
   size_t bytes = (size_t)tensor->layout.count * tsr_dtype_bytes(tensor->dtype);
   record->device = tsr_device_retain(tensor->value->device);
@@ -68,7 +68,7 @@ static tsr_status copy_elements(const tsr_tensor *tensor, export_record *record)
   return tsri_read_elements(&view, record->copy);
 }
 
-// `*out_data`: the first element.
+// Shares the tensor's memory if the host can address it, else copies. `*out_data` is the first element.
 static tsr_status share_or_copy(const tsr_tensor *tensor, export_record *record, tsri_layout *out_layout,
                                 void **out_data) {
   void *host = NULL;
@@ -107,7 +107,7 @@ static tsr_status describe(const tsr_tensor *tensor, export_record *record, dl_t
 
 static tsr_status export_tensor(tsr_tensor *tensor, bool is_out_null, export_record **out_record, dl_tensor *out) {
   tsr_status status = tsri_tensor_check("to_dlpack", tensor);
-  if (status == TSR_OK) status = tsri_graph_before_write(tensor);  // the receiver may write
+  if (status == TSR_OK) status = tsri_graph_before_write(tensor);  // the receiver may write to the memory
   if (status != TSR_OK) return status;
   if (is_out_null) return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "to_dlpack: out_managed is NULL");
   export_record *record = tsri_calloc(1, sizeof *record);
@@ -156,7 +156,7 @@ tsr_status tsr_to_dlpack_versioned(tsr_tensor *tensor, struct DLManagedTensorVer
   return TSR_OK;
 }
 
-// --- Taking -------------------------------------------------------------------------------------------------------
+// --- Importing -------------------------------------------------------------------------------------------------------
 
 static void release_plain(void *user) {
   struct DLManagedTensor *managed = user;
@@ -168,7 +168,7 @@ static void release_versioned(void *user) {
   if (managed->deleter) managed->deleter(managed);
 }
 
-// What is taken, in whichever form it came.
+// The tensor to import, in either form.
 typedef struct import_source {
   const dl_tensor *tensor;
   bool is_read_only;
@@ -176,7 +176,7 @@ typedef struct import_source {
   void *managed;
 } import_source;
 
-// The layout as given, checked so that every element's place fits the arithmetic that views do later.
+// The layout as given. Checks that offsets of all elements fit into int64_t, as later view arithmetic assumes.
 static tsr_status import_layout(const dl_tensor *tensor, tsr_dtype dtype, tsri_layout *out) {
   if (tensor->ndim > 0 && !tensor->shape) return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "from_dlpack: shape is NULL");
   tsr_shape shape = tsr_shape_make(tensor->ndim, tensor->shape);
@@ -211,7 +211,7 @@ static tsr_status check_source(const import_source *source, tsr_dtype dtype) {
   return TSR_OK;
 }
 
-// The lowest element becomes the start of the buffer: strides may be negative.
+// The buffer starts at the lowest element, since strides may be negative.
 static tsr_status take_in_place(tsr_device *device, const import_source *source, tsr_dtype dtype, tsri_layout *layout,
                                 tsr_buffer **out_buffer) {
   int64_t low = 0, high = 0, element = (int64_t)tsr_dtype_bytes(dtype);
@@ -226,7 +226,7 @@ static tsr_status take_in_place(tsr_device *device, const import_source *source,
   return TSR_OK;
 }
 
-// Packed on the host first, whatever the strides, so that one upload does.
+// Packs the elements on the host first, so that a single upload is enough.
 static tsr_status take_by_copy(tsr_device *device, const import_source *source, tsr_dtype dtype, tsri_layout *layout,
                                tsr_buffer **out_buffer) {
   tsri_layout packed;
@@ -269,7 +269,7 @@ static tsr_status take(tsr_device *device, const import_source *source, tsr_tens
   }
   if (status != TSR_OK) return status;
 
-  // From here on a failure must give the memory back without calling the owner's deleter.
+  // From here on a failure must release the memory without calling the owner's deleter.
   tsr_buffer *kept = tsr_buffer_retain(buffer);
   tsr_tensor *tensor = tsri_tensor_create(buffer, dtype, &layout);
   status = tsr_error(tensor);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// DLPack's structs, as its ABI fixes them (1.x, and the unversioned form before it). Only the members' order, types and
-// numbers matter; they are facts of the ABI.
+// DLPack's structs, as its ABI defines them (1.x, and the unversioned form before it). The order, types and values of
+// members are given by the ABI.
 #ifndef TSRI_DLPACK_ABI_H
 #define TSRI_DLPACK_ABI_H
 

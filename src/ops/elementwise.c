@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Element-wise operators: type rules, numbers beside tensors, recording.
+// Element-wise operators: type rules, scalars, recording.
 #include "ops/elementwise.h"
 
 #include <math.h>
@@ -51,17 +51,17 @@ tsr_status tsri_elementwise_dtypes(tsri_operator_id id, const tsr_dtype *inputs,
   for (int i = first + 1; i < row->input_count; i++) dtype = tsri_promote(dtype, inputs[i]);
   if (row->rule == TSRI_DTYPE_RULE_TRUTH) dtype = TSR_BOOL;
   if (row->rule == TSRI_DTYPE_RULE_FLOAT) dtype = tsri_promote_float(dtype);
-  if (row->scalar_count && dtype == TSR_BOOL) dtype = TSR_I32;  // True + 1
+  if (row->scalar_count && dtype == TSR_BOOL) dtype = TSR_I32;  // as in NumPy: True + 1 is an integer
   if (!row->bodies[kind_of(dtype)].expression) return refuse(row, inputs);
   *out_computed = dtype;
   *out_result = row->rule == TSRI_DTYPE_RULE_COMPARE ? TSR_BOOL : dtype;
   return TSR_OK;
 }
 
-// --- Numbers ------------------------------------------------------------------------------------------------------
+// --- Scalars ---------------------------------------------------------------------------------------------------------
 
-// clamp's upper limit of an i64 that has none: parameters are converted as by tsr_convert, which makes INT64_MAX of it. No
-// double has that value.
+// The upper limit of clamp for an i64 tensor without a limit. No double has the value INT64_MAX, but parameters are
+// converted like tsr_convert does, which saturates this one to INT64_MAX.
 static const double beyond_i64 = 9223372036854775808.0;
 
 tsr_status tsri_fit_scalar(const char *caller, tsr_dtype dtype, bool may_exceed, double *value) {
@@ -96,7 +96,7 @@ static tsr_status take_scalars(tsri_operator_id id, tsr_dtype dtype, const doubl
 
 // --- Recording ----------------------------------------------------------------------------------------------------
 
-// `dtype` TSR_DTYPE_COUNT: by the rule.
+// dtype: result dtype, or TSR_DTYPE_COUNT to derive it from the operator's type rule.
 static tsr_tensor *apply(tsri_operator_id id, tsr_dtype dtype, tsr_tensor *const *inputs, const double *scalars) {
   const tsri_operator *row = &tsri_operators[id];
   tsr_dtype dtypes[TSRI_MAX_LEAVES] = {TSR_F32}, computed = TSR_F32, result = TSR_F32;

@@ -24,7 +24,7 @@ static tsr_status check_indices(const char *caller, const tsr_tensor *x, const t
   return status == TSR_OK ? check_index_list(caller, indices) : status;
 }
 
-// Along every axis but one, `part` has no more elements than `whole`.
+// Checks that `part` is not larger than `whole` along any axis but `axis`.
 static tsr_status check_inside(const char *caller, const char *part_name, tsr_shape part, tsr_shape whole, int axis) {
   char a[TSR_SHAPE_TEXT_BYTES], b[TSR_SHAPE_TEXT_BYTES];
   tsr_shape_format(whole, a, sizeof a);
@@ -40,10 +40,10 @@ static tsr_status check_inside(const char *caller, const char *part_name, tsr_sh
   return TSR_OK;
 }
 
-// --- A device's own ---------------------------------------------------------------------------------------------------
+// --- Native operators ------------------------------------------------------------------------------------------------
 
-// The operator without memory: `walk` goes over the indices, its operand 0 over what is indexed, and `index_operand` (or -1: the indices
-// are row-major) over the indices.
+// Describes a native operator without buffers. `walk` iterates over the indices; its operand 0 has the strides of the
+// indexed tensor, its operand `index_operand` those of the indices (-1: the indices are row-major).
 static tsri_native_op native_op(tsri_native_kind kind, const tsri_kernel_run *run, const tsri_walk *walk,
                                 int index_operand) {
   tsri_native_op op = {.kind = kind, .dtype = run->dtype, .result = run->dtype};
@@ -66,7 +66,7 @@ static tsri_place place_of(const tsri_kernel_run *run, int input) {
   return place;
 }
 
-// Both return TSR_ERR_UNSUPPORTED, without a message, where the device has no such operator.
+// Both return TSR_ERR_UNSUPPORTED, without a message, if the device has no such operator.
 static tsr_status gather_native(const tsri_kernel_run *run, const tsri_walk *walk, int64_t size, int64_t step) {
   tsri_native_op op = native_op(TSRI_NATIVE_GATHER, run, walk, 1);
   op.is.index.size = size;
@@ -92,7 +92,7 @@ static tsr_status scatter_add_native(const tsri_kernel_run *run, const tsri_walk
 
 // --- gather ----------------------------------------------------------------------------------------------------------
 
-// A list is indexed by take, whose result has a shape of its own. The indices have the result's shape.
+// The indices have the shape of the result. For take (is_list), x is one-dimensional and the result may have any rank.
 tsr_status tsri_run_gather(const tsri_kernel_run *run) {
   const tsri_layout *x = &run->layouts[0], *indices = &run->layouts[1];
   if (indices->count == 0) return TSR_OK;
@@ -129,7 +129,7 @@ tsr_status tsri_run_gather(const tsri_kernel_run *run) {
   return tsri_call_items(&call, walk.count);
 }
 
-// `indices` has the result's shape.
+// `indices` must have the shape of the result.
 static tsr_tensor *record_gather(const tsri_op *op, tsr_tensor *x, tsr_tensor *indices, int axis) {
   tsr_tensor *inputs[2] = {x, indices};
   tsr_device *device = NULL;
@@ -179,9 +179,10 @@ tsr_tensor *tsr_take(tsr_tensor *x, tsr_tensor *indices) {
 
 // --- scatter ---------------------------------------------------------------------------------------------------------
 //
-// Inputs: x, indices, source, all contiguous.
+// Inputs: x, indices, source. All are contiguous.
 
-// Where element i of the indices goes: its place in x, but for the axis, where the index says.
+// Passes where element i of the indices writes to: at its own position in x, except along the axis, where the index
+// decides.
 static void pass_target(const tsri_kernel_run *run, const tsri_walk *walk, tsri_call *call) {
   int axis = (int)TSRI_GIVEN(run->node, scatter)->axis;
   int64_t strides[TSR_MAX_RANK];
@@ -251,7 +252,8 @@ tsr_status tsri_run_scatter(const tsri_kernel_run *run) {
   return status;
 }
 
-// Scratch of scatter_add: where each element goes, those sorted, and where each of them was.
+// Temporary buffers of scatter_add: the target of each element, the sorted targets, and the permutation that sorts
+// them.
 typedef struct sorted_keys {
   tsr_buffer *keys, *sorted, *order;
 } sorted_keys;
@@ -373,7 +375,7 @@ tsr_tensor *tsr_one_hot(tsr_tensor *indices, int64_t classes, tsr_dtype dtype) {
     status = TSRI_FAIL(TSR_ERR_DTYPE, "one_hot: %d is no dtype; 0 to %d are", (int)dtype, (int)TSR_DTYPE_COUNT - 1);
   }
   if (status != TSR_OK) return tsri_tensor_fail(status);
-  // u32 indices and i32 positions meet in u32, which holds all positions; i64 would be too much for some devices.
+  // Compare u32 indices with i32 positions in u32, which holds all positions: some devices do not have i64.
   tsr_dtype as = indices->dtype == TSR_U32 || indices->dtype == TSR_U8 ? TSR_U32
                  : indices->dtype == TSR_I64                           ? TSR_I64
                                                                        : TSR_I32;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Reading a tensor that is one number.
+// tsr_item and tsr_item_int: read a tensor with one element.
 #include "core/error.h"
 #include "core/tensor.h"
 #include "ops/promote.h"
 
-// The element, as a number of type `as`.
+// Reads the element and converts it to type `as`.
 static tsr_status read_one(const char *caller, tsr_tensor *tensor, tsr_dtype as, void *out_value) {
   unsigned char element[8];
   char text[TSR_SHAPE_TEXT_BYTES];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Joining, splitting, repeating, padding, rolling, triangles. What is a view stays one; concat and pad copy with one
-// strided kernel.
+// Joining, splitting, repeating, padding, rolling, triangles. Operators that can be views are; concat and pad copy with
+// the strided-copy kernel.
 #include "core/alloc.h"
 #include "core/error.h"
 #include "graph/transfer.h"
@@ -12,7 +12,7 @@
 
 // --- Copying into a part of the result -------------------------------------------------------------------------------
 
-// Input `index` goes into the output from element `at` on, whose strides are those of the whole.
+// Copies input `index` into the output, from element `at` on, with the strides of the whole output.
 static tsr_status copy_into(const tsri_kernel_run *run, int index, int64_t at) {
   tsri_view from = {.buffer = run->inputs[index], .dtype = run->dtype, .layout = run->layouts[index]};
   if (from.layout.count == 0) return TSR_OK;
@@ -35,7 +35,7 @@ tsr_status tsri_run_concat(const tsri_kernel_run *run) {
   return status;
 }
 
-// All usable, of one rank, and equal sizes off the axis.
+// Checks that all tensors are usable, have the same rank, and the same sizes except along the axis.
 static tsr_status check_parts(const char *caller, tsr_tensor *const *tensors, int count, int *axis) {
   if (count < 1 || !tensors) {
     return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "%s: %d tensors given, it takes 1 or more", caller, count);
@@ -62,7 +62,7 @@ static tsr_status check_parts(const char *caller, tsr_tensor *const *tensors, in
   return TSR_OK;
 }
 
-// Tensors of one dtype.
+// The tensors must have the same dtype.
 static tsr_tensor *concat_all(tsr_tensor *const *tensors, int count, int axis) {
   if (count == 1) return tsr_retain(tensors[0]);
   tsr_status status = TSR_OK;
@@ -82,7 +82,7 @@ static tsr_tensor *concat_all(tsr_tensor *const *tensors, int count, int axis) {
                             TSRI_GIVE(TSRI_BODY(concat), concat, .axis = axis));
 }
 
-// The tensors in their common dtype, with the new axis of stack.
+// Converts the tensors to their common dtype, inserts the new axis for stack, and joins them.
 static tsr_tensor *join(const char *caller, tsr_tensor *const *tensors, int count, int axis, bool is_stack) {
   tsr_dtype dtype = tensors[0]->dtype;
   for (int i = 1; i < count; i++) dtype = tsri_promote(dtype, tensors[i]->dtype);
@@ -175,8 +175,8 @@ tsr_status tsr_split(tsr_tensor *x, const int64_t *sizes, int part_count, int ax
 
 // --- repeat, tile, roll ----------------------------------------------------------------------------------------------
 
-// x as outer x `folded` x inner, where `folded` stands for the axis and a size of 1, which then becomes that of
-// `expanded`. A view or, where strides forbid it, a copy.
+// Reshapes x to outer x folded[0] x folded[1] x inner, where `folded` is the axis and a size of 1, and expands that to
+// `expanded`. Gives a view, or a copy where strides cannot express it.
 static tsr_tensor *around(tsr_tensor *x, int axis, const int64_t folded[2], const int64_t expanded[2]) {
   int64_t outer = 1, inner = 1;
   for (int i = 0; i < axis; i++) outer *= x->layout.shape.dims[i];
@@ -213,7 +213,7 @@ tsr_tensor *tsr_repeat(tsr_tensor *x, int64_t times, int axis) {
   return status == TSR_OK ? repeat_axis("repeat", x, axis, times, false) : tsri_tensor_fail(status);
 }
 
-// x with leading axes of size 1, up to `rank`.
+// x with additional leading axes of size 1, so that it has `rank` axes.
 static tsr_tensor *with_rank(tsr_tensor *x, int rank) {
   tsri_layout view = {.shape = {.rank = rank}, .offset = x->layout.offset, .count = x->layout.count};
   int missing = rank - x->layout.shape.rank;
@@ -224,7 +224,7 @@ static tsr_tensor *with_rank(tsr_tensor *x, int rank) {
   return tsri_tensor_view(x, &view);
 }
 
-// From the last axis on, each a copy: what is copied first is small.
+// Tiles axis by axis from the last one, each with a copy, so that the first copies are small.
 tsr_tensor *tsr_tile(tsr_tensor *x, tsr_shape times) {
   tsr_status status = tsri_tensor_check("tile", x);
   if (status == TSR_OK) status = tsri_shape_check("tile", times, &(int64_t){0});
@@ -301,7 +301,7 @@ tsr_tensor *tsr_pad(tsr_tensor *x, const int64_t *before, const int64_t *after, 
 
 // --- Triangles -------------------------------------------------------------------------------------------------------
 
-// $0: row + diagonal, $1: column, $2: the element.
+// Inputs of the expressions of tril and triu: $0 is row + diagonal, $1 the column, $2 the element.
 
 static tsr_tensor *triangle(const tsri_op *op, tsr_tensor *x, int64_t diagonal) {
   tsr_status status = tsri_tensor_check(op->name, x);
@@ -317,7 +317,7 @@ static tsr_tensor *triangle(const tsri_op *op, tsr_tensor *x, int64_t diagonal) 
     return tsri_tensor_fail(TSRI_FAIL(TSR_ERR_UNSUPPORTED, "%s: %s is too large", op->name,
                                       tsr_shape_format(x->layout.shape, text, sizeof text)));
   }
-  // Diagonals outside the matrix are all alike, and i32 must hold them.
+  // All diagonals outside of the matrix give the same result; clamp them so that they fit into i32.
   if (diagonal > cols) diagonal = cols;
   if (diagonal < -rows) diagonal = -rows;
   tsr_device *device = x->value->device;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Users' kernels: reading, checking, facts, and the program of each device.
+// User-defined kernels: building, checking, properties, and one program per device.
 #include "ops/kernel.h"
 
 #include <errno.h>
@@ -43,7 +43,7 @@ static tsr_access access_of(const tsri_ir_array *array) {
                                             : TSR_ACCESS_INOUT;
 }
 
-// The parameter list in its order, with names that live as long as the kernel.
+// Lists the parameters in their order, with names that live as long as the kernel.
 static tsr_status list_params(tsr_kernel *kernel, const tsri_lang_kernel_info *info) {
   kernel->params = tsri_calloc(info->argument_count, sizeof *kernel->params);
   if (!kernel->params) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "kernel_build: no host memory for its parameters");
@@ -78,7 +78,8 @@ static tsr_status parse_defines(const tsr_kernel_desc *desc, char names[][NAME_B
   return TSR_OK;
 }
 
-// Reads the text where it is in a file. One that is too long is cut, and still too long for the parser, which says so.
+// Reads the text from a file. A file that is too long is cut off, but is still too long for the parser, which reports
+// it.
 static tsr_status read_source(const char *path, char **out_text, size_t *out_bytes) {
   errno = 0;
   FILE *stream = fopen(path, "rb");
@@ -155,7 +156,7 @@ void tsr_kernel_release(tsr_kernel *kernel) {
   if (tsri_object_release(&kernel->object)) destroy(kernel);
 }
 
-// --- Facts --------------------------------------------------------------------------------------------------------
+// --- Properties ------------------------------------------------------------------------------------------------------
 
 const char *tsr_kernel_name(const tsr_kernel *kernel) {
   return check_kernel("kernel_name", kernel) == TSR_OK ? kernel->ir->variant : "";
@@ -202,7 +203,7 @@ tsr_arg tsr_arg_named(const char *name, tsr_arg arg) {
   return arg;
 }
 
-// Copies as much of `from` as there is room for, with a final 0.
+// Copies as much of `from` as fits, with a terminating 0.
 static void copy_text(const char *from, size_t bytes, char *text, size_t text_bytes, size_t *out_bytes) {
   if (out_bytes) *out_bytes = bytes + 1;
   if (!text || text_bytes == 0) return;
@@ -227,7 +228,7 @@ tsr_status tsr_kernel_check(const char *source, size_t source_bytes, const char 
   return status;
 }
 
-// Of lane bytecode and of the checked form there are listings; other words are for machines.
+// Whether a dialect can be shown as text: lane bytecode has a listing, other binary forms have none.
 static bool is_readable(const tsri_emitter *emitter) {
   return emitter->form == TSRI_EMIT_TEXT || strcmp(emitter->name, "lanes") == 0;
 }
@@ -245,7 +246,7 @@ static tsr_status no_such_dialect(const char *dialect) {
   return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "kernel_emit: there is no dialect '%s'; known: %s", dialect, names);
 }
 
-// What the CPU makes of its lane bytecode.
+// Prints the machine code that the CPU backend generates from its lane bytecode.
 static tsr_status emit_machine_code(const tsri_kernel *ir, char **out_text) {
   tsri_emitted emitted = {0};
   tsr_status status = tsri_emit_kernel(tsri_emitter_find("lanes"), ir, NULL, &emitted);

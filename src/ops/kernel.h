@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The kernel record, shared by what builds it and what launches it.
+// The kernel record, shared by kernel.c, which builds it, and kernel_launch.c.
 #ifndef TSRI_OPS_KERNEL_H
 #define TSRI_OPS_KERNEL_H
 
@@ -21,14 +21,14 @@ typedef struct tsri_device_program {
 struct tsr_kernel {
   tsri_object object;
   tsri_kernel *ir;
-  tsr_kernel_param *params;  // in the order of the parameter list; names are the ir's
+  tsr_kernel_param *params;  // in the order of the parameter list; the names belong to `ir`
   int param_count;
-  tsri_mutex lock;  // guards the two below
+  tsri_mutex lock;  // guards the two fields below
   tsri_device_program **programs;
   int program_count;
 };
 
-// The kernel's program on `device`, built at the first call.
+// Returns the kernel's program for `device`; builds it at the first call.
 tsr_status tsri_kernel_program(tsr_kernel *kernel, tsr_device *device, bool wide_unaligned,
                                const tsri_built **out_built);
 

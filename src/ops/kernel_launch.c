@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Launching users' kernels: arguments are checked against the parameter list, moved and packed where they must be.
+// Launches user-defined kernels: checks arguments against the parameter list, and moves or copies them where needed.
 #include <string.h>
 
 #include "core/error.h"
@@ -11,12 +11,13 @@
 #include "runtime/sharing.h"
 #include "runtime/tape.h"
 
-// What a launch works with: one entry per buffer of the kernel. Both kinds of arguments hold references.
+// The state of a launch, with one entry per buffer of the kernel. `buffers` and `origins` hold references.
 typedef struct launch_state {
   tsr_kernel *kernel;
   tsr_device *device;
   tsri_argument buffers[TSRI_LANG_MAX_BUFFERS];
-  tsri_argument origins[TSRI_LANG_MAX_BUFFERS];  // where an output that works in a copy belongs; no buffer: none
+  // Where to copy an output back to, if the kernel writes into a temporary copy of it; buffer NULL: it writes in place.
+  tsri_argument origins[TSRI_LANG_MAX_BUFFERS];
   bool is_written[TSRI_LANG_MAX_BUFFERS];
   uint32_t buffer_count;
   uint64_t params[TSRI_LANG_MAX_PARAMS];
@@ -74,7 +75,8 @@ static bool fits(const tsri_ir_param *param, const unsigned char *declared, int6
   return tsr_convert(TSR_I64, &back, (tsr_dtype)param->declared, declared, 1) == TSR_OK && back == wanted;
 }
 
-// A number in the parameter block: as its declared type holds it (exactly, if that is an integer), in its value type.
+// Stores a number in the parameter block: converted to the declared type (exactly, if that is an integer), then to its
+// value type.
 static tsr_status put_scalar(launch_state *launch, uint32_t scalar, const tsr_arg *arg) {
   const tsri_ir_param *param = &launch->kernel->ir->params[scalar];
   tsr_dtype dtype = (tsr_dtype)param->declared;
@@ -88,7 +90,7 @@ static tsr_status put_scalar(launch_state *launch, uint32_t scalar, const tsr_ar
                      launch->kernel->ir->variant, (long long)arg->integer, param->name, tsr_dtype_name(dtype));
   }
   if (dtype != TSR_BOOL) return tsr_convert((tsr_dtype)param->type.dtype, to, dtype, declared, 1);
-  uint32_t truth = declared[0] != 0;  // travels as a word
+  uint32_t truth = declared[0] != 0;  // bools are passed as 32-bit words
   memcpy(to, &truth, sizeof truth);
   return TSR_OK;
 }
@@ -131,7 +133,7 @@ static size_t argument_bytes(const launch_state *launch, uint32_t index) {
   return (size_t)launch->buffers[index].element_count * tsr_dtype_bytes(dtype);
 }
 
-// Outputs come first, so that inputs can be compared with all of them.
+// Outputs are bound first, so that inputs can be compared with all of them.
 static tsr_status bind_output(launch_state *launch, uint32_t index, const tsr_tensor *tensor) {
   launch->buffers[index] = argument_of(tensor);
   launch->is_written[index] = true;
@@ -169,7 +171,8 @@ static tsr_status bind_input(launch_state *launch, uint32_t index, tsr_tensor *t
   }
   argument->element_count = (uint64_t)view.layout.count;
   if (is_here) return tsri_copy_contiguous(&view, &argument->buffer);
-  tsr_device *common = NULL;  // only asked whether moving is allowed: outputs fix the device
+  // Asked only whether moving is allowed: the outputs decide on the device.
+  tsr_device *common = NULL;
   tsr_status status =
       tsri_common_device("kernel_launch", (tsr_device *[]){view.buffer->device, launch->device}, 2, &common);
   if (status == TSR_OK) status = tsri_move_implicitly("kernel_launch", &view, launch->device, &moved);
@@ -199,15 +202,15 @@ static tsr_status bind_arguments(launch_state *launch, const tsr_arg *args) {
   return status;
 }
 
-// --- Places a device can bind -------------------------------------------------------------------------------------
+// --- Alignment of bindings -------------------------------------------------------------------------------------------
 
 static bool can_bind(const tsr_device *device, const tsri_argument *argument) {
   size_t offset = argument->buffer->offset + argument->offset;
   return argument->buffer->handle && offset % tsri_binding_alignment(device) == 0;
 }
 
-// A buffer that begins where the device cannot bind it is replaced by a copy; an empty one by a little memory, since
-// devices bind no nothing.
+// Replaces a buffer whose offset the device cannot bind by a copy, and an empty one by a small buffer, since a binding
+// must not be empty.
 static tsr_status settle(launch_state *launch, uint32_t index) {
   enum { LITTLE = 32 };
   tsri_argument *argument = &launch->buffers[index];
@@ -251,7 +254,7 @@ static tsr_status return_outputs(const launch_state *launch) {
 // --- Launching ----------------------------------------------------------------------------------------------------
 
 static bool needs_unaligned(const launch_state *launch) {
-  enum { WIDEST = 32 };  // four lanes of eight bytes
+  enum { WIDEST = 32 };  // four elements of 8 bytes
   for (uint32_t i = 0; i < launch->buffer_count; i++) {
     const tsri_argument *argument = &launch->buffers[i];
     bool is_aligned = (argument->buffer->offset + argument->offset) % WIDEST == 0;
@@ -273,7 +276,7 @@ static tsr_status find_param(const tsr_kernel *kernel, const char *name, int *ou
                    nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
 }
 
-// Arguments with names, in the order of the parameter list.
+// Sorts named arguments into the order of the parameter list.
 static tsr_status order_arguments(const tsr_kernel *kernel, const tsr_arg *args, int arg_count, tsr_arg *out_ordered) {
   bool is_given[MOST_ARGUMENTS] = {false};
   for (int i = 0; i < arg_count; i++) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Matrix products by the kernels of kernels/op_matmul.tk, in the shape that graph/tuning.def has for the device; those that a device does
-// itself do not come here (graph/native.c). Inputs are read through their strides, so that views cost no copy.
+// Matrix products by the kernels of kernels/op_matmul.tk, shaped by graph/tuning.def. Products that the device runs
+// natively do not come here (graph/native.c). Inputs are read through their strides, so that views need no copy.
 #include <math.h>
 
 #include "core/error.h"
@@ -11,29 +11,30 @@
 #include "ops/product.h"
 #include "ops/promote.h"
 
-// --- Which kernel ----------------------------------------------------------------------------------------------------
+// --- Choosing the kernel ---------------------------------------------------------------------------------------------
 
 typedef enum method { NAIVE, LONG, TILED, BLOCKS } method;
 
-// The sizes that decide. TILED and BLOCKS make a tile of elements per group; LONG one element per group.
+// Thresholds for the choice. TILED and BLOCKS compute a tile of results per work-group, LONG one result per work-group,
+// NAIVE one result per work item.
 enum { SMALL_SIDE = 16, FEW_RESULTS = 1024, LONG_SUM = 512, NAIVE_GROUP = 64 };
 
-// A tile of the result, and the part of it that an item makes.
+// A tile of the result (m x n), the depth of its strips, and the part of the tile that a work item computes.
 typedef struct tile {
   int m, n, depth, item_m, item_n;
 } tile;
 
 typedef struct way {
   method method;
-  tile tile;                  // TILED, BLOCKS
-  int steps;                  // BLOCKS: of a strip, written out one after the other
-  int group, deep;            // LONG
-  bool is_wide_a, is_wide_b;  // LONG, BLOCKS: four elements at a time
+  tile tile;                  // of TILED and BLOCKS
+  int steps;                  // of BLOCKS: unrolled steps of a strip
+  int group, deep;            // of LONG: work-group size, and loads before their values are used
+  bool is_wide_a, is_wide_b;  // of LONG and BLOCKS: whether a and b are read four elements at a time
 } way;
 
 typedef tsri_product_op product;
 
-// The first element that an operand has in its buffer.
+// Index of the operand's first element in its buffer.
 static int64_t first_of(const tsri_matrix *side, tsr_dtype dtype) {
   return (int64_t)(side->at.offset / tsr_dtype_bytes(dtype));
 }
@@ -44,18 +45,20 @@ static bool is_by_four(int64_t at, int64_t step, const int64_t *batch, int batch
   return fits;
 }
 
-// Whether four neighbours can be read at once: along the axis of step 1, which has `size` elements; `other` is the other step.
+// Whether four neighbours can be read at once, along the axis with stride 1, which has `size` elements; `other` is the
+// stride of the other axis.
 static bool is_wide(const tsri_matrix *side, tsr_dtype dtype, int64_t step, int64_t size, int64_t other,
                     int batch_rank) {
   return step == 1 && size % 4 == 0 && is_by_four(first_of(side, dtype), other, side->batch, batch_rank);
 }
 
 static size_t tile_shared_bytes(const tile *t, size_t element) {
-  enum { PAD = 4 };  // as in the kernel
+  enum { PAD = 4 };  // same as in the kernel
   return (size_t)(2 * t->depth * (t->m + t->n + 2 * PAD)) * element;
 }
 
-// The large tile where there are enough of them and sums take no more room than f32; one that fits the shared memory.
+// The large tile if there are enough of them and the accumulator is no wider than f32; else the small one; else one
+// that fits into the shared memory.
 static tile choose_tile(const tsr_device *device, const tsri_tuning *tuning, const product *p, tsr_dtype wide) {
   tile large = {tuning->matmul_m, tuning->matmul_n, tuning->matmul_depth, tuning->matmul_item_m, tuning->matmul_item_n};
   tile small = {tuning->matmul_small_m, tuning->matmul_small_n, tuning->matmul_small_depth, tuning->matmul_small_item_m,
@@ -70,7 +73,8 @@ static tile choose_tile(const tsr_device *device, const tsri_tuning *tuning, con
 
 static bool reads_both_along_k(const product *p) { return p->a.column == 1 && p->b.row == 1; }
 
-// LONG reads along k, which wants neighbours there (or few columns); otherwise items side by side read b's rows.
+// LONG reads along k, so elements should be contiguous there (or there are few columns). The other kernels let
+// neighbouring work items read rows of b.
 static way choose(const tsr_device *device, const product *p, tsr_dtype dtype) {
   const tsri_tuning *tuning = &tsri_graph_of((tsr_device *)(uintptr_t)device)->tuning;
   way chosen = {.method = NAIVE};
@@ -98,13 +102,13 @@ static way choose(const tsr_device *device, const product *p, tsr_dtype dtype) {
 
 // --- Launching -------------------------------------------------------------------------------------------------------
 
-// What kernels take at once: the two innermost batch axes.
+// The two innermost batch axes, which one launch covers.
 typedef struct batch_part {
   int64_t outer, inner;            // sizes
-  int64_t a_at, b_at, c_at, y_at;  // where its matrices begin
+  int64_t a_at, b_at, c_at, y_at;  // index of its first element in a, b, c and y
 } batch_part;
 
-// `filler` stands in for what is empty or missing, and is not read.
+// Binds the matrices. `filler` is bound for one that is empty or missing; kernels do not read it.
 static void pass_matrices(const tsri_kernel_run *run, tsr_buffer *filler, tsri_call *call) {
   static const char *const names[] = {"a", "b", "c"};
   for (int i = 0; i < 3; i++) {
@@ -141,7 +145,7 @@ static void pass_strides(const product *p, const batch_part *part, tsri_call *ca
   }
 }
 
-// What all four kernels have.
+// Compile-time arguments that all four kernels have.
 #define TYPES_AND_FLAGS                                                                             \
   TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", tsri_accumulator(run->dtype)),                         \
       TSRI_CONSTANT("FUSED", tsri_dtype_is_float(run->dtype) && run->device->limits.has_exact_fma), \
@@ -206,7 +210,7 @@ static tsr_status run_part(const tsri_kernel_run *run, const product *p, const b
   return status;
 }
 
-// Batch axes beyond two are walked here.
+// Kernels handle two batch axes; this iterates over the others.
 static tsr_status run_parts(const tsri_kernel_run *run, const product *p, tsr_buffer *filler) {
   int rank = p->batch_rank;
   batch_part part = {.outer = rank > 1 ? p->batch_dims[rank - 2] : 1, .inner = rank > 0 ? p->batch_dims[rank - 1] : 1};
@@ -233,7 +237,7 @@ static tsr_status run_parts(const tsri_kernel_run *run, const product *p, tsr_bu
 
 // --- The operator ----------------------------------------------------------------------------------------------------
 
-// Inputs a, b and, for gemm with a c that counts, c; all of rank 2 or more and of the result's dtype.
+// The inputs are a, b and, for gemm with beta other than 0, c. All have rank 2 or more and the dtype of the result.
 tsr_status tsri_run_matmul(const tsri_kernel_run *run) {
   tsri_native_op op;
   tsri_layout result;
@@ -256,7 +260,7 @@ static tsr_status check_dtypes(const char *caller, const tsr_tensor *a, const ts
   return TSRI_FAIL(TSR_ERR_DTYPE, "%s: takes numbers, not bool; cast to i32 to count", caller);
 }
 
-// Shape of the product of tensors with two axes or more.
+// Shape of the product of two tensors that have rank 2 or more.
 static tsr_status product_shape(const char *caller, tsr_shape a, tsr_shape b, tsr_shape *out_shape) {
   char left[TSR_SHAPE_TEXT_BYTES], right[TSR_SHAPE_TEXT_BYTES];
   tsr_shape_format(a, left, sizeof left);
@@ -276,7 +280,7 @@ static tsr_status product_shape(const char *caller, tsr_shape a, tsr_shape b, ts
   return tsri_shape_check(caller, *out_shape, &(int64_t){0});
 }
 
-// `count` inputs, usable and of any dtype; the first two have two axes or more.
+// Records a product of `count` usable inputs of any dtype; the first two have rank 2 or more.
 static tsr_tensor *record(const tsri_op *op, tsr_dtype dtype, tsr_shape shape, tsr_tensor *const *inputs, int count,
                           tsri_product_attributes factors) {
   tsr_tensor *cast[3];
@@ -300,7 +304,7 @@ static tsr_status check_pair(const char *caller, const tsr_tensor *a, const tsr_
   return status == TSR_OK ? check_dtypes(caller, a, b) : status;
 }
 
-// A vector becomes a matrix of one row or one column.
+// A vector becomes a matrix with one row or one column.
 static tsr_tensor *as_matrix(tsr_tensor *x, int new_axis) {
   return x->layout.shape.rank == 1 ? tsr_unsqueeze(x, new_axis) : tsr_retain(x);
 }
@@ -326,7 +330,7 @@ tsr_tensor *tsr_matmul(tsr_tensor *a, tsr_tensor *b) {
   if (status != TSR_OK) return tsri_tensor_fail(status);
   bool has_row = a->layout.shape.rank == 1, has_col = b->layout.shape.rank == 1;
   if (has_row && has_col) return tsri_tensor_named("matmul", tsr_dot(a, b));
-  // Sizes are compared before a vector becomes a matrix, so that the message has the caller's shapes.
+  // Compare the sizes before a vector becomes a matrix, so that the message has the caller's shapes.
   int64_t k = a->layout.shape.dims[a->layout.shape.rank - 1];
   if ((has_row || has_col) && k != b->layout.shape.dims[has_col ? 0 : b->layout.shape.rank - 2]) {
     return tsri_tensor_fail(TSRI_FAIL(TSR_ERR_SHAPE, "matmul: inner sizes differ, a is %s, b is %s",
@@ -342,7 +346,7 @@ tsr_tensor *tsr_matmul(tsr_tensor *a, tsr_tensor *b) {
   return tsri_tensor_named("matmul", squeezed);
 }
 
-// alpha and beta beside integers are whole.
+// For integer products, alpha and beta must be integers.
 static tsr_status check_factor(const char *what, double value, tsr_dtype dtype) {
   if (tsri_dtype_is_float(dtype) || (value == trunc(value) && fabs(value) <= 2147483647.0)) return TSR_OK;
   return TSRI_FAIL(TSR_ERR_DTYPE, "gemm: %s is %g, and a product of %s takes whole numbers of 32 bits", what, value,
@@ -401,7 +405,7 @@ tsr_tensor *tsr_gemv(tsr_tensor *a, tsr_tensor *x) {
   return status == TSR_OK ? tsri_tensor_named("gemv", tsr_matmul(a, x)) : tsri_tensor_fail(status);
 }
 
-// Products and their sum in one kernel; f16 and bf16 in f32 until the end.
+// Multiplies and sums in one kernel; f16 and bf16 are computed in f32 and rounded at the end.
 tsr_tensor *tsr_dot(tsr_tensor *a, tsr_tensor *b) {
   tsr_status status = check_ranks("dot", a, 1, b, 1);
   if (status == TSR_OK && a->layout.count != b->layout.count) {

@@ -8,7 +8,7 @@
 
 enum { SUMS, A, B, BUFFERS };
 
-// How a matrix, and the others of its batch that are not the same, lie in their buffer.
+// The layout of a matrix and of the batch it belongs to, without repeating matrices that are broadcast.
 static tsri_layout layout_of(const tsri_product_op *p, const tsri_matrix *matrix, int64_t rows, int64_t columns) {
   int rank = p->batch_rank;
   tsri_layout layout = {.offset = (int64_t)matrix->at.offset, .count = rows * columns, .shape.rank = rank + 2};
@@ -24,7 +24,7 @@ static tsri_layout layout_of(const tsri_product_op *p, const tsri_matrix *matrix
   return layout;
 }
 
-// Input 0 or 1 itself, or a copy of it along k.
+// Returns input 0 or 1 itself, or a copy of it that is contiguous along k.
 static tsr_status bring(const tsri_kernel_run *run, int input, const tsri_layout *from, const tsri_layout *to,
                         bool is_copied, tsr_buffer **out_buffer) {
   if (!is_copied) {
@@ -54,7 +54,7 @@ static tsr_status run_sums(const tsri_kernel_run *run, const tsri_product_op *gi
   tsr_status status = tsri_call_scratch(run->device, count, TSR_I32, &buffers[SUMS]);
   if (status == TSR_OK) status = bring(run, 0, &from_a, &to_a, copies & 1u, &buffers[A]);
   if (status == TSR_OK) status = bring(run, 1, &from_b, &to_b, copies & 2u, &buffers[B]);
-  if (status == TSR_ERR_OUT_OF_MEMORY) return TSR_ERR_UNSUPPORTED;  // the portable kernel needs none
+  if (status == TSR_ERR_OUT_OF_MEMORY) return TSR_ERR_UNSUPPORTED;  // the portable kernel needs no extra memory
   if (status != TSR_OK) return status;
   tsri_place_bind(&p->a.at, buffers[A]);
   tsri_place_bind(&p->b.at, buffers[B]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The records of all operators: operators.def read as designated initialisers.
+// The records of all operators: expands operators.def into designated initialisers.
 #include "ops/operators.h"
 
 // --- Parameters ------------------------------------------------------------------------------------------------------

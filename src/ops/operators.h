@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The records of all operators, made from operators.def.
+// The records of all operators, generated from operators.def.
 #ifndef TSRI_OPERATORS_H
 #define TSRI_OPERATORS_H
 
@@ -21,8 +21,8 @@ typedef enum tsri_operator_id {
   TSRI_OPERATOR_COUNT
 } tsri_operator_id;
 
-// What nodes of operators with kernels of their own carry beside their inputs: tsri_scan_attributes and so on, from TSRI_ATTRIBUTES(scan, …).
-// All fields have 8 bytes, so that two nodes can be compared as bytes.
+// Attributes that nodes of operators with their own kernel have besides their inputs: tsri_scan_attributes and so on,
+// from TSRI_ATTRIBUTES(scan, …). All fields are 8 bytes wide, so that nodes can be compared by memcmp.
 #define NUMBER(x) double x;
 #define SIZE(x)   int64_t x;
 #define SIZES(x)  int64_t x[TSR_MAX_RANK];
@@ -47,8 +47,8 @@ typedef enum tsri_attribute_set {
 #include "ops/operators.def"
 } tsri_attribute_set;
 
-// To record with: TSRI_GIVE(op, scan, .axis = 1), or TSRI_GIVE_ALL(op, scan, &attributes); to read: TSRI_GIVEN(node, scan)->axis. The set is that
-// of the operator's row.
+// TSRI_GIVE(op, scan, .axis = 1) and TSRI_GIVE_ALL(op, scan, &attributes) pass attributes to tsri_record_kernel;
+// TSRI_GIVEN(node, scan)->axis reads them. The set must be the one named in the operator's row.
 #define TSRI_GIVE(op, set, ...) TSRI_GIVE_ALL(op, set, (&(const tsri_##set##_attributes){__VA_ARGS__}))
 #define TSRI_GIVE_ALL(op, set, attributes) \
   tsri_attributes_of(op, TSRI_SET_##set, (const tsri_##set##_attributes *){attributes})
@@ -61,7 +61,7 @@ static inline const void *tsri_attributes_of(const tsri_op *op, tsri_attribute_s
   return attributes;
 }
 
-// What operators.def calls RULE.
+// The type rules: RULE in operators.def.
 typedef enum tsri_type_rule {
   TSRI_DTYPE_RULE_SAME,
   TSRI_DTYPE_RULE_FLOAT,
@@ -99,8 +99,8 @@ typedef struct tsri_parameter {
   tsri_parameter_kind kind;
 } tsri_parameter;
 
-// Bodies of an element-wise operator, by the kind of what it computes in; HALF: in place of FLOAT for f16 and bf16, if there is
-// one. Other operators have one body, which is ONLY.
+// Bodies of an element-wise operator, by the kind of dtype it computes in. HALF replaces FLOAT for f16 and bf16, if
+// there is one. Other operators have one body, TSRI_BODY_ONLY.
 enum {
   TSRI_BODY_FLOAT,
   TSRI_BODY_INT,
@@ -115,11 +115,11 @@ enum { TSRI_MAX_PARAMETERS = 8 };
 typedef struct tsri_operator {
   const char *name;                                // "add": the public function is tsr_add
   const char *text;                                // what it computes
-  tsri_parameter parameters[TSRI_MAX_PARAMETERS];  // of the public function, in its order; then NONE
-  uint8_t input_count, scalar_count;               // element-wise: tensors, then numbers; else 0
+  tsri_parameter parameters[TSRI_MAX_PARAMETERS];  // of the public function, in its order; unused ones are NONE
+  uint8_t input_count, scalar_count;               // element-wise: number of tensors and of scalars; else 0
   uint8_t rule;                                    // tsri_type_rule
-  tsri_op bodies[TSRI_BODY_COUNT];                 // element-wise: expression NULL: refused
-  // Composes the gradients of the inputs out of operators. NULL: it has none.
+  tsri_op bodies[TSRI_BODY_COUNT];                 // element-wise: if expression is NULL, that kind of dtype is refused
+  // Composes the gradients of the inputs out of operators. NULL: the operator has none.
   tsr_status (*gradient)(const tsri_node *node, tsr_tensor *result_gradient, tsr_tensor **out_input_gradients);
 } tsri_operator;
 
@@ -128,7 +128,7 @@ extern const tsri_operator tsri_operators[TSRI_OPERATOR_COUNT];
 // The body of an operator that is not element-wise: TSRI_BODY(gather).
 #define TSRI_BODY(name) (&tsri_operators[TSRI_OPERATOR_##name].bodies[TSRI_BODY_ONLY])
 
-// Functions that rows name: tsri_run_gather of KERNEL(gather), and so on.
+// Declares the functions that rows name: tsri_run_gather for KERNEL(gather), and so on.
 #define RULE(r)
 #define TAKES(kind)
 #define EXPRESSION(e)

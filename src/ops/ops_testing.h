@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What tests of operators share: a CPU device with a scope around each test, tensors from lists, comparison with lists.
+// Shared by tests of operators: a CPU device with a scope around each test, tensors from lists, comparison with lists.
 //
 //   TEST(sum_adds) {
 //     begin();
@@ -43,7 +43,7 @@ static inline tsr_tensor *from_doubles(tsr_dtype dtype, tsr_shape shape, const d
 // list(TSR_F32, TSR_SHAPE(2, 2), 1, 2, 3, 4)
 #define list(dtype, shape, ...) from_doubles(dtype, shape, (const double[]){__VA_ARGS__})
 
-// 0, 1, 2, …
+// A tensor with the elements 0, 1, 2, …
 static inline tsr_tensor *count_up(tsr_dtype dtype, tsr_shape shape) {
   static double values[MOST_VALUES];
   for (int i = 0; i < MOST_VALUES; i++) values[i] = i;
@@ -68,14 +68,15 @@ static inline void check_values(const char *file, int line, tsr_tensor *is, tsr_
   }
 }
 
-// CHECK_VALUES(tensor, dtype, shape, bound, values …): each within `bound`.
+// Checks a tensor's dtype, shape and elements, each within `bound`: CHECK_VALUES(tensor, dtype, shape, bound, values
+// …).
 #define CHECK_VALUES(tensor, dtype, shape, bound, ...)                                         \
   check_values(__FILE__, __LINE__, tensor, dtype, shape, bound, (const double[]){__VA_ARGS__}, \
                sizeof((const double[]){__VA_ARGS__}) / sizeof(double))
 
 #define CHECK_EMPTY(tensor, dtype, shape) check_values(__FILE__, __LINE__, tensor, dtype, shape, 0, NULL, 0)
 
-// The call gave a failed tensor with this status, and a message that has this part.
+// Checks that a call returned a failed tensor with this status, and a message that contains `part`.
 #define CHECK_FAILS(tensor, status, part)    \
   do {                                       \
     CHECK_STATUS(tsr_error(tensor), status); \

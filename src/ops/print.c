@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Printing tensors: elements laid out as NumPy's str() does, and a line of facts.
+// Printing tensors: the elements laid out like NumPy's str(), and a line with dtype, shape and device.
 //
-// print_shown.c reads what is shown, print_number.c writes single elements; here are brackets, lines and blank lines.
+// print_shown.c reads the elements that are shown, print_number.c formats single elements; this file writes brackets
+// and lines.
 #include <string.h>
 #include <tessera/tensor.h>
 
@@ -17,12 +18,12 @@ typedef struct layout {
   const tsri_shown *shown;
   tsri_number_format format;
   tsri_builder *text;
-  size_t column;  // characters on the present line, from 0
+  size_t column;  // characters on the present line so far
 } layout;
 
 static void put_word(tsri_builder *text, const char *word) { tsri_builder_put(text, word, strlen(word)); }
 
-// Takes spaces off the end.
+// Removes trailing spaces.
 static void trim(tsri_builder *text) {
   while (text->bytes > 0 && text->text[text->bytes - 1] == ' ') text->text[--text->bytes] = 0;
 }
@@ -31,9 +32,9 @@ static const void *element_at(const layout *l, size_t index) {
   return l->shown->data + index * tsr_dtype_bytes(l->shown->dtype);
 }
 
-// A word of a row goes to a new line if it would not leave room for the closing brackets, unless it is alone there.
+// Starts a new line if the word would not leave room for the closing brackets, unless it is the first word of its line.
 static void put_in_row(layout *l, const char *word, size_t length) {
-  size_t indent = (size_t)l->shown->shape.rank;  // one for each opening bracket
+  size_t indent = (size_t)l->shown->shape.rank;  // one column per opening bracket
   if (l->column + length > LINE_WIDTH - indent && l->column > indent) {
     trim(l->text);
     put_word(l->text, "\n");
@@ -64,13 +65,13 @@ static void put_row(layout *l, size_t first) {
   }
 }
 
-// Between the items of an axis: the more axes inside it, the more blank lines.
+// Separates the items of an axis, with more blank lines the more axes there are inside it.
 static void put_item_break(layout *l, int axis) {
   tsri_builder_repeat(l->text, '\n', (size_t)(l->shown->shape.rank - axis - 1));
   tsri_builder_repeat(l->text, ' ', (size_t)axis + 1);
 }
 
-// The `count` elements from number `first` on, which are all that lies inside this axis.
+// Writes the `count` elements from number `first` on, which are all elements inside this axis.
 static void put_axis(layout *l, int axis, size_t first, size_t count) {
   const tsr_shape *shape = &l->shown->shape;
   put_word(l->text, "[");
@@ -106,7 +107,7 @@ static void put_elements(tsri_builder *text, const tsri_shown *shown) {
   put_axis(&l, 0, 0, shown->count);
 }
 
-// "f32 4x3 on cpu"
+// Writes "f32 4x3 on cpu".
 static void put_facts(tsri_builder *text, const tsr_tensor *tensor) {
   char shape[TSR_SHAPE_TEXT_BYTES];
   put_word(text, tsr_dtype_name(tsr_tensor_dtype(tensor)));

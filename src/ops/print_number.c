@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Number formats: widths from a first pass over all elements, text from a second pass over each.
+// Number formats: a first pass over all elements determines the widths, a second one writes each element.
 #include "ops/print_number.h"
 
 #include <inttypes.h>
@@ -9,7 +9,7 @@
 
 #include "ops/digits.h"
 
-enum { PRECISION = 8 };  // most digits behind the point
+enum { PRECISION = 8 };  // most digits after the point
 
 static bool is_float(tsr_dtype dtype) { return tsr_dtype_kind_of(dtype) == TSR_KIND_FLOAT; }
 
@@ -27,7 +27,7 @@ static int64_t load_int(tsr_dtype dtype, const void *element) {
 
 static int larger(int a, int b) { return a > b ? a : b; }
 
-// --- Text of digits ---
+// --- Writing digits --------------------------------------------------------------------------------------------------
 
 typedef struct writer {
   char *text;
@@ -48,13 +48,13 @@ static int int_length(const tsri_digits *d) { return d->is_negative + (d->expone
 
 static int fraction_length(const tsri_digits *d) { return larger(d->count - 1 - d->exponent, 0); }
 
-// Digit at 10^place, 0 outside of those there are.
+// The digit at 10^place; 0 outside of the stored digits.
 static char digit_at(const tsri_digits *d, int place) {
   int i = d->exponent - place;
   return i >= 0 && i < d->count ? d->digits[i] : '0';
 }
 
-// "-12.5", "0.03", "7."
+// Writes "-12.5", "0.03", "7."
 static void put_positional(writer *w, const tsri_digits *d) {
   if (d->is_negative) put(w, '-');
   for (int place = larger(d->exponent, 0); place >= 0; place--) put(w, digit_at(d, place));
@@ -73,7 +73,7 @@ static void put_exponent(writer *w, int exponent, int digits) {
   put(w, (char)('0' + magnitude % 10));
 }
 
-// "-1.50e+08"; with `fraction_digits` 0 the point stays: "1.e+08".
+// Writes "-1.50e+08"; with `fraction_digits` 0 the point is kept: "1.e+08".
 static void put_exponential(writer *w, const tsri_digits *d, int fraction_digits, int exponent_digits) {
   if (d->is_negative) put(w, '-');
   put(w, d->digits[0]);
@@ -84,16 +84,17 @@ static void put_exponential(writer *w, const tsri_digits *d, int fraction_digits
 
 static const char *odd_name(double value) { return isnan(value) ? "nan" : value < 0 ? "-inf" : "inf"; }
 
-// --- First pass: the format ---
+// --- First pass: the format ------------------------------------------------------------------------------------------
 
 static tsri_digit_bounds exponential_bounds(int least, int most) {
-  return (tsri_digit_bounds){false, least < 0 ? -1 : least + 1, most + 1};  // and the digit before the point
+  return (tsri_digit_bounds){false, least < 0 ? -1 : least + 1, most + 1};  // plus the digit before the point
 }
 
 typedef struct float_survey {
   size_t finite_count, odd_count;
   bool has_minus_infinity;
-  double least, most;  // magnitudes other than 0; `least` is 0 if there are none
+  // Least and greatest magnitude other than 0; `least` is 0 if there is none.
+  double least, most;
 } float_survey;
 
 static float_survey survey_floats(tsr_dtype dtype, const unsigned char *data, size_t count) {
@@ -113,7 +114,7 @@ static float_survey survey_floats(tsr_dtype dtype, const unsigned char *data, si
   return found;
 }
 
-// NumPy divides in the elements' own precision, which decides cases near 1000.
+// NumPy divides in the precision of the elements, which matters for ratios near 1000.
 static double ratio_in(tsr_dtype dtype, double a, double b) {
   double ratio = a / b;
   unsigned char element[8];
@@ -141,7 +142,7 @@ static void fit_positional(tsri_number_format *format, double value) {
   format->right = larger(format->right, fraction_length(&d));
 }
 
-// nan and inf take the place of the whole number: the point counts.
+// nan and inf replace the whole number, including the point.
 static void fit_odd(tsri_number_format *format, const float_survey *found) {
   int widest = (int)strlen(found->has_minus_infinity ? "-inf" : "nan");
   format->left = larger(format->left, widest - format->right - 1);
@@ -174,7 +175,7 @@ void tsri_number_format_init(tsri_number_format *format, tsr_dtype dtype, const 
   else init_int(format, data, count);
 }
 
-// --- Second pass: the text ---
+// --- Second pass: the text -------------------------------------------------------------------------------------------
 
 static void write_float(const tsri_number_format *format, double value, writer *w) {
   tsri_digits d;
@@ -188,7 +189,8 @@ static void write_float(const tsri_number_format *format, double value, writer *
     put_repeated(w, ' ', format->left - 1 - d.is_negative);
     put_exponential(w, &d, digits, format->exponent_digits);
   } else {
-    // At least down to the ones: large numbers show all digits before the point, not zeros from where they are unique.
+    // At least 0 digits after the point: a large number shows all its digits before the point, not zeros after the
+    // shortest unique ones.
     tsri_digits_of(value, format->dtype, (tsri_digit_bounds){true, 0, PRECISION}, &d);
     put_repeated(w, ' ', format->left - int_length(&d));
     put_positional(w, &d);
@@ -211,7 +213,7 @@ int tsri_number_write(const tsri_number_format *format, const void *element, cha
   return w.length;
 }
 
-// "1.5e-05", "1e+16"
+// Writes "1.5e-05", "1e+16".
 static void write_exponential_alone(const tsri_digits *d, writer *w) {
   if (d->is_negative) put(w, '-');
   put(w, d->digits[0]);

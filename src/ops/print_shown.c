@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Reads the edges of a tensor: each cut axis is sliced at both ends, and every corner that results is read and put in
-// its place. Cut axes double the number of reads, each of a few elements.
+// Reads the edges of a tensor: each axis that is cut is sliced at both ends, and each resulting corner is read and
+// copied to its place. Every such axis doubles the number of reads, each of a few elements.
 #include "ops/print_shown.h"
 
 #include <string.h>
@@ -10,18 +10,18 @@
 #include "runtime/stage.h"
 
 static size_t shape_elements(const tsr_shape *shape) {
-  size_t count = 1;  // small by construction: at most TSRI_SHOWN_WHOLE, or 6 per axis
+  size_t count = 1;  // small: at most TSRI_SHOWN_WHOLE, or TSRI_SHOWN_ENDS per axis
   for (int i = 0; i < shape->rank; i++) count *= (size_t)shape->dims[i];
   return count;
 }
 
-// Where a corner stands in what is shown.
+// The position of a corner in tsri_shown.
 typedef struct corner {
   tsr_shape shape;
   int64_t start[TSR_MAX_RANK];
 } corner;
 
-// Offset in `shown`, in elements, of the corner's row number `row`, counted over all axes but the last.
+// Offset in `shown`, in elements, of row `row` of the corner; rows are counted over all axes but the last.
 static size_t row_offset(const tsri_shown *shown, const corner *c, size_t row) {
   int last = shown->shape.rank - 1;
   size_t offset = (size_t)c->start[last], stride = (size_t)shown->shape.dims[last];
@@ -58,7 +58,7 @@ static tsr_status read_corner(tsri_shown *shown, const corner *c, tsr_tensor *te
 
 static tsr_status read_from_axis(tsri_shown *shown, corner c, int axis, tsr_tensor *tensor);
 
-// One end of a cut axis: `first` in the tensor, `start` in what is shown.
+// Reads one end of an axis that is cut; it begins at `first` in the tensor and at `start` in `shown`.
 static tsr_status read_end(tsri_shown *shown, corner c, int axis, tsr_tensor *tensor, int64_t first, int64_t start) {
   tsr_tensor *end = tsr_slice(tensor, axis, first, first + TSRI_SHOWN_EDGE, 1);
   tsr_status status = tsr_error(end);
@@ -69,7 +69,7 @@ static tsr_status read_end(tsri_shown *shown, corner c, int axis, tsr_tensor *te
   return status;
 }
 
-// `tensor` is sliced along the axes before `axis` already.
+// `tensor` has been sliced along the axes before `axis`.
 static tsr_status read_from_axis(tsri_shown *shown, corner c, int axis, tsr_tensor *tensor) {
   while (axis < shown->shape.rank && !shown->is_cut[axis]) axis++;
   if (axis == shown->shape.rank) return read_corner(shown, &c, tensor);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Describing matrix products.
+// Describes matrix products.
 #include "ops/product.h"
 
 #include "graph/node.h"
 #include "ops/operators.h"
 
-// How an input lies when its batch axes are broadcast to those of the product.
+// The strides of an input, with its batch axes broadcast to those of the product.
 static tsri_matrix matrix_of(const tsri_layout *layout, tsr_dtype dtype, int batch_rank) {
   int rank = layout->shape.rank, missing = batch_rank - (rank - 2);
   tsri_matrix matrix = {.at.offset = (size_t)layout->offset * tsr_dtype_bytes(dtype)};
@@ -17,7 +17,7 @@ static tsri_matrix matrix_of(const tsri_layout *layout, tsr_dtype dtype, int bat
   return matrix;
 }
 
-// Drops batch axes of size 1 and joins neighbours, so that kernels' two are mostly enough.
+// Removes batch axes of size 1 and joins neighbouring ones, so that the two that kernels handle are mostly enough.
 static void join_batch(tsri_product_op *p) {
   tsri_matrix *all[3] = {&p->a, &p->b, &p->c};
   int rank = 0;
@@ -63,7 +63,8 @@ bool tsri_product_of(const tsri_node *node, tsri_native_op *out_op) {
                                out_op);
 }
 
-// A copy of the matrices, side by side, in which elements lie next to each other along an axis of `k` elements; the other has `lines`.
+// Describes a copy of the matrices of a batch, one after the other, contiguous along the axis of k elements; the other
+// axis has `lines` elements.
 static void lay_along_k(const tsri_product_op *p, int64_t lines, int64_t *out_k_step, int64_t *out_line_step,
                         tsri_matrix *matrix) {
   int64_t step = p->k * lines;
@@ -80,7 +81,8 @@ static void lay_along_k(const tsri_product_op *p, int64_t lines, int64_t *out_k_
 bool tsri_product_i8_sums(tsri_native_op *op, unsigned *out_copies) {
   tsri_product_op *p = &op->is.product;
   *out_copies = 0;
-  if (op->parts || p->m % 4 || p->n % 4 || p->k % 4) return false;  // devices that multiply bytes take four at a time
+  // Devices that multiply bytes take four at a time.
+  if (op->parts || p->m % 4 || p->n % 4 || p->k % 4) return false;
   op->result = TSR_I32;
   if (p->a.column != 1) {
     *out_copies |= 1;

@@ -2,8 +2,9 @@
 // The promotion table.
 #include "ops/promote.h"
 
-// Rows and columns in the order of TSR_DTYPES. NumPy's rules, with f16 + bf16 = f32 (neither holds the other) and
-// integer + float = that float (NumPy widens some of them to f64, which many devices do not have).
+// Rows and columns are in the order of TSR_DTYPES. The rules are NumPy's, except that f16 and bf16 give f32 (neither
+// holds the other), and an integer and a float give that float (NumPy widens some of them to f64, which many devices do
+// not have).
 #define B    TSR_BOOL
 #define U8   TSR_U8
 #define I8   TSR_I8

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Random tensors: Philox on a counter (kernels/op_random.tk), so that the same seed gives the same bits on every
-// device.
+// Random tensors: Philox, a counter-based generator (kernels/op_random.tk), so that the same seed gives the same bits
+// on every device.
 #include "core/error.h"
 #include "ops/call.h"
 #include "ops/operators.h"
@@ -85,7 +85,7 @@ tsr_tensor *tsr_randn(tsr_device *device, tsr_dtype dtype, tsr_shape shape, uint
   return record(TSRI_BODY(randn), device, dtype, shape, (tsri_random_attributes){.seed = seed});
 }
 
-// Whether converting to the dtype and back keeps the number.
+// Whether the dtype can hold the number exactly.
 static bool holds(tsr_dtype dtype, int64_t value) {
   unsigned char stored[8];
   int64_t back = 0;

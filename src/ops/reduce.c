@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Reductions: the plain ones are recorded as such; mean, var, std, norm and logsumexp are made of them and of
-// element-wise operators, so that all of it fuses. f16 and bf16 stay f32 until the last step.
+// Reductions. The basic ones are recorded as such; mean, var, std, norm and logsumexp are composed of them and of
+// element-wise operators, so that everything can be fused. f16 and bf16 are computed in f32 until the last step.
 #include <math.h>
 #include <stdio.h>
 
@@ -10,12 +10,12 @@
 #include "ops/elementwise.h"
 #include "ops/promote.h"
 
-// --- Plain ones -----------------------------------------------------------------------------------------------------
+// --- Basic reductions ------------------------------------------------------------------------------------------------
 
-// What a reduction is over.
+// The reduced axes.
 typedef struct reduction {
-  uint32_t axes;  // bit per axis
-  int64_t count;  // elements that make one
+  uint32_t axes;  // bit i: axis i is reduced
+  int64_t count;  // elements that are reduced to one
 } reduction;
 
 static tsr_status start(const char *caller, const tsr_tensor *x, const int *axes, int axis_count, reduction *out) {
@@ -43,7 +43,7 @@ tsr_tensor *tsr_prod(tsr_tensor *x, const int *axes, int axis_count, bool keep_d
   return tsri_record_reduce(TSRI_BODY(prod), tsri_promote_sum(x->dtype), x, over.axes, keep_dims);
 }
 
-// The largest of truth values is whether any is true.
+// The maximum of bools is true if any is true.
 tsr_tensor *tsr_max(tsr_tensor *x, const int *axes, int axis_count, bool keep_dims) {
   reduction over;
   tsr_status status = start("max", x, axes, axis_count, &over);
@@ -127,16 +127,16 @@ tsr_tensor *tsr_argmin(tsr_tensor *x, const int *axes, int axis_count, bool keep
   return index_of(TSRI_BODY(argmin), x, axes, axis_count, keep_dims);
 }
 
-// --- Made of others --------------------------------------------------------------------------------------------------
+// --- Composed reductions ---------------------------------------------------------------------------------------------
 
-// A recorded reduction of an intermediate result, which may have failed.
+// Records a reduction of an intermediate result, which may be a failed tensor.
 static tsr_tensor *reduce(const tsri_op *op, tsr_dtype dtype, tsr_tensor *x, uint32_t axes, bool keep_dims) {
   tsr_status status = tsri_tensor_check(op->name, x);
   return status == TSR_OK ? tsri_record_reduce(op, dtype, x, axes, keep_dims) : tsri_tensor_fail(status);
 }
 
-// sum / divisor, as `dtype`; divided, so that the mean of equal numbers is that number. The sum itself is f32 for f16
-// and bf16, which it might overflow.
+// sum / divisor, as `dtype`. It divides instead of multiplying by the reciprocal, so that the mean of equal numbers is
+// that number. The sum of f16 and bf16 is computed in f32, because it might overflow.
 static tsr_tensor *divided_sum(tsr_tensor *x, const reduction *over, bool keep_dims, double divisor, tsr_dtype dtype) {
   tsr_tensor *sum =
       reduce(TSRI_BODY(sum), tsri_accumulator(tsri_promote_float(tsr_tensor_dtype(x))), x, over->axes, keep_dims);
@@ -150,7 +150,7 @@ tsr_tensor *tsr_mean(tsr_tensor *x, const int *axes, int axis_count, bool keep_d
   return tsri_tensor_named("mean", divided_sum(x, &over, keep_dims, (double)over.count, tsri_promote_float(x->dtype)));
 }
 
-// The sum of (x - mean)^2 by count - correction, as `dtype`.
+// The sum of (x - mean)^2, divided by count - correction, as `dtype`.
 static tsr_tensor *variance(tsr_tensor *x, const reduction *over, bool keep_dims, double correction, tsr_dtype dtype) {
   tsr_dtype wide = tsri_accumulator(tsri_promote_float(x->dtype));
   tsr_tensor *mean = divided_sum(x, over, true, (double)over->count, wide);
@@ -181,7 +181,7 @@ static tsr_tensor *norm(tsr_tensor *x, double p, const reduction *over, bool kee
   tsr_tensor *input = tsri_dtype_is_float(x->dtype) ? tsr_retain(x) : tsr_cast(x, wide);
   tsr_tensor *each =
       tsri_then(tsri_elementwise_to(p == 2 ? TSRI_OPERATOR_square : TSRI_OPERATOR_abs, wide, &input, NULL), input);
-  if (is_largest && over->count == 0) {  // |x| is never below 0
+  if (is_largest && over->count == 0) {  // |x| is at least 0, so the maximum of no elements is 0, like the sum
     return tsri_then(reduce(TSRI_BODY(sum), dtype, each, over->axes, keep_dims), each);
   }
   if (p != 2)
@@ -199,7 +199,7 @@ tsr_tensor *tsr_norm(tsr_tensor *x, double p, const int *axes, int axis_count, b
   return status == TSR_OK ? tsri_tensor_named("norm", norm(x, p, &over, keep_dims)) : tsri_tensor_fail(status);
 }
 
-// m where it is finite, else 0: subtracting an infinite maximum would make NaN of what is finite.
+// The maximum if it is finite, else 0: subtracting an infinite maximum would turn finite elements into NaN.
 static const tsri_op anchor_op = {
     .name = "logsumexp", .kind = TSRI_OP_ELEMENTWISE, .expression = "isfinite($0) ? $0 : T(0)"};
 static const tsri_op shifted_exp_op = {

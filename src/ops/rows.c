@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Row kernels: softmax, log_softmax, layer_norm, rms_norm. One group per row, or one item (kernels/op_rows.tk).
+// Row operators: softmax, log_softmax, layer_norm, rms_norm, with one work-group or one work item per row
+// (kernels/op_rows.tk).
 #include "core/error.h"
 #include "graph/node.h"
 #include "ops/call.h"
@@ -8,7 +9,7 @@
 
 #include <tessera/ops.h>
 
-// Items per group by the length of a row: every item should have something to do.
+// Work items per work-group, by the length of a row: every item should have something to do.
 typedef struct group_choice {
   int64_t longest;
   int items;
@@ -22,13 +23,14 @@ static int group_for(int64_t n) {
   return choice->items;
 }
 
-// How a row is kept in registers: items of the group, elements of each; none if it is too long for that.
+// How a row is kept in registers: work items of the work-group, and elements per item. held is 0 if the row is too long
+// for that.
 typedef struct row_shape {
   int group, held;
   bool is_wide;
 } row_shape;
 
-// `offsets`: where what is read four at a time begins.
+// `offsets` are those of the arrays that are read four elements at a time.
 static row_shape shape_row(const tsri_kernel_run *run, int64_t n, const int64_t *offsets, int count) {
   const tsri_tuning *tuning = &tsri_graph_of(run->device)->tuning;
   int limit = (int)run->device->limits.max_group_size, most = tuning->row_group < limit ? tuning->row_group : limit;
@@ -42,14 +44,15 @@ static row_shape shape_row(const tsri_kernel_run *run, int64_t n, const int64_t 
   return row;
 }
 
-// Whether each row is an item's rather than a group's: rows that leave most of a group idle, and columns, of which a group takes
-// neighbours. Not where rows are held in registers: a GPU has enough groups, and reads a row together.
+// Whether each row is computed by one work item instead of a work-group: for rows so short that most of a work-group
+// would be idle, and for columns, where a work-group takes neighbouring ones. Not on devices that keep rows in
+// registers: a GPU has enough work-groups, and reads a row together.
 static bool are_lines(const tsri_kernel_run *run, int64_t rows, int64_t n, int64_t inner) {
   enum { SHORT_ROW = 64, MANY_ROWS = 256 };
   return tsri_graph_of(run->device)->tuning.row_held == 0 && rows >= MANY_ROWS && (n <= SHORT_ROW || inner > 1);
 }
 
-// x as a float dtype, contiguous; the caller's to release.
+// x converted to a float dtype and contiguous. The caller releases it.
 static tsr_tensor *packed_float(tsr_tensor *x, tsr_dtype dtype) {
   tsr_tensor *cast = tsr_cast(x, dtype), *result = tsr_contiguous(cast);
   tsr_release(cast);
@@ -114,7 +117,7 @@ tsr_tensor *tsr_log_softmax(tsr_tensor *x, int axis) { return softmax(TSRI_BODY(
 
 // --- Norms -----------------------------------------------------------------------------------------------------------
 
-// Inputs: x, then weight and bias where there are such.
+// Inputs: x, then weight and bias if there are any.
 tsr_status tsri_run_norm(const tsri_kernel_run *run) {
   const tsri_layout *layout = &run->layouts[0];
   tsr_status status = tsri_call_check("norm", layout);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// cumsum, cumprod: by the device's own operator if it has one. Else one item per line where there are many lines or the lines are short; else long rows in blocks, whose sums are
-// scanned in turn. Where this says sums, it means products, too.
+// cumsum and cumprod: by the device's native operator if it has one. Else one work item per line if there are many
+// lines or they are short; else long rows are cut into blocks, whose sums are scanned in turn. Comments say "sum" also
+// for products.
 #include "core/error.h"
 #include "graph/node.h"
 #include "ops/axes.h"
@@ -11,10 +12,11 @@
 
 #include <tessera/ops.h>
 
-// Lines from which one item each keeps a device busy; elements up to which a line is short; a block of scan_blocks.
+// MANY_LINES: with so many lines, one work item each keeps a device busy. SHORT_LINE: longest line that is called
+// short. BLOCK: elements of a block of scan_blocks.
 enum { MANY_LINES = 4096, SHORT_LINE = 1024, BLOCK_ITEMS = 8, BLOCK = 256 * BLOCK_ITEMS };
 
-// Rows of `n` elements, `inner` apart, in `lines` of them.
+// `lines` lines of `n` elements, whose neighbours are `inner` elements apart.
 typedef struct scan {
   tsr_device *device;
   tsr_buffer *x, *y;
@@ -44,7 +46,7 @@ static void pass_rows(const scan *s, int64_t blocks, tsri_call *call) {
   tsri_call_word(call, "x_at", s->x_at);
 }
 
-// The sum of every block, into `totals`.
+// Computes the sum of every block into `totals`.
 static tsr_status launch_totals(const scan *s, int64_t blocks, tsr_buffer *totals) {
   tsr_dtype wide = tsri_accumulator(s->dtype);
   tsri_call call;
@@ -56,7 +58,7 @@ static tsr_status launch_totals(const scan *s, int64_t blocks, tsr_buffer *total
   return tsri_call_many_groups(&call, s->lines * blocks);
 }
 
-// The running sums, with what comes before each block in `offsets`.
+// Computes the running sums; `offsets` has the sum of everything before each block.
 static tsr_status launch_blocks(const scan *s, int64_t blocks, tsr_buffer *offsets) {
   tsr_dtype wide = tsri_accumulator(s->dtype);
   tsri_call call;
@@ -70,10 +72,11 @@ static tsr_status launch_blocks(const scan *s, int64_t blocks, tsr_buffer *offse
   return tsri_call_many_groups(&call, s->lines * blocks);
 }
 
-// Each level has 2048 times fewer elements: three are enough for 2^32.
+// Each level has 2048 times fewer elements, so three levels are enough for 2^32.
 enum { MAX_LEVELS = 4 };
 
-// Sums of blocks, sums of blocks of those, … until rows are short; then the way back.
+// Computes sums of blocks, sums of blocks of those, … until rows are short, scans these, and then adds the offsets
+// level by level back.
 static tsr_status scan_rows(const scan *first) {
   scan levels[MAX_LEVELS] = {*first};
   int64_t blocks[MAX_LEVELS] = {0};
@@ -111,7 +114,7 @@ static tsri_native_op native_op(tsr_dtype dtype) {
   return (tsri_native_op){.kind = TSRI_NATIVE_SCAN, .dtype = dtype, .result = dtype};
 }
 
-// TSR_ERR_UNSUPPORTED, without a message: the device has no operator for it.
+// Returns TSR_ERR_UNSUPPORTED, without a message, if the device has no such operator.
 static tsr_status scan_native(const scan *s) {
   tsri_native_op op = native_op(s->dtype);
   op.is.scan = (tsri_scan_op){.outer = s->lines / s->inner,
@@ -146,7 +149,7 @@ tsr_status tsri_run_scan(const tsri_kernel_run *run) {
   return is_plain || s.inner > 1 ? scan_lines(&s) : scan_rows(&s);
 }
 
-// `x` is contiguous, of the result's dtype.
+// `x` must be contiguous and have the dtype of the result.
 static tsr_tensor *record(const tsri_op *op, tsr_tensor *x, int axis) {
   tsr_status status = tsri_tensor_check(op->name, x);
   if (status != TSR_OK) return tsri_tensor_fail(status);
@@ -168,7 +171,7 @@ static tsr_tensor *running(const tsri_op *op, tsr_tensor *x, int axis) {
   int64_t n = x->layout.shape.dims[axis], lines = n ? x->layout.count / n : 0;
   tsr_tensor *cast = tsr_cast(x, tsri_promote_sum(x->dtype));
   tsri_native_op native = native_op(tsri_promote_sum(x->dtype));
-  // Few long lines across the rows: the kernels want them laid along the rows first, so that blocks share the work.
+  // Few long lines across the rows: transpose them first, so that the blocks of a line can share the work.
   bool turns = axis != rank - 1 && n > SHORT_LINE && lines < MANY_LINES && tsr_error(cast) == TSR_OK &&
                !tsri_device_takes(cast->value->device, &native);
   if (!turns) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Tensors that follow a rule: arange, linspace, eye. Recorded like every operator; nothing is allocated before they run.
+// Sequences: arange, linspace, eye. They are recorded like every operator; nothing is allocated before they run.
 //
-// Elements are what f64 arithmetic makes of the rule, the same bits on every device. A kernel computes them where the device
-// has f64, or where whole numbers do; elsewhere the host does, block by block, into memory that the device has already given.
+// Elements are computed in f64 arithmetic and have the same bits on every device. A kernel computes them if the device
+// has f64, or if integer arithmetic gives the same; else the host does, block by block, and uploads them.
 #include <math.h>
 
 #include "core/error.h"
@@ -16,10 +16,10 @@
 
 // --- Running ---------------------------------------------------------------------------------------------------------
 
-// A sequence has `last` at position `last_at`, which may be -1: nowhere. Where all elements are whole numbers of the dtype (is_whole), they follow
-// from whole_start and whole_step.
+// Attributes of a sequence: element `last_at` is exactly `last` (last_at -1: no such element). If all elements are
+// integers of the dtype (is_whole), they are computed from whole_start and whole_step.
 
-// Whether a kernel can write the output: the device stores the dtype and binds all of it at once.
+// Whether a kernel can write the output: the device can store the dtype and bind the whole output.
 static bool runs_kernels(const tsri_kernel_run *run, int64_t count) {
   const tsri_limits *limits = &run->device->limits;
   bool is_seen = limits->max_binding_bytes == 0 || tsr_buffer_bytes(run->output) <= limits->max_binding_bytes;
@@ -52,7 +52,7 @@ static tsr_status run_real(const tsri_kernel_run *run, int64_t count) {
   return tsri_call_items(&call, count);
 }
 
-// `count` elements from `first` on, converted, into `out`.
+// Computes `count` elements from `first` on, converted to the run's dtype, into `out`.
 static tsr_status fill_block(const tsri_kernel_run *run, int64_t first, int64_t count, void *out) {
   enum { BLOCK = 1024 };
   const tsri_sequence_attributes *given = TSRI_GIVEN(run->node, sequence);
@@ -92,7 +92,8 @@ static tsr_status upload_from_host(const tsri_kernel_run *run, int64_t count, ts
   return status;
 }
 
-// A capture repeats copies but not uploads: there the elements are uploaded to a buffer that the capture keeps, and copied from it.
+// A capture repeats copies but not uploads. So while capturing, the elements are uploaded to a buffer that the capture
+// keeps, and copied from there.
 static tsr_status run_on_host(const tsri_kernel_run *run, int64_t count) {
   if (!tsri_tape_now()) return upload_from_host(run, count, run->output);
   tsr_buffer *kept = NULL;
@@ -151,7 +152,7 @@ static tsr_tensor *record(const tsri_op *op, tsr_device *device, tsr_dtype dtype
   return tsri_record_kernel(op, device, dtype, shape, NULL, 0, attributes);
 }
 
-// Whole, and an i64.
+// Whether the value is an integer that fits into i64.
 static bool is_whole(double value) {
   return value == trunc(value) && value >= -9223372036854775808.0 && value < 9223372036854775808.0;
 }
@@ -164,7 +165,7 @@ static tsr_status arange_count(double start, double stop, double step, int64_t *
   }
   if ((stop - start) / step <= 0) return TSR_OK;
   uint64_t count = UINT64_MAX;
-  if (is_whole(start) && is_whole(stop) && is_whole(step)) {  // doubles beyond 2^53 would be off by some
+  if (is_whole(start) && is_whole(stop) && is_whole(step)) {  // doubles beyond 2^53 are not exact
     uint64_t low = (uint64_t)(int64_t)fmin(start, stop), high = (uint64_t)(int64_t)fmax(start, stop);
     uint64_t each = (uint64_t)fabs(step);
     count = (high - low) / each + ((high - low) % each != 0);
@@ -177,7 +178,7 @@ static tsr_status arange_count(double start, double stop, double step, int64_t *
   return TSR_OK;
 }
 
-// Whether start, start + step, … up to stop are numbers that integer arithmetic in `dtype` gets right.
+// Whether start, start + step, … up to stop can be computed exactly by integer arithmetic in `dtype`.
 static bool is_whole_sequence(tsr_dtype dtype, double start, double stop, double step) {
   tsr_dtype_kind kind = tsr_dtype_kind_of(dtype);
   if ((kind != TSR_KIND_INT && kind != TSR_KIND_UINT) || !is_whole(start) || !is_whole(stop) || !is_whole(step))
@@ -205,7 +206,7 @@ tsr_tensor *tsr_linspace(tsr_device *device, tsr_dtype dtype, double start, doub
     return tsri_tensor_fail(
         TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "linspace: start %g, stop %g; both must be finite", start, stop));
   }
-  // As NumPy does it, with the last one exact.
+  // As NumPy computes it, with the last element exactly `stop`.
   double step = count > 1 ? (stop - start) / (double)(count - 1) : 0;
   return record(TSRI_BODY(linspace), device, dtype, TSR_SHAPE(count),
                 TSRI_GIVE(TSRI_BODY(linspace), sequence, .start = start, .step = step, .last = stop,
@@ -216,7 +217,8 @@ tsr_tensor *tsr_eye(tsr_device *device, tsr_dtype dtype, int64_t rows, int64_t c
   tsri_eye_attributes given = {0};
   if (rows > 0 && cols > 0 && diagonal < cols && diagonal > -rows) {
     int64_t row = diagonal < 0 ? -diagonal : 0, col = diagonal > 0 ? diagonal : 0;
-    given.first = (int64_t)((uint64_t)row * (uint64_t)cols) + col;  // too large a product is refused below
+    // If this product overflows, `record` refuses the shape.
+    given.first = (int64_t)((uint64_t)row * (uint64_t)cols) + col;
     given.step = (int64_t)((uint64_t)cols + 1);
     given.ones = rows - row < cols - col ? rows - row : cols - col;
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// sort, argsort, topk: by the device's own operator if it has one, else blocks are sorted by counting, then merged in passes (kernels/op_sort.tk).
+// sort, argsort, topk: by the device's native operator if it has one; else blocks are sorted by counting and then
+// merged in passes (kernels/op_sort.tk).
 
 #include <stdio.h>
 
@@ -17,12 +18,12 @@ enum { BLOCK = 32 };
 
 // --- Passes ----------------------------------------------------------------------------------------------------------
 
-// Elements and where they came from, before or after a pass.
+// The elements and their original indices, before or after a pass.
 typedef struct run_state {
   tsr_buffer *values, *order;
 } run_state;
 
-// `from` NULL: the first pass, which sorts blocks of x.
+// Runs one pass. `from` NULL: the first pass, which sorts blocks of x.
 static tsr_status pass(const tsri_sort *s, const run_state *from, const run_state *to, int64_t width) {
   static const char *const kernels[2][2] = {{"sort_blocks", "sort_merge"}, {"order_blocks", "order_merge"}};
   bool has_order = to->order != NULL;
@@ -40,13 +41,13 @@ static tsr_status pass(const tsri_sort *s, const run_state *from, const run_stat
   return tsri_call_items(&call, s->rows * s->n);
 }
 
-// Every pass writes to the other of two places; the last one must write to what the caller gave.
+// Passes write alternately to two places; the last one must write to the caller's buffers.
 tsr_status tsri_sort_rows(const tsri_sort *s) {
   int64_t total = s->rows * s->n;
   if (total == 0) return TSR_OK;
   int merges = 0;
   for (int64_t width = BLOCK; width < s->n; width *= 2) merges++;
-  run_state places[2] = {{s->values, s->order}, {NULL, NULL}};  // [0]: the result
+  run_state places[2] = {{s->values, s->order}, {NULL, NULL}};  // places[0]: the caller's buffers
   tsr_buffer *scratch[3] = {NULL, NULL, NULL};
   tsr_status status = TSR_OK;
   if (!s->values) {
@@ -66,7 +67,7 @@ tsr_status tsri_sort_rows(const tsri_sort *s) {
   return status;
 }
 
-// TSR_ERR_UNSUPPORTED, without a message: the device has no operator for it.
+// Returns TSR_ERR_UNSUPPORTED, without a message, if the device has no such operator.
 static tsr_status sort_native(const tsri_sort *s) {
   tsr_buffer *to = s->order ? s->order : s->values;
   tsri_native_op op = {.kind = TSRI_NATIVE_SORT, .dtype = s->dtype, .result = s->order ? TSR_I32 : s->dtype};
@@ -103,7 +104,7 @@ static tsr_status run_sort(const tsri_kernel_run *run, bool wants_order) {
 tsr_status tsri_run_sort(const tsri_kernel_run *run) { return run_sort(run, false); }
 tsr_status tsri_run_argsort(const tsri_kernel_run *run) { return run_sort(run, true); }
 
-// x with the axis last, contiguous, bool as numbers.
+// x with the axis last, contiguous, and bool converted to u8.
 static tsr_tensor *prepare(tsr_tensor *x, int axis) {
   tsr_tensor *turned = tsri_axis_to_end(x, axis);
   tsr_tensor *numbers = x->dtype == TSR_BOOL ? tsr_cast(turned, TSR_U8) : tsr_retain(turned);
@@ -143,7 +144,7 @@ tsr_tensor *tsr_argsort(tsr_tensor *x, int axis, bool descending) {
   return sorted(TSRI_BODY(argsort), x, axis, descending);
 }
 
-// The values are looked up by the indices: cheaper than sorting both, as k is mostly small.
+// Looks the values up by the indices: cheaper than sorting both, since k is mostly small.
 tsr_status tsr_topk(tsr_tensor *x, int64_t k, int axis, bool largest, tsr_tensor **out_values,
                     tsr_tensor **out_indices) {
   if (out_values) *out_values = NULL;

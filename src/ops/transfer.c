@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reading, writing and moving tensors: what is pending runs first.
+// Reading, writing and moving tensors. Pending operators that they need run first.
 #include "graph/transfer.h"
 #include <tessera/ops.h>
 
@@ -54,7 +54,8 @@ tsr_status tsr_write(tsr_tensor *tensor, const void *data, size_t bytes) {
   return tsri_write_elements(&view, data);
 }
 
-// `source` (whose reference is taken) on the target's device, which may not be chosen freely: the target fixes it.
+// Moves `source` to the target's device, taking over its reference. The mix rule does not choose the device here: the
+// target decides.
 static tsr_tensor *bring_to(tsr_tensor *source, tsr_tensor *target) {
   tsr_device *from = source->value->device, *to = target->value->device, *common = NULL;
   if (from == to) return source;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// View operators: each is a layout rule of core/layout.c over the same buffer.
+// View operators: each makes a layout (core/layout.c) over the same value.
 #include "core/error.h"
 #include "core/tensor.h"
 #include "graph/graph.h"
@@ -7,7 +7,7 @@
 
 #include <tessera/ops.h>
 
-// Finishes a view operator: a new tensor, or the failure.
+// Finishes a view operator: returns the view, or a failed tensor.
 static tsr_tensor *finish(const tsr_tensor *tensor, tsr_status status, const tsri_layout *view) {
   return status == TSR_OK ? tsri_tensor_view(tensor, view) : tsri_tensor_fail(status);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Joining axes, and passing shapes and strides to kernels.
+// Joins axes, and passes shapes and strides to kernels.
 #include "ops/walk.h"
 
 void tsri_row_major(tsr_shape shape, int64_t *out_strides) {
@@ -10,7 +10,7 @@ void tsri_row_major(tsr_shape shape, int64_t *out_strides) {
   }
 }
 
-// Whether axis `axis` of the shape continues the last axis of the walk in every operand.
+// Whether axis `axis` of the shape can be joined to the last axis of the walk in every operand.
 static bool joins(const tsri_walk *walk, int64_t size, int axis, const int64_t *const *strides) {
   for (int i = 0; i < walk->operand_count; i++) {
     if (walk->strides[i][walk->rank - 1] != strides[i][axis] * size) return false;
@@ -18,7 +18,7 @@ static bool joins(const tsri_walk *walk, int64_t size, int axis, const int64_t *
   return true;
 }
 
-// Moves the axes back so that the walk has `rank` of them.
+// Moves the axes to the end, so that the walk has `rank` axes.
 static void pad_rank(tsri_walk *walk, int rank) {
   int shift = rank - walk->rank;
   for (int i = rank - 1; i >= 0; i--) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Several tensors walked together over one shape, as the kernels of op_index.tk take them: few axes, strides for each.
+// Iterates over one shape with several tensors at once, as the kernels of op_index.tk do: joined axes, and strides per
+// tensor.
 #ifndef TSRI_OPS_WALK_H
 #define TSRI_OPS_WALK_H
 
@@ -8,18 +9,19 @@
 enum { TSRI_WALK_OPERANDS = 3 };
 
 typedef struct tsri_walk {
-  int rank;  // 1, 2, 4 or 8, so that few variants of a kernel are built; unused axes come first, with size 1
+  // 1, 2, 4 or 8, so that few variants of a kernel are built. Unused axes come first and have size 1.
+  int rank;
   int operand_count;
   int64_t count;
   int64_t dims[TSR_MAX_RANK];
   int64_t strides[TSRI_WALK_OPERANDS][TSR_MAX_RANK];
 } tsri_walk;
 
-// `strides`: one list per operand, for the axes of `shape`. Axes of size 1 are dropped and neighbours joined where
-// every operand allows it.
+// `strides` has one list per operand, for the axes of `shape`. Axes of size 1 are dropped, and neighbouring axes are
+// joined where the strides of every operand allow it.
 void tsri_walk_init(tsri_walk *walk, tsr_shape shape, int operand_count, const int64_t *const *strides);
 
-// Passes d1 … d7, and the strides s0 … s7 of one operand.
+// Pass d1 … d7, and the strides <stem>0 … <stem>7 of one operand.
 void tsri_walk_pass_dims(const tsri_walk *walk, tsri_call *call);
 void tsri_walk_pass_strides(const tsri_walk *walk, int operand, const char *stem, tsri_call *call);
 
