@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Conversions between element types: every f16 and bf16 there is, and rounding against a slow reference that knows
-// nothing of bit tricks: it looks the number up in the sorted list of all numbers of the type.
+// Conversions between element types: every f16 and bf16 number, and rounding compared with a slow reference without bit
+// tricks, which searches a sorted list of all numbers of the type.
 #include "core/convert.h"
 
 #include <math.h>
@@ -8,10 +8,10 @@
 
 #include "support/test.h"
 
-// --- The reference ---
+// --- The reference ---------------------------------------------------------------------------------------------------
 
-// All numbers >= 0 of a 16-bit type in order, so that a number's place in the list is its bits; the last place is
-// infinity, listed with the value it would have if the exponents went on.
+// All non-negative numbers of a 16-bit type in order: the index of a number is its bits. The last entry is infinity,
+// with the value it would have if the exponents continued.
 typedef struct number_list {
   double values[0x7F81];
   int infinity;
@@ -49,7 +49,7 @@ static int place_below(const number_list *list, double value) {
   return low;
 }
 
-// Bits of the nearest number, the even place at a tie. Sums of two neighbours are exact.
+// The bits of the nearest number, and of the even one at a tie. The sum of two neighbours is exact.
 static uint16_t reference(const number_list *list, double value) {
   int sign = signbit(value) ? 0x8000 : 0;
   double magnitude = fabs(value);
@@ -60,7 +60,7 @@ static uint16_t reference(const number_list *list, double value) {
   return (uint16_t)(sign | (is_up ? below + 1 : below));
 }
 
-static uint64_t random_u64(void) {  // xorshift*; the same numbers in every run
+static uint64_t random_u64(void) {  // xorshift*: the same numbers in every run
   static uint64_t state = UINT64_C(0x9E3779B97F4A7C15);
   state ^= state >> 12, state ^= state << 25, state ^= state >> 27;
   return state * UINT64_C(0x2545F4914F6CDD1D);
@@ -104,7 +104,7 @@ static void check_f64(double value) {
   }
 }
 
-// --- Single elements ---
+// --- Single elements -------------------------------------------------------------------------------------------------
 
 TEST(every_f16_widens_exactly_and_comes_back) {
   for (int bits = 0; bits <= 0xFFFF; bits++) {
@@ -138,7 +138,7 @@ TEST(every_bf16_widens_exactly_and_comes_back) {
   }
 }
 
-// Ends and middles of what is dropped, and their neighbours.
+// The first, middle and last values of the dropped bits, and their neighbours.
 TEST(f32_rounds_as_the_reference_at_every_exponent) {
   static const uint32_t fractions[] = {0,        1,        0x0FFF,   0x1000,   0x1001,   0x1FFF,   0x2000,
                                        0x3000,   0x7FFF,   0x8000,   0x8001,   0xFFFF,   0x10000,  0x17FFF,
@@ -163,13 +163,13 @@ TEST(f32_subnormals_of_f16_round_at_every_tie) {
 
 TEST(f32_rounds_as_the_reference_on_random_bits) {
   for (int i = 0; i < 1000000; i++) check_f32(f32_of((uint32_t)(random_u64() >> 32)));
-  for (int i = 0; i < 500000; i++) {  // most random bits are out of reach of f16: these are not
+  for (int i = 0; i < 500000; i++) {  // most random bits are outside of f16's range; these are not
     uint64_t bits = random_u64();
     check_f32(ldexpf((float)(bits & 0xFFFFFF), (int)(bits >> 24) % 48 - 48));
   }
 }
 
-// Just above and below each tie by less than an f32 can tell: rounding through f32 first would get these wrong.
+// Numbers above and below each tie by less than an f32 can represent: rounding to f32 first would give wrong results.
 TEST(f64_rounds_once) {
   static const int steps[] = {1, 7, 64};
   for (int place = 0; place < 0x7C00; place += steps[place % 3]) {
@@ -182,7 +182,7 @@ TEST(f64_rounds_once) {
   }
   CHECK_EQ_UINT(tsri_f64_to_f16(1 + 0x1p-11), 0x3C00);
   CHECK_EQ_UINT(tsri_f64_to_f16(1 + 0x1p-11 + 0x1p-40), 0x3C01);
-  CHECK_EQ_UINT(tsri_f32_to_f16((float)(1 + 0x1p-11 + 0x1p-40)), 0x3C00);  // what two steps make of it
+  CHECK_EQ_UINT(tsri_f32_to_f16((float)(1 + 0x1p-11 + 0x1p-40)), 0x3C00);  // the result of rounding twice
   CHECK_EQ_UINT(tsri_f64_to_bf16(1 + 0x1p-8 + 0x1p-50), 0x3F81);
 }
 
@@ -224,8 +224,8 @@ TEST(f16_agrees_with_the_compilers_own) {
 }
 #endif
 
-// The same for an integer, which from 2^53 on a double may not hold; the numbers around it are then integers too.
-// (long double would hold it, but not under valgrind.)
+// As above, for an integer, which a double may not hold exactly from 2^53 on; the numbers around it are then integers
+// too. (long double could hold it, but not under valgrind.)
 static uint16_t reference_int(const number_list *list, int64_t value) {
   uint64_t magnitude = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
   int below = place_below(list, (double)magnitude);
@@ -243,7 +243,7 @@ static void check_i64(int64_t value) {
 
 TEST(integers_round_once_to_the_narrow_floats) {
   for (int64_t i = -70000; i <= 70000; i++) check_i64(i);
-  for (int shift = 8; shift < 63; shift++) {  // ties of bf16 at each size, and one to either side
+  for (int shift = 8; shift < 63; shift++) {  // ties of bf16 at each magnitude, and their neighbours
     int64_t one = INT64_C(1) << shift, half = one >> 8;
     for (int64_t i = -2; i <= 2; i++)
       check_i64(one + half + i), check_i64(-one - half - i), check_i64(one + 3 * half + i);
@@ -258,7 +258,7 @@ TEST(nan_keeps_its_sign_and_becomes_quiet) {
   CHECK_EQ_UINT(tsri_f64_to_f16(f64_of(UINT64_C(0xFFF8000000000000))), 0xFE00);
 }
 
-// --- Arrays ---
+// --- Arrays ----------------------------------------------------------------------------------------------------------
 
 static double converted(tsr_dtype dst, tsr_dtype src, double value) {
   unsigned char from[8], to[8];
@@ -277,7 +277,7 @@ static int64_t converted_int(tsr_dtype dst, double value) {
   return out;
 }
 
-// 0, 1 and 100 exist in every dtype but bool, which takes both of the latter for 1.
+// 0, 1 and 100 exist in every dtype but bool, which converts 1 and 100 to 1.
 TEST(all_121_pairs_carry_small_numbers) {
   for (int src = 0; src < TSR_DTYPE_COUNT; src++) {
     for (int dst = 0; dst < TSR_DTYPE_COUNT; dst++) {
@@ -289,7 +289,7 @@ TEST(all_121_pairs_carry_small_numbers) {
   }
 }
 
-// Blocks and their remainders: 1000 elements, from and to odd addresses.
+// Blocks and their remainders: 1000 elements, at unaligned addresses.
 TEST(all_121_pairs_convert_long_unaligned_arrays) {
   enum { COUNT = 1000 };
   static unsigned char from[COUNT * 8 + 1], to[COUNT * 8 + 2], one[8];
@@ -340,7 +340,8 @@ TEST(floats_saturate_to_integers) {
     if (table[i].least < 0) CHECK_EQ_INT(converted_int(table[i].dtype, -2.99), -2);
   }
   CHECK_EQ_INT(converted_int(TSR_U8, 255.9), 255);
-  CHECK_EQ_INT(converted_int(TSR_I64, 9223372036854774784.0), INT64_C(9223372036854774784));  // the last below 2^63
+  // The greatest double below 2^63.
+  CHECK_EQ_INT(converted_int(TSR_I64, 9223372036854774784.0), INT64_C(9223372036854774784));
 }
 
 TEST(integers_keep_their_low_bits) {
@@ -363,7 +364,8 @@ TEST(integers_keep_their_low_bits) {
 }
 
 TEST(large_integers_round_once_to_f32) {
-  const int64_t value = (INT64_C(1) << 60) + (INT64_C(1) << 36) + 1;  // 1 above a tie: through f64 it would be the tie
+  // 1 above a tie: converting through f64 would round it to the tie.
+  const int64_t value = (INT64_C(1) << 60) + (INT64_C(1) << 36) + 1;
   float out = 0;
   CHECK_OK(tsr_convert(TSR_F32, &out, TSR_I64, &value, 1));
   CHECK(out == 0x1.000002p60f);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Layouts: single rules by example, and chains of views against a model that lists every element.
+// Layouts: single rules by example, and chains of views compared with a model that lists every element.
 #include "core/layout.h"
 
 #include <tessera/tensor.h>
@@ -30,11 +30,11 @@ TEST(row_major_is_what_a_new_layout_is_and_nothing_else) {
   CHECK_OK(tsri_layout_transpose(&layout, 0, 2, &view));
   CHECK(!tsri_layout_is_row_major(&view));
   CHECK_OK(tsri_layout_slice(&layout, 0, 1, 2, 1, &view));
-  CHECK(!tsri_layout_is_row_major(&view));  // begins elsewhere
+  CHECK(!tsri_layout_is_row_major(&view));  // its offset is not 0
   CHECK_OK(tsri_layout_expand(&layout, TSR_SHAPE(2, 4, 3), &view));
   CHECK(!tsri_layout_is_row_major(&view));
   view = layout;
-  view.strides[1] = 5;  // of one element: contiguous all the same
+  view.strides[1] = 5;  // the stride of a single element: still contiguous
   CHECK(tsri_layout_is_contiguous(&view) && !tsri_layout_is_row_major(&view));
 }
 
@@ -68,7 +68,7 @@ TEST(reshape_messages_carry_the_figures) {
 }
 
 TEST(slices_follow_python) {
-  // start, stop, step, then what Python's list(range(10))[start:stop:step] has: count, first, last
+  // start, stop, step; then count, first and last of Python's list(range(10))[start:stop:step].
   static const struct {
     int64_t start, stop, step, count, first, last;
   } cases[] = {
@@ -142,7 +142,7 @@ TEST(overlap_is_seen_only_where_it_can_be) {
   CHECK_OK(tsri_layout_flip(&a, 1, &view));
   CHECK_OK(tsri_layout_transpose(&view, 0, 1, &view));
   CHECK(!tsri_layout_may_overlap(&view));
-  view.strides[0] = 6;  // both axes step by 6
+  view.strides[0] = 6;  // both axes have stride 6
   view.strides[1] = 6;
   CHECK(tsri_layout_may_overlap(&view));
 }
@@ -151,7 +151,7 @@ TEST(overlap_is_seen_only_where_it_can_be) {
 
 enum { MODEL_MOST = 4096 };
 
-// The elements of a view in row-major order, listed by walking every index.
+// The elements of a view in row-major order, found by iterating over every index.
 static int64_t list_elements(const tsri_layout *layout, int32_t *out) {
   int64_t index[TSR_MAX_RANK] = {0}, used = 0;
   if (layout->count == 0) return 0;
@@ -200,7 +200,7 @@ static tsr_status random_view(const tsri_layout *from, tsri_layout *to) {
   }
 }
 
-// A reshape that claims to be a view must list the same elements in the same order.
+// A reshape that reports a view must list the same elements in the same order.
 static void check_reshape(const tsri_layout *layout, const int32_t *elements) {
   static int32_t reshaped[MODEL_MOST];
   int64_t count = layout->count, first = 1 + random_below(6);
@@ -213,7 +213,7 @@ static void check_reshape(const tsri_layout *layout, const int32_t *elements) {
   CHECK_BYTES(reshaped, elements, (size_t)count * sizeof *elements);
 }
 
-// Reading through the layout gives the elements it names.
+// Reading through the layout must give these elements.
 static void check_copy(const tsri_layout *layout, const int32_t *elements) {
   static int32_t numbers[MODEL_MOST], copied[MODEL_MOST];
   for (int i = 0; i < MODEL_MOST; i++) numbers[i] = i;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Tests of the log.
 //
-// The first test needs a log that no code has set yet: keep it first.
+// The first test needs a log level that no code has set yet, so it must stay first.
 #include "core/log.h"
 
 #include <errno.h>
@@ -121,7 +121,7 @@ TEST(log_without_a_function_goes_to_standard_error) {
 
 enum { THREAD_COUNT = 8, LINE_COUNT = 2000 };
 
-// Not atomic on purpose: the log promises one call at a time, which the thread sanitizer checks here.
+// Deliberately not atomic: the log calls the receiver one call at a time, which the thread sanitizer checks here.
 static int lines_heard;
 
 static void count_lines(tsr_log_level level, const char *line, void *user) {

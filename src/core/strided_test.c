@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Strided copies of every element size, both sides with strides of their own, against one element at a time.
+// Strided copies of every element size, with strides on both sides, compared with copying one element at a time.
 #include "core/strided.h"
 
 #include "support/test.h"
@@ -12,7 +12,8 @@ static uint32_t random_below(uint32_t limit) {
   return (random_state >> 8) % limit;
 }
 
-// The shape in memory of its own: axes in random order, some mirrored, gaps between them. Returns elements spanned.
+// A layout of the shape with axes in random order, some reversed, with gaps between them. Returns the number of
+// elements spanned.
 static int64_t scatter_layout(tsr_shape shape, tsri_layout *out) {
   CHECK_OK(tsri_layout_init("test", shape, TSR_U8, out, NULL));
   int order[TSR_MAX_RANK];
@@ -34,7 +35,7 @@ static int64_t scatter_layout(tsr_shape shape, tsri_layout *out) {
   return stride;
 }
 
-// Copies element by element, by index, the slow way.
+// Copies element by element, by index.
 static void copy_plainly(unsigned char *dst, const tsri_layout *to, const unsigned char *src, const tsri_layout *from,
                          size_t element) {
   for (int64_t number = 0; number < to->count; number++) {
@@ -56,7 +57,7 @@ static void check_copy(const tsri_layout *to, const tsri_layout *from, size_t el
   memset(wanted, GUARD, sizeof wanted);
   copy_plainly(wanted, to, source, from, element);
   tsri_strided_copy(is, to, source, from, element);
-  CHECK_BYTES(is, wanted, sizeof is);  // what lies between the elements is left alone
+  CHECK_BYTES(is, wanted, sizeof is);  // the bytes between the elements are unchanged
 }
 
 TEST(every_element_size_and_layout_copies_as_one_by_one) {

@@ -10,15 +10,15 @@ static const char *const words[] = {"devices", "config", "estimate", "version", 
 static const struct {
   const char *text, *nearest;
 } cases[] = {
-    {"devices", "devices"},            // itself
-    {"device", "devices"},             // missing
-    {"devicess", "devices"},           // too many
-    {"devixes", "devices"},            // wrong
-    {"deviecs", "devices"},            // swapped
+    {"devices", "devices"},            // the word itself
+    {"device", "devices"},             // a letter missing
+    {"devicess", "devices"},           // a letter too many
+    {"devixes", "devices"},            // a wrong letter
+    {"deviecs", "devices"},            // two letters swapped
     {"DEVICES", "devices"},            // letter case
-    {"memory-limit", "memory_limit"},  // '-' for '_'
+    {"memory-limit", "memory_limit"},  // '-' instead of '_'
     {"memorylimt", "memory_limit"},    // two mistakes in a long word
-    {"mem", "memory_limit"},           // its beginning
+    {"mem", "memory_limit"},           // a beginning
     {"est", "estimate"},
     {"lgo", "log"},
     {"verison", "version"},

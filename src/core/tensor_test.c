@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Failed tensors, facts, wrong calls, use after release.
+// Failed tensors, properties, wrong calls, use after release.
 #include <tessera/tensor.h>
 
 #include "core/alloc.h"
@@ -90,7 +90,7 @@ TEST(use_after_release_is_a_status_in_debug_builds) {
   tsr_tensor *view = tsr_flip(tensor, 0);
   CHECK_STATUS(tsr_error(view), TSR_ERR_RELEASED);
   tsr_release(view);
-  tsr_release(tensor);  // a second time: noticed, logged, harmless
+  tsr_release(tensor);  // a second release is detected and logged, and does no harm
   tsr_buffer *buffer = NULL;
   CHECK_OK(tsr_buffer_create(device, 16, 0, &buffer));
   tsr_buffer_release(buffer);
@@ -125,7 +125,7 @@ TEST(a_failed_tensor_remembers_where_it_failed) {
   CHECK_STR(tsr_last_error(), "reshape: sizes differ");
   CHECK_STR(tsr_last_error_place(), place);
 
-  tsr_clear_error();  // and so does what is made of it
+  tsr_clear_error();  // tensors made from it fail with the same error
   CHECK_STATUS(tsri_tensor_check("neg", first), TSR_ERR_SHAPE);
   tsr_tensor *second = tsri_tensor_fail(TSR_ERR_SHAPE);
   tsr_clear_error();

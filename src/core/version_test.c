@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The version text and the version numbers are one.
+// The version text agrees with the version numbers.
 #include <tessera/version.h>
 
 #include "support/test.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Assignments: who sees which elements, in which order, and that nothing is lost or kept.
+// Assignments: which operators see which elements, in which order writes run, and that nothing is lost or leaked.
 #include "graph/assign.h"
 
 #include <pthread.h>
@@ -66,7 +66,7 @@ static void before_and_after(tsr_device *device) {
 
 TEST(operators_see_the_elements_that_were_there_when_they_were_recorded) { on_every_device(before_and_after); }
 
-// What an assignment of a new result to `target` takes: launches and pieces of memory.
+// The number of launches and allocations that assigning a new result to `target` takes.
 static uint64_t cost_of(tsr_device *device, tsr_tensor *target, tsr_tensor *source) {
   CHECK_OK(tsr_evaluate(target));
   uint64_t before = activity(device);
@@ -82,10 +82,11 @@ TEST(element_wise_operators_write_to_the_target_of_an_assignment_themselves) {
   tsr_tensor *square = tsr_from_data(device, TSR_F32, TSR_SHAPE(2, 4), (const float[8]){0}, 8 * sizeof(float));
   CHECK_EQ_UINT(cost_of(device, x, tsr_exp(tsr_neg(tsr_sub(y, y)))), 1);
   check_read(x, (const float[]){1, 1, 1, 1}, 4);
-  // 16 bytes into the memory no binding may begin: by way of another piece.
+  // The slice begins 16 bytes into the buffer, where no binding may begin: the result is computed in a temporary
+  // buffer.
   CHECK_EQ_UINT(cost_of(device, tsr_slice(square, 0, 1, 2, 1), tsr_add_scalar(y, 2)), 2);
   check_read(square, (const float[]){0, 0, 0, 0, 3, 3, 3, 3}, 8);
-  CHECK(cost_of(device, x, tsr_mul_scalar(x, 5)) > 1);  // it reads what it overwrites
+  CHECK(cost_of(device, x, tsr_mul_scalar(x, 5)) > 1);  // the source reads the target: a copy is needed
   check_read(x, (const float[]){5, 5, 5, 5}, 4);
   CHECK_OK(tsr_assign(x, kept));
   CHECK_OK(tsr_assign(x, tsr_add_scalar(kept, 1)));
@@ -134,7 +135,7 @@ static void on_pending(tsr_device *device) {
   tsr_tensor *now = tsr_mul_scalar(x, 2);
   check_read(now, (const float[]){10, 10, -6, -8}, 4);
   check_read(old, (const float[]){-2, -4, -6, -8}, 4);
-  tsr_tensor *y = tsr_exp(a), *same = tsr_exp(a);  // equal, and one is overwritten
+  tsr_tensor *y = tsr_exp(a), *same = tsr_exp(a);  // equal nodes, one of which is overwritten
   CHECK_OK(tsr_assign(y, a));
   tsr_tensor *both = tsr_concat((tsr_tensor *[]){tsr_neg(y), same}, 2, 0);
   float values[8];
@@ -150,7 +151,7 @@ static void with_writes(tsr_device *device) {
   const float nines[4] = {9, 9, 9, 9};
   CHECK_OK(tsr_assign(x, two));
   tsr_tensor *seen = tsr_neg(x);
-  CHECK_OK(tsr_write(two, nines, sizeof nines));  // the source, before the write has run
+  CHECK_OK(tsr_write(two, nines, sizeof nines));  // overwrites the source before the assignment has run
   check_read(seen, (const float[]){-2, -2, -2, -2}, 4);
   CHECK_OK(tsr_assign(x, two));
   seen = tsr_neg(x);
@@ -163,7 +164,7 @@ TEST(assignments_and_writes_keep_their_order) { on_every_device(with_writes); }
 
 static void in_capture(tsr_device *device) {
   tsr_tensor *state = four(device, 1, 2, 3, 4), *step = tsr_ones(device, TSR_F32, TSR_SHAPE(4));
-  tsr_tensor *before = tsr_neg(state);  // pending: an input's reader from outside
+  tsr_tensor *before = tsr_neg(state);  // pending when the capture runs, and reads an input of it
   tsr_capture *capture = NULL;
   CHECK_OK(tsr_capture_begin(device));
   tsr_tensor *shown = tsr_mul_scalar(state, 10);
@@ -181,7 +182,7 @@ static void in_capture(tsr_device *device) {
     check_read(shown, (const float[]){10 + 10 * base, 20 + 10 * base, 30 + 10 * base, 40 + 10 * base}, 4);
     check_read(state, (const float[]){2 + base, 3 + base, 4 + base, 5 + base}, 4);
   }
-  CHECK_OK(tsr_assign(state, step));  // pending while the capture runs: it comes first
+  CHECK_OK(tsr_assign(state, step));  // pending when the capture runs: it must run first
   CHECK_OK(tsr_capture_run(capture));
   check_read(state, (const float[]){2, 2, 2, 2}, 4);
   tsr_capture_release(capture);
@@ -198,7 +199,8 @@ static void to_an_input(tsr_device *device) {
   CHECK_OK(tsr_assign(x, other));
   CHECK_OK(tsr_capture_run(capture));
   check_read(y, (const float[]){50, 60, 70, 80}, 4);
-  CHECK_OK(tsr_assign(tsr_slice(x, 0, 1, 2, 1), tsr_slice(y, 0, 0, 1, 1)));  // reads what the run overwrites
+  // The source is a tensor that the capture overwrites.
+  CHECK_OK(tsr_assign(tsr_slice(x, 0, 1, 2, 1), tsr_slice(y, 0, 0, 1, 1)));
   CHECK_OK(tsr_capture_run(capture));
   check_read(y, (const float[]){50, 500, 70, 80}, 4);
   tsr_capture_release(capture);
@@ -217,7 +219,7 @@ TEST(an_assignment_nobody_can_see_is_never_made_and_leaves_nothing) {
   x = four(device, 1, 2, 3, 4);
   CHECK_OK(tsr_assign(x, y));
   tsr_tensor *seen = tsr_neg(x);
-  tsr_release(x);  // only an operator sees it now
+  tsr_release(x);  // only a recorded operator refers to the value now
   check_read(seen, (const float[]){-1, -1, -1, -1}, 4);
   tsr_release(seen), tsr_release(y);
   tsr_device_release(device);
@@ -278,7 +280,7 @@ TEST(an_assignment_is_refused_where_a_write_would_be) {
   CHECK_LAST_ERROR_HAS("repeats elements");
   CHECK_STATUS(tsr_assign(NULL, x), TSR_ERR_INVALID_ARGUMENT);
   CHECK_STATUS(tsr_assign(x, NULL), TSR_ERR_INVALID_ARGUMENT);
-  CHECK_OK(tsr_assign(tsr_slice(x, 0, 2, 2, 1), tsr_ones(device, TSR_F32, TSR_SHAPE(1))));  // nothing to write
+  CHECK_OK(tsr_assign(tsr_slice(x, 0, 2, 2, 1), tsr_ones(device, TSR_F32, TSR_SHAPE(1))));  // an empty target
   check_read(x, (const float[]){1, 2, 3, 4}, 4);
   CHECK_OK(tsr_scope_end(scope));
   tsr_device_release(device);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Captures: what runs again, on which elements, and what cannot be captured.
+// Captures: which work is repeated, which elements it reads, and what cannot be captured.
 #include <pthread.h>
 #include <tessera/tessera.h>
 
@@ -50,7 +50,7 @@ static void replay_on(tsr_device *device) {
 
 TEST(a_capture_reads_its_inputs_as_they_are_when_it_runs) { test_on_every_device(replay_on); }
 
-// An input of a capture that has not been computed when the capture begins, in each of the ways it may come in.
+// An input of a capture that has not been computed when the capture begins, in each way in which it may be used.
 static void pending_inputs_on(tsr_device *device) {
   tsr_scope *scope = tsr_scope_begin(device);
   const float next[4] = {10, 20, 30, 40};
@@ -70,7 +70,7 @@ static void pending_inputs_on(tsr_device *device) {
     CHECK_OK(tsr_write(x, next, sizeof next));
     CHECK_OK(tsr_capture_run(step));
     check_read(y, (const float[]){80, 60, 40, 20}, 4);
-    check_read(x, next, 4);  // not computed again
+    check_read(x, next, 4);  // x is not computed again
     tsr_capture_release(step);
   }
   check_read(base, (const float[]){1.5, 2.5, 3.5, 4.5}, 4);
@@ -124,7 +124,7 @@ TEST(what_a_write_runs_in_a_capture_is_not_part_of_it) {
   tsr_tensor *x = four(device, (const float[]){1, 2, 3, 4}), *before = tsr_neg(x);
   tsr_capture *step = NULL;
   CHECK_OK(tsr_capture_begin(device));
-  CHECK_OK(tsr_write(x, next, sizeof next));  // `before` runs now
+  CHECK_OK(tsr_write(x, next, sizeof next));  // `before` must run now
   tsr_tensor *y = tsr_add(x, x);
   CHECK_OK(tsr_capture_end(&y, 1, &step));
   CHECK_EQ_INT(tsr_capture_step_count(step), 1);
@@ -135,7 +135,7 @@ TEST(what_a_write_runs_in_a_capture_is_not_part_of_it) {
   tsr_device_release(device);
 }
 
-// Views that are large enough to be packed and unpacked by a kernel where the host cannot reach the device's memory.
+// The views are large enough to be packed and unpacked by a kernel where the host cannot address the device's memory.
 static void transfers_of_views_on(tsr_device *device) {
   enum { ROWS = 40, COLUMNS = 50, COUNT = ROWS * COLUMNS };
   static float first[COUNT], second[COUNT], seen[COUNT];
@@ -164,7 +164,7 @@ static void sequences_on(tsr_device *device) {
   const float other[5] = {9, 9, 9, 9, 9};
   tsr_capture *step = NULL;
   CHECK_OK(tsr_capture_begin(device));
-  tsr_tensor *x = tsr_linspace(device, TSR_F32, 0, 1, 5);  // computed on the host where the device has no f64
+  tsr_tensor *x = tsr_linspace(device, TSR_F32, 0, 1, 5);  // computed on the host if the device has no f64
   CHECK_OK(tsr_capture_end(&x, 1, &step));
   CHECK_OK(tsr_write(x, other, sizeof other));
   CHECK_OK(tsr_capture_run(step));
@@ -186,7 +186,7 @@ TEST(operators_on_what_a_captured_kernel_overwrites_run_before_it_does_again) {
   CHECK_OK(tsr_capture_begin(device));
   CHECK_OK(tsr_kernel_launch(kernel, (tsr_grid){1, 1, 1}, (tsr_arg[]){tsr_arg_tensor(x)}, 1));
   CHECK_OK(tsr_capture_end(NULL, 0, &step));
-  tsr_tensor *seen = tsr_neg(x);  // of 2 3 4 5
+  tsr_tensor *seen = tsr_neg(x);  // must see 2 3 4 5
   CHECK_OK(tsr_capture_run(step));
   check_read(seen, (const float[]){-2, -3, -4, -5}, 4);
   check_read(x, (const float[]){3, 4, 5, 6}, 4);
@@ -257,7 +257,7 @@ TEST(operators_on_an_output_see_the_elements_they_were_recorded_on) {
   tsr_device_release(device);
 }
 
-// Long chains run before they are read: what runs between begin and end is captured whenever it runs.
+// Long chains run before they are read. Everything that runs between begin and end is captured, whenever it runs.
 TEST(chains_that_run_by_themselves_are_captured_whole) {
   tsr_device *device = test_open("cpu");
   tsr_tensor *x = four(device, (const float[]){1, 2, 3, 4});
@@ -297,7 +297,7 @@ TEST(a_capture_keeps_what_it_uses) {
   CHECK_OK(tsr_capture_run(step));
   check_read(y, (const float[]){10, 12, 14, 16}, 4);
   tsr_release(shown);
-  CHECK_OK(tsr_capture_run(step));  // its input lives on
+  CHECK_OK(tsr_capture_run(step));  // the capture keeps its input alive
   tsr_capture_release(tsr_capture_retain(step));
   tsr_capture_release(step);
   tsr_release(y);
@@ -307,7 +307,7 @@ TEST(a_capture_keeps_what_it_uses) {
 // --- Captured operators that another thread runs ----------------------------------------------------------------------------
 
 typedef struct meddler {
-  tsr_tensor *x, *y;  // an input of the capture, and what it computes of that
+  tsr_tensor *x, *y;  // an input of the capture, and a tensor that the capture computes from it
 } meddler;
 
 static void meddle(void *(*work)(void *user), meddler *with) {
@@ -318,7 +318,8 @@ static void meddle(void *(*work)(void *user), meddler *with) {
 
 static void *export_input(void *user) {
   struct DLManagedTensorVersioned *managed = NULL;
-  CHECK_OK(tsr_to_dlpack_versioned(((meddler *)user)->x, &managed));  // its readers run, since the receiver may write
+  // Runs the readers of x, because the receiver may write to it.
+  CHECK_OK(tsr_to_dlpack_versioned(((meddler *)user)->x, &managed));
   managed->deleter(managed);
   return NULL;
 }
@@ -341,7 +342,7 @@ static void *read_in_a_capture(void *user) {
   CHECK_OK(tsr_capture_begin(tsr_tensor_device(self->x)));
   tsr_tensor *z = tsr_neg(self->y);
   CHECK_OK(tsr_capture_end(&z, 1, &step));
-  CHECK_EQ_INT(tsr_capture_step_count(step), 1);  // y is on the other capture
+  CHECK_EQ_INT(tsr_capture_step_count(step), 1);  // y belongs to the other capture
   tsr_release(z);
   tsr_capture_release(step);
   return NULL;
@@ -353,7 +354,7 @@ TEST(captured_operators_are_repeated_whichever_thread_runs_them) {
     tsr_device *device = test_open("cpu");
     tsr_scope *scope = tsr_scope_begin(device);
     tsr_tensor *base = four(device, (const float[]){1, 2, 3, 4});
-    tsr_tensor *x = i % 2 ? base : tsr_mul_scalar(base, 1);  // computed or recorded
+    tsr_tensor *x = i % 2 ? base : tsr_mul_scalar(base, 1);  // computed already, or only recorded
     tsr_capture *step = NULL;
     CHECK_OK(tsr_capture_begin(device));
     tsr_tensor *y = tsr_add_scalar(x, 1);
@@ -417,7 +418,7 @@ TEST(wrong_calls_are_statuses) {
   CHECK_OK(tsr_capture_begin(device));
   CHECK_STATUS(tsr_capture_begin(device), TSR_ERR_INVALID_ARGUMENT);
   CHECK_LAST_ERROR_HAS("capturing already");
-  CHECK_OK(tsr_capture_end(NULL, 0, NULL));  // given up
+  CHECK_OK(tsr_capture_end(NULL, 0, NULL));  // discards the capture
   CHECK_OK(tsr_capture_begin(device));
   CHECK_STATUS(tsr_capture_end(NULL, 2, &step), TSR_ERR_INVALID_ARGUMENT);
   tsr_tensor *elsewhere = tsr_ones(other, TSR_F32, TSR_SHAPE(2));

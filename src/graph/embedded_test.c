@@ -22,7 +22,7 @@ TEST(every_embedded_kernel_is_correct_for_every_type) {
     CHECK_OK(tsri_lang_parse(file->name, file->text, file->bytes, NULL, &module));
     char *log = NULL;
     CHECK_OK(tsri_lang_check(module, &log));
-    if (log && strncmp(file->name, "op_", 3) == 0) CHECK_STR(log, "");  // no warnings in ours either
+    if (log && strncmp(file->name, "op_", 3) == 0) CHECK_STR(log, "");  // our own kernels give no warnings either
     tsri_free(log);
     tsri_module_release(module);
   }

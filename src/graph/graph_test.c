@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The lazy graph: what is fused, what is computed once, when it runs, and that writing does not change what was recorded.
+// The lazy graph: what is fused, what is computed once, when it runs, and that a write does not change what was
+// recorded before.
 #include "graph/graph.h"
 
 #include <math.h>
@@ -35,7 +36,7 @@ TEST(a_chain_of_element_wise_operators_is_one_kernel) {
   CHECK_EQ_UINT(launches(device) - before, 1);
   for (int i = 0; i < 35; i++) CHECK(values[i] == 2);
   CHECK_OK(tsr_read(y, values, sizeof values));
-  CHECK_EQ_UINT(launches(device) - before, 1);  // read again, not computed again
+  CHECK_EQ_UINT(launches(device) - before, 1);  // reading again does not compute again
   CHECK_OK(tsr_scope_end(scope));
   tsr_device_release(device);
 }
@@ -71,7 +72,7 @@ TEST(an_element_wise_operator_may_read_as_many_tensors_as_a_kernel_can) {
     inputs[i] = (tsri_operand_ref){tsr_full(device, TSR_F32, TSR_SHAPE(3), i + 1), TSR_F32};
     wanted += factors[i] * (float)(i + 1);
   }
-  for (int round = 0; round < 3; round++) {  // planned, by what was kept of that, and with another operator
+  for (int round = 0; round < 3; round++) {  // planned, from the launch cache, and with another operator
     tsr_tensor *sum = tsri_record_elementwise(&weighted, TSR_F32, inputs, TSRI_MAX_LEAVES, NULL);
     CHECK_OK(tsr_read(round == 2 ? tsr_neg(sum) : sum, values, sizeof values));
     for (int i = 0; i < 3; i++) CHECK(values[i] == (round == 2 ? -wanted : wanted));
@@ -122,7 +123,7 @@ TEST(kernels_differ_where_inputs_after_a_reduction_are_read_differently) {
 TEST(bias_and_activation_after_a_matmul_are_in_its_kernel) {
   tsr_device *device = test_open("cpu");
   tsr_scope *scope = tsr_scope_begin(device);
-  for (int size = 4; size <= 80; size += 38) {  // each of matmul's kernels
+  for (int size = 4; size <= 80; size += 38) {  // sizes for each of matmul's kernels
     tsr_tensor *x = tsr_full(device, TSR_F32, TSR_SHAPE(size, 600), 0.5),
                *w = tsr_full(device, TSR_F32, TSR_SHAPE(600, size), 0.25);
     tsr_tensor *b = tsr_sub_scalar(tsr_arange(device, TSR_F32, 0, size, 1), 77);
@@ -151,7 +152,8 @@ TEST(what_stands_before_and_after_a_row_kernel_is_in_it) {
   for (int i = 0; i < 4; i++) sum += exp(0.5 * i);
   for (int i = 0; i < 12; i++) CHECK_NEAR(values[i], 10 * exp(0.5 * (i % 4)) / sum, 1e-5);
 
-  // A bias along the rows, and one that cannot be read there and is run before.
+  // A bias along the rows is read in the kernel; the other one cannot be indexed there and is added by a kernel before
+  // it.
   tsr_tensor *bias = tsr_arange(device, TSR_F32, 0, 4, 1),
              *column = tsr_reshape(tsr_arange(device, TSR_F32, 0, 3, 1), TSR_SHAPE(3, 1));
   CHECK_OK(tsr_evaluate(bias));
@@ -173,7 +175,7 @@ TEST(what_stands_before_and_after_a_row_kernel_is_in_it) {
   tsr_device_release(device);
 }
 
-// exp(x[i]) / sum over `n` elements, `inner` apart, of which x[at] is one.
+// The softmax of element `at`: exp(x[at]) / the sum of exp over the `n` elements of its line, which are `inner` apart.
 static double softmax_at(const double *x, int at, int n, int inner) {
   int first = at / (n * inner) * n * inner + at % inner;
   double sum = 0;
@@ -196,7 +198,7 @@ TEST(a_bias_before_softmax_is_read_by_its_kernel_along_any_axis) {
     uint64_t before = launches(device);
     tsr_tensor *y = tsr_mul(tsr_softmax(tsr_add(tsr_matmul(h, w), bias), axis), bias);
     CHECK_OK(tsr_read(y, values, sizeof values));
-    CHECK_EQ_UINT(launches(device) - before, 2);  // the product; bias, softmax and what comes after it
+    CHECK_EQ_UINT(launches(device) - before, 2);  // the product; then bias, softmax and the operators after it
     for (int i = 0; i < 1000; i++) {
       double soft = axis ? softmax_at(sums, i, 10, 1) : softmax_at(sums, i, 100, 10);
       CHECK_NEAR(values[i], soft * (i % 10) * 0.1, 1e-6);
@@ -213,7 +215,7 @@ TEST(equal_expressions_are_computed_once) {
   uint64_t before = launches(device);
   tsr_tensor *left = tsr_sum(tsr_exp(x), NULL, 0, false), *right = tsr_sum(tsr_exp(x), NULL, 0, false);
   CHECK_NEAR(read_one(tsr_sub(left, right)), 0, 0);
-  CHECK_EQ_UINT(launches(device) - before, 1);  // one sum, and the subtraction of it from itself in the same kernel
+  CHECK_EQ_UINT(launches(device) - before, 1);  // one kernel: the sum is computed once and subtracted from itself
   CHECK_OK(tsr_scope_end(scope));
   tsr_device_release(device);
 }
@@ -230,7 +232,7 @@ TEST(equal_results_that_run_together_have_memory_of_their_own) {
   const float v[2] = {1, 2}, w[2] = {100, 200}, sums[2] = {2, 4};
   tsr_tensor *x = tsr_from_data(device, TSR_F32, TSR_SHAPE(2), v, sizeof v);
   tsr_tensor *a = tsr_add(x, x), *b = tsr_add(x, x), *c = tsr_add(x, x);
-  CHECK_OK(tsr_write(x, w, sizeof w));  // runs all three, as one plan
+  CHECK_OK(tsr_write(x, w, sizeof w));  // runs all three in one plan
   CHECK(!tsr_tensor_shares_memory(a, b) && !tsr_tensor_shares_memory(b, c));
   CHECK_OK(tsr_write(a, w, sizeof w));
   check_values(b, sums, 2);
@@ -246,13 +248,13 @@ TEST(an_equal_result_read_later_is_a_copy_of_the_first) {
   const float v[2] = {1, 2}, w[2] = {100, 200}, sums[2] = {2, 4};
   tsr_tensor *x = tsr_from_data(device, TSR_F32, TSR_SHAPE(2), v, sizeof v);
   tsr_tensor *a = tsr_add(x, x), *b = tsr_add(x, x), *row = tsr_softmax(tsr_concat((tsr_tensor *[]){a, b}, 2, 0), 0);
-  CHECK_OK(tsr_evaluate(row));          // a and b have run as one
-  CHECK_OK(tsr_write(a, w, sizeof w));  // before b was read
+  CHECK_OK(tsr_evaluate(row));          // a and b have been merged
+  CHECK_OK(tsr_write(a, w, sizeof w));  // before b is read
   check_values(b, sums, 2);
   check_values(a, w, 2);
   tsr_tensor *first = tsr_rand(device, TSR_F32, TSR_SHAPE(2), 7), *second = tsr_rand(device, TSR_F32, TSR_SHAPE(2), 7);
   float numbers[2];
-  CHECK_OK(tsr_evaluate(tsr_concat((tsr_tensor *[]){first, second}, 2, 0)));  // nodes without inputs are equal, too
+  CHECK_OK(tsr_evaluate(tsr_concat((tsr_tensor *[]){first, second}, 2, 0)));  // nodes without inputs are merged, too
   CHECK_OK(tsr_read(first, numbers, sizeof numbers));
   CHECK_OK(tsr_write(first, w, sizeof w));
   check_values(second, numbers, 2);
@@ -273,7 +275,7 @@ TEST(a_copy_is_in_the_kernel_of_what_comes_before_it) {
   CHECK_EQ_UINT(launches(device) - before, 1);
   float values[6];
   CHECK_OK(tsr_read(rows, values, sizeof values));
-  CHECK_EQ_UINT(launches(device) - before, 3);  // exp in transposed order, softmax
+  CHECK_EQ_UINT(launches(device) - before, 3);  // exp with the transposing copy, then softmax
   for (int i = 0; i < 3; i++) CHECK_NEAR(values[2 * i], 1 / (1 + exp(exp(i + 3) - exp(i))), 1e-5);
   CHECK_OK(tsr_scope_end(scope));
   tsr_device_release(device);
@@ -282,13 +284,13 @@ TEST(a_copy_is_in_the_kernel_of_what_comes_before_it) {
 TEST(copies_of_copies_are_one_copy_of_bytes) {
   tsr_device *device = test_open("cpu");
   tsr_scope *scope = tsr_scope_begin(device);
-  const uint16_t bits[4] = {0x7C01, 0x3C00, 0xFC01, 0x0001};  // signalling NaNs stay as they are
+  const uint16_t bits[4] = {0x7C01, 0x3C00, 0xFC01, 0x0001};  // signalling NaNs keep their bits
   tsr_tensor *x = tsr_from_data(device, TSR_F16, TSR_SHAPE(2, 2), bits, sizeof bits);
   tsr_tensor *turned = tsr_contiguous(tsr_transpose(tsr_contiguous(tsr_flip(x, 0)), 0, 1));
   uint16_t values[4];
   CHECK_OK(tsr_read(turned, values, sizeof values));
   CHECK(values[0] == bits[2] && values[1] == bits[0] && values[2] == bits[3] && values[3] == bits[1]);
-  tsr_tensor *wider = tsr_add(tsr_contiguous(tsr_flip(x, 1)), x);  // in another operator's kernel
+  tsr_tensor *wider = tsr_add(tsr_contiguous(tsr_flip(x, 1)), x);  // the copy is fused into another operator's kernel
   CHECK_OK(tsr_evaluate(wider));
   CHECK_OK(tsr_scope_end(scope));
   tsr_device_release(device);
@@ -300,7 +302,7 @@ static uint64_t allocations(tsr_device *device) {
   return stats.allocations;
 }
 
-// Between two devices of one kind, so that it runs everywhere.
+// Uses two devices of one backend, so that it runs on every machine.
 TEST(a_move_between_devices_is_made_when_it_is_needed_of_what_was_there) {
   tsr_device *from = test_open("cpu"), *to = test_open("cpu");
   tsr_scope *scope = tsr_scope_begin(NULL);
@@ -312,7 +314,7 @@ TEST(a_move_between_devices_is_made_when_it_is_needed_of_what_was_there) {
   tsr_tensor *sum = tsr_add(tsr_mul_scalar(plain, 2), turned), *back = tsr_neg(tsr_to(sum, from));
   tsr_tensor *mixed = tsr_add(x, here), *unread = tsr_to(x, to);
   CHECK_EQ_UINT(launches(from) + launches(to) + allocations(from) + allocations(to), before);
-  CHECK_OK(tsr_write(x, w, sizeof w));  // runs what still has to read it, on its own device only
+  CHECK_OK(tsr_write(x, w, sizeof w));  // runs the readers of x on its own device only
   check_values(back, (const float[]){-1, -1, -4, -4}, 4);
   check_values(sum, (const float[]){1, 1, 4, 4}, 4);
   check_values(mixed, (const float[]){2, 4, 6, 8}, 4);
@@ -361,13 +363,13 @@ TEST(a_node_takes_any_number_of_inputs) {
   uint64_t before = allocations(device);
   tsr_tensor *all = tsr_concat(parts, PARTS, 0);
   CHECK_OK(tsr_read(all, values, sizeof values));
-  CHECK_EQ_UINT(allocations(device) - before, 1);  // no results in between
+  CHECK_EQ_UINT(allocations(device) - before, 1);  // no memory for intermediate results
   for (int i = 0; i < PARTS; i++) CHECK_NEAR(values[i], i, 0);
   CHECK_OK(tsr_scope_end(scope));
   tsr_device_release(device);
 }
 
-// An operator with three results: its input, and two that are filled with numbers.
+// An operator with three results: a copy of its input, and two that are filled with constants.
 static int filled;
 static tsr_status run_three(const tsri_kernel_run *run) {
   filled++;
@@ -395,13 +397,14 @@ TEST(a_node_gives_any_number_of_results_by_one_run) {
   const float v[4] = {1, 2, 3, 4};
   tsr_tensor *x = tsr_from_data(device, TSR_F32, TSR_SHAPE(4), v, sizeof v), *three[3];
   record_three(device, tsr_neg(x), three);
-  check_values(tsr_add(three[1], three[1]), (const float[]){2, 2}, 2);  // any of them has all computed
+  check_values(tsr_add(three[1], three[1]), (const float[]){2, 2}, 2);  // reading one result computes all of them
   check_values(three[0], (const float[]){-1, -2, -3, -4}, 4);
   check_values(three[2], (const float[]){2, 2, 2}, 3);
   CHECK_EQ_INT(filled, 1);
   record_three(device, x, three);
   tsr_tensor *last = tsr_neg(three[2]);
-  tsr_release(tsr_keep(three[0])), tsr_release(tsr_keep(three[1]));  // results that nobody wants
+  // Results that are released before they are computed.
+  tsr_release(tsr_keep(three[0])), tsr_release(tsr_keep(three[1]));
   check_values(last, (const float[]){-2, -2, -2}, 3);
   record_three(device, x, three);
   CHECK_OK(tsr_assign(three[1], tsr_full(device, TSR_F32, TSR_SCALAR, 9)));
@@ -443,10 +446,10 @@ TEST(inputs_stay_while_somebody_keeps_them) {
   const float v[4] = {1, 2, 3, 4};
   tsr_tensor *x = tsr_from_data(device, TSR_F32, TSR_SHAPE(4), v, sizeof v), *y = tsr_neg(x), *z = tsr_exp(y);
   tsr_memory_stats stats;
-  CHECK(!tsri_node_keep_inputs(x->value));  // no operator made it
+  CHECK(!tsri_node_keep_inputs(x->value));  // no operator computes x
   CHECK(tsri_node_keep_inputs(z->value) && tsri_node_keep_inputs(z->value));
   CHECK_OK(tsr_evaluate(y));
-  CHECK(!tsri_node_keep_inputs(y->value));  // has run, and nobody had asked
+  CHECK(!tsri_node_keep_inputs(y->value));  // it has run, and nobody had asked to keep the inputs
   CHECK_OK(tsr_evaluate(z));
   tsr_release(y);
   const tsri_node *node = (const tsri_node *)z->value;
@@ -477,7 +480,7 @@ TEST(a_value_that_two_kernels_need_is_computed_once) {
   float values[32];
   CHECK_OK(tsr_read(total, values, sizeof values));
   CHECK_NEAR(values[5], 64 * exp(1), 1e-3);
-  CHECK_EQ_UINT(launches(device) - before, 3);  // exp; one sum; the other sum with the addition
+  CHECK_EQ_UINT(launches(device) - before, 3);  // exp; one sum; the other sum fused with the addition
   CHECK_OK(tsr_scope_end(scope));
   tsr_device_release(device);
 }
@@ -527,7 +530,7 @@ TEST(views_of_pending_tensors_work) {
 TEST(a_hundred_thousand_operators_deep_is_not_too_deep) {
   tsr_device *device = test_open("cpu");
   tsr_tensor *x = tsr_zeros(device, TSR_F32, TSR_SHAPE(2)), *start = x;
-  tsr_scope *scope = tsr_scope_begin(device);  // every step stays alive until the end
+  tsr_scope *scope = tsr_scope_begin(device);  // keeps every tensor alive until the end
   for (int i = 0; i < 100000; i++) x = tsr_add_scalar(x, 1);
   float values[2];
   CHECK_OK(tsr_read(x, values, sizeof values));
@@ -671,7 +674,7 @@ TEST(a_thread_may_release_what_another_threads_write_runs) {
   tsr_device *device = test_open("cpu");
   tsr_tensor *x = tsr_full(device, TSR_F32, TSR_SHAPE(4), 1);
   CHECK_OK(tsr_evaluate(x));
-  tsr_tensor *kept = tsr_neg(x);  // pending, and in the list with those that come and go
+  tsr_tensor *kept = tsr_neg(x);  // stays in the pending list while other nodes come and go
   pthread_t thread;
   float values[4] = {1, 1, 1, 1};
   CHECK_EQ_INT(pthread_create(&thread, NULL, record_and_release, x), 0);

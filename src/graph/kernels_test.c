@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The cache of kernels: what is used stays, and a program that always comes up with new expressions does not fill memory.
+// The kernel cache: kernels in use stay, and a program that keeps making new expressions does not fill memory.
 #include "graph/kernels.h"
 
 #include <math.h>
@@ -19,8 +19,8 @@ static void count_build(const tsri_kernel *kernel) {
   builds++;
 }
 
-// A chain of operators, another one for each number: a kernel of its own. Results are checked if there are any. `fail_at`: which
-// allocation of running it fails; 0: none. Gives how many there were.
+// Runs a chain of operators that is different for each `number`, and so needs its own kernel. Checks the result if it
+// succeeded. `fail_at`: which allocation of the run fails; 0: none. Returns the number of allocations.
 static tsr_status try_chain(tsr_device *device, uint32_t number, uint64_t fail_at, uint64_t *out_made) {
   tsr_scope *scope = tsr_scope_begin(device);
   float is[2], wanted[2] = {1.5f, -2};
@@ -50,15 +50,15 @@ TEST(kernels_that_are_not_used_for_long_are_dropped) {
   for (uint32_t i = 0; i < MANY; i++) run_chain(device, i);
   CHECK_EQ_UINT(builds, MANY);
   CHECK(tsri_kernel_cache_generated(tsri_graph_of(device)->kernels) <= 2 * KEPT_BUILDS);
-  for (uint32_t i = MANY - KEPT_BUILDS; i < MANY; i++) run_chain(device, i);  // these were kept
+  for (uint32_t i = MANY - KEPT_BUILDS; i < MANY; i++) run_chain(device, i);  // these are still cached
   CHECK_EQ_UINT(builds, MANY);
-  run_chain(device, 0);  // and this one was not
+  run_chain(device, 0);  // this one was dropped
   CHECK_EQ_UINT(builds, MANY + 1);
   tsri_built_watch = NULL;
   tsr_device_release(device);
 }
 
-// As if the driver kept a megabyte for each program.
+// Pretends that the driver keeps a megabyte for each program.
 TEST(kernels_are_dropped_by_the_memory_they_take) {
   enum { KEPT_BYTES = 128 << 20, COUNT = 700, KEPT = 100 };
   tsr_device *device = test_open("cpu");
@@ -71,9 +71,9 @@ TEST(kernels_are_dropped_by_the_memory_they_take) {
   }
   CHECK(tsri_kernel_cache_generated(tsri_graph_of(device)->kernels) <= 2 * (KEPT_BYTES >> 20) + 2);
   CHECK_EQ_UINT(builds, COUNT);
-  for (uint32_t i = COUNT - KEPT; i < COUNT; i++) run_chain(device, i);  // these were kept
+  for (uint32_t i = COUNT - KEPT; i < COUNT; i++) run_chain(device, i);  // these are still cached
   CHECK_EQ_UINT(builds, COUNT);
-  run_chain(device, 0);  // and this one was not
+  run_chain(device, 0);  // this one was dropped
   CHECK_EQ_UINT(builds, COUNT + 1);
   tsri_built_watch = NULL;
   tsr_device_release(device);
@@ -104,7 +104,7 @@ TEST(a_kernel_in_use_stays_however_many_others_come) {
   tsr_device_release(device);
 }
 
-// Launched without asking the cache (repeat.h), and so never seen there again.
+// A kernel in the launch cache (repeat.h) is launched without a lookup in the kernel cache.
 TEST(a_form_that_is_launched_again_and_again_keeps_its_kernel) {
   tsr_device *device = test_open("cpu");
   const float values[2] = {3, 4};
@@ -128,14 +128,14 @@ TEST(a_capture_keeps_its_kernels) {
   const float values[2] = {3, -4};
   float is[2];
   tsr_tensor *x = tsr_from_data(device, TSR_F32, TSR_SHAPE(2), values, sizeof values);
-  CHECK_OK(tsr_evaluate(tsr_sub(x, x)));  // kept as a form, which the capture launches
+  CHECK_OK(tsr_evaluate(tsr_sub(x, x)));  // now in the launch cache, from which the capture launches it
   tsr_capture *step = NULL;
   CHECK_OK(tsr_capture_begin(device));
   tsr_tensor *y = tsr_sqrt(tsr_abs(tsr_mul(x, x))), *zero = tsr_sub(x, x);
   tsr_tensor *both[] = {y, zero};
   CHECK_OK(tsr_capture_end(both, 2, &step));
   tsri_repeats *repeats = &tsri_graph_of(device)->repeats;
-  memset(repeats, 0, sizeof *repeats);  // as if other forms had taken their places
+  memset(repeats, 0, sizeof *repeats);  // as if other launches had replaced these entries
   for (uint32_t i = 0; i < MANY; i++) run_chain(device, i);
   CHECK_OK(tsr_write(x, (const float[]){-5, 6}, sizeof values));
   CHECK_OK(tsr_capture_run(step));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the planner recognises as one native operator, and what it leaves to a kernel after it. On the CPU, which has products with all
-// parts but factors.
+// What the planner recognises as one native operator, and what it leaves to a kernel after it. Tested on the CPU, whose
+// native products have all parts but scaling.
 #include <math.h>
 
 #include <tessera/tessera.h>
@@ -46,7 +46,7 @@ static double none(double x) { return x; }
 static double relu(double x) { return x > 0 ? x : 0; }
 static double gelu(double x) { return x * (1 + erf(x / sqrt(2))) / 2; }
 
-// y = activation(x w + bias) + residual, computed in `wanted` launches.
+// Checks y = activation(x w + bias) + residual, computed in `wanted` launches.
 static void check(const operands *o, tsr_tensor *y, bool has_bias, double (*activation)(double), bool has_residual,
                   uint64_t wanted) {
   float got[M * N];
@@ -96,11 +96,11 @@ TEST(what_no_native_operator_has_is_a_kernel_after_it) {
   tsr_tensor *column = tsr_zeros(o.device, TSR_F32, TSR_SHAPE(M, 1));
   float drop[M];
   CHECK_OK(tsr_read(column, drop, sizeof drop));
-  check(&o, tsr_add(tsr_add(tsr_matmul(x, w), r), b), true, none, true, 2);  // the residual comes last
-  check(&o, tsr_add(tsr_matmul(x, w), column), false, none, false, 2);       // one number per row
-  check(&o, tsr_abs(tsr_relu(tsr_matmul(x, w))), false, relu, false, 2);     // no such activation
-  check(&o, tsr_mul_scalar(tsr_matmul(x, w), 1), false, none, false, 2);     // nor a factor
-  check(&o, tsr_gemm(1, x, w, 1, r), false, none, true, 1);                  // by the portable kernel
+  check(&o, tsr_add(tsr_add(tsr_matmul(x, w), r), b), true, none, true, 2);  // a residual must come last
+  check(&o, tsr_add(tsr_matmul(x, w), column), false, none, false, 2);       // one number per row is not a bias
+  check(&o, tsr_abs(tsr_relu(tsr_matmul(x, w))), false, relu, false, 2);     // abs is no activation of native products
+  check(&o, tsr_mul_scalar(tsr_matmul(x, w), 1), false, none, false, 2);     // nor is scaling part of them
+  check(&o, tsr_gemm(1, x, w, 1, r), false, none, true, 1);                  // the portable kernel does it
   check(&o, tsr_relu(tsr_gemm(2, x, tsr_mul_scalar(w, 0.5), 0, NULL)), false, relu, false, 2);
   close_operands(&o);
 }

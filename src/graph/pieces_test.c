@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Tensors larger than what a kernel can see at once: work in pieces gives what work at once gives, or says why it cannot.
+// Tensors larger than what a kernel can bind: launches in pieces give the same results as one launch, or explain why
+// they cannot.
 #include "runtime/device.h"
 #include "support/devices.h"
 #include "support/test.h"
 
 enum { ROWS = 96, COLS = 500, COUNT = ROWS * COLS, SEEN_BYTES = 64 << 10 };  // 192 kB of f32
 
-// Runs `make` on a device without and with the limit and compares the results bit by bit, or nearly for sums.
+// Runs `make` on a device without and with the limit, and compares the results: bit by bit, or within a bound for sums.
 static void compare(tsr_tensor *(*make)(tsr_tensor *x), int64_t count, double bound) {
   static float whole[COUNT], pieces[COUNT];
   static int32_t numbers[COUNT];
@@ -26,7 +27,7 @@ static void compare(tsr_tensor *(*make)(tsr_tensor *x), int64_t count, double bo
 
 static tsr_tensor *chain(tsr_tensor *x) { return tsr_relu(tsr_add_scalar(tsr_mul(x, x), -100)); }
 static tsr_tensor *beside_a_row(tsr_tensor *x) {
-  return tsr_add(x, tsr_slice(x, 0, 3, 4, 1));  // one row for all of them
+  return tsr_add(x, tsr_slice(x, 0, 3, 4, 1));  // one row, broadcast to all rows
 }
 static tsr_tensor *backwards(tsr_tensor *x) { return tsr_add(tsr_flip(x, 0), tsr_flip(x, 1)); }
 
@@ -46,7 +47,7 @@ static tsr_tensor *centred_columns(tsr_tensor *x) {
 static tsr_tensor *largest_in_rows(tsr_tensor *x) { return tsr_cast(tsr_argmax(x, (int[]){1}, 1, false), TSR_F32); }
 
 TEST(reductions_in_pieces_are_the_same) {
-  compare(sum_all, 1, 64);  // of 4e9: half a step of f32 is 128
+  compare(sum_all, 1, 64);  // the sum is about 4e9, where half a step of f32 is 128
   compare(most_of_all, 1, 0);
   compare(sum_rows, ROWS, 0);
   compare(sum_columns, COLS, 0);
@@ -54,7 +55,7 @@ TEST(reductions_in_pieces_are_the_same) {
   compare(largest_in_rows, ROWS, 0);
 }
 
-// Few long rows, each cut into parts, and results of one row after the other: they begin at 4, 8 and 12 bytes.
+// Few long rows, each cut into parts. The results of the rows are written one by one, at offsets of 4, 8 and 12 bytes.
 static void reduce_long_rows(tsr_device *device) {
   enum { FEW = 4, LONG = 40000 };
   static float values[FEW * LONG];
@@ -71,7 +72,7 @@ static void reduce_long_rows(tsr_device *device) {
     for (int i = 0; i < FEW; i++) {
       CHECK_NEAR(most[i], i * LONG + LONG - 101, 0);
       CHECK_NEAR(twice[i], 2 * (i * LONG - 100), 0);
-      CHECK_NEAR(sums[i], i == 0 ? LONG - 201 : LONG, 0);  // 100 below nought, and nought itself
+      CHECK_NEAR(sums[i], i == 0 ? LONG - 201 : LONG, 0);  // 100 elements below 0, and one that is 0
     }
   } else {
     CHECK_STATUS(status, TSR_ERR_UNSUPPORTED);  // a device without kernels
@@ -82,7 +83,7 @@ static void reduce_long_rows(tsr_device *device) {
 TEST(few_long_rows_in_pieces_have_a_result_each) { test_on_every_device(reduce_long_rows); }
 
 static tsr_tensor *odd_rows(tsr_tensor *x) {
-  return tsr_neg(tsr_slice(x, 1, 0, COLS - 1, 1));  // 499 elements: no two rows begin at a multiple of 256 bytes
+  return tsr_neg(tsr_slice(x, 1, 0, COLS - 1, 1));  // 499 elements: row offsets are not multiples of 256 bytes
 }
 
 TEST(rows_whose_results_no_binding_begins_at_are_the_same) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Operators launched again in a form that was kept: which are, and that no two forms are taken for one.
+// The launch cache: which launches are cached, and that different launches have different keys.
 #include "graph/repeat.h"
 
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "support/devices.h"
 #include "support/test.h"
 
-// Whether a form of this pending tensor's operator has been kept.
+// Whether the cache has a launch for this pending tensor's node.
 static bool is_kept(tsr_tensor *tensor) {
   tsri_graph_state *state = tsri_graph_of(tensor->value->device);
   tsri_mutex_lock(&state->lock);
@@ -39,11 +39,11 @@ TEST(an_operator_is_launched_in_its_form_from_the_second_time_on) {
   tsr_tensor *first = tsr_add(a, b);
   CHECK(!is_kept(first));
   check_four(first, 10, 12, 14, 16);
-  tsr_tensor *second = tsr_add(c, a);  // other buffers
+  tsr_tensor *second = tsr_add(c, a);  // the same operator on other buffers
   CHECK(is_kept(second));
   check_four(second, 100, 102, 104, 106);
   tsr_tensor *square = tsr_add(tsr_reshape(a, TSR_SHAPE(2, 2)), tsr_reshape(b, TSR_SHAPE(2, 2)));
-  CHECK(is_kept(square));  // elements in order, whatever the shape
+  CHECK(is_kept(square));  // contiguous inputs of any shape share an entry
   check_four(square, 10, 12, 14, 16);
   CHECK_EQ_INT(tsr_tensor_shape(square).rank, 2);
   CHECK_OK(tsr_scope_end(scope));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which operators run as machine code on the CPU, by its counters.
+// Which operators run as machine code on the CPU, according to its counters.
 #include "backends/cpu/cpu.h"
 #include "backends/cpu/jit/jit.h"
 #include "ops/ops_testing.h"
@@ -12,7 +12,7 @@ enum { ROWS = 5, COLUMNS = 1003 };
     SKIP("this processor has no instructions that kernels are compiled to"); \
   }
 
-// Runs what the tensor needs. Compiled code did it; with `entirely`, no run of it had to be interpreted.
+// Evaluates the tensor and checks that machine code ran; with `entirely`, that nothing was interpreted.
 static void check_compiled(const char *what, tsr_tensor *x, bool entirely) {
   jit_counts before = tsri_jit_counts();
   CHECK_OK(tsr_evaluate(x));

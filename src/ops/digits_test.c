@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Digits read back as the number, are as few as can be, and agree with libc where they are cut.
+// Digits read back as the number, are as few as possible, and agree with libc where they are cut off.
 #include "ops/digits.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 #include "core/convert.h"
 #include "support/test.h"
 
-// "-1.25e-3", for libc to read.
+// Formats as "-1.25e-3", which libc can read.
 static const char *text_of(const tsri_digits *d) {
   static char text[TSRI_DIGITS_MAX + 16];
   snprintf(text, sizeof text, "%s%c.%.*se%d", d->is_negative ? "-" : "", d->digits[0], d->count - 1, d->digits + 1,
@@ -50,7 +50,7 @@ TEST(every_f16_and_bf16_has_its_shortest_digits) {
   for (int bits = 1; bits < 0x7F80; bits++) check_shortest((double)tsri_bf16_to_f32((uint16_t)bits), TSR_BF16);
 }
 
-static uint64_t random_u64(void) {  // xorshift*; the same numbers in every run
+static uint64_t random_u64(void) {  // xorshift*: the same numbers in every run
   static uint64_t state = UINT64_C(0x853C49E6748FEA9B);
   state ^= state >> 12, state ^= state << 25, state ^= state >> 27;
   return state * UINT64_C(0x2545F4914F6CDD1D);
@@ -77,7 +77,8 @@ TEST(known_numbers_have_known_digits) {
   CHECK_STR(shortest(5e-324, TSR_F64), "5.e-324");
   CHECK_STR(shortest(1.7976931348623157e308, TSR_F64), "1.7976931348623157e308");
   CHECK_STR(shortest(1e23, TSR_F64), "1.e23");
-  CHECK_STR(shortest(0x1p-44, TSR_F64), "5.684341886080802e-14");  // the nearest 16 digits do not read back
+  // The nearest number with 16 digits does not read back.
+  CHECK_STR(shortest(0x1p-44, TSR_F64), "5.684341886080802e-14");
   CHECK_STR(shortest(2.2250738585072014e-308, TSR_F64), "2.2250738585072014e-308");
   CHECK_STR(shortest(0.1, TSR_F64), "1.e-1");
   CHECK_STR(shortest((double)0.1f, TSR_F32), "1.e-1");
@@ -89,7 +90,7 @@ TEST(known_numbers_have_known_digits) {
   CHECK_STR(shortest(-1000, TSR_F32), "-1.e3");
 }
 
-// libc rounds the exact value, ties to even, as we do.
+// libc rounds the exact value, ties to even, as tsri_digits_of does.
 TEST(cut_digits_agree_with_libc) {
   for (int i = 0; i < 10000; i++) {
     uint64_t bits = random_u64();
@@ -112,8 +113,8 @@ TEST(bounds_behind_the_point_cut_and_extend) {
   CHECK_STR(text_of(&d), "6.6666667e-1");
   tsri_digits_of(9.999999999, TSR_F64, (tsri_digit_bounds){true, -1, 8}, &d);
   CHECK_STR(text_of(&d), "1.e1");
-  tsri_digits_of(0.125, TSR_F64, (tsri_digit_bounds){true, -1, 2}, &d);  // a tie: to even
+  tsri_digits_of(0.125, TSR_F64, (tsri_digit_bounds){true, -1, 2}, &d);  // a tie: rounded to even
   CHECK_STR(text_of(&d), "1.2e-1");
-  tsri_digits_of(65504, TSR_F16, (tsri_digit_bounds){true, 0, 8}, &d);  // down to the ones
+  tsri_digits_of(65504, TSR_F16, (tsri_digit_bounds){true, 0, 8}, &d);  // all digits before the point
   CHECK_STR(text_of(&d), "6.5504e4");
 }

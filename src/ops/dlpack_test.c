@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// DLPack: what is given away, what is taken, who frees it when, and what is refused.
+// DLPack: what is exported and imported, who frees it when, and what is refused.
 #include <tessera/tessera.h>
 
 #include "core/alloc.h"
@@ -8,9 +8,9 @@
 #include "support/devices.h"
 #include "support/test.h"
 
-// --- A foreign library's tensor -----------------------------------------------------------------------------------
+// --- A tensor of another library -------------------------------------------------------------------------------------
 
-// Both forms, with its memory inside. The deleters only count: the test owns the record.
+// Both forms of the struct, with their memory. The deleters only count their calls: the test owns the record.
 typedef struct foreign {
   struct DLManagedTensor plain;
   struct DLManagedTensorVersioned versioned;
@@ -22,7 +22,7 @@ typedef struct foreign {
 static void delete_foreign(struct DLManagedTensor *self) { ((foreign *)self->manager)->deleted++; }
 static void delete_foreign_versioned(struct DLManagedTensorVersioned *self) { ((foreign *)self->manager)->deleted++; }
 
-// f32, 0, 1, 2, …; `strides` NULL: row-major. Starts at element `first` of the data.
+// A tensor of f32 with elements 0, 1, 2, …, starting at element `first` of the data. `strides` NULL: row-major.
 static void init_foreign(foreign *imported, int first, int ndim, const int64_t *shape, const int64_t *strides) {
   *imported = (foreign){0};
   for (int i = 0; i < 64; i++) imported->data[i] = (float)i;
@@ -45,7 +45,7 @@ static void init_foreign(foreign *imported, int first, int ndim, const int64_t *
   foreign imported;                                    \
   init_foreign(&(imported), first, ndim, shape, strides)
 
-// The call fails, gives no tensor and leaves the managed one to the caller.
+// Checks that the call fails, returns no tensor and leaves the managed one to the caller.
 static void check_refused(tsr_device *device, foreign *imported, tsr_status wanted, const char *words) {
   tsr_tensor *tensor = (tsr_tensor *)imported;
   CHECK_STATUS(tsr_from_dlpack(device, &imported->plain, &tensor), wanted);
@@ -54,7 +54,7 @@ static void check_refused(tsr_device *device, foreign *imported, tsr_status want
   CHECK_EQ_INT(imported->deleted, 0);
 }
 
-// --- Giving -------------------------------------------------------------------------------------------------------
+// --- Exporting -------------------------------------------------------------------------------------------------------
 
 TEST(every_dtype_has_its_dlpack_code) {
   static const struct {
@@ -172,7 +172,7 @@ TEST(given_memory_outlives_tensor_scope_and_device) {
   CHECK(stats.in_use_bytes >= 8000);
   tsr_device_retain(device);
   tsr_device_release(device);
-  tsr_device_release(device);  // the export's own reference keeps it open
+  tsr_device_release(device);  // the export has a reference and keeps the device open
   int64_t *values = managed->tensor.data;
   for (int i = 0; i < 1000; i++) CHECK_EQ_INT(values[i], 41);
   values[999] = 1;
@@ -230,7 +230,7 @@ TEST(failed_tensors_and_null_are_not_given) {
   tsr_device_release(device);
 }
 
-// --- Taking -------------------------------------------------------------------------------------------------------
+// --- Importing -------------------------------------------------------------------------------------------------------
 
 TEST(host_memory_is_taken_where_it_lies) {
   tsr_device *device = test_open("cpu");
@@ -247,7 +247,7 @@ TEST(host_memory_is_taken_where_it_lies) {
   values[0] = -5;
   CHECK_OK(tsr_write(tensor, values, sizeof values));
   CHECK(imported.data[0] == -5);
-  CHECK(imported.data[12] == 12);  // what lies behind is left alone
+  CHECK(imported.data[12] == 12);  // the element after the tensor is unchanged
   tsr_memory_stats stats;
   CHECK_OK(tsr_memory_get_stats(device, &stats));
   CHECK_EQ_UINT(stats.in_use_bytes, 0);
@@ -269,7 +269,7 @@ TEST(the_owners_deleter_runs_with_the_last_view) {
   tsr_release(tensor);
   tsr_release(view);
   tsr_release(again);
-  CHECK_EQ_INT(imported.deleted, 0);  // what was taken and given on is still in use
+  CHECK_EQ_INT(imported.deleted, 0);  // the memory was exported again and is still in use
   CHECK(((float *)given->tensor.data)[3] == 7);
   given->deleter(given);
   CHECK_EQ_INT(imported.deleted, 1);
@@ -371,7 +371,7 @@ TEST(read_only_memory_stays_read_only) {
   CHECK_EQ_UINT(versioned->flags, DL_FLAG_READ_ONLY);
   versioned->deleter(versioned);
 
-  tsr_tensor *copy = tsr_contiguous(view);  // new memory, which may be written
+  tsr_tensor *copy = tsr_contiguous(view);  // new memory, which is writable
   CHECK_OK(tsr_write(copy, values, sizeof values));
   tsr_release(copy);
   tsr_release(view);
@@ -472,7 +472,7 @@ TEST(another_major_version_is_refused) {
     CHECK_EQ_INT(imported.deleted, 0);
   }
   FOREIGN(newer, 0, 1, ((int64_t[]){4}), NULL);
-  newer.versioned.version.minor = 7;  // minor versions add and do not change
+  newer.versioned.version.minor = 7;  // minor versions only add fields
   tsr_tensor *tensor = NULL;
   CHECK_OK(tsr_from_dlpack_versioned(device, &newer.versioned, &tensor));
   tsr_release(tensor);
@@ -494,7 +494,8 @@ TEST(null_arguments_are_statuses) {
 
 // --- Failing memory -----------------------------------------------------------------------------------------------
 
-// Takes a foreign tensor and gives it on; whatever fails, the deleter runs once if it was taken and not at all if not.
+// Imports a tensor and exports it again. Whatever fails, the deleter runs once if the import succeeded, and never
+// otherwise.
 static tsr_status take_and_give(tsr_device *device, foreign *imported) {
   init_foreign(imported, 40, 2, (int64_t[]){4, 3}, (int64_t[]){-10, -2});
   tsr_scope *scope = tsr_scope_begin(device);
@@ -519,7 +520,7 @@ static void every_allocation_may_fail(tsr_device *device) {
   foreign imported;
   int failures = 0;
   for (uint64_t n = 1; n < 200; n++) {
-    CHECK_OK(tsr_memory_trim(device, NULL));  // so that the pool needs the host, too
+    CHECK_OK(tsr_memory_trim(device, NULL));  // so that the pool has to allocate host memory, too
     tsri_alloc_fail_at(n, false);
     tsr_status status = take_and_give(device, &imported);
     uint64_t made = tsri_alloc_fail_at(0, false);
@@ -576,7 +577,7 @@ static void check_sum(tsr_tensor *tensor, double wanted) {
 TEST(a_tensor_that_went_out_and_came_back_is_known_to_share_memory) {
   tsr_device *device = test_open("cpu"), *other = test_open("cpu");
   const float five[4] = {5, 5, 5, 5}, six[4] = {6, 6, 6, 6};
-  for (int i = 0; i < 2; i++) {  // back on the same device, and on another one
+  for (int i = 0; i < 2; i++) {  // imported by the same device, and by another one
     tsr_tensor *x = tsr_ones(device, TSR_F32, TSR_SHAPE(4)), *y = NULL;
     struct DLManagedTensor *managed = NULL;
     CHECK_OK(tsr_to_dlpack(x, &managed));
@@ -585,7 +586,7 @@ TEST(a_tensor_that_went_out_and_came_back_is_known_to_share_memory) {
     CHECK(tsr_tensor_shares_memory(x, y) && tsr_tensor_shares_memory(y, x) && !tsr_tensor_shares_memory(x, apart));
     tsr_tensor *twice = tsr_add(y, y), *thrice = tsr_mul_scalar(x, 3);
     CHECK_OK(tsr_write(x, five, sizeof five));
-    check_sum(twice, 8);  // of the elements it was recorded on
+    check_sum(twice, 8);  // the old elements, on which it was recorded
     check_sum(thrice, 12);
     tsr_tensor *negated = tsr_neg(x);
     CHECK_OK(tsr_write(y, six, sizeof six));

@@ -10,7 +10,7 @@
 
 static const char *const value_types[][4] = {{"f32", "f64"}, {"i32", "u32", "i64"}, {"bool"}};
 
-// The expression with placeholders replaced, as the graph does it.
+// The expression with its placeholders replaced, as the graph does it.
 static void put_expression(const tsri_operator *row, const char *expression, const char *type, char *out, size_t room) {
   size_t used = 0;
   for (const char *at = expression; *at && used + 8 < room; at++) {
@@ -121,7 +121,7 @@ TEST(shapes_that_do_not_broadcast_are_named_with_the_axis) {
   tsr_tensor *a = tsr_zeros(dev, TSR_F32, TSR_SHAPE(7, 13)), *b = tsr_zeros(dev, TSR_F32, TSR_SHAPE(3, 13));
   CHECK_FAILS(tsr_add(a, b), TSR_ERR_SHAPE, "add: shapes 7x13 and 3x13 do not broadcast, axis 0: 7 and 3");
   CHECK_FAILS(tsr_where(a, a, b), TSR_ERR_SHAPE, "where");
-  // A failure is passed on as it is.
+  // The message of a failed input is passed on unchanged.
   CHECK_FAILS(tsr_exp(tsr_mul(tsr_add(a, b), a)), TSR_ERR_SHAPE, "add: shapes 7x13");
   CHECK_STATUS(tsr_error(tsr_exp(NULL)), TSR_ERR_INVALID_ARGUMENT);
   finish();
@@ -155,7 +155,8 @@ TEST(division_rounds_down_and_its_rest_has_the_sign_of_the_divisor) {
 
 TEST(floor_division_near_the_largest_number_does_not_overflow) {
   begin();
-  // The quotient rounds up to 15657411, so the rest is below 0 and a less the rest above the largest number.
+  // The quotient rounds up to 15657411, so the remainder is negative, and a minus the remainder exceeds the largest
+  // number.
   tsr_tensor *a = list(TSR_F32, TSR_SHAPE(1), 0x1.fffffep127), *b = list(TSR_F32, TSR_SHAPE(1), 0x1.124f14p104);
   CHECK_VALUES(tsr_floor_div(a, b), TSR_F32, TSR_SHAPE(1), 0, 15657410);
   finish();
@@ -264,7 +265,7 @@ TEST(clamp_without_a_limit_keeps_the_largest_integers) {
 
 TEST(hypot_neither_overflows_nor_loses_small_numbers) {
   begin();
-  // 3, 4 and 5, times 1, 2^125 and 2^-140.
+  // The triangle 3, 4, 5, scaled by 1, 2^125 and 2^-140.
   tsr_tensor *a = list(TSR_F32, TSR_SHAPE(5), 3, 0x1.8p126, 0x1.8p-139, INFINITY, 0);
   tsr_tensor *b = list(TSR_F32, TSR_SHAPE(5), -4, 0x1p127, 0x1p-138, NAN, 0);
   CHECK_VALUES(tsr_hypot(a, b), TSR_F32, TSR_SHAPE(5), 0, 5, 0x1.4p127, 0x1.4p-138, INFINITY, 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Every operator family with the 1st, 2nd, … request for host memory failing: a status, no crash, and (under a sanitizer)
-// no leak.
+// Every operator family with the 1st, 2nd, … host allocation failing: it returns a status, does not crash and (checked
+// by a sanitizer) does not leak.
 #include "core/alloc.h"
 #include "ops/ops_testing.h"
 
@@ -33,7 +33,7 @@ static tsr_tensor *multiplying(void) {
   return tsr_softmax(tsr_layer_norm(tsr_gemm(2, y, tsr_transpose(w, 0, 1), 0, NULL), NULL, NULL, 1e-5), -1);
 }
 
-// Runs once with the n-th request failing; true if none failed.
+// Runs once with the n-th allocation failing. Returns true if none failed.
 static bool run_once(scenario build, uint64_t nth) {
   begin();
   CHECK_OK(tsr_device_synchronize(dev));
@@ -52,7 +52,7 @@ static void sweep(scenario build) {
   enum { MOST_REQUESTS = 20000 };
   uint64_t nth = 1;
   while (!run_once(build, nth)) {
-    nth += nth < 400 ? 1 : nth / 50;  // every one of the first, then fewer
+    nth += nth < 400 ? 1 : nth / 50;  // each of the first 400, then fewer
     CHECK(nth < MOST_REQUESTS);
   }
 }

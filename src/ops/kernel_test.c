@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Users' kernels through the public API, on every device that runs kernels: what arguments may be, what becomes of
-// tensors that are views, elsewhere, not computed yet or overlapping, and every refusal with its message.
+// User-defined kernels through the public API, on every device that runs kernels: which arguments are accepted; tensors
+// that are views, on another device, not computed yet or overlapping; and every refusal with its message.
 #include <tessera/kernel.h>
 
 #include <pthread.h>
@@ -16,7 +16,8 @@ static const char scale_text[] =
     "    u32 i = global.x;\n"
     "    if (i < n) y[i] = T(f32(x[i]) * 2);\n"
     "}\n";
-static const char shift_text[] =  // y[i] = x[i + 1]: wrong where y is x, unless x was copied first
+// y[i] = x[i + 1]: gives a wrong result if y is x, unless x is copied first.
+static const char shift_text[] =
     "kernel shift(in i32 x[], out i32 y[], u32 n) {\n"
     "    u32 i = global.x;\n"
     "    if (i < n) y[i] = x[(i + 1) % n];\n"
@@ -50,7 +51,7 @@ static void check_ints(tsr_tensor *tensor, const int32_t *wanted, size_t count) 
   for (size_t i = 0; i < count; i++) CHECK_EQ_INT(values[i], wanted[i]);
 }
 
-// Runs `body` in a scope on every device that runs kernels; the others say that they do not.
+// Runs `body` in a scope on every device that runs kernels; on the others checks that they report that they do not.
 static void on_every_kernel_device(void (*body)(tsr_device *device)) {
   enum { MOST = 32 };
   tsr_device *devices[MOST];
@@ -181,7 +182,7 @@ TEST(null_kernels_are_refused_or_ignored) {
 }
 
 TEST(a_check_covers_every_type_and_its_log_may_be_cut) {
-  static const char bad[] = "kernel k<T>(in T x[], out T y[]) { y[0] = x[0] << 1; }";  // not for floats
+  static const char bad[] = "kernel k<T>(in T x[], out T y[]) { y[0] = x[0] << 1; }";  // no shifts of floats
   char log[4096], cut[16];
   size_t bytes = 0, again = 0;
   CHECK_OK(tsr_kernel_check(scale_text, 0, NULL, log, sizeof log, &bytes));
@@ -233,7 +234,8 @@ TEST_ON_KERNEL_DEVICES(every_dtype_goes_in_and_comes_out) {
     tsr_tensor *x = tsr_arange(device, dtype, 0, COUNT, 1), *y = tsr_zeros(device, dtype, TSR_SHAPE(COUNT));
     tsr_tensor *z = tsr_ones(device, dtype, TSR_SHAPE(COUNT));
     tsr_status status = LAUNCH(kernel, COUNT, TENSOR(x), TENSOR(y), TENSOR(z), INT(COUNT));
-    if (status == TSR_ERR_UNSUPPORTED) {  // f64 on some devices; then the message says so
+    // Some devices have no f64; then the message says so.
+    if (status == TSR_ERR_UNSUPPORTED) {
       CHECK_LAST_ERROR_HAS(tsr_dtype_name(dtype));
     } else {
       CHECK_OK(status);
@@ -253,7 +255,7 @@ TEST_ON_KERNEL_DEVICES(every_dtype_goes_in_and_comes_out) {
   }
 }
 
-// What a scalar of type `dtype` holds inside a kernel, as i64 (integers, bool) or f32.
+// The value of a scalar of type `dtype` inside a kernel, as i64 (integers, bool) or f32.
 static double scalar_seen(tsr_device *device, tsr_dtype dtype, tsr_arg arg) {
   char define[16];
   bool is_float = tsr_dtype_kind_of(dtype) == TSR_KIND_FLOAT;
@@ -284,7 +286,7 @@ TEST_ON_KERNEL_DEVICES(scalars_of_every_type_arrive) {
   }
   CHECK(scalar_seen(device, TSR_F32, tsr_arg_float(0.1)) == (double)0.1f);
   CHECK(scalar_seen(device, TSR_F32, tsr_arg_float(1e300)) > 1e38);
-  // As the declared type holds it.
+  // The value as the declared type holds it.
   CHECK(scalar_seen(device, TSR_F16, tsr_arg_float(0.1)) == 0.0999755859375);
   CHECK(scalar_seen(device, TSR_BF16, tsr_arg_float(0.1)) == 0.10009765625);
   CHECK(scalar_seen(device, TSR_BF16, INT(257)) == 256);
@@ -333,7 +335,7 @@ TEST_ON_KERNEL_DEVICES(numbers_that_do_not_fit_are_refused_by_name) {
   }
 }
 
-// --- Arguments that are wrong -------------------------------------------------------------------------------------
+// --- Invalid arguments -----------------------------------------------------------------------------------------------
 
 TEST_ON_KERNEL_DEVICES(wrong_arguments_are_refused_by_name) {
   tsr_kernel *kernel = build(scale_text, "T=f32");
@@ -438,7 +440,7 @@ TEST_ON_KERNEL_DEVICES(outputs_that_overlap_are_refused) {
   CHECK_LAST_ERROR_HAS("'a' and 'b' overlap");
   CHECK_OK(LAUNCH(kernel, 4, TENSOR(low), TENSOR(tsr_slice(base, 0, 4, 8, 1)), INT(4)));
   check_ints(base, (const int32_t[]){1, 1, 1, 1, 2, 2, 2, 2}, 8);
-  // Nothing overlaps an empty one.
+  // An empty tensor overlaps nothing.
   CHECK_OK(LAUNCH(kernel, 4, TENSOR(base), TENSOR(tsr_slice(base, 0, 2, 2, 1)), INT(0)));
   tsr_kernel_release(kernel);
 }
@@ -691,7 +693,7 @@ TEST_ON_KERNEL_DEVICES(checked_mode_tells_kernel_buffer_index_size_and_place) {
   tsr_kernel_release(kernel);
 }
 
-// t[0][3] of t[3][3] lies inside the array, but is another row's element.
+// t[0][3] of t[3][3] is inside the array, but is an element of another row.
 static void check_inner_index(tsr_device *device, const char *text, int64_t index, const char *message) {
   tsr_kernel *kernel = NULL;
   tsr_tensor *y = tsr_zeros(device, TSR_F32, TSR_SHAPE(1));
@@ -828,8 +830,8 @@ TEST(threads_may_launch_one_kernel_on_one_device_and_on_two) {
 
 // --- Faults -------------------------------------------------------------------------------------------------------
 
-// Builds, moves, packs, launches (checked too), reads: everything a kernel goes through. The first status that is not
-// TSR_OK.
+// Builds, moves, packs, launches (also in checked mode) and reads: everything that can happen to a kernel. Returns the
+// first status that is not TSR_OK.
 static tsr_status scenario(tsr_device *device, tsr_device *other) {
   tsr_scope *scope = tsr_scope_begin(device);
   if (!scope) return tsr_last_error_status();
@@ -935,7 +937,8 @@ TEST(a_kernels_file_that_cannot_be_read_is_an_error_with_its_name) {
   CHECK_STATUS(tsr_kernel_build(&(tsr_kernel_desc){.path = "no/such.tk"}, &kernel), TSR_ERR_IO);
   CHECK_LAST_ERROR_HAS("no/such.tk: cannot be opened");
   CHECK_STATUS(tsr_kernel_build(&(tsr_kernel_desc){.path = "."}, &kernel), TSR_ERR_IO);
-  CHECK_STATUS(tsr_kernel_build(&(tsr_kernel_desc){.path = "/dev/zero"}, &kernel), TSR_ERR_BUILD);  // endless: too long
+  // An endless file: its text is too long.
+  CHECK_STATUS(tsr_kernel_build(&(tsr_kernel_desc){.path = "/dev/zero"}, &kernel), TSR_ERR_BUILD);
   CHECK_STATUS(tsr_kernel_build(&(tsr_kernel_desc){.path = "a.tk", .source = "kernel k() {}"}, &kernel),
                TSR_ERR_INVALID_ARGUMENT);
   CHECK_LAST_ERROR_HAS("both given");

@@ -35,7 +35,7 @@ TEST(dtypes_are_promoted_and_halves_sum_in_f32) {
   CHECK_VALUES(tsr_matmul(wholes, column), TSR_I8, TSR_SHAPE(1, 1), 0, 44);
   CHECK_VALUES(tsr_matmul(wholes, tsr_cast(column, TSR_I32)), TSR_I32, TSR_SHAPE(1, 1), 0, 300);
   CHECK_VALUES(tsr_matmul(wholes, tsr_cast(column, TSR_F64)), TSR_F64, TSR_SHAPE(1, 1), 0, 300);
-  // 2048 + 1 is 2048 in f16.
+  // 2048 + 1 rounds to 2048 in f16.
   tsr_tensor *ones = tsr_ones(dev, TSR_F16, TSR_SHAPE(1, 4096));
   CHECK_VALUES(tsr_matmul(ones, tsr_reshape(ones, TSR_SHAPE(4096, 1))), TSR_F16, TSR_SHAPE(1, 1), 0, 4096);
   CHECK_VALUES(tsr_dot(tsr_ones(dev, TSR_BF16, TSR_SHAPE(1000)), tsr_ones(dev, TSR_BF16, TSR_SHAPE(1000))), TSR_BF16,
@@ -75,7 +75,7 @@ TEST(gemm_scales_and_adds) {
   finish();
 }
 
-// a * identity is a, through each of the kernels and every way the matrices may lie.
+// a times the identity is a, with each of the kernels and every memory order of the matrices.
 static void check_identity(int64_t m, int64_t n, bool turns_a, bool turns_b) {
   tsr_tensor *a = tsr_randn(dev, TSR_F32, turns_a ? TSR_SHAPE(n, m) : TSR_SHAPE(m, n), 3),
              *eye = tsr_eye(dev, TSR_F32, n, n, 0);
@@ -110,7 +110,7 @@ TEST(bias_and_relu_run_in_the_store_of_the_product) {
   finish();
 }
 
-// Sums are kept in i32; what comes after the product in the same kernel must see the wrapped ones.
+// Sums are accumulated in i32; operators fused into the same kernel must see them wrapped to i8.
 TEST(products_of_small_integers_wrap_before_what_runs_in_their_kernel) {
   begin();
   tsr_tensor *a = list(TSR_I16, TSR_SHAPE(1, 2), 300, 300), *b = list(TSR_I16, TSR_SHAPE(2, 1), 300, 300);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Whose name an error carries: that of the operator that was called, also where it is composed of others.
+// Which operator an error names: the one that was called, even if it is composed of others.
 #include <limits.h>
 
 #include "ops/ops_testing.h"
@@ -25,7 +25,7 @@ TEST(composed_operators_name_themselves_in_their_errors) {
   finish();
 }
 
-// What is wrong with memory is said by the pool, in the operator's name: in eager mode operators run when they are called.
+// Errors of memory come from the pool but carry the operator's name: in eager mode operators run when they are called.
 TEST(composed_operators_name_themselves_when_memory_is_out) {
   CHECK_OK(tsr_config_set("eager", "1"));
   CHECK_OK(tsr_device_open(&(tsr_device_desc){.backend = "cpu", .memory_limit = 1 << 20}, &dev));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Number formats. The wanted texts are what NumPy 1.24 prints; those of bf16 follow the same rules.
+// Number formats. The expected texts are those of NumPy 1.24; bf16 follows the same rules.
 #include "ops/print_number.h"
 
 #include <locale.h>
@@ -9,7 +9,7 @@
 
 enum { MOST = 4 };
 
-// The numbers in one format, between brackets, as a row of NumPy's.
+// The numbers in one format, between brackets, like a row that NumPy prints.
 static const char *row_of(tsr_dtype dtype, int count, const double *values) {
   static char row[MOST * TSRI_NUMBER_BYTES + 8];
   unsigned char data[MOST * 8];
@@ -59,7 +59,7 @@ TEST(floats_far_apart_have_exponents) {
       {TSR_F32, 2, {1, 1001}, "[1.000e+00 1.001e+03]"},
       {TSR_F32, 2, {1e-5, 1}, "[1.e-05 1.e+00]"},
       {TSR_F32, 2, {1e8, 1}, "[1.e+08 1.e+00]"},
-      {TSR_F32, 1, {0.0001}, "[1.e-04]"},  // the f32 is a little less than 0.0001
+      {TSR_F32, 1, {0.0001}, "[1.e-04]"},  // the f32 nearest to 0.0001 is a little less
       {TSR_F64, 1, {0.0001}, "[0.0001]"},
       {TSR_F16, 2, {65504, 0.1}, "[6.55e+04 1.00e-01]"},
       {TSR_F16, 2, {6e-8, 1}, "[6.e-08 1.e+00]"},

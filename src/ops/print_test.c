@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Printed tensors: brackets, lines, cut axes, facts. tests/interop/print_numpy_test.py compares thousands with NumPy.
+// Printed tensors: brackets, lines, axes that are cut, and the last line. tests/interop/print_numpy_test.py compares
+// thousands with NumPy.
 #include <tessera/tessera.h>
 
 #include "core/alloc.h"
@@ -11,7 +12,7 @@ static tsr_device *open_cpu(void) {
   return device;
 }
 
-// A tensor of 0, 1, 2, …, which the caller releases.
+// A tensor with elements 0, 1, 2, …, which the caller releases.
 static tsr_tensor *counting(tsr_device *device, tsr_dtype dtype, tsr_shape shape) {
   static double numbers[4096];
   static unsigned char data[sizeof numbers];
@@ -24,7 +25,7 @@ static tsr_tensor *counting(tsr_device *device, tsr_dtype dtype, tsr_shape shape
   return tensor;
 }
 
-// Releases `tensor`.
+// Takes over and releases `tensor`.
 static void check_printed(tsr_tensor *tensor, const char *wanted) {
   static char text[8192];
   size_t bytes = 0;
@@ -97,7 +98,7 @@ TEST(more_than_1000_elements_are_cut_to_the_edges) {
   tsr_device_release(device);
 }
 
-// No memory holds these elements: they can only be printed if nothing but the edges is read.
+// These shapes are larger than any memory: they can be printed only if nothing but the edges is read.
 TEST(a_tensor_larger_than_memory_prints_its_edges) {
   tsr_device *device = open_cpu();
   const float seven = 7;
@@ -186,7 +187,7 @@ TEST(a_file_that_cannot_be_written_is_reported) {
   tsr_device_release(device);
 }
 
-// Every allocation on the way fails once: the right status, nothing in the text, and (under the sanitizer) no leak.
+// Every allocation fails once: the status is right, the text is empty, and (checked by a sanitizer) nothing leaks.
 TEST(lack_of_memory_while_printing_is_a_status) {
   tsr_device *device = open_cpu();
   tsr_tensor *tensor = counting(device, TSR_F32, TSR_SHAPE(30, 40));

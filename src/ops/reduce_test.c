@@ -115,7 +115,7 @@ TEST(reductions_fuse_with_what_stands_around_them) {
   finish();
 }
 
-// The sum over the last axis, alone and with something before it, which is a kernel of its own on every device.
+// The sum over the last axis, alone and with an operator before it, which makes it a generated kernel on every device.
 static void check_alone_and_fused(tsr_tensor *x) {
   enum { MOST_ROWS = 64 };
   double alone[MOST_ROWS], fused[MOST_ROWS];
@@ -146,13 +146,13 @@ TEST(a_sum_of_rows_is_the_same_bit_for_bit_alone_and_fused) {
   finish();
 }
 
-// Chains of min and max over negated integers, which some compilers make wrong instructions of (emit/c/helpers.c).
+// Chains of min and max over negated integers, for which some compilers generate wrong instructions (emit/c/helpers.c).
 static void check_negated(tsr_device *device) {
   tsr_scope *scope = tsr_scope_begin(device);
   const int32_t numbers[9] = {3, 1, -3, 0, 7, -8, 5, -2, 6};
   tsr_tensor *x = tsr_from_data(device, TSR_I32, TSR_SHAPE(9), numbers, sizeof numbers), *y = tsr_neg(x);
   tsr_tensor *less = tsr_minimum(tsr_minimum(x, y), tsr_neg(tsr_flip(x, 0)));
-  if (tsr_evaluate(y) != TSR_ERR_UNSUPPORTED) {  // else a device without kernels
+  if (tsr_evaluate(y) != TSR_ERR_UNSUPPORTED) {  // unsupported: the device runs no kernels
     int32_t least[9];
     for (int i = 0; i < 9; i++) {
       int32_t flipped = -numbers[8 - i], of_one = numbers[i] < 0 ? numbers[i] : -numbers[i];

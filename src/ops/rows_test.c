@@ -35,20 +35,21 @@ TEST(norms_scale_the_last_axis) {
   CHECK_VALUES(tsr_rms_norm(x, weight, 0), TSR_F32, TSR_SHAPE(2, 2), 1e-5, 0.8944272, 4.0249224, 2, 3);
   CHECK_VALUES(tsr_rms_norm(list(TSR_F16, TSR_SHAPE(1, 2), 300, 400), NULL, 0), TSR_F16, TSR_SHAPE(1, 2), 1e-3,
                0.848528, 1.131371);
-  // What comes after runs in the same kernel.
+  // The operators after it run in the same kernel.
   CHECK_VALUES(tsr_relu(tsr_add(tsr_layer_norm(x, NULL, NULL, 0.5), bias)), TSR_F32, TSR_SHAPE(2, 2), 1e-5, 9.1835034,
                20.816497, 10, 20);
   finish();
 }
 
-// Of the difference between two tensors of one shape, the largest.
+// The largest difference between the elements of two tensors of one shape.
 static double difference(tsr_tensor *a, tsr_tensor *b) {
   double most = 0;
   CHECK_OK(tsr_read(tsr_cast(tsr_max(tsr_abs(tsr_sub(a, b)), NULL, 0, false), TSR_F64), &most, sizeof most));
   return most;
 }
 
-// Where rows are many and short, or lie across, an item has a row to itself on some devices: what comes out is what the definition says.
+// Where rows are many and short, or are columns, some devices use one work item per row: the result must follow the
+// definition.
 TEST(many_short_rows_and_columns_are_normalised_as_defined) {
   begin();
   static const int64_t lengths[] = {1, 2, 7, 33, 64};

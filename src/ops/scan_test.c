@@ -15,7 +15,7 @@ TEST(cumsum_runs_along_its_axis) {
   finish();
 }
 
-// 1 + 2 + … + n in every line, in shapes that take each way through scan.c.
+// 1 + 2 + … + n in every line, in shapes that take each path through scan.c.
 static void check_long(int64_t outer, int64_t n, int64_t inner) {
   tsr_tensor *ones = tsr_ones(dev, TSR_I32, TSR_SHAPE(outer, n, inner)), *ramp = tsr_cumsum(ones, 1);
   tsr_tensor *wanted = tsr_expand(tsr_reshape(tsr_arange(dev, TSR_I32, 1, (double)n + 1, 1), TSR_SHAPE(1, n, 1)),
@@ -47,7 +47,7 @@ TEST(cumprod_runs_along_its_axis) {
   finish();
 }
 
-// Odd numbers never become 0, so that each element of a long wrapping product tells whether any factor was lost.
+// A product of odd numbers never becomes 0 when it wraps, so each element shows whether a factor was lost.
 TEST(long_lines_are_multiplied_in_blocks) {
   begin();
   enum { COUNT = 300007 };

@@ -3,7 +3,7 @@
 
 #include "runtime/device.h"
 
-// What start + i * step is on the host, converted: the contract of tsr_arange.
+// start + i * step computed on the host and converted: the contract of tsr_arange.
 static void check_rule(tsr_tensor *is, tsr_dtype dtype, double start, double step, int64_t count, double last) {
   static unsigned char values[MOST_VALUES * 8], wanted[8];
   size_t element = tsr_dtype_bytes(dtype);
@@ -21,7 +21,8 @@ static void check_every_dtype(void) {
     tsr_dtype dtype = (tsr_dtype)i;
     check_rule(tsr_arange(dev, dtype, -3.7, 100, 0.1), dtype, -3.7, 0.1, 1037, -3.7 + 1036 * 0.1);
     check_rule(tsr_arange(dev, dtype, 5, 125, 3), dtype, 5, 3, 40, 122);
-    check_rule(tsr_arange(dev, dtype, 250, -10, -7), dtype, 250, -7, 38, -9);  // outside u8: as by tsr_convert
+    // Outside of u8: converted like tsr_convert does.
+    check_rule(tsr_arange(dev, dtype, 250, -10, -7), dtype, 250, -7, 38, -9);
     double step = (70000.5 - 0.3) / 998;
     check_rule(tsr_linspace(dev, dtype, 0.3, 70000.5, 999), dtype, 0.3, step, 999, 70000.5);
   }
@@ -49,7 +50,7 @@ TEST(sequences_are_the_same_bits_where_a_kernel_cannot_see_them_whole) {
 
 TEST(arange_of_i64_is_exact_beyond_what_doubles_hold) {
   begin();
-  const double start = 9007199254740992.0;  // 2^53: start + 1 is no double
+  const double start = 9007199254740992.0;  // 2^53: start + 1 is not a double
   int64_t values[6];
   CHECK_OK(tsr_read(tsr_arange(dev, TSR_I64, start, start + 6, 1), values, sizeof values));
   for (int i = 0; i < 6; i++) CHECK_EQ_INT(values[i], INT64_C(9007199254740992) + i);
@@ -82,7 +83,7 @@ TEST(eye_has_its_diagonal_where_it_is_asked_for) {
   CHECK_VALUES(tsr_eye(dev, TSR_I64, 3, 2, -1), TSR_I64, TSR_SHAPE(3, 2), 0, 0, 0, 1, 0, 0, 1);
   CHECK_VALUES(tsr_eye(dev, TSR_F32, 2, 2, -2), TSR_F32, TSR_SHAPE(2, 2), 0, 0, 0, 0, 0);
   CHECK_VALUES(tsr_eye(dev, TSR_F32, 2, 2, INT64_MIN), TSR_F32, TSR_SHAPE(2, 2), 0, 0, 0, 0, 0);
-  dev->limits.max_group_size = 0;  // runs no kernels
+  dev->limits.max_group_size = 0;  // the device runs no kernels
   CHECK_VALUES(tsr_eye(dev, TSR_F16, 2, 3, 1), TSR_F16, TSR_SHAPE(2, 3), 0, 0, 1, 0, 0, 0, 1);
   CHECK_STATUS(tsr_error(tsr_eye(dev, TSR_F32, INT64_MAX, INT64_MAX, -5)), TSR_ERR_SHAPE);
   finish();

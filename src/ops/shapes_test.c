@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Kernels in the shapes that GPUs take (graph/tuning.def) give what they give in the CPU's own: the same work on two devices, one of
-// them told to shape its kernels as for a GPU.
+// Kernels in the shapes used on GPUs (graph/tuning.def) give the same results as in the CPU's: runs the same work on
+// two devices, one of which is tuned like a GPU.
 #include <math.h>
 #include <stdlib.h>
 #include <tessera/tessera.h>
@@ -70,7 +70,7 @@ static tsr_tensor *numbers(tsr_device *device, tsr_dtype dtype, int64_t rows, in
   return tsr_sub_scalar(tsr_rand(device, dtype, TSR_SHAPE(rows, cols), seed), 0.5);
 }
 
-// --- Element by element -----------------------------------------------------------------------------------------------
+// --- Element-wise operators ------------------------------------------------------------------------------------------
 
 static tsr_tensor *chain(tsr_device *device, int64_t rows, int64_t cols) {
   tsr_tensor *row = tsr_rand(device, TSR_F32, TSR_SHAPE(cols), 3);
@@ -117,7 +117,7 @@ static tsr_tensor *product(tsr_device *device, int64_t rows, int64_t cols) {
 static tsr_tensor *any_rows(tsr_device *device, int64_t rows, int64_t cols) {
   return tsr_any(tsr_gt_scalar(numbers(device, TSR_F32, rows, cols, 1), 0.45), (int[]){0}, 1, false);
 }
-// Few different numbers, so that the first of equals counts, and NaN among them.
+// Few different numbers, so that there are equal maxima, and some NaN.
 static tsr_tensor *ties(tsr_device *device, int64_t rows, int64_t cols) {
   tsr_tensor *x = tsr_cast(tsr_randint(device, TSR_I32, TSR_SHAPE(rows, cols), 0, 6, 1), TSR_F32);
   return tsr_where(tsr_eq_scalar(tsr_randint(device, TSR_I32, TSR_SHAPE(rows, cols), 0, 40, 2), 0),
@@ -190,7 +190,7 @@ TEST(products_give_the_same_in_blocks) {
 
 // --- Copies -----------------------------------------------------------------------------------------------------------
 
-// The view's elements by kernels, then compared with what reading the view gives.
+// Copies the view's elements with kernels and compares them with reading the view.
 static void check_copy(tsr_tensor *view) {
   CHECK_OK(tsr_evaluate(view));
   tsri_view from = tsri_view_of(view);

@@ -23,7 +23,8 @@ TEST(sorting_goes_along_any_axis_of_any_view) {
   finish();
 }
 
-// Sorted, and the order leads from one to the other: for lengths around the block size and its doubles.
+// Checks that the values are sorted and that the order maps the input to them, for lengths around the block size and
+// its multiples.
 static void check_length(int64_t n) {
   enum { MOST = 5000 };
   static int32_t data[MOST], values[MOST], order[MOST];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Memory for machine code: it runs, it is never writable and executable at once, and a system may forbid it.
+// Memory for machine code: it can be executed, it is never writable and executable at once, and a system may forbid it.
 #include "platform/code_memory.h"
 
 #include <stdint.h>
@@ -10,7 +10,7 @@
 
 static const unsigned char return_42[] = {0xb8, 42, 0, 0, 0, 0xc3};  // x86-64: mov eax, 42; ret
 
-// Calls `look` with the address range and permissions of every mapping of this process. False where they cannot be read.
+// Calls `look` with the address range and permissions of every mapping of this process. False if they cannot be read.
 static bool each_mapping(void (*look)(uintptr_t first, uintptr_t last, const char *access, void *user), void *user) {
   FILE *maps = fopen("/proc/self/maps", "r");
   if (!maps) return false;

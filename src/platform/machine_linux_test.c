@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The machine as Linux shows it, read from made-up folders: plain hardware, containers of both kinds, nonsense.
+// The machine's size on Linux, read from made-up folders: plain hardware, containers with both versions of control
+// groups, invalid files.
 #include "support/test.h"
 
 #if !defined(__linux__)
@@ -26,7 +27,7 @@ static void remove_machine(void) {
   root[0] = 0;
 }
 
-// A new, empty machine; the old one is removed, the last one at exit.
+// Creates a new, empty machine and removes the old one; the last one is removed at exit.
 static void new_machine(void) {
   static bool is_registered;
   remove_machine();
@@ -104,7 +105,8 @@ TEST(memory_v2_takes_the_tightest_of_nested_limits) {
   new_machine();
   put_meminfo();
   put("/proc/self/cgroup", "0::/pod/box/task\n");
-  put("/sys/fs/cgroup/pod/memory.max", "8589934592\n");  // 8 GiB, of which 7 are used, by neighbours too
+  // 8 GiB, of which 7 are used, also by other containers.
+  put("/sys/fs/cgroup/pod/memory.max", "8589934592\n");
   put("/sys/fs/cgroup/pod/memory.current", "7516192768\n");
   put("/sys/fs/cgroup/pod/box/memory.max", "4294967296\n");  // 4 GiB, of which 1 is used
   put("/sys/fs/cgroup/pod/box/memory.current", "1073741824\n");
@@ -148,7 +150,7 @@ TEST(memory_path_outside_the_name_space_is_read_at_the_root) {
   put_meminfo();
   put("/proc/self/cgroup", "0::/../../elsewhere\n");
   put("/sys/fs/cgroup/memory.max", "1073741824\n");
-  put("/sys/memory.max", "1024\n");  // where a path followed blindly would lead
+  put("/sys/memory.max", "1024\n");  // where following ".." would lead
   check_memory(1 * GIB, 1 * GIB);
 }
 
@@ -240,7 +242,7 @@ TEST(cpu_name_is_cut_to_its_memory) {
   tsri_linux_cpu_name(root, NULL, 0);
 }
 
-// Every file of the reader in turn holds every kind of nonsense: no crash, and numbers that can be lived with.
+// Every file that is read contains every kind of invalid text in turn: no crash, and plausible numbers.
 TEST(nonsense_in_any_file_does_no_harm) {
   static const char *const paths[] = {"/proc/meminfo",
                                       "/proc/cpuinfo",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The pool of worker threads, on the system the tests run on.
+// The pool of worker threads, on the system that runs the tests.
 #include "platform/parallel.h"
 
 #include <dlfcn.h>
@@ -13,7 +13,7 @@
 #include "platform/platform.h"
 #include "support/test.h"
 
-// The thread sanitizer's runtime ends a forked process that creates threads.
+// The thread sanitizer aborts a forked process that creates threads.
 static bool has_thread_sanitizer(void) {
   const char *sanitizers = getenv("TSR_TEST_SANITIZE");
   return sanitizers && strstr(sanitizers, "thread");
@@ -45,7 +45,7 @@ static void note_thread(void *user, int part) { ((pthread_t *)user)[part] = pthr
 
 TEST(a_call_uses_no_more_threads_than_it_asks_for) {
   enum { PARTS = 100, ROUNDS = 50 };
-  CHECK(visits_each_once(8));  // there are workers
+  CHECK(visits_each_once(8));  // so that workers exist
   for (int round = 0; round < ROUNDS; round++) {
     pthread_t ran_on[PARTS];
     int others = 0;
@@ -64,7 +64,7 @@ typedef struct meeting {
   int parts;
 } meeting;
 
-// Waits, but not for ever, until all parts have begun: possible only with a thread for each.
+// Waits, for a limited time, until all parts have begun. That is possible only with one thread per part.
 static void attend(void *user, int part) {
   (void)part;
   meeting *m = user;
@@ -152,7 +152,7 @@ static uint64_t cpu_ns(void) {
          (uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1000;
 }
 
-// Processor time, not time on the clock: other programs on the machine change nothing here.
+// Processor time, not elapsed time: so other programs on the machine do not matter.
 TEST(idle_threads_sleep_after_microseconds) {
   enum { ROUNDS = 50 };
   CHECK(visits_each_once(4));
@@ -163,14 +163,14 @@ TEST(idle_threads_sleep_after_microseconds) {
     tsri_sleep_ns(4000000);
   }
   uint64_t each = (cpu_ns() - before) / ROUNDS;
-  CHECK(each < 1000000);  // a pool that spins until the next call would use 4 ms and more
+  CHECK(each < 1000000);  // a pool that spins until the next call would use 4 ms or more
 }
 
 // --- Where the system creates no thread ---------------------------------------------------------------------------------
 
 static atomic_bool is_refusing;
 
-// Stands in front of the system's: what the pool calls is this one.
+// Replaces the system's pthread_create for the pool.
 int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *), void *user) {
   int (*of_system)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *) = NULL;
   if (atomic_load(&is_refusing)) return EAGAIN;
@@ -185,14 +185,14 @@ TEST(without_threads_the_caller_does_all_parts) {
   CHECK(visits_each_once(TSRI_MOST_PARTS));
   CHECK_EQ_INT(tsri_parallel_workers(), before);
   atomic_store(&is_refusing, false);
-  tsri_sleep_ns(UINT64_C(1100000000));  // refused threads are asked for again after a second
+  tsri_sleep_ns(UINT64_C(1100000000));  // the pool tries again after a second
   CHECK(visits_each_once(parts));
   CHECK(tsri_parallel_workers() > before);
 }
 
 // --- fork ---------------------------------------------------------------------------------------------------------------
 
-// Runs `body` in a child process; its exit status, or -1 if a signal ended it.
+// Runs `body` in a child process. Returns its exit status, or -1 if a signal ended it.
 static int in_child(int (*body)(void)) {
   fflush(NULL);
   pid_t child = fork();
@@ -205,8 +205,8 @@ static int in_child(int (*body)(void)) {
   return WEXITSTATUS(status);
 }
 
-// Every worker has begun when this returns: the address sanitizer holds a lock while a thread begins, and a child that is forked at
-// that moment waits for the lock for ever.
+// When this returns, every worker has begun. The address sanitizer holds a lock while a thread begins, and a child
+// forked at that moment would wait for the lock for ever.
 static int use_workers(void) {
   return visits_each_once(5) && tsri_parallel_workers() > 0 && meets(tsri_parallel_workers() + 1) ? 0 : 1;
 }
@@ -228,7 +228,7 @@ TEST(after_fork_the_child_creates_threads_of_its_own) {
 
 static int leave_by_exit(void) {
   int failed = use_workers();
-  exit(failed);  // runs what a library does when it is unloaded
+  exit(failed);  // runs the destructors that unloading a library would run
 }
 
 TEST(a_forked_child_that_used_threads_can_exit) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Locks, clock, shared libraries and folders, on the system the tests run on.
+// Locks, clock, shared libraries and folders, on the system that runs the tests.
 #include <pthread.h>
 #include <unistd.h>
 

@@ -8,7 +8,7 @@
 
 static char folder[64], resolved[TSRI_PATH_BYTES], reason[256];
 
-// Two of these paths may be in use at once.
+// Two results may be in use at the same time.
 static const char *inside(const char *name) {
   static char paths[2][128];
   static int turn;
@@ -48,7 +48,7 @@ TEST(what_only_its_user_can_change_is_trusted_below_a_sticky_folder) {
   CHECK(is_trusted("/"));
   CHECK(is_trusted(inside("file")));
   CHECK_STR(resolved, inside("file"));
-  CHECK(!is_trusted("/tmp"));  // sticky, but itself open to everybody
+  CHECK(!is_trusted("/tmp"));  // sticky, but writable by everybody itself
   CHECK_STR_HAS(reason, "the folder /tmp can be written by others (mode 1777");
   end();
 }
@@ -93,17 +93,17 @@ TEST(private_files_are_regular_and_nobody_else_can_write_them) {
   struct stat facts;
   CHECK(stat(inside("file"), &facts) == 0);
   CHECK_EQ_INT(facts.st_mode & 07777, 0600);
-  CHECK(tsri_private_file_create(inside("file")) == NULL);  // never over another
+  CHECK(tsri_private_file_create(inside("file")) == NULL);  // does not overwrite an existing file
   FILE *file = tsri_private_file_open(inside("file"));
   CHECK(file != NULL && fgetc(file) == 't' && fclose(file) == 0);
   chmod(inside("file"), 0602);
   CHECK(tsri_private_file_open(inside("file")) == NULL);
   chmod(inside("file"), 0600);
   CHECK(symlink(inside("file"), inside("other")) == 0);
-  CHECK(tsri_private_file_open(inside("other")) == NULL);  // a link may lead anywhere
+  CHECK(tsri_private_file_open(inside("other")) == NULL);  // does not follow links
   CHECK(remove(inside("other")) == 0);
   CHECK(mkfifo(inside("other"), 0600) == 0);
-  CHECK(tsri_private_file_open(inside("other")) == NULL);  // at once
+  CHECK(tsri_private_file_open(inside("other")) == NULL);  // returns at once
   CHECK(tsri_private_file_open(folder) == NULL);
   end();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Sizes as text.
+// Byte counts formatted as text.
 #include "runtime/bytes_text.h"
 
 #include "support/test.h"

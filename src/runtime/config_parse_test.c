@@ -10,7 +10,7 @@
 
 #define COUNT_OF(array) (sizeof(array) / sizeof(array)[0])
 
-// --- The list -----------------------------------------------------------------------------------------------------
+// --- The table of settings -------------------------------------------------------------------------------------------
 
 TEST(every_setting_has_a_variable_named_after_it_and_texts) {
   for (int i = 0; i < TSRI_SETTING_COUNT; i++) {
@@ -21,7 +21,7 @@ TEST(every_setting_has_a_variable_named_after_it_and_texts) {
     variable[used] = 0;
     CHECK_STR(info->variable, variable);
     CHECK(strlen(info->allowed) > 0);
-    CHECK(!strchr(info->allowed, '|'));  // it stands in a table of the docs
+    CHECK(!strchr(info->allowed, '|'));  // the text is shown in a Markdown table
     CHECK_EQ_INT(info->help[strlen(info->help) - 1], '.');
   }
 }
@@ -61,7 +61,7 @@ TEST(setting_is_found_by_its_exact_name_and_suggested_for_one_near_it) {
 #define GiB (UINT64_C(1) << 30)
 #define TiB (UINT64_C(1) << 40)
 
-// What a value is read as. `clean` NULL: as the text.
+// The expected result of parsing a value. `clean` NULL: the same as the text.
 static const struct {
   tsri_setting_id id;
   const char *text;
@@ -257,7 +257,7 @@ TEST(a_backend_may_be_named_with_an_index) {
   CHECK(value.is_set && !value.has_index);
 }
 
-// What a backend asks for is a name that the setting takes.
+// Library names that backends ask for must be accepted by the setting.
 TEST(a_library_that_is_not_known_is_refused_and_the_known_ones_are_named) {
   CHECK_STATUS(tsr_config_set("native", "nosuchlib"), TSR_ERR_CONFIG);
   CHECK_LAST_ERROR_HAS("nosuchlib");
@@ -284,7 +284,7 @@ TEST(quoted_text_is_cut_and_harmless) {
   CHECK_STR(tsri_config_quote("plain", out), "plain");
   CHECK_STR(tsri_config_quote("gr\xC3\xBC\xC3\x9F", out), "grüß");
   CHECK_STR(tsri_config_quote("a\x1b[0m\xFFz", out), "a\\x1B[0m\\xFFz");
-  CHECK_STR(tsri_config_quote("\xC3", out), "\\xC3");  // a character that breaks off
+  CHECK_STR(tsri_config_quote("\xC3", out), "\\xC3");  // an incomplete UTF-8 character
   char broken[201];
   memset(broken, 0xFF, 200);
   broken[200] = 0;
@@ -295,7 +295,7 @@ TEST(quoted_text_is_cut_and_harmless) {
 
 // --- The file -----------------------------------------------------------------------------------------------------
 
-// What a file said, as "backend=cpu@1:11;…".
+// The settings in a file, as "backend=cpu@1:11;…".
 typedef struct heard {
   char text[512];
 } heard;
@@ -337,7 +337,7 @@ TEST(files_are_read_with_comments_blanks_and_either_line_end) {
 
 static const struct {
   const char *text;
-  size_t bytes;  // 0: up to the first NUL
+  size_t bytes;  // 0: the text up to its terminating 0
   const char *message;
 } bad_files[] = {
     {"# one\nbakend = cpu\n", 0,

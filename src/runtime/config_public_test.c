@@ -32,7 +32,7 @@ TEST(config_lists_every_setting_with_value_source_and_texts) {
 
   const tsr_setting *limit = find(config, "memory_limit");
   CHECK_STR(limit->variable, "TESSERA_MEMORY_LIMIT");
-  CHECK_STR(limit->value, " 2 GiB");  // as it was given
+  CHECK_STR(limit->value, " 2 GiB");  // exactly as it was given
   CHECK_EQ_INT(limit->source, TSR_FROM_ENVIRONMENT);
   CHECK_STR(limit->place, "TESSERA_MEMORY_LIMIT");
   const tsr_setting *threads = find(config, "threads");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests of the values in force: where they come from, what wins, what is wrong, and what a lack of memory does.
+// The values in force: where they come from, which source takes precedence, which values are refused, and running out
+// of memory.
 #include "runtime/config.h"
 
 #include <pthread.h>
@@ -11,9 +12,9 @@
 
 #define COUNT_OF(array) (sizeof(array) / sizeof(array)[0])
 
-// --- A world without settings ------------------------------------------------------------------------------------
+// --- A clean environment ---------------------------------------------------------------------------------------------
 
-static char folder[64];  // made anew for each test
+static char folder[64];  // created for each test
 
 static void forget_environment(void) {
   static const char *const others[] = {"TESSERA_CONFIG", "TESSERA_BAKEND", "TESSERA_ZZZ", "XDG_CONFIG_HOME", "HOME"};
@@ -55,7 +56,7 @@ static void end(void) {
   forget_environment();
 }
 
-// A file that TESSERA_CONFIG names.
+// Writes a file and lets TESSERA_CONFIG name it.
 static void begin_with_file(const char *text) {
   begin();
   write_text("config", text);
@@ -73,7 +74,7 @@ static void check_empty(const tsri_config *config) {
   CHECK_BYTES(config, &empty, sizeof empty);
 }
 
-// --- What is in force --------------------------------------------------------------------------------------------
+// --- Values in force -------------------------------------------------------------------------------------------------
 
 TEST(defaults_hold_where_nothing_is_set) {
   begin();
@@ -101,7 +102,7 @@ TEST(defaults_hold_where_nothing_is_set) {
   }
   tsri_config_deinit(&c);
   check_empty(&c);
-  tsri_config_deinit(&c);  // once more does no harm
+  tsri_config_deinit(&c);  // a second call is allowed
   end();
 }
 
@@ -148,7 +149,7 @@ TEST(an_index_in_the_backends_name_is_the_device_unless_a_stronger_source_says_a
   c = resolved();
   CHECK_EQ_INT(c.device, 2);
   tsri_config_deinit(&c);
-  setenv("TESSERA_BACKEND", "Vulkan:2", 1);  // they agree
+  setenv("TESSERA_BACKEND", "Vulkan:2", 1);  // both give the same index
   c = resolved();
   CHECK_STR(c.backend, "vulkan");
   CHECK_EQ_INT(c.device, 2);
@@ -187,7 +188,7 @@ TEST(code_wins_over_environment_over_file_over_default) {
   tsri_config_deinit(&c);
 
   CHECK_OK(tsr_config_set("threads", NULL));
-  setenv("TESSERA_THREADS", "", 1);  // empty counts as not set
+  setenv("TESSERA_THREADS", "", 1);  // an empty variable counts as not set
   c = resolved();
   CHECK_EQ_INT(c.threads, 1);
   tsri_config_deinit(&c);
@@ -319,9 +320,9 @@ TEST(file_of_many_lines_is_read_to_its_end) {
   end();
 }
 
-// --- What is wrong -----------------------------------------------------------------------------------------------
+// --- Invalid values --------------------------------------------------------------------------------------------------
 
-// One wrong value for each setting that can have one.
+// One invalid value for each setting that can have one.
 static const struct {
   tsri_setting_id id;
   const char *value, *problem;
@@ -396,7 +397,8 @@ TEST(wrong_value_from_code_is_refused_and_changes_nothing) {
 TEST(wrong_value_in_the_file_is_an_error_with_its_place) {
   for (size_t i = 0; i < COUNT_OF(wrong); i++) {
     const char *name = tsri_settings[wrong[i].id].name;
-    if (strchr(wrong[i].value, 1)) continue;  // the file refuses control characters before values are looked at
+    // The file's parser refuses control characters before it looks at values.
+    if (strchr(wrong[i].value, 1)) continue;
     char text[256], before[512];
     snprintf(text, sizeof text, "# x\n  %s = %s\n", name, wrong[i].value);
     begin_with_file(text);
@@ -465,7 +467,7 @@ TEST(unknown_variable_is_logged_with_a_suggestion) {
 
 // --- Lack of memory ----------------------------------------------------------------------------------------------
 
-// Runs `scenario` with the 1st, 2nd, … request for memory failing, until it succeeds.
+// Runs `scenario` with the 1st, 2nd, … allocation failing, until it succeeds.
 static void sweep(tsr_status (*scenario)(void), uint64_t at_least) {
   for (uint64_t nth = 1;; nth++) {
     CHECK(nth < 1000);
@@ -502,7 +504,7 @@ static tsr_status set_once(void) { return tsr_config_set("priority", "cpu,cuda")
 TEST(lack_of_memory_at_any_point_is_a_status_and_leaks_nothing) {
   char text[8192] = "threads = 1\nbackend = cpu\nnative = none\n";
   size_t used = strlen(text);
-  memset(text + used, '\n', sizeof text - used - 1);  // more than the first read takes
+  memset(text + used, '\n', sizeof text - used - 1);  // more than one read returns
   begin_with_file(text);
   setenv("TESSERA_THREADS", "2", 1);
   setenv("TESSERA_PLUGIN_PATH", "/a", 1);

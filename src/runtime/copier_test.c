@@ -29,17 +29,17 @@ TEST(large_copies_go_by_a_kernel_where_that_is_faster) {
   CHECK_OK(tsr_buffer_create(device, BYTES, 0, &src));
   CHECK_OK(tsr_buffer_create(device, BYTES, 0, &dst));
   CHECK_OK(tsr_buffer_upload(src, 0, data, BYTES));
-  check_copy(dst, 0, src, 0, BYTES, false);  // its own way is as fast
+  check_copy(dst, 0, src, 0, BYTES, false);  // the device's own copy is fast
   device->limits.copies_slowly = true;
   check_copy(dst, 0, src, 0, BYTES, true);
   check_copy(dst, 256, src, 1024, (1 << 20) + 16, true);
-  check_copy(dst, 0, src, 0, 4096, false);       // few
-  check_copy(dst, 0, src, 0, BYTES - 4, false);  // no whole units
-  check_copy(dst, 4, src, 0, 1 << 20, false);    // begins where nothing can be bound
-  check_copy(src, 256, src, 0, 1 << 20, false);  // overlaps
+  check_copy(dst, 0, src, 0, 4096, false);       // too small
+  check_copy(dst, 0, src, 0, BYTES - 4, false);  // not a multiple of 16 bytes
+  check_copy(dst, 4, src, 0, 1 << 20, false);    // an offset that cannot be bound
+  check_copy(src, 256, src, 0, 1 << 20, false);  // overlapping ranges
   check_copy(src, 2 << 20, src, 0, 1 << 20, true);
   device->limits.max_binding_bytes = 1 << 20;
-  check_copy(dst, 0, src, 0, BYTES, true);  // in pieces
+  check_copy(dst, 0, src, 0, BYTES, true);  // in several launches
   free(data);
   tsr_buffer_release(src);
   tsr_buffer_release(dst);

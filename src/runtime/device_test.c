@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Open devices, over a backend made for the test: what the core promises to the other side of the seam.
+// Open devices, with a backend made for the test: what the core guarantees to backends.
 #include "runtime/device.h"
 
 #include <pthread.h>
@@ -67,7 +67,7 @@ TEST(memory_a_device_refuses_to_import_is_copied) {
   CHECK_OK(tsr_from_dlpack(device, managed, &taken));
   tsr_memory_stats stats;
   CHECK_OK(tsr_memory_get_stats(cpu, &stats));
-  CHECK_EQ_UINT(stats.in_use_bytes, 0);  // it went back at once
+  CHECK_EQ_UINT(stats.in_use_bytes, 0);  // freed at once
   CHECK_OK(tsr_read(taken, values, sizeof values));
   for (int i = 0; i < 4; i++) CHECK_EQ_INT(values[i], 3 - i);
   tsr_release(taken);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Memory estimates against arithmetic done by hand.
+// Memory estimates compared with arithmetic done by hand.
 #include <tessera/estimate.h>
 
 #include <math.h>
@@ -17,7 +17,7 @@ static const tsr_transformer_desc model_7b = {.hidden = 4096,
                                               .batch = 1};
 
 TEST(a_7b_model_needs_what_was_worked_out_by_hand) {
-  // head size 4096 / 32 = 128; k and v are 8 x 128 = 1024 wide
+  // The head size is 4096 / 32 = 128; k and v are 8 x 128 = 1024 wide.
   const uint64_t embeddings = 131072000 + 131072000;             // 32000 x 4096, in and out
   const uint64_t q_and_o = 16777216 + 16777216;                  // 4096 x 4096
   const uint64_t k_and_v = 4194304 + 4194304;                    // 4096 x 1024
@@ -25,18 +25,18 @@ TEST(a_7b_model_needs_what_was_worked_out_by_hand) {
   const uint64_t norms = 4096 + 4096;
   const uint64_t layer = q_and_o + k_and_v + feed_forward + norms;
   CHECK_EQ_UINT(layer, 218112000);
-  const uint64_t layers = UINT64_C(6979584000);  // 32 of them
+  const uint64_t layers = UINT64_C(6979584000);  // 32 layers
   CHECK_EQ_UINT(layers / layer, 32);
 
   tsr_memory_estimate is = {0};
   CHECK_OK(tsr_estimate_inference(&model_7b, &is));
-  CHECK_EQ_UINT(is.parameters, embeddings + layers + 4096);  // and the last norm
+  CHECK_EQ_UINT(is.parameters, embeddings + layers + 4096);  // plus the last norm
   CHECK_EQ_UINT(is.parameters, UINT64_C(7241732096));
   CHECK_EQ_UINT(is.weight_bytes, UINT64_C(14483464192));
-  // k and v: 1024 numbers of 2 bytes, for 4096 tokens, in 32 layers: 2 x 2048 x 131072
+  // k and v: 1024 numbers of 2 bytes, for 4096 tokens, in 32 layers: 2 x 2048 x 131072.
   CHECK_EQ_UINT(is.kv_cache_bytes, 268435456 + 268435456);
-  // each token: residual 4096, norm 4096, gate 14336, up 14336 (attention has only 4096 + 1024 + 1024 + 4096);
-  // 36864 numbers of 2 bytes, 4096 times; and 32000 logits of 4 bytes
+  // Per token: residual 4096, norm 4096, gate 14336, up 14336 (attention needs only 4096 + 1024 + 1024 + 4096): 36864
+  // numbers of 2 bytes, for 4096 tokens; and 32000 logits of 4 bytes.
   CHECK_EQ_UINT(4096 + 4096 + 14336 + 14336, 36864);
   CHECK_EQ_UINT(is.activation_bytes, 301989888 + 128000);
   CHECK_EQ_UINT(is.total_bytes, UINT64_C(14483464192) + 536870912 + 302117888);
@@ -57,7 +57,7 @@ TEST(four_bit_weights_take_half_a_byte_each) {
 }
 
 TEST(broken_bytes_are_rounded_up) {
-  // parameters: 2 x (3 x 1) + (1 x (2 + 2 + 3) + 2) + 1 = 16; KV 2; activations 2 + 4 = 6
+  // Parameters: 2 x (3 x 1) + (1 x (2 + 2 + 3) + 2) + 1 = 16; KV 2; activations 2 + 4 = 6.
   tsr_transformer_desc tiny = {.hidden = 1,
                                .intermediate = 1,
                                .layers = 1,
@@ -71,7 +71,7 @@ TEST(broken_bytes_are_rounded_up) {
   CHECK_EQ_UINT(is.parameters, 16);
   CHECK_EQ_UINT(is.weight_bytes, 5);           // 4.8
   CHECK_EQ_UINT(is.kv_cache_bytes, 1);         // 0.5
-  CHECK_EQ_UINT(is.activation_bytes, 9 + 12);  // 6 x 1.5, and 3 logits
+  CHECK_EQ_UINT(is.activation_bytes, 9 + 12);  // 6 x 1.5, plus 3 logits
 }
 
 TEST(zero_fields_take_their_defaults) {
@@ -147,7 +147,7 @@ TEST(results_that_do_not_fit_are_refused_by_name) {
   REFUSED(sequence_length, UINT64_C(1) << 47, "kv_cache_bytes would be 2^63 or more");
   REFUSED(bytes_per_kv, 1e18, "kv_cache_bytes would be 2^63 or more");
   REFUSED(bytes_per_activation, 1e12, "activation_bytes would be 2^63 or more");
-  // 7.2e18 of weights and 2.9e18 of cache fit alone, but not together
+  // 7.2e18 bytes of weights and 2.9e18 of cache are allowed separately, but not together.
   tsr_transformer_desc desc = model_7b;
   desc.bytes_per_weight = 1e9, desc.bytes_per_kv = 1.1e10;
   check_refused(desc, "total_bytes would be 2^63 or more");

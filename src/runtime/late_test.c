@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What becomes of things that cannot be destroyed yet, and of devices that cannot be closed.
+// Objects that cannot be destroyed yet, and devices that cannot be closed.
 #include "runtime/late.h"
 
 #include <tessera/config.h>
@@ -30,7 +30,7 @@ static tsr_device *open_with(const char *backend, const char *faults, uint32_t t
   return device;
 }
 
-// A device that has just been given work which needs longer than the device's time-out.
+// Opens a device and queues work that takes longer than the device's time-out.
 static tsr_device *open_overdue(uint32_t timeout_ms) {
   tsr_device *device = open_with("cpu", "slow:1s", timeout_ms);
   tsr_tensor *x = tsr_ones(device, TSR_F32, TSR_SHAPE(4));
@@ -54,7 +54,7 @@ TEST(what_work_may_still_use_is_destroyed_once_a_wait_succeeds) {
   CHECK_OK(status);
   CHECK_EQ_INT(a.destroyed, 1);
   CHECK_EQ_INT(b.destroyed, 1);
-  tsri_late_destroy(device, &a.late, "test");  // nothing is queued: at once
+  tsri_late_destroy(device, &a.late, "test");  // nothing is queued: destroyed at once
   CHECK_EQ_INT(a.destroyed, 2);
   tsr_device_release(device);
 }
@@ -82,7 +82,7 @@ TEST(foreign_memory_is_not_released_while_work_may_use_it) {
   CHECK_EQ_INT(released, 1);
 }
 
-// --- Work that does not end -----------------------------------------------------------------------------------------
+// --- Work that never ends --------------------------------------------------------------------------------------------
 
 static int given_up_lines, closed_lines;
 
@@ -92,7 +92,8 @@ static void watch(tsr_log_level level, const char *line, void *user) {
   closed_lines += strstr(line, "closed a device that was given up") != NULL;
 }
 
-// Launches `text` on an OpenCL device with a short time-out, releases everything while it runs, and says how long that took.
+// Launches `text` on an OpenCL device with a short time-out, releases everything while it runs, and returns how long
+// that took.
 static double seconds_to_release(const char *text) {
   tsr_discovery *found = NULL;
   bool has_opencl = false;
@@ -121,8 +122,9 @@ static double seconds_to_release(const char *text) {
 
 TEST(an_endless_kernel_does_not_keep_its_device_from_being_released) {
   double seconds = seconds_to_release("kernel endless(inout f32 y[]) { while (y[0] == 0.0) { y[1] += 1.0; } }");
-  CHECK(seconds < 60);                   // for ever before; a time-out of a fifth of a second now
-  tsr_device_release(test_open("cpu"));  // other devices work, and this one stays as it is
+  // Without the time-out of a fifth of a second this would never return.
+  CHECK(seconds < 60);
+  tsr_device_release(test_open("cpu"));  // other devices still work
   CHECK_EQ_INT(closed_lines, 0);
 }
 
@@ -130,7 +132,7 @@ TEST(a_device_that_was_given_up_is_closed_when_its_work_has_ended) {
   seconds_to_release("kernel tall(inout f32 y[]) { for (u32 i = 0; i < 20000000; i++) { y[1] = y[1] * 0.5 + y[0]; } }");
   uint64_t start = tsri_clock_ns();
   while (closed_lines == 0 && tsri_clock_ns() - start < UINT64_C(200000000000)) {
-    tsr_device_release(test_open("null"));  // opening any device looks
+    tsr_device_release(test_open("null"));  // opening any device tries to close it
     tsri_sleep_ns(20000000);
   }
   CHECK_EQ_INT(closed_lines, 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Loops cut into several launches: the same results as in one, wherever items stop, on every device.
+// Loops cut into several launches give the same results as in one launch, wherever items stop, on every device.
 #include "runtime/long_loops.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 
 enum { ITEMS = 128, GROUP = 16, N = 40 };
 
-// Every kernel writes ITEMS words and takes n.
+// Every kernel writes ITEMS words and takes a parameter n.
 typedef struct sample {
   const char *what, *text;
 } sample;
@@ -53,7 +53,8 @@ static const char wide_text[] =
     "for (u32 i = 0; i < n; i++) { a = a * 3 + i64(i); b = b * 1.25 + f64(i); } "
     "s = u32(a >> 32u) ^ u32(a) ^ u32(bitcast<i64>(b) >> 20u);" TAIL;
 
-// What the kernel leaves in its buffer on a device that stops after `rounds`; 0: never. `*out_launches`: how many it took.
+// Returns what the kernel writes on a device that stops loops after `rounds` iterations; 0: never. `*out_launches` is
+// the number of launches.
 static void run(tsr_device *device, const char *text, uint32_t rounds, uint32_t *out, uint64_t *out_launches) {
   tsri_module *module = NULL;
   tsri_kernel *kernel = NULL;
@@ -90,7 +91,7 @@ static void check_text(tsr_device *device, const char *what, const char *text) {
   run(device, text, 0, whole, &launches);
   CHECK_EQ_UINT(launches, 1);
   for (size_t i = 0; i < sizeof stops / sizeof *stops; i++) {
-    if ((turn + i) % one_in != 0) continue;  // by the standard, another number of rounds for each text
+    if ((turn + i) % one_in != 0) continue;  // by default each text is tested with only some of the limits
     run(device, text, stops[i], cut, &launches);
     if (memcmp(whole, cut, sizeof cut) != 0 || (stops[i] == 1 && launches < 3)) {
       test_fail(__FILE__, __LINE__, "%s, %s, stopping after %u rounds: %llu launches, another result",
@@ -100,7 +101,7 @@ static void check_text(tsr_device *device, const char *what, const char *text) {
 }
 
 static void check_device(tsr_device *device) {
-  if (device->limits.max_group_size == 0) return;  // runs no kernels
+  if (device->limits.max_group_size == 0) return;  // the device runs no kernels
   for (size_t i = 0; i < sizeof samples / sizeof *samples; i++) check_text(device, samples[i].what, samples[i].text);
   if (tsr_device_has_dtype(device, TSR_F64) && tsr_device_has_dtype(device, TSR_I64)) {
     check_text(device, "64 bits", wide_text);
@@ -117,7 +118,7 @@ TEST(items_that_stop_in_loops_go_on_as_if_they_had_not) {
   test_on_every_device(check_device);
 }
 
-// --- How many rounds --------------------------------------------------------------------------------------------------
+// --- Counting iterations ---------------------------------------------------------------------------------------------
 
 static double rounds_of(const char *body) {
   char text[512];

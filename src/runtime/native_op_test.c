@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which native operators a device takes: what the table of its backend offers, and what the device does not refuse.
+// Which native operators a device accepts: those that its backend's table offers and the device does not refuse.
 #include "runtime/native_op.h"
 
 #include "backends/cpu/cpu.h"
@@ -32,8 +32,8 @@ TEST(an_operator_is_taken_if_one_row_has_its_kind_its_dtypes_and_all_its_parts) 
   CHECK(takes(&all, product, TSR_F32, TSR_F32, TSRI_PRODUCT_BIAS));
   CHECK(takes(&all, product, TSR_F32, TSR_F32, TSRI_PRODUCT_BIAS | TSRI_PRODUCT_RELU));
   CHECK(takes(&all, product, TSR_I8, TSR_I32, 0));
-  CHECK(!takes(&all, product, TSR_F64, TSR_F64, TSRI_PRODUCT_BIAS));                        // in f32 only
-  CHECK(!takes(&all, product, TSR_F32, TSR_F32, TSRI_PRODUCT_BIAS | TSRI_PRODUCT_SCALED));  // no row has both
+  CHECK(!takes(&all, product, TSR_F64, TSR_F64, TSRI_PRODUCT_BIAS));  // bias is offered for f32 only
+  CHECK(!takes(&all, product, TSR_F32, TSR_F32, TSRI_PRODUCT_BIAS | TSRI_PRODUCT_SCALED));  // no entry has both
   CHECK(!takes(&all, product, TSR_F32, TSR_F32, TSRI_PRODUCT_GELU));
   CHECK(!takes(&all, product, TSR_I8, TSR_I8, 0));
   CHECK(!takes(&all, product, TSR_F32, TSR_F64, 0));
@@ -46,7 +46,7 @@ TEST(a_device_may_refuse_what_its_backend_offers) {
   const tsri_backend some = {.native_ops = offers, .has_op = has_op};
   takes_it = true;
   CHECK(takes(&some, TSRI_NATIVE_PRODUCT, TSR_F32, TSR_F32, 0));
-  CHECK(!takes(&some, TSRI_NATIVE_SUM, TSR_F32, TSR_F32, 0));  // not offered, so not asked
+  CHECK(!takes(&some, TSRI_NATIVE_SUM, TSR_F32, TSR_F32, 0));  // not offered, so has_op is not called
   takes_it = false;
   CHECK(!takes(&some, TSRI_NATIVE_PRODUCT, TSR_F32, TSR_F32, 0));
 }

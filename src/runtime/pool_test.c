@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The memory pool against a backend that counts its buffers and fails when told to.
+// The memory pool with a test backend that counts its buffers and fails on request.
 #include "runtime/pool.h"
 
 #include <pthread.h>
@@ -20,14 +20,14 @@
 
 struct tsri_buffer {
   size_t bytes;
-  unsigned char *memory;  // NULL unless the device was asked for it
+  unsigned char *memory;  // NULL unless the test wants real memory
 };
 
 struct tsri_device {
   atomic_int created, live;
   atomic_uint_fast64_t live_bytes;
-  uint64_t capacity;  // above it: out of memory; 0: endless
-  int fail_nth;       // buffer_create to fail, counted from 1 over the device's life; 0: none
+  uint64_t capacity;  // more is out of memory; 0: no limit
+  int fail_nth;       // which buffer_create fails, counted from 1; 0: none
   tsr_status fail_status;
   bool has_memory;
   int settle_count;
@@ -151,7 +151,7 @@ TEST(a_block_given_back_is_handed_out_again) {
 TEST(an_eighth_more_than_asked_is_the_most_handed_out) {
   tsri_device device = {0};
   tsri_pool *pool = open_plain_pool(&device);
-  for (int round = 0; round < 2; round++) {  // first from new segments, then from what those left
+  for (int round = 0; round < 2; round++) {  // first from new segments, then from what is left of them
     for (size_t bytes = 1; bytes < 300 * MIB; bytes += 1 + bytes / 9) {
       tsri_block *block = take(pool, bytes);
       size_t slack = block->bytes - bytes;
@@ -191,12 +191,12 @@ TEST(the_smallest_free_block_that_fits_is_taken) {
 TEST(within_a_class_the_smallest_is_taken) {
   tsri_device device = {0};
   tsri_pool *pool = open_plain_pool(&device);
-  tsri_block *small = take(pool, 66 * MIB), *large = take(pool, 70 * MIB);  // 64 to 72 is one class
+  tsri_block *small = take(pool, 66 * MIB), *large = take(pool, 70 * MIB);  // sizes from 64 to 72 MiB are one class
   tsri_pool_give(pool, small);
-  tsri_pool_give(pool, large);  // now the first of the list
+  tsri_pool_give(pool, large);  // now the first in the free list
   CHECK(take(pool, 66 * MIB) == small);
   CHECK(take(pool, 68 * MIB) == large);
-  CHECK_EQ_UINT(large->bytes, 70 * MIB);  // 2 MiB is too little to be worth a block of its own
+  CHECK_EQ_UINT(large->bytes, 70 * MIB);  // the 2 MiB left over are too little to split off
   tsri_pool_give(pool, small);
   tsri_pool_give(pool, large);
   close_pool(&device, pool);
@@ -260,7 +260,7 @@ TEST(the_limit_refuses_with_the_figures) {
             "1.0 GiB asked of fake:0, 1.5 GiB in use, 1.5 GiB held (limit 2.0 GiB), "
             "6.5 GiB free on the device");
   CHECK_EQ_INT(device.created, 1);
-  tsri_block *fitting = take(pool, GIB / 2);  // the program goes on
+  tsri_block *fitting = take(pool, GIB / 2);  // the pool is still usable
   CHECK_EQ_UINT(stats_of(pool).held_bytes, 2 * GIB);
   tsri_pool_give(pool, fitting);
   tsri_pool_give(pool, block);
@@ -301,7 +301,7 @@ TEST(a_big_segment_in_use_is_cut_for_a_small_request_rather_than_failing) {
   tsri_block *half = take(pool, 32 * MIB);
   tsri_block *small = take(pool, KIB);
   CHECK(small->buffer == half->buffer);
-  CHECK_EQ_INT(device.settle_count, 0);  // nothing to trim, so nothing to wait for
+  CHECK_EQ_INT(device.settle_count, 0);  // nothing can be trimmed, so it does not wait
   tsri_pool_give(pool, half);
   tsri_pool_give(pool, small);
   CHECK_EQ_UINT(tsri_pool_trim(pool), 64 * MIB);
@@ -331,7 +331,7 @@ static void take_during_create(tsri_device *device) {
 }
 
 TEST(memory_on_its_way_counts_towards_the_limit) {
-  tsri_device device = {.on_create = take_during_create};  // as another thread would
+  tsri_device device = {.on_create = take_during_create};  // takes a block meanwhile, as another thread would
   tsri_pool_desc desc = describe(&device);
   desc.limit_bytes = 10 * MIB;
   tsri_pool *pool = open_pool(&device, &desc);
@@ -368,7 +368,7 @@ TEST(the_message_ends_with_what_the_backend_said) {
   CHECK_STR(tsr_last_error(),
             "50.0 MiB asked of fake:0, 60.0 MiB in use, 60.0 MiB held, 40.0 MiB free on the "
             "device: fake 1: device is full");
-  CHECK_EQ_INT(device.created, 3);  // tried twice
+  CHECK_EQ_INT(device.created, 3);  // buffer_create was tried twice
   tsri_pool_give(pool, block);
   close_pool(&device, pool);
 }
@@ -429,7 +429,7 @@ TEST(a_segment_used_again_during_the_wait_is_not_given_back) {
 TEST(more_than_the_largest_buffer_is_refused_at_once) {
   tsri_device device = {0};
   tsri_pool_desc desc = describe(&device);
-  desc.max_buffer_bytes = 2 * GIB - 4;  // as some devices have it: no multiple of anything
+  desc.max_buffer_bytes = 2 * GIB - 4;  // a limit that is not a multiple of anything
   tsri_pool *pool = open_pool(&device, &desc);
   is_refused(pool, 2 * GIB - 3, TSR_ERR_OUT_OF_MEMORY);
   CHECK_LAST_ERROR_HAS("no buffer there can be above 2.0 GiB");
@@ -549,7 +549,7 @@ TEST(an_alignment_above_the_devices_is_honoured) {
   tsri_block *first = take(pool, 100), *aligned = take_aligned(pool, 100, 4096);
   CHECK(aligned->buffer == first->buffer);
   CHECK_EQ_UINT(aligned->offset, 4096);
-  tsri_block *between = take(pool, 2048);  // what lies before the aligned block is not lost
+  tsri_block *between = take(pool, 2048);  // the bytes before the aligned block stay usable
   CHECK_EQ_UINT(between->offset, first->bytes);
   tsri_pool_give(pool, aligned);
   CHECK(take_aligned(pool, 100, 4096) == aligned);
@@ -589,7 +589,7 @@ TEST(with_own_buffers_no_two_blocks_share_one) {
   tsri_pool_give(pool, a);
   tsri_pool_give(pool, large);
   CHECK(take(pool, 128) == a);
-  tsri_block *c = take(pool, 5 * MIB);  // a buffer twice its size would be wasted on it
+  tsri_block *c = take(pool, 5 * MIB);  // a buffer of twice the size is not used for it
   CHECK(c != large);
   CHECK_EQ_UINT(c->offset, 0);
   CHECK(take_aligned(pool, 10 * MIB - 5, 8192) == large);
@@ -602,7 +602,7 @@ TEST(with_own_buffers_no_two_blocks_share_one) {
 // --- Misuse --------------------------------------------------------------------------------------
 
 #ifndef NDEBUG
-// Runs `misuse` in a child process; true if an assert stopped it.
+// Runs `misuse` in a child process. Returns true if an assertion stopped it.
 static bool aborts(void (*misuse)(tsri_pool *pool, tsri_pool *other), tsri_pool *pool, tsri_pool *other) {
   fflush(NULL);
   pid_t child = fork();
@@ -653,7 +653,7 @@ TEST(giving_back_what_is_not_taken_is_an_assert) {
 
 // --- Failing host memory -------------------------------------------------------------------------
 
-// Takes and gives in every way that asks the host for memory. False if anything was refused.
+// Takes and gives blocks in every way that allocates host memory. False if any request failed.
 static bool run_scenario(tsri_device *device) {
   tsri_pool_desc desc = describe(device);
   desc.initial_bytes = 4 * MIB;
@@ -673,7 +673,7 @@ static bool run_scenario(tsri_device *device) {
     if (blocks[i]) tsri_pool_give(pool, blocks[i]);
   }
   tsri_alloc_fail_at(0, false);
-  tsri_block *after = NULL;  // still usable
+  tsri_block *after = NULL;  // the pool is still usable
   if (tsri_pool_take(pool, 20 * MIB, 0, &after) != TSR_OK) abort();
   tsri_pool_give(pool, after);
   tsri_pool_trim(pool);
@@ -702,7 +702,7 @@ TEST(every_failing_host_allocation_is_survived) {
 
 enum { LIVE_MOST = 400, SOAK_STEPS = 100000 };
 
-// Live blocks, sorted by buffer and offset: a plain interval set.
+// Live blocks, sorted by buffer and offset: a simple interval set.
 typedef struct model {
   tsri_block *live[LIVE_MOST];
   size_t count;
@@ -744,7 +744,7 @@ static uint32_t random_next(uint64_t *state) {
   return (uint32_t)(*state >> 33);
 }
 
-// Every order of magnitude up to 16 MiB is as likely as the others.
+// Sizes up to 16 MiB; every order of magnitude is equally likely.
 static size_t random_bytes(uint64_t *state) {
   size_t top = (size_t)1 << random_next(state) % 24;
   return top + random_next(state) % top;
@@ -770,7 +770,7 @@ static void soak(const tsri_pool_desc *desc, tsri_device *device, uint64_t seed)
   model m = {.count = 0};
   uint64_t random = seed;
   for (int step = 0; step < SOAK_STEPS; step++) {
-    bool is_growing = step / 500 % 2 == 0;  // tides: fill up, drain, and so on
+    bool is_growing = step / 500 % 2 == 0;  // alternates between filling and draining
     bool takes = random_next(&random) % 10 < (is_growing ? 7u : 3u);
     if (takes && m.count < LIVE_MOST) soak_take(pool, &m, &random);
     else if (m.count > 0) tsri_pool_give(pool, model_remove(&m, random_next(&random) % m.count));
@@ -820,7 +820,7 @@ typedef struct worker {
   tsri_pool *pool;
   uint64_t random;
   unsigned char tag;
-  int failures;  // of checks; read when the thread has ended
+  int failures;  // failed checks; read after the thread has ended
   int refusals;
 } worker;
 
@@ -829,7 +829,7 @@ static bool is_marked(const tsri_block *block, unsigned char tag) {
   return memory[0] == tag && memory[block->bytes - 1] == tag;
 }
 
-// Marks both ends of each block it takes: another holder would change them, and be seen as a race.
+// Writes both ends of each block it takes: if two threads had the same block, that would be a data race.
 static void worker_take(worker *w, tsri_block **slot) {
   size_t bytes = random_bytes(&w->random) / 4 + 1;
   tsr_status status = tsri_pool_take(w->pool, bytes, 0, slot);

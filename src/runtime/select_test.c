@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Choosing a device: names, indices, priorities, required memory, and what the errors say.
+// Choosing a device: names, indices, priorities, required memory, and error messages.
 #include <tessera/device.h>
 
 #include <sys/stat.h>
@@ -44,7 +44,8 @@ TEST(a_backend_may_be_named_in_any_case_and_with_an_index) {
   CHECK_OK(tsr_config_set("backend", "cpu:3"));
   CHECK_STATUS(try_open((tsr_device_desc){0}), TSR_ERR_UNAVAILABLE);
   CHECK_LAST_ERROR_HAS("index 3 was asked for");
-  CHECK_OK(try_open((tsr_device_desc){.backend = "null"}));  // the index is for the backend named beside it
+  // The configured index applies only to the backend configured with it.
+  CHECK_OK(try_open((tsr_device_desc){.backend = "null"}));
   CHECK_OK(tsr_config_set("backend", NULL));
 }
 
@@ -102,7 +103,7 @@ TEST(required_bytes_pass_on_to_a_device_that_has_them) {
   CHECK_OK(tsr_set_priority("sample"));
   tsr_device *device = NULL;
   CHECK_OK(tsr_device_open(&(tsr_device_desc){.required_bytes = UINT64_C(1200) << 20}, &device));
-  CHECK_STR(tsr_device_backend(device), "cpu");  // the sample devices are software, and have 1 GiB
+  CHECK_STR(tsr_device_backend(device), "cpu");  // the sample devices are software and have 1 GiB
   tsr_device_release(device);
   CHECK_STATUS(try_open((tsr_device_desc){.backend = "sample", .required_bytes = UINT64_C(2) << 30}),
                TSR_ERR_OUT_OF_MEMORY);
@@ -174,7 +175,7 @@ TEST(memory_limits_hold_and_name_the_figures) {
   tsr_device_release(device);
 }
 
-// Calls `use` with each of `count` empty files that look like plug-ins.
+// Calls `use` with the name of each of `count` empty files that look like plug-ins.
 static void each_file(const char *folder, int count, void (*use)(const char *path)) {
   for (int i = 0; i < count; i++) {
     char path[512];
@@ -210,7 +211,7 @@ TEST(more_plug_ins_than_allowed_are_a_status) {
 TEST(a_built_in_backend_that_is_named_opens_without_a_look_at_plug_ins) {
   char folder[] = "/tmp/tessera_plugins_XXXXXX";
   CHECK(mkdtemp(folder) != NULL);
-  each_file(folder, 70, make_file);  // more than allowed: whoever looks at them fails
+  each_file(folder, 70, make_file);  // more than allowed: loading plug-ins would fail
   CHECK_OK(tsr_config_set("plugin_path", folder));
   CHECK_OK(try_open((tsr_device_desc){.backend = "cpu"}));
   CHECK_OK(try_open((tsr_device_desc){.backend = "null"}));
@@ -221,7 +222,7 @@ TEST(a_built_in_backend_that_is_named_opens_without_a_look_at_plug_ins) {
   CHECK(rmdir(folder) == 0);
 }
 
-// A tensor on each of two devices meets on the one later in the order, whichever was opened first.
+// An operator on tensors of two devices runs on the one later in the order, whichever was opened first.
 TEST(a_place_in_the_order_is_the_same_with_and_without_a_look_at_plug_ins) {
   CHECK_OK(tsr_config_set("plugin_path", getenv("TSR_TEST_PLUGIN_DIR")));
   CHECK_OK(tsr_config_set("priority", "null,sample,cpu"));
@@ -269,7 +270,7 @@ TEST(a_plug_in_folder_that_others_can_write_is_refused_until_they_cannot) {
   CHECK_OK(tsr_discover(&found));
   report = find_report(found, file);
   CHECK(report != NULL);
-  CHECK_STR_HAS(report->reason, "could not be loaded");  // it was looked at now, and is empty
+  CHECK_STR_HAS(report->reason, "could not be loaded");  // the folder has now been searched, and the file is empty
   tsr_discovery_release(found);
   CHECK_OK(tsr_config_set("plugin_path", NULL));
   CHECK(remove(file) == 0 && rmdir(folder) == 0);

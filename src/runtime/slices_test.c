@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Long launches in slices: which are cut, how, and that nothing else changes.
+// Long launches in slices: which launches are cut, how, and that the results stay the same.
 #include "runtime/slices.h"
 
 #include "support/devices.h"
 #include "support/test.h"
 
-// Every id that a kernel can ask for, in all three directions.
+// A kernel that stores every id it can ask for, in all three directions.
 static const char ids_text[] =
     "kernel ids<WG = 8, WG_Y = 2>(out u32 y[], u32 scale) {\n"
     "  u32 group_number = (group.z * groups.y + group.y) * groups.x + group.x;\n"
@@ -27,7 +27,7 @@ typedef struct fixture {
   tsri_built built;
 } fixture;
 
-// Takes over a reference of the device.
+// Takes over a reference to the device.
 static fixture build(tsr_device *device, const char *text, bool checked) {
   fixture f = {.device = device};
   tsri_module *module = NULL;
@@ -54,7 +54,7 @@ static uint64_t launches(const fixture *f) {
   return counters.launches;
 }
 
-// Runs the kernel of ids whole, then in slices of one group each; how many launches that took.
+// Runs that kernel in one launch, then in slices of one work-group each. Returns the number of launches.
 static uint64_t run_ids(fixture *f, const uint32_t groups[3]) {
   uint32_t whole[4096], sliced[4096], scale = 3;
   size_t count = (size_t)groups[0] * groups[1] * groups[2] * 16;
@@ -76,7 +76,7 @@ static uint64_t run_ids(fixture *f, const uint32_t groups[3]) {
 }
 
 static void check_ids(tsr_device *device) {
-  if (device->limits.max_group_size == 0) return;  // runs no kernels
+  if (device->limits.max_group_size == 0) return;  // the device runs no kernels
   fixture f = build(tsr_device_retain(device), ids_text, false);
   CHECK_EQ_UINT(run_ids(&f, (uint32_t[]){7, 3, 2}), 7);
   discard(&f);
@@ -92,7 +92,7 @@ TEST(slices_of_a_checked_kernel_report_an_index_out_of_range) {
   uint32_t groups[3] = {4, 1, 1}, scale = 1;
   tsr_buffer *y = NULL;
   CHECK_OK(tsr_buffer_create(f.device, 4096, 0, &y));
-  tsri_argument argument = {.buffer = y, .element_count = 3 * 16};  // the last group's have no place
+  tsri_argument argument = {.buffer = y, .element_count = 3 * 16};  // there is no room for the last work-group's ids
   f.built.slicer->worth = 0;
   CHECK_STATUS(tsri_built_launch(f.device, &f.built, groups, &argument, &scale), TSR_ERR_LAUNCH);
   CHECK_LAST_ERROR_HAS("is outside buffer 'y' of 48 elements");
@@ -112,7 +112,7 @@ TEST(a_program_that_proved_fast_is_cut_no_more) {
   CHECK(after_first > 1);
   CHECK_OK(tsri_built_launch(f.device, &f.built, groups, &argument, &scale));
   CHECK_EQ_UINT(launches(&f), after_first + 1);
-  // Four hundred million times the work would not be fast.
+  // 400 million times the work would not be fast.
   CHECK(tsri_slicer_cuts(f.built.slicer, 0x1p40));
   tsr_buffer_release(y);
   discard(&f);
@@ -123,7 +123,8 @@ TEST(work_follows_from_items_loops_and_buffers) {
   uint32_t groups[3] = {1024, 1, 1}, n = 1000;
   tsri_argument arguments[2] = {{.element_count = 1u << 20}, {.element_count = 1u << 16}};
   CHECK_NEAR(tsri_slicer_work(f.built.slicer, f.kernel, groups, arguments, &n), 65536.0 * 1000, 0);
-  n = 1u << 20;  // but then each element is used more often than any kernel does
+  // Now the limit is how often a kernel can use each element.
+  n = 1u << 20;
   CHECK_NEAR(tsri_slicer_work(f.built.slicer, f.kernel, groups, arguments, &n), 64.0 * ((1 << 20) + (1 << 16)), 0);
   discard(&f);
   f = build(test_open("cpu"), ids_text, false);
@@ -135,7 +136,7 @@ TEST(slices_aim_at_half_the_limit_and_grow_slowly) {
   CHECK_EQ_UINT(tsri_slicer_next(10, 499, 1000), 10);
   CHECK_EQ_UINT(tsri_slicer_next(10, 999, 1000), 5);
   CHECK_EQ_UINT(tsri_slicer_next(10, 99, 1000), 50);
-  CHECK_EQ_UINT(tsri_slicer_next(10, 1, 1000), 80);  // too short to say much
+  CHECK_EQ_UINT(tsri_slicer_next(10, 1, 1000), 80);  // too short to be measured reliably
   CHECK_EQ_UINT(tsri_slicer_next(1, 5000, 1000), 1);
   CHECK_EQ_UINT(tsri_slicer_next(UINT32_MAX, 0, UINT64_MAX), UINT32_MAX);
 }
