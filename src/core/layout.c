@@ -323,7 +323,7 @@ tsr_status tsri_layout_unsqueeze(const tsri_layout *layout, int axis, tsri_layou
   return TSR_OK;
 }
 
-// Elements that a diagonal has in `rows` and `cols` elements, of which `skipped` are skipped at the beginning of cols.
+// Length of the diagonal of a matrix of `rows` x `cols` elements without its first `skipped` columns.
 static int64_t diagonal_size(int64_t rows, int64_t cols, int64_t skipped) {
   int64_t left = skipped < cols ? cols - skipped : 0;
   return left < rows ? left : rows;

@@ -61,7 +61,7 @@ tsr_status tsri_layout_expand(const tsri_layout *layout, tsr_shape shape, tsri_l
 tsr_status tsri_layout_squeeze(const tsri_layout *layout, int axis, tsri_layout *out_view);
 tsr_status tsri_layout_unsqueeze(const tsri_layout *layout, int axis, tsri_layout *out_view);
 tsr_status tsri_layout_flip(const tsri_layout *layout, int axis, tsri_layout *out_view);
-// The diagonal of two axes as the last axis, in place of both (tsr_diagonal).
+// The last axis of the view is the diagonal of the two axes, which are removed (tsr_diagonal).
 tsr_status tsri_layout_diagonal(const tsri_layout *layout, int64_t offset, int axis_a, int axis_b,
                                 tsri_layout *out_view);
 void tsri_layout_squeeze_all(const tsri_layout *layout, tsri_layout *out_view);

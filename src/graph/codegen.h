@@ -108,7 +108,7 @@ const char *tsri_codegen_type(tsr_dtype dtype);
 // to their dtype as a store would do ("i16"); f16 and bf16 keep the type they are computed in ("f32").
 const char *tsri_codegen_result(tsr_dtype dtype);
 
-// Work items of a work-group.
+// The number of work items in a work-group.
 int tsri_codegen_group(const tsri_codegen *gen);
 
 // The number of lanes that strides, bases and the device's tuning allow (codegen_wide.c).

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Composing layouts.
+// Composes layouts.
 #include "graph/compose.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Looking up an embedded kernel file.
+// Looks up an embedded kernel file.
 #include "graph/embedded.h"
 
 #include <string.h>

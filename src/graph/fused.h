@@ -29,9 +29,10 @@ typedef struct tsri_fused {
   const tsri_node *heavy;  // its reduction, or its kernel with hooks; NULL: neither
   uint32_t leaf_count;
   tsri_leaf leaves[TSRI_MAX_LEAVES];
-  uint8_t leaf_of[TSRI_MAX_FUSION_NODES]
-                 [TSRI_MAX_LEAVES];  // by place in the fusion and input; 255: computed in the fusion
-  // Without a reduction, `kept` is the root's shape and `reduced` is empty. With one, they are the kept and the reduced
+  // leaf_of[place][input]: the leaf that this input of the fusion's member at `place` reads; UINT8_MAX: the fusion
+  // computes the input. See tsri_fused_leaf.
+  uint8_t leaf_of[TSRI_MAX_FUSION_NODES][TSRI_MAX_LEAVES];
+  // Without a reduction, `kept` is the root's shape and `reduced` has no axes. With one, they are the kept and the reduced
   // axes of its input, and have the strides of the inner leaves.
   tsri_extent kept, reduced;
 } tsri_fused;

@@ -40,7 +40,8 @@ typedef enum tsri_reduce {
   TSRI_REDUCE_ARGMIN
 } tsri_reduce;
 
-// Arguments of tsri_op.run. All inputs have been computed; layouts[i] says how input i lies in inputs[i].
+// Arguments of tsri_op.run. layouts[i] is the layout of input i in the buffer inputs[i]. All inputs have been computed,
+// except the first one if the epilogue computes it in the kernel's load hook.
 typedef struct tsri_kernel_run {
   tsr_device *device;
   const tsri_node *node;

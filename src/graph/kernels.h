@@ -10,7 +10,7 @@
 typedef struct tsri_kernel_cache tsri_kernel_cache;
 struct tsri_graph_state;
 
-// NULL when host memory is out. `device` outlives the cache.
+// Creates an empty cache; NULL when host memory is out. `device` must outlive it.
 tsri_kernel_cache *tsri_kernel_cache_create(tsr_device *device);
 void tsri_kernel_cache_destroy(tsri_kernel_cache *cache);  // takes NULL
 

@@ -20,7 +20,7 @@ static void count_build(const tsri_kernel *kernel) {
 }
 
 // Runs a chain of operators that is different for each `number`, and so needs its own kernel. Checks the result if it
-// succeeded. `fail_at`: which allocation of the run fails; 0: none. Returns the number of allocations.
+// succeeded. `fail_at`: which allocation of the run fails; 0: none. `*out_made` is the number of allocations.
 static tsr_status try_chain(tsr_device *device, uint32_t number, uint64_t fail_at, uint64_t *out_made) {
   tsr_scope *scope = tsr_scope_begin(device);
   float is[2], wanted[2] = {1.5f, -2};

@@ -235,8 +235,8 @@ tsr_status tsri_node_enter(tsri_node *node, const tsri_layout *layout) {
   return status;
 }
 
-// Runs the graph when it is full or in eager mode. Eager: a failed run makes the operator return a failed tensor. Lazy: the error is
-// dropped; the next read retries.
+// Runs the graph when it is full or in eager mode. Eager: a failed run makes the operator return a failed tensor. Lazy:
+// the error is dropped; the next read retries.
 static tsr_tensor *run_now(tsr_tensor *tensor, bool is_eager) {
   tsr_status status = tsri_graph_run(tensor);
   if (status == TSR_OK || !is_eager) return tensor;

@@ -160,7 +160,7 @@ static bool merge_equal(tsri_plan *plan) {
   while (slots < (size_t)plan->node_count * 2) slots *= 2;
   uint32_t few[2 * TSRI_FEW] = {0};
   bool is_few = slots <= sizeof few / sizeof few[0];
-  uint32_t *table = is_few ? few : tsri_calloc(slots, sizeof *table);  // number + 1; 0: free
+  uint32_t *table = is_few ? few : tsri_calloc(slots, sizeof *table);  // number of a node plus 1; 0: empty
   if (!table) return false;
   for (uint32_t i = 0; i < plan->node_count; i++) {
     tsri_planned *planned = &plan->nodes[i];
@@ -200,9 +200,9 @@ static bool is_strided_copy(const tsri_node *node) {
   return node->op == &tsri_op_copy && !tsri_layout_is_contiguous(&node->inputs[0].layout);
 }
 
-// Whether the kernel of `node` can inline the node that computes input `index`. A kernel of its own needs a load hook,
-// and then inlines its first input, read in order. It does not inline a strided copy: that gets its own kernel, into
-// which the nodes before the copy can be fused.
+// Whether the kernel of `node` can inline the node that computes input `index`. An operator with its own kernel needs a
+// load hook, and then inlines its first input if that is read in order. It does not inline a strided copy: the copy
+// gets a kernel, into which the nodes before it can be fused.
 static bool takes_input(const tsri_node *node, uint32_t index) {
   if (node->op->kind != TSRI_OP_KERNEL) return true;
   const tsri_input *input = &node->inputs[index];
@@ -311,7 +311,8 @@ static bool is_simple_input(const tsri_plan *plan, const tsri_planned *planned, 
 // Whether all inputs that the fusion reads in one space are simple (is_simple_input).
 static bool is_simple_space(const tsri_plan *plan, const tsri_fusion *fusion, tsri_space space) {
   const tsri_node *heavy = plan->nodes[fusion->heavy].node;
-  bool is_outer = space == TSRI_OUTER, knows_column = heavy->op->kind == TSRI_OP_KERNEL;  // hooks do, reductions do not
+  // Hooks know the column of an element, reductions do not.
+  bool is_outer = space == TSRI_OUTER, knows_column = heavy->op->kind == TSRI_OP_KERNEL;
   tsr_shape shape = is_outer ? heavy->shape : heavy->inputs[0].layout.shape;
   for (uint32_t i = 0; i < fusion->node_count; i++) {
     uint32_t number_of = plan->members[fusion->first + i];

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+// Products of i8 by a native operator: copies matrices that are not contiguous along k, multiplies them with sums in
+// i32, and keeps the low bytes.
 #include "ops/matmul_i8.h"
 
 #include "graph/strided.h"

@@ -125,7 +125,7 @@ tsr_status tsri_run_norm(const tsri_kernel_run *run) {
   const tsri_norm_attributes *given = TSRI_GIVEN(run->node, norm);
   bool has_weight = given->has_weight != 0, has_bias = given->has_bias != 0;
   int weight = has_weight ? 1 : 0,
-      bias = has_bias ? weight + 1 : 0;  // where there is none, x stands in and is not read
+      bias = has_bias ? weight + 1 : 0;  // if there is none, x is bound instead and not read
   int64_t n = layout->shape.dims[layout->shape.rank - 1], rows = layout->count / n;
   const int64_t offsets[] = {layout->offset, run->layouts[weight].offset, run->layouts[bias].offset};
   row_shape held = shape_row(run, n, offsets, 3);

@@ -131,7 +131,7 @@ typedef struct tsri_config_line {
 tsr_status tsri_config_parse_file(const char *path, const char *text, size_t bytes,
                                   tsr_status (*visit)(const tsri_config_line *line, void *user), void *user);
 
-// --- What is in force: config.c ----------------------------------------------------------------------------------
+// --- Values in force: config.c ---------------------------------------------------------------------------------------
 
 typedef struct tsri_config_entry {
   tsr_config_source source;

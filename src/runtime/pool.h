@@ -48,8 +48,8 @@ typedef struct tsri_pool_desc {
 } tsri_pool_desc;
 
 // Ownership: the caller destroys the pool.
-// Errors:    TSR_ERR_OUT_OF_MEMORY (host record; `initial_bytes` above the limit or refused by the
-//            device). Other statuses of buffer_create come through. Then `*out_pool` is NULL.
+// Errors:    TSR_ERR_OUT_OF_MEMORY (host record; `initial_bytes` above the limit or refused by the device). Other
+//            statuses of buffer_create are returned unchanged. Then `*out_pool` is NULL.
 tsr_status tsri_pool_create(const tsri_pool_desc *desc, tsri_pool **out_pool);
 
 // All blocks must have been given back, and queued work must be done. `pool` may be NULL.
