@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What machine code brings over the interpreter on the CPU: each operator is run both ways in turns, on one thread, and the least
-// processor time of each is shown. Processor time, since others use the machine, too.
+// Compares machine code with the interpreter on the CPU: each operator runs both ways in turns, on one thread, and the
+// smallest processor time of each is printed. It measures processor time, because other processes also use the
+// machine.
 //
 //   build/release/bench/compiled [operator...]       TESSERA_SIMD chooses the instruction set
 #include <stdio.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The seam between Tessera and a device: one const table of functions per backend.
 //
-// The core checks arguments, counts references, pools memory, times waits, profiles and falls back, once,
-// for all backends. A backend holds only what is particular to its device. Copy null/ to start one;
-// docs/adding-a-backend.md walks through it.
+// The core does this once for all backends: it checks arguments, counts references, pools memory, limits waits, profiles,
+// and falls back to portable kernels. A backend contains only what is specific to its device. Copy null/ to start one;
+// docs/adding-a-backend.md explains how.
 //
 // Rules that hold for every entry:
 // - Pointers given are valid and not NULL unless said otherwise; sizes fit; ranges lie inside buffers.
@@ -335,7 +335,7 @@ typedef struct tsri_backend {
   // --- Queues. queue_create and queue_destroy: any thread. The rest: one thread at a time per queue. ---
 
   tsr_status (*queue_create)(tsri_device *device, tsri_queue **out_queue);
-  void (*queue_destroy)(tsri_queue *queue);  // its work is done by now
+  void (*queue_destroy)(tsri_queue *queue);  // the core has waited for its work
   // Waits for all work queued so far and reports work that failed after being queued. TSR_ERR_TIMEOUT: the work is
   // still running. With timeout_ns UINT64_MAX the wait has no limit, and nothing may still be running when it returns,
   // whatever it returns.

@@ -73,7 +73,7 @@ void take_tsr_buffer_p(garbage *g, tsr_buffer *answer) {
   tsr_buffer_release(answer);
 }
 
-void take_tsr_device_p(garbage *g, tsr_device *answer) {  // all other functions return a borrowed device
+void take_tsr_device_p(garbage *g, tsr_device *answer) {  // only retain returns a reference
   if (is_retain(g)) tsr_device_release(answer);
 }
 

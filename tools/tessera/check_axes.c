@@ -35,7 +35,7 @@ static const pair_case pairs[] = {
 
 enum { PAIR_COUNT = sizeof pairs / sizeof pairs[0] };
 
-// What an element of the result is told apart by.
+// The arguments that determine an element of the result.
 typedef struct place {
   const check_tensor *x;
   int a, b;    // counted from the front
@@ -47,7 +47,7 @@ static place place_in(const check_tensor *x, const pair_case *c, int64_t by) {
   return (place){.x = x, .a = (c->axis_a + rank) % rank, .b = (c->axis_b + rank) % rank, .by = by};
 }
 
-// Without axes a and b, and with the diagonal's size at the end.
+// The shape of x without the axes a and b, and with the diagonal's size at the end.
 static tsr_shape diagonal_shape(const place *p) {
   tsr_shape from = p->x->shape, shape = {.rank = 0};
   for (int i = 0; i < from.rank; i++) {
@@ -86,10 +86,10 @@ void check_diagonal(check_run *run, const check_op *op, tsr_dtype dtype) {
   }
 }
 
-// What stands at `index` after one turn less.
+// Changes `index` of the rotated tensor to the index of the same element before the rotations.
 static void turn_back(const place *p, int64_t turns, int64_t *index) {
   for (int64_t i = turns; i > 0; i--) {
-    bool is_turned = i % 2 == 1;  // of what this turn was made from, sizes are as at the beginning
+    bool is_turned = i % 2 == 1;  // before this rotation the axes have their original sizes
     int64_t size_b = p->x->shape.dims[is_turned ? p->b : p->a], a = index[p->a];
     index[p->a] = index[p->b];
     index[p->b] = size_b - 1 - a;
@@ -123,7 +123,7 @@ void check_rot90(check_run *run, const check_op *op, tsr_dtype dtype) {
   }
 }
 
-// Axis a of x stands at b of the result.
+// Axis a of x has become axis b of the result.
 static check_value moved_element(const void *context, const int64_t *index) {
   const place *p = context;
   int64_t from[TSR_MAX_RANK];
@@ -154,7 +154,7 @@ void check_moveaxis(check_run *run, const check_op *op, tsr_dtype dtype) {
 
 // --- trace ------------------------------------------------------------------------------------------------------------
 
-// A sum over the elements of the diagonal.
+// The sum of the elements on the diagonal.
 static check_expected *expect_trace(check_run *run, const place *p) {
   tsr_dtype from = p->x->dtype, dtype = check_summed(from);
   tsr_shape along = diagonal_shape(p), shape = along;
@@ -197,13 +197,14 @@ void check_trace(check_run *run, const check_op *op, tsr_dtype dtype) {
 
 // --- diff -------------------------------------------------------------------------------------------------------------
 
-// What a difference of two values of a dtype is, before it is rounded.
+// The difference of two values of a dtype, not rounded.
 static check_value difference(tsr_dtype dtype, check_value a, check_value b) {
   if (check_is_float(dtype)) return (check_value){.real = a.real - b.real};
   return (check_value){.whole = dtype == TSR_BOOL ? a.whole != b.whole : check_wrap(dtype, minus(a.whole, b.whole))};
 }
 
-// Differences of lines of `n` elements, `step` apart: each overwrites the earlier of its two elements. All but the last are rounded.
+// Replaces a line of `n` elements, `step` apart, by its differences, `times` times: each difference overwrites the
+// first of its two elements. All but the last are rounded.
 static void diff_line(tsr_dtype dtype, check_value *line, int64_t n, int64_t step, int64_t times) {
   for (int64_t round = 0; round < times; round++) {
     for (int64_t i = 0; i + 1 < n - round; i++) {
@@ -250,7 +251,7 @@ static int by_value(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-// Of `n` numbers, which are put in order.
+// The quantile of `n` numbers, which are sorted.
 static double quantile_of(double *numbers, int64_t n, double q, double *out_magnitude) {
   *out_magnitude = 0;
   for (int64_t i = 0; i < n; i++) {
@@ -283,7 +284,7 @@ static check_expected *expect_quantile(check_run *run, const check_tensor *x, in
   return wanted;
 }
 
-// q below 0: the median.
+// A negative q means the median.
 static void run_quantiles(check_run *run, const check_op *op, tsr_dtype dtype, double q) {
   for (int i = 0; i < check_axis_case_count; i++) {
     const check_axis_case *c = &check_axis_cases[i];
@@ -327,7 +328,7 @@ void check_masked_fill(check_run *run, const check_op *op, tsr_dtype dtype) {
     for (int k = 0; k < 3; k++) {
       if (!check_begin(run, k ? CHECK_HEAVY : c->weight, "%s-%s", c->name, tsr_dtype_name(mask_dtypes[k]))) continue;
       tsr_shape shape = c->shape;
-      if (k == 1) shape.dims[0] = 1;  // broadcast
+      if (k == 1) shape.dims[0] = 1;  // is broadcast
       masked m = {.x = check_input(run, dtype, c->shape, c->view, CHECK_ANY),
                   .mask = check_input(run, mask_dtypes[k], shape, CHECK_PLAIN, CHECK_SPARSE)};
       m.value = check_convert(dtype, TSR_F64, (check_value){.real = value});

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// tensordot, kron, cross: cases, and which elements each result is a sum of products of.
+// tensordot, kron, cross: cases, and the products that each element of the result is a sum of.
 #include <string.h>
 
 #include "check_products.h"
 
-// Integers may be anything: they wrap.
+// Integers may have any value, because they wrap.
 static check_domain domain_of(tsr_dtype dtype) { return check_is_float(dtype) ? CHECK_TAME : CHECK_ANY; }
 
 static bool is_taken(const check_op *op, tsr_dtype dtype) { return op->dtypes & CHECK_BIT(dtype); }
@@ -46,7 +46,8 @@ static bool is_summed(const int *axes, int count, int axis) {
   return found;
 }
 
-// The place in one of the tensors: kept axes from `index`, of which *used are used up, summed ones from `number`.
+// The position in one of the tensors: kept axes are taken from `index`, of which *used are already used; summed axes
+// from `number`.
 static int64_t place_of(tsr_shape shape, const int *axes, int count, const int64_t *index, int *used, int64_t number) {
   int64_t place[TSR_MAX_RANK] = {0};
   for (int i = 0; i < shape.rank; i++) {
@@ -158,7 +159,7 @@ void check_kron(check_run *run, const check_op *op, tsr_dtype dtype) {
   }
 }
 
-// a[i] * b[k] - a[k] * b[i] for the two components that follow the result's.
+// a[i] * b[k] - a[k] * b[i], for the two components after the result's.
 static check_term cross_term(const void *context, const int64_t *index, int64_t number) {
   const pair_case *c = context;
   int rank = c->a.rank > c->b.rank ? c->a.rank : c->b.rank;

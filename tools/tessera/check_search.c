@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// searchsorted: cases, and a reference that counts.
+// searchsorted: cases, and a reference that counts smaller elements.
 #include <math.h>
 
 #include "check.h"
@@ -12,7 +12,7 @@ static bool is_less(tsr_dtype dtype, check_value a, check_value b) {
   return a.real < b.real || (a.real == a.real && b.real != b.real);
 }
 
-// A list in which each number stands four times, and at the end, of floats, one NaN.
+// A list that contains each number four times and, for floats, one NaN at the end.
 static check_tensor *sorted_list(check_run *run, tsr_dtype dtype, int64_t size, check_view view) {
   check_value *list = check_alloc(run, (size_t)size, sizeof *list);
   for (int64_t i = 0; i < size; i++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which of cuBLASLt's proposals runs. Of the stand-in's three the second is the fastest.
+// Tests which of cuBLASLt's proposals runs. The fake library makes three, and the second one is the fastest.
 #include "backends/cuda/fixture.h"
 #include "ops/product.h"
 
@@ -40,7 +40,7 @@ static void end(setting *setup) {
   fixture_remove_cache(setup->folder);
 }
 
-// How many products one call makes.
+// The number of products that one call runs.
 static int products_of(setting *setup) {
   int before = fixture_fake->products;
   CHECK_OK(setup->f.backend->run_op(setup->f.queue, &setup->op));
@@ -63,7 +63,7 @@ TEST(a_large_product_runs_by_the_fastest_proposal_which_the_next_process_knows) 
   CHECK_EQ_INT(products_of(&setup), 1);
   CHECK_EQ_INT(fixture_fake->last_proposal, FASTEST);
   close_product(&setup);
-  open_product(&setup);  // another device, with plans of its own
+  open_product(&setup);  // another device, with its own plans
   CHECK_EQ_INT(products_of(&setup), 1);
   CHECK_EQ_INT(fixture_fake->last_proposal, FASTEST);
   CHECK_EQ_INT(fixture_fake->live_events, 0);

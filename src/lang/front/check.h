@@ -27,7 +27,7 @@ typedef enum tsri_check_operand_kind {
 
 typedef struct tsri_check_operand {
   uint8_t kind;
-  uint8_t held;  // VALUE: the narrowest dtype known to hold it without loss, otherwise type.dtype
+  uint8_t held;  // VALUE: a dtype known to hold it without loss, otherwise type.dtype
   tsri_ir_type type;
   tsri_ir_pos pos;
   uint32_t expr;

@@ -185,7 +185,7 @@ typedef enum tsri_ir_expr_kind {
   TSRI_EXPR_AND_THEN,  // a && b, bool: b is evaluated only if a is true
   TSRI_EXPR_OR_ELSE,   // a || b, bool: b is evaluated only if a is false
   TSRI_EXPR_COND,      // a ? b : c: only one of b and c is evaluated; a is one lane
-  TSRI_EXPR_CONVERT,   // a as tsr_convert would make it `dtype` and read it back as `type`; see below
+  TSRI_EXPR_CONVERT,   // a converted to `dtype` as by tsr_convert, then read back as `type`; see below
   TSRI_EXPR_BITCAST,   // the bits of a as `type`; both have the same size and lanes
   TSRI_EXPR_SPLAT,     // a in every lane
   TSRI_EXPR_VECTOR,    // a, b (, c, d) as the lanes

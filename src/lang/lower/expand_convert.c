@@ -17,8 +17,7 @@ static node dropped_to_odd(tsri_expander *e, node x, int bits) {
   return iop(e, TSRI_OP_OR, iand(e, x, -unit), pick(e, is_whole, whole(e, 0), whole(e, unit)));
 }
 
-// Integers of `from` bits or more do not fit into f32 unless `dropped` bits are dropped; that is enough up to from +
-// 15 bits.
+// Integers from 2^from on do not fit into f32's 24 bits unless their lowest `dropped` bits are dropped.
 typedef struct step {
   int from, dropped;
 } step;
