@@ -114,17 +114,17 @@ static tsr_status infer_size(const tsri_layout *layout, tsr_shape *shape) {
   tsr_status status = tsri_shape_check("reshape", rest, &known);
   if (status != TSR_OK) return status;
   char from[TSR_SHAPE_TEXT_BYTES], to[TSR_SHAPE_TEXT_BYTES];
-  tsr_shape_format(layout->shape, from, sizeof from);
-  tsr_shape_format(*shape, to, sizeof to);
   if (unknown >= 0) {
     if (known == 0 || layout->count % known != 0) {
-      return TSRI_FAIL(TSR_ERR_SHAPE, "reshape: no size in place of -1 makes %s hold the %lld elements of %s", to,
-                       (long long)layout->count, from);
+      return TSRI_FAIL(TSR_ERR_SHAPE, "reshape: no size in place of -1 makes %s hold the %lld elements of %s",
+                       tsr_shape_format(*shape, to, sizeof to), (long long)layout->count,
+                       tsr_shape_format(layout->shape, from, sizeof from));
     }
     shape->dims[unknown] = layout->count / known;
   } else if (known != layout->count) {
-    return TSRI_FAIL(TSR_ERR_SHAPE, "reshape: %s has %lld elements, %s has %lld", from, (long long)layout->count, to,
-                     (long long)known);
+    return TSRI_FAIL(TSR_ERR_SHAPE, "reshape: %s has %lld elements, %s has %lld",
+                     tsr_shape_format(layout->shape, from, sizeof from), (long long)layout->count,
+                     tsr_shape_format(*shape, to, sizeof to), (long long)known);
   }
   return TSR_OK;
 }
@@ -252,18 +252,20 @@ tsr_status tsri_layout_slice(const tsri_layout *layout, int axis, int64_t start,
 
 tsr_status tsri_layout_expand(const tsri_layout *layout, tsr_shape shape, tsri_layout *out_view) {
   char from[TSR_SHAPE_TEXT_BYTES], to[TSR_SHAPE_TEXT_BYTES];
-  tsr_shape_format(layout->shape, from, sizeof from);
-  tsr_shape_format(shape, to, sizeof to);
   tsri_layout view = {.shape = shape, .offset = layout->offset};
   if (shape.rank < 0 || shape.rank > TSR_MAX_RANK) return tsri_shape_check("expand", shape, &view.count);
   int added = shape.rank - layout->shape.rank;
-  if (added < 0) return TSRI_FAIL(TSR_ERR_SHAPE, "expand: %s has fewer axes than %s", to, from);
+  if (added < 0) {
+    return TSRI_FAIL(TSR_ERR_SHAPE, "expand: %s has fewer axes than %s", tsr_shape_format(shape, to, sizeof to),
+                     tsr_shape_format(layout->shape, from, sizeof from));
+  }
   for (int i = 0; i < shape.rank; i++) {
     int64_t int64 = i < added ? 1 : layout->shape.dims[i - added];
     if (shape.dims[i] == -1 && i >= added) view.shape.dims[i] = int64;
     int64_t wanted = view.shape.dims[i];
     if (int64 != 1 && int64 != wanted) {
-      return TSRI_FAIL(TSR_ERR_SHAPE, "expand: %s does not broadcast to %s, axis %d: %lld and %lld", from, to, i,
+      return TSRI_FAIL(TSR_ERR_SHAPE, "expand: %s does not broadcast to %s, axis %d: %lld and %lld",
+                       tsr_shape_format(layout->shape, from, sizeof from), tsr_shape_format(shape, to, sizeof to), i,
                        (long long)int64, (long long)wanted);
     }
     view.strides[i] = int64 == 1 ? 0 : layout->strides[i - added];
@@ -272,7 +274,8 @@ tsr_status tsri_layout_expand(const tsri_layout *layout, tsr_shape shape, tsri_l
   tsr_status status = tsri_shape_check("expand", view.shape, &view.count);
   if (status != TSR_OK) return status;
   if (view.count > MOST_ELEMENTS) {
-    return TSRI_FAIL(TSR_ERR_SHAPE, "expand: %s is more elements than memory can address", to);
+    return TSRI_FAIL(TSR_ERR_SHAPE, "expand: %s is more elements than memory can address",
+                     tsr_shape_format(shape, to, sizeof to));
   }
   *out_view = view;
   return TSR_OK;

@@ -27,15 +27,15 @@ static tsr_status check_indices(const char *caller, const tsr_tensor *x, const t
 // Checks that `part` is not larger than `whole` along any axis but `axis`.
 static tsr_status check_inside(const char *caller, const char *part_name, tsr_shape part, tsr_shape whole, int axis) {
   char a[TSR_SHAPE_TEXT_BYTES], b[TSR_SHAPE_TEXT_BYTES];
-  tsr_shape_format(whole, a, sizeof a);
-  tsr_shape_format(part, b, sizeof b);
   if (part.rank != whole.rank) {
-    return TSRI_FAIL(TSR_ERR_SHAPE, "%s: ranks differ, the tensor is %s, %s is %s", caller, a, part_name, b);
+    return TSRI_FAIL(TSR_ERR_SHAPE, "%s: ranks differ, the tensor is %s, %s is %s", caller,
+                     tsr_shape_format(whole, a, sizeof a), part_name, tsr_shape_format(part, b, sizeof b));
   }
   for (int i = 0; i < whole.rank; i++) {
     if (i == axis || part.dims[i] <= whole.dims[i]) continue;
     return TSRI_FAIL(TSR_ERR_SHAPE, "%s: axis %d: %lld and %lld; the tensor is %s, %s is %s", caller, i,
-                     (long long)whole.dims[i], (long long)part.dims[i], a, part_name, b);
+                     (long long)whole.dims[i], (long long)part.dims[i], tsr_shape_format(whole, a, sizeof a), part_name,
+                     tsr_shape_format(part, b, sizeof b));
   }
   return TSR_OK;
 }

@@ -263,10 +263,9 @@ static tsr_status check_dtypes(const char *caller, const tsr_tensor *a, const ts
 // Shape of the product of two tensors that have rank 2 or more.
 static tsr_status product_shape(const char *caller, tsr_shape a, tsr_shape b, tsr_shape *out_shape) {
   char left[TSR_SHAPE_TEXT_BYTES], right[TSR_SHAPE_TEXT_BYTES];
-  tsr_shape_format(a, left, sizeof left);
-  tsr_shape_format(b, right, sizeof right);
   if (a.dims[a.rank - 1] != b.dims[b.rank - 2]) {
-    return TSRI_FAIL(TSR_ERR_SHAPE, "%s: inner sizes differ, a is %s, b is %s", caller, left, right);
+    return TSRI_FAIL(TSR_ERR_SHAPE, "%s: inner sizes differ, a is %s, b is %s", caller,
+                     tsr_shape_format(a, left, sizeof left), tsr_shape_format(b, right, sizeof right));
   }
   tsr_shape batch_a = a, batch_b = b;
   batch_a.rank -= 2;
