@@ -10,11 +10,10 @@
 #include "platform/parallel.h"
 
 enum {
-  K_BLOCK = 256,
+  K_BLOCK = TSRI_PRODUCT_K_BLOCK,
   BLOCK_COLUMNS = 512,      // of b, with K_BLOCK rows: 512 KiB of f32
   CHUNK = 2048,             // rows and columns of the result for which panels are kept at once
   NARROW_CHUNK_ROWS = 512,  // the same where sums need memory of their own
-  MOST_TILE = 14 * 32,      // elements of the largest register tile
   PARTS_PER_THREAD = 4,
   FEW_PANELS = 4
 };
@@ -132,14 +131,13 @@ static void pack(chunk *c) {
 
 // --- Multiplying ------------------------------------------------------------------------------------------------------------
 
-// Adds `rows` x `columns` of a tile in memory of its own to the sums, or puts them there.
-static void take_tile(const chunk *c, const char *tile, char *sums, int64_t rows, int64_t columns) {
-  const tsri_product *p = c->p;
+void tsri_product_take_tile(const tsri_product *p, const void *tile, char *sums, int64_t sums_step, int64_t rows,
+                            int64_t columns, bool adds) {
   int64_t step = p->kernels->tile_columns;
   for (int64_t i = 0; i < rows; i++) {
-    const char *from = tile + (size_t)(i * step) * p->sum_bytes;
-    char *to = sums + (size_t)(i * c->sums_step) * p->sum_bytes;
-    if (c->is_first) memcpy(to, from, (size_t)columns * p->sum_bytes);
+    const char *from = (const char *)tile + (size_t)(i * step) * p->sum_bytes;
+    char *to = sums + (size_t)(i * sums_step) * p->sum_bytes;
+    if (!adds) memcpy(to, from, (size_t)columns * p->sum_bytes);
     else if (p->sum_bytes == sizeof(double)) {
       for (int64_t j = 0; j < columns; j++) ((double *)(void *)to)[j] += ((const double *)(const void *)from)[j];
     } else {
@@ -160,9 +158,9 @@ static void multiply_tile(const chunk *c, int64_t a_panel, int64_t b_panel) {
   if (rows == kernels->tile_rows && columns == kernels->tile_columns) {
     kernels->tile((int)rows, c->depth, a, b, sums, c->sums_step, !c->is_first);
   } else {
-    double tile[MOST_TILE];
+    double tile[TSRI_PRODUCT_MOST_TILE];
     kernels->tile((int)rows, c->depth, a, b, tile, kernels->tile_columns, false);
-    take_tile(c, (const char *)tile, sums, rows, columns);
+    tsri_product_take_tile(p, tile, sums, c->sums_step, rows, columns, !c->is_first);
   }
 }
 

@@ -31,7 +31,7 @@ typedef struct product_batch {
   tsri_product like;  // all but the places of the matrices
   int64_t count;
   int parts;
-  bool has_vector;
+  bool has_vector, is_direct;
   size_t scratch_bytes;  // of each part
 } product_batch;
 
@@ -58,6 +58,7 @@ static void run_matrices(const product_batch *batch, int64_t first, int64_t last
     p.c = batch->like.c + at;
     if (p.residual) p.residual = batch->like.residual + at;
     if (batch->has_vector) tsri_product_run_vector(&p);
+    else if (batch->is_direct) tsri_product_run_direct(&p);
     else tsri_product_run(&p);
   }
 }
@@ -104,8 +105,7 @@ tsr_status tsri_cpu_product(cpu_device *device, const tsri_native_op *op) {
   p->a = matrix_of(&batch, &given->a, 0);
   p->b = matrix_of(&batch, &given->b, 0);
   batch.has_vector = tsri_product_has_vector(p);
-  batch.scratch_bytes = batch.has_vector ? tsri_product_vector_scratch_bytes(p) : tsri_product_scratch_bytes(p);
-  batch.scratch_bytes = (batch.scratch_bytes + 63) / 64 * 64;
+  batch.is_direct = !batch.has_vector && tsri_product_is_direct(p);
 
   double work = 2.0 * (double)p->m * (double)p->n * (double)p->k;
   if (batch.has_vector) work *= VECTOR_WORK;
@@ -113,6 +113,10 @@ tsr_status tsri_cpu_product(cpu_device *device, const tsri_native_op *op) {
   bool is_by_batch = is_split_by_batch(&batch, threads);
   p->threads = is_by_batch ? 1 : tsri_cpu_threads(device, (uint64_t)(work / WORTH_A_THREAD));
   if (is_by_batch) batch.parts = tsri_cpu_parts(threads, (uint64_t)batch.count);
+  batch.scratch_bytes = batch.has_vector  ? tsri_product_vector_scratch_bytes(p)
+                        : batch.is_direct ? tsri_product_direct_scratch_bytes(p)
+                                          : tsri_product_scratch_bytes(p);
+  batch.scratch_bytes = (batch.scratch_bytes + 63) / 64 * 64;
   p->scratch = tsri_cpu_scratch(device, batch.scratch_bytes * (size_t)batch.parts);
   if (!p->scratch) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "matmul: no host memory for its panels");
   tsri_parallel(is_by_batch ? threads : 1, batch.parts, run_part, &batch);

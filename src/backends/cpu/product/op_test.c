@@ -131,6 +131,12 @@ static const trial trials[] = {
     {.batch = 1, .m = 14, .n = 32, .k = 256},
     {.batch = 1, .m = 15, .n = 33, .k = 257},
     {.batch = 1, .m = 43, .n = 70, .k = 513, .gap = 3},
+    {.batch = 1, .m = 3, .n = 700, .k = 300, .gap = 1},
+    {.batch = 1, .m = 28, .n = 47, .k = 600, .is_b_turned = true},
+    {.batch = 1, .m = 900, .n = 7, .k = 300, .is_a_turned = true},
+    {.batch = 1, .m = 1001, .n = 96, .k = 33, .has_bias = true, .has_residual = true, .gap = 5},
+    {.batch = 1, .m = 200, .n = 16, .k = 1, .activation = TSRI_ACTIVATION_RELU},
+    {.batch = 6, .m = 64, .n = 64, .k = 64},
     {.batch = 1, .m = 61, .n = 530, .k = 40, .is_a_turned = true},
     {.batch = 1, .m = 60, .n = 65, .k = 90, .is_b_turned = true, .gap = 1},
     {.batch = 1, .m = 37, .n = 41, .k = 300, .is_a_turned = true, .is_b_turned = true},
@@ -178,10 +184,9 @@ static void product_bits(tsr_dtype dtype, int threads, const trial *t, void *out
 }
 
 TEST(products_have_the_same_bits_on_any_number_of_threads) {
-  static const trial large[] = {{.batch = 1, .m = 203, .n = 701, .k = 600},
-                                {.batch = 1, .m = 17, .n = 1000, .k = 500},
-                                {.batch = 9, .m = 100, .n = 101, .k = 150},
-                                {.batch = 1, .m = 1, .n = 900, .k = 550},
+  static const trial large[] = {{.batch = 1, .m = 203, .n = 701, .k = 600}, {.batch = 1, .m = 17, .n = 1000, .k = 500},
+                                {.batch = 9, .m = 100, .n = 101, .k = 150}, {.batch = 1, .m = 1, .n = 900, .k = 550},
+                                {.batch = 1, .m = 1700, .n = 40, .k = 300}, {.batch = 1, .m = 20, .n = 1300, .k = 400},
                                 {.batch = 1, .m = 500, .n = 1, .k = 1000}};
   static char alone[MOST * sizeof(double)], together[MOST * sizeof(double)];
   for (size_t i = 0; i < sizeof large / sizeof large[0]; i++) {

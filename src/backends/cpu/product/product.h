@@ -21,6 +21,11 @@ typedef struct tsri_product_kernels {
   // Only the first `rows` rows are asked for; the others may be left alone or written, too.
   void (*tile)(int rows, int64_t k, const void *a, const void *b, void *c, int64_t c_step, bool adds);
 
+  // As tile, from inputs as they lie: row i of a begins at a[i * a_row] and goes on in steps of a_column, a row of b has `vectors` (1 or 2) vectors of
+  // tile_columns / 2 elements side by side, and rows of b are b_row apart. Returns how many of the rows it did, 1 or more: ask again for the others.
+  int (*direct)(int rows, int vectors, int64_t k, const void *a, int64_t a_row, int64_t a_column, const void *b,
+                int64_t b_row, void *c, int64_t c_step, bool adds);
+
   // Makes panels of `lines` lines, one after the other; lines that the last panel lacks become 0. Element k of line i is
   // from[i * line_step + k * k_step].
   void (*pack)(void *panels, int width, int64_t lines, int64_t k, const void *from, int64_t line_step, int64_t k_step);
@@ -74,12 +79,23 @@ const void *tsri_product_widen(const tsri_product *p, const char *row, int64_t a
 // the result.
 void tsri_product_finish(const tsri_product *p, char *sums, const void *bias, int64_t at, int64_t n);
 
+// Takes `rows` x `columns` of a tile in memory of its own, whose rows are tile_columns apart, to `sums`: with `adds` they are added.
+void tsri_product_take_tile(const tsri_product *p, const void *tile, char *sums, int64_t sums_step, int64_t rows,
+                            int64_t columns, bool adds);
+
+enum { TSRI_PRODUCT_K_BLOCK = 256, TSRI_PRODUCT_MOST_TILE = 14 * 32 };  // elements of the largest register tile
+
 // Bytes of scratch memory that tsri_product_run needs.
 size_t tsri_product_scratch_bytes(const tsri_product *p);
 
-// The sum over k is made of blocks whose length depends on nothing, each summed from 0 and added to those before it: the same bits on
+// The sum over k is made of blocks of TSRI_PRODUCT_K_BLOCK, each summed from 0 and added to those before it: the same bits on
 // any number of threads.
 void tsri_product_run(const tsri_product *p);
+
+// Whether the product is one that direct.c does best, without packing: few rows, or a small matrix b.
+bool tsri_product_is_direct(const tsri_product *p);
+size_t tsri_product_direct_scratch_bytes(const tsri_product *p);
+void tsri_product_run_direct(const tsri_product *p);
 
 // Whether the product is one with a vector that vector.c does at the memory's speed: m or n is 1, and rows or columns of the matrix
 // lie side by side.

@@ -128,9 +128,10 @@ void tsri_product_run_vector(const tsri_product *p) {
   bool is_column = p->n == 1;
   const tsri_product_matrix *vector = is_column ? &p->b : &p->a;
   int64_t step = is_column ? vector->row : vector->column;
-  v.x = p->scratch;
+  bool lies_well = !p->is_narrow && (step == 1 || p->k == 1);
+  v.x = lies_well ? vector->at : p->scratch;
   if (p->is_narrow) p->storage->load(p->scratch, vector->at, step, (uint32_t)p->k);
-  else p->kernels->pack(p->scratch, 1, 1, p->k, vector->at, 0, step);
+  else if (!lies_well) p->kernels->pack(p->scratch, 1, 1, p->k, vector->at, 0, step);
   v.sums = p->is_narrow ? p->scratch + (size_t)p->k * p->sum_bytes : p->c;
   int64_t pieces = v.k_step == 1 ? v.outputs : (v.outputs + LEAST_OUTPUTS - 1) / LEAST_OUTPUTS;
   v.parts = tsri_cpu_parts(p->threads, (uint64_t)pieces);

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+// Products of f32 and f64 that are done before packing would pay: with few rows, of which each panel of b is read once or twice, and with a matrix b
+// that stays in the second-level cache. Tiles read a, and b where its rows lie side by side, in place; other panels of b, and the last one of fewer columns
+// than a vector register holds, are packed for a block of k.
+#include "backends/cpu/product/product.h"
+#include "platform/parallel.h"
+
+enum { K_BLOCK = TSRI_PRODUCT_K_BLOCK, PASSES = 2, FEW_COLUMNS = 256, SMALL_B = 1 << 16 };
+
+typedef struct direct_product {
+  const tsri_product *p;
+  int lanes;                    // elements of a vector
+  int64_t panels, bands, band;  // panels of b; bands of `band` rows
+  size_t panel_bytes;
+  int parts;
+} direct_product;
+
+// Columns `first` to before `first` + `count` of b, rows `k` to before `k` + `depth`.
+typedef struct b_panel {
+  const char *at;
+  int64_t row;  // step
+  int64_t first, count, k, depth;
+  int vectors;
+} b_panel;
+
+static int64_t at_most(int64_t x, int64_t most) { return x < most ? x : most; }
+
+bool tsri_product_is_direct(const tsri_product *p) {
+  if (p->is_narrow) return false;
+  return p->m <= PASSES * p->kernels->tile_rows || (p->n <= FEW_COLUMNS && p->n * p->k <= SMALL_B);
+}
+
+static size_t panel_bytes(const tsri_product *p) {
+  return (size_t)(at_most(p->k, K_BLOCK) * p->kernels->tile_columns) * p->sum_bytes;
+}
+
+static int64_t panels_of(const tsri_product *p) {
+  return (p->n + p->kernels->tile_columns - 1) / p->kernels->tile_columns;
+}
+
+// Few rows: threads take panels. Many rows: they take bands of rows.
+static void cut(direct_product *d) {
+  const tsri_product *p = d->p;
+  bool are_few = p->m <= PASSES * p->kernels->tile_rows;
+  d->panels = panels_of(p);
+  d->band = p->m;
+  if (!are_few && p->threads > 1) {
+    int64_t bands = tsri_cpu_parts(p->threads, (uint64_t)((p->m + p->kernels->tile_rows - 1) / p->kernels->tile_rows));
+    d->band = (p->m + bands - 1) / bands;
+    d->band = (d->band + p->kernels->tile_rows - 1) / p->kernels->tile_rows * p->kernels->tile_rows;
+  }
+  d->bands = (p->m + d->band - 1) / d->band;
+  d->parts = d->bands > 1 ? (int)d->bands : tsri_cpu_parts(p->threads, (uint64_t)d->panels);
+}
+
+// Enough for every part on any number of threads that cut may choose.
+size_t tsri_product_direct_scratch_bytes(const tsri_product *p) {
+  direct_product d = {.p = p};
+  cut(&d);
+  return panel_bytes(p) * (size_t)d.parts;
+}
+
+static b_panel take_panel(const direct_product *d, int64_t first, int64_t k, char *scratch) {
+  const tsri_product *p = d->p;
+  b_panel b = {.first = first,
+               .count = at_most(p->n - first, p->kernels->tile_columns),
+               .k = k,
+               .depth = at_most(p->k - k, K_BLOCK)};
+  b.vectors = b.count <= d->lanes ? 1 : 2;
+  b.at = p->b.at + (k * p->b.row + first * p->b.column) * (int64_t)p->element;
+  b.row = p->b.row;
+  if (p->b.column == 1 && b.count == b.vectors * d->lanes) return b;
+  p->kernels->pack(scratch, b.vectors * d->lanes, b.count, b.depth, b.at, p->b.column, p->b.row);
+  b.at = scratch;
+  b.row = b.vectors * d->lanes;
+  return b;
+}
+
+static void multiply(const direct_product *d, const b_panel *b, int64_t first, int64_t last) {
+  const tsri_product *p = d->p;
+  bool is_whole = b->count == b->vectors * d->lanes, adds = b->k > 0;
+  double tile[TSRI_PRODUCT_MOST_TILE];
+  for (int64_t row = first, done = 0; row < last; row += done) {
+    const char *a = p->a.at + (row * p->a.row + b->k * p->a.column) * (int64_t)p->element;
+    char *sums = p->c + (size_t)(row * p->n + b->first) * p->sum_bytes;
+    int rows = (int)at_most(last - row, p->kernels->tile_rows);
+    if (is_whole) {
+      done = p->kernels->direct(rows, b->vectors, b->depth, a, p->a.row, p->a.column, b->at, b->row, sums, p->n, adds);
+    } else {
+      done = p->kernels->direct(rows, b->vectors, b->depth, a, p->a.row, p->a.column, b->at, b->row, tile,
+                                p->kernels->tile_columns, false);
+      tsri_product_take_tile(p, tile, sums, p->n, done, b->count, adds);
+    }
+  }
+}
+
+static void finish_rows(const tsri_product *p, const b_panel *b, int64_t first, int64_t last) {
+  if (tsri_product_is_plain(p)) return;
+  const char *bias = p->bias ? p->bias + (size_t)b->first * p->element : NULL;
+  for (int64_t row = first; row < last; row++) {
+    int64_t at = row * p->n + b->first;
+    tsri_product_finish(p, p->c + (size_t)at * p->sum_bytes, bias, at, b->count);
+  }
+}
+
+static void run_part(void *user, int part) {
+  const direct_product *d = user;
+  const tsri_product *p = d->p;
+  bool is_band = d->bands > 1;
+  char *scratch = p->scratch + d->panel_bytes * (size_t)part;
+  int64_t first_row = is_band ? part * d->band : 0, last_row = at_most(p->m, first_row + d->band);
+  int64_t first = is_band ? 0 : d->panels * part / d->parts,
+          last = is_band ? d->panels : d->panels * (part + 1) / d->parts;
+  for (int64_t panel = first; panel < last; panel++) {
+    b_panel b = {0};
+    for (int64_t k = 0; k < p->k; k += K_BLOCK) {
+      b = take_panel(d, panel * p->kernels->tile_columns, k, scratch);
+      multiply(d, &b, first_row, last_row);
+    }
+    finish_rows(p, &b, first_row, last_row);
+  }
+}
+
+void tsri_product_run_direct(const tsri_product *p) {
+  direct_product d = {.p = p, .lanes = p->kernels->tile_columns / 2, .panel_bytes = panel_bytes(p)};
+  cut(&d);
+  tsri_parallel(p->threads, d.parts, run_part, &d);
+}
