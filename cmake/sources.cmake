@@ -50,6 +50,7 @@ function(tessera_library_sources out)
   if(TESSERA_IS_WASM)
     tessera_leave_out_drivers(found)
     list(FILTER found EXCLUDE REGEX "/webgpu/native[a-z_]*\\.c$") # browser_wasm.c in their place
+    list(FILTER found EXCLUDE REGEX "/cpu/lines/") # lines_wasm.c in their place
   endif()
 
   tessera_expand_isa_sources(found)

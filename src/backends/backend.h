@@ -156,7 +156,9 @@ typedef enum tsri_native_kind {
   TSRI_NATIVE_SORT,
   TSRI_NATIVE_SCAN,
   TSRI_NATIVE_GATHER,
-  TSRI_NATIVE_SCATTER_ADD
+  TSRI_NATIVE_SCATTER_ADD,
+  TSRI_NATIVE_ARG_REDUCE,
+  TSRI_NATIVE_SOFTMAX
 } tsri_native_kind;
 
 // The start of an operand: `offset` bytes into `buffer`. The buffer is NULL when has_op is called during planning.
@@ -189,6 +191,9 @@ typedef enum tsri_reduction {
 // to[i] = the sum, maximum or minimum of the elements of `from` over all reduced axes, where i is the index along the
 // kept axes. `to` is row-major. Strides are in elements. f16 and bf16 accumulate in f32; the result may also be f32.
 // Integer sums wrap around. Maximum and minimum are NaN if any element is NaN.
+//
+// ARG_REDUCE: to[i] = the index (i32) of the first maximum or minimum along the reduced axis, or of the first NaN. There is
+// one reduced axis and it is not empty; reduced_rank is 0 if it has one element. `kind` is MAX or MIN.
 typedef struct tsri_reduce_op {
   tsri_reduction kind;
   int kept_rank, reduced_rank;  // neighbouring axes are merged where the strides allow it. Rank 0: one result, or one
@@ -251,6 +256,14 @@ typedef struct tsri_scan_op {
   tsri_place from, to;
 } tsri_scan_op;
 
+// Softmax, or log-softmax with is_log, along an axis of `n` elements: to = exp(from - max) / sum(exp(from - max)). Both tensors
+// are row-major with shape outer x n x inner; none of these is 0. f16 and bf16 are computed in f32 and rounded once.
+typedef struct tsri_softmax_op {
+  int64_t outer, n, inner;
+  bool is_log;
+  tsri_place from, to;
+} tsri_softmax_op;
+
 // Reads or writes at indices along one axis of x (GATHER) or y (SCATTER_ADD). That axis has `size` elements, `step`
 // elements apart; a negative index counts from its end. The tensor of indices has rank `rank`; `strides` are the
 // strides of x or y in elements, with 0 for the indexed axis.
@@ -279,6 +292,7 @@ typedef struct tsri_native_op {
     tsri_sort_op sort;
     tsri_scan_op scan;
     tsri_index_op index;
+    tsri_softmax_op softmax;
   } is;
 } tsri_native_op;
 

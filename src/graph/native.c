@@ -108,10 +108,16 @@ static bool reduction_of(const tsri_node *node, tsr_dtype elements, tsri_native_
   } kinds[] = {{TSRI_REDUCE_SUM, TSRI_REDUCTION_SUM},
                {TSRI_REDUCE_MAX, TSRI_REDUCTION_MAX},
                {TSRI_REDUCE_MIN, TSRI_REDUCTION_MIN}};
+  tsri_reduce kind = node->op->reduce;
   *out_op = (tsri_native_op){.kind = TSRI_NATIVE_REDUCE, .dtype = elements, .result = node->dtype};
+  if (kind == TSRI_REDUCE_ARGMAX || kind == TSRI_REDUCE_ARGMIN) {
+    out_op->kind = TSRI_NATIVE_ARG_REDUCE;
+    out_op->is.reduce.kind = kind == TSRI_REDUCE_ARGMAX ? TSRI_REDUCTION_MAX : TSRI_REDUCTION_MIN;
+    return node->inputs[0].as == elements;
+  }
   if (!is_sum_of(node->dtype, elements) || !is_sum_of(node->inputs[0].as, elements)) return false;
   for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
-    if (kinds[i].from != node->op->reduce) continue;
+    if (kinds[i].from != kind) continue;
     out_op->is.reduce.kind = kinds[i].to;
     return true;
   }

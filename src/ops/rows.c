@@ -6,6 +6,7 @@
 #include "ops/call.h"
 #include "ops/operators.h"
 #include "ops/promote.h"
+#include "runtime/native_op.h"
 
 #include <tessera/ops.h>
 
@@ -61,6 +62,20 @@ static tsr_tensor *packed_float(tsr_tensor *x, tsr_dtype dtype) {
 
 // --- softmax ---------------------------------------------------------------------------------------------------------
 
+// TSR_ERR_UNSUPPORTED, without a message: the device has no operator for it, or there is more to do than softmax.
+static tsr_status softmax_native(const tsri_kernel_run *run, int64_t n, int64_t inner, bool is_log) {
+  if (run->epilogue) return TSR_ERR_UNSUPPORTED;
+  tsri_native_op op = {.kind = TSRI_NATIVE_SOFTMAX, .dtype = run->dtype, .result = run->dtype};
+  op.is.softmax = (tsri_softmax_op){.outer = run->layouts[0].count / n / inner,
+                                    .n = n,
+                                    .inner = inner,
+                                    .is_log = is_log,
+                                    .from.offset = (size_t)run->layouts[0].offset * tsr_dtype_bytes(run->dtype)};
+  tsri_place_bind(&op.is.softmax.from, run->inputs[0]);
+  tsri_place_bind(&op.is.softmax.to, run->output);
+  return tsri_device_run_op(run->device, &op, (tsr_buffer *const[]){run->output, run->inputs[0]}, 2);
+}
+
 tsr_status tsri_run_softmax(const tsri_kernel_run *run) {
   const tsri_layout *layout = &run->layouts[0];
   tsr_status status = tsri_call_check("softmax", layout);
@@ -71,6 +86,8 @@ tsr_status tsri_run_softmax(const tsri_kernel_run *run) {
   row_shape held = inner == 1 ? shape_row(run, n, &layout->offset, 1) : (row_shape){0};
   tsr_dtype wide = tsri_accumulator(run->dtype);
   bool is_log = TSRI_GIVEN(run->node, softmax)->is_log != 0;
+  status = softmax_native(run, n, inner, is_log);
+  if (status != TSR_ERR_UNSUPPORTED) return status;
   tsri_call call;
   bool is_line = are_lines(run, rows, n, inner);
   if (is_line) {

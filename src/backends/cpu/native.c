@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Native operators of the CPU: copies, from one strided layout to another, sums of rows (sum.c), reductions, sorting,
-// running sums and indexing (rows/), and products (product/).
+// running sums and indexing (rows/), argmax and softmax (lines/), and products (product/).
 #include <string.h>
 
 #include "backends/cpu/cpu.h"
+#include "backends/cpu/lines/lines.h"
 #include "backends/cpu/rows/reduce.h"
 #include "core/strided.h"
 #include "platform/parallel.h"
@@ -26,12 +27,17 @@ const tsri_native_offer tsri_cpu_native_ops[] = {
     {.kind = TSRI_NATIVE_SCAN, .dtypes = FLOATS | WIDE_INTEGERS},
     {.kind = TSRI_NATIVE_GATHER, .dtypes = UINT32_MAX},
     {.kind = TSRI_NATIVE_SCATTER_ADD, .dtypes = NUMBERS},
+    {.kind = TSRI_NATIVE_ARG_REDUCE, .dtypes = NUMBERS, .results = 1u << TSR_I32},
+    {.kind = TSRI_NATIVE_SOFTMAX, .dtypes = FLOATS},
     {.kind = TSRI_NATIVE_NONE},
 };
 
+static bool is_on_lines(tsri_native_kind kind) { return kind == TSRI_NATIVE_ARG_REDUCE || kind == TSRI_NATIVE_SOFTMAX; }
+
 bool tsri_cpu_has_op(tsri_device *device, const tsri_native_op *op) {
   (void)device;
-  return op->kind != TSRI_NATIVE_REDUCE || tsri_cpu_has_reduce(op);
+  if (op->kind == TSRI_NATIVE_REDUCE) return tsri_cpu_has_reduce(op);
+  return !is_on_lines(op->kind) || tsri_cpu_has_lines(op);
 }
 
 static tsri_layout layout_of(tsr_shape shape, const int64_t *strides) {
@@ -104,6 +110,6 @@ tsr_status tsri_cpu_run_op(tsri_queue *queue, const tsri_native_op *op) {
       copy_strided(device, op->dtype, &op->is.copy);
       return TSR_OK;
     default:
-      return tsri_cpu_rows(device, op);
+      return is_on_lines(op->kind) ? tsri_cpu_lines(device, op) : tsri_cpu_rows(device, op);
   }
 }

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+// The loops over rows and columns of all SIMD levels of this build.
+#include <string.h>
+
+#include "backends/cpu/lines/arg_lines.h"
+#include "backends/cpu/lines/softmax_lines.h"
+
+// As cmake/isa.cmake builds them.
+#if defined(__x86_64__) && defined(__GNUC__)
+#define LEVELS(X) X(baseline) X(avx2) X(avx512)
+#else
+#define LEVELS(X) X(baseline)
+#endif
+
+#define TSRI_X(level)                                                                          \
+  extern const tsri_arg_lines *const tsri_arg_lines_##level[TSRI_REDUCTIONS][TSR_DTYPE_COUNT]; \
+  extern const tsri_softmax_lines *const tsri_softmax_lines_##level[TSR_DTYPE_COUNT];
+LEVELS(TSRI_X)
+#undef TSRI_X
+
+typedef struct simd_level {
+  const char *level;
+  const tsri_arg_lines *const (*arg_lines)[TSR_DTYPE_COUNT];
+  const tsri_softmax_lines *const *softmax_lines;
+} simd_level;
+
+static const simd_level *level_named(const char *name) {
+  static const simd_level levels[] = {
+#define TSRI_X(level) {#level, tsri_arg_lines_##level, tsri_softmax_lines_##level},
+      LEVELS(TSRI_X)
+#undef TSRI_X
+  };
+  const simd_level *found = levels;
+  for (size_t i = 0; i < sizeof levels / sizeof levels[0]; i++) {
+    if (strcmp(levels[i].level, name) == 0) found = &levels[i];
+  }
+  return found;
+}
+
+const tsri_arg_lines *tsri_arg_lines_for(const char *name, tsri_reduction kind, tsr_dtype dtype) {
+  return level_named(name)->arg_lines[kind][dtype];
+}
+
+const tsri_softmax_lines *tsri_softmax_lines_for(const char *name, tsr_dtype dtype) {
+  return level_named(name)->softmax_lines[dtype];
+}

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+// Native operators on rows and columns that a web page does without: its module has to stay small, and the portable kernels do them there.
+// lines_wasm.c stands in for this folder in that build.
+#ifndef TSRI_CPU_LINES_H
+#define TSRI_CPU_LINES_H
+
+#include "backends/cpu/cpu.h"
+
+// Whether tsri_cpu_lines takes an operator of one of its kinds: TSRI_NATIVE_ARG_REDUCE, TSRI_NATIVE_SOFTMAX.
+bool tsri_cpu_has_lines(const tsri_native_op *op);
+
+// Errors: TSR_ERR_OUT_OF_MEMORY.
+tsr_status tsri_cpu_lines(cpu_device *device, const tsri_native_op *op);
+
+// argmax and argmin, to int32_t. The strides are ones that tsri_cpu_has_arg agrees to; the axis is not empty.
+bool tsri_cpu_has_arg(const tsri_reduce_op *op);
+tsr_status tsri_cpu_arg(cpu_device *device, tsr_dtype dtype, const tsri_reduce_op *op);
+
+void tsri_cpu_softmax(const cpu_device *device, tsr_dtype dtype, const tsri_softmax_op *op);
+
+#endif
