@@ -24,7 +24,7 @@ typedef struct op_patterns {
   { .i = name "($a)", .u = name "($a)", .l = "tsr_" helper "_i64($a)", .native = "iu" }
 
 static const op_patterns patterns[TSRI_OP_COUNT] = {
-    [TSRI_OP_NEG] = {.f = "(-$a)", .i = "(-$a)", .l = "tsr_neg_i64($a)", .native = "i"},
+    [TSRI_OP_NEG] = {.f = "(-$a)", .i = TSRI_WGSL_NEGATED_I32("$a"), .l = "tsr_neg_i64($a)", .native = "i"},
     [TSRI_OP_BIT_NOT] = {.i = "(~$a)", .u = "(~$a)", .l = "(~$a)", .native = "iu"},
     [TSRI_OP_NOT] = {.b = "(!$a)", .native = "b"},
     [TSRI_OP_ADD] = {"($a + $b)", "($a + $b)", "($a + $b)", NULL, "tsr_add_i64($a, $b)", "fiu"},

@@ -118,6 +118,10 @@ void tsri_wgsl_use(tsri_wgsl *w, const char *text);
 
 // --- Operations: $a, $b, $c stand for the operands ------------------------------------------------------------------
 
+// An i32 is negated by taking it from a 0 that the compiler does not know: NVIDIA's for Hopper makes one instruction of
+// min(min(a, -b), -c), and there forgets to negate b (emit/c/helpers.c).
+#define TSRI_WGSL_NEGATED_I32(operand) "(bitcast<i32>(tsr_p[1].x) - " operand ")"
+
 // One lane; `dtype` is that of the first operand, or of the value selected. `is_loose`: with the freedom that
 // an expansion may give (expand.h).
 const char *tsri_wgsl_op_pattern(const tsri_wgsl *w, tsri_ir_op op, tsr_dtype dtype, bool is_loose);

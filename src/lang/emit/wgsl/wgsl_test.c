@@ -147,6 +147,14 @@ TEST(a_negation_that_is_added_is_kept_apart) {
   check_lacks("kernel k(in f32 x[], out f32 y[]) { y[0] = exp(-x[0]) + 1.0; y[1] = -x[0] * 2.0; }", "tsr_apart");
 }
 
+TEST(integers_are_negated_so_that_the_compiler_does_not_notice) {
+  const char *negated = "(bitcast<i32>(tsr_p[1].x) - ";
+  check_has("kernel k(in i32 x[], out i32 y[]) { y[0] = min(x[1], -x[0]); }", negated);
+  check_has("kernel k(in i32 x[], out i32 y[]) { y[0] = min(x[1], 0 - x[0]); }", negated);
+  check_has("kernel k(in i32 x[], out i32 y[]) { store4(y, 0, -load4(x, 0)); }", negated);
+  check_lacks("kernel k(in i32 x[], out i32 y[]) { y[0] = 1 - x[0]; }", negated);
+}
+
 TEST(a_condition_that_wgsl_can_follow_is_left_alone) {
   const char *plain =
       "kernel k<WG = 64>(in u32 x[], out u32 y[], u32 n) {\n"
