@@ -94,14 +94,15 @@ bool random_can_flush(void) {
 #endif
 }
 
-// Functions to put before a kernel that runs with flushing of denormals on. The C library's functions do not support
-// that mode (logf returns log(2^-150) for any denormal), so they run without it, on operands and results that are
-// flushed here. They also distinguish kinds of NaN: powf(1, x) is NaN for a signalling NaN and 1 for others, so x + x
-// makes it quiet. The compiler must not move arithmetic or calls across the instructions that switch flushing: hence
-// functions that are not inlined, and pointers that the compiler does not know.
-static void put_flushing_functions(emit_text *text, bool fma_keeps) {
-  static const char *const one[] = {"exp", "exp2", "expm1", "log",  "log2", "log10", "log1p", "sin", "cos",
-                                    "tan", "asin", "acos",  "atan", "sinh", "cosh",  "tanh",  "erf", NULL};
+// Functions to put before a kernel that runs with flushing of denormals on, or that flushes them in fma or sqrt alone. The
+// C library's functions do not support that mode (logf returns log(2^-150) for any denormal), so they run without it, on
+// operands and results that are flushed here. They also distinguish kinds of NaN: powf(1, x) is NaN for a signalling NaN
+// and 1 for others, so x + x makes it quiet. The compiler must not move arithmetic or calls across the instructions that
+// switch flushing: hence functions that are not inlined, and pointers that the compiler does not know.
+static void put_flushing_functions(emit_text *text, random_denormals denormals) {
+  enum { SQRT = 17 };  // in this list
+  static const char *const one[] = {"exp",  "exp2", "expm1", "log",  "log2", "log10", "log1p", "sin",  "cos", "tan",
+                                    "asin", "acos", "atan",  "sinh", "cosh", "tanh",  "erf",   "sqrt", NULL};
   static const char *const two[] = {"atan2", "pow", NULL};
   emit_add_text(
       text,
@@ -109,13 +110,15 @@ static void put_flushing_functions(emit_text *text, bool fma_keeps) {
       "static unsigned plain_begin(void) { unsigned on = _mm_getcsr(); _mm_setcsr(on & ~0x8040u); return on; }\n"
       "static float plain_flush(float x) { return x != x ? x + x : fabsf(x) < 0x1p-126f ? copysignf(0.0f, x) : x; }\n"
       "#define PLAIN(call) unsigned on = plain_begin(); float r = call; _mm_setcsr(on); return r;\n");
-  for (int i = 0; one[i]; i++) {
+  bool is_all = denormals.in_arithmetic;
+  for (int i = is_all ? 0 : SQRT; one[i]; i++) {
+    if (i == SQRT && !denormals.in_sqrt) continue;
     emit_add(text,
              "static float (*volatile c_%s)(float) = %sf;\n"
              "APART float plain_%s(float x) { PLAIN(plain_flush(c_%s(plain_flush(x)))) }\n#define %sf plain_%s\n",
              one[i], one[i], one[i], one[i], one[i], one[i]);
   }
-  for (int i = 0; two[i]; i++) {
+  for (int i = 0; two[i] && is_all; i++) {
     emit_add(text,
              "static float (*volatile c_%s)(float, float) = %sf;\nAPART float plain_%s(float x, float y) {\n"
              "  PLAIN(plain_flush(c_%s(plain_flush(x), plain_flush(y)))) }\n#define %sf plain_%s\n",
@@ -124,7 +127,7 @@ static void put_flushing_functions(emit_text *text, bool fma_keeps) {
   emit_add(text,
            "static float (*volatile c_fma)(float, float, float) = fmaf;\n"
            "APART float plain_fma(float x, float y, float z) {\n  PLAIN(%s) }\n#define fmaf plain_fma\n",
-           fma_keeps ? "c_fma(x, y, z)" : "plain_flush(c_fma(plain_flush(x), plain_flush(y), plain_flush(z)))");
+           denormals.in_fma ? "plain_flush(c_fma(plain_flush(x), plain_flush(y), plain_flush(z)))" : "c_fma(x, y, z)");
 }
 
 void random_case_run_plain(random_case *c, uint32_t subgroup_size, random_denormals denormals) {
@@ -133,14 +136,14 @@ void random_case_run_plain(random_case *c, uint32_t subgroup_size, random_denorm
   options.subgroup_size = subgroup_size;
   CHECK_OK(tsri_emit_kernel(tsri_emitter_find("c"), c->kernel, &options, &code));
   emit_text text = {0};
-  if (denormals.are_flushed) put_flushing_functions(&text, denormals.survive_fma);
+  if (random_denormals_any(denormals)) put_flushing_functions(&text, denormals);
   emit_add_text(&text, code.data);
   void *program = emit_device_c.build(text.data, code.build_options);
   free(text.data);
   if (!program) test_fail(__FILE__, __LINE__, "plain C: %s", emit_log());
   memcpy(c->wanted, c->inputs, c->bytes);
   emit_launch launch = random_case_launch(c, code.entry, c->wanted);
-  set_flushing(denormals.are_flushed);
+  set_flushing(denormals.in_arithmetic);
   bool has_run = emit_device_c.run(program, &launch);
   set_flushing(false);
   if (!has_run) test_fail(__FILE__, __LINE__, "plain C: %s", emit_log());

@@ -29,12 +29,14 @@ size_t random_case_bytes(const random_case *c, uint32_t buffer);
 // The launch on `memory`, which has the layout of the inputs.
 emit_launch random_case_launch(const random_case *c, const char *entry, unsigned char *memory);
 
-// How a device treats f32 numbers below 2^-126, which the language leaves open.
+// Which f32 operations of a device flush numbers below 2^-126 to 0, as operands and as results. The language leaves this
+// open; operations that only move bits keep them.
 typedef struct random_denormals {
-  bool are_flushed;  // arithmetic and functions flush them to 0, as operands and as results; operations that only move
-                     // bits keep them
-  bool survive_fma;  // except fma, which is then computed with integers
+  bool in_arithmetic;  // + - * / and functions other than these two:
+  bool in_fma, in_sqrt;
 } random_denormals;
+
+static inline bool random_denormals_any(random_denormals d) { return d.in_arithmetic || d.in_fma || d.in_sqrt; }
 
 // Whether this processor can flush denormals, too.
 bool random_can_flush(void);

@@ -5,9 +5,9 @@
 
 #if TSRI_HAS_VULKAN
 
-#include "lang/random_case.h"
+#include "lang/random_denormals.h"
 
-static void run_vulkan(const fixture *f, random_case *c) {
+static void run_vulkan(const fixture *f, random_case *c, bool flushes) {
   fixture_bound bound[RANDOM_MAX_BUFFERS];
   fixture_kernel k = fixture_compile(f, c->random.text, c->random.name, "", false);
   for (uint32_t i = 0; i < c->random.buffer_count; i++) {
@@ -20,33 +20,21 @@ static void run_vulkan(const fixture *f, random_case *c) {
     CHECK(is);
     fixture_read(f, bound[i].buffer, 0, is, bound[i].bytes);
     // Twice the tolerance of the other backends: they use the C library's functions, ours are within 3 ULP.
-    random_case_compare(c, i, "Vulkan", is, false, 2);
+    random_case_compare(c, i, "Vulkan", is, flushes, 2);
     free(is);
     f->backend->buffer_destroy(f->device, bound[i].buffer);
   }
   fixture_discard(f, &k);
 }
 
-// Whether f32 arithmetic flushes numbers below 2^-126 to 0. Vulkan permits it, and NVIDIA's driver does it.
-static bool flushes_denormals(const fixture *f) {
-  uint32_t x[2] = {0x00400000, 0x00100000}, y = 0;
-  fixture_kernel k = fixture_compile(f, "kernel k(in f32 x[], out f32 y[]) { if (global.x == 0) y[0] = x[0] + x[1]; }",
-                                     NULL, "", false);
-  fixture_bound bound[2] = {{fixture_buffer(f, sizeof x, x), sizeof x, 0}, {fixture_buffer(f, 4, &y), 4, 0}};
-  fixture_launch(f, &k, 1, 1, 1, bound, NULL);
-  fixture_read(f, bound[1].buffer, 0, &y, 4);
-  for (int i = 0; i < 2; i++) f->backend->buffer_destroy(f->device, bound[i].buffer);
-  fixture_discard(f, &k);
-  return y != 0x00500000;
-}
-
 static void run_kernels(fixture *f) {
-  if (flushes_denormals(f)) {
+  random_denormals denormals = measure_denormals(f);
+  const char *missing = emit_device_c.missing() ? emit_device_c.missing() : denormals_missing(denormals);
+  if (missing) {
     fixture_close(f);
-    SKIP("the device makes 0 of f32 denormals, which random kernels meet");
+    SKIP(missing);
   }
   uint64_t count = random_case_count(12), first = random_case_first_seed();
-  if (emit_device_c.missing()) SKIP(emit_device_c.missing());
   int done = 0;
   for (uint64_t seed = first; seed < first + count; seed++) {
     random_case c;
@@ -55,8 +43,8 @@ static void run_kernels(fixture *f) {
     bool fits = (f->emit.f64 || !(c.kernel->needs & TSRI_NEEDS_F64)) &&
                 (f->emit.i64 || !(c.kernel->needs & TSRI_NEEDS_I64)) && c.random.items <= f->limits.max_group_size;
     if (fits) {
-      random_case_run_plain(&c, f->emit.subgroup_size, (random_denormals){0});
-      run_vulkan(f, &c);
+      random_case_run_plain(&c, f->emit.subgroup_size, denormals);
+      run_vulkan(f, &c, random_denormals_any(denormals));
       done++;
     }
     random_case_deinit(&c);

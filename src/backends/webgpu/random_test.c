@@ -9,21 +9,9 @@
 #include <stdlib.h>
 
 #include "backends/webgpu/fixture.h"
-#include "lang/random_case.h"
+#include "lang/random_denormals.h"
 
 enum { SUBGROUP_SIZE = 32 };
-
-static bool flushes_denormals(const fixture *f) {
-  uint32_t x[2] = {0x00400000, 0x00100000}, y = 0;
-  fixture_kernel k = fixture_compile(f, "kernel k(in f32 x[], out f32 y[]) { if (global.x == 0) y[0] = x[0] + x[1]; }",
-                                     NULL, "", false);
-  fixture_bound bound[2] = {{fixture_buffer(f, sizeof x, x), sizeof x, 0}, {fixture_buffer(f, 4, &y), 4, 0}};
-  fixture_launch(f, &k, 1, 1, 1, bound, NULL);
-  fixture_read(f, bound[1].buffer, 0, &y, 4);
-  for (int i = 0; i < 2; i++) f->backend->buffer_destroy(f->device, bound[i].buffer);
-  fixture_discard(f, &k);
-  return y != 0x00500000;
-}
 
 // --- A part of a kernel ---------------------------------------------------------------------------------------------
 
@@ -119,12 +107,9 @@ static void run_parts(const fixture *f, random_case *c, bool flushes) {
 // Opens the device and finds out how it treats denormals.
 static fixture open_for_random(random_denormals *out_denormals) {
   fixture f = fixture_open();
-  const char *missing = emit_device_c.missing();
   f.emit.subgroup_size = SUBGROUP_SIZE;
-  *out_denormals = (random_denormals){.are_flushed = flushes_denormals(&f), .survive_fma = !f.emit.exact_fma};
-  if (!missing && out_denormals->are_flushed && !random_can_flush()) {
-    missing = "the device makes 0 of f32 denormals, and this processor does not";
-  }
+  *out_denormals = measure_denormals(&f);
+  const char *missing = emit_device_c.missing() ? emit_device_c.missing() : denormals_missing(*out_denormals);
   if (missing) {
     fixture_close(&f);
     SKIP(missing);
@@ -138,7 +123,7 @@ static int run_seed(const fixture *f, uint64_t seed, random_denormals denormals)
   bool fits = c.random.items <= f->limits.max_group_size;
   if (fits) {
     random_case_run_plain(&c, SUBGROUP_SIZE, denormals);
-    run_parts(f, &c, denormals.are_flushed);
+    run_parts(f, &c, random_denormals_any(denormals));
   }
   random_case_deinit(&c);
   return fits;
