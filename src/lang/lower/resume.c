@@ -17,8 +17,6 @@
 //
 //   resume_walk.c   the statements, with points in between
 //   resume_state.c  saving and restoring
-#include <string.h>
-
 #include "core/error.h"
 #include "lang/lang.h"
 #include "lang/lower/resume_build.h"
@@ -27,31 +25,17 @@ uint64_t tsri_kernel_resume_words(const tsri_kernel *kernel) {
   return (uint64_t)group_items(kernel) * tsri_resume_item_words(kernel) + tsri_resume_shared_words(kernel);
 }
 
-static bool copy_all(resumer *r) {
-  const tsri_kernel *k = r->from;
-  r->expr_capacity = k->expr_count * 2 + 1024;
-  r->stmt_capacity = k->stmt_count * 2 + 256;
-  r->exprs = tsri_calloc(r->expr_capacity, sizeof *r->exprs);
-  r->stmts = tsri_calloc(r->stmt_capacity, sizeof *r->stmts);
-  if (!r->exprs || !r->stmts) return false;
-  if (k->expr_count) memcpy(r->exprs, k->exprs, k->expr_count * sizeof *r->exprs);
-  if (k->stmt_count) memcpy(r->stmts, k->stmts, k->stmt_count * sizeof *r->stmts);
-  r->expr_count = k->expr_count ? k->expr_count : 1;
-  r->stmt_count = k->stmt_count ? k->stmt_count : 1;
-  return true;
-}
-
 static const char *const variable_names[] = {"at", "used", "point", "vote", "index"};
 enum { MORE_VARS = sizeof variable_names / sizeof *variable_names };
 
 // Items continue at different places, so a variable may differ between items where it did not before. Only expressions
 // without variables and memory are still uniform.
 static void forget_uniform(resumer *r) {
-  for (uint32_t i = 1; i < r->expr_count; i++) {
-    tsri_ir_expr *x = &r->exprs[i];
+  for (uint32_t i = 1; i < r->w.expr_count; i++) {
+    tsri_ir_expr *x = &r->w.exprs[i];
     bool is_known = x->kind == TSRI_EXPR_VAR ? x->object == r->vote : x->kind != TSRI_EXPR_LOAD && x->is_uniform;
     uint32_t operands = tsri_ir_operands(x);
-    for (uint32_t k = 0; k < operands; k++) is_known &= r->exprs[x->args[k]].is_uniform;
+    for (uint32_t k = 0; k < operands; k++) is_known &= r->w.exprs[x->args[k]].is_uniform;
     x->is_uniform = is_known;
   }
 }
@@ -71,8 +55,8 @@ static tsri_kernel *allocate(const size_t bytes[ARRAY_COUNT], void *places[ARRAY
 }
 
 static void fill_vars(const resumer *r, tsri_ir_var *vars) {
-  for (uint32_t i = 1; i < r->from->var_count; i++) {
-    vars[i] = r->from->vars[i];
+  for (uint32_t i = 1; i < r->w.from->var_count; i++) {
+    vars[i] = r->w.from->vars[i];
     vars[i].is_uniform = false;
   }
   for (uint32_t i = 0; i < MORE_VARS; i++) {
@@ -89,10 +73,10 @@ static void fill_arrays(const tsri_ir_array *from, uint32_t count, tsri_ir_array
 }
 
 static tsri_kernel *finish(resumer *r, uint32_t body) {
-  const tsri_kernel *k = r->from;
+  const tsri_kernel *k = r->w.from;
   uint32_t vars = r->at + MORE_VARS;
-  const size_t bytes[ARRAY_COUNT] = {[EXPRS] = r->expr_count * sizeof(tsri_ir_expr),
-                                     [STMTS] = r->stmt_count * sizeof(tsri_ir_stmt),
+  const size_t bytes[ARRAY_COUNT] = {[EXPRS] = r->w.expr_count * sizeof(tsri_ir_expr),
+                                     [STMTS] = r->w.stmt_count * sizeof(tsri_ir_stmt),
                                      [VARS] = vars * sizeof(tsri_ir_var),
                                      [BUFFERS] = (k->buffer_count + 1) * sizeof(tsri_ir_array),
                                      [SHARED] = k->shared_count * sizeof(tsri_ir_array),
@@ -101,8 +85,8 @@ static tsri_kernel *finish(resumer *r, uint32_t body) {
   void *places[ARRAY_COUNT];
   tsri_kernel *made = allocate(bytes, places);
   if (!made) return NULL;
-  memcpy(places[EXPRS], r->exprs, bytes[EXPRS]);
-  memcpy(places[STMTS], r->stmts, bytes[STMTS]);
+  memcpy(places[EXPRS], r->w.exprs, bytes[EXPRS]);
+  memcpy(places[STMTS], r->w.stmts, bytes[STMTS]);
   fill_vars(r, places[VARS]);
   fill_arrays(k->shared, k->shared_count, places[SHARED]);
   fill_arrays(k->locals, k->local_count, places[LOCALS]);
@@ -115,8 +99,8 @@ static tsri_kernel *finish(resumer *r, uint32_t body) {
   params[k->param_count] =
       (tsri_ir_param){.name = "again", .declared = TSR_U32, .type = u32_type, .offset = k->params_bytes};
   *made = *k;
-  made->exprs = places[EXPRS], made->expr_count = r->expr_count;
-  made->stmts = places[STMTS], made->stmt_count = r->stmt_count;
+  made->exprs = places[EXPRS], made->expr_count = r->w.expr_count;
+  made->stmts = places[STMTS], made->stmt_count = r->w.stmt_count;
   made->vars = places[VARS], made->var_count = vars;
   made->buffers = buffers, made->buffer_count++;
   made->shared = places[SHARED], made->locals = places[LOCALS];
@@ -134,7 +118,7 @@ tsr_status tsri_kernel_resume(const tsri_kernel *kernel, uint32_t rounds, tsri_k
                      kernel->variant, kernel->param_count, kernel->buffer_count);
   }
   uint32_t first = kernel->var_count ? kernel->var_count : 1;
-  resumer r = {.from = kernel,
+  resumer r = {.w = {.from = kernel},
                .rounds = rounds,
                .at = first,
                .used = first + 1,
@@ -148,14 +132,14 @@ tsr_status tsri_kernel_resume(const tsri_kernel *kernel, uint32_t rounds, tsri_k
                .votes = (kernel->needs & TSRI_NEEDS_BARRIER) != 0};
   list all = {0};
   range points;
-  if (!copy_all(&r)) r.has_failed = true;
-  if (!r.has_failed) tsri_resume_begin(&r, &all);
-  if (!r.has_failed) join(&r, &all, tsri_resume_block(&r, kernel->body, false, &points));
-  if (!r.has_failed) tsri_resume_end(&r, &all);
-  if (!r.has_failed) forget_uniform(&r);
-  if (!r.has_failed) *out_kernel = finish(&r, all.first);
-  tsri_free(r.exprs);
-  tsri_free(r.stmts);
+  if (!copy_kernel(&r.w)) r.w.has_failed = true;
+  if (!r.w.has_failed) tsri_resume_begin(&r, &all);
+  if (!r.w.has_failed) join(&r.w, &all, tsri_resume_block(&r, kernel->body, false, &points));
+  if (!r.w.has_failed) tsri_resume_end(&r, &all);
+  if (!r.w.has_failed) forget_uniform(&r);
+  if (!r.w.has_failed) *out_kernel = finish(&r, all.first);
+  tsri_free(r.w.exprs);
+  tsri_free(r.w.stmts);
   if (*out_kernel) return TSR_OK;
   return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "%s: no host memory for loops of many rounds", kernel->variant);
 }
