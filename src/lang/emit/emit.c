@@ -9,6 +9,8 @@
 #include "core/alloc.h"
 #include "core/error.h"
 #include "lang/ir/index_fault.h"
+#include "lang/lang.h"
+#include "lang/lower/checks.h"
 
 const tsri_emitter tsri_emitters[] = {
 #define TSRI_X(name, title, form, suffix) \
@@ -31,6 +33,17 @@ const tsri_emitter *tsri_emitter_find(const char *name) {
 
 static bool is_power_of_two(uint32_t n) { return n != 0 && (n & (n - 1)) == 0; }
 
+// Lane bytecode has instructions that check; for the others checks are statements.
+static tsr_status emit_lowered(const tsri_emitter *emitter, const tsri_kernel *kernel, const tsri_emit_options *options,
+                               tsri_emitted *out) {
+  tsri_kernel *lowered = NULL;
+  tsr_status status = TSR_OK;
+  if (kernel->is_checked && emitter->emit != tsri_emit_lanes) status = tsri_lower_checks(kernel, &lowered);
+  if (status == TSR_OK) status = emitter->emit(emitter, lowered ? lowered : kernel, options, out);
+  tsri_kernel_release(lowered);
+  return status;
+}
+
 tsr_status tsri_emit_kernel(const tsri_emitter *emitter, const tsri_kernel *kernel, const tsri_emit_options *options,
                             tsri_emitted *out) {
   memset(out, 0, sizeof *out);
@@ -48,7 +61,7 @@ tsr_status tsri_emit_kernel(const tsri_emitter *emitter, const tsri_kernel *kern
   out->has_report = kernel->is_checked;
   out->buffer_count = kernel->buffer_count + (kernel->is_checked ? 1 : 0);
   out->params_bytes = kernel->params_bytes + (kernel->is_checked ? 8 * kernel->buffer_count : 0);
-  tsr_status status = emitter->emit(emitter, kernel, options, out);
+  tsr_status status = emit_lowered(emitter, kernel, options, out);
   if (status != TSR_OK) tsri_emitted_deinit(out);
   return status;
 }

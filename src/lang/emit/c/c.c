@@ -108,12 +108,12 @@ static void put_shared(tsri_c_emitter *e, tsri_c_text *out, const char *indent) 
 
 static const char *words_name(const tsri_c_emitter *e) { return tsri_c_is(e, TSRI_C_PLAIN) ? "tsr_w" : "tsr_p.w"; }
 
-// Scalars and, in checked mode, element counts, read from the words of the parameter block.
+// Scalars, read from the words of the parameter block.
 static void put_scalars(tsri_c_emitter *e, tsri_c_text *out) {
   const char *words = words_name(e);
   for (uint32_t i = 0; i < e->kernel->param_count; i++) {
     const tsri_ir_param *param = &e->kernel->params[i];
-    if (!(e->params_used >> i & 1)) continue;
+    if (!e->params_used[i]) continue;
     tsr_dtype dtype = (tsr_dtype)param->type.dtype;
     char word[64], wide[160];
     uint32_t at = param->offset / 4;
@@ -130,12 +130,6 @@ static void put_scalars(tsri_c_emitter *e, tsri_c_text *out) {
     } else {
       tsri_c_addf(out, "%s%s;\n", value, dtype == TSR_BOOL ? " != 0u" : "");
     }
-  }
-  if (!e->kernel->is_checked) return;
-  for (uint32_t i = 0; i < e->kernel->buffer_count; i++) {
-    uint32_t at = e->kernel->params_bytes / 4 + 2 * i;
-    tsri_c_addf(out, "  const u64 tsr_n%" PRIu32 " = (u64)%s[%" PRIu32 "] | (u64)%s[%" PRIu32 "] << 32;\n", i, words,
-                at, words, at + 1);
   }
 }
 
@@ -202,10 +196,6 @@ static void put_parameters(tsri_c_emitter *e, tsri_c_text *out, const tsri_emitt
     put_parameter(e, out, &number, text);
   }
   char text[TSRI_EMIT_ENTRY_BYTES + 64];
-  if (emitted->has_report) {
-    snprintf(text, sizeof text, "%su32 *tsr_report", space);
-    put_parameter(e, out, &number, text);
-  }
   if (emitted->params_bytes > 0) {
     bool is_metal = tsri_c_is(e, TSRI_C_METAL);
     snprintf(text, sizeof text, "%s%s_params %stsr_p", is_metal ? "constant " : "", emitted->entry,
@@ -267,10 +257,6 @@ static void put_plain_buffers(tsri_c_emitter *e, tsri_c_text *out, const tsri_em
     tsri_c_addf(out, " = (%s%s *)tsr_run->buffers[%" PRIu32 "];\n  (void)", constant, type, i);
     tsri_c_put_name(out, buffer->name, "b", i);
     tsri_c_add(out, ";\n");
-  }
-  if (emitted->has_report) {
-    tsri_c_addf(out, "  u32 *tsr_report = (u32 *)tsr_run->buffers[%" PRIu32 "];\n  (void)tsr_report;\n",
-                e->kernel->buffer_count);
   }
   if (emitted->params_bytes > 0)
     tsri_c_add(out, "  const u32 *tsr_w = (const u32 *)tsr_run->params;\n  (void)tsr_w;\n");
@@ -404,6 +390,7 @@ static tsr_status emit_with(const tsri_c_spelling *spell, const tsri_emitter *em
   tsri_free(e.expr_flags);
   tsri_free(e.stmt_flags);
   tsri_free(e.vars_used);
+  tsri_free(e.params_used);
   tsri_free(e.stack);
   return status;
 }

@@ -111,7 +111,7 @@ typedef struct tsri_c_emitter {
   bool uses_lid;          // the body names tsr_lid
   bool uses_f64;          // the kernel or a helper does
   uint32_t ids_used;      // bit 3 * tsri_ir_id + axis
-  uint64_t params_used;
+  uint8_t *params_used;
   uint8_t *vars_used;
   uint32_t pool_bytes;  // of an entry of the array that collectives use; 0: none
   uint32_t pool_entries;
@@ -179,8 +179,6 @@ tsri_c_name tsri_c_load(tsri_c_emitter *e, tsri_ir_space space, tsr_dtype storag
 tsri_c_name tsri_c_store(tsri_c_emitter *e, tsri_ir_space space, tsr_dtype storage, uint32_t lanes);
 tsri_c_name tsri_c_atomic(tsri_c_emitter *e, tsri_ir_atomic op, tsri_ir_space space, tsr_dtype dtype);
 
-// Is an access of this kind written out, as x_b0[i] or with vload_half, rather than as a call of a helper?
-bool tsri_c_is_plain_access(const tsri_c_emitter *e, uint32_t lanes);
 // OpenCL without cl_khr_fp16 reads and writes f16 in memory by vload_half and vstore_half_rte.
 bool tsri_c_is_half_pointer(const tsri_c_emitter *e, tsri_ir_space space, tsr_dtype storage);
 
@@ -196,8 +194,6 @@ void tsri_c_put_expr(tsri_c_emitter *e, uint32_t expr);       // in brackets whe
 void tsri_c_put_expr_bare(tsri_c_emitter *e, uint32_t expr);  // no outer brackets
 // A template with expressions as operands $a, $b, $c; `is_bare`: no outer brackets.
 void tsri_c_put_pattern(tsri_c_emitter *e, const char *pattern, tsr_dtype dtype, const uint32_t *args, bool is_bare);
-// ", n, pos, array, report" for a checked access.
-void tsri_c_put_check(tsri_c_emitter *e, tsri_ir_space space, uint32_t object, tsri_ir_pos pos);
 
 void tsri_c_put_indent(tsri_c_emitter *e);
 // True unless nested too deep; then call tsri_c_leave.

@@ -90,7 +90,8 @@ static uint8_t mark_block(tsri_c_emitter *e, uint32_t first, uint32_t loop) {
 bool tsri_c_analyse(tsri_c_emitter *e) {
   e->stmt_flags = tsri_calloc(e->kernel->stmt_count + 1, 1);
   e->vars_used = tsri_calloc(e->kernel->var_count + 1, 1);
-  if (!mark_exprs(e) || !e->stmt_flags || !e->vars_used) return false;
+  e->params_used = tsri_calloc(e->kernel->param_count + 1, 1);
+  if (!mark_exprs(e) || !e->stmt_flags || !e->vars_used || !e->params_used) return false;
   uint8_t flags = mark_block(e, e->kernel->body, 0);
   e->has_groups = tsri_c_is(e, TSRI_C_PLAIN) && (flags & TSRI_C_COLLECTED);
   return true;
@@ -289,30 +290,15 @@ static void put_bitcast(tsri_c_emitter *e, const tsri_ir_expr *expr) {
                      false);
 }
 
-void tsri_c_put_check(tsri_c_emitter *e, tsri_ir_space space, uint32_t object, tsri_ir_pos pos) {
-  const tsri_kernel *kernel = e->kernel;
-  if (!kernel->is_checked) return;
-  uint32_t number = object;
-  if (space != TSRI_SPACE_BUFFER) number += kernel->buffer_count;
-  if (space == TSRI_SPACE_LOCAL) number += kernel->shared_count;
-  if (space == TSRI_SPACE_BUFFER) {
-    tsri_c_addf(&e->body, ", tsr_n%" PRIu32, object);
-  } else {
-    tsri_c_addf(&e->body, ", %" PRIu32 "u", tsri_ir_array_of(kernel, space, object)->count);
-  }
-  tsri_c_addf(&e->body, ", %" PRIu32 "u, %" PRIu32 "u, tsr_report", pos, number);
-}
-
 static void put_load(tsri_c_emitter *e, const tsri_ir_expr *expr) {
   tsri_ir_space space = (tsri_ir_space)expr->space;
   tsr_dtype storage = (tsr_dtype)tsri_ir_array_of(e->kernel, space, expr->object)->storage;
-  if (!tsri_c_is_plain_access(e, expr->type.lanes)) {
+  if (expr->type.lanes > 1) {
     tsri_c_name name = tsri_c_load(e, space, storage, expr->type.lanes);
     tsri_c_addf(&e->body, "%s(", name.text);
     tsri_c_put_array(e, &e->body, space, expr->object);
     tsri_c_add(&e->body, ", ");
     tsri_c_put_expr_bare(e, expr->a);
-    tsri_c_put_check(e, space, expr->object, expr->pos);
     tsri_c_add(&e->body, ")");
     return;
   }
@@ -406,7 +392,7 @@ static void put_tree(tsri_c_emitter *e, uint32_t index, bool is_bare) {
       tsri_c_put_var(e, &e->body, expr->object);
       break;
     case TSRI_EXPR_SCALAR:
-      e->params_used |= UINT64_C(1) << expr->object;
+      e->params_used[expr->object] = 1;
       tsri_c_put_name(&e->body, e->kernel->params[expr->object].name, "p", expr->object);
       break;
     case TSRI_EXPR_ID:

@@ -112,20 +112,6 @@ static const helper helpers[] = {
      "TSR_FN u16 tsr_f32_to_bf16(f32 x) {\n  u16 h;\n  asm(\"cvt.rn.bf16.f32 %0, %1;\" : \"=h\"(h) : \"f\"(x));\n"
      "  return h;\n}\n#else\n" F32_TO_BF16 "#endif\n"},
 
-    // Checked mode: the first item to find an index out of range writes the report (TSRI_EMIT_REPORT_…).
-    {TSRI_C_OPENCL, "claim", "", "#define tsr_claim(flag) (atomic_cmpxchg(flag, 0u, 1u) == 0u)\n"},
-    {TSRI_C_CUDA | TSRI_C_HIP, "claim", "", "#define tsr_claim(flag) (atomicCAS(flag, 0u, 1u) == 0u)\n"},
-    {TSRI_C_METAL, "claim", "",
-     "#define tsr_claim(flag) (atomic_exchange_explicit((device atomic_uint *)(flag), 1u, memory_order_relaxed) == "
-     "0u)\n"},
-    {TSRI_C_PLAIN, "claim", "", "#define tsr_claim(flag) (*(flag) == 0u && (*(flag) = 1u))\n"},
-    {TSRI_C_ALL, "in_range", "",
-     "TSR_FN bool tsr_in_range(i64 i, u32 lanes, u64 n, u32 pos, u32 array, $Gu32 *report) {\n"
-     "  if (((u64)i & (lanes - 1u)) == 0 && n >= lanes && (u64)i <= n - lanes) return true;\n"
-     "  if (tsr_claim(report)) {\n    report[1] = pos;\n    report[2] = array;\n    report[3] = (u32)i;\n"
-     "    report[4] = (u32)((u64)i >> 32);\n    report[5] = (u32)n;\n    report[6] = (u32)(n >> 32);\n"
-     "    report[7] = lanes;\n  }\n  return false;\n}\n"},
-
     // A step of a butterfly over the subgroup, and the value of any lane.
     {TSRI_C_CUDA, "swap", "iuf", "#define tsr_swap_$t(v, m) __shfl_xor_sync(0xffffffffu, v, (int)(m))\n"},
     {TSRI_C_HIP, "swap", "iuf", "#define tsr_swap_$t(v, m) __shfl_xor(v, (int)(m))\n"},

@@ -66,7 +66,7 @@ static void put_store(tsri_c_emitter *e, const tsri_ir_stmt *original) {
   uint32_t lanes = e->kernel->exprs[original->value].type.lanes;
   tsri_ir_stmt copy = *original, *stmt = &copy;
   copy.value = unconverted(e, original->value, storage);
-  if (tsri_c_is_plain_access(e, lanes)) {
+  if (lanes == 1) {
     put_plain_store(e, stmt, space, storage);
     return;
   }
@@ -77,7 +77,6 @@ static void put_store(tsri_c_emitter *e, const tsri_ir_stmt *original) {
   tsri_c_put_expr_bare(e, stmt->index);
   tsri_c_add(&e->body, ", ");
   tsri_c_put_expr_bare(e, stmt->value);
-  tsri_c_put_check(e, space, stmt->object, stmt->pos);
   tsri_c_add(&e->body, ");\n");
 }
 
@@ -108,7 +107,6 @@ static void put_atomic(tsri_c_emitter *e, const tsri_ir_stmt *stmt) {
   }
   tsri_c_add(&e->body, ", ");
   tsri_c_put_expr_bare(e, stmt->value);
-  tsri_c_put_check(e, space, stmt->object, stmt->pos);
   tsri_c_add(&e->body, ");\n");
 }
 

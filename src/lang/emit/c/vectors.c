@@ -198,8 +198,6 @@ tsri_c_name tsri_c_vector_insert(tsri_c_emitter *e, tsri_ir_type type, uint32_t 
 
 // --- Memory ---------------------------------------------------------------------------------------------------------
 
-bool tsri_c_is_plain_access(const tsri_c_emitter *e, uint32_t lanes) { return lanes == 1 && !e->kernel->is_checked; }
-
 bool tsri_c_is_half_pointer(const tsri_c_emitter *e, tsri_ir_space space, tsr_dtype storage) {
   return tsri_c_is(e, TSRI_C_OPENCL) && storage == TSR_F16 && space != TSRI_SPACE_LOCAL && !e->options->f16;
 }
@@ -208,29 +206,21 @@ static const char *space_letter(tsri_ir_space space) {
   return space == TSRI_SPACE_BUFFER ? "b" : space == TSRI_SPACE_SHARED ? "s" : "l";
 }
 
-// "tsr_load_b_f16_by4", with _checked behind it in checked mode: kernels of both kinds may share a program.
-static tsri_c_name access_name(const tsri_c_emitter *e, const char *what, tsri_ir_space space, tsr_dtype storage,
-                               uint32_t lanes) {
+// "tsr_load_b_f16_by4"
+static tsri_c_name access_name(const char *what, tsri_ir_space space, tsr_dtype storage, uint32_t lanes) {
   tsri_c_name name;
-  snprintf(name.text, sizeof name.text, "tsr_%s_%s_%s_by%u%s", what, space_letter(space), tsr_dtype_name(storage),
-           (unsigned)lanes, e->kernel->is_checked ? "_checked" : "");
+  snprintf(name.text, sizeof name.text, "tsr_%s_%s_%s_by%u", what, space_letter(space), tsr_dtype_name(storage),
+           (unsigned)lanes);
   return name;
 }
 
-// Begins a helper that accesses memory: "TSR_FN f32 tsr_load_b_f16(…, i64 i, <extra>…) {" and the check.
+// Begins a helper that accesses memory: "TSR_FN f32 tsr_load_b_f16(…, i64 i, <extra>…) {".
 static void begin_access(tsri_c_emitter *e, tsri_c_text *text, const tsri_c_name *name, const char *result,
-                         tsri_ir_space space, tsr_dtype storage, bool is_const, const char *extra, uint32_t lanes,
-                         const char *failed) {
+                         tsri_ir_space space, tsr_dtype storage, bool is_const, const char *extra, uint32_t lanes) {
   tsri_c_addf(text, "TSR_FN %s %s(%s%s%s *p, i64 i%s", result, name->text, is_const ? "const " : "",
               e->spell->space[space], tsri_c_element_type(space, storage), extra);
-  if (e->kernel->is_checked) {
-    tsri_c_expand(e, text, ", u64 n, u32 pos, u32 array, $Gu32 *report) {\n", TSR_U32);
-    tsri_c_expand(e, text, "  if (!tsr_in_range(i, ", TSR_U32);
-    tsri_c_addf(text, "%uu, n, pos, array, report)) return%s%s;\n", (unsigned)lanes, failed[0] ? " " : "", failed);
-  } else {
-    tsri_c_add(text, ") {\n");
-    if (lanes > 1) tsri_c_addf(text, "  i &= ~(i64)%u;\n", (unsigned)lanes - 1);
-  }
+  tsri_c_add(text, ") {\n");
+  if (lanes > 1) tsri_c_addf(text, "  i &= ~(i64)%u;\n", (unsigned)lanes - 1);
 }
 
 // Element of the dialect's own vector types.
@@ -312,15 +302,13 @@ static void element_text(tsri_c_emitter *e, tsri_ir_space space, tsr_dtype stora
 }
 
 tsri_c_name tsri_c_load(tsri_c_emitter *e, tsri_ir_space space, tsr_dtype storage, uint32_t lanes) {
-  tsri_c_name name = access_name(e, "load", space, storage, lanes);
+  tsri_c_name name = access_name("load", space, storage, lanes);
   if (!tsri_c_want(e, name.text)) return name;
   tsri_ir_type type = {(uint8_t)tsri_ir_compute_dtype(storage), (uint8_t)lanes};
   const char *type_name = tsri_c_type(e, type);
-  char failed[TSRI_C_NAME_BYTES + 16] = "0";
-  if (lanes > 1 && e->kernel->is_checked) snprintf(failed, sizeof failed, "%s(0)", tsri_c_vector_splat(e, type).text);
 
   tsri_c_text text = {0};
-  begin_access(e, &text, &name, type_name, space, storage, true, "", lanes, failed);
+  begin_access(e, &text, &name, type_name, space, storage, true, "", lanes);
   uint32_t step = native_lanes(e, space, storage, lanes);
   for (uint32_t lane = 0; step > 1 && lane < lanes; lane += step) put_native_load(e, &text, space, storage, lane, step);
   if (lanes == 1) {
@@ -343,7 +331,7 @@ tsri_c_name tsri_c_load(tsri_c_emitter *e, tsri_ir_space space, tsr_dtype storag
 }
 
 tsri_c_name tsri_c_store(tsri_c_emitter *e, tsri_ir_space space, tsr_dtype storage, uint32_t lanes) {
-  tsri_c_name name = access_name(e, "store", space, storage, lanes);
+  tsri_c_name name = access_name("store", space, storage, lanes);
   if (!tsri_c_want(e, name.text)) return name;
   tsri_ir_type type = {(uint8_t)tsri_ir_compute_dtype(storage), (uint8_t)lanes};
   tsr_dtype dtype = (tsr_dtype)type.dtype;
@@ -351,7 +339,7 @@ tsri_c_name tsri_c_store(tsri_c_emitter *e, tsri_ir_space space, tsr_dtype stora
   snprintf(extra, sizeof extra, ", %s a", tsri_c_type(e, type));
 
   tsri_c_text text = {0};
-  begin_access(e, &text, &name, "void", space, storage, false, extra, lanes, "");
+  begin_access(e, &text, &name, "void", space, storage, false, extra, lanes);
   uint32_t step = native_lanes(e, space, storage, lanes);
   bool is_half = tsri_c_is_half_pointer(e, space, storage);
   const char *pattern = space == TSRI_SPACE_LOCAL ? tsri_c_convert_pattern(e, storage, dtype, false)
@@ -412,7 +400,7 @@ static void put_metal_atomic(tsri_c_text *text, const char *function, const char
 
 tsri_c_name tsri_c_atomic(tsri_c_emitter *e, tsri_ir_atomic op, tsri_ir_space space, tsr_dtype dtype) {
   const char *type = tsr_dtype_name(dtype);
-  tsri_c_name name = access_name(e, tsri_ir_atomic_infos[op].spelling, space, dtype, 1);
+  tsri_c_name name = access_name(tsri_ir_atomic_infos[op].spelling, space, dtype, 1);
   if (!tsri_c_want(e, name.text)) return name;
   bool has_compare = op == TSRI_ATOMIC_COMPARE_EXCHANGE;
   const atomic_spelling *spelling = &atomics[op];
@@ -424,7 +412,7 @@ tsri_c_name tsri_c_atomic(tsri_c_emitter *e, tsri_ir_atomic op, tsri_ir_space sp
   }
 
   tsri_c_text text = {0};
-  begin_access(e, &text, &name, type, space, dtype, false, extra, 1, "0");
+  begin_access(e, &text, &name, type, space, dtype, false, extra, 1);
   if (tsri_c_is(e, TSRI_C_PLAIN)) {
     tsri_c_addf(&text, "  %s old = p[i];\n  p[i] = (%s)(%s);\n  return old;\n", type, type, spelling->plain);
   } else if (tsri_c_is(e, TSRI_C_METAL)) {

@@ -79,7 +79,6 @@ static tsri_spv_id load(tsri_spv *s, const tsri_ir_expr *x) {
       .lanes = x->type.lanes,
       .index_type = s->kernel->exprs[x->a].type,
       .index = s->ids[x->a],
-      .pos = x->pos,
   };
   return tsri_spv_load_place(s, &place);
 }

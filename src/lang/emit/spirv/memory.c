@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Memory: how arrays are held, loads, stores, atomics, and in checked mode the test before each.
+// Memory: how arrays are held, loads, stores, atomics, and parameters.
 //
 // Buffers of small elements are arrays of them where the device has such storage, else of words: a store of part of a
 // word then goes by two atomic operations, as other items may write the rest of it. A buffer or shared array that is
@@ -232,7 +232,7 @@ static void store_packed(tsri_spv *s, const tsri_spv_place *place, tsri_spv_id b
 
 // --- Values ---------------------------------------------------------------------------------------------------------
 
-static tsri_spv_id load_value(tsri_spv *s, const tsri_spv_place *place) {
+tsri_spv_id tsri_spv_load_place(tsri_spv *s, const tsri_spv_place *place) {
   const tsri_spv_array *array = held(s, place);
   if (array->per_word > 1) return tsri_spv_decode(s, place->storage, place->lanes, load_packed(s, place));
   tsri_spv_id raw = load_elements(s, place);
@@ -241,7 +241,7 @@ static tsri_spv_id load_value(tsri_spv *s, const tsri_spv_place *place) {
   return is_word ? tsri_spv_decode(s, TSR_BOOL, place->lanes, raw) : raw;
 }
 
-static void store_value(tsri_spv *s, const tsri_spv_place *place, tsri_spv_id value) {
+void tsri_spv_store_place(tsri_spv *s, const tsri_spv_place *place, tsri_spv_id value) {
   const tsri_spv_array *array = held(s, place);
   if (array->per_word > 1) {
     store_packed(s, place, tsri_spv_encode(s, place->storage, place->lanes, value));
@@ -257,8 +257,8 @@ static void store_value(tsri_spv *s, const tsri_spv_place *place, tsri_spv_id va
   store_elements(s, place, value);
 }
 
-static tsri_spv_id atomic_value(tsri_spv *s, const tsri_spv_place *place, tsri_ir_atomic op, tsri_spv_id value,
-                                tsri_spv_id compare) {
+tsri_spv_id tsri_spv_atomic_place(tsri_spv *s, const tsri_spv_place *place, tsri_ir_atomic op, tsri_spv_id value,
+                                  tsri_spv_id compare) {
   static const uint32_t codes[TSRI_ATOMIC_COUNT][2] = {
       // unsigned, signed
       [TSRI_ATOMIC_ADD] = {SPV_OP_ATOMIC_I_ADD, SPV_OP_ATOMIC_I_ADD},
@@ -285,162 +285,11 @@ static tsri_spv_id atomic_value(tsri_spv *s, const tsri_spv_place *place, tsri_i
   return id;
 }
 
-// --- Checked mode ---------------------------------------------------------------------------------------------------
-
-static tsri_spv_id report_pointer(tsri_spv *s, uint32_t word) {
-  tsri_spv_id type =
-      tsri_spv_pointer_type(s, SPV_CLASS_STORAGE_BUFFER, tsri_spv_type_id(s, tsri_spv_make_type(SPV_U32, 1)));
-  tsri_spv_id id = tsri_spv_new_id(s);
-  SPV_PUT(&s->code, SPV_OP_ACCESS_CHAIN, type, id, s->report, tsri_spv_u32(s, 0), tsri_spv_u32(s, word));
-  return id;
-}
-
-// A function of the seven words after the flag: the first item that calls it writes them.
-static void define_report_function(tsri_spv *s) {
-  tsri_spv_words code = s->code;
-  tsri_spv_id block = s->block, word = tsri_spv_type_id(s, tsri_spv_make_type(SPV_U32, 1));
-  tsri_spv_id type = tsri_spv_new_id(s), params[TSRI_EMIT_REPORT_WORDS];
-  SPV_PUT(&s->globals, SPV_OP_TYPE_FUNCTION, type, s->void_type, word, word, word, word, word, word, word);
-
-  s->code = s->functions;
-  s->report_function = tsri_spv_new_id(s);
-  SPV_PUT(&s->code, SPV_OP_FUNCTION, s->void_type, s->report_function, 0, type);
-  for (int i = 1; i < TSRI_EMIT_REPORT_WORDS; i++) {
-    params[i] = tsri_spv_new_id(s);
-    SPV_PUT(&s->code, SPV_OP_FUNCTION_PARAMETER, word, params[i]);
-  }
-  tsri_spv_begin_block(s, tsri_spv_new_id(s));
-  tsri_spv_id old = tsri_spv_new_id(s), flag = report_pointer(s, TSRI_EMIT_REPORT_FLAG);
-  tsri_spv_id none = tsri_spv_u32(s, SPV_SEMANTICS_NONE), scope = tsri_spv_u32(s, SPV_SCOPE_DEVICE);
-  SPV_PUT(&s->code, SPV_OP_ATOMIC_EXCHANGE, word, old, flag, scope, none, tsri_spv_u32(s, 1));
-  tsri_spv_id is_first = tsri_spv_op2(s, SPV_OP_I_EQUAL, tsri_spv_make_type(SPV_BOOL, 1), old, tsri_spv_u32(s, 0));
-  tsri_spv_id yes = tsri_spv_new_id(s), merge = tsri_spv_new_id(s);
-  tsri_spv_branch_if(s, is_first, yes, merge, merge);
-  tsri_spv_begin_block(s, yes);
-  for (uint32_t i = 1; i < TSRI_EMIT_REPORT_WORDS; i++) tsri_spv_store(s, report_pointer(s, i), params[i]);
-  tsri_spv_branch(s, merge);
-  tsri_spv_begin_block(s, merge);
-  tsri_spv_put_op(&s->code, SPV_OP_RETURN, NULL, 0);
-  tsri_spv_put_op(&s->code, SPV_OP_FUNCTION_END, NULL, 0);
-  s->functions = s->code;
-
-  s->code = code;
-  s->block = block;
-  s->is_ended = false;
-}
-
-// 64 bits in two words.
-typedef struct word_pair {
-  tsri_spv_id low, high;
-} word_pair;
-
-static word_pair index_words(tsri_spv *s, const tsri_spv_place *place) {
-  tsri_spv_type word = tsri_spv_make_type(SPV_U32, 1), wide = tsri_spv_make_type(SPV_U64, 1);
-  if (place->index_type.dtype == TSR_U32) return (word_pair){place->index, tsri_spv_u32(s, 0)};
-  if (place->index_type.dtype == TSR_I32) {
-    return (word_pair){place->index, u_op(s, SPV_OP_SHIFT_RIGHT_ARITHMETIC, place->index, 31)};
-  }
-  tsri_spv_id up = tsri_spv_op2(s, SPV_OP_SHIFT_RIGHT_LOGICAL, wide, place->index, tsri_spv_u32(s, 32));
-  return (word_pair){tsri_spv_op1(s, SPV_OP_U_CONVERT, word, place->index),
-                     tsri_spv_op1(s, SPV_OP_U_CONVERT, word, up)};
-}
-
-static word_pair count_words(tsri_spv *s, const tsri_spv_place *place) {
-  if (place->space != TSRI_SPACE_BUFFER) {
-    uint32_t count = tsri_ir_array_of(s->kernel, place->space, place->object)->count;
-    return (word_pair){tsri_spv_u32(s, count), tsri_spv_u32(s, 0)};
-  }
-  uint32_t offset = s->kernel->params_bytes + 8 * place->object;
-  tsri_spv_id low = tsri_spv_param_word(s, offset);
-  return (word_pair){low, tsri_spv_param_word(s, offset + 4)};
-}
-
-static uint32_t array_number(const tsri_kernel *kernel, const tsri_spv_place *place) {
-  uint32_t number = place->object;
-  if (place->space >= TSRI_SPACE_SHARED) number += kernel->buffer_count;
-  if (place->space >= TSRI_SPACE_LOCAL) number += kernel->shared_count;
-  return number;
-}
-
-#define B(op, a, b) tsri_spv_op2(s, SPV_OP_##op, bools, (a), (b))
-
-// index is a multiple of the lanes, count >= lanes and index <= count - lanes, in 64 bits without a sign.
-static tsri_spv_id in_range(tsri_spv *s, uint32_t lanes, word_pair index, word_pair count) {
-  tsri_spv_type bools = tsri_spv_make_type(SPV_BOOL, 1), word = tsri_spv_make_type(SPV_U32, 1);
-  tsri_spv_id zero = tsri_spv_u32(s, 0), width = tsri_spv_u32(s, lanes);
-  tsri_spv_id is_short = B(U_LESS_THAN, count.low, width), has_high = B(I_NOT_EQUAL, count.high, zero);
-  tsri_spv_id is_enough = B(LOGICAL_OR, has_high, tsri_spv_op1(s, SPV_OP_LOGICAL_NOT, bools, is_short));
-  tsri_spv_id borrow = tsri_spv_select(s, word, is_short, tsri_spv_u32(s, 1), zero);
-  tsri_spv_id last_low = tsri_spv_op2(s, SPV_OP_I_SUB, word, count.low, width);
-  tsri_spv_id last_high = tsri_spv_op2(s, SPV_OP_I_SUB, word, count.high, borrow);
-  tsri_spv_id same_high = B(I_EQUAL, index.high, last_high);
-  tsri_spv_id fits_low = B(LOGICAL_AND, same_high, B(U_LESS_THAN_EQUAL, index.low, last_low));
-  tsri_spv_id fits = B(LOGICAL_OR, fits_low, B(U_LESS_THAN, index.high, last_high));
-  fits = B(LOGICAL_AND, fits, is_enough);
-  if (lanes == 1) return fits;
-  return B(LOGICAL_AND, fits, B(I_EQUAL, and_bits(s, index.low, lanes - 1), zero));
-}
-
-#undef B
-
-typedef struct checked_block {
-  tsri_spv_id merge, bad, from_bad;
-} checked_block;
-
-// Begins the block that runs if the index is in range. Nothing in a kernel that is not checked.
-static checked_block begin_checked(tsri_spv *s, const tsri_spv_place *place) {
-  checked_block c = {0};
-  if (!s->kernel->is_checked) return c;
-  word_pair index = index_words(s, place), count = count_words(s, place);
-  tsri_spv_id fits = in_range(s, place->lanes, index, count);
-  tsri_spv_id good = tsri_spv_new_id(s);
-  c.merge = tsri_spv_new_id(s);
-  c.bad = tsri_spv_new_id(s);
-  tsri_spv_branch_if(s, fits, good, c.bad, c.merge);
-
-  tsri_spv_begin_block(s, c.bad);
-  if (!s->report_function) define_report_function(s);
-  SPV_PUT(&s->code, SPV_OP_FUNCTION_CALL, s->void_type, tsri_spv_new_id(s), s->report_function,
-          tsri_spv_u32(s, place->pos), tsri_spv_u32(s, array_number(s->kernel, place)), index.low, index.high,
-          count.low, count.high, tsri_spv_u32(s, place->lanes));
-  tsri_spv_branch(s, c.merge);
-  tsri_spv_begin_block(s, good);
-  return c;
-}
-
-// Ends it; `value` is what was read (0 if nothing was), which is zero where the index was out of range.
-static tsri_spv_id end_checked(tsri_spv *s, checked_block c, tsri_spv_type type, tsri_spv_id value) {
-  if (!s->kernel->is_checked) return value;
-  tsri_spv_id from = s->block;
-  tsri_spv_branch(s, c.merge);
-  tsri_spv_begin_block(s, c.merge);
-  return value ? tsri_spv_phi(s, type, value, from, tsri_spv_const(s, type, 0), c.bad) : 0;
-}
-
-tsri_spv_id tsri_spv_load_place(tsri_spv *s, const tsri_spv_place *place) {
-  tsri_spv_kind kind = tsri_spv_value_kind(tsri_ir_compute_dtype(place->storage));
-  checked_block c = begin_checked(s, place);
-  return end_checked(s, c, tsri_spv_make_type(kind, place->lanes), load_value(s, place));
-}
-
-void tsri_spv_store_place(tsri_spv *s, const tsri_spv_place *place, tsri_spv_id value) {
-  checked_block c = begin_checked(s, place);
-  store_value(s, place, value);
-  (void)end_checked(s, c, (tsri_spv_type){0}, 0);
-}
-
-tsri_spv_id tsri_spv_atomic_place(tsri_spv *s, const tsri_spv_place *place, tsri_ir_atomic op, tsri_spv_id value,
-                                  tsri_spv_id compare) {
-  checked_block c = begin_checked(s, place);
-  return end_checked(s, c, tsri_spv_make_type(SPV_U32, 1), atomic_value(s, place, op, value, compare));
-}
-
 // --- Parameters -----------------------------------------------------------------------------------------------------
 
 tsri_spv_id tsri_spv_param_word(tsri_spv *s, uint32_t offset) {
   tsri_spv_type word = tsri_spv_make_type(SPV_U32, 1);
-  bool is_pushed =
-      s->kernel->params_bytes + (s->kernel->is_checked ? 8 * s->kernel->buffer_count : 0) <= TSRI_SPV_PUSH_BYTES;
+  bool is_pushed = s->kernel->params_bytes <= TSRI_SPV_PUSH_BYTES;
   uint32_t storage = is_pushed ? SPV_CLASS_PUSH_CONSTANT : SPV_CLASS_STORAGE_BUFFER;
   tsri_spv_id type = tsri_spv_pointer_type(s, storage, tsri_spv_type_id(s, word)), pointer = tsri_spv_new_id(s);
   SPV_PUT(&s->code, SPV_OP_ACCESS_CHAIN, type, pointer, s->params, tsri_spv_u32(s, 0), tsri_spv_u32(s, offset / 4));

@@ -111,7 +111,6 @@ static void declare_buffers(tsri_spv *s) {
     if (is_shared) SPV_DECORATE(s, array->variable, SPV_DECORATION_COHERENT);
     SPV_DECORATE(s, array->variable, s->options->no_alias ? SPV_DECORATION_RESTRICT : SPV_DECORATION_ALIASED);
   }
-  if (k->is_checked) s->report = tsri_spv_declare_buffer(s, k->buffer_count, SPV_U32, 1);
 }
 
 static void declare_shared(tsri_spv *s) {
@@ -216,7 +215,6 @@ static void put_function(tsri_spv *s, tsri_spv_words *out, tsri_spv_id main, tsr
   tsri_spv_put(out, s->locals.data, s->locals.count);
   tsri_spv_put(out, s->code.data, s->code.count);
   tsri_spv_put_op(out, SPV_OP_FUNCTION_END, NULL, 0);
-  tsri_spv_put(out, s->functions.data, s->functions.count);
 }
 
 void tsri_spv_assemble(tsri_spv *s, const char *entry, tsri_spv_words *out) {
@@ -263,7 +261,7 @@ bool tsri_spv_init(tsri_spv *s, const tsri_kernel *kernel, const tsri_emit_optio
 }
 
 void tsri_spv_deinit(tsri_spv *s) {
-  tsri_spv_words *lists[] = {&s->decorations, &s->globals, &s->functions, &s->locals, &s->code};
+  tsri_spv_words *lists[] = {&s->decorations, &s->globals, &s->locals, &s->code};
   for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) tsri_free(lists[i]->data);
   tsri_free(s->known);
   tsri_free(s->buffers);
@@ -284,7 +282,7 @@ tsr_status tsri_spv_check(const tsri_spv *s, const tsri_spv_words *out) {
     return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "kernel %s needs %s, which this device does not have in SPIR-V", k->name,
                      s->missing);
   }
-  const tsri_spv_words *lists[] = {&s->decorations, &s->globals, &s->functions, &s->locals, &s->code, out};
+  const tsri_spv_words *lists[] = {&s->decorations, &s->globals, &s->locals, &s->code, out};
   bool has_failed = s->is_out_of_memory;
   for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
     has_failed |= lists[i]->has_failed;

@@ -5,14 +5,14 @@
 //   emit/spirv/words.c    words, types, constants
 //   emit/spirv/op.c       operations on values
 //   emit/spirv/convert.c  conversions between value types and to storage types
-//   emit/spirv/memory.c   loads, stores, atomics, and their checks
+//   emit/spirv/memory.c   loads, stores, atomics, parameters
 //   emit/spirv/expr.c     expression trees
 //   emit/spirv/stmt.c     statements as structured control flow
 //   emit/spirv/group.c    collectives
 //   emit/spirv/matmul.c   a matrix product by cooperative matrices, which the kernel language does not have
 //
 // The module is SPIR-V 1.3 for Vulkan 1.1: one compute entry point, named as the kernel. Descriptor set 0 holds the
-// buffers at bindings 0, 1, …, then the report (checked mode). Parameters are push constants if they fit in
+// buffers at bindings 0, 1, …. Parameters are push constants if they fit in
 // TSRI_SPV_PUSH_BYTES, else a storage buffer at the binding after those; both are flat arrays of 32-bit words.
 //
 // Integers are unsigned types only: SPIR-V's instructions, not its types, say what is signed.
@@ -82,7 +82,7 @@ typedef struct tsri_spv {
   const tsri_emit_options *options;
   tsri_lacks lacks;
 
-  tsri_spv_words decorations, globals, functions, locals, code;
+  tsri_spv_words decorations, globals, locals, code;
   tsri_spv_id next_id, glsl;
   tsri_spv_id types[SPV_KIND_COUNT][3];  // by lanes 1, 2, 4
   tsri_spv_id void_type, uvec3, mulhi_struct[3];
@@ -96,7 +96,7 @@ typedef struct tsri_spv {
   tsri_spv_id *ids;                                // values of expressions
   uint32_t *stack;                                 // of expressions
   uint32_t stack_used;
-  tsri_spv_id params, report, report_function;
+  tsri_spv_id params;
   tsri_spv_id pool;                             // shared words for collectives
   uint32_t pool_values;                         // it holds so many
   tsri_spv_id builtins[8];                      // variables by tsri_spv_builtin
@@ -217,7 +217,6 @@ typedef struct tsri_spv_place {
   uint32_t lanes;
   tsri_ir_type index_type;
   tsri_spv_id index;
-  tsri_ir_pos pos;
 } tsri_spv_place;
 
 // How arrays are declared follows from the device and how the kernel uses them.

@@ -12,7 +12,6 @@ static tsri_spv_place place_of(tsri_spv *s, const tsri_ir_stmt *stmt, tsri_spv_i
       .lanes = lanes,
       .index_type = s->kernel->exprs[stmt->index].type,
       .index = index,
-      .pos = stmt->pos,
   };
 }
 

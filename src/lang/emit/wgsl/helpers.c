@@ -35,17 +35,6 @@ static const tsri_wgsl_helper helpers[] = {
     {"tsr_div_unfused", "fn tsr_div_unfused(x: f32, y: f32) -> f32 {\n" DIVIDE_SCALED
                         "  let step = tsr_fma_f32(-q, b, a) / b;\n" DIVIDE_CORRECTED},
 
-    // Checked mode: the first item to find an index out of range writes the report (TSRI_EMIT_REPORT_…). Index and count
-    // are pairs of words.
-    {"tsr_in_range",
-     "fn tsr_in_range(i: vec2<u32>, n: vec2<u32>, lanes: u32, pos: u32, array_: u32) -> bool {\n"
-     "  let last = tsr_sub_i64(n, vec2<u32>(lanes, 0u));\n"
-     "  let is_long = n.y != 0u || n.x >= lanes;\n  let is_in = i.y < last.y || (i.y == last.y && i.x <= last.x);\n"
-     "  if ((i.x & (lanes - 1u)) == 0u && is_long && is_in) { return true; }\n"
-     "  if (atomicExchange(&tsr_report[0], 1u) == 0u) {\n    atomicStore(&tsr_report[1], pos);\n"
-     "    atomicStore(&tsr_report[2], array_);\n    atomicStore(&tsr_report[3], i.x);\n"
-     "    atomicStore(&tsr_report[4], i.y);\n    atomicStore(&tsr_report[5], n.x);\n"
-     "    atomicStore(&tsr_report[6], n.y);\n    atomicStore(&tsr_report[7], lanes);\n  }\n  return false;\n}\n"},
     {NULL, NULL},
 };
 

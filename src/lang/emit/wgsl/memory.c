@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Memory: how arrays are held, loads, stores, atomics, and in checked mode the test before each.
+// Memory: how arrays are held, loads, stores, atomics.
 //
 // Buffers of 8-bit and 16-bit elements are arrays of words. A store of part of a word flips its bits that differ with one
 // atomic operation, as other items may write the rest of it meanwhile; so such a buffer is an array of atomics. A buffer
@@ -31,7 +31,7 @@ static tsri_wgsl_array plan_buffer(const tsri_wgsl *w, const tsri_ir_array *arra
 
 void tsri_wgsl_plan_arrays(tsri_wgsl *w) {
   const tsri_kernel *k = w->kernel;
-  uint8_t widest[TSRI_LANG_MAX_BUFFERS] = {0};
+  uint8_t widest[TSRI_LANG_MAX_BUFFERS + 1] = {0};  // with the report
   for (uint32_t i = 1; i < k->expr_count; i++) {
     const tsri_ir_expr *x = &k->exprs[i];
     if (x->kind == TSRI_EXPR_LOAD) note_lanes(widest, (tsri_ir_space)x->space, x->object, x->type.lanes);
@@ -106,45 +106,6 @@ static void put_word(tsri_wgsl *w, const place *p, uint32_t lane) {
               lane / p->held.per_word);
 }
 
-// --- Checked mode ---------------------------------------------------------------------------------------------------
-
-// "tsr_in_range(…)": index and count as pairs of words.
-static void put_check(tsri_wgsl *w, const place *p, uint32_t index, tsri_ir_pos pos) {
-  tsr_dtype dtype = (tsr_dtype)w->kernel->exprs[index].type.dtype;
-  tsri_c_text value = {0};
-  tsri_wgsl_put_value(w, &value, index);
-  tsri_wgsl_use(w, "tsr_in_range");
-  tsri_c_add(&w->body, "tsr_in_range(");
-  tsri_wgsl_operands operands = {{value.data ? value.data : "", "", ""}};
-  tsri_wgsl_put_pattern(w, &w->body, tsri_wgsl_convert_pattern(TSR_I64, dtype, false), &operands, "");
-  if (p->space == TSRI_SPACE_BUFFER) {
-    uint32_t word = TSRI_WGSL_SYSTEM_WORDS + w->kernel->params_bytes / 4 + 2 * p->object;
-    tsri_c_addf(&w->body, ", vec2<u32>(tsr_p[%" PRIu32 "].%c, tsr_p[%" PRIu32 "].%c)", word / 4, "xyzw"[word % 4],
-                (word + 1) / 4, "xyzw"[(word + 1) % 4]);
-  } else {
-    tsri_c_addf(&w->body, ", vec2<u32>(%" PRIu32 "u, 0u)", tsri_ir_array_of(w->kernel, p->space, p->object)->count);
-  }
-  tsri_c_addf(&w->body, ", %" PRIu32 "u, %" PRIu32 "u, %" PRIu32 "u)", p->lanes, (uint32_t)pos,
-              tsri_wgsl_array_number(w, p->space, p->object));
-  w->is_out_of_memory |= value.is_out_of_memory;
-  tsri_free(value.data);
-}
-
-// if (in range) {
-static void begin_checked(tsri_wgsl *w, const place *p, uint32_t index, tsri_ir_pos pos) {
-  tsri_wgsl_put_indent(w);
-  tsri_c_add(&w->body, "if (");
-  put_check(w, p, index, pos);
-  tsri_c_add(&w->body, ") {\n");
-  w->indent++;
-}
-
-static void end_checked(tsri_wgsl *w) {
-  w->indent--;
-  tsri_wgsl_put_indent(w);
-  tsri_c_add(&w->body, "}\n");
-}
-
 // --- Loads ----------------------------------------------------------------------------------------------------------
 
 static void put_read(tsri_wgsl *w, const place *p, uint32_t lane) {
@@ -201,22 +162,12 @@ static void put_loaded(tsri_wgsl *w, const place *p, tsri_ir_type type) {
 void tsri_wgsl_put_load(tsri_wgsl *w, uint32_t expr) {
   const tsri_ir_expr *x = &w->kernel->exprs[expr];
   place p = place_of(w, (tsri_ir_space)x->space, x->object, x->type.lanes, expr);
-  bool is_checked = w->kernel->is_checked;
-  if (is_checked) {
-    const char *type = tsri_wgsl_type(w, x->type);
-    tsri_wgsl_put_indent(w);
-    tsri_c_addf(&w->body, "var e%" PRIu32 ": %s;\n", expr, type);
-    tsri_wgsl_put_indent(w);
-    tsri_c_addf(&w->body, "e%" PRIu32 " = %s();\n", expr, type);
-    begin_checked(w, &p, x->a, x->pos);
-  }
   put_index_let(w, &p, x->a);
   if (p.held.per_word > 1) put_word_lets(w, &p);
   tsri_wgsl_put_indent(w);
-  tsri_c_addf(&w->body, "%se%" PRIu32 " = ", is_checked ? "" : "let ", expr);
+  tsri_c_addf(&w->body, "let e%" PRIu32 " = ", expr);
   put_loaded(w, &p, x->type);
   tsri_c_add(&w->body, ";\n");
-  if (is_checked) end_checked(w);
 }
 
 // --- Stores ---------------------------------------------------------------------------------------------------------
@@ -307,7 +258,6 @@ void tsri_wgsl_put_store(tsri_wgsl *w, const tsri_ir_stmt *stmt) {
   place p = place_of(w, (tsri_ir_space)stmt->space, stmt->object, type.lanes, id);
   tsri_c_text value = {0};
   tsri_wgsl_put_value(w, &value, stored);
-  if (w->kernel->is_checked) begin_checked(w, &p, stmt->index, stmt->pos);
   put_index_let(w, &p, stmt->index);
   if (!value.data) {
     w->is_out_of_memory = true;
@@ -316,7 +266,6 @@ void tsri_wgsl_put_store(tsri_wgsl *w, const tsri_ir_stmt *stmt) {
   } else {
     put_plain_store(w, &p, value.data, (tsr_dtype)type.dtype);
   }
-  if (w->kernel->is_checked) end_checked(w);
   tsri_free(value.data);
 }
 
@@ -377,8 +326,6 @@ static void put_compare_exchange(tsri_wgsl *w, const tsri_ir_stmt *stmt, const p
 void tsri_wgsl_put_atomic(tsri_wgsl *w, const tsri_ir_stmt *stmt) {
   uint32_t id = (uint32_t)(stmt - w->kernel->stmts) + w->kernel->expr_count;
   place p = place_of(w, (tsri_ir_space)stmt->space, stmt->object, 1, id);
-  bool is_checked = w->kernel->is_checked;
-  if (is_checked) begin_checked(w, &p, stmt->index, stmt->pos);
   put_index_let(w, &p, stmt->index);
   if (stmt->op == TSRI_ATOMIC_COMPARE_EXCHANGE) {
     put_compare_exchange(w, stmt, &p);
@@ -391,5 +338,4 @@ void tsri_wgsl_put_atomic(tsri_wgsl *w, const tsri_ir_stmt *stmt) {
     put_atomic_call(w, stmt, &p);
     tsri_c_add(&w->body, ";\n");
   }
-  if (is_checked) end_checked(w);
 }

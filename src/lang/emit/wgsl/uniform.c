@@ -41,7 +41,7 @@ static bool expr_varies(const analysis *a, const tsri_ir_expr *x) {
       return leaf_varies(a, x);
     case TSRI_EXPR_LOAD:
       return x->space != TSRI_SPACE_BUFFER || a->w->kernel->buffers[x->object].access != TSRI_ACCESS_IN ||
-             a->expr_varies[x->a] || a->w->kernel->is_checked;
+             a->expr_varies[x->a];
     default:
       break;
   }

@@ -78,14 +78,9 @@ static void put_buffers(tsri_wgsl *w, tsri_c_text *out) {
     tsri_wgsl_put_array(w, out, TSRI_SPACE_BUFFER, i);
     tsri_c_addf(out, ": array<%s>;\n", buffer_element(w, i));
   }
-  uint32_t next = k->buffer_count;
-  if (k->is_checked) {
-    tsri_c_addf(out, "@group(0) @binding(%" PRIu32 ") var<storage, read_write> tsr_report: array<atomic<u32>>;\n",
-                next++);
-  }
-  uint32_t words = TSRI_WGSL_SYSTEM_WORDS + k->params_bytes / 4 + (k->is_checked ? 2 * k->buffer_count : 0);
-  tsri_c_addf(out, "@group(0) @binding(%" PRIu32 ") var<uniform> tsr_p: array<vec4<u32>, %" PRIu32 ">;\n", next,
-              (words + 3) / 4);
+  uint32_t words = TSRI_WGSL_SYSTEM_WORDS + k->params_bytes / 4;
+  tsri_c_addf(out, "@group(0) @binding(%" PRIu32 ") var<uniform> tsr_p: array<vec4<u32>, %" PRIu32 ">;\n",
+              k->buffer_count, (words + 3) / 4);
 }
 
 static void count_shared(tsri_wgsl *w, uint32_t bytes) { w->shared_bytes += (bytes + 15u) & ~15u; }

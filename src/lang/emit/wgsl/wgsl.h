@@ -5,14 +5,14 @@
 //   emit/wgsl/helpers.c  small functions the text may need
 //   emit/wgsl/i64.c      those that make 64-bit integers of pairs of words
 //   emit/wgsl/op.c       operations, conversions and expansions
-//   emit/wgsl/memory.c   how arrays are held; loads, stores, atomics, and their checks
+//   emit/wgsl/memory.c   how arrays are held; loads, stores, atomics
 //   emit/wgsl/expr.c     expressions
 //   emit/wgsl/keep.c     which results must stay as they were rounded
 //   emit/wgsl/uniform.c  which conditions WGSL's own analysis takes for uniform
 //   emit/wgsl/stmt.c     statements
 //   emit/wgsl/group.c    collectives
 //
-// The module has one entry point. Group 0 holds the buffers at bindings 0, 1, …, then the report (checked mode), then a
+// The module has one entry point. Group 0 holds the buffers at bindings 0, 1, …, then a
 // uniform buffer of 32-bit words: TSRI_WGSL_SYSTEM_WORDS of the launcher's (below), then the kernel's parameters.
 //
 // Every expression but a leaf is a `let` named e<index>, so that nothing nests and nothing is a constant expression, in

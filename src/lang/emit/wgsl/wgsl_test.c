@@ -182,8 +182,8 @@ TEST(checked_mode_has_a_report_and_the_counts) {
   CHECK(code.has_report);
   CHECK_EQ_UINT(code.buffer_count, 3);
   CHECK_EQ_UINT(code.params_bytes, 16);
-  CHECK(strstr(code.data, "@binding(2) var<storage, read_write> tsr_report"));
-  CHECK(strstr(code.data, "tsr_in_range("));
+  CHECK(strstr(code.data, "@binding(2) var<storage, read_write> report_b2: array<atomic<u32>>;"));
+  CHECK(strstr(code.data, "atomicExchange(&report_b2["));
   tsri_emitted_deinit(&code);
 }
 

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+// Checked mode as statements, for dialects that are told of it in no other way: every load, store and atomic stands under a
+// test of its index, and the first item that finds one out of range writes the report (TSRI_EMIT_REPORT_…, emit.h).
+#ifndef TSRI_LANG_CHECKS_H
+#define TSRI_LANG_CHECKS_H
+
+#include <tessera/status.h>
+
+#include "lang/ir/ir.h"
+
+// The checked kernel as one that is not: with the report as one buffer more, after the others, and two u32 parameters more for
+// each buffer, after the others: the low and the high word of its element count. A load out of range gives 0, a store
+// does nothing.
+//
+// Ownership: caller releases `*out_kernel` with tsri_kernel_release, before `kernel`, whose names it uses.
+// Errors:    TSR_ERR_OUT_OF_MEMORY. Then `*out_kernel` is NULL.
+tsr_status tsri_lower_checks(const tsri_kernel *kernel, tsri_kernel **out_kernel);
+
+#endif

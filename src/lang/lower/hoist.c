@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: MIT
+#include "lang/lower/hoist.h"
+
+#include "core/error.h"
+
+uint32_t tsri_hoist_var(hoister *h, tsri_ir_type type) {
+  void *data = h->vars;
+  if (!grow(&data, &h->var_capacity, h->var_count, sizeof *h->vars)) h->w.has_failed = true;
+  h->vars = data;
+  if (h->w.has_failed) return 0;
+  h->vars[h->var_count] = (tsri_ir_var){.name = "t", .type = type};
+  return h->var_count++;
+}
+
+uint32_t tsri_hoist_value(hoister *h, list *to, uint32_t value) {
+  if (h->w.has_failed) return 0;
+  tsri_ir_expr x = h->w.exprs[value];
+  if (x.kind >= TSRI_EXPR_CONST && x.kind <= TSRI_EXPR_ID) return value;
+  uint32_t var = tsri_hoist_var(h, x.type);
+  assign(&h->w, to, var, value);
+  return variable(&h->w, var, x.type);
+}
+
+// --- Expressions ------------------------------------------------------------------------------------------------------
+
+// t = a; if (t) { what b needs; t = b; }, with !t for ||.
+static uint32_t put_short_circuit(hoister *h, const tsri_ir_expr *x, list *before) {
+  rewriter *w = &h->w;
+  uint32_t var = tsri_hoist_var(h, x->type), b = x->b;
+  list more = h->before[b];
+  assign(w, before, var, h->places[x->a]);
+  uint32_t condition = variable(w, var, x->type);
+  if (x->kind == TSRI_EXPR_OR_ELSE) condition = op(w, TSRI_OP_NOT, bool_type, condition, 0, 0);
+  assign(w, &more, var, h->places[b]);
+  append(w, before, put_if(w, NULL, condition, more.first, 0));
+  return variable(w, var, x->type);
+}
+
+// if (a) { what b needs; t = b; } else { what c needs; t = c; }
+static uint32_t put_choice(hoister *h, const tsri_ir_expr *x, list *before) {
+  rewriter *w = &h->w;
+  uint32_t var = tsri_hoist_var(h, x->type);
+  list yes = h->before[x->b], no = h->before[x->c];
+  assign(w, &yes, var, h->places[x->b]);
+  assign(w, &no, var, h->places[x->c]);
+  append(w, before, put_if(w, NULL, h->places[x->a], yes.first, no.first));
+  return variable(w, var, x->type);
+}
+
+static uint32_t rewrite_expr(hoister *h, const tsri_hoist_pass *pass, uint32_t index, list *before) {
+  tsri_ir_expr x = h->w.exprs[index];
+  uint32_t count = tsri_ir_operands(&x), plain = tsri_ir_plain_operands(&x);
+  bool is_lazy = count > plain, is_same = true;
+  if (is_lazy) plain = 1;  // the condition
+  for (uint32_t i = 0; i < plain; i++) join(&h->w, before, h->before[x.args[i]]);
+  bool needs_branch = false;
+  for (uint32_t i = plain; i < count; i++) needs_branch |= h->before[x.args[i]].first != 0;
+  if (needs_branch) return (x.kind == TSRI_EXPR_COND ? put_choice : put_short_circuit)(h, &x, before);
+  for (uint32_t i = 0; i < count; i++) {
+    is_same &= h->places[x.args[i]] == x.args[i];
+    x.args[i] = h->places[x.args[i]];
+  }
+  if (x.kind == TSRI_EXPR_LOAD && pass->load) return pass->load(h, x, before);
+  return is_same ? index : put(&h->w, x);
+}
+
+// Operands stand before what uses them, so one pass over the list sees them first. What something else stands for is taken
+// away, so that nobody finds an access there.
+static void rewrite_exprs(hoister *h, const tsri_hoist_pass *pass) {
+  for (uint32_t i = 1; i < h->w.from->expr_count && !h->w.has_failed; i++) {
+    h->places[i] = rewrite_expr(h, pass, i, &h->before[i]);
+    if (h->places[i] != i && !h->w.has_failed) h->w.exprs[i] = (tsri_ir_expr){.kind = TSRI_EXPR_NONE};
+  }
+}
+
+// --- Statements -------------------------------------------------------------------------------------------------------
+
+// A condition that needs statements is decided at the beginning of the body.
+static void rewrite_loop(hoister *h, tsri_ir_stmt *loop) {
+  uint32_t value = loop->value;
+  loop->value = h->places[value];
+  if (!h->before[value].first) return;
+  rewriter *w = &h->w;
+  list body = h->before[value];
+  uint32_t leaves = put_break_if(w, op(w, TSRI_OP_NOT, bool_type, loop->value, 0, 0));
+  append(w, &body, leaves);
+  append(w, &body, loop->body);
+  if (w->has_failed) return;
+  w->stmts[leaves].is_uniform = loop->is_uniform && w->from->exprs[value].is_uniform;
+  loop->value = 0;
+  loop->body = body.first;
+}
+
+// The list takes the place of statement `index`: its first one moves there, as others refer to it.
+static void put_in_place(hoister *h, uint32_t index, list all) {
+  uint32_t next = h->w.stmts[index].next;
+  if (all.last) h->w.stmts[all.last].next = next;
+  h->w.stmts[index] = all.first ? h->w.stmts[all.first] : (tsri_ir_stmt){.next = next};
+}
+
+static void rewrite_stmt(hoister *h, const tsri_hoist_pass *pass, uint32_t index) {
+  tsri_ir_stmt s = h->w.stmts[index];
+  if (s.kind == TSRI_STMT_LOOP) {
+    rewrite_loop(h, &s);
+    if (!h->w.has_failed) h->w.stmts[index] = s;
+    return;
+  }
+  list all = {0};
+  uint32_t *operands[] = {&s.index, &s.value, &s.compare};
+  for (int i = 0; i < 3; i++) {
+    join(&h->w, &all, h->before[*operands[i]]);
+    *operands[i] = h->places[*operands[i]];
+  }
+  bool is_changed = s.kind == TSRI_STMT_STORE || s.kind == TSRI_STMT_ATOMIC || s.kind == TSRI_STMT_COLLECTIVE;
+  s.next = 0;
+  if (is_changed) {
+    pass->stmt(h, s, &all);
+  } else {
+    append(&h->w, &all, put_stmt(&h->w, s));
+  }
+  if (!h->w.has_failed) put_in_place(h, index, all);
+}
+
+// --- The new kernel -----------------------------------------------------------------------------------------------------
+
+static void *copy_of(hoister *h, const void *data, size_t count, size_t room, size_t size) {
+  void *copy = tsri_calloc(count + room + 1, size);
+  if (!copy) h->w.has_failed = true;
+  if (copy && count) memcpy(copy, data, count * size);
+  return copy;
+}
+
+static void begin(hoister *h, const tsri_kernel *k) {
+  if (!copy_kernel(&h->w)) h->w.has_failed = true;
+  h->var_count = k->var_count ? k->var_count : 1;
+  h->var_capacity = h->var_count + 1;
+  h->vars = copy_of(h, k->vars, k->var_count, 1, sizeof *h->vars);
+  h->buffers = copy_of(h, k->buffers, k->buffer_count, 1, sizeof *h->buffers);
+  h->shared = copy_of(h, k->shared, k->shared_count, 1, sizeof *h->shared);
+  h->params = copy_of(h, k->params, k->param_count, 2 * (size_t)k->buffer_count, sizeof *h->params);
+  h->places = tsri_calloc(k->expr_count + 1u, sizeof *h->places);
+  h->before = tsri_calloc(k->expr_count + 1u, sizeof *h->before);
+  h->w.has_failed |= !h->places || !h->before;
+  h->buffer_count = k->buffer_count;
+  h->shared_count = k->shared_count;
+  h->param_count = k->param_count;
+  h->params_bytes = k->params_bytes;
+}
+
+// One block of memory, as tsri_kernel_release wants it.
+static tsri_kernel *pack(const hoister *h) {
+  const struct part {
+    const void *data;
+    size_t bytes;
+  } parts[] = {{h->w.exprs, h->w.expr_count * sizeof *h->w.exprs}, {h->w.stmts, h->w.stmt_count * sizeof *h->w.stmts},
+               {h->vars, h->var_count * sizeof *h->vars},          {h->buffers, h->buffer_count * sizeof *h->buffers},
+               {h->shared, h->shared_count * sizeof *h->shared},   {h->params, h->param_count * sizeof *h->params}};
+  enum { COUNT = sizeof parts / sizeof *parts };
+  size_t total = (sizeof(tsri_kernel) + 15) / 16 * 16, offsets[COUNT];
+  for (int i = 0; i < COUNT; i++) {
+    offsets[i] = total;
+    total += (parts[i].bytes + 15) / 16 * 16;
+  }
+  tsri_kernel *made = tsri_calloc(1, total);
+  if (!made) return NULL;
+  *made = *h->w.from;
+  for (int i = 0; i < COUNT; i++) memcpy((char *)made + offsets[i], parts[i].data, parts[i].bytes);
+  made->exprs = (const void *)((char *)made + offsets[0]), made->expr_count = h->w.expr_count;
+  made->stmts = (const void *)((char *)made + offsets[1]), made->stmt_count = h->w.stmt_count;
+  made->vars = (const void *)((char *)made + offsets[2]), made->var_count = h->var_count;
+  made->buffers = (const void *)((char *)made + offsets[3]), made->buffer_count = h->buffer_count;
+  made->shared = (const void *)((char *)made + offsets[4]), made->shared_count = h->shared_count;
+  made->params = (const void *)((char *)made + offsets[5]), made->param_count = h->param_count;
+  made->params_bytes = h->params_bytes;
+  return made;
+}
+
+tsr_status tsri_hoist(const tsri_kernel *kernel, const tsri_hoist_pass *pass, void (*prepare)(hoister *h),
+                      void *context, tsri_kernel **out_kernel) {
+  hoister h = {.w = {.from = kernel}, .context = context};
+  *out_kernel = NULL;
+  begin(&h, kernel);
+  if (!h.w.has_failed) {
+    prepare(&h);
+    rewrite_exprs(&h, pass);
+  }
+  for (uint32_t i = 1; i < kernel->stmt_count && !h.w.has_failed; i++) rewrite_stmt(&h, pass, i);
+  if (!h.w.has_failed) *out_kernel = pack(&h);
+  tsri_free(h.w.exprs);
+  tsri_free(h.w.stmts);
+  tsri_free(h.vars);
+  tsri_free(h.buffers);
+  tsri_free(h.shared);
+  tsri_free(h.params);
+  tsri_free(h.places);
+  tsri_free(h.before);
+  if (*out_kernel) return TSR_OK;
+  return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "%s: no host memory to make it fit for this device", kernel->variant);
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+// Passes that put statements before the accesses of a kernel: what an access needs is computed there, once, under the same
+// conditions under which the access happens.
+//
+// A pass has a function for loads and one for statements (tsri_hoist_pass) and otherwise leaves the kernel as it is. Where
+// an operand of &&, || or ?: gets statements, it becomes an if; a condition of a loop that does, an if with a break.
+// Included by the passes in this folder only.
+#ifndef TSRI_LANG_HOIST_H
+#define TSRI_LANG_HOIST_H
+
+#include "lang/lower/rewrite.h"
+
+typedef struct hoister {
+  rewriter w;
+  tsri_ir_var *vars;
+  uint32_t var_count, var_capacity;
+  // Copies of the original's, with room for one buffer and one shared array more, and two parameters more per buffer.
+  tsri_ir_array *buffers, *shared;
+  tsri_ir_param *params;
+  uint32_t buffer_count, shared_count, param_count, params_bytes;
+  uint32_t *places;  // by expression of the original: what stands for it
+  list *before;      // and what runs before it
+  void *context;     // the pass's own
+} hoister;
+
+typedef struct tsri_hoist_pass {
+  // What stands for a LOAD whose operands are in place already; statements that it needs go to `before`. NULL: loads stay.
+  uint32_t (*load)(hoister *h, tsri_ir_expr load, list *before);
+  // Appends what stands for a STORE, ATOMIC or COLLECTIVE whose operands are in place already.
+  void (*stmt)(hoister *h, tsri_ir_stmt stmt, list *to);
+} tsri_hoist_pass;
+
+// Goes over `kernel` and makes another, which uses its names. `prepare` may change and add arrays and parameters first.
+//
+// Errors: TSR_ERR_OUT_OF_MEMORY.
+tsr_status tsri_hoist(const tsri_kernel *kernel, const tsri_hoist_pass *pass, void (*prepare)(hoister *h),
+                      void *context, tsri_kernel **out_kernel);
+
+// A new variable.
+uint32_t tsri_hoist_var(hoister *h, tsri_ir_type type);
+
+// A new variable that is assigned `value` at the end of `to`, as an expression that may be used any number of times. A leaf
+// is returned as it is.
+uint32_t tsri_hoist_value(hoister *h, list *to, uint32_t value);
+
+#endif

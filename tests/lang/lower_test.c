@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+// Kernels that a pass of src/lang/lower has rewritten do what the originals do. Both run as lane bytecode on the CPU.
+#include <stdlib.h>
+
+#include "backends/cpu/lanes/lanes.h"
+#include "core/alloc.h"
+#include "lang/emit/lanes/lanes.h"
+#include "lang/lower/checks.h"
+#include "lang/random_case.h"
+#include "support/test.h"
+
+static void run_kernel(const tsri_kernel *kernel, const tsri_lanes_buffer *buffers, const void *params,
+                       uint32_t groups) {
+  uint32_t *words = NULL;
+  size_t bytes = 0;
+  tsri_lanes_program *program = NULL;
+  CHECK_OK(tsri_lanes_compile(kernel, &words, &bytes));
+  CHECK_OK(tsri_lanes_prepare(words, bytes, &program));
+  tsri_lanes_launch launch = {.buffers = buffers,
+                              .buffer_count = kernel->buffer_count,
+                              .params = params,
+                              .params_bytes = kernel->params_bytes,
+                              .groups = {groups, 1, 1},
+                              .threads = 1,
+                              .simd = "baseline"};
+  CHECK_OK(tsri_lanes_run(program, &launch));
+  tsri_lanes_release(program);
+  tsri_free(words);
+}
+
+// --- Checks -----------------------------------------------------------------------------------------------------------
+
+// Runs a checked kernel k(in u32 x[4], inout u32 y[4]) as statements, and compares what the report says ("": nothing).
+static void check_report(const char *body, const char *wanted, const uint32_t y_wanted[4]) {
+  char text[600], says[256];
+  snprintf(text, sizeof text,
+           "kernel k(in u32 x[], inout u32 y[], i32 i, i64 l) {\n  if (global.x > 0) return;\n%s\n}\n", body);
+  tsri_kernel *kernel = emit_kernel_of("test.tk", text, "k", "", true), *lowered = NULL;
+  CHECK_OK(tsri_lower_checks(kernel, &lowered));
+  CHECK(!lowered->is_checked);
+  CHECK_EQ_UINT(lowered->buffer_count, 3);
+  CHECK_EQ_UINT(lowered->params_bytes, kernel->params_bytes + 16);
+  uint32_t x[4] = {10, 20, 30, 40}, y[4] = {1, 2, 3, 4}, report[TSRI_EMIT_REPORT_WORDS] = {0}, params[16] = {0};
+  const tsri_lanes_buffer buffers[] = {{x, sizeof x}, {y, sizeof y}, {report, sizeof report}};
+  const uint64_t counts[2] = {4, 4};
+  const uint32_t given[4] = {(uint32_t)-3, 0, 5, 0x100};  // i, a gap, l
+  tsri_emitted code = {.has_report = true};
+  tsri_emit_params(kernel, &code, given, counts, params);
+  run_kernel(lowered, buffers, params, 1);
+  (void)tsri_emit_decode_report(kernel, report, says, sizeof says);
+  if (wanted[0] ? !strstr(says, wanted) : says[0] != '\0') {
+    test_fail(__FILE__, __LINE__, "%s\nwanted: %s\nis: %s", body, wanted, says);
+  }
+  for (int k = 0; k < 4; k++) CHECK_EQ_UINT(y[k], y_wanted[k]);
+  tsri_kernel_release(lowered);
+  tsri_kernel_release(kernel);
+}
+
+TEST(an_index_in_range_leaves_no_report) {
+  check_report("y[0] = x[3] + y[1]; y[1] = 7;", "", (uint32_t[]){42, 7, 3, 4});
+  check_report("store4(y, 0, load4(x, 0));", "", (uint32_t[]){10, 20, 30, 40});
+}
+
+TEST(a_load_out_of_range_gives_0_and_a_report) {
+  check_report("y[0] = x[4] + 5;", "index 4 is outside buffer 'x' of 4 elements (test.tk:3:", (uint32_t[]){5, 2, 3, 4});
+  check_report("y[0] = x[i];", "index -3 is outside buffer 'x'", (uint32_t[]){0, 2, 3, 4});
+  check_report("y[0] = x[l];", "index 1099511627781 is outside buffer 'x'", (uint32_t[]){0, 2, 3, 4});
+  check_report("y[0] = load4(x, y[1]).x;", "index 2", (uint32_t[]){0, 2, 3, 4});
+  check_report("u32 t[3]; y[0] = t[y[2]];", "index 3 is outside local array 't' of 3", (uint32_t[]){0, 2, 3, 4});
+}
+
+TEST(a_store_out_of_range_does_nothing_but_a_report) {
+  check_report("y[5] = 9; y[1] = 8;", "index 5 is outside buffer 'y'", (uint32_t[]){1, 8, 3, 4});
+  check_report("u32 old = 6; old = atomic_add(y, 4 + old, 1); y[0] = old;", "index 10", (uint32_t[]){0, 2, 3, 4});
+}
+
+TEST(only_the_first_index_out_of_range_is_told) {
+  check_report("y[0] = x[6]; y[1] = x[7];", "index 6", (uint32_t[]){0, 0, 3, 4});
+}
+
+// What an operand that is not taken would have read.
+TEST(checks_stand_under_the_conditions_of_their_access) {
+  check_report("if (y[0] > 3 && x[9] == 0) y[1] = 7;", "", (uint32_t[]){1, 2, 3, 4});
+  check_report("if (y[0] == 1 || x[9] == 0) y[1] = 7;", "", (uint32_t[]){1, 7, 3, 4});
+  check_report("y[0] = y[1] == 2 ? x[1] : x[8];", "", (uint32_t[]){20, 2, 3, 4});
+  check_report("u32 n = 0; while (n < 4 && x[n] < 35) n++; y[0] = n;", "", (uint32_t[]){3, 2, 3, 4});
+  check_report("u32 n = 0; for (u32 k = 0; x[k] > 5; k++) { if (k == 2) continue; n += k; }\ny[0] = n;", "index 4",
+               (uint32_t[]){4, 2, 3, 4});
+}
+
+TEST(any_allocation_may_fail) {
+  const char *text = "kernel k(in u32 x[], out u32 y[]) { u32 n = 0; while (n < 9 && x[n] > 3) n++; y[x[n]] = n; }";
+  tsri_kernel *kernel = emit_kernel_of("test.tk", text, "k", "", true), *lowered = NULL;
+  (void)tsri_alloc_fail_at(UINT64_MAX, false);
+  CHECK_OK(tsri_lower_checks(kernel, &lowered));
+  uint64_t requests = tsri_alloc_fail_at(0, false);
+  CHECK(requests >= 9);
+  tsri_kernel_release(lowered);
+  for (uint64_t nth = 1; nth <= requests; nth++) {
+    (void)tsri_alloc_fail_at(nth, false);
+    tsr_status status = tsri_lower_checks(kernel, &lowered);
+    (void)tsri_alloc_fail_at(0, false);
+    CHECK_STATUS(status, TSR_ERR_OUT_OF_MEMORY);
+    CHECK(lowered == NULL);
+  }
+  tsri_kernel_release(kernel);
+}
+
+// --- Random kernels ---------------------------------------------------------------------------------------------------
+
+// The memory that `kernel` leaves, made from the case's inputs; one buffer more than the case has is a report.
+static unsigned char *memory_after(const random_case *c, const tsri_kernel *kernel,
+                                   uint32_t report[TSRI_EMIT_REPORT_WORDS]) {
+  unsigned char *memory = aligned_alloc(32, c->bytes);
+  CHECK(memory);
+  memcpy(memory, c->inputs, c->bytes);
+  tsri_lanes_buffer buffers[RANDOM_MAX_BUFFERS + 1];
+  uint32_t params[16 + 2 * RANDOM_MAX_BUFFERS];
+  uint64_t counts[RANDOM_MAX_BUFFERS];
+  for (uint32_t i = 0; i < c->random.buffer_count; i++) {
+    buffers[i] = (tsri_lanes_buffer){memory + c->offsets[i], random_case_bytes(c, i)};
+    counts[i] = c->random.buffers[i].count;
+  }
+  buffers[c->random.buffer_count] = (tsri_lanes_buffer){report, TSRI_EMIT_REPORT_WORDS * sizeof *report};
+  tsri_emit_params(c->kernel, &(tsri_emitted){.has_report = true}, c->params, counts, params);
+  run_kernel(kernel, buffers, params, c->random.groups);
+  return memory;
+}
+
+static void check_same(const random_case *c, const tsri_kernel *lowered, const char *pass) {
+  uint32_t report[TSRI_EMIT_REPORT_WORDS] = {0};
+  unsigned char *wanted = memory_after(c, c->kernel, report), *is = memory_after(c, lowered, report);
+  if (memcmp(wanted, is, c->bytes) != 0 || report[0] != 0) {
+    test_fail(__FILE__, __LINE__, "seed %u: %s changes results\n%s", (unsigned)c->random.seed, pass, c->random.text);
+  }
+  free(wanted);
+  free(is);
+}
+
+TEST(random_kernels_do_the_same_with_checks) {
+  for (uint64_t seed = 1; seed <= random_case_count(12); seed++) {
+    random_case c;
+    random_case_init(&c, seed, RANDOM_F64 | RANDOM_SUBGROUPS);
+    tsri_kernel *checked = emit_kernel_of("random.tk", c.random.text, c.random.name, "", true), *lowered = NULL;
+    CHECK_OK(tsri_lower_checks(checked, &lowered));
+    check_same(&c, lowered, "checks");
+    tsri_kernel_release(lowered);
+    tsri_kernel_release(checked);
+    random_case_deinit(&c);
+  }
+}
