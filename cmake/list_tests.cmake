@@ -1,7 +1,7 @@
 # Run after a test program is linked: asks it for its tests (--list) and writes one add_test for each to OUTPUT.
 #
-# A program that cannot even list its tests becomes one test, which then fails where people look for failures.
-execute_process(COMMAND "${PROGRAM}" --list OUTPUT_VARIABLE names RESULT_VARIABLE result ERROR_QUIET)
+# EMULATOR runs programs that are built for another processor. A program that cannot even list its tests becomes one test, which then fails where people look for failures.
+execute_process(COMMAND ${EMULATOR} "${PROGRAM}" --list OUTPUT_VARIABLE names RESULT_VARIABLE result ERROR_QUIET)
 if(NOT result EQUAL 0)
   set(names "")
 endif()
@@ -9,6 +9,7 @@ string(STRIP "${names}" names)
 string(REPLACE "\n" ";" names "${names}")
 
 set(text "include(\"${ENVIRONMENT_FILE}\")\n")
+string(REPLACE ";" " " emulator "${EMULATOR}")
 function(add_line test arguments)
   set(labels "${LABEL}")
   set(timeout 300)
@@ -18,7 +19,7 @@ function(add_line test arguments)
   if(test MATCHES "thread")
     list(APPEND labels threads)
   endif()
-  string(APPEND text "add_test([==[${test}]==] [==[${PROGRAM}]==] ${arguments})\n"
+  string(APPEND text "add_test([==[${test}]==] ${emulator} [==[${PROGRAM}]==] ${arguments})\n"
     "set_tests_properties([==[${test}]==] PROPERTIES LABELS \"${labels}\" SKIP_RETURN_CODE 77 TIMEOUT ${timeout} "
     "ENVIRONMENT \"\${test_environment}\"")
   if(LABEL STREQUAL "timing")

@@ -121,7 +121,15 @@ typedef struct plain_launch {
 } plain_launch;
 typedef int (*plain_kernel)(const plain_launch *launch, uint64_t first, uint64_t last);
 
-static const char *plain_missing(void) { return emit_has_program("cc") ? NULL : "there is no C compiler (cc) here"; }
+// Programs for another processor than the one that builds them need its compiler here.
+static const char *compiler(void) {
+  const char *chosen = getenv("TSR_TEST_CC");
+  return chosen && chosen[0] ? chosen : "cc";
+}
+
+static const char *plain_missing(void) {
+  return emit_has_program(compiler()) ? NULL : "there is no C compiler (cc) here";
+}
 
 static void *plain_build(const char *text, const char *options) {
   static int number;
@@ -129,7 +137,7 @@ static void *plain_build(const char *text, const char *options) {
   snprintf(name, sizeof name, "plain%d.c", ++number);
   if (!emit_write(name, text, source, sizeof source)) return NULL;
   snprintf(library, sizeof library, "%s/plain%d.so", emit_scratch(), number);
-  if (!emit_command("cc -std=c11 -O1 %s -fPIC -shared -o %s %s -lm", options, library, source)) return NULL;
+  if (!emit_command("%s -std=c11 -O1 %s -fPIC -shared -o %s %s -lm", compiler(), options, library, source)) return NULL;
   void *program = dlopen(library, RTLD_NOW | RTLD_LOCAL);
   if (!program) emit_log_set("%s", dlerror());
   return program;

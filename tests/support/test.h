@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The project's way to write tests: a thin layer over cmocka.
+// The project's way to write tests: a thin layer over cmocka, or over a runner of our own (runner.h).
 //
 //   #include "support/test.h"
 //
@@ -11,7 +11,7 @@
 // A TEST registers itself, so adding one changes only one file. A CHECK that fails prints file, line and values, and
 // ends the test. Checks evaluate their arguments once.
 //
-// Threads: use CHECK, SKIP and the other macros only on the thread that runs the test (cmocka leaves the test by
+// Threads: use CHECK, SKIP and the other macros only on the thread that runs the test (they leave the test by
 // longjmp). Other threads must hand their results to it.
 #ifndef TESSERA_TEST_H
 #define TESSERA_TEST_H

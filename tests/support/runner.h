@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+// What runs the tests of a program: cmocka (runner_cmocka.c), or where it is not there for the processor that is built for,
+// runner_plain.c.
+#ifndef TESSERA_TEST_RUNNER_H
+#define TESSERA_TEST_RUNNER_H
+
+#include "support/test.h"
+
+// Runs the tests one after the other and prints what became of each. Returns how many failed.
+int test_run_all(test_case *const *tests, size_t count);
+
+// Called by test_run_all for each test; the test may end in one of the two below.
+void test_run(const test_case *test);
+_Noreturn void test_leave_failed(const char *file, int line);
+_Noreturn void test_leave_skipped(void);
+
+#endif
