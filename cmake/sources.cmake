@@ -51,6 +51,7 @@ function(tessera_library_sources out)
     tessera_leave_out_drivers(found)
     list(FILTER found EXCLUDE REGEX "/webgpu/native[a-z_]*\\.c$") # browser_wasm.c in their place
     list(FILTER found EXCLUDE REGEX "/cpu/lines/") # lines_wasm.c in their place
+    list(FILTER found EXCLUDE REGEX "/cpu/jit/print\\.c$") # print_wasm.c in its place
   endif()
 
   tessera_expand_isa_sources(found)

@@ -240,24 +240,34 @@ static tsr_status no_such_dialect(const char *dialect) {
     if (!is_readable(emitter)) continue;
     used += (size_t)snprintf(names + used, sizeof names - used, " %s", emitter->name);
   }
-  if (used < sizeof names) snprintf(names + used, sizeof names - used, " x86");
+  for (const char *const *code = tsri_jit_dialects; *code && used < sizeof names; code++) {
+    used += (size_t)snprintf(names + used, sizeof names - used, " %s", *code);
+  }
   const tsri_emitter *words = tsri_emitter_find(dialect);
   if (words) return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "kernel_emit: %s is not text; known: %s", words->title, names);
   return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "kernel_emit: there is no dialect '%s'; known: %s", dialect, names);
 }
 
+// Is it the name of a processor's instructions?
+static bool is_machine_code(const char *dialect) {
+  for (const char *const *code = tsri_jit_dialects; *code; code++) {
+    if (strcmp(dialect, *code) == 0) return true;
+  }
+  return false;
+}
+
 // Prints the machine code that the CPU backend generates from its lane bytecode.
-static tsr_status emit_machine_code(const tsri_kernel *ir, char **out_text) {
+static tsr_status emit_machine_code(const tsri_kernel *ir, const char *dialect, char **out_text) {
   tsri_emitted emitted = {0};
   tsr_status status = tsri_emit_kernel(tsri_emitter_find("lanes"), ir, NULL, &emitted);
-  if (status == TSR_OK) status = tsri_jit_print(emitted.data, emitted.data_bytes, out_text);
+  if (status == TSR_OK) status = tsri_jit_print(emitted.data, emitted.data_bytes, dialect, out_text);
   tsri_emitted_deinit(&emitted);
   return status;
 }
 
 static tsr_status emit_text(const tsri_kernel *ir, const char *dialect, char **out_text) {
   *out_text = NULL;
-  if (strcmp(dialect, "x86") == 0) return emit_machine_code(ir, out_text);
+  if (is_machine_code(dialect)) return emit_machine_code(ir, dialect, out_text);
   tsri_emitted emitted = {0};
   const tsri_emitter *emitter = NULL;
   if (strcmp(dialect, "ir") == 0) {

@@ -199,7 +199,7 @@ TEST(a_check_covers_every_type_and_its_log_may_be_cut) {
 }
 
 TEST(a_kernel_is_shown_in_every_dialect_that_is_text) {
-  static const char *const dialects[] = {"opencl", "cuda", "hip", "metal", "c", "wgsl", "ir", "lanes", "x86"};
+  static const char *const dialects[] = {"opencl", "cuda", "hip", "metal", "c", "wgsl", "ir", "lanes", "x86", "arm64"};
   tsr_kernel *kernel = build(scale_text, "T=f16");
   for (size_t i = 0; i < sizeof dialects / sizeof dialects[0]; i++) {
     char text[16384], cut[8];

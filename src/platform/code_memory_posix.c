@@ -2,6 +2,9 @@
 // Memory for machine code on POSIX systems: a private mapping that mprotect changes from writable to executable.
 //
 // A system that forbids executable memory (SELinux without execmem, PR_SET_MDWE) refuses in mprotect, not in mmap.
+//
+// Processors whose instruction cache does not see stores (aarch64) must be told to read the code again: the compiler's
+// __builtin___clear_cache does that where it is needed, and nothing elsewhere.
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -21,6 +24,7 @@ void *tsri_code_memory_create(const void *code, size_t bytes) {
   void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return NULL;
   memcpy(memory, code, bytes);
+  __builtin___clear_cache(memory, (char *)memory + bytes);
   if (mprotect(memory, bytes, PROT_READ | PROT_EXEC) == 0) return memory;
   munmap(memory, bytes);
   return NULL;

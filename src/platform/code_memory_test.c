@@ -8,7 +8,11 @@
 
 #include "support/test.h"
 
+#if defined(__aarch64__)
+static const unsigned char return_42[] = {0x40, 5, 0x80, 0x52, 0xc0, 3, 0x5f, 0xd6};  // mov w0, #42; ret
+#else
 static const unsigned char return_42[] = {0xb8, 42, 0, 0, 0, 0xc3};  // x86-64: mov eax, 42; ret
+#endif
 
 // Calls `look` with the address range and permissions of every mapping of this process. False if they cannot be read.
 static bool each_mapping(void (*look)(uintptr_t first, uintptr_t last, const char *access, void *user), void *user) {
@@ -39,8 +43,8 @@ static void look(uintptr_t first, uintptr_t last, const char *access, void *user
 }
 
 TEST(code_runs_from_pages_that_are_executable_and_not_writable) {
-#if !defined(__x86_64__)
-  SKIP("the code of this test is for x86-64");
+#if !defined(__x86_64__) && !defined(__aarch64__)
+  SKIP("the code of this test is for x86-64 and aarch64");
 #endif
   void *memory = tsri_code_memory_create(return_42, sizeof return_42);
   if (!memory) SKIP("this system forbids executable memory");

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <tessera/dtype.h>
 
+#include "backends/cpu/jit/jit.h"
 #include "backends/cpu/lanes/lanes.h"
 #include "core/alloc.h"
 #include "lang/emit/lanes/lanes.h"
@@ -83,10 +84,9 @@ static void compare_with(const emit_device *device) {
 
 // --- Lane bytecode --------------------------------------------------------------------------------------------------
 
-static void run_lanes(const random_case *c, const tsri_lanes_program *program, const char *simd, int threads,
-                      bool is_compiled) {
-  unsigned char *memory = aligned_alloc(32, c->bytes);
-  CHECK(memory);
+// Leaves the results in `memory`, which has room for all buffers.
+static void launch_lanes(const random_case *c, const tsri_lanes_program *program, const char *simd, int threads,
+                         bool is_compiled, unsigned char *memory) {
   memcpy(memory, c->inputs, c->bytes);
   tsri_lanes_buffer buffers[RANDOM_MAX_BUFFERS];
   for (uint32_t i = 0; i < c->random.buffer_count; i++) {
@@ -103,6 +103,13 @@ static void run_lanes(const random_case *c, const tsri_lanes_program *program, c
   if (tsri_lanes_run(program, &launch) != TSR_OK) {
     test_fail(__FILE__, __LINE__, "seed %" PRIu64 ": %s\n%s", c->random.seed, tsr_last_error(), c->random.text);
   }
+}
+
+static void run_lanes(const random_case *c, const tsri_lanes_program *program, const char *simd, int threads,
+                      bool is_compiled) {
+  unsigned char *memory = aligned_alloc(32, c->bytes);
+  CHECK(memory);
+  launch_lanes(c, program, simd, threads, is_compiled, memory);
   char who[64];
   snprintf(who, sizeof who, "lane bytecode (%s, %d threads, %s)", simd, threads,
            is_compiled ? "compiled" : "interpreted");
@@ -114,25 +121,65 @@ static bool has_simd(const char *level) {
 #if defined(__x86_64__)
   if (strcmp(level, "avx2") == 0) return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
   if (strcmp(level, "avx512") == 0) return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+#elif defined(__aarch64__)
+  if (strcmp(level, "neon") == 0) return true;
 #endif
   return strcmp(level, "baseline") == 0;
 }
 
-static void run_all_lanes(const random_case *c) {
-  static const char *const levels[] = {"baseline", "avx2", "avx512"};
+static const char *const levels[] = {"baseline", "avx2", "avx512", "neon"};
+enum { LEVELS = sizeof levels / sizeof levels[0] };
+
+static tsri_lanes_program *program_of(const random_case *c) {
   uint32_t *words = NULL;
   size_t bytes = 0;
   tsri_lanes_program *program = NULL;
   if (tsri_lanes_compile(c->kernel, &words, &bytes) != TSR_OK || tsri_lanes_prepare(words, bytes, &program) != TSR_OK) {
     test_fail(__FILE__, __LINE__, "seed %" PRIu64 ": %s\n%s", c->random.seed, tsr_last_error(), c->random.text);
   }
-  for (int i = 0; i < 3; i++) {
+  tsri_free(words);
+  return program;
+}
+
+static void run_all_lanes(const random_case *c) {
+  tsri_lanes_program *program = program_of(c);
+  for (int i = 0; i < LEVELS; i++) {
     if (!has_simd(levels[i])) continue;
-    run_lanes(c, program, levels[i], 1 + i, false);
-    run_lanes(c, program, levels[i], 1 + i, true);
+    run_lanes(c, program, levels[i], 1 + i % 3, false);
+    run_lanes(c, program, levels[i], 1 + i % 3, true);
   }
   tsri_lanes_release(program);
-  tsri_free(words);
+}
+
+// The interpreter's results are what is wanted, and nothing but their bits will do; NaNs are all the same.
+static void compare_compiled(random_case *c, const char *level) {
+  unsigned char *memory = aligned_alloc(32, c->bytes);
+  CHECK(memory);
+  tsri_lanes_program *program = program_of(c);
+  launch_lanes(c, program, level, 1, false, c->wanted);
+  launch_lanes(c, program, level, 1, true, memory);
+  for (uint32_t i = 0; i < c->random.buffer_count; i++) {
+    random_compare_buffer(&c->random, i, level, memory + c->offsets[i], c->wanted + c->offsets[i], 0);
+  }
+  tsri_lanes_release(program);
+  free(memory);
+}
+
+TEST(random_kernels_have_the_same_bits_compiled_and_interpreted) {
+  uint32_t count = 0;
+  random_case *cases = make_cases(&count);
+  jit_counts before = tsri_jit_counts();
+  bool is_compiled = false;
+  for (int i = 0; i < LEVELS; i++) {
+    if (!has_simd(levels[i]) || i == 0) continue;
+    is_compiled = true;
+    for (uint32_t k = 0; k < count; k++) compare_compiled(&cases[k], levels[i]);
+  }
+  bool has_run = tsri_jit_counts().compiled > before.compiled;
+  for (uint32_t i = 0; i < count; i++) random_case_deinit(&cases[i]);
+  free(cases);
+  if (!is_compiled) SKIP("this processor has no instructions that kernels are compiled to");
+  CHECK(has_run);
 }
 
 TEST(random_kernels_agree_in_plain_c_and_lane_bytecode) {

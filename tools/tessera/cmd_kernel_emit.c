@@ -67,7 +67,8 @@ const tool_command command_kernel_emit = {
              .summary = "show a kernel in the language of a device",
              .description = "Builds a kernel of the file ('-' is standard input) and writes it as a device's "
                             "compiler gets it. 'ir' is the checked form that all others are made of, 'lanes' "
-                            "what the CPU runs, 'x86' the machine code that runs of its instructions become.",
+                            "what the CPU runs, 'x86' and 'arm64' the machine code that runs of its instructions "
+                            "become on such a processor, whatever this one is.",
              .options = options,
              .option_count = sizeof options / sizeof options[0],
              .argument_name = "FILE",

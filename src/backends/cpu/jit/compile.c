@@ -333,7 +333,7 @@ static bool compile(const tsri_lanes_program *p, const jit_target *target, struc
     if (!jit->runs[i].is_left_out) jit->run_at[jit->runs[i].first] = (uint16_t)(i + 1);
   }
   scratch_deinit(&s);
-  return is_done && (jit->run_count == 0 || place_code(jit, code));
+  return is_done && (jit->run_count == 0 || code->listing || place_code(jit, code));
 }
 
 // Which of a program's slots; -1: there is no code for this level.

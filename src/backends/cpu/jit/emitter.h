@@ -35,6 +35,7 @@ typedef struct jit_emitter {
   uint32_t slot_count;
   uint32_t *pool;  // one word for each constant
   uint32_t pool_count;
+  int32_t addressed_stream;  // aarch64: the stream that the address register points to; JIT_NO_PLACE: none
   bool past_caches, failed;
 } jit_emitter;
 

@@ -69,8 +69,9 @@ struct lane_jit {
   uint16_t *run_at;  // by instruction: number of the run that begins there, from 1; 0: none
 };
 
-// Compiles the program's runs for "avx2" or "avx512". NULL: nothing of it can be compiled, or not here; for lack of memory and
-// where executable memory is forbidden, a line in the log says so. `listing` (NULL: none) gets the instructions as text.
+// Compiles the program's runs for "avx2", "avx512" or "neon". NULL: nothing of it can be compiled, or not here; for lack of memory and
+// where executable memory is forbidden, a line in the log says so. `listing` (NULL: none) gets the instructions as text, for
+// any processor; such code is not there to be run.
 //
 // Ownership: caller releases it by tsri_jit_release, once no launch uses it.
 struct lane_jit *tsri_jit_compile(const tsri_lanes_program *program, const char *simd, tsri_builder *listing);

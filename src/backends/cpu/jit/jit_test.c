@@ -5,19 +5,21 @@
 #include "backends/cpu/lanes/lanes_testing.h"
 #include "platform/code_memory.h"
 
-static const char *const compiled_levels[] = {"avx2", "avx512"};
+static const char *const compiled_levels[] = {"avx2", "avx512", "neon"};
+enum { COMPILED_LEVELS = sizeof compiled_levels / sizeof compiled_levels[0] };
 
-static bool can_compile(const char *level) {
-#if defined(__x86_64__)
-  return has_level(level);
-#else
-  (void)level;
-  return false;
-#endif
+static bool can_compile(const char *level) { return has_level(level); }
+
+// The first level that this processor has; NULL: none.
+static const char *first_level(void) {
+  for (int i = 0; i < COMPILED_LEVELS; i++) {
+    if (can_compile(compiled_levels[i])) return compiled_levels[i];
+  }
+  return NULL;
 }
 
 #define REQUIRE_COMPILER() \
-  if (!can_compile("avx2")) SKIP("this processor has no instructions that kernels are compiled to")
+  if (!first_level()) SKIP("this processor has no instructions that kernels are compiled to")
 
 // y[i] = the expression of v = x[i]
 static const char *element_wise(const char *expression) {
@@ -47,7 +49,7 @@ static tsr_status launch(const tsri_lanes_program *program, const char *level, b
 static void check_same_bits(const char *expression, const float *x, uint32_t n) {
   float *wanted = malloc(n * sizeof *wanted), *is = malloc(n * sizeof *is);
   tsri_lanes_program *program = program_from(element_wise(expression), NULL, false);
-  for (int i = 0; i < 2; i++) {
+  for (int i = 0; i < COMPILED_LEVELS; i++) {
     if (!can_compile(compiled_levels[i])) continue;
     CHECK_OK(launch(program, compiled_levels[i], false, x, wanted, n));
     jit_counts before = tsri_jit_counts();
@@ -136,7 +138,7 @@ TEST(long_chains_are_cut_into_runs) {
   snprintf(text + strlen(text), sizeof text - strlen(text), "  y[i] = v;\n}\n");
   tsri_lanes_program *program = program_from(text, NULL, false);
   float *x = all_kinds(N), wanted[N], is[N];
-  for (int i = 0; i < 2; i++) {
+  for (int i = 0; i < COMPILED_LEVELS; i++) {
     if (!can_compile(compiled_levels[i])) continue;
     const struct lane_jit *jit = tsri_jit_for(program, compiled_levels[i]);
     CHECK(jit && jit->run_count > 1);
@@ -182,7 +184,7 @@ TEST(stores_past_the_caches_leave_the_same_bits) {
         *is = malloc((N + SHIFT) * sizeof *x);
   for (int i = 0; i < N + SHIFT; i++) x[i] = (float)(i % 1237) * 0.125f - 70.0f;
   tsri_lanes_program *program = program_from(element_wise("v * 0.5 + 1.0"), NULL, false);
-  for (int i = 0; i < 2; i++) {
+  for (int i = 0; i < COMPILED_LEVELS; i++) {
     if (!can_compile(compiled_levels[i])) continue;
     CHECK_OK(launch(program, compiled_levels[i], false, x, wanted + SHIFT, N));
     CHECK_OK(launch(program, compiled_levels[i], true, x, is + SHIFT, N));
@@ -208,16 +210,16 @@ TEST(loops_of_like_rounds_run_compiled) {
   float x[ROWS * MOST], wanted[ROWS * MOST], is[ROWS * MOST];
   for (int i = 0; i < ROWS * MOST; i++) x[i] = (float)(i % 77) - 30.0f;
   tsri_lanes_program *program = program_from(text, NULL, false);
-  for (size_t k = 0; k < 2 * sizeof lengths / sizeof lengths[0]; k++) {
-    uint32_t n = lengths[k / 2];
-    if (!can_compile(compiled_levels[k % 2])) continue;
+  for (size_t k = 0; k < COMPILED_LEVELS * sizeof lengths / sizeof lengths[0]; k++) {
+    uint32_t n = lengths[k / COMPILED_LEVELS];
+    if (!can_compile(compiled_levels[k % COMPILED_LEVELS])) continue;
     tsri_lanes_buffer buffers[2] = {{x, ROWS * n * sizeof *x}, {wanted, ROWS * n * sizeof *x}};
     tsri_lanes_launch given = {.buffers = buffers,
                                .buffer_count = 2,
                                .params = &n,
                                .params_bytes = sizeof n,
                                .groups = {ROWS, 1, 1},
-                               .simd = compiled_levels[k % 2]};
+                               .simd = compiled_levels[k % COMPILED_LEVELS]};
     CHECK_OK(tsri_lanes_run(program, &given));
     buffers[1].memory = is;
     given.allow_jit = true;
@@ -307,7 +309,7 @@ TEST(neighbours_see_stores_after_a_barrier_and_not_before) {
   float x[N], y[N] = {0}, wanted[N] = {0};
   for (int i = 0; i < N; i++) x[i] = (float)i;
   tsri_lanes_program *program = program_from(text, NULL, false);
-  for (int i = 0; i < 2; i++) {
+  for (int i = 0; i < COMPILED_LEVELS; i++) {
     if (!can_compile(compiled_levels[i])) continue;
     CHECK_OK(launch(program, compiled_levels[i], false, x, wanted, N));
     CHECK_OK(launch(program, compiled_levels[i], true, x, y, N));
@@ -343,7 +345,7 @@ TEST(what_was_read_from_shared_memory_outlives_a_store_there) {
              "  s[local.x + 1] = v - 7.0;\n  barrier();\n  y[global.x] = a * 0.5 + s[local.x + 1];\n}\n",
              shift);
     tsri_lanes_program *program = program_from(text, NULL, false);
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < COMPILED_LEVELS; i++) {
       if (!can_compile(compiled_levels[i])) continue;
       uint32_t n = N;
       tsri_lanes_buffer buffers[2] = {{x, sizeof x}, {wanted, sizeof wanted}};
@@ -371,10 +373,10 @@ TEST(programs_are_interpreted_where_executable_memory_is_forbidden) {
   enum { N = 100 };
   float *x = all_kinds(N), wanted[N], is[N];
   tsri_lanes_program *program = program_from(element_wise("exp(v) * 2.0"), NULL, false);
-  CHECK_OK(launch(program, "avx2", false, x, wanted, N));
+  CHECK_OK(launch(program, first_level(), false, x, wanted, N));
   tsri_code_memory_forbid(true);
   jit_counts before = tsri_jit_counts();
-  CHECK_OK(launch(program, "avx2", true, x, is, N));
+  CHECK_OK(launch(program, first_level(), true, x, is, N));
   CHECK_EQ_UINT(tsri_jit_counts().compiled, before.compiled);
   tsri_code_memory_forbid(false);
   check_elements("forbidden", TSR_F32, is, wanted, N, 0);
@@ -389,13 +391,13 @@ TEST(lack_of_memory_while_compiling_falls_back_on_the_interpreter) {
   int compiled = 0, refused = 0;
   for (int nth = 1; nth <= MOST_ALLOCATIONS && compiled == 0; nth++) {
     tsri_lanes_program *program = program_from(element_wise("exp(v) * 2.0"), NULL, false);
-    CHECK_OK(launch(program, "avx2", false, x, wanted, N));
+    CHECK_OK(launch(program, first_level(), false, x, wanted, N));
     tsri_alloc_fail_at((uint64_t)nth, false);
-    struct lane_jit *jit = tsri_jit_for(program, "avx2");
+    struct lane_jit *jit = tsri_jit_for(program, first_level());
     tsri_alloc_fail_at(0, false);
     compiled += jit != NULL;
     refused += jit == NULL;
-    CHECK_OK(launch(program, "avx2", true, x, is, N));
+    CHECK_OK(launch(program, first_level(), true, x, is, N));
     check_elements("without memory", TSR_F32, is, wanted, N, 0);
     tsri_lanes_release(program);
   }
@@ -408,21 +410,31 @@ TEST(nothing_is_compiled_in_checked_mode_or_for_the_baseline) {
   tsri_lanes_program *checked = program_from(element_wise("v * 2.0"), NULL, true);
   CHECK(!tsri_jit_for(plain, "baseline"));
   CHECK(!tsri_jit_for(plain, NULL));
-  CHECK(!tsri_jit_for(checked, "avx2"));
-  if (can_compile("avx2")) CHECK(tsri_jit_for(plain, "avx2"));  // whatever was asked for before
+  CHECK(!tsri_jit_for(checked, first_level()));
+  if (first_level()) CHECK(tsri_jit_for(plain, first_level()));  // whatever was asked for before
   tsri_lanes_release(plain);
   tsri_lanes_release(checked);
 }
 
+// On any processor, whatever it is.
 TEST(the_instructions_can_be_listed) {
-  REQUIRE_COMPILER();
+  static const struct {
+    const char *level, *parts[3];
+  } wanted[] = {
+      {"avx2", {"loop:\n  vmovups ymm0, [r10+r9*4]\n", "vmulps ymm", "jb loop\n"}},
+      {"avx512", {"loop:\n  vmovups zmm0, [r10+r9*4]\n", "vmulps zmm", "jb loop\n"}},
+      {"neon", {"loop:\n  add x6, x8, x5, lsl #2\n  ldr q0, [x6, #0]\n", "fmul v0.4s, v0.4s, v", "b.lo loop\n"}},
+  };
   tsri_lanes_program *program = program_from(element_wise("v * 2.0 + 1.0"), NULL, false);
-  tsri_builder listing = {0};
-  struct lane_jit *jit = tsri_jit_compile(program, "avx2", &listing);
-  CHECK(jit);
-  CHECK_STR_HAS(listing.text, "loop:\n  vmovups ymm0, [r10+r9*4]\n");
-  CHECK_STR_HAS(listing.text, "vmulps");
-  tsri_jit_release(jit);
-  tsri_builder_deinit(&listing);
+  tsri_code_memory_forbid(true);
+  for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
+    tsri_builder listing = {0};
+    struct lane_jit *jit = tsri_jit_compile(program, wanted[i].level, &listing);
+    CHECK(jit);
+    for (int k = 0; k < 3; k++) CHECK_STR_HAS(listing.text, wanted[i].parts[k]);
+    tsri_jit_release(jit);
+    tsri_builder_deinit(&listing);
+  }
+  tsri_code_memory_forbid(false);
   tsri_lanes_release(program);
 }

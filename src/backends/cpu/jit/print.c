@@ -1,22 +1,37 @@
 // SPDX-License-Identifier: MIT
-// The listing of `tessera kernel emit --dialect x86`.
+// The listing of `tessera kernel emit --dialect x86` and `arm64`.
 #include "backends/cpu/jit/print.h"
 
 #include <string.h>
 
 #include "backends/cpu/cpu.h"
 #include "backends/cpu/jit/jit.h"
+#include "backends/cpu/jit/target.h"
 #include "core/error.h"
 
-tsr_status tsri_jit_print(const void *words, size_t bytes, char **out_text) {
+const char *const tsri_jit_dialects[] = {"x86", "arm64", NULL};
+
+// The best that this processor has, or if it has none of the dialect's, the first there is; NULL: no such dialect.
+static const jit_target *target_for(const char *dialect) {
+  const jit_target *found = NULL;
+  for (int i = 0; i < JIT_TARGET_COUNT; i++) {
+    const jit_target *target = tsri_jit_targets[i];
+    if (strcmp(target->dialect, dialect) != 0) continue;
+    if (!found || strcmp(tsri_cpu_simd_level(NULL), target->simd) == 0) found = target;
+  }
+  return found;
+}
+
+tsr_status tsri_jit_print(const void *words, size_t bytes, const char *dialect, char **out_text) {
   *out_text = NULL;
+  const jit_target *target = target_for(dialect);
+  if (!target) return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "kernel_emit: there is no machine code '%s'", dialect);
   tsri_lanes_program *program = NULL;
   tsr_status status = tsri_lanes_prepare(words, bytes, &program);
   if (status != TSR_OK) return status;
-  const char *level = strcmp(tsri_cpu_simd_level(NULL), "avx512") == 0 ? "avx512" : "avx2";
   tsri_builder listing = {0};
-  tsri_builder_add(&listing, "%s for %s\n", program->name, tsri_cpu_simd_title(level));
-  struct lane_jit *jit = tsri_jit_compile(program, level, &listing);
+  tsri_builder_add(&listing, "%s for %s\n", program->name, target->title);
+  struct lane_jit *jit = tsri_jit_compile(program, target->simd, &listing);
   if (!jit) tsri_builder_add(&listing, "nothing of it is compiled\n");
   tsri_jit_release(jit);
   tsri_lanes_release(program);

@@ -9,7 +9,9 @@
 #include "backends/cpu/jit/emitter.h"
 
 typedef struct jit_target {
-  const char *simd;  // level (TESSERA_SIMD) at which this code runs
+  const char *simd;     // level (TESSERA_SIMD) at which this code runs
+  const char *title;    // as people call it
+  const char *dialect;  // of the listing (print.h)
   uint32_t vector_lanes, vector_regs;
   bool orders_whole_numbers;                // has JIT_LT_I, JIT_LE_I, JIT_LT_U and JIT_LE_U
   bool saturates_stores;                    // of elements narrower than 32 bits; else they keep the low bits
@@ -37,10 +39,10 @@ typedef struct jit_target {
 } jit_target;
 
 // Every target, in the order of a program's slots; `simd` of the entries differs.
-enum { JIT_TARGET_COUNT = 2 };
+enum { JIT_TARGET_COUNT = 3 };
 extern const jit_target *const tsri_jit_targets[JIT_TARGET_COUNT];
 
-extern const jit_target tsri_jit_avx2, tsri_jit_avx512;
+extern const jit_target tsri_jit_avx2, tsri_jit_avx512, tsri_jit_neon;
 
 // Lanes that one turn of the loop does: the lanes of a call are a multiple of them.
 static inline uint32_t jit_lanes_at_a_time(const jit_ir *ir) {
@@ -51,6 +53,8 @@ static inline uint32_t jit_lanes_at_a_time(const jit_ir *ir) {
 static inline bool jit_can_call(const jit_target *target) {
 #if defined(__x86_64__) && !defined(_WIN32)
   return target->convention != NULL;
+#elif defined(__aarch64__) && !defined(_WIN32)
+  return target->convention == NULL;
 #else
   (void)target;
   return false;

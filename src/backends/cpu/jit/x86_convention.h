@@ -18,7 +18,7 @@ typedef struct x86_convention {
   void (*leave)(machine_code *code, uint32_t stream_count);
 } x86_convention;
 
-extern const x86_convention tsri_x86_system_v;
+extern const x86_convention tsri_x86_system_v, tsri_x86_windows;
 
 // The register that holds the address of a stream; X86_NONE: it has none and is read from the table.
 static inline int x86_stream_reg(const x86_convention *convention, uint32_t stream) {

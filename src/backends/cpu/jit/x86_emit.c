@@ -364,25 +364,35 @@ static void end_round(jit_emitter *e, size_t round) {
   tsri_x86_jump_if_not_zero(e->code, round);
 }
 
+#if defined(_WIN32)
+#define X86_CONVENTION &tsri_x86_windows
+#else
+#define X86_CONVENTION &tsri_x86_system_v
+#endif
+
 #define X86_FUNCTIONS                                                                                               \
   .fill = fill, .copy = copy, .spill = spill, .repeat_scalar = repeat_scalar, .operation = emit_op, .begin = begin, \
   .begin_round = begin_round, .end_vector = end_vector, .end_round = end_round, .end = end,                         \
   .append_pool = tsri_x86_append_pool
 
 const jit_target tsri_jit_avx2 = {.simd = "avx2",
+                                  .title = "AVX2",
+                                  .dialect = "x86",
                                   .vector_lanes = 8,
                                   .vector_regs = 16,
                                   .saturates_stores = true,
                                   .stores_past_caches = true,
-                                  .convention = &tsri_x86_system_v,
+                                  .convention = X86_CONVENTION,
                                   X86_FUNCTIONS};
 
 const jit_target tsri_jit_avx512 = {.simd = "avx512",
+                                    .title = "AVX-512",
+                                    .dialect = "x86",
                                     .vector_lanes = 16,
                                     .vector_regs = 32,
                                     .orders_whole_numbers = true,
                                     .stores_past_caches = true,
                                     .reads_repeated = true,
                                     .has_evex = true,
-                                    .convention = &tsri_x86_system_v,
+                                    .convention = X86_CONVENTION,
                                     X86_FUNCTIONS};

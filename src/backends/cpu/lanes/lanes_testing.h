@@ -10,8 +10,8 @@
 #include "lang/emit/lanes/lanes.h"
 #include "lang/lang.h"
 
-static const char *const simd_levels[] = {"baseline", "avx2", "avx512"};
-enum { SIMD_LEVELS = 3 };
+static const char *const simd_levels[] = {"baseline", "avx2", "avx512", "neon"};
+enum { SIMD_LEVELS = 4 };
 
 REF bool has_level(const char *level) { return strcmp(tsri_cpu_simd_level(level), level) == 0; }
 

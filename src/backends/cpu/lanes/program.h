@@ -77,7 +77,7 @@ typedef struct lane_array_info {
   const uint32_t *dims;  // for messages
 } lane_array_info;
 
-enum { LANE_SPARE_WORKS = 8, LANE_JIT_LEVELS = 2, LANE_KEPT_SCALARS = 8 };
+enum { LANE_SPARE_WORKS = 8, LANE_JIT_LEVELS = 3, LANE_KEPT_SCALARS = 8 };
 
 // Machine code for one SIMD level (jit/jit.h), once it was asked for.
 typedef struct lane_jit_slot {
@@ -113,7 +113,7 @@ struct tsri_lanes_program {
   uint32_t *words;     // the program as given: names, constants and parameters stay there
 
   struct lane_work *_Atomic spare[LANE_SPARE_WORKS];  // kept between launches
-  lane_jit_slot jit[LANE_JIT_LEVELS];                 // AVX2, AVX-512
+  lane_jit_slot jit[LANE_JIT_LEVELS];                 // AVX2, AVX-512, NEON
 };
 
 // --- What runs it ---------------------------------------------------------------------------------------------------
