@@ -48,13 +48,15 @@ set(test_environment
   "TSR_TEST_SOURCE_DIR=${PROJECT_SOURCE_DIR}"
   "TSR_TEST_BUILD_DIR=${PROJECT_BINARY_DIR}"
   "TSR_TEST_SANITIZE=${TESSERA_SANITIZE}"
-  "TSR_TEST_WEBGPU_LIB=${PROJECT_SOURCE_DIR}/build/deps/webgpu/node_modules/bun-webgpu-linux-x64/libwebgpu_wrapper.so"
   "TSR_TEST_PLUGIN_DIR=${TESSERA_PLUGIN_DIR}"
   "TSR_TEST_BAD_PLUGIN_DIR=${TESSERA_TEST_PLUGIN_DIR}"
   "TSR_TEST_FAKE_DIR=${PROJECT_BINARY_DIR}/tests/fakes"
   "PYTHONDONTWRITEBYTECODE=1")
 if(CMAKE_CROSSCOMPILING)
   list(APPEND test_environment "TSR_TEST_CC=${CMAKE_C_COMPILER}")
+else()
+  set(webgpu_dir "${PROJECT_SOURCE_DIR}/build/deps/webgpu/node_modules/bun-webgpu-linux-x64")
+  list(APPEND test_environment "TSR_TEST_WEBGPU_LIB=${webgpu_dir}/libwebgpu_wrapper.so")
 endif()
 set(environment_file "${PROJECT_BINARY_DIR}/tests/environment.cmake")
 file(GENERATE OUTPUT "${environment_file}" CONTENT "set(test_environment [==[${test_environment}]==])\n")
