@@ -10,6 +10,8 @@
 
 #include <tessera/tessera.h>
 
+#include "desc_layout.inc"
+
 #define FIELD  "\x1f"
 #define RECORD "\x1e"
 

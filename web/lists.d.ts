@@ -5,6 +5,17 @@ import type {Device, Tensor} from './tessera.js';
 export type Dtype = 'bool' | 'u8' | 'i8' | 'i16' | 'i32' | 'i64' | 'u32' | 'f16' | 'bf16' | 'f32' | 'f64';
 export type Status = 'OK' | 'ERR_INVALID_ARGUMENT' | 'ERR_SHAPE' | 'ERR_DTYPE' | 'ERR_OUT_OF_MEMORY' | 'ERR_UNSUPPORTED' | 'ERR_UNAVAILABLE' | 'ERR_NOT_FOUND' | 'ERR_CONFIG' | 'ERR_IO' | 'ERR_BUILD' | 'ERR_LAUNCH' | 'ERR_TIMEOUT' | 'ERR_DEVICE_LOST' | 'ERR_RELEASED' | 'ERR_INTERNAL';
 
+/** Options; what is left out is 0 or none. */
+export interface LossDesc {
+  reduction?: 'mean' | 'sum' | 'none' | 'batch_mean';
+  ignores?: boolean;
+  ignored?: number | bigint;
+  smoothing?: number;
+  delta?: number;
+  weight?: Tensor | null;
+  positive_weight?: Tensor | null;
+}
+
 /** Every operator as a function of all its parameters. */
 export interface Operators {
   abs(x: Tensor): Tensor;
@@ -23,6 +34,7 @@ export interface Operators {
   atan(x: Tensor): Tensor;
   atan2(a: Tensor, b: Tensor): Tensor;
   atanh(x: Tensor): Tensor;
+  bce_with_logits_loss(x: Tensor, target: Tensor, desc?: LossDesc): Tensor;
   bit_count(x: Tensor): Tensor;
   bitwise_and(a: Tensor, b: Tensor): Tensor;
   bitwise_not(x: Tensor): Tensor;
@@ -39,6 +51,7 @@ export interface Operators {
   cos(x: Tensor): Tensor;
   cosh(x: Tensor): Tensor;
   cross(a: Tensor, b: Tensor, axis?: number): Tensor;
+  cross_entropy(x: Tensor, target: Tensor, axis?: number, desc?: LossDesc): Tensor;
   cumprod(x: Tensor, axis?: number): Tensor;
   cumsum(x: Tensor, axis?: number): Tensor;
   diagonal(x: Tensor, offset: number | bigint, axis_a: number, axis_b: number): Tensor;
@@ -75,12 +88,15 @@ export interface Operators {
   gemv(a: Tensor, x: Tensor): Tensor;
   gt(a: Tensor, b: Tensor): Tensor;
   gt_scalar(x: Tensor, c: number): Tensor;
+  huber_loss(x: Tensor, target: Tensor, desc?: LossDesc): Tensor;
   hypot(a: Tensor, b: Tensor): Tensor;
   index_select(x: Tensor, axis: number, indices: Tensor): Tensor;
   isfinite(x: Tensor): Tensor;
   isinf(x: Tensor): Tensor;
   isnan(x: Tensor): Tensor;
+  kl_div_loss(x: Tensor, target: Tensor, desc?: LossDesc): Tensor;
   kron(a: Tensor, b: Tensor): Tensor;
+  l1_loss(x: Tensor, target: Tensor, desc?: LossDesc): Tensor;
   layer_norm(x: Tensor, weight: Tensor | null, bias: Tensor | null, eps?: number): Tensor;
   lcm(a: Tensor, b: Tensor): Tensor;
   le(a: Tensor, b: Tensor): Tensor;
@@ -115,12 +131,14 @@ export interface Operators {
   mod(a: Tensor, b: Tensor): Tensor;
   mod_scalar(x: Tensor, c: number): Tensor;
   moveaxis(x: Tensor, from: number, to: number): Tensor;
+  mse_loss(x: Tensor, target: Tensor, desc?: LossDesc): Tensor;
   mul(a: Tensor, b: Tensor): Tensor;
   mul_scalar(x: Tensor, c: number): Tensor;
   nan_to_num(x: Tensor, at_nan: number, at_infinity: number, at_minus_infinity: number): Tensor;
   ne(a: Tensor, b: Tensor): Tensor;
   ne_scalar(x: Tensor, c: number): Tensor;
   neg(x: Tensor): Tensor;
+  nll_loss(x: Tensor, target: Tensor, axis?: number, desc?: LossDesc): Tensor;
   norm(x: Tensor, p: number, axes?: number | number[], keep_dims?: boolean): Tensor;
   one_hot(indices: Tensor, classes: number | bigint, dtype: Dtype): Tensor;
   ones(device: Device, dtype: Dtype, shape: number[]): Tensor;
@@ -205,6 +223,7 @@ export interface TensorOperators {
   atan(): Tensor;
   atan2(b: Tensor): Tensor;
   atanh(): Tensor;
+  bce_with_logits_loss(target: Tensor, desc?: LossDesc): Tensor;
   bit_count(): Tensor;
   bitwise_and(b: Tensor): Tensor;
   bitwise_not(): Tensor;
@@ -220,6 +239,7 @@ export interface TensorOperators {
   cos(): Tensor;
   cosh(): Tensor;
   cross(b: Tensor, axis?: number): Tensor;
+  cross_entropy(target: Tensor, axis?: number, desc?: LossDesc): Tensor;
   cumprod(axis?: number): Tensor;
   cumsum(axis?: number): Tensor;
   diagonal(offset: number | bigint, axis_a: number, axis_b: number): Tensor;
@@ -252,12 +272,15 @@ export interface TensorOperators {
   gemv(x: Tensor): Tensor;
   gt(b: Tensor | number): Tensor;
   gt_scalar(c: number): Tensor;
+  huber_loss(target: Tensor, desc?: LossDesc): Tensor;
   hypot(b: Tensor): Tensor;
   index_select(axis: number, indices: Tensor): Tensor;
   isfinite(): Tensor;
   isinf(): Tensor;
   isnan(): Tensor;
+  kl_div_loss(target: Tensor, desc?: LossDesc): Tensor;
   kron(b: Tensor): Tensor;
+  l1_loss(target: Tensor, desc?: LossDesc): Tensor;
   layer_norm(weight: Tensor | null, bias: Tensor | null, eps?: number): Tensor;
   lcm(b: Tensor): Tensor;
   le(b: Tensor | number): Tensor;
@@ -291,12 +314,14 @@ export interface TensorOperators {
   mod(b: Tensor | number): Tensor;
   mod_scalar(c: number): Tensor;
   moveaxis(from: number, to: number): Tensor;
+  mse_loss(target: Tensor, desc?: LossDesc): Tensor;
   mul(b: Tensor | number): Tensor;
   mul_scalar(c: number): Tensor;
   nan_to_num(at_nan: number, at_infinity: number, at_minus_infinity: number): Tensor;
   ne(b: Tensor | number): Tensor;
   ne_scalar(c: number): Tensor;
   neg(): Tensor;
+  nll_loss(target: Tensor, axis?: number, desc?: LossDesc): Tensor;
   norm(p: number, axes?: number | number[], keep_dims?: boolean): Tensor;
   one_hot(classes: number | bigint, dtype: Dtype): Tensor;
   outer(b: Tensor): Tensor;
@@ -374,5 +399,6 @@ export interface DeviceOperators {
 
 export const operators: Record<string, string>;
 export const defaults: Record<string, unknown>;
+export const descriptions: Record<string, unknown>;
 export const statuses: Status[];
 export const dtypes: Dtype[];

@@ -20,6 +20,7 @@ export const operators = {
   atan: 'tensor x',
   atan2: 'tensor a, tensor b',
   atanh: 'tensor x',
+  bce_with_logits_loss: 'tensor x, tensor target, loss_desc desc',
   bit_count: 'tensor x',
   bitwise_and: 'tensor a, tensor b',
   bitwise_not: 'tensor x',
@@ -36,6 +37,7 @@ export const operators = {
   cos: 'tensor x',
   cosh: 'tensor x',
   cross: 'tensor a, tensor b, int axis',
+  cross_entropy: 'tensor x, tensor target, int axis, loss_desc desc',
   cumprod: 'tensor x, int axis',
   cumsum: 'tensor x, int axis',
   diagonal: 'tensor x, long offset, int axis_a, int axis_b',
@@ -72,12 +74,15 @@ export const operators = {
   gemv: 'tensor a, tensor x',
   gt: 'tensor a, tensor b',
   gt_scalar: 'tensor x, number c',
+  huber_loss: 'tensor x, tensor target, loss_desc desc',
   hypot: 'tensor a, tensor b',
   index_select: 'tensor x, int axis, tensor indices',
   isfinite: 'tensor x',
   isinf: 'tensor x',
   isnan: 'tensor x',
+  kl_div_loss: 'tensor x, tensor target, loss_desc desc',
   kron: 'tensor a, tensor b',
+  l1_loss: 'tensor x, tensor target, loss_desc desc',
   layer_norm: 'tensor x, tensor weight, tensor bias, number eps',
   lcm: 'tensor a, tensor b',
   le: 'tensor a, tensor b',
@@ -112,12 +117,14 @@ export const operators = {
   mod: 'tensor a, tensor b',
   mod_scalar: 'tensor x, number c',
   moveaxis: 'tensor x, int from, int to',
+  mse_loss: 'tensor x, tensor target, loss_desc desc',
   mul: 'tensor a, tensor b',
   mul_scalar: 'tensor x, number c',
   nan_to_num: 'tensor x, number at_nan, number at_infinity, number at_minus_infinity',
   ne: 'tensor a, tensor b',
   ne_scalar: 'tensor x, number c',
   neg: 'tensor x',
+  nll_loss: 'tensor x, tensor target, int axis, loss_desc desc',
   norm: 'tensor x, number p, axes axes, bool keep_dims',
   one_hot: 'tensor indices, long classes, dtype dtype',
   ones: 'device device, dtype dtype, shape shape',
@@ -197,6 +204,22 @@ export const defaults = {
   'long start': 0,
   'long stop': 0x7fffffffffffffffn,
   'long step': 1,
+};
+
+// Descriptions (desc.h): size, and each field with its kind, its place, how many there are, and the names of an enum's values.
+export const descriptions = {
+  loss_desc: {
+    bytes: 40,
+    fields: {
+      reduction: {kind: 'enum', at: 0, count: 1, names: ['mean', 'sum', 'none', 'batch_mean']},
+      ignores: {kind: 'bool', at: 4, count: 1, names: []},
+      ignored: {kind: 'long', at: 8, count: 1, names: []},
+      smoothing: {kind: 'number', at: 16, count: 1, names: []},
+      delta: {kind: 'number', at: 24, count: 1, names: []},
+      weight: {kind: 'tensor', at: 32, count: 1, names: []},
+      positive_weight: {kind: 'tensor', at: 36, count: 1, names: []},
+    },
+  },
 };
 
 // By number.

@@ -10,7 +10,7 @@
 // Operators return at once: their work is put in a line and done in that order. A wrong call gives a failed tensor, and
 // reading it rejects with a TesseraError that says what was wrong. docs/browser.md has it all.
 import {ARRAYS, isHalf, readElements} from './elements.js';
-import {defaults, dtypes, operators, statuses} from './lists.js';
+import {defaults, descriptions, dtypes, operators, statuses} from './lists.js';
 import {loadModule} from './module.js';
 
 /** What went wrong: `status` is 'ERR_SHAPE' and so on, as in status.h. */
@@ -23,6 +23,7 @@ export class TesseraError extends Error {
 }
 
 const FIELD = '\x1f', RECORD = '\x1e', MAX_RANK = 8, MAX_ARGUMENTS = 64;
+const MAX_DESCRIPTION_BYTES = Math.max(...Object.values(descriptions).map(({bytes}) => bytes + 8));
 
 function dtypeNumber(name) {
   const number = dtypes.indexOf(name);
@@ -37,6 +38,7 @@ const LISTS = {axes: 4, sizes: 8, tensors: 4};  // bytes of an item
 function parseParameters(text) {
   return text.split(', ').map(words => {
     const [kind, name] = words.split(' ');
+    if (kind in descriptions) return {kind: 'description', name, description: descriptions[kind], fallback: {}};
     return {kind, name, fallback: defaults[words]};
   });
 }
@@ -58,13 +60,31 @@ const KINDS = {
   tensors: {
     isRight: value => Array.isArray(value) && value.every(item => item instanceof Tensor), words: 'a list of tensors',
   },
+  description: {isRight: value => typeof value === 'object' && value !== null, words: 'an object with options'},
 };
 
+// A copy of the options: each is one that the description has, of its kind. One number stands for all of a list.
+function checkOptions(operator, {fields}, options) {
+  const checked = {};
+  for (const [name, value] of Object.entries(options)) {
+    if (!(name in fields)) throw new TypeError(`${operator}: there is no option ${name}; there are ${Object.keys(fields).join(', ')}`);
+    const {kind, count, names} = fields[name], list = Array.isArray(value) ? value : Array(count).fill(value);
+    const isRight = kind === 'enum' ? item => names.includes(item) : KINDS[kind].isRight;
+    const words = kind === 'enum' ? `one of ${names.join(', ')}` : KINDS[kind].words;
+    if (list.length > count || !list.every(isRight)) {
+      throw new TypeError(`${operator}: ${name} must be ${words}${count > 1 ? `, or a list of up to ${count}` : ''}, not ${value}`);
+    }
+    checked[name] = list;
+  }
+  return checked;
+}
+
 // Checks an argument when it is given, so that a mistake shows where it was made.
-function checkArgument(operator, {kind, name, fallback}, value) {
+function checkArgument(operator, {kind, name, description, fallback}, value) {
   if (value === undefined) value = fallback;
   const {isRight, words} = KINDS[kind];
   if (!isRight(value)) throw new TypeError(`${operator}: ${name} must be ${words}, not ${value}`);
+  if (kind === 'description') return checkOptions(operator, description, value);
   return kind === 'axes' && !Array.isArray(value) ? [value] : value;
 }
 
@@ -250,9 +270,10 @@ class Tessera {
     });
   }
 
-  // Room for every list and shape among the values, at 8 bytes an item.
+  // Room for every list and shape among the values, at 8 bytes an item, and for a description.
   #growScratch(module, values) {
-    const bytes = values.reduce((sum, value) => sum + (Array.isArray(value) ? 8 * (value.length + MAX_RANK + 2) : 0), 0);
+    const lists = values.reduce((sum, value) => sum + (Array.isArray(value) ? 8 * (value.length + MAX_RANK + 2) : 0), 0);
+    const bytes = lists + MAX_DESCRIPTION_BYTES;
     if (bytes <= this.#scratchBytes) return;
     const grown = module.allocate(bytes);
     if (grown === 0) throw new TesseraError('ERR_OUT_OF_MEMORY', `WebAssembly has no ${bytes} bytes left`);
@@ -273,6 +294,7 @@ class Tessera {
       else if (kind === 'long') flat.push(BigInt(value));
       else if (kind === 'bool') flat.push(value ? 1 : 0);
       else if (kind === 'shape') flat.push(used), used = writeShape(module, used, value);
+      else if (kind === 'description') flat.push(used), used = writeDescription(module, used, parameters[i].description, value);
       else if (!(kind in LISTS)) flat.push(value);
       else {
         flat.push(value.length > 0 ? used : 0);
@@ -298,6 +320,23 @@ function writeShape(module, at, shape) {
   module.view.setInt32(at, shape.length, true);
   for (let i = 0; i < MAX_RANK; i++) module.view.setBigInt64(at + 8 + 8 * i, BigInt(shape[i] ?? 0), true);
   return at + 8 + 8 * MAX_RANK;
+}
+
+// A struct of desc.h, whose layout lists.js has from the header.
+function writeDescription(module, at, {bytes, fields}, options) {
+  const {view} = module;
+  new Uint8Array(view.buffer, at, bytes).fill(0);
+  for (const [name, list] of Object.entries(options)) {
+    const {kind, at: place, names} = fields[name];
+    list.forEach((item, i) => {
+      if (kind === 'number') view.setFloat64(at + place + 8 * i, item, true);
+      else if (kind === 'long') view.setBigInt64(at + place + 8 * i, BigInt(item), true);
+      else if (kind === 'bool') view.setUint8(at + place + i, item ? 1 : 0);
+      else if (kind === 'enum') view.setInt32(at + place + 4 * i, names.indexOf(item), true);
+      else view.setUint32(at + place + 4 * i, item === null ? 0 : pointerOf(item), true);
+    });
+  }
+  return at + bytes + 7 & ~7;
 }
 
 function writeList(module, at, kind, list) {

@@ -57,6 +57,19 @@ test('operators are methods, and take a number for their second tensor', async (
   assert.equal(await device.arange('i32', 0, 3, 1).format(), '[0 1 2]\ni32 [3] on cpu\n');
 });
 
+test('options of operators are an object, checked where it is given', async () => {
+  const x = device.tensor([[1, 2], [3, 7]]), target = device.tensor([[1, 0], [0, 3]]);
+  assert.deepEqual(await values(x.mse_loss(target)), [7.25]);
+  assert.deepEqual(await values(x.l1_loss(target, {reduction: 'sum', weight: device.tensor([1, 10])})), [63]);
+  assert.deepEqual(await values(x.huber_loss(target, {reduction: 'none', delta: 2})), [0, 2, 4, 6]);
+  const labels = device.tensor(Int32Array.of(1, -100));
+  assert.deepEqual(await values(x.nll_loss(labels, 1, {ignores: true, ignored: -100})), [-2]);
+  assert.throws(() => x.mse_loss(target, {reduce: 'sum'}), /no option reduce; there are reduction, /);
+  assert.throws(() => x.mse_loss(target, {reduction: 'most'}), /reduction must be one of mean, sum/);
+  assert.throws(() => x.mse_loss(target, {weight: 3}), /weight must be a tensor/);
+  assert.throws(() => x.mse_loss(target, 3), /desc must be an object/);
+});
+
 test('item() reads one number, of any dtype', async () => {
   assert.equal(await device.tensor([[1, 2], [3, 4]]).sum().item(), 10);
   assert.equal(await device.tensor([2.5], [1], 'f16').item(), 2.5);

@@ -23,6 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <tessera/desc.h>
 #include <tessera/device.h>
 #include <tessera/dtype.h>
 #include <tessera/shape.h>
@@ -408,6 +409,35 @@ TSR_API tsr_tensor *tsr_log_softmax(tsr_tensor *x, int axis);  // its logarithm
 TSR_API tsr_tensor *tsr_layer_norm(tsr_tensor *x, tsr_tensor *weight, tsr_tensor *bias, double eps);
 // x / sqrt(mean(x^2) + eps) * weight along the last axis
 TSR_API tsr_tensor *tsr_rms_norm(tsr_tensor *x, tsr_tensor *weight, double eps);
+
+// --- Losses ----------------------------------------------------------------------------------------------------------
+//
+// One number, or one for each element or row (tsr_loss_desc, desc.h). The mean of nothing is NaN.
+
+// Of a prediction x and a target of the same shape, element by element: their difference squared; its magnitude; half its square up to
+// `delta` and a line of that slope beyond. They read reduction and weight, huber delta, too.
+
+// (x - target)^2
+TSR_API tsr_tensor *tsr_mse_loss(tsr_tensor *x, tsr_tensor *target, const tsr_loss_desc *desc);
+// |x - target|
+TSR_API tsr_tensor *tsr_l1_loss(tsr_tensor *x, tsr_tensor *target, const tsr_loss_desc *desc);
+// d^2 / 2 for d = |x - target| up to delta, else delta * (d - delta / 2)
+TSR_API tsr_tensor *tsr_huber_loss(tsr_tensor *x, tsr_tensor *target, const tsr_loss_desc *desc);
+
+// Binary cross entropy of logits: target is the probability, 0 to 1, of what sigmoid(x) predicts. Reads reduction, weight and positive_weight.
+TSR_API tsr_tensor *tsr_bce_with_logits_loss(tsr_tensor *x, tsr_tensor *target, const tsr_loss_desc *desc);
+
+// Kullback-Leibler divergence of probabilities `target` from exp(x): 0 where the target is 0. Reads reduction and weight; by
+// definition it is TSR_LOSS_BATCH_MEAN.
+TSR_API tsr_tensor *tsr_kl_div_loss(tsr_tensor *x, tsr_tensor *target, const tsr_loss_desc *desc);
+
+// Of classes along an axis: -x[label], where x are logarithms of probabilities; labels are integers and have the shape of x without the axis. A
+// label that names no class gives NaN. Reads reduction, weight (one for each class) and ignored; where every label is ignored the mean is NaN.
+TSR_API tsr_tensor *tsr_nll_loss(tsr_tensor *x, tsr_tensor *target, int axis, const tsr_loss_desc *desc);
+
+// nll_loss of log_softmax(x). `target` are labels as there, or, if it has a float dtype, probabilities of the shape of x, whose
+// mean is over the rows whatever the weights are. Reads smoothing besides. Probabilities of 0 count 0, also at a logit of -infinity.
+TSR_API tsr_tensor *tsr_cross_entropy(tsr_tensor *x, tsr_tensor *target, int axis, const tsr_loss_desc *desc);
 
 // --- Linear algebra --------------------------------------------------------------------------------------------------
 //

@@ -6,6 +6,7 @@
 #include <tessera/buffer.h>
 #include <tessera/capture.h>
 #include <tessera/config.h>
+#include <tessera/desc.h>
 #include <tessera/device.h>
 #include <tessera/dlpack.h>
 #include <tessera/dtype.h>

@@ -377,6 +377,23 @@ const tsr_kernel_desc *give_const_tsr_kernel_desc_p(garbage *g, const char *para
   return &desc;
 }
 
+const tsr_loss_desc *give_const_tsr_loss_desc_p(garbage *g, const char *parameter) {
+  static tsr_loss_desc desc;
+  if (is_nothing(g, 4)) {
+    note(g, parameter, "NULL");
+    return NULL;
+  }
+  desc = (tsr_loss_desc){.reduction = (tsr_loss_reduction)wrong_enum(g, TSR_LOSS_BATCH_MEAN),
+                         .ignores = below(g, 3) == 0,
+                         .ignored = give_int64_t(g, "ignored"),
+                         .smoothing = below(g, 3) ? 0 : give_double(g, "smoothing"),
+                         .delta = below(g, 3) ? 0 : give_double(g, "delta"),
+                         .weight = below(g, 3) ? NULL : give_tsr_tensor_p(g, "weight"),
+                         .positive_weight = below(g, 4) ? NULL : give_tsr_tensor_p(g, "positive_weight")};
+  note(g, "reduction", "%d", (int)desc.reduction);
+  return &desc;
+}
+
 const tsr_transformer_desc *give_const_tsr_transformer_desc_p(garbage *g, const char *parameter) {
   static tsr_transformer_desc desc;
   if (is_nothing(g, 12)) {

@@ -76,10 +76,13 @@ double ref_lerp_magnitude(const double *x) {
   return fabs(x[0]) + fabs(x[1]) + (fabs(x[2]) + 1) * (fabs(x[0]) + fabs(x[1]));
 }
 
+// One rounding of this is the smallest normal number of f32.
+double ref_lost_exp(double x) { return exp(-x) < FLT_MIN ? ldexp(FLT_MIN, 24) : 0; }
+
 // The rounding error of the difference d counts d times in exp(-d).
 double ref_logaddexp_magnitude(const double *x) {
   double difference = x[0] == x[1] || !isfinite(x[0] - x[1]) ? 0 : fabs(x[0] - x[1]);
-  return fabs(fmax(x[0], x[1])) + (1 + difference) * log1p(exp(-difference));
+  return fabs(fmax(x[0], x[1])) + (1 + difference) * log1p(exp(-difference)) + ref_lost_exp(difference);
 }
 
 // --- Integers and bool ------------------------------------------------------------------------------------------------

@@ -45,6 +45,9 @@ double ref_gelu_tanh_magnitude(const double *x);
 double ref_lerp_magnitude(const double *x);
 double ref_logaddexp_magnitude(const double *x);
 
+// What to add to a magnitude where exp(-x) is one part of a sum: devices may take it for 0 once it is subnormal in f32.
+double ref_lost_exp(double x);
+
 // A sum that keeps its rounding errors (Neumaier, 1974), accurate enough to check f64 results.
 typedef struct ref_sum {
   double sum, rest;

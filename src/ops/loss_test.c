@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+#include "ops/ops_testing.h"
+
+TEST(element_losses_are_means_unless_told_otherwise) {
+  begin();
+  tsr_tensor *x = list(TSR_F32, TSR_SHAPE(2, 2), 1, 2, 3, 7), *target = list(TSR_F32, TSR_SHAPE(2, 2), 1, 0, 0, 3);
+  CHECK_VALUES(tsr_mse_loss(x, target, NULL), TSR_F32, TSR_SCALAR, 0, 7.25);
+  CHECK_VALUES(tsr_l1_loss(x, target, &(tsr_loss_desc){.reduction = TSR_LOSS_SUM}), TSR_F32, TSR_SCALAR, 0, 9);
+  CHECK_VALUES(tsr_l1_loss(x, target, &(tsr_loss_desc){.reduction = TSR_LOSS_BATCH_MEAN}), TSR_F32, TSR_SCALAR, 0, 4.5);
+  tsr_loss_desc each = {.reduction = TSR_LOSS_NONE};
+  CHECK_VALUES(tsr_huber_loss(x, target, &each), TSR_F32, TSR_SHAPE(2, 2), 0, 0, 1.5, 2.5, 3.5);
+  each.delta = 2;
+  CHECK_VALUES(tsr_huber_loss(x, target, &each), TSR_F32, TSR_SHAPE(2, 2), 0, 0, 2, 4, 6);
+  finish();
+}
+
+TEST(a_mean_of_losses_in_f16_does_not_overflow) {
+  begin();
+  tsr_tensor *x = tsr_full(dev, TSR_F16, TSR_SHAPE(1000), 200), *target = tsr_zeros(dev, TSR_F16, TSR_SHAPE(1000));
+  CHECK_VALUES(tsr_mse_loss(x, target, NULL), TSR_F16, TSR_SCALAR, 0, 40000);
+  finish();
+}
+
+TEST(losses_of_nothing_are_nan_in_the_mean) {
+  begin();
+  tsr_tensor *none = tsr_zeros(dev, TSR_F32, TSR_SHAPE(0, 3));
+  CHECK_VALUES(tsr_mse_loss(none, none, NULL), TSR_F32, TSR_SCALAR, 0, NAN);
+  CHECK_VALUES(tsr_mse_loss(none, none, &(tsr_loss_desc){.reduction = TSR_LOSS_SUM}), TSR_F32, TSR_SCALAR, 0, 0);
+  CHECK_VALUES(tsr_nll_loss(none, tsr_zeros(dev, TSR_I32, TSR_SHAPE(0)), 1, NULL), TSR_F32, TSR_SCALAR, 0, NAN);
+  finish();
+}
+
+TEST(bce_with_logits_neither_overflows_nor_takes_a_logarithm_of_zero) {
+  begin();
+  tsr_tensor *x = list(TSR_F32, TSR_SHAPE(4), 0, 1000, -1000, 1000), *target = list(TSR_F32, TSR_SHAPE(4), 1, 1, 1, 0);
+  tsr_loss_desc each = {.reduction = TSR_LOSS_NONE};
+  CHECK_VALUES(tsr_bce_with_logits_loss(x, target, &each), TSR_F32, TSR_SHAPE(4), 1e-6, 0.69314718, 0, 1000, 1000);
+  each.positive_weight = list(TSR_F32, TSR_SCALAR, 3);
+  CHECK_VALUES(tsr_bce_with_logits_loss(x, target, &each), TSR_F32, TSR_SHAPE(4), 1e-6, 3 * 0.69314718, 0, 3000, 1000);
+  finish();
+}
+
+TEST(kl_div_counts_nothing_where_the_target_is_zero) {
+  begin();
+  tsr_tensor *x = list(TSR_F32, TSR_SHAPE(2), -INFINITY, 0), *target = list(TSR_F32, TSR_SHAPE(2), 0, 1);
+  CHECK_VALUES(tsr_kl_div_loss(x, target, NULL), TSR_F32, TSR_SCALAR, 0, 0);
+  finish();
+}
+
+TEST(cross_entropy_of_equal_logits_is_the_logarithm_of_the_classes) {
+  begin();
+  tsr_tensor *x = tsr_full(dev, TSR_F32, TSR_SHAPE(3, 4), 5), *labels = list(TSR_I64, TSR_SHAPE(3), 0, 3, 1);
+  CHECK_VALUES(tsr_cross_entropy(x, labels, 1, NULL), TSR_F32, TSR_SCALAR, 1e-6, 1.38629436);
+  CHECK_VALUES(tsr_cross_entropy(x, labels, 1, &(tsr_loss_desc){.smoothing = 0.5}), TSR_F32, TSR_SCALAR, 1e-6,
+               1.38629436);
+  CHECK_VALUES(tsr_cross_entropy(x, tsr_one_hot(labels, 4, TSR_F32), 1, NULL), TSR_F32, TSR_SCALAR, 1e-6, 1.38629436);
+  finish();
+}
+
+TEST(ignored_labels_count_for_nothing_in_the_mean) {
+  begin();
+  tsr_tensor *x = list(TSR_F32, TSR_SHAPE(3, 2), -1, -2, -3, -4, -5, -6),
+             *labels = list(TSR_I32, TSR_SHAPE(3), 1, -100, 0);
+  tsr_loss_desc desc = {.ignores = true, .ignored = -100};
+  CHECK_VALUES(tsr_nll_loss(x, labels, 1, &desc), TSR_F32, TSR_SCALAR, 0, 3.5);
+  desc.weight = list(TSR_F32, TSR_SHAPE(2), 3, 1);
+  CHECK_VALUES(tsr_nll_loss(x, labels, 1, &desc), TSR_F32, TSR_SCALAR, 0, (2 + 3 * 5) / 4.0);
+  CHECK_VALUES(tsr_nll_loss(x, list(TSR_I32, TSR_SHAPE(3), -100, -100, -100), 1, &desc), TSR_F32, TSR_SCALAR, 0, NAN);
+  finish();
+}
+
+TEST(labels_that_name_no_class_give_nan) {
+  begin();
+  tsr_tensor *x = tsr_zeros(dev, TSR_F32, TSR_SHAPE(4, 2)), *labels = list(TSR_I32, TSR_SHAPE(4), 2, -1, 0, 300);
+  tsr_loss_desc each = {.reduction = TSR_LOSS_NONE};
+  CHECK_VALUES(tsr_nll_loss(x, labels, 1, &each), TSR_F32, TSR_SHAPE(4), 0, NAN, NAN, 0, NAN);
+  CHECK_VALUES(tsr_nll_loss(x, list(TSR_U8, TSR_SHAPE(4), 2, 1, 0, 255), 1, &each), TSR_F32, TSR_SHAPE(4), 0, NAN, 0, 0,
+               NAN);
+  finish();
+}
+
+TEST(losses_refuse_options_and_shapes_that_do_not_fit) {
+  begin();
+  tsr_tensor *x = tsr_zeros(dev, TSR_F32, TSR_SHAPE(2, 3)), *labels = tsr_zeros(dev, TSR_I32, TSR_SHAPE(2));
+  CHECK_FAILS(tsr_mse_loss(x, labels, NULL), TSR_ERR_SHAPE, "mse_loss: shapes differ, x is 2x3, the target is [2]");
+  CHECK_FAILS(tsr_mse_loss(x, x, &(tsr_loss_desc){.smoothing = 0.1}), TSR_ERR_INVALID_ARGUMENT,
+              "does not read .smoothing");
+  CHECK_FAILS(tsr_mse_loss(x, x, &(tsr_loss_desc){.reduction = (tsr_loss_reduction)9}), TSR_ERR_INVALID_ARGUMENT,
+              "there is no reduction 9");
+  CHECK_FAILS(tsr_mse_loss(x, x, &(tsr_loss_desc){.weight = labels}), TSR_ERR_SHAPE, "mse_loss");
+  CHECK_FAILS(tsr_huber_loss(x, x, &(tsr_loss_desc){.delta = -1}), TSR_ERR_INVALID_ARGUMENT, "delta is -1");
+  CHECK_FAILS(tsr_nll_loss(x, labels, 0, NULL), TSR_ERR_SHAPE,
+              "labels are [2]; without its axis 0 of classes x is [3]");
+  CHECK_FAILS(tsr_nll_loss(x, x, 1, NULL), TSR_ERR_DTYPE, "labels are integers, not f32");
+  CHECK_FAILS(tsr_cross_entropy(x, labels, 1, &(tsr_loss_desc){.smoothing = 2}), TSR_ERR_INVALID_ARGUMENT,
+              "smoothing is 2");
+  CHECK_FAILS(tsr_cross_entropy(x, labels, 1, &(tsr_loss_desc){.weight = labels}), TSR_ERR_SHAPE,
+              "the weight is [2], there are 3 classes");
+  CHECK_FAILS(tsr_cross_entropy(x, x, 1, &(tsr_loss_desc){.ignores = true}), TSR_ERR_INVALID_ARGUMENT,
+              "a label can be ignored");
+  CHECK_FAILS(tsr_cross_entropy(x, tsr_zeros(dev, TSR_F32, TSR_SHAPE(2)), 1, NULL), TSR_ERR_SHAPE,
+              "probabilities are [2], x is 2x3");
+  finish();
+}
