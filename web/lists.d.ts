@@ -6,6 +6,18 @@ export type Dtype = 'bool' | 'u8' | 'i8' | 'i16' | 'i32' | 'i64' | 'u32' | 'f16'
 export type Status = 'OK' | 'ERR_INVALID_ARGUMENT' | 'ERR_SHAPE' | 'ERR_DTYPE' | 'ERR_OUT_OF_MEMORY' | 'ERR_UNSUPPORTED' | 'ERR_UNAVAILABLE' | 'ERR_NOT_FOUND' | 'ERR_CONFIG' | 'ERR_IO' | 'ERR_BUILD' | 'ERR_LAUNCH' | 'ERR_TIMEOUT' | 'ERR_DEVICE_LOST' | 'ERR_RELEASED' | 'ERR_INTERNAL';
 
 /** Options; what is left out is 0 or none. */
+export interface ConvDesc {
+  stride?: number | number[];
+  dilation?: number | number[];
+  before?: number | number[];
+  after?: number | number[];
+  output_padding?: number | number[];
+  groups?: number | bigint;
+  padding?: 'given' | 'same' | 'same_before';
+  channels_last?: boolean;
+}
+
+/** Options; what is left out is 0 or none. */
 export interface LossDesc {
   reduction?: 'mean' | 'sum' | 'none' | 'batch_mean';
   ignores?: boolean;
@@ -14,6 +26,20 @@ export interface LossDesc {
   delta?: number;
   weight?: Tensor | null;
   positive_weight?: Tensor | null;
+}
+
+/** Options; what is left out is 0 or none. */
+export interface PoolDesc {
+  size?: number | number[];
+  stride?: number | number[];
+  dilation?: number | number[];
+  before?: number | number[];
+  after?: number | number[];
+  output?: number | number[];
+  power?: number;
+  rounds_up?: boolean;
+  counts_padding?: boolean;
+  channels_last?: boolean;
 }
 
 /** Every operator as a function of all its parameters. */
@@ -27,6 +53,7 @@ export interface Operators {
   any(x: Tensor, axes?: number | number[], keep_dims?: boolean): Tensor;
   arange(device: Device, dtype: Dtype, start: number, stop: number, step: number): Tensor;
   argmax(x: Tensor, axes?: number | number[], keep_dims?: boolean): Tensor;
+  argmax_pool(x: Tensor, desc?: PoolDesc): Tensor;
   argmin(x: Tensor, axes?: number | number[], keep_dims?: boolean): Tensor;
   argsort(x: Tensor, axis?: number, descending?: boolean): Tensor;
   asin(x: Tensor): Tensor;
@@ -34,6 +61,7 @@ export interface Operators {
   atan(x: Tensor): Tensor;
   atan2(a: Tensor, b: Tensor): Tensor;
   atanh(x: Tensor): Tensor;
+  avg_pool(x: Tensor, desc?: PoolDesc): Tensor;
   bce_with_logits_loss(x: Tensor, target: Tensor, desc?: LossDesc): Tensor;
   bit_count(x: Tensor): Tensor;
   bitwise_and(a: Tensor, b: Tensor): Tensor;
@@ -47,6 +75,8 @@ export interface Operators {
   clip(x: Tensor, least: Tensor, most: Tensor): Tensor;
   concat(tensors: Tensor[], axis?: number): Tensor;
   contiguous(tensor: Tensor): Tensor;
+  conv(x: Tensor, weight: Tensor, bias: Tensor | null, desc?: ConvDesc): Tensor;
+  conv_transpose(x: Tensor, weight: Tensor, bias: Tensor | null, desc?: ConvDesc): Tensor;
   copysign(a: Tensor, b: Tensor): Tensor;
   cos(x: Tensor): Tensor;
   cosh(x: Tensor): Tensor;
@@ -116,11 +146,14 @@ export interface Operators {
   logical_or(a: Tensor, b: Tensor): Tensor;
   logical_xor(a: Tensor, b: Tensor): Tensor;
   logsumexp(x: Tensor, axes?: number | number[], keep_dims?: boolean): Tensor;
+  lp_pool(x: Tensor, desc?: PoolDesc): Tensor;
   lt(a: Tensor, b: Tensor): Tensor;
   lt_scalar(x: Tensor, c: number): Tensor;
   masked_fill(x: Tensor, mask: Tensor, value: number): Tensor;
   matmul(a: Tensor, b: Tensor): Tensor;
   max(x: Tensor, axes?: number | number[], keep_dims?: boolean): Tensor;
+  max_pool(x: Tensor, desc?: PoolDesc): Tensor;
+  max_unpool(x: Tensor, indices: Tensor, size: number[]): Tensor;
   maximum(a: Tensor, b: Tensor): Tensor;
   maximum_scalar(x: Tensor, c: number): Tensor;
   mean(x: Tensor, axes?: number | number[], keep_dims?: boolean): Tensor;
@@ -216,6 +249,7 @@ export interface TensorOperators {
   all(axes?: number | number[], keep_dims?: boolean): Tensor;
   any(axes?: number | number[], keep_dims?: boolean): Tensor;
   argmax(axes?: number | number[], keep_dims?: boolean): Tensor;
+  argmax_pool(desc?: PoolDesc): Tensor;
   argmin(axes?: number | number[], keep_dims?: boolean): Tensor;
   argsort(axis?: number, descending?: boolean): Tensor;
   asin(): Tensor;
@@ -223,6 +257,7 @@ export interface TensorOperators {
   atan(): Tensor;
   atan2(b: Tensor): Tensor;
   atanh(): Tensor;
+  avg_pool(desc?: PoolDesc): Tensor;
   bce_with_logits_loss(target: Tensor, desc?: LossDesc): Tensor;
   bit_count(): Tensor;
   bitwise_and(b: Tensor): Tensor;
@@ -235,6 +270,8 @@ export interface TensorOperators {
   clamp(least: number, most: number): Tensor;
   clip(least: Tensor, most: Tensor): Tensor;
   contiguous(): Tensor;
+  conv(weight: Tensor, bias: Tensor | null, desc?: ConvDesc): Tensor;
+  conv_transpose(weight: Tensor, bias: Tensor | null, desc?: ConvDesc): Tensor;
   copysign(b: Tensor): Tensor;
   cos(): Tensor;
   cosh(): Tensor;
@@ -299,11 +336,14 @@ export interface TensorOperators {
   logical_or(b: Tensor): Tensor;
   logical_xor(b: Tensor): Tensor;
   logsumexp(axes?: number | number[], keep_dims?: boolean): Tensor;
+  lp_pool(desc?: PoolDesc): Tensor;
   lt(b: Tensor | number): Tensor;
   lt_scalar(c: number): Tensor;
   masked_fill(mask: Tensor, value: number): Tensor;
   matmul(b: Tensor): Tensor;
   max(axes?: number | number[], keep_dims?: boolean): Tensor;
+  max_pool(desc?: PoolDesc): Tensor;
+  max_unpool(indices: Tensor, size: number[]): Tensor;
   maximum(b: Tensor | number): Tensor;
   maximum_scalar(c: number): Tensor;
   mean(axes?: number | number[], keep_dims?: boolean): Tensor;

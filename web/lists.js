@@ -13,6 +13,7 @@ export const operators = {
   any: 'tensor x, axes axes, bool keep_dims',
   arange: 'device device, dtype dtype, number start, number stop, number step',
   argmax: 'tensor x, axes axes, bool keep_dims',
+  argmax_pool: 'tensor x, pool_desc desc',
   argmin: 'tensor x, axes axes, bool keep_dims',
   argsort: 'tensor x, int axis, bool descending',
   asin: 'tensor x',
@@ -20,6 +21,7 @@ export const operators = {
   atan: 'tensor x',
   atan2: 'tensor a, tensor b',
   atanh: 'tensor x',
+  avg_pool: 'tensor x, pool_desc desc',
   bce_with_logits_loss: 'tensor x, tensor target, loss_desc desc',
   bit_count: 'tensor x',
   bitwise_and: 'tensor a, tensor b',
@@ -33,6 +35,8 @@ export const operators = {
   clip: 'tensor x, tensor least, tensor most',
   concat: 'tensors tensors, int axis',
   contiguous: 'tensor tensor',
+  conv: 'tensor x, tensor weight, tensor bias, conv_desc desc',
+  conv_transpose: 'tensor x, tensor weight, tensor bias, conv_desc desc',
   copysign: 'tensor a, tensor b',
   cos: 'tensor x',
   cosh: 'tensor x',
@@ -102,11 +106,14 @@ export const operators = {
   logical_or: 'tensor a, tensor b',
   logical_xor: 'tensor a, tensor b',
   logsumexp: 'tensor x, axes axes, bool keep_dims',
+  lp_pool: 'tensor x, pool_desc desc',
   lt: 'tensor a, tensor b',
   lt_scalar: 'tensor x, number c',
   masked_fill: 'tensor x, tensor mask, number value',
   matmul: 'tensor a, tensor b',
   max: 'tensor x, axes axes, bool keep_dims',
+  max_pool: 'tensor x, pool_desc desc',
+  max_unpool: 'tensor x, tensor indices, shape size',
   maximum: 'tensor a, tensor b',
   maximum_scalar: 'tensor x, number c',
   mean: 'tensor x, axes axes, bool keep_dims',
@@ -208,6 +215,19 @@ export const defaults = {
 
 // Descriptions (desc.h): size, and each field with its kind, its place, how many there are, and the names of an enum's values.
 export const descriptions = {
+  conv_desc: {
+    bytes: 136,
+    fields: {
+      stride: {kind: 'long', at: 0, count: 3, names: []},
+      dilation: {kind: 'long', at: 24, count: 3, names: []},
+      before: {kind: 'long', at: 48, count: 3, names: []},
+      after: {kind: 'long', at: 72, count: 3, names: []},
+      output_padding: {kind: 'long', at: 96, count: 3, names: []},
+      groups: {kind: 'long', at: 120, count: 1, names: []},
+      padding: {kind: 'enum', at: 128, count: 1, names: ['given', 'same', 'same_before']},
+      channels_last: {kind: 'bool', at: 132, count: 1, names: []},
+    },
+  },
   loss_desc: {
     bytes: 40,
     fields: {
@@ -218,6 +238,21 @@ export const descriptions = {
       delta: {kind: 'number', at: 24, count: 1, names: []},
       weight: {kind: 'tensor', at: 32, count: 1, names: []},
       positive_weight: {kind: 'tensor', at: 36, count: 1, names: []},
+    },
+  },
+  pool_desc: {
+    bytes: 160,
+    fields: {
+      size: {kind: 'long', at: 0, count: 3, names: []},
+      stride: {kind: 'long', at: 24, count: 3, names: []},
+      dilation: {kind: 'long', at: 48, count: 3, names: []},
+      before: {kind: 'long', at: 72, count: 3, names: []},
+      after: {kind: 'long', at: 96, count: 3, names: []},
+      output: {kind: 'long', at: 120, count: 3, names: []},
+      power: {kind: 'number', at: 144, count: 1, names: []},
+      rounds_up: {kind: 'bool', at: 152, count: 1, names: []},
+      counts_padding: {kind: 'bool', at: 153, count: 1, names: []},
+      channels_last: {kind: 'bool', at: 154, count: 1, names: []},
     },
   },
 };

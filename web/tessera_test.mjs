@@ -64,6 +64,11 @@ test('options of operators are an object, checked where it is given', async () =
   assert.deepEqual(await values(x.huber_loss(target, {reduction: 'none', delta: 2})), [0, 2, 4, 6]);
   const labels = device.tensor(Int32Array.of(1, -100));
   assert.deepEqual(await values(x.nll_loss(labels, 1, {ignores: true, ignored: -100})), [-2]);
+  const image = device.tensor([[[[1, 2, 3], [4, 5, 6]]]]), kernel = device.tensor([[[[1, 1]]]]);
+  assert.deepEqual(await values(image.conv(kernel, null, {stride: [1, 2]})), [3, 9]);
+  assert.deepEqual(await values(image.conv(kernel, device.tensor([10]), {padding: 'same'})), [13, 15, 13, 19, 21, 16]);
+  assert.deepEqual(await values(image.max_pool({size: 2, stride: 1})), [5, 6]);
+  assert.throws(() => image.max_pool({size: [1, 1, 1, 1]}), /size must be a whole number, or a list of up to 3/);
   assert.throws(() => x.mse_loss(target, {reduce: 'sum'}), /no option reduce; there are reduction, /);
   assert.throws(() => x.mse_loss(target, {reduction: 'most'}), /reduction must be one of mean, sum/);
   assert.throws(() => x.mse_loss(target, {weight: 3}), /weight must be a tensor/);

@@ -35,6 +35,43 @@ typedef struct tsr_loss_desc {
   tsr_tensor *positive_weight;  // of what the target calls positive, broadcast to the loss; NULL: 1
 } tsr_loss_desc;
 
+// --- Windows ---------------------------------------------------------------------------------------------------------
+
+// Most spatial axes of convolutions and pooling. Lists of a description have an entry for each spatial axis of the tensor, in its order;
+// those beyond are not read.
+#define TSR_MAX_SPATIAL 3
+
+typedef enum tsr_padding {
+  TSR_PADDING_GIVEN,       // .before and .after
+  TSR_PADDING_SAME,        // as much as makes ceil(size / stride) windows; an odd element goes after the axis
+  TSR_PADDING_SAME_BEFORE  // the same, and an odd element goes before it
+} tsr_padding;
+
+typedef struct tsr_conv_desc {
+  int64_t stride[TSR_MAX_SPATIAL];    // from one window to the next; 0 means 1
+  int64_t dilation[TSR_MAX_SPATIAL];  // from one element of a window to the next; 0 means 1
+  int64_t before[TSR_MAX_SPATIAL];    // zeros before each axis (transposed: elements of the result left out there)
+  int64_t after[TSR_MAX_SPATIAL];     // and after it
+  int64_t output_padding[TSR_MAX_SPATIAL];  // transposed: elements more at the end of the result
+  int64_t groups;                           // channels are convolved in so many parts, each by itself; 0 means 1
+  tsr_padding padding;
+  bool channels_last;  // x and the result are [image, spatial …, channel]
+} tsr_conv_desc;
+
+typedef struct tsr_pool_desc {
+  int64_t size[TSR_MAX_SPATIAL];      // of a window; 0 means the whole axis
+  int64_t stride[TSR_MAX_SPATIAL];    // from one window to the next; 0 means the window's size
+  int64_t dilation[TSR_MAX_SPATIAL];  // from one element of a window to the next; 0 means 1
+  int64_t before[TSR_MAX_SPATIAL];    // positions before each axis that count as elements of windows, but have none
+  int64_t after[TSR_MAX_SPATIAL];     // and after it
+  // Adaptive: so many windows that cover the axis, in place of all options above. 0: not adaptive.
+  int64_t output[TSR_MAX_SPATIAL];
+  double power;         // lp_pool: p; 0 means 2
+  bool rounds_up;       // elements left over at the end get a window of their own
+  bool counts_padding;  // avg_pool: positions of the padding count in the mean, as 0
+  bool channels_last;   // x and the result are [image, spatial …, channel]
+} tsr_pool_desc;
+
 #ifdef __cplusplus
 }
 #endif

@@ -410,6 +410,40 @@ TSR_API tsr_tensor *tsr_layer_norm(tsr_tensor *x, tsr_tensor *weight, tsr_tensor
 // x / sqrt(mean(x^2) + eps) * weight along the last axis
 TSR_API tsr_tensor *tsr_rms_norm(tsr_tensor *x, tsr_tensor *weight, double eps);
 
+// --- Convolution and pooling -----------------------------------------------------------------------------------------
+//
+// Over one to three spatial axes: x is [image, channel, spatial …], or [image, spatial …, channel] with `channels_last`. Options are in
+// tsr_conv_desc and tsr_pool_desc (desc.h). Views are read where they lie, and windows too: nothing of their size is stored.
+
+// Each channel of the result is the sum of products of a window of x with its kernel, plus its element of `bias` (NULL for 0). `weight` is
+// [channels of the result, channels of x / groups, spatial …].
+//
+// Errors: TSR_ERR_SHAPE (groups that do not divide the channels, a kernel larger than x with its padding, a bias of another size),
+//         TSR_ERR_INVALID_ARGUMENT (options that exclude each other).
+TSR_API tsr_tensor *tsr_conv(tsr_tensor *x, tsr_tensor *weight, tsr_tensor *bias, const tsr_conv_desc *desc);
+
+// Transposed, as the gradient of a convolution is: each element of x adds its product with the kernel to a window of the result, whose
+// size is (size - 1) * stride + dilation * (kernel - 1) + 1 + output_padding - before - after. `weight` is
+// [channels of x, channels of the result / groups, spatial …].
+TSR_API tsr_tensor *tsr_conv_transpose(tsr_tensor *x, tsr_tensor *weight, tsr_tensor *bias, const tsr_conv_desc *desc);
+
+// Of each window of each channel: the largest element, NaN if any is NaN; its place (i32) among the elements of the channel, counted in
+// row-major order (the first largest, or the first NaN); the mean; the p-th root of the sum of |x|^p. A window that lies in the padding altogether has
+// the dtype's lowest value, place -1, mean NaN, and root 0. Without options: over all of the spatial axes.
+
+// the largest of each window
+TSR_API tsr_tensor *tsr_max_pool(tsr_tensor *x, const tsr_pool_desc *desc);
+// where the largest of each window is
+TSR_API tsr_tensor *tsr_argmax_pool(tsr_tensor *x, const tsr_pool_desc *desc);
+// the mean of each window
+TSR_API tsr_tensor *tsr_avg_pool(tsr_tensor *x, const tsr_pool_desc *desc);
+// the p-th root of the sum of |x|^p of each window
+TSR_API tsr_tensor *tsr_lp_pool(tsr_tensor *x, const tsr_pool_desc *desc);
+
+// Zeros, [image, channel, size …], with the elements of x where argmax_pool says they came from; of several at one place the last stays.
+// `indices`, signed integers, have the shape of x; -1 means nowhere.
+TSR_API tsr_tensor *tsr_max_unpool(tsr_tensor *x, tsr_tensor *indices, tsr_shape size);
+
 // --- Losses ----------------------------------------------------------------------------------------------------------
 //
 // One number, or one for each element or row (tsr_loss_desc, desc.h). The mean of nothing is NaN.

@@ -102,6 +102,8 @@ bool garbage_do(garbage *g, const garbage_call *call);
   X(const tsr_kernel_desc *, const_tsr_kernel_desc_p)                        \
   X(const tsr_transformer_desc *, const_tsr_transformer_desc_p)              \
   X(const tsr_loss_desc *, const_tsr_loss_desc_p)                            \
+  X(const tsr_conv_desc *, const_tsr_conv_desc_p)                            \
+  X(const tsr_pool_desc *, const_tsr_pool_desc_p)                            \
   X(FILE *, FILE_p)                                                          \
   X(struct DLManagedTensor *, struct_DLManagedTensor_p)                      \
   X(struct DLManagedTensorVersioned *, struct_DLManagedTensorVersioned_p)    \

@@ -394,6 +394,47 @@ const tsr_loss_desc *give_const_tsr_loss_desc_p(garbage *g, const char *paramete
   return &desc;
 }
 
+// Mostly 0, which means the usual.
+static void give_spatial(garbage *g, const char *name, int64_t *out_sizes) {
+  for (int i = 0; i < TSR_MAX_SPATIAL; i++) out_sizes[i] = below(g, 3) ? 0 : give_int64_t(g, name);
+}
+
+const tsr_conv_desc *give_const_tsr_conv_desc_p(garbage *g, const char *parameter) {
+  static tsr_conv_desc desc;
+  if (is_nothing(g, 4)) {
+    note(g, parameter, "NULL");
+    return NULL;
+  }
+  desc = (tsr_conv_desc){.groups = below(g, 3) ? 0 : give_int64_t(g, "groups"),
+                         .padding = (tsr_padding)wrong_enum(g, TSR_PADDING_SAME_BEFORE),
+                         .channels_last = give_bool(g, "channels_last")};
+  give_spatial(g, "stride", desc.stride);
+  give_spatial(g, "dilation", desc.dilation);
+  give_spatial(g, "before", desc.before);
+  give_spatial(g, "after", desc.after);
+  give_spatial(g, "output_padding", desc.output_padding);
+  return &desc;
+}
+
+const tsr_pool_desc *give_const_tsr_pool_desc_p(garbage *g, const char *parameter) {
+  static tsr_pool_desc desc;
+  if (is_nothing(g, 4)) {
+    note(g, parameter, "NULL");
+    return NULL;
+  }
+  desc = (tsr_pool_desc){.power = below(g, 3) ? 0 : give_double(g, "power"),
+                         .rounds_up = give_bool(g, "rounds_up"),
+                         .counts_padding = below(g, 4) == 0,
+                         .channels_last = give_bool(g, "channels_last")};
+  give_spatial(g, "size", desc.size);
+  give_spatial(g, "stride", desc.stride);
+  give_spatial(g, "dilation", desc.dilation);
+  give_spatial(g, "before", desc.before);
+  give_spatial(g, "after", desc.after);
+  if (below(g, 4) == 0) give_spatial(g, "output", desc.output);
+  return &desc;
+}
+
 const tsr_transformer_desc *give_const_tsr_transformer_desc_p(garbage *g, const char *parameter) {
   static tsr_transformer_desc desc;
   if (is_nothing(g, 12)) {

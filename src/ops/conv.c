@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: MIT
+// Convolutions over one to three spatial axes: shapes, padding, and the launch of kernels/op_conv.tk, which reads views where they lie.
+#include "core/alloc.h"
+#include "core/error.h"
+#include "graph/node.h"
+#include "ops/call.h"
+#include "ops/compose.h"
+#include "ops/operators.h"
+#include "ops/promote.h"
+#include "ops/window.h"
+
+#include <tessera/ops.h>
+
+// --- Launch ----------------------------------------------------------------------------------------------------------
+
+// Inputs: x as [image, channel, spatial …], the weight, and the bias if there is one; all of the result's dtype.
+tsr_status tsri_run_conv(const tsri_kernel_run *run) {
+  const tsri_conv_attributes *given = TSRI_GIVEN(run->node, conv);
+  bool has_bias = run->input_count == 3, is_last = given->is_last != 0, is_transposed = given->is_transposed != 0;
+  const tsri_layout *x = &run->layouts[0], *w = &run->layouts[1], *b = &run->layouts[has_bias ? 2 : 1];
+  tsri_layout result = {.shape = run->shape, .count = 1};
+  for (int i = 0; i < run->shape.rank; i++) result.count *= run->shape.dims[i];
+  if (result.count == 0) return TSR_OK;
+  tsr_status status = TSR_OK;
+  for (int i = 0; i < run->input_count && status == TSR_OK; i++) {
+    status = tsri_call_check(run->node->op->name, &run->layouts[i]);
+  }
+  if (status == TSR_OK) status = tsri_call_check(run->node->op->name, &result);
+  if (status != TSR_OK) return status;
+  // Where x or the weight has no elements, there is nothing to add up and no buffer to bind: another one stands in and is not read.
+  bool is_empty = x->count == 0 || w->count == 0;
+  if (is_empty && !has_bias) return tsri_call_zero(run);
+  int rank = x->shape.rank, spatial = rank - 2, first = is_last ? 1 : 2;
+  tsri_call call;
+  tsri_call_init(&call, run->device, "op_conv", is_transposed ? "conv_transpose" : "conv",
+                 TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", tsri_accumulator(run->dtype)),
+                           TSRI_CONSTANT("BIAS", has_bias), TSRI_CONSTANT("LAST", is_last)));
+  tsri_call_buffer(&call, "x", run->inputs[is_empty ? 2 : 0], run->dtype);
+  tsri_call_buffer(&call, "w", run->inputs[is_empty ? 2 : 1], run->dtype);
+  tsri_call_buffer(&call, "bias", run->inputs[has_bias ? 2 : 1], run->dtype);
+  tsri_call_buffer(&call, "y", run->output, run->dtype);
+  int64_t groups = given->groups, out_channels = run->shape.dims[is_last ? rank - 1 : 1];
+  tsri_call_word(&call, "n", result.count);
+  tsri_call_word(&call, "x_at", x->offset);
+  tsri_call_word(&call, "w_at", w->offset);
+  tsri_call_word(&call, "b_at", has_bias ? b->offset : 0);
+  tsri_call_word(&call, "b_step", has_bias ? b->strides[0] : 0);
+  tsri_call_word(&call, "channels", x->shape.dims[1] / groups);
+  tsri_call_word(&call, "out_channels", out_channels);
+  tsri_call_word(&call, "group_channels", out_channels / groups);
+  tsri_window_pass(&call, "i", &x->shape.dims[2], spatial, 1);
+  tsri_window_pass(&call, "k", &w->shape.dims[2], spatial, 1);
+  tsri_window_pass(&call, "o", &run->shape.dims[first], spatial, 1);
+  tsri_call_word(&call, "xn", x->strides[0]);
+  tsri_call_word(&call, "xc", x->strides[1]);
+  tsri_window_pass(&call, "x", &x->strides[2], spatial, 0);
+  tsri_call_word(&call, "wn", w->strides[0]);
+  tsri_call_word(&call, "wc", w->strides[1]);
+  tsri_window_pass(&call, "w", &w->strides[2], spatial, 0);
+  tsri_window_pass(&call, "s", given->stride, spatial, 1);
+  tsri_window_pass(&call, "d", given->dilation, spatial, 1);
+  tsri_window_pass(&call, "p", given->before, spatial, 0);
+  return tsri_call_items(&call, result.count);
+}
+
+// --- Shapes ----------------------------------------------------------------------------------------------------------
+
+// What a call is about: x with its channels as axis 1, and the result.
+typedef struct convolution {
+  const tsri_op *op;
+  tsri_conv_attributes given;
+  tsr_shape x, w;
+  int spatial;
+  int64_t out_channels, sizes[TSRI_MAX_SPATIAL];  // of the result
+} convolution;
+
+static tsr_status check_ranks(const convolution *c) {
+  char a[TSR_SHAPE_TEXT_BYTES], b[TSR_SHAPE_TEXT_BYTES];
+  if (c->x.rank >= 3 && c->x.rank <= 2 + TSRI_MAX_SPATIAL && c->w.rank == c->x.rank) return TSR_OK;
+  return TSRI_FAIL(TSR_ERR_SHAPE, "%s: x is %s and the weight is %s; both have 3 to 5 axes, equally many", c->op->name,
+                   tsr_shape_format(c->x, a, sizeof a), tsr_shape_format(c->w, b, sizeof b));
+}
+
+static tsr_status check_channels(convolution *c, const tsr_tensor *bias) {
+  const char *name = c->op->name;
+  char text[TSR_SHAPE_TEXT_BYTES];
+  int64_t groups = c->given.groups, channels = c->x.dims[1];
+  bool is_transposed = c->given.is_transposed != 0;
+  int64_t outer = c->w.dims[0];
+  if (groups < 1 || channels % groups != 0 || (!is_transposed && outer % groups != 0)) {
+    return TSRI_FAIL(TSR_ERR_SHAPE, "%s: %lld groups do not divide %lld channels into %lld", name, (long long)groups,
+                     (long long)channels, (long long)outer);
+  }
+  int64_t wanted = is_transposed ? channels : channels / groups, is = is_transposed ? outer : c->w.dims[1];
+  if (is != wanted) {
+    return TSRI_FAIL(TSR_ERR_SHAPE,
+                     "%s: the weight is %s; its axis %d must have %lld, for %lld channels in %lld groups", name,
+                     tsr_shape_format(c->w, text, sizeof text), is_transposed ? 0 : 1, (long long)wanted,
+                     (long long)channels, (long long)groups);
+  }
+  if (!is_transposed) {
+    c->out_channels = outer;
+  } else if (!tsri_mul_i64(c->w.dims[1], groups, &c->out_channels)) {
+    return TSRI_FAIL(TSR_ERR_SHAPE, "%s: %lld groups of %lld channels are too many", name, (long long)groups,
+                     (long long)c->w.dims[1]);
+  }
+  if (!bias || (bias->layout.shape.rank == 1 && bias->layout.shape.dims[0] == c->out_channels)) return TSR_OK;
+  return TSRI_FAIL(TSR_ERR_SHAPE, "%s: the bias is %s, the result has %lld channels", name,
+                   tsr_shape_format(bias->layout.shape, text, sizeof text), (long long)c->out_channels);
+}
+
+// (size - 1) * stride - before - after + dilation * (kernel - 1) + extra + 1
+static tsr_status transposed_size(const convolution *c, const tsri_window *window, int64_t extra, int axis,
+                                  int64_t *out_size) {
+  bool is_good = extra >= 0 && (extra == 0 || extra < window->stride || extra < window->dilation);
+  int64_t size = 0;  // each product and each other part is below 2^62
+  if (is_good && window->input > 0) {
+    size = (window->input - 1) * window->stride + (window->size - 1) * window->dilation + 1 + extra - window->before -
+           window->after;
+  }
+  if (!is_good || size < 0 || size > INT32_MAX) {
+    return TSRI_FAIL(TSR_ERR_SHAPE,
+                     "%s: axis %d of %lld, a kernel of %lld, stride %lld, padding %lld and %lld, %lld more: no size",
+                     c->op->name, axis, (long long)window->input, (long long)window->size, (long long)window->stride,
+                     (long long)window->before, (long long)window->after, (long long)extra);
+  }
+  *out_size = size;
+  return TSR_OK;
+}
+
+static tsr_status measure(convolution *c, const tsr_conv_desc *desc) {
+  tsr_status status = TSR_OK;
+  for (int i = 0; i < c->spatial && status == TSR_OK; i++) {
+    tsri_window window = {.input = c->x.dims[2 + i],
+                          .size = c->w.dims[2 + i],
+                          .stride = desc->stride[i] ? desc->stride[i] : 1,
+                          .dilation = desc->dilation[i] ? desc->dilation[i] : 1,
+                          .before = desc->before[i],
+                          .after = desc->after[i]};
+    status = tsri_window_check(c->op->name, &window, i);
+    if (status != TSR_OK) return status;
+    if (desc->padding != TSR_PADDING_GIVEN) tsri_window_pad_same(&window, desc->padding == TSR_PADDING_SAME_BEFORE);
+    status = c->given.is_transposed ? transposed_size(c, &window, desc->output_padding[i], i, &c->sizes[i])
+                                    : tsri_window_count(c->op->name, &window, false, i, &c->sizes[i]);
+    c->given.stride[i] = window.stride;
+    c->given.dilation[i] = window.dilation;
+    c->given.before[i] = window.before;
+  }
+  return status;
+}
+
+static tsr_status check_desc(const convolution *c, const tsr_conv_desc *desc) {
+  if ((unsigned)desc->padding > TSR_PADDING_SAME_BEFORE) {
+    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "%s: there is no padding %d", c->op->name, (int)desc->padding);
+  }
+  bool has_extra = false, has_padding = false;
+  for (int i = 0; i < TSRI_MAX_SPATIAL; i++) {
+    has_extra = has_extra || desc->output_padding[i] != 0;
+    has_padding = has_padding || desc->before[i] != 0 || desc->after[i] != 0;
+  }
+  if (has_extra && !c->given.is_transposed) {
+    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "%s: does not read .output_padding of the description", c->op->name);
+  }
+  if (desc->padding == TSR_PADDING_GIVEN) return TSR_OK;
+  if (c->given.is_transposed) {
+    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "%s: takes .before and .after, not .padding", c->op->name);
+  }
+  if (!has_padding) return TSR_OK;
+  return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "%s: .padding is worked out, and yet .before or .after is given",
+                   c->op->name);
+}
+
+static tsr_shape result_shape(const convolution *c) {
+  tsr_shape shape = {.rank = c->x.rank, .dims = {c->x.dims[0]}};
+  int at = 1;
+  if (!c->given.is_last) shape.dims[at++] = c->out_channels;
+  for (int i = 0; i < c->spatial; i++) shape.dims[at++] = c->sizes[i];
+  if (c->given.is_last) shape.dims[at] = c->out_channels;
+  return shape;
+}
+
+// --- Recording -------------------------------------------------------------------------------------------------------
+
+static tsr_tensor *record(const convolution *c, tsr_tensor *x, tsr_tensor *weight, tsr_tensor *bias) {
+  const tsri_op *op = c->op;
+  tsr_shape shape = result_shape(c);
+  tsr_dtype dtype = tsri_promote(x->dtype, weight->dtype);
+  if (bias) dtype = tsri_promote(dtype, bias->dtype);
+  tsr_tensor *inputs[3] = {tsr_cast(x, dtype), tsr_cast(weight, dtype), bias ? tsr_cast(bias, dtype) : NULL};
+  int count = bias ? 3 : 2;
+  tsr_device *device = NULL;
+  tsr_status status = tsri_shape_check(op->name, shape, &(int64_t){0});
+  for (int i = 0; i < count && status == TSR_OK; i++) status = tsri_tensor_check(op->name, inputs[i]);
+  if (status == TSR_OK) status = tsri_record_device(op->name, inputs, count, &device);
+  tsr_tensor *result =
+      status == TSR_OK ? tsri_record_kernel(op, device, dtype, shape, inputs, count, TSRI_GIVE_ALL(op, conv, &c->given))
+                       : tsri_tensor_fail(status);
+  for (int i = 0; i < count; i++) tsr_release(inputs[i]);
+  return tsri_tensor_named(op->name, result);
+}
+
+// x has its channels as axis 1.
+static tsr_tensor *convolve(convolution *c, tsr_tensor *x, tsr_tensor *weight, tsr_tensor *bias,
+                            const tsr_conv_desc *desc) {
+  c->x = x->layout.shape;
+  c->w = weight->layout.shape;
+  c->spatial = c->x.rank - 2;
+  tsr_status status = check_ranks(c);
+  if (status == TSR_OK) status = check_desc(c, desc);
+  if (status == TSR_OK) status = check_channels(c, bias);
+  if (status == TSR_OK) status = measure(c, desc);
+  return status == TSR_OK ? record(c, x, weight, bias) : tsri_tensor_fail(status);
+}
+
+static tsr_tensor *start(const tsri_op *op, tsr_tensor *x, tsr_tensor *weight, tsr_tensor *bias,
+                         const tsr_conv_desc *desc, bool is_transposed) {
+  static const tsr_conv_desc usual;
+  if (!desc) desc = &usual;
+  tsr_status status = tsri_tensor_check(op->name, x);
+  if (status == TSR_OK) status = tsri_tensor_check(op->name, weight);
+  if (status == TSR_OK && bias) status = tsri_tensor_check(op->name, bias);
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  if (x->dtype == TSR_BOOL || weight->dtype == TSR_BOOL || (bias && bias->dtype == TSR_BOOL)) {
+    return tsri_tensor_fail(TSRI_FAIL(TSR_ERR_DTYPE, "%s: takes numbers, not bool", op->name));
+  }
+  convolution c = {
+      .op = op,
+      .given = {
+          .groups = desc->groups ? desc->groups : 1, .is_last = desc->channels_last, .is_transposed = is_transposed}};
+  if (!desc->channels_last || x->layout.shape.rank < 2) return convolve(&c, x, weight, bias, desc);
+  tsr_tensor *turned = tsr_moveaxis(x, -1, 1);
+  status = tsri_tensor_check(op->name, turned);
+  if (status != TSR_OK) return tsri_tensor_named(op->name, turned);
+  return tsri_then(convolve(&c, turned, weight, bias, desc), turned);
+}
+
+tsr_tensor *tsr_conv(tsr_tensor *x, tsr_tensor *weight, tsr_tensor *bias, const tsr_conv_desc *desc) {
+  return start(TSRI_BODY(conv), x, weight, bias, desc, false);
+}
+
+tsr_tensor *tsr_conv_transpose(tsr_tensor *x, tsr_tensor *weight, tsr_tensor *bias, const tsr_conv_desc *desc) {
+  return start(TSRI_BODY(conv_transpose), x, weight, bias, desc, true);
+}

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: MIT
+// Pooling over one to three spatial axes: shapes, and the launch of kernels/op_conv.tk. max_unpool is a scatter.
+#include <math.h>
+
+#include "core/alloc.h"
+#include "core/error.h"
+#include "graph/node.h"
+#include "ops/call.h"
+#include "ops/compose.h"
+#include "ops/create.h"
+#include "ops/operators.h"
+#include "ops/promote.h"
+#include "ops/window.h"
+
+#include <tessera/ops.h>
+
+// MODE of kernels/op_conv.tk.
+enum { MODE_MAX, MODE_ARGMAX, MODE_MEAN, MODE_POWER };
+
+// --- Launch ----------------------------------------------------------------------------------------------------------
+
+// What a maximum begins with.
+static double lowest_of(tsr_dtype dtype) { return tsri_dtype_is_float(dtype) ? -INFINITY : tsri_range_of(dtype).least; }
+
+// Input: x as [image, channel, spatial …].
+tsr_status tsri_run_pool(const tsri_kernel_run *run) {
+  const tsri_pool_attributes *given = TSRI_GIVEN(run->node, pool);
+  const tsri_layout *x = &run->layouts[0];
+  tsr_dtype dtype = run->input_dtypes[0], wide = tsri_accumulator(dtype);
+  bool is_last = given->is_last != 0;
+  tsri_layout result = {.shape = run->shape, .count = 1};
+  for (int i = 0; i < run->shape.rank; i++) result.count *= run->shape.dims[i];
+  if (result.count == 0) return TSR_OK;
+  tsr_status status = tsri_call_check(run->node->op->name, x);
+  if (status == TSR_OK) status = tsri_call_check(run->node->op->name, &result);
+  if (status != TSR_OK) return status;
+  int rank = x->shape.rank, spatial = rank - 2;
+  tsri_call call;
+  tsri_call_init(&call, run->device, "op_conv", "pool",
+                 TSRI_WITH(TSRI_TYPE("T", dtype), TSRI_TYPE("A", wide), TSRI_TYPE("Y", run->dtype),
+                           TSRI_CONSTANT("MODE", given->mode), TSRI_CONSTANT("ADAPTIVE", given->is_adaptive),
+                           TSRI_CONSTANT("PADDING", given->counts_padding), TSRI_CONSTANT("LAST", is_last)));
+  tsri_call_buffer(&call, "x", run->inputs[0], dtype);
+  tsri_call_buffer(&call, "y", run->output, run->dtype);
+  tsri_call_word(&call, "n", result.count);
+  tsri_call_word(&call, "x_at", x->offset);
+  tsri_call_word(&call, "channels", x->shape.dims[1]);
+  tsri_window_pass(&call, "i", &x->shape.dims[2], spatial, 1);
+  tsri_window_pass(&call, "k", given->size, spatial, 1);
+  tsri_window_pass(&call, "o", &run->shape.dims[is_last ? 1 : 2], spatial, 1);
+  tsri_call_word(&call, "xn", x->strides[0]);
+  tsri_call_word(&call, "xc", x->strides[1]);
+  tsri_window_pass(&call, "x", &x->strides[2], spatial, 0);
+  tsri_window_pass(&call, "s", given->stride, spatial, 1);
+  tsri_window_pass(&call, "d", given->dilation, spatial, 1);
+  tsri_window_pass(&call, "p", given->before, spatial, 0);
+  tsri_window_pass(&call, "f", given->after, spatial, 0);
+  if (tsri_dtype_is_float(dtype)) {
+    tsri_call_real(&call, "lowest", lowest_of(dtype));
+    tsri_call_real(&call, "power", given->power);
+  } else {
+    tsri_call_word(&call, "lowest", dtype == TSR_I64 ? INT64_MIN : (int64_t)lowest_of(dtype));
+    tsri_call_word(&call, "power", 1);
+  }
+  return tsri_call_items(&call, result.count);
+}
+
+// --- Shapes ----------------------------------------------------------------------------------------------------------
+
+typedef struct pooling {
+  const tsri_op *op;
+  tsri_pool_attributes given;
+  tsr_shape shape;  // of x, with its channels as axis 1
+  int64_t sizes[TSRI_MAX_SPATIAL];
+} pooling;
+
+static tsr_status check_desc(const pooling *p, const tsr_pool_desc *desc) {
+  const char *name = p->op->name;
+  if (desc->counts_padding && p->given.mode != MODE_MEAN) {
+    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "%s: does not read .counts_padding of the description", name);
+  }
+  if (desc->power != 0 && p->given.mode != MODE_POWER) {
+    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "%s: does not read .power of the description", name);
+  }
+  if (desc->power < 0 || !isfinite(desc->power)) {
+    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "%s: the power is %g; it must be above 0", name, desc->power);
+  }
+  bool is_adaptive = desc->output[0] != 0, has_window = desc->rounds_up || desc->counts_padding;
+  for (int i = 0; i < TSRI_MAX_SPATIAL; i++) {
+    has_window =
+        has_window || desc->size[i] || desc->stride[i] || desc->dilation[i] || desc->before[i] || desc->after[i];
+  }
+  if (!is_adaptive || !has_window) return TSR_OK;
+  return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "%s: .output works out windows, and yet options of windows are given",
+                   name);
+}
+
+// Windows of a size: none given means the whole axis.
+static tsr_status measure_axis(pooling *p, const tsr_pool_desc *desc, int i) {
+  int64_t input = p->shape.dims[2 + i], size = desc->size[i] ? desc->size[i] : input;
+  tsri_window window = {.input = input,
+                        .size = size,
+                        .stride = desc->stride[i] ? desc->stride[i] : size,
+                        .dilation = desc->dilation[i] ? desc->dilation[i] : 1,
+                        .before = desc->before[i],
+                        .after = desc->after[i]};
+  tsr_status status = tsri_window_check(p->op->name, &window, i);
+  if (status == TSR_OK) status = tsri_window_count(p->op->name, &window, desc->rounds_up, i, &p->sizes[i]);
+  p->given.size[i] = window.size;
+  p->given.stride[i] = window.stride;
+  p->given.dilation[i] = window.dilation;
+  p->given.before[i] = window.before;
+  p->given.after[i] = window.after;
+  return status;
+}
+
+// As many windows as asked for, which cover the axis. The kernel multiplies sizes in u32.
+static tsr_status measure_adaptive(pooling *p, const tsr_pool_desc *desc, int i) {
+  int64_t input = p->shape.dims[2 + i], count = desc->output[i];
+  if (input < 1 || count < 1 || count > INT32_MAX || input > INT32_MAX || (count + 1) * input > INT32_MAX) {
+    return TSRI_FAIL(TSR_ERR_SHAPE, "%s: %lld windows do not cover spatial axis %d of %lld", p->op->name,
+                     (long long)count, i, (long long)input);
+  }
+  p->sizes[i] = count;
+  p->given.size[i] = p->given.stride[i] = p->given.dilation[i] = 1;
+  return TSR_OK;
+}
+
+static tsr_status measure(pooling *p, const tsr_pool_desc *desc) {
+  char text[TSR_SHAPE_TEXT_BYTES];
+  if (p->shape.rank < 3 || p->shape.rank > 2 + TSRI_MAX_SPATIAL) {
+    return TSRI_FAIL(TSR_ERR_SHAPE, "%s: takes 3 to 5 axes, not %s", p->op->name,
+                     tsr_shape_format(p->shape, text, sizeof text));
+  }
+  p->given.is_adaptive = desc->output[0] != 0;
+  tsr_status status = check_desc(p, desc);
+  for (int i = 0; i < p->shape.rank - 2 && status == TSR_OK; i++) {
+    status = p->given.is_adaptive ? measure_adaptive(p, desc, i) : measure_axis(p, desc, i);
+  }
+  return status;
+}
+
+// --- Recording -------------------------------------------------------------------------------------------------------
+
+static tsr_tensor *record(const pooling *p, tsr_tensor *x, tsr_dtype dtype) {
+  tsr_shape shape = {.rank = p->shape.rank, .dims = {p->shape.dims[0]}};
+  int at = 1, spatial = p->shape.rank - 2;
+  if (!p->given.is_last) shape.dims[at++] = p->shape.dims[1];
+  for (int i = 0; i < spatial; i++) shape.dims[at++] = p->sizes[i];
+  if (p->given.is_last) shape.dims[at] = p->shape.dims[1];
+  tsr_status status = tsri_shape_check(p->op->name, shape, &(int64_t){0});
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  return tsri_record_kernel(p->op, x->value->device, dtype, shape, &x, 1, TSRI_GIVE_ALL(p->op, pool, &p->given));
+}
+
+// Reads x as `as`; the result is of `dtype`.
+static tsr_tensor *pool(const tsri_op *op, int mode, tsr_tensor *x, const tsr_pool_desc *desc, tsr_dtype as,
+                        tsr_dtype dtype) {
+  pooling p = {.op = op,
+               .given = {.mode = mode,
+                         .is_last = desc->channels_last,
+                         .counts_padding = desc->counts_padding,
+                         .power = desc->power > 0 ? desc->power : 2}};
+  tsr_tensor *cast = tsr_cast(x, as);
+  tsr_tensor *turned = desc->channels_last && x->layout.shape.rank >= 2 ? tsr_moveaxis(cast, -1, 1) : tsr_retain(cast);
+  tsr_release(cast);
+  tsr_status status = tsri_tensor_check(op->name, turned);
+  if (status == TSR_OK) {
+    p.shape = turned->layout.shape;
+    status = measure(&p, desc);
+  }
+  tsr_tensor *result = status == TSR_OK ? record(&p, turned, dtype) : tsri_tensor_fail(status);
+  return tsri_tensor_named(op->name, tsri_then(result, turned));
+}
+
+static const tsr_pool_desc usual;
+
+tsr_tensor *tsr_max_pool(tsr_tensor *x, const tsr_pool_desc *desc) {
+  const tsri_op *op = TSRI_BODY(max_pool);
+  tsr_status status = tsri_tensor_check(op->name, x);
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  if (x->dtype != TSR_BOOL) return pool(op, MODE_MAX, x, desc ? desc : &usual, x->dtype, x->dtype);
+  tsr_tensor *largest = pool(op, MODE_MAX, x, desc ? desc : &usual, TSR_U8, TSR_U8);
+  return tsri_tensor_named(op->name, tsri_then(tsr_cast(largest, TSR_BOOL), largest));
+}
+
+tsr_tensor *tsr_argmax_pool(tsr_tensor *x, const tsr_pool_desc *desc) {
+  const tsri_op *op = TSRI_BODY(argmax_pool);
+  tsr_status status = tsri_tensor_check(op->name, x);
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  return pool(op, MODE_ARGMAX, x, desc ? desc : &usual, x->dtype == TSR_BOOL ? TSR_U8 : x->dtype, TSRI_INDEX_DTYPE);
+}
+
+tsr_tensor *tsr_avg_pool(tsr_tensor *x, const tsr_pool_desc *desc) {
+  const tsri_op *op = TSRI_BODY(avg_pool);
+  tsr_status status = tsri_tensor_check(op->name, x);
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  tsr_dtype dtype = tsri_promote_float(x->dtype);
+  return pool(op, MODE_MEAN, x, desc ? desc : &usual, dtype, dtype);
+}
+
+tsr_tensor *tsr_lp_pool(tsr_tensor *x, const tsr_pool_desc *desc) {
+  const tsri_op *op = TSRI_BODY(lp_pool);
+  tsr_status status = tsri_tensor_check(op->name, x);
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  tsr_dtype dtype = tsri_promote_float(x->dtype);
+  return pool(op, MODE_POWER, x, desc ? desc : &usual, dtype, dtype);
+}
+
+// --- max_unpool ------------------------------------------------------------------------------------------------------
+
+static tsr_status check_unpool(const tsr_tensor *x, const tsr_tensor *indices, tsr_shape size, int64_t *out_plane) {
+  char a[TSR_SHAPE_TEXT_BYTES], b[TSR_SHAPE_TEXT_BYTES];
+  tsr_shape shape = x->layout.shape;
+  if (!tsri_shape_equal(shape, indices->layout.shape)) {
+    return TSRI_FAIL(TSR_ERR_SHAPE, "max_unpool: shapes differ, x is %s, the indices are %s",
+                     tsr_shape_format(shape, a, sizeof a), tsr_shape_format(indices->layout.shape, b, sizeof b));
+  }
+  tsr_status status = tsri_shape_check("max_unpool", size, out_plane);
+  if (status != TSR_OK) return status;
+  if (shape.rank >= 3 && size.rank == shape.rank - 2 && *out_plane <= INT32_MAX) return TSR_OK;
+  return TSRI_FAIL(TSR_ERR_SHAPE, "max_unpool: x is %s, which does not go into planes of %s",
+                   tsr_shape_format(shape, a, sizeof a), tsr_shape_format(size, b, sizeof b));
+}
+
+// Indices of planes of `count` elements as scatter takes them: -1, of a window without elements, goes nowhere.
+static tsr_tensor *scatter_indices(tsr_tensor *indices, tsr_shape lines, int64_t count) {
+  tsr_tensor *flat = tsr_reshape(indices, lines), *wide = tsri_then(tsr_cast(flat, TSRI_INDEX_DTYPE), flat);
+  tsr_tensor *is_none = tsr_lt_scalar(wide, 0);
+  return tsri_then(tsri_then(tsr_masked_fill(wide, is_none, (double)count), is_none), wide);
+}
+
+tsr_tensor *tsr_max_unpool(tsr_tensor *x, tsr_tensor *indices, tsr_shape size) {
+  int64_t plane = 0;
+  tsr_status status = tsri_tensor_check("max_unpool", x);
+  if (status == TSR_OK) status = tsri_tensor_check("max_unpool", indices);
+  if (status == TSR_OK && tsr_dtype_kind_of(indices->dtype) != TSR_KIND_INT) {
+    status =
+        TSRI_FAIL(TSR_ERR_DTYPE, "max_unpool: indices are signed integers, not %s", tsr_dtype_name(indices->dtype));
+  }
+  if (status == TSR_OK) status = check_unpool(x, indices, size, &plane);
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  tsr_shape from = x->layout.shape, whole = {.rank = from.rank, .dims = {from.dims[0], from.dims[1]}};
+  int64_t line = 1;
+  for (int i = 0; i < size.rank; i++) {
+    line *= from.dims[2 + i];
+    whole.dims[2 + i] = size.dims[i];
+  }
+  tsr_shape lines = TSR_SHAPE(from.dims[0], from.dims[1], line);
+  tsr_tensor *at = scatter_indices(indices, lines, plane), *source = tsr_reshape(x, lines);
+  tsr_tensor *zeros = tsri_record_zeros(x->value->device, x->dtype, TSR_SHAPE(from.dims[0], from.dims[1], plane));
+  tsr_tensor *planes = tsri_then(tsri_then(tsri_then(tsr_scatter(zeros, 2, at, source), at), source), zeros);
+  return tsri_tensor_named("max_unpool", tsri_then(tsr_reshape(planes, whole), planes));
+}
