@@ -229,6 +229,30 @@ static bool compare_types(tsri_checker *c, tsri_ir_pos pos, tsri_ir_op op, const
   return true;
 }
 
+// Whether it is this constant, alone or in every lane.
+static bool is_constant(const tsri_checker *c, uint32_t expr, uint32_t bits) {
+  const tsri_ir_expr *x = tsri_expr_at(c, expr);
+  if (x->kind == TSRI_EXPR_SPLAT) x = tsri_expr_at(c, x->a);
+  return x->kind == TSRI_EXPR_CONST && x->bits == bits;
+}
+
+// Writes x * -1, -1 * x and 0 - x of i32 as -x, which is the same for every x. Compilers do this, too; emitters hide
+// negations from compilers that get them wrong, and need to see all of them.
+static void write_as_negation(const tsri_checker *c, tsri_ir_expr *expr) {
+  bool is_product = expr->op == TSRI_OP_MUL;
+  if (expr->type.dtype != TSR_I32 || (!is_product && expr->op != TSRI_OP_SUB)) return;
+  uint32_t negated = 0;
+  if (is_constant(c, expr->a, is_product ? UINT32_MAX : 0)) {
+    negated = expr->b;
+  } else if (is_product && is_constant(c, expr->b, UINT32_MAX)) {
+    negated = expr->a;
+  }
+  if (!negated) return;
+  expr->op = TSRI_OP_NEG;
+  expr->a = negated;
+  expr->b = 0;
+}
+
 tsri_check_operand tsri_check_op(tsri_checker *c, tsri_ir_pos pos, tsri_ir_op op, tsri_check_operand *args) {
   const tsri_ir_op_info *info = &tsri_ir_op_infos[op];
   tsri_check_operand result;
@@ -255,5 +279,6 @@ tsri_check_operand tsri_check_op(tsri_checker *c, tsri_ir_pos pos, tsri_ir_op op
   }
   tsri_ir_expr expr = {.kind = TSRI_EXPR_OP, .op = (uint8_t)op, .type = type, .pos = pos};
   for (uint32_t i = 0; i < info->arity; i++) expr.args[i] = args[i].expr;
+  write_as_negation(c, &expr);
   return tsri_checked_value(c, tsri_emit(c, expr));
 }

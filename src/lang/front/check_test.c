@@ -234,6 +234,15 @@ TEST(group_operations_take_single_numbers) {
   CHECK_REFUSED(IN_KERNEL("if (group_any(m)) h[0] = 1;"), "error: the argument must be bool");
 }
 
+TEST(every_way_to_negate_an_integer_is_a_negation) {
+  CHECK_FORM(IN_KERNEL("h[0] = 0 - m;"), "h[0u] = -(m)");
+  CHECK_FORM(IN_KERNEL("h[0] = m * -1;"), "h[0u] = -(m)");
+  CHECK_FORM(IN_KERNEL("h[0] = -1 * m;"), "h[0u] = -(m)");
+  CHECK_FORM(IN_KERNEL("store2(h, 0, i32x2(0) - i32x2(m));"), "-(");
+  CHECK_FORM(IN_KERNEL("h[0] = m - 0;"), "(m - 0)");
+  CHECK_FORM(IN_KERNEL("z[0] = 0.0 - a;"), "(0f - a)");  // not the same for 0
+}
+
 // --- Order and laziness ---------------------------------------------------------------------------------------------
 
 TEST(operands_are_computed_from_left_to_right) {

@@ -174,8 +174,8 @@ TEST(integers_are_negated_so_that_nvidias_compilers_do_not_notice) {
   static const struct {
     const char *dialect, *form;
   } forms[] = {{"cuda", "not.b32"}, {"opencl", "get_global_offset(0)"}};
-  tsri_kernel *kernel = kernel_of(
-      "kernel k(in i32 x[], out i32 y[]) { y[global.x] = min(min(5, -x[0]), i32(0) - x[1]); }", TSR_DTYPE_COUNT, false);
+  tsri_kernel *kernel = kernel_of("kernel k(in i32 x[], out i32 y[]) { y[global.x] = min(min(5, -x[0]), x[1] * -1); }",
+                                  TSR_DTYPE_COUNT, false);
   for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
     tsri_emitted code;
     CHECK_OK(tsri_emit_kernel(tsri_emitter_find(forms[i].dialect), kernel, NULL, &code));

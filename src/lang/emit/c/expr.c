@@ -260,11 +260,7 @@ static void put_op(tsri_c_emitter *e, const tsri_ir_expr *expr, bool is_bare) {
     return;
   }
   tsr_dtype dtype = (tsr_dtype)operand.dtype;
-  const tsri_ir_expr *first = &e->kernel->exprs[expr->a];
-  bool is_negation =
-      op == TSRI_OP_SUB && dtype == TSR_I32 && first->kind == TSRI_EXPR_CONST && (uint32_t)first->bits == 0;
-  if (is_negation) op = TSRI_OP_NEG;  // which dialects may have to write differently
-  tsri_c_put_pattern(e, tsri_c_op_pattern(e, op, dtype, false), dtype, expr->args + is_negation, is_bare);
+  tsri_c_put_pattern(e, tsri_c_op_pattern(e, op, dtype, false), dtype, expr->args, is_bare);
 }
 
 static void put_convert(tsri_c_emitter *e, const tsri_ir_expr *expr) {

@@ -139,12 +139,6 @@ static bool is_constant(const tsri_wgsl *w, uint32_t expr) {
   return x->kind == TSRI_EXPR_CONST || (x->kind == TSRI_EXPR_SPLAT && w->kernel->exprs[x->a].kind == TSRI_EXPR_CONST);
 }
 
-static bool is_zero(const tsri_wgsl *w, uint32_t expr) {
-  const tsri_ir_expr *x = &w->kernel->exprs[expr];
-  if (x->kind == TSRI_EXPR_SPLAT) x = &w->kernel->exprs[x->a];
-  return x->kind == TSRI_EXPR_CONST && x->bits == 0;
-}
-
 // a - b of floats that the compiler might find to be the same value, which is 0 unless that is infinite or NaN.
 static const char *difference_pattern(const tsri_wgsl *w, const tsri_ir_expr *x) {
   static const char *const patterns[] = {"($a - tsr_apart($b))", "($a - tsr_apart2($b))", "($a - tsr_apart4($b))"};
@@ -159,7 +153,6 @@ static void put_op(tsri_wgsl *w, uint32_t expr, const tsri_wgsl_operands *operan
   tsr_dtype dtype = (tsr_dtype)operand.dtype;
   const char *pattern = tsri_wgsl_op_pattern(w, op, dtype, false), *hiding = hiding_of(w, expr, dtype);
   if (op == TSRI_OP_SUB && dtype == TSR_F32) pattern = difference_pattern(w, x);
-  if (op == TSRI_OP_SUB && dtype == TSR_I32 && is_zero(w, x->a)) pattern = TSRI_WGSL_NEGATED_I32("$b");
   if (hiding) tsri_wgsl_put_pattern(w, &w->body, hiding, operands, "");
   if (operand.lanes == 1 || tsri_wgsl_op_is_native(w, op, dtype)) {
     tsri_wgsl_put_pattern(w, &w->body, pattern, operands, "");

@@ -23,8 +23,10 @@ typedef struct op_patterns {
 #define COUNT(name, helper) \
   { .i = name "($a)", .u = name "($a)", .l = "tsr_" helper "_i64($a)", .native = "iu" }
 
+// An i32 is negated by taking it from a 0 that the compiler does not know: NVIDIA's for Hopper makes one instruction of
+// min(min(a, -b), -c), and there forgets to negate b (emit/c/helpers.c).
 static const op_patterns patterns[TSRI_OP_COUNT] = {
-    [TSRI_OP_NEG] = {.f = "(-$a)", .i = TSRI_WGSL_NEGATED_I32("$a"), .l = "tsr_neg_i64($a)", .native = "i"},
+    [TSRI_OP_NEG] = {.f = "(-$a)", .i = "(bitcast<i32>(tsr_p[1].x) - $a)", .l = "tsr_neg_i64($a)", .native = "i"},
     [TSRI_OP_BIT_NOT] = {.i = "(~$a)", .u = "(~$a)", .l = "(~$a)", .native = "iu"},
     [TSRI_OP_NOT] = {.b = "(!$a)", .native = "b"},
     [TSRI_OP_ADD] = {"($a + $b)", "($a + $b)", "($a + $b)", NULL, "tsr_add_i64($a, $b)", "fiu"},

@@ -151,6 +151,7 @@ TEST(integers_are_negated_so_that_the_compiler_does_not_notice) {
   const char *negated = "(bitcast<i32>(tsr_p[1].x) - ";
   check_has("kernel k(in i32 x[], out i32 y[]) { y[0] = min(x[1], -x[0]); }", negated);
   check_has("kernel k(in i32 x[], out i32 y[]) { y[0] = min(x[1], 0 - x[0]); }", negated);
+  check_has("kernel k(in i32 x[], out i32 y[]) { y[0] = min(x[1], x[0] * -1); }", negated);
   check_has("kernel k(in i32 x[], out i32 y[]) { store4(y, 0, -load4(x, 0)); }", negated);
   check_lacks("kernel k(in i32 x[], out i32 y[]) { y[0] = 1 - x[0]; }", negated);
 }
