@@ -6,6 +6,7 @@
 #include "core/alloc.h"
 #include "lang/emit/lanes/lanes.h"
 #include "lang/lower/checks.h"
+#include "lang/lower/collectives.h"
 #include "lang/random_case.h"
 #include "support/test.h"
 
@@ -106,6 +107,56 @@ TEST(any_allocation_may_fail) {
   tsri_kernel_release(kernel);
 }
 
+// --- Collectives ------------------------------------------------------------------------------------------------------
+
+// y after a kernel k(in i32 x[], inout i32 y[]) whose body is given, of one work-group of `items` items; x[i] = i * i % 23 - 9.
+static void check_collective(const char *body, uint32_t items, const int32_t *wanted) {
+  enum { MOST = 48 };
+  char text[400];
+  snprintf(text, sizeof text, "kernel k<WG = %u>(in i32 x[], out i32 y[]) { i32 v = x[local.x];\n%s\n}\n",
+           (unsigned)items, body);
+  tsri_kernel *kernel = emit_kernel_of("test.tk", text, "k", "", false), *lowered = NULL;
+  CHECK_OK(tsri_lower_collectives(kernel, (tsri_collectives_options){.subgroup_size = 8}, &lowered));
+  int32_t x[MOST], y[MOST] = {0};
+  for (int i = 0; i < MOST; i++) x[i] = i * i % 23 - 9;
+  const tsri_lanes_buffer buffers[] = {{x, sizeof x}, {y, sizeof y}};
+  run_kernel(lowered, buffers, NULL, 1);
+  for (uint32_t i = 0; i < items; i++) {
+    if (y[i] != wanted[i])
+      test_fail(__FILE__, __LINE__, "%s\n%u items: y[%u] is %d, not %d", body, items, i, y[i], wanted[i]);
+  }
+  tsri_kernel_release(lowered);
+  tsri_kernel_release(kernel);
+}
+
+// Work-groups of one item, of whole subgroups and of parts of one.
+TEST(collectives_through_shared_memory_combine_every_item_once) {
+  static const uint32_t sizes[] = {1, 5, 8, 16, 21, 40};
+  for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+    uint32_t n = sizes[k];
+    int32_t sums[48], runs[48], least[48], any[48], given[48];
+    for (uint32_t i = 0; i < n; i++) {
+      uint32_t first = i & ~7u, end = first + 8 < n ? first + 8 : n, from = first | ((i ^ 3u) & 7u);
+      sums[i] = runs[i] = any[i] = 0;
+      least[i] = INT32_MAX;
+      for (uint32_t j = 0; j < n; j++) {
+        int32_t v = (int32_t)(j * j % 23) - 9;
+        sums[i] += v;
+        if (j >= first && j < end) runs[i] += v;
+        if (v < least[i]) least[i] = v;
+        if (j >= first && j < end && v == 3) any[i] = 1;
+      }
+      given[i] = from < n ? (int32_t)(from * from % 23) - 9 : 0;
+    }
+    check_collective("i32 s = group_sum(v); y[local.x] = s;", n, sums);
+    check_collective("i32 s = subgroup_sum(v); y[local.x] = s;", n, runs);
+    check_collective("i32 s = group_min(v); y[local.x] = s;", n, least);
+    check_collective("bool s = subgroup_any(v == 3); y[local.x] = i32(s);", n, any);
+    check_collective("i32 s = subgroup_shuffle_xor(v, 3); y[local.x] = s;", n, given);
+    check_collective("i32 s = group_sum(v); s = group_min(v + s - s); y[local.x] = s;", n, least);
+  }
+}
+
 // --- Random kernels ---------------------------------------------------------------------------------------------------
 
 // The memory that `kernel` leaves, made from the case's inputs; one buffer more than the case has is a report.
@@ -148,4 +199,21 @@ TEST(random_kernels_do_the_same_with_checks) {
     tsri_kernel_release(checked);
     random_case_deinit(&c);
   }
+}
+
+static void check_collectives(tsri_collectives_options options) {
+  for (uint64_t seed = 1; seed <= random_case_count(12); seed++) {
+    random_case c;
+    tsri_kernel *lowered = NULL;
+    random_case_init(&c, seed, RANDOM_F64 | RANDOM_SUBGROUPS);
+    CHECK_OK(tsri_lower_collectives(c.kernel, options, &lowered));
+    for (uint32_t i = 1; i < lowered->stmt_count; i++) CHECK(lowered->stmts[i].kind != TSRI_STMT_COLLECTIVE);
+    check_same(&c, lowered, "collectives");
+    tsri_kernel_release(lowered);
+    random_case_deinit(&c);
+  }
+}
+
+TEST(random_kernels_do_the_same_with_collectives_through_shared_memory) {
+  check_collectives((tsri_collectives_options){.subgroup_size = 32});
 }

@@ -11,6 +11,7 @@
 #include "lang/ir/index_fault.h"
 #include "lang/lang.h"
 #include "lang/lower/checks.h"
+#include "lang/lower/collectives.h"
 
 const tsri_emitter tsri_emitters[] = {
 #define TSRI_X(name, title, form, suffix) \
@@ -33,12 +34,45 @@ const tsri_emitter *tsri_emitter_find(const char *name) {
 
 static bool is_power_of_two(uint32_t n) { return n != 0 && (n & (n - 1)) == 0; }
 
-// Lane bytecode has instructions that check; for the others checks are statements.
+// --- Lowering ---------------------------------------------------------------------------------------------------------
+
+// WGSL does not say which items form a subgroup. SPIR-V has collectives of subgroups where the device has them and the
+// work-group consists of whole ones.
+static bool lacks_collectives(const tsri_emitter *emitter, const tsri_kernel *kernel,
+                              const tsri_emit_options *options) {
+  if (!(kernel->needs & (TSRI_NEEDS_GROUP_OPS | TSRI_NEEDS_SUBGROUPS))) return false;
+  uint32_t items = kernel->group_size[0] * kernel->group_size[1] * kernel->group_size[2];
+  bool has_subgroups = options->subgroups && options->subgroup_shuffle && items % options->subgroup_size == 0;
+  return emitter->emit == tsri_emit_wgsl || (emitter->emit == tsri_emit_spirv && !has_subgroups);
+}
+
+// Replaces the kernel that an earlier pass made, if there is one.
+static void take(tsri_kernel *made, tsri_kernel **lowered) {
+  tsri_kernel_release(*lowered);
+  *lowered = made;
+}
+
+// Lane bytecode has instructions that check an index; for the other dialects checks are statements.
+static tsr_status lower(const tsri_emitter *emitter, const tsri_kernel *kernel, const tsri_emit_options *options,
+                        tsri_kernel **out_lowered) {
+  tsri_kernel *made = NULL;
+  tsr_status status = TSR_OK;
+  if (kernel->is_checked && emitter->emit != tsri_emit_lanes) {
+    status = tsri_lower_checks(kernel, &made);
+    take(made, out_lowered);
+  }
+  if (status == TSR_OK && lacks_collectives(emitter, kernel, options)) {
+    tsri_collectives_options how = {options->subgroup_size, .load_for_all = emitter->emit == tsri_emit_wgsl};
+    status = tsri_lower_collectives(*out_lowered ? *out_lowered : kernel, how, &made);
+    take(made, out_lowered);
+  }
+  return status;
+}
+
 static tsr_status emit_lowered(const tsri_emitter *emitter, const tsri_kernel *kernel, const tsri_emit_options *options,
                                tsri_emitted *out) {
   tsri_kernel *lowered = NULL;
-  tsr_status status = TSR_OK;
-  if (kernel->is_checked && emitter->emit != tsri_emit_lanes) status = tsri_lower_checks(kernel, &lowered);
+  tsr_status status = lower(emitter, kernel, options, &lowered);
   if (status == TSR_OK) status = emitter->emit(emitter, lowered ? lowered : kernel, options, out);
   tsri_kernel_release(lowered);
   return status;

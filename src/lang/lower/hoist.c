@@ -136,7 +136,7 @@ static void begin(hoister *h, const tsri_kernel *k) {
   h->var_capacity = h->var_count + 1;
   h->vars = copy_of(h, k->vars, k->var_count, 1, sizeof *h->vars);
   h->buffers = copy_of(h, k->buffers, k->buffer_count, 1, sizeof *h->buffers);
-  h->shared = copy_of(h, k->shared, k->shared_count, 1, sizeof *h->shared);
+  h->shared = copy_of(h, k->shared, k->shared_count, TSRI_HOIST_SHARED, sizeof *h->shared);
   h->params = copy_of(h, k->params, k->param_count, 2 * (size_t)k->buffer_count, sizeof *h->params);
   h->places = tsri_calloc(k->expr_count + 1u, sizeof *h->places);
   h->before = tsri_calloc(k->expr_count + 1u, sizeof *h->before);

@@ -10,11 +10,13 @@
 
 #include "lang/lower/rewrite.h"
 
+#define TSRI_HOIST_SHARED 6
+
 typedef struct hoister {
   rewriter w;
   tsri_ir_var *vars;
   uint32_t var_count, var_capacity;
-  // Copies of the original's, with room for one buffer and one shared array more, and two parameters more per buffer.
+  // Copies of the original's, with room for one buffer, TSRI_HOIST_SHARED shared arrays and two parameters per buffer more.
   tsri_ir_array *buffers, *shared;
   tsri_ir_param *params;
   uint32_t buffer_count, shared_count, param_count, params_bytes;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Collectives: in hardware within a subgroup, through shared words beyond it or where there are no subgroups.
+// Collectives: in hardware within a subgroup, through shared words beyond it. Where there are no subgroups, the kernel has
+// none any more (lower/collectives.h).
 //
 // Values travel as bits: one word, or two for i64 and f64. Sums of words use the device's own reduction; smallest and
 // largest go by shuffles and our own min and max, which keep NaN.
@@ -126,26 +127,6 @@ static tsri_spv_id join_run(tsri_spv *s, tsri_ir_op op, tsri_ir_type ir_type, ts
   return value;
 }
 
-// Halves joined again and again: item i takes in item i + half.
-static tsri_spv_id group_tree(tsri_spv *s, tsri_ir_op op, tsri_ir_type ir_type, tsri_spv_id value) {
-  tsri_spv_type type = tsri_spv_value_type(ir_type);
-  tsri_spv_id local = tsri_spv_local_index(s);
-  uint32_t half = 1;
-  pool_put(s, type, local, value);
-  tsri_spv_barrier(s);
-  while (half * 2 < s->items) half *= 2;
-  for (; half > 0; half /= 2) {
-    uint32_t active = s->items - half < half ? s->items - half : half;  // those with a partner
-    tsri_spv_id merge = begin_if_less(s, local, tsri_spv_u32(s, active));
-    tsri_spv_id other = tsri_spv_op2(s, SPV_OP_I_ADD, word_type(), local, tsri_spv_u32(s, half));
-    pool_put(s, type, local, combine(s, op, ir_type, pool_get(s, type, local), pool_get(s, type, other)));
-    end_if(s, merge);
-    tsri_spv_barrier(s);
-    if (half == 1) break;
-  }
-  return pool_get(s, type, tsri_spv_u32(s, 0));
-}
-
 // The subgroups' results, one each, joined.
 static tsri_spv_id group_of_subgroups(tsri_spv *s, tsri_ir_op op, tsri_ir_type ir_type, tsri_spv_id value) {
   tsri_spv_type type = tsri_spv_value_type(ir_type);
@@ -161,47 +142,9 @@ static tsri_spv_id group_of_subgroups(tsri_spv *s, tsri_ir_op op, tsri_ir_type i
 }
 
 static tsri_spv_id reduce_group(tsri_spv *s, tsri_ir_op op, tsri_ir_type type, tsri_spv_id value) {
-  if (s->items == 1) return value;
-  bool is_alone = s->native_subgroups && s->items == s->options->subgroup_size;
-  tsri_spv_id result = s->native_subgroups ? group_of_subgroups(s, op, type, value) : group_tree(s, op, type, value);
-  if (!is_alone) tsri_spv_barrier(s);  // the words are free for the next
+  tsri_spv_id result = group_of_subgroups(s, op, type, value);
+  if (s->items != s->options->subgroup_size) tsri_spv_barrier(s);  // the words are free for the next
   return result;
-}
-
-// --- Subgroups without hardware: runs of items ----------------------------------------------------------------------
-
-// First item of this one's run, and the end of it.
-static void find_run(tsri_spv *s, tsri_spv_id *out_first, tsri_spv_id *out_last) {
-  uint32_t size = s->options->subgroup_size;
-  tsri_spv_id local = tsri_spv_local_index(s);
-  *out_first = tsri_spv_op2(s, SPV_OP_BITWISE_AND, word_type(), local, tsri_spv_u32(s, ~(size - 1)));
-  tsri_spv_id end = tsri_spv_op2(s, SPV_OP_I_ADD, word_type(), *out_first, tsri_spv_u32(s, size));
-  tsri_spv_id items = tsri_spv_u32(s, s->items);
-  tsri_spv_id is_short = tsri_spv_op2(s, SPV_OP_U_LESS_THAN, tsri_spv_make_type(SPV_BOOL, 1), items, end);
-  *out_last = tsri_spv_select(s, word_type(), is_short, items, end);
-}
-
-static tsri_spv_id run_reduce(tsri_spv *s, tsri_ir_op op, tsri_ir_type type, tsri_spv_id value) {
-  tsri_spv_id first, last;
-  pool_put(s, tsri_spv_value_type(type), tsri_spv_local_index(s), value);
-  tsri_spv_barrier(s);
-  find_run(s, &first, &last);
-  tsri_spv_id result = join_run(s, op, type, first, last);
-  tsri_spv_barrier(s);
-  return result;
-}
-
-// The value of lane `lane` (below the size) of the run; 0 if the run ends before it.
-static tsri_spv_id run_shuffle(tsri_spv *s, tsri_spv_type type, tsri_spv_id value, tsri_spv_id lane) {
-  tsri_spv_id first, last, zero = tsri_spv_u32(s, 0);
-  pool_put(s, type, tsri_spv_local_index(s), value);
-  tsri_spv_barrier(s);
-  find_run(s, &first, &last);
-  tsri_spv_id index = tsri_spv_op2(s, SPV_OP_I_ADD, word_type(), first, lane);
-  tsri_spv_id is_there = tsri_spv_op2(s, SPV_OP_U_LESS_THAN, tsri_spv_make_type(SPV_BOOL, 1), index, last);
-  tsri_spv_id got = pool_get(s, type, tsri_spv_select(s, word_type(), is_there, index, zero));
-  tsri_spv_barrier(s);
-  return tsri_spv_select(s, type, is_there, got, tsri_spv_const(s, type, 0));
 }
 
 static tsri_spv_id any_shuffle(tsri_spv *s, tsri_ir_collective op, tsri_spv_type type, tsri_spv_id value,
@@ -210,8 +153,7 @@ static tsri_spv_id any_shuffle(tsri_spv *s, tsri_ir_collective op, tsri_spv_type
     lane = tsri_spv_op2(s, SPV_OP_BITWISE_XOR, word_type(), lane, tsri_spv_ir_id(s, TSRI_ID_SUBGROUP_LANE, 0));
   }
   lane = tsri_spv_op2(s, SPV_OP_BITWISE_AND, word_type(), lane, tsri_spv_u32(s, s->options->subgroup_size - 1));
-  if (s->native_subgroups) return shuffle(s, SPV_OP_GROUP_NON_UNIFORM_SHUFFLE, type, value, lane);
-  return run_shuffle(s, type, value, lane);
+  return shuffle(s, SPV_OP_GROUP_NON_UNIFORM_SHUFFLE, type, value, lane);
 }
 
 tsri_spv_id tsri_spv_collective(tsri_spv *s, tsri_ir_collective op, tsri_ir_type type, tsri_spv_id value,
@@ -219,6 +161,5 @@ tsri_spv_id tsri_spv_collective(tsri_spv *s, tsri_ir_collective op, tsri_ir_type
   tsri_collective_way way = tsri_collective_way_of(op);
   if (way.is_shuffle) return any_shuffle(s, op, tsri_spv_value_type(type), value, lane);
   if (way.is_group) return reduce_group(s, way.op, type, value);
-  if (s->native_subgroups) return subgroup_reduce(s, way.op, type, value);
-  return run_reduce(s, way.op, type, value);
+  return subgroup_reduce(s, way.op, type, value);
 }

@@ -57,7 +57,7 @@ static uint32_t pool_words_per_value(const tsri_spv *s) {
   for (uint32_t i = 1; i < s->kernel->stmt_count; i++) {
     const tsri_ir_stmt *x = &s->kernel->stmts[i];
     if (x->kind != TSRI_STMT_COLLECTIVE) continue;
-    if (s->native_subgroups && tsri_ir_collective_infos[x->op].scope == TSRI_SCOPE_SUBGROUP) continue;
+    if (tsri_ir_collective_infos[x->op].scope == TSRI_SCOPE_SUBGROUP) continue;
     uint32_t needed = tsr_dtype_bytes((tsr_dtype)s->kernel->exprs[x->value].type.dtype) == 8 ? 2 : 1;
     if (needed > words) words = needed;
   }
@@ -127,7 +127,7 @@ static void declare_shared(tsri_spv *s) {
   }
   uint32_t words = pool_words_per_value(s);
   if (words == 0) return;
-  s->pool_values = s->native_subgroups ? s->items / s->options->subgroup_size : s->items;
+  s->pool_values = s->items / s->options->subgroup_size;
   tsri_spv_id type =
       tsri_spv_array_type(s, tsri_spv_type_id(s, tsri_spv_make_type(SPV_U32, 1)), words * s->pool_values);
   s->pool = tsri_spv_variable(s, SPV_CLASS_WORKGROUP, type);

@@ -10,6 +10,7 @@
 
 #include "core/alloc.h"
 #include "lang/emit/wgsl/wgsl.h"
+#include "lang/lower/collectives.h"
 
 // --- How arrays are held --------------------------------------------------------------------------------------------
 
@@ -140,7 +141,14 @@ static void put_packed_lane(tsri_wgsl *w, const place *p, uint32_t lane) {
   tsri_wgsl_put_pattern(w, &w->body, tsri_wgsl_decode_pattern(p->storage), &operands, "");
 }
 
-static void put_loaded(tsri_wgsl *w, const place *p, tsri_ir_type type) {
+static void put_loaded(tsri_wgsl *w, const place *p, const tsri_ir_expr *x) {
+  tsri_ir_type type = x->type;
+  if (x->op == TSRI_LOAD_FOR_ALL) {
+    tsri_c_add(&w->body, "workgroupUniformLoad(&");
+    put_element(w, p, 0);
+    tsri_c_add(&w->body, ")");
+    return;
+  }
   if (p->lanes > 1 && p->held.lanes == p->lanes) {
     if (p->held.is_half) tsri_c_addf(&w->body, "%s(", tsri_wgsl_type(w, type));
     put_vector_element(w, p);
@@ -166,7 +174,7 @@ void tsri_wgsl_put_load(tsri_wgsl *w, uint32_t expr) {
   if (p.held.per_word > 1) put_word_lets(w, &p);
   tsri_wgsl_put_indent(w);
   tsri_c_addf(&w->body, "let e%" PRIu32 " = ", expr);
-  put_loaded(w, &p, x->type);
+  put_loaded(w, &p, x);
   tsri_c_add(&w->body, ";\n");
 }
 

@@ -149,9 +149,6 @@ static void put_stmt(tsri_wgsl *w, uint32_t index) {
     case TSRI_STMT_ATOMIC:
       tsri_wgsl_put_atomic(w, s);
       break;
-    case TSRI_STMT_COLLECTIVE:
-      tsri_wgsl_put_collective(w, s);
-      break;
     default:
       break;
   }

@@ -8,6 +8,7 @@
 
 #include "core/alloc.h"
 #include "lang/emit/wgsl/wgsl.h"
+#include "lang/lower/collectives.h"
 
 #define LOADS_UNIFORM 1u  // of a statement: as tsri_wgsl.loads_uniform says
 #define DIVERGES      2u  // LOOP: items may leave or skip at different times
@@ -40,6 +41,7 @@ static bool expr_varies(const analysis *a, const tsri_ir_expr *x) {
     case TSRI_EXPR_ID:
       return leaf_varies(a, x);
     case TSRI_EXPR_LOAD:
+      if (x->op == TSRI_LOAD_FOR_ALL) return false;
       return x->space != TSRI_SPACE_BUFFER || a->w->kernel->buffers[x->object].access != TSRI_ACCESS_IN ||
              a->expr_varies[x->a];
     default:
@@ -118,9 +120,6 @@ static void walk(analysis *a, uint32_t first, flow at) {
         break;
       case TSRI_STMT_ATOMIC:
         mark_var(a, s->var);
-        break;
-      case TSRI_STMT_COLLECTIVE:
-        if (tsri_ir_collective_infos[s->op].scope != TSRI_SCOPE_GROUP) mark_var(a, s->var);
         break;
       case TSRI_STMT_BREAK:
       case TSRI_STMT_CONTINUE:

@@ -96,12 +96,6 @@ static void put_shared(tsri_wgsl *w, tsri_c_text *out) {
     tsri_c_addf(out, ": array<%s, %" PRIu32 ">;\n", element, k->shared[i].count);
     count_shared(w, k->shared[i].count * (dtype == TSR_I64 ? 8u : 4u));
   }
-  for (uint32_t dtype = 0; dtype < TSR_DTYPE_COUNT; dtype++) {
-    if (!(w->pools >> dtype & 1u)) continue;
-    tsri_c_addf(out, "var<workgroup> tsr_pool_%s: array<%s, %" PRIu32 ">;\n", tsr_dtype_name((tsr_dtype)dtype),
-                tsri_wgsl_type(w, (tsri_ir_type){(uint8_t)dtype, 1}), w->items);
-    count_shared(w, w->items * (dtype == TSR_I64 ? 8u : 4u));
-  }
   if (!w->has_uniform) return;
   tsri_c_add(out, "var<workgroup> tsr_uniform: u32;\n");
   count_shared(w, 4);
@@ -199,9 +193,8 @@ static void assemble(tsri_wgsl *w, tsri_c_text *out, const char *entry) {
 // --- The emitter ----------------------------------------------------------------------------------------------------
 
 static bool init(tsri_wgsl *w, const tsri_kernel *kernel, const tsri_emit_options *options) {
-  *w = (tsri_wgsl){.kernel = kernel, .options = options, .lacks = tsri_lacks_of("wgsl"), .items = 1};
+  *w = (tsri_wgsl){.kernel = kernel, .options = options, .lacks = tsri_lacks_of("wgsl")};
   if (!options->exact_fma) tsri_lacks_add(&w->lacks, TSRI_OP_FMA);
-  for (int i = 0; i < 3; i++) w->items *= kernel->group_size[i];
   w->buffers = tsri_calloc(kernel->buffer_count + 1u, sizeof *w->buffers);
   w->shared = tsri_calloc(kernel->shared_count + 1u, sizeof *w->shared);
   w->has_work = tsri_calloc(kernel->expr_count + 1u, 1);

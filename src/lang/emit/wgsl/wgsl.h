@@ -10,7 +10,6 @@
 //   emit/wgsl/keep.c     which results must stay as they were rounded
 //   emit/wgsl/uniform.c  which conditions WGSL's own analysis takes for uniform
 //   emit/wgsl/stmt.c     statements
-//   emit/wgsl/group.c    collectives
 //
 // The module has one entry point. Group 0 holds the buffers at bindings 0, 1, …, then a
 // uniform buffer of 32-bit words: TSRI_WGSL_SYSTEM_WORDS of the launcher's (below), then the kernel's parameters.
@@ -83,8 +82,6 @@ typedef struct tsri_wgsl {
   uint32_t *stack;         // of expressions
   uint32_t stack_used;
 
-  uint32_t items;    // per group
-  uint32_t pools;    // bit (1u << tsr_dtype): collectives go through shared memory of this type
   bool has_uniform;  // tsr_uniform is declared
   uint32_t shared_bytes;
   int indent;
@@ -117,10 +114,6 @@ bool tsri_wgsl_want(tsri_wgsl *w, const char *name);
 void tsri_wgsl_use(tsri_wgsl *w, const char *text);
 
 // --- Operations: $a, $b, $c stand for the operands ------------------------------------------------------------------
-
-// An i32 is negated by taking it from a 0 that the compiler does not know: NVIDIA's for Hopper makes one instruction of
-// min(min(a, -b), -c), and there forgets to negate b (emit/c/helpers.c).
-#define TSRI_WGSL_NEGATED_I32(operand) "(bitcast<i32>(tsr_p[1].x) - " operand ")"
 
 // One lane; `dtype` is that of the first operand, or of the value selected. `is_loose`: with the freedom that
 // an expansion may give (expand.h).
@@ -162,7 +155,6 @@ bool tsri_wgsl_enter(tsri_wgsl *w);  // true unless nested too deep; then `w->de
 void tsri_wgsl_put_lets(tsri_wgsl *w, uint32_t expr);
 void tsri_wgsl_put_value(tsri_wgsl *w, tsri_c_text *out, uint32_t expr);
 void tsri_wgsl_put_block(tsri_wgsl *w, uint32_t first);
-void tsri_wgsl_put_collective(tsri_wgsl *w, const tsri_ir_stmt *stmt);
 void tsri_wgsl_find_work(tsri_wgsl *w);
 void tsri_wgsl_find_kept(tsri_wgsl *w);
 void tsri_wgsl_find_uniform(tsri_wgsl *w);

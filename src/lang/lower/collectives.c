@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+#include "lang/lower/collectives.h"
+
+#include "lang/lower/collective.h"
+#include "lang/lower/hoist.h"
+
+// One collective while it is written. Bools are 0 and 1 in shared memory, where the larger is "any" and the smaller "all".
+typedef struct collecting {
+  hoister *h;
+  rewriter *w;
+  list *to;
+  tsri_ir_type type;   // of a value in shared memory
+  tsri_ir_op combine;  // ADD, MIN or MAX
+  uint32_t pool;       // the shared array, with one element per item
+  uint32_t items;      // of the work-group
+  uint32_t item;       // this item's number in it: an expression that may be used any number of times
+} collecting;
+
+static const tsri_collectives_options *options_of(const hoister *h) { return h->context; }
+
+// --- The shared array -------------------------------------------------------------------------------------------------
+
+static uint32_t pool_of(hoister *h, tsr_dtype dtype, uint32_t items) {
+  for (uint32_t i = h->w.from->shared_count; i < h->shared_count; i++) {
+    if (h->shared[i].storage == dtype) return i;
+  }
+  h->shared[h->shared_count] = (tsri_ir_array){.name = "pool",
+                                               .storage = (uint8_t)dtype,
+                                               .is_loaded = true,
+                                               .is_stored = true,
+                                               .count = items,
+                                               .dim_count = 1,
+                                               .dims = {items}};
+  return h->shared_count++;
+}
+
+static uint32_t get(const collecting *c, uint32_t index) {
+  return put(c->w, (tsri_ir_expr){.kind = TSRI_EXPR_LOAD,
+                                  .space = TSRI_SPACE_SHARED,
+                                  .dtype = c->type.dtype,
+                                  .type = c->type,
+                                  .object = c->pool,
+                                  .a = index});
+}
+
+static uint32_t store(const collecting *c, uint32_t index, uint32_t value) {
+  return put_stmt(
+      c->w,
+      (tsri_ir_stmt){
+          .kind = TSRI_STMT_STORE, .space = TSRI_SPACE_SHARED, .object = c->pool, .index = index, .value = value});
+}
+
+static void put_barrier(const collecting *c) {
+  append(c->w, c->to, put_stmt(c->w, (tsri_ir_stmt){.kind = TSRI_STMT_BARRIER, .is_uniform = true}));
+}
+
+static uint32_t combined(const collecting *c, uint32_t a, uint32_t b) { return op(c->w, c->combine, c->type, a, b, 0); }
+
+static uint32_t bits_and(const collecting *c, uint32_t a, uint32_t mask) {
+  return op(c->w, TSRI_OP_AND, u32_type, a, number(c->w, mask), 0);
+}
+
+// --- Results ----------------------------------------------------------------------------------------------------------
+
+// Combines pairs of the values that are left until there is one: item i takes in item i + half.
+static uint32_t reduce_group(const collecting *c) {
+  rewriter *w = c->w;
+  bool for_all = options_of(c->h)->load_for_all;
+  for (uint32_t left = c->items, half; left > 1; left = half) {
+    half = (left + 1) / 2;
+    uint32_t other = add(w, c->item, number(w, half));
+    uint32_t pair = store(c, c->item, combined(c, get(c, c->item), get(c, other)));
+    append(w, c->to, put_if(w, NULL, test(w, TSRI_OP_LT, c->item, number(w, left - half)), pair, 0));
+    if (half > 1 || !for_all) put_barrier(c);
+  }
+  uint32_t result = get(c, number(w, 0));
+  if (!w->has_failed && for_all) w->exprs[result].op = TSRI_LOAD_FOR_ALL;
+  return result;
+}
+
+// First item of this item's subgroup.
+static uint32_t first_of_subgroup(const collecting *c) {
+  return bits_and(c, c->item, ~(options_of(c->h)->subgroup_size - 1));
+}
+
+// Goes through the values of the subgroup one after the other.
+static uint32_t reduce_subgroup(const collecting *c) {
+  rewriter *w = c->w;
+  uint32_t size = options_of(c->h)->subgroup_size;
+  uint32_t at = tsri_hoist_var(c->h, u32_type), sum = tsri_hoist_var(c->h, c->type);
+  assign(w, c->to, at, first_of_subgroup(c));
+  assign(w, c->to, sum, get(c, word(w, at)));
+  uint32_t end = add(w, first_of_subgroup(c), number(w, size));
+  if (c->items % size != 0) end = op(w, TSRI_OP_MIN, u32_type, end, number(w, c->items), 0);
+  uint32_t last = tsri_hoist_value(c->h, c->to, end);
+  list body = {0}, step = {0};
+  assign(w, c->to, at, add(w, word(w, at), number(w, 1)));
+  assign(w, &body, sum, combined(c, variable(w, sum, c->type), get(c, word(w, at))));
+  assign(w, &step, at, add(w, word(w, at), number(w, 1)));
+  append(w, c->to,
+         put_stmt(w, (tsri_ir_stmt){.kind = TSRI_STMT_LOOP,
+                                    .value = test(w, TSRI_OP_LT, word(w, at), last),
+                                    .body = body.first,
+                                    .other = step.first}));
+  return variable(w, sum, c->type);
+}
+
+// The value of another item of the subgroup; 0 where the work-group ends before it.
+static uint32_t shuffle(const collecting *c, const tsri_ir_stmt *s) {
+  rewriter *w = c->w;
+  uint32_t size = options_of(c->h)->subgroup_size, lane = s->compare;
+  if (s->op == TSRI_COLLECTIVE_SUBGROUP_SHUFFLE_XOR) lane = op(w, TSRI_OP_XOR, u32_type, lane, c->item, 0);
+  uint32_t from = op(w, TSRI_OP_OR, u32_type, first_of_subgroup(c), bits_and(c, lane, size - 1), 0);
+  if (c->items % size == 0) return get(c, from);
+  from = tsri_hoist_value(c->h, c->to, from);
+  uint32_t is_there = test(w, TSRI_OP_LT, from, number(w, c->items));
+  uint32_t zero = put(w, (tsri_ir_expr){.kind = TSRI_EXPR_CONST, .type = c->type});
+  return put(w, (tsri_ir_expr){.kind = TSRI_EXPR_COND, .type = c->type, .a = is_there, .b = get(c, from), .c = zero});
+}
+
+// --- Statements -------------------------------------------------------------------------------------------------------
+
+static uint32_t item_number(hoister *h, list *to) {
+  rewriter *w = &h->w;
+  const uint32_t *size = w->from->group_size;
+  uint32_t x = id(w, TSRI_ID_LOCAL, 0);
+  if (size[1] == 1 && size[2] == 1) return x;
+  uint32_t yz = add(w, mul(w, id(w, TSRI_ID_LOCAL, 2), number(w, size[1])), id(w, TSRI_ID_LOCAL, 1));
+  return tsri_hoist_value(h, to, add(w, mul(w, yz, number(w, size[0])), x));
+}
+
+static void lower_collective(hoister *h, const tsri_ir_stmt *s, list *to) {
+  rewriter *w = &h->w;
+  tsri_collective_way way = tsri_collective_way_of((tsri_ir_collective)s->op);
+  const uint32_t *size = w->from->group_size;
+  tsri_ir_op combine = way.op == TSRI_OP_OR ? TSRI_OP_MAX : way.op == TSRI_OP_AND ? TSRI_OP_MIN : way.op;
+  collecting c = {h, w, to, way.is_bool ? u32_type : w->exprs[s->value].type, combine, 0, size[0] * size[1] * size[2],
+                  0};
+  c.pool = pool_of(h, (tsr_dtype)c.type.dtype, c.items);
+  c.item = item_number(h, to);
+  append(w, to, store(&c, c.item, way.is_bool ? cast(w, s->value, TSRI_EXPR_CONVERT, u32_type) : s->value));
+  put_barrier(&c);
+  uint32_t result = way.is_shuffle ? shuffle(&c, s) : way.is_group ? reduce_group(&c) : reduce_subgroup(&c);
+  assign(w, to, s->var, way.is_bool ? test(w, TSRI_OP_NE, result, number(w, 0)) : result);
+  bool is_last_barrier_there = way.is_group && options_of(h)->load_for_all;
+  if (!is_last_barrier_there) put_barrier(&c);  // the array is free for the next collective
+}
+
+static void lower_stmt(hoister *h, tsri_ir_stmt s, list *to) {
+  if (s.kind == TSRI_STMT_COLLECTIVE) {
+    lower_collective(h, &s, to);
+  } else {
+    append(&h->w, to, put_stmt(&h->w, s));
+  }
+}
+
+static void change_nothing(hoister *h) { (void)h; }
+
+tsr_status tsri_lower_collectives(const tsri_kernel *kernel, tsri_collectives_options options,
+                                  tsri_kernel **out_kernel) {
+  static const tsri_hoist_pass pass = {.stmt = lower_stmt};
+  return tsri_hoist(kernel, &pass, change_nothing, &options, out_kernel);
+}
