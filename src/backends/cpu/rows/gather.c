@@ -29,9 +29,12 @@ typedef struct gathering {
         memcpy(y, x + place, (size_t)plane.columns * sizeof *y);                                                   \
         continue;                                                                                                  \
       }                                                                                                            \
-      for (int64_t c = 0; c < plane.columns; c++) {                                                                \
-        bool is_inside = tsri_index_place(&plane, (int64_t)indices[c * plane.index_column], &place);               \
-        y[c] = is_inside ? x[c * plane.column + place] : 0;                                                        \
+      for (int64_t c = 0; c < plane.columns;                                                                       \
+           c++) { /* without jumps: element 0 is read where an index leads nowhere */                              \
+        int64_t index = (int64_t)indices[c * plane.index_column], position = index + (plane.size & -(index < 0));  \
+        bool is_inside = (uint64_t)position < (uint64_t)plane.size;                                                \
+        uint##bits##_t element = x[c * plane.column + (is_inside ? position : 0) * plane.step];                    \
+        y[c] = is_inside ? element : 0;                                                                            \
       }                                                                                                            \
     }                                                                                                              \
   }
@@ -75,7 +78,7 @@ static void gather_part(void *user, int part) {
 }
 
 void tsri_cpu_gather(const cpu_device *device, const tsri_indexing *by, const char *x, char *y, size_t element) {
-  enum { WORTH_A_THREAD = 1 << 15, LEAST_STRETCH = 4096, FEW_ROWS = 8 };  // elements; of each thread
+  enum { WORTH_A_THREAD = 1 << 14, LEAST_STRETCH = 4096, FEW_ROWS = 8 };  // elements; of each thread
   gathering g = {.by = by, .x = x, .y = y, .element = element, .run = gather_for(by->index_dtype, element)};
   g.rows = tsri_index_rows(by);
   g.columns = tsri_index_columns(by);

@@ -99,7 +99,7 @@ static int cut_axis(const tsri_indexing *by) {
 
 static void add_all(const cpu_device *device, const tsri_indexing *by, const char *source, char *sums,
                     tsr_dtype dtype) {
-  enum { WORTH_A_THREAD = 1 << 15, MOST_RANGES = 4 };
+  enum { WORTH_A_THREAD = 1 << 14, MOST_RANGES = 4 };
   adding a = {.by = by, .source = source, .sums = sums, .run = adder_for(dtype, by->index_dtype), .axis = cut_axis(by)};
   int64_t count = tsri_index_rows(by) * tsri_index_columns(by);
   int threads = tsri_cpu_threads(device, (uint64_t)count / WORTH_A_THREAD);
