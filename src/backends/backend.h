@@ -242,8 +242,10 @@ typedef struct tsri_product_op {
 
 // Sorts each of `rows` contiguous rows of `n` elements. The sort is stable (-0 equals 0), and NaN comes last in both
 // directions. wants_order: `to` is i32 and receives, for each sorted element, its index in the original row.
+// With the part TSRI_SORT_KEEPS, `to` receives the first `keep` elements of each sorted row only; keep is less than n.
+enum { TSRI_SORT_KEEPS = 1u << 0 };
 typedef struct tsri_sort_op {
-  int64_t rows, n;
+  int64_t rows, n, keep;
   bool is_descending, wants_order;
   tsri_place from, to;
 } tsri_sort_op;
@@ -283,7 +285,7 @@ typedef struct tsri_index_op {
 typedef struct tsri_native_op {
   tsri_native_kind kind;
   tsr_dtype dtype, result;  // dtype: of a and b, or of the input; result: of all other operands
-  uint32_t parts;           // PRODUCT: TSRI_PRODUCT_ bits
+  uint32_t parts;           // PRODUCT: TSRI_PRODUCT_ bits; SORT: TSRI_SORT_KEEPS or 0
   union {
     tsri_copy_op copy;
     tsri_sum_op sum;

@@ -16,6 +16,12 @@ static void check_native(const char *what, tsr_tensor *x, bool is_native) {
   }
 }
 
+static uint64_t launches(void) {
+  tsr_device_counters counters;
+  CHECK_OK(tsr_device_get_counters(dev, &counters));
+  return counters.launches;
+}
+
 #define CHECK_NATIVE(call) check_native(#call, call, true)
 
 TEST(operators_on_rows_and_columns_run_natively) {
@@ -31,6 +37,11 @@ TEST(operators_on_rows_and_columns_run_natively) {
       CHECK_NATIVE(tsr_log_softmax(x, axis));
     }
     CHECK_NATIVE(tsr_argmax(x, NULL, 0, false));
+    tsr_tensor *values = NULL, *indices = NULL;
+    CHECK_OK(tsr_topk(x, 9, 1, true, &values, &indices));
+    uint64_t before = launches();
+    CHECK_NATIVE(values);
+    CHECK_EQ_UINT(launches() - before, 2);  // the order of 9 elements, then gather: no whole row is sorted
   }
   finish();
 }

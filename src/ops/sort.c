@@ -67,12 +67,14 @@ tsr_status tsri_sort_rows(const tsri_sort *s) {
   return status;
 }
 
-// Returns TSR_ERR_UNSUPPORTED, without a message, if the device has no such operator.
-static tsr_status sort_native(const tsri_sort *s) {
+// keep: how many elements of each sorted row are wanted. Returns TSR_ERR_UNSUPPORTED, without a message, if the device has no such operator.
+static tsr_status sort_native(const tsri_sort *s, int64_t keep) {
   tsr_buffer *to = s->order ? s->order : s->values;
   tsri_native_op op = {.kind = TSRI_NATIVE_SORT, .dtype = s->dtype, .result = s->order ? TSR_I32 : s->dtype};
+  op.parts = keep < s->n ? TSRI_SORT_KEEPS : 0;
   op.is.sort = (tsri_sort_op){.rows = s->rows,
                               .n = s->n,
+                              .keep = keep,
                               .is_descending = s->is_descending,
                               .wants_order = s->order != NULL,
                               .from.offset = (size_t)s->x_at * tsr_dtype_bytes(s->dtype)};
@@ -97,7 +99,8 @@ static tsr_status run_sort(const tsri_kernel_run *run, bool wants_order) {
                  .is_descending = TSRI_GIVEN(run->node, sort)->is_descending != 0};
   if (wants_order) s.order = run->output;
   else s.values = run->output;
-  status = sort_native(&s);
+  int64_t keep = run->shape.dims[run->shape.rank - 1];  // less than n only if the device takes TSRI_SORT_KEEPS
+  status = sort_native(&s, keep);
   return status == TSR_ERR_UNSUPPORTED ? tsri_sort_rows(&s) : status;
 }
 
@@ -114,21 +117,26 @@ static tsr_tensor *prepare(tsr_tensor *x, int axis) {
   return input;
 }
 
-static tsr_tensor *sorted(const tsri_op *op, tsr_tensor *x, int axis, bool is_descending) {
+static tsr_status check_axis(const tsri_op *op, const tsr_tensor *x, int *axis) {
   tsr_status status = tsri_tensor_check(op->name, x);
-  if (status == TSR_OK) status = tsri_axis(op->name, axis, x->layout.shape.rank, &axis);
-  if (status == TSR_OK && x->layout.shape.dims[axis] > INT32_MAX) {
-    status = TSRI_FAIL(TSR_ERR_UNSUPPORTED, "%s: axis %d has %lld elements; an index is i32", op->name, axis,
-                       (long long)x->layout.shape.dims[axis]);
+  if (status == TSR_OK) status = tsri_axis(op->name, *axis, x->layout.shape.rank, axis);
+  if (status == TSR_OK && x->layout.shape.dims[*axis] > INT32_MAX) {
+    status = TSRI_FAIL(TSR_ERR_UNSUPPORTED, "%s: axis %d has %lld elements; an index is i32", op->name, *axis,
+                       (long long)x->layout.shape.dims[*axis]);
   }
-  if (status != TSR_OK) return tsri_tensor_fail(status);
+  return status;
+}
+
+// Records the sorted elements along the axis, or their order: the first `keep` of them.
+static tsr_tensor *sorted(const tsri_op *op, tsr_tensor *x, int axis, bool is_descending, int64_t keep) {
   tsr_tensor *input = prepare(x, axis);
-  status = tsri_tensor_check(op->name, input);
+  tsr_status status = tsri_tensor_check(op->name, input);
   tsr_dtype dtype = op == TSRI_BODY(argsort) ? TSRI_INDEX_DTYPE : tsr_tensor_dtype(input);
-  tsr_tensor *result = status == TSR_OK
-                           ? tsri_record_kernel(op, input->value->device, dtype, input->layout.shape, &input, 1,
-                                                TSRI_GIVE(op, sort, .is_descending = is_descending))
-                           : tsri_tensor_fail(status);
+  tsr_shape shape = tsr_tensor_shape(input);
+  if (status == TSR_OK) shape.dims[shape.rank - 1] = keep;
+  tsr_tensor *result = status == TSR_OK ? tsri_record_kernel(op, input->value->device, dtype, shape, &input, 1,
+                                                             TSRI_GIVE(op, sort, .is_descending = is_descending))
+                                        : tsri_tensor_fail(status);
   tsr_tensor *turned = tsri_axis_from_end(result, axis);
   tsr_release(input);
   tsr_release(result);
@@ -138,10 +146,38 @@ static tsr_tensor *sorted(const tsri_op *op, tsr_tensor *x, int axis, bool is_de
   return tsri_tensor_named(op->name, truth);
 }
 
-tsr_tensor *tsr_sort(tsr_tensor *x, int axis, bool descending) { return sorted(TSRI_BODY(sort), x, axis, descending); }
+static tsr_tensor *sorted_along(const tsri_op *op, tsr_tensor *x, int axis, bool is_descending) {
+  tsr_status status = check_axis(op, x, &axis);
+  return status == TSR_OK ? sorted(op, x, axis, is_descending, x->layout.shape.dims[axis]) : tsri_tensor_fail(status);
+}
+
+tsr_tensor *tsr_sort(tsr_tensor *x, int axis, bool descending) {
+  return sorted_along(TSRI_BODY(sort), x, axis, descending);
+}
 
 tsr_tensor *tsr_argsort(tsr_tensor *x, int axis, bool descending) {
-  return sorted(TSRI_BODY(argsort), x, axis, descending);
+  return sorted_along(TSRI_BODY(argsort), x, axis, descending);
+}
+
+// Whether the device finds the first `keep` of the sorted elements without sorting all of them.
+static bool has_native_topk(const tsr_tensor *x, int axis, int64_t keep) {
+  int64_t n = x->layout.shape.dims[axis];
+  tsr_dtype dtype = x->dtype == TSR_BOOL ? TSR_U8 : x->dtype;
+  tsri_native_op op = {.kind = TSRI_NATIVE_SORT, .dtype = dtype, .result = TSR_I32, .parts = TSRI_SORT_KEEPS};
+  if (keep >= n) return false;
+  op.is.sort = (tsri_sort_op){.rows = x->layout.count / n, .n = n, .keep = keep, .wants_order = true};
+  return tsri_device_takes(x->value->device, &op);
+}
+
+// Records where the first `keep` of the sorted elements along the axis were.
+static tsr_tensor *order_of_first(tsr_tensor *x, int axis, bool is_descending, int64_t keep) {
+  const tsri_op *op = TSRI_BODY(argsort);
+  tsr_status status = check_axis(op, x, &axis);
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  if (has_native_topk(x, axis, keep)) return sorted(op, x, axis, is_descending, keep);
+  tsr_tensor *order = tsr_argsort(x, axis, is_descending), *first = tsr_slice(order, axis, 0, keep, 1);
+  tsr_release(order);
+  return first;
 }
 
 // Looks the values up by the indices: cheaper than sorting both, since k is mostly small.
@@ -156,8 +192,7 @@ tsr_status tsr_topk(tsr_tensor *x, int64_t k, int axis, bool largest, tsr_tensor
                        (long long)x->layout.shape.dims[axis]);
   }
   if (status != TSR_OK) return status;
-  tsr_tensor *order = tsr_argsort(x, axis, largest), *indices = tsr_slice(order, axis, 0, k, 1);
-  tsr_release(order);
+  tsr_tensor *indices = order_of_first(x, axis, largest, k);
   tsr_tensor *values = tsr_gather(x, axis, indices);
   status = tsri_tensor_check("topk", values);
   if (status != TSR_OK) tsri_fail_as("topk", status);

@@ -23,7 +23,7 @@ const tsri_native_offer tsri_cpu_native_ops[] = {
      .parts =
          TSRI_PRODUCT_BIAS | TSRI_PRODUCT_RELU | TSRI_PRODUCT_GELU_TANH | TSRI_PRODUCT_GELU | TSRI_PRODUCT_RESIDUAL},
     {.kind = TSRI_NATIVE_SORT, .dtypes = NUMBERS},
-    {.kind = TSRI_NATIVE_SORT, .dtypes = NUMBERS, .results = 1u << TSR_I32},
+    {.kind = TSRI_NATIVE_SORT, .dtypes = NUMBERS, .results = 1u << TSR_I32, .parts = TSRI_SORT_KEEPS},
     {.kind = TSRI_NATIVE_SCAN, .dtypes = FLOATS | WIDE_INTEGERS},
     {.kind = TSRI_NATIVE_GATHER, .dtypes = UINT32_MAX},
     {.kind = TSRI_NATIVE_SCATTER_ADD, .dtypes = NUMBERS},
@@ -32,12 +32,12 @@ const tsri_native_offer tsri_cpu_native_ops[] = {
     {.kind = TSRI_NATIVE_NONE},
 };
 
-static bool is_on_lines(tsri_native_kind kind) { return kind == TSRI_NATIVE_ARG_REDUCE || kind == TSRI_NATIVE_SOFTMAX; }
-
 bool tsri_cpu_has_op(tsri_device *device, const tsri_native_op *op) {
   (void)device;
   if (op->kind == TSRI_NATIVE_REDUCE) return tsri_cpu_has_reduce(op);
-  return !is_on_lines(op->kind) || tsri_cpu_has_lines(op);
+  bool is_part = op->kind == TSRI_NATIVE_SORT && (op->parts & TSRI_SORT_KEEPS);
+  bool is_only_there = is_part || op->kind == TSRI_NATIVE_ARG_REDUCE || op->kind == TSRI_NATIVE_SOFTMAX;
+  return !is_only_there || tsri_cpu_has_lines(op);
 }
 
 static tsri_layout layout_of(tsr_shape shape, const int64_t *strides) {
@@ -110,6 +110,6 @@ tsr_status tsri_cpu_run_op(tsri_queue *queue, const tsri_native_op *op) {
       copy_strided(device, op->dtype, &op->is.copy);
       return TSR_OK;
     default:
-      return is_on_lines(op->kind) ? tsri_cpu_lines(device, op) : tsri_cpu_rows(device, op);
+      return tsri_cpu_has_lines(op) ? tsri_cpu_lines(device, op) : tsri_cpu_rows(device, op);
   }
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "backends/cpu/lines/arg_lines.h"
+#include "backends/cpu/lines/network_lines.h"
 #include "backends/cpu/lines/softmax_lines.h"
 
 // As cmake/isa.cmake builds them.
@@ -14,7 +15,8 @@
 
 #define TSRI_X(level)                                                                          \
   extern const tsri_arg_lines *const tsri_arg_lines_##level[TSRI_REDUCTIONS][TSR_DTYPE_COUNT]; \
-  extern const tsri_softmax_lines *const tsri_softmax_lines_##level[TSR_DTYPE_COUNT];
+  extern const tsri_softmax_lines *const tsri_softmax_lines_##level[TSR_DTYPE_COUNT];          \
+  void tsri_network_sort_##level(uint32_t *keys, int64_t n);
 LEVELS(TSRI_X)
 #undef TSRI_X
 
@@ -22,11 +24,12 @@ typedef struct simd_level {
   const char *level;
   const tsri_arg_lines *const (*arg_lines)[TSR_DTYPE_COUNT];
   const tsri_softmax_lines *const *softmax_lines;
+  tsri_network_sort network_sort;
 } simd_level;
 
 static const simd_level *level_named(const char *name) {
   static const simd_level levels[] = {
-#define TSRI_X(level) {#level, tsri_arg_lines_##level, tsri_softmax_lines_##level},
+#define TSRI_X(level) {#level, tsri_arg_lines_##level, tsri_softmax_lines_##level, tsri_network_sort_##level},
       LEVELS(TSRI_X)
 #undef TSRI_X
   };
@@ -44,3 +47,5 @@ const tsri_arg_lines *tsri_arg_lines_for(const char *name, tsri_reduction kind, 
 const tsri_softmax_lines *tsri_softmax_lines_for(const char *name, tsr_dtype dtype) {
   return level_named(name)->softmax_lines[dtype];
 }
+
+tsri_network_sort tsri_network_sort_for(const char *name) { return level_named(name)->network_sort; }

@@ -6,7 +6,7 @@
 
 #include "backends/cpu/cpu.h"
 
-// Whether tsri_cpu_lines takes an operator of one of its kinds: TSRI_NATIVE_ARG_REDUCE, TSRI_NATIVE_SOFTMAX.
+// Whether tsri_cpu_lines does an operator. Of those that it declines, sorting whole rows is done in rows/; the others are not native.
 bool tsri_cpu_has_lines(const tsri_native_op *op);
 
 // Errors: TSR_ERR_OUT_OF_MEMORY.
@@ -15,6 +15,14 @@ tsr_status tsri_cpu_lines(cpu_device *device, const tsri_native_op *op);
 // argmax and argmin, to int32_t. The strides are ones that tsri_cpu_has_arg agrees to; the axis is not empty.
 bool tsri_cpu_has_arg(const tsri_reduce_op *op);
 tsr_status tsri_cpu_arg(cpu_device *device, tsr_dtype dtype, const tsri_reduce_op *op);
+
+// Rows that sort_short.c is faster with than rows/sort.c, with the same result.
+bool tsri_cpu_has_short_sort(tsr_dtype dtype, const tsri_sort_op *op);
+void tsri_cpu_sort_short(const cpu_device *device, tsr_dtype dtype, const tsri_sort_op *op);
+
+// The order of a few elements of each sorted row (TSRI_SORT_KEEPS), fewer than tsri_cpu_has_topk agrees to.
+bool tsri_cpu_has_topk(const tsri_sort_op *op);
+void tsri_cpu_topk(const cpu_device *device, tsr_dtype dtype, const tsri_sort_op *op);
 
 void tsri_cpu_softmax(const cpu_device *device, tsr_dtype dtype, const tsri_softmax_op *op);
 

@@ -3,11 +3,18 @@
 #include "backends/cpu/lines/lines.h"
 
 bool tsri_cpu_has_lines(const tsri_native_op *op) {
-  return op->kind != TSRI_NATIVE_ARG_REDUCE || tsri_cpu_has_arg(&op->is.reduce);
+  if (op->kind == TSRI_NATIVE_ARG_REDUCE) return tsri_cpu_has_arg(&op->is.reduce);
+  if (op->kind == TSRI_NATIVE_SORT) {
+    return op->parts & TSRI_SORT_KEEPS ? tsri_cpu_has_topk(&op->is.sort)
+                                       : tsri_cpu_has_short_sort(op->dtype, &op->is.sort);
+  }
+  return op->kind == TSRI_NATIVE_SOFTMAX;
 }
 
 tsr_status tsri_cpu_lines(cpu_device *device, const tsri_native_op *op) {
   if (op->kind == TSRI_NATIVE_ARG_REDUCE) return tsri_cpu_arg(device, op->dtype, &op->is.reduce);
-  tsri_cpu_softmax(device, op->dtype, &op->is.softmax);
+  if (op->parts & TSRI_SORT_KEEPS) tsri_cpu_topk(device, op->dtype, &op->is.sort);
+  else if (op->kind == TSRI_NATIVE_SORT) tsri_cpu_sort_short(device, op->dtype, &op->is.sort);
+  else tsri_cpu_softmax(device, op->dtype, &op->is.softmax);
   return TSR_OK;
 }

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+// The order of the first few elements of each sorted row, without sorting the rest: a sorted list of the best ones so far, into which a row's elements are
+// inserted. Blocks of the row are first reduced, without jumps, to the elements that come before the list's last one; of a long row these are few.
+#include "backends/cpu/lines/lines.h"
+#include "backends/cpu/rows/sort_keys.h"
+#include "platform/parallel.h"
+
+enum { LONGEST_LIST = 64, BLOCK = 256, WORTH_A_THREAD = 1 << 14 };
+
+// A list of `keep` items, sorted. `take` inserts those of `n` items, at most BLOCK, that belong into it; `write` gives their indices.
+typedef struct best_list {
+  union {
+    uint64_t items[LONGEST_LIST];
+    tsri_keyed_index keyed[LONGEST_LIST];
+  } is;
+  int64_t keep;
+} best_list;
+
+#define LESS_ITEM(a, b)  ((a) < (b))
+#define LESS_KEYED(a, b) ((a).key < (b).key || ((a).key == (b).key && (a).index < (b).index))
+
+// Items come in the order of their indices, so that a later one never comes before an equal key of the list.
+#define DEFINE_TAKE(name, type, LESS)                                               \
+  static void take_##name(type *list, int64_t keep, const type *items, int64_t n) { \
+    type found[BLOCK], limit = list[keep - 1];                                      \
+    int64_t count = 0;                                                              \
+    for (int64_t i = 0; i < n; i++) {                                               \
+      found[count] = items[i];                                                      \
+      count += LESS(items[i], limit);                                               \
+    }                                                                               \
+    for (int64_t i = 0; i < count; i++) {                                           \
+      int64_t at = keep - 1;                                                        \
+      if (!LESS(found[i], list[at])) continue;                                      \
+      for (; at > 0 && LESS(found[i], list[at - 1]); at--) list[at] = list[at - 1]; \
+      list[at] = found[i];                                                          \
+    }                                                                               \
+  }
+DEFINE_TAKE(items, uint64_t, LESS_ITEM)
+DEFINE_TAKE(keyed, tsri_keyed_index, LESS_KEYED)
+
+typedef struct top_rows {
+  const tsri_sort_op *op;
+  const tsri_sort_keys *keys;
+  const char *from;
+  int32_t *to;
+  size_t element;  // bytes
+  int parts;
+} top_rows;
+
+bool tsri_cpu_has_topk(const tsri_sort_op *op) {
+  return op->wants_order && op->keep > 0 && op->keep <= LONGEST_LIST && op->keep < op->n;
+}
+
+static void search_row(const top_rows *w, int64_t row) {
+  const tsri_sort_op *op = w->op;
+  union {
+    uint64_t items[BLOCK];
+    tsri_keyed_index keyed[BLOCK];
+  } block;
+  best_list list = {.keep = op->keep};
+  bool is_keyed = w->keys->sorter == &tsri_sorter_keyed_index;
+  for (int64_t i = 0; i < op->keep; i++) {
+    if (is_keyed) list.is.keyed[i] = (tsri_keyed_index){UINT64_MAX, UINT64_MAX};
+    else list.is.items[i] = UINT64_MAX;
+  }
+  for (int64_t i = 0; i < op->n; i += BLOCK) {
+    int64_t count = op->n - i < BLOCK ? op->n - i : BLOCK;
+    w->keys->make(w->from + (size_t)(row * op->n + i) * w->element, count, i, op->is_descending, &block);
+    if (is_keyed) take_keyed(list.is.keyed, op->keep, block.keyed, count);
+    else take_items(list.is.items, op->keep, block.items, count);
+  }
+  w->keys->take(&list.is, op->keep, NULL, op->is_descending, w->to + row * op->keep);
+}
+
+static void search_part(void *user, int part) {
+  const top_rows *w = user;
+  int64_t last = w->op->rows * (part + 1) / w->parts;
+  for (int64_t row = w->op->rows * part / w->parts; row < last; row++) search_row(w, row);
+}
+
+void tsri_cpu_topk(const cpu_device *device, tsr_dtype dtype, const tsri_sort_op *op) {
+  top_rows w = {.op = op,
+                .keys = tsri_sort_keys_for(dtype, true),
+                .from = tsri_cpu_place(op->from),
+                .to = (int32_t *)(void *)tsri_cpu_place(op->to),
+                .element = tsr_dtype_bytes(dtype)};
+  int threads = tsri_cpu_threads(device, (uint64_t)(op->rows * op->n / WORTH_A_THREAD));
+  w.parts = tsri_cpu_parts(threads, (uint64_t)op->rows);
+  tsri_parallel(threads, w.parts, search_part, &w);
+}
