@@ -6,9 +6,9 @@
 
 All run in this process on the same tensors (Tessera borrows PyTorch's through DLPack) and take turns, sample by sample. A ratio
 is the median over all turns of the fastest peer's time divided by Tessera's: above 1 Tessera is faster. Calling C through ctypes
-costs about as much as a small operator, so the time of as many empty calls is subtracted from Tessera's samples. --out receives
-sweep.json and a heat map per operator: rows of the shape downwards, columns to the right, one panel per dtype and layout. Needs
-PyTorch.
+costs more than a small operator, so the same calls to a function that does nothing are timed for each cell and subtracted from
+Tessera's samples; peers are called as their users call them. --out receives sweep.json and a heat map per operator: rows of the
+shape downwards, columns to the right, one panel per dtype and layout. Needs PyTorch.
 """
 import argparse
 import ctypes
@@ -58,31 +58,41 @@ class Tessera:
     def __init__(self, program, torch, threads):
         self.lib, self.device = load(program, threads)
         self.torch = torch
-        self.nothing_ns = min(sample_ns(lambda: self.lib.tsr_release(None), 10000) for _ in range(5))
 
     def take(self, tensor):
         return borrow(self.lib, self.device, self.torch, tensor)
 
+    def nothing(self, like):
+        """A function of the library that does nothing to speak of, called as `like` is."""
+        function = self.lib["tsr_last_error_status"]
+        function.argtypes, function.restype = like.argtypes, like.restype
+        return function
+
     def call(self, name, types, arguments, results):
-        """The function to time. `results`: number of tensors returned through pointers; 0: the call returns one."""
-        function = getattr(self.lib, "tsr_" + name)
+        """The function to time, and one that makes the same calls to a function that does nothing. `results`: number of tensors
+        returned through pointers; 0: the call returns one."""
+        lib, device = self.lib, self.device
+        function = lib["tsr_" + name]
         outs = [ctypes.c_void_p() for _ in range(results)]
         function.argtypes = types + [ctypes.c_void_p] * results
         function.restype = ctypes.c_int if results else ctypes.c_void_p
         given = list(arguments) + [ctypes.byref(out) for out in outs]
-        lib, device = self.lib, self.device
 
-        def run():
-            returned = function(*given)
-            made = [out.value for out in outs] if results else [returned]
-            status = returned if results else 0
-            for tensor in made:
-                status = status or lib.tsr_evaluate(tensor)
-            must(lib, status or lib.tsr_device_synchronize(device))
-            for tensor in made:
-                lib.tsr_release(tensor)
+        def calling(operator, evaluate, synchronize, release):
+            def run():
+                returned = operator(*given)
+                made = [out.value for out in outs] if results else [returned]
+                status = returned if results else 0
+                for tensor in made:
+                    status = status or evaluate(tensor)
+                must(lib, status or synchronize(device))
+                for tensor in made:
+                    release(tensor)
 
-        return run, 2 + 2 * max(results, 1)  # calls of C
+            return run
+
+        functions = (function, lib.tsr_evaluate, lib.tsr_device_synchronize, lib.tsr_release)
+        return calling(*functions), calling(*map(self.nothing, functions))
 
 
 def take_turns(runs, off, turns, seconds):
@@ -106,7 +116,9 @@ def measure(ours, torch, np, op, shape, dtype, layout, args):
     if tensors is None:
         return None
     borrowed = [ours.take(t) for t in tensors]
-    own, calls = ours.call(op.name, *op.arguments(borrowed, shape), op.results)
+    own, nothing = ours.call(op.name, *op.arguments(borrowed, shape), op.results)
+    ours.lib.tsr_clear_error()
+    nothing_ns = min(sample_ns(nothing, 200) for _ in range(5))
     runs = {"tessera": own}
     if op.torch:
         runs["torch"] = lambda: op.torch(torch, *tensors)
@@ -114,7 +126,7 @@ def measure(ours, torch, np, op, shape, dtype, layout, args):
         arrays = [t.numpy() for t in tensors]
         runs["numpy"] = lambda: op.numpy(np, *arrays)
     try:
-        times = take_turns(runs, ours.nothing_ns * calls, args.turns, args.seconds)
+        times = take_turns(runs, nothing_ns, args.turns, args.seconds)
     except (RuntimeError, TypeError) as error:  # one of them does not have it for this dtype
         return {"why": str(error).splitlines()[0]}
     finally:
