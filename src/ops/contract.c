@@ -60,7 +60,7 @@ static tsr_status check_pairs(const tsr_tensor *a, const operand *in_a, const ts
 
 // kept x summed, or summed x kept.
 static tsr_tensor *as_matrix(tsr_tensor *x, const operand *in, bool is_summed_last) {
-  int axes[TSR_MAX_RANK], rank = x->layout.shape.rank, kept_count = rank - in->summed_count;
+  int axes[TSR_MAX_RANK] = {0}, rank = x->layout.shape.rank, kept_count = rank - in->summed_count;
   for (int i = 0; i < rank; i++) {
     bool is_summed = i < in->summed_count;
     int place = !is_summed_last ? i : is_summed ? kept_count + i : i - in->summed_count;
