@@ -4,8 +4,9 @@
 #include "core/error.h"
 #include "platform/parallel.h"
 
-// Multiplications and additions; each with a vector counts as so many of those with a matrix, as it needs an element of its own from memory.
-enum { WORTH_A_THREAD = 4000000, VECTOR_WORK = 16 };
+// Multiplications and additions that are worth a thread: some 15 microseconds of work. Reading or writing an element counts as ELEMENT_WORK of
+// them. Fewer than LEAST_COLUMNS columns count as that many, because a tile computes whole vectors.
+enum { WORTH_A_THREAD = 1500000, ELEMENT_WORK = 16, LEAST_COLUMNS = 16 };
 
 // --- The end of a product -------------------------------------------------------------------------------------------------------
 
@@ -97,6 +98,12 @@ static bool is_split_by_batch(const product_batch *batch, int threads) {
   return threads > 1 && batch->count >= 2 * threads && (double)p->m * (double)p->n * (double)p->k < 256.0 * 256 * 256;
 }
 
+static double work_of(const tsri_product *p, bool has_vector) {
+  double m = (double)p->m, n = (double)p->n, k = (double)p->k, elements = m * n + m * k + k * n;
+  double sums = has_vector ? 0 : 2 * m * k * (n < LEAST_COLUMNS ? LEAST_COLUMNS : n);
+  return sums + ELEMENT_WORK * elements;
+}
+
 tsr_status tsri_cpu_product(cpu_device *device, const tsri_native_op *op) {
   const tsri_product_op *given = &op->is.product;
   product_batch batch = {.op = given, .like = product_of(device, op), .count = 1, .parts = 1};
@@ -107,8 +114,7 @@ tsr_status tsri_cpu_product(cpu_device *device, const tsri_native_op *op) {
   batch.has_vector = tsri_product_has_vector(p);
   batch.is_direct = !batch.has_vector && tsri_product_is_direct(p);
 
-  double work = 2.0 * (double)p->m * (double)p->n * (double)p->k;
-  if (batch.has_vector) work *= VECTOR_WORK;
+  double work = work_of(p, batch.has_vector);
   int threads = tsri_cpu_threads(device, (uint64_t)(work * (double)batch.count / WORTH_A_THREAD));
   bool is_by_batch = is_split_by_batch(&batch, threads);
   p->threads = is_by_batch ? 1 : tsri_cpu_threads(device, (uint64_t)(work / WORTH_A_THREAD));
