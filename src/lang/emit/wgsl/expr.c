@@ -146,6 +146,42 @@ static const char *difference_pattern(const tsri_wgsl *w, const tsri_ir_expr *x)
   return patterns[x->type.lanes >> 1];
 }
 
+// How deep reads() and shares_source() look. Beyond, they answer yes.
+enum { MOST_LEVELS = 6 };
+
+// Whether the tree of `expr` reads the variable, parameter or array of `leaf`.
+static bool reads(const tsri_wgsl *w, uint32_t expr, const tsri_ir_expr *leaf, int levels) {
+  const tsri_ir_expr *x = &w->kernel->exprs[expr];
+  if (x->kind == leaf->kind && x->object == leaf->object && x->space == leaf->space) return true;
+  uint32_t count = x->kind == TSRI_EXPR_LOAD ? 0 : tsri_ir_operands(x);  // an index says nothing about the element
+  for (uint32_t i = 0; i < count; i++) {
+    if (levels == 0 || reads(w, x->args[i], leaf, levels - 1)) return true;
+  }
+  return false;
+}
+
+// Whether both trees read a variable, parameter or array in common.
+static bool shares_source(const tsri_wgsl *w, uint32_t a, uint32_t b, int levels) {
+  const tsri_ir_expr *x = &w->kernel->exprs[a];
+  bool is_source = x->kind == TSRI_EXPR_VAR || x->kind == TSRI_EXPR_SCALAR || x->kind == TSRI_EXPR_LOAD;
+  if (is_source) return reads(w, b, x, MOST_LEVELS);
+  uint32_t count = tsri_ir_operands(x);
+  for (uint32_t i = 0; i < count; i++) {
+    if (levels == 0 || shares_source(w, x->args[i], b, levels - 1)) return true;
+  }
+  return false;
+}
+
+// fma(a, b, c), where a compiler might find c to be a or b: NVIDIA's makes x * (b + 1) of fma(x, b, x), which is -x and not NaN
+// for an infinite x and -2. Sums of products (acc = fma(x, y, acc)) are left alone, so that they stay one instruction.
+static const char *fused_pattern(const tsri_wgsl *w, const tsri_ir_expr *x) {
+  static const char *const patterns[] = {"fma($a, $b, tsr_apart($c))", "fma($a, $b, tsr_apart2($c))",
+                                         "fma($a, $b, tsr_apart4($c))"};
+  bool is_apart = is_constant(w, x->c) ||
+                  (!shares_source(w, x->a, x->c, MOST_LEVELS) && !shares_source(w, x->b, x->c, MOST_LEVELS));
+  return is_apart ? "fma($a, $b, $c)" : patterns[x->type.lanes >> 1];
+}
+
 static void put_op(tsri_wgsl *w, uint32_t expr, const tsri_wgsl_operands *operands) {
   const tsri_ir_expr *x = &w->kernel->exprs[expr];
   tsri_ir_op op = (tsri_ir_op)x->op;
@@ -153,6 +189,7 @@ static void put_op(tsri_wgsl *w, uint32_t expr, const tsri_wgsl_operands *operan
   tsr_dtype dtype = (tsr_dtype)operand.dtype;
   const char *pattern = tsri_wgsl_op_pattern(w, op, dtype, false), *hiding = hiding_of(w, expr, dtype);
   if (op == TSRI_OP_SUB && dtype == TSR_F32) pattern = difference_pattern(w, x);
+  if (op == TSRI_OP_FMA && !tsri_lacks_op(&w->lacks, op, dtype)) pattern = fused_pattern(w, x);
   if (hiding) tsri_wgsl_put_pattern(w, &w->body, hiding, operands, "");
   if (operand.lanes == 1 || tsri_wgsl_op_is_native(w, op, dtype)) {
     tsri_wgsl_put_pattern(w, &w->body, pattern, operands, "");

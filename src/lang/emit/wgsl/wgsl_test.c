@@ -141,6 +141,33 @@ TEST(operands_that_may_be_the_same_value_are_kept_apart) {
   check_lacks("kernel k(in i32 x[], out i32 y[]) { i32 a = x[0]; y[0] = a - a; }", "tsr_apart");
 }
 
+// Where fma is one instruction.
+static void check_fused(const char *text, bool is_apart) {
+  tsri_kernel *kernel = kernel_of(text, false);
+  tsri_emit_options options = tsri_emit_defaults_wgsl;
+  tsri_emitted code;
+  options.exact_fma = true;
+  CHECK_OK(tsri_emit_kernel(tsri_emitter_find("wgsl"), kernel, &options, &code));
+  if ((strstr(code.data, ", tsr_apart") != NULL) != is_apart)
+    test_fail(__FILE__, __LINE__, "%s", (const char *)code.data);
+  tsri_emitted_deinit(&code);
+  tsri_kernel_release(kernel);
+}
+
+TEST(an_addend_of_fma_that_may_be_a_factor_is_kept_apart) {
+  check_fused("kernel k(in f32 x[], out f32 y[]) { f32 a = x[0]; y[0] = fma(min(a, a), -2.0, a); }", true);
+  check_fused("kernel k(in f32 x[], out f32 y[]) { y[0] = fma(-2.0, x[1], x[1]); }", true);
+  check_fused("kernel k(in f32 x[], out f32 y[]) { f32x4 a = load4(x, 0); store4(y, 0, fma(a, a, a)); }", true);
+  check_fused(
+      "kernel k(in f32 x[], in f32 z[], out f32 y[]) {\n  f32 t[2];\n"
+      "  for (u32 i = 0; i < 9; i++) t[i % 2] = fma(x[i], z[i], t[i % 2]);\n  y[0] = t[0] + t[1];\n}\n",
+      false);
+  check_fused(
+      "kernel k(in f32 x[], in f32 z[], out f32 y[]) {\n  f32 sum = 0;\n"
+      "  for (u32 i = 0; i < 9; i++) sum = fma(x[i], z[i], sum);\n  y[0] = sum;\n}\n",
+      false);
+}
+
 TEST(a_negation_that_is_added_is_kept_apart) {
   check_has("kernel k(in f32 x[], out f32 y[]) { f32 a = x[0]; y[0] = a + -a; }", "tsr_apart(tsr_neg_f32(a_1))");
   check_has("kernel k(in f32 x[], out f32 y[]) { f32 a = x[0]; f32 b = -a; y[0] = fma(1.0, a, b); }", "= tsr_apart(");
