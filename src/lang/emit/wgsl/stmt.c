@@ -104,10 +104,7 @@ static void put_loop(tsri_wgsl *w, uint32_t index) {
 
 // Buffers that are written and read need a barrier of their own kind.
 static void put_barrier(tsri_wgsl *w) {
-  bool has_buffers = false;
-  for (uint32_t i = 0; i < w->kernel->buffer_count; i++) {
-    has_buffers |= w->kernel->buffers[i].is_loaded && w->kernel->buffers[i].is_stored;
-  }
+  bool has_buffers = tsri_ir_shares_buffers(w->kernel);
   put_line(w, has_buffers ? "storageBarrier();\n" : "workgroupBarrier();\n");
   if (has_buffers) put_line(w, "workgroupBarrier();\n");
 }

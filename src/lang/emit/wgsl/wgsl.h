@@ -96,7 +96,7 @@ const char *tsri_wgsl_type(tsri_wgsl *w, tsri_ir_type type);
 void tsri_wgsl_put_name(tsri_c_text *out, const char *name, const char *kind, uint32_t index);
 void tsri_wgsl_put_array(tsri_wgsl *w, tsri_c_text *out, tsri_ir_space space, uint32_t object);
 void tsri_wgsl_put_const(tsri_wgsl *w, tsri_c_text *out, tsr_dtype dtype, uint64_t bits);
-// Where one lies among buffers, shared and local arrays, as the report numbers them.
+// Where one lies in the list of all buffers, then all shared arrays, then all local arrays.
 uint32_t tsri_wgsl_array_number(const tsri_wgsl *w, tsri_ir_space space, uint32_t object);
 
 // --- Helpers --------------------------------------------------------------------------------------------------------

@@ -194,6 +194,17 @@ TEST(a_condition_that_wgsl_can_follow_is_left_alone) {
   check_has(local, "workgroupUniformLoad(&tsr_uniform)");
 }
 
+// workgroupUniformLoad gives the result of a collective, which WGSL then takes for uniform.
+TEST(a_condition_on_a_collective_is_uniform_as_it_is) {
+  const char *group =
+      "kernel k<WG = 64>(in u32 x[], out u32 y[]) {\n  u32 n = group_max(x[local.x]);\n"
+      "  for (u32 i = 0; i < n; i++) barrier();\n  y[local.x] = n;\n}\n";
+  const char *subgroup = "kernel k<WG = 64>(in u32 x[], out u32 y[]) { y[local.x] = subgroup_sum(x[local.x]); }";
+  check_has(group, "workgroupUniformLoad(&pool_s0[");
+  check_lacks(group, "tsr_uniform");
+  check_lacks(subgroup, "workgroupUniformLoad");  // its items have different results
+}
+
 TEST(conditions_without_work_are_no_branches) {
   const char *text = "kernel k(out u32 y[], u32 a, u32 b) { if (a < 4 && b < 5 || a > b) y[0] = 1; }";
   check_lacks(text, "&&");
