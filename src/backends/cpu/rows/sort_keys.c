@@ -69,8 +69,10 @@
 #define HAS_TWINS  1
 #define IS_NAN(b)  (((b) & (BITS)~SIGN) > INFINITE)
 #define IS_ZERO(b) (((b) & (BITS)~SIGN) == 0)
-#define KEY(b)     (IS_ZERO(b) ? SIGN : (b)&SIGN ? (BITS) ~(b) : (BITS)((b) | SIGN))
-#define VALUE(k)   ((k)&SIGN ? (BITS)((k) ^ SIGN) : (BITS) ~(k))
+// All bits of a negative number are inverted, and the sign of the others: without jumps, as signs are hard to predict.
+#define SIGN_AT  (8 * sizeof(BITS) - 1)
+#define KEY(b)   (IS_ZERO(b) ? (BITS)SIGN : (BITS)((b) ^ ((BITS)(0 - ((b) >> SIGN_AT)) | SIGN)))
+#define VALUE(k) ((BITS)((k) ^ ((BITS)(((k) >> SIGN_AT) - 1) | SIGN)))
 
 #define NAME(x)  x##_f16
 #define BITS     uint16_t
