@@ -4,11 +4,27 @@
 #include "backends/cpu/lanes/isa_parts.h"
 #include "backends/cpu/lines/network_lines.h"
 
-static inline void exchange(uint32_t *restrict a, uint32_t *restrict b) {
-  for (int r = 0; r < TSRI_NETWORK_ROWS; r++) {
-    uint32_t low = a[r] < b[r] ? a[r] : b[r], high = a[r] < b[r] ? b[r] : a[r];
-    a[r] = low;
-    b[r] = high;
+typedef uint32_t u32_vec ISA_IN_VECTORS;
+
+// All bits of the lanes in which x is less than y.
+static inline u32_vec is_less(u32_vec x, u32_vec y) {
+#if defined(__GNUC__)
+  return (u32_vec)(x < y);
+#else
+  return 0 - (u32_vec)(x < y);
+#endif
+}
+
+// The smaller keys go to a, the larger ones to b.
+static inline void exchange(uint32_t *a, uint32_t *b) {
+  enum { IN_VECTOR = sizeof(u32_vec) / sizeof(uint32_t) };
+  ISA_UNROLL for (int r = 0; r < TSRI_NETWORK_ROWS; r += IN_VECTOR) {
+    u32_vec x, y;
+    memcpy(&x, a + r, sizeof x);
+    memcpy(&y, b + r, sizeof y);
+    u32_vec less = is_less(x, y), low = (x & less) | (y & ~less), high = (y & less) | (x & ~less);
+    memcpy(a + r, &low, sizeof low);
+    memcpy(b + r, &high, sizeof high);
   }
 }
 
