@@ -37,6 +37,7 @@ TEST(operators_on_rows_and_columns_run_natively) {
       CHECK_NATIVE(tsr_log_softmax(x, axis));
     }
     CHECK_NATIVE(tsr_argmax(x, NULL, 0, false));
+    CHECK_NATIVE(tsr_gemm(2, x, tsr_transpose(x, 0, 1), 0, NULL));
     tsr_tensor *values = NULL, *indices = NULL;
     CHECK_OK(tsr_topk(x, 9, 1, true, &values, &indices));
     uint64_t before = launches();

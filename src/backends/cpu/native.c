@@ -20,8 +20,8 @@ const tsri_native_offer tsri_cpu_native_ops[] = {
     {.kind = TSRI_NATIVE_REDUCE, .dtypes = 1u << TSR_F16 | 1u << TSR_BF16, .results = 1u << TSR_F32},
     {.kind = TSRI_NATIVE_PRODUCT,
      .dtypes = FLOATS,
-     .parts =
-         TSRI_PRODUCT_BIAS | TSRI_PRODUCT_RELU | TSRI_PRODUCT_GELU_TANH | TSRI_PRODUCT_GELU | TSRI_PRODUCT_RESIDUAL},
+     .parts = TSRI_PRODUCT_SCALED | TSRI_PRODUCT_BIAS | TSRI_PRODUCT_RELU | TSRI_PRODUCT_GELU_TANH | TSRI_PRODUCT_GELU |
+              TSRI_PRODUCT_RESIDUAL},
     {.kind = TSRI_NATIVE_SORT, .dtypes = NUMBERS},
     {.kind = TSRI_NATIVE_SORT, .dtypes = NUMBERS, .results = 1u << TSR_I32, .parts = TSRI_SORT_KEEPS},
     {.kind = TSRI_NATIVE_SCAN, .dtypes = FLOATS | WIDE_INTEGERS},

@@ -17,8 +17,28 @@ const void *tsri_product_widen(const tsri_product *p, const char *row, int64_t a
   return wide;
 }
 
+// sums = alpha sums + beta addend, for elements of the result from number `at` on. They lie in one row, or in the only column.
+static void scale(const tsri_product *p, char *sums, int64_t at, int64_t n) {
+  union {
+    float f32[TSRI_PRODUCT_STRETCH];
+    double f64[TSRI_PRODUCT_STRETCH];
+  } addend;
+  const tsri_product_matrix *c = &p->addend;
+  int64_t step = p->n == 1 ? c->row : c->column, first = at / p->n * c->row + at % p->n * c->column;
+  bool has_addend = p->beta != 0;
+  if (has_addend) p->storage->load(&addend, c->at + first * (int64_t)p->element, step, (uint32_t)n);
+  if (p->sum_bytes == sizeof(double)) {
+    double *to = (double *)(void *)sums;
+    for (int64_t i = 0; i < n; i++) to[i] = p->alpha * to[i] + (has_addend ? p->beta * addend.f64[i] : 0);
+    return;
+  }
+  float *to = (float *)(void *)sums, alpha = (float)p->alpha, beta = (float)p->beta;
+  for (int64_t i = 0; i < n; i++) to[i] = alpha * to[i] + (has_addend ? beta * addend.f32[i] : 0);
+}
+
 void tsri_product_finish(const tsri_product *p, char *sums, const void *bias, int64_t at, int64_t n) {
   float wide[TSRI_PRODUCT_STRETCH];
+  if (p->is_scaled) scale(p, sums, at, n);
   p->kernels->finish(sums, bias, n, p->activation, p->math);
   const void *residual = tsri_product_widen(p, p->residual, at, n, wide);
   if (residual) p->kernels->finish(sums, residual, n, TSRI_ACTIVATION_NONE, p->math);
@@ -56,6 +76,7 @@ static void run_matrices(const product_batch *batch, int64_t first, int64_t last
     size_t at = (size_t)(i * p.m * p.n) * p.element;
     p.a = matrix_of(batch, &batch->op->a, i);
     p.b = matrix_of(batch, &batch->op->b, i);
+    if (p.is_scaled && p.beta != 0) p.addend = matrix_of(batch, &batch->op->c, i);
     p.c = batch->like.c + at;
     if (p.residual) p.residual = batch->like.residual + at;
     if (batch->has_vector) tsri_product_run_vector(&p);
@@ -88,6 +109,9 @@ static tsri_product product_of(const cpu_device *device, const tsri_native_op *o
       .c = tsri_cpu_place(given->y),
       .bias = op->parts & TSRI_PRODUCT_BIAS ? tsri_cpu_place(given->bias) : NULL,
       .residual = op->parts & TSRI_PRODUCT_RESIDUAL ? tsri_cpu_place(given->residual) : NULL,
+      .is_scaled = (op->parts & TSRI_PRODUCT_SCALED) != 0,
+      .alpha = given->alpha,
+      .beta = given->beta,
       .activation = given->activation,
   };
 }

@@ -9,7 +9,7 @@
 #include "support/test.h"
 
 enum { MOST = 1 << 19 };  // elements of a buffer
-enum { A, B, BIAS, RESIDUAL, Y, OPERANDS };
+enum { A, B, C, BIAS, RESIDUAL, Y, OPERANDS };
 
 typedef struct rig {
   tsri_device *device;
@@ -55,6 +55,8 @@ typedef struct trial {
   int64_t gap;                                 // more elements from row to row than there are
   bool has_bias, has_residual;
   tsri_activation activation;
+  double alpha, beta;  // both 0: the product is not scaled
+  bool is_c_turned;
 } trial;
 
 static tsri_layout layout(int64_t batch, int64_t rows, int64_t columns, bool is_turned, int64_t gap) {
@@ -71,6 +73,8 @@ static tsri_layout layout_of_b(const trial *t) {
   return layout(t->is_b_shared ? 1 : t->batch, t->k, t->n, t->is_b_turned, t->gap);
 }
 
+static tsri_layout layout_of_c(const trial *t) { return layout(t->batch, t->m, t->n, t->is_c_turned, t->gap); }
+
 static double element(const double *values, const tsri_layout *l, int64_t batch, int64_t row, int64_t column) {
   return values[(l->shape.dims[0] == 1 ? 0 : batch * l->strides[0]) + row * l->strides[1] + column * l->strides[2]];
 }
@@ -82,13 +86,16 @@ static double activate(double x, tsri_activation activation) {
   return 0.5 * x * (1 + tanh(sqrt(2 / acos(-1.0)) * (x + 0.044715 * x * x * x)));
 }
 
+static bool is_scaled(const trial *t) { return t->alpha != 0 || t->beta != 0; }
+
 static tsri_native_op op_of(const rig *r, const trial *t) {
-  tsri_layout a = layout_of_a(t), b = layout_of_b(t);
+  tsri_layout a = layout_of_a(t), b = layout_of_b(t), c = layout_of_c(t);
+  const tsri_layout *layouts[] = {&a, &b, &c};
   tsri_native_op op;
-  CHECK(
-      tsri_product_describe(r->dtype, TSR_SHAPE(t->batch, t->m, t->n), (const tsri_layout *[]){&a, &b}, 2, 1, 0, &op));
+  CHECK(tsri_product_describe(r->dtype, TSR_SHAPE(t->batch, t->m, t->n), layouts, t->beta != 0 ? 3 : 2,
+                              is_scaled(t) ? t->alpha : 1, t->beta, &op));
   tsri_product_op *p = &op.is.product;
-  tsri_place *places[OPERANDS] = {&p->a.at, &p->b.at, &p->bias, &p->residual, &p->y};
+  tsri_place *places[OPERANDS] = {&p->a.at, &p->b.at, &p->c.at, &p->bias, &p->residual, &p->y};
   for (int i = 0; i < OPERANDS; i++) places[i]->buffer = r->buffers[i];
   p->activation = t->activation;
   if (t->has_bias) op.parts |= TSRI_PRODUCT_BIAS;
@@ -101,22 +108,25 @@ static double bound(const rig *r, const trial *t, double wanted) {
   double sums = r->dtype == TSR_F64 ? 0x1p-53 : 0x1p-24, end = sums;
   if (r->dtype == TSR_F16) end = 0x1p-11;
   if (r->dtype == TSR_BF16) end = 0x1p-8;
-  return 2 * sums * (double)(t->k + 8) + 2 * end * fabs(wanted) + 1e-7 * (r->dtype != TSR_F64);
+  return 2 * (1 + fabs(t->alpha)) * sums * (double)(t->k + 8) + 2 * end * fabs(wanted) + 1e-7 * (r->dtype != TSR_F64);
 }
 
 static void check_trial(const rig *r, const trial *t) {
   tsri_native_op op = op_of(r, t);
-  tsri_layout a = layout_of_a(t), b = layout_of_b(t);
+  tsri_layout a = layout_of_a(t), b = layout_of_b(t), c = layout_of_c(t);
   CHECK_OK(tsri_cpu_run_op(r->queue, &op));
   double *got = r->values[Y];
   CHECK_OK(
       tsr_convert(TSR_F64, got, r->dtype, tsri_cpu_buffer_host(NULL, r->buffers[Y]), (size_t)(t->batch * t->m * t->n)));
   for (int64_t i = 0; i < t->batch * t->m * t->n; i++) {
     int64_t batch = i / (t->m * t->n), row = i / t->n % t->m, column = i % t->n;
-    double sum = t->has_bias ? r->values[BIAS][column] : 0;
+    double sum = 0;
     for (int64_t k = 0; k < t->k; k++) {
       sum += element(r->values[A], &a, batch, row, k) * element(r->values[B], &b, batch, k, column);
     }
+    if (is_scaled(t))
+      sum = t->alpha * sum + (t->beta != 0 ? t->beta * element(r->values[C], &c, batch, row, column) : 0);
+    if (t->has_bias) sum += r->values[BIAS][column];
     double wanted = activate(sum, t->activation) + (t->has_residual ? r->values[RESIDUAL][i] : 0);
     if (fabs(got[i] - wanted) <= bound(r, t, wanted)) continue;
     printf("%s, batch %d, %d x %d x %d: element %d is %.9g, not %.9g\n", tsr_dtype_name(r->dtype), (int)t->batch,
@@ -158,6 +168,12 @@ static const trial trials[] = {
     {.batch = 1, .m = 20, .n = 90, .k = 30, .has_bias = true, .has_residual = true, .activation = TSRI_ACTIVATION_GELU},
     {.batch = 1, .m = 1, .n = 2100, .k = 33, .has_bias = true, .has_residual = true},
     {.batch = 2, .m = 70, .n = 1, .k = 33, .has_bias = true, .has_residual = true, .activation = TSRI_ACTIVATION_GELU},
+    {.batch = 1, .m = 40, .n = 300, .k = 300, .alpha = 0.5, .beta = -2, .gap = 1},
+    {.batch = 3, .m = 9, .n = 33, .k = 20, .alpha = 1, .beta = 1, .is_c_turned = true, .has_bias = true},
+    {.batch = 1, .m = 50, .n = 70, .k = 30, .alpha = -1.5, .activation = TSRI_ACTIVATION_RELU},
+    {.batch = 1, .m = 1, .n = 900, .k = 40, .alpha = 2, .beta = 0.25},
+    {.batch = 2, .m = 90, .n = 1, .k = 40, .alpha = 2, .beta = 0.25, .gap = 3},
+    {.batch = 1, .m = 60, .n = 500, .k = 40, .beta = 1, .has_residual = true},
 };
 
 static const tsr_dtype dtypes[] = {TSR_F32, TSR_F64, TSR_F16, TSR_BF16};

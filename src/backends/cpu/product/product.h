@@ -49,7 +49,7 @@ typedef struct tsri_product_matrix {
   int64_t row, column;
 } tsri_product_matrix;
 
-// c = activation(a b + bias) + residual for one pair of matrices, c and residual being row-major without gaps.
+// c = activation(alpha a b + beta addend + bias) + residual for one pair of matrices, c and residual being row-major without gaps.
 typedef struct tsri_product {
   const tsri_product_kernels *kernels;
   const tsri_lane_storage *storage;  // of `dtype`
@@ -60,6 +60,10 @@ typedef struct tsri_product {
   tsri_product_matrix a, b;
   char *c;
   const char *bias, *residual;  // NULL: none
+  bool
+      is_scaled;  // the sums are multiplied by alpha, and beta times an element of `addend` is added where beta is not 0
+  double alpha, beta;
+  tsri_product_matrix addend;
   tsri_activation activation;
   int threads;
   char *scratch;  // of tsri_product_scratch_bytes
@@ -67,7 +71,7 @@ typedef struct tsri_product {
 
 // Whether sums are already what c has to hold.
 static inline bool tsri_product_is_plain(const tsri_product *p) {
-  return !p->is_narrow && !p->bias && !p->residual && p->activation == TSRI_ACTIVATION_NONE;
+  return !p->is_narrow && !p->is_scaled && !p->bias && !p->residual && p->activation == TSRI_ACTIVATION_NONE;
 }
 
 // `n` elements from element `at` of `row` on as sums, in `wide` if they are not: a piece of a bias or of a residual, at most
