@@ -62,7 +62,9 @@ export interface Operators {
   atan2(a: Tensor, b: Tensor): Tensor;
   atanh(x: Tensor): Tensor;
   avg_pool(x: Tensor, desc?: PoolDesc): Tensor;
+  batch_norm(x: Tensor, mean: Tensor, variance: Tensor, weight: Tensor | null, bias: Tensor | null, eps?: number): Tensor;
   bce_with_logits_loss(x: Tensor, target: Tensor, desc?: LossDesc): Tensor;
+  bernoulli(device: Device, dtype: Dtype, shape: number[], p: number, seed: number | bigint): Tensor;
   bit_count(x: Tensor): Tensor;
   bitwise_and(a: Tensor, b: Tensor): Tensor;
   bitwise_not(x: Tensor): Tensor;
@@ -89,7 +91,9 @@ export interface Operators {
   div(a: Tensor, b: Tensor): Tensor;
   div_scalar(x: Tensor, c: number): Tensor;
   dot(a: Tensor, b: Tensor): Tensor;
+  dropout(x: Tensor, p: number, seed: number | bigint): Tensor;
   elu(x: Tensor, alpha: number): Tensor;
+  embedding(table: Tensor, indices: Tensor): Tensor;
   eq(a: Tensor, b: Tensor): Tensor;
   eq_scalar(x: Tensor, c: number): Tensor;
   erf(x: Tensor): Tensor;
@@ -116,11 +120,13 @@ export interface Operators {
   gelu_tanh(x: Tensor): Tensor;
   gemm(alpha: number, a: Tensor, b: Tensor, beta: number, c: Tensor | null): Tensor;
   gemv(a: Tensor, x: Tensor): Tensor;
+  group_norm(x: Tensor, groups: number | bigint, weight: Tensor | null, bias: Tensor | null, eps?: number): Tensor;
   gt(a: Tensor, b: Tensor): Tensor;
   gt_scalar(x: Tensor, c: number): Tensor;
   huber_loss(x: Tensor, target: Tensor, desc?: LossDesc): Tensor;
   hypot(a: Tensor, b: Tensor): Tensor;
   index_select(x: Tensor, axis: number, indices: Tensor): Tensor;
+  instance_norm(x: Tensor, weight: Tensor | null, bias: Tensor | null, eps?: number): Tensor;
   isfinite(x: Tensor): Tensor;
   isinf(x: Tensor): Tensor;
   isnan(x: Tensor): Tensor;
@@ -135,6 +141,7 @@ export interface Operators {
   lerp(a: Tensor, b: Tensor, weight: Tensor): Tensor;
   lerp_scalar(a: Tensor, b: Tensor, weight: number): Tensor;
   linspace(device: Device, dtype: Dtype, start: number, stop: number, count: number | bigint): Tensor;
+  local_response_norm(x: Tensor, size: number | bigint, alpha: number, beta: number, bias: number): Tensor;
   log(x: Tensor): Tensor;
   log10(x: Tensor): Tensor;
   log1p(x: Tensor): Tensor;
@@ -258,6 +265,7 @@ export interface TensorOperators {
   atan2(b: Tensor): Tensor;
   atanh(): Tensor;
   avg_pool(desc?: PoolDesc): Tensor;
+  batch_norm(mean: Tensor, variance: Tensor, weight: Tensor | null, bias: Tensor | null, eps?: number): Tensor;
   bce_with_logits_loss(target: Tensor, desc?: LossDesc): Tensor;
   bit_count(): Tensor;
   bitwise_and(b: Tensor): Tensor;
@@ -284,7 +292,9 @@ export interface TensorOperators {
   div(b: Tensor | number): Tensor;
   div_scalar(c: number): Tensor;
   dot(b: Tensor): Tensor;
+  dropout(p: number, seed: number | bigint): Tensor;
   elu(alpha: number): Tensor;
+  embedding(indices: Tensor): Tensor;
   eq(b: Tensor | number): Tensor;
   eq_scalar(c: number): Tensor;
   erf(): Tensor;
@@ -307,11 +317,13 @@ export interface TensorOperators {
   gelu(): Tensor;
   gelu_tanh(): Tensor;
   gemv(x: Tensor): Tensor;
+  group_norm(groups: number | bigint, weight: Tensor | null, bias: Tensor | null, eps?: number): Tensor;
   gt(b: Tensor | number): Tensor;
   gt_scalar(c: number): Tensor;
   huber_loss(target: Tensor, desc?: LossDesc): Tensor;
   hypot(b: Tensor): Tensor;
   index_select(axis: number, indices: Tensor): Tensor;
+  instance_norm(weight: Tensor | null, bias: Tensor | null, eps?: number): Tensor;
   isfinite(): Tensor;
   isinf(): Tensor;
   isnan(): Tensor;
@@ -325,6 +337,7 @@ export interface TensorOperators {
   leaky_relu(slope: number): Tensor;
   lerp(b: Tensor, weight: Tensor | number): Tensor;
   lerp_scalar(b: Tensor, weight: number): Tensor;
+  local_response_norm(size: number | bigint, alpha: number, beta: number, bias: number): Tensor;
   log(): Tensor;
   log10(): Tensor;
   log1p(): Tensor;
@@ -426,6 +439,7 @@ export interface TensorOperators {
 /** Operators that make a tensor on a device, as its methods. */
 export interface DeviceOperators {
   arange(dtype: Dtype, start: number, stop: number, step: number): Tensor;
+  bernoulli(dtype: Dtype, shape: number[], p: number, seed: number | bigint): Tensor;
   eye(dtype: Dtype, rows: number | bigint, cols: number | bigint, diagonal?: number | bigint): Tensor;
   full(dtype: Dtype, shape: number[], value: number): Tensor;
   full_int(dtype: Dtype, shape: number[], value: number | bigint): Tensor;

@@ -363,6 +363,9 @@ TSR_API tsr_tensor *tsr_index_select(tsr_tensor *x, int axis, tsr_tensor *indice
 // Elements of x counted in row-major order; the result has the shape of `indices`.
 TSR_API tsr_tensor *tsr_take(tsr_tensor *x, tsr_tensor *indices);  // elements counted in row-major order
 
+// Rows of a table, its axis 0, by indices of any shape: the result is [indices …, row …].
+TSR_API tsr_tensor *tsr_embedding(tsr_tensor *table, tsr_tensor *indices);  // the row of a table for each index
+
 // x with out[indices[i, j, k], j, k] = source[i, j, k] for axis 0, and so on: `indices` and `source` have one shape, of
 // x's rank and no size above x's except along the axis. Where several go to one place, the last in row-major order
 // stays (scatter), or all are added to what x has there, in row-major order (scatter_add), so the result is always the
@@ -473,6 +476,27 @@ TSR_API tsr_tensor *tsr_nll_loss(tsr_tensor *x, tsr_tensor *target, int axis, co
 // mean is over the rows whatever the weights are. Reads smoothing besides. Probabilities of 0 count 0, also at a logit of -infinity.
 TSR_API tsr_tensor *tsr_cross_entropy(tsr_tensor *x, tsr_tensor *target, int axis, const tsr_loss_desc *desc);
 
+// --- Norms of channels -----------------------------------------------------------------------------------------------
+//
+// x is [image, channel, …]. `weight` and `bias` have a number for each channel, or are NULL for 1 and 0.
+
+// With a given mean and variance for each channel, as a trained model has them: (x - mean) / sqrt(variance + eps) * weight + bias.
+TSR_API tsr_tensor *tsr_batch_norm(tsr_tensor *x, tsr_tensor *mean, tsr_tensor *variance, tsr_tensor *weight,
+                                   tsr_tensor *bias, double eps);
+
+// The mean and variance of each group of channels of an image; of each channel by itself.
+//
+// Errors: TSR_ERR_SHAPE (groups that do not divide the channels).
+
+// the same with mean and variance of groups of channels
+TSR_API tsr_tensor *tsr_group_norm(tsr_tensor *x, int64_t groups, tsr_tensor *weight, tsr_tensor *bias, double eps);
+// the same of each channel of an image by itself
+TSR_API tsr_tensor *tsr_instance_norm(tsr_tensor *x, tsr_tensor *weight, tsr_tensor *bias, double eps);
+
+// x / (bias + alpha * m)^beta, where m is the mean of the squares of `size` neighbouring channels: (size - 1) / 2 before, rounded down, and the rest
+// after, as ONNX has it; channels that do not exist count as 0.
+TSR_API tsr_tensor *tsr_local_response_norm(tsr_tensor *x, int64_t size, double alpha, double beta, double bias);
+
 // --- Linear algebra --------------------------------------------------------------------------------------------------
 //
 // Views are read where they lie: a transposed or sliced matrix costs no copy.
@@ -529,5 +553,12 @@ TSR_API tsr_tensor *tsr_randn(tsr_device *device, tsr_dtype dtype, tsr_shape sha
 // Whole numbers from `low` to `high` - 1, which the dtype must hold. Integer dtypes only.
 TSR_API tsr_tensor *tsr_randint(tsr_device *device, tsr_dtype dtype, tsr_shape shape, int64_t low, int64_t high,
                                 uint64_t seed);
+
+// 1 with probability `p`, else 0: where the number that tsr_rand gives in f32 for this seed is below p.
+TSR_API tsr_tensor *tsr_bernoulli(tsr_device *device, tsr_dtype dtype, tsr_shape shape, double p, uint64_t seed);
+
+// For training: 0 where bernoulli of this seed is 1, else x / (1 - p), so that sums stay the same on average. The same seed drops the same
+// elements; give each call another one.
+TSR_API tsr_tensor *tsr_dropout(tsr_tensor *x, double p, uint64_t seed);
 
 #endif

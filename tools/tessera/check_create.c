@@ -184,6 +184,40 @@ void check_rand(check_run *run, const check_op *op, tsr_dtype dtype) {
   }
 }
 
+void check_bernoulli(check_run *run, const check_op *op, tsr_dtype dtype) {
+  (void)op;
+  static const double chances[] = {0.5, 0.25, 1, 0.625, 0, 0.125};
+  for (int i = 0; i < 6; i++) {
+    if (!check_begin(run, i == 3 ? CHECK_ALWAYS : CHECK_OFTEN, "%d", i)) continue;
+    check_expected *wanted = check_expect(run, dtype, random_shapes[i]);
+    for (int64_t k = 0; k < wanted->count; k++) {
+      check_value is_one = {.whole = uniform_at(TSR_F32, k, seeds[i]) < chances[i]};
+      wanted->values[k] = check_convert(dtype, TSR_BOOL, is_one);
+    }
+    check_result(run, tsr_bernoulli(check_device(run), dtype, random_shapes[i], chances[i], seeds[i]), wanted);
+  }
+}
+
+// Factors 1 / (1 - p) are powers of 2, so that only x decides how a product is rounded.
+void check_dropout(check_run *run, const check_op *op, tsr_dtype dtype) {
+  (void)op;
+  static const double chances[] = {0.5, 0.75, 0, 0.5, 0.875, 0.75};
+  static const check_view views[] = {CHECK_PLAIN,      CHECK_PLAIN,  CHECK_PLAIN,
+                                     CHECK_TRANSPOSED, CHECK_SLICED, CHECK_REVERSED};
+  tsr_dtype computed = check_float(dtype);
+  for (int i = 0; i < 6; i++) {
+    if (!check_begin(run, i == 3 ? CHECK_ALWAYS : CHECK_OFTEN, "%d", i)) continue;
+    check_tensor *x = check_input(run, dtype, random_shapes[i], views[i], CHECK_MODERATE);
+    check_expected *wanted = check_expect(run, computed, random_shapes[i]);
+    for (int64_t k = 0; k < wanted->count; k++) {
+      bool is_dropped = uniform_at(TSR_F32, k, seeds[i]) < chances[i];
+      double value = check_convert(computed, dtype, x->values[k]).real;
+      wanted->values[k].real = is_dropped ? 0 : value / (1 - chances[i]);
+    }
+    check_result(run, tsr_dropout(x->tensor, chances[i], seeds[i]), wanted);
+  }
+}
+
 void check_randn(check_run *run, const check_op *op, tsr_dtype dtype) {
   for (int i = 0; i < 6; i++) {
     if (!check_begin(run, i == 3 ? CHECK_ALWAYS : CHECK_HEAVY, "%d", i)) continue;

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+// Norms of channels, which are axis 1: batch_norm, group_norm, instance_norm, local_response_norm. Composed of layer_norm, pooling and
+// element-wise operators; f16 and bf16 are computed in f32 until the end.
+#include "core/alloc.h"
+#include "core/error.h"
+#include "ops/compose.h"
+#include "ops/elementwise.h"
+#include "ops/promote.h"
+
+static tsr_status check_input(const char *caller, const tsr_tensor *x) {
+  char text[TSR_SHAPE_TEXT_BYTES];
+  tsr_status status = tsri_tensor_check(caller, x);
+  if (status != TSR_OK || x->layout.shape.rank >= 2) return status;
+  return TSRI_FAIL(TSR_ERR_SHAPE, "%s: takes 2 axes or more, not %s", caller,
+                   tsr_shape_format(x->layout.shape, text, sizeof text));
+}
+
+// A number for each channel; NULL is allowed where `is_optional`.
+static tsr_status check_channels(const char *caller, const char *name, const tsr_tensor *x, const tsr_tensor *channels,
+                                 bool is_optional) {
+  if (!channels && is_optional) return TSR_OK;
+  char text[TSR_SHAPE_TEXT_BYTES];
+  tsr_status status = tsri_tensor_check(caller, channels);
+  if (status != TSR_OK) return status;
+  int64_t count = x->layout.shape.dims[1];
+  if (channels->layout.shape.rank == 1 && channels->layout.shape.dims[0] == count) return TSR_OK;
+  return TSRI_FAIL(TSR_ERR_SHAPE, "%s: %s is %s, there are %lld channels", caller, name,
+                   tsr_shape_format(channels->layout.shape, text, sizeof text), (long long)count);
+}
+
+static tsr_status check_eps(const char *caller, double eps) {
+  if (eps >= 0) return TSR_OK;
+  return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "%s: eps is %g; it must be 0 or more", caller, eps);
+}
+
+// The dtype of the result: that of all inputs that are given, integers become f32.
+static tsr_dtype result_dtype(const tsr_tensor *x, tsr_tensor *const *others, int count) {
+  tsr_dtype dtype = tsri_promote_float(x->dtype);
+  for (int i = 0; i < count; i++) {
+    if (others[i]) dtype = tsri_promote(dtype, others[i]->dtype);
+  }
+  return dtype;
+}
+
+// A number for each channel as `dtype`, in a shape that broadcasts along axis 1 of `rank` axes.
+static tsr_tensor *along_channels(tsr_tensor *channels, tsr_dtype dtype, int rank) {
+  tsr_shape shape = {.rank = rank};
+  for (int i = 0; i < rank; i++) shape.dims[i] = i == 1 ? channels->layout.shape.dims[0] : 1;
+  tsr_tensor *cast = tsr_cast(channels, dtype);
+  return tsri_then(tsr_reshape(cast, shape), cast);
+}
+
+// Takes x, which is computed in a wide dtype: x * weight + bias, either of which may be NULL, as `dtype`.
+static tsr_tensor *scaled(tsr_tensor *x, tsr_tensor *weight, tsr_tensor *bias, tsr_dtype dtype) {
+  tsr_dtype wide = tsri_accumulator(dtype);
+  int rank = tsr_tensor_shape(x).rank;
+  if (weight) {
+    tsr_tensor *factor = along_channels(weight, wide, rank);
+    x = tsri_then(tsri_then(tsr_mul(x, factor), factor), x);
+  }
+  if (bias) {
+    tsr_tensor *added = along_channels(bias, wide, rank);
+    x = tsri_then(tsri_then(tsr_add(x, added), added), x);
+  }
+  return tsri_then(tsr_cast(x, dtype), x);
+}
+
+// --- batch_norm ------------------------------------------------------------------------------------------------------
+
+tsr_tensor *tsr_batch_norm(tsr_tensor *x, tsr_tensor *mean, tsr_tensor *variance, tsr_tensor *weight, tsr_tensor *bias,
+                           double eps) {
+  const char *name = "batch_norm";
+  tsr_status status = check_input(name, x);
+  if (status == TSR_OK) status = check_channels(name, "mean", x, mean, false);
+  if (status == TSR_OK) status = check_channels(name, "variance", x, variance, false);
+  if (status == TSR_OK) status = check_channels(name, "weight", x, weight, true);
+  if (status == TSR_OK) status = check_channels(name, "bias", x, bias, true);
+  if (status == TSR_OK) status = check_eps(name, eps);
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  tsr_dtype dtype = result_dtype(x, (tsr_tensor *[]){mean, variance, weight, bias}, 4), wide = tsri_accumulator(dtype);
+  int rank = x->layout.shape.rank;
+  tsr_tensor *middle = along_channels(mean, wide, rank), *spread = along_channels(variance, wide, rank);
+  spread = tsri_then(tsr_add_scalar(spread, eps), spread);
+  tsr_tensor *deviation = tsri_then(tsr_sqrt(spread), spread), *cast = tsr_cast(x, wide);
+  tsr_tensor *centred = tsri_then(tsri_then(tsr_sub(cast, middle), middle), cast);
+  tsr_tensor *unit = tsri_then(tsri_then(tsr_div(centred, deviation), deviation), centred);
+  return tsri_tensor_named(name, scaled(unit, weight, bias, dtype));
+}
+
+// --- group_norm and instance_norm ------------------------------------------------------------------------------------
+
+// Each group of channels of an image as a row, which layer_norm makes mean 0 and variance 1.
+static tsr_tensor *group_norm(const char *name, tsr_tensor *x, int64_t groups, tsr_tensor *weight, tsr_tensor *bias,
+                              double eps) {
+  tsr_status status = check_channels(name, "weight", x, weight, true);
+  if (status == TSR_OK) status = check_channels(name, "bias", x, bias, true);
+  if (status == TSR_OK) status = check_eps(name, eps);
+  int64_t channels = x->layout.shape.dims[1];
+  if (status == TSR_OK && (groups < 1 || channels % groups != 0)) {
+    status = TSRI_FAIL(TSR_ERR_SHAPE, "%s: %lld groups do not divide %lld channels", name, (long long)groups,
+                       (long long)channels);
+  }
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  tsr_dtype dtype = result_dtype(x, (tsr_tensor *[]){weight, bias}, 2), wide = tsri_accumulator(dtype);
+  tsr_shape shape = x->layout.shape;
+  if (x->layout.count == 0) return tsri_tensor_named(name, tsr_cast(x, dtype));
+  int64_t rows = shape.dims[0] * groups;
+  tsr_tensor *cast = tsr_cast(x, wide), *lines = tsri_then(tsr_reshape(cast, TSR_SHAPE(rows, -1)), cast);
+  tsr_tensor *unit = tsri_then(tsr_layer_norm(lines, NULL, NULL, eps), lines);
+  tsr_tensor *back = tsri_then(tsr_reshape(unit, shape), unit);
+  return tsri_tensor_named(name, scaled(back, weight, bias, dtype));
+}
+
+tsr_tensor *tsr_group_norm(tsr_tensor *x, int64_t groups, tsr_tensor *weight, tsr_tensor *bias, double eps) {
+  tsr_status status = check_input("group_norm", x);
+  return status == TSR_OK ? group_norm("group_norm", x, groups, weight, bias, eps) : tsri_tensor_fail(status);
+}
+
+// Every channel by itself.
+tsr_tensor *tsr_instance_norm(tsr_tensor *x, tsr_tensor *weight, tsr_tensor *bias, double eps) {
+  tsr_status status = check_input("instance_norm", x);
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  int64_t channels = x->layout.shape.dims[1];
+  return group_norm("instance_norm", x, channels > 0 ? channels : 1, weight, bias, eps);
+}
+
+// --- local_response_norm ---------------------------------------------------------------------------------------------
+
+// The mean of squares over neighbouring channels is a pooling along them, in which the padding counts.
+static tsr_tensor *neighbours(tsr_tensor *x, int64_t size) {
+  tsr_shape shape = tsr_tensor_shape(x);
+  tsr_tensor *squares = tsr_square(x), *planes = tsr_reshape(squares, TSR_SHAPE(shape.dims[0], 1, shape.dims[1], -1));
+  tsr_pool_desc desc = {.size = {size, 1},
+                        .stride = {1, 1},
+                        .before = {(size - 1) / 2},
+                        .after = {size - 1 - (size - 1) / 2},
+                        .counts_padding = true};
+  tsr_tensor *means = tsri_then(tsri_then(tsr_avg_pool(planes, &desc), planes), squares);
+  return tsri_then(tsr_reshape(means, shape), means);
+}
+
+tsr_tensor *tsr_local_response_norm(tsr_tensor *x, int64_t size, double alpha, double beta, double bias) {
+  const char *name = "local_response_norm";
+  tsr_status status = check_input(name, x);
+  if (status == TSR_OK && (size < 1 || size > INT32_MAX)) {
+    status = TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "%s: a neighbourhood of %lld channels", name, (long long)size);
+  }
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  tsr_dtype dtype = tsri_promote_float(x->dtype), wide = tsri_accumulator(dtype);
+  if (x->layout.count == 0) return tsri_tensor_named(name, tsr_cast(x, dtype));
+  tsr_tensor *cast = tsr_cast(x, wide), *mean = neighbours(cast, size);
+  mean = tsri_then(tsr_mul_scalar(mean, alpha), mean);
+  mean = tsri_then(tsr_add_scalar(mean, bias), mean);
+  tsr_tensor *divisor = tsri_then(tsr_pow_scalar(mean, beta), mean);
+  tsr_tensor *result = tsri_elementwise_to(TSRI_OPERATOR_div, dtype, (tsr_tensor *[]){cast, divisor}, NULL);
+  return tsri_tensor_named(name, tsri_then(tsri_then(result, divisor), cast));
+}
