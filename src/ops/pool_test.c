@@ -53,6 +53,18 @@ TEST(a_window_in_the_padding_has_nothing) {
   finish();
 }
 
+// Two thousand million elements of the window lie in the padding.
+TEST(padding_costs_no_time) {
+  begin();
+  tsr_tensor *x = list(TSR_F32, TSR_SHAPE(1, 1, 1), 3);
+  tsr_pool_desc desc = {.size = {2000000001}, .before = {1000000000}, .after = {1000000000}};
+  CHECK_VALUES(tsr_max_pool(x, &desc), TSR_F32, TSR_SHAPE(1, 1, 1), 0, 3);
+  desc.dilation[0] = 2;
+  desc.size[0] = 1000000001;
+  CHECK_VALUES(tsr_argmax_pool(x, &desc), TSR_I32, TSR_SHAPE(1, 1, 1), 0, 0);
+  finish();
+}
+
 TEST(adaptive_windows_cover_the_axis) {
   begin();
   tsr_tensor *x = list(TSR_F32, TSR_SHAPE(1, 1, 5), 1, 2, 3, 4, 5);
