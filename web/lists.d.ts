@@ -6,6 +6,15 @@ export type Dtype = 'bool' | 'u8' | 'i8' | 'i16' | 'i32' | 'i64' | 'u32' | 'f16'
 export type Status = 'OK' | 'ERR_INVALID_ARGUMENT' | 'ERR_SHAPE' | 'ERR_DTYPE' | 'ERR_OUT_OF_MEMORY' | 'ERR_UNSUPPORTED' | 'ERR_UNAVAILABLE' | 'ERR_NOT_FOUND' | 'ERR_CONFIG' | 'ERR_IO' | 'ERR_BUILD' | 'ERR_LAUNCH' | 'ERR_TIMEOUT' | 'ERR_DEVICE_LOST' | 'ERR_RELEASED' | 'ERR_INTERNAL';
 
 /** Options; what is left out is 0 or none. */
+export interface AttentionDesc {
+  scale?: number;
+  softcap?: number;
+  window?: number | bigint;
+  slopes?: Tensor | null;
+  causal?: boolean;
+}
+
+/** Options; what is left out is 0 or none. */
 export interface ConvDesc {
   stride?: number | number[];
   dilation?: number | number[];
@@ -61,6 +70,7 @@ export interface Operators {
   atan(x: Tensor): Tensor;
   atan2(a: Tensor, b: Tensor): Tensor;
   atanh(x: Tensor): Tensor;
+  attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | null, desc?: AttentionDesc): Tensor;
   avg_pool(x: Tensor, desc?: PoolDesc): Tensor;
   batch_norm(x: Tensor, mean: Tensor, variance: Tensor, weight: Tensor | null, bias: Tensor | null, eps?: number): Tensor;
   bce_with_logits_loss(x: Tensor, target: Tensor, desc?: LossDesc): Tensor;
@@ -264,6 +274,7 @@ export interface TensorOperators {
   atan(): Tensor;
   atan2(b: Tensor): Tensor;
   atanh(): Tensor;
+  attention(k: Tensor, v: Tensor, mask: Tensor | null, desc?: AttentionDesc): Tensor;
   avg_pool(desc?: PoolDesc): Tensor;
   batch_norm(mean: Tensor, variance: Tensor, weight: Tensor | null, bias: Tensor | null, eps?: number): Tensor;
   bce_with_logits_loss(target: Tensor, desc?: LossDesc): Tensor;

@@ -21,6 +21,7 @@ export const operators = {
   atan: 'tensor x',
   atan2: 'tensor a, tensor b',
   atanh: 'tensor x',
+  attention: 'tensor q, tensor k, tensor v, tensor mask, attention_desc desc',
   avg_pool: 'tensor x, pool_desc desc',
   batch_norm: 'tensor x, tensor mean, tensor variance, tensor weight, tensor bias, number eps',
   bce_with_logits_loss: 'tensor x, tensor target, loss_desc desc',
@@ -222,6 +223,16 @@ export const defaults = {
 
 // Descriptions (desc.h): size, and each field with its kind, its place, how many there are, and the names of an enum's values.
 export const descriptions = {
+  attention_desc: {
+    bytes: 32,
+    fields: {
+      scale: {kind: 'number', at: 0, count: 1, names: []},
+      softcap: {kind: 'number', at: 8, count: 1, names: []},
+      window: {kind: 'long', at: 16, count: 1, names: []},
+      slopes: {kind: 'tensor', at: 24, count: 1, names: []},
+      causal: {kind: 'bool', at: 28, count: 1, names: []},
+    },
+  },
   conv_desc: {
     bytes: 136,
     fields: {

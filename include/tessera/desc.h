@@ -72,6 +72,17 @@ typedef struct tsr_pool_desc {
   bool channels_last;   // x and the result are [image, spatial …, channel]
 } tsr_pool_desc;
 
+// --- Attention -------------------------------------------------------------------------------------------------------
+
+typedef struct tsr_attention_desc {
+  double scale;    // of the products of queries and keys; 0 means 1 / sqrt(size of a head)
+  double softcap;  // c: scores s become c * tanh(s / c); 0: they do not
+  int64_t window;  // causal: a query sees so many keys, its own position included; 0: all
+  // ALiBi, one for each head: slope * (position of the key - position of the query) is added to scores. NULL: nothing is.
+  tsr_tensor *slopes;
+  bool causal;  // a query sees keys up to its own position; the last query stands at the last key
+} tsr_attention_desc;
+
 #ifdef __cplusplus
 }
 #endif

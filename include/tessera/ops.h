@@ -476,6 +476,19 @@ TSR_API tsr_tensor *tsr_nll_loss(tsr_tensor *x, tsr_tensor *target, int axis, co
 // mean is over the rows whatever the weights are. Reads smoothing besides. Probabilities of 0 count 0, also at a logit of -infinity.
 TSR_API tsr_tensor *tsr_cross_entropy(tsr_tensor *x, tsr_tensor *target, int axis, const tsr_loss_desc *desc);
 
+// Scaled dot product attention: softmax(scale * q * k^T + mask) * v. q is [batch, heads, queries, size], k is [batch, kv heads, keys, size] and v
+// [batch, kv heads, keys, any size up to 256]; kv heads divide the heads, of which neighbours share one. `mask` is broadcast to
+// [batch, heads, queries, keys]: of bool, true where a query sees a key, or of floats, which are added to the scores; NULL: none. Options
+// are in tsr_attention_desc (desc.h). A query that sees no key gets zeros; NaN spreads through its row.
+//
+// Views are read where they lie, such as the filled part of a cache of keys and values. Scores are not stored: memory does not grow with
+// queries times keys.
+//
+// Errors: TSR_ERR_SHAPE (shapes, a mask or slopes that do not fit), TSR_ERR_UNSUPPORTED (more than 256 elements in a head of v),
+//         TSR_ERR_DTYPE (a mask of integers), TSR_ERR_INVALID_ARGUMENT (options).
+TSR_API tsr_tensor *tsr_attention(tsr_tensor *q, tsr_tensor *k, tsr_tensor *v, tsr_tensor *mask,
+                                  const tsr_attention_desc *desc);
+
 // --- Norms of channels -----------------------------------------------------------------------------------------------
 //
 // x is [image, channel, …]. `weight` and `bias` have a number for each channel, or are NULL for 1 and 0.

@@ -104,6 +104,7 @@ bool garbage_do(garbage *g, const garbage_call *call);
   X(const tsr_loss_desc *, const_tsr_loss_desc_p)                            \
   X(const tsr_conv_desc *, const_tsr_conv_desc_p)                            \
   X(const tsr_pool_desc *, const_tsr_pool_desc_p)                            \
+  X(const tsr_attention_desc *, const_tsr_attention_desc_p)                  \
   X(FILE *, FILE_p)                                                          \
   X(struct DLManagedTensor *, struct_DLManagedTensor_p)                      \
   X(struct DLManagedTensorVersioned *, struct_DLManagedTensorVersioned_p)    \

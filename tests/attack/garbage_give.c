@@ -435,6 +435,20 @@ const tsr_pool_desc *give_const_tsr_pool_desc_p(garbage *g, const char *paramete
   return &desc;
 }
 
+const tsr_attention_desc *give_const_tsr_attention_desc_p(garbage *g, const char *parameter) {
+  static tsr_attention_desc desc;
+  if (is_nothing(g, 4)) {
+    note(g, parameter, "NULL");
+    return NULL;
+  }
+  desc = (tsr_attention_desc){.scale = below(g, 2) ? 0 : give_double(g, "scale"),
+                              .softcap = below(g, 2) ? 0 : give_double(g, "softcap"),
+                              .window = below(g, 2) ? 0 : give_int64_t(g, "window"),
+                              .slopes = below(g, 3) ? NULL : give_tsr_tensor_p(g, "slopes"),
+                              .causal = give_bool(g, "causal")};
+  return &desc;
+}
+
 const tsr_transformer_desc *give_const_tsr_transformer_desc_p(garbage *g, const char *parameter) {
   static tsr_transformer_desc desc;
   if (is_nothing(g, 12)) {
