@@ -123,6 +123,22 @@ TSR_API tsr_status tsr_device_get_info(tsr_device *device, tsr_device_info *out_
 // can be created, viewed, copied and moved there, but operators on them fail with TSR_ERR_UNSUPPORTED. False for NULL.
 TSR_API bool tsr_device_has_dtype(const tsr_device *device, tsr_dtype dtype);
 
+// A product of matrix fragments of a kernel: m x k times k x n, factors of this dtype, sums in f32.
+typedef struct tsr_fragment_size {
+  tsr_dtype dtype;
+  int m, n, k;
+} tsr_fragment_size;
+
+// The products of fragments that the device has units for, the largest first. Kernels may use others, and fragments on a device
+// that has none; those are done by loops (docs/kernel-language.md, "Matrix fragments").
+//
+// Fills at most `capacity` of `sizes`, which may be NULL: then only counts. Returns how many there are; 0 for NULL.
+TSR_API int tsr_device_get_fragments(const tsr_device *device, tsr_fragment_size *sizes, int capacity);
+
+// Items that hold a fragment together on the device: `subgroup_size` of kernels, a power of two. The group of a kernel with
+// fragments has a multiple of them. 0 for NULL and for a device that runs no kernels.
+TSR_API int tsr_device_subgroup_size(const tsr_device *device);
+
 // Waits until all work queued on the device is done.
 //
 // Errors: TSR_ERR_TIMEOUT, TSR_ERR_DEVICE_LOST, or the status of work that failed after being queued.

@@ -66,6 +66,8 @@ typedef struct tsri_open_options {
   bool no_jit;          // CPU: interpret kernels instead of compiling them
 } tsri_open_options;
 
+#define TSRI_MAX_FRAGMENT_SIZES 8
+
 // Limits and abilities of an open device. The core zeroes the struct before device_open fills it in.
 typedef struct tsri_limits {
   size_t buffer_alignment;    // of offsets of bindings and copies inside a buffer; a power of two
@@ -98,6 +100,9 @@ typedef struct tsri_limits {
   // Some drivers stop the loops of a work item after this many iterations in total; 0: never. Backends leave it 0: the
   // core measures it when it opens the device (runtime/long_loops.h).
   uint32_t max_loop_rounds;
+  // Products of matrix fragments that the emitter can write for the device's matrix units, the largest first.
+  uint32_t fragment_count;
+  tsr_fragment_size fragments[TSRI_MAX_FRAGMENT_SIZES];
 } tsri_limits;
 
 // The forms of code that program_create can get. A backend accepts those listed in its `code_forms`.

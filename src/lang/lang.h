@@ -36,6 +36,7 @@
 #define TSRI_LANG_MAX_GENERICS  32          // compile-time parameters
 #define TSRI_LANG_MAX_ARGUMENTS 64          // of a function
 #define TSRI_LANG_MAX_HOOKS     16          // of a kernel
+#define TSRI_LANG_MAX_FRAGMENTS 256         // of a kernel
 #define TSRI_LANG_MAX_GROUP     1024        // items in a group
 #define TSRI_LANG_MAX_SHARED    (1u << 18)  // bytes of shared arrays; a warning from 16 KiB
 #define TSRI_LANG_MAX_LOCAL     (1u << 14)  // bytes of one local array
@@ -143,6 +144,15 @@ tsr_status tsri_kernel_slice(const tsri_kernel *kernel, tsri_kernel **out_kernel
 // Errors:    TSR_ERR_UNSUPPORTED (too many parameters or buffers), TSR_ERR_OUT_OF_MEMORY. Then `*out_kernel` is NULL.
 tsr_status tsri_kernel_resume(const tsri_kernel *kernel, uint32_t rounds, tsri_kernel **out_kernel);
 uint64_t tsri_kernel_resume_words(const tsri_kernel *kernel);  // of the original
+
+// The same kernel with its fragments written as loops, for subgroups of so many items (a power of two): each item keeps the
+// elements of a sum that are its own, and the rows and columns of the factors that they need, in local arrays. `has_fma`:
+// sums are made by fma.
+//
+// Ownership: caller releases `*out_kernel` with tsri_kernel_release, before `kernel`, whose arrays and names it uses.
+// Errors:    TSR_ERR_OUT_OF_MEMORY. Then `*out_kernel` is NULL.
+tsr_status tsri_kernel_lower_fragments(const tsri_kernel *kernel, uint32_t subgroup_size, bool has_fma,
+                                       tsri_kernel **out_kernel);
 
 // How many rounds the loops of an item go through in this launch, at most; infinity if the kernel does not tell.
 double tsri_kernel_rounds(const tsri_kernel *kernel, const uint32_t groups[3], const void *params);

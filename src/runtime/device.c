@@ -11,6 +11,7 @@
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/log.h"
+#include "lang/emit/emit.h"
 #include "runtime/copier.h"
 #include "runtime/late.h"
 #include "runtime/registry.h"
@@ -222,6 +223,20 @@ tsr_status tsr_device_get_info(tsr_device *device, tsr_device_info *out_info) {
 bool tsr_device_has_dtype(const tsr_device *device, tsr_dtype dtype) {
   if (!device || (unsigned)dtype >= TSR_DTYPE_COUNT) return false;
   return (device->limits.dtype_storage >> dtype & 1u) != 0;
+}
+
+int tsr_device_get_fragments(const tsr_device *device, tsr_fragment_size *sizes, int capacity) {
+  if (!device) return 0;
+  int count = (int)device->limits.fragment_count;
+  for (int i = 0; sizes && i < count && i < capacity; i++) sizes[i] = device->limits.fragments[i];
+  return count;
+}
+
+int tsr_device_subgroup_size(const tsr_device *device) {
+  if (!device || device->limits.max_group_size == 0 || !device->backend->dialect) return 0;
+  const tsri_emitter *emitter = tsri_emitter_find(device->backend->dialect);
+  if (device->limits.subgroup_size > 0) return (int)device->limits.subgroup_size;
+  return emitter ? (int)emitter->defaults->subgroup_size : 0;
 }
 
 tsr_status tsr_device_synchronize(tsr_device *device) {

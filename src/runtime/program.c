@@ -7,6 +7,8 @@
 
 #include "core/alloc.h"
 #include "core/error.h"
+#include "core/log.h"
+#include "lang/lang.h"
 #include "runtime/bytes_text.h"
 #include "runtime/long_loops.h"
 #include "runtime/slices.h"
@@ -36,6 +38,8 @@ static tsri_emit_options options_for(const tsr_device *device, const tsri_emitte
   options.keeps_denormals = limits->keeps_denormals;
   options.keeps_nan = limits->keeps_nan;
   options.rounds_to_even = limits->rounds_to_even;
+  options.fragments = limits->fragments;
+  options.fragment_count = limits->fragment_count;
   return options;
 }
 
@@ -127,8 +131,36 @@ tsr_status tsri_built_compile(tsr_device *device, const tsri_kernel *kernel, boo
   return status;
 }
 
+// Fragments become loops here, not in the emitter, where the launcher must know all loops.
+static tsr_status lower(const tsr_device *device, const tsri_kernel *kernel, bool wide_unaligned,
+                        tsri_kernel **out_lowered) {
+  *out_lowered = NULL;
+  const tsri_emitter *emitter = device->backend->dialect ? tsri_emitter_find(device->backend->dialect) : NULL;
+  if (!emitter) return TSR_OK;
+  tsri_emit_options options = options_for(device, emitter, wide_unaligned);
+  return tsri_emit_lower(emitter, kernel, &options, out_lowered);
+}
+
+// For a driver that refuses what it said it had.
+static tsr_status compile_as_loops(tsr_device *device, const tsri_kernel *kernel, bool wide_unaligned,
+                                   tsri_kernel **out_lowered, tsri_built *out_built) {
+  tsri_log(TSR_LOG_WARN, "%s: %s runs without matrix units: %s", device->info.name, kernel->name, tsr_last_error());
+  uint32_t size = (uint32_t)tsr_device_subgroup_size(device);
+  tsr_status status = tsri_kernel_lower_fragments(kernel, size, device->limits.has_exact_fma, out_lowered);
+  return status == TSR_OK ? tsri_built_compile(device, *out_lowered, wide_unaligned, out_built) : status;
+}
+
 tsr_status tsri_built_init(tsr_device *device, const tsri_kernel *kernel, bool wide_unaligned, tsri_built *out_built) {
-  tsr_status status = tsri_built_compile(device, kernel, wide_unaligned, out_built);
+  *out_built = (tsri_built){0};
+  tsri_kernel *lowered = NULL;
+  tsr_status status = lower(device, kernel, wide_unaligned, &lowered);
+  if (lowered) kernel = lowered;
+  if (status == TSR_OK) status = tsri_built_compile(device, kernel, wide_unaligned, out_built);
+  if (status == TSR_ERR_BUILD && kernel->fragment_count > 0) {
+    status = compile_as_loops(device, kernel, wide_unaligned, &lowered, out_built);
+    if (lowered) kernel = lowered;
+  }
+  out_built->lowered = lowered;
   if (status == TSR_OK) status = tsri_slicer_create(device, kernel, wide_unaligned, &out_built->slicer);
   if (status == TSR_OK) status = tsri_long_loops_create(device, kernel, wide_unaligned, &out_built->long_loops);
   if (status != TSR_OK) tsri_built_deinit(device, out_built);
@@ -139,6 +171,7 @@ void tsri_built_deinit(tsr_device *device, tsri_built *built) {
   tsri_slicer_destroy(device, built->slicer);
   tsri_long_loops_destroy(device, built->long_loops);
   if (built->program) device->backend->program_destroy(device->handle, built->program);
+  tsri_kernel_release(built->lowered);
   *built = (tsri_built){0};
 }
 

@@ -9,7 +9,8 @@
 #include "runtime/device.h"
 
 typedef struct tsri_built {
-  const tsri_kernel *kernel;  // borrowed: outlives this
+  const tsri_kernel *kernel;  // borrowed: outlives this, or `lowered`
+  tsri_kernel *lowered;       // made for this device; NULL: the kernel runs as it is
   tsri_program *program;
   tsri_emitted emitted;        // what a launch must pass; the code itself has been freed
   size_t host_bytes;           // estimate of the memory the driver keeps for the program

@@ -127,6 +127,7 @@ bool garbage_do(garbage *g, const garbage_call *call);
   X(tsr_dtype *, tsr_dtype_p)                                                \
   X(tsr_device_info *, tsr_device_info_p)                                    \
   X(tsr_device_counters *, tsr_device_counters_p)                            \
+  X(tsr_fragment_size *, tsr_fragment_size_p)                                \
   X(tsr_memory_stats *, tsr_memory_stats_p)                                  \
   X(tsr_memory_estimate *, tsr_memory_estimate_p)                            \
   X(tsr_kernel_param *, tsr_kernel_param_p)

@@ -94,6 +94,42 @@ TEST(every_kernel_compiles_as_cuda_without_subgroups_and_with_unaligned_buffers)
                    .f64 = true, .exact_divide = true, .wide_unaligned = true, .no_alias = true, .subgroup_size = 8});
 }
 
+// Both orders of both factors, out of shared memory and out of buffers, for matrix units.
+TEST(fragments_compile_as_cuda_for_matrix_units) {
+  if (emit_nvrtc_missing()) SKIP(emit_nvrtc_missing());
+  static const tsr_fragment_size sizes[] = {{TSR_F16, 16, 16, 16}, {TSR_BF16, 16, 16, 16}};
+  static const char text[] =
+      "kernel k<T: f16 | bf16, bool C = 0, WG = 64>(in T a[], in u32 b[], in f32 c[], out f32 y[]) {\n"
+      "  shared T tile[512];\n"
+      "  fragment_left<T, 16, 16, 16> l, m;\n  fragment_right<T, 16, 16, 16> r, s;\n  fragment_sum<f32, 16, 16, 16> "
+      "t;\n"
+      "  for (u32 i = local.x; i < 512; i += WG) tile[i] = a[i];\n  barrier();\n"
+      "  fragment_load(l, a, 0, 16, C);\n  fragment_load(r, b, 0, 16, C);\n  fragment_load(t, c, 0, 16, C);\n"
+      "  fragment_load(m, tile, local.x / 32 * 256, 16, C);\n  fragment_load(s, tile, 0, 16, C);\n"
+      "  fragment_multiply_add(t, l, s);\n  fragment_multiply_add(t, m, r);\n  fragment_fill(l, c[0]);\n"
+      "  fragment_multiply_add(t, l, r);\n  fragment_store(t, y, 0, 16, C);\n}\n";
+  static const char *const args[] = {"T=f16 C=0", "T=f16 C=1", "T=bf16 C=0", "T=bf16 C=1"};
+  const tsri_emitter *emitter = tsri_emitter_find("cuda");
+  tsri_emit_options options = *emitter->defaults;
+  options.fragments = sizes;
+  options.fragment_count = 2;
+  for (size_t i = 0; i < sizeof args / sizeof *args; i++) {
+    tsri_kernel *kernel = emit_kernel_of("k.tk", text, "k", args[i], false);
+    tsri_emitted code;
+    char *built = NULL;
+    size_t bytes = 0;
+    CHECK_OK(tsri_emit_kernel(emitter, kernel, &options, &code));
+    CHECK_STR_HAS(code.data, i < 2 ? "f32.f16.f16.f32" : "f32.bf16.bf16.f32");
+    CHECK_STR_HAS(code.data, "ldmatrix.sync.aligned.m8n8.x4.trans.shared");
+    if (!emit_nvrtc_compile(code.data, "sm_80", code.build_options, &built, &bytes)) {
+      test_fail(__FILE__, __LINE__, "%s: %s", args[i], emit_log());
+    }
+    free(built);
+    tsri_emitted_deinit(&code);
+    tsri_kernel_release(kernel);
+  }
+}
+
 static void compile_hip(const char *architecture, uint32_t subgroup_size) {
   if (!emit_has_program("hipcc")) SKIP("there is no hipcc here (Debian: hipcc libamdhip64-dev rocm-device-libs)");
   program_of program = {0};

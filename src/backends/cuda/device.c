@@ -191,6 +191,12 @@ static tsri_limits limits_of(cu_device id, uint64_t total_bytes) {
   };
 }
 
+// mma.m16n8k16 of f16 and bf16, twice: what the emitter writes (lang/emit/c/fragment.c).
+static void add_fragments(tsri_limits *limits) {
+  limits->fragments[limits->fragment_count++] = (tsr_fragment_size){TSR_F16, 16, 16, 16};
+  limits->fragments[limits->fragment_count++] = (tsr_fragment_size){TSR_BF16, 16, 16, 16};
+}
+
 // Retains the primary context and checks that it works: if a kernel crashed in it earlier, it still exists but answers
 // every call with that kernel's error.
 static tsr_status open_context(cuda_device *device) {
@@ -231,6 +237,7 @@ tsr_status tsri_cuda_device_open(int index, const tsri_open_options *options, ts
     return status;
   }
   *out_limits = limits_of(device->id, info.total_bytes);
+  if (ask(device->id, CU_CAPABILITY_MAJOR) >= 8) add_fragments(out_limits);
   *out_device = (tsri_device *)device;
   return TSR_OK;
 }

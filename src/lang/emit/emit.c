@@ -34,6 +34,48 @@ const tsri_emitter *tsri_emitter_find(const char *name) {
 
 static bool is_power_of_two(uint32_t n) { return n != 0 && (n & (n - 1)) == 0; }
 
+// --- Fragments --------------------------------------------------------------------------------------------------------
+
+static bool offers(const tsri_emit_options *options, const tsri_ir_fragment *f) {
+  for (uint32_t i = 0; i < options->fragment_count; i++) {
+    const tsr_fragment_size *size = &options->fragments[i];
+    bool has_dtype = f->role == TSRI_ROLE_SUM || (tsr_dtype)f->dtype == size->dtype;
+    if (has_dtype && f->m == size->m && f->n == size->n && f->k == size->k) return true;
+  }
+  return false;
+}
+
+// What tells whether the dialect can write a kernel's fragments for matrix units; NULL: it cannot write any.
+static bool (*writer_of(const tsri_emitter *emitter))(const tsri_kernel *, const tsri_emit_options *) {
+  if (emitter->emit == tsri_emit_spirv) return tsri_emit_fragments_spirv;
+  return emitter->emit == tsri_emit_cuda ? tsri_emit_fragments_cuda : NULL;
+}
+
+// In checked mode every index is tested, which the hardware does not do.
+static bool has_hardware(const tsri_emitter *emitter, const tsri_kernel *kernel, const tsri_emit_options *options) {
+  bool (*can_write)(const tsri_kernel *, const tsri_emit_options *) = writer_of(emitter);
+  if (kernel->is_checked || !can_write || !can_write(kernel, options)) return false;
+  for (uint32_t i = 0; i < kernel->fragment_count; i++) {
+    if (!offers(options, &kernel->fragments[i])) return false;
+  }
+  return true;
+}
+
+tsr_status tsri_emit_lower(const tsri_emitter *emitter, const tsri_kernel *kernel, const tsri_emit_options *options,
+                           tsri_kernel **out_kernel) {
+  *out_kernel = NULL;
+  if (kernel->fragment_count == 0) return TSR_OK;
+  uint32_t items = kernel->group_size[0] * kernel->group_size[1] * kernel->group_size[2];
+  if (items % options->subgroup_size != 0) {
+    return TSRI_FAIL(TSR_ERR_UNSUPPORTED,
+                     "kernel %s has fragments: its group of %" PRIu32
+                     " items must be a multiple of this device's subgroups of %" PRIu32 "; choose another WG",
+                     kernel->name, items, options->subgroup_size);
+  }
+  if (has_hardware(emitter, kernel, options)) return TSR_OK;
+  return tsri_kernel_lower_fragments(kernel, options->subgroup_size, options->exact_fma, out_kernel);
+}
+
 // --- Lowering ---------------------------------------------------------------------------------------------------------
 
 // WGSL does not say which items form a subgroup. SPIR-V has collectives of subgroups where the device has them and the
@@ -71,10 +113,13 @@ static tsr_status lower(const tsri_emitter *emitter, const tsri_kernel *kernel, 
 
 static tsr_status emit_lowered(const tsri_emitter *emitter, const tsri_kernel *kernel, const tsri_emit_options *options,
                                tsri_emitted *out) {
-  tsri_kernel *lowered = NULL;
-  tsr_status status = lower(emitter, kernel, options, &lowered);
+  tsri_kernel *loops = NULL, *lowered = NULL;
+  tsr_status status = tsri_emit_lower(emitter, kernel, options, &loops);
+  if (loops) kernel = loops;
+  if (status == TSR_OK) status = lower(emitter, kernel, options, &lowered);
   if (status == TSR_OK) status = emitter->emit(emitter, lowered ? lowered : kernel, options, out);
   tsri_kernel_release(lowered);
+  tsri_kernel_release(loops);
   return status;
 }
 

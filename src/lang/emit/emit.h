@@ -26,6 +26,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <tessera/device.h>
 #include <tessera/status.h>
 
 #include "lang/ir/ir.h"
@@ -68,6 +69,10 @@ typedef struct tsri_emit_options {
   bool exact_fma;            // fma rounds once; without it, it is made of other operations
   bool quirks;  // a driver whose compiler gets some instructions wrong (gallivm, SwiftShader): it is not shown them
   uint8_t keeps_denormals, keeps_nan, rounds_to_even;  // can be promised: bit 0 for f16, 1 for f32, 2 for f64
+
+  // Products of fragments that the hardware does; others are written as loops. Borrowed.
+  const tsr_fragment_size *fragments;
+  uint32_t fragment_count;
 } tsri_emit_options;
 
 #define TSRI_EMIT_ENTRY_BYTES 96
@@ -105,6 +110,10 @@ typedef struct tsri_emitter {
 TSRI_DIALECTS(TSRI_X)
 #undef TSRI_X
 
+// Whether these dialects can write the kernel's fragments for matrix units, all of which `options->fragments` has.
+bool tsri_emit_fragments_spirv(const tsri_kernel *kernel, const tsri_emit_options *options);
+bool tsri_emit_fragments_cuda(const tsri_kernel *kernel, const tsri_emit_options *options);
+
 // In the order of TSRI_DIALECTS; the one after the last has no name.
 extern const tsri_emitter tsri_emitters[];
 
@@ -120,6 +129,15 @@ const tsri_emitter *tsri_emitter_find(const char *name);
 tsr_status tsri_emit_kernel(const tsri_emitter *emitter, const tsri_kernel *kernel, const tsri_emit_options *options,
                             tsri_emitted *out);
 void tsri_emitted_deinit(tsri_emitted *emitted);  // takes an empty one too
+
+// The kernel with its fragments written as loops (lang.h, tsri_kernel_lower_fragments), unless it has none or this device has
+// hardware for all of them: then `*out_kernel` is NULL. tsri_emit_kernel does so by itself; who looks at a kernel's loops
+// does it before.
+//
+// Ownership: caller releases `*out_kernel` with tsri_kernel_release, before `kernel`, whose arrays and names it uses.
+// Errors:    TSR_ERR_UNSUPPORTED (the group is no whole number of subgroups), TSR_ERR_OUT_OF_MEMORY.
+tsr_status tsri_emit_lower(const tsri_emitter *emitter, const tsri_kernel *kernel, const tsri_emit_options *options,
+                           tsri_kernel **out_kernel);
 
 // Fills the `emitted->params_bytes` of a launch from the kernel's own parameter block (`kernel->params_bytes`; NULL if
 // that is 0) and, in checked mode, the element count of each buffer.

@@ -36,6 +36,7 @@ bool tsri_checker_init(tsri_checker *c, const tsri_module *module, tsri_diag *di
   for (int space = 0; space < 3; space++) {
     ok = tsri_item_array_init(&c->arrays[space], sizeof(tsri_ir_array), 8, TSRI_LANG_MAX_NODES) && ok;
   }
+  ok = tsri_item_array_init(&c->fragments, sizeof(tsri_ir_fragment), 8, TSRI_LANG_MAX_FRAGMENTS + 1) && ok;
   tsri_checker_reset(c);
   if (ok) bind_file(c);
   return ok && !tsri_checker_has_failed(c);
@@ -48,13 +49,14 @@ void tsri_checker_deinit(tsri_checker *c) {
   tsri_item_array_deinit(&c->vars);
   tsri_item_array_deinit(&c->bindings);
   tsri_item_array_deinit(&c->params);
+  tsri_item_array_deinit(&c->fragments);
   for (int space = 0; space < 3; space++) tsri_item_array_deinit(&c->arrays[space]);
 }
 
 bool tsri_checker_has_failed(const tsri_checker *c) {
   return c->exprs.has_failed || c->stmts.has_failed || c->vars.has_failed || c->bindings.has_failed ||
          c->params.has_failed || c->arrays[0].has_failed || c->arrays[1].has_failed || c->arrays[2].has_failed ||
-         c->diag->text.has_failed;
+         c->fragments.has_failed || c->diag->text.has_failed;
 }
 
 bool tsri_check_is_over(tsri_checker *c) {
@@ -70,8 +72,8 @@ bool tsri_check_is_over(tsri_checker *c) {
 }
 
 void tsri_checker_reset(tsri_checker *c) {
-  tsri_item_array *const arrays[] = {&c->exprs,     &c->stmts,     &c->vars,     &c->params,
-                                     &c->arrays[0], &c->arrays[1], &c->arrays[2]};
+  tsri_item_array *const arrays[] = {&c->exprs,     &c->stmts,     &c->vars,      &c->params,
+                                     &c->arrays[0], &c->arrays[1], &c->arrays[2], &c->fragments};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
     arrays[i]->count = 1;
     arrays[i]->is_full = false;
@@ -124,7 +126,7 @@ void tsri_scope_close(tsri_checker *c, uint32_t mark) {
 // of a built-in function, which can still be called; functions may not.
 static bool is_taken(tsri_name_binding_kind kind, uint32_t symbol) {
   if (symbol < TSRI_SYM_FIRST_DTYPE || symbol >= TSRI_SYM_BUILTIN_COUNT) return false;
-  if (symbol <= TSRI_SYM_LAST_ID) return true;
+  if (symbol <= TSRI_SYM_LAST_ROLE) return true;
   if (symbol >= TSRI_SYM_WG && symbol <= TSRI_SYM_WG_Z) return kind != TSRI_BIND_CONST;
   return kind == TSRI_BIND_FUNCTION && !tsri_sym_in(symbol, TSRI_SYM_FIRST_PLAIN, TSRI_SYM_LAST_PLAIN);
 }
@@ -186,6 +188,11 @@ bool tsri_check_type(tsri_checker *c, uint32_t node, tsr_dtype *out_dtype, uint8
   const tsri_ast *ast = tsri_ast_of(c, node);
   if (!node || !ast->symbol) return false;  // the parser has reported the error
   if (tsri_symbol_type(c, ast->symbol, out_dtype, out_lanes)) return true;
+  if (tsri_sym_in(ast->symbol, TSRI_SYM_FIRST_ROLE, TSRI_SYM_LAST_ROLE)) {
+    tsri_diag_error(c->diag, ast->pos, "a fragment cannot be a parameter, a result or a part of another type");
+    tsri_diag_hint(c->diag, "declare it where it is used: %.*s<f16, 16, 16, 16> x;", TSRI_NAME(c, ast->symbol));
+    return false;
+  }
   if (tsri_check_may_be_lost(c, ast->symbol)) return false;
   tsri_diag_error(c->diag, ast->pos, "'%.*s' is no type", TSRI_NAME(c, ast->symbol));
   tsri_suggest(c, ast->symbol, TSRI_SUGGEST_TYPES);
@@ -237,8 +244,8 @@ void tsri_suggest(tsri_checker *c, uint32_t symbol, uint32_t what) {
     if (is_suggested(binding, what) && tsri_lookup(c, binding->symbol) == id) add_word(list, c, binding->symbol);
   }
   for (uint32_t s = TSRI_SYM_FIRST_DTYPE; s < TSRI_SYM_BUILTIN_COUNT; s++) {
-    bool is_type = s <= TSRI_SYM_LAST_DTYPE;
-    bool is_value = s >= TSRI_SYM_FIRST_ID && s < TSRI_SYM_BARRIER;
+    bool is_type = s <= TSRI_SYM_LAST_DTYPE || tsri_sym_in(s, TSRI_SYM_FIRST_ROLE, TSRI_SYM_LAST_ROLE);
+    bool is_value = s >= TSRI_SYM_FIRST_ID && s < TSRI_SYM_BARRIER && !is_type;
     bool is_call = s >= TSRI_SYM_BARRIER && !tsri_sym_in(s, TSRI_SYM_FIRST_PLAIN, TSRI_SYM_LAST_PLAIN);
     if ((is_type && (what & TSRI_SUGGEST_TYPES)) || (is_value && (what & TSRI_SUGGEST_VALUES)) ||
         (is_call && (what & TSRI_SUGGEST_CALLS))) {

@@ -6,7 +6,7 @@
 //   check_value.c   operands: conversion, memory      check_call.c     built-in functions
 //   check_ops.c     operators and their type rules    check_inline.c   calls of functions in the file
 //   check_expr.c    expressions                       fold.c           arithmetic on constants
-//   check_unroll.c  unrolled loops
+//   check_unroll.c  unrolled loops                    check_fragment.c  fragments and what is done with them
 #ifndef TSRI_LANG_CHECK_H
 #define TSRI_LANG_CHECK_H
 
@@ -46,6 +46,7 @@ typedef enum tsri_name_binding_kind {
   TSRI_BIND_VAR,       // `object` in vars, `storage` as declared
   TSRI_BIND_SCALAR,    // `object` in params
   TSRI_BIND_ARRAY,     // `object` in arrays[space]
+  TSRI_BIND_FRAGMENT,  // `object` in fragments, of the first if it is an array
   TSRI_BIND_TYPE,      // `storage`
   TSRI_BIND_FUNCTION,  // `node`
   TSRI_BIND_KERNEL
@@ -85,7 +86,7 @@ typedef struct tsri_frame {
 typedef struct tsri_checker {
   const tsri_module *module;
   tsri_diag *diag;
-  tsri_item_array exprs, stmts, vars, bindings, params, arrays[3];
+  tsri_item_array exprs, stmts, vars, bindings, params, arrays[3], fragments;
   uint32_t *latest;          // newest binding of each symbol
   uint32_t file_bindings;    // bindings below this number belong to the file
   uint32_t kernel_bindings;  // bindings from file_bindings up to this number are the kernel's parameters and hooks
@@ -231,6 +232,13 @@ tsri_check_operand tsri_check_call(tsri_checker *c, uint32_t node, tsr_dtype wan
 // surplus ones.
 uint32_t tsri_check_args(tsri_checker *c, uint32_t first, tsri_check_operand *out, uint32_t most, tsr_dtype want);
 tsri_check_operand tsri_inline(tsri_checker *c, uint32_t node, uint32_t function);
+
+// check_fragment.c: a declaration with a fragment's type, and calls of fragment_load and its like.
+void tsri_check_fragment(tsri_checker *c, const tsri_ast *decl);
+tsri_check_operand tsri_check_fragment_call(tsri_checker *c, const tsri_ast *call);
+void tsri_check_fragments_given(tsri_checker *c);  // once the body is checked: factors that nothing was loaded into
+// check_stmt.c: the sizes of an array into `out`. False, with an error, if they are no good.
+bool tsri_check_sizes(tsri_checker *c, const tsri_ast *decl, tsri_name_binding *out, uint32_t *out_count);
 
 int tsri_check_list(tsri_checker *c, uint32_t first);  // TSRI_FLOW_ bits
 void tsri_check_statement(tsri_checker *c, uint32_t node);

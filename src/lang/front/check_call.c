@@ -255,6 +255,9 @@ static tsri_check_operand check_builtin(tsri_checker *c, const tsri_ast *call, t
   if (tsri_sym_in(symbol, TSRI_SYM_FIRST_OP, TSRI_SYM_LAST_OP)) return check_function(c, call, want);
   if (tsri_sym_in(symbol, TSRI_SYM_FIRST_COLLECTIVE, TSRI_SYM_LAST_COLLECTIVE)) return check_collective(c, call, want);
   if (tsri_sym_in(symbol, TSRI_SYM_FIRST_ATOMIC, TSRI_SYM_LAST_ATOMIC)) return check_atomic(c, call, is_discarded);
+  if (tsri_sym_in(symbol, TSRI_SYM_FIRST_FRAGMENT_OP, TSRI_SYM_LAST_FRAGMENT_OP)) {
+    return tsri_check_fragment_call(c, call);
+  }
   switch (symbol) {
     case TSRI_SYM_BARRIER:
       return check_barrier(c, call);

@@ -112,6 +112,11 @@ static tsri_check_operand check_name(tsri_checker *c, uint32_t symbol, tsri_ir_p
     }
     case TSRI_BIND_ARRAY:
       return (tsri_check_operand){.kind = TSRI_OPERAND_ARRAY, .pos = pos, .binding = id};
+    case TSRI_BIND_FRAGMENT:
+      tsri_diag_error(c->diag, pos, "'%.*s' is a fragment, which only fragment_load() and its like take",
+                      TSRI_NAME(c, symbol));
+      tsri_diag_hint(c->diag, "fragment_store() puts a sum into memory, where its elements can be read");
+      return tsri_error_operand(pos);
     case TSRI_BIND_TYPE:
       return (tsri_check_operand){.kind = TSRI_OPERAND_TYPE, .type = {binding->storage, 1}, .pos = pos};
     case TSRI_BIND_FUNCTION:

@@ -22,8 +22,7 @@ static tsri_check_operand zero_of(tsri_checker *c, tsri_ir_type type, tsri_ir_po
 
 // --- Declarations ---------------------------------------------------------------------------------------------------
 
-// Evaluates the sizes of an array. False, with an error, if they are not valid.
-static bool check_sizes(tsri_checker *c, const tsri_ast *decl, tsri_name_binding *out, uint32_t *out_count) {
+bool tsri_check_sizes(tsri_checker *c, const tsri_ast *decl, tsri_name_binding *out, uint32_t *out_count) {
   uint64_t count = 1;
   uint32_t dims = 0;
   for (uint32_t node = decl->c; node; node = tsri_ast_of(c, node)->next, dims++) {
@@ -94,7 +93,7 @@ static void check_array(tsri_checker *c, const tsri_ast *decl, tsr_dtype storage
   bool is_shared = decl->flags & TSRI_AST_IS_SHARED;
   tsri_name_binding sized = {0};
   uint32_t count = 0;
-  bool ok = check_sizes(c, decl, &sized, &count);
+  bool ok = tsri_check_sizes(c, decl, &sized, &count);
   if (lanes > 1) {
     tsri_diag_error(c->diag, decl->pos, "arrays hold single values, not vectors");
     tsri_diag_hint(c->diag, "declare %u times as many elements, or several vectors", lanes);
@@ -173,7 +172,9 @@ static void check_decl(tsri_checker *c, uint32_t node) {
   const tsri_ast *decl = tsri_ast_of(c, node);
   tsr_dtype storage;
   uint8_t lanes;
-  if (!tsri_check_type(c, decl->a, &storage, &lanes)) {
+  if (tsri_sym_in(tsri_ast_of(c, decl->a)->symbol, TSRI_SYM_FIRST_ROLE, TSRI_SYM_LAST_ROLE)) {
+    tsri_check_fragment(c, decl);
+  } else if (!tsri_check_type(c, decl->a, &storage, &lanes)) {
     tsri_bind(c, TSRI_BIND_BROKEN, decl->symbol, decl->pos);
   } else if (decl->c) {
     check_array(c, decl, storage, lanes);

@@ -42,6 +42,12 @@ TEST(the_pages_tables_are_those_of_the_compiler) {
     check_row(tsri_ir_collective_infos[i].spelling, tsri_ir_collective_infos[i].meaning);
   for (int i = 0; i < TSRI_ATOMIC_COUNT; i++)
     check_row(tsri_ir_atomic_infos[i].spelling, tsri_ir_atomic_infos[i].meaning);
+#define TSRI_X(name, spelling, rows, cols, meaning) check_row(spelling "<", meaning);
+  TSRI_IR_ROLES(TSRI_X)
+#undef TSRI_X
+#define TSRI_X(name, spelling, least, most, form) check_row(form, "");
+  TSRI_IR_FRAGMENT_OPS(TSRI_X)
+#undef TSRI_X
   for (int i = 0; i < TSRI_ID_COUNT; i++) check_row(tsri_ir_id_infos[i].spelling, tsri_ir_id_infos[i].meaning);
 }
 
@@ -71,6 +77,6 @@ TEST(the_pages_kernels_compile) {
     }
     at = end + 4;
   }
-  CHECK_EQ_INT(count, 4);
+  CHECK_EQ_INT(count, 5);
   CHECK_EQ_INT(fill_count, 1);
 }

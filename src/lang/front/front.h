@@ -42,19 +42,25 @@ typedef enum tsri_symbol {
 #define TSRI_X(name, spelling, has_axis, uniform, meaning) TSRI_SYM_ID_##name,
           TSRI_IR_IDS(TSRI_X)
 #undef TSRI_X
+#define TSRI_X(name, spelling, rows, cols, meaning) TSRI_SYM_ROLE_##name,
+              TSRI_IR_ROLES(TSRI_X)
+#undef TSRI_X
 #define TSRI_X(name, spelling) TSRI_SYM_##name,
-              TSRI_LANG_NAMES(TSRI_X)
+                  TSRI_LANG_NAMES(TSRI_X)
 #undef TSRI_X
 #define TSRI_X(name, spelling, arity, rule, is_operator, meaning) TSRI_SYM_OP_##name,
-                  TSRI_IR_OPS(TSRI_X)
+                      TSRI_IR_OPS(TSRI_X)
 #undef TSRI_X
 #define TSRI_X(name, spelling, scope, arity, rule, meaning) TSRI_SYM_COLLECTIVE_##name,
-                      TSRI_IR_COLLECTIVES(TSRI_X)
+                          TSRI_IR_COLLECTIVES(TSRI_X)
 #undef TSRI_X
 #define TSRI_X(name, spelling, operands, meaning) TSRI_SYM_ATOMIC_##name,
-                          TSRI_IR_ATOMICS(TSRI_X)
+                              TSRI_IR_ATOMICS(TSRI_X)
 #undef TSRI_X
-                              TSRI_SYM_BUILTIN_COUNT,
+#define TSRI_X(name, spelling, least, most, form) TSRI_SYM_FRAGMENT_##name,
+                                  TSRI_IR_FRAGMENT_OPS(TSRI_X)
+#undef TSRI_X
+                                      TSRI_SYM_BUILTIN_COUNT,
 
   TSRI_SYM_FIRST_KEYWORD = TSRI_SYM_KERNEL,
   TSRI_SYM_LAST_KEYWORD = TSRI_SYM_VOID,
@@ -62,6 +68,8 @@ typedef enum tsri_symbol {
   TSRI_SYM_LAST_DTYPE = TSRI_SYM_DTYPE_F64,
   TSRI_SYM_FIRST_ID = TSRI_SYM_ID_GROUP,
   TSRI_SYM_LAST_ID = TSRI_SYM_ID_SUBGROUP_LANE,
+  TSRI_SYM_FIRST_ROLE = TSRI_SYM_ROLE_LEFT,
+  TSRI_SYM_LAST_ROLE = TSRI_SYM_ROLE_SUM,
   TSRI_SYM_FIRST_PLAIN = TSRI_SYM_LANE_X,  // names that any declaration may use
   TSRI_SYM_LAST_PLAIN = TSRI_SYM_FILL,
   TSRI_SYM_FIRST_OP = TSRI_SYM_OP_NEG,
@@ -69,7 +77,9 @@ typedef enum tsri_symbol {
   TSRI_SYM_FIRST_COLLECTIVE = TSRI_SYM_COLLECTIVE_GROUP_SUM,
   TSRI_SYM_LAST_COLLECTIVE = TSRI_SYM_COLLECTIVE_SUBGROUP_SHUFFLE_XOR,
   TSRI_SYM_FIRST_ATOMIC = TSRI_SYM_ATOMIC_ADD,
-  TSRI_SYM_LAST_ATOMIC = TSRI_SYM_ATOMIC_COMPARE_EXCHANGE
+  TSRI_SYM_LAST_ATOMIC = TSRI_SYM_ATOMIC_COMPARE_EXCHANGE,
+  TSRI_SYM_FIRST_FRAGMENT_OP = TSRI_SYM_FRAGMENT_FILL,
+  TSRI_SYM_LAST_FRAGMENT_OP = TSRI_SYM_FRAGMENT_MULTIPLY_ADD
 } tsri_symbol;
 
 typedef struct tsri_name {
@@ -187,7 +197,7 @@ typedef enum tsri_ast_kind {
   TSRI_AST_GENERIC,        // symbol, op 1: a type; a: default (expression or TYPE), b: allowed dtypes as bits,
                            // c: 1 for a bool
   TSRI_AST_PARAM,          // symbol, op: tsri_ir_access + 1, 0: none; a: TYPE, flag ARRAY
-  TSRI_AST_TYPE,           // symbol
+  TSRI_AST_TYPE,           // symbol; a fragment's: a: TYPE of an element, followed by the sizes m, n, k
   // Statements
   TSRI_AST_BLOCK,   // a: statements
   TSRI_AST_DECL,    // symbol, a: TYPE, b: value or 0, c: array sizes; flags CONST, SHARED; also at top level

@@ -12,27 +12,34 @@ typedef struct builtin_name {
   uint32_t bytes;
 } builtin_name;
 
-static const builtin_name builtin_names[TSRI_SYM_BUILTIN_COUNT] = {{"", 0},
+static const builtin_name builtin_names[TSRI_SYM_BUILTIN_COUNT] = {
+    {"", 0},
 #define TSRI_X(name, spelling) {spelling, sizeof spelling - 1},
-                                                                   TSRI_LANG_KEYWORDS(TSRI_X)
+    TSRI_LANG_KEYWORDS(TSRI_X)
 #undef TSRI_X
 #define TSRI_X(name, lower, bytes, kind, text) {#lower, sizeof #lower - 1},
-                                                                       TSR_DTYPES(TSRI_X)
+        TSR_DTYPES(TSRI_X)
 #undef TSRI_X
 #define TSRI_X(name, spelling, has_axis, uniform, meaning) {spelling, sizeof spelling - 1},
-                                                                           TSRI_IR_IDS(TSRI_X)
+            TSRI_IR_IDS(TSRI_X)
+#undef TSRI_X
+#define TSRI_X(name, spelling, rows, cols, meaning) {spelling, sizeof spelling - 1},
+                TSRI_IR_ROLES(TSRI_X)
 #undef TSRI_X
 #define TSRI_X(name, spelling) {spelling, sizeof spelling - 1},
-                                                                               TSRI_LANG_NAMES(TSRI_X)
+                    TSRI_LANG_NAMES(TSRI_X)
 #undef TSRI_X
 #define TSRI_X(name, spelling, arity, rule, is_operator, meaning) {spelling, sizeof spelling - 1},
-                                                                                   TSRI_IR_OPS(TSRI_X)
+                        TSRI_IR_OPS(TSRI_X)
 #undef TSRI_X
 #define TSRI_X(name, spelling, scope, arity, rule, meaning) {spelling, sizeof spelling - 1},
-                                                                                       TSRI_IR_COLLECTIVES(TSRI_X)
+                            TSRI_IR_COLLECTIVES(TSRI_X)
 #undef TSRI_X
 #define TSRI_X(name, spelling, operands, meaning) {spelling, sizeof spelling - 1},
-                                                                                           TSRI_IR_ATOMICS(TSRI_X)
+                                TSRI_IR_ATOMICS(TSRI_X)
+#undef TSRI_X
+#define TSRI_X(name, spelling, least, most, form) {spelling, sizeof spelling - 1},
+                                    TSRI_IR_FRAGMENT_OPS(TSRI_X)
 #undef TSRI_X
 };
 

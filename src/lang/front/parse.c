@@ -151,6 +151,20 @@ uint32_t tsri_parse_name(tsri_parser *p, const char *what) {
   return token->symbol;
 }
 
+// <f16, 16, 16, 16> of a fragment's type: the elements' type, then the sizes.
+static uint32_t parse_fragment_parts(tsri_parser *p) {
+  tsri_chain parts = {0, 0};
+  if (!tsri_parse_expect(p, '<', "after a fragment's type: <f16, 16, 16, 16>")) return 0;
+  uint32_t part = tsri_parse_type(p);
+  while (part) {
+    tsri_parse_append(p, &parts, part);
+    if (!tsri_parse_accept(p, ',')) break;
+    part = tsri_parse_expression(p, TSRI_PRECEDENCE_ADD);
+  }
+  tsri_parse_expect(p, '>', "after the sizes of a fragment");
+  return parts.first;
+}
+
 uint32_t tsri_parse_type(tsri_parser *p) {
   refuse_specifiers(p);
   tsri_ir_pos pos = p->token->pos;
@@ -161,6 +175,10 @@ uint32_t tsri_parse_type(tsri_parser *p) {
   if (!symbol) return 0;
   uint32_t node = tsri_parse_node(p, TSRI_AST_TYPE, pos);
   tsri_ast_node(p, node)->symbol = symbol;
+  if (tsri_sym_in(symbol, TSRI_SYM_FIRST_ROLE, TSRI_SYM_LAST_ROLE)) {
+    uint32_t parts = parse_fragment_parts(p);
+    tsri_ast_node(p, node)->a = parts;
+  }
   return node;
 }
 

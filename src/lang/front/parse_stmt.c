@@ -360,7 +360,8 @@ static uint32_t parse_word_statement(tsri_parser *p) {
   }
   if (refuse_pointer(p)) return 0;
   if (is_foreign_statement(p)) return parse_unsupported(p);
-  if (p->token[1].kind == TSRI_TOK_NAME) return tsri_parse_declaration(p, 0);
+  bool is_fragment = tsri_sym_in(p->token->symbol, TSRI_SYM_FIRST_ROLE, TSRI_SYM_LAST_ROLE);
+  if (p->token[1].kind == TSRI_TOK_NAME || is_fragment) return tsri_parse_declaration(p, 0);
   return parse_expression_statement(p);
 }
 

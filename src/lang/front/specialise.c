@@ -223,6 +223,7 @@ static uint32_t find_needs(const tsri_checker *c) {
     if (stmt->kind == TSRI_STMT_BARRIER) needs |= TSRI_NEEDS_BARRIER;
     if (stmt->kind == TSRI_STMT_ATOMIC) needs |= TSRI_NEEDS_ATOMICS;
     if (stmt->kind == TSRI_STMT_ASSIGN) needs |= dtype_needs(tsri_var_at(c, stmt->var)->type.dtype, false);
+    if (stmt->kind >= TSRI_STMT_FRAGMENT_FIRST) needs |= TSRI_NEEDS_SUBGROUPS;
     if (stmt->kind != TSRI_STMT_COLLECTIVE) continue;
     bool is_group = tsri_ir_collective_infos[stmt->op].scope == TSRI_SCOPE_GROUP;
     needs |= TSRI_NEEDS_BARRIER | (is_group ? TSRI_NEEDS_GROUP_OPS : TSRI_NEEDS_SUBGROUPS);
@@ -294,6 +295,10 @@ static void cut_names(cutter *k, const tsri_checker *c, tsri_kernel *kernel) {
     const char *name = cut_text(k, ((tsri_ir_param *)c->params.items)[i].name);
     if (k->base) ((tsri_ir_param *)kernel->params)[i - 1].name = name;
   }
+  for (uint32_t i = 1; i < c->fragments.count; i++) {
+    const char *name = cut_text(k, ((tsri_ir_fragment *)c->fragments.items)[i].name);
+    if (k->base) ((tsri_ir_fragment *)kernel->fragments)[i - 1].name = name;
+  }
   for (uint32_t i = 1; i < c->vars.count; i++) {
     const char *name = cut_text(k, tsri_var_at(c, i)->name);
     if (k->base) ((tsri_ir_var *)kernel->vars)[i].name = name;
@@ -310,6 +315,7 @@ static size_t lay_out(char *base, const tsri_checker *c, const tsri_kernel *head
   kernel->shared = cut_pool(&k, &c->arrays[TSRI_SPACE_SHARED]);
   kernel->locals = cut_pool(&k, &c->arrays[TSRI_SPACE_LOCAL]);
   kernel->params = cut_pool(&k, &c->params);
+  kernel->fragments = cut_pool(&k, &c->fragments);
   kernel->vars = cut(&k, c->vars.items, (size_t)c->vars.count * sizeof(tsri_ir_var));
   kernel->exprs = cut(&k, c->exprs.items, (size_t)c->exprs.count * sizeof(tsri_ir_expr));
   kernel->stmts = cut(&k, c->stmts.items, (size_t)c->stmts.count * sizeof(tsri_ir_stmt));
@@ -329,7 +335,12 @@ static void renumber(tsri_kernel *kernel) {
   tsri_ir_stmt *stmts = (tsri_ir_stmt *)kernel->stmts;
   for (uint32_t i = 1; i < kernel->stmt_count; i++) {
     uint8_t kind = stmts[i].kind;
-    if (kind == TSRI_STMT_STORE || kind == TSRI_STMT_CLEAR || kind == TSRI_STMT_ATOMIC) stmts[i].object--;
+    bool is_fragment = kind == TSRI_STMT_FRAGMENT_LOAD || kind == TSRI_STMT_FRAGMENT_STORE;
+    if (kind == TSRI_STMT_STORE || kind == TSRI_STMT_CLEAR || kind == TSRI_STMT_ATOMIC || is_fragment)
+      stmts[i].object--;
+    for (int k = 0; k < 3; k++) {
+      if (stmts[i].fragments[k]) stmts[i].fragments[k]--;
+    }
   }
 }
 
@@ -338,6 +349,7 @@ static tsri_kernel *finish_kernel(const tsri_checker *c, tsri_kernel *head, uint
   head->shared_count = c->arrays[TSRI_SPACE_SHARED].count - 1;
   head->local_count = c->arrays[TSRI_SPACE_LOCAL].count - 1;
   head->param_count = c->params.count - 1;
+  head->fragment_count = c->fragments.count - 1;
   head->var_count = c->vars.count;
   head->expr_count = c->exprs.count;
   head->stmt_count = c->stmts.count;
@@ -385,6 +397,7 @@ bool tsri_check_kernel(tsri_checker *c, uint32_t node, const tsri_lang_kernel_in
   head->body = body.first;
   bool ok = !tsri_checker_has_failed(c);
   bool is_whole = c->diag->error_count == errors && !(ast->flags & TSRI_AST_IS_BROKEN);
+  if (ok && is_whole) tsri_check_fragments_given(c);
   if (ok && is_whole) ok = tsri_check_uniform(c, body.first);
   c->frame = NULL;
   c->block = NULL;

@@ -172,6 +172,38 @@ typedef struct tsri_ir_var {
   bool is_uniform;  // wherever it is read, all items of the work-group that read it there have the same value
 } tsri_ir_var;
 
+// --- Fragments ------------------------------------------------------------------------------------------------------
+
+// What a fragment is in sum = left * right + sum.
+typedef enum tsri_ir_role {
+#define TSRI_X(name, spelling, rows, cols, meaning) TSRI_ROLE_##name,
+  TSRI_IR_ROLES(TSRI_X)
+#undef TSRI_X
+      TSRI_ROLE_COUNT
+} tsri_ir_role;
+
+extern const char *const tsri_ir_role_spellings[TSRI_ROLE_COUNT];
+
+// Sizes m, n and k: left is m x k, right is k x n, sum is m x n. Powers of two.
+#define TSRI_IR_FRAGMENT_LEAST 8
+#define TSRI_IR_FRAGMENT_MOST  32
+
+// A matrix that the items of a subgroup hold together. Which item has which element is up to the device.
+typedef struct tsri_ir_fragment {
+  const char *name;  // as in the source; the fragments of an array share it
+  uint8_t role;      // tsri_ir_role
+  uint8_t dtype;     // tsr_dtype of an element; TSR_F32 for a sum
+  uint8_t m, n, k;
+  bool is_loaded;   // there is a FRAGMENT_LOAD of it
+  bool is_filled;   // there is a FRAGMENT_FILL of it
+  bool by_columns;  // factors that are loaded: how every LOAD reads memory
+  tsri_ir_pos pos;
+} tsri_ir_fragment;
+
+// Rows and columns of the fragment itself.
+uint32_t tsri_ir_fragment_rows(const tsri_ir_fragment *fragment);
+uint32_t tsri_ir_fragment_cols(const tsri_ir_fragment *fragment);
+
 // --- Expressions ----------------------------------------------------------------------------------------------------
 
 typedef enum tsri_ir_expr_kind {
@@ -245,30 +277,43 @@ typedef enum tsri_ir_stmt_kind {
                      // contains no BREAK or CONTINUE of this loop
   TSRI_STMT_BREAK,   // leaves the innermost loop
   TSRI_STMT_CONTINUE,
-  TSRI_STMT_BARRIER,    // waits for all items of the work-group; then each sees what the others wrote to shared memory
-                        // and buffers
-  TSRI_STMT_ATOMIC,     // op: tsri_ir_atomic on array (space, object) at `index` with value (and compare); the old
-                        // value is assigned to vars[var] unless var is 0
-  TSRI_STMT_COLLECTIVE  // op: tsri_ir_collective of value (second argument: compare); the result is assigned to
-                        // vars[var]
+  TSRI_STMT_BARRIER,     // waits for all items of the work-group; then each sees what the others wrote to shared memory
+                         // and buffers
+  TSRI_STMT_ATOMIC,      // op: tsri_ir_atomic on array (space, object) at `index` with value (and compare); the old
+                         // value is assigned to vars[var] unless var is 0
+  TSRI_STMT_COLLECTIVE,  // op: tsri_ir_collective of value (second argument: compare); the result is assigned to
+                         // vars[var]
+
+  // All items of a subgroup together, with the same index and stride, on fragments[…] of the kernel.
+  TSRI_STMT_FRAGMENT_FILL,         // every element of fragments[0] = value, f32, rounded to its dtype
+  TSRI_STMT_FRAGMENT_LOAD,         // fragments[0] from array (space, object); see below
+  TSRI_STMT_FRAGMENT_STORE,        // fragments[0], a sum, to that place
+  TSRI_STMT_FRAGMENT_MULTIPLY_ADD  // fragments[0] += fragments[1] * fragments[2]: sum, left, right
 } tsri_ir_stmt_kind;
+
+#define TSRI_STMT_FRAGMENT_FIRST TSRI_STMT_FRAGMENT_FILL  // those from here on are about fragments
+
+// FRAGMENT_LOAD, FRAGMENT_STORE: element (i, j) lies at index + i * value + j, or with `op` 1 (by columns) at index + i + j *
+// value, counted in elements of the fragment; index and value are u32 and multiples of 16 bytes. The array's storage is the
+// fragment's dtype, or u32 for a factor of f16 or bf16: two elements to a word, the lower half first.
 
 typedef struct tsri_ir_stmt {
   uint8_t kind;      // tsri_ir_stmt_kind
-  uint8_t op;        // ATOMIC, COLLECTIVE
-  uint8_t space;     // STORE, ATOMIC
-  bool is_uniform;   // all items of the work-group run it together, or none does (always true for BARRIER and
-                     // COLLECTIVE)
+  uint8_t op;        // ATOMIC, COLLECTIVE, FRAGMENT_LOAD, FRAGMENT_STORE
+  uint8_t space;     // STORE, ATOMIC, FRAGMENT_LOAD, FRAGMENT_STORE
+  bool is_uniform;   // all items of the work-group run it together, or none does (always true for BARRIER,
+                     // COLLECTIVE and FRAGMENT_)
   bool has_barrier;  // IF, LOOP: contains a BARRIER or COLLECTIVE
   tsri_ir_pos pos;
   uint32_t next;    // next statement of the same block; 0: none
   uint32_t var;     // ASSIGN, ATOMIC, COLLECTIVE
-  uint32_t object;  // STORE, CLEAR, ATOMIC
+  uint32_t object;  // STORE, CLEAR, ATOMIC, FRAGMENT_LOAD, FRAGMENT_STORE
   uint32_t index;   // expressions; their meaning depends on the kind
   uint32_t value;
   uint32_t compare;
   uint32_t body;  // first statement of a block; 0: empty
   uint32_t other;
+  uint32_t fragments[3];  // FRAGMENT_: indices in the kernel's fragments, from 0
 } tsri_ir_stmt;
 
 // --- The kernel -----------------------------------------------------------------------------------------------------
@@ -301,11 +346,12 @@ typedef struct tsri_kernel {
   uint32_t shared_bytes;  // sum of all shared arrays at their storage size, each aligned to 16
   uint32_t params_bytes;  // size of the parameter block, a multiple of 4
 
-  uint32_t buffer_count, shared_count, local_count, param_count;
+  uint32_t buffer_count, shared_count, local_count, param_count, fragment_count;
   const tsri_ir_array *buffers;  // in the order of the parameter list
   const tsri_ir_array *shared;
   const tsri_ir_array *locals;
   const tsri_ir_param *params;  // in the order of the parameter list
+  const tsri_ir_fragment *fragments;
 
   // Valid indices are 1 to count - 1.
   uint32_t var_count, expr_count, stmt_count;

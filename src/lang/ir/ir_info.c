@@ -28,6 +28,36 @@ const tsri_ir_id_info tsri_ir_id_infos[TSRI_ID_COUNT] = {
 #undef TSRI_X
 };
 
+const char *const tsri_ir_role_spellings[TSRI_ROLE_COUNT] = {
+#define TSRI_X(name, spelling, rows, cols, meaning) spelling,
+    TSRI_IR_ROLES(TSRI_X)
+#undef TSRI_X
+};
+
+uint32_t tsri_ir_fragment_rows(const tsri_ir_fragment *fragment) {
+  switch (fragment->role) {
+#define TSRI_X(name, spelling, rows, cols, meaning) \
+  case TSRI_ROLE_##name:                            \
+    return fragment->rows;
+    TSRI_IR_ROLES(TSRI_X)
+#undef TSRI_X
+    default:
+      return 0;
+  }
+}
+
+uint32_t tsri_ir_fragment_cols(const tsri_ir_fragment *fragment) {
+  switch (fragment->role) {
+#define TSRI_X(name, spelling, rows, cols, meaning) \
+  case TSRI_ROLE_##name:                            \
+    return fragment->cols;
+    TSRI_IR_ROLES(TSRI_X)
+#undef TSRI_X
+    default:
+      return 0;
+  }
+}
+
 tsr_dtype tsri_ir_compute_dtype(tsr_dtype storage) {
   switch (storage) {
     case TSR_F16:

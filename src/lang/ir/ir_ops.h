@@ -120,6 +120,19 @@
   X(COMPARE_EXCHANGE, "atomic_compare_exchange", 2,       \
     "old == compare ? value : old; the arguments are (a, i, compare, value)")
 
+// Fragments: matrices that the items of a subgroup hold together. name, spelling of the type, rows, columns, meaning
+#define TSRI_IR_ROLES(X)                                               \
+  X(LEFT, "fragment_left", m, k, "left factor of a product, m x k")    \
+  X(RIGHT, "fragment_right", k, n, "right factor of a product, k x n") \
+  X(SUM, "fragment_sum", m, n, "what products are added to, m x n")
+
+// Operations on fragments, in the order of the statements (ir.h). name, spelling, fewest and most arguments, form
+#define TSRI_IR_FRAGMENT_OPS(X)                                                                   \
+  X(FILL, "fragment_fill", 2, 2, "fragment_fill(fragment, value)")                                \
+  X(LOAD, "fragment_load", 4, 5, "fragment_load(fragment, array, offset, stride, by_columns)")    \
+  X(STORE, "fragment_store", 4, 5, "fragment_store(fragment, array, offset, stride, by_columns)") \
+  X(MULTIPLY_ADD, "fragment_multiply_add", 3, 3, "fragment_multiply_add(sum, left, right)")
+
 // Ids: where an item is in the launch. Columns: name, spelling (with .x .y .z if it has axes), has axes, uniform in a
 // work-group, meaning.
 #define TSRI_IR_IDS(X)                                                                                 \

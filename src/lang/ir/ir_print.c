@@ -209,6 +209,32 @@ static void print_call(printer *p, const tsri_ir_stmt *stmt) {
   tsri_builder_add(&p->out, ")\n");
 }
 
+static void print_fragment(printer *p, uint32_t fragment) {
+  tsri_builder_add(&p->out, "%s_%" PRIu32, p->kernel->fragments[fragment].name, fragment);
+}
+
+static void print_fragment_stmt(printer *p, const tsri_ir_stmt *stmt) {
+  bool is_multiply = stmt->kind == TSRI_STMT_FRAGMENT_MULTIPLY_ADD, is_fill = stmt->kind == TSRI_STMT_FRAGMENT_FILL;
+  tsri_builder_add(&p->out, "%s ",
+                   is_multiply                              ? "multiply_add"
+                   : is_fill                                ? "fill"
+                   : stmt->kind == TSRI_STMT_FRAGMENT_STORE ? "store"
+                                                            : "load");
+  for (int i = 0; i < (is_multiply ? 3 : 1); i++) {
+    if (i) tsri_builder_add(&p->out, ", ");
+    print_fragment(p, stmt->fragments[i]);
+  }
+  if (!is_multiply && !is_fill) {
+    tsri_builder_add(&p->out, ", ");
+    print_element(p, stmt->space, stmt->object, stmt->index, 1);
+  }
+  if (!is_multiply) {
+    tsri_builder_add(&p->out, is_fill ? ", " : stmt->op ? " columns " : " rows ");
+    print_expr(p, stmt->value);
+  }
+  tsri_builder_add(&p->out, "\n");
+}
+
 static void print_stmt(printer *p, const tsri_ir_stmt *stmt, int depth) {
   tsri_builder_add(&p->out, "%*s", depth * 2, "");
   switch (stmt->kind) {
@@ -244,6 +270,12 @@ static void print_stmt(printer *p, const tsri_ir_stmt *stmt, int depth) {
     case TSRI_STMT_COLLECTIVE:
       print_call(p, stmt);
       break;
+    case TSRI_STMT_FRAGMENT_FILL:
+    case TSRI_STMT_FRAGMENT_LOAD:
+    case TSRI_STMT_FRAGMENT_STORE:
+    case TSRI_STMT_FRAGMENT_MULTIPLY_ADD:
+      print_fragment_stmt(p, stmt);
+      break;
     default:
       tsri_builder_add(&p->out, "?\n");
       break;
@@ -278,6 +310,11 @@ char *tsri_ir_print(const tsri_kernel *kernel) {
     const tsri_ir_array *array = &kernel->locals[i];
     tsri_builder_add(&p.out, "  local %s %s_%" PRIu32 "[%" PRIu32 "]\n", tsr_dtype_name((tsr_dtype)array->storage),
                      array->name, i, array->count);
+  }
+  for (uint32_t i = 0; i < kernel->fragment_count; i++) {
+    const tsri_ir_fragment *f = &kernel->fragments[i];
+    tsri_builder_add(&p.out, "  %s<%s, %u, %u, %u> %s_%" PRIu32 "\n", tsri_ir_role_spellings[f->role],
+                     tsr_dtype_name((tsr_dtype)f->dtype), f->m, f->n, f->k, f->name, i);
   }
   tsri_builder_add(&p.out, "{\n");
   print_block(&p, kernel->body, 1);

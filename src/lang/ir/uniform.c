@@ -206,6 +206,22 @@ static void note_cause(tsri_checker *c, const flow *why) {
   }
 }
 
+static const char *spelling_of(const tsri_ir_stmt *stmt) {
+  switch (stmt->kind) {
+    case TSRI_STMT_BARRIER:
+      return "barrier";
+    case TSRI_STMT_COLLECTIVE:
+      return tsri_ir_collective_infos[stmt->op].spelling;
+#define TSRI_X(name, spelling, least, most, form) \
+  case TSRI_STMT_FRAGMENT_##name:                 \
+    return spelling;
+      TSRI_IR_FRAGMENT_OPS(TSRI_X)
+#undef TSRI_X
+    default:
+      return "this";
+  }
+}
+
 static void report(analysis *a, const tsri_ir_stmt *stmt, const flow *why) {
   static const char *const hints[] = {
       [BY_IF] = "move it out of the if; items with nothing to do can pass on a neutral value",
@@ -215,9 +231,7 @@ static void report(analysis *a, const tsri_ir_stmt *stmt, const flow *why) {
       [BY_CONTINUE] = "put the rest of the body into an if, and this after it",
   };
   tsri_checker *c = a->c;
-  bool is_barrier = stmt->kind == TSRI_STMT_BARRIER;
-  tsri_diag_error(c->diag, stmt->pos, "%s() stands where not all items of a group arrive",
-                  is_barrier ? "barrier" : tsri_ir_collective_infos[stmt->op].spelling);
+  tsri_diag_error(c->diag, stmt->pos, "%s() stands where not all items of a group arrive", spelling_of(stmt));
   note_cause(c, why);
   tsri_diag_hint(c->diag, "%s", hints[why->kind]);
 }
@@ -317,6 +331,13 @@ static bool walk_block(analysis *a, uint32_t first, flow at, loop *around) {
       case TSRI_STMT_BARRIER:
       case TSRI_STMT_COLLECTIVE:
         has_any = true;
+        if (a->reports && at.region != ROOT) report(a, stmt, &at);
+        walk_simple(a, stmt, &at);
+        break;
+      case TSRI_STMT_FRAGMENT_FILL:
+      case TSRI_STMT_FRAGMENT_LOAD:
+      case TSRI_STMT_FRAGMENT_STORE:
+      case TSRI_STMT_FRAGMENT_MULTIPLY_ADD:
         if (a->reports && at.region != ROOT) report(a, stmt, &at);
         walk_simple(a, stmt, &at);
         break;

@@ -224,6 +224,7 @@ static void put_device_function(tsri_c_emitter *e, tsri_c_text *out, const tsri_
   put_ids(e, out);
   put_scalars(e, out);
   put_declarations(e, out, "  ");
+  tsri_c_put_fragments(e, out, "  ");
   tsri_c_add_bytes(out, e->body.data ? e->body.data : "", e->body.bytes);
   tsri_c_add(out, "}\n");
 }

@@ -10,6 +10,7 @@
 //   emit/c/expr.c     expressions
 //   emit/c/stmt.c     statements
 //   emit/c/group.c    statements in which a group acts as one: barriers and collectives
+//   emit/c/fragment.c  fragments, as CUDA has them
 //   emit/c/flat.c     the same on devices that want no barrier under a condition
 //
 // Names in the text: a variable "sum" with index 7 is sum_7; buffers end in _b0, shared arrays in _s0, local ones in
@@ -209,6 +210,10 @@ void tsri_c_put_flat_block(tsri_c_emitter *e, uint32_t first);            // no 
 void tsri_c_put_flat_stmt(tsri_c_emitter *e, uint32_t index);             // a COLLECTED one
 void tsri_c_put_group_block(tsri_c_emitter *e, uint32_t first);           // plain C: statements of a whole group
 void tsri_c_put_collective(tsri_c_emitter *e, const tsri_ir_stmt *stmt);  // on a device
+
+// Fragments, where the dialect has them: declarations, and a statement.
+void tsri_c_put_fragments(tsri_c_emitter *e, tsri_c_text *out, const char *indent);
+void tsri_c_put_fragment_stmt(tsri_c_emitter *e, const tsri_ir_stmt *stmt);
 
 static inline tsri_ir_type tsri_c_lane(tsri_ir_type type) { return (tsri_ir_type){type.dtype, 1}; }
 

@@ -245,6 +245,12 @@ void tsri_c_put_stmt(tsri_c_emitter *e, uint32_t index) {
     case TSRI_STMT_COLLECTIVE:
       tsri_c_put_collective(e, stmt);
       break;
+    case TSRI_STMT_FRAGMENT_FILL:
+    case TSRI_STMT_FRAGMENT_LOAD:
+    case TSRI_STMT_FRAGMENT_STORE:
+    case TSRI_STMT_FRAGMENT_MULTIPLY_ADD:
+      tsri_c_put_fragment_stmt(e, stmt);
+      break;
     default:
       tsri_c_add(&e->body, ";\n");
       break;

@@ -233,6 +233,10 @@ static void statement(lane_builder *b, uint32_t stmt) {
     case TSRI_STMT_COLLECTIVE:
       collective(b, s);
       break;
+    case TSRI_STMT_FRAGMENT_FILL:  // made into loops before
+    case TSRI_STMT_FRAGMENT_LOAD:
+    case TSRI_STMT_FRAGMENT_STORE:
+    case TSRI_STMT_FRAGMENT_MULTIPLY_ADD:
     case TSRI_STMT_BARRIER:  // the lanes of a group are never apart
     case TSRI_STMT_NONE:
       break;

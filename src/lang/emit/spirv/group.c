@@ -77,13 +77,14 @@ static tsri_spv_id second_word(tsri_spv *s, tsri_spv_id index) {
 static void pool_put(tsri_spv *s, tsri_spv_type type, tsri_spv_id index, tsri_spv_id value) {
   tsri_spv_type words = carrier(type);
   tsri_spv_id bits = to_carrier(s, type, value);
-  tsri_spv_store(s, pool_pointer(s, index), tsri_spv_extract(s, words, bits, 0));
-  if (words.lanes == 2) tsri_spv_store(s, pool_pointer(s, second_word(s, index)), tsri_spv_extract(s, words, bits, 1));
+  tsri_spv_store_common(s, pool_pointer(s, index), tsri_spv_extract(s, words, bits, 0));
+  if (words.lanes == 2)
+    tsri_spv_store_common(s, pool_pointer(s, second_word(s, index)), tsri_spv_extract(s, words, bits, 1));
 }
 
 static tsri_spv_id pool_get(tsri_spv *s, tsri_spv_type type, tsri_spv_id index) {
-  tsri_spv_id words[2] = {tsri_spv_load(s, word_type(), pool_pointer(s, index)), 0};
-  if (carrier(type).lanes == 2) words[1] = tsri_spv_load(s, word_type(), pool_pointer(s, second_word(s, index)));
+  tsri_spv_id words[2] = {tsri_spv_load_common(s, word_type(), pool_pointer(s, index)), 0};
+  if (carrier(type).lanes == 2) words[1] = tsri_spv_load_common(s, word_type(), pool_pointer(s, second_word(s, index)));
   return from_carrier(s, type, tsri_spv_compose(s, carrier(type), words));
 }
 

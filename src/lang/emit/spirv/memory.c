@@ -57,9 +57,19 @@ void tsri_spv_plan_array(tsri_spv *s, tsri_ir_space space, uint32_t object, uint
   }
 }
 
+const tsri_spv_array *tsri_spv_held(const tsri_spv *s, tsri_ir_space space, uint32_t object) {
+  if (space == TSRI_SPACE_BUFFER) return &s->buffers[object];
+  return space == TSRI_SPACE_SHARED ? &s->shared[object] : &s->locals_held[object];
+}
+
 static const tsri_spv_array *held(const tsri_spv *s, const tsri_spv_place *place) {
-  if (place->space == TSRI_SPACE_BUFFER) return &s->buffers[place->object];
-  return place->space == TSRI_SPACE_SHARED ? &s->shared[place->object] : &s->locals_held[place->object];
+  return tsri_spv_held(s, place->space, place->object);
+}
+
+bool tsri_spv_is_common(const tsri_spv *s, tsri_ir_space space, uint32_t object) {
+  if (space != TSRI_SPACE_BUFFER) return space == TSRI_SPACE_SHARED;
+  const tsri_ir_array *array = &s->kernel->buffers[object];
+  return array->is_loaded && array->is_stored && (s->kernel->needs & TSRI_NEEDS_BARRIER);
 }
 
 // --- Places ---------------------------------------------------------------------------------------------------------
@@ -100,6 +110,12 @@ static tsri_spv_id pointer_to(tsri_spv *s, const tsri_spv_place *place, tsri_spv
   return words[1];
 }
 
+tsri_spv_id tsri_spv_entry_pointer(tsri_spv *s, tsri_ir_space space, uint32_t object, tsri_spv_id index) {
+  tsri_spv_place place = {.space = space, .object = object};
+  const tsri_spv_array *array = held(s, &place);
+  return pointer_to(s, &place, tsri_spv_make_type((tsri_spv_kind)array->kind, array->lanes), index, 0);
+}
+
 static tsri_spv_id element_pointer(tsri_spv *s, const tsri_spv_place *place, tsri_spv_id index) {
   const tsri_spv_array *array = held(s, place);
   tsri_spv_type type = tsri_spv_make_type((tsri_spv_kind)array->kind, 1);
@@ -120,19 +136,22 @@ static tsri_spv_type widened_type(tsri_spv_kind kind, uint32_t lanes) {
   return tsri_spv_make_type(kind == SPV_U8 || kind == SPV_U16 ? SPV_U32 : kind, lanes);
 }
 
-static tsri_spv_id load_at(tsri_spv *s, tsri_spv_type type, tsri_spv_id pointer) {
+static tsri_spv_id load_at(tsri_spv *s, const tsri_spv_place *place, tsri_spv_type type, tsri_spv_id pointer) {
   tsri_spv_type wide = widened_type((tsri_spv_kind)type.kind, type.lanes);
-  tsri_spv_id raw = tsri_spv_load(s, type, pointer);
+  bool is_common = tsri_spv_is_common(s, place->space, place->object);
+  tsri_spv_id raw = is_common ? tsri_spv_load_common(s, type, pointer) : tsri_spv_load(s, type, pointer);
   if (wide.kind == type.kind) return raw;
   return tsri_spv_op1(s, wide.kind == SPV_F32 ? SPV_OP_F_CONVERT : SPV_OP_U_CONVERT, wide, raw);
 }
 
-static void store_at(tsri_spv *s, tsri_spv_type type, tsri_spv_id pointer, tsri_spv_id value) {
+static void store_at(tsri_spv *s, const tsri_spv_place *place, tsri_spv_type type, tsri_spv_id pointer,
+                     tsri_spv_id value) {
   tsri_spv_type wide = widened_type((tsri_spv_kind)type.kind, type.lanes);
   if (wide.kind != type.kind) {
     value = tsri_spv_op1(s, wide.kind == SPV_F32 ? SPV_OP_F_CONVERT : SPV_OP_U_CONVERT, type, value);
   }
-  tsri_spv_store(s, pointer, value);
+  if (tsri_spv_is_common(s, place->space, place->object)) tsri_spv_store_common(s, pointer, value);
+  else tsri_spv_store(s, pointer, value);
 }
 
 // The place as one vector, where the array is declared so; 0 if it is not.
@@ -146,9 +165,9 @@ static tsri_spv_id vector_pointer(tsri_spv *s, const tsri_spv_place *place, tsri
 static tsri_spv_id load_elements(tsri_spv *s, const tsri_spv_place *place) {
   tsri_spv_kind kind = (tsri_spv_kind)held(s, place)->kind;
   tsri_spv_id index = first_index(s, place), lanes[4], vector = vector_pointer(s, place, index);
-  if (vector) return load_at(s, tsri_spv_make_type(kind, place->lanes), vector);
+  if (vector) return load_at(s, place, tsri_spv_make_type(kind, place->lanes), vector);
   for (uint32_t i = 0; i < place->lanes; i++) {
-    lanes[i] = load_at(s, tsri_spv_make_type(kind, 1), element_pointer(s, place, next_index(s, index, i)));
+    lanes[i] = load_at(s, place, tsri_spv_make_type(kind, 1), element_pointer(s, place, next_index(s, index, i)));
   }
   return tsri_spv_compose(s, widened_type(kind, place->lanes), lanes);
 }
@@ -157,12 +176,12 @@ static void store_elements(tsri_spv *s, const tsri_spv_place *place, tsri_spv_id
   tsri_spv_kind kind = (tsri_spv_kind)held(s, place)->kind;
   tsri_spv_id index = first_index(s, place), vector = vector_pointer(s, place, index);
   if (vector) {
-    store_at(s, tsri_spv_make_type(kind, place->lanes), vector, value);
+    store_at(s, place, tsri_spv_make_type(kind, place->lanes), vector, value);
     return;
   }
   for (uint32_t i = 0; i < place->lanes; i++) {
     tsri_spv_id lane = tsri_spv_extract(s, widened_type(kind, place->lanes), value, i);
-    store_at(s, tsri_spv_make_type(kind, 1), element_pointer(s, place, next_index(s, index, i)), lane);
+    store_at(s, place, tsri_spv_make_type(kind, 1), element_pointer(s, place, next_index(s, index, i)), lane);
   }
 }
 

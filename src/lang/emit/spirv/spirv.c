@@ -106,9 +106,9 @@ static void declare_buffers(tsri_spv *s) {
   for (uint32_t i = 0; i < k->buffer_count; i++) {
     tsri_spv_array *array = &s->buffers[i];
     array->variable = tsri_spv_declare_buffer(s, i, (tsri_spv_kind)array->kind, array->lanes);
-    bool is_shared = k->buffers[i].is_loaded && k->buffers[i].is_stored && (k->needs & TSRI_NEEDS_BARRIER);
+    bool is_shared = tsri_spv_is_common(s, TSRI_SPACE_BUFFER, i);
     if (k->buffers[i].access == TSRI_ACCESS_IN) SPV_DECORATE(s, array->variable, SPV_DECORATION_NON_WRITABLE);
-    if (is_shared) SPV_DECORATE(s, array->variable, SPV_DECORATION_COHERENT);
+    if (is_shared && !s->is_vulkan_model) SPV_DECORATE(s, array->variable, SPV_DECORATION_COHERENT);
     SPV_DECORATE(s, array->variable, s->options->no_alias ? SPV_DECORATION_RESTRICT : SPV_DECORATION_ALIASED);
   }
 }
@@ -242,6 +242,7 @@ bool tsri_spv_init(tsri_spv *s, const tsri_kernel *kernel, const tsri_emit_optio
   *s = (tsri_spv){.kernel = kernel, .options = options, .lacks = tsri_lacks_of("spirv"), .next_id = 1, .items = 1};
   if (!options->exact_fma) tsri_lacks_add(&s->lacks, TSRI_OP_FMA);
   for (int i = 0; i < 3; i++) s->items *= kernel->group_size[i];
+  s->is_vulkan_model = kernel->fragment_count > 0;
   s->native_subgroups = options->subgroups && options->subgroup_shuffle && s->items % options->subgroup_size == 0;
   s->glsl = tsri_spv_new_id(s);
   s->void_type = tsri_spv_new_id(s);
@@ -254,10 +255,11 @@ bool tsri_spv_init(tsri_spv *s, const tsri_kernel *kernel, const tsri_emit_optio
   s->shared = tsri_calloc(kernel->shared_count + 1u, sizeof *s->shared);
   s->locals_held = tsri_calloc(kernel->local_count + 1u, sizeof *s->locals_held);
   s->local_zeros = tsri_calloc(kernel->local_count + 1u, sizeof *s->local_zeros);
+  s->fragments = tsri_calloc(kernel->fragment_count + 1u, sizeof *s->fragments);
   s->vars = tsri_calloc(kernel->var_count + 1u, sizeof *s->vars);
   s->ids = tsri_calloc(kernel->expr_count + 1u, sizeof *s->ids);
   s->stack = tsri_malloc(stack_entries * sizeof *s->stack);
-  return s->buffers && s->shared && s->locals_held && s->local_zeros && s->vars && s->ids && s->stack;
+  return s->buffers && s->shared && s->locals_held && s->local_zeros && s->fragments && s->vars && s->ids && s->stack;
 }
 
 void tsri_spv_deinit(tsri_spv *s) {
@@ -268,6 +270,7 @@ void tsri_spv_deinit(tsri_spv *s) {
   tsri_free(s->shared);
   tsri_free(s->locals_held);
   tsri_free(s->local_zeros);
+  tsri_free(s->fragments);
   tsri_free(s->vars);
   tsri_free(s->ids);
   tsri_free(s->stack);
@@ -309,6 +312,7 @@ tsr_status tsri_emit_spirv(const tsri_emitter *emitter, const tsri_kernel *kerne
     tsri_spv_declare_params(&s, out);
     declare_shared(&s);
     declare_locals(&s);
+    tsri_spv_declare_fragments(&s);
     tsri_spv_stmts(&s, kernel->body);
     tsri_spv_assemble(&s, out->entry, &words);
   } else {

@@ -9,7 +9,7 @@
 //   emit/spirv/expr.c     expression trees
 //   emit/spirv/stmt.c     statements as structured control flow
 //   emit/spirv/group.c    collectives
-//   emit/spirv/matmul.c   a matrix product by cooperative matrices, which the kernel language does not have
+//   emit/spirv/fragment.c fragments as cooperative matrices
 //
 // The module is SPIR-V 1.3 for Vulkan 1.1: one compute entry point, named as the kernel. Descriptor set 0 holds the
 // buffers at bindings 0, 1, …. Parameters are push constants if they fit in
@@ -64,6 +64,11 @@ typedef struct tsri_spv_array {
   bool is_wide_held;  // shared, local: the value type stands for a storage type, so that stores round first
 } tsri_spv_array;
 
+// A fragment of the kernel as a cooperative matrix.
+typedef struct tsri_spv_fragment {
+  tsri_spv_id type, variable;
+} tsri_spv_fragment;
+
 // A constant or pointer type that exists already.
 typedef struct tsri_spv_known {
   uint32_t tag;  // 0: free
@@ -85,13 +90,14 @@ typedef struct tsri_spv {
   tsri_spv_words decorations, globals, locals, code;
   tsri_spv_id next_id, glsl;
   tsri_spv_id types[SPV_KIND_COUNT][3];  // by lanes 1, 2, 4
-  tsri_spv_id void_type, uvec3, mulhi_struct[3];
+  tsri_spv_id void_type, uvec3, mulhi_struct[3], bf16_type;
   uint32_t capabilities;  // bit: tsri_spv_capability
   tsri_spv_known *known;  // hash table
   uint32_t known_count, known_capacity;
 
   tsri_spv_array *buffers, *shared, *locals_held;  // by index in the kernel
   tsri_spv_id *local_zeros;                        // local arrays: what CLEAR stores
+  tsri_spv_fragment *fragments;                    // by index in the kernel
   tsri_spv_id *vars;                               // Function variables by index; 0: not yet
   tsri_spv_id *ids;                                // values of expressions
   uint32_t *stack;                                 // of expressions
@@ -104,6 +110,7 @@ typedef struct tsri_spv {
 
   uint32_t items;         // per group
   bool native_subgroups;  // hardware subgroups, and the group is a whole number of them
+  bool is_vulkan_model;   // Vulkan's memory model, which cooperative matrices need, in place of GLSL's
   uint32_t shared_bytes;
 
   tsri_spv_id first_block, block;  // labels of the function's first block and of the one being written
@@ -183,6 +190,9 @@ tsri_spv_id tsri_spv_select(tsri_spv *s, tsri_spv_type type, tsri_spv_id conditi
 tsri_spv_id tsri_spv_bitcast(tsri_spv *s, tsri_spv_type to, tsri_spv_type from, tsri_spv_id a);
 tsri_spv_id tsri_spv_load(tsri_spv *s, tsri_spv_type type, tsri_spv_id pointer);
 void tsri_spv_store(tsri_spv *s, tsri_spv_id pointer, tsri_spv_id value);
+// The same from memory that other items write, and to memory that they read. Vulkan's memory model wants that said.
+tsri_spv_id tsri_spv_load_common(tsri_spv *s, tsri_spv_type type, tsri_spv_id pointer);
+void tsri_spv_store_common(tsri_spv *s, tsri_spv_id pointer, tsri_spv_id value);
 tsri_spv_id tsri_spv_extract(tsri_spv *s, tsri_spv_type vector, tsri_spv_id a, uint32_t lane);  // a itself if scalar
 tsri_spv_id tsri_spv_compose(tsri_spv *s, tsri_spv_type vector, const tsri_spv_id *lanes);      // lanes[0] if scalar
 
@@ -225,6 +235,11 @@ tsri_spv_id tsri_spv_load_place(tsri_spv *s, const tsri_spv_place *place);
 void tsri_spv_store_place(tsri_spv *s, const tsri_spv_place *place, tsri_spv_id value);
 tsri_spv_id tsri_spv_atomic_place(tsri_spv *s, const tsri_spv_place *place, tsri_ir_atomic op, tsri_spv_id value,
                                   tsri_spv_id compare);
+// Whether items read what others write there: shared arrays, and buffers that are loaded and stored.
+bool tsri_spv_is_common(const tsri_spv *s, tsri_ir_space space, uint32_t object);
+// How an array lies in memory, and a pointer to entry `index` of its declaration: an element, or a vector of array->lanes.
+const tsri_spv_array *tsri_spv_held(const tsri_spv *s, tsri_ir_space space, uint32_t object);
+tsri_spv_id tsri_spv_entry_pointer(tsri_spv *s, tsri_ir_space space, uint32_t object, tsri_spv_id index);
 tsri_spv_id tsri_spv_param(tsri_spv *s, tsri_ir_type type, uint32_t offset);
 tsri_spv_id tsri_spv_param_word(tsri_spv *s, uint32_t offset);
 
@@ -241,6 +256,9 @@ tsri_spv_id tsri_spv_hidden_zero(tsri_spv *s);
 void tsri_spv_stmts(tsri_spv *s, uint32_t first);
 tsri_spv_id tsri_spv_collective(tsri_spv *s, tsri_ir_collective op, tsri_ir_type type, tsri_spv_id value,
                                 tsri_spv_id lane);
+// Types and variables of the kernel's fragments, and a statement on them.
+void tsri_spv_declare_fragments(tsri_spv *s);
+void tsri_spv_fragment_stmt(tsri_spv *s, const tsri_ir_stmt *stmt);
 // True unless nested too deep; then followed by `s->depth--`.
 bool tsri_spv_enter(tsri_spv *s);
 

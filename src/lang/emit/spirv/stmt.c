@@ -125,6 +125,12 @@ static void statement(tsri_spv *s, const tsri_ir_stmt *stmt) {
     case TSRI_STMT_COLLECTIVE:
       collective(s, stmt);
       break;
+    case TSRI_STMT_FRAGMENT_FILL:
+    case TSRI_STMT_FRAGMENT_LOAD:
+    case TSRI_STMT_FRAGMENT_STORE:
+    case TSRI_STMT_FRAGMENT_MULTIPLY_ADD:
+      tsri_spv_fragment_stmt(s, stmt);
+      break;
     default:
       break;
   }

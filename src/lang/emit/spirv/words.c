@@ -266,6 +266,23 @@ void tsri_spv_store(tsri_spv *s, tsri_spv_id pointer, tsri_spv_id value) {
   SPV_PUT(&s->code, SPV_OP_STORE, pointer, value);
 }
 
+tsri_spv_id tsri_spv_load_common(tsri_spv *s, tsri_spv_type type, tsri_spv_id pointer) {
+  if (!s->is_vulkan_model) return tsri_spv_load(s, type, pointer);
+  tsri_spv_id id = tsri_spv_new_id(s), type_id = tsri_spv_type_id(s, type),
+              scope = tsri_spv_u32(s, SPV_SCOPE_WORKGROUP);
+  SPV_PUT(&s->code, SPV_OP_LOAD, type_id, id, pointer, SPV_MEMORY_MAKE_VISIBLE | SPV_MEMORY_NON_PRIVATE, scope);
+  return id;
+}
+
+void tsri_spv_store_common(tsri_spv *s, tsri_spv_id pointer, tsri_spv_id value) {
+  if (!s->is_vulkan_model) {
+    tsri_spv_store(s, pointer, value);
+    return;
+  }
+  tsri_spv_id scope = tsri_spv_u32(s, SPV_SCOPE_WORKGROUP);
+  SPV_PUT(&s->code, SPV_OP_STORE, pointer, value, SPV_MEMORY_MAKE_AVAILABLE | SPV_MEMORY_NON_PRIVATE, scope);
+}
+
 tsri_spv_id tsri_spv_extract(tsri_spv *s, tsri_spv_type vector, tsri_spv_id a, uint32_t lane) {
   if (vector.lanes == 1) return a;
   return tsri_spv_op2(s, SPV_OP_COMPOSITE_EXTRACT, tsri_spv_make_type((tsri_spv_kind)vector.kind, 1), a, lane);
