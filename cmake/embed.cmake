@@ -3,13 +3,20 @@
 # file makes it anew.
 function(tessera_embed_kernels out)
   file(GLOB kernels CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/kernels/*.tk")
+  set(strips OFF)
+  if(TESSERA_IS_WASM)
+    # What a page loads stays small: only what operators use there (WebGPU has no matrix units), and without comments.
+    list(FILTER kernels INCLUDE REGEX "/(op|fn)_[a-z_]*\\.tk$")
+    list(FILTER kernels EXCLUDE REGEX "/op_product\\.tk$")
+    set(strips ON)
+  endif()
   set(script "${PROJECT_SOURCE_DIR}/cmake/embed_kernels.cmake")
   set(generated "${PROJECT_BINARY_DIR}/generated/embedded_kernels.c")
   set(list "${PROJECT_BINARY_DIR}/generated/kernels.txt") # changes only when the set of files does
   string(REPLACE ";" "\n" lines "${kernels}")
   file(GENERATE OUTPUT "${list}" CONTENT "${lines}\n")
   add_custom_command(OUTPUT "${generated}"
-    COMMAND "${CMAKE_COMMAND}" "-DLIST=${list}" "-DOUTPUT=${generated}" -P "${script}"
+    COMMAND "${CMAKE_COMMAND}" "-DLIST=${list}" "-DOUTPUT=${generated}" "-DSTRIPS=${strips}" -P "${script}"
     DEPENDS ${kernels} "${script}" "${list}"
     COMMENT "Embedding kernels/*.tk"
     VERBATIM)

@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: MIT
-// Matrix products by the kernels of kernels/op_matmul.tk, shaped by graph/tuning.def. Products that the device runs
-// natively do not come here (graph/native.c). Inputs are read through their strides, so that views need no copy.
+// Matrix products by the kernels of kernels/op_matmul.tk, shaped by graph/tuning.def, or on a device with matrix units by
+// kernels/op_product.tk, in tiles that fragment_tile.c chooses. Products that the device runs natively do not come here
+// (graph/native.c). Inputs are read through their strides, so that views need no copy.
 #include <math.h>
 
 #include "core/error.h"
 #include "graph/node.h"
 #include "ops/call.h"
 #include "ops/elementwise.h"
+#include "ops/fragment_tile.h"
 #include "ops/matmul_i8.h"
 #include "ops/product.h"
 #include "ops/promote.h"
 
 // --- Choosing the kernel ---------------------------------------------------------------------------------------------
 
-typedef enum method { NAIVE, LONG, TILED, BLOCKS } method;
+typedef enum method { NAIVE, LONG, TILED, BLOCKS, FRAGMENTS } method;
 
-// Thresholds for the choice. TILED and BLOCKS compute a tile of results per work-group, LONG one result per work-group,
-// NAIVE one result per work item.
+// Thresholds for the choice. TILED, BLOCKS and FRAGMENTS compute a tile of results per work-group, LONG one result per
+// work-group, NAIVE one result per work item.
 enum { SMALL_SIDE = 16, FEW_RESULTS = 1024, LONG_SUM = 512, NAIVE_GROUP = 64 };
 
 // A tile of the result (m x n), the depth of its strips, and the part of the tile that a work item computes.
@@ -26,10 +28,12 @@ typedef struct tile {
 
 typedef struct way {
   method method;
-  tile tile;                  // of TILED and BLOCKS
-  int steps;                  // of BLOCKS: unrolled steps of a strip
-  int group, deep;            // of LONG: work-group size, and loads before their values are used
-  bool is_wide_a, is_wide_b;  // of LONG and BLOCKS: whether a and b are read four elements at a time
+  tile tile;                 // of TILED and BLOCKS
+  tsri_fragment_tile units;  // of FRAGMENTS
+  int steps;                 // of BLOCKS: unrolled steps of a strip
+  int group, deep;           // of LONG: work-group size, and loads before their values are used
+  bool is_wide_a,
+      is_wide_b;  // whether a and b are read several elements at a time: four by LONG and BLOCKS, eight by FRAGMENTS
 } way;
 
 typedef tsri_product_op product;
@@ -39,17 +43,29 @@ static int64_t first_of(const tsri_matrix *side, tsr_dtype dtype) {
   return (int64_t)(side->at.offset / tsr_dtype_bytes(dtype));
 }
 
-static bool is_by_four(int64_t at, int64_t step, const int64_t *batch, int batch_rank) {
-  bool fits = at % 4 == 0 && step % 4 == 0;
-  for (int i = 0; i < batch_rank; i++) fits = fits && batch[i] % 4 == 0;
+static bool is_by(int count, int64_t at, int64_t step, const int64_t *batch, int batch_rank) {
+  bool fits = at % count == 0 && step % count == 0;
+  for (int i = 0; i < batch_rank; i++) fits = fits && batch[i] % count == 0;
   return fits;
 }
 
-// Whether four neighbours can be read at once, along the axis with stride 1, which has `size` elements; `other` is the
+// Whether `count` neighbours can be read at once, along the axis with stride 1, which has `size` elements; `other` is the
 // stride of the other axis.
+static bool is_wide_by(int count, const tsri_matrix *side, tsr_dtype dtype, int64_t step, int64_t size, int64_t other,
+                       int batch_rank) {
+  return step == 1 && size % count == 0 && is_by(count, first_of(side, dtype), other, side->batch, batch_rank);
+}
+
 static bool is_wide(const tsri_matrix *side, tsr_dtype dtype, int64_t step, int64_t size, int64_t other,
                     int batch_rank) {
-  return step == 1 && size % 4 == 0 && is_by_four(first_of(side, dtype), other, side->batch, batch_rank);
+  return is_wide_by(4, side, dtype, step, size, other, batch_rank);
+}
+
+// The same of either axis, of `rows` and `cols` elements.
+static bool is_wide_any(int count, const tsri_matrix *side, tsr_dtype dtype, int64_t rows, int64_t cols,
+                        int batch_rank) {
+  if (side->column == 1) return is_wide_by(count, side, dtype, 1, cols, side->row, batch_rank);
+  return is_wide_by(count, side, dtype, side->row, rows, side->column, batch_rank);
 }
 
 static size_t tile_shared_bytes(const tile *t, size_t element) {
@@ -87,15 +103,18 @@ static way choose(const tsr_device *device, const product *p, tsr_dtype dtype) {
     chosen.deep = tuning->gemv_unroll;
     chosen.is_wide_a = chosen.is_wide_b = is_gpu && is_wide(&p->a, dtype, p->a.column, p->k, p->a.row, p->batch_rank) &&
                                           is_wide(&p->b, dtype, p->b.row, p->k, p->b.column, p->batch_rank);
+  } else if (tsri_fragment_tile_choose(device, p, dtype, &chosen.units)) {
+    enum { RUN = 8 };  // as in the kernel
+    chosen.method = FRAGMENTS;
+    chosen.is_wide_a = is_wide_any(RUN, &p->a, dtype, p->m, p->k, p->batch_rank);
+    chosen.is_wide_b = is_wide_any(RUN, &p->b, dtype, p->k, p->n, p->batch_rank);
   } else if (!is_thin) {
     chosen.method = is_gpu ? BLOCKS : TILED;
     chosen.tile = choose_tile(device, tuning, p, tsri_accumulator(dtype));
     bool fits = tuning->matmul_steps > 0 && chosen.tile.depth % tuning->matmul_steps == 0;
     chosen.steps = fits ? tuning->matmul_steps : 1;
-    chosen.is_wide_a = p->a.column == 1 ? is_wide(&p->a, dtype, 1, p->k, p->a.row, p->batch_rank)
-                                        : is_wide(&p->a, dtype, p->a.row, p->m, p->a.column, p->batch_rank);
-    chosen.is_wide_b = p->b.column == 1 ? is_wide(&p->b, dtype, 1, p->n, p->b.row, p->batch_rank)
-                                        : is_wide(&p->b, dtype, p->b.row, p->k, p->b.column, p->batch_rank);
+    chosen.is_wide_a = is_wide_any(4, &p->a, dtype, p->m, p->k, p->batch_rank);
+    chosen.is_wide_b = is_wide_any(4, &p->b, dtype, p->k, p->n, p->batch_rank);
   }
   return chosen;
 }
@@ -108,12 +127,20 @@ typedef struct batch_part {
   int64_t a_at, b_at, c_at, y_at;  // index of its first element in a, b, c and y
 } batch_part;
 
+// The dtype as which a factor is bound. FRAGMENTS moves bits: words of two elements, or single elements as i16.
+static tsr_dtype carrier(tsr_dtype dtype, const way *how, bool is_wide) {
+  if (how->method != FRAGMENTS) return dtype;
+  return is_wide ? TSR_U32 : TSR_I16;
+}
+
 // Binds the matrices. `filler` is bound for one that is empty or missing; kernels do not read it.
-static void pass_matrices(const tsri_kernel_run *run, tsr_buffer *filler, tsri_call *call) {
+static void pass_matrices(const tsri_kernel_run *run, const way *how, tsr_buffer *filler, tsri_call *call) {
   static const char *const names[] = {"a", "b", "c"};
+  const tsr_dtype dtypes[] = {carrier(run->dtype, how, how->is_wide_a), carrier(run->dtype, how, how->is_wide_b),
+                              run->dtype};
   for (int i = 0; i < 3; i++) {
     bool is_there = i < run->input_count && run->layouts[i].count > 0;
-    tsri_call_buffer(call, names[i], is_there ? run->inputs[i] : filler, run->dtype);
+    tsri_call_buffer(call, names[i], is_there ? run->inputs[i] : filler, dtypes[i]);
   }
   tsri_call_buffer(call, "y", run->output, run->dtype);
 }
@@ -145,7 +172,24 @@ static void pass_strides(const product *p, const batch_part *part, tsri_call *ca
   }
 }
 
-// Compile-time arguments that all four kernels have.
+static void start_fragments(const tsri_kernel_run *run, const product *p, const way *how, tsri_call *call) {
+  const tsri_fragment_tile *t = &how->units;
+  bool has_edges = p->m % t->tile_m != 0 || p->n % t->tile_n != 0 || p->k % t->depth != 0;
+  tsri_call_init_hooked(
+      call, run, "op_product", "matmul_fragments",
+      TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("WA", carrier(run->dtype, how, how->is_wide_a)),
+                TSRI_TYPE("WB", carrier(run->dtype, how, how->is_wide_b)),
+                TSRI_CONSTANT("SCALED", p->alpha != 1 || p->beta != 0), TSRI_CONSTANT("WIDE_A", how->is_wide_a),
+                TSRI_CONSTANT("WIDE_B", how->is_wide_b),
+                TSRI_CONSTANT("WIDE_Y", !run->epilogue && p->beta == 0 && p->n % 4 == 0),
+                TSRI_CONSTANT("A_COLUMNS", t->a_by_columns), TSRI_CONSTANT("B_COLUMNS", t->b_by_columns),
+                TSRI_CONSTANT("EDGES", has_edges), TSRI_CONSTANT("M", t->fragment.m), TSRI_CONSTANT("N", t->fragment.n),
+                TSRI_CONSTANT("K", t->fragment.k), TSRI_CONSTANT("PART_M", t->part_m),
+                TSRI_CONSTANT("PART_N", t->part_n), TSRI_CONSTANT("BM", t->tile_m), TSRI_CONSTANT("BN", t->tile_n),
+                TSRI_CONSTANT("DEPTH", t->depth), TSRI_CONSTANT("SG", t->subgroup_size)));
+}
+
+// Compile-time arguments that the other kernels have.
 #define TYPES_AND_FLAGS                                                                             \
   TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", tsri_accumulator(run->dtype)),                         \
       TSRI_CONSTANT("FUSED", tsri_dtype_is_float(run->dtype) && run->device->limits.has_exact_fma), \
@@ -154,6 +198,9 @@ static void pass_strides(const product *p, const batch_part *part, tsri_call *ca
 static void start_call(const tsri_kernel_run *run, const product *p, const way *how, tsri_call *call) {
   const tile *t = &how->tile;
   switch (how->method) {
+    case FRAGMENTS:
+      start_fragments(run, p, how, call);
+      break;
     case BLOCKS:
       tsri_call_init_hooked(
           call, run, "op_matmul", "matmul_blocks",
@@ -181,7 +228,10 @@ static void start_call(const tsri_kernel_run *run, const product *p, const way *
 }
 
 static void groups_for(const tsr_device *device, const product *p, const way *how, int64_t *out_x, int64_t *out_y) {
-  if (how->method == TILED || how->method == BLOCKS) {
+  if (how->method == FRAGMENTS) {
+    *out_x = (p->n + how->units.tile_n - 1) / how->units.tile_n;
+    *out_y = (p->m + how->units.tile_m - 1) / how->units.tile_m;
+  } else if (how->method == TILED || how->method == BLOCKS) {
     *out_x = (p->n + how->tile.n - 1) / how->tile.n;
     *out_y = (p->m + how->tile.m - 1) / how->tile.m;
   } else {
@@ -199,7 +249,7 @@ static tsr_status run_part(const tsri_kernel_run *run, const product *p, const b
   for (int64_t first = 0; first < count && status == TSR_OK; first += most) {
     tsri_call call;
     start_call(run, p, &how, &call);
-    pass_matrices(run, filler, &call);
+    pass_matrices(run, &how, filler, &call);
     pass_strides(p, part, &call);
     tsri_call_word(&call, "first", first);
     tsri_call_word(&call, "y_at", part->y_at);

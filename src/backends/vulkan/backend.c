@@ -16,9 +16,6 @@ const tsri_backend tsri_vulkan_backend = {
     .stop = tsri_vulkan_stop,
     TSRI_DRIVER_ENTRIES(vulkan),
     .buffer_host = tsri_vulkan_buffer_host,
-    .native_ops = tsri_vulkan_native_ops,
-    .has_op = tsri_vulkan_has_op,
-    .run_op = tsri_vulkan_run_op,
 };
 
 #else

@@ -8,8 +8,6 @@
 
 #if TSRI_HAS_VULKAN
 
-#include "lang/emit/spirv/matmul.h"
-
 #define VULKAN_COOPERATIVE_EXTENSION "VK_KHR_cooperative_matrix"
 #define VULKAN_BFLOAT16_EXTENSION    "VK_KHR_shader_bfloat16"
 
@@ -50,22 +48,6 @@ typedef struct vulkan_cooperative_properties {
 // Chooses the largest matrix size whose inputs have this component type, which sums in f32 and which the kernel
 // supports. All 0 if there is none.
 vulkan_matrix tsri_vulkan_choose_matrix(const vulkan_cooperative_properties *list, uint32_t count, uint32_t component);
-
-// A product that the cooperative-matrix kernel can compute, and its launches.
-typedef struct vulkan_product {
-  tsri_spv_matmul shape;
-  uint32_t program;               // index in device->products
-  tsri_spv_matmul_params params;  // of the first launch; offsets are relative to the start of each operand
-  uint32_t groups[3];
-  uint64_t spans[3];               // of a, b and y: number of elements from the first to the last
-  int64_t walked[TSR_MAX_RANK];    // sizes of the batch axes that are split into separate launches
-  int64_t steps[3][TSR_MAX_RANK];  // strides of a, b and y along those axes
-  int walked_count;
-} vulkan_product;
-
-// Describes the product in out_product. False: the kernel cannot compute it. The buffers in `op` may be NULL.
-bool tsri_vulkan_plan_product(const vulkan_features *features, const VkPhysicalDeviceLimits *limits, tsr_dtype dtype,
-                              const tsri_product_op *op, vulkan_product *out_product);
 
 #endif
 #endif

@@ -225,6 +225,11 @@ tsr_status tsri_vulkan_device_info(int index, tsr_device_info *out_info) {
 
 // --- Opening --------------------------------------------------------------------------------------------------------
 
+static void add_fragments(tsri_limits *out, tsr_dtype dtype, const vulkan_matrix *matrix) {
+  if (matrix->m == 0) return;
+  out->fragments[out->fragment_count++] = (tsr_fragment_size){dtype, (int)matrix->m, (int)matrix->n, (int)matrix->k};
+}
+
 static void fill_limits(const vulkan_device *device, tsri_limits *out) {
   const VkPhysicalDeviceLimits *l = &device->physical.properties.limits;
   const vulkan_features *f = &device->features;
@@ -257,6 +262,8 @@ static void fill_limits(const vulkan_device *device, tsri_limits *out) {
   out->rounds_to_even = f->rounds_to_even;
   out->max_binding_bytes = l->maxStorageBufferRange & ~UINT32_C(255);
   out->longest_launch_ns = UINT64_C(1000000000);
+  add_fragments(out, TSR_F16, &f->f16_matrix);
+  add_fragments(out, TSR_BF16, &f->bf16_matrix);
   if (is_software) {  // measured with lavapipe of Mesa 22.3: 0.8 MiB for 40 KiB of SPIR-V, 2.1 MiB for 87 KiB
     out->program_bytes = 64 << 10;
     out->program_bytes_per_code = 24;
@@ -326,13 +333,14 @@ tsr_status tsri_vulkan_device_open(int index, const tsri_open_options *options, 
   device->physical = devices[index];
   device->timeout_ns = options->timeout_ns ? options->timeout_ns : UINT64_MAX;
   device->has_times = options->profiling && device->physical.timestamp_bits > 0;
-  bool uses_matrices = tsri_native_allows(options->native ? options->native : "all", "cooperative_matrix");
-  atomic_init(&device->matrices, uses_matrices ? &tsri_spv_matrices_khr : NULL);
   atomic_init(&device->is_lost, false);
   tsri_mutex_init(&device->lock);
   snprintf(device->name, sizeof device->name, "%.*s", (int)sizeof device->name - 1,
            device->physical.properties.deviceName);
   tsri_vulkan_query_features(&device->physical, &device->features);
+  if (!tsri_native_allows(options->native ? options->native : "all", "cooperative_matrix")) {
+    device->features.f16_matrix = device->features.bf16_matrix = (vulkan_matrix){0, 0, 0};
+  }
   tsri_vulkan_memory_numbers(&device->physical, &device->features, &device->heap, &free_bytes, &total);
   tsr_status status = open_parts(device);
   if (status != TSR_OK) {
@@ -350,7 +358,6 @@ void tsri_vulkan_device_close(tsri_device *opaque) {
   if (device->handle && device->vk.DestroyDevice) {
     device->vk.DeviceWaitIdle(device->handle);
     if (device->cache && !atomic_load(&device->is_lost)) save_cache(device);
-    tsri_vulkan_release_products(device);
     tsri_vulkan_stream_deinit(device);
     if (device->cache) device->vk.DestroyPipelineCache(device->handle, device->cache, NULL);
     device->vk.DestroyDevice(device->handle, NULL);

@@ -24,7 +24,6 @@ enum {
   VULKAN_BATCH_DESCRIPTORS = 640,
   VULKAN_HAZARDS = 48,  // accesses remembered since the last barrier
   VULKAN_MAX_BINDINGS = 40,
-  VULKAN_PRODUCTS = 64,
   VULKAN_PUSH_BYTES = 128  // parameters up to this size are push constants; equal to TSRI_SPV_PUSH_BYTES
 };
 
@@ -41,12 +40,6 @@ typedef struct vulkan_matrix {
   uint32_t m, n, k;
 } vulkan_matrix;
 
-// Tile sizes of a product: tile_* per work-group, part_* per subgroup.
-typedef struct vulkan_tiles {
-  uint32_t tile_m, tile_n, tile_k, part_m, part_n;
-  bool has_two;  // shared memory holds two tiles of each operand: half the barriers for twice the memory
-} vulkan_tiles;
-
 // Optional abilities of a physical device.
 typedef struct vulkan_features {
   bool f64, i64, i16, i8, f16, storage16, storage8;
@@ -55,8 +48,6 @@ typedef struct vulkan_features {
       has_8bit, memory_model, cooperative, bfloat16;
   uint32_t subgroup_size;
   vulkan_matrix f16_matrix, bf16_matrix;  // inputs f16 or bf16, sums in f32
-  vulkan_tiles tiles[2];                  // [0]: for products with enough work-groups to fill the device; [1]: for
-                                          // smaller ones
   uint8_t keeps_denormals, keeps_nan, rounds_to_even;
 } vulkan_features;
 
@@ -115,8 +106,6 @@ typedef struct vulkan_device {
   uint32_t hazard_count;
   vulkan_chunk *chunks, *chunk;  // all chunks; the one that small copies share
   size_t chunk_bytes;
-  tsri_program *products[VULKAN_PRODUCTS];           // programs for matrix products, built at first use
-  const struct tsri_spv_matrices *_Atomic matrices;  // how the emitter writes cooperative matrices; NULL: not used
 } vulkan_device;
 
 typedef struct vulkan_buffer {
@@ -236,14 +225,10 @@ void tsri_vulkan_stage_trim(vulkan_device *device, bool all);
 // Copies the readbacks from their chunks to their destinations, or drops them if `copies` is false.
 void tsri_vulkan_finish_readbacks(vulkan_queue *queue, bool copies);
 
-// --- cooperative.c: matrix products by cooperative matrices ---------------------------------------------------------
+// --- cooperative.c: cooperative matrices ----------------------------------------------------------------------------
 
-// Fills in f16_matrix, bf16_matrix and tiles; the other features must be known already.
+// Fills in f16_matrix and bf16_matrix; the other features must be known already.
 void tsri_vulkan_query_matrices(const vulkan_physical *physical, vulkan_features *features);
-extern const tsri_native_offer tsri_vulkan_native_ops[];
-bool tsri_vulkan_has_op(tsri_device *device, const tsri_native_op *op);
-tsr_status tsri_vulkan_run_op(tsri_queue *queue, const tsri_native_op *op);
-void tsri_vulkan_release_products(vulkan_device *device);  // the device must be idle
 
 #endif
 #endif

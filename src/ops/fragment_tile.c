@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+#include "ops/fragment_tile.h"
+
+enum { RUN = 8, MANY_CORES = 128 };  // RUN: as in the kernel
+
+// Fragments of a part, down and across; a tile is 2 x 2 parts. `rate` is what a core does with such tiles, relative to the others:
+// on an H200, products of f16 that fill it run at 314 TFLOP/s with the first and 216 with the second. The third is for thin
+// products, of at most THIN fragments of rows or columns: 64 x 4096 x 4096 takes 17 us with it and 21 with the second, but 256 x 256 x
+// 8192, launched again and again, 9 us instead of 7.
+typedef struct cut {
+  int rows, cols, steps;  // steps: fragments along k that are in shared memory at a time
+  int rate;
+  bool is_for_thin;
+} cut;
+
+enum { THIN = 4 };
+
+static const cut cuts[] = {{4, 4, 4, 314, false}, {2, 4, 2, 216, false}, {1, 2, 4, 110, true}};
+
+static int64_t round_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+int tsri_fragment_tile_items(const tsri_fragment_tile *t) {
+  return t->tile_m / t->part_m * (t->tile_n / t->part_n) * t->subgroup_size;
+}
+
+// Lines of one side's tile in shared memory, and elements of a line.
+typedef struct lines {
+  int count, length;
+} lines;
+
+static lines lines_of(const tsri_fragment_tile *t, bool is_left) {
+  bool is_along_k = is_left != (is_left ? t->a_by_columns : t->b_by_columns);
+  int side = is_left ? t->tile_m : t->tile_n;
+  return is_along_k ? (lines){side, t->depth} : (lines){t->depth, side};
+}
+
+static int stored_together(const tsri_fragment_tile *t) { return t->part_n / t->fragment.n % 2 == 0 ? 2 : 1; }
+
+size_t tsri_fragment_tile_shared_bytes(const tsri_fragment_tile *t) {
+  size_t bytes = 0;
+  for (int i = 0; i < 2; i++) {
+    lines side = lines_of(t, i == 0);
+    bytes += (size_t)side.count * (size_t)(side.length + RUN) * 2;
+  }
+  int subgroups = tsri_fragment_tile_items(t) / t->subgroup_size;
+  return bytes + (size_t)(subgroups * t->fragment.m * t->fragment.n * stored_together(t)) * sizeof(float);
+}
+
+// What the kernel asserts: all items do the same share of every step.
+static bool is_even(const tsri_fragment_tile *t) {
+  int items = tsri_fragment_tile_items(t);
+  for (int i = 0; i < 2; i++) {
+    lines side = lines_of(t, i == 0);
+    int runs = side.length / RUN;
+    if (runs == 0 || side.length % RUN != 0 || items % runs != 0 || side.count % (items / runs) != 0) return false;
+  }
+  return t->fragment.m * t->fragment.n * stored_together(t) % (t->subgroup_size * 4) == 0;
+}
+
+static bool fits(const tsr_device *device, const tsri_fragment_tile *t) {
+  const tsri_limits *limits = &device->limits;
+  return is_even(t) && (uint32_t)tsri_fragment_tile_items(t) <= limits->max_group_size &&
+         tsri_fragment_tile_shared_bytes(t) <= limits->shared_bytes;
+}
+
+// The time that the product takes, in units of our own: as many rounds of tiles as the cores need.
+static double cost_of(const tsr_device *device, const tsri_product_op *p, const tsri_fragment_tile *t, int rate) {
+  int64_t cores = device->info.compute_units > 0 ? device->info.compute_units : MANY_CORES;
+  int64_t tiles = round_up(p->m, t->tile_m) * round_up(p->n, t->tile_n);
+  for (int i = 0; i < p->batch_rank; i++) tiles *= p->batch_dims[i];
+  return (double)round_up(tiles, cores) * t->tile_m * t->tile_n / rate;
+}
+
+static const tsr_fragment_size *fragment_for(const tsr_device *device, tsr_dtype dtype) {
+  for (uint32_t i = 0; i < device->limits.fragment_count; i++) {
+    if (device->limits.fragments[i].dtype == dtype) return &device->limits.fragments[i];
+  }
+  return NULL;
+}
+
+bool tsri_fragment_tile_choose(const tsr_device *device, const tsri_product_op *p, tsr_dtype dtype,
+                               tsri_fragment_tile *out_tile) {
+  const tsr_fragment_size *size = fragment_for(device, dtype);
+  // Less than half of a fragment, and most of what the units do would be for nothing.
+  if (!size || dtype == TSR_F32 || 2 * p->m < size->m || 2 * p->n < size->n || p->k < size->k) return false;
+  bool is_thin = p->m <= (int64_t)THIN * size->m || p->n <= (int64_t)THIN * size->n, has_any = false;
+  double least = 0;
+  for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++) {
+    const cut *c = &cuts[i];
+    tsri_fragment_tile t = {.fragment = *size,
+                            .part_m = c->rows * size->m,
+                            .part_n = c->cols * size->n,
+                            .tile_m = 2 * c->rows * size->m,
+                            .tile_n = 2 * c->cols * size->n,
+                            .depth = c->steps * size->k,
+                            .subgroup_size = tsr_device_subgroup_size(device),
+                            .a_by_columns = p->a.column != 1 && p->a.row == 1,
+                            .b_by_columns = p->b.column != 1 && p->b.row == 1};
+    if (t.subgroup_size == 0 || !fits(device, &t) || (c->is_for_thin && !is_thin)) continue;
+    double cost = cost_of(device, p, &t, c->rate);
+    if (has_any && cost >= least) continue;
+    has_any = true;
+    least = cost;
+    *out_tile = t;
+  }
+  return has_any;
+}
