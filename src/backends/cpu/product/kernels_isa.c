@@ -56,12 +56,22 @@ static inline f64_vec muladd_f64(f64_vec x, f64_vec y, f64_vec z) {
 #endif
 }
 
+// Tiles for direct.c, which a web page does without: its module has to stay small.
+#if defined(__wasm__)
+#define HAS_DIRECT 0
+#else
+#define HAS_DIRECT 1
+#endif
+
 #define T          float
 #define VEC        f32_vec
 #define MULADD     muladd_f32
 #define MATH(m, f) (m)->f32[TSRI_MATH_##f]
 #define NAME(x)    x##_f32
 #include "kernels_isa.inc"
+#if HAS_DIRECT
+#include "direct_isa.inc"
+#endif
 #undef T
 #undef VEC
 #undef MULADD
@@ -74,12 +84,17 @@ static inline f64_vec muladd_f64(f64_vec x, f64_vec y, f64_vec z) {
 #define MATH(m, f) (m)->f64[TSRI_MATH_##f]
 #define NAME(x)    x##_f64
 #include "kernels_isa.inc"
+#if HAS_DIRECT
+#include "direct_isa.inc"
+#endif
 
 const tsri_product_kernels ISA_NAME(tsri_product_f32_) = {
     .tile_rows = TILE_ROWS,
     .tile_columns = TILE_VECTORS * (int)(sizeof(f32_vec) / sizeof(float)),
     .tile = tile_f32,
+#if HAS_DIRECT
     .direct = direct_f32,
+#endif
     .pack = pack_f32,
     .dots = dots_f32,
     .add_rows = add_rows_f32,
@@ -90,7 +105,9 @@ const tsri_product_kernels ISA_NAME(tsri_product_f64_) = {
     .tile_rows = TILE_ROWS,
     .tile_columns = TILE_VECTORS * (int)(sizeof(f64_vec) / sizeof(double)),
     .tile = tile_f64,
+#if HAS_DIRECT
     .direct = direct_f64,
+#endif
     .pack = pack_f64,
     .dots = dots_f64,
     .add_rows = add_rows_f64,
