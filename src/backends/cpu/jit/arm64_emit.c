@@ -53,6 +53,7 @@ static void emit_load(jit_emitter *e, const jit_op *op) {
   tsri_arm64_vector_load(e->code, size_of(op), to, convention->address_reg, disp);
   switch ((jit_element)op->element) {
     case JIT_E32:
+    case JIT_E64:  // never: there are no values of 64 bits here
       break;
     case JIT_U16:
       put_2(e, ARM64_USHLL, to, to);
@@ -227,7 +228,8 @@ static void spill(jit_emitter *e, int reg, int32_t slot) {
   tsri_arm64_vector_store(e->code, ARM64_16, vector(reg), ARM64_SP, slot * VECTOR_BYTES);
 }
 
-static void repeat_scalar(jit_emitter *e, uint32_t number, int32_t slot) {
+static void repeat_scalar(jit_emitter *e, uint32_t number, int32_t slot, bool is_64) {
+  (void)is_64;  // there are no values of 64 bits here
   int base = convention->scalars_reg, disp = (int)(8 * number), page = disp / 4096 * 4096;
   if (page > 0) {
     tsri_arm64_add_number(e->code, convention->address_reg, base, page);

@@ -2,47 +2,36 @@
 // From the instructions of a run to operations on vectors.
 //
 // Truth values are 0 or 1 in lane registers. Here a comparison is kept as a mask until something other than a selection wants it.
-#include "backends/cpu/jit/jit.h"
+#include "backends/cpu/jit/build.h"
 #include "backends/cpu/jit/target.h"
+#include "backends/cpu/math/math.h"
 #include "core/alloc.h"
-
-// What a lane register holds at this point of the run.
-typedef struct held {
-  jit_value value;
-  bool is_known, is_mask;
-} held;
-
-typedef struct builder {
-  const tsri_lanes_program *p;
-  jit_ir *ir;
-  jit_run *run;
-  held *regs;           // by register
-  uint32_t kept_count;  // copies of scalars
-  bool failed;
-} builder;
-
-#define OP(name) (TSRI_LANE_##name - TSRI_LANE_FIRST_MATH)
 
 // --- Which instructions ---------------------------------------------------------------------------------------------------
 
-bool tsri_jit_element(tsr_dtype dtype, jit_element *out) {
+static jit_element element_of(tsr_dtype dtype) {
   static const uint8_t elements[TSR_DTYPE_COUNT] = {
-      [TSR_BOOL] = JIT_U8, [TSR_U8] = JIT_U8,   [TSR_I8] = JIT_I8,    [TSR_I16] = JIT_I16, [TSR_I32] = JIT_E32,
-      [TSR_U32] = JIT_E32, [TSR_F16] = JIT_F16, [TSR_BF16] = JIT_U16, [TSR_F32] = JIT_E32,
+      [TSR_BOOL] = JIT_U8, [TSR_U8] = JIT_U8,   [TSR_I8] = JIT_I8,   [TSR_I16] = JIT_I16,
+      [TSR_I32] = JIT_E32, [TSR_U32] = JIT_E32, [TSR_F16] = JIT_F16, [TSR_BF16] = JIT_U16,
+      [TSR_F32] = JIT_E32, [TSR_I64] = JIT_E64, [TSR_F64] = JIT_E64,
   };
-  if (dtype == TSR_I64 || dtype == TSR_F64) return false;
-  *out = (jit_element)elements[dtype];
-  return true;
+  return (jit_element)elements[dtype];
 }
+
+// Are these elements loaded without a change? Then the interpreter's loads, which may leave them where they are, will do.
+static bool is_whole(jit_element element) { return element == JIT_E32 || element == JIT_E64; }
 
 static bool is_constant(const tsri_lanes_program *p, uint32_t reg) {
   uint32_t first = TSRI_LANE_PLACES + p->param_count;
   return reg >= first && reg - first < p->const_count;
 }
 
-static uint32_t constant_of(const tsri_lanes_program *p, uint32_t reg) {
-  return p->consts[2 * (size_t)(reg - TSRI_LANE_PLACES - p->param_count)];
+// The first word of a constant's two.
+static const uint32_t *constant_of(const tsri_lanes_program *p, uint32_t reg) {
+  return &p->consts[2 * (size_t)(reg - TSRI_LANE_PLACES - p->param_count)];
 }
+
+static bool is_64(const tsri_lanes_program *p, uint32_t reg) { return reg >= p->scalar_count + p->reg4_count; }
 
 static bool can_build_arithmetic(uint32_t op) {
   switch (op) {
@@ -114,32 +103,27 @@ static bool can_build_arithmetic(uint32_t op) {
   }
 }
 
-static bool can_build_access(const tsri_lanes_program *p, const lane_insn *insn) {
-  jit_element element;
-  return TSRI_LANE_WIDE_OF(insn->flags) == 1 && !(insn->flags & TSRI_LANE_ROWS) &&
-         tsri_jit_element((tsr_dtype)p->arrays[insn->a].dtype, &element);
+// One element for each lane, of 64 bits only where the target has values of that size.
+static bool can_build_access(const tsri_lanes_program *p, const lane_insn *insn, const jit_target *target) {
+  return TSRI_LANE_WIDE_OF(insn->flags) == 1 && (p->arrays[insn->a].value_bytes == 4 || target->has_64_bits);
 }
 
-static bool can_build_store(const tsri_lanes_program *p, const lane_insn *insn) {
-  jit_element element;  // TSRI_LANE_LAST has the same bit as ROWS has for loads
-  return TSRI_LANE_WIDE_OF(insn->flags) == 1 && tsri_jit_element((tsr_dtype)p->arrays[insn->a].dtype, &element);
-}
-
-bool tsri_jit_can_build(const tsri_lanes_program *p, const lane_insn *insn) {
-  jit_ir none = {.failed = true};
-  jit_value unused;
+bool tsri_jit_can_build(const tsri_lanes_program *p, const lane_insn *insn, const jit_target *target) {
   switch (insn->op) {
     case EXEC_LANES:
     case EXEC_MERGE:
-      return can_build_arithmetic(insn->e);
+      return can_build_arithmetic(insn->e) || tsri_jit_can_build_64(target, insn->e);
     case TSRI_LANE_MATH_F32:
-      return insn->dst >= p->scalar_count && tsri_jit_math(&none, insn->e, 0, &unused);
+      return insn->dst >= p->scalar_count && tsri_jit_has_math(target, insn->e);
+    case TSRI_LANE_MATH_F64:
+      return insn->dst >= p->scalar_count && target->has_64_bits &&
+             (insn->e == TSRI_MATH_SQRT || insn->e == TSRI_MATH_RSQRT);
     case EXEC_LOAD_UNIT:
     case TSRI_LANE_LOAD_AFFINE:
-      return can_build_access(p, insn);
+      return can_build_access(p, insn, target) && !(insn->flags & TSRI_LANE_ROWS);
     case EXEC_STORE_UNIT:
-    case TSRI_LANE_STORE_AFFINE:
-      return can_build_store(p, insn);
+    case TSRI_LANE_STORE_AFFINE:  // TSRI_LANE_LAST has the same bit as ROWS has for loads
+      return can_build_access(p, insn, target);
     case EXEC_SCALAR:
     case EXEC_ADD_32:
     case EXEC_MUL_32:
@@ -169,7 +153,7 @@ static jit_value load(builder *b, int stream, jit_element element) {
 
 static held read(builder *b, uint32_t reg) {
   if (reg < b->p->scalar_count) {
-    if (is_constant(b->p, reg)) return (held){.value = jit_bits(b->ir, constant_of(b->p, reg))};
+    if (is_constant(b->p, reg)) return (held){.value = jit_bits(b->ir, *constant_of(b->p, reg))};
     return (held){.value = tsri_jit_in_memory(b->ir, JIT_SCALAR, reg)};
   }
   held *at = &b->regs[reg];
@@ -178,6 +162,29 @@ static held read(builder *b, uint32_t reg) {
     *at = (held){.value = load(b, stream, JIT_E32), .is_known = true};
   }
   return *at;
+}
+
+static jit_value load_half(builder *b, int stream, int half) {
+  return tsri_jit_add(
+      b->ir, (jit_op){.kind = JIT_LOAD, .element = JIT_E64, .half = (uint8_t)half, .number = (uint32_t)stream});
+}
+
+static jit_pair load_pair(builder *b, int stream) {
+  return (jit_pair){load_half(b, stream, 0), load_half(b, stream, 1)};
+}
+
+jit_pair tsri_jit_read_pair(builder *b, uint32_t reg) {
+  if (reg < b->p->scalar_count) {
+    if (!is_constant(b->p, reg)) return jit_pair_of(tsri_jit_in_memory(b->ir, JIT_SCALAR_64, reg));
+    const uint32_t *words = constant_of(b->p, reg);
+    return jit_long(b->ir, (uint64_t)words[1] << 32 | words[0]);
+  }
+  held *at = &b->regs[reg];
+  if (!at->is_known) {
+    int stream = add_stream(b, (jit_stream){.kind = JIT_STREAM_IN, .element_bytes = 8, .number = reg});
+    tsri_jit_write_pair(b, reg, load_pair(b, stream));
+  }
+  return (jit_pair){at->value, at->high};
 }
 
 static jit_value as_number(builder *b, held from) {
@@ -270,6 +277,14 @@ static jit_value sign_extended(jit_ir *ir, jit_value x, int bits) {
 
 static void write(builder *b, uint32_t reg, jit_value value, bool is_mask) {
   b->regs[reg] = (held){.value = value, .is_known = true, .is_mask = is_mask};
+}
+
+jit_value tsri_jit_read_number(builder *b, uint32_t reg) { return as_number(b, read(b, reg)); }
+jit_value tsri_jit_read_mask(builder *b, uint32_t reg) { return as_mask(b, read(b, reg)); }
+void tsri_jit_write(builder *b, uint32_t reg, jit_value value, bool is_mask) { write(b, reg, value, is_mask); }
+
+void tsri_jit_write_pair(builder *b, uint32_t reg, jit_pair value) {
+  b->regs[reg] = (held){.value = value.low, .high = value.high, .is_known = true};
 }
 
 // Operations of two truth values that are both masks stay masks.
@@ -459,6 +474,10 @@ static bool build_more(jit_ir *ir, uint32_t op, jit_value x, jit_value y, jit_va
 }
 
 static void build_arithmetic(builder *b, const lane_insn *insn) {
+  if (!can_build_arithmetic(insn->e)) {
+    tsri_jit_build_64(b, insn);
+    return;
+  }
   if (build_truth(b, insn)) return;
   jit_value x = as_number(b, read(b, insn->a)), y = as_number(b, read(b, insn->b));
   jit_value z = as_number(b, read(b, insn->c)), out = 0;
@@ -468,9 +487,14 @@ static void build_arithmetic(builder *b, const lane_insn *insn) {
 }
 
 static void build_function(builder *b, const lane_insn *insn) {
-  jit_value out = 0;
-  tsri_jit_math(b->ir, insn->e, as_number(b, read(b, insn->a)), &out);
-  write(b, insn->dst, out, false);
+  jit_value x = as_number(b, read(b, insn->a)), y = as_number(b, read(b, insn->b));
+  write(b, insn->dst, tsri_jit_math(b->ir, insn->e, x, y), false);
+}
+
+static void build_root(builder *b, const lane_insn *insn) {
+  jit_pair root = jit_unary_64(b->ir, JIT_SQRT_D, tsri_jit_read_pair(b, insn->a));
+  if (insn->e == TSRI_MATH_RSQRT) root = jit_binary_64(b->ir, JIT_DIV_D, jit_double(b->ir, 1.0), root);
+  tsri_jit_write_pair(b, insn->dst, root);
 }
 
 // --- Memory -----------------------------------------------------------------------------------------------------------
@@ -482,18 +506,33 @@ static void add_step(builder *b, uint32_t insn, int stream) {
 static void build_load(builder *b, uint32_t at, bool is_seen) {
   const lane_insn *insn = &b->p->insns[at];
   const lane_array_info *array = &b->p->arrays[insn->a];
-  jit_element element = JIT_E32;
-  tsri_jit_element((tsr_dtype)array->dtype, &element);
-  bool is_narrow = element != JIT_E32;
-  int stream = add_stream(b, (jit_stream){.kind = is_narrow ? JIT_STREAM_LOAD : JIT_STREAM_LOADED,
+  jit_element element = element_of((tsr_dtype)array->dtype);
+  int stream = add_stream(b, (jit_stream){.kind = is_whole(element) ? JIT_STREAM_LOADED : JIT_STREAM_LOAD,
                                           .element_bytes = array->element_bytes,
                                           .is_seen = is_seen,
                                           .number = at});
   add_step(b, at, stream);
+  if (element == JIT_E64) {
+    tsri_jit_write_pair(b, insn->dst, load_pair(b, stream));
+    return;
+  }
   jit_value value = load(b, stream, element);
   if (array->dtype == TSR_BF16) value = jit_shift(b->ir, JIT_SHIFT_LEFT, value, 16);
   if (array->dtype == TSR_BOOL) value = jit_binary(b->ir, JIT_MIN_U, value, jit_bits(b->ir, 1));
   write(b, insn->dst, value, false);
+}
+
+static void store(builder *b, int stream, jit_element element, jit_pair value, bool may_go_past_caches) {
+  jit_op op = {.kind = JIT_STORE,
+               .element = (uint8_t)element,
+               .imm = may_go_past_caches,
+               .a = value.low,
+               .number = (uint32_t)stream};
+  tsri_jit_add(b->ir, op);
+  if (element != JIT_E64) return;
+  op.half = 1;
+  op.a = value.high;
+  tsri_jit_add(b->ir, op);
 }
 
 // The bits that are stored. Where storing saturates, they have no others.
@@ -512,27 +551,26 @@ static jit_value stored_bits(builder *b, tsr_dtype dtype, held from) {
 static void build_store(builder *b, uint32_t at) {
   const lane_insn *insn = &b->p->insns[at];
   const lane_array_info *array = &b->p->arrays[insn->a];
-  jit_element element = JIT_E32;
-  tsri_jit_element((tsr_dtype)array->dtype, &element);
-  jit_value value = stored_bits(b, (tsr_dtype)array->dtype, read(b, insn->dst));
+  jit_element element = element_of((tsr_dtype)array->dtype);
+  jit_pair value = {0, 0};
+  if (element == JIT_E64) value = tsri_jit_read_pair(b, insn->dst);
+  else value.low = stored_bits(b, (tsr_dtype)array->dtype, read(b, insn->dst));
   int stream =
       add_stream(b, (jit_stream){.kind = JIT_STREAM_STORE, .element_bytes = array->element_bytes, .number = at});
   add_step(b, at, stream);
-  tsri_jit_add(b->ir, (jit_op){.kind = JIT_STORE,
-                               .element = (uint8_t)element,
-                               .imm = 1,  // may go past the caches
-                               .a = value,
-                               .number = (uint32_t)stream});
+  store(b, stream, element, value, true);
 }
 
 // The step just added changes a scalar. If lanes have read it, the code reads a copy from now on.
 static void keep_scalar(builder *b, uint32_t reg) {
+  bool is_kept = false;
   for (uint32_t i = 0; i < b->ir->count; i++) {
     jit_op *op = &b->ir->ops[i];
-    if (op->kind != JIT_SCALAR || op->number != reg) continue;
-    op->number = b->p->scalar_count + b->kept_count++;
-    b->run->steps[b->run->step_count - 1].kept = (uint16_t)b->kept_count;
+    if ((op->kind != JIT_SCALAR && op->kind != JIT_SCALAR_64) || op->number != reg) continue;
+    op->number = b->p->scalar_count + b->kept_count;
+    is_kept = true;
   }
+  if (is_kept) b->run->steps[b->run->step_count - 1].kept = (uint16_t)++b->kept_count;
 }
 
 // --- The run ----------------------------------------------------------------------------------------------------------
@@ -546,6 +584,9 @@ static void build_insn(builder *b, uint32_t at) {
       break;
     case TSRI_LANE_MATH_F32:
       build_function(b, insn);
+      break;
+    case TSRI_LANE_MATH_F64:
+      build_root(b, insn);
       break;
     case EXEC_LOAD_UNIT:
     case TSRI_LANE_LOAD_AFFINE:
@@ -569,29 +610,43 @@ static bool is_loaded(const builder *b, uint32_t reg) {
     if (!(b->p->reg_slots[i] & 1) || insn->dst != reg) continue;
     if (insn->op == EXEC_STORE_UNIT || insn->op == TSRI_LANE_STORE_AFFINE) continue;
     bool is_load = insn->op == EXEC_LOAD_UNIT || insn->op == TSRI_LANE_LOAD_AFFINE;
-    return is_load && b->p->arrays[insn->a].element_bytes == 4;
+    return is_load && is_whole(element_of((tsr_dtype)b->p->arrays[insn->a].dtype));
   }
   return true;  // only read
 }
 
 // Registers that are read after the run get what it left in them.
 static void build_results(builder *b, const bool *is_external) {
-  uint32_t last = b->p->scalar_count + b->p->reg4_count;
+  uint32_t last = b->p->scalar_count + b->p->reg4_count + b->p->reg8_count;
   for (uint32_t reg = b->p->scalar_count; reg < last && !b->failed; reg++) {
     if (!b->regs[reg].is_known || !is_external[reg] || is_loaded(b, reg)) continue;
-    jit_value value = as_number(b, b->regs[reg]);
-    int stream = add_stream(b, (jit_stream){.kind = JIT_STREAM_OUT, .element_bytes = 4, .number = reg});
-    tsri_jit_add(b->ir, (jit_op){.kind = JIT_STORE, .element = JIT_E32, .a = value, .number = (uint32_t)stream});
+    uint8_t bytes = is_64(b->p, reg) ? 8 : 4;
+    jit_pair value = {bytes == 8 ? b->regs[reg].value : as_number(b, b->regs[reg]), b->regs[reg].high};
+    int stream = add_stream(b, (jit_stream){.kind = JIT_STREAM_OUT, .element_bytes = bytes, .number = reg});
+    store(b, stream, bytes == 8 ? JIT_E64 : JIT_E32, value, false);
   }
+}
+
+// The least of all lanes' `beyond`, if functions have it, in as many lanes as a turn of the loop does.
+static void build_beyond(builder *b) {
+  if (!b->ir->has_beyond || b->failed) return;
+  uint32_t stream = (uint32_t)add_stream(b, (jit_stream){.kind = JIT_STREAM_BEYOND, .element_bytes = 4});
+  jit_op op = {.kind = JIT_LOAD, .element = JIT_E32, .is_fixed = true, .number = stream};
+  jit_value least = jit_binary(b->ir, JIT_MIN_U, b->ir->beyond, tsri_jit_add(b->ir, op));
+  op.kind = JIT_STORE;
+  op.a = least;
+  tsri_jit_add(b->ir, op);
+  b->run->has_beyond = true;
 }
 
 bool tsri_jit_build(const tsri_lanes_program *p, const bool *is_external, jit_run *run, jit_ir *ir) {
   builder b = {.p = p, .ir = ir, .run = run};
-  b.regs = tsri_calloc((size_t)p->scalar_count + p->reg4_count + 1, sizeof *b.regs);
+  b.regs = tsri_calloc((size_t)p->scalar_count + p->reg4_count + p->reg8_count + 1, sizeof *b.regs);
   run->steps = tsri_calloc(run->count, sizeof *run->steps);
   b.failed = !b.regs || !run->steps;
   for (uint32_t i = 0; i < run->count && !b.failed && !ir->failed; i++) build_insn(&b, run->first + i);
   if (!b.failed) build_results(&b, is_external);
+  build_beyond(&b);
   tsri_free(b.regs);
   return !b.failed && !ir->failed;
 }

@@ -17,6 +17,7 @@ enum { MOST_RUN_INSNS = 256, MOST_RUNS = 1000 };
 // What a run that is being found has done to registers and arrays: the number of the run plus 1 where it has.
 typedef struct finder {
   const tsri_lanes_program *p;
+  const jit_target *target;
   uint32_t run;           // number from 1
   uint32_t *used;         // by register: read or written
   uint32_t *lane_read;    // scalars: read by an instruction on lanes
@@ -31,14 +32,15 @@ typedef struct finder {
 } finder;
 
 // The most operations that one instruction becomes.
-static uint32_t ops_of(const lane_insn *insn) { return insn->op == TSRI_LANE_MATH_F32 ? 80 : 12; }
+static uint32_t ops_of(const lane_insn *insn) { return insn->op == TSRI_LANE_MATH_F32 ? 160 : 24; }
 
 static bool is_load(const lane_insn *insn) { return insn->op == EXEC_LOAD_UNIT || insn->op == TSRI_LANE_LOAD_AFFINE; }
 static bool is_store(const lane_insn *insn) {
   return insn->op == EXEC_STORE_UNIT || insn->op == TSRI_LANE_STORE_AFFINE;
 }
 static bool is_on_lanes(const lane_insn *insn) {
-  return insn->op == EXEC_LANES || insn->op == EXEC_MERGE || insn->op == TSRI_LANE_MATH_F32;
+  return insn->op == EXEC_LANES || insn->op == EXEC_MERGE || insn->op == TSRI_LANE_MATH_F32 ||
+         insn->op == TSRI_LANE_MATH_F64;
 }
 
 // Is the scalar that the instruction writes one whose value before the run is read by the run, too?
@@ -69,15 +71,15 @@ static bool may_be_unit(const tsri_lanes_program *p, const lane_insn *insn) {
 static bool load_fits(const finder *f, const lane_insn *insn) {
   const lane_array_info *array = &f->p->arrays[insn->a];
   if (f->array_store[insn->a] == f->run) return false;
-  if (array->element_bytes != 4) return !array->is_stored && may_be_unit(f->p, insn);
-  // Loads of 4 bytes are done before the code runs, maybe twice: what their register held must not be needed. Other loads may have
+  if (array->element_bytes < array->value_bytes) return !array->is_stored && may_be_unit(f->p, insn);
+  // Loads of whole elements are done before the code runs, maybe twice: what their register held must not be needed. Other loads may have
   // left it, as a place in memory.
   bool may_repeat = (insn->flags & TSRI_LANE_ALIAS) && f->first_read[insn->dst] != f->run;
   return may_repeat || f->used[insn->dst] != f->run;
 }
 
 static bool fits(const finder *f, const lane_insn *insn) {
-  if (!tsri_jit_can_build(f->p, insn) || f->streams + 4 > JIT_MOST_STREAMS) return false;
+  if (!tsri_jit_can_build(f->p, insn, f->target) || f->streams + 4 > JIT_MOST_STREAMS) return false;
   if (f->ops + ops_of(insn) > JIT_MOST_OPS) return false;
   if (is_load(insn)) return load_fits(f, insn);
   if (is_store(insn)) return may_be_unit(f->p, insn);
@@ -209,7 +211,7 @@ static bool is_repeatable(const jit_run *run) {
 
 static bool has_wide_store(const tsri_lanes_program *p, const jit_run *run) {
   for (uint32_t i = run->first; i < run->first + run->count; i++) {
-    if (is_store(&p->insns[i]) && p->arrays[p->insns[i].a].element_bytes == 4) return true;
+    if (is_store(&p->insns[i]) && p->arrays[p->insns[i].a].element_bytes >= 4) return true;
   }
   return false;
 }
@@ -293,10 +295,10 @@ static void scratch_deinit(scratch *s) {
   tsri_free(s->is_external);
 }
 
-static uint32_t find(const tsri_lanes_program *p, scratch *s) {
+static uint32_t find(const tsri_lanes_program *p, const jit_target *target, scratch *s) {
   size_t registers = (size_t)p->scalar_count + p->reg4_count + p->reg8_count + 1;
   uint32_t *at = s->words, count = 0;
-  finder f = {.p = p, .used = at, .lane_read = at + registers, .first_read = at + 2 * registers};
+  finder f = {.p = p, .target = target, .used = at, .lane_read = at + registers, .first_read = at + 2 * registers};
   f.written = at + 3 * registers;
   f.array_store = at + 5 * registers;
   for (uint32_t i = 0; i < p->insn_count; i++) {
@@ -324,7 +326,7 @@ static bool place_code(struct lane_jit *jit, const machine_code *code) {
 static bool compile(const tsri_lanes_program *p, const jit_target *target, struct lane_jit *jit, machine_code *code) {
   scratch s = {0};
   bool is_done = scratch_init(p, &s);
-  if (is_done) jit->run_count = find(p, &s);
+  if (is_done) jit->run_count = find(p, target, &s);
   jit->runs = s.runs;
   jit->run_at = tsri_calloc(p->insn_count, sizeof *jit->run_at);
   is_done = is_done && jit->run_at;

@@ -2,7 +2,8 @@
 // A function that does operations for one vector of lanes after the other, for any processor.
 #include "backends/cpu/jit/emit.h"
 
-#include "core/alloc.h"
+// Words of the pool from a constant to the next.
+static uint32_t pool_unit(const jit_target *target) { return target->reads_repeated ? 1 : target->vector_lanes; }
 
 // Constants go to the pool. Scalars are repeated on the stack, once, unless instructions repeat them.
 static void place_constants(jit_emitter *e) {
@@ -10,12 +11,15 @@ static void place_constants(jit_emitter *e) {
   for (uint32_t i = 0; i < e->ir->count; i++) {
     const jit_op *op = &e->ir->ops[i];
     jit_place *at = &e->places[i];
-    if (op->kind == JIT_CONST) {
-      at->slot = (int16_t)e->pool_count;
-      e->pool[e->pool_count++] = op->number;
-    } else if (op->kind == JIT_SCALAR && !target->reads_repeated && at->last_use != 0) {
+    bool is_64 = jit_is_64_in_memory(op), is_scalar = op->kind == JIT_SCALAR || op->kind == JIT_SCALAR_64;
+    if (at->last_use == 0) continue;
+    if (op->kind == JIT_CONST || op->kind == JIT_CONST_64) {
+      at->slot = (int16_t)(e->pool_count / pool_unit(target));
+      uint32_t words = is_64 && pool_unit(target) == 1 ? 2 : pool_unit(target);
+      for (uint32_t k = 0; k < words; k++) e->pool[e->pool_count++] = is_64 && k % 2 == 1 ? op->high : op->number;
+    } else if (is_scalar && !target->reads_repeated) {
       at->slot = (int16_t)tsri_jit_new_slot(e);
-      target->repeat_scalar(e, op->number, at->slot);
+      target->repeat_scalar(e, op->number, at->slot, is_64);
     }
   }
 }
@@ -36,20 +40,6 @@ static void emit_body(jit_emitter *e) {
   }
 }
 
-static void append_pool(jit_emitter *e) {
-  const jit_target *target = e->ir->target;
-  uint32_t repeats = target->reads_repeated ? 1 : target->vector_lanes;
-  size_t bytes = (size_t)e->pool_count * repeats * sizeof(uint32_t);
-  uint32_t *pool = tsri_malloc(bytes + 1);
-  if (!pool) {
-    e->failed = true;
-    return;
-  }
-  for (uint32_t i = 0; i < e->pool_count * repeats; i++) pool[i] = e->pool[i / repeats];
-  target->append_pool(e->code, pool, bytes);
-  tsri_free(pool);
-}
-
 static void emit_function(jit_emitter *e) {
   const jit_target *target = e->ir->target;
   target->begin(e);
@@ -64,7 +54,7 @@ static void emit_function(jit_emitter *e) {
   target->end_vector(e, loop);
   target->end_round(e, round);
   target->end(e);
-  append_pool(e);
+  target->append_pool(e->code, e->pool, e->pool_count * sizeof *e->pool);
 }
 
 uint32_t tsri_jit_best_parts(jit_ir *ir) {

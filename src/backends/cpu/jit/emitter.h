@@ -33,7 +33,8 @@ typedef struct jit_emitter {
   uint32_t fixed;                     // bits by register: hold a constant or scalar throughout
   uint32_t mask_regs;                 // AVX-512: bits by mask register: in use
   uint32_t slot_count;
-  uint32_t *pool;  // one word for each constant
+  uint32_t *
+      pool;  // one word for each constant, or the lanes of a vector: as many words as pool_unit; of 64 bits two words at least
   uint32_t pool_count;
   int32_t addressed_stream;  // aarch64: the stream that the address register points to; JIT_NO_PLACE: none
   bool past_caches, failed;
@@ -49,9 +50,7 @@ uint32_t tsri_jit_pressure(const jit_emitter *e);
 void tsri_jit_fix_registers(jit_emitter *e);
 
 // A constant or scalar: it is in memory, whether it has a register or not.
-static inline bool jit_lies_in_memory(const jit_emitter *e, jit_value v) {
-  return e->ir->ops[v].kind == JIT_CONST || e->ir->ops[v].kind == JIT_SCALAR;
-}
+static inline bool jit_lies_in_memory(const jit_emitter *e, jit_value v) { return jit_is_in_memory(&e->ir->ops[v]); }
 static inline bool jit_has_register(const jit_emitter *e, jit_value v) { return e->places[v].reg != JIT_NO_PLACE; }
 static inline bool jit_is_last_use(const jit_emitter *e, jit_value v) { return e->places[v].last_use == e->at; }
 

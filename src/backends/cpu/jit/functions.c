@@ -1,48 +1,18 @@
 // SPDX-License-Identifier: MIT
 // The f32 functions of math/f32_*.h, inlined: the same operations in the same order, so the results have the same bits.
 //
-// Those files say why each step is as it is. What they lack for being done without branches (sin, cos and tan of huge numbers,
-// pow) is not here; the interpreter calls these.
+// Those files say why each step is as it is. Circular functions are in functions_trig.c, pow in functions_pow.c.
 #include <math.h>
 
-#include "backends/cpu/jit/ir.h"
-#include "backends/cpu/math/math.h"
+#include "backends/cpu/jit/target.h"
 
-typedef jit_value v;
+#include "backends/cpu/jit/functions.h"
+#include "backends/cpu/math/math.h"
 
 #define LN2_HI      0x1.62e4p-1f
 #define LN2_LO      0x1.7f7d1cp-20f
 #define LOG2_E      0x1.715476p+0f
 #define EXP_ROUNDER (0x1.8p23f + 254.0f)
-
-static v num(jit_ir *ir, float x) { return jit_number(ir, x); }
-static v add(jit_ir *ir, v a, v b) { return jit_binary(ir, JIT_ADD_F, a, b); }
-static v sub(jit_ir *ir, v a, v b) { return jit_binary(ir, JIT_SUB_F, a, b); }
-static v mul(jit_ir *ir, v a, v b) { return jit_binary(ir, JIT_MUL_F, a, b); }
-static v divide(jit_ir *ir, v a, v b) { return jit_binary(ir, JIT_DIV_F, a, b); }
-static v mad(jit_ir *ir, v a, v b, v c) { return jit_fma(ir, a, b, c); }
-static v add_bits(jit_ir *ir, v a, v b) { return jit_binary(ir, JIT_ADD_I, a, b); }
-static v sub_bits(jit_ir *ir, v a, v b) { return jit_binary(ir, JIT_SUB_I, a, b); }
-static v shift_left(jit_ir *ir, v a, int bits) { return jit_shift(ir, JIT_SHIFT_LEFT, a, bits); }
-static v less(jit_ir *ir, v a, v b) { return jit_compare(ir, JIT_LT_F, a, b); }
-
-static v magnitude(jit_ir *ir, v x) { return jit_binary(ir, JIT_AND, x, jit_bits(ir, 0x7fffffffu)); }
-
-static v with_sign(jit_ir *ir, v size, v x) {
-  return jit_binary(ir, JIT_OR, size, jit_binary(ir, JIT_AND, x, jit_bits(ir, 0x80000000u)));
-}
-
-// The second operand if either is NaN: x.
-static v at_most(jit_ir *ir, float bound, v x) { return jit_binary(ir, JIT_MIN_F, num(ir, bound), x); }
-
-// ((... c[0] x + c[1]) x + ...) x + c[count - 1]
-static v poly(jit_ir *ir, v x, const float *c, int count) {
-  v p = num(ir, c[0]);
-  for (int i = 1; i < count; i++) p = mad(ir, x, p, num(ir, c[i]));
-  return p;
-}
-#define POLY(ir, x, ...) \
-  poly(ir, x, (const float[]){__VA_ARGS__}, (int)(sizeof((const float[]){__VA_ARGS__}) / sizeof(float)))
 
 // --- exp --------------------------------------------------------------------------------------------------------------
 
@@ -147,19 +117,15 @@ static v make_erf(jit_ir *ir, v x) {
 
 #define SQRT_HALF_BITS 0x3f3504f3u
 
-typedef struct log_parts {
-  v e, f;
-} log_parts;
-
 static v whole_of(jit_ir *ir, v u) { return jit_unary(ir, JIT_FLOAT_OF_I, jit_shift(ir, JIT_SHIFT_ARITHMETIC, u, 23)); }
 
-static log_parts log_split(jit_ir *ir, v x) {
+jit_log_parts tsri_jit_log_split(jit_ir *ir, v x) {
   v is_small = less(ir, x, num(ir, 0x1p-126f));
   v normal = jit_select(ir, is_small, mul(ir, x, num(ir, 0x1p23f)), x);
   v lift = jit_select(ir, is_small, num(ir, -23.0f), num(ir, 0.0f));
   v u = sub_bits(ir, normal, jit_bits(ir, SQRT_HALF_BITS));
   v fraction = add_bits(ir, jit_binary(ir, JIT_AND, u, jit_bits(ir, 0x7fffffu)), jit_bits(ir, SQRT_HALF_BITS));
-  return (log_parts){.e = add(ir, whole_of(ir, u), lift), .f = sub(ir, fraction, num(ir, 1.0f))};
+  return (jit_log_parts){.e = add(ir, whole_of(ir, u), lift), .f = sub(ir, fraction, num(ir, 1.0f))};
 }
 
 static v log_poly(jit_ir *ir, v f) {
@@ -178,12 +144,12 @@ static v log_special(jit_ir *ir, v x, v y) {
   v zero = num(ir, 0.0f), infinity = num(ir, INFINITY);
   v other = jit_select(ir, jit_compare(ir, JIT_EQ_F, x, zero), num(ir, -INFINITY), mul(ir, x, infinity));
   other = jit_select(ir, less(ir, x, zero), num(ir, NAN), other);
-  v is_usual = jit_binary(ir, JIT_AND, less(ir, zero, x), less(ir, x, infinity));
-  return jit_select(ir, is_usual, y, other);
+  // Two selections rather than one by both conditions: those stay in mask registers.
+  return jit_select(ir, less(ir, zero, x), jit_select(ir, less(ir, x, infinity), y, other), other);
 }
 
 static v make_log(jit_ir *ir, v x) {
-  log_parts l = log_split(ir, x);
+  jit_log_parts l = tsri_jit_log_split(ir, x);
   return log_special(ir, x, log_of_parts(ir, l.e, l.f));
 }
 
@@ -214,7 +180,7 @@ static split_product log_times(jit_ir *ir, v f, float c_hi, float c_lo) {
 }
 
 static v make_log2(jit_ir *ir, v x) {
-  log_parts l = log_split(ir, x);
+  jit_log_parts l = tsri_jit_log_split(ir, x);
   split_product p = log_times(ir, l.f, 0x1.716p+0f, -0x1.7135a8p-13f);
   v sum = add(ir, l.e, p.exact);
   v lost = sub(ir, p.exact, sub(ir, sum, l.e));
@@ -222,7 +188,7 @@ static v make_log2(jit_ir *ir, v x) {
 }
 
 static v make_log10(jit_ir *ir, v x) {
-  log_parts l = log_split(ir, x);
+  jit_log_parts l = tsri_jit_log_split(ir, x);
   split_product p = log_times(ir, l.f, 0x1.bccp-2f, -0x1.09d5b2p-15f);
   v whole = mul(ir, l.e, num(ir, 0x1.344p-2f));
   v sum = add(ir, whole, p.exact);
@@ -236,15 +202,24 @@ static v make_sqrt(jit_ir *ir, v x) { return jit_unary(ir, JIT_SQRT_F, x); }
 static v make_rsqrt(jit_ir *ir, v x) { return divide(ir, num(ir, 1.0f), make_sqrt(ir, x)); }
 
 static v (*const makers[TSRI_MATH_COUNT])(jit_ir *ir, v x) = {
-    [TSRI_MATH_SQRT] = make_sqrt, [TSRI_MATH_RSQRT] = make_rsqrt, [TSRI_MATH_EXP] = make_exp,
-    [TSRI_MATH_EXP2] = make_exp2, [TSRI_MATH_EXPM1] = make_expm1, [TSRI_MATH_LOG] = make_log,
-    [TSRI_MATH_LOG2] = make_log2, [TSRI_MATH_LOG10] = make_log10, [TSRI_MATH_LOG1P] = make_log1p,
-    [TSRI_MATH_SINH] = make_sinh, [TSRI_MATH_COSH] = make_cosh,   [TSRI_MATH_TANH] = make_tanh,
-    [TSRI_MATH_ERF] = make_erf,
+    [TSRI_MATH_SQRT] = make_sqrt,     [TSRI_MATH_RSQRT] = make_rsqrt,   [TSRI_MATH_EXP] = make_exp,
+    [TSRI_MATH_EXP2] = make_exp2,     [TSRI_MATH_EXPM1] = make_expm1,   [TSRI_MATH_LOG] = make_log,
+    [TSRI_MATH_LOG2] = make_log2,     [TSRI_MATH_LOG10] = make_log10,   [TSRI_MATH_LOG1P] = make_log1p,
+    [TSRI_MATH_SINH] = make_sinh,     [TSRI_MATH_COSH] = make_cosh,     [TSRI_MATH_TANH] = make_tanh,
+    [TSRI_MATH_ERF] = make_erf,       [TSRI_MATH_SIN] = tsri_jit_sin,   [TSRI_MATH_COS] = tsri_jit_cos,
+    [TSRI_MATH_TAN] = tsri_jit_tan,   [TSRI_MATH_ASIN] = tsri_jit_asin, [TSRI_MATH_ACOS] = tsri_jit_acos,
+    [TSRI_MATH_ATAN] = tsri_jit_atan,
 };
 
-bool tsri_jit_math(jit_ir *ir, uint32_t function, jit_value x, jit_value *out) {
-  if (!makers[function]) return false;
-  *out = makers[function](ir, x);
-  return true;
+bool tsri_jit_has_math(const jit_target *target, uint32_t function) {
+  if (function == TSRI_MATH_POW) return target->has_64_bits;
+  bool has_limit = function == TSRI_MATH_SIN || function == TSRI_MATH_COS || function == TSRI_MATH_TAN;
+  if (has_limit && !target->has_fixed_streams) return false;
+  return function == TSRI_MATH_ATAN2 || makers[function];
+}
+
+jit_value tsri_jit_math(jit_ir *ir, uint32_t function, jit_value x, jit_value y) {
+  if (function == TSRI_MATH_POW) return tsri_jit_pow(ir, x, y);
+  if (function == TSRI_MATH_ATAN2) return tsri_jit_atan2(ir, x, y);
+  return makers[function](ir, x);
 }

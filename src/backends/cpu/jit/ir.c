@@ -31,15 +31,19 @@ uint32_t tsri_jit_operands(const jit_op *op, jit_value out[3]) {
     case JIT_LOAD:
     case JIT_CONST:
     case JIT_SCALAR:
+    case JIT_CONST_64:
+    case JIT_SCALAR_64:
       return 0;
     case JIT_STORE:
     case JIT_UNARY:
     case JIT_SHIFT:
     case JIT_ROUND_F16:
+    case JIT_WIDEN:
       out[0] = op->a;
       return 1;
     case JIT_BINARY:
     case JIT_COMPARE:
+    case JIT_NARROW:
       out[0] = op->a;
       out[1] = op->b;
       return 2;
@@ -54,11 +58,12 @@ uint32_t tsri_jit_operands(const jit_op *op, jit_value out[3]) {
 }
 
 void tsri_jit_interleave(const jit_ir *ir, uint32_t parts, jit_ir *out) {
-  *out = (jit_ir){.target = ir->target, .parts = (uint8_t)parts, .failed = ir->failed};
+  *out =
+      (jit_ir){.target = ir->target, .parts = (uint8_t)parts, .failed = ir->failed, .needs_scratch = ir->needs_scratch};
   jit_value *numbers = tsri_calloc((size_t)ir->count * parts + 1, sizeof *numbers);  // by value and part
   if (!numbers) out->failed = true;
   for (uint32_t i = 0; i < ir->count && !out->failed; i++) {
-    bool is_shared = ir->ops[i].kind == JIT_CONST || ir->ops[i].kind == JIT_SCALAR;
+    bool is_shared = jit_is_in_memory(&ir->ops[i]);
     for (uint32_t part = 0; part < parts; part++) {
       jit_op op = ir->ops[i];
       op.part = (uint8_t)part;
@@ -76,4 +81,13 @@ jit_value tsri_jit_in_memory(jit_ir *ir, jit_kind kind, uint32_t number) {
     if (ir->ops[i].kind == kind && ir->ops[i].number == number) return (jit_value)i;
   }
   return tsri_jit_add(ir, (jit_op){.kind = (uint8_t)kind, .number = number});
+}
+
+jit_value tsri_jit_const_64(jit_ir *ir, uint64_t bits) {
+  uint32_t low = (uint32_t)bits, high = (uint32_t)(bits >> 32);
+  for (uint32_t i = 0; i < ir->count; i++) {
+    const jit_op *op = &ir->ops[i];
+    if (op->kind == JIT_CONST_64 && op->number == low && op->high == high) return (jit_value)i;
+  }
+  return tsri_jit_add(ir, (jit_op){.kind = JIT_CONST_64, .number = low, .high = high});
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // What a run of lane instructions is turned into before it becomes machine code: operations on vectors, in order.
 //
-// Each operation makes at most one value, which is called by the operation's number, and reads values made before it. All values
-// are vectors of 32-bit lanes. A mask is a value whose lanes are all ones or all zeros. Constants and scalars are values that
-// lie in memory: the machine code reads them from there as operands.
+// Each operation makes at most one value, which is called by the operation's number, and reads values made before it. Values are
+// vectors of 32-bit lanes; what has 64 bits is two values, the first half of the lanes and the second. A mask is a value whose
+// lanes are all ones or all zeros. Constants and scalars are values that lie in memory: the machine code reads them from there as
+// operands.
 #ifndef TSRI_CPU_JIT_IR_H
 #define TSRI_CPU_JIT_IR_H
 
@@ -23,9 +24,14 @@ typedef enum jit_kind {
   JIT_COMPARE,    // insn: a mask
   JIT_SELECT,     // a is a mask: b where it is set, else c
   JIT_ROUND_F16,  // a to the nearest f16, as f32
+  // Only where the target has values of 64 bits (target.h):
+  JIT_CONST_64,   // `number`, and `high` above it, in every lane
+  JIT_SCALAR_64,  // the scalar register `number` in every lane
+  JIT_WIDEN,      // insn: a's lanes of `half` as lanes of 64 bits
+  JIT_NARROW,     // insn: a's lanes of 64 bits, and then those of b, as lanes of 32 bits
 } jit_kind;
 
-// What is done to each lane: a comes first, then b. F: f32; I: i32; U: u32.
+// What is done to each lane: a comes first, then b. F: f32; I: i32; U: u32; D: f64; L: i64.
 typedef enum jit_insn {
   JIT_ADD_F,
   JIT_SUB_F,
@@ -66,30 +72,81 @@ typedef enum jit_insn {
   JIT_LE_I,
   JIT_LT_U,
   JIT_LE_U,
+  // Lanes of 64 bits.
+  JIT_FIRST_64,
+  JIT_ADD_D = JIT_FIRST_64,
+  JIT_SUB_D,
+  JIT_MUL_D,
+  JIT_DIV_D,
+  JIT_MIN_D,
+  JIT_MAX_D,
+  JIT_FMA_D,  // JIT_FMA
+  JIT_SQRT_D,
+  JIT_NEAREST_D,
+  JIT_FLOOR_D,
+  JIT_CEIL_D,
+  JIT_TRUNC_D,
+  JIT_AND_L,
+  JIT_OR_L,
+  JIT_XOR_L,
+  JIT_ADD_L,
+  JIT_SUB_L,
+  JIT_MUL_LOW_L,  // product of the low 32 bits, without sign
+  JIT_SHIFT_LEFT_L,
+  JIT_SHIFT_RIGHT_L,
+  JIT_WHOLE_OF_D,  // f64 to i64, towards zero; only where the target converts_to_i64, and of what fits
+  JIT_EQ_D,
+  JIT_NE_D,
+  JIT_LT_D,
+  JIT_LE_D,
+  JIT_UNORDERED_D,
+  JIT_EQ_L,
+  JIT_GT_L,
+  JIT_D_OF_F,  // JIT_WIDEN
+  JIT_D_OF_I,
+  JIT_L_OF_I,
+  JIT_L_OF_U,
+  JIT_F_OF_D,  // JIT_NARROW
+  JIT_I_OF_D,  // towards zero; only of what fits i32
+  JIT_LOW_OF_L,
   JIT_INSN_COUNT
 } jit_insn;
 
 // How an element lies in memory. Narrow ones are widened by loads; stores keep their low bits, and round F16.
-typedef enum jit_element { JIT_E32, JIT_U16, JIT_I16, JIT_U8, JIT_I8, JIT_F16 } jit_element;
+typedef enum jit_element { JIT_E32, JIT_U16, JIT_I16, JIT_U8, JIT_I8, JIT_F16, JIT_E64 } jit_element;
 
 typedef uint16_t jit_value;
-enum { JIT_MOST_OPS = 4096, JIT_MOST_STREAMS = 32 };
+enum { JIT_MOST_OPS = 4096, JIT_MOST_STREAMS = 32, JIT_BEYOND = 0x377fffff };
 
 typedef struct jit_op {
   uint8_t kind, insn, imm, element;
-  uint8_t part;  // which of the vectors that are done at a time
+  uint8_t part;   // which of the vectors that are done at a time
+  bool is_fixed;  // loads and stores of JIT_E32: the stream does not move on with the lanes
+  uint8_t half;   // JIT_WIDEN, and loads and stores of JIT_E64: 0, 1
   jit_value a, b, c;
-  uint32_t number;
+  uint32_t number, high;
 } jit_op;
 
 typedef struct jit_ir {
   const struct jit_target *target;
   bool failed;  // out of memory, or too large
   bool is_too_large;
-  uint8_t parts;  // vectors that are done at a time, if more than 1
+  uint8_t parts;       // vectors that are done at a time, if more than 1
+  bool needs_scratch;  // has JIT_NARROW, which takes a register of its own
+  bool
+      has_beyond;  // `beyond` is a mask of lanes for which some function is not inlined: the interpreter must do the run
+  jit_value beyond;
   jit_op *ops;
   uint32_t count, room;
 } jit_ir;
+
+// A constant or scalar: its value lies in memory.
+static inline bool jit_is_in_memory(const jit_op *op) {
+  return op->kind == JIT_CONST || op->kind == JIT_SCALAR || op->kind == JIT_CONST_64 || op->kind == JIT_SCALAR_64;
+}
+static inline bool jit_is_64_in_memory(const jit_op *op) {
+  return op->kind == JIT_CONST_64 || op->kind == JIT_SCALAR_64;
+}
 
 jit_value tsri_jit_add(jit_ir *ir, jit_op op);
 
@@ -102,9 +159,12 @@ void tsri_jit_ir_deinit(jit_ir *ir);
 
 // The same constant or scalar again is the same value.
 jit_value tsri_jit_in_memory(jit_ir *ir, jit_kind kind, uint32_t number);
+jit_value tsri_jit_const_64(jit_ir *ir, uint64_t bits);
 
-// f32 functions of f32_*.h as operations: same constants, same order, so the same bits. False: not this function.
-bool tsri_jit_math(jit_ir *ir, uint32_t function, jit_value x, jit_value *out);
+// f32 functions of f32_*.h as operations: same constants, same order, so the same bits. `y` is the second argument of those that have
+// one.
+bool tsri_jit_has_math(const struct jit_target *target, uint32_t function);
+jit_value tsri_jit_math(jit_ir *ir, uint32_t function, jit_value x, jit_value y);
 
 // --- Shorthands -----------------------------------------------------------------------------------------------------------
 

@@ -23,7 +23,8 @@ typedef enum jit_stream_kind {
   JIT_STREAM_OUT,     // lane register `number`
   JIT_STREAM_LOADED,  // what instruction `number`, a load, left in its register
   JIT_STREAM_LOAD,    // memory of instruction `number`, a load of elements narrower than their values
-  JIT_STREAM_STORE    // memory of instruction `number`, a store
+  JIT_STREAM_STORE,   // memory of instruction `number`, a store
+  JIT_STREAM_BEYOND   // tells lanes for which the code's results do not count (jit_ir.beyond)
 } jit_stream_kind;
 
 typedef struct jit_stream {
@@ -50,6 +51,7 @@ typedef struct jit_run {
   jit_stream streams[JIT_MOST_STREAMS];
   jit_step *steps;
   bool is_left_out;  // too large: it is interpreted
+  bool has_beyond;   // has a JIT_STREAM_BEYOND: if it tells of a lane, the whole run is interpreted
   bool loads_after_store;
   bool is_repeatable;  // doing lanes once more changes nothing: the run reads nothing that it writes
   bool shares_arrays;  // some array has more than one stream, a store among them
@@ -115,9 +117,7 @@ void tsri_jit_do_lanes(const lane_exec *x, const jit_run *run, void *const *stre
 // Makes the operations of a run, its streams and steps. False: out of memory, or the run is too large (is_too_large).
 bool tsri_jit_build(const tsri_lanes_program *program, const bool *is_external, jit_run *run, jit_ir *ir);
 // Could the instruction be part of a run?
-bool tsri_jit_can_build(const tsri_lanes_program *program, const lane_insn *insn);
-// How elements of a dtype lie in memory; false: their values have 8 bytes.
-bool tsri_jit_element(tsr_dtype dtype, jit_element *out);
+bool tsri_jit_can_build(const tsri_lanes_program *program, const lane_insn *insn, const struct jit_target *target);
 
 // How often compiled runs were called, and how often one had to be interpreted instead. Of all programs, until now.
 typedef struct jit_counts {

@@ -2,6 +2,8 @@
 // Compiled runs: what is compiled, that results have the interpreter's bits, and that kernels run where nothing can be compiled.
 #include "backends/cpu/jit/jit.h"
 
+#include <math.h>
+
 #include "backends/cpu/lanes/lanes_testing.h"
 #include "platform/code_memory.h"
 
@@ -17,6 +19,10 @@ static const char *first_level(void) {
   }
   return NULL;
 }
+
+// What only the compiler for x86-64 has: sin, cos and tan, and values of 64 bits.
+#define REQUIRE_X86_COMPILER() \
+  if (!can_compile("avx2")) SKIP("this processor has neither AVX2 nor AVX-512")
 
 #define REQUIRE_COMPILER() \
   if (!first_level()) SKIP("this processor has no instructions that kernels are compiled to")
@@ -83,15 +89,186 @@ TEST(functions_are_inlined_and_have_the_interpreters_bits) {
   REQUIRE_COMPILER();
   enum { N = 50007 };
   float *x = all_kinds(N);
-  static const char *const expressions[] = {"exp(v)",   "exp2(v)",  "expm1(v)", "log(v)",  "log2(v)",
-                                            "log10(v)", "log1p(v)", "sinh(v)",  "cosh(v)", "tanh(v)",
-                                            "erf(v)",   "sqrt(v)",  "rsqrt(v)"};
+  static const char *const expressions[] = {"exp(v)",
+                                            "exp2(v)",
+                                            "expm1(v)",
+                                            "log(v)",
+                                            "log2(v)",
+                                            "log10(v)",
+                                            "log1p(v)",
+                                            "sinh(v)",
+                                            "cosh(v)",
+                                            "tanh(v)",
+                                            "erf(v)",
+                                            "sqrt(v)",
+                                            "rsqrt(v)",
+                                            "asin(v)",
+                                            "acos(v)",
+                                            "atan(v)",
+                                            "asin(v / 100)",
+                                            "acos(v * 0.01)",
+                                            "atan2(v, 3.0 - v)",
+                                            "atan2(0.5, v)",
+                                            "pow(v, 2.5)",
+                                            "pow(v, floor(v * 0.5))",
+                                            "pow(abs(v), v * 0.1)",
+                                            "pow(1.01, v)"};
   for (size_t i = 0; i < sizeof expressions / sizeof expressions[0]; i++) {
     char text[64];
     snprintf(text, sizeof text, "%s + 0.25 * v", expressions[i]);
     check_same_bits(text, x, N);
   }
   free(x);
+}
+
+// Of huge numbers the C library's functions are taken: the run is interpreted then, in place of what the code has left.
+TEST(circular_functions_are_inlined_unless_a_lane_is_beyond_their_limit) {
+  REQUIRE_X86_COMPILER();
+  enum { N = 20011 };
+  float *x = all_kinds(N), *wanted = malloc(N * sizeof *x), *is = malloc(N * sizeof *x);
+  static const char *const expressions[] = {"sin(v)", "cos(v)", "tan(v)", "sin(v) * cos(v * 0.5)"};
+  for (int has_huge = 0; has_huge < 2; has_huge++) {
+    for (int i = 0; !has_huge && i < N; i++) {
+      if (fabsf(x[i]) > 131072.0f && fabsf(x[i]) < INFINITY) x[i] = (float)(i % 4000) * 32.7f - 65000.0f;
+    }
+    if (has_huge) x[N - 3] = 1e9f;
+    for (size_t e = 0; e < sizeof expressions / sizeof expressions[0]; e++) {
+      tsri_lanes_program *program = program_from(element_wise(expressions[e]), NULL, false);
+      for (int level = 0; level < 2; level++) {
+        if (!can_compile(compiled_levels[level])) continue;
+        CHECK_OK(launch(program, compiled_levels[level], false, x, wanted, N));
+        jit_counts before = tsri_jit_counts();
+        CHECK_OK(launch(program, compiled_levels[level], true, x, is, N));
+        CHECK(tsri_jit_counts().compiled > before.compiled);
+        CHECK_EQ_UINT(tsri_jit_counts().interpreted, before.interpreted + (has_huge ? 1 : 0));
+        check_elements(expressions[e], TSR_F32, is, wanted, N, 0);
+      }
+      tsri_lanes_release(program);
+    }
+  }
+  free(x);
+  free(wanted);
+  free(is);
+}
+
+// In place, what the code has stored could not be computed again: such a run is interpreted from the start.
+TEST(circular_functions_in_place_are_interpreted) {
+  REQUIRE_COMPILER();
+  enum { N = 300 };
+  float x[N], wanted[N];
+  for (int i = 0; i < N; i++) x[i] = (float)i * (i == 150 ? 1e6f : 0.01f);
+  tsri_lanes_program *program = program_from(element_wise("sin(v) + 0.5"), NULL, false);
+  CHECK_OK(launch(program, first_level(), false, x, wanted, N));
+  CHECK_OK(launch(program, first_level(), true, x, x, N));
+  check_elements("in place", TSR_F32, x, wanted, N, 0);
+  tsri_lanes_release(program);
+}
+
+// Every operation on 64-bit values, and on 32-bit ones by way of them, in one kernel each; all lanes run compiled.
+TEST(values_of_64_bits_run_compiled) {
+  REQUIRE_X86_COMPILER();
+  enum { N = 517 };
+  static const char *const f64[] = {"v + w",
+                                    "v - w",
+                                    "v * w",
+                                    "v / w",
+                                    "min(v, w)",
+                                    "max(v, w)",
+                                    "-v",
+                                    "abs(v)",
+                                    "sign(v)",
+                                    "floor(v)",
+                                    "ceil(v)",
+                                    "round(v)",
+                                    "trunc(v)",
+                                    "sqrt(abs(v))",
+                                    "rsqrt(abs(v))",
+                                    "fma(v, w, v)",
+                                    "v * w + v",
+                                    "v < w ? v : w",
+                                    "v <= w ? w : v * 2.0",
+                                    "v == w ? 1.0 : v",
+                                    "isnan(v) ? w : v",
+                                    "isinf(v) ? 0.5 : w",
+                                    "isfinite(v) ? v : 3.0",
+                                    "f64(f32(v))",
+                                    "f64(i32(v))",
+                                    "f64(u32(v))",
+                                    "f64(i8(v)) + f64(u8(w)) + f64(i16(v))",
+                                    "f64(bool(v))",
+                                    "f64(u32(i32(w)))"};
+  static const char *const i64[] = {"v + w",
+                                    "v - w",
+                                    "v * w",
+                                    "min(v, w)",
+                                    "max(v, w)",
+                                    "-v",
+                                    "abs(v)",
+                                    "sign(v)",
+                                    "~v",
+                                    "v & w",
+                                    "v | w",
+                                    "v ^ w",
+                                    "v << u32(w)",
+                                    "v >> u32(w)",
+                                    "v < w ? v : w",
+                                    "v <= w ? w : v",
+                                    "v == w ? i64(7) : v",
+                                    "v != w ? w : i64(3)",
+                                    "i64(i32(v))",
+                                    "i64(u32(v))",
+                                    "i64(bool(v))",
+                                    "i64(i32(v) / i32(w))",
+                                    "i64(i32(v) % i32(w))",
+                                    "i64(u32(v) / u32(w))",
+                                    "i64(u32(v) % u32(w))",
+                                    "i64(mulhi(u32(v), u32(w)))",
+                                    "v ^ i64(f32(w) * 0.5)",
+                                    "v + i64(f32(w) < f32(v))"};
+  static double x[2 * N], y[N];
+  static int64_t a[2 * N], b[N];
+  uint64_t seed = 5;
+  static const int64_t special[] = {0,
+                                    1,
+                                    -1,
+                                    INT64_MAX,
+                                    INT64_MIN,
+                                    INT32_MAX,
+                                    INT32_MIN,
+                                    INT64_C(1) << 53,
+                                    (INT64_C(1) << 53) + 1,
+                                    (INT64_C(1) << 62) + (INT64_C(1) << 38) + 1,
+                                    255,
+                                    4294967295};
+  for (int i = 0; i < 2 * N; i++) {
+    uint64_t bits = (uint64_t)next_random(&seed) << 33 ^ (uint64_t)next_random(&seed) << 16 ^ next_random(&seed);
+    a[i] = (int64_t)(bits >> (i % 7 * 9));
+    if (i % N < 12) a[i] = special[(i % N + (i >= N ? 5 : 0)) % 12];
+    x[i] = i % 3 == 0 ? (double)a[i] * 0.37 : (double)(int32_t)next_random(&seed) * 1e-7 * (i % 2 ? -1 : 1);
+    if (i % N < 12) x[i] = (double)special[i % 12] * (i >= N ? 0.5 : 1.0);
+  }
+  x[20] = INFINITY;
+  x[21] = NAN;
+  x[N + 22] = -INFINITY;
+  x[N + 23] = NAN;
+  for (size_t i = 0; i < sizeof f64 / sizeof f64[0] + sizeof i64 / sizeof i64[0]; i++) {
+    bool is_float = i < sizeof f64 / sizeof f64[0];
+    const char *type = is_float ? "f64" : "i64", *expression = is_float ? f64[i] : i64[i - sizeof f64 / sizeof f64[0]];
+    char text[600];
+    snprintf(text, sizeof text,
+             "kernel k<WG = 64>(in %s x[], out %s y[], u32 n) {\n  u32 i = global.x;\n  if (i < n) {\n"
+             "    %s v = x[i], w = x[n + i];\n    y[i] = %s;\n  }\n}\n",
+             type, type, type, expression);
+    uint32_t n = N;
+    test_buffer buffers[2] = {{is_float ? (void *)x : (void *)a, sizeof x},
+                              {is_float ? (void *)y : (void *)b, sizeof y}};
+    jit_counts before = tsri_jit_counts();
+    check_text(text, NULL, buffers, &n, (uint32_t[]){(N + 63) / 64, 1, 1}, 0);
+    if (tsri_jit_counts().compiled == before.compiled) {
+      test_fail(__FILE__, __LINE__, "%s %s: nothing ran compiled", type, expression);
+    }
+    CHECK_EQ_UINT(tsri_jit_counts().interpreted, before.interpreted);
+  }
 }
 
 TEST(chains_run_compiled_at_any_length) {
@@ -246,7 +423,7 @@ TEST(loops_with_a_short_last_round_run_compiled) {
   for (int i = 0; i < ROWS * MOST; i++) x[i] = (uint16_t)(0x3f80 + i % 100 * (i % 2 ? 1 : 400));
   tsri_lanes_program *program = program_from(text, NULL, false);
   for (uint32_t n = 1; n < MOST; n += n < 70 ? 1 : 13) {
-    for (int level = 0; level < 2; level++) {
+    for (int level = 0; level < COMPILED_LEVELS; level++) {
       if (!can_compile(compiled_levels[level])) continue;
       tsri_lanes_buffer buffers[2] = {{x, ROWS * n * sizeof *x}, {wanted, ROWS * n * sizeof *is}};
       tsri_lanes_launch given = {.buffers = buffers,

@@ -56,7 +56,7 @@ static bool may_stream(const lane_exec *x, const jit_run *run, const jit_loop *l
   if (!run->past_code || !x->launch->has_streams) return false;
   for (uint32_t i = 0; i < run->stream_count; i++) {
     const jit_stream *stream = &run->streams[i];
-    if (stream->kind != JIT_STREAM_STORE || stream->element_bytes != 4) continue;
+    if (stream->kind != JIT_STREAM_STORE || stream->element_bytes < sizeof(float)) continue;
     if (!x->work->arrays[x->program->insns[stream->number].a].is_streamed) return false;
     if (((uintptr_t)loop->streams[i] | (uintptr_t)loop->steps[i]) % vector_bytes != 0) return false;
   }
@@ -66,7 +66,9 @@ static bool may_stream(const lane_exec *x, const jit_run *run, const jit_loop *l
 bool tsri_jit_loop_begin(const lane_exec *x, const lane_insn *body, const lane_insn *end, const jit_access *accesses,
                          uint32_t access_count, bool has_whole_rounds, jit_loop *out) {
   const jit_run *run = run_of(x, body, end);
-  if (!run || (has_whole_rounds && x->set.n % x->jit->vector_lanes != 0) || run->shares_arrays) return false;
+  if (!run || (has_whole_rounds && x->set.n % x->jit->vector_lanes != 0) || run->shares_arrays || run->has_beyond) {
+    return false;
+  }
   if (!x->launch->may_alias_memory || reads_memory_in_place(x, run)) return false;
   out->run = run;
   out->stream_count = run->stream_count;

@@ -26,9 +26,12 @@ static void find_last_uses(jit_emitter *e) {
 }
 
 bool tsri_jit_emitter_init(jit_emitter *e, jit_ir *ir) {
-  *e = (jit_emitter){.ir = ir, .reg_count = ir->target->vector_regs};
+  const jit_target *target = ir->target;
+  *e = (jit_emitter){.ir = ir, .reg_count = target->vector_regs - (ir->needs_scratch ? 1 : 0)};
+  uint32_t constants = 0;
+  for (uint32_t i = 0; i < ir->count; i++) constants += jit_is_in_memory(&ir->ops[i]);
   e->places = tsri_calloc(ir->count + 1, sizeof *e->places);
-  e->pool = tsri_calloc(ir->count + 1, sizeof *e->pool);
+  e->pool = tsri_calloc(constants * (target->reads_repeated ? 2 : target->vector_lanes) + 1, sizeof *e->pool);
   if (ir->failed || !e->places || !e->pool) return false;
   for (uint32_t i = 0; i < ir->count; i++) e->places[i] = (jit_place){.reg = JIT_NO_PLACE, .slot = JIT_NO_PLACE};
   find_last_uses(e);

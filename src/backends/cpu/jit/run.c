@@ -26,11 +26,14 @@ typedef enum run_overlap {
   ARE_ENTANGLED  // a lane could see another's store too early or too late: the code does all instructions for a few lanes, then for the next
 } run_overlap;
 
+enum { MOST_LANES_AT_A_TIME = 64 };
+
 typedef struct jit_call {
   const lane_exec *x;
   const jit_run *run;
   run_overlap overlap;
   void *streams[JIT_MOST_STREAMS];
+  uint32_t beyond[MOST_LANES_AT_A_TIME];  // JIT_STREAM_BEYOND
 } jit_call;
 
 // --- Streams ----------------------------------------------------------------------------------------------------------
@@ -94,6 +97,10 @@ static bool find_streams(jit_call *call, lane_exec *x) {
     const jit_stream *stream = &run->streams[i];
     if (stream->kind == JIT_STREAM_IN) call->streams[i] = work->reg[stream->number];
     else if (stream->kind == JIT_STREAM_OUT) call->streams[i] = work->home[stream->number];
+    else if (stream->kind == JIT_STREAM_BEYOND) {
+      call->streams[i] = call->beyond;
+      memset(call->beyond, 0xff, sizeof call->beyond);
+    }
   }
   for (uint32_t i = 0; i < run->step_count; i++) {
     if (!do_step(call, x, &run->steps[i])) return false;
@@ -145,14 +152,14 @@ static void copy_few(char *to, const char *from, size_t bytes) {
 
 // Lanes first to first + count, fewer than a vector has.
 static void do_part(const jit_call *call, size_t first, size_t count) {
-  enum { VECTOR_BYTES = 64 };
+  enum { VECTOR_BYTES = 128 };  // 16 lanes of 8 bytes
   const jit_run *run = call->run;
   _Alignas(VECTOR_BYTES) char memory[JIT_MOST_STREAMS][VECTOR_BYTES];
   void *streams[JIT_MOST_STREAMS];
   for (uint32_t i = 0; i < run->stream_count; i++) {
     size_t element = run->streams[i].element_bytes;
-    streams[i] = memory[i];
-    if (is_written(&run->streams[i])) continue;
+    streams[i] = run->streams[i].kind == JIT_STREAM_BEYOND ? call->streams[i] : memory[i];
+    if (is_written(&run->streams[i]) || streams[i] != memory[i]) continue;
     memset(memory[i], 0, VECTOR_BYTES);
     copy_few(memory[i], (const char *)call->streams[i] + first * element, count * element);
   }
@@ -168,7 +175,8 @@ static void do_part(const jit_call *call, size_t first, size_t count) {
 static void do_lanes(const jit_call *call, jit_code code, size_t first, size_t count) {
   void *streams[JIT_MOST_STREAMS];
   for (uint32_t i = 0; i < call->run->stream_count; i++) {
-    streams[i] = (char *)call->streams[i] + first * call->run->streams[i].element_bytes;
+    bool is_fixed = call->run->streams[i].kind == JIT_STREAM_BEYOND;
+    streams[i] = (char *)call->streams[i] + (is_fixed ? 0 : first * call->run->streams[i].element_bytes);
   }
   code(streams, call->x->work->scalars, count, 1, no_steps);
 }
@@ -181,9 +189,10 @@ static bool may_stream(const jit_call *call, size_t *out_head) {
   bool has_head = false;
   if (!run->past_code || !call->x->launch->has_streams) return false;
   for (uint32_t i = 0; i < run->stream_count; i++) {
-    if (run->streams[i].kind != JIT_STREAM_STORE || run->streams[i].element_bytes != 4) continue;
+    size_t element = run->streams[i].element_bytes;
+    if (run->streams[i].kind != JIT_STREAM_STORE || element < sizeof(float)) continue;
     if (!call->x->work->arrays[p->insns[run->streams[i].number].a].is_streamed) return false;
-    size_t head = (0 - (uintptr_t)call->streams[i]) % vector_bytes / sizeof(float);
+    size_t head = (0 - (uintptr_t)call->streams[i]) % vector_bytes / element;
     if (has_head && head != *out_head) return false;
     *out_head = head;
     has_head = true;
@@ -213,6 +222,24 @@ static void do_all(const jit_call *call, size_t n) {
   else do_part(call, at, n - at);
 }
 
+// Has the code met a lane that it cannot do?
+static bool went_beyond(const jit_call *call) {
+  bool is_beyond = false;
+  for (int i = 0; call->run->has_beyond && i < MOST_LANES_AT_A_TIME; i++) {
+    is_beyond = is_beyond || call->beyond[i] < JIT_BEYOND;
+  }
+  return is_beyond;
+}
+
+// Can the run be interpreted after the code has run? Not if that has changed what the run reads.
+static bool may_redo(const jit_call *call) {
+  return call->overlap == ARE_APART && call->run->is_repeatable && call->x->launch->may_alias_memory;
+}
+
+static bool may_run(const lane_exec *x, const jit_run *run) {
+  return !x->set.mask && x->set.n > 0 && (x->launch->may_alias_memory || !run->loads_after_store);
+}
+
 void tsri_jit_do_lanes(const lane_exec *x, const jit_run *run, void *const *streams, size_t n) {
   jit_call call;
   call.x = x;
@@ -230,15 +257,16 @@ uint32_t tsri_jit_run(lane_exec *x, const lane_insn *insn) {
   call.run = run;
   uint64_t kept[JIT_MOST_CLOBBERS];
   for (uint32_t i = 0; i < run->clobber_count; i++) kept[i] = x->work->scalars[run->clobbers[i]];
-  bool is_usual = !x->set.mask && x->set.n > 0 && (x->launch->may_alias_memory || !run->loads_after_store) &&
-                  find_streams(&call, x);
-  if (is_usual) call.overlap = find_overlap(&call);
-  if (!is_usual || call.overlap == ARE_ENTANGLED) {
+  bool is_done = may_run(x, run) && find_streams(&call, x);
+  if (is_done) call.overlap = find_overlap(&call);
+  is_done = is_done && call.overlap != ARE_ENTANGLED;
+  if (run->has_beyond) is_done = is_done && may_redo(&call);
+  if (is_done) do_all(&call, x->set.n);
+  if (!is_done || went_beyond(&call)) {
     for (uint32_t i = 0; i < run->clobber_count; i++) x->work->scalars[run->clobbers[i]] = kept[i];
     x->jit_refusals++;
     return 0;
   }
-  do_all(&call, x->set.n);
   x->jit_runs++;
   return run->count;
 }

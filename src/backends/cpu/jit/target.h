@@ -17,6 +17,9 @@ typedef struct jit_target {
   bool saturates_stores;                    // of elements narrower than 32 bits; else they keep the low bits
   bool stores_past_caches;                  // emitter.past_caches means something
   bool reads_repeated;                      // an instruction's operand may be one element in memory, repeated
+  bool has_64_bits;                         // has the operations on lanes of 64 bits
+  bool converts_to_i64;                     // has JIT_WHOLE_OF_D
+  bool has_fixed_streams;                   // jit_op.is_fixed
   bool has_evex;                            // x86-64: AVX-512
   const struct x86_convention *convention;  // x86-64
 
@@ -25,7 +28,7 @@ typedef struct jit_target {
   void (*copy)(jit_emitter *e, int to, int from);
   void (*spill)(jit_emitter *e, int reg, int32_t slot);
   // Before the loops: the scalar register `number`, repeated, into a slot. Not called if reads_repeated.
-  void (*repeat_scalar)(jit_emitter *e, uint32_t number, int32_t slot);
+  void (*repeat_scalar)(jit_emitter *e, uint32_t number, int32_t slot, bool is_64);
   void (*operation)(jit_emitter *e, const jit_op *op);
 
   // The function: begin, then for each round begin_round, then for each vector the operations and end_vector, which jumps to `loop`

@@ -34,7 +34,7 @@ static void list_vector_reg(tsri_builder *out, x86_width width, int reg) {
   tsri_builder_add(out, "%cmm%d", kinds[width], reg);
 }
 
-static void list_memory(tsri_builder *out, const x86_operand *memory) {
+static void list_memory(tsri_builder *out, const x86_operand *memory, bool is_64) {
   if (memory->is_pool) tsri_builder_add(out, "[pool+%d]", (int)memory->disp);
   else {
     tsri_builder_add(out, "[%s", general_names[memory->base]);
@@ -42,7 +42,7 @@ static void list_memory(tsri_builder *out, const x86_operand *memory) {
     if (memory->disp != 0) tsri_builder_add(out, "%+d", (int)memory->disp);
     tsri_builder_add(out, "]");
   }
-  if (memory->is_repeated) tsri_builder_add(out, "{1to16}");
+  if (memory->is_repeated) tsri_builder_add(out, is_64 ? "{1to8}" : "{1to16}");
 }
 
 static const char *shift_name(int digit) {
@@ -64,6 +64,8 @@ static const char *name_of(const machine_code *code, x86_insn insn, int reg) {
       return "vpxord";
     case X86_VROUNDPS:
       return "vrndscaleps";
+    case X86_VROUNDPD:
+      return "vrndscalepd";
     default:
       return insns[insn].text;
   }
@@ -74,7 +76,7 @@ static void list_vector(const machine_code *code, x86_insn insn, x86_width width
   tsri_builder *out = code->listing;
   insn_form form = (insn_form)insns[insn].form;
   tsri_builder_add(out, "  %s ", name_of(code, insn, reg));
-  if (form == FORM_MR && rm->is_memory) list_memory(out, rm);
+  if (form == FORM_MR && rm->is_memory) list_memory(out, rm, (insns[insn].map & X86_E64) != 0);
   else if (form == FORM_MR) list_vector_reg(out, width, rm->reg);
   else if (form == FORM_KVM) tsri_builder_add(out, "k%d", reg);
   else if (form == FORM_VM) list_vector_reg(out, width, second);
@@ -87,7 +89,7 @@ static void list_vector(const machine_code *code, x86_insn insn, x86_width width
   tsri_builder_add(out, ", ");
   if (form == FORM_MR) list_vector_reg(out, width, reg);
   else if (form == FORM_KM) tsri_builder_add(out, "k%d", rm->reg);
-  else if (rm->is_memory) list_memory(out, rm);
+  else if (rm->is_memory) list_memory(out, rm, (insns[insn].map & X86_E64) != 0);
   else list_vector_reg(out, width, rm->reg);
   if (imm != X86_NONE)
     tsri_builder_add(out, insn == X86_VBLENDVPS ? ", ymm%d" : ", %d", insn == X86_VBLENDVPS ? imm >> 4 : imm);
@@ -137,16 +139,18 @@ static high_bits high_bits_of(int reg, int second, const x86_operand *rm) {
 
 static void put_vex(machine_code *code, x86_insn insn, x86_width width, int second, high_bits high) {
   put_byte(code, 0xc4);
-  put_byte(code, (high.reg3 ^ 1u) << 7 | (high.x ^ 1u) << 6 | (high.b ^ 1u) << 5 | insns[insn].map);
-  put_byte(code, (~(unsigned)second & 15u) << 3 | (unsigned)width << 2 | insns[insn].prefix);
+  unsigned wide = (insns[insn].map & X86_B64) == X86_B64;
+  put_byte(code, (high.reg3 ^ 1u) << 7 | (high.x ^ 1u) << 6 | (high.b ^ 1u) << 5 | (insns[insn].map & 3u));
+  put_byte(code, wide << 7 | (~(unsigned)second & 15u) << 3 | (unsigned)width << 2 | insns[insn].prefix);
 }
 
 static void put_evex(machine_code *code, x86_insn insn, x86_width width, int second, high_bits high,
                      const x86_operand *rm) {
   put_byte(code, 0x62);
-  put_byte(code,
-           (high.reg3 ^ 1u) << 7 | (high.x ^ 1u) << 6 | (high.b ^ 1u) << 5 | (high.reg4 ^ 1u) << 4 | insns[insn].map);
-  put_byte(code, (~(unsigned)second & 15u) << 3 | 4u | insns[insn].prefix);
+  put_byte(code, (high.reg3 ^ 1u) << 7 | (high.x ^ 1u) << 6 | (high.b ^ 1u) << 5 | (high.reg4 ^ 1u) << 4 |
+                     (insns[insn].map & 3u));
+  unsigned wide = (insns[insn].map & X86_E64) != 0;
+  put_byte(code, wide << 7 | (~(unsigned)second & 15u) << 3 | 4u | insns[insn].prefix);
   put_byte(code, (unsigned)width << 5 | (rm->is_repeated ? 16u : 0u) | (high.second4 ^ 1u) << 3 | rm->mask);
 }
 

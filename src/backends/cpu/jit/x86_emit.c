@@ -18,14 +18,14 @@ static x86_operand memory_of(const jit_emitter *e, jit_value v) {
   const jit_place *at = &e->places[v];
   const jit_op *op = &e->ir->ops[v];
   bool is_evex = e->ir->target->has_evex;
-  if (op->kind == JIT_CONST) {
+  if (op->kind == JIT_CONST || op->kind == JIT_CONST_64) {
     return (x86_operand){.is_memory = true,
                          .is_pool = true,
                          .is_repeated = is_evex,
                          .index = X86_NONE,
                          .disp = at->slot * (is_evex ? 4 : (int32_t)vector_bytes(e))};
   }
-  if (op->kind == JIT_SCALAR && is_evex) {
+  if ((op->kind == JIT_SCALAR || op->kind == JIT_SCALAR_64) && is_evex) {
     x86_operand scalar = x86_memory(convention_of(e)->scalars_reg, (int32_t)(8 * op->number));
     scalar.is_repeated = true;
     return scalar;
@@ -37,33 +37,33 @@ static x86_operand operand(const jit_emitter *e, jit_value v) {
   return jit_has_register(e, v) ? x86_reg(e->places[v].reg) : memory_of(e, v);
 }
 
-static void move(jit_emitter *e, int reg, x86_operand from) {
-  x86_insn insn = from.is_repeated ? X86_VBROADCASTSS : X86_VMOVUPS;
-  from.is_repeated = false;
-  tsri_x86_vector(e->code, insn, width_of(e), reg, X86_NONE, from, X86_NONE);
+static void vector(jit_emitter *e, x86_insn insn, int reg, int second, x86_operand rm, int imm) {
+  tsri_x86_vector(e->code, insn, width_of(e), reg, second, rm, imm);
 }
 
 // --- Memory -----------------------------------------------------------------------------------------------------------
 
 static x86_operand stream_operand(jit_emitter *e, const jit_op *op) {
   static const uint8_t scales[] = {
-      [JIT_E32] = 2, [JIT_U16] = 1, [JIT_I16] = 1, [JIT_U8] = 0, [JIT_I8] = 0, [JIT_F16] = 1};
+      [JIT_E32] = 2, [JIT_U16] = 1, [JIT_I16] = 1, [JIT_U8] = 0, [JIT_I8] = 0, [JIT_F16] = 1, [JIT_E64] = 3};
   int base = x86_stream_reg(convention_of(e), op->number);
   if (base == X86_NONE) {
     base = convention_of(e)->address_reg;
     tsri_x86_load(e->code, base, convention_of(e)->streams_reg, (int32_t)(8 * op->number));
   }
+  if (op->is_fixed) return x86_memory(base, (int32_t)(op->part * vector_bytes(e)));
   uint32_t part_bytes = e->ir->target->vector_lanes << scales[op->element];
   return (x86_operand){.is_memory = true,
                        .base = (int8_t)base,
                        .index = (int8_t)convention_of(e)->index_reg,
                        .scale = scales[op->element],
-                       .disp = (int32_t)(op->part * part_bytes)};
+                       .disp = (int32_t)(op->part * part_bytes + op->half * vector_bytes(e))};
 }
 
 static void emit_load(jit_emitter *e, const jit_op *op) {
-  static const uint8_t loads[] = {[JIT_E32] = X86_VMOVUPS,  [JIT_U16] = X86_VPMOVZXWD, [JIT_I16] = X86_VPMOVSXWD,
-                                  [JIT_U8] = X86_VPMOVZXBD, [JIT_I8] = X86_VPMOVSXBD,  [JIT_F16] = X86_VCVTPH2PS};
+  static const uint8_t loads[] = {
+      [JIT_E32] = X86_VMOVUPS,  [JIT_U16] = X86_VPMOVZXWD, [JIT_I16] = X86_VPMOVSXWD, [JIT_U8] = X86_VPMOVZXBD,
+      [JIT_I8] = X86_VPMOVSXBD, [JIT_F16] = X86_VCVTPH2PS, [JIT_E64] = X86_VMOVUPS};
   x86_operand from = stream_operand(e, op);
   tsri_x86_vector(e->code, (x86_insn)loads[op->element], width_of(e), tsri_jit_result(e), X86_NONE, from, X86_NONE);
 }
@@ -88,7 +88,7 @@ static void emit_store(jit_emitter *e, const jit_op *op) {
   int reg = tsri_jit_in_register(e, op->a);
   x86_operand to = stream_operand(e, op);
   bool is_byte = element == JIT_U8 || element == JIT_I8;
-  if (element == JIT_E32) {
+  if (element == JIT_E32 || element == JIT_E64) {
     bool is_past = e->past_caches && op->imm != 0;
     tsri_x86_vector(e->code, is_past ? X86_VMOVNTPS : X86_VMOVUPS_STORE, width_of(e), reg, X86_NONE, to, X86_NONE);
   } else if (element == JIT_F16) {
@@ -117,6 +117,14 @@ static bool commutes(uint8_t insn) {
     case JIT_MAX_I:
     case JIT_MAX_U:
     case JIT_EQ_I:
+    case JIT_ADD_D:
+    case JIT_MUL_D:
+    case JIT_AND_L:
+    case JIT_OR_L:
+    case JIT_XOR_L:
+    case JIT_ADD_L:
+    case JIT_MUL_LOW_L:
+    case JIT_EQ_L:
       return true;
     default:
       return false;
@@ -168,6 +176,39 @@ static const x86_form forms[JIT_INSN_COUNT] = {
     [JIT_LE_I] = {X86_VPCMPD_K, 2},
     [JIT_LT_U] = {X86_VPCMPUD_K, 1},
     [JIT_LE_U] = {X86_VPCMPUD_K, 2},
+    [JIT_ADD_D] = {X86_VADDPD, X86_NONE},
+    [JIT_SUB_D] = {X86_VSUBPD, X86_NONE},
+    [JIT_MUL_D] = {X86_VMULPD, X86_NONE},
+    [JIT_DIV_D] = {X86_VDIVPD, X86_NONE},
+    [JIT_MIN_D] = {X86_VMINPD, X86_NONE},
+    [JIT_MAX_D] = {X86_VMAXPD, X86_NONE},
+    [JIT_SQRT_D] = {X86_VSQRTPD, X86_NONE},
+    [JIT_NEAREST_D] = {X86_VROUNDPD, 8},
+    [JIT_FLOOR_D] = {X86_VROUNDPD, 9},
+    [JIT_CEIL_D] = {X86_VROUNDPD, 10},
+    [JIT_TRUNC_D] = {X86_VROUNDPD, 11},
+    [JIT_AND_L] = {X86_VPANDQ, X86_NONE},
+    [JIT_OR_L] = {X86_VPORQ, X86_NONE},
+    [JIT_XOR_L] = {X86_VPXORQ, X86_NONE},
+    [JIT_ADD_L] = {X86_VPADDQ, X86_NONE},
+    [JIT_SUB_L] = {X86_VPSUBQ, X86_NONE},
+    [JIT_MUL_LOW_L] = {X86_VPMULUDQ, X86_NONE},
+    [JIT_SHIFT_LEFT_L] = {X86_VPSLLVQ, X86_NONE},
+    [JIT_SHIFT_RIGHT_L] = {X86_VPSRLVQ, X86_NONE},
+    [JIT_WHOLE_OF_D] = {X86_VCVTTPD2QQ, X86_NONE},
+    [JIT_EQ_D] = {X86_VCMPPD, 0},
+    [JIT_NE_D] = {X86_VCMPPD, 4},
+    [JIT_LT_D] = {X86_VCMPPD, 17},
+    [JIT_LE_D] = {X86_VCMPPD, 18},
+    [JIT_UNORDERED_D] = {X86_VCMPPD, 3},
+    [JIT_EQ_L] = {X86_VPCMPEQQ, X86_NONE},
+    [JIT_GT_L] = {X86_VPCMPGTQ, X86_NONE},
+    [JIT_D_OF_F] = {X86_VCVTPS2PD, X86_NONE},
+    [JIT_D_OF_I] = {X86_VCVTDQ2PD, X86_NONE},
+    [JIT_L_OF_I] = {X86_VPMOVSXDQ, X86_NONE},
+    [JIT_L_OF_U] = {X86_VPMOVZXDQ, X86_NONE},
+    [JIT_F_OF_D] = {X86_VCVTPD2PS, X86_NONE},
+    [JIT_I_OF_D] = {X86_VCVTTPD2DQ, X86_NONE},
 };
 
 static x86_form form_of(const jit_emitter *e, const jit_op *op) {
@@ -175,14 +216,18 @@ static x86_form form_of(const jit_emitter *e, const jit_op *op) {
   if (op->kind != JIT_COMPARE || !e->ir->target->has_evex) return form;
   if (form.insn == X86_VCMPPS) form.insn = X86_VCMPPS_K;
   if (form.insn == X86_VPCMPEQD) form = (x86_form){X86_VPCMPD_K, 0};
+  if (form.insn == X86_VCMPPD) form.insn = X86_VCMPPD_K;
+  if (form.insn == X86_VPCMPEQQ) form = (x86_form){X86_VPCMPQ_K, 0};
+  if (form.insn == X86_VPCMPGTQ) form = (x86_form){X86_VPCMPQ_K, 6};
   return form;
 }
 
-// A comparison of AVX-512 leaves its result in a mask register. It stays there if only selections use it.
+// A comparison of AVX-512 leaves its result in a mask register. It stays there if only selections use it, and lanes have 32 bits.
 static void emit_mask(jit_emitter *e, x86_form form, int reg, x86_operand rm) {
   enum { FREE_FOR_ANY = 1, FIRST_KEPT = 2, MASK_REGS = 8 };
   int mask = FREE_FOR_ANY;
-  for (int i = FIRST_KEPT; i < MASK_REGS && mask == FREE_FOR_ANY && !e->places[e->at].is_plain; i++) {
+  bool is_64 = e->ir->ops[e->at].insn >= JIT_FIRST_64;
+  for (int i = FIRST_KEPT; i < MASK_REGS && mask == FREE_FOR_ANY && !e->places[e->at].is_plain && !is_64; i++) {
     if (!(e->mask_regs >> i & 1)) mask = i;
   }
   tsri_x86_vector(e->code, (x86_insn)form.insn, X86_512, mask, reg, rm, form.imm);
@@ -191,7 +236,8 @@ static void emit_mask(jit_emitter *e, x86_form form, int reg, x86_operand rm) {
     e->places[e->at].mask_reg = (uint8_t)mask;
     tsri_jit_release_operands(e);
   } else {
-    tsri_x86_vector(e->code, X86_VPMOVM2D, X86_512, tsri_jit_result(e), X86_NONE, x86_reg(mask), X86_NONE);
+    x86_insn insn = is_64 ? X86_VPMOVM2Q : X86_VPMOVM2D;
+    tsri_x86_vector(e->code, insn, X86_512, tsri_jit_result(e), X86_NONE, x86_reg(mask), X86_NONE);
   }
 }
 
@@ -239,17 +285,19 @@ static void emit_fma(jit_emitter *e, const jit_op *op) {
     b_is_in = false;
   }
   int first = tsri_jit_in_register(e, a);
+  bool is_64 = op->insn == JIT_FMA_D;
   if (jit_has_register(e, c) && (jit_is_last_use(e, c) || !b_is_in)) {
     x86_operand last = operand(e, b);
-    tsri_x86_vector(e->code, X86_VFMADD231PS, width_of(e), tsri_jit_result_from(e, c), first, last, X86_NONE);
+    vector(e, is_64 ? X86_VFMADD231PD : X86_VFMADD231PS, tsri_jit_result_from(e, c), first, last, X86_NONE);
     return;
   }
   int second = tsri_jit_in_register(e, b);
   x86_operand last = operand(e, c);
+  x86_insn insn = is_64 ? X86_VFMADD213PD : X86_VFMADD213PS;
   if (!jit_is_last_use(e, a) && jit_is_last_use(e, b)) {
-    tsri_x86_vector(e->code, X86_VFMADD213PS, width_of(e), tsri_jit_result_from(e, b), first, last, X86_NONE);
+    vector(e, insn, tsri_jit_result_from(e, b), first, last, X86_NONE);
   } else {
-    tsri_x86_vector(e->code, X86_VFMADD213PS, width_of(e), tsri_jit_result_from(e, a), second, last, X86_NONE);
+    vector(e, insn, tsri_jit_result_from(e, a), second, last, X86_NONE);
   }
 }
 
@@ -272,6 +320,8 @@ static void emit_select(jit_emitter *e, const jit_op *op) {
   }
   int mask = tsri_jit_in_register(e, op->a);
   if (e->ir->target->has_evex) {
+    if (jit_is_64_in_memory(&e->ir->ops[op->c]))
+      tsri_jit_in_register(e, op->c);  // vpternlogd would repeat its first half
     int yes = tsri_jit_in_register(e, op->b);
     x86_operand no = operand(e, op->c);
     tsri_x86_vector(e->code, X86_VPTERNLOGD, X86_512, tsri_jit_result_from(e, op->a), yes, no, A_THEN_B_ELSE_C);
@@ -288,6 +338,44 @@ static void emit_round_f16(jit_emitter *e, const jit_op *op) {
   tsri_x86_vector(e->code, X86_VCVTPH2PS, width_of(e), to, X86_NONE, x86_reg(to), X86_NONE);
 }
 
+// --- Lanes of 64 bits -------------------------------------------------------------------------------------------------
+
+// The second half of a's lanes goes through the result's register.
+static void emit_widen(jit_emitter *e, const jit_op *op) {
+  bool is_evex = e->ir->target->has_evex;
+  int from = tsri_jit_in_register(e, op->a), to = tsri_jit_result(e);
+  if (op->half == 1) {
+    vector(e, is_evex ? X86_VEXTRACTI64X4 : X86_VEXTRACTI128, from, X86_NONE, x86_reg(to), 1);
+    from = to;
+  }
+  vector(e, (x86_insn)forms[op->insn].insn, to, X86_NONE, x86_reg(from), X86_NONE);
+}
+
+// Low halves of 64-bit lanes side by side; AVX2: in the order 0, 2, 1, 3 of pairs, put right at the end.
+static void emit_low_halves(jit_emitter *e, int a, int b, int to, int scratch) {
+  if (!e->ir->target->has_evex) {
+    vector(e, X86_VSHUFPS, to, a, x86_reg(b), 0x88);
+    vector(e, X86_VPERMQ, to, X86_NONE, x86_reg(to), 0xd8);
+    return;
+  }
+  vector(e, X86_VPMOVQD, b, X86_NONE, x86_reg(scratch), X86_NONE);
+  vector(e, X86_VPMOVQD, a, X86_NONE, x86_reg(to), X86_NONE);
+  vector(e, X86_VINSERTI64X4, to, to, x86_reg(scratch), 1);
+}
+
+static void emit_narrow(jit_emitter *e, const jit_op *op) {
+  int scratch = (int)e->ir->target->vector_regs - 1;
+  int a = tsri_jit_in_register(e, op->a), b = tsri_jit_in_register(e, op->b), to = tsri_jit_result(e);
+  if (op->insn == JIT_LOW_OF_L) {
+    emit_low_halves(e, a, b, to, scratch);
+    return;
+  }
+  x86_insn insn = (x86_insn)forms[op->insn].insn;
+  vector(e, insn, scratch, X86_NONE, x86_reg(b), X86_NONE);
+  vector(e, insn, to, X86_NONE, x86_reg(a), X86_NONE);
+  vector(e, e->ir->target->has_evex ? X86_VINSERTI64X4 : X86_VINSERTI128, to, to, x86_reg(scratch), 1);
+}
+
 static void emit_op(jit_emitter *e, const jit_op *op) {
   switch ((jit_kind)op->kind) {
     case JIT_LOAD:
@@ -298,6 +386,14 @@ static void emit_op(jit_emitter *e, const jit_op *op) {
       break;
     case JIT_CONST:
     case JIT_SCALAR:
+    case JIT_CONST_64:
+    case JIT_SCALAR_64:
+      break;
+    case JIT_WIDEN:
+      emit_widen(e, op);
+      break;
+    case JIT_NARROW:
+      emit_narrow(e, op);
       break;
     case JIT_UNARY:
       emit_unary(e, op);
@@ -323,16 +419,23 @@ static void emit_op(jit_emitter *e, const jit_op *op) {
 
 // --- The function -----------------------------------------------------------------------------------------------------
 
-static void fill(jit_emitter *e, int reg, jit_value v) { move(e, reg, memory_of(e, v)); }
-static void copy(jit_emitter *e, int to, int from) { move(e, to, x86_reg(from)); }
+static void fill(jit_emitter *e, int reg, jit_value v) {
+  x86_operand from = memory_of(e, v);
+  bool is_64 = jit_is_64_in_memory(&e->ir->ops[v]);
+  x86_insn insn = !from.is_repeated ? X86_VMOVUPS : is_64 ? X86_VBROADCASTSD : X86_VBROADCASTSS;
+  from.is_repeated = false;
+  vector(e, insn, reg, X86_NONE, from, X86_NONE);
+}
+
+static void copy(jit_emitter *e, int to, int from) { vector(e, X86_VMOVUPS, to, X86_NONE, x86_reg(from), X86_NONE); }
 
 static void spill(jit_emitter *e, int reg, int32_t slot) {
   tsri_x86_vector(e->code, X86_VMOVUPS_STORE, width_of(e), reg, X86_NONE, slot_operand(e, slot), X86_NONE);
 }
 
-static void repeat_scalar(jit_emitter *e, uint32_t number, int32_t slot) {
+static void repeat_scalar(jit_emitter *e, uint32_t number, int32_t slot, bool is_64) {
   x86_operand scalar = x86_memory(convention_of(e)->scalars_reg, (int32_t)(8 * number));
-  tsri_x86_vector(e->code, X86_VBROADCASTSS, X86_256, 0, X86_NONE, scalar, X86_NONE);
+  vector(e, is_64 ? X86_VBROADCASTSD : X86_VBROADCASTSS, 0, X86_NONE, scalar, X86_NONE);
   spill(e, 0, slot);
 }
 
@@ -382,6 +485,8 @@ const jit_target tsri_jit_avx2 = {.simd = "avx2",
                                   .vector_regs = 16,
                                   .saturates_stores = true,
                                   .stores_past_caches = true,
+                                  .has_64_bits = true,
+                                  .has_fixed_streams = true,
                                   .convention = X86_CONVENTION,
                                   X86_FUNCTIONS};
 
@@ -393,6 +498,9 @@ const jit_target tsri_jit_avx512 = {.simd = "avx512",
                                     .orders_whole_numbers = true,
                                     .stores_past_caches = true,
                                     .reads_repeated = true,
+                                    .has_64_bits = true,
+                                    .converts_to_i64 = true,
+                                    .has_fixed_streams = true,
                                     .has_evex = true,
                                     .convention = X86_CONVENTION,
                                     X86_FUNCTIONS};

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+// What is known while the operations of a run are made (build.c, build_64.c).
+#ifndef TSRI_CPU_JIT_BUILD_H
+#define TSRI_CPU_JIT_BUILD_H
+
+#include "backends/cpu/jit/jit.h"
+#include "backends/cpu/jit/pair.h"
+
+// What a lane register holds at this point of the run. Of 64 bits: `value` is the first half of the lanes, `high` the second.
+typedef struct held {
+  jit_value value, high;
+  bool is_known, is_mask;
+} held;
+
+typedef struct builder {
+  const tsri_lanes_program *p;
+  jit_ir *ir;
+  jit_run *run;
+  held *regs;           // by register
+  uint32_t kept_count;  // copies of scalars
+  bool failed;
+} builder;
+
+#define OP(name) (TSRI_LANE_##name - TSRI_LANE_FIRST_MATH)
+
+// A register's value of 32 bits as a number, or as a mask: not 0. A register's value of 64 bits.
+jit_value tsri_jit_read_number(builder *b, uint32_t reg);
+jit_value tsri_jit_read_mask(builder *b, uint32_t reg);
+jit_pair tsri_jit_read_pair(builder *b, uint32_t reg);
+
+void tsri_jit_write(builder *b, uint32_t reg, jit_value value, bool is_mask);
+void tsri_jit_write_pair(builder *b, uint32_t reg, jit_pair value);
+
+// Arithmetic that has values of 64 bits, or takes them on the way. `op` is less TSRI_LANE_FIRST_MATH.
+bool tsri_jit_can_build_64(const struct jit_target *target, uint32_t op);
+void tsri_jit_build_64(builder *b, const lane_insn *insn);
+
+#endif
