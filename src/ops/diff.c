@@ -24,7 +24,8 @@ tsr_tensor *tsr_diff(tsr_tensor *x, int64_t times, int axis) {
   if (status != TSR_OK) return tsri_tensor_fail(status);
   int64_t size = x->layout.shape.dims[axis];
   if (times > size) times = size;  // nothing is left then
-  tsr_tensor *result = tsr_retain(x);
+  tsr_tensor *result =
+      tsri_tensor_view(x, &x->layout);  // a tensor of its own: a scope releases what was made in it, not references
   for (int64_t i = 0; i < times && tsr_error(result) == TSR_OK; i++) result = tsri_then(once(result, axis), result);
   return tsri_tensor_named("diff", result);
 }

@@ -109,7 +109,7 @@ tsr_tensor *tsr_rot90(tsr_tensor *x, int64_t times, int axis_a, int axis_b) {
   }
   if (status != TSR_OK) return tsri_tensor_fail(status);
   int turns = (int)((times % 4 + 4) % 4);
-  tsr_tensor *result = turns == 1 || turns == 2 ? tsr_flip(x, axis_b) : tsr_retain(x);
+  tsr_tensor *result = turns == 1 || turns == 2 ? tsr_flip(x, axis_b) : tsri_tensor_view(x, &x->layout);
   if (turns == 2) result = tsri_then(tsr_flip(result, axis_a), result);
   if (turns % 2) result = tsri_then(tsr_transpose(result, axis_a, axis_b), result);
   if (turns == 3) result = tsri_then(tsr_flip(result, axis_b), result);
