@@ -5,8 +5,7 @@ enum { RUN = 8, MANY_CORES = 128 };  // RUN: as in the kernel
 
 // Fragments of a part, down and across; a tile is 2 x 2 parts. `rate` is what a core does with such tiles, relative to the others:
 // on an H200, products of f16 that fill it run at 314 TFLOP/s with the first and 216 with the second. The third is for thin
-// products, of at most THIN fragments of rows or columns: 64 x 4096 x 4096 takes 17 us with it and 21 with the second, but 256 x 256 x
-// 8192, launched again and again, 9 us instead of 7.
+// products, of at most THIN fragments of rows or columns: 64 x 4096 x 4096 takes 17 us with it.
 typedef struct cut {
   int rows, cols, steps;  // steps: fragments along k that are in shared memory at a time
   int rate;

@@ -2,7 +2,7 @@
 #include "lang/lower/checks.h"
 
 #include "lang/emit/emit.h"
-#include "lang/lower/hoist.h"
+#include "lang/lower/hoist_build.h"
 
 static const tsri_ir_type i64_type = {TSR_I64, 1};
 

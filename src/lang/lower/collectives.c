@@ -2,7 +2,7 @@
 #include "lang/lower/collectives.h"
 
 #include "lang/lower/collective.h"
-#include "lang/lower/hoist.h"
+#include "lang/lower/hoist_build.h"
 
 // One collective while it is written. Bools are 0 and 1 in shared memory, where the larger is "any" and the smaller "all".
 typedef struct collecting {

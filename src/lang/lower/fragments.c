@@ -7,7 +7,7 @@
 // product takes no barrier and no exchange, and memory is read when a fragment is loaded, as the language says.
 #include "core/error.h"
 #include "lang/lang.h"
-#include "lang/lower/rewrite.h"
+#include "lang/lower/rewrite_build.h"
 
 static const tsri_ir_type f32_type = {TSR_F32, 1};
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "lang/lower/hoist.h"
+#include "lang/lower/hoist_build.h"
 
 #include "core/error.h"
 

@@ -4,7 +4,7 @@
 #ifndef TSRI_LANG_RESUME_BUILD_H
 #define TSRI_LANG_RESUME_BUILD_H
 
-#include "lang/lower/rewrite.h"
+#include "lang/lower/rewrite_build.h"
 
 typedef struct range {
   uint32_t low, high;  // first and last point inside; high < low: none

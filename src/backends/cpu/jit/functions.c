@@ -6,7 +6,7 @@
 
 #include "backends/cpu/jit/target.h"
 
-#include "backends/cpu/jit/functions.h"
+#include "backends/cpu/jit/functions_build.h"
 #include "backends/cpu/math/math.h"
 
 #define LN2_HI      0x1.62e4p-1f

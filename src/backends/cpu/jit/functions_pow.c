@@ -2,7 +2,7 @@
 // pow, inlined: that of math/f32_pow.h, in f64, with its constants and its order of operations.
 #include <math.h>
 
-#include "backends/cpu/jit/functions.h"
+#include "backends/cpu/jit/functions_build.h"
 #include "backends/cpu/jit/pair.h"
 
 // ((... c[0] x + c[1]) x + ...) x + c[count - 1]

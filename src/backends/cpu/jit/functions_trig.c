@@ -6,7 +6,7 @@
 #include <assert.h>
 #include <math.h>
 
-#include "backends/cpu/jit/functions.h"
+#include "backends/cpu/jit/functions_build.h"
 
 #define ROUNDER    0x1.8p23f
 #define HALF_PI_HI 0x1.921fb6p+0f

@@ -8,7 +8,7 @@
 #ifndef TSRI_LANG_HOIST_H
 #define TSRI_LANG_HOIST_H
 
-#include "lang/lower/rewrite.h"
+#include "lang/lower/rewrite_build.h"
 
 #define TSRI_HOIST_SHARED 6
 
