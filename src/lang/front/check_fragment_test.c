@@ -2,9 +2,10 @@
 // Fragments in the front end: what is taken, and what is said about what is not.
 #include "lang/lang_testing.h"
 
-#define KERNEL(body)                                                                                              \
-  "kernel k<T: float = f16, WG = 32>(in T a[], in u32 words[], in f32 c[], out f32 y[], inout i32 h[], u32 n) {\n" \
-  "fragment_left<f16, 16, 8, 32> l; fragment_right<f16, 16, 8, 32> r; fragment_sum<f32, 16, 8, 32> s, t[2][3];\n" body "\n}"
+#define KERNEL(body)                                                                                                   \
+  "kernel k<T: float = f16, WG = 32>(in T a[], in u32 words[], in f32 c[], out f32 y[], inout i32 h[], u32 n) {\n"     \
+  "fragment_left<f16, 16, 8, 32> l; fragment_right<f16, 16, 8, 32> r; fragment_sum<f32, 16, 8, 32> s, t[2][3];\n" body \
+  "\n}"
 #define LOADED "fragment_load(l, a, 0, 32); fragment_load(r, words, n * 8, 32, true);\n"
 
 TEST(a_product_of_fragments_in_checked_form) {
