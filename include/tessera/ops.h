@@ -297,7 +297,7 @@ TSR_API tsr_tensor *tsr_trace(tsr_tensor *x, int64_t offset, int axis_a, int axi
 
 // Each element minus the one before it along an axis, `times` times; the axis gets shorter by one each time. bool: whether they differ.
 //
-// Errors: TSR_ERR_INVALID_ARGUMENT (times below 0).
+// Errors: TSR_ERR_INVALID_ARGUMENT (times below 0, or above 64 where that leaves any element).
 TSR_API tsr_tensor *tsr_diff(tsr_tensor *x, int64_t times, int axis);
 
 // --- Joining, repeating, padding -------------------------------------------------------------------------------------

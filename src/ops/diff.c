@@ -6,11 +6,14 @@
 
 #include <tessera/ops.h>
 
-// The axis is in range.
+// Each time records an operator, so their number has a limit.
+enum { MOST_TIMES = 64 };
+
+// The axis is in range and not empty.
 static tsr_tensor *once(tsr_tensor *x, int axis) {
   int64_t size = tsr_tensor_shape(x).dims[axis];
-  tsr_tensor *after = tsr_slice(x, axis, size > 0 ? 1 : 0, size, 1);
-  tsr_tensor *before = tsr_slice(x, axis, 0, size > 0 ? size - 1 : 0, 1);
+  tsr_tensor *after = tsr_slice(x, axis, 1, size, 1);
+  tsr_tensor *before = tsr_slice(x, axis, 0, size - 1, 1);
   tsr_tensor *result = tsr_tensor_dtype(x) == TSR_BOOL ? tsr_logical_xor(after, before) : tsr_sub(after, before);
   return tsri_then(tsri_then(result, after), before);
 }
@@ -18,12 +21,14 @@ static tsr_tensor *once(tsr_tensor *x, int axis) {
 tsr_tensor *tsr_diff(tsr_tensor *x, int64_t times, int axis) {
   tsr_status status = tsri_tensor_check("diff", x);
   if (status == TSR_OK) status = tsri_axis("diff", axis, x->layout.shape.rank, &axis);
-  if (status == TSR_OK && times < 0) {
-    status = TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "diff: %lld times; it must be 0 or more", (long long)times);
+  int64_t size = status == TSR_OK ? x->layout.shape.dims[axis] : 0;
+  bool is_possible = times >= 0 && (times <= MOST_TIMES || times >= size);
+  if (status == TSR_OK && !is_possible) {
+    status =
+        TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "diff: %lld times; 0 to %d are possible", (long long)times, MOST_TIMES);
   }
   if (status != TSR_OK) return tsri_tensor_fail(status);
-  int64_t size = x->layout.shape.dims[axis];
-  if (times > size) times = size;  // nothing is left then
+  if (times >= size) return tsri_tensor_named("diff", tsr_slice(x, axis, 0, 0, 1));  // nothing is left
   tsr_tensor *result =
       tsri_tensor_view(x, &x->layout);  // a tensor of its own: a scope releases what was made in it, not references
   for (int64_t i = 0; i < times && tsr_error(result) == TSR_OK; i++) result = tsri_then(once(result, axis), result);

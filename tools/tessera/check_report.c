@@ -178,7 +178,7 @@ int check_print_list(const char *pattern) {
   static const table_column columns[] = {{.heading = "Operator", .gap = 2},
                                          {.heading = "Dtypes", .gap = 2, .narrowest = 8},
                                          {.heading = "Bound", .gap = 2},
-                                         {.heading = "What it does", .narrowest = 36}};
+                                         {.heading = "What it does", .narrowest = 24}};
   table t;
   table_init(&t, columns, sizeof columns / sizeof columns[0]);
   for (int i = 0; i < check_op_count(); i++) {
