@@ -13,26 +13,35 @@ static tsri_node *overwriter_of(const tsri_value *value) {
   return (tsri_node *)at->successor;
 }
 
-// Whether the node reads the elements of input `index`. An assignment reads only its source, input 1: its target and
-// the assignment before it are inputs to keep the order.
-static bool is_read(const tsri_node *node, uint32_t index) { return node->op != &tsri_op_assign || index == 1; }
+// The pending assignment of another node that overwrites input `index` of the node; NULL: none, or the node does not read that input. An
+// assignment reads only its source, input 1: its target and the assignment before it are inputs to keep the order.
+static tsri_node *overwriter_of_input(const tsri_node *node, uint32_t index) {
+  if (node->op == &tsri_op_assign && index != 1) return NULL;
+  tsri_node *assignment = overwriter_of(node->inputs[index].value);
+  return assignment == node ? NULL : assignment;
+}
+
+// How often the node reads elements that a pending assignment overwrites.
+static size_t count_reads(const tsri_node *node) {
+  size_t count = 0;
+  for (uint32_t i = 0; i < node->input_count; i++) count += overwriter_of_input(node, i) != NULL;
+  return count;
+}
 
 // Counts the readers and clears the lists that tsri_readers_init then builds.
 static size_t count_readers(const tsri_graph_state *state) {
   size_t count = 0;
   for (tsri_node *node = state->pending; node; node = node->next) {
     node->first_reader = 0;
-    for (uint32_t i = 0; i < node->input_count; i++) {
-      count += is_read(node, i) && overwriter_of(node->inputs[i].value) != NULL;
-    }
+    count += count_reads(node);
   }
   return count;
 }
 
 static void list_readers_of_inputs(tsri_node *node, tsri_readers *out) {
   for (uint32_t i = 0; i < node->input_count; i++) {
-    tsri_node *assignment = is_read(node, i) ? overwriter_of(node->inputs[i].value) : NULL;
-    if (!assignment || assignment == node) continue;
+    tsri_node *assignment = overwriter_of_input(node, i);
+    if (!assignment) continue;
     out->all[out->count++] = (tsri_reader){.node = node, .next = assignment->first_reader};
     assignment->first_reader = out->count;
   }
@@ -49,12 +58,12 @@ bool tsri_readers_init(tsri_graph_state *state, tsri_garbage *garbage, tsri_read
     return false;
   }
   for (tsri_node *node = state->pending; node; node = node->next) {
-    uint32_t before = out->count;
+    // Only readers are retained: this function must not release a node, because the lock is held and freeing a node takes it.
+    if (count_reads(node) == 0) continue;
     // No reference is left: another thread is about to free the node, so it need not run.
     if (!tsri_value_retain_living(&node->value)) continue;
     list_readers_of_inputs(node, out);
-    if (out->count > before) tsri_garbage_add(garbage, &node->value);
-    else tsri_value_release(&node->value);
+    tsri_garbage_add(garbage, &node->value);
   }
   return true;
 }
