@@ -5,7 +5,7 @@ set -euo pipefail
 source "$(dirname "$0")/lib.bash"
 
 if [ -n "${TSR_TEST_SANITIZE:-}" ]; then
-  echo "sanitizers create threads of their own"
+  echo "SKIPPED cli.thread_limits: sanitizers create threads of their own"
   exit 77
 fi
 
@@ -13,7 +13,7 @@ fi
 as_user=()
 [ "$(id -u)" != 0 ] || as_user=(setpriv --reuid=64999 --regid=64999 --clear-groups)
 if ! (cd / && "${as_user[@]}" "$TSR_TEST_PROGRAM" version >/dev/null 2>&1); then
-  echo "a user without rights cannot start the program from here"
+  echo "SKIPPED cli.thread_limits: a user without rights cannot start the program from here"
   exit 77
 fi
 
