@@ -23,7 +23,7 @@ void tsri_call_init_hooked(tsri_call *call, const tsri_kernel_run *run, const ch
 
 void tsri_call_buffer(tsri_call *call, const char *name, tsr_buffer *buffer, tsr_dtype dtype) {
   if (call->args.status != TSR_OK) return;
-  if (!buffer) {
+  if (!buffer || tsr_buffer_bytes(buffer) == 0) {
     call->args.status = TSRI_FAIL(TSR_ERR_INTERNAL, "kernel %s: there is no buffer for '%s': an empty tensor has none",
                                   call->built->kernel->name, name);
     return;

@@ -104,6 +104,7 @@ static tsr_status measure_axis(pooling *p, const tsr_pool_desc *desc, int i) {
                         .dilation = desc->dilation[i] ? desc->dilation[i] : 1,
                         .before = desc->before[i],
                         .after = desc->after[i]};
+  if (input == 0) return TSRI_FAIL(TSR_ERR_SHAPE, "%s: spatial axis %d of 0 has nothing to pool", p->op->name, i);
   tsr_status status = tsri_window_check(p->op->name, &window, i);
   if (status == TSR_OK) status = tsri_window_count(p->op->name, &window, desc->rounds_up, i, &p->sizes[i]);
   p->given.size[i] = window.size;

@@ -79,6 +79,8 @@ TEST(max_unpool_puts_back_what_max_pool_took) {
   tsr_pool_desc desc = {.size = {2, 2}};
   tsr_tensor *largest = tsr_max_pool(x, &desc), *at = tsr_argmax_pool(x, &desc);
   CHECK_VALUES(tsr_max_unpool(largest, at, TSR_SHAPE(2, 4)), TSR_F32, TSR_SHAPE(1, 1, 2, 4), 0, 0, 7, 0, 0, 0, 0, 9, 0);
+  tsr_pool_desc padded = {.size = {1}, .before = {1}, .after = {5}};
+  CHECK_FAILS(tsr_lp_pool(tsr_zeros(dev, TSR_I64, TSR_SHAPE(2, 3, 0)), &padded), TSR_ERR_SHAPE, "spatial axis 0 of 0");
   CHECK_FAILS(tsr_max_unpool(largest, at, TSR_SHAPE(8)), TSR_ERR_SHAPE, "does not go into planes of [8]");
   CHECK_FAILS(tsr_max_unpool(largest, x, TSR_SHAPE(2, 4)), TSR_ERR_DTYPE, "indices are signed integers, not f32");
   CHECK_FAILS(tsr_max_unpool(x, at, TSR_SHAPE(2, 4)), TSR_ERR_SHAPE, "max_unpool: shapes differ");
