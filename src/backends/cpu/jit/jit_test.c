@@ -156,70 +156,71 @@ TEST(circular_functions_in_place_are_interpreted) {
   tsri_lanes_release(program);
 }
 
-// Every operation on 64-bit values, and on 32-bit ones by way of them, in one kernel each; all lanes run compiled.
-TEST(values_of_64_bits_run_compiled) {
-  REQUIRE_X86_COMPILER();
-  enum { N = 517 };
-  static const char *const f64[] = {"v + w",
-                                    "v - w",
-                                    "v * w",
-                                    "v / w",
-                                    "min(v, w)",
-                                    "max(v, w)",
-                                    "-v",
-                                    "abs(v)",
-                                    "sign(v)",
-                                    "floor(v)",
-                                    "ceil(v)",
-                                    "round(v)",
-                                    "trunc(v)",
-                                    "sqrt(abs(v))",
-                                    "rsqrt(abs(v))",
-                                    "fma(v, w, v)",
-                                    "v * w + v",
-                                    "v < w ? v : w",
-                                    "v <= w ? w : v * 2.0",
-                                    "v == w ? 1.0 : v",
-                                    "isnan(v) ? w : v",
-                                    "isinf(v) ? 0.5 : w",
-                                    "isfinite(v) ? v : 3.0",
-                                    "f64(f32(v))",
-                                    "f64(i32(v))",
-                                    "f64(u32(v))",
-                                    "f64(i8(v)) + f64(u8(w)) + f64(i16(v))",
-                                    "f64(bool(v))",
-                                    "f64(u32(i32(w)))"};
-  static const char *const i64[] = {"v + w",
-                                    "v - w",
-                                    "v * w",
-                                    "min(v, w)",
-                                    "max(v, w)",
-                                    "-v",
-                                    "abs(v)",
-                                    "sign(v)",
-                                    "~v",
-                                    "v & w",
-                                    "v | w",
-                                    "v ^ w",
-                                    "v << u32(w)",
-                                    "v >> u32(w)",
-                                    "v < w ? v : w",
-                                    "v <= w ? w : v",
-                                    "v == w ? i64(7) : v",
-                                    "v != w ? w : i64(3)",
-                                    "i64(i32(v))",
-                                    "i64(u32(v))",
-                                    "i64(bool(v))",
-                                    "i64(i32(v) / i32(w))",
-                                    "i64(i32(v) % i32(w))",
-                                    "i64(u32(v) / u32(w))",
-                                    "i64(u32(v) % u32(w))",
-                                    "i64(mulhi(u32(v), u32(w)))",
-                                    "v ^ i64(f32(w) * 0.5)",
-                                    "v + i64(f32(w) < f32(v))"};
-  static double x[2 * N], y[N];
-  static int64_t a[2 * N], b[N];
-  uint64_t seed = 5;
+// --- Values of 64 bits --------------------------------------------------------------------------------------------------
+
+static const char *const f64_expressions[] = {"v + w",
+                                              "v - w",
+                                              "v * w",
+                                              "v / w",
+                                              "min(v, w)",
+                                              "max(v, w)",
+                                              "-v",
+                                              "abs(v)",
+                                              "sign(v)",
+                                              "floor(v)",
+                                              "ceil(v)",
+                                              "round(v)",
+                                              "trunc(v)",
+                                              "sqrt(abs(v))",
+                                              "rsqrt(abs(v))",
+                                              "fma(v, w, v)",
+                                              "v * w + v",
+                                              "v < w ? v : w",
+                                              "v <= w ? w : v * 2.0",
+                                              "v == w ? 1.0 : v",
+                                              "isnan(v) ? w : v",
+                                              "isinf(v) ? 0.5 : w",
+                                              "isfinite(v) ? v : 3.0",
+                                              "f64(f32(v))",
+                                              "f64(i32(v))",
+                                              "f64(u32(v))",
+                                              "f64(i8(v)) + f64(u8(w)) + f64(i16(v))",
+                                              "f64(bool(v))",
+                                              "f64(u32(i32(w)))"};
+
+static const char *const i64_expressions[] = {"v + w",
+                                              "v - w",
+                                              "v * w",
+                                              "min(v, w)",
+                                              "max(v, w)",
+                                              "-v",
+                                              "abs(v)",
+                                              "sign(v)",
+                                              "~v",
+                                              "v & w",
+                                              "v | w",
+                                              "v ^ w",
+                                              "v << u32(w)",
+                                              "v >> u32(w)",
+                                              "v < w ? v : w",
+                                              "v <= w ? w : v",
+                                              "v == w ? i64(7) : v",
+                                              "v != w ? w : i64(3)",
+                                              "i64(i32(v))",
+                                              "i64(u32(v))",
+                                              "i64(bool(v))",
+                                              "i64(i32(v) / i32(w))",
+                                              "i64(i32(v) % i32(w))",
+                                              "i64(u32(v) / u32(w))",
+                                              "i64(u32(v) % u32(w))",
+                                              "i64(mulhi(u32(v), u32(w)))",
+                                              "v ^ i64(f32(w) * 0.5)",
+                                              "v + i64(f32(w) < f32(v))"};
+
+enum { WIDE_COUNT = 517 };  // results; v and w are WIDE_COUNT elements each
+
+// Whole numbers of all sizes, then the special ones; floats between and beyond them.
+static void fill_wide(int64_t *whole, double *real) {
   static const int64_t special[] = {0,
                                     1,
                                     -1,
@@ -232,35 +233,50 @@ TEST(values_of_64_bits_run_compiled) {
                                     (INT64_C(1) << 62) + (INT64_C(1) << 38) + 1,
                                     255,
                                     4294967295};
-  for (int i = 0; i < 2 * N; i++) {
+  enum { SPECIALS = sizeof special / sizeof special[0] };
+  uint64_t seed = 5;
+  for (int i = 0; i < 2 * WIDE_COUNT; i++) {
+    bool is_special = i % WIDE_COUNT < SPECIALS, is_second = i >= WIDE_COUNT;
     uint64_t bits = (uint64_t)next_random(&seed) << 33 ^ (uint64_t)next_random(&seed) << 16 ^ next_random(&seed);
-    a[i] = (int64_t)(bits >> (i % 7 * 9));
-    if (i % N < 12) a[i] = special[(i % N + (i >= N ? 5 : 0)) % 12];
-    x[i] = i % 3 == 0 ? (double)a[i] * 0.37 : (double)(int32_t)next_random(&seed) * 1e-7 * (i % 2 ? -1 : 1);
-    if (i % N < 12) x[i] = (double)special[i % 12] * (i >= N ? 0.5 : 1.0);
+    whole[i] = (int64_t)(bits >> (i % 7 * 9));
+    if (is_special) whole[i] = special[(i % WIDE_COUNT + (is_second ? 5 : 0)) % SPECIALS];
+    real[i] = i % 3 == 0 ? (double)whole[i] * 0.37 : (double)(int32_t)next_random(&seed) * 1e-7 * (i % 2 ? -1 : 1);
+    if (is_special) real[i] = (double)special[i % SPECIALS] * (is_second ? 0.5 : 1.0);
   }
-  x[20] = INFINITY;
-  x[21] = NAN;
-  x[N + 22] = -INFINITY;
-  x[N + 23] = NAN;
-  for (size_t i = 0; i < sizeof f64 / sizeof f64[0] + sizeof i64 / sizeof i64[0]; i++) {
-    bool is_float = i < sizeof f64 / sizeof f64[0];
-    const char *type = is_float ? "f64" : "i64", *expression = is_float ? f64[i] : i64[i - sizeof f64 / sizeof f64[0]];
-    char text[600];
-    snprintf(text, sizeof text,
-             "kernel k<WG = 64>(in %s x[], out %s y[], u32 n) {\n  u32 i = global.x;\n  if (i < n) {\n"
-             "    %s v = x[i], w = x[n + i];\n    y[i] = %s;\n  }\n}\n",
-             type, type, type, expression);
-    uint32_t n = N;
-    test_buffer buffers[2] = {{is_float ? (void *)x : (void *)a, sizeof x},
-                              {is_float ? (void *)y : (void *)b, sizeof y}};
-    jit_counts before = tsri_jit_counts();
-    check_text(text, NULL, buffers, &n, (uint32_t[]){(N + 63) / 64, 1, 1}, 0);
-    if (tsri_jit_counts().compiled == before.compiled) {
-      test_fail(__FILE__, __LINE__, "%s %s: nothing ran compiled", type, expression);
-    }
-    CHECK_EQ_UINT(tsri_jit_counts().interpreted, before.interpreted);
+  real[20] = INFINITY;
+  real[21] = NAN;
+  real[WIDE_COUNT + 22] = -INFINITY;
+  real[WIDE_COUNT + 23] = NAN;
+}
+
+// Compares one expression of v and w, whose elements have `type`, with the interpreter; all its lanes run compiled.
+static void check_wide(const char *type, const char *expression, void *inputs) {
+  static uint64_t results[WIDE_COUNT];
+  char text[600];
+  snprintf(text, sizeof text,
+           "kernel k<WG = 64>(in %s x[], out %s y[], u32 n) {\n  u32 i = global.x;\n  if (i < n) {\n"
+           "    %s v = x[i], w = x[n + i];\n    y[i] = %s;\n  }\n}\n",
+           type, type, type, expression);
+  uint32_t n = WIDE_COUNT;
+  test_buffer buffers[2] = {{inputs, 2 * sizeof results}, {results, sizeof results}};
+  jit_counts before = tsri_jit_counts();
+  check_text(text, NULL, buffers, &n, (uint32_t[]){(WIDE_COUNT + 63) / 64, 1, 1}, 0);
+  if (tsri_jit_counts().compiled == before.compiled) {
+    test_fail(__FILE__, __LINE__, "%s %s: nothing ran compiled", type, expression);
   }
+  CHECK_EQ_UINT(tsri_jit_counts().interpreted, before.interpreted);
+}
+
+// Every operation on 64-bit values, and on 32-bit ones by way of them, in one kernel each.
+TEST(values_of_64_bits_run_compiled) {
+  REQUIRE_X86_COMPILER();
+  static int64_t whole[2 * WIDE_COUNT];
+  static double real[2 * WIDE_COUNT];
+  fill_wide(whole, real);
+  for (size_t i = 0; i < sizeof f64_expressions / sizeof f64_expressions[0]; i++)
+    check_wide("f64", f64_expressions[i], real);
+  for (size_t i = 0; i < sizeof i64_expressions / sizeof i64_expressions[0]; i++)
+    check_wide("i64", i64_expressions[i], whole);
 }
 
 TEST(chains_run_compiled_at_any_length) {

@@ -12,19 +12,6 @@ enum { MOST = 12000 };
 
 static const tsr_dtype dtypes[] = {TSR_F32, TSR_F16, TSR_BF16, TSR_I32, TSR_U32, TSR_I16, TSR_I8, TSR_U8};
 
-static void fill(tsr_dtype dtype, void *memory) {
-  static double values[MOST];
-  uint32_t state = 9;
-  bool is_float = tsr_dtype_kind_of(dtype) == TSR_KIND_FLOAT, is_unsigned = tsr_dtype_kind_of(dtype) == TSR_KIND_UINT;
-  for (int i = 0; i < MOST; i++) {
-    double x = (double)(random_word(&state) % 200) - (is_unsigned ? 0 : 100);
-    if (is_float && i % 13 == 0) x = i % 2 ? NAN : -0.0;
-    if (is_float && i % 17 == 0) x = i % 2 ? INFINITY : -INFINITY;
-    values[i] = x;
-  }
-  CHECK_OK(tsr_convert(dtype, memory, TSR_F64, values, MOST));
-}
-
 static void check(cpu_device *device, tsr_dtype dtype, tsri_buffer *in, tsri_buffer *out, int64_t rows, int64_t n) {
   static char wanted[MOST * sizeof(float)];
   for (int descending = 0; descending < 2; descending++) {
@@ -49,7 +36,7 @@ TEST(short_rows_of_every_dtype_and_length_are_sorted) {
     CHECK_OK(tsri_cpu_buffer_create((tsri_device *)device, MOST * sizeof(float), &in));
     CHECK_OK(tsri_cpu_buffer_create((tsri_device *)device, MOST * sizeof(float), &out));
     for (size_t d = 0; d < sizeof dtypes / sizeof dtypes[0]; d++) {
-      fill(dtypes[d], tsri_cpu_buffer_host(NULL, in));
+      fill_with_ties_and_specials(dtypes[d], tsri_cpu_buffer_host(NULL, in), MOST);
       for (int64_t n = 2; n <= 256; n += n < 40 ? 1 : 27) check(device, dtypes[d], in, out, 4 + n % 41, n);
       check(device, dtypes[d], in, out, 46, 256);
       check(device, dtypes[d], in, out, 6000, 2);

@@ -13,19 +13,6 @@ enum { MOST = 20000 };
 static const tsr_dtype dtypes[] = {TSR_F32, TSR_F64, TSR_F16, TSR_BF16, TSR_I32,
                                    TSR_U32, TSR_I64, TSR_I16, TSR_I8,   TSR_U8};
 
-static void fill(tsr_dtype dtype, void *memory) {
-  static double values[MOST];
-  uint32_t state = 9;
-  bool is_float = tsr_dtype_kind_of(dtype) == TSR_KIND_FLOAT, is_unsigned = tsr_dtype_kind_of(dtype) == TSR_KIND_UINT;
-  for (int i = 0; i < MOST; i++) {
-    double x = (double)(random_word(&state) % 200) - (is_unsigned ? 0 : 100);
-    if (is_float && i % 13 == 0) x = i % 2 ? NAN : -0.0;
-    if (is_float && i % 17 == 0) x = i % 2 ? INFINITY : -INFINITY;
-    values[i] = x;
-  }
-  CHECK_OK(tsr_convert(dtype, memory, TSR_F64, values, MOST));
-}
-
 static void check(cpu_device *device, tsr_dtype dtype, tsri_buffer *in, tsri_buffer *out, int64_t rows, int64_t n,
                   int64_t keep) {
   static int32_t order[MOST];
@@ -55,7 +42,7 @@ TEST(the_first_few_of_sorted_rows_of_every_dtype) {
     CHECK_OK(tsri_cpu_buffer_create((tsri_device *)device, MOST * sizeof(double), &in));
     CHECK_OK(tsri_cpu_buffer_create((tsri_device *)device, MOST * sizeof(int32_t), &out));
     for (size_t d = 0; d < sizeof dtypes / sizeof dtypes[0]; d++) {
-      fill(dtypes[d], tsri_cpu_buffer_host(NULL, in));
+      fill_with_ties_and_specials(dtypes[d], tsri_cpu_buffer_host(NULL, in), MOST);
       check(device, dtypes[d], in, out, 1, MOST, 8);
       check(device, dtypes[d], in, out, 1, 2, 1);
       check(device, dtypes[d], in, out, 300, 65, 64);
