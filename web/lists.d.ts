@@ -112,6 +112,7 @@ export interface Operators {
   expand(tensor: Tensor, shape: number[]): Tensor;
   expm1(x: Tensor): Tensor;
   eye(device: Device, dtype: Dtype, rows: number | bigint, cols: number | bigint, diagonal?: number | bigint): Tensor;
+  fft(x: Tensor, axes?: number | number[]): Tensor;
   flip(tensor: Tensor, axis?: number): Tensor;
   floor(x: Tensor): Tensor;
   floor_div(a: Tensor, b: Tensor): Tensor;
@@ -135,8 +136,10 @@ export interface Operators {
   gt_scalar(x: Tensor, c: number): Tensor;
   huber_loss(x: Tensor, target: Tensor, desc?: LossDesc): Tensor;
   hypot(a: Tensor, b: Tensor): Tensor;
+  ifft(x: Tensor, axes?: number | number[]): Tensor;
   index_select(x: Tensor, axis: number, indices: Tensor): Tensor;
   instance_norm(x: Tensor, weight: Tensor | null, bias: Tensor | null, eps?: number): Tensor;
+  irfft(x: Tensor, size: number | bigint, axes?: number | number[]): Tensor;
   isfinite(x: Tensor): Tensor;
   isinf(x: Tensor): Tensor;
   isnan(x: Tensor): Tensor;
@@ -207,6 +210,7 @@ export interface Operators {
   relu(x: Tensor): Tensor;
   repeat(x: Tensor, times: number | bigint, axis?: number): Tensor;
   reshape(tensor: Tensor, shape: number[]): Tensor;
+  rfft(x: Tensor, axes?: number | number[]): Tensor;
   rms_norm(x: Tensor, weight: Tensor | null, eps?: number): Tensor;
   roll(x: Tensor, shift: number | bigint, axis?: number): Tensor;
   rot90(x: Tensor, times: number | bigint, axis_a: number, axis_b: number): Tensor;
@@ -313,6 +317,7 @@ export interface TensorOperators {
   exp2(): Tensor;
   expand(shape: number[]): Tensor;
   expm1(): Tensor;
+  fft(axes?: number | number[]): Tensor;
   flip(axis?: number): Tensor;
   floor(): Tensor;
   floor_div(b: Tensor | number): Tensor;
@@ -333,8 +338,10 @@ export interface TensorOperators {
   gt_scalar(c: number): Tensor;
   huber_loss(target: Tensor, desc?: LossDesc): Tensor;
   hypot(b: Tensor): Tensor;
+  ifft(axes?: number | number[]): Tensor;
   index_select(axis: number, indices: Tensor): Tensor;
   instance_norm(weight: Tensor | null, bias: Tensor | null, eps?: number): Tensor;
+  irfft(size: number | bigint, axes?: number | number[]): Tensor;
   isfinite(): Tensor;
   isinf(): Tensor;
   isnan(): Tensor;
@@ -400,6 +407,7 @@ export interface TensorOperators {
   relu(): Tensor;
   repeat(times: number | bigint, axis?: number): Tensor;
   reshape(shape: number[]): Tensor;
+  rfft(axes?: number | number[]): Tensor;
   rms_norm(weight: Tensor | null, eps?: number): Tensor;
   roll(shift: number | bigint, axis?: number): Tensor;
   rot90(times: number | bigint, axis_a: number, axis_b: number): Tensor;

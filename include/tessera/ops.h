@@ -548,6 +548,33 @@ TSR_API tsr_tensor *tsr_kron(tsr_tensor *a, tsr_tensor *b);  // b in place of ea
 // Errors: TSR_ERR_SHAPE (an axis of another size).
 TSR_API tsr_tensor *tsr_cross(tsr_tensor *a, tsr_tensor *b, int axis);
 
+// --- Fourier transforms ----------------------------------------------------------------------------------------------
+//
+// A complex tensor has a last axis of 2: real and imaginary part, side by side as in C's double complex. Axes are counted without it, so that those of x
+// and of its transform have the same numbers. Transforms go over the `axis_count` axes in `axes`; none (NULL, 0) means all. Any length is
+// possible: with prime factors up to 61 in as many passes as there are factors, others through a convolution, which takes up to
+// nine times the memory of x. Errors are a few roundings per pass. Integers and bool become f32; f16 and bf16 are computed in
+// f32. A NaN or an infinity makes the whole line NaN. A pair of tensors would need two of every operator that handles both parts, a complex
+// dtype a case of its own in every operator and backend; a last axis of 2 is one tensor, which views, copies and element-wise operators take as it is.
+//
+// Errors: TSR_ERR_SHAPE (the last axis is not 2), TSR_ERR_UNSUPPORTED (an axis of more than 2^27 elements).
+
+// Element k along an axis of n is the sum of x[j] * exp(-2 pi i j k / n); ifft is its inverse: the other sign, divided by n.
+
+// sums of x[j] * exp(-2 pi i j k / n), complex to complex
+TSR_API tsr_tensor *tsr_fft(tsr_tensor *x, const int *axes, int axis_count);
+// inverse of fft
+TSR_API tsr_tensor *tsr_ifft(tsr_tensor *x, const int *axes, int axis_count);
+
+// Of a real x, which has no axis for the parts; the result has one. Along the last axis named, the first n / 2 + 1 elements: the others are their
+// conjugates in reverse order.
+TSR_API tsr_tensor *tsr_rfft(tsr_tensor *x, const int *axes, int axis_count);
+
+// Inverse of rfft: real. `size` is that of the last axis named in the result, 0 the even one; the imaginary parts that must be 0 there are not read.
+//
+// Errors: TSR_ERR_SHAPE (the axis of x has another size than size / 2 + 1).
+TSR_API tsr_tensor *tsr_irfft(tsr_tensor *x, int64_t size, const int *axes, int axis_count);
+
 // --- Creating --------------------------------------------------------------------------------------------------------
 
 // `count` numbers from start to stop, both included, evenly spaced: start + i * ((stop - start) / (count - 1)) in f64,

@@ -39,6 +39,7 @@ typedef enum check_bound_id {
   CHECK_ROWS,
   CHECK_DOT,
   CHECK_NORMAL,
+  CHECK_TRANSFORM,
   CHECK_BOUND_COUNT
 } check_bound_id;
 

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: MIT
+// Fourier transforms by the kernels of kernels/op_fft.tk. A complex tensor has a last axis of 2, real and imaginary part.
+//
+// A length whose prime factors are at most MOST_RADIX is transformed in passes, one for each factor, with those of 2 taken by fours. Any other
+// length n becomes a convolution (Bluestein's): with w[t] = exp(-pi i t^2 / n), element k is w[k] times the sum over j of
+// x[j] w[j] * conj(w[k - j]), which is computed by transforms of a power of 2.
+#include "core/error.h"
+#include "graph/node.h"
+#include "ops/axes.h"
+#include "ops/call.h"
+#include "ops/compose.h"
+#include "ops/operators.h"
+#include "ops/promote.h"
+
+#include <tessera/ops.h>
+
+// MOST_RADIX: a pass of radix r takes r products for each element, and a convolution about 100. MOST_LENGTH: kernels compute
+// eight times a position in u32, and a convolution may take four times the length.
+enum { MOST_RADIX = 61, MOST_PASSES = 32, MOST_LENGTH = 1 << 27 };
+
+// --- Transforms ------------------------------------------------------------------------------------------------------
+
+// Transforms of `n` complex numbers, `inner` apart, in a tensor [outer, n, inner] of them.
+typedef struct lines {
+  tsr_device *device;
+  tsr_dtype dtype;
+  int64_t outer, n, inner;
+  double sign;   // of the exponent: -1, or 1 for the inverse
+  double scale;  // of the result
+} lines;
+
+static int64_t count_of(const lines *l) { return l->outer * l->n * l->inner; }
+
+// The factors of n, 4 first. Returns how many there are, at least one, or 0 if a prime factor is above MOST_RADIX.
+static int find_radices(int64_t n, int64_t radices[MOST_PASSES]) {
+  int count = 0;
+  if (n == 1) radices[count++] = 1;
+  while (n % 4 == 0) {
+    radices[count++] = 4;
+    n /= 4;
+  }
+  for (int64_t r = 2; r <= MOST_RADIX; r++) {
+    while (n % r == 0) {
+      radices[count++] = r;
+      n /= r;
+    }
+  }
+  return n == 1 ? count : 0;
+}
+
+// w[t] = exp(sign * 2 pi i t / n), or of t * t, for t below `count`.
+static tsr_status make_roots(const lines *l, int64_t n, int64_t count, bool is_chirp, tsr_buffer **out_w) {
+  tsr_status status = tsri_call_scratch(l->device, 2 * count, l->dtype, out_w);
+  if (status != TSR_OK) return status;
+  tsri_call call;
+  tsri_call_init(&call, l->device, "op_fft", "fft_roots",
+                 TSRI_WITH(TSRI_TYPE("T", l->dtype), TSRI_CONSTANT("CHIRP", is_chirp)));
+  tsri_call_buffer(&call, "w", *out_w, l->dtype);
+  tsri_call_word(&call, "n", n);
+  tsri_call_word(&call, "count", count);
+  tsri_call_real(&call, "sign", l->sign);
+  return tsri_call_items(&call, count);
+}
+
+// What all kernels that read x and w and write y take.
+static void start_call(const lines *l, const char *kernel, tsr_buffer *x, int64_t x_at, tsr_buffer *w, tsr_buffer *y,
+                       int64_t items, tsri_call *call) {
+  tsri_call_init(call, l->device, "op_fft", kernel, TSRI_WITH(TSRI_TYPE("T", l->dtype)));
+  tsri_call_buffer(call, "x", x, l->dtype);
+  tsri_call_buffer(call, "w", w, l->dtype);
+  tsri_call_buffer(call, "y", y, l->dtype);
+  tsri_call_word(call, "x_at", x_at);
+  tsri_call_word(call, "items", items);
+  tsri_call_word(call, "n", l->n);
+  tsri_call_word(call, "inner", l->inner);
+}
+
+static tsr_status run_pass(const lines *l, int64_t done, int64_t radix, double scale, tsr_buffer *x, int64_t x_at,
+                           tsr_buffer *w, tsr_buffer *y) {
+  bool is_four = radix == 4;
+  int64_t items = is_four ? count_of(l) / 4 : count_of(l);
+  tsri_call call;
+  start_call(l, is_four ? "fft_pass4" : "fft_pass", x, x_at, w, y, items, &call);
+  tsri_call_word(&call, "done", done);
+  if (is_four) tsri_call_real(&call, "sign", l->sign);
+  else tsri_call_word(&call, "radix", radix);
+  tsri_call_real(&call, "scale", scale);
+  return tsri_call_items(&call, items);
+}
+
+// Transforms x, from element `x_at` on, into y. Passes write alternately to y and to other memory, the last one to y.
+static tsr_status run_passes(const lines *l, const int64_t *radices, int count, tsr_buffer *x, int64_t x_at,
+                             tsr_buffer *y) {
+  tsr_buffer *w = NULL, *other = NULL, *from = x;
+  tsr_status status = make_roots(l, l->n, l->n, false, &w);
+  if (status == TSR_OK && count > 1) status = tsri_call_scratch(l->device, 2 * count_of(l), l->dtype, &other);
+  int64_t done = 1;
+  for (int i = 0; i < count && status == TSR_OK; i++) {
+    bool is_last = i == count - 1;
+    tsr_buffer *to = (count - i) % 2 ? y : other;
+    status = run_pass(l, done, radices[i], is_last ? l->scale : 1, from, i ? 0 : x_at, w, to);
+    done *= radices[i];
+    from = to;
+  }
+  tsr_buffer_release(w);
+  tsr_buffer_release(other);
+  return status;
+}
+
+// y = x * w * scale along the axis; x has x_n elements there, of which the first `from` count; y has l->n.
+static tsr_status run_times(const lines *l, tsr_buffer *x, int64_t x_at, int64_t x_n, int64_t from, tsr_buffer *w,
+                            double scale, tsr_buffer *y) {
+  tsri_call call;
+  start_call(l, "fft_times", x, x_at, w, y, count_of(l), &call);
+  tsri_call_word(&call, "x_n", x_n);
+  tsri_call_word(&call, "from", from);
+  tsri_call_real(&call, "scale", scale);
+  return tsri_call_items(&call, count_of(l));
+}
+
+// The transform, of `size` elements, of what x * w is convolved with.
+static tsr_status make_chirp(const lines *wide, int64_t n, tsr_buffer *w, const int64_t *radices, int count,
+                             tsr_buffer **out_chirp) {
+  lines one = *wide;
+  one.outer = one.inner = 1;
+  tsr_buffer *c = NULL;
+  tsr_status status = tsri_call_scratch(wide->device, 2 * wide->n, wide->dtype, &c);
+  if (status == TSR_OK) status = tsri_call_scratch(wide->device, 2 * wide->n, wide->dtype, out_chirp);
+  if (status == TSR_OK) {
+    tsri_call call;
+    tsri_call_init(&call, wide->device, "op_fft", "fft_chirp", TSRI_WITH(TSRI_TYPE("T", wide->dtype)));
+    tsri_call_buffer(&call, "w", w, wide->dtype);
+    tsri_call_buffer(&call, "c", c, wide->dtype);
+    tsri_call_word(&call, "n", n);
+    tsri_call_word(&call, "size", wide->n);
+    status = tsri_call_items(&call, wide->n);
+  }
+  if (status == TSR_OK) status = run_passes(&one, radices, count, c, 0, *out_chirp);
+  tsr_buffer_release(c);
+  return status;
+}
+
+// `a` and `b` have room for the lines of `wide`.
+static tsr_status convolve(const lines *l, const lines *wide, tsr_buffer *x, int64_t x_at, tsr_buffer *w, tsr_buffer *a,
+                           tsr_buffer *b, tsr_buffer *y) {
+  int64_t radices[MOST_PASSES];
+  int count = find_radices(wide->n, radices);
+  lines back = *wide;
+  back.sign = -wide->sign;
+  back.scale = 1 / (double)wide->n;
+  tsr_buffer *chirp = NULL;
+  tsr_status status = make_chirp(wide, l->n, w, radices, count, &chirp);
+  if (status == TSR_OK) status = run_times(wide, x, x_at, l->n, l->n, w, 1, a);
+  if (status == TSR_OK) status = run_passes(wide, radices, count, a, 0, b);
+  if (status == TSR_OK) status = run_times(wide, b, 0, wide->n, wide->n, chirp, 1, a);
+  if (status == TSR_OK) status = run_passes(&back, radices, count, a, 0, b);
+  if (status == TSR_OK) status = run_times(l, b, 0, wide->n, l->n, w, l->scale, y);
+  tsr_buffer_release(chirp);
+  return status;
+}
+
+static tsr_status run_convolution(const lines *l, tsr_buffer *x, int64_t x_at, tsr_buffer *y) {
+  lines wide = *l;
+  wide.scale = 1;
+  for (wide.n = 1; wide.n < 2 * l->n - 1;) wide.n *= 2;
+  int64_t room = 2 * count_of(&wide);
+  if (room > TSRI_CALL_MAX_ELEMENTS) {
+    return TSRI_FAIL(
+        TSR_ERR_UNSUPPORTED, "fft: %lld lines of %lld elements take room for %lld numbers, %lld are the most",
+        (long long)(l->outer * l->inner), (long long)l->n, (long long)room, (long long)TSRI_CALL_MAX_ELEMENTS);
+  }
+  tsr_buffer *w = NULL, *a = NULL, *b = NULL;
+  tsr_status status = make_roots(l, 2 * l->n, l->n, true, &w);
+  if (status == TSR_OK) status = tsri_call_scratch(l->device, room, l->dtype, &a);
+  if (status == TSR_OK) status = tsri_call_scratch(l->device, room, l->dtype, &b);
+  if (status == TSR_OK) status = convolve(l, &wide, x, x_at, w, a, b, y);
+  tsr_buffer_release(w);
+  tsr_buffer_release(a);
+  tsr_buffer_release(b);
+  return status;
+}
+
+// The input is contiguous, and its last axis has 2 elements.
+tsr_status tsri_run_fft(const tsri_kernel_run *run) {
+  const tsri_layout *layout = &run->layouts[0];
+  const tsri_fft_attributes *given = TSRI_GIVEN(run->node, fft);
+  int axis = (int)given->axis;
+  tsr_status status = tsri_call_check(run->node->op->name, layout);
+  if (status != TSR_OK || layout->count == 0) return status;
+  lines l = {.device = run->device, .dtype = run->dtype, .n = layout->shape.dims[axis], .inner = 1, .outer = 1};
+  for (int i = 0; i < axis; i++) l.outer *= layout->shape.dims[i];
+  for (int i = axis + 1; i < layout->shape.rank - 1; i++) l.inner *= layout->shape.dims[i];
+  l.sign = given->is_inverse ? 1 : -1;
+  l.scale = given->is_inverse ? 1 / (double)l.n : 1;
+  if (l.n > MOST_LENGTH) {
+    return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "%s: axis %d has %lld elements, %d are the most", run->node->op->name, axis,
+                     (long long)l.n, MOST_LENGTH);
+  }
+  int64_t radices[MOST_PASSES];
+  int count = find_radices(l.n, radices);
+  if (count == 0) return run_convolution(&l, run->inputs[0], layout->offset, run->output);
+  return run_passes(&l, radices, count, run->inputs[0], layout->offset, run->output);
+}
+
+// --- Operators -------------------------------------------------------------------------------------------------------
+
+// Checks that x has a last axis of 2.
+static tsr_status check_complex(const char *caller, const tsr_tensor *x) {
+  char text[TSR_SHAPE_TEXT_BYTES];
+  tsr_status status = tsri_tensor_check(caller, x);
+  if (status != TSR_OK) return status;
+  const tsr_shape *shape = &x->layout.shape;
+  if (shape->rank > 0 && shape->dims[shape->rank - 1] == 2) return TSR_OK;
+  return TSRI_FAIL(TSR_ERR_SHAPE,
+                   "%s: x is %s; its last axis holds real and imaginary part, so it must have 2 elements", caller,
+                   tsr_shape_format(*shape, text, sizeof text));
+}
+
+// Records a transform of a complex tensor along an axis. Releases x.
+static tsr_tensor *along(const tsri_op *op, tsr_tensor *x, int axis) {
+  tsr_tensor *input = tsri_then(tsr_contiguous(x), x);
+  tsr_status status = tsri_tensor_check(op->name, input);
+  if (status != TSR_OK) return tsri_then(tsri_tensor_fail(status), input);
+  bool is_inverse = op == TSRI_BODY(ifft);
+  tsr_tensor *result = tsri_record_kernel(op, input->value->device, input->dtype, input->layout.shape, &input, 1,
+                                          TSRI_GIVE(op, fft, .axis = axis, .is_inverse = is_inverse));
+  return tsri_then(result, input);
+}
+
+static tsr_tensor *along_all(const tsri_op *op, tsr_tensor *x, uint32_t axes) {
+  for (int i = 0; i < TSR_MAX_RANK; i++) {
+    if (axes >> i & 1u) x = along(op, x, i);
+  }
+  return x;
+}
+
+// x in the dtype that it is computed in: f16 and bf16 in f32.
+static tsr_tensor *widened(tsr_tensor *x) { return tsr_cast(x, tsri_accumulator(tsri_promote_float(x->dtype))); }
+
+// `y`, computed from x, in the dtype of the result. Releases y.
+static tsr_tensor *narrowed(const char *caller, tsr_tensor *y, const tsr_tensor *x) {
+  return tsri_tensor_named(caller, tsri_then(tsr_cast(y, tsri_promote_float(x->dtype)), y));
+}
+
+static tsr_tensor *transform(const tsri_op *op, tsr_tensor *x, const int *axes, int axis_count) {
+  uint32_t set = 0;
+  tsr_status status = check_complex(op->name, x);
+  if (status == TSR_OK) status = tsri_axis_set(op->name, x->layout.shape.rank - 1, axes, axis_count, &set);
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  return narrowed(op->name, along_all(op, widened(x), set), x);
+}
+
+tsr_tensor *tsr_fft(tsr_tensor *x, const int *axes, int axis_count) {
+  return transform(TSRI_BODY(fft), x, axes, axis_count);
+}
+
+tsr_tensor *tsr_ifft(tsr_tensor *x, const int *axes, int axis_count) {
+  return transform(TSRI_BODY(ifft), x, axes, axis_count);
+}
+
+// The axes of rfft and irfft among `rank`: the last one named, of which half is kept, and a set of the others.
+static tsr_status real_axes(const char *caller, int rank, const int *axes, int axis_count, int *out_last,
+                            uint32_t *out_others) {
+  tsr_status status = tsri_axis_set(caller, rank, axes, axis_count, out_others);
+  if (status == TSR_OK) status = tsri_axis(caller, axis_count > 0 ? axes[axis_count - 1] : -1, rank, out_last);
+  if (status == TSR_OK) *out_others &= ~(1u << *out_last);
+  return status;
+}
+
+// x with zeros as imaginary parts.
+static tsr_tensor *with_zeros(tsr_tensor *x) {
+  int64_t before[TSR_MAX_RANK] = {0}, after[TSR_MAX_RANK] = {0};
+  int rank = x->layout.shape.rank;
+  tsr_tensor *wide = widened(x), *pairs = tsri_then(tsr_unsqueeze(wide, rank), wide);
+  if (rank < TSR_MAX_RANK) after[rank] = 1;
+  return tsri_then(tsr_pad(pairs, before, after, rank + 1, 0), pairs);
+}
+
+tsr_tensor *tsr_rfft(tsr_tensor *x, const int *axes, int axis_count) {
+  int last = 0;
+  uint32_t others = 0;
+  tsr_status status = tsri_tensor_check("rfft", x);
+  if (status == TSR_OK) status = real_axes("rfft", x->layout.shape.rank, axes, axis_count, &last, &others);
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  tsr_tensor *whole = along(TSRI_BODY(fft), with_zeros(x), last);
+  int64_t n = x->layout.shape.dims[last];
+  tsr_tensor *half = tsri_then(tsr_slice(whole, last, 0, n ? n / 2 + 1 : 0, 1), whole);
+  return narrowed("rfft", tsri_then(tsr_contiguous(along_all(TSRI_BODY(fft), tsr_retain(half), others)), half), x);
+}
+
+// Elements 1 to `count` along the axis, in reverse order, conjugated.
+static tsr_tensor *mirrored(tsr_tensor *x, int axis, int64_t count) {
+  tsr_tensor *some = tsr_slice(x, axis, 1, count + 1, 1), *turned = tsri_then(tsr_flip(some, axis), some);
+  tsr_tensor *re = tsr_slice(turned, -1, 0, 1, 1), *im = tsr_slice(turned, -1, 1, 2, 1);
+  tsr_tensor *parts[2] = {re, tsri_then(tsr_neg(im), im)};
+  tsr_tensor *result = tsri_then(tsri_then(tsr_concat(parts, 2, -1), parts[0]), parts[1]);
+  return tsri_then(result, turned);
+}
+
+// The real part of the inverse transform along the axis to `n` elements. Releases x.
+static tsr_tensor *real_inverse(tsr_tensor *x, int axis, int64_t n) {
+  tsr_tensor *parts[2] = {x, mirrored(x, axis, (n - 1) / 2)};
+  tsr_tensor *joined = tsri_then(tsri_then(tsr_concat(parts, 2, axis), parts[0]), parts[1]);
+  tsr_tensor *whole = along(TSRI_BODY(ifft), joined, axis);
+  tsr_tensor *pairs = tsri_then(tsr_slice(whole, -1, 0, 1, 1), whole), *re = tsri_then(tsr_squeeze(pairs, -1), pairs);
+  return tsri_then(tsr_contiguous(re), re);
+}
+
+tsr_tensor *tsr_irfft(tsr_tensor *x, int64_t size, const int *axes, int axis_count) {
+  int last = 0;
+  uint32_t others = 0;
+  tsr_status status = check_complex("irfft", x);
+  if (status == TSR_OK) status = real_axes("irfft", x->layout.shape.rank - 1, axes, axis_count, &last, &others);
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  int64_t half = x->layout.shape.dims[last], n = size == 0 ? 2 * (half - 1) : size;
+  if (n < 1 || n / 2 + 1 != half) {
+    return tsri_tensor_fail(TSRI_FAIL(TSR_ERR_SHAPE, "irfft: axis %d has %lld elements, a result of %lld takes %lld",
+                                      last, (long long)half, (long long)n, (long long)(n < 1 ? 1 : n / 2 + 1)));
+  }
+  return narrowed("irfft", real_inverse(along_all(TSRI_BODY(ifft), widened(x), others), last, n), x);
+}

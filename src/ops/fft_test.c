@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+#include "ops_testing.h"
+
+enum { MOST = 2 * 1400 };
+
+static void read_all(tsr_tensor *x, double *out_values) {
+  CHECK(tsr_tensor_count(x) <= MOST);
+  CHECK_OK(tsr_read(tsr_cast(x, TSR_F64), out_values, (size_t)tsr_tensor_count(x) * sizeof(double)));
+}
+
+static double largest(tsr_tensor *x) {
+  double value = 0;
+  CHECK_OK(tsr_item(tsr_max(tsr_abs(x), NULL, 0, false), &value));
+  return value;
+}
+
+static const int64_t lengths[] = {1, 2, 3, 4, 6, 16, 30, 61, 67, 121, 127, 360, 1024, 1291};
+
+TEST(fft_of_an_impulse_is_flat_and_of_a_constant_an_impulse) {
+  begin();
+  tsr_tensor *impulse = list(TSR_F32, TSR_SHAPE(3, 2), 1, 0, 0, 0, 0, 0);
+  CHECK_VALUES(tsr_fft(impulse, NULL, 0), TSR_F32, TSR_SHAPE(3, 2), 0, 1, 0, 1, 0, 1, 0);
+  tsr_tensor *flat = list(TSR_F32, TSR_SHAPE(4), 1, 1, 1, 1);
+  CHECK_VALUES(tsr_rfft(flat, NULL, 0), TSR_F32, TSR_SHAPE(3, 2), 0, 4, 0, 0, 0, 0, 0);
+  finish();
+}
+
+TEST(ifft_undoes_fft_for_any_length) {
+  begin();
+  for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
+    tsr_tensor *x = tsr_randn(dev, TSR_F32, TSR_SHAPE(lengths[i], 2), i);
+    tsr_tensor *back = tsr_ifft(tsr_fft(x, NULL, 0), NULL, 0);
+    CHECK(largest(tsr_sub(back, x)) < 4e-6);
+  }
+  finish();
+}
+
+// Twice the transform is the sequence in reverse order, n times as large; the first element stays first.
+TEST(fft_of_fft_reverses) {
+  begin();
+  for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
+    int64_t n = lengths[i];
+    static double x[MOST], y[MOST];
+    tsr_tensor *given = tsr_randn(dev, TSR_F64, TSR_SHAPE(n, 2), i);
+    read_all(given, x);
+    read_all(tsr_div_scalar(tsr_fft(tsr_fft(given, NULL, 0), NULL, 0), (double)n), y);
+    for (int64_t k = 0; k < 2 * n; k++) CHECK_NEAR(y[k], x[(n - k / 2) % n * 2 + k % 2], 1e-13);
+  }
+  finish();
+}
+
+TEST(fft_keeps_the_sum_of_squares_and_is_linear) {
+  begin();
+  for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
+    int64_t n = lengths[i];
+    tsr_tensor *x = tsr_randn(dev, TSR_F64, TSR_SHAPE(n, 2), i), *y = tsr_randn(dev, TSR_F64, TSR_SHAPE(n, 2), i + 99);
+    tsr_tensor *fx = tsr_fft(x, NULL, 0), *fy = tsr_fft(y, NULL, 0);
+    double before = 0, after = 0;
+    CHECK_OK(tsr_item(tsr_norm(x, 2, NULL, 0, false), &before));
+    CHECK_OK(tsr_item(tsr_norm(fx, 2, NULL, 0, false), &after));
+    CHECK_NEAR(after, before * sqrt((double)n), 1e-12 * after);
+    tsr_tensor *both = tsr_fft(tsr_add(x, tsr_mul_scalar(y, 3)), NULL, 0);
+    CHECK(largest(tsr_sub(both, tsr_add(fx, tsr_mul_scalar(fy, 3)))) < 1e-12 * after + 1e-12);
+  }
+  finish();
+}
+
+TEST(irfft_undoes_rfft_for_even_and_odd_sizes) {
+  begin();
+  tsr_tensor *even = tsr_randn(dev, TSR_F32, TSR_SHAPE(3, 10), 1),
+             *odd = tsr_randn(dev, TSR_F32, TSR_SHAPE(6, 5, 3), 2);
+  CHECK(largest(tsr_sub(tsr_irfft(tsr_rfft(even, TSR_AXES(1)), 0, TSR_AXES(1)), even)) < 1e-6);
+  CHECK(largest(tsr_sub(tsr_irfft(tsr_rfft(odd, TSR_AXES(0, 2, 1)), 5, TSR_AXES(0, 2, 1)), odd)) < 1e-6);
+  finish();
+}
+
+TEST(fft_counts_axes_without_the_one_of_the_parts) {
+  begin();
+  tsr_tensor *x = list(TSR_F32, TSR_SHAPE(2, 2, 2), 1, 0, 2, 0, 3, 0, 5, 0);
+  CHECK_VALUES(tsr_fft(x, TSR_AXES(-1)), TSR_F32, TSR_SHAPE(2, 2, 2), 0, 3, 0, -1, 0, 8, 0, -2, 0);
+  CHECK_VALUES(tsr_fft(x, TSR_AXES(0)), TSR_F32, TSR_SHAPE(2, 2, 2), 0, 4, 0, 7, 0, -2, 0, -3, 0);
+  finish();
+}
+
+// The error stays within a few roundings per pass.
+TEST(fft_of_many_elements_is_accurate) {
+  begin();
+  int64_t n = 1 << 18;
+  tsr_tensor *x = tsr_randn(dev, TSR_F64, TSR_SHAPE(n, 2), 7);
+  tsr_tensor *exact = tsr_fft(x, NULL, 0), *got = tsr_fft(tsr_cast(x, TSR_F32), NULL, 0);
+  double error = 0, size = 0;
+  CHECK_OK(tsr_item(tsr_norm(tsr_sub(tsr_cast(got, TSR_F64), exact), 2, NULL, 0, false), &error));
+  CHECK_OK(tsr_item(tsr_norm(exact, 2, NULL, 0, false), &size));
+  CHECK(error < 4e-7 * size);
+  finish();
+}
+
+TEST(fft_of_nothing_is_empty) {
+  begin();
+  CHECK_EMPTY(tsr_fft(tsr_zeros(dev, TSR_F32, TSR_SHAPE(0, 6, 2)), TSR_AXES(1)), TSR_F32, TSR_SHAPE(0, 6, 2));
+  CHECK_EMPTY(tsr_fft(tsr_zeros(dev, TSR_F32, TSR_SHAPE(0, 2)), NULL, 0), TSR_F32, TSR_SHAPE(0, 2));
+  CHECK_EMPTY(tsr_rfft(tsr_zeros(dev, TSR_F32, TSR_SHAPE(3, 0)), TSR_AXES(1)), TSR_F32, TSR_SHAPE(3, 0, 2));
+  finish();
+}
+
+TEST(fft_refuses_what_has_no_parts_and_sizes_that_do_not_fit) {
+  begin();
+  CHECK_FAILS(tsr_fft(count_up(TSR_F32, TSR_SHAPE(4, 3)), NULL, 0), TSR_ERR_SHAPE, "x is 4x3; its last axis");
+  CHECK_FAILS(tsr_ifft(tsr_zeros(dev, TSR_F32, TSR_SCALAR), NULL, 0), TSR_ERR_SHAPE, "ifft: ");
+  CHECK_FAILS(tsr_fft(count_up(TSR_F32, TSR_SHAPE(4, 2)), TSR_AXES(1)), TSR_ERR_SHAPE, "fft");
+  CHECK_FAILS(tsr_irfft(count_up(TSR_F32, TSR_SHAPE(5, 2)), 7, NULL, 0), TSR_ERR_SHAPE,
+              "axis 0 has 5 elements, a result of 7 takes 4");
+  CHECK_FAILS(tsr_irfft(count_up(TSR_F32, TSR_SHAPE(1, 2)), 0, NULL, 0), TSR_ERR_SHAPE, "axis 0 has 1 elements");
+  CHECK_FAILS(tsr_rfft(NULL, NULL, 0), TSR_ERR_INVALID_ARGUMENT, "rfft");
+  finish();
+}
