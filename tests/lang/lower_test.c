@@ -207,7 +207,12 @@ static void check_collectives(tsri_collectives_options options) {
     tsri_kernel *lowered = NULL;
     random_case_init(&c, seed, RANDOM_F64 | RANDOM_SUBGROUPS);
     CHECK_OK(tsri_lower_collectives(c.kernel, options, &lowered));
-    for (uint32_t i = 1; i < lowered->stmt_count; i++) CHECK(lowered->stmts[i].kind != TSRI_STMT_COLLECTIVE);
+    for (uint32_t i = 1; i < lowered->stmt_count; i++) {
+      const tsri_ir_stmt *s = &lowered->stmts[i];
+      if (s->kind != TSRI_STMT_COLLECTIVE) continue;
+      CHECK(tsr_dtype_bytes((tsr_dtype)lowered->exprs[s->value].type.dtype) <= options.hardware_bytes);
+      CHECK(tsri_ir_collective_infos[s->op].scope == TSRI_SCOPE_SUBGROUP);
+    }
     check_same(&c, lowered, "collectives");
     tsri_kernel_release(lowered);
     random_case_deinit(&c);
@@ -216,4 +221,9 @@ static void check_collectives(tsri_collectives_options options) {
 
 TEST(random_kernels_do_the_same_with_collectives_through_shared_memory) {
   check_collectives((tsri_collectives_options){.subgroup_size = 32});
+}
+
+TEST(random_kernels_do_the_same_with_work_group_collectives_made_of_those_of_subgroups) {
+  check_collectives((tsri_collectives_options){.subgroup_size = 32, .hardware_bytes = 8});
+  check_collectives((tsri_collectives_options){.subgroup_size = 32, .hardware_bytes = 4});
 }

@@ -12,6 +12,7 @@
 #include "lang/lang.h"
 #include "lang/lower/checks.h"
 #include "lang/lower/collectives.h"
+#include "lang/lower/lacks.h"
 
 const tsri_emitter tsri_emitters[] = {
 #define TSRI_X(name, title, form, suffix) \
@@ -78,14 +79,13 @@ tsr_status tsri_emit_lower(const tsri_emitter *emitter, const tsri_kernel *kerne
 
 // --- Lowering ---------------------------------------------------------------------------------------------------------
 
-// WGSL does not say which items form a subgroup. SPIR-V has collectives of subgroups where the device has them and the
-// work-group consists of whole ones.
-static bool lacks_collectives(const tsri_emitter *emitter, const tsri_kernel *kernel,
-                              const tsri_emit_options *options) {
-  if (!(kernel->needs & (TSRI_NEEDS_GROUP_OPS | TSRI_NEEDS_SUBGROUPS))) return false;
-  uint32_t items = kernel->group_size[0] * kernel->group_size[1] * kernel->group_size[2];
-  bool has_subgroups = options->subgroups && options->subgroup_shuffle && items % options->subgroup_size == 0;
-  return emitter->emit == tsri_emit_wgsl || (emitter->emit == tsri_emit_spirv && !has_subgroups);
+// Where barriers must not stand under conditions, neither may collectives: those made of statements are made to fit.
+static tsri_collectives_options collectives_of(const tsri_emitter *emitter, const tsri_emit_options *options) {
+  tsri_lacks lacks = tsri_lacks_of(emitter->name);
+  bool has_subgroups = options->subgroups && options->subgroup_shuffle && !options->flat_barriers;
+  return (tsri_collectives_options){.subgroup_size = options->subgroup_size,
+                                    .hardware_bytes = has_subgroups ? lacks.collective_bytes : 0,
+                                    .load_for_all = lacks.has_load_for_all};
 }
 
 // Replaces the kernel that an earlier pass made, if there is one.
@@ -94,17 +94,19 @@ static void take(tsri_kernel *made, tsri_kernel **lowered) {
   *lowered = made;
 }
 
-// Lane bytecode has instructions that check an index; for the other dialects checks are statements.
+// Lane bytecode has instructions that check an index, and collectives; for the other dialects both are statements.
 static tsr_status lower(const tsri_emitter *emitter, const tsri_kernel *kernel, const tsri_emit_options *options,
                         tsri_kernel **out_lowered) {
   tsri_kernel *made = NULL;
   tsr_status status = TSR_OK;
-  if (kernel->is_checked && emitter->emit != tsri_emit_lanes) {
+  bool has_collectives = (kernel->needs & (TSRI_NEEDS_GROUP_OPS | TSRI_NEEDS_SUBGROUPS)) != 0;
+  if (emitter->emit == tsri_emit_lanes) return TSR_OK;
+  if (kernel->is_checked) {
     status = tsri_lower_checks(kernel, &made);
     take(made, out_lowered);
   }
-  if (status == TSR_OK && lacks_collectives(emitter, kernel, options)) {
-    tsri_collectives_options how = {options->subgroup_size, .load_for_all = emitter->emit == tsri_emit_wgsl};
+  if (status == TSR_OK && has_collectives) {
+    tsri_collectives_options how = collectives_of(emitter, options);
     status = tsri_lower_collectives(*out_lowered ? *out_lowered : kernel, how, &made);
     take(made, out_lowered);
   }
@@ -117,7 +119,9 @@ static tsr_status emit_lowered(const tsri_emitter *emitter, const tsri_kernel *k
   tsr_status status = tsri_emit_lower(emitter, kernel, options, &loops);
   if (loops) kernel = loops;
   if (status == TSR_OK) status = lower(emitter, kernel, options, &lowered);
-  if (status == TSR_OK) status = emitter->emit(emitter, lowered ? lowered : kernel, options, out);
+  if (lowered) kernel = lowered;
+  out->shared_bytes = kernel->shared_bytes;
+  if (status == TSR_OK) status = emitter->emit(emitter, kernel, options, out);
   tsri_kernel_release(lowered);
   tsri_kernel_release(loops);
   return status;
@@ -136,7 +140,6 @@ tsr_status tsri_emit_kernel(const tsri_emitter *emitter, const tsri_kernel *kern
                      emitter->title);
   }
   memcpy(out->local, kernel->group_size, sizeof out->local);
-  out->shared_bytes = kernel->shared_bytes;
   out->has_report = kernel->is_checked;
   out->buffer_count = kernel->buffer_count + (kernel->is_checked ? 1 : 0);
   out->params_bytes = kernel->params_bytes + (kernel->is_checked ? 8 * kernel->buffer_count : 0);

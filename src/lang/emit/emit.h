@@ -50,15 +50,14 @@ typedef enum tsri_emit_form {
 
 // What the device can do. An emitter's `defaults` fit every device that the dialect reaches.
 typedef struct tsri_emit_options {
-  bool f64;               // double precision; without it a kernel that needs f64 is refused
-  bool f16;               // OpenCL: cl_khr_fp16; others convert in hardware anyway
-  bool subgroups;         // subgroup operations in hardware; without them they go through shared memory
-  bool subgroup_shuffle;  // the same for shuffles (OpenCL has them apart)
-  bool exact_divide;      // f32 division can be made correctly rounded (OpenCL: CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT);
-                          // without it, it goes through f64, or is as good as the device makes it where that is missing
-  bool wide_unaligned;    // wide buffers may begin anywhere: several elements are then read one by one
-  bool no_alias;          // no two buffers of a launch overlap: pointers are marked so
-  bool flat_barriers;     // barriers must not stand under conditions, even such as all items decide alike (PoCL)
+  bool f64;                          // double precision; without it a kernel that needs f64 is refused
+  bool f16;                          // OpenCL: cl_khr_fp16; others convert in hardware anyway
+  bool subgroups, subgroup_shuffle;  // subgroup operations in hardware; without both they go through shared memory
+  bool exact_divide;    // f32 division can be made correctly rounded (OpenCL: CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT);
+                        // without it, it goes through f64, or is as good as the device makes it where that is missing
+  bool wide_unaligned;  // wide buffers may begin anywhere: several elements are then read one by one
+  bool no_alias;        // no two buffers of a launch overlap: pointers are marked so
+  bool flat_barriers;   // barriers must not stand under conditions, even such as all items decide alike (PoCL)
   uint32_t subgroup_size;  // a power of two, 1 to 128; with `subgroups`, what the hardware has
 
   // SPIR-V: features that a Vulkan device has or lacks. `f16` there means arithmetic that rounds to nearest and keeps

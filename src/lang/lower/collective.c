@@ -28,6 +28,12 @@ tsri_collective_way tsri_collective_way_of(tsri_ir_collective collective) {
                                .op = joining(collective)};
 }
 
+tsri_ir_collective tsri_collective_of_subgroup(tsri_ir_collective group) {
+  _Static_assert(TSRI_COLLECTIVE_SUBGROUP_ALL - TSRI_COLLECTIVE_GROUP_ALL == TSRI_COLLECTIVE_SUBGROUP_SUM,
+                 "both scopes list their collectives in the same order");
+  return (tsri_ir_collective)(group + TSRI_COLLECTIVE_SUBGROUP_SUM);
+}
+
 const char *tsri_collective_name(const tsri_collective_way *way) {
   switch (way->op) {
     case TSRI_OP_MIN:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How to compute collectives on devices that have none: by an operation that combines the values of two items.
+// What a collective does with the values of two items.
 #ifndef TSRI_LANG_COLLECTIVE_H
 #define TSRI_LANG_COLLECTIVE_H
 
@@ -14,8 +14,10 @@ typedef struct tsri_collective_way {
 
 tsri_collective_way tsri_collective_way_of(tsri_ir_collective collective);
 
-// "add", "min" or "max": the operation on the values as stored in shared memory. Emitters name their helper functions
-// after it.
+// The collective of a subgroup that combines values as this one of a work-group does.
+tsri_ir_collective tsri_collective_of_subgroup(tsri_ir_collective group);
+
+// "add", "min" or "max": the operation on numbers, for bools on 0 and 1. Emitters name their helper functions after it.
 const char *tsri_collective_name(const tsri_collective_way *way);
 
 #endif

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "lang/lower/collective.h"
 
+#include <string.h>
+
 #include "support/test.h"
 
 TEST(each_collective_joins_by_the_operation_it_is_named_for) {
@@ -16,4 +18,13 @@ TEST(each_collective_joins_by_the_operation_it_is_named_for) {
   CHECK(all.op == TSRI_OP_AND && all.is_bool && !all.is_group);
   CHECK_STR(tsri_collective_name(&all), "min");
   CHECK(tsri_collective_way_of(TSRI_COLLECTIVE_SUBGROUP_SHUFFLE_XOR).is_shuffle);
+}
+
+TEST(each_collective_of_a_work_group_has_one_of_a_subgroup) {
+  for (int op = TSRI_COLLECTIVE_GROUP_SUM; op <= TSRI_COLLECTIVE_GROUP_ALL; op++) {
+    tsri_ir_collective within = tsri_collective_of_subgroup((tsri_ir_collective)op);
+    CHECK(tsri_ir_collective_infos[within].scope == TSRI_SCOPE_SUBGROUP);
+    CHECK_STR(tsri_ir_collective_infos[within].spelling + strlen("subgroup_"),
+              tsri_ir_collective_infos[op].spelling + strlen("group_"));
+  }
 }

@@ -11,7 +11,7 @@ typedef struct collecting {
   list *to;
   tsri_ir_type type;   // of a value in shared memory
   tsri_ir_op combine;  // ADD, MIN or MAX
-  uint32_t pool;       // the shared array, with one element per item
+  uint32_t pool;       // the shared array
   uint32_t items;      // of the work-group
   uint32_t item;       // this item's number in it: an expression that may be used any number of times
 } collecting;
@@ -20,17 +20,20 @@ static const tsri_collectives_options *options_of(const hoister *h) { return h->
 
 // --- The shared array -------------------------------------------------------------------------------------------------
 
-static uint32_t pool_of(hoister *h, tsr_dtype dtype, uint32_t items) {
+// The array for values of this type, with at least `count` elements.
+static uint32_t pool_of(hoister *h, tsr_dtype dtype, uint32_t count) {
   for (uint32_t i = h->w.from->shared_count; i < h->shared_count; i++) {
-    if (h->shared[i].storage == dtype) return i;
+    if (h->shared[i].storage != dtype) continue;
+    if (h->shared[i].count < count) h->shared[i].count = h->shared[i].dims[0] = count;
+    return i;
   }
   h->shared[h->shared_count] = (tsri_ir_array){.name = "pool",
                                                .storage = (uint8_t)dtype,
                                                .is_loaded = true,
                                                .is_stored = true,
-                                               .count = items,
+                                               .count = count,
                                                .dim_count = 1,
-                                               .dims = {items}};
+                                               .dims = {count}};
   return h->shared_count++;
 }
 
@@ -83,17 +86,14 @@ static uint32_t first_of_subgroup(const collecting *c) {
   return bits_and(c, c->item, ~(options_of(c->h)->subgroup_size - 1));
 }
 
-// Goes through the values of the subgroup one after the other.
-static uint32_t reduce_subgroup(const collecting *c) {
+// Combines the values from `first` up to, but not including, `end`, one after the other.
+static uint32_t reduce_run(const collecting *c, uint32_t first, uint32_t end) {
   rewriter *w = c->w;
-  uint32_t size = options_of(c->h)->subgroup_size;
   uint32_t at = tsri_hoist_var(c->h, u32_type), sum = tsri_hoist_var(c->h, c->type);
-  assign(w, c->to, at, first_of_subgroup(c));
-  assign(w, c->to, sum, get(c, word(w, at)));
-  uint32_t end = add(w, first_of_subgroup(c), number(w, size));
-  if (c->items % size != 0) end = op(w, TSRI_OP_MIN, u32_type, end, number(w, c->items), 0);
   uint32_t last = tsri_hoist_value(c->h, c->to, end);
   list body = {0}, step = {0};
+  assign(w, c->to, at, first);
+  assign(w, c->to, sum, get(c, word(w, at)));
   assign(w, c->to, at, add(w, word(w, at), number(w, 1)));
   assign(w, &body, sum, combined(c, variable(w, sum, c->type), get(c, word(w, at))));
   assign(w, &step, at, add(w, word(w, at), number(w, 1)));
@@ -103,6 +103,14 @@ static uint32_t reduce_subgroup(const collecting *c) {
                                     .body = body.first,
                                     .other = step.first}));
   return variable(w, sum, c->type);
+}
+
+static uint32_t reduce_subgroup(const collecting *c) {
+  rewriter *w = c->w;
+  uint32_t size = options_of(c->h)->subgroup_size;
+  uint32_t end = add(w, first_of_subgroup(c), number(w, size));
+  if (c->items % size != 0) end = op(w, TSRI_OP_MIN, u32_type, end, number(w, c->items), 0);
+  return reduce_run(c, first_of_subgroup(c), end);
 }
 
 // The value of another item of the subgroup; 0 where the work-group ends before it.
@@ -129,27 +137,77 @@ static uint32_t item_number(hoister *h, list *to) {
   return tsri_hoist_value(h, to, add(w, mul(w, yz, number(w, size[0])), x));
 }
 
-static void lower_collective(hoister *h, const tsri_ir_stmt *s, list *to) {
-  rewriter *w = &h->w;
-  tsri_collective_way way = tsri_collective_way_of((tsri_ir_collective)s->op);
-  const uint32_t *size = w->from->group_size;
-  tsri_ir_op combine = way.op == TSRI_OP_OR ? TSRI_OP_MAX : way.op == TSRI_OP_AND ? TSRI_OP_MIN : way.op;
-  collecting c = {h, w, to, way.is_bool ? u32_type : w->exprs[s->value].type, combine, 0, size[0] * size[1] * size[2],
-                  0};
-  c.pool = pool_of(h, (tsr_dtype)c.type.dtype, c.items);
+static uint32_t items_of(const tsri_kernel *k) { return k->group_size[0] * k->group_size[1] * k->group_size[2]; }
+
+static collecting begin(hoister *h, const tsri_ir_stmt *s, const tsri_collective_way *way, list *to, uint32_t count) {
+  tsri_ir_type value = h->w.exprs[s->value].type;
+  collecting c = {.h = h,
+                  .w = &h->w,
+                  .to = to,
+                  .type = way->is_bool ? u32_type : value,
+                  .combine = way->op == TSRI_OP_OR    ? TSRI_OP_MAX
+                             : way->op == TSRI_OP_AND ? TSRI_OP_MIN
+                                                      : way->op,
+                  .items = items_of(h->w.from)};
+  c.pool = pool_of(h, (tsr_dtype)c.type.dtype, count);
   c.item = item_number(h, to);
-  append(w, to, store(&c, c.item, way.is_bool ? cast(w, s->value, TSRI_EXPR_CONVERT, u32_type) : s->value));
+  return c;
+}
+
+static uint32_t in_pool(const collecting *c, const tsri_collective_way *way, uint32_t value) {
+  return way->is_bool ? cast(c->w, value, TSRI_EXPR_CONVERT, u32_type) : value;
+}
+
+static void assign_result(const collecting *c, const tsri_collective_way *way, uint32_t var, uint32_t result) {
+  assign(c->w, c->to, var, way->is_bool ? test(c->w, TSRI_OP_NE, result, number(c->w, 0)) : result);
+}
+
+static void lower_collective(hoister *h, const tsri_ir_stmt *s, const tsri_collective_way *way, list *to) {
+  collecting c = begin(h, s, way, to, items_of(h->w.from));
+  append(c.w, to, store(&c, c.item, in_pool(&c, way, s->value)));
   put_barrier(&c);
-  uint32_t result = way.is_shuffle ? shuffle(&c, s) : way.is_group ? reduce_group(&c) : reduce_subgroup(&c);
-  assign(w, to, s->var, way.is_bool ? test(w, TSRI_OP_NE, result, number(w, 0)) : result);
-  bool is_last_barrier_there = way.is_group && options_of(h)->load_for_all;
+  uint32_t result = way->is_shuffle ? shuffle(&c, s) : way->is_group ? reduce_group(&c) : reduce_subgroup(&c);
+  assign_result(&c, way, s->var, result);
+  bool is_last_barrier_there = way->is_group && options_of(h)->load_for_all;
   if (!is_last_barrier_there) put_barrier(&c);  // the array is free for the next collective
 }
 
+// A work-group of several subgroups: each combines its own values in hardware, and its first item writes the result.
+static void lower_to_subgroups(hoister *h, tsri_ir_stmt s, const tsri_collective_way *way, list *to) {
+  uint32_t size = options_of(h)->subgroup_size, count = items_of(h->w.from) / size, var = s.var;
+  collecting c = begin(h, &s, way, to, count);
+  rewriter *w = c.w;
+  tsri_ir_type type = w->exprs[s.value].type;
+  s.op = (uint8_t)tsri_collective_of_subgroup((tsri_ir_collective)s.op);
+  s.var = tsri_hoist_var(h, type);
+  append(w, to, put_stmt(w, s));
+  uint32_t shift = 0;
+  while (1u << shift < size) shift++;
+  uint32_t slot = op(w, TSRI_OP_SHR, u32_type, c.item, number(w, shift), 0);
+  uint32_t result = store(&c, slot, in_pool(&c, way, variable(w, s.var, type)));
+  uint32_t is_first = test(w, TSRI_OP_EQ, id(w, TSRI_ID_SUBGROUP_LANE, 0), number(w, 0));
+  append(w, to, put_if(w, NULL, is_first, result, 0));
+  put_barrier(&c);
+  assign_result(&c, way, var, reduce_run(&c, number(w, 0), number(w, count)));
+  put_barrier(&c);
+}
+
+static bool has_hardware(const hoister *h, const tsri_ir_stmt *s) {
+  const tsri_collectives_options *options = options_of(h);
+  return tsr_dtype_bytes((tsr_dtype)h->w.exprs[s->value].type.dtype) <= options->hardware_bytes &&
+         items_of(h->w.from) % options->subgroup_size == 0;
+}
+
 static void lower_stmt(hoister *h, tsri_ir_stmt s, list *to) {
-  if (s.kind == TSRI_STMT_COLLECTIVE) {
-    lower_collective(h, &s, to);
+  tsri_collective_way way = {0};
+  bool is_collective = s.kind == TSRI_STMT_COLLECTIVE, is_in_hardware = is_collective && has_hardware(h, &s);
+  if (is_collective) way = tsri_collective_way_of((tsri_ir_collective)s.op);
+  if (is_collective && !is_in_hardware) {
+    lower_collective(h, &s, &way, to);
+  } else if (way.is_group && items_of(h->w.from) > options_of(h)->subgroup_size) {
+    lower_to_subgroups(h, s, &way, to);
   } else {
+    if (way.is_group) s.op = (uint8_t)tsri_collective_of_subgroup((tsri_ir_collective)s.op);
     append(&h->w, to, put_stmt(&h->w, s));
   }
 }

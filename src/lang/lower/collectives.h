@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Collectives as statements, for devices without subgroup operations: values go through shared memory.
+// Collectives as statements: values go through shared memory. Subgroup collectives that the device has in hardware stay; those
+// of a work-group are then made of them, with one value per subgroup in shared memory.
 #ifndef TSRI_LANG_COLLECTIVES_H
 #define TSRI_LANG_COLLECTIVES_H
 
@@ -11,13 +12,15 @@
 #define TSRI_LOAD_FOR_ALL 1
 
 typedef struct tsri_collectives_options {
-  uint32_t subgroup_size;  // a power of two: this many consecutive items of the work-group form a subgroup
+  uint32_t subgroup_size;   // a power of two: this many consecutive items of the work-group form a subgroup
+  uint32_t hardware_bytes;  // subgroup collectives exist for values of up to this size; 0: there are none
   // The result of a work-group collective is read by one load for all items (TSRI_LOAD_FOR_ALL), where the dialect
   // has one; without it, by a load between two barriers.
   bool load_for_all;
 } tsri_collectives_options;
 
-// The kernel without COLLECTIVE statements, with a shared array for each type of value that they combine.
+// The kernel without COLLECTIVE statements but those in hardware, with a shared array for each type of value that it
+// combines through shared memory. A work-group that is no whole number of subgroups uses no hardware.
 //
 // Ownership: caller releases `*out_kernel` with tsri_kernel_release, before `kernel`, whose names it uses.
 // Errors:    TSR_ERR_OUT_OF_MEMORY. Then `*out_kernel` is NULL.

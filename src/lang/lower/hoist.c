@@ -172,6 +172,11 @@ static tsri_kernel *pack(const hoister *h) {
   made->shared = (const void *)((char *)made + offsets[4]), made->shared_count = h->shared_count;
   made->params = (const void *)((char *)made + offsets[5]), made->param_count = h->param_count;
   made->params_bytes = h->params_bytes;
+  made->shared_bytes = 0;
+  for (uint32_t i = 0; i < h->shared_count; i++) {
+    uint32_t bytes = h->shared[i].count * (uint32_t)tsr_dtype_bytes((tsr_dtype)h->shared[i].storage);
+    made->shared_bytes += (bytes + 15u) & ~15u;
+  }
   return made;
 }
 

@@ -27,10 +27,11 @@ _Static_assert(TSRI_OP_COUNT <= 64, "tsri_lacks has one bit per operation");
 #define F16  (1u << TSR_F16)
 #define BF16 (1u << TSR_BF16)
 
-#define C_FAMILY(more_f32, more_f64, rounding_)                                             \
+#define C_FAMILY(more_f32, more_f64, rounding_, collective_bytes_)                          \
   {                                                                                         \
     .f32 = NAN_AWARE | (more_f32), .f64 = NAN_AWARE | (more_f64), .i32 = SIGNED | BIT(CTZ), \
-    .u32 = UNSIGNED | BIT(CTZ), .i64 = SIGNED | COUNTS, .rounding = (rounding_)             \
+    .u32 = UNSIGNED | BIT(CTZ), .i64 = SIGNED | COUNTS, .rounding = (rounding_),            \
+    .collective_bytes = (collective_bytes_)                                                 \
   }
 
 typedef struct row {
@@ -40,25 +41,28 @@ typedef struct row {
 
 static const row rows[] = {
     // PoCL's exp, sinh and cosh of f64 overflow too early, or give NaN.
-    {"opencl", C_FAMILY(0, BIT(EXP) | BIT(SINH) | BIT(COSH), F16 | BF16)},
-    {"cuda", C_FAMILY(0, 0, 0)},
-    {"hip", C_FAMILY(0, 0, BF16)},
-    {"metal", C_FAMILY(BIT(ERF) | BIT(EXPM1) | BIT(LOG1P), 0, BF16)},
-    {"c", C_FAMILY(BIT(RSQRT), BIT(RSQRT), F16 | BF16)},
+    {"opencl", C_FAMILY(0, BIT(EXP) | BIT(SINH) | BIT(COSH), F16 | BF16, 8)},
+    {"cuda", C_FAMILY(0, 0, 0, 8)},
+    {"hip", C_FAMILY(0, 0, BF16, 8)},
+    {"metal", C_FAMILY(BIT(ERF) | BIT(EXPM1) | BIT(LOG1P), 0, BF16, 4)},
+    {"c", C_FAMILY(BIT(RSQRT), BIT(RSQRT), F16 | BF16, 0)},
     {"spirv",
      {.f32 = MATHS | NAN_AWARE,
       .f64 = MATHS | NAN_AWARE | BIT(RSQRT),
       .i32 = SIGNED,
       .u32 = UNSIGNED,
       .i64 = SIGNED | COUNTS,
-      .rounding = F16 | BF16}},
+      .rounding = F16 | BF16,
+      .collective_bytes = 8}},
     // WGSL's comparisons may treat NaN as any number, and its - and abs need not keep the sign of 0. Its 32-bit
-    // integers behave as the language requires; the emitter writes 64-bit integers itself.
+    // integers behave as the language requires; the emitter writes 64-bit integers itself. WGSL does not say which items
+    // form a subgroup, so its subgroup operations are not used.
     {"wgsl",
      {.f32 = MATHS | NAN_AWARE | BIT(NEG) | BIT(ABS) | BIT(EQ) | BIT(NE) | BIT(LT) | BIT(LE) | BIT(GT) | BIT(GE),
       .u32 = BIT(MULHI),
       .i64 = BIT(MIN) | BIT(MAX),
-      .rounding = F16 | BF16}},
+      .rounding = F16 | BF16,
+      .has_load_for_all = true}},
 };
 
 tsri_lacks tsri_lacks_of(const char *dialect) {

@@ -11,6 +11,10 @@
 typedef struct tsri_lacks {
   uint64_t f32, f64, i32, u32, i64;
   uint32_t rounding;  // bit 1 << tsr_dtype for f16 and bf16: converting f32 to it and back does not round
+  // What a dialect has: subgroup collectives of values of up to this many bytes where the device has subgroups, and a load
+  // that gives all items of a work-group the same value (lower/collectives.h).
+  uint8_t collective_bytes;
+  bool has_load_for_all;
 } tsri_lacks;
 
 // The operations that `dialect` (a name of TSRI_DIALECTS) lacks on every device.

@@ -217,10 +217,6 @@ static void put_device_function(tsri_c_emitter *e, tsri_c_text *out, const tsri_
   put_parameters(e, out, emitted);
   tsri_c_add(out, ") {\n");
   put_shared(e, out, "  ");
-  if (e->pool_entries > 0) {
-    tsri_c_addf(out, "  %s%s tsr_pool[%" PRIu32 "];\n", e->spell->shared, e->pool_bytes == 8 ? "u64" : "u32",
-                e->pool_entries);
-  }
   put_ids(e, out);
   put_scalars(e, out);
   put_declarations(e, out, "  ");
@@ -239,12 +235,6 @@ static void put_plain_types(tsri_c_emitter *e, tsri_c_text *out) {
   }
   tsri_c_add(out, "  typedef struct {\n    u32 tsr_none;\n");
   put_shared(e, out, "    ");
-  for (uint32_t dtype = 0; dtype < TSR_DTYPE_COUNT; dtype++) {
-    if (!(e->pool_types >> dtype & 1)) continue;
-    const char *name = tsr_dtype_name((tsr_dtype)dtype);
-    tsri_c_addf(out, "    %s pool_%s[%" PRIu32 "];\n", name, name, e->items);
-  }
-  if (e->pool_types) tsri_c_addf(out, "    u32 lanes[%" PRIu32 "];\n", e->items);
   if (e->has_groups) tsri_c_addf(out, "    tsr_item_t items[%" PRIu32 "];\n", e->items);
   tsri_c_add(out, "  } tsr_state_t;\n");
 }
@@ -288,9 +278,10 @@ static void put_prelude(tsri_c_emitter *e, tsri_c_text *out) {
   tsri_c_addf(out, "// %.200s (%.200s), written by Tessera for %s\n", e->kernel->variant, e->kernel->file,
               e->emitter->title);
   if (e->uses_f64 && tsri_c_is(e, TSRI_C_OPENCL)) tsri_c_add(out, "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n");
-  if (e->native_subgroups && tsri_c_is(e, TSRI_C_OPENCL)) {
-    tsri_c_add(out, "#pragma OPENCL EXTENSION cl_khr_subgroups : enable\n");
-    if (e->options->subgroup_shuffle) tsri_c_add(out, "#pragma OPENCL EXTENSION cl_khr_subgroup_shuffle : enable\n");
+  if (e->uses_subgroups && tsri_c_is(e, TSRI_C_OPENCL)) {
+    tsri_c_add(out,
+               "#pragma OPENCL EXTENSION cl_khr_subgroups : enable\n"
+               "#pragma OPENCL EXTENSION cl_khr_subgroup_shuffle : enable\n");
   }
   tsri_c_add(out, e->spell->prelude);
   if (e->uses_f64 && tsri_c_is(e, TSRI_C_OPENCL)) {
@@ -302,7 +293,7 @@ static void put_build_options(const tsri_c_emitter *e, tsri_emitted *out) {
   const char *text = "";
   switch (e->spell->bit) {
     case TSRI_C_OPENCL:
-      snprintf(out->build_options, sizeof out->build_options, "-cl-std=%s%s", e->native_subgroups ? "CL3.0" : "CL1.2",
+      snprintf(out->build_options, sizeof out->build_options, "-cl-std=%s%s", e->uses_subgroups ? "CL3.0" : "CL1.2",
                e->options->exact_divide ? " -cl-fp32-correctly-rounded-divide-sqrt" : "");
       return;
     case TSRI_C_CUDA:
@@ -365,7 +356,6 @@ static tsr_status emit_with(const tsri_c_spelling *spell, const tsri_emitter *em
       .emitter = emitter, .kernel = kernel, .options = options, .spell = spell, .lacks = tsri_lacks_of(emitter->name)};
   if (options->f16) e.lacks.rounding &= ~(1u << TSR_F16);
   e.items = kernel->group_size[0] * kernel->group_size[1] * kernel->group_size[2];
-  e.native_subgroups = options->subgroups && e.items % options->subgroup_size == 0;
   e.uses_f64 = (kernel->needs & TSRI_NEEDS_F64) != 0;
   snprintf(out->entry, sizeof out->entry, "tsrk_%s", kernel->name);
 
@@ -379,7 +369,6 @@ static tsr_status emit_with(const tsri_c_spelling *spell, const tsri_emitter *em
   if (status == TSR_OK) {
     out->data = text.data;
     out->data_bytes = text.bytes;
-    if (e.pool_entries) out->shared_bytes += (e.pool_bytes * e.pool_entries + 15u) & ~15u;
     put_build_options(&e, out);
     text.data = NULL;
   }

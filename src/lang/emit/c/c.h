@@ -106,22 +106,18 @@ typedef struct tsri_c_emitter {
   uint32_t *stack;  // expr_count entries for walks, used from stack_used on
   uint32_t stack_used;
 
-  uint32_t items;         // per group
-  bool has_groups;        // plain C: barriers or collectives, so variables live in an array of items
-  bool native_subgroups;  // hardware subgroups, and the group is a whole number of them
-  bool uses_lid;          // the body names tsr_lid
-  bool uses_f64;          // the kernel or a helper does
-  uint32_t ids_used;      // bit 3 * tsri_ir_id + axis
+  uint32_t items;       // per group
+  bool has_groups;      // plain C: barriers, so variables live in an array of items
+  bool uses_subgroups;  // the body has collectives of subgroups
+  bool uses_lid;        // the body names tsr_lid
+  bool uses_f64;        // the kernel or a helper does
+  uint32_t ids_used;    // bit 3 * tsri_ir_id + axis
   uint8_t *params_used;
   uint8_t *vars_used;
-  uint32_t pool_bytes;  // of an entry of the array that collectives use; 0: none
-  uint32_t pool_entries;
-  uint32_t pool_types;  // bit (1u << tsr_dtype) for each type that goes there
 
   uint32_t loop;  // innermost statement LOOP; 0: none
   tsri_c_predicate predicates[TSRI_C_MAX_DEPTH];
   uint32_t predicate_count;
-  uint32_t flat_collective;  // the COLLECTIVE whose operands are in tsr_v and tsr_k, result in tsr_r; 0: none
   int indent;
   uint32_t depth;
   bool is_too_deep;

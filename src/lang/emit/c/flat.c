@@ -6,8 +6,8 @@
 //
 //   if (c) { a; barrier(); b; }      becomes      on = c; if (on) a; barrier(); if (on) b;
 //
-// and a loop whose body has jumps keeps two flags: `on`, until a jump, and `go`, until a break. Barriers and collectives
-// then run once more than needed, which is harmless: all items run them.
+// and a loop whose body has jumps keeps two flags: `on`, until a jump, and `go`, until a break. Barriers then run once more
+// than needed, which is harmless: all items run them. There are no collectives left here (lower/collectives.h).
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -126,40 +126,6 @@ static void put_flat_jump(tsri_c_emitter *e, bool is_break) {
   end_if_on(e);
 }
 
-// The operands are evaluated only where the flag is set; all items take part with what they have.
-static void put_flat_collective(tsri_c_emitter *e, uint32_t index) {
-  const tsri_ir_stmt *stmt = &e->kernel->stmts[index];
-  const char *type = tsri_c_type(e, e->kernel->exprs[stmt->value].type);
-  tsri_c_put_indent(e);
-  tsri_c_addf(&e->body, "%s tsr_v%" PRIu32 " = 0;\n", type, index);
-  tsri_c_put_indent(e);
-  tsri_c_addf(&e->body, "u32 tsr_k%" PRIu32 " = 0;\n", index);
-  begin_if_on(e);
-  tsri_c_put_cuts(e, stmt->value);
-  tsri_c_put_cuts(e, stmt->compare);
-  tsri_c_put_indent(e);
-  tsri_c_addf(&e->body, "tsr_v%" PRIu32 " = ", index);
-  tsri_c_put_expr_bare(e, stmt->value);
-  tsri_c_add(&e->body, ";\n");
-  if (stmt->compare) {
-    tsri_c_put_indent(e);
-    tsri_c_addf(&e->body, "tsr_k%" PRIu32 " = ", index);
-    tsri_c_put_expr_bare(e, stmt->compare);
-    tsri_c_add(&e->body, ";\n");
-  }
-  end_if_on(e);
-  tsri_c_put_indent(e);
-  tsri_c_addf(&e->body, "%s ", type);
-  e->flat_collective = index;
-  tsri_c_put_collective(e, stmt);
-  e->flat_collective = 0;
-  begin_if_on(e);
-  tsri_c_put_indent(e);
-  tsri_c_put_var(e, &e->body, stmt->var);
-  tsri_c_addf(&e->body, " = tsr_r%" PRIu32 ";\n", index);
-  end_if_on(e);
-}
-
 void tsri_c_put_flat_stmt(tsri_c_emitter *e, uint32_t index) {
   const tsri_ir_stmt *stmt = &e->kernel->stmts[index];
   bool has_jump = (e->stmt_flags[index] & TSRI_C_HAS_JUMP) != 0;
@@ -179,9 +145,6 @@ void tsri_c_put_flat_stmt(tsri_c_emitter *e, uint32_t index) {
       break;
     case TSRI_STMT_CONTINUE:
       put_flat_jump(e, false);
-      break;
-    case TSRI_STMT_COLLECTIVE:
-      put_flat_collective(e, index);
       break;
     default:
       tsri_c_put_indent(e);

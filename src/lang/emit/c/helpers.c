@@ -3,11 +3,9 @@
 // functions it lacks. Only those that a kernel uses are written, each after those it uses itself.
 //
 // Templates:  $t  value type, "f32"                 $u  unsigned type of its width, "u32"
-//             $w  width less one, "31u"             $L  suffix of a 64-bit literal
-//             $i  bits of infinity                  $m  all bits but the sign
+//             $w  width less one, "31u"             $i  bits of infinity
 //             $f  suffix of math functions          $p  their prefix
-//             $G  space of buffers ("__global ")    $S  space of shared arrays
-//             $B  barrier                           $Z  subgroup size
+//             $Z  subgroup size
 // A name that begins with tsr_ is a helper: tsr_<name>_<type>, or tsr_<name>.
 #include <stdio.h>
 #include <string.h>
@@ -240,22 +238,12 @@ static const char *placeholder(const tsri_c_emitter *e, char letter, tsr_dtype d
       return is_64 ? "u64" : "u32";
     case 'w':
       return is_64 ? "63u" : "31u";
-    case 'L':
-      return e->spell->long_suffix;
     case 'i':
       return !is_64 ? "0x7f800000u" : is_long ? "0x7ff0000000000000ULL" : "0x7ff0000000000000UL";
-    case 'm':
-      return !is_64 ? "0x7fffffffu" : is_long ? "0x7fffffffffffffffULL" : "0x7fffffffffffffffUL";
     case 'f':
       return dtype == TSR_F32 ? e->spell->f32_suffix : "";
     case 'p':
       return e->spell->math_prefix;
-    case 'G':
-      return e->spell->space[TSRI_SPACE_BUFFER];
-    case 'S':
-      return e->spell->space[TSRI_SPACE_SHARED];
-    case 'B':
-      return e->spell->shared_barrier;
     case 'Z':
       snprintf(number, 16, "%uu", (unsigned)e->options->subgroup_size);
       return number;

@@ -27,7 +27,7 @@ tsri_spv_id tsri_spv_builtin_value(tsri_spv *s, tsri_spv_builtin builtin, uint32
     }
     *variable = tsri_spv_variable(s, SPV_CLASS_INPUT, whole);
     SPV_DECORATE(s, *variable, SPV_DECORATION_BUILT_IN, infos[builtin].number);
-    if (builtin >= SPV_BUILTIN_SUBGROUP) tsri_spv_need(s, SPV_CAPABILITY_GROUP_NON_UNIFORM);
+    if (builtin == SPV_BUILTIN_SUBGROUP_LANE) tsri_spv_need(s, SPV_CAPABILITY_GROUP_NON_UNIFORM);
   }
   if (!infos[builtin].is_vector) return tsri_spv_load(s, word, *variable);
   tsri_spv_id pointer = tsri_spv_new_id(s), pointer_type = tsri_spv_pointer_type(s, SPV_CLASS_INPUT, type);

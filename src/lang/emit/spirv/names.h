@@ -222,7 +222,6 @@ typedef enum tsri_spv_capability {
   X(GROUP, 26, true)         \
   X(LOCAL, 27, true)         \
   X(LOCAL_INDEX, 29, false)  \
-  X(SUBGROUP, 40, false)     \
   X(SUBGROUP_LANE, 41, false)
 
 typedef enum tsri_spv_builtin {

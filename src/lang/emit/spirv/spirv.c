@@ -51,19 +51,6 @@ static void plan_arrays(tsri_spv *s) {
   for (uint32_t i = 0; i < k->local_count; i++) tsri_spv_plan_array(s, TSRI_SPACE_LOCAL, i, 1);
 }
 
-// Words of the pool that collectives go through: 0, one or two per value.
-static uint32_t pool_words_per_value(const tsri_spv *s) {
-  uint32_t words = 0;
-  for (uint32_t i = 1; i < s->kernel->stmt_count; i++) {
-    const tsri_ir_stmt *x = &s->kernel->stmts[i];
-    if (x->kind != TSRI_STMT_COLLECTIVE) continue;
-    if (tsri_ir_collective_infos[x->op].scope == TSRI_SCOPE_SUBGROUP) continue;
-    uint32_t needed = tsr_dtype_bytes((tsr_dtype)s->kernel->exprs[x->value].type.dtype) == 8 ? 2 : 1;
-    if (needed > words) words = needed;
-  }
-  return words;
-}
-
 // --- Declarations ---------------------------------------------------------------------------------------------------
 
 tsri_spv_id tsri_spv_array_type(tsri_spv *s, tsri_spv_id element, uint32_t count) {
@@ -125,13 +112,6 @@ static void declare_shared(tsri_spv *s) {
     if (kind == SPV_U16) tsri_spv_need(s, SPV_CAPABILITY_INT16);
     s->shared_bytes += (count * tsri_spv_kind_bytes(kind) + 15u) & ~15u;
   }
-  uint32_t words = pool_words_per_value(s);
-  if (words == 0) return;
-  s->pool_values = s->items / s->options->subgroup_size;
-  tsri_spv_id type =
-      tsri_spv_array_type(s, tsri_spv_type_id(s, tsri_spv_make_type(SPV_U32, 1)), words * s->pool_values);
-  s->pool = tsri_spv_variable(s, SPV_CLASS_WORKGROUP, type);
-  s->shared_bytes += (words * s->pool_values * 4 + 15u) & ~15u;
 }
 
 static void declare_locals(tsri_spv *s) {

@@ -8,7 +8,7 @@
 //   emit/spirv/memory.c   loads, stores, atomics, parameters
 //   emit/spirv/expr.c     expression trees
 //   emit/spirv/stmt.c     statements as structured control flow
-//   emit/spirv/group.c    collectives
+//   emit/spirv/group.c    collectives of subgroups
 //   emit/spirv/fragment.c fragments as cooperative matrices
 //
 // The module is SPIR-V 1.3 for Vulkan 1.1: one compute entry point, named as the kernel. Descriptor set 0 holds the
@@ -103,8 +103,6 @@ typedef struct tsri_spv {
   uint32_t *stack;                                 // of expressions
   uint32_t stack_used;
   tsri_spv_id params;
-  tsri_spv_id pool;                             // shared words for collectives
-  uint32_t pool_values;                         // it holds so many
   tsri_spv_id builtins[8];                      // variables by tsri_spv_builtin
   tsri_spv_id buffer_types[SPV_KIND_COUNT][3];  // blocks with a runtime array, by element and lanes
 
