@@ -59,6 +59,7 @@ export interface Operators {
   add(a: Tensor, b: Tensor): Tensor;
   add_scalar(x: Tensor, c: number): Tensor;
   all(x: Tensor, axes?: number | number[], keep_dims?: boolean): Tensor;
+  allclose(a: Tensor, b: Tensor, rtol?: number, atol?: number, equal_nan?: boolean): Tensor;
   any(x: Tensor, axes?: number | number[], keep_dims?: boolean): Tensor;
   arange(device: Device, dtype: Dtype, start: number, stop: number, step: number): Tensor;
   argmax(x: Tensor, axes?: number | number[], keep_dims?: boolean): Tensor;
@@ -75,6 +76,7 @@ export interface Operators {
   batch_norm(x: Tensor, mean: Tensor, variance: Tensor, weight: Tensor | null, bias: Tensor | null, eps?: number): Tensor;
   bce_with_logits_loss(x: Tensor, target: Tensor, desc?: LossDesc): Tensor;
   bernoulli(device: Device, dtype: Dtype, shape: number[], p: number, seed: number | bigint): Tensor;
+  bit_cast(x: Tensor, dtype: Dtype): Tensor;
   bit_count(x: Tensor): Tensor;
   bitwise_and(a: Tensor, b: Tensor): Tensor;
   bitwise_not(x: Tensor): Tensor;
@@ -96,6 +98,7 @@ export interface Operators {
   cross_entropy(x: Tensor, target: Tensor, axis?: number, desc?: LossDesc): Tensor;
   cumprod(x: Tensor, axis?: number): Tensor;
   cumsum(x: Tensor, axis?: number): Tensor;
+  diag(x: Tensor, offset?: number | bigint): Tensor;
   diagonal(x: Tensor, offset: number | bigint, axis_a: number, axis_b: number): Tensor;
   diff(x: Tensor, times: number | bigint, axis?: number): Tensor;
   div(a: Tensor, b: Tensor): Tensor;
@@ -114,6 +117,7 @@ export interface Operators {
   eye(device: Device, dtype: Dtype, rows: number | bigint, cols: number | bigint, diagonal?: number | bigint): Tensor;
   fft(x: Tensor, axes?: number | number[]): Tensor;
   flip(tensor: Tensor, axis?: number): Tensor;
+  flip_axes(x: Tensor, axes?: number | number[]): Tensor;
   floor(x: Tensor): Tensor;
   floor_div(a: Tensor, b: Tensor): Tensor;
   floor_div_scalar(x: Tensor, c: number): Tensor;
@@ -140,6 +144,7 @@ export interface Operators {
   index_select(x: Tensor, axis: number, indices: Tensor): Tensor;
   instance_norm(x: Tensor, weight: Tensor | null, bias: Tensor | null, eps?: number): Tensor;
   irfft(x: Tensor, size: number | bigint, axes?: number | number[]): Tensor;
+  isclose(a: Tensor, b: Tensor, rtol?: number, atol?: number, equal_nan?: boolean): Tensor;
   isfinite(x: Tensor): Tensor;
   isinf(x: Tensor): Tensor;
   isnan(x: Tensor): Tensor;
@@ -161,6 +166,7 @@ export interface Operators {
   log2(x: Tensor): Tensor;
   log_softmax(x: Tensor, axis?: number): Tensor;
   logaddexp(a: Tensor, b: Tensor): Tensor;
+  logcumsumexp(x: Tensor, axis?: number): Tensor;
   logical_and(a: Tensor, b: Tensor): Tensor;
   logical_not(x: Tensor): Tensor;
   logical_or(a: Tensor, b: Tensor): Tensor;
@@ -191,6 +197,7 @@ export interface Operators {
   ne(a: Tensor, b: Tensor): Tensor;
   ne_scalar(x: Tensor, c: number): Tensor;
   neg(x: Tensor): Tensor;
+  nextafter(a: Tensor, b: Tensor): Tensor;
   nll_loss(x: Tensor, target: Tensor, axis?: number, desc?: LossDesc): Tensor;
   norm(x: Tensor, p: number, axes?: number | number[], keep_dims?: boolean): Tensor;
   one_hot(indices: Tensor, classes: number | bigint, dtype: Dtype): Tensor;
@@ -220,6 +227,9 @@ export interface Operators {
   rsub_scalar(x: Tensor, c: number): Tensor;
   scatter(x: Tensor, axis: number, indices: Tensor, source: Tensor): Tensor;
   scatter_add(x: Tensor, axis: number, indices: Tensor, source: Tensor): Tensor;
+  scatter_max(x: Tensor, axis: number, indices: Tensor, source: Tensor): Tensor;
+  scatter_min(x: Tensor, axis: number, indices: Tensor, source: Tensor): Tensor;
+  scatter_mul(x: Tensor, axis: number, indices: Tensor, source: Tensor): Tensor;
   searchsorted(sorted: Tensor, values: Tensor, right: boolean): Tensor;
   shift_left(a: Tensor, b: Tensor): Tensor;
   shift_right(a: Tensor, b: Tensor): Tensor;
@@ -268,6 +278,7 @@ export interface TensorOperators {
   add(b: Tensor | number): Tensor;
   add_scalar(c: number): Tensor;
   all(axes?: number | number[], keep_dims?: boolean): Tensor;
+  allclose(b: Tensor, rtol?: number, atol?: number, equal_nan?: boolean): Tensor;
   any(axes?: number | number[], keep_dims?: boolean): Tensor;
   argmax(axes?: number | number[], keep_dims?: boolean): Tensor;
   argmax_pool(desc?: PoolDesc): Tensor;
@@ -282,6 +293,7 @@ export interface TensorOperators {
   avg_pool(desc?: PoolDesc): Tensor;
   batch_norm(mean: Tensor, variance: Tensor, weight: Tensor | null, bias: Tensor | null, eps?: number): Tensor;
   bce_with_logits_loss(target: Tensor, desc?: LossDesc): Tensor;
+  bit_cast(dtype: Dtype): Tensor;
   bit_count(): Tensor;
   bitwise_and(b: Tensor): Tensor;
   bitwise_not(): Tensor;
@@ -302,6 +314,7 @@ export interface TensorOperators {
   cross_entropy(target: Tensor, axis?: number, desc?: LossDesc): Tensor;
   cumprod(axis?: number): Tensor;
   cumsum(axis?: number): Tensor;
+  diag(offset?: number | bigint): Tensor;
   diagonal(offset: number | bigint, axis_a: number, axis_b: number): Tensor;
   diff(times: number | bigint, axis?: number): Tensor;
   div(b: Tensor | number): Tensor;
@@ -319,6 +332,7 @@ export interface TensorOperators {
   expm1(): Tensor;
   fft(axes?: number | number[]): Tensor;
   flip(axis?: number): Tensor;
+  flip_axes(axes?: number | number[]): Tensor;
   floor(): Tensor;
   floor_div(b: Tensor | number): Tensor;
   floor_div_scalar(c: number): Tensor;
@@ -342,6 +356,7 @@ export interface TensorOperators {
   index_select(axis: number, indices: Tensor): Tensor;
   instance_norm(weight: Tensor | null, bias: Tensor | null, eps?: number): Tensor;
   irfft(size: number | bigint, axes?: number | number[]): Tensor;
+  isclose(b: Tensor, rtol?: number, atol?: number, equal_nan?: boolean): Tensor;
   isfinite(): Tensor;
   isinf(): Tensor;
   isnan(): Tensor;
@@ -362,6 +377,7 @@ export interface TensorOperators {
   log2(): Tensor;
   log_softmax(axis?: number): Tensor;
   logaddexp(b: Tensor): Tensor;
+  logcumsumexp(axis?: number): Tensor;
   logical_and(b: Tensor): Tensor;
   logical_not(): Tensor;
   logical_or(b: Tensor): Tensor;
@@ -392,6 +408,7 @@ export interface TensorOperators {
   ne(b: Tensor | number): Tensor;
   ne_scalar(c: number): Tensor;
   neg(): Tensor;
+  nextafter(b: Tensor): Tensor;
   nll_loss(target: Tensor, axis?: number, desc?: LossDesc): Tensor;
   norm(p: number, axes?: number | number[], keep_dims?: boolean): Tensor;
   one_hot(classes: number | bigint, dtype: Dtype): Tensor;
@@ -417,6 +434,9 @@ export interface TensorOperators {
   rsub_scalar(c: number): Tensor;
   scatter(axis: number, indices: Tensor, source: Tensor): Tensor;
   scatter_add(axis: number, indices: Tensor, source: Tensor): Tensor;
+  scatter_max(axis: number, indices: Tensor, source: Tensor): Tensor;
+  scatter_min(axis: number, indices: Tensor, source: Tensor): Tensor;
+  scatter_mul(axis: number, indices: Tensor, source: Tensor): Tensor;
   searchsorted(values: Tensor, right: boolean): Tensor;
   shift_left(b: Tensor): Tensor;
   shift_right(b: Tensor): Tensor;

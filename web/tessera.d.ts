@@ -63,6 +63,7 @@ export interface Tessera {
   devices(): Promise<(DeviceFacts | AbsentBackend)[]>;
   open(options?: OpenOptions): Promise<Device>;
   kernel(source: string, options?: KernelOptions): Promise<Kernel>;
+  meshgrid(lists: Tensor[], xy?: boolean): Tensor[];
 }
 
 export interface Device extends DeviceFacts, DeviceOperators {}
@@ -85,7 +86,10 @@ export class Tensor {
   describe(): Promise<{shape: number[]; dtype: Dtype}>;
   format(): Promise<string>;
   topk(k: number | bigint, axis?: number, largest?: boolean): {values: Tensor; indices: Tensor};
+  cummax(axis?: number): {values: Tensor; indices: Tensor};
+  cummin(axis?: number): {values: Tensor; indices: Tensor};
   split(sizes: number[], axis?: number): Tensor[];
+  unstack(count: number, axis?: number): Tensor[];
   release(): void;
 }
 

@@ -270,6 +270,20 @@ class Tessera {
     });
   }
 
+  /** Views of the lists, each repeated along the axes of the others; `xy` swaps the first two axes. */
+  meshgrid(lists, xy = false) {
+    checkArgument('meshgrid', {kind: 'tensors', name: 'lists'}, lists);
+    return this.outputs(lists.length, async (module, out) => {
+      const at = module.allocate(4 * lists.length);
+      writeList(module, at, 'tensors', lists);
+      try {
+        return await module.call('tsr_meshgrid', at, lists.length, xy ? 1 : 0, out);
+      } finally {
+        module.free(at);
+      }
+    });
+  }
+
   // Room for every list and shape among the values, at 8 bytes an item, and for a description.
   #growScratch(module, values) {
     const lists = values.reduce((sum, value) => sum + (Array.isArray(value) ? 8 * (value.length + MAX_RANK + 2) : 0), 0);
@@ -553,6 +567,22 @@ export class Tensor extends Held {
     return {values, indices};
   }
 
+  /** The largest so far along an axis, and where it is: {values, indices}; cummin: the smallest. */
+  cummax(axis = -1) {
+    return runningExtremes(this, 'cummax', axis);
+  }
+
+  cummin(axis = -1) {
+    return runningExtremes(this, 'cummin', axis);
+  }
+
+  /** Views of each of the `count` elements along an axis, without that axis. */
+  unstack(count, axis = 0) {
+    checkArgument('unstack', {kind: 'int', name: 'count'}, count);
+    checkArgument('unstack', {kind: 'int', name: 'axis'}, axis);
+    return this.tessera.outputs(count, (module, out) => module.call('tsr_unstack', pointerOf(this), axis, count, out));
+  }
+
   /** Views of these sizes along an axis, one after the other; the sizes add up to the axis' own. */
   split(sizes, axis = 0) {
     checkArgument('split', {kind: 'sizes', name: 'sizes'}, sizes);
@@ -580,6 +610,13 @@ export class Tensor extends Held {
       }
     });
   }
+}
+
+function runningExtremes(tensor, name, axis) {
+  checkArgument(name, {kind: 'int', name: 'axis'}, axis);
+  const [values, indices] = tensor.tessera.outputs(2, (module, out) =>
+    module.call(`tsr_${name}`, pointerOf(tensor), axis, out, out + 4));
+  return {values, indices};
 }
 
 /** A kernel of one's own. */

@@ -203,6 +203,18 @@ test('topk and split give several tensors', async () => {
   await rejects(x.split([1, 1], 1)[1].read(), 'ERR_SHAPE', '');
 });
 
+test('running extremes, unstack and meshgrid give several tensors', async () => {
+  const x = device.tensor([[3, 1, 4], [1, 5, 9]]);
+  const {values: largest, indices} = x.cummax(1);
+  assert.deepEqual([await values(largest), await values(indices)], [[3, 3, 4, 1, 5, 9], [0, 0, 2, 0, 1, 2]]);
+  assert.deepEqual(await values(x.cummin(0).values), [3, 1, 4, 1, 1, 4]);
+  const [first, second] = x.unstack(2);
+  assert.deepEqual([await values(first), await values(second)], [[3, 1, 4], [1, 5, 9]]);
+  const [down, across] = tessera.meshgrid([device.tensor([1, 2]), device.tensor([5, 6, 7])]);
+  assert.deepEqual([await values(down), await values(across)], [[1, 1, 1, 2, 2, 2], [5, 6, 7, 5, 6, 7]]);
+  await rejects(x.unstack(3)[0].read(), 'ERR_SHAPE', 'unstack: 3 parts, axis 0 has 2 elements');
+});
+
 test('a capture runs again on what its inputs hold then', async () => {
   const x = device.tensor([1, 2, 3]);
   let y;

@@ -108,6 +108,12 @@ TSR_API tsr_tensor *tsr_bitwise_not(tsr_tensor *x);  // every bit inverted; on b
 // Another dtype, by the rules of tsr_convert. The same dtype gives a view.
 TSR_API tsr_tensor *tsr_cast(tsr_tensor *x, tsr_dtype dtype);
 
+// The same bytes as elements of another dtype. Where the sizes of elements differ, the last axis gets longer or shorter; the first element comes from
+// the lowest bytes.
+//
+// Errors: TSR_ERR_SHAPE (a last axis that is no whole number of them), TSR_ERR_DTYPE (to bool, whose bytes are 0 or 1).
+TSR_API tsr_tensor *tsr_bit_cast(tsr_tensor *x, tsr_dtype dtype);
+
 // --- Two tensors, broadcast against each other -----------------------------------------------------------------------
 
 // Arithmetic in the promoted dtype. Integers wrap. On bool, add and maximum are or, mul and minimum are and.
@@ -143,6 +149,9 @@ TSR_API tsr_tensor *tsr_copysign(tsr_tensor *a, tsr_tensor *b);  // |a| with the
 // Without overflow on the way. Of two infinities of one sign: that infinity.
 TSR_API tsr_tensor *tsr_logaddexp(tsr_tensor *a, tsr_tensor *b);  // log(exp(a) + exp(b))
 
+// The number of the result's dtype that comes next to a in the direction of b; b where they are equal.
+TSR_API tsr_tensor *tsr_nextafter(tsr_tensor *a, tsr_tensor *b);  // the number next to a in the direction of b
+
 // 0 where a is 0, also at log(0); NaN if b is NaN.
 TSR_API tsr_tensor *tsr_xlogy(tsr_tensor *a, tsr_tensor *b);  // a * log(b); 0 where a is 0
 
@@ -165,6 +174,16 @@ TSR_API tsr_tensor *tsr_lt(tsr_tensor *a, tsr_tensor *b);  // a < b
 TSR_API tsr_tensor *tsr_le(tsr_tensor *a, tsr_tensor *b);  // a <= b
 TSR_API tsr_tensor *tsr_gt(tsr_tensor *a, tsr_tensor *b);  // a > b
 TSR_API tsr_tensor *tsr_ge(tsr_tensor *a, tsr_tensor *b);  // a >= b
+
+// |a - b| <= atol + rtol * |b|, in the promoted dtype; integers and bool by their exact distance, and the bounds in f32. Infinities are close to
+// themselves alone, NaN to NaN if `equal_nan`. NumPy and PyTorch have rtol 1e-5 and atol 1e-8. allclose: whether all are, as one bool.
+//
+// Errors: TSR_ERR_INVALID_ARGUMENT (rtol or atol negative or NaN).
+
+// |a - b| <= atol + rtol * |b|
+TSR_API tsr_tensor *tsr_isclose(tsr_tensor *a, tsr_tensor *b, double rtol, double atol, bool equal_nan);
+// is isclose true everywhere
+TSR_API tsr_tensor *tsr_allclose(tsr_tensor *a, tsr_tensor *b, double rtol, double atol, bool equal_nan);
 
 // Any dtype, read as "not 0"; the result is bool.
 TSR_API tsr_tensor *tsr_logical_and(tsr_tensor *a, tsr_tensor *b);  // are both not 0
@@ -254,8 +273,8 @@ TSR_API tsr_tensor *tsr_any(tsr_tensor *x, const int *axes, int axis_count, bool
 // are all not 0
 TSR_API tsr_tensor *tsr_all(tsr_tensor *x, const int *axes, int axis_count, bool keep_dims);
 
-// Index (i32) of the first largest, or of the first NaN: along one axis, or of the elements in row-major order when no
-// axis is named. More than one axis is TSR_ERR_SHAPE.
+// Index (i32) of the first largest, or of the first NaN. Of several axes, and of all when none is named, the index counts their elements in
+// row-major order, whatever the order in which they are named.
 
 // index of the first largest, or of the first NaN
 TSR_API tsr_tensor *tsr_argmax(tsr_tensor *x, const int *axes, int axis_count, bool keep_dims);
@@ -281,6 +300,19 @@ TSR_API tsr_tensor *tsr_cumsum(tsr_tensor *x, int axis);
 
 // Running products along an axis: element i is the product of elements 0 to i. dtype as for prod.
 TSR_API tsr_tensor *tsr_cumprod(tsr_tensor *x, int axis);
+
+// log(cumsum(exp(x))), without overflow on the way.
+TSR_API tsr_tensor *tsr_logcumsumexp(tsr_tensor *x, int axis);
+
+// Running extremes along an axis: the largest, or smallest, of elements 0 to i, NaN once there was one; and where it is (i32): the first of equal
+// ones, as argmax has it (PyTorch gives the last). `out_values` or `out_indices` may be NULL.
+//
+// Errors: those of the tensor and the axis. Then both are NULL.
+
+// the largest so far along an axis, and its index
+TSR_API tsr_status tsr_cummax(tsr_tensor *x, int axis, tsr_tensor **out_values, tsr_tensor **out_indices);
+// the smallest so far along an axis, and its index
+TSR_API tsr_status tsr_cummin(tsr_tensor *x, int axis, tsr_tensor **out_values, tsr_tensor **out_indices);
 
 // The quantile `q`, from 0 to 1, along an axis: what stands at position q * (size - 1) of the sorted elements, interpolated between the
 // two neighbours; NaN if any is NaN. median is the quantile 0.5.
@@ -314,6 +346,18 @@ TSR_API tsr_tensor *tsr_stack(tsr_tensor *const *tensors, int count, int axis);
 // Errors:    TSR_ERR_SHAPE (the sizes), TSR_ERR_INVALID_ARGUMENT (NULL), the tensor's own.
 TSR_API tsr_status tsr_split(tsr_tensor *x, const int64_t *sizes, int part_count, int axis, tsr_tensor **out_parts);
 
+// The reverse of stack: `part_count` views without the axis, which has that size.
+//
+// Ownership: each part is a result like any other. When the call fails no part is set, or all are NULL.
+// Errors:    TSR_ERR_SHAPE (another size), TSR_ERR_INVALID_ARGUMENT (NULL), the tensor's own.
+TSR_API tsr_status tsr_unstack(tsr_tensor *x, int axis, int part_count, tsr_tensor **out_parts);
+
+// Views of `count` lists (or single numbers), each repeated along the axes of the others: grid i is lists[i][index of axis i]. `xy` swaps the
+// first two axes, as NumPy does unless told otherwise.
+//
+// Ownership and errors: as for unstack.
+TSR_API tsr_status tsr_meshgrid(tsr_tensor *const *lists, int count, bool xy, tsr_tensor **out_grids);
+
 // Each element `times` times in a row along an axis: [1 2] becomes [1 1 2 2].
 TSR_API tsr_tensor *tsr_repeat(tsr_tensor *x, int64_t times, int axis);
 
@@ -331,6 +375,15 @@ TSR_API tsr_tensor *tsr_roll(tsr_tensor *x, int64_t shift, int axis);
 // the others are 0.
 TSR_API tsr_tensor *tsr_tril(tsr_tensor *x, int64_t diagonal);  // lower triangle of the last two axes, the rest 0
 TSR_API tsr_tensor *tsr_triu(tsr_tensor *x, int64_t diagonal);  // upper triangle of the last two axes, the rest 0
+
+// A list becomes a matrix that is 0 but for this diagonal; of a matrix the diagonal is a view, as of tsr_diagonal. `offset` is above the main
+// diagonal, negative below.
+//
+// Errors: TSR_ERR_SHAPE (neither list nor matrix).
+TSR_API tsr_tensor *tsr_diag(tsr_tensor *x, int64_t offset);
+
+// A view with these axes reversed; no axes (NULL, 0) mean all. tsr_flip reverses one.
+TSR_API tsr_tensor *tsr_flip_axes(tsr_tensor *x, const int *axes, int axis_count);
 
 // Views. The diagonal of two axes becomes the last axis, in place of them: elements [i, i + offset], or [i - offset, i] for a
 // negative offset; one outside the matrix is empty. moveaxis: one axis to another place, the others in their order. rot90: turned by
@@ -369,12 +422,19 @@ TSR_API tsr_tensor *tsr_embedding(tsr_tensor *table, tsr_tensor *indices);  // t
 // x with out[indices[i, j, k], j, k] = source[i, j, k] for axis 0, and so on: `indices` and `source` have one shape, of
 // x's rank and no size above x's except along the axis. Where several go to one place, the last in row-major order
 // stays (scatter), or all are added to what x has there, in row-major order (scatter_add), so the result is always the
-// same. `source` is cast to x's dtype; sums of f16 and bf16 are kept in f32 until the end.
+// same. `source` is cast to x's dtype; sums of f16 and bf16 are kept in f32 until the end. scatter_mul, scatter_max and scatter_min likewise, with
+// what x has there among the factors or candidates; NaN is both the largest and the smallest.
 
 // x with elements replaced; the last in row-major order stays
 TSR_API tsr_tensor *tsr_scatter(tsr_tensor *x, int axis, tsr_tensor *indices, tsr_tensor *source);
 // x with elements added to, in row-major order
 TSR_API tsr_tensor *tsr_scatter_add(tsr_tensor *x, int axis, tsr_tensor *indices, tsr_tensor *source);
+// x with elements multiplied, in row-major order
+TSR_API tsr_tensor *tsr_scatter_mul(tsr_tensor *x, int axis, tsr_tensor *indices, tsr_tensor *source);
+// x with elements replaced by larger ones
+TSR_API tsr_tensor *tsr_scatter_max(tsr_tensor *x, int axis, tsr_tensor *indices, tsr_tensor *source);
+// x with elements replaced by smaller ones
+TSR_API tsr_tensor *tsr_scatter_min(tsr_tensor *x, int axis, tsr_tensor *indices, tsr_tensor *source);
 
 // A new last axis of size `classes`: 1 where its position is the index, else 0. An index outside 0 to classes - 1
 // (negative ones, too) gives only zeros.

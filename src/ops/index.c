@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reading and writing by index: gather, index_select, take, scatter, scatter_add, one_hot.
+// Reading and writing by index: gather, index_select, take, scatter and its like, one_hot.
 #include "core/error.h"
 #include "ops/axes.h"
 #include "ops/checked.h"
@@ -10,6 +10,9 @@
 #include "runtime/native_op.h"
 
 #include <tessera/ops.h>
+
+// What scatter_add and its like do with elements that meet; OP of scatter_join in kernels/op_index.tk.
+enum { COMBINE_SUM, COMBINE_PRODUCT, COMBINE_LARGEST, COMBINE_SMALLEST };
 
 static tsr_status check_index_list(const char *caller, const tsr_tensor *indices) {
   tsr_status status = tsri_tensor_check(caller, indices);
@@ -78,6 +81,7 @@ static tsr_status gather_native(const tsri_kernel_run *run, const tsri_walk *wal
 }
 
 static tsr_status scatter_add_native(const tsri_kernel_run *run, const tsri_walk *walk, int64_t size, int64_t step) {
+  if (TSRI_GIVEN(run->node, scatter)->combination != COMBINE_SUM) return TSR_ERR_UNSUPPORTED;
   tsri_native_op op = native_op(TSRI_NATIVE_SCATTER_ADD, run, walk, -1);
   op.is.index.size = size;
   op.is.index.step = step;
@@ -252,7 +256,7 @@ tsr_status tsri_run_scatter(const tsri_kernel_run *run) {
   return status;
 }
 
-// Temporary buffers of scatter_add: the target of each element, the sorted targets, and the permutation that sorts
+// Temporary buffers of scatter_add and its like: the target of each element, the sorted targets, and the permutation that sorts
 // them.
 typedef struct sorted_keys {
   tsr_buffer *keys, *sorted, *order;
@@ -283,10 +287,11 @@ static tsr_status sort_keys(const tsri_kernel_run *run, sorted_keys *keys) {
                                      .order = keys->order});
 }
 
-static tsr_status add_runs(const tsri_kernel_run *run, const sorted_keys *keys) {
+static tsr_status join_runs(const tsri_kernel_run *run, const sorted_keys *keys) {
   tsri_call call;
-  tsri_call_init(&call, run->device, "op_index", "scatter_sum",
-                 TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", tsri_accumulator(run->dtype))));
+  tsri_call_init(&call, run->device, "op_index", "scatter_join",
+                 TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", tsri_accumulator(run->dtype)),
+                           TSRI_CONSTANT("OP", TSRI_GIVEN(run->node, scatter)->combination)));
   tsri_call_buffer(&call, "x", run->inputs[0], run->dtype);
   tsri_call_buffer(&call, "source", run->inputs[2], run->dtype);
   tsri_call_buffer(&call, "keys", keys->sorted, TSR_U32);
@@ -313,7 +318,7 @@ tsr_status tsri_run_scatter_add(const tsri_kernel_run *run) {
   if (status != TSR_OK) return status;
   sorted_keys keys = {NULL, NULL, NULL};
   status = sort_keys(run, &keys);
-  if (status == TSR_OK) status = add_runs(run, &keys);
+  if (status == TSR_OK) status = join_runs(run, &keys);
   tsr_buffer_release(keys.keys);
   tsr_buffer_release(keys.sorted);
   tsr_buffer_release(keys.order);
@@ -340,7 +345,8 @@ static tsr_status check_source(const char *caller, const tsr_tensor *x, const ts
   return TSR_OK;
 }
 
-static tsr_tensor *scatter(const tsri_op *op, tsr_tensor *x, int axis, tsr_tensor *indices, tsr_tensor *source) {
+static tsr_tensor *scatter(const tsri_op *op, tsr_tensor *x, int axis, tsr_tensor *indices, tsr_tensor *source,
+                           int combination) {
   tsr_status status = check_source(op->name, x, indices, source, &axis);
   if (status != TSR_OK) return tsri_tensor_fail(status);
   tsr_tensor *cast = tsr_cast(source, x->dtype);
@@ -348,20 +354,33 @@ static tsr_tensor *scatter(const tsri_op *op, tsr_tensor *x, int axis, tsr_tenso
   tsr_device *device = NULL;
   for (int i = 0; i < 3 && status == TSR_OK; i++) status = tsri_tensor_check(op->name, inputs[i]);
   if (status == TSR_OK) status = tsri_record_device(op->name, inputs, 3, &device);
-  tsr_tensor *result = status == TSR_OK ? tsri_record_kernel(op, device, x->dtype, x->layout.shape, inputs, 3,
-                                                             TSRI_GIVE(op, scatter, .axis = axis))
-                                        : tsri_tensor_fail(status);
+  tsr_tensor *result = status == TSR_OK
+                           ? tsri_record_kernel(op, device, x->dtype, x->layout.shape, inputs, 3,
+                                                TSRI_GIVE(op, scatter, .axis = axis, .combination = combination))
+                           : tsri_tensor_fail(status);
   for (int i = 0; i < 3; i++) tsr_release(inputs[i]);
   tsr_release(cast);
   return tsri_tensor_named(op->name, result);
 }
 
 tsr_tensor *tsr_scatter(tsr_tensor *x, int axis, tsr_tensor *indices, tsr_tensor *source) {
-  return scatter(TSRI_BODY(scatter), x, axis, indices, source);
+  return scatter(TSRI_BODY(scatter), x, axis, indices, source, COMBINE_SUM);
 }
 
 tsr_tensor *tsr_scatter_add(tsr_tensor *x, int axis, tsr_tensor *indices, tsr_tensor *source) {
-  return scatter(TSRI_BODY(scatter_add), x, axis, indices, source);
+  return scatter(TSRI_BODY(scatter_add), x, axis, indices, source, COMBINE_SUM);
+}
+
+tsr_tensor *tsr_scatter_mul(tsr_tensor *x, int axis, tsr_tensor *indices, tsr_tensor *source) {
+  return scatter(TSRI_BODY(scatter_mul), x, axis, indices, source, COMBINE_PRODUCT);
+}
+
+tsr_tensor *tsr_scatter_max(tsr_tensor *x, int axis, tsr_tensor *indices, tsr_tensor *source) {
+  return scatter(TSRI_BODY(scatter_max), x, axis, indices, source, COMBINE_LARGEST);
+}
+
+tsr_tensor *tsr_scatter_min(tsr_tensor *x, int axis, tsr_tensor *indices, tsr_tensor *source) {
+  return scatter(TSRI_BODY(scatter_min), x, axis, indices, source, COMBINE_SMALLEST);
 }
 
 // --- one_hot ---------------------------------------------------------------------------------------------------------

@@ -62,6 +62,20 @@ TEST(scatter_add_is_the_same_each_time) {
   finish();
 }
 
+TEST(scatter_joins_what_meets_with_what_is_there) {
+  begin();
+  tsr_tensor *x = list(TSR_F32, TSR_SHAPE(4), 2, 3, 4, 5), *at = list(TSR_I32, TSR_SHAPE(5), 0, 0, -1, 3, 9);
+  tsr_tensor *source = list(TSR_F32, TSR_SHAPE(5), 7, 0.5, NAN, 1, 100);
+  CHECK_VALUES(tsr_scatter_mul(x, 0, at, source), TSR_F32, TSR_SHAPE(4), 0, 7, 3, 4, NAN);
+  CHECK_VALUES(tsr_scatter_max(x, 0, at, source), TSR_F32, TSR_SHAPE(4), 0, 7, 3, 4, NAN);
+  CHECK_VALUES(tsr_scatter_min(x, 0, at, source), TSR_F32, TSR_SHAPE(4), 0, 0.5, 3, 4, NAN);
+  tsr_tensor *bytes = list(TSR_U8, TSR_SHAPE(2), 100, 3);
+  CHECK_VALUES(tsr_scatter_mul(bytes, 0, list(TSR_I32, TSR_SHAPE(2), 0, 0), list(TSR_U8, TSR_SHAPE(2), 2, 2)), TSR_U8,
+               TSR_SHAPE(2), 0, 144, 3);
+  CHECK_FAILS(tsr_scatter_min(x, 0, at, x), TSR_ERR_SHAPE, "scatter_min: indices and source differ");
+  finish();
+}
+
 TEST(what_does_not_fit_is_said_with_shapes_and_dtypes) {
   begin();
   tsr_tensor *x = count_up(TSR_F32, TSR_SHAPE(2, 3));

@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "graph/transfer.h"
 #include "ops/axes.h"
+#include "ops/compose.h"
 #include "ops/create.h"
 #include "ops/elementwise.h"
 #include "ops/promote.h"
@@ -159,18 +160,8 @@ tsr_status tsr_split(tsr_tensor *x, const int64_t *sizes, int part_count, int ax
   if (status == TSR_OK) status = check_sizes(x, sizes, part_count, axis);
   if (status != TSR_OK) return status;
   int64_t at = 0;
-  int made = 0;
-  for (; made < part_count && status == TSR_OK; made++) {
-    out_parts[made] = tsr_slice(x, axis, at, at + sizes[made], 1);
-    status = tsri_tensor_check("split", out_parts[made]);
-    if (status != TSR_OK) tsri_fail_as("split", status);
-    at += sizes[made];
-  }
-  for (int i = 0; i < made && status != TSR_OK; i++) {
-    tsr_release(out_parts[i]);
-    out_parts[i] = NULL;
-  }
-  return status;
+  for (int i = 0; i < part_count; at += sizes[i++]) out_parts[i] = tsr_slice(x, axis, at, at + sizes[i], 1);
+  return tsri_keep_all("split", out_parts, part_count);
 }
 
 // --- repeat, tile, roll ----------------------------------------------------------------------------------------------

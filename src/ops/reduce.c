@@ -74,12 +74,8 @@ tsr_tensor *tsr_all(tsr_tensor *x, const int *axes, int axis_count, bool keep_di
 
 // --- Index of the largest -------------------------------------------------------------------------------------------
 
-static tsr_status check_index(const char *caller, const tsr_tensor *x, int axis_count, const reduction *over) {
+static tsr_status check_index(const char *caller, const tsr_tensor *x, const reduction *over) {
   char text[TSR_SHAPE_TEXT_BYTES];
-  if (axis_count > 1) {
-    return TSRI_FAIL(TSR_ERR_SHAPE, "%s: %d axes named; it goes along one, or over all when none is named", caller,
-                     axis_count);
-  }
   if (over->count == 0) {
     return TSRI_FAIL(TSR_ERR_SHAPE, "%s: there is nothing to choose from in %s", caller,
                      tsr_shape_format(x->layout.shape, text, sizeof text));
@@ -90,32 +86,49 @@ static tsr_status check_index(const char *caller, const tsr_tensor *x, int axis_
   return TSR_OK;
 }
 
-static tsr_shape shape_of_ones(int rank) {
-  tsr_shape shape = {.rank = rank};
-  for (int i = 0; i < rank; i++) shape.dims[i] = 1;
+// `x` with the reduced axes as its last axis, in row-major order: [kept …, count].
+static tsr_tensor *with_joined_axes(tsr_tensor *x, const reduction *over) {
+  const tsr_shape from = x->layout.shape;
+  tsr_shape shape = {.rank = 0};
+  int axes[TSR_MAX_RANK], used = 0;
+  for (int i = 0; i < from.rank; i++) {
+    if (over->axes >> i & 1u) continue;
+    axes[used++] = i;
+    shape.dims[shape.rank++] = from.dims[i];
+  }
+  for (int i = 0; i < from.rank; i++) {
+    if (over->axes >> i & 1u) axes[used++] = i;
+  }
+  shape.dims[shape.rank++] = over->count;
+  tsr_tensor *turned = tsr_permute(x, axes, from.rank);
+  return tsri_then(tsr_reshape(turned, shape), turned);
+}
+
+static tsr_shape shape_with_ones(tsr_shape shape, uint32_t axes) {
+  for (int i = 0; i < shape.rank; i++) {
+    if (axes >> i & 1u) shape.dims[i] = 1;
+  }
   return shape;
 }
 
 static tsr_tensor *index_of(const tsri_op *op, tsr_tensor *x, const int *axes, int axis_count, bool keep_dims) {
   reduction over;
   tsr_status status = start(op->name, x, axes, axis_count, &over);
-  if (status == TSR_OK) status = check_index(op->name, x, axis_count, &over);
+  if (status == TSR_OK) status = check_index(op->name, x, &over);
   if (status != TSR_OK) return tsri_tensor_fail(status);
   tsr_tensor *input = x->dtype == TSR_BOOL ? tsr_cast(x, TSR_U8) : tsr_retain(x);
-  if (axis_count > 0) {
+  if (axis_count == 1) {
     tsr_tensor *result = tsri_record_reduce(op, TSRI_INDEX_DTYPE, input, over.axes, keep_dims);
     tsr_release(input);
     return tsri_tensor_named(op->name, result);
   }
-  tsr_tensor *flat = tsr_reshape(input, TSR_SHAPE(-1));
-  tsr_release(input);
-  status = tsri_tensor_check(op->name, flat);
-  if (status != TSR_OK) return tsri_tensor_named(op->name, flat);
-  tsr_tensor *result = tsri_record_reduce(op, TSRI_INDEX_DTYPE, flat, 1, false);
-  tsr_release(flat);
+  tsr_tensor *joined = tsri_then(with_joined_axes(input, &over), input);
+  status = tsri_tensor_check(op->name, joined);
+  if (status != TSR_OK) return tsri_tensor_named(op->name, joined);
+  tsr_tensor *result =
+      tsri_then(tsri_record_reduce(op, TSRI_INDEX_DTYPE, joined, 1u << (joined->layout.shape.rank - 1), false), joined);
   if (!keep_dims) return result;
-  tsr_tensor *shaped = tsr_reshape(result, shape_of_ones(x->layout.shape.rank));
-  tsr_release(result);
+  tsr_tensor *shaped = tsri_then(tsr_reshape(result, shape_with_ones(x->layout.shape, over.axes)), result);
   return tsri_tensor_named(op->name, shaped);
 }
 

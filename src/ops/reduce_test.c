@@ -21,8 +21,19 @@ TEST(axes_are_in_range_and_named_once) {
   CHECK_FAILS(tsr_mean(x, (int[]){2}, 1, false), TSR_ERR_SHAPE, "mean: axis 2 is out of range, -2 to 1 are allowed");
   CHECK_FAILS(tsr_max(x, NULL, 2, false), TSR_ERR_INVALID_ARGUMENT, "max: 2 axes given, but the list is NULL");
   CHECK_FAILS(tsr_any(x, (int[]){0}, -1, false), TSR_ERR_INVALID_ARGUMENT, "any: -1 axes");
-  CHECK_FAILS(tsr_argmax(x, (int[]){0, 1}, 2, false), TSR_ERR_SHAPE, "argmax: 2 axes named");
   CHECK_FAILS(tsr_norm(x, 3, NULL, 0, false), TSR_ERR_INVALID_ARGUMENT, "norm: p is 3");
+  finish();
+}
+
+TEST(index_of_several_axes_counts_them_in_row_major_order) {
+  begin();
+  tsr_tensor *x = list(TSR_F32, TSR_SHAPE(2, 2, 3), 1, 2, 3, 9, 5, 6, 7, 8, 4, 0, 11, 10);
+  CHECK_VALUES(tsr_argmax(x, TSR_AXES(0, 2), false), TSR_I32, TSR_SHAPE(2), 0, 4, 4);
+  CHECK_VALUES(tsr_argmax(x, TSR_AXES(2, 0), false), TSR_I32, TSR_SHAPE(2), 0, 4, 4);
+  CHECK_VALUES(tsr_argmin(x, TSR_AXES(1, 2), true), TSR_I32, TSR_SHAPE(2, 1, 1), 0, 0, 3);
+  CHECK_VALUES(tsr_argmax(x, TSR_AXES(0, 1, 2), false), TSR_I32, TSR_SCALAR, 0, 10);
+  CHECK_FAILS(tsr_argmax(tsr_zeros(dev, TSR_F32, TSR_SHAPE(2, 0, 3)), TSR_AXES(1, 2), false), TSR_ERR_SHAPE,
+              "argmax: there is nothing to choose from in 2x0x3");
   finish();
 }
 

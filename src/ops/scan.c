@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// cumsum and cumprod: by the device's native operator if it has one. Else one work item per line if there are many
-// lines or they are short; else long rows are cut into blocks, whose sums are scanned in turn. Comments say "sum" also
-// for products.
+// Running sums, products, extremes and logarithms of sums: sums and products by the device's native operator if it has one. Else one work item
+// per line if there are many lines or they are short; else long rows are cut into blocks, whose sums are scanned in turn. Comments say "sum"
+// for all of them.
+#include "ops/scan.h"
 #include "core/error.h"
 #include "graph/node.h"
 #include "ops/axes.h"
@@ -22,14 +23,15 @@ typedef struct scan {
   tsr_buffer *x, *y;
   int64_t lines, n, inner, x_at;
   tsr_dtype dtype;
-  bool is_product, is_exclusive;
+  tsri_scan_combination combination;
+  bool is_exclusive;
 } scan;
 
 static tsr_status scan_lines(const scan *s) {
   tsri_call call;
   tsri_call_init(&call, s->device, "op_scan", "scan_lines",
                  TSRI_WITH(TSRI_TYPE("T", s->dtype), TSRI_TYPE("A", tsri_accumulator(s->dtype)),
-                           TSRI_CONSTANT("PRODUCT", s->is_product), TSRI_CONSTANT("EXCLUSIVE", s->is_exclusive)));
+                           TSRI_CONSTANT("OP", (int64_t)s->combination), TSRI_CONSTANT("EXCLUSIVE", s->is_exclusive)));
   tsri_call_buffer(&call, "x", s->x, s->dtype);
   tsri_call_buffer(&call, "y", s->y, s->dtype);
   tsri_call_word(&call, "lines", s->lines);
@@ -50,8 +52,11 @@ static void pass_rows(const scan *s, int64_t blocks, tsri_call *call) {
 static tsr_status launch_totals(const scan *s, int64_t blocks, tsr_buffer *totals) {
   tsr_dtype wide = tsri_accumulator(s->dtype);
   tsri_call call;
-  tsri_call_init(&call, s->device, "op_scan", s->is_product ? "scan_products" : "scan_sums",
-                 TSRI_WITH(TSRI_TYPE("T", s->dtype), TSRI_TYPE("A", wide), TSRI_CONSTANT("ITEMS", BLOCK_ITEMS)));
+  // A sum has a kernel of its own, which adds by group_sum: the parameter OP is the last, and left out for it.
+  bool is_sum = s->combination == TSRI_SCAN_SUM;
+  const tsri_lang_arg args[] = {TSRI_TYPE("T", s->dtype), TSRI_TYPE("A", wide), TSRI_CONSTANT("ITEMS", BLOCK_ITEMS),
+                                TSRI_CONSTANT("OP", (int64_t)s->combination)};
+  tsri_call_init(&call, s->device, "op_scan", is_sum ? "scan_sums" : "scan_totals", args, is_sum ? 3 : 4);
   tsri_call_buffer(&call, "x", s->x, s->dtype);
   tsri_call_buffer(&call, "totals", totals, wide);
   pass_rows(s, blocks, &call);
@@ -63,7 +68,7 @@ static tsr_status launch_blocks(const scan *s, int64_t blocks, tsr_buffer *offse
   tsr_dtype wide = tsri_accumulator(s->dtype);
   tsri_call call;
   tsri_call_init(&call, s->device, "op_scan", "scan_blocks",
-                 TSRI_WITH(TSRI_TYPE("T", s->dtype), TSRI_TYPE("A", wide), TSRI_CONSTANT("PRODUCT", s->is_product),
+                 TSRI_WITH(TSRI_TYPE("T", s->dtype), TSRI_TYPE("A", wide), TSRI_CONSTANT("OP", (int64_t)s->combination),
                            TSRI_CONSTANT("EXCLUSIVE", s->is_exclusive), TSRI_CONSTANT("ITEMS", BLOCK_ITEMS)));
   tsri_call_buffer(&call, "x", s->x, s->dtype);
   tsri_call_buffer(&call, "offsets", offsets, wide);
@@ -97,7 +102,7 @@ static tsr_status scan_rows(const scan *first) {
                                .lines = s->lines,
                                .n = blocks[depth],
                                .inner = 1,
-                               .is_product = s->is_product,
+                               .combination = s->combination,
                                .is_exclusive = true};
     depth++;
   }
@@ -114,13 +119,16 @@ static tsri_native_op native_op(tsr_dtype dtype) {
   return (tsri_native_op){.kind = TSRI_NATIVE_SCAN, .dtype = dtype, .result = dtype};
 }
 
+static bool is_native(tsri_scan_combination combination) { return combination <= TSRI_SCAN_PRODUCT; }
+
 // Returns TSR_ERR_UNSUPPORTED, without a message, if the device has no such operator.
 static tsr_status scan_native(const scan *s) {
+  if (!is_native(s->combination)) return TSR_ERR_UNSUPPORTED;
   tsri_native_op op = native_op(s->dtype);
   op.is.scan = (tsri_scan_op){.outer = s->lines / s->inner,
                               .n = s->n,
                               .inner = s->inner,
-                              .is_product = s->is_product,
+                              .is_product = s->combination == TSRI_SCAN_PRODUCT,
                               .from.offset = (size_t)s->x_at * tsr_dtype_bytes(s->dtype)};
   tsri_place_bind(&op.is.scan.from, s->x);
   tsri_place_bind(&op.is.scan.to, s->y);
@@ -139,7 +147,7 @@ tsr_status tsri_run_scan(const tsri_kernel_run *run) {
             .x_at = layout->offset,
             .n = layout->shape.dims[axis],
             .inner = 1,
-            .is_product = given->is_product != 0};
+            .combination = (tsri_scan_combination)given->combination};
   for (int i = axis + 1; i < layout->shape.rank; i++) s.inner *= layout->shape.dims[i];
   s.lines = layout->count / s.n;
   tsr_status status = tsri_call_check(run->node->op->name, layout);
@@ -150,11 +158,11 @@ tsr_status tsri_run_scan(const tsri_kernel_run *run) {
 }
 
 // `x` must be contiguous and have the dtype of the result.
-static tsr_tensor *record(const tsri_op *op, tsr_tensor *x, int axis) {
+static tsr_tensor *record(const tsri_op *op, tsr_tensor *x, int axis, tsri_scan_combination combination) {
   tsr_status status = tsri_tensor_check(op->name, x);
   if (status != TSR_OK) return tsri_tensor_fail(status);
   return tsri_record_kernel(op, x->value->device, x->dtype, x->layout.shape, &x, 1,
-                            TSRI_GIVE(op, scan, .axis = axis, .is_product = op == TSRI_BODY(cumprod)));
+                            TSRI_GIVE(op, scan, .axis = axis, .combination = combination));
 }
 
 static tsr_tensor *packed(tsr_tensor *x) {
@@ -163,30 +171,43 @@ static tsr_tensor *packed(tsr_tensor *x) {
   return result;
 }
 
-static tsr_tensor *running(const tsri_op *op, tsr_tensor *x, int axis) {
+tsr_tensor *tsri_scan_along(const tsri_op *op, tsr_tensor *x, int axis, tsr_dtype dtype,
+                            tsri_scan_combination combination) {
   tsr_status status = tsri_tensor_check(op->name, x);
   if (status == TSR_OK) status = tsri_axis(op->name, axis, x->layout.shape.rank, &axis);
   if (status != TSR_OK) return tsri_tensor_fail(status);
   int rank = x->layout.shape.rank;
   int64_t n = x->layout.shape.dims[axis], lines = n ? x->layout.count / n : 0;
-  tsr_tensor *cast = tsr_cast(x, tsri_promote_sum(x->dtype));
-  tsri_native_op native = native_op(tsri_promote_sum(x->dtype));
+  tsr_tensor *cast = tsr_cast(x, dtype);
+  tsri_native_op native = native_op(dtype);
   // Few long lines across the rows: transpose them first, so that the blocks of a line can share the work.
   bool turns = axis != rank - 1 && n > SHORT_LINE && lines < MANY_LINES && tsr_error(cast) == TSR_OK &&
-               !tsri_device_takes(cast->value->device, &native);
+               !(is_native(combination) && tsri_device_takes(cast->value->device, &native));
   if (!turns) {
-    tsr_tensor *input = packed(cast), *result = record(op, input, axis);
+    tsr_tensor *input = packed(cast), *result = record(op, input, axis, combination);
     tsr_release(input);
     return tsri_tensor_named(op->name, result);
   }
   tsr_tensor *turned = tsri_axis_to_end(cast, axis);
   tsr_release(cast);
-  tsr_tensor *input = packed(turned), *sums = record(op, input, rank - 1), *result = tsri_axis_from_end(sums, axis);
+  tsr_tensor *input = packed(turned), *sums = record(op, input, rank - 1, combination);
+  tsr_tensor *result = tsri_axis_from_end(sums, axis);
   tsr_release(input);
   tsr_release(sums);
   return tsri_tensor_named(op->name, result);
 }
 
-tsr_tensor *tsr_cumsum(tsr_tensor *x, int axis) { return running(TSRI_BODY(cumsum), x, axis); }
+tsr_tensor *tsr_cumsum(tsr_tensor *x, int axis) {
+  tsr_dtype dtype = tsri_promote_sum(tsr_tensor_dtype(x));
+  return tsri_scan_along(TSRI_BODY(cumsum), x, axis, dtype, TSRI_SCAN_SUM);
+}
 
-tsr_tensor *tsr_cumprod(tsr_tensor *x, int axis) { return running(TSRI_BODY(cumprod), x, axis); }
+tsr_tensor *tsr_cumprod(tsr_tensor *x, int axis) {
+  tsr_dtype dtype = tsri_promote_sum(tsr_tensor_dtype(x));
+  return tsri_scan_along(TSRI_BODY(cumprod), x, axis, dtype, TSRI_SCAN_PRODUCT);
+}
+
+tsr_tensor *tsr_logcumsumexp(tsr_tensor *x, int axis) {
+  tsr_dtype dtype = tsri_promote_float(tsr_tensor_dtype(x));
+  return tsri_scan_along(TSRI_BODY(logcumsumexp), x, axis, dtype, TSRI_SCAN_LOG_SUM);
+}

@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "ops/axes.h"
 #include "ops/call.h"
+#include "ops/compose.h"
 #include "ops/operators.h"
 #include "ops/promote.h"
 #include "ops/sort.h"
@@ -183,8 +184,8 @@ static tsr_tensor *order_of_first(tsr_tensor *x, int axis, bool is_descending, i
 // Looks the values up by the indices: cheaper than sorting both, since k is mostly small.
 tsr_status tsr_topk(tsr_tensor *x, int64_t k, int axis, bool largest, tsr_tensor **out_values,
                     tsr_tensor **out_indices) {
-  if (out_values) *out_values = NULL;
-  if (out_indices) *out_indices = NULL;
+  tsr_tensor **outs[2] = {out_values, out_indices};
+  tsri_clear_outs(outs, 2);
   tsr_status status = tsri_tensor_check("topk", x);
   if (status == TSR_OK) status = tsri_axis("topk", axis, x->layout.shape.rank, &axis);
   if (status == TSR_OK && (k < 0 || k > x->layout.shape.dims[axis])) {
@@ -193,12 +194,5 @@ tsr_status tsr_topk(tsr_tensor *x, int64_t k, int axis, bool largest, tsr_tensor
   }
   if (status != TSR_OK) return status;
   tsr_tensor *indices = order_of_first(x, axis, largest, k);
-  tsr_tensor *values = tsr_gather(x, axis, indices);
-  status = tsri_tensor_check("topk", values);
-  if (status != TSR_OK) tsri_fail_as("topk", status);
-  if (status == TSR_OK && out_values) *out_values = values;
-  else tsr_release(values);
-  if (status == TSR_OK && out_indices) *out_indices = indices;
-  else tsr_release(indices);
-  return status;
+  return tsri_hand_out("topk", (tsr_tensor *[]){tsr_gather(x, axis, indices), indices}, outs, 2);
 }

@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "core/tensor.h"
 #include "graph/graph.h"
+#include "ops/axes.h"
 #include "ops/compose.h"
 
 #include <tessera/ops.h>
@@ -75,6 +76,19 @@ tsr_tensor *tsr_flip(tsr_tensor *tensor, int axis) {
   tsr_status status = tsri_tensor_check("flip", tensor);
   if (status == TSR_OK) status = tsri_layout_flip(&tensor->layout, axis, &view);
   return finish(tensor, status, &view);
+}
+
+tsr_tensor *tsr_flip_axes(tsr_tensor *x, const int *axes, int axis_count) {
+  uint32_t set = 0;
+  tsri_layout view;
+  tsr_status status = tsri_tensor_check("flip_axes", x);
+  if (status == TSR_OK) status = tsri_axis_set("flip_axes", x->layout.shape.rank, axes, axis_count, &set);
+  if (status == TSR_OK) view = x->layout;
+  for (int i = 0; status == TSR_OK && i < x->layout.shape.rank; i++) {
+    tsri_layout before = view;
+    if (set >> i & 1u) status = tsri_layout_flip(&before, i, &view);
+  }
+  return finish(x, status, &view);
 }
 
 tsr_tensor *tsr_diagonal(tsr_tensor *x, int64_t offset, int axis_a, int axis_b) {

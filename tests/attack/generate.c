@@ -140,8 +140,6 @@ static void word_axes(style *look, step *s, tsr_shape shape) {
   for (int i = 0; i < shape.rank; i++) {
     if (one_in(look, 2)) s->axes[s->axis_count++] = i;
   }
-  bool is_index_of = s->op >= REDUCE_argmax;
-  if (is_index_of && s->axis_count > 1) s->axis_count = 1;
 }
 
 // Another shape with the same number of elements.

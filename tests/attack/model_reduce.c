@@ -105,7 +105,7 @@ static bool compute_reduce(const step *s, model_tensor x, model_tensor *out) {
     }
   }
   fold f = {.op = (reduce_op)s->op, .from = model_dtype(x), .to = reduced_dtype((reduce_op)s->op, model_dtype(x))};
-  if (f.op >= REDUCE_argmax && (inner == 0 || s->axis_count > 1)) return false;
+  if (f.op >= REDUCE_argmax && inner == 0) return false;
   *out = model_create(f.to, s->flag ? kept : dropped);
   tsr_shape inside = x.shape;
   for (int i = 0; i < inside.rank; i++) inside.dims[i] = over >> i & 1u ? x.shape.dims[i] : 1;

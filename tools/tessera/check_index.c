@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "check_move.h"
+#include "check_reference.h"
 
 // --- Reading by index -------------------------------------------------------------------------------------------------
 
@@ -106,11 +107,29 @@ void check_take(check_run *run, const check_op *op, tsr_dtype dtype) {
 
 // --- Writing by index -------------------------------------------------------------------------------------------------
 
-// f16 and bf16 are accumulated in a wider type, so sums are collected in f64 here.
+// What becomes of elements that meet at one place.
+typedef enum meeting { REPLACE, ADD, MULTIPLY, LARGEST, SMALLEST } meeting;
+
+// f16 and bf16 are accumulated in a wider type, so sums and products are collected in f64 here.
+static void join_real(check_expected *wanted, int64_t to, double value, meeting how) {
+  double *here = &wanted->values[to].real;
+  if (how == ADD) *here += value;
+  if (how == MULTIPLY) *here *= value;
+  if (how == LARGEST) *here = ref_maximum(*here, value);
+  if (how == SMALLEST) *here = ref_minimum(*here, value);
+  if (wanted->magnitudes) wanted->magnitudes[to] = how == ADD ? wanted->magnitudes[to] + fabs(value) : fabs(*here);
+}
+
+static int64_t join_whole(tsr_dtype dtype, int64_t here, int64_t value, meeting how) {
+  if (how == LARGEST) return here > value ? here : value;
+  if (how == SMALLEST) return here < value ? here : value;
+  return check_wrap(dtype, how == ADD ? plus(here, value) : times(here, value));
+}
+
 static void scatter_into(check_expected *wanted, const check_tensor *x, int axis, const check_tensor *indices,
-                         const check_tensor *source, bool adds) {
+                         const check_tensor *source, meeting how) {
   memcpy(wanted->values, x->values, (size_t)x->count * sizeof *x->values);
-  for (int64_t i = 0; adds && i < x->count; i++) wanted->magnitudes[i] = fabs(x->values[i].real);
+  for (int64_t i = 0; wanted->magnitudes && i < x->count; i++) wanted->magnitudes[i] = fabs(x->values[i].real);
   for (int64_t i = 0; i < indices->count; i++) {
     int64_t place[TSR_MAX_RANK];
     check_unravel(indices->shape, i, place);
@@ -118,21 +137,20 @@ static void scatter_into(check_expected *wanted, const check_tensor *x, int axis
     if (place[axis] < 0) continue;
     check_value value = check_convert(x->dtype, source->dtype, source->values[i]);
     int64_t to = check_ravel(x->shape, place);
-    if (!adds) {
-      wanted->values[to] = value;
-    } else if (check_is_float(x->dtype)) {
-      wanted->values[to].real += value.real;
-      wanted->magnitudes[to] += fabs(value.real);
-    } else {
-      uint64_t sum = (uint64_t)wanted->values[to].whole + (uint64_t)value.whole;
-      wanted->values[to].whole = check_wrap(x->dtype, (int64_t)sum);
-    }
+    if (how == REPLACE) wanted->values[to] = value;
+    else if (check_is_float(x->dtype)) join_real(wanted, to, value.real, how);
+    else wanted->values[to].whole = join_whole(x->dtype, wanted->values[to].whole, value.whole, how);
   }
 }
 
+typedef tsr_tensor *(*scatter_call)(tsr_tensor *x, int axis, tsr_tensor *indices, tsr_tensor *source);
+static const scatter_call scatter_calls[] = {tsr_scatter, tsr_scatter_add, tsr_scatter_mul, tsr_scatter_max,
+                                             tsr_scatter_min};
+
 static void run_scatter_case(check_run *run, tsr_dtype dtype, tsr_dtype source_dtype, const check_axis_case *c,
-                             bool adds) {
-  check_domain domain = adds && check_is_float(dtype) ? CHECK_TAME : CHECK_ANY;
+                             meeting how) {
+  bool is_rounded = (how == ADD || how == MULTIPLY) && check_is_float(dtype);
+  check_domain domain = !is_rounded ? CHECK_ANY : how == ADD ? CHECK_TAME : CHECK_NEAR_ONE;
   check_tensor *x = check_input(run, dtype, c->shape, c->view, domain);
   tsr_shape shape = gather_shape(c);
   int axis = check_axis(c);
@@ -140,30 +158,29 @@ static void run_scatter_case(check_run *run, tsr_dtype dtype, tsr_dtype source_d
   check_tensor *source = check_input(run, source_dtype, shape, c->view, domain);
   check_expected *wanted = check_expect(run, dtype, c->shape);
   wanted->terms = shape.dims[axis] + 1;
-  if (adds) wanted->magnitudes = check_alloc(run, (size_t)x->count, sizeof(double));
-  scatter_into(wanted, x, axis, indices, source, adds);
-  tsr_tensor *result = adds ? tsr_scatter_add(x->tensor, c->axis, indices->tensor, source->tensor)
-                            : tsr_scatter(x->tensor, c->axis, indices->tensor, source->tensor);
-  check_result(run, result, wanted);
+  if (is_rounded) wanted->magnitudes = check_alloc(run, (size_t)x->count, sizeof(double));
+  scatter_into(wanted, x, axis, indices, source, how);
+  check_result(run, scatter_calls[how](x->tensor, c->axis, indices->tensor, source->tensor), wanted);
 }
 
-static void run_scatters(check_run *run, tsr_dtype dtype, bool adds) {
+static void run_scatters(check_run *run, tsr_dtype dtype, meeting how) {
   for (int i = 0; i < check_axis_case_count; i++) {
     const check_axis_case *c = &check_axis_cases[i];
-    if (check_begin(run, c->weight, "%s", c->name)) run_scatter_case(run, dtype, dtype, c, adds);
+    if (check_begin(run, c->weight, "%s", c->name)) run_scatter_case(run, dtype, dtype, c, how);
   }
-  if (check_begin(run, CHECK_OFTEN, "from-f32")) run_scatter_case(run, dtype, TSR_F32, &check_axis_cases[1], adds);
+  if (check_begin(run, CHECK_OFTEN, "from-f32")) run_scatter_case(run, dtype, TSR_F32, &check_axis_cases[1], how);
 }
 
-void check_scatter(check_run *run, const check_op *op, tsr_dtype dtype) {
-  (void)op;
-  run_scatters(run, dtype, false);
-}
-
-void check_scatter_add(check_run *run, const check_op *op, tsr_dtype dtype) {
-  (void)op;
-  run_scatters(run, dtype, true);
-}
+#define SCATTER(name, how)                                                 \
+  void check_##name(check_run *run, const check_op *op, tsr_dtype dtype) { \
+    (void)op;                                                              \
+    run_scatters(run, dtype, how);                                         \
+  }
+SCATTER(scatter, REPLACE)
+SCATTER(scatter_add, ADD)
+SCATTER(scatter_mul, MULTIPLY)
+SCATTER(scatter_max, LARGEST)
+SCATTER(scatter_min, SMALLEST)
 
 // --- one_hot ----------------------------------------------------------------------------------------------------------
 

@@ -278,11 +278,11 @@ static check_domain domain_for(const check_op *op, tsr_dtype dtype) {
   return !check_is_float(dtype) && op->rule != CHECK_FLOAT ? CHECK_ANY : op->domain;
 }
 
-// argmax and argmin need exactly one axis that is not empty.
+// argmax and argmin need something to choose from.
 static tsr_status refusal(const check_op *op, const reduce_case *c, uint32_t axes) {
   if (op->rule != CHECK_INDEX) return TSR_OK;
   bool is_empty = check_count(part_of_shape(c->shape, axes)) == 0;
-  return is_empty || c->axis_count > 1 ? TSR_ERR_SHAPE : TSR_OK;
+  return is_empty ? TSR_ERR_SHAPE : TSR_OK;
 }
 
 static void run_case(check_run *run, const check_op *op, const variant *v, tsr_dtype dtype, const reduce_case *c,
@@ -447,12 +447,26 @@ static void product_line(check_expected *wanted, const check_tensor *x, int64_t 
   }
 }
 
+// log(exp(x0) + … + exp(xi)), with the sum taken relative to the largest so far. Errors are those of the largest part and of 1.
+static void log_sum_line(check_expected *wanted, const check_tensor *x, int64_t first, int64_t step, int64_t n) {
+  double top = -INFINITY, sum = 0, size = 1;
+  for (int64_t i = 0; i < n; i++) {
+    int64_t at = first + i * step;
+    double value = check_convert(wanted->dtype, x->dtype, x->values[at]).real, next = fmax(top, value);
+    sum = sum * (top == next ? 1 : exp(top - next)) + (value == next ? 1 : exp(value - next));
+    top = next;
+    size = fmax(size, fabs(value) + log1p((double)i));
+    wanted->values[at].real = top + log(sum);
+    wanted->magnitudes[at] = size;
+  }
+}
+
 static void run_scan(check_run *run, const check_op *op, tsr_dtype dtype, const scan_case *c, scan_line line_of,
                      tsr_tensor *(*call)(tsr_tensor *x, int axis)) {
   if (!check_begin(run, c->weight, "%s", c->name)) return;
   check_tensor *x = check_input(run, dtype, c->shape, c->view, domain_for(op, dtype));
   check_note(run, "axis %d", c->axis);
-  check_expected *wanted = check_expect(run, check_summed(dtype), c->shape);
+  check_expected *wanted = check_expect(run, computed_dtype(op, dtype), c->shape);
   int axis = c->axis < 0 ? c->axis + c->shape.rank : c->axis;
   int64_t step = 1;
   for (int i = axis + 1; i < c->shape.rank; i++) step *= c->shape.dims[i];
@@ -471,4 +485,54 @@ void check_cumsum(check_run *run, const check_op *op, tsr_dtype dtype) {
 void check_cumprod(check_run *run, const check_op *op, tsr_dtype dtype) {
   for (size_t i = 0; i < sizeof scans / sizeof scans[0]; i++)
     run_scan(run, op, dtype, &scans[i], product_line, tsr_cumprod);
+}
+
+void check_logcumsumexp(check_run *run, const check_op *op, tsr_dtype dtype) {
+  for (size_t i = 0; i < sizeof scans / sizeof scans[0]; i++)
+    run_scan(run, op, dtype, &scans[i], log_sum_line, tsr_logcumsumexp);
+}
+
+// --- Running extremes -------------------------------------------------------------------------------------------------
+
+static void run_extremes_case(check_run *run, tsr_dtype dtype, const scan_case *c, bool is_max, check_domain domain) {
+  check_tensor *x = check_input(run, dtype, c->shape, c->view, domain);
+  check_expected *values = check_expect(run, dtype, c->shape), *indices = check_expect(run, TSR_I32, c->shape);
+  int axis = c->axis < 0 ? c->axis + c->shape.rank : c->axis;
+  int64_t step = 1, n = c->shape.dims[axis];
+  for (int i = axis + 1; i < c->shape.rank; i++) step *= c->shape.dims[i];
+  for (int64_t line = 0; line < (x->count ? x->count / n : 0); line++) {
+    int64_t first = line / step * step * n + line % step, best = 0;
+    for (int64_t i = 0; i < n; i++) {
+      check_value pair[2] = {x->values[first + best * step], x->values[first + i * step]};
+      if (find_extreme(dtype, pair, 2, is_max) == 1) best = i;
+      values->values[first + i * step] = x->values[first + best * step];
+      indices->values[first + i * step].whole = best;
+    }
+  }
+  tsr_tensor *is_values = NULL, *is_indices = NULL;
+  tsr_status status = (is_max ? tsr_cummax : tsr_cummin)(x->tensor, c->axis, &is_values, &is_indices);
+  if (status != TSR_OK) {
+    check_fail(run, "%s: %s", tsr_status_name(status), tsr_last_error());
+    return;
+  }
+  check_part_result(run, is_values, values);
+  check_result(run, is_indices, indices);
+}
+
+static void run_extremes(check_run *run, tsr_dtype dtype, bool is_max) {
+  static const check_domain domains[] = {CHECK_ANY, CHECK_SPARSE, CHECK_MODERATE};
+  for (size_t i = 0; i < sizeof scans / sizeof scans[0]; i++) {
+    if (check_begin(run, scans[i].weight, "%s", scans[i].name))
+      run_extremes_case(run, dtype, &scans[i], is_max, domains[i % 3]);
+  }
+}
+
+void check_cummax(check_run *run, const check_op *op, tsr_dtype dtype) {
+  (void)op;
+  run_extremes(run, dtype, true);
+}
+
+void check_cummin(check_run *run, const check_op *op, tsr_dtype dtype) {
+  (void)op;
+  run_extremes(run, dtype, false);
 }

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+// cummax and cummin: a scan for the values, and another over the positions of new extremes for the indices.
+#include "core/error.h"
+#include "ops/compose.h"
+#include "ops/operators.h"
+#include "ops/promote.h"
+#include "ops/scan.h"
+
+#include <tessera/ops.h>
+
+// 1, 2, … up to below `n`, along `axis` of a tensor of this rank.
+static tsr_tensor *positions(const tsr_tensor *x, int axis, int64_t n) {
+  tsr_tensor *list = tsr_arange(x->value->device, TSRI_INDEX_DTYPE, 1, (double)(n > 1 ? n : 1), 1);
+  tsr_shape shape = {.rank = x->layout.shape.rank};
+  for (int i = 0; i < shape.rank; i++) shape.dims[i] = i == axis ? -1 : 1;
+  if (n <= 1) shape.dims[axis] = 0;  // a size that is left open has to follow from others
+  return tsri_then(tsr_reshape(list, shape), list);
+}
+
+// Whether elements 1, 2, … exceed all before them: not if they equal the extreme so far, nor once that is NaN.
+static tsr_tensor *is_new(tsr_tensor *x, tsr_tensor *extremes, int axis, bool is_max) {
+  tsr_tensor *here = tsr_slice(x, axis, 1, INT64_MAX, 1), *before = tsr_slice(extremes, axis, 0, -1, 1);
+  tsr_tensor *is_within = is_max ? tsr_le(here, before) : tsr_ge(here, before), *is_nan = tsr_isnan(before);
+  tsr_tensor *is_old = tsr_logical_or(is_within, is_nan), *result = tsr_logical_not(is_old);
+  tsri_release_all((tsr_tensor *[]){here, before, is_within, is_nan, is_old}, 5);
+  return result;
+}
+
+// The place of the extreme so far is that of the last new extreme, so it is the largest place among the new ones.
+static tsr_tensor *places(const tsri_op *op, tsr_tensor *x, tsr_tensor *extremes, int axis, bool is_max) {
+  tsr_tensor *fresh = is_new(x, extremes, axis, is_max), *numbers = positions(x, axis, x->layout.shape.dims[axis]);
+  tsr_tensor *cast = tsr_cast(fresh, TSRI_INDEX_DTYPE), *marked = tsr_mul(cast, numbers);
+  int64_t before[TSR_MAX_RANK] = {0}, after[TSR_MAX_RANK] = {0};
+  before[axis] = 1;  // element 0, whose place is 0
+  tsr_tensor *padded = tsr_pad(marked, before, after, x->layout.shape.rank, 0);
+  tsr_tensor *result = tsri_scan_along(op, padded, axis, TSRI_INDEX_DTYPE, TSRI_SCAN_LARGEST);
+  tsri_release_all((tsr_tensor *[]){fresh, numbers, cast, marked, padded}, 5);
+  return result;
+}
+
+static tsr_tensor *extremes_of(const tsri_op *op, tsr_tensor *x, int axis, bool is_max) {
+  tsr_dtype scanned = x->dtype == TSR_BOOL ? TSR_U8 : x->dtype;
+  tsr_tensor *values = tsri_scan_along(op, x, axis, scanned, is_max ? TSRI_SCAN_LARGEST : TSRI_SCAN_SMALLEST);
+  return x->dtype == TSR_BOOL ? tsri_then(tsr_cast(values, TSR_BOOL), values) : values;
+}
+
+static tsr_status running(const tsri_op *op, tsr_tensor *x, int axis, bool is_max, tsr_tensor **out_values,
+                          tsr_tensor **out_indices) {
+  tsr_tensor **outs[2] = {out_values, out_indices};
+  tsri_clear_outs(outs, 2);
+  tsr_status status = tsri_tensor_check(op->name, x);
+  if (status == TSR_OK) status = tsri_axis(op->name, axis, x->layout.shape.rank, &axis);
+  if (status == TSR_OK && x->layout.shape.dims[axis] > INT32_MAX) {
+    status = TSRI_FAIL(TSR_ERR_UNSUPPORTED, "%s: axis %d has %lld elements; an index is i32", op->name, axis,
+                       (long long)x->layout.shape.dims[axis]);
+  }
+  if (status != TSR_OK) return status;
+  tsr_tensor *results[2] = {extremes_of(op, x, axis, is_max), NULL};
+  bool is_empty = x->layout.shape.dims[axis] == 0;
+  if (is_empty) results[1] = tsr_cast(results[0], TSRI_INDEX_DTYPE);
+  else results[1] = out_indices ? places(op, x, results[0], axis, is_max) : tsr_retain(results[0]);
+  return tsri_hand_out(op->name, results, outs, 2);
+}
+
+tsr_status tsr_cummax(tsr_tensor *x, int axis, tsr_tensor **out_values, tsr_tensor **out_indices) {
+  return running(TSRI_BODY(cummax), x, axis, true, out_values, out_indices);
+}
+
+tsr_status tsr_cummin(tsr_tensor *x, int axis, tsr_tensor **out_values, tsr_tensor **out_indices) {
+  return running(TSRI_BODY(cummin), x, axis, false, out_values, out_indices);
+}
