@@ -24,7 +24,7 @@ function(tessera_add_module target name)
     set(twin "${web_dir}/${name}_asyncify.wasm")
     add_custom_command(OUTPUT "${twin}"
       COMMAND "${TESSERA_WASM_OPT}" --enable-simd --enable-bulk-memory --enable-sign-ext --enable-mutable-globals
-              --enable-nontrapping-float-to-int -O2 --asyncify --pass-arg=asyncify-imports@webgpu.*
+              --enable-nontrapping-float-to-int -Os --asyncify --pass-arg=asyncify-imports@webgpu.*
               "$<TARGET_FILE:${target}>" -o "${twin}"
       DEPENDS ${target} COMMENT "Making ${name}_asyncify.wasm" VERBATIM)
     add_custom_target(${target}_asyncify ALL DEPENDS "${twin}")

@@ -5,6 +5,7 @@
 
 #include "core/alloc.h"
 #include "ops/dlpack_abi.h"
+#include "runtime/device.h"
 #include "support/devices.h"
 #include "support/test.h"
 
@@ -391,6 +392,39 @@ TEST(a_captured_move_is_refused_though_another_thread_ran_it) {
   tsr_device_release(other);
   tsr_device_release(device);
 }
+
+// The device is taken for one whose driver ends loops after 50 iterations (runtime/long_loops.h).
+static void repeat_long_loop_on(tsr_device *device) {
+  static const char text[] =
+      "kernel add_up<WG = 4>(in f32 x[], out f32 y[], u32 n) { f32 s = 0.0; for (u32 i = 0; i < n; i++) s += "
+      "x[global.x]; y[global.x] = s; }";
+  if (device->limits.max_group_size == 0) return;  // it runs no kernels
+  uint32_t kept = device->limits.max_loop_rounds;
+  device->limits.max_loop_rounds = 50;
+  tsr_kernel *kernel = NULL;
+  tsr_capture *step = NULL;
+  tsr_tensor *x = four(device, (const float[]){1, 2, 3, 4}), *y = tsr_zeros(device, TSR_F32, TSR_SHAPE(4));
+  CHECK_OK(tsr_kernel_build(&(tsr_kernel_desc){.source = text}, &kernel));
+  CHECK_OK(tsr_capture_begin(device));
+  tsr_arg args[] = {tsr_arg_tensor(x), tsr_arg_tensor(y), tsr_arg_int(300)};
+  CHECK_OK(tsr_kernel_launch(kernel, (tsr_grid){1, 1, 1}, args, 3));
+  tsr_tensor *sum = tsr_add(y, x);
+  CHECK_OK(tsr_capture_end(&sum, 1, &step));
+  tsr_kernel_release(kernel);
+  check_read(sum, (const float[]){301, 602, 903, 1204}, 4);
+  for (int i = 0; i < 2; i++) {
+    CHECK_OK(tsr_write(x, (const float[]){5, 0, -1, (float)i}, 16));
+    CHECK_OK(tsr_capture_run(step));
+    check_read(sum, (const float[]){1505, 0, -301, (float)i * 301}, 4);
+  }
+  tsr_capture_release(step);
+  tsr_release(sum);
+  tsr_release(y);
+  tsr_release(x);
+  device->limits.max_loop_rounds = kept;
+}
+
+TEST(a_launch_that_is_cut_because_of_long_loops_is_repeated) { test_on_every_device(repeat_long_loop_on); }
 
 TEST(what_cannot_be_repeated_is_refused) {
   tsr_device *device = test_open("cpu"), *other = test_open("null");

@@ -174,9 +174,8 @@ static tsr_status run_parts(cutting *c, const uint32_t groups[3], const uint32_t
   return status;
 }
 
-tsr_status tsri_long_loops_launch(tsr_device *device, tsri_long_loops *loops, const tsri_kernel *kernel,
-                                  const uint32_t groups[3], const tsri_argument *arguments, const void *params) {
-  tsri_tape_refuses(device, "a kernel whose loops this device runs in several launches");
+static tsr_status launch(tsr_device *device, tsri_long_loops *loops, const tsri_kernel *kernel,
+                         const uint32_t groups[3], const tsri_argument *arguments, const void *params) {
   tsr_status status = find_program(device, loops, kernel);
   if (status != TSR_OK) return status;
   uint64_t words = tsri_kernel_resume_words(loops->sliced), most_bytes = STATE_BYTES;
@@ -203,5 +202,46 @@ tsr_status tsri_long_loops_launch(tsr_device *device, tsri_long_loops *loops, co
   c.again = (uint32_t *)(void *)((char *)c.block + loops->sliced->params_bytes);
   status = run_parts(&c, groups, part);
   tsr_buffer_release(c.state);
+  return status;
+}
+
+// --- In a capture -----------------------------------------------------------------------------------------------------
+
+// A launch that a tape repeats. The tape holds the buffers; whoever holds the tape holds the kernel.
+typedef struct taped_launch {
+  tsri_long_loops *loops;
+  const tsri_kernel *kernel;
+  uint32_t groups[3];
+  tsri_argument arguments[TSRI_LANG_MAX_BUFFERS];
+  uint64_t params[TSRI_LANG_MAX_PARAMS];
+} taped_launch;
+
+static tsr_status launch_again(tsr_device *device, void *work) {
+  const taped_launch *t = work;
+  return launch(device, t->loops, t->kernel, t->groups, t->arguments, t->params);
+}
+
+static tsr_status tape_launch(tsr_device *device, tsri_long_loops *loops, const tsri_kernel *kernel,
+                              const uint32_t groups[3], const tsri_argument *arguments, const void *params) {
+  taped_launch *t = tsri_calloc(1, sizeof *t);
+  if (!t) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "%s: no host memory to capture its launch", kernel->variant);
+  *t = (taped_launch){.loops = loops, .kernel = kernel, .groups = {groups[0], groups[1], groups[2]}};
+  memcpy(t->arguments, arguments, kernel->buffer_count * sizeof *arguments);
+  if (kernel->params_bytes) memcpy(t->params, params, kernel->params_bytes);
+  for (uint32_t i = 0; i < kernel->buffer_count; i++) {
+    bool is_written = kernel->buffers[i].access != TSRI_ACCESS_IN;
+    (is_written ? tsri_tape_writes : tsri_tape_uses)(device, arguments[i].buffer);
+  }
+  tsri_tape_calls(device, t, launch_again, tsri_free);
+  return TSR_OK;
+}
+
+tsr_status tsri_long_loops_launch(tsr_device *device, tsri_long_loops *loops, const tsri_kernel *kernel,
+                                  const uint32_t groups[3], const tsri_argument *arguments, const void *params) {
+  tsri_tape *tape = tsri_tape_now();
+  tsri_taping before = tsri_tape_enter(0);
+  tsr_status status = launch(device, loops, kernel, groups, arguments, params);
+  tsri_tape_leave(before);
+  if (status == TSR_OK && tape) status = tape_launch(device, loops, kernel, groups, arguments, params);
   return status;
 }

@@ -25,7 +25,7 @@ void tsri_long_loops_destroy(tsr_device *device, tsri_long_loops *loops);  // ta
 bool tsri_long_loops_cuts(const tsri_long_loops *loops, const tsri_kernel *kernel, const uint32_t groups[3],
                           const void *params);
 
-// Launches the kernel as often as needed, and waits for each launch.
+// Launches the kernel as often as needed, and waits for each launch. A tape repeats the whole of it.
 tsr_status tsri_long_loops_launch(tsr_device *device, tsri_long_loops *loops, const tsri_kernel *kernel,
                                   const uint32_t groups[3], const tsri_argument *arguments, const void *params);
 

@@ -10,7 +10,7 @@
 #include "core/log.h"
 #include "runtime/sharing.h"
 
-typedef enum step_kind { STEP_LAUNCH, STEP_FILL, STEP_COPY, STEP_OP } step_kind;
+typedef enum step_kind { STEP_LAUNCH, STEP_FILL, STEP_COPY, STEP_OP, STEP_CALL } step_kind;
 
 typedef struct tape_step {
   step_kind kind;
@@ -30,6 +30,10 @@ typedef struct tape_step {
       size_t dst_offset, src_offset, bytes;
     } copy;
     tsri_native_op *op;
+    struct {
+      void *work;  // one of the tape's objects
+      tsri_tape_call call;
+    } call;
   } is;
 } tape_step;
 
@@ -54,6 +58,7 @@ struct tsri_tape {
   int written_count, written_room;
   tsri_graph *graph;  // the backend's graph; NULL: not made yet, or not supported
   bool graph_failed;
+  bool has_calls;
 };
 
 static void free_step(tape_step *step) {
@@ -362,9 +367,33 @@ void tsri_tape_op(tsr_device *device, const tsri_native_op *op) {
   unlock_tape(tape);
 }
 
+void tsri_tape_calls(tsr_device *device, void *work, tsri_tape_call call, void (*release)(void *work)) {
+  tsri_tape *tape = lock_tape(device);
+  bool is_held = tape && hold(tape, work, release);
+  tape_step *step = is_held ? new_step(tape, STEP_CALL) : NULL;
+  if (step) {
+    step->is.call.work = work;
+    step->is.call.call = call;
+    tape->has_calls = true;
+  }
+  if (tape) unlock_tape(tape);
+  if (!is_held) release(work);
+}
+
 // --- Playing ---------------------------------------------------------------------------------------------------------
 
-static tsr_status play_step(const tsri_backend *backend, tsri_queue *queue, const tape_step *step) {
+// The function locks the device itself, and what it queues is not taped.
+static tsr_status play_call(tsr_device *device, const tape_step *step) {
+  tsri_device_unlock(device);
+  tsri_taping before = tsri_tape_enter(0);
+  tsr_status status = step->is.call.call(device, step->is.call.work);
+  tsri_tape_leave(before);
+  tsri_device_lock(device);
+  return status;
+}
+
+static tsr_status play_step(tsr_device *device, tsri_queue *queue, const tape_step *step) {
+  const tsri_backend *backend = device->backend;
   switch (step->kind) {
     case STEP_LAUNCH:
       return backend->launch(queue, step->is.launch.program, &step->is.launch.launch);
@@ -376,6 +405,8 @@ static tsr_status play_step(const tsri_backend *backend, tsri_queue *queue, cons
                            step->is.copy.src_offset, step->is.copy.bytes);
     case STEP_OP:
       return backend->run_op(queue, step->is.op);
+    case STEP_CALL:
+      return play_call(device, step);
   }
   return TSR_OK;
 }
@@ -383,15 +414,15 @@ static tsr_status play_step(const tsri_backend *backend, tsri_queue *queue, cons
 static tsr_status play_steps(const tsri_tape *tape, tsri_queue *queue) {
   tsr_status status = TSR_OK;
   for (int i = 0; i < tape->step_count && status == TSR_OK; i++) {
-    status = play_step(tape->device->backend, queue, &tape->steps[i]);
+    status = play_step(tape->device, queue, &tape->steps[i]);
   }
   return status;
 }
 
-// Makes the backend's graph of the steps. If that fails, the steps are queued one by one.
+// Makes the backend's graph of the steps. If that fails, the steps are queued one by one. A graph cannot hold a call.
 static void make_graph(tsri_tape *tape, tsri_queue *queue) {
   const tsri_backend *backend = tape->device->backend;
-  if (!backend->graph_begin || tape->graph || tape->graph_failed) return;
+  if (!backend->graph_begin || tape->graph || tape->graph_failed || tape->has_calls) return;
   tsr_status status = backend->graph_begin(queue);
   if (status == TSR_OK) {
     tsr_status played = play_steps(tape, queue);

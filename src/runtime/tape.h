@@ -70,6 +70,11 @@ void tsri_tape_fill(tsr_buffer *dst, size_t offset, size_t bytes, const void *pa
 void tsri_tape_copy(tsr_buffer *dst, size_t dst_offset, tsr_buffer *src, size_t src_offset, size_t bytes);
 void tsri_tape_op(tsr_device *device, const tsri_native_op *op);
 
+// Adds work that needs the host between its launches: playing the tape calls `call`, which queues it and waits. Takes over
+// `work`, which `release` frees. Buffers that it uses are added by tsri_tape_uses and tsri_tape_writes.
+typedef tsr_status (*tsri_tape_call)(tsr_device *device, void *work);
+void tsri_tape_calls(tsr_device *device, void *work, tsri_tape_call call, void (*release)(void *work));
+
 // Adds a buffer that was just created or is read by queued work (uses), or one that is written by it (writes).
 void tsri_tape_uses(tsr_device *device, tsr_buffer *buffer);
 void tsri_tape_writes(tsr_device *device, tsr_buffer *buffer);
