@@ -11,6 +11,8 @@ export interface AttentionDesc {
   softcap?: number;
   window?: number | bigint;
   slopes?: Tensor | null;
+  blocks?: Tensor | null;
+  lengths?: Tensor | null;
   causal?: boolean;
 }
 
@@ -24,6 +26,12 @@ export interface ConvDesc {
   groups?: number | bigint;
   padding?: 'given' | 'same' | 'same_before';
   channels_last?: boolean;
+}
+
+/** Options; what is left out is 0 or none. */
+export interface LinearDesc {
+  activation?: 'none' | 'relu' | 'gelu' | 'gelu_tanh' | 'silu' | 'sigmoid' | 'tanh';
+  residual?: Tensor | null;
 }
 
 /** Options; what is left out is 0 or none. */
@@ -51,12 +59,23 @@ export interface PoolDesc {
   channels_last?: boolean;
 }
 
+/** Options; what is left out is 0 or none. */
+export interface RopeDesc {
+  base?: number;
+  scale?: number;
+  size?: number | bigint;
+  frequencies?: Tensor | null;
+  interleaved?: boolean;
+}
+
 /** Every operator as a function of all its parameters. */
 export interface Operators {
   abs(x: Tensor): Tensor;
   acos(x: Tensor): Tensor;
   acosh(x: Tensor): Tensor;
   add(a: Tensor, b: Tensor): Tensor;
+  add_layer_norm(x: Tensor, residual: Tensor, weight: Tensor | null, bias: Tensor | null, eps?: number): {sum: Tensor; normed: Tensor};
+  add_rms_norm(x: Tensor, residual: Tensor, weight: Tensor | null, eps?: number): {sum: Tensor; normed: Tensor};
   add_scalar(x: Tensor, c: number): Tensor;
   all(x: Tensor, axes?: number | number[], keep_dims?: boolean): Tensor;
   allclose(a: Tensor, b: Tensor, rtol?: number, atol?: number, equal_nan?: boolean): Tensor;
@@ -72,6 +91,7 @@ export interface Operators {
   atan2(a: Tensor, b: Tensor): Tensor;
   atanh(x: Tensor): Tensor;
   attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | null, desc?: AttentionDesc): Tensor;
+  attention_scores(q: Tensor, k: Tensor, mask: Tensor | null, desc?: AttentionDesc): Tensor;
   avg_pool(x: Tensor, desc?: PoolDesc): Tensor;
   batch_norm(x: Tensor, mean: Tensor, variance: Tensor, weight: Tensor | null, bias: Tensor | null, eps?: number): Tensor;
   bce_with_logits_loss(x: Tensor, target: Tensor, desc?: LossDesc): Tensor;
@@ -131,10 +151,12 @@ export interface Operators {
   gcd(a: Tensor, b: Tensor): Tensor;
   ge(a: Tensor, b: Tensor): Tensor;
   ge_scalar(x: Tensor, c: number): Tensor;
+  geglu(a: Tensor, b: Tensor): Tensor;
   gelu(x: Tensor): Tensor;
   gelu_tanh(x: Tensor): Tensor;
   gemm(alpha: number, a: Tensor, b: Tensor, beta: number, c: Tensor | null): Tensor;
   gemv(a: Tensor, x: Tensor): Tensor;
+  gemv_into(target: Tensor, a: Tensor, x: Tensor): Promise<void>;
   group_norm(x: Tensor, groups: number | bigint, weight: Tensor | null, bias: Tensor | null, eps?: number): Tensor;
   gt(a: Tensor, b: Tensor): Tensor;
   gt_scalar(x: Tensor, c: number): Tensor;
@@ -158,6 +180,7 @@ export interface Operators {
   leaky_relu(x: Tensor, slope: number): Tensor;
   lerp(a: Tensor, b: Tensor, weight: Tensor): Tensor;
   lerp_scalar(a: Tensor, b: Tensor, weight: number): Tensor;
+  linear(x: Tensor, weight: Tensor, bias: Tensor | null, desc?: LinearDesc): Tensor;
   linspace(device: Device, dtype: Dtype, start: number, stop: number, count: number | bigint): Tensor;
   local_response_norm(x: Tensor, size: number | bigint, alpha: number, beta: number, bias: number): Tensor;
   log(x: Tensor): Tensor;
@@ -177,6 +200,7 @@ export interface Operators {
   lt_scalar(x: Tensor, c: number): Tensor;
   masked_fill(x: Tensor, mask: Tensor, value: number): Tensor;
   matmul(a: Tensor, b: Tensor): Tensor;
+  matmul_into(target: Tensor, a: Tensor, b: Tensor): Promise<void>;
   max(x: Tensor, axes?: number | number[], keep_dims?: boolean): Tensor;
   max_pool(x: Tensor, desc?: PoolDesc): Tensor;
   max_unpool(x: Tensor, indices: Tensor, size: number[]): Tensor;
@@ -220,6 +244,7 @@ export interface Operators {
   rfft(x: Tensor, axes?: number | number[]): Tensor;
   rms_norm(x: Tensor, weight: Tensor | null, eps?: number): Tensor;
   roll(x: Tensor, shift: number | bigint, axis?: number): Tensor;
+  rope(x: Tensor, positions: Tensor, desc?: RopeDesc): Tensor;
   rot90(x: Tensor, times: number | bigint, axis_a: number, axis_b: number): Tensor;
   round(x: Tensor): Tensor;
   rpow_scalar(x: Tensor, c: number): Tensor;
@@ -252,6 +277,7 @@ export interface Operators {
   sub(a: Tensor, b: Tensor): Tensor;
   sub_scalar(x: Tensor, c: number): Tensor;
   sum(x: Tensor, axes?: number | number[], keep_dims?: boolean): Tensor;
+  swiglu(a: Tensor, b: Tensor): Tensor;
   take(x: Tensor, indices: Tensor): Tensor;
   tan(x: Tensor): Tensor;
   tanh(x: Tensor): Tensor;
@@ -265,6 +291,7 @@ export interface Operators {
   trunc(x: Tensor): Tensor;
   unsqueeze(tensor: Tensor, axis?: number): Tensor;
   var(x: Tensor, axes?: number | number[], keep_dims?: boolean, correction?: number): Tensor;
+  weighted_sum_rows(weights: Tensor, v: Tensor): Tensor;
   where(condition: Tensor, a: Tensor, b: Tensor): Tensor;
   xlogy(a: Tensor, b: Tensor): Tensor;
   zeros(device: Device, dtype: Dtype, shape: number[]): Tensor;
@@ -276,6 +303,8 @@ export interface TensorOperators {
   acos(): Tensor;
   acosh(): Tensor;
   add(b: Tensor | number): Tensor;
+  add_layer_norm(residual: Tensor, weight: Tensor | null, bias: Tensor | null, eps?: number): {sum: Tensor; normed: Tensor};
+  add_rms_norm(residual: Tensor, weight: Tensor | null, eps?: number): {sum: Tensor; normed: Tensor};
   add_scalar(c: number): Tensor;
   all(axes?: number | number[], keep_dims?: boolean): Tensor;
   allclose(b: Tensor, rtol?: number, atol?: number, equal_nan?: boolean): Tensor;
@@ -290,6 +319,7 @@ export interface TensorOperators {
   atan2(b: Tensor): Tensor;
   atanh(): Tensor;
   attention(k: Tensor, v: Tensor, mask: Tensor | null, desc?: AttentionDesc): Tensor;
+  attention_scores(k: Tensor, mask: Tensor | null, desc?: AttentionDesc): Tensor;
   avg_pool(desc?: PoolDesc): Tensor;
   batch_norm(mean: Tensor, variance: Tensor, weight: Tensor | null, bias: Tensor | null, eps?: number): Tensor;
   bce_with_logits_loss(target: Tensor, desc?: LossDesc): Tensor;
@@ -344,9 +374,11 @@ export interface TensorOperators {
   gcd(b: Tensor): Tensor;
   ge(b: Tensor | number): Tensor;
   ge_scalar(c: number): Tensor;
+  geglu(b: Tensor): Tensor;
   gelu(): Tensor;
   gelu_tanh(): Tensor;
   gemv(x: Tensor): Tensor;
+  gemv_into(a: Tensor, x: Tensor): Promise<void>;
   group_norm(groups: number | bigint, weight: Tensor | null, bias: Tensor | null, eps?: number): Tensor;
   gt(b: Tensor | number): Tensor;
   gt_scalar(c: number): Tensor;
@@ -370,6 +402,7 @@ export interface TensorOperators {
   leaky_relu(slope: number): Tensor;
   lerp(b: Tensor, weight: Tensor | number): Tensor;
   lerp_scalar(b: Tensor, weight: number): Tensor;
+  linear(weight: Tensor, bias: Tensor | null, desc?: LinearDesc): Tensor;
   local_response_norm(size: number | bigint, alpha: number, beta: number, bias: number): Tensor;
   log(): Tensor;
   log10(): Tensor;
@@ -388,6 +421,7 @@ export interface TensorOperators {
   lt_scalar(c: number): Tensor;
   masked_fill(mask: Tensor, value: number): Tensor;
   matmul(b: Tensor): Tensor;
+  matmul_into(a: Tensor, b: Tensor): Promise<void>;
   max(axes?: number | number[], keep_dims?: boolean): Tensor;
   max_pool(desc?: PoolDesc): Tensor;
   max_unpool(indices: Tensor, size: number[]): Tensor;
@@ -427,6 +461,7 @@ export interface TensorOperators {
   rfft(axes?: number | number[]): Tensor;
   rms_norm(weight: Tensor | null, eps?: number): Tensor;
   roll(shift: number | bigint, axis?: number): Tensor;
+  rope(positions: Tensor, desc?: RopeDesc): Tensor;
   rot90(times: number | bigint, axis_a: number, axis_b: number): Tensor;
   round(): Tensor;
   rpow_scalar(c: number): Tensor;
@@ -458,6 +493,7 @@ export interface TensorOperators {
   sub(b: Tensor | number): Tensor;
   sub_scalar(c: number): Tensor;
   sum(axes?: number | number[], keep_dims?: boolean): Tensor;
+  swiglu(b: Tensor): Tensor;
   take(indices: Tensor): Tensor;
   tan(): Tensor;
   tanh(): Tensor;
@@ -471,6 +507,7 @@ export interface TensorOperators {
   trunc(): Tensor;
   unsqueeze(axis?: number): Tensor;
   var(axes?: number | number[], keep_dims?: boolean, correction?: number): Tensor;
+  weighted_sum_rows(v: Tensor): Tensor;
   where(a: Tensor, b: Tensor): Tensor;
   xlogy(b: Tensor): Tensor;
 }

@@ -2,12 +2,14 @@
 // Made by scripts/generate-web-lists from the public headers; not to be edited by hand.
 
 // Each operator with its parameters, in the order of the C function: kind and name. `axes`, `sizes` and `tensors` are
-// lists, which C takes with their count.
+// lists, which C takes with their count. `out` is one of several results; a `target` is written, and then nothing is returned.
 export const operators = {
   abs: 'tensor x',
   acos: 'tensor x',
   acosh: 'tensor x',
   add: 'tensor a, tensor b',
+  add_layer_norm: 'tensor x, tensor residual, tensor weight, tensor bias, number eps, out sum, out normed',
+  add_rms_norm: 'tensor x, tensor residual, tensor weight, number eps, out sum, out normed',
   add_scalar: 'tensor x, number c',
   all: 'tensor x, axes axes, bool keep_dims',
   allclose: 'tensor a, tensor b, number rtol, number atol, bool equal_nan',
@@ -23,6 +25,7 @@ export const operators = {
   atan2: 'tensor a, tensor b',
   atanh: 'tensor x',
   attention: 'tensor q, tensor k, tensor v, tensor mask, attention_desc desc',
+  attention_scores: 'tensor q, tensor k, tensor mask, attention_desc desc',
   avg_pool: 'tensor x, pool_desc desc',
   batch_norm: 'tensor x, tensor mean, tensor variance, tensor weight, tensor bias, number eps',
   bce_with_logits_loss: 'tensor x, tensor target, loss_desc desc',
@@ -82,10 +85,12 @@ export const operators = {
   gcd: 'tensor a, tensor b',
   ge: 'tensor a, tensor b',
   ge_scalar: 'tensor x, number c',
+  geglu: 'tensor a, tensor b',
   gelu: 'tensor x',
   gelu_tanh: 'tensor x',
   gemm: 'number alpha, tensor a, tensor b, number beta, tensor c',
   gemv: 'tensor a, tensor x',
+  gemv_into: 'target target, tensor a, tensor x',
   group_norm: 'tensor x, long groups, tensor weight, tensor bias, number eps',
   gt: 'tensor a, tensor b',
   gt_scalar: 'tensor x, number c',
@@ -109,6 +114,7 @@ export const operators = {
   leaky_relu: 'tensor x, number slope',
   lerp: 'tensor a, tensor b, tensor weight',
   lerp_scalar: 'tensor a, tensor b, number weight',
+  linear: 'tensor x, tensor weight, tensor bias, linear_desc desc',
   linspace: 'device device, dtype dtype, number start, number stop, long count',
   local_response_norm: 'tensor x, long size, number alpha, number beta, number bias',
   log: 'tensor x',
@@ -128,6 +134,7 @@ export const operators = {
   lt_scalar: 'tensor x, number c',
   masked_fill: 'tensor x, tensor mask, number value',
   matmul: 'tensor a, tensor b',
+  matmul_into: 'target target, tensor a, tensor b',
   max: 'tensor x, axes axes, bool keep_dims',
   max_pool: 'tensor x, pool_desc desc',
   max_unpool: 'tensor x, tensor indices, shape size',
@@ -171,6 +178,7 @@ export const operators = {
   rfft: 'tensor x, axes axes',
   rms_norm: 'tensor x, tensor weight, number eps',
   roll: 'tensor x, long shift, int axis',
+  rope: 'tensor x, tensor positions, rope_desc desc',
   rot90: 'tensor x, long times, int axis_a, int axis_b',
   round: 'tensor x',
   rpow_scalar: 'tensor x, number c',
@@ -203,6 +211,7 @@ export const operators = {
   sub: 'tensor a, tensor b',
   sub_scalar: 'tensor x, number c',
   sum: 'tensor x, axes axes, bool keep_dims',
+  swiglu: 'tensor a, tensor b',
   take: 'tensor x, tensor indices',
   tan: 'tensor x',
   tanh: 'tensor x',
@@ -216,6 +225,7 @@ export const operators = {
   trunc: 'tensor x',
   unsqueeze: 'tensor tensor, int axis',
   var: 'tensor x, axes axes, bool keep_dims, number correction',
+  weighted_sum_rows: 'tensor weights, tensor v',
   where: 'tensor condition, tensor a, tensor b',
   xlogy: 'tensor a, tensor b',
   zeros: 'device device, dtype dtype, shape shape',
@@ -242,13 +252,15 @@ export const defaults = {
 // Descriptions (desc.h): size, and each field with its kind, its place, how many there are, and the names of an enum's values.
 export const descriptions = {
   attention_desc: {
-    bytes: 32,
+    bytes: 40,
     fields: {
       scale: {kind: 'number', at: 0, count: 1, names: []},
       softcap: {kind: 'number', at: 8, count: 1, names: []},
       window: {kind: 'long', at: 16, count: 1, names: []},
       slopes: {kind: 'tensor', at: 24, count: 1, names: []},
-      causal: {kind: 'bool', at: 28, count: 1, names: []},
+      blocks: {kind: 'tensor', at: 28, count: 1, names: []},
+      lengths: {kind: 'tensor', at: 32, count: 1, names: []},
+      causal: {kind: 'bool', at: 36, count: 1, names: []},
     },
   },
   conv_desc: {
@@ -262,6 +274,13 @@ export const descriptions = {
       groups: {kind: 'long', at: 120, count: 1, names: []},
       padding: {kind: 'enum', at: 128, count: 1, names: ['given', 'same', 'same_before']},
       channels_last: {kind: 'bool', at: 132, count: 1, names: []},
+    },
+  },
+  linear_desc: {
+    bytes: 8,
+    fields: {
+      activation: {kind: 'enum', at: 0, count: 1, names: ['none', 'relu', 'gelu', 'gelu_tanh', 'silu', 'sigmoid', 'tanh']},
+      residual: {kind: 'tensor', at: 4, count: 1, names: []},
     },
   },
   loss_desc: {
@@ -289,6 +308,16 @@ export const descriptions = {
       rounds_up: {kind: 'bool', at: 152, count: 1, names: []},
       counts_padding: {kind: 'bool', at: 153, count: 1, names: []},
       channels_last: {kind: 'bool', at: 154, count: 1, names: []},
+    },
+  },
+  rope_desc: {
+    bytes: 32,
+    fields: {
+      base: {kind: 'number', at: 0, count: 1, names: []},
+      scale: {kind: 'number', at: 8, count: 1, names: []},
+      size: {kind: 'long', at: 16, count: 1, names: []},
+      frequencies: {kind: 'tensor', at: 24, count: 1, names: []},
+      interleaved: {kind: 'bool', at: 28, count: 1, names: []},
     },
   },
 };

@@ -48,6 +48,7 @@ const PARAMETERS = Object.fromEntries(Object.entries(operators).map(([name, text
 const isWholeList = value => Array.isArray(value) && value.every(Number.isInteger);
 const KINDS = {
   tensor: {isRight: value => value instanceof Tensor || value === null, words: 'a tensor'},
+  target: {isRight: value => value instanceof Tensor, words: 'a tensor'},
   device: {isRight: value => value instanceof Device, words: 'a device'},
   dtype: {isRight: value => dtypes.includes(value), words: 'the name of a dtype'},
   number: {isRight: value => typeof value === 'number', words: 'a number'},
@@ -222,14 +223,19 @@ class Tessera {
     }).catch(() => {});  // the module is broken: what follows says so
   }
 
-  /** Records an operator. `args` are all of its parameters. */
+  /**
+   * Records an operator. `args` are all of its parameters. Gives a tensor; several results as an object with their names; and, where a tensor
+   * is written in place, a promise.
+   */
   operate(name, args) {
-    const parameters = PARAMETERS[name];
+    const parameters = PARAMETERS[name].filter(({kind}) => kind !== 'out');
+    const results = PARAMETERS[name].filter(({kind}) => kind === 'out').map(result => result.name);
     const checked = parameters.map((parameter, i) => checkArgument(name, parameter, args[i]));
-    return this.result(async module => {
-      const flat = this.#flatten(module, name, parameters, checked);
-      return module.call(`tsr_${name}`, ...flat);
-    });
+    const call = (module, ...outs) => module.call(`tsr_${name}`, ...this.#flatten(module, name, parameters, checked), ...outs);
+    if (parameters[0].kind === 'target') return this.enqueue(async module => this.throwUnlessOk(module, await call(module)));
+    if (results.length === 0) return this.result(call);
+    const made = this.outputs(results.length, (module, out) => call(module, ...results.map((result, i) => out + 4 * i)));
+    return Object.fromEntries(results.map((result, i) => [result, made[i]]));
   }
 
   /** A tensor that is there when `make` has run. */
@@ -303,7 +309,7 @@ class Tessera {
     let used = this.scratch;
     parameters.forEach(({kind}, i) => {
       const value = values[i];
-      if (kind === 'tensor' || kind === 'device') flat.push(value === null ? 0 : pointerOf(value));
+      if (kind === 'tensor' || kind === 'target' || kind === 'device') flat.push(value === null ? 0 : pointerOf(value));
       else if (kind === 'dtype') flat.push(dtypeNumber(value));
       else if (kind === 'long') flat.push(BigInt(value));
       else if (kind === 'bool') flat.push(value ? 1 : 0);
@@ -639,7 +645,7 @@ export class Kernel extends Held {
 
 // Operators become methods of what they take first. With a number in place of the second tensor: a.add(2).
 for (const [name, parameters] of Object.entries(PARAMETERS)) {
-  const owner = {tensor: Tensor, device: Device}[parameters[0].kind];
+  const owner = {tensor: Tensor, target: Tensor, device: Device}[parameters[0].kind];
   if (!owner) continue;
   const withNumber = `${name}_scalar` in PARAMETERS ? `${name}_scalar` : null;
   owner.prototype[name] = function (...args) {

@@ -215,6 +215,17 @@ test('running extremes, unstack and meshgrid give several tensors', async () => 
   await rejects(x.unstack(3)[0].read(), 'ERR_SHAPE', 'unstack: 3 parts, axis 0 has 2 elements');
 });
 
+test('an operator with several results gives an object, one that writes a tensor a promise', async () => {
+  const x = device.tensor([[3, 4]]), {sum, normed} = x.add_rms_norm(device.tensor([[0, 0]]), null, 0);
+  assert.deepEqual(await values(sum), [3, 4]);
+  assert.deepEqual((await values(normed)).map(value => value.toFixed(4)), ['0.8485', '1.1314']);
+  await rejects(x.add_rms_norm(device.tensor([1]), null).sum.read(), 'ERR_SHAPE', 'the residual is');
+  const cache = device.zeros('f32', [2, 2]);
+  await cache.slice(0, 1, 2).matmul_into(x, device.tensor([[1, 0], [0, 2]]));
+  assert.deepEqual(await values(cache), [0, 0, 3, 8]);
+  await rejects(cache.matmul_into(x, x), 'ERR_SHAPE', 'matmul_into');
+});
+
 test('a capture runs again on what its inputs hold then', async () => {
   const x = device.tensor([1, 2, 3]);
   let y;

@@ -80,8 +80,38 @@ typedef struct tsr_attention_desc {
   int64_t window;  // causal: a query sees so many keys, its own position included; 0: all
   // ALiBi, one for each head: slope * (position of the key - position of the query) is added to scores. NULL: nothing is.
   tsr_tensor *slopes;
-  bool causal;  // a query sees keys up to its own position; the last query stands at the last key
+  // A paged cache: k and v are [blocks, kv heads, positions of a block, size], and row b of `blocks`, [batch, blocks of a sequence], lists the
+  // blocks of sequence b, in order. Keys in blocks that do not exist are not seen. NULL: k and v are [batch, kv heads, keys, size].
+  tsr_tensor *blocks;
+  tsr_tensor *lengths;  // [batch]: of sequence b, only the first lengths[b] keys exist. NULL: all do
+  bool causal;          // a query sees keys up to its own position; the last query stands at the last key
 } tsr_attention_desc;
+
+// --- Transformers ----------------------------------------------------------------------------------------------------
+
+typedef struct tsr_rope_desc {
+  double base;              // pair i of the n that are rotated turns by position * base^(-i / n); 0 means 10000
+  double scale;             // of positions: 0.5 is linear interpolation to twice the length, -1 turns back; 0 means 1
+  int64_t size;             // how many elements of the last axis are rotated, from its beginning; 0 means all
+  tsr_tensor *frequencies;  // of each pair, in place of base^(-i / n); NULL: those
+  bool interleaved;         // pairs are neighbours, 2i and 2i + 1; else i and i + n
+} tsr_rope_desc;
+
+// What is applied to each element of a product.
+typedef enum tsr_activation {
+  TSR_ACTIVATION_NONE,
+  TSR_ACTIVATION_RELU,
+  TSR_ACTIVATION_GELU,
+  TSR_ACTIVATION_GELU_TANH,
+  TSR_ACTIVATION_SILU,
+  TSR_ACTIVATION_SIGMOID,
+  TSR_ACTIVATION_TANH
+} tsr_activation;
+
+typedef struct tsr_linear_desc {
+  tsr_activation activation;
+  tsr_tensor *residual;  // of the result's shape, added after the activation; NULL: nothing is
+} tsr_linear_desc;
 
 #ifdef __cplusplus
 }

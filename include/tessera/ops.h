@@ -95,6 +95,10 @@ TSR_API tsr_tensor *tsr_leaky_relu(tsr_tensor *x, double slope);
 // x above 0, else alpha * (exp(x) - 1)
 TSR_API tsr_tensor *tsr_elu(tsr_tensor *x, double alpha);
 
+// Gated linear units: an activation of the gate a times b. Where a layer computes both at once, tsr_split takes them apart.
+TSR_API tsr_tensor *tsr_swiglu(tsr_tensor *a, tsr_tensor *b);  // silu(a) * b
+TSR_API tsr_tensor *tsr_geglu(tsr_tensor *a, tsr_tensor *b);   // gelu(a) * b
+
 // Tests: the result is bool. logical_not is x == 0.
 TSR_API tsr_tensor *tsr_isnan(tsr_tensor *x);        // is x not a number
 TSR_API tsr_tensor *tsr_isinf(tsr_tensor *x);        // is x infinity or -infinity
@@ -473,6 +477,26 @@ TSR_API tsr_tensor *tsr_layer_norm(tsr_tensor *x, tsr_tensor *weight, tsr_tensor
 // x / sqrt(mean(x^2) + eps) * weight along the last axis
 TSR_API tsr_tensor *tsr_rms_norm(tsr_tensor *x, tsr_tensor *weight, double eps);
 
+// x + residual, and that sum normalised as above, both in one pass over memory: what a transformer does between two blocks. The results have the
+// bits of tsr_add and of the norm after it. Either of the two may be NULL if it is not wanted.
+//
+// Errors: TSR_ERR_SHAPE (shapes of x and the residual that differ, a weight of another size), the tensors' own. Then both are NULL.
+
+// x + residual, and layer_norm of it, in one pass
+TSR_API tsr_status tsr_add_layer_norm(tsr_tensor *x, tsr_tensor *residual, tsr_tensor *weight, tsr_tensor *bias,
+                                      double eps, tsr_tensor **out_sum, tsr_tensor **out_normed);
+// x + residual, and rms_norm of it, in one pass
+TSR_API tsr_status tsr_add_rms_norm(tsr_tensor *x, tsr_tensor *residual, tsr_tensor *weight, double eps,
+                                    tsr_tensor **out_sum, tsr_tensor **out_normed);
+
+// Rotary position embedding: pairs of elements of each row of x, its last axis, are turned by angles that grow with the row's position. `positions`
+// are broadcast to the rows, the axes before the last: [queries] for x of [batch, heads, queries, size]. Options are in tsr_rope_desc
+// (desc.h): pairs of halves or of neighbours, a part of the row, base, scale, given frequencies. Angles are computed in f32, in f64 for x
+// of f64.
+//
+// Errors: TSR_ERR_SHAPE (an odd number of elements, positions or frequencies that do not fit), TSR_ERR_INVALID_ARGUMENT (options).
+TSR_API tsr_tensor *tsr_rope(tsr_tensor *x, tsr_tensor *positions, const tsr_rope_desc *desc);
+
 // --- Convolution and pooling -----------------------------------------------------------------------------------------
 //
 // Over one to three spatial axes: x is [image, channel, spatial …], or [image, spatial …, channel] with `channels_last`. Options are in
@@ -541,13 +565,23 @@ TSR_API tsr_tensor *tsr_cross_entropy(tsr_tensor *x, tsr_tensor *target, int axi
 // [batch, heads, queries, keys]: of bool, true where a query sees a key, or of floats, which are added to the scores; NULL: none. Options
 // are in tsr_attention_desc (desc.h). A query that sees no key gets zeros; NaN spreads through its row.
 //
-// Views are read where they lie, such as the filled part of a cache of keys and values. Scores are not stored: memory does not grow with
-// queries times keys.
+// Views are read where they lie, such as the filled part of a cache of keys and values that tsr_assign writes in place; a paged cache is read
+// through a table of blocks (desc.h). Scores are not stored: memory does not grow with queries times keys.
 //
-// Errors: TSR_ERR_SHAPE (shapes, a mask or slopes that do not fit), TSR_ERR_UNSUPPORTED (more than 256 elements in a head of v),
-//         TSR_ERR_DTYPE (a mask of integers), TSR_ERR_INVALID_ARGUMENT (options).
+// Errors: TSR_ERR_SHAPE (shapes, a mask, slopes or tables that do not fit), TSR_ERR_UNSUPPORTED (more than 256 elements in a head of v),
+//         TSR_ERR_DTYPE (a mask of integers, tables of others), TSR_ERR_INVALID_ARGUMENT (options).
 TSR_API tsr_tensor *tsr_attention(tsr_tensor *q, tsr_tensor *k, tsr_tensor *v, tsr_tensor *mask,
                                   const tsr_attention_desc *desc);
+
+// The parts of attention: scores before the softmax, [batch, heads, queries, keys], with scale, soft cap, slopes and mask applied, -infinity where a
+// query does not see a key; and rows of v, weighted and added up. tsr_weighted_sum_rows(tsr_softmax(tsr_attention_scores(q, k, …), -1), v) is
+// tsr_attention, except that a query which sees no key gets NaN, and that all scores are stored. .blocks is refused.
+
+// scale * q * k^T + mask, -infinity where a key is not seen
+TSR_API tsr_tensor *tsr_attention_scores(tsr_tensor *q, tsr_tensor *k, tsr_tensor *mask,
+                                         const tsr_attention_desc *desc);
+// weights * v; neighbouring heads share one of v
+TSR_API tsr_tensor *tsr_weighted_sum_rows(tsr_tensor *weights, tsr_tensor *v);
 
 // --- Norms of channels -----------------------------------------------------------------------------------------------
 //
@@ -582,6 +616,22 @@ TSR_API tsr_tensor *tsr_matmul(tsr_tensor *a, tsr_tensor *b);
 // NULL. With beta 0, c is not read. alpha and beta of an integer product are whole numbers. a and b have 2 axes or
 // more.
 TSR_API tsr_tensor *tsr_gemm(double alpha, tsr_tensor *a, tsr_tensor *b, double beta, tsr_tensor *c);
+
+// A layer of a network: activation(x * weight^T + bias) + residual, for x of […, inputs] and a weight of [outputs, inputs]; the bias, [outputs], may be
+// NULL. Activation and residual are in tsr_linear_desc (desc.h). f16 and bf16 are rounded after each of these steps where they are not one kernel.
+//
+// Errors: TSR_ERR_SHAPE (a weight, bias or residual that does not fit), TSR_ERR_INVALID_ARGUMENT (an activation that does not exist).
+TSR_API tsr_tensor *tsr_linear(tsr_tensor *x, tsr_tensor *weight, tsr_tensor *bias, const tsr_linear_desc *desc);
+
+// matmul and gemv whose result is written into `target`, any view of the result's shape, as tsr_assign does: the product is converted to the
+// target's dtype, and who reads the target later sees it.
+//
+// Errors: those of the product and of tsr_assign; TSR_ERR_SHAPE (a target of another shape). Then the target keeps its elements.
+
+// matmul, written into a given tensor
+TSR_API tsr_status tsr_matmul_into(tsr_tensor *target, tsr_tensor *a, tsr_tensor *b);
+// gemv, written into a given tensor
+TSR_API tsr_status tsr_gemv_into(tsr_tensor *target, tsr_tensor *a, tsr_tensor *x);
 
 // Matrix (rank 2) by vector; product of two vectors; all products of the elements of two vectors, rows from a.
 

@@ -2,8 +2,10 @@
 // Attention: shapes, mask and options, and the launch of kernels/op_attention.tk, which reads views where they lie.
 #include <math.h>
 
+#include "core/alloc.h"
 #include "core/error.h"
 #include "graph/node.h"
+#include "ops/attention.h"
 #include "ops/call.h"
 #include "ops/compose.h"
 #include "ops/operators.h"
@@ -22,38 +24,41 @@ static void pass_strides(tsri_call *call, const char *stem, const tsri_layout *l
   tsri_call_words(call, stem, 0, layout->strides, 4);
 }
 
-// Inputs: q, k, v, the mask expanded to all scores if there is one, the slopes if there are such.
+// Inputs: q, k, v, then those that are given of: the mask expanded to all scores, the slopes, the table of
+// lengths and blocks.
 tsr_status tsri_run_attention(const tsri_kernel_run *run) {
   const tsri_attention_attributes *given = TSRI_GIVEN(run->node, attention);
   const tsri_layout *q = &run->layouts[0], *k = &run->layouts[1], *v = &run->layouts[2];
   int64_t size = run->shape.dims[3], rows = run->shape.dims[0] * run->shape.dims[1] * run->shape.dims[2];
   if (rows == 0 || size == 0) return TSR_OK;
-  if (k->shape.dims[2] == 0 || q->count == 0)
-    return tsri_call_zero(run);  // no key, or keys without elements: see tsr_attention
+  if (given->keys == 0 || k->count == 0) return tsri_call_zero(run);
   tsr_status status = TSR_OK;
   for (int i = 0; i < run->input_count && status == TSR_OK; i++)
     status = tsri_call_check("attention", &run->layouts[i]);
   if (status != TSR_OK) return status;
-  bool has_mask = given->mask != MASK_NONE, has_slopes = given->has_slopes != 0;
-  int mask = has_mask ? 3 : 0,
-      slopes = has_slopes ? (has_mask ? 4 : 3) : 0;  // q stands in for what is missing and is not read
+  bool has_slopes = given->has_slopes != 0, has_blocks = given->has_blocks != 0, has_lengths = given->has_lengths != 0;
+  int next = 3;  // q stands in for what is missing and is not read
+  int mask = given->mask != MASK_NONE ? next++ : 0, slopes = has_slopes ? next++ : 0;
+  int table = has_blocks || has_lengths ? next : 0;
   tsri_call call;
   tsri_call_init(&call, run->device, "op_attention", "attention",
                  TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", tsri_accumulator(run->dtype)),
                            TSRI_TYPE("M", run->input_dtypes[mask]), TSRI_CONSTANT("MASK", given->mask),
                            TSRI_CONSTANT("SLOPES", has_slopes), TSRI_CONSTANT("CAPPED", given->softcap > 0),
+                           TSRI_CONSTANT("PAGED", has_blocks), TSRI_CONSTANT("LENGTHS", has_lengths),
                            TSRI_CONSTANT("SIZE", size)));
   tsri_call_buffer(&call, "q", run->inputs[0], run->dtype);
   tsri_call_buffer(&call, "k", run->inputs[1], run->dtype);
   tsri_call_buffer(&call, "v", run->inputs[2], run->dtype);
   tsri_call_buffer(&call, "mask", run->inputs[mask], run->input_dtypes[mask]);
   tsri_call_buffer(&call, "slopes", run->inputs[slopes], run->dtype);
+  tsri_call_buffer(&call, "table", run->inputs[table], TSR_I32);
   tsri_call_buffer(&call, "y", run->output, run->dtype);
   tsri_call_word(&call, "n", rows);
   tsri_call_word(&call, "heads", run->shape.dims[1]);
   tsri_call_word(&call, "shared_by", run->shape.dims[1] / k->shape.dims[1]);
   tsri_call_word(&call, "queries", run->shape.dims[2]);
-  tsri_call_word(&call, "keys", k->shape.dims[2]);
+  tsri_call_word(&call, "keys", given->keys);
   tsri_call_word(&call, "depth", q->shape.dims[3]);
   tsri_call_word(&call, "q_at", q->offset);
   tsri_call_word(&call, "k_at", k->offset);
@@ -67,6 +72,10 @@ tsr_status tsri_run_attention(const tsri_kernel_run *run) {
   pass_strides(&call, "m", &run->layouts[mask]);
   tsri_call_word(&call, "is_causal", given->is_causal);
   tsri_call_word(&call, "window", given->window);
+  tsri_call_word(&call, "block_size", k->shape.dims[2]);
+  tsri_call_word(&call, "block_count", k->shape.dims[0]);
+  tsri_call_word(&call, "t_at", run->layouts[table].offset);
+  tsri_call_words(&call, "t", 0, run->layouts[table].strides, 2);
   tsri_call_real(&call, "scale", given->scale);
   tsri_call_real(&call, "cap", given->softcap);
   return tsri_call_items(&call, rows);
@@ -74,44 +83,100 @@ tsr_status tsri_run_attention(const tsri_kernel_run *run) {
 
 // --- Checks ----------------------------------------------------------------------------------------------------------
 
-static tsr_status check_shapes(tsr_shape q, tsr_shape k, tsr_shape v) {
+static tsr_status check_shapes(const char *caller, const tsri_attention_inputs *in, bool is_paged) {
   char a[TSR_SHAPE_TEXT_BYTES], b[TSR_SHAPE_TEXT_BYTES], c[TSR_SHAPE_TEXT_BYTES];
-  bool fits = q.rank == 4 && k.rank == 4 && v.rank == 4 && q.dims[0] == k.dims[0] && q.dims[0] == v.dims[0] &&
-              k.dims[1] == v.dims[1] && k.dims[2] == v.dims[2] && q.dims[3] == k.dims[3] &&
+  tsr_shape q = in->q->layout.shape, k = in->k->layout.shape, v = in->v ? in->v->layout.shape : k;
+  bool fits = q.rank == 4 && k.rank == 4 && v.rank == 4 && (is_paged || q.dims[0] == k.dims[0]) &&
+              k.dims[0] == v.dims[0] && k.dims[1] == v.dims[1] && k.dims[2] == v.dims[2] && q.dims[3] == k.dims[3] &&
               (k.dims[1] > 0 ? q.dims[1] % k.dims[1] == 0 : q.dims[1] == 0);
   tsr_shape_format(q, a, sizeof a);
   tsr_shape_format(k, b, sizeof b);
   tsr_shape_format(v, c, sizeof c);
   if (!fits) {
-    return TSRI_FAIL(
-        TSR_ERR_SHAPE,
-        "attention: q is %s, k is %s, v is %s; they are [batch, heads, positions, size], and the heads of k "
-        "and v divide those of q",
-        a, b, c);
+    return TSRI_FAIL(TSR_ERR_SHAPE,
+                     "%s: q is %s, k is %s, v is %s; they are [%s, heads, positions, size], and the heads of k and v "
+                     "divide those of q",
+                     caller, a, b, c, is_paged ? "batch or blocks" : "batch");
   }
-  if (v.dims[3] <= LARGEST_HEAD && q.dims[2] <= INT32_MAX / 2 && k.dims[2] <= INT32_MAX / 2) return TSR_OK;
-  return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "attention: v is %s; a head has at most %d elements, a sequence 2^30 positions",
-                   c, LARGEST_HEAD);
+  if (q.dims[3] == 0) return TSRI_FAIL(TSR_ERR_SHAPE, "%s: heads of q and k have no elements", caller);
+  if (v.dims[3] <= LARGEST_HEAD || !in->v) return TSR_OK;
+  return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "%s: v is %s; a head has at most %d elements", caller, c, LARGEST_HEAD);
 }
 
-static tsr_status check_desc(const tsr_attention_desc *desc, int64_t heads) {
+// Keys of a sequence: all of k, or those of as many blocks as the table lists.
+static tsr_status count_keys(const char *caller, const tsri_attention_inputs *in, const tsr_tensor *blocks,
+                             int64_t *out_keys) {
+  const int64_t most = INT32_MAX / 2;
+  int64_t keys = in->k->layout.shape.dims[2], queries = in->q->layout.shape.dims[2];
+  bool fits = !blocks || tsri_mul_i64(keys, blocks->layout.shape.dims[1], &keys);
+  *out_keys = keys;
+  if (fits && keys <= most && queries <= most) return TSR_OK;
+  return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "%s: %lld queries, %lld keys; a sequence has at most 2^30 positions", caller,
+                   (long long)queries, (long long)keys);
+}
+
+static tsr_status check_numbers(const char *caller, const tsr_attention_desc *desc) {
   if (desc->window < 0 || desc->window > INT32_MAX || (desc->window > 0 && !desc->causal)) {
-    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "attention: a window of %lld; it is 0 or more, and .causal beside it",
+    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "%s: a window of %lld; it is 0 or more, and .causal beside it", caller,
                      (long long)desc->window);
   }
-  if (!(desc->softcap >= 0) || !isfinite(desc->softcap) || !isfinite(desc->scale)) {
-    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT,
-                     "attention: softcap is %g and scale %g; they are numbers, softcap 0 or more", desc->softcap,
-                     desc->scale);
-  }
-  if (!desc->slopes) return TSR_OK;
+  if (desc->softcap >= 0 && isfinite(desc->softcap) && isfinite(desc->scale)) return TSR_OK;
+  return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "%s: softcap is %g and scale %g; they are numbers, softcap 0 or more",
+                   caller, desc->softcap, desc->scale);
+}
+
+// A tensor of `rank` axes, of which the first has `size`, for each of `what`. NULL is allowed.
+static tsr_status check_list(const char *caller, const char *list, const tsr_tensor *tensor, int rank, int64_t size,
+                             const char *what, bool is_whole) {
+  if (!tensor) return TSR_OK;
   char text[TSR_SHAPE_TEXT_BYTES];
-  tsr_status status = tsri_tensor_check("attention", desc->slopes);
+  tsr_status status = tsri_tensor_check(caller, tensor);
   if (status != TSR_OK) return status;
-  tsr_shape shape = desc->slopes->layout.shape;
-  if (shape.rank == 1 && shape.dims[0] == heads) return TSR_OK;
-  return TSRI_FAIL(TSR_ERR_SHAPE, "attention: slopes are %s, there are %lld heads",
-                   tsr_shape_format(shape, text, sizeof text), (long long)heads);
+  tsr_shape shape = tensor->layout.shape;
+  if (shape.rank != rank || shape.dims[0] != size) {
+    return TSRI_FAIL(TSR_ERR_SHAPE, "%s: %s are %s of %d axes, there are %lld %s", caller, list,
+                     tsr_shape_format(shape, text, sizeof text), rank, (long long)size, what);
+  }
+  tsr_dtype_kind kind = tsr_dtype_kind_of(tensor->dtype);
+  if (!is_whole || kind == TSR_KIND_INT || kind == TSR_KIND_UINT) return TSR_OK;
+  return TSRI_FAIL(TSR_ERR_DTYPE, "%s: %s are integers, not %s", caller, list, tsr_dtype_name(tensor->dtype));
+}
+
+static tsr_status check_mask(const char *caller, const tsr_tensor *mask, tsr_shape scores) {
+  if (!mask) return TSR_OK;
+  tsr_status status = tsri_tensor_check(caller, mask);
+  if (status != TSR_OK) return status;
+  if (mask->dtype != TSR_BOOL && !tsri_dtype_is_float(mask->dtype)) {
+    return TSRI_FAIL(TSR_ERR_DTYPE, "%s: a mask is of bool or floats, not %s", caller, tsr_dtype_name(mask->dtype));
+  }
+  char a[TSR_SHAPE_TEXT_BYTES], b[TSR_SHAPE_TEXT_BYTES];
+  tsr_shape both = {0};
+  if (tsri_shape_broadcast(caller, scores, mask->layout.shape, &both) == TSR_OK && tsri_shape_equal(both, scores))
+    return TSR_OK;
+  return TSRI_FAIL(TSR_ERR_SHAPE, "%s: the mask is %s, which is not broadcast to the scores, %s", caller,
+                   tsr_shape_format(mask->layout.shape, a, sizeof a), tsr_shape_format(scores, b, sizeof b));
+}
+
+tsr_status tsri_attention_check(const char *caller, const tsri_attention_inputs *in, const tsr_attention_desc *desc,
+                                int64_t *out_keys) {
+  *out_keys = 0;
+  tsr_status status = tsri_tensor_check(caller, in->q);
+  if (status == TSR_OK) status = tsri_tensor_check(caller, in->k);
+  if (status == TSR_OK && in->v) status = tsri_tensor_check(caller, in->v);
+  if (status == TSR_OK) status = check_shapes(caller, in, desc->blocks != NULL);
+  if (status != TSR_OK) return status;
+  tsr_shape q = in->q->layout.shape;
+  status = check_numbers(caller, desc);
+  if (status == TSR_OK) status = check_list(caller, "slopes", desc->slopes, 1, q.dims[1], "heads", false);
+  if (status == TSR_OK) status = check_list(caller, "blocks", desc->blocks, 2, q.dims[0], "sequences", true);
+  if (status == TSR_OK) status = check_list(caller, "lengths", desc->lengths, 1, q.dims[0], "sequences", true);
+  if (status == TSR_OK) status = count_keys(caller, in, desc->blocks, out_keys);
+  if (status != TSR_OK) return status;
+  return check_mask(caller, in->mask, TSR_SHAPE(q.dims[0], q.dims[1], q.dims[2], *out_keys));
+}
+
+double tsri_attention_scale(const tsr_tensor *q, const tsr_attention_desc *desc) {
+  return desc->scale != 0 ? desc->scale : 1 / sqrt((double)q->layout.shape.dims[3]);
 }
 
 // --- Recording -------------------------------------------------------------------------------------------------------
@@ -122,26 +187,38 @@ static tsr_tensor *expanded_mask(tsr_tensor *mask, tsr_dtype dtype, tsr_shape sc
   return tsri_then(tsr_expand(truth, scores), truth);
 }
 
-static tsr_tensor *record(tsr_tensor *const *given, tsr_tensor *mask, const tsr_attention_desc *desc) {
+// [batch, length and blocks], or one of them.
+static tsr_tensor *table_of(const tsr_attention_desc *desc) {
+  tsr_tensor *blocks = desc->blocks ? tsr_cast(desc->blocks, TSR_I32) : NULL;
+  if (!desc->lengths) return blocks;
+  tsr_tensor *cast = tsr_cast(desc->lengths, TSR_I32), *lengths = tsri_then(tsr_unsqueeze(cast, 1), cast);
+  if (!blocks) return lengths;
+  tsr_tensor *parts[2] = {lengths, blocks};
+  return tsri_then(tsri_then(tsr_concat(parts, 2, 1), lengths), blocks);
+}
+
+static tsr_tensor *record(const tsri_attention_inputs *in, const tsr_attention_desc *desc, int64_t keys) {
   const tsri_op *op = TSRI_BODY(attention);
-  tsr_shape q = given[0]->layout.shape, k = given[1]->layout.shape, shape = q;
-  tsr_dtype dtype = given[0]->dtype;
-  for (int i = 1; i < 3; i++) dtype = tsri_promote(dtype, given[i]->dtype);
-  dtype = tsri_promote_float(dtype);
-  shape.dims[3] = given[2]->layout.shape.dims[3];
-  tsri_attention_attributes attributes = {.scale = desc->scale != 0 ? desc->scale : 1 / sqrt((double)q.dims[3]),
+  tsr_shape shape = in->q->layout.shape, scores = shape;
+  tsr_dtype dtype = tsri_promote_float(tsri_promote(tsri_promote(in->q->dtype, in->k->dtype), in->v->dtype));
+  shape.dims[3] = in->v->layout.shape.dims[3];
+  scores.dims[3] = keys;
+  tsri_attention_attributes attributes = {.scale = tsri_attention_scale(in->q, desc),
                                           .softcap = desc->softcap,
                                           .window = desc->window,
+                                          .keys = keys,
                                           .is_causal = desc->causal,
-                                          .has_slopes = desc->slopes != NULL};
-  tsr_tensor *inputs[5];
+                                          .has_slopes = desc->slopes != NULL,
+                                          .has_blocks = desc->blocks != NULL,
+                                          .has_lengths = desc->lengths != NULL};
+  tsr_tensor *inputs[6] = {tsr_cast(in->q, dtype), tsr_cast(in->k, dtype), tsr_cast(in->v, dtype)};
   int count = 3;
-  for (int i = 0; i < 3; i++) inputs[i] = tsr_cast(given[i], dtype);
-  if (mask) {
-    attributes.mask = mask->dtype == TSR_BOOL ? MASK_TRUTH : MASK_ADDED;
-    inputs[count++] = expanded_mask(mask, dtype, TSR_SHAPE(q.dims[0], q.dims[1], q.dims[2], k.dims[2]));
+  if (in->mask) {
+    attributes.mask = in->mask->dtype == TSR_BOOL ? MASK_TRUTH : MASK_ADDED;
+    inputs[count++] = expanded_mask(in->mask, dtype, scores);
   }
   if (desc->slopes) inputs[count++] = tsr_cast(desc->slopes, dtype);
+  if (desc->blocks || desc->lengths) inputs[count++] = table_of(desc);
   tsr_device *device = NULL;
   tsr_status status = TSR_OK;
   for (int i = 0; i < count && status == TSR_OK; i++) status = tsri_tensor_check(op->name, inputs[i]);
@@ -149,7 +226,7 @@ static tsr_tensor *record(tsr_tensor *const *given, tsr_tensor *mask, const tsr_
   tsr_tensor *result = status == TSR_OK ? tsri_record_kernel(op, device, dtype, shape, inputs, count,
                                                              TSRI_GIVE_ALL(op, attention, &attributes))
                                         : tsri_tensor_fail(status);
-  for (int i = 0; i < count; i++) tsr_release(inputs[i]);
+  tsri_release_all(inputs, count);
   return tsri_tensor_named(op->name, result);
 }
 
@@ -157,17 +234,9 @@ tsr_tensor *tsr_attention(tsr_tensor *q, tsr_tensor *k, tsr_tensor *v, tsr_tenso
                           const tsr_attention_desc *desc) {
   static const tsr_attention_desc usual;
   if (!desc) desc = &usual;
-  tsr_tensor *given[3] = {q, k, v};
-  tsr_status status = TSR_OK;
-  for (int i = 0; i < 3 && status == TSR_OK; i++) status = tsri_tensor_check("attention", given[i]);
-  if (status == TSR_OK && mask) status = tsri_tensor_check("attention", mask);
-  if (status == TSR_OK) status = check_shapes(q->layout.shape, k->layout.shape, v->layout.shape);
-  if (status == TSR_OK) status = check_desc(desc, q->layout.shape.dims[1]);
-  if (status == TSR_OK && q->layout.shape.dims[3] == 0) {
-    status = TSRI_FAIL(TSR_ERR_SHAPE, "attention: heads of q and k have no elements");
-  }
-  if (status == TSR_OK && mask && mask->dtype != TSR_BOOL && !tsri_dtype_is_float(mask->dtype)) {
-    status = TSRI_FAIL(TSR_ERR_DTYPE, "attention: a mask is of bool or floats, not %s", tsr_dtype_name(mask->dtype));
-  }
-  return status == TSR_OK ? record(given, mask, desc) : tsri_tensor_fail(status);
+  tsri_attention_inputs in = {q, k, v, mask};
+  int64_t keys = 0;
+  tsr_status status = tsri_tensor_check("attention", v);
+  if (status == TSR_OK) status = tsri_attention_check("attention", &in, desc, &keys);
+  return status == TSR_OK ? record(&in, desc, keys) : tsri_tensor_fail(status);
 }

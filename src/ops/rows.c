@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "graph/node.h"
 #include "ops/call.h"
+#include "ops/compose.h"
 #include "ops/operators.h"
 #include "ops/promote.h"
 #include "runtime/native_op.h"
@@ -234,4 +235,90 @@ tsr_tensor *tsr_layer_norm(tsr_tensor *x, tsr_tensor *weight, tsr_tensor *bias, 
 
 tsr_tensor *tsr_rms_norm(tsr_tensor *x, tsr_tensor *weight, double eps) {
   return norm(TSRI_BODY(rms_norm), x, weight, NULL, eps);
+}
+
+// --- Norms of a sum --------------------------------------------------------------------------------------------------
+
+// Inputs: x, the residual, then weight and bias if there are any. Outputs: the sum, and the sum normalised.
+tsr_status tsri_run_add_norm(const tsri_kernel_run *run) {
+  const tsri_layout *layout = &run->layouts[0];
+  tsr_status status = tsri_call_check(run->node->op->name, layout);
+  if (status != TSR_OK || layout->count == 0) return status;
+  const tsri_norm_attributes *given = TSRI_GIVEN(run->node, norm);
+  int weight = given->has_weight ? 2 : 0, bias = given->has_bias ? (weight ? 3 : 2) : 0;
+  int64_t n = layout->shape.dims[layout->shape.rank - 1], rows = layout->count / n;
+  tsri_call call;
+  tsri_call_init(&call, run->device, "op_add_norm", "add_normalise",
+                 TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", tsri_accumulator(run->dtype)),
+                           TSRI_CONSTANT("CENTRE", given->is_centred), TSRI_CONSTANT("WEIGHT", given->has_weight),
+                           TSRI_CONSTANT("BIAS", given->has_bias), TSRI_CONSTANT("WG", group_for(n))));
+  tsri_call_buffer(&call, "x", run->inputs[0], run->dtype);
+  tsri_call_buffer(&call, "residual", run->inputs[1], run->dtype);
+  tsri_call_buffer(&call, "weight", run->inputs[weight], run->dtype);
+  tsri_call_buffer(&call, "bias", run->inputs[bias], run->dtype);
+  tsri_call_buffer(&call, "sum", run->outputs[0], run->dtype);
+  tsri_call_buffer(&call, "y", run->outputs[1], run->dtype);
+  tsri_call_word(&call, "rows", rows);
+  tsri_call_word(&call, "n", n);
+  tsri_call_word(&call, "x_at", layout->offset);
+  tsri_call_word(&call, "r_at", run->layouts[1].offset);
+  tsri_call_word(&call, "w_at", run->layouts[weight].offset);
+  tsri_call_word(&call, "b_at", run->layouts[bias].offset);
+  tsri_call_real(&call, "eps", given->eps);
+  return tsri_call_many_groups(&call, rows);
+}
+
+static tsr_status check_sum(const tsri_op *op, const tsr_tensor *x, const tsr_tensor *residual) {
+  char a[TSR_SHAPE_TEXT_BYTES], b[TSR_SHAPE_TEXT_BYTES];
+  tsr_status status = tsri_tensor_check(op->name, x);
+  if (status == TSR_OK) status = tsri_tensor_check(op->name, residual);
+  if (status != TSR_OK || tsri_shape_equal(x->layout.shape, residual->layout.shape)) return status;
+  return TSRI_FAIL(TSR_ERR_SHAPE, "%s: x is %s, the residual is %s", op->name,
+                   tsr_shape_format(x->layout.shape, a, sizeof a),
+                   tsr_shape_format(residual->layout.shape, b, sizeof b));
+}
+
+// `given` are x, residual, weight and bias, of which the last two may be NULL.
+static tsr_status add_norm(const tsri_op *op, tsr_tensor *const *given, double eps, tsr_tensor **out_sum,
+                           tsr_tensor **out_normed) {
+  tsr_tensor **const outs[2] = {out_sum, out_normed};
+  tsri_clear_outs(outs, 2);
+  tsr_status status = check_sum(op, given[0], given[1]);
+  if (status == TSR_OK) status = check_norm(op, given[0], given[2], given[3], eps);
+  if (status != TSR_OK) return status;
+  tsr_dtype dtype = tsri_promote_float(given[0]->dtype);
+  for (int i = 1; i < 4; i++) {
+    if (given[i]) dtype = tsri_promote(dtype, given[i]->dtype);
+  }
+  tsr_tensor *inputs[4], *results[2];
+  int count = 0;
+  for (int i = 0; i < 4; i++) {
+    if (given[i]) inputs[count++] = packed_float(given[i], dtype);
+  }
+  tsr_device *device = NULL;
+  for (int i = 0; i < count && status == TSR_OK; i++) status = tsri_tensor_check(op->name, inputs[i]);
+  if (status == TSR_OK) status = tsri_record_device(op->name, inputs, count, &device);
+  if (status == TSR_OK) {
+    tsri_norm_attributes attributes = {.eps = eps,
+                                       .has_weight = given[2] != NULL,
+                                       .has_bias = given[3] != NULL,
+                                       .is_centred = op == TSRI_BODY(add_layer_norm)};
+    tsri_result both[2] = {{dtype, given[0]->layout.shape}, {dtype, given[0]->layout.shape}};
+    tsri_record_kernel_results(op, device, both, 2, inputs, count, TSRI_GIVE_ALL(op, norm, &attributes), results);
+    status = tsri_hand_out(op->name, results, outs, 2);
+  }
+  tsri_release_all(inputs, count);
+  return status;
+}
+
+tsr_status tsr_add_layer_norm(tsr_tensor *x, tsr_tensor *residual, tsr_tensor *weight, tsr_tensor *bias, double eps,
+                              tsr_tensor **out_sum, tsr_tensor **out_normed) {
+  tsr_tensor *given[4] = {x, residual, weight, bias};
+  return add_norm(TSRI_BODY(add_layer_norm), given, eps, out_sum, out_normed);
+}
+
+tsr_status tsr_add_rms_norm(tsr_tensor *x, tsr_tensor *residual, tsr_tensor *weight, double eps, tsr_tensor **out_sum,
+                            tsr_tensor **out_normed) {
+  tsr_tensor *given[4] = {x, residual, weight, NULL};
+  return add_norm(TSRI_BODY(add_rms_norm), given, eps, out_sum, out_normed);
 }

@@ -83,3 +83,31 @@ TEST(norms_say_what_does_not_fit) {
   CHECK_FAILS(tsr_rms_norm(tsr_zeros(dev, TSR_F32, TSR_SCALAR), NULL, 0), TSR_ERR_SHAPE, "a scalar has no last axis");
   finish();
 }
+
+TEST(a_norm_of_a_sum_gives_both_of_them) {
+  begin();
+  tsr_tensor *x = tsr_randn(dev, TSR_BF16, TSR_SHAPE(5, 33), 1), *r = tsr_randn(dev, TSR_BF16, TSR_SHAPE(5, 33), 2);
+  tsr_tensor *w = tsr_randn(dev, TSR_BF16, TSR_SHAPE(33), 3), *b = tsr_randn(dev, TSR_BF16, TSR_SHAPE(33), 4);
+  tsr_tensor *sum = NULL, *normed = NULL, *both = tsr_add(x, r);
+  bool is_equal = false;
+  CHECK_OK(tsr_add_layer_norm(x, r, w, b, 1e-5, &sum, &normed));
+  CHECK_OK(tsr_equal(sum, both, &is_equal));
+  CHECK(is_equal);
+  CHECK_OK(tsr_equal(normed, tsr_layer_norm(both, w, b, 1e-5), &is_equal));
+  CHECK(is_equal);
+  CHECK_OK(tsr_add_rms_norm(x, r, NULL, 1e-5, NULL, &normed));  // the sum may be left out
+  CHECK_OK(tsr_equal(normed, tsr_rms_norm(both, NULL, 1e-5), &is_equal));
+  CHECK(is_equal);
+  finish();
+}
+
+TEST(a_norm_of_a_sum_refuses_shapes_that_differ) {
+  begin();
+  tsr_tensor *x = tsr_zeros(dev, TSR_F32, TSR_SHAPE(5, 3)), *sum = x, *normed = x;
+  CHECK_STATUS(tsr_add_rms_norm(x, tsr_zeros(dev, TSR_F32, TSR_SHAPE(3)), NULL, 0, &sum, &normed), TSR_ERR_SHAPE);
+  CHECK_LAST_ERROR_HAS("add_rms_norm: x is 5x3, the residual is [3]");
+  CHECK(!sum && !normed);
+  CHECK_STATUS(tsr_add_layer_norm(x, x, x, NULL, 0, &sum, &normed), TSR_ERR_SHAPE);
+  CHECK_LAST_ERROR_HAS("weight is 5x3");
+  finish();
+}

@@ -105,6 +105,8 @@ bool garbage_do(garbage *g, const garbage_call *call);
   X(const tsr_conv_desc *, const_tsr_conv_desc_p)                            \
   X(const tsr_pool_desc *, const_tsr_pool_desc_p)                            \
   X(const tsr_attention_desc *, const_tsr_attention_desc_p)                  \
+  X(const tsr_rope_desc *, const_tsr_rope_desc_p)                            \
+  X(const tsr_linear_desc *, const_tsr_linear_desc_p)                        \
   X(FILE *, FILE_p)                                                          \
   X(struct DLManagedTensor *, struct_DLManagedTensor_p)                      \
   X(struct DLManagedTensorVersioned *, struct_DLManagedTensorVersioned_p)    \

@@ -446,7 +446,35 @@ const tsr_attention_desc *give_const_tsr_attention_desc_p(garbage *g, const char
                               .softcap = below(g, 2) ? 0 : give_double(g, "softcap"),
                               .window = below(g, 2) ? 0 : give_int64_t(g, "window"),
                               .slopes = below(g, 3) ? NULL : give_tsr_tensor_p(g, "slopes"),
+                              .blocks = below(g, 4) ? NULL : give_tsr_tensor_p(g, "blocks"),
+                              .lengths = below(g, 3) ? NULL : give_tsr_tensor_p(g, "lengths"),
                               .causal = give_bool(g, "causal")};
+  return &desc;
+}
+
+const tsr_rope_desc *give_const_tsr_rope_desc_p(garbage *g, const char *parameter) {
+  static tsr_rope_desc desc;
+  if (is_nothing(g, 4)) {
+    note(g, parameter, "NULL");
+    return NULL;
+  }
+  desc = (tsr_rope_desc){.base = below(g, 2) ? 0 : give_double(g, "base"),
+                         .scale = below(g, 2) ? 0 : give_double(g, "scale"),
+                         .size = below(g, 2) ? 0 : give_int64_t(g, "size"),
+                         .frequencies = below(g, 3) ? NULL : give_tsr_tensor_p(g, "frequencies"),
+                         .interleaved = give_bool(g, "interleaved")};
+  return &desc;
+}
+
+const tsr_linear_desc *give_const_tsr_linear_desc_p(garbage *g, const char *parameter) {
+  static tsr_linear_desc desc;
+  if (is_nothing(g, 4)) {
+    note(g, parameter, "NULL");
+    return NULL;
+  }
+  desc = (tsr_linear_desc){.activation = (tsr_activation)wrong_enum(g, TSR_ACTIVATION_TANH),
+                           .residual = below(g, 3) ? NULL : give_tsr_tensor_p(g, "residual")};
+  note(g, "activation", "%d", (int)desc.activation);
   return &desc;
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Attention: a reference that computes every score, and cases.
+// Attention, its scores and its weighted sum: a reference that computes every score, and cases.
 #include <float.h>
 #include <math.h>
 
-#include "check.h"
+#include "check_products.h"
 #include "check_reference.h"
 
 typedef enum mask_kind { NO_MASK, TRUTH_MASK, ADDED_MASK } mask_kind;
@@ -17,19 +17,36 @@ typedef struct attention_case {
   tsr_shape mask_shape;
   bool has_slopes;
   tsr_attention_desc desc;
+  int64_t block;     // positions of a block of a paged cache, which divides the keys; 0: not paged
+  bool has_lengths;  // of each sequence
 } attention_case;
 
 #define P CHECK_PLAIN
 static const attention_case cases[] = {
-    {"plain", CHECK_ALWAYS, P, 2, 3, 3, 5, 7, 11, 13, NO_MASK, {0, {0}}, false, {.scale = 0}},
-    {"causal", CHECK_ALWAYS, P, 1, 2, 2, 7, 7, 8, 8, NO_MASK, {0, {0}}, false, {.causal = true}},
-    {"decode", CHECK_ALWAYS, P, 2, 4, 2, 1, 13, 16, 16, NO_MASK, {0, {0}}, false, {.causal = true}},
-    {"causal-longer", CHECK_OFTEN, P, 1, 2, 1, 9, 5, 4, 3, NO_MASK, {0, {0}}, false, {.causal = true}},
-    {"window", CHECK_OFTEN, P, 1, 2, 2, 11, 13, 8, 5, NO_MASK, {0, {0}}, false, {.causal = true, .window = 3}},
-    {"truth", CHECK_ALWAYS, P, 2, 2, 2, 5, 7, 8, 8, TRUTH_MASK, {4, {2, 1, 5, 7}}, false, {.scale = 0}},
-    {"added", CHECK_ALWAYS, P, 2, 2, 2, 5, 7, 8, 8, ADDED_MASK, {2, {5, 7}}, false, {.scale = 0.5}},
-    {"slopes", CHECK_OFTEN, P, 1, 4, 2, 5, 9, 8, 8, NO_MASK, {0, {0}}, true, {.causal = true}},
-    {"softcap", CHECK_OFTEN, P, 1, 2, 2, 5, 9, 8, 8, NO_MASK, {0, {0}}, false, {.softcap = 2.5}},
+    {"plain", CHECK_ALWAYS, P, 2, 3, 3, 5, 7, 11, 13, NO_MASK, {0, {0}}, false, {.scale = 0}, 0, false},
+    {"causal", CHECK_ALWAYS, P, 1, 2, 2, 7, 7, 8, 8, NO_MASK, {0, {0}}, false, {.causal = true}, 0, false},
+    {"decode", CHECK_ALWAYS, P, 2, 4, 2, 1, 13, 16, 16, NO_MASK, {0, {0}}, false, {.causal = true}, 0, false},
+    {"causal-longer", CHECK_OFTEN, P, 1, 2, 1, 9, 5, 4, 3, NO_MASK, {0, {0}}, false, {.causal = true}, 0, false},
+    {"window",
+     CHECK_OFTEN,
+     P,
+     1,
+     2,
+     2,
+     11,
+     13,
+     8,
+     5,
+     NO_MASK,
+     {0, {0}},
+     false,
+     {.causal = true, .window = 3},
+     0,
+     false},
+    {"truth", CHECK_ALWAYS, P, 2, 2, 2, 5, 7, 8, 8, TRUTH_MASK, {4, {2, 1, 5, 7}}, false, {.scale = 0}, 0, false},
+    {"added", CHECK_ALWAYS, P, 2, 2, 2, 5, 7, 8, 8, ADDED_MASK, {2, {5, 7}}, false, {.scale = 0.5}, 0, false},
+    {"slopes", CHECK_OFTEN, P, 1, 4, 2, 5, 9, 8, 8, NO_MASK, {0, {0}}, true, {.causal = true}, 0, false},
+    {"softcap", CHECK_OFTEN, P, 1, 2, 2, 5, 9, 8, 8, NO_MASK, {0, {0}}, false, {.softcap = 2.5}, 0, false},
     {"all",
      CHECK_OFTEN,
      P,
@@ -43,16 +60,38 @@ static const attention_case cases[] = {
      ADDED_MASK,
      {4, {1, 4, 1, 9}},
      true,
-     {.causal = true, .softcap = 4, .window = 5}},
-    {"one", CHECK_OFTEN, P, 1, 1, 1, 1, 1, 1, 1, NO_MASK, {0, {0}}, false, {.scale = 0}},
-    {"256", CHECK_OFTEN, P, 1, 1, 1, 2, 3, 256, 256, NO_MASK, {0, {0}}, false, {.scale = 0}},
-    {"transposed", CHECK_OFTEN, CHECK_TRANSPOSED, 1, 2, 2, 5, 7, 6, 4, NO_MASK, {0, {0}}, false, {.scale = 0}},
-    {"sliced", CHECK_OFTEN, CHECK_SLICED, 2, 2, 1, 5, 7, 6, 4, TRUTH_MASK, {2, {5, 7}}, false, {.scale = 0}},
-    {"reversed", CHECK_OFTEN, CHECK_REVERSED, 1, 2, 2, 5, 7, 6, 4, NO_MASK, {0, {0}}, true, {.causal = true}},
-    {"permuted", CHECK_OFTEN, CHECK_PERMUTED, 2, 2, 2, 5, 3, 6, 4, NO_MASK, {0, {0}}, false, {.scale = 0}},
-    {"no-keys", CHECK_OFTEN, P, 1, 2, 2, 3, 0, 4, 5, NO_MASK, {0, {0}}, false, {.scale = 0}},
-    {"no-queries", CHECK_OFTEN, P, 1, 2, 2, 0, 3, 4, 5, NO_MASK, {0, {0}}, false, {.scale = 0}},
-    {"long", CHECK_HEAVY, P, 1, 1, 1, 3, 2003, 16, 16, NO_MASK, {0, {0}}, false, {.causal = true}},
+     {.causal = true, .softcap = 4, .window = 5},
+     0,
+     false},
+    {"one", CHECK_OFTEN, P, 1, 1, 1, 1, 1, 1, 1, NO_MASK, {0, {0}}, false, {.scale = 0}, 0, false},
+    {"256", CHECK_OFTEN, P, 1, 1, 1, 2, 3, 256, 256, NO_MASK, {0, {0}}, false, {.scale = 0}, 0, false},
+    {"transposed",
+     CHECK_OFTEN,
+     CHECK_TRANSPOSED,
+     1,
+     2,
+     2,
+     5,
+     7,
+     6,
+     4,
+     NO_MASK,
+     {0, {0}},
+     false,
+     {.scale = 0},
+     0,
+     false},
+    {"sliced", CHECK_OFTEN, CHECK_SLICED, 2, 2, 1, 5, 7, 6, 4, TRUTH_MASK, {2, {5, 7}}, false, {.scale = 0}, 0, false},
+    {"reversed", CHECK_OFTEN, CHECK_REVERSED, 1, 2, 2, 5, 7, 6, 4, NO_MASK, {0, {0}}, true, {.causal = true}, 0, false},
+    {"permuted", CHECK_OFTEN, CHECK_PERMUTED, 2, 2, 2, 5, 3, 6, 4, NO_MASK, {0, {0}}, false, {.scale = 0}, 0, false},
+    {"lengths", CHECK_ALWAYS, P, 3, 2, 2, 2, 9, 8, 4, NO_MASK, {0, {0}}, true, {.causal = true}, 0, true},
+    {"lengths-all", CHECK_OFTEN, P, 3, 2, 1, 2, 9, 8, 4, TRUTH_MASK, {2, {2, 9}}, false, {.scale = 1}, 0, true},
+    {"paged", CHECK_ALWAYS, P, 2, 4, 2, 3, 12, 8, 8, NO_MASK, {0, {0}}, false, {.causal = true}, 4, false},
+    {"paged-lengths", CHECK_ALWAYS, P, 3, 2, 1, 1, 15, 8, 5, NO_MASK, {0, {0}}, true, {.causal = true}, 5, true},
+    {"paged-added", CHECK_OFTEN, P, 2, 2, 2, 4, 6, 8, 8, ADDED_MASK, {2, {4, 6}}, false, {.softcap = 3}, 1, false},
+    {"no-keys", CHECK_OFTEN, P, 1, 2, 2, 3, 0, 4, 5, NO_MASK, {0, {0}}, false, {.scale = 0}, 0, false},
+    {"no-queries", CHECK_OFTEN, P, 1, 2, 2, 0, 3, 4, 5, NO_MASK, {0, {0}}, false, {.scale = 0}, 0, false},
+    {"long", CHECK_HEAVY, P, 1, 1, 1, 3, 2003, 16, 16, NO_MASK, {0, {0}}, false, {.causal = true}, 0, false},
 };
 #undef P
 
@@ -60,7 +99,8 @@ static const attention_case cases[] = {
 typedef struct inputs {
   const attention_case *c;
   tsr_dtype dtype;
-  check_tensor *q, *k, *v, *mask, *slopes;
+  check_tensor *q, *k, *v, *mask, *slopes,
+      *lengths;  // k and v are [batch, kv heads, keys, size], also of a paged cache
 } inputs;
 
 static double real_at(const inputs *in, const check_tensor *t, int64_t b, int64_t h, int64_t i, int64_t d) {
@@ -71,7 +111,9 @@ static double real_at(const inputs *in, const check_tensor *t, int64_t b, int64_
 // The score of a key, -infinity where it is not seen.
 static double score_of(const inputs *in, int64_t b, int64_t h, int64_t i, int64_t j, double *out_magnitude) {
   const attention_case *c = in->c;
-  int64_t position = i + c->keys - c->queries, index[4] = {b, h, i, j};
+  int64_t keys = in->lengths ? in->lengths->values[b].whole : c->keys, position = i + keys - c->queries;
+  int64_t index[4] = {b, h, i, j};
+  if (j >= keys) return -INFINITY;
   if (c->desc.causal && j > position) return -INFINITY;
   if (c->desc.window && j <= position - c->desc.window) return -INFINITY;
   check_value mask = {0};
@@ -132,26 +174,113 @@ static check_tensor *make_input(check_run *run, tsr_dtype dtype, tsr_shape shape
   return is_whole ? check_indices(run, dtype, shape, view, 0, 3) : check_input(run, dtype, shape, view, CHECK_TAME);
 }
 
+// A cache of blocks in an order of its own: blocks of sequence b are those of `table`. Block 0 belongs to nobody.
+static check_tensor *paged(check_run *run, const attention_case *c, const check_tensor *plain,
+                           const check_value *table) {
+  int64_t size = plain->shape.dims[3], blocks = c->keys / c->block;
+  tsr_shape shape = TSR_SHAPE(1 + c->batch * blocks, c->kv_heads, c->block, size);
+  check_value *values = check_alloc(run, (size_t)check_count(shape), sizeof *values);
+  for (int64_t at = 0; at < plain->count; at++) {
+    int64_t index[TSR_MAX_RANK];
+    check_unravel(plain->shape, at, index);
+    int64_t block = table[index[0] * blocks + index[2] / c->block].whole;
+    values[((block * c->kv_heads + index[1]) * c->block + index[2] % c->block) * size + index[3]] = plain->values[at];
+  }
+  return check_input_of(run, plain->dtype, shape, CHECK_PLAIN, values);
+}
+
+static inputs make_inputs(check_run *run, tsr_dtype dtype, const attention_case *c) {
+  inputs in = {.c = c, .dtype = check_float(dtype)};
+  in.q = make_input(run, dtype, TSR_SHAPE(c->batch, c->heads, c->queries, c->depth), c->view);
+  in.k = make_input(run, dtype, TSR_SHAPE(c->batch, c->kv_heads, c->keys, c->depth), c->view);
+  in.v = make_input(run, dtype, TSR_SHAPE(c->batch, c->kv_heads, c->keys, c->size), c->view);
+  if (c->mask != NO_MASK) {
+    bool is_truth = c->mask == TRUTH_MASK;
+    in.mask = check_input(run, is_truth ? TSR_BOOL : in.dtype, c->mask_shape, CHECK_PLAIN,
+                          is_truth ? CHECK_SPARSE : CHECK_TAME);
+  }
+  if (c->has_slopes) in.slopes = check_input(run, in.dtype, TSR_SHAPE(c->heads), CHECK_PLAIN, CHECK_TAME);
+  if (c->has_lengths) in.lengths = check_indices(run, TSR_I32, TSR_SHAPE(c->batch), CHECK_SLICED, 0, c->keys);
+  return in;
+}
+
+static tsr_attention_desc desc_of(const inputs *in) {
+  tsr_attention_desc desc = in->c->desc;
+  if (in->slopes) desc.slopes = in->slopes->tensor;
+  if (in->lengths) desc.lengths = in->lengths->tensor;
+  return desc;
+}
+
+static tsr_tensor *mask_of(const inputs *in) { return in->mask ? in->mask->tensor : NULL; }
+
+static tsr_tensor *call_paged(check_run *run, const inputs *in, tsr_attention_desc desc) {
+  const attention_case *c = in->c;
+  int64_t blocks = c->keys / c->block, count = c->batch * blocks;
+  check_value *table = check_alloc(run, (size_t)count, sizeof *table);
+  for (int64_t i = 0; i < count; i++) table[i].whole = count - i;
+  check_tensor *k = paged(run, c, in->k, table), *v = paged(run, c, in->v, table);
+  desc.blocks = check_input_of(run, TSR_I32, TSR_SHAPE(c->batch, blocks), CHECK_TRANSPOSED, table)->tensor;
+  return tsr_attention(in->q->tensor, k->tensor, v->tensor, mask_of(in), &desc);
+}
+
 void check_attention(check_run *run, const check_op *op, tsr_dtype dtype) {
-  tsr_dtype computed = check_float(dtype);
+  (void)op;
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    if (!check_begin(run, cases[i].weight, "%s", cases[i].name)) continue;
+    inputs in = make_inputs(run, dtype, &cases[i]);
+    tsr_attention_desc desc = desc_of(&in);
+    tsr_tensor *result = cases[i].block ? call_paged(run, &in, desc)
+                                        : tsr_attention(in.q->tensor, in.k->tensor, in.v->tensor, mask_of(&in), &desc);
+    check_result(run, result, expect(run, &in));
+  }
+}
+
+// --- attention_scores and weighted_sum_rows ---------------------------------------------------------------------------
+
+// What the product's rounding to f16 or bf16 adds to a magnitude that is counted in roundings of f32.
+static double stored_product(tsr_dtype dtype, double size) {
+  bool is_half = dtype == TSR_F16 || dtype == TSR_BF16;
+  return is_half ? size * check_roundoff(dtype) / check_roundoff(TSR_F32) / 8 : 0;
+}
+
+void check_attention_scores(check_run *run, const check_op *op, tsr_dtype dtype) {
   (void)op;
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     const attention_case *c = &cases[i];
-    if (!check_begin(run, c->weight, "%s", c->name)) continue;
-    inputs in = {.c = c, .dtype = computed};
-    in.q = make_input(run, dtype, TSR_SHAPE(c->batch, c->heads, c->queries, c->depth), c->view);
-    in.k = make_input(run, dtype, TSR_SHAPE(c->batch, c->kv_heads, c->keys, c->depth), c->view);
-    in.v = make_input(run, dtype, TSR_SHAPE(c->batch, c->kv_heads, c->keys, c->size), c->view);
-    if (c->mask != NO_MASK) {
-      bool is_truth = c->mask == TRUTH_MASK;
-      in.mask = check_input(run, is_truth ? TSR_BOOL : computed, c->mask_shape, CHECK_PLAIN,
-                            is_truth ? CHECK_SPARSE : CHECK_TAME);
+    if (c->block || !check_begin(run, c->weight, "%s", c->name)) continue;
+    inputs in = make_inputs(run, dtype, c);
+    tsr_attention_desc desc = desc_of(&in);
+    check_expected *wanted = check_expect(run, in.dtype, TSR_SHAPE(c->batch, c->heads, c->queries, c->keys));
+    wanted->magnitudes = check_alloc(run, (size_t)wanted->count, sizeof(double));
+    wanted->terms = c->depth;
+    for (int64_t at = 0; at < wanted->count; at++) {
+      int64_t index[TSR_MAX_RANK];
+      double size = 1;
+      check_unravel(wanted->shape, at, index);
+      wanted->values[at].real = score_of(&in, index[0], index[1], index[2], index[3], &size);
+      wanted->magnitudes[at] = size + stored_product(in.dtype, size);
     }
-    if (c->has_slopes) in.slopes = check_input(run, computed, TSR_SHAPE(c->heads), CHECK_PLAIN, CHECK_TAME);
-    tsr_attention_desc desc = c->desc;
-    if (in.slopes) desc.slopes = in.slopes->tensor;
-    tsr_tensor *result =
-        tsr_attention(in.q->tensor, in.k->tensor, in.v->tensor, in.mask ? in.mask->tensor : NULL, &desc);
-    check_result(run, result, expect(run, &in));
+    check_result(run, tsr_attention_scores(in.q->tensor, in.k->tensor, mask_of(&in), &desc), wanted);
+  }
+}
+
+static check_term weighted_term(const void *context, const int64_t *index, int64_t number) {
+  const attention_case *c = context;
+  int64_t row = (index[0] * c->heads + index[1]) * c->queries + index[2];
+  int64_t head = index[0] * c->kv_heads + index[1] / (c->heads / c->kv_heads);
+  return (check_term){.a = row * c->keys + number, .b = (head * c->keys + number) * c->size + index[3]};
+}
+
+void check_weighted_sum_rows(check_run *run, const check_op *op, tsr_dtype dtype) {
+  (void)op;
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    const attention_case *c = &cases[i];
+    if (c->block || c->has_lengths || c->mask != NO_MASK || !check_begin(run, c->weight, "%s", c->name)) continue;
+    check_tensor *w =
+        check_input(run, check_float(dtype), TSR_SHAPE(c->batch, c->heads, c->queries, c->keys), c->view, CHECK_TAME);
+    check_tensor *v = make_input(run, dtype, TSR_SHAPE(c->batch, c->kv_heads, c->keys, c->size), c->view);
+    check_products products = {.a = w, .b = v, .terms = c->keys, .term = weighted_term, .context = c};
+    tsr_shape shape = TSR_SHAPE(c->batch, c->heads, c->queries, c->size);
+    check_result(run, tsr_weighted_sum_rows(w->tensor, v->tensor), check_expect_products(run, shape, &products));
   }
 }

@@ -186,17 +186,39 @@ static void run_mixed(check_run *run, product_call call, tsr_dtype dtype, const 
   }
 }
 
-void check_matmul(check_run *run, const check_op *op, tsr_dtype dtype) {
+// The product as `into` writes it into a view whose rows lie the other way round. A refusal of the product must be one of `into`, too.
+static tsr_tensor *written(tsr_tensor *plain, tsr_status (*into)(tsr_tensor *, tsr_tensor *, tsr_tensor *),
+                           tsr_tensor *a, tsr_tensor *b) {
+  tsr_status refused = tsr_error(plain);
+  tsr_shape shape = refused == TSR_OK ? tsr_tensor_shape(plain) : TSR_SCALAR;
+  tsr_tensor *memory = refused == TSR_OK ? tsr_add(plain, plain) : a;  // has other elements
+  tsr_tensor *target = shape.rank > 0 ? tsr_flip(memory, 0) : memory;
+  tsr_status status = into(target, a, b);
+  return refused != TSR_OK && status == refused ? plain : target;
+}
+
+static tsr_tensor *matmul_into(tsr_tensor *a, tsr_tensor *b) {
+  return written(tsr_matmul(a, b), tsr_matmul_into, a, b);
+}
+
+static tsr_tensor *gemv_into(tsr_tensor *a, tsr_tensor *x) { return written(tsr_gemv(a, x), tsr_gemv_into, a, x); }
+
+static void run_matmuls(check_run *run, const check_op *op, product_call call, tsr_dtype dtype) {
   if (is_refused(op, dtype)) {
-    run_refusal(run, tsr_matmul, dtype, TSR_SHAPE(2, 3), TSR_SHAPE(3, 2));
+    run_refusal(run, call, dtype, TSR_SHAPE(2, 3), TSR_SHAPE(3, 2));
     return;
   }
   for (size_t i = 0; i < sizeof matmuls / sizeof matmuls[0]; i++) {
-    if (check_begin(run, matmuls[i].weight, "%s", matmuls[i].name))
-      run_pair(run, tsr_matmul, dtype, dtype, &matmuls[i]);
+    if (check_begin(run, matmuls[i].weight, "%s", matmuls[i].name)) run_pair(run, call, dtype, dtype, &matmuls[i]);
   }
-  run_mixed(run, tsr_matmul, dtype, &matmuls[1]);
-  run_shape_refusal(run, tsr_matmul, dtype, TSR_SHAPE(2, 3), TSR_SHAPE(4, 2));
+  run_mixed(run, call, dtype, &matmuls[1]);
+  run_shape_refusal(run, call, dtype, TSR_SHAPE(2, 3), TSR_SHAPE(4, 2));
+}
+
+void check_matmul(check_run *run, const check_op *op, tsr_dtype dtype) { run_matmuls(run, op, tsr_matmul, dtype); }
+
+void check_matmul_into(check_run *run, const check_op *op, tsr_dtype dtype) {
+  run_matmuls(run, op, matmul_into, dtype);
 }
 
 // --- gemm -------------------------------------------------------------------------------------------------------------
@@ -239,7 +261,7 @@ static void run_list(check_run *run, const check_op *op, product_call call, tsr_
   run_mixed(run, call, dtype, &list[0]);
 }
 
-void check_gemv(check_run *run, const check_op *op, tsr_dtype dtype) {
+static void run_gemvs(check_run *run, const check_op *op, product_call call, tsr_dtype dtype) {
   static const matmul_case list[] = {
       {"odd", CHECK_ALWAYS, {2, {13, 29}}, {1, {29}}, CHECK_PLAIN, CHECK_PLAIN},
       {"transposed", CHECK_ALWAYS, {2, {13, 29}}, {1, {29}}, CHECK_TRANSPOSED, CHECK_REVERSED},
@@ -249,8 +271,12 @@ void check_gemv(check_run *run, const check_op *op, tsr_dtype dtype) {
       {"long", CHECK_HEAVY, {2, {5, 5003}}, {1, {5003}}, CHECK_PLAIN, CHECK_PLAIN},
       {"tall", CHECK_HEAVY, {2, {5003, 5}}, {1, {5}}, CHECK_PLAIN, CHECK_PLAIN},
   };
-  run_list(run, op, tsr_gemv, dtype, list, sizeof list / sizeof list[0]);
+  run_list(run, op, call, dtype, list, sizeof list / sizeof list[0]);
 }
+
+void check_gemv(check_run *run, const check_op *op, tsr_dtype dtype) { run_gemvs(run, op, tsr_gemv, dtype); }
+
+void check_gemv_into(check_run *run, const check_op *op, tsr_dtype dtype) { run_gemvs(run, op, gemv_into, dtype); }
 
 void check_dot(check_run *run, const check_op *op, tsr_dtype dtype) {
   static const matmul_case list[] = {

@@ -72,6 +72,13 @@ double ref_gelu_tanh_magnitude(const double *x) {
   return fabs(ref_gelu_tanh(x[0])) * (1 + fmin(u, 200)) + fabs(x[0]) * FLT_MIN;
 }
 
+// Subnormal gates and products are rounded by up to one rounding of 2 * FLT_MIN each.
+static double gated_magnitude(double gate, double b) { return (gate + 2 * FLT_MIN) * fabs(b) + 2 * FLT_MIN; }
+
+double ref_swiglu_magnitude(const double *x) { return gated_magnitude(ref_silu_magnitude(x), x[1]); }
+
+double ref_geglu_magnitude(const double *x) { return gated_magnitude(ref_gelu_magnitude(x), x[1]); }
+
 double ref_lerp_magnitude(const double *x) {
   return fabs(x[0]) + fabs(x[1]) + (fabs(x[2]) + 1) * (fabs(x[0]) + fabs(x[1]));
 }

@@ -42,6 +42,8 @@ static inline int64_t times(int64_t a, int64_t b) { return (int64_t)((uint64_t)a
 double ref_silu_magnitude(const double *x);
 double ref_gelu_magnitude(const double *x);
 double ref_gelu_tanh_magnitude(const double *x);
+double ref_swiglu_magnitude(const double *x);
+double ref_geglu_magnitude(const double *x);
 double ref_lerp_magnitude(const double *x);
 double ref_logaddexp_magnitude(const double *x);
 

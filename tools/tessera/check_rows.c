@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Row operators: softmax, log_softmax, layer_norm, rms_norm. References and cases.
+// Row operators: softmax, log_softmax, layer_norm, rms_norm, and the norms of a sum. References and cases.
 #include <float.h>
 #include <math.h>
 
@@ -195,4 +195,45 @@ void check_layer_norm(check_run *run, const check_op *op, tsr_dtype dtype) {
 void check_rms_norm(check_run *run, const check_op *op, tsr_dtype dtype) {
   (void)op;
   for (int given = 0; given < 2; given++) run_norms(run, dtype, false, given & 1, false);
+}
+
+// The sum of two tensors as an operator rounds it: what the norm after it is given.
+static check_tensor rounded_sum(check_run *run, const check_tensor *x, const check_tensor *residual) {
+  check_tensor sum = {.dtype = residual->dtype, .shape = x->shape, .count = x->count};
+  double *a = as_reals(run, x, sum.dtype), *b = as_reals(run, residual, sum.dtype);
+  sum.values = check_alloc(run, (size_t)x->count, sizeof *sum.values);
+  for (int64_t i = 0; i < x->count; i++) sum.values[i].real = check_round(sum.dtype, a[i] + b[i]);
+  return sum;
+}
+
+static void run_sum_norms(check_run *run, tsr_dtype dtype, bool is_layer_norm, bool has_weight, bool has_bias) {
+  for (int i = 0; i < LAST_AXIS_COUNT; i++) {
+    const row_case *c = &cases[i];
+    if (!check_begin(run, c->weight, "%s%s%s", c->name, has_weight ? "-weight" : "", has_bias ? "-bias" : "")) continue;
+    check_tensor *x = check_input(run, dtype, c->shape, c->view, CHECK_TAME);
+    check_tensor *r = check_input(run, check_float(dtype), c->shape, CHECK_PLAIN, CHECK_TAME);
+    check_tensor *w = factor(run, dtype, c, has_weight), *b = factor(run, dtype, c, has_bias);
+    tsr_tensor *weight = w ? w->tensor : NULL, *bias = b ? b->tensor : NULL, *sum = NULL, *normed = NULL;
+    tsr_status status = is_layer_norm ? tsr_add_layer_norm(x->tensor, r->tensor, weight, bias, epsilon, &sum, &normed)
+                                      : tsr_add_rms_norm(x->tensor, r->tensor, weight, epsilon, &sum, &normed);
+    if (status != TSR_OK) {
+      check_fail(run, "%s", tsr_last_error());
+      continue;
+    }
+    check_tensor both = rounded_sum(run, x, r);
+    check_expected *wanted = check_expect(run, both.dtype, both.shape);
+    wanted->values = both.values;
+    check_part_result(run, sum, wanted);
+    check_result(run, normed, expect(run, is_layer_norm ? ref_layer_norm_row : ref_rms_norm_row, &both, -1, w, b));
+  }
+}
+
+void check_add_layer_norm(check_run *run, const check_op *op, tsr_dtype dtype) {
+  (void)op;
+  for (int given = 0; given < 4; given++) run_sum_norms(run, dtype, true, given & 1, given & 2);
+}
+
+void check_add_rms_norm(check_run *run, const check_op *op, tsr_dtype dtype) {
+  (void)op;
+  for (int given = 0; given < 2; given++) run_sum_norms(run, dtype, false, given & 1, false);
 }

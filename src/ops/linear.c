@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+// linear: a product with what follows it in a network, which fusion makes one kernel of; and products into given tensors.
+#include "core/error.h"
+#include "core/tensor.h"
+#include "ops/compose.h"
+#include "ops/promote.h"
+
+#include <tessera/ops.h>
+
+// --- linear ----------------------------------------------------------------------------------------------------------
+
+static tsr_status check_weight(const tsr_tensor *x, const tsr_tensor *weight, const tsr_tensor *bias) {
+  char a[TSR_SHAPE_TEXT_BYTES], b[TSR_SHAPE_TEXT_BYTES];
+  tsr_shape rows = x->layout.shape, shape = weight->layout.shape;
+  if (rows.rank < 1 || shape.rank != 2 || rows.dims[rows.rank - 1] != shape.dims[1]) {
+    return TSRI_FAIL(TSR_ERR_SHAPE, "linear: x is %s, the weight is %s; it is [outputs, inputs], x […, inputs]",
+                     tsr_shape_format(rows, a, sizeof a), tsr_shape_format(shape, b, sizeof b));
+  }
+  if (!bias || (bias->layout.shape.rank == 1 && bias->layout.shape.dims[0] == shape.dims[0])) return TSR_OK;
+  return TSRI_FAIL(TSR_ERR_SHAPE, "linear: the bias is %s, there are %lld outputs",
+                   tsr_shape_format(bias->layout.shape, a, sizeof a), (long long)shape.dims[0]);
+}
+
+static tsr_status check_desc(const tsr_tensor *x, const tsr_tensor *weight, const tsr_linear_desc *desc) {
+  if ((unsigned)desc->activation > TSR_ACTIVATION_TANH) {
+    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "linear: there is no activation %d", (int)desc->activation);
+  }
+  if (!desc->residual) return TSR_OK;
+  tsr_status status = tsri_tensor_check("linear", desc->residual);
+  if (status != TSR_OK) return status;
+  char a[TSR_SHAPE_TEXT_BYTES], b[TSR_SHAPE_TEXT_BYTES];
+  tsr_shape shape = x->layout.shape;
+  shape.dims[shape.rank - 1] = weight->layout.shape.dims[0];
+  if (tsri_shape_equal(shape, desc->residual->layout.shape)) return TSR_OK;
+  return TSRI_FAIL(TSR_ERR_SHAPE, "linear: the residual is %s, the result is %s",
+                   tsr_shape_format(desc->residual->layout.shape, a, sizeof a), tsr_shape_format(shape, b, sizeof b));
+}
+
+// Takes x.
+static tsr_tensor *activated(tsr_tensor *x, tsr_activation activation) {
+  static tsr_tensor *(*const functions[])(tsr_tensor *) = {
+      [TSR_ACTIVATION_RELU] = tsr_relu,           [TSR_ACTIVATION_GELU] = tsr_gelu,
+      [TSR_ACTIVATION_GELU_TANH] = tsr_gelu_tanh, [TSR_ACTIVATION_SILU] = tsr_silu,
+      [TSR_ACTIVATION_SIGMOID] = tsr_sigmoid,     [TSR_ACTIVATION_TANH] = tsr_tanh};
+  return activation == TSR_ACTIVATION_NONE ? x : tsri_then(functions[activation](x), x);
+}
+
+// Takes x and `added`.
+static tsr_tensor *sum(tsr_tensor *x, tsr_tensor *added) { return tsri_then(tsri_then(tsr_add(x, added), added), x); }
+
+tsr_tensor *tsr_linear(tsr_tensor *x, tsr_tensor *weight, tsr_tensor *bias, const tsr_linear_desc *desc) {
+  static const tsr_linear_desc usual;
+  if (!desc) desc = &usual;
+  tsr_status status = tsri_tensor_check("linear", x);
+  if (status == TSR_OK) status = tsri_tensor_check("linear", weight);
+  if (status == TSR_OK && bias) status = tsri_tensor_check("linear", bias);
+  if (status == TSR_OK) status = check_weight(x, weight, bias);
+  if (status == TSR_OK) status = check_desc(x, weight, desc);
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  tsr_dtype dtype = tsri_promote_float(tsri_promote(x->dtype, weight->dtype));
+  if (bias) dtype = tsri_promote(dtype, bias->dtype);
+  if (desc->residual) dtype = tsri_promote(dtype, desc->residual->dtype);
+  tsr_tensor *rows = tsr_cast(x, dtype), *cast = tsr_cast(weight, dtype), *columns = tsr_transpose(cast, 0, 1);
+  tsr_tensor *result = tsri_then(tsri_then(tsri_then(tsr_matmul(rows, columns), columns), cast), rows);
+  if (bias) result = sum(result, tsr_cast(bias, dtype));
+  result = activated(result, desc->activation);
+  if (desc->residual) result = sum(result, tsr_cast(desc->residual, dtype));
+  return tsri_tensor_named("linear", result);
+}
+
+// --- Into a given tensor ---------------------------------------------------------------------------------------------
+
+// Takes `source`, the result of the operator `caller`, whose shape `target` has.
+static tsr_status write_into(const char *caller, tsr_tensor *target, tsr_tensor *source) {
+  char a[TSR_SHAPE_TEXT_BYTES], b[TSR_SHAPE_TEXT_BYTES];
+  tsr_status status = tsri_tensor_check(caller, target);
+  if (status == TSR_OK) {
+    status = tsri_tensor_check(caller, source);
+    if (status != TSR_OK) tsri_fail_as(caller, status);
+  }
+  if (status == TSR_OK && !tsri_shape_equal(target->layout.shape, source->layout.shape)) {
+    status = TSRI_FAIL(TSR_ERR_SHAPE, "%s: the target is %s, the product is %s", caller,
+                       tsr_shape_format(target->layout.shape, a, sizeof a),
+                       tsr_shape_format(source->layout.shape, b, sizeof b));
+  }
+  if (status == TSR_OK) {
+    status = tsr_assign(target, source);
+    if (status != TSR_OK) tsri_fail_as(caller, status);
+  }
+  tsr_release(source);
+  return status;
+}
+
+tsr_status tsr_matmul_into(tsr_tensor *target, tsr_tensor *a, tsr_tensor *b) {
+  return write_into("matmul_into", target, tsr_matmul(a, b));
+}
+
+tsr_status tsr_gemv_into(tsr_tensor *target, tsr_tensor *a, tsr_tensor *x) {
+  return write_into("gemv_into", target, tsr_gemv(a, x));
+}
