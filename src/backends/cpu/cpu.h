@@ -4,6 +4,7 @@
 #define TSRI_CPU_H
 
 #include "backends/common/driver.h"
+#include "backends/cpu/lanes/lanes.h"
 
 typedef struct cpu_device {
   int threads;
@@ -11,12 +12,20 @@ typedef struct cpu_device {
   bool allow_sleef;  // vector maths from SLEEF
   bool allow_jit;    // kernels may be compiled to machine code
   uint64_t timeout_ns;
-  char *scratch;  // of tsri_cpu_scratch; used by one thread at a time, the queue's
+  tsri_lanes_engine engine;  // of tsri_cpu_engine
+  char *scratch;             // of tsri_cpu_scratch; used by one thread at a time, the queue's
   size_t scratch_bytes;
 } cpu_device;
 
 // The best vector instructions of this processor up to `wanted` (NULL: any): "avx512", "avx2", "neon" or "baseline".
 const char *tsri_cpu_simd_level(const char *wanted);
+
+// What runs the device's kernels. Found at first need, as SLEEF is then loaded. Call as a queue's functions: one thread at a time.
+static inline const tsri_lanes_engine *tsri_cpu_engine(cpu_device *device) {
+  if (!device->engine.isa)
+    tsri_lanes_engine_init(device->simd, device->allow_sleef, device->allow_jit, &device->engine);
+  return &device->engine;
+}
 
 // Threads that `pieces` of work are worth, each enough to pay for waking a thread. At least 1.
 int tsri_cpu_threads(const cpu_device *device, uint64_t pieces);
@@ -45,7 +54,7 @@ tsr_status tsri_cpu_run_op(tsri_queue *queue, const tsri_native_op *op);
 char *tsri_cpu_place(tsri_place place);
 
 // Sums of rows of f32 or f64 (sum.c).
-void tsri_cpu_sum(const cpu_device *device, tsr_dtype dtype, const tsri_sum_op *op);
+void tsri_cpu_sum(cpu_device *device, tsr_dtype dtype, const tsri_sum_op *op);
 
 // Reductions, sorting, running sums and indexing (rows/). Errors: TSR_ERR_OUT_OF_MEMORY.
 tsr_status tsri_cpu_rows(cpu_device *device, const tsri_native_op *op);

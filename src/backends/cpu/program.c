@@ -94,7 +94,7 @@ static tsr_status launch_host(const cpu_device *device, const cpu_program *progr
   return TSR_OK;
 }
 
-static tsr_status launch_lanes(const cpu_device *device, const cpu_program *program, const tsri_launch *launch) {
+static tsr_status launch_lanes(cpu_device *device, const cpu_program *program, const tsri_launch *launch) {
   tsri_lanes_buffer buffers[MAX_BUFFERS];
   for (uint32_t i = 0; i < program->buffer_count; i++) {
     buffers[i] = (tsri_lanes_buffer){memory_of(&launch->buffers[i]), launch->buffers[i].bytes};
@@ -106,9 +106,7 @@ static tsr_status launch_lanes(const cpu_device *device, const cpu_program *prog
       .params_bytes = program->params_bytes,
       .groups = {launch->groups[0], launch->groups[1], launch->groups[2]},
       .threads = device->threads,
-      .simd = device->simd,
-      .allow_sleef = device->allow_sleef,
-      .allow_jit = device->allow_jit,
+      .engine = tsri_cpu_engine(device),
       .timeout_ns = device->timeout_ns == UINT64_MAX ? 0 : device->timeout_ns,
   };
   return tsri_lanes_run(program->lanes, &lanes);
@@ -116,7 +114,7 @@ static tsr_status launch_lanes(const cpu_device *device, const cpu_program *prog
 
 tsr_status tsri_cpu_launch(tsri_queue *queue, tsri_program *program, const tsri_launch *launch) {
   const cpu_program *lane_program = (const cpu_program *)program;
-  const cpu_device *device = (const cpu_device *)queue;
+  cpu_device *device = (cpu_device *)queue;
   uint64_t group_count = 0;
   if (!count_groups(launch->groups, &group_count)) {
     return TSRI_FAIL(TSR_ERR_LAUNCH, "cpu: %ux%ux%u groups are more than can be counted", launch->groups[0],

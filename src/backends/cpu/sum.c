@@ -25,8 +25,8 @@ typedef union block_sums {
   double f64[MOST_BLOCKS];
 } block_sums;
 
-static row_sums sums_of(const cpu_device *device, tsr_dtype dtype, const tsri_sum_op *op) {
-  const tsri_lanes_isa *isa = tsri_lanes_isa_for(device->simd);
+static row_sums sums_of(cpu_device *device, tsr_dtype dtype, const tsri_sum_op *op) {
+  const tsri_lanes_isa *isa = tsri_cpu_engine(device)->isa;
   int64_t element = (int64_t)tsr_dtype_bytes(dtype);
   int64_t block = (op->columns + MOST_BLOCKS - 1) / MOST_BLOCKS;
   block = (block + LEAST_BLOCK - 1) / LEAST_BLOCK * LEAST_BLOCK;
@@ -85,7 +85,7 @@ static void sum_few_rows(const row_sums *s) {
   }
 }
 
-void tsri_cpu_sum(const cpu_device *device, tsr_dtype dtype, const tsri_sum_op *op) {
+void tsri_cpu_sum(cpu_device *device, tsr_dtype dtype, const tsri_sum_op *op) {
   enum { WORTH_A_THREAD = 1 << 18, MANY_ROWS = 16 };  // bytes; of each thread
   row_sums s = sums_of(device, dtype, op);
   s.threads = tsri_cpu_threads(device, (uint64_t)(s.rows * s.row_bytes) / WORTH_A_THREAD);

@@ -338,8 +338,7 @@ static bool compile(const tsri_lanes_program *p, const jit_target *target, struc
   return is_done && (jit->run_count == 0 || code->listing || place_code(jit, code));
 }
 
-// Which of a program's slots; -1: there is no code for this level.
-static int slot_of(const char *simd) {
+int tsri_jit_slot_of(const char *simd) {
   for (int i = 0; simd && i < JIT_TARGET_COUNT; i++) {
     if (strcmp(simd, tsri_jit_targets[i]->simd) == 0) return i;
   }
@@ -347,7 +346,7 @@ static int slot_of(const char *simd) {
 }
 
 struct lane_jit *tsri_jit_compile(const tsri_lanes_program *p, const char *simd, tsri_builder *listing) {
-  int slot = slot_of(simd);
+  int slot = tsri_jit_slot_of(simd);
   if (slot < 0 || p->is_checked) return NULL;
   struct lane_jit *jit = tsri_calloc(1, sizeof *jit);
   machine_code code = {.listing = listing};
@@ -380,18 +379,23 @@ static_assert((int)LANE_JIT_LEVELS == (int)JIT_TARGET_COUNT, "a program has a sl
 // Code of a level may be asked for by several threads at once; compiling is short.
 static tsri_mutex lock = TSRI_MUTEX_INIT;
 
-struct lane_jit *tsri_jit_for(const tsri_lanes_program *program, const char *simd) {
-  int number = slot_of(simd);
-  if (number < 0 || program->is_checked || !jit_can_call(tsri_jit_targets[number])) return NULL;
+struct lane_jit *tsri_jit_at(const tsri_lanes_program *program, int number) {
   lane_jit_slot *slot = &((tsri_lanes_program *)(uintptr_t)program)->jit[number];
   if (atomic_load_explicit(&slot->was_tried, memory_order_acquire)) return slot->code;
+  const jit_target *target = tsri_jit_targets[number];
+  if (program->is_checked || !jit_can_call(target)) return NULL;
   tsri_mutex_lock(&lock);
   if (!atomic_load_explicit(&slot->was_tried, memory_order_relaxed)) {
-    slot->code = tsri_jit_compile(program, simd, NULL);
+    slot->code = tsri_jit_compile(program, target->simd, NULL);
     atomic_store_explicit(&slot->was_tried, true, memory_order_release);
   }
   tsri_mutex_unlock(&lock);
   return slot->code;
+}
+
+struct lane_jit *tsri_jit_for(const tsri_lanes_program *program, const char *simd) {
+  int slot = tsri_jit_slot_of(simd);
+  return slot < 0 ? NULL : tsri_jit_at(program, slot);
 }
 
 void tsri_jit_drop(tsri_lanes_program *program) {

@@ -15,8 +15,8 @@ jit_counts tsri_jit_counts(void) {
 }
 
 void tsri_jit_count(const lane_exec *x) {
-  atomic_fetch_add_explicit(&compiled_count, x->jit_runs, memory_order_relaxed);
-  atomic_fetch_add_explicit(&interpreted_count, x->jit_refusals, memory_order_relaxed);
+  if (x->jit_runs > 0) atomic_fetch_add_explicit(&compiled_count, x->jit_runs, memory_order_relaxed);
+  if (x->jit_refusals > 0) atomic_fetch_add_explicit(&interpreted_count, x->jit_refusals, memory_order_relaxed);
 }
 
 // How the memory that a run writes lies to what it reads or writes otherwise.
@@ -152,7 +152,7 @@ static void copy_few(char *to, const char *from, size_t bytes) {
 
 // Lanes first to first + count, fewer than a vector has.
 static void do_part(const jit_call *call, size_t first, size_t count) {
-  enum { VECTOR_BYTES = 128 };  // 16 lanes of 8 bytes
+  enum { VECTOR_BYTES = 128 };  // 16 lanes of 8 bytes; elements of 4 bytes or less take half of it
   const jit_run *run = call->run;
   _Alignas(VECTOR_BYTES) char memory[JIT_MOST_STREAMS][VECTOR_BYTES];
   void *streams[JIT_MOST_STREAMS];
@@ -160,7 +160,8 @@ static void do_part(const jit_call *call, size_t first, size_t count) {
     size_t element = run->streams[i].element_bytes;
     streams[i] = run->streams[i].kind == JIT_STREAM_BEYOND ? call->streams[i] : memory[i];
     if (is_written(&run->streams[i]) || streams[i] != memory[i]) continue;
-    memset(memory[i], 0, VECTOR_BYTES);
+    memset(memory[i], 0, VECTOR_BYTES / 2);
+    if (element == 8) memset(memory[i] + VECTOR_BYTES / 2, 0, VECTOR_BYTES / 2);
     copy_few(memory[i], (const char *)call->streams[i] + first * element, count * element);
   }
   run->code(streams, call->x->work->scalars, call->x->jit->vector_lanes, 1, no_steps);

@@ -23,16 +23,30 @@ typedef struct tsri_lanes_buffer {
   size_t bytes;  // elements beyond the last whole one do not count
 } tsri_lanes_buffer;
 
+struct tsri_lanes_isa;
+struct tsri_lane_math;
+
+// What runs launches: functions of one SIMD level. A device finds them once, as their names are compared and SLEEF is looked for.
+typedef struct tsri_lanes_engine {
+  const struct tsri_lanes_isa *isa;
+  const struct tsri_lane_math *math;
+  int jit_slot;  // -1: everything is interpreted
+} tsri_lanes_engine;
+
+// `simd`: a level that the processor is known to have (tsri_cpu_simd_level); NULL: "baseline". `allow_sleef`: vector maths from SLEEF where
+// that is faster. `allow_jit`: machine code where the level and the program have it (jit/jit.h).
+void tsri_lanes_engine_init(const char *simd, bool allow_sleef, bool allow_jit, tsri_lanes_engine *out_engine);
+
 typedef struct tsri_lanes_launch {
   const tsri_lanes_buffer *buffers;
   uint32_t buffer_count;
   const void *params;  // 32-bit words
   uint32_t params_bytes;
-  uint32_t groups[3];   // nothing runs if one is 0
-  int threads;          // at most; 0 and 1: the caller's only
-  const char *simd;     // level the processor is known to have (tsri_cpu_simd_level); NULL: "baseline"
-  bool allow_sleef;     // vector maths from SLEEF where that is faster
-  bool allow_jit;       // machine code where the level and the program have it (jit/jit.h)
+  uint32_t groups[3];               // nothing runs if one is 0
+  int threads;                      // at most; 0 and 1: the caller's only
+  const tsri_lanes_engine *engine;  // NULL: made of the next three for this launch
+  const char *simd;
+  bool allow_sleef, allow_jit;
   uint64_t timeout_ns;  // 0: none
 } tsri_lanes_launch;
 

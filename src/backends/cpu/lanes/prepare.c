@@ -156,6 +156,7 @@ static tsr_status read_arrays(tsri_lanes_program *p) {
         .dim_count = entry[0] >> 16,
         .dims = entry + 3,
     };
+    while (1u << array->element_shift < array->element_bytes) array->element_shift++;
     if (i < p->buffer_count) continue;
     if (array->count == 0) return broken("an array without elements");
     if (i < p->buffer_count + p->shared_count) {

@@ -68,8 +68,9 @@ static inline bool lane_has_target(uint16_t op) {
 
 typedef struct lane_array_info {
   uint8_t dtype;          // in memory
-  uint8_t element_bytes;  // in memory
-  uint8_t value_bytes;    // in registers: 4 or 8
+  uint8_t element_bytes;  // in memory: 1 << element_shift
+  uint8_t element_shift;
+  uint8_t value_bytes;  // in registers: 4 or 8
   bool is_loaded, is_stored;
   uint32_t count;  // shared and local arrays
   const char *name;

@@ -192,13 +192,19 @@ static tsr_status report(const lane_launch *launch) {
 
 // --- Threads ----------------------------------------------------------------------------------------------------------
 
+// A parameter of 4 or 8 bytes.
+static void copy_param(uint64_t *to, const char *from, uint32_t bytes) {
+  if (bytes == sizeof(uint32_t)) memcpy(to, from, sizeof(uint32_t));
+  else memcpy(to, from, sizeof(uint64_t));
+}
+
 static void bind(lane_exec *x) {
   const tsri_lanes_program *p = x->program;
   for (uint32_t i = 0; i < p->param_count; i++) {
     const uint32_t *param = p->params + (size_t)i * TSRI_LANE_PARAM_WORDS;
-    memcpy(&x->work->scalars[TSRI_LANE_PLACES + i], (const char *)x->launch->given->params + param[0], param[1]);
+    copy_param(&x->work->scalars[TSRI_LANE_PLACES + i], (const char *)x->launch->given->params + param[0], param[1]);
   }
-  memcpy(x->work->arrays, x->launch->buffers, p->buffer_count * sizeof(lane_array));
+  for (uint32_t i = 0; i < p->buffer_count; i++) x->work->arrays[i] = x->launch->buffers[i];
   for (int i = 0; i < 3; i++) x->work->scalars[TSRI_LANE_PLACE_GROUPS + i] = x->launch->given->groups[i];
   // A program of ours saves before it restores; whatever another one restores must be a set that fits the registers.
   for (uint32_t i = 0; i < p->save_count; i++) x->work->saves[i] = (lane_set){.n = 0};
@@ -222,6 +228,32 @@ static void enter_block(lane_exec *x, const uint64_t at[3]) {
   x->set = (lane_set){.n = n};
 }
 
+// Runs blocks `first` to before `last`. False: the launch has ended.
+static bool run_range(lane_exec *x, uint64_t first, uint64_t last) {
+  const lane_launch *launch = x->launch;
+  uint64_t at[3] = {0};
+  if (first > 0) {  // dividing takes as long as a small kernel
+    at[0] = first % launch->blocks[0];
+    at[1] = first / launch->blocks[0] % launch->blocks[1];
+    at[2] = first / launch->blocks[0] / launch->blocks[1];
+  }
+  if (!tsri_lanes_may_go_on(x)) return false;
+  for (uint64_t i = first; i < last; i++) {
+    enter_block(x, at);
+    if (!tsri_lanes_exec(x)) return false;
+    if (--x->fuel == 0) {
+      x->fuel = LANE_FUEL;
+      if (!tsri_lanes_may_go_on(x)) return false;
+    }
+    if (++at[0] < launch->blocks[0]) continue;
+    at[0] = 0;
+    if (++at[1] < launch->blocks[1]) continue;
+    at[1] = 0;
+    at[2]++;
+  }
+  return true;
+}
+
 // False: the launch has ended.
 static bool run_share(lane_exec *x, lane_share *share) {
   const lane_launch *launch = x->launch;
@@ -229,22 +261,7 @@ static bool run_share(lane_exec *x, lane_share *share) {
     uint64_t first = atomic_fetch_add_explicit(&share->next, launch->chunk, memory_order_relaxed);
     if (first >= share->last) return true;
     uint64_t last = share->last - first < launch->chunk ? share->last : first + launch->chunk;
-    uint64_t at[3] = {first % launch->blocks[0], first / launch->blocks[0] % launch->blocks[1],
-                      first / launch->blocks[0] / launch->blocks[1]};
-    if (!tsri_lanes_may_go_on(x)) return false;
-    for (uint64_t i = first; i < last; i++) {
-      enter_block(x, at);
-      if (!tsri_lanes_exec(x)) return false;
-      if (--x->fuel == 0) {
-        x->fuel = LANE_FUEL;
-        if (!tsri_lanes_may_go_on(x)) return false;
-      }
-      if (++at[0] < launch->blocks[0]) continue;
-      at[0] = 0;
-      if (++at[1] < launch->blocks[1]) continue;
-      at[1] = 0;
-      at[2]++;
-    }
+    if (!run_range(x, first, last)) return false;
   }
 }
 
@@ -252,6 +269,10 @@ static bool run_share(lane_exec *x, lane_share *share) {
 // caches.
 static void run_blocks(lane_exec *x, uint32_t thread) {
   const lane_launch *launch = x->launch;
+  if (launch->share_count == 0) {
+    run_range(x, 0, launch->block_count);
+    return;
+  }
   for (uint32_t i = 0; i < launch->share_count; i++) {
     if (!run_share(x, &launch->shares[(thread + i) % launch->share_count])) return;
   }
@@ -302,7 +323,7 @@ static tsr_status check_launch(const tsri_lanes_program *p, const tsri_lanes_lau
                      given->groups[1], given->groups[2]);
   }
   for (uint32_t i = 0; i < p->buffer_count; i++) {
-    if ((uintptr_t)given->buffers[i].memory % p->arrays[i].element_bytes != 0) {
+    if (((uintptr_t)given->buffers[i].memory & (p->arrays[i].element_bytes - 1u)) != 0) {
       return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "kernel %s: buffer '%s' is not aligned to its elements of %u bytes",
                        p->name, p->arrays[i].name, p->arrays[i].element_bytes);
     }
@@ -324,7 +345,7 @@ static void set_buffers(lane_launch *launch) {
   uint64_t total = 0;
   launch->may_alias_memory = true;
   for (uint32_t i = 0; i < p->buffer_count; i++) {
-    launch->buffers[i] = (lane_array){.memory = given[i].memory, .count = given[i].bytes / p->arrays[i].element_bytes};
+    launch->buffers[i] = (lane_array){.memory = given[i].memory, .count = given[i].bytes >> p->arrays[i].element_shift};
     total += given[i].bytes;
     for (uint32_t k = 0; p->arrays[i].is_stored && k < p->buffer_count; k++) {
       if (k != i && overlap(&given[i], &given[k])) launch->may_alias_memory = false;
@@ -341,8 +362,9 @@ static void set_buffers(lane_launch *launch) {
 // Lanes of a block, at most `most`: few blocks are to be as many as threads share evenly.
 static uint32_t even_lanes(uint64_t items, int threads, uint32_t most) {
   enum { LEAST_LANES = 256, MANY_ROUNDS = 16, UNIT = 64 };
+  if (threads == 1 || most <= LEAST_LANES) return most;
   uint64_t rounds = items / ((uint64_t)threads * most) + 1;
-  if (threads == 1 || rounds > MANY_ROUNDS || most <= LEAST_LANES) return most;
+  if (rounds > MANY_ROUNDS) return most;
   uint64_t blocks = rounds * (uint64_t)threads, lanes = ((items + blocks - 1) / blocks + UNIT - 1) / UNIT * UNIT;
   return lanes < LEAST_LANES ? LEAST_LANES : lanes < most ? (uint32_t)lanes : most;
 }
@@ -364,7 +386,8 @@ static int plan(lane_launch *launch) {
   for (int i = 0; i < 3; i++) launch->blocks[i] = groups[i];
   if (p->is_merged) {
     launch->block_lanes = even_lanes(launch->items_x, threads, p->lanes);
-    launch->blocks[0] = (launch->items_x + launch->block_lanes - 1) / launch->block_lanes;
+    launch->blocks[0] =
+        launch->items_x <= launch->block_lanes ? 1 : (launch->items_x + launch->block_lanes - 1) / launch->block_lanes;
   }
   launch->block_count = launch->blocks[0] * launch->blocks[1] * launch->blocks[2];
   if (launch->block_count < (uint64_t)threads) threads = (int)launch->block_count;
@@ -386,23 +409,47 @@ static void cut_shares(lane_launch *launch, int threads, lane_share *shares) {
   launch->share_count = count;
 }
 
+void tsri_lanes_engine_init(const char *simd, bool allow_sleef, bool allow_jit, tsri_lanes_engine *out_engine) {
+  *out_engine = (tsri_lanes_engine){.isa = tsri_lanes_isa_for(simd),
+                                    .math = tsri_lane_math_for(simd, allow_sleef),
+                                    .jit_slot = allow_jit ? tsri_jit_slot_of(simd) : -1};
+}
+
+// Sets every field by itself, but for `buffers`, which set_buffers fills: clearing the whole record takes as long as a small kernel.
+static void begin(lane_launch *launch, const tsri_lanes_program *program, const tsri_lanes_launch *given) {
+  tsri_lanes_engine found;
+  const tsri_lanes_engine *engine = given->engine;
+  if (!engine) {
+    tsri_lanes_engine_init(given->simd, given->allow_sleef, given->allow_jit, &found);
+    engine = &found;
+  }
+  launch->program = program;
+  launch->given = given;
+  launch->isa = engine->isa;
+  launch->math = engine->math;
+  launch->jit = engine->jit_slot >= 0 ? tsri_jit_at(program, engine->jit_slot) : NULL;
+  launch->has_streams = false;
+  launch->deadline_ns = given->timeout_ns != 0 ? tsri_clock_ns() + given->timeout_ns : 0;
+  launch->shares = NULL;
+  launch->share_count = 0;
+  atomic_init(&launch->status, TSR_OK);
+}
+
 tsr_status tsri_lanes_run(const tsri_lanes_program *program, const tsri_lanes_launch *launch) {
   tsr_status status = check_launch(program, launch);
   if (status != TSR_OK) return status;
   if (launch->groups[0] == 0 || launch->groups[1] == 0 || launch->groups[2] == 0) return TSR_OK;
 
-  lane_launch shared = {
-      .program = program,
-      .given = launch,
-      .isa = tsri_lanes_isa_for(launch->simd),
-      .math = tsri_lane_math_for(launch->simd, launch->allow_sleef),
-      .jit = launch->allow_jit ? tsri_jit_for(program, launch->simd) : NULL,
-      .deadline_ns = launch->timeout_ns != 0 ? tsri_clock_ns() + launch->timeout_ns : 0,
-  };
+  lane_launch shared;
+  begin(&shared, program, launch);
   set_buffers(&shared);
   int threads = plan(&shared);
-  lane_share shares[LANE_MOST_SHARES];
-  cut_shares(&shared, threads, shares);
-  tsri_parallel(threads, threads, run_thread, &shared);
+  if (threads == 1) {
+    run_thread(&shared, 0);
+  } else {
+    lane_share shares[LANE_MOST_SHARES];
+    cut_shares(&shared, threads, shares);
+    tsri_parallel(threads, threads, run_thread, &shared);
+  }
   return report(&shared);
 }

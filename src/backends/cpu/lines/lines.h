@@ -24,6 +24,6 @@ void tsri_cpu_sort_short(const cpu_device *device, tsr_dtype dtype, const tsri_s
 bool tsri_cpu_has_topk(const tsri_sort_op *op);
 void tsri_cpu_topk(const cpu_device *device, tsr_dtype dtype, const tsri_sort_op *op);
 
-void tsri_cpu_softmax(const cpu_device *device, tsr_dtype dtype, const tsri_softmax_op *op);
+void tsri_cpu_softmax(cpu_device *device, tsr_dtype dtype, const tsri_softmax_op *op);
 
 #endif

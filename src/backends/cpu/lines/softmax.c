@@ -35,11 +35,11 @@ static void run_columns(void *user, int part) {
   }
 }
 
-void tsri_cpu_softmax(const cpu_device *device, tsr_dtype dtype, const tsri_softmax_op *op) {
+void tsri_cpu_softmax(cpu_device *device, tsr_dtype dtype, const tsri_softmax_op *op) {
   enum { WORTH_A_THREAD = 1 << 13 };  // elements
   softmaxing w = {.op = op,
                   .lines = tsri_softmax_lines_for(device->simd, dtype),
-                  .math = tsri_lane_math_for(device->simd, device->allow_sleef),
+                  .math = tsri_cpu_engine(device)->math,
                   .from = tsri_cpu_place(op->from),
                   .to = tsri_cpu_place(op->to),
                   .element = tsr_dtype_bytes(dtype),

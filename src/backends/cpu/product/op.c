@@ -93,13 +93,13 @@ static void run_part(void *user, int part) {
 
 // --- The operator ---------------------------------------------------------------------------------------------------------------
 
-static tsri_product product_of(const cpu_device *device, const tsri_native_op *op) {
+static tsri_product product_of(cpu_device *device, const tsri_native_op *op) {
   const tsri_product_op *given = &op->is.product;
   tsr_dtype sums = op->dtype == TSR_F64 ? TSR_F64 : TSR_F32;
   return (tsri_product){
       .kernels = tsri_product_kernels_for(device->simd, sums),
-      .storage = &tsri_lanes_isa_for(device->simd)->storage[op->dtype],
-      .math = tsri_lane_math_for(device->simd, device->allow_sleef),
+      .storage = &tsri_cpu_engine(device)->isa->storage[op->dtype],
+      .math = tsri_cpu_engine(device)->math,
       .is_narrow = op->dtype != sums,
       .element = tsr_dtype_bytes(op->dtype),
       .sum_bytes = tsr_dtype_bytes(sums),
