@@ -4,6 +4,7 @@
 
 #include "graph/node.h"
 #include "ops/operators.h"
+#include "runtime/native_op.h"
 
 // The strides of an input, with its batch axes broadcast to those of the product.
 static tsri_matrix matrix_of(const tsri_layout *layout, tsr_dtype dtype, int batch_rank) {
@@ -95,7 +96,10 @@ bool tsri_product_i8_sums(tsri_native_op *op, unsigned *out_copies) {
   return true;
 }
 
+// Products of i8 are sums in i32 where the device has no operator that keeps the low bytes itself.
 bool tsri_describe_product(const tsri_node *node, tsri_native_op *out_op) {
   unsigned copies = 0;
-  return tsri_product_of(node, out_op) && (node->dtype != TSR_I8 || tsri_product_i8_sums(out_op, &copies));
+  if (!tsri_product_of(node, out_op)) return false;
+  return node->dtype != TSR_I8 || tsri_device_takes(node->value.device, out_op) ||
+         tsri_product_i8_sums(out_op, &copies);
 }

@@ -44,3 +44,5 @@ void tsri_prefer_large_pages(void *memory, size_t bytes) {
   (void)memory;
   (void)bytes;
 }
+
+bool tsri_allow_tile_registers(void) { return false; }

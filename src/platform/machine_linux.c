@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "platform/platform.h"
 
@@ -284,3 +286,15 @@ void tsri_linux_memory_size(const char *root, uint64_t *out_total, uint64_t *out
 }
 
 void tsri_memory_size(uint64_t *out_total, uint64_t *out_free) { tsri_linux_memory_size("", out_total, out_free); }
+
+bool tsri_allow_tile_registers(void) {
+#if defined(__x86_64__) && defined(SYS_arch_prctl)
+  enum {
+    REQUEST_STATE = 0x1023,
+    TILE_DATA = 18
+  };  // ARCH_REQ_XCOMP_PERM and the number of the state, which older headers lack
+  return syscall(SYS_arch_prctl, REQUEST_STATE, TILE_DATA) == 0;
+#else
+  return false;
+#endif
+}

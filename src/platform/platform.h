@@ -67,6 +67,8 @@ void tsri_cpu_name(char *name, size_t name_bytes);
 void tsri_cpu_short_name(const char *full, char *name, size_t name_bytes);
 // Number of cores this process may use, within its affinity and container quota. At least 1.
 int tsri_cpu_count(void);
+// Asks the system to let this process use the tile registers of AMX, which it saves only for processes that ask. False if it refuses.
+bool tsri_allow_tile_registers(void);
 // Asks the system to use large pages for this memory. Has no effect if the system has none or refuses.
 void tsri_prefer_large_pages(void *memory, size_t bytes);
 // Memory this process may use, and how much of it is free, within container limits. 0 if unknown.

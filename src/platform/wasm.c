@@ -60,6 +60,8 @@ void tsri_cpu_name(char *name, size_t name_bytes) {
 
 int tsri_cpu_count(void) { return 1; }
 
+bool tsri_allow_tile_registers(void) { return false; }
+
 // How far the module's memory may grow. If the engine stops it earlier, an allocation fails as usual.
 void tsri_memory_size(uint64_t *out_total, uint64_t *out_free) {
   enum { PAGE_BYTES = 65536 };

@@ -21,6 +21,9 @@
   X(BASELINE, baseline, "what every processor has") \
   X(AVX2, avx2, "AVX2 and FMA")                     \
   X(AVX512, avx512, "AVX-512")                      \
+  X(AVX512_VNNI, avx512_vnni, "products of bytes")  \
+  X(AVX512_BF16, avx512_bf16, "products of bf16")   \
+  X(AMX, amx, "the tiles of AMX")                   \
   X(NEON, neon, "Arm's vector instructions")
 #define TSRI_SWITCH_WORDS(X) \
   X(ON, on, 1)               \

@@ -6,9 +6,13 @@
 #include "backends/common/driver.h"
 #include "backends/cpu/lanes/lanes.h"
 
+// Instructions beyond AVX-512 that products use: bits of cpu_device.units.
+enum { TSRI_CPU_VNNI = 1, TSRI_CPU_BF16 = 2, TSRI_CPU_AMX = 4 };
+
 typedef struct cpu_device {
   int threads;
   const char *simd;  // level in use: one of tsri_cpu_simd_level's
+  uint32_t units;    // of tsri_cpu_units
   bool allow_sleef;  // vector maths from SLEEF
   bool allow_jit;    // kernels may be compiled to machine code
   uint64_t timeout_ns;
@@ -19,6 +23,10 @@ typedef struct cpu_device {
 
 // The best vector instructions of this processor up to `wanted` (NULL: any): "avx512", "avx2", "neon" or "baseline".
 const char *tsri_cpu_simd_level(const char *wanted);
+
+// Which of those instructions this processor has, up to `wanted`: "avx512_vnni", "avx512_bf16", "amx", each including those before it. NULL: any.
+// Asks the system for AMX's registers, which a process has to do once.
+uint32_t tsri_cpu_units(const char *wanted);
 
 // What runs the device's kernels. Found at first need, as SLEEF is then loaded. Call as a queue's functions: one thread at a time.
 static inline const tsri_lanes_engine *tsri_cpu_engine(cpu_device *device) {

@@ -40,6 +40,7 @@ tsr_status tsri_cpu_device_open(int index, const tsri_open_options *options, tsr
   device->threads = options->threads > 0 ? options->threads : tsri_cpu_count();
   if (device->threads > TSRI_MOST_PARTS) device->threads = TSRI_MOST_PARTS;
   device->simd = tsri_cpu_simd_level(options->simd);
+  device->units = tsri_cpu_units(options->simd);
   device->allow_sleef = tsri_native_allows(options->native, "sleef");
   device->timeout_ns = options->timeout_ns;
   device->allow_jit = !options->no_jit;

@@ -5,12 +5,14 @@
 
 #include "backends/cpu/cpu.h"
 #include "backends/cpu/lines/lines.h"
+#include "backends/cpu/product/product.h"
 #include "backends/cpu/rows/reduce.h"
 #include "core/strided.h"
 #include "platform/parallel.h"
 
 enum { REALS = 1u << TSR_F32 | 1u << TSR_F64, FLOATS = REALS | 1u << TSR_F16 | 1u << TSR_BF16 };
 enum { WIDE_INTEGERS = 1u << TSR_I32 | 1u << TSR_U32 | 1u << TSR_I64 };
+enum { BYTES = 1u << TSR_I8 | 1u << TSR_U8 };
 enum { NUMBERS = FLOATS | WIDE_INTEGERS | 1u << TSR_U8 | 1u << TSR_I8 | 1u << TSR_I16 };
 
 const tsri_native_offer tsri_cpu_native_ops[] = {
@@ -22,6 +24,7 @@ const tsri_native_offer tsri_cpu_native_ops[] = {
      .dtypes = FLOATS,
      .parts = TSRI_PRODUCT_SCALED | TSRI_PRODUCT_BIAS | TSRI_PRODUCT_RELU | TSRI_PRODUCT_GELU_TANH | TSRI_PRODUCT_GELU |
               TSRI_PRODUCT_RESIDUAL},
+    {.kind = TSRI_NATIVE_PRODUCT, .dtypes = BYTES},
     {.kind = TSRI_NATIVE_SORT, .dtypes = NUMBERS},
     {.kind = TSRI_NATIVE_SORT, .dtypes = NUMBERS, .results = 1u << TSR_I32, .parts = TSRI_SORT_KEEPS},
     {.kind = TSRI_NATIVE_SCAN, .dtypes = FLOATS | WIDE_INTEGERS},
@@ -33,7 +36,9 @@ const tsri_native_offer tsri_cpu_native_ops[] = {
 };
 
 bool tsri_cpu_has_op(tsri_device *device, const tsri_native_op *op) {
-  (void)device;
+  if (op->kind == TSRI_NATIVE_PRODUCT && (1u << op->dtype & BYTES)) {
+    return tsri_product_groups_for(((const cpu_device *)device)->units, op->dtype) != NULL;
+  }
   if (op->kind == TSRI_NATIVE_REDUCE) return tsri_cpu_has_reduce(op);
   bool is_part = op->kind == TSRI_NATIVE_SORT && (op->parts & TSRI_SORT_KEEPS);
   bool is_only_there = is_part || op->kind == TSRI_NATIVE_ARG_REDUCE || op->kind == TSRI_NATIVE_SOFTMAX;

@@ -7,6 +7,7 @@
 #endif
 
 #include "backends/cpu/cpu.h"
+#include "platform/platform.h"
 
 // Best first; the last one is always there.
 static const struct {
@@ -67,3 +68,37 @@ const char *tsri_cpu_simd_level(const char *wanted) {
 const char *tsri_cpu_simd_title(const char *level) { return levels[level_index(level)].title; }
 
 bool tsri_cpu_simd_has_slow_fma(const char *level) { return levels[level_index(level)].has_slow_fma; }
+
+#if defined(__x86_64__) && defined(__GNUC__)
+static uint32_t units_of_processor(void) {
+  enum { LEAF = 7, VNNI = 1 << 11, BF16 = 1 << 5, AMX = 1 << 22 | 1 << 24 | 1 << 25 };  // AMX: bf16, tiles, i8
+  unsigned a = 0, b = 0, c = 0, d = 0, units = 0;
+  if (!__get_cpuid_count(LEAF, 0, &a, &b, &c, &d)) return 0;
+  if (c & VNNI) units |= TSRI_CPU_VNNI;
+  if ((d & AMX) == AMX) units |= TSRI_CPU_AMX;
+  if (__get_cpuid_count(LEAF, 1, &a, &b, &c, &d) && (a & BF16)) units |= TSRI_CPU_BF16;
+  return units;
+}
+
+uint32_t tsri_cpu_units(const char *wanted) {
+  static const struct {
+    const char *name;
+    uint32_t up_to;
+  } names[] = {{"avx512_vnni", TSRI_CPU_VNNI},
+               {"avx512_bf16", TSRI_CPU_VNNI | TSRI_CPU_BF16},
+               {"amx", TSRI_CPU_VNNI | TSRI_CPU_BF16 | TSRI_CPU_AMX}};
+  uint32_t allowed = wanted ? 0 : UINT32_MAX;
+  for (size_t i = 0; wanted && i < sizeof names / sizeof names[0]; i++) {
+    if (strcmp(names[i].name, wanted) == 0) allowed = names[i].up_to;
+  }
+  if (allowed == 0 || strcmp(tsri_cpu_simd_level(NULL), "avx512") != 0) return 0;
+  uint32_t units = units_of_processor() & allowed;
+  if ((units & TSRI_CPU_AMX) && !tsri_allow_tile_registers()) units &= ~(uint32_t)TSRI_CPU_AMX;
+  return units;
+}
+#else
+uint32_t tsri_cpu_units(const char *wanted) {
+  (void)wanted;
+  return 0;
+}
+#endif

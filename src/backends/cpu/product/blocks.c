@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Products of matrices from packed panels.
 //
-// For each block of k, threads first pack panels of both inputs, which is where strides and dtypes are resolved; then they take blocks of
+// For each block of k, threads first pack panels of both inputs, which is where strides and dtypes are resolved (bf16 and bytes stay as they are where the
+// processor multiplies them in groups); then they take blocks of
 // the result, tile by tile: a panel of a stays in the first-level cache while the panels of a block of b, which fills half of the
 // second level, go past it. Bias and activation are applied to a strip of the result right after its last block of k.
 #include <string.h>
@@ -15,7 +16,9 @@ enum {
   CHUNK = 2048,             // rows and columns of the result for which panels are kept at once
   NARROW_CHUNK_ROWS = 512,  // the same where sums need memory of their own
   PARTS_PER_THREAD = 4,
-  FEW_PANELS = 4
+  FEW_PANELS = 4,
+  LEAST_TILE = 14,  // rows and columns, where panels are of groups
+  MOST_PANELS = (CHUNK + LEAST_TILE - 1) / LEAST_TILE
 };
 
 static int64_t at_most(int64_t x, int64_t most) { return x < most ? x : most; }
@@ -26,6 +29,7 @@ static int64_t chunks_of(int64_t size, int64_t chunk) { return (size + chunk - 1
 typedef struct chunk {
   const tsri_product *p;
   int64_t row, rows, column, columns, k, depth;
+  size_t line_bytes;  // of a line in a panel
   char *a_panels, *b_panels;
   char *sums;  // of the chunk's first element
   int64_t sums_step;
@@ -35,17 +39,34 @@ typedef struct chunk {
   int64_t block_a, block_b;  // panels in a block of the result
   int64_t column_blocks;     // blocks side by side
   int parts;
+  // Panels of bf16: their smallest elements (tsri_product_groups.least). A panel of b is exact from the first block of k on in which a sum could be flushed:
+  // later sums are added to those.
+  uint32_t least_a[MOST_PANELS], least_b[MOST_PANELS];
+  bool is_exact[MOST_PANELS];
 } chunk;
+
+static int tile_rows(const tsri_product *p) { return p->groups ? p->groups->tile_rows : p->kernels->tile_rows; }
+static int tile_columns(const tsri_product *p) {
+  return p->groups ? p->groups->tile_columns : p->kernels->tile_columns;
+}
+
+static int64_t k_block(const tsri_product *p) { return p->groups ? p->groups->k_block : K_BLOCK; }
+
+// Bytes of `depth` elements along k in a panel.
+static size_t line_bytes(const tsri_product *p, int64_t depth) {
+  if (!p->groups) return (size_t)depth * p->sum_bytes;
+  return (size_t)(chunks_of(depth, p->groups->unit) * p->groups->unit) * p->element;
+}
 
 static int64_t chunk_rows(const tsri_product *p) { return at_most(p->m, p->is_narrow ? NARROW_CHUNK_ROWS : CHUNK); }
 
 static size_t panel_bytes(const tsri_product *p, int64_t lines, int width) {
-  return (size_t)(chunks_of(lines, width) * width * at_most(p->k, K_BLOCK)) * p->sum_bytes;
+  return (size_t)(chunks_of(lines, width) * width) * line_bytes(p, at_most(p->k, k_block(p)));
 }
 
 size_t tsri_product_scratch_bytes(const tsri_product *p) {
   int64_t rows = chunk_rows(p), columns = at_most(p->n, CHUNK);
-  size_t bytes = panel_bytes(p, rows, p->kernels->tile_rows) + panel_bytes(p, columns, p->kernels->tile_columns);
+  size_t bytes = panel_bytes(p, rows, tile_rows(p)) + panel_bytes(p, columns, tile_columns(p));
   return p->is_narrow ? bytes + (size_t)(rows * columns) * p->sum_bytes : bytes;
 }
 
@@ -73,17 +94,44 @@ static void pack_narrow(const chunk *c, float *panel, int width, int64_t count, 
 typedef struct packing {
   char *panels;
   int width;
+  bool is_a;
   int64_t lines, line_step, k_step;
   const char *from;
 } packing;
 
+// Packs panel `number` of `count` lines for tiles of groups, and looks at its elements.
+static void pack_groups(chunk *c, const packing *in, int64_t number, int64_t count, const char *from) {
+  const tsri_product_groups *groups = c->p->groups;
+  size_t bytes = c->line_bytes * (size_t)in->width;
+  char *panel = in->panels + (size_t)number * bytes;
+  (in->is_a ? groups->pack_a : groups->pack_b)(panel, count, c->depth, from, in->line_step, in->k_step);
+  if (groups->least) (in->is_a ? c->least_a : c->least_b)[number] = groups->least(panel, bytes);
+}
+
+// Decides for panels `first` to before `last` of b which tiles have to be exact.
+static void choose_tiles(chunk *c, int64_t first, int64_t last) {
+  if (!c->p->groups || !c->p->groups->least) return;
+  uint32_t least_a = TSRI_PRODUCT_NO_LEAST;
+  for (int64_t i = 0; i < c->a_panel_count; i++) least_a = c->least_a[i] < least_a ? c->least_a[i] : least_a;
+  for (int64_t j = first; j < last; j++) {
+    c->is_exact[j] = (!c->is_first && c->is_exact[j]) || tsri_product_may_flush(least_a, c->least_b[j]);
+  }
+}
+
 // Packs panels `first` to before `last`.
-static void pack_panels(const chunk *c, const packing *in, int64_t first, int64_t last) {
+static void pack_panels(chunk *c, const packing *in, int64_t first, int64_t last) {
   const tsri_product *p = c->p;
   if (first >= last) return;
   int64_t line = first * in->width, lines = at_most(in->lines, last * in->width) - line;
-  char *panels = in->panels + (size_t)(line * c->depth) * p->sum_bytes;
+  char *panels = in->panels + (size_t)line * c->line_bytes;
   const char *from = in->from + line * in->line_step * (int64_t)p->element;
+  if (p->groups) {
+    int64_t step = in->width * in->line_step * (int64_t)p->element;
+    for (int64_t i = first; i < last; i++, from += step, lines -= in->width) {
+      pack_groups(c, in, i, at_most(lines, in->width), from);
+    }
+    return;
+  }
   if (!p->is_narrow) {
     p->kernels->pack(panels, in->width, lines, c->depth, from, in->line_step, in->k_step);
     return;
@@ -101,18 +149,18 @@ static const char *element_at(const tsri_product *p, const tsri_product_matrix *
 static packing packing_of_a(const chunk *c) {
   const tsri_product *p = c->p;
   const char *from = element_at(p, &p->a, c->row, c->k);
-  return (packing){c->a_panels, p->kernels->tile_rows, c->rows, p->a.row, p->a.column, from};
+  return (packing){c->a_panels, tile_rows(p), true, c->rows, p->a.row, p->a.column, from};
 }
 
 static packing packing_of_b(const chunk *c) {
   const tsri_product *p = c->p;
   const char *from = element_at(p, &p->b, c->k, c->column);
-  return (packing){c->b_panels, p->kernels->tile_columns, c->columns, p->b.column, p->b.row, from};
+  return (packing){c->b_panels, tile_columns(p), false, c->columns, p->b.column, p->b.row, from};
 }
 
 // A share of the panels of a, and one of those of b.
 static void pack_part(void *user, int part) {
-  const chunk *c = user;
+  chunk *c = user;
   packing a = packing_of_a(c), b = packing_of_b(c);
   pack_panels(c, &a, c->a_panel_count * part / c->parts, c->a_panel_count * (part + 1) / c->parts);
   pack_panels(c, &b, c->b_panel_count * part / c->parts, c->b_panel_count * (part + 1) / c->parts);
@@ -125,42 +173,55 @@ static int parts_for(const tsri_product *p, int64_t pieces) {
 static void pack(chunk *c) {
   packing a = packing_of_a(c);
   c->parts = parts_for(c->p, c->a_panel_count + c->b_panel_count);
-  if (c->is_thin) pack_panels(c, &a, 0, c->a_panel_count);
-  else tsri_parallel(c->p->threads, c->parts, pack_part, c);
+  if (c->is_thin) {
+    pack_panels(c, &a, 0, c->a_panel_count);
+    return;
+  }
+  tsri_parallel(c->p->threads, c->parts, pack_part, c);
+  choose_tiles(c, 0, c->b_panel_count);
 }
 
 // --- Multiplying ------------------------------------------------------------------------------------------------------------
 
 void tsri_product_take_tile(const tsri_product *p, const void *tile, char *sums, int64_t sums_step, int64_t rows,
                             int64_t columns, bool adds) {
-  int64_t step = p->kernels->tile_columns;
+  int64_t step = tile_columns(p);
   for (int64_t i = 0; i < rows; i++) {
     const char *from = (const char *)tile + (size_t)(i * step) * p->sum_bytes;
     char *to = sums + (size_t)(i * sums_step) * p->sum_bytes;
     if (!adds) memcpy(to, from, (size_t)columns * p->sum_bytes);
     else if (p->sum_bytes == sizeof(double)) {
       for (int64_t j = 0; j < columns; j++) ((double *)(void *)to)[j] += ((const double *)(const void *)from)[j];
+    } else if (p->has_integers) {
+      for (int64_t j = 0; j < columns; j++) ((uint32_t *)(void *)to)[j] += ((const uint32_t *)(const void *)from)[j];
     } else {
       for (int64_t j = 0; j < columns; j++) ((float *)(void *)to)[j] += ((const float *)(const void *)from)[j];
     }
   }
 }
 
+typedef void (*tile_function)(int rows, int64_t k, const void *a, const void *b, void *c, int64_t c_step, bool adds);
+
+static tile_function tile_for(const chunk *c, int64_t b_panel) {
+  const tsri_product_groups *groups = c->p->groups;
+  if (!groups) return c->p->kernels->tile;
+  return groups->least && c->is_exact[b_panel] ? groups->exact_tile : groups->tile;
+}
+
 static void multiply_tile(const chunk *c, int64_t a_panel, int64_t b_panel) {
   const tsri_product *p = c->p;
-  const tsri_product_kernels *kernels = p->kernels;
-  int64_t row = a_panel * kernels->tile_rows, column = b_panel * kernels->tile_columns;
-  int64_t rows = at_most(c->rows - row, kernels->tile_rows),
-          columns = at_most(c->columns - column, kernels->tile_columns);
-  const char *a = c->a_panels + (size_t)(row * c->depth) * p->sum_bytes;
-  const char *b = c->b_panels + (size_t)(column * c->depth) * p->sum_bytes;
+  int64_t row = a_panel * tile_rows(p), column = b_panel * tile_columns(p);
+  int64_t rows = at_most(c->rows - row, tile_rows(p)), columns = at_most(c->columns - column, tile_columns(p));
+  int64_t depth = p->groups ? (int64_t)(c->line_bytes / p->element) : c->depth;
+  const char *a = c->a_panels + (size_t)row * c->line_bytes, *b = c->b_panels + (size_t)column * c->line_bytes;
   char *sums = c->sums + (size_t)(row * c->sums_step + column) * p->sum_bytes;
-  if (rows == kernels->tile_rows && columns == kernels->tile_columns) {
-    kernels->tile((int)rows, c->depth, a, b, sums, c->sums_step, !c->is_first);
+  tile_function tile = tile_for(c, b_panel);
+  if (rows == tile_rows(p) && columns == tile_columns(p)) {
+    tile((int)rows, depth, a, b, sums, c->sums_step, !c->is_first);
   } else {
-    double tile[TSRI_PRODUCT_MOST_TILE];
-    kernels->tile((int)rows, c->depth, a, b, tile, kernels->tile_columns, false);
-    tsri_product_take_tile(p, tile, sums, c->sums_step, rows, columns, !c->is_first);
+    double part[TSRI_PRODUCT_MOST_TILE];
+    tile((int)rows, depth, a, b, part, tile_columns(p), false);
+    tsri_product_take_tile(p, part, sums, c->sums_step, rows, columns, !c->is_first);
   }
 }
 
@@ -178,24 +239,29 @@ static void finish_rows(const chunk *c, int64_t row, int64_t rows, int64_t colum
 
 // A block of the result: some panels of a, and some of b.
 static void multiply_part(void *user, int part) {
-  const chunk *c = user;
-  const tsri_product_kernels *kernels = c->p->kernels;
+  chunk *c = user;
+  const tsri_product *p = c->p;
   int64_t first_b = part % c->column_blocks * c->block_b, last_b = at_most(first_b + c->block_b, c->b_panel_count);
   int64_t first_a = part / c->column_blocks * c->block_a, last_a = at_most(first_a + c->block_a, c->a_panel_count);
-  int64_t column = first_b * kernels->tile_columns;
-  int64_t columns = at_most(c->columns, last_b * kernels->tile_columns) - column;
+  int64_t column = first_b * tile_columns(p);
+  int64_t columns = at_most(c->columns, last_b * tile_columns(p)) - column;
   packing b = packing_of_b(c);
-  if (c->is_thin) pack_panels(c, &b, first_b, last_b);
+  if (c->is_thin) {
+    pack_panels(c, &b, first_b, last_b);
+    choose_tiles(c, first_b, last_b);
+  }
+  if (p->groups && p->groups->begin) p->groups->begin();
   for (int64_t i = first_a; i < last_a; i++) {
     for (int64_t j = first_b; j < last_b; j++) multiply_tile(c, i, j);
-    int64_t row = i * kernels->tile_rows;
-    if (c->is_last) finish_rows(c, row, at_most(c->rows - row, kernels->tile_rows), column, columns);
+    int64_t row = i * tile_rows(p);
+    if (c->is_last) finish_rows(c, row, at_most(c->rows - row, tile_rows(p)), column, columns);
   }
+  if (p->groups && p->groups->end) p->groups->end();
 }
 
 static void multiply(chunk *c) {
   const tsri_product *p = c->p;
-  int64_t bands = 1, most_b = BLOCK_COLUMNS / p->kernels->tile_columns;
+  int64_t bands = 1, most_b = BLOCK_COLUMNS / tile_columns(p);
   c->block_b = c->is_thin ? at_most(chunks_of(c->b_panel_count, parts_for(p, c->b_panel_count)), most_b) : most_b;
   c->column_blocks = chunks_of(c->b_panel_count, c->block_b);
   if (!c->is_thin) bands = chunks_of(parts_for(p, c->a_panel_count * c->column_blocks), c->column_blocks);
@@ -204,22 +270,23 @@ static void multiply(chunk *c) {
 }
 
 static void run_chunk(const tsri_product *p, int64_t row, int64_t column) {
-  const tsri_product_kernels *kernels = p->kernels;
-  chunk c = {.p = p,
-             .row = row,
-             .column = column,
-             .rows = at_most(p->m - row, chunk_rows(p)),
-             .columns = at_most(p->n - column, CHUNK)};
+  chunk c;
+  c.p = p;
+  c.row = row;
+  c.column = column;
+  c.rows = at_most(p->m - row, chunk_rows(p));
+  c.columns = at_most(p->n - column, CHUNK);
   c.a_panels = p->scratch;
-  c.b_panels = c.a_panels + panel_bytes(p, chunk_rows(p), kernels->tile_rows);
-  char *own_sums = c.b_panels + panel_bytes(p, at_most(p->n, CHUNK), kernels->tile_columns);
+  c.b_panels = c.a_panels + panel_bytes(p, chunk_rows(p), tile_rows(p));
+  char *own_sums = c.b_panels + panel_bytes(p, at_most(p->n, CHUNK), tile_columns(p));
   c.sums = p->is_narrow ? own_sums : p->c + (size_t)(row * p->n + column) * p->element;
   c.sums_step = p->is_narrow ? c.columns : p->n;
-  c.a_panel_count = chunks_of(c.rows, kernels->tile_rows);
-  c.b_panel_count = chunks_of(c.columns, kernels->tile_columns);
+  c.a_panel_count = chunks_of(c.rows, tile_rows(p));
+  c.b_panel_count = chunks_of(c.columns, tile_columns(p));
   c.is_thin = c.a_panel_count <= FEW_PANELS;
-  for (c.k = 0; c.k < p->k; c.k += K_BLOCK) {
-    c.depth = at_most(p->k - c.k, K_BLOCK);
+  for (c.k = 0; c.k < p->k; c.k += k_block(p)) {
+    c.depth = at_most(p->k - c.k, k_block(p));
+    c.line_bytes = line_bytes(p, c.depth);
     c.is_first = c.k == 0;
     c.is_last = c.k + c.depth == p->k;
     pack(&c);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Products of f32, f64, f16 and bf16: batches, and where their scratch memory comes from.
+// Products of f32, f64, f16, bf16 and bytes: batches, and where their scratch memory comes from.
 #include "backends/cpu/product/product.h"
 #include "core/error.h"
 #include "platform/parallel.h"
@@ -38,6 +38,10 @@ static void scale(const tsri_product *p, char *sums, int64_t at, int64_t n) {
 
 void tsri_product_finish(const tsri_product *p, char *sums, const void *bias, int64_t at, int64_t n) {
   float wide[TSRI_PRODUCT_STRETCH];
+  if (p->has_integers) {
+    p->storage->store(p->c + (size_t)at * p->element, sums, 1, (uint32_t)n);
+    return;
+  }
   if (p->is_scaled) scale(p, sums, at, n);
   p->kernels->finish(sums, bias, n, p->activation, p->math);
   const void *residual = tsri_product_widen(p, p->residual, at, n, wide);
@@ -100,7 +104,9 @@ static tsri_product product_of(cpu_device *device, const tsri_native_op *op) {
       .kernels = tsri_product_kernels_for(device->simd, sums),
       .storage = &tsri_cpu_engine(device)->isa->storage[op->dtype],
       .math = tsri_cpu_engine(device)->math,
+      .groups = tsri_product_groups_for(device->units, op->dtype),
       .is_narrow = op->dtype != sums,
+      .has_integers = tsr_dtype_kind_of(op->dtype) != TSR_KIND_FLOAT,
       .element = tsr_dtype_bytes(op->dtype),
       .sum_bytes = tsr_dtype_bytes(sums),
       .m = given->m,
@@ -135,7 +141,7 @@ tsr_status tsri_cpu_product(cpu_device *device, const tsri_native_op *op) {
   for (int i = 0; i < given->batch_rank; i++) batch.count *= given->batch_dims[i];
   p->a = matrix_of(&batch, &given->a, 0);
   p->b = matrix_of(&batch, &given->b, 0);
-  batch.has_vector = tsri_product_has_vector(p);
+  batch.has_vector = !p->has_integers && tsri_product_has_vector(p);
   batch.is_direct = !batch.has_vector && tsri_product_is_direct(p);
 
   double work = work_of(p, batch.has_vector);

@@ -43,6 +43,45 @@ typedef struct tsri_product_kernels {
 // `sums` is TSR_F32 or TSR_F64; `simd_level` as tsri_cpu_simd_level has it.
 const tsri_product_kernels *tsri_product_kernels_for(const char *simd_level, tsr_dtype sums);
 
+// Tiles of instructions that multiply neighbours along k, four bytes of each input, and add the products to one sum: vdpbf16ps for bf16,
+// vpdpbusd for bytes, and the tiles of AMX for both. Sums are f32 or i32. Panels hold elements as they are, without converting them;
+// along k they are padded by zeros to a multiple of `unit`.
+typedef struct tsri_product_groups {
+  int tile_rows, tile_columns;
+  int unit;         // elements
+  int64_t k_block;  // elements that are summed before the sums go to memory; a multiple of `unit`
+
+  // Before and after the tiles of a part, on its thread; NULL: nothing to do.
+  void (*begin)(void);
+  void (*end)(void);
+
+  // Packs one panel of `count` lines. Element k of line i is from[i * line_step + k * k_step].
+  void (*pack_a)(void *panel, int64_t count, int64_t k, const void *from, int64_t line_step, int64_t k_step);
+  void (*pack_b)(void *panel, int64_t count, int64_t k, const void *from, int64_t line_step, int64_t k_step);
+
+  // As tsri_product_kernels.tile; k is a multiple of `unit`.
+  void (*tile)(int rows, int64_t k, const void *a, const void *b, void *c, int64_t c_step, bool adds);
+
+  // NULL for bytes. The instructions for bf16 take subnormal numbers for 0 and flush subnormal sums, which the CPU promises not to do. So each panel
+  // is looked at: the smallest magnitude of its elements that are not 0, as bits, tells which tiles have to be made of multiplications and
+  // additions of f32 (tsri_product_may_flush).
+  uint32_t (*least)(const void *panel, size_t bytes);
+  void (*exact_tile)(int rows, int64_t k, const void *a, const void *b, void *c, int64_t c_step, bool adds);
+} tsri_product_groups;
+
+enum { TSRI_PRODUCT_NO_LEAST = 0x10000 };  // of a panel of zeros
+
+// Could a sum of products of bf16 be subnormal, or an element be? A product of elements with the exponents x and y (as stored, with a bias of 127) is a multiple of
+// 2^(x + y - 2 * (127 + 7)), and so is any sum of such products that is not 0.
+static inline bool tsri_product_may_flush(uint32_t least_a, uint32_t least_b) {
+  enum { FRACTION_BITS = 7, BIAS = 127, LEAST_NORMAL = -126 };
+  int x = (int)(least_a >> FRACTION_BITS), y = (int)(least_b >> FRACTION_BITS);
+  return x == 0 || y == 0 || x + y - 2 * (BIAS + FRACTION_BITS) < LEAST_NORMAL;
+}
+
+// The tiles for `dtype` among those that `units` (cpu.h) allows; NULL: none. Then products of f16 and bf16 are computed in f32.
+const tsri_product_groups *tsri_product_groups_for(uint32_t units, tsr_dtype dtype);
+
 // A matrix of the inputs. Steps are in elements.
 typedef struct tsri_product_matrix {
   const char *at;
@@ -52,9 +91,11 @@ typedef struct tsri_product_matrix {
 // c = activation(alpha a b + beta addend + bias) + residual for one pair of matrices, c and residual being row-major without gaps.
 typedef struct tsri_product {
   const tsri_product_kernels *kernels;
-  const tsri_lane_storage *storage;  // of `dtype`
+  const tsri_product_groups *groups;  // NULL: tiles are those of `kernels`
+  const tsri_lane_storage *storage;   // of `dtype`
   const tsri_lane_math *math;
-  bool is_narrow;             // f16, bf16: converted to f32 in packing, and back when a row is finished
+  bool is_narrow;     // f16, bf16, bytes: sums have memory of their own, and are converted when a row is finished
+  bool has_integers;  // bytes: sums are i32, and nothing is done to them but keeping their low bytes
   size_t element, sum_bytes;  // bytes of an element and of a sum
   int64_t m, n, k;
   tsri_product_matrix a, b;
@@ -87,7 +128,7 @@ void tsri_product_finish(const tsri_product *p, char *sums, const void *bias, in
 void tsri_product_take_tile(const tsri_product *p, const void *tile, char *sums, int64_t sums_step, int64_t rows,
                             int64_t columns, bool adds);
 
-enum { TSRI_PRODUCT_K_BLOCK = 256, TSRI_PRODUCT_MOST_TILE = 14 * 32 };  // elements of the largest register tile
+enum { TSRI_PRODUCT_K_BLOCK = 256, TSRI_PRODUCT_MOST_TILE = 16 * 32 };  // elements of the largest register tile
 
 // Bytes of scratch memory that tsri_product_run needs.
 size_t tsri_product_scratch_bytes(const tsri_product *p);

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+// What the files of grouped products share: the tables of each instruction set, and packing.
+#ifndef TSRI_CPU_PRODUCT_GROUPS_H
+#define TSRI_CPU_PRODUCT_GROUPS_H
+
+#include <string.h>
+
+#include "backends/cpu/product/product.h"
+
+// Compilers that know the instructions by name.
+#if defined(__x86_64__) && defined(__linux__) && \
+    ((defined(__clang__) && __clang_major__ >= 12) || (!defined(__clang__) && defined(__GNUC__) && __GNUC__ >= 11))
+#define TSRI_HAS_GROUPS 1
+#else
+#define TSRI_HAS_GROUPS 0
+#endif
+
+#if TSRI_HAS_GROUPS
+extern const tsri_product_groups tsri_product_bf16_avx512, tsri_product_bytes_avx512;
+extern const tsri_product_groups tsri_product_bf16_amx, tsri_product_bytes_amx;
+
+enum { GROUP_BYTES = 4, GROUPS_TOGETHER = 16, LANES = 16 };
+
+#define TARGET_AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")))
+
+// Group `g` of a line, with zeros beyond its `k` elements of `element` bytes.
+static inline uint32_t tsri_group_at(const char *line, int64_t g, int64_t k, int64_t k_step, int64_t element) {
+  uint32_t group = 0;
+  int64_t each = GROUP_BYTES / element, first = g * each, count = k - first < each ? k - first : each;
+  if (count <= 0) return 0;
+  if (k_step == 1 && count == each) memcpy(&group, line + first * element, GROUP_BYTES);
+  else {
+    for (int64_t i = 0; i < count; i++) {
+      memcpy((char *)&group + i * element, line + (first + i) * k_step * element, (size_t)element);
+    }
+  }
+  return group;
+}
+
+// A panel of `width` lines whose groups lie side by side: group g of line i is at g * width + i. Lines that lie side by side in memory are taken LANES at
+// a time; `width` is at most 2 * LANES. There are `groups` groups, those beyond k are zeros.
+void tsri_pack_across(uint32_t *panel, int width, int64_t groups, int64_t count, int64_t k, const char *from,
+                      int64_t line_step, int64_t k_step, int64_t element);
+
+// The smallest magnitude of bf16 elements (tsri_product_groups.least).
+uint32_t tsri_least_bf16(const void *panel, size_t bytes);
+
+// For `rows` rows of a tile of 2 * LANES columns: c = a b, or c += a b, for `groups` pairs of bf16, by multiplications and additions of f32 in the order of
+// vdpbf16ps. Group g of row i of a is a[i * row_step + g * group_step].
+void tsri_exact_rows(int rows, int64_t groups, const uint32_t *a, int64_t row_step, int64_t group_step,
+                     const uint32_t *b, float *c, int64_t c_step, bool adds);
+#endif
+
+#endif
