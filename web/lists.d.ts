@@ -68,6 +68,11 @@ export interface RopeDesc {
   interleaved?: boolean;
 }
 
+/** Options; what is left out is 0 or none. */
+export interface ScatterDesc {
+  combine?: 'replace' | 'add' | 'mul' | 'max' | 'min';
+}
+
 /** Every operator as a function of all its parameters. */
 export interface Operators {
   abs(x: Tensor): Tensor;
@@ -96,12 +101,14 @@ export interface Operators {
   batch_norm(x: Tensor, mean: Tensor, variance: Tensor, weight: Tensor | null, bias: Tensor | null, eps?: number): Tensor;
   bce_with_logits_loss(x: Tensor, target: Tensor, desc?: LossDesc): Tensor;
   bernoulli(device: Device, dtype: Dtype, shape: number[], p: number, seed: number | bigint): Tensor;
+  bincount(x: Tensor, weights: Tensor | null, length?: number | bigint): Tensor;
   bit_cast(x: Tensor, dtype: Dtype): Tensor;
   bit_count(x: Tensor): Tensor;
   bitwise_and(a: Tensor, b: Tensor): Tensor;
   bitwise_not(x: Tensor): Tensor;
   bitwise_or(a: Tensor, b: Tensor): Tensor;
   bitwise_xor(a: Tensor, b: Tensor): Tensor;
+  bucketize(x: Tensor, boundaries: Tensor, right?: boolean): Tensor;
   cast(x: Tensor, dtype: Dtype): Tensor;
   cbrt(x: Tensor): Tensor;
   ceil(x: Tensor): Tensor;
@@ -116,6 +123,8 @@ export interface Operators {
   cosh(x: Tensor): Tensor;
   cross(a: Tensor, b: Tensor, axis?: number): Tensor;
   cross_entropy(x: Tensor, target: Tensor, axis?: number, desc?: LossDesc): Tensor;
+  cummax(x: Tensor, axis?: number): {values: Tensor; indices: Tensor};
+  cummin(x: Tensor, axis?: number): {values: Tensor; indices: Tensor};
   cumprod(x: Tensor, axis?: number): Tensor;
   cumsum(x: Tensor, axis?: number): Tensor;
   diag(x: Tensor, offset?: number | bigint): Tensor;
@@ -125,6 +134,7 @@ export interface Operators {
   div_scalar(x: Tensor, c: number): Tensor;
   dot(a: Tensor, b: Tensor): Tensor;
   dropout(x: Tensor, p: number, seed: number | bigint): Tensor;
+  einsum(equation: string, tensors: Tensor[]): Tensor;
   elu(x: Tensor, alpha: number): Tensor;
   embedding(table: Tensor, indices: Tensor): Tensor;
   eq(a: Tensor, b: Tensor): Tensor;
@@ -148,6 +158,7 @@ export interface Operators {
   full(device: Device, dtype: Dtype, shape: number[], value: number): Tensor;
   full_int(device: Device, dtype: Dtype, shape: number[], value: number | bigint): Tensor;
   gather(x: Tensor, axis: number, indices: Tensor): Tensor;
+  gather_nd(x: Tensor, indices: Tensor): Tensor;
   gcd(a: Tensor, b: Tensor): Tensor;
   ge(a: Tensor, b: Tensor): Tensor;
   ge_scalar(x: Tensor, c: number): Tensor;
@@ -160,11 +171,13 @@ export interface Operators {
   group_norm(x: Tensor, groups: number | bigint, weight: Tensor | null, bias: Tensor | null, eps?: number): Tensor;
   gt(a: Tensor, b: Tensor): Tensor;
   gt_scalar(x: Tensor, c: number): Tensor;
+  histogram(x: Tensor, bins: number | bigint, low: number, high: number): Tensor;
   huber_loss(x: Tensor, target: Tensor, desc?: LossDesc): Tensor;
   hypot(a: Tensor, b: Tensor): Tensor;
   ifft(x: Tensor, axes?: number | number[]): Tensor;
   index_select(x: Tensor, axis: number, indices: Tensor): Tensor;
   instance_norm(x: Tensor, weight: Tensor | null, bias: Tensor | null, eps?: number): Tensor;
+  interp(x: Tensor, xs: Tensor, ys: Tensor): Tensor;
   irfft(x: Tensor, size: number | bigint, axes?: number | number[]): Tensor;
   isclose(a: Tensor, b: Tensor, rtol?: number, atol?: number, equal_nan?: boolean): Tensor;
   isfinite(x: Tensor): Tensor;
@@ -199,6 +212,7 @@ export interface Operators {
   lt(a: Tensor, b: Tensor): Tensor;
   lt_scalar(x: Tensor, c: number): Tensor;
   masked_fill(x: Tensor, mask: Tensor, value: number): Tensor;
+  masked_select(x: Tensor, mask: Tensor): Tensor;
   matmul(a: Tensor, b: Tensor): Tensor;
   matmul_into(target: Tensor, a: Tensor, b: Tensor): Promise<void>;
   max(x: Tensor, axes?: number | number[], keep_dims?: boolean): Tensor;
@@ -213,6 +227,7 @@ export interface Operators {
   minimum_scalar(x: Tensor, c: number): Tensor;
   mod(a: Tensor, b: Tensor): Tensor;
   mod_scalar(x: Tensor, c: number): Tensor;
+  mode(x: Tensor, axis?: number, keep_dims?: boolean): Tensor;
   moveaxis(x: Tensor, from: number, to: number): Tensor;
   mse_loss(x: Tensor, target: Tensor, desc?: LossDesc): Tensor;
   mul(a: Tensor, b: Tensor): Tensor;
@@ -223,6 +238,7 @@ export interface Operators {
   neg(x: Tensor): Tensor;
   nextafter(a: Tensor, b: Tensor): Tensor;
   nll_loss(x: Tensor, target: Tensor, axis?: number, desc?: LossDesc): Tensor;
+  nonzero(x: Tensor): Tensor;
   norm(x: Tensor, p: number, axes?: number | number[], keep_dims?: boolean): Tensor;
   one_hot(indices: Tensor, classes: number | bigint, dtype: Dtype): Tensor;
   ones(device: Device, dtype: Dtype, shape: number[]): Tensor;
@@ -232,6 +248,7 @@ export interface Operators {
   pow(a: Tensor, b: Tensor): Tensor;
   pow_scalar(x: Tensor, c: number): Tensor;
   prod(x: Tensor, axes?: number | number[], keep_dims?: boolean): Tensor;
+  put(x: Tensor, indices: Tensor, source: Tensor, desc?: ScatterDesc): Tensor;
   quantile(x: Tensor, q: number, axis?: number, keep_dims?: boolean): Tensor;
   rand(device: Device, dtype: Dtype, shape: number[], seed: number | bigint): Tensor;
   randint(device: Device, dtype: Dtype, shape: number[], low: number | bigint, high: number | bigint, seed: number | bigint): Tensor;
@@ -255,7 +272,8 @@ export interface Operators {
   scatter_max(x: Tensor, axis: number, indices: Tensor, source: Tensor): Tensor;
   scatter_min(x: Tensor, axis: number, indices: Tensor, source: Tensor): Tensor;
   scatter_mul(x: Tensor, axis: number, indices: Tensor, source: Tensor): Tensor;
-  searchsorted(sorted: Tensor, values: Tensor, right: boolean): Tensor;
+  scatter_nd(x: Tensor, indices: Tensor, source: Tensor, desc?: ScatterDesc): Tensor;
+  searchsorted(sorted: Tensor, values: Tensor, right?: boolean): Tensor;
   shift_left(a: Tensor, b: Tensor): Tensor;
   shift_right(a: Tensor, b: Tensor): Tensor;
   sigmoid(x: Tensor): Tensor;
@@ -289,6 +307,7 @@ export interface Operators {
   tril(x: Tensor, diagonal?: number | bigint): Tensor;
   triu(x: Tensor, diagonal?: number | bigint): Tensor;
   trunc(x: Tensor): Tensor;
+  unique(x: Tensor): {values: Tensor; inverse: Tensor; counts: Tensor};
   unsqueeze(tensor: Tensor, axis?: number): Tensor;
   var(x: Tensor, axes?: number | number[], keep_dims?: boolean, correction?: number): Tensor;
   weighted_sum_rows(weights: Tensor, v: Tensor): Tensor;
@@ -323,12 +342,14 @@ export interface TensorOperators {
   avg_pool(desc?: PoolDesc): Tensor;
   batch_norm(mean: Tensor, variance: Tensor, weight: Tensor | null, bias: Tensor | null, eps?: number): Tensor;
   bce_with_logits_loss(target: Tensor, desc?: LossDesc): Tensor;
+  bincount(weights: Tensor | null, length?: number | bigint): Tensor;
   bit_cast(dtype: Dtype): Tensor;
   bit_count(): Tensor;
   bitwise_and(b: Tensor): Tensor;
   bitwise_not(): Tensor;
   bitwise_or(b: Tensor): Tensor;
   bitwise_xor(b: Tensor): Tensor;
+  bucketize(boundaries: Tensor, right?: boolean): Tensor;
   cast(dtype: Dtype): Tensor;
   cbrt(): Tensor;
   ceil(): Tensor;
@@ -342,6 +363,8 @@ export interface TensorOperators {
   cosh(): Tensor;
   cross(b: Tensor, axis?: number): Tensor;
   cross_entropy(target: Tensor, axis?: number, desc?: LossDesc): Tensor;
+  cummax(axis?: number): {values: Tensor; indices: Tensor};
+  cummin(axis?: number): {values: Tensor; indices: Tensor};
   cumprod(axis?: number): Tensor;
   cumsum(axis?: number): Tensor;
   diag(offset?: number | bigint): Tensor;
@@ -371,6 +394,7 @@ export interface TensorOperators {
   fmin(b: Tensor): Tensor;
   fmod(b: Tensor): Tensor;
   gather(axis: number, indices: Tensor): Tensor;
+  gather_nd(indices: Tensor): Tensor;
   gcd(b: Tensor): Tensor;
   ge(b: Tensor | number): Tensor;
   ge_scalar(c: number): Tensor;
@@ -382,11 +406,13 @@ export interface TensorOperators {
   group_norm(groups: number | bigint, weight: Tensor | null, bias: Tensor | null, eps?: number): Tensor;
   gt(b: Tensor | number): Tensor;
   gt_scalar(c: number): Tensor;
+  histogram(bins: number | bigint, low: number, high: number): Tensor;
   huber_loss(target: Tensor, desc?: LossDesc): Tensor;
   hypot(b: Tensor): Tensor;
   ifft(axes?: number | number[]): Tensor;
   index_select(axis: number, indices: Tensor): Tensor;
   instance_norm(weight: Tensor | null, bias: Tensor | null, eps?: number): Tensor;
+  interp(xs: Tensor, ys: Tensor): Tensor;
   irfft(size: number | bigint, axes?: number | number[]): Tensor;
   isclose(b: Tensor, rtol?: number, atol?: number, equal_nan?: boolean): Tensor;
   isfinite(): Tensor;
@@ -420,6 +446,7 @@ export interface TensorOperators {
   lt(b: Tensor | number): Tensor;
   lt_scalar(c: number): Tensor;
   masked_fill(mask: Tensor, value: number): Tensor;
+  masked_select(mask: Tensor): Tensor;
   matmul(b: Tensor): Tensor;
   matmul_into(a: Tensor, b: Tensor): Promise<void>;
   max(axes?: number | number[], keep_dims?: boolean): Tensor;
@@ -434,6 +461,7 @@ export interface TensorOperators {
   minimum_scalar(c: number): Tensor;
   mod(b: Tensor | number): Tensor;
   mod_scalar(c: number): Tensor;
+  mode(axis?: number, keep_dims?: boolean): Tensor;
   moveaxis(from: number, to: number): Tensor;
   mse_loss(target: Tensor, desc?: LossDesc): Tensor;
   mul(b: Tensor | number): Tensor;
@@ -444,6 +472,7 @@ export interface TensorOperators {
   neg(): Tensor;
   nextafter(b: Tensor): Tensor;
   nll_loss(target: Tensor, axis?: number, desc?: LossDesc): Tensor;
+  nonzero(): Tensor;
   norm(p: number, axes?: number | number[], keep_dims?: boolean): Tensor;
   one_hot(classes: number | bigint, dtype: Dtype): Tensor;
   outer(b: Tensor): Tensor;
@@ -452,6 +481,7 @@ export interface TensorOperators {
   pow(b: Tensor | number): Tensor;
   pow_scalar(c: number): Tensor;
   prod(axes?: number | number[], keep_dims?: boolean): Tensor;
+  put(indices: Tensor, source: Tensor, desc?: ScatterDesc): Tensor;
   quantile(q: number, axis?: number, keep_dims?: boolean): Tensor;
   rdiv_scalar(c: number): Tensor;
   reciprocal(): Tensor;
@@ -472,7 +502,8 @@ export interface TensorOperators {
   scatter_max(axis: number, indices: Tensor, source: Tensor): Tensor;
   scatter_min(axis: number, indices: Tensor, source: Tensor): Tensor;
   scatter_mul(axis: number, indices: Tensor, source: Tensor): Tensor;
-  searchsorted(values: Tensor, right: boolean): Tensor;
+  scatter_nd(indices: Tensor, source: Tensor, desc?: ScatterDesc): Tensor;
+  searchsorted(values: Tensor, right?: boolean): Tensor;
   shift_left(b: Tensor): Tensor;
   shift_right(b: Tensor): Tensor;
   sigmoid(): Tensor;
@@ -505,6 +536,7 @@ export interface TensorOperators {
   tril(diagonal?: number | bigint): Tensor;
   triu(diagonal?: number | bigint): Tensor;
   trunc(): Tensor;
+  unique(): {values: Tensor; inverse: Tensor; counts: Tensor};
   unsqueeze(axis?: number): Tensor;
   var(axes?: number | number[], keep_dims?: boolean, correction?: number): Tensor;
   weighted_sum_rows(v: Tensor): Tensor;

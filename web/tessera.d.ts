@@ -86,8 +86,6 @@ export class Tensor {
   describe(): Promise<{shape: number[]; dtype: Dtype}>;
   format(): Promise<string>;
   topk(k: number | bigint, axis?: number, largest?: boolean): {values: Tensor; indices: Tensor};
-  cummax(axis?: number): {values: Tensor; indices: Tensor};
-  cummin(axis?: number): {values: Tensor; indices: Tensor};
   split(sizes: number[], axis?: number): Tensor[];
   unstack(count: number, axis?: number): Tensor[];
   release(): void;

@@ -55,6 +55,7 @@ const KINDS = {
   int: {isRight: Number.isInteger, words: 'a whole number'},
   long: {isRight: value => Number.isInteger(value) || typeof value === 'bigint', words: 'a whole number'},
   bool: {isRight: value => typeof value === 'boolean', words: 'true or false'},
+  text: {isRight: value => typeof value === 'string', words: 'a text'},
   shape: {isRight: value => isWholeList(value) && value.length <= MAX_RANK, words: 'a list of at most 8 sizes'},
   axes: {isRight: value => Number.isInteger(value) || isWholeList(value), words: 'a list of whole numbers'},
   sizes: {isRight: isWholeList, words: 'a list of whole numbers'},
@@ -292,7 +293,8 @@ class Tessera {
 
   // Room for every list and shape among the values, at 8 bytes an item, and for a description.
   #growScratch(module, values) {
-    const lists = values.reduce((sum, value) => sum + (Array.isArray(value) ? 8 * (value.length + MAX_RANK + 2) : 0), 0);
+    const isLong = value => Array.isArray(value) || typeof value === 'string';
+    const lists = values.reduce((sum, value) => sum + (isLong(value) ? 8 * (value.length + MAX_RANK + 2) : 0), 0);
     const bytes = lists + MAX_DESCRIPTION_BYTES;
     if (bytes <= this.#scratchBytes) return;
     const grown = module.allocate(bytes);
@@ -313,6 +315,7 @@ class Tessera {
       else if (kind === 'dtype') flat.push(dtypeNumber(value));
       else if (kind === 'long') flat.push(BigInt(value));
       else if (kind === 'bool') flat.push(value ? 1 : 0);
+      else if (kind === 'text') flat.push(used), used = writeText(module, used, value);
       else if (kind === 'shape') flat.push(used), used = writeShape(module, used, value);
       else if (kind === 'description') flat.push(used), used = writeDescription(module, used, parameters[i].description, value);
       else if (!(kind in LISTS)) flat.push(value);
@@ -333,6 +336,13 @@ function pointerOf(object) {
   if (object.cell.error) throw object.cell.error;
   if (object.cell.pointer === 0) throw new TesseraError('ERR_RELEASED', 'this object was released');
   return object.cell.pointer;
+}
+
+// A text that ends in 0; what follows is aligned to 8 bytes.
+function writeText(module, at, text) {
+  const encoded = new TextEncoder().encode(`${text}\0`);
+  module.bytes(at, encoded.length).set(encoded);
+  return at + Math.ceil(encoded.length / 8) * 8;
 }
 
 // struct tsr_shape
@@ -573,15 +583,6 @@ export class Tensor extends Held {
     return {values, indices};
   }
 
-  /** The largest so far along an axis, and where it is: {values, indices}; cummin: the smallest. */
-  cummax(axis = -1) {
-    return runningExtremes(this, 'cummax', axis);
-  }
-
-  cummin(axis = -1) {
-    return runningExtremes(this, 'cummin', axis);
-  }
-
   /** Views of each of the `count` elements along an axis, without that axis. */
   unstack(count, axis = 0) {
     checkArgument('unstack', {kind: 'int', name: 'count'}, count);
@@ -616,13 +617,6 @@ export class Tensor extends Held {
       }
     });
   }
-}
-
-function runningExtremes(tensor, name, axis) {
-  checkArgument(name, {kind: 'int', name: 'axis'}, axis);
-  const [values, indices] = tensor.tessera.outputs(2, (module, out) =>
-    module.call(`tsr_${name}`, pointerOf(tensor), axis, out, out + 4));
-  return {values, indices};
 }
 
 /** A kernel of one's own. */

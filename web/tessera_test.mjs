@@ -226,6 +226,20 @@ test('an operator with several results gives an object, one that writes a tensor
   await rejects(cache.matmul_into(x, x), 'ERR_SHAPE', 'matmul_into');
 });
 
+test('operators that find elements wait for how many there are', async () => {
+  const x = device.tensor([[3, 0, 3], [0, 1, 0]]);
+  assert.deepEqual(await values(x.nonzero()), [0, 0, 0, 2, 1, 1]);
+  assert.deepEqual(await values(x.masked_select(x.gt(1))), [3, 3]);
+  const {values: found, inverse, counts} = x.unique();
+  assert.deepEqual([await values(found), await values(inverse), await values(counts)], [[0, 1, 3], [2, 0, 2, 0, 1, 0], [3, 1, 2]]);
+});
+
+test('an equation is a text', async () => {
+  const a = device.tensor([[1, 2], [3, 4]]), b = device.tensor([5, 6]);
+  assert.deepEqual(await values(tessera.ops.einsum('ij,j->i', [a, b])), [17, 39]);
+  assert.throws(() => tessera.ops.einsum(1, [a]), /einsum: equation must be a text, not 1/);
+});
+
 test('a capture runs again on what its inputs hold then', async () => {
   const x = device.tensor([1, 2, 3]);
   let y;

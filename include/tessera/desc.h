@@ -35,6 +35,21 @@ typedef struct tsr_loss_desc {
   tsr_tensor *positive_weight;  // of what the target calls positive, broadcast to the loss; NULL: 1
 } tsr_loss_desc;
 
+// --- Writing by index ------------------------------------------------------------------------------------------------
+
+// What becomes of an element that is written to, and of several that are written to one place.
+typedef enum tsr_combine {
+  TSR_COMBINE_REPLACE,  // the last in row-major order stays
+  TSR_COMBINE_ADD,
+  TSR_COMBINE_MUL,
+  TSR_COMBINE_MAX,
+  TSR_COMBINE_MIN
+} tsr_combine;
+
+typedef struct tsr_scatter_desc {
+  tsr_combine combine;
+} tsr_scatter_desc;
+
 // --- Windows ---------------------------------------------------------------------------------------------------------
 
 // Most spatial axes of convolutions and pooling. Lists of a description have an entry for each spatial axis of the tensor, in its order;

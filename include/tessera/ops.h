@@ -328,6 +328,25 @@ TSR_API tsr_tensor *tsr_quantile(tsr_tensor *x, double q, int axis, bool keep_di
 // the middle one of the sorted elements, or the mean of the two middle ones
 TSR_API tsr_tensor *tsr_median(tsr_tensor *x, int axis, bool keep_dims);
 
+// The most frequent element along an axis, the smallest of several. No NaN equals another.
+//
+// Errors: TSR_ERR_SHAPE (an axis without elements).
+TSR_API tsr_tensor *tsr_mode(tsr_tensor *x, int axis, bool keep_dims);
+
+// How often 0, 1, … to length - 1 occur (i32); other elements count nowhere. With `weights`, of the shape of x, their sums, dtype as for sum, added in
+// row-major order. Length 0 means the largest element and one more: this runs what is pending and waits for that number, and a
+// capture is refused.
+//
+// Errors: TSR_ERR_SHAPE (weights), TSR_ERR_INVALID_ARGUMENT (a negative length), TSR_ERR_UNSUPPORTED (more than 2^24 counts).
+TSR_API tsr_tensor *tsr_bincount(tsr_tensor *x, tsr_tensor *weights, int64_t length);
+
+// How many elements lie in each of `bins` ranges of one width between `low` and `high` (i32). Element x is in the range i with
+// edges[i] <= x < edges[i + 1], where edges are those that tsr_linspace gives in the dtype of x, or f32 for integers, f16 and bf16; `high` itself is in
+// the last. Elements outside and NaN count nowhere.
+//
+// Errors: TSR_ERR_INVALID_ARGUMENT (no bins, or low not below high), TSR_ERR_UNSUPPORTED (more than 2^24 bins).
+TSR_API tsr_tensor *tsr_histogram(tsr_tensor *x, int64_t bins, double low, double high);
+
 // Sum of the elements of a diagonal, which tsr_diagonal gives; the two axes are not in the result. dtype as for sum.
 TSR_API tsr_tensor *tsr_trace(tsr_tensor *x, int64_t offset, int axis_a, int axis_b);
 
@@ -440,6 +459,40 @@ TSR_API tsr_tensor *tsr_scatter_max(tsr_tensor *x, int axis, tsr_tensor *indices
 // x with elements replaced by smaller ones
 TSR_API tsr_tensor *tsr_scatter_min(tsr_tensor *x, int axis, tsr_tensor *indices, tsr_tensor *source);
 
+// Several indices at once: the last axis of `indices`, of size k, holds one for each of the first k axes of x. The result is
+// [indices without that axis …, the other axes of x …]. On a `checked` device the message counts the chosen parts in row-major order.
+//
+// Errors: TSR_ERR_SHAPE (more indices than axes, more than 8 axes in the result).
+TSR_API tsr_tensor *tsr_gather_nd(tsr_tensor *x, tsr_tensor *indices);  // parts of x by several indices each
+
+// x with the parts that gather_nd would read replaced by `source`, which has the shape of its result, or combined with it (tsr_scatter_desc in
+// desc.h), in row-major order, as scatter and its like do.
+//
+// Errors: as gather_nd, and TSR_ERR_SHAPE (source).
+TSR_API tsr_tensor *tsr_scatter_nd(tsr_tensor *x, tsr_tensor *indices, tsr_tensor *source,
+                                   const tsr_scatter_desc *desc);
+
+// x with the elements that take would read replaced by those of `source`, which has the shape of `indices`, or combined with them.
+TSR_API tsr_tensor *tsr_put(tsr_tensor *x, tsr_tensor *indices, tsr_tensor *source, const tsr_scatter_desc *desc);
+
+// The elements found, in row-major order: these three run what is pending and wait for the number of elements, which their results have as a
+// size. A capture with them is refused.
+//
+// nonzero: the index of each element that is not 0 (NaN is not), as rows: [found, axes of x] of i32. masked_select: a list of the elements of x where
+// `mask` is not 0, both broadcast against each other.
+
+// the index of each element that is not 0
+TSR_API tsr_tensor *tsr_nonzero(tsr_tensor *x);
+// a list of the elements where the mask is not 0
+TSR_API tsr_tensor *tsr_masked_select(tsr_tensor *x, tsr_tensor *mask);
+
+// unique: the different elements in ascending order, NaN once and last; which of them each element of x is (i32, the shape of x); and how often each
+// occurs (i32). Any of the three may be NULL.
+//
+// Errors: those of the tensor. Then all are NULL.
+TSR_API tsr_status tsr_unique(tsr_tensor *x, tsr_tensor **out_values, tsr_tensor **out_inverse,
+                              tsr_tensor **out_counts);
+
 // A new last axis of size `classes`: 1 where its position is the index, else 0. An index outside 0 to classes - 1
 // (negative ones, too) gives only zeros.
 TSR_API tsr_tensor *tsr_one_hot(tsr_tensor *indices, int64_t classes, tsr_dtype dtype);
@@ -447,6 +500,16 @@ TSR_API tsr_tensor *tsr_one_hot(tsr_tensor *indices, int64_t classes, tsr_dtype 
 // Where each of `values`, of any shape, belongs in the list `sorted`: in front of equal elements, or behind them if `right`. The order is that
 // of tsr_sort, NaN last. bool is refused.
 TSR_API tsr_tensor *tsr_searchsorted(tsr_tensor *sorted, tsr_tensor *values, bool right);
+
+// The same with the values first: which range between `boundaries`, a sorted list, each element of x lies in. A range includes its upper boundary,
+// or its lower one if `right`.
+TSR_API tsr_tensor *tsr_bucketize(tsr_tensor *x, tsr_tensor *boundaries, bool right);
+
+// The height at each x of the straight lines between the points (xs[i], ys[i]), two lists with ascending xs; before the first point its height, after
+// the last its. NaN at NaN.
+//
+// Errors: TSR_ERR_SHAPE (lists of different sizes, or empty).
+TSR_API tsr_tensor *tsr_interp(tsr_tensor *x, tsr_tensor *xs, tsr_tensor *ys);  // straight lines between points
 
 // Sorted along an axis, stable: equal elements keep their order (-0 equals 0). NaN comes last, also when descending.
 // argsort: where each element of the sorted tensor was (i32).
@@ -647,6 +710,17 @@ TSR_API tsr_tensor *tsr_outer(tsr_tensor *a, tsr_tensor *b);
 //
 // Errors: TSR_ERR_SHAPE (sizes that differ, an axis named twice, more than 8 axes in the result).
 TSR_API tsr_tensor *tsr_tensordot(tsr_tensor *a, tsr_tensor *b, const int *axes_a, const int *axes_b, int axis_count);
+
+// Sums of products by an equation, as NumPy's: "ij,jk->ik" names the axes of each tensor and of the result; labels are letters. A label that the
+// result lacks is summed over; one that a tensor has twice is its diagonal; "..." stands for axes without names, which are broadcast. Without "->" the
+// result has "...", then the letters that occur once, in the order of the alphabet, capitals first. Sizes of 1 are broadcast. Spaces are skipped.
+//
+// Up to 10 tensors are multiplied in pairs, in the order that takes the fewest multiplications, each by matmul. f16 and bf16 are rounded once: where
+// there are results on the way, these are f32.
+//
+// Errors: TSR_ERR_INVALID_ARGUMENT (the equation), TSR_ERR_SHAPE (tensors that do not fit it), TSR_ERR_UNSUPPORTED (more tensors, or more than 8 axes
+//         on the way).
+TSR_API tsr_tensor *tsr_einsum(const char *equation, tsr_tensor *const *tensors, int count);
 
 // Kronecker product: b in place of each element of a, times that element. The one with fewer axes gets leading axes of size 1.
 //

@@ -18,6 +18,7 @@
 #define DTYPE(x)    {#x, TSRI_PARAMETER_DTYPE},
 #define DEVICE(x)   {#x, TSRI_PARAMETER_DEVICE},
 #define SEED(x)     {#x, TSRI_PARAMETER_SEED},
+#define TEXT(x)     {#x, TSRI_PARAMETER_TEXT},
 #define DESC(x)     {"desc", TSRI_PARAMETER_DESC},
 #define OUT(x)      {#x, TSRI_PARAMETER_OUT},
 #define INOUT(x)    {#x, TSRI_PARAMETER_INOUT},

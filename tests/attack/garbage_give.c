@@ -395,6 +395,17 @@ const tsr_loss_desc *give_const_tsr_loss_desc_p(garbage *g, const char *paramete
   return &desc;
 }
 
+const tsr_scatter_desc *give_const_tsr_scatter_desc_p(garbage *g, const char *parameter) {
+  static tsr_scatter_desc desc;
+  if (is_nothing(g, 4)) {
+    note(g, parameter, "NULL");
+    return NULL;
+  }
+  desc = (tsr_scatter_desc){.combine = (tsr_combine)wrong_enum(g, TSR_COMBINE_MIN)};
+  note(g, "combine", "%d", (int)desc.combine);
+  return &desc;
+}
+
 // Mostly 0, which means the usual.
 static void give_spatial(garbage *g, const char *name, int64_t *out_sizes) {
   for (int i = 0; i < TSR_MAX_SPATIAL; i++) out_sizes[i] = below(g, 3) ? 0 : give_int64_t(g, name);

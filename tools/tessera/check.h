@@ -221,6 +221,9 @@ bool check_keeps_subnormals(const check_run *run);
 // No input may be created after this call.
 void check_idle_begin(check_run *run);
 
+// Allows work again: for an operator whose contract says that it runs what is pending. Call it after the last input is created.
+void check_waits(check_run *run);
+
 // Allocates zeroed memory that is freed at the end of the case. If there is none, the program ends.
 void *check_alloc(check_run *run, size_t count, size_t bytes);
 

@@ -420,6 +420,8 @@ void check_idle_begin(check_run *run) {
   run->is_idle = !run->is_eager;
 }
 
+void check_waits(check_run *run) { run->is_idle = false; }
+
 static void check_idle_end(check_run *run) {
   if (!run->is_idle) return;
   run->is_idle = false;

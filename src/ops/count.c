@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+// bincount, histogram: elements counted by atomics; bucketize.
+#include <math.h>
+
+#include "core/error.h"
+#include "ops/call.h"
+#include "ops/compose.h"
+#include "ops/create.h"
+#include "ops/operators.h"
+#include "ops/promote.h"
+#include "runtime/tape.h"
+
+#include <tessera/ops.h>
+
+// LOCAL_BINS: MOST of kernels/op_count.tk. PART: elements that a work-group counts there.
+enum { LOCAL_BINS = 1024, PART = 16 * 256, MOST_BINS = 1 << 24 };
+
+// The input is a contiguous list of integers; the result has a count for each of 0, 1, …
+tsr_status tsri_run_count(const tsri_kernel_run *run) {
+  const tsri_layout *values = &run->layouts[0];
+  int64_t bins = run->shape.dims[0], parts = (values->count + PART - 1) / PART;
+  if (bins == 0) return TSR_OK;
+  tsr_status status = tsri_call_zero(run);
+  if (status != TSR_OK || values->count == 0) return status;
+  tsri_call call;
+  tsri_call_init(&call, run->device, "op_count", "count",
+                 TSRI_WITH(TSRI_TYPE("I", run->input_dtypes[0]), TSRI_CONSTANT("LOCAL", bins <= LOCAL_BINS)));
+  tsri_call_buffer(&call, "values", run->inputs[0], run->input_dtypes[0]);
+  tsri_call_buffer(&call, "counts", run->output, TSRI_INDEX_DTYPE);
+  tsri_call_word(&call, "n", values->count);
+  tsri_call_word(&call, "v_at", values->offset);
+  tsri_call_word(&call, "bins", bins);
+  tsri_call_word(&call, "parts", parts);
+  return tsri_call_many_groups(&call, parts);
+}
+
+// `values` are integers.
+static tsr_tensor *count_each(const tsri_op *op, tsr_tensor *values, int64_t bins) {
+  tsr_status status = tsri_tensor_check(op->name, values);
+  if (status == TSR_OK && values->layout.count > INT32_MAX) {
+    status =
+        TSRI_FAIL(TSR_ERR_UNSUPPORTED, "%s: %lld elements; counts are i32", op->name, (long long)values->layout.count);
+  }
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  tsr_tensor *packed = tsr_contiguous(values);
+  status = tsri_tensor_check(op->name, packed);
+  if (status != TSR_OK) return packed;
+  tsr_tensor *result =
+      tsri_record_kernel(op, packed->value->device, TSRI_INDEX_DTYPE, TSR_SHAPE(bins), &packed, 1, NULL);
+  return tsri_then(result, packed);
+}
+
+// --- bincount --------------------------------------------------------------------------------------------------------
+
+// The largest element and one more: waits for it. 0 if there is none that counts.
+static tsr_status length_of(tsr_tensor *x, int64_t *out_length) {
+  int64_t most = -1;
+  tsr_status status = TSR_OK;
+  tsri_tape_refuses(x->value->device, "bincount, whose length is found on the device");
+  if (x->layout.count > 0) {
+    tsr_tensor *largest = tsr_max(x, NULL, 0, false);
+    status = tsr_item_int(largest, &most);
+    tsr_release(largest);
+  }
+  *out_length = most < 0 ? 0 : most == INT64_MAX ? most : most + 1;
+  return status;
+}
+
+static tsr_status check_bins(const char *caller, int64_t least, int64_t bins) {
+  if (bins >= least && bins <= MOST_BINS) return TSR_OK;
+  return TSRI_FAIL(bins < least ? TSR_ERR_INVALID_ARGUMENT : TSR_ERR_UNSUPPORTED,
+                   "%s: %lld counts; %lld to %d are possible", caller, (long long)bins, (long long)least, MOST_BINS);
+}
+
+static tsr_status check_bincount(const tsr_tensor *x, const tsr_tensor *weights) {
+  char a[TSR_SHAPE_TEXT_BYTES], b[TSR_SHAPE_TEXT_BYTES];
+  tsr_status status = tsri_tensor_check("bincount", x);
+  if (status == TSR_OK && weights) status = tsri_tensor_check("bincount", weights);
+  if (status != TSR_OK) return status;
+  tsr_dtype_kind kind = tsr_dtype_kind_of(x->dtype);
+  if (kind != TSR_KIND_INT && kind != TSR_KIND_UINT) {
+    return TSRI_FAIL(TSR_ERR_DTYPE, "bincount: takes integers, not %s", tsr_dtype_name(x->dtype));
+  }
+  if (!weights || tsri_shape_equal(x->layout.shape, weights->layout.shape)) return TSR_OK;
+  return TSRI_FAIL(TSR_ERR_SHAPE, "bincount: x is %s, weights are %s", tsr_shape_format(x->layout.shape, a, sizeof a),
+                   tsr_shape_format(weights->layout.shape, b, sizeof b));
+}
+
+// Sums of the weights; negative numbers, which scatter_add would count from the end, are sent beyond it.
+static tsr_tensor *add_weights(tsr_tensor *x, tsr_tensor *weights, int64_t length) {
+  tsr_dtype wide = tsri_promote(x->dtype, TSRI_INDEX_DTYPE);
+  tsr_shape list = TSR_SHAPE(x->layout.count);
+  tsr_tensor *cast = tsr_cast(x, wide), *flat = tsr_reshape(cast, list), *is_negative = tsr_lt_scalar(flat, 0);
+  tsr_tensor *places = tsr_masked_fill(flat, is_negative, (double)length);
+  tsr_tensor *from = tsr_reshape(weights, list);
+  tsr_tensor *zeros = tsri_record_zeros(x->value->device, tsri_promote_sum(weights->dtype), TSR_SHAPE(length));
+  tsr_tensor *result = tsr_scatter_add(zeros, 0, places, from);
+  tsri_release_all((tsr_tensor *[]){cast, flat, is_negative, places, from, zeros}, 6);
+  return result;
+}
+
+tsr_tensor *tsr_bincount(tsr_tensor *x, tsr_tensor *weights, int64_t length) {
+  tsr_status status = check_bincount(x, weights);
+  if (status == TSR_OK) status = check_bins("bincount", 0, length);
+  if (status == TSR_OK && length == 0) {
+    status = length_of(x, &length);
+    if (status == TSR_OK) status = check_bins("bincount", 0, length);
+  }
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  return tsri_tensor_named("bincount",
+                           weights ? add_weights(x, weights, length) : count_each(TSRI_BODY(bincount), x, length));
+}
+
+// --- histogram -------------------------------------------------------------------------------------------------------
+
+// The bin of each element: as many edges as are not above it, less one. The last edge belongs to the last bin.
+static tsr_tensor *bins_of(tsr_tensor *x, int64_t bins, double low, double high) {
+  tsr_dtype dtype = tsri_accumulator(tsri_promote_float(x->dtype));
+  tsr_tensor *values = tsr_cast(x, dtype), *edges = tsr_linspace(x->value->device, dtype, low, high, bins + 1);
+  tsr_tensor *above = tsr_searchsorted(edges, values, true), *bin = tsr_sub_scalar(above, 1);
+  tsr_tensor *is_last = tsr_eq_scalar(values, high), *result = tsr_masked_fill(bin, is_last, (double)(bins - 1));
+  tsri_release_all((tsr_tensor *[]){values, edges, above, bin, is_last}, 5);
+  return result;
+}
+
+tsr_tensor *tsr_histogram(tsr_tensor *x, int64_t bins, double low, double high) {
+  tsr_status status = tsri_tensor_check("histogram", x);
+  if (status == TSR_OK) status = check_bins("histogram", 1, bins);
+  if (status == TSR_OK && !(isfinite(low) && isfinite(high) && low < high)) {
+    status = TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "histogram: from %g to %g is no range", low, high);
+  }
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  tsr_tensor *bin = bins_of(x, bins, low, high);
+  return tsri_tensor_named("histogram", tsri_then(count_each(TSRI_BODY(histogram), bin, bins), bin));
+}
+
+tsr_tensor *tsr_bucketize(tsr_tensor *x, tsr_tensor *boundaries, bool right) {
+  return tsri_tensor_named("bucketize", tsr_searchsorted(boundaries, x, right));
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+#include "ops/ops_testing.h"
+
+TEST(nonzero_gives_a_row_for_each_element) {
+  begin();
+  CHECK_VALUES(tsr_nonzero(list(TSR_F32, TSR_SHAPE(2, 3), 3, 0, NAN, -0.0, 1, 0)), TSR_I32, TSR_SHAPE(3, 2), 0, 0, 0, 0,
+               2, 1, 1);
+  CHECK_EMPTY(tsr_nonzero(tsr_zeros(dev, TSR_I32, TSR_SHAPE(4))), TSR_I32, TSR_SHAPE(0, 1));
+  CHECK_EMPTY(tsr_nonzero(tsr_zeros(dev, TSR_I32, TSR_SHAPE(2, 0, 3))), TSR_I32, TSR_SHAPE(0, 3));
+  CHECK_EMPTY(tsr_nonzero(list(TSR_F32, TSR_SCALAR, 5)), TSR_I32, TSR_SHAPE(1, 0));
+  CHECK_EMPTY(tsr_nonzero(list(TSR_F32, TSR_SCALAR, 0)), TSR_I32, TSR_SHAPE(0, 0));
+  finish();
+}
+
+TEST(masked_select_broadcasts_both) {
+  begin();
+  tsr_tensor *x = count_up(TSR_F32, TSR_SHAPE(2, 3)), *mask = list(TSR_BOOL, TSR_SHAPE(3), 1, 0, 1);
+  CHECK_VALUES(tsr_masked_select(x, mask), TSR_F32, TSR_SHAPE(4), 0, 0, 2, 3, 5);
+  CHECK_VALUES(tsr_masked_select(list(TSR_I32, TSR_SHAPE(1), 9), mask), TSR_I32, TSR_SHAPE(2), 0, 9, 9);
+  CHECK_EMPTY(tsr_masked_select(x, list(TSR_BOOL, TSR_SHAPE(1), 0)), TSR_F32, TSR_SHAPE(0));
+  CHECK_FAILS(tsr_masked_select(x, list(TSR_BOOL, TSR_SHAPE(2), 1, 1)), TSR_ERR_SHAPE, "masked_select: ");
+  finish();
+}
+
+TEST(unique_counts_nan_once_and_takes_zeros_for_equal) {
+  begin();
+  tsr_tensor *values = NULL, *inverse = NULL, *counts = NULL;
+  CHECK_OK(tsr_unique(list(TSR_F32, TSR_SHAPE(7), 3, 1, NAN, 3, NAN, -0.0, 0), &values, &inverse, &counts));
+  CHECK_VALUES(values, TSR_F32, TSR_SHAPE(4), 0, 0, 1, 3, NAN);
+  CHECK_VALUES(inverse, TSR_I32, TSR_SHAPE(7), 0, 2, 1, 3, 2, 3, 0, 0);
+  CHECK_VALUES(counts, TSR_I32, TSR_SHAPE(4), 0, 2, 1, 2, 2);
+  CHECK_OK(tsr_unique(tsr_zeros(dev, TSR_I32, TSR_SHAPE(0, 2)), &values, &inverse, &counts));
+  CHECK_EMPTY(values, TSR_I32, TSR_SHAPE(0));
+  CHECK_EMPTY(inverse, TSR_I32, TSR_SHAPE(0, 2));
+  CHECK_EMPTY(counts, TSR_I32, TSR_SHAPE(0));
+  CHECK_OK(tsr_unique(list(TSR_BOOL, TSR_SHAPE(2, 2), 1, 0, 1, 1), NULL, NULL, &counts));
+  CHECK_VALUES(counts, TSR_I32, TSR_SHAPE(2), 0, 1, 3);
+  CHECK_STATUS(tsr_unique(NULL, &values, NULL, NULL), TSR_ERR_INVALID_ARGUMENT);
+  CHECK(values == NULL);
+  finish();
+}
+
+// The number of elements is read from the device, which a capture cannot repeat.
+TEST(finding_is_refused_in_a_capture) {
+  begin();
+  tsr_tensor *x = count_up(TSR_F32, TSR_SHAPE(4));
+  tsr_capture *capture = NULL;
+  CHECK_OK(tsr_device_synchronize(dev));
+  CHECK_OK(tsr_capture_begin(dev));
+  tsr_tensor *found = tsr_nonzero(x);
+  CHECK_STATUS(tsr_capture_end(&found, 1, &capture), TSR_ERR_UNSUPPORTED);
+  CHECK_LAST_ERROR_HAS("an operator whose result's size is found on the device");
+  CHECK(capture == NULL);
+  finish();
+}
+
+TEST(mode_is_the_smallest_of_the_most_frequent) {
+  begin();
+  CHECK_VALUES(tsr_mode(list(TSR_I32, TSR_SHAPE(6), 5, 2, 5, 2, 9, 1), 0, false), TSR_I32, TSR_SCALAR, 0, 2);
+  CHECK_VALUES(tsr_mode(list(TSR_F32, TSR_SHAPE(2, 3), NAN, 7, NAN, NAN, NAN, NAN), 1, true), TSR_F32, TSR_SHAPE(2, 1),
+               0, 7, NAN);
+  CHECK_FAILS(tsr_mode(tsr_zeros(dev, TSR_F32, TSR_SHAPE(2, 0)), 1, false), TSR_ERR_SHAPE,
+              "mode: axis 1 of 2x0 has no elements");
+  finish();
+}
+
+TEST(bincount_counts_up_to_the_largest_or_a_length) {
+  begin();
+  tsr_tensor *x = list(TSR_I32, TSR_SHAPE(7), 0, 1, 1, 3, -1, 1, 7);
+  CHECK_VALUES(tsr_bincount(x, NULL, 0), TSR_I32, TSR_SHAPE(8), 0, 1, 3, 0, 1, 0, 0, 0, 1);
+  CHECK_VALUES(tsr_bincount(x, NULL, 2), TSR_I32, TSR_SHAPE(2), 0, 1, 3);
+  CHECK_VALUES(tsr_bincount(x, list(TSR_F32, TSR_SHAPE(7), 0.5, 1, 2, 4, 8, 16, 32), 3), TSR_F32, TSR_SHAPE(3), 0, 0.5,
+               19, 0);
+  CHECK_EMPTY(tsr_bincount(list(TSR_I64, TSR_SHAPE(2), -5, -6), NULL, 0), TSR_I32, TSR_SHAPE(0));
+  CHECK_VALUES(tsr_bincount(tsr_zeros(dev, TSR_U8, TSR_SHAPE(0)), NULL, 2), TSR_I32, TSR_SHAPE(2), 0, 0, 0);
+  CHECK_FAILS(tsr_bincount(x, NULL, -1), TSR_ERR_INVALID_ARGUMENT, "bincount: -1 counts; 0 to 16777216 are possible");
+  CHECK_FAILS(tsr_bincount(list(TSR_I32, TSR_SHAPE(1), 20000000), NULL, 0), TSR_ERR_UNSUPPORTED,
+              "bincount: 20000001 counts");
+  CHECK_FAILS(tsr_bincount(list(TSR_F32, TSR_SHAPE(1), 1), NULL, 2), TSR_ERR_DTYPE,
+              "bincount: takes integers, not f32");
+  CHECK_FAILS(tsr_bincount(x, list(TSR_F32, TSR_SHAPE(1), 1), 2), TSR_ERR_SHAPE, "bincount: x is [7], weights are [1]");
+  finish();
+}
+
+TEST(histogram_puts_the_last_edge_into_the_last_range) {
+  begin();
+  tsr_tensor *x = list(TSR_F32, TSR_SHAPE(8), 0, 0.5, 1, 1.5, 2, 3, NAN, -1);
+  CHECK_VALUES(tsr_histogram(x, 4, 0, 2), TSR_I32, TSR_SHAPE(4), 0, 1, 1, 1, 2);
+  CHECK_VALUES(tsr_histogram(list(TSR_I32, TSR_SHAPE(4), 1, 2, 2, 9), 2, 0, 4), TSR_I32, TSR_SHAPE(2), 0, 1, 2);
+  CHECK_FAILS(tsr_histogram(x, 0, 0, 2), TSR_ERR_INVALID_ARGUMENT, "histogram: 0 counts; 1 to");
+  CHECK_FAILS(tsr_histogram(x, 4, 2, 2), TSR_ERR_INVALID_ARGUMENT, "histogram: from 2 to 2 is no range");
+  CHECK_FAILS(tsr_histogram(x, 4, 0, INFINITY), TSR_ERR_INVALID_ARGUMENT, "histogram: from 0 to inf is no range");
+  finish();
+}
+
+TEST(bucketize_and_interp_look_between_points) {
+  begin();
+  tsr_tensor *edges = list(TSR_F32, TSR_SHAPE(3), 0, 1, 3), *heights = list(TSR_F32, TSR_SHAPE(3), 10, 20, 0);
+  tsr_tensor *x = list(TSR_F32, TSR_SHAPE(6), -1, 0, 0.5, 2, 9, NAN);
+  CHECK_VALUES(tsr_bucketize(x, edges, false), TSR_I32, TSR_SHAPE(6), 0, 0, 0, 1, 2, 3, 3);
+  CHECK_VALUES(tsr_bucketize(x, edges, true), TSR_I32, TSR_SHAPE(6), 0, 0, 1, 1, 2, 3, 3);
+  CHECK_VALUES(tsr_interp(x, edges, heights), TSR_F32, TSR_SHAPE(6), 0, 10, 10, 15, 10, 0, NAN);
+  CHECK_VALUES(tsr_interp(x, list(TSR_F32, TSR_SHAPE(1), 1), list(TSR_I32, TSR_SHAPE(1), 7)), TSR_F32, TSR_SHAPE(6), 0,
+               7, 7, 7, 7, 7, NAN);
+  CHECK_FAILS(tsr_interp(x, edges, x), TSR_ERR_SHAPE,
+              "interp: xs and ys are lists of one size, 1 or more, not [3] and [6]");
+  finish();
+}
