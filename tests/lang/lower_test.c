@@ -7,6 +7,7 @@
 #include "lang/emit/lanes/lanes.h"
 #include "lang/lower/checks.h"
 #include "lang/lower/collectives.h"
+#include "lang/lower/storage.h"
 #include "lang/random_case.h"
 #include "support/test.h"
 
@@ -157,6 +158,59 @@ TEST(collectives_through_shared_memory_combine_every_item_once) {
   }
 }
 
+// --- Storage ------------------------------------------------------------------------------------------------------------
+
+enum { SMALL = TSRI_STORAGE_BYTES | TSRI_STORAGE_HALVES, OF_F16 = 1u << TSR_F16 | 1u << TSR_BF16 };
+
+// Lane bytecode cannot convert the bits of f16 and bf16, so buffers of them stay here.
+static const tsri_storage_lacks small_lacks = {SMALL & ~OF_F16, SMALL, SMALL};
+
+// What 8 items of a kernel k(in T x[], inout T y[]) leave in y, which was `before`; x holds the bytes 0xf0 to 0xff.
+static void check_packed(const char *type, const char *body, const char *before, const char *wanted) {
+  char text[400];
+  snprintf(text, sizeof text, "kernel k<WG = 8>(in %s x[], inout %s y[]) { u32 i = local.x;\n%s\n}\n", type, type,
+           body);
+  tsri_kernel *kernel = emit_kernel_of("test.tk", text, "k", "", false), *lowered = NULL;
+  CHECK_OK(tsri_lower_storage(kernel, small_lacks, &lowered));
+  for (uint32_t i = 0; i < 2; i++) CHECK_EQ_INT(lowered->buffers[i].storage, TSR_U32);
+  _Alignas(8) unsigned char x[16], y[17];
+  for (int i = 0; i < 16; i++) x[i] = (unsigned char)(0xf0 + i);
+  memcpy(y, before, sizeof y);
+  const tsri_lanes_buffer buffers[] = {{x, sizeof x}, {y, 16}};
+  run_kernel(lowered, buffers, NULL, 1);
+  if (memcmp(y, wanted, 16) != 0) test_fail(__FILE__, __LINE__, "%s %s\ny is %.16s, not %s", type, body, y, wanted);
+  tsri_kernel_release(lowered);
+  tsri_kernel_release(kernel);
+}
+
+TEST(elements_in_words_are_stored_beside_others) {
+  check_packed("u8", "y[i] = 65 + i;", "abcdefghijklmnop", "ABCDEFGHijklmnop");
+  check_packed("u8", "if (i % 3 == 1) y[i + 5] = 65 + i;", "abcdefghijklmnop", "abcdefBhiEklHnop");
+  check_packed("i16", "if (i == 2) y[i + 1] = 16961;", "abcdefghijklmnop", "abcdefABijklmnop");
+  check_packed("u8", "store2(y, i * 2, u32x2(65, 66));", "abcdefghijklmnop", "ABABABABABABABAB");
+  check_packed("u8", "if (i == 1) store4(y, 4, u32x4(65, 66, 67, 324));", "abcdefghijklmnop", "abcdABCDijklmnop");
+  check_packed("i16", "if (i == 1) store4(y, 4, i32x4(16961, 17475, 18, 19));", "abcdefghijklmnop",
+               "abcdefghABCD\x12\0\x13\0");
+}
+
+TEST(elements_in_words_are_loaded_with_their_sign) {
+  check_packed("u8", "y[i] = x[i + 8] - 183;", "abcdefghijklmnop", "ABCDEFGHijklmnop");
+  check_packed("i8", "y[i] = i8(i32(x[i + 8]) + 73);", "abcdefghijklmnop", "ABCDEFGHijklmnop");
+  check_packed("i8", "y[i] = load4(x, 8).w < 0 && load2(x, 10).x == -6 ? 65 : 66;", "abcdefghijklmnop",
+               "AAAAAAAAijklmnop");
+  check_packed("i16", "i32 v = x[0]; if (i == 0) y[0] = i16(v == -3600 ? 16961 : 0);", "abcdefghijklmnop",
+               "ABcdefghijklmnop");
+  check_packed("bool", "y[i] = x[i] & y[0];", "abcdefghijklmnop", "\1\1\1\1\1\1\1\1ijklmnop");
+}
+
+TEST(a_shared_or_local_array_of_values_keeps_what_its_elements_can_hold) {
+  check_packed("u8", "shared u8 s[8]; u8 t[2]; s[i] = u8(x[i] + 81 + 256); barrier(); t[1] = s[7 - i]; y[i] = t[1];",
+               "abcdefghijklmnop", "HGFEDCBAijklmnop");
+  check_packed("u8", "shared bool s[8]; s[i] = i < 4; barrier(); y[i] = s[7 - i] ? 65 : 66;", "abcdefghijklmnop",
+               "BBBBAAAAijklmnop");
+  check_packed("u8", "f16 t[2]; t[1] = 2049.0; y[i] = t[1] == 2048 ? 65 : 66;", "abcdefghijklmnop", "AAAAAAAAijklmnop");
+}
+
 // --- Random kernels ---------------------------------------------------------------------------------------------------
 
 // The memory that `kernel` leaves, made from the case's inputs; one buffer more than the case has is a report.
@@ -221,6 +275,18 @@ static void check_collectives(tsri_collectives_options options) {
 
 TEST(random_kernels_do_the_same_with_collectives_through_shared_memory) {
   check_collectives((tsri_collectives_options){.subgroup_size = 32});
+}
+
+TEST(random_kernels_do_the_same_with_small_elements_in_words) {
+  for (uint64_t seed = 1; seed <= random_case_count(24); seed++) {
+    random_case c;
+    tsri_kernel *lowered = NULL;
+    random_case_init(&c, seed, RANDOM_F64 | RANDOM_SUBGROUPS);
+    CHECK_OK(tsri_lower_storage(c.kernel, small_lacks, &lowered));
+    check_same(&c, lowered, "storage");
+    tsri_kernel_release(lowered);
+    random_case_deinit(&c);
+  }
 }
 
 TEST(random_kernels_do_the_same_with_work_group_collectives_made_of_those_of_subgroups) {

@@ -88,6 +88,26 @@ static tsri_collectives_options collectives_of(const tsri_emitter *emitter, cons
                                     .load_for_all = lacks.has_load_for_all};
 }
 
+// What the dialect lacks, less what this device has. In WGSL, f16 is a type of elements.
+static tsri_storage_lacks storage_lacks_of(const tsri_emitter *emitter, const tsri_emit_options *options) {
+  tsri_storage_lacks lacks = tsri_lacks_of(emitter->name).storage;
+  if (options->storage8) lacks.in_buffers &= ~TSRI_STORAGE_BYTES;
+  if (options->storage16) lacks.in_buffers &= ~TSRI_STORAGE_HALVES;
+  if (options->i8) lacks.in_shared &= ~TSRI_STORAGE_BYTES;
+  if (options->i16) lacks.in_shared &= ~TSRI_STORAGE_HALVES;
+  if (options->f16 && emitter->emit == tsri_emit_wgsl) lacks.in_buffers &= ~(1u << TSR_F16);
+  return lacks;
+}
+
+static bool has_small_elements(const tsri_kernel *kernel) {
+  const uint32_t small = TSRI_STORAGE_BYTES | TSRI_STORAGE_HALVES;
+  uint32_t used = 0;
+  for (uint32_t i = 0; i < kernel->buffer_count; i++) used |= 1u << kernel->buffers[i].storage;
+  for (uint32_t i = 0; i < kernel->shared_count; i++) used |= 1u << kernel->shared[i].storage;
+  for (uint32_t i = 0; i < kernel->local_count; i++) used |= 1u << kernel->locals[i].storage;
+  return (used & small) != 0;
+}
+
 // Replaces the kernel that an earlier pass made, if there is one.
 static void take(tsri_kernel *made, tsri_kernel **lowered) {
   tsri_kernel_release(*lowered);
@@ -108,6 +128,11 @@ static tsr_status lower(const tsri_emitter *emitter, const tsri_kernel *kernel, 
   if (status == TSR_OK && has_collectives) {
     tsri_collectives_options how = collectives_of(emitter, options);
     status = tsri_lower_collectives(*out_lowered ? *out_lowered : kernel, how, &made);
+    take(made, out_lowered);
+  }
+  if (status == TSR_OK && has_small_elements(kernel)) {
+    tsri_storage_lacks lacks = storage_lacks_of(emitter, options);
+    status = tsri_lower_storage(*out_lowered ? *out_lowered : kernel, lacks, &made);
     take(made, out_lowered);
   }
   return status;

@@ -218,12 +218,14 @@ typedef enum tsri_ir_expr_kind {
   TSRI_EXPR_OR_ELSE,   // a || b, bool: b is evaluated only if a is false
   TSRI_EXPR_COND,      // a ? b : c: only one of b and c is evaluated; a is one lane
   TSRI_EXPR_CONVERT,   // a converted to `dtype` as by tsr_convert, then read back as `type`; see below
-  TSRI_EXPR_BITCAST,   // the bits of a as `type`; both have the same size and lanes
-  TSRI_EXPR_SPLAT,     // a in every lane
-  TSRI_EXPR_VECTOR,    // a, b (, c, d) as the lanes
-  TSRI_EXPR_EXTRACT,   // lane `lane` of a
-  TSRI_EXPR_INSERT,    // vector a with lane `lane` replaced by b
-  TSRI_EXPR_LOAD       // array (space, object) at index a; see below
+  TSRI_EXPR_BITCAST,  // the bits of a as `type`; both have the same size and lanes. `dtype` f16 or bf16, which only lowering
+                      // makes: between f32 and the bits of such an element in the low half of a u32 (above them 0, or
+                      // anything where they are read)
+  TSRI_EXPR_SPLAT,    // a in every lane
+  TSRI_EXPR_VECTOR,   // a, b (, c, d) as the lanes
+  TSRI_EXPR_EXTRACT,  // lane `lane` of a
+  TSRI_EXPR_INSERT,   // vector a with lane `lane` replaced by b
+  TSRI_EXPR_LOAD      // array (space, object) at index a; see below
 } tsri_ir_expr_kind;
 
 // CONVERT: `dtype` is any dtype; `type` is its compute type with the operand's lanes. The rules are those of
@@ -242,7 +244,7 @@ typedef struct tsri_ir_expr {
   uint8_t op;       // OP, ID
   uint8_t lane;     // EXTRACT, INSERT, ID
   uint8_t space;    // LOAD: tsri_ir_space
-  uint8_t dtype;    // CONVERT: target; LOAD: storage of the array
+  uint8_t dtype;    // CONVERT: target; LOAD: storage of the array; BITCAST: see there
   bool is_uniform;  // the same value in all items of the work-group that evaluate it in the same iteration of its
                     // loops: the active items, which may be fewer than the work-group (see is_uniform of the
                     // statement)
@@ -363,6 +365,9 @@ typedef struct tsri_kernel {
 
 // The array an expression or statement refers to.
 const tsri_ir_array *tsri_ir_array_of(const tsri_kernel *kernel, tsri_ir_space space, uint32_t object);
+
+// How many elements the widest LOAD or STORE of the array accesses at once; 0: there is none.
+uint32_t tsri_ir_access_lanes(const tsri_kernel *kernel, tsri_ir_space space, uint32_t object);
 
 // Whether items may read what other items write to a buffer. Only then must a BARRIER also order buffer accesses.
 bool tsri_ir_shares_buffers(const tsri_kernel *kernel);

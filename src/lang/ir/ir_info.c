@@ -125,3 +125,18 @@ uint32_t tsri_ir_operands(const tsri_ir_expr *x) {
   bool is_lazy = x->kind == TSRI_EXPR_AND_THEN || x->kind == TSRI_EXPR_OR_ELSE;
   return is_lazy ? 2 : tsri_ir_plain_operands(x);
 }
+
+uint32_t tsri_ir_access_lanes(const tsri_kernel *kernel, tsri_ir_space space, uint32_t object) {
+  uint32_t most = 0;
+  for (uint32_t i = 1; i < kernel->expr_count; i++) {
+    const tsri_ir_expr *x = &kernel->exprs[i];
+    bool is_access = x->kind == TSRI_EXPR_LOAD && x->space == space && x->object == object;
+    if (is_access && x->type.lanes > most) most = x->type.lanes;
+  }
+  for (uint32_t i = 1; i < kernel->stmt_count; i++) {
+    const tsri_ir_stmt *s = &kernel->stmts[i];
+    bool is_access = s->kind == TSRI_STMT_STORE && s->space == space && s->object == object;
+    if (is_access && kernel->exprs[s->value].type.lanes > most) most = kernel->exprs[s->value].type.lanes;
+  }
+  return most;
+}

@@ -60,7 +60,8 @@ static uint32_t rewrite_expr(hoister *h, const tsri_hoist_pass *pass, uint32_t i
     is_same &= h->places[x.args[i]] == x.args[i];
     x.args[i] = h->places[x.args[i]];
   }
-  if (x.kind == TSRI_EXPR_LOAD && pass->load) return pass->load(h, x, before);
+  uint32_t instead = x.kind == TSRI_EXPR_LOAD && pass->load ? pass->load(h, x, before) : 0;
+  if (instead) return instead;
   return is_same ? index : put(&h->w, x);
 }
 
@@ -137,6 +138,7 @@ static void begin(hoister *h, const tsri_kernel *k) {
   h->vars = copy_of(h, k->vars, k->var_count, 1, sizeof *h->vars);
   h->buffers = copy_of(h, k->buffers, k->buffer_count, 1, sizeof *h->buffers);
   h->shared = copy_of(h, k->shared, k->shared_count, TSRI_HOIST_SHARED, sizeof *h->shared);
+  h->locals = copy_of(h, k->locals, k->local_count, 0, sizeof *h->locals);
   h->params = copy_of(h, k->params, k->param_count, 2 * (size_t)k->buffer_count, sizeof *h->params);
   h->places = tsri_calloc(k->expr_count + 1u, sizeof *h->places);
   h->before = tsri_calloc(k->expr_count + 1u, sizeof *h->before);
@@ -152,9 +154,13 @@ static tsri_kernel *pack(const hoister *h) {
   const struct part {
     const void *data;
     size_t bytes;
-  } parts[] = {{h->w.exprs, h->w.expr_count * sizeof *h->w.exprs}, {h->w.stmts, h->w.stmt_count * sizeof *h->w.stmts},
-               {h->vars, h->var_count * sizeof *h->vars},          {h->buffers, h->buffer_count * sizeof *h->buffers},
-               {h->shared, h->shared_count * sizeof *h->shared},   {h->params, h->param_count * sizeof *h->params}};
+  } parts[] = {{h->w.exprs, h->w.expr_count * sizeof *h->w.exprs},
+               {h->w.stmts, h->w.stmt_count * sizeof *h->w.stmts},
+               {h->vars, h->var_count * sizeof *h->vars},
+               {h->buffers, h->buffer_count * sizeof *h->buffers},
+               {h->shared, h->shared_count * sizeof *h->shared},
+               {h->params, h->param_count * sizeof *h->params},
+               {h->locals, h->w.from->local_count * sizeof *h->locals}};
   enum { COUNT = sizeof parts / sizeof *parts };
   size_t total = (sizeof(tsri_kernel) + 15) / 16 * 16, offsets[COUNT];
   for (int i = 0; i < COUNT; i++) {
@@ -171,6 +177,7 @@ static tsri_kernel *pack(const hoister *h) {
   made->buffers = (const void *)((char *)made + offsets[3]), made->buffer_count = h->buffer_count;
   made->shared = (const void *)((char *)made + offsets[4]), made->shared_count = h->shared_count;
   made->params = (const void *)((char *)made + offsets[5]), made->param_count = h->param_count;
+  made->locals = (const void *)((char *)made + offsets[6]);
   made->params_bytes = h->params_bytes;
   made->shared_bytes = 0;
   for (uint32_t i = 0; i < h->shared_count; i++) {
@@ -196,6 +203,7 @@ tsr_status tsri_hoist(const tsri_kernel *kernel, const tsri_hoist_pass *pass, vo
   tsri_free(h.vars);
   tsri_free(h.buffers);
   tsri_free(h.shared);
+  tsri_free(h.locals);
   tsri_free(h.params);
   tsri_free(h.places);
   tsri_free(h.before);

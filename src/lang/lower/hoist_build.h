@@ -17,7 +17,7 @@ typedef struct hoister {
   tsri_ir_var *vars;
   uint32_t var_count, var_capacity;
   // Copies of the original's, with room for one buffer, TSRI_HOIST_SHARED shared arrays and two parameters per buffer more.
-  tsri_ir_array *buffers, *shared;
+  tsri_ir_array *buffers, *shared, *locals;
   tsri_ir_param *params;
   uint32_t buffer_count, shared_count, param_count, params_bytes;
   uint32_t *places;  // by expression of the original: what stands for it
@@ -26,7 +26,8 @@ typedef struct hoister {
 } hoister;
 
 typedef struct tsri_hoist_pass {
-  // What stands for a LOAD whose operands are in place already; statements that it needs go to `before`. NULL: loads stay.
+  // What stands for a LOAD whose operands are in place already, 0 if it stays; statements that it needs go to `before`. NULL:
+  // all loads stay.
   uint32_t (*load)(hoister *h, tsri_ir_expr load, list *before);
   // Appends what stands for a STORE, ATOMIC or COLLECTIVE whose operands are in place already.
   void (*stmt)(hoister *h, tsri_ir_stmt stmt, list *to);

@@ -27,11 +27,14 @@ _Static_assert(TSRI_OP_COUNT <= 64, "tsri_lacks has one bit per operation");
 #define F16  (1u << TSR_F16)
 #define BF16 (1u << TSR_BF16)
 
-#define C_FAMILY(more_f32, more_f64, rounding_, collective_bytes_)                          \
-  {                                                                                         \
-    .f32 = NAN_AWARE | (more_f32), .f64 = NAN_AWARE | (more_f64), .i32 = SIGNED | BIT(CTZ), \
-    .u32 = UNSIGNED | BIT(CTZ), .i64 = SIGNED | COUNTS, .rounding = (rounding_),            \
-    .collective_bytes = (collective_bytes_)                                                 \
+// Registers, which local arrays should be in, hold no smaller elements.
+#define SMALL (TSRI_STORAGE_BYTES | TSRI_STORAGE_HALVES)
+
+#define C_FAMILY(more_f32, more_f64, rounding_, collective_bytes_)                                                \
+  {                                                                                                               \
+    .f32 = NAN_AWARE | (more_f32), .f64 = NAN_AWARE | (more_f64), .i32 = SIGNED | BIT(CTZ),                       \
+    .u32 = UNSIGNED | BIT(CTZ), .i64 = SIGNED | COUNTS, .rounding = (rounding_), .storage = {.in_locals = SMALL}, \
+    .collective_bytes = (collective_bytes_)                                                                       \
   }
 
 typedef struct row {
@@ -53,6 +56,7 @@ static const row rows[] = {
       .u32 = UNSIGNED,
       .i64 = SIGNED | COUNTS,
       .rounding = F16 | BF16,
+      .storage = {SMALL, SMALL, SMALL},
       .collective_bytes = 8}},
     // WGSL's comparisons may treat NaN as any number, and its - and abs need not keep the sign of 0. Its 32-bit
     // integers behave as the language requires; the emitter writes 64-bit integers itself. WGSL does not say which items
@@ -62,6 +66,7 @@ static const row rows[] = {
       .u32 = BIT(MULHI),
       .i64 = BIT(MIN) | BIT(MAX),
       .rounding = F16 | BF16,
+      .storage = {SMALL, SMALL, SMALL},
       .has_load_for_all = true}},
 };
 

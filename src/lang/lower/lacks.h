@@ -5,12 +5,13 @@
 #ifndef TSRI_LANG_LACKS_H
 #define TSRI_LANG_LACKS_H
 
-#include "lang/ir/ir.h"
+#include "lang/lower/storage.h"
 
 // By type of the operands; bit 1 << tsri_ir_op.
 typedef struct tsri_lacks {
   uint64_t f32, f64, i32, u32, i64;
   uint32_t rounding;  // bit 1 << tsr_dtype for f16 and bf16: converting f32 to it and back does not round
+  tsri_storage_lacks storage;
   // What a dialect has: subgroup collectives of values of up to this many bytes where the device has subgroups, and a load
   // that gives all items of a work-group the same value (lower/collectives.h).
   uint8_t collective_bytes;

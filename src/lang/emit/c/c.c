@@ -90,7 +90,7 @@ static void put_declarations(tsri_c_emitter *e, tsri_c_text *out, const char *in
   }
   for (uint32_t i = 0; i < kernel->local_count; i++) {
     const tsri_ir_array *array = &kernel->locals[i];
-    tsri_c_addf(out, "%s%s ", indent, tsri_c_element_type(TSRI_SPACE_LOCAL, (tsr_dtype)array->storage));
+    tsri_c_addf(out, "%s%s ", indent, tsri_c_mem_type((tsr_dtype)array->storage));
     tsri_c_put_name(out, array->name, "l", i);
     tsri_c_addf(out, "[%" PRIu32 "];\n", array->count ? array->count : 1);
   }

@@ -130,8 +130,6 @@ static inline bool tsri_c_is(const tsri_c_emitter *e, uint32_t bits) { return (e
 // "f32", "tsr_f32x4"; asks for the helper that declares the vector.
 const char *tsri_c_type(tsri_c_emitter *e, tsri_ir_type type);
 const char *tsri_c_mem_type(tsr_dtype storage);  // C type of an element in memory: f16 is u16
-// Type of an element of an array: storage in buffers and shared arrays, value type in local ones.
-const char *tsri_c_element_type(tsri_ir_space space, tsr_dtype storage);
 // "x_b0"; with "tsr_group->" or so before it where it lies there.
 void tsri_c_put_array(tsri_c_emitter *e, tsri_c_text *out, tsri_ir_space space, uint32_t object);
 void tsri_c_put_var(tsri_c_emitter *e, tsri_c_text *out, uint32_t var);
@@ -177,7 +175,7 @@ tsri_c_name tsri_c_store(tsri_c_emitter *e, tsri_ir_space space, tsr_dtype stora
 tsri_c_name tsri_c_atomic(tsri_c_emitter *e, tsri_ir_atomic op, tsri_ir_space space, tsr_dtype dtype);
 
 // OpenCL without cl_khr_fp16 reads and writes f16 in memory by vload_half and vstore_half_rte.
-bool tsri_c_is_half_pointer(const tsri_c_emitter *e, tsri_ir_space space, tsr_dtype storage);
+bool tsri_c_is_half_pointer(const tsri_c_emitter *e, tsr_dtype storage);
 
 // --- Expressions and statements -------------------------------------------------------------------------------------
 

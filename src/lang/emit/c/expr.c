@@ -298,7 +298,7 @@ static void put_load(tsri_c_emitter *e, const tsri_ir_expr *expr) {
     tsri_c_add(&e->body, ")");
     return;
   }
-  if (tsri_c_is_half_pointer(e, space, storage)) {
+  if (tsri_c_is_half_pointer(e, storage)) {
     tsri_c_add(&e->body, "vload_half(");
     tsri_c_put_expr_bare(e, expr->a);
     tsri_c_addf(&e->body, ", (const %shalf *)", e->spell->space[space]);
@@ -308,7 +308,7 @@ static void put_load(tsri_c_emitter *e, const tsri_ir_expr *expr) {
   }
   // The template holds the operand once: what stands before it, the element, what stands after it.
   tsri_c_text expanded = {0};
-  tsri_c_expand(e, &expanded, space == TSRI_SPACE_LOCAL ? "$a" : tsri_c_decode_pattern(storage), TSR_F32);
+  tsri_c_expand(e, &expanded, tsri_c_decode_pattern(storage), TSR_F32);
   e->body.is_out_of_memory |= expanded.is_out_of_memory;
   const char *operand = expanded.data ? strstr(expanded.data, "$a") : NULL;
   if (operand) {

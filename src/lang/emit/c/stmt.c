@@ -29,9 +29,7 @@ static void put_assignment(tsri_c_emitter *e, const tsri_ir_stmt *stmt) {
 }
 
 static void put_plain_store(tsri_c_emitter *e, const tsri_ir_stmt *stmt, tsri_ir_space space, tsr_dtype storage) {
-  tsri_ir_type type = e->kernel->exprs[stmt->value].type;
-  tsr_dtype dtype = (tsr_dtype)type.dtype;
-  if (tsri_c_is_half_pointer(e, space, storage)) {
+  if (tsri_c_is_half_pointer(e, storage)) {
     tsri_c_add(&e->body, "vstore_half_rte(");
     tsri_c_put_expr_bare(e, stmt->value);
     tsri_c_add(&e->body, ", ");
@@ -45,27 +43,14 @@ static void put_plain_store(tsri_c_emitter *e, const tsri_ir_stmt *stmt, tsri_ir
   tsri_c_add(&e->body, "[");
   tsri_c_put_expr_bare(e, stmt->index);
   tsri_c_add(&e->body, "] = ");
-  // A local array is held in its value type, but keeps what its storage would have kept.
-  const char *pattern =
-      space == TSRI_SPACE_LOCAL ? tsri_c_convert_pattern(e, storage, dtype, false) : tsri_c_encode_pattern(storage);
-  tsri_c_put_pattern(e, pattern, dtype, &stmt->value, true);
+  tsri_c_put_pattern(e, tsri_c_encode_pattern(storage), TSR_F32, &stmt->value, true);
   tsri_c_add(&e->body, ";\n");
 }
 
-// The value to be stored without a conversion to the array's storage that the store does anyway.
-static uint32_t unconverted(const tsri_c_emitter *e, uint32_t value, tsr_dtype storage) {
-  const tsri_ir_expr *expr = &e->kernel->exprs[value];
-  bool is_idle = expr->kind == TSRI_EXPR_CONVERT && expr->dtype == storage && storage != TSR_BOOL &&
-                 e->kernel->exprs[expr->a].type.dtype == expr->type.dtype && !(e->expr_flags[value] & TSRI_C_CUT);
-  return is_idle ? expr->a : value;
-}
-
-static void put_store(tsri_c_emitter *e, const tsri_ir_stmt *original) {
-  tsri_ir_space space = (tsri_ir_space)original->space;
-  tsr_dtype storage = (tsr_dtype)tsri_ir_array_of(e->kernel, space, original->object)->storage;
-  uint32_t lanes = e->kernel->exprs[original->value].type.lanes;
-  tsri_ir_stmt copy = *original, *stmt = &copy;
-  copy.value = unconverted(e, original->value, storage);
+static void put_store(tsri_c_emitter *e, const tsri_ir_stmt *stmt) {
+  tsri_ir_space space = (tsri_ir_space)stmt->space;
+  tsr_dtype storage = (tsr_dtype)tsri_ir_array_of(e->kernel, space, stmt->object)->storage;
+  uint32_t lanes = e->kernel->exprs[stmt->value].type.lanes;
   if (lanes == 1) {
     put_plain_store(e, stmt, space, storage);
     return;

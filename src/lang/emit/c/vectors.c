@@ -75,10 +75,6 @@ const char *tsri_c_mem_type(tsr_dtype storage) {
   }
 }
 
-const char *tsri_c_element_type(tsri_ir_space space, tsr_dtype storage) {
-  return space == TSRI_SPACE_LOCAL ? tsr_dtype_name(tsri_ir_compute_dtype(storage)) : tsri_c_mem_type(storage);
-}
-
 // --- Vector helpers -------------------------------------------------------------------------------------------------
 
 // Writes the helper `name` with lanes made from a template. Each parameter is a vector of the type given.
@@ -198,8 +194,8 @@ tsri_c_name tsri_c_vector_insert(tsri_c_emitter *e, tsri_ir_type type, uint32_t 
 
 // --- Memory ---------------------------------------------------------------------------------------------------------
 
-bool tsri_c_is_half_pointer(const tsri_c_emitter *e, tsri_ir_space space, tsr_dtype storage) {
-  return tsri_c_is(e, TSRI_C_OPENCL) && storage == TSR_F16 && space != TSRI_SPACE_LOCAL && !e->options->f16;
+bool tsri_c_is_half_pointer(const tsri_c_emitter *e, tsr_dtype storage) {
+  return tsri_c_is(e, TSRI_C_OPENCL) && storage == TSR_F16 && !e->options->f16;
 }
 
 static const char *space_letter(tsri_ir_space space) {
@@ -218,7 +214,7 @@ static tsri_c_name access_name(const char *what, tsri_ir_space space, tsr_dtype 
 static void begin_access(tsri_c_emitter *e, tsri_c_text *text, const tsri_c_name *name, const char *result,
                          tsri_ir_space space, tsr_dtype storage, bool is_const, const char *extra, uint32_t lanes) {
   tsri_c_addf(text, "TSR_FN %s %s(%s%s%s *p, i64 i%s", result, name->text, is_const ? "const " : "",
-              e->spell->space[space], tsri_c_element_type(space, storage), extra);
+              e->spell->space[space], tsri_c_mem_type(storage), extra);
   tsri_c_add(text, ") {\n");
   if (lanes > 1) tsri_c_addf(text, "  i &= ~(i64)%u;\n", (unsigned)lanes - 1);
 }
@@ -265,7 +261,7 @@ static bool is_vload(const tsri_c_emitter *e, tsri_ir_space space) {
 static void put_native_load(tsri_c_emitter *e, tsri_c_text *text, tsri_ir_space space, tsr_dtype storage,
                             uint32_t first, uint32_t step) {
   const char *element = native_element(e, storage), *where = e->spell->space[space];
-  if (tsri_c_is_half_pointer(e, space, storage)) {
+  if (tsri_c_is_half_pointer(e, storage)) {
     tsri_c_addf(text, "  float%u v%u = vload%s_half%u(0, (const %shalf *)(p + i + %u));\n", step, first,
                 is_vload(e, space) ? "" : "a", step, where, first);
   } else if (is_vload(e, space)) {
@@ -279,7 +275,7 @@ static void put_native_load(tsri_c_emitter *e, tsri_c_text *text, tsri_ir_space 
 static void put_native_store(tsri_c_emitter *e, tsri_c_text *text, tsri_ir_space space, tsr_dtype storage,
                              uint32_t first, uint32_t step) {
   const char *element = native_element(e, storage), *where = e->spell->space[space];
-  if (tsri_c_is_half_pointer(e, space, storage)) {
+  if (tsri_c_is_half_pointer(e, storage)) {
     tsri_c_addf(text, "  vstore%s_half%u_rte(v%u, 0, (%shalf *)(p + i + %u));\n", is_vload(e, space) ? "" : "a", step,
                 first, where, first);
   } else if (is_vload(e, space)) {
@@ -294,7 +290,7 @@ static void element_text(tsri_c_emitter *e, tsri_ir_space space, tsr_dtype stora
                          char operand[64]) {
   if (step > 1) {
     snprintf(operand, 64, "v%u.%c", lane - lane % step, lane_letters[lane % step]);
-  } else if (tsri_c_is_half_pointer(e, space, storage)) {
+  } else if (tsri_c_is_half_pointer(e, storage)) {
     snprintf(operand, 64, "vload_half(0, (const %shalf *)(p + i + %u))", e->spell->space[space], lane);
   } else {
     snprintf(operand, 64, "p[i + %u]", lane);
@@ -316,7 +312,7 @@ tsri_c_name tsri_c_load(tsri_c_emitter *e, tsri_ir_space space, tsr_dtype storag
   } else {
     tsri_c_addf(&text, "  return %s(", tsri_c_vector_make(e, type).text);
   }
-  bool is_decoded = space == TSRI_SPACE_LOCAL || tsri_c_is_half_pointer(e, space, storage);
+  bool is_decoded = tsri_c_is_half_pointer(e, storage);
   for (uint32_t lane = 0; lane < lanes; lane++) {
     char operand[64];
     element_text(e, space, storage, lane, step, operand);
@@ -341,10 +337,8 @@ tsri_c_name tsri_c_store(tsri_c_emitter *e, tsri_ir_space space, tsr_dtype stora
   tsri_c_text text = {0};
   begin_access(e, &text, &name, "void", space, storage, false, extra, lanes);
   uint32_t step = native_lanes(e, space, storage, lanes);
-  bool is_half = tsri_c_is_half_pointer(e, space, storage);
-  const char *pattern = space == TSRI_SPACE_LOCAL ? tsri_c_convert_pattern(e, storage, dtype, false)
-                        : is_half                 ? "$a"
-                                                  : tsri_c_encode_pattern(storage);
+  bool is_half = tsri_c_is_half_pointer(e, storage);
+  const char *pattern = is_half ? "$a" : tsri_c_encode_pattern(storage);
   for (uint32_t lane = 0; lane < lanes; lane++) {
     char operand[4] = {'a', lanes > 1 ? '.' : '\0', lane_letters[lane], '\0'}, target[64];
     if (step > 1 && lane % step == 0) {

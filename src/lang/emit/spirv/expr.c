@@ -136,6 +136,10 @@ static tsri_spv_id node(tsri_spv *s, const tsri_ir_expr *x) {
     case TSRI_EXPR_CONVERT:
       return tsri_spv_convert(s, (tsr_dtype)x->dtype, exprs[x->a].type, s->ids[x->a], false);
     case TSRI_EXPR_BITCAST:
+      if (x->dtype == TSR_F16 || x->dtype == TSR_BF16) {
+        return (x->type.dtype == TSR_F32 ? tsri_spv_decode : tsri_spv_encode)(s, (tsr_dtype)x->dtype, type.lanes,
+                                                                              s->ids[x->a]);
+      }
       return tsri_spv_bitcast(s, type, tsri_spv_value_type(exprs[x->a].type), s->ids[x->a]);
     case TSRI_EXPR_SPLAT:
       return compose(s, x, true);

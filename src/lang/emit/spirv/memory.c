@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Memory: how arrays are held, loads, stores, atomics, and parameters.
 //
-// Buffers of small elements are arrays of them where the device has such storage, else of words: a store of part of a
-// word then goes by two atomic operations, as other items may write the rest of it. A buffer or shared array that is
-// accessed several elements at a time is declared as an array of vectors, and single elements are components of those.
+// Small elements are as the device holds them: lower/storage.h has put others into words or values. A buffer or shared array
+// that is accessed several elements at a time is declared as an array of vectors, and single elements are components of
+// those.
 #include "lang/emit/spirv/spirv.h"
 
 // --- How arrays are held --------------------------------------------------------------------------------------------
@@ -23,38 +23,15 @@ static tsri_spv_kind natural_kind(tsr_dtype storage) {
   }
 }
 
-static tsri_spv_array plan_buffer(const tsri_emit_options *options, const tsri_ir_array *array, uint32_t lanes) {
-  tsr_dtype storage = (tsr_dtype)array->storage;
-  tsri_spv_kind kind = natural_kind(storage);
-  if ((kind == SPV_U8 && !options->storage8) || (kind == SPV_U16 && !options->storage16)) {
-    return (tsri_spv_array){.kind = SPV_U32, .per_word = kind == SPV_U8 ? 4 : 2, .lanes = 1};
-  }
-  if (storage == TSR_F16 && options->f16) kind = SPV_F16;
-  bool as_vectors = lanes > 1 && !options->wide_unaligned && !array->is_atomic;
-  return (tsri_spv_array){.kind = (uint8_t)kind, .per_word = 1, .lanes = as_vectors ? (uint8_t)lanes : 1};
-}
-
-static tsri_spv_array plan_shared(const tsri_emit_options *options, const tsri_ir_array *array, uint32_t lanes) {
-  tsr_dtype storage = (tsr_dtype)array->storage;
-  tsri_spv_kind kind = natural_kind(storage);
-  if (array->is_atomic) lanes = 1;
-  bool is_small = (kind == SPV_U8 && options->i8) || (kind == SPV_U16 && options->i16) || kind >= SPV_U32;
-  if (is_small) return (tsri_spv_array){.kind = (uint8_t)kind, .per_word = 1, .lanes = (uint8_t)lanes};
-  kind = storage == TSR_BOOL ? SPV_U32 : tsri_spv_value_kind(tsri_ir_compute_dtype(storage));
-  return (tsri_spv_array){.kind = (uint8_t)kind, .per_word = 1, .lanes = (uint8_t)lanes, .is_wide_held = true};
-}
-
 void tsri_spv_plan_array(tsri_spv *s, tsri_ir_space space, uint32_t object, uint32_t lanes) {
   const tsri_ir_array *array = tsri_ir_array_of(s->kernel, space, object);
   tsr_dtype storage = (tsr_dtype)array->storage;
-  if (space == TSRI_SPACE_BUFFER) {
-    s->buffers[object] = plan_buffer(s->options, array, lanes);
-  } else if (space == TSRI_SPACE_SHARED) {
-    s->shared[object] = plan_shared(s->options, array, lanes);
-  } else {
-    tsri_spv_kind kind = tsri_spv_value_kind(tsri_ir_compute_dtype(storage));
-    s->locals_held[object] = (tsri_spv_array){.kind = (uint8_t)kind, .per_word = 1, .lanes = 1, .is_wide_held = true};
-  }
+  tsri_spv_kind kind = space == TSRI_SPACE_LOCAL ? tsri_spv_value_kind(storage) : natural_kind(storage);
+  bool is_buffer = space == TSRI_SPACE_BUFFER, as_vectors = lanes > 1 && !array->is_atomic;
+  if (is_buffer && storage == TSR_F16 && s->options->f16) kind = SPV_F16;
+  if (is_buffer && s->options->wide_unaligned) as_vectors = false;
+  tsri_spv_array held = {.kind = (uint8_t)kind, .lanes = as_vectors ? (uint8_t)lanes : 1};
+  *(is_buffer ? &s->buffers[object] : space == TSRI_SPACE_SHARED ? &s->shared[object] : &s->locals_held[object]) = held;
 }
 
 const tsri_spv_array *tsri_spv_held(const tsri_spv *s, tsri_ir_space space, uint32_t object) {
@@ -185,94 +162,17 @@ static void store_elements(tsri_spv *s, const tsri_spv_place *place, tsri_spv_id
   }
 }
 
-// --- Elements packed into words -------------------------------------------------------------------------------------
-
-// Which word the first element stands in, and by how many bits from its low end (0: none, id 0).
-typedef struct word_place {
-  tsri_spv_id word, shift;
-  uint32_t element_bits, mask, word_count;
-} word_place;
-
-static word_place find_word(tsri_spv *s, const tsri_spv_place *place) {
-  uint32_t per_word = held(s, place)->per_word;
-  word_place w = {.element_bits = 32 / per_word, .mask = per_word == 4 ? 0xff : 0xffff};
-  tsri_spv_id index = first_index(s, place);
-  w.word = u_op(s, SPV_OP_SHIFT_RIGHT_LOGICAL, index, log2_of(per_word));
-  w.word_count = place->lanes > per_word ? place->lanes / per_word : 1;
-  if (place->lanes < per_word) {
-    tsri_spv_id within = and_bits(s, index, per_word - 1);
-    w.shift = u_op(s, SPV_OP_I_MUL, within, w.element_bits);
-  }
-  return w;
-}
-
-static tsri_spv_id load_packed(tsri_spv *s, const tsri_spv_place *place) {
-  word_place w = find_word(s, place);
-  tsri_spv_type type = tsri_spv_make_type(SPV_U32, 1);
-  tsri_spv_id words[2] = {0}, lanes[4] = {0};
-  for (uint32_t i = 0; i < w.word_count; i++) {
-    words[i] = tsri_spv_load(s, type, pointer_to(s, place, type, next_index(s, w.word, i), 0));
-  }
-  if (w.shift) words[0] = tsri_spv_op2(s, SPV_OP_SHIFT_RIGHT_LOGICAL, type, words[0], w.shift);
-  for (uint32_t i = 0; i < place->lanes; i++) {
-    uint32_t bit = i * w.element_bits;
-    tsri_spv_id word = words[bit / 32];
-    if (bit % 32) word = u_op(s, SPV_OP_SHIFT_RIGHT_LOGICAL, word, bit % 32);
-    lanes[i] = and_bits(s, word, w.mask);
-  }
-  return tsri_spv_compose(s, tsri_spv_make_type(SPV_U32, place->lanes), lanes);
-}
-
-// Parts of a word: its bits are cleared, then set, each at once. Whole words are stored.
-static void store_packed(tsri_spv *s, const tsri_spv_place *place, tsri_spv_id bits) {
-  word_place w = find_word(s, place);
-  tsri_spv_type type = tsri_spv_make_type(SPV_U32, 1), vector = tsri_spv_make_type(SPV_U32, place->lanes);
-  tsri_spv_id words[2] = {0, 0};
-  uint32_t mask = 0;
-  for (uint32_t i = 0; i < place->lanes; i++) {
-    uint32_t bit = i * w.element_bits;
-    tsri_spv_id lane = tsri_spv_extract(s, vector, bits, i), *word = &words[bit / 32];
-    if (bit % 32) lane = u_op(s, SPV_OP_SHIFT_LEFT_LOGICAL, lane, bit % 32);
-    *word = *word ? tsri_spv_op2(s, SPV_OP_BITWISE_OR, type, *word, lane) : lane;
-    mask |= w.mask << bit % 32;
-  }
-  for (uint32_t i = 0; i < 2 && i < w.word_count && !w.shift; i++) {
-    tsri_spv_store(s, pointer_to(s, place, type, next_index(s, w.word, i), 0), words[i]);
-  }
-  if (!w.shift) return;
-  tsri_spv_id pointer = pointer_to(s, place, type, w.word, 0), type_id = tsri_spv_type_id(s, type);
-  tsri_spv_id scope = tsri_spv_u32(s, SPV_SCOPE_DEVICE), none = tsri_spv_u32(s, SPV_SEMANTICS_NONE);
-  tsri_spv_id cleared = tsri_spv_op2(s, SPV_OP_SHIFT_LEFT_LOGICAL, type, tsri_spv_u32(s, mask), w.shift);
-  tsri_spv_id kept = tsri_spv_op1(s, SPV_OP_NOT, type, cleared);
-  tsri_spv_id set = tsri_spv_op2(s, SPV_OP_SHIFT_LEFT_LOGICAL, type, words[0], w.shift);
-  SPV_PUT(&s->code, SPV_OP_ATOMIC_AND, type_id, tsri_spv_new_id(s), pointer, scope, none, kept);
-  SPV_PUT(&s->code, SPV_OP_ATOMIC_OR, type_id, tsri_spv_new_id(s), pointer, scope, none, set);
-}
-
 // --- Values ---------------------------------------------------------------------------------------------------------
 
+static bool has_bits(const tsri_spv_array *array) { return array->kind == SPV_U8 || array->kind == SPV_U16; }
+
 tsri_spv_id tsri_spv_load_place(tsri_spv *s, const tsri_spv_place *place) {
-  const tsri_spv_array *array = held(s, place);
-  if (array->per_word > 1) return tsri_spv_decode(s, place->storage, place->lanes, load_packed(s, place));
   tsri_spv_id raw = load_elements(s, place);
-  if (array->kind == SPV_U8 || array->kind == SPV_U16) return tsri_spv_decode(s, place->storage, place->lanes, raw);
-  bool is_word = place->storage == TSR_BOOL && array->kind == SPV_U32;
-  return is_word ? tsri_spv_decode(s, TSR_BOOL, place->lanes, raw) : raw;
+  return has_bits(held(s, place)) ? tsri_spv_decode(s, place->storage, place->lanes, raw) : raw;
 }
 
 void tsri_spv_store_place(tsri_spv *s, const tsri_spv_place *place, tsri_spv_id value) {
-  const tsri_spv_array *array = held(s, place);
-  if (array->per_word > 1) {
-    store_packed(s, place, tsri_spv_encode(s, place->storage, place->lanes, value));
-    return;
-  }
-  bool is_bool_word = place->storage == TSR_BOOL && array->kind == SPV_U32;
-  if (array->kind == SPV_U8 || array->kind == SPV_U16 || is_bool_word) {
-    value = tsri_spv_encode(s, place->storage, place->lanes, value);
-  } else if (array->is_wide_held) {
-    tsri_ir_type from = {(uint8_t)tsri_ir_compute_dtype(place->storage), (uint8_t)place->lanes};
-    value = tsri_spv_convert(s, place->storage, from, value, false);
-  }
+  if (has_bits(held(s, place))) value = tsri_spv_encode(s, place->storage, place->lanes, value);
   store_elements(s, place, value);
 }
 

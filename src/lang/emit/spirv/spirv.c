@@ -11,43 +11,18 @@
 
 // --- What the kernel uses -------------------------------------------------------------------------------------------
 
-static void note_lanes(uint8_t *widest, tsri_ir_space space, uint32_t object, uint32_t lanes) {
-  if (space == TSRI_SPACE_BUFFER && lanes > widest[object]) widest[object] = (uint8_t)lanes;
-}
-
 // Of accesses to a shared array; 1 where a vector of them would reach past its end.
 static uint32_t shared_lanes(const tsri_kernel *k, uint32_t object) {
-  uint32_t most = 1;
-  for (uint32_t i = 1; i < k->expr_count; i++) {
-    const tsri_ir_expr *x = &k->exprs[i];
-    bool is_of_it = x->kind == TSRI_EXPR_LOAD && x->space == TSRI_SPACE_SHARED && x->object == object;
-    if (is_of_it && x->type.lanes > most) most = x->type.lanes;
-  }
-  for (uint32_t i = 1; i < k->stmt_count; i++) {
-    const tsri_ir_stmt *x = &k->stmts[i];
-    bool is_of_it = x->kind == TSRI_STMT_STORE && x->space == TSRI_SPACE_SHARED && x->object == object;
-    if (is_of_it && k->exprs[x->value].type.lanes > most) most = k->exprs[x->value].type.lanes;
-  }
+  uint32_t most = k->shared[object].is_wide ? tsri_ir_access_lanes(k, TSRI_SPACE_SHARED, object) : 1;
   return k->shared[object].count % most == 0 ? most : 1;
 }
 
 static void plan_arrays(tsri_spv *s) {
   const tsri_kernel *k = s->kernel;
-  uint8_t widest[TSRI_LANG_MAX_BUFFERS] = {0};
-  for (uint32_t i = 1; i < k->expr_count; i++) {
-    const tsri_ir_expr *x = &k->exprs[i];
-    if (x->kind == TSRI_EXPR_LOAD) note_lanes(widest, (tsri_ir_space)x->space, x->object, x->type.lanes);
+  for (uint32_t i = 0; i < k->buffer_count; i++) {
+    tsri_spv_plan_array(s, TSRI_SPACE_BUFFER, i, tsri_ir_access_lanes(k, TSRI_SPACE_BUFFER, i));
   }
-  for (uint32_t i = 1; i < k->stmt_count; i++) {
-    const tsri_ir_stmt *x = &k->stmts[i];
-    if (x->kind == TSRI_STMT_STORE) {
-      note_lanes(widest, (tsri_ir_space)x->space, x->object, k->exprs[x->value].type.lanes);
-    }
-  }
-  for (uint32_t i = 0; i < k->buffer_count; i++) tsri_spv_plan_array(s, TSRI_SPACE_BUFFER, i, widest[i]);
-  for (uint32_t i = 0; i < k->shared_count; i++) {
-    tsri_spv_plan_array(s, TSRI_SPACE_SHARED, i, k->shared[i].is_wide ? shared_lanes(k, i) : 1);
-  }
+  for (uint32_t i = 0; i < k->shared_count; i++) tsri_spv_plan_array(s, TSRI_SPACE_SHARED, i, shared_lanes(k, i));
   for (uint32_t i = 0; i < k->local_count; i++) tsri_spv_plan_array(s, TSRI_SPACE_LOCAL, i, 1);
 }
 

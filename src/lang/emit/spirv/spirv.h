@@ -58,10 +58,8 @@ typedef struct tsri_spv_type {
 // How an array of the kernel lies in memory.
 typedef struct tsri_spv_array {
   tsri_spv_id variable;
-  uint8_t kind;       // of an element; SPV_U32 also where elements are packed into words
-  uint8_t per_word;   // elements in a word; 1: not packed
-  uint8_t lanes;      // elements in a vector of the declaration
-  bool is_wide_held;  // shared, local: the value type stands for a storage type, so that stores round first
+  uint8_t kind;   // of an element
+  uint8_t lanes;  // elements in a vector of the declaration
 } tsri_spv_array;
 
 // A fragment of the kernel as a cooperative matrix.

@@ -235,7 +235,7 @@ static void put_node(tsri_wgsl *w, uint32_t expr, const tsri_wgsl_operands *oper
       put_made(w, expr, tsri_wgsl_convert_pattern((tsr_dtype)x->dtype, from, false), operands);
       break;
     case TSRI_EXPR_BITCAST:
-      put_made(w, expr, tsri_wgsl_bitcast_pattern((tsr_dtype)x->type.dtype, from), operands);
+      put_made(w, expr, tsri_wgsl_bitcast_pattern((tsr_dtype)x->dtype, (tsr_dtype)x->type.dtype, from), operands);
       break;
     case TSRI_EXPR_EXTRACT:
       tsri_c_addf(&w->body, "%s%s", operands->text[0], lane_suffixes[x->lane & 3]);

@@ -148,45 +148,11 @@ const char *tsri_wgsl_convert_pattern(tsr_dtype to, tsr_dtype from, bool is_loos
   }
 }
 
-const char *tsri_wgsl_bitcast_pattern(tsr_dtype to, tsr_dtype from) {
+const char *tsri_wgsl_bitcast_pattern(tsr_dtype as, tsr_dtype to, tsr_dtype from) {
+  if (as == TSR_F16) return to == TSR_F32 ? "tsr_f16_to_f32($a)" : "tsr_f32_to_f16($a)";
+  if (as == TSR_BF16) return to == TSR_F32 ? "tsr_bf16_to_f32($a)" : "tsr_f32_to_bf16($a)";
   if (to == from) return "$a";
   return to == TSR_F32 ? "bitcast<f32>($a)" : to == TSR_I32 ? "bitcast<i32>($a)" : "bitcast<u32>($a)";
-}
-
-const char *tsri_wgsl_decode_pattern(tsr_dtype storage) {
-  switch (storage) {
-    case TSR_BOOL:
-      return "($a != 0u)";
-    case TSR_I8:
-      return "(bitcast<i32>($a << 24u) >> 24u)";
-    case TSR_I16:
-      return "(bitcast<i32>($a << 16u) >> 16u)";
-    case TSR_F16:
-      return "tsr_f16_to_f32($a)";
-    case TSR_BF16:
-      return "tsr_bf16_to_f32($a)";
-    default:
-      return "$a";
-  }
-}
-
-const char *tsri_wgsl_encode_pattern(tsr_dtype storage) {
-  switch (storage) {
-    case TSR_BOOL:
-      return "u32($a)";
-    case TSR_U8:
-      return "($a & 0xffu)";
-    case TSR_I8:
-      return "(bitcast<u32>($a) & 0xffu)";
-    case TSR_I16:
-      return "(bitcast<u32>($a) & 0xffffu)";
-    case TSR_F16:
-      return "tsr_f32_to_f16($a)";
-    case TSR_BF16:
-      return "tsr_f32_to_bf16($a)";
-    default:
-      return "$a";
-  }
 }
 
 void tsri_wgsl_put_pattern(tsri_wgsl *w, tsri_c_text *out, const char *pattern, const tsri_wgsl_operands *operands,
@@ -241,7 +207,7 @@ static void put_node(tsri_wgsl *w, tsri_c_text *out, const tsri_expansion *x, co
       tsri_wgsl_put_const(w, out, (tsr_dtype)n->type.dtype, n->bits);
       break;
     case TSRI_EXPR_BITCAST:
-      put_filled(w, out, x, n, tsri_wgsl_bitcast_pattern((tsr_dtype)n->type.dtype, from));
+      put_filled(w, out, x, n, tsri_wgsl_bitcast_pattern(TSR_BOOL, (tsr_dtype)n->type.dtype, from));
       break;
     case TSRI_EXPR_CONVERT:
       put_filled(w, out, x, n, tsri_wgsl_convert_pattern((tsr_dtype)n->dtype, from, n->lane == 1));

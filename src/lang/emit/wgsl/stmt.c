@@ -32,7 +32,7 @@ static void put_assignment(tsri_wgsl *w, const tsri_ir_stmt *s) {
 
 static void put_clear(tsri_wgsl *w, const tsri_ir_stmt *s) {
   const tsri_ir_array *array = &w->kernel->locals[s->object];
-  tsri_ir_type type = {(uint8_t)tsri_ir_compute_dtype((tsr_dtype)array->storage), 1};
+  tsri_ir_type type = {array->storage, 1};
   tsri_wgsl_put_indent(w);
   tsri_wgsl_put_array(w, &w->body, TSRI_SPACE_LOCAL, s->object);
   tsri_c_addf(&w->body, " = array<%s, %" PRIu32 ">();\n", tsri_wgsl_type(w, type), array->count);
@@ -115,7 +115,7 @@ static void put_stmt(tsri_wgsl *w, uint32_t index) {
   const tsri_ir_stmt *s = &w->kernel->stmts[index];
   if (s->kind != TSRI_STMT_LOOP && s->kind != TSRI_STMT_IF) {
     tsri_wgsl_put_lets(w, s->index);
-    tsri_wgsl_put_lets(w, s->kind == TSRI_STMT_STORE ? tsri_wgsl_stored_value(w, s) : s->value);
+    tsri_wgsl_put_lets(w, s->value);
     tsri_wgsl_put_lets(w, s->compare);
   }
   switch (s->kind) {

@@ -65,7 +65,7 @@ static const char *buffer_element(tsri_wgsl *w, uint32_t index) {
   tsr_dtype storage = (tsr_dtype)w->kernel->buffers[index].storage;
   if (held.is_atomic) return storage == TSR_I32 ? "atomic<i32>" : "atomic<u32>";
   if (held.is_half) return held.lanes == 4 ? "vec4<f16>" : held.lanes == 2 ? "vec2<f16>" : "f16";
-  return held.per_word > 1 ? "u32" : tsri_wgsl_type(w, (tsri_ir_type){(uint8_t)storage, held.lanes});
+  return tsri_wgsl_type(w, (tsri_ir_type){(uint8_t)storage, held.lanes});
 }
 
 static bool is_read_only(const tsri_kernel *k, uint32_t index) { return k->buffers[index].access == TSRI_ACCESS_IN; }
@@ -88,7 +88,7 @@ static void count_shared(tsri_wgsl *w, uint32_t bytes) { w->shared_bytes += (byt
 static void put_shared(tsri_wgsl *w, tsri_c_text *out) {
   const tsri_kernel *k = w->kernel;
   for (uint32_t i = 0; i < k->shared_count; i++) {
-    tsr_dtype dtype = tsri_ir_compute_dtype((tsr_dtype)k->shared[i].storage);
+    tsr_dtype dtype = (tsr_dtype)k->shared[i].storage;
     const char *element = tsri_wgsl_type(w, (tsri_ir_type){(uint8_t)dtype, 1});
     if (w->shared[i].is_atomic) element = dtype == TSR_I32 ? "atomic<i32>" : "atomic<u32>";
     tsri_c_add(out, "var<workgroup> ");
@@ -155,10 +155,9 @@ static void put_variables(tsri_wgsl *w, tsri_c_text *out) {
     tsri_c_addf(out, ": %s;\n", tsri_wgsl_type(w, k->vars[i].type));
   }
   for (uint32_t i = 0; i < k->local_count; i++) {
-    tsr_dtype dtype = tsri_ir_compute_dtype((tsr_dtype)k->locals[i].storage);
     tsri_c_add(out, "  var ");
     tsri_wgsl_put_array(w, out, TSRI_SPACE_LOCAL, i);
-    tsri_c_addf(out, ": array<%s, %" PRIu32 ">;\n", tsri_wgsl_type(w, (tsri_ir_type){(uint8_t)dtype, 1}),
+    tsri_c_addf(out, ": array<%s, %" PRIu32 ">;\n", tsri_wgsl_type(w, (tsri_ir_type){k->locals[i].storage, 1}),
                 k->locals[i].count);
   }
 }

@@ -17,8 +17,7 @@
 // Every expression but a leaf is a `let` named e<index>, so that nothing nests and nothing is a constant expression, in
 // which WGSL refuses what overflows. What WGSL lacks:
 //   i64                       a pair of words, vec2<u32>, low word first; vectors of them are structs
-//   bool, 8 and 16 bits       in buffers parts of words; elsewhere held in their value type
-//   f16, bf16                 computed in f32, converted by bits, since WGSL does not say how it rounds; elements of
+//   8 and 16 bits             in buffers parts of words, elsewhere held in their value type (lower/storage.h); but elements of
 //                             f16 where the device has them and was found to round (tsri_emit_options.f16)
 //   NaN and infinity          tested by bits, made by bits at run time: WGSL may assume that there are none
 //   more than 65,535 groups   folded: TSRI_WGSL_FOLD says how group ids are to be unfolded
@@ -51,8 +50,7 @@ typedef enum tsri_wgsl_fold {
 
 // How an array of the kernel lies in memory.
 typedef struct tsri_wgsl_array {
-  uint8_t per_word;  // elements in a word; 1: not packed
-  uint8_t lanes;     // elements in a vector of the declaration
+  uint8_t lanes;  // elements in a vector of the declaration
   bool is_atomic;
   bool is_half;  // elements are WGSL's f16, which the device converts as we would
 } tsri_wgsl_array;
@@ -123,10 +121,8 @@ bool tsri_wgsl_op_is_native(const tsri_wgsl *w, tsri_ir_op op, tsr_dtype dtype);
 // Arithmetic whose result must be kept as it was rounded, where more arithmetic follows (tsr_keep).
 bool tsri_wgsl_op_rounds(tsri_ir_op op, tsr_dtype dtype);
 const char *tsri_wgsl_convert_pattern(tsr_dtype to, tsr_dtype from, bool is_loose);
-const char *tsri_wgsl_bitcast_pattern(tsr_dtype to, tsr_dtype from);
-// Between a value and the bits of its storage type in the low end of a word.
-const char *tsri_wgsl_decode_pattern(tsr_dtype storage);
-const char *tsri_wgsl_encode_pattern(tsr_dtype storage);
+// `as`: f16 or bf16 for the bits of such an element (TSRI_EXPR_BITCAST).
+const char *tsri_wgsl_bitcast_pattern(tsr_dtype as, tsr_dtype to, tsr_dtype from);
 // The name of an operand in a pattern.
 typedef struct tsri_wgsl_operands {
   const char *text[3];
@@ -142,8 +138,6 @@ bool tsri_wgsl_define_expansion(tsri_wgsl *w, const char *name);
 void tsri_wgsl_plan_arrays(tsri_wgsl *w);
 tsri_wgsl_array tsri_wgsl_held(const tsri_wgsl *w, tsri_ir_space space, uint32_t object);
 void tsri_wgsl_put_load(tsri_wgsl *w, uint32_t expr);
-// The value of a STORE without a conversion to the array's storage, which the store does anyway.
-uint32_t tsri_wgsl_stored_value(const tsri_wgsl *w, const tsri_ir_stmt *stmt);
 void tsri_wgsl_put_store(tsri_wgsl *w, const tsri_ir_stmt *stmt);
 void tsri_wgsl_put_atomic(tsri_wgsl *w, const tsri_ir_stmt *stmt);
 
