@@ -112,6 +112,7 @@ export interface Operators {
   cast(x: Tensor, dtype: Dtype): Tensor;
   cbrt(x: Tensor): Tensor;
   ceil(x: Tensor): Tensor;
+  cholesky(x: Tensor, upper: boolean): Tensor;
   clamp(x: Tensor, least: number, most: number): Tensor;
   clip(x: Tensor, least: Tensor, most: Tensor): Tensor;
   concat(tensors: Tensor[], axis?: number): Tensor;
@@ -127,6 +128,7 @@ export interface Operators {
   cummin(x: Tensor, axis?: number): {values: Tensor; indices: Tensor};
   cumprod(x: Tensor, axis?: number): Tensor;
   cumsum(x: Tensor, axis?: number): Tensor;
+  det(x: Tensor): Tensor;
   diag(x: Tensor, offset?: number | bigint): Tensor;
   diagonal(x: Tensor, offset: number | bigint, axis_a: number, axis_b: number): Tensor;
   diff(x: Tensor, times: number | bigint, axis?: number): Tensor;
@@ -178,6 +180,7 @@ export interface Operators {
   index_select(x: Tensor, axis: number, indices: Tensor): Tensor;
   instance_norm(x: Tensor, weight: Tensor | null, bias: Tensor | null, eps?: number): Tensor;
   interp(x: Tensor, xs: Tensor, ys: Tensor): Tensor;
+  inverse(x: Tensor): Tensor;
   irfft(x: Tensor, size: number | bigint, axes?: number | number[]): Tensor;
   isclose(a: Tensor, b: Tensor, rtol?: number, atol?: number, equal_nan?: boolean): Tensor;
   isfinite(x: Tensor): Tensor;
@@ -211,10 +214,12 @@ export interface Operators {
   lp_pool(x: Tensor, desc?: PoolDesc): Tensor;
   lt(a: Tensor, b: Tensor): Tensor;
   lt_scalar(x: Tensor, c: number): Tensor;
+  lu(x: Tensor): {factors: Tensor; rows: Tensor};
   masked_fill(x: Tensor, mask: Tensor, value: number): Tensor;
   masked_select(x: Tensor, mask: Tensor): Tensor;
   matmul(a: Tensor, b: Tensor): Tensor;
   matmul_into(target: Tensor, a: Tensor, b: Tensor): Promise<void>;
+  matrix_power(x: Tensor, power: number | bigint): Tensor;
   max(x: Tensor, axes?: number | number[], keep_dims?: boolean): Tensor;
   max_pool(x: Tensor, desc?: PoolDesc): Tensor;
   max_unpool(x: Tensor, indices: Tensor, size: number[]): Tensor;
@@ -283,8 +288,10 @@ export interface Operators {
   sin(x: Tensor): Tensor;
   sinh(x: Tensor): Tensor;
   slice(tensor: Tensor, axis?: number, start?: number | bigint, stop?: number | bigint, step?: number | bigint): Tensor;
+  slogdet(x: Tensor): {sign: Tensor; log: Tensor};
   softmax(x: Tensor, axis?: number): Tensor;
   softplus(x: Tensor): Tensor;
+  solve(a: Tensor, b: Tensor): Tensor;
   sort(x: Tensor, axis?: number, descending?: boolean): Tensor;
   sqrt(x: Tensor): Tensor;
   square(x: Tensor): Tensor;
@@ -304,6 +311,7 @@ export interface Operators {
   to(tensor: Tensor, device: Device): Tensor;
   trace(x: Tensor, offset: number | bigint, axis_a: number, axis_b: number): Tensor;
   transpose(tensor: Tensor, axis_a: number, axis_b: number): Tensor;
+  triangular_solve(a: Tensor, b: Tensor, upper: boolean, transposed: boolean, unit: boolean): Tensor;
   tril(x: Tensor, diagonal?: number | bigint): Tensor;
   triu(x: Tensor, diagonal?: number | bigint): Tensor;
   trunc(x: Tensor): Tensor;
@@ -353,6 +361,7 @@ export interface TensorOperators {
   cast(dtype: Dtype): Tensor;
   cbrt(): Tensor;
   ceil(): Tensor;
+  cholesky(upper: boolean): Tensor;
   clamp(least: number, most: number): Tensor;
   clip(least: Tensor, most: Tensor): Tensor;
   contiguous(): Tensor;
@@ -367,6 +376,7 @@ export interface TensorOperators {
   cummin(axis?: number): {values: Tensor; indices: Tensor};
   cumprod(axis?: number): Tensor;
   cumsum(axis?: number): Tensor;
+  det(): Tensor;
   diag(offset?: number | bigint): Tensor;
   diagonal(offset: number | bigint, axis_a: number, axis_b: number): Tensor;
   diff(times: number | bigint, axis?: number): Tensor;
@@ -413,6 +423,7 @@ export interface TensorOperators {
   index_select(axis: number, indices: Tensor): Tensor;
   instance_norm(weight: Tensor | null, bias: Tensor | null, eps?: number): Tensor;
   interp(xs: Tensor, ys: Tensor): Tensor;
+  inverse(): Tensor;
   irfft(size: number | bigint, axes?: number | number[]): Tensor;
   isclose(b: Tensor, rtol?: number, atol?: number, equal_nan?: boolean): Tensor;
   isfinite(): Tensor;
@@ -445,10 +456,12 @@ export interface TensorOperators {
   lp_pool(desc?: PoolDesc): Tensor;
   lt(b: Tensor | number): Tensor;
   lt_scalar(c: number): Tensor;
+  lu(): {factors: Tensor; rows: Tensor};
   masked_fill(mask: Tensor, value: number): Tensor;
   masked_select(mask: Tensor): Tensor;
   matmul(b: Tensor): Tensor;
   matmul_into(a: Tensor, b: Tensor): Promise<void>;
+  matrix_power(power: number | bigint): Tensor;
   max(axes?: number | number[], keep_dims?: boolean): Tensor;
   max_pool(desc?: PoolDesc): Tensor;
   max_unpool(indices: Tensor, size: number[]): Tensor;
@@ -513,8 +526,10 @@ export interface TensorOperators {
   sin(): Tensor;
   sinh(): Tensor;
   slice(axis?: number, start?: number | bigint, stop?: number | bigint, step?: number | bigint): Tensor;
+  slogdet(): {sign: Tensor; log: Tensor};
   softmax(axis?: number): Tensor;
   softplus(): Tensor;
+  solve(b: Tensor): Tensor;
   sort(axis?: number, descending?: boolean): Tensor;
   sqrt(): Tensor;
   square(): Tensor;
@@ -533,6 +548,7 @@ export interface TensorOperators {
   to(device: Device): Tensor;
   trace(offset: number | bigint, axis_a: number, axis_b: number): Tensor;
   transpose(axis_a: number, axis_b: number): Tensor;
+  triangular_solve(b: Tensor, upper: boolean, transposed: boolean, unit: boolean): Tensor;
   tril(diagonal?: number | bigint): Tensor;
   triu(diagonal?: number | bigint): Tensor;
   trunc(): Tensor;

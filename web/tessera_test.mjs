@@ -240,6 +240,12 @@ test('an equation is a text', async () => {
   assert.throws(() => tessera.ops.einsum(1, [a]), /einsum: equation must be a text, not 1/);
 });
 
+test('factors and determinants come as several tensors', async () => {
+  const x = device.tensor([[0, 2], [4, 1]]), {factors, rows} = x.lu(), {sign, log} = x.slogdet();
+  assert.deepEqual([await values(factors), await values(rows), await values(sign)], [[4, 1, 0, 2], [1, 0], [-1]]);
+  assert.ok(Math.abs((await values(log))[0] - Math.log(8)) < 1e-6);
+});
+
 test('a capture runs again on what its inputs hold then', async () => {
   const x = device.tensor([1, 2, 3]);
   let y;

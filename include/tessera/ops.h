@@ -732,6 +732,46 @@ TSR_API tsr_tensor *tsr_kron(tsr_tensor *a, tsr_tensor *b);  // b in place of ea
 // Errors: TSR_ERR_SHAPE (an axis of another size).
 TSR_API tsr_tensor *tsr_cross(tsr_tensor *a, tsr_tensor *b, int axis);
 
+// --- Matrices: factors and equations ---------------------------------------------------------------------------------
+//
+// x is [batch …, rows, columns]; each matrix of the batch is taken by itself. Computed in f32 or f64: integers and bool become f32, f16 and bf16 are
+// computed in f32 and rounded at the end. What a matrix has no answer for shows in its elements of the result, and not as an error, since it is
+// found on the device: a singular matrix gives infinities or NaN, and the other matrices of the batch are as they should be.
+//
+// Errors: TSR_ERR_SHAPE, with the shapes (fewer than 2 axes; not square where that is needed).
+
+// The lower triangular L with positive diagonal, or its transpose if `upper`, for which L * L^T is x. Only the lower triangle of x is read. A matrix that is
+// not positive definite gives NaN from the column on where that shows, and the columns before are right.
+TSR_API tsr_tensor *tsr_cholesky(tsr_tensor *x, bool upper);
+
+// x with its rows in another order is L * U: L has ones on its diagonal. `*out_factors`, of the shape of x, has L below the diagonal and U from it on; row i
+// of the product is row `(*out_rows)[i]` of x (i32, [batch …, rows]), chosen so that no element of L is above 1 in magnitude. A singular matrix
+// has a 0 on the diagonal of U. Either result may be NULL.
+TSR_API tsr_status tsr_lu(tsr_tensor *x, tsr_tensor **out_factors, tsr_tensor **out_rows);
+
+// The solution of a * x = b; b is a vector, or has columns that are right sides. Batch axes are broadcast. triangular_solve reads the
+// lower triangle of a, or the upper one, takes its transpose if `transposed`, and its diagonal as ones if `unit`. A diagonal with a 0 gives infinities or NaN.
+//
+// Errors: TSR_ERR_SHAPE (b has another number of rows).
+
+// x with a * x = b for a triangular a
+TSR_API tsr_tensor *tsr_triangular_solve(tsr_tensor *a, tsr_tensor *b, bool upper, bool transposed, bool unit);
+// x with a * x = b
+TSR_API tsr_tensor *tsr_solve(tsr_tensor *a, tsr_tensor *b);
+// the matrix whose product with x is the identity
+TSR_API tsr_tensor *tsr_inverse(tsr_tensor *x);
+
+// Of a matrix without elements: 1. slogdet gives its sign (-1, 0 or 1) and the logarithm of its magnitude (-infinity for 0), where det would
+// overflow or vanish; either result may be NULL.
+
+// determinant
+TSR_API tsr_tensor *tsr_det(tsr_tensor *x);
+// sign of the determinant, and the logarithm of its magnitude
+TSR_API tsr_status tsr_slogdet(tsr_tensor *x, tsr_tensor **out_sign, tsr_tensor **out_log);
+
+// The identity to the power 0; a negative power is that of the inverse.
+TSR_API tsr_tensor *tsr_matrix_power(tsr_tensor *x, int64_t power);
+
 // --- Fourier transforms ----------------------------------------------------------------------------------------------
 //
 // A complex tensor has a last axis of 2: real and imaginary part, side by side as in C's double complex. Axes are counted without it, so that those of x

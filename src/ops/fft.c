@@ -8,11 +8,8 @@
 #include "graph/node.h"
 #include "ops/axes.h"
 #include "ops/call.h"
-#include "ops/compose.h"
 #include "ops/operators.h"
-#include "ops/promote.h"
-
-#include <tessera/ops.h>
+#include "ops/wide.h"
 
 // MOST_RADIX: a pass of radix r takes r products for each element, and a convolution about 100. MOST_LENGTH: kernels compute
 // eight times a position in u32, and a convolution may take four times the length.
@@ -234,20 +231,12 @@ static tsr_tensor *along_all(const tsri_op *op, tsr_tensor *x, uint32_t axes) {
   return x;
 }
 
-// x in the dtype that it is computed in: f16 and bf16 in f32.
-static tsr_tensor *widened(tsr_tensor *x) { return tsr_cast(x, tsri_accumulator(tsri_promote_float(x->dtype))); }
-
-// `y`, computed from x, in the dtype of the result. Releases y.
-static tsr_tensor *narrowed(const char *caller, tsr_tensor *y, const tsr_tensor *x) {
-  return tsri_tensor_named(caller, tsri_then(tsr_cast(y, tsri_promote_float(x->dtype)), y));
-}
-
 static tsr_tensor *transform(const tsri_op *op, tsr_tensor *x, const int *axes, int axis_count) {
   uint32_t set = 0;
   tsr_status status = check_complex(op->name, x);
   if (status == TSR_OK) status = tsri_axis_set(op->name, x->layout.shape.rank - 1, axes, axis_count, &set);
   if (status != TSR_OK) return tsri_tensor_fail(status);
-  return narrowed(op->name, along_all(op, widened(x), set), x);
+  return tsri_narrowed(op->name, along_all(op, tsri_widened(x), set), x->dtype);
 }
 
 tsr_tensor *tsr_fft(tsr_tensor *x, const int *axes, int axis_count) {
@@ -271,7 +260,7 @@ static tsr_status real_axes(const char *caller, int rank, const int *axes, int a
 static tsr_tensor *with_zeros(tsr_tensor *x) {
   int64_t before[TSR_MAX_RANK] = {0}, after[TSR_MAX_RANK] = {0};
   int rank = x->layout.shape.rank;
-  tsr_tensor *wide = widened(x), *pairs = tsri_then(tsr_unsqueeze(wide, rank), wide);
+  tsr_tensor *wide = tsri_widened(x), *pairs = tsri_then(tsr_unsqueeze(wide, rank), wide);
   if (rank < TSR_MAX_RANK) after[rank] = 1;
   return tsri_then(tsr_pad(pairs, before, after, rank + 1, 0), pairs);
 }
@@ -285,7 +274,8 @@ tsr_tensor *tsr_rfft(tsr_tensor *x, const int *axes, int axis_count) {
   tsr_tensor *whole = along(TSRI_BODY(fft), with_zeros(x), last);
   int64_t n = x->layout.shape.dims[last];
   tsr_tensor *half = tsri_then(tsr_slice(whole, last, 0, n ? n / 2 + 1 : 0, 1), whole);
-  return narrowed("rfft", tsri_then(tsr_contiguous(along_all(TSRI_BODY(fft), tsr_retain(half), others)), half), x);
+  return tsri_narrowed("rfft", tsri_then(tsr_contiguous(along_all(TSRI_BODY(fft), tsr_retain(half), others)), half),
+                       x->dtype);
 }
 
 // Elements 1 to `count` along the axis, in reverse order, conjugated.
@@ -317,5 +307,5 @@ tsr_tensor *tsr_irfft(tsr_tensor *x, int64_t size, const int *axes, int axis_cou
     return tsri_tensor_fail(TSRI_FAIL(TSR_ERR_SHAPE, "irfft: axis %d has %lld elements, a result of %lld takes %lld",
                                       last, (long long)half, (long long)n, (long long)(n < 1 ? 1 : n / 2 + 1)));
   }
-  return narrowed("irfft", real_inverse(along_all(TSRI_BODY(ifft), widened(x), others), last, n), x);
+  return tsri_narrowed("irfft", real_inverse(along_all(TSRI_BODY(ifft), tsri_widened(x), others), last, n), x->dtype);
 }

@@ -40,6 +40,7 @@ typedef enum check_bound_id {
   CHECK_DOT,
   CHECK_NORMAL,
   CHECK_TRANSFORM,
+  CHECK_MATRIX,
   CHECK_BOUND_COUNT
 } check_bound_id;
 

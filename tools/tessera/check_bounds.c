@@ -39,6 +39,8 @@ const check_bound check_bounds[CHECK_BOUND_COUNT] = {
         "randn is a polynomial of 4e-8 relative error in f32; f64 carries f32's precision"},
     [CHECK_TRANSFORM] = {"fft of n", 4, 4, 8, 4, 2, "roundings of the root of the sum of squares",
         "each pass of a transform turns and adds its inputs: a few roundings of all of them together; a convolution has three times as many"},
+    [CHECK_MATRIX] = {"matrix of n", 8, 8, 16, 8, 2, "roundings of the largest part",
+        "each step of a factorisation rounds what is left of the matrix, and errors of a product of the factors are measured by the matrix"},
 };
 
 const check_gap check_gaps[] = {

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+// Shared by operators on matrices: x is [batch …, rows, columns].
+#ifndef TSRI_OPS_MATRIX_H
+#define TSRI_OPS_MATRIX_H
+
+#include "graph/graph.h"
+
+// Checks that the tensor is usable and has two axes or more; tsri_square_check also that the last two have one size.
+//
+// Errors: TSR_ERR_SHAPE, with the shape; those of tsri_tensor_check.
+tsr_status tsri_matrix_check(const char *caller, const tsr_tensor *x);
+tsr_status tsri_square_check(const char *caller, const tsr_tensor *x);
+
+// Sizes of the last two axes of a tensor that passed tsri_matrix_check, and a view with these axes exchanged.
+static inline int64_t tsri_rows(const tsr_tensor *x) { return x->layout.shape.dims[x->layout.shape.rank - 2]; }
+static inline int64_t tsri_columns(const tsr_tensor *x) { return x->layout.shape.dims[x->layout.shape.rank - 1]; }
+tsr_tensor *tsri_matrix_transposed(tsr_tensor *x);
+
+// The batch axes of x, followed by rows and columns, or by one axis.
+tsr_shape tsri_matrix_shape(const tsr_tensor *x, int64_t rows, int64_t columns);
+tsr_shape tsri_vector_shape(const tsr_tensor *x, int64_t size);
+
+// Hands results over to a caller of a public function: `outs[i]`, which may be NULL, gets results[i]. If one has failed, all are
+// released, none is handed over, and its status is returned with the caller's name in the message.
+tsr_status tsri_results_give(const char *caller, tsr_tensor *const *results, tsr_tensor **const *outs, int count);
+
+// --- In the run of an operator ---------------------------------------------------------------------------------------
+
+// A batch of row-major matrices that kernels change in place.
+typedef struct tsri_matrices {
+  tsr_device *device;
+  tsr_dtype dtype;
+  tsr_buffer *buffer;
+  int64_t batch, rows, columns;
+} tsri_matrices;
+
+// Output `index` of the run as matrices with the shape of input 0.
+tsri_matrices tsri_matrices_of(const tsri_kernel_run *run, int index);
+
+// A batch of matrices that kernels read: strides in elements.
+typedef struct tsri_matrix_view {
+  tsr_buffer *buffer;
+  int64_t at, batch, row, column;
+} tsri_matrix_view;
+
+// Kernels of kernels/op_factor.tk, whose comments say what they compute: on columns `first` and following of x.
+typedef struct tsri_matrix_block {
+  int64_t first, from, to;
+} tsri_matrix_block;
+tsr_status tsri_solve_block(const tsri_matrices *x, const tsri_matrix_view *l, const tsri_matrix_block *block,
+                            bool is_upper, bool is_unit);
+tsr_status tsri_minus_product(const tsri_matrices *x, const tsri_matrix_view *l, const tsri_matrix_block *block,
+                              int64_t top, int64_t bottom, bool is_square);
+
+// Solves with the triangular matrices l, block by block, in place in x.
+tsr_status tsri_solve_triangular(const tsri_matrices *x, const tsri_matrix_view *l, bool is_upper, bool is_unit);
+
+// Rows or columns of a block.
+enum { TSRI_MATRIX_BLOCK = 32 };
+
+#endif

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+// Cases of operators on matrices. Results that are not unique, or whose error depends on the matrix, are checked by what they must satisfy:
+// products of them, by tsr_matmul (which has cases of its own), are compared with the inputs.
+#ifndef TESSERA_TOOL_CHECK_MATRIX_H
+#define TESSERA_TOOL_CHECK_MATRIX_H
+
+#include "check.h"
+
+typedef struct check_matrix_case {
+  const char *name;
+  check_weight weight;
+  tsr_shape shape;
+  check_view view;
+} check_matrix_case;
+
+// Square matrices, and matrices of any shape: the end of a list has no name.
+extern const check_matrix_case check_square_cases[];
+extern const check_matrix_case check_any_cases[];
+
+typedef enum check_matrix_kind {
+  CHECK_MATRIX_ANY,        // small numbers
+  CHECK_MATRIX_SYMMETRIC,  // small numbers
+  CHECK_MATRIX_REGULAR,    // far from singular, with its large elements away from the diagonal
+  CHECK_MATRIX_POSITIVE,   // symmetric and positive definite
+  CHECK_MATRIX_TRIANGLES,  // both triangles are well conditioned, also with ones on the diagonal
+} check_matrix_kind;
+
+check_tensor *check_matrices(check_run *run, tsr_dtype dtype, tsr_shape shape, check_view view, check_matrix_kind kind);
+
+// The largest magnitude of the elements, at least 1.
+double check_matrix_size(const check_tensor *x);
+
+// What a tensor must be: the elements of `x`, or the identity, or zeros, with an error in roundings of `size`. `steps` of them may
+// follow each other. `of` is the dtype of the operator's input, whose results in f16 and bf16 have the precision of these.
+check_expected *check_expect_same(check_run *run, tsr_dtype of, const check_tensor *x, double size, int64_t steps);
+check_expected *check_expect_identity(check_run *run, tsr_dtype of, tsr_shape shape, double size, int64_t steps);
+check_expected *check_expect_zeros(check_run *run, tsr_dtype of, tsr_shape shape, double size, int64_t steps);
+
+// A tensor in the dtype that products of results are computed in: f32 or f64.
+tsr_tensor *check_wide(tsr_tensor *x);
+
+// a * b, and a with its last two axes exchanged.
+tsr_tensor *check_product(tsr_tensor *a, tsr_tensor *b);
+tsr_tensor *check_transposed(tsr_tensor *a);
+
+double check_number(const check_tensor *x, int64_t at);
+
+#endif
