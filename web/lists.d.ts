@@ -112,7 +112,7 @@ export interface Operators {
   cast(x: Tensor, dtype: Dtype): Tensor;
   cbrt(x: Tensor): Tensor;
   ceil(x: Tensor): Tensor;
-  cholesky(x: Tensor, upper: boolean): Tensor;
+  cholesky(x: Tensor, upper?: boolean): Tensor;
   clamp(x: Tensor, least: number, most: number): Tensor;
   clip(x: Tensor, least: Tensor, most: Tensor): Tensor;
   concat(tensors: Tensor[], axis?: number): Tensor;
@@ -212,6 +212,7 @@ export interface Operators {
   logical_xor(a: Tensor, b: Tensor): Tensor;
   logsumexp(x: Tensor, axes?: number | number[], keep_dims?: boolean): Tensor;
   lp_pool(x: Tensor, desc?: PoolDesc): Tensor;
+  lstsq(a: Tensor, b: Tensor): Tensor;
   lt(a: Tensor, b: Tensor): Tensor;
   lt_scalar(x: Tensor, c: number): Tensor;
   lu(x: Tensor): {factors: Tensor; rows: Tensor};
@@ -254,6 +255,7 @@ export interface Operators {
   pow_scalar(x: Tensor, c: number): Tensor;
   prod(x: Tensor, axes?: number | number[], keep_dims?: boolean): Tensor;
   put(x: Tensor, indices: Tensor, source: Tensor, desc?: ScatterDesc): Tensor;
+  qr(x: Tensor, complete?: boolean): {q: Tensor; r: Tensor};
   quantile(x: Tensor, q: number, axis?: number, keep_dims?: boolean): Tensor;
   rand(device: Device, dtype: Dtype, shape: number[], seed: number | bigint): Tensor;
   randint(device: Device, dtype: Dtype, shape: number[], low: number | bigint, high: number | bigint, seed: number | bigint): Tensor;
@@ -311,7 +313,7 @@ export interface Operators {
   to(tensor: Tensor, device: Device): Tensor;
   trace(x: Tensor, offset: number | bigint, axis_a: number, axis_b: number): Tensor;
   transpose(tensor: Tensor, axis_a: number, axis_b: number): Tensor;
-  triangular_solve(a: Tensor, b: Tensor, upper: boolean, transposed: boolean, unit: boolean): Tensor;
+  triangular_solve(a: Tensor, b: Tensor, upper?: boolean, transposed?: boolean, unit?: boolean): Tensor;
   tril(x: Tensor, diagonal?: number | bigint): Tensor;
   triu(x: Tensor, diagonal?: number | bigint): Tensor;
   trunc(x: Tensor): Tensor;
@@ -361,7 +363,7 @@ export interface TensorOperators {
   cast(dtype: Dtype): Tensor;
   cbrt(): Tensor;
   ceil(): Tensor;
-  cholesky(upper: boolean): Tensor;
+  cholesky(upper?: boolean): Tensor;
   clamp(least: number, most: number): Tensor;
   clip(least: Tensor, most: Tensor): Tensor;
   contiguous(): Tensor;
@@ -454,6 +456,7 @@ export interface TensorOperators {
   logical_xor(b: Tensor): Tensor;
   logsumexp(axes?: number | number[], keep_dims?: boolean): Tensor;
   lp_pool(desc?: PoolDesc): Tensor;
+  lstsq(b: Tensor): Tensor;
   lt(b: Tensor | number): Tensor;
   lt_scalar(c: number): Tensor;
   lu(): {factors: Tensor; rows: Tensor};
@@ -495,6 +498,7 @@ export interface TensorOperators {
   pow_scalar(c: number): Tensor;
   prod(axes?: number | number[], keep_dims?: boolean): Tensor;
   put(indices: Tensor, source: Tensor, desc?: ScatterDesc): Tensor;
+  qr(complete?: boolean): {q: Tensor; r: Tensor};
   quantile(q: number, axis?: number, keep_dims?: boolean): Tensor;
   rdiv_scalar(c: number): Tensor;
   reciprocal(): Tensor;
@@ -548,7 +552,7 @@ export interface TensorOperators {
   to(device: Device): Tensor;
   trace(offset: number | bigint, axis_a: number, axis_b: number): Tensor;
   transpose(axis_a: number, axis_b: number): Tensor;
-  triangular_solve(b: Tensor, upper: boolean, transposed: boolean, unit: boolean): Tensor;
+  triangular_solve(b: Tensor, upper?: boolean, transposed?: boolean, unit?: boolean): Tensor;
   tril(diagonal?: number | bigint): Tensor;
   triu(diagonal?: number | bigint): Tensor;
   trunc(): Tensor;

@@ -769,6 +769,16 @@ TSR_API tsr_tensor *tsr_det(tsr_tensor *x);
 // sign of the determinant, and the logarithm of its magnitude
 TSR_API tsr_status tsr_slogdet(tsr_tensor *x, tsr_tensor **out_sign, tsr_tensor **out_log);
 
+// x = Q * R: Q has orthonormal columns, R is upper triangular. Of m x n matrices, with k the smaller of both: Q is m x k and R k x n, or m x m and m x n if
+// `complete`. By Householder reflections, so that Q is orthonormal whatever the rank of x is; the diagonal of R may be negative. Either result may be NULL.
+TSR_API tsr_status tsr_qr(tsr_tensor *x, bool complete, tsr_tensor **out_q, tsr_tensor **out_r);
+
+// The x for which a * x is nearest to b, by QR; b is a vector, or has columns that are right sides, and batch axes are broadcast. Where a has more columns than
+// rows, the shortest x for which a * x is b. a must have full rank, else the result has infinities or NaN, or is large: tsr_pinv takes any.
+//
+// Errors: TSR_ERR_SHAPE (b has another number of rows).
+TSR_API tsr_tensor *tsr_lstsq(tsr_tensor *a, tsr_tensor *b);  // the x for which a * x is nearest to b
+
 // The identity to the power 0; a negative power is that of the inverse.
 TSR_API tsr_tensor *tsr_matrix_power(tsr_tensor *x, int64_t power);
 

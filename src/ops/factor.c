@@ -176,19 +176,6 @@ typedef struct system_parts {
   bool is_vector;
 } system_parts;
 
-static tsr_status check_system(const char *caller, const tsr_tensor *a, const tsr_tensor *b) {
-  char text[TSR_SHAPE_TEXT_BYTES], other[TSR_SHAPE_TEXT_BYTES];
-  tsr_status status = tsri_square_check(caller, a);
-  if (status == TSR_OK) status = tsri_tensor_check(caller, b);
-  if (status != TSR_OK) return status;
-  int rank = b->layout.shape.rank;
-  int64_t rows = rank == 0 ? -1 : b->layout.shape.dims[rank > 1 ? rank - 2 : 0];
-  if (rows == tsri_rows(a)) return TSR_OK;
-  return TSRI_FAIL(
-      TSR_ERR_SHAPE, "%s: b is %s; it must be a vector or have rows of as many elements as a, %s, has columns", caller,
-      tsr_shape_format(b->layout.shape, text, sizeof text), tsr_shape_format(a->layout.shape, other, sizeof other));
-}
-
 // x with the batch axes `batch`, which it is broadcast to. Releases x.
 static tsr_tensor *with_batch(tsr_tensor *x, tsr_shape batch) {
   if (tsr_error(x) != TSR_OK) return x;
@@ -200,7 +187,8 @@ static tsr_tensor *with_batch(tsr_tensor *x, tsr_shape batch) {
 
 // The dtype of the result is that of a and b promoted; here they have the one that it is computed in.
 static tsr_status start_system(const char *caller, tsr_tensor *a, tsr_tensor *b, system_parts *out) {
-  tsr_status status = check_system(caller, a, b);
+  tsr_status status = tsri_square_check(caller, a);
+  if (status == TSR_OK) status = tsri_sides_check(caller, a, b);
   if (status != TSR_OK) return status;
   tsr_dtype dtype = tsri_accumulator(tsri_promote_float(tsri_promote(a->dtype, b->dtype)));
   out->is_vector = b->layout.shape.rank == 1;

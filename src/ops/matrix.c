@@ -22,6 +22,19 @@ tsr_status tsri_square_check(const char *caller, const tsr_tensor *x) {
                    tsr_shape_format(x->layout.shape, text, sizeof text));
 }
 
+tsr_status tsri_sides_check(const char *caller, const tsr_tensor *a, const tsr_tensor *b) {
+  char text[TSR_SHAPE_TEXT_BYTES], other[TSR_SHAPE_TEXT_BYTES];
+  tsr_status status = tsri_matrix_check(caller, a);
+  if (status == TSR_OK) status = tsri_tensor_check(caller, b);
+  if (status != TSR_OK) return status;
+  int rank = b->layout.shape.rank;
+  int64_t rows = rank == 0 ? -1 : b->layout.shape.dims[rank > 1 ? rank - 2 : 0];
+  if (rows == tsri_rows(a)) return TSR_OK;
+  return TSRI_FAIL(TSR_ERR_SHAPE, "%s: b is %s; it must be a vector or a matrix with as many rows as a, %s", caller,
+                   tsr_shape_format(b->layout.shape, text, sizeof text),
+                   tsr_shape_format(a->layout.shape, other, sizeof other));
+}
+
 tsr_tensor *tsri_matrix_transposed(tsr_tensor *x) { return tsr_transpose(x, -2, -1); }
 
 tsr_shape tsri_matrix_shape(const tsr_tensor *x, int64_t rows, int64_t columns) {

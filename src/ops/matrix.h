@@ -11,6 +11,9 @@
 tsr_status tsri_matrix_check(const char *caller, const tsr_tensor *x);
 tsr_status tsri_square_check(const char *caller, const tsr_tensor *x);
 
+// Checks that a passes tsri_matrix_check, and that b is a vector, or has matrices, with as many rows as a.
+tsr_status tsri_sides_check(const char *caller, const tsr_tensor *a, const tsr_tensor *b);
+
 // Sizes of the last two axes of a tensor that passed tsri_matrix_check, and a view with these axes exchanged.
 static inline int64_t tsri_rows(const tsr_tensor *x) { return x->layout.shape.dims[x->layout.shape.rank - 2]; }
 static inline int64_t tsri_columns(const tsr_tensor *x) { return x->layout.shape.dims[x->layout.shape.rank - 1]; }
@@ -23,6 +26,9 @@ tsr_shape tsri_vector_shape(const tsr_tensor *x, int64_t size);
 // Hands results over to a caller of a public function: `outs[i]`, which may be NULL, gets results[i]. If one has failed, all are
 // released, none is handed over, and its status is returned with the caller's name in the message.
 tsr_status tsri_results_give(const char *caller, tsr_tensor *const *results, tsr_tensor **const *outs, int count);
+
+// Records Q and R of x, which is f32 or f64 or has failed.
+void tsri_record_qr(const char *caller, tsr_tensor *x, bool is_complete, tsr_tensor **out_q, tsr_tensor **out_r);
 
 // --- In the run of an operator ---------------------------------------------------------------------------------------
 

@@ -25,7 +25,8 @@ void check_cholesky(check_run *run, const check_op *op, tsr_dtype dtype) {
   (void)op;
   for (const check_matrix_case *c = check_square_cases; c->name; c++) {
     for (int upper = 0; upper < 2; upper++) {
-      if (!check_begin(run, c->weight, "%s%s", c->name, upper ? "-upper" : "")) continue;
+      if (!check_matrix_wants(c, dtype) || !check_begin(run, c->weight, "%s%s", c->name, upper ? "-upper" : ""))
+        continue;
       check_tensor *x = check_matrices(run, dtype, c->shape, c->view, CHECK_MATRIX_POSITIVE);
       tsr_tensor *l = tsr_cholesky(x->tensor, upper);
       if (!has_dtype(run, l, dtype)) continue;
@@ -74,10 +75,10 @@ static void check_lu_case(check_run *run, tsr_dtype dtype, const check_matrix_ca
 void check_lu(check_run *run, const check_op *op, tsr_dtype dtype) {
   (void)op;
   for (const check_matrix_case *c = check_square_cases; c->name; c++) {
-    if (check_begin(run, c->weight, "square-%s", c->name)) check_lu_case(run, dtype, c);
+    if (check_matrix_wants(c, dtype) && check_begin(run, c->weight, "square-%s", c->name)) check_lu_case(run, dtype, c);
   }
   for (const check_matrix_case *c = check_any_cases; c->name; c++) {
-    if (check_begin(run, c->weight, "%s", c->name)) check_lu_case(run, dtype, c);
+    if (check_matrix_wants(c, dtype) && check_begin(run, c->weight, "%s", c->name)) check_lu_case(run, dtype, c);
   }
 }
 
@@ -102,7 +103,8 @@ void check_triangular_solve(check_run *run, const check_op *op, tsr_dtype dtype)
   for (const check_matrix_case *c = check_square_cases; c->name; c++) {
     for (int way = 0; way < 8; way++) {
       bool upper = way & 1, transposed = way & 2, unit = way & 4;
-      if (!check_begin(run, way ? CHECK_OFTEN : c->weight, "%s%s%s%s", c->name, upper ? "-upper" : "",
+      if (!check_matrix_wants(c, dtype) ||
+          !check_begin(run, way ? CHECK_OFTEN : c->weight, "%s%s%s%s", c->name, upper ? "-upper" : "",
                        transposed ? "-transposed" : "", unit ? "-unit" : ""))
         continue;
       check_tensor *a = check_matrices(run, dtype, c->shape, c->view, CHECK_MATRIX_TRIANGLES);
@@ -121,7 +123,7 @@ void check_triangular_solve(check_run *run, const check_op *op, tsr_dtype dtype)
 void check_solve(check_run *run, const check_op *op, tsr_dtype dtype) {
   (void)op;
   for (const check_matrix_case *c = check_square_cases; c->name; c++) {
-    if (!check_begin(run, c->weight, "%s", c->name)) continue;
+    if (!check_matrix_wants(c, dtype) || !check_begin(run, c->weight, "%s", c->name)) continue;
     check_tensor *a = check_matrices(run, dtype, c->shape, c->view, CHECK_MATRIX_REGULAR);
     check_tensor *b = check_matrices(run, dtype, right_side(c->shape, 3), c->view, CHECK_MATRIX_ANY);
     tsr_tensor *x = tsr_solve(a->tensor, b->tensor);
@@ -135,7 +137,7 @@ void check_solve(check_run *run, const check_op *op, tsr_dtype dtype) {
 void check_inverse(check_run *run, const check_op *op, tsr_dtype dtype) {
   (void)op;
   for (const check_matrix_case *c = check_square_cases; c->name; c++) {
-    if (!check_begin(run, c->weight, "%s", c->name)) continue;
+    if (!check_matrix_wants(c, dtype) || !check_begin(run, c->weight, "%s", c->name)) continue;
     check_tensor *x = check_matrices(run, dtype, c->shape, c->view, CHECK_MATRIX_REGULAR);
     tsr_tensor *y = tsr_inverse(x->tensor);
     if (!has_dtype(run, y, dtype)) continue;
@@ -187,7 +189,7 @@ static tsr_shape batch_of(tsr_shape shape) {
 void check_det(check_run *run, const check_op *op, tsr_dtype dtype) {
   (void)op;
   for (const check_matrix_case *c = check_square_cases; c->name; c++) {
-    if (!check_begin(run, c->weight, "%s", c->name)) continue;
+    if (!check_matrix_wants(c, dtype) || !check_begin(run, c->weight, "%s", c->name)) continue;
     check_tensor *x = check_matrices(run, dtype, c->shape, c->view, CHECK_MATRIX_REGULAR);
     check_expected *wanted = check_expect(run, check_float(dtype), batch_of(c->shape));
     wanted->magnitudes = check_alloc(run, (size_t)wanted->count, sizeof(double));
@@ -206,7 +208,7 @@ void check_det(check_run *run, const check_op *op, tsr_dtype dtype) {
 void check_slogdet(check_run *run, const check_op *op, tsr_dtype dtype) {
   (void)op;
   for (const check_matrix_case *c = check_square_cases; c->name; c++) {
-    if (!check_begin(run, c->weight, "%s", c->name)) continue;
+    if (!check_matrix_wants(c, dtype) || !check_begin(run, c->weight, "%s", c->name)) continue;
     check_tensor *x = check_matrices(run, dtype, c->shape, c->view, CHECK_MATRIX_REGULAR);
     check_expected *signs = check_expect(run, check_float(dtype), batch_of(c->shape));
     check_expected *logs = check_expect(run, check_float(dtype), batch_of(c->shape));

@@ -38,6 +38,10 @@ const check_matrix_case check_any_cases[] = {
     {NULL, CHECK_ALWAYS, {0, {0}}, CHECK_PLAIN},
 };
 
+bool check_matrix_wants(const check_matrix_case *c, tsr_dtype dtype) {
+  return dtype == TSR_F32 || dtype == TSR_F64 || c->weight == CHECK_ALWAYS;
+}
+
 double check_number(const check_tensor *x, int64_t at) {
   return check_is_float(x->dtype) ? x->values[at].real : (double)x->values[at].whole;
 }

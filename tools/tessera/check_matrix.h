@@ -17,6 +17,9 @@ typedef struct check_matrix_case {
 extern const check_matrix_case check_square_cases[];
 extern const check_matrix_case check_any_cases[];
 
+// Whether the case is one for this dtype. What is computed in another dtype than its own differs in the conversion alone: few cases do.
+bool check_matrix_wants(const check_matrix_case *c, tsr_dtype dtype);
+
 typedef enum check_matrix_kind {
   CHECK_MATRIX_ANY,        // small numbers
   CHECK_MATRIX_SYMMETRIC,  // small numbers
