@@ -112,6 +112,7 @@ export interface Operators {
   cast(x: Tensor, dtype: Dtype): Tensor;
   cbrt(x: Tensor): Tensor;
   ceil(x: Tensor): Tensor;
+  choice(x: Tensor, axis: number, count: number | bigint, weights: Tensor | null, replace: boolean, seed: number | bigint): Tensor;
   cholesky(x: Tensor, upper?: boolean): Tensor;
   clamp(x: Tensor, least: number, most: number): Tensor;
   clip(x: Tensor, least: Tensor, most: Tensor): Tensor;
@@ -238,6 +239,7 @@ export interface Operators {
   mse_loss(x: Tensor, target: Tensor, desc?: LossDesc): Tensor;
   mul(a: Tensor, b: Tensor): Tensor;
   mul_scalar(x: Tensor, c: number): Tensor;
+  multinomial(weights: Tensor, count: number | bigint, replace: boolean, seed: number | bigint): Tensor;
   nan_to_num(x: Tensor, at_nan: number, at_infinity: number, at_minus_infinity: number): Tensor;
   ne(a: Tensor, b: Tensor): Tensor;
   ne_scalar(x: Tensor, c: number): Tensor;
@@ -250,6 +252,7 @@ export interface Operators {
   ones(device: Device, dtype: Dtype, shape: number[]): Tensor;
   outer(a: Tensor, b: Tensor): Tensor;
   pad(x: Tensor, before: number[], after: number[], value: number): Tensor;
+  permutation(device: Device, count: number | bigint, seed: number | bigint): Tensor;
   permute(tensor: Tensor, axes?: number | number[]): Tensor;
   pow(a: Tensor, b: Tensor): Tensor;
   pow_scalar(x: Tensor, c: number): Tensor;
@@ -258,6 +261,10 @@ export interface Operators {
   qr(x: Tensor, complete?: boolean): {q: Tensor; r: Tensor};
   quantile(x: Tensor, q: number, axis?: number, keep_dims?: boolean): Tensor;
   rand(device: Device, dtype: Dtype, shape: number[], seed: number | bigint): Tensor;
+  rand_exponential(device: Device, dtype: Dtype, shape: number[], scale: number, seed: number | bigint): Tensor;
+  rand_gamma(device: Device, dtype: Dtype, shape: number[], alpha: number, scale: number, seed: number | bigint): Tensor;
+  rand_poisson(device: Device, dtype: Dtype, shape: number[], rate: number, seed: number | bigint): Tensor;
+  rand_truncated_normal(device: Device, dtype: Dtype, shape: number[], low: number, high: number, seed: number | bigint): Tensor;
   randint(device: Device, dtype: Dtype, shape: number[], low: number | bigint, high: number | bigint, seed: number | bigint): Tensor;
   randn(device: Device, dtype: Dtype, shape: number[], seed: number | bigint): Tensor;
   rdiv_scalar(x: Tensor, c: number): Tensor;
@@ -363,6 +370,7 @@ export interface TensorOperators {
   cast(dtype: Dtype): Tensor;
   cbrt(): Tensor;
   ceil(): Tensor;
+  choice(axis: number, count: number | bigint, weights: Tensor | null, replace: boolean, seed: number | bigint): Tensor;
   cholesky(upper?: boolean): Tensor;
   clamp(least: number, most: number): Tensor;
   clip(least: Tensor, most: Tensor): Tensor;
@@ -482,6 +490,7 @@ export interface TensorOperators {
   mse_loss(target: Tensor, desc?: LossDesc): Tensor;
   mul(b: Tensor | number): Tensor;
   mul_scalar(c: number): Tensor;
+  multinomial(count: number | bigint, replace: boolean, seed: number | bigint): Tensor;
   nan_to_num(at_nan: number, at_infinity: number, at_minus_infinity: number): Tensor;
   ne(b: Tensor | number): Tensor;
   ne_scalar(c: number): Tensor;
@@ -573,7 +582,12 @@ export interface DeviceOperators {
   full_int(dtype: Dtype, shape: number[], value: number | bigint): Tensor;
   linspace(dtype: Dtype, start: number, stop: number, count: number | bigint): Tensor;
   ones(dtype: Dtype, shape: number[]): Tensor;
+  permutation(count: number | bigint, seed: number | bigint): Tensor;
   rand(dtype: Dtype, shape: number[], seed: number | bigint): Tensor;
+  rand_exponential(dtype: Dtype, shape: number[], scale: number, seed: number | bigint): Tensor;
+  rand_gamma(dtype: Dtype, shape: number[], alpha: number, scale: number, seed: number | bigint): Tensor;
+  rand_poisson(dtype: Dtype, shape: number[], rate: number, seed: number | bigint): Tensor;
+  rand_truncated_normal(dtype: Dtype, shape: number[], low: number, high: number, seed: number | bigint): Tensor;
   randint(dtype: Dtype, shape: number[], low: number | bigint, high: number | bigint, seed: number | bigint): Tensor;
   randn(dtype: Dtype, shape: number[], seed: number | bigint): Tensor;
   zeros(dtype: Dtype, shape: number[]): Tensor;

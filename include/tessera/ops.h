@@ -828,6 +828,43 @@ TSR_API tsr_tensor *tsr_randn(tsr_device *device, tsr_dtype dtype, tsr_shape sha
 TSR_API tsr_tensor *tsr_randint(tsr_device *device, tsr_dtype dtype, tsr_shape shape, int64_t low, int64_t high,
                                 uint64_t seed);
 
+// From the same counter, the same on every device within the bound that docs/operators.md gives; f64 carries f32's precision. Float dtypes only, but
+// for Poisson numbers, which any but bool may hold.
+//
+// Exponential with this mean, up to 22.2 times it. Normal (mean 0, deviation 1), but from `low` to `high`, either of which may be infinite, if 2^-16 of
+// all normal numbers lie between them. Gamma with shape parameter `alpha`, 0.001 to 10^6, and mean alpha * scale. Poisson: whole numbers with mean
+// `rate`, up to 10^8, the same bits everywhere.
+//
+// Errors: TSR_ERR_INVALID_ARGUMENT (scale, alpha, rate, low not below high), TSR_ERR_UNSUPPORTED (low and high too far out).
+
+// exponential random numbers
+TSR_API tsr_tensor *tsr_rand_exponential(tsr_device *device, tsr_dtype dtype, tsr_shape shape, double scale,
+                                         uint64_t seed);
+// normal random numbers within limits
+TSR_API tsr_tensor *tsr_rand_truncated_normal(tsr_device *device, tsr_dtype dtype, tsr_shape shape, double low,
+                                              double high, uint64_t seed);
+// gamma random numbers
+TSR_API tsr_tensor *tsr_rand_gamma(tsr_device *device, tsr_dtype dtype, tsr_shape shape, double alpha, double scale,
+                                   uint64_t seed);
+// Poisson random numbers
+TSR_API tsr_tensor *tsr_rand_poisson(tsr_device *device, tsr_dtype dtype, tsr_shape shape, double rate, uint64_t seed);
+
+// The numbers 0 to count - 1 (i32) in random order: sorted by 64 random bits each. tsr_index_select with it shuffles an axis.
+TSR_API tsr_tensor *tsr_permutation(tsr_device *device, int64_t count, uint64_t seed);
+
+// `count` random indices (i32) for each row of weights, its last axis: index i is drawn in proportion to weight i. Weights need not add up to 1;
+// negative ones and NaN count as 0, and those are never drawn, unless without `replace` too few others are left (they then follow in their order), or a
+// row has no others (all draws are then its last element). Computed in f32: devices may differ where a number falls on the boundary between two
+// elements, by a rounding of the weights' sum; not for weights that are whole numbers.
+//
+// Errors: TSR_ERR_INVALID_ARGUMENT (no weights, or without `replace` more draws than weights).
+TSR_API tsr_tensor *tsr_multinomial(tsr_tensor *weights, int64_t count, bool replace, uint64_t seed);
+
+// `count` random slices of x along an axis, each with the same chance, or by `weights`, a list, as multinomial has them. Without `replace` none comes
+// twice.
+TSR_API tsr_tensor *tsr_choice(tsr_tensor *x, int axis, int64_t count, tsr_tensor *weights, bool replace,
+                               uint64_t seed);
+
 // 1 with probability `p`, else 0: where the number that tsr_rand gives in f32 for this seed is below p.
 TSR_API tsr_tensor *tsr_bernoulli(tsr_device *device, tsr_dtype dtype, tsr_shape shape, double p, uint64_t seed);
 

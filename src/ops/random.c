@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Random tensors: Philox, a counter-based generator (kernels/op_random.tk), so that the same seed gives the same bits
 // on every device.
+#include "ops/random.h"
 #include "core/error.h"
 #include "ops/call.h"
 #include "ops/operators.h"
@@ -8,15 +9,15 @@
 
 #include <tessera/ops.h>
 
-static void pass_seed(const tsri_kernel_run *run, tsri_call *call, int64_t count) {
-  uint64_t seed = TSRI_GIVEN(run->node, random)->seed;
+void tsri_random_pass(const tsri_kernel_run *run, tsri_call *call, uint64_t seed, int64_t count) {
   tsri_call_buffer(call, "y", run->output, run->dtype);
   tsri_call_word(call, "n", count);
   tsri_call_word(call, "key_low", (int64_t)(seed & UINT32_MAX));
   tsri_call_word(call, "key_high", (int64_t)(seed >> 32));
 }
 
-static tsr_status count_of(const tsri_kernel_run *run, const char *caller, int64_t *out_count) {
+tsr_status tsri_random_count(const tsri_kernel_run *run, int64_t *out_count) {
+  const char *caller = run->node->op->name;
   tsri_layout layout;
   tsr_status status = tsri_layout_init(caller, run->shape, run->dtype, &layout, NULL);
   *out_count = layout.count;
@@ -25,34 +26,34 @@ static tsr_status count_of(const tsri_kernel_run *run, const char *caller, int64
 
 tsr_status tsri_run_rand(const tsri_kernel_run *run) {
   int64_t count = 0;
-  tsr_status status = count_of(run, "rand", &count);
+  tsr_status status = tsri_random_count(run, &count);
   if (status != TSR_OK) return status;
   tsri_call call;
   tsri_call_init(&call, run->device, "op_random", "uniform", TSRI_WITH(TSRI_TYPE("T", run->dtype)));
-  pass_seed(run, &call, count);
+  tsri_random_pass(run, &call, TSRI_GIVEN(run->node, random)->seed, count);
   int64_t each = run->dtype == TSR_F64 ? 2 : 4;
   return tsri_call_items(&call, (count + each - 1) / each);
 }
 
 tsr_status tsri_run_randn(const tsri_kernel_run *run) {
   int64_t count = 0;
-  tsr_status status = count_of(run, "randn", &count);
+  tsr_status status = tsri_random_count(run, &count);
   if (status != TSR_OK) return status;
   tsri_call call;
   tsri_call_init(&call, run->device, "op_random", "gaussian", TSRI_WITH(TSRI_TYPE("T", run->dtype)));
-  pass_seed(run, &call, count);
+  tsri_random_pass(run, &call, TSRI_GIVEN(run->node, random)->seed, count);
   return tsri_call_items(&call, (count + 3) / 4);
 }
 
 tsr_status tsri_run_randint(const tsri_kernel_run *run) {
   int64_t count = 0;
-  tsr_status status = count_of(run, "randint", &count);
+  tsr_status status = tsri_random_count(run, &count);
   if (status != TSR_OK) return status;
   const tsri_random_attributes *given = TSRI_GIVEN(run->node, random);
   tsri_call call;
   tsri_call_init(&call, run->device, "op_random", "whole",
                  TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("V", tsri_accumulator(run->dtype))));
-  pass_seed(run, &call, count);
+  tsri_random_pass(run, &call, TSRI_GIVEN(run->node, random)->seed, count);
   tsri_call_word(&call, "range_low", (int64_t)(given->range & UINT32_MAX));
   tsri_call_word(&call, "range_high", (int64_t)(given->range >> 32));
   tsri_call_word(&call, "least", given->least);
@@ -68,11 +69,17 @@ static tsr_status check_dtype(const tsri_op *op, tsr_dtype dtype, bool wants_flo
                    tsr_dtype_name(dtype));
 }
 
+tsr_status tsri_random_check(const tsri_op *op, tsr_device *device, tsr_dtype dtype, tsr_shape shape,
+                             bool wants_float) {
+  tsr_status status = tsri_device_check(op->name, device);
+  if (status == TSR_OK) status = check_dtype(op, dtype, wants_float);
+  if (status == TSR_OK) status = tsri_shape_check(op->name, shape, &(int64_t){0});
+  return status;
+}
+
 static tsr_tensor *record(const tsri_op *op, tsr_device *device, tsr_dtype dtype, tsr_shape shape,
                           tsri_random_attributes given) {
-  tsr_status status = tsri_device_check(op->name, device);
-  if (status == TSR_OK) status = check_dtype(op, dtype, op != TSRI_BODY(randint));
-  if (status == TSR_OK) status = tsri_shape_check(op->name, shape, &(int64_t){0});
+  tsr_status status = tsri_random_check(op, device, dtype, shape, op != TSRI_BODY(randint));
   if (status != TSR_OK) return tsri_tensor_fail(status);
   return tsri_record_kernel(op, device, dtype, shape, NULL, 0, TSRI_GIVE_ALL(op, random, &given));
 }

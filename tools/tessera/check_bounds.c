@@ -37,6 +37,8 @@ const check_bound check_bounds[CHECK_BOUND_COUNT] = {
         "each product and each addition rounds once, or both at once where fma is used"},
     [CHECK_NORMAL] = {"4 ULP of f32", 4e9, 4, 4, 0.52, 0, "ULP",
         "randn is a polynomial of 4e-8 relative error in f32; f64 carries f32's precision"},
+    [CHECK_RANDOM] = {"8 ULP of f32", 4.3e9, 8, 8, 0.6, 0, "ULP",
+        "polynomials of 1e-7 relative error in f32, cubes and exponentials of them; f64 carries f32's precision"},
     [CHECK_TRANSFORM] = {"fft of n", 4, 4, 8, 4, 2, "roundings of the root of the sum of squares",
         "each pass of a transform turns and adds its inputs: a few roundings of all of them together; a convolution has three times as many"},
     [CHECK_MATRIX] = {"matrix of n", 8, 8, 16, 8, 2, "roundings of the largest part",

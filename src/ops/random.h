@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+// What operators that make random numbers share.
+#ifndef TSRI_OPS_RANDOM_H
+#define TSRI_OPS_RANDOM_H
+
+#include "ops/call.h"
+
+// Checks the arguments of such an operator: it makes floats, or integers if `wants_float` is false.
+tsr_status tsri_random_check(const tsri_op *op, tsr_device *device, tsr_dtype dtype, tsr_shape shape, bool wants_float);
+
+// The number of elements of the result, which kernels can address.
+tsr_status tsri_random_count(const tsri_kernel_run *run, int64_t *out_count);
+
+// Passes what every kernel of op_random.tk takes: y, n, key_low and key_high.
+void tsri_random_pass(const tsri_kernel_run *run, tsri_call *call, uint64_t seed, int64_t count);
+
+#endif
