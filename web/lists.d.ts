@@ -17,6 +17,14 @@ export interface AttentionDesc {
 }
 
 /** Options; what is left out is 0 or none. */
+export interface BagDesc {
+  mode?: 'sum' | 'mean' | 'max';
+  ignores?: boolean;
+  ignored?: number | bigint;
+  weights?: Tensor | null;
+}
+
+/** Options; what is left out is 0 or none. */
 export interface ConvDesc {
   stride?: number | number[];
   dilation?: number | number[];
@@ -26,6 +34,13 @@ export interface ConvDesc {
   groups?: number | bigint;
   padding?: 'given' | 'same' | 'same_before';
   channels_last?: boolean;
+}
+
+/** Options; what is left out is 0 or none. */
+export interface GridDesc {
+  mode?: 'linear' | 'nearest' | 'cubic';
+  padding?: 'zeros' | 'border' | 'reflection';
+  align_corners?: boolean;
 }
 
 /** Options; what is left out is 0 or none. */
@@ -60,12 +75,43 @@ export interface PoolDesc {
 }
 
 /** Options; what is left out is 0 or none. */
+export interface ResizeDesc {
+  mode?: 'nearest' | 'linear' | 'cubic';
+  coordinates?: 'half_pixel' | 'pytorch_half_pixel' | 'align_corners' | 'asymmetric' | 'half_pixel_symmetric' | 'crop';
+  rounding?: 'round_prefer_floor' | 'round_prefer_ceil' | 'floor' | 'ceil';
+  scale?: number | number[];
+  start?: number | number[];
+  stop?: number | number[];
+  outside?: number;
+  cubic?: number;
+  excludes_outside?: boolean;
+}
+
+/** Options; what is left out is 0 or none. */
+export interface RoiDesc {
+  rows?: number | bigint;
+  columns?: number | bigint;
+  points?: number | bigint;
+  scale?: number;
+  takes_max?: boolean;
+  not_aligned?: boolean;
+}
+
+/** Options; what is left out is 0 or none. */
 export interface RopeDesc {
   base?: number;
   scale?: number;
   size?: number | bigint;
   frequencies?: Tensor | null;
   interleaved?: boolean;
+}
+
+/** Options; what is left out is 0 or none. */
+export interface SampleDesc {
+  temperature?: number;
+  top_k?: number | bigint;
+  top_p?: number;
+  min_p?: number;
 }
 
 /** Options; what is left out is 0 or none. */
@@ -82,6 +128,7 @@ export interface Operators {
   add_layer_norm(x: Tensor, residual: Tensor, weight: Tensor | null, bias: Tensor | null, eps?: number): {sum: Tensor; normed: Tensor};
   add_rms_norm(x: Tensor, residual: Tensor, weight: Tensor | null, eps?: number): {sum: Tensor; normed: Tensor};
   add_scalar(x: Tensor, c: number): Tensor;
+  affine_grid(theta: Tensor, size: number[], align_corners: boolean): Tensor;
   all(x: Tensor, axes?: number | number[], keep_dims?: boolean): Tensor;
   allclose(a: Tensor, b: Tensor, rtol?: number, atol?: number, equal_nan?: boolean): Tensor;
   any(x: Tensor, axes?: number | number[], keep_dims?: boolean): Tensor;
@@ -99,6 +146,7 @@ export interface Operators {
   attention_scores(q: Tensor, k: Tensor, mask: Tensor | null, desc?: AttentionDesc): Tensor;
   avg_pool(x: Tensor, desc?: PoolDesc): Tensor;
   batch_norm(x: Tensor, mean: Tensor, variance: Tensor, weight: Tensor | null, bias: Tensor | null, eps?: number): Tensor;
+  batch_norm_train(x: Tensor, running_mean: Tensor | null, running_variance: Tensor | null, weight: Tensor | null, bias: Tensor | null, momentum: number, eps?: number): {normed: Tensor};
   bce_with_logits_loss(x: Tensor, target: Tensor, desc?: LossDesc): Tensor;
   bernoulli(device: Device, dtype: Dtype, shape: number[], p: number, seed: number | bigint): Tensor;
   bincount(x: Tensor, weights: Tensor | null, length?: number | bigint): Tensor;
@@ -116,6 +164,7 @@ export interface Operators {
   cholesky(x: Tensor, upper?: boolean): Tensor;
   clamp(x: Tensor, least: number, most: number): Tensor;
   clip(x: Tensor, least: Tensor, most: Tensor): Tensor;
+  col2im(columns: Tensor, size: number[], kernel: number[], desc?: ConvDesc): Tensor;
   concat(tensors: Tensor[], axis?: number): Tensor;
   contiguous(tensor: Tensor): Tensor;
   conv(x: Tensor, weight: Tensor, bias: Tensor | null, desc?: ConvDesc): Tensor;
@@ -140,6 +189,7 @@ export interface Operators {
   einsum(equation: string, tensors: Tensor[]): Tensor;
   elu(x: Tensor, alpha: number): Tensor;
   embedding(table: Tensor, indices: Tensor): Tensor;
+  embedding_bag(table: Tensor, indices: Tensor, offsets: Tensor | null, desc?: BagDesc): Tensor;
   eq(a: Tensor, b: Tensor): Tensor;
   eq_scalar(x: Tensor, c: number): Tensor;
   erf(x: Tensor): Tensor;
@@ -171,6 +221,7 @@ export interface Operators {
   gemm(alpha: number, a: Tensor, b: Tensor, beta: number, c: Tensor | null): Tensor;
   gemv(a: Tensor, x: Tensor): Tensor;
   gemv_into(target: Tensor, a: Tensor, x: Tensor): Promise<void>;
+  grid_sample(x: Tensor, grid: Tensor, desc?: GridDesc): Tensor;
   group_norm(x: Tensor, groups: number | bigint, weight: Tensor | null, bias: Tensor | null, eps?: number): Tensor;
   gt(a: Tensor, b: Tensor): Tensor;
   gt_scalar(x: Tensor, c: number): Tensor;
@@ -178,6 +229,7 @@ export interface Operators {
   huber_loss(x: Tensor, target: Tensor, desc?: LossDesc): Tensor;
   hypot(a: Tensor, b: Tensor): Tensor;
   ifft(x: Tensor, axes?: number | number[]): Tensor;
+  im2col(x: Tensor, kernel: number[], desc?: ConvDesc): Tensor;
   index_select(x: Tensor, axis: number, indices: Tensor): Tensor;
   instance_norm(x: Tensor, weight: Tensor | null, bias: Tensor | null, eps?: number): Tensor;
   interp(x: Tensor, xs: Tensor, ys: Tensor): Tensor;
@@ -254,6 +306,8 @@ export interface Operators {
   pad(x: Tensor, before: number[], after: number[], value: number): Tensor;
   permutation(device: Device, count: number | bigint, seed: number | bigint): Tensor;
   permute(tensor: Tensor, axes?: number | number[]): Tensor;
+  pixel_shuffle(x: Tensor, factor: number | bigint): Tensor;
+  pixel_unshuffle(x: Tensor, factor: number | bigint): Tensor;
   pow(a: Tensor, b: Tensor): Tensor;
   pow_scalar(x: Tensor, c: number): Tensor;
   prod(x: Tensor, axes?: number | number[], keep_dims?: boolean): Tensor;
@@ -271,9 +325,12 @@ export interface Operators {
   reciprocal(x: Tensor): Tensor;
   relu(x: Tensor): Tensor;
   repeat(x: Tensor, times: number | bigint, axis?: number): Tensor;
+  repetition_penalty(logits: Tensor, tokens: Tensor, penalty: number): Tensor;
   reshape(tensor: Tensor, shape: number[]): Tensor;
+  resize(x: Tensor, size: number[], desc?: ResizeDesc): Tensor;
   rfft(x: Tensor, axes?: number | number[]): Tensor;
   rms_norm(x: Tensor, weight: Tensor | null, eps?: number): Tensor;
+  roi_align(x: Tensor, regions: Tensor, images: Tensor, desc?: RoiDesc): Tensor;
   roll(x: Tensor, shift: number | bigint, axis?: number): Tensor;
   rope(x: Tensor, positions: Tensor, desc?: RopeDesc): Tensor;
   rot90(x: Tensor, times: number | bigint, axis_a: number, axis_b: number): Tensor;
@@ -281,6 +338,7 @@ export interface Operators {
   rpow_scalar(x: Tensor, c: number): Tensor;
   rsqrt(x: Tensor): Tensor;
   rsub_scalar(x: Tensor, c: number): Tensor;
+  sample(logits: Tensor, seed: number | bigint, desc?: SampleDesc): Tensor;
   scatter(x: Tensor, axis: number, indices: Tensor, source: Tensor): Tensor;
   scatter_add(x: Tensor, axis: number, indices: Tensor, source: Tensor): Tensor;
   scatter_max(x: Tensor, axis: number, indices: Tensor, source: Tensor): Tensor;
@@ -342,6 +400,7 @@ export interface TensorOperators {
   add_layer_norm(residual: Tensor, weight: Tensor | null, bias: Tensor | null, eps?: number): {sum: Tensor; normed: Tensor};
   add_rms_norm(residual: Tensor, weight: Tensor | null, eps?: number): {sum: Tensor; normed: Tensor};
   add_scalar(c: number): Tensor;
+  affine_grid(size: number[], align_corners: boolean): Tensor;
   all(axes?: number | number[], keep_dims?: boolean): Tensor;
   allclose(b: Tensor, rtol?: number, atol?: number, equal_nan?: boolean): Tensor;
   any(axes?: number | number[], keep_dims?: boolean): Tensor;
@@ -358,6 +417,7 @@ export interface TensorOperators {
   attention_scores(k: Tensor, mask: Tensor | null, desc?: AttentionDesc): Tensor;
   avg_pool(desc?: PoolDesc): Tensor;
   batch_norm(mean: Tensor, variance: Tensor, weight: Tensor | null, bias: Tensor | null, eps?: number): Tensor;
+  batch_norm_train(running_mean: Tensor | null, running_variance: Tensor | null, weight: Tensor | null, bias: Tensor | null, momentum: number, eps?: number): {normed: Tensor};
   bce_with_logits_loss(target: Tensor, desc?: LossDesc): Tensor;
   bincount(weights: Tensor | null, length?: number | bigint): Tensor;
   bit_cast(dtype: Dtype): Tensor;
@@ -374,6 +434,7 @@ export interface TensorOperators {
   cholesky(upper?: boolean): Tensor;
   clamp(least: number, most: number): Tensor;
   clip(least: Tensor, most: Tensor): Tensor;
+  col2im(size: number[], kernel: number[], desc?: ConvDesc): Tensor;
   contiguous(): Tensor;
   conv(weight: Tensor, bias: Tensor | null, desc?: ConvDesc): Tensor;
   conv_transpose(weight: Tensor, bias: Tensor | null, desc?: ConvDesc): Tensor;
@@ -396,6 +457,7 @@ export interface TensorOperators {
   dropout(p: number, seed: number | bigint): Tensor;
   elu(alpha: number): Tensor;
   embedding(indices: Tensor): Tensor;
+  embedding_bag(indices: Tensor, offsets: Tensor | null, desc?: BagDesc): Tensor;
   eq(b: Tensor | number): Tensor;
   eq_scalar(c: number): Tensor;
   erf(): Tensor;
@@ -423,6 +485,7 @@ export interface TensorOperators {
   gelu_tanh(): Tensor;
   gemv(x: Tensor): Tensor;
   gemv_into(a: Tensor, x: Tensor): Promise<void>;
+  grid_sample(grid: Tensor, desc?: GridDesc): Tensor;
   group_norm(groups: number | bigint, weight: Tensor | null, bias: Tensor | null, eps?: number): Tensor;
   gt(b: Tensor | number): Tensor;
   gt_scalar(c: number): Tensor;
@@ -430,6 +493,7 @@ export interface TensorOperators {
   huber_loss(target: Tensor, desc?: LossDesc): Tensor;
   hypot(b: Tensor): Tensor;
   ifft(axes?: number | number[]): Tensor;
+  im2col(kernel: number[], desc?: ConvDesc): Tensor;
   index_select(axis: number, indices: Tensor): Tensor;
   instance_norm(weight: Tensor | null, bias: Tensor | null, eps?: number): Tensor;
   interp(xs: Tensor, ys: Tensor): Tensor;
@@ -503,6 +567,8 @@ export interface TensorOperators {
   outer(b: Tensor): Tensor;
   pad(before: number[], after: number[], value: number): Tensor;
   permute(axes?: number | number[]): Tensor;
+  pixel_shuffle(factor: number | bigint): Tensor;
+  pixel_unshuffle(factor: number | bigint): Tensor;
   pow(b: Tensor | number): Tensor;
   pow_scalar(c: number): Tensor;
   prod(axes?: number | number[], keep_dims?: boolean): Tensor;
@@ -513,9 +579,12 @@ export interface TensorOperators {
   reciprocal(): Tensor;
   relu(): Tensor;
   repeat(times: number | bigint, axis?: number): Tensor;
+  repetition_penalty(tokens: Tensor, penalty: number): Tensor;
   reshape(shape: number[]): Tensor;
+  resize(size: number[], desc?: ResizeDesc): Tensor;
   rfft(axes?: number | number[]): Tensor;
   rms_norm(weight: Tensor | null, eps?: number): Tensor;
+  roi_align(regions: Tensor, images: Tensor, desc?: RoiDesc): Tensor;
   roll(shift: number | bigint, axis?: number): Tensor;
   rope(positions: Tensor, desc?: RopeDesc): Tensor;
   rot90(times: number | bigint, axis_a: number, axis_b: number): Tensor;
@@ -523,6 +592,7 @@ export interface TensorOperators {
   rpow_scalar(c: number): Tensor;
   rsqrt(): Tensor;
   rsub_scalar(c: number): Tensor;
+  sample(seed: number | bigint, desc?: SampleDesc): Tensor;
   scatter(axis: number, indices: Tensor, source: Tensor): Tensor;
   scatter_add(axis: number, indices: Tensor, source: Tensor): Tensor;
   scatter_max(axis: number, indices: Tensor, source: Tensor): Tensor;

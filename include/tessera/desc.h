@@ -87,6 +87,80 @@ typedef struct tsr_pool_desc {
   bool channels_last;   // x and the result are [image, spatial …, channel]
 } tsr_pool_desc;
 
+typedef enum tsr_resize_mode {
+  TSR_RESIZE_NEAREST,  // the nearest element
+  TSR_RESIZE_LINEAR,   // two neighbours, weighted by their distance
+  TSR_RESIZE_CUBIC     // four neighbours
+} tsr_resize_mode;
+
+// Where an element of the result comes from, with ONNX' names and formulas: n elements become m, scale is m / n or given.
+typedef enum tsr_resize_coordinates {
+  TSR_RESIZE_HALF_PIXEL,            // (i + 0.5) / scale - 0.5
+  TSR_RESIZE_PYTORCH_HALF_PIXEL,    // the same, and 0 where m is 1
+  TSR_RESIZE_ALIGN_CORNERS,         // i * (n - 1) / (m - 1): first and last elements stay
+  TSR_RESIZE_ASYMMETRIC,            // i / scale
+  TSR_RESIZE_HALF_PIXEL_SYMMETRIC,  // as half_pixel, around the middle where m was rounded
+  TSR_RESIZE_CROP                   // tf_crop_and_resize: from start * (n - 1) to stop * (n - 1), and .outside beyond x
+} tsr_resize_coordinates;
+
+// Which of two neighbours is the nearest.
+typedef enum tsr_resize_rounding {
+  TSR_RESIZE_ROUND_PREFER_FLOOR,  // the nearer one; of two equally near the first
+  TSR_RESIZE_ROUND_PREFER_CEIL,   // the nearer one; of two equally near the second
+  TSR_RESIZE_FLOOR,               // the first
+  TSR_RESIZE_CEIL                 // the second
+} tsr_resize_rounding;
+
+// Lists have an entry for each axis that is resized, in their order.
+typedef struct tsr_resize_desc {
+  tsr_resize_mode mode;
+  tsr_resize_coordinates coordinates;
+  tsr_resize_rounding rounding;   // nearest
+  double scale[TSR_MAX_SPATIAL];  // what the formulas call scale; 0 means m / n
+  double start[TSR_MAX_SPATIAL];  // crop: where it begins and ends, 0 to 1 being all of x
+  double stop[TSR_MAX_SPATIAL];
+  double outside;         // crop: what stands beyond x
+  double cubic;           // cubic: the coefficient; 0 means -0.75
+  bool excludes_outside;  // elements beyond x count for nothing; else the first and the last are repeated
+} tsr_resize_desc;
+
+typedef enum tsr_grid_mode {
+  TSR_GRID_LINEAR,
+  TSR_GRID_NEAREST,
+  TSR_GRID_CUBIC  // of images with two axes; the coefficient is -0.75
+} tsr_grid_mode;
+
+// What is read beyond an image.
+typedef enum tsr_grid_padding {
+  TSR_GRID_ZEROS,      // 0
+  TSR_GRID_BORDER,     // the outermost elements
+  TSR_GRID_REFLECTION  // the image mirrored at its ends
+} tsr_grid_padding;
+
+typedef struct tsr_grid_desc {
+  tsr_grid_mode mode;
+  tsr_grid_padding padding;
+  bool align_corners;  // -1 and 1 are the middles of the outermost elements; else the ends of the image
+} tsr_grid_desc;
+
+typedef struct tsr_roi_desc {
+  int64_t rows;      // of the result; 0 means 1
+  int64_t columns;   // of the result; 0 means 1
+  int64_t points;    // of each part, along each axis; 0 means as many as it has elements there
+  double scale;      // from coordinates of regions to those of x; 0 means 1
+  bool takes_max;    // the largest of the points; else their mean
+  bool not_aligned;  // element 0 is at 0, not at 0.5, and regions are at least 1 by 1, as in the first publications
+} tsr_roi_desc;
+
+typedef enum tsr_bag_mode { TSR_BAG_SUM, TSR_BAG_MEAN, TSR_BAG_MAX } tsr_bag_mode;
+
+typedef struct tsr_bag_desc {
+  tsr_bag_mode mode;
+  bool ignores;         // whether indices equal to `ignored` count for nothing
+  int64_t ignored;      // -1 stands for the last row, so that a value beyond the table is a better choice
+  tsr_tensor *weights;  // sum: of each index, in the shape of the indices; NULL: 1
+} tsr_bag_desc;
+
 // --- Attention -------------------------------------------------------------------------------------------------------
 
 typedef struct tsr_attention_desc {
@@ -122,6 +196,14 @@ typedef enum tsr_activation {
   TSR_ACTIVATION_SIGMOID,
   TSR_ACTIVATION_TANH
 } tsr_activation;
+
+// How a class is chosen by its logit: options apply in this order.
+typedef struct tsr_sample_desc {
+  double temperature;  // logits are divided by it; 0 means 1
+  int64_t top_k;       // only so many classes, the most probable ones; 0: all. 1 chooses the most probable
+  double top_p;        // only the most probable classes that together have this probability, at least one; 0 means 1
+  double min_p;        // only classes with at least this share of the probability of the most probable one
+} tsr_sample_desc;
 
 typedef struct tsr_linear_desc {
   tsr_activation activation;

@@ -442,6 +442,14 @@ TSR_API tsr_tensor *tsr_take(tsr_tensor *x, tsr_tensor *indices);  // elements c
 // Rows of a table, its axis 0, by indices of any shape: the result is [indices …, row …].
 TSR_API tsr_tensor *tsr_embedding(tsr_tensor *table, tsr_tensor *indices);  // the row of a table for each index
 
+// Sums, means or largest elements of bags of rows of a table: row b of `indices`, [bags, size], lists a bag; or, beside `offsets`, [bags], the list
+// `indices` has bag b from offsets[b] to the next one's offset. An index that names no row counts for nothing, and an empty bag is 0. Options are in
+// tsr_bag_desc (desc.h).
+//
+// Errors: TSR_ERR_SHAPE, TSR_ERR_DTYPE (indices that are no integers), TSR_ERR_INVALID_ARGUMENT (options).
+TSR_API tsr_tensor *tsr_embedding_bag(tsr_tensor *table, tsr_tensor *indices, tsr_tensor *offsets,
+                                      const tsr_bag_desc *desc);
+
 // x with out[indices[i, j, k], j, k] = source[i, j, k] for axis 0, and so on: `indices` and `source` have one shape, of
 // x's rank and no size above x's except along the axis. Where several go to one place, the last in row-major order
 // stays (scatter), or all are added to what x has there, in row-major order (scatter_add), so the result is always the
@@ -594,6 +602,49 @@ TSR_API tsr_tensor *tsr_lp_pool(tsr_tensor *x, const tsr_pool_desc *desc);
 // `indices`, signed integers, have the shape of x; -1 means nowhere.
 TSR_API tsr_tensor *tsr_max_unpool(tsr_tensor *x, tsr_tensor *indices, tsr_shape size);
 
+// The windows of a convolution as columns of a matrix, [image, channel and place in the window, window], so that a convolution is the product of the
+// weights, as rows, with it; and back, where columns are added up in windows of images whose spatial sizes are `size`. `kernel` are the sizes of a
+// window; .stride, .dilation, .before, .after and .padding are read, other options must be 0. The matrix is as many times as large as x as a window
+// has elements: tsr_conv needs none.
+//
+// Errors: TSR_ERR_SHAPE (a kernel larger than x with its padding, columns that do not fit), TSR_ERR_INVALID_ARGUMENT (options).
+
+// windows as columns of a matrix
+TSR_API tsr_tensor *tsr_im2col(tsr_tensor *x, tsr_shape kernel, const tsr_conv_desc *desc);
+// columns added up in windows
+TSR_API tsr_tensor *tsr_col2im(tsr_tensor *columns, tsr_shape size, tsr_shape kernel, const tsr_conv_desc *desc);
+
+// --- Images ----------------------------------------------------------------------------------------------------------
+
+// The last one to three axes in other sizes: the nearest element, in any dtype, or neighbours weighted by their distance, in floats. By default positions
+// are those of half_pixel; all of ONNX' conventions are in tsr_resize_desc (desc.h). Elements beyond x are the first and the last one.
+//
+// Errors: TSR_ERR_SHAPE (sizes, an axis without elements that grows), TSR_ERR_INVALID_ARGUMENT (options).
+TSR_API tsr_tensor *tsr_resize(tsr_tensor *x, tsr_shape size, const tsr_resize_desc *desc);
+
+// x, [image, channel, sizes …], at the points of a grid, [image, points …, 2 or 3]: the last axis of the grid has positions along the last axis of x,
+// the one before, and so on, from -1 to 1. A position of NaN counts as -1.
+//
+// Errors: TSR_ERR_SHAPE (shapes that do not fit, an image without elements), TSR_ERR_UNSUPPORTED (cubic with three sizes).
+TSR_API tsr_tensor *tsr_grid_sample(tsr_tensor *x, tsr_tensor *grid, const tsr_grid_desc *desc);
+
+// The grid that reads images of `size`, [image, channel, rows, columns] or with three sizes, through an affine map for each: theta is [image, 2, 3], or
+// [image, 3, 4].
+TSR_API tsr_tensor *tsr_affine_grid(tsr_tensor *theta, tsr_shape size, bool align_corners);
+
+// Parts of regions of images: regions[r] are left, top, right and bottom of a region of image images[r]; it is cut into rows and columns, and of each part
+// points that lie evenly in it are read linearly. A region of an image that does not exist, and one without area, gives 0.
+//
+// Errors: TSR_ERR_SHAPE, TSR_ERR_DTYPE (images that are no integers), TSR_ERR_INVALID_ARGUMENT (options).
+TSR_API tsr_tensor *tsr_roi_align(tsr_tensor *x, tsr_tensor *regions, tsr_tensor *images, const tsr_roi_desc *desc);
+
+// [… , channels * factor^2, rows, columns] becomes […, channels, rows * factor, columns * factor], and back: element (i, j) of a square of pixels is
+// channel i * factor + j of its group.
+//
+// Errors: TSR_ERR_SHAPE (a factor that does not divide), TSR_ERR_INVALID_ARGUMENT (one below 1).
+TSR_API tsr_tensor *tsr_pixel_shuffle(tsr_tensor *x, int64_t factor);    // channels spread over squares of pixels
+TSR_API tsr_tensor *tsr_pixel_unshuffle(tsr_tensor *x, int64_t factor);  // squares of pixels as channels
+
 // --- Losses ----------------------------------------------------------------------------------------------------------
 //
 // One number, or one for each element or row (tsr_loss_desc, desc.h). The mean of nothing is NaN.
@@ -653,6 +704,12 @@ TSR_API tsr_tensor *tsr_weighted_sum_rows(tsr_tensor *weights, tsr_tensor *v);
 // With a given mean and variance for each channel, as a trained model has them: (x - mean) / sqrt(variance + eps) * weight + bias.
 TSR_API tsr_tensor *tsr_batch_norm(tsr_tensor *x, tsr_tensor *mean, tsr_tensor *variance, tsr_tensor *weight,
                                    tsr_tensor *bias, double eps);
+
+// For training, with the mean and variance of each channel of this x: their running values become (1 - momentum) * running + momentum * now, in place, as
+// tsr_assign writes; the variance that is kept is divided by count - 1, the one that normalises by count. Both may be NULL.
+TSR_API tsr_status tsr_batch_norm_train(tsr_tensor *x, tsr_tensor *running_mean, tsr_tensor *running_variance,
+                                        tsr_tensor *weight, tsr_tensor *bias, double momentum, double eps,
+                                        tsr_tensor **out_normed);
 
 // The mean and variance of each group of channels of an image; of each channel by itself.
 //
@@ -867,6 +924,16 @@ TSR_API tsr_tensor *tsr_choice(tsr_tensor *x, int axis, int64_t count, tsr_tenso
 
 // 1 with probability `p`, else 0: where the number that tsr_rand gives in f32 for this seed is below p.
 TSR_API tsr_tensor *tsr_bernoulli(tsr_device *device, tsr_dtype dtype, tsr_shape shape, double p, uint64_t seed);
+
+// A class (i32) for each row of logits, the last axis: chosen with the probabilities that softmax gives, by the number that tsr_rand has for
+// this seed and row. Temperature, top-k, top-p and min-p are in tsr_sample_desc (desc.h). A row with NaN gives its largest.
+//
+// Errors: TSR_ERR_SHAPE (no classes), TSR_ERR_INVALID_ARGUMENT (options).
+TSR_API tsr_tensor *tsr_sample(tsr_tensor *logits, uint64_t seed, const tsr_sample_desc *desc);
+
+// Logits of classes that were chosen before, `tokens` along the last axis, made smaller: divided by the penalty, or multiplied if they are negative. A
+// token that is no class changes nothing.
+TSR_API tsr_tensor *tsr_repetition_penalty(tsr_tensor *logits, tsr_tensor *tokens, double penalty);
 
 // For training: 0 where bernoulli of this seed is 1, else x / (1 - p), so that sums stay the same on average. The same seed drops the same
 // elements; give each call another one.

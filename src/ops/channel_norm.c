@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Norms of channels, which are axis 1: batch_norm, group_norm, instance_norm, local_response_norm. Composed of layer_norm, pooling and
+// Norms of channels, which are axis 1: batch_norm, batch_norm_train, group_norm, instance_norm, local_response_norm. Composed of layer_norm, pooling and
 // element-wise operators; f16 and bf16 are computed in f32 until the end.
 #include "core/alloc.h"
 #include "core/error.h"
@@ -85,6 +85,58 @@ tsr_tensor *tsr_batch_norm(tsr_tensor *x, tsr_tensor *mean, tsr_tensor *variance
   tsr_tensor *centred = tsri_then(tsri_then(tsr_sub(cast, middle), middle), cast);
   tsr_tensor *unit = tsri_then(tsri_then(tsr_div(centred, deviation), deviation), centred);
   return tsri_tensor_named(name, scaled(unit, weight, bias, dtype));
+}
+
+// --- batch_norm_train ------------------------------------------------------------------------------------------------
+
+// running = (1 - momentum) * running + momentum * factor * now
+static tsr_status update(tsr_tensor *running, tsr_tensor *now, double momentum, double factor) {
+  if (!running) return TSR_OK;
+  tsr_dtype wide = tsri_accumulator(tsri_promote_float(running->dtype));
+  tsr_tensor *old = tsr_cast(running, wide), *kept = tsr_mul_scalar(old, 1 - momentum);
+  tsr_tensor *cast = tsr_cast(now, wide), *added = tsr_mul_scalar(cast, momentum * factor), *sum = tsr_add(kept, added);
+  tsr_status status = tsr_assign(running, sum);
+  tsr_tensor *const done[] = {old, kept, cast, added, sum};
+  tsri_release_all(done, 5);
+  return status;
+}
+
+tsr_status tsr_batch_norm_train(tsr_tensor *x, tsr_tensor *running_mean, tsr_tensor *running_variance,
+                                tsr_tensor *weight, tsr_tensor *bias, double momentum, double eps,
+                                tsr_tensor **out_normed) {
+  const char *name = "batch_norm_train";
+  if (!out_normed) return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "%s: out_normed is NULL", name);
+  *out_normed = NULL;
+  tsr_status status = check_input(name, x);
+  if (status == TSR_OK) status = check_channels(name, "running_mean", x, running_mean, true);
+  if (status == TSR_OK) status = check_channels(name, "running_variance", x, running_variance, true);
+  if (status == TSR_OK && !(momentum >= 0 && momentum <= 1)) {
+    status = TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "%s: momentum is %g; it must lie between 0 and 1", name, momentum);
+  }
+  if (status == TSR_OK && x->layout.count == 0) {
+    char text[TSR_SHAPE_TEXT_BYTES];
+    status = TSRI_FAIL(TSR_ERR_SHAPE, "%s: x is %s; nothing has no mean", name,
+                       tsr_shape_format(x->layout.shape, text, sizeof text));
+  }
+  if (status != TSR_OK) return status;
+  int axes[TSR_MAX_RANK], rank = x->layout.shape.rank, count = 0;
+  for (int i = 0; i < rank; i++) {
+    if (i != 1) axes[count++] = i;
+  }
+  int64_t n = x->layout.count / x->layout.shape.dims[1];
+  tsr_tensor *cast = tsr_cast(x, tsri_accumulator(tsri_promote_float(x->dtype)));
+  tsr_tensor *mean = tsr_mean(cast, axes, count, false), *variance = tsr_var(cast, axes, count, false, 0);
+  tsr_tensor *normed = tsri_then(tsr_batch_norm(cast, mean, variance, weight, bias, eps), cast);
+  tsr_tensor *result = tsr_cast(normed, result_dtype(x, (tsr_tensor *[]){weight, bias}, 2));
+  tsr_release(normed);
+  status = tsri_keep_all(name, &result, 1);
+  if (status == TSR_OK) status = update(running_mean, mean, momentum, 1);
+  if (status == TSR_OK) status = update(running_variance, variance, momentum, n > 1 ? (double)n / (double)(n - 1) : 1);
+  tsr_release(mean);
+  tsr_release(variance);
+  if (status == TSR_OK) *out_normed = result;
+  else tsr_release(result);
+  return status;
 }
 
 // --- group_norm and instance_norm ------------------------------------------------------------------------------------

@@ -41,3 +41,29 @@ TEST(local_response_norm_divides_by_neighbouring_channels) {
   CHECK_FAILS(tsr_local_response_norm(x, 0, 1, 1, 1), TSR_ERR_INVALID_ARGUMENT, "a neighbourhood of 0 channels");
   finish();
 }
+
+// The variance that is kept is divided by n - 1, as PyTorch's is: 2, where the one of x is 1.
+TEST(training_updates_running_statistics_in_place) {
+  begin();
+  tsr_tensor *x = list(TSR_F32, TSR_SHAPE(2, 2), 1, 10, 3, 30), *normed = NULL;
+  tsr_tensor *mean = tsr_zeros(dev, TSR_F32, TSR_SHAPE(2)), *variance = tsr_ones(dev, TSR_F32, TSR_SHAPE(2));
+  CHECK_OK(tsr_batch_norm_train(x, mean, variance, NULL, NULL, 0.5, 0, &normed));
+  CHECK_VALUES(normed, TSR_F32, TSR_SHAPE(2, 2), 1e-6, -1, -1, 1, 1);
+  CHECK_VALUES(mean, TSR_F32, TSR_SHAPE(2), 1e-6, 1, 10);
+  CHECK_VALUES(variance, TSR_F32, TSR_SHAPE(2), 1e-4, 1.5, 100.5);
+  CHECK_OK(tsr_batch_norm_train(x, NULL, NULL, NULL, NULL, 0, 0, &normed));
+  finish();
+}
+
+TEST(training_refuses_what_has_no_statistics) {
+  begin();
+  tsr_tensor *x = tsr_zeros(dev, TSR_F32, TSR_SHAPE(2, 3)), *two = tsr_zeros(dev, TSR_F32, TSR_SHAPE(2)), *normed = x;
+  CHECK_STATUS(tsr_batch_norm_train(x, two, NULL, NULL, NULL, 0.1, 0, &normed), TSR_ERR_SHAPE);
+  CHECK_LAST_ERROR_HAS("running_mean is [2], there are 3 channels");
+  CHECK(!normed);
+  CHECK_STATUS(tsr_batch_norm_train(x, NULL, NULL, NULL, NULL, 2, 0, &normed), TSR_ERR_INVALID_ARGUMENT);
+  CHECK_LAST_ERROR_HAS("momentum is 2");
+  CHECK_STATUS(tsr_batch_norm_train(tsr_zeros(dev, TSR_F32, TSR_SHAPE(0, 3)), NULL, NULL, NULL, NULL, 0, 0, &normed),
+               TSR_ERR_SHAPE);
+  finish();
+}

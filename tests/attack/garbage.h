@@ -106,6 +106,11 @@ bool garbage_do(garbage *g, const garbage_call *call);
   X(const tsr_conv_desc *, const_tsr_conv_desc_p)                            \
   X(const tsr_pool_desc *, const_tsr_pool_desc_p)                            \
   X(const tsr_attention_desc *, const_tsr_attention_desc_p)                  \
+  X(const tsr_resize_desc *, const_tsr_resize_desc_p)                        \
+  X(const tsr_grid_desc *, const_tsr_grid_desc_p)                            \
+  X(const tsr_roi_desc *, const_tsr_roi_desc_p)                              \
+  X(const tsr_bag_desc *, const_tsr_bag_desc_p)                              \
+  X(const tsr_sample_desc *, const_tsr_sample_desc_p)                        \
   X(const tsr_rope_desc *, const_tsr_rope_desc_p)                            \
   X(const tsr_linear_desc *, const_tsr_linear_desc_p)                        \
   X(FILE *, FILE_p)                                                          \

@@ -463,6 +463,75 @@ const tsr_attention_desc *give_const_tsr_attention_desc_p(garbage *g, const char
   return &desc;
 }
 
+static void give_numbers(garbage *g, const char *name, double *out_numbers) {
+  for (int i = 0; i < TSR_MAX_SPATIAL; i++) out_numbers[i] = below(g, 3) ? 0 : give_double(g, name);
+}
+
+const tsr_resize_desc *give_const_tsr_resize_desc_p(garbage *g, const char *parameter) {
+  static tsr_resize_desc desc;
+  if (is_nothing(g, 4)) {
+    note(g, parameter, "NULL");
+    return NULL;
+  }
+  desc = (tsr_resize_desc){.mode = (tsr_resize_mode)wrong_enum(g, TSR_RESIZE_CUBIC),
+                           .coordinates = (tsr_resize_coordinates)wrong_enum(g, TSR_RESIZE_CROP),
+                           .rounding = (tsr_resize_rounding)wrong_enum(g, TSR_RESIZE_CEIL),
+                           .outside = give_double(g, "outside"),
+                           .cubic = below(g, 3) ? 0 : give_double(g, "cubic"),
+                           .excludes_outside = give_bool(g, "excludes_outside")};
+  give_numbers(g, "scale", desc.scale);
+  give_numbers(g, "start", desc.start);
+  give_numbers(g, "stop", desc.stop);
+  return &desc;
+}
+
+const tsr_grid_desc *give_const_tsr_grid_desc_p(garbage *g, const char *parameter) {
+  static tsr_grid_desc desc;
+  desc = (tsr_grid_desc){.mode = (tsr_grid_mode)wrong_enum(g, TSR_GRID_CUBIC),
+                         .padding = (tsr_grid_padding)wrong_enum(g, TSR_GRID_REFLECTION),
+                         .align_corners = give_bool(g, "align_corners")};
+  note(g, parameter, "mode %d, padding %d", (int)desc.mode, (int)desc.padding);
+  return is_nothing(g, 4) ? NULL : &desc;
+}
+
+const tsr_roi_desc *give_const_tsr_roi_desc_p(garbage *g, const char *parameter) {
+  static tsr_roi_desc desc;
+  if (is_nothing(g, 4)) {
+    note(g, parameter, "NULL");
+    return NULL;
+  }
+  desc = (tsr_roi_desc){.rows = below(g, 2) ? 0 : give_int64_t(g, "rows"),
+                        .columns = below(g, 2) ? 0 : give_int64_t(g, "columns"),
+                        .points = below(g, 2) ? 0 : give_int64_t(g, "points"),
+                        .scale = below(g, 3) ? 0 : give_double(g, "scale"),
+                        .takes_max = give_bool(g, "takes_max"),
+                        .not_aligned = give_bool(g, "not_aligned")};
+  return &desc;
+}
+
+const tsr_bag_desc *give_const_tsr_bag_desc_p(garbage *g, const char *parameter) {
+  static tsr_bag_desc desc;
+  desc = (tsr_bag_desc){.mode = (tsr_bag_mode)wrong_enum(g, TSR_BAG_MAX),
+                        .ignores = give_bool(g, "ignores"),
+                        .ignored = give_int64_t(g, "ignored"),
+                        .weights = below(g, 3) ? NULL : give_tsr_tensor_p(g, "weights")};
+  note(g, parameter, "mode %d", (int)desc.mode);
+  return is_nothing(g, 4) ? NULL : &desc;
+}
+
+const tsr_sample_desc *give_const_tsr_sample_desc_p(garbage *g, const char *parameter) {
+  static tsr_sample_desc desc;
+  if (is_nothing(g, 4)) {
+    note(g, parameter, "NULL");
+    return NULL;
+  }
+  desc = (tsr_sample_desc){.temperature = below(g, 2) ? 0 : give_double(g, "temperature"),
+                           .top_k = below(g, 2) ? 0 : give_int64_t(g, "top_k"),
+                           .top_p = below(g, 2) ? 0 : give_double(g, "top_p"),
+                           .min_p = below(g, 2) ? 0 : give_double(g, "min_p")};
+  return &desc;
+}
+
 const tsr_rope_desc *give_const_tsr_rope_desc_p(garbage *g, const char *parameter) {
   static tsr_rope_desc desc;
   if (is_nothing(g, 4)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Norms of channels, and embedding: references and cases.
+// Norms of channels, embedding and bags: references and cases.
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -96,6 +96,73 @@ void check_batch_norm(check_run *run, const check_op *op, tsr_dtype dtype) {
                  tsr_batch_norm(in.x->tensor, in.mean->tensor, in.variance->tensor, tensor_of(in.weight),
                                 tensor_of(in.bias), epsilon),
                  wanted);
+  }
+}
+
+// Running values of 2 for each channel, after an update by `now`, whose errors are measured by `sizes`.
+static check_expected *expect_running(check_run *run, const norm_inputs *in, const double *now, const double *sizes,
+                                      double momentum) {
+  check_expected *wanted = check_expect(run, in->dtype, TSR_SHAPE(in->channels));
+  wanted->magnitudes = check_alloc(run, (size_t)wanted->count, sizeof(double));
+  wanted->terms = in->x->count / in->channels;
+  for (int64_t i = 0; i < in->channels; i++) {
+    wanted->values[i].real = (1 - momentum) * 2 + momentum * now[i];
+    wanted->magnitudes[i] = 2 + sizes[i];
+  }
+  return wanted;
+}
+
+// Means and variances of the channels, which are divided by n; and the largest element of each.
+static void channel_statistics(const norm_inputs *in, double *means, double *variances, double *sizes) {
+  int64_t n = in->x->count / in->channels;
+  for (int64_t channel = 0; channel < in->channels; channel++) {
+    ref_sum sum = {0}, squares = {0};
+    for (int pass = 0; pass < 2; pass++) {
+      for (int64_t i = 0; i < n; i++) {
+        double x = real_at(in->dtype, in->x, (i / in->plane * in->channels + channel) * in->plane + i % in->plane);
+        if (pass == 0) ref_sum_add(&sum, x);
+        else ref_sum_add_product(&squares, x - means[channel], x - means[channel]);
+        sizes[channel] = fmax(sizes[channel], fabs(x));
+      }
+      if (pass == 0) means[channel] = ref_sum_value(&sum) / (double)n;
+    }
+    variances[channel] = ref_sum_value(&squares) / (double)n;
+  }
+}
+
+void check_batch_norm_train(check_run *run, const check_op *op, tsr_dtype dtype) {
+  (void)op;
+  const double momentum = 0.25;
+  for (int i = 0; i < CASE_COUNT; i++) {
+    const norm_case *c = &cases[i];
+    if (check_count(c->shape) == 0 || !check_begin(run, c->weight, "%s", c->name)) continue;
+    norm_inputs in = make_inputs(run, dtype, c, false);
+    size_t channels = (size_t)in.channels;
+    double *means = check_alloc(run, channels, sizeof(double)), *variances = check_alloc(run, channels, sizeof(double));
+    double *sizes = check_alloc(run, channels, sizeof(double)), n = (double)(in.x->count / in.channels);
+    check_value *twos = check_alloc(run, channels, sizeof *twos);
+    for (size_t k = 0; k < channels; k++) twos[k].real = 2;
+    check_tensor *mean = check_input_of(run, in.dtype, TSR_SHAPE(in.channels), CHECK_SLICED, twos);
+    check_tensor *variance = check_input_of(run, in.dtype, TSR_SHAPE(in.channels), CHECK_PLAIN, twos);
+    tsr_tensor *normed = NULL;
+    if (tsr_batch_norm_train(in.x->tensor, mean->tensor, variance->tensor, tensor_of(in.weight), tensor_of(in.bias),
+                             momentum, epsilon, &normed) != TSR_OK) {
+      check_fail(run, "%s", tsr_last_error());
+      continue;
+    }
+    channel_statistics(&in, means, variances, sizes);
+    check_expected *wanted = begin_expected(run, &in, (int64_t)n);
+    for (int64_t at = 0; at < wanted->count; at++) {
+      int64_t channel = at / in.plane % in.channels;
+      write_element(&in, at, means[channel], 1 / sqrt(variances[channel] + epsilon), sizes[channel], wanted);
+    }
+    check_part_result(run, normed, wanted);
+    check_part_result(run, mean->tensor, expect_running(run, &in, means, sizes, momentum));
+    for (size_t k = 0; k < channels; k++) {
+      variances[k] *= n > 1 ? n / (n - 1) : 1;
+      sizes[k] *= 2 * sizes[k];
+    }
+    check_result(run, variance->tensor, expect_running(run, &in, variances, sizes, momentum));
   }
 }
 
@@ -212,5 +279,90 @@ void check_embedding(check_run *run, const check_op *op, tsr_dtype dtype) {
     for (int k = 1; k < list[i].table.rank; k++) shape.dims[shape.rank++] = list[i].table.dims[k];
     check_result(run, tsr_embedding(l.table->tensor, l.indices->tensor),
                  check_expect_each(run, dtype, shape, embedded_element, &l));
+  }
+}
+
+// --- embedding_bag ----------------------------------------------------------------------------------------------------
+
+typedef struct bag_case {
+  const char *name;
+  check_weight weight;
+  check_view view;
+  tsr_shape table, indices;
+  int64_t bags;  // with offsets: how many; 0: rows of indices are bags
+  bool has_weights;
+  tsr_bag_desc desc;
+} bag_case;
+
+static const bag_case bags[] = {
+    {"sum", CHECK_ALWAYS, CHECK_PLAIN, {2, {13, 7}}, {2, {5, 4}}, 0, false, {.mode = TSR_BAG_SUM}},
+    {"mean", CHECK_ALWAYS, CHECK_TRANSPOSED, {2, {13, 7}}, {2, {5, 4}}, 0, false, {.mode = TSR_BAG_MEAN}},
+    {"max", CHECK_ALWAYS, CHECK_SLICED, {2, {13, 7}}, {2, {5, 4}}, 0, false, {.mode = TSR_BAG_MAX}},
+    {"offsets", CHECK_ALWAYS, CHECK_PLAIN, {2, {11, 5}}, {1, {17}}, 6, false, {.mode = TSR_BAG_MEAN}},
+    {"offsets-max", CHECK_OFTEN, CHECK_REVERSED, {2, {11, 5}}, {1, {17}}, 6, false, {.mode = TSR_BAG_MAX}},
+    {"weights", CHECK_OFTEN, CHECK_PLAIN, {2, {11, 5}}, {2, {4, 3}}, 0, true, {.mode = TSR_BAG_SUM}},
+    {"offsets-weights", CHECK_OFTEN, CHECK_PLAIN, {2, {11, 5}}, {1, {9}}, 3, true, {.mode = TSR_BAG_SUM}},
+    {"ignored", CHECK_OFTEN, CHECK_PLAIN, {2, {3, 5}}, {2, {4, 6}}, 0, false, {TSR_BAG_MEAN, true, 2, NULL}},
+    {"none", CHECK_OFTEN, CHECK_PLAIN, {2, {3, 5}}, {2, {4, 0}}, 0, false, {.mode = TSR_BAG_MAX}},
+    {"no-bags", CHECK_OFTEN, CHECK_PLAIN, {2, {3, 5}}, {2, {0, 2}}, 0, false, {.mode = TSR_BAG_SUM}},
+    {"no-rows", CHECK_OFTEN, CHECK_PLAIN, {2, {0, 5}}, {2, {3, 2}}, 0, false, {.mode = TSR_BAG_SUM}},
+    {"large", CHECK_HEAVY, CHECK_PLAIN, {2, {101, 67}}, {2, {31, 29}}, 0, false, {.mode = TSR_BAG_SUM}},
+};
+
+typedef struct bag_inputs {
+  const check_tensor *table, *indices, *offsets, *weights;
+} bag_inputs;
+
+static void bag_element(const bag_case *c, const bag_inputs *in, int64_t at, check_expected *wanted) {
+  int64_t columns = c->table.dims[1], rows = c->table.dims[0], bag = at / columns, count = 0;
+  int64_t each = c->indices.dims[c->indices.rank - 1], first = bag * each, last = first + each;
+  if (in->offsets) {
+    first = in->offsets->values[bag].whole;
+    last = bag + 1 < in->offsets->count ? in->offsets->values[bag + 1].whole : in->indices->count;
+  }
+  ref_sum sum = {0};
+  double most = -INFINITY, size = 0;
+  for (int64_t i = first; i < last; i++) {
+    int64_t row = in->indices->values[i].whole;
+    if (c->desc.ignores && row == c->desc.ignored) continue;
+    if (row < 0) row += rows;
+    if (row < 0 || row >= rows) continue;
+    double value = real_at(wanted->dtype, in->table, row * columns + at % columns);
+    if (in->weights) value *= real_at(wanted->dtype, in->weights, i);
+    ref_sum_add(&sum, value);
+    size += fabs(value);
+    most = fmax(most, value);
+    count++;
+  }
+  double result = c->desc.mode == TSR_BAG_MAX ? most : ref_sum_value(&sum);
+  double divisor = c->desc.mode == TSR_BAG_MEAN && count > 0 ? (double)count : 1;
+  wanted->values[at].real = count > 0 ? result / divisor : 0;
+  wanted->magnitudes[at] = size / divisor + FLT_MIN;
+}
+
+void check_embedding_bag(check_run *run, const check_op *op, tsr_dtype dtype) {
+  (void)op;
+  tsr_dtype computed = check_float(dtype);
+  for (size_t i = 0; i < sizeof bags / sizeof bags[0]; i++) {
+    const bag_case *c = &bags[i];
+    if (!check_begin(run, c->weight, "%s", c->name)) continue;
+    int64_t rows = c->table.dims[0], total = check_count(c->indices), count = c->bags ? c->bags : c->indices.dims[0];
+    tsr_bag_desc desc = c->desc;
+    bag_inputs in = {.table = check_input(run, dtype, c->table, c->view, CHECK_TAME),
+                     .indices = check_indices(run, TSR_I32, c->indices, CHECK_PLAIN, -rows - 1, rows)};
+    if (c->bags) {  // the second bag is empty
+      check_value *offsets = check_alloc(run, (size_t)c->bags, sizeof *offsets);
+      for (int64_t k = 2; k < c->bags; k++) offsets[k].whole = (k - 1) * total / c->bags;
+      in.offsets = check_input_of(run, TSR_I32, TSR_SHAPE(c->bags), CHECK_PLAIN, offsets);
+    }
+    if (c->has_weights) {
+      in.weights = check_input(run, computed, c->indices, CHECK_SLICED, CHECK_TAME);
+      desc.weights = in.weights->tensor;
+    }
+    check_expected *wanted = check_expect(run, computed, TSR_SHAPE(count, c->table.dims[1]));
+    wanted->magnitudes = check_alloc(run, (size_t)wanted->count, sizeof(double));
+    wanted->terms = total;
+    for (int64_t at = 0; at < wanted->count; at++) bag_element(c, &in, at, wanted);
+    check_result(run, tsr_embedding_bag(in.table->tensor, in.indices->tensor, tensor_of(in.offsets), &desc), wanted);
   }
 }
