@@ -166,6 +166,7 @@ export interface Operators {
   clip(x: Tensor, least: Tensor, most: Tensor): Tensor;
   col2im(columns: Tensor, size: number[], kernel: number[], desc?: ConvDesc): Tensor;
   concat(tensors: Tensor[], axis?: number): Tensor;
+  cond(x: Tensor, p: number): Tensor;
   contiguous(tensor: Tensor): Tensor;
   conv(x: Tensor, weight: Tensor, bias: Tensor | null, desc?: ConvDesc): Tensor;
   conv_transpose(x: Tensor, weight: Tensor, bias: Tensor | null, desc?: ConvDesc): Tensor;
@@ -186,6 +187,7 @@ export interface Operators {
   div_scalar(x: Tensor, c: number): Tensor;
   dot(a: Tensor, b: Tensor): Tensor;
   dropout(x: Tensor, p: number, seed: number | bigint): Tensor;
+  eigh(x: Tensor): {values: Tensor; vectors: Tensor};
   einsum(equation: string, tensors: Tensor[]): Tensor;
   elu(x: Tensor, alpha: number): Tensor;
   embedding(table: Tensor, indices: Tensor): Tensor;
@@ -273,7 +275,9 @@ export interface Operators {
   masked_select(x: Tensor, mask: Tensor): Tensor;
   matmul(a: Tensor, b: Tensor): Tensor;
   matmul_into(target: Tensor, a: Tensor, b: Tensor): Promise<void>;
+  matrix_norm(x: Tensor, p: number): Tensor;
   matrix_power(x: Tensor, power: number | bigint): Tensor;
+  matrix_rank(x: Tensor, tolerance?: number): Tensor;
   max(x: Tensor, axes?: number | number[], keep_dims?: boolean): Tensor;
   max_pool(x: Tensor, desc?: PoolDesc): Tensor;
   max_unpool(x: Tensor, indices: Tensor, size: number[]): Tensor;
@@ -306,6 +310,7 @@ export interface Operators {
   pad(x: Tensor, before: number[], after: number[], value: number): Tensor;
   permutation(device: Device, count: number | bigint, seed: number | bigint): Tensor;
   permute(tensor: Tensor, axes?: number | number[]): Tensor;
+  pinv(x: Tensor, tolerance?: number): Tensor;
   pixel_shuffle(x: Tensor, factor: number | bigint): Tensor;
   pixel_unshuffle(x: Tensor, factor: number | bigint): Tensor;
   pow(a: Tensor, b: Tensor): Tensor;
@@ -369,6 +374,7 @@ export interface Operators {
   sub(a: Tensor, b: Tensor): Tensor;
   sub_scalar(x: Tensor, c: number): Tensor;
   sum(x: Tensor, axes?: number | number[], keep_dims?: boolean): Tensor;
+  svd(x: Tensor, full?: boolean): {u: Tensor; s: Tensor; vt: Tensor};
   swiglu(a: Tensor, b: Tensor): Tensor;
   take(x: Tensor, indices: Tensor): Tensor;
   tan(x: Tensor): Tensor;
@@ -435,6 +441,7 @@ export interface TensorOperators {
   clamp(least: number, most: number): Tensor;
   clip(least: Tensor, most: Tensor): Tensor;
   col2im(size: number[], kernel: number[], desc?: ConvDesc): Tensor;
+  cond(p: number): Tensor;
   contiguous(): Tensor;
   conv(weight: Tensor, bias: Tensor | null, desc?: ConvDesc): Tensor;
   conv_transpose(weight: Tensor, bias: Tensor | null, desc?: ConvDesc): Tensor;
@@ -455,6 +462,7 @@ export interface TensorOperators {
   div_scalar(c: number): Tensor;
   dot(b: Tensor): Tensor;
   dropout(p: number, seed: number | bigint): Tensor;
+  eigh(): {values: Tensor; vectors: Tensor};
   elu(alpha: number): Tensor;
   embedding(indices: Tensor): Tensor;
   embedding_bag(indices: Tensor, offsets: Tensor | null, desc?: BagDesc): Tensor;
@@ -536,7 +544,9 @@ export interface TensorOperators {
   masked_select(mask: Tensor): Tensor;
   matmul(b: Tensor): Tensor;
   matmul_into(a: Tensor, b: Tensor): Promise<void>;
+  matrix_norm(p: number): Tensor;
   matrix_power(power: number | bigint): Tensor;
+  matrix_rank(tolerance?: number): Tensor;
   max(axes?: number | number[], keep_dims?: boolean): Tensor;
   max_pool(desc?: PoolDesc): Tensor;
   max_unpool(indices: Tensor, size: number[]): Tensor;
@@ -567,6 +577,7 @@ export interface TensorOperators {
   outer(b: Tensor): Tensor;
   pad(before: number[], after: number[], value: number): Tensor;
   permute(axes?: number | number[]): Tensor;
+  pinv(tolerance?: number): Tensor;
   pixel_shuffle(factor: number | bigint): Tensor;
   pixel_unshuffle(factor: number | bigint): Tensor;
   pow(b: Tensor | number): Tensor;
@@ -622,6 +633,7 @@ export interface TensorOperators {
   sub(b: Tensor | number): Tensor;
   sub_scalar(c: number): Tensor;
   sum(axes?: number | number[], keep_dims?: boolean): Tensor;
+  svd(full?: boolean): {u: Tensor; s: Tensor; vt: Tensor};
   swiglu(b: Tensor): Tensor;
   take(indices: Tensor): Tensor;
   tan(): Tensor;

@@ -836,6 +836,37 @@ TSR_API tsr_status tsr_qr(tsr_tensor *x, bool complete, tsr_tensor **out_q, tsr_
 // Errors: TSR_ERR_SHAPE (b has another number of rows).
 TSR_API tsr_tensor *tsr_lstsq(tsr_tensor *a, tsr_tensor *b);  // the x for which a * x is nearest to b
 
+// x * v = v * diag(values) for symmetric matrices, of which the lower triangle is read: real eigenvalues in ascending order, [batch …, n], and orthonormal
+// eigenvectors as columns, whose signs are open. By Jacobi rotations; errors are roundings of the largest eigenvalue, also for badly scaled matrices.
+// A NaN or an infinity in a matrix makes its results NaN. Either result may be NULL.
+TSR_API tsr_status tsr_eigh(tsr_tensor *x, tsr_tensor **out_values, tsr_tensor **out_vectors);
+
+// x = u * diag(s) * vt: singular values in descending order, [batch …, k] with k the smaller of rows m and columns n; orthonormal columns of u, which is m x k, and
+// rows of vt, k x n, or m x m and n x n if `full`, also where values are 0. By Jacobi rotations; errors are roundings of the largest value. A NaN or an infinity in a
+// matrix makes its values NaN. Any result may be NULL.
+TSR_API tsr_status tsr_svd(tsr_tensor *x, bool full, tsr_tensor **out_u, tsr_tensor **out_s, tsr_tensor **out_vt);
+
+// From the singular values above `tolerance` times the largest; 0 means epsilon times the larger of rows and columns. pinv, the pseudo-inverse, inverts on the
+// space that they span; lstsq with any a is tsr_matmul(tsr_pinv(a, 0), b). matrix_rank counts them.
+//
+// Errors: TSR_ERR_INVALID_ARGUMENT (a tolerance below 0, or 1 and more).
+
+// pseudo-inverse: the nearest to an inverse that any matrix has
+TSR_API tsr_tensor *tsr_pinv(tsr_tensor *x, double tolerance);
+// how many singular values count
+TSR_API tsr_tensor *tsr_matrix_rank(tsr_tensor *x, double tolerance);
+
+// p is 1 (the largest sum of magnitudes of a column), INFINITY (of a row) or 2 (the largest singular value); -1, -INFINITY and -2: the smallest. The
+// Frobenius norm is tsr_norm with p 2 over both axes. cond is the norm of x times that of its inverse; by singular values, which any shape has, for 2 and -2:
+// infinite for a singular matrix.
+//
+// Errors: TSR_ERR_INVALID_ARGUMENT (another p), TSR_ERR_SHAPE (matrices without elements).
+
+// largest or smallest sum of a column or row, or singular value
+TSR_API tsr_tensor *tsr_matrix_norm(tsr_tensor *x, double p);
+// condition number: the norm of x times that of its inverse
+TSR_API tsr_tensor *tsr_cond(tsr_tensor *x, double p);
+
 // The identity to the power 0; a negative power is that of the inverse.
 TSR_API tsr_tensor *tsr_matrix_power(tsr_tensor *x, int64_t power);
 

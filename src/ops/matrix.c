@@ -124,3 +124,14 @@ tsr_status tsri_solve_triangular(const tsri_matrices *x, const tsri_matrix_view 
   }
   return status;
 }
+
+tsr_status tsri_set_identity(const tsri_matrices *x) {
+  int64_t items = x->batch * x->rows * x->columns;
+  tsri_call call;
+  tsri_call_init(&call, x->device, "op_factor", "identity", TSRI_WITH(TSRI_TYPE("T", x->dtype)));
+  tsri_call_buffer(&call, "x", x->buffer, x->dtype);
+  tsri_call_word(&call, "items", items);
+  tsri_call_word(&call, "m", x->rows);
+  tsri_call_word(&call, "n", x->columns);
+  return tsri_call_items(&call, items);
+}

@@ -61,6 +61,9 @@ tsr_status tsri_minus_product(const tsri_matrices *x, const tsri_matrix_view *l,
 // Solves with the triangular matrices l, block by block, in place in x.
 tsr_status tsri_solve_triangular(const tsri_matrices *x, const tsri_matrix_view *l, bool is_upper, bool is_unit);
 
+// Fills x with the identity.
+tsr_status tsri_set_identity(const tsri_matrices *x);
+
 // Rows or columns of a block.
 enum { TSRI_MATRIX_BLOCK = 32 };
 

@@ -38,7 +38,7 @@ static tsr_status make_reflections(const tsri_matrices *a, const reflections *r,
 
 static tsr_status reflect(const tsri_matrices *x, const reflections *r, int64_t first, int64_t from, int64_t to,
                           bool is_reversed) {
-  enum { COLUMNS = 16 };  // of a work-group, as in the kernel
+  enum { COLUMNS = 64 };  // of a work-group, as in the kernel
   tsri_call call;
   tsri_call_init(&call, x->device, "op_qr", "reflect", TSRI_WITH(TSRI_TYPE("T", x->dtype)));
   pass_reflections(x, r, from, to, &call);
@@ -46,17 +46,6 @@ static tsr_status reflect(const tsri_matrices *x, const reflections *r, int64_t 
   tsri_call_word(&call, "first", first);
   tsri_call_word(&call, "is_reversed", is_reversed);
   return tsri_call_many_groups(&call, x->batch * ((x->columns - first + COLUMNS - 1) / COLUMNS));
-}
-
-static tsr_status set_identity(const tsri_matrices *x) {
-  int64_t items = x->batch * x->rows * x->columns;
-  tsri_call call;
-  tsri_call_init(&call, x->device, "op_qr", "identity", TSRI_WITH(TSRI_TYPE("T", x->dtype)));
-  tsri_call_buffer(&call, "x", x->buffer, x->dtype);
-  tsri_call_word(&call, "items", items);
-  tsri_call_word(&call, "m", x->rows);
-  tsri_call_word(&call, "n", x->columns);
-  return tsri_call_items(&call, items);
 }
 
 static int64_t lesser(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -73,7 +62,7 @@ static tsr_status reduce(const tsri_matrices *a, const reflections *r) {
 }
 
 static tsr_status make_q(const tsri_matrices *q, const reflections *r) {
-  tsr_status status = set_identity(q);
+  tsr_status status = tsri_set_identity(q);
   for (int64_t to = r->count, from = 0; to > 0 && status == TSR_OK; to = from) {
     from = (to - 1) / TSRI_MATRIX_BLOCK * TSRI_MATRIX_BLOCK;
     status = reflect(q, r, from, from, to,
@@ -88,7 +77,7 @@ tsr_status tsri_run_qr(const tsri_kernel_run *run) {
   tsri_matrices a = tsri_matrices_of(run, 1), q = tsri_matrices_of(run, 0);
   q.columns = run->shape.dims[run->shape.rank - 1];
   if (q.batch * q.rows * q.columns == 0) return TSR_OK;
-  if (from.layout.count == 0) return set_identity(&q);
+  if (from.layout.count == 0) return tsri_set_identity(&q);
   reflections r = {.count = lesser(a.rows, a.columns)};
   tsr_status status = tsri_call_check("qr", &from.layout);
   if (status == TSR_OK) status = tsri_copy_packed(&from, a.buffer);

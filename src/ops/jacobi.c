@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: MIT
+// Singular values and eigenvalues by one-sided Jacobi rotations (kernels/op_jacobi.tk), which are accurate and need no more than pairs of columns.
+//
+// svd: a tall matrix is first reduced to the R of its QR. Rotations V make the columns of W = x V orthogonal; their lengths are the singular values, and QR of W,
+// whose R is diagonal, gives orthonormal left vectors also where values are 0.
+// eigh: the right singular vectors of x + c * identity, for a c that makes it positive semidefinite, are the eigenvectors of x.
+#include <float.h>
+#include <math.h>
+
+#include "core/error.h"
+#include "graph/node.h"
+#include "graph/transfer.h"
+#include "ops/call.h"
+#include "ops/jacobi.h"
+#include "ops/matrix.h"
+#include "ops/operators.h"
+
+// --- Running ---------------------------------------------------------------------------------------------------------
+
+// SWEEPS: the most; random matrices of 1,000 columns take about 10 in f64. FEW: vectors up to which one work-group turns all pairs of a step. ROUNDS: of all loops
+// of an item in one launch, so that no launch takes long and drivers that end long loops end none.
+enum { SWEEPS = 30, FEW = 64, ROUNDS = 60000 };
+
+// `a` has `rows` vectors of `columns` elements for each matrix. A launch does the steps `first` to `last` - 1: one, if there are more than FEW vectors.
+static tsr_status launch_steps(const tsri_matrices *a, tsr_buffer *v, tsr_buffer *turned, int64_t first, int64_t last) {
+  double unit = a->dtype == TSR_F64 ? DBL_EPSILON : (double)FLT_EPSILON;
+  bool is_few = a->rows <= FEW;
+  tsri_call call;
+  tsri_call_init(&call, a->device, "op_jacobi", is_few ? "jacobi_few" : "jacobi_many",
+                 TSRI_WITH(TSRI_TYPE("T", a->dtype)));
+  tsri_call_buffer(&call, "a", a->buffer, a->dtype);
+  tsri_call_buffer(&call, "v", v, a->dtype);
+  tsri_call_buffer(&call, "turned", turned, TSRI_INDEX_DTYPE);
+  tsri_call_word(&call, "batch", a->batch);
+  tsri_call_word(&call, "m", a->columns);
+  tsri_call_word(&call, "n", a->rows);
+  tsri_call_word(&call, "first", first);
+  if (is_few) tsri_call_word(&call, "last", last);
+  tsri_call_real(&call, "tolerance", unit * sqrt((double)a->columns));
+  return tsri_call_many_groups(&call, is_few ? a->batch : a->batch * ((a->rows + 1) / 2));
+}
+
+static tsr_status run_sweeps(const tsri_matrices *a, tsr_buffer *v, tsr_buffer *turned) {
+  int64_t steps = SWEEPS * (a->rows + a->rows % 2 - 1), rounds = 2 * a->columns + a->rows + 1;
+  int64_t each = a->rows > FEW || rounds > ROUNDS ? 1 : ROUNDS / rounds;
+  tsr_status status = TSR_OK;
+  for (int64_t first = 0; first < steps && status == TSR_OK; first += each) {
+    status = launch_steps(a, v, turned, first, first + each < steps ? first + each : steps);
+  }
+  return status;
+}
+
+// Results: the input with its rows turned, and the rotations: what they make of the rows of the identity.
+tsr_status tsri_run_jacobi(const tsri_kernel_run *run) {
+  tsri_view from = {.buffer = run->inputs[0], .dtype = run->dtype, .layout = run->layouts[0]};
+  if (from.layout.count == 0) return TSR_OK;
+  tsri_matrices a = tsri_matrices_of(run, 0), v = tsri_matrices_of(run, 1);
+  v.columns = v.rows;
+  tsr_buffer *turned = NULL;
+  tsr_status status = tsri_call_check("svd", &from.layout);
+  if (status == TSR_OK) status = tsri_copy_packed(&from, a.buffer);
+  if (status == TSR_OK) status = tsri_set_identity(&v);
+  if (status == TSR_OK) status = tsri_call_scratch(a.device, SWEEPS * a.batch, TSRI_INDEX_DTYPE, &turned);
+  if (status == TSR_OK) status = tsr_buffer_fill(turned, 0, tsr_buffer_bytes(turned), &(unsigned char){0}, 1);
+  if (status == TSR_OK) status = run_sweeps(&a, v.buffer, turned);
+  tsr_buffer_release(turned);
+  return status;
+}
+
+// --- What both are made of -------------------------------------------------------------------------------------------
+
+// x with orthogonal columns, and the rotations that made it so.
+typedef struct rotated {
+  tsr_tensor *w, *v;
+} rotated;
+
+static rotated record_rotations(tsr_tensor *x) {
+  tsr_tensor *vectors = tsri_matrix_transposed(x), *made[2] = {NULL, NULL};
+  tsr_status status = tsri_tensor_check("svd", vectors);
+  if (status == TSR_OK) {
+    int64_t n = tsri_rows(vectors);
+    const tsri_result results[2] = {{x->dtype, vectors->layout.shape}, {x->dtype, tsri_matrix_shape(vectors, n, n)}};
+    tsri_record_kernel_results(TSRI_BODY(svd), x->value->device, results, 2, &vectors, 1, NULL, made);
+  } else {
+    made[0] = tsri_tensor_fail(status);
+    made[1] = tsri_tensor_fail(status);
+  }
+  tsr_release(vectors);
+  return (rotated){tsri_then(tsri_matrix_transposed(made[0]), made[0]),
+                   tsri_then(tsri_matrix_transposed(made[1]), made[1])};
+}
+
+// The largest magnitude in each matrix, [batch …, 1, 1], and 1 for a matrix of zeros: divided by it, no square overflows or vanishes.
+static tsr_tensor *scale_of(tsr_tensor *x) {
+  tsr_tensor *sizes = tsr_abs(x), *most = tsri_then(tsr_max(sizes, TSR_AXES(-2, -1), true), sizes);
+  tsr_tensor *is_zero = tsr_eq_scalar(most, 0);
+  return tsri_then(tsri_then(tsr_masked_fill(most, is_zero, 1), most), is_zero);
+}
+
+// Columns of x in the order of `order`, [batch …, columns]. Releases x.
+static tsr_tensor *reordered(tsr_tensor *x, tsr_tensor *order) {
+  tsr_tensor *row = tsr_unsqueeze(order, -2), *indices = tsri_then(tsr_expand(row, tsr_tensor_shape(x)), row);
+  tsr_tensor *result = tsr_gather(x, -1, indices);
+  return tsri_then(tsri_then(result, indices), x);
+}
+
+// Numbers [batch …, n] of x in the order of `order`, times the scale of their matrix. Releases x.
+static tsr_tensor *rescaled(tsr_tensor *x, tsr_tensor *order, tsr_tensor *scale) {
+  tsr_tensor *sorted = tsri_then(tsr_gather(x, -1, order), x), *factor = tsr_squeeze(scale, -1);
+  return tsri_then(tsri_then(tsr_mul(sorted, factor), sorted), factor);
+}
+
+// --- Singular values -------------------------------------------------------------------------------------------------
+
+// Of a matrix W with orthogonal columns, the longest first: orthonormal columns of the same directions. Releases w.
+static tsr_tensor *directions(tsr_tensor *w) {
+  tsr_tensor *q = NULL, *r = NULL;
+  tsri_record_qr("svd", w, false, &q, &r);
+  tsr_release(w);
+  tsr_tensor *diagonal = tsr_diagonal(r, 0, -2, -1), *row = tsri_then(tsr_unsqueeze(diagonal, -2), diagonal);
+  tsr_tensor *is_turned = tsri_then(tsr_lt_scalar(row, 0), row), *opposite = tsr_neg(q);
+  tsr_tensor *result = tsr_where(is_turned, opposite, q);
+  return tsri_then(tsri_then(tsri_then(tsri_then(result, is_turned), opposite), q), r);
+}
+
+// Of the m x n matrix x with m >= n, computed from the R of its QR, `q` being its complete or reduced Q: Q times left, and what Q has beyond. Releases left.
+static tsr_tensor *lifted(tsr_tensor *q, tsr_tensor *left, int64_t n, bool is_full) {
+  tsr_tensor *columns = tsr_slice(q, -1, 0, n, 1), *u = tsri_then(tsri_then(tsr_matmul(columns, left), left), columns);
+  if (!is_full) return u;
+  tsr_tensor *parts[2] = {u, tsr_slice(q, -1, n, INT64_MAX, 1)};
+  return tsri_then(tsri_then(tsr_concat(parts, 2, -1), parts[0]), parts[1]);
+}
+
+// At least as many rows as columns; x is usable.
+static tsri_singular decompose_tall(tsr_tensor *x, bool is_full) {
+  tsr_tensor *scale = scale_of(x), *unit = tsr_div(x, scale), *q = NULL, *core = NULL;
+  bool is_tall = tsri_rows(x) > tsri_columns(x);
+  if (is_tall) {
+    tsri_record_qr("svd", unit, is_full, &q, &core);
+    core = tsri_then(tsr_slice(core, -2, 0, tsri_columns(x), 1), core);
+  } else core = tsr_retain(unit);
+  rotated r = record_rotations(core);
+  tsr_tensor *lengths = tsr_norm(r.w, 2, TSR_AXES(-2), false), *order = tsr_argsort(lengths, -1, true);
+  tsri_singular s = {.s = rescaled(lengths, order, scale), .v = reordered(r.v, order)};
+  s.u = directions(reordered(r.w, order));
+  if (is_tall) s.u = lifted(q, s.u, tsri_columns(x), is_full);
+  tsr_release(order);
+  tsr_release(core);
+  tsr_release(q);
+  tsr_release(unit);
+  tsr_release(scale);
+  return s;
+}
+
+// Matrices without elements: no singular values, and any vectors.
+static tsri_singular decompose_nothing(tsr_tensor *x, bool is_full) {
+  tsr_device *device = x->value->device;
+  tsr_tensor *u = tsr_eye(device, x->dtype, tsri_rows(x), is_full ? tsri_rows(x) : 0, 0);
+  tsr_tensor *v = tsr_eye(device, x->dtype, tsri_columns(x), is_full ? tsri_columns(x) : 0, 0);
+  tsr_tensor *s = tsr_zeros(device, x->dtype, tsri_vector_shape(x, 0));
+  return (tsri_singular){
+      .s = s,
+      .u = tsri_then(tsr_expand(u, tsri_matrix_shape(x, tsri_rows(x), tsr_tensor_shape(u).dims[1])), u),
+      .v = tsri_then(tsr_expand(v, tsri_matrix_shape(x, tsri_columns(x), tsr_tensor_shape(v).dims[1])), v)};
+}
+
+tsri_singular tsri_decompose(const char *caller, tsr_tensor *x, bool is_full) {
+  tsr_tensor *wide = tsri_widened(x);
+  tsr_status status = tsri_tensor_check(caller, wide);
+  tsri_singular s = {NULL, NULL, NULL};
+  if (status != TSR_OK) {
+    s = (tsri_singular){tsri_tensor_fail(status), tsri_tensor_fail(status), tsri_tensor_fail(status)};
+  } else if (tsri_rows(x) == 0 || tsri_columns(x) == 0) {
+    s = decompose_nothing(wide, is_full);
+  } else if (tsri_rows(x) >= tsri_columns(x)) {
+    s = decompose_tall(wide, is_full);
+  } else {
+    tsr_tensor *turned = tsri_matrix_transposed(wide);
+    tsri_singular other = decompose_tall(turned, is_full);
+    s = (tsri_singular){.u = other.v, .s = other.s, .v = other.u};
+    tsr_release(turned);
+  }
+  tsr_release(wide);
+  return s;
+}
+
+void tsri_singular_release(tsri_singular *s) {
+  tsr_release(s->u);
+  tsr_release(s->s);
+  tsr_release(s->v);
+}
+
+tsr_status tsr_svd(tsr_tensor *x, bool full, tsr_tensor **out_u, tsr_tensor **out_s, tsr_tensor **out_vt) {
+  if (out_u) *out_u = NULL;
+  if (out_s) *out_s = NULL;
+  if (out_vt) *out_vt = NULL;
+  tsr_status status = tsri_matrix_check("svd", x);
+  if (status != TSR_OK) return status;
+  tsri_singular s = tsri_decompose("svd", x, full);
+  tsr_tensor *results[3] = {s.u, s.s, tsri_then(tsri_matrix_transposed(s.v), s.v)};
+  for (int i = 0; i < 3; i++) results[i] = tsri_narrowed("svd", results[i], x->dtype);
+  return tsri_results_give("svd", results, (tsr_tensor * *const[]){out_u, out_s, out_vt}, 3);
+}
+
+// --- Eigenvalues -----------------------------------------------------------------------------------------------------
+
+// The symmetric matrix of which x has the lower triangle.
+static tsr_tensor *symmetric(tsr_tensor *x) {
+  tsr_tensor *lower = tsr_tril(x, 0), *strict = tsr_tril(x, -1),
+             *upper = tsri_then(tsri_matrix_transposed(strict), strict);
+  return tsri_then(tsri_then(tsr_add(lower, upper), lower), upper);
+}
+
+// x + c * identity, where c, the largest sum of the magnitudes in a row, is above every eigenvalue in magnitude.
+static tsr_tensor *shifted(tsr_tensor *x) {
+  int64_t n = tsri_rows(x);
+  tsr_tensor *sums = tsr_norm(x, 1, TSR_AXES(-1), true), *most = tsri_then(tsr_max(sums, TSR_AXES(-2), true), sums);
+  tsr_tensor *one = tsr_eye(x->value->device, x->dtype, n, n, 0);
+  return tsri_then(tsri_then(tsr_fma(one, most, x), most), one);
+}
+
+// v^T x v for each column of v: the error of these is the square of that of v.
+static tsr_tensor *eigenvalues(tsr_tensor *x, tsr_tensor *v) {
+  tsr_tensor *moved = tsr_matmul(x, v), *products = tsri_then(tsr_mul(moved, v), moved);
+  return tsri_then(tsr_sum(products, TSR_AXES(-2), false), products);
+}
+
+static void decompose_symmetric(tsr_tensor *x, tsr_tensor **out_values, tsr_tensor **out_vectors) {
+  tsr_tensor *whole = symmetric(x), *scale = scale_of(whole), *unit = tsri_then(tsr_div(whole, scale), whole);
+  tsr_tensor *positive = tsr_error(unit) == TSR_OK ? shifted(unit) : tsr_retain(unit);
+  rotated r = record_rotations(positive);
+  tsr_tensor *values = eigenvalues(unit, r.v), *order = tsr_argsort(values, -1, false);
+  *out_values = rescaled(values, order, scale);
+  *out_vectors = reordered(r.v, order);
+  tsr_release(order);
+  tsr_release(r.w);
+  tsr_release(positive);
+  tsr_release(unit);
+  tsr_release(scale);
+}
+
+tsr_status tsr_eigh(tsr_tensor *x, tsr_tensor **out_values, tsr_tensor **out_vectors) {
+  if (out_values) *out_values = NULL;
+  if (out_vectors) *out_vectors = NULL;
+  tsr_status status = tsri_square_check("eigh", x);
+  if (status != TSR_OK) return status;
+  tsr_tensor *wide = tsri_widened(x), *results[2] = {NULL, NULL};
+  if (tsri_rows(x) == 0) {
+    results[0] = tsr_zeros(x->value->device, tsr_tensor_dtype(wide), tsri_vector_shape(x, 0));
+    results[1] = tsr_retain(wide);
+  } else {
+    decompose_symmetric(wide, &results[0], &results[1]);
+  }
+  tsr_release(wide);
+  for (int i = 0; i < 2; i++) results[i] = tsri_narrowed("eigh", results[i], x->dtype);
+  return tsri_results_give("eigh", results, (tsr_tensor * *const[]){out_values, out_vectors}, 2);
+}
