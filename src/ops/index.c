@@ -259,13 +259,13 @@ tsr_status tsri_run_scatter(const tsri_kernel_run *run) {
 // Temporary buffers of scatter_add and its like: the target of each element, the sorted targets, and the permutation that sorts
 // them.
 typedef struct sorted_keys {
-  tsr_buffer *keys, *sorted, *order;
+  tsr_buffer *keys, *order;
+  tsr_buffer *sorted;  // NULL if a native operator sorted them: it gives the permutation alone
 } sorted_keys;
 
 static tsr_status sort_keys(const tsri_kernel_run *run, sorted_keys *keys) {
   int64_t count = run->layouts[1].count;
   tsr_status status = tsri_call_scratch(run->device, count, TSR_U32, &keys->keys);
-  if (status == TSR_OK) status = tsri_call_scratch(run->device, count, TSR_U32, &keys->sorted);
   if (status == TSR_OK) status = tsri_call_scratch(run->device, count, TSR_I32, &keys->order);
   if (status != TSR_OK) return status;
   tsri_walk walk;
@@ -278,23 +278,24 @@ static tsr_status sort_keys(const tsri_kernel_run *run, sorted_keys *keys) {
   pass_target(run, &walk, &call);
   status = tsri_call_items(&call, walk.count);
   if (status != TSR_OK) return status;
-  return tsri_sort_rows(&(tsri_sort){.device = run->device,
-                                     .dtype = TSR_U32,
-                                     .x = keys->keys,
-                                     .rows = 1,
-                                     .n = count,
-                                     .values = keys->sorted,
-                                     .order = keys->order});
+  tsri_sort sort = {
+      .device = run->device, .dtype = TSR_U32, .x = keys->keys, .rows = 1, .n = count, .order = keys->order};
+  status = tsri_sort_rows_natively(&sort);
+  if (status != TSR_ERR_UNSUPPORTED) return status;
+  status = tsri_call_scratch(run->device, count, TSR_U32, &keys->sorted);
+  sort.values = keys->sorted;
+  return status == TSR_OK ? tsri_sort_rows(&sort) : status;
 }
 
 static tsr_status join_runs(const tsri_kernel_run *run, const sorted_keys *keys) {
   tsri_call call;
   tsri_call_init(&call, run->device, "op_index", "scatter_join",
                  TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", tsri_accumulator(run->dtype)),
-                           TSRI_CONSTANT("OP", TSRI_GIVEN(run->node, scatter)->combination)));
+                           TSRI_CONSTANT("OP", TSRI_GIVEN(run->node, scatter)->combination),
+                           TSRI_CONSTANT("SORTED", keys->sorted != NULL)));
   tsri_call_buffer(&call, "x", run->inputs[0], run->dtype);
   tsri_call_buffer(&call, "source", run->inputs[2], run->dtype);
-  tsri_call_buffer(&call, "keys", keys->sorted, TSR_U32);
+  tsri_call_buffer(&call, "keys", keys->sorted ? keys->sorted : keys->keys, TSR_U32);
   tsri_call_buffer(&call, "order", keys->order, TSR_I32);
   tsri_call_buffer(&call, "y", run->output, run->dtype);
   tsri_call_word(&call, "n", run->layouts[1].count);

@@ -86,6 +86,8 @@ static tsr_status sort_native(const tsri_sort *s, int64_t keep) {
 
 // --- Operators -------------------------------------------------------------------------------------------------------
 
+tsr_status tsri_sort_rows_natively(const tsri_sort *s) { return sort_native(s, s->n); }
+
 static tsr_status run_sort(const tsri_kernel_run *run, bool wants_order) {
   const tsri_layout *layout = &run->layouts[0];
   tsr_status status = tsri_call_check(wants_order ? "argsort" : "sort", layout);
