@@ -33,6 +33,13 @@ static tsr_tensor *multiplying(void) {
   return tsr_softmax(tsr_layer_norm(tsr_gemm(2, y, tsr_transpose(w, 0, 1), 0, NULL), NULL, NULL, 1e-5), -1);
 }
 
+static tsr_tensor *finding(void) {
+  tsr_tensor *x = tsr_rand(dev, TSR_F32, TSR_SHAPE(6, 5), 1), *values = NULL, *indices = NULL;
+  tsr_status status = tsr_unique(tsr_einsum("ij,kj", (tsr_tensor *[]){x, x}, 2), &values, NULL, NULL);
+  if (status == TSR_OK) status = tsr_cummax(values, 0, NULL, &indices);
+  return status == TSR_OK ? tsr_gather_nd(x, tsr_nonzero(tsr_reshape(indices, TSR_SHAPE(-1, 1)))) : x;
+}
+
 // Runs once with the n-th allocation failing. Returns true if none failed.
 static bool run_once(scenario build, uint64_t nth) {
   begin();
@@ -57,6 +64,7 @@ static void sweep(scenario build) {
   }
 }
 
+TEST(finding_survives_any_failing_request) { sweep(finding); }
 TEST(joining_survives_any_failing_request) { sweep(joining); }
 TEST(indexing_survives_any_failing_request) { sweep(indexing); }
 TEST(reducing_survives_any_failing_request) { sweep(reducing); }

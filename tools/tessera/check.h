@@ -210,6 +210,9 @@ void check_refused(check_run *run, tsr_tensor *result, tsr_status status);
 // Ends the case as failed, with a message.
 void check_fail(check_run *run, const char *format, ...) TEXT_FORMAT(2, 3);
 
+// Ends the case: a call that gives its results through pointers returned this status. A dtype that the device lacks is a gap, as for a failed tensor.
+void check_call_failed(check_run *run, tsr_status status);
+
 // Compares one of several results of a case; call it for all results but the last.
 void check_part_result(check_run *run, tsr_tensor *result, const check_expected *wanted);
 

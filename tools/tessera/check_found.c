@@ -112,7 +112,7 @@ void check_unique(check_run *run, const check_op *op, tsr_dtype dtype) {
     check_waits(run);
     tsr_status status = tsr_unique(x->tensor, &is_values, &is_inverse, &is_counts);
     if (status != TSR_OK) {
-      check_fail(run, "%s: %s", tsr_status_name(status), tsr_last_error());
+      check_call_failed(run, status);
       continue;
     }
     check_part_result(run, is_values, values);

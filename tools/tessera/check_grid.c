@@ -25,7 +25,7 @@ static check_value part_element(const void *context, const int64_t *index) {
 static void check_all(check_run *run, tsr_status status, tsr_tensor *const *results, check_expected *const *wanted,
                       int count) {
   if (status != TSR_OK) {
-    check_fail(run, "%s: %s", tsr_status_name(status), tsr_last_error());
+    check_call_failed(run, status);
     return;
   }
   for (int i = 0; i < count - 1; i++) check_part_result(run, results[i], wanted[i]);

@@ -295,7 +295,7 @@ static void run_topk_case(check_run *run, tsr_dtype dtype, const check_axis_case
   tsr_tensor *is_values = NULL, *is_indices = NULL;
   tsr_status status = tsr_topk(x->tensor, k, c->axis, largest, &is_values, &is_indices);
   if (status != TSR_OK) {
-    check_fail(run, "%s: %s", tsr_status_name(status), tsr_last_error());
+    check_call_failed(run, status);
     return;
   }
   check_part_result(run, is_values, values);

@@ -101,7 +101,7 @@ void check_split(check_run *run, const check_op *op, tsr_dtype dtype) {
     tsr_tensor *parts[3] = {NULL};
     tsr_status status = tsr_split(m.x[0]->tensor, sizes, 3, c->axis, parts);
     if (status != TSR_OK) {
-      check_fail(run, "%s: %s", tsr_status_name(status), tsr_last_error());
+      check_call_failed(run, status);
       continue;
     }
     for (int k = 0; k < 3; k++) {

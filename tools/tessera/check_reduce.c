@@ -512,7 +512,7 @@ static void run_extremes_case(check_run *run, tsr_dtype dtype, const scan_case *
   tsr_tensor *is_values = NULL, *is_indices = NULL;
   tsr_status status = (is_max ? tsr_cummax : tsr_cummin)(x->tensor, c->axis, &is_values, &is_indices);
   if (status != TSR_OK) {
-    check_fail(run, "%s: %s", tsr_status_name(status), tsr_last_error());
+    check_call_failed(run, status);
     return;
   }
   check_part_result(run, is_values, values);

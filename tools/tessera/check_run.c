@@ -248,6 +248,11 @@ static void mark_error(check_run *run, tsr_status status) {
   run->status = status;
 }
 
+void check_call_failed(check_run *run, tsr_status status) {
+  mark_error(run, status);
+  end_case(run);
+}
+
 void check_fail(check_run *run, const char *format, ...) {
   char text[sizeof run->message];
   va_list values;
