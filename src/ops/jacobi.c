@@ -34,8 +34,9 @@ static tsr_status launch_steps(const tsri_matrices *a, tsr_buffer *v, tsr_buffer
   tsri_call_word(&call, "batch", a->batch);
   tsri_call_word(&call, "m", a->columns);
   tsri_call_word(&call, "n", a->rows);
-  tsri_call_word(&call, "first", first);
-  if (is_few) tsri_call_word(&call, "last", last);
+  int64_t rounds = a->rows + a->rows % 2 - 1;
+  tsri_call_word(&call, is_few ? "first" : "sweep", is_few ? first : first / rounds);
+  tsri_call_word(&call, is_few ? "last" : "round", is_few ? last : first % rounds);
   tsri_call_real(&call, "tolerance", unit * sqrt((double)a->columns));
   return tsri_call_many_groups(&call, is_few ? a->batch : a->batch * ((a->rows + 1) / 2));
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// QR by Householder reflections, in blocks of columns (kernels/op_qr.tk): one work-group per matrix makes the reflections of a block, then many apply them to
-// the columns to the right of it. Q is what all reflections, in reverse order, make of the identity. And least squares by it.
+// QR by Householder reflections, in panels of columns: one work-group per matrix makes the reflections of a panel (kernels/op_qr.tk), which matrix products then apply
+// to the columns to the right of it, and in reverse order to the identity, which makes Q. And least squares by it.
+#include "core/alloc.h"
 #include "core/error.h"
 #include "graph/node.h"
 #include "graph/transfer.h"
@@ -9,105 +10,150 @@
 #include "ops/operators.h"
 #include "ops/wide.h"
 
-// --- Running ---------------------------------------------------------------------------------------------------------
+enum { PANEL = 32 };  // columns, as in the kernel
 
-// The reflections of a batch of matrices: `count` for each.
-typedef struct reflections {
-  tsr_buffer *v, *scale;
-  int64_t count;
-} reflections;
+// --- A panel ---------------------------------------------------------------------------------------------------------
 
-static void pass_reflections(const tsri_matrices *x, const reflections *r, int64_t from, int64_t to, tsri_call *call) {
-  tsri_call_buffer(call, "v", r->v, x->dtype);
-  tsri_call_buffer(call, "scale", r->scale, x->dtype);
-  tsri_call_word(call, "batch", x->batch);
-  tsri_call_word(call, "m", x->rows);
-  tsri_call_word(call, "n", x->columns);
-  tsri_call_word(call, "count", r->count);
-  tsri_call_word(call, "from", from);
-  tsri_call_word(call, "to", to);
-}
-
-static tsr_status make_reflections(const tsri_matrices *a, const reflections *r, int64_t from, int64_t to) {
-  tsri_call call;
-  tsri_call_init(&call, a->device, "op_qr", "qr_block", TSRI_WITH(TSRI_TYPE("T", a->dtype)));
-  pass_reflections(a, r, from, to, &call);
-  tsri_call_buffer(&call, "a", a->buffer, a->dtype);
-  return tsri_call_many_groups(&call, a->batch);
-}
-
-static tsr_status reflect(const tsri_matrices *x, const reflections *r, int64_t first, int64_t from, int64_t to,
-                          bool is_reversed) {
-  enum { COLUMNS = 64 };  // of a work-group, as in the kernel
-  tsri_call call;
-  tsri_call_init(&call, x->device, "op_qr", "reflect", TSRI_WITH(TSRI_TYPE("T", x->dtype)));
-  pass_reflections(x, r, from, to, &call);
-  tsri_call_buffer(&call, "x", x->buffer, x->dtype);
-  tsri_call_word(&call, "first", first);
-  tsri_call_word(&call, "is_reversed", is_reversed);
-  return tsri_call_many_groups(&call, x->batch * ((x->columns - first + COLUMNS - 1) / COLUMNS));
-}
-
-static int64_t lesser(int64_t a, int64_t b) { return a < b ? a : b; }
-
-// a becomes R.
-static tsr_status reduce(const tsri_matrices *a, const reflections *r) {
-  tsr_status status = TSR_OK;
-  for (int64_t from = 0, to = 0; from < r->count && status == TSR_OK; from = to) {
-    to = lesser(from + TSRI_MATRIX_BLOCK, r->count);
-    status = make_reflections(a, r, from, to);
-    if (status == TSR_OK && to < a->columns) status = reflect(a, r, to, from, to, false);
-  }
-  return status;
-}
-
-static tsr_status make_q(const tsri_matrices *q, const reflections *r) {
-  tsr_status status = tsri_set_identity(q);
-  for (int64_t to = r->count, from = 0; to > 0 && status == TSR_OK; to = from) {
-    from = (to - 1) / TSRI_MATRIX_BLOCK * TSRI_MATRIX_BLOCK;
-    status = reflect(q, r, from, from, to,
-                     true);  // columns before `from` are still those of the identity, and 0 in these rows
-  }
-  return status;
-}
-
-// Results: Q, and a matrix of the input's shape whose upper triangle is R.
+// Results, all of the input's shape: R in the upper triangle of a matrix, v and w.
 tsr_status tsri_run_qr(const tsri_kernel_run *run) {
   tsri_view from = {.buffer = run->inputs[0], .dtype = run->dtype, .layout = run->layouts[0]};
-  tsri_matrices a = tsri_matrices_of(run, 1), q = tsri_matrices_of(run, 0);
-  q.columns = run->shape.dims[run->shape.rank - 1];
-  if (q.batch * q.rows * q.columns == 0) return TSR_OK;
-  if (from.layout.count == 0) return tsri_set_identity(&q);
-  reflections r = {.count = lesser(a.rows, a.columns)};
+  if (from.layout.count == 0) return TSR_OK;
+  tsri_matrices a = tsri_matrices_of(run, 0);
   tsr_status status = tsri_call_check("qr", &from.layout);
   if (status == TSR_OK) status = tsri_copy_packed(&from, a.buffer);
-  if (status == TSR_OK) status = tsri_call_scratch(a.device, a.batch * a.rows * r.count, a.dtype, &r.v);
-  if (status == TSR_OK) status = tsri_call_scratch(a.device, a.batch * r.count, a.dtype, &r.scale);
-  if (status == TSR_OK) status = reduce(&a, &r);
-  if (status == TSR_OK) status = make_q(&q, &r);
-  tsr_buffer_release(r.v);
-  tsr_buffer_release(r.scale);
+  if (status != TSR_OK) return status;
+  tsri_call call;
+  tsri_call_init(&call, a.device, "op_qr", "qr_panel", TSRI_WITH(TSRI_TYPE("T", a.dtype)));
+  tsri_call_buffer(&call, "a", a.buffer, a.dtype);
+  tsri_call_buffer(&call, "v", run->outputs[1], a.dtype);
+  tsri_call_buffer(&call, "w", run->outputs[2], a.dtype);
+  tsri_call_word(&call, "batch", a.batch);
+  tsri_call_word(&call, "m", a.rows);
+  tsri_call_word(&call, "n", a.columns);
+  return tsri_call_many_groups(&call, a.batch);
+}
+
+// The reflections of a panel of `rows` x `columns`: its Q is the identity less w * v^T.
+typedef struct panel {
+  tsr_tensor *v, *w;
+  int64_t rows, columns;
+} panel;
+
+// Records a panel. Returns R, columns x columns. x is usable.
+static tsr_tensor *record_panel(tsr_tensor *x, panel *out) {
+  tsri_result result = {x->dtype, x->layout.shape};
+  tsr_tensor *made[3] = {NULL, NULL, NULL};
+  tsri_record_kernel_results(TSRI_BODY(qr), x->value->device, (const tsri_result[]){result, result, result}, 3, &x, 1,
+                             NULL, made);
+  *out = (panel){.v = made[1], .w = made[2], .rows = tsri_rows(x), .columns = tsri_columns(x)};
+  tsr_tensor *top = tsri_then(tsr_slice(made[0], -2, 0, out->columns, 1), made[0]);
+  return tsri_then(tsr_triu(top, 0), top);
+}
+
+// x - left * (right^T * x). Releases x.
+static tsr_tensor *reflected(tsr_tensor *x, tsr_tensor *left, tsr_tensor *right) {
+  tsr_tensor *turned = tsri_matrix_transposed(right), *inner = tsri_then(tsr_matmul(turned, x), turned);
+  return tsri_then(tsri_then(tsr_gemm(-1, left, inner, 1, x), inner), x);
+}
+
+// Zeros around the matrices of x: rows above and below, columns before and after. Releases x.
+static tsr_tensor *padded(tsr_tensor *x, int64_t above, int64_t below, int64_t left, int64_t right) {
+  int rank = tsr_tensor_shape(x).rank;
+  int64_t before[TSR_MAX_RANK] = {0}, after[TSR_MAX_RANK] = {0};
+  if (tsr_error(x) != TSR_OK || (above | below | left | right) == 0) return x;
+  before[rank - 2] = above;
+  after[rank - 2] = below;
+  before[rank - 1] = left;
+  after[rank - 1] = right;
+  return tsri_then(tsr_pad(x, before, after, rank, 0), x);
+}
+
+// --- All panels ------------------------------------------------------------------------------------------------------
+
+// The panels of a matrix, and the rows of R that each of them makes.
+typedef struct panels {
+  panel *list;
+  tsr_tensor **rows;
+  int count;
+} panels;
+
+static void release_panels(panels *p) {
+  for (int i = 0; i < p->count; i++) {
+    tsr_release(p->list[i].v);
+    tsr_release(p->list[i].w);
+    tsr_release(p->rows[i]);
+  }
+  tsri_free(p->list);
+  tsri_free(p->rows);
+}
+
+// Records panel `index` of what is left of the matrix; `done` columns have been factored before. Releases rest; returns what is left then.
+static tsr_tensor *next_panel(tsr_tensor *rest, int64_t width, int64_t done, panels *p) {
+  tsr_tensor *columns = tsr_slice(rest, -1, 0, width, 1),
+             *right = tsri_then(tsr_slice(rest, -1, width, INT64_MAX, 1), rest);
+  panel *own = &p->list[p->count];
+  tsr_tensor *corner = tsri_then(record_panel(columns, own), columns);
+  right = reflected(right, own->v, own->w);
+  tsr_tensor *parts[2] = {corner, tsr_slice(right, -2, 0, width, 1)};
+  tsr_tensor *row = tsri_then(tsri_then(tsr_concat(parts, 2, -1), parts[0]), parts[1]);
+  p->rows[p->count++] = padded(row, 0, 0, done, 0);
+  return tsri_then(tsr_slice(right, -2, width, INT64_MAX, 1), right);
+}
+
+// Records all panels of x, which is usable.
+static tsr_status record_panels(const char *caller, tsr_tensor *x, int64_t count, panels *out) {
+  size_t panel_count = (size_t)((count + PANEL - 1) / PANEL);
+  *out = (panels){.list = tsri_calloc(panel_count + 1, sizeof(panel)),
+                  .rows = tsri_calloc(panel_count + 1, sizeof(tsr_tensor *))};
+  tsr_status status = TSR_OK;
+  if (!out->list || !out->rows) {
+    status = TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "%s: no host memory for a list of %zu panels", caller, panel_count);
+  }
+  tsr_tensor *rest = tsr_retain(x);
+  for (int64_t done = 0; done < count && status == TSR_OK; done += PANEL) {
+    rest = next_panel(rest, count - done < PANEL ? count - done : PANEL, done, out);
+    status = tsri_tensor_check(caller, rest);
+  }
+  tsr_release(rest);
   return status;
+}
+
+// Q of `columns` columns: the last panel's reflections first, of the identity, which grows by a panel's rows and columns before each.
+static tsr_tensor *record_q(tsr_tensor *x, const panels *p, int64_t rest_rows, int64_t rest_columns) {
+  tsr_device *device = x->value->device;
+  tsr_tensor *q = tsr_eye(device, x->dtype, rest_rows, rest_columns, 0);
+  for (int i = p->count - 1; i >= 0; i--) {
+    const panel *own = &p->list[i];
+    int64_t size = own->columns;
+    tsr_tensor *corner = padded(tsr_eye(device, x->dtype, size, size, 0), 0, rest_rows, 0, rest_columns);
+    tsr_tensor *moved = padded(q, size, 0, size, 0);
+    q = tsri_then(tsri_then(tsr_add(corner, moved), corner), moved);
+    q = reflected(q, own->w, own->v);
+    rest_rows += size;
+    rest_columns += size;
+  }
+  tsr_tensor *result = tsr_expand(q, tsri_matrix_shape(x, rest_rows, rest_columns));
+  return tsri_then(result, q);
+}
+
+// R: the rows of all panels, and zeros below.
+static tsr_tensor *record_r(tsr_tensor *x, const panels *p, int64_t count, int64_t rows) {
+  if (p->count == 0) return tsr_slice(x, -2, 0, rows, 1);
+  return padded(tsr_concat(p->rows, p->count, -2), 0, rows - count, 0, 0);
+}
+
+void tsri_record_qr(const char *caller, tsr_tensor *x, bool is_complete, tsr_tensor **out_q, tsr_tensor **out_r) {
+  panels p = {.list = NULL};
+  tsr_status status = tsri_tensor_check(caller, x);
+  int64_t m = status == TSR_OK ? tsri_rows(x) : 0, n = status == TSR_OK ? tsri_columns(x) : 0, count = m < n ? m : n;
+  if (status == TSR_OK) status = record_panels(caller, x, count, &p);
+  int64_t more = is_complete ? m - count : 0;
+  *out_q = status == TSR_OK ? record_q(x, &p, m - count, more) : tsri_tensor_fail(status);
+  *out_r = status == TSR_OK ? record_r(x, &p, count, count + more) : tsri_tensor_fail(status);
+  release_panels(&p);
 }
 
 // --- Operators -------------------------------------------------------------------------------------------------------
-
-void tsri_record_qr(const char *caller, tsr_tensor *x, bool is_complete, tsr_tensor **out_q, tsr_tensor **out_r) {
-  const tsri_op *op = TSRI_BODY(qr);
-  tsr_status status = tsri_tensor_check(caller, x);
-  if (status != TSR_OK) {
-    *out_q = tsri_tensor_fail(status);
-    *out_r = tsri_tensor_fail(status);
-    return;
-  }
-  int64_t m = tsri_rows(x), columns = is_complete ? m : lesser(m, tsri_columns(x));
-  const tsri_result results[2] = {{x->dtype, tsri_matrix_shape(x, m, columns)}, {x->dtype, x->layout.shape}};
-  tsr_tensor *made[2] = {NULL, NULL};
-  tsri_record_kernel_results(op, x->value->device, results, 2, &x, 1, NULL, made);
-  tsr_tensor *rows = tsri_then(tsr_slice(made[1], -2, 0, columns, 1), made[1]);
-  *out_q = made[0];
-  *out_r = tsri_then(tsr_triu(rows, 0), rows);
-}
 
 tsr_status tsr_qr(tsr_tensor *x, bool complete, tsr_tensor **out_q, tsr_tensor **out_r) {
   if (out_q) *out_q = NULL;
