@@ -12,6 +12,7 @@
 #include <tessera/dtype.h>
 #include <tessera/estimate.h>
 #include <tessera/export.h>
+#include <tessera/grad.h>
 #include <tessera/kernel.h>
 #include <tessera/log.h>
 #include <tessera/memory.h>

@@ -9,6 +9,7 @@
 #include "graph/assign.h"
 #include "graph/kernels.h"
 #include "graph/move.h"
+#include "graph/watch.h"
 #include "runtime/tape.h"
 
 // --- What a device keeps ------------------------------------------------------------------------------------------
@@ -204,6 +205,8 @@ static uint32_t depth_below(const tsri_node *node) {
   return depth;
 }
 
+TSRI_THREAD_LOCAL tsri_watcher *tsri_watching;
+
 // Adds the node to the pending list. `*out_is_full` tells the caller to run the graph now: it is full, or the device is
 // in eager mode.
 static tsr_status link_node(tsri_node *node, const tsri_layout *layout, bool *out_is_full) {
@@ -216,6 +219,7 @@ static tsr_status link_node(tsri_node *node, const tsri_layout *layout, bool *ou
   }
   node->shape = layout->shape;
   node->count = layout->count;
+  if (tsri_watching) tsri_watching->recorded(tsri_watching, node);
   tsri_mutex_lock(&state->lock);
   if (node->value.storage) tsri_assign_link(node);
   node->depth = depth_below(node) + 1;

@@ -10,6 +10,7 @@
 #include "graph/node.h"
 #include "graph/plan.h"
 #include "graph/transfer.h"
+#include "graph/watch.h"
 #include "runtime/sharing.h"
 #include "runtime/tape.h"
 
@@ -279,6 +280,7 @@ tsr_status tsri_graph_before_play(const tsri_tape *tape) {
 }
 
 tsr_status tsri_graph_before_write(tsr_tensor *tensor) {
+  if (tsri_watching) tsri_watching->overwritten(tsri_watching, tensor->value);
   tsr_status status = tsri_graph_run(tensor);
   if (status != TSR_OK) return status;
   return tsri_graph_before_overwrite(tensor->value->device, tsri_tensor_buffer(tensor));

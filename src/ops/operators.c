@@ -52,7 +52,10 @@
 #define COMPOSED
 #define VIEW
 #define FILL
-#define GRADIENT(f) .gradient = tsri_gradient_##f,
+#define GRADIENT(...)
+#define GRADIENTS(...)
+#define GRADIENTS3(...)
+#define GRADIENT_OF(f)
 
 // --- Rows ------------------------------------------------------------------------------------------------------------
 

@@ -121,8 +121,6 @@ typedef struct tsri_operator {
   uint8_t input_count, scalar_count;               // element-wise: number of tensors and of scalars; else 0
   uint8_t rule;                                    // tsri_type_rule
   tsri_op bodies[TSRI_BODY_COUNT];                 // element-wise: if expression is NULL, that kind of dtype is refused
-  // Composes the gradients of the inputs out of operators. NULL: the operator has none.
-  tsr_status (*gradient)(const tsri_node *node, tsr_tensor *result_gradient, tsr_tensor **out_input_gradients);
 } tsri_operator;
 
 extern const tsri_operator tsri_operators[TSRI_OPERATOR_COUNT];
@@ -143,6 +141,7 @@ extern const tsri_operator tsri_operators[TSRI_OPERATOR_COUNT];
 #define COMPOSED
 #define VIEW
 #define FILL
+#define GRADIENT_OF(f)
 #define TSRI_OPERATOR(name, family, text, parameters, body, check) body
 #include "ops/operators.def"
 #undef RULE
@@ -157,5 +156,6 @@ extern const tsri_operator tsri_operators[TSRI_OPERATOR_COUNT];
 #undef COMPOSED
 #undef VIEW
 #undef FILL
+#undef GRADIENT_OF
 
 #endif

@@ -9,6 +9,7 @@
 #include "ops/compose.h"
 #include "ops/create.h"
 #include "ops/operators.h"
+#include "ops/pool.h"
 #include "ops/promote.h"
 #include "ops/window.h"
 
@@ -183,6 +184,14 @@ tsr_tensor *tsr_max_pool(tsr_tensor *x, const tsr_pool_desc *desc) {
   if (x->dtype != TSR_BOOL) return pool(op, MODE_MAX, x, desc ? desc : &usual, x->dtype, x->dtype);
   tsr_tensor *largest = pool(op, MODE_MAX, x, desc ? desc : &usual, TSR_U8, TSR_U8);
   return tsri_tensor_named(op->name, tsri_then(tsr_cast(largest, TSR_BOOL), largest));
+}
+
+tsr_tensor *tsri_pool_places(tsr_tensor *x, const tsri_pool_attributes *given, tsr_shape shape) {
+  tsri_pool_attributes places = *given;
+  places.mode = MODE_ARGMAX;
+  places.is_last = false;
+  const tsri_op *op = TSRI_BODY(argmax_pool);
+  return tsri_record_kernel(op, x->value->device, TSRI_INDEX_DTYPE, shape, &x, 1, TSRI_GIVE_ALL(op, pool, &places));
 }
 
 tsr_tensor *tsr_argmax_pool(tsr_tensor *x, const tsr_pool_desc *desc) {

@@ -8,6 +8,7 @@
 #include "ops/axes.h"
 #include "ops/compose.h"
 #include "ops/elementwise.h"
+#include "ops/logsumexp.h"
 #include "ops/promote.h"
 
 // --- Basic reductions ------------------------------------------------------------------------------------------------
@@ -213,11 +214,11 @@ tsr_tensor *tsr_norm(tsr_tensor *x, double p, const int *axes, int axis_count, b
 }
 
 // The maximum if it is finite, else 0: subtracting an infinite maximum would turn finite elements into NaN.
-static const tsri_op anchor_op = {
+const tsri_op tsri_op_anchor = {
     .name = "logsumexp", .kind = TSRI_OP_ELEMENTWISE, .expression = "isfinite($0) ? $0 : T(0)"};
-static const tsri_op shifted_exp_op = {
+const tsri_op tsri_op_shifted_exp = {
     .name = "logsumexp", .kind = TSRI_OP_ELEMENTWISE, .expression = "exp($0 - $1)", .is_costly = true};
-static const tsri_op log_plus_op = {
+const tsri_op tsri_op_log_plus = {
     .name = "logsumexp", .kind = TSRI_OP_ELEMENTWISE, .expression = "log($0) + $1", .is_costly = true};
 
 static tsr_tensor *record(const tsri_op *op, tsr_dtype dtype, tsr_tensor *a, tsr_tensor *b) {
@@ -234,10 +235,10 @@ tsr_tensor *tsr_logsumexp(tsr_tensor *x, const int *axes, int axis_count, bool k
   if (status != TSR_OK) return tsri_tensor_fail(status);
   tsr_dtype dtype = tsri_promote_float(x->dtype), wide = tsri_accumulator(dtype);
   tsr_tensor *top = reduce(TSRI_BODY(max), wide, x, over.axes, true);
-  tsr_tensor *anchor = tsri_then(record(&anchor_op, wide, top, NULL), top);
-  tsr_tensor *each = record(&shifted_exp_op, wide, x, anchor);
+  tsr_tensor *anchor = tsri_then(record(&tsri_op_anchor, wide, top, NULL), top);
+  tsr_tensor *each = record(&tsri_op_shifted_exp, wide, x, anchor);
   tsr_tensor *sum = tsri_then(reduce(TSRI_BODY(sum), wide, each, over.axes, true), each);
-  tsr_tensor *result = tsri_then(tsri_then(record(&log_plus_op, dtype, sum, anchor), sum), anchor);
+  tsr_tensor *result = tsri_then(tsri_then(record(&tsri_op_log_plus, dtype, sum, anchor), sum), anchor);
   if (!keep_dims) result = tsri_then(tsri_drop_axes(result, over.axes), result);
   return tsri_tensor_named("logsumexp", result);
 }

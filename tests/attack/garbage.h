@@ -103,6 +103,7 @@ bool garbage_do(garbage *g, const garbage_call *call);
   X(const tsr_transformer_desc *, const_tsr_transformer_desc_p)              \
   X(const tsr_loss_desc *, const_tsr_loss_desc_p)                            \
   X(const tsr_scatter_desc *, const_tsr_scatter_desc_p)                      \
+  X(const tsr_grad_desc *, const_tsr_grad_desc_p)                            \
   X(const tsr_conv_desc *, const_tsr_conv_desc_p)                            \
   X(const tsr_pool_desc *, const_tsr_pool_desc_p)                            \
   X(const tsr_attention_desc *, const_tsr_attention_desc_p)                  \

@@ -395,6 +395,18 @@ const tsr_loss_desc *give_const_tsr_loss_desc_p(garbage *g, const char *paramete
   return &desc;
 }
 
+const tsr_grad_desc *give_const_tsr_grad_desc_p(garbage *g, const char *parameter) {
+  static tsr_grad_desc desc;
+  if (is_nothing(g, 2)) {
+    note(g, parameter, "NULL");
+    return NULL;
+  }
+  desc = (tsr_grad_desc){.cotangent = below(g, 3) ? NULL : give_tsr_tensor_p(g, "cotangent"),
+                         .keep = give_bool(g, "keep"),
+                         .zeros_if_unused = give_bool(g, "zeros_if_unused")};
+  return &desc;
+}
+
 const tsr_scatter_desc *give_const_tsr_scatter_desc_p(garbage *g, const char *parameter) {
   static tsr_scatter_desc desc;
   if (is_nothing(g, 4)) {

@@ -86,7 +86,10 @@ typedef struct row {
 #define COMPOSED
 #define VIEW
 #define FILL
-#define GRADIENT(f)
+#define GRADIENT(...)
+#define GRADIENTS(...)
+#define GRADIENTS3(...)
+#define GRADIENT_OF(f)
 #define BOUND(b)     .op.bound = CHECK_##b,
 #define DOMAIN(d)    .op.domain = CHECK_##d,
 #define MAGNITUDE(f) .op.magnitude = f,

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+// Gradients: how a result changes with the tensors it was computed from.
+//
+//   tsr_grad_begin();
+//   tsr_grad_watch(w);
+//   tsr_tensor *loss = tsr_mse_loss(tsr_matmul(x, w), target, NULL);
+//   tsr_tensor *dw = NULL;
+//   tsr_grad(loss, NULL, &w, 1, &dw);      // dw has the shape and the dtype of w
+//   tsr_grad_end();
+//
+// Between begin and end the calling thread remembers the operators that it records from watched tensors. tsr_grad goes back through
+// them and records the operators that compute the gradients: nothing runs until they are read, and they are fused, captured and moved
+// between devices like all others. docs/training.md has a whole example.
+#ifndef TESSERA_GRAD_H
+#define TESSERA_GRAD_H
+
+#include <tessera/tensor.h>
+
+// Begins to remember on the calling thread. Ranges do not nest.
+//
+// Threads: operators that other threads record are not remembered. A range that is open when its thread ends is given up.
+// Errors:  TSR_ERR_INVALID_ARGUMENT (a range is open already), TSR_ERR_OUT_OF_MEMORY.
+TSR_API tsr_status tsr_grad_begin(void);
+
+// Forgets everything. Gradients that were recorded stay valid.
+//
+// Errors: TSR_ERR_INVALID_ARGUMENT (no range is open).
+TSR_API tsr_status tsr_grad_end(void);
+
+// From now on, what is computed from `x` is remembered. Views of the same memory are watched with it.
+//
+// Errors: TSR_ERR_INVALID_ARGUMENT (no range is open), TSR_ERR_DTYPE (`x` is no float tensor), TSR_ERR_OUT_OF_MEMORY.
+TSR_API tsr_status tsr_grad_watch(tsr_tensor *x);
+
+typedef struct tsr_grad_desc {
+  // What the gradient of `y` itself is: a tensor of its shape. NULL: 1, for a `y` of one element.
+  tsr_tensor *cotangent;
+  // Keeps what the range remembers, and remembers the operators that compute the gradients too: for further gradients, and for gradients
+  // of gradients. Otherwise the range is empty after the call, which frees memory; watched tensors stay watched.
+  bool keep;
+  // A tensor from which `y` was not computed gets zeros. Otherwise it is an error.
+  bool zeros_if_unused;
+} tsr_grad_desc;
+
+// The gradients of `y` by each of the tensors `xs`, which are watched or were computed from watched ones in this range; desc may be
+// NULL. out_gradients[i] has the shape and the dtype of xs[i].
+//
+// What was computed must still be as it was: after tsr_write or tsr_assign to a tensor that was used, gradients through that use are
+// refused. At corners (abs and relu at 0, ties of max) the gradient is one of those that a step to either side would have: 0 for abs
+// and relu, equal shares for ties of max and min over an axis, all of it to `a` for ties of tsr_maximum(a, b).
+//
+// Ownership: caller, or the caller's scope, releases out_gradients. On failure all of them are NULL.
+// Errors:    TSR_ERR_INVALID_ARGUMENT (no range is open; `y` was not computed from watched tensors, or not from xs[i]; something was
+//            overwritten), TSR_ERR_SHAPE (`y` has several elements and there is no cotangent, or that has another shape),
+//            TSR_ERR_DTYPE, TSR_ERR_UNSUPPORTED (an operator without a gradient, which the message names), TSR_ERR_OUT_OF_MEMORY.
+TSR_API tsr_status tsr_grad(tsr_tensor *y, const tsr_grad_desc *desc, tsr_tensor *const *xs, int x_count,
+                            tsr_tensor **out_gradients);
+
+// Between pause and resume nothing is remembered: results are constants. Pauses nest; without an open range they do nothing.
+TSR_API void tsr_grad_pause(void);
+TSR_API void tsr_grad_resume(void);
+
+// The elements of `x` as a constant: nothing of what is computed from the result is remembered because of it.
+TSR_API tsr_tensor *tsr_stop_gradient(tsr_tensor *x);
+
+#endif

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+// Reading through a view, turned around.
+#include "grad/place.h"
+
+#include "core/error.h"
+#include "ops/axes.h"
+
+#include <tessera/ops.h>
+
+const tsri_op tsri_op_place = {.name = "slice", .kind = TSRI_OP_KERNEL};
+
+// Adds up over axes along which the view reads the same element again and again.
+static tsr_tensor *sum_repeated(tsr_tensor *gradient, tsri_layout *view) {
+  int axes[TSR_MAX_RANK], count = 0;
+  for (int i = 0; i < view->shape.rank; i++) {
+    if (view->strides[i] != 0 || view->shape.dims[i] <= 1) continue;
+    axes[count++] = i;
+    view->count /= view->shape.dims[i];
+    view->shape.dims[i] = 1;
+  }
+  return count ? tsr_sum(gradient, axes, count, true) : gradient;
+}
+
+// Turns axes that run backwards.
+static tsr_tensor *turn(tsr_tensor *gradient, tsri_layout *view) {
+  for (int i = 0; i < view->shape.rank; i++) {
+    if (view->strides[i] >= 0 || view->shape.dims[i] <= 1) continue;
+    view->offset += view->strides[i] * (view->shape.dims[i] - 1);
+    view->strides[i] = -view->strides[i];
+    gradient = tsr_flip(gradient, i);
+  }
+  return gradient;
+}
+
+// Brings the axes into the order of memory: the one with the longest step first.
+static tsr_tensor *order(tsr_tensor *gradient, tsri_layout *view) {
+  int axes[TSR_MAX_RANK], rank = view->shape.rank;
+  for (int i = 0; i < rank; i++) {
+    int at = i;
+    while (at > 0 && view->strides[axes[at - 1]] < view->strides[i]) at--;
+    for (int j = i; j > at; j--) axes[j] = axes[j - 1];
+    axes[at] = i;
+  }
+  tsri_layout ordered;
+  if (tsri_layout_permute(view, axes, rank, &ordered) != TSR_OK) return tsri_tensor_fail(TSR_ERR_INTERNAL);
+  *view = ordered;
+  return tsr_permute(gradient, axes, rank);
+}
+
+// Zeros with the gradient in the places of the view. The assignment is not remembered; the step that stands for it is.
+static tsr_tensor *place_into_zeros(tsr_tensor *gradient, const tsri_layout *view, tsr_shape shape) {
+  grad_range *range = tsri_grad_range();
+  tsri_grad_pause(range);
+  tsr_tensor *whole = tsr_zeros(gradient->value->device, gradient->dtype, shape);
+  tsr_status status = tsri_tensor_check("grad", whole);
+  if (status == TSR_OK) status = tsr_assign(tsri_tensor_view(whole, view), gradient);
+  tsri_grad_resume(range);
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  if (range) tsri_grad_add_place(range, gradient, whole, view);
+  return whole;
+}
+
+tsr_tensor *tsri_grad_place(tsr_tensor *gradient, const tsri_layout *view, tsr_shape shape) {
+  int64_t count = 1;
+  tsri_layout rest = *view;
+  for (int i = 0; i < shape.rank; i++) count *= shape.dims[i];
+  if (tsri_shape_equal(view->shape, shape) && tsri_layout_is_row_major(view)) return gradient;
+  gradient = order(turn(sum_repeated(gradient, &rest), &rest), &rest);
+  bool is_all = rest.count == count && rest.offset == 0 && tsri_layout_is_contiguous(&rest);
+  tsr_status status = tsri_tensor_check("grad", gradient);
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  return is_all ? tsr_reshape(gradient, shape) : place_into_zeros(gradient, &rest, shape);
+}
+
+tsr_tensor *tsri_grad_read(tsr_tensor *whole, const tsri_layout *view) {
+  tsr_shape shape = tsr_tensor_shape(whole);
+  if (tsri_shape_equal(view->shape, shape) && tsri_layout_is_row_major(view)) return whole;
+  tsr_tensor *packed = tsr_contiguous(whole);
+  if (packed->status != TSR_OK) return packed;
+  tsri_layout shifted = *view;
+  shifted.offset += packed->layout.offset;
+  return tsri_tensor_view(packed, &shifted);
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+// Finds the rule of an operator; rules of copies, moves and conversions.
+#include "grad/rule.h"
+
+#include "grad/place.h"
+#include "graph/assign.h"
+#include "graph/move.h"
+#include "ops/logsumexp.h"
+
+#include <tessera/tensor.h>
+
+// --- Copies ----------------------------------------------------------------------------------------------------------------
+
+void tsri_gradient_cast(const grad_view *v) { v->gradients[0] = v->cotangents[0]; }
+
+static void gradient_move(const grad_view *v) {
+  v->gradients[0] = tsr_to(v->cotangents[0], v->inputs[0]->value->device);
+}
+
+static void gradient_place(const grad_view *v) { v->gradients[0] = tsri_grad_read(v->cotangents[0], v->attributes); }
+
+// --- Parts of logsumexp -----------------------------------------------------------------------------------------------------
+
+// The anchor is added and subtracted, so it counts as a constant.
+static void gradient_constant(const grad_view *v) { (void)v; }
+
+static void gradient_shifted_exp(const grad_view *v) { v->gradients[0] = tsr_mul(v->cotangents[0], v->outputs[0]); }
+
+static void gradient_log_plus(const grad_view *v) { v->gradients[0] = tsr_div(v->cotangents[0], v->inputs[0]); }
+
+// --- The table --------------------------------------------------------------------------------------------------------------
+
+#define RULE(r)
+#define TAKES(kind)
+#define EXPRESSION(e)
+#define REDUCE(r)
+#define KERNEL(f)
+#define ATTRIBUTES(set)
+#define LOAD_HOOK
+#define STORE_HOOK
+#define NATIVE(f)
+#define COMPOSED
+#define VIEW
+#define FILL
+#define GRADIENT_OF(f)                                             , tsri_gradient_##f
+#define SECOND(none, rule, ...)                                    rule
+#define RULE_OF(...)                                               SECOND(__VA_ARGS__, NULL, NULL)
+#define TSRI_REDUCTION(name, text, body, check)                    [TSRI_OPERATOR_##name] = RULE_OF(0 body),
+#define TSRI_OPERATOR(name, family, text, parameters, body, check) [TSRI_OPERATOR_##name] = RULE_OF(0 body),
+
+static const grad_rule others[TSRI_OPERATOR_COUNT] = {
+#include "ops/operators.def"
+};
+
+static grad_rule rule_of_part(const tsri_op *op) {
+  const struct {
+    const tsri_op *op;
+    grad_rule rule;
+  } parts[] = {{&tsri_op_copy, tsri_gradient_cast},
+               {&tsri_op_move, gradient_move},
+               {&tsri_op_place, gradient_place},
+               {&tsri_op_anchor, gradient_constant},
+               {&tsri_op_shifted_exp, gradient_shifted_exp},
+               {&tsri_op_log_plus, gradient_log_plus}};
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+    if (parts[i].op == op) return parts[i].rule;
+  }
+  return NULL;
+}
+
+grad_rule tsri_grad_rule_of(const tsri_op *op) {
+  uintptr_t at = (uintptr_t)op - (uintptr_t)tsri_operators;
+  if ((uintptr_t)op < (uintptr_t)tsri_operators || at >= sizeof tsri_operators) return rule_of_part(op);
+  size_t id = at / sizeof *tsri_operators;
+  return tsri_grad_elementwise[id] ? tsri_grad_elementwise[id] : others[id];
+}
+
+// --- For rules -------------------------------------------------------------------------------------------------------------
+
+tsr_tensor *tsri_grad_spread(const grad_view *v, tsr_tensor *reduced, const tsr_tensor *x) {
+  tsr_shape shape = tsr_tensor_shape(x), kept = shape;
+  for (int i = 0; i < shape.rank; i++) {
+    if (v->axes >> i & 1u) kept.dims[i] = 1;
+  }
+  return tsr_expand(tsr_reshape(reduced, kept), shape);
+}
+
+tsr_tensor *tsri_grad_zeros(const tsr_tensor *x) {
+  return tsr_zeros(x->value->device, tsr_tensor_dtype(x), tsr_tensor_shape(x));
+}

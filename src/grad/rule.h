@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+// Rules: each operator's gradient, as a composition of operators.
+//
+// A rule is part of the operator's row in ops/operators.def: GRADIENT(…) for element-wise operators, where x (or a and b, …) are the inputs,
+// y the result and g its gradient; GRADIENT_OF(f) names a function tsri_gradient_<f> for the others.
+#ifndef TSRI_GRAD_RULE_H
+#define TSRI_GRAD_RULE_H
+
+#include "ops/operators.h"
+
+#include <tessera/ops.h>
+
+// One operator, for its rule. A rule runs in a scope of its own: it need not release what it makes.
+typedef struct grad_view {
+  const tsri_op *op;
+  uint32_t axes;
+  const void *attributes;  // see TSRI_GIVEN
+  int input_count, output_count;
+  // What the operator read, and what it computed: element-wise inputs are broadcast and converted to what it computes in.
+  tsr_tensor *const *inputs, *const *outputs;
+  tsr_tensor *const *cotangents;  // gradients of the outputs; NULL: 0
+  const bool *wants;              // which inputs need a gradient
+  tsr_tensor **gradients;         // the rule fills in those: of the inputs' shapes; NULL: 0
+} grad_view;
+
+typedef void (*grad_rule)(const grad_view *v);
+
+// The rule of an operator; NULL: it has none.
+grad_rule tsri_grad_rule_of(const tsri_op *op);
+
+// Rules of element-wise operators, by tsri_operator_id; NULL: none.
+extern const grad_rule tsri_grad_elementwise[TSRI_OPERATOR_COUNT];
+
+// Rules that rows name: tsri_gradient_sum for GRADIENT_OF(sum), and so on.
+#define RULE(r)
+#define TAKES(kind)
+#define EXPRESSION(e)
+#define REDUCE(r)
+#define KERNEL(f)
+#define ATTRIBUTES(set)
+#define LOAD_HOOK
+#define STORE_HOOK
+#define NATIVE(f)
+#define COMPOSED
+#define VIEW
+#define FILL
+#define GRADIENT_OF(f)                                             void tsri_gradient_##f(const grad_view *v);
+#define TSRI_REDUCTION(name, text, body, check)                    body
+#define TSRI_OPERATOR(name, family, text, parameters, body, check) body
+#include "ops/operators.def"
+#undef RULE
+#undef TAKES
+#undef EXPRESSION
+#undef REDUCE
+#undef KERNEL
+#undef ATTRIBUTES
+#undef LOAD_HOOK
+#undef STORE_HOOK
+#undef NATIVE
+#undef COMPOSED
+#undef VIEW
+#undef FILL
+#undef GRADIENT_OF
+
+// --- For rules -----------------------------------------------------------------------------------------------------------
+
+// `reduced` with the axes that a reduction of a tensor like `x` removed, broadcast to the shape of `x`.
+tsr_tensor *tsri_grad_spread(const grad_view *v, tsr_tensor *reduced, const tsr_tensor *x);
+
+// Zeros of the dtype and shape of `x`.
+tsr_tensor *tsri_grad_zeros(const tsr_tensor *x);
+
+#endif

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+// Gradients of convolution and pooling.
+#include "core/error.h"
+#include "grad/rule.h"
+#include "ops/pool.h"
+
+typedef struct windows {
+  int spatial;
+  tsr_conv_desc desc;  // of the forward operator: stride, dilation, before, groups
+} windows;
+
+static windows windows_of(int rank, const int64_t *stride, const int64_t *dilation, const int64_t *before,
+                          int64_t groups) {
+  windows w = {.spatial = rank - 2, .desc = {.groups = groups}};
+  for (int i = 0; i < w.spatial; i++) {
+    w.desc.stride[i] = stride[i];
+    w.desc.dilation[i] = dilation[i];
+    w.desc.before[i] = before[i];
+  }
+  return w;
+}
+
+// From the first position of the first of `count` windows of `size` to the last of the last.
+static int64_t reach(const windows *w, int axis, int64_t count, int64_t size) {
+  return (count - 1) * w->desc.stride[axis] + (size - 1) * w->desc.dilation[axis] + 1;
+}
+
+static tsr_tensor *crop(tsr_tensor *x, const int64_t *sizes, int spatial) {
+  for (int i = 0; i < spatial; i++) {
+    if (tsr_tensor_shape(x).dims[2 + i] > sizes[i]) x = tsr_slice(x, 2 + i, 0, sizes[i], 1);
+  }
+  return x;
+}
+
+// What the input of a convolution gets: the transposed convolution of the result's gradient, of the input's size.
+static tsr_tensor *spread_windows(const windows *w, tsr_tensor *g, tsr_tensor *weight, const int64_t *sizes) {
+  tsr_conv_desc desc = w->desc;
+  for (int i = 0; i < w->spatial; i++) {
+    int64_t all = reach(w, i, tsr_tensor_shape(g).dims[2 + i], tsr_tensor_shape(weight).dims[2 + i]);
+    int64_t after = all - desc.before[i] - sizes[i];
+    desc.after[i] = after > 0 ? after : 0;
+    desc.output_padding[i] = after < 0 ? -after : 0;
+  }
+  return tsr_conv_transpose(g, weight, NULL, &desc);
+}
+
+// What the input of a transposed convolution gets: the convolution of the result's gradient.
+static tsr_tensor *collect_windows(const windows *w, tsr_tensor *g, tsr_tensor *weight, const int64_t *sizes) {
+  tsr_conv_desc desc = w->desc;
+  for (int i = 0; i < w->spatial; i++) {
+    int64_t after =
+        reach(w, i, sizes[i], tsr_tensor_shape(weight).dims[2 + i]) - desc.before[i] - tsr_tensor_shape(g).dims[2 + i];
+    desc.after[i] = after > 0 ? after : 0;
+  }
+  return crop(tsr_conv(g, weight, NULL, &desc), sizes, w->spatial);
+}
+
+// The weight's gradient of a convolution of `x` with the result's gradient `g`, of one group: images become channels, and channels images; a
+// step of the windows is a step inside a window, and the reverse.
+static tsr_tensor *weight_of_group(const windows *w, tsr_tensor *x, tsr_tensor *g, const int64_t *sizes) {
+  tsr_conv_desc desc = {0};
+  for (int i = 0; i < w->spatial; i++) {
+    desc.stride[i] = w->desc.dilation[i];
+    desc.dilation[i] = w->desc.stride[i];
+    desc.before[i] = w->desc.before[i];
+    int64_t after =
+        reach(w, i, tsr_tensor_shape(g).dims[2 + i], sizes[i]) - desc.before[i] - tsr_tensor_shape(x).dims[2 + i];
+    desc.after[i] = after > 0 ? after : 0;
+  }
+  tsr_tensor *found = tsr_conv(tsr_transpose(x, 0, 1), tsr_transpose(g, 0, 1), NULL, &desc);
+  return tsr_transpose(crop(found, sizes, w->spatial), 0, 1);
+}
+
+static tsr_tensor *weight_gradient(const windows *w, tsr_tensor *x, tsr_tensor *g, const int64_t *sizes) {
+  int64_t groups = w->desc.groups, in = tsr_tensor_shape(x).dims[1] / groups,
+          out = tsr_tensor_shape(g).dims[1] / groups;
+  if (groups == 1) return weight_of_group(w, x, g, sizes);
+  tsr_tensor *all = NULL;
+  for (int64_t i = 0; i < groups; i++) {
+    tsr_tensor *one =
+        weight_of_group(w, tsr_slice(x, 1, i * in, (i + 1) * in, 1), tsr_slice(g, 1, i * out, (i + 1) * out, 1), sizes);
+    all = all ? tsr_concat((tsr_tensor *[]){all, one}, 2, 0) : one;
+  }
+  return all;
+}
+
+static tsr_tensor *channels_second(tsr_tensor *x, bool is_last) { return is_last ? tsr_moveaxis(x, -1, 1) : x; }
+
+// Inputs: x with its channels second, the weight, perhaps a bias.
+void tsri_gradient_conv(const grad_view *v) {
+  const tsri_conv_attributes *given = TSRI_GIVEN(v, conv);
+  tsr_tensor *x = v->inputs[0], *weight = v->inputs[1];
+  tsr_tensor *g = channels_second(v->cotangents[0], given->is_last != 0);
+  tsr_shape shape = tsr_tensor_shape(x), kernel = tsr_tensor_shape(weight);
+  windows w = windows_of(shape.rank, given->stride, given->dilation, given->before, given->groups);
+  bool is_transposed = given->is_transposed != 0;
+  if (v->wants[0]) v->gradients[0] = (is_transposed ? collect_windows : spread_windows)(&w, g, weight, &shape.dims[2]);
+  if (v->wants[1]) {
+    v->gradients[1] =
+        is_transposed ? weight_gradient(&w, g, x, &kernel.dims[2]) : weight_gradient(&w, x, g, &kernel.dims[2]);
+  }
+  if (v->input_count < 3 || !v->wants[2]) return;
+  int axes[TSR_MAX_RANK], count = 0;
+  for (int i = 0; i < shape.rank; i++) {
+    if (i != 1) axes[count++] = i;
+  }
+  v->gradients[2] = tsr_sum(g, axes, count, false);
+}
+
+static int64_t product_from(tsr_shape shape, int first) {
+  int64_t product = 1;
+  for (int i = first; i < shape.rank; i++) product *= shape.dims[i];
+  return product;
+}
+
+// Each window's gradient goes to its largest element; windows may overlap.
+void tsri_gradient_max_pool(const grad_view *v) {
+  tsri_pool_attributes given = *TSRI_GIVEN(v, pool);
+  tsr_tensor *x = v->inputs[0], *g = channels_second(v->cotangents[0], given.is_last != 0);
+  tsr_shape shape = tsr_tensor_shape(x), counts = tsr_tensor_shape(g);
+  tsr_tensor *places = tsri_pool_places(x, &given, counts);
+  tsr_shape flat = TSR_SHAPE(shape.dims[0], shape.dims[1], product_from(counts, 2));
+  tsr_tensor *zeros =
+      tsr_zeros(x->value->device, tsr_tensor_dtype(g), TSR_SHAPE(shape.dims[0], shape.dims[1], product_from(shape, 2)));
+  tsr_tensor *sum = tsr_scatter_add(zeros, 2, tsr_reshape(places, flat), tsr_reshape(g, flat));
+  v->gradients[0] = tsr_reshape(sum, shape);
+}
+
+// How many elements each window divides by: those inside of x, or also those of its padding.
+static tsr_tensor *window_counts(const windows *w, const tsri_pool_attributes *given, const tsr_tensor *x,
+                                 tsr_shape count_of, tsr_tensor *kernel) {
+  tsr_shape inside = {.rank = 2 + w->spatial, .dims = {1, 1}};
+  tsr_conv_desc desc = w->desc;
+  for (int i = 0; i < w->spatial; i++) {
+    inside.dims[2 + i] = tsr_tensor_shape(x).dims[2 + i];
+    if (given->counts_padding) {
+      inside.dims[2 + i] += given->before[i] + given->after[i];
+      desc.before[i] = 0;
+    }
+    int64_t after = reach(w, i, count_of.dims[2 + i], given->size[i]) - desc.before[i] - inside.dims[2 + i];
+    desc.after[i] = after > 0 ? after : 0;
+  }
+  tsr_tensor *ones = tsr_ones(x->value->device, tsr_tensor_dtype(kernel), inside);
+  return crop(tsr_conv(ones, kernel, NULL, &desc), &count_of.dims[2], w->spatial);
+}
+
+// Each element of a window gets its share; every image and channel is one image of one channel.
+void tsri_gradient_avg_pool(const grad_view *v) {
+  const tsri_pool_attributes *given = TSRI_GIVEN(v, pool);
+  tsr_tensor *x = v->inputs[0], *g = channels_second(v->cotangents[0], given->is_last != 0);
+  if (given->is_adaptive) {
+    v->gradients[0] = tsri_tensor_fail(
+        TSRI_FAIL(TSR_ERR_UNSUPPORTED, "grad: avg_pool with .output has no gradient; give .size and .stride"));
+    return;
+  }
+  tsr_shape shape = tsr_tensor_shape(x), count_of = tsr_tensor_shape(g);
+  windows w = windows_of(shape.rank, given->stride, given->dilation, given->before, 1);
+  tsr_shape kernel_shape = {.rank = shape.rank, .dims = {1, 1}}, flat = count_of;
+  for (int i = 0; i < w.spatial; i++) kernel_shape.dims[2 + i] = given->size[i];
+  flat.dims[0] = shape.dims[0] * shape.dims[1];
+  flat.dims[1] = 1;
+  tsr_tensor *kernel = tsr_ones(x->value->device, tsr_tensor_dtype(g), kernel_shape);
+  tsr_tensor *share = tsr_div(tsr_reshape(g, flat), window_counts(&w, given, x, count_of, kernel));
+  v->gradients[0] = tsr_reshape(spread_windows(&w, share, kernel, &shape.dims[2]), shape);
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+// Gradients of reading, writing and sorting by index, of joining and of padding.
+#include "grad/rule.h"
+
+// Adds the gradient to the places that it was read from. Indices may leave out the ends of other axes; those get 0.
+void tsri_gradient_gather(const grad_view *v) {
+  const tsri_gather_attributes *given = TSRI_GIVEN(v, gather);
+  tsr_tensor *x = v->inputs[0], *indices = v->inputs[1], *g = v->cotangents[0];
+  tsr_shape shape = tsr_tensor_shape(x), part = tsr_tensor_shape(indices);
+  int axis = (int)given->axis;
+  if (given->is_list) {
+    tsr_shape list = TSR_SHAPE(indices->layout.count);
+    indices = tsr_reshape(indices, list);
+    g = tsr_reshape(g, list);
+    part = list;
+  }
+  int64_t none[TSR_MAX_RANK] = {0}, missing[TSR_MAX_RANK] = {0};
+  bool is_part = false;
+  for (int i = 0; i < shape.rank; i++) {
+    if (i == axis) continue;
+    missing[i] = shape.dims[i] - part.dims[i];
+    is_part = is_part || missing[i] > 0;
+  }
+  part.dims[axis] = shape.dims[axis];
+  tsr_tensor *zeros = tsr_zeros(x->value->device, tsr_tensor_dtype(g), part);
+  tsr_tensor *sum = tsr_scatter_add(zeros, axis, indices, g);
+  v->gradients[0] = is_part ? tsr_pad(sum, none, missing, shape.rank, 0) : sum;
+}
+
+// 1 where an element of the source was written and not overwritten by a later one, as scatter promises.
+static tsr_tensor *is_last_written(const grad_view *v, int axis) {
+  tsr_tensor *x = v->inputs[0], *indices = v->inputs[1];
+  tsr_tensor *numbers = tsr_arange(x->value->device, TSR_I32, 0, (double)indices->layout.count, 1);
+  numbers = tsr_reshape(numbers, tsr_tensor_shape(indices));
+  tsr_tensor *nobody = tsr_full(x->value->device, TSR_I32, tsr_tensor_shape(x), -1);
+  return tsr_eq(tsr_gather(tsr_scatter(nobody, axis, indices, numbers), axis, indices), numbers);
+}
+
+void tsri_gradient_scatter(const grad_view *v) {
+  int axis = (int)TSRI_GIVEN(v, scatter)->axis;
+  tsr_tensor *indices = v->inputs[1], *g = v->cotangents[0];
+  if (v->wants[0]) v->gradients[0] = tsr_scatter(g, axis, indices, tsri_grad_zeros(v->inputs[2]));
+  if (v->wants[2]) {
+    v->gradients[2] = tsr_masked_fill(tsr_gather(g, axis, indices), tsr_logical_not(is_last_written(v, axis)), 0);
+  }
+}
+
+void tsri_gradient_scatter_add(const grad_view *v) {
+  int axis = (int)TSRI_GIVEN(v, scatter)->axis;
+  v->gradients[0] = v->cotangents[0];
+  if (v->wants[2]) v->gradients[2] = tsr_gather(v->cotangents[0], axis, v->inputs[1]);
+}
+
+// Along the last axis, and perhaps the first few only.
+void tsri_gradient_sort(const grad_view *v) {
+  tsr_tensor *x = v->inputs[0], *g = v->cotangents[0];
+  int last = tsr_tensor_shape(x).rank - 1;
+  tsr_tensor *order = tsr_argsort(x, last, TSRI_GIVEN(v, sort)->is_descending != 0);
+  order = tsr_slice(order, last, 0, tsr_tensor_shape(g).dims[last], 1);
+  v->gradients[0] = tsr_scatter(tsri_grad_zeros(x), last, order, g);
+}
+
+void tsri_gradient_concat(const grad_view *v) {
+  int axis = (int)TSRI_GIVEN(v, concat)->axis;
+  int64_t at = 0;
+  for (int i = 0; i < v->input_count; i++) {
+    int64_t size = tsr_tensor_shape(v->inputs[i]).dims[axis];
+    if (v->wants[i]) v->gradients[i] = tsr_slice(v->cotangents[0], axis, at, at + size, 1);
+    at += size;
+  }
+}
+
+void tsri_gradient_pad(const grad_view *v) {
+  const int64_t *before = TSRI_GIVEN(v, pad)->before;
+  tsr_shape shape = tsr_tensor_shape(v->inputs[0]);
+  tsr_tensor *g = v->cotangents[0];
+  for (int i = 0; i < shape.rank; i++) g = tsr_slice(g, i, before[i], before[i] + shape.dims[i], 1);
+  v->gradients[0] = g;
+}
+
+void tsri_gradient_masked_fill(const grad_view *v) {
+  if (v->wants[0]) v->gradients[0] = tsr_masked_fill(v->cotangents[0], v->inputs[1], 0);
+}
+
+// Inputs: row + diagonal, column, x; tril keeps columns up to that.
+void tsri_gradient_triangle(const grad_view *v) {
+  bool is_lower = v->op == TSRI_BODY(tril);
+  tsr_tensor *is_out = is_lower ? tsr_gt(v->inputs[1], v->inputs[0]) : tsr_lt(v->inputs[1], v->inputs[0]);
+  v->gradients[2] = tsr_masked_fill(v->cotangents[0], is_out, 0);
+}

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: MIT
+// Pooling, for its gradient.
+#ifndef TSRI_OPS_POOL_H
+#define TSRI_OPS_POOL_H
+
+#include "ops/operators.h"
+
+// Where the largest element of each window is, as tsr_argmax_pool tells it, for the windows of a recorded pooling. `x` has its channels second,
+// and so has the result, whose shape is `shape`.
+tsr_tensor *tsri_pool_places(tsr_tensor *x, const tsri_pool_attributes *given, tsr_shape shape);
+
+#endif
