@@ -61,6 +61,15 @@ export interface LossDesc {
 }
 
 /** Options; what is left out is 0 or none. */
+export interface NmsDesc {
+  overlap?: number;
+  most?: number | bigint;
+  least?: number;
+  drops_low?: boolean;
+  is_centre?: boolean;
+}
+
+/** Options; what is left out is 0 or none. */
 export interface PoolDesc {
   size?: number | number[];
   stride?: number | number[];
@@ -72,6 +81,16 @@ export interface PoolDesc {
   rounds_up?: boolean;
   counts_padding?: boolean;
   channels_last?: boolean;
+}
+
+/** Options; what is left out is 0 or none. */
+export interface RecurrentDesc {
+  bias_input?: Tensor | null;
+  bias_hidden?: Tensor | null;
+  hidden?: Tensor | null;
+  cell?: Tensor | null;
+  reverse?: boolean;
+  relu?: boolean;
 }
 
 /** Options; what is left out is 0 or none. */
@@ -225,6 +244,7 @@ export interface Operators {
   gemv_into(target: Tensor, a: Tensor, x: Tensor): Promise<void>;
   grid_sample(x: Tensor, grid: Tensor, desc?: GridDesc): Tensor;
   group_norm(x: Tensor, groups: number | bigint, weight: Tensor | null, bias: Tensor | null, eps?: number): Tensor;
+  gru(x: Tensor, weight_input: Tensor, weight_hidden: Tensor, desc?: RecurrentDesc): {states: Tensor; hidden: Tensor};
   gt(a: Tensor, b: Tensor): Tensor;
   gt_scalar(x: Tensor, c: number): Tensor;
   histogram(x: Tensor, bins: number | bigint, low: number, high: number): Tensor;
@@ -267,6 +287,7 @@ export interface Operators {
   logical_xor(a: Tensor, b: Tensor): Tensor;
   logsumexp(x: Tensor, axes?: number | number[], keep_dims?: boolean): Tensor;
   lp_pool(x: Tensor, desc?: PoolDesc): Tensor;
+  lstm(x: Tensor, weight_input: Tensor, weight_hidden: Tensor, desc?: RecurrentDesc): {states: Tensor; hidden: Tensor; cell: Tensor};
   lstsq(a: Tensor, b: Tensor): Tensor;
   lt(a: Tensor, b: Tensor): Tensor;
   lt_scalar(x: Tensor, c: number): Tensor;
@@ -302,6 +323,7 @@ export interface Operators {
   neg(x: Tensor): Tensor;
   nextafter(a: Tensor, b: Tensor): Tensor;
   nll_loss(x: Tensor, target: Tensor, axis?: number, desc?: LossDesc): Tensor;
+  nms(boxes: Tensor, scores: Tensor, desc?: NmsDesc): Tensor;
   nonzero(x: Tensor): Tensor;
   norm(x: Tensor, p: number, axes?: number | number[], keep_dims?: boolean): Tensor;
   one_hot(indices: Tensor, classes: number | bigint, dtype: Dtype): Tensor;
@@ -335,6 +357,7 @@ export interface Operators {
   resize(x: Tensor, size: number[], desc?: ResizeDesc): Tensor;
   rfft(x: Tensor, axes?: number | number[]): Tensor;
   rms_norm(x: Tensor, weight: Tensor | null, eps?: number): Tensor;
+  rnn(x: Tensor, weight_input: Tensor, weight_hidden: Tensor, desc?: RecurrentDesc): {states: Tensor; hidden: Tensor};
   roi_align(x: Tensor, regions: Tensor, images: Tensor, desc?: RoiDesc): Tensor;
   roll(x: Tensor, shift: number | bigint, axis?: number): Tensor;
   rope(x: Tensor, positions: Tensor, desc?: RopeDesc): Tensor;
@@ -495,6 +518,7 @@ export interface TensorOperators {
   gemv_into(a: Tensor, x: Tensor): Promise<void>;
   grid_sample(grid: Tensor, desc?: GridDesc): Tensor;
   group_norm(groups: number | bigint, weight: Tensor | null, bias: Tensor | null, eps?: number): Tensor;
+  gru(weight_input: Tensor, weight_hidden: Tensor, desc?: RecurrentDesc): {states: Tensor; hidden: Tensor};
   gt(b: Tensor | number): Tensor;
   gt_scalar(c: number): Tensor;
   histogram(bins: number | bigint, low: number, high: number): Tensor;
@@ -536,6 +560,7 @@ export interface TensorOperators {
   logical_xor(b: Tensor): Tensor;
   logsumexp(axes?: number | number[], keep_dims?: boolean): Tensor;
   lp_pool(desc?: PoolDesc): Tensor;
+  lstm(weight_input: Tensor, weight_hidden: Tensor, desc?: RecurrentDesc): {states: Tensor; hidden: Tensor; cell: Tensor};
   lstsq(b: Tensor): Tensor;
   lt(b: Tensor | number): Tensor;
   lt_scalar(c: number): Tensor;
@@ -571,6 +596,7 @@ export interface TensorOperators {
   neg(): Tensor;
   nextafter(b: Tensor): Tensor;
   nll_loss(target: Tensor, axis?: number, desc?: LossDesc): Tensor;
+  nms(scores: Tensor, desc?: NmsDesc): Tensor;
   nonzero(): Tensor;
   norm(p: number, axes?: number | number[], keep_dims?: boolean): Tensor;
   one_hot(classes: number | bigint, dtype: Dtype): Tensor;
@@ -595,6 +621,7 @@ export interface TensorOperators {
   resize(size: number[], desc?: ResizeDesc): Tensor;
   rfft(axes?: number | number[]): Tensor;
   rms_norm(weight: Tensor | null, eps?: number): Tensor;
+  rnn(weight_input: Tensor, weight_hidden: Tensor, desc?: RecurrentDesc): {states: Tensor; hidden: Tensor};
   roi_align(regions: Tensor, images: Tensor, desc?: RoiDesc): Tensor;
   roll(shift: number | bigint, axis?: number): Tensor;
   rope(positions: Tensor, desc?: RopeDesc): Tensor;

@@ -108,6 +108,7 @@ export const operators = {
   gemv_into: 'target target, tensor a, tensor x',
   grid_sample: 'tensor x, tensor grid, grid_desc desc',
   group_norm: 'tensor x, long groups, tensor weight, tensor bias, number eps',
+  gru: 'tensor x, tensor weight_input, tensor weight_hidden, recurrent_desc desc, out states, out hidden',
   gt: 'tensor a, tensor b',
   gt_scalar: 'tensor x, number c',
   histogram: 'tensor x, long bins, number low, number high',
@@ -150,6 +151,7 @@ export const operators = {
   logical_xor: 'tensor a, tensor b',
   logsumexp: 'tensor x, axes axes, bool keep_dims',
   lp_pool: 'tensor x, pool_desc desc',
+  lstm: 'tensor x, tensor weight_input, tensor weight_hidden, recurrent_desc desc, out states, out hidden, out cell',
   lstsq: 'tensor a, tensor b',
   lt: 'tensor a, tensor b',
   lt_scalar: 'tensor x, number c',
@@ -185,6 +187,7 @@ export const operators = {
   neg: 'tensor x',
   nextafter: 'tensor a, tensor b',
   nll_loss: 'tensor x, tensor target, int axis, loss_desc desc',
+  nms: 'tensor boxes, tensor scores, nms_desc desc',
   nonzero: 'tensor x',
   norm: 'tensor x, number p, axes axes, bool keep_dims',
   one_hot: 'tensor indices, long classes, dtype dtype',
@@ -218,6 +221,7 @@ export const operators = {
   resize: 'tensor x, shape size, resize_desc desc',
   rfft: 'tensor x, axes axes',
   rms_norm: 'tensor x, tensor weight, number eps',
+  rnn: 'tensor x, tensor weight_input, tensor weight_hidden, recurrent_desc desc, out states, out hidden',
   roi_align: 'tensor x, tensor regions, tensor images, roi_desc desc',
   roll: 'tensor x, long shift, int axis',
   rope: 'tensor x, tensor positions, rope_desc desc',
@@ -369,6 +373,16 @@ export const descriptions = {
       positive_weight: {kind: 'tensor', at: 36, count: 1, names: []},
     },
   },
+  nms_desc: {
+    bytes: 32,
+    fields: {
+      overlap: {kind: 'number', at: 0, count: 1, names: []},
+      most: {kind: 'long', at: 8, count: 1, names: []},
+      least: {kind: 'number', at: 16, count: 1, names: []},
+      drops_low: {kind: 'bool', at: 24, count: 1, names: []},
+      is_centre: {kind: 'bool', at: 25, count: 1, names: []},
+    },
+  },
   pool_desc: {
     bytes: 160,
     fields: {
@@ -382,6 +396,17 @@ export const descriptions = {
       rounds_up: {kind: 'bool', at: 152, count: 1, names: []},
       counts_padding: {kind: 'bool', at: 153, count: 1, names: []},
       channels_last: {kind: 'bool', at: 154, count: 1, names: []},
+    },
+  },
+  recurrent_desc: {
+    bytes: 20,
+    fields: {
+      bias_input: {kind: 'tensor', at: 0, count: 1, names: []},
+      bias_hidden: {kind: 'tensor', at: 4, count: 1, names: []},
+      hidden: {kind: 'tensor', at: 8, count: 1, names: []},
+      cell: {kind: 'tensor', at: 12, count: 1, names: []},
+      reverse: {kind: 'bool', at: 16, count: 1, names: []},
+      relu: {kind: 'bool', at: 17, count: 1, names: []},
     },
   },
   resize_desc: {

@@ -161,6 +161,24 @@ typedef struct tsr_bag_desc {
   tsr_tensor *weights;  // sum: of each index, in the shape of the indices; NULL: 1
 } tsr_bag_desc;
 
+typedef struct tsr_nms_desc {
+  double overlap;  // how much of what two boxes cover together both may cover; 0 means 0.5
+  int64_t most;    // boxes of each class of each image; 0: any number
+  double least;    // with .drops_low: boxes whose score is not above it are dropped
+  bool drops_low;  // whether .least counts
+  bool is_centre;  // boxes are middle and size: x, y, width, height; else two opposite corners
+} tsr_nms_desc;
+
+// Of rnn, lstm and gru.
+typedef struct tsr_recurrent_desc {
+  tsr_tensor *bias_input;   // [gates * hidden], NULL: 0
+  tsr_tensor *bias_hidden;  // [gates * hidden], NULL: 0
+  tsr_tensor *hidden;       // the state before the first step, [batch, hidden]; NULL: 0
+  tsr_tensor *cell;         // lstm: the cell before the first step
+  bool reverse;             // steps are taken from the last one to the first
+  bool relu;                // rnn: relu in place of tanh
+} tsr_recurrent_desc;
+
 // --- Attention -------------------------------------------------------------------------------------------------------
 
 typedef struct tsr_attention_desc {

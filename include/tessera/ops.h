@@ -638,6 +638,13 @@ TSR_API tsr_tensor *tsr_affine_grid(tsr_tensor *theta, tsr_shape size, bool alig
 // Errors: TSR_ERR_SHAPE, TSR_ERR_DTYPE (images that are no integers), TSR_ERR_INVALID_ARGUMENT (options).
 TSR_API tsr_tensor *tsr_roi_align(tsr_tensor *x, tsr_tensor *regions, tsr_tensor *images, const tsr_roi_desc *desc);
 
+// Non-maximum suppression: of boxes, [images, n, 4], those that no better one overlaps by too much, for each class by itself; scores are
+// [images, classes, n]. The result, [found, 3] of i32, has image, class and box, best first in each class. It runs what is pending and waits for the number of
+// boxes; a capture refuses it. Computed in f32. A box with NaN overlaps nothing.
+//
+// Errors: TSR_ERR_SHAPE, TSR_ERR_INVALID_ARGUMENT (options).
+TSR_API tsr_tensor *tsr_nms(tsr_tensor *boxes, tsr_tensor *scores, const tsr_nms_desc *desc);
+
 // [… , channels * factor^2, rows, columns] becomes […, channels, rows * factor, columns * factor], and back: element (i, j) of a square of pixels is
 // channel i * factor + j of its group.
 //
@@ -696,6 +703,24 @@ TSR_API tsr_tensor *tsr_attention_scores(tsr_tensor *q, tsr_tensor *k, tsr_tenso
                                          const tsr_attention_desc *desc);
 // weights * v; neighbouring heads share one of v
 TSR_API tsr_tensor *tsr_weighted_sum_rows(tsr_tensor *weights, tsr_tensor *v);
+
+// Recurrent layers over x of [steps, batch, inputs], by PyTorch's formulas: weight_input is [gates * hidden, inputs], weight_hidden
+// [gates * hidden, hidden]. Gates of lstm are in, forget, cell, out; those of gru reset, update, new, where the reset is applied after the product. Biases, first
+// states and direction are in tsr_recurrent_desc (desc.h). The results are the states of all steps, [steps, batch, hidden], and the last one, [batch, hidden];
+// any may be NULL. They are recorded step by step: a captured layer runs without recording anew.
+//
+// Errors: TSR_ERR_SHAPE, TSR_ERR_INVALID_ARGUMENT (options). Then all results are NULL.
+
+// h = tanh(x * W + h * R + biases), step by step
+TSR_API tsr_status tsr_rnn(tsr_tensor *x, tsr_tensor *weight_input, tsr_tensor *weight_hidden,
+                           const tsr_recurrent_desc *desc, tsr_tensor **out_states, tsr_tensor **out_hidden);
+// long short-term memory, step by step
+TSR_API tsr_status tsr_lstm(tsr_tensor *x, tsr_tensor *weight_input, tsr_tensor *weight_hidden,
+                            const tsr_recurrent_desc *desc, tsr_tensor **out_states, tsr_tensor **out_hidden,
+                            tsr_tensor **out_cell);
+// gated recurrent unit, step by step
+TSR_API tsr_status tsr_gru(tsr_tensor *x, tsr_tensor *weight_input, tsr_tensor *weight_hidden,
+                           const tsr_recurrent_desc *desc, tsr_tensor **out_states, tsr_tensor **out_hidden);
 
 // --- Norms of channels -----------------------------------------------------------------------------------------------
 //

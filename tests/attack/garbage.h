@@ -112,6 +112,8 @@ bool garbage_do(garbage *g, const garbage_call *call);
   X(const tsr_roi_desc *, const_tsr_roi_desc_p)                              \
   X(const tsr_bag_desc *, const_tsr_bag_desc_p)                              \
   X(const tsr_sample_desc *, const_tsr_sample_desc_p)                        \
+  X(const tsr_nms_desc *, const_tsr_nms_desc_p)                              \
+  X(const tsr_recurrent_desc *, const_tsr_recurrent_desc_p)                  \
   X(const tsr_rope_desc *, const_tsr_rope_desc_p)                            \
   X(const tsr_linear_desc *, const_tsr_linear_desc_p)                        \
   X(FILE *, FILE_p)                                                          \

@@ -544,6 +544,32 @@ const tsr_sample_desc *give_const_tsr_sample_desc_p(garbage *g, const char *para
   return &desc;
 }
 
+const tsr_nms_desc *give_const_tsr_nms_desc_p(garbage *g, const char *parameter) {
+  static tsr_nms_desc desc;
+  desc = (tsr_nms_desc){.overlap = below(g, 2) ? 0 : give_double(g, "overlap"),
+                        .most = below(g, 2) ? 0 : give_int64_t(g, "most"),
+                        .least = give_double(g, "least"),
+                        .drops_low = give_bool(g, "drops_low"),
+                        .is_centre = give_bool(g, "is_centre")};
+  note(g, parameter, "given");
+  return is_nothing(g, 4) ? NULL : &desc;
+}
+
+const tsr_recurrent_desc *give_const_tsr_recurrent_desc_p(garbage *g, const char *parameter) {
+  static tsr_recurrent_desc desc;
+  if (is_nothing(g, 3)) {
+    note(g, parameter, "NULL");
+    return NULL;
+  }
+  desc = (tsr_recurrent_desc){.bias_input = below(g, 3) ? NULL : give_tsr_tensor_p(g, "bias_input"),
+                              .bias_hidden = below(g, 3) ? NULL : give_tsr_tensor_p(g, "bias_hidden"),
+                              .hidden = below(g, 3) ? NULL : give_tsr_tensor_p(g, "hidden"),
+                              .cell = below(g, 3) ? NULL : give_tsr_tensor_p(g, "cell"),
+                              .reverse = give_bool(g, "reverse"),
+                              .relu = below(g, 4) == 0};
+  return &desc;
+}
+
 const tsr_rope_desc *give_const_tsr_rope_desc_p(garbage *g, const char *parameter) {
   static tsr_rope_desc desc;
   if (is_nothing(g, 4)) {

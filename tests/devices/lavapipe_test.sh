@@ -7,4 +7,5 @@ source "${BASH_SOURCE[0]%/*}/lib.bash"
 
 use_lavapipe
 check_sample vulkan 4
+check_examples vulkan
 check_validated 12

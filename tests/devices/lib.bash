@@ -67,6 +67,16 @@ use_webgpu() {
   use_swiftshader
 }
 
+# check_examples BACKEND: the networks of examples/ give what they give on the CPU, to the digits they print.
+check_examples() {
+  local example
+  for example in 05_transformer 06_resnet; do
+    TESSERA_BACKEND=cpu "$TSR_TEST_BUILD_DIR/examples/$example" >"$work/cpu" 2>"$work/err" || fail "$example fails on the CPU"
+    TESSERA_BACKEND=$1 "$TSR_TEST_BUILD_DIR/examples/$example" >"$work/out" 2>"$work/err" || fail "$example fails on $1"
+    cmp "$work/cpu" "$work/out" >&2 || fail "$example differs from the CPU"
+  done
+}
+
 # check_sample BACKEND ONE_IN [OPTION...]: the conformance run on a sample.
 check_sample() {
   local backend=$1 sample=${TSR_TEST_SAMPLE:-$2}

@@ -7,3 +7,4 @@ source "${BASH_SOURCE[0]%/*}/lib.bash"
 
 use_pocl
 check_sample opencl 30
+check_examples opencl

@@ -32,3 +32,5 @@ code=0
 TESSERA_WEBGPU_LIB=$work/none.so "$TSR_TEST_PROGRAM" check --backend webgpu --quick --op add >"$work/out" 2>"$work/err" || code=$?
 [[ $code -eq 4 ]] || fail "a library that is not there gives $code"
 grep -q 'the library that TESSERA_WEBGPU_LIB names cannot be used (.*none.so: ' "$work/err" || fail "the reason is not given"
+
+check_examples webgpu
