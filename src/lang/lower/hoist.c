@@ -92,11 +92,13 @@ static void rewrite_loop(hoister *h, tsri_ir_stmt *loop) {
   loop->body = body.first;
 }
 
-// The list takes the place of statement `index`: its first one moves there, as others refer to it.
+// The list takes the place of statement `index`: its first one moves there, as others refer to it. Nothing stays behind: the
+// next pass goes over all statements, and what one of them needs can stand before one only.
 static void put_in_place(hoister *h, uint32_t index, list all) {
   uint32_t next = h->w.stmts[index].next;
   if (all.last) h->w.stmts[all.last].next = next;
   h->w.stmts[index] = all.first ? h->w.stmts[all.first] : (tsri_ir_stmt){.next = next};
+  if (all.first) h->w.stmts[all.first] = (tsri_ir_stmt){.kind = TSRI_STMT_NONE};
 }
 
 static void rewrite_stmt(hoister *h, const tsri_hoist_pass *pass, uint32_t index) {
