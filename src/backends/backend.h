@@ -88,6 +88,7 @@ typedef struct tsri_limits {
   bool has_quirks;                   // exception: must be true if the device's compiler miscompiles some instructions
   bool has_storage16, has_storage8;  // buffers can hold 16-bit and 8-bit elements directly
   bool has_i16, has_i8;              // the device computes with integers of these sizes
+  bool has_i64;                      // the same for 64 bits; SPIR-V makes them of words without
   uint8_t keeps_denormals, keeps_nan, rounds_to_even;  // guarantees the device can give: bit 0 for f16, bit 1 for f32,
                                                        // bit 2 for f64
   uint64_t max_binding_bytes;                          // largest range of a buffer that one binding can cover; 0: the

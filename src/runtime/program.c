@@ -22,7 +22,7 @@ static tsri_emit_options options_for(const tsr_device *device, const tsri_emitte
   tsri_emit_options options = *emitter->defaults;
   options.f64 = has_dtype(limits->dtype_arithmetic, TSR_F64);
   options.f16 = has_dtype(limits->dtype_arithmetic, TSR_F16);
-  options.i64 = has_dtype(limits->dtype_arithmetic, TSR_I64);
+  options.i64 = limits->has_i64;
   options.wide_unaligned = wide_unaligned;
   options.no_alias = true;  // tsr_kernel_launch and the planner ensure this
   options.subgroups = limits->has_subgroups;

@@ -20,4 +20,9 @@ refuses() {
   grep -q "needs $1, which SwiftShader.* cannot compute with; use $2, or move" "$work/err" || fail "the refusal of $1 helps nobody"
 }
 refuses f64 f32
-refuses i64 i32
+
+# It has no 64-bit integers either; those are made of words.
+printf 'kernel square(in i64 x[], out i64 y[]) { y[global.x] = (x[global.x] + 3000000000) * 3 / 2; }\n' >"$work/square.tk"
+"$TSR_TEST_PROGRAM" kernel run --backend vulkan --items 4 "$work/square.tk" 4=ones 4=out >"$work/out" 2>"$work/err" ||
+  fail "a kernel of i64 does not run"
+grep -q 4500000001 "$work/out" || fail "a kernel of i64 gives something else"

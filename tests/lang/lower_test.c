@@ -7,6 +7,7 @@
 #include "lang/emit/lanes/lanes.h"
 #include "lang/lower/checks.h"
 #include "lang/lower/collectives.h"
+#include "lang/lower/pairs.h"
 #include "lang/lower/storage.h"
 #include "lang/random_case.h"
 #include "support/test.h"
@@ -211,6 +212,102 @@ TEST(a_shared_or_local_array_of_values_keeps_what_its_elements_can_hold) {
   check_packed("u8", "f16 t[2]; t[1] = 2049.0; y[i] = t[1] == 2048 ? 65 : 66;", "abcdefghijklmnop", "AAAAAAAAijklmnop");
 }
 
+// --- Pairs of words -------------------------------------------------------------------------------------------------------
+
+// A kernel with i64 gives what it gives without.
+static void check_pairs(const char *body) {
+  enum { COUNT = 24 };
+  static const int64_t values[COUNT] = {0,
+                                        1,
+                                        -1,
+                                        7,
+                                        -7,
+                                        INT64_MAX,
+                                        INT64_MIN,
+                                        INT64_C(1) << 32,
+                                        (INT64_C(1) << 32) - 1,
+                                        -(INT64_C(1) << 32),
+                                        INT64_C(0x123456789abcdef),
+                                        -INT64_C(0x7edcba987654321),
+                                        INT64_C(0x80000000),
+                                        -INT64_C(0x80000000),
+                                        33,
+                                        63,
+                                        1000000007,
+                                        INT64_C(-4294967297),
+                                        INT64_C(0x1000001000000),
+                                        INT64_C(0x1000001000001),
+                                        INT64_C(0x7fffff8000000000),
+                                        INT64_C(0x7fffffc000000000),
+                                        10,
+                                        -10};
+  char text[600];
+  snprintf(text, sizeof text,
+           "kernel k<WG = %d>(in i64 x[], inout i64 y[], inout f32 f[], i64 n) {\n"
+           "  shared i64 s[%d];\n  i64 a = x[local.x];\n  for (u32 j = 0; j < %d; j++) { i64 b = x[j]; u32 at = "
+           "local.x * %d + j;\n%s\n}\n}\n",
+           COUNT, COUNT, COUNT, COUNT, body);
+  tsri_kernel *kernel = emit_kernel_of("test.tk", text, "k", "", false), *lowered = NULL;
+  CHECK_OK(tsri_lower_pairs(kernel, &lowered));
+  for (uint32_t i = 1; i < lowered->expr_count; i++) CHECK(lowered->exprs[i].type.dtype != TSR_I64);
+  for (uint32_t i = 1; i < lowered->var_count; i++) CHECK(lowered->vars[i].type.dtype != TSR_I64);
+  static int64_t y[2][COUNT * COUNT];
+  static float f[2][COUNT * COUNT];
+  int64_t n = -INT64_C(0x300000005);
+  for (int i = 0; i < 2; i++) {
+    memset(y[i], 7, sizeof y[i]);
+    memset(f[i], 0, sizeof f[i]);
+    const tsri_lanes_buffer buffers[] = {{(void *)values, sizeof values}, {y[i], sizeof y[i]}, {f[i], sizeof f[i]}};
+    run_kernel(i ? lowered : kernel, buffers, &n, 1);
+  }
+  for (int i = 0; i < COUNT * COUNT; i++) {
+    if (y[0][i] == y[1][i] && memcmp(&f[0][i], &f[1][i], sizeof f[0][i]) == 0) continue;
+    test_fail(__FILE__, __LINE__, "%s\na %lld, b %lld: y is %lld, not %lld; f is %a, not %a", body,
+              (long long)values[i / COUNT], (long long)values[i % COUNT], (long long)y[1][i], (long long)y[0][i],
+              (double)f[1][i], (double)f[0][i]);
+  }
+  tsri_kernel_release(lowered);
+  tsri_kernel_release(kernel);
+}
+
+TEST(pairs_of_words_add_multiply_and_shift_as_64_bits_do) {
+  check_pairs("y[at] = a + b;");
+  check_pairs("y[at] = a - b;");
+  check_pairs("y[at] = a * b;");
+  check_pairs("y[at] = -a ^ (b & n | ~a);");
+  check_pairs("y[at] = a << u32(b);");
+  check_pairs("y[at] = a >> u32(b);");
+  check_pairs("y[at] = popcount(a) + 100 * clz(b) + 10000 * ctz(a);");
+  check_pairs("y[at] = min(a, b) - max(a, n) + abs(b) * sign(a);");
+}
+
+TEST(pairs_of_words_divide_as_64_bits_do) {
+  check_pairs("y[at] = a / b;");
+  check_pairs("y[at] = a % b;");
+  check_pairs("i64x2 v = i64x2(a, b) / i64x2(b, n); y[at] = v.x ^ v.y;");
+}
+
+TEST(pairs_of_words_compare_and_choose_as_64_bits_do) {
+  check_pairs(
+      "y[at] = i64(a < b) + 2 * i64(a <= b) + 4 * i64(a > b) + 8 * i64(a >= b) + 16 * i64(a == b) + 32 * i64(a != b);");
+  check_pairs("y[at] = a < b && x[j] / 3 > n || b == 33 ? a / b : select(a > 5, b, n);");
+  check_pairs("i64 s = 0; while (s < b % 9 && a + s != 3) s++; y[at] = s;");
+  check_pairs("i64 t[3]; t[j % 3] = a; t[1] += b; y[at] = t[0] + t[1] - t[2];");
+}
+
+TEST(pairs_of_words_are_converted_as_64_bits_are) {
+  check_pairs("f[at] = f32(a * 3 + b); y[at] = i64(bool(a)) + i64(u8(b)) + i64(i16(a)) + i64(i32(b)) + i64(u32(a));");
+  check_pairs("f[at] = f32(bf16(a + b));");
+  check_pairs("f32 v = bitcast<f32>(u32(a) ^ u32(b)) * (j % 2 == 0 ? 1.0 : 1e9); y[at] = i64(v);");
+  check_pairs("y[at] = i64(f32(a) * 1.5) + i64(f32(b) / 4.0);");
+}
+
+TEST(pairs_of_words_lie_in_memory_as_64_bits_do) {
+  check_pairs("if (j % 4 == 0) store4(y, at, load4(x, j) + i64x4(a));");
+  check_pairs("s[23 - local.x] = a; barrier(); y[at] = s[i64(j)]; barrier();");
+  check_pairs("i64x2 v = load2(x, j & ~1u); v.x = n; y[at] = v.x + v.y * 2;");
+}
+
 // --- Random kernels ---------------------------------------------------------------------------------------------------
 
 // The memory that `kernel` leaves, made from the case's inputs; one buffer more than the case has is a report.
@@ -285,6 +382,38 @@ TEST(random_kernels_do_the_same_with_small_elements_in_words) {
     CHECK_OK(tsri_lower_storage(c.kernel, small_lacks, &lowered));
     check_same(&c, lowered, "storage");
     tsri_kernel_release(lowered);
+    random_case_deinit(&c);
+  }
+}
+
+TEST(random_kernels_do_the_same_with_pairs_of_words) {
+  for (uint64_t seed = 1; seed <= random_case_count(24); seed++) {
+    random_case c;
+    tsri_kernel *plain = NULL, *lowered = NULL;
+    random_case_init(&c, seed, RANDOM_SUBGROUPS);
+    CHECK_OK(tsri_lower_collectives(c.kernel, (tsri_collectives_options){.subgroup_size = 32}, &plain));
+    CHECK_OK(tsri_lower_pairs(plain, &lowered));
+    check_same(&c, lowered, "pairs");
+    tsri_kernel_release(lowered);
+    tsri_kernel_release(plain);
+    random_case_deinit(&c);
+  }
+}
+
+// Each pass goes over what the ones before have left.
+TEST(random_kernels_do_the_same_after_one_pass_upon_another) {
+  for (uint64_t seed = 1; seed <= random_case_count(24); seed++) {
+    random_case c;
+    tsri_kernel *made[4] = {NULL};
+    random_case_init(&c, seed, RANDOM_SUBGROUPS);
+    tsri_kernel *checked = emit_kernel_of("random.tk", c.random.text, c.random.name, "", true);
+    CHECK_OK(tsri_lower_checks(checked, &made[0]));
+    CHECK_OK(tsri_lower_collectives(made[0], (tsri_collectives_options){.subgroup_size = 32}, &made[1]));
+    CHECK_OK(tsri_lower_storage(made[1], small_lacks, &made[2]));
+    CHECK_OK(tsri_lower_pairs(made[2], &made[3]));
+    check_same(&c, made[3], "all of them");
+    for (int i = 4; i-- > 0;) tsri_kernel_release(made[i]);
+    tsri_kernel_release(checked);
     random_case_deinit(&c);
   }
 }

@@ -241,10 +241,9 @@ static void fill_limits(const vulkan_device *device, tsri_limits *out) {
   for (int i = 0; i < 3; i++) out->max_groups[i] = l->maxComputeWorkGroupCount[i];
   out->shared_bytes = l->maxComputeSharedMemorySize;
   out->subgroup_size = f->subgroups ? f->subgroup_size : 0;
-  uint32_t wide = (f->i64 ? 1u << TSR_I64 : 0) | (f->f64 ? 1u << TSR_F64 : 0);
-  uint32_t all = (1u << TSR_DTYPE_COUNT) - 1, both = 1u << TSR_I64 | 1u << TSR_F64;
-  out->dtype_storage = (all & ~both) | wide;  // if the device cannot store small elements, kernels access them as
-                                              // parts of 32-bit words
+  // Small elements and 64-bit integers that the device does not have are made of 32-bit words.
+  uint32_t all = (1u << TSR_DTYPE_COUNT) - 1;
+  out->dtype_storage = all & ~(f->f64 ? 0 : 1u << TSR_F64);
   // f16 arithmetic only if it rounds to nearest and keeps denormals; otherwise f16 is computed in f32.
   bool has_f16 = f->f16 && f->storage16 && (f->keeps_denormals & f->rounds_to_even & 1);
   out->dtype_arithmetic = (out->dtype_storage & ~(1u << TSR_F16)) | (has_f16 ? 1u << TSR_F16 : 0);
@@ -257,6 +256,7 @@ static void fill_limits(const vulkan_device *device, tsri_limits *out) {
   out->has_storage8 = f->storage8;
   out->has_i16 = f->i16;
   out->has_i8 = f->i8;
+  out->has_i64 = f->i64;
   out->keeps_denormals = f->keeps_denormals;
   out->keeps_nan = f->keeps_nan;
   out->rounds_to_even = f->rounds_to_even;

@@ -36,7 +36,7 @@ static tsri_emit_options fixture_emit_options(const tsri_limits *limits) {
   tsri_emit_options o = tsri_emit_defaults_spirv;
   o.f64 = (limits->dtype_arithmetic >> TSR_F64 & 1) != 0;
   o.f16 = (limits->dtype_arithmetic >> TSR_F16 & 1) != 0;
-  o.i64 = (limits->dtype_arithmetic >> TSR_I64 & 1) != 0;
+  o.i64 = limits->has_i64;
   o.subgroups = limits->has_subgroups;
   o.subgroup_shuffle = limits->has_subgroup_shuffle;
   if (limits->subgroup_size) o.subgroup_size = limits->subgroup_size;

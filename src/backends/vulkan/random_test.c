@@ -40,8 +40,7 @@ static void run_kernels(fixture *f) {
     random_case c;
     bool has_f64 = f->emit.f64 && seed % 3;
     random_case_init(&c, seed, (has_f64 ? RANDOM_F64 : 0) | RANDOM_SUBGROUPS);
-    bool fits = (f->emit.f64 || !(c.kernel->needs & TSRI_NEEDS_F64)) &&
-                (f->emit.i64 || !(c.kernel->needs & TSRI_NEEDS_I64)) && c.random.items <= f->limits.max_group_size;
+    bool fits = (f->emit.f64 || !(c.kernel->needs & TSRI_NEEDS_F64)) && c.random.items <= f->limits.max_group_size;
     if (fits) {
       random_case_run_plain(&c, f->emit.subgroup_size, denormals);
       run_vulkan(f, &c, random_denormals_any(denormals));
@@ -64,14 +63,9 @@ TEST(random_kernels_agree_in_plain_c_and_vulkan) {
 
 TEST(random_kernels_agree_in_plain_c_and_vulkan_without_features) {
   fixture f = fixture_open();
-  bool has_64 = f.emit.f64 && f.emit.i64;
   // keeps_nan and quirks stay as they are: without the promise to keep NaN, drivers turn x * 0 into 0, and a
   // compiler's bugs do not go away with a feature.
-  f.emit = (tsri_emit_options){.subgroup_size = 16,
-                               .f64 = has_64,
-                               .i64 = has_64,
-                               .keeps_nan = f.limits.keeps_nan,
-                               .quirks = f.limits.has_quirks};
+  f.emit = (tsri_emit_options){.subgroup_size = 16, .keeps_nan = f.limits.keeps_nan, .quirks = f.limits.has_quirks};
   run_kernels(&f);
   fixture_close(&f);
 }

@@ -13,6 +13,7 @@
 #include "lang/lower/checks.h"
 #include "lang/lower/collectives.h"
 #include "lang/lower/lacks.h"
+#include "lang/lower/pairs.h"
 
 const tsri_emitter tsri_emitters[] = {
 #define TSRI_X(name, title, form, suffix) \
@@ -79,12 +80,18 @@ tsr_status tsri_emit_lower(const tsri_emitter *emitter, const tsri_kernel *kerne
 
 // --- Lowering ---------------------------------------------------------------------------------------------------------
 
+// Whether 64-bit integers are made of words.
+static bool lacks_i64(const tsri_emitter *emitter, const tsri_emit_options *options) {
+  return emitter->emit == tsri_emit_wgsl || (emitter->emit == tsri_emit_spirv && !options->i64);
+}
+
 // Where barriers must not stand under conditions, neither may collectives: those made of statements are made to fit.
 static tsri_collectives_options collectives_of(const tsri_emitter *emitter, const tsri_emit_options *options) {
   tsri_lacks lacks = tsri_lacks_of(emitter->name);
   bool has_subgroups = options->subgroups && options->subgroup_shuffle && !options->flat_barriers;
+  uint32_t most = lacks_i64(emitter, options) ? 4 : lacks.collective_bytes;
   return (tsri_collectives_options){.subgroup_size = options->subgroup_size,
-                                    .hardware_bytes = has_subgroups ? lacks.collective_bytes : 0,
+                                    .hardware_bytes = has_subgroups ? most : 0,
                                     .load_for_all = lacks.has_load_for_all};
 }
 
@@ -133,6 +140,11 @@ static tsr_status lower(const tsri_emitter *emitter, const tsri_kernel *kernel, 
   if (status == TSR_OK && has_small_elements(kernel)) {
     tsri_storage_lacks lacks = storage_lacks_of(emitter, options);
     status = tsri_lower_storage(*out_lowered ? *out_lowered : kernel, lacks, &made);
+    take(made, out_lowered);
+  }
+  bool has_i64 = (kernel->needs & TSRI_NEEDS_I64) != 0, has_f64 = (kernel->needs & TSRI_NEEDS_F64) != 0;
+  if (status == TSR_OK && has_i64 && !has_f64 && lacks_i64(emitter, options)) {
+    status = tsri_lower_pairs(*out_lowered ? *out_lowered : kernel, &made);
     take(made, out_lowered);
   }
   return status;

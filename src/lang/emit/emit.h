@@ -62,7 +62,7 @@ typedef struct tsri_emit_options {
 
   // SPIR-V: features that a Vulkan device has or lacks. `f16` there means arithmetic that rounds to nearest and keeps
   // denormals.
-  bool i64;                  // 64-bit integers; without them a kernel that needs them is refused
+  bool i64;                  // 64-bit integers; without them they are made of words, but not beside f64
   bool storage16, storage8;  // buffers of 16-bit and 8-bit elements; without them they are read and written by words
   bool i16, i8;              // values of these sizes, so that shared arrays can be as small
   bool exact_fma;            // fma rounds once; without it, it is made of other operations

@@ -53,6 +53,8 @@ static uint32_t rewrite_expr(hoister *h, const tsri_hoist_pass *pass, uint32_t i
   bool is_lazy = count > plain, is_same = true;
   if (is_lazy) plain = 1;  // the condition
   for (uint32_t i = 0; i < plain; i++) join(&h->w, before, h->before[x.args[i]]);
+  uint32_t rewritten = pass->expr ? pass->expr(h, index, before) : 0;
+  if (rewritten) return rewritten;
   bool needs_branch = false;
   for (uint32_t i = plain; i < count; i++) needs_branch |= h->before[x.args[i]].first != 0;
   if (needs_branch) return (x.kind == TSRI_EXPR_COND ? put_choice : put_short_circuit)(h, &x, before);
@@ -114,8 +116,10 @@ static void rewrite_stmt(hoister *h, const tsri_hoist_pass *pass, uint32_t index
     join(&h->w, &all, h->before[*operands[i]]);
     *operands[i] = h->places[*operands[i]];
   }
-  bool is_changed = s.kind == TSRI_STMT_STORE || s.kind == TSRI_STMT_ATOMIC || s.kind == TSRI_STMT_COLLECTIVE;
+  bool is_changed = s.kind == TSRI_STMT_STORE || s.kind == TSRI_STMT_ATOMIC || s.kind == TSRI_STMT_COLLECTIVE ||
+                    (s.kind == TSRI_STMT_ASSIGN && pass->has_assignments);
   s.next = 0;
+  h->original = &h->w.from->stmts[index];
   if (is_changed) {
     pass->stmt(h, s, &all);
   } else {
@@ -141,7 +145,7 @@ static void begin(hoister *h, const tsri_kernel *k) {
   h->buffers = copy_of(h, k->buffers, k->buffer_count, 1, sizeof *h->buffers);
   h->shared = copy_of(h, k->shared, k->shared_count, TSRI_HOIST_SHARED, sizeof *h->shared);
   h->locals = copy_of(h, k->locals, k->local_count, 0, sizeof *h->locals);
-  h->params = copy_of(h, k->params, k->param_count, 2 * (size_t)k->buffer_count, sizeof *h->params);
+  h->params = copy_of(h, k->params, k->param_count, 2 * (size_t)k->buffer_count + k->param_count, sizeof *h->params);
   h->places = tsri_calloc(k->expr_count + 1u, sizeof *h->places);
   h->before = tsri_calloc(k->expr_count + 1u, sizeof *h->before);
   h->w.has_failed |= !h->places || !h->before;
@@ -149,6 +153,7 @@ static void begin(hoister *h, const tsri_kernel *k) {
   h->shared_count = k->shared_count;
   h->param_count = k->param_count;
   h->params_bytes = k->params_bytes;
+  h->needs = k->needs;
 }
 
 // One block of memory, as tsri_kernel_release wants it.
@@ -181,6 +186,7 @@ static tsri_kernel *pack(const hoister *h) {
   made->params = (const void *)((char *)made + offsets[5]), made->param_count = h->param_count;
   made->locals = (const void *)((char *)made + offsets[6]);
   made->params_bytes = h->params_bytes;
+  made->needs = h->needs;
   made->shared_bytes = 0;
   for (uint32_t i = 0; i < h->shared_count; i++) {
     uint32_t bytes = h->shared[i].count * (uint32_t)tsr_dtype_bytes((tsr_dtype)h->shared[i].storage);

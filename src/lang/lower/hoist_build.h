@@ -16,21 +16,27 @@ typedef struct hoister {
   rewriter w;
   tsri_ir_var *vars;
   uint32_t var_count, var_capacity;
-  // Copies of the original's, with room for one buffer, TSRI_HOIST_SHARED shared arrays and two parameters per buffer more.
+  // Copies of the original's, with room for one buffer, TSRI_HOIST_SHARED shared arrays, two parameters per buffer and one per
+  // parameter more.
   tsri_ir_array *buffers, *shared, *locals;
   tsri_ir_param *params;
-  uint32_t buffer_count, shared_count, param_count, params_bytes;
-  uint32_t *places;  // by expression of the original: what stands for it
-  list *before;      // and what runs before it
-  void *context;     // the pass's own
+  uint32_t buffer_count, shared_count, param_count, params_bytes, needs;
+  uint32_t *places;              // by expression of the original: what stands for it
+  list *before;                  // and what runs before it
+  const tsri_ir_stmt *original;  // while a statement is rewritten: the original's
+  void *context;                 // the pass's own
 } hoister;
 
 typedef struct tsri_hoist_pass {
+  // What stands for expression `index` of the original, 0 if it stays as it is but for its operands; statements that it needs
+  // go to `before`. Operands of ?: that need statements have them in h->before still. NULL: all stay.
+  uint32_t (*expr)(hoister *h, uint32_t index, list *before);
   // What stands for a LOAD whose operands are in place already, 0 if it stays; statements that it needs go to `before`. NULL:
   // all loads stay.
   uint32_t (*load)(hoister *h, tsri_ir_expr load, list *before);
-  // Appends what stands for a STORE, ATOMIC or COLLECTIVE whose operands are in place already.
+  // Appends what stands for a STORE, ATOMIC or COLLECTIVE (`has_assignments`: or ASSIGN) whose operands are in place already.
   void (*stmt)(hoister *h, tsri_ir_stmt stmt, list *to);
+  bool has_assignments;
 } tsri_hoist_pass;
 
 // Goes over `kernel` and makes another, which uses its names. `prepare` may change and add arrays and parameters first.

@@ -59,12 +59,11 @@ static const row rows[] = {
       .storage = {SMALL, SMALL, SMALL},
       .collective_bytes = 8}},
     // WGSL's comparisons may treat NaN as any number, and its - and abs need not keep the sign of 0. Its 32-bit
-    // integers behave as the language requires; the emitter writes 64-bit integers itself. WGSL does not say which items
+    // integers behave as the language requires; there are none of 64 bits (lower/pairs.h). WGSL does not say which items
     // form a subgroup, so its subgroup operations are not used.
     {"wgsl",
      {.f32 = MATHS | NAN_AWARE | BIT(NEG) | BIT(ABS) | BIT(EQ) | BIT(NE) | BIT(LT) | BIT(LE) | BIT(GT) | BIT(GE),
       .u32 = BIT(MULHI),
-      .i64 = BIT(MIN) | BIT(MAX),
       .rounding = F16 | BF16,
       .storage = {SMALL, SMALL, SMALL},
       .has_load_for_all = true}},

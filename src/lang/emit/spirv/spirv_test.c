@@ -127,10 +127,14 @@ TEST(a_kernel_that_needs_what_the_device_lacks_is_refused_by_name) {
   tsri_module *module = NULL;
   tsri_kernel *kernel = NULL;
   tsri_emitted code;
-  const char *text = "kernel wide(in i64 x[], out i64 y[]) { y[global.x] = x[global.x]; }";
+  const char *text = "kernel wide(in i64 x[], out f64 y[]) { y[global.x] = f64(x[global.x]); }";
   CHECK_OK(tsri_lang_parse("t.tk", text, strlen(text), NULL, &module));
   CHECK_OK(tsri_lang_specialise(module, NULL, NULL, 0, NULL, NULL, &kernel));
   CHECK_STATUS(tsri_emit_kernel(tsri_emitter_find("spirv"), kernel, NULL, &code), TSR_ERR_UNSUPPORTED);
+  CHECK_LAST_ERROR_HAS("kernel wide needs f64");
+  tsri_emit_options options = tsri_emit_defaults_spirv;
+  options.f64 = true;
+  CHECK_STATUS(tsri_emit_kernel(tsri_emitter_find("spirv"), kernel, &options, &code), TSR_ERR_UNSUPPORTED);
   CHECK_LAST_ERROR_HAS("kernel wide needs i64");
   tsri_kernel_release(kernel);
   tsri_module_release(module);

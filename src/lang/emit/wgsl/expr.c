@@ -43,9 +43,6 @@ void tsri_wgsl_put_const(tsri_wgsl *w, tsri_c_text *out, tsr_dtype dtype, uint64
     case TSR_U32:
       tsri_c_addf(out, "%" PRIu32 "u", low);
       break;
-    case TSR_I64:
-      tsri_c_addf(out, "vec2<u32>(0x%" PRIx32 "u, 0x%" PRIx32 "u)", low, (uint32_t)(bits >> 32));
-      break;
     default:
       put_f32(w, out, low);
       break;
@@ -111,7 +108,7 @@ static void put_lanes(tsri_wgsl *w, const char *pattern, tsri_ir_type result, co
     tsri_wgsl_put_pattern(w, &w->body, pattern, operands, "");
     return;
   }
-  tsri_c_addf(&w->body, "%s(", tsri_wgsl_type(w, result));
+  tsri_c_addf(&w->body, "%s(", tsri_wgsl_type(result));
   for (uint32_t lane = 0; lane < result.lanes; lane++) {
     if (lane > 0) tsri_c_add(&w->body, ", ");
     tsri_wgsl_put_pattern(w, &w->body, pattern, operands, lane_suffixes[lane]);
@@ -210,7 +207,7 @@ static void put_made(tsri_wgsl *w, uint32_t expr, const char *pattern, const tsr
 }
 
 static void put_constructed(tsri_wgsl *w, const tsri_ir_expr *x, const tsri_wgsl_operands *operands) {
-  tsri_c_addf(&w->body, "%s(", tsri_wgsl_type(w, x->type));
+  tsri_c_addf(&w->body, "%s(", tsri_wgsl_type(x->type));
   for (uint32_t lane = 0; lane < x->type.lanes; lane++) {
     if (lane > 0) tsri_c_add(&w->body, ", ");
     if (x->kind == TSRI_EXPR_VECTOR) {
@@ -278,9 +275,8 @@ void tsri_wgsl_find_work(tsri_wgsl *w) {
   for (uint32_t i = 1; i < k->expr_count; i++) {
     const tsri_ir_expr *x = &k->exprs[i];
     uint32_t count = tsri_ir_operands(x);
-    bool has = x->kind == TSRI_EXPR_LOAD || is_lazy(x) ||
-               (x->kind == TSRI_EXPR_OP && tsri_expand_is_long((tsri_ir_op)x->op)) ||
-               (x->kind == TSRI_EXPR_OP && x->op == TSRI_OP_DIV && x->type.dtype == TSR_I64);
+    bool has =
+        x->kind == TSRI_EXPR_LOAD || is_lazy(x) || (x->kind == TSRI_EXPR_OP && tsri_expand_is_long((tsri_ir_op)x->op));
     for (uint32_t a = 0; a < count; a++) has |= w->has_work[x->args[a]] != 0;
     w->has_work[i] = has;
   }
@@ -301,7 +297,7 @@ static void put_arm(tsri_wgsl *w, uint32_t expr, uint32_t arm) {
 static void put_branches(tsri_wgsl *w, uint32_t expr) {
   const tsri_ir_expr *x = &w->kernel->exprs[expr];
   tsri_wgsl_put_indent(w);
-  tsri_c_addf(&w->body, "var e%" PRIu32 ": %s;\n", expr, tsri_wgsl_type(w, x->type));
+  tsri_c_addf(&w->body, "var e%" PRIu32 ": %s;\n", expr, tsri_wgsl_type(x->type));
   tsri_wgsl_put_indent(w);
   tsri_c_add(&w->body, x->kind == TSRI_EXPR_OR_ELSE ? "if (!" : "if (");
   tsri_wgsl_put_value(w, &w->body, x->a);
@@ -346,10 +342,9 @@ static void put_eager(tsri_wgsl *w, uint32_t expr) {
 static void put_lazy(tsri_wgsl *w, uint32_t expr) {
   const tsri_ir_expr *x = &w->kernel->exprs[expr];
   bool has_work = w->has_work[x->b] || (x->kind == TSRI_EXPR_COND && w->has_work[x->c]);
-  bool is_struct = x->type.dtype == TSR_I64 && x->type.lanes > 1;  // which select does not take
   if (!tsri_wgsl_enter(w)) return;
   tsri_wgsl_put_lets(w, x->a);
-  if (has_work || is_struct) {
+  if (has_work) {
     put_branches(w, expr);
   } else {
     put_eager(w, expr);

@@ -71,8 +71,8 @@ static bool define_hiding(tsri_wgsl *w, const char *name) {
   if (!tsri_wgsl_want(w, name)) return true;
   const char *lanes = name + (is_keep ? 8 : 9);
   uint8_t count = lanes[0] ? (uint8_t)(lanes[0] - '0') : 1;
-  const char *floats = tsri_wgsl_type(w, (tsri_ir_type){TSR_F32, count});
-  const char *words = tsri_wgsl_type(w, (tsri_ir_type){TSR_U32, count});
+  const char *floats = tsri_wgsl_type((tsri_ir_type){TSR_F32, count});
+  const char *words = tsri_wgsl_type((tsri_ir_type){TSR_U32, count});
   tsri_c_addf(&w->helpers, "fn %s(a: %s) -> %s { return bitcast<%s>(bitcast<%s>(a) ^ %s(tsr_p[1].%c)); }\n", name,
               floats, floats, floats, words, words, is_keep ? 'x' : 'y');
   return true;
@@ -87,7 +87,6 @@ static const char *find_text(const tsri_wgsl_helper *list, const char *name) {
 
 static void define(tsri_wgsl *w, const char *name) {
   const char *text = find_text(helpers, name);
-  if (!text) text = find_text(tsri_wgsl_i64_helpers, name);
   if (!text) {
     if (!define_hiding(w, name)) (void)tsri_wgsl_define_expansion(w, name);
   } else if (tsri_wgsl_want(w, name)) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Memory: how arrays are held, loads, stores, atomics.
 //
-// Elements have 32 or 64 bits, or are WGSL's f16: lower/storage.h has put others into words. A buffer that is accessed
+// Elements have 32 bits, or are WGSL's f16: lower/storage.h and lower/pairs.h have made words of the others. A buffer that is accessed
 // several elements at a time is declared as an array of vectors, and single elements are components of those.
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,11 +13,10 @@
 // --- How arrays are held --------------------------------------------------------------------------------------------
 
 static tsri_wgsl_array plan_buffer(const tsri_wgsl *w, const tsri_ir_array *array, uint32_t lanes) {
-  uint32_t bytes = (uint32_t)tsr_dtype_bytes((tsr_dtype)array->storage);
   if (array->storage == TSR_F16 && w->options->f16) {
     return (tsri_wgsl_array){.lanes = lanes > 1 ? (uint8_t)lanes : 1, .is_half = true};
   }
-  bool as_vectors = bytes == 4 && lanes > 1 && !array->is_atomic;
+  bool as_vectors = lanes > 1 && !array->is_atomic;
   return (tsri_wgsl_array){.lanes = as_vectors ? (uint8_t)lanes : 1, .is_atomic = array->is_atomic};
 }
 
@@ -55,7 +54,7 @@ static void put_index_let(tsri_wgsl *w, const place *p, uint32_t index) {
   tsri_c_addf(&w->body, "let at%" PRIu32 " = ", p->id);
   tsri_c_add(&w->body, dtype == TSR_I32 ? "bitcast<u32>(" : "(");
   tsri_wgsl_put_value(w, &w->body, index);
-  tsri_c_add(&w->body, dtype == TSR_I64 ? ".x)" : ")");
+  tsri_c_add(&w->body, ")");
   if (p->lanes > 1) tsri_c_addf(&w->body, " & 0x%" PRIx32 "u", ~(p->lanes - 1));
   tsri_c_add(&w->body, ";\n");
 }
@@ -98,12 +97,12 @@ static void put_loaded(tsri_wgsl *w, const place *p, const tsri_ir_expr *x) {
     return;
   }
   if (p->lanes > 1 && p->held.lanes == p->lanes) {
-    if (p->held.is_half) tsri_c_addf(&w->body, "%s(", tsri_wgsl_type(w, type));
+    if (p->held.is_half) tsri_c_addf(&w->body, "%s(", tsri_wgsl_type(type));
     put_vector_element(w, p);
     if (p->held.is_half) tsri_c_add(&w->body, ")");
     return;
   }
-  if (p->lanes > 1) tsri_c_addf(&w->body, "%s(", tsri_wgsl_type(w, type));
+  if (p->lanes > 1) tsri_c_addf(&w->body, "%s(", tsri_wgsl_type(type));
   for (uint32_t lane = 0; lane < p->lanes; lane++) {
     if (lane > 0) tsri_c_add(&w->body, ", ");
     put_read(w, p, lane);

@@ -11,56 +11,55 @@
 #include "lang/lower/expand.h"
 
 typedef struct op_patterns {
-  const char *f, *i, *u, *b, *l;  // f32, i32, u32, bool, i64
-  const char *native;             // of which types vectors may stand in for $a and so on: letters as above
+  const char *f, *i, *u, *b;  // f32, i32, u32, bool
+  const char *native;         // of which types vectors may stand in for $a and so on: letters as above
 } op_patterns;
 
-#define ORDER(op, l_)                                                                                    \
-  {                                                                                                      \
-    .f = "($a " op " $b)", .i = "($a " op " $b)", .u = "($a " op " $b)", .b = "($a " op " $b)", .l = l_, \
-    .native = "iub"                                                                                      \
-  }
-#define COUNT(name, helper) \
-  { .i = name "($a)", .u = name "($a)", .l = "tsr_" helper "_i64($a)", .native = "iu" }
+#define SAME(text, native_) \
+  { .f = (text), .i = (text), .u = (text), .b = (text), .native = (native_) }
+#define ORDER(op) SAME("($a " op " $b)", "iub")
+#define INTS(text, native_) \
+  { .i = (text), .u = (text), .native = (native_) }
+#define FLOATS(text) \
+  { .f = (text), .native = "f" }
 
 // An i32 is negated by taking it from a 0 that the compiler does not know: NVIDIA's for Hopper makes one instruction of
 // min(min(a, -b), -c), and there forgets to negate b (emit/c/helpers.c).
 static const op_patterns patterns[TSRI_OP_COUNT] = {
-    [TSRI_OP_NEG] = {.f = "(-$a)", .i = "(bitcast<i32>(tsr_p[1].x) - $a)", .l = "tsr_neg_i64($a)", .native = "i"},
-    [TSRI_OP_BIT_NOT] = {.i = "(~$a)", .u = "(~$a)", .l = "(~$a)", .native = "iu"},
+    [TSRI_OP_NEG] = {.f = "(-$a)", .i = "(bitcast<i32>(tsr_p[1].x) - $a)", .native = "i"},
+    [TSRI_OP_BIT_NOT] = INTS("(~$a)", "iu"),
     [TSRI_OP_NOT] = {.b = "(!$a)", .native = "b"},
-    [TSRI_OP_ADD] = {"($a + $b)", "($a + $b)", "($a + $b)", NULL, "tsr_add_i64($a, $b)", "fiu"},
-    [TSRI_OP_SUB] = {"($a - $b)", "($a - $b)", "($a - $b)", NULL, "tsr_sub_i64($a, $b)", "fiu"},
-    [TSRI_OP_MUL] = {"($a * $b)", "($a * $b)", "($a * $b)", NULL, "tsr_mul_i64($a, $b)", "fiu"},
-    [TSRI_OP_DIV] = {NULL, "tsr_div_i32($a, $b)", "tsr_div_u32($a, $b)", NULL, "tsr_div_i64($a, $b)", NULL},
-    [TSRI_OP_REM] = {NULL, "tsr_rem_i32($a, $b)", "tsr_rem_u32($a, $b)", NULL, "tsr_rem_i64($a, $b)", NULL},
-    [TSRI_OP_AND] = {NULL, "($a & $b)", "($a & $b)", "($a & $b)", "($a & $b)", "iub"},
-    [TSRI_OP_OR] = {NULL, "($a | $b)", "($a | $b)", "($a | $b)", "($a | $b)", "iub"},
-    [TSRI_OP_XOR] = {NULL, "($a ^ $b)", "($a ^ $b)", "($a != $b)", "($a ^ $b)", "iub"},
-    [TSRI_OP_SHL] = {NULL, "($a << ($b & 31u))", "($a << ($b & 31u))", NULL, "tsr_shl_i64($a, $b)", NULL},
-    [TSRI_OP_SHR] = {NULL, "($a >> ($b & 31u))", "($a >> ($b & 31u))", NULL, "tsr_shr_i64($a, $b)", NULL},
-    [TSRI_OP_EQ] = ORDER("==", "tsr_eq_i64($a, $b)"),
-    [TSRI_OP_NE] = ORDER("!=", "tsr_ne_i64($a, $b)"),
-    [TSRI_OP_LT] = ORDER("<", "tsr_lt_i64($a, $b)"),
-    [TSRI_OP_LE] = ORDER("<=", "tsr_le_i64($a, $b)"),
-    [TSRI_OP_GT] = ORDER(">", "tsr_lt_i64($b, $a)"),
-    [TSRI_OP_GE] = ORDER(">=", "tsr_le_i64($b, $a)"),
-    [TSRI_OP_MIN] = {.i = "min($a, $b)", .u = "min($a, $b)", .native = "iu"},
-    [TSRI_OP_MAX] = {.i = "max($a, $b)", .u = "max($a, $b)", .native = "iu"},
-    [TSRI_OP_ABS] = {.i = "abs($a)", .l = "tsr_abs_i64($a)", .native = "i"},
-    [TSRI_OP_SIGN] = {.i = "sign($a)", .l = "tsr_sign_i64($a)", .native = "i"},
-    [TSRI_OP_FLOOR] = {.f = "floor($a)", .native = "f"},
-    [TSRI_OP_CEIL] = {.f = "ceil($a)", .native = "f"},
-    [TSRI_OP_ROUND] = {.f = "round($a)", .native = "f"},
-    [TSRI_OP_TRUNC] = {.f = "trunc($a)", .native = "f"},
-    [TSRI_OP_SQRT] = {.f = "sqrt($a)", .native = "f"},
-    [TSRI_OP_RSQRT] = {.f = "inverseSqrt($a)", .native = "f"},
-    [TSRI_OP_FMA] = {.f = "fma($a, $b, $c)", .native = "f"},
-    [TSRI_OP_POPCOUNT] = COUNT("countOneBits", "popcount"),
-    [TSRI_OP_CLZ] = COUNT("countLeadingZeros", "clz"),
-    [TSRI_OP_CTZ] = COUNT("countTrailingZeros", "ctz"),
-    [TSRI_OP_SELECT] = {"select($c, $b, $a)", "select($c, $b, $a)", "select($c, $b, $a)", "select($c, $b, $a)",
-                        "select($c, $b, $a)", "fiub"},
+    [TSRI_OP_ADD] = SAME("($a + $b)", "fiu"),
+    [TSRI_OP_SUB] = SAME("($a - $b)", "fiu"),
+    [TSRI_OP_MUL] = SAME("($a * $b)", "fiu"),
+    [TSRI_OP_DIV] = {.i = "tsr_div_i32($a, $b)", .u = "tsr_div_u32($a, $b)"},
+    [TSRI_OP_REM] = {.i = "tsr_rem_i32($a, $b)", .u = "tsr_rem_u32($a, $b)"},
+    [TSRI_OP_AND] = SAME("($a & $b)", "iub"),
+    [TSRI_OP_OR] = SAME("($a | $b)", "iub"),
+    [TSRI_OP_XOR] = {.i = "($a ^ $b)", .u = "($a ^ $b)", .b = "($a != $b)", .native = "iub"},
+    [TSRI_OP_SHL] = INTS("($a << ($b & 31u))", NULL),
+    [TSRI_OP_SHR] = INTS("($a >> ($b & 31u))", NULL),
+    [TSRI_OP_EQ] = ORDER("=="),
+    [TSRI_OP_NE] = ORDER("!="),
+    [TSRI_OP_LT] = ORDER("<"),
+    [TSRI_OP_LE] = ORDER("<="),
+    [TSRI_OP_GT] = ORDER(">"),
+    [TSRI_OP_GE] = ORDER(">="),
+    [TSRI_OP_MIN] = INTS("min($a, $b)", "iu"),
+    [TSRI_OP_MAX] = INTS("max($a, $b)", "iu"),
+    [TSRI_OP_ABS] = {.i = "abs($a)", .native = "i"},
+    [TSRI_OP_SIGN] = {.i = "sign($a)", .native = "i"},
+    [TSRI_OP_FLOOR] = FLOATS("floor($a)"),
+    [TSRI_OP_CEIL] = FLOATS("ceil($a)"),
+    [TSRI_OP_ROUND] = FLOATS("round($a)"),
+    [TSRI_OP_TRUNC] = FLOATS("trunc($a)"),
+    [TSRI_OP_SQRT] = FLOATS("sqrt($a)"),
+    [TSRI_OP_RSQRT] = FLOATS("inverseSqrt($a)"),
+    [TSRI_OP_FMA] = FLOATS("fma($a, $b, $c)"),
+    [TSRI_OP_POPCOUNT] = INTS("countOneBits($a)", "iu"),
+    [TSRI_OP_CLZ] = INTS("countLeadingZeros($a)", "iu"),
+    [TSRI_OP_CTZ] = INTS("countTrailingZeros($a)", "iu"),
+    [TSRI_OP_SELECT] = SAME("select($c, $b, $a)", "fiub"),
     [TSRI_OP_ANY] = {.b = "any($a)", .native = "b"},
     [TSRI_OP_ALL] = {.b = "all($a)", .native = "b"},
 };
@@ -86,16 +85,13 @@ const char *tsri_wgsl_op_pattern(const tsri_wgsl *w, tsri_ir_op op, tsr_dtype dt
       return p->i;
     case TSR_U32:
       return p->u;
-    case TSR_I64:
-      return p->l;
     default:
       return p->b;
   }
 }
 
 bool tsri_wgsl_op_is_native(const tsri_wgsl *w, tsri_ir_op op, tsr_dtype dtype) {
-  static const char letters[TSR_DTYPE_COUNT] = {
-      [TSR_F32] = 'f', [TSR_I32] = 'i', [TSR_U32] = 'u', [TSR_BOOL] = 'b', [TSR_I64] = 'l'};
+  static const char letters[TSR_DTYPE_COUNT] = {[TSR_F32] = 'f', [TSR_I32] = 'i', [TSR_U32] = 'u', [TSR_BOOL] = 'b'};
   if (tsri_lacks_op(&w->lacks, op, dtype)) return false;
   return patterns[op].native && letters[dtype] && strchr(patterns[op].native, letters[dtype]);
 }
@@ -107,28 +103,20 @@ bool tsri_wgsl_op_rounds(tsri_ir_op op, tsr_dtype dtype) {
 // --- Conversions ----------------------------------------------------------------------------------------------------
 
 typedef struct convert_patterns {
-  const char *f, *i, *u, *b, *l;  // from f32, i32, u32, bool, i64
+  const char *f, *i, *u, *b;  // from f32, i32, u32, bool
 } convert_patterns;
 
-#define LOW "bitcast<i32>($a.x)"
-
 static const convert_patterns conversions[TSR_DTYPE_COUNT] = {
-    [TSR_BOOL] = {"tsr_to_bool_f32($a)", "($a != 0i)", "($a != 0u)", "$a", "any($a != vec2<u32>(0u, 0u))"},
-    [TSR_U8] = {"tsr_to_u8_f32($a)", "(bitcast<u32>($a) & 0xffu)", "($a & 0xffu)", "u32($a)", "($a.x & 0xffu)"},
-    [TSR_I8] = {"tsr_to_i8_f32($a)", "(($a << 24u) >> 24u)", "(bitcast<i32>($a << 24u) >> 24u)", "i32($a)",
-                "((" LOW " << 24u) >> 24u)"},
-    [TSR_I16] = {"tsr_to_i16_f32($a)", "(($a << 16u) >> 16u)", "(bitcast<i32>($a << 16u) >> 16u)", "i32($a)",
-                 "((" LOW " << 16u) >> 16u)"},
-    [TSR_I32] = {"tsr_to_i32_f32($a)", "$a", "bitcast<i32>($a)", "i32($a)", LOW},
-    [TSR_U32] = {"tsr_to_u32_f32($a)", "bitcast<u32>($a)", "$a", "u32($a)", "$a.x"},
-    [TSR_I64] = {"tsr_to_i64_f32($a)", "tsr_to_i64_i32($a)", "vec2<u32>($a, 0u)", "vec2<u32>(u32($a), 0u)", "$a"},
+    [TSR_BOOL] = {"tsr_to_bool_f32($a)", "($a != 0i)", "($a != 0u)", "$a"},
+    [TSR_U8] = {"tsr_to_u8_f32($a)", "(bitcast<u32>($a) & 0xffu)", "($a & 0xffu)", "u32($a)"},
+    [TSR_I8] = {"tsr_to_i8_f32($a)", "(($a << 24u) >> 24u)", "(bitcast<i32>($a << 24u) >> 24u)", "i32($a)"},
+    [TSR_I16] = {"tsr_to_i16_f32($a)", "(($a << 16u) >> 16u)", "(bitcast<i32>($a << 16u) >> 16u)", "i32($a)"},
+    [TSR_I32] = {"tsr_to_i32_f32($a)", "$a", "bitcast<i32>($a)", "i32($a)"},
+    [TSR_U32] = {"tsr_to_u32_f32($a)", "bitcast<u32>($a)", "$a", "u32($a)"},
     // Integers reach f16 through f32: the checked form says so.
     [TSR_F16] = {.f = "tsr_to_f16_f32($a)"},
-    [TSR_BF16] = {.f = "tsr_to_bf16_f32($a)",
-                  .i = "tsr_to_bf16_i32($a)",
-                  .u = "tsr_to_bf16_u32($a)",
-                  .l = "tsr_to_bf16_i64($a)"},
-    [TSR_F32] = {"$a", "f32($a)", "tsr_to_f32_u32($a)", "f32($a)", "tsr_to_f32_i64($a)"},
+    [TSR_BF16] = {.f = "tsr_to_bf16_f32($a)", .i = "tsr_to_bf16_i32($a)", .u = "tsr_to_bf16_u32($a)"},
+    [TSR_F32] = {"$a", "f32($a)", "tsr_to_f32_u32($a)", "f32($a)"},
 };
 
 const char *tsri_wgsl_convert_pattern(tsr_dtype to, tsr_dtype from, bool is_loose) {
@@ -141,8 +129,6 @@ const char *tsri_wgsl_convert_pattern(tsr_dtype to, tsr_dtype from, bool is_loos
       return c->i;
     case TSR_U32:
       return c->u;
-    case TSR_I64:
-      return c->l;
     default:
       return c->b;
   }
@@ -225,10 +211,10 @@ static void put_node(tsri_wgsl *w, tsri_c_text *out, const tsri_expansion *x, co
 
 static void put_function(tsri_wgsl *w, const char *name, const tsri_expansion *x, const tsri_expand_signature *of) {
   tsri_c_text text = {0};
-  const char *type = tsri_wgsl_type(w, of->operand);
+  const char *type = tsri_wgsl_type(of->operand);
   tsri_c_addf(&text, "fn %s(", name);
   for (uint32_t i = 0; i < of->arity; i++) tsri_c_addf(&text, "%s%c: %s", i ? ", " : "", "abc"[i], type);
-  tsri_c_addf(&text, ") -> %s {\n", tsri_wgsl_type(w, x->nodes[x->result].type));
+  tsri_c_addf(&text, ") -> %s {\n", tsri_wgsl_type(x->nodes[x->result].type));
   if (of->limit > 0) tsri_c_addf(&text, "  if (abs(a) > %.0ff) { return %s(a); }\n", of->limit, of->far_name);
   for (uint32_t i = 1; i < x->count; i++) {
     if (is_written_in_place(&x->nodes[i])) continue;

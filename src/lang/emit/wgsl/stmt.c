@@ -35,7 +35,7 @@ static void put_clear(tsri_wgsl *w, const tsri_ir_stmt *s) {
   tsri_ir_type type = {array->storage, 1};
   tsri_wgsl_put_indent(w);
   tsri_wgsl_put_array(w, &w->body, TSRI_SPACE_LOCAL, s->object);
-  tsri_c_addf(&w->body, " = array<%s, %" PRIu32 ">();\n", tsri_wgsl_type(w, type), array->count);
+  tsri_c_addf(&w->body, " = array<%s, %" PRIu32 ">();\n", tsri_wgsl_type(type), array->count);
 }
 
 // --- Control flow ---------------------------------------------------------------------------------------------------

@@ -29,43 +29,23 @@ uint32_t tsri_wgsl_array_number(const tsri_wgsl *w, tsri_ir_space space, uint32_
   return k->buffer_count + (space == TSRI_SPACE_SHARED ? 0 : k->shared_count) + object;
 }
 
-static const char *long_vector(tsri_wgsl *w, uint32_t lanes) {
-  const char *name = lanes == 2 ? "tsr_i64x2" : "tsr_i64x4";
-  if (tsri_wgsl_want(w, name)) {
-    tsri_c_addf(&w->helpers, "struct %s { x: vec2<u32>, y: vec2<u32>%s }\n", name,
-                lanes == 4 ? ", z: vec2<u32>, w: vec2<u32>" : "");
-  }
-  return name;
-}
-
-const char *tsri_wgsl_type(tsri_wgsl *w, tsri_ir_type type) {
+const char *tsri_wgsl_type(tsri_ir_type type) {
   static const char *const names[4][3] = {{"f32", "vec2<f32>", "vec4<f32>"},
                                           {"i32", "vec2<i32>", "vec4<i32>"},
                                           {"u32", "vec2<u32>", "vec4<u32>"},
                                           {"bool", "vec2<bool>", "vec4<bool>"}};
-  uint32_t width = type.lanes == 4 ? 2 : type.lanes - 1u;
-  switch (type.dtype) {
-    case TSR_F32:
-      return names[0][width];
-    case TSR_I32:
-      return names[1][width];
-    case TSR_U32:
-      return names[2][width];
-    case TSR_I64:
-      return type.lanes == 1 ? "vec2<u32>" : long_vector(w, type.lanes);
-    default:
-      return names[3][width];
-  }
+  static const uint8_t rows[TSR_DTYPE_COUNT] = {[TSR_F32] = 0, [TSR_I32] = 1, [TSR_U32] = 2, [TSR_BOOL] = 3};
+  return names[rows[type.dtype]][type.lanes >> 1];
 }
 
 // --- Declarations ---------------------------------------------------------------------------------------------------
 
-static const char *buffer_element(tsri_wgsl *w, uint32_t index) {
+static const char *buffer_element(const tsri_wgsl *w, uint32_t index) {
   tsri_wgsl_array held = w->buffers[index];
   tsr_dtype storage = (tsr_dtype)w->kernel->buffers[index].storage;
   if (held.is_atomic) return storage == TSR_I32 ? "atomic<i32>" : "atomic<u32>";
   if (held.is_half) return held.lanes == 4 ? "vec4<f16>" : held.lanes == 2 ? "vec2<f16>" : "f16";
-  return tsri_wgsl_type(w, (tsri_ir_type){(uint8_t)storage, held.lanes});
+  return tsri_wgsl_type((tsri_ir_type){(uint8_t)storage, held.lanes});
 }
 
 static bool is_read_only(const tsri_kernel *k, uint32_t index) { return k->buffers[index].access == TSRI_ACCESS_IN; }
@@ -89,12 +69,12 @@ static void put_shared(tsri_wgsl *w, tsri_c_text *out) {
   const tsri_kernel *k = w->kernel;
   for (uint32_t i = 0; i < k->shared_count; i++) {
     tsr_dtype dtype = (tsr_dtype)k->shared[i].storage;
-    const char *element = tsri_wgsl_type(w, (tsri_ir_type){(uint8_t)dtype, 1});
+    const char *element = tsri_wgsl_type((tsri_ir_type){(uint8_t)dtype, 1});
     if (w->shared[i].is_atomic) element = dtype == TSR_I32 ? "atomic<i32>" : "atomic<u32>";
     tsri_c_add(out, "var<workgroup> ");
     tsri_wgsl_put_array(w, out, TSRI_SPACE_SHARED, i);
     tsri_c_addf(out, ": array<%s, %" PRIu32 ">;\n", element, k->shared[i].count);
-    count_shared(w, k->shared[i].count * (dtype == TSR_I64 ? 8u : 4u));
+    count_shared(w, k->shared[i].count * 4);
   }
   if (!w->has_uniform) return;
   tsri_c_add(out, "var<workgroup> tsr_uniform: u32;\n");
@@ -125,23 +105,19 @@ static void put_head(const tsri_wgsl *w, tsri_c_text *out, const char *entry) {
 static void put_param(tsri_wgsl *w, tsri_c_text *out, uint32_t index) {
   const tsri_ir_param *param = &w->kernel->params[index];
   uint32_t word = TSRI_WGSL_SYSTEM_WORDS + param->offset / 4;
-  char low[32], high[32];
-  snprintf(low, sizeof low, "tsr_p[%" PRIu32 "].%c", word / 4, "xyzw"[word % 4]);
-  snprintf(high, sizeof high, "tsr_p[%" PRIu32 "].%c", (word + 1) / 4, "xyzw"[(word + 1) % 4]);
+  char text[32];
+  snprintf(text, sizeof text, "tsr_p[%" PRIu32 "].%c", word / 4, "xyzw"[word % 4]);
   tsri_c_add(out, "  let ");
   tsri_wgsl_put_name(out, param->name, "p", index);
   switch (param->type.dtype) {
     case TSR_BOOL:
-      tsri_c_addf(out, " = %s != 0u;\n", low);
-      break;
-    case TSR_I64:
-      tsri_c_addf(out, " = vec2<u32>(%s, %s);\n", low, high);
+      tsri_c_addf(out, " = %s != 0u;\n", text);
       break;
     case TSR_U32:
-      tsri_c_addf(out, " = %s;\n", low);
+      tsri_c_addf(out, " = %s;\n", text);
       break;
     default:
-      tsri_c_addf(out, " = bitcast<%s>(%s);\n", param->type.dtype == TSR_I32 ? "i32" : "f32", low);
+      tsri_c_addf(out, " = bitcast<%s>(%s);\n", param->type.dtype == TSR_I32 ? "i32" : "f32", text);
       break;
   }
 }
@@ -152,12 +128,12 @@ static void put_variables(tsri_wgsl *w, tsri_c_text *out) {
   for (uint32_t i = 1; i < k->var_count; i++) {
     tsri_c_add(out, "  var ");
     tsri_wgsl_put_name(out, k->vars[i].name, "", i);
-    tsri_c_addf(out, ": %s;\n", tsri_wgsl_type(w, k->vars[i].type));
+    tsri_c_addf(out, ": %s;\n", tsri_wgsl_type(k->vars[i].type));
   }
   for (uint32_t i = 0; i < k->local_count; i++) {
     tsri_c_add(out, "  var ");
     tsri_wgsl_put_array(w, out, TSRI_SPACE_LOCAL, i);
-    tsri_c_addf(out, ": array<%s, %" PRIu32 ">;\n", tsri_wgsl_type(w, (tsri_ir_type){k->locals[i].storage, 1}),
+    tsri_c_addf(out, ": array<%s, %" PRIu32 ">;\n", tsri_wgsl_type((tsri_ir_type){k->locals[i].storage, 1}),
                 k->locals[i].count);
   }
 }
@@ -257,5 +233,5 @@ tsr_status tsri_emit_wgsl(const tsri_emitter *emitter, const tsri_kernel *kernel
   return TSR_OK;
 }
 
-// What every WebGPU device has. 64-bit integers are made of words.
-const tsri_emit_options tsri_emit_defaults_wgsl = {.subgroup_size = 32, .i64 = true};
+// What every WebGPU device has.
+const tsri_emit_options tsri_emit_defaults_wgsl = {.subgroup_size = 32};

@@ -3,7 +3,6 @@
 //
 //   emit/wgsl/wgsl.c          the emitter: declarations, the entry point's head, putting the module together
 //   emit/wgsl/helpers.c  small functions the text may need
-//   emit/wgsl/i64.c      those that make 64-bit integers of pairs of words
 //   emit/wgsl/op.c       operations, conversions and expansions
 //   emit/wgsl/memory.c   how arrays are held; loads, stores, atomics
 //   emit/wgsl/expr.c     expressions
@@ -16,7 +15,7 @@
 //
 // Every expression but a leaf is a `let` named e<index>, so that nothing nests and nothing is a constant expression, in
 // which WGSL refuses what overflows. What WGSL lacks:
-//   i64                       a pair of words, vec2<u32>, low word first; vectors of them are structs
+//   i64                       pairs of words (lower/pairs.h)
 //   8 and 16 bits             in buffers parts of words, elsewhere held in their value type (lower/storage.h); but elements of
 //                             f16 where the device has them and was found to round (tsri_emit_options.f16)
 //   NaN and infinity          tested by bits, made by bits at run time: WGSL may assume that there are none
@@ -89,8 +88,8 @@ typedef struct tsri_wgsl {
 
 // --- Names and types ------------------------------------------------------------------------------------------------
 
-// "f32", "vec4<f32>", "vec2<u32>" (one i64), "tsr_i64x4".
-const char *tsri_wgsl_type(tsri_wgsl *w, tsri_ir_type type);
+// "f32", "vec4<f32>".
+const char *tsri_wgsl_type(tsri_ir_type type);
 void tsri_wgsl_put_name(tsri_c_text *out, const char *name, const char *kind, uint32_t index);
 void tsri_wgsl_put_array(tsri_wgsl *w, tsri_c_text *out, tsri_ir_space space, uint32_t object);
 void tsri_wgsl_put_const(tsri_wgsl *w, tsri_c_text *out, tsr_dtype dtype, uint64_t bits);
@@ -103,8 +102,6 @@ typedef struct tsri_wgsl_helper {
   const char *name;  // "tsr_div_i32"
   const char *text;
 } tsri_wgsl_helper;
-
-extern const tsri_wgsl_helper tsri_wgsl_i64_helpers[];  // ends with a NULL name
 
 // True the first time a helper of this name is asked for: the caller then writes it to `helpers`.
 bool tsri_wgsl_want(tsri_wgsl *w, const char *name);
