@@ -24,7 +24,7 @@ typedef struct cpu_device {
 // The best vector instructions of this processor up to `wanted` (NULL: any): "avx512", "avx2", "neon" or "baseline".
 const char *tsri_cpu_simd_level(const char *wanted);
 
-// Which of those instructions this processor has, up to `wanted`: "avx512_vnni", "avx512_bf16", "amx", each including those before it. NULL: any.
+// Which of those instructions this processor has, up to `wanted`: "avx512_vnni", "avx512_bf16", "amx", each including those before it. NULL: those that are worth using.
 // Asks the system for AMX's registers, which a process has to do once.
 uint32_t tsri_cpu_units(const char *wanted);
 

@@ -80,6 +80,10 @@ static uint32_t units_of_processor(void) {
   return units;
 }
 
+// Intel's processors take 0.8 ns for vdpbf16ps and 0.2 ns for a multiply-add of f32 (measured on Sapphire Rapids), so that converting to f32 is faster.
+// On AMD's (measured on Zen 4) both take the same time.
+static bool has_slow_bf16(void) { return __builtin_cpu_is("intel"); }
+
 uint32_t tsri_cpu_units(const char *wanted) {
   static const struct {
     const char *name;
@@ -93,6 +97,7 @@ uint32_t tsri_cpu_units(const char *wanted) {
   }
   if (allowed == 0 || strcmp(tsri_cpu_simd_level(NULL), "avx512") != 0) return 0;
   uint32_t units = units_of_processor() & allowed;
+  if (!wanted && has_slow_bf16()) units &= ~(uint32_t)TSRI_CPU_BF16;
   if ((units & TSRI_CPU_AMX) && !tsri_allow_tile_registers()) units &= ~(uint32_t)TSRI_CPU_AMX;
   return units;
 }

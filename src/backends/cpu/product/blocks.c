@@ -17,7 +17,8 @@ enum {
   NARROW_CHUNK_ROWS = 512,  // the same where sums need memory of their own
   PARTS_PER_THREAD = 4,
   FEW_PANELS = 4,
-  LEAST_TILE = 14,  // rows and columns, where panels are of groups
+  COLUMNS_IN_PLACE = 256,  // of b at most, if a is not to be packed: each row of a is then read a few times only
+  LEAST_TILE = 14,         // rows and columns, where panels are of groups
   MOST_PANELS = (CHUNK + LEAST_TILE - 1) / LEAST_TILE
 };
 
@@ -29,7 +30,8 @@ static int64_t chunks_of(int64_t size, int64_t chunk) { return (size + chunk - 1
 typedef struct chunk {
   const tsri_product *p;
   int64_t row, rows, column, columns, k, depth;
-  size_t line_bytes;  // of a line in a panel
+  size_t line_bytes;   // of a line in a panel
+  bool is_a_in_place;  // whole panels of a are not packed
   char *a_panels, *b_panels;
   char *sums;  // of the chunk's first element
   int64_t sums_step;
@@ -99,13 +101,23 @@ typedef struct packing {
   const char *from;
 } packing;
 
-// Packs panel `number` of `count` lines for tiles of groups, and looks at its elements.
-static void pack_groups(chunk *c, const packing *in, int64_t number, int64_t count, const char *from) {
-  const tsri_product_groups *groups = c->p->groups;
+// Panels `first` to before `last` for tiles of groups. Whole panels of a may stay where they are.
+static void pack_groups(chunk *c, const packing *in, int64_t first, int64_t last) {
+  const tsri_product *p = c->p;
+  const tsri_product_groups *groups = p->groups;
+  int64_t line_step = in->line_step * (int64_t)p->element, whole = in->lines / in->width, packed = first;
+  uint32_t *least = in->is_a ? c->least_a : c->least_b;
   size_t bytes = c->line_bytes * (size_t)in->width;
-  char *panel = in->panels + (size_t)number * bytes;
-  (in->is_a ? groups->pack_a : groups->pack_b)(panel, count, c->depth, from, in->line_step, in->k_step);
-  if (groups->least) (in->is_a ? c->least_a : c->least_b)[number] = groups->least(panel, bytes);
+  for (; in->is_a && c->is_a_in_place && packed < last && packed < whole; packed++) {
+    const char *rows = in->from + packed * in->width * line_step;
+    if (groups->least) least[packed] = groups->least(rows, in->width, c->line_bytes, line_step);
+  }
+  if (packed == last) return;
+  int64_t line = packed * in->width, lines = at_most(in->lines, last * in->width) - line;
+  char *panels = in->panels + (size_t)packed * bytes;
+  (in->is_a ? groups->pack_a : groups->pack_b)(panels, lines, c->depth, in->from + line * line_step, in->line_step,
+                                               in->k_step);
+  for (; groups->least && packed < last; packed++, panels += bytes) least[packed] = groups->least(panels, 1, bytes, 0);
 }
 
 // Decides for panels `first` to before `last` of b which tiles have to be exact.
@@ -122,16 +134,13 @@ static void choose_tiles(chunk *c, int64_t first, int64_t last) {
 static void pack_panels(chunk *c, const packing *in, int64_t first, int64_t last) {
   const tsri_product *p = c->p;
   if (first >= last) return;
+  if (p->groups) {
+    pack_groups(c, in, first, last);
+    return;
+  }
   int64_t line = first * in->width, lines = at_most(in->lines, last * in->width) - line;
   char *panels = in->panels + (size_t)line * c->line_bytes;
   const char *from = in->from + line * in->line_step * (int64_t)p->element;
-  if (p->groups) {
-    int64_t step = in->width * in->line_step * (int64_t)p->element;
-    for (int64_t i = first; i < last; i++, from += step, lines -= in->width) {
-      pack_groups(c, in, i, at_most(lines, in->width), from);
-    }
-    return;
-  }
   if (!p->is_narrow) {
     p->kernels->pack(panels, in->width, lines, c->depth, from, in->line_step, in->k_step);
     return;
@@ -200,28 +209,52 @@ void tsri_product_take_tile(const tsri_product *p, const void *tile, char *sums,
   }
 }
 
-typedef void (*tile_function)(int rows, int64_t k, const void *a, const void *b, void *c, int64_t c_step, bool adds);
+// A tile of groups, at `sums` or in memory of its own.
+static void run_group_tile(const chunk *c, int64_t a_panel, int64_t b_panel, int rows, void *to, int64_t to_step,
+                           bool adds) {
+  const tsri_product *p = c->p;
+  const tsri_product_groups *groups = p->groups;
+  bool is_in_place = c->is_a_in_place && rows == groups->tile_rows;
+  int64_t row = a_panel * groups->tile_rows, element = (int64_t)p->element;
+  tsri_group_tile tile = {.rows = rows,
+                          .k = (int64_t)(c->line_bytes / p->element),
+                          .a = c->a_panels + (size_t)row * c->line_bytes,
+                          .b = c->b_panels + (size_t)(b_panel * groups->tile_columns) * c->line_bytes,
+                          .a_row = groups->packed_row,
+                          .a_step = groups->packed_step,
+                          .c = to,
+                          .c_step = to_step,
+                          .adds = adds};
+  if (is_in_place) {
+    tile.a = element_at(p, &p->a, c->row + row, c->k);
+    tile.a_row = p->a.row * element;
+    tile.a_step = groups->unit * element;
+  }
+  (groups->least && c->is_exact[b_panel] ? groups->exact_tile : groups->tile)(&tile);
+}
 
-static tile_function tile_for(const chunk *c, int64_t b_panel) {
-  const tsri_product_groups *groups = c->p->groups;
-  if (!groups) return c->p->kernels->tile;
-  return groups->least && c->is_exact[b_panel] ? groups->exact_tile : groups->tile;
+static void run_tile(const chunk *c, int64_t a_panel, int64_t b_panel, int rows, void *to, int64_t to_step, bool adds) {
+  const tsri_product *p = c->p;
+  if (p->groups) {
+    run_group_tile(c, a_panel, b_panel, rows, to, to_step, adds);
+    return;
+  }
+  const char *a = c->a_panels + (size_t)(a_panel * tile_rows(p)) * c->line_bytes;
+  const char *b = c->b_panels + (size_t)(b_panel * tile_columns(p)) * c->line_bytes;
+  p->kernels->tile(rows, c->depth, a, b, to, to_step, adds);
 }
 
 static void multiply_tile(const chunk *c, int64_t a_panel, int64_t b_panel) {
   const tsri_product *p = c->p;
   int64_t row = a_panel * tile_rows(p), column = b_panel * tile_columns(p);
   int64_t rows = at_most(c->rows - row, tile_rows(p)), columns = at_most(c->columns - column, tile_columns(p));
-  int64_t depth = p->groups ? (int64_t)(c->line_bytes / p->element) : c->depth;
-  const char *a = c->a_panels + (size_t)row * c->line_bytes, *b = c->b_panels + (size_t)column * c->line_bytes;
   char *sums = c->sums + (size_t)(row * c->sums_step + column) * p->sum_bytes;
-  tile_function tile = tile_for(c, b_panel);
   if (rows == tile_rows(p) && columns == tile_columns(p)) {
-    tile((int)rows, depth, a, b, sums, c->sums_step, !c->is_first);
+    run_tile(c, a_panel, b_panel, (int)rows, sums, c->sums_step, !c->is_first);
   } else {
-    double part[TSRI_PRODUCT_MOST_TILE];
-    tile((int)rows, depth, a, b, part, tile_columns(p), false);
-    tsri_product_take_tile(p, part, sums, c->sums_step, rows, columns, !c->is_first);
+    double tile[TSRI_PRODUCT_MOST_TILE];
+    run_tile(c, a_panel, b_panel, (int)rows, tile, tile_columns(p), false);
+    tsri_product_take_tile(p, tile, sums, c->sums_step, rows, columns, !c->is_first);
   }
 }
 
@@ -229,7 +262,12 @@ static void multiply_tile(const chunk *c, int64_t a_panel, int64_t b_panel) {
 static void finish_rows(const chunk *c, int64_t row, int64_t rows, int64_t column, int64_t columns) {
   const tsri_product *p = c->p;
   if (tsri_product_is_plain(p)) return;
-  float wide[BLOCK_COLUMNS];
+  // Rows without a gap, to which nothing is done that depends on the column, are one row: short ones would take longer to begin than to finish.
+  if (columns == p->n && !p->bias && !p->is_scaled && rows * columns <= TSRI_PRODUCT_STRETCH) {
+    columns *= rows;
+    rows = 1;
+  }
+  float wide[TSRI_PRODUCT_STRETCH];
   const void *bias = tsri_product_widen(p, p->bias, c->column + column, columns, wide);
   for (int64_t i = row; i < row + rows; i++) {
     char *sums = c->sums + (size_t)(i * c->sums_step + column) * p->sum_bytes;
@@ -284,6 +322,8 @@ static void run_chunk(const tsri_product *p, int64_t row, int64_t column) {
   c.a_panel_count = chunks_of(c.rows, tile_rows(p));
   c.b_panel_count = chunks_of(c.columns, tile_columns(p));
   c.is_thin = c.a_panel_count <= FEW_PANELS;
+  c.is_a_in_place =
+      p->groups && p->n <= COLUMNS_IN_PLACE && p->a.column == 1 && p->a.row > 0 && p->k % p->groups->unit == 0;
   for (c.k = 0; c.k < p->k; c.k += k_block(p)) {
     c.depth = at_most(p->k - c.k, k_block(p));
     c.line_bytes = line_bytes(p, c.depth);

@@ -37,18 +37,18 @@ static inline uint32_t tsri_group_at(const char *line, int64_t g, int64_t k, int
   return group;
 }
 
-// A panel of `width` lines whose groups lie side by side: group g of line i is at g * width + i. Lines that lie side by side in memory are taken LANES at
-// a time; `width` is at most 2 * LANES. There are `groups` groups, those beyond k are zeros.
-void tsri_pack_across(uint32_t *panel, int width, int64_t groups, int64_t count, int64_t k, const char *from,
+// Panels of `width` lines (at most 2 * LANES) whose groups lie side by side: group g of line i of a panel is at g * width + i. A panel has `groups` groups;
+// those beyond k, and lines that the last panel lacks, are zeros.
+void tsri_pack_across(uint32_t *panels, int width, int64_t groups, int64_t lines, int64_t k, const char *from,
                       int64_t line_step, int64_t k_step, int64_t element);
 
 // The smallest magnitude of bf16 elements (tsri_product_groups.least).
-uint32_t tsri_least_bf16(const void *panel, size_t bytes);
+uint32_t tsri_least_bf16(const void *at, int64_t rows, size_t bytes, int64_t step);
 
 // For `rows` rows of a tile of 2 * LANES columns: c = a b, or c += a b, for `groups` pairs of bf16, by multiplications and additions of f32 in the order of
-// vdpbf16ps. Group g of row i of a is a[i * row_step + g * group_step].
-void tsri_exact_rows(int rows, int64_t groups, const uint32_t *a, int64_t row_step, int64_t group_step,
-                     const uint32_t *b, float *c, int64_t c_step, bool adds);
+// vdpbf16ps. Group g of row i of a is at a + i * a_row + g * a_step, in bytes.
+void tsri_exact_rows(int rows, int64_t groups, const char *a, int64_t a_row, int64_t a_step, const uint32_t *b,
+                     float *c, int64_t c_step, bool adds);
 #endif
 
 #endif

@@ -17,8 +17,9 @@ enum { B_STEP = COLUMNS * GROUP_BYTES };
 
 // --- Packing --------------------------------------------------------------------------------------------------------------
 
-static void pack_a(char *panel, int64_t count, int64_t k, const char *from, int64_t line_step, int64_t k_step,
-                   int64_t element) {
+// One panel of `count` lines.
+static void pack_panel_of_a(char *panel, int64_t count, int64_t k, const char *from, int64_t line_step, int64_t k_step,
+                            int64_t element) {
   int64_t together = TILE_BYTES / element, blocks = (k + together - 1) / together;
   for (int64_t i = 0; i < ROWS; i++) {
     const char *line = from + i * line_step * element;
@@ -36,23 +37,32 @@ static void pack_a(char *panel, int64_t count, int64_t k, const char *from, int6
   }
 }
 
-static void pack_b(char *panel, int64_t count, int64_t k, const char *from, int64_t line_step, int64_t k_step,
+static void pack_a(char *panels, int64_t lines, int64_t k, const char *from, int64_t line_step, int64_t k_step,
                    int64_t element) {
-  int64_t together = TILE_BYTES / element, groups = (k + together - 1) / together * GROUPS_TOGETHER;
-  tsri_pack_across((uint32_t *)(void *)panel, COLUMNS, groups, count, k, from, line_step, k_step, element);
+  int64_t together = TILE_BYTES / element, panel_bytes = (k + together - 1) / together * A_BLOCK_BYTES;
+  for (int64_t i = 0; i < lines; i += ROWS, panels += panel_bytes) {
+    pack_panel_of_a(panels, lines - i < ROWS ? lines - i : ROWS, k, from + i * line_step * element, line_step, k_step,
+                    element);
+  }
 }
 
-static void pack_a_bf16(void *panel, int64_t count, int64_t k, const void *from, int64_t line_step, int64_t k_step) {
-  pack_a(panel, count, k, from, line_step, k_step, 2);
+static void pack_b(void *panels, int64_t lines, int64_t k, const char *from, int64_t line_step, int64_t k_step,
+                   int64_t element) {
+  int64_t together = TILE_BYTES / element, groups = (k + together - 1) / together * GROUPS_TOGETHER;
+  tsri_pack_across(panels, COLUMNS, groups, lines, k, from, line_step, k_step, element);
 }
-static void pack_b_bf16(void *panel, int64_t count, int64_t k, const void *from, int64_t line_step, int64_t k_step) {
-  pack_b(panel, count, k, from, line_step, k_step, 2);
+
+static void pack_a_bf16(void *panels, int64_t lines, int64_t k, const void *from, int64_t line_step, int64_t k_step) {
+  pack_a(panels, lines, k, from, line_step, k_step, 2);
 }
-static void pack_a_bytes(void *panel, int64_t count, int64_t k, const void *from, int64_t line_step, int64_t k_step) {
-  pack_a(panel, count, k, from, line_step, k_step, 1);
+static void pack_b_bf16(void *panels, int64_t lines, int64_t k, const void *from, int64_t line_step, int64_t k_step) {
+  pack_b(panels, lines, k, from, line_step, k_step, 2);
 }
-static void pack_b_bytes(void *panel, int64_t count, int64_t k, const void *from, int64_t line_step, int64_t k_step) {
-  pack_b(panel, count, k, from, line_step, k_step, 1);
+static void pack_a_bytes(void *panels, int64_t lines, int64_t k, const void *from, int64_t line_step, int64_t k_step) {
+  pack_a(panels, lines, k, from, line_step, k_step, 1);
+}
+static void pack_b_bytes(void *panels, int64_t lines, int64_t k, const void *from, int64_t line_step, int64_t k_step) {
+  pack_b(panels, lines, k, from, line_step, k_step, 1);
 }
 
 // --- Tiles ----------------------------------------------------------------------------------------------------------------
@@ -75,57 +85,53 @@ TARGET_AMX static void begin(void) {
 TARGET_AMX static void end(void) { _tile_release(); }
 
 // Registers 0 to 3 are the result, 0 and 1 its upper half; 4 and 5 are a, 6 and 7 are b. They are named by literals, hence a macro.
-#define TILE(name, DOT)                                                                                      \
-  TARGET_AMX static void name(int rows, int64_t blocks, const char *a, const char *b, char *c, int64_t step, \
-                              bool adds) {                                                                   \
-    bool has_lower = rows > TILE_ROWS;                                                                       \
-    char *lower = c + TILE_ROWS * step;                                                                      \
-    _tile_zero(0);                                                                                           \
-    _tile_zero(1);                                                                                           \
-    _tile_zero(2);                                                                                           \
-    _tile_zero(3);                                                                                           \
-    if (adds) {                                                                                              \
-      _tile_loadd(0, c, (size_t)step);                                                                       \
-      _tile_loadd(1, c + TILE_BYTES, (size_t)step);                                                          \
-    }                                                                                                        \
-    if (adds && has_lower) {                                                                                 \
-      _tile_loadd(2, lower, (size_t)step);                                                                   \
-      _tile_loadd(3, lower + TILE_BYTES, (size_t)step);                                                      \
-    }                                                                                                        \
-    for (int64_t i = 0; i < blocks; i++, a += A_BLOCK_BYTES, b += B_BLOCK_BYTES) {                           \
-      _tile_loadd(4, a, TILE_BYTES);                                                                         \
-      _tile_loadd(6, b, B_STEP);                                                                             \
-      _tile_loadd(7, b + TILE_BYTES, B_STEP);                                                                \
-      DOT(0, 4, 6);                                                                                          \
-      DOT(1, 4, 7);                                                                                          \
-      if (!has_lower) continue;                                                                              \
-      _tile_loadd(5, a + TILE_ROWS * TILE_BYTES, TILE_BYTES);                                                \
-      DOT(2, 5, 6);                                                                                          \
-      DOT(3, 5, 7);                                                                                          \
-    }                                                                                                        \
-    _tile_stored(0, c, (size_t)step);                                                                        \
-    _tile_stored(1, c + TILE_BYTES, (size_t)step);                                                           \
-    if (!has_lower) return;                                                                                  \
-    _tile_stored(2, lower, (size_t)step);                                                                    \
-    _tile_stored(3, lower + TILE_BYTES, (size_t)step);                                                       \
+#define TILE(name, DOT)                                                        \
+  TARGET_AMX static void name(const tsri_group_tile *t, int64_t blocks) {      \
+    bool has_lower = t->rows > TILE_ROWS;                                      \
+    const char *a = t->a, *b = t->b;                                           \
+    size_t step = (size_t)t->c_step * sizeof(float), a_row = (size_t)t->a_row; \
+    char *c = t->c, *lower = c + TILE_ROWS * step;                             \
+    _tile_zero(0);                                                             \
+    _tile_zero(1);                                                             \
+    _tile_zero(2);                                                             \
+    _tile_zero(3);                                                             \
+    if (t->adds) {                                                             \
+      _tile_loadd(0, c, step);                                                 \
+      _tile_loadd(1, c + TILE_BYTES, step);                                    \
+    }                                                                          \
+    if (t->adds && has_lower) {                                                \
+      _tile_loadd(2, lower, step);                                             \
+      _tile_loadd(3, lower + TILE_BYTES, step);                                \
+    }                                                                          \
+    for (int64_t i = 0; i < blocks; i++, a += t->a_step, b += B_BLOCK_BYTES) { \
+      _tile_loadd(4, a, a_row);                                                \
+      _tile_loadd(6, b, B_STEP);                                               \
+      _tile_loadd(7, b + TILE_BYTES, B_STEP);                                  \
+      DOT(0, 4, 6);                                                            \
+      DOT(1, 4, 7);                                                            \
+      if (!has_lower) continue;                                                \
+      _tile_loadd(5, a + TILE_ROWS * a_row, a_row);                            \
+      DOT(2, 5, 6);                                                            \
+      DOT(3, 5, 7);                                                            \
+    }                                                                          \
+    _tile_stored(0, c, step);                                                  \
+    _tile_stored(1, c + TILE_BYTES, step);                                     \
+    if (!has_lower) return;                                                    \
+    _tile_stored(2, lower, step);                                              \
+    _tile_stored(3, lower + TILE_BYTES, step);                                 \
   }
 
 TILE(blocks_of_bf16, _tile_dpbf16ps)
 TILE(blocks_of_bytes, _tile_dpbssd)
 
-static void tile_bf16(int rows, int64_t k, const void *a, const void *b, void *c, int64_t c_step, bool adds) {
-  blocks_of_bf16(rows, k / (TILE_BYTES / 2), a, b, c, c_step * (int64_t)sizeof(float), adds);
-}
+static void tile_bf16(const tsri_group_tile *t) { blocks_of_bf16(t, t->k / (TILE_BYTES / 2)); }
+static void tile_bytes(const tsri_group_tile *t) { blocks_of_bytes(t, t->k / TILE_BYTES); }
 
-static void tile_bytes(int rows, int64_t k, const void *a, const void *b, void *c, int64_t c_step, bool adds) {
-  blocks_of_bytes(rows, k / TILE_BYTES, a, b, c, c_step * (int64_t)sizeof(int32_t), adds);
-}
-
-static void exact_tile(int rows, int64_t k, const void *a, const void *b, void *c, int64_t c_step, bool adds) {
-  const char *left = a, *right = b;
-  for (int64_t block = 0; block < k / (TILE_BYTES / 2); block++, left += A_BLOCK_BYTES, right += B_BLOCK_BYTES) {
-    tsri_exact_rows(rows, GROUPS_TOGETHER, (const uint32_t *)(const void *)left, GROUPS_TOGETHER, 1,
-                    (const uint32_t *)(const void *)right, c, c_step, adds || block > 0);
+static void exact_tile(const tsri_group_tile *t) {
+  const char *a = t->a, *b = t->b;
+  for (int64_t block = 0; block < t->k / (TILE_BYTES / 2); block++, a += t->a_step, b += B_BLOCK_BYTES) {
+    tsri_exact_rows(t->rows, GROUPS_TOGETHER, a, t->a_row, GROUP_BYTES, (const uint32_t *)(const void *)b, t->c,
+                    t->c_step, t->adds || block > 0);
   }
 }
 
@@ -138,6 +144,8 @@ const tsri_product_groups tsri_product_bf16_amx = {
     .end = end,
     .pack_a = pack_a_bf16,
     .pack_b = pack_b_bf16,
+    .packed_row = TILE_BYTES,
+    .packed_step = A_BLOCK_BYTES,
     .tile = tile_bf16,
     .least = tsri_least_bf16,
     .exact_tile = exact_tile,
@@ -152,6 +160,8 @@ const tsri_product_groups tsri_product_bytes_amx = {
     .end = end,
     .pack_a = pack_a_bytes,
     .pack_b = pack_b_bytes,
+    .packed_row = TILE_BYTES,
+    .packed_step = A_BLOCK_BYTES,
     .tile = tile_bytes,
 };
 #endif

@@ -27,49 +27,115 @@ INLINE TARGET_AVX512 __m512i across(const char *from, int64_t k_left, int64_t k_
   return groups;
 }
 
-TARGET_AVX512 static void pack_side_by_side(uint32_t *panel, int width, int64_t groups, int64_t count, int64_t k,
-                                            const char *from, int64_t k_step, int64_t element) {
-  int64_t each = GROUP_BYTES / element;
-  for (int64_t g = 0; g < groups; g++, panel += width, from += each * k_step * element) {
-    for (int at = 0; at < width; at += LANES) {
-      int64_t left = count - at, lanes = left < LANES ? (left > 0 ? left : 0) : LANES;
-      int to = width - at < LANES ? width - at : LANES;
-      __m512i x = across(from + at * element, k - g * each, k_step, element, (int)lanes);
-      _mm512_mask_storeu_epi32(panel + at, (__mmask16)((1u << to) - 1), x);
+// Lines that lie side by side are read across all panels for each group of k, in the order of memory.
+INLINE TARGET_AVX512 void pack_rows(uint32_t *panels, int width, int64_t groups, int64_t lines, int64_t k,
+                                    const char *from, int64_t k_step, int64_t element) {
+  int64_t each = GROUP_BYTES / element, panel_step = groups * width;
+  for (int64_t g = 0; g < groups; g++, panels += width, from += each * k_step * element) {
+    uint32_t *to = panels;
+    for (int64_t line = 0; line < lines; line += width, to += panel_step) {
+      for (int at = 0; at < width; at += LANES) {
+        int64_t left = lines - line - at, lanes = left < LANES ? (left > 0 ? left : 0) : LANES;
+        int room = width - at < LANES ? width - at : LANES;
+        if (lanes > room) lanes = room;
+        __m512i x = across(from + (line + at) * element, k - g * each, k_step, element, (int)lanes);
+        _mm512_mask_storeu_epi32(to + at, (__mmask16)((1u << room) - 1), x);
+      }
     }
   }
 }
 
-void tsri_pack_across(uint32_t *panel, int width, int64_t groups, int64_t count, int64_t k, const char *from,
-                      int64_t line_step, int64_t k_step, int64_t element) {
-  if (line_step == 1) {
-    if (element == 2) pack_side_by_side(panel, width, groups, count, k, from, k_step, 2);
-    else pack_side_by_side(panel, width, groups, count, k, from, k_step, 1);
-    return;
+TARGET_AVX512 static void pack_rows_bf16(uint32_t *panels, int width, int64_t groups, int64_t lines, int64_t k,
+                                         const char *from, int64_t k_step) {
+  pack_rows(panels, width, groups, lines, k, from, k_step, 2);
+}
+
+TARGET_AVX512 static void pack_rows_bytes(uint32_t *panels, int width, int64_t groups, int64_t lines, int64_t k,
+                                          const char *from, int64_t k_step) {
+  pack_rows(panels, width, groups, lines, k, from, k_step, 1);
+}
+
+// Swaps rows and columns of 16 x 16 groups.
+INLINE TARGET_AVX512 void turn(__m512i x[LANES]) {
+  __m512i y[LANES];
+#pragma GCC unroll 4
+  for (int i = 0; i < LANES; i += 4) {  // squares of 4 x 4, in each quarter of the vectors
+    __m512i a = _mm512_unpacklo_epi32(x[i], x[i + 1]), b = _mm512_unpackhi_epi32(x[i], x[i + 1]);
+    __m512i c = _mm512_unpacklo_epi32(x[i + 2], x[i + 3]), d = _mm512_unpackhi_epi32(x[i + 2], x[i + 3]);
+    y[i] = _mm512_unpacklo_epi64(a, c);
+    y[i + 1] = _mm512_unpackhi_epi64(a, c);
+    y[i + 2] = _mm512_unpacklo_epi64(b, d);
+    y[i + 3] = _mm512_unpackhi_epi64(b, d);
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; i++) {  // the squares of 4 x 4 themselves
+    __m512i a = _mm512_shuffle_i32x4(y[i], y[i + 4], 0x88), b = _mm512_shuffle_i32x4(y[i], y[i + 4], 0xdd);
+    __m512i c = _mm512_shuffle_i32x4(y[i + 8], y[i + 12], 0x88), d = _mm512_shuffle_i32x4(y[i + 8], y[i + 12], 0xdd);
+    x[i] = _mm512_shuffle_i32x4(a, c, 0x88);
+    x[i + 4] = _mm512_shuffle_i32x4(b, d, 0x88);
+    x[i + 8] = _mm512_shuffle_i32x4(a, c, 0xdd);
+    x[i + 12] = _mm512_shuffle_i32x4(b, d, 0xdd);
+  }
+}
+
+// Up to LANES lines with neighbouring elements along k, `whole` bytes of each, a multiple of LANES groups.
+TARGET_AVX512 static void turn_lines(uint32_t *panel, int width, int64_t count, int64_t whole, const char *from,
+                                     int64_t line_bytes) {
+  __mmask16 mask = (__mmask16)((1u << (width < LANES ? width : LANES)) - 1);
+  for (int64_t at = 0; at < whole; at += LANES * GROUP_BYTES, panel += LANES * width) {
+    __m512i x[LANES];
+#pragma GCC unroll 16
+    for (int i = 0; i < LANES; i++)
+      x[i] = i < count ? _mm512_loadu_si512(from + i * line_bytes + at) : _mm512_setzero_si512();
+    turn(x);
+#pragma GCC unroll 16
+    for (int g = 0; g < LANES; g++) _mm512_mask_storeu_epi32(panel + g * width, mask, x[g]);
+  }
+}
+
+// One panel of `count` lines.
+static void pack_lines(uint32_t *panel, int width, int64_t groups, int64_t count, int64_t k, const char *from,
+                       int64_t line_step, int64_t k_step, int64_t element) {
+  int64_t together = LANES * GROUP_BYTES, whole = k_step == 1 ? k * element / together * together : 0;
+  for (int first = 0; whole > 0 && first < width; first += LANES) {
+    turn_lines(panel + first, width, count - first, whole, from + first * line_step * element, line_step * element);
   }
   for (int64_t i = 0; i < width; i++) {
     const char *line = from + i * line_step * element;
-    int64_t whole = i < count && k_step == 1 ? k * element / GROUP_BYTES : 0;
-    for (int64_t g = 0; g < whole; g++) memcpy(&panel[g * width + i], line + g * GROUP_BYTES, GROUP_BYTES);
-    for (int64_t g = whole; g < groups; g++) {
+    for (int64_t g = whole / GROUP_BYTES; g < groups; g++) {
       panel[g * width + i] = i < count ? tsri_group_at(line, g, k, k_step, element) : 0;
     }
   }
 }
 
-// One less than a magnitude, without a sign, is larger than any other if it is 0.
-TARGET_AVX512 uint32_t tsri_least_bf16(const void *panel, size_t bytes) {
-  const __m512i magnitude = _mm512_set1_epi16(0x7fff), one = _mm512_set1_epi16(1);
-  __m512i least = _mm512_set1_epi16(-1);
-  size_t at = 0;
-  for (; at + sizeof least <= bytes; at += sizeof least) {
-    __m512i x = _mm512_and_si512(_mm512_loadu_si512((const char *)panel + at), magnitude);
-    least = _mm512_min_epu16(least, _mm512_sub_epi16(x, one));
+void tsri_pack_across(uint32_t *panels, int width, int64_t groups, int64_t lines, int64_t k, const char *from,
+                      int64_t line_step, int64_t k_step, int64_t element) {
+  if (line_step == 1 && element == 2) {
+    pack_rows_bf16(panels, width, groups, lines, k, from, k_step);
+  } else if (line_step == 1) {
+    pack_rows_bytes(panels, width, groups, lines, k, from, k_step);
+  } else {
+    for (int64_t line = 0; line < lines; line += width, panels += groups * width) {
+      pack_lines(panels, width, groups, lines - line < width ? lines - line : width, k,
+                 from + line * line_step * element, line_step, k_step, element);
+    }
   }
-  if (at < bytes) {
-    __mmask32 mask = (__mmask32)((UINT64_C(1) << (bytes - at) / 2) - 1);
-    __m512i x = _mm512_and_si512(_mm512_maskz_loadu_epi16(mask, (const char *)panel + at), magnitude);
-    least = _mm512_min_epu16(least, _mm512_sub_epi16(x, one));
+}
+
+// One less than a magnitude, without a sign, is larger than any other if it is 0.
+INLINE TARGET_AVX512 __m512i smaller(__m512i least, __m512i x) {
+  __m512i magnitude = _mm512_and_si512(x, _mm512_set1_epi16(0x7fff));
+  return _mm512_min_epu16(least, _mm512_sub_epi16(magnitude, _mm512_set1_epi16(1)));
+}
+
+TARGET_AVX512 uint32_t tsri_least_bf16(const void *at, int64_t rows, size_t bytes, int64_t step) {
+  __m512i least = _mm512_set1_epi16(-1);
+  const char *row = at;
+  __mmask32 rest = (__mmask32)((UINT64_C(1) << bytes % sizeof least / sizeof(uint16_t)) - 1);
+  for (int64_t i = 0; i < rows; i++, row += step) {
+    size_t k = 0;
+    for (; k + sizeof least <= bytes; k += sizeof least) least = smaller(least, _mm512_loadu_si512(row + k));
+    if (k < bytes) least = smaller(least, _mm512_maskz_loadu_epi16(rest, row + k));
   }
   uint16_t lanes[sizeof least / sizeof(uint16_t)];
   uint32_t found = TSRI_PRODUCT_NO_LEAST;
@@ -88,13 +154,19 @@ INLINE TARGET_AVX512 __m512 second(__m512i pairs) {
 }
 INLINE TARGET_AVX512 __m512 first(__m512i pairs) { return _mm512_castsi512_ps(_mm512_slli_epi32(pairs, 16)); }
 
-INLINE TARGET_AVX512 void exact_few(int rows, int64_t groups, const uint32_t *a, int64_t row_step, int64_t group_step,
+INLINE uint32_t group_of(const char *a) {
+  uint32_t group;
+  memcpy(&group, a, sizeof group);
+  return group;
+}
+
+INLINE TARGET_AVX512 void exact_few(int rows, int64_t groups, const char *a, int64_t a_row, int64_t a_step,
                                     const uint32_t *b, float *c, int64_t c_step, bool adds) {
   __m512 sum[EXACT_ROWS][2] = {{{0}}};
-  for (int64_t g = 0; g < groups; g++, a += group_step, b += COLUMNS) {
+  for (int64_t g = 0; g < groups; g++, a += a_step, b += COLUMNS) {
     __m512i left = _mm512_loadu_si512(b), right = _mm512_loadu_si512(b + LANES);
     for (int i = 0; i < rows; i++) {
-      __m512i x = _mm512_set1_epi32((int)a[i * row_step]);
+      __m512i x = _mm512_set1_epi32((int)group_of(a + i * a_row));
       sum[i][0] = _mm512_fmadd_ps(second(x), second(left), sum[i][0]);
       sum[i][1] = _mm512_fmadd_ps(second(x), second(right), sum[i][1]);
       sum[i][0] = _mm512_fmadd_ps(first(x), first(left), sum[i][0]);
@@ -109,92 +181,93 @@ INLINE TARGET_AVX512 void exact_few(int rows, int64_t groups, const uint32_t *a,
   }
 }
 
-TARGET_AVX512 void tsri_exact_rows(int rows, int64_t groups, const uint32_t *a, int64_t row_step, int64_t group_step,
+TARGET_AVX512 void tsri_exact_rows(int rows, int64_t groups, const char *a, int64_t a_row, int64_t a_step,
                                    const uint32_t *b, float *c, int64_t c_step, bool adds) {
   int i = 0;
   for (; i + EXACT_ROWS <= rows; i += EXACT_ROWS) {
-    exact_few(EXACT_ROWS, groups, a + i * row_step, row_step, group_step, b, c + i * c_step, c_step, adds);
+    exact_few(EXACT_ROWS, groups, a + i * a_row, a_row, a_step, b, c + i * c_step, c_step, adds);
   }
-  for (; i < rows; i++) exact_few(1, groups, a + i * row_step, row_step, group_step, b, c + i * c_step, c_step, adds);
+  for (; i < rows; i++) exact_few(1, groups, a + i * a_row, a_row, a_step, b, c + i * c_step, c_step, adds);
 }
 
-static void exact_tile(int rows, int64_t k, const void *a, const void *b, void *c, int64_t c_step, bool adds) {
-  tsri_exact_rows(rows, k / 2, a, 1, ROWS, b, c, c_step, adds);
+static void exact_tile(const tsri_group_tile *t) {
+  tsri_exact_rows(t->rows, t->k / 2, t->a, t->a_row, t->a_step, t->b, t->c, t->c_step, t->adds);
 }
 
 // --- Tiles ----------------------------------------------------------------------------------------------------------------
 
-// Inlined with `rows` known, so that sums stay in registers.
-INLINE TARGET_BF16 void rows_of_bf16(int rows, int64_t groups, const uint32_t *a, const uint32_t *b, float *c,
-                                     int64_t c_step, bool adds) {
+// Inlined with `rows` known, so that sums stay in registers, and a_row where a is packed.
+INLINE TARGET_BF16 void rows_of_bf16(int rows, const tsri_group_tile *t, int64_t a_row) {
   __m512 sum[ROWS][2] = {{{0}}};
-  for (int64_t g = 0; g < groups; g++, a += ROWS, b += COLUMNS) {
+  const char *a = t->a;
+  const uint32_t *b = t->b;
+  for (int64_t g = t->k / 2; g > 0; g--, a += t->a_step, b += COLUMNS) {
     __m512bh left = (__m512bh)_mm512_loadu_si512(b), right = (__m512bh)_mm512_loadu_si512(b + LANES);
 #pragma GCC unroll 14
     for (int i = 0; i < rows; i++) {
-      __m512bh x = (__m512bh)_mm512_set1_epi32((int)a[i]);
+      __m512bh x = (__m512bh)_mm512_set1_epi32((int)group_of(a + i * a_row));
       sum[i][0] = _mm512_dpbf16_ps(sum[i][0], x, left);
       sum[i][1] = _mm512_dpbf16_ps(sum[i][1], x, right);
     }
   }
+  float *c = t->c;
 #pragma GCC unroll 14
-  for (int i = 0; i < rows; i++, c += c_step) {
+  for (int i = 0; i < rows; i++, c += t->c_step) {
     for (int j = 0; j < 2; j++) {
       float *to = c + j * LANES;
-      _mm512_storeu_ps(to, adds ? _mm512_add_ps(_mm512_loadu_ps(to), sum[i][j]) : sum[i][j]);
+      _mm512_storeu_ps(to, t->adds ? _mm512_add_ps(_mm512_loadu_ps(to), sum[i][j]) : sum[i][j]);
     }
   }
 }
 
-TARGET_BF16 static void tile_bf16(int rows, int64_t k, const void *a, const void *b, void *c, int64_t c_step,
-                                  bool adds) {
-  int64_t groups = k / 2;
-  if (rows <= ROWS / 4) rows_of_bf16(ROWS / 4, groups, a, b, c, c_step, adds);
-  else if (rows <= ROWS / 2) rows_of_bf16(ROWS / 2, groups, a, b, c, c_step, adds);
-  else rows_of_bf16(ROWS, groups, a, b, c, c_step, adds);
-}
-
 // Elements of a count as unsigned and those of b as signed: low bytes of sums, which are what a product of bytes keeps, are the same for all of them.
-INLINE TARGET_VNNI void rows_of_bytes(int rows, int64_t groups, const uint32_t *a, const uint32_t *b, int32_t *c,
-                                      int64_t c_step, bool adds) {
+INLINE TARGET_VNNI void rows_of_bytes(int rows, const tsri_group_tile *t, int64_t a_row) {
   __m512i sum[ROWS][2] = {{{0}}};
-  for (int64_t g = 0; g < groups; g++, a += ROWS, b += COLUMNS) {
+  const char *a = t->a;
+  const uint32_t *b = t->b;
+  for (int64_t g = t->k / 4; g > 0; g--, a += t->a_step, b += COLUMNS) {
     __m512i left = _mm512_loadu_si512(b), right = _mm512_loadu_si512(b + LANES);
 #pragma GCC unroll 14
     for (int i = 0; i < rows; i++) {
-      __m512i x = _mm512_set1_epi32((int)a[i]);
+      __m512i x = _mm512_set1_epi32((int)group_of(a + i * a_row));
       sum[i][0] = _mm512_dpbusd_epi32(sum[i][0], x, left);
       sum[i][1] = _mm512_dpbusd_epi32(sum[i][1], x, right);
     }
   }
+  int32_t *c = t->c;
 #pragma GCC unroll 14
-  for (int i = 0; i < rows; i++, c += c_step) {
+  for (int i = 0; i < rows; i++, c += t->c_step) {
     for (int j = 0; j < 2; j++) {
       int32_t *to = c + j * LANES;
-      _mm512_storeu_si512(to, adds ? _mm512_add_epi32(_mm512_loadu_si512(to), sum[i][j]) : sum[i][j]);
+      _mm512_storeu_si512(to, t->adds ? _mm512_add_epi32(_mm512_loadu_si512(to), sum[i][j]) : sum[i][j]);
     }
   }
 }
 
-TARGET_VNNI static void tile_bytes(int rows, int64_t k, const void *a, const void *b, void *c, int64_t c_step,
-                                   bool adds) {
-  int64_t groups = k / 4;
-  if (rows <= ROWS / 4) rows_of_bytes(ROWS / 4, groups, a, b, c, c_step, adds);
-  else if (rows <= ROWS / 2) rows_of_bytes(ROWS / 2, groups, a, b, c, c_step, adds);
-  else rows_of_bytes(ROWS, groups, a, b, c, c_step, adds);
-}
+// Few rows of a panel, all rows of one, and all rows where they lie.
+#define TILE(rows_of)                                                             \
+  do {                                                                            \
+    bool is_packed = t->a_row == GROUP_BYTES;                                     \
+    if (is_packed && t->rows <= ROWS / 4) rows_of(ROWS / 4, t, GROUP_BYTES);      \
+    else if (is_packed && t->rows <= ROWS / 2) rows_of(ROWS / 2, t, GROUP_BYTES); \
+    else if (is_packed) rows_of(ROWS, t, GROUP_BYTES);                            \
+    else rows_of(ROWS, t, t->a_row);                                              \
+  } while (0)
 
-static void pack_a_bf16(void *panel, int64_t count, int64_t k, const void *from, int64_t line_step, int64_t k_step) {
-  tsri_pack_across(panel, ROWS, (k + 1) / 2, count, k, from, line_step, k_step, 2);
+TARGET_BF16 static void tile_bf16(const tsri_group_tile *t) { TILE(rows_of_bf16); }
+TARGET_VNNI static void tile_bytes(const tsri_group_tile *t) { TILE(rows_of_bytes); }
+
+static void pack_a_bf16(void *panels, int64_t lines, int64_t k, const void *from, int64_t line_step, int64_t k_step) {
+  tsri_pack_across(panels, ROWS, (k + 1) / 2, lines, k, from, line_step, k_step, 2);
 }
-static void pack_b_bf16(void *panel, int64_t count, int64_t k, const void *from, int64_t line_step, int64_t k_step) {
-  tsri_pack_across(panel, COLUMNS, (k + 1) / 2, count, k, from, line_step, k_step, 2);
+static void pack_b_bf16(void *panels, int64_t lines, int64_t k, const void *from, int64_t line_step, int64_t k_step) {
+  tsri_pack_across(panels, COLUMNS, (k + 1) / 2, lines, k, from, line_step, k_step, 2);
 }
-static void pack_a_bytes(void *panel, int64_t count, int64_t k, const void *from, int64_t line_step, int64_t k_step) {
-  tsri_pack_across(panel, ROWS, (k + 3) / 4, count, k, from, line_step, k_step, 1);
+static void pack_a_bytes(void *panels, int64_t lines, int64_t k, const void *from, int64_t line_step, int64_t k_step) {
+  tsri_pack_across(panels, ROWS, (k + 3) / 4, lines, k, from, line_step, k_step, 1);
 }
-static void pack_b_bytes(void *panel, int64_t count, int64_t k, const void *from, int64_t line_step, int64_t k_step) {
-  tsri_pack_across(panel, COLUMNS, (k + 3) / 4, count, k, from, line_step, k_step, 1);
+static void pack_b_bytes(void *panels, int64_t lines, int64_t k, const void *from, int64_t line_step, int64_t k_step) {
+  tsri_pack_across(panels, COLUMNS, (k + 3) / 4, lines, k, from, line_step, k_step, 1);
 }
 
 const tsri_product_groups tsri_product_bf16_avx512 = {
@@ -204,6 +277,8 @@ const tsri_product_groups tsri_product_bf16_avx512 = {
     .k_block = 2 * TSRI_PRODUCT_K_BLOCK,
     .pack_a = pack_a_bf16,
     .pack_b = pack_b_bf16,
+    .packed_row = GROUP_BYTES,
+    .packed_step = ROWS * GROUP_BYTES,
     .tile = tile_bf16,
     .least = tsri_least_bf16,
     .exact_tile = exact_tile,
@@ -216,6 +291,8 @@ const tsri_product_groups tsri_product_bytes_avx512 = {
     .k_block = 4 * TSRI_PRODUCT_K_BLOCK,
     .pack_a = pack_a_bytes,
     .pack_b = pack_b_bytes,
+    .packed_row = GROUP_BYTES,
+    .packed_step = ROWS * GROUP_BYTES,
     .tile = tile_bytes,
 };
 #endif

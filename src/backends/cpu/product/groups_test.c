@@ -55,6 +55,7 @@ static const trial trials[] = {
     {.m = 200, .n = 90, .k = 63},
     {.m = 75, .n = 130, .k = 1030, .is_b_turned = true},
     {.m = 530, .n = 45, .k = 31},
+    {.m = 130, .n = 40, .k = 128, .gap = 5},  // a is read where it lies
 };
 enum { TRIALS = sizeof trials / sizeof trials[0] };
 
@@ -216,7 +217,7 @@ TEST(products_in_groups_have_the_same_bits_on_any_number_of_threads) {
     const trial *t = &large[i / 2];
     for (int threads = 1; threads <= 4; threads++) {
       rig r;
-      if (!rig_open(&r, NULL, TSRI_CPU_BF16, threads)) SKIP("this processor has no AVX-512 BF16");
+      if (!rig_open(&r, "amx", TSRI_CPU_BF16, threads)) SKIP("this processor has no AVX-512 BF16");
       fill_bf16(&r, A, 120, 8);
       fill_bf16(&r, B, 120, 8);
       if (i % 2) ((uint16_t *)memory_of(&r, B))[40] = 2;  // one panel is exact
@@ -230,10 +231,10 @@ TEST(products_in_groups_have_the_same_bits_on_any_number_of_threads) {
 }
 
 TEST(a_level_includes_the_instructions_of_those_before_it) {
-  uint32_t all = tsri_cpu_units(NULL);
+  uint32_t all = tsri_cpu_units("amx");
   CHECK_EQ_INT(tsri_cpu_units("avx512"), 0);
   CHECK_EQ_INT(tsri_cpu_units("baseline"), 0);
   CHECK_EQ_INT(tsri_cpu_units("avx512_vnni"), all & TSRI_CPU_VNNI);
   CHECK_EQ_INT(tsri_cpu_units("avx512_bf16"), all & (TSRI_CPU_VNNI | TSRI_CPU_BF16));
-  CHECK_EQ_INT(tsri_cpu_units("amx"), all);
+  CHECK_EQ_INT(tsri_cpu_units(NULL) & ~all, 0);
 }

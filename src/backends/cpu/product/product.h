@@ -43,6 +43,17 @@ typedef struct tsri_product_kernels {
 // `sums` is TSR_F32 or TSR_F64; `simd_level` as tsri_cpu_simd_level has it.
 const tsri_product_kernels *tsri_product_kernels_for(const char *simd_level, tsr_dtype sums);
 
+// A tile of tsri_product_groups.
+typedef struct tsri_group_tile {
+  int rows;
+  int64_t k;
+  const void *a, *b;
+  int64_t a_row, a_step;
+  void *c;
+  int64_t c_step;
+  bool adds;
+} tsri_group_tile;
+
 // Tiles of instructions that multiply neighbours along k, four bytes of each input, and add the products to one sum: vdpbf16ps for bf16,
 // vpdpbusd for bytes, and the tiles of AMX for both. Sums are f32 or i32. Panels hold elements as they are, without converting them;
 // along k they are padded by zeros to a multiple of `unit`.
@@ -55,18 +66,20 @@ typedef struct tsri_product_groups {
   void (*begin)(void);
   void (*end)(void);
 
-  // Packs one panel of `count` lines. Element k of line i is from[i * line_step + k * k_step].
-  void (*pack_a)(void *panel, int64_t count, int64_t k, const void *from, int64_t line_step, int64_t k_step);
-  void (*pack_b)(void *panel, int64_t count, int64_t k, const void *from, int64_t line_step, int64_t k_step);
+  // Packs `lines` lines into panels of tile_rows (a) or tile_columns (b), one after the other. Element k of line i is from[i * line_step + k * k_step].
+  void (*pack_a)(void *panels, int64_t lines, int64_t k, const void *from, int64_t line_step, int64_t k_step);
+  void (*pack_b)(void *panels, int64_t lines, int64_t k, const void *from, int64_t line_step, int64_t k_step);
 
-  // As tsri_product_kernels.tile; k is a multiple of `unit`.
-  void (*tile)(int rows, int64_t k, const void *a, const void *b, void *c, int64_t c_step, bool adds);
+  // As tsri_product_kernels.tile; k is a multiple of `unit`. Of a, `unit` elements of row i begin at a + i * a_row, and the next ones a_step further on,
+  // in bytes: packed_row and packed_step for a panel. All rows of the tile are read.
+  int64_t packed_row, packed_step;
+  void (*tile)(const tsri_group_tile *tile);
 
-  // NULL for bytes. The instructions for bf16 take subnormal numbers for 0 and flush subnormal sums, which the CPU promises not to do. So each panel
-  // is looked at: the smallest magnitude of its elements that are not 0, as bits, tells which tiles have to be made of multiplications and
-  // additions of f32 (tsri_product_may_flush).
-  uint32_t (*least)(const void *panel, size_t bytes);
-  void (*exact_tile)(int rows, int64_t k, const void *a, const void *b, void *c, int64_t c_step, bool adds);
+  // NULL for bytes. The instructions for bf16 take subnormal numbers for 0 and flush subnormal sums, which the CPU promises not to do. So panels are looked
+  // at: the smallest magnitude of elements that are not 0, as bits, in `rows` rows of `bytes`, `step` bytes apart, tells which tiles have to be made of
+  // multiplications and additions of f32 (tsri_product_may_flush).
+  uint32_t (*least)(const void *at, int64_t rows, size_t bytes, int64_t step);
+  void (*exact_tile)(const tsri_group_tile *tile);
 } tsri_product_groups;
 
 enum { TSRI_PRODUCT_NO_LEAST = 0x10000 };  // of a panel of zeros
