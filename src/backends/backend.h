@@ -164,7 +164,8 @@ typedef enum tsri_native_kind {
   TSRI_NATIVE_GATHER,
   TSRI_NATIVE_SCATTER_ADD,
   TSRI_NATIVE_ARG_REDUCE,
-  TSRI_NATIVE_SOFTMAX
+  TSRI_NATIVE_SOFTMAX,
+  TSRI_NATIVE_NORM
 } tsri_native_kind;
 
 // The start of an operand: `offset` bytes into `buffer`. The buffer is NULL when has_op is called during planning.
@@ -272,6 +273,16 @@ typedef struct tsri_softmax_op {
   tsri_place from, to;
 } tsri_softmax_op;
 
+// Normalises each of `rows` rows of `n` elements; neither is 0: to = (from - mean) / sqrt(variance + eps) * weight + bias, where the variance is the mean of
+// (from - mean)^2, and the mean is taken for 0 unless is_centred (rms_norm). Both tensors are row-major; weight and bias have n elements. f16 and bf16 are computed in f32
+// and rounded once.
+typedef struct tsri_norm_op {
+  int64_t rows, n;
+  double eps;
+  bool is_centred, has_weight, has_bias;
+  tsri_place from, weight, bias, to;
+} tsri_norm_op;
+
 // Reads or writes at indices along one axis of x (GATHER) or y (SCATTER_ADD). That axis has `size` elements, `step`
 // elements apart; a negative index counts from its end. The tensor of indices has rank `rank`; `strides` are the
 // strides of x or y in elements, with 0 for the indexed axis.
@@ -301,6 +312,7 @@ typedef struct tsri_native_op {
     tsri_scan_op scan;
     tsri_index_op index;
     tsri_softmax_op softmax;
+    tsri_norm_op norm;
   } is;
 } tsri_native_op;
 

@@ -104,7 +104,8 @@ TEST(rows_whose_results_no_binding_begins_at_are_the_same) {
 TEST(what_cannot_be_done_in_pieces_says_how_much_is_seen_at_once) {
   tsr_device *device = test_open("cpu");
   device->limits.max_binding_bytes = SEEN_BYTES;
-  tsr_tensor *x = tsr_full(device, TSR_F32, TSR_SHAPE(ROWS, COLS), 1), *y = tsr_rms_norm(x, NULL, 1e-5);
+  tsr_tensor *x = tsr_full(device, TSR_F32, TSR_SHAPE(ROWS, COLS), 1), *doubled = tsr_mul_scalar(x, 2);
+  tsr_tensor *y = tsr_rms_norm(doubled, NULL, 1e-5);  // with a multiplication on the way into it, a kernel
   tsr_tensor *first = tsr_argmax(x, (int[]){0}, 1, false);
   static float values[COUNT];
   static int32_t places[COLS];
@@ -115,6 +116,7 @@ TEST(what_cannot_be_done_in_pieces_says_how_much_is_seen_at_once) {
   CHECK_LAST_ERROR_HAS("argmax: an input lies too far apart");
   tsr_release(first);
   tsr_release(y);
+  tsr_release(doubled);
   tsr_release(x);
   tsr_device_release(device);
 }

@@ -78,8 +78,8 @@ TEST(row_operators_run_compiled) {
   CHECK_OK(tsr_evaluate(x));
   CHECK_OK(tsr_evaluate(w));
   check_compiled("softmax", tsr_softmax(tsr_mul_scalar(x, 2), 1), false);
-  check_compiled("layer_norm", tsr_layer_norm(x, w, w, 1e-5), false);
-  check_compiled("rms_norm", tsr_rms_norm(x, w, 1e-5), false);
+  check_compiled("layer_norm", tsr_layer_norm(tsr_mul_scalar(x, 2), w, w, 1e-5), false);
+  check_compiled("rms_norm", tsr_rms_norm(tsr_mul_scalar(x, 2), w, 1e-5), false);
   tsr_tensor *narrow = tsr_cast(x, TSR_BF16), *short_rows = tsr_randn(dev, TSR_F32, TSR_SHAPE(50, 100), 3);
   CHECK_OK(tsr_evaluate(narrow));
   CHECK_OK(tsr_evaluate(short_rows));

@@ -36,6 +36,8 @@ TEST(operators_on_rows_and_columns_run_natively) {
       CHECK_NATIVE(tsr_softmax(x, axis));
       CHECK_NATIVE(tsr_log_softmax(x, axis));
     }
+    CHECK_NATIVE(tsr_layer_norm(x, NULL, NULL, 1e-5));
+    CHECK_NATIVE(tsr_rms_norm(x, NULL, 1e-5));
     CHECK_NATIVE(tsr_argmax(x, NULL, 0, false));
     CHECK_NATIVE(tsr_gemm(2, x, tsr_transpose(x, 0, 1), 0, NULL));
     tsr_tensor *values = NULL, *indices = NULL;

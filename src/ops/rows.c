@@ -135,6 +135,31 @@ tsr_tensor *tsr_log_softmax(tsr_tensor *x, int axis) { return softmax(TSRI_BODY(
 
 // --- Norms -----------------------------------------------------------------------------------------------------------
 
+// TSR_ERR_UNSUPPORTED, without a message: the device has no operator for it, or there is more to do than the norm. `weight` and `bias` are the numbers of
+// their inputs, or 0.
+static tsr_status norm_native(const tsri_kernel_run *run, const tsri_norm_attributes *given, int weight, int bias) {
+  if (run->epilogue) return TSR_ERR_UNSUPPORTED;
+  size_t element = tsr_dtype_bytes(run->dtype);
+  const tsri_layout *layout = &run->layouts[0];
+  int64_t n = layout->shape.dims[layout->shape.rank - 1];
+  tsri_native_op op = {.kind = TSRI_NATIVE_NORM, .dtype = run->dtype, .result = run->dtype};
+  op.is.norm = (tsri_norm_op){.rows = layout->count / n,
+                              .n = n,
+                              .eps = given->eps,
+                              .is_centred = given->is_centred != 0,
+                              .has_weight = weight != 0,
+                              .has_bias = bias != 0,
+                              .from.offset = (size_t)layout->offset * element,
+                              .weight.offset = (size_t)run->layouts[weight].offset * element,
+                              .bias.offset = (size_t)run->layouts[bias].offset * element};
+  tsri_place_bind(&op.is.norm.from, run->inputs[0]);
+  tsri_place_bind(&op.is.norm.weight, run->inputs[weight]);
+  tsri_place_bind(&op.is.norm.bias, run->inputs[bias]);
+  tsri_place_bind(&op.is.norm.to, run->output);
+  tsr_buffer *const buffers[] = {run->output, run->inputs[0], run->inputs[weight], run->inputs[bias]};
+  return tsri_device_run_op(run->device, &op, buffers, 4);
+}
+
 // Inputs: x, then weight and bias if there are any.
 tsr_status tsri_run_norm(const tsri_kernel_run *run) {
   const tsri_layout *layout = &run->layouts[0];
@@ -144,6 +169,8 @@ tsr_status tsri_run_norm(const tsri_kernel_run *run) {
   bool has_weight = given->has_weight != 0, has_bias = given->has_bias != 0;
   int weight = has_weight ? 1 : 0,
       bias = has_bias ? weight + 1 : 0;  // if there is none, x is bound instead and not read
+  status = norm_native(run, given, weight, bias);
+  if (status != TSR_ERR_UNSUPPORTED) return status;
   int64_t n = layout->shape.dims[layout->shape.rank - 1], rows = layout->count / n;
   const int64_t offsets[] = {layout->offset, run->layouts[weight].offset, run->layouts[bias].offset};
   row_shape held = shape_row(run, n, offsets, 3);

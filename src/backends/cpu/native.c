@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Native operators of the CPU: copies, from one strided layout to another, sums of rows (sum.c), reductions, sorting,
-// running sums and indexing (rows/), argmax and softmax (lines/), and products (product/).
+// running sums and indexing (rows/), argmax, softmax and norms (lines/), and products (product/).
 #include <string.h>
 
 #include "backends/cpu/cpu.h"
@@ -32,6 +32,7 @@ const tsri_native_offer tsri_cpu_native_ops[] = {
     {.kind = TSRI_NATIVE_SCATTER_ADD, .dtypes = NUMBERS},
     {.kind = TSRI_NATIVE_ARG_REDUCE, .dtypes = NUMBERS, .results = 1u << TSR_I32},
     {.kind = TSRI_NATIVE_SOFTMAX, .dtypes = FLOATS},
+    {.kind = TSRI_NATIVE_NORM, .dtypes = FLOATS},
     {.kind = TSRI_NATIVE_NONE},
 };
 
@@ -41,7 +42,8 @@ bool tsri_cpu_has_op(tsri_device *device, const tsri_native_op *op) {
   }
   if (op->kind == TSRI_NATIVE_REDUCE) return tsri_cpu_has_reduce(op);
   bool is_part = op->kind == TSRI_NATIVE_SORT && (op->parts & TSRI_SORT_KEEPS);
-  bool is_only_there = is_part || op->kind == TSRI_NATIVE_ARG_REDUCE || op->kind == TSRI_NATIVE_SOFTMAX;
+  bool is_only_there =
+      is_part || op->kind == TSRI_NATIVE_ARG_REDUCE || op->kind == TSRI_NATIVE_SOFTMAX || op->kind == TSRI_NATIVE_NORM;
   return !is_only_there || tsri_cpu_has_lines(op);
 }
 
