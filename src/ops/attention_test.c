@@ -55,6 +55,19 @@ TEST(attention_needs_no_memory_beside_its_result) {
   finish();
 }
 
+TEST(attention_over_100000_keys_runs_within_its_inputs_and_result) {
+  enum { KEYS = 100000, SIZE = 8 };
+  begin();
+  tsr_tensor *q = tsr_randn(dev, TSR_F32, TSR_SHAPE(1, 1, 2, SIZE), 1),
+             *k = tsr_randn(dev, TSR_F32, TSR_SHAPE(1, 1, KEYS, SIZE), 2);
+  CHECK_OK(tsr_evaluate(k));
+  CHECK_OK(tsr_evaluate(tsr_attention(q, k, k, NULL, &(tsr_attention_desc){.causal = true})));
+  tsr_memory_stats stats;
+  CHECK_OK(tsr_memory_get_stats(dev, &stats));
+  CHECK(2 * stats.peak_bytes <= 3 * (KEYS + 4) * SIZE * sizeof(float));
+  finish();
+}
+
 TEST(attention_refuses_what_does_not_fit) {
   begin();
   tsr_tensor *q = tsr_zeros(dev, TSR_F32, TSR_SHAPE(1, 4, 2, 8)), *k = tsr_zeros(dev, TSR_F32, TSR_SHAPE(1, 3, 5, 8));

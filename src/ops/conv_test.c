@@ -94,3 +94,17 @@ TEST(conv_refuses_what_does_not_fit) {
               TSR_ERR_SHAPE, "padding 9 and 0");
   finish();
 }
+
+// A matrix of windows would be nine times as large as the image.
+TEST(a_convolution_of_a_large_image_runs_within_its_input_and_result) {
+  enum { SIZE = 1024 };
+  begin();
+  tsr_tensor *x = tsr_rand(dev, TSR_F32, TSR_SHAPE(1, 1, SIZE, SIZE), 1),
+             *w = tsr_ones(dev, TSR_F32, TSR_SHAPE(1, 1, 3, 3));
+  CHECK_OK(tsr_evaluate(x));
+  CHECK_OK(tsr_evaluate(tsr_conv(x, w, NULL, &(tsr_conv_desc){.padding = TSR_PADDING_SAME})));
+  tsr_memory_stats stats;
+  CHECK_OK(tsr_memory_get_stats(dev, &stats));
+  CHECK(stats.peak_bytes <= 3 * (size_t)SIZE * SIZE * sizeof(float));
+  finish();
+}
