@@ -293,7 +293,10 @@ TSR_API tsr_tensor *tsr_var(tsr_tensor *x, const int *axes, int axis_count, bool
 // square root of var
 TSR_API tsr_tensor *tsr_std(tsr_tensor *x, const int *axes, int axis_count, bool keep_dims, double correction);
 
-// p is 1 (sum of |x|), 2 (square root of the sum of squares) or INFINITY (largest |x|).
+// (sum of |x|^p)^(1 / p) for p above 0: 1 is the sum of |x|, 2 the square root of the sum of squares. INFINITY: the largest |x|, -INFINITY: the smallest; 0: how many
+// are not 0. Powers may overflow where the norm would not.
+//
+// Errors: TSR_ERR_INVALID_ARGUMENT (another p).
 TSR_API tsr_tensor *tsr_norm(tsr_tensor *x, double p, const int *axes, int axis_count, bool keep_dims);
 
 // log(sum(exp(x))), without overflow on the way.

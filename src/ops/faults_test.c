@@ -40,6 +40,17 @@ static tsr_tensor *finding(void) {
   return status == TSR_OK ? tsr_gather_nd(x, tsr_nonzero(tsr_reshape(indices, TSR_SHAPE(-1, 1)))) : x;
 }
 
+static tsr_tensor *factoring(void) {
+  tsr_tensor *a = tsr_randn(dev, TSR_F32, TSR_SHAPE(3, 3), 1), *b = tsr_rand(dev, TSR_F32, TSR_SHAPE(2, 3, 1), 2);
+  return tsr_mul(tsr_solve(a, b), tsr_det(tsr_cholesky(a, false)));
+}
+
+static tsr_tensor *decomposing(void) {
+  tsr_tensor *x = tsr_randn(dev, TSR_F32, TSR_SHAPE(3, 2), 1), *u = NULL, *s = NULL;
+  tsr_status status = tsr_svd(x, true, &u, &s, NULL);
+  return status == TSR_OK ? tsr_rfft(tsr_matmul(u, tsr_mul(x, s)), NULL, 0) : x;
+}
+
 // Runs once with the n-th allocation failing. Returns true if none failed.
 static bool run_once(scenario build, uint64_t nth) {
   begin();
@@ -69,3 +80,5 @@ TEST(joining_survives_any_failing_request) { sweep(joining); }
 TEST(indexing_survives_any_failing_request) { sweep(indexing); }
 TEST(reducing_survives_any_failing_request) { sweep(reducing); }
 TEST(multiplying_survives_any_failing_request) { sweep(multiplying); }
+TEST(factoring_survives_any_failing_request) { sweep(factoring); }
+TEST(decomposing_survives_any_failing_request) { sweep(decomposing); }

@@ -33,20 +33,24 @@ tsr_status tsri_run_qr(const tsri_kernel_run *run) {
   return tsri_call_many_groups(&call, a.batch);
 }
 
-// The reflections of a panel of `rows` x `columns`: its Q is the identity less w * v^T.
+// The reflections of a panel: its Q is the identity less w * v^T.
 typedef struct panel {
   tsr_tensor *v, *w;
-  int64_t rows, columns;
+  int64_t columns;
 } panel;
 
-// Records a panel. Returns R, columns x columns. x is usable.
-static tsr_tensor *record_panel(tsr_tensor *x, panel *out) {
-  tsri_result result = {x->dtype, x->layout.shape};
+// Records the panel of `columns` columns x, which may have failed. Returns R, columns x columns.
+static tsr_tensor *record_panel(tsr_tensor *x, int64_t columns, panel *out) {
   tsr_tensor *made[3] = {NULL, NULL, NULL};
-  tsri_record_kernel_results(TSRI_BODY(qr), x->value->device, (const tsri_result[]){result, result, result}, 3, &x, 1,
-                             NULL, made);
-  *out = (panel){.v = made[1], .w = made[2], .rows = tsri_rows(x), .columns = tsri_columns(x)};
-  tsr_tensor *top = tsri_then(tsr_slice(made[0], -2, 0, out->columns, 1), made[0]);
+  tsr_status status = tsri_tensor_check("qr", x);
+  for (int i = 0; i < 3 && status != TSR_OK; i++) made[i] = tsri_tensor_fail(status);
+  if (status == TSR_OK) {
+    tsri_result result = {x->dtype, x->layout.shape};
+    tsri_record_kernel_results(TSRI_BODY(qr), x->value->device, (const tsri_result[]){result, result, result}, 3, &x, 1,
+                               NULL, made);
+  }
+  *out = (panel){.v = made[1], .w = made[2], .columns = columns};
+  tsr_tensor *top = tsri_then(tsr_slice(made[0], -2, 0, columns, 1), made[0]);
   return tsri_then(tsr_triu(top, 0), top);
 }
 
@@ -87,12 +91,12 @@ static void release_panels(panels *p) {
   tsri_free(p->rows);
 }
 
-// Records panel `index` of what is left of the matrix; `done` columns have been factored before. Releases rest; returns what is left then.
+// Records the next panel of what is left of the matrix; `done` columns have been factored before. Releases rest; returns what is left then.
 static tsr_tensor *next_panel(tsr_tensor *rest, int64_t width, int64_t done, panels *p) {
   tsr_tensor *columns = tsr_slice(rest, -1, 0, width, 1),
              *right = tsri_then(tsr_slice(rest, -1, width, INT64_MAX, 1), rest);
   panel *own = &p->list[p->count];
-  tsr_tensor *corner = tsri_then(record_panel(columns, own), columns);
+  tsr_tensor *corner = tsri_then(record_panel(columns, width, own), columns);
   right = reflected(right, own->v, own->w);
   tsr_tensor *parts[2] = {corner, tsr_slice(right, -2, 0, width, 1)};
   tsr_tensor *row = tsri_then(tsri_then(tsr_concat(parts, 2, -1), parts[0]), parts[1]);

@@ -189,12 +189,23 @@ tsr_tensor *tsr_std(tsr_tensor *x, const int *axes, int axis_count, bool keep_di
   return tsri_tensor_named("std", tsri_then(tsri_elementwise_to(TSRI_OPERATOR_sqrt, dtype, &var, NULL), var));
 }
 
+// (sum of |x|^p)^(1 / p), or, for p 0, how many elements are not 0. `sizes` are the magnitudes.
+static tsr_tensor *norm_of_powers(tsr_tensor *sizes, double p, const reduction *over, bool keep_dims, tsr_dtype dtype) {
+  tsr_dtype wide = tsri_accumulator(dtype);
+  tsr_tensor *each = p == 0 ? tsr_ne_scalar(sizes, 0) : tsr_pow_scalar(sizes, p);
+  if (p == 0) return tsri_then(reduce(TSRI_BODY(sum), dtype, each, over->axes, keep_dims), each);
+  tsr_tensor *sum = tsri_then(reduce(TSRI_BODY(sum), wide, each, over->axes, keep_dims), each);
+  return tsri_then(tsri_elementwise_to(TSRI_OPERATOR_pow_scalar, dtype, &sum, &(double){1 / p}), sum);
+}
+
 static tsr_tensor *norm(tsr_tensor *x, double p, const reduction *over, bool keep_dims) {
   bool is_largest = isinf(p);
   tsr_dtype dtype = tsri_promote_float(x->dtype), wide = tsri_accumulator(dtype);
   tsr_tensor *input = tsri_dtype_is_float(x->dtype) ? tsr_retain(x) : tsr_cast(x, wide);
   tsr_tensor *each =
       tsri_then(tsri_elementwise_to(p == 2 ? TSRI_OPERATOR_square : TSRI_OPERATOR_abs, wide, &input, NULL), input);
+  if (!isinf(p) && p != 1 && p != 2) return tsri_then(norm_of_powers(each, p, over, keep_dims, dtype), each);
+  if (isinf(p) && p < 0) return tsri_then(reduce(TSRI_BODY(min), dtype, each, over->axes, keep_dims), each);
   if (is_largest && over->count == 0) {  // |x| is at least 0, so the maximum of no elements is 0, like the sum
     return tsri_then(reduce(TSRI_BODY(sum), dtype, each, over->axes, keep_dims), each);
   }
@@ -207,8 +218,8 @@ static tsr_tensor *norm(tsr_tensor *x, double p, const reduction *over, bool kee
 tsr_tensor *tsr_norm(tsr_tensor *x, double p, const int *axes, int axis_count, bool keep_dims) {
   reduction over;
   tsr_status status = start("norm", x, axes, axis_count, &over);
-  if (status == TSR_OK && p != 1 && p != 2 && !(isinf(p) && p > 0)) {
-    status = TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "norm: p is %g; 1, 2 and infinity are known", p);
+  if (status == TSR_OK && !(p >= 0) && p != -INFINITY) {
+    status = TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "norm: p is %g; it must be 0 or more, or -infinity", p);
   }
   return status == TSR_OK ? tsri_tensor_named("norm", norm(x, p, &over, keep_dims)) : tsri_tensor_fail(status);
 }

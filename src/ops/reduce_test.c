@@ -21,7 +21,7 @@ TEST(axes_are_in_range_and_named_once) {
   CHECK_FAILS(tsr_mean(x, (int[]){2}, 1, false), TSR_ERR_SHAPE, "mean: axis 2 is out of range, -2 to 1 are allowed");
   CHECK_FAILS(tsr_max(x, NULL, 2, false), TSR_ERR_INVALID_ARGUMENT, "max: 2 axes given, but the list is NULL");
   CHECK_FAILS(tsr_any(x, (int[]){0}, -1, false), TSR_ERR_INVALID_ARGUMENT, "any: -1 axes");
-  CHECK_FAILS(tsr_norm(x, 3, NULL, 0, false), TSR_ERR_INVALID_ARGUMENT, "norm: p is 3");
+  CHECK_FAILS(tsr_norm(x, -3, NULL, 0, false), TSR_ERR_INVALID_ARGUMENT, "norm: p is -3");
   finish();
 }
 
@@ -111,6 +111,10 @@ TEST(norms_and_logsumexp) {
   CHECK_VALUES(tsr_norm(x, 2, (int[]){1}, 1, false), TSR_F32, TSR_SHAPE(2), 1e-6, 5, 1);
   CHECK_VALUES(tsr_norm(x, 1, NULL, 0, false), TSR_F32, TSR_SCALAR, 0, 8);
   CHECK_VALUES(tsr_norm(x, INFINITY, (int[]){0}, 1, true), TSR_F32, TSR_SHAPE(1, 2), 0, 3, 4);
+  CHECK_VALUES(tsr_norm(x, -INFINITY, (int[]){0}, 1, true), TSR_F32, TSR_SHAPE(1, 2), 0, 0, 1);
+  CHECK_VALUES(tsr_norm(x, 3, NULL, 0, false), TSR_F32, TSR_SCALAR, 1e-6, 4.514357435);
+  CHECK_VALUES(tsr_norm(x, 0, (int[]){1}, 1, false), TSR_F32, TSR_SHAPE(2), 0, 2, 1);
+  CHECK_FAILS(tsr_norm(x, -2, NULL, 0, false), TSR_ERR_INVALID_ARGUMENT, "norm: p is -2");
   tsr_tensor *y = list(TSR_F32, TSR_SHAPE(4, 2), 1000, 1000, -INFINITY, -INFINITY, INFINITY, 1, NAN, 0);
   CHECK_VALUES(tsr_logsumexp(y, (int[]){1}, 1, false), TSR_F32, TSR_SHAPE(4), 1e-3, 1000.693147, -INFINITY, INFINITY,
                NAN);

@@ -88,7 +88,7 @@ static tsr_tensor *extreme_sum(tsr_tensor *x, int axis, bool is_least) {
 }
 
 static tsr_tensor *norm_of(const char *caller, tsr_tensor *x, double p) {
-  if (fabs(p) != 2) return extreme_sum(x, isinf(p) ? -1 : -2, p < 0);
+  if (fabs(p) != 2 || tsr_error(x) != TSR_OK) return extreme_sum(x, isinf(p) ? -1 : -2, p < 0);
   tsr_tensor *s = values_of(caller, x), *one = tsri_then(value_at(s, p < 0 ? least_size(x) - 1 : 0), s);
   return tsri_then(tsr_squeeze(one, -1), one);
 }

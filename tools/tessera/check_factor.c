@@ -52,7 +52,7 @@ static void check_lu_case(check_run *run, tsr_dtype dtype, const check_matrix_ca
   check_tensor *x = check_matrices(run, dtype, c->shape, c->view, m == n ? CHECK_MATRIX_REGULAR : CHECK_MATRIX_ANY);
   tsr_tensor *factors = NULL, *rows = NULL;
   if (tsr_lu(x->tensor, &factors, &rows) != TSR_OK) {
-    check_fail(run, "%s", tsr_last_error());
+    check_call_failed(run, tsr_last_error_status());
     return;
   }
   if (!has_dtype(run, factors, dtype)) return;
@@ -220,7 +220,7 @@ void check_slogdet(check_run *run, const check_op *op, tsr_dtype dtype) {
     }
     tsr_tensor *sign = NULL, *log = NULL;
     if (tsr_slogdet(x->tensor, &sign, &log) != TSR_OK) {
-      check_fail(run, "%s", tsr_last_error());
+      check_call_failed(run, tsr_last_error_status());
       continue;
     }
     check_part_result(run, sign, signs);

@@ -8,7 +8,7 @@ static void check_qr_case(check_run *run, tsr_dtype dtype, const check_matrix_ca
   check_tensor *x = check_matrices(run, dtype, c->shape, c->view, CHECK_MATRIX_ANY);
   tsr_tensor *q = NULL, *r = NULL;
   if (tsr_qr(x->tensor, complete, &q, &r) != TSR_OK) {
-    check_fail(run, "%s", tsr_last_error());
+    check_call_failed(run, tsr_last_error_status());
     return;
   }
   int64_t m = c->shape.dims[c->shape.rank - 2], n = c->shape.dims[c->shape.rank - 1];

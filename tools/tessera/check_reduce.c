@@ -150,6 +150,28 @@ static check_reduced ref_norm_inf_of(tsr_dtype dtype, const check_value *x, int6
   return real_result(largest, 0);
 }
 
+static check_reduced ref_norm3_of(tsr_dtype dtype, const check_value *x, int64_t n) {
+  (void)dtype;
+  ref_sum sum = {0};
+  for (int64_t i = 0; i < n; i++) ref_sum_add(&sum, fabs(x[i].real * x[i].real * x[i].real));
+  double norm = cbrt(ref_sum_value(&sum));
+  return real_result(norm, 8 * norm);  // two powers, of up to 16 ULP each
+}
+
+static check_reduced ref_norm_least_of(tsr_dtype dtype, const check_value *x, int64_t n) {
+  (void)dtype;
+  double least = INFINITY;
+  for (int64_t i = 0; i < n; i++) least = ref_minimum(least, fabs(x[i].real));
+  return real_result(least, 0);
+}
+
+static check_reduced ref_norm0_of(tsr_dtype dtype, const check_value *x, int64_t n) {
+  (void)dtype;
+  int64_t count = 0;
+  for (int64_t i = 0; i < n; i++) count += x[i].real != 0;
+  return real_result((double)count, 0);
+}
+
 check_reduced ref_logsumexp_of(tsr_dtype dtype, const check_value *x, int64_t n) {
   double top = ref_max_of(dtype, x, n).value.real, farthest = 0;
   if (!isfinite(top)) return real_result(top, 0);
@@ -361,6 +383,15 @@ static tsr_tensor *norm2(tsr_tensor *x, const int *axes, int count, bool keep) {
 static tsr_tensor *norm_inf(tsr_tensor *x, const int *axes, int count, bool keep) {
   return tsr_norm(x, INFINITY, axes, count, keep);
 }
+static tsr_tensor *norm3(tsr_tensor *x, const int *axes, int count, bool keep) {
+  return tsr_norm(x, 3, axes, count, keep);
+}
+static tsr_tensor *norm_least(tsr_tensor *x, const int *axes, int count, bool keep) {
+  return tsr_norm(x, -INFINITY, axes, count, keep);
+}
+static tsr_tensor *norm0(tsr_tensor *x, const int *axes, int count, bool keep) {
+  return tsr_norm(x, 0, axes, count, keep);
+}
 
 void check_var(check_run *run, const check_op *op, tsr_dtype dtype) {
   run_variant(run, op, &(variant){"c0-", var0, ref_var0_of}, dtype);
@@ -376,6 +407,9 @@ void check_norm(check_run *run, const check_op *op, tsr_dtype dtype) {
   run_variant(run, op, &(variant){"p1-", norm1, ref_norm1_of}, dtype);
   run_variant(run, op, &(variant){"p2-", norm2, ref_norm2_of}, dtype);
   run_variant(run, op, &(variant){"inf-", norm_inf, ref_norm_inf_of}, dtype);
+  run_variant(run, op, &(variant){"p3-", norm3, ref_norm3_of}, dtype);
+  run_variant(run, op, &(variant){"least-", norm_least, ref_norm_least_of}, dtype);
+  run_variant(run, op, &(variant){"p0-", norm0, ref_norm0_of}, dtype);
 }
 
 // --- Running sums -----------------------------------------------------------------------------------------------------

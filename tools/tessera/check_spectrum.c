@@ -35,7 +35,7 @@ static void check_eigh_case(check_run *run, tsr_dtype dtype, const check_matrix_
   check_tensor *x = check_matrices(run, dtype, c->shape, c->view, CHECK_MATRIX_SYMMETRIC);
   tsr_tensor *values = NULL, *vectors = NULL;
   if (tsr_eigh(x->tensor, &values, &vectors) != TSR_OK) {
-    check_fail(run, "%s", tsr_last_error());
+    check_call_failed(run, tsr_last_error_status());
     return;
   }
   int64_t n = columns_of(c->shape);
@@ -59,7 +59,7 @@ static void check_svd_case(check_run *run, tsr_dtype dtype, const check_matrix_c
   check_tensor *x = check_matrices(run, dtype, c->shape, c->view, CHECK_MATRIX_ANY);
   tsr_tensor *u = NULL, *s = NULL, *vt = NULL;
   if (tsr_svd(x->tensor, full, &u, &s, &vt) != TSR_OK) {
-    check_fail(run, "%s", tsr_last_error());
+    check_call_failed(run, tsr_last_error_status());
     return;
   }
   int64_t m = rows_of(c->shape), n = columns_of(c->shape), count = lesser(m, n), left = full ? m : count,
