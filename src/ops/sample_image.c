@@ -151,8 +151,8 @@ tsr_tensor *tsr_affine_grid(tsr_tensor *theta, tsr_shape size, bool align_corner
   tsr_status status = tsri_tensor_check(name, theta);
   if (status != TSR_OK) return tsri_tensor_fail(status);
   tsr_shape shape = theta->layout.shape;
-  int axes = size.rank - 2;
-  if ((axes != 2 && axes != 3) || shape.rank != 3 || shape.dims[0] != size.dims[0] || shape.dims[1] != axes ||
+  int axes = size.rank == 4 || size.rank == 5 ? size.rank - 2 : 0;
+  if (axes == 0 || shape.rank != 3 || shape.dims[0] != size.dims[0] || shape.dims[1] != axes ||
       shape.dims[2] != axes + 1) {
     return tsri_tensor_fail(
         TSRI_FAIL(TSR_ERR_SHAPE,

@@ -70,7 +70,7 @@ use_webgpu() {
 # check_examples BACKEND: the networks of examples/ give what they give on the CPU, to the digits they print.
 check_examples() {
   local example
-  for example in 05_transformer 06_resnet; do
+  for example in 08_transformer 09_resnet; do
     TESSERA_BACKEND=cpu "$TSR_TEST_BUILD_DIR/examples/$example" >"$work/cpu" 2>"$work/err" || fail "$example fails on the CPU"
     TESSERA_BACKEND=$1 "$TSR_TEST_BUILD_DIR/examples/$example" >"$work/out" 2>"$work/err" || fail "$example fails on $1"
     cmp "$work/cpu" "$work/out" >&2 || fail "$example differs from the CPU"

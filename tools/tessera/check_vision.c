@@ -310,7 +310,7 @@ static bool taps_of(const resize_case *c, int i, int64_t at, taps *out) {
 // Sums over the taps of all axes, from axis i on: weighted elements, their magnitudes, and the largest element.
 static void add_taps(const resize_case *c, const check_tensor *x, const taps *all, int i, int64_t *place, double weight,
                      double *sums) {
-  if (i == c->size.rank) {
+  if (i >= c->size.rank || i >= SPATIAL) {
     double value = real_at(check_float(x->dtype), x, check_ravel(c->x, place));
     sums[0] += weight * value;
     sums[1] += fabs(weight * value);

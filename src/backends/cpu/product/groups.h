@@ -19,7 +19,7 @@
 extern const tsri_product_groups tsri_product_bf16_avx512, tsri_product_bytes_avx512;
 extern const tsri_product_groups tsri_product_bf16_amx, tsri_product_bytes_amx;
 
-enum { GROUP_BYTES = 4, GROUPS_TOGETHER = 16, LANES = 16 };
+enum { GROUP_BYTES = 4, GROUPS_TOGETHER = 16, GROUP_LANES = 16 };
 
 #define TARGET_AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")))
 
@@ -37,7 +37,7 @@ static inline uint32_t tsri_group_at(const char *line, int64_t g, int64_t k, int
   return group;
 }
 
-// Panels of `width` lines (at most 2 * LANES) whose groups lie side by side: group g of line i of a panel is at g * width + i. A panel has `groups` groups;
+// Panels of `width` lines (at most 2 * GROUP_LANES) whose groups lie side by side: group g of line i of a panel is at g * width + i. A panel has `groups` groups;
 // those beyond k, and lines that the last panel lacks, are zeros.
 void tsri_pack_across(uint32_t *panels, int width, int64_t groups, int64_t lines, int64_t k, const char *from,
                       int64_t line_step, int64_t k_step, int64_t element);
@@ -45,7 +45,7 @@ void tsri_pack_across(uint32_t *panels, int width, int64_t groups, int64_t lines
 // The smallest magnitude of bf16 elements (tsri_product_groups.least).
 uint32_t tsri_least_bf16(const void *at, int64_t rows, size_t bytes, int64_t step);
 
-// For `rows` rows of a tile of 2 * LANES columns: c = a b, or c += a b, for `groups` pairs of bf16, by multiplications and additions of f32 in the order of
+// For `rows` rows of a tile of 2 * GROUP_LANES columns: c = a b, or c += a b, for `groups` pairs of bf16, by multiplications and additions of f32 in the order of
 // vdpbf16ps. Group g of row i of a is at a + i * a_row + g * a_step, in bytes.
 void tsri_exact_rows(int rows, int64_t groups, const char *a, int64_t a_row, int64_t a_step, const uint32_t *b,
                      float *c, int64_t c_step, bool adds);

@@ -5,7 +5,7 @@
 #if TSRI_HAS_GROUPS
 #include <immintrin.h>
 
-enum { ROWS = 14, COLUMNS = 2 * LANES };
+enum { ROWS = 14, COLUMNS = 2 * GROUP_LANES };
 
 #define TARGET_BF16 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,avx512bf16")))
 #define TARGET_VNNI __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,avx512vnni")))
@@ -13,7 +13,7 @@ enum { ROWS = 14, COLUMNS = 2 * LANES };
 
 // --- Packing --------------------------------------------------------------------------------------------------------------
 
-// Groups of LANES lines that lie side by side, `count` of them there: elements of one k are a row of memory.
+// Groups of GROUP_LANES lines that lie side by side, `count` of them there: elements of one k are a row of memory.
 INLINE TARGET_AVX512 __m512i across(const char *from, int64_t k_left, int64_t k_step, int64_t element, int count) {
   __m512i groups = _mm512_setzero_si512();
   __mmask16 mask = (__mmask16)((1u << count) - 1);
@@ -34,9 +34,9 @@ INLINE TARGET_AVX512 void pack_rows(uint32_t *panels, int width, int64_t groups,
   for (int64_t g = 0; g < groups; g++, panels += width, from += each * k_step * element) {
     uint32_t *to = panels;
     for (int64_t line = 0; line < lines; line += width, to += panel_step) {
-      for (int at = 0; at < width; at += LANES) {
-        int64_t left = lines - line - at, lanes = left < LANES ? (left > 0 ? left : 0) : LANES;
-        int room = width - at < LANES ? width - at : LANES;
+      for (int at = 0; at < width; at += GROUP_LANES) {
+        int64_t left = lines - line - at, lanes = left < GROUP_LANES ? (left > 0 ? left : 0) : GROUP_LANES;
+        int room = width - at < GROUP_LANES ? width - at : GROUP_LANES;
         if (lanes > room) lanes = room;
         __m512i x = across(from + (line + at) * element, k - g * each, k_step, element, (int)lanes);
         _mm512_mask_storeu_epi32(to + at, (__mmask16)((1u << room) - 1), x);
@@ -56,10 +56,10 @@ TARGET_AVX512 static void pack_rows_bytes(uint32_t *panels, int width, int64_t g
 }
 
 // Swaps rows and columns of 16 x 16 groups.
-INLINE TARGET_AVX512 void turn(__m512i x[LANES]) {
-  __m512i y[LANES];
+INLINE TARGET_AVX512 void turn(__m512i x[GROUP_LANES]) {
+  __m512i y[GROUP_LANES];
 #pragma GCC unroll 4
-  for (int i = 0; i < LANES; i += 4) {  // squares of 4 x 4, in each quarter of the vectors
+  for (int i = 0; i < GROUP_LANES; i += 4) {  // squares of 4 x 4, in each quarter of the vectors
     __m512i a = _mm512_unpacklo_epi32(x[i], x[i + 1]), b = _mm512_unpackhi_epi32(x[i], x[i + 1]);
     __m512i c = _mm512_unpacklo_epi32(x[i + 2], x[i + 3]), d = _mm512_unpackhi_epi32(x[i + 2], x[i + 3]);
     y[i] = _mm512_unpacklo_epi64(a, c);
@@ -78,26 +78,26 @@ INLINE TARGET_AVX512 void turn(__m512i x[LANES]) {
   }
 }
 
-// Up to LANES lines with neighbouring elements along k, `whole` bytes of each, a multiple of LANES groups.
+// Up to GROUP_LANES lines with neighbouring elements along k, `whole` bytes of each, a multiple of GROUP_LANES groups.
 TARGET_AVX512 static void turn_lines(uint32_t *panel, int width, int64_t count, int64_t whole, const char *from,
                                      int64_t line_bytes) {
-  __mmask16 mask = (__mmask16)((1u << (width < LANES ? width : LANES)) - 1);
-  for (int64_t at = 0; at < whole; at += LANES * GROUP_BYTES, panel += LANES * width) {
-    __m512i x[LANES];
+  __mmask16 mask = (__mmask16)((1u << (width < GROUP_LANES ? width : GROUP_LANES)) - 1);
+  for (int64_t at = 0; at < whole; at += GROUP_LANES * GROUP_BYTES, panel += GROUP_LANES * width) {
+    __m512i x[GROUP_LANES];
 #pragma GCC unroll 16
-    for (int i = 0; i < LANES; i++)
+    for (int i = 0; i < GROUP_LANES; i++)
       x[i] = i < count ? _mm512_loadu_si512(from + i * line_bytes + at) : _mm512_setzero_si512();
     turn(x);
 #pragma GCC unroll 16
-    for (int g = 0; g < LANES; g++) _mm512_mask_storeu_epi32(panel + g * width, mask, x[g]);
+    for (int g = 0; g < GROUP_LANES; g++) _mm512_mask_storeu_epi32(panel + g * width, mask, x[g]);
   }
 }
 
 // One panel of `count` lines.
 static void pack_lines(uint32_t *panel, int width, int64_t groups, int64_t count, int64_t k, const char *from,
                        int64_t line_step, int64_t k_step, int64_t element) {
-  int64_t together = LANES * GROUP_BYTES, whole = k_step == 1 ? k * element / together * together : 0;
-  for (int first = 0; whole > 0 && first < width; first += LANES) {
+  int64_t together = GROUP_LANES * GROUP_BYTES, whole = k_step == 1 ? k * element / together * together : 0;
+  for (int first = 0; whole > 0 && first < width; first += GROUP_LANES) {
     turn_lines(panel + first, width, count - first, whole, from + first * line_step * element, line_step * element);
   }
   for (int64_t i = 0; i < width; i++) {
@@ -164,7 +164,7 @@ INLINE TARGET_AVX512 void exact_few(int rows, int64_t groups, const char *a, int
                                     const uint32_t *b, float *c, int64_t c_step, bool adds) {
   __m512 sum[EXACT_ROWS][2] = {{{0}}};
   for (int64_t g = 0; g < groups; g++, a += a_step, b += COLUMNS) {
-    __m512i left = _mm512_loadu_si512(b), right = _mm512_loadu_si512(b + LANES);
+    __m512i left = _mm512_loadu_si512(b), right = _mm512_loadu_si512(b + GROUP_LANES);
     for (int i = 0; i < rows; i++) {
       __m512i x = _mm512_set1_epi32((int)group_of(a + i * a_row));
       sum[i][0] = _mm512_fmadd_ps(second(x), second(left), sum[i][0]);
@@ -175,7 +175,7 @@ INLINE TARGET_AVX512 void exact_few(int rows, int64_t groups, const char *a, int
   }
   for (int i = 0; i < rows; i++, c += c_step) {
     for (int j = 0; j < 2; j++) {
-      float *to = c + j * LANES;
+      float *to = c + j * GROUP_LANES;
       _mm512_storeu_ps(to, adds ? _mm512_add_ps(_mm512_loadu_ps(to), sum[i][j]) : sum[i][j]);
     }
   }
@@ -202,7 +202,7 @@ INLINE TARGET_BF16 void rows_of_bf16(int rows, const tsri_group_tile *t, int64_t
   const char *a = t->a;
   const uint32_t *b = t->b;
   for (int64_t g = t->k / 2; g > 0; g--, a += t->a_step, b += COLUMNS) {
-    __m512bh left = (__m512bh)_mm512_loadu_si512(b), right = (__m512bh)_mm512_loadu_si512(b + LANES);
+    __m512bh left = (__m512bh)_mm512_loadu_si512(b), right = (__m512bh)_mm512_loadu_si512(b + GROUP_LANES);
 #pragma GCC unroll 14
     for (int i = 0; i < rows; i++) {
       __m512bh x = (__m512bh)_mm512_set1_epi32((int)group_of(a + i * a_row));
@@ -214,7 +214,7 @@ INLINE TARGET_BF16 void rows_of_bf16(int rows, const tsri_group_tile *t, int64_t
 #pragma GCC unroll 14
   for (int i = 0; i < rows; i++, c += t->c_step) {
     for (int j = 0; j < 2; j++) {
-      float *to = c + j * LANES;
+      float *to = c + j * GROUP_LANES;
       _mm512_storeu_ps(to, t->adds ? _mm512_add_ps(_mm512_loadu_ps(to), sum[i][j]) : sum[i][j]);
     }
   }
@@ -226,7 +226,7 @@ INLINE TARGET_VNNI void rows_of_bytes(int rows, const tsri_group_tile *t, int64_
   const char *a = t->a;
   const uint32_t *b = t->b;
   for (int64_t g = t->k / 4; g > 0; g--, a += t->a_step, b += COLUMNS) {
-    __m512i left = _mm512_loadu_si512(b), right = _mm512_loadu_si512(b + LANES);
+    __m512i left = _mm512_loadu_si512(b), right = _mm512_loadu_si512(b + GROUP_LANES);
 #pragma GCC unroll 14
     for (int i = 0; i < rows; i++) {
       __m512i x = _mm512_set1_epi32((int)group_of(a + i * a_row));
@@ -238,7 +238,7 @@ INLINE TARGET_VNNI void rows_of_bytes(int rows, const tsri_group_tile *t, int64_
 #pragma GCC unroll 14
   for (int i = 0; i < rows; i++, c += t->c_step) {
     for (int j = 0; j < 2; j++) {
-      int32_t *to = c + j * LANES;
+      int32_t *to = c + j * GROUP_LANES;
       _mm512_storeu_si512(to, t->adds ? _mm512_add_epi32(_mm512_loadu_si512(to), sum[i][j]) : sum[i][j]);
     }
   }

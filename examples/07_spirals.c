@@ -2,7 +2,7 @@
 // Learns which of two spirals a point belongs to: a network of three layers, trained by gradient descent with momentum, in a captured step. Prints
 // the loss, and the plane as the network sees it.
 //
-//   05_spirals [STEPS]
+//   07_spirals [STEPS]
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 // A small transformer that generates tokens: rotary positions, grouped heads, gated units, and a cache of keys and values that is written in
 // place, so that each token costs one step. Its weights are random numbers, and so is what it says; the same on every device.
 //
-//   05_transformer [TOKENS]
+//   08_transformer [TOKENS]
 #include <stdio.h>
 #include <stdlib.h>
 
