@@ -38,7 +38,8 @@ TEST(every_default_is_a_value_and_spelt_as_the_parser_leaves_it) {
 
 TEST(allowed_words_are_listed_from_the_lists_they_come_from) {
   CHECK_STR(tsri_settings[TSRI_SETTING_LOG].allowed, "off, error, warn, info, plan, debug");
-  CHECK_STR(tsri_settings[TSRI_SETTING_SIMD].allowed, "auto, baseline, avx2, avx512, avx512_vnni, avx512_bf16, amx, neon");
+  CHECK_STR(tsri_settings[TSRI_SETTING_SIMD].allowed,
+            "auto, baseline, avx2, avx512, avx512_vnni, avx512_bf16, amx, neon");
   CHECK_STR(tsri_settings[TSRI_SETTING_MIX].allowed, "move, error");
   CHECK_STR(tsri_settings[TSRI_SETTING_STRICT].allowed, "on, off, yes, no, true, false, 1, 0");
 }
