@@ -48,6 +48,18 @@ static bool equal_elements(tsr_dtype dtype, const void *a, const void *b, size_t
   return true;
 }
 
+// A view of `tensor` without the elements that both tensors only repeat: axes along which both are broadcast have size 1. So the copies are no larger
+// than what the tensors have in memory.
+static tsr_tensor *without_repeats(const tsr_tensor *tensor, const tsr_tensor *other) {
+  tsri_layout layout = tensor->layout;
+  for (int i = 0; i < layout.shape.rank; i++) {
+    if (layout.strides[i] != 0 || other->layout.strides[i] != 0 || layout.shape.dims[i] <= 1) continue;
+    layout.count /= layout.shape.dims[i];
+    layout.shape.dims[i] = 1;
+  }
+  return tsri_tensor_view(tensor, &layout);
+}
+
 tsr_status tsr_equal(tsr_tensor *a, tsr_tensor *b, bool *out_equal) {
   tsr_status status = tsri_tensor_check("equal", a);
   if (status == TSR_OK) status = tsri_tensor_check("equal", b);
@@ -58,11 +70,17 @@ tsr_status tsr_equal(tsr_tensor *a, tsr_tensor *b, bool *out_equal) {
 
   tsr_device *device = NULL;
   host_copy left = {0}, right = {0};
-  status = tsri_common_device("equal", (tsr_device *[]){a->value->device, b->value->device}, 2, &device);
-  if (status == TSR_OK) status = fetch(a, device, &left);
-  if (status == TSR_OK) status = fetch(b, device, &right);
+  tsr_tensor *one = without_repeats(a, b), *other = without_repeats(b, a);
+  status = tsri_tensor_check("equal", one);
+  if (status == TSR_OK) status = tsri_tensor_check("equal", other);
+  if (status == TSR_OK)
+    status = tsri_common_device("equal", (tsr_device *[]){a->value->device, b->value->device}, 2, &device);
+  if (status == TSR_OK) status = fetch(one, device, &left);
+  if (status == TSR_OK) status = fetch(other, device, &right);
   if (status == TSR_OK) *out_equal = equal_elements(a->dtype, left.data, right.data, left.bytes);
   tsri_stage_release(device, left.data, status);
   tsri_stage_release(device, right.data, status);
+  tsr_release(one);
+  tsr_release(other);
   return status;
 }
