@@ -143,7 +143,16 @@ typedef struct cutting {
   uint64_t block[TSRI_LANG_MAX_PARAMS];
   tsri_kernel_slice_params *slice;  // points into `block`
   uint32_t *again;                  // points into `block`; not 0: items restore their saved state
+  uint64_t start_ns;                // when the first launch began
 } cutting;
+
+// The device's time-out holds for all launches together, so that a loop without end is stopped.
+static tsr_status check_time(const cutting *c) {
+  uint64_t limit = c->device->timeout_ns;
+  if (limit == UINT64_MAX || tsri_clock_ns() - c->start_ns < limit) return TSR_OK;
+  return TSRI_FAIL(TSR_ERR_TIMEOUT, "kernel %s: stopped after %llu ms (is there a loop that does not end?)",
+                   c->built->kernel->name, (unsigned long long)(limit / 1000000));
+}
 
 // Launches one part repeatedly until no work item reports that it has stopped early.
 static tsr_status run_part(cutting *c, const uint32_t groups[3]) {
@@ -153,6 +162,7 @@ static tsr_status run_part(cutting *c, const uint32_t groups[3]) {
     tsr_status status = tsr_buffer_fill(c->state, 0, sizeof none, &none, sizeof none);
     if (status == TSR_OK) status = tsri_built_launch(c->device, c->built, groups, c->arguments, c->block);
     if (status == TSR_OK) status = tsr_buffer_download(c->state, 0, &has_stopped, sizeof has_stopped);
+    if (status == TSR_OK && has_stopped) status = check_time(c);
     if (status != TSR_OK) return status;
     *c->again = 1;
   } while (has_stopped);
@@ -190,7 +200,7 @@ static tsr_status launch(tsr_device *device, tsri_long_loops *loops, const tsri_
     part[i] = groups[i] < most ? groups[i] : (uint32_t)most;
     count *= part[i];
   }
-  cutting c = {.device = device, .built = &loops->built};
+  cutting c = {.device = device, .built = &loops->built, .start_ns = tsri_clock_ns()};
   uint64_t state_words = 1 + words * count;
   status = tsr_buffer_create(device, (size_t)state_words * 4, 0, &c.state);
   if (status != TSR_OK) return status;

@@ -118,6 +118,31 @@ TEST(items_that_stop_in_loops_go_on_as_if_they_had_not) {
   test_on_every_device(check_device);
 }
 
+TEST(a_loop_without_end_is_stopped_by_the_time_out) {
+  tsr_device *device = NULL;
+  tsri_module *module = NULL;
+  tsri_kernel *kernel = NULL;
+  tsri_built built;
+  tsr_buffer *y = NULL;
+  static const char text[] = "kernel wait<WG = 1>(inout u32 y[]) { while (y[0] == 0u) y[1] = y[1] + 1u; }";
+  CHECK_OK(tsr_device_open(&(tsr_device_desc){.backend = "cpu", .timeout_ms = 50}, &device));
+  device->limits.max_loop_rounds = 100;
+  CHECK_OK(tsri_lang_parse("long_loops_test.tk", text, strlen(text), NULL, &module));
+  CHECK_OK(tsri_lang_specialise(module, NULL, NULL, 0, NULL, NULL, &kernel));
+  CHECK_OK(tsri_built_init(device, kernel, false, &built));
+  CHECK_OK(tsr_buffer_create(device, 8, 0, &y));
+  CHECK_OK(tsr_buffer_fill(y, 0, 8, &(uint32_t){0}, 4));
+  CHECK_STATUS(tsri_built_launch(device, &built, (const uint32_t[]){1, 1, 1},
+                                 &(tsri_argument){.buffer = y, .element_count = 2}, NULL),
+               TSR_ERR_TIMEOUT);
+  CHECK_LAST_ERROR_HAS("kernel wait: stopped after 50 ms (is there a loop that does not end?)");
+  tsr_buffer_release(y);
+  tsri_built_deinit(device, &built);
+  tsri_kernel_release(kernel);
+  tsri_module_release(module);
+  tsr_device_release(device);
+}
+
 // --- Counting iterations ---------------------------------------------------------------------------------------------
 
 static double rounds_of(const char *body) {
