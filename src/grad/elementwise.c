@@ -55,16 +55,6 @@ static tsr_tensor *pow_slope(tsr_tensor *a, tsr_tensor *b) {
 
 // --- One function per rule ----------------------------------------------------------------------------------------------
 
-#define RULE(r)
-#define FLOATS(e)
-#define INTEGERS(e)
-#define BOOLS(e)
-#define HALVES(e, h)
-#define HELPER(h)
-#define COSTLY
-#define ADDITION
-#define ACTIVATION(a)
-
 #define PART(index, part) \
   if (v->wants[index]) v->gradients[index] = (part);
 #define GRADIENT(dx)           PART(0, dx)
@@ -100,9 +90,6 @@ static tsr_tensor *pow_slope(tsr_tensor *a, tsr_tensor *b) {
 
 // --- The table ----------------------------------------------------------------------------------------------------------
 
-#undef GRADIENT
-#undef GRADIENTS
-#undef GRADIENTS3
 #define GRADIENT(...)   1 ||
 #define GRADIENTS(...)  1 ||
 #define GRADIENTS3(...) 1 ||

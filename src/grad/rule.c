@@ -30,18 +30,6 @@ static void gradient_log_plus(const grad_view *v) { v->gradients[0] = tsr_div(v-
 
 // --- The table --------------------------------------------------------------------------------------------------------------
 
-#define RULE(r)
-#define TAKES(kind)
-#define EXPRESSION(e)
-#define REDUCE(r)
-#define KERNEL(f)
-#define ATTRIBUTES(set)
-#define LOAD_HOOK
-#define STORE_HOOK
-#define NATIVE(f)
-#define COMPOSED
-#define VIEW
-#define FILL
 #define GRADIENT_OF(f)                                             , tsri_gradient_##f
 #define SECOND(none, rule, ...)                                    rule
 #define RULE_OF(...)                                               SECOND(__VA_ARGS__, NULL, NULL)

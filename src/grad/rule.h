@@ -32,35 +32,10 @@ grad_rule tsri_grad_rule_of(const tsri_op *op);
 extern const grad_rule tsri_grad_elementwise[TSRI_OPERATOR_COUNT];
 
 // Rules that rows name: tsri_gradient_sum for GRADIENT_OF(sum), and so on.
-#define RULE(r)
-#define TAKES(kind)
-#define EXPRESSION(e)
-#define REDUCE(r)
-#define KERNEL(f)
-#define ATTRIBUTES(set)
-#define LOAD_HOOK
-#define STORE_HOOK
-#define NATIVE(f)
-#define COMPOSED
-#define VIEW
-#define FILL
 #define GRADIENT_OF(f)                                             void tsri_gradient_##f(const grad_view *v);
 #define TSRI_REDUCTION(name, text, body, check)                    body
 #define TSRI_OPERATOR(name, family, text, parameters, body, check) body
 #include "ops/operators.def"
-#undef RULE
-#undef TAKES
-#undef EXPRESSION
-#undef REDUCE
-#undef KERNEL
-#undef ATTRIBUTES
-#undef LOAD_HOOK
-#undef STORE_HOOK
-#undef NATIVE
-#undef COMPOSED
-#undef VIEW
-#undef FILL
-#undef GRADIENT_OF
 
 // --- For rules -----------------------------------------------------------------------------------------------------------
 

@@ -39,7 +39,6 @@
 #define ADDITION .bodies[TSRI_BODY_FLOAT].is_addition = true,
 #define ACTIVATION(a) \
   .bodies[TSRI_BODY_FLOAT].activation = TSRI_ACTIVATION_##a, .bodies[TSRI_BODY_HALF].activation = TSRI_ACTIVATION_##a,
-#define TAKES(kind)
 #define EXPRESSION(e) .bodies[TSRI_BODY_ONLY].kind = TSRI_OP_ELEMENTWISE, .bodies[TSRI_BODY_ONLY].expression = e,
 #define REDUCE(r)     .bodies[TSRI_BODY_ONLY].kind = TSRI_OP_REDUCE, .bodies[TSRI_BODY_ONLY].reduce = TSRI_REDUCE_##r,
 #define KERNEL(f)     .bodies[TSRI_BODY_ONLY].kind = TSRI_OP_KERNEL, .bodies[TSRI_BODY_ONLY].run = tsri_run_##f,
@@ -49,13 +48,6 @@
 #define LOAD_HOOK  .bodies[TSRI_BODY_ONLY].has_load_hook = true,
 #define STORE_HOOK .bodies[TSRI_BODY_ONLY].has_store_hook = true,
 #define NATIVE(f)  .bodies[TSRI_BODY_ONLY].describe = tsri_describe_##f,
-#define COMPOSED
-#define VIEW
-#define FILL
-#define GRADIENT(...)
-#define GRADIENTS(...)
-#define GRADIENTS3(...)
-#define GRADIENT_OF(f)
 
 // --- Rows ------------------------------------------------------------------------------------------------------------
 

@@ -129,33 +129,9 @@ extern const tsri_operator tsri_operators[TSRI_OPERATOR_COUNT];
 #define TSRI_BODY(name) (&tsri_operators[TSRI_OPERATOR_##name].bodies[TSRI_BODY_ONLY])
 
 // Declares the functions that rows name: tsri_run_gather for KERNEL(gather), and so on.
-#define RULE(r)
-#define TAKES(kind)
-#define EXPRESSION(e)
-#define REDUCE(r)
-#define KERNEL(f) tsr_status tsri_run_##f(const tsri_kernel_run *run);
-#define ATTRIBUTES(set)
-#define LOAD_HOOK
-#define STORE_HOOK
-#define NATIVE(f) bool tsri_describe_##f(const tsri_node *node, tsri_native_op *out_op);
-#define COMPOSED
-#define VIEW
-#define FILL
-#define GRADIENT_OF(f)
+#define KERNEL(f)                                                  tsr_status tsri_run_##f(const tsri_kernel_run *run);
+#define NATIVE(f)                                                  bool tsri_describe_##f(const tsri_node *node, tsri_native_op *out_op);
 #define TSRI_OPERATOR(name, family, text, parameters, body, check) body
 #include "ops/operators.def"
-#undef RULE
-#undef TAKES
-#undef EXPRESSION
-#undef REDUCE
-#undef KERNEL
-#undef ATTRIBUTES
-#undef LOAD_HOOK
-#undef STORE_HOOK
-#undef NATIVE
-#undef COMPOSED
-#undef VIEW
-#undef FILL
-#undef GRADIENT_OF
 
 #endif

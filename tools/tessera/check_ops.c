@@ -66,30 +66,11 @@ typedef struct row {
 #define FLOAT  CHECK_FLOAT_TYPES
 #define WHOLE  CHECK_WHOLE_TYPES
 
-#define RULE(r)     .op.rule = CHECK_##r,
-#define FLOATS(e)   .has_floats = true,
-#define INTEGERS(e) .has_integers = true,
-#define BOOLS(e)    .has_bools = true,
-#define HALVES(e, h)
-#define HELPER(h)
-#define COSTLY
-#define TAKES(kind) .op.dtypes = kind,
-#define EXPRESSION(e)
-#define REDUCE(r)
-#define KERNEL(f)
-#define ATTRIBUTES(set)
-#define LOAD_HOOK
-#define STORE_HOOK
-#define NATIVE(f)
-#define ADDITION
-#define ACTIVATION(a)
-#define COMPOSED
-#define VIEW
-#define FILL
-#define GRADIENT(...)
-#define GRADIENTS(...)
-#define GRADIENTS3(...)
-#define GRADIENT_OF(f)
+#define RULE(r)      .op.rule = CHECK_##r,
+#define FLOATS(e)    .has_floats = true,
+#define INTEGERS(e)  .has_integers = true,
+#define BOOLS(e)     .has_bools = true,
+#define TAKES(kind)  .op.dtypes = kind,
 #define BOUND(b)     .op.bound = CHECK_##b,
 #define DOMAIN(d)    .op.domain = CHECK_##d,
 #define MAGNITUDE(f) .op.magnitude = f,
