@@ -113,13 +113,20 @@ static tsri_spv_id quick_divide(tsri_spv *s, tsri_spv_type type, tsri_spv_id a, 
 }
 
 // Twice the precision and two bits more: the quotient rounded to f64 first still rounds to the right f32. Without f64, one
-// step of correction, kept where it stays small: not near infinity, 0 or subnormals.
+// step of correction, kept where it stays small: not near infinity, 0 or subnormals. A device that multiplies by the
+// reciprocal makes 0 of that of 2^126 and more, so both are scaled.
 static tsri_spv_id careful_divide(tsri_spv *s, tsri_spv_type type, tsri_spv_id a, tsri_spv_id b) {
   if (s->options->f64) {
     tsri_spv_type wide = tsri_spv_make_type(SPV_F64, type.lanes);
     tsri_spv_id exact = tsri_spv_op2(s, SPV_OP_F_DIV, wide, widen(s, wide, a), widen(s, wide, b));
     return tsri_spv_op1(s, SPV_OP_F_CONVERT, type, exact);
   }
+  tsri_spv_id is_large =
+      tsri_spv_op2(s, SPV_OP_U_GREATER_THAN_EQUAL, tsri_spv_bool_type(type), magnitude_bits(s, type, b),
+                   tsri_spv_const(s, tsri_spv_bits_type(type), 0x7e000000));
+  tsri_spv_id quarter = tsri_spv_const(s, type, 0x3e800000);
+  tsri_spv_id scale = tsri_spv_select(s, type, is_large, quarter, tsri_spv_number(s, type, 1));
+  a = F(MUL, a, scale), b = F(MUL, b, scale);
   tsri_spv_id quotient = F(DIV, a, b);
   tsri_spv_id residue = fused(s, type, tsri_spv_op1(s, SPV_OP_F_NEGATE, type, quotient), b, a);
   tsri_spv_id step = F(DIV, residue, b);
