@@ -7,6 +7,7 @@
 #include "ops/compose.h"
 #include "ops/operators.h"
 #include "ops/random.h"
+#include "runtime/stage.h"
 
 #include <tessera/ops.h>
 
@@ -150,7 +151,7 @@ static tsr_tensor *upload_limits(tsr_device *device, double rate, int64_t *out_f
   poisson_table table = {.first = rate > width ? (int64_t)(rate - width) : 0};
   table.count = (int64_t)(rate + width) - table.first + 1;
   table.shares = tsri_calloc((size_t)table.count, sizeof *table.shares);
-  uint32_t *limits = tsri_calloc((size_t)table.count, sizeof *limits);
+  uint32_t *limits = tsri_stage_create((size_t)table.count * sizeof *limits);
   tsr_tensor *result = NULL;
   if (table.shares && limits) {
     fill_shares(&table, rate);
@@ -160,7 +161,7 @@ static tsr_tensor *upload_limits(tsr_device *device, double rate, int64_t *out_f
     result = tsri_tensor_fail(TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "rand_poisson: no host memory for a table"));
   }
   tsri_free(table.shares);
-  tsri_free(limits);
+  tsri_stage_release(device, limits, result->status);
   *out_first = table.first;
   return result;
 }

@@ -274,8 +274,8 @@ tsr_tensor *tsr_rfft(tsr_tensor *x, const int *axes, int axis_count) {
   tsr_tensor *whole = along(TSRI_BODY(fft), with_zeros(x), last);
   int64_t n = x->layout.shape.dims[last];
   tsr_tensor *half = tsri_then(tsr_slice(whole, last, 0, n ? n / 2 + 1 : 0, 1), whole);
-  return tsri_narrowed("rfft", tsri_then(tsr_contiguous(along_all(TSRI_BODY(fft), tsr_retain(half), others)), half),
-                       x->dtype);
+  tsr_tensor *all = along_all(TSRI_BODY(fft), half, others);
+  return tsri_narrowed("rfft", tsri_then(tsr_contiguous(all), all), x->dtype);
 }
 
 // Elements 1 to `count` along the axis, in reverse order, conjugated.

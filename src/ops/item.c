@@ -3,10 +3,10 @@
 #include "core/error.h"
 #include "core/tensor.h"
 #include "ops/promote.h"
+#include "runtime/stage.h"
 
 // Reads the element and converts it to type `as`.
 static tsr_status read_one(const char *caller, tsr_tensor *tensor, tsr_dtype as, void *out_value) {
-  unsigned char element[8];
   char text[TSR_SHAPE_TEXT_BYTES];
   tsr_status status = tsri_tensor_check(caller, tensor);
   if (status != TSR_OK) return status;
@@ -18,8 +18,13 @@ static tsr_status read_one(const char *caller, tsr_tensor *tensor, tsr_dtype as,
     return TSRI_FAIL(TSR_ERR_DTYPE, "%s: takes integers and bool, not %s; tsr_item reads floats", caller,
                      tsr_dtype_name(tensor->dtype));
   }
+  void *element =
+      tsri_stage_create(tsr_dtype_bytes(tensor->dtype));  // not the stack: after a time-out the driver may still write
+  if (!element) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "%s: no host memory for an element", caller);
   status = tsr_read(tensor, element, tsr_dtype_bytes(tensor->dtype));
-  return status == TSR_OK ? tsr_convert(as, out_value, tensor->dtype, element, 1) : status;
+  if (status == TSR_OK) status = tsr_convert(as, out_value, tensor->dtype, element, 1);
+  tsri_stage_release(tensor->value->device, element, status);
+  return status;
 }
 
 tsr_status tsr_item(tsr_tensor *tensor, double *out_value) {
