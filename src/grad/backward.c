@@ -196,11 +196,7 @@ static tsr_status collect(const grad_range *range, tsr_tensor *const *xs, int x_
                           tsr_tensor **out_gradients) {
   tsr_status status = TSR_OK;
   for (int i = 0; i < x_count && status == TSR_OK; i++) {
-    tsr_tensor *found = NULL;
-    status = result_for(range, xs[i], i, zeros_if_unused, &found);
-    if (status == TSR_OK)
-      out_gradients[i] =
-          found == tsri_grad_find(range, xs[i]->value)->gradient ? tsri_tensor_view(found, &found->layout) : found;
+    status = result_for(range, xs[i], i, zeros_if_unused, &out_gradients[i]);
   }
   for (int i = 0; i < x_count && status != TSR_OK; i++) {
     tsr_release(out_gradients[i]);

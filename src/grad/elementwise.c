@@ -5,10 +5,8 @@
 #include <math.h>
 
 #include "grad/rule.h"
-#include "ops/promote.h"
 
-static tsr_tensor *wide(tsr_tensor *x) { return tsr_cast(x, tsri_accumulator(tsr_tensor_dtype(x))); }
-static tsr_tensor *input(const grad_view *v, int index) { return wide(v->inputs[index]); }
+static tsr_tensor *input(const grad_view *v, int index) { return tsri_grad_wide(v->inputs[index]); }
 
 static double number(const grad_view *v, int index) { return ((const tsri_scalars *)v->attributes)->values[index]; }
 
@@ -61,12 +59,12 @@ static tsr_tensor *pow_slope(tsr_tensor *a, tsr_tensor *b) {
 #define GRADIENTS(da, db)      PART(0, da) PART(1, db)
 #define GRADIENTS3(da, db, dc) PART(0, da) PART(1, db) PART(2, dc)
 
-#define FUNCTION(name, declared, body)                                \
-  static void gradient_##name(const grad_view *v) {                   \
-    tsr_tensor *y = wide(v->outputs[0]), *g = wide(v->cotangents[0]); \
-    declared;                                                         \
-    (void)y, (void)g;                                                 \
-    body                                                              \
+#define FUNCTION(name, declared, body)                                                    \
+  static void gradient_##name(const grad_view *v) {                                       \
+    tsr_tensor *y = tsri_grad_wide(v->outputs[0]), *g = tsri_grad_wide(v->cotangents[0]); \
+    declared;                                                                             \
+    (void)y, (void)g;                                                                     \
+    body                                                                                  \
   }
 #define ONE     tsr_tensor *x = input(v, 0)
 #define TWO     tsr_tensor *a = input(v, 0), *b = input(v, 1)

@@ -3,7 +3,7 @@
 #include "grad/place.h"
 
 #include "core/error.h"
-#include "ops/axes.h"
+#include "ops/compose.h"
 
 #include <tessera/ops.h>
 
@@ -74,10 +74,12 @@ tsr_tensor *tsri_grad_place(tsr_tensor *gradient, const tsri_layout *view, tsr_s
 
 tsr_tensor *tsri_grad_read(tsr_tensor *whole, const tsri_layout *view) {
   tsr_shape shape = tsr_tensor_shape(whole);
-  if (tsri_shape_equal(view->shape, shape) && tsri_layout_is_row_major(view)) return whole;
+  if (tsri_shape_equal(view->shape, shape) && tsri_layout_is_row_major(view)) {
+    return tsri_tensor_view(whole, &whole->layout);
+  }
   tsr_tensor *packed = tsr_contiguous(whole);
   if (packed->status != TSR_OK) return packed;
   tsri_layout shifted = *view;
   shifted.offset += packed->layout.offset;
-  return tsri_tensor_view(packed, &shifted);
+  return tsri_then(tsri_tensor_view(packed, &shifted), packed);
 }

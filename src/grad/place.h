@@ -12,7 +12,7 @@ extern const tsri_op tsri_op_place;
 // up, the axes come into the order of memory, and elements that the view leaves out get 0. A new tensor of that shape.
 tsr_tensor *tsri_grad_place(tsr_tensor *gradient, const tsri_layout *view, tsr_shape shape);
 
-// The elements of the row-major `whole` that `view` reads.
+// The elements of the row-major `whole` that `view` reads, as a new tensor.
 tsr_tensor *tsri_grad_read(tsr_tensor *whole, const tsri_layout *view);
 
 #endif

@@ -241,8 +241,9 @@ tsr_status tsr_grad_watch(tsr_tensor *x) {
     return TSRI_FAIL(TSR_ERR_DTYPE, "grad_watch: x is %s; only floats have gradients", tsr_dtype_name(x->dtype));
   }
   if (tsri_grad_find(open_range, x->value)) return TSR_OK;
+  tsr_status before = open_range->status;
   if (add_slot(open_range, memory_of(x->value), x->dtype, shape_of_memory(x))) return TSR_OK;
-  open_range->status = TSR_OK;
+  open_range->status = before;  // nothing that was recorded is missing because of this
   return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "grad_watch: no host memory for its record");
 }
 

@@ -6,6 +6,7 @@
 #include "graph/assign.h"
 #include "graph/move.h"
 #include "ops/logsumexp.h"
+#include "ops/promote.h"
 
 #include <tessera/tensor.h>
 
@@ -72,6 +73,8 @@ tsr_tensor *tsri_grad_spread(const grad_view *v, tsr_tensor *reduced, const tsr_
   }
   return tsr_expand(tsr_reshape(reduced, kept), shape);
 }
+
+tsr_tensor *tsri_grad_wide(tsr_tensor *x) { return tsr_cast(x, tsri_accumulator(tsr_tensor_dtype(x))); }
 
 tsr_tensor *tsri_grad_zeros(const tsr_tensor *x) {
   return tsr_zeros(x->value->device, tsr_tensor_dtype(x), tsr_tensor_shape(x));

@@ -42,6 +42,9 @@ extern const grad_rule tsri_grad_elementwise[TSRI_OPERATOR_COUNT];
 // `reduced` with the axes that a reduction of a tensor like `x` removed, broadcast to the shape of `x`.
 tsr_tensor *tsri_grad_spread(const grad_view *v, tsr_tensor *reduced, const tsr_tensor *x);
 
+// `x` in the dtype that rules compute in: f32 for f16 and bf16, so that results are rounded once, at the end.
+tsr_tensor *tsri_grad_wide(tsr_tensor *x);
+
 // Zeros of the dtype and shape of `x`.
 tsr_tensor *tsri_grad_zeros(const tsr_tensor *x);
 

@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: MIT
 // Gradients of softmax and norms along rows. f16 and bf16 are computed in f32.
 #include "grad/rule.h"
-#include "ops/promote.h"
-
-static tsr_tensor *wide(tsr_tensor *x) { return tsr_cast(x, tsri_accumulator(tsr_tensor_dtype(x))); }
 
 static tsr_tensor *sum_along(tsr_tensor *x, int axis) { return tsr_sum(x, &axis, 1, true); }
 
 void tsri_gradient_softmax(const grad_view *v) {
   int axis = (int)TSRI_GIVEN(v, softmax)->axis;
-  tsr_tensor *y = wide(v->outputs[0]), *g = wide(v->cotangents[0]);
+  tsr_tensor *y = tsri_grad_wide(v->outputs[0]), *g = tsri_grad_wide(v->cotangents[0]);
   v->gradients[0] = tsr_mul(y, tsr_sub(g, sum_along(tsr_mul(g, y), axis)));
 }
 
 void tsri_gradient_log_softmax(const grad_view *v) {
   int axis = (int)TSRI_GIVEN(v, softmax)->axis;
-  tsr_tensor *y = wide(v->outputs[0]), *g = wide(v->cotangents[0]);
+  tsr_tensor *y = tsri_grad_wide(v->outputs[0]), *g = tsri_grad_wide(v->cotangents[0]);
   v->gradients[0] = tsr_sub(g, tsr_mul(tsr_exp(y), sum_along(g, axis)));
 }
 
@@ -31,12 +28,12 @@ static tsr_tensor *sum_rows(tsr_tensor *x) {
 // dx = r (d - mean(d) - n mean(d n)), where mean(d) is left out unless it is centred.
 void tsri_gradient_norm(const grad_view *v) {
   const tsri_norm_attributes *given = TSRI_GIVEN(v, norm);
-  tsr_tensor *x = wide(v->inputs[0]), *g = wide(v->cotangents[0]);
+  tsr_tensor *x = tsri_grad_wide(v->inputs[0]), *g = tsri_grad_wide(v->cotangents[0]);
   int last = tsr_tensor_shape(x).rank - 1, next = 1;
   int weight = given->has_weight ? next++ : 0, bias = given->has_bias ? next : 0;
   if (given->is_centred) x = tsr_sub(x, tsr_mean(x, &last, 1, true));
   tsr_tensor *r = tsr_rsqrt(tsr_add_scalar(tsr_mean(tsr_square(x), &last, 1, true), given->eps));
-  tsr_tensor *n = tsr_mul(x, r), *d = weight ? tsr_mul(g, wide(v->inputs[weight])) : g;
+  tsr_tensor *n = tsr_mul(x, r), *d = weight ? tsr_mul(g, tsri_grad_wide(v->inputs[weight])) : g;
   tsr_tensor *part = tsr_sub(d, tsr_mul(n, tsr_mean(tsr_mul(d, n), &last, 1, true)));
   if (given->is_centred) part = tsr_sub(part, tsr_mean(d, &last, 1, true));
   if (v->wants[0]) v->gradients[0] = tsr_mul(r, part);
