@@ -104,11 +104,12 @@ static void check_sample(const sample *s) {
   X(square, -2, 2)                                                                                                   \
   X(relu, -2, 2)                                                                                                     \
   X(floor, -2, 2)                                                                                                    \
-  X(round, -2, 2) X(sign, -2, 2) X(reciprocal, 0.3, 2) X(sqrt, 0.3, 3) X(rsqrt, 0.3, 3) X(exp, -2, 2) X(exp2, -2, 2) \
-      X(expm1, -2, 2) X(log, 0.3, 3) X(log2, 0.3, 3) X(log10, 0.3, 3) X(log1p, -0.5, 3) X(sin, -3, 3) X(cos, -3, 3)  \
-          X(tan, -1, 1) X(asin, -0.8, 0.8) X(acos, -0.8, 0.8) X(atan, -2, 2) X(sinh, -2, 2) X(cosh, -2, 2)           \
-              X(tanh, -2, 2) X(asinh, -2, 2) X(acosh, 1.3, 3) X(atanh, -0.8, 0.8) X(cbrt, 0.3, 3) X(erf, -2, 2)      \
-                  X(sigmoid, -3, 3) X(silu, -3, 3) X(gelu, -3, 3) X(gelu_tanh, -3, 3) X(softplus, -3, 3)
+  X(round, -2, 2)                                                                                                    \
+  X(sign, -2, 2) X(reciprocal, 0.3, 2) X(sqrt, 0.3, 3) X(rsqrt, 0.3, 3) X(exp, -2, 2) X(exp2, -2, 2) X(expm1, -2, 2) \
+      X(log, 0.3, 3) X(log2, 0.3, 3) X(log10, 0.3, 3) X(log1p, -0.5, 3) X(sin, -3, 3) X(cos, -3, 3) X(tan, -1, 1)    \
+          X(asin, -0.8, 0.8) X(acos, -0.8, 0.8) X(atan, -2, 2) X(sinh, -2, 2) X(cosh, -2, 2) X(tanh, -2, 2)          \
+              X(asinh, -2, 2) X(acosh, 1.3, 3) X(atanh, -0.8, 0.8) X(cbrt, 0.3, 3) X(erf, -2, 2) X(sigmoid, -3, 3)   \
+                  X(silu, -3, 3) X(gelu, -3, 3) X(gelu_tanh, -3, 3) X(softplus, -3, 3)
 #define DEFINE(name, first, last) CALL(name, tsr_##name(x[0]))
 UNARY(DEFINE)
 
@@ -157,6 +158,7 @@ CALL(where, tsr_where(tsr_gt(x[0], x[1]), x[0], x[1]))
 CALL(same_twice, tsr_mul(x[0], tsr_exp(x[0])))
 CALL(mixed_dtypes, tsr_mul(tsr_cast(tsr_mul_scalar(x[0], 2), TSR_F64), tsr_cast(x[1], TSR_F64)))
 
+// clang-format off
 static const sample elementwise[] = {
     ROW(clamp, -1, 1, 1, {2, {2, 3}}) ROW(leaky_relu, -2, 2, 1, {1, {6}}) ROW(elu, -2, 2, 1, {1, {6}})
         ROW(rsub, -2, 2, 1, {1, {6}}) ROW(rdiv, 0.4, 2, 1, {1, {6}}) ROW(pow_scalar, 0.3, 2, 1, {1, {6}})
@@ -177,6 +179,7 @@ static const sample elementwise[] = {
                                                     ROW(where, -2, 2, 2, {1, {6}}, {1, {6}})
                                                         ROW(same_twice, -2, 2, 1, {1, {6}})
                                                             ROW(mixed_dtypes, -2, 2, 2, {1, {6}}, {1, {6}})};
+// clang-format on
 
 TEST(gradients_of_element_wise_operators_with_broadcasting) {
   begin();
@@ -208,6 +211,7 @@ CALL(outer, tsr_outer(x[0], x[1]))
 CALL(mse, tsr_mse_loss(x[0], x[1], NULL))
 CALL(huber, tsr_huber_loss(x[0], x[1], NULL))
 
+// clang-format off
 static const sample reductions[] = {
     ROW(sum, -2, 2, 1, {3, {2, 3, 2}}) ROW(sum_two, -2, 2, 1, {3, {2, 3, 2}}) ROW(mean, -2, 2, 1, {2, {2, 3}})
         ROW(var, -2, 2, 1, {2, {2, 4}}) ROW(std, -2, 2, 1, {2, {2, 4}}) ROW(prod, 0.4, 2, 1, {2, {2, 3}})
@@ -219,6 +223,7 @@ static const sample reductions[] = {
                         ROW(gemm, -2, 2, 3, {2, {2, 3}}, {2, {3, 4}}, {1, {4}}) ROW(dot, -2, 2, 2, {1, {5}}, {1, {5}})
                             ROW(outer, -2, 2, 2, {1, {3}}, {1, {4}}) ROW(mse, -2, 2, 2, {2, {2, 3}}, {2, {2, 3}})
                                 ROW(huber, -2, 2, 2, {2, {2, 3}}, {2, {2, 3}})};
+// clang-format on
 
 TEST(gradients_of_reductions_rows_and_products) {
   begin();
@@ -249,6 +254,7 @@ CALL(masked_fill, tsr_masked_fill(x[0], tsr_gt_scalar(x[0], 0.2), 7))
 CALL(cross_entropy, tsr_cross_entropy(x[0], numbers(TSR_SHAPE(3), (const int32_t[]){1, 0, 3}, 3), 1, NULL))
 CALL(embedding, tsr_embedding(x[0], numbers(TSR_SHAPE(2, 2), (const int32_t[]){2, 0, 2, 1}, 4)))
 
+// clang-format off
 static const sample indexing[] = {
     ROW(transpose, -2, 2, 1, {2, {3, 4}}) ROW(slice, -2, 2, 1, {2, {3, 5}}) ROW(backwards, -2, 2, 1, {2, {2, 5}})
         ROW(expand, -2, 2, 2, {2, {3, 1}}, {1, {4}}) ROW(reshape, -2, 2, 1, {2, {3, 4}})
@@ -259,6 +265,7 @@ static const sample indexing[] = {
                             ROW(scatter_add, -2, 2, 2, {2, {3, 4}}, {2, {2, 3}}) ROW(sort, -2, 2, 1, {2, {4, 3}})
                                 ROW(masked_fill, -2, 2, 1, {2, {2, 3}}) ROW(cross_entropy, -2, 2, 1, {2, {3, 4}})
                                     ROW(embedding, -2, 2, 1, {2, {3, 4}})};
+// clang-format on
 
 TEST(gradients_through_views_and_indices) {
   begin();
@@ -280,6 +287,7 @@ CALL(avg_pool_padded,
                             .size = {3}, .stride = {2}, .before = {1}, .rounds_up = true, .counts_padding = true}))
 CALL(group_norm, tsr_group_norm(x[0], 2, x[1], x[2], 1e-5))
 
+// clang-format off
 static const sample windows[] = {
     ROW(conv, -1, 1, 3, {4, {2, 2, 5, 4}}, {4, {3, 2, 3, 2}}, {1, {3}})
         ROW(conv_dilated, -1, 1, 2, {3, {2, 2, 9}}, {3, {2, 2, 3}})
@@ -289,6 +297,7 @@ static const sample windows[] = {
                         ROW(max_pool, -1, 1, 1, {4, {1, 2, 5, 4}}) ROW(avg_pool, -1, 1, 1, {4, {1, 2, 5, 4}})
                             ROW(avg_pool_padded, -1, 1, 1, {3, {1, 2, 6}})
                                 ROW(group_norm, -1, 1, 3, {3, {2, 4, 3}}, {1, {4}}, {1, {4}})};
+// clang-format on
 
 TEST(gradients_of_convolution_and_pooling) {
   begin();
