@@ -98,18 +98,15 @@ static void check_sample(const sample *s) {
 #define ROW(name, first, last, count, ...) {#name, call_##name, {__VA_ARGS__}, count, first, last},
 
 // One tensor of 2x3, with numbers between `first` and `last`.
-#define UNARY(X)                                                                                                     \
-  X(neg, -2, 2)                                                                                                      \
-  X(abs, 0.1, 2)                                                                                                     \
-  X(square, -2, 2)                                                                                                   \
-  X(relu, -2, 2)                                                                                                     \
-  X(floor, -2, 2)                                                                                                    \
-  X(round, -2, 2)                                                                                                    \
-  X(sign, -2, 2) X(reciprocal, 0.3, 2) X(sqrt, 0.3, 3) X(rsqrt, 0.3, 3) X(exp, -2, 2) X(exp2, -2, 2) X(expm1, -2, 2) \
-      X(log, 0.3, 3) X(log2, 0.3, 3) X(log10, 0.3, 3) X(log1p, -0.5, 3) X(sin, -3, 3) X(cos, -3, 3) X(tan, -1, 1)    \
-          X(asin, -0.8, 0.8) X(acos, -0.8, 0.8) X(atan, -2, 2) X(sinh, -2, 2) X(cosh, -2, 2) X(tanh, -2, 2)          \
-              X(asinh, -2, 2) X(acosh, 1.3, 3) X(atanh, -0.8, 0.8) X(cbrt, 0.3, 3) X(erf, -2, 2) X(sigmoid, -3, 3)   \
-                  X(silu, -3, 3) X(gelu, -3, 3) X(gelu_tanh, -3, 3) X(softplus, -3, 3)
+// clang-format off
+#define UNARY(X) \
+  X(neg, -2, 2) X(abs, 0.1, 2) X(square, -2, 2) X(relu, -2, 2) X(floor, -2, 2) X(round, -2, 2) X(sign, -2, 2) \
+  X(reciprocal, 0.3, 2) X(sqrt, 0.3, 3) X(rsqrt, 0.3, 3) X(exp, -2, 2) X(exp2, -2, 2) X(expm1, -2, 2) \
+  X(log, 0.3, 3) X(log2, 0.3, 3) X(log10, 0.3, 3) X(log1p, -0.5, 3) X(sin, -3, 3) X(cos, -3, 3) X(tan, -1, 1) \
+  X(asin, -0.8, 0.8) X(acos, -0.8, 0.8) X(atan, -2, 2) X(sinh, -2, 2) X(cosh, -2, 2) X(tanh, -2, 2) \
+  X(asinh, -2, 2) X(acosh, 1.3, 3) X(atanh, -0.8, 0.8) X(cbrt, 0.3, 3) X(erf, -2, 2) X(sigmoid, -3, 3) \
+  X(silu, -3, 3) X(gelu, -3, 3) X(gelu_tanh, -3, 3) X(softplus, -3, 3)
+// clang-format on
 #define DEFINE(name, first, last) CALL(name, tsr_##name(x[0]))
 UNARY(DEFINE)
 
