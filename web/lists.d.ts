@@ -5,6 +5,8 @@ import type {Device, Tensor} from './tessera.js';
 export type Dtype = 'bool' | 'u8' | 'i8' | 'i16' | 'i32' | 'i64' | 'u32' | 'f16' | 'bf16' | 'f32' | 'f64';
 export type Status = 'OK' | 'ERR_INVALID_ARGUMENT' | 'ERR_SHAPE' | 'ERR_DTYPE' | 'ERR_OUT_OF_MEMORY' | 'ERR_UNSUPPORTED' | 'ERR_UNAVAILABLE' | 'ERR_NOT_FOUND' | 'ERR_CONFIG' | 'ERR_IO' | 'ERR_BUILD' | 'ERR_LAUNCH' | 'ERR_TIMEOUT' | 'ERR_DEVICE_LOST' | 'ERR_RELEASED' | 'ERR_INTERNAL';
 
+export type QuantFormat = 'q8_0' | 'q4_0' | 'q4_k' | 'q6_k';
+
 /** Options; what is left out is 0 or none. */
 export interface AttentionDesc {
   scale?: number;
@@ -198,6 +200,7 @@ export interface Operators {
   cummin(x: Tensor, axis?: number): {values: Tensor; indices: Tensor};
   cumprod(x: Tensor, axis?: number): Tensor;
   cumsum(x: Tensor, axis?: number): Tensor;
+  dequantize(x: Tensor, format: QuantFormat, dtype: Dtype): Tensor;
   det(x: Tensor): Tensor;
   diag(x: Tensor, offset?: number | bigint): Tensor;
   diagonal(x: Tensor, offset: number | bigint, axis_a: number, axis_b: number): Tensor;
@@ -296,6 +299,7 @@ export interface Operators {
   masked_select(x: Tensor, mask: Tensor): Tensor;
   matmul(a: Tensor, b: Tensor): Tensor;
   matmul_into(target: Tensor, a: Tensor, b: Tensor): Promise<void>;
+  matmul_quantized(x: Tensor, w: Tensor, format: QuantFormat): Tensor;
   matrix_norm(x: Tensor, p: number): Tensor;
   matrix_power(x: Tensor, power: number | bigint): Tensor;
   matrix_rank(x: Tensor, tolerance?: number): Tensor;
@@ -341,6 +345,7 @@ export interface Operators {
   put(x: Tensor, indices: Tensor, source: Tensor, desc?: ScatterDesc): Tensor;
   qr(x: Tensor, complete?: boolean): {q: Tensor; r: Tensor};
   quantile(x: Tensor, q: number, axis?: number, keep_dims?: boolean): Tensor;
+  quantize(x: Tensor, format: QuantFormat): Tensor;
   rand(device: Device, dtype: Dtype, shape: number[], seed: number | bigint): Tensor;
   rand_exponential(device: Device, dtype: Dtype, shape: number[], scale: number, seed: number | bigint): Tensor;
   rand_gamma(device: Device, dtype: Dtype, shape: number[], alpha: number, scale: number, seed: number | bigint): Tensor;
@@ -477,6 +482,7 @@ export interface TensorOperators {
   cummin(axis?: number): {values: Tensor; indices: Tensor};
   cumprod(axis?: number): Tensor;
   cumsum(axis?: number): Tensor;
+  dequantize(format: QuantFormat, dtype: Dtype): Tensor;
   det(): Tensor;
   diag(offset?: number | bigint): Tensor;
   diagonal(offset: number | bigint, axis_a: number, axis_b: number): Tensor;
@@ -569,6 +575,7 @@ export interface TensorOperators {
   masked_select(mask: Tensor): Tensor;
   matmul(b: Tensor): Tensor;
   matmul_into(a: Tensor, b: Tensor): Promise<void>;
+  matmul_quantized(w: Tensor, format: QuantFormat): Tensor;
   matrix_norm(p: number): Tensor;
   matrix_power(power: number | bigint): Tensor;
   matrix_rank(tolerance?: number): Tensor;
@@ -612,6 +619,7 @@ export interface TensorOperators {
   put(indices: Tensor, source: Tensor, desc?: ScatterDesc): Tensor;
   qr(complete?: boolean): {q: Tensor; r: Tensor};
   quantile(q: number, axis?: number, keep_dims?: boolean): Tensor;
+  quantize(format: QuantFormat): Tensor;
   rdiv_scalar(c: number): Tensor;
   reciprocal(): Tensor;
   relu(): Tensor;
@@ -705,5 +713,6 @@ export interface DeviceOperators {
 export const operators: Record<string, string>;
 export const defaults: Record<string, unknown>;
 export const descriptions: Record<string, unknown>;
+export const enums: Record<string, string[]>;
 export const statuses: Status[];
 export const dtypes: Dtype[];

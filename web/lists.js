@@ -62,6 +62,7 @@ export const operators = {
   cummin: 'tensor x, int axis, out values, out indices',
   cumprod: 'tensor x, int axis',
   cumsum: 'tensor x, int axis',
+  dequantize: 'tensor x, quant_format format, dtype dtype',
   det: 'tensor x',
   diag: 'tensor x, long offset',
   diagonal: 'tensor x, long offset, int axis_a, int axis_b',
@@ -160,6 +161,7 @@ export const operators = {
   masked_select: 'tensor x, tensor mask',
   matmul: 'tensor a, tensor b',
   matmul_into: 'target target, tensor a, tensor b',
+  matmul_quantized: 'tensor x, tensor w, quant_format format',
   matrix_norm: 'tensor x, number p',
   matrix_power: 'tensor x, long power',
   matrix_rank: 'tensor x, number tolerance',
@@ -205,6 +207,7 @@ export const operators = {
   put: 'tensor x, tensor indices, tensor source, scatter_desc desc',
   qr: 'tensor x, bool complete, out q, out r',
   quantile: 'tensor x, number q, int axis, bool keep_dims',
+  quantize: 'tensor x, quant_format format',
   rand: 'device device, dtype dtype, shape shape, long seed',
   rand_exponential: 'device device, dtype dtype, shape shape, number scale, long seed',
   rand_gamma: 'device device, dtype dtype, shape shape, number alpha, number scale, long seed',
@@ -459,6 +462,11 @@ export const descriptions = {
       combine: {kind: 'enum', at: 0, count: 1, names: ['replace', 'add', 'mul', 'max', 'min']},
     },
   },
+};
+
+// Enums that operators take as parameters: the names of their values.
+export const enums = {
+  quant_format: ['q8_0', 'q4_0', 'q4_k', 'q6_k'],
 };
 
 // By number.

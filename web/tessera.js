@@ -10,7 +10,7 @@
 // Operators return at once: their work is put in a line and done in that order. A wrong call gives a failed tensor, and
 // reading it rejects with a TesseraError that says what was wrong. docs/browser.md has it all.
 import {ARRAYS, isHalf, readElements} from './elements.js';
-import {defaults, descriptions, dtypes, operators, statuses} from './lists.js';
+import {defaults, descriptions, dtypes, enums, operators, statuses} from './lists.js';
 import {loadModule} from './module.js';
 
 /** What went wrong: `status` is 'ERR_SHAPE' and so on, as in status.h. */
@@ -39,6 +39,7 @@ function parseParameters(text) {
   return text.split(', ').map(words => {
     const [kind, name] = words.split(' ');
     if (kind in descriptions) return {kind: 'description', name, description: descriptions[kind], fallback: {}};
+    if (kind in enums) return {kind: 'enum', name, names: enums[kind]};
     return {kind, name, fallback: defaults[words]};
   });
 }
@@ -82,8 +83,12 @@ function checkOptions(operator, {fields}, options) {
 }
 
 // Checks an argument when it is given, so that a mistake shows where it was made.
-function checkArgument(operator, {kind, name, description, fallback}, value) {
+function checkArgument(operator, {kind, name, names, description, fallback}, value) {
   if (value === undefined) value = fallback;
+  if (kind === 'enum') {
+    if (!names.includes(value)) throw new TypeError(`${operator}: ${name} must be one of ${names.join(', ')}, not ${value}`);
+    return value;
+  }
   const {isRight, words} = KINDS[kind];
   if (!isRight(value)) throw new TypeError(`${operator}: ${name} must be ${words}, not ${value}`);
   if (kind === 'description') return checkOptions(operator, description, value);
@@ -313,6 +318,7 @@ class Tessera {
       const value = values[i];
       if (kind === 'tensor' || kind === 'target' || kind === 'device') flat.push(value === null ? 0 : pointerOf(value));
       else if (kind === 'dtype') flat.push(dtypeNumber(value));
+      else if (kind === 'enum') flat.push(parameters[i].names.indexOf(value));
       else if (kind === 'long') flat.push(BigInt(value));
       else if (kind === 'bool') flat.push(value ? 1 : 0);
       else if (kind === 'text') flat.push(used), used = writeText(module, used, value);

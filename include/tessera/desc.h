@@ -228,6 +228,18 @@ typedef struct tsr_linear_desc {
   tsr_tensor *residual;  // of the result's shape, added after the activation; NULL: nothing is
 } tsr_linear_desc;
 
+// --- Quantised weights -----------------------------------------------------------------------------------------------
+
+// Blocks of weights as GGUF files have them, little-endian; d and m are f16. Elements of a block are neighbours on the last axis.
+typedef enum tsr_quant_format {
+  TSR_QUANT_Q8_0,  // 32 elements in 34 bytes, 8.5 bits each: d, then whole numbers q of 8 bits; d * q
+  TSR_QUANT_Q4_0,  // 32 elements in 18 bytes, 4.5 bits each: d, then q of 4 bits; d * (q - 8)
+  TSR_QUANT_Q4_K,  // 256 elements in 144 bytes, 4.5 bits each: d and m; each 32 have a scale s and a minimum t of 6 bits; d * s * q - m * t
+  TSR_QUANT_Q6_K  // 256 elements in 210 bytes, 6.6 bits each: q of 6 bits, each 16 have a scale s of 8 bits, d; d * s * (q - 32)
+} tsr_quant_format;
+
+#define TSR_QUANT_FORMAT_COUNT 4
+
 #ifdef __cplusplus
 }
 #endif

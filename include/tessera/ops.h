@@ -817,6 +817,31 @@ TSR_API tsr_tensor *tsr_kron(tsr_tensor *a, tsr_tensor *b);  // b in place of ea
 // Errors: TSR_ERR_SHAPE (an axis of another size).
 TSR_API tsr_tensor *tsr_cross(tsr_tensor *a, tsr_tensor *b, int axis);
 
+// --- Quantised weights -----------------------------------------------------------------------------------------------
+//
+// A quantised tensor is a u8 tensor whose last axis holds whole blocks of a format (tsr_quant_format in desc.h), byte by byte as GGUF files have
+// them, so that a weight is read from such a file as it is. Any view of it is taken.
+
+// The last axis of x in blocks. A block is scaled by its extreme elements; q4_K and q6_K try some more scales and take those with the least sum of squared
+// errors. No error is larger than the block's largest magnitude divided by 250 (q8_0), 7.9 (q4_0), 7 (q4_K) or 16 (q6_K). f64 is rounded to f32 first.
+// A NaN or an infinity makes all elements of its block NaN. Scales are f16: a block whose largest magnitude is above 500,000 gets smaller elements, and one
+// below 0.001 larger errors.
+//
+// Errors: TSR_ERR_SHAPE (the last axis is no whole number of blocks), TSR_ERR_INVALID_ARGUMENT (a format that does not exist).
+TSR_API tsr_tensor *tsr_quantize(tsr_tensor *x, tsr_quant_format format);
+
+// The numbers that a u8 tensor of blocks stands for, computed in f32 and rounded to `dtype`, a float. Bytes may be any: a scale that is infinite or NaN gives such
+// elements.
+//
+// Errors: TSR_ERR_SHAPE (the last axis is no whole number of blocks), TSR_ERR_DTYPE (x is not u8, dtype is no float).
+TSR_API tsr_tensor *tsr_dequantize(tsr_tensor *x, tsr_quant_format format, tsr_dtype dtype);
+
+// x * w^T for x of […, k] and n rows of k quantised weights, [n, bytes]: the layer of a network whose weight lies in a model file; the result is […, n]. One
+// row of x is a matrix by a vector. Weights are decoded to f32 where they are used, and never stored as numbers. Sums are f32, or f64 for an x of f64.
+//
+// Errors: TSR_ERR_SHAPE (w has not 2 axes, or rows of another length than x), TSR_ERR_DTYPE (w is not u8).
+TSR_API tsr_tensor *tsr_matmul_quantized(tsr_tensor *x, tsr_tensor *w, tsr_quant_format format);
+
 // --- Matrices: factors and equations ---------------------------------------------------------------------------------
 //
 // x is [batch …, rows, columns]; each matrix of the batch is taken by itself. Computed in f32 or f64: integers and bool become f32, f16 and bf16 are

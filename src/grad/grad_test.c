@@ -296,6 +296,22 @@ static const sample windows[] = {
                                 ROW(group_norm, -1, 1, 3, {3, {2, 4, 3}}, {1, {4}}, {1, {4}})};
 // clang-format on
 
+// Weights of whole numbers, which q8_0 holds as they are: [3, 32].
+static tsr_tensor *quantised_weights(void) {
+  double w[96];
+  for (int i = 0; i < 96; i++) w[i] = i % 32 == 0 ? 127 : i * 37 % 11 - 5;
+  return tsr_quantize(from_doubles(TSR_F32, TSR_SHAPE(3, 32), w), TSR_QUANT_Q8_0);
+}
+CALL(matmul_quantized, tsr_matmul_quantized(x[0], quantised_weights(), TSR_QUANT_Q8_0))
+
+static const sample quantised[] = {ROW(matmul_quantized, -1, 1, 1, {2, {2, 32}})};
+
+TEST(gradients_of_products_with_quantised_weights) {
+  begin();
+  check_sample(&quantised[0]);
+  finish();
+}
+
 TEST(gradients_of_convolution_and_pooling) {
   begin();
   for (size_t i = 0; i < sizeof windows / sizeof *windows; i++) check_sample(&windows[i]);

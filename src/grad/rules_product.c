@@ -28,3 +28,11 @@ void tsri_gradient_product(const grad_view *v) {
     v->gradients[2] = sum_to(tsr_mul_scalar(g, given->beta), tsr_tensor_shape(v->inputs[2]));
   }
 }
+
+// y = x w^T; w has no gradient.
+void tsri_gradient_quant_product(const grad_view *v) {
+  if (!v->wants[0]) return;
+  tsr_quant_format format = (tsr_quant_format)TSRI_GIVEN(v, quant)->format;
+  tsr_tensor *g = tsri_grad_wide(v->cotangents[0]), *w = tsr_dequantize(v->inputs[1], format, tsr_tensor_dtype(g));
+  v->gradients[0] = tsr_cast(tsr_matmul(g, w), tsr_tensor_dtype(v->inputs[0]));
+}

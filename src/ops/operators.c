@@ -20,6 +20,7 @@
 #define SEED(x)     {#x, TSRI_PARAMETER_SEED},
 #define TEXT(x)     {#x, TSRI_PARAMETER_TEXT},
 #define DESC(x)     {"desc", TSRI_PARAMETER_DESC},
+#define FORMAT(x)   {#x, TSRI_PARAMETER_FORMAT},
 #define OUT(x)      {#x, TSRI_PARAMETER_OUT},
 #define INOUT(x)    {#x, TSRI_PARAMETER_INOUT},
 #define OUTS(x)     {#x, TSRI_PARAMETER_OUTS},

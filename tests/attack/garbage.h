@@ -71,6 +71,7 @@ bool garbage_do(garbage *g, const garbage_call *call);
   X(uint64_t, uint64_t)                                                      \
   X(double, double)                                                          \
   X(tsr_dtype, tsr_dtype)                                                    \
+  X(tsr_quant_format, tsr_quant_format)                                      \
   X(tsr_status, tsr_status)                                                  \
   X(tsr_log_level, tsr_log_level)                                            \
   X(tsr_log_fn, tsr_log_fn)                                                  \

@@ -106,6 +106,12 @@ tsr_dtype give_tsr_dtype(garbage *g, const char *parameter) {
   return (tsr_dtype)number;
 }
 
+tsr_quant_format give_tsr_quant_format(garbage *g, const char *parameter) {
+  int number = wrong_enum(g, TSR_QUANT_FORMAT_COUNT);
+  note(g, parameter, "%d", number);
+  return (tsr_quant_format)number;
+}
+
 tsr_status give_tsr_status(garbage *g, const char *parameter) {
   int number = wrong_enum(g, TSR_STATUS_COUNT);
   note(g, parameter, "%d", number);

@@ -89,6 +89,7 @@ typedef enum check_rule {
   CHECK_WHERE,    // the first input is bool, the others are promoted
   CHECK_SUMMED,   // bool and small integers become i32
   CHECK_INDEX,    // i32
+  CHECK_BYTES,    // u8
   CHECK_ASKED     // given as an argument
 } check_rule;
 

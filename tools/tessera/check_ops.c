@@ -141,6 +141,8 @@ const char *check_rule_text(check_rule rule) {
       return "as given; bool, u8, i8, i16 give i32";
     case CHECK_INDEX:
       return "i32";
+    case CHECK_BYTES:
+      return "u8";
     default:
       return "the one asked for";
   }

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+// Products with quantised weights, by the kernels of kernels/op_quant.tk: weights are decoded where they are used.
+#include "core/error.h"
+#include "graph/node.h"
+#include "ops/call.h"
+#include "ops/compose.h"
+#include "ops/operators.h"
+#include "ops/promote.h"
+#include "ops/quant.h"
+
+#include <tessera/ops.h>
+
+// From so many rows of x on, a work-group computes a tile of the result and shares decoded weights; below, it computes
+// up to FEW_ROWS rows of x by one row of weights, whose blocks its items share.
+enum { TILE_ROWS = 16, TILE_SIDE = 64, FEW_ROWS = 4 };
+
+typedef struct product {
+  const tsri_quant_format *format;
+  int64_t id, m, n, k;
+  tsr_dtype carrier;  // of the weights
+  bool is_wide;       // whether x can be read four elements at a time
+} product;
+
+static product product_of(const tsri_kernel_run *run) {
+  const tsri_layout *x = &run->layouts[0], *w = &run->layouts[1];
+  product p = {.id = TSRI_GIVEN(run->node, quant)->format};
+  p.format = &tsri_quant_formats[p.id];
+  p.n = w->shape.dims[0];
+  p.k = x->shape.dims[x->shape.rank - 1];
+  p.m = 1;
+  for (int i = 0; i < x->shape.rank - 1; i++) p.m *= x->shape.dims[i];
+  p.carrier = tsri_quant_carrier(w);
+  p.is_wide = x->offset % 4 == 0;
+  return p;
+}
+
+// `filler` is bound for inputs without elements (k is 0).
+static void start(const tsri_kernel_run *run, const product *p, const char *kernel, int64_t rows, tsr_buffer *filler,
+                  tsri_call *call) {
+  tsr_dtype dtype = run->input_dtypes[0];
+  tsri_lang_arg args[] = {TSRI_TYPE("W", p->carrier),
+                          TSRI_TYPE("T", dtype),
+                          TSRI_TYPE("A", dtype == TSR_F64 ? TSR_F64 : TSR_F32),
+                          TSRI_TYPE("Y", run->dtype),
+                          TSRI_CONSTANT("FORMAT", p->id),
+                          TSRI_CONSTANT("BLOCK", p->format->block),
+                          TSRI_CONSTANT("HALVES", p->format->bytes / 2),
+                          TSRI_CONSTANT("GAP", p->format->gap),
+                          TSRI_CONSTANT("FUSED", run->device->limits.has_exact_fma),
+                          TSRI_CONSTANT("WIDE", p->is_wide),
+                          TSRI_CONSTANT("ROWS", rows)};
+  size_t count = sizeof args / sizeof args[0];
+  tsri_call_init_hooked(call, run, "op_quant", kernel, args, rows > 0 ? count : count - 1);
+  tsri_call_buffer(call, "w", p->k > 0 ? run->inputs[1] : filler, p->carrier);
+  tsri_call_buffer(call, "x", p->k > 0 ? run->inputs[0] : filler, dtype);
+  tsri_call_buffer(call, "y", run->output, run->dtype);
+  tsri_call_word(call, "m", p->m);
+  tsri_call_word(call, "n", p->n);
+  tsri_call_word(call, "k", p->k);
+  tsri_call_word(call, "w_at", run->layouts[1].offset / 2);
+  tsri_call_word(call, "x_at", run->layouts[0].offset);
+}
+
+static tsr_status launch(const tsri_kernel_run *run, const product *p, tsr_buffer *filler) {
+  tsri_call call;
+  if (p->m >= TILE_ROWS && run->input_dtypes[0] != TSR_F64) {
+    start(run, p, "product_tiles", 0, filler, &call);
+    int64_t tiles = (p->n + TILE_SIDE - 1) / TILE_SIDE;
+    return tsri_call_many_groups(&call, (p->m + TILE_SIDE - 1) / TILE_SIDE * tiles);
+  }
+  int64_t rows = p->m >= FEW_ROWS ? FEW_ROWS : p->m > 1 ? 2 : 1;
+  start(run, p, "product_rows", rows, filler, &call);
+  return tsri_call_many_groups(&call, (p->m + rows - 1) / rows * p->n);
+}
+
+// Inputs: x, row-major, and the weights from tsri_quant_packed.
+tsr_status tsri_run_quant_product(const tsri_kernel_run *run) {
+  tsri_layout result;
+  tsr_status status = tsri_layout_init("matmul_quantized", run->shape, run->dtype, &result, NULL);
+  if (status != TSR_OK || result.count == 0) return status;
+  for (int i = 0; i < 2 && status == TSR_OK; i++) status = tsri_call_check("matmul_quantized", &run->layouts[i]);
+  if (status == TSR_OK) status = tsri_call_check("matmul_quantized", &result);
+  if (status != TSR_OK) return status;
+  product p = product_of(run);
+  tsr_buffer *filler = NULL;
+  if (p.k == 0) status = tsri_call_scratch(run->device, 4, run->input_dtypes[0], &filler);
+  if (status == TSR_OK) status = launch(run, &p, filler);
+  tsr_buffer_release(filler);
+  return status;
+}
+
+static tsr_status check_weights(const tsr_tensor *x, const tsr_tensor *w, const tsri_quant_format *format) {
+  char a[TSR_SHAPE_TEXT_BYTES], b[TSR_SHAPE_TEXT_BYTES];
+  int64_t k = 0;
+  tsr_status status = tsri_quant_check_bytes("matmul_quantized", w, format, &k);
+  if (status != TSR_OK) return status;
+  tsr_shape rows = x->layout.shape;
+  if (w->layout.shape.rank == 2 && rows.rank > 0 && rows.dims[rows.rank - 1] == k) return TSR_OK;
+  return TSRI_FAIL(TSR_ERR_SHAPE,
+                   "matmul_quantized: x is %s, w is %s bytes of %s, which are rows of %lld elements; x is […, k], w "
+                   "[n, bytes of k elements]",
+                   tsr_shape_format(rows, a, sizeof a), tsr_shape_format(w->layout.shape, b, sizeof b), format->name,
+                   (long long)k);
+}
+
+// Records the product of inputs that a kernel can read.
+static tsr_tensor *record(const tsri_op *op, tsr_tensor *x, tsr_tensor *w, int64_t format) {
+  tsr_device *device = NULL;
+  tsr_tensor *inputs[2] = {x, w};
+  tsr_status status = tsri_tensor_check(op->name, x);
+  if (status == TSR_OK) status = tsri_tensor_check(op->name, w);
+  if (status == TSR_OK) status = tsri_record_device(op->name, inputs, 2, &device);
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  tsr_shape shape = x->layout.shape;
+  shape.dims[shape.rank - 1] = w->layout.shape.dims[0];
+  status = tsri_shape_check(op->name, shape, &(int64_t){0});
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  return tsri_record_kernel(op, device, x->dtype, shape, inputs, 2, TSRI_GIVE(op, quant, .format = format));
+}
+
+tsr_tensor *tsr_matmul_quantized(tsr_tensor *x, tsr_tensor *w, tsr_quant_format format) {
+  const tsri_op *op = TSRI_BODY(matmul_quantized);
+  const tsri_quant_format *known = NULL;
+  tsr_status status = tsri_tensor_check(op->name, x);
+  if (status == TSR_OK) status = tsri_tensor_check(op->name, w);
+  if (status == TSR_OK) status = tsri_quant_find(op->name, format, &known);
+  if (status == TSR_OK) status = check_weights(x, w, known);
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  tsr_tensor *cast = tsr_cast(x, tsri_promote_float(x->dtype)), *rows = tsri_then(tsr_contiguous(cast), cast);
+  tsr_tensor *bytes = tsri_quant_packed(op->name, w);
+  return tsri_tensor_named(op->name, tsri_then(tsri_then(record(op, rows, bytes, (int64_t)format), bytes), rows));
+}
