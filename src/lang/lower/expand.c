@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Which operations have an expansion, and writing one. The formulas are in expand_exp.c, expand_log.c, expand_trig.c,
-// expand_reduce.c, expand_fma.c, expand_nan.c, expand_integer.c, expand_convert.c and expand_half.c.
+// expand_reduce.c, expand_fma.c, expand_divide.c, expand_nan.c, expand_integer.c, expand_convert.c and expand_half.c.
 #include "lang/lower/expand.h"
 
 #include "lang/lower/expand_build.h"
@@ -16,7 +16,7 @@ typedef struct entry {
   binary float_two, int_two;
   bool is_long;
   bool is_nan_last;  // intermediate values that are compared are NaN only if the operand is
-  bool has_far;      // it has two expansions: up to TRIG_LIMIT, and beyond
+  binary is_far;     // floats have two expansions; a condition that says for which operands the second one is
 } entry;
 
 #define CALLS(name, operands)                                                                                     \
@@ -27,9 +27,15 @@ typedef struct entry {
 #define THREE(name) CALLS(name, "$a, $b, $c")
 #define MATHS       .is_long = true
 
+static node is_beyond_limit(tsri_expander *e, node x, node unused) {
+  (void)unused;
+  return lt(e, bits_of(e, num(e, TRIG_LIMIT)), iand(e, bits_of(e, x), e->k->magnitude));
+}
+
 static const entry entries[TSRI_OP_COUNT] = {
     [TSRI_OP_NEG] = {ONE("neg"), .float_one = tsri_expand_float_neg},
-    [TSRI_OP_DIV] = {TWO("div"), .int_two = tsri_expand_integer_div},
+    [TSRI_OP_DIV] = {TWO("div"), .float_two = tsri_expand_float_div, .int_two = tsri_expand_integer_div,
+                     .is_far = tsri_expand_div_is_far},
     [TSRI_OP_REM] = {TWO("rem"), .int_two = tsri_expand_integer_rem},
     [TSRI_OP_EQ] = {TWO("eq"), .float_two = tsri_expand_eq},
     [TSRI_OP_NE] = {TWO("ne"), .float_two = tsri_expand_ne},
@@ -53,9 +59,9 @@ static const entry entries[TSRI_OP_COUNT] = {
     [TSRI_OP_LOG2] = {ONE("log2"), MATHS, .float_one = tsri_expand_log2},
     [TSRI_OP_LOG10] = {ONE("log10"), MATHS, .float_one = tsri_expand_log10},
     [TSRI_OP_LOG1P] = {ONE("log1p"), MATHS, .float_one = tsri_expand_log1p},
-    [TSRI_OP_SIN] = {ONE("sin"), MATHS, .float_one = tsri_expand_sin, .has_far = true},
-    [TSRI_OP_COS] = {ONE("cos"), MATHS, .float_one = tsri_expand_cos, .has_far = true},
-    [TSRI_OP_TAN] = {ONE("tan"), MATHS, .float_one = tsri_expand_tan, .has_far = true},
+    [TSRI_OP_SIN] = {ONE("sin"), MATHS, .float_one = tsri_expand_sin, .is_far = is_beyond_limit},
+    [TSRI_OP_COS] = {ONE("cos"), MATHS, .float_one = tsri_expand_cos, .is_far = is_beyond_limit},
+    [TSRI_OP_TAN] = {ONE("tan"), MATHS, .float_one = tsri_expand_tan, .is_far = is_beyond_limit},
     [TSRI_OP_ASIN] = {ONE("asin"), MATHS, .float_one = tsri_expand_asin},
     [TSRI_OP_ACOS] = {ONE("acos"), MATHS, .float_one = tsri_expand_acos},
     [TSRI_OP_ATAN] = {ONE("atan"), MATHS, .float_one = tsri_expand_atan},
@@ -73,12 +79,13 @@ static const entry entries[TSRI_OP_COUNT] = {
 
 static bool is_float_type(tsr_dtype dtype) { return dtype == TSR_F32 || dtype == TSR_F64; }
 
-double tsri_expand_limit(tsri_ir_op code) { return entries[code].has_far ? TRIG_LIMIT : 0; }
+bool tsri_expand_has_far(tsri_ir_op code, tsr_dtype dtype) { return is_float_type(dtype) && entries[code].is_far; }
 
 bool tsri_expand_is_long(tsri_ir_op code) { return entries[code].is_long; }
 
 bool tsri_expand_has(tsri_ir_op code, tsri_ir_type type) {
   const entry *of = &entries[code];
+  if (code == TSRI_OP_DIV && type.dtype == TSR_F64) return false;
   if (is_float_type((tsr_dtype)type.dtype)) return of->float_one || of->float_two || code == TSRI_OP_FMA;
   if (type.dtype == TSR_BOOL) return false;
   bool counts = code == TSRI_OP_POPCOUNT || code == TSRI_OP_CLZ;  // of 64 bits, computed from the counts of 32 bits
@@ -108,6 +115,19 @@ static tsri_expander expander_for(tsri_ir_type type, tsri_expand_options options
                          .goes_through_f64 = options.f64};
 }
 
+static void put_operands(tsri_expander *e, tsri_ir_op code, node *out_args) {
+  for (uint32_t i = 0; i < tsri_ir_op_infos[code].arity; i++) {
+    out_args[i] = put(e, (tsri_ir_expr){.kind = TSRI_EXPR_VAR, .type = e->type, .object = i});
+  }
+}
+
+void tsri_expand_is_far(tsri_ir_op code, tsri_ir_type type, tsri_expansion *out) {
+  tsri_expander e = expander_for(type, (tsri_expand_options){0}, out);
+  node args[3] = {0};
+  put_operands(&e, code, args);
+  out->result = entries[code].is_far(&e, args[0], args[1]);
+}
+
 void tsri_expand(tsri_ir_op code, tsri_ir_type type, tsri_expand_options options, tsri_expansion *out) {
   bool is_float = is_float_type((tsr_dtype)type.dtype);
   unary one = is_float ? entries[code].float_one : entries[code].int_one;
@@ -116,9 +136,7 @@ void tsri_expand(tsri_ir_op code, tsri_ir_type type, tsri_expand_options options
   e.is_nan_last = options.nan_by_bits && entries[code].is_nan_last;
   e.is_far = options.far;
   node args[3] = {0};
-  for (uint32_t i = 0; i < tsri_ir_op_infos[code].arity; i++) {
-    args[i] = put(&e, (tsri_ir_expr){.kind = TSRI_EXPR_VAR, .type = type, .object = i});
-  }
+  put_operands(&e, code, args);
   if (two) {
     out->result = two(&e, args[0], args[1]);
     return;

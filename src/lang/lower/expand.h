@@ -7,7 +7,7 @@
 // by index, any number of times. A dialect writes the list in place, one name per expression, or once as a function.
 // The dialect may lack some of these operations as well; then they are expanded in turn. The functions use the same
 // arithmetic as the CPU (src/backends/cpu/math), so results agree closely: within 3 ULP if + - * are correctly
-// rounded, and 4 if division has an error of 2.5 ULP. Everything else is exact.
+// rounded, and 4 if division has an error of 2.5 ULP. Everything else is exact, division of f32 among it.
 #ifndef TSRI_LANG_EXPAND_H
 #define TSRI_LANG_EXPAND_H
 
@@ -36,12 +36,13 @@ typedef struct tsri_expand_options {
   bool trusts_nan;   // comparisons give the right result for NaN, whatever the compiler assumes
   bool remainder;    // REM works for negative integers; if false, it is computed with DIV
   bool f64;          // f64 and i64 exist, so FMA of f32 may be computed in f64
-  bool far;          // for arguments beyond tsri_expand_limit, infinity and NaN; if false, for all others and NaN
+  bool far;          // for operands that tsri_expand_is_far names, infinity and NaN; if false, for all others
 } tsri_expand_options;
 
-// Some expansions are valid only for arguments of at most this magnitude. Beyond it there is a longer one (option
-// `far`), best written as a branch that is seldom taken. 0: one expansion covers all arguments.
-double tsri_expand_limit(tsri_ir_op code);
+// Some expansions are not valid for operands that are very large or very small. For these there is a longer one (option
+// `far`), best written as a branch that is seldom taken. tsri_expand_is_far writes the condition, a bool for each lane.
+bool tsri_expand_has_far(tsri_ir_op code, tsr_dtype dtype);
+void tsri_expand_is_far(tsri_ir_op code, tsri_ir_type type, tsri_expansion *out);
 
 // Whether the operation has an expansion. `type` is the type of the operands, with any lanes.
 bool tsri_expand_has(tsri_ir_op code, tsri_ir_type type);
@@ -67,12 +68,11 @@ void tsri_expand_encode(tsr_dtype storage, uint32_t lanes, tsri_expansion *out);
 void tsri_expand_decode(tsr_dtype storage, uint32_t lanes, tsri_expansion *out);
 
 // The function of a dialect that writes expansions as functions. Names: "tsr_sin_f32", "tsr_sin_far_f32" (option
-// `far`), "tsr_to_bf16_i64", "tsr_f32_to_f16" (encode), "tsr_f16_to_f32" (decode).
+// `far`), "tsr_sin_is_far_f32" (the condition), "tsr_to_bf16_i64", "tsr_f32_to_f16" (encode), "tsr_f16_to_f32" (decode).
 typedef struct tsri_expand_signature {
   tsri_ir_type operand;  // type of each operand
   uint32_t arity;
-  char far_name[40];  // name of the function for arguments beyond `limit`; "" if there is none
-  double limit;
+  char is_far_name[40], far_name[40];  // "" if there is one expansion for all operands
 } tsri_expand_signature;
 
 // Writes the expansion for the function of this name; ignores `options.far`. False: there is no such function.

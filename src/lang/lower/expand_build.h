@@ -144,6 +144,11 @@ static inline node shift(tsri_expander *e, tsri_ir_op code, node a, int count) {
 static inline node shl(tsri_expander *e, node a, int count) { return shift(e, TSRI_OP_SHL, a, count); }
 static inline node shr(tsri_expander *e, node a, int count) { return shift(e, TSRI_OP_SHR, a, count); }
 
+static inline node plus(tsri_expander *e, node a, int64_t b) { return iop(e, TSRI_OP_ADD, a, whole(e, b)); }
+static inline node minus(tsri_expander *e, node a, node b) { return iop(e, TSRI_OP_SUB, a, b); }
+static inline node is_zero(tsri_expander *e, node a) { return eq(e, a, whole(e, 0)); }
+static inline node one_if(tsri_expander *e, node condition) { return pick(e, condition, whole(e, 1), whole(e, 0)); }
+
 // --- What several functions use -------------------------------------------------------------------------------------
 
 static inline node magnitude(tsri_expander *e, node a) { return float_of(e, iand(e, bits_of(e, a), e->k->magnitude)); }
@@ -278,7 +283,25 @@ node tsri_expand_float_min(tsri_expander *e, node a, node b);
 node tsri_expand_float_max(tsri_expander *e, node a, node b);
 node tsri_expand_float_sign(tsri_expander *e, node a);
 node tsri_expand_rsqrt(tsri_expander *e, node a);
+
+// A float taken apart.
+typedef struct float_parts {
+  node sign, mantissa, exponent;  // mantissa: its highest bit is at the place of the implicit 1; 0 for 0
+                                  // exponent: of that bit, plus bias and tsri_expand_exponent_offset
+  node is_finite, is_subnormal;   // 0 counts as subnormal
+} float_parts;
+
+// Added to exponents so that sums and differences of them stay positive.
+static inline int64_t tsri_expand_exponent_offset(const tsri_expander *e) { return 8 * (e->k->bias + 1); }
+
 // expand_fma.c
 node tsri_expand_fma(tsri_expander *e, node x, node y, node z);
+float_parts tsri_expand_unpack(tsri_expander *e, node x);
+// The bits of the float nearest to a positive number of two words. `exponent`: of the fourth highest bit, with the same
+// bias and offset as in float_parts.
+node tsri_expand_round_pair(tsri_expander *e, pair number, node exponent);
+// expand_divide.c
+node tsri_expand_float_div(tsri_expander *e, node a, node b);
+node tsri_expand_div_is_far(tsri_expander *e, node a, node b);
 
 #endif

@@ -8,21 +8,12 @@
 // positive.
 #include "lang/lower/expand_build.h"
 
-typedef struct unpacked {
-  node sign, mantissa, exponent;  // mantissa: its highest bit is at the place of the implicit 1; 0 for 0
-  node is_finite, is_subnormal;   // 0 counts as subnormal
-} unpacked;
-
 static int width(const tsri_expander *e) { return e->k->mantissa_bits == 23 ? 32 : 64; }
-static int64_t offset(const tsri_expander *e) { return 8 * (e->k->bias + 1); }
+static int64_t offset(const tsri_expander *e) { return tsri_expand_exponent_offset(e); }
 
 // --- Words ----------------------------------------------------------------------------------------------------------
 
-static node plus(tsri_expander *e, node a, int64_t b) { return iop(e, TSRI_OP_ADD, a, whole(e, b)); }
-static node minus(tsri_expander *e, node a, node b) { return iop(e, TSRI_OP_SUB, a, b); }
 static node clz(tsri_expander *e, node a) { return op(e, TSRI_OP_CLZ, e->ints, a, 0, 0); }
-static node is_zero(tsri_expander *e, node a) { return eq(e, a, whole(e, 0)); }
-static node one_if(tsri_expander *e, node condition) { return pick(e, condition, whole(e, 1), whole(e, 0)); }
 
 // Unsigned comparison: i64 is signed, but these words are not.
 static node below(tsri_expander *e, node a, node b) {
@@ -109,28 +100,27 @@ static pair shift_pair_left(tsri_expander *e, pair a, node count) {
 
 // --- The parts of numbers -------------------------------------------------------------------------------------------
 
-static unpacked unpack(tsri_expander *e, node x) {
+float_parts tsri_expand_unpack(tsri_expander *e, node x) {
   const tsri_expand_consts *k = e->k;
   node bits = bits_of(e, x), size = iand(e, bits, k->magnitude), field = shr(e, size, k->mantissa_bits);
   node is_subnormal = is_zero(e, field);
   node up = plus(e, clz(e, size), k->mantissa_bits + 1 - width(e));
   node normal = iop(e, TSRI_OP_OR, iand(e, size, k->mantissa), whole(e, k->mantissa + 1));
   node exponent = pick(e, is_subnormal, minus(e, whole(e, offset(e) + 1), up), plus(e, field, offset(e)));
-  return (unpacked){.sign = iand(e, bits, k->sign),
-                    .mantissa = pick(e, is_subnormal, left(e, size, up), normal),
-                    .exponent = exponent,
-                    .is_finite = lt(e, size, whole(e, k->infinity)),
-                    .is_subnormal = is_subnormal};
+  return (float_parts){.sign = iand(e, bits, k->sign),
+                       .mantissa = pick(e, is_subnormal, left(e, size, up), normal),
+                       .exponent = exponent,
+                       .is_finite = lt(e, size, whole(e, k->infinity)),
+                       .is_subnormal = is_subnormal};
 }
 
 // `x`, or a normal number if x is subnormal: a device that flushes x to 0 would make NaN of infinity times x.
-static node unflushed(tsri_expander *e, node x, const unpacked *parts) {
+static node unflushed(tsri_expander *e, node x, const float_parts *parts) {
   node normal = float_of(e, iop(e, TSRI_OP_OR, parts->sign, parts->mantissa));
   return pick(e, parts->is_subnormal, normal, x);
 }
 
-// `sum` (positive) as the bits of a float, rounded.
-static node round_pair(tsri_expander *e, pair sum, node exponent) {
+node tsri_expand_round_pair(tsri_expander *e, pair sum, node exponent) {
   const tsri_expand_consts *k = e->k;
   int w = width(e), extra = w - 2 - k->mantissa_bits;  // bits below the mantissa
   node zeros = pick(e, is_zero(e, sum.hi), plus(e, clz(e, sum.lo), w), clz(e, sum.hi));
@@ -184,7 +174,7 @@ node tsri_expand_fma(tsri_expander *e, node x, node y, node z) {
   if (e->goes_through_f64 && e->type.dtype == TSR_F32) return fma_by_f64(e, x, y, z);
   const tsri_expand_consts *k = e->k;
   int each = width(e) - 2 - k->mantissa_bits;  // each factor of the product is shifted left by this many bits
-  unpacked a = unpack(e, x), b = unpack(e, y), c = unpack(e, z);
+  float_parts a = tsri_expand_unpack(e, x), b = tsri_expand_unpack(e, y), c = tsri_expand_unpack(e, z);
   pair product = multiply(e, shl(e, a.mantissa, each), shl(e, b.mantissa, each));
   pair addend = {shl(e, c.mantissa, each - 2), whole(e, 0)};
   node product_sign = iop(e, TSRI_OP_XOR, a.sign, b.sign);
@@ -207,7 +197,7 @@ node tsri_expand_fma(tsri_expander *e, node x, node y, node z) {
 
   node sign = pick(e, addend_leads, c.sign, product_sign);
   sign = iop(e, TSRI_OP_XOR, sign, pick(e, is_negative, whole(e, k->sign), whole(e, 0)));
-  node bits = iop(e, TSRI_OP_OR, round_pair(e, sum, exponent), sign);
+  node bits = iop(e, TSRI_OP_OR, tsri_expand_round_pair(e, sum, exponent), sign);
   node no_sum = is_zero(e, iop(e, TSRI_OP_OR, sum.hi, sum.lo));
   bits = pick(e, no_sum, pick(e, differ, whole(e, 0), product_sign), bits);
 

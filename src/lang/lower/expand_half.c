@@ -13,7 +13,6 @@ enum {
 };
 
 static node below(tsri_expander *e, node a, int64_t limit) { return lt(e, a, whole(e, limit)); }
-static node plus(tsri_expander *e, node a, int64_t b) { return iop(e, TSRI_OP_ADD, a, whole(e, b)); }
 static node bit_or(tsri_expander *e, node a, node b) { return iop(e, TSRI_OP_OR, a, b); }
 static node is_nan_size(tsri_expander *e, node size) { return lt(e, infinity_bits(e), size); }
 

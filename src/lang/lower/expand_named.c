@@ -7,19 +7,26 @@
 
 // The parts of a name such as "tsr_sin_far_f32".
 typedef struct parts {
-  char base[16];  // "sin"
-  bool is_far;
+  char base[16];              // "sin"
+  bool is_far, is_condition;  // "tsr_sin_far_f32", "tsr_sin_is_far_f32"
   tsr_dtype dtype;
 } parts;
+
+// Whether `text` ends with `end`, which is then taken off.
+static bool cut_end(char *text, const char *end) {
+  size_t bytes = strlen(text), end_bytes = strlen(end);
+  if (bytes < end_bytes || strcmp(text + bytes - end_bytes, end) != 0) return false;
+  text[bytes - end_bytes] = '\0';
+  return true;
+}
 
 static bool take_apart(const char *name, parts *out) {
   static const tsr_dtype dtypes[] = {TSR_I32, TSR_U32, TSR_I64, TSR_F32, TSR_F64};
   const char *last = strrchr(name, '_');
   if (strncmp(name, "tsr_", 4) != 0 || last < name + 4 || (size_t)(last - name - 4) >= sizeof out->base) return false;
   snprintf(out->base, sizeof out->base, "%.*s", (int)(last - name - 4), name + 4);
-  char *far = strstr(out->base, "_far");
-  out->is_far = far && far[4] == '\0';
-  if (out->is_far) *far = '\0';
+  out->is_condition = cut_end(out->base, "_is_far");
+  out->is_far = cut_end(out->base, "_far");
   for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++) {
     out->dtype = dtypes[i];
     if (strcmp(last + 1, tsr_dtype_name(dtypes[i])) == 0) return true;
@@ -39,7 +46,7 @@ static bool find_operation(const parts *p, tsri_ir_op *out_op) {
     if (!is_call_of(tsri_expand_call((tsri_ir_op)op, p->dtype), p)) continue;
     *out_op = (tsri_ir_op)op;
     bool has = tsri_expand_has(*out_op, (tsri_ir_type){(uint8_t)p->dtype, 1});
-    return has && (!p->is_far || tsri_expand_limit(*out_op) > 0);
+    return has && (!(p->is_far || p->is_condition) || tsri_expand_has_far(*out_op, p->dtype));
   }
   return false;
 }
@@ -82,12 +89,16 @@ bool tsri_expand_named(const char *name, tsri_expand_options options, tsri_expan
     return true;
   }
   if (!find_operation(&p, &op)) return false;
+  out_signature->arity = tsri_ir_op_infos[op].arity;
+  if (p.is_condition) {
+    tsri_expand_is_far(op, out_signature->operand, out);
+    return true;
+  }
   options.far = p.is_far;
   tsri_expand(op, out_signature->operand, options, out);
-  out_signature->arity = tsri_ir_op_infos[op].arity;
-  out_signature->limit = p.is_far ? 0 : tsri_expand_limit(op);
-  if (out_signature->limit > 0) {
-    snprintf(out_signature->far_name, sizeof out_signature->far_name, "tsr_%s_far_%s", p.base, tsr_dtype_name(p.dtype));
-  }
+  if (p.is_far || !tsri_expand_has_far(op, p.dtype)) return true;
+  const char *type = tsr_dtype_name(p.dtype);
+  snprintf(out_signature->far_name, sizeof out_signature->far_name, "tsr_%s_far_%s", p.base, type);
+  snprintf(out_signature->is_far_name, sizeof out_signature->is_far_name, "tsr_%s_is_far_%s", p.base, type);
   return true;
 }

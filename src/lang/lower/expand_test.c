@@ -164,7 +164,7 @@ static void check_far(const function *f, tsr_dtype dtype, bool fma_is_there) {
 
 TEST(circular_functions_of_large_numbers_are_within_2_ulp) {
   for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-    for (int k = 0; k < 4 && tsri_expand_limit(functions[i].op) > 0; k++) {
+    for (int k = 0; k < 4 && tsri_expand_has_far(functions[i].op, TSR_F32); k++) {
       check_far(&functions[i], k & 1 ? TSR_F64 : TSR_F32, k & 2);
     }
   }
@@ -174,9 +174,17 @@ TEST(circular_functions_of_large_numbers_are_within_2_ulp) {
 
 static bool same(double a, double b) { return (isnan(a) && isnan(b)) || (a == b && signbit(a) == signbit(b)); }
 
+static bool is_far(tsri_ir_op op, tsr_dtype dtype, double a, double b) {
+  static tsri_expansion x;
+  if (!tsri_expand_has_far(op, dtype)) return false;
+  tsri_expand_is_far(op, (tsri_ir_type){(uint8_t)dtype, 1}, &x);
+  if (dtype == TSR_F32) return evaluate(&x, (value){.f = (float)a}, (value){.f = (float)b}).u != 0;
+  return evaluate(&x, (value){.d = a}, (value){.d = b}).u != 0;
+}
+
 static double call_with(tsri_expand_options options, tsri_ir_op op, tsr_dtype dtype, double a, double b) {
   static tsri_expansion x;
-  options.far = fabs(a) > tsri_expand_limit(op) && tsri_expand_limit(op) > 0;
+  options.far = is_far(op, dtype, a, b);
   tsri_expand(op, (tsri_ir_type){(uint8_t)dtype, 1}, options, &x);
   if (dtype == TSR_F32) return (double)evaluate(&x, (value){.f = (float)a}, (value){.f = (float)b}).f;
   return evaluate(&x, (value){.d = a}, (value){.d = b}).d;
@@ -323,16 +331,20 @@ TEST(functions_made_of_expansions_are_found_by_name) {
   static tsri_expansion x;
   tsri_expand_signature of;
   CHECK(tsri_expand_named("tsr_sin_f32", (tsri_expand_options){0}, &x, &of));
-  CHECK(of.limit > 0 && of.arity == 1 && strcmp(of.far_name, "tsr_sin_far_f32") == 0);
+  CHECK(of.arity == 1 && strcmp(of.far_name, "tsr_sin_far_f32") == 0);
+  CHECK(strcmp(of.is_far_name, "tsr_sin_is_far_f32") == 0);
   uint32_t near_count = x.count;
   CHECK(tsri_expand_named("tsr_sin_far_f32", (tsri_expand_options){0}, &x, &of));
-  CHECK(of.limit == 0 && x.count > near_count);
+  CHECK(of.far_name[0] == '\0' && x.count > near_count);
+  CHECK(tsri_expand_named("tsr_div_is_far_f32", (tsri_expand_options){0}, &x, &of));
+  CHECK(of.far_name[0] == '\0' && of.arity == 2 && x.nodes[x.result].type.dtype == TSR_BOOL);
   CHECK(tsri_expand_named("tsr_pow_f64", (tsri_expand_options){0}, &x, &of) && of.arity == 2);
   CHECK(tsri_expand_named("tsr_to_bf16_i64", (tsri_expand_options){0}, &x, &of) && of.operand.dtype == TSR_I64);
   CHECK(tsri_expand_named("tsr_to_i8_f32", (tsri_expand_options){0}, &x, &of) && of.operand.dtype == TSR_F32);
   CHECK(tsri_expand_named("tsr_f16_to_f32", (tsri_expand_options){0}, &x, &of) && of.operand.dtype == TSR_U32);
-  static const char *const none[] = {"tsr_lid", "tsr_exp_far_f32", "tsr_add_i32",     "tsr_exp_i32",
-                                     "exp_f32", "tsr_to_f64_f32",  "tsr_f16_to_bf16", "tsr_"};
+  static const char *const none[] = {"tsr_lid",     "tsr_exp_far_f32",   "tsr_add_i32",     "tsr_exp_i32",
+                                     "exp_f32",     "tsr_to_f64_f32",    "tsr_f16_to_bf16", "tsr_",
+                                     "tsr_div_f64", "tsr_exp_is_far_f32"};
   for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
     CHECK(!tsri_expand_named(none[i], (tsri_expand_options){0}, &x, &of));
   }

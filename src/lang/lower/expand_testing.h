@@ -16,6 +16,8 @@ typedef union value {
   uint64_t w;
 } value;
 
+static int expand_division_error;  // of a relaxed division of f32, in units of the last place
+
 static inline value run_f32(const tsri_ir_expr *n, value a, value b, value c) {
   switch ((tsri_ir_op)n->op) {
     case TSRI_OP_ADD:
@@ -25,7 +27,9 @@ static inline value run_f32(const tsri_ir_expr *n, value a, value b, value c) {
     case TSRI_OP_MUL:
       return (value){.f = a.f * b.f};
     case TSRI_OP_DIV:
-      return (value){.f = a.f / b.f};
+      a.f /= b.f;
+      if (n->lane == 1 && isnormal(a.f)) a.u += (uint32_t)expand_division_error;
+      return a;
     case TSRI_OP_FMA:
       return (value){.f = fmaf(a.f, b.f, c.f)};
     case TSRI_OP_NEG:

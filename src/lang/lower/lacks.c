@@ -76,9 +76,12 @@ tsri_lacks tsri_lacks_of(const char *dialect) {
   return (tsri_lacks){0};
 }
 
-void tsri_lacks_add(tsri_lacks *lacks, tsri_ir_op code) {
-  lacks->f32 |= UINT64_C(1) << code;
-  lacks->f64 |= UINT64_C(1) << code;
+void tsri_lacks_add(tsri_lacks *lacks, bool has_exact_fma, bool has_exact_divide) {
+  if (!has_exact_fma) {
+    lacks->f32 |= BIT(FMA);
+    lacks->f64 |= BIT(FMA);
+  }
+  if (!has_exact_divide) lacks->f32 |= BIT(DIV);
 }
 
 bool tsri_lacks_op(const tsri_lacks *lacks, tsri_ir_op code, tsr_dtype dtype) {

@@ -21,8 +21,8 @@ typedef struct tsri_lacks {
 // The operations that `dialect` (a name of TSRI_DIALECTS) lacks on every device.
 tsri_lacks tsri_lacks_of(const char *dialect);
 
-// Adds an operation on floats that this device lacks.
-void tsri_lacks_add(tsri_lacks *lacks, tsri_ir_op code);
+// Adds what a device may lack besides: fma that rounds once, and division of f32 that is rounded correctly.
+void tsri_lacks_add(tsri_lacks *lacks, bool has_exact_fma, bool has_exact_divide);
 
 // `dtype` is the dtype of the operands; for SELECT, of the selected values.
 bool tsri_lacks_op(const tsri_lacks *lacks, tsri_ir_op code, tsr_dtype dtype);

@@ -46,9 +46,13 @@ TEST(lane_bytecode_and_unknown_dialects_lack_nothing) {
   CHECK(none.f32 == 0 && none.f64 == 0 && none.i32 == 0 && none.u32 == 0 && none.i64 == 0);
 }
 
-TEST(an_operation_is_added_for_both_kinds_of_floats) {
+TEST(a_device_may_lack_fma_and_division) {
   tsri_lacks lacks = tsri_lacks_of("spirv");
-  CHECK(!tsri_lacks_op(&lacks, TSRI_OP_FMA, TSR_F32));
-  tsri_lacks_add(&lacks, TSRI_OP_FMA);
+  tsri_lacks_add(&lacks, true, true);
+  CHECK(!tsri_lacks_op(&lacks, TSRI_OP_FMA, TSR_F32) && !tsri_lacks_op(&lacks, TSRI_OP_DIV, TSR_F32));
+  tsri_lacks_add(&lacks, false, true);
   CHECK(tsri_lacks_op(&lacks, TSRI_OP_FMA, TSR_F32) && tsri_lacks_op(&lacks, TSRI_OP_FMA, TSR_F64));
+  CHECK(!tsri_lacks_op(&lacks, TSRI_OP_DIV, TSR_F32));
+  tsri_lacks_add(&lacks, true, false);
+  CHECK(tsri_lacks_op(&lacks, TSRI_OP_DIV, TSR_F32) && !tsri_lacks_op(&lacks, TSRI_OP_DIV, TSR_F64));
 }

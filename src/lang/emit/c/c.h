@@ -4,7 +4,7 @@
 //   emit/c/c.c          the emitters, the function's head and declarations
 //   emit/c/spell.c    the table of spellings, one entry per dialect
 //   emit/c/helpers.c  small functions the text may need, written once for all dialects
-//   emit/c/expansion.c  functions written from expansions
+//   emit/c/expansion.c  functions written from expansions (with emit/function.c)
 //   emit/c/ops.c      templates of operations and conversions
 //   emit/c/vectors.c    helpers made on demand: vectors, loads, stores, atomics
 //   emit/c/expr.c     expressions

@@ -81,9 +81,6 @@ const char *tsri_c_op_pattern(const tsri_c_emitter *e, tsri_ir_op op, tsr_dtype 
   // NVIDIA's assembler must not see it: helpers.c.
   bool is_seen = !is_loose && tsri_c_is(e, TSRI_C_CUDA | TSRI_C_OPENCL);
   if (op == TSRI_OP_NEG && dtype == TSR_I32 && is_seen) return "tsr_negate($a)";
-  // Twice the precision and two bits more: the quotient rounded to f64 first still rounds to the right f32.
-  bool is_rough = op == TSRI_OP_DIV && dtype == TSR_F32 && !is_loose && !e->options->exact_divide;
-  if (is_rough && e->options->f64) return "(f32)((f64)$a / (f64)$b)";
   if (is_loose && op == TSRI_OP_SHR) return "($a >> $b)";
   if (is_loose && op == TSRI_OP_SHL && dtype == TSR_U32) return "($a << $b)";
   const op_patterns *p = &patterns[op];

@@ -18,7 +18,7 @@ static const op_codes codes[TSRI_OP_COUNT] = {
     [TSRI_OP_ADD] = {SPV_OP_F_ADD, SPV_OP_I_ADD, SPV_OP_I_ADD, 0},
     [TSRI_OP_SUB] = {SPV_OP_F_SUB, SPV_OP_I_SUB, SPV_OP_I_SUB, 0},
     [TSRI_OP_MUL] = {SPV_OP_F_MUL, SPV_OP_I_MUL, SPV_OP_I_MUL, 0},
-    [TSRI_OP_DIV] = {0, SPV_OP_S_DIV, SPV_OP_U_DIV, 0},
+    [TSRI_OP_DIV] = {SPV_OP_F_DIV, SPV_OP_S_DIV, SPV_OP_U_DIV, 0},
     [TSRI_OP_REM] = {0, 0, SPV_OP_U_MOD, 0},
     [TSRI_OP_AND] = {0, SPV_OP_BITWISE_AND, SPV_OP_BITWISE_AND, SPV_OP_LOGICAL_AND},
     [TSRI_OP_OR] = {0, SPV_OP_BITWISE_OR, SPV_OP_BITWISE_OR, SPV_OP_LOGICAL_OR},
@@ -74,91 +74,6 @@ static tsri_spv_id multiply_high(tsri_spv *s, tsri_spv_type type, tsri_spv_id a,
   return tsri_spv_op2(s, SPV_OP_COMPOSITE_EXTRACT, type, product, 1);
 }
 
-// --- Floats ---------------------------------------------------------------------------------------------------------
-
-static tsri_spv_id magnitude_bits(tsri_spv *s, tsri_spv_type type, tsri_spv_id a) {
-  tsri_spv_type bits = tsri_spv_bits_type(type);
-  uint64_t mask = tsri_spv_is_64(type) ? UINT64_MAX >> 1 : 0x7fffffff;
-  return tsri_spv_op2(s, SPV_OP_BITWISE_AND, bits, tsri_spv_bitcast(s, bits, type, a), tsri_spv_const(s, bits, mask));
-}
-
-static tsri_spv_id widen(tsri_spv *s, tsri_spv_type wide, tsri_spv_id a) {
-  return tsri_spv_op1(s, SPV_OP_F_CONVERT, wide, a);
-}
-
-#define F(op, a, b) tsri_spv_op2(s, SPV_OP_F_##op, type, (a), (b))
-
-static tsri_spv_id fused(tsri_spv *s, tsri_spv_type type, tsri_spv_id a, tsri_spv_id b, tsri_spv_id c) {
-  tsri_ir_type of = {TSR_F32, type.lanes};
-  return tsri_spv_operation(s, TSRI_OP_FMA, of, of, (tsri_spv_id[]){a, b, c}, false);
-}
-
-// Whether a number's exponent is so near to 0 that nothing in quick_divide leaves the normal numbers.
-static tsri_spv_id is_middling(tsri_spv *s, tsri_spv_type type, tsri_spv_id a) {
-  enum { LEAST = 127 - 31, COUNT = 63, PLACE = 23 };
-  tsri_spv_type bits = tsri_spv_bits_type(type);
-  tsri_spv_id exponent = magnitude_bits(s, type, a);
-  tsri_spv_id above = tsri_spv_op2(s, SPV_OP_I_SUB, bits, exponent, tsri_spv_const(s, bits, (uint64_t)LEAST << PLACE));
-  tsri_spv_id limit = tsri_spv_const(s, bits, (uint64_t)COUNT << PLACE);
-  return tsri_spv_op2(s, SPV_OP_U_LESS_THAN, tsri_spv_bool_type(type), above, limit);
-}
-
-// Right for middling numbers: a reciprocal within a few ULP, made better once, and the quotient's residue, which is exact.
-static tsri_spv_id quick_divide(tsri_spv *s, tsri_spv_type type, tsri_spv_id a, tsri_spv_id b) {
-  tsri_spv_id one = tsri_spv_number(s, type, 1), minus = tsri_spv_op1(s, SPV_OP_F_NEGATE, type, b);
-  tsri_spv_id rough = F(DIV, one, b);
-  tsri_spv_id reciprocal = fused(s, type, fused(s, type, minus, rough, one), rough, rough);
-  tsri_spv_id quotient = F(MUL, a, reciprocal);
-  return fused(s, type, fused(s, type, minus, quotient, a), reciprocal, quotient);
-}
-
-// Twice the precision and two bits more: the quotient rounded to f64 first still rounds to the right f32. Without f64, one
-// step of correction, kept where it stays small: not near infinity, 0 or subnormals. A device that multiplies by the
-// reciprocal makes 0 of that of 2^126 and more, so both are scaled.
-static tsri_spv_id careful_divide(tsri_spv *s, tsri_spv_type type, tsri_spv_id a, tsri_spv_id b) {
-  if (s->options->f64) {
-    tsri_spv_type wide = tsri_spv_make_type(SPV_F64, type.lanes);
-    tsri_spv_id exact = tsri_spv_op2(s, SPV_OP_F_DIV, wide, widen(s, wide, a), widen(s, wide, b));
-    return tsri_spv_op1(s, SPV_OP_F_CONVERT, type, exact);
-  }
-  tsri_spv_id is_large =
-      tsri_spv_op2(s, SPV_OP_U_GREATER_THAN_EQUAL, tsri_spv_bool_type(type), magnitude_bits(s, type, b),
-                   tsri_spv_const(s, tsri_spv_bits_type(type), 0x7e000000));
-  tsri_spv_id quarter = tsri_spv_const(s, type, 0x3e800000);
-  tsri_spv_id scale = tsri_spv_select(s, type, is_large, quarter, tsri_spv_number(s, type, 1));
-  a = F(MUL, a, scale), b = F(MUL, b, scale);
-  tsri_spv_id quotient = F(DIV, a, b);
-  tsri_spv_id residue = fused(s, type, tsri_spv_op1(s, SPV_OP_F_NEGATE, type, quotient), b, a);
-  tsri_spv_id step = F(DIV, residue, b);
-  tsri_spv_id bound =
-      F(MUL, tsri_spv_ext(s, SPV_GLSL_F_ABS, type, quotient, 0, 0), tsri_spv_const(s, type, 0x35800000));  // 2^-20
-  tsri_spv_id is_small = tsri_spv_op2(s, SPV_OP_F_ORD_LESS_THAN, tsri_spv_bool_type(type),
-                                      tsri_spv_ext(s, SPV_GLSL_F_ABS, type, step, 0, 0), bound);
-  return tsri_spv_select(s, type, is_small, F(ADD, quotient, step), quotient);
-}
-
-// Vulkan allows 2.5 ULP. Where the device fuses, what most numbers need costs little; the rest take a branch of their own.
-static tsri_spv_id float_divide(tsri_spv *s, tsri_spv_type type, tsri_spv_id a, tsri_spv_id b, bool is_loose) {
-  if (is_loose || s->options->exact_divide || tsri_spv_is_64(type)) return F(DIV, a, b);
-  if (!s->options->exact_fma) return careful_divide(s, type, a, b);
-  tsri_spv_type truth = tsri_spv_make_type(SPV_BOOL, 1);
-  tsri_spv_id is_quick =
-      tsri_spv_op2(s, SPV_OP_LOGICAL_AND, tsri_spv_bool_type(type), is_middling(s, type, a), is_middling(s, type, b));
-  if (type.lanes > 1) is_quick = tsri_spv_op1(s, SPV_OP_ALL, truth, is_quick);
-  tsri_spv_id yes = tsri_spv_new_id(s), no = tsri_spv_new_id(s), merge = tsri_spv_new_id(s);
-  tsri_spv_branch_if(s, is_quick, yes, no, merge);
-  tsri_spv_begin_block(s, yes);
-  tsri_spv_id quick = quick_divide(s, type, a, b), from_quick = s->block;
-  tsri_spv_branch(s, merge);
-  tsri_spv_begin_block(s, no);
-  tsri_spv_id careful = careful_divide(s, type, a, b), from_careful = s->block;
-  tsri_spv_branch(s, merge);
-  tsri_spv_begin_block(s, merge);
-  return tsri_spv_phi(s, type, quick, from_quick, careful, from_careful);
-}
-
-#undef F
-
 // --- Expansions -----------------------------------------------------------------------------------------------------
 
 static tsri_spv_id expansion_node(tsri_spv *s, const tsri_expansion *x, const tsri_ir_expr *n, const tsri_spv_id *ids,
@@ -199,16 +114,18 @@ static tsri_spv_id put_function(tsri_spv *s, tsri_ir_op op, tsri_ir_type type, c
   return tsri_spv_put_expansion(s, &x, args);
 }
 
-// The expansion for large arguments stands in a branch that is taken if any lane needs it.
+static tsri_spv_id put_is_far(tsri_spv *s, tsri_ir_op op, tsri_ir_type type, const tsri_spv_id *args) {
+  tsri_expansion x;
+  tsri_expand_is_far(op, type, &x);
+  return tsri_spv_put_expansion(s, &x, args);
+}
+
+// The expansion for far operands stands in a branch that is taken if any lane needs it.
 static tsri_spv_id expanded(tsri_spv *s, tsri_ir_op op, tsri_ir_type type, const tsri_spv_id *args) {
-  tsri_spv_type floats = tsri_spv_value_type(type), bools = tsri_spv_bool_type(floats);
+  tsri_spv_type floats = tsri_spv_value_type(type);
   tsri_spv_id near = put_function(s, op, type, args, false);
-  double limit = tsri_expand_limit(op);
-  if (limit == 0) return near;
-  tsri_spv_id size = tsri_spv_ext(s, SPV_GLSL_F_ABS, floats, args[0], 0, 0);
-  tsri_spv_id is_far =
-      tsri_spv_op2(s, SPV_OP_F_ORD_GREATER_THAN, bools, size, tsri_spv_number(s, floats, (int64_t)limit));
-  tsri_spv_id any_is_far = is_far;
+  if (!tsri_expand_has_far(op, (tsr_dtype)type.dtype)) return near;
+  tsri_spv_id is_far = put_is_far(s, op, type, args), any_is_far = is_far;
   if (type.lanes > 1) any_is_far = tsri_spv_op1(s, SPV_OP_ANY, tsri_spv_make_type(SPV_BOOL, 1), is_far);
   tsri_spv_id from = s->block, far_block = tsri_spv_new_id(s), merge = tsri_spv_new_id(s);
   tsri_spv_branch_if(s, any_is_far, far_block, merge, merge);
@@ -222,12 +139,9 @@ static tsri_spv_id expanded(tsri_spv *s, tsri_ir_op op, tsri_ir_type type, const
 
 // --- All of them ----------------------------------------------------------------------------------------------------
 
-static tsri_spv_id float_operation(tsri_spv *s, tsri_ir_op op, tsri_spv_type type, const tsri_spv_id *args,
-                                   bool is_loose) {
+static tsri_spv_id float_operation(tsri_spv *s, tsri_ir_op op, tsri_spv_type type, const tsri_spv_id *args) {
   tsri_spv_id a = args[0];
   switch (op) {
-    case TSRI_OP_DIV:
-      return float_divide(s, type, a, args[1], is_loose);
     case TSRI_OP_ABS:
       return tsri_spv_ext(s, SPV_GLSL_F_ABS, type, a, 0, 0);
     case TSRI_OP_FLOOR:
@@ -278,7 +192,7 @@ tsri_spv_id tsri_spv_operation(tsri_spv *s, tsri_ir_op op, tsri_ir_type operand,
   if (!is_loose && tsri_lacks_op(&s->lacks, op, dtype)) return expanded(s, op, operand, args);
   tsri_spv_id special = 0;
   if (tsri_spv_is_float(type)) {
-    special = float_operation(s, op, type, args, is_loose);
+    special = float_operation(s, op, type, args);
   } else if (dtype != TSR_BOOL) {
     special = integer_operation(s, op, type, dtype != TSR_U32, args, is_loose);
   }

@@ -195,7 +195,7 @@ void tsri_spv_assemble(tsri_spv *s, const char *entry, tsri_spv_words *out) {
 bool tsri_spv_init(tsri_spv *s, const tsri_kernel *kernel, const tsri_emit_options *options) {
   uint32_t stack_entries = 4 * kernel->expr_count + 8;
   *s = (tsri_spv){.kernel = kernel, .options = options, .lacks = tsri_lacks_of("spirv"), .next_id = 1, .items = 1};
-  if (!options->exact_fma) tsri_lacks_add(&s->lacks, TSRI_OP_FMA);
+  tsri_lacks_add(&s->lacks, options->exact_fma, options->exact_divide);
   for (int i = 0; i < 3; i++) s->items *= kernel->group_size[i];
   s->is_vulkan_model = kernel->fragment_count > 0;
   s->native_subgroups = options->subgroups && options->subgroup_shuffle && s->items % options->subgroup_size == 0;

@@ -7,15 +7,6 @@
 #include "core/alloc.h"
 #include "lang/emit/wgsl/wgsl.h"
 
-#define DIVIDE_SCALED                                                              \
-  "  let s = select(1f, 0.25f, (bitcast<u32>(y) & 0x7fffffffu) >= 0x7e000000u);\n" \
-  "  let a = x * s;\n  let b = tsr_apart(y) * s;\n  let q = tsr_keep(a / b);\n"
-// Sizes are compared as bits, of which NaN has more than any number. If q is NaN, so is either result.
-#define DIVIDE_CORRECTED                                  \
-  "  let size = bitcast<u32>(step) & 0x7fffffffu;\n"      \
-  "  let most = bitcast<u32>(abs(q) * 9.53674316e-7f);\n" \
-  "  return select(q, q + step, size < most);\n}\n"
-
 #define FN2(name, type, body) \
   { "tsr_" name "_" type, "fn tsr_" name "_" type "(a: " type ", b: " type ") -> " type " { " body " }\n" }
 static const tsri_wgsl_helper helpers[] = {
@@ -27,13 +18,6 @@ static const tsri_wgsl_helper helpers[] = {
     FN2("div", "u32", "return a / b;"),
     FN2("rem", "i32", "return a % b;"),
     FN2("rem", "u32", "return a % b;"),
-
-    // Division is off by up to 2.5 ULP: one step of correction, kept where it stays small, which it does not near infinity,
-    // 0 or subnormals. A device that multiplies by the reciprocal makes 0 of that of 2^126 and more, so both are scaled.
-    {"tsr_div_f32",
-     "fn tsr_div_f32(x: f32, y: f32) -> f32 {\n" DIVIDE_SCALED "  let step = fma(-q, b, a) / b;\n" DIVIDE_CORRECTED},
-    {"tsr_div_unfused", "fn tsr_div_unfused(x: f32, y: f32) -> f32 {\n" DIVIDE_SCALED
-                        "  let step = tsr_fma_f32(-q, b, a) / b;\n" DIVIDE_CORRECTED},
 
     {NULL, NULL},
 };

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "core/alloc.h"
+#include "lang/emit/function.h"
 #include "lang/emit/wgsl/wgsl.h"
-#include "lang/lower/expand.h"
 
 typedef struct op_patterns {
   const char *f, *i, *u, *b;  // f32, i32, u32, bool
@@ -32,7 +32,8 @@ static const op_patterns patterns[TSRI_OP_COUNT] = {
     [TSRI_OP_ADD] = SAME("($a + $b)", "fiu"),
     [TSRI_OP_SUB] = SAME("($a - $b)", "fiu"),
     [TSRI_OP_MUL] = SAME("($a * $b)", "fiu"),
-    [TSRI_OP_DIV] = {.i = "tsr_div_i32($a, $b)", .u = "tsr_div_u32($a, $b)"},
+    // Hides the divisor: compilers replace x / c by x * (1 / c), which rounds differently, and x / x by 1.
+    [TSRI_OP_DIV] = {.f = "($a / tsr_apart($b))", .i = "tsr_div_i32($a, $b)", .u = "tsr_div_u32($a, $b)"},
     [TSRI_OP_REM] = {.i = "tsr_rem_i32($a, $b)", .u = "tsr_rem_u32($a, $b)"},
     [TSRI_OP_AND] = SAME("($a & $b)", "iub"),
     [TSRI_OP_OR] = SAME("($a | $b)", "iub"),
@@ -64,20 +65,12 @@ static const op_patterns patterns[TSRI_OP_COUNT] = {
     [TSRI_OP_ALL] = {.b = "all($a)", .native = "b"},
 };
 
-// Division as exact as this device needs.
-static const char *divide_pattern(const tsri_wgsl *w, bool is_loose) {
-  if (is_loose) return "($a / $b)";
-  // Hides the divisor: compilers replace x / c by x * (1 / c), which rounds differently, and x / x by 1.
-  if (w->options->exact_divide) return "($a / tsr_apart($b))";
-  return w->options->exact_fma ? "tsr_div_f32($a, $b)" : "tsr_div_unfused($a, $b)";
-}
-
 const char *tsri_wgsl_op_pattern(const tsri_wgsl *w, tsri_ir_op op, tsr_dtype dtype, bool is_loose) {
   const op_patterns *p = &patterns[op];
   if (!is_loose && tsri_lacks_op(&w->lacks, op, dtype)) return tsri_expand_call(op, dtype);
   if (is_loose && dtype == TSR_U32 && op == TSRI_OP_SHL) return "($a << $b)";
   if (is_loose && dtype == TSR_U32 && op == TSRI_OP_SHR) return "($a >> $b)";
-  if (op == TSRI_OP_DIV && dtype == TSR_F32) return divide_pattern(w, is_loose);
+  if (is_loose && dtype == TSR_F32 && op == TSRI_OP_DIV) return "($a / $b)";
   switch (dtype) {
     case TSR_F32:
       return p->f;
@@ -157,92 +150,58 @@ void tsri_wgsl_put_pattern(tsri_wgsl *w, tsri_c_text *out, const char *pattern, 
 
 // --- Expansions -----------------------------------------------------------------------------------------------------
 
-// Parameters and 32-bit integers stand where they are used; other expressions have names.
-static bool is_written_in_place(const tsri_ir_expr *n) {
-  bool is_word = n->type.dtype == TSR_U32 || n->type.dtype == TSR_I32;
-  return n->kind == TSRI_EXPR_VAR || (n->kind == TSRI_EXPR_CONST && is_word);
+// Floats have names: tsr_float makes some of them.
+static bool is_constant_in_place(tsr_dtype dtype) { return dtype == TSR_U32 || dtype == TSR_I32; }
+
+static void put_head(void *emitter, tsri_c_text *out, const char *name, const tsri_expand_signature *of,
+                     tsri_ir_type result) {
+  (void)emitter;
+  tsri_c_addf(out, "fn %s(", name);
+  for (uint32_t i = 0; i < of->arity; i++) {
+    tsri_c_addf(out, "%s%c: %s", i ? ", " : "", "abc"[i], tsri_wgsl_type(of->operand));
+  }
+  tsri_c_addf(out, ") -> %s {\n", tsri_wgsl_type(result));
 }
 
-static void put_operand(tsri_wgsl *w, tsri_c_text *out, const tsri_expansion *x, uint32_t index) {
-  const tsri_ir_expr *n = &x->nodes[index];
-  if (!is_written_in_place(n)) {
-    tsri_c_addf(out, "n%" PRIu32, index);
-  } else if (n->kind == TSRI_EXPR_VAR) {
-    tsri_c_addf(out, "%c", "abc"[n->object]);
-  } else {
-    tsri_wgsl_put_const(w, out, (tsr_dtype)n->type.dtype, n->bits);
-  }
+static void put_declaration(void *emitter, tsri_c_text *out, tsri_ir_type type, uint32_t index) {
+  (void)emitter, (void)type;
+  tsri_c_addf(out, "let n%" PRIu32 " = ", index);
 }
 
-static void put_filled(tsri_wgsl *w, tsri_c_text *out, const tsri_expansion *x, const tsri_ir_expr *n,
-                       const char *pattern) {
-  tsri_wgsl_use(w, pattern);
-  for (const char *p = pattern; *p; p++) {
-    if (*p == '$') {
-      put_operand(w, out, x, n->args[*++p - 'a']);
-    } else {
-      tsri_c_add_bytes(out, p, 1);
-    }
-  }
+static void put_constant(void *emitter, tsri_c_text *out, tsr_dtype dtype, uint64_t bits) {
+  tsri_wgsl_put_const(emitter, out, dtype, bits);
 }
 
-static void put_node(tsri_wgsl *w, tsri_c_text *out, const tsri_expansion *x, const tsri_ir_expr *n) {
-  tsr_dtype from = (tsr_dtype)x->nodes[n->kind == TSRI_EXPR_CONST ? 0 : n->a].type.dtype;
-  switch (n->kind) {
-    case TSRI_EXPR_CONST:
-      tsri_wgsl_put_const(w, out, (tsr_dtype)n->type.dtype, n->bits);
-      break;
-    case TSRI_EXPR_BITCAST:
-      put_filled(w, out, x, n, tsri_wgsl_bitcast_pattern(TSR_BOOL, (tsr_dtype)n->type.dtype, from));
-      break;
-    case TSRI_EXPR_CONVERT:
-      put_filled(w, out, x, n, tsri_wgsl_convert_pattern((tsr_dtype)n->dtype, from, n->lane == 1));
-      break;
-    default: {
-      tsri_ir_op op = (tsri_ir_op)n->op;
-      if (op == TSRI_OP_SELECT) from = (tsr_dtype)n->type.dtype;
-      bool is_kept = tsri_wgsl_op_rounds(op, from) && n->lane != 1;
-      if (is_kept) put_filled(w, out, x, n, "tsr_keep(");
-      put_filled(w, out, x, n, tsri_wgsl_op_pattern(w, op, from, n->lane == 1));
-      if (is_kept) tsri_c_add(out, ")");
-    }
-  }
+static const char *pattern_of(const tsri_wgsl *w, const tsri_ir_expr *n, tsr_dtype from) {
+  bool is_loose = n->lane == 1;
+  if (n->kind == TSRI_EXPR_BITCAST) return tsri_wgsl_bitcast_pattern(TSR_BOOL, (tsr_dtype)n->type.dtype, from);
+  if (n->kind == TSRI_EXPR_CONVERT) return tsri_wgsl_convert_pattern((tsr_dtype)n->dtype, from, is_loose);
+  return tsri_wgsl_op_pattern(w, (tsri_ir_op)n->op, from, is_loose);
 }
 
-static void put_function(tsri_wgsl *w, const char *name, const tsri_expansion *x, const tsri_expand_signature *of) {
-  tsri_c_text text = {0};
-  const char *type = tsri_wgsl_type(of->operand);
-  tsri_c_addf(&text, "fn %s(", name);
-  for (uint32_t i = 0; i < of->arity; i++) tsri_c_addf(&text, "%s%c: %s", i ? ", " : "", "abc"[i], type);
-  tsri_c_addf(&text, ") -> %s {\n", tsri_wgsl_type(x->nodes[x->result].type));
-  if (of->limit > 0) tsri_c_addf(&text, "  if (abs(a) > %.0ff) { return %s(a); }\n", of->limit, of->far_name);
-  for (uint32_t i = 1; i < x->count; i++) {
-    if (is_written_in_place(&x->nodes[i])) continue;
-    tsri_c_addf(&text, "  let n%" PRIu32 " = ", i);
-    put_node(w, &text, x, &x->nodes[i]);
-    tsri_c_add(&text, ";\n");
-  }
-  tsri_c_add(&text, "  return ");
-  put_operand(w, &text, x, x->result);
-  tsri_c_add(&text, ";\n}\n");
-  if (text.data) tsri_c_add(&w->helpers, text.data);
-  w->is_out_of_memory |= text.is_out_of_memory;
-  tsri_free(text.data);
+static void put_expansion_pattern(void *emitter, tsri_c_text *out, const tsri_ir_expr *n, tsr_dtype from) {
+  // A rough quotient is kept, too: a compiler may know what 1 / x times x is.
+  bool is_needed = n->kind == TSRI_EXPR_OP && (n->lane != 1 || n->op == TSRI_OP_DIV);
+  bool is_kept = is_needed && tsri_wgsl_op_rounds((tsri_ir_op)n->op, from);
+  const char *pattern = pattern_of(emitter, n, from);
+  if (is_kept) tsri_wgsl_use(emitter, "tsr_keep");
+  tsri_wgsl_use(emitter, pattern);
+  tsri_c_addf(out, is_kept ? "tsr_keep(%s)" : "%s", pattern);
 }
+
+static bool want(void *emitter, const char *name) { return tsri_wgsl_want(emitter, name); }
+
+static void define(void *emitter, const char *name, const tsri_c_text *text) {
+  (void)name;
+  tsri_wgsl *w = emitter;
+  if (text->data) tsri_c_add_bytes(&w->helpers, text->data, text->bytes);
+  w->is_out_of_memory |= text->is_out_of_memory;
+}
+
+static const tsri_function_dialect dialect = {is_constant_in_place,  put_head, put_declaration, put_constant,
+                                              put_expansion_pattern, want,     define};
 
 bool tsri_wgsl_define_expansion(tsri_wgsl *w, const char *name) {
-  tsri_expansion *x = tsri_malloc(sizeof *x);
-  if (!x) {
-    w->is_out_of_memory = true;
-    return true;
-  }
-  tsri_expand_signature of;
-  tsri_expand_options options = {.fma = w->options->exact_fma, .nan_by_bits = true};
-  bool is_one = tsri_expand_named(name, options, x, &of);
-  if (is_one && tsri_wgsl_want(w, name)) {
-    if (of.limit > 0) (void)tsri_wgsl_define_expansion(w, of.far_name);
-    put_function(w, name, x, &of);
-  }
-  tsri_free(x);
-  return is_one;
+  return tsri_function_define(&dialect, w, name,
+                              (tsri_expand_options){.fma = w->options->exact_fma, .nan_by_bits = true});
 }

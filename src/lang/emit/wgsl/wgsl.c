@@ -169,7 +169,7 @@ static void assemble(tsri_wgsl *w, tsri_c_text *out, const char *entry) {
 
 static bool init(tsri_wgsl *w, const tsri_kernel *kernel, const tsri_emit_options *options) {
   *w = (tsri_wgsl){.kernel = kernel, .options = options, .lacks = tsri_lacks_of("wgsl")};
-  if (!options->exact_fma) tsri_lacks_add(&w->lacks, TSRI_OP_FMA);
+  tsri_lacks_add(&w->lacks, options->exact_fma, options->exact_divide);
   w->buffers = tsri_calloc(kernel->buffer_count + 1u, sizeof *w->buffers);
   w->shared = tsri_calloc(kernel->shared_count + 1u, sizeof *w->shared);
   w->has_work = tsri_calloc(kernel->expr_count + 1u, 1);
