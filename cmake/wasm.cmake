@@ -33,7 +33,7 @@ endfunction()
 
 # Small rather than fast, since a page loads all of it: what records, plans and compiles runs once per operator or per kernel, not once per
 # element, and the CPU's operators for rows are there once for each dtype. The other loops over elements (core/ and the CPU backend) stay fast.
-tessera_glob(small_sources src/lang/*.c src/lang/*/*.c src/lang/*/*/*.c src/runtime/*.c src/graph/*.c src/ops/*.c src/grad/*.c
+tessera_glob(small_sources src/lang/*.c src/lang/*/*.c src/lang/*/*/*.c src/runtime/*.c src/graph/*.c src/ops/*.c src/grad/*.c src/train/*.c
   src/backends/cpu/rows/*.c src/backends/webgpu/*.c)
 set_source_files_properties(${small_sources} PROPERTIES COMPILE_OPTIONS -Os)
 

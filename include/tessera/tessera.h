@@ -17,6 +17,8 @@
 #include <tessera/log.h>
 #include <tessera/memory.h>
 #include <tessera/ops.h>
+#include <tessera/optim.h>
+#include <tessera/params.h>
 #include <tessera/scope.h>
 #include <tessera/shape.h>
 #include <tessera/status.h>

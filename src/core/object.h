@@ -19,7 +19,9 @@ typedef enum tsri_object_type {
   TSRI_OBJECT_BUFFER = 0x42554646,
   TSRI_OBJECT_TENSOR = 0x54454E53,
   TSRI_OBJECT_KERNEL = 0x4B45524E,
-  TSRI_OBJECT_CAPTURE = 0x43415054
+  TSRI_OBJECT_CAPTURE = 0x43415054,
+  TSRI_OBJECT_PARAMS = 0x50415241,
+  TSRI_OBJECT_OPTIM = 0x4F505449
 } tsri_object_type;
 
 // Must be the first member of every counted struct.

@@ -178,6 +178,11 @@ tsr_status tsri_record_device(const char *caller, tsr_tensor *const *inputs, int
 // pending, and a later call tries again.
 tsr_status tsri_graph_run(tsr_tensor *tensor);
 
+// As tsri_graph_run, for several tensors of one device, as one plan: what they have in common is computed once.
+//
+// Errors: also TSR_ERR_OUT_OF_MEMORY (host).
+tsr_status tsri_graph_run_all(tsr_tensor *const *tensors, int count);
+
 // As tsri_graph_run, for a value. The caller holds a reference to it.
 tsr_status tsri_graph_run_value(tsri_value *value);
 

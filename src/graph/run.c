@@ -178,6 +178,22 @@ tsr_status tsri_graph_run(tsr_tensor *tensor) {
   return status;
 }
 
+tsr_status tsri_graph_run_all(tsr_tensor *const *tensors, int count) {
+  if (count <= 0) return TSR_OK;
+  tsri_node **nodes = tsri_malloc((size_t)count * sizeof *nodes);
+  if (!nodes) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "no host memory to run %d tensors", count);
+  uint32_t pending = 0;
+  for (int i = 0; i < count; i++) {
+    tsri_value *now = tsri_value_now(tensors[i]->value);
+    if (tsri_value_buffer(now)) tsri_value_release(now);
+    else nodes[pending++] = (tsri_node *)now;
+  }
+  tsr_status status = pending ? run_nodes(tsri_graph_of(tensors[0]->value->device), nodes, pending) : TSR_OK;
+  for (uint32_t i = 0; i < pending; i++) tsri_value_release(&nodes[i]->value);
+  tsri_free(nodes);
+  return status;
+}
+
 // --- Before elements are overwritten ----------------------------------------------------------------------------------
 
 typedef struct node_list {

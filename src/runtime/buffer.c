@@ -2,6 +2,8 @@
 // Buffers: creating, importing and releasing them; copies within one device, to and from the host, and between devices.
 #include "runtime/buffer.h"
 
+#include <assert.h>
+
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/log.h"
@@ -30,6 +32,7 @@ static tsr_status check_create(tsr_device *device, size_t bytes, size_t alignmen
 static void destroy_buffer(tsr_device *device, tsri_late *late) {
   tsr_buffer *buffer = (tsr_buffer *)((char *)late - offsetof(tsr_buffer, late));
   if (buffer->block) tsri_pool_give(device->pool, buffer->block);
+  else if (buffer->whole) tsr_buffer_release(buffer->whole);
   else if (buffer->handle) device->backend->buffer_destroy(device->handle, buffer->handle);
   if (buffer->release_foreign) buffer->release_foreign(buffer->foreign);
   tsri_object_destroy(&buffer->object);
@@ -63,6 +66,18 @@ tsr_status tsr_buffer_create(tsr_device *device, size_t bytes, size_t alignment,
   }
   tsri_tape_uses(device, buffer);
   *out_buffer = buffer;
+  return TSR_OK;
+}
+
+tsr_status tsri_buffer_part(tsr_buffer *whole, size_t offset, size_t bytes, tsr_buffer **out_part) {
+  assert(!whole->whole && bytes > 0 && offset + bytes <= whole->bytes);
+  assert(offset % whole->device->limits.buffer_alignment == 0);
+  *out_part = new_record(whole->device, bytes);
+  if (!*out_part) return TSR_ERR_OUT_OF_MEMORY;
+  (*out_part)->whole = tsr_buffer_retain(whole);
+  (*out_part)->handle = whole->handle;
+  (*out_part)->offset = whole->offset + offset;
+  tsri_tape_uses(whole->device, *out_part);
   return TSR_OK;
 }
 
@@ -103,7 +118,7 @@ void tsr_buffer_release(tsr_buffer *buffer) {
   tsr_device *device = buffer->device;
   // The owner of imported memory may free it as soon as `release_foreign` is called, so wait until no queued work uses
   // it. Blocks of the pool need no wait: they are reused in queue order.
-  if (buffer->handle && !buffer->block) tsri_late_destroy(device, &buffer->late, "buffer_release");
+  if (buffer->handle && !buffer->block && !buffer->whole) tsri_late_destroy(device, &buffer->late, "buffer_release");
   else destroy_buffer(device, &buffer->late);
   tsr_device_release(device);
 }

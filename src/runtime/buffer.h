@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The buffer record: a block of a device's pool, or imported host memory that is used in place.
+// The buffer record: a block of a device's pool, a part of another buffer, or imported host memory that is used in place.
 #ifndef TSRI_BUFFER_H
 #define TSRI_BUFFER_H
 
@@ -12,7 +12,8 @@ struct tsr_buffer {
   tsri_object object;
   tsri_late late;
   tsr_device *device;    // one reference
-  tsri_block *block;     // NULL: the buffer is empty or imported
+  tsri_block *block;     // NULL: the buffer is empty, a part of another one, or imported
+  tsr_buffer *whole;     // the buffer of which it is a part; one reference. NULL: it is no part
   tsri_buffer *handle;   // the backend's buffer; NULL if the buffer is empty
   size_t offset, bytes;  // the range of `handle` that belongs to this buffer
   // Host address of the first byte if others may reach the memory through it (sharing.h); else NULL.
@@ -28,6 +29,13 @@ struct tsr_buffer {
 // Errors: those of buffer_import; TSR_ERR_OUT_OF_MEMORY. Then `release` is not called.
 tsr_status tsri_buffer_import(tsr_device *device, void *memory, size_t bytes, void (*release)(void *user), void *user,
                               tsr_buffer **out_buffer);
+
+// Makes a buffer of `bytes` (not 0) at `offset` of `whole`, which must be no part itself. `offset` is a multiple of the device's
+// buffer alignment. Parts of one buffer must not overlap; each overlaps the whole (tsri_buffers_overlap).
+//
+// Ownership: the caller releases `*out_part`, which holds a reference to `whole`.
+// Errors:    TSR_ERR_OUT_OF_MEMORY. Then `*out_part` is NULL.
+tsr_status tsri_buffer_part(tsr_buffer *whole, size_t offset, size_t bytes, tsr_buffer **out_part);
 
 // As tsr_buffer_copy, for ranges that have been checked and `bytes` above 0. Is not counted as a move.
 tsr_status tsri_buffer_copy(tsr_buffer *dst, size_t dst_offset, tsr_buffer *src, size_t src_offset, size_t bytes);

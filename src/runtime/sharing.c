@@ -17,6 +17,7 @@ static void unlink_device(const tsr_device *device) {
 }
 
 void tsri_sharing_add(tsr_buffer *buffer, void *address) {
+  if (buffer->whole) tsri_sharing_add(buffer->whole, (char *)address - (buffer->offset - buffer->whole->offset));
   tsri_mutex_lock(&lock);
   if (!tsri_buffer_is_shared(buffer)) {
     if (buffer->device->shared_count++ == 0) link_device(buffer->device);
@@ -32,11 +33,16 @@ void tsri_sharing_remove(tsr_buffer *buffer) {
   tsri_mutex_unlock(&lock);
 }
 
+static const tsr_buffer *whole_of(const tsr_buffer *buffer) { return buffer->whole ? buffer->whole : buffer; }
+
 bool tsri_ranges_overlap(const tsr_buffer *a, size_t a_offset, size_t a_bytes, const tsr_buffer *b, size_t b_offset,
                          size_t b_bytes) {
   if (a_bytes == 0 || b_bytes == 0) return false;
   uintptr_t a_at = a_offset, b_at = b_offset;
-  if (a != b) {
+  if (a != b && whole_of(a) == whole_of(b)) {
+    a_at += a->offset;
+    b_at += b->offset;
+  } else if (a != b) {
     if (!tsri_buffer_is_shared(a) || !tsri_buffer_is_shared(b)) return false;
     a_at += (uintptr_t)atomic_load(&((tsr_buffer *)(uintptr_t)a)->address);
     b_at += (uintptr_t)atomic_load(&((tsr_buffer *)(uintptr_t)b)->address);

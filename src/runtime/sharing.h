@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Memory that several buffers may share: imported through DLPack, or exported and perhaps imported again.
+// Memory that several buffers may share: imported through DLPack, or exported and perhaps imported again; and parts of one buffer.
 //
-// Such a buffer has a known host address. Two of them share memory where their address ranges overlap, whichever
-// devices they belong to. All other buffers have memory of their own.
+// A shared buffer has a known host address. Two of them share memory where their address ranges overlap, whichever
+// devices they belong to. A part shares the memory of its whole (tsri_buffer_part). All other buffers have memory of their own.
 #ifndef TSRI_RUNTIME_SHARING_H
 #define TSRI_RUNTIME_SHARING_H
 
 #include "runtime/buffer.h"
 
 // Call when others may reach the buffer's memory from now on; `address` is that of its first byte. Calling it again has
-// no effect.
+// no effect. With a part, its whole becomes shared too, since who writes to the whole writes to the part.
 void tsri_sharing_add(tsr_buffer *buffer, void *address);
 
 // Call before the buffer is destroyed. Does nothing unless it was added.

@@ -87,6 +87,15 @@ void take_tsr_capture_p(garbage *g, tsr_capture *answer) {
   tsr_capture_release(answer);
 }
 
+void take_tsr_params_p(garbage *g, tsr_params *answer) {  // only retain returns a reference
+  if (is_retain(g)) tsr_params_release(answer);
+}
+
+void take_tsr_optim_p(garbage *g, tsr_optim *answer) {
+  (void)g;
+  tsr_optim_release(answer);
+}
+
 void take_tsr_scope_p(garbage *g, tsr_scope *answer) {
   if (!answer) complain(g, "no scope");
   (void)tsr_scope_end(answer);
@@ -111,6 +120,7 @@ TAKE_ANY(int, int)
 TAKE_ANY(bool, bool)
 TAKE_ANY(size_t, size_t)
 TAKE_ANY(int64_t, int64_t)
+TAKE_ANY(uint64_t, uint64_t)
 TAKE_ANY(tsr_dtype, tsr_dtype)
 TAKE_ANY(tsr_dtype_kind, tsr_dtype_kind)
 TAKE_ANY(tsr_shape, tsr_shape)
@@ -176,6 +186,13 @@ static bool make_capture(garbage *g) {
   return status == TSR_OK;
 }
 
+static bool make_params(garbage *g) {
+  const tsr_param_desc tensors[] = {{.name = "w", .shape = TSR_SHAPE(2, 3), .init = TSR_INIT_NORMAL},
+                                    {.name = "b", .shape = TSR_SHAPE(3), .init = TSR_INIT_ZEROS}};
+  return tsr_params_create(g->devices[0], TSR_F32, tensors, 2, 1, &g->params) == TSR_OK &&
+         tsr_optim_create(g->params, &(tsr_optim_desc){.kind = TSR_ADAMW}, &g->optim) == TSR_OK;
+}
+
 bool garbage_init(garbage *g, uint64_t seed) {
   memset(g, 0, sizeof *g);
   g->random = seed;
@@ -189,11 +206,13 @@ bool garbage_init(garbage *g, uint64_t seed) {
       .source = "kernel k(inout f32 y[], in i32 x[], u32 n, f32 s) { if (global.x < n && n < 2) y[0] = s; }"};
   if (tsr_kernel_build(&kernel, &g->kernel) != TSR_OK) return false;
   g->file = tmpfile();
-  return g->file && make_tensors(g) && make_capture(g);
+  return g->file && make_tensors(g) && make_capture(g) && make_params(g);
 }
 
 void garbage_deinit(garbage *g) {
   (void)tsr_capture_end(NULL, 0, NULL);
+  tsr_optim_release(g->optim);
+  tsr_params_release(g->params);
   tsr_capture_release(g->capture);
   tsr_kernel_release(g->kernel);
   for (int i = 0; i < 2; i++) tsr_buffer_release(g->buffers[i]);

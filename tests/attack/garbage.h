@@ -26,6 +26,8 @@ typedef struct garbage {
   tsr_buffer *buffers[2];
   tsr_kernel *kernel;
   tsr_capture *capture;
+  tsr_params *params;
+  tsr_optim *optim;
   FILE *file;
 
   // The current call.
@@ -88,6 +90,10 @@ bool garbage_do(garbage *g, const garbage_call *call);
   X(const tsr_kernel *, const_tsr_kernel_p)                                  \
   X(tsr_capture *, tsr_capture_p)                                            \
   X(const tsr_capture *, const_tsr_capture_p)                                \
+  X(tsr_params *, tsr_params_p)                                              \
+  X(const tsr_params *, const_tsr_params_p)                                  \
+  X(tsr_optim *, tsr_optim_p)                                                \
+  X(const tsr_optim *, const_tsr_optim_p)                                    \
   X(tsr_scope *, tsr_scope_p)                                                \
   X(tsr_config *, tsr_config_p)                                              \
   X(tsr_discovery *, tsr_discovery_p)                                        \
@@ -105,6 +111,8 @@ bool garbage_do(garbage *g, const garbage_call *call);
   X(const tsr_loss_desc *, const_tsr_loss_desc_p)                            \
   X(const tsr_scatter_desc *, const_tsr_scatter_desc_p)                      \
   X(const tsr_grad_desc *, const_tsr_grad_desc_p)                            \
+  X(const tsr_param_desc *, const_tsr_param_desc_p)                          \
+  X(const tsr_optim_desc *, const_tsr_optim_desc_p)                          \
   X(const tsr_conv_desc *, const_tsr_conv_desc_p)                            \
   X(const tsr_pool_desc *, const_tsr_pool_desc_p)                            \
   X(const tsr_attention_desc *, const_tsr_attention_desc_p)                  \
@@ -125,6 +133,8 @@ bool garbage_do(garbage *g, const garbage_call *call);
   X(tsr_device **, tsr_device_p_p)                                           \
   X(tsr_kernel **, tsr_kernel_p_p)                                           \
   X(tsr_capture **, tsr_capture_p_p)                                         \
+  X(tsr_params **, tsr_params_p_p)                                           \
+  X(tsr_optim **, tsr_optim_p_p)                                             \
   X(tsr_config **, tsr_config_p_p)                                           \
   X(tsr_discovery **, tsr_discovery_p_p)                                     \
   X(struct DLManagedTensor **, struct_DLManagedTensor_p_p)                   \
@@ -157,6 +167,8 @@ GARBAGE_VALUES(GARBAGE_X)
   X(tsr_device *, tsr_device_p)     \
   X(tsr_kernel *, tsr_kernel_p)     \
   X(tsr_capture *, tsr_capture_p)   \
+  X(tsr_params *, tsr_params_p)     \
+  X(tsr_optim *, tsr_optim_p)       \
   X(tsr_scope *, tsr_scope_p)       \
   X(const char *, const_char_p)     \
   X(char *, char_p)                 \
@@ -164,6 +176,7 @@ GARBAGE_VALUES(GARBAGE_X)
   X(int, int)                       \
   X(bool, bool)                     \
   X(size_t, size_t)                 \
+  X(uint64_t, uint64_t)             \
   X(int64_t, int64_t)               \
   X(tsr_dtype, tsr_dtype)           \
   X(tsr_dtype_kind, tsr_dtype_kind) \

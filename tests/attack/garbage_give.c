@@ -217,6 +217,22 @@ const tsr_capture *give_const_tsr_capture_p(garbage *g, const char *parameter) {
   return give_tsr_capture_p(g, parameter);
 }
 
+tsr_params *give_tsr_params_p(garbage *g, const char *parameter) {
+  tsr_params *params = is_nothing(g, 5) ? NULL : g->params;
+  note(g, parameter, "%s", params ? "params" : "NULL");
+  return is_call(g, "tsr_params_release") ? tsr_params_retain(params) : params;
+}
+
+const tsr_params *give_const_tsr_params_p(garbage *g, const char *parameter) { return give_tsr_params_p(g, parameter); }
+
+tsr_optim *give_tsr_optim_p(garbage *g, const char *parameter) {
+  tsr_optim *optim = is_nothing(g, 5) ? NULL : g->optim;
+  note(g, parameter, "%s", optim ? "an optimiser" : "NULL");
+  return is_call(g, "tsr_optim_release") ? tsr_optim_retain(optim) : optim;
+}
+
+const tsr_optim *give_const_tsr_optim_p(garbage *g, const char *parameter) { return give_tsr_optim_p(g, parameter); }
+
 // Any pointer may be passed: one that is not an open scope is refused without being dereferenced.
 tsr_scope *give_tsr_scope_p(garbage *g, const char *parameter) {
   tsr_scope *scope = is_nothing(g, 3) ? NULL : below(g, 2) ? (tsr_scope *)(void *)g : tsr_scope_begin(g->devices[0]);
@@ -410,6 +426,52 @@ const tsr_grad_desc *give_const_tsr_grad_desc_p(garbage *g, const char *paramete
   desc = (tsr_grad_desc){.cotangent = below(g, 3) ? NULL : give_tsr_tensor_p(g, "cotangent"),
                          .keep = give_bool(g, "keep"),
                          .zeros_if_unused = give_bool(g, "zeros_if_unused")};
+  return &desc;
+}
+
+// As many as the count that comes after may say.
+const tsr_param_desc *give_const_tsr_param_desc_p(garbage *g, const char *parameter) {
+  static tsr_param_desc list[GARBAGE_LIST];
+  static const char *const names[] = {"w", "b", "layer.weight", "layer.bias", "", NULL};
+  static char numbered[GARBAGE_LIST][8];
+  if (is_nothing(g, 6)) {
+    note(g, parameter, "NULL");
+    return NULL;
+  }
+  for (int i = 0; i < GARBAGE_LIST; i++) {
+    snprintf(numbered[i], sizeof numbered[i], "p%d", i);
+    list[i] = (tsr_param_desc){.name = below(g, 8) ? numbered[i] : PICK(g, names),
+                               .shape = {.rank = (int32_t)below(g, 4)},
+                               .init = (tsr_init)wrong_enum(g, TSR_INIT_HE_NORMAL),
+                               .value = below(g, 2) ? 0 : give_double(g, "value"),
+                               .is_inputs_first = below(g, 2)};
+    for (int j = 0; j < list[i].shape.rank; j++) list[i].shape.dims[j] = any_size(g);
+  }
+  return list;
+}
+
+const tsr_optim_desc *give_const_tsr_optim_desc_p(garbage *g, const char *parameter) {
+  static tsr_optim_desc desc;
+  static const tsr_optim_group groups[] = {{"*", 0.1, 0}, {"*w*", -1, NAN}, {NULL, 0, 0}};
+  if (is_nothing(g, 4)) {
+    note(g, parameter, "NULL");
+    return NULL;
+  }
+  desc = (tsr_optim_desc){.kind = (tsr_optim_kind)wrong_enum(g, TSR_LION),
+                          .rate = below(g, 2) ? 0 : give_double(g, "rate"),
+                          .momentum = below(g, 2) ? 0.5 : give_double(g, "momentum"),
+                          .nesterov = below(g, 2),
+                          .beta1 = below(g, 2) ? 0 : give_double(g, "beta1"),
+                          .beta2 = below(g, 2) ? 0 : give_double(g, "beta2"),
+                          .eps = below(g, 2) ? 0 : give_double(g, "eps"),
+                          .weight_decay = below(g, 2) ? 0 : give_double(g, "weight_decay"),
+                          .groups = below(g, 3) ? groups : NULL,
+                          .group_count = below(g, 3) ? 0 : (int)below(g, 4),
+                          .schedule = {.kind = (tsr_schedule_kind)wrong_enum(g, TSR_SCHEDULE_LINEAR),
+                                       .warmup = give_int64_t(g, "warmup"),
+                                       .period = give_int64_t(g, "period")},
+                          .clip_norm = below(g, 2) ? 0 : give_double(g, "clip_norm")};
+  if (!desc.groups && desc.group_count > 0) note(g, "groups", "NULL");
   return &desc;
 }
 
@@ -716,6 +778,8 @@ GIVE_OBJECTS(tsr_buffer, tsr_buffer_p_p, tsr_buffer_release)
 GIVE_OBJECTS(tsr_device, tsr_device_p_p, tsr_device_release)
 GIVE_OBJECTS(tsr_kernel, tsr_kernel_p_p, tsr_kernel_release)
 GIVE_OBJECTS(tsr_capture, tsr_capture_p_p, tsr_capture_release)
+GIVE_OBJECTS(tsr_params, tsr_params_p_p, tsr_params_release)
+GIVE_OBJECTS(tsr_optim, tsr_optim_p_p, tsr_optim_release)
 GIVE_OBJECTS(tsr_config, tsr_config_p_p, tsr_config_release)
 GIVE_OBJECTS(tsr_discovery, tsr_discovery_p_p, tsr_discovery_release)
 GIVE_OBJECTS(struct DLManagedTensor, struct_DLManagedTensor_p_p, release_dlpack)

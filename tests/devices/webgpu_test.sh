@@ -12,7 +12,7 @@ grep -q '^gap: f64: the device has no 64-bit floats' "$work/out" || fail "the ga
 
 # Every test of these programs that runs on every device, but for one of host memory, which WebGPU does not give out and
 # Vulkan on SwiftShader aligns too little.
-for test in buffer tensor; do
+for test in buffer tensor training; do
   program=$TSR_TEST_BUILD_DIR/tests/conformance_${test}_test
   [[ -x $program ]] || continue
   for name in $("$program" --list | grep -v '^mistakes_with_buffers_are_statuses$'); do

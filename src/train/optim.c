@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+// Optimisers: creating them, and reading and setting what they keep.
+#include "train/optim.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/error.h"
+#include "core/log.h"
+#include "ops/call.h"
+
+static const char *const state_names[TSRI_OPTIM_STATES] = {"m", "v", "master"};
+
+tsr_status tsri_optim_check(const char *caller, const tsr_optim *optim) {
+  return tsri_object_check(optim, TSRI_OBJECT_OPTIM, caller, "optim");
+}
+
+static tsr_status make_states(tsr_optim *optim, const tsr_optim_desc *desc) {
+  enum { SPARE_BYTES = 32 };
+  bool is_adam = optim->kind == TSR_ADAM || optim->kind == TSR_ADAMW;
+  bool is_kept[TSRI_OPTIM_STATES] = {
+      [TSRI_OPTIM_M] = is_adam || optim->kind == TSR_LION || desc->momentum > 0,
+      [TSRI_OPTIM_V] = is_adam || optim->kind == TSR_RMSPROP,
+      [TSRI_OPTIM_MASTER] = optim->params->dtype != optim->accumulator,
+  };
+  tsr_device *device = optim->params->device;
+  tsr_status status = TSR_OK;
+  for (int i = 0; i < TSRI_OPTIM_STATES && status == TSR_OK; i++) {
+    status = is_kept[i] ? tsri_params_create_like(optim->params, "", device, optim->accumulator, &optim->states[i])
+                        : tsr_buffer_create(device, SPARE_BYTES, 0, &optim->spares[i]);
+  }
+  if (status == TSR_OK && is_kept[TSRI_OPTIM_MASTER]) {
+    status = tsr_params_copy(optim->states[TSRI_OPTIM_MASTER], optim->params);
+  }
+  return status;
+}
+
+// Work-groups of the update: as many as the launch has, which may be a few more than are needed.
+static int64_t count_groups(const tsr_params *params) {
+  int64_t each = 4 * TSRI_OPTIM_WG * TSRI_OPTIM_ROUNDS, x = 0, y = 0;
+  tsri_call_fold(params->device, (params->flat_count + each - 1) / each, &x, &y);
+  return x * y;
+}
+
+static tsr_status make_work(tsr_optim *optim) {
+  optim->group_count = count_groups(optim->params);
+  optim->parts_at = optim->group_count;
+  size_t bytes = (size_t)(optim->parts_at + TSRI_OPTIM_PARTS) * sizeof(uint32_t);
+  tsr_status status = tsr_buffer_create(optim->params->device, bytes, 0, &optim->work);
+  return status == TSR_OK ? tsr_buffer_fill(optim->work, 0, bytes, &(unsigned char){0}, 1) : status;
+}
+
+tsr_status tsr_optim_create(tsr_params *params, const tsr_optim_desc *desc, tsr_optim **out_optim) {
+  if (!out_optim) return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "optim_create: out_optim is NULL");
+  *out_optim = NULL;
+  tsr_optim_desc settled;
+  tsr_status status = tsri_params_check("optim_create", params);
+  if (status == TSR_OK) status = tsri_optim_settle(desc, &settled);
+  if (status != TSR_OK) return status;
+  tsr_optim *optim = tsri_object_create(TSRI_OBJECT_OPTIM, sizeof *optim);
+  if (!optim) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "optim_create: no host memory for its record");
+  optim->params = tsr_params_retain(params);
+  optim->kind = settled.kind;
+  optim->clips_norm = settled.clip_norm > 0;
+  optim->accumulator = params->dtype == TSR_F64 ? TSR_F64 : TSR_F32;
+  status = tsri_params_need_gradients(params);
+  if (status == TSR_OK) status = make_states(optim, &settled);
+  if (status == TSR_OK) status = tsri_optim_make_table(optim, &settled);
+  if (status == TSR_OK) status = make_work(optim);
+  if (status == TSR_OK) *out_optim = optim;
+  else tsr_optim_release(optim);
+  return status;
+}
+
+tsr_optim *tsr_optim_retain(tsr_optim *optim) {
+  if (optim && tsri_optim_check("optim_retain", optim) == TSR_OK) tsri_object_retain(&optim->object);
+  return optim;
+}
+
+void tsr_optim_release(tsr_optim *optim) {
+  if (!optim) return;
+  if (tsri_optim_check("optim_release", optim) != TSR_OK) {
+    tsri_log(TSR_LOG_ERROR, "%s", tsr_last_error());
+    return;
+  }
+  if (!tsri_object_release(&optim->object)) return;
+  for (int i = 0; i < TSRI_OPTIM_STATES; i++) {
+    tsr_params_release(optim->states[i]);
+    tsr_buffer_release(optim->spares[i]);
+  }
+  tsr_buffer_release(optim->table);
+  tsr_buffer_release(optim->work);
+  tsr_params_release(optim->params);
+  tsri_object_destroy(&optim->object);
+}
+
+tsr_status tsr_optim_set_rate(tsr_optim *optim, double rate) {
+  tsr_status status = tsri_optim_check("optim_set_rate", optim);
+  if (status != TSR_OK) return status;
+  if (!isfinite(rate) || rate < 0) return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "optim_set_rate: the rate is %g", rate);
+  return tsr_buffer_upload(optim->table, TSRI_OPTIM_RATE * sizeof(uint32_t), &(float){(float)rate}, sizeof(float));
+}
+
+tsr_status tsr_optim_get_step(tsr_optim *optim, int64_t *out_step) {
+  if (out_step) *out_step = 0;
+  uint32_t step = 0;
+  tsr_status status = tsri_optim_check("optim_get_step", optim);
+  if (status == TSR_OK && !out_step) {
+    status = TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "optim_get_step: out_step is NULL");
+  }
+  if (status == TSR_OK) status = tsr_buffer_download(optim->work, 0, &step, sizeof step);
+  if (status == TSR_OK) *out_step = step;
+  return status;
+}
+
+tsr_status tsr_optim_set_step(tsr_optim *optim, int64_t step) {
+  tsr_status status = tsri_optim_check("optim_set_step", optim);
+  if (status != TSR_OK) return status;
+  if (step < 0 || step > INT32_MAX) {
+    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "optim_set_step: step %lld; 0 to %d are possible", (long long)step,
+                     INT32_MAX);
+  }
+  uint32_t word = (uint32_t)step;
+  return tsr_buffer_fill(optim->work, 0, (size_t)optim->group_count * sizeof word, &word, sizeof word);
+}
+
+tsr_params *tsr_optim_state(const tsr_optim *optim, const char *name) {
+  if (tsri_optim_check("optim_state", optim) != TSR_OK) return NULL;
+  for (int i = 0; name && i < TSRI_OPTIM_STATES; i++) {
+    if (strcmp(state_names[i], name) == 0 && optim->states[i]) return optim->states[i];
+  }
+  TSRI_FAIL(TSR_ERR_NOT_FOUND, "optim_state: this optimiser keeps no '%s'", name ? name : "NULL");
+  return NULL;
+}

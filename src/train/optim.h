@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+// The record of an optimiser, and its table of settings.
+//
+// The kernel (kernels/op_optim.tk) reads all settings from device memory, so that a captured step follows tsr_optim_set_rate.
+#ifndef TSRI_TRAIN_OPTIM_H
+#define TSRI_TRAIN_OPTIM_H
+
+#include "train/params.h"
+
+#include <tessera/optim.h>
+
+// Entries of the table, as in the kernel.
+typedef enum tsri_optim_entry {
+  TSRI_OPTIM_RATE,
+  TSRI_OPTIM_BETA1,
+  TSRI_OPTIM_REST1,  // 1 - beta1, rounded once
+  TSRI_OPTIM_LOG1,   // log(beta1)
+  TSRI_OPTIM_BETA2,
+  TSRI_OPTIM_REST2,
+  TSRI_OPTIM_LOG2,
+  TSRI_OPTIM_EPS,
+  TSRI_OPTIM_MOMENTUM,
+  TSRI_OPTIM_NESTEROV,
+  TSRI_OPTIM_SCHEDULE,
+  TSRI_OPTIM_WARMUP,
+  TSRI_OPTIM_PERIOD,
+  TSRI_OPTIM_GAMMA,  // or the least factor of a cosine or a line
+  TSRI_OPTIM_CLIP_VALUE,
+  TSRI_OPTIM_CLIP_NORM,
+  TSRI_OPTIM_GROUPS  // weight decay and rate factor of each group follow
+} tsri_optim_entry;
+
+enum { TSRI_OPTIM_M, TSRI_OPTIM_V, TSRI_OPTIM_MASTER, TSRI_OPTIM_STATES };
+
+struct tsr_optim {
+  tsri_object object;
+  tsr_params *params;  // one reference
+  tsr_optim_kind kind;
+  bool clips_norm;
+  tsr_dtype accumulator;                    // of its state: f32, or f64 for f64
+  tsr_params *states[TSRI_OPTIM_STATES];    // NULL: it keeps no such thing
+  tsr_buffer *spares[TSRI_OPTIM_STATES];    // bound to the kernel in place of a state that is not there
+  tsr_buffer *table;                        // u32
+  tsr_buffer *work;                         // u32: a step number for each work-group, then partial sums
+  int64_t marks_at, group_count, parts_at;  // places in `table` and `work`
+};
+
+// Items of a work-group, quads of elements per item, and the most partial sums of a norm.
+enum { TSRI_OPTIM_WG = 256, TSRI_OPTIM_ROUNDS = 4, TSRI_OPTIM_PARTS = 256 };
+
+// Replaces zeros by the usual values of the kind and checks all numbers.
+tsr_status tsri_optim_settle(const tsr_optim_desc *desc, tsr_optim_desc *out_desc);
+
+// Makes the table of a settled description and sets `table` and `marks_at`.
+tsr_status tsri_optim_make_table(tsr_optim *optim, const tsr_optim_desc *desc);
+
+tsr_status tsri_optim_check(const char *caller, const tsr_optim *optim);
+
+#endif

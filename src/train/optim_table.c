@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: MIT
+// Settings of an optimiser, as the kernel reads them.
+#include <math.h>
+#include <string.h>
+
+#include "core/alloc.h"
+#include "core/error.h"
+#include "train/optim.h"
+
+enum { MOST_GROUPS = 63, DECAYED = 0, NOT_DECAYED = 1, FIRST_GROUP = 2 };
+
+// 0: the usual value; below 0: 0.
+static double value_or(double given, double usual) { return given == 0 ? usual : given < 0 ? 0 : given; }
+
+typedef struct range {
+  const char *name;
+  double value, most;
+} range;
+
+static tsr_status check_ranges(const tsr_optim_desc *desc) {
+  const range ranges[] = {
+      {"rate", desc->rate, INFINITY},
+      {"momentum", desc->momentum, 1},
+      {"beta1", desc->beta1, 1},
+      {"beta2", desc->beta2, 1},
+      {"eps", desc->eps, INFINITY},
+      {"weight_decay", desc->weight_decay, INFINITY},
+      {"clip_value", desc->clip_value, INFINITY},
+      {"clip_norm", desc->clip_norm, INFINITY},
+  };
+  for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
+    if (ranges[i].value >= 0 && ranges[i].value < ranges[i].most) continue;
+    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "optim_create: %s is %g; it must be finite and below %g", ranges[i].name,
+                     ranges[i].value, ranges[i].most);
+  }
+  return TSR_OK;
+}
+
+static tsr_status check_schedule(const tsr_schedule *schedule) {
+  enum { MOST_STEPS = 1 << 24 };  // counted exactly in f32
+  if ((unsigned)schedule->kind > TSR_SCHEDULE_LINEAR) {
+    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "optim_create: schedule %d does not exist", (int)schedule->kind);
+  }
+  int64_t least = schedule->kind == TSR_SCHEDULE_CONSTANT ? 0 : 1;
+  if (schedule->warmup < 0 || schedule->warmup > MOST_STEPS || schedule->period < least ||
+      schedule->period > MOST_STEPS) {
+    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT,
+                     "optim_create: a warm-up of %lld and a period of %lld steps; %lld to %d are possible",
+                     (long long)schedule->warmup, (long long)schedule->period, (long long)least, (int)MOST_STEPS);
+  }
+  if (!(schedule->gamma >= 0 && schedule->gamma <= 1 && schedule->least >= 0 && schedule->least <= 1)) {
+    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT,
+                     "optim_create: the schedule's gamma is %g and least %g; 0 to 1 are possible", schedule->gamma,
+                     schedule->least);
+  }
+  return TSR_OK;
+}
+
+static tsr_status check_groups(const tsr_optim_desc *desc) {
+  if (desc->group_count < 0 || desc->group_count > MOST_GROUPS || (desc->group_count > 0 && !desc->groups)) {
+    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT,
+                     "optim_create: %d groups, and the list of them is %s; 0 to %d are possible", desc->group_count,
+                     desc->groups ? "there" : "NULL", (int)MOST_GROUPS);
+  }
+  for (int i = 0; i < desc->group_count; i++) {
+    const tsr_optim_group *group = &desc->groups[i];
+    if (group->pattern && group->weight_decay >= 0 && isfinite(group->weight_decay) && isfinite(group->rate_factor))
+      continue;
+    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT,
+                     "optim_create: group %d has the pattern '%s', decay %g and rate factor %g", i,
+                     group->pattern ? group->pattern : "NULL", group->weight_decay, group->rate_factor);
+  }
+  return TSR_OK;
+}
+
+tsr_status tsri_optim_settle(const tsr_optim_desc *desc, tsr_optim_desc *out_desc) {
+  static const tsr_optim_desc standard;
+  static const double rates[] = {
+      [TSR_SGD] = 0.01, [TSR_ADAM] = 1e-3, [TSR_ADAMW] = 1e-3, [TSR_RMSPROP] = 0.01, [TSR_LION] = 1e-4};
+  *out_desc = desc ? *desc : standard;
+  tsr_optim_desc *d = out_desc;
+  if ((unsigned)d->kind > TSR_LION) {
+    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "optim_create: kind %d does not exist", (int)d->kind);
+  }
+  bool is_adam = d->kind == TSR_ADAM || d->kind == TSR_ADAMW;
+  d->rate = value_or(d->rate, rates[d->kind]);
+  d->momentum = value_or(d->momentum, 0);
+  d->beta1 = value_or(d->beta1, 0.9);
+  d->beta2 = value_or(d->beta2, is_adam ? 0.999 : 0.99);
+  d->eps = value_or(d->eps, 1e-8);
+  d->weight_decay = value_or(d->weight_decay, d->kind == TSR_ADAMW ? 0.01 : 0);
+  d->clip_value = value_or(d->clip_value, 0);
+  d->clip_norm = value_or(d->clip_norm, 0);
+  d->schedule.gamma = value_or(d->schedule.gamma, 0.1);
+  tsr_status status = check_ranges(d);
+  if (status == TSR_OK) status = check_schedule(&d->schedule);
+  return status == TSR_OK ? check_groups(d) : status;
+}
+
+// Whether the name matches a pattern in which * stands for any characters.
+static bool matches(const char *pattern, const char *name) {
+  const char *star = NULL, *tried = NULL;
+  while (*name) {
+    if (*pattern == '*') {
+      star = pattern++;
+      tried = name;
+    } else if (*pattern == *name) {
+      pattern++;
+      name++;
+    } else if (star) {
+      pattern = star + 1;
+      name = ++tried;
+    } else {
+      return false;
+    }
+  }
+  while (*pattern == '*') pattern++;
+  return *pattern == 0;
+}
+
+static uint32_t group_of(const tsr_optim_desc *desc, const tsri_param *param) {
+  for (int i = 0; i < desc->group_count; i++) {
+    if (matches(desc->groups[i].pattern, param->name)) return (uint32_t)(FIRST_GROUP + i);
+  }
+  return desc->decays_vectors || param->layout.shape.rank >= 2 ? DECAYED : NOT_DECAYED;
+}
+
+static void put(uint32_t *table, int64_t at, double value) {
+  float rounded = (float)value;
+  memcpy(table + at, &rounded, sizeof rounded);
+}
+
+static void put_numbers(uint32_t *table, const tsr_optim_desc *desc) {
+  const tsr_schedule *schedule = &desc->schedule;
+  bool is_falling = schedule->kind == TSR_SCHEDULE_COSINE || schedule->kind == TSR_SCHEDULE_LINEAR;
+  const double entries[TSRI_OPTIM_GROUPS] = {
+      [TSRI_OPTIM_RATE] = desc->rate,
+      [TSRI_OPTIM_BETA1] = desc->beta1,
+      [TSRI_OPTIM_REST1] = 1 - desc->beta1,
+      [TSRI_OPTIM_LOG1] = log(desc->beta1),
+      [TSRI_OPTIM_BETA2] = desc->beta2,
+      [TSRI_OPTIM_REST2] = 1 - desc->beta2,
+      [TSRI_OPTIM_LOG2] = log(desc->beta2),
+      [TSRI_OPTIM_EPS] = desc->eps,
+      [TSRI_OPTIM_MOMENTUM] = desc->momentum,
+      [TSRI_OPTIM_NESTEROV] = desc->nesterov,
+      [TSRI_OPTIM_SCHEDULE] = schedule->kind,
+      [TSRI_OPTIM_WARMUP] = (double)schedule->warmup,
+      [TSRI_OPTIM_PERIOD] = (double)schedule->period,
+      [TSRI_OPTIM_GAMMA] = is_falling ? schedule->least : schedule->gamma,
+      [TSRI_OPTIM_CLIP_VALUE] = desc->clip_value,
+      [TSRI_OPTIM_CLIP_NORM] = desc->clip_norm,
+  };
+  for (int i = 0; i < TSRI_OPTIM_GROUPS; i++) put(table, i, entries[i]);
+  uint32_t *groups = table + TSRI_OPTIM_GROUPS;
+  put(groups, 2 * DECAYED, desc->weight_decay);
+  put(groups, 2 * DECAYED + 1, 1);
+  put(groups, 2 * NOT_DECAYED, 0);
+  put(groups, 2 * NOT_DECAYED + 1, 1);
+  for (int i = 0; i < desc->group_count; i++) {
+    put(groups, 2 * (FIRST_GROUP + i), desc->groups[i].weight_decay);
+    put(groups, 2 * (FIRST_GROUP + i) + 1, value_or(desc->groups[i].rate_factor, 1));
+  }
+}
+
+static void put_marks(uint32_t *marks, const tsr_params *params, const tsr_optim_desc *desc) {
+  for (int i = 0; i < params->count; i++) {
+    const tsri_param *param = &params->params[i];
+    int64_t end = i + 1 < params->count ? params->params[i + 1].at : params->flat_count;
+    uint32_t group = group_of(desc, param);
+    for (int64_t at = param->at; at < end; at += TSRI_FLAT_STEP) marks[at / TSRI_FLAT_STEP] = group;
+  }
+}
+
+tsr_status tsri_optim_make_table(tsr_optim *optim, const tsr_optim_desc *desc) {
+  const tsr_params *params = optim->params;
+  optim->marks_at = TSRI_OPTIM_GROUPS + 2 * (FIRST_GROUP + desc->group_count);
+  size_t words = (size_t)(optim->marks_at + params->flat_count / TSRI_FLAT_STEP), bytes = words * sizeof(uint32_t);
+  uint32_t *table = tsri_calloc(words, sizeof *table);
+  if (!table) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "optim_create: no host memory for its table");
+  put_numbers(table, desc);
+  put_marks(table + optim->marks_at, params, desc);
+  tsr_status status = tsr_buffer_create(params->device, bytes, 0, &optim->table);
+  if (status == TSR_OK) status = tsr_buffer_upload(optim->table, 0, table, bytes);
+  tsri_free(table);
+  return status;
+}
