@@ -433,7 +433,7 @@ const tsr_grad_desc *give_const_tsr_grad_desc_p(garbage *g, const char *paramete
 const tsr_param_desc *give_const_tsr_param_desc_p(garbage *g, const char *parameter) {
   static tsr_param_desc list[GARBAGE_LIST];
   static const char *const names[] = {"w", "b", "layer.weight", "layer.bias", "", NULL};
-  static char numbered[GARBAGE_LIST][8];
+  static char numbered[GARBAGE_LIST][16];
   if (is_nothing(g, 6)) {
     note(g, parameter, "NULL");
     return NULL;
