@@ -190,6 +190,7 @@ export interface Operators {
   cond(x: Tensor, p: number): Tensor;
   contiguous(tensor: Tensor): Tensor;
   conv(x: Tensor, weight: Tensor, bias: Tensor | null, desc?: ConvDesc): Tensor;
+  conv_integer(x: Tensor, weight: Tensor, x_zero_point: Tensor | null, weight_zero_point: Tensor | null, desc?: ConvDesc): Tensor;
   conv_transpose(x: Tensor, weight: Tensor, bias: Tensor | null, desc?: ConvDesc): Tensor;
   copysign(a: Tensor, b: Tensor): Tensor;
   cos(x: Tensor): Tensor;
@@ -201,6 +202,7 @@ export interface Operators {
   cumprod(x: Tensor, axis?: number): Tensor;
   cumsum(x: Tensor, axis?: number): Tensor;
   dequantize(x: Tensor, format: QuantFormat, dtype: Dtype): Tensor;
+  dequantize_linear(x: Tensor, scale: Tensor, zero_point: Tensor | null, axis?: number): Tensor;
   det(x: Tensor): Tensor;
   diag(x: Tensor, offset?: number | bigint): Tensor;
   diagonal(x: Tensor, offset: number | bigint, axis_a: number, axis_b: number): Tensor;
@@ -209,6 +211,7 @@ export interface Operators {
   div_scalar(x: Tensor, c: number): Tensor;
   dot(a: Tensor, b: Tensor): Tensor;
   dropout(x: Tensor, p: number, seed: number | bigint): Tensor;
+  dynamic_quantize_linear(x: Tensor): {y: Tensor; scale: Tensor; zero_point: Tensor};
   eigh(x: Tensor): {values: Tensor; vectors: Tensor};
   einsum(equation: string, tensors: Tensor[]): Tensor;
   elu(x: Tensor, alpha: number): Tensor;
@@ -298,6 +301,8 @@ export interface Operators {
   masked_fill(x: Tensor, mask: Tensor, value: number): Tensor;
   masked_select(x: Tensor, mask: Tensor): Tensor;
   matmul(a: Tensor, b: Tensor): Tensor;
+  matmul_channels(x: Tensor, w: Tensor, scale: Tensor): Tensor;
+  matmul_integer(a: Tensor, b: Tensor, a_zero_point: Tensor | null, b_zero_point: Tensor | null): Tensor;
   matmul_into(target: Tensor, a: Tensor, b: Tensor): Promise<void>;
   matmul_quantized(x: Tensor, w: Tensor, format: QuantFormat): Tensor;
   matrix_norm(x: Tensor, p: number): Tensor;
@@ -343,9 +348,12 @@ export interface Operators {
   pow_scalar(x: Tensor, c: number): Tensor;
   prod(x: Tensor, axes?: number | number[], keep_dims?: boolean): Tensor;
   put(x: Tensor, indices: Tensor, source: Tensor, desc?: ScatterDesc): Tensor;
+  qlinear_matmul(a: Tensor, a_scale: Tensor, a_zero_point: Tensor | null, b: Tensor, b_scale: Tensor, b_zero_point: Tensor | null, y_scale: Tensor, y_zero_point: Tensor): Tensor;
   qr(x: Tensor, complete?: boolean): {q: Tensor; r: Tensor};
   quantile(x: Tensor, q: number, axis?: number, keep_dims?: boolean): Tensor;
   quantize(x: Tensor, format: QuantFormat): Tensor;
+  quantize_channels(x: Tensor, axis?: number): {values: Tensor; scale: Tensor};
+  quantize_linear(x: Tensor, scale: Tensor, zero_point: Tensor | null, axis: number, dtype: Dtype): Tensor;
   rand(device: Device, dtype: Dtype, shape: number[], seed: number | bigint): Tensor;
   rand_exponential(device: Device, dtype: Dtype, shape: number[], scale: number, seed: number | bigint): Tensor;
   rand_gamma(device: Device, dtype: Dtype, shape: number[], alpha: number, scale: number, seed: number | bigint): Tensor;
@@ -472,6 +480,7 @@ export interface TensorOperators {
   cond(p: number): Tensor;
   contiguous(): Tensor;
   conv(weight: Tensor, bias: Tensor | null, desc?: ConvDesc): Tensor;
+  conv_integer(weight: Tensor, x_zero_point: Tensor | null, weight_zero_point: Tensor | null, desc?: ConvDesc): Tensor;
   conv_transpose(weight: Tensor, bias: Tensor | null, desc?: ConvDesc): Tensor;
   copysign(b: Tensor): Tensor;
   cos(): Tensor;
@@ -483,6 +492,7 @@ export interface TensorOperators {
   cumprod(axis?: number): Tensor;
   cumsum(axis?: number): Tensor;
   dequantize(format: QuantFormat, dtype: Dtype): Tensor;
+  dequantize_linear(scale: Tensor, zero_point: Tensor | null, axis?: number): Tensor;
   det(): Tensor;
   diag(offset?: number | bigint): Tensor;
   diagonal(offset: number | bigint, axis_a: number, axis_b: number): Tensor;
@@ -491,6 +501,7 @@ export interface TensorOperators {
   div_scalar(c: number): Tensor;
   dot(b: Tensor): Tensor;
   dropout(p: number, seed: number | bigint): Tensor;
+  dynamic_quantize_linear(): {y: Tensor; scale: Tensor; zero_point: Tensor};
   eigh(): {values: Tensor; vectors: Tensor};
   elu(alpha: number): Tensor;
   embedding(indices: Tensor): Tensor;
@@ -574,6 +585,8 @@ export interface TensorOperators {
   masked_fill(mask: Tensor, value: number): Tensor;
   masked_select(mask: Tensor): Tensor;
   matmul(b: Tensor): Tensor;
+  matmul_channels(w: Tensor, scale: Tensor): Tensor;
+  matmul_integer(b: Tensor, a_zero_point: Tensor | null, b_zero_point: Tensor | null): Tensor;
   matmul_into(a: Tensor, b: Tensor): Promise<void>;
   matmul_quantized(w: Tensor, format: QuantFormat): Tensor;
   matrix_norm(p: number): Tensor;
@@ -617,9 +630,12 @@ export interface TensorOperators {
   pow_scalar(c: number): Tensor;
   prod(axes?: number | number[], keep_dims?: boolean): Tensor;
   put(indices: Tensor, source: Tensor, desc?: ScatterDesc): Tensor;
+  qlinear_matmul(a_scale: Tensor, a_zero_point: Tensor | null, b: Tensor, b_scale: Tensor, b_zero_point: Tensor | null, y_scale: Tensor, y_zero_point: Tensor): Tensor;
   qr(complete?: boolean): {q: Tensor; r: Tensor};
   quantile(q: number, axis?: number, keep_dims?: boolean): Tensor;
   quantize(format: QuantFormat): Tensor;
+  quantize_channels(axis?: number): {values: Tensor; scale: Tensor};
+  quantize_linear(scale: Tensor, zero_point: Tensor | null, axis: number, dtype: Dtype): Tensor;
   rdiv_scalar(c: number): Tensor;
   reciprocal(): Tensor;
   relu(): Tensor;

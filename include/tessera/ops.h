@@ -842,6 +842,56 @@ TSR_API tsr_tensor *tsr_dequantize(tsr_tensor *x, tsr_quant_format format, tsr_d
 // Errors: TSR_ERR_SHAPE (w has not 2 axes, or rows of another length than x), TSR_ERR_DTYPE (w is not u8).
 TSR_API tsr_tensor *tsr_matmul_quantized(tsr_tensor *x, tsr_tensor *w, tsr_quant_format format);
 
+// i8 with a scale (f32) for each channel, the slices along `axis`: the largest magnitude of a channel is 127 or -127, and scale * value is near x. A channel of
+// zeros has the scale 1; one with a NaN has NaN for its scale and zeros for values. dequantize_linear is the way back. matmul_channels is x * w^T with w of [n, k] and a scale of
+// each row: […, k] gives […, n]; sums are f32, or f64 for an x of f64. Where k is no multiple of 8, x and w are copied with zeros behind it.
+//
+// Errors: TSR_ERR_SHAPE, with the shapes; TSR_ERR_DTYPE (w is not i8).
+
+// i8 with a scale for each channel
+TSR_API tsr_status tsr_quantize_channels(tsr_tensor *x, int axis, tsr_tensor **out_values, tsr_tensor **out_scale);
+// x * w^T for i8 with a scale for each row
+TSR_API tsr_tensor *tsr_matmul_channels(tsr_tensor *x, tsr_tensor *w, tsr_tensor *scale);
+
+// Whole numbers with a scale and a zero point, as ONNX has them. A scale is one number, a list along `axis`, or a tensor like x whose size along that axis divides that
+// of x: then each scale is for a block of neighbours. A zero point, NULL for 0, has the shape of the scale. quantize_linear gives round(x / scale) + zero_point, halves to
+// the even number, within the range of `dtype` (u8, i8, i16), and 0 for NaN; dequantize_linear gives (x - zero_point) * scale in the dtype of the scale; the difference wraps as i32, or as a wider x. Computed in f32,
+// in f64 for x, or a scale, of f64.
+//
+// Errors: TSR_ERR_SHAPE (a scale or zero point that does not fit), TSR_ERR_DTYPE.
+
+// round(x / scale) + zero_point
+TSR_API tsr_tensor *tsr_quantize_linear(tsr_tensor *x, tsr_tensor *scale, tsr_tensor *zero_point, int axis,
+                                        tsr_dtype dtype);
+// (x - zero_point) * scale
+TSR_API tsr_tensor *tsr_dequantize_linear(tsr_tensor *x, tsr_tensor *scale, tsr_tensor *zero_point, int axis);
+
+// u8 with one scale and zero point that x itself gives: `*out_scale` (f32) is the distance from the least to the largest element, 0 included, divided by 255, and 1 if
+// that is 0; `*out_zero_point` (u8) stands for 0. A NaN makes the scale NaN and all else 0. Any result may be NULL.
+TSR_API tsr_status tsr_dynamic_quantize_linear(tsr_tensor *x, tsr_tensor **out_y, tsr_tensor **out_scale,
+                                               tsr_tensor **out_zero_point);
+
+// Products of i8 and u8, each less its zero point, with sums in i32, which wrap. A zero point is one number or one for each row of a, column of b, or first axis of a
+// weight; NULL is 0. Axes before the last two are broadcast. conv_integer takes the options of tsr_conv and pads with the zero point of x; it keeps x less its zero
+// point, in i32, until it is done.
+//
+// Errors: TSR_ERR_SHAPE, with the shapes; TSR_ERR_DTYPE (not i8 or u8).
+
+// (a - a_zero_point) * (b - b_zero_point) in i32
+TSR_API tsr_tensor *tsr_matmul_integer(tsr_tensor *a, tsr_tensor *b, tsr_tensor *a_zero_point,
+                                       tsr_tensor *b_zero_point);
+// convolution of whole numbers with zero points
+TSR_API tsr_tensor *tsr_conv_integer(tsr_tensor *x, tsr_tensor *weight, tsr_tensor *x_zero_point,
+                                     tsr_tensor *weight_zero_point, const tsr_conv_desc *desc);
+
+// matmul_integer as numbers of `y_scale` and `y_zero_point`, whose dtype (i8 or u8) is that of the result: quantize_linear of the product times both scales. A scale is one number,
+// or one for each row of a or column of b.
+//
+// Errors: those of matmul_integer; TSR_ERR_SHAPE (scales).
+TSR_API tsr_tensor *tsr_qlinear_matmul(tsr_tensor *a, tsr_tensor *a_scale, tsr_tensor *a_zero_point, tsr_tensor *b,
+                                       tsr_tensor *b_scale, tsr_tensor *b_zero_point, tsr_tensor *y_scale,
+                                       tsr_tensor *y_zero_point);
+
 // --- Matrices: factors and equations ---------------------------------------------------------------------------------
 //
 // x is [batch …, rows, columns]; each matrix of the batch is taken by itself. Computed in f32 or f64: integers and bool become f32, f16 and bf16 are

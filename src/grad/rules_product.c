@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Gradients of matrix products.
 #include "grad/rule.h"
+#include "ops/quant.h"
 
 // Adds up over the axes along which a tensor of `shape` was broadcast.
 static tsr_tensor *sum_to(tsr_tensor *x, tsr_shape shape) {
@@ -32,7 +33,10 @@ void tsri_gradient_product(const grad_view *v) {
 // y = x w^T; w has no gradient.
 void tsri_gradient_quant_product(const grad_view *v) {
   if (!v->wants[0]) return;
-  tsr_quant_format format = (tsr_quant_format)TSRI_GIVEN(v, quant)->format;
-  tsr_tensor *g = tsri_grad_wide(v->cotangents[0]), *w = tsr_dequantize(v->inputs[1], format, tsr_tensor_dtype(g));
+  int64_t format = TSRI_GIVEN(v, quant)->format;
+  tsr_tensor *g = tsri_grad_wide(v->cotangents[0]), *w = v->inputs[1];
+  tsr_dtype dtype = tsr_tensor_dtype(g);
+  w = format == TSRI_QUANT_I8 ? tsr_cast(tsr_bit_cast(w, TSR_I8), dtype)
+                              : tsr_dequantize(w, (tsr_quant_format)format, dtype);
   v->gradients[0] = tsr_cast(tsr_matmul(g, w), tsr_tensor_dtype(v->inputs[0]));
 }

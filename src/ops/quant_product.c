@@ -103,8 +103,9 @@ static tsr_status check_weights(const tsr_tensor *x, const tsr_tensor *w, const 
                    (long long)k);
 }
 
-// Records the product of inputs that a kernel can read.
-static tsr_tensor *record(const tsri_op *op, tsr_tensor *x, tsr_tensor *w, int64_t format) {
+// Records the product of inputs that a kernel can read, with a result of `dtype`.
+static tsr_tensor *record(tsr_tensor *x, tsr_tensor *w, int64_t format, tsr_dtype dtype) {
+  const tsri_op *op = TSRI_BODY(matmul_quantized);
   tsr_device *device = NULL;
   tsr_tensor *inputs[2] = {x, w};
   tsr_status status = tsri_tensor_check(op->name, x);
@@ -115,18 +116,60 @@ static tsr_tensor *record(const tsri_op *op, tsr_tensor *x, tsr_tensor *w, int64
   shape.dims[shape.rank - 1] = w->layout.shape.dims[0];
   status = tsri_shape_check(op->name, shape, &(int64_t){0});
   if (status != TSR_OK) return tsri_tensor_fail(status);
-  return tsri_record_kernel(op, device, x->dtype, shape, inputs, 2, TSRI_GIVE(op, quant, .format = format));
+  return tsri_record_kernel(op, device, dtype, shape, inputs, 2, TSRI_GIVE(op, quant, .format = format));
 }
 
 tsr_tensor *tsr_matmul_quantized(tsr_tensor *x, tsr_tensor *w, tsr_quant_format format) {
-  const tsri_op *op = TSRI_BODY(matmul_quantized);
+  const char *name = "matmul_quantized";
   const tsri_quant_format *known = NULL;
-  tsr_status status = tsri_tensor_check(op->name, x);
-  if (status == TSR_OK) status = tsri_tensor_check(op->name, w);
-  if (status == TSR_OK) status = tsri_quant_find(op->name, format, &known);
+  tsr_status status = tsri_tensor_check(name, x);
+  if (status == TSR_OK) status = tsri_tensor_check(name, w);
+  if (status == TSR_OK) status = tsri_quant_find(name, format, &known);
   if (status == TSR_OK) status = check_weights(x, w, known);
   if (status != TSR_OK) return tsri_tensor_fail(status);
-  tsr_tensor *cast = tsr_cast(x, tsri_promote_float(x->dtype)), *rows = tsri_then(tsr_contiguous(cast), cast);
-  tsr_tensor *bytes = tsri_quant_packed(op->name, w);
-  return tsri_tensor_named(op->name, tsri_then(tsri_then(record(op, rows, bytes, (int64_t)format), bytes), rows));
+  tsr_dtype dtype = tsri_promote_float(x->dtype);
+  tsr_tensor *cast = tsr_cast(x, dtype), *rows = tsri_then(tsr_contiguous(cast), cast);
+  tsr_tensor *bytes = tsri_quant_packed(name, w);
+  return tsri_tensor_named(name, tsri_then(tsri_then(record(rows, bytes, (int64_t)format, dtype), bytes), rows));
+}
+
+// --- i8 with a scale for each channel --------------------------------------------------------------------------------
+
+static tsr_status check_channels(const tsr_tensor *x, const tsr_tensor *w, const tsr_tensor *scale) {
+  char a[TSR_SHAPE_TEXT_BYTES], b[TSR_SHAPE_TEXT_BYTES], c[TSR_SHAPE_TEXT_BYTES];
+  if (w->dtype != TSR_I8 || !tsri_dtype_is_float(scale->dtype)) {
+    return TSRI_FAIL(TSR_ERR_DTYPE, "matmul_channels: w is i8 and the scale a float, not %s and %s",
+                     tsr_dtype_name(w->dtype), tsr_dtype_name(scale->dtype));
+  }
+  tsr_shape rows = x->layout.shape, shape = w->layout.shape;
+  bool fits = rows.rank > 0 && shape.rank == 2 && rows.dims[rows.rank - 1] == shape.dims[1];
+  if (fits && scale->layout.shape.rank == 1 && scale->layout.shape.dims[0] == shape.dims[0]) return TSR_OK;
+  return TSRI_FAIL(TSR_ERR_SHAPE, "matmul_channels: x is %s, w is %s, the scale is %s; they are […, k], [n, k] and [n]",
+                   tsr_shape_format(rows, a, sizeof a), tsr_shape_format(shape, b, sizeof b),
+                   tsr_shape_format(scale->layout.shape, c, sizeof c));
+}
+
+// x with zeros behind its last axis, so that this is a multiple of a unit.
+static tsr_tensor *whole_units(tsr_tensor *x) {
+  int64_t before[TSR_MAX_RANK] = {0}, after[TSR_MAX_RANK] = {0};
+  int rank = x->layout.shape.rank, unit = tsri_quant_formats[TSRI_QUANT_I8].block;
+  after[rank - 1] = (unit - x->layout.shape.dims[rank - 1] % unit) % unit;
+  return after[rank - 1] > 0 ? tsr_pad(x, before, after, rank, 0) : tsr_contiguous(x);
+}
+
+tsr_tensor *tsr_matmul_channels(tsr_tensor *x, tsr_tensor *w, tsr_tensor *scale) {
+  const char *name = "matmul_channels";
+  tsr_tensor *const inputs[] = {x, w, scale};
+  tsr_status status = TSR_OK;
+  for (int i = 0; i < 3 && status == TSR_OK; i++) status = tsri_tensor_check(name, inputs[i]);
+  if (status == TSR_OK) status = check_channels(x, w, scale);
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  tsr_dtype dtype = tsri_promote_float(x->dtype), wide = dtype == TSR_F64 ? TSR_F64 : TSR_F32;
+  tsr_tensor *cast = tsr_cast(x, dtype), *rows = tsri_then(whole_units(cast), cast);
+  tsr_tensor *padded = whole_units(w), *bytes = tsri_then(tsr_bit_cast(padded, TSR_U8), padded);
+  status = tsri_tensor_check(name, bytes);
+  tsr_tensor *packed = status == TSR_OK ? tsri_quant_packed(name, bytes) : tsri_tensor_fail(status);
+  tsr_tensor *sums = tsri_then(tsri_then(tsri_then(record(rows, packed, TSRI_QUANT_I8, wide), packed), bytes), rows);
+  tsr_tensor *factors = tsr_cast(scale, wide), *scaled = tsri_then(tsri_then(tsr_mul(sums, factors), factors), sums);
+  return tsri_tensor_named(name, tsri_then(tsr_cast(scaled, dtype), scaled));
 }
