@@ -3,6 +3,7 @@
 //
 // A register tile has as many rows of two vectors as leave registers for a row of b and an element of a. Where the level has fused
 // multiply-add the kernels use it; elsewhere they multiply and add.
+#include <assert.h>
 #include <string.h>
 
 #if defined(__AVX2__)
@@ -32,6 +33,13 @@ enum { TILE_VECTORS = 2, DOT_ROWS = 4, ROWS_ACROSS = 256 };
 typedef float f32_vec ISA_IN_VECTORS;
 typedef double f64_vec ISA_IN_VECTORS;
 
+// Elements of two vectors of four by number.
+#if defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 12)
+#define ISA_SHUFFLE __builtin_shufflevector
+typedef float quad_f32 __attribute__((vector_size(4 * sizeof(float))));
+typedef double quad_f64 __attribute__((vector_size(4 * sizeof(double))));
+#endif
+
 static inline f32_vec muladd_f32(f32_vec x, f32_vec y, f32_vec z) {
 #if defined(__AVX512F__)
   return (f32_vec)_mm512_fmadd_ps((__m512)x, (__m512)y, (__m512)z);
@@ -54,6 +62,25 @@ static inline f64_vec muladd_f64(f64_vec x, f64_vec y, f64_vec z) {
 #else
   return x * y + z;
 #endif
+}
+
+typedef uint32_t word_vec ISA_IN_VECTORS;
+
+static void gather(char *to, int64_t line_bytes, int64_t lines, const char *from, const int64_t *places,
+                   const tsri_product_copy *copies, int count) {
+  static_assert(sizeof(word_vec) <= TSRI_PRODUCT_COPY_SLACK, "a vector is more than may be copied beyond the end");
+  for (int64_t i = 0; i < lines; i++, to += line_bytes) {
+    const char *line = from + places[i];
+    for (int j = 0; j < count; j++) {
+      const char *source = line + copies[j].from;
+      char *target = to + copies[j].to;
+      for (int64_t at = 0; at < copies[j].bytes; at += (int64_t)sizeof(word_vec)) {
+        word_vec x;
+        memcpy(&x, source + at, sizeof x);
+        memcpy(target + at, &x, sizeof x);
+      }
+    }
+  }
 }
 
 // Tiles for direct.c, which a web page does without: its module has to stay small.
@@ -96,6 +123,7 @@ const tsri_product_kernels ISA_NAME(tsri_product_f32_) = {
     .direct = direct_f32,
 #endif
     .pack = pack_f32,
+    .gather = gather,
     .dots = dots_f32,
     .add_rows = add_rows_f32,
     .finish = finish_f32,
@@ -109,6 +137,7 @@ const tsri_product_kernels ISA_NAME(tsri_product_f64_) = {
     .direct = direct_f64,
 #endif
     .pack = pack_f64,
+    .gather = gather,
     .dots = dots_f64,
     .add_rows = add_rows_f64,
     .finish = finish_f64,

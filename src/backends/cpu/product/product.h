@@ -12,6 +12,11 @@
 #include "backends/cpu/lanes/isa.h"
 #include "backends/cpu/math/math.h"
 
+// `bytes` bytes from offset `from` of the source to offset `to` of a line.
+typedef struct tsri_product_copy {
+  int64_t from, to, bytes;
+} tsri_product_copy;
+
 // A panel is the input of a register tile: for each k, `width` elements side by side, where `width` is tile_rows (panels of a) or
 // tile_columns (panels of b). Steps are in elements.
 typedef struct tsri_product_kernels {
@@ -29,6 +34,11 @@ typedef struct tsri_product_kernels {
   // Makes panels of `lines` lines, one after the other; lines that the last panel lacks become 0. Element k of line i is
   // from[i * line_step + k * k_step].
   void (*pack)(void *panels, int width, int64_t lines, int64_t k, const void *from, int64_t line_step, int64_t k_step);
+
+  // Makes `lines` lines of `line_bytes` bytes, one after the other, each by the same `count` copies, which follow each other in the line: line i from from + places[i]. Whole
+  // vectors are copied: up to TSRI_PRODUCT_COPY_SLACK bytes beyond a copy are read, and beyond the last line written.
+  void (*gather)(char *to, int64_t line_bytes, int64_t lines, const char *from, const int64_t *places,
+                 const tsri_product_copy *copies, int count);
 
   // The sum of x[i] * y[i] over `n` elements, for each of `count` rows x, `step` apart.
   void (*dots)(const void *rows, int64_t step, int64_t count, const void *y, int64_t n, void *out);
@@ -140,6 +150,8 @@ void tsri_product_finish(const tsri_product *p, char *sums, const void *bias, in
 // Takes `rows` x `columns` of a tile in memory of its own, whose rows are tile_columns apart, to `sums`: with `adds` they are added.
 void tsri_product_take_tile(const tsri_product *p, const void *tile, char *sums, int64_t sums_step, int64_t rows,
                             int64_t columns, bool adds);
+
+enum { TSRI_PRODUCT_COPY_SLACK = 64 };
 
 enum { TSRI_PRODUCT_K_BLOCK = 256, TSRI_PRODUCT_MOST_TILE = 16 * 32 };  // elements of the largest register tile
 
