@@ -55,10 +55,22 @@ static tsr_tensor *collect_windows(const windows *w, tsr_tensor *g, tsr_tensor *
   return crop(tsr_conv(g, weight, NULL, &desc), sizes, w->spatial);
 }
 
-// The weight's gradient of a convolution of `x` with the result's gradient `g`, of one group: images become channels, and channels images; a
-// step of the windows is a step inside a window, and the reverse.
-static tsr_tensor *weight_of_group(const windows *w, tsr_tensor *x, tsr_tensor *g, const int64_t *sizes) {
-  tsr_conv_desc desc = {0};
+// [image, channel, …] as [channel of a group, image of each group, …].
+static tsr_tensor *images_as_channels(tsr_tensor *x, int64_t groups) {
+  if (groups == 1) return tsr_transpose(x, 0, 1);
+  tsr_shape shape = tsr_tensor_shape(x), split = {.rank = shape.rank + 1, .dims = {shape.dims[0], groups}};
+  split.dims[2] = shape.dims[1] / groups;
+  for (int i = 2; i < shape.rank; i++) split.dims[1 + i] = shape.dims[i];
+  tsr_tensor *turned = tsr_transpose(tsr_reshape(x, split), 0, 2);
+  shape.dims[0] = split.dims[2];
+  shape.dims[1] = groups * split.dims[0];
+  return tsr_reshape(turned, shape);
+}
+
+// The weight's gradient of a convolution of `x` with the result's gradient `g`: images become channels, and channels images; a step of the
+// windows is a step inside a window, and the reverse.
+static tsr_tensor *weight_gradient(const windows *w, tsr_tensor *x, tsr_tensor *g, const int64_t *sizes) {
+  tsr_conv_desc desc = {.groups = w->desc.groups};
   for (int i = 0; i < w->spatial; i++) {
     desc.stride[i] = w->desc.dilation[i];
     desc.dilation[i] = w->desc.stride[i];
@@ -67,21 +79,8 @@ static tsr_tensor *weight_of_group(const windows *w, tsr_tensor *x, tsr_tensor *
         reach(w, i, tsr_tensor_shape(g).dims[2 + i], sizes[i]) - desc.before[i] - tsr_tensor_shape(x).dims[2 + i];
     desc.after[i] = after > 0 ? after : 0;
   }
-  tsr_tensor *found = tsr_conv(tsr_transpose(x, 0, 1), tsr_transpose(g, 0, 1), NULL, &desc);
+  tsr_tensor *found = tsr_conv(images_as_channels(x, desc.groups), tsr_transpose(g, 0, 1), NULL, &desc);
   return tsr_transpose(crop(found, sizes, w->spatial), 0, 1);
-}
-
-static tsr_tensor *weight_gradient(const windows *w, tsr_tensor *x, tsr_tensor *g, const int64_t *sizes) {
-  int64_t groups = w->desc.groups, in = tsr_tensor_shape(x).dims[1] / groups,
-          out = tsr_tensor_shape(g).dims[1] / groups;
-  if (groups == 1) return weight_of_group(w, x, g, sizes);
-  tsr_tensor *all = NULL;
-  for (int64_t i = 0; i < groups; i++) {
-    tsr_tensor *one =
-        weight_of_group(w, tsr_slice(x, 1, i * in, (i + 1) * in, 1), tsr_slice(g, 1, i * out, (i + 1) * out, 1), sizes);
-    all = all ? tsr_concat((tsr_tensor *[]){all, one}, 2, 0) : one;
-  }
-  return all;
 }
 
 static tsr_tensor *channels_second(tsr_tensor *x, bool is_last) { return is_last ? tsr_moveaxis(x, -1, 1) : x; }
