@@ -165,7 +165,8 @@ typedef enum tsri_native_kind {
   TSRI_NATIVE_SCATTER_ADD,
   TSRI_NATIVE_ARG_REDUCE,
   TSRI_NATIVE_SOFTMAX,
-  TSRI_NATIVE_NORM
+  TSRI_NATIVE_NORM,
+  TSRI_NATIVE_CONV
 } tsri_native_kind;
 
 // The start of an operand: `offset` bytes into `buffer`. The buffer is NULL when has_op is called during planning.
@@ -299,10 +300,28 @@ typedef struct tsri_index_op {
   tsri_place indices, x, source, y;
 } tsri_index_op;
 
+// Convolution: y[image, o, p] = activation(bias[o] + sum over channels c and kernel elements k of x[image, c, q] * w[o, c, k]), for each group of channels. Along each
+// spatial axis q = p * stride + k * dilation - before; transposed: q * stride + k * dilation - before = p. Elements of x outside of it are 0. Missing spatial
+// axes come first, with size, kernel, windows, stride and dilation 1. f16 and bf16 are computed in f32 and rounded once.
+enum { TSRI_CONV_AXES = 3 };
+typedef struct tsri_conv_op {
+  bool is_transposed, has_bias;
+  int64_t images, groups, channels, out_channels;  // channels of one group; no size of the operator is 0
+  int64_t size[TSRI_CONV_AXES], kernel[TSRI_CONV_AXES], windows[TSRI_CONV_AXES];  // elements of x, w and y along an axis
+  int64_t stride[TSRI_CONV_AXES], dilation[TSRI_CONV_AXES], before[TSRI_CONV_AXES];
+  // Strides in elements. The groups of x and y are neighbouring channels.
+  int64_t x_image, x_channel, x_axes[TSRI_CONV_AXES];
+  int64_t w_group, w_out, w_channel, w_axes[TSRI_CONV_AXES];
+  int64_t y_image, y_channel, y_axes[TSRI_CONV_AXES];
+  int64_t bias_step;
+  tsri_place x, w, bias, y;
+  tsri_activation activation;
+} tsri_conv_op;
+
 typedef struct tsri_native_op {
   tsri_native_kind kind;
   tsr_dtype dtype, result;  // dtype: of a and b, or of the input; result: of all other operands
-  uint32_t parts;           // PRODUCT: TSRI_PRODUCT_ bits; SORT: TSRI_SORT_KEEPS or 0
+  uint32_t parts;           // PRODUCT: TSRI_PRODUCT_ bits; CONV: those of activations; SORT: TSRI_SORT_KEEPS or 0
   union {
     tsri_copy_op copy;
     tsri_sum_op sum;
@@ -313,6 +332,7 @@ typedef struct tsri_native_op {
     tsri_index_op index;
     tsri_softmax_op softmax;
     tsri_norm_op norm;
+    tsri_conv_op conv;
   } is;
 } tsri_native_op;
 

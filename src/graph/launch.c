@@ -465,7 +465,7 @@ static tsr_status run_kernel_op(tsr_device *device, const tsri_plan *plan, const
 // Runs an operator with its own kernel and the element-wise operators around it in that kernel's hooks.
 static tsr_status run_with_epilogue(fused_launch *launch, tsr_buffer *const *outputs) {
   log_fusion(launch);
-  tsr_status status = tsri_native_product(launch->fused.plan, launch->fused.fusion, outputs[0]);
+  tsr_status status = tsri_native_heavy(launch->fused.plan, launch->fused.fusion, outputs[0]);
   if (status != TSR_ERR_UNSUPPORTED) return status;
   tsri_codegen_init(&launch->fused, &launch->state->tuning, &launch->codegen);
   status = bind_leaves(launch);
@@ -511,7 +511,7 @@ tsr_status tsri_launch_fusion(tsri_graph_state *state, const tsri_plan *plan, co
   const tsri_node *root = plan->nodes[fusion->root].node;
   if (root->op->kind != TSRI_OP_KERNEL || fusion->node_count > 1) return launch_all(state, plan, fusion, outputs, 0);
   tsri_log(TSR_LOG_PLAN, "operator %s with its own kernel", root->op->name);
-  tsr_status status = tsri_native_product(plan, fusion, outputs[0]);
+  tsr_status status = tsri_native_heavy(plan, fusion, outputs[0]);
   return status == TSR_ERR_UNSUPPORTED ? run_kernel_op(root->value.device, plan, root, outputs, NULL) : status;
 }
 

@@ -5,11 +5,12 @@
 #include "graph/compose.h"
 #include "runtime/native_op.h"
 
-// --- Products ---------------------------------------------------------------------------------------------------------------
+// --- Products and convolutions ---------------------------------------------------------------------------------------------------------------
 
+// Operands of a product. Those of a convolution are x, the weight and, if it has one, the bias.
 enum { A, B, C, BIAS, RESIDUAL, OPERANDS };
 
-// A product, and the values of its operands; NULL: it does not have that operand.
+// A product or a convolution, and the values of its operands; NULL: it does not have that operand.
 typedef struct matched {
   tsri_native_op op;
   const tsri_value *values[OPERANDS];
@@ -55,10 +56,11 @@ static bool match_addition(const tsri_plan *plan, const tsri_planned *planned, u
 }
 
 static bool match_activation(const tsri_plan *plan, const tsri_node *node, uint32_t from, matched *out) {
-  tsri_product_op *product = &out->op.is.product;
-  if (product->activation != TSRI_ACTIVATION_NONE || !reads(plan, node, 0, from)) return false;
-  product->activation = node->op->activation;
-  out->op.parts |= (uint32_t)TSRI_PRODUCT_RELU << (product->activation - TSRI_ACTIVATION_RELU);
+  bool is_conv = out->op.kind == TSRI_NATIVE_CONV;
+  tsri_activation *activation = is_conv ? &out->op.is.conv.activation : &out->op.is.product.activation;
+  if (*activation != TSRI_ACTIVATION_NONE || !reads(plan, node, 0, from)) return false;
+  *activation = node->op->activation;
+  out->op.parts |= (uint32_t)TSRI_PRODUCT_RELU << (*activation - TSRI_ACTIVATION_RELU);
   return true;
 }
 
@@ -67,7 +69,7 @@ static bool match_step(const tsri_plan *plan, const tsri_planned *planned, uint3
   const tsri_op *op = planned->node->op;
   if (planned->space != TSRI_OUTER || planned->node->dtype != out->op.result) return false;
   if (out->op.parts & TSRI_PRODUCT_RESIDUAL) return false;  // the residual comes last
-  if (op->is_addition) return match_addition(plan, planned, from, out);
+  if (op->is_addition) return out->op.kind == TSRI_NATIVE_PRODUCT && match_addition(plan, planned, from, out);
   return op->activation != TSRI_ACTIVATION_NONE && match_activation(plan, planned->node, from, out);
 }
 
@@ -164,14 +166,18 @@ bool tsri_native_is_alone(const tsri_plan *plan, const tsri_fusion *fusion) {
   return !match_rest(plan, fusion, &match) || !tsri_device_takes(device, &match.op);
 }
 
-tsr_status tsri_native_product(const tsri_plan *plan, const tsri_fusion *fusion, tsr_buffer *output) {
+tsr_status tsri_native_heavy(const tsri_plan *plan, const tsri_fusion *fusion, tsr_buffer *output) {
   const tsri_node *root = plan->nodes[fusion->root].node;
   matched match;
   if (!root->value.device->backend->native_ops || !match_heavy(plan, fusion, &match)) return TSR_ERR_UNSUPPORTED;
   // If the native result has another dtype than the node, the native operator is only a part of what op->run does.
   if (match.op.result != root->dtype || !match_rest(plan, fusion, &match)) return TSR_ERR_UNSUPPORTED;
   tsri_product_op *p = &match.op.is.product;
-  tsri_place *places[OPERANDS] = {&p->a.at, &p->b.at, &p->c.at, &p->bias, &p->residual};
+  tsri_conv_op *conv = &match.op.is.conv;
+  bool is_conv = match.op.kind == TSRI_NATIVE_CONV;
+  tsri_place *of_product[OPERANDS] = {&p->a.at, &p->b.at, &p->c.at, &p->bias, &p->residual};
+  tsri_place *of_conv[OPERANDS] = {&conv->x, &conv->w, &conv->bias};
+  tsri_place **places = is_conv ? of_conv : of_product;
   tsr_buffer *buffers[1 + OPERANDS] = {output};
   int used = 1;
   for (int i = 0; i < OPERANDS; i++) {
@@ -179,7 +185,7 @@ tsr_status tsri_native_product(const tsri_plan *plan, const tsri_fusion *fusion,
     buffers[used] = tsri_value_buffer(match.values[i]);
     tsri_place_bind(places[i], buffers[used++]);
   }
-  tsri_place_bind(&p->y, output);
+  tsri_place_bind(is_conv ? &conv->y : &p->y, output);
   return tsri_device_run_op(root->value.device, &match.op, buffers, used);
 }
 

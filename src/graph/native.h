@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Native operators: the one place where a plan's "product, bias, activation, residual" and its reductions are
+// Native operators: the one place where a plan's "product, bias, activation, residual", "convolution, activation" and its reductions are
 // recognised as operators that a device runs by itself. A backend that offers them (tsri_backend.native_ops) gets each
 // described by a tsri_native_op.
 #ifndef TSRI_GRAPH_NATIVE_H
@@ -12,9 +12,9 @@
 // natively, but not together with them.
 bool tsri_native_is_alone(const tsri_plan *plan, const tsri_fusion *fusion);
 
-// Runs the fusion's product and all nodes after it natively into `output`. Returns TSR_ERR_UNSUPPORTED, without a
-// message, if the device cannot.
-tsr_status tsri_native_product(const tsri_plan *plan, const tsri_fusion *fusion, tsr_buffer *output);
+// Runs the fusion's product or convolution and all nodes after it natively into `output`. Returns TSR_ERR_UNSUPPORTED,
+// without a message, if the device cannot.
+tsr_status tsri_native_heavy(const tsri_plan *plan, const tsri_fusion *fusion, tsr_buffer *output);
 
 // Runs a fusion that is a single reduction natively into `output`, from element `first` on. `leaf` is the buffer it
 // reads, bound as for a kernel. Returns TSR_ERR_UNSUPPORTED, without a message, if the fusion is something else or the

@@ -77,6 +77,20 @@ TEST(a_product_with_bias_activation_and_residual_is_one_native_operator) {
   close_operands(&o);
 }
 
+TEST(a_convolution_with_bias_and_activation_is_one_native_operator) {
+  operands o;
+  open_operands(&o);
+  // M images of K channels and one position: the same product.
+  tsr_tensor *x = tsr_reshape(o.x, TSR_SHAPE(M, K, 1)),
+             *w = tsr_reshape(tsr_contiguous(tsr_transpose(o.w, 0, 1)), TSR_SHAPE(N, K, 1));
+  CHECK_OK(tsr_evaluate(w));
+  tsr_tensor *y = tsr_conv(x, w, o.bias, NULL), *r = tsr_reshape(o.residual, TSR_SHAPE(M, N, 1));
+  check(&o, tsr_relu(y), true, relu, false, 1);
+  check(&o, tsr_gelu(tsr_conv(x, w, NULL, NULL)), false, gelu, false, 1);
+  check(&o, tsr_add(tsr_relu(tsr_conv(x, w, o.bias, NULL)), r), true, relu, true, 2);  // the addition is a kernel
+  close_operands(&o);
+}
+
 TEST(operands_of_a_native_product_are_read_through_views) {
   operands o;
   open_operands(&o);

@@ -11,6 +11,65 @@
 
 #include <tessera/ops.h>
 
+// --- Description -----------------------------------------------------------------------------------------------------
+
+// Puts one value for each spatial axis behind those of missing axes.
+static void take_axes(int64_t *to, const int64_t *from, int spatial, int64_t fill) {
+  int missing = TSRI_CONV_AXES - spatial;
+  for (int i = 0; i < TSRI_CONV_AXES; i++) to[i] = i < missing ? fill : from[i - missing];
+}
+
+// Strides of the row-major result of `shape`.
+static void take_result(tsri_conv_op *op, tsr_shape shape, bool is_last, int spatial) {
+  int64_t strides[TSR_MAX_RANK], step = 1;
+  for (int i = shape.rank - 1; i >= 0; i--) {
+    strides[i] = step;
+    step *= shape.dims[i];
+  }
+  int first = is_last ? 1 : 2;
+  op->y_image = strides[0];
+  op->y_channel = strides[is_last ? shape.rank - 1 : 1];
+  take_axes(op->windows, &shape.dims[first], spatial, 1);
+  take_axes(op->y_axes, &strides[first], spatial, 0);
+}
+
+bool tsri_describe_conv(const tsri_node *node, tsri_native_op *out_op) {
+  const tsri_conv_attributes *given = TSRI_GIVEN(node, conv);
+  const tsri_layout *x = &node->inputs[0].layout, *w = &node->inputs[1].layout;
+  int spatial = x->shape.rank - 2;
+  bool has_bias = node->input_count == 3, is_transposed = given->is_transposed != 0;
+  size_t element = tsr_dtype_bytes(node->dtype);
+  if (node->count == 0 || x->count == 0 || w->count == 0) return false;
+  *out_op = (tsri_native_op){.kind = TSRI_NATIVE_CONV, .dtype = node->dtype, .result = node->dtype};
+  tsri_conv_op *op = &out_op->is.conv;
+  *op = (tsri_conv_op){.is_transposed = is_transposed,
+                       .has_bias = has_bias,
+                       .images = x->shape.dims[0],
+                       .groups = given->groups,
+                       .channels = x->shape.dims[1] / given->groups,
+                       .out_channels = is_transposed ? w->shape.dims[1] : w->shape.dims[0] / given->groups,
+                       .x_image = x->strides[0],
+                       .x_channel = x->strides[1],
+                       .w_out = w->strides[is_transposed ? 1 : 0],
+                       .w_channel = w->strides[is_transposed ? 0 : 1],
+                       .x.offset = (size_t)x->offset * element,
+                       .w.offset = (size_t)w->offset * element};
+  op->w_group = w->strides[0] * (w->shape.dims[0] / given->groups);
+  if (has_bias) {
+    op->bias.offset = (size_t)node->inputs[2].layout.offset * element;
+    op->bias_step = node->inputs[2].layout.strides[0];
+  }
+  take_axes(op->size, &x->shape.dims[2], spatial, 1);
+  take_axes(op->x_axes, &x->strides[2], spatial, 0);
+  take_axes(op->kernel, &w->shape.dims[2], spatial, 1);
+  take_axes(op->w_axes, &w->strides[2], spatial, 0);
+  take_axes(op->stride, given->stride, spatial, 1);
+  take_axes(op->dilation, given->dilation, spatial, 1);
+  take_axes(op->before, given->before, spatial, 0);
+  take_result(op, node->shape, given->is_last != 0, spatial);
+  return true;
+}
+
 // --- Launch ----------------------------------------------------------------------------------------------------------
 
 // Inputs: x as [image, channel, spatial …], the weight, and the bias if there is one; all of the result's dtype.
@@ -29,15 +88,20 @@ tsr_status tsri_run_conv(const tsri_kernel_run *run) {
   if (status != TSR_OK) return status;
   // Where x or the weight has no elements, there is nothing to add up and no buffer to bind: another one stands in and is not read.
   bool is_empty = x->count == 0 || w->count == 0;
-  if (is_empty && !has_bias) return tsri_call_zero(run);
+  tsr_buffer *x_buffer = run->inputs[0], *w_buffer = run->inputs[1], *spare = NULL;
+  if (is_empty) {
+    status = tsri_call_scratch(run->device, 1, run->dtype, &spare);
+    if (status != TSR_OK) return status;
+    x_buffer = w_buffer = spare;
+  }
   int rank = x->shape.rank, spatial = rank - 2, first = is_last ? 1 : 2;
   tsri_call call;
-  tsri_call_init(&call, run->device, "op_conv", is_transposed ? "conv_transpose" : "conv",
-                 TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", tsri_accumulator(run->dtype)),
-                           TSRI_CONSTANT("BIAS", has_bias), TSRI_CONSTANT("LAST", is_last)));
-  tsri_call_buffer(&call, "x", run->inputs[is_empty ? 2 : 0], run->dtype);
-  tsri_call_buffer(&call, "w", run->inputs[is_empty ? 2 : 1], run->dtype);
-  tsri_call_buffer(&call, "bias", run->inputs[has_bias ? 2 : 1], run->dtype);
+  tsri_call_init_hooked(&call, run, "op_conv", is_transposed ? "conv_transpose" : "conv",
+                        TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", tsri_accumulator(run->dtype)),
+                                  TSRI_CONSTANT("BIAS", has_bias), TSRI_CONSTANT("LAST", is_last)));
+  tsri_call_buffer(&call, "x", x_buffer, run->dtype);
+  tsri_call_buffer(&call, "w", w_buffer, run->dtype);
+  tsri_call_buffer(&call, "bias", has_bias ? run->inputs[2] : w_buffer, run->dtype);
   tsri_call_buffer(&call, "y", run->output, run->dtype);
   int64_t groups = given->groups, out_channels = run->shape.dims[is_last ? rank - 1 : 1];
   tsri_call_word(&call, "n", result.count);
@@ -60,7 +124,9 @@ tsr_status tsri_run_conv(const tsri_kernel_run *run) {
   tsri_window_pass(&call, "s", given->stride, spatial, 1);
   tsri_window_pass(&call, "d", given->dilation, spatial, 1);
   tsri_window_pass(&call, "p", given->before, spatial, 0);
-  return tsri_call_items(&call, result.count);
+  status = tsri_call_items(&call, result.count);
+  tsr_buffer_release(spare);
+  return status;
 }
 
 // --- Shapes ----------------------------------------------------------------------------------------------------------

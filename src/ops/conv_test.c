@@ -45,6 +45,20 @@ TEST(conv_with_a_kernel_of_one_is_a_matrix_product) {
   finish();
 }
 
+// With sizes beyond the blocks that the CPU works in.
+TEST(conv_is_the_product_of_weights_and_columns_of_windows) {
+  begin();
+  tsr_tensor *x = tsr_randn(dev, TSR_F64, TSR_SHAPE(3, 31, 33, 20), 1), *b = tsr_randn(dev, TSR_F64, TSR_SHAPE(18), 3),
+             *w = tsr_randn(dev, TSR_F64, TSR_SHAPE(18, 31, 3, 4), 2);
+  tsr_conv_desc desc = {.stride = {1, 2}, .dilation = {2, 1}, .before = {1, 2}, .after = {2, 0}};
+  tsr_tensor *y = tsr_conv(x, w, b, &desc), *columns = tsr_im2col(x, TSR_SHAPE(3, 4), &desc);
+  tsr_tensor *product =
+      tsr_add(tsr_matmul(tsr_reshape(w, TSR_SHAPE(18, 31 * 12)), columns), tsr_reshape(b, TSR_SHAPE(18, 1)));
+  tsr_tensor *difference = tsr_sub(tsr_reshape(y, tsr_tensor_shape(product)), product);
+  CHECK_VALUES(tsr_norm(difference, INFINITY, NULL, 0, false), TSR_F64, TSR_SCALAR, 1e-12, 0);
+  finish();
+}
+
 // sum of conv(x) * y is the sum of x * conv_transpose(y).
 TEST(conv_transpose_is_the_adjoint_of_conv) {
   begin();

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Native operators of the CPU: copies, from one strided layout to another, sums of rows (sum.c), reductions, sorting,
-// running sums and indexing (rows/), argmax, softmax and norms (lines/), and products (product/).
+// running sums and indexing (rows/), argmax, softmax and norms (lines/), products (product/), and convolutions (conv/).
 #include <string.h>
 
+#include "backends/cpu/conv/conv.h"
 #include "backends/cpu/cpu.h"
 #include "backends/cpu/lines/lines.h"
 #include "backends/cpu/product/product.h"
@@ -33,6 +34,9 @@ const tsri_native_offer tsri_cpu_native_ops[] = {
     {.kind = TSRI_NATIVE_ARG_REDUCE, .dtypes = NUMBERS, .results = 1u << TSR_I32},
     {.kind = TSRI_NATIVE_SOFTMAX, .dtypes = FLOATS},
     {.kind = TSRI_NATIVE_NORM, .dtypes = FLOATS},
+    {.kind = TSRI_NATIVE_CONV,
+     .dtypes = FLOATS,
+     .parts = TSRI_PRODUCT_RELU | TSRI_PRODUCT_GELU_TANH | TSRI_PRODUCT_GELU},
     {.kind = TSRI_NATIVE_NONE},
 };
 
@@ -41,6 +45,7 @@ bool tsri_cpu_has_op(tsri_device *device, const tsri_native_op *op) {
     return tsri_product_groups_for(((const cpu_device *)device)->units, op->dtype) != NULL;
   }
   if (op->kind == TSRI_NATIVE_REDUCE) return tsri_cpu_has_reduce(op);
+  if (op->kind == TSRI_NATIVE_CONV) return tsri_cpu_has_conv(&op->is.conv);
   bool is_part = op->kind == TSRI_NATIVE_SORT && (op->parts & TSRI_SORT_KEEPS);
   bool is_only_there =
       is_part || op->kind == TSRI_NATIVE_ARG_REDUCE || op->kind == TSRI_NATIVE_SOFTMAX || op->kind == TSRI_NATIVE_NORM;
@@ -110,6 +115,8 @@ tsr_status tsri_cpu_run_op(tsri_queue *queue, const tsri_native_op *op) {
   switch (op->kind) {
     case TSRI_NATIVE_PRODUCT:
       return tsri_cpu_product(device, op);
+    case TSRI_NATIVE_CONV:
+      return tsri_cpu_conv(device, op);
     case TSRI_NATIVE_SUM:
       tsri_cpu_sum(device, op->dtype, &op->is.sum);
       return TSR_OK;

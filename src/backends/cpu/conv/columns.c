@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: MIT
+// Convolutions as products of weights and windows, summed over channels and kernel elements.
+//
+// Weights are packed once into panels, in chunks of WEIGHTS elements if there are many. Then threads take jobs: a block of runs, and some of the result's channels. For each
+// block of lines, a job copies the boxes of its channels, packs the windows of one tile's columns after the other, and multiplies them by all panels of weights; the sums of a
+// job stay in its memory. Bias and activation are applied, and results stored, after the last block of lines.
+#include <string.h>
+
+#include "backends/cpu/conv/conv.h"
+#include "core/error.h"
+#include "platform/parallel.h"
+
+enum {
+  K_BLOCK = TSRI_PRODUCT_K_BLOCK,
+  LEAST_COLUMNS = 128,  // of a block, where there are few
+  WEIGHTS = 1 << 22,    // elements of packed weights
+  JOBS_PER_THREAD = 2,
+  MOST_ROWS = 16,   // rows of a tile
+  MOST_WIDTH = 32,  // columns of a tile
+  SLACK = TSRI_PRODUCT_COPY_SLACK
+};
+
+static int64_t at_most(int64_t x, int64_t most) { return x < most ? x : most; }
+
+static int64_t chunks_of(int64_t size, int64_t chunk) { return (size + chunk - 1) / chunk; }
+
+static size_t aligned(size_t bytes) { return (bytes + 63) / 64 * 64; }
+
+typedef struct column_job {
+  const tsri_conv_pass *pass;
+  tsri_conv_blocks blocks;
+  int64_t lines;          // channels * taps
+  int64_t channel_block;  // channels of a block of lines; 1 if a channel has more than K_BLOCK taps
+  int64_t tap_block;      // taps of a block of lines
+  int64_t first_group, groups, first_out, out;  // of the chunk of weights; result channels are those of a group
+  int64_t panels;                               // of a group in the chunk
+  int64_t splits;                               // jobs that share a block of runs, each with some of the panels
+  int64_t jobs;
+  int parts, pack_parts;
+  char *weights, *scratch;
+  size_t scratch_bytes;  // of each part: places, boxes, a panel of windows, sums
+  size_t boxes_at, panel_at, sums_at;
+} column_job;
+
+static const char *element_at(const tsri_conv_pass *pass, const char *base, int64_t index) {
+  return base + index * (int64_t)pass->windows.element;
+}
+
+// --- Weights ----------------------------------------------------------------------------------------------------------
+
+// The distance of neighbouring taps, if all of them have the same; else 0.
+static int64_t tap_step(const tsri_conv_pass *pass) {
+  const int64_t *taps = pass->lines.taps;
+  int64_t count = pass->windows.taps, step = count > 1 ? taps[1] - taps[0] : 1;
+  for (int64_t t = 2; t < count; t++) {
+    if (taps[t] - taps[t - 1] != step) return 0;
+  }
+  return step;
+}
+
+// A line of weights from `at` on, as sums.
+static void load_weights(const tsri_conv_pass *pass, const char *at, int64_t step, int64_t first, int64_t count,
+                         void *line) {
+  const tsri_lane_storage *storage = pass->windows.storage;
+  if (step) storage->load(line, element_at(pass, at, pass->lines.taps[first]), step, (uint32_t)count);
+  else storage->gather_64(line, at, pass->lines.taps + first, NULL, (uint32_t)count);
+}
+
+// Panel of result channels `first` to before `first` + `count` of a group.
+static void pack_panel(const tsri_conv_pass *pass, const char *weights, int64_t first, int64_t count, char *to) {
+  const tsri_conv_windows *w = &pass->windows;
+  const tsri_conv_by_line *lines = &pass->lines;
+  int width = pass->kernels->tile_rows;
+  int64_t step = tap_step(pass), all = w->channels * w->taps;
+  bool is_even = step != 0 && (w->channels == 1 || lines->channel == w->taps * step);
+  if (is_even && !pass->is_narrow) {
+    pass->kernels->pack(to, width, count, all, element_at(pass, weights, first * lines->out + lines->taps[0]),
+                        lines->out, step);
+    return;
+  }
+  double loaded[MOST_ROWS * K_BLOCK];
+  for (int64_t c = 0; c < w->channels; c++) {
+    for (int64_t t = 0; t < w->taps; t += K_BLOCK) {
+      int64_t n = at_most(w->taps - t, K_BLOCK);
+      for (int64_t i = 0; i < count; i++) {
+        load_weights(pass, element_at(pass, weights, (first + i) * lines->out + c * lines->channel), step, t, n,
+                     (char *)loaded + (size_t)(i * n) * w->sum_bytes);
+      }
+      pass->kernels->pack(to + (size_t)((c * w->taps + t) * width) * w->sum_bytes, width, count, n, loaded, n, 1);
+    }
+  }
+}
+
+static size_t weight_panel_bytes(const column_job *job) {
+  const tsri_conv_pass *pass = job->pass;
+  return (size_t)(job->lines * pass->kernels->tile_rows) * pass->windows.sum_bytes;
+}
+
+static void pack_part(void *user, int part) {
+  const column_job *job = user;
+  const tsri_conv_pass *pass = job->pass;
+  int64_t all = job->groups * job->panels, last = all * (part + 1) / job->pack_parts;
+  for (int64_t i = all * part / job->pack_parts; i < last; i++) {
+    int64_t group = job->first_group + i / job->panels, first = i % job->panels * pass->kernels->tile_rows;
+    pack_panel(pass, element_at(pass, pass->lines.at, group * pass->w_group), job->first_out + first,
+               at_most(job->out - first, pass->kernels->tile_rows), job->weights + (size_t)i * weight_panel_bytes(job));
+  }
+}
+
+// --- Results ----------------------------------------------------------------------------------------------------------
+
+// Stores a row of sums, those of one result channel and one block.
+static void store_row(const tsri_conv_pass *pass, const tsri_conv_block *block, char *y, const char *sums) {
+  const tsri_conv_by_run *runs = &pass->runs;
+  const tsri_conv_windows *w = &pass->windows;
+  // Axes that lie one after the other in y are stored at once.
+  int64_t counts[1 + TSRI_CONV_AXES] = {block->images, block->counts[0], block->counts[1], block->counts[2]};
+  int64_t steps[1 + TSRI_CONV_AXES] = {runs->image, runs->axes[0], runs->axes[1], runs->axes[2]};
+  int64_t first = block->image * runs->image;
+  for (int i = 0; i < TSRI_CONV_AXES; i++) first += block->first[i] * runs->axes[i];
+  int64_t n = counts[TSRI_CONV_AXES], step = steps[TSRI_CONV_AXES];
+  int axis = TSRI_CONV_AXES - 1;
+  for (; axis >= 0 && (counts[axis] == 1 || n == 1 || steps[axis] == n * step); axis--) {
+    if (n == 1) step = steps[axis];
+    n *= counts[axis];
+  }
+  int64_t outer = block->columns / n;
+  for (int64_t i = 0; i < outer; i++, sums += (size_t)n * w->sum_bytes) {
+    int64_t rest = i, at = first;
+    for (int j = axis; j >= 0; j--) {
+      at += rest % counts[j] * steps[j];
+      rest /= counts[j];
+    }
+    w->storage->store(y + at * (int64_t)w->element, sums, step, (uint32_t)n);
+  }
+}
+
+// What is left to do with the sums of one result channel: its number is that among all groups.
+static void finish_row(const tsri_conv_pass *pass, const tsri_conv_block *block, int64_t channel, char *y, char *sums) {
+  enum { STRETCH = 256 };
+  size_t bytes = pass->windows.sum_bytes;
+  union {
+    float f32[STRETCH];
+    double f64[STRETCH];
+  } addend;
+  if (pass->bias) {
+    union {
+      float f32;
+      double f64;
+    } value;
+    pass->windows.storage->load(&value, element_at(pass, pass->bias, channel * pass->bias_step), 1, 1);
+    bool is_f64 = bytes == sizeof(double);
+    for (int i = 0; i < STRETCH && is_f64; i++) addend.f64[i] = value.f64;
+    for (int i = 0; i < STRETCH && !is_f64; i++) addend.f32[i] = value.f32;
+  }
+  bool is_plain = !pass->bias && pass->activation == TSRI_ACTIVATION_NONE;
+  for (int64_t at = 0; !is_plain && at < block->columns; at += STRETCH) {
+    pass->kernels->finish(sums + (size_t)at * bytes, pass->bias ? &addend : NULL, at_most(block->columns - at, STRETCH),
+                          pass->activation, pass->math);
+  }
+  store_row(pass, block, y, sums);
+}
+
+// --- Jobs -------------------------------------------------------------------------------------------------------------
+
+// A job at work.
+typedef struct column_work {
+  const column_job *job;
+  tsri_conv_windows windows;  // of its group
+  tsri_conv_block block;
+  int64_t first_panel, last_panel;
+  const char *weights;  // of the group's first panel
+  int64_t *places;
+  char *boxes, *panel, *sums;
+  int64_t sums_step;
+} column_work;
+
+// Multiplies lines `first` to before `first` + `depth` of one panel of windows by all panels of weights of the job.
+static void multiply_panel(const column_work *work, int64_t column, int64_t first, int64_t depth) {
+  const column_job *job = work->job;
+  const tsri_product_kernels *kernels = job->pass->kernels;
+  size_t bytes = work->windows.sum_bytes;
+  for (int64_t i = work->first_panel; i < work->last_panel; i++) {
+    const char *a = work->weights + (size_t)i * weight_panel_bytes(job) + (size_t)(first * kernels->tile_rows) * bytes;
+    int64_t row = (i - work->first_panel) * kernels->tile_rows;
+    int rows = (int)at_most(job->out - i * kernels->tile_rows, kernels->tile_rows);
+    kernels->tile(rows, depth, a, work->panel, work->sums + (size_t)(row * work->sums_step + column) * bytes,
+                  work->sums_step, first > 0);
+  }
+}
+
+// Taps `tap` to before `tap` + `taps` of channels `channel` to before `channel` + `channels`, whose boxes are filled.
+static void multiply_lines(const column_work *work, int64_t channel, int64_t channels, int64_t tap, int64_t taps) {
+  const tsri_conv_windows *w = &work->windows;
+  const tsri_product_kernels *kernels = work->job->pass->kernels;
+  int64_t width = kernels->tile_columns, line_bytes = width * (int64_t)w->sum_bytes;
+  tsri_conv_copy copies[MOST_WIDTH];
+  for (int64_t column = 0; column < work->block.columns; column += width) {
+    int count = tsri_conv_copies(w, &work->block, column, at_most(work->block.columns - column, width), copies);
+    for (int64_t c = 0; c < channels; c++) {
+      kernels->gather(work->panel + c * taps * line_bytes, line_bytes, taps,
+                      work->boxes + (size_t)(c * work->block.plane) * w->sum_bytes, work->places + tap, copies, count);
+    }
+    multiply_panel(work, column, channel * w->taps + tap, channels * taps);
+  }
+}
+
+static void multiply_block(const column_work *work) {
+  const column_job *job = work->job;
+  const tsri_conv_windows *w = &work->windows;
+  if (job->lines == 0) {
+    int64_t rows = (work->last_panel - work->first_panel) * job->pass->kernels->tile_rows;
+    memset(work->sums, 0, (size_t)(rows * work->sums_step) * w->sum_bytes);
+  }
+  for (int64_t channel = 0; channel < w->channels; channel += job->channel_block) {
+    int64_t channels = at_most(w->channels - channel, job->channel_block);
+    if (w->taps > 0) tsri_conv_fill(w, &work->block, channel, channels, work->boxes);
+    for (int64_t tap = 0; tap < w->taps; tap += job->tap_block) {
+      multiply_lines(work, channel, channels, tap, at_most(w->taps - tap, job->tap_block));
+    }
+  }
+}
+
+static void run_job(const column_job *job, int64_t index, char *scratch) {
+  const tsri_conv_pass *pass = job->pass;
+  int64_t split = index % job->splits, at = index / job->splits, group = at / job->blocks.total;
+  column_work work = {.job = job,
+                      .windows = pass->windows,
+                      .block = tsri_conv_block_at(&pass->windows, &job->blocks, at % job->blocks.total),
+                      .first_panel = job->panels * split / job->splits,
+                      .last_panel = job->panels * (split + 1) / job->splits,
+                      .weights = job->weights + (size_t)(group * job->panels) * weight_panel_bytes(job),
+                      .places = (int64_t *)(void *)scratch,
+                      .boxes = scratch + job->boxes_at,
+                      .panel = scratch + job->panel_at,
+                      .sums = scratch + job->sums_at};
+  group += job->first_group;
+  work.windows.x = element_at(pass, pass->windows.x, group * pass->x_group);
+  work.sums_step = chunks_of(work.block.columns, pass->kernels->tile_columns) * pass->kernels->tile_columns;
+  tsri_conv_tap_places(&work.windows, &work.block, work.places);
+  multiply_block(&work);
+  int64_t first = work.first_panel * pass->kernels->tile_rows;
+  int64_t last = at_most(work.last_panel * pass->kernels->tile_rows, job->out);
+  for (int64_t i = first; i < last; i++) {
+    int64_t channel = job->first_out + i;
+    char *y = pass->runs.at + (group * pass->y_group + channel * pass->runs.out) * (int64_t)pass->windows.element;
+    finish_row(pass, &work.block, group * pass->out + channel, y,
+               work.sums + (size_t)((i - first) * work.sums_step) * pass->windows.sum_bytes);
+  }
+}
+
+static void run_part(void *user, int part) {
+  const column_job *job = user;
+  int64_t last = job->jobs * (part + 1) / job->parts;
+  for (int64_t i = job->jobs * part / job->parts; i < last; i++) {
+    run_job(job, i, job->scratch + (size_t)part * job->scratch_bytes);
+  }
+}
+
+// --- The pass ---------------------------------------------------------------------------------------------------------
+
+// Chooses chunks of weights: several groups, one, or some result channels of one.
+static void cut_weights(column_job *job) {
+  const tsri_conv_pass *pass = job->pass;
+  int64_t width = pass->kernels->tile_rows, lines = job->lines < 1 ? 1 : job->lines;
+  int64_t room = WEIGHTS / lines / width;  // panels
+  if (room < 1) room = 1;
+  job->panels = at_most(chunks_of(pass->out, width), room);
+  job->out = at_most(pass->out, job->panels * width);
+  job->groups = job->out == pass->out ? at_most(pass->groups, room / job->panels) : 1;
+}
+
+// Enough jobs for all threads: smaller blocks first, then several jobs for each.
+static void cut_jobs(column_job *job, int threads) {
+  const tsri_conv_pass *pass = job->pass;
+  int64_t wanted = threads > 1 ? (int64_t)threads * JOBS_PER_THREAD : 1, columns = TSRI_CONV_COLUMNS;
+  job->blocks = tsri_conv_cut(&pass->windows, columns);
+  while (job->blocks.total * job->groups < wanted && columns > LEAST_COLUMNS) {
+    columns /= 2;
+    job->blocks = tsri_conv_cut(&pass->windows, columns);
+  }
+  job->splits = at_most(chunks_of(wanted, job->blocks.total * job->groups), job->panels);
+  job->jobs = job->blocks.total * job->groups * job->splits;
+  job->parts = tsri_cpu_parts(threads, (uint64_t)job->jobs);
+}
+
+static void measure_scratch(column_job *job) {
+  const tsri_conv_windows *w = &job->pass->windows;
+  const tsri_product_kernels *kernels = job->pass->kernels;
+  int64_t step = chunks_of(job->blocks.most_columns, kernels->tile_columns) * kernels->tile_columns;
+  job->channel_block = w->taps < 1 || w->taps > K_BLOCK ? 1 : at_most(w->channels, K_BLOCK / w->taps);
+  job->tap_block = at_most(w->taps, K_BLOCK);
+  job->boxes_at = aligned((size_t)w->taps * sizeof(int64_t));
+  job->panel_at = job->boxes_at + aligned((size_t)(job->channel_block * job->blocks.most_plane) * w->sum_bytes + SLACK);
+  job->sums_at = job->panel_at +
+                 aligned((size_t)(job->channel_block * job->tap_block * kernels->tile_columns) * w->sum_bytes + SLACK);
+  int64_t rows = chunks_of(job->panels, job->splits) * kernels->tile_rows;
+  job->scratch_bytes = job->sums_at + aligned((size_t)(rows * step) * w->sum_bytes);
+}
+
+tsr_status tsri_conv_columns(cpu_device *device, const tsri_conv_pass *pass) {
+  column_job job = {.pass = pass, .lines = pass->windows.channels * pass->windows.taps};
+  int threads = tsri_conv_threads(device, pass);
+  cut_weights(&job);
+  cut_jobs(&job, threads);
+  measure_scratch(&job);
+  size_t weight_bytes = aligned(weight_panel_bytes(&job) * (size_t)(job.groups * job.panels));
+  job.weights = tsri_cpu_scratch(device, weight_bytes + job.scratch_bytes * (size_t)job.parts);
+  if (!job.weights) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "conv: no host memory for its panels");
+  job.scratch = job.weights + weight_bytes;
+  int64_t chunk_groups = job.groups, chunk_out = job.out;
+  int most_parts = job.parts;
+  for (job.first_group = 0; job.first_group < pass->groups; job.first_group += chunk_groups) {
+    for (job.first_out = 0; job.first_out < pass->out; job.first_out += chunk_out) {
+      job.groups = at_most(chunk_groups, pass->groups - job.first_group);
+      job.out = at_most(chunk_out, pass->out - job.first_out);
+      job.panels = chunks_of(job.out, pass->kernels->tile_rows);
+      job.jobs = job.blocks.total * job.groups * job.splits;
+      job.parts = (int)at_most(most_parts, job.jobs);
+      job.pack_parts = tsri_cpu_parts(threads, (uint64_t)(job.groups * job.panels));
+      tsri_parallel(threads, job.pack_parts, pack_part, &job);
+      tsri_parallel(threads, job.parts, run_part, &job);
+    }
+  }
+  return TSR_OK;
+}
