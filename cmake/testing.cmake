@@ -6,6 +6,7 @@
 #   tests/lang/*_test.c         lang          examples/*.c           example
 #   tests/attack/*_test.c       attack
 #   tools/tessera/*_test.c      unit          src/core, in valgrind  memcheck
+#   examples/common/*_test.c    unit
 #   tests/devices/*_test.sh     devices       tests/timing/*_test.c  timing
 #
 # One ctest test per TEST(); those with "thread" in the name of test or file are labelled `threads` too. A script
@@ -145,6 +146,7 @@ endfunction()
 
 tessera_add_test_programs(src unit src)
 tessera_add_test_programs(tools/tessera unit tools)
+tessera_add_test_programs(examples/common unit examples)
 tessera_add_test_programs(tests/conformance conformance tests)
 tessera_add_test_programs(tests/faults faults tests)
 tessera_add_test_programs(tests/lang lang tests)
@@ -164,7 +166,7 @@ add_custom_command(OUTPUT "${calls_source}"
 target_sources(attack_garbage_test PRIVATE "${calls_source}")
 
 foreach(example ${TESSERA_EXAMPLES})
-  tessera_add_test(example.${example} example $<TARGET_FILE:example_${example}>)
+  tessera_add_test(example.${example} example $<TARGET_FILE:example_${example}> ${TESSERA_EXAMPLE_ARGUMENTS_${example}})
 endforeach()
 
 # --- Tests that are scripts ----------------------------------------------------------------------------------------

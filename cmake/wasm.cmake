@@ -43,8 +43,9 @@ set_target_properties(tessera_static PROPERTIES OUTPUT_NAME tessera LINKER_LANGU
 tessera_add_module(tessera_web tessera web/glue.c)
 target_link_options(tessera_web PRIVATE LINKER:--export-dynamic)
 
-tessera_glob(program_sources tools/tessera/*.c)
+tessera_glob(program_sources tools/tessera/*.c examples/common/*.c)
 tessera_add_module(tessera_program tessera_program ${program_sources})
+target_include_directories(tessera_program PRIVATE examples/common)
 target_link_options(tessera_program PRIVATE LINKER:--export=__main_argc_argv)
 target_compile_options(tessera_program PRIVATE -Os) # its own files only wait for the library
 

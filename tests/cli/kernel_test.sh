@@ -180,7 +180,7 @@ run two.tk -k ramp --items 3,2 '2x3=out>ramp.png' 3 2
 png_as_ppm ramp.png | cmp - ramp.pgm || fail "the PNG shows another picture"
 run two.tk -k ramp --items 6,1 '1x2x3>colours.png' 6 1
 png_as_ppm colours.png | cmp - ramp.ppm || fail "the PNG shows other colours"
-run two.tk -k ramp --items 512,300 '300x512>large.png' 512 300 # more than two stored blocks
+run two.tk -k ramp --items 512,300 '300x512>large.png' 512 300 # longer than the compressor looks back
 run two.tk -k ramp --items 512,300 '300x512>large.pgm' 512 300
 png_as_ppm large.png | cmp - large.pgm || fail "the large PNG shows another picture"
 expect 3 kernel run --backend cpu two.tk -k ramp --items 1 '0x3>none.png' 0 0
