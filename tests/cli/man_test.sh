@@ -28,7 +28,7 @@ for command in devices config estimate kernel "kernel check" "kernel emit" "kern
   expect 0 help $command
   while read -r option; do has "$page" "$option"; done < <(grep -oE '^ +(-[a-zA-Z], )?--[a-z-]+' "$work/out" | grep -oE -- '--[a-z-]+' | grep -v -- --help)
 done
-for code in 0 1 2 3 4; do has "$page" $'.TP\n.B '"$code"$'\n'; done
+for code in 0 1 2 3 4 130; do has "$page" $'.TP\n.B '"$code"$'\n'; done
 
 claim "settings of whoever makes it are not in it"
 TESSERA_THREADS=3 expect 0 help --man

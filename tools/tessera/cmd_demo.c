@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `tessera demo`: runs the same small programs on every device, with their times and their difference from plain C.
+// `tessera demo`: lists the devices, trains a network before the user's eyes, and runs it on all of them.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,352 +7,375 @@
 #include <tessera/tessera.h>
 
 #include "bench_progress.h"
-#include "bench_time.h"
 #include "commands.h"
-#include "demo_image.h"
-#include "demo_programs.h"
+#include "demo_result.h"
+#include "demo_sheet.h"
+#include "demo_view.h"
 #include "device_choice.h"
+#include "file.h"
 #include "image.h"
-#include "json.h"
+#include "interrupt.h"
 #include "report.h"
 
 static const char name[] = "demo";
 static const char *image_path;
 static device_choice wanted;
-static bool as_json;
+static bool as_json, is_quiet;
+static double seconds = 60, epochs = 8;
+static uint64_t seed = 1;
 
 static const option_spec options[] = {
-    OPTION_DEVICE(wanted, "every device found"),
+    OPTION_DEVICE(wanted, "trains on the best, runs on all"),
     OPTION_BACKEND(wanted),
+    {.name = "seconds",
+     .value_name = "N",
+     .help = "how long it may take, about; it comes to an end in order, with less training",
+     .standard = "60",
+     .real = &seconds},
+    {.name = "epochs",
+     .value_name = "N",
+     .help = "how often the network sees all digits to learn from; 0.1 is a tenth of them, 100 is the most",
+     .standard = "8",
+     .real = &epochs},
+    {.name = "seed",
+     .value_name = "N",
+     .help = "other digits and other first parameters; the same seed gives the same training",
+     .standard = "1",
+     .count = &seed},
     {.name = "image",
      .value_name = "FILE",
      .help = "where to write the picture, .png or .ppm",
      .standard = "tessera-demo.png, with --json none",
      .text = &image_path},
+    {.name = "quiet", .letter = 'q', .help = "print the results only", .flag = &is_quiet},
     {.name = "json", .help = "print JSON", .flag = &as_json},
 };
 
-enum { MESSAGE_BYTES = 512, WARM_RUNS = 3 };
+static int step_count(void) { return (int)ceil(epochs * DEMO_BATCHES); }
 
-// The outcome of one program on one device.
-typedef struct outcome {
-  tsr_status status;
-  char message[MESSAGE_BYTES];
-  double first_ns, again_ns;  // the first run, which builds kernels; then the best of a few
-  uint64_t kernels;           // launched by one run
-  double difference;          // the largest difference from the reference; infinite if a result is NaN
-} outcome;
+// The part of the time that training may take; the rest is for the other devices.
+static const double training_part = 0.7;
 
-typedef struct visit {
-  char backend[TSR_NAME_BYTES];
-  int index;
-  char device_name[TSR_NAME_BYTES];
-  bool is_software;
-  tsr_status status;  // of opening the device
-  char message[MESSAGE_BYTES];
-  outcome outcomes[DEMO_PROGRAM_COUNT];
-} visit;
-
-// --- Running --------------------------------------------------------------------------------------------------------------
-
-static double largest_difference(const float *result, const double *expected, size_t count) {
-  double largest = 0;
-  for (size_t i = 0; i < count; i++) {
-    double difference = (double)result[i] - expected[i];
-    if (difference < 0) difference = -difference;
-    if (!(difference <= largest)) largest = difference;  // also true for NaN
-    if (isnan(largest)) return INFINITY;
-  }
-  return largest;
-}
-
-static tsr_status run_once(tsr_device *device, const demo_program *program, const float *inputs, float *result,
-                           double *out_ns, uint64_t *out_kernels) {
-  tsr_device_counters before = {0}, after = {0};
-  tsr_device_get_counters(device, &before);
-  tsr_scope *scope = tsr_scope_begin(device);
-  double start = bench_now_ns();
-  tsr_status status = program->run(device, inputs, result);
-  *out_ns = bench_now_ns() - start;
-  tsr_scope_end(scope);
-  tsr_device_get_counters(device, &after);
-  *out_kernels = after.launches - before.launches;
-  return status;
-}
-
-static void run_program(tsr_device *device, int number, const demo_data *data, float *result, outcome *out) {
-  const demo_program *program = &demo_programs[number];
-  out->status = run_once(device, program, data->inputs, result, &out->first_ns, &out->kernels);
-  for (int i = 0; i < WARM_RUNS && out->status == TSR_OK; i++) {
-    double ns = 0;
-    out->status = run_once(device, program, data->inputs, result, &ns, &out->kernels);
-    if (i == 0 || ns < out->again_ns) out->again_ns = ns;
-  }
-  if (out->status == TSR_OK) out->difference = largest_difference(result, data->expected[number], program->count);
-  else snprintf(out->message, sizeof out->message, "%s", tsr_last_error());
-}
-
-static bool has_passed(const visit *v, int number) {
-  return v->status == TSR_OK && v->outcomes[number].status == TSR_OK &&
-         v->outcomes[number].difference <= demo_programs[number].bound;
-}
-
-static size_t largest_result(void) {
-  size_t most = 0;
-  for (int i = 0; i < DEMO_PROGRAM_COUNT; i++) {
-    if (demo_programs[i].count > most) most = demo_programs[i].count;
-  }
-  return most;
-}
-
-// `image` receives the picture if the device computed it.
-static void run_device(const demo_data *data, visit *v, float *result, float *image, bool *has_image) {
-  tsr_device *device = NULL;
-  v->status = device_open_exactly(v->backend, v->index, &device);
-  if (v->status != TSR_OK) {
-    snprintf(v->message, sizeof v->message, "%s", tsr_last_error());
-    return;
-  }
-  for (int i = 0; i < DEMO_PROGRAM_COUNT; i++) {
-    bench_progress("%s:%d: %s", v->backend, v->index, demo_programs[i].what);
-    run_program(device, i, data, result, &v->outcomes[i]);
-    if (i == DEMO_IMAGE_PROGRAM && has_passed(v, i) && !*has_image) {
-      memcpy(image, result, demo_programs[i].count * sizeof *image);
-      *has_image = true;
-    }
-  }
-  tsr_device_release(device);
-}
+static bool is_talkative(void) { return !as_json && !is_quiet; }
 
 // --- Which devices --------------------------------------------------------------------------------------------------------
 
-typedef struct visit_list {
-  visit *items;
-  int count;
-} visit_list;
-
-static void describe(const tsr_backend_report *backend, const tsr_device_info *info, visit *v) {
+static void describe(const tsr_backend_report *backend, const tsr_device_info *info, demo_visit *v) {
   snprintf(v->backend, sizeof v->backend, "%s", backend->name);
   snprintf(v->device_name, sizeof v->device_name, "%s", info->name);
   v->index = info->index;
   v->is_software = info->is_software;
 }
 
-// Fills `items`, unless it is NULL, with the selected devices, and returns how many there are.
-static int list_devices(const tsr_discovery *found, visit *items) {
+// Fills `visits`, unless it is NULL, with the selected devices, and returns how many there are.
+static int list_devices(const tsr_discovery *found, demo_visit *visits) {
   int count = 0;
   for (int b = 0; b < found->backend_count; b++) {
     const tsr_backend_report *backend = &found->backends[b];
     for (int d = 0; d < backend->device_count; d++) {
       if (!device_choice_takes(&wanted, backend, &backend->devices[d])) continue;
-      if (items) describe(backend, &backend->devices[d], &items[count]);
+      if (visits) describe(backend, &backend->devices[d], &visits[count]);
       count++;
     }
   }
   return count;
 }
 
-static int choose_devices(const tsr_discovery *found, visit_list *list) {
-  int exit_code = device_choice_check(&wanted, found);
+static int choose_devices(demo_result *result) {
+  int exit_code = device_choice_check(&wanted, result->found);
   if (exit_code != EXIT_DONE) return exit_code;
-  list->count = list_devices(found, NULL);
-  list->items = calloc((size_t)list->count + 1, sizeof *list->items);
-  if (!list->items) return report_no_memory();
-  list_devices(found, list->items);
-  if (list->count == 0 && wanted.backend[0]) {  // an unlisted backend, such as null
-    visit *v = &list->items[list->count++];
+  size_t most = (size_t)list_devices(result->found, NULL) + 1;
+  result->visits = calloc(most, sizeof *result->visits);
+  result->attempts = calloc(most, sizeof *result->attempts);
+  result->attempt_visits = calloc(most, sizeof *result->attempt_visits);
+  if (!result->visits || !result->attempts || !result->attempt_visits) return report_no_memory();
+  result->visit_count = list_devices(result->found, result->visits);
+  if (result->visit_count == 0 && wanted.backend[0]) {  // an unlisted backend, such as null
+    demo_visit *v = &result->visits[result->visit_count++];
     memcpy(v->backend, wanted.backend, sizeof v->backend);
     v->index = wanted.index < 0 ? 0 : wanted.index;
   }
   return EXIT_DONE;
 }
 
-// --- JSON -----------------------------------------------------------------------------------------------------------------
+static bool is_best(const tsr_discovery *found, const demo_visit *v) {
+  if (found->best_backend < 0) return false;
+  const tsr_backend_report *backend = &found->backends[found->best_backend];
+  return strcmp(backend->name, v->backend) == 0 && backend->devices[found->best_device].index == v->index;
+}
 
-static void write_outcome(json_writer *json, const visit *v, int number) {
-  const demo_program *program = &demo_programs[number];
-  const outcome *o = &v->outcomes[number];
-  json_begin_object(json, NULL);
-  json_text(json, "name", program->name);
-  json_text(json, "what", program->what);
-  json_text(json, "status", tsr_status_name(o->status));
-  json_text(json, "message", o->message);
-  if (o->status == TSR_OK) {
-    json_real(json, "first_ms", o->first_ns / 1e6);
-    json_real(json, "again_ms", o->again_ns / 1e6);
-    json_uint(json, "kernels", o->kernels);
-    json_real(json, "difference", o->difference);
+// Which devices to train on, one after the other until it succeeds: the best, then the others. Those emulated on the CPU are slow, so that they
+// are tried only when named.
+static int order_candidates(const demo_result *result, int *out_order) {
+  int count = 0;
+  for (int i = 0; i < result->visit_count; i++) {
+    if (is_best(result->found, &result->visits[i])) out_order[count++] = i;
   }
-  json_real(json, "bound", program->bound);
-  json_text(json, "bound_reason", program->why);
-  json_bool(json, "passed", has_passed(v, number));
-  json_end_object(json);
-}
-
-static void write_visit(json_writer *json, const visit *v) {
-  json_begin_object(json, NULL);
-  json_text(json, "backend", v->backend);
-  json_int(json, "index", v->index);
-  json_text(json, "name", v->device_name);
-  json_bool(json, "software", v->is_software);
-  json_text(json, "status", tsr_status_name(v->status));
-  json_text(json, "message", v->message);
-  json_begin_array(json, "programs");
-  for (int i = 0; i < DEMO_PROGRAM_COUNT && v->status == TSR_OK; i++) write_outcome(json, v, i);
-  json_end_array(json);
-  json_end_object(json);
-}
-
-static void write_json(const tsr_discovery *found, const visit_list *list, const char *image) {
-  json_writer json;
-  json_init(&json, stdout);
-  json_begin_object(&json, NULL);
-  json_text(&json, "version", tsr_version());
-  json_begin_array(&json, "devices");
-  for (int i = 0; i < list->count; i++) write_visit(&json, &list->items[i]);
-  json_end_array(&json);
-  json_begin_array(&json, "absent");
-  for (int b = 0; b < found->backend_count; b++) {
-    if (found->backends[b].device_count > 0) continue;
-    json_begin_object(&json, NULL);
-    json_text(&json, "backend", found->backends[b].name);
-    json_text(&json, "reason", found->backends[b].reason);
-    json_end_object(&json);
+  for (int i = 0; i < result->visit_count; i++) {
+    const demo_visit *v = &result->visits[i];
+    if (!is_best(result->found, v) && (!v->is_software || device_choice_is_made(&wanted))) out_order[count++] = i;
   }
-  json_end_array(&json);
-  json_text(&json, "image", image);
-  json_end_object(&json);
-  json_finish(&json);
+  return count;
 }
 
-// --- For people -------------------------------------------------------------------------------------------------------------
+// --- Training ---------------------------------------------------------------------------------------------------------------
 
-static void add_outcome(table *t, const visit *v, int number) {
-  char text[BENCH_TIME_TEXT_BYTES];
-  const outcome *o = &v->outcomes[number];
-  table_cell(t, TERM_PLAIN, "%s", demo_programs[number].what);
-  if (o->status != TSR_OK) {
-    table_span(t, TERM_BAD, "%s", o->message);
-    return;
-  }
-  table_cell(t, TERM_PLAIN, "%s", bench_format_ns(o->first_ns, text));
-  table_cell(t, TERM_BOLD, "%s", bench_format_ns(o->again_ns, text));
-  table_cell(t, TERM_PLAIN, "%llu", (unsigned long long)o->kernels);
-  bool is_right = has_passed(v, number);
-  table_cell(t, is_right ? TERM_GOOD : TERM_BAD, "%.2g%s", o->difference, is_right ? "" : ", too large");
-}
-
-static int print_visits(const visit_list *list) {
-  static const table_column columns[] = {
-      {.heading = "Device", .gap = 2},
-      {.heading = "Program", .gap = 2, .narrowest = 12},
-      {.heading = "First run", .gap = 2, .is_right = true},
-      {.heading = "Again", .gap = 2, .is_right = true},
-      {.heading = "Kernels", .gap = 2, .is_right = true},
-      {.heading = "Difference"},
-  };
-  table t;
+static void print_training(const demo_visit *v) {
   char place[DEVICE_TEXT_BYTES];
-  table_init(&t, columns, sizeof columns / sizeof columns[0]);
-  for (int i = 0; i < list->count; i++) {
-    const visit *v = &list->items[i];
-    for (int p = 0; p < (v->status == TSR_OK ? DEMO_PROGRAM_COUNT : 1); p++) {
-      if (p == 0) table_cell(&t, TERM_BOLD, "%s", device_format(v->backend, v->index, place));
-      else table_cell(&t, TERM_PLAIN, "%s", "");
-      if (v->status == TSR_OK) {
-        add_outcome(&t, v, p);
+  report_text("Learning to read digits on %s%s%s%s", device_format(v->backend, v->index, place),
+              *v->device_name ? " (" : "", v->device_name, *v->device_name ? ")" : "");
+  fflush(stdout);
+}
+
+// Trains on the device of a visit; true if that came to an end, early or not.
+static bool attempt(demo_result *result, int visit, const demo_budget *budget, tsr_params **out_params) {
+  demo_visit *v = &result->visits[visit];
+  demo_training *t = &result->attempts[result->attempt_count];
+  tsr_device *device = NULL;
+  result->attempt_visits[result->attempt_count++] = visit;
+  if (is_talkative()) print_training(v);
+  t->end = DEMO_FAILED;
+  t->status = device_open_exactly(v->backend, v->index, &device);
+  if (t->status == TSR_OK) {
+    demo_training_desc desc = {.device = device,
+                               .digits = result->digits,
+                               .budget = budget,
+                               .budget_part = training_part,
+                               .seed = seed,
+                               .steps = step_count(),
+                               .on_step = is_talkative() ? demo_view_step : NULL,
+                               .on_epoch = is_talkative() ? demo_view_epoch : NULL};
+    demo_train(&desc, t, out_params);
+  } else {
+    snprintf(t->message, sizeof t->message, "%s", tsr_last_error());
+  }
+  bench_progress_end();
+  tsr_device_release(device);
+  return t->end != DEMO_FAILED;
+}
+
+static void print_failure(const demo_result *result, bool is_last) {
+  char place[DEVICE_TEXT_BYTES];
+  const demo_visit *v = demo_result_trained_on(result);
+  fflush(stdout);
+  fprintf(stderr, "tessera: training on %s failed: %s\n", device_format(v->backend, v->index, place),
+          result->attempts[result->attempt_count - 1].message);
+  if (is_last) return;
+  fprintf(stderr, "tessera: going on with the next device\n");
+}
+
+// Trains on the first candidate that can. NULL if none can.
+static tsr_params *train(demo_result *result, const demo_budget *budget, int *order) {
+  tsr_params *params = NULL;
+  int count = order_candidates(result, order);
+  for (int i = 0; i < count; i++) {
+    if (attempt(result, order[i], budget, &params)) return params;
+    print_failure(result, i + 1 == count);
+    if (interrupt_is_noted()) break;
+  }
+  return NULL;
+}
+
+static void print_outcome(const demo_result *result) {
+  char place[DEVICE_TEXT_BYTES];
+  const demo_training *t = demo_result_training(result);
+  const demo_visit *v = demo_result_trained_on(result);
+  int tried = demo_tried_count(t), right = demo_right_count(t, result->digits);
+  if (!is_quiet) printf("\n");
+  report_text("%.2f %% of %d unseen digits read right, after %d steps in %.1f s on %s", 100.0 * right / tried, tried,
+              t->step_count, t->seconds, device_format(v->backend, v->index, place));
+  if (t->end == DEMO_TIME_OVER) {
+    report_text("The training was cut short to end within %g s; --seconds gives it more.", seconds);
+  } else if (t->end == DEMO_INTERRUPTED) {
+    report_text("The training was interrupted.");
+  }
+  fflush(stdout);
+}
+
+// --- The other devices ------------------------------------------------------------------------------------------------------
+
+// Devices emulated on the CPU come last, because they may take long.
+static void visit_all(demo_result *result, const demo_reference *reference, const demo_budget *budget) {
+  char place[DEVICE_TEXT_BYTES];
+  for (int software = 0; software < 2; software++) {
+    for (int i = 0; i < result->visit_count; i++) {
+      demo_visit *v = &result->visits[i];
+      if (v->is_software != (software == 1)) continue;
+      device_format(v->backend, v->index, place);
+      v->is_skipped = demo_budget_is_over(budget, 1);
+      if (v->is_skipped) {
+        snprintf(v->message, sizeof v->message, "skipped: %s; 'tessera demo --device %s' runs it alone",
+                 interrupt_is_noted() ? "interrupted" : "the time is over", place);
       } else {
-        table_span(&t, TERM_BAD, "%s", v->message);
+        if (is_talkative()) bench_progress("%s: running both networks", place);
+        demo_visit_run(reference, v);
       }
     }
   }
-  return report_table(&t);
+  bench_progress_end();
 }
 
-static void print_notes(const char *image) {
-  printf("\n");
+static int run_on_all(demo_result *result, const tsr_params *trained, const demo_budget *budget) {
+  demo_reference reference;
+  tsr_status status = demo_reference_init(&reference, trained, result->digits->test_images);
+  if (status == TSR_OK) visit_all(result, &reference, budget);
+  else if (status == TSR_ERR_OUT_OF_MEMORY) report_no_memory();
+  else report_error();
+  demo_reference_deinit(&reference);
+  return status == TSR_OK ? EXIT_DONE : EXIT_ERROR;
+}
+
+static void print_notes(void) {
   report_text(
-      "Each program is the same C code on every device. The first run builds its kernels; 'Again' includes "
-      "copying the inputs in and the result out. Difference: the largest from plain C in f64.");
-  if (image) report_text("The picture that the kernel made: %s", image);
+      "Both are the same C code on every device. The first run builds kernels; 'Again' includes copying in and out. "
+      "Difference: the largest from the CPU, as a part of the largest result.");
 }
 
 // --- The command --------------------------------------------------------------------------------------------------------------
 
-static int judge(const visit_list *list) {
-  int passed = 0, failed = 0;
-  for (int i = 0; i < list->count; i++) {
-    const visit *v = &list->items[i];
-    for (int p = 0; p < DEMO_PROGRAM_COUNT; p++) {
-      if (has_passed(v, p)) passed++;
-      else if (v->status != TSR_OK || v->outcomes[p].status != TSR_ERR_UNSUPPORTED) failed++;
-    }
+// The exit code for a run in which no device could train.
+static int judge_failure(const demo_result *result) {
+  bool has_unsupported_only = true;
+  for (int i = 0; i < result->attempt_count; i++) {
+    has_unsupported_only = has_unsupported_only && result->attempts[i].status == TSR_ERR_UNSUPPORTED;
   }
-  if (failed > 0) return EXIT_NO;
-  if (passed > 0) return EXIT_DONE;
-  fprintf(stderr, "tessera: there is no device that runs kernels\n");
-  return EXIT_NO_DEVICE;
+  if (has_unsupported_only) {
+    fprintf(stderr,
+            "tessera: there is no device that runs kernels; 'tessera devices --verbose' says what is missing\n");
+    return EXIT_NO_DEVICE;
+  }
+  fprintf(stderr, "tessera: no device could train; 'tessera devices --test' tests each, --device names another one\n");
+  return EXIT_NO;
 }
 
-static int run_and_show(const tsr_discovery *found, visit_list *list) {
-  demo_data data;
-  bool has_image = false;
-  float *result = malloc(2 * largest_result() * sizeof *result), *image = result ? result + largest_result() : NULL;
-  bench_progress("computing the right answers in plain C");
-  bool is_ready = demo_data_init(&data) && result;
-  for (int i = 0; i < list->count && is_ready; i++) run_device(&data, &list->items[i], result, image, &has_image);
-  bench_progress_end();
-  demo_data_deinit(&data);
+static int judge(const demo_result *result) {
+  const demo_training *t = demo_result_training(result);
+  if (t->end == DEMO_INTERRUPTED || interrupt_is_noted()) return EXIT_INTERRUPTED;
+  int failed = result->attempt_count - 1;
+  if (t->end == DEMO_DONE && t->step_count >= DEMO_ACCURACY_STEPS &&
+      demo_right_count(t, result->digits) < DEMO_ACCURACY * demo_tried_count(t)) {
+    fprintf(stderr, "tessera: fewer than %g %% were read right; more epochs (--epochs) may help\n",
+            100 * DEMO_ACCURACY);
+    failed++;
+  }
+  for (int i = 0; i < result->visit_count; i++) {
+    const demo_visit *v = &result->visits[i];
+    for (int p = 0; p < DEMO_PROGRAM_COUNT && !v->is_skipped; p++) {
+      bool is_unsupported = v->status == TSR_OK && v->outcomes[p].status == TSR_ERR_UNSUPPORTED;
+      if (!demo_visit_has_passed(v, p) && !is_unsupported) failed++;
+    }
+  }
+  return failed > 0 ? EXIT_NO : EXIT_DONE;
+}
 
-  const char *path = image_path || as_json ? image_path : "tessera-demo.png";
+static const char *picture_path(void) { return image_path || as_json ? image_path : "tessera-demo.png"; }
+
+static bool write_picture(demo_result *result) {
+  const char *path = picture_path();
+  char place[DEVICE_TEXT_BYTES];
+  const demo_visit *v = demo_result_trained_on(result);
+  device_format(v->backend, v->index, place);
+  if (path && !demo_sheet_write(path, demo_result_training(result), result->digits, place)) return false;
+  result->image = path;
+  return true;
+}
+
+// After the training: the picture, the other devices.
+static int show(demo_result *result, const tsr_params *trained, const demo_budget *budget) {
+  if (is_talkative()) demo_view_digits(demo_result_training(result), result->digits);
+  if (!as_json) print_outcome(result);
+  if (!write_picture(result)) return EXIT_ERROR;
+  if (result->image && !as_json) report_text("Digits and loss as a picture: %s", result->image);
+  fflush(stdout);
+  int exit_code = run_on_all(result, trained, budget);
+  if (exit_code != EXIT_DONE || as_json) return exit_code;
+  printf("\n");
+  exit_code = demo_result_print_visits(result);
+  if (!is_quiet) {
+    printf("\n");
+    print_notes();
+  }
+  return exit_code;
+}
+
+static int run_and_show(demo_result *result, const demo_budget *budget) {
+  int *order = calloc((size_t)result->visit_count + 1, sizeof *order);
+  demo_digits digits;
+  bool is_ready = demo_digits_init(&digits, seed) && order;
+  result->digits = &digits;
+  tsr_params *trained = is_ready ? train(result, budget, order) : NULL;
   int exit_code = is_ready ? EXIT_DONE : report_no_memory();
-  if (is_ready && path && has_image && !demo_image_write(path, image)) exit_code = EXIT_ERROR;
-  free(result);
+  if (trained) exit_code = show(result, trained, budget);
+  result->seconds = demo_budget_elapsed(budget);
+  if (is_ready && as_json) demo_result_write_json(result);
+  if (is_ready && exit_code == EXIT_DONE) exit_code = trained ? judge(result) : judge_failure(result);
+  tsr_params_release(trained);
+  demo_digits_deinit(&digits);
+  free(order);
+  return exit_code;
+}
+
+// Makes an empty file of the picture first: if that is not possible, the user should learn it now and not after a minute.
+static int run_with_picture(demo_result *result, const demo_budget *budget) {
+  const char *path = picture_path();
+  if (path && !file_write(path, "", 0, "", 0)) return EXIT_ERROR;
+  int exit_code = run_and_show(result, budget);
+  if (path && !result->image) remove(path);
+  return exit_code;
+}
+
+static int check_options(void) {
+  int exit_code = device_choice_read(&wanted, name);
   if (exit_code != EXIT_DONE) return exit_code;
-  const char *written = has_image ? path : NULL;
-  if (as_json) write_json(found, list, written);
-  else exit_code = print_visits(list);
-  if (!as_json) print_notes(written);
-  return exit_code == EXIT_DONE ? judge(list) : exit_code;
+  if (epochs > DEMO_EPOCHS_MOST) return report_usage(name, "--epochs takes a number up to %d", DEMO_EPOCHS_MOST);
+  if (image_path && !image_takes(image_path, 3)) {
+    return report_usage(name, "--image takes the name of a file that ends in .png or .ppm, not '%s'", image_path);
+  }
+  return EXIT_DONE;
 }
 
 static int run(int argument_count, char **arguments) {
   (void)argument_count, (void)arguments;
   tsr_discovery *found = NULL;
-  visit_list list = {0};
-  int exit_code = device_choice_read(&wanted, name);
+  int exit_code = check_options();
   if (exit_code != EXIT_DONE) return exit_code;
-  if (image_path && !image_takes(image_path, 3)) {
-    return report_usage(name, "--image takes the name of a file that ends in .png or .ppm, not '%s'", image_path);
-  }
+  demo_budget budget = demo_budget_begin(seconds);
   if (tsr_discover(&found) != TSR_OK) return report_error();
-  exit_code = choose_devices(found, &list);
-  if (exit_code == EXIT_DONE && !as_json && !device_choice_is_made(&wanted)) {
+  demo_result result = {.found = found, .seed = seed};
+  exit_code = choose_devices(&result);
+  if (exit_code == EXIT_DONE && is_talkative() && !device_choice_is_made(&wanted)) {
     exit_code = command_devices.run(0, NULL);
     printf("\n");
     fflush(stdout);
   }
-  if (exit_code == EXIT_DONE) exit_code = run_and_show(found, &list);
-  free(list.items);
+  if (exit_code == EXIT_DONE) exit_code = run_with_picture(&result, &budget);
+  free(result.visits);
+  free(result.attempts);
+  free(result.attempt_visits);
   tsr_discovery_release(found);
   return exit_code;
 }
 
 const tool_command command_demo = {
-    .spec = {.name = name,
-             .summary = "run the same small programs on every device found",
-             .description =
-                 "Lists the devices, unless one is named, and runs four programs on each: a chain of element-wise "
-                 "operators, which becomes "
-                 "one kernel; a matrix product with bias and activation; softmax; and a kernel written in Tessera's "
-                 "kernel language, which makes a picture of the Mandelbrot set. The table shows how long the first run "
-                 "and a later one took, how many kernels were launched, and the largest difference from "
-                 "the same in plain C.\n"
-                 "\n"
-                 "The exit code is 1 if a difference is too large or a program fails, 4 if no device runs kernels. A "
-                 "device that cannot run a program is shown with the reason.",
-             .options = options,
-             .option_count = sizeof options / sizeof options[0],
-             .example = "tessera demo --device cpu --image mandelbrot.png"},
+    .spec =
+        {.name = name,
+         .summary = "train a network to read digits, and run it on every device",
+         .description =
+             "Lists the devices, unless one is named, and trains a small convolutional network on the best one. It "
+             "learns to read digits that are drawn for the run (nothing is downloaded), and is tried on digits that "
+             "it has not seen. A picture shows some of them with what the network reads, and how it learned.\n"
+             "\n"
+             "Then the trained network and a block of a transformer run on every device. The table shows how long "
+             "the first run and a later one took, how many kernels were launched, and the largest difference from "
+             "the CPU.\n"
+             "\n"
+             "If a device fails, the reason is shown and the next one is used. Ctrl-C ends the training and shows "
+             "what there is; a second one ends the program. The exit code is 1 if something failed, a difference is "
+             "too "
+             "large, or fewer than 98 % are read right after a training of four epochs or more; 4 if no device runs "
+             "kernels.",
+         .options = options,
+         .option_count = sizeof options / sizeof options[0],
+         .example = "tessera demo --device cpu --seconds 30 --image digits.png"},
     .run = run,
 };
