@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: MIT
 // Learns which of two spirals a point belongs to: a network of three layers, trained by gradient descent with momentum, in a captured step. Prints
-// the loss, and the plane as the network sees it.
+// the loss, and draws the plane as the network sees it.
 //
-//   07_spirals [STEPS]
+//   07_spirals [STEPS [PICTURE]]
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include <tessera/tessera.h>
 
-enum { POINTS = 400, WIDTH = 32, LAYERS = 3, TENSORS = 2 * LAYERS, COLUMNS = 64, ROWS = 24 };
+#include "canvas.h"
+#include "png.h"
+
+enum { POINTS = 400, WIDTH = 32, SIDE = 480 };
 
 static int fail(void) {
   fprintf(stderr, "%s\n", tsr_last_error());
@@ -25,64 +28,51 @@ static void draw_spirals(float *points, int32_t *labels) {
   }
 }
 
-// Weights and biases, one pair per layer; `momentum` has the same shapes, with zeros.
-static void make_parameters(tsr_device *device, tsr_tensor **parameters, tsr_tensor **momentum) {
-  const int64_t sizes[LAYERS + 1] = {2, WIDTH, WIDTH, 2};
-  for (int i = 0; i < LAYERS; i++) {
-    tsr_shape shape = TSR_SHAPE(sizes[i], sizes[i + 1]), row = TSR_SHAPE(sizes[i + 1]);
-    tsr_tensor *weight = tsr_randn(device, TSR_F32, shape, (uint64_t)i + 1);
-    parameters[2 * i] = tsr_mul_scalar(weight, i == 0 ? 2 : sqrt(2.0 / (double)sizes[i]));
-    parameters[2 * i + 1] = tsr_zeros(device, TSR_F32, row);
-    momentum[2 * i] = tsr_zeros(device, TSR_F32, shape);
-    momentum[2 * i + 1] = tsr_zeros(device, TSR_F32, row);
-  }
+static tsr_status make_network(tsr_device *device, tsr_params **out_params) {
+  const tsr_param_desc tensors[] = {
+      {.name = "first.weight", .shape = TSR_SHAPE(WIDTH, 2), .init = TSR_INIT_NORMAL, .value = 2},
+      {.name = "first.bias", .shape = TSR_SHAPE(WIDTH)},
+      {.name = "second.weight", .shape = TSR_SHAPE(WIDTH, WIDTH), .init = TSR_INIT_HE_NORMAL},
+      {.name = "second.bias", .shape = TSR_SHAPE(WIDTH)},
+      {.name = "last.weight", .shape = TSR_SHAPE(2, WIDTH), .init = TSR_INIT_HE_NORMAL},
+      {.name = "last.bias", .shape = TSR_SHAPE(2)},
+  };
+  return tsr_params_create(device, TSR_F32, tensors, sizeof tensors / sizeof tensors[0], 1, out_params);
 }
 
-static tsr_tensor *network(tsr_tensor *x, tsr_tensor *const *parameters) {
-  for (int i = 0; i < LAYERS; i++) {
-    x = tsr_add(tsr_matmul(x, parameters[2 * i]), parameters[2 * i + 1]);
-    if (i + 1 < LAYERS) x = tsr_tanh(x);
-  }
-  return x;
+// [points, 2] to [points, 2]: two numbers for each point, the larger one tells the spiral.
+static tsr_tensor *network(tsr_tensor *x, const tsr_params *p) {
+  x = tsr_tanh(tsr_linear(x, tsr_params_find(p, "first.weight"), tsr_params_find(p, "first.bias"), NULL));
+  x = tsr_tanh(tsr_linear(x, tsr_params_find(p, "second.weight"), tsr_params_find(p, "second.bias"), NULL));
+  return tsr_linear(x, tsr_params_find(p, "last.weight"), tsr_params_find(p, "last.bias"), NULL);
 }
 
 // Records one step: the loss, its gradients, and new parameters in the place of the old ones.
-static tsr_status record_step(tsr_tensor *x, tsr_tensor *labels, tsr_tensor **parameters, tsr_tensor **momentum,
+static tsr_status record_step(tsr_tensor *x, tsr_tensor *labels, tsr_params *params, tsr_optim *optim,
                               tsr_tensor **out_loss) {
-  tsr_tensor *gradients[TENSORS];
   tsr_status status = tsr_grad_begin();
   if (status != TSR_OK) return status;
-  for (int i = 0; i < TENSORS && status == TSR_OK; i++) status = tsr_grad_watch(parameters[i]);
-  *out_loss = tsr_cross_entropy(network(x, parameters), labels, 1, NULL);
-  if (status == TSR_OK) status = tsr_grad(*out_loss, NULL, parameters, TENSORS, gradients);
+  status = tsr_params_watch(params);
+  *out_loss = tsr_cross_entropy(network(x, params), labels, 1, NULL);
+  if (status == TSR_OK) status = tsr_params_grad(params, *out_loss, NULL);
   tsr_grad_end();
-  for (int i = 0; i < TENSORS && status == TSR_OK; i++) {
-    status = tsr_assign(momentum[i], tsr_add(tsr_mul_scalar(momentum[i], 0.9), gradients[i]));
-    if (status == TSR_OK) status = tsr_assign(parameters[i], tsr_sub(parameters[i], tsr_mul_scalar(momentum[i], 0.1)));
-  }
-  return status;
+  return status == TSR_OK ? tsr_optim_step(optim) : status;
 }
 
-static tsr_status train(tsr_device *device, int steps, tsr_tensor **parameters) {
-  static float points[2 * POINTS];
-  static int32_t labels[POINTS];
-  draw_spirals(points, labels);
-  tsr_tensor *x = tsr_from_data(device, TSR_F32, TSR_SHAPE(POINTS, 2), points, sizeof points);
-  tsr_tensor *y = tsr_from_data(device, TSR_I32, TSR_SHAPE(POINTS), labels, sizeof labels);
-  tsr_tensor *momentum[TENSORS], *loss = NULL;
+static tsr_status train(tsr_device *device, const float *points, const int32_t *labels, int steps, tsr_params *params) {
+  tsr_tensor *x = tsr_from_data(device, TSR_F32, TSR_SHAPE(POINTS, 2), points, 2 * POINTS * sizeof *points);
+  tsr_tensor *y = tsr_from_data(device, TSR_I32, TSR_SHAPE(POINTS), labels, POINTS * sizeof *labels);
+  tsr_tensor *loss = NULL;
+  tsr_optim *optim = NULL;
   tsr_capture *step = NULL;
-  make_parameters(device, parameters, momentum);
-  for (int i = 0; i < TENSORS; i++) tsr_evaluate(parameters[i]);  // so that the capture does not draw them again
-  tsr_status status = tsr_capture_begin(device);
-  if (status != TSR_OK) return status;
-  status = record_step(x, y, parameters, momentum, &loss);
-  tsr_tensor *outputs[2 * TENSORS + 1] = {loss};
-  for (int i = 0; i < TENSORS; i++) {
-    outputs[1 + 2 * i] = parameters[i];
-    outputs[2 + 2 * i] = momentum[i];
+  tsr_status status =
+      tsr_optim_create(params, &(tsr_optim_desc){.kind = TSR_SGD, .rate = 0.1, .momentum = 0.9}, &optim);
+  if (status == TSR_OK) status = tsr_capture_begin(device);
+  if (status == TSR_OK) {
+    status = record_step(x, y, params, optim, &loss);
+    tsr_status ended = tsr_capture_end(&loss, status == TSR_OK ? 1 : 0, &step);
+    if (status == TSR_OK) status = ended;
   }
-  tsr_status ended = tsr_capture_end(outputs, status == TSR_OK ? 2 * TENSORS + 1 : 0, &step);
-  if (status == TSR_OK) status = ended;
   for (int i = 1; i <= steps && status == TSR_OK; i++) {
     double now = 0;
     status = tsr_capture_run(step);
@@ -92,36 +82,58 @@ static tsr_status train(tsr_device *device, int steps, tsr_tensor **parameters) 
     }
   }
   tsr_capture_release(step);
+  tsr_optim_release(optim);
   return status;
 }
 
-static tsr_status show(tsr_device *device, tsr_tensor *const *parameters) {
-  static float places[ROWS * COLUMNS * 2];
-  static int32_t seen[ROWS * COLUMNS];
-  for (int i = 0; i < ROWS * COLUMNS; i++) {
-    places[2 * i] = 2.0f * (float)(i % COLUMNS) / (COLUMNS - 1) - 1;
-    places[2 * i + 1] = 1 - 2.0f * (float)(i / COLUMNS) / (ROWS - 1);
+// Every pixel gets a colour between two, by how sure the network is; the points it learned from lie above.
+static bool draw(const char *path, const float *sure, const float *points, const int32_t *labels) {
+  canvas c;
+  bool is_drawn = canvas_init(&c, SIDE, SIDE, 0);
+  if (is_drawn) {
+    for (int i = 0; i < SIDE * SIDE; i++) {
+      canvas_blend(&c, i % SIDE, i / SIDE, canvas_mix(0xF6C28B, 0x8FB8DE, sure[i]), 1);
+    }
+    for (int i = 0; i < POINTS; i++) {
+      float px = (points[2 * i] + 1) * SIDE / 2, py = (1 - points[2 * i + 1]) * SIDE / 2;
+      canvas_line(&c, px, py, px, py, 6, labels[i] ? 0x1F4E8C : 0xB4530A);
+    }
+    is_drawn = png_write(path, c.pixels, SIDE, SIDE, 3);
   }
-  tsr_tensor *x = tsr_from_data(device, TSR_F32, TSR_SHAPE(ROWS * COLUMNS, 2), places, sizeof places);
-  tsr_tensor *which = tsr_argmax(network(x, parameters), (const int[]){1}, 1, false);
-  tsr_status status = tsr_read(which, seen, sizeof seen);
-  for (int i = 0; i < ROWS && status == TSR_OK; i++) {
-    for (int j = 0; j < COLUMNS; j++) putchar(seen[i * COLUMNS + j] ? '#' : '.');
-    putchar('\n');
+  canvas_deinit(&c);
+  return is_drawn;
+}
+
+// How probable the second spiral is at each pixel.
+static tsr_status look(tsr_device *device, const tsr_params *params, float *sure) {
+  static float places[2 * SIDE * SIDE];
+  for (int i = 0; i < SIDE * SIDE; i++) {
+    places[2 * i] = 2 * ((float)(i % SIDE) + 0.5f) / SIDE - 1;
+    places[2 * i + 1] = 1 - 2 * ((float)(i / SIDE) + 0.5f) / SIDE;
   }
-  return status;
+  tsr_tensor *x = tsr_from_data(device, TSR_F32, TSR_SHAPE(SIDE * SIDE, 2), places, sizeof places);
+  tsr_tensor *second = tsr_slice(tsr_softmax(network(x, params), 1), 1, 1, 2, 1);
+  return tsr_read(second, sure, SIDE * SIDE * sizeof *sure);
 }
 
 int main(int argc, char **argv) {
-  tsr_device *device = NULL;
+  static float points[2 * POINTS], sure[SIDE * SIDE];
+  static int32_t labels[POINTS];
   int steps = argc > 1 ? atoi(argv[1]) : 1500;
+  const char *path = argc > 2 ? argv[2] : "spirals.png";
+  tsr_device *device = NULL;
+  tsr_params *params = NULL;
   if (tsr_device_open(NULL, &device) != TSR_OK) return fail();
+  draw_spirals(points, labels);
   tsr_scope *scope = tsr_scope_begin(device);
-  tsr_tensor *parameters[TENSORS];
-  tsr_status status = train(device, steps, parameters);
-  if (status == TSR_OK) status = show(device, parameters);
-  if (status != TSR_OK) return fail();
+  tsr_status status = make_network(device, &params);
+  if (status == TSR_OK) status = train(device, points, labels, steps, params);
+  if (status == TSR_OK) status = look(device, params, sure);
+  tsr_params_release(params);
   tsr_scope_end(scope);
   tsr_device_release(device);
+  if (status != TSR_OK) return fail();
+  if (!draw(path, sure, points, labels)) return 1;
+  printf("the plane as the network sees it: %s\n", path);
   return 0;
 }
