@@ -134,9 +134,9 @@ static tsr_tensor *as_matrices(const labelled *x, label_set first, label_set sec
 static tsr_tensor *spread(const labelled *x, const tsri_einsum_term *over, const int64_t *sizes) {
   int labels[TSR_MAX_RANK], count = 0;
   tsr_shape shape = {.rank = over->rank};
-  label_set own = set_of(&x->term);
+  label_set has_labels = set_of(&x->term);
   for (int i = 0; i < over->rank; i++) {
-    bool has = own & bit_of(over->labels[i]);
+    bool has = has_labels & bit_of(over->labels[i]);
     shape.dims[i] = has ? sizes[over->labels[i]] : 1;
     if (has) labels[count++] = over->labels[i];
   }
@@ -195,9 +195,9 @@ typedef struct plan {
 static void find_kept(plan *p, unsigned subset) {
   label_set inside = 0, outside = set_of(&p->equation->output);
   for (int i = 0; i < p->equation->count; i++) {
-    label_set own = set_of(&p->operands[i].term);
-    if (subset >> i & 1u) inside |= own;
-    else outside |= own;
+    label_set labels = set_of(&p->operands[i].term);
+    if (subset >> i & 1u) inside |= labels;
+    else outside |= labels;
   }
   p->kept[subset] = inside & outside;
 }

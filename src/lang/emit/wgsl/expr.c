@@ -196,7 +196,8 @@ static void put_op(tsri_wgsl *w, uint32_t expr, const tsri_wgsl_operands *operan
   if (hiding) tsri_c_add(&w->body, ")");
 }
 
-// A float made of something else, which may be a 0 that the compiler finds out: not if it comes from memory.
+// Hides a converted float from the optimiser: it might fold to 0 and make 0 of x * 0, even for NaN. Values from memory need
+// no hiding.
 static void put_made(tsri_wgsl *w, uint32_t expr, const char *pattern, const tsri_wgsl_operands *operands) {
   const tsri_ir_expr *x = &w->kernel->exprs[expr];
   bool is_float = x->type.dtype == TSR_F32, was_float = w->kernel->exprs[x->a].type.dtype == TSR_F32;
