@@ -12,6 +12,8 @@
 //
 // An axis may be negative: it then counts from the end. Sizes of 0 are allowed everywhere. Where nothing has to be
 // computed (a cast to the same dtype, a roll by 0, a concat of one tensor) the result may be a view of the input.
+// Results are contiguous, but for element-wise operators and reductions of transposed views: their result has the axes
+// in the order in memory that the inputs have, as in NumPy and PyTorch, if it is the same for all (tsr_contiguous).
 // Joining, indexing, sorting, row operators and matrix products address up to 2^32 - 2^24 elements: more is
 // TSR_ERR_UNSUPPORTED when they run.
 //

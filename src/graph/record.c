@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "graph/assign.h"
 #include "graph/move.h"
+#include "graph/order.h"
 #include "graph/transfer.h"
 
 tsr_status tsri_record_device(const char *caller, tsr_tensor *const *inputs, int input_count, tsr_device **out_device) {
@@ -67,13 +68,14 @@ static tsr_status broadcast_layout(const tsri_op *op, tsr_dtype dtype, tsr_tenso
   return status == TSR_OK ? tsri_layout_init(op->name, shape, dtype, out_layout, NULL) : status;
 }
 
-// Layout of the result. Fast path: if all inputs have the same shape and input 0 is row-major, reuse its layout.
+// Layout of the result. `is_plain`: all inputs have the same shape and input 0 is row-major, so that its layout can be
+// reused.
 static tsr_status result_layout(const tsri_op *op, tsr_dtype dtype, tsr_tensor *const *inputs, int input_count,
-                                bool is_one_shape, tsri_layout *out_layout) {
+                                bool is_plain, tsri_layout *out_layout) {
   const tsr_tensor *first = inputs[0];
   // A wider result: the size in bytes may overflow, which tsri_layout_init checks
   bool is_wider = tsr_dtype_bytes(dtype) > tsr_dtype_bytes(first->dtype);
-  if (!is_one_shape || is_wider || !tsri_layout_is_row_major(&first->layout)) {
+  if (!is_plain || is_wider) {
     return broadcast_layout(op, dtype, inputs, input_count, out_layout);
   }
   *out_layout = first->layout;
@@ -92,6 +94,19 @@ static tsr_status expand_inputs(tsri_node *node, const tsri_layout *layout) {
   return status;
 }
 
+// As finish, for a node whose axes are in another order: `layout` is the node's, the tensor's is given back.
+static tsr_tensor *finish_in_order(tsri_node *node, const tsri_layout *layout, const tsri_order *order) {
+  tsr_tensor *tensor = finish(node, TSR_OK, layout);
+  if (tensor->status == TSR_OK) tensor->layout = tsri_order_back(layout, order);  // no other thread has the tensor yet
+  return tensor;
+}
+
+// The row-major layout of a shape with another order of axes.
+static tsri_layout row_major_in_order(const tsri_layout *layout, const tsri_order *order) {
+  tsri_layout ordered = tsri_order_forth(layout, order);
+  return tsri_packed_layout(&ordered);
+}
+
 tsr_tensor *tsri_record_elementwise(const tsri_op *op, tsr_dtype dtype, const tsri_operand_ref *inputs, int input_count,
                                     const tsri_scalars *scalars) {
   tsr_tensor *tensors[TSRI_MAX_LEAVES] = {inputs[0].tensor};
@@ -99,14 +114,19 @@ tsr_tensor *tsri_record_elementwise(const tsri_op *op, tsr_dtype dtype, const ts
   tsri_layout layout;
   tsr_device *device = NULL;
   bool is_one_shape = has_one_shape(tensors, input_count);
-  tsr_status status = result_layout(op, dtype, tensors, input_count, is_one_shape, &layout);
+  bool is_plain = is_one_shape && tsri_layout_is_row_major(&tensors[0]->layout);
+  tsr_status status = result_layout(op, dtype, tensors, input_count, is_plain, &layout);
   if (status == TSR_OK) status = tsri_record_device(op->name, tensors, input_count, &device);
   if (status != TSR_OK) return tsri_tensor_fail(status);
   tsri_node *node = tsri_node_create(op, device, dtype, (uint32_t)input_count, scalars);
   status = node ? take_inputs(node, tensors) : no_memory(op);
   for (int i = 0; i < input_count && status == TSR_OK; i++) node->inputs[i].as = inputs[i].as;
   if (status == TSR_OK && !is_one_shape) status = expand_inputs(node, &layout);
-  return finish(node, status, &layout);
+  tsri_order order;
+  if (status != TSR_OK || is_plain || !tsri_order_find(node, &order)) return finish(node, status, &layout);
+  tsri_order_inputs(node, &order);
+  layout = row_major_in_order(&layout, &order);
+  return finish_in_order(node, &layout, &order);
 }
 
 static tsr_shape reduced_shape(tsr_shape shape, uint32_t axes, bool keep_dims) {
@@ -117,6 +137,38 @@ static tsr_shape reduced_shape(tsr_shape shape, uint32_t axes, bool keep_dims) {
     result.dims[result.rank++] = is_reduced ? 1 : shape.dims[i];
   }
   return result;
+}
+
+// The set of axes of the node that are `axes` of the operator.
+static uint32_t axes_in_order(uint32_t axes, const tsri_order *order) {
+  uint32_t ordered = 0;
+  for (int i = 0; i < order->rank; i++) ordered |= (axes >> order->axes[i] & 1u) << i;
+  return ordered;
+}
+
+// The order of the axes of a reduction's result, from that of its input.
+static tsri_order order_of_result(uint32_t axes, bool keep_dims, const tsri_order *order) {
+  if (keep_dims) return *order;
+  tsri_order kept = {0};
+  for (int i = 0; i < order->rank; i++) {
+    int axis = order->axes[i], place = 0;
+    if (axes >> axis & 1u) continue;
+    for (int j = 0; j < axis; j++) place += !(axes >> j & 1u);
+    kept.axes[kept.rank++] = place;
+  }
+  return kept;
+}
+
+static tsr_tensor *finish_reduction(tsri_node *node, tsri_layout layout, bool keep_dims) {
+  tsri_order order;
+  if (tsri_layout_is_row_major(&node->inputs[0].layout) || !tsri_order_find(node, &order)) {
+    return finish(node, TSR_OK, &layout);
+  }
+  tsri_order result = order_of_result(node->axes, keep_dims, &order);
+  node->axes = axes_in_order(node->axes, &order);
+  tsri_order_inputs(node, &order);
+  layout = row_major_in_order(&layout, &result);
+  return finish_in_order(node, &layout, &result);
 }
 
 tsr_tensor *tsri_record_reduce(const tsri_op *op, tsr_dtype dtype, tsr_tensor *input, uint32_t axes, bool keep_dims) {
@@ -133,6 +185,7 @@ tsr_tensor *tsri_record_reduce(const tsri_op *op, tsr_dtype dtype, tsr_tensor *i
     // A result of f16 or bf16 from f32 elements is reduced in f32 and rounded once, at the end.
     bool is_wider = input->dtype == TSR_F32 && (dtype == TSR_F16 || dtype == TSR_BF16);
     if (!is_index && !is_wider) node->inputs[0].as = is_truth ? TSR_BOOL : dtype;
+    return finish_reduction(node, layout, keep_dims);
   }
   return finish(node, status, &layout);
 }

