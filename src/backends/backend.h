@@ -232,12 +232,15 @@ enum {
   TSRI_PRODUCT_RESIDUAL = 1u << 2,
   TSRI_PRODUCT_RELU = 1u << (3 + TSRI_ACTIVATION_RELU),  // the activation; at most one of these three bits is set
   TSRI_PRODUCT_GELU_TANH = 1u << (3 + TSRI_ACTIVATION_GELU_TANH),
-  TSRI_PRODUCT_GELU = 1u << (3 + TSRI_ACTIVATION_GELU)
+  TSRI_PRODUCT_GELU = 1u << (3 + TSRI_ACTIVATION_GELU),
+  TSRI_PRODUCT_QUANTISED = 1u << 8  // b is quantised
 };
 
 // y = activation(alpha a b + beta c + bias) + residual. a is m x k, b is k x n; c, residual and y are m x n; bias is a
 // contiguous row of n elements. f16 and bf16 are computed in f32 and rounded once. y and residual are row-major and
 // contiguous, with the batch axes first.
+// TSRI_PRODUCT_QUANTISED: column j of b is row j of n rows of k weights in blocks of `b_format`, a tsr_quant_format or TSRI_QUANT_I8 (plain i8, k a multiple of
+// 32), one after the other from b.at on; its strides are 0, and there is no batch. Weights count as f32.
 typedef struct tsri_product_op {
   int64_t m, n, k;  // none is 0
   int batch_rank;   // without axes of size 1; neighbouring axes are merged where the strides of all operands allow it
@@ -246,6 +249,7 @@ typedef struct tsri_product_op {
   tsri_place bias, residual, y;
   double alpha, beta;
   tsri_activation activation;
+  int b_format;  // valid only with TSRI_PRODUCT_QUANTISED
 } tsri_product_op;
 
 // Sorts each of `rows` contiguous rows of `n` elements. The sort is stable (-0 equals 0), and NaN comes last in both

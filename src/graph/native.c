@@ -43,8 +43,8 @@ static bool match_addition(const tsri_plan *plan, const tsri_planned *planned, u
   bool is_outside = source == TSRI_NONE || plan->nodes[source].fusion != planned->fusion;
   if (!is_outside || !tsri_plan_input_layout(plan, planned, other, &layout)) return false;
   const tsri_value *value = value_of(plan, node->inputs[other].value);
-  bool can_be_bias =
-      (out->op.parts | TSRI_PRODUCT_SCALED) == TSRI_PRODUCT_SCALED && tsri_shape_equal(layout.shape, node->shape);
+  enum { PRODUCT_ALONE = TSRI_PRODUCT_SCALED | TSRI_PRODUCT_QUANTISED };
+  bool can_be_bias = (out->op.parts & ~(uint32_t)PRODUCT_ALONE) == 0 && tsri_shape_equal(layout.shape, node->shape);
   if (can_be_bias && tsri_is_along_last_axis(&layout)) {
     add_operand(out, BIAS, TSRI_PRODUCT_BIAS, value, &layout);
   } else if (tsri_layout_is_contiguous(&layout) && layout.count == node->count) {

@@ -34,6 +34,26 @@ static product product_of(const tsri_kernel_run *run) {
   return p;
 }
 
+// The product as the CPU's own one: it reads x and the weights as the kernels do.
+bool tsri_describe_quant_product(const tsri_node *node, tsri_native_op *out_op) {
+  enum { PIECE = 32 };  // what native products decode at a time
+  const tsri_layout *x = &node->inputs[0].layout, *w = &node->inputs[1].layout;
+  int64_t k = x->shape.dims[x->shape.rank - 1], n = w->shape.dims[0], format = TSRI_GIVEN(node, quant)->format;
+  if (node->count == 0 || k == 0 || k % PIECE != 0) return false;
+  int64_t m = node->count / n;
+  *out_op = (tsri_native_op){.kind = TSRI_NATIVE_PRODUCT,
+                             .dtype = node->inputs[0].dtype,
+                             .result = node->dtype,
+                             .parts = TSRI_PRODUCT_QUANTISED};
+  tsri_product_op *p = &out_op->is.product;
+  *p = (tsri_product_op){.m = m, .n = n, .k = k, .alpha = 1, .b_format = (int)format};
+  p->a.at.offset = (size_t)x->offset * tsr_dtype_bytes(out_op->dtype);
+  p->a.row = m > 1 ? k : 0;
+  p->a.column = k > 1 ? 1 : 0;
+  p->b.at.offset = (size_t)w->offset;
+  return true;
+}
+
 // `filler` is bound for inputs without elements (k is 0).
 static void start(const tsri_kernel_run *run, const product *p, const char *kernel, int64_t rows, tsr_buffer *filler,
                   tsri_call *call) {

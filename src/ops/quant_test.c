@@ -184,6 +184,43 @@ TEST(what_follows_a_product_with_blocks_is_fused_with_it) {
   finish();
 }
 
+// A product of `rows` rows with bias, activation and residual, as one native operator, against operators on decoded weights.
+static void check_native_product(tsr_quant_format format, tsr_dtype dtype, int64_t rows, double bound) {
+  tsr_tensor *x = tsr_cast(tsr_randn(dev, TSR_F32, TSR_SHAPE(rows, 512), 1), dtype);
+  tsr_tensor *w = tsr_quantize(tsr_randn(dev, TSR_F32, TSR_SHAPE(37, 512), 2), format), *y = NULL, *wanted = NULL;
+  tsr_tensor *bias = tsr_randn(dev, dtype, TSR_SHAPE(37), 3), *rest = tsr_randn(dev, dtype, TSR_SHAPE(rows, 37), 4);
+  tsr_tensor *all[] = {x, w, bias, rest};
+  for (int i = 0; i < 4; i++) CHECK_OK(tsr_evaluate(all[i]));
+  tsr_device_counters before, after;
+  CHECK_OK(tsr_device_get_counters(dev, &before));
+  y = tsr_add(tsr_gelu(tsr_add(tsr_matmul_quantized(x, w, format), bias)), rest);
+  CHECK_OK(tsr_evaluate(y));
+  CHECK_OK(tsr_device_get_counters(dev, &after));
+  CHECK_EQ_INT((int)(after.launches - before.launches), 1);
+  tsr_tensor *weights = tsr_transpose(tsr_dequantize(w, format, TSR_F64), 0, 1);
+  wanted = tsr_add(tsr_gelu(tsr_add(tsr_matmul(tsr_cast(x, TSR_F64), weights), bias)), rest);
+  double off = 1;
+  CHECK_OK(tsr_item(tsr_max(tsr_abs(tsr_sub(y, wanted)), NULL, 0, false), &off));
+  CHECK(off < bound);
+}
+
+TEST(the_cpu_multiplies_blocks_with_what_follows_at_every_simd_level) {
+  static const char *const levels[] = {"baseline", "avx2", "avx512"};
+  static const int64_t rows[] = {1, 5, 19};
+  for (int level = 0; level < 3; level++) {
+    CHECK_OK(tsr_config_set("simd", levels[level]));
+    if (tsr_device_open(&(tsr_device_desc){.backend = "cpu"}, &dev) != TSR_OK) continue;  // the processor lacks it
+    test_scope = tsr_scope_begin(dev);
+    for (int i = 0; i < 3 * TSR_QUANT_FORMAT_COUNT; i++) {
+      tsr_quant_format format = (tsr_quant_format)(i % TSR_QUANT_FORMAT_COUNT);
+      check_native_product(format, TSR_F32, rows[i / TSR_QUANT_FORMAT_COUNT], 1e-3);
+      check_native_product(format, TSR_F16, rows[i / TSR_QUANT_FORMAT_COUNT], 0.1);
+    }
+    finish();
+  }
+  CHECK_OK(tsr_config_set("simd", NULL));
+}
+
 TEST(blocks_that_begin_at_an_odd_byte_are_read_as_they_lie) {
   begin();
   static uint8_t bytes[1 + 2 * 18];

@@ -25,6 +25,10 @@ const tsri_native_offer tsri_cpu_native_ops[] = {
      .dtypes = FLOATS,
      .parts = TSRI_PRODUCT_SCALED | TSRI_PRODUCT_BIAS | TSRI_PRODUCT_RELU | TSRI_PRODUCT_GELU_TANH | TSRI_PRODUCT_GELU |
               TSRI_PRODUCT_RESIDUAL},
+    {.kind = TSRI_NATIVE_PRODUCT,
+     .dtypes = FLOATS & ~(1u << TSR_F64),
+     .parts = TSRI_PRODUCT_QUANTISED | TSRI_PRODUCT_BIAS | TSRI_PRODUCT_RELU | TSRI_PRODUCT_GELU_TANH |
+              TSRI_PRODUCT_GELU | TSRI_PRODUCT_RESIDUAL},
     {.kind = TSRI_NATIVE_PRODUCT, .dtypes = BYTES},
     {.kind = TSRI_NATIVE_SORT, .dtypes = NUMBERS},
     {.kind = TSRI_NATIVE_SORT, .dtypes = NUMBERS, .results = 1u << TSR_I32, .parts = TSRI_SORT_KEEPS},
@@ -41,6 +45,9 @@ const tsri_native_offer tsri_cpu_native_ops[] = {
 };
 
 bool tsri_cpu_has_op(tsri_device *device, const tsri_native_op *op) {
+  if (op->kind == TSRI_NATIVE_PRODUCT && (op->parts & TSRI_PRODUCT_QUANTISED)) {
+    return tsri_product_kernels_for(((const cpu_device *)device)->simd, TSR_F32)->quant != NULL;
+  }
   if (op->kind == TSRI_NATIVE_PRODUCT && (1u << op->dtype & BYTES)) {
     return tsri_product_groups_for(((const cpu_device *)device)->units, op->dtype) != NULL;
   }

@@ -92,6 +92,18 @@ static void pack_narrow(const chunk *c, float *panel, int width, int64_t count, 
   }
 }
 
+// One panel of `count` columns of quantised weights, rows of blocks from `from` on.
+static void pack_quantised(const chunk *c, float *panel, int width, int64_t count, const char *from,
+                           int64_t row_bytes) {
+  const tsri_quant_rows *quant = c->p->quant;
+  float line[K_BLOCK];
+  if (count < width) memset(panel, 0, (size_t)(c->depth * width) * sizeof *panel);
+  for (int64_t i = 0; i < count; i++) {
+    quant->decode((const uint8_t *)from + i * row_bytes, c->k, c->depth, line);
+    for (int64_t k = 0; k < c->depth; k++) panel[k * width + i] = line[k];
+  }
+}
+
 // One of the two inputs: `lines` lines along k, in panels of `width`.
 typedef struct packing {
   char *panels;
@@ -140,6 +152,14 @@ static void pack_panels(chunk *c, const packing *in, int64_t first, int64_t last
   }
   int64_t line = first * in->width, lines = at_most(in->lines, last * in->width) - line;
   char *panels = in->panels + (size_t)line * c->line_bytes;
+  if (p->quant && !in->is_a) {
+    int64_t row_bytes = tsri_product_row_bytes(p);
+    for (int64_t i = 0; i < lines; i += in->width) {
+      pack_quantised(c, (float *)(void *)panels + i * c->depth, in->width, at_most(lines - i, in->width),
+                     in->from + (line + i) * row_bytes, row_bytes);
+    }
+    return;
+  }
   const char *from = in->from + line * in->line_step * (int64_t)p->element;
   if (!p->is_narrow) {
     p->kernels->pack(panels, in->width, lines, c->depth, from, in->line_step, in->k_step);
@@ -163,7 +183,7 @@ static packing packing_of_a(const chunk *c) {
 
 static packing packing_of_b(const chunk *c) {
   const tsri_product *p = c->p;
-  const char *from = element_at(p, &p->b, c->k, c->column);
+  const char *from = p->quant ? p->b.at + c->column * tsri_product_row_bytes(p) : element_at(p, &p->b, c->k, c->column);
   return (packing){c->b_panels, tile_columns(p), false, c->columns, p->b.column, p->b.row, from};
 }
 

@@ -83,7 +83,7 @@ static void gather(char *to, int64_t line_bytes, int64_t lines, const char *from
   }
 }
 
-// Tiles for direct.c, which a web page does without: its module has to stay small.
+// Tiles for direct.c, and rows of quantised weights, which a web page does without: its module has to stay small.
 #if defined(__wasm__)
 #define HAS_DIRECT 0
 #else
@@ -98,6 +98,7 @@ static void gather(char *to, int64_t line_bytes, int64_t lines, const char *from
 #include "kernels_isa.inc"
 #if HAS_DIRECT
 #include "direct_isa.inc"
+#include "quant_isa.inc"
 #endif
 #undef T
 #undef VEC
@@ -121,6 +122,7 @@ const tsri_product_kernels ISA_NAME(tsri_product_f32_) = {
     .tile = tile_f32,
 #if HAS_DIRECT
     .direct = direct_f32,
+    .quant = quant_rows,
 #endif
     .pack = pack_f32,
     .gather = gather,

@@ -56,7 +56,7 @@ typedef struct product_batch {
   tsri_product like;  // all but the places of the matrices
   int64_t count;
   int parts;
-  bool has_vector, is_direct;
+  bool has_vector, is_direct, has_quant_rows;
   size_t scratch_bytes;  // of each part
 } product_batch;
 
@@ -83,7 +83,8 @@ static void run_matrices(const product_batch *batch, int64_t first, int64_t last
     if (p.is_scaled && p.beta != 0) p.addend = matrix_of(batch, &batch->op->c, i);
     p.c = batch->like.c + at;
     if (p.residual) p.residual = batch->like.residual + at;
-    if (batch->has_vector) tsri_product_run_vector(&p);
+    if (batch->has_quant_rows) tsri_product_run_quant_rows(&p);
+    else if (batch->has_vector) tsri_product_run_vector(&p);
     else if (batch->is_direct) tsri_product_run_direct(&p);
     else tsri_product_run(&p);
   }
@@ -100,11 +101,14 @@ static void run_part(void *user, int part) {
 static tsri_product product_of(cpu_device *device, const tsri_native_op *op) {
   const tsri_product_op *given = &op->is.product;
   tsr_dtype sums = op->dtype == TSR_F64 ? TSR_F64 : TSR_F32;
+  const tsri_product_kernels *kernels = tsri_product_kernels_for(device->simd, sums);
+  bool is_quantised = (op->parts & TSRI_PRODUCT_QUANTISED) != 0;
   return (tsri_product){
-      .kernels = tsri_product_kernels_for(device->simd, sums),
+      .kernels = kernels,
+      .quant = is_quantised ? &kernels->quant[given->b_format] : NULL,
       .storage = &tsri_cpu_engine(device)->isa->storage[op->dtype],
       .math = tsri_cpu_engine(device)->math,
-      .groups = tsri_product_groups_for(device->units, op->dtype),
+      .groups = is_quantised ? NULL : tsri_product_groups_for(device->units, op->dtype),
       .is_narrow = op->dtype != sums,
       .has_integers = tsr_dtype_kind_of(op->dtype) != TSR_KIND_FLOAT,
       .element = tsr_dtype_bytes(op->dtype),
@@ -141,17 +145,19 @@ tsr_status tsri_cpu_product(cpu_device *device, const tsri_native_op *op) {
   for (int i = 0; i < given->batch_rank; i++) batch.count *= given->batch_dims[i];
   p->a = matrix_of(&batch, &given->a, 0);
   p->b = matrix_of(&batch, &given->b, 0);
-  batch.has_vector = !p->has_integers && tsri_product_has_vector(p);
-  batch.is_direct = !batch.has_vector && tsri_product_is_direct(p);
+  batch.has_quant_rows = p->quant && tsri_product_has_quant_rows(p);
+  batch.has_vector = !p->quant && !p->has_integers && tsri_product_has_vector(p);
+  batch.is_direct = !p->quant && !batch.has_vector && tsri_product_is_direct(p);
 
   double work = work_of(p, batch.has_vector);
   int threads = tsri_cpu_threads(device, (uint64_t)(work * (double)batch.count / WORTH_A_THREAD));
   bool is_by_batch = is_split_by_batch(&batch, threads);
   p->threads = is_by_batch ? 1 : tsri_cpu_threads(device, (uint64_t)(work / WORTH_A_THREAD));
   if (is_by_batch) batch.parts = tsri_cpu_parts(threads, (uint64_t)batch.count);
-  batch.scratch_bytes = batch.has_vector  ? tsri_product_vector_scratch_bytes(p)
-                        : batch.is_direct ? tsri_product_direct_scratch_bytes(p)
-                                          : tsri_product_scratch_bytes(p);
+  batch.scratch_bytes = batch.has_quant_rows ? tsri_product_quant_scratch_bytes(p)
+                        : batch.has_vector   ? tsri_product_vector_scratch_bytes(p)
+                        : batch.is_direct    ? tsri_product_direct_scratch_bytes(p)
+                                             : tsri_product_scratch_bytes(p);
   batch.scratch_bytes = (batch.scratch_bytes + 63) / 64 * 64;
   p->scratch = tsri_cpu_scratch(device, batch.scratch_bytes * (size_t)batch.parts);
   if (!p->scratch) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "matmul: no host memory for its panels");

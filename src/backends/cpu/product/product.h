@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <tessera/desc.h>
 #include <tessera/dtype.h>
 
 #include "backends/cpu/cpu.h"
@@ -16,6 +17,15 @@
 typedef struct tsri_product_copy {
   int64_t from, to, bytes;
 } tsri_product_copy;
+
+// Rows of weights in one format. `first`, `count` and `n` are multiples of 32.
+typedef struct tsri_quant_rows {
+  int block, bytes;  // elements of a block, and its bytes
+  // Elements `first` to before `first` + `count` of a row.
+  void (*decode)(const uint8_t *row, int64_t first, int64_t count, float *to);
+  // The sum of the products of a row and x, both of n elements.
+  float (*dot)(const uint8_t *row, const float *x, int64_t n);
+} tsri_quant_rows;
 
 // A panel is the input of a register tile: for each k, `width` elements side by side, where `width` is tile_rows (panels of a) or
 // tile_columns (panels of b). Steps are in elements.
@@ -45,6 +55,9 @@ typedef struct tsri_product_kernels {
 
   // y[j] += sum over i of x[i] * rows[i * step + j], for `count` rows.
   void (*add_rows)(void *y, int64_t n, const void *x, const void *rows, int64_t step, int64_t count);
+
+  // Of f32: by tsr_quant_format, i8 last; NULL where they are left out.
+  const tsri_quant_rows *quant;
 
   // row = activation(row + addend) on `n` elements; the addend may be NULL.
   void (*finish)(void *row, const void *addend, int64_t n, tsri_activation activation, const tsri_lane_math *math);
@@ -115,7 +128,8 @@ typedef struct tsri_product_matrix {
 typedef struct tsri_product {
   const tsri_product_kernels *kernels;
   const tsri_product_groups *groups;  // NULL: tiles are those of `kernels`
-  const tsri_lane_storage *storage;   // of `dtype`
+  const tsri_quant_rows *quant;  // NULL: b is a matrix. Else its columns are rows of such blocks, one after the other
+  const tsri_lane_storage *storage;  // of `dtype`
   const tsri_lane_math *math;
   bool is_narrow;     // f16, bf16, bytes: sums have memory of their own, and are converted when a row is finished
   bool has_integers;  // bytes: sums are i32, and nothing is done to them but keeping their low bytes
@@ -132,6 +146,9 @@ typedef struct tsri_product {
   int threads;
   char *scratch;  // of tsri_product_scratch_bytes
 } tsri_product;
+
+// Of a row of quantised weights.
+static inline int64_t tsri_product_row_bytes(const tsri_product *p) { return p->k / p->quant->block * p->quant->bytes; }
 
 // Whether sums are already what c has to hold.
 static inline bool tsri_product_is_plain(const tsri_product *p) {
@@ -172,5 +189,10 @@ void tsri_product_run_direct(const tsri_product *p);
 bool tsri_product_has_vector(const tsri_product *p);
 size_t tsri_product_vector_scratch_bytes(const tsri_product *p);
 void tsri_product_run_vector(const tsri_product *p);
+
+// Whether the product is one of few rows of a with quantised weights, for quant_rows.c: weights are decoded into registers or the first-level cache.
+bool tsri_product_has_quant_rows(const tsri_product *p);
+size_t tsri_product_quant_scratch_bytes(const tsri_product *p);
+void tsri_product_run_quant_rows(const tsri_product *p);
 
 #endif
