@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
 // Elements as JavaScript has them (typed arrays, numbers, nested lists) and as the library takes them: one typed array and a shape.
 
-/** The typed array of each dtype; f16 and bf16 are given and read as their bits. */
+/** The typed array of each dtype; f16, bf16 and f8 are given and read as their bits. */
 export const ARRAYS = {
   bool: Uint8Array, u8: Uint8Array, i8: Int8Array, i16: Int16Array, i32: Int32Array, i64: BigInt64Array,
-  u32: Uint32Array, f16: Uint16Array, bf16: Uint16Array, f32: Float32Array, f64: Float64Array,
+  u32: Uint32Array, f16: Uint16Array, bf16: Uint16Array, f32: Float32Array, f64: Float64Array, u16: Uint16Array,
+  u64: BigUint64Array, f8_e4m3: Uint8Array, f8_e5m2: Uint8Array,
 };
 
 const DTYPES_OF_VALUES = {number: 'f32', boolean: 'bool', bigint: 'i64'};
 
 /** Whether JavaScript has no numbers of this dtype, only their bits. */
-export const isHalf = dtype => dtype === 'f16' || dtype === 'bf16';
+export const isNarrow = dtype => ['f16', 'bf16', 'f8_e4m3', 'f8_e5m2'].includes(dtype);
 
 const isTyped = data => ArrayBuffer.isView(data) && !(data instanceof DataView);
 
@@ -61,6 +62,6 @@ function convert(values, dtype) {
   const Elements = ARRAYS[dtype];
   if (!Elements) throw new TypeError(`there is no dtype '${dtype}'; there are ${Object.keys(ARRAYS).join(', ')}`);
   if (values instanceof Elements) return values;
-  if (isHalf(dtype)) throw new TypeError(`elements of ${dtype} are given as their bits, in a Uint16Array`);
-  return dtype === 'i64' ? Elements.from(values, BigInt) : Elements.from(values, Number);
+  if (isNarrow(dtype)) throw new TypeError(`elements of ${dtype} are given as their bits, in a ${Elements.name}`);
+  return dtype === 'i64' || dtype === 'u64' ? Elements.from(values, BigInt) : Elements.from(values, Number);
 }

@@ -3,7 +3,7 @@
 import type {DeviceOperators, Dtype, Operators, Status, TensorOperators} from './lists.js';
 
 export type {Dtype, Status} from './lists.js';
-export type TypedArray = Uint8Array | Int8Array | Int16Array | Uint16Array | Int32Array | Uint32Array | BigInt64Array |
+export type TypedArray = Uint8Array | Int8Array | Int16Array | Uint16Array | Int32Array | Uint32Array | BigInt64Array | BigUint64Array |
   Float32Array | Float64Array;
 export type Elements = TypedArray | number | bigint | boolean | Elements[];
 

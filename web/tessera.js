@@ -9,7 +9,7 @@
 //
 // Operators return at once: their work is put in a line and done in that order. A wrong call gives a failed tensor, and
 // reading it rejects with a TesseraError that says what was wrong. docs/browser.md has it all.
-import {ARRAYS, isHalf, readElements} from './elements.js';
+import {ARRAYS, isNarrow, readElements} from './elements.js';
 import {defaults, descriptions, dtypes, enums, operators, statuses} from './lists.js';
 import {loadModule} from './module.js';
 
@@ -428,11 +428,11 @@ export class Device extends Held {
 
   /**
    * A tensor with a copy of the elements: a typed array, a number, or nested lists, [[1, 2], [3, 4]]. The nesting gives the
-   * shape where none is given; a typed array gives the dtype, numbers are f32. A Uint16Array holds the bits of f16 or bf16;
-   * numbers become one of these by a cast.
+   * shape where none is given; a typed array gives the dtype, numbers are f32. A Uint16Array holds the bits of f16 or bf16, or numbers of u16 where
+   * that dtype is given; a Uint8Array the bits of f8. Other numbers become one of these by a cast.
    */
   tensor(data, wantedShape, wantedDtype) {
-    if (isHalf(wantedDtype) && !(data instanceof Uint16Array)) return this.tensor(data, wantedShape, 'f32').cast(wantedDtype);
+    if (isNarrow(wantedDtype) && !(data instanceof ARRAYS[wantedDtype])) return this.tensor(data, wantedShape, 'f32').cast(wantedDtype);
     const {array, shape, dtype} = readElements(data, wantedShape, wantedDtype);
     checkArgument('tensor', {kind: 'shape', name: 'shape'}, shape);
     const at = this.tessera.copyIn(new Uint8Array(array.buffer, array.byteOffset, array.byteLength));
@@ -519,7 +519,7 @@ export class Capture extends Held {
 
 /** A tensor, perhaps still to be computed. Its operators are methods: a.add(b), a.sum(0), a.softmax(). */
 export class Tensor extends Held {
-  /** The elements, as a typed array (f16 and bf16: their bits). */
+  /** The elements, as a typed array (f16, bf16 and f8: their bits). */
   read() {
     return this.tessera.enqueue(async module => {
       const pointer = pointerOf(this);

@@ -170,6 +170,10 @@ test('nested lists become tensors of their shape, and what is no number is refus
 test('numbers become halves by rounding, bits by being halves already', async () => {
   assert.deepEqual(await values(device.tensor([1.5, -2], [2], 'f16').cast('f32')), [1.5, -2]);
   assert.deepEqual(await values(device.tensor(Uint16Array.of(0x3f80), [1], 'bf16').cast('f32')), [1]);
+  assert.deepEqual(await values(device.tensor([1.5, -3, 500], [3], 'f8_e4m3').cast('f32')), [1.5, -3, NaN]);
+  assert.deepEqual(await values(device.tensor(Uint8Array.of(0x3c), [1], 'f8_e5m2').cast('f32')), [1]);
+  assert.deepEqual(await values(device.tensor([2n ** 64n - 1n], [1], 'u64').add(2)), [1n]);
+  assert.deepEqual(await values(device.tensor([65535, 7], [2], 'u16').add(1)), [0, 8]);
 });
 
 test('shape and dtype are there without waiting once they are known', async () => {

@@ -11,18 +11,22 @@
 #include <tessera/status.h>
 
 // name, lower-case name, bytes, kind, meaning. The numbers are part of the ABI: add new types at the end.
-#define TSR_DTYPES(X)                                            \
-  X(BOOL, bool, 1, BOOL, "truth value, one byte, 0 or 1")        \
-  X(U8, u8, 1, UINT, "unsigned 8-bit integer")                   \
-  X(I8, i8, 1, INT, "signed 8-bit integer")                      \
-  X(I16, i16, 2, INT, "signed 16-bit integer")                   \
-  X(I32, i32, 4, INT, "signed 32-bit integer")                   \
-  X(I64, i64, 8, INT, "signed 64-bit integer")                   \
-  X(U32, u32, 4, UINT, "unsigned 32-bit integer")                \
-  X(F16, f16, 2, FLOAT, "IEEE half precision, 11-bit precision") \
-  X(BF16, bf16, 2, FLOAT, "bfloat16, 8-bit precision")           \
-  X(F32, f32, 4, FLOAT, "IEEE single precision")                 \
-  X(F64, f64, 8, FLOAT, "IEEE double precision")
+#define TSR_DTYPES(X)                                                                   \
+  X(BOOL, bool, 1, BOOL, "truth value, one byte, 0 or 1")                               \
+  X(U8, u8, 1, UINT, "unsigned 8-bit integer")                                          \
+  X(I8, i8, 1, INT, "signed 8-bit integer")                                             \
+  X(I16, i16, 2, INT, "signed 16-bit integer")                                          \
+  X(I32, i32, 4, INT, "signed 32-bit integer")                                          \
+  X(I64, i64, 8, INT, "signed 64-bit integer")                                          \
+  X(U32, u32, 4, UINT, "unsigned 32-bit integer")                                       \
+  X(F16, f16, 2, FLOAT, "IEEE half precision, 11-bit precision")                        \
+  X(BF16, bf16, 2, FLOAT, "bfloat16, 8-bit precision")                                  \
+  X(F32, f32, 4, FLOAT, "IEEE single precision")                                        \
+  X(F64, f64, 8, FLOAT, "IEEE double precision")                                        \
+  X(U16, u16, 2, UINT, "unsigned 16-bit integer")                                       \
+  X(U64, u64, 8, UINT, "unsigned 64-bit integer")                                       \
+  X(F8_E4M3, f8_e4m3, 1, FLOAT, "8-bit float, 4-bit precision, up to 448, no infinity") \
+  X(F8_E5M2, f8_e5m2, 1, FLOAT, "8-bit float, 3-bit precision, up to 57344")
 
 typedef enum tsr_dtype {
 #define TSRI_X(name, lower, bytes, kind, text) TSR_##name,
@@ -53,8 +57,10 @@ TSR_API tsr_status tsr_dtype_parse(const char *name, tsr_dtype *out_dtype);
 // Converts `count` elements on the host. `dst` and `src` may be the same address if both dtypes have the same size;
 // otherwise they must not overlap. Neither needs to be aligned.
 //
-// Float to narrower float rounds once, to nearest, ties to even; NaN stays NaN and infinity stays infinity. Float to
-// integer drops the fraction and saturates; NaN becomes 0. Integer to narrower integer keeps the low bits. Integer to
+// Float to narrower float rounds once, to nearest, ties to even; NaN stays NaN and infinity stays infinity. What is
+// beyond the largest number after rounding becomes infinity, or NaN in f8_e4m3, which has no infinity: there, infinity
+// and everything above 464 is NaN. Clamp to the largest number first where saturation is wanted. Float to integer drops
+// the fraction and saturates; NaN becomes 0. Integer to narrower integer keeps the low bits. Integer to
 // float rounds to nearest, ties to even. To bool: every value other than zero, including NaN, becomes 1. From bool: any
 // byte other than 0 counts as 1.
 //

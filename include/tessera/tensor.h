@@ -113,7 +113,8 @@ TSR_API tsr_status tsr_read(tsr_tensor *tensor, void *out_data, size_t bytes);
 // Reads the number in a tensor with one element, whatever its rank: converted like tsr_convert does, bool as 0 or 1.
 // tsr_item_int accepts integers and bool only, and is exact for integers beyond 2^53.
 //
-// Errors: TSR_ERR_SHAPE (not exactly one element), TSR_ERR_DTYPE (tsr_item_int of a float), TSR_ERR_INVALID_ARGUMENT
+// Errors: TSR_ERR_SHAPE (not exactly one element), TSR_ERR_DTYPE (tsr_item_int of a float, or of a u64 that int64_t does not
+//         hold), TSR_ERR_INVALID_ARGUMENT
 //         (NULL), those of tsr_read. Then `*out_value` is 0.
 TSR_API tsr_status tsr_item(tsr_tensor *tensor, double *out_value);
 TSR_API tsr_status tsr_item_int(tsr_tensor *tensor, int64_t *out_value);

@@ -78,9 +78,11 @@ typedef struct tsri_limits {
   bool binds_whole_buffers;
   uint32_t max_group_size;  // work items per work-group; 0: the device runs no programs
   uint32_t max_groups[3];
-  uint32_t shared_bytes;      // shared memory per work-group
-  uint32_t subgroup_size;     // 0: no subgroups
-  uint32_t dtype_storage;     // bit (1u << tsr_dtype): buffers of this dtype can be read and written
+  uint32_t shared_bytes;   // shared memory per work-group
+  uint32_t subgroup_size;  // 0: no subgroups
+  uint32_t
+      dtype_storage;  // bit (1u << tsr_dtype): buffers of this dtype can be read and written. The core adds u16, u64
+                      // and f8 where i16, i64 and u8 are, of which kernels make them
   uint32_t dtype_arithmetic;  // same bits: the device also computes in this dtype
   // Abilities that the dialect's emitter asks for; lang/emit/emit.h explains them. False is always safe, but slower.
   bool has_subgroups, has_subgroup_shuffle;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Conversions between element types on the host; each value is rounded once.
 //
-// Every integer type fits into int64_t and every float type into double, so an array is converted through blocks of one
-// of the two: load, convert between integer and float if needed, store. That takes 11 loads, 11 stores and 2
-// conversions instead of 121 loops. A block is loaded completely before it is stored, so a conversion may be in place.
+// Every integer type fits into the 64 bits of int64_t (u64 as the same bits) and every float type into double, so an
+// array is converted through blocks of one of the two: load, convert between integer and float if needed, store. That
+// takes a load and a store per type and 2 conversions instead of a loop for each pair of types. A block is loaded
+// completely before it is stored, so a conversion may be in place.
 #include "core/convert.h"
 
 #include <string.h>
@@ -16,11 +17,18 @@
 typedef struct float_format {
   int fraction_bits;
   int exponent_bits;
+  bool is_finite;  // no infinity: the largest exponent is one of numbers, except for the one code that is NaN
 } float_format;
 
-static const float_format f16 = {10, 5}, bf16 = {7, 8}, f32 = {23, 8}, f64 = {52, 11};
+static const float_format f16 = {10, 5, false}, bf16 = {7, 8, false}, f32 = {23, 8, false}, f64 = {52, 11, false},
+                          f8_e4m3 = {3, 4, true}, f8_e5m2 = {2, 5, false};
 
 static uint64_t infinity_of(float_format f) { return ((UINT64_C(1) << f.exponent_bits) - 1) << f.fraction_bits; }
+
+// What a number becomes that is too large: infinity, or NaN where there is none. Both follow the largest number.
+static uint64_t overflow_of(float_format f) {
+  return f.is_finite ? (UINT64_C(1) << (f.exponent_bits + f.fraction_bits)) - 1 : infinity_of(f);
+}
 
 static int bias_of(float_format f) { return (1 << (f.exponent_bits - 1)) - 1; }
 
@@ -38,13 +46,14 @@ static uint64_t shift_right_rounded(uint64_t value, int shift) {
 // fraction up carries into the exponent, and from the largest finite number into infinity, without further code.
 static uint64_t narrow(uint64_t bits, float_format from, float_format to) {
   int dropped_bits = from.fraction_bits - to.fraction_bits;
+  if (bits >= infinity_of(from) && to.is_finite) return overflow_of(to);
   if (bits >= infinity_of(from)) {
     uint64_t fraction = bits & ((UINT64_C(1) << from.fraction_bits) - 1);
     uint64_t quiet = fraction ? UINT64_C(1) << (to.fraction_bits - 1) : 0;
     return infinity_of(to) | quiet | fraction >> dropped_bits;
   }
   int exponent = (int)(bits >> from.fraction_bits) - bias_of(from) + bias_of(to);  // biased exponent in format `to`
-  if (exponent >= (1 << to.exponent_bits) - 1) return infinity_of(to);
+  if (exponent >= (1 << to.exponent_bits) - (to.is_finite ? 0 : 1)) return overflow_of(to);
   if (exponent <= 0 && bits >> from.fraction_bits != 0) {
     uint64_t significand = (bits & ((UINT64_C(1) << from.fraction_bits) - 1)) | UINT64_C(1) << from.fraction_bits;
     return shift_right_rounded(significand, dropped_bits + 1 - exponent);
@@ -55,19 +64,20 @@ static uint64_t narrow(uint64_t bits, float_format from, float_format to) {
     return from.exponent_bits == to.exponent_bits ? shift_right_rounded(bits, dropped_bits) : 0;
   }
   uint64_t rebias = (uint64_t)(bias_of(from) - bias_of(to)) << from.fraction_bits;
-  return shift_right_rounded(bits - rebias, dropped_bits);
+  uint64_t rounded = shift_right_rounded(bits - rebias, dropped_bits);
+  return rounded < overflow_of(to) ? rounded : overflow_of(to);
 }
 
 static uint16_t narrow_f32(float value, float_format to) {
   uint32_t bits;
   memcpy(&bits, &value, sizeof bits);
-  return (uint16_t)((bits >> 31) << 15 | narrow(bits & 0x7FFFFFFFu, f32, to));
+  return (uint16_t)((bits >> 31) << (to.exponent_bits + to.fraction_bits) | narrow(bits & 0x7FFFFFFFu, f32, to));
 }
 
 static uint16_t narrow_f64(double value, float_format to) {
   uint64_t bits;
   memcpy(&bits, &value, sizeof bits);
-  return (uint16_t)((bits >> 63) << 15 | narrow(bits & (UINT64_MAX >> 1), f64, to));
+  return (uint16_t)((bits >> 63) << (to.exponent_bits + to.fraction_bits) | narrow(bits & (UINT64_MAX >> 1), f64, to));
 }
 
 uint16_t tsri_f32_to_f16(float value) { return narrow_f32(value, f16); }
@@ -78,21 +88,26 @@ uint16_t tsri_f64_to_f16(double value) { return narrow_f64(value, f16); }
 
 uint16_t tsri_f64_to_bf16(double value) { return narrow_f64(value, bf16); }
 
-// A double that rounds to f16, bf16 and f32 as the integer itself would. If the integer needs more than 53 bits it is
+// A double that rounds to the narrower floats as the integer itself would. If the integer needs more than 53 bits it is
 // cut off, and the last kept bit is set if any bit was lost ("round to odd"). That bit is far below the one at which
 // the narrower types round.
-static double to_odd_double(int64_t value) {
-  uint64_t magnitude = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+static double to_odd_double(uint64_t magnitude) {
   if (magnitude >> 53 != 0) {
     uint64_t cut_off = magnitude & 0x7FF;
     magnitude = (magnitude - cut_off) | (cut_off ? 0x800 : 0);
   }
-  return value < 0 ? -(double)magnitude : (double)magnitude;
+  return (double)magnitude;
 }
 
-uint16_t tsri_i64_to_f16(int64_t value) { return tsri_f64_to_f16(to_odd_double(value)); }
+static double to_f64(uint64_t magnitude) { return (double)magnitude; }
 
-uint16_t tsri_i64_to_bf16(int64_t value) { return tsri_f64_to_bf16(to_odd_double(value)); }
+static double signed_double(int64_t value, double (*convert)(uint64_t magnitude)) {
+  return value < 0 ? -convert(0 - (uint64_t)value) : convert((uint64_t)value);
+}
+
+uint16_t tsri_i64_to_f16(int64_t value) { return tsri_f64_to_f16(signed_double(value, to_odd_double)); }
+
+uint16_t tsri_i64_to_bf16(int64_t value) { return tsri_f64_to_bf16(signed_double(value, to_odd_double)); }
 
 static float f32_from_bits(uint32_t bits) {
   float value;
@@ -109,6 +124,20 @@ float tsri_f16_to_f32(uint16_t half) {
 }
 
 float tsri_bf16_to_f32(uint16_t bits) { return f32_from_bits((uint32_t)bits << 16); }
+
+float tsri_f8_e5m2_to_f32(uint8_t bits) { return tsri_f16_to_f32((uint16_t)(bits << 8)); }
+
+float tsri_f8_e4m3_to_f32(uint8_t bits) {
+  uint32_t sign = (uint32_t)(bits >> 7) << 31, rest = bits & 0x7F;
+  if (rest == 0x7F) return f32_from_bits(sign | 0x7FC00000u);
+  if (rest >= 8) return f32_from_bits(sign | ((rest << 20) + ((127u - 7u) << 23)));
+  float magnitude = (float)rest * 0x1p-9f;
+  return sign ? -magnitude : magnitude;
+}
+
+uint8_t tsri_f64_to_f8_e4m3(double value) { return (uint8_t)narrow_f64(value, f8_e4m3); }
+
+uint8_t tsri_f64_to_f8_e5m2(double value) { return (uint8_t)narrow_f64(value, f8_e5m2); }
 
 // --- Blocks ----------------------------------------------------------------------------------------------------------
 
@@ -158,6 +187,12 @@ float tsri_bf16_to_f32(uint16_t bits) { return f32_from_bits((uint32_t)bits << 1
 #define STORE(x)   ((uint32_t)(x))
 #include "core/convert_block.inc"
 
+#define NAME(verb) verb##_u16
+#define ELEMENT    uint16_t
+#define LOAD(x)    (x)
+#define STORE(x)   ((uint16_t)(x))
+#include "core/convert_block.inc"
+
 #undef WIDE
 #define WIDE double
 
@@ -185,21 +220,31 @@ float tsri_bf16_to_f32(uint16_t bits) { return f32_from_bits((uint32_t)bits << 1
 #define STORE(x)   (x)
 #include "core/convert_block.inc"
 
+#define NAME(verb) verb##_f8_e4m3
+#define ELEMENT    uint8_t
+#define LOAD(x)    ((double)tsri_f8_e4m3_to_f32(x))
+#define STORE(x)   tsri_f64_to_f8_e4m3(x)
+#include "core/convert_block.inc"
+
+#define NAME(verb) verb##_f8_e5m2
+#define ELEMENT    uint8_t
+#define LOAD(x)    ((double)tsri_f8_e5m2_to_f32(x))
+#define STORE(x)   tsri_f64_to_f8_e5m2(x)
+#include "core/convert_block.inc"
+
 #undef WIDE
 
 // How a dtype is converted. Float types have load_float and store_float, all others load_int and store_int; the other
-// pair is NULL. An integer type holds [least, most]. For a float type `from_int` converts an integer to the double that
-// its store then rounds.
+// pair is NULL. An integer type holds [least, most]; u64 has its bits in an int64_t and is treated separately where its
+// value matters. For a float type `from_int` converts an integer to the double that its store then rounds.
 typedef struct dtype_way {
   void (*load_int)(const unsigned char *src, size_t count, int64_t *out);
   void (*store_int)(const int64_t *in, size_t count, unsigned char *dst);
   void (*load_float)(const unsigned char *src, size_t count, double *out);
   void (*store_float)(const double *in, size_t count, unsigned char *dst);
   int64_t least, most;
-  double (*from_int)(int64_t value);
+  double (*from_int)(uint64_t magnitude);
 } dtype_way;
-
-static double f64_from_int(int64_t value) { return (double)value; }
 
 #define INT_WAY(name, least, most) \
   { load_##name, store_##name, NULL, NULL, least, most, NULL }
@@ -216,7 +261,11 @@ static const dtype_way ways[TSR_DTYPE_COUNT] = {
     [TSR_F16] = FLOAT_WAY(f16, to_odd_double),
     [TSR_BF16] = FLOAT_WAY(bf16, to_odd_double),
     [TSR_F32] = FLOAT_WAY(f32, to_odd_double),
-    [TSR_F64] = FLOAT_WAY(f64, f64_from_int),
+    [TSR_F64] = FLOAT_WAY(f64, to_f64),
+    [TSR_U16] = INT_WAY(u16, 0, UINT16_MAX),
+    [TSR_U64] = INT_WAY(i64, 0, 0),
+    [TSR_F8_E4M3] = FLOAT_WAY(f8_e4m3, to_odd_double),
+    [TSR_F8_E5M2] = FLOAT_WAY(f8_e5m2, to_odd_double),
 };
 
 // Drops the fraction and saturates; NaN becomes 0. The bounds are compared as doubles: INT64_MAX rounds to 2^63, so >=
@@ -228,24 +277,36 @@ static int64_t saturate(double value, int64_t least, int64_t most) {
   return (int64_t)value;
 }
 
+// The same for u64, whose bits are returned.
+static int64_t saturate_u64(double value) {
+  if (!(value > 0)) return 0;
+  return (int64_t)(value >= 0x1p64 ? UINT64_MAX : (uint64_t)value);
+}
+
 static void floats_to_ints(const double *in, size_t count, tsr_dtype dst_dtype, int64_t *out) {
   const dtype_way *to = &ways[dst_dtype];
   if (dst_dtype == TSR_BOOL) {
     for (size_t i = 0; i < count; i++) out[i] = in[i] != 0;  // NaN is true
     return;
   }
+  if (dst_dtype == TSR_U64) {
+    for (size_t i = 0; i < count; i++) out[i] = saturate_u64(in[i]);
+    return;
+  }
   for (size_t i = 0; i < count; i++) out[i] = saturate(in[i], to->least, to->most);
 }
 
-// Stores a block of integers as `dst_dtype`.
-static void store_ints(const int64_t *ints, size_t count, tsr_dtype dst_dtype, unsigned char *dst) {
+// Stores a block of integers as `dst_dtype`. `is_u64`: they are the bits of u64.
+static void store_ints(const int64_t *ints, size_t count, bool is_u64, tsr_dtype dst_dtype, unsigned char *dst) {
   const dtype_way *to = &ways[dst_dtype];
   if (to->store_int) {
     to->store_int(ints, count, dst);
     return;
   }
   double floats[BLOCK_COUNT];
-  for (size_t i = 0; i < count; i++) floats[i] = to->from_int(ints[i]);
+  for (size_t i = 0; i < count; i++) {
+    floats[i] = is_u64 ? to->from_int((uint64_t)ints[i]) : signed_double(ints[i], to->from_int);
+  }
   to->store_float(floats, count, dst);
 }
 
@@ -266,7 +327,7 @@ static void convert_block(tsr_dtype dst_dtype, unsigned char *dst, tsr_dtype src
   if (from->load_int) {
     int64_t ints[BLOCK_COUNT];
     from->load_int(src, count, ints);
-    store_ints(ints, count, dst_dtype, dst);
+    store_ints(ints, count, src_dtype == TSR_U64, dst_dtype, dst);
   } else {
     double floats[BLOCK_COUNT];
     from->load_float(src, count, floats);

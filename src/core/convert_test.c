@@ -277,20 +277,20 @@ static int64_t converted_int(tsr_dtype dst, double value) {
   return out;
 }
 
-// 0, 1 and 100 exist in every dtype but bool, which converts 1 and 100 to 1.
-TEST(all_121_pairs_carry_small_numbers) {
+// 0, 1 and 96 exist in every dtype but bool, which converts 1 and 96 to 1.
+TEST(every_pair_carries_small_numbers) {
   for (int src = 0; src < TSR_DTYPE_COUNT; src++) {
     for (int dst = 0; dst < TSR_DTYPE_COUNT; dst++) {
-      double hundred = src == TSR_BOOL || dst == TSR_BOOL ? 1 : 100;
+      double large = src == TSR_BOOL || dst == TSR_BOOL ? 1 : 96;
       CHECK_NEAR(converted((tsr_dtype)dst, (tsr_dtype)src, 0), 0, 0);
       CHECK_NEAR(converted((tsr_dtype)dst, (tsr_dtype)src, 1), 1, 0);
-      CHECK_NEAR(converted((tsr_dtype)dst, (tsr_dtype)src, 100), hundred, 0);
+      CHECK_NEAR(converted((tsr_dtype)dst, (tsr_dtype)src, 96), large, 0);
     }
   }
 }
 
 // Blocks and their remainders: 1000 elements, at unaligned addresses.
-TEST(all_121_pairs_convert_long_unaligned_arrays) {
+TEST(every_pair_converts_long_unaligned_arrays) {
   enum { COUNT = 1000 };
   static unsigned char from[COUNT * 8 + 1], to[COUNT * 8 + 2], one[8];
   for (int src = 0; src < TSR_DTYPE_COUNT; src++) {
@@ -326,7 +326,8 @@ TEST(floats_saturate_to_integers) {
     int64_t least, most;
   } table[] = {{TSR_U8, 0, 255},         {TSR_I8, -128, 127},
                {TSR_I16, -32768, 32767}, {TSR_I32, INT32_MIN, INT32_MAX},
-               {TSR_U32, 0, UINT32_MAX}, {TSR_I64, INT64_MIN, INT64_MAX}};
+               {TSR_U32, 0, UINT32_MAX}, {TSR_I64, INT64_MIN, INT64_MAX},
+               {TSR_U16, 0, UINT16_MAX}};
   for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
     CHECK_EQ_INT(converted_int(table[i].dtype, INFINITY), table[i].most);
     CHECK_EQ_INT(converted_int(table[i].dtype, -INFINITY), table[i].least);
@@ -361,6 +362,110 @@ TEST(integers_keep_their_low_bits) {
   CHECK_EQ_INT(i16[3], 40000 - 65536);
   CHECK_EQ_UINT(u32[0], 0x90ABCDEF);
   CHECK_EQ_UINT(u32[1], UINT32_MAX);
+}
+
+TEST(u64_keeps_its_bits_among_integers_and_its_value_among_floats) {
+  const uint64_t values[] = {0, 1, UINT64_C(1) << 63, UINT64_MAX, UINT64_MAX - 1024, (UINT64_C(1) << 63) + 1025};
+  double doubles[6];
+  float floats[6];
+  int64_t signs[6];
+  CHECK_OK(tsr_convert(TSR_F64, doubles, TSR_U64, values, 6));
+  CHECK_OK(tsr_convert(TSR_F32, floats, TSR_U64, values, 6));
+  CHECK_OK(tsr_convert(TSR_I64, signs, TSR_U64, values, 6));
+  for (int i = 0; i < 6; i++) {
+    CHECK(doubles[i] == (double)values[i]);
+    CHECK(floats[i] == (float)values[i]);
+    CHECK_EQ_INT(signs[i], (int64_t)values[i]);
+  }
+  // 1 above a tie of bf16: rounded once.
+  uint64_t above = (UINT64_C(1) << 63) + (UINT64_C(1) << 55) + 1;
+  uint16_t brain = 0;
+  CHECK_OK(tsr_convert(TSR_BF16, &brain, TSR_U64, &above, 1));
+  CHECK(tsri_bf16_to_f32(brain) == 0x1.02p63f);
+}
+
+TEST(floats_saturate_to_u64) {
+  const double values[] = {0x1p63, 18446744073709549568.0, 0x1p64, INFINITY, -1, -INFINITY, NAN, 2.9, -0.5};
+  const uint64_t wanted[] = {UINT64_C(1) << 63, UINT64_C(18446744073709549568), UINT64_MAX, UINT64_MAX, 0, 0, 0, 2, 0};
+  uint64_t out[9];
+  CHECK_OK(tsr_convert(TSR_U64, out, TSR_F64, values, 9));
+  for (int i = 0; i < 9; i++) CHECK_EQ_UINT(out[i], wanted[i]);
+}
+
+// --- f8 ----------------------------------------------------------------------------------------------------------------
+
+static double f8_of(tsr_dtype dtype, uint8_t code) {
+  double value = 0;
+  CHECK_OK(tsr_convert(TSR_F64, &value, dtype, &code, 1));
+  return value;
+}
+
+static uint8_t f8_code(tsr_dtype dtype, double value) {
+  uint8_t from_f64 = 0, from_f32 = 0;
+  CHECK_OK(tsr_convert(dtype, &from_f64, TSR_F64, &value, 1));
+  float narrow = (float)value;
+  CHECK_OK(tsr_convert(dtype, &from_f32, TSR_F32, &narrow, 1));
+  if ((double)narrow == value) CHECK_EQ_UINT(from_f32, from_f64);
+  return from_f64;
+}
+
+static const number_list *f8_list(tsr_dtype dtype) {
+  static number_list e4m3, e5m2;
+  if (e4m3.infinity == 0) fill_list(&e4m3, 3, -9, 0x7F);
+  if (e5m2.infinity == 0) fill_list(&e5m2, 2, -16, 0x7C);
+  return dtype == TSR_F8_E4M3 ? &e4m3 : &e5m2;
+}
+
+// The list ends with the code that follows the largest number: infinity, and for e4m3 NaN.
+TEST(every_f8_widens_exactly_and_comes_back) {
+  const tsr_dtype dtypes[] = {TSR_F8_E4M3, TSR_F8_E5M2};
+  for (int d = 0; d < 2; d++) {
+    const number_list *list = f8_list(dtypes[d]);
+    for (int bits = 0; bits < 256; bits++) {
+      double value = f8_of(dtypes[d], (uint8_t)bits);
+      int place = bits & 0x7F;
+      if (place > list->infinity || (dtypes[d] == TSR_F8_E4M3 && place == list->infinity)) {
+        CHECK(isnan(value) && isnan(f8_of(dtypes[d], f8_code(dtypes[d], value))));
+        continue;
+      }
+      CHECK(place == list->infinity ? isinf(value) : fabs(value) == list->values[place]);
+      CHECK_EQ_INT(signbit(value) != 0, bits >> 7);
+      CHECK_EQ_UINT(f8_code(dtypes[d], value), bits);
+    }
+  }
+  CHECK(f8_of(TSR_F8_E4M3, 0x7E) == 448 && f8_of(TSR_F8_E5M2, 0x7B) == 57344);
+}
+
+// Every number between two neighbours goes to the nearer one, the middle to the even one, and beyond the largest number to
+// infinity (e5m2) or NaN (e4m3).
+TEST(f8_rounds_to_the_nearest_and_ties_to_even) {
+  const tsr_dtype dtypes[] = {TSR_F8_E4M3, TSR_F8_E5M2};
+  for (int d = 0; d < 2; d++) {
+    const number_list *list = f8_list(dtypes[d]);
+    for (int i = 0; i < list->infinity; i++) {
+      double low = list->values[i], high = list->values[i + 1], middle = (low + high) / 2;
+      int even = i % 2 ? i + 1 : i;
+      CHECK_EQ_UINT(f8_code(dtypes[d], middle), even);
+      CHECK_EQ_UINT(f8_code(dtypes[d], nextafter(middle, 0)), i);
+      CHECK_EQ_UINT(f8_code(dtypes[d], nextafter(middle, INFINITY)), i + 1);
+      CHECK_EQ_UINT(f8_code(dtypes[d], -nextafter(middle, INFINITY)), 0x80 | (i + 1));
+    }
+    CHECK_EQ_UINT(f8_code(dtypes[d], INFINITY), list->infinity);
+    CHECK_EQ_UINT(f8_code(dtypes[d], -1e300), 0x80 | list->infinity);
+    CHECK_EQ_UINT(f8_code(dtypes[d], -1e-300), 0x80);
+  }
+}
+
+TEST(integers_round_once_to_f8) {
+  const int64_t values[] = {17, -19, 464, 465, INT64_MAX, INT64_MIN};
+  uint8_t codes[6];
+  CHECK_OK(tsr_convert(TSR_F8_E4M3, codes, TSR_I64, values, 6));
+  CHECK(f8_of(TSR_F8_E4M3, codes[0]) == 16 && f8_of(TSR_F8_E4M3, codes[1]) == -20);
+  CHECK(f8_of(TSR_F8_E4M3, codes[2]) == 448 && isnan(f8_of(TSR_F8_E4M3, codes[3])));
+  CHECK_EQ_UINT(codes[4], 0x7F);
+  CHECK_EQ_UINT(codes[5], 0xFF);
+  CHECK_OK(tsr_convert(TSR_F8_E5M2, codes, TSR_I64, values, 6));
+  CHECK_EQ_UINT(codes[4], 0x7C);
 }
 
 TEST(large_integers_round_once_to_f32) {

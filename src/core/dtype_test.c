@@ -20,12 +20,21 @@ TEST(dtype_numbers_names_and_sizes_are_the_abi) {
     int number, bytes;
     tsr_dtype_kind kind;
   } table[] = {
-      {TSR_BOOL, "bool", 0, 1, TSR_KIND_BOOL},  {TSR_U8, "u8", 1, 1, TSR_KIND_UINT},
-      {TSR_I8, "i8", 2, 1, TSR_KIND_INT},       {TSR_I16, "i16", 3, 2, TSR_KIND_INT},
-      {TSR_I32, "i32", 4, 4, TSR_KIND_INT},     {TSR_I64, "i64", 5, 8, TSR_KIND_INT},
-      {TSR_U32, "u32", 6, 4, TSR_KIND_UINT},    {TSR_F16, "f16", 7, 2, TSR_KIND_FLOAT},
-      {TSR_BF16, "bf16", 8, 2, TSR_KIND_FLOAT}, {TSR_F32, "f32", 9, 4, TSR_KIND_FLOAT},
+      {TSR_BOOL, "bool", 0, 1, TSR_KIND_BOOL},
+      {TSR_U8, "u8", 1, 1, TSR_KIND_UINT},
+      {TSR_I8, "i8", 2, 1, TSR_KIND_INT},
+      {TSR_I16, "i16", 3, 2, TSR_KIND_INT},
+      {TSR_I32, "i32", 4, 4, TSR_KIND_INT},
+      {TSR_I64, "i64", 5, 8, TSR_KIND_INT},
+      {TSR_U32, "u32", 6, 4, TSR_KIND_UINT},
+      {TSR_F16, "f16", 7, 2, TSR_KIND_FLOAT},
+      {TSR_BF16, "bf16", 8, 2, TSR_KIND_FLOAT},
+      {TSR_F32, "f32", 9, 4, TSR_KIND_FLOAT},
       {TSR_F64, "f64", 10, 8, TSR_KIND_FLOAT},
+      {TSR_U16, "u16", 11, 2, TSR_KIND_UINT},
+      {TSR_U64, "u64", 12, 8, TSR_KIND_UINT},
+      {TSR_F8_E4M3, "f8_e4m3", 13, 1, TSR_KIND_FLOAT},
+      {TSR_F8_E5M2, "f8_e5m2", 14, 1, TSR_KIND_FLOAT},
   };
   for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
     CHECK_EQ_INT(table[i].dtype, table[i].number);
@@ -48,7 +57,8 @@ TEST(a_number_that_is_no_dtype_has_no_bytes) {
 TEST(parse_lists_the_names_when_it_finds_none) {
   tsr_dtype dtype = TSR_I16;
   CHECK_STATUS(tsr_dtype_parse("float", &dtype), TSR_ERR_INVALID_ARGUMENT);
-  CHECK_LAST_ERROR_HAS("\"float\" is none of bool, u8, i8, i16, i32, i64, u32, f16, bf16, f32, f64");
+  CHECK_LAST_ERROR_HAS(
+      "\"float\" is none of bool, u8, i8, i16, i32, i64, u32, f16, bf16, f32, f64, u16, u64, f8_e4m3, f8_e5m2");
   CHECK_STATUS(tsr_dtype_parse("", &dtype), TSR_ERR_INVALID_ARGUMENT);
   CHECK_STATUS(tsr_dtype_parse("F32", &dtype), TSR_ERR_INVALID_ARGUMENT);
   CHECK_STATUS(tsr_dtype_parse(NULL, &dtype), TSR_ERR_INVALID_ARGUMENT);

@@ -39,6 +39,8 @@ static const char *extreme(tsr_dtype dtype, bool is_least) {
       return is_least ? "-(1.0 / f64(0.0f))" : "1.0 / f64(0.0f)";
     case TSR_F16:
     case TSR_BF16:
+    case TSR_F8_E4M3:
+    case TSR_F8_E5M2:
       return extreme(TSR_F32, is_least);
     case TSR_I8:
       return is_least ? "-128" : "127";
@@ -46,6 +48,10 @@ static const char *extreme(tsr_dtype dtype, bool is_least) {
       return is_least ? "-32768" : "32767";
     case TSR_U8:
       return is_least ? "0u" : "255u";
+    case TSR_U16:
+      return is_least ? "0u" : "65535u";
+    case TSR_U64:
+      return is_least ? "u64(0)" : "~u64(0)";
     case TSR_I32:
       return is_least ? "bitcast<i32>(0x80000000u)" : "bitcast<i32>(0x7fffffffu)";
     case TSR_I64:

@@ -6,6 +6,7 @@
 #include "graph/move.h"
 #include "graph/order.h"
 #include "graph/transfer.h"
+#include "lang/ir/ir.h"
 
 tsr_status tsri_record_device(const char *caller, tsr_tensor *const *inputs, int input_count, tsr_device **out_device) {
   tsr_device *common = inputs[0]->value->device;
@@ -182,8 +183,8 @@ tsr_tensor *tsri_record_reduce(const tsri_op *op, tsr_dtype dtype, tsr_tensor *i
     bool is_index = op->reduce == TSRI_REDUCE_ARGMAX || op->reduce == TSRI_REDUCE_ARGMIN;
     bool is_truth = op->reduce == TSRI_REDUCE_ANY || op->reduce == TSRI_REDUCE_ALL;
     node->axes = axes;
-    // A result of f16 or bf16 from f32 elements is reduced in f32 and rounded once, at the end.
-    bool is_wider = input->dtype == TSR_F32 && (dtype == TSR_F16 || dtype == TSR_BF16);
+    // A narrow float from f32 elements is reduced in f32 and rounded once, at the end.
+    bool is_wider = input->dtype == TSR_F32 && dtype != TSR_F32 && tsri_ir_compute_dtype(dtype) == TSR_F32;
     if (!is_index && !is_wider) node->inputs[0].as = is_truth ? TSR_BOOL : dtype;
     return finish_reduction(node, layout, keep_dims);
   }

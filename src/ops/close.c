@@ -67,18 +67,21 @@ tsr_tensor *tsr_allclose(tsr_tensor *a, tsr_tensor *b, double rtol, double atol,
 
 // --- nextafter -------------------------------------------------------------------------------------------------------
 
-// f16 and bf16 are computed in f32, so that their expressions have to know which of them it is.
-static const tsri_op next_ops[] = {
-    {.name = "nextafter", .kind = TSRI_OP_ELEMENTWISE, .helper = "fn_nextafter", .expression = "next_f16($0, $1)"},
-    {.name = "nextafter", .kind = TSRI_OP_ELEMENTWISE, .helper = "fn_nextafter", .expression = "next_bf16($0, $1)"},
-    {.name = "nextafter", .kind = TSRI_OP_ELEMENTWISE, .helper = "fn_nextafter", .expression = "next_f32($0, $1)"},
-    {.name = "nextafter", .kind = TSRI_OP_ELEMENTWISE, .helper = "fn_nextafter", .expression = "next_f64($0, $1)"}};
+// Narrow floats are computed in f32, so that their expressions have to know which of them it is.
+#define NEXT(dtype)                                                             \
+  {                                                                             \
+    .name = "nextafter", .kind = TSRI_OP_ELEMENTWISE, .helper = "fn_nextafter", \
+    .expression = "next_" #dtype "($0, $1)"                                     \
+  }
+static const tsri_op next_ops[TSR_DTYPE_COUNT] = {
+    [TSR_F16] = NEXT(f16), [TSR_BF16] = NEXT(bf16),       [TSR_F32] = NEXT(f32),
+    [TSR_F64] = NEXT(f64), [TSR_F8_E4M3] = NEXT(f8_e4m3), [TSR_F8_E5M2] = NEXT(f8_e5m2),
+};
 
 tsr_tensor *tsr_nextafter(tsr_tensor *a, tsr_tensor *b) {
   tsr_status status = tsri_tensor_check("nextafter", a);
   if (status == TSR_OK) status = tsri_tensor_check("nextafter", b);
   if (status != TSR_OK) return tsri_tensor_fail(status);
   tsr_dtype dtype = tsri_promote_float(tsri_promote(a->dtype, b->dtype));
-  int which = dtype == TSR_F16 ? 0 : dtype == TSR_BF16 ? 1 : dtype == TSR_F32 ? 2 : 3;
-  return tsri_record_elementwise(&next_ops[which], dtype, (tsri_operand_ref[]){{a, dtype}, {b, dtype}}, 2, NULL);
+  return tsri_record_elementwise(&next_ops[dtype], dtype, (tsri_operand_ref[]){{a, dtype}, {b, dtype}}, 2, NULL);
 }

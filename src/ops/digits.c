@@ -90,12 +90,16 @@ typedef struct binary {
 } binary;
 
 static int precision_of(tsr_dtype dtype) {
-  return dtype == TSR_F16 ? 11 : dtype == TSR_BF16 ? 8 : dtype == TSR_F32 ? 24 : 53;
+  static const signed char bits[TSR_DTYPE_COUNT] = {
+      [TSR_F16] = 11, [TSR_BF16] = 8, [TSR_F32] = 24, [TSR_F64] = 53, [TSR_F8_E4M3] = 4, [TSR_F8_E5M2] = 3};
+  return bits[dtype];
 }
 
 // Exponent of the smallest number above 0.
 static int least_exponent_of(tsr_dtype dtype) {
-  return dtype == TSR_F16 ? -24 : dtype == TSR_BF16 ? -133 : dtype == TSR_F32 ? -149 : -1074;
+  static const short exponents[TSR_DTYPE_COUNT] = {
+      [TSR_F16] = -24, [TSR_BF16] = -133, [TSR_F32] = -149, [TSR_F64] = -1074, [TSR_F8_E4M3] = -9, [TSR_F8_E5M2] = -16};
+  return exponents[dtype];
 }
 
 static binary take_apart(double magnitude, tsr_dtype dtype) {

@@ -20,9 +20,21 @@
 static const struct {
   uint8_t code, bits;
 } dl_dtypes[TSR_DTYPE_COUNT] = {
-    [TSR_BOOL] = {DL_BOOL, 8},    [TSR_U8] = {DL_UINT, 8},    [TSR_I8] = {DL_INT, 8},     [TSR_I16] = {DL_INT, 16},
-    [TSR_I32] = {DL_INT, 32},     [TSR_I64] = {DL_INT, 64},   [TSR_U32] = {DL_UINT, 32},  [TSR_F16] = {DL_FLOAT, 16},
-    [TSR_BF16] = {DL_BFLOAT, 16}, [TSR_F32] = {DL_FLOAT, 32}, [TSR_F64] = {DL_FLOAT, 64},
+    [TSR_BOOL] = {DL_BOOL, 8},
+    [TSR_U8] = {DL_UINT, 8},
+    [TSR_I8] = {DL_INT, 8},
+    [TSR_I16] = {DL_INT, 16},
+    [TSR_I32] = {DL_INT, 32},
+    [TSR_I64] = {DL_INT, 64},
+    [TSR_U32] = {DL_UINT, 32},
+    [TSR_F16] = {DL_FLOAT, 16},
+    [TSR_BF16] = {DL_BFLOAT, 16},
+    [TSR_F32] = {DL_FLOAT, 32},
+    [TSR_F64] = {DL_FLOAT, 64},
+    [TSR_U16] = {DL_UINT, 16},
+    [TSR_U64] = {DL_UINT, 64},
+    [TSR_F8_E4M3] = {DL_FLOAT8_E4M3FN, 8},
+    [TSR_F8_E5M2] = {DL_FLOAT8_E5M2, 8},
 };
 
 static tsr_status dtype_from_dl(const dl_tensor *tensor, tsr_dtype *out_dtype) {

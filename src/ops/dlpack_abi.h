@@ -10,7 +10,15 @@ enum { DL_MAJOR = 1, DL_MINOR = 0 };
 
 typedef enum { DL_CPU = 1, DL_CUDA = 2, DL_CUDA_HOST = 3 } dl_device_type;
 
-typedef enum { DL_INT = 0, DL_UINT = 1, DL_FLOAT = 2, DL_BFLOAT = 4, DL_BOOL = 6 } dl_type_code;
+typedef enum {
+  DL_INT = 0,
+  DL_UINT = 1,
+  DL_FLOAT = 2,
+  DL_BFLOAT = 4,
+  DL_BOOL = 6,
+  DL_FLOAT8_E4M3FN = 10,
+  DL_FLOAT8_E5M2 = 12
+} dl_type_code;
 
 // Bits of `flags`.
 #define DL_FLAG_READ_ONLY UINT64_C(1)

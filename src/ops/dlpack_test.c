@@ -61,8 +61,9 @@ TEST(every_dtype_has_its_dlpack_code) {
     tsr_dtype dtype;
     int code, bits;
   } wanted[] = {
-      {TSR_BOOL, 6, 8}, {TSR_U8, 1, 8},   {TSR_I8, 0, 8},    {TSR_I16, 0, 16}, {TSR_I32, 0, 32}, {TSR_I64, 0, 64},
-      {TSR_U32, 1, 32}, {TSR_F16, 2, 16}, {TSR_BF16, 4, 16}, {TSR_F32, 2, 32}, {TSR_F64, 2, 64},
+      {TSR_BOOL, 6, 8}, {TSR_U8, 1, 8},   {TSR_I8, 0, 8},   {TSR_I16, 0, 16},     {TSR_I32, 0, 32},
+      {TSR_I64, 0, 64}, {TSR_U32, 1, 32}, {TSR_F16, 2, 16}, {TSR_BF16, 4, 16},    {TSR_F32, 2, 32},
+      {TSR_F64, 2, 64}, {TSR_U16, 1, 16}, {TSR_U64, 1, 64}, {TSR_F8_E4M3, 10, 8}, {TSR_F8_E5M2, 12, 8},
   };
   CHECK_EQ_INT(sizeof wanted / sizeof wanted[0], TSR_DTYPE_COUNT);
   tsr_device *device = test_open("cpu");

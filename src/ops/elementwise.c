@@ -23,7 +23,7 @@ static int kind_of(tsr_dtype dtype) {
 
 const tsri_op *tsri_elementwise_op_for(tsri_operator_id id, tsr_dtype computed) {
   const tsri_op *half = &tsri_operators[id].bodies[TSRI_BODY_HALF];
-  if (half->expression && (computed == TSR_F16 || computed == TSR_BF16)) return half;
+  if (half->expression && tsri_dtype_is_narrow(computed)) return half;
   return &tsri_operators[id].bodies[kind_of(computed)];
 }
 
@@ -60,16 +60,16 @@ tsr_status tsri_elementwise_dtypes(tsri_operator_id id, const tsr_dtype *inputs,
 
 // --- Scalars ---------------------------------------------------------------------------------------------------------
 
-// The upper limit of clamp for an i64 tensor without a limit. No double has the value INT64_MAX, but parameters are
-// converted like tsr_convert does, which saturates this one to INT64_MAX.
-static const double beyond_i64 = 9223372036854775808.0;
+// The upper limit of clamp for a 64-bit tensor without a limit. No double has the value INT64_MAX or UINT64_MAX, but
+// parameters are converted like tsr_convert does, which saturates this one to them.
+static const double beyond_64 = 18446744073709551616.0;
 
 tsr_status tsri_fit_scalar(const char *caller, tsr_dtype dtype, bool may_exceed, double *value) {
   if (tsri_dtype_is_float(dtype)) return TSR_OK;
   tsri_whole_range range = tsri_range_of(dtype);
   if (may_exceed && *value < range.least) *value = range.least;
   if (may_exceed && *value > range.most) {
-    *value = dtype == TSR_I64 ? beyond_i64 : range.most;
+    *value = tsr_dtype_bytes(dtype) == 8 ? beyond_64 : range.most;
     return TSR_OK;
   }
   if (!(*value == trunc(*value)) || isinf(*value)) {

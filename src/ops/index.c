@@ -396,9 +396,8 @@ tsr_tensor *tsr_one_hot(tsr_tensor *indices, int64_t classes, tsr_dtype dtype) {
   }
   if (status != TSR_OK) return tsri_tensor_fail(status);
   // Compare u32 indices with i32 positions in u32, which holds all positions: some devices do not have i64.
-  tsr_dtype as = indices->dtype == TSR_U32 || indices->dtype == TSR_U8 ? TSR_U32
-                 : indices->dtype == TSR_I64                           ? TSR_I64
-                                                                       : TSR_I32;
+  bool is_unsigned = tsr_dtype_kind_of(indices->dtype) == TSR_KIND_UINT;
+  tsr_dtype as = tsr_dtype_bytes(indices->dtype) == 8 ? indices->dtype : is_unsigned ? TSR_U32 : TSR_I32;
   tsr_tensor *last = tsr_unsqueeze(indices, -1),
              *positions = tsr_arange(indices->value->device, TSR_I32, 0, (double)classes, 1);
   status = tsri_tensor_check("one_hot", last);

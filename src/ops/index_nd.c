@@ -60,7 +60,8 @@ static tsr_tensor *next_row(tsr_tensor *row, tsr_tensor *index, tsr_dtype dtype,
 
 // The row of each index, as a list; c->rows where one is out of range. i64 where i32 does not hold the indices.
 static tsr_tensor *rows_of(const tsr_tensor *x, tsr_tensor *indices, const choice *c) {
-  bool is_wide = indices->dtype == TSR_I64 || indices->dtype == TSR_U32 || c->rows > INT32_MAX;
+  bool is_long = indices->dtype == TSR_I64 || indices->dtype == TSR_U64;
+  bool is_wide = is_long || indices->dtype == TSR_U32 || c->rows > INT32_MAX;
   tsr_dtype dtype = is_wide ? TSR_I64 : TSRI_INDEX_DTYPE;
   tsr_tensor *row = tsri_record_zeros(indices->value->device, dtype, c->list);
   int last = indices->layout.shape.rank - 1;
@@ -69,6 +70,8 @@ static tsr_tensor *rows_of(const tsr_tensor *x, tsr_tensor *indices, const choic
     int64_t size = x->layout.shape.dims[i];
     step = size > 0 ? step / size : 0;
     tsr_tensor *part = tsr_slice(indices, last, i, i + 1, 1), *index = tsri_then(tsr_squeeze(part, last), part);
+    // u64 from 2^63 on would be negative as i64, and so count from the end.
+    if (indices->dtype == TSR_U64) index = tsri_then(tsr_clamp(index, 0, 0x1p62), index);
     double numbers[3] = {(double)size, (double)step, (double)c->rows};
     row = tsri_then(tsri_then(next_row(row, index, dtype, numbers), index), row);
   }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // tsr_item and tsr_item_int: read a tensor with one element.
+#include <inttypes.h>
+
 #include "core/error.h"
 #include "core/tensor.h"
 #include "ops/promote.h"
@@ -23,6 +25,11 @@ static tsr_status read_one(const char *caller, tsr_tensor *tensor, tsr_dtype as,
   if (!element) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "%s: no host memory for an element", caller);
   status = tsr_read(tensor, element, tsr_dtype_bytes(tensor->dtype));
   if (status == TSR_OK) status = tsr_convert(as, out_value, tensor->dtype, element, 1);
+  if (status == TSR_OK && as == TSR_I64 && tensor->dtype == TSR_U64 && *(int64_t *)out_value < 0) {
+    status = TSRI_FAIL(TSR_ERR_DTYPE, "%s: %" PRIu64 " does not fit int64_t; tsr_read reads u64", caller,
+                       (uint64_t) * (int64_t *)out_value);
+    *(int64_t *)out_value = 0;
+  }
   tsri_stage_release(tensor->value->device, element, status);
   return status;
 }

@@ -51,7 +51,7 @@ static tsr_status list_params(tsr_kernel *kernel, const tsri_lang_kernel_info *i
   for (uint32_t i = 0; i < info->argument_count; i++) {
     if (info->arguments[i].is_buffer) {
       const tsri_ir_array *array = &kernel->ir->buffers[buffers++];
-      kernel->params[i] = (tsr_kernel_param){array->name, access_of(array), (tsr_dtype)array->storage};
+      kernel->params[i] = (tsr_kernel_param){array->name, access_of(array), (tsr_dtype)array->declared};
     } else {
       const tsri_ir_param *scalar = &kernel->ir->params[scalars++];
       kernel->params[i] = (tsr_kernel_param){scalar->name, TSR_ACCESS_NONE, (tsr_dtype)scalar->declared};

@@ -72,6 +72,7 @@ static tsr_status check_tensor(const tsr_kernel *kernel, int index, tsr_tensor *
 static bool fits(const tsri_ir_param *param, const unsigned char *declared, int64_t wanted) {
   int64_t back = 0;
   if (tsr_dtype_kind_of((tsr_dtype)param->declared) == TSR_KIND_FLOAT || param->declared == TSR_BOOL) return true;
+  if (param->declared == TSR_U64) return wanted >= 0;
   return tsr_convert(TSR_I64, &back, (tsr_dtype)param->declared, declared, 1) == TSR_OK && back == wanted;
 }
 

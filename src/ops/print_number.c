@@ -25,6 +25,13 @@ static int64_t load_int(tsr_dtype dtype, const void *element) {
   return value;
 }
 
+// Writes the integer, at least `width` characters wide, as snprintf does.
+static int print_int(char *text, size_t bytes, int width, tsr_dtype dtype, const void *element) {
+  int64_t value = load_int(dtype, element);
+  if (dtype == TSR_U64) return snprintf(text, bytes, "%*" PRIu64, width, (uint64_t)value);
+  return snprintf(text, bytes, "%*" PRId64, width, value);
+}
+
 static int larger(int a, int b) { return a > b ? a : b; }
 
 // --- Writing digits --------------------------------------------------------------------------------------------------
@@ -124,7 +131,8 @@ static double ratio_in(tsr_dtype dtype, double a, double b) {
 
 static bool needs_exponents(tsr_dtype dtype, const float_survey *found) {
   if (found->least == 0) return false;
-  return found->most >= 1e8 || found->least < 1e-4 || ratio_in(dtype, found->most, found->least) > 1000;
+  return found->most >= 1e8 || found->least < 1e-4 ||
+         !(ratio_in(dtype, found->most, found->least) <= 1000);  // f8 has no large ratios
 }
 
 static void fit_exponential(tsri_number_format *format, double value) {
@@ -163,8 +171,8 @@ static void init_float(tsri_number_format *format, const unsigned char *data, si
 
 static void init_int(tsri_number_format *format, const unsigned char *data, size_t count) {
   for (size_t i = 0; i < count; i++) {
-    int64_t value = load_int(format->dtype, data + i * tsr_dtype_bytes(format->dtype));
-    format->left = larger(format->left, snprintf(NULL, 0, "%" PRId64, value));
+    const unsigned char *element = data + i * tsr_dtype_bytes(format->dtype);
+    format->left = larger(format->left, print_int(NULL, 0, 0, format->dtype, element));
   }
 }
 
@@ -205,7 +213,7 @@ int tsri_number_write(const tsri_number_format *format, const void *element, cha
     return snprintf(text, TSRI_NUMBER_BYTES, "%*s", format->left, bool_word(element));
   }
   if (!is_float(format->dtype)) {
-    return snprintf(text, TSRI_NUMBER_BYTES, "%*" PRId64, format->left, load_int(format->dtype, element));
+    return print_int(text, TSRI_NUMBER_BYTES, format->left, format->dtype, element);
   }
   writer w = {text, 0};
   write_float(format, load_float(format->dtype, element), &w);
@@ -239,7 +247,7 @@ static void write_float_alone(tsr_dtype dtype, double value, writer *w) {
 
 int tsri_number_write_alone(tsr_dtype dtype, const void *element, char *text) {
   if (dtype == TSR_BOOL) return snprintf(text, TSRI_NUMBER_BYTES, "%s", bool_word(element));
-  if (!is_float(dtype)) return snprintf(text, TSRI_NUMBER_BYTES, "%" PRId64, load_int(dtype, element));
+  if (!is_float(dtype)) return print_int(text, TSRI_NUMBER_BYTES, 0, dtype, element);
   writer w = {text, 0};
   write_float_alone(dtype, load_float(dtype, element), &w);
   text[w.length] = 0;

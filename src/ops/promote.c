@@ -2,9 +2,9 @@
 // The promotion table.
 #include "ops/promote.h"
 
-// Rows and columns are in the order of TSR_DTYPES. The rules are NumPy's, except that f16 and bf16 give f32 (neither
-// holds the other), and an integer and a float give that float (NumPy widens some of them to f64, which many devices do
-// not have).
+// Rows and columns are in the order of TSR_DTYPES. The rules are NumPy's, with exceptions: f16 and bf16 give f32 (neither
+// holds the other), the two f8 give f16 (which holds both), an integer and a float give that float and u64 and a signed
+// integer give i64 (NumPy takes f64, which many devices do not have).
 #define B    TSR_BOOL
 #define U8   TSR_U8
 #define I8   TSR_I8
@@ -16,20 +16,28 @@
 #define BF16 TSR_BF16
 #define F32  TSR_F32
 #define F64  TSR_F64
+#define U16  TSR_U16
+#define U64  TSR_U64
+#define E4   TSR_F8_E4M3
+#define E5   TSR_F8_E5M2
 // clang-format off
 static const unsigned char promoted[TSR_DTYPE_COUNT][TSR_DTYPE_COUNT] = {
-    //          bool  u8    i8    i16   i32   i64   u32   f16   bf16  f32   f64
-    /* bool */ {B,    U8,   I8,   I16,  I32,  I64,  U32,  F16,  BF16, F32,  F64},
-    /* u8   */ {U8,   U8,   I16,  I16,  I32,  I64,  U32,  F16,  BF16, F32,  F64},
-    /* i8   */ {I8,   I16,  I8,   I16,  I32,  I64,  I64,  F16,  BF16, F32,  F64},
-    /* i16  */ {I16,  I16,  I16,  I16,  I32,  I64,  I64,  F16,  BF16, F32,  F64},
-    /* i32  */ {I32,  I32,  I32,  I32,  I32,  I64,  I64,  F16,  BF16, F32,  F64},
-    /* i64  */ {I64,  I64,  I64,  I64,  I64,  I64,  I64,  F16,  BF16, F32,  F64},
-    /* u32  */ {U32,  U32,  I64,  I64,  I64,  I64,  U32,  F16,  BF16, F32,  F64},
-    /* f16  */ {F16,  F16,  F16,  F16,  F16,  F16,  F16,  F16,  F32,  F32,  F64},
-    /* bf16 */ {BF16, BF16, BF16, BF16, BF16, BF16, BF16, F32,  BF16, F32,  F64},
-    /* f32  */ {F32,  F32,  F32,  F32,  F32,  F32,  F32,  F32,  F32,  F32,  F64},
-    /* f64  */ {F64,  F64,  F64,  F64,  F64,  F64,  F64,  F64,  F64,  F64,  F64},
+    //            bool   u8     i8     i16    i32    i64    u32    f16    bf16   f32    f64    u16    u64    f8_e4m3 f8_e5m2
+    /* bool    */ {B,     U8,    I8,    I16,   I32,   I64,   U32,   F16,   BF16,  F32,   F64,   U16,   U64,   E4,    E5},
+    /* u8      */ {U8,    U8,    I16,   I16,   I32,   I64,   U32,   F16,   BF16,  F32,   F64,   U16,   U64,   E4,    E5},
+    /* i8      */ {I8,    I16,   I8,    I16,   I32,   I64,   I64,   F16,   BF16,  F32,   F64,   I32,   I64,   E4,    E5},
+    /* i16     */ {I16,   I16,   I16,   I16,   I32,   I64,   I64,   F16,   BF16,  F32,   F64,   I32,   I64,   E4,    E5},
+    /* i32     */ {I32,   I32,   I32,   I32,   I32,   I64,   I64,   F16,   BF16,  F32,   F64,   I32,   I64,   E4,    E5},
+    /* i64     */ {I64,   I64,   I64,   I64,   I64,   I64,   I64,   F16,   BF16,  F32,   F64,   I64,   I64,   E4,    E5},
+    /* u32     */ {U32,   U32,   I64,   I64,   I64,   I64,   U32,   F16,   BF16,  F32,   F64,   U32,   U64,   E4,    E5},
+    /* f16     */ {F16,   F16,   F16,   F16,   F16,   F16,   F16,   F16,   F32,   F32,   F64,   F16,   F16,   F16,   F16},
+    /* bf16    */ {BF16,  BF16,  BF16,  BF16,  BF16,  BF16,  BF16,  F32,   BF16,  F32,   F64,   BF16,  BF16,  BF16,  BF16},
+    /* f32     */ {F32,   F32,   F32,   F32,   F32,   F32,   F32,   F32,   F32,   F32,   F64,   F32,   F32,   F32,   F32},
+    /* f64     */ {F64,   F64,   F64,   F64,   F64,   F64,   F64,   F64,   F64,   F64,   F64,   F64,   F64,   F64,   F64},
+    /* u16     */ {U16,   U16,   I32,   I32,   I32,   I64,   U32,   F16,   BF16,  F32,   F64,   U16,   U64,   E4,    E5},
+    /* u64     */ {U64,   U64,   I64,   I64,   I64,   I64,   U64,   F16,   BF16,  F32,   F64,   U64,   U64,   E4,    E5},
+    /* f8_e4m3 */ {E4,    E4,    E4,    E4,    E4,    E4,    E4,    F16,   BF16,  F32,   F64,   E4,    E4,    E4,    F16},
+    /* f8_e5m2 */ {E5,    E5,    E5,    E5,    E5,    E5,    E5,    F16,   BF16,  F32,   F64,   E5,    E5,    F16,   E5},
 };
 // clang-format on
 
@@ -43,6 +51,7 @@ tsr_dtype tsri_promote_sum(tsr_dtype dtype) {
     case TSR_U8:
     case TSR_I8:
     case TSR_I16:
+    case TSR_U16:
       return TSR_I32;
     default:
       return dtype;
@@ -53,11 +62,14 @@ tsr_dtype tsri_accumulator(tsr_dtype dtype) {
   switch (dtype) {
     case TSR_F16:
     case TSR_BF16:
+    case TSR_F8_E4M3:
+    case TSR_F8_E5M2:
       return TSR_F32;
     case TSR_I8:
     case TSR_I16:
       return TSR_I32;
     case TSR_U8:
+    case TSR_U16:
     case TSR_BOOL:
       return TSR_U32;
     default:
@@ -75,8 +87,12 @@ tsri_whole_range tsri_range_of(tsr_dtype dtype) {
       return (tsri_whole_range){-32768, 32767};
     case TSR_I32:
       return (tsri_whole_range){-2147483648.0, 2147483647.0};
+    case TSR_U16:
+      return (tsri_whole_range){0, 65535};
     case TSR_U32:
       return (tsri_whole_range){0, 4294967295.0};
+    case TSR_U64:
+      return (tsri_whole_range){0, 18446744073709549568.0};
     default:
       return (tsri_whole_range){-9223372036854775808.0, 9223372036854774784.0};
   }

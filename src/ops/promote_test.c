@@ -29,6 +29,12 @@ TEST(integers_that_meet_keep_every_value) {
   CHECK_EQ_INT(tsri_promote(TSR_U32, TSR_I64), TSR_I64);
   CHECK_EQ_INT(tsri_promote(TSR_F16, TSR_BF16), TSR_F32);
   CHECK_EQ_INT(tsri_promote(TSR_I64, TSR_F16), TSR_F16);
+  CHECK_EQ_INT(tsri_promote(TSR_U16, TSR_I16), TSR_I32);
+  CHECK_EQ_INT(tsri_promote(TSR_U16, TSR_U64), TSR_U64);
+  CHECK_EQ_INT(tsri_promote(TSR_U64, TSR_I8), TSR_I64);  // the one pair that no integer dtype holds
+  CHECK_EQ_INT(tsri_promote(TSR_F8_E4M3, TSR_F8_E5M2), TSR_F16);
+  CHECK_EQ_INT(tsri_promote(TSR_F8_E4M3, TSR_BF16), TSR_BF16);
+  CHECK_EQ_INT(tsri_promote(TSR_F8_E5M2, TSR_I64), TSR_F8_E5M2);
 }
 
 TEST(sums_of_small_integers_are_i32) {

@@ -151,9 +151,19 @@ static tsr_status add_faults(tsr_device *device, const char *faults) {
   return status;
 }
 
+// Kernels have u16, u64 and f8 as i16, i64 and u8 (lang/lower/others.h).
+static void add_made_dtypes(tsri_limits *limits) {
+  static const tsr_dtype made[][2] = {
+      {TSR_U16, TSR_I16}, {TSR_U64, TSR_I64}, {TSR_F8_E4M3, TSR_U8}, {TSR_F8_E5M2, TSR_U8}};
+  for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
+    limits->dtype_storage |= (limits->dtype_storage >> made[i][1] & 1u) << made[i][0];
+  }
+}
+
 static tsr_status build(tsr_device *device, const tsri_open_request *request) {
   tsr_status status =
       device->backend->device_open(device->info.index, &request->options, &device->limits, &device->handle);
+  add_made_dtypes(&device->limits);
   if (status == TSR_OK) status = add_faults(device, request->faults);
   if (status == TSR_OK) status = device->backend->queue_create(device->handle, &device->queue);
   if (status == TSR_OK) status = create_pool(device, request);

@@ -102,9 +102,9 @@ static tsr_shape random_shape(graph *g) {
 }
 
 static void add_input(graph *g, tsr_shape shape) {
-  static const tsr_dtype dtypes[] = {TSR_F32, TSR_F32, TSR_F32, TSR_F64, TSR_F16, TSR_BF16, TSR_I32,
-                                     TSR_I64, TSR_U8,  TSR_I8,  TSR_I16, TSR_U32, TSR_BOOL};
-  tsr_dtype dtype = dtypes[below(g, 13)];
+  static const tsr_dtype dtypes[] = {TSR_F32, TSR_F32, TSR_F32, TSR_F64, TSR_F16, TSR_BF16, TSR_I32, TSR_I64,
+                                     TSR_U8,  TSR_I8,  TSR_I16, TSR_U32, TSR_U16, TSR_U64,  TSR_BOOL};
+  tsr_dtype dtype = dtypes[below(g, 15)];
   size_t count = (size_t)count_of(shape);
   double *numbers = calloc(count + 1, sizeof *numbers);
   unsigned char *elements = calloc(count + 1, 8);
@@ -112,7 +112,7 @@ static void add_input(graph *g, tsr_shape shape) {
   for (size_t i = 0; i < count; i++) numbers[i] = (double)below(g, 4001) / 1000 - 2;
   if (!is_float(dtype)) {
     for (size_t i = 0; i < count; i++)
-      numbers[i] = (double)below(g, 201) - (dtype == TSR_U8 || dtype == TSR_U32 ? 0 : 100);
+      numbers[i] = (double)below(g, 201) - (tsr_dtype_kind_of(dtype) == TSR_KIND_UINT ? 0 : 100);
   }
   CHECK_OK(tsr_convert(dtype, elements, TSR_F64, numbers, count));
   keep(g, "input", tsr_from_data(g->device, dtype, shape, elements, count * tsr_dtype_bytes(dtype)), NULL, NULL, 2, 0);
@@ -185,7 +185,7 @@ static const binary_op binary_ops[] = {
 };
 
 // Sizes that a float made of the value has at most: integers are anything.
-static double size_as_float(const value *v) { return is_float(v->dtype) ? v->size : v->dtype == TSR_BOOL ? 1 : 1e19; }
+static double size_as_float(const value *v) { return is_float(v->dtype) ? v->size : v->dtype == TSR_BOOL ? 1 : 2e19; }
 
 static bool can_join(const value *a, const value *b, const binary_op *op) {
   tsr_shape shape;
@@ -234,6 +234,7 @@ static void add_number(graph *g, value *x) {
 static void add_cast(graph *g, value *x) {
   tsr_dtype dtype = (tsr_dtype)below(g, TSR_DTYPE_COUNT);
   if (x->apart > 0 && !is_float(dtype)) dtype = TSR_F32;
+  if (dtype == TSR_F8_E4M3 || dtype == TSR_F8_E5M2) dtype = TSR_F32;  // sums and products would soon overflow
   // An infinity could come from f16's small range in one way and not in the other.
   if (dtype == TSR_F16 && size_as_float(x) > 1e4) dtype = TSR_F64;
   double apart = x->apart;

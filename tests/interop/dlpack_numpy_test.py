@@ -26,9 +26,9 @@ if not hasattr(np, "from_dlpack"):
 
 MAX_RANK = 8
 CPU = 1  # kDLCPU
-# Numbers in the order of TSR_DTYPES; 8 is bf16.
+# Numbers in the order of TSR_DTYPES; 8 is bf16, and NumPy has no f8 either.
 DTYPES = {0: np.bool_, 1: np.uint8, 2: np.int8, 3: np.int16, 4: np.int32, 5: np.int64, 6: np.uint32}
-DTYPES.update({7: np.float16, 9: np.float32, 10: np.float64})
+DTYPES.update({7: np.float16, 9: np.float32, 10: np.float64, 11: np.uint16, 12: np.uint64})
 
 api = ctypes.pythonapi
 api.PyCapsule_New.restype = ctypes.py_object

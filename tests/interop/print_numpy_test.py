@@ -28,8 +28,8 @@ MAX_RANK = 8
 BF16 = "bf16"
 # In the order of TSR_DTYPES.
 DTYPES = [np.bool_, np.uint8, np.int8, np.int16, np.int32, np.int64, np.uint32]
-DTYPES += [np.float16, BF16, np.float32, np.float64]
-NAMES = ["bool", "u8", "i8", "i16", "i32", "i64", "u32", "f16", "bf16", "f32", "f64"]
+DTYPES += [np.float16, BF16, np.float32, np.float64, np.uint16, np.uint64]
+NAMES = ["bool", "u8", "i8", "i16", "i32", "i64", "u32", "f16", "bf16", "f32", "f64", "u16", "u64"]
 
 
 class Shape(ctypes.Structure):

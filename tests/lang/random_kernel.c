@@ -59,9 +59,10 @@ void random_fill(uint64_t *state, tsr_dtype dtype, void *memory, uint32_t count)
 
 // --- The generator --------------------------------------------------------------------------------------------------
 
-enum { BOOL, I32, U32, I64, F32, F64, TYPE_COUNT };
-static const char *const type_names[TYPE_COUNT] = {"bool", "i32", "u32", "i64", "f32", "f64"};
-static const tsr_dtype storages[] = {TSR_I8, TSR_U8, TSR_I16, TSR_F16, TSR_BF16, TSR_BOOL, TSR_F32, TSR_I32};
+enum { BOOL, I32, U32, I64, U64, F32, F64, TYPE_COUNT };
+static const char *const type_names[TYPE_COUNT] = {"bool", "i32", "u32", "i64", "u64", "f32", "f64"};
+static const tsr_dtype storages[] = {TSR_I8,  TSR_U8,  TSR_I16, TSR_F16, TSR_BF16,    TSR_BOOL,
+                                     TSR_F32, TSR_I32, TSR_U16, TSR_U64, TSR_F8_E4M3, TSR_F8_E5M2};
 
 #define MAX_VARS 60
 
@@ -113,8 +114,11 @@ static int compute_type(tsr_dtype storage) {
     case TSR_I32:
       return I32;
     case TSR_U8:
+    case TSR_U16:
     case TSR_U32:
       return U32;
+    case TSR_U64:
+      return U64;
     case TSR_I64:
       return I64;
     case TSR_F64:
@@ -147,7 +151,8 @@ static void put_literal(generator *g, int type) {
       put(g, "u32(%s)", integers[below(g, 9)]);
       break;
     case I64:
-      put(g, "(i64(%s) << %u)", integers[below(g, 9)], below(g, 3) ? 0 : below(g, 60));
+    case U64:
+      put(g, "(%s(%s) << %u)", type_names[type], integers[below(g, 9)], below(g, 3) ? 0 : below(g, 60));
       break;
     default:
       put(g, "%s(%s)", type_names[type], floats[below(g, 9)]);
@@ -167,7 +172,7 @@ static bool put_var(generator *g, int type) {
 }
 
 static void put_leaf(generator *g, int type) {
-  static const char *const params[TYPE_COUNT] = {"pb", "pi", "pu", "pl", "pf", "pd"};
+  static const char *const params[TYPE_COUNT] = {"pb", "pi", "pu", "pl", "u64(pl)", "pf", "pd"};
   static const char *const ids[] = {"global.x", "local.x", "group.x", "groups.x"};
   switch (below(g, 8)) {
     case 0:
@@ -189,7 +194,7 @@ static void put_leaf(generator *g, int type) {
 
 // Writes an element of some array whose value type is `type`.
 static void put_load(generator *g, int type, int depth) {
-  static const char *const buffers[TYPE_COUNT] = {"ab", "ai", "au", "al", "af", "ad"};
+  static const char *const buffers[TYPE_COUNT] = {"ab", "ai", "au", "al", "bitcast<u64>(al", "af", "ad"};
   uint32_t count = g->kernel->groups * g->kernel->items;
   for (int i = 0; i < 2; i++) {
     if (compute_type(g->in_storage[i]) != type || below(g, 2)) continue;
@@ -206,7 +211,7 @@ static void put_load(generator *g, int type, int depth) {
   }
   put(g, "%s[", buffers[type]);
   put_index(g, count, depth);
-  put(g, "]");
+  put(g, type == U64 ? "])" : "]");
 }
 
 // Writes an operator with operands of the given types.
@@ -269,6 +274,7 @@ static void put_wide_load(generator *g, int depth) {
 static void put_integer(generator *g, int type, int depth) {
   static const char *const operators[] = {"+", "-", "*", "/", "%", "&", "|", "^"};
   static const char *const signed_calls[] = {"abs", "sign", "popcount", "clz", "ctz"};
+  bool is_unsigned = type == U32 || type == U64;
   switch (below(g, 14)) {
     case 0:
     case 1:
@@ -283,10 +289,10 @@ static void put_integer(generator *g, int type, int depth) {
       put_call2(g, below(g, 2) ? "min" : "max", type, depth);
       break;
     case 6:
-      put_call1(g, signed_calls[type == U32 ? 2 + below(g, 3) : below(g, 5)], type, depth);
+      put_call1(g, signed_calls[is_unsigned ? 2 + below(g, 3) : below(g, 5)], type, depth);
       break;
     case 7:
-      put_call1(g, type == U32 || below(g, 2) ? "~" : "-", type, depth);
+      put_call1(g, is_unsigned || below(g, 2) ? "~" : "-", type, depth);
       break;
     case 8:
       put_call1(g, type_names[type], any_type(g), depth);
@@ -317,6 +323,7 @@ static void put_integer(generator *g, int type, int depth) {
 static void put_float(generator *g, int type, int depth) {
   static const char *const operators[] = {"+", "-", "*", "/"};
   static const char *const calls[] = {"floor", "ceil", "round", "trunc", "abs", "sign", "sqrt", "-"};
+  static const char *const narrow[] = {"f16", "bf16", "f8_e4m3", "f8_e5m2"};
   switch (below(g, 13)) {
     case 0:
     case 1:
@@ -351,8 +358,8 @@ static void put_float(generator *g, int type, int depth) {
     case 10:
       if (type == F32 && below(g, 2)) {
         put_wide_load(g, depth);
-      } else {  // a conversion to f16 or bf16 and back: a rounding
-        put(g, "%s(%s(", type_names[type], below(g, 2) ? "f16" : "bf16");
+      } else {  // a conversion to a narrow float and back: a rounding
+        put(g, "%s(%s(", type_names[type], narrow[below(g, 4)]);
         put_expr(g, type, depth - 1);
         put(g, "))");
       }
@@ -670,9 +677,9 @@ static void put_maths(generator *g, int type, const char *target, uint32_t *boun
 }
 
 static void put_outputs(generator *g) {
-  static const char *const targets[TYPE_COUNT] = {"rb", "ri", "ru", "rl", "rf", "rd"};
+  static const char *const targets[TYPE_COUNT] = {"rb", "ri", "ru", "rl", NULL, "rf", "rd"};
   for (int type = 0; type < TYPE_COUNT; type++) {
-    if (type == F64 && !(g->features & RANDOM_F64)) continue;
+    if (!targets[type] || (type == F64 && !(g->features & RANDOM_F64))) continue;
     int slots = type == F32 || type == F64 ? RANDOM_FLOAT_SLOTS : 1, var = g->var_count;
     for (int slot = 0; slot < slots; slot++) {
       put(g, "    %s[global.x * %d + %d] = ", targets[type], slots, slot);
@@ -681,6 +688,7 @@ static void put_outputs(generator *g) {
         put_expr(g, type, 2);
         for (int i = 0; slots == 1 && i < g->var_count; i++) {
           if (g->vars[i].type == type) put(g, " ^ v%d", i);
+          if (g->vars[i].type == U64 && type == I64) put(g, " ^ bitcast<i64>(v%d)", i);
         }
       } else {
         put(g, "v%d", --var);
@@ -735,10 +743,11 @@ static void add_buffers(generator *g) {
 
 // Declares one variable of each type, initialised from the inputs.
 static void put_first_vars(generator *g) {
-  static const char *const sources[TYPE_COUNT] = {"ab", "ai", "au", "al", "af", "ad"};
+  static const char *const sources[TYPE_COUNT] = {"ab", "ai", "au", "al", "al", "af", "ad"};
   for (int type = 0; type < TYPE_COUNT; type++) {
     if (type == F64 && !(g->features & RANDOM_F64)) continue;
-    put(g, "    %s v%d = %s[global.x];\n", type_names[type], g->var_count, sources[type]);
+    const char *as = type == U64 ? "u64" : "";
+    put(g, "    %s v%d = %s(%s[global.x]);\n", type_names[type], g->var_count, as, sources[type]);
     add_var(g, type, false);
   }
 }

@@ -50,7 +50,7 @@ typedef enum check_bound_id {
 // for each term of a sum.
 typedef struct check_bound {
   const char *name;
-  double f64, f32, f32_elsewhere, half;  // f32 on the CPU and on other devices; half: f16 and bf16
+  double f64, f32, f32_elsewhere, half;  // f32 on the CPU and on other devices; half: f16, bf16 and f8
   double per_term;
   const char *unit;
   const char *reason;
@@ -134,8 +134,10 @@ struct check_op {
   check_reduced (*reduce)(tsr_dtype dtype, const check_value *values, int64_t n);
 };
 
-#define CHECK_BIT(dtype)   (1u << (dtype))
-#define CHECK_FLOAT_TYPES  (CHECK_BIT(TSR_F16) | CHECK_BIT(TSR_BF16) | CHECK_BIT(TSR_F32) | CHECK_BIT(TSR_F64))
+#define CHECK_BIT(dtype) (1u << (dtype))
+#define CHECK_FLOAT_TYPES                                                                                        \
+  (CHECK_BIT(TSR_F16) | CHECK_BIT(TSR_BF16) | CHECK_BIT(TSR_F32) | CHECK_BIT(TSR_F64) | CHECK_BIT(TSR_F8_E4M3) | \
+   CHECK_BIT(TSR_F8_E5M2))
 #define CHECK_BOOL_TYPE    CHECK_BIT(TSR_BOOL)
 #define CHECK_ALL_TYPES    ((1u << TSR_DTYPE_COUNT) - 1)
 #define CHECK_WHOLE_TYPES  (CHECK_ALL_TYPES & ~CHECK_FLOAT_TYPES & ~CHECK_BOOL_TYPE)

@@ -237,9 +237,9 @@ void check_attention(check_run *run, const check_op *op, tsr_dtype dtype) {
 
 // --- attention_scores and weighted_sum_rows ---------------------------------------------------------------------------
 
-// What the product's rounding to f16 or bf16 adds to a magnitude that is counted in roundings of f32.
+// What the product's rounding to a narrow float adds to a magnitude that is counted in roundings of f32.
 static double stored_product(tsr_dtype dtype, double size) {
-  bool is_half = dtype == TSR_F16 || dtype == TSR_BF16;
+  bool is_half = check_is_narrow(dtype);
   return is_half ? size * check_roundoff(dtype) / check_roundoff(TSR_F32) / 8 : 0;
 }
 

@@ -18,7 +18,8 @@ static check_value beside(check_run *run, tsr_dtype dtype, check_value value, do
     return (check_value){.real = check_round(dtype, value.real + share * (atol + rtol * fabs(value.real)))};
   int64_t apart = (int64_t)(share * (atol + rtol * fabs((double)value.whole)));
   int64_t moved = (int64_t)((uint64_t)value.whole + (uint64_t)apart);
-  return (check_value){.whole = check_wrap(dtype, moved) == moved ? moved : value.whole};
+  bool is_inside = moved >= check_least(dtype) && moved <= check_most(dtype);
+  return (check_value){.whole = is_inside ? moved : value.whole};
 }
 
 static bool is_close(tsr_dtype dtype, check_value a, check_value b, double rtol, double atol, bool equal_nan) {

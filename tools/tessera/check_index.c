@@ -43,11 +43,11 @@ static check_value take_element(const void *context, const int64_t *index) {
   return place < 0 ? (check_value){0} : l->x->values[place];
 }
 
-static const tsr_dtype index_dtypes[] = {TSR_I32, TSR_I64, TSR_U8, TSR_I16, TSR_U32, TSR_I8};
+static const tsr_dtype index_dtypes[] = {TSR_I32, TSR_I64, TSR_U8, TSR_I16, TSR_U32, TSR_I8, TSR_U16, TSR_U64};
 
 // Indices with a dtype that varies from case to case; some are out of range.
 static check_tensor *indices_for(check_run *run, tsr_shape shape, check_view view, int64_t size) {
-  tsr_dtype dtype = index_dtypes[check_random(run, 6)];
+  tsr_dtype dtype = index_dtypes[check_random(run, 8)];
   int64_t most = size + 1 < check_most(dtype) ? size + 1 : check_most(dtype);
   return check_indices(run, dtype, shape, view, -size - 2, most);
 }
@@ -121,8 +121,9 @@ static void join_real(check_expected *wanted, int64_t to, double value, meeting 
 }
 
 static int64_t join_whole(tsr_dtype dtype, int64_t here, int64_t value, meeting how) {
-  if (how == LARGEST) return here > value ? here : value;
-  if (how == SMALLEST) return here < value ? here : value;
+  bool is_less = dtype == TSR_U64 ? (uint64_t)here < (uint64_t)value : here < value;
+  if (how == LARGEST) return is_less ? value : here;
+  if (how == SMALLEST) return is_less ? here : value;
   return check_wrap(dtype, how == ADD ? plus(here, value) : times(here, value));
 }
 
@@ -204,7 +205,7 @@ void check_one_hot(check_run *run, const check_op *op, tsr_dtype dtype) {
     if (c->shape.rank > 2 || !check_begin(run, c->weight, "%s", c->name)) continue;
     one_hot o = {.dtype = dtype};
     int64_t count = classes[i % 4];
-    o.indices = check_indices(run, index_dtypes[i % 6], c->shape, c->view, -2, count + 1);
+    o.indices = check_indices(run, index_dtypes[i % 8], c->shape, c->view, -2, count + 1);
     tsr_shape shape = c->shape;
     shape.dims[shape.rank++] = count;
     check_result(run, tsr_one_hot(o.indices->tensor, count, dtype),

@@ -111,13 +111,16 @@ static void describe(check_run *run, tsr_dtype dtype, tsr_shape shape, check_vie
   check_note(run, "%s %s%s", tsr_dtype_name(dtype), tsr_shape_format(shape, text, sizeof text), view_names[view]);
 }
 
-// `base` holds the memory's elements; the tensor's elements are read from it.
+// `base` holds the memory's elements; the tensor's elements are read from it. Values are rounded to the dtype first.
 static check_tensor *finish(check_run *run, tsr_dtype dtype, tsr_shape shape, check_view view, const placing *p,
-                            const check_value *base) {
+                            check_value *base) {
   check_tensor *t = check_alloc(run, 1, sizeof *t);
   size_t bytes = tsr_dtype_bytes(dtype), count = (size_t)check_count(p->base);
   unsigned char *data = check_alloc(run, count, bytes);
-  for (size_t i = 0; i < count; i++) check_encode(dtype, base[i], data + i * bytes);
+  for (size_t i = 0; i < count; i++) {
+    if (check_is_float(dtype)) base[i].real = check_round(dtype, base[i].real);
+    check_encode(dtype, base[i], data + i * bytes);
+  }
   *t = (check_tensor){.dtype = dtype, .shape = shape, .count = check_count(shape)};
   t->values = check_alloc(run, (size_t)t->count, sizeof *t->values);
   for (int64_t i = 0; i < t->count; i++) t->values[i] = base[position(p, shape, i)];

@@ -51,9 +51,10 @@ static int64_t place_in_x(const nd_case *c, const check_tensor *indices, int64_t
 
 // Indices of dtypes in turn; some are out of range.
 static check_tensor *indices_for(check_run *run, const nd_case *c, int64_t size) {
-  static const tsr_dtype dtypes[] = {TSR_I32, TSR_I64, TSR_U8, TSR_I16, TSR_U32};
-  tsr_dtype dtype = dtypes[check_random(run, 5)];
-  return check_indices(run, dtype, c->indices, c->view, dtype == TSR_U8 || dtype == TSR_U32 ? 0 : -size - 1, size);
+  static const tsr_dtype dtypes[] = {TSR_I32, TSR_I64, TSR_U8, TSR_I16, TSR_U32, TSR_U64};
+  tsr_dtype dtype = dtypes[check_random(run, 6)];
+  return check_indices(run, dtype, c->indices, c->view, tsr_dtype_kind_of(dtype) == TSR_KIND_UINT ? 0 : -size - 1,
+                       size);
 }
 
 void check_gather_nd(check_run *run, const check_op *op, tsr_dtype dtype) {

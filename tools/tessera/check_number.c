@@ -17,6 +17,10 @@ static format format_of(tsr_dtype dtype) {
       return (format){11, -14, 15};
     case TSR_BF16:
       return (format){8, -126, 127};
+    case TSR_F8_E4M3:
+      return (format){4, -6, 8};
+    case TSR_F8_E5M2:
+      return (format){3, -14, 15};
     case TSR_F32:
       return (format){24, -126, 127};
     default:
@@ -25,6 +29,10 @@ static format format_of(tsr_dtype dtype) {
 }
 
 bool check_is_float(tsr_dtype dtype) { return tsr_dtype_kind_of(dtype) == TSR_KIND_FLOAT; }
+
+bool check_is_narrow(tsr_dtype dtype) { return check_is_float(dtype) && format_of(dtype).precision < 24; }
+
+bool check_has_infinity(tsr_dtype dtype) { return dtype != TSR_F8_E4M3; }
 
 double check_ulp(tsr_dtype dtype, double value) {
   format f = format_of(dtype);
@@ -41,14 +49,17 @@ double check_min_normal(tsr_dtype dtype) { return ldexp(1, format_of(dtype).leas
 
 double check_max(tsr_dtype dtype) {
   format f = format_of(dtype);
-  return ldexp(2 - ldexp(1, 1 - f.precision), f.most_exponent);
+  int precision = check_has_infinity(dtype) ? f.precision : f.precision - 1;  // else the last code is NaN
+  return ldexp(2 - ldexp(1, 1 - precision), f.most_exponent);
 }
 
 double check_round(tsr_dtype dtype, double value) {
-  if (dtype == TSR_F64 || value == 0 || !isfinite(value)) return value;
+  double beyond = check_has_infinity(dtype) ? INFINITY : NAN;
+  if (isinf(value)) return copysign(beyond, value);
+  if (dtype == TSR_F64 || value == 0 || isnan(value)) return value;
   double ulp = check_ulp(dtype, value);
   double rounded = rint(value / ulp) * ulp;  // both steps are exact: ulp is a power of two
-  return fabs(rounded) > check_max(dtype) ? copysign(INFINITY, value) : copysign(rounded, value);
+  return fabs(rounded) > check_max(dtype) ? copysign(beyond, value) : copysign(rounded, value);
 }
 
 // --- Integers ---------------------------------------------------------------------------------------------------------
@@ -57,6 +68,7 @@ static bool is_signed(tsr_dtype dtype) { return tsr_dtype_kind_of(dtype) == TSR_
 
 int64_t check_most(tsr_dtype dtype) {
   if (dtype == TSR_BOOL) return 1;
+  if (dtype == TSR_U64) return INT64_MAX;
   int bits = 8 * (int)tsr_dtype_bytes(dtype) - (is_signed(dtype) ? 1 : 0);
   return (int64_t)(UINT64_MAX >> (64 - bits));
 }
@@ -75,6 +87,8 @@ int64_t check_wrap(tsr_dtype dtype, int64_t value) {
       return (int16_t)(uint16_t)value;
     case TSR_I32:
       return (int32_t)(uint32_t)value;
+    case TSR_U16:
+      return (uint16_t)value;
     case TSR_U32:
       return (uint32_t)value;
     default:
@@ -96,10 +110,17 @@ static double whole_to_real(tsr_dtype to, int64_t value) {
   return to == TSR_F64 ? (double)value : check_round(to, sticky_double(value));
 }
 
+// The bits of a u64. From 2^63 on it is halved, with a sticky bit, and the result doubled.
+static double u64_to_real(tsr_dtype to, uint64_t value) {
+  if (value <= INT64_MAX) return whole_to_real(to, (int64_t)value);
+  return check_round(to, 2 * whole_to_real(to, (int64_t)(value >> 1 | (value & 1))));
+}
+
 // Drops the fraction, saturates, and converts NaN to 0.
 static int64_t real_to_whole(tsr_dtype to, double value) {
   if (isnan(value)) return 0;
   double whole = trunc(value);
+  if (to == TSR_U64 && whole >= 0x1p63) return (int64_t)(whole >= 0x1p64 ? UINT64_MAX : (uint64_t)whole);
   if (whole <= (double)check_least(to)) return check_least(to);
   if (whole >= (double)check_most(to)) return check_most(to);
   return (int64_t)whole;
@@ -112,6 +133,7 @@ check_value check_convert(tsr_dtype to, tsr_dtype from, check_value value) {
                                                                                      // "not 0"
   if (from_float && to_float) return (check_value){.real = check_round(to, value.real)};
   if (from_float) return (check_value){.whole = real_to_whole(to, value.real)};
+  if (to_float && from == TSR_U64) return (check_value){.real = u64_to_real(to, (uint64_t)value.whole)};
   if (to_float) return (check_value){.real = whole_to_real(to, value.whole)};
   return (check_value){.whole = check_wrap(to, value.whole)};
 }
@@ -152,8 +174,33 @@ static double brain_value(uint16_t half) {
   return (double)value;
 }
 
+// f8: exponents and fractions of the numbers, one after the other, then infinity and NaN, or NaN alone.
+static uint8_t small_bits(tsr_dtype dtype, double value) {
+  format f = format_of(dtype);
+  uint8_t sign = signbit(value) ? 0x80 : 0, nan = check_has_infinity(dtype) ? 0x7E : 0x7F;
+  double size = fabs(value);
+  if (isnan(value)) return nan;
+  if (isinf(size)) return (uint8_t)(sign | 0x7C);
+  int exponent = size < ldexp(1, f.least_exponent) ? f.least_exponent : ilogb(size);
+  int places = f.precision - 1, fraction = (int)ldexp(size, places - exponent);
+  return (uint8_t)(sign | (((exponent - f.least_exponent) << places) + fraction));
+}
+
+static double small_value(tsr_dtype dtype, uint8_t bits) {
+  format f = format_of(dtype);
+  int places = f.precision - 1, rest = bits & 0x7F, exponent = rest >> places, fraction = rest - (exponent << places);
+  double size = exponent ? ldexp((1 << places) + fraction, f.least_exponent + exponent - 1 - places)
+                         : ldexp(fraction, f.least_exponent - places);
+  if (size > check_max(dtype)) size = rest == 0x7C && check_has_infinity(dtype) ? INFINITY : NAN;
+  return bits & 0x80 ? -size : size;
+}
+
 static void encode_real(tsr_dtype dtype, double value, void *out) {
   switch (dtype) {
+    case TSR_F8_E4M3:
+    case TSR_F8_E5M2:
+      memcpy(out, &(uint8_t){small_bits(dtype, value)}, 1);
+      break;
     case TSR_F16:
       memcpy(out, &(uint16_t){half_bits(value)}, 2);
       break;
@@ -190,9 +237,12 @@ void check_encode(tsr_dtype dtype, check_value value, void *out_element) {
 }
 
 static double decode_real(tsr_dtype dtype, const void *element) {
+  uint8_t byte;
   uint16_t half;
   float single;
   double value;
+  memcpy(&byte, element, sizeof byte);
+  if (tsr_dtype_bytes(dtype) == 1) return small_value(dtype, byte);
   memcpy(&half, element, sizeof half);
   if (dtype == TSR_F16) return half_value(half);
   if (dtype == TSR_BF16) return brain_value(half);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Numbers in the reference of `tessera check`: floats as f64, integers and bool as i64.
 //
+// u64 has its bits in an i64. Inputs stay below 2^63, so that references need not treat them apart; tests/conformance has
+// larger ones.
+//
 // Conversions and rounding are implemented independently from the definitions of the formats, so that an error in the
 // library's own conversions cannot hide.
 #ifndef TESSERA_TOOL_CHECK_NUMBER_H
@@ -18,13 +21,19 @@ typedef union check_value {
 
 bool check_is_float(tsr_dtype dtype);
 
-// Floats: the nearest value of the dtype, ties to even; infinity beyond its range.
+// Whether it is a float that is computed in f32: f16, bf16 and f8.
+bool check_is_narrow(tsr_dtype dtype);
+
+// Whether a float has infinity. f8_e4m3 has NaN in its place.
+bool check_has_infinity(tsr_dtype dtype);
+
+// Floats: the nearest value of the dtype, ties to even; infinity (or NaN where there is none) beyond its range.
 double check_round(tsr_dtype dtype, double value);
 
 // Integers: the low bits, interpreted as the dtype. bool: 0 or 1.
 int64_t check_wrap(tsr_dtype dtype, int64_t value);
 
-// Least and greatest value of an integer dtype.
+// Least and greatest value of an integer dtype that inputs have.
 int64_t check_least(tsr_dtype dtype);
 int64_t check_most(tsr_dtype dtype);
 

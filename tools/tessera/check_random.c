@@ -28,7 +28,7 @@ double check_uniform_at(tsr_dtype dtype, int64_t i, uint64_t seed) {
     double high = w.at[i % 2 * 2] >> 5, low = w.at[i % 2 * 2 + 1] >> 6;
     return (high * 67108864 + low) / 9007199254740992.0;
   }
-  int bits = dtype == TSR_F16 ? 11 : dtype == TSR_BF16 ? 8 : 24;
+  int bits = (int)lround(-log2(check_roundoff(dtype)));  // its precision
   uint32_t word = check_philox((uint32_t)(i / 4), 0, 0, seed).at[i % 4];
   return ldexp(word >> (32 - bits), -bits);
 }

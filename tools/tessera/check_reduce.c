@@ -66,7 +66,8 @@ static check_reduced extreme_of(tsr_dtype dtype, const check_value *x, int64_t n
   int64_t at = find_extreme(dtype, x, n, wants_largest);
   if (at >= 0) return (check_reduced){.value = x[at]};
   if (is_real(dtype)) return real_result(wants_largest ? -INFINITY : INFINITY, 0);
-  return whole_result(wants_largest ? check_least(dtype) : check_most(dtype));
+  int64_t greatest = dtype == TSR_U64 ? -1 : check_most(dtype);  // the bits of the greatest u64
+  return whole_result(wants_largest ? check_least(dtype) : greatest);
 }
 
 check_reduced ref_max_of(tsr_dtype dtype, const check_value *x, int64_t n) { return extreme_of(dtype, x, n, true); }

@@ -124,8 +124,11 @@ int64_t ref_whole_gcd(int64_t a, int64_t b) {
 // Computed in 32 bits where the dtype has fewer: the product wraps there before its magnitude is taken.
 int64_t ref_whole_lcm(tsr_dtype dtype, int64_t a, int64_t b) {
   if (a == 0) return 0;
-  tsr_dtype computed = dtype == TSR_I8 || dtype == TSR_I16 ? TSR_I32 : dtype == TSR_U8 ? TSR_U32 : dtype;
-  return magnitude(check_wrap(computed, times(a / ref_whole_gcd(a, b), b)));
+  tsr_dtype computed = dtype == TSR_I8 || dtype == TSR_I16   ? TSR_I32
+                       : dtype == TSR_U8 || dtype == TSR_U16 ? TSR_U32
+                                                             : dtype;
+  int64_t product = check_wrap(computed, times(a / ref_whole_gcd(a, b), b));
+  return dtype == TSR_U64 ? product : magnitude(product);
 }
 
 int64_t ref_whole_bit_count(int64_t x) {

@@ -318,6 +318,8 @@ static bool may_flush(const comparison *c, double got, double wanted) {
 }
 
 static double real_error(const comparison *c, double got, double wanted, int64_t at) {
+  bool is_beyond = !check_has_infinity(c->wanted->dtype) && isnan(got) && !isnan(wanted);
+  if (is_beyond) got = copysign(INFINITY, wanted);  // what it would be in a dtype that has it
   if (isnan(wanted) || isnan(got)) return isnan(wanted) && isnan(got) ? 0 : INFINITY;
   if (c->bound == CHECK_BITS && got == 0 && wanted == 0) return signbit(got) == signbit(wanted) ? 0 : INFINITY;
   if (may_flush(c, got, wanted)) return 0;
@@ -391,7 +393,7 @@ static bool check_facts(check_run *run, const tsr_tensor *result, const check_ex
   return !run->has_failed;
 }
 
-// f16 and bf16 are computed in f32, if anything is computed.
+// f16, bf16 and f8 are computed in f32, if anything is computed.
 static double working_roundoff(tsr_dtype dtype) { return check_roundoff(dtype == TSR_F64 ? TSR_F64 : TSR_F32); }
 
 static void compare_result(check_run *run, tsr_tensor *result, const check_expected *wanted) {

@@ -53,6 +53,9 @@ bool check_same_shape(tsr_shape a, tsr_shape b) {
 static tsr_dtype promote_floats(tsr_dtype a, tsr_dtype b) {
   if (a == b) return a;
   if (a == TSR_F64 || b == TSR_F64) return TSR_F64;
+  bool a_tiny = tsr_dtype_bytes(a) == 1, b_tiny = tsr_dtype_bytes(b) == 1;
+  if (a_tiny && b_tiny) return TSR_F16;
+  if (a_tiny || b_tiny) return a_tiny ? b : a;
   return TSR_F32;  // neither of f16 and bf16 can represent all values of the other
 }
 
@@ -60,7 +63,7 @@ static tsr_dtype signed_of_bytes(size_t bytes) {
   return bytes <= 1 ? TSR_I8 : bytes == 2 ? TSR_I16 : bytes == 4 ? TSR_I32 : TSR_I64;
 }
 
-// The smallest integer dtype that represents the values of both.
+// The smallest integer dtype that represents the values of both; i64 if none does.
 static tsr_dtype promote_wholes(tsr_dtype a, tsr_dtype b) {
   bool a_signed = tsr_dtype_kind_of(a) == TSR_KIND_INT, b_signed = tsr_dtype_kind_of(b) == TSR_KIND_INT;
   if (a_signed == b_signed) return tsr_dtype_bytes(a) >= tsr_dtype_bytes(b) ? a : b;

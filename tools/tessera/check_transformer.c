@@ -150,7 +150,7 @@ typedef struct linear_inputs {
   const check_tensor *x, *weight, *bias, *residual;
 } linear_inputs;
 
-// No activation is steeper than 1.13, and functions have errors of a few roundings of their own. f16 and bf16 may be rounded after each of
+// No activation is steeper than 1.13, and functions have errors of a few roundings of their own. Narrow floats may be rounded after each of
 // the four steps.
 static void linear_element(const linear_case *c, const linear_inputs *in, int64_t at, check_expected *wanted) {
   tsr_dtype dtype = wanted->dtype;
@@ -167,7 +167,7 @@ static void linear_element(const linear_case *c, const linear_inputs *in, int64_
   double value = activate(c->activation, ref_sum_value(&sum) + bias);
   wanted->values[at].real = value + residual;
   size = 1.13 * (size + fabs(bias)) + 2 * fabs(value) + fabs(residual) + 1;
-  bool is_half = dtype == TSR_F16 || dtype == TSR_BF16;
+  bool is_half = check_is_narrow(dtype);
   wanted->magnitudes[at] = is_half ? size * check_roundoff(dtype) / check_roundoff(TSR_F32) : size;
 }
 

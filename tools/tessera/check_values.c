@@ -31,8 +31,13 @@ static void add_real(specials *s, double value) {
   if (s->count < CHECK_MAX_SPECIALS && is_inside(s->domain, rounded)) s->values[s->count++].real = rounded;
 }
 
+// As an input of the dtype: u64 below 2^63 only (check_number.h).
+static int64_t fitted(tsr_dtype dtype, int64_t value) {
+  return dtype == TSR_U64 && value < 0 ? ~value : check_wrap(dtype, value);
+}
+
 static void add_whole(specials *s, int64_t value) {
-  int64_t wrapped = check_wrap(s->dtype, value);
+  int64_t wrapped = fitted(s->dtype, value);
   if (s->count < CHECK_MAX_SPECIALS) s->values[s->count++].whole = wrapped;
 }
 
@@ -177,6 +182,8 @@ check_value check_random_value(check_run *run, tsr_dtype dtype, check_domain dom
   bool may_be_special = domain == CHECK_ANY || domain == CHECK_MODERATE;
   if (may_be_special && check_random(run, 8) == 0) return special_value(run, dtype, domain);
   if (dtype == TSR_BOOL) return (check_value){.whole = (int64_t)check_random(run, 2)};
-  if (!check_is_float(dtype)) return (check_value){.whole = check_wrap(dtype, random_whole(run, domain))};
+  if (!check_is_float(dtype)) {
+    return (check_value){.whole = fitted(dtype, random_whole(run, domain))};
+  }
   return (check_value){.real = check_round(dtype, random_real(run, dtype, domain))};
 }

@@ -44,10 +44,15 @@ const tsri_native_offer tsri_cpu_native_ops[] = {
     {.kind = TSRI_NATIVE_NONE},
 };
 
+// Other indices are left to kernels.
+static bool takes_indices(tsr_dtype dtype) { return (1u << dtype & (WIDE_INTEGERS | BYTES | 1u << TSR_I16)) != 0; }
+
 bool tsri_cpu_has_op(tsri_device *device, const tsri_native_op *op) {
   if (op->kind == TSRI_NATIVE_PRODUCT && (op->parts & TSRI_PRODUCT_QUANTISED)) {
     return tsri_product_kernels_for(((const cpu_device *)device)->simd, TSR_F32)->quant != NULL;
   }
+  bool is_indexing = op->kind == TSRI_NATIVE_GATHER || op->kind == TSRI_NATIVE_SCATTER_ADD;
+  if (is_indexing && !takes_indices(op->is.index.index_dtype)) return false;
   if (op->kind == TSRI_NATIVE_PRODUCT && (1u << op->dtype & BYTES)) {
     return tsri_product_groups_for(((const cpu_device *)device)->units, op->dtype) != NULL;
   }

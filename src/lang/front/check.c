@@ -276,6 +276,7 @@ bool tsri_check_constant(tsri_checker *c, uint32_t node, const char *what, int64
       case TSR_BOOL:
       case TSR_U32:
       case TSR_I64:
+      case TSR_U64:
         *out_value = (int64_t)bits;
         return true;
       default:

@@ -491,7 +491,7 @@ static tsri_check_operand check_bitcast(tsri_checker *c, const tsri_ast *ast) {
       tsr_dtype_bytes(dtype) != tsr_dtype_bytes((tsr_dtype)value.type.dtype)) {
     tsri_ir_type to = {(uint8_t)dtype, lanes};
     tsri_diag_error(c->diag, pos,
-                    "bitcast goes between i32, u32 and f32, or i64 and f64, of as many lanes; not to %s here",
+                    "bitcast goes between i32, u32 and f32, or i64, u64 and f64, of as many lanes; not to %s here",
                     tsri_ir_type_name(to));
     return tsri_error_operand(pos);
   }

@@ -91,7 +91,7 @@ static bool rule_takes(tsri_ir_rule rule, tsri_ir_type type) {
     case TSRI_RULE_ORDER:
       return !is_bool;
     case TSRI_RULE_SIGNED:
-      return !is_bool && type.dtype != TSR_U32;
+      return !is_bool && type.dtype != TSR_U32 && type.dtype != TSR_U64;
     case TSRI_RULE_FLOAT:
     case TSRI_RULE_TEST:
       return is_float;
@@ -133,7 +133,7 @@ static void say_rule(tsri_checker *c, tsri_ir_pos pos, tsri_ir_op op, tsri_ir_ty
   bool is_float = type.dtype == TSR_F32 || type.dtype == TSR_F64;
   if (op == TSRI_OP_REM && is_float) {
     tsri_diag_hint(c->diag, "the remainder of floats is a - b * trunc(a / b)");
-  } else if (op == TSRI_OP_NEG && type.dtype == TSR_U32) {
+  } else if (op == TSRI_OP_NEG && tsr_dtype_kind_of((tsr_dtype)type.dtype) == TSR_KIND_UINT) {
     tsri_diag_hint(c->diag, "write 0 - x, which wraps");
   } else if (info->rule == TSRI_RULE_FLOAT && !is_float) {
     tsri_diag_hint(c->diag, "convert it: %s(f32(…))", info->spelling);

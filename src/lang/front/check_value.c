@@ -150,8 +150,12 @@ static whole_range range_of(tsr_dtype dtype) {
       return (whole_range){INT16_MIN, INT16_MAX};
     case TSR_I32:
       return (whole_range){INT32_MIN, INT32_MAX};
+    case TSR_U16:
+      return (whole_range){0, UINT16_MAX};
     case TSR_U32:
       return (whole_range){0, UINT32_MAX};
+    case TSR_U64:
+      return (whole_range){0, INT64_MAX};  // literals go no further
     default:
       return (whole_range){INT64_MIN, INT64_MAX};
   }
@@ -203,7 +207,7 @@ static tsri_check_operand literal_as(tsri_checker *c, tsri_check_operand operand
     return tsri_error_operand(operand.pos);
   }
   uint64_t bits = (uint64_t)operand.integer;
-  return tsri_const_value(c, compute, compute == TSR_I64 ? bits : bits & UINT32_MAX, operand.pos);
+  return tsri_const_value(c, compute, tsr_dtype_bytes(compute) == 8 ? bits : bits & UINT32_MAX, operand.pos);
 }
 
 tsri_check_operand tsri_adapt(tsri_checker *c, tsri_check_operand operand, tsr_dtype dtype, uint8_t lanes) {
@@ -267,9 +271,10 @@ tsri_check_operand tsri_convert_to(tsri_checker *c, tsri_check_operand operand, 
   operand = tsri_need_value(c, operand);
   if (operand.kind != TSRI_OPERAND_VALUE || operand.held == dtype) return operand;
   if (operand.type.dtype == dtype) return operand;
-  // bool is converted to f16 and bf16 by way of f32, and so are integers to f16: integers that f32 would round are
-  // beyond the largest f16 anyway. A constant is always rounded once.
-  bool is_exact_in_f32 = dtype == TSR_F16 || (dtype == TSR_BF16 && operand.type.dtype == TSR_BOOL);
+  // bool is converted to f16, bf16 and f8 by way of f32, and so are integers to f16 and f8: integers that f32 would round
+  // are beyond their largest number anyway. A constant is always rounded once.
+  bool is_exact_in_f32 = dtype == TSR_F16 || dtype == TSR_F8_E4M3 || dtype == TSR_F8_E5M2 ||
+                         (dtype == TSR_BF16 && operand.type.dtype == TSR_BOOL);
   bool is_float = tsr_dtype_kind_of((tsr_dtype)operand.type.dtype) == TSR_KIND_FLOAT;
   if (is_exact_in_f32 && !is_float && !tsri_is_const(c, &operand)) {
     operand = emit_convert(c, operand, TSR_F32);

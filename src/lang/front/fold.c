@@ -312,7 +312,8 @@ bool tsri_fold(tsri_ir_op op, tsr_dtype dtype, const uint64_t *args, uint64_t *o
       *out_bits &= UINT32_MAX;
       return true;
     case TSR_I64:
-      return op != TSRI_OP_MULHI && fold_integer(op, (whole){64, true}, a, b, out_bits);
+    case TSR_U64:
+      return op != TSRI_OP_MULHI && fold_integer(op, (whole){64, dtype == TSR_I64}, a, b, out_bits);
     case TSR_F32:
       if (fold_test(op, (double)f32_of(a), (double)f32_of(b), out_bits)) return true;
       if (!fold_arithmetic(op, (double)f32_of(a), (double)f32_of(b), &real)) return false;

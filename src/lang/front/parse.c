@@ -200,8 +200,8 @@ typedef struct type_class {
 
 #define BIT(name) (1u << TSR_##name)
 static const type_class type_classes[] = {
-    {"float", BIT(F16) | BIT(BF16) | BIT(F32) | BIT(F64)},
-    {"int", BIT(I8) | BIT(I16) | BIT(I32) | BIT(I64) | BIT(U8) | BIT(U32)},
+    {"float", BIT(F16) | BIT(BF16) | BIT(F32) | BIT(F64) | BIT(F8_E4M3) | BIT(F8_E5M2)},
+    {"int", BIT(I8) | BIT(I16) | BIT(I32) | BIT(I64) | BIT(U8) | BIT(U16) | BIT(U32) | BIT(U64)},
     {"number", ((1u << TSR_DTYPE_COUNT) - 1) & ~BIT(BOOL)},
     {"any", (1u << TSR_DTYPE_COUNT) - 1},
 };

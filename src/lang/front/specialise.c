@@ -8,6 +8,7 @@
 #include "core/suggest.h"
 #include "lang/front/check.h"
 #include "lang/front/foreign.h"
+#include "lang/lower/others.h"
 
 // --- Compile-time parameters ----------------------------------------------------------------------------------------
 
@@ -127,6 +128,7 @@ static void bind_buffer(tsri_checker *c, const tsri_ast *ast, tsr_dtype dtype) {
   *tsri_array_at(c, TSRI_SPACE_BUFFER, object) =
       (tsri_ir_array){.name = tsri_names_at(&c->module->names, ast->symbol)->text,
                       .storage = (uint8_t)dtype,
+                      .declared = (uint8_t)dtype,
                       .access = access,
                       .pos = ast->pos};
   tsri_name_binding *binding = tsri_name_binding_at(c, tsri_bind(c, TSRI_BIND_ARRAY, ast->symbol, ast->pos));
@@ -184,17 +186,21 @@ static uint32_t dtype_needs(uint32_t dtype, bool in_buffer) {
     case TSR_F64:
       return TSRI_NEEDS_F64;
     case TSR_I64:
+    case TSR_U64:
       return TSRI_NEEDS_I64;
     case TSR_F16:
       return TSRI_NEEDS_F16;
     case TSR_BF16:
       return TSRI_NEEDS_BF16;
     case TSR_I16:
+    case TSR_U16:
       return TSRI_NEEDS_INT16;
     case TSR_BOOL:
       return in_buffer ? TSRI_NEEDS_INT8 : 0;
     case TSR_I8:
     case TSR_U8:
+    case TSR_F8_E4M3:
+    case TSR_F8_E5M2:
       return TSRI_NEEDS_INT8;
     default:
       return 0;
@@ -363,7 +369,10 @@ static tsri_kernel *finish_kernel(const tsri_checker *c, tsri_kernel *head, uint
   return kernel;
 }
 
-void tsri_kernel_release(tsri_kernel *kernel) { tsri_free(kernel); }
+void tsri_kernel_release(tsri_kernel *kernel) {
+  if (kernel) tsri_kernel_release(kernel->base);
+  tsri_free(kernel);
+}
 
 // --- The call -------------------------------------------------------------------------------------------------------
 
@@ -451,6 +460,7 @@ tsr_status tsri_lang_specialise(const tsri_module *module, const char *kernel_na
   ok = ok && build(&checker, info, args, arg_count, &head, out_kernel);
   tsri_checker_deinit(&checker);
   ok = ok && !diag.text.has_failed;
+  if (ok && *out_kernel) ok = tsri_lower_others(out_kernel) == TSR_OK;
   if (!ok) {
     tsri_kernel_release(*out_kernel);
     *out_kernel = NULL;

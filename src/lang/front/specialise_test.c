@@ -47,7 +47,7 @@ TEST(compile_time_parameters_must_be_right) {
       tsri_lang_specialise(module, "add", (tsri_lang_arg[]){{.name = "T", .is_type = true, .dtype = TSR_I8}, n}, 2,
                            NULL, NULL, &kernel),
       TSR_ERR_INVALID_ARGUMENT);
-  CHECK_LAST_ERROR_HAS("T cannot be i8; it may be: f16 bf16 f32 f64");
+  CHECK_LAST_ERROR_HAS("T cannot be i8; it may be: f16 bf16 f32 f64 f8_e4m3 f8_e5m2");
   CHECK_STATUS(
       tsri_lang_specialise(module, "add", (tsri_lang_arg[]){{.name = "T", .value = 1}, n}, 2, NULL, NULL, &kernel),
       TSR_ERR_INVALID_ARGUMENT);
@@ -244,10 +244,10 @@ static void check_define_refused(const char *define, const char *message) {
 TEST(a_wrong_compile_time_parameter_is_told_with_its_kernel_and_what_it_may_be) {
   check_define_refused("T=float",
                        "kernel blur: its compile-time parameter T cannot be float (here it is called f32); it may be: "
-                       "f16 bf16 f32 f64");
-  check_define_refused("T=q99", "kernel blur: its compile-time parameter T cannot be q99; it may be: f16 bf16 f32 f64");
+                       "f16 bf16 f32 f64 f8_e4m3 f8_e5m2");
+  check_define_refused("T=q99", "kernel blur: its compile-time parameter T cannot be q99; it may be: f16 bf16 f32 f64 f8_e4m3 f8_e5m2");
   check_define_refused(
-      "T=8", "kernel blur: its compile-time parameter T is a type and cannot be 8; it may be: f16 bf16 f32 f64");
+      "T=8", "kernel blur: its compile-time parameter T is a type and cannot be 8; it may be: f16 bf16 f32 f64 f8_e4m3 f8_e5m2");
   check_define_refused("WG=12x", "kernel blur: its compile-time parameter WG is a number, not 12x");
   check_define_refused("WG=f32", "kernel blur: its compile-time parameter WG is a number, not f32");
 }

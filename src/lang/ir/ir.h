@@ -17,6 +17,8 @@
 //
 // Values have type bool, i32, u32, i64, f32 or f64, as scalars or vectors of 2 or 4 lanes. i8, u8, i16, f16 and bf16
 // exist only in memory, as the `storage` of an array; loads and stores convert. Variables always have a value type.
+// The language's other types, u64 (a value type), u16 and f8 (in memory), are made of these before a kernel leaves the
+// front end (lower/others.h). No pass and no emitter sees them, except as the declared types of buffers and parameters.
 #ifndef TSRI_LANG_IR_H
 #define TSRI_LANG_IR_H
 
@@ -35,7 +37,8 @@ typedef struct tsri_ir_type {
   uint8_t lanes;  // 1, 2 or 4
 } tsri_ir_type;
 
-// The value type in which a storage type is computed: f16, bf16 -> f32; i8, i16 -> i32; u8 -> u32; others unchanged.
+// The value type in which a storage type is computed: f16, bf16, f8 -> f32; i8, i16 -> i32; u8, u16 -> u32; others
+// unchanged.
 tsr_dtype tsri_ir_compute_dtype(tsr_dtype storage);
 
 // A position in the source: line and byte column, both counted from 1 (columns beyond 4095 become 4095). 0: none.
@@ -134,6 +137,7 @@ typedef struct tsri_ir_array {
   const char *name;  // as in the source; unique among buffers, not among locals
   uint8_t storage;   // tsr_dtype of an element in memory. A shared or local array may use a wider type, if each store
                      // first rounds to `storage`, so that loads return the same values.
+  uint8_t declared;  // buffers: tsr_dtype as declared, with type parameters replaced; of the same size as `storage`
   uint8_t access;    // tsri_ir_access; buffers only. IN: never stored to, and no other item changes it during the
                      // launch
   bool is_loaded;    // a LOAD or ATOMIC uses it
@@ -337,11 +341,12 @@ typedef enum tsri_ir_needs {
 #define TSRI_LANG_MAX_BUFFERS 32
 #define TSRI_LANG_MAX_PARAMS  64
 
-// Immutable. The kernel and everything it points to are one block of memory.
+// Immutable. The kernel and everything it points to are one block of memory, or two if it has a base.
 typedef struct tsri_kernel {
-  const char *name;     // "rms_norm"
-  const char *variant;  // "rms_norm<T=f32, WG=256>": for messages and cache keys
-  const char *file;     // as given to tsri_lang_parse
+  struct tsri_kernel *base;  // the kernel this one was made of, whose names it uses, if both are released together
+  const char *name;          // "rms_norm"
+  const char *variant;       // "rms_norm<T=f32, WG=256>": for messages and cache keys
+  const char *file;          // as given to tsri_lang_parse
   uint32_t group_size[3];
   bool is_checked;        // LOAD, STORE and ATOMIC must check their index
   uint32_t needs;         // tsri_ir_needs

@@ -62,11 +62,14 @@ tsr_dtype tsri_ir_compute_dtype(tsr_dtype storage) {
   switch (storage) {
     case TSR_F16:
     case TSR_BF16:
+    case TSR_F8_E4M3:
+    case TSR_F8_E5M2:
       return TSR_F32;
     case TSR_I8:
     case TSR_I16:
       return TSR_I32;
     case TSR_U8:
+    case TSR_U16:
       return TSR_U32;
     default:
       return storage;

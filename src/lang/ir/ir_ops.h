@@ -8,11 +8,11 @@
 #ifndef TSRI_LANG_IR_OPS_H
 #define TSRI_LANG_IR_OPS_H
 
-// Type rules. N is a value type: i32 u32 i64 f32 f64, as a scalar or a vector of 2 or 4 lanes. All arguments have the
+// Type rules. N is a value type: i32 u32 i64 u64 f32 f64, as a scalar or a vector of 2 or 4 lanes. All arguments have the
 // same type unless stated otherwise, and a vector operation works on each lane.
 //   NUMBER   N, N… -> N                          SIGNED   the same, i32 i64 f32 f64 only
 //   FLOAT    f32 or f64 -> the same              TEST     f32 or f64 -> bool
-//   INT      i32 u32 i64 -> the same             BITS     the same, and bool
+//   INT      i32 u32 i64 u64 -> the same         BITS     the same, and bool
 //   SHIFT    (INT type, u32 of as many lanes) -> the first's type
 //   BOOL     bool -> bool                        WORD     u32 -> u32
 //   EQUAL    N or bool, twice -> bool            ORDER    N, N -> bool

@@ -369,6 +369,7 @@ static tsri_kernel *finish(const lowering *l) {
   memcpy(new_exprs, w->exprs, w->expr_count * sizeof *new_exprs);
   memcpy(new_stmts, w->stmts, w->stmt_count * sizeof *new_stmts);
   *made = *w->from;
+  made->base = NULL;
   made->exprs = new_exprs, made->expr_count = w->expr_count;
   made->stmts = new_stmts, made->stmt_count = w->stmt_count;
   made->vars = made_vars, made->var_count = (uint32_t)vars;

@@ -28,6 +28,7 @@ static uint32_t put_short_circuit(hoister *h, const tsri_ir_expr *x, list *befor
   rewriter *w = &h->w;
   uint32_t var = tsri_hoist_var(h, x->type), b = x->b;
   list more = h->before[b];
+  if (!w->has_failed) h->vars[var].is_uniform = x->is_uniform;
   assign(w, before, var, h->places[x->a]);
   uint32_t condition = variable(w, var, x->type);
   if (x->kind == TSRI_EXPR_OR_ELSE) condition = op(w, TSRI_OP_NOT, bool_type, condition, 0, 0);
@@ -40,6 +41,7 @@ static uint32_t put_short_circuit(hoister *h, const tsri_ir_expr *x, list *befor
 static uint32_t put_choice(hoister *h, const tsri_ir_expr *x, list *before) {
   rewriter *w = &h->w;
   uint32_t var = tsri_hoist_var(h, x->type);
+  if (!w->has_failed) h->vars[var].is_uniform = x->is_uniform;
   list yes = h->before[x->b], no = h->before[x->c];
   assign(w, &yes, var, h->places[x->b]);
   assign(w, &no, var, h->places[x->c]);
@@ -71,6 +73,7 @@ static uint32_t rewrite_expr(hoister *h, const tsri_hoist_pass *pass, uint32_t i
 // away, so that nobody finds an access there.
 static void rewrite_exprs(hoister *h, const tsri_hoist_pass *pass) {
   for (uint32_t i = 1; i < h->w.from->expr_count && !h->w.has_failed; i++) {
+    if (h->w.exprs[i].kind == TSRI_EXPR_NONE) continue;
     h->places[i] = rewrite_expr(h, pass, i, &h->before[i]);
     if (h->places[i] != i && !h->w.has_failed) h->w.exprs[i] = (tsri_ir_expr){.kind = TSRI_EXPR_NONE};
   }
@@ -128,6 +131,40 @@ static void rewrite_stmt(hoister *h, const tsri_hoist_pass *pass, uint32_t index
   if (!h->w.has_failed) put_in_place(h, index, all);
 }
 
+// --- What is not used -----------------------------------------------------------------------------------------------------
+
+static void mark_block(const tsri_kernel *k, uint32_t first, bool *is_live) {
+  for (uint32_t i = first; i; i = k->stmts[i].next) {
+    is_live[i] = true;
+    mark_block(k, k->stmts[i].body, is_live);
+    mark_block(k, k->stmts[i].other, is_live);
+  }
+}
+
+// Takes away statements that never run, and expressions that no statement uses. They may share operands with others, and what
+// an operand needs can stand before one statement only.
+static void drop_unused(hoister *h) {
+  const tsri_kernel *k = h->w.from;
+  bool *live_stmts = tsri_calloc(k->stmt_count + 1u, sizeof *live_stmts);
+  bool *live_exprs = tsri_calloc(k->expr_count + 1u, sizeof *live_exprs);
+  h->w.has_failed |= !live_stmts || !live_exprs;
+  if (!h->w.has_failed) {
+    mark_block(k, k->body, live_stmts);
+    for (uint32_t i = 1; i < k->stmt_count; i++) {
+      const tsri_ir_stmt *s = &k->stmts[i];
+      if (live_stmts[i]) live_exprs[s->index] = live_exprs[s->value] = live_exprs[s->compare] = true;
+      else h->w.stmts[i] = (tsri_ir_stmt){.kind = TSRI_STMT_NONE};
+    }
+    for (uint32_t i = k->expr_count; i-- > 1;) {
+      uint32_t count = live_exprs[i] ? tsri_ir_operands(&k->exprs[i]) : 0;
+      for (uint32_t j = 0; j < count; j++) live_exprs[k->exprs[i].args[j]] = true;
+      if (!live_exprs[i]) h->w.exprs[i] = (tsri_ir_expr){.kind = TSRI_EXPR_NONE};
+    }
+  }
+  tsri_free(live_stmts);
+  tsri_free(live_exprs);
+}
+
 // --- The new kernel -----------------------------------------------------------------------------------------------------
 
 static void *copy_of(hoister *h, const void *data, size_t count, size_t room, size_t size) {
@@ -154,6 +191,7 @@ static void begin(hoister *h, const tsri_kernel *k) {
   h->param_count = k->param_count;
   h->params_bytes = k->params_bytes;
   h->needs = k->needs;
+  if (!h->w.has_failed) drop_unused(h);
 }
 
 // One block of memory, as tsri_kernel_release wants it.
@@ -177,6 +215,7 @@ static tsri_kernel *pack(const hoister *h) {
   tsri_kernel *made = tsri_calloc(1, total);
   if (!made) return NULL;
   *made = *h->w.from;
+  made->base = NULL;
   for (int i = 0; i < COUNT; i++) memcpy((char *)made + offsets[i], parts[i].data, parts[i].bytes);
   made->exprs = (const void *)((char *)made + offsets[0]), made->expr_count = h->w.expr_count;
   made->stmts = (const void *)((char *)made + offsets[1]), made->stmt_count = h->w.stmt_count;
@@ -204,7 +243,9 @@ tsr_status tsri_hoist(const tsri_kernel *kernel, const tsri_hoist_pass *pass, vo
     prepare(&h);
     rewrite_exprs(&h, pass);
   }
-  for (uint32_t i = 1; i < kernel->stmt_count && !h.w.has_failed; i++) rewrite_stmt(&h, pass, i);
+  for (uint32_t i = 1; i < kernel->stmt_count && !h.w.has_failed; i++) {
+    if (h.w.stmts[i].kind != TSRI_STMT_NONE) rewrite_stmt(&h, pass, i);
+  }
   if (!h.w.has_failed) *out_kernel = pack(&h);
   tsri_free(h.w.exprs);
   tsri_free(h.w.stmts);

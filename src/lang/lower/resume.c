@@ -99,6 +99,7 @@ static tsri_kernel *finish(resumer *r, uint32_t body) {
   params[k->param_count] =
       (tsri_ir_param){.name = "again", .declared = TSR_U32, .type = u32_type, .offset = k->params_bytes};
   *made = *k;
+  made->base = NULL;
   made->exprs = places[EXPRS], made->expr_count = r->w.expr_count;
   made->stmts = places[STMTS], made->stmt_count = r->w.stmt_count;
   made->vars = places[VARS], made->var_count = vars;

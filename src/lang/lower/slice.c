@@ -118,6 +118,7 @@ tsr_status tsri_kernel_slice(const tsri_kernel *kernel, tsri_kernel **out_kernel
   add_params(kernel, new_params);
   tsri_free(places);
   *sliced = *kernel;
+  sliced->base = NULL;
   sliced->exprs = new_exprs;
   sliced->expr_count = s.count;
   sliced->params = new_params;
