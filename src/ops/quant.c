@@ -94,7 +94,7 @@ tsr_tensor *tsr_quantize(tsr_tensor *x, tsr_quant_format format) {
   if (status != TSR_OK) return tsri_tensor_fail(status);
   tsr_shape shape = x->layout.shape;
   shape.dims[shape.rank - 1] = blocks * known->bytes;
-  bool is_narrow = x->dtype == TSR_F16 || x->dtype == TSR_BF16;
+  bool is_narrow = tsri_dtype_is_narrow(x->dtype);
   tsr_tensor *cast = tsr_cast(x, is_narrow ? x->dtype : TSR_F32), *packed = tsri_then(tsr_contiguous(cast), cast);
   status = tsri_tensor_check(op->name, packed);
   tsr_tensor *result = status == TSR_OK ? tsri_record_kernel(op, packed->value->device, TSR_U8, shape, &packed, 1,

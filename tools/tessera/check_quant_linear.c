@@ -116,8 +116,10 @@ static void run_dequantize(check_run *run, tsr_dtype dtype, tsr_dtype to, const 
   check_expected *wanted = check_expect(run, to, c->x);
   for (int64_t i = 0; i < wanted->count; i++) {
     int64_t s = scale_at(c, i), steps = x->values[i].whole - (zero ? zero->values[s].whole : 0);
-    bool is_wide = dtype == TSR_I64 || dtype == TSR_U32;
-    wanted->values[i].real = (double)check_wrap(is_wide ? dtype : TSR_I32, steps) * scale->values[s].real;
+    bool is_wide = tsr_dtype_bytes(dtype) == 8 || dtype == TSR_U32;
+    tsr_dtype computed = is_wide ? dtype : TSR_I32;
+    check_value difference = {.whole = check_wrap(computed, steps)};
+    wanted->values[i].real = check_convert(TSR_F64, computed, difference).real * scale->values[s].real;
   }
   check_result(run, tsr_dequantize_linear(x->tensor, scale->tensor, zero ? zero->tensor : NULL, c->axis), wanted);
 }
@@ -142,7 +144,8 @@ void check_dequantize_linear(check_run *run, const check_op *op, tsr_dtype dtype
 // Whole numbers whose ends make the scale 1, or bool, whose scale is 1 / 255.
 static void run_dynamic(check_run *run, tsr_dtype dtype, tsr_shape shape, check_view view) {
   int64_t count = check_count(shape), step = dtype == TSR_BOOL ? 255 : 1;
-  int64_t least = dtype == TSR_BOOL || dtype == TSR_U8 || dtype == TSR_U32 ? 0 : dtype == TSR_I8 ? -128 : -100;
+  bool is_signed = check_is_float(dtype) || check_least(dtype) < 0;
+  int64_t least = !is_signed ? 0 : dtype == TSR_I8 ? -128 : -100;
   check_value *values = check_alloc(run, (size_t)count, sizeof *values);
   for (int64_t i = 0; i < count; i++) {
     int64_t number = least + (i == 1   ? 0
@@ -168,8 +171,12 @@ static void run_dynamic(check_run *run, tsr_dtype dtype, tsr_shape shape, check_
   check_result(run, results[2], zero);
 }
 
+// f8 holds too few whole numbers for these cases, whose scales are exact.
+static bool is_f8(tsr_dtype dtype) { return check_is_float(dtype) && tsr_dtype_bytes(dtype) == 1; }
+
 void check_dynamic_quantize_linear(check_run *run, const check_op *op, tsr_dtype dtype) {
   (void)op;
+  if (is_f8(dtype)) return;
   if (check_begin(run, weight_of(dtype, CHECK_ALWAYS), "odd")) run_dynamic(run, dtype, TSR_SHAPE(3, 11), CHECK_PLAIN);
   if (check_begin(run, weight_of(dtype, CHECK_OFTEN), "transposed"))
     run_dynamic(run, dtype, TSR_SHAPE(5, 7), CHECK_TRANSPOSED);
@@ -210,6 +217,7 @@ static void run_channels(check_run *run, tsr_dtype dtype, tsr_shape shape, int a
 
 void check_quantize_channels(check_run *run, const check_op *op, tsr_dtype dtype) {
   (void)op;
+  if (is_f8(dtype)) return;
   if (check_begin(run, weight_of(dtype, CHECK_ALWAYS), "rows"))
     run_channels(run, dtype, TSR_SHAPE(5, 13), 0, CHECK_PLAIN);
   if (check_begin(run, weight_of(dtype, CHECK_OFTEN), "columns"))
