@@ -27,11 +27,13 @@ static void check(tsr_status status, const char *what) {
   exit(1);
 }
 
-static double now_ns(void) {
+static double clock_ns(clockid_t clock) {
   struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
+  clock_gettime(clock, &t);
   return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
+
+static double now_ns(void) { return clock_ns(CLOCK_MONOTONIC); }
 
 static tsr_tensor *made(tsr_tensor *tensor) {
   check(tsr_evaluate(tensor), "making inputs");
@@ -99,12 +101,27 @@ static tsr_status run_pool_gradient(void) {
 // --- A training step --------------------------------------------------------------------------------------------------
 
 // conv 1 -> 16 -> 32, 3 x 3, each with relu and pooling by 2; 1568 -> 128 -> 10; AdamW.
-enum { PARAMETERS = 8, BATCH = 128 };
-static tsr_tensor *parameters[PARAMETERS], *means[PARAMETERS], *squares[PARAMETERS], *digits, *labels;
+enum { BATCH = 128 };
+static tsr_params *params;
+static tsr_optim *optim;
+static tsr_tensor *digits, *labels;
 static tsr_capture *step;
 
-static tsr_tensor *loss_of(tsr_tensor *const *p) {
+static const tsr_param_desc layers[] = {
+    {.name = "conv1", .shape = {4, {16, 1, 3, 3}}, .init = TSR_INIT_HE_NORMAL},
+    {.name = "bias1", .shape = {1, {16}}},
+    {.name = "conv2", .shape = {4, {32, 16, 3, 3}}, .init = TSR_INIT_HE_NORMAL},
+    {.name = "bias2", .shape = {1, {32}}},
+    {.name = "linear1", .shape = {2, {1568, 128}}, .init = TSR_INIT_HE_NORMAL, .is_inputs_first = true},
+    {.name = "bias3", .shape = {1, {128}}},
+    {.name = "linear2", .shape = {2, {128, 10}}, .init = TSR_INIT_HE_NORMAL, .is_inputs_first = true},
+    {.name = "bias4", .shape = {1, {10}}},
+};
+
+static tsr_tensor *loss(void) {
   const tsr_conv_desc same = {.before = {1, 1}, .after = {1, 1}};
+  tsr_tensor *p[8];
+  for (int i = 0; i < 8; i++) p[i] = tsr_params_tensor(params, i);
   tsr_tensor *h = tsr_max_pool(tsr_relu(tsr_conv(digits, p[0], p[1], &same)), &two);
   h = tsr_max_pool(tsr_relu(tsr_conv(h, p[2], p[3], &same)), &two);
   h = tsr_reshape(h, TSR_SHAPE(BATCH, 1568));
@@ -112,39 +129,22 @@ static tsr_tensor *loss_of(tsr_tensor *const *p) {
   return tsr_cross_entropy(tsr_add(tsr_matmul(h, p[6]), p[7]), labels, 1, NULL);
 }
 
-// m = 0.9 m + 0.1 g; v = 0.999 v + 0.001 g²; p = p - 0.001 (m / (sqrt(v) + 1e-8) + 0.01 p)
-static tsr_status update(int i, tsr_tensor *gradient) {
-  tsr_tensor *p = parameters[i];
-  tsr_tensor *m = tsr_add(tsr_mul_scalar(means[i], 0.9), tsr_mul_scalar(gradient, 0.1));
-  tsr_tensor *v = tsr_add(tsr_mul_scalar(squares[i], 0.999), tsr_mul_scalar(tsr_mul(gradient, gradient), 0.001));
-  tsr_tensor *to = tsr_add(tsr_div(m, tsr_add_scalar(tsr_sqrt(v), 1e-8)), tsr_mul_scalar(p, 0.01));
-  tsr_tensor *next = tsr_sub(p, tsr_mul_scalar(to, 0.001));
-  tsr_status status = tsr_assign(p, next);
-  if (status == TSR_OK) status = tsr_assign(means[i], m);
-  return status == TSR_OK ? tsr_assign(squares[i], v) : status;
-}
-
+// What the step has computed on the way is given up before the parameters change: else it would still have to be computed from the old ones.
 static tsr_status train(void) {
-  tsr_tensor *gradients[PARAMETERS];
+  tsr_scope *scope = tsr_scope_begin(device);
   tsr_status status = tsr_grad_begin();
-  for (int i = 0; i < PARAMETERS && status == TSR_OK; i++) status = tsr_grad_watch(parameters[i]);
-  if (status == TSR_OK) status = tsr_grad(loss_of(parameters), NULL, parameters, PARAMETERS, gradients);
+  if (status == TSR_OK) status = tsr_params_watch(params);
+  if (status == TSR_OK) status = tsr_params_grad(params, loss(), NULL);
   tsr_grad_end();
-  for (int i = 0; i < PARAMETERS && status == TSR_OK; i++) status = update(i, gradients[i]);
-  for (int i = 0; i < PARAMETERS && status == TSR_OK; i++) status = tsr_evaluate(parameters[i]);
-  for (int i = 0; i < PARAMETERS && status == TSR_OK; i++) status = tsr_evaluate(means[i]);
-  for (int i = 0; i < PARAMETERS && status == TSR_OK; i++) status = tsr_evaluate(squares[i]);
-  return status;
+  tsr_scope_end(scope);
+  return status == TSR_OK ? tsr_optim_step(optim) : status;
 }
 
 static void begin_training(void) {
-  const tsr_shape shapes[PARAMETERS] = {TSR_SHAPE(16, 1, 3, 3), TSR_SHAPE(16),  TSR_SHAPE(32, 16, 3, 3), TSR_SHAPE(32),
-                                        TSR_SHAPE(1568, 128),   TSR_SHAPE(128), TSR_SHAPE(128, 10),      TSR_SHAPE(10)};
-  for (int i = 0; i < PARAMETERS; i++) {
-    parameters[i] = made(tsr_mul_scalar(tsr_randn(device, TSR_F32, shapes[i], 1), 0.05));
-    means[i] = made(tsr_contiguous(tsr_zeros(device, TSR_F32, shapes[i])));
-    squares[i] = made(tsr_contiguous(tsr_zeros(device, TSR_F32, shapes[i])));
-  }
+  tsr_optim_release(optim);
+  tsr_params_release(params);
+  check(tsr_params_create(device, TSR_F32, layers, 8, 1, &params), "making parameters");
+  check(tsr_optim_create(params, &(tsr_optim_desc){.kind = TSR_ADAMW}, &optim), "making the optimiser");
   digits = numbers(TSR_SHAPE(BATCH, 1, 28, 28));
   int32_t classes[BATCH];
   for (int i = 0; i < BATCH; i++) classes[i] = i % 10;
@@ -155,9 +155,11 @@ static void begin_captured(void) {
   begin_training();
   check(train(), "a step");
   check(tsr_capture_begin(device), "beginning a capture");
+  tsr_scope *scope = tsr_scope_begin(device);
   check(train(), "a captured step");
   check(tsr_capture_end(NULL, 0, &step), "ending the capture");
-  printf("%d kernels and native operators in a step\n", tsr_capture_step_count(step));
+  tsr_scope_end(scope);
+  fprintf(stderr, "%d kernels and native operators in a step\n", tsr_capture_step_count(step));
 }
 
 static tsr_status run_captured(void) { return tsr_capture_run(step); }
@@ -184,21 +186,22 @@ static const conv_size sizes[] = {{128, 1, 28, 16, 3, 1},   {128, 16, 14, 32, 3,
                                   {32, 64, 56, 256, 1, 1},  {32, 128, 28, 128, 3, 1}, {32, 128, 56, 128, 3, 2},
                                   {32, 256, 14, 256, 3, 1}, {32, 512, 7, 512, 3, 1},  {32, 3, 224, 64, 7, 2}};
 
-// The mean time of `calls` calls.
-static double sample(const conv_row *row, int calls) {
-  double start = now_ns();
+// The mean time of `calls` calls; in *out_processor_ns, if not NULL, that of the processor.
+static double sample(const conv_row *row, int calls, double *out_processor_ns) {
+  double start = now_ns(), processor = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
   for (int i = 0; i < calls; i++) {
     tsr_scope *scope = tsr_scope_begin(device);
     check(row->run(), row->name);
     tsr_scope_end(scope);
   }
   check(tsr_device_synchronize(device), "waiting");
+  if (out_processor_ns) *out_processor_ns = (clock_ns(CLOCK_PROCESS_CPUTIME_ID) - processor) / calls;
   return (now_ns() - start) / calls;
 }
 
 static int calls_for(const conv_row *row) {
-  sample(row, 2);
-  double once = sample(row, 3);
+  sample(row, 2, NULL);
+  double once = sample(row, 3, NULL);
   return once > 2e7 ? 1 : (int)(2e7 / once);
 }
 
@@ -209,15 +212,16 @@ static int by_value(const void *a, const void *c) {
 
 static void measure(const conv_row *row) {
   enum { REPEATS = 15 };
-  double times[REPEATS];
+  double times[REPEATS], processor[REPEATS];
   int calls = calls_for(row);
-  for (int i = 0; i < REPEATS; i++) times[i] = sample(row, calls);
+  for (int i = 0; i < REPEATS; i++) times[i] = sample(row, calls, &processor[i]);
   qsort(times, REPEATS, sizeof times[0], by_value);
-  double median = times[REPEATS / 2], best = times[0];
-  printf("%-16s %5lld x %4lld x %3lld -> %4lld, %lld x %lld / %lld  %10.1f us, best %10.1f us", row->name, (long long)size.images,
-         (long long)size.channels, (long long)size.side, (long long)size.out, (long long)size.kernel,
-         (long long)size.kernel, (long long)size.stride, median / 1e3, best / 1e3);
-  if (row->has_flops) printf("  %8.1f GFLOP/s", conv_flops() / best);
+  qsort(processor, REPEATS, sizeof processor[0], by_value);
+  printf("%-16s %5lld x %4lld x %3lld -> %4lld, %lld x %lld / %lld  %9.1f us, best %9.1f, processor %9.1f", row->name,
+         (long long)size.images, (long long)size.channels, (long long)size.side, (long long)size.out,
+         (long long)size.kernel, (long long)size.kernel, (long long)size.stride, times[REPEATS / 2] / 1e3,
+         times[0] / 1e3, processor[0] / 1e3);
+  if (row->has_flops) printf(", %7.1f GFLOP/s", conv_flops() / times[REPEATS / 2]);
   printf("\n");
   fflush(stdout);
 }
@@ -228,8 +232,8 @@ static void take_turns(const conv_row *row) {
   printf("ready\n");
   fflush(stdout);
   while (fgets(line, sizeof line, stdin)) {
-    sample(row, 1);
-    printf("%.0f\n", sample(row, calls));
+    sample(row, 1, NULL);
+    printf("%.0f\n", sample(row, calls, NULL));
     fflush(stdout);
   }
 }
