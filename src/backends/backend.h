@@ -168,7 +168,8 @@ typedef enum tsri_native_kind {
   TSRI_NATIVE_ARG_REDUCE,
   TSRI_NATIVE_SOFTMAX,
   TSRI_NATIVE_NORM,
-  TSRI_NATIVE_CONV
+  TSRI_NATIVE_CONV,
+  TSRI_NATIVE_POOL
 } tsri_native_kind;
 
 // The start of an operand: `offset` bytes into `buffer`. The buffer is NULL when has_op is called during planning.
@@ -324,6 +325,29 @@ typedef struct tsri_conv_op {
   tsri_activation activation;
 } tsri_conv_op;
 
+typedef enum tsri_pool_kind {
+  TSRI_POOL_LARGEST,  // NaN if any element is NaN
+  TSRI_POOL_PLACE,    // i32: where the first largest element, or the first NaN, is in the plane of x; -1: there is none
+  TSRI_POOL_MEAN,
+  TSRI_POOL_GRADIENT
+} tsri_pool_kind;
+
+// Pooling: y[image, channel, p] of the elements of x[image, channel, p * stride + k * dilation - before], k below `kernel`, that lie inside of x; means are divided by
+// their number or, with counts_padding, by that of all elements before the end of the padding. Missing spatial axes come first, as in tsri_conv_op. f16 and bf16 are computed
+// in f32 and rounded once.
+//
+// GRADIENT: y has the shape of x and is row-major. Each window's element of g, whose strides are y_image, y_channel and y_axes, is added where its largest element is.
+typedef struct tsri_pool_op {
+  tsri_pool_kind kind;
+  bool counts_padding;
+  int64_t images, channels;  // no size is 0
+  int64_t size[TSRI_CONV_AXES], kernel[TSRI_CONV_AXES], windows[TSRI_CONV_AXES];
+  int64_t stride[TSRI_CONV_AXES], dilation[TSRI_CONV_AXES], before[TSRI_CONV_AXES], after[TSRI_CONV_AXES];
+  int64_t x_image, x_channel, x_axes[TSRI_CONV_AXES];  // strides in elements
+  int64_t y_image, y_channel, y_axes[TSRI_CONV_AXES];
+  tsri_place x, g, y;
+} tsri_pool_op;
+
 typedef struct tsri_native_op {
   tsri_native_kind kind;
   tsr_dtype dtype, result;  // dtype: of a and b, or of the input; result: of all other operands
@@ -339,6 +363,7 @@ typedef struct tsri_native_op {
     tsri_softmax_op softmax;
     tsri_norm_op norm;
     tsri_conv_op conv;
+    tsri_pool_op pool;
   } is;
 } tsri_native_op;
 

@@ -6,6 +6,7 @@
 #include "graph/assign.h"
 #include "graph/move.h"
 #include "ops/logsumexp.h"
+#include "ops/pool.h"
 #include "ops/promote.h"
 
 #include <tessera/tensor.h>
@@ -50,7 +51,8 @@ static grad_rule rule_of_part(const tsri_op *op) {
                {&tsri_op_place, gradient_place},
                {&tsri_op_anchor, gradient_constant},
                {&tsri_op_shifted_exp, gradient_shifted_exp},
-               {&tsri_op_log_plus, gradient_log_plus}};
+               {&tsri_op_log_plus, gradient_log_plus},
+               {&tsri_op_max_pool_gradient, tsri_gradient_of_max_pool_gradient}};
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
     if (parts[i].op == op) return parts[i].rule;
   }

@@ -37,6 +37,9 @@ extern const grad_rule tsri_grad_elementwise[TSRI_OPERATOR_COUNT];
 #define TSRI_OPERATOR(name, family, text, parameters, body, check) body
 #include "ops/operators.def"
 
+// The rule of an operator that is part of another one's gradient (ops/pool.h).
+void tsri_gradient_of_max_pool_gradient(const grad_view *v);
+
 // --- For rules -----------------------------------------------------------------------------------------------------------
 
 // `reduced` with the axes that a reduction of a tensor like `x` removed, broadcast to the shape of `x`.

@@ -112,17 +112,45 @@ static int64_t product_from(tsr_shape shape, int first) {
   return product;
 }
 
+// Where the largest element of each window is, as indices of planes of `count` elements in lines [image, channel, window]; `count`, which is nowhere, for windows without
+// elements.
+static tsr_tensor *places_of(tsr_tensor *x, const tsri_pool_attributes *given, tsr_shape counts, int64_t count) {
+  tsr_tensor *places = tsri_pool_places(x, given, counts);
+  tsr_tensor *flat = tsr_reshape(places, TSR_SHAPE(counts.dims[0], counts.dims[1], product_from(counts, 2)));
+  return tsr_masked_fill(flat, tsr_lt_scalar(flat, 0), (double)count);
+}
+
+// Whether windows have a size, and so few elements that going through a window for each of them is better than keeping where their largest elements are.
+static bool are_small(const tsri_pool_attributes *given, int spatial) {
+  enum { FEW = 64 };
+  int64_t elements = 1;
+  for (int i = 0; i < spatial; i++) elements = elements > FEW ? elements : elements * given->size[i];
+  return !given->is_adaptive && elements <= FEW;
+}
+
 // Each window's gradient goes to its largest element; windows may overlap.
 void tsri_gradient_max_pool(const grad_view *v) {
-  tsri_pool_attributes given = *TSRI_GIVEN(v, pool);
-  tsr_tensor *x = v->inputs[0], *g = channels_second(v->cotangents[0], given.is_last != 0);
+  const tsri_pool_attributes *given = TSRI_GIVEN(v, pool);
+  tsr_tensor *x = v->inputs[0], *g = channels_second(v->cotangents[0], given->is_last != 0);
   tsr_shape shape = tsr_tensor_shape(x), counts = tsr_tensor_shape(g);
-  tsr_tensor *places = tsri_pool_places(x, &given, counts);
-  tsr_shape flat = TSR_SHAPE(shape.dims[0], shape.dims[1], product_from(counts, 2));
-  tsr_tensor *zeros =
-      tsr_zeros(x->value->device, tsr_tensor_dtype(g), TSR_SHAPE(shape.dims[0], shape.dims[1], product_from(shape, 2)));
-  tsr_tensor *sum = tsr_scatter_add(zeros, 2, tsr_reshape(places, flat), tsr_reshape(g, flat));
-  v->gradients[0] = tsr_reshape(sum, shape);
+  if (are_small(given, shape.rank - 2)) {
+    v->gradients[0] = tsri_max_pool_gradient(x, g, given);
+    return;
+  }
+  int64_t plane = product_from(shape, 2);
+  tsr_tensor *at = places_of(x, given, counts, plane);
+  tsr_tensor *zeros = tsr_zeros(x->value->device, tsr_tensor_dtype(g), TSR_SHAPE(shape.dims[0], shape.dims[1], plane));
+  v->gradients[0] = tsr_reshape(tsr_scatter_add(zeros, 2, at, tsr_reshape(g, tsr_tensor_shape(at))), shape);
+}
+
+// The gradient of max_pool is a sum of elements of `g`, and does not change with x.
+void tsri_gradient_of_max_pool_gradient(const grad_view *v) {
+  tsr_tensor *x = v->inputs[0];
+  tsr_shape shape = tsr_tensor_shape(x), counts = tsr_tensor_shape(v->inputs[1]);
+  int64_t plane = product_from(shape, 2);
+  tsr_tensor *planes = tsr_reshape(v->cotangents[0], TSR_SHAPE(shape.dims[0], shape.dims[1], plane));
+  tsr_tensor *found = tsr_gather(planes, 2, places_of(x, TSRI_GIVEN(v, pool), counts, plane));
+  if (v->wants[1]) v->gradients[1] = tsr_reshape(found, counts);
 }
 
 // How many elements each window divides by: those inside of x, or also those of its padding.

@@ -13,26 +13,6 @@
 
 // --- Description -----------------------------------------------------------------------------------------------------
 
-// Puts one value for each spatial axis behind those of missing axes.
-static void take_axes(int64_t *to, const int64_t *from, int spatial, int64_t fill) {
-  int missing = TSRI_CONV_AXES - spatial;
-  for (int i = 0; i < TSRI_CONV_AXES; i++) to[i] = i < missing ? fill : from[i - missing];
-}
-
-// Strides of the row-major result of `shape`.
-static void take_result(tsri_conv_op *op, tsr_shape shape, bool is_last, int spatial) {
-  int64_t strides[TSR_MAX_RANK], step = 1;
-  for (int i = shape.rank - 1; i >= 0; i--) {
-    strides[i] = step;
-    step *= shape.dims[i];
-  }
-  int first = is_last ? 1 : 2;
-  op->y_image = strides[0];
-  op->y_channel = strides[is_last ? shape.rank - 1 : 1];
-  take_axes(op->windows, &shape.dims[first], spatial, 1);
-  take_axes(op->y_axes, &strides[first], spatial, 0);
-}
-
 bool tsri_describe_conv(const tsri_node *node, tsri_native_op *out_op) {
   const tsri_conv_attributes *given = TSRI_GIVEN(node, conv);
   const tsri_layout *x = &node->inputs[0].layout, *w = &node->inputs[1].layout;
@@ -59,14 +39,16 @@ bool tsri_describe_conv(const tsri_node *node, tsri_native_op *out_op) {
     op->bias.offset = (size_t)node->inputs[2].layout.offset * element;
     op->bias_step = node->inputs[2].layout.strides[0];
   }
-  take_axes(op->size, &x->shape.dims[2], spatial, 1);
-  take_axes(op->x_axes, &x->strides[2], spatial, 0);
-  take_axes(op->kernel, &w->shape.dims[2], spatial, 1);
-  take_axes(op->w_axes, &w->strides[2], spatial, 0);
-  take_axes(op->stride, given->stride, spatial, 1);
-  take_axes(op->dilation, given->dilation, spatial, 1);
-  take_axes(op->before, given->before, spatial, 0);
-  take_result(op, node->shape, given->is_last != 0, spatial);
+  tsri_window_axes(op->size, &x->shape.dims[2], spatial, 1);
+  tsri_window_axes(op->x_axes, &x->strides[2], spatial, 0);
+  tsri_window_axes(op->kernel, &w->shape.dims[2], spatial, 1);
+  tsri_window_axes(op->w_axes, &w->strides[2], spatial, 0);
+  tsri_window_axes(op->stride, given->stride, spatial, 1);
+  tsri_window_axes(op->dilation, given->dilation, spatial, 1);
+  tsri_window_axes(op->before, given->before, spatial, 0);
+  bool is_last = given->is_last != 0;
+  tsri_window_axes(op->windows, &node->shape.dims[is_last ? 1 : 2], spatial, 1);
+  tsri_window_strides(node->shape, is_last, &op->y_image, &op->y_channel, op->y_axes);
   return true;
 }
 

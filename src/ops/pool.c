@@ -12,11 +12,51 @@
 #include "ops/pool.h"
 #include "ops/promote.h"
 #include "ops/window.h"
+#include "runtime/native_op.h"
 
 #include <tessera/ops.h>
 
 // MODE of kernels/op_conv.tk.
 enum { MODE_MAX, MODE_ARGMAX, MODE_MEAN, MODE_POWER };
+
+// --- Native ----------------------------------------------------------------------------------------------------------
+
+static tsri_native_op describe(const tsri_pool_attributes *given, const tsri_layout *x, tsr_dtype dtype,
+                               tsr_dtype result, tsri_pool_kind kind) {
+  tsri_native_op native = {.kind = TSRI_NATIVE_POOL, .dtype = dtype, .result = result};
+  tsri_pool_op *op = &native.is.pool;
+  int spatial = x->shape.rank - 2;
+  *op = (tsri_pool_op){.kind = kind,
+                       .counts_padding = given->counts_padding != 0,
+                       .images = x->shape.dims[0],
+                       .channels = x->shape.dims[1],
+                       .x_image = x->strides[0],
+                       .x_channel = x->strides[1],
+                       .x.offset = (size_t)x->offset * tsr_dtype_bytes(dtype)};
+  tsri_window_axes(op->size, &x->shape.dims[2], spatial, 1);
+  tsri_window_axes(op->x_axes, &x->strides[2], spatial, 0);
+  tsri_window_axes(op->kernel, given->size, spatial, 1);
+  tsri_window_axes(op->stride, given->stride, spatial, 1);
+  tsri_window_axes(op->dilation, given->dilation, spatial, 1);
+  tsri_window_axes(op->before, given->before, spatial, 0);
+  tsri_window_axes(op->after, given->after, spatial, 0);
+  return native;
+}
+
+// TSR_ERR_UNSUPPORTED, without a message: the device has no operator for it.
+static tsr_status run_native(const tsri_kernel_run *run) {
+  static const tsri_pool_kind kinds[] = {TSRI_POOL_LARGEST, TSRI_POOL_PLACE, TSRI_POOL_MEAN};
+  const tsri_pool_attributes *given = TSRI_GIVEN(run->node, pool);
+  if (given->is_adaptive || given->mode == MODE_POWER) return TSR_ERR_UNSUPPORTED;
+  tsri_native_op op = describe(given, &run->layouts[0], run->input_dtypes[0], run->dtype, kinds[given->mode]);
+  tsri_pool_op *pool = &op.is.pool;
+  bool is_last = given->is_last != 0;
+  tsri_window_axes(pool->windows, &run->shape.dims[is_last ? 1 : 2], run->shape.rank - 2, 1);
+  tsri_window_strides(run->shape, is_last, &pool->y_image, &pool->y_channel, pool->y_axes);
+  tsri_place_bind(&pool->x, run->inputs[0]);
+  tsri_place_bind(&pool->y, run->output);
+  return tsri_device_run_op(run->device, &op, (tsr_buffer *const[]){run->output, run->inputs[0]}, 2);
+}
 
 // --- Launch ----------------------------------------------------------------------------------------------------------
 
@@ -32,7 +72,9 @@ tsr_status tsri_run_pool(const tsri_kernel_run *run) {
   tsri_layout result = {.shape = run->shape, .count = 1};
   for (int i = 0; i < run->shape.rank; i++) result.count *= run->shape.dims[i];
   if (result.count == 0) return TSR_OK;
-  tsr_status status = tsri_call_check(run->node->op->name, x);
+  tsr_status status = run_native(run);
+  if (status != TSR_ERR_UNSUPPORTED) return status;
+  status = tsri_call_check(run->node->op->name, x);
   if (status == TSR_OK) status = tsri_call_check(run->node->op->name, &result);
   if (status != TSR_OK) return status;
   int rank = x->shape.rank, spatial = rank - 2;
@@ -64,6 +106,79 @@ tsr_status tsri_run_pool(const tsri_kernel_run *run) {
     tsri_call_word(&call, "power", 1);
   }
   return tsri_call_items(&call, result.count);
+}
+
+// --- The gradient of max_pool ----------------------------------------------------------------------------------------
+
+static tsr_status gradient_native(const tsri_kernel_run *run) {
+  const tsri_layout *g = &run->layouts[1];
+  tsri_native_op op =
+      describe(TSRI_GIVEN(run->node, pool), &run->layouts[0], run->dtype, run->dtype, TSRI_POOL_GRADIENT);
+  tsri_pool_op *pool = &op.is.pool;
+  int spatial = g->shape.rank - 2;
+  tsri_window_axes(pool->windows, &g->shape.dims[2], spatial, 1);
+  tsri_window_axes(pool->y_axes, &g->strides[2], spatial, 0);
+  pool->y_image = g->strides[0];
+  pool->y_channel = g->strides[1];
+  pool->g.offset = (size_t)g->offset * tsr_dtype_bytes(run->dtype);
+  tsri_place_bind(&pool->x, run->inputs[0]);
+  tsri_place_bind(&pool->g, run->inputs[1]);
+  tsri_place_bind(&pool->y, run->output);
+  return tsri_device_run_op(run->device, &op, (tsr_buffer *const[]){run->output, run->inputs[0], run->inputs[1]}, 3);
+}
+
+// Inputs: x and the result's gradient, both as [image, channel, spatial …].
+static tsr_status run_gradient(const tsri_kernel_run *run) {
+  const tsri_pool_attributes *given = TSRI_GIVEN(run->node, pool);
+  const tsri_layout *x = &run->layouts[0], *g = &run->layouts[1];
+  if (x->count == 0) return TSR_OK;
+  if (g->count == 0) return tsri_call_zero(run);
+  tsr_status status = gradient_native(run);
+  if (status != TSR_ERR_UNSUPPORTED) return status;
+  status = tsri_call_check(run->node->op->name, x);
+  if (status == TSR_OK) status = tsri_call_check(run->node->op->name, g);
+  if (status != TSR_OK) return status;
+  int spatial = x->shape.rank - 2;
+  tsri_call call;
+  tsri_call_init(&call, run->device, "op_conv", "max_pool_gradient",
+                 TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", tsri_accumulator(run->dtype))));
+  tsri_call_buffer(&call, "x", run->inputs[0], run->dtype);
+  tsri_call_buffer(&call, "g", run->inputs[1], run->dtype);
+  tsri_call_buffer(&call, "y", run->output, run->dtype);
+  tsri_call_word(&call, "n", x->count);
+  tsri_call_word(&call, "x_at", x->offset);
+  tsri_call_word(&call, "g_at", g->offset);
+  tsri_call_word(&call, "channels", x->shape.dims[1]);
+  tsri_window_pass(&call, "i", &x->shape.dims[2], spatial, 1);
+  tsri_window_pass(&call, "k", given->size, spatial, 1);
+  tsri_window_pass(&call, "o", &g->shape.dims[2], spatial, 1);
+  tsri_call_word(&call, "xn", x->strides[0]);
+  tsri_call_word(&call, "xc", x->strides[1]);
+  tsri_window_pass(&call, "x", &x->strides[2], spatial, 0);
+  tsri_call_word(&call, "gn", g->strides[0]);
+  tsri_call_word(&call, "gc", g->strides[1]);
+  tsri_window_pass(&call, "g", &g->strides[2], spatial, 0);
+  tsri_window_pass(&call, "s", given->stride, spatial, 1);
+  tsri_window_pass(&call, "d", given->dilation, spatial, 1);
+  tsri_window_pass(&call, "p", given->before, spatial, 0);
+  return tsri_call_items(&call, x->count);
+}
+
+const tsri_op tsri_op_max_pool_gradient = {.name = "max_pool",
+                                           .kind = TSRI_OP_KERNEL,
+                                           .run = run_gradient,
+                                           .attribute_set = TSRI_SET_pool,
+                                           .attribute_bytes = sizeof(tsri_pool_attributes)};
+
+tsr_tensor *tsri_max_pool_gradient(tsr_tensor *x, tsr_tensor *g, const tsri_pool_attributes *given) {
+  const tsri_op *op = &tsri_op_max_pool_gradient;
+  tsr_tensor *inputs[2] = {x, g};
+  tsr_device *device = NULL;
+  tsr_status status = tsri_tensor_check(op->name, x);
+  if (status == TSR_OK) status = tsri_tensor_check(op->name, g);
+  if (status == TSR_OK) status = tsri_record_device(op->name, inputs, 2, &device);
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  return tsri_record_kernel(op, device, x->dtype, x->layout.shape, inputs, 2, TSRI_GIVE_ALL(op, pool, given));
 }
 
 // --- Shapes ----------------------------------------------------------------------------------------------------------
@@ -128,17 +243,27 @@ static tsr_status measure_adaptive(pooling *p, const tsr_pool_desc *desc, int i)
   return TSR_OK;
 }
 
+// Adaptive windows that divide every axis evenly are windows of a size.
+static void use_even_windows(pooling *p) {
+  bool is_even = true;
+  for (int i = 0; i < p->shape.rank - 2; i++) is_even = is_even && p->shape.dims[2 + i] % p->sizes[i] == 0;
+  p->given.is_adaptive = !is_even;
+  for (int i = 0; is_even && i < p->shape.rank - 2; i++) {
+    p->given.size[i] = p->given.stride[i] = p->shape.dims[2 + i] / p->sizes[i];
+  }
+}
+
 static tsr_status measure(pooling *p, const tsr_pool_desc *desc) {
   char text[TSR_SHAPE_TEXT_BYTES];
   if (p->shape.rank < 3 || p->shape.rank > 2 + TSRI_MAX_SPATIAL) {
     return TSRI_FAIL(TSR_ERR_SHAPE, "%s: takes 3 to 5 axes, not %s", p->op->name,
                      tsr_shape_format(p->shape, text, sizeof text));
   }
-  p->given.is_adaptive = desc->output[0] != 0;
   tsr_status status = check_desc(p, desc);
   for (int i = 0; i < p->shape.rank - 2 && status == TSR_OK; i++) {
-    status = p->given.is_adaptive ? measure_adaptive(p, desc, i) : measure_axis(p, desc, i);
+    status = desc->output[0] != 0 ? measure_adaptive(p, desc, i) : measure_axis(p, desc, i);
   }
+  if (status == TSR_OK && desc->output[0] != 0) use_even_windows(p);
   return status;
 }
 

@@ -53,3 +53,19 @@ void tsri_window_pass(tsri_call *call, const char *stem, const int64_t *values, 
   }
   tsri_call_words(call, stem, 0, all, TSRI_MAX_SPATIAL);
 }
+
+void tsri_window_axes(int64_t *to, const int64_t *values, int count, int64_t fill) {
+  int missing = TSRI_MAX_SPATIAL - count;
+  for (int i = 0; i < TSRI_MAX_SPATIAL; i++) to[i] = i < missing ? fill : values[i - missing];
+}
+
+void tsri_window_strides(tsr_shape shape, bool is_last, int64_t *out_image, int64_t *out_channel, int64_t *out_axes) {
+  int64_t strides[TSR_MAX_RANK], step = 1;
+  for (int i = shape.rank - 1; i >= 0; i--) {
+    strides[i] = step;
+    step *= shape.dims[i];
+  }
+  *out_image = strides[0];
+  *out_channel = strides[is_last ? shape.rank - 1 : 1];
+  tsri_window_axes(out_axes, &strides[is_last ? 1 : 2], shape.rank - 2, 0);
+}

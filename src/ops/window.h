@@ -32,6 +32,12 @@ void tsri_window_pad_same(tsri_window *window, bool is_before);
 tsr_status tsri_window_count(const char *caller, const tsri_window *window, bool rounds_up, int axis,
                              int64_t *out_count);
 
+// Values for three spatial axes: `fill` for those that are missing, which come first.
+void tsri_window_axes(int64_t *to, const int64_t *values, int count, int64_t fill);
+
+// Strides of a row-major tensor whose channels are axis 1 or the last one; `out_axes` as tsri_window_axes gives them.
+void tsri_window_strides(tsr_shape shape, bool is_last, int64_t *out_image, int64_t *out_channel, int64_t *out_axes);
+
 // Passes a value for each of three spatial axes, as stem0 to stem2: `fill` for those that are missing, which come first.
 void tsri_window_pass(tsri_call *call, const char *stem, const int64_t *values, int count, int64_t fill);
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Native operators of the CPU: copies, from one strided layout to another, sums of rows (sum.c), reductions, sorting,
-// running sums and indexing (rows/), argmax, softmax and norms (lines/), products (product/), and convolutions (conv/).
+// running sums, indexing and pooling (rows/), argmax, softmax and norms (lines/), products (product/), and convolutions (conv/).
 #include <string.h>
 
 #include "backends/cpu/conv/conv.h"
 #include "backends/cpu/cpu.h"
 #include "backends/cpu/lines/lines.h"
 #include "backends/cpu/product/product.h"
+#include "backends/cpu/rows/pool.h"
 #include "backends/cpu/rows/reduce.h"
 #include "core/strided.h"
 #include "platform/parallel.h"
@@ -38,6 +39,8 @@ const tsri_native_offer tsri_cpu_native_ops[] = {
     {.kind = TSRI_NATIVE_ARG_REDUCE, .dtypes = NUMBERS, .results = 1u << TSR_I32},
     {.kind = TSRI_NATIVE_SOFTMAX, .dtypes = FLOATS},
     {.kind = TSRI_NATIVE_NORM, .dtypes = FLOATS},
+    {.kind = TSRI_NATIVE_POOL, .dtypes = FLOATS},
+    {.kind = TSRI_NATIVE_POOL, .dtypes = FLOATS, .results = 1u << TSR_I32},
     {.kind = TSRI_NATIVE_CONV,
      .dtypes = FLOATS,
      .parts = TSRI_PRODUCT_RELU | TSRI_PRODUCT_GELU_TANH | TSRI_PRODUCT_GELU},
@@ -58,6 +61,7 @@ bool tsri_cpu_has_op(tsri_device *device, const tsri_native_op *op) {
   }
   if (op->kind == TSRI_NATIVE_REDUCE) return tsri_cpu_has_reduce(op);
   if (op->kind == TSRI_NATIVE_CONV) return tsri_cpu_has_conv(&op->is.conv);
+  if (op->kind == TSRI_NATIVE_POOL) return tsri_cpu_has_pool(&op->is.pool);
   bool is_part = op->kind == TSRI_NATIVE_SORT && (op->parts & TSRI_SORT_KEEPS);
   bool is_only_there =
       is_part || op->kind == TSRI_NATIVE_ARG_REDUCE || op->kind == TSRI_NATIVE_SOFTMAX || op->kind == TSRI_NATIVE_NORM;

@@ -4,10 +4,6 @@
 
 #include "backends/cpu/conv/conv.h"
 
-static int64_t at_most(int64_t x, int64_t most) { return x < most ? x : most; }
-
-static int64_t chunks_of(int64_t size, int64_t chunk) { return (size + chunk - 1) / chunk; }
-
 // --- Blocks -----------------------------------------------------------------------------------------------------------
 
 // a * b, or TSRI_CONV_TOO_MANY if that is less.
@@ -20,7 +16,7 @@ static void measure(const tsri_conv_windows *w, tsri_conv_block *block) {
     block->extent[i] = (block->counts[i] - 1) * w->stride[i] + w->span[i];
   }
   const int last = TSRI_CONV_AXES - 1;
-  block->phases = at_most(w->stride[last], w->span[last]);
+  block->phases = tsri_conv_at_most(w->stride[last], w->span[last]);
   block->pitch = block->counts[last] + (w->span[last] - 1) / w->stride[last];
   block->plane = times(times(times(block->phases * block->images, block->pitch), block->extent[1]), block->extent[0]);
 }
@@ -31,9 +27,9 @@ tsri_conv_blocks tsri_conv_cut(const tsri_conv_windows *w, int64_t columns) {
   const int64_t sizes[1 + TSRI_CONV_AXES] = {w->images, w->counts[0], w->counts[1], w->counts[2]};
   int64_t room = columns;
   for (int i = TSRI_CONV_AXES; i >= 0; i--) {
-    int64_t parts = chunks_of(sizes[i], room < 1 ? 1 : room);
-    blocks.counts[i] = chunks_of(sizes[i], parts);  // parts of one size
-    blocks.number[i] = chunks_of(sizes[i], blocks.counts[i]);
+    int64_t parts = tsri_conv_chunks_of(sizes[i], room < 1 ? 1 : room);
+    blocks.counts[i] = tsri_conv_chunks_of(sizes[i], parts);  // parts of one size
+    blocks.number[i] = tsri_conv_chunks_of(sizes[i], blocks.counts[i]);
     blocks.total *= blocks.number[i];
     room = blocks.number[i] > 1 ? 0 : room / sizes[i];
   }
@@ -48,7 +44,7 @@ tsri_conv_block tsri_conv_block_at(const tsri_conv_windows *w, const tsri_conv_b
   int64_t first[1 + TSRI_CONV_AXES], counts[1 + TSRI_CONV_AXES];
   for (int i = TSRI_CONV_AXES; i >= 0; i--) {
     first[i] = index % blocks->number[i] * blocks->counts[i];
-    counts[i] = at_most(blocks->counts[i], sizes[i] - first[i]);
+    counts[i] = tsri_conv_at_most(blocks->counts[i], sizes[i] - first[i]);
     index /= blocks->number[i];
   }
   tsri_conv_block block = {.image = first[0],
@@ -68,10 +64,10 @@ static void fill_row(const tsri_conv_windows *w, const tsri_conv_block *block, c
   size_t bytes = w->sum_bytes;
   for (int64_t phase = 0; phase < block->phases; phase++, to += (size_t)block->pitch * bytes) {
     // Elements begin to before end of this phase lie inside of x.
-    int64_t first = from + phase, begin = first < 0 ? chunks_of(-first, stride) : 0;
-    int64_t end = first < size ? chunks_of(size - first, stride) : 0;
-    begin = at_most(begin, block->pitch);
-    end = x ? at_most(end, block->pitch) : 0;
+    int64_t first = from + phase, begin = first < 0 ? tsri_conv_chunks_of(-first, stride) : 0;
+    int64_t end = first < size ? tsri_conv_chunks_of(size - first, stride) : 0;
+    begin = tsri_conv_at_most(begin, block->pitch);
+    end = x ? tsri_conv_at_most(end, block->pitch) : 0;
     if (end < begin) end = begin;
     memset(to, 0, (size_t)begin * bytes);
     if (end > begin) {
@@ -128,7 +124,8 @@ int tsri_conv_copies(const tsri_conv_windows *w, const tsri_conv_block *block, i
   int used = 0;
   for (int64_t done = 0; done < count;) {
     int64_t row = (image * block->extent[0] + p0 * w->stride[0]) * block->extent[1] + p1 * w->stride[1];
-    int64_t from = (row * block->phases * block->pitch + p2) * bytes, n = at_most(block->counts[2] - p2, count - done);
+    int64_t from = (row * block->phases * block->pitch + p2) * bytes,
+            n = tsri_conv_at_most(block->counts[2] - p2, count - done);
     tsri_conv_copy *before = &copies[used - 1];
     if (used > 0 && before->from + before->bytes == from) before->bytes += n * bytes;
     else copies[used++] = (tsri_conv_copy){.from = from, .to = done * bytes, .bytes = n * bytes};

@@ -20,12 +20,6 @@ enum {
   SLACK = TSRI_PRODUCT_COPY_SLACK
 };
 
-static int64_t at_most(int64_t x, int64_t most) { return x < most ? x : most; }
-
-static int64_t chunks_of(int64_t size, int64_t chunk) { return (size + chunk - 1) / chunk; }
-
-static size_t aligned(size_t bytes) { return (bytes + 63) / 64 * 64; }
-
 typedef struct column_job {
   const tsri_conv_pass *pass;
   tsri_conv_blocks blocks;
@@ -81,7 +75,7 @@ static void pack_panel(const tsri_conv_pass *pass, const char *weights, int64_t 
   double loaded[MOST_ROWS * K_BLOCK];
   for (int64_t c = 0; c < w->channels; c++) {
     for (int64_t t = 0; t < w->taps; t += K_BLOCK) {
-      int64_t n = at_most(w->taps - t, K_BLOCK);
+      int64_t n = tsri_conv_at_most(w->taps - t, K_BLOCK);
       for (int64_t i = 0; i < count; i++) {
         load_weights(pass, element_at(pass, weights, (first + i) * lines->out + c * lines->channel), step, t, n,
                      (char *)loaded + (size_t)(i * n) * w->sum_bytes);
@@ -103,7 +97,8 @@ static void pack_part(void *user, int part) {
   for (int64_t i = all * part / job->pack_parts; i < last; i++) {
     int64_t group = job->first_group + i / job->panels, first = i % job->panels * pass->kernels->tile_rows;
     pack_panel(pass, element_at(pass, pass->lines.at, group * pass->w_group), job->first_out + first,
-               at_most(job->out - first, pass->kernels->tile_rows), job->weights + (size_t)i * weight_panel_bytes(job));
+               tsri_conv_at_most(job->out - first, pass->kernels->tile_rows),
+               job->weights + (size_t)i * weight_panel_bytes(job));
   }
 }
 
@@ -155,8 +150,8 @@ static void finish_row(const tsri_conv_pass *pass, const tsri_conv_block *block,
   }
   bool is_plain = !pass->bias && pass->activation == TSRI_ACTIVATION_NONE;
   for (int64_t at = 0; !is_plain && at < block->columns; at += STRETCH) {
-    pass->kernels->finish(sums + (size_t)at * bytes, pass->bias ? &addend : NULL, at_most(block->columns - at, STRETCH),
-                          pass->activation, pass->math);
+    pass->kernels->finish(sums + (size_t)at * bytes, pass->bias ? &addend : NULL,
+                          tsri_conv_at_most(block->columns - at, STRETCH), pass->activation, pass->math);
   }
   store_row(pass, block, y, sums);
 }
@@ -183,7 +178,7 @@ static void multiply_panel(const column_work *work, int64_t column, int64_t firs
   for (int64_t i = work->first_panel; i < work->last_panel; i++) {
     const char *a = work->weights + (size_t)i * weight_panel_bytes(job) + (size_t)(first * kernels->tile_rows) * bytes;
     int64_t row = (i - work->first_panel) * kernels->tile_rows;
-    int rows = (int)at_most(job->out - i * kernels->tile_rows, kernels->tile_rows);
+    int rows = (int)tsri_conv_at_most(job->out - i * kernels->tile_rows, kernels->tile_rows);
     kernels->tile(rows, depth, a, work->panel, work->sums + (size_t)(row * work->sums_step + column) * bytes,
                   work->sums_step, first > 0);
   }
@@ -196,7 +191,8 @@ static void multiply_lines(const column_work *work, int64_t channel, int64_t cha
   int64_t width = kernels->tile_columns, line_bytes = width * (int64_t)w->sum_bytes;
   tsri_conv_copy copies[MOST_WIDTH];
   for (int64_t column = 0; column < work->block.columns; column += width) {
-    int count = tsri_conv_copies(w, &work->block, column, at_most(work->block.columns - column, width), copies);
+    int count =
+        tsri_conv_copies(w, &work->block, column, tsri_conv_at_most(work->block.columns - column, width), copies);
     for (int64_t c = 0; c < channels; c++) {
       kernels->gather(work->panel + c * taps * line_bytes, line_bytes, taps,
                       work->boxes + (size_t)(c * work->block.plane) * w->sum_bytes, work->places + tap, copies, count);
@@ -213,10 +209,10 @@ static void multiply_block(const column_work *work) {
     memset(work->sums, 0, (size_t)(rows * work->sums_step) * w->sum_bytes);
   }
   for (int64_t channel = 0; channel < w->channels; channel += job->channel_block) {
-    int64_t channels = at_most(w->channels - channel, job->channel_block);
+    int64_t channels = tsri_conv_at_most(w->channels - channel, job->channel_block);
     if (w->taps > 0) tsri_conv_fill(w, &work->block, channel, channels, work->boxes);
     for (int64_t tap = 0; tap < w->taps; tap += job->tap_block) {
-      multiply_lines(work, channel, channels, tap, at_most(w->taps - tap, job->tap_block));
+      multiply_lines(work, channel, channels, tap, tsri_conv_at_most(w->taps - tap, job->tap_block));
     }
   }
 }
@@ -236,11 +232,11 @@ static void run_job(const column_job *job, int64_t index, char *scratch) {
                       .sums = scratch + job->sums_at};
   group += job->first_group;
   work.windows.x = element_at(pass, pass->windows.x, group * pass->x_group);
-  work.sums_step = chunks_of(work.block.columns, pass->kernels->tile_columns) * pass->kernels->tile_columns;
+  work.sums_step = tsri_conv_chunks_of(work.block.columns, pass->kernels->tile_columns) * pass->kernels->tile_columns;
   tsri_conv_tap_places(&work.windows, &work.block, work.places);
   multiply_block(&work);
   int64_t first = work.first_panel * pass->kernels->tile_rows;
-  int64_t last = at_most(work.last_panel * pass->kernels->tile_rows, job->out);
+  int64_t last = tsri_conv_at_most(work.last_panel * pass->kernels->tile_rows, job->out);
   for (int64_t i = first; i < last; i++) {
     int64_t channel = job->first_out + i;
     char *y = pass->runs.at + (group * pass->y_group + channel * pass->runs.out) * (int64_t)pass->windows.element;
@@ -265,9 +261,9 @@ static void cut_weights(column_job *job) {
   int64_t width = pass->kernels->tile_rows, lines = job->lines < 1 ? 1 : job->lines;
   int64_t room = WEIGHTS / lines / width;  // panels
   if (room < 1) room = 1;
-  job->panels = at_most(chunks_of(pass->out, width), room);
-  job->out = at_most(pass->out, job->panels * width);
-  job->groups = job->out == pass->out ? at_most(pass->groups, room / job->panels) : 1;
+  job->panels = tsri_conv_at_most(tsri_conv_chunks_of(pass->out, width), room);
+  job->out = tsri_conv_at_most(pass->out, job->panels * width);
+  job->groups = job->out == pass->out ? tsri_conv_at_most(pass->groups, room / job->panels) : 1;
 }
 
 // Enough jobs for all threads: smaller blocks first, then several jobs for each.
@@ -279,7 +275,7 @@ static void cut_jobs(column_job *job, int threads) {
     columns /= 2;
     job->blocks = tsri_conv_cut(&pass->windows, columns);
   }
-  job->splits = at_most(chunks_of(wanted, job->blocks.total * job->groups), job->panels);
+  job->splits = tsri_conv_at_most(tsri_conv_chunks_of(wanted, job->blocks.total * job->groups), job->panels);
   job->jobs = job->blocks.total * job->groups * job->splits;
   job->parts = tsri_cpu_parts(threads, (uint64_t)job->jobs);
 }
@@ -287,15 +283,17 @@ static void cut_jobs(column_job *job, int threads) {
 static void measure_scratch(column_job *job) {
   const tsri_conv_windows *w = &job->pass->windows;
   const tsri_product_kernels *kernels = job->pass->kernels;
-  int64_t step = chunks_of(job->blocks.most_columns, kernels->tile_columns) * kernels->tile_columns;
-  job->channel_block = w->taps < 1 || w->taps > K_BLOCK ? 1 : at_most(w->channels, K_BLOCK / w->taps);
-  job->tap_block = at_most(w->taps, K_BLOCK);
-  job->boxes_at = aligned((size_t)w->taps * sizeof(int64_t));
-  job->panel_at = job->boxes_at + aligned((size_t)(job->channel_block * job->blocks.most_plane) * w->sum_bytes + SLACK);
-  job->sums_at = job->panel_at +
-                 aligned((size_t)(job->channel_block * job->tap_block * kernels->tile_columns) * w->sum_bytes + SLACK);
-  int64_t rows = chunks_of(job->panels, job->splits) * kernels->tile_rows;
-  job->scratch_bytes = job->sums_at + aligned((size_t)(rows * step) * w->sum_bytes);
+  int64_t step = tsri_conv_chunks_of(job->blocks.most_columns, kernels->tile_columns) * kernels->tile_columns;
+  job->channel_block = w->taps < 1 || w->taps > K_BLOCK ? 1 : tsri_conv_at_most(w->channels, K_BLOCK / w->taps);
+  job->tap_block = tsri_conv_at_most(w->taps, K_BLOCK);
+  job->boxes_at = tsri_conv_aligned((size_t)w->taps * sizeof(int64_t));
+  job->panel_at =
+      job->boxes_at + tsri_conv_aligned((size_t)(job->channel_block * job->blocks.most_plane) * w->sum_bytes + SLACK);
+  job->sums_at =
+      job->panel_at +
+      tsri_conv_aligned((size_t)(job->channel_block * job->tap_block * kernels->tile_columns) * w->sum_bytes + SLACK);
+  int64_t rows = tsri_conv_chunks_of(job->panels, job->splits) * kernels->tile_rows;
+  job->scratch_bytes = job->sums_at + tsri_conv_aligned((size_t)(rows * step) * w->sum_bytes);
 }
 
 tsr_status tsri_conv_columns(cpu_device *device, const tsri_conv_pass *pass) {
@@ -304,7 +302,7 @@ tsr_status tsri_conv_columns(cpu_device *device, const tsri_conv_pass *pass) {
   cut_weights(&job);
   cut_jobs(&job, threads);
   measure_scratch(&job);
-  size_t weight_bytes = aligned(weight_panel_bytes(&job) * (size_t)(job.groups * job.panels));
+  size_t weight_bytes = tsri_conv_aligned(weight_panel_bytes(&job) * (size_t)(job.groups * job.panels));
   job.weights = tsri_cpu_scratch(device, weight_bytes + job.scratch_bytes * (size_t)job.parts);
   if (!job.weights) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "conv: no host memory for its panels");
   job.scratch = job.weights + weight_bytes;
@@ -312,11 +310,11 @@ tsr_status tsri_conv_columns(cpu_device *device, const tsri_conv_pass *pass) {
   int most_parts = job.parts;
   for (job.first_group = 0; job.first_group < pass->groups; job.first_group += chunk_groups) {
     for (job.first_out = 0; job.first_out < pass->out; job.first_out += chunk_out) {
-      job.groups = at_most(chunk_groups, pass->groups - job.first_group);
-      job.out = at_most(chunk_out, pass->out - job.first_out);
-      job.panels = chunks_of(job.out, pass->kernels->tile_rows);
+      job.groups = tsri_conv_at_most(chunk_groups, pass->groups - job.first_group);
+      job.out = tsri_conv_at_most(chunk_out, pass->out - job.first_out);
+      job.panels = tsri_conv_chunks_of(job.out, pass->kernels->tile_rows);
       job.jobs = job.blocks.total * job.groups * job.splits;
-      job.parts = (int)at_most(most_parts, job.jobs);
+      job.parts = (int)tsri_conv_at_most(most_parts, job.jobs);
       job.pack_parts = tsri_cpu_parts(threads, (uint64_t)(job.groups * job.panels));
       tsri_parallel(threads, job.pack_parts, pack_part, &job);
       tsri_parallel(threads, job.parts, run_part, &job);

@@ -19,6 +19,10 @@ enum { TSRI_CONV_COLUMNS = 1024 };  // runs of a block at most
 
 #define TSRI_CONV_TOO_MANY ((int64_t)1 << 40)  // elements
 
+static inline int64_t tsri_conv_at_most(int64_t x, int64_t most) { return x < most ? x : most; }
+static inline int64_t tsri_conv_chunks_of(int64_t size, int64_t chunk) { return (size + chunk - 1) / chunk; }
+static inline size_t tsri_conv_aligned(size_t bytes) { return (bytes + 63) / 64 * 64; }
+
 // The matrix of windows. Steps are in elements of x.
 typedef struct tsri_conv_windows {
   const char *x;

@@ -21,12 +21,6 @@ enum {
   SLACK = TSRI_PRODUCT_COPY_SLACK
 };
 
-static int64_t at_most(int64_t x, int64_t most) { return x < most ? x : most; }
-
-static int64_t chunks_of(int64_t size, int64_t chunk) { return (size + chunk - 1) / chunk; }
-
-static size_t aligned(size_t bytes) { return (bytes + 63) / 64 * 64; }
-
 typedef struct sum_job {
   const tsri_conv_pass *pass;
   tsri_conv_blocks blocks;
@@ -57,9 +51,9 @@ static sum_place place_of(const sum_job *job, int64_t index) {
   index /= job->tap_jobs;
   p.channel = index % job->line_jobs * job->channel_block;
   p.group = index / job->line_jobs;
-  p.outs = at_most(job->out_block, pass->out - p.out);
-  p.taps = at_most(job->tap_block, w->taps - p.tap);
-  p.channels = at_most(job->channel_block, w->channels - p.channel);
+  p.outs = tsri_conv_at_most(job->out_block, pass->out - p.out);
+  p.taps = tsri_conv_at_most(job->tap_block, w->taps - p.tap);
+  p.channels = tsri_conv_at_most(job->channel_block, w->channels - p.channel);
   return p;
 }
 
@@ -73,7 +67,7 @@ static void pack_narrow(const tsri_conv_pass *pass, const char *from, int64_t li
   int64_t element = (int64_t)pass->windows.element;
   float loaded[MOST_WIDTH * AT_A_TIME];
   for (int64_t at = 0; at < count; at += AT_A_TIME) {
-    int64_t n = at_most(count - at, AT_A_TIME);
+    int64_t n = tsri_conv_at_most(count - at, AT_A_TIME);
     for (int64_t i = 0; i < lines; i++) {
       pass->windows.storage->load(loaded + i * n, from + (i * runs->out + at * runs->axes[2]) * element, runs->axes[2],
                                   (uint32_t)n);
@@ -88,7 +82,7 @@ static void pack_row(const sum_job *job, const char *from, int64_t outs, int64_t
   const tsri_conv_by_run *runs = &pass->runs;
   int width = pass->kernels->tile_columns;
   for (int64_t out = 0; out < outs; out += width) {
-    int64_t lines = at_most(outs - out, width);
+    int64_t lines = tsri_conv_at_most(outs - out, width);
     char *to = weights + (size_t)(out * job->blocks.most_columns + at * width) * pass->windows.sum_bytes;
     const char *source = from + out * runs->out * (int64_t)pass->windows.element;
     if (pass->is_narrow) pack_narrow(pass, source, lines, count, to);
@@ -130,7 +124,7 @@ static void multiply(const sum_job *job, const sum_place *p, int64_t depth, cons
     const char *b = weights + (size_t)(out * job->blocks.most_columns) * bytes;
     int vectors = p->outs - out <= width / 2 ? 1 : 2;
     for (int64_t line = 0, done = 0; line < lines; line += done) {
-      done = kernels->direct((int)at_most(lines - line, kernels->tile_rows), vectors, depth,
+      done = kernels->direct((int)tsri_conv_at_most(lines - line, kernels->tile_rows), vectors, depth,
                              windows + (size_t)(line * line_step) * bytes, line_step, 1, b, width,
                              sums + (size_t)(line * job->padded + out) * bytes, job->padded, adds);
     }
@@ -217,30 +211,30 @@ static void cut(sum_job *job) {
   const tsri_conv_windows *w = &pass->windows;
   int width = pass->kernels->tile_columns;
   job->blocks = tsri_conv_cut(w, COLUMNS);
-  job->channel_block = w->taps > LINES ? 1 : at_most(w->channels, LINES / w->taps);
-  job->tap_block = at_most(w->taps, LINES);
-  job->out_block = at_most(pass->out, OUT);
-  job->padded = chunks_of(job->out_block, width) * width;
-  job->line_jobs = chunks_of(w->channels, job->channel_block);
-  job->tap_jobs = chunks_of(w->taps, job->tap_block);
-  job->out_jobs = chunks_of(pass->out, job->out_block);
+  job->channel_block = w->taps > LINES ? 1 : tsri_conv_at_most(w->channels, LINES / w->taps);
+  job->tap_block = tsri_conv_at_most(w->taps, LINES);
+  job->out_block = tsri_conv_at_most(pass->out, OUT);
+  job->padded = tsri_conv_chunks_of(job->out_block, width) * width;
+  job->line_jobs = tsri_conv_chunks_of(w->channels, job->channel_block);
+  job->tap_jobs = tsri_conv_chunks_of(w->taps, job->tap_block);
+  job->out_jobs = tsri_conv_chunks_of(pass->out, job->out_block);
   int64_t places = pass->groups * job->line_jobs * job->tap_jobs * job->out_jobs;
   int64_t sums = job->channel_block * job->tap_block * job->padded;
-  job->sum_bytes = aligned((size_t)sums * w->sum_bytes);
-  job->ranges = at_most(chunks_of(JOBS, places), job->blocks.total);
-  job->ranges = at_most(job->ranges, 1 + PARTIAL / (sums * places));
+  job->sum_bytes = tsri_conv_aligned((size_t)sums * w->sum_bytes);
+  job->ranges = tsri_conv_at_most(tsri_conv_chunks_of(JOBS, places), job->blocks.total);
+  job->ranges = tsri_conv_at_most(job->ranges, 1 + PARTIAL / (sums * places));
   job->jobs = places * job->ranges;
 }
 
 static void measure_scratch(sum_job *job) {
   const tsri_conv_windows *w = &job->pass->windows;
   int64_t lines = job->channel_block * job->tap_block;
-  job->copies_at = aligned((size_t)w->taps * sizeof(int64_t));
-  job->boxes_at = job->copies_at + aligned((size_t)job->blocks.most_columns * sizeof(tsri_conv_copy));
+  job->copies_at = tsri_conv_aligned((size_t)w->taps * sizeof(int64_t));
+  job->boxes_at = job->copies_at + tsri_conv_aligned((size_t)job->blocks.most_columns * sizeof(tsri_conv_copy));
   job->windows_at =
-      job->boxes_at + aligned((size_t)(job->channel_block * job->blocks.most_plane) * w->sum_bytes + SLACK);
-  job->weights_at = job->windows_at + aligned((size_t)(lines * line_step_of(job)) * w->sum_bytes + SLACK);
-  job->sums_at = job->weights_at + aligned((size_t)(job->padded * job->blocks.most_columns) * w->sum_bytes);
+      job->boxes_at + tsri_conv_aligned((size_t)(job->channel_block * job->blocks.most_plane) * w->sum_bytes + SLACK);
+  job->weights_at = job->windows_at + tsri_conv_aligned((size_t)(lines * line_step_of(job)) * w->sum_bytes + SLACK);
+  job->sums_at = job->weights_at + tsri_conv_aligned((size_t)(job->padded * job->blocks.most_columns) * w->sum_bytes);
   job->scratch_bytes = job->sums_at + (job->ranges > 1 ? 0 : job->sum_bytes);
 }
 

@@ -2,6 +2,7 @@
 // The loops over rows of all SIMD levels of this build.
 #include <string.h>
 
+#include "backends/cpu/rows/pool_lines.h"
 #include "backends/cpu/rows/reduce_lines.h"
 #include "backends/cpu/rows/scan_lines.h"
 
@@ -13,6 +14,7 @@
 #endif
 
 #define TSRI_X(level)                                                           \
+  extern const tsri_pool_lines *const tsri_pool_lines_##level[2];               \
   extern const tsri_scan_lines *const tsri_scan_lines_##level[TSR_DTYPE_COUNT]; \
   extern const tsri_reduce_lines *const tsri_reduce_lines_##level[TSRI_REDUCTIONS][TSR_DTYPE_COUNT];
 LEVELS(TSRI_X)
@@ -20,13 +22,14 @@ LEVELS(TSRI_X)
 
 typedef struct simd_level {
   const char *level;
+  const tsri_pool_lines *const *pool_lines;
   const tsri_scan_lines *const *scan_lines;
   const tsri_reduce_lines *const (*reduce_lines)[TSR_DTYPE_COUNT];
 } simd_level;
 
 static const simd_level *level_named(const char *name) {
   static const simd_level levels[] = {
-#define TSRI_X(level) {#level, tsri_scan_lines_##level, tsri_reduce_lines_##level},
+#define TSRI_X(level) {#level, tsri_pool_lines_##level, tsri_scan_lines_##level, tsri_reduce_lines_##level},
       LEVELS(TSRI_X)
 #undef TSRI_X
   };
@@ -35,6 +38,10 @@ static const simd_level *level_named(const char *name) {
     if (strcmp(levels[i].level, name) == 0) found = &levels[i];
   }
   return found;
+}
+
+const tsri_pool_lines *tsri_pool_lines_for(const char *name, tsr_dtype dtype) {
+  return level_named(name)->pool_lines[dtype == TSR_F64];
 }
 
 const tsri_scan_lines *tsri_scan_lines_for(const char *name, tsr_dtype dtype) {

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "backends/cpu/rows/index.h"
+#include "backends/cpu/rows/pool.h"
 #include "backends/cpu/rows/reduce.h"
 #include "backends/cpu/rows/scan.h"
 #include "backends/cpu/rows/sort.h"
@@ -41,6 +42,7 @@ static tsri_indexing indexing_of(const tsri_index_op *op) {
 
 tsr_status tsri_cpu_rows(cpu_device *device, const tsri_native_op *op) {
   if (op->kind == TSRI_NATIVE_REDUCE) return tsri_cpu_reduce(device, op->dtype, op->result, &op->is.reduce);
+  if (op->kind == TSRI_NATIVE_POOL) return tsri_cpu_pool(device, op->dtype, &op->is.pool);
   if (op->kind == TSRI_NATIVE_SORT) return run_sort(device, op->dtype, &op->is.sort);
   if (op->kind == TSRI_NATIVE_SCAN) {
     run_scan(device, op->dtype, &op->is.scan);

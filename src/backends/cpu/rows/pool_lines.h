@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+// Windows of pooling on one thread, many windows side by side, for f32 or f64.
+#ifndef TSRI_CPU_POOL_LINES_H
+#define TSRI_CPU_POOL_LINES_H
+
+#include <stdint.h>
+
+#include <tessera/dtype.h>
+
+// `n` windows take one element each: window i takes row[i * step].
+typedef struct tsri_pool_lines {
+  // The larger one stays, or NaN.
+  void (*largest)(void *best, const void *row, int64_t step, int64_t n);
+  void (*add)(void *sums, const void *row, int64_t step, int64_t n);
+  // As `largest`, with the number of the element that stays: `tap` for those of this call. -1: none so far.
+  void (*find)(void *best, int32_t *taps, const void *row, int64_t step, int64_t n, int32_t tap);
+  // to[i * step + offsets[taps[i]]] += values[i], one after the other; none for tap -1.
+  void (*spread)(void *to, const int32_t *taps, const int64_t *offsets, int64_t step, const void *values, int64_t n);
+  void (*fill)(void *to, double value, int64_t n);
+  // sums[i] /= factor * counts[i]
+  void (*divide)(void *sums, const void *counts, double factor, int64_t n);
+} tsri_pool_lines;
+
+// `simd_level` as tsri_cpu_simd_level has it; `dtype` is TSR_F32 or TSR_F64.
+const tsri_pool_lines *tsri_pool_lines_for(const char *simd_level, tsr_dtype dtype);
+
+#endif
