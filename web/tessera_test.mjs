@@ -57,6 +57,16 @@ test('operators are methods, and take a number for their second tensor', async (
   assert.equal(await device.arange('i32', 0, 3, 1).format(), '[0 1 2]\ni32 [3] on cpu\n');
 });
 
+test('formats of quantised weights are given by their names', async () => {
+  const x = device.tensor(Float32Array.from({length: 32}, (_, i) => i - 8));
+  const blocks = x.quantize('q8_0');
+  assert.deepEqual(await blocks.describe(), {shape: [34], dtype: 'u8'});
+  assert.ok((await values(blocks.dequantize('q8_0', 'f32'))).every((value, i) => Math.abs(value - (i - 8)) < 0.1));
+  const product = await values(x.matmul_quantized(blocks.reshape([1, 34]), 'q8_0'));
+  assert.ok(Math.abs(product[0] - 4528) < 20);
+  assert.throws(() => x.quantize('q9'), /format must be one of q8_0, q4_0, q4_k, q6_k, not q9/);
+});
+
 test('options of operators are an object, checked where it is given', async () => {
   const x = device.tensor([[1, 2], [3, 7]]), target = device.tensor([[1, 0], [0, 3]]);
   assert.deepEqual(await values(x.mse_loss(target)), [7.25]);

@@ -12,7 +12,7 @@
 
 // From so many rows of x on, a work-group computes a tile of the result and shares decoded weights; below, it computes
 // up to FEW_ROWS rows of x by one row of weights, whose blocks its items share.
-enum { TILE_ROWS = 16, TILE_SIDE = 64, FEW_ROWS = 4 };
+enum { TILE_ROWS = 16, SMALL_SIDE = 64, LARGE_SIDE = 128, FEW_ROWS = 4 };
 
 typedef struct product {
   const tsri_quant_format *format;
@@ -54,9 +54,9 @@ bool tsri_describe_quant_product(const tsri_node *node, tsri_native_op *out_op) 
   return true;
 }
 
-// `filler` is bound for inputs without elements (k is 0).
-static void start(const tsri_kernel_run *run, const product *p, const char *kernel, int64_t rows, tsr_buffer *filler,
-                  tsri_call *call) {
+// `shape` is what the kernel has beside the parameters of both; `filler` is bound for inputs without elements (k is 0).
+static void start(const tsri_kernel_run *run, const product *p, const char *kernel, tsri_lang_arg shape,
+                  tsr_buffer *filler, tsri_call *call) {
   tsr_dtype dtype = run->input_dtypes[0];
   tsri_lang_arg args[] = {TSRI_TYPE("W", p->carrier),
                           TSRI_TYPE("T", dtype),
@@ -68,9 +68,8 @@ static void start(const tsri_kernel_run *run, const product *p, const char *kern
                           TSRI_CONSTANT("GAP", p->format->gap),
                           TSRI_CONSTANT("FUSED", run->device->limits.has_exact_fma),
                           TSRI_CONSTANT("WIDE", p->is_wide),
-                          TSRI_CONSTANT("ROWS", rows)};
-  size_t count = sizeof args / sizeof args[0];
-  tsri_call_init_hooked(call, run, "op_quant", kernel, args, rows > 0 ? count : count - 1);
+                          shape};
+  tsri_call_init_hooked(call, run, "op_quant", kernel, args, sizeof args / sizeof args[0]);
   tsri_call_buffer(call, "w", p->k > 0 ? run->inputs[1] : filler, p->carrier);
   tsri_call_buffer(call, "x", p->k > 0 ? run->inputs[0] : filler, dtype);
   tsri_call_buffer(call, "y", run->output, run->dtype);
@@ -81,15 +80,27 @@ static void start(const tsri_kernel_run *run, const product *p, const char *kern
   tsri_call_word(call, "x_at", run->layouts[0].offset);
 }
 
+static int64_t tiles_of(const product *p, int64_t side) {
+  return (p->m + side - 1) / side * ((p->n + side - 1) / side);
+}
+
+// The large tile where a device multiplies matrices in such tiles, too, and there are enough of them.
+static int64_t tile_side(const tsri_kernel_run *run, const product *p) {
+  const tsri_tuning *tuning = &tsri_graph_of(run->device)->tuning;
+  bool is_large =
+      tuning->matmul_m >= LARGE_SIDE && p->m > SMALL_SIDE && tiles_of(p, LARGE_SIDE) >= tuning->matmul_tiles;
+  return is_large ? LARGE_SIDE : SMALL_SIDE;
+}
+
 static tsr_status launch(const tsri_kernel_run *run, const product *p, tsr_buffer *filler) {
   tsri_call call;
   if (p->m >= TILE_ROWS && run->input_dtypes[0] != TSR_F64) {
-    start(run, p, "product_tiles", 0, filler, &call);
-    int64_t tiles = (p->n + TILE_SIDE - 1) / TILE_SIDE;
-    return tsri_call_many_groups(&call, (p->m + TILE_SIDE - 1) / TILE_SIDE * tiles);
+    int64_t side = tile_side(run, p);
+    start(run, p, "product_tiles", (tsri_lang_arg)TSRI_CONSTANT("SIDE", side), filler, &call);
+    return tsri_call_many_groups(&call, tiles_of(p, side));
   }
   int64_t rows = p->m >= FEW_ROWS ? FEW_ROWS : p->m > 1 ? 2 : 1;
-  start(run, p, "product_rows", rows, filler, &call);
+  start(run, p, "product_rows", (tsri_lang_arg)TSRI_CONSTANT("ROWS", rows), filler, &call);
   return tsri_call_many_groups(&call, (p->m + rows - 1) / rows * p->n);
 }
 
