@@ -51,6 +51,17 @@ static tsr_tensor *decomposing(void) {
   return status == TSR_OK ? tsr_rfft(tsr_matmul(u, tsr_mul(x, s)), NULL, 0) : x;
 }
 
+static tsr_tensor *quantising(void) {
+  tsr_tensor *x = tsr_randn(dev, TSR_F32, TSR_SHAPE(3, 32), 1), *values = NULL, *scale = NULL, *zero = NULL, *y = NULL;
+  tsr_status status = tsr_quantize_channels(x, 0, &values, &scale);
+  if (status == TSR_OK) status = tsr_dynamic_quantize_linear(tsr_matmul_channels(x, values, scale), &y, &scale, &zero);
+  if (status != TSR_OK) return x;
+  tsr_tensor *product = tsr_qlinear_matmul(y, scale, zero, y, scale, NULL, scale, zero);
+  tsr_tensor *rows =
+      tsr_pad(tsr_dequantize_linear(product, scale, NULL, 0), (int64_t[]){0, 0}, (int64_t[]){0, 29}, 2, 0);
+  return tsr_matmul_quantized(rows, tsr_quantize(x, TSR_QUANT_Q4_0), TSR_QUANT_Q4_0);
+}
+
 // Runs once with the n-th allocation failing. Returns true if none failed.
 static bool run_once(scenario build, uint64_t nth) {
   begin();
@@ -82,3 +93,4 @@ TEST(reducing_survives_any_failing_request) { sweep(reducing); }
 TEST(multiplying_survives_any_failing_request) { sweep(multiplying); }
 TEST(factoring_survives_any_failing_request) { sweep(factoring); }
 TEST(decomposing_survives_any_failing_request) { sweep(decomposing); }
+TEST(quantising_survives_any_failing_request) { sweep(quantising); }
