@@ -2,7 +2,10 @@
 // Recognises native operators in a plan, and runs them.
 #include "graph/native.h"
 
+#include <stdlib.h>
+
 #include "graph/compose.h"
+#include "graph/transfer.h"
 #include "runtime/native_op.h"
 
 // --- Products and convolutions ---------------------------------------------------------------------------------------------------------------
@@ -224,6 +227,87 @@ static void take_extent(const tsri_extent *extent, int *out_rank, int64_t *out_d
   }
 }
 
+// --- Strided elements, packed first -------------------------------------------------------------------------------------
+
+// An axis of the elements that are reduced.
+typedef struct packed_axis {
+  int64_t size, stride;
+  int64_t *packed;  // where its stride in packed memory goes
+} packed_axis;
+
+static int list_axes(tsri_reduce_op *op, packed_axis *out_axes) {
+  int count = 0;
+  for (int i = 0; i < op->kept_rank; i++) {
+    out_axes[count++] = (packed_axis){op->kept_dims[i], op->kept_strides[i], &op->kept_strides[i]};
+  }
+  for (int i = 0; i < op->reduced_rank; i++) {
+    out_axes[count++] = (packed_axis){op->reduced_dims[i], op->reduced_strides[i], &op->reduced_strides[i]};
+  }
+  return count;
+}
+
+static int by_distance(const void *a, const void *b) {
+  int64_t x = ((const packed_axis *)a)->stride, y = ((const packed_axis *)b)->stride;
+  x = x < 0 ? -x : x;
+  y = y < 0 ? -y : y;
+  return (x < y) - (x > y);
+}
+
+// Gives the operator the strides of its elements packed in the order in which they lie in memory. `*out_layout` is where
+// they lie now, from offset 0 on. False: they are few, or some repeat.
+static bool pack_strides(tsri_reduce_op *op, tsri_layout *out_layout) {
+  enum { FEW = 1 << 12 };
+  packed_axis axes[2 * TSR_MAX_RANK];
+  int rank = list_axes(op, axes);
+  if (rank > TSR_MAX_RANK) return false;
+  qsort(axes, (size_t)rank, sizeof *axes, by_distance);
+  *out_layout = (tsri_layout){.shape.rank = rank, .count = 1};
+  for (int i = rank - 1; i >= 0; i--) {
+    if (axes[i].stride == 0) return false;
+    out_layout->shape.dims[i] = axes[i].size;
+    out_layout->strides[i] = axes[i].stride;
+    *axes[i].packed = out_layout->count;
+    out_layout->count *= axes[i].size;
+  }
+  return out_layout->count >= FEW;
+}
+
+// The sum of packed rows as TSRI_NATIVE_SUM, whose order of summation it has to have. False: they are not packed as rows.
+static bool as_row_sum(const tsri_native_op *op, tsri_native_op *out_op) {
+  const tsri_reduce_op *r = &op->is.reduce;
+  if (op->dtype != op->result || r->reduced_rank != 1 || r->reduced_strides[0] != 1) return false;
+  int64_t columns = r->reduced_dims[0], next = columns;
+  for (int i = r->kept_rank - 1; i >= 0; i--) {
+    if (r->kept_strides[i] != next) return false;
+    next *= r->kept_dims[i];
+  }
+  *out_op = (tsri_native_op){.kind = TSRI_NATIVE_SUM, .dtype = op->dtype, .result = op->result};
+  out_op->is.sum = (tsri_sum_op){.rows = next / columns, .columns = columns, .step = columns, .to = r->to};
+  return true;
+}
+
+// Reduces elements that do not lie side by side along any axis: copies them to memory where they do. `op` has its strides
+// and its place for the result; the elements begin at element `first` of `from`.
+static tsr_status reduce_packed(tsri_native_op *op, bool is_ordered, tsr_buffer *from, int64_t first,
+                                tsr_buffer *output) {
+  tsri_view view = {.buffer = from, .dtype = op->dtype};
+  tsr_buffer *packed = NULL;
+  tsri_native_op sum;
+  if (!pack_strides(&op->is.reduce, &view.layout) || (is_ordered && !as_row_sum(op, &sum))) return TSR_ERR_UNSUPPORTED;
+  if (is_ordered) *op = sum;
+  if (!tsri_device_takes(output->device, op)) return TSR_ERR_UNSUPPORTED;
+  view.layout.offset = first;
+  tsr_status status = tsri_copy_contiguous(&view, &packed);
+  if (status == TSR_ERR_OUT_OF_MEMORY) return TSR_ERR_UNSUPPORTED;  // a generated kernel needs no copy
+  if (status != TSR_OK) return status;
+  tsri_place *place = is_ordered ? &op->is.sum.from : &op->is.reduce.from;
+  place->offset = 0;
+  tsri_place_bind(place, packed);
+  status = tsri_device_run_op(output->device, op, (tsr_buffer *const[]){output, packed}, 2);
+  tsr_buffer_release(packed);
+  return status;
+}
+
 tsr_status tsri_native_reduce(const tsri_codegen *codegen, const tsri_argument *leaf, tsr_buffer *output,
                               int64_t first) {
   const tsri_fused *fused = codegen->fused;
@@ -234,13 +318,17 @@ tsr_status tsri_native_reduce(const tsri_codegen *codegen, const tsri_argument *
   if (status != TSR_ERR_UNSUPPORTED) return status;
   if (fused->heavy->op->kind != TSRI_OP_REDUCE || !reduction_of(fused->heavy, fused->leaves[0].dtype, &op))
     return status;
-  if (has_order(fused->heavy, fused->heavy->inputs[0].layout.shape)) return status;
+  bool is_ordered = has_order(fused->heavy, fused->heavy->inputs[0].layout.shape);
   tsri_reduce_op *reduce = &op.is.reduce;
   take_extent(&fused->kept, &reduce->kept_rank, reduce->kept_dims, reduce->kept_strides);
   take_extent(&fused->reduced, &reduce->reduced_rank, reduce->reduced_dims, reduce->reduced_strides);
   reduce->from.offset = leaf->offset + codegen->base[0] * tsr_dtype_bytes(op.dtype);
   reduce->to.offset = (size_t)first * tsr_dtype_bytes(op.result);
+  int64_t element = (int64_t)(reduce->from.offset / tsr_dtype_bytes(op.dtype));
   tsri_place_bind(&reduce->from, leaf->buffer);
   tsri_place_bind(&reduce->to, output);
+  if (is_ordered || !tsri_device_takes(output->device, &op)) {
+    return reduce_packed(&op, is_ordered, leaf->buffer, element, output);
+  }
   return tsri_device_run_op(output->device, &op, (tsr_buffer *const[]){output, leaf->buffer}, 2);
 }
