@@ -13,7 +13,7 @@ WEB := build/wasm/web
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
-run: ## build Tessera, train a network, and run it on every device here
+run: ## build Tessera, train a network, run it on every device here
 	@scripts/setup run
 	@$(MAKE) --no-print-directory release TARGET=tessera_program
 	@$(RELEASE)/bin/tessera demo --image build/tessera-demo.png

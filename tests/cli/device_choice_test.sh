@@ -18,7 +18,7 @@ with() {
     estimate) line=(estimate --hidden 64 --intermediate 64 --layers 2 --vocabulary 100 --heads 2 "$@") ;;
     check) line=(check --op neg/f32/odd "$@") ;;
     bench) line=(bench --op record --repeat 1 "$@") ;;
-    demo) line=(demo --json --seconds 0.1 "$@") ;;
+    demo) line=(demo --json --seconds 0.1 --epochs 0.01 "$@") ;;
     *) line=("$command" "$@") ;;
   esac
 }
@@ -77,5 +77,5 @@ has "$err" "there is no device '77': no backend has as many"
 
 claim "what the settings say of choosing a device does not keep a named one from being opened"
 TESSERA_DEVICE=7 expect 0 check --device cpu:0 --op neg/f32/odd
-TESSERA_DEVICE=7 expect 0 demo --device cpu:0 --json --seconds 0.1
+TESSERA_DEVICE=7 expect 0 demo --device cpu:0 --json --seconds 0.1 --epochs 0.01
 json "[(t['backend'], t['status']) for t in it['training']] == [('cpu', 'TSR_OK')]"

@@ -301,7 +301,7 @@ static int show(demo_result *result, const tsr_params *trained, const demo_budge
 static int run_and_show(demo_result *result, const demo_budget *budget) {
   int *order = calloc((size_t)result->visit_count + 1, sizeof *order);
   demo_digits digits;
-  bool is_ready = demo_digits_init(&digits, seed) && order;
+  bool is_ready = demo_digits_init(&digits, seed, step_count()) && order;
   result->digits = &digits;
   tsr_params *trained = is_ready ? train(result, budget, order) : NULL;
   int exit_code = is_ready ? EXIT_DONE : report_no_memory();

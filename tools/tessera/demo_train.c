@@ -16,16 +16,18 @@ enum { TRIED_AT_ONCE = 200 };  // unseen digits
 
 // --- Digits ------------------------------------------------------------------------------------------------------------------
 
-bool demo_digits_init(demo_digits *digits, uint64_t seed) {
-  size_t train = DEMO_TRAIN_COUNT, test = DEMO_TEST_COUNT;
+bool demo_digits_init(demo_digits *digits, uint64_t seed, int steps) {
+  int count = DEMO_BATCH * (steps < DEMO_BATCHES ? steps : DEMO_BATCHES);
+  size_t train = (size_t)count, test = DEMO_TEST_COUNT;
   *digits = (demo_digits){
+      .count = count,
       .images = malloc(train * DIGITS_PIXELS * sizeof(float)),
       .test_images = malloc(test * DIGITS_PIXELS * sizeof(float)),
       .labels = malloc(train * sizeof(int32_t)),
       .test_labels = malloc(test * sizeof(int32_t)),
   };
   if (!digits->images || !digits->test_images || !digits->labels || !digits->test_labels) return false;
-  digits_draw_many(2 * seed, 0, DEMO_TRAIN_COUNT, 1, digits->images, digits->labels);
+  digits_draw_many(2 * seed, 0, count, 1, digits->images, digits->labels);
   digits_draw_many(2 * seed + 1, 0, DEMO_TEST_COUNT, 1, digits->test_images, digits->test_labels);
   return true;
 }
@@ -61,9 +63,9 @@ static tsr_tensor *images_on(tsr_device *device, const float *pixels, int count)
 static tsr_status set_up(trainer *t) {
   const demo_digits *digits = t->desc->digits;
   tsr_device *device = t->desc->device;
-  t->images = images_on(device, digits->images, DEMO_TRAIN_COUNT);
-  t->labels = tsr_from_data(device, TSR_I32, TSR_SHAPE(DEMO_TRAIN_COUNT), digits->labels,
-                            DEMO_TRAIN_COUNT * sizeof *digits->labels);
+  t->images = images_on(device, digits->images, digits->count);
+  t->labels = tsr_from_data(device, TSR_I32, TSR_SHAPE(digits->count), digits->labels,
+                            (size_t)digits->count * sizeof *digits->labels);
   t->chosen = tsr_from_data(device, TSR_I32, TSR_SHAPE(DEMO_BATCH), t->order, DEMO_BATCH * sizeof *t->order);
   tsr_status status = demo_reader_create(device, t->desc->seed, &t->params);
   if (status != TSR_OK) return status;
@@ -106,7 +108,7 @@ static tsr_status run_step(trainer *t, int batch) {
 
 // Another order for the next epoch: each digit changes places with one that is left.
 static void shuffle(trainer *t) {
-  for (uint32_t left = DEMO_TRAIN_COUNT; left > 1; left--) {
+  for (uint32_t left = (uint32_t)t->desc->digits->count; left > 1; left--) {
     t->random = t->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
     uint32_t other = (uint32_t)((t->random >> 33) % left);
     int32_t kept = t->order[left - 1];
@@ -117,7 +119,9 @@ static void shuffle(trainer *t) {
 
 static bool is_over(const trainer *t) { return demo_budget_is_over(t->desc->budget, t->desc->budget_part); }
 
-// Lets the network read unseen digits: all of them, or as many as there is time for.
+// Lets the network read unseen digits: all of them, unless that takes more than this part of the time.
+static const double trial_part = 0.1;
+
 static tsr_status try_unseen(trainer *t, demo_epoch *epoch) {
   const demo_digits *digits = t->desc->digits;
   tsr_status status = TSR_OK;
@@ -132,7 +136,7 @@ static tsr_status try_unseen(trainer *t, demo_epoch *epoch) {
     tsr_scope_end(scope);
     for (int i = 0; i < TRIED_AT_ONCE; i++) right += predicted[i] == digits->test_labels[epoch->tried + i];
     epoch->tried += TRIED_AT_ONCE;
-    if (is_over(t)) break;
+    if (demo_budget_is_over(t->desc->budget, t->desc->budget_part + trial_part)) break;
   }
   epoch->accuracy = (double)right / epoch->tried;
   return status;

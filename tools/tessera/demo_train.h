@@ -21,12 +21,13 @@ enum { DEMO_ACCURACY_STEPS = 4 * DEMO_BATCHES };
 
 // Digits with their labels. Those to learn from and those to be tried on are drawn from different seeds.
 typedef struct demo_digits {
+  int count;  // to learn from: DEMO_TRAIN_COUNT, or as many as a training of less than an epoch needs
   float *images, *test_images;
   int32_t *labels, *test_labels;
 } demo_digits;
 
-// False if memory is out. Call demo_digits_deinit in any case.
-bool demo_digits_init(demo_digits *digits, uint64_t seed);
+// Draws digits for a training of `steps`. False if memory is out. Call demo_digits_deinit in any case.
+bool demo_digits_init(demo_digits *digits, uint64_t seed, int steps);
 void demo_digits_deinit(demo_digits *digits);
 
 typedef enum demo_end { DEMO_DONE, DEMO_TIME_OVER, DEMO_INTERRUPTED, DEMO_FAILED } demo_end;
