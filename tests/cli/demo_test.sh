@@ -109,6 +109,7 @@ has "$err" "there is no device that runs kernels"
 claim "a device that fails in the middle is shown with the reason: exit code 1"
 TESSERA_FAULTS=launch:40 expect 1 demo --device cpu --json
 json "all(t['end'] == 'failed' and t['message'] for t in it['training']) and it['image'] is None"
+json "all(d['skipped'] and d['message'] and not d['programs'] for d in it['devices'])"
 has "$err" "training on cpu:0 failed: "
 has "$err" "'tessera devices --test' tests each, --device names another one"
 

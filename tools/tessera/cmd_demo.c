@@ -215,6 +215,13 @@ static void visit_all(demo_result *result, const demo_reference *reference, cons
   bench_progress_end();
 }
 
+static void skip_all(demo_result *result) {
+  for (int i = 0; i < result->visit_count; i++) {
+    result->visits[i].is_skipped = true;
+    snprintf(result->visits[i].message, sizeof result->visits[i].message, "skipped: no network was trained");
+  }
+}
+
 static int run_on_all(demo_result *result, const tsr_params *trained, const demo_budget *budget) {
   demo_reference reference;
   tsr_status status = demo_reference_init(&reference, trained, result->digits->test_images);
@@ -306,6 +313,7 @@ static int run_and_show(demo_result *result, const demo_budget *budget) {
   tsr_params *trained = is_ready ? train(result, budget, order) : NULL;
   int exit_code = is_ready ? EXIT_DONE : report_no_memory();
   if (trained) exit_code = show(result, trained, budget);
+  else skip_all(result);
   result->seconds = demo_budget_elapsed(budget);
   if (is_ready && as_json) demo_result_write_json(result);
   if (is_ready && exit_code == EXIT_DONE) exit_code = trained ? judge(result) : judge_failure(result);
