@@ -195,7 +195,7 @@ tsr_tensor *tsr_matmul_channels(tsr_tensor *x, tsr_tensor *w, tsr_tensor *scale)
   if (status == TSR_OK) status = check_channels(x, w, scale);
   if (status != TSR_OK) return tsri_tensor_fail(status);
   tsr_dtype dtype = tsri_promote_float(x->dtype), wide = dtype == TSR_F64 ? TSR_F64 : TSR_F32;
-  tsr_tensor *cast = tsr_cast(x, dtype), *rows = tsri_then(whole_units(cast), cast);
+  tsr_tensor *cast = tsr_cast(x, wide), *rows = tsri_then(whole_units(cast), cast);
   tsr_tensor *padded = whole_units(w), *bytes = tsri_then(tsr_bit_cast(padded, TSR_U8), padded);
   status = tsri_tensor_check(name, bytes);
   tsr_tensor *packed = status == TSR_OK ? tsri_quant_packed(name, bytes) : tsri_tensor_fail(status);
