@@ -857,7 +857,7 @@ TSR_API tsr_tensor *tsr_matmul_channels(tsr_tensor *x, tsr_tensor *w, tsr_tensor
 
 // Whole numbers with a scale and a zero point, as ONNX has them. A scale is one number, a list along `axis`, or a tensor like x whose size along that axis divides that
 // of x: then each scale is for a block of neighbours. A zero point, NULL for 0, has the shape of the scale. quantize_linear gives round(x / scale) + zero_point, halves to
-// the even number, within the range of `dtype` (u8, i8, i16), and 0 for NaN; dequantize_linear gives (x - zero_point) * scale in the dtype of the scale; the difference wraps as i32, or as a wider x. Computed in f32,
+// the even number, within the range of `dtype` (u8, i8, u16, i16), and 0 for NaN; dequantize_linear gives (x - zero_point) * scale in the dtype of the scale; the difference wraps as i32, or as a wider x. Computed in f32,
 // in f64 for x, or a scale, of f64.
 //
 // Errors: TSR_ERR_SHAPE (a scale or zero point that does not fit), TSR_ERR_DTYPE.

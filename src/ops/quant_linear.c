@@ -86,11 +86,13 @@ static tsr_tensor *as(tsr_tensor *x, tsr_dtype dtype, tsr_shape shape) {
 // --- quantize_linear, dequantize_linear ------------------------------------------------------------------------------
 
 static tsr_status check_target(tsr_dtype dtype, double *out_least, double *out_most) {
-  if (dtype != TSR_U8 && dtype != TSR_I8 && dtype != TSR_I16) {
-    return TSRI_FAIL(TSR_ERR_DTYPE, "quantize_linear: gives u8, i8 or i16, not %s", tsr_dtype_name(dtype));
+  bool is_signed = dtype == TSR_I8 || dtype == TSR_I16;
+  if (!is_signed && dtype != TSR_U8 && dtype != TSR_U16) {
+    return TSRI_FAIL(TSR_ERR_DTYPE, "quantize_linear: gives u8, i8, u16 or i16, not %s", tsr_dtype_name(dtype));
   }
-  *out_least = dtype == TSR_U8 ? 0 : dtype == TSR_I8 ? -128 : -32768;
-  *out_most = dtype == TSR_U8 ? 255 : dtype == TSR_I8 ? 127 : 32767;
+  double range = tsr_dtype_bytes(dtype) == 1 ? 256 : 65536;
+  *out_least = is_signed ? -range / 2 : 0;
+  *out_most = *out_least + range - 1;
   return TSR_OK;
 }
 

@@ -7,6 +7,10 @@ TEST(quantize_linear_rounds_halves_to_even_and_saturates) {
   tsr_tensor *zero = list(TSR_U8, TSR_SCALAR, 128);
   CHECK_VALUES(tsr_quantize_linear(x, scale, zero, 0, TSR_U8), TSR_U8, TSR_SHAPE(2, 3), 0, 128, 130, 130, 0, 0, 255);
   CHECK_VALUES(tsr_quantize_linear(x, scale, NULL, 0, TSR_I8), TSR_I8, TSR_SHAPE(2, 3), 0, 0, 2, 2, -128, 0, 127);
+  CHECK_VALUES(tsr_quantize_linear(x, scale, zero, 0, TSR_U16), TSR_U16, TSR_SHAPE(2, 3), 0, 128, 130, 130, 0, 0,
+               65535);
+  CHECK_VALUES(tsr_quantize_linear(tsr_mul_scalar(x, 1000), scale, NULL, 0, TSR_I16), TSR_I16, TSR_SHAPE(2, 3), 0, 500,
+               1500, 2500, -32768, 0, 32767);
   finish();
 }
 
@@ -21,7 +25,7 @@ TEST(scales_go_along_an_axis_or_belong_to_blocks_of_it) {
   CHECK_FAILS(tsr_dequantize_linear(x, rows, NULL, 1), TSR_ERR_SHAPE, "x is 2x4, the scale is [2]");
   CHECK_FAILS(tsr_dequantize_linear(x, rows, zeros, 0), TSR_ERR_SHAPE, "the scale is [2], the zero point is 2x2");
   CHECK_FAILS(tsr_dequantize_linear(x, x, NULL, 0), TSR_ERR_DTYPE, "the scale is a float, not i8");
-  CHECK_FAILS(tsr_quantize_linear(x, rows, NULL, 0, TSR_F32), TSR_ERR_DTYPE, "gives u8, i8 or i16, not f32");
+  CHECK_FAILS(tsr_quantize_linear(x, rows, NULL, 0, TSR_F32), TSR_ERR_DTYPE, "gives u8, i8, u16 or i16, not f32");
   CHECK_FAILS(tsr_quantize_linear(x, rows, NULL, 7, TSR_U8), TSR_ERR_SHAPE, "there is no axis 7, x is 2x4");
   finish();
 }
