@@ -58,6 +58,15 @@ typedef struct tsr_optim_group {
   double rate_factor;  // of the learning rate; 0 means 1, a negative number 0
 } tsr_optim_group;
 
+// Multiplies losses, so that small gradients of f16 do not become 0. Where a gradient is infinite or NaN, the step changes nothing but the scale,
+// which is multiplied by `backoff`; after `interval` steps without that, it is multiplied by `growth`. It stays between 2^-64 and 2^64.
+typedef struct tsr_loss_scale {
+  double first;      // the scale at first, such as 65536; 0: losses are not scaled
+  double growth;     // 0 means 2
+  double backoff;    // 0 means 0.5
+  int64_t interval;  // 0 means 2000
+} tsr_loss_scale;
+
 // Numbers that are 0 have the kind's usual value; a negative one means 0.
 typedef struct tsr_optim_desc {
   tsr_optim_kind kind;
@@ -75,6 +84,7 @@ typedef struct tsr_optim_desc {
   tsr_schedule schedule;
   double clip_value;  // gradients are limited to -clip_value … clip_value; 0: not
   double clip_norm;   // then all of them are scaled so that the norm of the whole is at most this; 0: not
+  tsr_loss_scale loss_scale;
 } tsr_optim_desc;
 
 // Creates an optimiser for the set; desc may be NULL (sgd). Its state starts at 0. Parameters of f16 and bf16 get a copy in f32, which is updated, and
@@ -89,7 +99,7 @@ TSR_API tsr_status tsr_optim_create(tsr_params *params, const tsr_optim_desc *de
 TSR_API tsr_optim *tsr_optim_retain(tsr_optim *optim);
 TSR_API void tsr_optim_release(tsr_optim *optim);
 
-// Computes the set's gradients (tsr_params_grad) and queues one update of all its tensors by them, in place; clipping by norm is one launch more.
+// Computes the set's gradients (tsr_params_grad) and queues one update of all its tensors by them, in place; clipping by norm and loss scaling are one launch more.
 // Does not wait. Operators recorded before still read the old parameters. Write nothing else to gradients between tsr_params_grad and this.
 //
 // The parameters and the state of the optimiser change together, or not at all.
@@ -109,6 +119,17 @@ TSR_API tsr_status tsr_optim_set_rate(tsr_optim *optim, double rate);
 // Errors: TSR_ERR_INVALID_ARGUMENT (NULL; a step below 0 or above 2^31 - 1), those of tsr_read and tsr_write.
 TSR_API tsr_status tsr_optim_get_step(tsr_optim *optim, int64_t *out_step);
 TSR_API tsr_status tsr_optim_set_step(tsr_optim *optim, int64_t step);
+
+// The loss scale, an f32 tensor of one element: a view of the optimiser's memory that belongs to the caller or the caller's scope. 1 if losses are
+// not scaled. Give it as the cotangent of an f32 loss; the step divides the gradients by it:
+//
+//   tsr_params_grad(params, loss, &(tsr_grad_desc){.cotangent = tsr_optim_scale(optim)});
+TSR_API tsr_tensor *tsr_optim_scale(const tsr_optim *optim);
+
+// Sets the scale, for a training that is resumed.
+//
+// Errors: TSR_ERR_INVALID_ARGUMENT (below 2^-64 or above 2^64; the optimiser does not scale), those of tsr_write.
+TSR_API tsr_status tsr_optim_set_scale(tsr_optim *optim, double scale);
 
 // What the optimiser keeps for each parameter, as sets with the names and shapes of its parameters: "m" (momentum, first moment), "v" (second moment),
 // "master" (parameters in f32, for those of f16 and bf16). Read, write or copy them like all tensors (tsr_params_copy). A step computes from "master", so after writing to parameters of

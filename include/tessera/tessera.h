@@ -3,6 +3,7 @@
 #ifndef TESSERA_H
 #define TESSERA_H
 
+#include <tessera/autocast.h>
 #include <tessera/buffer.h>
 #include <tessera/capture.h>
 #include <tessera/config.h>

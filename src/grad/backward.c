@@ -5,6 +5,7 @@
 #include "grad/place.h"
 #include "grad/rule.h"
 #include "graph/transfer.h"
+#include "ops/autocast.h"
 #include "ops/promote.h"
 
 #include <tessera/grad.h>
@@ -219,6 +220,7 @@ tsr_status tsr_grad(tsr_tensor *y, const tsr_grad_desc *desc, tsr_tensor *const 
   tsr_status status = check_call(range, y, xs, x_count);
   if (status != TSR_OK) return status;
   uint32_t step_count = range->step_count;
+  tsr_dtype autocast = tsri_autocast_pause();  // rules work in the dtypes of the operators that they go back through
   if (!desc->keep) tsri_grad_pause(range);
   tsr_scope *scope = tsr_scope_begin(y->value->device);
   status = scope ? start_at(range, y, desc->cotangent) : TSR_ERR_OUT_OF_MEMORY;
@@ -236,5 +238,6 @@ tsr_status tsr_grad(tsr_tensor *y, const tsr_grad_desc *desc, tsr_tensor *const 
     tsri_grad_resume(range);
     tsri_grad_forget(range);
   }
+  tsri_autocast_resume(autocast);
   return status;
 }

@@ -60,6 +60,9 @@ typedef struct tsri_kernel_run {
 } tsri_kernel_run;
 
 // An operator. Static and const: its address is its identity.
+// What becomes of an operator in a range of autocast (ops/autocast.h): computes f32 in the range's dtype, or f16 and bf16 in f32.
+typedef enum tsri_autocast_kind { TSRI_AUTOCAST_NONE, TSRI_AUTOCAST_NARROW, TSRI_AUTOCAST_WIDE } tsri_autocast_kind;
+
 typedef struct tsri_op {
   const char *name;  // "relu", as in messages and the profiler
   tsri_op_kind kind;
@@ -78,6 +81,7 @@ typedef struct tsri_op {
   // (is_addition), or an activation.
   bool is_addition;
   tsri_activation activation;
+  tsri_autocast_kind autocast;
 
   // TSRI_OP_REDUCE
   tsri_reduce reduce;

@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "graph/node.h"
 #include "ops/attention.h"
+#include "ops/autocast.h"
 #include "ops/call.h"
 #include "ops/compose.h"
 #include "ops/operators.h"
@@ -201,6 +202,7 @@ static tsr_tensor *record(const tsri_attention_inputs *in, const tsr_attention_d
   const tsri_op *op = TSRI_BODY(attention);
   tsr_shape shape = in->q->layout.shape, scores = shape;
   tsr_dtype dtype = tsri_promote_float(tsri_promote(tsri_promote(in->q->dtype, in->k->dtype), in->v->dtype));
+  dtype = tsri_autocast(op, dtype);
   shape.dims[3] = in->v->layout.shape.dims[3];
   scores.dims[3] = keys;
   tsri_attention_attributes attributes = {.scale = tsri_attention_scale(in->q, desc),

@@ -5,7 +5,9 @@
 
 #include "core/error.h"
 #include "ops/attention.h"
+#include "ops/autocast.h"
 #include "ops/compose.h"
+#include "ops/operators.h"
 #include "ops/promote.h"
 
 #include <tessera/ops.h>
@@ -95,7 +97,9 @@ tsr_tensor *tsr_attention_scores(tsr_tensor *q, tsr_tensor *k, tsr_tensor *mask,
     status = TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "%s: does not read .blocks of the description", name);
   }
   if (status != TSR_OK) return tsri_tensor_fail(status);
-  tsr_dtype dtype = tsri_promote_float(tsri_promote(q->dtype, k->dtype)), wide = tsri_accumulator(dtype);
+  tsr_dtype dtype = tsri_promote_float(tsri_promote(q->dtype, k->dtype));
+  dtype = tsri_autocast(TSRI_BODY(attention_scores), dtype);
+  tsr_dtype wide = tsri_accumulator(dtype);
   tsr_tensor *left = tsr_cast(q, dtype), *cast = tsr_cast(k, dtype),
              *right = tsri_then(tsr_transpose(cast, 2, 3), cast);
   tsr_tensor *product = grouped_product(tsri_attention_scale(q, desc), left, right);
@@ -126,6 +130,7 @@ tsr_tensor *tsr_weighted_sum_rows(tsr_tensor *weights, tsr_tensor *v) {
                   name, tsr_shape_format(w, a, sizeof a), tsr_shape_format(rows, b, sizeof b)));
   }
   tsr_dtype dtype = tsri_promote_float(tsri_promote(weights->dtype, v->dtype));
+  dtype = tsri_autocast(TSRI_BODY(weighted_sum_rows), dtype);
   tsr_tensor *left = tsr_cast(weights, dtype), *right = tsr_cast(v, dtype);
   return tsri_tensor_named(name, tsri_then(tsri_then(grouped_product(1, left, right), left), right));
 }

@@ -3,8 +3,10 @@
 // element-wise operators; f16 and bf16 are computed in f32 until the end.
 #include "core/alloc.h"
 #include "core/error.h"
+#include "ops/autocast.h"
 #include "ops/compose.h"
 #include "ops/elementwise.h"
+#include "ops/operators.h"
 #include "ops/promote.h"
 
 static tsr_status check_input(const char *caller, const tsr_tensor *x) {
@@ -34,12 +36,12 @@ static tsr_status check_eps(const char *caller, double eps) {
 }
 
 // The dtype of the result: that of all inputs that are given, integers become f32.
-static tsr_dtype result_dtype(const tsr_tensor *x, tsr_tensor *const *others, int count) {
+static tsr_dtype result_dtype(const tsri_op *op, const tsr_tensor *x, tsr_tensor *const *others, int count) {
   tsr_dtype dtype = tsri_promote_float(x->dtype);
   for (int i = 0; i < count; i++) {
     if (others[i]) dtype = tsri_promote(dtype, others[i]->dtype);
   }
-  return dtype;
+  return tsri_autocast(op, dtype);
 }
 
 // A number for each channel as `dtype`, in a shape that broadcasts along axis 1 of `rank` axes.
@@ -77,7 +79,8 @@ tsr_tensor *tsr_batch_norm(tsr_tensor *x, tsr_tensor *mean, tsr_tensor *variance
   if (status == TSR_OK) status = check_channels(name, "bias", x, bias, true);
   if (status == TSR_OK) status = check_eps(name, eps);
   if (status != TSR_OK) return tsri_tensor_fail(status);
-  tsr_dtype dtype = result_dtype(x, (tsr_tensor *[]){mean, variance, weight, bias}, 4), wide = tsri_accumulator(dtype);
+  tsr_dtype dtype = result_dtype(TSRI_BODY(batch_norm), x, (tsr_tensor *[]){mean, variance, weight, bias}, 4),
+            wide = tsri_accumulator(dtype);
   int rank = x->layout.shape.rank;
   tsr_tensor *middle = along_channels(mean, wide, rank), *spread = along_channels(variance, wide, rank);
   spread = tsri_then(tsr_add_scalar(spread, eps), spread);
@@ -127,7 +130,8 @@ tsr_status tsr_batch_norm_train(tsr_tensor *x, tsr_tensor *running_mean, tsr_ten
   tsr_tensor *cast = tsr_cast(x, tsri_accumulator(tsri_promote_float(x->dtype)));
   tsr_tensor *mean = tsr_mean(cast, axes, count, false), *variance = tsr_var(cast, axes, count, false, 0);
   tsr_tensor *normed = tsri_then(tsr_batch_norm(cast, mean, variance, weight, bias, eps), cast);
-  tsr_tensor *result = tsr_cast(normed, result_dtype(x, (tsr_tensor *[]){weight, bias}, 2));
+  tsr_tensor *result =
+      tsr_cast(normed, result_dtype(TSRI_BODY(batch_norm_train), x, (tsr_tensor *[]){weight, bias}, 2));
   tsr_release(normed);
   status = tsri_keep_all(name, &result, 1);
   if (status == TSR_OK) status = update(running_mean, mean, momentum, 1);
@@ -142,8 +146,9 @@ tsr_status tsr_batch_norm_train(tsr_tensor *x, tsr_tensor *running_mean, tsr_ten
 // --- group_norm and instance_norm ------------------------------------------------------------------------------------
 
 // Each group of channels of an image as a row, which layer_norm makes mean 0 and variance 1.
-static tsr_tensor *group_norm(const char *name, tsr_tensor *x, int64_t groups, tsr_tensor *weight, tsr_tensor *bias,
+static tsr_tensor *group_norm(const tsri_op *op, tsr_tensor *x, int64_t groups, tsr_tensor *weight, tsr_tensor *bias,
                               double eps) {
+  const char *name = op->name;
   tsr_status status = check_channels(name, "weight", x, weight, true);
   if (status == TSR_OK) status = check_channels(name, "bias", x, bias, true);
   if (status == TSR_OK) status = check_eps(name, eps);
@@ -153,7 +158,7 @@ static tsr_tensor *group_norm(const char *name, tsr_tensor *x, int64_t groups, t
                        (long long)channels);
   }
   if (status != TSR_OK) return tsri_tensor_fail(status);
-  tsr_dtype dtype = result_dtype(x, (tsr_tensor *[]){weight, bias}, 2), wide = tsri_accumulator(dtype);
+  tsr_dtype dtype = result_dtype(op, x, (tsr_tensor *[]){weight, bias}, 2), wide = tsri_accumulator(dtype);
   tsr_shape shape = x->layout.shape;
   if (x->layout.count == 0) return tsri_tensor_named(name, tsr_cast(x, dtype));
   int64_t rows = shape.dims[0] * groups;
@@ -165,7 +170,7 @@ static tsr_tensor *group_norm(const char *name, tsr_tensor *x, int64_t groups, t
 
 tsr_tensor *tsr_group_norm(tsr_tensor *x, int64_t groups, tsr_tensor *weight, tsr_tensor *bias, double eps) {
   tsr_status status = check_input("group_norm", x);
-  return status == TSR_OK ? group_norm("group_norm", x, groups, weight, bias, eps) : tsri_tensor_fail(status);
+  return status == TSR_OK ? group_norm(TSRI_BODY(group_norm), x, groups, weight, bias, eps) : tsri_tensor_fail(status);
 }
 
 // Every channel by itself.
@@ -173,7 +178,7 @@ tsr_tensor *tsr_instance_norm(tsr_tensor *x, tsr_tensor *weight, tsr_tensor *bia
   tsr_status status = check_input("instance_norm", x);
   if (status != TSR_OK) return tsri_tensor_fail(status);
   int64_t channels = x->layout.shape.dims[1];
-  return group_norm("instance_norm", x, channels > 0 ? channels : 1, weight, bias, eps);
+  return group_norm(TSRI_BODY(instance_norm), x, channels > 0 ? channels : 1, weight, bias, eps);
 }
 
 // --- local_response_norm ---------------------------------------------------------------------------------------------
@@ -198,7 +203,8 @@ tsr_tensor *tsr_local_response_norm(tsr_tensor *x, int64_t size, double alpha, d
     status = TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "%s: a neighbourhood of %lld channels", name, (long long)size);
   }
   if (status != TSR_OK) return tsri_tensor_fail(status);
-  tsr_dtype dtype = tsri_promote_float(x->dtype), wide = tsri_accumulator(dtype);
+  tsr_dtype dtype = tsri_autocast(TSRI_BODY(local_response_norm), tsri_promote_float(x->dtype));
+  tsr_dtype wide = tsri_accumulator(dtype);
   if (x->layout.count == 0) return tsri_tensor_named(name, tsr_cast(x, dtype));
   tsr_tensor *cast = tsr_cast(x, wide), *mean = neighbours(cast, size);
   mean = tsri_then(tsr_mul_scalar(mean, alpha), mean);

@@ -3,6 +3,7 @@
 #include "core/alloc.h"
 #include "core/error.h"
 #include "graph/node.h"
+#include "ops/autocast.h"
 #include "ops/call.h"
 #include "ops/compose.h"
 #include "ops/operators.h"
@@ -234,6 +235,7 @@ static tsr_tensor *record(const convolution *c, tsr_tensor *x, tsr_tensor *weigh
   tsr_shape shape = result_shape(c);
   tsr_dtype dtype = tsri_promote(x->dtype, weight->dtype);
   if (bias) dtype = tsri_promote(dtype, bias->dtype);
+  dtype = tsri_autocast(op, dtype);
   tsr_tensor *inputs[3] = {tsr_cast(x, dtype), tsr_cast(weight, dtype), bias ? tsr_cast(bias, dtype) : NULL};
   int count = bias ? 3 : 2;
   tsr_device *device = NULL;

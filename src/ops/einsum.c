@@ -5,8 +5,10 @@
 
 #include "core/error.h"
 #include "core/tensor.h"
+#include "ops/autocast.h"
 #include "ops/axes.h"
 #include "ops/compose.h"
+#include "ops/operators.h"
 #include "ops/promote.h"
 
 #include <tessera/ops.h>
@@ -261,6 +263,7 @@ static tsr_status check_operands(const char *equation, tsr_tensor *const *tensor
     shapes[i] = tensors[i]->layout.shape;
     *out_dtype = i ? tsri_promote(*out_dtype, tensors[i]->dtype) : tensors[i]->dtype;
   }
+  *out_dtype = tsri_autocast(TSRI_BODY(einsum), *out_dtype);
   if (*out_dtype == TSR_BOOL) return TSRI_FAIL(TSR_ERR_DTYPE, "einsum: takes numbers, not bool");
   return tsri_einsum_read(equation, shapes, count, out);
 }

@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "graph/node.h"
 #include "graph/transfer.h"
+#include "ops/autocast.h"
 #include "ops/call.h"
 #include "ops/matrix.h"
 #include "ops/operators.h"
@@ -356,8 +357,8 @@ static tsr_tensor *identity_like(tsr_tensor *x) {
 static tsr_tensor *power_of(tsr_tensor *x, uint64_t power) {
   tsr_tensor *result = NULL;
   for (; power > 0; power >>= 1) {
-    if (power & 1) result = result ? tsri_then(tsr_matmul(result, x), result) : tsr_retain(x);
-    if (power > 1) x = tsri_then(tsr_matmul(x, x), x);
+    if (power & 1) result = result ? tsri_then(tsri_matmul_exact(result, x), result) : tsr_retain(x);
+    if (power > 1) x = tsri_then(tsri_matmul_exact(x, x), x);
   }
   tsr_release(x);
   return result;

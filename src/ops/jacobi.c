@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "graph/node.h"
 #include "graph/transfer.h"
+#include "ops/autocast.h"
 #include "ops/call.h"
 #include "ops/jacobi.h"
 #include "ops/matrix.h"
@@ -126,7 +127,8 @@ static tsr_tensor *directions(tsr_tensor *w) {
 
 // Of the m x n matrix x with m >= n, computed from the R of its QR, `q` being its complete or reduced Q: Q times left, and what Q has beyond. Releases left.
 static tsr_tensor *lifted(tsr_tensor *q, tsr_tensor *left, int64_t n, bool is_full) {
-  tsr_tensor *columns = tsr_slice(q, -1, 0, n, 1), *u = tsri_then(tsri_then(tsr_matmul(columns, left), left), columns);
+  tsr_tensor *columns = tsr_slice(q, -1, 0, n, 1),
+             *u = tsri_then(tsri_then(tsri_matmul_exact(columns, left), left), columns);
   if (!is_full) return u;
   tsr_tensor *parts[2] = {u, tsr_slice(q, -1, n, INT64_MAX, 1)};
   return tsri_then(tsri_then(tsr_concat(parts, 2, -1), parts[0]), parts[1]);
@@ -222,7 +224,7 @@ static tsr_tensor *shifted(tsr_tensor *x) {
 
 // v^T x v for each column of v: the error of these is the square of that of v.
 static tsr_tensor *eigenvalues(tsr_tensor *x, tsr_tensor *v) {
-  tsr_tensor *moved = tsr_matmul(x, v), *products = tsri_then(tsr_mul(moved, v), moved);
+  tsr_tensor *moved = tsri_matmul_exact(x, v), *products = tsri_then(tsr_mul(moved, v), moved);
   return tsri_then(tsr_sum(products, TSR_AXES(-2), false), products);
 }
 

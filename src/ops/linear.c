@@ -2,7 +2,9 @@
 // linear: a product with what follows it in a network, which fusion makes one kernel of; and products into given tensors.
 #include "core/error.h"
 #include "core/tensor.h"
+#include "ops/autocast.h"
 #include "ops/compose.h"
+#include "ops/operators.h"
 #include "ops/promote.h"
 
 #include <tessera/ops.h>
@@ -60,11 +62,13 @@ tsr_tensor *tsr_linear(tsr_tensor *x, tsr_tensor *weight, tsr_tensor *bias, cons
   tsr_dtype dtype = tsri_promote_float(tsri_promote(x->dtype, weight->dtype));
   if (bias) dtype = tsri_promote(dtype, bias->dtype);
   if (desc->residual) dtype = tsri_promote(dtype, desc->residual->dtype);
+  tsr_dtype full = dtype;  // a residual stays what it is
+  dtype = tsri_autocast(TSRI_BODY(linear), dtype);
   tsr_tensor *rows = tsr_cast(x, dtype), *cast = tsr_cast(weight, dtype), *columns = tsr_transpose(cast, 0, 1);
   tsr_tensor *result = tsri_then(tsri_then(tsri_then(tsr_matmul(rows, columns), columns), cast), rows);
   if (bias) result = sum(result, tsr_cast(bias, dtype));
   result = activated(result, desc->activation);
-  if (desc->residual) result = sum(result, tsr_cast(desc->residual, dtype));
+  if (desc->residual) result = sum(result, tsr_cast(desc->residual, full));
   return tsri_tensor_named("linear", result);
 }
 

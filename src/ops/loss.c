@@ -5,9 +5,11 @@
 #include <math.h>
 
 #include "core/error.h"
+#include "ops/autocast.h"
 #include "ops/axes.h"
 #include "ops/compose.h"
 #include "ops/elementwise.h"
+#include "ops/operators.h"
 #include "ops/promote.h"
 
 // Fields of a description that an operator reads.
@@ -44,8 +46,9 @@ static tsr_status check_desc(const char *caller, const tsr_loss_desc *desc, int 
 }
 
 // Inputs and description are usable.
-static tsr_status start(loss *l, const char *caller, const tsr_tensor *x, const tsr_tensor *target,
+static tsr_status start(loss *l, const tsri_op *op, const tsr_tensor *x, const tsr_tensor *target,
                         const tsr_loss_desc *desc, int reads) {
+  const char *caller = op->name;
   tsr_status status = tsri_tensor_check(caller, x);
   if (status == TSR_OK) status = tsri_tensor_check(caller, target);
   *l = (loss){.caller = caller};
@@ -54,6 +57,7 @@ static tsr_status start(loss *l, const char *caller, const tsr_tensor *x, const 
   if (status != TSR_OK) return status;
   l->dtype = tsri_promote_float(x->dtype);
   if (tsri_dtype_is_float(target->dtype)) l->dtype = tsri_promote(l->dtype, target->dtype);
+  l->dtype = tsri_autocast(op, l->dtype);
   l->wide = tsri_accumulator(l->dtype);
   l->batch = x->layout.shape.rank > 0 ? x->layout.shape.dims[0] : 1;
   return TSR_OK;
@@ -110,13 +114,13 @@ static tsr_tensor *weighted(const loss *l, tsr_tensor *each, tsr_tensor *weight)
 }
 
 // Both in the dtype that is computed in, into out_pair; of one shape.
-static tsr_status open_pair(loss *l, const char *caller, tsr_tensor *x, tsr_tensor *target, const tsr_loss_desc *desc,
+static tsr_status open_pair(loss *l, const tsri_op *op, tsr_tensor *x, tsr_tensor *target, const tsr_loss_desc *desc,
                             int reads, tsr_tensor **out_pair) {
-  tsr_status status = start(l, caller, x, target, desc, reads);
+  tsr_status status = start(l, op, x, target, desc, reads);
   if (status != TSR_OK) return status;
   if (!tsri_shape_equal(x->layout.shape, target->layout.shape)) {
     char a[TSR_SHAPE_TEXT_BYTES], b[TSR_SHAPE_TEXT_BYTES];
-    return TSRI_FAIL(TSR_ERR_SHAPE, "%s: shapes differ, x is %s, the target is %s", caller,
+    return TSRI_FAIL(TSR_ERR_SHAPE, "%s: shapes differ, x is %s, the target is %s", op->name,
                      tsr_shape_format(x->layout.shape, a, sizeof a),
                      tsr_shape_format(target->layout.shape, b, sizeof b));
   }
@@ -135,7 +139,7 @@ static tsr_tensor *close_pair(const loss *l, tsr_tensor **pair, tsr_tensor *each
 tsr_tensor *tsr_mse_loss(tsr_tensor *x, tsr_tensor *target, const tsr_loss_desc *desc) {
   loss l;
   tsr_tensor *pair[2];
-  tsr_status status = open_pair(&l, "mse_loss", x, target, desc, READS_WEIGHT, pair);
+  tsr_status status = open_pair(&l, TSRI_BODY(mse_loss), x, target, desc, READS_WEIGHT, pair);
   if (status != TSR_OK) return tsri_tensor_fail(status);
   tsr_tensor *difference = tsr_sub(pair[0], pair[1]);
   return close_pair(&l, pair, tsri_then(tsr_square(difference), difference));
@@ -144,7 +148,7 @@ tsr_tensor *tsr_mse_loss(tsr_tensor *x, tsr_tensor *target, const tsr_loss_desc 
 tsr_tensor *tsr_l1_loss(tsr_tensor *x, tsr_tensor *target, const tsr_loss_desc *desc) {
   loss l;
   tsr_tensor *pair[2];
-  tsr_status status = open_pair(&l, "l1_loss", x, target, desc, READS_WEIGHT, pair);
+  tsr_status status = open_pair(&l, TSRI_BODY(l1_loss), x, target, desc, READS_WEIGHT, pair);
   if (status != TSR_OK) return tsri_tensor_fail(status);
   tsr_tensor *difference = tsr_sub(pair[0], pair[1]);
   return close_pair(&l, pair, tsri_then(tsr_abs(difference), difference));
@@ -167,7 +171,7 @@ static tsr_tensor *huber(tsr_tensor *difference, double delta) {
 tsr_tensor *tsr_huber_loss(tsr_tensor *x, tsr_tensor *target, const tsr_loss_desc *desc) {
   loss l;
   tsr_tensor *pair[2];
-  tsr_status status = open_pair(&l, "huber_loss", x, target, desc, READS_WEIGHT | READS_DELTA, pair);
+  tsr_status status = open_pair(&l, TSRI_BODY(huber_loss), x, target, desc, READS_WEIGHT | READS_DELTA, pair);
   if (status != TSR_OK) return tsri_tensor_fail(status);
   double delta = l.desc.delta > 0 ? l.desc.delta : 1;
   return close_pair(&l, pair, huber(tsr_sub(pair[0], pair[1]), delta));
@@ -177,7 +181,8 @@ tsr_tensor *tsr_huber_loss(tsr_tensor *x, tsr_tensor *target, const tsr_loss_des
 tsr_tensor *tsr_bce_with_logits_loss(tsr_tensor *x, tsr_tensor *target, const tsr_loss_desc *desc) {
   loss l;
   tsr_tensor *pair[2];
-  tsr_status status = open_pair(&l, "bce_with_logits_loss", x, target, desc, READS_WEIGHT | READS_POSITIVE, pair);
+  tsr_status status =
+      open_pair(&l, TSRI_BODY(bce_with_logits_loss), x, target, desc, READS_WEIGHT | READS_POSITIVE, pair);
   if (status != TSR_OK) return tsri_tensor_fail(status);
   tsr_tensor *rest = tsr_rsub_scalar(pair[1], 1), *left = tsri_then(tsr_mul(rest, pair[0]), rest);
   tsr_tensor *negative = tsr_neg(pair[0]), *right = tsri_then(tsr_softplus(negative), negative);
@@ -194,7 +199,7 @@ tsr_tensor *tsr_bce_with_logits_loss(tsr_tensor *x, tsr_tensor *target, const ts
 tsr_tensor *tsr_kl_div_loss(tsr_tensor *x, tsr_tensor *target, const tsr_loss_desc *desc) {
   loss l;
   tsr_tensor *pair[2];
-  tsr_status status = open_pair(&l, "kl_div_loss", x, target, desc, READS_WEIGHT, pair);
+  tsr_status status = open_pair(&l, TSRI_BODY(kl_div_loss), x, target, desc, READS_WEIGHT, pair);
   if (status != TSR_OK) return tsri_tensor_fail(status);
   tsr_tensor *left = tsr_xlogy(pair[1], pair[1]), *right = tsr_mul(pair[1], pair[0]);
   tsr_tensor *each = tsri_then(tsri_then(tsr_sub(left, right), left), right), *is_zero = tsr_eq_scalar(pair[1], 0);
@@ -299,7 +304,7 @@ static tsr_tensor *close_labels(const loss *l, labels *of, tsr_tensor *each) {
 
 tsr_tensor *tsr_nll_loss(tsr_tensor *x, tsr_tensor *target, int axis, const tsr_loss_desc *desc) {
   loss l;
-  tsr_status status = start(&l, "nll_loss", x, target, desc, READS_WEIGHT | READS_IGNORED);
+  tsr_status status = start(&l, TSRI_BODY(nll_loss), x, target, desc, READS_WEIGHT | READS_IGNORED);
   if (status == TSR_OK) status = tsri_axis(l.caller, axis, x->layout.shape.rank, &axis);
   if (status == TSR_OK) status = check_labels(&l, x, target, axis);
   if (status == TSR_OK) status = check_class_weight(&l, x->layout.shape.dims[axis]);
@@ -362,7 +367,8 @@ static tsr_tensor *entropy_of_probabilities(const loss *l, tsr_tensor *x, tsr_te
 
 tsr_tensor *tsr_cross_entropy(tsr_tensor *x, tsr_tensor *target, int axis, const tsr_loss_desc *desc) {
   loss l;
-  tsr_status status = start(&l, "cross_entropy", x, target, desc, READS_WEIGHT | READS_IGNORED | READS_SMOOTHING);
+  tsr_status status =
+      start(&l, TSRI_BODY(cross_entropy), x, target, desc, READS_WEIGHT | READS_IGNORED | READS_SMOOTHING);
   if (status == TSR_OK) status = tsri_axis(l.caller, axis, x->layout.shape.rank, &axis);
   if (status != TSR_OK) return tsri_tensor_fail(status);
   bool has_probabilities = tsri_dtype_is_float(target->dtype);

@@ -6,10 +6,12 @@
 
 #include "core/error.h"
 #include "graph/node.h"
+#include "ops/autocast.h"
 #include "ops/call.h"
 #include "ops/elementwise.h"
 #include "ops/fragment_tile.h"
 #include "ops/matmul_i8.h"
+#include "ops/operators.h"
 #include "ops/product.h"
 #include "ops/promote.h"
 
@@ -364,8 +366,8 @@ static tsr_tensor *product_of(tsr_tensor *a, tsr_tensor *b) {
   if (status == TSR_OK) status = tsri_tensor_check("matmul", b);
   if (status == TSR_OK) status = product_shape("matmul", a->layout.shape, b->layout.shape, &shape);
   if (status != TSR_OK) return tsri_tensor_fail(status);
-  return record(TSRI_BODY(matmul), tsri_promote(a->dtype, b->dtype), shape, (tsr_tensor *[]){a, b}, 2,
-                (tsri_product_attributes){.alpha = 1});
+  return record(TSRI_BODY(matmul), tsri_autocast(TSRI_BODY(matmul), tsri_promote(a->dtype, b->dtype)), shape,
+                (tsr_tensor *[]){a, b}, 2, (tsri_product_attributes){.alpha = 1});
 }
 
 tsr_tensor *tsr_matmul(tsr_tensor *a, tsr_tensor *b) {
@@ -427,6 +429,7 @@ tsr_tensor *tsr_gemm(double alpha, tsr_tensor *a, tsr_tensor *b, double beta, ts
   if (status != TSR_OK) return tsri_tensor_fail(status);
   tsr_dtype dtype = tsri_promote(a->dtype, b->dtype);
   if (c) dtype = tsri_promote(dtype, c->dtype);
+  dtype = tsri_autocast(TSRI_BODY(gemm), dtype);
   status = check_factor("alpha", alpha, dtype);
   if (status == TSR_OK) status = check_factor("beta", beta, dtype);
   if (status != TSR_OK) return tsri_tensor_fail(status);

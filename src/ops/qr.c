@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "graph/node.h"
 #include "graph/transfer.h"
+#include "ops/autocast.h"
 #include "ops/call.h"
 #include "ops/matrix.h"
 #include "ops/operators.h"
@@ -56,8 +57,8 @@ static tsr_tensor *record_panel(tsr_tensor *x, int64_t columns, panel *out) {
 
 // x - left * (right^T * x). Releases x.
 static tsr_tensor *reflected(tsr_tensor *x, tsr_tensor *left, tsr_tensor *right) {
-  tsr_tensor *turned = tsri_matrix_transposed(right), *inner = tsri_then(tsr_matmul(turned, x), turned);
-  return tsri_then(tsri_then(tsr_gemm(-1, left, inner, 1, x), inner), x);
+  tsr_tensor *turned = tsri_matrix_transposed(right), *inner = tsri_then(tsri_matmul_exact(turned, x), turned);
+  return tsri_then(tsri_then(tsri_gemm_exact(-1, left, inner, 1, x), inner), x);
 }
 
 // Zeros around the matrices of x: rows above and below, columns before and after. Releases x.
@@ -176,7 +177,7 @@ static tsr_tensor *least_squares(tsr_tensor *a, tsr_tensor *b) {
   tsr_tensor *q = NULL, *r = NULL;
   tsri_record_qr("lstsq", a, false, &q, &r);
   tsr_tensor *turned = tsri_then(tsri_matrix_transposed(q), q);
-  tsr_tensor *right = tsri_then(tsr_matmul(turned, b), turned);
+  tsr_tensor *right = tsri_then(tsri_matmul_exact(turned, b), turned);
   return tsri_then(tsri_then(tsr_triangular_solve(r, right, true, false, false), right), r);
 }
 
@@ -186,7 +187,7 @@ static tsr_tensor *shortest_solution(tsr_tensor *a, tsr_tensor *b) {
   tsri_record_qr("lstsq", turned, false, &q, &r);
   tsr_release(turned);
   tsr_tensor *y = tsri_then(tsr_triangular_solve(r, b, true, true, false), r);
-  return tsri_then(tsri_then(tsr_matmul(q, y), q), y);
+  return tsri_then(tsri_then(tsri_matmul_exact(q, y), q), y);
 }
 
 tsr_tensor *tsr_lstsq(tsr_tensor *a, tsr_tensor *b) {

@@ -5,10 +5,12 @@
 #include <stdio.h>
 
 #include "core/error.h"
+#include "ops/autocast.h"
 #include "ops/axes.h"
 #include "ops/compose.h"
 #include "ops/elementwise.h"
 #include "ops/logsumexp.h"
+#include "ops/operators.h"
 #include "ops/promote.h"
 
 // --- Basic reductions ------------------------------------------------------------------------------------------------
@@ -34,14 +36,16 @@ tsr_tensor *tsr_sum(tsr_tensor *x, const int *axes, int axis_count, bool keep_di
   reduction over;
   tsr_status status = start("sum", x, axes, axis_count, &over);
   if (status != TSR_OK) return tsri_tensor_fail(status);
-  return tsri_record_reduce(TSRI_BODY(sum), tsri_promote_sum(x->dtype), x, over.axes, keep_dims);
+  return tsri_record_reduce(TSRI_BODY(sum), tsri_autocast(TSRI_BODY(sum), tsri_promote_sum(x->dtype)), x, over.axes,
+                            keep_dims);
 }
 
 tsr_tensor *tsr_prod(tsr_tensor *x, const int *axes, int axis_count, bool keep_dims) {
   reduction over;
   tsr_status status = start("prod", x, axes, axis_count, &over);
   if (status != TSR_OK) return tsri_tensor_fail(status);
-  return tsri_record_reduce(TSRI_BODY(prod), tsri_promote_sum(x->dtype), x, over.axes, keep_dims);
+  return tsri_record_reduce(TSRI_BODY(prod), tsri_autocast(TSRI_BODY(prod), tsri_promote_sum(x->dtype)), x, over.axes,
+                            keep_dims);
 }
 
 // The maximum of bools is true if any is true.
@@ -161,7 +165,8 @@ tsr_tensor *tsr_mean(tsr_tensor *x, const int *axes, int axis_count, bool keep_d
   reduction over;
   tsr_status status = start("mean", x, axes, axis_count, &over);
   if (status != TSR_OK) return tsri_tensor_fail(status);
-  return tsri_tensor_named("mean", divided_sum(x, &over, keep_dims, (double)over.count, tsri_promote_float(x->dtype)));
+  tsr_dtype dtype = tsri_autocast(TSRI_BODY(mean), tsri_promote_float(x->dtype));
+  return tsri_tensor_named("mean", divided_sum(x, &over, keep_dims, (double)over.count, dtype));
 }
 
 // The sum of (x - mean)^2, divided by count - correction, as `dtype`.
@@ -177,14 +182,15 @@ tsr_tensor *tsr_var(tsr_tensor *x, const int *axes, int axis_count, bool keep_di
   reduction over;
   tsr_status status = start("var", x, axes, axis_count, &over);
   if (status != TSR_OK) return tsri_tensor_fail(status);
-  return tsri_tensor_named("var", variance(x, &over, keep_dims, correction, tsri_promote_float(x->dtype)));
+  tsr_dtype dtype = tsri_autocast(TSRI_BODY(var), tsri_promote_float(x->dtype));
+  return tsri_tensor_named("var", variance(x, &over, keep_dims, correction, dtype));
 }
 
 tsr_tensor *tsr_std(tsr_tensor *x, const int *axes, int axis_count, bool keep_dims, double correction) {
   reduction over;
   tsr_status status = start("std", x, axes, axis_count, &over);
   if (status != TSR_OK) return tsri_tensor_fail(status);
-  tsr_dtype dtype = tsri_promote_float(x->dtype);
+  tsr_dtype dtype = tsri_autocast(TSRI_BODY(std), tsri_promote_float(x->dtype));
   tsr_tensor *var = variance(x, &over, keep_dims, correction, tsri_accumulator(dtype));
   return tsri_tensor_named("std", tsri_then(tsri_elementwise_to(TSRI_OPERATOR_sqrt, dtype, &var, NULL), var));
 }
@@ -200,7 +206,7 @@ static tsr_tensor *norm_of_powers(tsr_tensor *sizes, double p, const reduction *
 
 static tsr_tensor *norm(tsr_tensor *x, double p, const reduction *over, bool keep_dims) {
   bool is_largest = isinf(p);
-  tsr_dtype dtype = tsri_promote_float(x->dtype), wide = tsri_accumulator(dtype);
+  tsr_dtype dtype = tsri_autocast(TSRI_BODY(norm), tsri_promote_float(x->dtype)), wide = tsri_accumulator(dtype);
   tsr_tensor *input = tsri_dtype_is_float(x->dtype) ? tsr_retain(x) : tsr_cast(x, wide);
   tsr_tensor *each =
       tsri_then(tsri_elementwise_to(p == 2 ? TSRI_OPERATOR_square : TSRI_OPERATOR_abs, wide, &input, NULL), input);
@@ -244,7 +250,7 @@ tsr_tensor *tsr_logsumexp(tsr_tensor *x, const int *axes, int axis_count, bool k
   reduction over;
   tsr_status status = start("logsumexp", x, axes, axis_count, &over);
   if (status != TSR_OK) return tsri_tensor_fail(status);
-  tsr_dtype dtype = tsri_promote_float(x->dtype), wide = tsri_accumulator(dtype);
+  tsr_dtype dtype = tsri_autocast(TSRI_BODY(logsumexp), tsri_promote_float(x->dtype)), wide = tsri_accumulator(dtype);
   tsr_tensor *top = reduce(TSRI_BODY(max), wide, x, over.axes, true);
   tsr_tensor *anchor = tsri_then(record(&tsri_op_anchor, wide, top, NULL), top);
   tsr_tensor *each = record(&tsri_op_shifted_exp, wide, x, anchor);

@@ -3,6 +3,7 @@
 // (kernels/op_rows.tk).
 #include "core/error.h"
 #include "graph/node.h"
+#include "ops/autocast.h"
 #include "ops/call.h"
 #include "ops/compose.h"
 #include "ops/operators.h"
@@ -120,7 +121,7 @@ static tsr_tensor *softmax(const tsri_op *op, tsr_tensor *x, int axis) {
   tsr_status status = tsri_tensor_check(op->name, x);
   if (status == TSR_OK) status = tsri_axis(op->name, axis, x->layout.shape.rank, &axis);
   if (status != TSR_OK) return tsri_tensor_fail(status);
-  tsr_tensor *input = packed_float(x, tsri_promote_float(x->dtype));
+  tsr_tensor *input = packed_float(x, tsri_autocast(op, tsri_promote_float(x->dtype)));
   status = tsri_tensor_check(op->name, input);
   if (status != TSR_OK) return tsri_tensor_named(op->name, input);
   tsr_tensor *result = tsri_record_kernel(op, input->value->device, input->dtype, input->layout.shape, &input, 1,
@@ -240,6 +241,7 @@ static tsr_tensor *norm(const tsri_op *op, tsr_tensor *x, tsr_tensor *weight, ts
   tsr_dtype dtype = tsri_promote_float(x->dtype);
   if (weight) dtype = tsri_promote(dtype, weight->dtype);
   if (bias) dtype = tsri_promote(dtype, bias->dtype);
+  dtype = tsri_autocast(op, dtype);
   tsr_tensor *inputs[3] = {packed_float(x, dtype)};
   int count = 1;
   if (weight) inputs[count++] = packed_float(weight, dtype);
@@ -317,6 +319,7 @@ static tsr_status add_norm(const tsri_op *op, tsr_tensor *const *given, double e
   for (int i = 1; i < 4; i++) {
     if (given[i]) dtype = tsri_promote(dtype, given[i]->dtype);
   }
+  dtype = tsri_autocast(op, dtype);
   tsr_tensor *inputs[4], *results[2];
   int count = 0;
   for (int i = 0; i < 4; i++) {

@@ -5,6 +5,7 @@
 #include "ops/scan.h"
 #include "core/error.h"
 #include "graph/node.h"
+#include "ops/autocast.h"
 #include "ops/axes.h"
 #include "ops/call.h"
 #include "ops/operators.h"
@@ -198,16 +199,16 @@ tsr_tensor *tsri_scan_along(const tsri_op *op, tsr_tensor *x, int axis, tsr_dtyp
 }
 
 tsr_tensor *tsr_cumsum(tsr_tensor *x, int axis) {
-  tsr_dtype dtype = tsri_promote_sum(tsr_tensor_dtype(x));
+  tsr_dtype dtype = tsri_autocast(TSRI_BODY(cumsum), tsri_promote_sum(tsr_tensor_dtype(x)));
   return tsri_scan_along(TSRI_BODY(cumsum), x, axis, dtype, TSRI_SCAN_SUM);
 }
 
 tsr_tensor *tsr_cumprod(tsr_tensor *x, int axis) {
-  tsr_dtype dtype = tsri_promote_sum(tsr_tensor_dtype(x));
+  tsr_dtype dtype = tsri_autocast(TSRI_BODY(cumprod), tsri_promote_sum(tsr_tensor_dtype(x)));
   return tsri_scan_along(TSRI_BODY(cumprod), x, axis, dtype, TSRI_SCAN_PRODUCT);
 }
 
 tsr_tensor *tsr_logcumsumexp(tsr_tensor *x, int axis) {
-  tsr_dtype dtype = tsri_promote_float(tsr_tensor_dtype(x));
+  tsr_dtype dtype = tsri_autocast(TSRI_BODY(logcumsumexp), tsri_promote_float(tsr_tensor_dtype(x)));
   return tsri_scan_along(TSRI_BODY(logcumsumexp), x, axis, dtype, TSRI_SCAN_LOG_SUM);
 }

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "core/error.h"
+#include "ops/autocast.h"
 #include "ops/jacobi.h"
 #include "ops/matrix.h"
 #include "ops/operators.h"
@@ -37,7 +38,7 @@ static tsr_tensor *inverse_of(const tsri_singular *d, tsr_tensor *counts) {
   tsr_tensor *factors = tsri_then(tsri_then(tsr_masked_fill(turned, none, 0), turned), none);
   tsr_tensor *row = tsri_then(tsr_unsqueeze(factors, -2), factors), *v = tsri_then(tsr_mul(d->v, row), row);
   tsr_tensor *ut = tsri_matrix_transposed(d->u);
-  return tsri_then(tsri_then(tsr_matmul(v, ut), v), ut);
+  return tsri_then(tsri_then(tsri_matmul_exact(v, ut), v), ut);
 }
 
 tsr_tensor *tsr_pinv(tsr_tensor *x, double tolerance) {

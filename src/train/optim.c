@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/log.h"
+#include "graph/graph.h"
 #include "ops/call.h"
 
 static const char *const state_names[TSRI_OPTIM_STATES] = {"m", "v", "master"};
@@ -42,12 +43,42 @@ static int64_t count_groups(const tsr_params *params) {
   return x * y;
 }
 
-static tsr_status make_work(tsr_optim *optim) {
+// A number for each work-group.
+static tsr_status fill_work(const tsr_optim *optim, int64_t at, uint32_t word) {
+  return tsr_buffer_fill(optim->work, (size_t)at * sizeof word, (size_t)optim->group_count * sizeof word, &word,
+                         sizeof word);
+}
+
+static tsr_status fill_scales(const tsr_optim *optim, double scale) {
+  uint32_t bits = 0;
+  memcpy(&bits, &(float){(float)scale}, sizeof bits);
+  tsr_status status = fill_work(optim, optim->scales_at, bits);
+  return status == TSR_OK ? fill_work(optim, optim->good_at, 0) : status;
+}
+
+static tsr_status make_scale(tsr_optim *optim) {
+  tsri_layout layout;
+  tsr_buffer *part = NULL;
+  tsr_status status = tsri_layout_init("optim_create", TSR_SCALAR, TSR_F32, &layout, NULL);
+  if (status == TSR_OK) {
+    status = tsri_buffer_part(optim->work, (size_t)optim->scales_at * sizeof(uint32_t), sizeof(float), &part);
+  }
+  if (status != TSR_OK) return status;
+  optim->scale = tsr_keep(tsri_tensor_create(part, TSR_F32, &layout));
+  return tsr_error(optim->scale);
+}
+
+static tsr_status make_work(tsr_optim *optim, const tsr_optim_desc *desc) {
+  int64_t step = optim->params->step;  // keeps parts of the buffer aligned
   optim->group_count = count_groups(optim->params);
-  optim->parts_at = optim->group_count;
+  optim->scales_at = (optim->group_count + step - 1) / step * step;
+  optim->good_at = 2 * optim->scales_at;
+  optim->parts_at = 3 * optim->scales_at;
   size_t bytes = (size_t)(optim->parts_at + TSRI_OPTIM_PARTS) * sizeof(uint32_t);
   tsr_status status = tsr_buffer_create(optim->params->device, bytes, 0, &optim->work);
-  return status == TSR_OK ? tsr_buffer_fill(optim->work, 0, bytes, &(unsigned char){0}, 1) : status;
+  if (status == TSR_OK) status = tsr_buffer_fill(optim->work, 0, bytes, &(unsigned char){0}, 1);
+  if (status == TSR_OK && optim->scales && optim->group_count > 0) status = fill_scales(optim, desc->loss_scale.first);
+  return status == TSR_OK && optim->scales && optim->group_count > 0 ? make_scale(optim) : status;
 }
 
 tsr_status tsr_optim_create(tsr_params *params, const tsr_optim_desc *desc, tsr_optim **out_optim) {
@@ -62,11 +93,12 @@ tsr_status tsr_optim_create(tsr_params *params, const tsr_optim_desc *desc, tsr_
   optim->params = tsr_params_retain(params);
   optim->kind = settled.kind;
   optim->clips_norm = settled.clip_norm > 0;
+  optim->scales = settled.loss_scale.first > 0;
   optim->accumulator = params->dtype == TSR_F64 ? TSR_F64 : TSR_F32;
   status = tsri_params_need_gradients(params);
   if (status == TSR_OK) status = make_states(optim, &settled);
   if (status == TSR_OK) status = tsri_optim_make_table(optim, &settled);
-  if (status == TSR_OK) status = make_work(optim);
+  if (status == TSR_OK) status = make_work(optim, &settled);
   if (status == TSR_OK) *out_optim = optim;
   else tsr_optim_release(optim);
   return status;
@@ -88,6 +120,7 @@ void tsr_optim_release(tsr_optim *optim) {
     tsr_params_release(optim->states[i]);
     tsr_buffer_release(optim->spares[i]);
   }
+  tsr_release(optim->scale);
   tsr_buffer_release(optim->table);
   tsr_buffer_release(optim->work);
   tsr_params_release(optim->params);
@@ -120,8 +153,26 @@ tsr_status tsr_optim_set_step(tsr_optim *optim, int64_t step) {
     return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "optim_set_step: step %lld; 0 to %d are possible", (long long)step,
                      INT32_MAX);
   }
-  uint32_t word = (uint32_t)step;
-  return tsr_buffer_fill(optim->work, 0, (size_t)optim->group_count * sizeof word, &word, sizeof word);
+  return fill_work(optim, 0, (uint32_t)step);
+}
+
+tsr_tensor *tsr_optim_scale(const tsr_optim *optim) {
+  tsr_status status = tsri_optim_check("optim_scale", optim);
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  if (optim->scale) return tsri_tensor_view(optim->scale, &optim->scale->layout);
+  return tsr_ones(optim->params->device, TSR_F32, TSR_SCALAR);
+}
+
+tsr_status tsr_optim_set_scale(tsr_optim *optim, double scale) {
+  tsr_status status = tsri_optim_check("optim_set_scale", optim);
+  if (status != TSR_OK) return status;
+  if (!(scale >= 0x1p-64 && scale <= 0x1p64)) {
+    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "optim_set_scale: the scale is %g; 2^-64 to 2^64 are possible", scale);
+  }
+  if (!optim->scale)
+    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "optim_set_scale: this optimiser does not scale losses");
+  status = tsri_graph_before_write(optim->scale);
+  return status == TSR_OK ? fill_scales(optim, scale) : status;
 }
 
 tsr_params *tsr_optim_state(const tsr_optim *optim, const char *name) {

@@ -27,6 +27,9 @@ typedef enum tsri_optim_entry {
   TSRI_OPTIM_GAMMA,  // or the least factor of a cosine or a line
   TSRI_OPTIM_CLIP_VALUE,
   TSRI_OPTIM_CLIP_NORM,
+  TSRI_OPTIM_GROWTH,
+  TSRI_OPTIM_BACKOFF,
+  TSRI_OPTIM_INTERVAL,
   TSRI_OPTIM_GROUPS  // weight decay and rate factor of each group follow
 } tsri_optim_entry;
 
@@ -36,13 +39,18 @@ struct tsr_optim {
   tsri_object object;
   tsr_params *params;  // one reference
   tsr_optim_kind kind;
-  bool clips_norm;
-  tsr_dtype accumulator;                    // of its state: f32, or f64 for f64
-  tsr_params *states[TSRI_OPTIM_STATES];    // NULL: it keeps no such thing
-  tsr_buffer *spares[TSRI_OPTIM_STATES];    // bound to the kernel in place of a state that is not there
-  tsr_buffer *table;                        // u32
-  tsr_buffer *work;                         // u32: a step number for each work-group, then partial sums
-  int64_t marks_at, group_count, parts_at;  // places in `table` and `work`
+  bool clips_norm, scales;
+  tsr_dtype accumulator;                  // of its state: f32, or f64 for f64
+  tsr_params *states[TSRI_OPTIM_STATES];  // NULL: it keeps no such thing
+  tsr_buffer *spares[TSRI_OPTIM_STATES];  // bound to the kernel in place of a state that is not there
+  tsr_buffer *table;                      // u32
+  // u32: for each work-group of the update a step number, a loss scale (as f32) and a number of good steps; then partial sums. Only the
+  // first work-group's numbers are read from outside; the others' are the same.
+  tsr_buffer *work;
+  tsr_tensor *scale;                     // the part of `work` with the first loss scale; NULL: losses are not scaled
+  int64_t group_count;                   // work-groups
+  int64_t marks_at;                      // place in `table`
+  int64_t scales_at, good_at, parts_at;  // places in `work`
 };
 
 // Items of a work-group, quads of elements per item, and the most partial sums of a norm.

@@ -19,22 +19,28 @@ static tsr_status before_updates(const tsr_optim *optim) {
   for (int i = 0; i < TSRI_OPTIM_STATES && status == TSR_OK; i++) {
     if (optim->states[i]) status = before_update(optim->states[i]);
   }
-  return status;
+  // Pending operators may still have to read the loss scale.
+  return status == TSR_OK ? tsri_graph_before_overwrite(optim->params->device, optim->work) : status;
 }
+
+// Whether the gradients are looked through first: for their norm, or for infinity and NaN.
+static bool looks_first(const tsr_optim *optim) { return optim->clips_norm || optim->scales; }
 
 static void prepare_norm(const tsr_optim *optim, tsri_call *call) {
   const tsr_params *params = optim->params;
-  tsri_call_init(call, params->device, "op_optim", "grad_norm", TSRI_WITH(TSRI_TYPE("T", params->dtype)));
+  tsri_call_init(call, params->device, "op_optim", "grad_norm",
+                 TSRI_WITH(TSRI_TYPE("T", params->dtype), TSRI_CONSTANT("SCALES", optim->scales)));
   tsri_call_buffer(call, "g", params->gradients.buffer, params->dtype);
   tsri_call_buffer(call, "table", optim->table, TSR_U32);
   tsri_call_buffer(call, "work", optim->work, TSR_U32);
   tsri_call_word(call, "n", params->flat_count);
   tsri_call_word(call, "parts_at", optim->parts_at);
+  tsri_call_word(call, "scales_at", optim->scales_at);
 }
 
 static int64_t count_parts(const tsr_optim *optim) {
   int64_t groups = (optim->params->flat_count + TSRI_OPTIM_WG - 1) / TSRI_OPTIM_WG;
-  return !optim->clips_norm ? 0 : groups < TSRI_OPTIM_PARTS ? groups : TSRI_OPTIM_PARTS;
+  return !looks_first(optim) ? 0 : groups < TSRI_OPTIM_PARTS ? groups : TSRI_OPTIM_PARTS;
 }
 
 static void prepare_update(const tsr_optim *optim, tsri_call *call) {
@@ -44,7 +50,8 @@ static void prepare_update(const tsr_optim *optim, tsri_call *call) {
       call, params->device, "op_optim", "optim",
       TSRI_WITH(TSRI_TYPE("T", params->dtype), TSRI_TYPE("A", optim->accumulator), TSRI_CONSTANT("KIND", optim->kind),
                 TSRI_CONSTANT("HAS_M", optim->states[TSRI_OPTIM_M] != NULL),
-                TSRI_CONSTANT("MASTER", optim->states[TSRI_OPTIM_MASTER] != NULL), TSRI_CONSTANT("WG", TSRI_OPTIM_WG),
+                TSRI_CONSTANT("MASTER", optim->states[TSRI_OPTIM_MASTER] != NULL),
+                TSRI_CONSTANT("SCALES", optim->scales), TSRI_CONSTANT("WG", TSRI_OPTIM_WG),
                 TSRI_CONSTANT("ROUNDS", TSRI_OPTIM_ROUNDS)));
   tsri_call_buffer(call, "p", params->values.buffer, params->dtype);
   tsri_call_buffer(call, "g", params->gradients.buffer, params->dtype);
@@ -56,6 +63,8 @@ static void prepare_update(const tsr_optim *optim, tsri_call *call) {
   tsri_call_buffer(call, "work", optim->work, TSR_U32);
   tsri_call_word(call, "quads", params->flat_count / 4);
   tsri_call_word(call, "marks_at", optim->marks_at);
+  tsri_call_word(call, "scales_at", optim->scales_at);
+  tsri_call_word(call, "good_at", optim->good_at);
   tsri_call_word(call, "parts_at", optim->parts_at);
   tsri_call_word(call, "part_count", count_parts(optim));
 }
@@ -75,7 +84,7 @@ tsr_status tsr_optim_step(tsr_optim *optim) {
   if (status != TSR_OK) return status;
   prepare_update(optim, &update);
   if (update.args.status != TSR_OK) return update.args.status;
-  if (optim->clips_norm) {
+  if (looks_first(optim)) {
     prepare_norm(optim, &norm);
     status = tsri_call_groups(&norm, count_parts(optim), 1, 1);
   }

@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "train/optim.h"
 
+enum { MOST_STEPS = 1 << 24 };  // counted exactly in f32
 enum { MOST_GROUPS = 63, DECAYED = 0, NOT_DECAYED = 1, FIRST_GROUP = 2 };
 
 // 0: the usual value; below 0: 0.
@@ -37,7 +38,6 @@ static tsr_status check_ranges(const tsr_optim_desc *desc) {
 }
 
 static tsr_status check_schedule(const tsr_schedule *schedule) {
-  enum { MOST_STEPS = 1 << 24 };  // counted exactly in f32
   if ((unsigned)schedule->kind > TSR_SCHEDULE_LINEAR) {
     return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "optim_create: schedule %d does not exist", (int)schedule->kind);
   }
@@ -54,6 +54,15 @@ static tsr_status check_schedule(const tsr_schedule *schedule) {
                      schedule->least);
   }
   return TSR_OK;
+}
+
+static tsr_status check_scale(const tsr_loss_scale *scale) {
+  bool is_right = scale->first >= 0 && scale->first <= 0x1p64 && scale->growth >= 1 && scale->growth <= 0x1p32 &&
+                  scale->backoff > 0 && scale->backoff <= 1 && scale->interval >= 1 && scale->interval <= MOST_STEPS;
+  if (is_right) return TSR_OK;
+  return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT,
+                   "optim_create: a loss scale of %g that grows by %g every %lld steps, or shrinks by %g", scale->first,
+                   scale->growth, (long long)scale->interval, scale->backoff);
 }
 
 static tsr_status check_groups(const tsr_optim_desc *desc) {
@@ -92,8 +101,12 @@ tsr_status tsri_optim_settle(const tsr_optim_desc *desc, tsr_optim_desc *out_des
   d->clip_value = value_or(d->clip_value, 0);
   d->clip_norm = value_or(d->clip_norm, 0);
   d->schedule.gamma = value_or(d->schedule.gamma, 0.1);
+  d->loss_scale.growth = value_or(d->loss_scale.growth, 2);
+  d->loss_scale.backoff = value_or(d->loss_scale.backoff, 0.5);
+  if (d->loss_scale.interval == 0) d->loss_scale.interval = 2000;
   tsr_status status = check_ranges(d);
   if (status == TSR_OK) status = check_schedule(&d->schedule);
+  if (status == TSR_OK) status = check_scale(&d->loss_scale);
   return status == TSR_OK ? check_groups(d) : status;
 }
 
@@ -150,6 +163,9 @@ static void put_numbers(uint32_t *table, const tsr_optim_desc *desc) {
       [TSRI_OPTIM_GAMMA] = is_falling ? schedule->least : schedule->gamma,
       [TSRI_OPTIM_CLIP_VALUE] = desc->clip_value,
       [TSRI_OPTIM_CLIP_NORM] = desc->clip_norm,
+      [TSRI_OPTIM_GROWTH] = desc->loss_scale.growth,
+      [TSRI_OPTIM_BACKOFF] = desc->loss_scale.backoff,
+      [TSRI_OPTIM_INTERVAL] = (double)desc->loss_scale.interval,
   };
   for (int i = 0; i < TSRI_OPTIM_GROUPS; i++) put(table, i, entries[i]);
   uint32_t *groups = table + TSRI_OPTIM_GROUPS;

@@ -404,6 +404,93 @@ TEST(using_a_parameter_before_a_step_and_asking_for_gradients_after_is_refused) 
   finish();
 }
 
+// --- Loss scaling ---------------------------------------------------------------------------------------------------------
+
+static double scale_of(const tsr_optim *optim) {
+  double scale = NAN;
+  CHECK_OK(tsr_item(tsr_optim_scale(optim), &scale));
+  return scale;
+}
+
+TEST(scaled_gradients_are_divided_by_the_scale) {
+  begin();
+  static double plain[ELEMENTS], scaled[ELEMENTS];
+  tsr_optim_desc desc = {.kind = TSR_ADAMW, .rate = 0.05, .clip_norm = 2, .clip_value = 0.5};
+  for (int scales = 0; scales < 2; scales++) {
+    tsr_params *params = make_params(TSR_F32);
+    tsr_optim *optim = NULL;
+    if (scales) desc.loss_scale.first = 1024;
+    CHECK_OK(tsr_optim_create(params, &desc, &optim));
+    for (int t = 0; t < 10; t++) {
+      CHECK_OK(tsr_grad_begin());
+      CHECK_OK(tsr_params_watch(params));
+      CHECK_OK(tsr_params_grad(params, loss_of(params), &(tsr_grad_desc){.cotangent = tsr_optim_scale(optim)}));
+      CHECK_OK(tsr_grad_end());
+      CHECK_OK(tsr_optim_step(optim));
+    }
+    CHECK(scale_of(optim) == (scales ? 1024 : 1));
+    read_all(params, scales ? scaled : plain);
+    tsr_optim_release(optim);
+    tsr_params_release(params);
+  }
+  CHECK(memcmp(plain, scaled, sizeof plain) == 0);  // the scale is a power of two
+  finish();
+}
+
+TEST(a_step_with_infinity_or_nan_changes_the_scale_alone) {
+  begin();
+  static double before[ELEMENTS], after[ELEMENTS], gradients[ELEMENTS];
+  const double bad[] = {INFINITY, -INFINITY, NAN};
+  tsr_params *params = make_params(TSR_F32);
+  tsr_optim *optim = NULL;
+  tsr_optim_desc desc = {.kind = TSR_ADAMW, .loss_scale = {.first = 256, .growth = 4, .backoff = 0.25, .interval = 3}};
+  CHECK_OK(tsr_optim_create(params, &desc, &optim));
+  write_gradients(params, 0, gradients);
+  CHECK_OK(tsr_optim_step(optim));
+  read_all(params, before);
+  for (int i = 0; i < 3; i++) {
+    write_gradients(params, 1, gradients);
+    gradients[i == 1 ? 0 : ROWS * COLUMNS - 1] = bad[i];
+    write_one(tsr_params_gradient(params, 0), gradients, ROWS * COLUMNS);
+    CHECK_OK(tsr_optim_step(optim));
+  }
+  read_all(params, after);
+  CHECK(memcmp(before, after, sizeof before) == 0);
+  int64_t step = 0;
+  CHECK_OK(tsr_optim_get_step(optim, &step));
+  CHECK_EQ_INT(step, 1);
+  CHECK(scale_of(optim) == 4);
+  for (int i = 0; i < 7; i++) {  // grows after 3 and after 6 good steps
+    write_gradients(params, i, gradients);
+    CHECK_OK(tsr_optim_step(optim));
+  }
+  CHECK(scale_of(optim) == 64);
+  CHECK_OK(tsr_optim_set_scale(optim, 512));
+  CHECK(scale_of(optim) == 512);
+  CHECK_STATUS(tsr_optim_set_scale(optim, INFINITY), TSR_ERR_INVALID_ARGUMENT);
+  tsr_optim_release(optim);
+  tsr_params_release(params);
+  finish();
+}
+
+TEST(the_scale_stays_within_bounds) {
+  begin();
+  static double gradients[ELEMENTS];
+  tsr_params *params = make_params(TSR_F32);
+  tsr_optim *optim = NULL;
+  tsr_optim_desc desc = {.loss_scale = {.first = 0x1p60, .growth = 32, .backoff = 0x1p-40, .interval = 1}};
+  CHECK_OK(tsr_optim_create(params, &desc, &optim));
+  for (int i = 0; i < 3; i++) CHECK_OK(tsr_optim_step(optim));
+  CHECK(scale_of(optim) == 0x1p64);
+  for (int i = 0; i < ELEMENTS; i++) gradients[i] = NAN;
+  write_one(tsr_params_gradient(params, 1), gradients, BIASES);
+  for (int i = 0; i < 5; i++) CHECK_OK(tsr_optim_step(optim));
+  CHECK(scale_of(optim) == 0x1p-64);
+  tsr_optim_release(optim);
+  tsr_params_release(params);
+  finish();
+}
+
 TEST(numbers_out_of_range_are_refused) {
   begin();
   const tsr_optim_group nameless = {.weight_decay = 0.1};
