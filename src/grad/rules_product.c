@@ -18,13 +18,38 @@ static tsr_tensor *turned(tsr_tensor *x) {
   return tsr_transpose(x, rank - 2, rank - 1);
 }
 
+static bool is_by_columns(const tsr_tensor *x) {
+  const tsri_layout *layout = &x->layout;
+  int rank = layout->shape.rank;
+  return layout->strides[rank - 2] == 1 && layout->strides[rank - 1] != 1;
+}
+
+// All rows of a batch of matrices as one matrix.
+static tsr_tensor *rows_of(tsr_tensor *x) {
+  tsr_shape shape = tsr_tensor_shape(x);
+  int64_t columns = shape.dims[shape.rank - 1], rows = 1;
+  for (int i = 0; i + 1 < shape.rank; i++) rows *= shape.dims[i];
+  return tsr_reshape(x, TSR_SHAPE(rows, columns));
+}
+
+// a^T g. One matrix b for a whole batch gets one product over all rows. If b is a transposed view, as the weight of tsr_linear, the transposed
+// product g^T a has the order of its memory.
+static tsr_tensor *gradient_of_right(tsr_tensor *a, const tsr_tensor *b, tsr_tensor *g) {
+  if (b->layout.shape.rank == 2 && tsr_tensor_shape(a).rank > 2) {
+    a = rows_of(a);
+    g = rows_of(g);
+  }
+  tsr_tensor *product = is_by_columns(b) ? turned(tsr_matmul(turned(g), a)) : tsr_matmul(turned(a), g);
+  return sum_to(product, b->layout.shape);
+}
+
 // y = alpha a b + beta c
 void tsri_gradient_product(const grad_view *v) {
   const tsri_product_attributes *given = TSRI_GIVEN(v, product);
   tsr_tensor *a = v->inputs[0], *b = v->inputs[1], *g = v->cotangents[0];
   tsr_tensor *scaled = given->alpha == 1 ? g : tsr_mul_scalar(g, given->alpha);
   if (v->wants[0]) v->gradients[0] = sum_to(tsr_matmul(scaled, turned(b)), tsr_tensor_shape(a));
-  if (v->wants[1]) v->gradients[1] = sum_to(tsr_matmul(turned(a), scaled), tsr_tensor_shape(b));
+  if (v->wants[1]) v->gradients[1] = gradient_of_right(a, b, scaled);
   if (v->input_count > 2 && v->wants[2]) {
     v->gradients[2] = sum_to(tsr_mul_scalar(g, given->beta), tsr_tensor_shape(v->inputs[2]));
   }

@@ -59,13 +59,22 @@ tsr_status tsri_assign_run(tsri_graph_state *state, const tsri_plan *plan, tsri_
   return status;
 }
 
+bool tsri_assign_takes_heavy(const tsri_node *node) {
+  const tsr_buffer *buffer = tsri_value_buffer(node->value.storage);
+  const tsri_layout *target = &node->inputs[TARGET].layout;
+  return buffer && buffer->may_tear && target->offset == 0 &&
+         (size_t)target->count * tsr_dtype_bytes(node->dtype) == buffer->bytes;
+}
+
 bool tsri_assign_takes(const tsri_node *node, uint32_t index, const tsri_node *from) {
   const tsri_input *target = &node->inputs[TARGET], *source = &node->inputs[SOURCE];
   // NULL: the target has not been computed yet, so its buffer will be new and unshared
   const tsr_buffer *buffer = tsri_value_buffer(node->value.storage);
   if (index != SOURCE || (buffer && tsri_buffer_is_shared(buffer))) return false;
+  bool is_heavy = from->op->kind != TSRI_OP_ELEMENTWISE && tsri_assign_takes_heavy(node);
   return source->layout.count > 0 && tsri_layout_is_contiguous(&target->layout) &&
-         tsri_layout_is_identity(&source->layout, from->count) && tsri_shape_equal(source->layout.shape, from->shape);
+         tsri_layout_is_identity(&source->layout, from->count) &&
+         (is_heavy || tsri_shape_equal(source->layout.shape, from->shape));
 }
 
 tsr_status tsri_assign_run_fused(tsri_graph_state *state, const tsri_plan *plan, const tsri_fusion *fusion,

@@ -36,8 +36,12 @@ void tsri_assign_finish(tsri_node *node, tsri_garbage *garbage);
 void tsri_assign_forget(const tsri_node *node);
 
 // Whether the fusion that computes input `index`, node `from`, may write directly into the target: the input is the
-// source and is read in order, the target's elements are contiguous, and no other buffer shares their memory.
+// source and is read in order, the target's elements are contiguous, and no other buffer shares their memory. An operator that is not element-wise may have another shape.
 bool tsri_assign_takes(const tsri_node *node, uint32_t index, const tsri_node *from);
+
+// Whether an operator with a kernel of its own, or a reduction, may write directly into the target: its buffer has no other elements and may
+// be left half-written by an operator that fails between two launches.
+bool tsri_assign_takes_heavy(const tsri_node *node);
 
 // Queues the kernel of a fusion that writes into the target of fusion->assignment, and publishes the assignment.
 tsr_status tsri_assign_run_fused(tsri_graph_state *state, const tsri_plan *plan, const tsri_fusion *fusion,

@@ -517,5 +517,6 @@ tsr_status tsri_launch_fusion(tsri_graph_state *state, const tsri_plan *plan, co
 
 tsr_status tsri_launch_fusion_at(tsri_graph_state *state, const tsri_plan *plan, const tsri_fusion *fusion,
                                  tsr_buffer *output, int64_t first) {
+  if (first == 0) return tsri_launch_fusion(state, plan, fusion, &output);
   return launch_all(state, plan, fusion, &output, first);
 }

@@ -256,10 +256,14 @@ static bool can_join(const tsri_plan *plan, const tsri_planned *planned) {
     bool is_repeated = planned->seen.count > node->count || is_passed;
     return !(is_repeated && node->op->is_costly) && inputs_compose(planned);
   }
-  // A reduction, or a kernel with a store hook, can join if the nodes after it read its result once and in order.
-  bool can_lead =
-      node->op->kind == TSRI_OP_REDUCE || (node->op->has_store_hook && !node->results && node->dtype == root->dtype);
-  return can_lead && root->op != &tsri_op_assign && fusion->heavy == TSRI_NONE && planned->space == TSRI_OUTER &&
+  // A reduction, or a kernel with a store hook, can join if the nodes after it read its result once and in order. With an assignment alone, which
+  // is no kernel, any operator with one result can.
+  bool is_assigned = root->op == &tsri_op_assign;
+  if (is_assigned && !tsri_assign_takes_heavy(root)) return false;
+  bool can_lead = node->op->kind == TSRI_OP_REDUCE ||
+                  (node->op->has_store_hook && !node->results && node->dtype == root->dtype) ||
+                  (is_assigned && fusion->node_count == 1 && node->op->run && !node->results);
+  return can_lead && fusion->heavy == TSRI_NONE && planned->space == TSRI_OUTER &&
          tsri_layout_is_identity(&planned->seen, node->count);
 }
 
@@ -279,6 +283,10 @@ static void start_fusion(tsri_plan *plan, tsri_planned *planned) {
 
 static void join_fusion(tsri_plan *plan, tsri_planned *planned) {
   tsri_fusion *fusion = &plan->fusions[planned->wanting];
+  // The fusion has the shape of the node that it computes, which may differ from that of the assignment (tsri_assign_takes).
+  bool is_source = fusion->node_count == 1 && plan->nodes[fusion->root].node->op == &tsri_op_assign;
+  if (is_source)
+    (void)tsri_layout_init(planned->node->op->name, planned->node->shape, planned->node->dtype, &planned->seen, NULL);
   planned->fusion = planned->wanting;
   fusion->node_count++;
   fusion->edges += planned->node->input_count - 1;

@@ -19,6 +19,8 @@ struct tsr_buffer {
   // Host address of the first byte if others may reach the memory through it (sharing.h); else NULL.
   _Atomic(char *) address;
   bool is_read_only;
+  // A write that fails half-way may leave it half-written: nobody reads it then. Assignments to it need no copy (graph/assign.h).
+  bool may_tear;
   void (*release_foreign)(void *user);  // NULL unless imported
   void *foreign;
 };

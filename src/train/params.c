@@ -42,7 +42,7 @@ static tsr_status make_tensor(tsr_buffer *whole, const tsr_params *params, tsr_d
   return status;
 }
 
-tsr_status tsri_flat_init(const tsr_params *params, tsr_dtype dtype, tsri_flat *out_flat) {
+tsr_status tsri_flat_init(const tsr_params *params, tsr_dtype dtype, bool may_tear, tsri_flat *out_flat) {
   *out_flat = (tsri_flat){0};
   size_t bytes = (size_t)params->flat_count * tsr_dtype_bytes(dtype);
   out_flat->tensors = tsri_calloc((size_t)params->count + 1, sizeof *out_flat->tensors);
@@ -52,6 +52,7 @@ tsr_status tsri_flat_init(const tsr_params *params, tsr_dtype dtype, tsri_flat *
   if (status == TSR_OK && bytes > 0) status = tsr_buffer_fill(out_flat->buffer, 0, bytes, &(unsigned char){0}, 1);
   for (int i = 0; i < params->count && status == TSR_OK; i++) {
     status = make_tensor(out_flat->buffer, params, dtype, i, &out_flat->tensors[i]);
+    if (status == TSR_OK) tsri_tensor_buffer(out_flat->tensors[i])->may_tear = may_tear;
   }
   if (status != TSR_OK) tsri_flat_deinit(out_flat, params->count);
   return status;
@@ -166,7 +167,7 @@ tsr_status tsr_params_create(tsr_device *device, tsr_dtype dtype, const tsr_para
   tsr_status status = new_set(device, dtype, count, &params);
   if (status != TSR_OK) return status;
   status = append_all(params, tensors, count);
-  if (status == TSR_OK) status = tsri_flat_init(params, dtype, &params->values);
+  if (status == TSR_OK) status = tsri_flat_init(params, dtype, /*may_tear=*/false, &params->values);
   if (status == TSR_OK) status = fill_all(params, tensors, seed);
   if (status == TSR_OK) *out_params = params;
   else tsr_params_release(params);
@@ -182,7 +183,7 @@ tsr_status tsri_params_create_like(const tsr_params *like, const char *prefix, t
   for (int i = 0; i < like->count && status == TSR_OK; i++) {
     status = append(params, prefix, like->params[i].name, like->params[i].layout.shape);
   }
-  if (status == TSR_OK) status = tsri_flat_init(params, dtype, &params->values);
+  if (status == TSR_OK) status = tsri_flat_init(params, dtype, /*may_tear=*/false, &params->values);
   if (status == TSR_OK) *out_params = params;
   else tsr_params_release(params);
   return status;

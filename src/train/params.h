@@ -38,10 +38,10 @@ struct tsr_params {
 // All offsets are multiples of this many elements, so that a table with one entry for so many elements describes all tensors.
 enum { TSRI_FLAT_STEP = 128 };
 
-// Makes a flat buffer of zeros with the set's layout, with elements of `dtype`.
+// Makes a flat buffer of zeros with the set's layout, with elements of `dtype`. `may_tear`: see tsr_buffer.
 //
 // Errors: TSR_ERR_OUT_OF_MEMORY, those of tsr_buffer_fill. Then `*out_flat` is empty.
-tsr_status tsri_flat_init(const tsr_params *params, tsr_dtype dtype, tsri_flat *out_flat);
+tsr_status tsri_flat_init(const tsr_params *params, tsr_dtype dtype, bool may_tear, tsri_flat *out_flat);
 void tsri_flat_deinit(tsri_flat *flat, int count);  // takes an empty one
 
 // Makes a set with the names and shapes of `like`, of zeros. Each name is preceded by `prefix`, which may be "".

@@ -8,7 +8,7 @@
 
 tsr_status tsri_params_need_gradients(tsr_params *params) {
   if (params->gradients.tensors) return TSR_OK;
-  return tsri_flat_init(params, params->dtype, &params->gradients);
+  return tsri_flat_init(params, params->dtype, /*may_tear=*/true, &params->gradients);
 }
 
 tsr_status tsr_params_watch(const tsr_params *params) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Sets of parameters.
 #include "train/params.h"
+#include "graph/graph.h"
 #include "ops/ops_testing.h"
 
 static const tsr_param_desc network[] = {
@@ -236,6 +237,36 @@ TEST(gradients_of_a_set_are_those_of_its_tensors) {
   CHECK_STATUS(tsr_params_grad(params, tsr_sum(tensors[1], NULL, 0, false), NULL), TSR_ERR_INVALID_ARGUMENT);
   CHECK_OK(tsr_grad_end());
   for (int i = 0; i < 4; i++) CHECK(same(tsr_params_gradient(params, i), tsr_mul_scalar(wanted[i], 2)));
+  tsr_params_release(params);
+  finish();
+}
+
+static uint64_t launches(void) {
+  tsr_device_counters counters;
+  CHECK_OK(tsr_device_get_counters(dev, &counters));
+  return counters.launches;
+}
+
+TEST(gradients_are_computed_where_they_stay) {
+  begin();
+  tsr_params *params = make(TSR_F32, 3);
+  tsr_tensor *x = tsr_randn(dev, TSR_F32, TSR_SHAPE(5, 50), 4), *tensors[4], *gradients[4];
+  uint64_t counts[2] = {0};
+  CHECK_OK(tsr_evaluate(x));
+  for (int i = 0; i < 4; i++) tensors[i] = tsr_params_tensor(params, i);
+  for (int is_set = 0; is_set < 2; is_set++) {
+    CHECK_OK(tsr_grad_begin());
+    CHECK_OK(tsr_params_watch(params));
+    tsr_tensor *loss = loss_of(params, x);
+    if (is_set) CHECK_OK(tsr_params_grad(params, loss, NULL));
+    else CHECK_OK(tsr_grad(loss, NULL, tensors, 4, gradients));
+    CHECK_OK(tsr_grad_end());
+    for (int i = 0; is_set && i < 4; i++) gradients[i] = tsr_params_gradient(params, i);
+    uint64_t before = launches();
+    CHECK_OK(tsri_graph_run_all(gradients, 4));
+    counts[is_set] = launches() - before;
+  }
+  CHECK_EQ_UINT(counts[1], counts[0]);  // no copies
   tsr_params_release(params);
   finish();
 }

@@ -470,7 +470,10 @@ const tsr_optim_desc *give_const_tsr_optim_desc_p(garbage *g, const char *parame
                           .schedule = {.kind = (tsr_schedule_kind)wrong_enum(g, TSR_SCHEDULE_LINEAR),
                                        .warmup = give_int64_t(g, "warmup"),
                                        .period = give_int64_t(g, "period")},
-                          .clip_norm = below(g, 2) ? 0 : give_double(g, "clip_norm")};
+                          .clip_norm = below(g, 2) ? 0 : give_double(g, "clip_norm"),
+                          .loss_scale = {.first = below(g, 2) ? 0 : give_double(g, "first"),
+                                         .growth = below(g, 2) ? 0 : give_double(g, "growth"),
+                                         .interval = below(g, 2) ? 0 : give_int64_t(g, "interval")}};
   if (!desc.groups && desc.group_count > 0) note(g, "groups", "NULL");
   return &desc;
 }
