@@ -7,7 +7,7 @@
 
 #include "core/error.h"
 #include "core/log.h"
-#include "graph/graph.h"
+#include "graph/node.h"
 #include "ops/call.h"
 
 static const char *const state_names[TSRI_OPTIM_STATES] = {"m", "v", "master"};
@@ -38,7 +38,8 @@ static tsr_status make_states(tsr_optim *optim, const tsr_optim_desc *desc) {
 
 // Work-groups of the update: as many as the launch has, which may be a few more than are needed.
 static int64_t count_groups(const tsr_params *params) {
-  int64_t each = 4 * TSRI_OPTIM_WG * TSRI_OPTIM_ROUNDS, x = 0, y = 0;
+  const tsri_tuning *tuning = &tsri_graph_of(params->device)->tuning;
+  int64_t each = (int64_t)tuning->optim_each * tuning->optim_group * tuning->optim_rounds, x = 0, y = 0;
   tsri_call_fold(params->device, (params->flat_count + each - 1) / each, &x, &y);
   return x * y;
 }

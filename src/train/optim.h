@@ -53,8 +53,8 @@ struct tsr_optim {
   int64_t scales_at, good_at, parts_at;  // places in `work`
 };
 
-// Items of a work-group, quads of elements per item, and the most partial sums of a norm.
-enum { TSRI_OPTIM_WG = 256, TSRI_OPTIM_ROUNDS = 4, TSRI_OPTIM_PARTS = 256 };
+// The most partial sums of a norm.
+enum { TSRI_OPTIM_PARTS = 1024 };
 
 // Replaces zeros by the usual values of the kind and checks all numbers.
 tsr_status tsri_optim_settle(const tsr_optim_desc *desc, tsr_optim_desc *out_desc);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // One step of an optimiser. Everything that can fail comes before the launch that writes parameters and state.
 #include "core/error.h"
+#include "graph/node.h"
 #include "graph/watch.h"
 #include "ops/call.h"
 #include "train/optim.h"
@@ -29,7 +30,8 @@ static bool looks_first(const tsr_optim *optim) { return optim->clips_norm || op
 static void prepare_norm(const tsr_optim *optim, tsri_call *call) {
   const tsr_params *params = optim->params;
   tsri_call_init(call, params->device, "op_optim", "grad_norm",
-                 TSRI_WITH(TSRI_TYPE("T", params->dtype), TSRI_CONSTANT("SCALES", optim->scales)));
+                 TSRI_WITH(TSRI_TYPE("T", params->dtype), TSRI_CONSTANT("SCALES", optim->scales),
+                           TSRI_CONSTANT("EACH", tsri_graph_of(params->device)->tuning.optim_each)));
   tsri_call_buffer(call, "g", params->gradients.buffer, params->dtype);
   tsri_call_buffer(call, "table", optim->table, TSR_U32);
   tsri_call_buffer(call, "work", optim->work, TSR_U32);
@@ -39,20 +41,23 @@ static void prepare_norm(const tsr_optim *optim, tsri_call *call) {
 }
 
 static int64_t count_parts(const tsr_optim *optim) {
-  int64_t groups = (optim->params->flat_count + TSRI_OPTIM_WG - 1) / TSRI_OPTIM_WG;
+  enum { ITEMS = 256 };  // of a work-group
+  int64_t groups = (optim->params->flat_count + ITEMS - 1) / ITEMS;
   return !looks_first(optim) ? 0 : groups < TSRI_OPTIM_PARTS ? groups : TSRI_OPTIM_PARTS;
 }
 
 static void prepare_update(const tsr_optim *optim, tsri_call *call) {
   static const char *const names[TSRI_OPTIM_STATES] = {"m", "v", "master"};
   const tsr_params *params = optim->params;
+  const tsri_tuning *tuning = &tsri_graph_of(params->device)->tuning;
   tsri_call_init(
       call, params->device, "op_optim", "optim",
       TSRI_WITH(TSRI_TYPE("T", params->dtype), TSRI_TYPE("A", optim->accumulator), TSRI_CONSTANT("KIND", optim->kind),
                 TSRI_CONSTANT("HAS_M", optim->states[TSRI_OPTIM_M] != NULL),
                 TSRI_CONSTANT("MASTER", optim->states[TSRI_OPTIM_MASTER] != NULL),
-                TSRI_CONSTANT("SCALES", optim->scales), TSRI_CONSTANT("WG", TSRI_OPTIM_WG),
-                TSRI_CONSTANT("ROUNDS", TSRI_OPTIM_ROUNDS)));
+                TSRI_CONSTANT("SCALES", optim->scales), TSRI_CONSTANT("EACH", tuning->optim_each),
+                TSRI_CONSTANT("MARK", params->step), TSRI_CONSTANT("WG", tuning->optim_group),
+                TSRI_CONSTANT("ROUNDS", tuning->optim_rounds)));
   tsri_call_buffer(call, "p", params->values.buffer, params->dtype);
   tsri_call_buffer(call, "g", params->gradients.buffer, params->dtype);
   for (int i = 0; i < TSRI_OPTIM_STATES; i++) {
@@ -61,7 +66,7 @@ static void prepare_update(const tsr_optim *optim, tsri_call *call) {
   }
   tsri_call_buffer(call, "table", optim->table, TSR_U32);
   tsri_call_buffer(call, "work", optim->work, TSR_U32);
-  tsri_call_word(call, "quads", params->flat_count / 4);
+  tsri_call_word(call, "n", params->flat_count);
   tsri_call_word(call, "marks_at", optim->marks_at);
   tsri_call_word(call, "scales_at", optim->scales_at);
   tsri_call_word(call, "good_at", optim->good_at);

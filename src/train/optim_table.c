@@ -184,14 +184,14 @@ static void put_marks(uint32_t *marks, const tsr_params *params, const tsr_optim
     const tsri_param *param = &params->params[i];
     int64_t end = i + 1 < params->count ? params->params[i + 1].at : params->flat_count;
     uint32_t group = group_of(desc, param);
-    for (int64_t at = param->at; at < end; at += TSRI_FLAT_STEP) marks[at / TSRI_FLAT_STEP] = group;
+    for (int64_t at = param->at; at < end; at += params->step) marks[at / params->step] = group;
   }
 }
 
 tsr_status tsri_optim_make_table(tsr_optim *optim, const tsr_optim_desc *desc) {
   const tsr_params *params = optim->params;
   optim->marks_at = TSRI_OPTIM_GROUPS + 2 * (FIRST_GROUP + desc->group_count);
-  size_t words = (size_t)(optim->marks_at + params->flat_count / TSRI_FLAT_STEP), bytes = words * sizeof(uint32_t);
+  size_t words = (size_t)(optim->marks_at + params->flat_count / params->step), bytes = words * sizeof(uint32_t);
   uint32_t *table = tsri_calloc(words, sizeof *table);
   if (!table) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "optim_create: no host memory for its table");
   put_numbers(table, desc);

@@ -9,7 +9,7 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "core/suggest.h"
-#include "graph/graph.h"
+#include "graph/node.h"
 #include "ops/promote.h"
 #include "runtime/device.h"
 
@@ -60,10 +60,14 @@ tsr_status tsri_flat_init(const tsr_params *params, tsr_dtype dtype, bool may_te
 
 // --- Creating -----------------------------------------------------------------------------------------------------------
 
-// Elements from one tensor's beginning to the next one's: parts must be aligned for the device, whatever the dtype.
-static int64_t step_for(const tsr_device *device) {
-  size_t alignment = device->limits.buffer_alignment;
-  return alignment > 2 * TSRI_FLAT_STEP ? (int64_t)(alignment / 2) : TSRI_FLAT_STEP;
+// Tensors begin at a multiple of so many elements: parts must be aligned for the device, also those of f16.
+static tsr_status find_step(tsr_device *device, int64_t *out_step) {
+  tsri_graph_state *state = NULL;
+  tsr_status status = tsri_graph_state_for(device, &state);
+  if (status != TSR_OK) return status;
+  int64_t alignment = (int64_t)device->limits.buffer_alignment / 2, mark = state->tuning.optim_mark;
+  *out_step = alignment > mark ? alignment : mark;
+  return TSR_OK;
 }
 
 static tsr_status new_set(tsr_device *device, tsr_dtype dtype, int count, tsr_params **out_params) {
@@ -77,14 +81,14 @@ static tsr_status new_set(tsr_device *device, tsr_dtype dtype, int count, tsr_pa
   if (!params) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "params_create: no host memory for its record");
   params->device = tsr_device_retain(device);
   params->dtype = dtype;
-  params->step = step_for(device);
+  status = find_step(device, &params->step);
   params->params = tsri_calloc((size_t)count + 1, sizeof *params->params);
-  if (!params->params) {
-    tsr_params_release(params);
-    return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "params_create: no host memory for %d tensors", count);
+  if (status == TSR_OK && !params->params) {
+    status = TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "params_create: no host memory for %d tensors", count);
   }
-  *out_params = params;
-  return TSR_OK;
+  if (status == TSR_OK) *out_params = params;
+  else tsr_params_release(params);
+  return status;
 }
 
 static int find_index(const tsr_params *params, const char *name) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The record of a set of parameters: one flat buffer, of which every tensor is a part (runtime/buffer.h).
 //
-// Tensors begin at multiples of `step` elements. The elements between two tensors are 0 and stay 0 under every optimiser, because their
+// Tensors begin at multiples of `step` elements (optim_mark of graph/tuning.def, or more where the device aligns parts of buffers so). The elements between two tensors are 0 and stay 0 under every optimiser, because their
 // gradients are 0.
 #ifndef TSRI_TRAIN_PARAMS_H
 #define TSRI_TRAIN_PARAMS_H
@@ -29,14 +29,11 @@ struct tsr_params {
   tsr_dtype dtype;
   int count;
   int64_t element_count;  // of all tensors
-  int64_t flat_count;     // with the elements between them; a multiple of TSRI_FLAT_STEP
-  int64_t step;           // a multiple of TSRI_FLAT_STEP
+  int64_t flat_count;     // with the elements between them; a multiple of `step`
+  int64_t step;
   tsri_param *params;
   tsri_flat values, gradients;
 };
-
-// All offsets are multiples of this many elements, so that a table with one entry for so many elements describes all tensors.
-enum { TSRI_FLAT_STEP = 128 };
 
 // Makes a flat buffer of zeros with the set's layout, with elements of `dtype`. `may_tear`: see tsr_buffer.
 //
