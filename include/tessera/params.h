@@ -53,12 +53,12 @@ typedef struct tsr_param_desc {
   bool is_inputs_first;  // the weight is [inputs, outputs], as tsr_matmul(x, weight) takes it
 } tsr_param_desc;
 
-// Creates a set of float tensors with their first values. The random numbers of a tensor depend on `seed` and its name alone, and have
+// Creates a set of f16, bf16, f32 or f64 tensors with their first values. The random numbers of a tensor depend on `seed` and its name alone, and have
 // the same bits on every device.
 //
 // Ownership: caller releases `*out_params`. Tensors that are got from it keep their memory, also when the set is released.
 // Errors:    TSR_ERR_INVALID_ARGUMENT (NULL, a negative count, a name that is empty or there twice, an initialiser that does not exist, a `value`
-//            that is not finite), TSR_ERR_DTYPE (no float), TSR_ERR_SHAPE, TSR_ERR_OUT_OF_MEMORY and those of tsr_evaluate. Then
+//            that is not finite), TSR_ERR_DTYPE (another one), TSR_ERR_SHAPE, TSR_ERR_OUT_OF_MEMORY and those of tsr_evaluate. Then
 //            `*out_params` is NULL.
 TSR_API tsr_status tsr_params_create(tsr_device *device, tsr_dtype dtype, const tsr_param_desc *tensors, int count,
                                      uint64_t seed, tsr_params **out_params);

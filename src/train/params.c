@@ -10,7 +10,6 @@
 #include "core/log.h"
 #include "core/suggest.h"
 #include "graph/node.h"
-#include "ops/promote.h"
 #include "runtime/device.h"
 
 tsr_status tsri_params_check(const char *caller, const tsr_params *params) {
@@ -73,9 +72,8 @@ static tsr_status find_step(tsr_device *device, int64_t *out_step) {
 static tsr_status new_set(tsr_device *device, tsr_dtype dtype, int count, tsr_params **out_params) {
   tsr_status status = tsri_device_check("params_create", device);
   if (status != TSR_OK) return status;
-  if (!tsri_dtype_is_float(dtype)) {
-    return TSRI_FAIL(TSR_ERR_DTYPE, "params_create: %s is no float dtype; only floats are learnt",
-                     tsr_dtype_name(dtype));
+  if (dtype != TSR_F16 && dtype != TSR_BF16 && dtype != TSR_F32 && dtype != TSR_F64) {
+    return TSRI_FAIL(TSR_ERR_DTYPE, "params_create: %s; parameters are f16, bf16, f32 or f64", tsr_dtype_name(dtype));
   }
   tsr_params *params = tsri_object_create(TSRI_OBJECT_PARAMS, sizeof *params);
   if (!params) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "params_create: no host memory for its record");
