@@ -66,14 +66,17 @@ typedef struct arrays {
 
 // Calls the step's rule and adds what it gives to the gradients of the step's inputs.
 static tsr_status apply_rule(grad_range *range, const grad_step *step, grad_rule rule, arrays *a) {
+  // Rules ask for shapes, which failed tensors do not have.
   for (uint32_t i = 0; i < step->input_count; i++) {
     const grad_slot *slot = tsri_grad_find(range, step->inputs[i].value);
     a->inputs[i] = input_of(step, i);
+    if (a->inputs[i]->status != TSR_OK) return tsri_tensor_check("grad", a->inputs[i]);
     a->wants[i] = slot && slot->is_tracked && tsri_dtype_is_float(step->inputs[i].dtype);
   }
   for (uint32_t i = 0; i < step->output_count; i++) {
     const grad_slot *slot = &range->slots[step->outputs[i]];
     a->outputs[i] = output_of(slot);
+    if (a->outputs[i]->status != TSR_OK) return tsri_tensor_check("grad", a->outputs[i]);
     a->cotangents[i] = slot->gradient;
   }
   rule(&(grad_view){.op = step->op,

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Optimisers against their formulas in f64.
 #include "train/optim.h"
+#include <stdlib.h>
+#include <string.h>
+
 #include "ops/ops_testing.h"
 
 enum { ROWS = 9, COLUMNS = 70, BIASES = 30, ELEMENTS = ROWS * COLUMNS + BIASES };
@@ -347,6 +350,49 @@ TEST(a_captured_step_follows_a_new_rate) {
   CHECK(memcmp(before, after, sizeof before) == 0);
   CHECK_STATUS(tsr_optim_set_rate(optim, -1), TSR_ERR_INVALID_ARGUMENT);
   CHECK_STATUS(tsr_optim_set_rate(optim, NAN), TSR_ERR_INVALID_ARGUMENT);
+  tsr_capture_release(step);
+  tsr_optim_release(optim);
+  tsr_params_release(params);
+  finish();
+}
+
+static tsr_memory_stats memory(void) {
+  tsr_memory_stats stats;
+  CHECK_OK(tsr_memory_get_stats(dev, &stats));
+  return stats;
+}
+
+// TSR_TEST_SAMPLE=1: ten thousand steps.
+TEST(many_steps_hold_memory_constant) {
+  begin();
+  const char *sample = getenv("TSR_TEST_SAMPLE");
+  int steps = sample && strcmp(sample, "1") == 0 ? 10000 : 500;
+  tsr_params *params = make_params(TSR_F32);
+  tsr_optim *optim = NULL;
+  tsr_tensor *loss = NULL;
+  tsr_capture *step = NULL;
+  tsr_memory_stats before = {0}, after = {0};
+  CHECK_OK(tsr_optim_create(params, &scheduled, &optim));
+  for (int i = 0; i < steps; i++) {
+    tsr_scope *scope = tsr_scope_begin(dev);
+    CHECK_OK(record_step(params, optim, &loss));
+    CHECK_OK(tsr_evaluate(loss));
+    CHECK_OK(tsr_scope_end(scope));
+    if (i == 20) before = memory();
+  }
+  after = memory();
+  CHECK_EQ_UINT(after.in_use_bytes, before.in_use_bytes);
+  CHECK_EQ_UINT(after.held_bytes, before.held_bytes);
+  CHECK_OK(tsr_capture_begin(dev));
+  CHECK_OK(record_step(params, optim, &loss));
+  CHECK_OK(tsr_capture_end(&loss, 1, &step));
+  CHECK_OK(tsr_capture_run(step));  // runs pending operators that read what it overwrites
+  before = memory();
+  for (int i = 0; i < steps; i++) CHECK_OK(tsr_capture_run(step));
+  after = memory();
+  CHECK_EQ_UINT(after.in_use_bytes, before.in_use_bytes);
+  CHECK_EQ_UINT(after.held_bytes, before.held_bytes);
+  CHECK_EQ_UINT(after.allocations, before.allocations);
   tsr_capture_release(step);
   tsr_optim_release(optim);
   tsr_params_release(params);
