@@ -32,7 +32,14 @@ typedef enum tsr_dtype {
 #define TSRI_X(name, lower, bytes, kind, text) TSR_##name,
   TSR_DTYPES(TSRI_X)
 #undef TSRI_X
-      TSR_DTYPE_COUNT
+      TSR_DTYPE_COUNT,
+
+  // Packed integers, for storing weights: two elements to a byte, of which the first has the low half. Each row of the last
+  // axis begins at a byte; a row of an odd number of elements leaves the last half byte unused. Such tensors can be made from
+  // host data, read, written, moved, printed, exchanged by DLPack, sliced where a row begins at a byte, and cast; every other
+  // operator asks for a cast.
+  TSR_I4 = 64,  // -8 to 7
+  TSR_U4 = 65   // 0 to 15
 } tsr_dtype;
 
 typedef enum tsr_dtype_kind { TSR_KIND_BOOL, TSR_KIND_UINT, TSR_KIND_INT, TSR_KIND_FLOAT } tsr_dtype_kind;
@@ -43,8 +50,11 @@ TSR_API const char *tsr_dtype_name(tsr_dtype dtype);
 // A short description of the dtype. Static text, never NULL.
 TSR_API const char *tsr_dtype_text(tsr_dtype dtype);
 
-// Bytes of one element; 0 for an invalid dtype.
+// Bytes of one element; 0 for an invalid dtype, and for i4 and u4, of which two share a byte.
 TSR_API size_t tsr_dtype_bytes(tsr_dtype dtype);
+
+// Bits of one element; 0 for an invalid dtype.
+TSR_API int tsr_dtype_bits(tsr_dtype dtype);
 
 // Kind of the dtype; TSR_KIND_BOOL for an invalid dtype (check tsr_dtype_bytes first).
 TSR_API tsr_dtype_kind tsr_dtype_kind_of(tsr_dtype dtype);
@@ -63,6 +73,9 @@ TSR_API tsr_status tsr_dtype_parse(const char *name, tsr_dtype *out_dtype);
 // the fraction and saturates; NaN becomes 0. Integer to narrower integer keeps the low bits. Integer to
 // float rounds to nearest, ties to even. To bool: every value other than zero, including NaN, becomes 1. From bool: any
 // byte other than 0 counts as 1.
+//
+// i4 and u4 are packed from the first byte on, the first element in its low half; with an odd count the other half of the
+// last byte becomes 0.
 //
 // Errors: TSR_ERR_INVALID_ARGUMENT (NULL with a count above 0, an invalid dtype, more elements than memory can hold).
 TSR_API tsr_status tsr_convert(tsr_dtype dst_dtype, void *dst, tsr_dtype src_dtype, const void *src, size_t count);

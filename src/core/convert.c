@@ -10,6 +10,7 @@
 #include <string.h>
 #include <tessera/dtype.h>
 
+#include "core/dtype.h"
 #include "core/error.h"
 
 // --- Single elements -------------------------------------------------------------------------------------------------
@@ -375,9 +376,57 @@ static bool convert_directly(tsr_dtype dst_dtype, unsigned char *dst, tsr_dtype 
   return true;
 }
 
+// --- Packed integers ---------------------------------------------------------------------------------------------------
+
+// One byte each, with the sign of i4.
+static void unpack(tsr_dtype dtype, const unsigned char *src, size_t count, unsigned char *out) {
+  for (size_t i = 0; i < count; i++) {
+    unsigned half = src[i / 2] >> (i % 2 * 4) & 15u;
+    out[i] = (unsigned char)(dtype == TSR_I4 ? (half ^ 8u) - 8u : half);
+  }
+}
+
+static void pack(const unsigned char *bytes, size_t count, unsigned char *dst) {
+  for (size_t i = 0; i < count; i += 2) {
+    unsigned high = i + 1 < count ? bytes[i + 1] & 15u : 0;
+    dst[i / 2] = (unsigned char)((bytes[i] & 15u) | high << 4);
+  }
+}
+
+// Elements as bytes of which the low 4 bits count: floats saturate to the range of `dtype`.
+static void to_bytes(tsr_dtype dtype, tsr_dtype src_dtype, const unsigned char *src, size_t count, unsigned char *out) {
+  if (!ways[src_dtype].load_float) {
+    convert_block(TSR_I8, out, src_dtype, src, count);
+    return;
+  }
+  double values[BLOCK_COUNT];
+  ways[src_dtype].load_float(src, count, values);
+  for (size_t i = 0; i < count; i++) {
+    out[i] = (unsigned char)saturate(values[i], dtype == TSR_I4 ? -8 : 0, dtype == TSR_I4 ? 7 : 15);
+  }
+}
+
+static void convert_packed(tsr_dtype dst_dtype, unsigned char *dst, tsr_dtype src_dtype, const unsigned char *src,
+                           size_t count) {
+  bool from = tsri_dtype_is_packed(src_dtype), to = tsri_dtype_is_packed(dst_dtype);
+  for (size_t done = 0; done < count; done += BLOCK_COUNT) {  // an even number
+    size_t block = count - done < BLOCK_COUNT ? count - done : BLOCK_COUNT;
+    unsigned char bytes[BLOCK_COUNT];
+    if (from) unpack(src_dtype, src + done / 2, block, bytes);
+    else to_bytes(dst_dtype, src_dtype, src + done * tsr_dtype_bytes(src_dtype), block, bytes);
+    if (to) {
+      pack(bytes, block, dst + done / 2);
+    } else {
+      convert_block(dst_dtype, dst + done * tsr_dtype_bytes(dst_dtype), src_dtype == TSR_I4 ? TSR_I8 : TSR_U8, bytes,
+                    block);
+    }
+  }
+}
+
 static tsr_status check_arguments(tsr_dtype dst_dtype, const void *dst, tsr_dtype src_dtype, const void *src,
                                   size_t count) {
-  size_t dst_bytes = tsr_dtype_bytes(dst_dtype), src_bytes = tsr_dtype_bytes(src_dtype);
+  size_t dst_bytes = tsri_dtype_is_packed(dst_dtype) ? 1 : tsr_dtype_bytes(dst_dtype);
+  size_t src_bytes = tsri_dtype_is_packed(src_dtype) ? 1 : tsr_dtype_bytes(src_dtype);
   if (dst_bytes == 0 || src_bytes == 0) {
     return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "convert: %s_dtype is %d, which is no dtype",
                      dst_bytes == 0 ? "dst" : "src", (int)(dst_bytes == 0 ? dst_dtype : src_dtype));
@@ -397,6 +446,10 @@ tsr_status tsr_convert(tsr_dtype dst_dtype, void *dst, tsr_dtype src_dtype, cons
   if (status != TSR_OK || count == 0) return status;
   unsigned char *to = dst;
   const unsigned char *from = src;
+  if (tsri_dtype_is_packed(dst_dtype) || tsri_dtype_is_packed(src_dtype)) {
+    convert_packed(dst_dtype, to, src_dtype, from, count);
+    return TSR_OK;
+  }
   if (convert_directly(dst_dtype, to, src_dtype, from, count)) return TSR_OK;
   for (size_t done = 0; done < count; done += BLOCK_COUNT) {
     size_t block = count - done < BLOCK_COUNT ? count - done : BLOCK_COUNT;

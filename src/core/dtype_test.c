@@ -44,6 +44,20 @@ TEST(dtype_numbers_names_and_sizes_are_the_abi) {
   }
 }
 
+TEST(packed_dtypes_have_half_a_byte) {
+  tsr_dtype found = TSR_F32;
+  CHECK_OK(tsr_dtype_parse("i4", &found));
+  CHECK_EQ_INT(found, TSR_I4);
+  CHECK_EQ_INT(TSR_I4, 64);
+  CHECK_EQ_INT(TSR_U4, 65);
+  CHECK_EQ_INT(tsr_dtype_bits(TSR_U4), 4);
+  CHECK_EQ_INT(tsr_dtype_bytes(TSR_U4), 0);
+  CHECK_EQ_INT(tsr_dtype_bits(TSR_F64), 64);
+  CHECK_EQ_INT(tsr_dtype_kind_of(TSR_I4), TSR_KIND_INT);
+  CHECK_EQ_INT(tsr_dtype_kind_of(TSR_U4), TSR_KIND_UINT);
+  CHECK_STR(tsr_dtype_name(TSR_U4), "u4");
+}
+
 TEST(a_number_that_is_no_dtype_has_no_bytes) {
   const int wrong[] = {-1, TSR_DTYPE_COUNT, 1000};
   for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
@@ -58,7 +72,7 @@ TEST(parse_lists_the_names_when_it_finds_none) {
   tsr_dtype dtype = TSR_I16;
   CHECK_STATUS(tsr_dtype_parse("float", &dtype), TSR_ERR_INVALID_ARGUMENT);
   CHECK_LAST_ERROR_HAS(
-      "\"float\" is none of bool, u8, i8, i16, i32, i64, u32, f16, bf16, f32, f64, u16, u64, f8_e4m3, f8_e5m2");
+      "\"float\" is none of bool, u8, i8, i16, i32, i64, u32, f16, bf16, f32, f64, u16, u64, f8_e4m3, f8_e5m2, i4, u4");
   CHECK_STATUS(tsr_dtype_parse("", &dtype), TSR_ERR_INVALID_ARGUMENT);
   CHECK_STATUS(tsr_dtype_parse("F32", &dtype), TSR_ERR_INVALID_ARGUMENT);
   CHECK_STATUS(tsr_dtype_parse(NULL, &dtype), TSR_ERR_INVALID_ARGUMENT);

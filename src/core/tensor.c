@@ -71,7 +71,9 @@ tsr_tensor *tsri_tensor_create(tsr_buffer *buffer, tsr_dtype dtype, const tsri_l
 }
 
 tsr_tensor *tsri_tensor_view(const tsr_tensor *tensor, const tsri_layout *layout) {
-  return tsri_tensor_of(tsri_value_hold(tensor->value), tensor->dtype, layout);
+  tsr_tensor *view = tsri_tensor_of(tsri_value_hold(tensor->value), tensor->dtype, layout);
+  if (tsri_tensor_is_usable(view)) view->packed_last = tensor->packed_last;
+  return view;
 }
 
 tsr_tensor *tsri_tensor_fail(tsr_status status) {
@@ -89,20 +91,28 @@ tsr_tensor *tsri_tensor_fail(tsr_status status) {
 }
 
 tsr_tensor *tsri_tensor_named(const char *caller, tsr_tensor *result) {
-  tsr_status status = tsri_tensor_check(caller, result);
+  tsr_status status = tsri_tensor_check_any(caller, result);
   if (status == TSR_OK) return result;
   tsr_tensor *named = tsri_tensor_fail(tsri_fail_as(caller, status));
   tsr_release(result);
   return named;
 }
 
-tsr_status tsri_tensor_check(const char *caller, const tsr_tensor *tensor) {
+tsr_status tsri_tensor_check_any(const char *caller, const tsr_tensor *tensor) {
   tsr_status status = tsri_object_check(tensor, TSRI_OBJECT_TENSOR, caller, "tensor");
   if (status != TSR_OK || tensor->status == TSR_OK) return status;
   return repeat_failure(tensor);
 }
 
-tsr_status tsr_error(const tsr_tensor *tensor) { return tsri_tensor_check("error", tensor); }
+tsr_status tsri_tensor_check(const char *caller, const tsr_tensor *tensor) {
+  tsr_status status = tsri_tensor_check_any(caller, tensor);
+  if (status != TSR_OK || !tsri_dtype_is_packed(tensor->dtype)) return status;
+  return TSRI_FAIL(TSR_ERR_DTYPE,
+                   "%s: takes no %s, which is packed for storage; cast it to another dtype with tsr_cast", caller,
+                   tsr_dtype_name(tensor->dtype));
+}
+
+tsr_status tsr_error(const tsr_tensor *tensor) { return tsri_tensor_check_any("error", tensor); }
 
 tsr_tensor *tsr_retain(tsr_tensor *tensor) {
   if (tensor && tsri_object_check(tensor, TSRI_OBJECT_TENSOR, "retain", "tensor") == TSR_OK && !tensor->is_static) {
@@ -125,16 +135,26 @@ void tsr_release(tsr_tensor *tensor) {
 tsr_dtype tsr_tensor_dtype(const tsr_tensor *tensor) { return tsri_tensor_is_usable(tensor) ? tensor->dtype : TSR_F32; }
 
 tsr_shape tsr_tensor_shape(const tsr_tensor *tensor) {
-  return tsri_tensor_is_usable(tensor) ? tensor->layout.shape : TSR_SCALAR;
+  if (!tsri_tensor_is_usable(tensor)) return TSR_SCALAR;
+  tsr_shape shape = tensor->layout.shape;
+  if (tsri_dtype_is_packed(tensor->dtype)) shape.dims[shape.rank - 1] = tensor->packed_last;
+  return shape;
 }
 
 int64_t tsr_tensor_stride(const tsr_tensor *tensor, int axis) {
   if (!tsri_tensor_is_usable(tensor)) return 0;
   int rank = tensor->layout.shape.rank, at = axis < 0 ? axis + rank : axis;
-  return at < 0 || at >= rank ? 0 : tensor->layout.strides[at];
+  if (at < 0 || at >= rank) return 0;
+  bool is_doubled = tsri_dtype_is_packed(tensor->dtype) && at < rank - 1;  // two elements to a byte
+  return tensor->layout.strides[at] * (is_doubled ? 2 : 1);
 }
 
-int64_t tsr_tensor_count(const tsr_tensor *tensor) { return tsri_tensor_is_usable(tensor) ? tensor->layout.count : 0; }
+int64_t tsr_tensor_count(const tsr_tensor *tensor) {
+  if (!tsri_tensor_is_usable(tensor)) return 0;
+  const tsri_layout *layout = &tensor->layout;
+  if (!tsri_dtype_is_packed(tensor->dtype) || layout->count == 0) return layout->count;
+  return layout->count / layout->shape.dims[layout->shape.rank - 1] * tensor->packed_last;
+}
 
 tsr_device *tsr_tensor_device(const tsr_tensor *tensor) {
   return tsri_tensor_is_usable(tensor) ? tensor->value->device : NULL;

@@ -7,6 +7,7 @@
 #include <tessera/scope.h>
 #include <tessera/tensor.h>
 
+#include "core/dtype.h"
 #include "core/layout.h"
 #include "core/object.h"
 #include "core/value.h"
@@ -18,8 +19,9 @@ struct tsr_tensor {
   char *message;
   tsr_dtype dtype;
   tsri_layout layout;
-  tsri_value *value;  // one reference; NULL in a failed tensor
-  tsr_scope *scope;   // the scope that owns one reference, or NULL
+  int64_t packed_last;  // i4 and u4, whose layout is that of their bytes: elements along the last axis
+  tsri_value *value;    // one reference; NULL in a failed tensor
+  tsr_scope *scope;     // the scope that owns one reference, or NULL
   size_t scope_index;
   bool is_static;  // never freed: the tensor that reports that host memory is out
 };
@@ -45,8 +47,11 @@ tsr_tensor *tsri_tensor_fail(tsr_status status);
 tsr_tensor *tsri_tensor_named(const char *caller, tsr_tensor *result);
 
 // TSR_OK if `tensor` is usable. Else the reason, with `caller` in the message if the tensor is NULL or released; the
-// message of a failed tensor is passed on unchanged.
+// message of a failed tensor is passed on unchanged. A packed tensor (i4, u4) is refused: the message asks for a cast.
 tsr_status tsri_tensor_check(const char *caller, const tsr_tensor *tensor);
+
+// The same for the few callers that take packed tensors, too.
+tsr_status tsri_tensor_check_any(const char *caller, const tsr_tensor *tensor);
 
 // As tsri_tensor_check, without setting the last error.
 static inline bool tsri_tensor_is_usable(const tsr_tensor *tensor) {

@@ -31,10 +31,8 @@ static tsr_status shape_after(const tsr_tensor *x, tsr_dtype dtype, tsr_shape *o
 }
 
 static tsr_status check_dtype(tsr_dtype dtype) {
-  if (tsr_dtype_bytes(dtype) == 0) {
-    return TSRI_FAIL(TSR_ERR_DTYPE, "bit_cast: %d is no dtype; 0 to %d are", (int)dtype, (int)TSR_DTYPE_COUNT - 1);
-  }
-  if (dtype != TSR_BOOL) return TSR_OK;
+  tsr_status status = tsri_dtype_check("bit_cast", dtype);
+  if (status != TSR_OK || dtype != TSR_BOOL) return status;
   return TSRI_FAIL(TSR_ERR_DTYPE, "bit_cast: a byte of bool is 0 or 1, so bits do not become bool; take ne_scalar");
 }
 

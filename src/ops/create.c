@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "core/tensor.h"
 #include "ops/call.h"
+#include "ops/packed.h"
 #include "runtime/device.h"
 
 // Layout and memory of a tensor that is to be filled.
@@ -14,14 +15,9 @@ typedef struct fresh {
   size_t bytes;
 } fresh;
 
-static tsr_status check_dtype(const char *caller, tsr_dtype dtype) {
-  if (tsr_dtype_bytes(dtype) > 0) return TSR_OK;
-  return TSRI_FAIL(TSR_ERR_DTYPE, "%s: %d is no dtype; 0 to %d are", caller, (int)dtype, (int)TSR_DTYPE_COUNT - 1);
-}
-
 static tsr_status prepare(const char *caller, tsr_device *device, tsr_dtype dtype, tsr_shape shape, fresh *out) {
   tsr_status status = tsri_device_check(caller, device);
-  if (status == TSR_OK) status = check_dtype(caller, dtype);
+  if (status == TSR_OK) status = tsri_dtype_check(caller, dtype);
   if (status == TSR_OK) status = tsri_layout_init(caller, shape, dtype, &out->layout, &out->bytes);
   if (status == TSR_OK) status = tsr_buffer_create(device, out->bytes, 0, &out->buffer);
   return status;
@@ -34,11 +30,21 @@ static tsr_tensor *finish(fresh *made, tsr_dtype dtype, tsr_status status) {
   return tsri_tensor_fail(status);
 }
 
+// A tensor of i4 or u4 from its bytes.
+static tsr_tensor *packed_from_data(tsr_device *device, tsr_dtype dtype, tsr_shape shape, const void *data,
+                                    size_t bytes) {
+  tsr_shape stored;
+  tsr_status status = tsri_packed_shape("from_data", shape, &stored);
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  return tsri_packed_of(tsr_from_data(device, TSR_U8, stored, data, bytes), dtype, shape.dims[shape.rank - 1]);
+}
+
 tsr_tensor *tsr_from_data(tsr_device *device, tsr_dtype dtype, tsr_shape shape, const void *data, size_t bytes) {
+  if (tsri_dtype_is_packed(dtype)) return packed_from_data(device, dtype, shape, data, bytes);
   fresh made = {0};
   size_t wanted = 0;
   tsr_status status = tsri_device_check("from_data", device);
-  if (status == TSR_OK) status = check_dtype("from_data", dtype);
+  if (status == TSR_OK) status = tsri_dtype_check("from_data", dtype);
   if (status == TSR_OK) status = tsri_layout_init("from_data", shape, dtype, &made.layout, &wanted);
   if (status == TSR_OK && wanted != bytes) {
     char text[TSR_SHAPE_TEXT_BYTES];
@@ -51,9 +57,22 @@ tsr_tensor *tsr_from_data(tsr_device *device, tsr_dtype dtype, tsr_shape shape, 
   return finish(&made, dtype, status);
 }
 
+// A tensor of i4 or u4 with every element `value`, also in the unused half of a row's last byte.
+static tsr_tensor *packed_full(const char *caller, tsr_device *device, tsr_dtype dtype, tsr_shape shape,
+                               tsr_dtype value_dtype, const void *value) {
+  tsr_shape stored;
+  unsigned char half = 0;
+  tsr_status status = tsri_packed_shape(caller, shape, &stored);
+  if (status == TSR_OK) status = tsr_convert(dtype, &half, value_dtype, value, 1);
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  tsr_tensor *bytes = tsr_full_int(device, TSR_U8, stored, half | half << 4);
+  return tsri_tensor_named(caller, tsri_packed_of(bytes, dtype, shape.dims[shape.rank - 1]));
+}
+
 // Creates a tensor with every element `value`, which has type `value_dtype`.
 static tsr_tensor *make_full(const char *caller, tsr_device *device, tsr_dtype dtype, tsr_shape shape,
                              tsr_dtype value_dtype, const void *value) {
+  if (tsri_dtype_is_packed(dtype)) return packed_full(caller, device, dtype, shape, value_dtype, value);
   fresh made = {0};
   unsigned char pattern[8];
   tsr_status status = prepare(caller, device, dtype, shape, &made);

@@ -11,6 +11,7 @@
 #include "graph/graph.h"
 #include "graph/transfer.h"
 #include "ops/dlpack_abi.h"
+#include "ops/packed.h"
 #include "runtime/buffer.h"
 #include "runtime/sharing.h"
 #include "runtime/stage.h"
@@ -133,7 +134,62 @@ static tsr_status export_tensor(tsr_tensor *tensor, bool is_out_null, export_rec
   return TSR_OK;
 }
 
+// --- Packed tensors ------------------------------------------------------------------------------------------------------
+
+// They are exchanged as their bytes, in a description that counts elements of 4 bits.
+
+static bool is_packed(const tsr_tensor *tensor) {
+  return tsri_tensor_is_usable(tensor) && tsri_dtype_is_packed(tensor->dtype);
+}
+
+static void describe_packed(const tsr_tensor *tensor, dl_tensor *described) {
+  int last = described->ndim - 1;
+  described->dtype.code = tensor->dtype == TSR_I4 ? DL_INT : DL_UINT;
+  described->dtype.bits = 4;
+  described->shape[last] = tensor->packed_last;
+  for (int i = 0; i < last; i++) described->strides[i] *= 2;
+}
+
+// Makes the description of the bytes; `shape` and `strides` are its own. Rows must begin at a byte.
+static tsr_status bytes_from_packed(const dl_tensor *tensor, dl_tensor *out, int64_t *shape, int64_t *strides) {
+  int rank = tensor->ndim, last = rank - 1;
+  if (rank < 1 || rank > TSR_MAX_RANK || !tensor->shape) {
+    return TSRI_FAIL(TSR_ERR_SHAPE, "from_dlpack: a tensor of 4-bit integers has 1 to %d axes, not %d", TSR_MAX_RANK,
+                     rank);
+  }
+  tsr_shape given = tsr_shape_make(rank, tensor->shape), stored;
+  tsr_status status = tsri_packed_shape("from_dlpack", given, &stored);
+  if (status != TSR_OK) return status;
+  int64_t step = stored.dims[last] * 2;
+  bool has_one_row = true;
+  for (int i = last - 1; i >= 0; i--) has_one_row = has_one_row && given.dims[i] == 1;
+  bool is_whole =
+      tensor->strides ? tensor->strides[last] == 1 || given.dims[last] <= 1 : has_one_row || given.dims[last] % 2 == 0;
+  for (int i = last; i >= 0; i--) {
+    shape[i] = stored.dims[i];
+    strides[i] = i == last ? 1 : tensor->strides ? tensor->strides[i] / 2 : step / 2;
+    is_whole = is_whole && (i == last || !tensor->strides || tensor->strides[i] % 2 == 0 || given.dims[i] <= 1);
+    if (i < last && !tsri_mul_i64(step, given.dims[i] ? given.dims[i] : 1, &step)) is_whole = false;
+  }
+  if (!is_whole) {
+    return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "from_dlpack: rows of 4-bit integers must begin at a byte and leave no gaps");
+  }
+  *out = *tensor;
+  out->dtype.code = DL_UINT;
+  out->dtype.bits = 8;
+  out->shape = shape;
+  out->strides = strides;
+  return TSR_OK;
+}
+
 tsr_status tsr_to_dlpack(tsr_tensor *tensor, struct DLManagedTensor **out_managed) {
+  if (is_packed(tensor)) {
+    tsr_tensor *bytes = tsri_packed_bytes(tensor);
+    tsr_status exported = tsr_to_dlpack(bytes, out_managed);
+    if (exported == TSR_OK) describe_packed(tensor, &(*out_managed)->tensor);
+    tsr_release(bytes);
+    return exported;
+  }
   export_record *record = NULL;
   dl_tensor described = {0};
   if (out_managed) *out_managed = NULL;
@@ -152,6 +208,13 @@ tsr_status tsr_to_dlpack(tsr_tensor *tensor, struct DLManagedTensor **out_manage
 }
 
 tsr_status tsr_to_dlpack_versioned(tsr_tensor *tensor, struct DLManagedTensorVersioned **out_managed) {
+  if (is_packed(tensor)) {
+    tsr_tensor *bytes = tsri_packed_bytes(tensor);
+    tsr_status exported = tsr_to_dlpack_versioned(bytes, out_managed);
+    if (exported == TSR_OK) describe_packed(tensor, &(*out_managed)->tensor);
+    tsr_release(bytes);
+    return exported;
+  }
   export_record *record = NULL;
   dl_tensor described = {0};
   if (out_managed) *out_managed = NULL;
@@ -261,7 +324,28 @@ static tsr_status take_by_copy(tsr_device *device, const import_source *source, 
   return TSR_OK;
 }
 
+static tsr_status take(tsr_device *device, const import_source *source, tsr_tensor **out_tensor);
+
+static tsr_status take_packed(tsr_device *device, const import_source *source, tsr_tensor **out_tensor) {
+  const dl_tensor *given = source->tensor;
+  int64_t shape[TSR_MAX_RANK], strides[TSR_MAX_RANK];
+  dl_tensor bytes;
+  tsr_status status = bytes_from_packed(given, &bytes, shape, strides);
+  if (status != TSR_OK) return status;
+  tsr_dtype dtype = given->dtype.code == DL_INT ? TSR_I4 : TSR_U4;
+  int64_t last = given->shape[given->ndim - 1];
+  import_source of_bytes = *source;
+  of_bytes.tensor = &bytes;
+  status = take(device, &of_bytes, out_tensor);
+  if (status != TSR_OK) return status;
+  *out_tensor = tsri_packed_of(*out_tensor, dtype, last);
+  return tsr_error(*out_tensor);
+}
+
 static tsr_status take(tsr_device *device, const import_source *source, tsr_tensor **out_tensor) {
+  bool is_half_byte = source->tensor->dtype.bits == 4 && source->tensor->dtype.lanes == 1 &&
+                      (source->tensor->dtype.code == DL_INT || source->tensor->dtype.code == DL_UINT);
+  if (is_half_byte) return take_packed(device, source, out_tensor);
   tsr_dtype dtype = TSR_F32;
   tsri_layout layout;
   tsr_buffer *buffer = NULL;

@@ -391,9 +391,7 @@ tsr_tensor *tsr_one_hot(tsr_tensor *indices, int64_t classes, tsr_dtype dtype) {
   if (status == TSR_OK && (classes < 0 || classes > INT32_MAX)) {
     status = TSRI_FAIL(TSR_ERR_SHAPE, "one_hot: %lld classes; 0 to 2^31 - 1 are allowed", (long long)classes);
   }
-  if (status == TSR_OK && tsr_dtype_bytes(dtype) == 0) {
-    status = TSRI_FAIL(TSR_ERR_DTYPE, "one_hot: %d is no dtype; 0 to %d are", (int)dtype, (int)TSR_DTYPE_COUNT - 1);
-  }
+  if (status == TSR_OK) status = tsri_dtype_check("one_hot", dtype);
   if (status != TSR_OK) return tsri_tensor_fail(status);
   // Compare u32 indices with i32 positions in u32, which holds all positions: some devices do not have i64.
   bool is_unsigned = tsr_dtype_kind_of(indices->dtype) == TSR_KIND_UINT;

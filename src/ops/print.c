@@ -4,10 +4,11 @@
 // print_shown.c reads the elements that are shown, print_number.c formats single elements; this file writes brackets
 // and lines.
 #include <string.h>
-#include <tessera/tensor.h>
+#include <tessera/ops.h>
 
 #include "core/alloc.h"
 #include "core/builder.h"
+#include "core/dtype.h"
 #include "core/error.h"
 #include "ops/print_number.h"
 #include "ops/print_shown.h"
@@ -122,14 +123,19 @@ static tsr_status put_tensor(tsri_builder *text, tsr_tensor *tensor) {
     put_word(text, "failed tensor: ");
     put_word(text, tsr_last_error());
   } else {
-    tsri_shown shown;
-    tsr_status status = tsri_shown_init(&shown, tensor);
+    tsri_shown shown = {0};
+    tsr_dtype dtype = tsr_tensor_dtype(tensor);
+    tsr_tensor *wide =
+        tsri_dtype_is_packed(dtype) ? tsr_cast(tensor, dtype == TSR_I4 ? TSR_I8 : TSR_U8) : tsr_retain(tensor);
+    tsr_status status = tsr_error(wide);
+    if (status == TSR_OK) status = tsri_shown_init(&shown, wide);
     if (status == TSR_OK) {
       put_elements(text, &shown);
       put_word(text, "\n");
       put_facts(text, tensor);
     }
     tsri_shown_deinit(&shown);
+    tsr_release(wide);
     if (status != TSR_OK) return status;
   }
   put_word(text, "\n");

@@ -61,9 +61,8 @@ tsr_status tsri_run_randint(const tsri_kernel_run *run) {
 }
 
 static tsr_status check_dtype(const tsri_op *op, tsr_dtype dtype, bool wants_float) {
-  if (tsr_dtype_bytes(dtype) == 0) {
-    return TSRI_FAIL(TSR_ERR_DTYPE, "%s: %d is no dtype; 0 to %d are", op->name, (int)dtype, (int)TSR_DTYPE_COUNT - 1);
-  }
+  tsr_status status = tsri_dtype_check(op->name, dtype);
+  if (status != TSR_OK) return status;
   if (tsri_dtype_is_float(dtype) == wants_float && dtype != TSR_BOOL) return TSR_OK;
   return TSRI_FAIL(TSR_ERR_DTYPE, "%s: makes %s, not %s", op->name, wants_float ? "floats" : "integers",
                    tsr_dtype_name(dtype));

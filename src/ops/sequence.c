@@ -142,10 +142,7 @@ tsr_status tsri_run_eye(const tsri_kernel_run *run) {
 static tsr_tensor *record(const tsri_op *op, tsr_device *device, tsr_dtype dtype, tsr_shape shape,
                           const void *attributes) {
   tsr_status status = tsri_device_check(op->name, device);
-  if (status == TSR_OK && tsr_dtype_bytes(dtype) == 0) {
-    status =
-        TSRI_FAIL(TSR_ERR_DTYPE, "%s: %d is no dtype; 0 to %d are", op->name, (int)dtype, (int)TSR_DTYPE_COUNT - 1);
-  }
+  if (status == TSR_OK) status = tsri_dtype_check(op->name, dtype);
   tsri_layout layout;
   if (status == TSR_OK) status = tsri_layout_init(op->name, shape, dtype, &layout, NULL);
   if (status != TSR_OK) return tsri_tensor_fail(status);

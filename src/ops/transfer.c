@@ -5,6 +5,8 @@
 
 #include "core/error.h"
 #include "graph/graph.h"
+#include "ops/compose.h"
+#include "ops/packed.h"
 #include "runtime/sharing.h"
 
 static tsr_status check_transfer(const char *caller, const tsr_tensor *tensor, const void *data, size_t bytes) {
@@ -20,7 +22,18 @@ static tsr_status check_transfer(const char *caller, const tsr_tensor *tensor, c
   return TSR_OK;
 }
 
+// Whether it is a usable tensor of i4 or u4, which is transferred as its bytes.
+static bool is_packed(const tsr_tensor *tensor) {
+  return tsri_tensor_is_usable(tensor) && tsri_dtype_is_packed(tensor->dtype);
+}
+
 tsr_status tsr_read(tsr_tensor *tensor, void *out_data, size_t bytes) {
+  if (is_packed(tensor)) {
+    tsr_tensor *stored = tsri_packed_bytes(tensor);
+    tsr_status read = tsr_read(stored, out_data, bytes);
+    tsr_release(stored);
+    return read;
+  }
   tsr_status status = check_transfer("read", tensor, out_data, bytes);
   if (status == TSR_OK) status = tsri_graph_run(tensor);
   if (status != TSR_OK) return status;
@@ -29,6 +42,12 @@ tsr_status tsr_read(tsr_tensor *tensor, void *out_data, size_t bytes) {
 }
 
 tsr_status tsr_evaluate(tsr_tensor *tensor) {
+  if (is_packed(tensor)) {
+    tsr_tensor *stored = tsri_packed_bytes(tensor);
+    tsr_status evaluated = tsr_evaluate(stored);
+    tsr_release(stored);
+    return evaluated;
+  }
   tsr_status status = tsri_tensor_check("evaluate", tensor);
   return status == TSR_OK ? tsri_graph_run(tensor) : status;
 }
@@ -45,6 +64,12 @@ static tsr_status check_target(const char *caller, const tsr_tensor *target) {
 }
 
 tsr_status tsr_write(tsr_tensor *tensor, const void *data, size_t bytes) {
+  if (is_packed(tensor)) {
+    tsr_tensor *stored = tsri_packed_bytes(tensor);
+    tsr_status written = tsr_write(stored, data, bytes);
+    tsr_release(stored);
+    return written;
+  }
   tsr_status status = check_transfer("write", tensor, data, bytes);
   if (status == TSR_OK) status = tsri_graph_before_write(tensor);
   if (status != TSR_OK || bytes == 0) return status;
@@ -94,6 +119,10 @@ tsr_status tsr_assign(tsr_tensor *target, tsr_tensor *source) {
 }
 
 tsr_tensor *tsr_to(tsr_tensor *tensor, tsr_device *device) {
+  if (is_packed(tensor)) {
+    tsr_tensor *stored = tsri_packed_bytes(tensor), *moved = tsri_then(tsr_to(stored, device), stored);
+    return tsri_packed_of(moved, tensor->dtype, tensor->packed_last);
+  }
   tsr_status status = tsri_tensor_check("to", tensor);
   if (status == TSR_OK) status = tsri_device_check("to", device);
   if (status != TSR_OK) return tsri_tensor_fail(status);
@@ -103,6 +132,10 @@ tsr_tensor *tsr_to(tsr_tensor *tensor, tsr_device *device) {
 }
 
 tsr_tensor *tsr_contiguous(tsr_tensor *tensor) {
+  if (is_packed(tensor)) {
+    tsr_tensor *stored = tsri_packed_bytes(tensor), *whole = tsri_then(tsr_contiguous(stored), stored);
+    return tsri_packed_of(whole, tensor->dtype, tensor->packed_last);
+  }
   tsr_status status = tsri_tensor_check("contiguous", tensor);
   if (status != TSR_OK) return tsri_tensor_fail(status);
   if (tsri_layout_is_contiguous(&tensor->layout)) return tsri_tensor_view(tensor, &tensor->layout);

@@ -5,6 +5,7 @@
 #include "graph/graph.h"
 #include "ops/axes.h"
 #include "ops/compose.h"
+#include "ops/packed.h"
 
 #include <tessera/ops.h>
 
@@ -38,7 +39,9 @@ tsr_tensor *tsr_permute(tsr_tensor *tensor, const int *axes, int axis_count) {
 
 tsr_tensor *tsr_slice(tsr_tensor *tensor, int axis, int64_t start, int64_t stop, int64_t step) {
   tsri_layout view;
-  tsr_status status = tsri_tensor_check("slice", tensor);
+  tsr_status status = tsri_tensor_check_any("slice", tensor);
+  if (status == TSR_OK && tsri_dtype_is_packed(tensor->dtype))
+    return tsri_packed_slice(tensor, axis, start, stop, step);
   if (status == TSR_OK) status = tsri_layout_slice(&tensor->layout, axis, start, stop, step, &view);
   return finish(tensor, status, &view);
 }

@@ -9,6 +9,7 @@
 
 #include "backends/fault/fault.h"
 #include "core/alloc.h"
+#include "core/dtype.h"
 #include "core/error.h"
 #include "core/log.h"
 #include "lang/emit/emit.h"
@@ -231,6 +232,7 @@ tsr_status tsr_device_get_info(tsr_device *device, tsr_device_info *out_info) {
 }
 
 bool tsr_device_has_dtype(const tsr_device *device, tsr_dtype dtype) {
+  if (tsri_dtype_is_packed(dtype)) dtype = TSR_U8;  // their bytes
   if (!device || (unsigned)dtype >= TSR_DTYPE_COUNT) return false;
   return (device->limits.dtype_storage >> dtype & 1u) != 0;
 }

@@ -171,7 +171,8 @@ static bool make_tensors(garbage *g) {
   t[13] = tsr_ones(g->devices[1], TSR_F32, TSR_SHAPE(2, 3));  // on a device that cannot compute
   t[14] = tsr_expand(t[10], TSR_SHAPE(INT64_C(1) << 40));     // larger than the memory
   t[15] = tsr_full(d, TSR_BF16, TSR_SHAPE(3, 2), 7);
-  for (int i = 16; i < GARBAGE_TENSORS; i++) t[i] = tsr_full_int(d, (tsr_dtype)(i % TSR_DTYPE_COUNT), TSR_SHAPE(2), i);
+  t[16] = tsr_full_int(d, TSR_I4, TSR_SHAPE(3, 5), -3);
+  for (int i = 17; i < GARBAGE_TENSORS; i++) t[i] = tsr_full_int(d, (tsr_dtype)(i % TSR_DTYPE_COUNT), TSR_SHAPE(2), i);
   for (int i = 0; i < GARBAGE_TENSORS; i++) {
     if (i != 11 && tsr_error(t[i]) != TSR_OK) return false;
   }

@@ -334,8 +334,34 @@ static void run_cast_of_all(check_run *run, tsr_dtype from, tsr_dtype to) {
   check_result(run, tsr_cast(x->tensor, to), wanted);
 }
 
+// An element of i4 or u4: floats drop the fraction and saturate, others keep their low 4 bits.
+static int64_t packed_value(tsr_dtype to, tsr_dtype from, check_value value) {
+  int64_t least = to == TSR_I4 ? -8 : 0, most = to == TSR_I4 ? 7 : 15;
+  if (!check_is_float(from)) return to == TSR_I4 ? ((value.whole & 15) ^ 8) - 8 : value.whole & 15;
+  if (isnan(value.real)) return 0;
+  return value.real <= (double)least ? least : value.real >= (double)most ? most : (int64_t)value.real;
+}
+
+// Packed and unpacked again; rows have an odd number of elements.
+static void run_cast_packed(check_run *run, tsr_dtype from, tsr_dtype packed, check_view view) {
+  if (!check_begin(run, view == CHECK_PLAIN ? CHECK_ALWAYS : CHECK_HEAVY, "to-%s%s", tsr_dtype_name(packed),
+                   view == CHECK_PLAIN ? "" : "-transposed")) {
+    return;
+  }
+  check_tensor *x = check_input(run, from, TSR_SHAPE(19, 53), view, CHECK_ANY);
+  check_expected *wanted = check_expect(run, TSR_I16, x->shape);
+  for (int64_t i = 0; i < x->count; i++) wanted->values[i].whole = packed_value(packed, from, x->values[i]);
+  tsr_tensor *small = tsr_cast(x->tensor, packed), *result = tsr_cast(small, TSR_I16);
+  tsr_release(small);
+  check_result(run, result, wanted);
+}
+
 void check_cast(check_run *run, const check_op *op, tsr_dtype dtype) {
   (void)op;
+  for (tsr_dtype packed = TSR_I4; packed <= TSR_U4; packed++) {
+    run_cast_packed(run, dtype, packed, CHECK_PLAIN);
+    run_cast_packed(run, dtype, packed, CHECK_TRANSPOSED);
+  }
   for (int to = 0; to < TSR_DTYPE_COUNT; to++) {
     run_cast(run, dtype, (tsr_dtype)to, CHECK_PLAIN);
     run_cast(run, dtype, (tsr_dtype)to, CHECK_TRANSPOSED);
