@@ -15,13 +15,10 @@ def sample_ns(run, calls):
     return (time.perf_counter_ns() - begin) / calls
 
 
-class Tessera:
-    """One row with `size` (a tuple of rows and columns), warmed up at once. If not `is_ready`, why_not() gives the reason."""
+class Turns:
+    """A program that answers each line it reads with a time in ns, warmed up at once. If not `is_ready`, it has ended or says why."""
 
-    def __init__(self, program, backend, name, dtype="f32", size=None, env=None):
-        command = [program, "bench", "--turns", "--json", "--backend", backend, "--op", name, "--dtype", dtype]
-        if size:
-            command += ["--size", "x".join(str(n) for n in size)]
+    def __init__(self, command, env=None):
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                         text=True, env={**os.environ, **(env or {})})
         self.first_line = self.process.stdout.readline().strip()
@@ -31,6 +28,14 @@ class Tessera:
         self.process.stdin.write("\n")
         self.process.stdin.flush()
         return float(self.process.stdout.readline())
+
+
+class Tessera(Turns):
+    """One row of `tessera bench` with `size` (a tuple of rows and columns). If not `is_ready`, why_not() gives the reason."""
+
+    def __init__(self, program, backend, name, dtype="f32", size=None, env=None):
+        command = [program, "bench", "--turns", "--json", "--backend", backend, "--op", name, "--dtype", dtype]
+        super().__init__(command + (["--size", "x".join(str(n) for n in size)] if size else []), env)
 
     def why_not(self):
         """Ends the process. Returns the error, or nothing."""

@@ -6,6 +6,7 @@
 #include "ops/autocast.h"
 #include "ops/call.h"
 #include "ops/compose.h"
+#include "ops/conv_tiles.h"
 #include "ops/operators.h"
 #include "ops/promote.h"
 #include "ops/window.h"
@@ -14,42 +15,45 @@
 
 // --- Description -----------------------------------------------------------------------------------------------------
 
-bool tsri_describe_conv(const tsri_node *node, tsri_native_op *out_op) {
-  const tsri_conv_attributes *given = TSRI_GIVEN(node, conv);
-  const tsri_layout *x = &node->inputs[0].layout, *w = &node->inputs[1].layout;
+// Describes a convolution of elements of `dtype` that has them all. `bias` is NULL if there is none.
+static tsri_conv_op describe(const tsri_conv_attributes *given, const tsri_layout *x, const tsri_layout *w,
+                             const tsri_layout *bias, tsr_shape shape, tsr_dtype dtype) {
   int spatial = x->shape.rank - 2;
-  bool has_bias = node->input_count == 3, is_transposed = given->is_transposed != 0;
-  size_t element = tsr_dtype_bytes(node->dtype);
+  bool is_transposed = given->is_transposed != 0, is_last = given->is_last != 0;
+  size_t element = tsr_dtype_bytes(dtype);
+  tsri_conv_op op = {.is_transposed = is_transposed,
+                     .has_bias = bias != NULL,
+                     .images = x->shape.dims[0],
+                     .groups = given->groups,
+                     .channels = x->shape.dims[1] / given->groups,
+                     .out_channels = is_transposed ? w->shape.dims[1] : w->shape.dims[0] / given->groups,
+                     .x_image = x->strides[0],
+                     .x_channel = x->strides[1],
+                     .w_group = w->strides[0] * (w->shape.dims[0] / given->groups),
+                     .w_out = w->strides[is_transposed ? 1 : 0],
+                     .w_channel = w->strides[is_transposed ? 0 : 1],
+                     .bias_step = bias ? bias->strides[0] : 0,
+                     .x.offset = (size_t)x->offset * element,
+                     .w.offset = (size_t)w->offset * element,
+                     .bias.offset = bias ? (size_t)bias->offset * element : 0};
+  tsri_window_axes(op.size, &x->shape.dims[2], spatial, 1);
+  tsri_window_axes(op.x_axes, &x->strides[2], spatial, 0);
+  tsri_window_axes(op.kernel, &w->shape.dims[2], spatial, 1);
+  tsri_window_axes(op.w_axes, &w->strides[2], spatial, 0);
+  tsri_window_axes(op.stride, given->stride, spatial, 1);
+  tsri_window_axes(op.dilation, given->dilation, spatial, 1);
+  tsri_window_axes(op.before, given->before, spatial, 0);
+  tsri_window_axes(op.windows, &shape.dims[is_last ? 1 : 2], spatial, 1);
+  tsri_window_strides(shape, is_last, &op.y_image, &op.y_channel, op.y_axes);
+  return op;
+}
+
+bool tsri_describe_conv(const tsri_node *node, tsri_native_op *out_op) {
+  const tsri_layout *x = &node->inputs[0].layout, *w = &node->inputs[1].layout;
+  const tsri_layout *bias = node->input_count == 3 ? &node->inputs[2].layout : NULL;
   if (node->count == 0 || x->count == 0 || w->count == 0) return false;
   *out_op = (tsri_native_op){.kind = TSRI_NATIVE_CONV, .dtype = node->dtype, .result = node->dtype};
-  tsri_conv_op *op = &out_op->is.conv;
-  *op = (tsri_conv_op){.is_transposed = is_transposed,
-                       .has_bias = has_bias,
-                       .images = x->shape.dims[0],
-                       .groups = given->groups,
-                       .channels = x->shape.dims[1] / given->groups,
-                       .out_channels = is_transposed ? w->shape.dims[1] : w->shape.dims[0] / given->groups,
-                       .x_image = x->strides[0],
-                       .x_channel = x->strides[1],
-                       .w_out = w->strides[is_transposed ? 1 : 0],
-                       .w_channel = w->strides[is_transposed ? 0 : 1],
-                       .x.offset = (size_t)x->offset * element,
-                       .w.offset = (size_t)w->offset * element};
-  op->w_group = w->strides[0] * (w->shape.dims[0] / given->groups);
-  if (has_bias) {
-    op->bias.offset = (size_t)node->inputs[2].layout.offset * element;
-    op->bias_step = node->inputs[2].layout.strides[0];
-  }
-  tsri_window_axes(op->size, &x->shape.dims[2], spatial, 1);
-  tsri_window_axes(op->x_axes, &x->strides[2], spatial, 0);
-  tsri_window_axes(op->kernel, &w->shape.dims[2], spatial, 1);
-  tsri_window_axes(op->w_axes, &w->strides[2], spatial, 0);
-  tsri_window_axes(op->stride, given->stride, spatial, 1);
-  tsri_window_axes(op->dilation, given->dilation, spatial, 1);
-  tsri_window_axes(op->before, given->before, spatial, 0);
-  bool is_last = given->is_last != 0;
-  tsri_window_axes(op->windows, &node->shape.dims[is_last ? 1 : 2], spatial, 1);
-  tsri_window_strides(node->shape, is_last, &op->y_image, &op->y_channel, op->y_axes);
+  out_op->is.conv = describe(TSRI_GIVEN(node, conv), x, w, bias, node->shape, node->dtype);
   return true;
 }
 
@@ -69,8 +73,12 @@ tsr_status tsri_run_conv(const tsri_kernel_run *run) {
   }
   if (status == TSR_OK) status = tsri_call_check(run->node->op->name, &result);
   if (status != TSR_OK) return status;
-  // Where x or the weight has no elements, there is nothing to add up and no buffer to bind: another one stands in and is not read.
   bool is_empty = x->count == 0 || w->count == 0;
+  if (!is_empty) {
+    tsri_conv_op op = describe(given, x, w, has_bias ? b : NULL, run->shape, run->dtype);
+    if (tsri_conv_has_tiles(run->device, &op, run->dtype)) return tsri_conv_run_tiles(run, &op, is_last);
+  }
+  // Where x or the weight has no elements, there is nothing to add up and no buffer to bind: another one stands in and is not read.
   tsr_buffer *x_buffer = run->inputs[0], *w_buffer = run->inputs[1], *spare = NULL;
   if (is_empty) {
     status = tsri_call_scratch(run->device, 1, run->dtype, &spare);

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+// Convolutions by kernels/op_conv_tiles.tk: which tile, and into how many parts sums are split, so that there is work for the whole device.
+#include "ops/conv_tiles.h"
+
+#include "graph/node.h"
+#include "ops/call.h"
+#include "ops/promote.h"
+#include "ops/window.h"
+
+typedef struct conv_tile {
+  int m, n, depth, item_m, item_n;
+} conv_tile;
+
+// The product that a convolution is, for each of its groups, and how it is cut.
+typedef struct conv_cut {
+  int64_t rows, columns, k, positions, count;  // count: elements of the result
+  conv_tile tile;
+  int64_t tiles_across, tiles;  // of a group
+  int64_t splits, depth;        // parts of k, and steps of each
+} conv_cut;
+
+static int64_t product_of(const int64_t *values) { return values[0] * values[1] * values[2]; }
+
+static int64_t chunks_of(int64_t size, int64_t chunk) { return (size + chunk - 1) / chunk; }
+
+bool tsri_conv_has_tiles(const tsr_device *device, const tsri_conv_op *op, tsr_dtype dtype) {
+  enum { FEW_ROWS = 8, FEW_STEPS = 256, MOST_GROUPS = 65535, LITTLE_WORK = 1 << 17 };
+  const tsri_tuning *tuning = &tsri_graph_of((tsr_device *)(uintptr_t)device)->tuning;
+  int64_t k = op->channels * product_of(op->kernel);
+  double work = (double)k * (double)op->out_channels * (double)(op->images * product_of(op->windows));
+  bool is_worth_it = (op->out_channels >= FEW_ROWS || k >= FEW_STEPS) && work >= LITTLE_WORK;
+  return tuning->conv_depth != 0 && tsri_dtype_is_float(dtype) && op->groups <= MOST_GROUPS && is_worth_it;
+}
+
+static int items_of(const conv_tile *tile) { return tile->m / tile->item_m * (tile->n / tile->item_n); }
+
+// Enough for a strip of each matrix, twice.
+static bool fits(const tsr_device *device, const conv_tile *tile, size_t element) {
+  enum { PAD = 4, FACTS = 5 };  // as in the kernel
+  size_t bytes =
+      (size_t)(2 * tile->depth) * ((size_t)(tile->m + tile->n + 2 * PAD) * element + FACTS * sizeof(uint32_t));
+  return bytes <= device->limits.shared_bytes && items_of(tile) <= (int)device->limits.max_group_size;
+}
+
+// The largest tile that there is enough work for, and whose rows are not mostly empty.
+static conv_tile choose_tile(const tsr_device *device, const conv_cut *cut, int64_t groups, size_t element) {
+  const tsri_tuning *tuning = &tsri_graph_of((tsr_device *)(uintptr_t)device)->tuning;
+  const int depth = tuning->conv_depth;
+  const conv_tile tiles[] = {
+      {128, 128, depth, 8, 8}, {64, 64, depth, 4, 4}, {32, 64, depth, 4, 4}, {16, 64, depth, 4, 4}};
+  enum { TILES = sizeof tiles / sizeof tiles[0] };
+  for (int i = 0; i < TILES - 1; i++) {
+    int64_t number = chunks_of(cut->rows, tiles[i].m) * chunks_of(cut->columns, tiles[i].n) * groups;
+    bool is_large = tiles[i].item_m > 4;
+    if (is_large && (number < tuning->matmul_tiles || element > sizeof(float))) continue;
+    if (cut->rows * 4 >= tiles[i].m * 3 && fits(device, &tiles[i], element)) return tiles[i];
+  }
+  return tiles[TILES - 1];
+}
+
+// Splits sums where there are too few tiles for the device, but not into parts of less than a few strips.
+static void split(const tsr_device *device, conv_cut *cut, int64_t groups) {
+  enum { FEW_STRIPS = 16, GROUPS_PER_TILE = 4, MOST_PARTIAL = 1 << 24, MOST_Z = 65535 };
+  const tsri_tuning *tuning = &tsri_graph_of((tsr_device *)(uintptr_t)device)->tuning;
+  int64_t wanted = (int64_t)tuning->matmul_tiles * GROUPS_PER_TILE / (cut->tiles * groups);
+  int64_t most = cut->k / (FEW_STRIPS * cut->tile.depth);
+  if (most > MOST_PARTIAL / cut->count) most = MOST_PARTIAL / cut->count;
+  if (most > MOST_Z / groups) most = MOST_Z / groups;
+  if (wanted > most) wanted = most;
+  if (wanted < 2) wanted = 1;
+  cut->depth = chunks_of(chunks_of(cut->k, wanted), cut->tile.depth) * cut->tile.depth;
+  cut->splits = chunks_of(cut->k, cut->depth);
+}
+
+static conv_cut cut_of(const tsri_kernel_run *run, const tsri_conv_op *op) {
+  size_t element = tsr_dtype_bytes(tsri_accumulator(run->dtype));
+  conv_cut cut = {
+      .rows = op->out_channels, .positions = product_of(op->windows), .k = op->channels * product_of(op->kernel)};
+  cut.columns = op->images * cut.positions;
+  cut.count = cut.columns * op->groups * op->out_channels;
+  cut.tile = choose_tile(run->device, &cut, op->groups, element);
+  cut.tiles_across = chunks_of(cut.columns, cut.tile.n);
+  cut.tiles = cut.tiles_across * chunks_of(cut.rows, cut.tile.m);
+  split(run->device, &cut, op->groups);
+  return cut;
+}
+
+// --- Launches ---------------------------------------------------------------------------------------------------------
+
+static void pass_bias(tsri_call *call, const tsri_kernel_run *run, const tsri_conv_op *op) {
+  tsri_call_buffer(call, "bias", run->inputs[op->has_bias ? 2 : 1], run->dtype);
+  tsri_call_word(call, "b_at", (int64_t)(op->bias.offset / tsr_dtype_bytes(run->dtype)));
+  tsri_call_word(call, "b_step", op->bias_step);
+  tsri_call_word(call, "out_channels", op->groups * op->out_channels);
+}
+
+static void pass_layouts(tsri_call *call, const tsri_kernel_run *run, const tsri_conv_op *op) {
+  size_t element = tsr_dtype_bytes(run->dtype);
+  tsri_call_buffer(call, "x", run->inputs[0], run->dtype);
+  tsri_call_buffer(call, "w", run->inputs[1], run->dtype);
+  tsri_call_word(call, "x_at", (int64_t)(op->x.offset / element));
+  tsri_call_word(call, "w_at", (int64_t)(op->w.offset / element));
+  tsri_call_word(call, "channels", op->channels);
+  tsri_call_word(call, "group_channels", op->out_channels);
+  tsri_call_word(call, "xn", op->x_image);
+  tsri_call_word(call, "xc", op->x_channel);
+  tsri_call_word(call, "wg", op->w_group);
+  tsri_call_word(call, "wn", op->w_out);
+  tsri_call_word(call, "wc", op->w_channel);
+  const struct {
+    const char *stem;
+    const int64_t *values;
+  } axes[] = {{"i", op->size},   {"k", op->kernel}, {"o", op->windows},  {"x", op->x_axes},
+              {"w", op->w_axes}, {"s", op->stride}, {"d", op->dilation}, {"p", op->before}};
+  for (size_t i = 0; i < sizeof axes / sizeof axes[0]; i++) {
+    tsri_window_pass(call, axes[i].stem, axes[i].values, TSRI_CONV_AXES, 0);
+  }
+}
+
+#define TILE_ARGUMENTS                                                                                          \
+  TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", sums), TSRI_TYPE("Y", partial ? sums : run->dtype),      \
+            TSRI_CONSTANT("FUSED", tsri_dtype_is_float(run->dtype) && run->device->limits.has_exact_fma),       \
+            TSRI_CONSTANT("BIAS", op->has_bias && !partial), TSRI_CONSTANT("LAST", is_last),                    \
+            TSRI_CONSTANT("TRANSPOSED", op->is_transposed), TSRI_CONSTANT("UNIT", product_of(op->stride) == 1), \
+            TSRI_CONSTANT("BM", t->m), TSRI_CONSTANT("BN", t->n), TSRI_CONSTANT("DEPTH", t->depth),             \
+            TSRI_CONSTANT("RM", t->item_m), TSRI_CONSTANT("RN", t->item_n), TSRI_CONSTANT("WG", items_of(t)))
+
+// `partial` is the memory of the parts' sums; NULL: there is one part, and the result is complete.
+static tsr_status run_tiles(const tsri_kernel_run *run, const tsri_conv_op *op, const conv_cut *cut, bool is_last,
+                            tsr_buffer *partial) {
+  tsr_dtype sums = tsri_accumulator(run->dtype);
+  const conv_tile *t = &cut->tile;
+  tsri_call call;
+  if (partial) tsri_call_init(&call, run->device, "op_conv_tiles", "conv_tiles", TILE_ARGUMENTS);
+  else tsri_call_init_hooked(&call, run, "op_conv_tiles", "conv_tiles", TILE_ARGUMENTS);
+  tsri_call_buffer(&call, "y", partial ? partial : run->output, partial ? sums : run->dtype);
+  pass_bias(&call, run, op);
+  pass_layouts(&call, run, op);
+  tsri_call_word(&call, "n", cut->columns);
+  tsri_call_word(&call, "k", cut->k);
+  tsri_call_word(&call, "depth", cut->depth);
+  tsri_call_word(&call, "splits", cut->splits);
+  tsri_call_word(&call, "count", cut->count);
+  tsri_call_word(&call, "tiles_across", cut->tiles_across);
+  int64_t x = 0, y = 0;
+  tsri_call_fold(run->device, cut->tiles, &x, &y);
+  return tsri_call_groups(&call, x, y, op->groups * cut->splits);
+}
+
+static tsr_status join_parts(const tsri_kernel_run *run, const tsri_conv_op *op, const conv_cut *cut, bool is_last,
+                             tsr_buffer *partial) {
+  tsr_dtype sums = tsri_accumulator(run->dtype);
+  tsri_call call;
+  tsri_call_init_hooked(&call, run, "op_conv_tiles", "join_splits",
+                        TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", sums), TSRI_CONSTANT("BIAS", op->has_bias),
+                                  TSRI_CONSTANT("LAST", is_last)));
+  tsri_call_buffer(&call, "parts", partial, sums);
+  tsri_call_buffer(&call, "y", run->output, run->dtype);
+  pass_bias(&call, run, op);
+  tsri_call_word(&call, "count", cut->count);
+  tsri_call_word(&call, "splits", cut->splits);
+  tsri_call_word(&call, "positions", cut->positions);
+  tsri_call_word(&call, "o2", op->windows[TSRI_CONV_AXES - 1]);
+  return tsri_call_items(&call, cut->count);
+}
+
+tsr_status tsri_conv_run_tiles(const tsri_kernel_run *run, const tsri_conv_op *op, bool is_last) {
+  conv_cut cut = cut_of(run, op);
+  if (cut.splits == 1) return run_tiles(run, op, &cut, is_last, NULL);
+  tsr_buffer *partial = NULL;
+  tsr_status status = tsri_call_scratch(run->device, cut.count * cut.splits, tsri_accumulator(run->dtype), &partial);
+  if (status == TSR_OK) status = run_tiles(run, op, &cut, is_last, partial);
+  if (status == TSR_OK) status = join_parts(run, op, &cut, is_last, partial);
+  tsr_buffer_release(partial);
+  return status;
+}
