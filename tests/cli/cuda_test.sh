@@ -20,3 +20,10 @@ json "it['best']['backend'] == 'cuda' and it['best']['index'] == 0"
 claim "it is opened and tested"
 expect 0 devices --test
 grep -Eq '^cuda +\* .*Stand-in GPU 0 .* PASS' "$work/out" || fail "the GPU does not pass"
+
+claim "when a device fails in the middle of the demo's training, the next one is tried; here it fails, too"
+TESSERA_FAULTS=launch:40 expect 1 demo --json --epochs 0.05
+json "[(t['backend'], t['end']) for t in it['training']] == [('cuda', 'failed'), ('cpu', 'failed')]"
+has "$err" "tessera: training on cuda:0 failed: launch number 40 failed on purpose"
+has "$err" "tessera: going on with the next device"
+has "$err" "tessera: training on cpu:0 failed: "

@@ -182,8 +182,8 @@ static void print_outcome(const demo_result *result) {
   const demo_visit *v = demo_result_trained_on(result);
   int tried = demo_tried_count(t), right = demo_right_count(t, result->digits);
   if (!is_quiet) printf("\n");
-  report_text("%.2f %% of %d unseen digits read right, after %d steps in %.1f s on %s", 100.0 * right / tried, tried,
-              t->step_count, t->seconds, device_format(v->backend, v->index, place));
+  report_text("%.2f %% of %d unseen digits read right, after %d step%s in %.1f s on %s", 100.0 * right / tried, tried,
+              t->step_count, t->step_count == 1 ? "" : "s", t->seconds, device_format(v->backend, v->index, place));
   if (t->end == DEMO_TIME_OVER) {
     report_text("The training was cut short to end within %g s; --seconds gives it more.", seconds);
   } else if (t->end == DEMO_INTERRUPTED) {
