@@ -28,7 +28,9 @@ bool tsri_conv_has_tiles(const tsr_device *device, const tsri_conv_op *op, tsr_d
   const tsri_tuning *tuning = &tsri_graph_of((tsr_device *)(uintptr_t)device)->tuning;
   int64_t k = op->channels * product_of(op->kernel);
   double work = (double)k * (double)op->out_channels * (double)(op->images * product_of(op->windows));
-  bool is_worth_it = (op->out_channels >= FEW_ROWS || k >= FEW_STEPS) && work >= LITTLE_WORK;
+  // A transposed convolution with strides has steps that reach no element of x: tiles take them all the same, items one by one do not.
+  bool has_gaps = op->is_transposed && product_of(op->stride) > 1;
+  bool is_worth_it = (op->out_channels >= FEW_ROWS || (k >= FEW_STEPS && !has_gaps)) && work >= LITTLE_WORK;
   return tuning->conv_depth != 0 && tsri_dtype_is_float(dtype) && op->groups <= MOST_GROUPS && is_worth_it;
 }
 
@@ -149,11 +151,13 @@ static tsr_status run_tiles(const tsri_kernel_run *run, const tsri_conv_op *op, 
 
 static tsr_status join_parts(const tsri_kernel_run *run, const tsri_conv_op *op, const conv_cut *cut, bool is_last,
                              tsr_buffer *partial) {
+  enum { ITEMS = 64, LANES = 16 };
   tsr_dtype sums = tsri_accumulator(run->dtype);
   tsri_call call;
-  tsri_call_init_hooked(&call, run, "op_conv_tiles", "join_splits",
-                        TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", sums), TSRI_CONSTANT("BIAS", op->has_bias),
-                                  TSRI_CONSTANT("LAST", is_last)));
+  tsri_call_init_hooked(
+      &call, run, "op_conv_tiles", "join_splits",
+      TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", sums), TSRI_CONSTANT("BIAS", op->has_bias),
+                TSRI_CONSTANT("LAST", is_last), TSRI_CONSTANT("LANES", LANES), TSRI_CONSTANT("WG", ITEMS)));
   tsri_call_buffer(&call, "parts", partial, sums);
   tsri_call_buffer(&call, "y", run->output, run->dtype);
   pass_bias(&call, run, op);
@@ -161,7 +165,7 @@ static tsr_status join_parts(const tsri_kernel_run *run, const tsri_conv_op *op,
   tsri_call_word(&call, "splits", cut->splits);
   tsri_call_word(&call, "positions", cut->positions);
   tsri_call_word(&call, "o2", op->windows[TSRI_CONV_AXES - 1]);
-  return tsri_call_items(&call, cut->count);
+  return tsri_call_many_groups(&call, chunks_of(cut->count, ITEMS / LANES));
 }
 
 tsr_status tsri_conv_run_tiles(const tsri_kernel_run *run, const tsri_conv_op *op, bool is_last) {
