@@ -47,7 +47,9 @@ static bool match_addition(const tsri_plan *plan, const tsri_planned *planned, u
   if (!is_outside || !tsri_plan_input_layout(plan, planned, other, &layout)) return false;
   const tsri_value *value = value_of(plan, node->inputs[other].value);
   enum { PRODUCT_ALONE = TSRI_PRODUCT_SCALED | TSRI_PRODUCT_QUANTISED };
-  bool can_be_bias = (out->op.parts & ~(uint32_t)PRODUCT_ALONE) == 0 && tsri_shape_equal(layout.shape, node->shape);
+  // The sum may see the product in another shape: a bias has an element for each column of the product itself.
+  bool can_be_bias = (out->op.parts & ~(uint32_t)PRODUCT_ALONE) == 0 && tsri_shape_equal(layout.shape, node->shape) &&
+                     node->shape.rank > 0 && node->shape.dims[node->shape.rank - 1] == out->op.is.product.n;
   if (can_be_bias && tsri_is_along_last_axis(&layout)) {
     add_operand(out, BIAS, TSRI_PRODUCT_BIAS, value, &layout);
   } else if (tsri_layout_is_contiguous(&layout) && layout.count == node->count) {

@@ -111,6 +111,17 @@ TEST(bias_and_relu_run_in_the_store_of_the_product) {
 }
 
 // Sums are accumulated in i32; operators fused into the same kernel must see them wrapped to i8.
+TEST(what_is_added_to_a_reshaped_product_is_no_bias_of_the_product) {
+  begin();
+  tsr_tensor *a = list(TSR_F32, TSR_SHAPE(2, 1), 2, 3), *b = list(TSR_F32, TSR_SHAPE(1, 1), 5);
+  tsr_tensor *row = list(TSR_F32, TSR_SHAPE(1, 2), 11, 13);
+  CHECK_VALUES(tsr_add(tsr_reshape(tsr_matmul(a, b), TSR_SHAPE(1, 2)), row), TSR_F32, TSR_SHAPE(1, 2), 0, 21, 28);
+  tsr_tensor *c = tsr_matmul(a, list(TSR_F32, TSR_SHAPE(1, 2), 1, 10));  // 2 20; 3 30
+  tsr_tensor *bias = list(TSR_F32, TSR_SHAPE(4), 1, 2, 3, 4);
+  CHECK_VALUES(tsr_add(tsr_reshape(c, TSR_SHAPE(1, 4)), bias), TSR_F32, TSR_SHAPE(1, 4), 0, 3, 22, 6, 34);
+  finish();
+}
+
 TEST(products_of_small_integers_wrap_before_what_runs_in_their_kernel) {
   begin();
   tsr_tensor *a = list(TSR_I16, TSR_SHAPE(1, 2), 300, 300), *b = list(TSR_I16, TSR_SHAPE(2, 1), 300, 300);
