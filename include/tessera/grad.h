@@ -45,14 +45,17 @@ typedef struct tsr_grad_desc {
 // The gradients of `y` by each of the tensors `xs`, which are watched or were computed from watched ones in this range; desc may be
 // NULL. out_gradients[i] has the shape and the dtype of xs[i].
 //
-// What was computed must still be as it was: after tsr_write or tsr_assign to a tensor that was used, gradients through that use are
-// refused. At corners (abs and relu at 0, ties of max) the gradient is one of those that a step to either side would have: 0 for abs
-// and relu, equal shares for ties of max and min over an axis, all of it to `a` for ties of tsr_maximum(a, b).
+// tsr_assign is an operator like others. The gradient is by the elements that xs[i] has now: a tensor that was overwritten since `y` was computed is
+// one from which it was not computed. Elements that an operator's gradient needs must still be there: if tsr_write or tsr_assign has overwritten
+// them, the call is refused, with the operator's name.
+//
+// At corners (abs and relu at 0, ties of max) the gradient is one of those that a step to either side would have: 0 for abs and relu, equal shares
+// for ties of max and min over an axis, all of it to `a` for ties of tsr_maximum(a, b). Roots at 0 have the gradient 0. docs/training.md lists all.
 //
 // Ownership: caller, or the caller's scope, releases out_gradients. On failure all of them are NULL.
 // Errors:    TSR_ERR_INVALID_ARGUMENT (no range is open; `y` was not computed from watched tensors, or not from xs[i]; something was
-//            overwritten), TSR_ERR_SHAPE (`y` has several elements and there is no cotangent, or that has another shape),
-//            TSR_ERR_DTYPE, TSR_ERR_UNSUPPORTED (an operator without a gradient, which the message names), TSR_ERR_OUT_OF_MEMORY.
+//            overwritten; a cotangent on another device than `y`), TSR_ERR_SHAPE (`y` has several elements and there is no cotangent, or that has another shape),
+//            TSR_ERR_DTYPE (`y` or xs[i] are no floats), TSR_ERR_UNSUPPORTED (an operator without a gradient, which the message names), TSR_ERR_OUT_OF_MEMORY.
 TSR_API tsr_status tsr_grad(tsr_tensor *y, const tsr_grad_desc *desc, tsr_tensor *const *xs, int x_count,
                             tsr_tensor **out_gradients);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // tsr_grad: goes back through the steps of a range and adds up gradients.
+#include "grad/backward.h"
 #include "core/alloc.h"
 #include "core/error.h"
 #include "grad/place.h"
@@ -17,68 +18,81 @@ static void drop_gradient(grad_slot *slot) {
   slot->gradient = NULL;
 }
 
-// Adds to the gradient of a value the part that comes from reading it through `view`.
-static tsr_status add_part(grad_slot *slot, tsr_tensor *part, const tsri_layout *view) {
-  tsr_tensor *placed = tsri_grad_place(part, view, slot->shape);
-  if (slot->gradient) placed = tsr_add(slot->gradient, placed);
+// Adds to the gradient of a slot the part that comes from reading it through `view`. Recording may move the slots.
+static tsr_status add_part(grad_range *range, uint32_t number, tsr_tensor *part, const tsri_layout *view) {
+  tsr_tensor *placed = tsri_grad_place(part, view, range->slots[number].shape);
+  tsr_tensor *before = range->slots[number].gradient;
+  if (before) placed = tsr_add(before, placed);
   tsr_status status = tsri_tensor_check("grad", placed);
   if (status != TSR_OK) return status;
   tsr_retain(placed);
-  drop_gradient(slot);
-  slot->gradient = placed;
+  drop_gradient(&range->slots[number]);
+  range->slots[number].gradient = placed;
   return TSR_OK;
 }
 
+// Whether elements that are seen through the view were overwritten.
+static bool has_lost(const grad_slot *slot, const tsri_layout *view) {
+  int64_t low = 0, high = 0;
+  if (slot->lost_from > slot->lost_to || view->count == 0) return false;
+  tsri_layout_span(view, &low, &high);
+  return low <= slot->lost_to && high >= slot->lost_from;
+}
+
 // What input `index` of the step read, as a tensor of the open scope.
-static tsr_tensor *input_of(const grad_step *step, uint32_t index) {
+static tsr_tensor *input_of(grad_range *range, const grad_step *step, uint32_t index) {
   const tsri_input *input = &step->inputs[index];
+  bool is_lost = has_lost(&range->slots[step->from[index]], &input->layout);
   tsr_tensor *x = tsri_tensor_of(tsri_value_hold(input->value), input->dtype, &input->layout);
-  return input->as == input->dtype ? x : tsr_cast(x, input->as);
+  if (input->as != input->dtype) x = tsr_cast(x, input->as);
+  if (is_lost && x->status == TSR_OK) tsri_grad_lose(range, x->value);
+  return x;
 }
 
-static tsr_tensor *output_of(const grad_slot *slot) {
-  tsri_layout layout;
-  tsr_status status = tsri_layout_init("grad", slot->shape, slot->dtype, &layout, NULL);
+static tsr_status view_of_result(const grad_range *range, const grad_step *step, uint32_t index, tsri_layout *out) {
+  const grad_slot *slot = &range->slots[step->to[index]];
+  if (!step->views) return tsri_layout_init("grad", slot->shape, slot->dtype, out, NULL);
+  *out = step->views[index];
+  return TSR_OK;
+}
+
+static tsr_tensor *output_of(grad_range *range, const grad_step *step, uint32_t index) {
+  tsri_layout view;
+  tsr_status status = view_of_result(range, step, index, &view);
   if (status != TSR_OK) return tsri_tensor_fail(status);
-  return tsri_tensor_of(tsri_value_hold(slot->value), slot->dtype, &layout);
+  const grad_slot *slot = &range->slots[step->to[index]];
+  if (has_lost(slot, &view)) tsri_grad_lose(range, slot->value);
+  return tsri_tensor_of(tsri_value_hold(slot->value), slot->dtype, &view);
 }
 
-static tsr_status check_unchanged(const grad_range *range, const grad_step *step) {
-  const char *what = NULL;
-  for (uint32_t i = 0; i < step->input_count; i++) {
-    const grad_slot *slot = tsri_grad_find(range, step->inputs[i].value);
-    if (slot && slot->is_overwritten) what = "an input";
-  }
-  for (uint32_t i = 0; i < step->output_count; i++) {
-    if (range->slots[step->outputs[i]].is_overwritten) what = "the result";
-  }
-  if (!what) return TSR_OK;
-  return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT,
-                   "grad: %s of %s was overwritten after it was used; write to it after tsr_grad, or to a copy", what,
-                   step->op->name);
-}
-
+// What the rule of a step gets, and what it gives.
 typedef struct arrays {
-  tsr_tensor **inputs, **gradients;
+  tsr_tensor **inputs, **gradients, **outputs, **cotangents;
   bool *wants;
-  tsr_tensor *outputs[TSRI_MAX_RESULTS], *cotangents[TSRI_MAX_RESULTS];
 } arrays;
 
-// Calls the step's rule and adds what it gives to the gradients of the step's inputs.
-static tsr_status apply_rule(grad_range *range, const grad_step *step, grad_rule rule, arrays *a) {
-  // Rules ask for shapes, which failed tensors do not have.
-  for (uint32_t i = 0; i < step->input_count; i++) {
-    const grad_slot *slot = tsri_grad_find(range, step->inputs[i].value);
-    a->inputs[i] = input_of(step, i);
-    if (a->inputs[i]->status != TSR_OK) return tsri_tensor_check("grad", a->inputs[i]);
-    a->wants[i] = slot && slot->is_tracked && tsri_dtype_is_float(step->inputs[i].dtype);
+// Rules ask for shapes, which failed tensors do not have.
+static tsr_status fill_arrays(grad_range *range, const grad_step *step, arrays *a) {
+  tsr_status status = TSR_OK;
+  for (uint32_t i = 0; i < step->input_count && status == TSR_OK; i++) {
+    a->inputs[i] = input_of(range, step, i);
+    a->wants[i] = range->slots[step->from[i]].is_tracked && tsri_dtype_is_float(step->inputs[i].dtype);
+    status = tsri_tensor_check("grad", a->inputs[i]);
   }
-  for (uint32_t i = 0; i < step->output_count; i++) {
-    const grad_slot *slot = &range->slots[step->outputs[i]];
-    a->outputs[i] = output_of(slot);
-    if (a->outputs[i]->status != TSR_OK) return tsri_tensor_check("grad", a->outputs[i]);
-    a->cotangents[i] = slot->gradient;
+  for (uint32_t i = 0; i < step->output_count && status == TSR_OK; i++) {
+    if (step->to[i] == TSRI_NO_SLOT) continue;
+    a->outputs[i] = output_of(range, step, i);
+    tsr_tensor *whole = range->slots[step->to[i]].gradient;
+    a->cotangents[i] = whole && step->views ? tsri_grad_read(whole, &step->views[i]) : whole;
+    status = tsri_tensor_check("grad", a->outputs[i]);
+    if (status == TSR_OK && a->cotangents[i]) status = tsri_tensor_check("grad", a->cotangents[i]);
   }
+  return status;
+}
+
+// Calls the step's rule, which must not read what was overwritten.
+static tsr_status call_rule(grad_range *range, const grad_step *step, grad_rule rule, const arrays *a) {
+  range->has_read_lost = false;
   rule(&(grad_view){.op = step->op,
                     .axes = step->axes,
                     .attributes = step->attributes,
@@ -89,23 +103,34 @@ static tsr_status apply_rule(grad_range *range, const grad_step *step, grad_rule
                     .cotangents = a->cotangents,
                     .wants = a->wants,
                     .gradients = a->gradients});
-  tsr_status status = TSR_OK;
+  if (!range->has_read_lost) return TSR_OK;
+  return TSRI_FAIL(
+      TSR_ERR_INVALID_ARGUMENT,
+      "grad: the gradient of %s needs elements that were overwritten after it read or computed them; write "
+      "to them after tsr_grad, or to a copy",
+      step->op->name);
+}
+
+// Adds what the step's rule gives to the gradients of the step's inputs.
+static tsr_status apply_rule(grad_range *range, const grad_step *step, grad_rule rule, arrays *a) {
+  tsr_status status = fill_arrays(range, step, a);
+  if (status == TSR_OK) status = call_rule(range, step, rule, a);
+  range->lost_count = 0;
   for (uint32_t i = 0; i < step->input_count && status == TSR_OK; i++) {
     const tsri_input *input = &step->inputs[i];
     if (!a->wants[i]) continue;
-    tsri_grad_find(range, input->value)->is_reached = true;
+    range->slots[step->from[i]].is_reached = true;
     if (!a->gradients[i]) continue;
     tsr_tensor *part = tsr_cast(a->gradients[i], input->dtype);
     status = tsri_tensor_check("grad", part);
-    // Recording may have moved the slots.
-    if (status == TSR_OK) status = add_part(tsri_grad_find(range, input->value), part, &input->layout);
+    if (status == TSR_OK) status = add_part(range, step->from[i], part, &input->layout);
   }
   return status;
 }
 
 static bool has_gradient(const grad_range *range, const grad_step *step) {
   for (uint32_t i = 0; i < step->output_count; i++) {
-    if (range->slots[step->outputs[i]].gradient) return true;
+    if (step->to[i] != TSRI_NO_SLOT && range->slots[step->to[i]].gradient) return true;
   }
   return false;
 }
@@ -118,90 +143,175 @@ static tsr_status go_back(grad_range *range, uint32_t number) {
     return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "grad: %s has no gradient; tsr_stop_gradient makes its input a constant",
                      step.op->name);
   }
-  tsr_status status = check_unchanged(range, &step);
-  if (status != TSR_OK) return status;
-  size_t pointers = 2 * step.input_count * sizeof(tsr_tensor *);
-  char *memory = tsri_calloc(1, pointers + step.input_count + 1);
+  size_t pointers = 2 * (step.input_count + step.output_count);
+  tsr_tensor **memory = tsri_calloc(1, pointers * sizeof *memory + step.input_count + 1);
   tsr_scope *scope = memory ? tsr_scope_begin(step.inputs[0].value->device) : NULL;
   if (!scope) {
     tsri_free(memory);
     return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "grad: no host memory to go back through %s", step.op->name);
   }
-  arrays a = {.inputs = (tsr_tensor **)(void *)memory,
-              .gradients = (tsr_tensor **)(void *)memory + step.input_count,
-              .wants = (bool *)memory + pointers};
-  status = apply_rule(range, &step, rule, &a);
+  arrays a = {.inputs = memory,
+              .gradients = memory + step.input_count,
+              .outputs = memory + 2 * step.input_count,
+              .cotangents = memory + 2 * step.input_count + step.output_count,
+              .wants = (bool *)(memory + pointers)};
+  tsr_status status = apply_rule(range, &step, rule, &a);
   tsr_status ended = tsr_scope_end(scope);
   tsri_free(memory);
   return status == TSR_OK ? ended : status;
 }
 
+// Nothing needs the step any more, nor the gradients of its results that nobody asked for.
+static void drop_step(grad_range *range, uint32_t number) {
+  grad_step *step = &range->steps[number];
+  for (uint32_t i = 0; i < step->output_count && step->inputs; i++) {
+    if (step->to[i] != TSRI_NO_SLOT && !range->slots[step->to[i]].is_asked) drop_gradient(&range->slots[step->to[i]]);
+  }
+  tsri_grad_drop_step(step);
+}
+
 // --- All of them --------------------------------------------------------------------------------------------------------
 
-static tsr_status check_call(const grad_range *range, const tsr_tensor *y, tsr_tensor *const *xs, int x_count) {
-  char text[TSR_SHAPE_TEXT_BYTES];
-  tsr_status status = tsri_tensor_check("grad", y);
-  if (status == TSR_OK && range->status != TSR_OK) {
-    status = TSRI_FAIL(range->status, "grad: no host memory to remember what was recorded");
-  }
-  for (int i = 0; i < x_count && status == TSR_OK; i++) {
-    status = tsri_tensor_check("grad", xs[i]);
-    if (status == TSR_OK && !tsri_grad_find(range, xs[i]->value)) {
-      status = TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "grad: tensor %d (%s) is not watched, nor computed from one that is",
-                         i, tsr_shape_format(xs[i]->layout.shape, text, sizeof text));
-    }
-  }
-  if (status != TSR_OK) return status;
-  const grad_slot *slot = tsri_grad_find(range, y->value);
-  if (slot && slot->is_tracked) return TSR_OK;
-  return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "grad: y (%s, %s) was not computed from watched tensors in this range",
-                   tsr_dtype_name(y->dtype), tsr_shape_format(y->layout.shape, text, sizeof text));
-}
-
-static tsr_status start_at(grad_range *range, tsr_tensor *y, tsr_tensor *cotangent) {
-  char one[TSR_SHAPE_TEXT_BYTES], other[TSR_SHAPE_TEXT_BYTES];
-  tsr_shape shape = y->layout.shape;
-  if (!cotangent && y->layout.count != 1) {
-    return TSRI_FAIL(TSR_ERR_SHAPE,
-                     "grad: y has %lld elements (%s); reduce it to one, or give a cotangent of its shape",
-                     (long long)y->layout.count, tsr_shape_format(shape, one, sizeof one));
-  }
-  if (cotangent) {
-    tsr_status status = tsri_tensor_check("grad", cotangent);
-    if (status != TSR_OK) return status;
-    if (!tsri_shape_equal(cotangent->layout.shape, shape)) {
-      return TSRI_FAIL(TSR_ERR_SHAPE, "grad: the cotangent is %s, y is %s",
-                       tsr_shape_format(cotangent->layout.shape, other, sizeof other),
-                       tsr_shape_format(shape, one, sizeof one));
-    }
-  }
-  tsr_tensor *first = cotangent ? tsr_cast(cotangent, y->dtype) : tsr_ones(y->value->device, y->dtype, shape);
-  grad_slot *slot = tsri_grad_find(range, y->value);
-  slot->is_reached = true;
-  return add_part(slot, first, &y->layout);
-}
-
-// The gradient by one of the tensors that were asked for: the view of it that the tensor is of its value.
-static tsr_status result_for(const grad_range *range, tsr_tensor *x, int number, bool zeros_if_unused,
-                             tsr_tensor **out) {
-  const grad_slot *slot = tsri_grad_find(range, x->value);
-  if (!slot->is_reached && !zeros_if_unused) {
-    char text[TSR_SHAPE_TEXT_BYTES];
-    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "grad: y was not computed from tensor %d (%s); see zeros_if_unused",
-                     number, tsr_shape_format(x->layout.shape, text, sizeof text));
-  }
+// The gradient by a tensor: the view of its memory's that the tensor is.
+static tsr_status result_for(const grad_range *range, const tsr_tensor *x, tsr_tensor **out) {
+  const grad_slot *slot = &range->slots[tsri_grad_find(range, x->value)];
+  if (!slot->is_reached) return TSR_OK;
   *out = slot->gradient ? tsri_grad_read(slot->gradient, &x->layout)
                         : tsr_zeros(x->value->device, x->dtype, x->layout.shape);
   return tsri_tensor_check("grad", *out);
 }
 
-// Gradients are new tensors of the scope that was open at the call.
-static tsr_status collect(const grad_range *range, tsr_tensor *const *xs, int x_count, bool zeros_if_unused,
-                          tsr_tensor **out_gradients) {
+static void mark_asked(grad_range *range, tsr_tensor *const *xs, int x_count, bool is_asked) {
+  for (int i = 0; i < x_count; i++) range->slots[tsri_grad_find(range, xs[i]->value)].is_asked = is_asked;
+}
+
+static tsr_status start_at(grad_range *range, const grad_starts *starts) {
   tsr_status status = TSR_OK;
-  for (int i = 0; i < x_count && status == TSR_OK; i++) {
-    status = result_for(range, xs[i], i, zeros_if_unused, &out_gradients[i]);
+  for (int i = 0; i < starts->count && status == TSR_OK; i++) {
+    const tsr_tensor *y = starts->ys[i];
+    uint32_t number = tsri_grad_find(range, y->value);
+    if (number == TSRI_NO_SLOT || !starts->cotangents[i]) continue;
+    range->slots[number].is_reached = true;
+    status = add_part(range, number, starts->cotangents[i], &y->layout);
   }
+  return status;
+}
+
+tsr_status tsri_grad_back(grad_range *range, const grad_starts *starts, tsr_tensor *const *xs, int x_count, bool keep,
+                          tsr_tensor **out_gradients) {
+  uint32_t step_count = range->step_count, slot_count = range->slot_count;
+  for (int i = 0; i < x_count; i++) out_gradients[i] = NULL;
+  mark_asked(range, xs, x_count, true);
+  tsr_scope *scope = tsr_scope_begin(starts->ys[0]->value->device);
+  tsr_status status = scope ? start_at(range, starts) : TSR_ERR_OUT_OF_MEMORY;
+  for (uint32_t i = step_count; i-- > 0 && status == TSR_OK;) {
+    status = go_back(range, i);
+    if (!keep) drop_step(range, i);
+  }
+  tsr_status ended = tsr_scope_end(scope);
+  if (status == TSR_OK) status = ended;
+  for (int i = 0; i < x_count && status == TSR_OK; i++) status = result_for(range, xs[i], &out_gradients[i]);
+  for (int i = 0; i < x_count && status != TSR_OK; i++) {
+    tsr_release(out_gradients[i]);
+    out_gradients[i] = NULL;
+  }
+  mark_asked(range, xs, x_count, false);
+  for (uint32_t i = 0; i < slot_count; i++) {
+    drop_gradient(&range->slots[i]);
+    range->slots[i].is_reached = false;
+  }
+  return status;
+}
+
+// --- The call -----------------------------------------------------------------------------------------------------------
+
+static tsr_status check_xs(const grad_range *range, tsr_tensor *const *xs, int x_count) {
+  char text[TSR_SHAPE_TEXT_BYTES];
+  for (int i = 0; i < x_count; i++) {
+    tsr_status status = tsri_tensor_check("grad", xs[i]);
+    if (status != TSR_OK) return status;
+    tsr_shape_format(xs[i]->layout.shape, text, sizeof text);
+    if (!tsri_dtype_is_float(xs[i]->dtype)) {
+      return TSRI_FAIL(TSR_ERR_DTYPE, "grad: tensor %d (%s) is %s; only floats have gradients", i, text,
+                       tsr_dtype_name(xs[i]->dtype));
+    }
+    uint32_t number = tsri_grad_find(range, xs[i]->value);
+    if (number != TSRI_NO_SLOT && range->slots[number].is_tracked) continue;
+    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "grad: tensor %d (%s) is not watched, nor computed from one that is", i,
+                     text);
+  }
+  return TSR_OK;
+}
+
+static tsr_status check_y(const grad_range *range, const tsr_tensor *y) {
+  char text[TSR_SHAPE_TEXT_BYTES];
+  tsr_shape_format(y->layout.shape, text, sizeof text);
+  if (!tsri_dtype_is_float(y->dtype)) {
+    return TSRI_FAIL(TSR_ERR_DTYPE, "grad: y (%s) is %s; only floats have gradients", text, tsr_dtype_name(y->dtype));
+  }
+  uint32_t number = tsri_grad_find(range, y->value);
+  if (number != TSRI_NO_SLOT && range->slots[number].is_tracked) return TSR_OK;
+  return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT,
+                   "grad: y (%s) was not computed from watched tensors in this range: watch them before computing it; "
+                   "what was recorded before the last tsr_grad without .keep is forgotten",
+                   text);
+}
+
+// The gradient of `y` itself, in its dtype.
+static tsr_status first_gradient(const tsr_tensor *y, tsr_tensor *cotangent, tsr_tensor **out) {
+  char one[TSR_SHAPE_TEXT_BYTES], other[TSR_SHAPE_TEXT_BYTES];
+  tsr_shape shape = y->layout.shape;
+  tsr_shape_format(shape, one, sizeof one);
+  if (!cotangent && y->layout.count != 1) {
+    return TSRI_FAIL(TSR_ERR_SHAPE,
+                     "grad: y has %lld elements (%s); reduce it to one, or give a cotangent of its shape",
+                     (long long)y->layout.count, one);
+  }
+  tsr_status status = cotangent ? tsri_tensor_check("grad", cotangent) : TSR_OK;
+  if (status != TSR_OK) return status;
+  if (cotangent && !tsri_shape_equal(cotangent->layout.shape, shape)) {
+    return TSRI_FAIL(TSR_ERR_SHAPE, "grad: the cotangent is %s, y is %s",
+                     tsr_shape_format(cotangent->layout.shape, other, sizeof other), one);
+  }
+  if (cotangent && cotangent->value->device != y->value->device) {
+    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "grad: the cotangent is on another device than y; move it with tsr_to");
+  }
+  *out = cotangent ? tsr_cast(cotangent, y->dtype) : tsr_ones(y->value->device, y->dtype, shape);
+  return tsri_tensor_check("grad", *out);
+}
+
+// Tensors from which `y` was not computed.
+static tsr_status fill_unused(const grad_range *range, tsr_tensor *const *xs, int x_count, bool zeros_if_unused,
+                              tsr_tensor **gradients) {
+  char text[TSR_SHAPE_TEXT_BYTES];
+  for (int i = 0; i < x_count; i++) {
+    if (gradients[i]) continue;
+    tsr_shape shape = xs[i]->layout.shape;
+    if (zeros_if_unused) {
+      gradients[i] = tsr_zeros(xs[i]->value->device, xs[i]->dtype, shape);
+      tsr_status status = tsri_tensor_check("grad", gradients[i]);
+      if (status != TSR_OK) return status;
+      continue;
+    }
+    uint32_t number = tsri_grad_find(range, xs[i]->value);
+    bool is_new = number != TSRI_NO_SLOT && range->slots[number].before != TSRI_NO_SLOT;
+    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "grad: y was not computed from tensor %d (%s)%s; see zeros_if_unused", i,
+                     tsr_shape_format(shape, text, sizeof text),
+                     is_new ? " as it is now: it was overwritten since" : "");
+  }
+  return TSR_OK;
+}
+
+static tsr_status take_gradients(grad_range *range, tsr_tensor *y, const tsr_grad_desc *desc, tsr_tensor *const *xs,
+                                 int x_count, tsr_tensor **out_gradients) {
+  tsr_tensor *first = NULL;
+  tsr_status status = first_gradient(y, desc->cotangent, &first);
+  if (status == TSR_OK) {
+    grad_starts starts = {.ys = &y, .cotangents = &first, .count = 1};
+    status = tsri_grad_back(range, &starts, xs, x_count, desc->keep, out_gradients);
+  }
+  tsr_release(first);
+  if (status == TSR_OK) status = fill_unused(range, xs, x_count, desc->zeros_if_unused, out_gradients);
   for (int i = 0; i < x_count && status != TSR_OK; i++) {
     tsr_release(out_gradients[i]);
     out_gradients[i] = NULL;
@@ -220,23 +330,16 @@ tsr_status tsr_grad(tsr_tensor *y, const tsr_grad_desc *desc, tsr_tensor *const 
   }
   if (!desc) desc = &standard;
   for (int i = 0; i < x_count; i++) out_gradients[i] = NULL;
-  tsr_status status = check_call(range, y, xs, x_count);
+  tsr_status status = tsri_tensor_check("grad", y);
+  if (status == TSR_OK && range->status != TSR_OK) {
+    status = TSRI_FAIL(range->status, "grad: no host memory to remember what was recorded");
+  }
+  if (status == TSR_OK) status = check_xs(range, xs, x_count);
+  if (status == TSR_OK) status = check_y(range, y);
   if (status != TSR_OK) return status;
-  uint32_t step_count = range->step_count;
   tsr_dtype autocast = tsri_autocast_pause();  // rules work in the dtypes of the operators that they go back through
   if (!desc->keep) tsri_grad_pause(range);
-  tsr_scope *scope = tsr_scope_begin(y->value->device);
-  status = scope ? start_at(range, y, desc->cotangent) : TSR_ERR_OUT_OF_MEMORY;
-  for (uint32_t i = step_count; i-- > 0 && status == TSR_OK;) status = go_back(range, i);
-  if (scope) {
-    tsr_status ended = tsr_scope_end(scope);
-    if (status == TSR_OK) status = ended;
-  }
-  if (status == TSR_OK) status = collect(range, xs, x_count, desc->zeros_if_unused, out_gradients);
-  for (uint32_t i = 0; i < range->slot_count; i++) {
-    drop_gradient(&range->slots[i]);
-    range->slots[i].is_reached = false;
-  }
+  status = take_gradients(range, y, desc, xs, x_count, out_gradients);
   if (!desc->keep) {
     tsri_grad_resume(range);
     tsri_grad_forget(range);

@@ -51,6 +51,12 @@ static tsr_tensor *pow_slope(tsr_tensor *a, tsr_tensor *b) {
   return zero_where(tsr_eq_scalar(b, 0), tsr_mul(b, tsr_pow(a, tsr_sub_scalar(b, 1))));
 }
 
+// c x^(c - 1); 0 at the 0 of a root, where it is infinite.
+static tsr_tensor *power_slope(tsr_tensor *x, double c) {
+  tsr_tensor *slope = tsr_mul_scalar(tsr_pow_scalar(x, c - 1), c);
+  return c > 0 && c < 1 ? zero_where(tsr_eq_scalar(x, 0), slope) : slope;
+}
+
 // --- One function per rule ----------------------------------------------------------------------------------------------
 
 #define PART(index, part) \

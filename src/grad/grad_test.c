@@ -422,13 +422,76 @@ TEST(what_was_overwritten_is_refused) {
   tsr_tensor *y = total(tsr_square(x));
   CHECK_OK(tsr_assign(x, list(TSR_F32, TSR_SHAPE(2), 7, 7)));
   CHECK_STATUS(tsr_grad(y, &(tsr_grad_desc){.keep = true}, &x, 1, &g), TSR_ERR_INVALID_ARGUMENT);
-  CHECK_LAST_ERROR_HAS("grad: an input of square was overwritten after it was used");
+  CHECK_LAST_ERROR_HAS("grad: the gradient of square needs elements that were overwritten");
   CHECK_OK(tsr_grad_end());
   CHECK_OK(tsr_grad_begin());
-  tsr_tensor *z = total(tsr_exp(watched(x)));
-  CHECK_OK(tsr_write(x, (const float[]){1, 2}, 8));
+  tsr_tensor *data = list(TSR_F32, TSR_SHAPE(2), 3, 5), *z = total(tsr_mul(watched(x), data));
+  CHECK_OK(tsr_write(data, (const float[]){1, 2}, 8));  // a constant that the gradient needs
   CHECK_STATUS(tsr_grad(z, NULL, &x, 1, &g), TSR_ERR_INVALID_ARGUMENT);
-  CHECK_LAST_ERROR_HAS("grad: an input of exp was overwritten");
+  CHECK_LAST_ERROR_HAS("grad: the gradient of mul needs elements that were overwritten");
+  CHECK_OK(tsr_grad_end());
+  finish();
+}
+
+TEST(what_is_overwritten_and_not_needed_does_no_harm) {
+  begin();
+  CHECK_OK(tsr_grad_begin());
+  tsr_tensor *w = watched(list(TSR_BF16, TSR_SHAPE(2), 3, 5)), *bias = list(TSR_BF16, TSR_SHAPE(2), 1, 1), *g = NULL;
+  tsr_tensor *y = total(tsr_mul_scalar(tsr_add(w, bias), 3));
+  CHECK_OK(tsr_write(bias, (const uint16_t[]){0, 0}, 4));
+  CHECK_OK(tsr_grad(y, NULL, &w, 1, &g));
+  CHECK_VALUES(g, TSR_BF16, TSR_SHAPE(2), 0, 3, 3);
+  tsr_tensor *z = total(tsr_exp(w));  // the gradient needs the result alone, but w is another one now
+  CHECK_OK(tsr_assign(w, bias));
+  CHECK_STATUS(tsr_grad(z, &(tsr_grad_desc){.keep = true}, &w, 1, &g), TSR_ERR_INVALID_ARGUMENT);
+  CHECK_LAST_ERROR_HAS("grad: y was not computed from tensor 0 ([2]) as it is now: it was overwritten since");
+  CHECK_OK(tsr_grad_end());
+  finish();
+}
+
+// h[0] = x^2, h[1] = h[0] * x, h[2] = h[1] + h[0]: the gradient of h[1] needs h[0], which later assignments leave alone.
+TEST(gradients_go_through_assignments) {
+  begin();
+  CHECK_OK(tsr_grad_begin());
+  tsr_tensor *x = watched(list(TSR_F64, TSR_SHAPE(2), 3, 5)), *h = tsr_zeros(dev, TSR_F64, TSR_SHAPE(3, 2)), *g = NULL;
+  tsr_tensor *rows[3];
+  for (int i = 0; i < 3; i++) rows[i] = tsr_squeeze(tsr_slice(h, 0, i, i + 1, 1), 0);
+  CHECK_OK(tsr_assign(rows[0], tsr_square(x)));
+  CHECK_OK(tsr_assign(rows[1], tsr_mul(rows[0], x)));
+  CHECK_OK(tsr_assign(rows[2], tsr_add(rows[1], rows[0])));
+  CHECK_OK(tsr_grad(total(tsr_mul(h, list(TSR_F64, TSR_SHAPE(3, 1), 1, 10, 100))), NULL, &x, 1, &g));
+  // 101 x^2 + 110 x^3
+  CHECK_VALUES(g, TSR_F64, TSR_SHAPE(2), 1e-9, 202.0 * 3 + 330 * 9, 202.0 * 5 + 330 * 25);
+  CHECK_OK(tsr_grad_end());
+  finish();
+}
+
+TEST(a_parameter_that_is_updated_in_place_stays_watched) {
+  begin();
+  CHECK_OK(tsr_grad_begin());
+  tsr_tensor *w = watched(list(TSR_F64, TSR_SHAPE(1), 4)), *g = NULL;
+  for (int i = 0; i < 3; i++) {
+    CHECK_OK(tsr_grad(total(tsr_square(w)), NULL, &w, 1, &g));
+    if (i == 1) tsr_grad_pause();
+    CHECK_OK(tsr_assign(w, tsr_sub(w, tsr_mul_scalar(g, 0.25))));  // half of it
+    if (i == 1) tsr_grad_resume();
+  }
+  CHECK_OK(tsr_grad(total(tsr_square(w)), NULL, &w, 1, &g));
+  CHECK_VALUES(g, TSR_F64, TSR_SHAPE(1), 0, 1);
+  CHECK_OK(tsr_grad_end());
+  finish();
+}
+
+// Gradients of the second backward pass are remembered in lists that grow while the first is gone through.
+TEST(second_gradients_of_long_chains) {
+  begin();
+  CHECK_OK(tsr_grad_begin());
+  tsr_tensor *x = watched(list(TSR_F64, TSR_SHAPE(1), 1)), *y = x, *first = NULL, *second = NULL;
+  for (int i = 0; i < 200; i++) y = tsr_mul(tsr_slice(y, 0, 0, 1, 1), x);  // x^201
+  CHECK_OK(tsr_grad(total(y), &(tsr_grad_desc){.keep = true}, &x, 1, &first));
+  CHECK_OK(tsr_grad(total(first), NULL, &x, 1, &second));
+  CHECK_VALUES(first, TSR_F64, TSR_SHAPE(1), 1e-9, 201);
+  CHECK_VALUES(second, TSR_F64, TSR_SHAPE(1), 1e-7, 201.0 * 200);
   CHECK_OK(tsr_grad_end());
   finish();
 }
@@ -451,11 +514,30 @@ TEST(wrong_uses_of_gradients_are_statuses) {
   CHECK_LAST_ERROR_HAS("grad: y has 2 elements ([2]); reduce it to one, or give a cotangent");
   tsr_grad_desc desc = {.cotangent = list(TSR_F32, TSR_SHAPE(3), 1, 1, 1)};
   CHECK_STATUS(tsr_grad(tsr_square(x), &desc, &x, 1, &g), TSR_ERR_SHAPE);
-  CHECK_STATUS(tsr_grad(tsr_argmax(x, NULL, 0, false), NULL, &x, 1, &g), TSR_ERR_INVALID_ARGUMENT);
+  CHECK_STATUS(tsr_grad(tsr_argmax(x, NULL, 0, false), NULL, &x, 1, &g), TSR_ERR_DTYPE);
+  CHECK_LAST_ERROR_HAS("grad: y (scalar) is i32; only floats have gradients");
+  CHECK_STATUS(tsr_grad(total(x), NULL, &whole, 1, &g), TSR_ERR_DTYPE);
+  CHECK_LAST_ERROR_HAS("grad: tensor 0 ([2]) is i32; only floats have gradients");
   CHECK_STATUS(tsr_grad(total(tsr_nextafter(x, x)), NULL, &x, 1, &g), TSR_ERR_UNSUPPORTED);
   CHECK_LAST_ERROR_HAS("grad: nextafter has no gradient");
+  CHECK_STATUS(tsr_grad(tsr_from_data(dev, TSR_F32, TSR_SCALAR, &(float){1}, 4), NULL, &x, 1, &g),
+               TSR_ERR_INVALID_ARGUMENT);
+  CHECK_LAST_ERROR_HAS("grad: y (scalar) was not computed from watched tensors in this range");
+  tsr_device *elsewhere = test_open("cpu");
+  desc.cotangent = tsr_ones(elsewhere, TSR_F32, TSR_SHAPE(2));
+  CHECK_STATUS(tsr_grad(tsr_square(x), &desc, &x, 1, &g), TSR_ERR_INVALID_ARGUMENT);
+  CHECK_LAST_ERROR_HAS("grad: the cotangent is on another device than y; move it with tsr_to");
+  tsr_device_release(elsewhere);
   CHECK_STATUS(tsr_grad(total(x), NULL, &x, -1, &g), TSR_ERR_INVALID_ARGUMENT);
   CHECK_STATUS(tsr_grad(total(x), NULL, NULL, 1, &g), TSR_ERR_INVALID_ARGUMENT);
+  tsr_tensor *late = total(tsr_square(x));
+  CHECK_OK(tsr_grad_end());
+  CHECK_STATUS(tsr_grad(late, NULL, &x, 1, &g), TSR_ERR_INVALID_ARGUMENT);
+  CHECK_LAST_ERROR_HAS("grad: no range is open on this thread");
+  CHECK_OK(tsr_grad_begin());
+  watched(x);
+  CHECK_STATUS(tsr_grad(late, NULL, &x, 1, &g), TSR_ERR_INVALID_ARGUMENT);  // of the range before
+  CHECK_LAST_ERROR_HAS("was not computed from watched tensors in this range");
   CHECK_OK(tsr_grad_end());
   finish();
 }

@@ -7,14 +7,12 @@
 
 #include <tessera/ops.h>
 
-const tsri_op tsri_op_place = {.name = "slice", .kind = TSRI_OP_KERNEL};
-
-// Adds up over axes along which the view reads the same element again and again.
+// Adds up over axes along which the view reads the same element again and again, unless the rule has done so.
 static tsr_tensor *sum_repeated(tsr_tensor *gradient, tsri_layout *view) {
   int axes[TSR_MAX_RANK], count = 0;
   for (int i = 0; i < view->shape.rank; i++) {
     if (view->strides[i] != 0 || view->shape.dims[i] <= 1) continue;
-    axes[count++] = i;
+    if (tsr_tensor_shape(gradient).dims[i] > 1) axes[count++] = i;
     view->count /= view->shape.dims[i];
     view->shape.dims[i] = 1;
   }
@@ -47,17 +45,12 @@ static tsr_tensor *order(tsr_tensor *gradient, tsri_layout *view) {
   return tsr_permute(gradient, axes, rank);
 }
 
-// Zeros with the gradient in the places of the view. The assignment is not remembered; the step that stands for it is.
+// Zeros with the gradient in the places of the view.
 static tsr_tensor *place_into_zeros(tsr_tensor *gradient, const tsri_layout *view, tsr_shape shape) {
-  grad_range *range = tsri_grad_range();
-  tsri_grad_pause(range);
   tsr_tensor *whole = tsr_zeros(gradient->value->device, gradient->dtype, shape);
   tsr_status status = tsri_tensor_check("grad", whole);
   if (status == TSR_OK) status = tsr_assign(tsri_tensor_view(whole, view), gradient);
-  tsri_grad_resume(range);
-  if (status != TSR_OK) return tsri_tensor_fail(status);
-  if (range) tsri_grad_add_place(range, gradient, whole, view);
-  return whole;
+  return status == TSR_OK ? whole : tsri_tensor_fail(status);
 }
 
 tsr_tensor *tsri_grad_place(tsr_tensor *gradient, const tsri_layout *view, tsr_shape shape) {

@@ -9,6 +9,7 @@
 #include "grad/place.h"
 #include "graph/assign.h"
 #include "graph/transfer.h"
+#include "ops/operators.h"
 #include "ops/promote.h"
 
 #include <tessera/grad.h>
@@ -20,7 +21,9 @@ grad_range *tsri_grad_range(void) { return open_range; }
 // --- Slots --------------------------------------------------------------------------------------------------------------
 
 // An assignment's result is the memory that it writes to.
-static const tsri_value *memory_of(const tsri_value *value) { return value->storage ? value->storage : value; }
+static tsri_value *memory_of(const tsri_value *value) {
+  return value->storage ? value->storage : (tsri_value *)(uintptr_t)value;
+}
 
 static uint32_t place_of(const grad_range *range, const tsri_value *value) {
   uint64_t hash = (uint64_t)(uintptr_t)value * UINT64_C(0x9FB21C651E98DF25);
@@ -29,10 +32,10 @@ static uint32_t place_of(const grad_range *range, const tsri_value *value) {
   return at;
 }
 
-grad_slot *tsri_grad_find(const grad_range *range, const tsri_value *value) {
-  if (range->table_room == 0) return NULL;
+uint32_t tsri_grad_find(const grad_range *range, const tsri_value *value) {
+  if (range->table_room == 0) return TSRI_NO_SLOT;
   uint32_t number = range->table[place_of(range, memory_of(value))];
-  return number ? &range->slots[number - 1] : NULL;
+  return number ? number - 1 : TSRI_NO_SLOT;
 }
 
 static bool fill_table(grad_range *range, uint32_t room) {
@@ -60,155 +63,340 @@ static bool no_memory(grad_range *range) {
   return false;
 }
 
-// Adds a slot for a value that has none. The caller fills in the rest.
-static grad_slot *add_slot(grad_range *range, const tsri_value *value, tsr_dtype dtype, tsr_shape shape) {
+// Adds a slot, which becomes the present one of its memory. The result is its number.
+static uint32_t add_slot(grad_range *range, const tsri_value *value, tsr_dtype dtype, tsr_shape shape, int64_t step) {
   bool has_room = make_room((void **)&range->slots, range->slot_count, &range->slot_room, sizeof *range->slots) &&
                   (2 * (range->slot_count + 1) <= range->table_room ||
                    fill_table(range, range->table_room ? 2 * range->table_room : 128));
   if (!has_room) {
     no_memory(range);
-    return NULL;
+    return TSRI_NO_SLOT;
   }
-  range->table[place_of(range, value)] = range->slot_count + 1;
-  grad_slot *slot = &range->slots[range->slot_count++];
-  *slot = (grad_slot){.value = tsri_value_retain((tsri_value *)(uintptr_t)value),
-                      .dtype = dtype,
-                      .shape = shape,
-                      .step = TSRI_NO_STEP,
-                      .is_tracked = tsri_dtype_is_float(dtype)};
-  return slot;
+  tsri_value *memory = memory_of(value);
+  uint32_t at = place_of(range, memory);
+  bool is_watched = range->table[at] && range->slots[range->table[at] - 1].is_watched;
+  grad_slot slot = {.value = tsri_value_retain(memory),
+                    .dtype = dtype,
+                    .shape = shape,
+                    .step = step,
+                    .before = range->table[at] ? range->table[at] - 1 : TSRI_NO_SLOT,
+                    .is_watched = is_watched,
+                    .is_tracked = step != TSRI_NO_STEP && tsri_dtype_is_float(dtype),
+                    .lost_from = 1};
+  range->slots[range->slot_count] = slot;
+  range->table[at] = ++range->slot_count;
+  return range->slot_count - 1;
 }
 
-// --- Steps --------------------------------------------------------------------------------------------------------------
-
-static void free_step(grad_step *step) {
-  for (uint32_t i = 0; i < step->input_count; i++) tsri_value_release(step->inputs[i].value);
-  tsri_free(step->inputs);
+// How many elements the memory has.
+static int64_t count_in(const tsri_value *memory, tsr_dtype dtype) {
+  const tsr_buffer *buffer = tsri_value_buffer(memory);
+  return buffer ? (int64_t)(tsr_buffer_bytes(buffer) / tsr_dtype_bytes(dtype))
+                : ((const tsri_node *)memory)->count;  // pending: a node computes it
 }
 
-// Copies inputs and attributes into one allocation.
-static bool add_step(grad_range *range, grad_step step, const tsri_input *inputs, const void *attributes,
-                     size_t attribute_bytes) {
-  if (!make_room((void **)&range->steps, range->step_count, &range->step_room, sizeof *range->steps)) {
-    return no_memory(range);
-  }
-  size_t bytes = step.input_count * sizeof *inputs;
-  step.inputs = tsri_malloc(bytes + attribute_bytes + 1);
-  if (!step.inputs) return no_memory(range);
-  memcpy(step.inputs, inputs, bytes);
-  step.attributes = attribute_bytes ? (char *)step.inputs + bytes : NULL;
-  if (attribute_bytes) memcpy(step.attributes, attributes, attribute_bytes);
-  for (uint32_t i = 0; i < step.input_count; i++) {
-    tsri_value_retain(inputs[i].value);
-    grad_slot *slot = tsri_grad_find(range, inputs[i].value);
-    if (slot) slot->is_used = true;
-  }
-  range->steps[range->step_count++] = step;
-  return true;
+// The shape in which the memory's elements are row-major: the view's if it covers all of them in order, else a list.
+static tsr_shape shape_of_memory(const tsri_value *memory, tsr_dtype dtype, const tsri_layout *view) {
+  int64_t count = count_in(memory, dtype);
+  bool is_whole = view->count == count && view->offset == 0 && tsri_layout_is_row_major(view);
+  return is_whole ? view->shape : TSR_SHAPE(count);
 }
 
-static bool reads_tracked(const grad_range *range, const tsri_node *node) {
-  for (uint32_t i = 0; i < node->input_count; i++) {
-    const grad_slot *slot = tsri_grad_find(range, node->inputs[i].value);
-    if (slot && slot->is_tracked) return true;
+// The slot of an input. Constants have one, too, so that overwriting them is noticed.
+static uint32_t slot_of_input(grad_range *range, const tsri_input *input) {
+  uint32_t number = tsri_grad_find(range, input->value);
+  const tsri_value *memory = memory_of(input->value);
+  if (number == TSRI_NO_SLOT) {
+    number = add_slot(range, memory, input->dtype, shape_of_memory(memory, input->dtype, &input->layout), TSRI_NO_STEP);
+  }
+  if (number != TSRI_NO_SLOT) range->slots[number].is_used = true;
+  return number;
+}
+
+// --- What was overwritten -------------------------------------------------------------------------------------------------
+
+// Elements of the memory, from the first to the last, are overwritten: all its slots so far have lost them.
+static void lose_elements(grad_range *range, const tsri_value *value, int64_t from, int64_t to) {
+  uint32_t number = tsri_grad_find(range, value);
+  for (; number != TSRI_NO_SLOT; number = range->slots[number].before) {
+    grad_slot *slot = &range->slots[number];
+    bool is_first = slot->lost_from > slot->lost_to;
+    slot->lost_from = is_first || from < slot->lost_from ? from : slot->lost_from;
+    slot->lost_to = is_first || to > slot->lost_to ? to : slot->lost_to;
+  }
+}
+
+// Watched memory that is written to gets new elements, by which gradients can be taken. Until a step has read it, it stays as it is.
+static void watch_anew(grad_range *range, const tsri_value *value) {
+  uint32_t number = tsri_grad_find(range, value);
+  if (number == TSRI_NO_SLOT || !range->slots[number].is_watched) return;
+  grad_slot before = range->slots[number];
+  if (!before.is_used && before.step == TSRI_NO_STEP) {
+    range->slots[number].lost_from = 1;
+    range->slots[number].lost_to = 0;
+    return;
+  }
+  uint32_t now = add_slot(range, value, before.dtype, before.shape, TSRI_NO_STEP);
+  if (now != TSRI_NO_SLOT) range->slots[now].is_tracked = true;
+}
+
+void tsri_grad_lose(grad_range *range, const tsri_value *value) {
+  if (!make_room((void **)&range->lost, range->lost_count, &range->lost_room, sizeof *range->lost)) no_memory(range);
+  else range->lost[range->lost_count++] = value;
+}
+
+static bool is_lost(const grad_range *range, const tsri_value *value) {
+  for (uint32_t i = 0; i < range->lost_count; i++) {
+    if (range->lost[i] == value) return true;
   }
   return false;
 }
 
-static void mark_overwritten(grad_range *range, const tsri_value *value) {
-  grad_slot *slot = tsri_grad_find(range, value);
-  if (slot && (slot->is_used || slot->step != TSRI_NO_STEP)) slot->is_overwritten = true;
+// A rule may convert what was overwritten before it knows whether it needs it: what was converted must not be read.
+static void notice_lost(grad_range *range, const tsri_node *node) {
+  bool is_conversion = node->op == &tsri_op_copy || node->op == TSRI_BODY(cast);
+  for (uint32_t i = 0; i < node->input_count && range->lost_count > 0; i++) {
+    if (!is_lost(range, node->inputs[i].value) && !is_lost(range, memory_of(node->inputs[i].value))) continue;
+    if (is_conversion) tsri_grad_lose(range, &node->value);
+    else range->has_read_lost = true;
+    return;
+  }
+}
+
+// --- Steps --------------------------------------------------------------------------------------------------------------
+
+void tsri_grad_drop_step(grad_step *step) {
+  for (uint32_t i = 0; i < step->input_count; i++) tsri_value_release(step->inputs[i].value);
+  tsri_free(step->inputs);
+  step->inputs = NULL;
+  step->input_count = 0;
+}
+
+enum { ALIGNMENT = 16 };  // of the parts of a step's memory
+
+static void *take_bytes(char **memory, size_t bytes) {
+  void *taken = *memory;
+  *memory += (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+  return taken;
+}
+
+// Adds a step of these inputs; `views` of its results may be NULL. The caller adds the results' slots. The result is its number, or
+// TSRI_NO_STEP.
+static int64_t add_step(grad_range *range, grad_step step, const tsri_input *inputs, const tsri_layout *views,
+                        const void *attributes, size_t attribute_bytes) {
+  size_t in = step.input_count, out = step.output_count;
+  if (!make_room((void **)&range->steps, range->step_count, &range->step_room, sizeof *range->steps)) {
+    no_memory(range);
+    return TSRI_NO_STEP;
+  }
+  size_t bytes = in * sizeof *inputs + (views ? out * sizeof *views : 0) + (in + out) * sizeof(uint32_t);
+  char *memory = tsri_malloc(bytes + attribute_bytes + 5 * ALIGNMENT);
+  if (!memory) {
+    no_memory(range);
+    return TSRI_NO_STEP;
+  }
+  step.inputs = take_bytes(&memory, in * sizeof *inputs);
+  step.views = views ? take_bytes(&memory, out * sizeof *views) : NULL;
+  step.from = take_bytes(&memory, in * sizeof *step.from);
+  step.to = take_bytes(&memory, out * sizeof *step.to);
+  step.attributes = attribute_bytes ? take_bytes(&memory, attribute_bytes) : NULL;
+  if (views) memcpy(step.views, views, out * sizeof *views);
+  if (attribute_bytes) memcpy(step.attributes, attributes, attribute_bytes);
+  for (size_t i = 0; i < in; i++) {
+    step.inputs[i] = inputs[i];
+    step.inputs[i].value = tsri_value_retain(memory_of(inputs[i].value));
+    step.from[i] = slot_of_input(range, &inputs[i]);
+  }
+  for (size_t i = 0; i < out; i++) step.to[i] = TSRI_NO_SLOT;
+  range->steps[range->step_count] = step;
+  return range->step_count++;
+}
+
+static bool is_tracked(const grad_range *range, const tsri_value *value) {
+  uint32_t number = tsri_grad_find(range, value);
+  return number != TSRI_NO_SLOT && range->slots[number].is_tracked;
+}
+
+static bool reads_tracked(const grad_range *range, const tsri_node *node) {
+  for (uint32_t i = 0; i < node->input_count; i++) {
+    if (is_tracked(range, node->inputs[i].value)) return true;
+  }
+  return false;
+}
+
+static void add_result(grad_range *range, int64_t step, uint32_t index, const tsri_value *value, tsr_dtype dtype,
+                       tsr_shape shape) {
+  uint32_t slot = step == TSRI_NO_STEP ? TSRI_NO_SLOT : add_slot(range, value, dtype, shape, step);
+  if (slot != TSRI_NO_SLOT) range->steps[step].to[index] = slot;
 }
 
 // A second or later result of an operator whose first result was remembered.
 static void remember_result(grad_range *range, const tsri_node *node) {
-  const grad_slot *first = tsri_grad_find(range, node->inputs[0].value);
-  int64_t step = first ? first->step : TSRI_NO_STEP;
-  if (step == TSRI_NO_STEP) return;
-  grad_slot *slot = add_slot(range, &node->value, node->dtype, node->shape);
-  if (!slot) return;
-  slot->step = step;
-  range->steps[step].outputs[node->axes] = range->slot_count - 1;
+  uint32_t first = tsri_grad_find(range, node->inputs[0].value);
+  int64_t step = first == TSRI_NO_SLOT ? TSRI_NO_STEP : range->slots[first].step;
+  add_result(range, step, node->axes, &node->value, node->dtype, node->shape);
 }
 
 static void remember(grad_range *range, const tsri_node *node) {
-  grad_step step = {.op = node->op,
-                    .axes = node->axes,
-                    .input_count = node->input_count,
-                    .output_count = node->result_count,
-                    .outputs = {range->slot_count}};
+  grad_step step = {
+      .op = node->op, .axes = node->axes, .input_count = node->input_count, .output_count = node->result_count};
   size_t bytes = node->attributes ? tsri_op_attribute_bytes(node->op) : 0;
-  if (!add_step(range, step, node->inputs, node->attributes, bytes)) return;
-  grad_slot *slot = add_slot(range, &node->value, node->dtype, node->shape);
-  if (slot) slot->step = range->step_count - 1;
+  int64_t number = add_step(range, step, node->inputs, NULL, node->attributes, bytes);
+  add_result(range, number, 0, &node->value, node->dtype, node->shape);
+}
+
+// Inputs of the step: the memory as it was, and what is written. Its attributes are the view that is written to.
+static void remember_assignment(grad_range *range, const tsri_node *node) {
+  const tsri_value *memory = node->value.storage;
+  const tsri_layout *view = &node->inputs[0].layout;
+  uint32_t now = tsri_grad_find(range, memory);
+  tsr_shape shape = now == TSRI_NO_SLOT ? shape_of_memory(memory, node->dtype, view) : range->slots[now].shape;
+  tsri_input inputs[2] = {node->inputs[0], node->inputs[1]};
+  if (tsri_layout_init("grad", shape, node->dtype, &inputs[0].layout, NULL) != TSR_OK) return;
+  grad_step step = {.op = node->op, .input_count = 2, .output_count = 1};
+  int64_t number = add_step(range, step, inputs, NULL, view, sizeof *view);
+  add_result(range, number, 0, memory, node->dtype, shape);
+}
+
+static void notice_assignment(grad_range *range, const tsri_node *node) {
+  int64_t from = 0, to = 0;
+  const tsri_value *memory = node->value.storage;
+  tsri_layout_span(&node->inputs[0].layout, &from, &to);
+  uint32_t now = tsri_grad_find(range, memory);
+  bool is_watched = now != TSRI_NO_SLOT && range->slots[now].is_watched;
+  bool is_remembered = range->pauses == 0 && (is_tracked(range, memory) || is_tracked(range, node->inputs[1].value));
+  bool is_constant = range->pauses > 0 && is_tracked(range, memory) && !is_watched;
+  lose_elements(range, memory, from, to);
+  if (is_remembered || is_constant) remember_assignment(range, node);
+  else if (is_watched) watch_anew(range, memory);
 }
 
 static void recorded(tsri_watcher *watcher, const tsri_node *node) {
   grad_range *range = (grad_range *)watcher;
-  if (node->op == &tsri_op_assign) {
-    mark_overwritten(range, node->value.storage);
-  } else if (range->pauses == 0 && node->op == &tsri_op_result) {
-    remember_result(range, node);
-  } else if (range->pauses == 0 && reads_tracked(range, node)) {
-    remember(range, node);
-  }
+  if (range->parent) recorded(&range->parent->watcher, node);
+  if (range->lost_count > 0) notice_lost(range, node);
+  if (node->op == &tsri_op_assign) notice_assignment(range, node);
+  else if (range->pauses == 0 && node->op == &tsri_op_result) remember_result(range, node);
+  else if (range->pauses == 0 && reads_tracked(range, node)) remember(range, node);
 }
 
 static void overwritten(tsri_watcher *watcher, const tsri_value *value) {
-  mark_overwritten((grad_range *)watcher, value);
+  grad_range *range = (grad_range *)watcher;
+  if (range->parent) overwritten(&range->parent->watcher, value);
+  lose_elements(range, value, 0, INT64_MAX);
+  watch_anew(range, value);
 }
 
-void tsri_grad_add_place(grad_range *range, const tsr_tensor *input, const tsr_tensor *output,
-                         const tsri_layout *layout) {
-  const grad_slot *from = tsri_grad_find(range, input->value);
-  if (range->pauses || !from || !from->is_tracked) return;
-  tsri_input read = {.value = input->value, .layout = input->layout, .dtype = input->dtype, .as = input->dtype};
-  grad_step step = {.op = &tsri_op_place, .input_count = 1, .output_count = 1, .outputs = {range->slot_count}};
-  if (!add_step(range, step, &read, layout, sizeof *layout)) return;
-  grad_slot *slot = add_slot(range, output->value, output->dtype, output->layout.shape);
-  if (slot) slot->step = range->step_count - 1;
+static void whole_begin(tsri_watcher *watcher) {
+  grad_range *range = (grad_range *)watcher;
+  if (range->parent) whole_begin(&range->parent->watcher);
+  tsri_grad_pause(range);
+}
+
+enum { MOST_PARTS = 64 };  // inputs, or results, of a whole
+
+static tsri_input input_of(const tsr_tensor *x) {
+  return (tsri_input){.value = x->value, .layout = x->layout, .dtype = x->dtype, .as = x->dtype};
+}
+
+static bool is_usable(const tsri_whole *whole) {
+  bool is_usable = whole->input_count <= MOST_PARTS && whole->output_count <= MOST_PARTS;
+  for (int i = 0; i < whole->input_count; i++) is_usable = is_usable && whole->inputs[i]->status == TSR_OK;
+  for (int i = 0; i < whole->output_count; i++) is_usable = is_usable && whole->outputs[i]->status == TSR_OK;
+  return is_usable;
+}
+
+static void whole_end(tsri_watcher *watcher, const tsri_whole *whole) {
+  grad_range *range = (grad_range *)watcher;
+  if (range->parent) whole_end(&range->parent->watcher, whole);
+  tsri_grad_resume(range);
+  bool is_read = false;
+  if (range->pauses > 0 || !is_usable(whole)) return;
+  tsri_input inputs[MOST_PARTS];
+  tsri_layout views[MOST_PARTS];
+  for (int i = 0; i < whole->input_count; i++) {
+    inputs[i] = input_of(whole->inputs[i]);
+    is_read = is_read || is_tracked(range, inputs[i].value);
+  }
+  if (!is_read) return;
+  for (int i = 0; i < whole->output_count; i++) views[i] = whole->outputs[i]->layout;
+  grad_step step = {
+      .op = whole->op, .input_count = (uint32_t)whole->input_count, .output_count = (uint32_t)whole->output_count};
+  int64_t number = add_step(range, step, inputs, views, whole->attributes, whole->attribute_bytes);
+  for (int i = 0; i < whole->output_count; i++) {
+    const tsr_tensor *y = whole->outputs[i];
+    tsr_shape shape = shape_of_memory(memory_of(y->value), y->dtype, &y->layout);
+    add_result(range, number, (uint32_t)i, y->value, y->dtype, shape);
+  }
 }
 
 // --- Life ---------------------------------------------------------------------------------------------------------------
 
+// Of watched memory, the present elements stay; all else goes.
 void tsri_grad_forget(grad_range *range) {
   uint32_t kept = 0;
-  for (uint32_t i = 0; i < range->step_count; i++) free_step(&range->steps[i]);
+  for (uint32_t i = 0; i < range->step_count; i++) tsri_grad_drop_step(&range->steps[i]);
   range->step_count = 0;
   for (uint32_t i = 0; i < range->slot_count; i++) {
     grad_slot *slot = &range->slots[i];
-    if (slot->step == TSRI_NO_STEP) {
-      slot->is_used = slot->is_overwritten = false;
-      range->slots[kept++] = *slot;
-    } else {
-      tsri_value_release(slot->value);
+    slot->is_asked = slot->is_watched && tsri_grad_find(range, slot->value) == i;
+  }
+  for (uint32_t i = 0; i < range->slot_count; i++) {
+    grad_slot slot = range->slots[i];
+    if (!slot.is_asked) {
+      tsri_value_release(slot.value);
+      continue;
     }
+    range->slots[kept++] = (grad_slot){.value = slot.value,
+                                       .dtype = slot.dtype,
+                                       .shape = slot.shape,
+                                       .step = TSRI_NO_STEP,
+                                       .before = TSRI_NO_SLOT,
+                                       .is_watched = true,
+                                       .is_tracked = true,
+                                       .lost_from = 1};
   }
   range->slot_count = kept;
   if (range->table) memset(range->table, 0, range->table_room * sizeof *range->table);
   for (uint32_t i = 0; i < kept; i++) range->table[place_of(range, range->slots[i].value)] = i + 1;
 }
 
-static void end_range(void) {
+static grad_range *open_inside(grad_range *parent) {
+  grad_range *range = tsri_calloc(1, sizeof *range);
+  if (!range) return NULL;
+  range->watcher = (tsri_watcher){
+      .recorded = recorded, .overwritten = overwritten, .whole_begin = whole_begin, .whole_end = whole_end};
+  range->parent = parent;
+  open_range = range;
+  tsri_watching = &range->watcher;
+  return range;
+}
+
+static void close_innermost(void) {
   grad_range *range = open_range;
-  tsri_watching = NULL;
-  open_range = NULL;
+  open_range = range->parent;
+  tsri_watching = open_range ? &open_range->watcher : NULL;
   tsri_grad_forget(range);
   for (uint32_t i = 0; i < range->slot_count; i++) tsri_value_release(range->slots[i].value);
   tsri_free(range->slots);
   tsri_free(range->steps);
   tsri_free(range->table);
+  tsri_free(range->lost);
   tsri_free(range);
+}
+
+grad_range *tsri_grad_open_inner(void) { return open_inside(open_range); }
+void tsri_grad_close_inner(void) { close_innermost(); }
+
+static void end_range(void) {
+  while (open_range) close_innermost();
 }
 
 static tsri_thread_end end_of_thread = {.release = end_range};
 
 tsr_status tsr_grad_begin(void) {
   if (open_range) return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "grad_begin: this thread has a range open; end it first");
-  open_range = tsri_calloc(1, sizeof *open_range);
-  if (!open_range) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "grad_begin: no host memory for its record");
-  open_range->watcher = (tsri_watcher){.recorded = recorded, .overwritten = overwritten};
-  tsri_watching = &open_range->watcher;
+  if (!open_inside(NULL)) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "grad_begin: no host memory for its record");
   tsri_thread_end_set(&end_of_thread, true);
   return TSR_OK;
 }
@@ -219,18 +407,25 @@ static tsr_status not_open(const char *caller) {
 
 tsr_status tsr_grad_end(void) {
   if (!open_range) return not_open("grad_end");
+  if (open_range->parent) {
+    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "grad_end: inside of a function that tsr_checkpoint calls");
+  }
   end_range();
   tsri_thread_end_set(&end_of_thread, false);
   return TSR_OK;
 }
 
-// The shape in which the value's elements are row-major: the tensor's if it covers all of them in order, else a list.
-static tsr_shape shape_of_memory(const tsr_tensor *x) {
-  const tsr_buffer *buffer = tsri_tensor_buffer(x);
-  int64_t count = buffer ? (int64_t)(tsr_buffer_bytes(buffer) / tsr_dtype_bytes(x->dtype))
-                         : ((const tsri_node *)x->value)->count;  // pending: a node computes it
-  bool is_whole = x->layout.count == count && x->layout.offset == 0 && tsri_layout_is_row_major(&x->layout);
-  return is_whole ? x->layout.shape : TSR_SHAPE(count);
+bool tsri_grad_add_watched(grad_range *range, const tsr_tensor *x) {
+  if (is_tracked(range, x->value)) return true;
+  tsr_status before = range->status;
+  const tsri_value *memory = memory_of(x->value);
+  uint32_t number = add_slot(range, memory, x->dtype, shape_of_memory(memory, x->dtype, &x->layout), TSRI_NO_STEP);
+  if (number == TSRI_NO_SLOT) {
+    range->status = before;  // nothing that was recorded is missing because of this
+    return false;
+  }
+  range->slots[number].is_watched = range->slots[number].is_tracked = true;
+  return true;
 }
 
 tsr_status tsr_grad_watch(tsr_tensor *x) {
@@ -240,10 +435,7 @@ tsr_status tsr_grad_watch(tsr_tensor *x) {
   if (!tsri_dtype_is_float(x->dtype)) {
     return TSRI_FAIL(TSR_ERR_DTYPE, "grad_watch: x is %s; only floats have gradients", tsr_dtype_name(x->dtype));
   }
-  if (tsri_grad_find(open_range, x->value)) return TSR_OK;
-  tsr_status before = open_range->status;
-  if (add_slot(open_range, memory_of(x->value), x->dtype, shape_of_memory(x))) return TSR_OK;
-  open_range->status = before;  // nothing that was recorded is missing because of this
+  if (tsri_grad_add_watched(open_range, x)) return TSR_OK;
   return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "grad_watch: no host memory for its record");
 }
 
@@ -255,15 +447,20 @@ void tsri_grad_resume(grad_range *range) {
   if (range && range->pauses > 0) range->pauses--;
 }
 
-void tsr_grad_pause(void) { tsri_grad_pause(open_range); }
-void tsr_grad_resume(void) { tsri_grad_resume(open_range); }
+void tsr_grad_pause(void) {
+  for (grad_range *range = open_range; range; range = range->parent) tsri_grad_pause(range);
+}
+
+void tsr_grad_resume(void) {
+  for (grad_range *range = open_range; range; range = range->parent) tsri_grad_resume(range);
+}
 
 tsr_tensor *tsr_stop_gradient(tsr_tensor *x) {
   tsr_status status = tsri_tensor_check("stop_gradient", x);
   if (status != TSR_OK) return tsri_tensor_fail(status);
   tsri_layout packed = tsri_packed_layout(&x->layout);
-  tsri_grad_pause(open_range);
+  tsr_grad_pause();
   tsr_tensor *copy = tsri_record_copy(x, &packed);
-  tsri_grad_resume(open_range);
+  tsr_grad_resume();
   return copy;
 }

@@ -1,64 +1,85 @@
 // SPDX-License-Identifier: MIT
 // A range: what a thread has recorded from watched tensors, so that tsr_grad can go back through it.
 //
-// A slot is a value that depends on watched tensors, or is watched itself. A step is an operator that was recorded with such a value
-// among its inputs: a copy of the node's description, since the node drops its inputs when it runs and may become a copy of an equal one.
+// A slot is the elements that some memory has between two assignments to it. A step is an operator that was recorded with a slot among its
+// inputs that depends on watched tensors: a copy of the node's description, since the node drops its inputs when it runs and may become a copy of
+// an equal one. An assignment to such memory is a step, too: its result is a new slot of the same memory.
 #ifndef TSRI_GRAD_RANGE_H
 #define TSRI_GRAD_RANGE_H
 
 #include "graph/watch.h"
 
 enum { TSRI_NO_STEP = -1 };
+static const uint32_t TSRI_NO_SLOT = UINT32_MAX;
 
 typedef struct grad_slot {
-  tsri_value *value;  // one reference
+  tsri_value *value;  // the memory; one reference
   tsr_dtype dtype;
   tsr_shape shape;  // its elements are row-major in this shape
-  int64_t step;     // the step that computes it; TSRI_NO_STEP: it is watched
+  int64_t step;     // the step that computes it; TSRI_NO_STEP: none
+  uint32_t before;  // the memory's slot before the assignment that made this one
+  bool is_watched;  // the memory is
   bool is_tracked;  // gradients go through it
   bool is_used;     // some step reads it
-  bool is_overwritten;
+  // Elements that were overwritten since: from the first to the last, if lost_from <= lost_to.
+  int64_t lost_from, lost_to;
   // While tsr_grad runs: whether the result depends on it, and its gradient so far; NULL: 0. One reference.
   bool is_reached;
+  bool is_asked;  // its gradient is a result: it is kept to the end
   tsr_tensor *gradient;
 } grad_slot;
 
 typedef struct grad_step {
   const tsri_op *op;
   uint32_t axes;     // of a reduction
-  void *attributes;  // as those of a node; NULL: none. Owned
+  void *attributes;  // as those of a node; NULL: none
   uint32_t input_count, output_count;
-  tsri_input *inputs;                  // one allocation with `attributes`; one reference to each value
-  uint32_t outputs[TSRI_MAX_RESULTS];  // slots
+  tsri_input *inputs;   // one reference to the memory of each. One allocation with all that follows, and `attributes`
+  tsri_layout *views;   // how results lie in their slots' memory; NULL: as the slots do
+  uint32_t *from, *to;  // slots of inputs and results
 } grad_step;
 
 typedef struct grad_range {
-  tsri_watcher watcher;  // must be first
-  tsr_status status;     // TSR_ERR_OUT_OF_MEMORY: something could not be remembered
+  tsri_watcher watcher;       // must be first
+  struct grad_range *parent;  // of a range inside of another, for a part that is computed again
+  tsr_status status;          // TSR_ERR_OUT_OF_MEMORY: something could not be remembered
   int pauses;
   grad_slot *slots;
   uint32_t slot_count, slot_room;
   grad_step *steps;
   uint32_t step_count, step_room;
-  uint32_t *table;  // number of a slot plus 1, hashed by its value; 0: empty
+  uint32_t *table;  // number of a memory's last slot plus 1, hashed by its value; 0: empty
   uint32_t table_room;
+  // While a rule runs: values that it must not read, since they were overwritten, and whether it did.
+  const tsri_value **lost;
+  uint32_t lost_count, lost_room;
+  bool has_read_lost;
 } grad_range;
 
 // The calling thread's range; NULL: none is open.
 grad_range *tsri_grad_range(void);
 
-// The slot of the tensor's value or of the value that an input reads; NULL: there is none.
-grad_slot *tsri_grad_find(const grad_range *range, const tsri_value *value);
+// Opens a range inside of the thread's range, which goes on to remember what it did before; closes it. NULL: no memory.
+grad_range *tsri_grad_open_inner(void);
+void tsri_grad_close_inner(void);
+
+// The number of the memory's present slot; TSRI_NO_SLOT: there is none.
+uint32_t tsri_grad_find(const grad_range *range, const tsri_value *value);
+
+// Makes the tensor's memory one that gradients are taken by. False: no memory.
+bool tsri_grad_add_watched(grad_range *range, const tsr_tensor *x);
 
 // Forgets all steps, and all slots but the watched ones.
 void tsri_grad_forget(grad_range *range);
+
+// Releases what a step holds: tsr_grad has gone back through it.
+void tsri_grad_drop_step(grad_step *step);
 
 // Stops remembering on this thread until tsri_grad_resume. Both take NULL.
 void tsri_grad_pause(grad_range *range);
 void tsri_grad_resume(grad_range *range);
 
-// Adds a step that has no node: `output` was computed from `input` through the view `layout`, by elements that were placed there (place.h).
-void tsri_grad_add_place(grad_range *range, const tsr_tensor *input, const tsr_tensor *output,
-                         const tsri_layout *layout);
+// A rule must not read this value from now on: range->has_read_lost tells whether it did.
+void tsri_grad_lose(grad_range *range, const tsri_value *value);
 
 #endif

@@ -5,6 +5,7 @@
 #include "grad/place.h"
 #include "graph/assign.h"
 #include "graph/move.h"
+#include "ops/interp.h"
 #include "ops/logsumexp.h"
 #include "ops/pool.h"
 #include "ops/promote.h"
@@ -19,7 +20,20 @@ static void gradient_move(const grad_view *v) {
   v->gradients[0] = tsr_to(v->cotangents[0], v->inputs[0]->value->device);
 }
 
-static void gradient_place(const grad_view *v) { v->gradients[0] = tsri_grad_read(v->cotangents[0], v->attributes); }
+// Inputs: the memory as it was, and what was written to the places that the attributes, a view, name.
+static void gradient_assign(const grad_view *v) {
+  const tsri_layout *view = v->attributes;
+  tsr_tensor *g = v->cotangents[0];
+  if (v->wants[1]) v->gradients[1] = tsri_grad_read(g, view);
+  if (!v->wants[0] || view->count == g->layout.count) return;
+  tsr_tensor *rest = tsr_mul_scalar(g, 1);
+  tsr_status status = tsri_tensor_check("grad", rest);
+  if (status == TSR_OK) {
+    tsr_tensor *zero = tsr_zeros(g->value->device, g->dtype, TSR_SCALAR);
+    status = tsr_assign(tsri_tensor_view(rest, view), zero);
+  }
+  v->gradients[0] = status == TSR_OK ? rest : tsri_tensor_fail(status);
+}
 
 // --- Parts of logsumexp -----------------------------------------------------------------------------------------------------
 
@@ -46,13 +60,11 @@ static grad_rule rule_of_part(const tsri_op *op) {
   const struct {
     const tsri_op *op;
     grad_rule rule;
-  } parts[] = {{&tsri_op_copy, tsri_gradient_cast},
-               {&tsri_op_move, gradient_move},
-               {&tsri_op_place, gradient_place},
-               {&tsri_op_anchor, gradient_constant},
-               {&tsri_op_shifted_exp, gradient_shifted_exp},
-               {&tsri_op_log_plus, gradient_log_plus},
-               {&tsri_op_max_pool_gradient, tsri_gradient_of_max_pool_gradient}};
+  } parts[] = {
+      {&tsri_op_copy, tsri_gradient_cast},    {&tsri_op_move, gradient_move},
+      {&tsri_op_assign, gradient_assign},     {&tsri_op_line, tsri_gradient_line},
+      {&tsri_op_anchor, gradient_constant},   {&tsri_op_shifted_exp, gradient_shifted_exp},
+      {&tsri_op_log_plus, gradient_log_plus}, {&tsri_op_max_pool_gradient, tsri_gradient_of_max_pool_gradient}};
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
     if (parts[i].op == op) return parts[i].rule;
   }

@@ -40,6 +40,12 @@ extern const grad_rule tsri_grad_elementwise[TSRI_OPERATOR_COUNT];
 // The rule of an operator that is part of another one's gradient (ops/pool.h).
 void tsri_gradient_of_max_pool_gradient(const grad_view *v);
 
+// The gradient of avg_pool whose windows follow from the size of the result.
+tsr_tensor *tsri_grad_of_adaptive_mean(const grad_view *v);
+
+// The rule of a part of interp (ops/interp.h).
+void tsri_gradient_line(const grad_view *v);
+
 // --- For rules -----------------------------------------------------------------------------------------------------------
 
 // `reduced` with the axes that a reduction of a tensor like `x` removed, broadcast to the shape of `x`.

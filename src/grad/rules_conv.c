@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // Gradients of convolution and pooling.
-#include "core/error.h"
 #include "grad/rule.h"
 #include "ops/pool.h"
 
@@ -176,8 +175,7 @@ void tsri_gradient_avg_pool(const grad_view *v) {
   const tsri_pool_attributes *given = TSRI_GIVEN(v, pool);
   tsr_tensor *x = v->inputs[0], *g = channels_second(v->cotangents[0], given->is_last != 0);
   if (given->is_adaptive) {
-    v->gradients[0] = tsri_tensor_fail(
-        TSRI_FAIL(TSR_ERR_UNSUPPORTED, "grad: avg_pool with .output has no gradient; give .size and .stride"));
+    v->gradients[0] = tsri_grad_of_adaptive_mean(v);
     return;
   }
   tsr_shape shape = tsr_tensor_shape(x), count_of = tsr_tensor_shape(g);

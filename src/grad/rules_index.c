@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Gradients of reading, writing and sorting by index, of joining and of padding.
+// Gradients of reading and sorting by index, of joining and of padding.
 #include "grad/rule.h"
 
 // Adds the gradient to the places that it was read from. Indices may leave out the ends of other axes; those get 0.
@@ -25,30 +25,6 @@ void tsri_gradient_gather(const grad_view *v) {
   tsr_tensor *zeros = tsr_zeros(x->value->device, tsr_tensor_dtype(g), part);
   tsr_tensor *sum = tsr_scatter_add(zeros, axis, indices, g);
   v->gradients[0] = is_part ? tsr_pad(sum, none, missing, shape.rank, 0) : sum;
-}
-
-// 1 where an element of the source was written and not overwritten by a later one, as scatter promises.
-static tsr_tensor *is_last_written(const grad_view *v, int axis) {
-  tsr_tensor *x = v->inputs[0], *indices = v->inputs[1];
-  tsr_tensor *numbers = tsr_arange(x->value->device, TSR_I32, 0, (double)indices->layout.count, 1);
-  numbers = tsr_reshape(numbers, tsr_tensor_shape(indices));
-  tsr_tensor *nobody = tsr_full(x->value->device, TSR_I32, tsr_tensor_shape(x), -1);
-  return tsr_eq(tsr_gather(tsr_scatter(nobody, axis, indices, numbers), axis, indices), numbers);
-}
-
-void tsri_gradient_scatter(const grad_view *v) {
-  int axis = (int)TSRI_GIVEN(v, scatter)->axis;
-  tsr_tensor *indices = v->inputs[1], *g = v->cotangents[0];
-  if (v->wants[0]) v->gradients[0] = tsr_scatter(g, axis, indices, tsri_grad_zeros(v->inputs[2]));
-  if (v->wants[2]) {
-    v->gradients[2] = tsr_masked_fill(tsr_gather(g, axis, indices), tsr_logical_not(is_last_written(v, axis)), 0);
-  }
-}
-
-void tsri_gradient_scatter_add(const grad_view *v) {
-  int axis = (int)TSRI_GIVEN(v, scatter)->axis;
-  v->gradients[0] = v->cotangents[0];
-  if (v->wants[2]) v->gradients[2] = tsr_gather(v->cotangents[0], axis, v->inputs[1]);
 }
 
 // Along the last axis, and perhaps the first few only.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Gradients of reductions and running sums.
+// Gradients of reductions.
 #include "grad/rule.h"
 
 void tsri_gradient_sum(const grad_view *v) { v->gradients[0] = tsri_grad_spread(v, v->cotangents[0], v->inputs[0]); }
@@ -40,10 +40,4 @@ void tsri_gradient_extreme(const grad_view *v) {
     share = tsr_div(share, tsr_cast(several, tsr_tensor_dtype(x)));
   }
   v->gradients[0] = tsr_masked_fill(share, tsr_logical_not(is_extreme), 0);
-}
-
-// Element i is part of sums i, i + 1, …
-void tsri_gradient_cumsum(const grad_view *v) {
-  int axis = (int)TSRI_GIVEN(v, scan)->axis;
-  v->gradients[0] = tsr_flip(tsr_cumsum(tsr_flip(v->cotangents[0], axis), axis), axis);
 }

@@ -25,18 +25,34 @@ static tsr_tensor *sum_rows(tsr_tensor *x) {
 }
 
 // With r = 1 / sqrt(mean of squares + eps), n = x r (x without its mean if it is centred) and d = g weight:
-// dx = r (d - mean(d) - n mean(d n)), where mean(d) is left out unless it is centred.
-void tsri_gradient_norm(const grad_view *v) {
+// dx = r (d - mean(d) - n mean(d n)), where mean(d) is left out unless it is centred. Weight and bias are inputs from `next` on; the result is dx.
+static tsr_tensor *gradient_of_norm(const grad_view *v, tsr_tensor *x, tsr_tensor *g, int next) {
   const tsri_norm_attributes *given = TSRI_GIVEN(v, norm);
-  tsr_tensor *x = tsri_grad_wide(v->inputs[0]), *g = tsri_grad_wide(v->cotangents[0]);
-  int last = tsr_tensor_shape(x).rank - 1, next = 1;
+  int last = tsr_tensor_shape(x).rank - 1;
   int weight = given->has_weight ? next++ : 0, bias = given->has_bias ? next : 0;
   if (given->is_centred) x = tsr_sub(x, tsr_mean(x, &last, 1, true));
   tsr_tensor *r = tsr_rsqrt(tsr_add_scalar(tsr_mean(tsr_square(x), &last, 1, true), given->eps));
   tsr_tensor *n = tsr_mul(x, r), *d = weight ? tsr_mul(g, tsri_grad_wide(v->inputs[weight])) : g;
   tsr_tensor *part = tsr_sub(d, tsr_mul(n, tsr_mean(tsr_mul(d, n), &last, 1, true)));
   if (given->is_centred) part = tsr_sub(part, tsr_mean(d, &last, 1, true));
-  if (v->wants[0]) v->gradients[0] = tsr_mul(r, part);
   if (weight && v->wants[weight]) v->gradients[weight] = sum_rows(tsr_mul(g, n));
   if (bias && v->wants[bias]) v->gradients[bias] = sum_rows(g);
+  return tsr_mul(r, part);
+}
+
+void tsri_gradient_norm(const grad_view *v) {
+  tsr_tensor *dx = gradient_of_norm(v, tsri_grad_wide(v->inputs[0]), tsri_grad_wide(v->cotangents[0]), 1);
+  if (v->wants[0]) v->gradients[0] = dx;
+}
+
+// Results: the sum of both inputs, and its norm.
+void tsri_gradient_add_norm(const grad_view *v) {
+  tsr_tensor *sum = v->cotangents[0] ? tsri_grad_wide(v->cotangents[0]) : NULL;
+  if (v->cotangents[1]) {
+    tsr_tensor *normed = gradient_of_norm(v, tsri_grad_wide(v->outputs[0]), tsri_grad_wide(v->cotangents[1]), 2);
+    sum = sum ? tsr_add(sum, normed) : normed;
+  }
+  for (int i = 0; i < 2; i++) {
+    if (v->wants[i]) v->gradients[i] = sum;
+  }
 }

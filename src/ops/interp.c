@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // interp: straight lines between points.
+#include "ops/interp.h"
 #include "core/error.h"
 #include "core/tensor.h"
 #include "ops/compose.h"
@@ -7,10 +8,10 @@
 #include "ops/promote.h"
 
 // $0: x; $1, $2: the points' x on both sides; $3, $4: their y. Each side is exact.
-static const tsri_op line_op = {.name = "interp",
-                                .kind = TSRI_OP_ELEMENTWISE,
-                                .helper = "fn_lerp",
-                                .expression = "$0 >= $2 ? $4 : $0 <= $1 ? $3 : lerp($3, $4, ($0 - $1) / ($2 - $1))"};
+const tsri_op tsri_op_line = {.name = "interp",
+                              .kind = TSRI_OP_ELEMENTWISE,
+                              .helper = "fn_lerp",
+                              .expression = "$0 >= $2 ? $4 : $0 <= $1 ? $3 : lerp($3, $4, ($0 - $1) / ($2 - $1))"};
 
 static tsr_status check_points(const tsr_tensor *x, const tsr_tensor *xs, const tsr_tensor *ys) {
   char a[TSR_SHAPE_TEXT_BYTES], b[TSR_SHAPE_TEXT_BYTES];
@@ -49,7 +50,7 @@ static tsr_tensor *interpolate(tsr_tensor *const *all, tsr_dtype dtype, tsr_dtyp
     refs[i] = (tsri_operand_ref){points[i], wide};
   }
   tsr_tensor *result =
-      status == TSR_OK ? tsri_record_elementwise(&line_op, dtype, refs, 5, NULL) : tsri_tensor_fail(status);
+      status == TSR_OK ? tsri_record_elementwise(&tsri_op_line, dtype, refs, 5, NULL) : tsri_tensor_fail(status);
   tsri_release_all(points + 1, 4);
   tsri_release_all((tsr_tensor *[]){before, after}, 2);
   return result;

@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "graph/node.h"
 #include "graph/transfer.h"
+#include "graph/watch.h"
 #include "ops/autocast.h"
 #include "ops/call.h"
 #include "ops/jacobi.h"
@@ -170,6 +171,7 @@ static tsri_singular decompose_nothing(tsr_tensor *x, bool is_full) {
 tsri_singular tsri_decompose(const char *caller, tsr_tensor *x, bool is_full) {
   tsr_tensor *wide = tsri_widened(x);
   tsr_status status = tsri_tensor_check(caller, wide);
+  tsri_whole_begin();
   tsri_singular s = {NULL, NULL, NULL};
   if (status != TSR_OK) {
     s = (tsri_singular){tsri_tensor_fail(status), tsri_tensor_fail(status), tsri_tensor_fail(status)};
@@ -183,6 +185,11 @@ tsri_singular tsri_decompose(const char *caller, tsr_tensor *x, bool is_full) {
     s = (tsri_singular){.u = other.v, .s = other.s, .v = other.u};
     tsr_release(turned);
   }
+  tsri_whole_end(&(tsri_whole){.op = TSRI_BODY(svd),
+                               .inputs = &wide,
+                               .input_count = 1,
+                               .outputs = (tsr_tensor *[]){s.u, s.s, s.v},
+                               .output_count = 3});
   tsr_release(wide);
   return s;
 }
@@ -252,7 +259,10 @@ tsr_status tsr_eigh(tsr_tensor *x, tsr_tensor **out_values, tsr_tensor **out_vec
     results[0] = tsr_zeros(x->value->device, tsr_tensor_dtype(wide), tsri_vector_shape(x, 0));
     results[1] = tsr_retain(wide);
   } else {
+    tsri_whole_begin();
     decompose_symmetric(wide, &results[0], &results[1]);
+    tsri_whole_end(
+        &(tsri_whole){.op = TSRI_BODY(eigh), .inputs = &wide, .input_count = 1, .outputs = results, .output_count = 2});
   }
   tsr_release(wide);
   for (int i = 0; i < 2; i++) results[i] = tsri_narrowed("eigh", results[i], x->dtype);

@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "graph/node.h"
 #include "graph/transfer.h"
+#include "graph/watch.h"
 #include "ops/autocast.h"
 #include "ops/call.h"
 #include "ops/matrix.h"
@@ -151,10 +152,16 @@ void tsri_record_qr(const char *caller, tsr_tensor *x, bool is_complete, tsr_ten
   panels p = {.list = NULL};
   tsr_status status = tsri_tensor_check(caller, x);
   int64_t m = status == TSR_OK ? tsri_rows(x) : 0, n = status == TSR_OK ? tsri_columns(x) : 0, count = m < n ? m : n;
+  tsri_whole_begin();
   if (status == TSR_OK) status = record_panels(caller, x, count, &p);
   int64_t more = is_complete ? m - count : 0;
   *out_q = status == TSR_OK ? record_q(x, &p, m - count, more) : tsri_tensor_fail(status);
   *out_r = status == TSR_OK ? record_r(x, &p, count, count + more) : tsri_tensor_fail(status);
+  tsri_whole_end(&(tsri_whole){.op = TSRI_BODY(qr),
+                               .inputs = &x,
+                               .input_count = 1,
+                               .outputs = (tsr_tensor *[]){*out_q, *out_r},
+                               .output_count = 2});
   release_panels(&p);
 }
 

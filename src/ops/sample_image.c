@@ -8,6 +8,7 @@
 #include "ops/compose.h"
 #include "ops/operators.h"
 #include "ops/promote.h"
+#include "ops/roi.h"
 #include "ops/window.h"
 
 #include <tessera/ops.h>
@@ -172,32 +173,49 @@ tsr_tensor *tsr_affine_grid(tsr_tensor *theta, tsr_shape size, bool align_corner
 
 // --- roi_align -------------------------------------------------------------------------------------------------------
 
+// How regions are read.
+static void pass_regions(tsri_call *call, const tsri_roi_attributes *given, const tsri_layout *regions) {
+  tsri_call_word(call, "r_at", regions->offset);
+  tsri_call_words(call, "r", 0, regions->strides, 2);
+  tsri_call_word(call, "points", given->points);
+  tsri_call_real(call, "scale", given->scale);
+  tsri_call_real(call, "shift", given->is_aligned ? 0.5 : 0);
+  tsri_call_real(call, "least", given->is_aligned ? 0 : 1);
+}
+
+// What roi_align and its places take alike; `shape` is that of roi_align's result.
+static void pass_parts(const tsri_kernel_run *run, const tsri_roi_attributes *given, const int64_t *parts,
+                       tsri_call *call) {
+  const tsri_layout *x = &run->layouts[0], *images = &run->layouts[2];
+  tsri_call_buffer(call, "x", run->inputs[0], run->input_dtypes[0]);
+  tsri_call_buffer(call, "regions", run->inputs[1], run->input_dtypes[1]);
+  tsri_call_buffer(call, "images", run->inputs[2], TSR_I32);
+  tsri_call_word(call, "x_at", x->offset);
+  tsri_call_word(call, "channels", x->shape.dims[1]);
+  tsri_call_word(call, "xn", x->strides[0]);
+  tsri_call_word(call, "xc", x->strides[1]);
+  tsri_call_word(call, "m_at", images->offset);
+  tsri_call_word(call, "image_count", x->shape.dims[0]);
+  tsri_call_words(call, "i", 1, &x->shape.dims[2], 2);
+  tsri_call_words(call, "o", 1, parts, 2);
+  tsri_call_words(call, "x", 1, &x->strides[2], 2);
+  tsri_call_word(call, "m0", images->strides[0]);
+  pass_regions(call, given, &run->layouts[1]);
+}
+
 tsr_status tsri_run_roi_align(const tsri_kernel_run *run) {
   const tsri_roi_attributes *given = TSRI_GIVEN(run->node, roi);
-  const tsri_layout *x = &run->layouts[0], *regions = &run->layouts[1], *images = &run->layouts[2];
   if (count_of(run->shape) == 0) return TSR_OK;
-  if (x->count == 0) return tsri_call_zero(run);
+  if (run->layouts[0].count == 0) return tsri_call_zero(run);
   tsr_status status = check_run(run, 3);
   if (status != TSR_OK) return status;
   tsri_call call;
   tsri_call_init(&call, run->device, "op_sample", "roi_align",
                  TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", tsri_accumulator(run->dtype)),
                            TSRI_CONSTANT("MAX", given->is_max)));
-  pass_images(run, &call);
-  tsri_call_buffer(&call, "regions", run->inputs[1], run->dtype);
-  tsri_call_buffer(&call, "images", run->inputs[2], TSR_I32);
-  tsri_call_word(&call, "r_at", regions->offset);
-  tsri_call_word(&call, "m_at", images->offset);
-  tsri_call_word(&call, "image_count", x->shape.dims[0]);
-  tsri_call_words(&call, "i", 1, &x->shape.dims[2], 2);
-  tsri_call_words(&call, "o", 1, &run->shape.dims[2], 2);
-  tsri_call_words(&call, "x", 1, &x->strides[2], 2);
-  tsri_call_words(&call, "r", 0, regions->strides, 2);
-  tsri_call_word(&call, "m0", images->strides[0]);
-  tsri_call_word(&call, "points", given->points);
-  tsri_call_real(&call, "scale", given->scale);
-  tsri_call_real(&call, "shift", given->is_aligned ? 0.5 : 0);
-  tsri_call_real(&call, "least", given->is_aligned ? 0 : 1);
+  tsri_call_buffer(&call, "y", run->output, run->dtype);
+  tsri_call_word(&call, "n", count_of(run->shape));
+  pass_parts(run, given, &run->shape.dims[2], &call);
   return tsri_call_items(&call, count_of(run->shape));
 }
 
@@ -239,4 +257,79 @@ tsr_tensor *tsr_roi_align(tsr_tensor *x, tsr_tensor *regions, tsr_tensor *images
                               desc->columns ? desc->columns : 1);
   tsr_dtype dtype = tsri_promote_float(tsri_promote(x->dtype, regions->dtype));
   return record(op, dtype, shape, (tsr_tensor *[]){x, regions, images}, 3, 2, TSRI_GIVE_ALL(op, roi, &given));
+}
+
+// --- Parts of roi_align, for its gradient ------------------------------------------------------------------------------
+
+// Input: the regions. The attributes' `is_max` is the axis.
+static tsr_status run_weights(const tsri_kernel_run *run) {
+  const tsri_roi_attributes *given = TSRI_GIVEN(run->node, roi);
+  int64_t count = count_of(run->shape);
+  if (count == 0) return TSR_OK;
+  tsr_status status = check_run(run, 1);
+  if (status != TSR_OK) return status;
+  tsri_call call;
+  tsri_call_init(&call, run->device, "op_sample", "roi_weights",
+                 TSRI_WITH(TSRI_TYPE("T", run->input_dtypes[0]), TSRI_TYPE("A", run->dtype)));
+  tsri_call_buffer(&call, "regions", run->inputs[0], run->input_dtypes[0]);
+  tsri_call_buffer(&call, "weights", run->output, run->dtype);
+  tsri_call_word(&call, "n", count);
+  tsri_call_word(&call, "low", given->is_max ? 0 : 1);  // regions are left, top, right, bottom
+  tsri_call_word(&call, "parts", run->shape.dims[1]);
+  tsri_call_word(&call, "size", run->shape.dims[2]);
+  pass_regions(&call, given, &run->layouts[0]);
+  return tsri_call_items(&call, count);
+}
+
+static const tsri_op weights_op = {.name = "roi_align",
+                                   .kind = TSRI_OP_KERNEL,
+                                   .run = run_weights,
+                                   .attribute_set = TSRI_SET_roi,
+                                   .attribute_bytes = sizeof(tsri_roi_attributes)};
+
+tsr_tensor *tsri_roi_weights(const tsri_roi_attributes *given, tsr_tensor *regions, int axis, int64_t parts,
+                             int64_t size) {
+  tsr_status status = tsri_tensor_check("roi_align", regions);
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  tsri_roi_attributes of_axis = *given;
+  of_axis.is_max = axis;
+  tsr_shape shape = TSR_SHAPE(regions->layout.shape.dims[0], parts, size);
+  return tsri_record_kernel(&weights_op, regions->value->device, tsri_accumulator(regions->dtype), shape, &regions, 1,
+                            TSRI_GIVE_ALL(&weights_op, roi, &of_axis));
+}
+
+// Inputs: x, regions, images. The attributes' `points` and `is_max` are as roi_align has them; results are [4, regions, channels, rows, columns].
+static tsr_status run_places(const tsri_kernel_run *run) {
+  const tsri_roi_attributes *given = TSRI_GIVEN(run->node, roi);
+  int64_t count = count_of(run->shape) / 4;
+  if (count == 0) return TSR_OK;
+  tsr_status status = check_run(run, 3);
+  if (status != TSR_OK) return status;
+  tsri_call call;
+  tsri_call_init(
+      &call, run->device, "op_sample", "roi_places",
+      TSRI_WITH(TSRI_TYPE("T", run->input_dtypes[0]), TSRI_TYPE("A", tsri_accumulator(run->input_dtypes[0]))));
+  tsri_call_buffer(&call, "numbers", run->outputs[0], TSR_I32);
+  tsri_call_buffer(&call, "weights", run->outputs[1], tsri_accumulator(run->input_dtypes[0]));
+  tsri_call_word(&call, "n", count);
+  pass_parts(run, given, &run->shape.dims[3], &call);
+  return tsri_call_items(&call, count);
+}
+
+static const tsri_op places_op = {.name = "roi_align",
+                                  .kind = TSRI_OP_KERNEL,
+                                  .run = run_places,
+                                  .attribute_set = TSRI_SET_roi,
+                                  .attribute_bytes = sizeof(tsri_roi_attributes)};
+
+void tsri_roi_places(const tsri_roi_attributes *given, tsr_tensor *const *inputs, tsr_shape shape,
+                     tsr_tensor **out_table) {
+  tsr_shape all = {.rank = 5, .dims = {4, shape.dims[0], shape.dims[1], shape.dims[2], shape.dims[3]}};
+  tsri_result results[2] = {{TSR_I32, all}, {tsri_accumulator(inputs[0]->dtype), all}};
+  tsri_record_kernel_results(&places_op, inputs[0]->value->device, results, 2, inputs, 3,
+                             TSRI_GIVE_ALL(&places_op, roi, given), out_table);
+  for (int i = 0; i < 2; i++) {
+    tsr_tensor *flat = tsr_reshape(out_table[i], TSR_SHAPE(4, count_of(shape)));
+    out_table[i] = tsri_then(flat, out_table[i]);
+  }
 }

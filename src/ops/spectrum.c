@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "core/error.h"
+#include "graph/watch.h"
 #include "ops/autocast.h"
 #include "ops/jacobi.h"
 #include "ops/matrix.h"
@@ -45,9 +46,14 @@ tsr_tensor *tsr_pinv(tsr_tensor *x, double tolerance) {
   tsr_status status = check_tolerance("pinv", x, tolerance);
   if (status != TSR_OK) return tsri_tensor_fail(status);
   if (x->layout.count == 0) return tsri_narrowed("pinv", tsri_matrix_transposed(x), x->dtype);
+  tsr_tensor *wide = tsri_widened(x);
+  tsri_whole_begin();
   tsri_singular d = tsri_decompose("pinv", x, false);
   tsr_tensor *counts = which_count(x, d.s, tolerance), *result = tsri_then(inverse_of(&d, counts), counts);
   tsri_singular_release(&d);
+  tsri_whole_end(
+      &(tsri_whole){.op = TSRI_BODY(pinv), .inputs = &wide, .input_count = 1, .outputs = &result, .output_count = 1});
+  tsr_release(wide);
   return tsri_narrowed("pinv", result, x->dtype);
 }
 

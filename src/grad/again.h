@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+// Gradients of what is computed again: a function that computes results from inputs, as the step did.
+#ifndef TSRI_GRAD_AGAIN_H
+#define TSRI_GRAD_AGAIN_H
+
+#include "grad/rule.h"
+
+// Computes the results of a step once more, from tensors with the elements of its inputs.
+typedef tsr_status (*grad_function)(const grad_view *v, tsr_tensor *const *inputs, tsr_tensor **outputs);
+
+// For a rule: fills in the gradients of the inputs by going back through what `function` records.
+void tsri_grad_again(const grad_view *v, grad_function function);
+
+#endif
