@@ -42,6 +42,8 @@ typedef enum check_bound_id {
   CHECK_RANDOM,
   CHECK_TRANSFORM,
   CHECK_MATRIX,
+  CHECK_DIFFERENCES,  // of gradients
+  CHECK_GRADIENT,
   CHECK_BOUND_COUNT
 } check_bound_id;
 
@@ -120,6 +122,12 @@ struct check_op {
   check_bound_id bound;
   check_domain domain;
   void (*run)(check_run *run, const check_op *op, tsr_dtype dtype);
+
+  // For --grad: the operator has no gradient; inputs that are constants, one bit each; the numbers that it is smooth on, if from < to.
+  bool has_no_gradient;
+  uint32_t constants;
+  double smooth_from, smooth_to;
+  double condition;  // how much roundings are magnified on the way; 0: not
 
   // Element-wise operators: number of tensors, then of scalar arguments. The reference gets the tensors' elements,
   // then the scalars: `real` for floats; `whole` for integers and bool, which also gets the dtype of the computation.
@@ -221,6 +229,9 @@ void check_part_result(check_run *run, tsr_tensor *result, const check_expected 
 
 tsr_device *check_device(const check_run *run);
 check_level check_run_level(const check_run *run);
+
+// Whether gradients are compared, with --grad, in place of results.
+bool check_takes_gradients(const check_run *run);
 
 // Whether the device's arithmetic keeps subnormal numbers, which the language leaves open.
 bool check_keeps_subnormals(const check_run *run);

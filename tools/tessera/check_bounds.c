@@ -43,6 +43,10 @@ const check_bound check_bounds[CHECK_BOUND_COUNT] = {
         "each pass of a transform turns and adds its inputs: a few roundings of all of them together; a convolution has three times as many"},
     [CHECK_MATRIX] = {"matrix of n", 8, 8, 16, 8, 2, "roundings of the largest part",
         "each step of a factorisation rounds what is left of the matrix, and errors of a product of the factors are measured by the matrix"},
+    [CHECK_DIFFERENCES] = {"differences", 1, 1, 1, 1, 0, "millionths of the gradient",
+        "central differences with a step of 1e-5 are wrong by its square times the third derivative, and by roundings of the results divided by it"},
+    [CHECK_GRADIENT] = {"gradient of n", 32, 32, 48, 32, 2, "roundings of the largest gradient",
+        "gradients pass through several operators, each of which rounds, add up over what was broadcast, and are those of rounded results"},
 };
 
 const check_gap check_gaps[] = {

@@ -3,7 +3,7 @@
 //
 // First the memory behind the view is filled. The elements are then read from it with the view's offset and strides,
 // which are computed here, independently of the library. So the library's views are tested as well.
-#include "check.h"
+#include "check_grad.h"
 
 // A tensor's memory (`base`, row-major) and how the view accesses it.
 typedef struct placing {
@@ -111,20 +111,25 @@ static void describe(check_run *run, tsr_dtype dtype, tsr_shape shape, check_vie
   check_note(run, "%s %s%s", tsr_dtype_name(dtype), tsr_shape_format(shape, text, sizeof text), view_names[view]);
 }
 
+static tsr_tensor *memory_of(check_run *run, tsr_dtype dtype, tsr_shape shape, const check_value *values) {
+  if (run->grad) return check_grad_memory(run, dtype, shape, values);
+  size_t bytes = tsr_dtype_bytes(dtype), count = (size_t)check_count(shape);
+  unsigned char *data = check_alloc(run, count, bytes);
+  for (size_t i = 0; i < count; i++) check_encode(dtype, values[i], data + i * bytes);
+  return tsr_from_data(check_device(run), dtype, shape, data, count * bytes);
+}
+
 // `base` holds the memory's elements; the tensor's elements are read from it. Values are rounded to the dtype first.
 static check_tensor *finish(check_run *run, tsr_dtype dtype, tsr_shape shape, check_view view, const placing *p,
                             check_value *base) {
   check_tensor *t = check_alloc(run, 1, sizeof *t);
-  size_t bytes = tsr_dtype_bytes(dtype), count = (size_t)check_count(p->base);
-  unsigned char *data = check_alloc(run, count, bytes);
-  for (size_t i = 0; i < count; i++) {
-    if (check_is_float(dtype)) base[i].real = check_round(dtype, base[i].real);
-    check_encode(dtype, base[i], data + i * bytes);
+  for (int64_t i = 0; i < check_count(p->base) && check_is_float(dtype); i++) {
+    base[i].real = check_round(dtype, base[i].real);
   }
   *t = (check_tensor){.dtype = dtype, .shape = shape, .count = check_count(shape)};
   t->values = check_alloc(run, (size_t)t->count, sizeof *t->values);
   for (int64_t i = 0; i < t->count; i++) t->values[i] = base[position(p, shape, i)];
-  t->tensor = apply_view(tsr_from_data(check_device(run), dtype, p->base, data, count * bytes), shape, view);
+  t->tensor = apply_view(memory_of(run, dtype, p->base, base), shape, view);
   describe(run, dtype, shape, view);
   check_idle_begin(run);
   return t;
@@ -145,7 +150,9 @@ check_tensor *check_input_of(check_run *run, tsr_dtype dtype, tsr_shape shape, c
   placing p = place(shape, view);
   check_value *base = check_alloc(run, (size_t)check_count(p.base), sizeof *base);
   int64_t count = check_count(shape);
-  for (int64_t i = 0; i < count; i++) base[position(&p, shape, i)] = values[i];
+  for (int64_t i = 0; i < count; i++) {
+    base[position(&p, shape, i)] = run->grad ? check_grad_near(run, dtype, values[i]) : values[i];
+  }
   return finish(run, dtype, shape, view, &p, base);
 }
 

@@ -103,12 +103,13 @@ static const element_case element_cases[] = {
     {"long", CHECK_HEAVY, CHECK_PLAIN, {2, {3, 5003}}, {-1, {0}}},
 };
 
-// Eighths from 0 to 1, or 0 and 1.
+// Eighths from 0 to 1, or 0 and 1. Gradients are not taken at 0, below which there is no probability.
 static check_tensor *probabilities(check_run *run, tsr_dtype dtype, tsr_shape shape) {
   int64_t count = check_count(shape);
   check_value *values = check_alloc(run, (size_t)count, sizeof *values);
   for (int64_t i = 0; i < count; i++) {
-    if (check_is_float(dtype)) values[i].real = (double)check_random(run, 9) / 8;
+    uint64_t least = check_takes_gradients(run) ? 1 : 0;
+    if (check_is_float(dtype)) values[i].real = (double)(least + check_random(run, 9 - least)) / 8;
     else values[i].whole = (int64_t)check_random(run, 2);
   }
   return check_input_of(run, dtype, shape, CHECK_PLAIN, values);

@@ -66,14 +66,18 @@ typedef struct row {
 #define FLOAT  CHECK_FLOAT_TYPES
 #define WHOLE  CHECK_WHOLE_TYPES
 
-#define RULE(r)      .op.rule = CHECK_##r,
-#define FLOATS(e)    .has_floats = true,
-#define INTEGERS(e)  .has_integers = true,
-#define BOOLS(e)     .has_bools = true,
-#define TAKES(kind)  .op.dtypes = kind,
-#define BOUND(b)     .op.bound = CHECK_##b,
-#define DOMAIN(d)    .op.domain = CHECK_##d,
-#define MAGNITUDE(f) .op.magnitude = f,
+#define RULE(r)           .op.rule = CHECK_##r,
+#define FLOATS(e)         .has_floats = true,
+#define INTEGERS(e)       .has_integers = true,
+#define BOOLS(e)          .has_bools = true,
+#define TAKES(kind)       .op.dtypes = kind,
+#define BOUND(b)          .op.bound = CHECK_##b,
+#define DOMAIN(d)         .op.domain = CHECK_##d,
+#define MAGNITUDE(f)      .op.magnitude = f,
+#define SMOOTH(from, to)  .op.smooth_from = from, .op.smooth_to = to,
+#define CONSTANTS(bits)   .op.constants = bits,
+#define CONDITION(factor) .op.condition = factor,
+#define NO_GRADIENT       .op.has_no_gradient = true,
 
 #define COMMON(op_name, group, what, ...) .op.name = #op_name, .op.family = group, .op.text = what, __VA_ARGS__
 #define ELEMENTWISE(op_name, group, what, tensors, numbers, ...) \

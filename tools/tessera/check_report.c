@@ -111,8 +111,8 @@ static void write_failures(json_writer *json, const check_run *run) {
   json_begin_array(json, "failures");
   for (const check_failure *failure = run->failures; failure; failure = failure->next) {
     char command[CHECK_ID_BYTES + 128];
-    snprintf(command, sizeof command, "tessera check --device %s:%d --seed %" PRIu64 " --op '%s'", run->backend,
-             run->index, run->options->seed, failure->id);
+    snprintf(command, sizeof command, "tessera check%s --device %s:%d --seed %" PRIu64 " --op '%s'",
+             run->options->is_grad ? " --grad" : "", run->backend, run->index, run->options->seed, failure->id);
     json_begin_object(json, NULL);
     json_text(json, "case", failure->id);
     json_text(json, "inputs", failure->inputs);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "bench_time.h"
+#include "check_grad.h"
 #include "commands.h"
 #include "device_choice.h"
 #include "pattern.h"
@@ -21,6 +22,8 @@
 tsr_device *check_device(const check_run *run) { return run->device; }
 
 check_level check_run_level(const check_run *run) { return run->options->level; }
+
+bool check_takes_gradients(const check_run *run) { return run->grad != NULL; }
 
 bool check_keeps_subnormals(const check_run *run) { return strcmp(run->backend, "cpu") == 0; }
 
@@ -123,6 +126,12 @@ static bool is_asked_for(const check_run *run, bool *out_is_named) {
   return is_asked;
 }
 
+static bool is_chosen(check_run *run, check_weight weight) {
+  bool is_named = false;
+  if (run->repeated) return strcmp(run->id, run->repeated) == 0;
+  return is_asked_for(run, &is_named) && (is_named || is_kept(run, weight)) && is_sampled(run);
+}
+
 bool check_begin(check_run *run, check_weight weight, const char *format, ...) {
   char name[CHECK_ID_BYTES - 48];
   va_list values;
@@ -130,13 +139,13 @@ bool check_begin(check_run *run, check_weight weight, const char *format, ...) {
   vsnprintf(name, sizeof name, format, values);
   va_end(values);
   snprintf(run->id, sizeof run->id, "%s/%s/%s", run->op->name, tsr_dtype_name(run->dtype), name);
-  bool is_named = false;
-  if (!is_asked_for(run, &is_named) || (!is_named && !is_kept(run, weight)) || !is_sampled(run)) return false;
+  if (!is_chosen(run, weight)) return false;
   run->inputs[0] = run->message[0] = '\0';
   run->has_failed = run->is_idle = false;
   run->status = TSR_OK;
   run->random = scramble(run->options->seed) ^ hash_text(run->id);
   run->scope = tsr_scope_begin(run->device);
+  if (run->grad) check_grad_begin(run);
   show_progress(run);
   return true;
 }
@@ -159,9 +168,9 @@ static void print_failure(check_run *run, const check_failure *failure) {
     printf("… more failures; --json lists them all\n");
   } else {
     bool colour = term_has_colour();
-    printf("%sFAILED%s %s\n  inputs %s\n  %s\n  again: tessera check --device %s:%d --seed %" PRIu64 " --op '%s'\n",
+    printf("%sFAILED%s %s\n  inputs %s\n  %s\n  again: tessera check%s --device %s:%d --seed %" PRIu64 " --op '%s'\n",
            term_begin(TERM_BAD, colour), term_end(TERM_BAD, colour), failure->id, failure->inputs, failure->message,
-           run->backend, run->index, run->options->seed, failure->id);
+           run->options->is_grad ? " --grad" : "", run->backend, run->index, run->options->seed, failure->id);
   }
 }
 
@@ -222,7 +231,7 @@ static void let_go(check_run *run) {
   run->memory = NULL;
 }
 
-static void end_case(check_run *run) {
+void check_end_case(check_run *run) {
   int gap = find_gap(run);
   count_case(run, run->tally, gap);
   count_case(run, &run->total, gap);
@@ -232,9 +241,13 @@ static void end_case(check_run *run) {
   let_go(run);
 }
 
+void check_drop_case(check_run *run) {
+  tsr_scope_end(run->scope);
+  if (!run->repeated) let_go(run);  // else its owner frees it, who may need what the case found
+}
+
 // Only the first failure of a case is reported.
-TEXT_FORMAT(2, 3)
-static void mark_failed(check_run *run, const char *format, ...) {
+void check_mark_failed(check_run *run, const char *format, ...) {
   if (run->has_failed) return;
   run->has_failed = true;
   va_list values;
@@ -243,14 +256,21 @@ static void mark_failed(check_run *run, const char *format, ...) {
   va_end(values);
 }
 
-static void mark_error(check_run *run, tsr_status status) {
-  mark_failed(run, "%s: %s", tsr_status_name(status), tsr_last_error());
+void check_mark_error(check_run *run, tsr_status status) {
+  check_mark_failed(run, "%s: %s", tsr_status_name(status), tsr_last_error());
   run->status = status;
 }
 
+// Ends a case that has no result to compare.
+static void give_up_case(check_run *run) {
+  if (run->grad) check_grad_end(run);
+  if (run->repeated) check_drop_case(run);
+  else check_end_case(run);
+}
+
 void check_call_failed(check_run *run, tsr_status status) {
-  mark_error(run, status);
-  end_case(run);
+  check_mark_error(run, status);
+  give_up_case(run);
 }
 
 void check_fail(check_run *run, const char *format, ...) {
@@ -259,14 +279,19 @@ void check_fail(check_run *run, const char *format, ...) {
   va_start(values, format);
   vsnprintf(text, sizeof text, format, values);
   va_end(values);
-  mark_failed(run, "%s", text);
-  end_case(run);
+  check_mark_failed(run, "%s", text);
+  give_up_case(run);
 }
 
 void check_refused(check_run *run, tsr_tensor *result, tsr_status status) {
+  if (run->grad) {  // there is nothing to take the gradient of
+    check_grad_end(run);
+    check_drop_case(run);
+    return;
+  }
   tsr_status is = tsr_error(result);
-  if (is != status) mark_failed(run, "%s, but %s is wanted", tsr_status_name(is), tsr_status_name(status));
-  end_case(run);
+  if (is != status) check_mark_failed(run, "%s, but %s is wanted", tsr_status_name(is), tsr_status_name(status));
+  check_end_case(run);
 }
 
 // --- Comparing --------------------------------------------------------------------------------------------------------
@@ -334,13 +359,20 @@ static double used_share(const comparison *c, double error) {
   return (is_in_ulp || c->allowed == 0.5 ? 0.001 : 1) * error / c->allowed;
 }
 
+static void keep_worst(check_run *run, check_worst found) {
+  check_worst *worst = &run->tally->worst;
+  if (found.share <= worst->share) return;
+  *worst = found;
+  memcpy(worst->at, run->id, sizeof worst->at);
+}
+
 static void note_worst(comparison *c, double error) {
   if (error == 0 || !isfinite(error)) return;
-  double share = used_share(c, error);
-  check_worst *worst = &c->run->tally->worst;
-  if (share <= worst->share) return;
-  *worst = (check_worst){.share = share, .error = error, .bound = c->allowed, .id = c->bound};
-  memcpy(worst->at, c->run->id, sizeof worst->at);
+  keep_worst(c->run, (check_worst){.share = used_share(c, error), .error = error, .bound = c->allowed, .id = c->bound});
+}
+
+void check_note_worst(check_run *run, check_bound_id id, double error, double allowed) {
+  keep_worst(run, (check_worst){.share = error / allowed, .error = error, .bound = allowed, .id = id});
 }
 
 static void compare_element(comparison *c, check_value got, int64_t at) {
@@ -375,20 +407,20 @@ static void describe_wrong(comparison *c) {
   format_value(wanted->dtype, wanted->values[c->first], want, sizeof want);
   snprintf(size, sizeof size, "; the error is %.4g %s, %.4g are allowed", c->first_error, check_bounds[c->bound].unit,
            c->allowed);
-  mark_failed(c->run, "%" PRId64 " of %" PRId64 " elements are wrong; at %s] %s came out, %s is right%s", c->wrong,
-              wanted->count, where, got, want, isfinite(c->first_error) ? size : "");
+  check_mark_failed(c->run, "%" PRId64 " of %" PRId64 " elements are wrong; at %s] %s came out, %s is right%s",
+                    c->wrong, wanted->count, where, got, want, isfinite(c->first_error) ? size : "");
 }
 
 static bool check_facts(check_run *run, const tsr_tensor *result, const check_expected *wanted) {
   char is[TSR_SHAPE_TEXT_BYTES], should[TSR_SHAPE_TEXT_BYTES];
   if (tsr_error(result) != TSR_OK) {
-    mark_error(run, tsr_error(result));
+    check_mark_error(run, tsr_error(result));
   } else if (tsr_tensor_dtype(result) != wanted->dtype) {
-    mark_failed(run, "the result is %s, not %s", tsr_dtype_name(tsr_tensor_dtype(result)),
-                tsr_dtype_name(wanted->dtype));
+    check_mark_failed(run, "the result is %s, not %s", tsr_dtype_name(tsr_tensor_dtype(result)),
+                      tsr_dtype_name(wanted->dtype));
   } else if (!check_same_shape(tsr_tensor_shape(result), wanted->shape)) {
-    mark_failed(run, "the result is %s, not %s", tsr_shape_format(tsr_tensor_shape(result), is, sizeof is),
-                tsr_shape_format(wanted->shape, should, sizeof should));
+    check_mark_failed(run, "the result is %s, not %s", tsr_shape_format(tsr_tensor_shape(result), is, sizeof is),
+                      tsr_shape_format(wanted->shape, should, sizeof should));
   }
   return !run->has_failed;
 }
@@ -401,7 +433,7 @@ static void compare_result(check_run *run, tsr_tensor *result, const check_expec
   size_t bytes = tsr_dtype_bytes(wanted->dtype), count = (size_t)wanted->count;
   unsigned char *data = check_alloc(run, count, bytes);
   if (tsr_read(result, data, count * bytes) != TSR_OK) {
-    mark_error(run, tsr_last_error_status());
+    check_mark_error(run, tsr_last_error_status());
     return;
   }
   bool is_float = check_is_float(wanted->dtype);
@@ -440,9 +472,9 @@ static void check_idle_end(check_run *run) {
       now.allocations == run->idle.allocations) {
     return;
   }
-  mark_failed(run, "recording it ran %" PRIu64 " launches and %" PRIu64 " copies, and took memory %" PRIu64 " times",
-              now.launches - run->idle.launches, now.transfers - run->idle.transfers,
-              now.allocations - run->idle.allocations);
+  check_mark_failed(
+      run, "recording it ran %" PRIu64 " launches and %" PRIu64 " copies, and took memory %" PRIu64 " times",
+      now.launches - run->idle.launches, now.transfers - run->idle.transfers, now.allocations - run->idle.allocations);
 }
 
 static bool runs_when_recorded(tsr_device *device) {
@@ -454,13 +486,18 @@ static bool runs_when_recorded(tsr_device *device) {
 }
 
 void check_part_result(check_run *run, tsr_tensor *result, const check_expected *wanted) {
+  if (run->grad) {
+    check_grad_add(run, result, wanted->terms);
+    return;
+  }
   check_idle_end(run);
   compare_result(run, result, wanted);
 }
 
 void check_result(check_run *run, tsr_tensor *result, const check_expected *wanted) {
   check_part_result(run, result, wanted);
-  end_case(run);
+  if (run->grad) check_grad_finish(run);
+  else check_end_case(run);
 }
 
 // --- The run ----------------------------------------------------------------------------------------------------------
@@ -490,7 +527,7 @@ static void offer_cases(check_run *run, const check_op *op) {
   run->offered = 0;
   for (int d = 0; d < TSR_DTYPE_COUNT; d++) {
     bool is_chosen = run->options->dtype == TSR_DTYPE_COUNT || run->options->dtype == (tsr_dtype)d;
-    if (!is_chosen) continue;
+    if (!is_chosen || (run->options->is_grad && !check_grad_concerns(op, (tsr_dtype)d))) continue;
     run->dtype = (tsr_dtype)d;
     op->run(run, op, run->dtype);
   }
@@ -509,12 +546,29 @@ static void run_op(check_run *run, const check_op *op, check_tally *tally) {
   offer_cases(run, op);
 }
 
+check_run check_run_again(const check_run *run, check_grad *grad) {
+  check_run again = *run;
+  again.grad = grad;
+  again.repeated = run->id;
+  again.memory = NULL;
+  again.has_failed = false;
+  return again;
+}
+
+void check_run_again_end(check_run *again) {
+  free_memory(again->memory);
+  again->memory = NULL;
+}
+
 bool check_run_all(check_run *run) {
+  check_grad grad = {0};
   if (!init(run)) return false;
+  if (run->options->is_grad) run->grad = &grad;
   for (int i = 0; i < check_op_count(); i++) {
     if (check_means(run->options->pattern, check_op_at(i))) run_op(run, check_op_at(i), &run->tallies[i]);
   }
   clear_progress(run);
+  run->grad = NULL;
   return true;
 }
 

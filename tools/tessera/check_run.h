@@ -16,6 +16,7 @@ typedef struct check_options {
   uint64_t sample;       // one case in this many, and at least one per operator; 1: all
   uint64_t part, parts;  // of the remaining cases, every parts-th one, beginning with the part-th; 1 of 1: all
   bool is_quiet;         // failures are not printed immediately
+  bool is_grad;          // gradients are compared in place of results (check_grad.h)
 } check_options;
 
 // The largest error, as a share of the bound.
@@ -38,6 +39,7 @@ typedef struct check_failure {
 } check_failure;
 
 typedef struct check_memory check_memory;
+typedef struct check_grad check_grad;
 
 // Counts of what a device has done, which recording an operator must not increase.
 typedef struct check_activity {
@@ -71,7 +73,11 @@ struct check_run {
   bool is_idle;         // only recording has been allowed since then
   tsr_scope *scope;
   check_memory *memory;
-  check_memory *kept;  // memory of earlier cases whose waits timed out: the device may still use it
+  check_grad *grad;       // with --grad: the case's gradients
+  const char *repeated;   // the id of the only case to run: it runs again, and does not count; NULL: all
+  uint64_t first_number;  // of the case's random sequence
+  double probed[2];       // what a case that runs again found
+  check_memory *kept;     // memory of earlier cases whose waits timed out: the device may still use it
 
   // The results.
   check_tally *tallies;  // per operator, in the order of the list
@@ -91,6 +97,23 @@ bool check_gap_applies(const check_run *run, int gap);
 bool check_gap_is_stale(const check_run *run, int gap);
 
 bool check_has_passed(const check_run *run);
+
+// --- For check_grad.c ---
+
+// A run of the same case, which does not count. The caller runs the operator's cases with it, and then frees it.
+check_run check_run_again(const check_run *run, check_grad *grad);
+void check_run_again_end(check_run *again);
+
+// Marks the case as failed; only the first failure is reported.
+void check_mark_failed(check_run *run, const char *format, ...) TEXT_FORMAT(2, 3);
+void check_mark_error(check_run *run, tsr_status status);
+
+// Remembers an error that is within the bound, if none used more of its bound.
+void check_note_worst(check_run *run, check_bound_id id, double error, double allowed);
+
+// Ends the case; ends it without counting it.
+void check_end_case(check_run *run);
+void check_drop_case(check_run *run);
 
 int check_op_count(void);
 const check_op *check_op_at(int i);

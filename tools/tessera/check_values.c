@@ -2,7 +2,7 @@
 // The values of inputs: special values of each dtype, and random ones.
 #include <math.h>
 
-#include "check.h"
+#include "check_grad.h"
 
 // --- Special values ---------------------------------------------------------------------------------------------------
 
@@ -179,6 +179,7 @@ static int64_t random_whole(check_run *run, check_domain domain) {
 }
 
 check_value check_random_value(check_run *run, tsr_dtype dtype, check_domain domain) {
+  if (run->grad && check_is_float(dtype)) return check_grad_number(run, dtype, domain);
   bool may_be_special = domain == CHECK_ANY || domain == CHECK_MODERATE;
   if (may_be_special && check_random(run, 8) == 0) return special_value(run, dtype, domain);
   if (dtype == TSR_BOOL) return (check_value){.whole = (int64_t)check_random(run, 2)};

@@ -13,7 +13,7 @@
 static const char *pattern, *dtype_name, *part_text;
 static device_choice wanted;
 static uint64_t seed = 1, sample = 1;
-static bool is_quick, is_large, with_software, as_json, wants_list;
+static bool is_quick, is_large, is_grad, with_software, as_json, wants_list;
 
 static const option_spec options[] = {
     OPTION_DEVICE(wanted, "every device that is no software"),
@@ -37,6 +37,9 @@ static const option_spec options[] = {
      .value_name = "I/N",
      .help = "part I of N, so that N processes share the work",
      .text = &part_text},
+    {.name = "grad",
+     .help = "gradients instead: against differences in f64 on the CPU, elsewhere against the CPU's",
+     .flag = &is_grad},
     {.name = "list", .help = "list the operators instead, with dtypes and bounds", .flag = &wants_list},
     {.name = "json", .help = "print JSON, with every failure", .flag = &as_json},
 };
@@ -107,6 +110,7 @@ static int run_json(choice *chosen, const tsr_discovery *found) {
   json_uint(&json, "seed", chosen->options.seed);
   json_text(&json, "level", level_name(chosen->options.level));
   json_uint(&json, "sample", chosen->options.sample);
+  json_bool(&json, "grad", chosen->options.is_grad);
   json_begin_array(&json, "devices");
   chosen->json = &json;
   int exit_code = check_chosen(chosen, found);
@@ -151,8 +155,12 @@ static bool read_part(uint64_t *out_part, uint64_t *out_parts) {
 // Reads the options that the parser leaves as text. False, with a message, if one is wrong.
 static bool read_choice(choice *chosen) {
   *chosen = (choice){0};
-  chosen->options = (check_options){
-      .seed = seed, .sample = sample, .pattern = pattern, .dtype = TSR_DTYPE_COUNT, .is_quiet = as_json};
+  chosen->options = (check_options){.seed = seed,
+                                    .sample = sample,
+                                    .pattern = pattern,
+                                    .dtype = TSR_DTYPE_COUNT,
+                                    .is_quiet = as_json,
+                                    .is_grad = is_grad};
   if (!read_part(&chosen->options.part, &chosen->options.parts)) return false;
   chosen->options.level = is_large ? CHECK_LARGE : is_quick ? CHECK_QUICK : CHECK_USUAL;
   chosen->options.shows_progress = !as_json && term_is_terminal() && term_columns() > 1;
@@ -188,6 +196,10 @@ const tool_command command_check = {
                  "Runs every operator with every dtype it takes on many shapes: empty ones, single elements, primes, "
                  "views, broadcasts, large ones. Results are compared with a plain implementation in f64, or in "
                  "integers; how large an error may be is in one table (--list --json), with the reason.\n"
+                 "\n"
+                 "With --grad the gradients of all operators are compared in place of their results, over the same shapes, "
+                 "views and broadcasts: in f64 on the CPU with central differences along a random direction, and second "
+                 "derivatives, too; in other dtypes and on other devices with those of the CPU in f64.\n"
                  "\n"
                  "Inputs are random and repeatable: they depend on the seed and on the name of the case. A failure "
                  "shows the command that repeats just it. The exit code is 1 if any case fails, or if a gap that is "
