@@ -42,8 +42,12 @@ function(tessera_expand_isa_sources sources_variable)
     foreach(level ${levels})
       set(unit "${PROJECT_BINARY_DIR}/isa/${path}_${level}.c")
       file(CONFIGURE OUTPUT "${unit}" CONTENT "#include \"${source}\"\n")
+      set(flags ${isa_flags_${level}})
+      if(CMAKE_SYSTEM_NAME STREQUAL "WASI" AND path MATCHES "/rows/")
+        list(APPEND flags -Os) # there once for each dtype, and a page loads all of them
+      endif()
       set_source_files_properties("${unit}" PROPERTIES
-        COMPILE_OPTIONS "${isa_flags_${level}}" COMPILE_DEFINITIONS "TSRI_ISA=${level}")
+        COMPILE_OPTIONS "${flags}" COMPILE_DEFINITIONS "TSRI_ISA=${level}")
       list(APPEND sources "${unit}")
     endforeach()
   endforeach()

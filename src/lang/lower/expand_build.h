@@ -62,87 +62,65 @@ typedef struct tsri_expander {
 
 // --- One expression each --------------------------------------------------------------------------------------------
 
-static inline node put(tsri_expander *e, tsri_ir_expr expr) {
-  tsri_expansion *out = e->out;
-  if (out->count >= TSRI_EXPAND_MAX) {
-    out->has_overflowed = true;
-    return 1;
-  }
-  out->nodes[out->count] = expr;
-  return out->count++;
-}
+// Of these, which all formulas are made of, there is one copy (expand_build.c): inline they would be most of the library.
+node tsri_expand_put(tsri_expander *e, tsri_ir_expr expr);
+node tsri_expand_constant(tsri_expander *e, tsri_ir_type type, uint64_t bits);
+node tsri_expand_number(tsri_expander *e, double value);
+node tsri_expand_whole(tsri_expander *e, int64_t value);
+node tsri_expand_op(tsri_expander *e, tsri_ir_op code, tsri_ir_type type, node a, node b, node c);
+node tsri_expand_float_op(tsri_expander *e, tsri_ir_op code, node a, node b);  // the result has the operands' type
+node tsri_expand_test(tsri_expander *e, tsri_ir_op code, node a, node b);      // the result is a bool
+node tsri_expand_int_op(tsri_expander *e, tsri_ir_op code, node a, node b);
+node tsri_expand_shift(tsri_expander *e, tsri_ir_op code, node a, int count);  // by a constant, of integers
+node tsri_expand_mad(tsri_expander *e, node a, node b, node c);
+node tsri_expand_less(tsri_expander *e, node a, node b);
+node tsri_expand_pick(tsri_expander *e, node condition, node yes, node no);
+node tsri_expand_bits_of(tsri_expander *e, node a);
+node tsri_expand_float_of(tsri_expander *e, node a);
 
+static inline node put(tsri_expander *e, tsri_ir_expr expr) { return tsri_expand_put(e, expr); }
 static inline node constant(tsri_expander *e, tsri_ir_type type, uint64_t bits) {
-  for (node i = 1; i < e->out->count; i++) {
-    const tsri_ir_expr *n = &e->out->nodes[i];
-    if (n->kind == TSRI_EXPR_CONST && n->type.dtype == type.dtype && n->bits == bits) return i;
-  }
-  return put(e, (tsri_ir_expr){.kind = TSRI_EXPR_CONST, .type = type, .bits = bits});
+  return tsri_expand_constant(e, type, bits);
 }
-
-static inline node num(tsri_expander *e, double value) {
-  uint64_t bits = 0;
-  if (e->type.dtype == TSR_F32) {
-    float narrow = (float)value;
-    memcpy(&bits, &narrow, sizeof narrow);
-  } else {
-    memcpy(&bits, &value, sizeof bits);
-  }
-  return constant(e, e->type, bits);
-}
-
-static inline node whole(tsri_expander *e, int64_t value) {
-  return constant(e, e->ints, e->ints.dtype == TSR_I64 ? (uint64_t)value : (uint32_t)value);
-}
-
+static inline node num(tsri_expander *e, double value) { return tsri_expand_number(e, value); }
+static inline node whole(tsri_expander *e, int64_t value) { return tsri_expand_whole(e, value); }
 static inline node op(tsri_expander *e, tsri_ir_op code, tsri_ir_type type, node a, node b, node c) {
-  return put(e, (tsri_ir_expr){.kind = TSRI_EXPR_OP, .op = (uint8_t)code, .type = type, .a = a, .b = b, .c = c});
+  return tsri_expand_op(e, code, type, a, b, c);
 }
 
-static inline node add(tsri_expander *e, node a, node b) { return op(e, TSRI_OP_ADD, e->type, a, b, 0); }
-static inline node sub(tsri_expander *e, node a, node b) { return op(e, TSRI_OP_SUB, e->type, a, b, 0); }
-static inline node mul(tsri_expander *e, node a, node b) { return op(e, TSRI_OP_MUL, e->type, a, b, 0); }
-static inline node neg(tsri_expander *e, node a) { return op(e, TSRI_OP_NEG, e->type, a, 0, 0); }
+static inline node add(tsri_expander *e, node a, node b) { return tsri_expand_float_op(e, TSRI_OP_ADD, a, b); }
+static inline node sub(tsri_expander *e, node a, node b) { return tsri_expand_float_op(e, TSRI_OP_SUB, a, b); }
+static inline node mul(tsri_expander *e, node a, node b) { return tsri_expand_float_op(e, TSRI_OP_MUL, a, b); }
+static inline node neg(tsri_expander *e, node a) { return tsri_expand_float_op(e, TSRI_OP_NEG, a, 0); }
 // Marks an operation as relaxed (see `lane` in expand.h). Fusing it with the next operation must do no harm.
 static inline node freely(tsri_expander *e, node id) {
   e->out->nodes[id].lane = 1;
   return id;
 }
-static inline node divide(tsri_expander *e, node a, node b) { return freely(e, op(e, TSRI_OP_DIV, e->type, a, b, 0)); }
-static inline node root(tsri_expander *e, node a) { return op(e, TSRI_OP_SQRT, e->type, a, 0, 0); }
+static inline node divide(tsri_expander *e, node a, node b) {
+  return freely(e, tsri_expand_float_op(e, TSRI_OP_DIV, a, b));
+}
+static inline node root(tsri_expander *e, node a) { return tsri_expand_float_op(e, TSRI_OP_SQRT, a, 0); }
 
 // a * b + c, rounded once if fma is available, otherwise twice.
-static inline node mad(tsri_expander *e, node a, node b, node c) {
-  return e->fma ? op(e, TSRI_OP_FMA, e->type, a, b, c) : add(e, mul(e, a, b), c);
-}
+static inline node mad(tsri_expander *e, node a, node b, node c) { return tsri_expand_mad(e, a, b, c); }
 
-static inline node lt(tsri_expander *e, node a, node b) {
-  node id = op(e, TSRI_OP_LT, e->bools, a, b, 0);
-  return e->is_nan_last ? freely(e, id) : id;
-}
-static inline node eq(tsri_expander *e, node a, node b) { return op(e, TSRI_OP_EQ, e->bools, a, b, 0); }
-static inline node ne(tsri_expander *e, node a, node b) { return op(e, TSRI_OP_NE, e->bools, a, b, 0); }
-static inline node both(tsri_expander *e, node a, node b) { return op(e, TSRI_OP_AND, e->bools, a, b, 0); }
-static inline node either(tsri_expander *e, node a, node b) { return op(e, TSRI_OP_OR, e->bools, a, b, 0); }
-static inline node is_nan(tsri_expander *e, node a) { return op(e, TSRI_OP_ISNAN, e->bools, a, 0, 0); }
+static inline node lt(tsri_expander *e, node a, node b) { return tsri_expand_less(e, a, b); }
+static inline node eq(tsri_expander *e, node a, node b) { return tsri_expand_test(e, TSRI_OP_EQ, a, b); }
+static inline node ne(tsri_expander *e, node a, node b) { return tsri_expand_test(e, TSRI_OP_NE, a, b); }
+static inline node both(tsri_expander *e, node a, node b) { return tsri_expand_test(e, TSRI_OP_AND, a, b); }
+static inline node either(tsri_expander *e, node a, node b) { return tsri_expand_test(e, TSRI_OP_OR, a, b); }
+static inline node is_nan(tsri_expander *e, node a) { return tsri_expand_test(e, TSRI_OP_ISNAN, a, 0); }
 static inline node pick(tsri_expander *e, node condition, node yes, node no) {
-  return op(e, TSRI_OP_SELECT, e->out->nodes[yes].type, condition, yes, no);
+  return tsri_expand_pick(e, condition, yes, no);
 }
 
-static inline node bits_of(tsri_expander *e, node a) {
-  return put(e, (tsri_ir_expr){.kind = TSRI_EXPR_BITCAST, .type = e->ints, .a = a});
-}
-static inline node float_of(tsri_expander *e, node a) {
-  return put(e, (tsri_ir_expr){.kind = TSRI_EXPR_BITCAST, .type = e->type, .a = a});
-}
-static inline node iop(tsri_expander *e, tsri_ir_op code, node a, node b) { return op(e, code, e->ints, a, b, 0); }
+static inline node bits_of(tsri_expander *e, node a) { return tsri_expand_bits_of(e, a); }
+static inline node float_of(tsri_expander *e, node a) { return tsri_expand_float_of(e, a); }
+static inline node iop(tsri_expander *e, tsri_ir_op code, node a, node b) { return tsri_expand_int_op(e, code, a, b); }
 static inline node iand(tsri_expander *e, node a, int64_t mask) { return iop(e, TSRI_OP_AND, a, whole(e, mask)); }
-static inline node shift(tsri_expander *e, tsri_ir_op code, node a, int count) {
-  node places = constant(e, (tsri_ir_type){TSR_U32, e->type.lanes}, (uint64_t)count);
-  return freely(e, op(e, code, e->ints, a, places, 0));
-}
-static inline node shl(tsri_expander *e, node a, int count) { return shift(e, TSRI_OP_SHL, a, count); }
-static inline node shr(tsri_expander *e, node a, int count) { return shift(e, TSRI_OP_SHR, a, count); }
+static inline node shl(tsri_expander *e, node a, int count) { return tsri_expand_shift(e, TSRI_OP_SHL, a, count); }
+static inline node shr(tsri_expander *e, node a, int count) { return tsri_expand_shift(e, TSRI_OP_SHR, a, count); }
 
 static inline node plus(tsri_expander *e, node a, int64_t b) { return iop(e, TSRI_OP_ADD, a, whole(e, b)); }
 static inline node minus(tsri_expander *e, node a, node b) { return iop(e, TSRI_OP_SUB, a, b); }

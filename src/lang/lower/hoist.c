@@ -5,7 +5,7 @@
 
 uint32_t tsri_hoist_var(hoister *h, tsri_ir_type type) {
   void *data = h->vars;
-  if (!grow(&data, &h->var_capacity, h->var_count, sizeof *h->vars)) h->w.has_failed = true;
+  if (!tsri_rewrite_grow(&data, &h->var_capacity, h->var_count, sizeof *h->vars)) h->w.has_failed = true;
   h->vars = data;
   if (h->w.has_failed) return 0;
   h->vars[h->var_count] = (tsri_ir_var){.name = "t", .type = type};

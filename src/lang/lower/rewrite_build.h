@@ -25,52 +25,30 @@ typedef struct rewriter {
 
 static const tsri_ir_type u32_type = {TSR_U32, 1}, bool_type = {TSR_BOOL, 1};
 
-static inline bool grow(void **data, uint32_t *capacity, uint32_t count, size_t size) {
-  if (count < *capacity) return true;
-  uint32_t wanted = *capacity * 2 + 64;
-  void *grown = tsri_realloc(*data, wanted * size);
-  if (!grown) return false;
-  *data = grown;
-  *capacity = wanted;
-  return true;
-}
-
+// Of these there is one copy (rewrite_build.c).
+// Makes room for one more item of an array. False: no memory.
+bool tsri_rewrite_grow(void **data, uint32_t *capacity, uint32_t count, size_t size);
 // The original's expressions and statements, to be changed and added to. False: no memory.
-static inline bool copy_kernel(rewriter *w) {
-  const tsri_kernel *k = w->from;
-  w->expr_capacity = k->expr_count * 2 + 1024;
-  w->stmt_capacity = k->stmt_count * 2 + 256;
-  w->exprs = tsri_calloc(w->expr_capacity, sizeof *w->exprs);
-  w->stmts = tsri_calloc(w->stmt_capacity, sizeof *w->stmts);
-  if (!w->exprs || !w->stmts) return false;
-  if (k->expr_count) memcpy(w->exprs, k->exprs, k->expr_count * sizeof *w->exprs);
-  if (k->stmt_count) memcpy(w->stmts, k->stmts, k->stmt_count * sizeof *w->stmts);
-  w->expr_count = k->expr_count ? k->expr_count : 1;
-  w->stmt_count = k->stmt_count ? k->stmt_count : 1;
-  return true;
-}
+bool tsri_rewrite_copy(rewriter *w);
+uint32_t tsri_rewrite_put(rewriter *w, tsri_ir_expr expr);
+uint32_t tsri_rewrite_number(rewriter *w, uint32_t value);
+uint32_t tsri_rewrite_variable(rewriter *w, uint32_t var, tsri_ir_type type);
+uint32_t tsri_rewrite_op(rewriter *w, tsri_ir_op code, tsri_ir_type type, uint32_t a, uint32_t b, uint32_t c);
+uint32_t tsri_rewrite_cast(rewriter *w, uint32_t a, tsri_ir_expr_kind kind, tsri_ir_type type);
+uint32_t tsri_rewrite_put_stmt(rewriter *w, tsri_ir_stmt stmt);
+void tsri_rewrite_assign(rewriter *w, list *to, uint32_t var, uint32_t value);
+uint32_t tsri_rewrite_put_if(rewriter *w, const tsri_ir_stmt *like, uint32_t condition, uint32_t body, uint32_t other);
 
-static inline uint32_t put(rewriter *w, tsri_ir_expr expr) {
-  void *data = w->exprs;
-  if (!grow(&data, &w->expr_capacity, w->expr_count, sizeof expr)) w->has_failed = true;
-  w->exprs = data;
-  if (w->has_failed) return 0;
-  w->exprs[w->expr_count] = expr;
-  return w->expr_count++;
-}
-
-static inline uint32_t number(rewriter *w, uint32_t value) {
-  return put(w, (tsri_ir_expr){.kind = TSRI_EXPR_CONST, .is_uniform = true, .type = u32_type, .bits = value});
-}
-
+static inline bool copy_kernel(rewriter *w) { return tsri_rewrite_copy(w); }
+static inline uint32_t put(rewriter *w, tsri_ir_expr expr) { return tsri_rewrite_put(w, expr); }
+static inline uint32_t number(rewriter *w, uint32_t value) { return tsri_rewrite_number(w, value); }
 static inline uint32_t variable(rewriter *w, uint32_t var, tsri_ir_type type) {
-  return put(w, (tsri_ir_expr){.kind = TSRI_EXPR_VAR, .type = type, .object = var});
+  return tsri_rewrite_variable(w, var, type);
 }
-
 static inline uint32_t word(rewriter *w, uint32_t var) { return variable(w, var, u32_type); }
 
 static inline uint32_t op(rewriter *w, tsri_ir_op code, tsri_ir_type type, uint32_t a, uint32_t b, uint32_t c) {
-  return put(w, (tsri_ir_expr){.kind = TSRI_EXPR_OP, .op = (uint8_t)code, .type = type, .a = a, .b = b, .c = c});
+  return tsri_rewrite_op(w, code, type, a, b, c);
 }
 
 static inline uint32_t add(rewriter *w, uint32_t a, uint32_t b) { return op(w, TSRI_OP_ADD, u32_type, a, b, 0); }
@@ -84,7 +62,7 @@ static inline uint32_t lazily(rewriter *w, tsri_ir_expr_kind kind, uint32_t a, u
 }
 
 static inline uint32_t cast(rewriter *w, uint32_t a, tsri_ir_expr_kind kind, tsri_ir_type type) {
-  return put(w, (tsri_ir_expr){.kind = (uint8_t)kind, .dtype = type.dtype, .type = type, .a = a});
+  return tsri_rewrite_cast(w, a, kind, type);
 }
 
 static inline uint32_t id(rewriter *w, tsri_ir_id which, uint32_t axis) {
@@ -97,14 +75,7 @@ static inline uint32_t id(rewriter *w, tsri_ir_id which, uint32_t axis) {
 
 // --- Statements -------------------------------------------------------------------------------------------------------
 
-static inline uint32_t put_stmt(rewriter *w, tsri_ir_stmt stmt) {
-  void *data = w->stmts;
-  if (!grow(&data, &w->stmt_capacity, w->stmt_count, sizeof stmt)) w->has_failed = true;
-  w->stmts = data;
-  if (w->has_failed) return 0;
-  w->stmts[w->stmt_count] = stmt;
-  return w->stmt_count++;
-}
+static inline uint32_t put_stmt(rewriter *w, tsri_ir_stmt stmt) { return tsri_rewrite_put_stmt(w, stmt); }
 
 static inline void append(rewriter *w, list *to, uint32_t stmt) {
   if (!stmt) return;
@@ -114,15 +85,13 @@ static inline void append(rewriter *w, list *to, uint32_t stmt) {
 }
 
 static inline void assign(rewriter *w, list *to, uint32_t var, uint32_t value) {
-  append(w, to, put_stmt(w, (tsri_ir_stmt){.kind = TSRI_STMT_ASSIGN, .var = var, .value = value}));
+  tsri_rewrite_assign(w, to, var, value);
 }
 
 // `like`: whose flags it takes, since it stands in its place.
 static inline uint32_t put_if(rewriter *w, const tsri_ir_stmt *like, uint32_t condition, uint32_t body,
                               uint32_t other) {
-  tsri_ir_stmt stmt = {.kind = TSRI_STMT_IF, .value = condition, .body = body, .other = other};
-  if (like) stmt.is_uniform = like->is_uniform, stmt.has_barrier = like->has_barrier, stmt.pos = like->pos;
-  return put_stmt(w, stmt);
+  return tsri_rewrite_put_if(w, like, condition, body, other);
 }
 
 static inline uint32_t put_break_if(rewriter *w, uint32_t condition) {
