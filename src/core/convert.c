@@ -381,7 +381,7 @@ static bool convert_directly(tsr_dtype dst_dtype, unsigned char *dst, tsr_dtype 
 // One byte each, with the sign of i4.
 static void unpack(tsr_dtype dtype, const unsigned char *src, size_t count, unsigned char *out) {
   for (size_t i = 0; i < count; i++) {
-    unsigned half = src[i / 2] >> (i % 2 * 4) & 15u;
+    unsigned half = (unsigned)src[i / 2] >> (i % 2 * 4) & 15u;
     out[i] = (unsigned char)(dtype == TSR_I4 ? (half ^ 8u) - 8u : half);
   }
 }

@@ -70,9 +70,11 @@ static tsr_tensor *tap_element(const axis_taps *t, int i, tsr_tensor **out_is_no
   return tsr_cast(tsr_clamp(at, 0, last), TSR_I32);
 }
 
+enum { MOST_AXES = 3 };
+
 // What is common to all taps.
 typedef struct sampling {
-  axis_taps axes[3];
+  axis_taps axes[MOST_AXES];
   int spatial;
   tsr_tensor *x;  // [images, channels, elements]
   tsr_tensor *sum;
@@ -81,8 +83,7 @@ typedef struct sampling {
 // Adds the product of weights and elements of all combinations of taps, from `axis` on; the weight, the element's number and whether there is none so
 // far may be NULL.
 static void add_taps(sampling *s, int axis, tsr_tensor *weight, tsr_tensor *number, tsr_tensor *is_none) {
-  const axis_taps *t = &s->axes[axis];
-  if (axis == s->spatial) {
+  if (axis == s->spatial || axis == MOST_AXES) {
     tsr_shape shape = tsr_tensor_shape(s->x);
     shape.dims[2] = tsr_tensor_shape(number).dims[1];
     tsr_tensor *element = tsr_gather(s->x, 2, tsr_expand(tsr_unsqueeze(number, 1), shape));
@@ -90,9 +91,10 @@ static void add_taps(sampling *s, int axis, tsr_tensor *weight, tsr_tensor *numb
     s->sum = s->sum ? tsr_add(s->sum, part) : part;
     return;
   }
+  const axis_taps *t = &s->axes[axis];
   for (int i = 0; i < taps_of(t->given); i++) {
-    tsr_tensor *is_outside = NULL, *element = tap_element(t, i, &is_outside), *own = tap_weight(t, i);
-    add_taps(s, axis + 1, weight ? tsr_mul(weight, own) : own,
+    tsr_tensor *is_outside = NULL, *element = tap_element(t, i, &is_outside), *factor = tap_weight(t, i);
+    add_taps(s, axis + 1, weight ? tsr_mul(weight, factor) : factor,
              number ? tsr_add(tsr_mul_scalar(number, (double)t->size), element) : element,
              is_none ? tsr_logical_or(is_none, is_outside) : is_outside);
   }

@@ -248,6 +248,8 @@ TEST_ON_KERNEL_DEVICES(every_dtype_goes_in_and_comes_out) {
       CHECK_OK(tsr_convert(TSR_F64, values, dtype, raw, COUNT));
       for (int k = 0; k < COUNT; k++) {
         double wanted = k % 2 ? 1 : dtype == TSR_BOOL ? k != 0 : k;
+        CHECK_OK(tsr_convert(dtype, raw, TSR_F64, &wanted, 1));  // not every number is one of f8
+        CHECK_OK(tsr_convert(TSR_F64, &wanted, dtype, raw, 1));
         CHECK(values[k] == wanted);
       }
     }
