@@ -63,6 +63,23 @@ TSR_API tsr_status tsr_grad(tsr_tensor *y, const tsr_grad_desc *desc, tsr_tensor
 TSR_API void tsr_grad_pause(void);
 TSR_API void tsr_grad_resume(void);
 
+// Computes `outputs` from `inputs`, all of which are usable, and sets each. It is called again in the backward pass and must then do the same: random
+// operators repeat their numbers, since these follow from the seed.
+typedef tsr_status (*tsr_checkpoint_function)(void *context, tsr_tensor *const *inputs, int input_count,
+                                              tsr_tensor **outputs, int output_count);
+
+// Calls `function`, and keeps only its inputs and results for the gradient: what it records in between is forgotten, and computed again when tsr_grad
+// goes back through it. This takes the time of another forward pass of the part, and saves the memory of its intermediate results. In an open range the
+// results have been computed on return.
+//
+// Gradients go through `inputs` alone: other tensors that the function reads count as constants. 1 to 64 inputs and results.
+//
+// Ownership: the caller, or the caller's scope, releases outputs; `context` is borrowed until the range is emptied by tsr_grad or ended. The function runs
+//            in a scope of its own.
+// Errors:    TSR_ERR_INVALID_ARGUMENT (NULL, counts, a result that was not set), the function's, those of tsr_evaluate. Then all outputs are NULL.
+TSR_API tsr_status tsr_checkpoint(tsr_checkpoint_function function, void *context, tsr_tensor *const *inputs,
+                                  int input_count, tsr_tensor **outputs, int output_count);
+
 // The elements of `x` as a constant: nothing of what is computed from the result is remembered because of it.
 TSR_API tsr_tensor *tsr_stop_gradient(tsr_tensor *x);
 

@@ -564,6 +564,108 @@ TEST(a_captured_step_learns) {
   finish();
 }
 
+// --- Computing again ----------------------------------------------------------------------------------------------------
+
+typedef struct layer_calls {
+  int count;
+} layer_calls;
+
+// y = dropout(tanh(x * w)), and its square beside it.
+static tsr_status layer(void *context, tsr_tensor *const *in, int in_count, tsr_tensor **out, int out_count) {
+  ((layer_calls *)context)->count++;
+  CHECK(in_count == 2 && out_count == 2);
+  out[0] = tsr_dropout(tsr_tanh(tsr_mul(in[0], in[1])), 0.5, 7);
+  out[1] = tsr_square(out[0]);
+  return TSR_OK;
+}
+
+TEST(a_checkpoint_has_the_gradients_of_what_it_computes_again) {
+  begin();
+  double values[2][16];
+  for (int is_kept = 0; is_kept < 2; is_kept++) {
+    layer_calls calls = {0};
+    CHECK_OK(tsr_grad_begin());
+    tsr_tensor *x = watched(tsr_rand(dev, TSR_F64, TSR_SHAPE(16), 1)),
+               *w = watched(tsr_rand(dev, TSR_F64, TSR_SHAPE(16), 2));
+    tsr_tensor *in[2] = {x, w}, *out[2], *g[2];
+    if (is_kept) CHECK_OK(layer(&calls, in, 2, out, 2));
+    else CHECK_OK(tsr_checkpoint(layer, &calls, in, 2, out, 2));
+    tsr_tensor *again[2] = {out[1], out[1]}, *last[2];  // the same tensor twice: each use has its own gradient
+    CHECK_OK(is_kept ? layer(&calls, again, 2, last, 2) : tsr_checkpoint(layer, &calls, again, 2, last, 2));
+    CHECK_OK(tsr_grad(tsr_add(total(out[0]), total(last[0])), NULL, in, 2, g));
+    CHECK_EQ_INT(calls.count, is_kept ? 2 : 4);
+    CHECK_OK(tsr_read(tsr_add(g[0], tsr_mul_scalar(g[1], 10)), values[is_kept], sizeof values[0]));
+    CHECK_OK(tsr_grad_end());
+  }
+  for (int i = 0; i < 16; i++) CHECK(fabs(values[0][i] - values[1][i]) < 1e-12);
+  finish();
+}
+
+enum { LAYERS = 16, WIDTH = 1 << 18 };
+
+static tsr_status block_of_layers(void *context, tsr_tensor *const *in, int in_count, tsr_tensor **out, int out_count) {
+  (void)context, (void)in_count, (void)out_count;
+  tsr_tensor *h = in[0];
+  for (int i = 0; i < LAYERS; i++) {
+    h = tsr_cumsum(tsr_sin(h),
+                   0);  // a kernel of its own: each layer's input is an intermediate result that its gradient needs
+    h = tsr_mul_scalar(h, 1e-3);
+  }
+  out[0] = h;
+  return TSR_OK;
+}
+
+// The most memory that is in use during a forward and a backward pass.
+static uint64_t peak_of(bool is_checkpoint) {
+  tsr_device *device = test_open("cpu");
+  tsr_scope *scope = tsr_scope_begin(device);
+  tsr_tensor *x = tsr_rand(device, TSR_F32, TSR_SHAPE(WIDTH), 1), *h = x, *g = NULL;
+  CHECK_OK(tsr_evaluate(x));
+  CHECK_OK(tsr_grad_begin());
+  CHECK_OK(tsr_grad_watch(x));
+  for (int i = 0; i < 4; i++) {
+    tsr_tensor *next = NULL;
+    tsr_scope *inner = tsr_scope_begin(device);
+    tsr_status status =
+        is_checkpoint ? tsr_checkpoint(block_of_layers, NULL, &h, 1, &next, 1) : block_of_layers(NULL, &h, 1, &next, 1);
+    CHECK_OK(status);
+    h = tsr_retain(next);
+    CHECK_OK(tsr_scope_end(inner));
+  }
+  CHECK_OK(tsr_evaluate(h));
+  CHECK_OK(tsr_grad(tsr_sum(h, NULL, 0, false), NULL, &x, 1, &g));
+  CHECK_OK(tsr_evaluate(g));
+  CHECK_OK(tsr_grad_end());
+  tsr_memory_stats stats;
+  CHECK_OK(tsr_memory_get_stats(device, &stats));
+  CHECK_OK(tsr_scope_end(scope));
+  tsr_device_release(device);
+  return stats.peak_bytes;
+}
+
+TEST(checkpoints_take_less_memory) {
+  uint64_t kept = peak_of(false), again = peak_of(true), one = WIDTH * sizeof(float);
+  CHECK(kept > 4 * LAYERS * one);  // each layer's input
+  if (again > kept / 2)
+    test_fail(__FILE__, __LINE__, "%llu bytes, %llu without", (unsigned long long)again, (unsigned long long)kept);
+}
+
+static tsr_status no_result(void *context, tsr_tensor *const *in, int in_count, tsr_tensor **out, int out_count) {
+  (void)context, (void)in, (void)in_count, (void)out, (void)out_count;
+  return TSR_OK;
+}
+
+TEST(wrong_checkpoints_are_statuses) {
+  begin();
+  tsr_tensor *x = list(TSR_F32, TSR_SHAPE(1), 1), *y = x;
+  CHECK_STATUS(tsr_checkpoint(NULL, NULL, &x, 1, &y, 1), TSR_ERR_INVALID_ARGUMENT);
+  CHECK_STATUS(tsr_checkpoint(no_result, NULL, &x, 0, &y, 1), TSR_ERR_INVALID_ARGUMENT);
+  CHECK_STATUS(tsr_checkpoint(no_result, NULL, &x, 1, &y, 1), TSR_ERR_INVALID_ARGUMENT);
+  CHECK_LAST_ERROR_HAS("checkpoint: the function did not set result 0");
+  CHECK(y == NULL);
+  finish();
+}
+
 static tsr_status take_gradient(tsr_tensor *x) {
   tsr_tensor *g = NULL;
   tsr_status status = tsr_grad_begin();

@@ -2,6 +2,7 @@
 // Finds the rule of an operator; rules of copies, moves and conversions.
 #include "grad/rule.h"
 
+#include "grad/checkpoint.h"
 #include "grad/place.h"
 #include "graph/assign.h"
 #include "graph/move.h"
@@ -60,11 +61,15 @@ static grad_rule rule_of_part(const tsri_op *op) {
   const struct {
     const tsri_op *op;
     grad_rule rule;
-  } parts[] = {
-      {&tsri_op_copy, tsri_gradient_cast},    {&tsri_op_move, gradient_move},
-      {&tsri_op_assign, gradient_assign},     {&tsri_op_line, tsri_gradient_line},
-      {&tsri_op_anchor, gradient_constant},   {&tsri_op_shifted_exp, gradient_shifted_exp},
-      {&tsri_op_log_plus, gradient_log_plus}, {&tsri_op_max_pool_gradient, tsri_gradient_of_max_pool_gradient}};
+  } parts[] = {{&tsri_op_copy, tsri_gradient_cast},
+               {&tsri_op_move, gradient_move},
+               {&tsri_op_assign, gradient_assign},
+               {&tsri_op_checkpoint, tsri_gradient_checkpoint},
+               {&tsri_op_line, tsri_gradient_line},
+               {&tsri_op_anchor, gradient_constant},
+               {&tsri_op_shifted_exp, gradient_shifted_exp},
+               {&tsri_op_log_plus, gradient_log_plus},
+               {&tsri_op_max_pool_gradient, tsri_gradient_of_max_pool_gradient}};
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
     if (parts[i].op == op) return parts[i].rule;
   }

@@ -77,6 +77,7 @@ bool garbage_do(garbage *g, const garbage_call *call);
   X(tsr_status, tsr_status)                                                  \
   X(tsr_log_level, tsr_log_level)                                            \
   X(tsr_log_fn, tsr_log_fn)                                                  \
+  X(tsr_checkpoint_function, tsr_checkpoint_function)                        \
   X(tsr_shape, tsr_shape)                                                    \
   X(tsr_grid, tsr_grid)                                                      \
   X(tsr_arg, tsr_arg)                                                        \

@@ -136,6 +136,19 @@ tsr_log_fn give_tsr_log_fn(garbage *g, const char *parameter) {  // never NULL, 
   return swallow;
 }
 
+static tsr_status negate_first(void *context, tsr_tensor *const *inputs, int input_count, tsr_tensor **outputs,
+                               int output_count) {
+  (void)context;
+  for (int i = 0; i < output_count && input_count > 0; i++) outputs[i] = tsr_neg(inputs[0]);
+  return TSR_OK;
+}
+
+tsr_checkpoint_function give_tsr_checkpoint_function(garbage *g, const char *parameter) {
+  bool is_null = below(g, 8) == 0;
+  note(g, parameter, "%s", is_null ? "NULL" : "negates its first input");
+  return is_null ? NULL : negate_first;
+}
+
 tsr_shape give_tsr_shape(garbage *g, const char *parameter) {
   static const int32_t wrong[] = {-1, 9, INT32_MIN, INT32_MAX};
   char text[TSR_SHAPE_TEXT_BYTES];
