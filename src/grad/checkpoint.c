@@ -6,6 +6,7 @@
 #include "grad/again.h"
 #include "grad/range.h"
 #include "graph/transfer.h"
+#include "ops/autocast.h"
 #include "ops/compose.h"
 
 #include <tessera/grad.h>
@@ -15,6 +16,7 @@ enum { MOST_TENSORS = 64 };  // inputs, or results
 typedef struct called {
   tsr_checkpoint_function function;
   void *context;
+  tsr_dtype autocast;  // the range of autocast in which it was called
 } called;
 
 const tsri_op tsri_op_checkpoint = {.name = "checkpoint", .kind = TSRI_OP_KERNEL};
@@ -28,7 +30,9 @@ static tsr_status check_result(const tsr_tensor *y, int number) {
 
 static tsr_status call_again(const grad_view *v, tsr_tensor *const *inputs, tsr_tensor **outputs) {
   const called *c = v->attributes;
+  tsri_autocast_resume(c->autocast);  // tsr_grad has paused it
   tsr_status status = c->function(c->context, inputs, v->input_count, outputs, v->output_count);
+  (void)tsri_autocast_pause();
   for (int i = 0; i < v->output_count && status == TSR_OK; i++) {
     char before[TSR_SHAPE_TEXT_BYTES], now[TSR_SHAPE_TEXT_BYTES];
     tsr_shape shape = tsr_tensor_shape(v->outputs[i]);
@@ -111,7 +115,8 @@ tsr_status tsr_checkpoint(tsr_checkpoint_function function, void *context, tsr_t
   tsr_status status = check_call(function, inputs, input_count, outputs, output_count);
   if (status != TSR_OK) return status;
   for (int i = 0; i < output_count; i++) outputs[i] = NULL;
-  called c = {.function = function, .context = context};
+  called c = {.function = function, .context = context, .autocast = tsri_autocast_pause()};
+  tsri_autocast_resume(c.autocast);
   tsri_whole_begin();
   status = call_once(&c, inputs, input_count, outputs, output_count);
   if (status == TSR_OK) status = hand_out(inputs, input_count, outputs, output_count);

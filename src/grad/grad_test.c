@@ -650,6 +650,30 @@ TEST(checkpoints_take_less_memory) {
     test_fail(__FILE__, __LINE__, "%llu bytes, %llu without", (unsigned long long)again, (unsigned long long)kept);
 }
 
+static tsr_status product_of(void *context, tsr_tensor *const *in, int in_count, tsr_tensor **out, int out_count) {
+  (void)in_count, (void)out_count;
+  out[0] = tsr_matmul(in[0], in[0]);
+  *(tsr_dtype *)context = tsr_tensor_dtype(out[0]);
+  return TSR_OK;
+}
+
+TEST(a_checkpoint_is_computed_again_in_its_range_of_autocast) {
+  begin();
+  tsr_dtype seen = TSR_F32;
+  CHECK_OK(tsr_grad_begin());
+  tsr_tensor *x = watched(tsr_rand(dev, TSR_F32, TSR_SHAPE(4, 4), 1)), *y = NULL, *g = NULL;
+  CHECK_OK(tsr_autocast_begin(TSR_BF16));
+  CHECK_OK(tsr_checkpoint(product_of, &seen, &x, 1, &y, 1));
+  CHECK_OK(tsr_autocast_end());
+  CHECK_EQ_INT(seen, TSR_BF16);
+  seen = TSR_F32;
+  CHECK_OK(tsr_grad(total(y), NULL, &x, 1, &g));
+  CHECK_EQ_INT(seen, TSR_BF16);
+  CHECK_EQ_INT(tsr_tensor_dtype(tsr_matmul(x, x)), TSR_F32);  // the range is over
+  CHECK_OK(tsr_grad_end());
+  finish();
+}
+
 static tsr_status no_result(void *context, tsr_tensor *const *in, int in_count, tsr_tensor **out, int out_count) {
   (void)context, (void)in, (void)in_count, (void)out, (void)out_count;
   return TSR_OK;

@@ -67,6 +67,11 @@ int test_open_all(tsr_device **devices, int most) {
   return count;
 }
 
+bool test_device_computes(const tsr_device *device) {
+  const char *backend = tsr_device_backend(device);
+  return strcmp(backend, "null") != 0 && strcmp(backend, "sample") != 0;
+}
+
 void test_on_every_device(void (*body)(tsr_device *device)) {
   enum { MOST = 32 };
   tsr_device *devices[MOST];

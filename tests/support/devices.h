@@ -19,6 +19,9 @@ const char *test_use_webgpu(void);
 // plug-in.
 void test_on_every_device(void (*body)(tsr_device *device));
 
+// Whether the device computes: the null backend and the example plug-in run no kernels.
+bool test_device_computes(const tsr_device *device);
+
 // Opens every device that test_on_every_device visits, for tests that need several at once. Returns how many were
 // opened (at most `most`); the caller releases them.
 int test_open_all(tsr_device **devices, int most);
