@@ -134,6 +134,7 @@ void random_case_run_plain(random_case *c, uint32_t subgroup_size, random_denorm
   tsri_emitted code;
   tsri_emit_options options = tsri_emit_defaults_c;
   options.subgroup_size = subgroup_size;
+  options.exact_divide = !denormals.keeps_in_division;
   CHECK_OK(tsri_emit_kernel(tsri_emitter_find("c"), c->kernel, &options, &code));
   emit_text text = {0};
   if (random_denormals_any(denormals)) put_flushing_functions(&text, denormals);

@@ -34,6 +34,7 @@ emit_launch random_case_launch(const random_case *c, const char *entry, unsigned
 typedef struct random_denormals {
   bool in_arithmetic;  // + - * / and functions other than these two:
   bool in_fma, in_sqrt;
+  bool keeps_in_division;  // division is made of other operations (lang/lower/expand_divide.c), which keep denormals
 } random_denormals;
 
 static inline bool random_denormals_any(random_denormals d) { return d.in_arithmetic || d.in_fma || d.in_sqrt; }

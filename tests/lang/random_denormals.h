@@ -23,8 +23,10 @@ static random_denormals measure_denormals(const fixture *f) {
   fixture_read(f, bound[1].buffer, 0, y, sizeof y);
   for (int i = 0; i < 2; i++) f->backend->buffer_destroy(f->device, bound[i].buffer);
   fixture_discard(f, &k);
-  return (random_denormals){
-      .in_arithmetic = y[0] != 0x00500000, .in_fma = y[1] != 0x00500000, .in_sqrt = y[2] != TWO_TO_MINUS_65};
+  return (random_denormals){.in_arithmetic = y[0] != 0x00500000,
+                            .in_fma = y[1] != 0x00500000,
+                            .in_sqrt = y[2] != TWO_TO_MINUS_65,
+                            .keeps_in_division = !f->emit.exact_divide};
 }
 
 // Why the processor that runs plain C cannot flush as the device does; NULL if it can.

@@ -104,10 +104,12 @@ static void run_parts(const fixture *f, random_case *c, bool flushes) {
   }
 }
 
-// Opens the device and finds out how it treats denormals.
-static fixture open_for_random(random_denormals *out_denormals) {
+// Opens the device and finds out how it treats denormals. `corrects`: quotients are corrected even if the device divides
+// exactly.
+static fixture open_for_random(bool corrects, random_denormals *out_denormals) {
   fixture f = fixture_open();
   f.emit.subgroup_size = SUBGROUP_SIZE;
+  if (corrects) f.emit.exact_divide = false;
   *out_denormals = measure_denormals(&f);
   const char *missing = emit_device_c.missing() ? emit_device_c.missing() : denormals_missing(*out_denormals);
   if (missing) {
@@ -131,7 +133,7 @@ static int run_seed(const fixture *f, uint64_t seed, random_denormals denormals)
 
 TEST(random_kernels_agree_in_plain_c_and_webgpu) {
   random_denormals denormals;
-  fixture f = open_for_random(&denormals);
+  fixture f = open_for_random(false, &denormals);
   uint64_t count = random_case_count(8), first = random_case_first_seed();
   int done = 0;
   for (uint64_t seed = first; seed < first + count; seed++) done += run_seed(&f, seed, denormals);
@@ -140,11 +142,14 @@ TEST(random_kernels_agree_in_plain_c_and_webgpu) {
 }
 
 // Seeds of kernels that use denormals: in an fma whose result is a normal number (12, 29), keeps its sign (50) or is a
-// divisor (109); in log (25); in a product before an fma (23).
-TEST(random_kernels_that_meet_denormals_agree_in_plain_c_and_webgpu) {
-  static const uint64_t seeds[] = {12, 23, 25, 29, 50, 109};
+// divisor (109); in log (25); in a product before an fma (23); in a quotient that is divided by 0 (8).
+static void run_seeds_with_denormals(bool corrects) {
+  static const uint64_t seeds[] = {8, 12, 23, 25, 29, 50, 109};
   random_denormals denormals;
-  fixture f = open_for_random(&denormals);
+  fixture f = open_for_random(corrects, &denormals);
   for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++) run_seed(&f, seeds[i], denormals);
   fixture_close(&f);
 }
+
+TEST(random_kernels_that_meet_denormals_agree_in_plain_c_and_webgpu) { run_seeds_with_denormals(false); }
+TEST(random_kernels_with_corrected_quotients_agree_in_plain_c_and_webgpu) { run_seeds_with_denormals(true); }
