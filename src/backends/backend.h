@@ -314,7 +314,8 @@ enum { TSRI_CONV_AXES = 3 };
 typedef struct tsri_conv_op {
   bool is_transposed, has_bias;
   int64_t images, groups, channels, out_channels;  // channels of one group; no size of the operator is 0
-  int64_t size[TSRI_CONV_AXES], kernel[TSRI_CONV_AXES], windows[TSRI_CONV_AXES];  // elements of x, w and y along an axis
+  // Elements of x, w and y along an axis.
+  int64_t size[TSRI_CONV_AXES], kernel[TSRI_CONV_AXES], windows[TSRI_CONV_AXES];
   int64_t stride[TSRI_CONV_AXES], dilation[TSRI_CONV_AXES], before[TSRI_CONV_AXES];
   // Strides in elements. The groups of x and y are neighbouring channels.
   int64_t x_image, x_channel, x_axes[TSRI_CONV_AXES];

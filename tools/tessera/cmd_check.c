@@ -190,22 +190,23 @@ static int run(int argument_count, char **arguments) {
 }
 
 const tool_command command_check = {
-    .spec = {.name = "check",
-             .summary = "compare every operator with a plain reference, on each device",
-             .description =
-                 "Runs every operator with every dtype it takes on many shapes: empty ones, single elements, primes, "
-                 "views, broadcasts, large ones. Results are compared with a plain implementation in f64, or in "
-                 "integers; how large an error may be is in one table (--list --json), with the reason.\n"
-                 "\n"
-                 "With --grad the gradients of all operators are compared in place of their results, over the same shapes, "
-                 "views and broadcasts: in f64 on the CPU with central differences along a random direction, and second "
-                 "derivatives, too; in other dtypes and on other devices with those of the CPU in f64.\n"
-                 "\n"
-                 "Inputs are random and repeatable: they depend on the seed and on the name of the case. A failure "
-                 "shows the command that repeats just it. The exit code is 1 if any case fails, or if a gap that is "
-                 "listed as known passes.",
-             .options = options,
-             .option_count = sizeof options / sizeof options[0],
-             .example = "tessera check --device cpu --op 'soft*'\ntessera check --op add/f32/transposed --seed 7"},
+    .spec =
+        {.name = "check",
+         .summary = "compare every operator with a plain reference, on each device",
+         .description =
+             "Runs every operator with every dtype it takes on many shapes: empty ones, single elements, primes, "
+             "views, broadcasts, large ones. Results are compared with a plain implementation in f64, or in "
+             "integers; how large an error may be is in one table (--list --json), with the reason.\n"
+             "\n"
+             "With --grad the gradients of all operators are compared in place of their results, over the same shapes, "
+             "views and broadcasts: in f64 on the CPU with central differences along a random direction, and second "
+             "derivatives, too; in other dtypes and on other devices with those of the CPU in f64.\n"
+             "\n"
+             "Inputs are random and repeatable: they depend on the seed and on the name of the case. A failure "
+             "shows the command that repeats just it. The exit code is 1 if any case fails, or if a gap that is "
+             "listed as known passes.",
+         .options = options,
+         .option_count = sizeof options / sizeof options[0],
+         .example = "tessera check --device cpu --op 'soft*'\ntessera check --op add/f32/transposed --seed 7"},
     .run = run,
 };

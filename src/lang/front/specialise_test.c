@@ -245,9 +245,11 @@ TEST(a_wrong_compile_time_parameter_is_told_with_its_kernel_and_what_it_may_be) 
   check_define_refused("T=float",
                        "kernel blur: its compile-time parameter T cannot be float (here it is called f32); it may be: "
                        "f16 bf16 f32 f64 f8_e4m3 f8_e5m2");
-  check_define_refused("T=q99", "kernel blur: its compile-time parameter T cannot be q99; it may be: f16 bf16 f32 f64 f8_e4m3 f8_e5m2");
   check_define_refused(
-      "T=8", "kernel blur: its compile-time parameter T is a type and cannot be 8; it may be: f16 bf16 f32 f64 f8_e4m3 f8_e5m2");
+      "T=q99", "kernel blur: its compile-time parameter T cannot be q99; it may be: f16 bf16 f32 f64 f8_e4m3 f8_e5m2");
+  check_define_refused("T=8",
+                       "kernel blur: its compile-time parameter T is a type and cannot be 8; it may be: f16 bf16 f32 "
+                       "f64 f8_e4m3 f8_e5m2");
   check_define_refused("WG=12x", "kernel blur: its compile-time parameter WG is a number, not 12x");
   check_define_refused("WG=f32", "kernel blur: its compile-time parameter WG is a number, not f32");
 }
