@@ -607,8 +607,8 @@ static tsr_status block_of_layers(void *context, tsr_tensor *const *in, int in_c
   (void)context, (void)in_count, (void)out_count;
   tsr_tensor *h = in[0];
   for (int i = 0; i < LAYERS; i++) {
-    h = tsr_cumsum(tsr_sin(h),
-                   0);  // a kernel of its own: each layer's input is an intermediate result that its gradient needs
+    // A kernel of its own: each layer's input is an intermediate result that its gradient needs.
+    h = tsr_cumsum(tsr_sin(h), 0);
     h = tsr_mul_scalar(h, 1e-3);
   }
   out[0] = h;
@@ -629,6 +629,7 @@ static uint64_t peak_of(bool is_checkpoint) {
     tsr_status status =
         is_checkpoint ? tsr_checkpoint(block_of_layers, NULL, &h, 1, &next, 1) : block_of_layers(NULL, &h, 1, &next, 1);
     CHECK_OK(status);
+    if (h != x) tsr_release(h);
     h = tsr_retain(next);
     CHECK_OK(tsr_scope_end(inner));
   }
@@ -636,6 +637,7 @@ static uint64_t peak_of(bool is_checkpoint) {
   CHECK_OK(tsr_grad(tsr_sum(h, NULL, 0, false), NULL, &x, 1, &g));
   CHECK_OK(tsr_evaluate(g));
   CHECK_OK(tsr_grad_end());
+  tsr_release(h);
   tsr_memory_stats stats;
   CHECK_OK(tsr_memory_get_stats(device, &stats));
   CHECK_OK(tsr_scope_end(scope));

@@ -181,6 +181,7 @@ static tsr_status check_channels(const tsr_tensor *x, const tsr_tensor *w, const
 
 // x with zeros behind its last axis, so that this is a multiple of a unit.
 static tsr_tensor *whole_units(tsr_tensor *x) {
+  if (tsr_error(x) != TSR_OK) return tsr_contiguous(x);
   int64_t before[TSR_MAX_RANK] = {0}, after[TSR_MAX_RANK] = {0};
   int rank = x->layout.shape.rank, unit = tsri_quant_formats[TSRI_QUANT_I8].block;
   after[rank - 1] = (unit - x->layout.shape.dims[rank - 1] % unit) % unit;
