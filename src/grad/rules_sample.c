@@ -140,10 +140,11 @@ static tsr_tensor *gradient_of_mean(const grad_view *v, tsr_tensor *g) {
   tsr_tensor *wide = tsr_matmul(g, tsr_unsqueeze(tsr_cast(weights[1], tsr_tensor_dtype(g)), 1));
   tsr_tensor *lists =
       tsr_reshape(tsr_permute(wide, (const int[]){0, 2, 1, 3}, 4), TSR_SHAPE(regions * rows, channels * image.dims[3]));
-  tsr_tensor *own = tsr_mul(tsr_reshape(images_of(v, tsr_tensor_dtype(g)), TSR_SHAPE(regions, 1, image.dims[0], 1)),
-                            tsr_unsqueeze(tsr_cast(weights[0], tsr_tensor_dtype(g)), 2));
+  tsr_tensor *of_image =
+      tsr_mul(tsr_reshape(images_of(v, tsr_tensor_dtype(g)), TSR_SHAPE(regions, 1, image.dims[0], 1)),
+              tsr_unsqueeze(tsr_cast(weights[0], tsr_tensor_dtype(g)), 2));
   tsr_tensor *sums = tsr_matmul(
-      tsr_transpose(tsr_reshape(own, TSR_SHAPE(regions * rows, image.dims[0] * image.dims[2])), 0, 1), lists);
+      tsr_transpose(tsr_reshape(of_image, TSR_SHAPE(regions * rows, image.dims[0] * image.dims[2])), 0, 1), lists);
   tsr_tensor *apart = tsr_reshape(sums, TSR_SHAPE(image.dims[0], image.dims[2], channels, image.dims[3]));
   return tsr_permute(apart, (const int[]){0, 2, 1, 3}, 4);
 }

@@ -131,8 +131,9 @@ static bool reduction_of(const tsri_node *node, tsr_dtype elements, tsri_native_
   return false;
 }
 
-// Whether the order of summation is fixed. Sums of floats along the last axis use the order of TSRI_NATIVE_SUM, whether
-// they are fused or not, so TSRI_NATIVE_REDUCE may not compute them. Sums of few elements are sequential everywhere.
+// Whether the sum is one of TSRI_NATIVE_SUM's: floats along the last axis. TSRI_NATIVE_REDUCE adds in another order, and the
+// sum of a row shall have the same bits whether the row is contiguous or packed first. (A generated kernel, into which
+// other operators are fused, has an order of its own.) Sums of few elements are sequential everywhere.
 static bool has_order(const tsri_node *node, tsr_shape shape) {
   bool is_sum = node->op->reduce == TSRI_REDUCE_SUM && tsr_dtype_kind_of(node->dtype) == TSR_KIND_FLOAT;
   return is_sum && shape.rank > 0 && node->axes == 1u << (shape.rank - 1) &&

@@ -93,6 +93,23 @@ TEST(reductions_of_strided_elements_have_the_numbers_of_a_copy) {
   finish();
 }
 
+TEST(a_sum_of_strided_rows_has_the_bits_of_contiguous_ones) {
+  begin();
+  tsr_tensor *strided = tsr_slice(tsr_rand(dev, TSR_F32, TSR_SHAPE(9, 7, 601), 3), 2, 1, 601, 2);
+  tsr_tensor *views[] = {strided, tsr_transpose(strided, 0, 1), tsr_flip(strided, 0)};
+  for (int i = 0; i < 3; i++) {
+    bool is_equal = false;
+    tsr_tensor *plain = tsr_contiguous(views[i]);
+    CHECK_OK(tsr_evaluate(plain));
+    tsr_tensor *is = tsr_sum(views[i], (int[]){2}, 1, false), *wanted = tsr_sum(plain, (int[]){2}, 1, false);
+    CHECK_OK(tsr_evaluate(is));
+    CHECK_OK(tsr_evaluate(wanted));
+    CHECK_OK(tsr_equal(is, wanted, &is_equal));
+    CHECK(is_equal);
+  }
+  finish();
+}
+
 // The operator behind the view reads its producer's numbers directly, in one kernel.
 TEST(chains_of_transposed_views_are_fused) {
   begin();
