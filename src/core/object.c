@@ -22,6 +22,9 @@ void *tsri_object_create(tsri_object_type type, size_t bytes) {
 void tsri_object_retain(tsri_object *object) { atomic_fetch_add_explicit(&object->refs, 1, memory_order_relaxed); }
 
 bool tsri_object_release(tsri_object *object) {
+  // Who has the only reference is alone: others can only copy a reference that they have. A load is cheaper than the
+  // atomic subtraction, and most tensors and buffers have one reference.
+  if (atomic_load_explicit(&object->refs, memory_order_acquire) == 1) return true;
   return atomic_fetch_sub_explicit(&object->refs, 1, memory_order_acq_rel) == 1;
 }
 

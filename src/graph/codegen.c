@@ -122,8 +122,8 @@ static bool add_scalars(tsri_codegen *gen) {
                                   .first = number,
                                   .second = -1,
                                   .dtype = tsri_ir_compute_dtype(node->inputs[0].as),
-                                  .real = scalars->values[j]};
-      if (param->dtype == TSR_U32) param->word = (uint32_t)(int64_t)param->real;
+                                  .is_scalar = true,
+                                  .number = scalars->values[j]};
     }
   }
   return true;
@@ -242,21 +242,27 @@ tsr_status tsri_codegen_prepare(tsri_codegen *gen) {
   return make_key(gen);
 }
 
+void tsri_codegen_store(tsr_dtype dtype, double number, void *out) {
+  if (dtype == TSR_U32) {
+    uint32_t word = (uint32_t)(int64_t)number;
+    memcpy(out, &word, sizeof word);
+  } else if (dtype == TSR_F32) {
+    float value = (float)number;  // as tsr_convert does, without the call
+    memcpy(out, &value, sizeof value);
+  } else if (dtype == TSR_BOOL) {
+    uint32_t truth = number != 0;
+    memcpy(out, &truth, sizeof truth);
+  } else {
+    (void)tsr_convert(dtype, out, TSR_F64, &number, 1);  // cannot fail: the dtype is valid
+  }
+}
+
 void tsri_codegen_fill(const tsri_codegen *gen, const tsri_kernel *kernel, uint32_t first, uint64_t *block) {
   for (int i = 0; i < gen->param_count; i++) {
     const tsri_fused_param *param = &gen->params[i];
     char *to = (char *)block + kernel->params[first + (uint32_t)i].offset;
-    if (param->dtype == TSR_U32) {
-      memcpy(to, &param->word, sizeof param->word);
-    } else if (param->dtype == TSR_F32) {
-      float value = (float)param->real;  // as tsr_convert does, without the call
-      memcpy(to, &value, sizeof value);
-    } else if (param->dtype == TSR_BOOL) {
-      uint32_t truth = param->real != 0;
-      memcpy(to, &truth, sizeof truth);
-    } else {
-      (void)tsr_convert(param->dtype, to, TSR_F64, &param->real, 1);  // cannot fail: the dtype is valid
-    }
+    if (param->is_scalar) tsri_codegen_store(param->dtype, param->number, to);
+    else memcpy(to, &param->word, sizeof param->word);
   }
 }
 

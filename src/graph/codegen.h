@@ -33,8 +33,9 @@ typedef struct tsri_fused_param {
   const char *stem;
   int first, second;  // -1: not part of the name
   tsr_dtype dtype;
-  uint32_t word;  // the value, if dtype is u32
-  double real;    // the value otherwise; converted to dtype
+  bool is_scalar;  // a scalar of a node; else a size, a stride or an offset, of dtype u32
+  uint32_t word;   // the value, if it is no scalar
+  double number;   // the scalar, which is converted to `dtype`
 } tsri_fused_param;
 
 typedef struct tsri_codegen {
@@ -72,6 +73,9 @@ void tsri_codegen_text(const tsri_codegen *gen, tsri_builder *builder);
 
 // Stores the parameters' values in a kernel's parameter block. They are the kernel's parameters from number `first` on.
 void tsri_codegen_fill(const tsri_codegen *gen, const tsri_kernel *kernel, uint32_t first, uint64_t *block);
+
+// Converts a scalar of a node to the dtype of its parameter (tsri_ir_compute_dtype) and stores it at `out`.
+void tsri_codegen_store(tsr_dtype dtype, double number, void *out);
 
 // Number of work-groups to launch, before launch.c folds it to the device's limits.
 void tsri_codegen_groups(const tsri_codegen *gen, uint64_t *out_x, uint64_t *out_y);

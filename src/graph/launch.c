@@ -124,6 +124,13 @@ static void fold_groups(const tsr_device *device, uint64_t x, uint64_t y, uint32
   groups[2] = 1;
 }
 
+// Whether the launch may go into the launch cache (repeat.h): the fusion is the whole plan, and launched in one piece.
+static bool is_cacheable(const fused_launch *launch) {
+  const tsri_fused *fused = &launch->fused;
+  return launch->codegen.form == TSRI_FORM_FLAT && fused->fusion->node_count == fused->plan->node_count &&
+         fused->kept.count == fused->root->count;
+}
+
 // Launches one kernel. In TSRI_STAGE_PARTS it writes `parts` from part `parts_at` on, otherwise `output`.
 static tsr_status launch_stage(fused_launch *launch, tsr_buffer *parts, uint64_t parts_at, tsr_buffer *output,
                                size_t output_offset, uint64_t output_count) {
@@ -151,11 +158,8 @@ static tsr_status launch_stage(fused_launch *launch, tsr_buffer *parts, uint64_t
   tsri_codegen_groups(&launch->codegen, &x, &y);
   fold_groups(launch->device, x, y, groups);
   status = tsri_built_launch(launch->device, built, groups, arguments, block);
-  // Only a node that is the whole plan and is launched in one piece goes into the launch cache.
-  bool is_alone = launch->fused.plan->node_count == 1 && launch->fused.kept.count == launch->fused.root->count;
-  if (status == TSR_OK && is_alone) {
-    tsri_repeat_keep(&launch->state->repeats, launch->fused.root, launch->fused.leaf_of[0], launch->fused.leaf_count,
-                     built, groups, block);
+  if (status == TSR_OK && is_cacheable(launch)) {
+    tsri_repeat_keep(&launch->state->repeats, &launch->fused, built, groups);
   }
   return status;
 }

@@ -1,74 +1,147 @@
 // SPDX-License-Identifier: MIT
-// The launch cache: keys of nodes, and launching from an entry.
+// The launch cache: forms of pending nodes, and launching from an entry.
 #include "graph/repeat.h"
 
 #include <string.h>
 
 #include "core/log.h"
+#include "graph/codegen.h"
 #include "graph/compose.h"
 #include "graph/kernels.h"
 #include "graph/node.h"
 
-// False if launches of this node are not cached. Contiguous inputs form one axis whatever their shape is, so the
-// element count is enough.
-static bool make_key(const tsri_node *node, tsri_repeat_key *out) {
-  if (node->op->kind != TSRI_OP_ELEMENTWISE || node->input_count == 0 || node->count == 0) return false;
-  memset(out, 0, sizeof *out);
+// --- Forms ------------------------------------------------------------------------------------------------------------
+
+static void put_word(tsri_repeat_form *form, uint64_t word) {
+  uint64_t hash = (form->hash ^ word) * UINT64_C(0x9FB21C651E98DF25);
+  form->hash = hash ^ hash >> 29;
+  form->words[form->word_count++] = word;
+}
+
+// The number of the leaf; leaf_count if the form has no such leaf.
+static uint32_t find_leaf(const tsri_repeat_form *form, const tsri_value *value, tsr_dtype dtype) {
+  uint32_t i = 0;
+  while (i < form->leaf_count && (form->leaves[i].value != value || form->leaves[i].dtype != dtype)) i++;
+  return i;
+}
+
+// Adds a leaf, unless the form has it, and returns its number; TSRI_MAX_LEAVES if there are too many.
+static uint32_t number_leaf(tsri_repeat_form *form, const tsri_value *value, tsr_dtype dtype) {
+  uint32_t number = find_leaf(form, value, dtype);
+  if (number == form->leaf_count && number < TSRI_MAX_LEAVES) {
+    form->leaves[form->leaf_count++] = (struct tsri_repeat_leaf){value, dtype};
+  }
+  return number;
+}
+
+// Adds a node, unless the form has it, and returns its number; TSRI_REPEAT_NODES if there are too many.
+static uint32_t number_node(tsri_repeat_form *form, const tsri_node *node) {
+  uint32_t i = 0;
+  while (i < form->node_count && form->nodes[i] != node) i++;
+  if (i == form->node_count && i < TSRI_REPEAT_NODES) form->nodes[form->node_count++] = node;
+  return i;
+}
+
+// Adds the words of one node. False if launches of it are not cached. Contiguous inputs form one axis whatever their
+// shape is, so the element count, which is a word of the form, is enough.
+static bool put_node(tsri_repeat_form *form, const tsri_node *node, int64_t count) {
+  enum { IS_LEAF = 0x80 };
+  if (node->op->kind != TSRI_OP_ELEMENTWISE || node->tape || node->count != count) return false;
+  if (form->word_count + 2 + node->input_count > TSRI_REPEAT_WORDS) return false;
+  put_word(form, (uint64_t)(uintptr_t)node->op);
+  put_word(form, (uint64_t)node->dtype | (uint64_t)node->input_count << 8);
   for (uint32_t i = 0; i < node->input_count; i++) {
     const tsri_input *input = &node->inputs[i];
-    if (!tsri_value_buffer(input->value) || !tsri_layout_is_identity(&input->layout, node->count)) return false;
-    uint32_t first = 0;
-    while (node->inputs[first].value != input->value || node->inputs[first].dtype != input->dtype) first++;
-    out->dtypes[i] = (uint8_t)input->dtype;
-    out->as[i] = (uint8_t)input->as;
-    out->same_as[i] = (uint8_t)first;
+    if (!tsri_layout_is_identity(&input->layout, count)) return false;
+    const tsri_node *pending = tsri_pending_node(input->value);
+    uint32_t from = pending ? number_node(form, pending) : number_leaf(form, input->value, input->dtype);
+    if (from == (pending ? (uint32_t)TSRI_REPEAT_NODES : (uint32_t)TSRI_MAX_LEAVES)) return false;
+    put_word(form, (pending ? from : from | IS_LEAF) | (uint64_t)input->dtype << 8 | (uint64_t)input->as << 16);
   }
-  out->op = node->op;
-  out->count = node->count;
-  out->dtype = (uint8_t)node->dtype;
-  out->input_count = (uint8_t)node->input_count;
-  const tsri_scalars *scalars = tsri_node_scalars(node);
-  out->scalar_count = (uint8_t)scalars->count;
-  memcpy(out->scalars, scalars->values, sizeof out->scalars);
   return true;
 }
 
-static size_t place_of(const tsri_repeat_key *key) {
-  uint64_t hash =
-      (uint64_t)(uintptr_t)key->op ^ key->scalars[0] ^ (uint64_t)key->count << 20 ^ (uint64_t)key->dtypes[0] << 4;
-  hash = (hash ^ hash >> 29) * UINT64_C(0x9FB21C651E98DF25);
-  return (size_t)(hash >> 58);
+// Lists the pending nodes from the root on. False if their launch is not cached.
+static bool make_form(const tsri_node *root, tsri_repeat_form *out) {
+  if (root->op->kind != TSRI_OP_ELEMENTWISE || root->input_count == 0 || root->count == 0) return false;
+  out->nodes[0] = root;
+  out->node_count = 1;
+  out->leaf_count = out->word_count = 0;
+  out->hash = 0;
+  put_word(out, (uint64_t)root->count);
+  bool is_simple = true;
+  for (uint32_t i = 0; i < out->node_count && is_simple; i++) is_simple = put_node(out, out->nodes[i], root->count);
+  return is_simple;
 }
+
+static size_t place_of(const tsri_repeat_form *form) { return form->hash >> 58; }
 
 _Static_assert(TSRI_REPEATS == 1 << 6, "place_of gives six bits");
 
-const tsri_repeat *tsri_repeat_find(const tsri_repeats *repeats, const tsri_node *node) {
-  tsri_repeat_key key;
-  if (!make_key(node, &key)) return NULL;
-  const tsri_repeat *repeat = &repeats->places[place_of(&key)];
-  if (!repeat->built || memcmp(&repeat->key, &key, sizeof key) != 0) return NULL;
+// --- Launching --------------------------------------------------------------------------------------------------------
+
+const tsri_repeat *tsri_repeat_find(const tsri_repeats *repeats, const tsri_node *root, tsri_repeat_form *out_form) {
+  if (!make_form(root, out_form)) return NULL;
+  const tsri_repeat *repeat = &repeats->places[place_of(out_form)];
+  if (!repeat->built || repeat->hash != out_form->hash || repeat->word_count != out_form->word_count) return NULL;
+  if (memcmp(repeat->words, out_form->words, repeat->word_count * sizeof repeat->words[0]) != 0) return NULL;
   return tsri_log_wants(TSR_LOG_PLAN) ? NULL : repeat;  // plans are logged when they are made, so make one
 }
 
-tsr_status tsri_repeat_launch(const tsri_repeat *repeat, const tsri_node *node, tsr_buffer *output) {
+tsr_status tsri_repeat_launch(const tsri_repeat *repeat, const tsri_repeat_form *form, tsr_buffer *output) {
   tsri_argument arguments[TSRI_MAX_LEAVES + 1];
-  uint64_t count = (uint64_t)node->count;
+  uint64_t block[TSRI_REPEAT_PARAMS], count = (uint64_t)form->nodes[0]->count;
   for (uint32_t i = 0; i < repeat->leaf_count; i++) {
-    tsr_buffer *buffer = tsri_value_buffer(node->inputs[repeat->input_of[i]].value);
+    tsr_buffer *buffer = tsri_value_buffer(form->leaves[repeat->leaf_of[i]].value);
     arguments[i] = (tsri_argument){.buffer = buffer, .element_count = count};
   }
   arguments[repeat->leaf_count] = (tsri_argument){.buffer = output, .element_count = count};
+  const tsri_ir_param *params = repeat->built->kernel->params;
+  memcpy((char *)block + params[0].offset, &(uint32_t){(uint32_t)count}, sizeof(uint32_t));
+  for (uint32_t i = 0; i < repeat->scalar_count; i++) {
+    double number = tsri_node_scalars(form->nodes[repeat->scalars[i].node])->values[repeat->scalars[i].index];
+    tsri_codegen_store((tsr_dtype)params[i + 1].type.dtype, number, (char *)block + params[i + 1].offset);
+  }
   tsri_kernel_hold(repeat->built);
-  return tsri_built_launch(node->value.device, repeat->built, repeat->groups, arguments, repeat->block);
+  return tsri_built_launch(form->nodes[0]->value.device, repeat->built, repeat->groups, arguments, block);
 }
 
-void tsri_repeat_keep(tsri_repeats *repeats, const tsri_node *node, const uint8_t *leaf_of, uint32_t leaf_count,
-                      const tsri_built *built, const uint32_t groups[3], const uint64_t *block) {
-  tsri_repeat_key key;
-  if (!make_key(node, &key) || built->kernel->params_bytes > sizeof repeats->places[0].block) return;
-  tsri_repeat *repeat = &repeats->places[place_of(&key)];
-  *repeat = (tsri_repeat){.key = key, .built = built, .leaf_count = leaf_count};
-  memcpy(repeat->groups, groups, sizeof repeat->groups);
-  memcpy(repeat->block, block, built->kernel->params_bytes);
-  for (uint32_t i = node->input_count; i-- > 0;) repeat->input_of[leaf_of[i]] = (uint8_t)i;
+// --- Keeping ----------------------------------------------------------------------------------------------------------
+
+// The leaves of the form in the order in which the kernel binds them. False if they are not the same.
+static bool map_leaves(const tsri_repeat_form *form, const tsri_fused *fused, tsri_repeat *repeat) {
+  if (fused->leaf_count != form->leaf_count) return false;
+  repeat->leaf_count = fused->leaf_count;
+  for (uint32_t i = 0; i < fused->leaf_count; i++) {
+    uint32_t at = find_leaf(form, fused->leaves[i].value, fused->leaves[i].dtype);
+    if (at == form->leaf_count) return false;
+    repeat->leaf_of[i] = (uint8_t)at;
+  }
+  return true;
+}
+
+// The scalars in the order in which the kernel has parameters: that of the fusion's members. False if there are too many.
+static bool map_scalars(tsri_repeat_form *form, const tsri_fused *fused, tsri_repeat *repeat) {
+  for (uint32_t i = 0; i < fused->fusion->node_count; i++) {
+    const tsri_node *node = fused->plan->nodes[fused->plan->members[fused->fusion->first + i]].node;
+    uint32_t place = number_node(form, node), count = (uint32_t)tsri_node_scalars(node)->count;
+    if (repeat->scalar_count + count > TSRI_REPEAT_PARAMS - 1) return false;
+    for (uint32_t j = 0; j < count; j++, repeat->scalar_count++) {
+      repeat->scalars[repeat->scalar_count].node = (uint8_t)place;
+      repeat->scalars[repeat->scalar_count].index = (uint8_t)j;
+    }
+  }
+  return true;
+}
+
+void tsri_repeat_keep(tsri_repeats *repeats, const tsri_fused *fused, const tsri_built *built,
+                      const uint32_t groups[3]) {
+  tsri_repeat_form form;
+  if (!make_form(fused->root, &form) || form.node_count != fused->fusion->node_count) return;
+  tsri_repeat repeat = {.built = built, .hash = form.hash, .word_count = form.word_count};
+  memcpy(repeat.groups, groups, sizeof repeat.groups);
+  memcpy(repeat.words, form.words, form.word_count * sizeof form.words[0]);
+  if (!map_leaves(&form, fused, &repeat) || !map_scalars(&form, fused, &repeat)) return;
+  if (built->kernel->param_count != 1 + repeat.scalar_count) return;
+  repeats->places[place_of(&form)] = repeat;
 }

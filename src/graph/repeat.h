@@ -1,52 +1,61 @@
 // SPDX-License-Identifier: MIT
-// Launch cache: launches a node exactly as an equal one was launched before, without planning, making a key or
-// searching its kernel.
+// Launch cache: launches a fusion exactly as an equal one was launched before, without planning, making a kernel's key
+// or searching the kernel.
 //
-// Programs evaluate the same few small operators again and again, and then planning is most of the cost. Cached are the
-// launches that are common and simple: a single element-wise node whose inputs are computed and contiguous.
+// Programs evaluate the same few small expressions again and again, and then planning is most of the cost. Cached are
+// the launches that are common and simple: element-wise nodes alone, all over the same elements in row-major order,
+// which the planner fuses into one kernel.
 #ifndef TSRI_REPEAT_H
 #define TSRI_REPEAT_H
 
 #include "graph/graph.h"
 
-// Everything that the kernel, the number of work-groups and the parameters depend on. It is compared by memcmp, so it
-// must be zeroed before it is filled.
-typedef struct tsri_repeat_key {
-  const tsri_op *op;
-  int64_t count;
-  uint64_t scalars[TSRI_MAX_SCALARS];  // the bits of the doubles
-  uint8_t dtype, input_count, scalar_count, unused;
-  uint8_t dtypes[TSRI_MAX_LEAVES], as[TSRI_MAX_LEAVES];
-  uint8_t same_as[TSRI_MAX_LEAVES];  // the first input that reads the same value with the same dtype
-} tsri_repeat_key;
+struct tsri_fused;
+
+// Bounds of what is cached. An input of a node takes a word of the key, and a node two.
+enum { TSRI_REPEAT_NODES = 16, TSRI_REPEAT_WORDS = 64, TSRI_REPEAT_PARAMS = 24, TSRI_REPEATS = 64 };
+
+// The pending nodes that compute a value, as the launch cache sees them. Its words are all that the kernel, the number
+// of work-groups and the size of every binding depend on. Scalars are no part of them: they are parameters.
+typedef struct tsri_repeat_form {
+  const tsri_node *nodes[TSRI_REPEAT_NODES];  // the root first, then in the order in which inputs name them
+  uint32_t node_count, leaf_count, word_count;
+  struct tsri_repeat_leaf {
+    const tsri_value *value;
+    tsr_dtype dtype;
+  } leaves[TSRI_MAX_LEAVES];  // what the nodes read from memory
+  uint64_t hash;
+  uint64_t words[TSRI_REPEAT_WORDS];
+} tsri_repeat_form;
 
 typedef struct tsri_repeat {
-  tsri_repeat_key key;
   const tsri_built *built;  // NULL: the entry is empty
   uint32_t groups[3];
-  uint32_t leaf_count;
-  uint8_t input_of[TSRI_MAX_LEAVES];     // for each leaf, the input that it binds
-  uint64_t block[1 + TSRI_MAX_SCALARS];  // the kernel's parameter block
+  uint32_t leaf_count, scalar_count, word_count;
+  uint8_t leaf_of[TSRI_MAX_LEAVES];  // for each buffer that the kernel reads, the leaf of the form
+  // For each parameter after the first, which is the number of elements: a node of the form, and its scalar.
+  struct {
+    uint8_t node, index;
+  } scalars[TSRI_REPEAT_PARAMS - 1];
+  uint64_t hash;
+  uint64_t words[TSRI_REPEAT_WORDS];
 } tsri_repeat;
 
-enum { TSRI_REPEATS = 64 };
-
-// Direct-mapped: an entry's place is a hash of its key, and a new entry replaces the old one.
+// Direct-mapped: an entry's place is a hash of its words, and a new entry replaces the old one.
 typedef struct tsri_repeats {
   tsri_repeat places[TSRI_REPEATS];
 } tsri_repeats;
 
 // Call all of these with the graph's lock held.
 
-// The cached launch for a pending node, or NULL.
-const tsri_repeat *tsri_repeat_find(const tsri_repeats *repeats, const tsri_node *node);
+// The cached launch for a pending node and the pending nodes before it, or NULL. `*out_form` is valid if there is one.
+const tsri_repeat *tsri_repeat_find(const tsri_repeats *repeats, const tsri_node *root, tsri_repeat_form *out_form);
 
-// Launches the node into `output` as cached.
-tsr_status tsri_repeat_launch(const tsri_repeat *repeat, const tsri_node *node, tsr_buffer *output);
+// Launches the nodes of the form, which tsri_repeat_find gave, into `output`.
+tsr_status tsri_repeat_launch(const tsri_repeat *repeat, const tsri_repeat_form *form, tsr_buffer *output);
 
-// Stores this launch if it is cacheable: one element-wise node with contiguous, computed inputs. leaf_of[i] is the
-// argument that input i binds.
-void tsri_repeat_keep(tsri_repeats *repeats, const tsri_node *node, const uint8_t *leaf_of, uint32_t leaf_count,
-                      const tsri_built *built, const uint32_t groups[3], const uint64_t *block);
+// Stores the launch of a fusion if it is cacheable. The fusion is the whole plan and was launched in one piece.
+void tsri_repeat_keep(tsri_repeats *repeats, const struct tsri_fused *fused, const tsri_built *built,
+                      const uint32_t groups[3]);
 
 #endif

@@ -16,7 +16,8 @@ static bool is_kept(tsr_tensor *tensor) {
   tsri_mutex_lock(&state->lock);
   const tsri_node *node = tsri_pending_node(tensor->value);
   CHECK(node != NULL);
-  bool found = tsri_repeat_find(&state->repeats, node) != NULL;
+  tsri_repeat_form form;
+  bool found = tsri_repeat_find(&state->repeats, node, &form) != NULL;
   tsri_mutex_unlock(&state->lock);
   return found;
 }
@@ -64,7 +65,7 @@ TEST(a_tensor_with_itself_is_another_form) {
   tsr_device_release(device);
 }
 
-TEST(numbers_dtypes_and_counts_are_part_of_a_form) {
+TEST(dtypes_and_counts_are_part_of_a_form_and_numbers_are_not) {
   tsr_device *device = test_open("cpu");
   tsr_scope *scope = tsr_scope_begin(device);
   tsr_tensor *a = four(device, 1), *whole = tsr_arange(device, TSR_I32, 1, 5, 1);
@@ -85,7 +86,27 @@ TEST(numbers_dtypes_and_counts_are_part_of_a_form) {
   tsr_device_release(device);
 }
 
-TEST(inputs_out_of_order_and_inputs_yet_to_be_computed_are_planned) {
+TEST(numbers_are_converted_to_the_dtype_of_each_launch) {
+  static const tsr_dtype dtypes[] = {TSR_F64, TSR_F32, TSR_F16, TSR_I64, TSR_I32, TSR_U32, TSR_U8, TSR_I16};
+  tsr_device *device = test_open("cpu");
+  tsr_scope *scope = tsr_scope_begin(device);
+  tsr_tensor *a = four(device, 1);
+  for (size_t i = 0; i < sizeof dtypes / sizeof dtypes[0]; i++) {
+    tsr_tensor *x = tsr_cast(a, dtypes[i]);
+    CHECK_OK(tsr_evaluate(x));
+    for (int number = 2; number < 5; number++) {
+      tsr_tensor *y = tsr_add_scalar(tsr_mul_scalar(x, number), 10 * number);
+      CHECK(is_kept(y) == (number > 2));
+      float first = (float)(11 * number), step = (float)number;
+      CHECK_OK(tsr_evaluate(y));
+      check_four(tsr_cast(y, TSR_F32), first, first + step, first + 2 * step, first + 3 * step);
+    }
+  }
+  CHECK_OK(tsr_scope_end(scope));
+  tsr_device_release(device);
+}
+
+TEST(inputs_out_of_order_are_planned) {
   tsr_device *device = test_open("cpu");
   tsr_scope *scope = tsr_scope_begin(device);
   tsr_tensor *a = four(device, 0), *b = four(device, 10), *long_one = tsr_arange(device, TSR_F32, 0, 8, 1);
@@ -97,9 +118,70 @@ TEST(inputs_out_of_order_and_inputs_yet_to_be_computed_are_planned) {
     CHECK(!is_kept(sum));
     check_four(sum, firsts[i], firsts[i] + steps[i], firsts[i] + 2 * steps[i], firsts[i] + 3 * steps[i]);
   }
-  tsr_tensor *chain = tsr_add(tsr_neg(a), b);
-  CHECK(!is_kept(chain));
-  check_four(chain, 10, 10, 10, 10);
+  CHECK_OK(tsr_scope_end(scope));
+  tsr_device_release(device);
+}
+
+// ((x * first + y) * second - x) / y: the scalars of two nodes, two leaves that are read twice each.
+static tsr_tensor *chain(tsr_tensor *x, tsr_tensor *y, double first, double second) {
+  tsr_tensor *scaled = tsr_mul_scalar(tsr_add(tsr_mul_scalar(x, first), y), second);
+  return tsr_div(tsr_sub(scaled, x), y);
+}
+
+TEST(a_chain_of_operators_is_launched_in_its_form_with_numbers_and_buffers_of_its_own) {
+  tsr_device *device = test_open("cpu");
+  tsr_scope *scope = tsr_scope_begin(device);
+  tsr_tensor *x = four(device, 1), *ones = tsr_ones(device, TSR_F32, TSR_SHAPE(4));
+  tsr_tensor *twos = tsr_full(device, TSR_F32, TSR_SHAPE(4), 2);
+  tsr_tensor *first = chain(x, ones, 2, 3);
+  CHECK(!is_kept(first));
+  check_four(first, 8, 13, 18, 23);
+  tsr_tensor *second = chain(x, ones, -1, 2);  // other numbers
+  CHECK(is_kept(second));
+  check_four(second, -1, -4, -7, -10);
+  tsr_tensor *third = chain(twos, x, 1, 1);  // other buffers, and more than one row
+  CHECK(is_kept(third));
+  check_four(third, 1, 1, 1, 1);
+  tsr_tensor *same = chain(twos, twos, 1, 2);  // one buffer where there were two
+  CHECK(!is_kept(same));
+  check_four(same, 3, 3, 3, 3);
+  CHECK_OK(tsr_scope_end(scope));
+  tsr_device_release(device);
+}
+
+TEST(chains_that_differ_in_who_reads_what_have_forms_of_their_own) {
+  tsr_device *device = test_open("cpu");
+  tsr_scope *scope = tsr_scope_begin(device);
+  tsr_tensor *x = four(device, 1), *y = four(device, 5);
+  for (int i = 0; i < 3; i++) {
+    tsr_tensor *sum = tsr_add(x, y), *other = tsr_add(x, y), *product = tsr_mul(x, y);
+    check_four(tsr_sub(sum, product), 1, -4, -11, -20);
+    check_four(tsr_sub(product, sum), -1, 4, 11, 20);
+    check_four(tsr_sub(sum, sum), 0, 0, 0, 0);
+    check_four(tsr_sub(sum, other), 0, 0, 0, 0);  // equal nodes: planned, since the planner merges them
+    check_four(tsr_sub(tsr_add_scalar(x, 1), tsr_add_scalar(x, 2)), -1, -1, -1, -1);
+    check_four(tsr_sub(tsr_add_scalar(x, 2), tsr_add_scalar(x, 2)), 0, 0, 0, 0);
+  }
+  CHECK_OK(tsr_scope_end(scope));
+  tsr_device_release(device);
+}
+
+TEST(what_is_not_one_kernel_over_the_same_elements_is_planned) {
+  tsr_device *device = test_open("cpu");
+  tsr_scope *scope = tsr_scope_begin(device);
+  tsr_tensor *x = four(device, 1), *total = NULL, *spread = NULL, *longest = NULL;
+  for (int i = 0; i < 2; i++) {
+    total = tsr_neg(tsr_sum(tsr_neg(x), NULL, 0, false));
+    CHECK(!is_kept(total));
+    CHECK_OK(tsr_evaluate(total));
+    spread = tsr_add(tsr_neg(x), tsr_neg(tsr_slice(x, 0, 1, 2, 1)));  // one element for all
+    CHECK(!is_kept(spread));
+    check_four(spread, -3, -4, -5, -6);
+    longest = x;
+    for (int j = 0; j < TSRI_REPEAT_NODES + 1; j++) longest = tsr_add_scalar(longest, 1);
+    CHECK(!is_kept(longest));
+    check_four(longest, 18, 19, 20, 21);
+  }
   CHECK_OK(tsr_scope_end(scope));
   tsr_device_release(device);
 }

@@ -119,15 +119,15 @@ static tsr_status run_targets(tsri_graph_state *state, tsri_node *const *targets
   return status;
 }
 
-// As run_targets, for one node. Skips planning if the launch cache (repeat.h) has this launch and the node is on no
-// tape.
+// As run_targets, for one node. Skips planning if the launch cache (repeat.h) has this launch.
 static tsr_status run_node(tsri_graph_state *state, tsri_node *node, tsri_garbage *garbage) {
-  const tsri_repeat *repeat = node->tape ? NULL : tsri_repeat_find(&state->repeats, node);
+  tsri_repeat_form form;
+  const tsri_repeat *repeat = tsri_repeat_find(&state->repeats, node, &form);
   if (!repeat) return run_targets(state, &node, 1, garbage);
   tsr_buffer *output = NULL;
   tsri_taping before = tsri_tape_enter(0);
   tsr_status status = create_output(node, &output);
-  if (status == TSR_OK) status = tsri_repeat_launch(repeat, node, output);
+  if (status == TSR_OK) status = tsri_repeat_launch(repeat, &form, output);
   status = publish(state, node, status, output, garbage);
   tsri_tape_leave(before);
   return status;

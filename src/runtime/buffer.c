@@ -179,7 +179,7 @@ tsr_status tsr_buffer_upload(tsr_buffer *buffer, size_t offset, const void *data
   tsr_device *device = buffer->device;
   tsri_queue *queue = tsri_device_lock(device);
   status = device->backend->copy_in(queue, buffer->handle, buffer->offset + offset, data, bytes);
-  tsri_count(&device->counters.uploads);
+  tsri_count_queued(&device->counters.uploads, 1);
   return finish(device, status);
 }
 
@@ -189,7 +189,7 @@ tsr_status tsr_buffer_download(tsr_buffer *buffer, size_t offset, void *out_data
   tsr_device *device = buffer->device;
   tsri_queue *queue = tsri_device_lock(device);
   status = device->backend->copy_out(queue, out_data, buffer->handle, buffer->offset + offset, bytes);
-  tsri_count(&device->counters.downloads);
+  tsri_count_queued(&device->counters.downloads, 1);
   return finish(device, status);
 }
 

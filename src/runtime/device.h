@@ -104,4 +104,11 @@ static inline void tsri_count(atomic_uint_fast64_t *counter) {
   atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
 }
 
+// Adds to the counter of launches, uploads or downloads. Call with the queue locked: nobody else changes them then, so
+// this needs no atomic addition, which would take as long as one of a launch's locks.
+static inline void tsri_count_queued(atomic_uint_fast64_t *counter, uint64_t count) {
+  uint64_t before = atomic_load_explicit(counter, memory_order_relaxed);
+  atomic_store_explicit(counter, before + count, memory_order_relaxed);
+}
+
 #endif

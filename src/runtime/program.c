@@ -221,8 +221,8 @@ static void bind(const tsri_built *built, const tsri_argument *arguments, tsri_b
 static tsr_status enqueue(tsr_device *device, const tsri_built *built, const tsri_launch *launch) {
   tsri_queue *queue = tsri_device_lock(device);
   tsr_status status = device->backend->launch(queue, built->program, launch);
+  tsri_count_queued(&device->counters.launches, 1);
   tsri_device_unlock(device);
-  tsri_count(&device->counters.launches);
   if (status == TSR_OK) tsri_tape_launch(device, built->program, launch, built->emitted.params_bytes);
   return status;
 }

@@ -453,7 +453,7 @@ tsr_status tsri_tape_play(tsri_tape *tape) {
   tsri_queue *queue = tsri_device_lock(device);
   make_graph(tape, queue);
   tsr_status status = tape->graph ? device->backend->graph_launch(queue, tape->graph) : play_steps(tape, queue);
+  tsri_count_queued(&device->counters.launches, (uint64_t)tape->step_count);
   tsri_device_unlock(device);
-  atomic_fetch_add_explicit(&device->counters.launches, (uint64_t)tape->step_count, memory_order_relaxed);
   return status;
 }

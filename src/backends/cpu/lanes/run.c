@@ -301,7 +301,7 @@ static void run_thread(void *user, int thread) {
   bind(&x);
   run_blocks(&x, (uint32_t)thread);
   if (x.jit) tsri_jit_count(&x);
-  launch->isa->fence();
+  if (launch->has_streams) launch->isa->fence();
   give_work(p, x.work);
 }
 
