@@ -80,6 +80,24 @@ typedef tsr_status (*tsr_checkpoint_function)(void *context, tsr_tensor *const *
 TSR_API tsr_status tsr_checkpoint(tsr_checkpoint_function function, void *context, tsr_tensor *const *inputs,
                                   int input_count, tsr_tensor **outputs, int output_count);
 
+// --- Memory ---------------------------------------------------------------------------------------------------------------
+
+// The memory of a device in the two passes of a training step. It is that of the whole device: parameters, the optimiser's state and data are part of it.
+typedef struct tsr_grad_memory {
+  uint64_t start_bytes;  // in use when the step's first operator ran
+  uint64_t
+      forward_bytes;  // most in use while operators ran that were recorded in the range, before tsr_grad; 0: none ran
+  uint64_t backward_bytes;  // the same for operators that tsr_grad recorded, and those that it computed again
+} tsr_grad_memory;
+
+// What the last step took on `device`. A step begins with tsr_grad_begin, and again after each tsr_grad that empties the range. Operators count when they run,
+// which may be after tsr_grad_end: ask after tsr_optim_step, or after reading the loss. For a captured step, these are the numbers of recording it: the
+// capture keeps its memory, and running it takes none.
+//
+// Threads: any. If several threads train on one device, the step that was begun last counts.
+// Errors:  TSR_ERR_INVALID_ARGUMENT (NULL).
+TSR_API tsr_status tsr_grad_get_memory(tsr_device *device, tsr_grad_memory *out_memory);
+
 // The elements of `x` as a constant: nothing of what is computed from the result is remembered because of it.
 TSR_API tsr_tensor *tsr_stop_gradient(tsr_tensor *x);
 

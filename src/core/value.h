@@ -47,6 +47,11 @@ void tsri_value_let_go(tsri_value *value);  // takes NULL
 // it takes.
 bool tsri_value_retain_living(tsri_value *value);
 
+// How many references there are. Another thread may change that, unless all of them are the caller's.
+static inline uint32_t tsri_value_refs(const tsri_value *value) {
+  return (uint32_t)atomic_load_explicit(&((tsri_value *)value)->refs, memory_order_acquire);
+}
+
 // The buffer with the elements; NULL while pending.
 static inline tsr_buffer *tsri_value_buffer(const tsri_value *value) {
   return atomic_load_explicit(&((tsri_value *)value)->buffer, memory_order_acquire);

@@ -338,12 +338,14 @@ tsr_status tsr_grad(tsr_tensor *y, const tsr_grad_desc *desc, tsr_tensor *const 
   if (status == TSR_OK) status = check_y(range, y);
   if (status != TSR_OK) return status;
   tsr_dtype autocast = tsri_autocast_pause();  // rules work in the dtypes of the operators that they go back through
+  bool was_backward = tsri_grad_pass_begin();
   if (!desc->keep) tsri_grad_pause(range);
   status = take_gradients(range, y, desc, xs, x_count, out_gradients);
   if (!desc->keep) {
     tsri_grad_resume(range);
     tsri_grad_forget(range);
   }
+  tsri_grad_pass_end(was_backward, !desc->keep);
   tsri_autocast_resume(autocast);
   return status;
 }

@@ -45,13 +45,45 @@ static tsr_status call_again(const grad_view *v, tsr_tensor *const *inputs, tsr_
   return status;
 }
 
-// The gradients are computed now: what was computed again for them is then freed before the next checkpoint is gone back through.
-void tsri_gradient_checkpoint(const grad_view *v) {
+// Goes back through the function in a scope of its own, so that only the gradients stay of what is recorded: each with a reference of the caller's.
+static tsr_status record_gradients(const grad_view *v) {
+  tsr_scope *scope = tsr_scope_begin(v->inputs[0]->value->device);
+  if (!scope) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "grad: no host memory to compute a checkpoint again");
   tsri_grad_again(v, call_again);
   for (int i = 0; i < v->input_count; i++) {
-    if (!v->gradients[i] || tsr_error(v->gradients[i]) != TSR_OK) continue;
-    tsr_status status = tsr_evaluate(v->gradients[i]);
-    if (status != TSR_OK) v->gradients[i] = tsri_tensor_fail(status);
+    if (v->gradients[i]) tsr_retain(v->gradients[i]);
+  }
+  return tsr_scope_end(scope);
+}
+
+// Computes the gradients, those of one device together: they have operators in common.
+static tsr_status run_gradients(const grad_view *v) {
+  tsr_status status = TSR_OK;
+  bool has_run[MOST_TENSORS] = {false};
+  for (int i = 0; i < v->input_count && status == TSR_OK; i++) {
+    tsr_tensor *found[MOST_TENSORS];
+    int count = 0;
+    if (v->gradients[i]) status = tsri_tensor_check("grad", v->gradients[i]);
+    for (int j = i; j < v->input_count && v->gradients[i] && status == TSR_OK; j++) {
+      bool is_due = v->gradients[j] && tsr_error(v->gradients[j]) == TSR_OK && !has_run[j] &&
+                    v->gradients[j]->value->device == v->gradients[i]->value->device;
+      if (is_due) found[count++] = v->gradients[j];
+      has_run[j] = has_run[j] || is_due;
+    }
+    if (status == TSR_OK) status = tsri_graph_run_all(found, count);
+  }
+  return status;
+}
+
+// The gradients are computed now: what was computed again for them is then freed before the next checkpoint is gone back through.
+void tsri_gradient_checkpoint(const grad_view *v) {
+  tsr_status status = record_gradients(v);
+  if (status == TSR_OK) status = run_gradients(v);
+  for (int i = 0; i < v->input_count; i++) {
+    tsr_tensor *gradient = v->gradients[i];
+    if (gradient && status == TSR_OK) v->gradients[i] = tsri_tensor_view(gradient, &gradient->layout);
+    if (v->wants[i] && status != TSR_OK) v->gradients[i] = tsri_tensor_fail(status);
+    tsr_release(gradient);
   }
 }
 

@@ -601,7 +601,7 @@ TEST(a_checkpoint_has_the_gradients_of_what_it_computes_again) {
   finish();
 }
 
-enum { LAYERS = 16, WIDTH = 1 << 18 };
+enum { BLOCKS = 4, LAYERS = 16, WIDTH = 1 << 18 };
 
 static tsr_status block_of_layers(void *context, tsr_tensor *const *in, int in_count, tsr_tensor **out, int out_count) {
   (void)context, (void)in_count, (void)out_count;
@@ -615,15 +615,15 @@ static tsr_status block_of_layers(void *context, tsr_tensor *const *in, int in_c
   return TSR_OK;
 }
 
-// The most memory that is in use during a forward and a backward pass.
-static uint64_t peak_of(bool is_checkpoint) {
+// What a forward and a backward pass through four blocks take. `at_once`: nothing is computed before the gradient is.
+static tsr_grad_memory memory_of(bool is_checkpoint, bool at_once) {
   tsr_device *device = test_open("cpu");
   tsr_scope *scope = tsr_scope_begin(device);
   tsr_tensor *x = tsr_rand(device, TSR_F32, TSR_SHAPE(WIDTH), 1), *h = x, *g = NULL;
   CHECK_OK(tsr_evaluate(x));
   CHECK_OK(tsr_grad_begin());
   CHECK_OK(tsr_grad_watch(x));
-  for (int i = 0; i < 4; i++) {
+  for (int i = 0; i < BLOCKS; i++) {
     tsr_tensor *next = NULL;
     tsr_scope *inner = tsr_scope_begin(device);
     tsr_status status =
@@ -633,23 +633,43 @@ static uint64_t peak_of(bool is_checkpoint) {
     h = tsr_retain(next);
     CHECK_OK(tsr_scope_end(inner));
   }
-  CHECK_OK(tsr_evaluate(h));
-  CHECK_OK(tsr_grad(tsr_sum(h, NULL, 0, false), NULL, &x, 1, &g));
-  CHECK_OK(tsr_evaluate(g));
-  CHECK_OK(tsr_grad_end());
+  tsr_tensor *y = tsr_sum(h, NULL, 0, false);
   tsr_release(h);
-  tsr_memory_stats stats;
-  CHECK_OK(tsr_memory_get_stats(device, &stats));
+  if (!at_once) CHECK_OK(tsr_evaluate(y));
+  CHECK_OK(tsr_grad(y, NULL, &x, 1, &g));
+  CHECK_OK(tsr_grad_end());
+  CHECK_OK(tsr_evaluate(g));
+  tsr_grad_memory memory;
+  CHECK_OK(tsr_grad_get_memory(device, &memory));
   CHECK_OK(tsr_scope_end(scope));
   tsr_device_release(device);
-  return stats.peak_bytes;
+  return memory;
 }
 
+// How many tensors of a layer's size fit into so many bytes.
+static int64_t tensors_in(uint64_t bytes) { return (int64_t)(bytes / (WIDTH * sizeof(float))); }
+
+// By hand: x, the running sum of each layer, which the gradient of the next sine needs, and the sine that the last one is computed from. The backward pass
+// frees a sum with each layer; besides them there are, at first, the gradient that is computed and the one that it is computed from.
+TEST(peaks_of_both_passes_are_those_of_counting_by_hand) {
+  tsr_grad_memory memory = memory_of(false, true);
+  CHECK_EQ_INT(tensors_in(memory.start_bytes), 1);
+  CHECK_EQ_INT(tensors_in(memory.forward_bytes), 1 + BLOCKS * LAYERS + 1);
+  CHECK_EQ_INT(tensors_in(memory.backward_bytes), 1 + BLOCKS * LAYERS + 1);
+}
+
+// What is computed before tsr_grad is called stays until then: the inputs of all operators.
+TEST(peaks_of_a_forward_pass_that_ran_before) {
+  tsr_grad_memory memory = memory_of(false, false);
+  CHECK_EQ_INT(tensors_in(memory.forward_bytes), 1 + BLOCKS * 2 * LAYERS);
+}
+
+// By hand: x and the result of each block are kept. The backward pass has besides, for one block at a time: the gradient of its result, the running sums of its
+// layers but for the last, which no sine reads, and the gradient that is computed with the one that it is computed from.
 TEST(checkpoints_take_less_memory) {
-  uint64_t kept = peak_of(false), again = peak_of(true), one = WIDTH * sizeof(float);
-  CHECK(kept > 4 * LAYERS * one);  // each layer's input
-  if (again > kept / 2)
-    test_fail(__FILE__, __LINE__, "%llu bytes, %llu without", (unsigned long long)again, (unsigned long long)kept);
+  tsr_grad_memory memory = memory_of(true, false);
+  CHECK_EQ_INT(tensors_in(memory.forward_bytes), 1 + BLOCKS + 1);
+  CHECK_EQ_INT(tensors_in(memory.backward_bytes), 1 + BLOCKS + 1 + (LAYERS - 1) + 2);
 }
 
 static tsr_status product_of(void *context, tsr_tensor *const *in, int in_count, tsr_tensor **out, int out_count) {

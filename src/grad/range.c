@@ -361,6 +361,27 @@ void tsri_grad_forget(grad_range *range) {
   for (uint32_t i = 0; i < kept; i++) range->table[place_of(range, range->slots[i].value)] = i + 1;
 }
 
+// --- Passes ---------------------------------------------------------------------------------------------------------------
+
+static void begin_step(void) {
+  static atomic_uint_fast64_t step_count;
+  tsri_recording_pass = (atomic_fetch_add(&step_count, 1) + 1) << 1;
+}
+
+bool tsri_grad_pass_begin(void) {
+  bool before = tsri_recording_pass & 1u;
+  tsri_recording_pass |= 1u;
+  return before;
+}
+
+void tsri_grad_pass_end(bool before, bool is_emptied) {
+  if (before) return;
+  tsri_recording_pass &= ~UINT64_C(1);
+  if (is_emptied) begin_step();
+}
+
+// --- Opening and closing --------------------------------------------------------------------------------------------------
+
 static grad_range *open_inside(grad_range *parent) {
   grad_range *range = tsri_calloc(1, sizeof *range);
   if (!range) return NULL;
@@ -397,6 +418,7 @@ static tsri_thread_end end_of_thread = {.release = end_range};
 tsr_status tsr_grad_begin(void) {
   if (open_range) return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "grad_begin: this thread has a range open; end it first");
   if (!open_inside(NULL)) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "grad_begin: no host memory for its record");
+  begin_step();
   tsri_thread_end_set(&end_of_thread, true);
   return TSR_OK;
 }

@@ -79,6 +79,11 @@ void tsri_grad_drop_step(grad_step *step);
 void tsri_grad_pause(grad_range *range);
 void tsri_grad_resume(grad_range *range);
 
+// Between the two, operators that the thread records belong to the backward pass (tsri_pool_set_pass). Calls nest; `before` is what begin returned. If
+// the outermost call has emptied the range, a new step begins after it.
+bool tsri_grad_pass_begin(void);
+void tsri_grad_pass_end(bool before, bool is_emptied);
+
 // A rule must not read this value from now on: range->has_read_lost tells whether it did.
 void tsri_grad_lose(grad_range *range, const tsri_value *value);
 

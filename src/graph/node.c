@@ -85,7 +85,7 @@ static void free_node(tsri_node *node) {
   tsri_graph_state *state = tsri_graph_of(device);
   if (!tsri_value_buffer(&node->value)) {
     tsri_mutex_lock(&state->lock);
-    unlink_pending(state, node);
+    if (!node->is_hidden) unlink_pending(state, node);
     if (node->value.storage) tsri_assign_forget(node);
     if (node->op == &tsri_op_result) ((tsri_node *)node->inputs[0].value)->results[node->axes].node = NULL;
     tsri_mutex_unlock(&state->lock);
@@ -112,6 +112,13 @@ static void destroy_node(tsri_value *value) {
     free_node(next);
   }
   is_freeing = false;
+}
+
+bool tsri_value_is_node(const tsri_value *value) { return value->destroy == destroy_node; }
+
+void tsri_node_hide(tsri_graph_state *state, tsri_node *node) {
+  if (!node->is_hidden) unlink_pending(state, node);
+  node->is_hidden = true;
 }
 
 bool tsri_garbage_reserve(tsri_garbage *garbage, size_t count) {
@@ -177,7 +184,8 @@ tsri_node *tsri_node_create_results(const tsri_op *op, tsr_device *device, tsr_d
   tsri_value_init(&node->value, NULL, device, destroy_node);
   node->op = op;
   node->dtype = dtype;
-  node->axes = node->depth = node->mark = node->slot = 0;
+  node->axes = node->depth = node->mark = node->slot = node->lost_mark = node->lost_refs = 0;
+  node->is_hidden = false;
   node->tape = tsri_tape_id();
   node->previous = node->next = node->dying_next = NULL;  // shape and count are set by link_node
   node->input_count = input_count;
@@ -206,6 +214,7 @@ static uint32_t depth_below(const tsri_node *node) {
 }
 
 TSRI_THREAD_LOCAL tsri_watcher *tsri_watching;
+TSRI_THREAD_LOCAL uint64_t tsri_recording_pass;
 
 // Adds the node to the pending list. `*out_is_full` tells the caller to run the graph now: it is full, or the device is
 // in eager mode.
@@ -219,7 +228,11 @@ static tsr_status link_node(tsri_node *node, const tsri_layout *layout, bool *ou
   }
   node->shape = layout->shape;
   node->count = layout->count;
-  if (tsri_watching) tsri_watching->recorded(tsri_watching, node);
+  node->pass = 0;
+  if (tsri_watching) {
+    node->pass = tsri_recording_pass;
+    tsri_watching->recorded(tsri_watching, node);
+  }
   tsri_mutex_lock(&state->lock);
   if (node->value.storage) tsri_assign_link(node);
   node->depth = depth_below(node) + 1;

@@ -33,12 +33,15 @@ struct tsri_node {
   int64_t count;
   // REDUCE: bit i is set if axis i of the input is reduced. tsri_op_result: the number of the result.
   uint32_t axes;
-  uint32_t depth;              // length of the longest chain of pending nodes that ends here
-  uint64_t tape;               // tsri_tape_id() when the node was recorded
-  tsri_node *previous, *next;  // links of the device's list of pending nodes
-  tsri_node *dying_next;       // link of the thread's list of nodes to free (node.c)
-  uint32_t mark, slot;         // planning: run_mark of the last run that visited it, and its number there
-  uint32_t first_reader;       // planning: list of an assignment's readers, see tsri_readers_first
+  uint32_t depth;                 // length of the longest chain of pending nodes that ends here
+  uint64_t tape;                  // tsri_tape_id() when the node was recorded
+  uint64_t pass;                  // of a training step, in which the node was recorded; 0: none (tsri_pool_set_pass)
+  tsri_node *previous, *next;     // links of the device's list of pending nodes
+  tsri_node *dying_next;          // link of the thread's list of nodes to free (node.c)
+  uint32_t mark, slot;            // planning: run_mark of the last run that visited it, and its number there
+  uint32_t lost_mark, lost_refs;  // references that the run with the number lost_mark has given up (dead.h)
+  bool is_hidden;                 // pending, but not in the device's list: see tsri_node_hide
+  uint32_t first_reader;          // planning: list of an assignment's readers, see tsri_readers_first
   // ELEMENTWISE: tsri_scalars; KERNEL: the struct of the operator's attribute set. NULL: none. Allocated together with
   // the node.
   const void *attributes;
@@ -59,6 +62,7 @@ typedef struct tsri_graph_state {
   size_t move_count;    // pending moves: nodes whose input is on another device
   size_t assign_count;  // pending assignments
   uint32_t run_mark;    // number of the latest run; see tsri_node.mark
+  uint64_t pass;        // of the node that runs now; see tsri_node.pass
   struct tsri_kernel_cache *kernels;
   tsri_tuning tuning;  // set when the state is created, then constant
   tsri_repeats repeats;
@@ -72,6 +76,12 @@ tsri_graph_state *tsri_graph_of(tsr_device *device);
 
 // As tsri_graph_of, but creates a missing state. Errors: TSR_ERR_OUT_OF_MEMORY.
 tsr_status tsri_graph_state_for(tsr_device *device, tsri_graph_state **out_state);
+
+// Whether the value is that of a node. Others are plain elements in a buffer.
+bool tsri_value_is_node(const tsri_value *value);
+
+// Takes a pending node that nobody needs any more off the device's list, so that nobody finds it before it is freed. Call with the lock held.
+void tsri_node_hide(tsri_graph_state *state, tsri_node *node);
 
 // The node of a pending value; NULL if its elements have been computed. Call with the lock held.
 static inline tsri_node *tsri_pending_node(const tsri_value *value) {

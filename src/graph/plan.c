@@ -173,6 +173,7 @@ static bool merge_equal(tsri_plan *plan) {
     while (table[at] && !same_node(plan, plan->nodes[table[at] - 1].node, planned->node)) at = (at + 1) & (slots - 1);
     if (table[at]) {
       planned->same_as = table[at] - 1;
+      plan->nodes[planned->same_as].equals_left++;
       if (planned->is_target) plan->nodes[planned->same_as].is_target = true;
     } else {
       table[at] = i + 1;

@@ -19,7 +19,8 @@ typedef enum tsri_space { TSRI_OUTER, TSRI_INNER } tsri_space;
 // One node of the plan. Nodes are in topological order: inputs come first.
 typedef struct tsri_planned {
   tsri_node *node;
-  uint32_t same_as;  // the first node that computes the same; the node itself if there is none
+  uint32_t same_as;      // the first node that computes the same; the node itself if there is none
+  uint32_t equals_left;  // equal nodes (same_as) that the run has not come to yet
   uint32_t fusion;
   tsri_space space;
   bool is_target;  // its elements must be written to memory

@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "graph/assign.h"
+#include "graph/dead.h"
 #include "graph/launch.h"
 #include "graph/move.h"
 #include "graph/node.h"
@@ -51,6 +52,18 @@ static tsr_status create_outputs(const tsri_node *node, tsr_buffer **outputs) {
   return status;
 }
 
+// Memory that is taken from now on is taken for this node.
+static void enter_pass(tsri_graph_state *state, const tsri_node *node) {
+  if (node->pass == state->pass) return;
+  state->pass = node->pass;
+  tsri_pool_set_pass(node->value.device->pool, node->pass);
+}
+
+static void leave_pass(tsri_graph_state *state, const tsr_device *device) {
+  if (state->pass != 0) tsri_pool_set_pass(device->pool, 0);
+  state->pass = 0;
+}
+
 static tsr_status run_fusion(tsri_graph_state *state, const tsri_plan *plan, const tsri_fusion *fusion,
                              tsri_garbage *garbage) {
   tsri_node *root = plan->nodes[fusion->root].node;
@@ -83,10 +96,16 @@ static tsr_status run_equal(tsri_graph_state *state, const tsri_plan *plan, cons
 static tsr_status run_planned(tsri_graph_state *state, const tsri_plan *plan, uint32_t number, tsri_garbage *garbage) {
   const tsri_planned *planned = &plan->nodes[number];
   if (tsri_value_buffer(&planned->node->value)) return TSR_OK;  // published together with another result
-  if (planned->same_as != number) return run_equal(state, plan, planned, garbage);
+  if (planned->same_as != number) {
+    enter_pass(state, planned->node);
+    plan->nodes[planned->same_as].equals_left--;
+    return run_equal(state, plan, planned, garbage);
+  }
   const tsri_fusion *fusion = &plan->fusions[planned->fusion];
   uint32_t due = fusion->assignment != TSRI_NONE ? fusion->assignment : fusion->root;
-  return due == number ? run_fusion(state, plan, fusion, garbage) : TSR_OK;
+  if (due != number) return TSR_OK;
+  enter_pass(state, planned->node);
+  return run_fusion(state, plan, fusion, garbage);
 }
 
 // Runs every node on the tape on which it was recorded, which may be another thread's, or on none.
@@ -97,11 +116,14 @@ static tsr_status run_plan(tsri_graph_state *state, const tsri_plan *plan, tsri_
     return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "no host memory to run %u operators", plan->node_count);
   }
   tsr_status status = TSR_OK;
+  size_t seen = garbage->count;
   for (uint32_t i = 0; i < plan->node_count && status == TSR_OK; i++) {
     tsri_taping before = tsri_tape_enter(plan->nodes[i].node->tape);
     status = run_planned(state, plan, i, garbage);
+    if (i + 1 < plan->node_count) seen = tsri_dead_find(state, plan, garbage, seen);
     tsri_tape_leave(before);
   }
+  if (plan->node_count > 0) leave_pass(state, plan->nodes[0].node->value.device);
   return status;
 }
 
@@ -126,9 +148,11 @@ static tsr_status run_node(tsri_graph_state *state, tsri_node *node, tsri_garbag
   if (!repeat) return run_targets(state, &node, 1, garbage);
   tsr_buffer *output = NULL;
   tsri_taping before = tsri_tape_enter(0);
+  enter_pass(state, node);
   tsr_status status = create_output(node, &output);
   if (status == TSR_OK) status = tsri_repeat_launch(repeat, &form, output);
   status = publish(state, node, status, output, garbage);
+  leave_pass(state, node->value.device);
   tsri_tape_leave(before);
   return status;
 }

@@ -29,6 +29,9 @@ typedef struct tsri_watcher {
 // The calling thread's watcher; NULL: none.
 extern TSRI_THREAD_LOCAL tsri_watcher *tsri_watching;
 
+// While it has one: the pass of a training step in which it records (tsri_pool_set_pass).
+extern TSRI_THREAD_LOCAL uint64_t tsri_recording_pass;
+
 // For an operator that is composed of others, but whose gradient is known as a whole. Calls nest; the outermost counts.
 static inline void tsri_whole_begin(void) {
   if (tsri_watching) tsri_watching->whole_begin(tsri_watching);

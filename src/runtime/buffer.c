@@ -123,6 +123,15 @@ void tsr_buffer_release(tsr_buffer *buffer) {
   tsr_device_release(device);
 }
 
+void tsri_buffer_give_memory(tsr_buffer *buffer) {
+  bool is_only = atomic_load_explicit(&buffer->object.refs, memory_order_acquire) == 1;
+  if (!is_only || !buffer->block || tsri_buffer_is_shared(buffer)) return;
+  tsri_pool_give(buffer->device->pool, buffer->block);
+  buffer->block = NULL;
+  buffer->handle = NULL;
+  buffer->offset = buffer->bytes = 0;
+}
+
 size_t tsr_buffer_bytes(const tsr_buffer *buffer) {
   return tsri_object_check(buffer, TSRI_OBJECT_BUFFER, "buffer_bytes", "buffer") == TSR_OK ? buffer->bytes : 0;
 }

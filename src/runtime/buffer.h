@@ -39,6 +39,10 @@ tsr_status tsri_buffer_import(tsr_device *device, void *memory, size_t bytes, vo
 // Errors:    TSR_ERR_OUT_OF_MEMORY. Then `*out_part` is NULL.
 tsr_status tsri_buffer_part(tsr_buffer *whole, size_t offset, size_t bytes, tsr_buffer **out_part);
 
+// Gives the buffer's memory back to the pool before the buffer is released, which is then empty; for a caller that has the only reference. Does nothing if
+// there are others, or if the memory is not its own.
+void tsri_buffer_give_memory(tsr_buffer *buffer);
+
 // As tsr_buffer_copy, for ranges that have been checked and `bytes` above 0. Is not counted as a move.
 tsr_status tsri_buffer_copy(tsr_buffer *dst, size_t dst_offset, tsr_buffer *src, size_t src_offset, size_t bytes);
 

@@ -175,12 +175,20 @@ static outcome host_memory_out(const tsri_pool *pool, request *wanted) {
   return FAILED;
 }
 
+static void count_pass(tsri_pool *pool) {
+  tsri_pool_peaks *peaks = &pool->peaks;
+  if (pool->pass == 0 || pool->pass >> 1 != peaks->step) return;
+  uint64_t *peak = &peaks->in_passes[pool->pass & 1u];
+  if (*peak < pool->stats.in_use_bytes) *peak = pool->stats.in_use_bytes;
+}
+
 static void count_taken(tsri_pool *pool, const tsri_block *block, bool is_hit) {
   tsr_memory_stats *stats = &pool->stats;
   stats->in_use_bytes += block->bytes;
   if (stats->peak_bytes < stats->in_use_bytes) stats->peak_bytes = stats->in_use_bytes;
   stats->allocations++;
   stats->hits += is_hit;
+  count_pass(pool);
 }
 
 // Hands out `block`, which is free and fits. The bytes before the alignment and after the requested size stay free.
@@ -507,5 +515,21 @@ uint64_t tsri_pool_trim(tsri_pool *pool) {
 void tsri_pool_get_stats(tsri_pool *pool, tsr_memory_stats *out_stats) {
   tsri_mutex_lock(&pool->lock);
   *out_stats = pool->stats;
+  tsri_mutex_unlock(&pool->lock);
+}
+
+void tsri_pool_set_pass(tsri_pool *pool, uint64_t pass) {
+  tsri_mutex_lock(&pool->lock);
+  pool->pass = pass;
+  if (pass >> 1 > pool->peaks.step) {
+    pool->peaks = (tsri_pool_peaks){.step = pass >> 1, .start_bytes = pool->stats.in_use_bytes};
+  }
+  count_pass(pool);
+  tsri_mutex_unlock(&pool->lock);
+}
+
+void tsri_pool_get_peaks(tsri_pool *pool, tsri_pool_peaks *out_peaks) {
+  tsri_mutex_lock(&pool->lock);
+  *out_peaks = pool->peaks;
   tsri_mutex_unlock(&pool->lock);
 }

@@ -77,6 +77,19 @@ uint64_t tsri_pool_trim(tsri_pool *pool);
 
 void tsri_pool_get_stats(tsri_pool *pool, tsr_memory_stats *out_stats);
 
+// The most memory in use during the two passes of a training step. A pass is a number: bit 0 is set in the backward pass, and the other bits
+// number the step, in the order in which steps begin. 0: no pass.
+typedef struct tsri_pool_peaks {
+  uint64_t step;          // of which the numbers below are; 0: there was none
+  uint64_t start_bytes;   // in use when its first operator began
+  uint64_t in_passes[2];  // most bytes in use during the forward and the backward pass
+} tsri_pool_peaks;
+
+// Memory that is taken from now on belongs to this pass. The first pass of a newer step begins new peaks; one of an older step is not counted.
+void tsri_pool_set_pass(tsri_pool *pool, uint64_t pass);
+
+void tsri_pool_get_peaks(tsri_pool *pool, tsri_pool_peaks *out_peaks);
+
 // Whether every invariant of the pool's records holds. Visits every block: for assertions and tests.
 bool tsri_pool_is_sound(tsri_pool *pool);
 

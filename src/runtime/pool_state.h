@@ -48,6 +48,8 @@ struct tsri_pool {
   uint64_t give_count;     // counts calls of tsri_pool_give, as a clock for tsri_segment.last_given
   uint64_t pending_bytes;  // being allocated by the backend now, while the lock is free
   tsr_memory_stats stats;
+  uint64_t pass;  // that memory is being taken for; see tsri_pool_set_pass
+  tsri_pool_peaks peaks;
 };
 
 // Whether a block and its neighbours have consistent offsets and links.

@@ -2,6 +2,7 @@
 // Gradients by all tensors of a set, written to one flat buffer.
 #include "core/alloc.h"
 #include "core/error.h"
+#include "grad/range.h"
 #include "train/params.h"
 
 #include <tessera/ops.h>
@@ -46,11 +47,13 @@ static tsr_status record(tsr_params *params, tsr_tensor *y, const tsr_grad_desc 
     tsri_free(gradients);
     return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "%s: no host memory for %d gradients", caller, params->count);
   }
+  bool was_backward = tsri_grad_pass_begin();  // writing the gradients belongs to it, too
   status = tsr_grad(y, desc, params->values.tensors, params->count, gradients);
   tsr_grad_pause();
   if (status == TSR_OK) status = add_up(params, adds, gradients);
   if (status == TSR_OK) status = store(params, gradients);
   tsr_grad_resume();
+  tsri_grad_pass_end(was_backward, !desc || !desc->keep);
   tsr_status ended = tsr_scope_end(scope);
   tsri_free(gradients);
   return status == TSR_OK ? ended : status;

@@ -301,6 +301,7 @@ GIVE_OUT(tsr_device_info, tsr_device_info_p)
 GIVE_OUT(tsr_device_counters, tsr_device_counters_p)
 GIVE_OUT(tsr_fragment_size, tsr_fragment_size_p)
 GIVE_OUT(tsr_memory_stats, tsr_memory_stats_p)
+GIVE_OUT(tsr_grad_memory, tsr_grad_memory_p)
 GIVE_OUT(tsr_memory_estimate, tsr_memory_estimate_p)
 GIVE_OUT(tsr_kernel_param, tsr_kernel_param_p)
 

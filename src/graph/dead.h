@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+// Dead values: memory that nothing can read any more goes back to the pool while the plan still runs.
+//
+// References that a plan gives up are kept in its garbage until it has ended, because the plan points to its nodes. A value is dead once all of its
+// references are in the garbage or belong to dead nodes: then nobody can get another reference to it. Its memory is given back at once. The node itself
+// is freed with the garbage.
+#ifndef TSRI_DEAD_H
+#define TSRI_DEAD_H
+
+#include "graph/plan.h"
+
+// Looks for values that are dead by the references from number `from` on in the garbage, which is added to by this plan only, and gives their memory back.
+// Returns the number of references in the garbage: `from` of the next call. Call with state->lock held.
+size_t tsri_dead_find(tsri_graph_state *state, const tsri_plan *plan, const tsri_garbage *garbage, size_t from);
+
+#endif
