@@ -47,14 +47,17 @@ static tsr_tensor *network(tsr_tensor *x, const tsr_params *p) {
   return tsr_linear(x, tsr_params_find(p, "last.weight"), tsr_params_find(p, "last.bias"), NULL);
 }
 
-// Records one step: the loss, its gradients, and new parameters in the place of the old ones.
+// Records one step: the loss, its gradients, and new parameters in the place of the old ones. The scope releases what the forward pass recorded before the
+// parameters change; the caller releases the loss.
 static tsr_status record_step(tsr_tensor *x, tsr_tensor *labels, tsr_params *params, tsr_optim *optim,
                               tsr_tensor **out_loss) {
   tsr_status status = tsr_grad_begin();
   if (status != TSR_OK) return status;
+  tsr_scope *scope = tsr_scope_begin(tsr_params_device(params));
   status = tsr_params_watch(params);
-  *out_loss = tsr_cross_entropy(network(x, params), labels, 1, NULL);
+  *out_loss = tsr_keep(tsr_cross_entropy(network(x, params), labels, 1, NULL));
   if (status == TSR_OK) status = tsr_params_grad(params, *out_loss, NULL);
+  tsr_scope_end(scope);
   tsr_grad_end();
   return status == TSR_OK ? tsr_optim_step(optim) : status;
 }
@@ -81,6 +84,7 @@ static tsr_status train(tsr_device *device, const float *points, const int32_t *
       printf("step %5d  loss %.4f\n", i, now);
     }
   }
+  tsr_release(loss);
   tsr_capture_release(step);
   tsr_optim_release(optim);
   return status;

@@ -29,14 +29,17 @@ static tsr_tensor *network(const tsr_params *params, tsr_tensor *x) {
   return tsr_linear(tsr_tanh(h), tsr_params_find(params, "out.weight"), tsr_params_find(params, "out.bias"), NULL);
 }
 
-// The loss, its gradients and the update. Recorded and run once here; a capture repeats it.
+// The loss, its gradients and the update. Recorded and run once here; a capture repeats it. The scope releases what the forward pass recorded before the
+// parameters change; the caller releases the loss.
 static tsr_status record_step(tsr_params *params, tsr_optim *optim, tsr_tensor *x, tsr_tensor *y,
                               tsr_tensor **out_loss) {
   tsr_status status = tsr_grad_begin();
   if (status != TSR_OK) return status;
+  tsr_scope *scope = tsr_scope_begin(tsr_params_device(params));
   status = tsr_params_watch(params);
-  *out_loss = tsr_mse_loss(network(params, x), y, NULL);
+  *out_loss = tsr_keep(tsr_mse_loss(network(params, x), y, NULL));
   if (status == TSR_OK) status = tsr_params_grad(params, *out_loss, NULL);
+  tsr_scope_end(scope);
   tsr_grad_end();
   return status == TSR_OK ? tsr_optim_step(optim) : status;
 }
@@ -61,6 +64,7 @@ static tsr_status train(tsr_device *device, tsr_params *params, tsr_optim *optim
     status = tsr_item(loss, &value);  // waits for the device; the steps between do not
     if (status == TSR_OK) printf("step %5d  loss %.5f\n", i, value);
   }
+  tsr_release(loss);
   tsr_capture_release(step);
   return status;
 }

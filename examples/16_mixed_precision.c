@@ -48,14 +48,17 @@ static tsr_tensor *loss_of(const task *t, tsr_dtype dtype) {
   return loss;
 }
 
-// The loss's cotangent is the scale: 1 for an optimiser that does not scale.
+// The loss's cotangent is the scale: 1 for an optimiser that does not scale. The scope releases what the forward pass recorded before the parameters change;
+// the caller releases the loss.
 static tsr_status record_step(const task *t, tsr_dtype dtype, tsr_tensor **out_loss) {
   tsr_status status = tsr_grad_begin();
   if (status != TSR_OK) return status;
+  tsr_scope *scope = tsr_scope_begin(tsr_params_device(t->params));
   status = tsr_params_watch(t->params);
-  *out_loss = loss_of(t, dtype);
+  *out_loss = tsr_keep(loss_of(t, dtype));
   tsr_grad_desc desc = {.cotangent = tsr_optim_scale(t->optim)};
   if (status == TSR_OK) status = tsr_params_grad(t->params, *out_loss, &desc);
+  tsr_scope_end(scope);
   tsr_grad_end();
   return status == TSR_OK ? tsr_optim_step(t->optim) : status;
 }
@@ -74,6 +77,7 @@ static tsr_status train(const task *t, tsr_device *device, tsr_dtype dtype, int 
     if (status == TSR_OK) status = tsr_item(loss, &losses[i]);
   }
   if (status == TSR_OK) status = tsr_item(tsr_optim_scale(t->optim), out_scale);
+  tsr_release(loss);
   tsr_capture_release(step);
   return status;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Captures: which work is repeated, which elements it reads, and what cannot be captured.
 #include <pthread.h>
+#include <string.h>
 #include <tessera/tessera.h>
 
 #include "core/alloc.h"
@@ -279,6 +280,75 @@ TEST(chains_that_run_by_themselves_are_captured_whole) {
   tsr_release(x);
   tsr_device_release(device);
 }
+
+// --- Memory ---------------------------------------------------------------------------------------------------------------
+
+enum { ROWS = 64, ROW = 256, LINKS = 12 };
+
+// Kernels that each read the result of the one before; a constant that is uploaded in the capture and released in it is added on the way, and the
+// result of one kernel is handed out.
+static tsr_tensor *record_chain(tsr_device *device, tsr_tensor *x, tsr_tensor **out_middle) {
+  tsr_tensor *y = tsr_retain(x);
+  static float numbers[ROW];
+  for (int i = 0; i < ROW; i++) numbers[i] = (float)i;
+  for (int i = 0; i < LINKS; i++) {
+    tsr_scope *scope = tsr_scope_begin(device);
+    tsr_tensor *next = tsr_mul_scalar(tsr_cumsum(y, 0), 1.0 / ROWS);
+    if (i % 4 == 1) next = tsr_add(next, tsr_from_data(device, TSR_F32, TSR_SHAPE(ROW), numbers, sizeof numbers));
+    if (i == 5) CHECK_OK(tsr_evaluate(next));  // two plans
+    tsr_retain(next);
+    CHECK_OK(tsr_scope_end(scope));
+    if (i == 3) *out_middle = tsr_retain(next);
+    tsr_release(y);
+    y = next;
+  }
+  return y;
+}
+
+static uint64_t in_use(tsr_device *device) {
+  tsr_memory_stats stats;
+  CHECK_OK(tsr_memory_get_stats(device, &stats));
+  return stats.in_use_bytes;
+}
+
+static float chain_values[2][2][ROWS * ROW];  // captured or not; the middle and the end
+
+// Runs the chain on two inputs; the second numbers are kept.
+static void read_chain(tsr_device *device, bool is_captured) {
+  tsr_tensor *x = tsr_rand(device, TSR_F32, TSR_SHAPE(ROWS, ROW), 1), *middle = NULL, *y = NULL;
+  tsr_tensor *other = tsr_rand(device, TSR_F32, TSR_SHAPE(ROWS, ROW), 2);
+  tsr_capture *step = NULL;
+  CHECK_OK(tsr_evaluate(x));
+  uint64_t before = in_use(device);
+  if (is_captured) {
+    CHECK_OK(tsr_capture_begin(device));
+    y = record_chain(device, x, &middle);
+    CHECK_OK(tsr_capture_end(&y, 1, &step));
+    CHECK((in_use(device) - before) / (ROWS * ROW * sizeof(float)) <=
+          5);  // not LINKS: the middle, the end, two at work
+  }
+  CHECK_OK(tsr_assign(x, other));
+  if (!is_captured) y = record_chain(device, x, &middle);
+  else
+    for (int i = 0; i < 2; i++) CHECK_OK(tsr_capture_run(step));
+  CHECK_OK(tsr_read(middle, chain_values[is_captured][0], sizeof chain_values[0][0]));
+  CHECK_OK(tsr_read(y, chain_values[is_captured][1], sizeof chain_values[0][1]));
+  tsr_capture_release(step);
+  tsr_release(x);
+  tsr_release(other);
+  tsr_release(middle);
+  tsr_release(y);
+}
+
+static void chain_on(tsr_device *device) {
+  if (!test_device_computes(device)) return;
+  uint64_t before = in_use(device);
+  for (int i = 0; i < 2; i++) read_chain(device, i == 1);
+  CHECK(memcmp(chain_values[0], chain_values[1], sizeof chain_values[0]) == 0);
+  CHECK_EQ_UINT(in_use(device), before);
+}
+
+TEST(a_capture_uses_memory_again_within_itself) { test_on_every_device(chain_on); }
 
 TEST(a_capture_keeps_what_it_uses) {
   tsr_device *device = test_open("cpu");

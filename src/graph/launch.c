@@ -168,7 +168,7 @@ static tsr_status launch_reduction_in_parts(fused_launch *launch, tsr_buffer *ou
   tsr_buffer *parts = NULL;
   uint64_t count = (uint64_t)launch->fused.kept.count;
   size_t bytes = (size_t)count * launch->codegen.parts * tsr_dtype_bytes(tsri_codegen_part_dtype(&launch->codegen));
-  tsr_status status = tsr_buffer_create(launch->device, bytes, 0, &parts);
+  tsr_status status = tsri_buffer_create_temporary(launch->device, bytes, &parts);
   if (status == TSR_OK) status = launch_stage(launch, parts, 0, output, output_offset, count);
   if (status == TSR_OK) {
     launch->codegen.stage = TSRI_STAGE_TOTAL;
@@ -199,7 +199,7 @@ static tsr_status launch_piece(fused_launch *launch, tsr_buffer *output, int64_t
 static tsr_status launch_piece_apart(fused_launch *launch, tsr_buffer *output, int64_t first) {
   size_t element = tsr_dtype_bytes(launch->fused.root->dtype), bytes = (size_t)launch->fused.kept.count * element;
   tsr_buffer *results = NULL;
-  tsr_status status = tsr_buffer_create(launch->device, bytes, 0, &results);
+  tsr_status status = tsri_buffer_create_temporary(launch->device, bytes, &results);
   if (status == TSR_OK) status = launch_piece(launch, results, 0);
   if (status == TSR_OK) status = tsri_buffer_copy(output, (size_t)first * element, results, 0, bytes);
   tsr_buffer_release(results);
@@ -319,7 +319,8 @@ static tsr_status launch_reduced_pieces(fused_launch *launch, tsr_buffer *output
   uint64_t count = (uint64_t)launch->fused.kept.count, each = parts_of_piece(launch);
   size_t element = tsr_dtype_bytes(tsri_codegen_part_dtype(&launch->codegen));
   tsr_buffer *parts = NULL;
-  tsr_status status = tsr_buffer_create(launch->device, (size_t)((uint64_t)pieces * each * count) * element, 0, &parts);
+  tsr_status status =
+      tsri_buffer_create_temporary(launch->device, (size_t)((uint64_t)pieces * each * count) * element, &parts);
   launch->codegen.stage = TSRI_STAGE_PARTS;
   launch->codegen.parts = (uint32_t)each;
   for (int64_t i = 0; i < pieces && status == TSR_OK; i++) {

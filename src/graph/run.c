@@ -17,7 +17,8 @@
 
 // Allocates the memory of a node's result, uninitialised.
 static tsr_status create_output(const tsri_node *node, tsr_buffer **out_output) {
-  return tsr_buffer_create(node->value.device, (size_t)node->count * tsr_dtype_bytes(node->dtype), 0, out_output);
+  return tsri_buffer_create_temporary(node->value.device, (size_t)node->count * tsr_dtype_bytes(node->dtype),
+                                      out_output);
 }
 
 // Publishes `output` as the node's elements if `status` is TSR_OK, else releases it.
@@ -47,7 +48,7 @@ static tsr_status create_outputs(const tsri_node *node, tsr_buffer **outputs) {
   if (!node->results) return create_output(node, &outputs[0]);
   tsr_status status = TSR_OK;
   for (uint32_t i = 0; i < node->result_count && status == TSR_OK; i++) {
-    status = tsr_buffer_create(node->value.device, node->results[i].bytes, 0, &outputs[i]);
+    status = tsri_buffer_create_temporary(node->value.device, node->results[i].bytes, &outputs[i]);
   }
   return status;
 }

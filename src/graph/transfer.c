@@ -138,7 +138,7 @@ tsr_status tsri_copy_packed(const tsri_view *view, tsr_buffer *to) {
 
 tsr_status tsri_copy_contiguous(const tsri_view *view, tsr_buffer **out_buffer) {
   tsr_buffer *to = NULL;
-  tsr_status status = tsr_buffer_create(view->buffer->device, elements_bytes(view), 0, &to);
+  tsr_status status = tsri_buffer_create_temporary(view->buffer->device, elements_bytes(view), &to);
   if (status == TSR_OK) status = tsri_copy_packed(view, to);
   if (status != TSR_OK) {
     tsr_buffer_release(to);

@@ -89,7 +89,7 @@ tsr_dtype tsri_call_carrier(const tsr_device *device, tsr_dtype dtype) {
 }
 
 tsr_status tsri_call_scratch(tsr_device *device, int64_t count, tsr_dtype dtype, tsr_buffer **out_buffer) {
-  return tsr_buffer_create(device, (size_t)count * tsr_dtype_bytes(dtype), 0, out_buffer);
+  return tsri_buffer_create_temporary(device, (size_t)count * tsr_dtype_bytes(dtype), out_buffer);
 }
 
 tsr_status tsri_call_zero(const tsri_kernel_run *run) {

@@ -64,9 +64,18 @@ tsr_status tsr_buffer_create(tsr_device *device, size_t bytes, size_t alignment,
     buffer->handle = buffer->block->buffer;
     buffer->offset = buffer->block->offset;
   }
-  tsri_tape_uses(device, buffer);
+  tsri_tape_creates(device, buffer);
   *out_buffer = buffer;
   return TSR_OK;
+}
+
+tsr_status tsri_buffer_create_temporary(tsr_device *device, size_t bytes, tsr_buffer **out_buffer) {
+  tsr_buffer *spare = bytes > 0 ? tsri_tape_take(device, bytes) : NULL;
+  tsr_status status =
+      spare ? tsri_buffer_part(spare, 0, bytes, out_buffer) : tsr_buffer_create(device, bytes, 0, out_buffer);
+  if (status == TSR_OK) (*out_buffer)->is_temporary = true;
+  else if (spare) tsri_tape_give(spare);
+  return status;
 }
 
 tsr_status tsri_buffer_part(tsr_buffer *whole, size_t offset, size_t bytes, tsr_buffer **out_part) {
@@ -77,7 +86,7 @@ tsr_status tsri_buffer_part(tsr_buffer *whole, size_t offset, size_t bytes, tsr_
   (*out_part)->whole = tsr_buffer_retain(whole);
   (*out_part)->handle = whole->handle;
   (*out_part)->offset = whole->offset + offset;
-  tsri_tape_uses(whole->device, *out_part);
+  tsri_tape_creates(whole->device, *out_part);
   return TSR_OK;
 }
 
@@ -107,13 +116,31 @@ tsr_buffer *tsr_buffer_retain(tsr_buffer *buffer) {
   return buffer;
 }
 
+static unsigned refs_of(const tsr_buffer *buffer) {
+  return atomic_load_explicit(&((tsr_buffer *)(uintptr_t)buffer)->object.refs, memory_order_acquire);
+}
+
+// Whether the calling thread's tape may use the memory again as soon as nobody but the tape has a reference.
+static bool is_tapes(const tsr_buffer *buffer) {
+  return buffer->is_temporary && buffer->tape != 0 && buffer->tape == tsri_tape_id() && !tsri_buffer_is_shared(buffer);
+}
+
+static void give_to_tape(tsr_buffer *buffer) {
+  buffer->is_temporary = false;  // it is given once
+  tsri_tape_give(buffer->whole ? buffer->whole : buffer);
+}
+
 void tsr_buffer_release(tsr_buffer *buffer) {
   if (!buffer) return;
   if (tsri_object_check(buffer, TSRI_OBJECT_BUFFER, "buffer_release", "buffer") != TSR_OK) {
     tsri_log(TSR_LOG_ERROR, "%s", tsr_last_error());
     return;
   }
-  if (!tsri_object_release(&buffer->object)) return;
+  bool is_kept = is_tapes(buffer);  // the tape keeps the record alive
+  if (!tsri_object_release(&buffer->object)) {
+    if (is_kept && refs_of(buffer) == 1) give_to_tape(buffer);
+    return;
+  }
   tsri_sharing_remove(buffer);
   tsr_device *device = buffer->device;
   // The owner of imported memory may free it as soon as `release_foreign` is called, so wait until no queued work uses
@@ -124,8 +151,8 @@ void tsr_buffer_release(tsr_buffer *buffer) {
 }
 
 void tsri_buffer_give_memory(tsr_buffer *buffer) {
-  bool is_only = atomic_load_explicit(&buffer->object.refs, memory_order_acquire) == 1;
-  if (!is_only || !buffer->block || tsri_buffer_is_shared(buffer)) return;
+  if (is_tapes(buffer) && refs_of(buffer) == 2) give_to_tape(buffer);
+  if (refs_of(buffer) != 1 || !buffer->block || tsri_buffer_is_shared(buffer)) return;
   tsri_pool_give(buffer->device->pool, buffer->block);
   buffer->block = NULL;
   buffer->handle = NULL;

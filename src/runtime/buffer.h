@@ -19,6 +19,8 @@ struct tsr_buffer {
   // Host address of the first byte if others may reach the memory through it (sharing.h); else NULL.
   _Atomic(char *) address;
   bool is_read_only;
+  bool is_temporary;  // see tsri_buffer_create_temporary
+  uint64_t tape;      // the tape that was open when it was created, which holds one reference to it; 0: none
   // A write that fails half-way may leave it half-written: nobody reads it then. Assignments to it need no copy (graph/assign.h).
   bool may_tear;
   void (*release_foreign)(void *user);  // NULL unless imported
@@ -39,8 +41,12 @@ tsr_status tsri_buffer_import(tsr_device *device, void *memory, size_t bytes, vo
 // Errors:    TSR_ERR_OUT_OF_MEMORY. Then `*out_part` is NULL.
 tsr_status tsri_buffer_part(tsr_buffer *whole, size_t offset, size_t bytes, tsr_buffer **out_part);
 
-// Gives the buffer's memory back to the pool before the buffer is released, which is then empty; for a caller that has the only reference. Does nothing if
-// there are others, or if the memory is not its own.
+// As tsr_buffer_create, for memory that only queued work reads and writes, as results of operators and scratch memory: the host never writes to it. While the
+// calling thread tapes, such memory is used again on the same tape once nothing but the tape refers to it: playing the tape writes it anew each time.
+tsr_status tsri_buffer_create_temporary(tsr_device *device, size_t bytes, tsr_buffer **out_buffer);
+
+// Gives the buffer's memory back to the pool, or to the tape that holds it, before the buffer is released; for a caller that has the only other reference.
+// The buffer must not be used afterwards. Does nothing if there are more references, or if the memory is not its own.
 void tsri_buffer_give_memory(tsr_buffer *buffer);
 
 // As tsr_buffer_copy, for ranges that have been checked and `bytes` above 0. Is not counted as a move.

@@ -178,8 +178,8 @@ static outcome host_memory_out(const tsri_pool *pool, request *wanted) {
 static void count_pass(tsri_pool *pool) {
   tsri_pool_peaks *peaks = &pool->peaks;
   if (pool->pass == 0 || pool->pass >> 1 != peaks->step) return;
-  uint64_t *peak = &peaks->in_passes[pool->pass & 1u];
-  if (*peak < pool->stats.in_use_bytes) *peak = pool->stats.in_use_bytes;
+  uint64_t *peak = &peaks->in_passes[pool->pass & 1u], bytes = pool->stats.in_use_bytes - pool->spare_bytes;
+  if (*peak < bytes) *peak = bytes;
 }
 
 static void count_taken(tsri_pool *pool, const tsri_block *block, bool is_hit) {
@@ -522,8 +522,15 @@ void tsri_pool_set_pass(tsri_pool *pool, uint64_t pass) {
   tsri_mutex_lock(&pool->lock);
   pool->pass = pass;
   if (pass >> 1 > pool->peaks.step) {
-    pool->peaks = (tsri_pool_peaks){.step = pass >> 1, .start_bytes = pool->stats.in_use_bytes};
+    pool->peaks = (tsri_pool_peaks){.step = pass >> 1, .start_bytes = pool->stats.in_use_bytes - pool->spare_bytes};
   }
+  count_pass(pool);
+  tsri_mutex_unlock(&pool->lock);
+}
+
+void tsri_pool_set_spare(tsri_pool *pool, const tsri_block *block, bool is_spare) {
+  tsri_mutex_lock(&pool->lock);
+  pool->spare_bytes = is_spare ? pool->spare_bytes + block->bytes : pool->spare_bytes - block->bytes;
   count_pass(pool);
   tsri_mutex_unlock(&pool->lock);
 }

@@ -88,6 +88,9 @@ typedef struct tsri_pool_peaks {
 // Memory that is taken from now on belongs to this pass. The first pass of a newer step begins new peaks; one of an older step is not counted.
 void tsri_pool_set_pass(tsri_pool *pool, uint64_t pass);
 
+// A block that is in use waits for another use (is_spare), or waits no longer. Peaks do not count it while it waits.
+void tsri_pool_set_spare(tsri_pool *pool, const tsri_block *block, bool is_spare);
+
 void tsri_pool_get_peaks(tsri_pool *pool, tsri_pool_peaks *out_peaks);
 
 // Whether every invariant of the pool's records holds. Visits every block: for assertions and tests.

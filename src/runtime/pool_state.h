@@ -50,6 +50,7 @@ struct tsri_pool {
   tsr_memory_stats stats;
   uint64_t pass;  // that memory is being taken for; see tsri_pool_set_pass
   tsri_pool_peaks peaks;
+  uint64_t spare_bytes;  // of those in use: see tsri_pool_set_spare
 };
 
 // Whether a block and its neighbours have consistent offsets and links.

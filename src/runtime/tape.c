@@ -56,6 +56,8 @@ struct tsri_tape {
   int object_count, object_room;
   tsr_buffer **written;  // their references are in `objects`
   int written_count, written_room;
+  tsr_buffer **spares;  // memory that can be used again; their references are in `objects`
+  int spare_count, spare_room;
   tsri_graph *graph;  // the backend's graph; NULL: not made yet, or not supported
   bool graph_failed;
   bool has_calls;
@@ -74,6 +76,7 @@ static void destroy_tape(tsr_device *device, tsri_late *late) {
   tsri_free(tape->steps);
   tsri_free(tape->objects);
   tsri_free(tape->written);
+  tsri_free(tape->spares);
   tsri_mutex_deinit(&tape->lock);
   tsri_free(tape);
 }
@@ -131,6 +134,9 @@ tsri_tape *tsri_tape_close(void) {
   tsri_mutex_lock(&tape->lock);  // waits for a thread that has entered it; no other thread can find it now
   tsri_mutex_unlock(&tape->lock);
   tsri_mutex_unlock(&open_lock);
+  while (tape->spare_count > 0) {
+    tsri_pool_set_spare(tape->device->pool, tape->spares[--tape->spare_count]->block, false);
+  }
   tsri_thread_end_set(&end_of_thread, false);
   current = NULL;
   atomic_fetch_sub(&open_count, 1);
@@ -250,8 +256,9 @@ static bool hold(tsri_tape *tape, void *object, void (*release)(void *object)) {
 
 static void release_buffer(void *buffer) { tsr_buffer_release(buffer); }
 
-// The caller holds a reference too, so releasing the one taken here cannot free the buffer.
+// The caller holds a reference too, so releasing the one taken here cannot free the buffer. The tape has one already to buffers that were created on it.
 static void hold_buffer(tsri_tape *tape, tsr_buffer *buffer) {
+  if (buffer->tape == tape->id) return;
   if (!hold(tape, tsr_buffer_retain(buffer), release_buffer)) tsr_buffer_release(buffer);
 }
 
@@ -278,6 +285,45 @@ void tsri_tape_holds(tsr_device *device, void *object, void (*release)(void *obj
   bool is_held = tape && hold(tape, object, release);
   if (tape) unlock_tape(tape);
   if (!is_held) release(object);
+}
+
+void tsri_tape_creates(tsr_device *device, tsr_buffer *buffer) {
+  tsri_tape *tape = lock_tape(device);
+  if (!tape) return;
+  if (hold(tape, tsr_buffer_retain(buffer), release_buffer)) buffer->tape = tape->id;
+  else tsr_buffer_release(buffer);
+  unlock_tape(tape);
+}
+
+// If there is no host memory for the list, the buffer is only not used again.
+void tsri_tape_give(tsr_buffer *buffer) {
+  tsri_tape *tape = lock_tape(buffer->device);
+  if (!tape) return;
+  tsr_status status = tape->status;
+  if (grow(tape, (void **)&tape->spares, tape->spare_count, &tape->spare_room, sizeof *tape->spares)) {
+    tape->spares[tape->spare_count++] = buffer;
+    tsri_pool_set_spare(tape->device->pool, buffer->block, true);
+  }
+  tape->status = status;
+  unlock_tape(tape);
+}
+
+tsr_buffer *tsri_tape_take(tsr_device *device, size_t bytes) {
+  tsri_tape *tape = lock_tape(device);
+  if (!tape) return NULL;
+  int best = -1;
+  for (int i = 0; i < tape->spare_count; i++) {
+    size_t room = tape->spares[i]->bytes;
+    bool fits = room >= bytes && room / 2 <= bytes;
+    if (fits && (best < 0 || room < tape->spares[best]->bytes)) best = i;
+  }
+  tsr_buffer *found = best < 0 ? NULL : tape->spares[best];
+  if (found) {
+    tape->spares[best] = tape->spares[--tape->spare_count];
+    tsri_pool_set_spare(device->pool, found->block, false);
+  }
+  unlock_tape(tape);
+  return found;
 }
 
 void tsri_tape_uses(tsr_device *device, tsr_buffer *buffer) {

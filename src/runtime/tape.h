@@ -3,7 +3,7 @@
 //
 // While a thread tapes, everything that it queues on the tape's device is also added to the tape, by the few functions
 // that call a backend's launch, fill, copy and run_op. The tape holds a reference to every buffer that is used or
-// created meanwhile, so that no buffer's memory is reused.
+// created meanwhile, so that nobody else gets their memory. Temporary buffers are used again on the same tape.
 //
 // An operator that was recorded while a thread taped may be run by another thread, which overwrites what the operator
 // reads, or uses its result. That thread enters the tape for the run (tsri_tape_enter), so the tape gets all of its
@@ -75,7 +75,15 @@ void tsri_tape_op(tsr_device *device, const tsri_native_op *op);
 typedef tsr_status (*tsri_tape_call)(tsr_device *device, void *work);
 void tsri_tape_calls(tsr_device *device, void *work, tsri_tape_call call, void (*release)(void *work));
 
-// Adds a buffer that was just created or is read by queued work (uses), or one that is written by it (writes).
+// Adds a buffer that was just created.
+void tsri_tape_creates(tsr_device *device, tsr_buffer *buffer);
+
+// Memory for another use on the calling thread's tape, which holds it. `give`: nobody uses this buffer, which is no part, any more. `take`: a buffer that was
+// given, of at least `bytes` and at most twice as many; NULL: there is none.
+void tsri_tape_give(tsr_buffer *buffer);
+tsr_buffer *tsri_tape_take(tsr_device *device, size_t bytes);
+
+// Adds a buffer that is read by queued work (uses), or one that is written by it (writes).
 void tsri_tape_uses(tsr_device *device, tsr_buffer *buffer);
 void tsri_tape_writes(tsr_device *device, tsr_buffer *buffer);
 

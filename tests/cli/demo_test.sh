@@ -25,6 +25,11 @@ json "all(0 < e['loss'] < 5 and 0 <= e['accuracy'] <= 1 and e['tried'] == 2000 a
 json "all(a['reason'] for a in it['absent'])"
 [[ ! -e tessera-demo.png ]] || fail "--json wrote a picture nobody asked for"
 
+claim "a step's memory is told: digits, parameters and optimiser, then what each pass needs at most besides"
+# 512 digits of 28 x 28 and their labels, 206,922 parameters four times (gradients, two moments); the first layers' results for a batch.
+json "all(512 * 784 * 4 + 206922 * 16 <= t['memory']['start_bytes'] < 12e6 for t in it['training'])"
+json "all(128 * 16 * 784 * 4 <= t['memory'][k] - t['memory']['start_bytes'] < 64e6 for t in it['training'] for k in ('forward_bytes', 'backward_bytes'))"
+
 claim "untrained, it guesses: the first loss is about that of ten equal chances"
 json "1.8 < it['training'][0]['losses'][0] < 4"
 
@@ -63,6 +68,7 @@ has "$out" "Learning to read digits on cpu:0"
 grep -Eq '^epoch 1/1  loss [0-9.]+ +[0-9.]+ % of [0-9]+ unseen digits +[0-9.]+ s$' out || fail "there is no line for the epoch"
 grep -Eq '(reads [0-9](, is [0-9])? *){5}' out || fail "there are no digits"
 grep -Eq '^[0-9.]+ % of [0-9]+ unseen digits read right, after 4 steps in [0-9.]+ s on cpu:0$' out || fail "there is no sum"
+grep -Eq '^A step takes at most [0-9.]+ MiB of memory in the forward pass and [0-9.]+ MiB in the backward pass;' out || fail "a step's memory is not told"
 grep -Eq '^Device +Program +First run +Again +Kernels +Difference$' out || fail "the headings are others"
 has "$out" "Digits and loss as a picture: tessera-demo.png"
 png_as_ppm tessera-demo.png >picture.ppm

@@ -16,6 +16,7 @@
 #include "image.h"
 #include "interrupt.h"
 #include "report.h"
+#include "size.h"
 
 static const char name[] = "demo";
 static const char *image_path;
@@ -176,6 +177,16 @@ static tsr_params *train(demo_result *result, const demo_budget *budget, int *or
   return NULL;
 }
 
+// How much of the device's memory a step took at most.
+static void print_memory(const tsr_grad_memory *memory) {
+  char start[SIZE_TEXT_BYTES], forward[SIZE_TEXT_BYTES], backward[SIZE_TEXT_BYTES];
+  report_text(
+      "A step takes at most %s of memory in the forward pass and %s in the backward pass; %s of that are "
+      "parameters, optimiser and digits",
+      size_format(memory->forward_bytes, forward), size_format(memory->backward_bytes, backward),
+      size_format(memory->start_bytes, start));
+}
+
 static void print_outcome(const demo_result *result) {
   char place[DEVICE_TEXT_BYTES];
   const demo_training *t = demo_result_training(result);
@@ -189,6 +200,7 @@ static void print_outcome(const demo_result *result) {
   } else if (t->end == DEMO_INTERRUPTED) {
     report_text("The training was interrupted.");
   }
+  if (!is_quiet) print_memory(&t->memory);
   fflush(stdout);
 }
 

@@ -39,6 +39,14 @@ static void write_epochs(json_writer *json, const demo_training *t) {
   json_end_array(json);
 }
 
+static void write_memory(json_writer *json, const tsr_grad_memory *memory) {
+  json_begin_object(json, "memory");
+  json_uint(json, "start_bytes", memory->start_bytes);
+  json_uint(json, "forward_bytes", memory->forward_bytes);
+  json_uint(json, "backward_bytes", memory->backward_bytes);
+  json_end_object(json);
+}
+
 static void write_attempt(json_writer *json, const demo_result *result, int number) {
   const demo_training *t = &result->attempts[number];
   const demo_visit *on = &result->visits[result->attempt_visits[number]];
@@ -52,6 +60,7 @@ static void write_attempt(json_writer *json, const demo_result *result, int numb
   json_int(json, "batch", DEMO_BATCH);
   json_int(json, "kernels", t->kernels);
   json_int(json, "parameters", t->parameter_count);
+  write_memory(json, &t->memory);
   json_real(json, "seconds", t->seconds);
   write_epochs(json, t);
   int tried = demo_tried_count(t);

@@ -91,7 +91,7 @@ static tsr_status capture_step(trainer *t) {
   tsr_status status = step_capture(&desc, &t->loss, &t->step);
   tsr_device_get_counters(t->desc->device, &after);
   t->out->kernels = (int)(after.launches - before.launches);
-  return status;
+  return status == TSR_OK ? tsr_grad_get_memory(t->desc->device, &t->out->memory) : status;
 }
 
 static tsr_status run_step(trainer *t, int batch) {

@@ -48,6 +48,7 @@ typedef struct demo_training {
   float losses[DEMO_EPOCHS_MOST * DEMO_BATCHES];
   int32_t predicted[DEMO_TEST_COUNT];  // by the network as it is at the end
   int kernels;                         // launches of a step
+  tsr_grad_memory memory;              // of a step
   int64_t parameter_count;
   double seconds;
 } demo_training;
