@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # README's program compiles without warnings, runs, and needs as many kernels as README says. The commands of README and
-# docs/using.md build it against an installed Tessera as they stand, with no tool but the compiler where none is named.
+# docs/using.md build it against an installed Tessera as they stand, with no tool but the compiler where none is named. The same for the program of
+# docs/training.md, whose network must learn.
 set -euo pipefail
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-readme=$TSR_TEST_SOURCE_DIR/README.md using=$TSR_TEST_SOURCE_DIR/docs/using.md
+readme=$TSR_TEST_SOURCE_DIR/README.md using=$TSR_TEST_SOURCE_DIR/docs/using.md training=$TSR_TEST_SOURCE_DIR/docs/training.md
 
 fail() {
   echo "FAIL: $*" >&2
@@ -40,13 +41,18 @@ cd "$scratch"
 mkdir bare
 for tool in cc as ld; do ln -s "$(command -v $tool)" bare/$tool; done
 
-# works NAME PATH BLOCK: the commands, but for the installation itself, make a program that runs.
-works() {
-  rm -f hello
+# builds NAME PATH BLOCK PROGRAM: the commands, but for the installation itself, make this program, and run it if they say so.
+builds() {
+  rm -f "$4"
   [ -n "$3" ] || fail "$1: there is no such block"
   grep -v '^make ' <<<"$3" >commands.sh
   PATH=$2 /bin/bash -euo pipefail commands.sh >output || fail "$1 does not work: $(cat commands.sh)"
-  [ -x hello ] || fail "$1 made no program"
+  [ -x "$4" ] || fail "$1 made no program"
+}
+
+# works NAME PATH BLOCK: as builds, for the README's program, which runs.
+works() {
+  builds "$@" hello
   ./hello | grep -q '^f32 64x128 on cpu' || fail "$1: the program does not run"
   echo "$1: works"
 }
@@ -57,6 +63,15 @@ works "using.md, static" "$PWD/bare" "$(block "$using" sh '^cc hello.c .*libtess
 private=$(sed -n 's/^Libs.private: *//p' "$HOME/.local/lib/pkgconfig/tessera.pc")
 grep -qF -- "libtessera.a $private -o hello" "$using" || fail "the static line should have just these libraries: $private"
 works "using.md, pkg-config" "$PATH" "$(block "$using" sh 'pkg-config')"
+
+echo "-- training.md"
+block "$training" c main >train.c
+cc -std=c17 -Wall -Wextra -Werror -fsyntax-only -I "$TSR_TEST_SOURCE_DIR/include" train.c
+builds "training.md" "$PWD/bare" "$(block "$training" sh '^cc train.c')" train
+[ "$(grep -c '^step ' output)" = 5 ] || fail "training.md: the program does not print five losses: $(cat output)"
+last=$(sed -n 's/^step 1000  loss //p' output)
+awk -v last="$last" 'BEGIN {exit !(last > 0 && last < 0.004)}' || fail "training.md: the network has not learned, its loss is ${last:-missing}"
+awk '/^at / {d = $6 - $9; found = 1; if (d < 0) d = -d; far = d > 0.05} END {exit !found || far}' output || fail "training.md: $(tail -n 1 output)"
 
 echo "-- using.md, CMake"
 block "$using" cmake find_package >CMakeLists.txt
