@@ -169,7 +169,9 @@ typedef enum tsri_native_kind {
   TSRI_NATIVE_SOFTMAX,
   TSRI_NATIVE_NORM,
   TSRI_NATIVE_CONV,
-  TSRI_NATIVE_POOL
+  TSRI_NATIVE_POOL,
+  TSRI_NATIVE_ATTENTION,
+  TSRI_NATIVE_ATTENTION_GRADIENT
 } tsri_native_kind;
 
 // The start of an operand: `offset` bytes into `buffer`. The buffer is NULL when has_op is called during planning.
@@ -349,6 +351,30 @@ typedef struct tsri_pool_op {
   tsri_place x, g, y;
 } tsri_pool_op;
 
+typedef enum tsri_attention_mask {
+  TSRI_ATTENTION_UNMASKED,
+  TSRI_ATTENTION_HIDES,  // u8: keys where it is 0 are not seen
+  TSRI_ATTENTION_ADDS    // of q's dtype: added to scores
+} tsri_attention_mask;
+
+// ATTENTION: y = softmax(scores) v along keys, for each query of each head, with scores = softcap * tanh(scale * q k^T / softcap) (scale * q k^T if softcap is 0) + slope * (key - position of
+// the query) + mask. Tensors are [batch, head, row, element], their strides in elements; heads / kv_heads neighbouring heads share keys and values; elements of a row of y are neighbours. The
+// last query stands at the last key. Not seen are keys behind the query's position (is_causal), more than window - 1 before it (window is not 0), from lengths[batch] (i32) on, those that the mask hides, and those whose
+// score is -infinity. A query that sees nothing gets zeros. f16 and bf16 are computed in f32 and rounded once.
+//
+// ATTENTION_GRADIENT: g is y's gradient; dq, dk and dv, [batch, row, head, element] and row-major, receive those of q, k and v. y is not used.
+typedef struct tsri_attention_op {
+  int64_t batch, heads, kv_heads, queries, keys, size,
+      value_size;  // none is 0; size: of a row of q and k, value_size: of v
+  double scale, softcap;
+  int64_t window;
+  bool is_causal, has_slopes, has_lengths;
+  tsri_attention_mask mask_kind;
+  int64_t q_strides[4], k_strides[4], v_strides[4], g_strides[4], mask_strides[4], y_strides[3], slopes_step,
+      lengths_step;
+  tsri_place q, k, v, mask, slopes, lengths, y, g, dq, dk, dv;
+} tsri_attention_op;
+
 typedef struct tsri_native_op {
   tsri_native_kind kind;
   tsr_dtype dtype, result;  // dtype: of a and b, or of the input; result: of all other operands
@@ -365,6 +391,7 @@ typedef struct tsri_native_op {
     tsri_norm_op norm;
     tsri_conv_op conv;
     tsri_pool_op pool;
+    tsri_attention_op attention;
   } is;
 } tsri_native_op;
 

@@ -6,6 +6,7 @@
 #include "grad/place.h"
 #include "graph/assign.h"
 #include "graph/move.h"
+#include "ops/attention_native.h"
 #include "ops/interp.h"
 #include "ops/logsumexp.h"
 #include "ops/pool.h"
@@ -69,7 +70,8 @@ static grad_rule rule_of_part(const tsri_op *op) {
                {&tsri_op_anchor, gradient_constant},
                {&tsri_op_shifted_exp, gradient_shifted_exp},
                {&tsri_op_log_plus, gradient_log_plus},
-               {&tsri_op_max_pool_gradient, tsri_gradient_of_max_pool_gradient}};
+               {&tsri_op_max_pool_gradient, tsri_gradient_of_max_pool_gradient},
+               {&tsri_op_native_attention_gradient, tsri_gradient_of_attention_gradient}};
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
     if (parts[i].op == op) return parts[i].rule;
   }

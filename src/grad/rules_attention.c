@@ -4,7 +4,8 @@
 //
 // With P = softmax(S), S = cap tanh(scale q k^T / cap) + slopes + mask, and y = P v:
 //   dv = P^T g,  dP = g v^T,  dS = P (dP - sum of P dP along keys),  dq = scale D k,  dk = scale D^T q  with D = dS (1 - tanh^2).
-#include "grad/rule.h"
+#include "grad/again.h"
+#include "ops/attention_native.h"
 
 enum {
   QUERIES = 256
@@ -255,7 +256,7 @@ static tsr_tensor *of_pages(const attention *a, tsr_tensor *gradient, tsr_tensor
   return a->blocks ? scatter_pages(a, flat, input) : flat;
 }
 
-void tsri_gradient_attention(const grad_view *v) {
+static void compose(const grad_view *v) {
   int mask = 0, slopes = 0;
   attention a = read_inputs(v, &mask, &slopes);
   sums s = {NULL, NULL, NULL, NULL, NULL};
@@ -270,3 +271,46 @@ void tsri_gradient_attention(const grad_view *v) {
   if (mask) v->gradients[mask] = s.mask;
   if (slopes && s.slopes) v->gradients[slopes] = tsr_reshape(s.slopes, tsr_tensor_shape(v->inputs[slopes]));
 }
+
+// By one operator of the device, which has no gradients of masks and slopes.
+static bool is_native(const grad_view *v) {
+  for (int i = 3; i < v->input_count; i++) {
+    if (v->wants[i]) return false;
+  }
+  return v->cotangents[0] &&
+         tsri_attention_has_gradient(v->inputs, v->input_count, v->cotangents[0], TSRI_GIVEN(v, attention));
+}
+
+void tsri_gradient_attention(const grad_view *v) {
+  tsr_tensor *results[3];
+  if (!is_native(v)) {
+    compose(v);
+    return;
+  }
+  tsri_attention_gradients(v->inputs, v->input_count, v->cotangents[0], TSRI_GIVEN(v, attention), results);
+  for (int i = 0; i < 3; i++) {
+    if (v->wants[i]) v->gradients[i] = tsr_transpose(results[i], 1, 2);
+  }
+}
+
+// --- Gradients of gradients ----------------------------------------------------------------------------------------------
+
+// The results of that operator, [batch, row, head, element], as a composition. Its last input is the cotangent.
+static tsr_status compose_gradients(const grad_view *v, tsr_tensor *const *inputs, tsr_tensor **outputs) {
+  enum { MOST = 8 };
+  const bool wants[MOST] = {true, true, true};
+  tsr_tensor *gradients[MOST] = {NULL};
+  int count = v->input_count - 1;
+  compose(&(grad_view){.op = v->op,
+                       .attributes = v->attributes,
+                       .input_count = count,
+                       .output_count = 1,
+                       .inputs = inputs,
+                       .cotangents = &inputs[count],
+                       .wants = wants,
+                       .gradients = gradients});
+  for (int i = 0; i < 3; i++) outputs[i] = tsr_contiguous(tsr_transpose(gradients[i], 1, 2));
+  return TSR_OK;
+}
+
+void tsri_gradient_of_attention_gradient(const grad_view *v) { tsri_grad_again(v, compose_gradients); }

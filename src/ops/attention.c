@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "graph/node.h"
 #include "ops/attention.h"
+#include "ops/attention_native.h"
 #include "ops/autocast.h"
 #include "ops/call.h"
 #include "ops/compose.h"
@@ -33,7 +34,9 @@ tsr_status tsri_run_attention(const tsri_kernel_run *run) {
   int64_t size = run->shape.dims[3], rows = run->shape.dims[0] * run->shape.dims[1] * run->shape.dims[2];
   if (rows == 0 || size == 0) return TSR_OK;
   if (given->keys == 0 || k->count == 0) return tsri_call_zero(run);
-  tsr_status status = TSR_OK;
+  tsr_status status = tsri_attention_run_native(run);
+  if (status != TSR_ERR_UNSUPPORTED) return status;
+  status = TSR_OK;
   for (int i = 0; i < run->input_count && status == TSR_OK; i++)
     status = tsri_call_check("attention", &run->layouts[i]);
   if (status != TSR_OK) return status;

@@ -24,13 +24,18 @@ void tsri_place_bind(tsri_place *place, const tsr_buffer *buffer) {
 
 tsr_status tsri_device_run_op(tsr_device *device, const tsri_native_op *op, tsr_buffer *const *buffers,
                               int buffer_count) {
+  return tsri_device_run_op_writing(device, op, buffers, 1, buffer_count);
+}
+
+tsr_status tsri_device_run_op_writing(tsr_device *device, const tsri_native_op *op, tsr_buffer *const *buffers,
+                                      int written_count, int buffer_count) {
   if (!tsri_device_takes(device, op)) return TSR_ERR_UNSUPPORTED;
   tsri_queue *queue = tsri_device_lock(device);
   tsr_status status = device->backend->run_op(queue, op);
   if (status == TSR_OK) tsri_count_queued(&device->counters.launches, 1);
   tsri_device_unlock(device);
   if (status != TSR_OK) return status;
-  for (int i = 0; i < buffer_count; i++) (i == 0 ? tsri_tape_writes : tsri_tape_uses)(device, buffers[i]);
+  for (int i = 0; i < buffer_count; i++) (i < written_count ? tsri_tape_writes : tsri_tape_uses)(device, buffers[i]);
   tsri_tape_op(device, op);
   return TSR_OK;
 }

@@ -19,4 +19,8 @@ void tsri_place_bind(tsri_place *place, const tsr_buffer *buffer);
 tsr_status tsri_device_run_op(tsr_device *device, const tsri_native_op *op, tsr_buffer *const *buffers,
                               int buffer_count);
 
+// The same for an operator with several results: the first `written_count` buffers are written.
+tsr_status tsri_device_run_op_writing(tsr_device *device, const tsri_native_op *op, tsr_buffer *const *buffers,
+                                      int written_count, int buffer_count);
+
 #endif

@@ -62,6 +62,21 @@ static tsr_tensor *added_by_index(tsr_device *device) {
   return tsr_scatter_add(noise(device, TSR_SHAPE(50, 5), 19), 0, indices, noise(device, TSR_SHAPE(40000, 5), 20));
 }
 
+static tsr_tensor *attention(tsr_device *device) {
+  tsr_tensor *q = noise(device, TSR_SHAPE(2, 3, 150, 16), 22), *k = noise(device, TSR_SHAPE(2, 3, 300, 16), 23);
+  return tsr_attention(q, k, k, NULL, &(tsr_attention_desc){.causal = true});
+}
+
+static tsr_tensor *gradient_of_attention(tsr_device *device) {
+  tsr_tensor *x = noise(device, TSR_SHAPE(2, 3, 150, 16), 24), *gradient = NULL;
+  CHECK_OK(tsr_grad_begin());
+  CHECK_OK(tsr_grad_watch(x));
+  tsr_tensor *y = tsr_attention(x, x, x, NULL, &(tsr_attention_desc){.causal = true});
+  CHECK_OK(tsr_grad(y, &(tsr_grad_desc){.cotangent = noise(device, TSR_SHAPE(2, 3, 150, 16), 25)}, &x, 1, &gradient));
+  tsr_grad_end();
+  return gradient;
+}
+
 static tsr_tensor *sorted(tsr_device *device) { return tsr_sort(noise(device, TSR_SHAPE(5, 50021), 21), 1, false); }
 
 static const struct {
@@ -69,6 +84,8 @@ static const struct {
   tsr_tensor *(*make)(tsr_device *device);
 } cases[] = {
     {"chain", chain},
+    {"attention", attention},
+    {"gradient_of_attention", gradient_of_attention},
     {"whole_sum", whole_sum},
     {"sum_of_columns", sum_of_columns},
     {"mean_of_outer_and_inner", mean_of_outer_and_inner},

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Native operators of the CPU: copies, from one strided layout to another, sums of rows (sum.c), reductions, sorting,
-// running sums, indexing and pooling (rows/), argmax, softmax and norms (lines/), products (product/), and convolutions (conv/).
+// running sums, indexing and pooling (rows/), argmax, softmax and norms (lines/), products (product/), convolutions (conv/),
+// and attention (attention/).
 #include <string.h>
 
+#include "backends/cpu/attention/attention.h"
 #include "backends/cpu/conv/conv.h"
 #include "backends/cpu/cpu.h"
 #include "backends/cpu/lines/lines.h"
@@ -39,6 +41,8 @@ const tsri_native_offer tsri_cpu_native_ops[] = {
     {.kind = TSRI_NATIVE_ARG_REDUCE, .dtypes = NUMBERS, .results = 1u << TSR_I32},
     {.kind = TSRI_NATIVE_SOFTMAX, .dtypes = FLOATS},
     {.kind = TSRI_NATIVE_NORM, .dtypes = FLOATS},
+    {.kind = TSRI_NATIVE_ATTENTION, .dtypes = FLOATS & ~(1u << TSR_F64)},
+    {.kind = TSRI_NATIVE_ATTENTION_GRADIENT, .dtypes = FLOATS & ~(1u << TSR_F64)},
     {.kind = TSRI_NATIVE_POOL, .dtypes = FLOATS},
     {.kind = TSRI_NATIVE_POOL, .dtypes = FLOATS, .results = 1u << TSR_I32},
     {.kind = TSRI_NATIVE_CONV,
@@ -61,6 +65,9 @@ bool tsri_cpu_has_op(tsri_device *device, const tsri_native_op *op) {
   }
   if (op->kind == TSRI_NATIVE_REDUCE) return tsri_cpu_has_reduce(op);
   if (op->kind == TSRI_NATIVE_CONV) return tsri_cpu_has_conv(&op->is.conv);
+  if (op->kind == TSRI_NATIVE_ATTENTION || op->kind == TSRI_NATIVE_ATTENTION_GRADIENT) {
+    return tsri_cpu_has_attention(op);
+  }
   if (op->kind == TSRI_NATIVE_POOL) return tsri_cpu_has_pool(&op->is.pool);
   bool is_part = op->kind == TSRI_NATIVE_SORT && (op->parts & TSRI_SORT_KEEPS);
   bool is_only_there =
@@ -133,6 +140,9 @@ tsr_status tsri_cpu_run_op(tsri_queue *queue, const tsri_native_op *op) {
       return tsri_cpu_product(device, op);
     case TSRI_NATIVE_CONV:
       return tsri_cpu_conv(device, op);
+    case TSRI_NATIVE_ATTENTION:
+    case TSRI_NATIVE_ATTENTION_GRADIENT:
+      return tsri_cpu_attention(device, op);
     case TSRI_NATIVE_SUM:
       tsri_cpu_sum(device, op->dtype, &op->is.sum);
       return TSR_OK;

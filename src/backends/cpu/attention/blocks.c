@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: MIT
+// Blocks of queries and keys: which keys a query sees, scores, and products that leave out what is not seen.
+#include <math.h>
+#include <string.h>
+
+#include "backends/cpu/attention/attention.h"
+
+static int64_t at_most(int64_t x, int64_t most) { return x < most ? x : most; }
+static int64_t at_least(int64_t x, int64_t least) { return x > least ? x : least; }
+
+// --- Rows ---------------------------------------------------------------------------------------------------------------
+
+tsri_attention_rows tsri_attention_rows_at(const tsri_attending *w, tsri_place place, const int64_t *strides,
+                                           int64_t batch, int64_t head) {
+  const char *at = tsri_cpu_place(place) + (batch * strides[0] + head * strides[1]) * (int64_t)w->element;
+  return (tsri_attention_rows){at, strides[2], strides[3]};
+}
+
+tsri_float_rows tsri_attention_floats(const tsri_attending *w, const tsri_attention_rows *rows, int64_t first,
+                                      int64_t count, int64_t size, int64_t padded, float *copy) {
+  const char *at = rows->at + first * rows->row * (int64_t)w->element;
+  if (!w->is_narrow && rows->column == 1 && size == padded) {
+    return (tsri_float_rows){(const float *)(const void *)at, rows->row};
+  }
+  for (int64_t i = 0; i < count; i++) {
+    float *to = copy + i * padded;
+    w->storage->load(to, at + i * rows->row * (int64_t)w->element, rows->column, (uint32_t)size);
+    memset(to + size, 0, (size_t)(padded - size) * sizeof *to);
+  }
+  return (tsri_float_rows){copy, padded};
+}
+
+void tsri_attention_panels(const tsri_attending *w, const tsri_attention_rows *rows, int64_t first, int64_t count,
+                           int64_t size, float *copy, float *panels) {
+  const char *at = rows->at + first * rows->row * (int64_t)w->element;
+  int64_t row = rows->row, column = rows->column;
+  if (w->is_narrow) {
+    at = (const char *)tsri_attention_floats(w, rows, first, count, size, size, copy).at;
+    row = size;
+    column = 1;
+  }
+  w->kernels->pack(panels, w->kernels->tile_columns, count, size, at, row, column);
+}
+
+// --- What is seen -------------------------------------------------------------------------------------------------------
+
+tsri_query_block tsri_attention_block(const tsri_attending *w, int64_t batch, int64_t head, int64_t first) {
+  const tsri_attention_op *op = w->op;
+  tsri_query_block b = {.batch = batch,
+                        .head = head,
+                        .first = first,
+                        .count = at_most(op->queries - first, TSRI_ATTENTION_QUERIES),
+                        .keys = op->keys};
+  if (op->has_lengths) {
+    int32_t length = 0;
+    memcpy(&length, tsri_cpu_place(op->lengths) + batch * op->lengths_step * (int64_t)sizeof length, sizeof length);
+    b.keys = at_most(at_least(length, 0), op->keys);
+  }
+  if (op->has_slopes) {
+    w->storage->load(&b.slope, tsri_cpu_place(op->slopes) + head * op->slopes_step * (int64_t)w->element, 1, 1);
+  }
+  if (op->mask_kind != TSRI_ATTENTION_UNMASKED) {
+    const int64_t *strides = op->mask_strides;
+    size_t element = op->mask_kind == TSRI_ATTENTION_HIDES ? 1 : w->element;
+    b.mask =
+        tsri_cpu_place(op->mask) + (batch * strides[0] + head * strides[1] + first * strides[2]) * (int64_t)element;
+  }
+  return b;
+}
+
+// The key at which query `i` of the block stands: the last query stands at the last key.
+static int64_t position_of(const tsri_attending *w, const tsri_query_block *b, int64_t i) {
+  return b->first + i + b->keys - w->op->queries;
+}
+
+static int64_t first_seen(const tsri_attending *w, const tsri_query_block *b, int64_t i) {
+  if (w->op->window == 0) return 0;
+  return at_most(at_least(position_of(w, b, i) + 1 - w->op->window, 0), b->keys);
+}
+
+static int64_t end_of_seen(const tsri_attending *w, const tsri_query_block *b, int64_t i) {
+  return w->op->is_causal ? at_least(position_of(w, b, i) + 1, 0) : b->keys;
+}
+
+void tsri_attention_seen(const tsri_attending *w, const tsri_query_block *b, int64_t *out_from, int64_t *out_to) {
+  *out_from = first_seen(w, b, 0);
+  *out_to = end_of_seen(w, b, b->count - 1);
+}
+
+void tsri_attention_look(const tsri_attending *w, const tsri_query_block *b, int64_t first, int64_t last,
+                         tsri_key_block *out_keys) {
+  out_keys->first = first;
+  out_keys->count = at_most(last - first, TSRI_ATTENTION_KEYS);
+  for (int64_t i = 0; i < b->count; i++) {
+    int64_t to = at_most(at_least(end_of_seen(w, b, i) - first, 0), out_keys->count);
+    out_keys->to[i] = (int32_t)to;
+    out_keys->from[i] = (int32_t)at_most(at_least(first_seen(w, b, i) - first, 0), to);
+  }
+}
+
+// --- Products -----------------------------------------------------------------------------------------------------------
+
+void tsri_attention_multiply(const tsri_attending *w, const tsri_float_product *p) {
+  const tsri_product_kernels *kernels = w->kernels;
+  int64_t width = kernels->tile_columns;
+  for (int64_t column = 0; column < p->columns; column += width) {
+    int vectors = p->columns - column <= width / 2 ? 1 : 2;
+    for (int64_t row = 0, done = 0; row < p->rows; row += done) {
+      done = kernels->direct((int)at_most(p->rows - row, kernels->tile_rows), vectors, p->depth, p->a + row * p->a_row,
+                             p->a_row, p->a_column, p->b + column, p->b_row, p->c + row * p->c_row + column, p->c_row,
+                             p->adds);
+    }
+  }
+}
+
+// Queries from the first one that sees a key of [from, to) to behind the last one. Ranges of keys grow from query to query.
+static void queries_that_see(const tsri_query_block *b, const tsri_key_block *keys, int64_t from, int64_t to,
+                             int64_t *out_first, int64_t *out_last) {
+  int64_t first = 0, last = b->count;
+  while (first < last && keys->to[first] <= from) first++;
+  while (last > first && keys->from[last - 1] >= to) last--;
+  *out_first = first;
+  *out_last = last;
+}
+
+void tsri_attention_scores(const tsri_attending *w, const tsri_query_block *b, const tsri_key_block *keys,
+                           tsri_float_rows rows, int64_t size, const float *panels, float *scores) {
+  int64_t width = w->kernels->tile_columns;
+  for (int64_t key = 0; key < keys->count; key += width) {
+    int64_t first = 0, last = 0;
+    queries_that_see(b, keys, key, key + width, &first, &last);
+    tsri_attention_multiply(w, &(tsri_float_product){.rows = last - first,
+                                                     .columns = width,
+                                                     .depth = size,
+                                                     .a = rows.at + first * rows.step,
+                                                     .a_row = rows.step,
+                                                     .a_column = 1,
+                                                     .b = panels + key * size,
+                                                     .b_row = width,
+                                                     .c = scores + first * w->key_step + key,
+                                                     .c_row = w->key_step});
+  }
+}
+
+void tsri_attention_add_keys(const tsri_attending *w, const tsri_query_block *b, const tsri_key_block *keys,
+                             const float *weights, tsri_float_rows rows, int64_t columns, float *c) {
+  int64_t together = w->kernels->tile_rows;
+  for (int64_t i = 0; i < b->count; i += together) {
+    int64_t last = at_most(i + together, b->count) - 1, from = keys->from[i], to = keys->to[last];
+    if (to <= from) continue;
+    tsri_attention_multiply(w, &(tsri_float_product){.rows = last + 1 - i,
+                                                     .columns = columns,
+                                                     .depth = to - from,
+                                                     .a = weights + i * w->key_step + from,
+                                                     .a_row = w->key_step,
+                                                     .a_column = 1,
+                                                     .b = rows.at + from * rows.step,
+                                                     .b_row = rows.step,
+                                                     .c = c + i * columns,
+                                                     .c_row = columns,
+                                                     .adds = true});
+  }
+}
+
+void tsri_attention_add_queries(const tsri_attending *w, const tsri_query_block *b, const tsri_key_block *keys,
+                                const float *weights, tsri_float_rows rows, int64_t columns, float *c) {
+  int64_t together = w->kernels->tile_rows;
+  for (int64_t key = 0; key < keys->count; key += together) {
+    int64_t count = at_most(keys->count - key, together), first = 0, last = 0;
+    queries_that_see(b, keys, key, key + count, &first, &last);
+    if (last <= first) continue;
+    tsri_attention_multiply(w, &(tsri_float_product){.rows = count,
+                                                     .columns = columns,
+                                                     .depth = last - first,
+                                                     .a = weights + first * w->key_step + key,
+                                                     .a_row = 1,
+                                                     .a_column = w->key_step,
+                                                     .b = rows.at + first * rows.step,
+                                                     .b_row = rows.step,
+                                                     .c = c + key * columns,
+                                                     .c_row = columns,
+                                                     .adds = true});
+  }
+}
+
+// --- Scores -------------------------------------------------------------------------------------------------------------
+
+// scores = cap * tanh(scores * scale / cap), and its derivative by scores * scale.
+static void cap_scores(const tsri_attending *w, float *scores, int64_t n, float *bends) {
+  float cap = (float)w->op->softcap;
+  w->lines->scale(scores, n, (float)w->op->scale / cap, NULL, 0);
+  w->math->f32[TSRI_MATH_TANH](scores, scores, NULL, (uint32_t)n);
+  for (int64_t i = 0; bends && i < n; i++) bends[i] = 1 - scores[i] * scores[i];
+  w->lines->multiply(scores, n, cap);
+}
+
+float tsri_attention_finish_scores(const tsri_attending *w, const tsri_query_block *b, const tsri_key_block *keys,
+                                   int64_t i, float *scores, float most, float *bends) {
+  const tsri_attention_op *op = w->op;
+  int64_t from = keys->from[i], n = keys->to[i] - from, first = keys->first + from;
+  float added[TSRI_ATTENTION_KEYS], factor = (float)op->scale;
+  bool has_added = op->has_slopes || op->mask_kind == TSRI_ATTENTION_ADDS;
+  if (n <= 0) return most;
+  scores += from;
+  if (op->softcap > 0) {
+    cap_scores(w, scores, n, bends ? bends + from : NULL);
+    factor = 1;
+  }
+  const char *mask = NULL;
+  if (op->mask_kind != TSRI_ATTENTION_UNMASKED) {
+    size_t element = op->mask_kind == TSRI_ATTENTION_HIDES ? 1 : w->element;
+    mask = b->mask + (i * op->mask_strides[2] + first * op->mask_strides[3]) * (int64_t)element;
+  }
+  if (has_added) {
+    if (op->mask_kind == TSRI_ATTENTION_ADDS) w->storage->load(added, mask, op->mask_strides[3], (uint32_t)n);
+    else memset(added, 0, (size_t)n * sizeof *added);
+    int64_t behind = first - position_of(w, b, i);
+    for (int64_t j = 0; op->has_slopes && j < n; j++) added[j] += b->slope * (float)(behind + j);
+  }
+  float all = w->lines->scale(scores, n, factor, has_added ? added : NULL, most);
+  if (op->mask_kind != TSRI_ATTENTION_HIDES) return all;
+  for (int64_t j = 0; j < n; j++) {
+    if (!mask[j * op->mask_strides[3]]) scores[j] = -INFINITY;
+  }
+  return w->lines->scale(scores, n, 1, NULL, most);
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+// Attention: a job computes a block of queries of one head. Keys come block after block; the largest score so far, the sum of powers and the weighted sum of values are scaled anew when
+// a larger score is found.
+#include <math.h>
+#include <string.h>
+
+#include "backends/cpu/attention/attention.h"
+
+static int64_t blocks_of(const tsri_attending *w) {
+  return (w->op->queries + TSRI_ATTENTION_QUERIES - 1) / TSRI_ATTENTION_QUERIES;
+}
+
+int64_t tsri_attention_forward_jobs(const tsri_attending *w) { return w->op->batch * w->op->heads * blocks_of(w); }
+
+// Memory of a job.
+typedef struct forward_job {
+  tsri_query_block block;
+  tsri_key_block keys;
+  float most[TSRI_ATTENTION_QUERIES], sums[TSRI_ATTENTION_QUERIES];
+  float *queries, *key_rows, *panels, *value_rows, *scores, *results;
+} forward_job;
+
+static forward_job *take_job(const tsri_attending *w, char *scratch) {
+  enum { Q = TSRI_ATTENTION_QUERIES, K = TSRI_ATTENTION_KEYS };
+  forward_job *job = tsri_attention_take(&scratch, sizeof *job);
+  job->queries = tsri_attention_take(&scratch, (size_t)(Q * w->size) * sizeof(float));
+  job->key_rows = tsri_attention_take(&scratch, (size_t)(K * w->size) * sizeof(float));
+  job->panels = tsri_attention_take(&scratch, (size_t)(w->key_step * w->size) * sizeof(float));
+  job->value_rows = tsri_attention_take(&scratch, (size_t)(K * w->value_size) * sizeof(float));
+  job->scores = tsri_attention_take(&scratch, (size_t)(Q * w->key_step) * sizeof(float));
+  job->results = tsri_attention_take(&scratch, (size_t)(Q * w->value_size) * sizeof(float));
+  return job;
+}
+
+size_t tsri_attention_forward_bytes(const tsri_attending *w) {
+  enum { Q = TSRI_ATTENTION_QUERIES, K = TSRI_ATTENTION_KEYS, PIECES = 7 };
+  int64_t floats = (Q + K + w->key_step) * w->size + (K + Q) * w->value_size + Q * w->key_step;
+  return sizeof(forward_job) + (size_t)floats * sizeof(float) + (size_t)PIECES * 64;
+}
+
+// Scores of query `i` become weights, 0 for keys that it does not see; sums and results so far are brought to the new largest score.
+static void weigh_row(const tsri_attending *w, forward_job *job, int64_t i) {
+  float *scores = job->scores + i * w->key_step, before = job->most[i];
+  int64_t from = job->keys.from[i], to = job->keys.to[i];
+  float most = tsri_attention_finish_scores(w, &job->block, &job->keys, i, scores, before, NULL);
+  memset(scores, 0, (size_t)from * sizeof *scores);
+  memset(scores + to, 0, (size_t)(job->keys.count - to) * sizeof *scores);
+  if (most == -INFINITY) {  // nothing was seen yet
+    memset(scores, 0, (size_t)job->keys.count * sizeof *scores);
+    return;
+  }
+  float sum = w->lines->raise(scores + from, to - from, most, w->math);
+  if (most != before) {
+    float factor = before == -INFINITY ? 0 : expf(before - most);
+    w->lines->multiply(job->results + i * w->value_size, w->value_size, factor);
+    job->sums[i] *= factor;
+    job->most[i] = most;
+  }
+  job->sums[i] += sum;
+}
+
+// A weight of 0 times an infinity or NaN is NaN.
+static bool are_finite(const tsri_attending *w, tsri_float_rows rows, int64_t count) {
+  bool are = true;
+  for (int64_t i = 0; i < count && are; i++) are = w->lines->is_finite(rows.at + i * rows.step, w->op->value_size);
+  return are;
+}
+
+// Values that are not seen must not be multiplied by their weight of 0: row after row.
+static void add_seen_values(const tsri_attending *w, forward_job *job, tsri_float_rows values) {
+  for (int64_t i = 0; i < job->block.count; i++) {
+    const float *weights = job->scores + i * w->key_step;
+    for (int64_t j = job->keys.from[i]; j < job->keys.to[i]; j++) {
+      if (weights[j] == 0) continue;
+      w->kernels->add_rows(job->results + i * w->value_size, w->value_size, &weights[j], values.at + j * values.step,
+                           values.step, 1);
+    }
+  }
+}
+
+static void add_block(const tsri_attending *w, forward_job *job, tsri_float_rows queries,
+                      const tsri_attention_rows *keys, const tsri_attention_rows *values) {
+  const tsri_attention_op *op = w->op;
+  int64_t first = job->keys.first, count = job->keys.count;
+  tsri_attention_panels(w, keys, first, count, op->size, job->key_rows, job->panels);
+  tsri_float_rows rows = tsri_attention_floats(w, values, first, count, op->value_size, w->value_size, job->value_rows);
+  tsri_attention_scores(w, &job->block, &job->keys, queries, op->size, job->panels, job->scores);
+  for (int64_t i = 0; i < job->block.count; i++) weigh_row(w, job, i);
+  if (!are_finite(w, rows, count)) add_seen_values(w, job, rows);
+  else tsri_attention_add_keys(w, &job->block, &job->keys, job->scores, rows, w->value_size, job->results);
+}
+
+static void store_results(const tsri_attending *w, forward_job *job) {
+  const tsri_attention_op *op = w->op;
+  const tsri_query_block *b = &job->block;
+  int64_t at = b->batch * op->y_strides[0] + b->head * op->y_strides[1] + b->first * op->y_strides[2];
+  char *to = tsri_cpu_place(op->y) + at * (int64_t)w->element;
+  for (int64_t i = 0; i < b->count; i++, to += op->y_strides[2] * (int64_t)w->element) {
+    float *row = job->results + i * w->value_size, sum = job->sums[i];
+    w->lines->multiply(row, op->value_size, sum == 0 ? 1 : 1 / sum);
+    w->storage->store(to, row, 1, (uint32_t)op->value_size);
+  }
+}
+
+void tsri_attention_forward(const tsri_attending *w, int64_t number, char *scratch) {
+  const tsri_attention_op *op = w->op;
+  forward_job *job = take_job(w, scratch);
+  int64_t block = number % blocks_of(w), head = number / blocks_of(w) % op->heads,
+          batch = number / blocks_of(w) / op->heads, shared = head / (op->heads / op->kv_heads);
+  int64_t from = 0, to = 0;
+  job->block = tsri_attention_block(w, batch, head, block * TSRI_ATTENTION_QUERIES);
+  for (int64_t i = 0; i < job->block.count; i++) {
+    job->most[i] = -INFINITY;
+    job->sums[i] = 0;
+  }
+  memset(job->results, 0, (size_t)(job->block.count * w->value_size) * sizeof(float));
+  tsri_attention_rows q = tsri_attention_rows_at(w, op->q, op->q_strides, batch, head);
+  tsri_attention_rows k = tsri_attention_rows_at(w, op->k, op->k_strides, batch, shared);
+  tsri_attention_rows v = tsri_attention_rows_at(w, op->v, op->v_strides, batch, shared);
+  tsri_float_rows queries =
+      tsri_attention_floats(w, &q, job->block.first, job->block.count, op->size, op->size, job->queries);
+  tsri_attention_seen(w, &job->block, &from, &to);
+  for (int64_t first = from; first < to; first += TSRI_ATTENTION_KEYS) {
+    tsri_attention_look(w, &job->block, first, to, &job->keys);
+    add_block(w, job, queries, &k, &v);
+  }
+  store_results(w, job);
+}

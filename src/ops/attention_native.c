@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+// Attention and its gradient as native operators of a device.
+#include "ops/attention_native.h"
+
+#include <string.h>
+
+#include "core/error.h"
+#include "graph/node.h"
+#include "runtime/native_op.h"
+
+enum { MOST_INPUTS = 6 };  // of an attention
+
+// Which inputs of a recorded attention are the mask, the slopes and the table of lengths; 0: there are none.
+typedef struct further_inputs {
+  int mask, slopes, lengths;
+} further_inputs;
+
+static further_inputs find_inputs(const tsri_attention_attributes *given) {
+  int next = 3;
+  further_inputs at = {0};
+  if (given->mask) at.mask = next++;
+  if (given->has_slopes) at.slopes = next++;
+  if (given->has_lengths) at.lengths = next;
+  return at;
+}
+
+static void copy_strides(int64_t *to, const tsri_layout *layout) { memcpy(to, layout->strides, 4 * sizeof *to); }
+
+static tsri_place place_of(const tsri_layout *layout, tsr_dtype dtype) {
+  return (tsri_place){.offset = (size_t)layout->offset * tsr_dtype_bytes(dtype)};
+}
+
+// False: no native operator is like it. `layouts` are those of all inputs; places have no buffers yet.
+static bool describe(tsri_native_kind kind, const tsri_attention_attributes *given, tsr_dtype dtype,
+                     const tsri_layout *const *layouts, tsri_native_op *out) {
+  const tsri_layout *q = layouts[0], *k = layouts[1], *v = layouts[2];
+  further_inputs at = find_inputs(given);
+  if (given->has_blocks || q->count == 0 || k->count == 0 || v->count == 0) return false;
+  *out = (tsri_native_op){.kind = kind, .dtype = dtype, .result = dtype};
+  tsri_attention_op *op = &out->is.attention;
+  *op = (tsri_attention_op){.batch = q->shape.dims[0],
+                            .heads = q->shape.dims[1],
+                            .kv_heads = k->shape.dims[1],
+                            .queries = q->shape.dims[2],
+                            .keys = given->keys,
+                            .size = q->shape.dims[3],
+                            .value_size = v->shape.dims[3],
+                            .scale = given->scale,
+                            .softcap = given->softcap,
+                            .window = given->window,
+                            .is_causal = given->is_causal != 0,
+                            .has_slopes = at.slopes != 0,
+                            .has_lengths = at.lengths != 0,
+                            .mask_kind = (tsri_attention_mask)given->mask,
+                            .q = place_of(q, dtype),
+                            .k = place_of(k, dtype),
+                            .v = place_of(v, dtype)};
+  copy_strides(op->q_strides, q);
+  copy_strides(op->k_strides, k);
+  copy_strides(op->v_strides, v);
+  if (at.mask) {
+    op->mask = place_of(layouts[at.mask], op->mask_kind == TSRI_ATTENTION_HIDES ? TSR_U8 : dtype);
+    copy_strides(op->mask_strides, layouts[at.mask]);
+  }
+  if (at.slopes) {
+    op->slopes = place_of(layouts[at.slopes], dtype);
+    op->slopes_step = layouts[at.slopes]->strides[0];
+  }
+  if (at.lengths) {
+    op->lengths = place_of(layouts[at.lengths], TSR_I32);
+    op->lengths_step = layouts[at.lengths]->strides[0];
+  }
+  return true;
+}
+
+static void bind_inputs(tsri_native_op *native, const tsri_attention_attributes *given, tsr_buffer *const *inputs) {
+  tsri_attention_op *op = &native->is.attention;
+  further_inputs at = find_inputs(given);
+  tsri_place_bind(&op->q, inputs[0]);
+  tsri_place_bind(&op->k, inputs[1]);
+  tsri_place_bind(&op->v, inputs[2]);
+  if (at.mask) tsri_place_bind(&op->mask, inputs[at.mask]);
+  if (at.slopes) tsri_place_bind(&op->slopes, inputs[at.slopes]);
+  if (at.lengths) tsri_place_bind(&op->lengths, inputs[at.lengths]);
+}
+
+static bool describe_run(const tsri_kernel_run *run, tsri_native_kind kind, int count, tsri_native_op *out) {
+  const tsri_layout *layouts[MOST_INPUTS];
+  for (int i = 0; i < count; i++) layouts[i] = &run->layouts[i];
+  return describe(kind, TSRI_GIVEN(run->node, attention), run->dtype, layouts, out);
+}
+
+tsr_status tsri_attention_run_native(const tsri_kernel_run *run) {
+  tsri_native_op native;
+  tsri_attention_op *op = &native.is.attention;
+  if (!describe_run(run, TSRI_NATIVE_ATTENTION, run->input_count, &native)) return TSR_ERR_UNSUPPORTED;
+  bind_inputs(&native, TSRI_GIVEN(run->node, attention), run->inputs);
+  op->y_strides[2] = op->value_size;
+  op->y_strides[1] = op->queries * op->y_strides[2];
+  op->y_strides[0] = op->heads * op->y_strides[1];
+  tsri_place_bind(&op->y, run->output);
+  tsr_buffer *buffers[1 + MOST_INPUTS] = {run->output};
+  memcpy(buffers + 1, run->inputs, (size_t)run->input_count * sizeof *buffers);
+  return tsri_device_run_op(run->device, &native, buffers, 1 + run->input_count);
+}
+
+// --- Gradient ------------------------------------------------------------------------------------------------------------
+
+// Inputs: those of the attention, and the gradient of its result. Outputs: those of q, k and v.
+static tsr_status run_gradient(const tsri_kernel_run *run) {
+  const tsri_attention_attributes *given = TSRI_GIVEN(run->node, attention);
+  int count = run->input_count - 1;
+  const tsri_layout *g = &run->layouts[count];
+  tsri_native_op native;
+  tsri_attention_op *op = &native.is.attention;
+  tsr_status status = TSR_ERR_UNSUPPORTED;
+  if (describe_run(run, TSRI_NATIVE_ATTENTION_GRADIENT, count, &native)) {
+    bind_inputs(&native, given, run->inputs);
+    copy_strides(op->g_strides, g);
+    op->g = place_of(g, run->dtype);
+    tsri_place_bind(&op->g, run->inputs[count]);
+    tsri_place_bind(&op->dq, run->outputs[0]);
+    tsri_place_bind(&op->dk, run->outputs[1]);
+    tsri_place_bind(&op->dv, run->outputs[2]);
+    tsr_buffer *buffers[3 + MOST_INPUTS + 1] = {run->outputs[0], run->outputs[1], run->outputs[2]};
+    memcpy(buffers + 3, run->inputs, (size_t)run->input_count * sizeof *buffers);
+    status = tsri_device_run_op_writing(run->device, &native, buffers, 3, 3 + run->input_count);
+  }
+  if (status != TSR_ERR_UNSUPPORTED) return status;
+  return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "attention: its gradient is native on one device and came to run on another");
+}
+
+const tsri_op tsri_op_native_attention_gradient = {.name = "attention",
+                                                   .kind = TSRI_OP_KERNEL,
+                                                   .run = run_gradient,
+                                                   .attribute_set = TSRI_SET_attention,
+                                                   .attribute_bytes = sizeof(tsri_attention_attributes)};
+
+bool tsri_attention_has_gradient(tsr_tensor *const *inputs, int count, tsr_tensor *g,
+                                 const tsri_attention_attributes *given) {
+  const tsri_layout *layouts[MOST_INPUTS];
+  tsri_native_op native;
+  const tsr_device *device = g->value->device;
+  for (int i = 0; i < count; i++) {
+    layouts[i] = &inputs[i]->layout;
+    if (inputs[i]->value->device != device) return false;
+  }
+  return g->layout.count > 0 && g->dtype == inputs[0]->dtype &&
+         describe(TSRI_NATIVE_ATTENTION_GRADIENT, given, g->dtype, layouts, &native) &&
+         tsri_device_takes(device, &native);
+}
+
+static tsr_shape with_heads_inside(tsr_shape shape) {
+  return TSR_SHAPE(shape.dims[0], shape.dims[2], shape.dims[1], shape.dims[3]);
+}
+
+void tsri_attention_gradients(tsr_tensor *const *inputs, int count, tsr_tensor *g,
+                              const tsri_attention_attributes *given, tsr_tensor *out_gradients[3]) {
+  const tsri_op *op = &tsri_op_native_attention_gradient;
+  tsr_tensor *all[MOST_INPUTS + 1];
+  tsri_result results[3];
+  memcpy(all, inputs, (size_t)count * sizeof *all);
+  all[count] = g;
+  for (int i = 0; i < 3; i++) {
+    results[i] = (tsri_result){g->dtype, with_heads_inside(inputs[i]->layout.shape)};
+  }
+  tsri_record_kernel_results(op, g->value->device, results, 3, all, count + 1, TSRI_GIVE_ALL(op, attention, given),
+                             out_gradients);
+}
