@@ -104,6 +104,7 @@ static void put_flushing_functions(emit_text *text, random_denormals denormals) 
   static const char *const one[] = {"exp",  "exp2", "expm1", "log",  "log2", "log10", "log1p", "sin",  "cos", "tan",
                                     "asin", "acos", "atan",  "sinh", "cosh", "tanh",  "erf",   "sqrt", NULL};
   static const char *const two[] = {"atan2", "pow", NULL};
+  static const char *const rounding[] = {"floor", "ceil", "rint", "trunc", NULL};
   emit_add_text(
       text,
       "#include <math.h>\n#include <xmmintrin.h>\n#define APART static __attribute__((noinline, unused))\n"
@@ -123,6 +124,12 @@ static void put_flushing_functions(emit_text *text, random_denormals denormals) 
              "static float (*volatile c_%s)(float, float) = %sf;\nAPART float plain_%s(float x, float y) {\n"
              "  PLAIN(plain_flush(c_%s(plain_flush(x), plain_flush(y)))) }\n#define %sf plain_%s\n",
              two[i], two[i], two[i], two[i], two[i], two[i]);
+  }
+  for (int i = 0; rounding[i] && is_all && !denormals.in_rounding; i++) {
+    emit_add(text,
+             "static float (*volatile c_%s)(float) = %sf;\nAPART float plain_%s(float x) { PLAIN(c_%s(x)) }\n"
+             "#define %sf plain_%s\n",
+             rounding[i], rounding[i], rounding[i], rounding[i], rounding[i], rounding[i]);
   }
   emit_add(text,
            "static float (*volatile c_fma)(float, float, float) = fmaf;\n"

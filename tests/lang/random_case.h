@@ -32,8 +32,9 @@ emit_launch random_case_launch(const random_case *c, const char *entry, unsigned
 // Which f32 operations of a device flush numbers below 2^-126 to 0, as operands and as results. The language leaves this
 // open; operations that only move bits keep them.
 typedef struct random_denormals {
-  bool in_arithmetic;  // + - * / and functions other than these two:
+  bool in_arithmetic;  // + - * / and functions other than these:
   bool in_fma, in_sqrt;
+  bool in_rounding;        // floor, ceil, round, trunc
   bool keeps_in_division;  // division is made of other operations (lang/lower/expand_divide.c), which keep denormals
 } random_denormals;
 

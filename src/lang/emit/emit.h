@@ -53,8 +53,8 @@ typedef struct tsri_emit_options {
   bool f64;                          // double precision; without it a kernel that needs f64 is refused
   bool f16;                          // OpenCL: cl_khr_fp16; others convert in hardware anyway
   bool subgroups, subgroup_shuffle;  // subgroup operations in hardware; without both they go through shared memory
-  bool exact_divide;    // f32 division can be made correctly rounded (OpenCL: CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT);
-                        // without it, it goes through f64, or is as good as the device makes it where that is missing
+  bool exact_divide;    // the device's f32 division and square root can be rounded correctly (OpenCL:
+                        // CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT); without it they are expanded
   bool wide_unaligned;  // wide buffers may begin anywhere: several elements are then read one by one
   bool no_alias;        // no two buffers of a launch overlap: pointers are marked so
   bool flat_barriers;   // barriers must not stand under conditions, even such as all items decide alike (PoCL)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Which operations have an expansion, and writing one. The formulas are in expand_exp.c, expand_log.c, expand_trig.c,
-// expand_reduce.c, expand_fma.c, expand_divide.c, expand_nan.c, expand_integer.c, expand_convert.c and expand_half.c.
+// expand_reduce.c, expand_fma.c, expand_divide.c, expand_root.c, expand_nan.c, expand_integer.c, expand_convert.c and expand_half.c.
 #include "lang/lower/expand.h"
 
 #include "lang/lower/expand_build.h"
@@ -47,6 +47,7 @@ static const entry entries[TSRI_OP_COUNT] = {
     [TSRI_OP_MAX] = {TWO("max"), .float_two = tsri_expand_float_max, .int_two = tsri_expand_integer_max},
     [TSRI_OP_ABS] = {ONE("abs"), .float_one = tsri_expand_float_abs, .int_one = tsri_expand_integer_abs},
     [TSRI_OP_SIGN] = {ONE("sign"), .float_one = tsri_expand_float_sign, .int_one = tsri_expand_integer_sign},
+    [TSRI_OP_SQRT] = {ONE("sqrt"), .float_one = tsri_expand_sqrt},
     [TSRI_OP_RSQRT] = {ONE("rsqrt"), .float_one = tsri_expand_rsqrt},
     [TSRI_OP_EXP] = {ONE("exp"), MATHS, .float_one = tsri_expand_exp, .is_nan_last = true},
     [TSRI_OP_EXP2] = {ONE("exp2"), MATHS, .float_one = tsri_expand_exp2, .is_nan_last = true},
@@ -85,7 +86,7 @@ bool tsri_expand_is_long(tsri_ir_op code) { return entries[code].is_long; }
 
 bool tsri_expand_has(tsri_ir_op code, tsri_ir_type type) {
   const entry *of = &entries[code];
-  if (code == TSRI_OP_DIV && type.dtype == TSR_F64) return false;
+  if ((code == TSRI_OP_DIV || code == TSRI_OP_SQRT) && type.dtype == TSR_F64) return false;
   if (is_float_type((tsr_dtype)type.dtype)) return of->float_one || of->float_two || code == TSRI_OP_FMA;
   if (type.dtype == TSR_BOOL) return false;
   bool counts = code == TSRI_OP_POPCOUNT || code == TSRI_OP_CLZ;  // of 64 bits, computed from the counts of 32 bits

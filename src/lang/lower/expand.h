@@ -7,7 +7,8 @@
 // by index, any number of times. A dialect writes the list in place, one name per expression, or once as a function.
 // The dialect may lack some of these operations as well; then they are expanded in turn. The functions use the same
 // arithmetic as the CPU (src/backends/cpu/math), so results agree closely: within 3 ULP if + - * are correctly
-// rounded, and 4 if division has an error of 2.5 ULP. Everything else is exact, division of f32 among it.
+// rounded, and 4 if division has an error of 2.5 ULP. Everything else is exact, division and square root of
+// f32 among it.
 #ifndef TSRI_LANG_EXPAND_H
 #define TSRI_LANG_EXPAND_H
 
@@ -20,6 +21,7 @@ typedef struct tsri_expansion {
   // BITCAST.
   // `lane` 1 marks a relaxed operation. It needs less, so that the dialect need not expand it:
   //   DIV, REM    floats need not be rounded correctly; an integer divisor is neither 0 nor -1
+  //   SQRT        need not be rounded correctly
   //   ADD, SUB, MUL  the result need not be rounded before it is used (it may be fused with the next operation)
   //   NEG         need not change the sign of 0
   //   SHL, SHR    the count is below the width

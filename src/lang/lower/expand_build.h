@@ -100,7 +100,9 @@ static inline node freely(tsri_expander *e, node id) {
 static inline node divide(tsri_expander *e, node a, node b) {
   return freely(e, tsri_expand_float_op(e, TSRI_OP_DIV, a, b));
 }
-static inline node root(tsri_expander *e, node a) { return tsri_expand_float_op(e, TSRI_OP_SQRT, a, 0); }
+static inline node root(tsri_expander *e, node a) {
+  return freely(e, tsri_expand_float_op(e, TSRI_OP_SQRT, a, 0));
+}
 
 // a * b + c, rounded once if fma is available, otherwise twice.
 static inline node mad(tsri_expander *e, node a, node b, node c) { return tsri_expand_mad(e, a, b, c); }
@@ -280,6 +282,9 @@ float_parts tsri_expand_unpack(tsri_expander *e, node x);
 node tsri_expand_round_pair(tsri_expander *e, pair number, node exponent);
 // expand_divide.c
 node tsri_expand_float_div(tsri_expander *e, node a, node b);
+node tsri_expand_remainder(tsri_expander *e, node c, node a, node b);  // c - a * b, exactly if the product is near c
 node tsri_expand_div_is_far(tsri_expander *e, node a, node b);
+// expand_root.c
+node tsri_expand_sqrt(tsri_expander *e, node x);
 
 #endif

@@ -19,8 +19,7 @@ node tsri_expand_div_is_far(tsri_expander *e, node a, node b) {
   return op(e, TSRI_OP_NOT, e->bools, both(e, is_near(e, a), is_near(e, b)), 0, 0);
 }
 
-// c - a * b, exactly if the product is near c.
-static node remainder_of(tsri_expander *e, node c, node a, node b) {
+node tsri_expand_remainder(tsri_expander *e, node c, node a, node b) {
   if (e->fma) return op(e, TSRI_OP_FMA, e->type, freely(e, neg(e, a)), b, c);
   pair product = two_product(e, a, b);
   return sub(e, sub(e, c, product.hi), product.lo);
@@ -30,7 +29,7 @@ static node remainder_of(tsri_expander *e, node c, node a, node b) {
 // whether it is more than half of the distance away. All of this is exact, and no quotient lies just between two floats.
 static node nearest(tsri_expander *e, node a, node b, node quotient) {
   const tsri_expand_consts *k = e->k;
-  node rest = remainder_of(e, a, b, quotient), bits = bits_of(e, quotient);
+  node rest = tsri_expand_remainder(e, a, b, quotient), bits = bits_of(e, quotient);
   node signs = iop(e, TSRI_OP_XOR, iop(e, TSRI_OP_XOR, bits_of(e, rest), bits_of(e, b)), bits);
   node grows = lt(e, signs, whole(e, k->sign));
   node next = float_of(e, iop(e, TSRI_OP_ADD, bits, pick(e, grows, whole(e, 1), whole(e, -1))));
@@ -41,9 +40,9 @@ static node nearest(tsri_expander *e, node a, node b, node quotient) {
 
 static node divide_near(tsri_expander *e, node a, node b) {
   node one = num(e, 1), rough = divide(e, one, b);
-  node reciprocal = mad(e, remainder_of(e, one, b, rough), rough, rough);
+  node reciprocal = mad(e, tsri_expand_remainder(e, one, b, rough), rough, rough);
   node quotient = mul(e, a, reciprocal);
-  quotient = mad(e, remainder_of(e, a, b, quotient), reciprocal, quotient);
+  quotient = mad(e, tsri_expand_remainder(e, a, b, quotient), reciprocal, quotient);
   return nearest(e, a, b, quotient);
 }
 
@@ -59,7 +58,8 @@ static node divide_parts(tsri_expander *e, const float_parts *a, const float_par
   enum { PLACES = 5 };  // from the highest bit of a mantissa to the fourth highest of a word
   const tsri_expand_consts *k = e->k;
   node x = mantissa_as_float(e, a->mantissa), y = mantissa_as_float(e, b->mantissa);
-  node quotient = divide_near(e, x, y), rest = bits_of(e, remainder_of(e, x, y, quotient)), bits = bits_of(e, quotient);
+  node quotient = divide_near(e, x, y), rest = bits_of(e, tsri_expand_remainder(e, x, y, quotient)),
+       bits = bits_of(e, quotient);
   node mantissa = iop(e, TSRI_OP_OR, iand(e, bits, k->mantissa), whole(e, k->mantissa + 1));
   node is_exact = is_zero(e, iand(e, rest, k->magnitude)), is_below = lt(e, whole(e, k->magnitude), rest);
   node side = pick(e, is_exact, whole(e, 0), pick(e, is_below, whole(e, -1), whole(e, 1)));

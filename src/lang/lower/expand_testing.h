@@ -16,7 +16,7 @@ typedef union value {
   uint64_t w;
 } value;
 
-static int expand_division_error;  // of a relaxed division of f32, in units of the last place
+static int expand_division_error;  // of a relaxed division or square root of f32, in units of the last place
 
 static inline value run_f32(const tsri_ir_expr *n, value a, value b, value c) {
   switch ((tsri_ir_op)n->op) {
@@ -35,7 +35,9 @@ static inline value run_f32(const tsri_ir_expr *n, value a, value b, value c) {
     case TSRI_OP_NEG:
       return (value){.f = -a.f};
     case TSRI_OP_SQRT:
-      return (value){.f = sqrtf(a.f)};
+      a.f = sqrtf(a.f);
+      if (n->lane == 1 && isnormal(a.f)) a.u += (uint32_t)expand_division_error;
+      return a;
     case TSRI_OP_TRUNC:
       return (value){.f = truncf(a.f)};
     default:

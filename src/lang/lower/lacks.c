@@ -81,7 +81,7 @@ void tsri_lacks_add(tsri_lacks *lacks, bool has_exact_fma, bool has_exact_divide
     lacks->f32 |= BIT(FMA);
     lacks->f64 |= BIT(FMA);
   }
-  if (!has_exact_divide) lacks->f32 |= BIT(DIV);
+  if (!has_exact_divide) lacks->f32 |= BIT(DIV) | BIT(SQRT);
 }
 
 bool tsri_lacks_op(const tsri_lacks *lacks, tsri_ir_op code, tsr_dtype dtype) {

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// The square root of f32, correctly rounded, for devices whose own may be off by some ULP: it is improved by one step of
+// Newton's method, and then exact remainders choose between it and the floats next to it.
+#include "lang/lower/expand_build.h"
+
+// Below SMALL, the last bits of remainders could be subnormal, which some devices flush to 0; above LARGE, the square of a
+// rough root could overflow.
+#define SMALL 0x1p-62
+#define LARGE 0x1p126
+
+static node is_positive(tsri_expander *e, node x) {
+  return lt(e, minus(e, bits_of(e, x), whole(e, 1)), infinity_bits(e));
+}
+
+// For s near sqrt(x) with the neighbours `below` and `above`: sqrt(x) is nearer to `below` if x <= s * below, and nearer
+// to `above` if x > s * above. No root lies just between two floats.
+static node nearest(tsri_expander *e, node x, node s) {
+  node bits = bits_of(e, s), below = float_of(e, plus(e, bits, -1)), above = float_of(e, plus(e, bits, 1));
+  node not_below = is_positive(e, tsri_expand_remainder(e, x, below, s));
+  node is_above = is_positive(e, tsri_expand_remainder(e, x, above, s));
+  return pick(e, is_above, above, pick(e, not_below, s, below));
+}
+
+node tsri_expand_sqrt(tsri_expander *e, node x) {
+  node large = bits_of(e, num(e, LARGE)), one = num(e, 1);
+  node is_small = lt(e, bits_of(e, x), bits_of(e, num(e, SMALL)));
+  node is_large = lt(e, minus(e, bits_of(e, x), large), minus(e, infinity_bits(e), large));  // and positive
+  node scale = pick(e, is_small, num(e, 0x1p64), pick(e, is_large, num(e, 0x1p-64), one));
+  node scaled = mul(e, x, scale), rough = root(e, scaled);
+  node rest = tsri_expand_remainder(e, scaled, rough, rough);
+  node s = nearest(e, scaled, mad(e, rest, divide(e, num(e, 0.5), rough), rough));
+  s = mul(e, s, pick(e, is_small, num(e, 0x1p-32), pick(e, is_large, num(e, 0x1p32), one)));
+  // 0, infinity, NaN and negative numbers have the root that the device gives.
+  return pick(e, lt(e, minus(e, bits_of(e, scaled), whole(e, 1)), plus(e, infinity_bits(e), -1)), s, rough);
+}
