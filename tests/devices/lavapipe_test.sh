@@ -6,6 +6,6 @@ set -euo pipefail
 source "${BASH_SOURCE[0]%/*}/lib.bash"
 
 use_lavapipe
-check_sample vulkan 8
+check_sample vulkan 30
 check_examples vulkan
-check_validated 12
+check_validated 60

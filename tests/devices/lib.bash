@@ -2,7 +2,7 @@
 # What the scripts here share: choosing one software driver and running `tessera check` on it alone.
 #
 # A sample of the quick run's cases: one in TSR_TEST_SAMPLE (each script has a standard of its own), and at least one of
-# each operator. Under a sanitizer, ten times fewer, of a quarter of the operators: what differs between operators there
+# each operator. Under a sanitizer, ten times fewer, of an eighth of the operators: what differs between operators there
 # is their kernels, which the drivers compile without the sanitizer.
 : "${TSR_TEST_PROGRAM:?the path of the program to test}"
 
@@ -82,7 +82,7 @@ check_examples() {
 check_sample() {
   local backend=$1 sample=${TSR_TEST_SAMPLE:-$2}
   shift 2
-  [[ -z ${TSR_TEST_SANITIZE:-} ]] || set -- --part 1/4 "$@"
+  [[ -z ${TSR_TEST_SANITIZE:-} ]] || set -- --part 1/8 "$@"
   [[ -z ${TSR_TEST_SANITIZE:-} ]] || sample=$((sample * 10))
   "$TSR_TEST_PROGRAM" check --backend "$backend" --quick --sample "$sample" "$@" >"$work/out" 2>"$work/err" ||
     fail "tessera check --backend $backend --quick --sample $sample $* exits with $?"

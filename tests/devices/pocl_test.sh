@@ -6,5 +6,5 @@ set -euo pipefail
 source "${BASH_SOURCE[0]%/*}/lib.bash"
 
 use_pocl
-check_sample opencl 30
+check_sample opencl 120
 check_examples opencl

@@ -7,7 +7,7 @@ set -euo pipefail
 source "${BASH_SOURCE[0]%/*}/lib.bash"
 
 use_webgpu
-check_sample webgpu 12
+check_sample webgpu 40
 grep -q '^gap: f64: the device has no 64-bit floats' "$work/out" || fail "the gaps are not listed"
 
 # Every test of these programs that runs on every device, but for one of host memory, which WebGPU does not give out and

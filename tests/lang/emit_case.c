@@ -126,6 +126,12 @@ uint32_t emit_each_kernel(void (*visit)(const tsri_kernel *kernel, void *context
   return v.count;
 }
 
+bool emit_sample_takes(emit_sample *sample, const tsri_kernel *kernel) {
+  bool is_first = strcmp(sample->last_kernel, kernel->name) != 0;
+  snprintf(sample->last_kernel, sizeof sample->last_kernel, "%s", kernel->name);
+  return sample->visited++ % test_sample(12) == 0 || is_first;
+}
+
 void emit_append(emit_text *program, const tsri_emitted *code, const char *entry) {
   const char *text = code->data;
   size_t length = strlen(code->entry);

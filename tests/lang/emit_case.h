@@ -15,6 +15,16 @@ tsri_kernel *emit_kernel_of(const char *file_name, const char *text, const char 
 // visits.
 uint32_t emit_each_kernel(void (*visit)(const tsri_kernel *kernel, void *context), void *context);
 
+// A sample of what emit_each_kernel visits, for compilers that are slow: each kernel's first type, and one in twelve of its
+// other variants. TSR_TEST_SAMPLE=1 takes all of them.
+typedef struct emit_sample {
+  char last_kernel[128];
+  uint32_t visited;  // may begin with any number, so that different tests take different variants
+} emit_sample;
+
+// Whether this visit is in the sample. Called for each visit, in turn.
+bool emit_sample_takes(emit_sample *sample, const tsri_kernel *kernel);
+
 // Adds a kernel's text to a program. Its entry is renamed to `entry`, so that one program can hold many kernels.
 void emit_append(emit_text *program, const tsri_emitted *code, const char *entry);
 

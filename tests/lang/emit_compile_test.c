@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Emits every kernel in kernels/ in every specialisation, one of them checked, and compiles it with each dialect's
 // compiler: the system's C compiler, PoCL, NVRTC, hipcc, and clang with our replacement for Metal's library. The
-// compilers get each kernel's first type, with and without checks, and one in six of the other types, which differ
-// between the dialects. TSR_TEST_SAMPLE=1 compiles all of them.
+// compilers get a sample of them, which differs between the dialects. TSR_TEST_SAMPLE=1 compiles all of them.
 #include <stdlib.h>
 
 #include "lang/emit_case.h"
@@ -13,17 +12,9 @@ typedef struct program_of {
   tsri_emit_options options;
   emit_text text;
   char build_options[128];
-  char last_kernel[128];  // the kernel whose variants are being added
+  emit_sample sample;
   uint32_t emitted, refused, added;
 } program_of;
-
-// The first two variants of a kernel are its first type, unchecked and checked.
-static bool is_in_sample(program_of *program, const tsri_kernel *kernel) {
-  bool is_first = strcmp(program->last_kernel, kernel->name) != 0;
-  snprintf(program->last_kernel, sizeof program->last_kernel, "%s", kernel->name);
-  uint32_t shift = (uint32_t)(program->emitter - tsri_emitters);
-  return is_first || kernel->is_checked || (program->emitted + shift) % test_sample(6) == 0;
-}
 
 static void add_kernel(const tsri_kernel *kernel, void *context) {
   program_of *program = context;
@@ -34,7 +25,7 @@ static void add_kernel(const tsri_kernel *kernel, void *context) {
     return;
   }
   CHECK_OK(tsri_emit_kernel(program->emitter, kernel, &program->options, &code));
-  if (is_in_sample(program, kernel)) {
+  if (emit_sample_takes(&program->sample, kernel)) {
     char entry[TSRI_EMIT_ENTRY_BYTES + 16];
     snprintf(entry, sizeof entry, "%s_%u", code.entry, (unsigned)program->added++);
     emit_append(&program->text, &code, entry);
@@ -47,6 +38,7 @@ static void add_kernel(const tsri_kernel *kernel, void *context) {
 static void add_all(program_of *program, const char *dialect) {
   program->emitter = tsri_emitter_find(dialect);
   CHECK(program->emitter);
+  program->sample.visited = (uint32_t)(program->emitter - tsri_emitters);
   if (program->options.subgroup_size == 0) program->options = *program->emitter->defaults;
   uint32_t count = emit_each_kernel(add_kernel, program);
   CHECK_EQ_UINT(program->emitted + program->refused, count);
