@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "core/lines.h"
+
 // The joined axes, outermost first; strides are in bytes.
 typedef struct copy_plan {
   int rank;
@@ -41,8 +43,9 @@ static copy_plan plan_copy(const tsri_layout *dst, const tsri_layout *src, int64
 // Constant sizes let the compiler turn each memcpy into a single move.
 static void copy_run(char *dst, int64_t dst_stride, const char *src, int64_t src_stride, int64_t count,
                      size_t element_bytes) {
-  if (dst_stride == (int64_t)element_bytes && src_stride == dst_stride) {
-    memcpy(dst, src, (size_t)count * element_bytes);
+  if (dst_stride == (int64_t)element_bytes) {
+    if (src_stride == dst_stride) memcpy(dst, src, (size_t)count * element_bytes);
+    else tsri_gather_line(dst, src_stride, src, count, element_bytes);
     return;
   }
   switch (element_bytes) {
@@ -58,76 +61,106 @@ static void copy_run(char *dst, int64_t dst_stride, const char *src, int64_t src
 
 // --- Transposing ----------------------------------------------------------------------------------------------------
 //
-// Used if the destination is contiguous along one axis and the source along another. Copies squares, one cache line
+// Used if the destination is contiguous along one axis and the source nearly so along another. Copies squares, one cache line
 // wide and as many elements high, through a small array: so every cache line is read and written once, completely,
 // whatever the strides are. Squares are grouped into blocks that touch few pages.
 
-enum { LINE_BYTES = 64, BLOCK = 128 };
+enum { BLOCK = 128 };
 
-#define COPY_SQUARE(bytes)                                                 \
-  case bytes:                                                              \
-    for (int64_t i = 0; i < rows; i++) {                                   \
-      for (int64_t j = 0; j < cols; j++) {                                 \
-        memcpy(to + i * to_row + j * bytes, square[j] + i * bytes, bytes); \
-      }                                                                    \
-    }                                                                      \
-    break;
+// The places that a plane is transposed between. Elements of a row lie `from_row` bytes apart in the source, those of a column side by
+// side in the destination.
+typedef struct turned {
+  char *to;
+  const char *from;
+  int64_t to_row, from_row, from_col;
+  size_t element_bytes;
+} turned;
 
-// `rows` elements are contiguous in the source, `cols` elements in the destination. Both fit into a cache line.
-static void copy_square(char *to, int64_t to_row, const char *from, int64_t from_col, int64_t rows, int64_t cols,
-                        size_t element_bytes) {
-  unsigned char square[LINE_BYTES][LINE_BYTES];
-  if (rows * (int64_t)element_bytes == LINE_BYTES) {
-    for (int64_t j = 0; j < cols; j++) memcpy(square[j], from + j * from_col, LINE_BYTES);
-  } else {
-    for (int64_t j = 0; j < cols; j++) memcpy(square[j], from + j * from_col, (size_t)rows * element_bytes);
-  }
-  switch (element_bytes) {
-    COPY_SQUARE(1)
-    COPY_SQUARE(2)
-    COPY_SQUARE(4)
-    COPY_SQUARE(8)
-    default:
-      break;  // no dtype has another size
-  }
+static turned turned_at(const turned *t, int64_t row, int64_t col) {
+  turned moved = *t;
+  moved.to += row * t->to_row + col * (int64_t)t->element_bytes;
+  moved.from += row * t->from_row + col * t->from_col;
+  return moved;
 }
-#undef COPY_SQUARE
+
+// Rows and columns fit into a cache line.
+static void copy_square(const turned *t, int64_t rows, int64_t cols) {
+  unsigned char square[TSRI_TILE_BYTES][TSRI_TILE_BYTES];
+  size_t bytes = (size_t)rows * t->element_bytes;
+  bool is_side_by_side = t->from_row == (int64_t)t->element_bytes;
+  if (is_side_by_side && bytes == TSRI_TILE_BYTES) {
+    for (int64_t j = 0; j < cols; j++) memcpy(square[j], t->from + j * t->from_col, TSRI_TILE_BYTES);
+  } else if (is_side_by_side) {
+    for (int64_t j = 0; j < cols; j++) memcpy(square[j], t->from + j * t->from_col, bytes);
+  } else {
+    for (int64_t j = 0; j < cols; j++) {
+      tsri_gather_line((char *)square[j], t->from_row, t->from + j * t->from_col, rows, t->element_bytes);
+    }
+  }
+  tsri_turn_tile(t->to, t->to_row, square, rows, cols, t->element_bytes);
+}
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
-static void copy_block(char *to, int64_t to_row, const char *from, int64_t from_col, int64_t rows, int64_t cols,
-                       size_t element_bytes) {
-  int64_t side = LINE_BYTES / (int64_t)element_bytes, bytes = (int64_t)element_bytes;
+static void copy_block(const turned *t, int64_t rows, int64_t cols) {
+  int64_t side = TSRI_TILE_BYTES / (int64_t)t->element_bytes;
   for (int64_t i = 0; i < rows; i += side) {
     for (int64_t j = 0; j < cols; j += side) {
-      copy_square(to + i * to_row + j * bytes, to_row, from + i * bytes + j * from_col, from_col,
-                  smaller(side, rows - i), smaller(side, cols - j), element_bytes);
+      turned square = turned_at(t, i, j);
+      copy_square(&square, smaller(side, rows - i), smaller(side, cols - j));
     }
   }
 }
 
-// Transposes one plane; the source is contiguous along axis `row`.
+// Transposes one plane, of axis `row` and the last one.
 static void transpose_plane(const copy_plan *plan, int row, char *to, const char *from, size_t element_bytes) {
   int col = plan->rank - 1;
-  int64_t bytes = (int64_t)element_bytes;
+  turned plane = {to, from, plan->dst[row], plan->src[row], plan->src[col], element_bytes};
   for (int64_t i = 0; i < plan->dims[row]; i += BLOCK) {
     for (int64_t j = 0; j < plan->dims[col]; j += BLOCK) {
-      copy_block(to + i * plan->dst[row] + j * bytes, plan->dst[row], from + i * bytes + j * plan->src[col],
-                 plan->src[col], smaller(BLOCK, plan->dims[row] - i), smaller(BLOCK, plan->dims[col] - j),
-                 element_bytes);
+      turned block = turned_at(&plane, i, j);
+      copy_block(&block, smaller(BLOCK, plan->dims[row] - i), smaller(BLOCK, plan->dims[col] - j));
     }
   }
+}
+
+// An axis of `least` or more elements before the last along which the source's elements are the closest: side by side, or, if they are
+// small, with a gap of one. -1: there is none, or they are as close along the last axis.
+static int close_axis(const copy_plan *plan, int64_t least, int64_t element_bytes) {
+  int found = -1;
+  int64_t closest = plan->src[plan->rank - 1] < 0 ? -plan->src[plan->rank - 1] : plan->src[plan->rank - 1];
+  int64_t most = element_bytes <= 4 ? 2 * element_bytes : element_bytes;
+  if (closest > most) closest = most + 1;
+  for (int i = 0; i < plan->rank - 1; i++) {
+    if (plan->src[i] <= 0 || plan->src[i] >= closest || plan->dims[i] < least) continue;
+    closest = plan->src[i];
+    found = i;
+  }
+  return found;
 }
 
 // The axis to transpose with the last one, or -1 if copying runs is better.
 static int transposed_axis(const copy_plan *plan, int64_t element_bytes) {
-  enum { WORTH_IT = 8 };  // with shorter sides squares would be mostly empty
+  enum { LEAST_ROWS = 8, LEAST_COLUMNS = 4 };  // with shorter sides squares would be mostly empty
   int last = plan->rank - 1;
-  if (plan->dst[last] != element_bytes || plan->src[last] == element_bytes || plan->dims[last] < WORTH_IT) return -1;
-  for (int i = 0; i < last; i++) {
-    if (plan->src[i] == element_bytes && plan->dims[i] >= WORTH_IT) return i;
-  }
-  return -1;
+  if (plan->dst[last] != element_bytes || plan->dims[last] < LEAST_COLUMNS) return -1;
+  return close_axis(plan, LEAST_ROWS, element_bytes);
+}
+
+static void swap_sizes(int64_t *values, int a, int b) {
+  int64_t kept = values[a];
+  values[a] = values[b];
+  values[b] = kept;
+}
+
+// Where the last axis is very short, the runs are those of an axis along which the source's elements are close.
+static void avoid_short_runs(copy_plan *plan, int64_t element_bytes) {
+  enum { SHORT = 4 };
+  int last = plan->rank - 1, longer = close_axis(plan, SHORT, element_bytes);
+  if (plan->dims[last] >= SHORT || longer < 0) return;
+  swap_sizes(plan->dims, longer, last);
+  swap_sizes(plan->dst, longer, last);
+  swap_sizes(plan->src, longer, last);
 }
 
 // --- All axes -------------------------------------------------------------------------------------------------------
@@ -158,6 +191,7 @@ void tsri_strided_copy(void *dst, const tsri_layout *dst_layout, const void *src
     return;
   }
   int row = transposed_axis(&plan, (int64_t)element_bytes);
+  if (row < 0) avoid_short_runs(&plan, (int64_t)element_bytes);
   int64_t index[TSR_MAX_RANK] = {0};
   do {
     if (row >= 0) transpose_plane(&plan, row, to, from, element_bytes);

@@ -4,7 +4,7 @@
 
 #include "support/test.h"
 
-enum { MOST_BYTES = 1 << 13, GUARD = 0xA5 };
+enum { MOST_BYTES = 1 << 17, GUARD = 0xA5 };
 
 static uint32_t random_state;
 static uint32_t random_below(uint32_t limit) {
@@ -78,6 +78,24 @@ TEST(every_element_size_and_layout_copies_as_one_by_one) {
     }
   }
   CHECK(checked > 500);
+}
+
+// Transposed planes of more than a tile, with gaps, and with a last axis so short that runs go along another one.
+TEST(planes_are_transposed_whatever_their_sides_and_gaps) {
+  static const int64_t sides[][2] = {{70, 33}, {33, 70}, {9, 4}, {40, 7}, {7, 40}, {40, 2}, {40, 3}, {2, 40}, {8, 8}};
+  for (size_t i = 0; i < sizeof sides / sizeof sides[0]; i++) {
+    for (int64_t gap = 1; gap <= 3; gap++) {
+      tsri_layout packed, turned;
+      CHECK_OK(tsri_layout_init("test", TSR_SHAPE(2, sides[i][0], sides[i][1]), TSR_U8, &packed, NULL));
+      turned = packed;
+      turned.strides[1] = gap;
+      turned.strides[2] = gap * (sides[i][0] + 1);
+      turned.strides[0] = turned.strides[2] * sides[i][1];
+      for (size_t element = 1; element <= 8; element *= 2) {
+        if (2 * turned.strides[0] * (int64_t)element <= MOST_BYTES) check_copy(&packed, &turned, element);
+      }
+    }
+  }
 }
 
 TEST(repeated_elements_may_be_read) {
