@@ -39,25 +39,48 @@ static void sort_axes(const tsri_layout *layout, tsri_order *order) {
   }
 }
 
-bool tsri_order_find(const tsri_node *node, tsri_order *out_order) {
-  tsri_order order = {.rank = node->inputs[0].layout.shape.rank};
-  for (int i = 0; i < order.rank; i++) order.axes[i] = i;
-  bool is_changed = false, is_known = false;
-  for (uint32_t i = 0; i < node->input_count; i++) {
-    const tsri_layout *layout = &node->inputs[i].layout;
-    if (repeats(layout)) continue;
-    if (is_in_order(layout, &order)) {
-      is_known = true;
-    } else if (is_known) {
-      return false;  // the inputs lie in different orders
-    } else {
-      sort_axes(layout, &order);
-      is_changed = is_known = is_in_order(layout, &order);
-      if (!is_changed) return false;
-    }
+// What the inputs that were looked at say.
+typedef struct found_order {
+  tsri_order order;
+  bool is_known, is_changed;
+} found_order;
+
+static void begin_order(int rank, found_order *out) {
+  *out = (found_order){.order.rank = rank};
+  for (int i = 0; i < rank; i++) out->order.axes[i] = i;
+}
+
+// False: the inputs lie in different orders.
+static bool join_order(const tsri_layout *layout, found_order *found) {
+  if (repeats(layout)) return true;
+  if (is_in_order(layout, &found->order)) {
+    found->is_known = true;
+    return true;
   }
-  *out_order = order;
-  return is_changed;
+  if (found->is_known) return false;
+  sort_axes(layout, &found->order);
+  found->is_changed = found->is_known = is_in_order(layout, &found->order);
+  return found->is_changed;
+}
+
+bool tsri_order_find(const tsri_node *node, tsri_order *out_order) {
+  found_order found;
+  begin_order(node->inputs[0].layout.shape.rank, &found);
+  for (uint32_t i = 0; i < node->input_count; i++) {
+    if (!join_order(&node->inputs[i].layout, &found)) return false;
+  }
+  *out_order = found.order;
+  return found.is_changed;
+}
+
+bool tsri_order_find_of(tsr_tensor *const *tensors, int count, tsri_order *out_order) {
+  found_order found;
+  begin_order(tensors[0]->layout.shape.rank, &found);
+  for (int i = 0; i < count; i++) {
+    if (!join_order(&tensors[i]->layout, &found)) return false;
+  }
+  *out_order = found.order;
+  return found.is_changed;
 }
 
 tsri_layout tsri_order_forth(const tsri_layout *layout, const tsri_order *order) {

@@ -3,6 +3,7 @@
 // the strided-copy kernel.
 #include "core/alloc.h"
 #include "core/error.h"
+#include "graph/order.h"
 #include "graph/transfer.h"
 #include "ops/axes.h"
 #include "ops/compose.h"
@@ -83,6 +84,30 @@ static tsr_tensor *concat_all(tsr_tensor *const *tensors, int count, int axis) {
                             TSRI_GIVE(TSRI_BODY(concat), concat, .axis = axis));
 }
 
+// Joins transposed views in the order in which they lie in memory: lines are then copied as they are, and the result is a
+// transposed view, too. The views replace `tensors`, which are released.
+static tsr_tensor *concat_in_order(tsr_tensor **tensors, int count, int axis, const tsri_order *order) {
+  int back[TSR_MAX_RANK] = {0};
+  for (int i = 0; i < order->rank; i++) back[order->axes[i]] = i;
+  for (int i = 0; i < count; i++) {
+    tsr_tensor *view = tsr_permute(tensors[i], order->axes, order->rank);
+    tsr_release(tensors[i]);
+    tensors[i] = view;
+  }
+  tsr_tensor *joined = concat_all(tensors, count, back[axis]), *result = tsr_permute(joined, back, order->rank);
+  tsr_release(joined);
+  return result;
+}
+
+static tsr_tensor *concat_ordered(tsr_tensor **tensors, int count, int axis) {
+  tsri_order order;
+  for (int i = 0; i < count; i++) {
+    if (tsr_error(tensors[i]) != TSR_OK) return concat_all(tensors, count, axis);  // which reports the error
+  }
+  return tsri_order_find_of(tensors, count, &order) ? concat_in_order(tensors, count, axis, &order)
+                                                    : concat_all(tensors, count, axis);
+}
+
 // Converts the tensors to their common dtype, inserts the new axis for stack, and joins them.
 static tsr_tensor *join(const char *caller, tsr_tensor *const *tensors, int count, int axis, bool is_stack) {
   tsr_dtype dtype = tensors[0]->dtype;
@@ -99,7 +124,7 @@ static tsr_tensor *join(const char *caller, tsr_tensor *const *tensors, int coun
     tsr_release(parts[i]);
     parts[i] = view;
   }
-  tsr_tensor *result = concat_all(parts, count, axis);
+  tsr_tensor *result = concat_ordered(parts, count, axis);
   for (int i = 0; i < count; i++) tsr_release(parts[i]);
   tsri_free(parts);
   return tsri_tensor_named(caller, result);

@@ -74,8 +74,8 @@ TEST(reductions_of_strided_elements_have_the_numbers_of_a_copy) {
   static const tsr_dtype dtypes[] = {TSR_F32, TSR_F64, TSR_BF16, TSR_I32};
   begin();
   for (int i = 0; i < 4; i++) {
-    tsr_tensor *whole = tsr_cast(tsr_mul_scalar(tsr_rand(dev, TSR_F32, TSR_SHAPE(40, 3, 210), 3), 50), dtypes[i]);
-    tsr_tensor *strided = tsr_slice(tsr_slice(whole, 2, 1, 210, 3), 0, 1, 39, 1);
+    tsr_tensor *whole = tsr_cast(tsr_mul_scalar(tsr_rand(dev, TSR_F32, TSR_SHAPE(84, 3, 210), 3), 50), dtypes[i]);
+    tsr_tensor *strided = tsr_slice(tsr_slice(whole, 2, 1, 210, 3), 0, 1, 83, 1);
     tsr_tensor *views[] = {strided, tsr_transpose(strided, 0, 2), tsr_flip(strided, 2), tsr_flip(strided, 0)};
     for (int v = 0; v < 4; v++) {
       tsr_tensor *plain = tsr_contiguous(views[v]);
@@ -86,6 +86,7 @@ TEST(reductions_of_strided_elements_have_the_numbers_of_a_copy) {
         }
         check_same(tsr_sum(views[v], list, count, false), tsr_sum(plain, list, count, false));
         check_same(tsr_min(views[v], list, count, true), tsr_min(plain, list, count, true));
+        check_same(tsr_mean(views[v], list, count, false), tsr_mean(plain, list, count, false));
         check_same(tsr_argmax(views[v], list, count, false), tsr_argmax(plain, list, count, false));
       }
     }
@@ -111,6 +112,39 @@ TEST(a_sum_of_strided_rows_has_the_bits_of_contiguous_ones) {
 }
 
 // The operator behind the view reads its producer's numbers directly, in one kernel.
+TEST(transposed_views_are_joined_as_they_lie) {
+  begin();
+  tsr_tensor *x = tsr_transpose(count_up(TSR_F32, TSR_SHAPE(3, 2)), 0, 1), *y = tsr_add_scalar(x, 10);
+  tsr_tensor *columns = tsr_concat((tsr_tensor *[]){x, y}, 2, 1), *rows = tsr_concat((tsr_tensor *[]){x, y}, 2, 0);
+  CHECK_VALUES(columns, TSR_F32, TSR_SHAPE(2, 6), 0, 0, 2, 4, 10, 12, 14, 1, 3, 5, 11, 13, 15);
+  CHECK_VALUES(rows, TSR_F32, TSR_SHAPE(4, 3), 0, 0, 2, 4, 1, 3, 5, 10, 12, 14, 11, 13, 15);
+  check_strides(columns, 1, 2);
+  check_strides(rows, 1, 4);
+  tsr_tensor *mixed = tsr_concat((tsr_tensor *[]){x, tsr_contiguous(y)}, 2, 1);
+  CHECK_VALUES(mixed, TSR_F32, TSR_SHAPE(2, 6), 0, 0, 2, 4, 10, 12, 14, 1, 3, 5, 11, 13, 15);
+  check_strides(mixed, 6, 1);
+  finish();
+}
+
+// Rows of a few elements, of more than a stretch, and few of a great many, which are summed in blocks.
+TEST(a_strided_matrix_times_a_vector_has_the_numbers_of_a_copy) {
+  static const int64_t shapes[][2] = {{1, 5}, {33, 7}, {300, 64}, {3, 5000}, {2, 70001}, {1, 140000}};
+  static const tsr_dtype dtypes[] = {TSR_F32, TSR_F64, TSR_BF16};
+  begin();
+  for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
+    for (size_t d = 0; d < sizeof dtypes / sizeof dtypes[0]; d++) {
+      int64_t m = shapes[i][0], k = shapes[i][1];
+      tsr_tensor *whole = tsr_cast(tsr_rand(dev, TSR_F32, TSR_SHAPE(m, 2 * k), 5), dtypes[d]);
+      tsr_tensor *a = tsr_slice(whole, 1, 0, 2 * k, 2), *plain = tsr_contiguous(a);
+      tsr_tensor *x = tsr_cast(tsr_rand(dev, TSR_F32, TSR_SHAPE(k), 6), dtypes[d]);
+      check_same(tsr_gemv(a, x), tsr_gemv(plain, x));
+      check_same(tsr_gemv(plain, x), tsr_sum(tsr_mul(plain, x), (int[]){1}, 1, false));
+      check_same(tsr_matmul(x, tsr_transpose(a, 0, 1)), tsr_gemv(plain, x));
+    }
+  }
+  finish();
+}
+
 TEST(chains_of_transposed_views_are_fused) {
   begin();
   tsr_tensor *x = tsr_rand(dev, TSR_F32, TSR_SHAPE(30, 40), 5);
