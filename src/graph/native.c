@@ -131,13 +131,80 @@ static bool reduction_of(const tsri_node *node, tsr_dtype elements, tsri_native_
   return false;
 }
 
-// Whether the sum is one of TSRI_NATIVE_SUM's: floats along the last axis. TSRI_NATIVE_REDUCE adds in another order, and the
+// Whether the sum is one of TSRI_NATIVE_SUM's: f32 or f64 along the last axis. TSRI_NATIVE_REDUCE adds in another order, and the
 // sum of a row shall have the same bits whether the row is contiguous or packed first. (A generated kernel, into which
 // other operators are fused, has an order of its own.) Sums of few elements are sequential everywhere.
 static bool has_order(const tsri_node *node, tsr_shape shape) {
-  bool is_sum = node->op->reduce == TSRI_REDUCE_SUM && tsr_dtype_kind_of(node->dtype) == TSR_KIND_FLOAT;
+  tsr_dtype elements = node->inputs[0].dtype;
+  bool is_sum = node->op->reduce == TSRI_REDUCE_SUM && (elements == TSR_F32 || elements == TSR_F64);
   return is_sum && shape.rank > 0 && node->axes == 1u << (shape.rank - 1) &&
          shape.dims[shape.rank - 1] >= TSRI_SHORT_REDUCTION;
+}
+
+// An axis of the elements that are reduced.
+typedef struct packed_axis {
+  int64_t size, stride;
+  int64_t *packed;  // where its stride in packed memory goes
+} packed_axis;
+
+static int list_axes(tsri_reduce_op *op, packed_axis *out_axes) {
+  int count = 0;
+  for (int i = 0; i < op->kept_rank; i++) {
+    out_axes[count++] = (packed_axis){op->kept_dims[i], op->kept_strides[i], &op->kept_strides[i]};
+  }
+  for (int i = 0; i < op->reduced_rank; i++) {
+    out_axes[count++] = (packed_axis){op->reduced_dims[i], op->reduced_strides[i], &op->reduced_strides[i]};
+  }
+  return count;
+}
+
+static int by_distance(const void *a, const void *b) {
+  int64_t x = ((const packed_axis *)a)->stride, y = ((const packed_axis *)b)->stride;
+  x = x < 0 ? -x : x;
+  y = y < 0 ? -y : y;
+  return (x < y) - (x > y);
+}
+
+// Gives the operator the strides of its elements packed in the order in which they lie in memory. `*out_layout` is where
+// they lie now, from offset 0 on. False: they are few, or some repeat.
+static bool pack_strides(tsri_reduce_op *op, tsri_layout *out_layout) {
+  enum { FEW = 1 << 12 };
+  packed_axis axes[2 * TSR_MAX_RANK];
+  int rank = list_axes(op, axes);
+  if (rank > TSR_MAX_RANK) return false;
+  qsort(axes, (size_t)rank, sizeof *axes, by_distance);
+  *out_layout = (tsri_layout){.shape.rank = rank, .count = 1};
+  for (int i = rank - 1; i >= 0; i--) {
+    if (axes[i].stride == 0) return false;
+    out_layout->shape.dims[i] = axes[i].size;
+    out_layout->strides[i] = axes[i].stride;
+    *axes[i].packed = out_layout->count;
+    out_layout->count *= axes[i].size;
+  }
+  return out_layout->count >= FEW;
+}
+
+// The sum of packed rows as TSRI_NATIVE_SUM, whose order of summation it has to have. False: they are not packed as rows.
+static bool as_row_sum(const tsri_native_op *op, tsri_native_op *out_op) {
+  const tsri_reduce_op *r = &op->is.reduce;
+  if (op->dtype != op->result || r->reduced_rank != 1 || r->reduced_strides[0] != 1) return false;
+  int64_t columns = r->reduced_dims[0], next = columns;
+  for (int i = r->kept_rank - 1; i >= 0; i--) {
+    if (r->kept_strides[i] != next) return false;
+    next *= r->kept_dims[i];
+  }
+  *out_op = (tsri_native_op){.kind = TSRI_NATIVE_SUM, .dtype = op->dtype, .result = op->result};
+  out_op->is.sum = (tsri_sum_op){.rows = next / columns, .columns = columns, .step = columns, .to = r->to};
+  return true;
+}
+
+// Whether the device reduces elements with these strides natively, in place or packed.
+static bool is_reduced_natively(tsr_device *device, const tsri_native_op *op, bool is_ordered, bool is_contiguous) {
+  tsri_native_op packed = *op, sum;
+  tsri_layout where;
+  if ((!is_ordered || is_contiguous) && tsri_device_takes(device, op)) return true;
+  if (!pack_strides(&packed.is.reduce, &where) || (is_ordered && !as_row_sum(&packed, &sum))) return false;
+  return tsri_device_takes(device, is_ordered ? &sum : &packed);
 }
 
 // Whether the fusion's reduction reads a tensor directly, and the device reduces it natively: that is faster than one
@@ -153,7 +220,6 @@ static bool is_plain_reduction(const tsri_plan *plan, const tsri_fusion *fusion)
   if (source != TSRI_NONE && plan->nodes[source].fusion == planned->fusion) return false;
   if (!reduction_of(node, node->inputs[0].dtype, &op) || !tsri_plan_input_layout(plan, planned, 0, &layout))
     return false;
-  if (has_order(node, layout.shape) && (op.dtype != op.result || !tsri_layout_is_contiguous(&layout))) return false;
   tsri_reduce_op *reduce = &op.is.reduce;
   for (int i = 0; i < layout.shape.rank; i++) {
     bool is_reduced = (node->axes >> i & 1u) != 0;
@@ -161,7 +227,8 @@ static bool is_plain_reduction(const tsri_plan *plan, const tsri_fusion *fusion)
     (is_reduced ? reduce->reduced_dims : reduce->kept_dims)[*rank] = layout.shape.dims[i];
     (is_reduced ? reduce->reduced_strides : reduce->kept_strides)[(*rank)++] = layout.strides[i];
   }
-  return layout.count >= WORTH_IT && tsri_device_takes(node->value.device, &op);
+  return layout.count >= WORTH_IT && is_reduced_natively(node->value.device, &op, has_order(node, layout.shape),
+                                                         tsri_layout_is_contiguous(&layout));
 }
 
 bool tsri_native_is_alone(const tsri_plan *plan, const tsri_fusion *fusion) {
@@ -231,63 +298,6 @@ static void take_extent(const tsri_extent *extent, int *out_rank, int64_t *out_d
 }
 
 // --- Strided elements, packed first -------------------------------------------------------------------------------------
-
-// An axis of the elements that are reduced.
-typedef struct packed_axis {
-  int64_t size, stride;
-  int64_t *packed;  // where its stride in packed memory goes
-} packed_axis;
-
-static int list_axes(tsri_reduce_op *op, packed_axis *out_axes) {
-  int count = 0;
-  for (int i = 0; i < op->kept_rank; i++) {
-    out_axes[count++] = (packed_axis){op->kept_dims[i], op->kept_strides[i], &op->kept_strides[i]};
-  }
-  for (int i = 0; i < op->reduced_rank; i++) {
-    out_axes[count++] = (packed_axis){op->reduced_dims[i], op->reduced_strides[i], &op->reduced_strides[i]};
-  }
-  return count;
-}
-
-static int by_distance(const void *a, const void *b) {
-  int64_t x = ((const packed_axis *)a)->stride, y = ((const packed_axis *)b)->stride;
-  x = x < 0 ? -x : x;
-  y = y < 0 ? -y : y;
-  return (x < y) - (x > y);
-}
-
-// Gives the operator the strides of its elements packed in the order in which they lie in memory. `*out_layout` is where
-// they lie now, from offset 0 on. False: they are few, or some repeat.
-static bool pack_strides(tsri_reduce_op *op, tsri_layout *out_layout) {
-  enum { FEW = 1 << 12 };
-  packed_axis axes[2 * TSR_MAX_RANK];
-  int rank = list_axes(op, axes);
-  if (rank > TSR_MAX_RANK) return false;
-  qsort(axes, (size_t)rank, sizeof *axes, by_distance);
-  *out_layout = (tsri_layout){.shape.rank = rank, .count = 1};
-  for (int i = rank - 1; i >= 0; i--) {
-    if (axes[i].stride == 0) return false;
-    out_layout->shape.dims[i] = axes[i].size;
-    out_layout->strides[i] = axes[i].stride;
-    *axes[i].packed = out_layout->count;
-    out_layout->count *= axes[i].size;
-  }
-  return out_layout->count >= FEW;
-}
-
-// The sum of packed rows as TSRI_NATIVE_SUM, whose order of summation it has to have. False: they are not packed as rows.
-static bool as_row_sum(const tsri_native_op *op, tsri_native_op *out_op) {
-  const tsri_reduce_op *r = &op->is.reduce;
-  if (op->dtype != op->result || r->reduced_rank != 1 || r->reduced_strides[0] != 1) return false;
-  int64_t columns = r->reduced_dims[0], next = columns;
-  for (int i = r->kept_rank - 1; i >= 0; i--) {
-    if (r->kept_strides[i] != next) return false;
-    next *= r->kept_dims[i];
-  }
-  *out_op = (tsri_native_op){.kind = TSRI_NATIVE_SUM, .dtype = op->dtype, .result = op->result};
-  out_op->is.sum = (tsri_sum_op){.rows = next / columns, .columns = columns, .step = columns, .to = r->to};
-  return true;
-}
 
 // Reduces elements that do not lie side by side along any axis: copies them to memory where they do. `op` has its strides
 // and its place for the result; the elements begin at element `first` of `from`.
