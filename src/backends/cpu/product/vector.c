@@ -2,10 +2,12 @@
 // Products of a matrix and a vector, which read every element of the matrix once: at the memory's speed, without packing it.
 //
 // Where an output's elements lie side by side along k, each output is a dot product. Where outputs lie side by side, rows of the matrix
-// are added to a stretch of outputs that stays in the first-level cache. Each output is made by one thread.
+// are added to a stretch of outputs that stays in the first-level cache. Where neither lies side by side, elements along k are gathered a stretch
+// at a time. Each output is made by one thread; few long dot products are cut into blocks of k, by their shape alone.
 #include <string.h>
 
 #include "backends/cpu/product/product.h"
+#include "core/lines.h"
 #include "platform/parallel.h"
 
 enum {
@@ -13,73 +15,120 @@ enum {
   ROWS_AT_ONCE = 16
 };  // elements of a row that are converted, or added to, at once
 
+enum { FEW_OUTPUTS = 16, BLOCK_K = 1 << 15 };
+
 typedef struct vector_product {
   const tsri_product *p;
   const char *matrix;
   int64_t outputs, output_step, k_step;  // steps in the matrix
+  bool is_dots;                          // outputs are dot products, not sums of rows
+  int64_t blocks;                        // of k
   const char *x;                         // the vector as sums, contiguous
   char *sums;
+  char *block_sums;  // of each block of each output, if there are several
   int parts;
 } vector_product;
 
+static int64_t magnitude(int64_t x) { return x < 0 ? -x : x; }
+
 // m or n is 1; the matrix is the input that has the other.
 static vector_product look_at(const tsri_product *p) {
-  vector_product v = {.p = p};
+  vector_product v = {.p = p, .blocks = 1};
   bool is_column = p->n == 1;
   const tsri_product_matrix *matrix = is_column ? &p->a : &p->b;
   v.matrix = matrix->at;
   v.outputs = is_column ? p->m : p->n;
   v.output_step = is_column ? matrix->row : matrix->column;
   v.k_step = is_column ? matrix->column : matrix->row;
+  bool is_scattered = v.k_step != 1 && v.output_step != 1;
+  v.is_dots = v.k_step == 1 || (is_scattered && (v.outputs == 1 || magnitude(v.k_step) < magnitude(v.output_step)));
+  if (v.is_dots && v.outputs <= FEW_OUTPUTS && p->k >= 2 * BLOCK_K) v.blocks = (p->k + BLOCK_K - 1) / BLOCK_K;
   return v;
 }
 
 bool tsri_product_has_vector(const tsri_product *p) {
   if (p->m != 1 && p->n != 1) return false;
   vector_product v = look_at(p);
-  return v.k_step == 1 || v.output_step == 1;
+  return v.is_dots || v.output_step == 1;
 }
 
+static size_t to_line(size_t bytes) { return (bytes + 63) / 64 * 64; }
+
+// The vector, the sums, and the blocks' sums.
 size_t tsri_product_vector_scratch_bytes(const tsri_product *p) {
-  return (size_t)(p->k + (p->m > p->n ? p->m : p->n)) * p->sum_bytes;
+  vector_product v = look_at(p);
+  size_t blocks = v.blocks > 1 ? (size_t)(v.outputs * v.blocks) : 0;
+  return to_line((size_t)p->k * p->sum_bytes) + to_line((size_t)v.outputs * p->sum_bytes) + blocks * p->sum_bytes;
 }
 
 static const char *matrix_at(const vector_product *v, int64_t output, int64_t k) {
   return v->matrix + (output * v->output_step + k * v->k_step) * (int64_t)v->p->element;
 }
 
-// The dot product of a row that is converted a stretch at a time. Sums of narrow elements are f32.
-static float dot_long_row(const vector_product *v, int64_t output) {
+typedef union dot_lines {
+  float f32[STRETCH];
+  double f64[STRETCH];
+} dot_lines;
+
+// Elements k to k + count of a row, at most a stretch, side by side and as sums.
+static void load_line(const vector_product *v, int64_t output, int64_t k, int64_t count, char *to) {
   const tsri_product *p = v->p;
-  float line[STRETCH], part = 0, total = 0;
-  for (int64_t k = 0; k < p->k; k += STRETCH) {
-    int64_t count = p->k - k < STRETCH ? p->k - k : STRETCH;
-    p->storage->load(line, matrix_at(v, output, k), 1, (uint32_t)count);
-    p->kernels->dots(line, 0, 1, v->x + (size_t)k * p->sum_bytes, count, &part);
-    total += part;
+  uint16_t narrow[STRETCH];
+  const char *from = matrix_at(v, output, k);
+  if (v->k_step != 1) {
+    char *line = p->is_narrow ? (char *)narrow : to;
+    tsri_gather_line(line, v->k_step * (int64_t)p->element, from, count, p->element);
+    from = line;
   }
-  return total;
+  if (p->is_narrow) p->storage->load(to, from, 1, (uint32_t)count);
 }
 
-// As many rows as fill a stretch are converted, then multiplied.
-static void dot_narrow_rows(const vector_product *v, int64_t first, int64_t last) {
+static void add_sum(const tsri_product *p, const dot_lines *part, char *sum) {
+  if (p->sum_bytes == sizeof(double)) *(double *)(void *)sum += part->f64[0];
+  else *(float *)(void *)sum += part->f32[0];
+}
+
+// The dot product of elements k_first to before k_last of a row, a stretch at a time.
+static void dot_long_row(const vector_product *v, int64_t output, int64_t k_first, int64_t k_last, char *sum) {
   const tsri_product *p = v->p;
-  float lines[STRETCH], *sums = (float *)(void *)v->sums;
-  int64_t at_once = STRETCH / p->k;
-  for (int64_t i = first; i < last && at_once == 0; i++) sums[i] = dot_long_row(v, i);
+  dot_lines line, part;
+  memset(sum, 0, p->sum_bytes);
+  for (int64_t k = k_first; k < k_last; k += STRETCH) {
+    int64_t count = k_last - k < STRETCH ? k_last - k : STRETCH;
+    load_line(v, output, k, count, (char *)&line);
+    p->kernels->dots(&line, 0, 1, v->x + (size_t)k * p->sum_bytes, count, &part);
+    add_sum(p, &part, sum);
+  }
+}
+
+// As many rows as fill a stretch are converted or gathered, then multiplied.
+static void dot_loaded_rows(const vector_product *v, int64_t first, int64_t last, int64_t k_first, int64_t k_last,
+                            char *sums) {
+  const tsri_product *p = v->p;
+  dot_lines lines;
+  int64_t k_count = k_last - k_first, at_once = STRETCH / k_count;
+  for (int64_t i = first; i < last && at_once == 0; i++) {
+    dot_long_row(v, i, k_first, k_last, sums + (size_t)(i - first) * p->sum_bytes);
+  }
   for (int64_t i = first; i < last && at_once > 0; i += at_once) {
     int64_t count = last - i < at_once ? last - i : at_once;
-    for (int64_t k = 0; k < count; k++) p->storage->load(lines + k * p->k, matrix_at(v, i + k, 0), 1, (uint32_t)p->k);
-    p->kernels->dots(lines, p->k, count, v->x, p->k, sums + i);
+    for (int64_t r = 0; r < count; r++) {
+      load_line(v, i + r, k_first, k_count, (char *)&lines + (size_t)(r * k_count) * p->sum_bytes);
+    }
+    p->kernels->dots(&lines, k_count, count, v->x + (size_t)k_first * p->sum_bytes, k_count,
+                     sums + (size_t)(i - first) * p->sum_bytes);
   }
 }
 
-// The outputs from `first` to before `last`.
-static void dot_rows(const vector_product *v, int64_t first, int64_t last) {
+// Elements k_first to before k_last of the dot products of outputs `first` to before `last`.
+static void dot_rows(const vector_product *v, int64_t first, int64_t last, int64_t k_first, int64_t k_last,
+                     char *sums) {
   const tsri_product *p = v->p;
-  char *sums = v->sums + (size_t)first * p->sum_bytes;
-  if (p->is_narrow) dot_narrow_rows(v, first, last);
-  else p->kernels->dots(matrix_at(v, first, 0), v->output_step, last - first, v->x, p->k, sums);
+  if (k_first == k_last) memset(sums, 0, (size_t)(last - first) * p->sum_bytes);
+  else if (p->is_narrow || v->k_step != 1) dot_loaded_rows(v, first, last, k_first, k_last, sums);
+  else
+    p->kernels->dots(matrix_at(v, first, k_first), v->output_step, last - first, v->x + (size_t)k_first * p->sum_bytes,
+                     k_last - k_first, sums);
 }
 
 // Outputs `first` to `first` + `count`, a stretch.
@@ -114,12 +163,35 @@ static void finish_outputs(const vector_product *v, int64_t first, int64_t count
 static void run_part(void *user, int part) {
   const vector_product *v = user;
   int64_t first = v->outputs * part / v->parts, last = v->outputs * (part + 1) / v->parts;
-  if (v->k_step == 1) {
-    dot_rows(v, first, last);
+  if (v->is_dots) {
+    dot_rows(v, first, last, 0, v->p->k, v->sums + (size_t)first * v->p->sum_bytes);
   } else {
     for (int64_t i = first; i < last; i += STRETCH) add_rows(v, i, last - i < STRETCH ? last - i : STRETCH);
   }
   finish_outputs(v, first, last - first);
+}
+
+// Blocks of all outputs, those of one output after those of the one before.
+static void run_block_part(void *user, int part) {
+  const vector_product *v = user;
+  int64_t all = v->outputs * v->blocks, last = all * (part + 1) / v->parts;
+  for (int64_t i = all * part / v->parts; i < last; i++) {
+    int64_t k = i % v->blocks * BLOCK_K, end = k + BLOCK_K < v->p->k ? k + BLOCK_K : v->p->k, output = i / v->blocks;
+    dot_rows(v, output, output + 1, k, end, v->block_sums + (size_t)i * v->p->sum_bytes);
+  }
+}
+
+static void run_blocks(vector_product *v) {
+  const tsri_product *p = v->p;
+  v->parts = tsri_cpu_parts(p->threads, (uint64_t)(v->outputs * v->blocks));
+  tsri_parallel(p->threads, v->parts, run_block_part, v);
+  memset(v->sums, 0, (size_t)v->outputs * p->sum_bytes);
+  for (int64_t i = 0; i < v->outputs * v->blocks; i++) {
+    dot_lines sum;
+    memcpy(&sum, v->block_sums + (size_t)i * p->sum_bytes, p->sum_bytes);
+    add_sum(p, &sum, v->sums + (size_t)(i / v->blocks) * p->sum_bytes);
+  }
+  finish_outputs(v, 0, v->outputs);
 }
 
 void tsri_product_run_vector(const tsri_product *p) {
@@ -132,8 +204,14 @@ void tsri_product_run_vector(const tsri_product *p) {
   v.x = lies_well ? vector->at : p->scratch;
   if (p->is_narrow) p->storage->load(p->scratch, vector->at, step, (uint32_t)p->k);
   else if (!lies_well) p->kernels->pack(p->scratch, 1, 1, p->k, vector->at, 0, step);
-  v.sums = p->is_narrow ? p->scratch + (size_t)p->k * p->sum_bytes : p->c;
-  int64_t pieces = v.k_step == 1 ? v.outputs : (v.outputs + LEAST_OUTPUTS - 1) / LEAST_OUTPUTS;
+  char *sums = p->scratch + to_line((size_t)p->k * p->sum_bytes);
+  v.sums = p->is_narrow ? sums : p->c;
+  v.block_sums = sums + to_line((size_t)v.outputs * p->sum_bytes);
+  if (v.blocks > 1) {
+    run_blocks(&v);
+    return;
+  }
+  int64_t pieces = v.is_dots ? v.outputs : (v.outputs + LEAST_OUTPUTS - 1) / LEAST_OUTPUTS;
   v.parts = tsri_cpu_parts(p->threads, (uint64_t)pieces);
   tsri_parallel(p->threads, v.parts, run_part, &v);
 }
