@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Types of lanes, and f16 and bf16 one lane at a time without branches. Included by the *_isa.c files only.
+// Types of lanes, and f16 and bf16 one lane at a time without branches.
 //
 // As core/convert.h, but written so that a loop around it becomes vector code.
 #ifndef TSRI_CPU_LANES_CONVERT_LANE_H

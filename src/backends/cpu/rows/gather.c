@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "backends/cpu/rows/index_planes.h"
+#include "core/lines.h"
 #include "platform/parallel.h"
 
 typedef struct gathering {
@@ -16,27 +17,34 @@ typedef struct gathering {
   int parts;
 } gathering;
 
-#define DEFINE_GATHER(bits, name, index_type)                                                                      \
-  static void gather_##bits##_##name(const void *user, const tsri_index_plane *p) {                                \
-    const gathering *g = user;                                                                                     \
-    const index_type *indices = (const index_type *)(const void *)p->indices;                                      \
-    const uint##bits##_t *x = (const uint##bits##_t *)(const void *)g->x + p->base;                                \
-    uint##bits##_t *y = (uint##bits##_t *)(void *)g->y + p->first;                                                 \
-    const tsri_index_plane plane = *p; /* the compiler may keep it in registers */                                 \
-    int64_t place;                                                                                                 \
-    for (int64_t r = 0; r < plane.rows; r++, x += plane.row, y += plane.row_length, indices += plane.index_row) {  \
-      if (plane.index_column == 0 && plane.column == 1 && tsri_index_place(&plane, (int64_t)indices[0], &place)) { \
-        memcpy(y, x + place, (size_t)plane.columns * sizeof *y);                                                   \
-        continue;                                                                                                  \
-      }                                                                                                            \
-      for (int64_t c = 0; c < plane.columns;                                                                       \
-           c++) { /* without jumps: element 0 is read where an index leads nowhere */                              \
-        int64_t index = (int64_t)indices[c * plane.index_column], position = index + (plane.size & -(index < 0));  \
-        bool is_inside = (uint64_t)position < (uint64_t)plane.size;                                                \
-        uint##bits##_t element = x[c * plane.column + (is_inside ? position : 0) * plane.step];                    \
-        y[c] = is_inside ? element : 0;                                                                            \
-      }                                                                                                            \
-    }                                                                                                              \
+// Elements of a row with one index.
+static void gather_row(const tsri_index_plane *plane, int64_t place, const char *x, char *y, size_t element) {
+  const char *from = x + place * (int64_t)element;
+  if (plane->column == 1) memcpy(y, from, (size_t)plane->columns * element);
+  else tsri_gather_line(y, plane->column * (int64_t)element, from, plane->columns, element);
+}
+
+#define DEFINE_GATHER(bits, name, index_type)                                                                     \
+  static void gather_##bits##_##name(const void *user, const tsri_index_plane *p) {                               \
+    const gathering *g = user;                                                                                    \
+    const index_type *indices = (const index_type *)(const void *)p->indices;                                     \
+    const uint##bits##_t *x = (const uint##bits##_t *)(const void *)g->x + p->base;                               \
+    uint##bits##_t *y = (uint##bits##_t *)(void *)g->y + p->first;                                                \
+    const tsri_index_plane plane = *p; /* the compiler may keep it in registers */                                \
+    int64_t place;                                                                                                \
+    for (int64_t r = 0; r < plane.rows; r++, x += plane.row, y += plane.row_length, indices += plane.index_row) { \
+      if (plane.index_column == 0 && tsri_index_place(&plane, (int64_t)indices[0], &place)) {                     \
+        gather_row(&plane, place, (const char *)x, (char *)y, sizeof *y);                                         \
+        continue;                                                                                                 \
+      }                                                                                                           \
+      for (int64_t c = 0; c < plane.columns;                                                                      \
+           c++) { /* without jumps: element 0 is read where an index leads nowhere */                             \
+        int64_t index = (int64_t)indices[c * plane.index_column], position = index + (plane.size & -(index < 0)); \
+        bool is_inside = (uint64_t)position < (uint64_t)plane.size;                                               \
+        uint##bits##_t element = x[c * plane.column + (is_inside ? position : 0) * plane.step];                   \
+        y[c] = is_inside ? element : 0;                                                                           \
+      }                                                                                                           \
+    }                                                                                                             \
   }
 #define DEFINE_GATHERS(name, index_type) \
   DEFINE_GATHER(8, name, index_type)     \

@@ -5,8 +5,8 @@
 // indices, which is why few threads do it.
 #include <string.h>
 
+#include "backends/cpu/lanes/convert_lane.h"
 #include "backends/cpu/rows/index_planes.h"
-#include "core/convert.h"
 #include "core/error.h"
 #include "platform/parallel.h"
 
@@ -19,32 +19,35 @@ typedef struct adding {
   int parts;
 } adding;
 
-#define DEFINE_ADD(name, type, sum_type, wide, index_name, index_type)                        \
-  static void add_##name##_##index_name(const void *user, const tsri_index_plane *p) {        \
-    const adding *a = user;                                                                   \
-    const tsri_index_plane plane = *p;                                                        \
-    const index_type *indices = (const index_type *)(const void *)plane.indices;              \
-    const type *source = (const type *)(const void *)a->source + plane.first;                 \
-    sum_type *sums = (sum_type *)(void *)a->sums + plane.base;                                \
-    int64_t place;                                                                            \
-    for (int64_t r = 0; r < plane.rows; r++, sums += plane.row, source += plane.row_length) { \
-      for (int64_t c = 0; c < plane.columns; c++) {                                           \
-        if (!tsri_index_place(&plane, (int64_t)indices[c], &place)) continue;                 \
-        sum_type *sum = sums + c * plane.column + place;                                      \
-        *sum = (sum_type)(*sum + wide(source[c]));                                            \
-      }                                                                                       \
-      indices += plane.index_row;                                                             \
-    }                                                                                         \
+// is_plain: the indexed axis is the last one and contiguous, so an index is the place itself.
+#define DEFINE_ADD(name, type, sum_type, wide, index_name, index_type)                           \
+  static void add_##name##_##index_name(const void *user, const tsri_index_plane *p) {           \
+    const adding *a = user;                                                                      \
+    const tsri_index_plane plane = *p;                                                           \
+    const index_type *indices = (const index_type *)(const void *)plane.indices;                 \
+    const type *source = (const type *)(const void *)a->source + plane.first;                    \
+    sum_type *sums = (sum_type *)(void *)a->sums + plane.base;                                   \
+    const bool is_plain = plane.step == 1 && plane.column == 0;                                  \
+    const uint64_t range = (uint64_t)(plane.high - plane.low);                                   \
+    for (int64_t r = 0; r < plane.rows; r++, sums += plane.row, source += plane.row_length) {    \
+      for (int64_t c = 0; c < plane.columns; c++) {                                              \
+        int64_t index = (int64_t)indices[c], position = index < 0 ? index + plane.size : index;  \
+        if ((uint64_t)(position - plane.low) >= range) continue;                                 \
+        sum_type *sum = sums + (is_plain ? position : c * plane.column + position * plane.step); \
+        *sum = (sum_type)(*sum + wide(source[c]));                                               \
+      }                                                                                          \
+      indices += plane.index_row;                                                                \
+    }                                                                                            \
   }
-#define DEFINE_ADDS(index_name, index_type)                                 \
-  DEFINE_ADD(8, uint8_t, uint8_t, , index_name, index_type)                 \
-  DEFINE_ADD(16, uint16_t, uint16_t, , index_name, index_type)              \
-  DEFINE_ADD(32, uint32_t, uint32_t, , index_name, index_type)              \
-  DEFINE_ADD(64, uint64_t, uint64_t, , index_name, index_type)              \
-  DEFINE_ADD(f32, float, float, , index_name, index_type)                   \
-  DEFINE_ADD(f64, double, double, , index_name, index_type)                 \
-  DEFINE_ADD(f16, uint16_t, float, tsri_f16_to_f32, index_name, index_type) \
-  DEFINE_ADD(bf16, uint16_t, float, tsri_bf16_to_f32, index_name, index_type)
+#define DEFINE_ADDS(index_name, index_type)                            \
+  DEFINE_ADD(8, uint8_t, uint8_t, , index_name, index_type)            \
+  DEFINE_ADD(16, uint16_t, uint16_t, , index_name, index_type)         \
+  DEFINE_ADD(32, uint32_t, uint32_t, , index_name, index_type)         \
+  DEFINE_ADD(64, uint64_t, uint64_t, , index_name, index_type)         \
+  DEFINE_ADD(f32, float, float, , index_name, index_type)              \
+  DEFINE_ADD(f64, double, double, , index_name, index_type)            \
+  DEFINE_ADD(f16, uint16_t, float, f32_of_f16, index_name, index_type) \
+  DEFINE_ADD(bf16, uint16_t, float, f32_of_bf16, index_name, index_type)
 DEFINE_ADDS(u8, uint8_t)
 DEFINE_ADDS(i8, int8_t)
 DEFINE_ADDS(i16, int16_t)
@@ -111,22 +114,52 @@ static void add_all(const cpu_device *device, const tsri_indexing *by, const cha
 
 // --- f16 and bf16 ---------------------------------------------------------------------------------------------------------------
 
-static float widen(uint16_t bits, tsr_dtype dtype) {
-  return dtype == TSR_F16 ? tsri_f16_to_f32(bits) : tsri_bf16_to_f32(bits);
+typedef struct narrow_sums {
+  float *sums;
+  uint16_t *y;
+  int64_t count;
+  bool is_f16;
+  int parts;
+} narrow_sums;
+
+static void widen_part(void *user, int part) {
+  const narrow_sums *n = user;
+  int64_t first = n->count * part / n->parts, last = n->count * (part + 1) / n->parts;
+  if (n->is_f16) {
+    for (int64_t i = first; i < last; i++) n->sums[i] = f32_of_f16(n->y[i]);
+  } else {
+    for (int64_t i = first; i < last; i++) n->sums[i] = f32_of_bf16(n->y[i]);
+  }
 }
 
 // Only what was added to is rounded: other elements keep their bits, those of a NaN too.
+static void round_part(void *user, int part) {
+  const narrow_sums *n = user;
+  int64_t first = n->count * part / n->parts, last = n->count * (part + 1) / n->parts;
+  if (n->is_f16) {
+    for (int64_t i = first; i < last; i++) {
+      bool is_same = bits_of_f32(n->sums[i]) == bits_of_f32(f32_of_f16(n->y[i]));
+      n->y[i] = is_same ? n->y[i] : f16_of_f32(n->sums[i]);
+    }
+  } else {
+    for (int64_t i = first; i < last; i++) {
+      bool is_same = bits_of_f32(n->sums[i]) == bits_of_f32(f32_of_bf16(n->y[i]));
+      n->y[i] = is_same ? n->y[i] : bf16_of_f32(n->sums[i]);
+    }
+  }
+}
+
 static tsr_status add_narrow(cpu_device *device, const tsri_indexing *by, const char *source, uint16_t *y,
                              int64_t count, tsr_dtype dtype) {
-  float *sums = (float *)(void *)tsri_cpu_scratch(device, (size_t)count * sizeof *sums);
-  if (!sums) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "scatter_add: no host memory for %lld sums", (long long)count);
-  for (int64_t i = 0; i < count; i++) sums[i] = widen(y[i], dtype);
-  add_all(device, by, source, (char *)sums, dtype);
-  for (int64_t i = 0; i < count; i++) {
-    float before = widen(y[i], dtype);
-    if (memcmp(&sums[i], &before, sizeof before) == 0) continue;
-    y[i] = dtype == TSR_F16 ? tsri_f32_to_f16(sums[i]) : tsri_f32_to_bf16(sums[i]);
-  }
+  enum { WORTH_A_THREAD = 1 << 16 };
+  narrow_sums n = {.y = y, .count = count, .is_f16 = dtype == TSR_F16};
+  n.sums = (float *)(void *)tsri_cpu_scratch(device, (size_t)count * sizeof *n.sums);
+  if (!n.sums) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "scatter_add: no host memory for %lld sums", (long long)count);
+  int threads = tsri_cpu_threads(device, (uint64_t)count / WORTH_A_THREAD);
+  n.parts = tsri_cpu_parts(threads, (uint64_t)count / WORTH_A_THREAD + 1);
+  tsri_parallel(threads, n.parts, widen_part, &n);
+  add_all(device, by, source, (char *)n.sums, dtype);
+  tsri_parallel(threads, n.parts, round_part, &n);
   return TSR_OK;
 }
 
