@@ -95,16 +95,29 @@ class Tessera:
         return calling(*functions), calling(*map(self.nothing, functions))
 
 
+def settle():
+    """Waits until the process is idle. The threads of OpenMP and OpenBLAS go on spinning after a call, for up to 20 ms on a
+    processor with a slow pause instruction: whoever comes next would share the cores with them."""
+    for _ in range(50):
+        before = time.process_time()
+        time.sleep(0.002)
+        if time.process_time() - before < 0.0004:
+            return
+
+
 def take_turns(runs, off, turns, seconds):
     """Times by library, one per turn; a single turn if a call takes long. `off` nanoseconds are subtracted from Tessera's."""
-    first = {name: sample_ns(run, 1) for name, run in runs.items()}
+    first = {}
+    for name, run in runs.items():
+        settle()
+        first[name] = sample_ns(run, 1)
     counts = {name: max(1, min(10000, int(seconds * 1e9 / ns))) for name, ns in first.items()}
     if max(first.values()) > LONG_NS:
         turns = 1
     times = {name: [] for name in runs}
     for turn in range(turns):
         for name in list(runs) if turn % 2 else reversed(list(runs)):
-            time.sleep(0.005)  # the peers' threads spin for a while before they sleep
+            settle()
             times[name].append(sample_ns(runs[name], counts[name]))
     times["tessera"] = [max(ns - off, 100.0) for ns in times["tessera"]]
     return times
