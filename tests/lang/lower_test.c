@@ -7,8 +7,12 @@
 #include "lang/emit/lanes/lanes.h"
 #include "lang/lower/checks.h"
 #include "lang/lower/collectives.h"
+#include "lang/lower/flat.h"
+#include "lang/lower/heights.h"
+#include "lang/lower/lazy.h"
 #include "lang/lower/pairs.h"
 #include "lang/lower/storage.h"
+#include "lang/lower/uniform_conditions.h"
 #include "lang/random_case.h"
 #include "support/test.h"
 
@@ -308,6 +312,135 @@ TEST(pairs_of_words_lie_in_memory_as_64_bits_do) {
   check_pairs("i64x2 v = load2(x, j & ~1u); v.x = n; y[at] = v.x + v.y * 2;");
 }
 
+// --- Forms of statements and expressions --------------------------------------------------------------------------------
+
+// y after a kernel k(in i32 x[], inout i32 y[]) of 8 items whose body is given, with x[i] = 3 * i and y[i] = -i, is the same
+// before and after a pass.
+static void check_form_kept(const char *body, const tsri_kernel *lowered, const tsri_kernel *kernel) {
+  int32_t x[8], y[2][8];
+  for (int run = 0; run < 2; run++) {
+    for (int i = 0; i < 8; i++) x[i] = 3 * i, y[run][i] = -i;
+    const tsri_lanes_buffer buffers[] = {{x, sizeof x}, {y[run], sizeof y[run]}};
+    run_kernel(run ? lowered : kernel, buffers, NULL, 1);
+  }
+  for (int i = 0; i < 8; i++) {
+    if (y[0][i] != y[1][i]) test_fail(__FILE__, __LINE__, "%s\ny[%d] is %d, not %d", body, i, y[1][i], y[0][i]);
+  }
+}
+
+typedef tsr_status (*form_pass)(const tsri_kernel *kernel, tsri_kernel **out_kernel);
+
+// The kernel as the pass leaves it, which the caller releases before `*out_kernel`; its results were compared.
+static tsri_kernel *formed(form_pass pass, const char *body, tsri_kernel **out_kernel) {
+  char text[600];
+  snprintf(
+      text, sizeof text,
+      "kernel k<WG = 8>(in i32 x[], inout i32 y[]) {\n  shared i32 s[8];\n  u32 i = local.x; s[i] = x[i];\n%s\n}\n",
+      body);
+  tsri_kernel *lowered = NULL;
+  *out_kernel = emit_kernel_of("test.tk", text, "k", "", false);
+  CHECK_OK(pass(*out_kernel, &lowered));
+  if (!lowered) test_fail(__FILE__, __LINE__, "the pass has left this as it is:\n%s", body);
+  check_form_kept(body, lowered, *out_kernel);
+  return lowered;
+}
+
+static tsr_status lower_heights_to_3(const tsri_kernel *kernel, tsri_kernel **out_kernel) {
+  return tsri_lower_heights(kernel, 3, out_kernel);
+}
+
+static uint32_t height_of(const tsri_kernel *k, uint32_t expr) {
+  uint32_t height = 0;
+  for (uint32_t i = 0; i < tsri_ir_operands(&k->exprs[expr]); i++) {
+    uint32_t below = height_of(k, k->exprs[expr].args[i]) + 1;
+    if (below > height) height = below;
+  }
+  return height;
+}
+
+TEST(expressions_are_cut_to_a_height_under_their_conditions) {
+  static const char *const bodies[] = {
+      "y[i] = x[0] + x[1] * (x[2] - x[3] * (x[4] + x[5] * (x[6] - x[i])));",
+      "y[i] = i < 4 ? x[i] + (x[1] + (x[2] + (x[3] + x[i + 4]))) : 7;",
+      "if (i < 4 && x[i + 4] + (x[1] + (x[2] + (x[3] + 2))) > 30 || i == 7) y[i] = 5;",
+      "for (u32 j = 0; j + (j + (j + (j + j * 2))) < 40 + i; j = j + (1 + (i & (1 + (i & 1)))) * 1) y[i] += x[j % 8];",
+  };
+  for (size_t k = 0; k < sizeof bodies / sizeof *bodies; k++) {
+    tsri_kernel *kernel = NULL, *lowered = formed(lower_heights_to_3, bodies[k], &kernel);
+    for (uint32_t i = 1; i < lowered->expr_count; i++) CHECK(height_of(lowered, i) <= 3 + 1);  // a loop's negated condition
+    tsri_kernel_release(lowered);
+    tsri_kernel_release(kernel);
+  }
+}
+
+TEST(operands_that_may_go_unevaluated_become_branches_or_selections) {
+  static const char *const bodies[] = {
+      "y[i] = i < 4 ? x[i + 4] : x[i - 4];",
+      "y[i] = i < 4 && x[i + 4] > 13 ? 1 : 2;",
+      "y[i] = i > 5 || x[i + 2] > 13 || i == 0 ? i32(i) : -1;",
+      "y[i] = i > 2 && i < 6 ? i32(i) * 2 : i32(i) - 5;",
+      "u32 n = 0; while (n < 8 && x[n] < i32(i) * 2) n++; y[i] = i32(n);",
+      "if (i % 4 == 0) { i32x4 v = i < 4 ? i32x4(1, 2, 3, 4) : load4(x, 4); store4(y, i, v); }",
+      "i32x2 v = i < 4 ? i32x2(1, 2) : i32x2(3, i32(i)); y[i] = v.x * 10 + v.y;",
+  };
+  for (size_t k = 0; k < sizeof bodies / sizeof *bodies; k++) {
+    tsri_kernel *kernel = NULL, *lowered = formed(tsri_lower_lazy, bodies[k], &kernel);
+    for (uint32_t i = 1; i < lowered->expr_count; i++) {
+      uint8_t kind = lowered->exprs[i].kind;
+      CHECK(kind != TSRI_EXPR_AND_THEN && kind != TSRI_EXPR_OR_ELSE && kind != TSRI_EXPR_COND);
+    }
+    tsri_kernel_release(lowered);
+    tsri_kernel_release(kernel);
+  }
+}
+
+static bool has_barrier(const tsri_kernel *k, uint32_t first, bool is_in_if) {
+  bool found = false;
+  for (uint32_t i = first; i; i = k->stmts[i].next) {
+    bool is_if = k->stmts[i].kind == TSRI_STMT_IF;
+    found |= k->stmts[i].kind == TSRI_STMT_BARRIER && is_in_if;
+    found |=
+        has_barrier(k, k->stmts[i].body, is_in_if || is_if) || has_barrier(k, k->stmts[i].other, is_in_if || is_if);
+  }
+  return found;
+}
+
+TEST(barriers_leave_their_conditions) {
+  static const char *const bodies[] = {
+      "if (x[1] == 3) { y[i] = s[0]; barrier(); y[i] += s[7 - i]; } else { barrier(); y[i] = 9; }",
+      "for (u32 j = 0; j < 6; j++) { if (x[j] == 6) continue; barrier(); y[i] += s[(i + j) % 8]; barrier();\n"
+      "  if (x[j] == 12) break; s[i] += i32(j); }",
+      "if (x[2] == 6) { for (u32 j = 0; j < 3; j++) { barrier(); s[i] = s[(i + 1) % 8]; barrier(); } } y[i] = s[i];",
+      "u32 n = 0; while (true) { barrier(); n++; if (n == 3) { if (x[0] == 0) { barrier(); break; } } } y[i] = i32(n);",
+  };
+  for (size_t k = 0; k < sizeof bodies / sizeof *bodies; k++) {
+    tsri_kernel *kernel = NULL, *lowered = formed(tsri_lower_flat, bodies[k], &kernel);
+    CHECK(has_barrier(kernel, kernel->body, false) || k == 1);
+    CHECK(!has_barrier(lowered, lowered->body, false));
+    tsri_kernel_release(lowered);
+    tsri_kernel_release(kernel);
+  }
+}
+
+static bool is_load_for_all(const tsri_ir_expr *x) { return x->kind == TSRI_EXPR_LOAD && x->op == TSRI_LOAD_FOR_ALL; }
+
+// What is in a local array is uniform for us, and not for WGSL.
+TEST(one_item_decides_conditions_that_wgsl_takes_for_varying) {
+  static const char *const bodies[] = {
+      "u32 a[2]; a[1] = 3; for (u32 j = 0; j < a[1]; j++) { barrier(); s[i] += s[0]; barrier(); } y[i] = s[i];",
+      "u32 a[2]; a[1] = 3; barrier(); if (a[1] == 3) { y[i] = s[7 - i]; barrier(); s[i] = 1; } y[i] += s[i];",
+      "u32 a[2]; a[1] = 2; u32 n = 0; while (true) { barrier(); n++; if (n > a[1]) break; } y[i] = i32(n);",
+  };
+  for (size_t k = 0; k < sizeof bodies / sizeof *bodies; k++) {
+    tsri_kernel *kernel = NULL, *lowered = formed(tsri_lower_uniform_conditions, bodies[k], &kernel);
+    uint32_t loads = 0;
+    for (uint32_t i = 1; i < lowered->expr_count; i++) loads += is_load_for_all(&lowered->exprs[i]);
+    CHECK_EQ_UINT(loads, 1);
+    tsri_kernel_release(lowered);
+    tsri_kernel_release(kernel);
+  }
+}
+
 // --- Random kernels ---------------------------------------------------------------------------------------------------
 
 // The memory that `kernel` leaves, made from the case's inputs; one buffer more than the case has is a report.
@@ -400,19 +533,47 @@ TEST(random_kernels_do_the_same_with_pairs_of_words) {
   }
 }
 
+static void check_forms(form_pass pass, const char *name) {
+  for (uint64_t seed = 1; seed <= random_case_count(24); seed++) {
+    random_case c;
+    tsri_kernel *plain = NULL, *lowered = NULL;
+    random_case_init(&c, seed, RANDOM_F64 | RANDOM_SUBGROUPS);
+    CHECK_OK(tsri_lower_collectives(c.kernel, (tsri_collectives_options){.subgroup_size = 32}, &plain));
+    CHECK_OK(pass(plain, &lowered));
+    if (lowered) check_same(&c, lowered, name);
+    tsri_kernel_release(lowered);
+    tsri_kernel_release(plain);
+    random_case_deinit(&c);
+  }
+}
+
+TEST(random_kernels_do_the_same_in_other_forms) {
+  check_forms(lower_heights_to_3, "heights");
+  check_forms(tsri_lower_lazy, "lazy");
+  check_forms(tsri_lower_flat, "flat");
+  check_forms(tsri_lower_uniform_conditions, "uniform conditions");
+}
+
 // Each pass goes over what the ones before have left.
 TEST(random_kernels_do_the_same_after_one_pass_upon_another) {
   for (uint64_t seed = 1; seed <= random_case_count(24); seed++) {
     random_case c;
-    tsri_kernel *made[4] = {NULL};
+    tsri_kernel *made[8] = {NULL};
     random_case_init(&c, seed, RANDOM_SUBGROUPS);
     tsri_kernel *checked = emit_kernel_of("random.tk", c.random.text, c.random.name, "", true);
     CHECK_OK(tsri_lower_checks(checked, &made[0]));
     CHECK_OK(tsri_lower_collectives(made[0], (tsri_collectives_options){.subgroup_size = 32}, &made[1]));
     CHECK_OK(tsri_lower_storage(made[1], small_lacks, &made[2]));
     CHECK_OK(tsri_lower_pairs(made[2], &made[3]));
-    check_same(&c, made[3], "all of them");
-    for (int i = 4; i-- > 0;) tsri_kernel_release(made[i]);
+    static const form_pass forms[] = {tsri_lower_flat, tsri_lower_lazy, lower_heights_to_3,
+                                      tsri_lower_uniform_conditions};
+    const tsri_kernel *last = made[3];
+    for (int i = 0; i < 4; i++) {
+      CHECK_OK(forms[i](last, &made[4 + i]));
+      if (made[4 + i]) last = made[4 + i];
+    }
+    check_same(&c, last, "all of them");
+    for (int i = 8; i-- > 0;) tsri_kernel_release(made[i]);
     tsri_kernel_release(checked);
     random_case_deinit(&c);
   }

@@ -12,8 +12,12 @@
 #include "lang/lang.h"
 #include "lang/lower/checks.h"
 #include "lang/lower/collectives.h"
+#include "lang/lower/flat.h"
+#include "lang/lower/heights.h"
 #include "lang/lower/lacks.h"
+#include "lang/lower/lazy.h"
 #include "lang/lower/pairs.h"
+#include "lang/lower/uniform_conditions.h"
 
 const tsri_emitter tsri_emitters[] = {
 #define TSRI_X(name, title, form, suffix) \
@@ -115,10 +119,35 @@ static bool has_small_elements(const tsri_kernel *kernel) {
   return (used & small) != 0;
 }
 
-// Replaces the kernel that an earlier pass made, if there is one.
+// Replaces the kernel that an earlier pass made, if there is one. NULL: this pass had nothing to do.
 static void take(tsri_kernel *made, tsri_kernel **lowered) {
+  if (!made) return;
   tsri_kernel_release(*lowered);
   *lowered = made;
+}
+
+// Forms of statements and expressions that the dialect has not. These passes come last, since the others write any form.
+static tsr_status lower_forms(const tsri_emit_options *options, tsri_lacks lacks, const tsri_kernel *kernel,
+                              tsri_kernel **out_lowered) {
+  tsri_kernel *made = NULL;
+  tsr_status status = TSR_OK;
+  if (options->flat_barriers) {
+    status = tsri_lower_flat(*out_lowered ? *out_lowered : kernel, &made);
+    take(made, out_lowered);
+  }
+  if (status == TSR_OK && !lacks.is_lazy) {
+    status = tsri_lower_lazy(*out_lowered ? *out_lowered : kernel, &made);
+    take(made, out_lowered);
+  }
+  if (status == TSR_OK && lacks.expression_height > 0) {
+    status = tsri_lower_heights(*out_lowered ? *out_lowered : kernel, lacks.expression_height, &made);
+    take(made, out_lowered);
+  }
+  if (status == TSR_OK && lacks.has_own_uniformity) {
+    status = tsri_lower_uniform_conditions(*out_lowered ? *out_lowered : kernel, &made);
+    take(made, out_lowered);
+  }
+  return status;
 }
 
 // Lane bytecode has instructions that check an index, and collectives; for the other dialects both are statements.
@@ -147,7 +176,7 @@ static tsr_status lower(const tsri_emitter *emitter, const tsri_kernel *kernel, 
     status = tsri_lower_pairs(*out_lowered ? *out_lowered : kernel, &made);
     take(made, out_lowered);
   }
-  return status;
+  return status == TSR_OK ? lower_forms(options, tsri_lacks_of(emitter->name), kernel, out_lowered) : status;
 }
 
 static tsr_status emit_lowered(const tsri_emitter *emitter, const tsri_kernel *kernel, const tsri_emit_options *options,

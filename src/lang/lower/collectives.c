@@ -128,15 +128,6 @@ static uint32_t shuffle(const collecting *c, const tsri_ir_stmt *s) {
 
 // --- Statements -------------------------------------------------------------------------------------------------------
 
-static uint32_t item_number(hoister *h, list *to) {
-  rewriter *w = &h->w;
-  const uint32_t *size = w->from->group_size;
-  uint32_t x = id(w, TSRI_ID_LOCAL, 0);
-  if (size[1] == 1 && size[2] == 1) return x;
-  uint32_t yz = add(w, mul(w, id(w, TSRI_ID_LOCAL, 2), number(w, size[1])), id(w, TSRI_ID_LOCAL, 1));
-  return tsri_hoist_value(h, to, add(w, mul(w, yz, number(w, size[0])), x));
-}
-
 static uint32_t items_of(const tsri_kernel *k) { return k->group_size[0] * k->group_size[1] * k->group_size[2]; }
 
 static collecting begin(hoister *h, const tsri_ir_stmt *s, const tsri_collective_way *way, list *to, uint32_t count) {
@@ -150,7 +141,7 @@ static collecting begin(hoister *h, const tsri_ir_stmt *s, const tsri_collective
                                                       : way->op,
                   .items = items_of(h->w.from)};
   c.pool = pool_of(h, (tsr_dtype)c.type.dtype, count);
-  c.item = item_number(h, to);
+  c.item = tsri_hoist_item_number(h, to);
   return c;
 }
 
@@ -212,10 +203,8 @@ static void lower_stmt(hoister *h, tsri_ir_stmt s, list *to) {
   }
 }
 
-static void change_nothing(hoister *h) { (void)h; }
-
 tsr_status tsri_lower_collectives(const tsri_kernel *kernel, tsri_collectives_options options,
                                   tsri_kernel **out_kernel) {
   static const tsri_hoist_pass pass = {.stmt = lower_stmt};
-  return tsri_hoist(kernel, &pass, change_nothing, &options, out_kernel);
+  return tsri_hoist(kernel, &pass, NULL, &options, out_kernel);
 }

@@ -21,6 +21,15 @@ uint32_t tsri_hoist_value(hoister *h, list *to, uint32_t value) {
   return variable(&h->w, var, x.type);
 }
 
+uint32_t tsri_hoist_item_number(hoister *h, list *to) {
+  rewriter *w = &h->w;
+  const uint32_t *size = w->from->group_size;
+  uint32_t x = id(w, TSRI_ID_LOCAL, 0);
+  if (size[1] == 1 && size[2] == 1) return x;
+  uint32_t yz = add(w, mul(w, id(w, TSRI_ID_LOCAL, 2), number(w, size[1])), id(w, TSRI_ID_LOCAL, 1));
+  return tsri_hoist_value(h, to, add(w, mul(w, yz, number(w, size[0])), x));
+}
+
 // --- Expressions ------------------------------------------------------------------------------------------------------
 
 // t = a; if (t) { what b needs; t = b; }, with !t for ||.
@@ -49,6 +58,10 @@ static uint32_t put_choice(hoister *h, const tsri_ir_expr *x, list *before) {
   return variable(w, var, x->type);
 }
 
+uint32_t tsri_hoist_branch(hoister *h, const tsri_ir_expr *x, list *before) {
+  return (x->kind == TSRI_EXPR_COND ? put_choice : put_short_circuit)(h, x, before);
+}
+
 static uint32_t rewrite_expr(hoister *h, const tsri_hoist_pass *pass, uint32_t index, list *before) {
   tsri_ir_expr x = h->w.exprs[index];
   uint32_t count = tsri_ir_operands(&x), plain = tsri_ir_plain_operands(&x);
@@ -59,7 +72,7 @@ static uint32_t rewrite_expr(hoister *h, const tsri_hoist_pass *pass, uint32_t i
   if (rewritten) return rewritten;
   bool needs_branch = false;
   for (uint32_t i = plain; i < count; i++) needs_branch |= h->before[x.args[i]].first != 0;
-  if (needs_branch) return (x.kind == TSRI_EXPR_COND ? put_choice : put_short_circuit)(h, &x, before);
+  if (needs_branch) return tsri_hoist_branch(h, &x, before);
   for (uint32_t i = 0; i < count; i++) {
     is_same &= h->places[x.args[i]] == x.args[i];
     x.args[i] = h->places[x.args[i]];
@@ -82,12 +95,13 @@ static void rewrite_exprs(hoister *h, const tsri_hoist_pass *pass) {
 // --- Statements -------------------------------------------------------------------------------------------------------
 
 // A condition that needs statements is decided at the beginning of the body.
-static void rewrite_loop(hoister *h, tsri_ir_stmt *loop) {
-  uint32_t value = loop->value;
-  loop->value = h->places[value];
-  if (!h->before[value].first) return;
+static void rewrite_loop(hoister *h, const tsri_hoist_pass *pass, uint32_t index, tsri_ir_stmt *loop) {
   rewriter *w = &h->w;
+  uint32_t value = loop->value;
   list body = h->before[value];
+  loop->value = h->places[value];
+  if (value && pass->condition) loop->value = pass->condition(h, index, loop->value, &body);
+  if (!body.first) return;
   uint32_t leaves = put_break_if(w, op(w, TSRI_OP_NOT, bool_type, loop->value, 0, 0));
   append(w, &body, leaves);
   append(w, &body, loop->body);
@@ -109,7 +123,7 @@ static void put_in_place(hoister *h, uint32_t index, list all) {
 static void rewrite_stmt(hoister *h, const tsri_hoist_pass *pass, uint32_t index) {
   tsri_ir_stmt s = h->w.stmts[index];
   if (s.kind == TSRI_STMT_LOOP) {
-    rewrite_loop(h, &s);
+    rewrite_loop(h, pass, index, &s);
     if (!h->w.has_failed) h->w.stmts[index] = s;
     return;
   }
@@ -119,11 +133,12 @@ static void rewrite_stmt(hoister *h, const tsri_hoist_pass *pass, uint32_t index
     join(&h->w, &all, h->before[*operands[i]]);
     *operands[i] = h->places[*operands[i]];
   }
+  if (s.kind == TSRI_STMT_IF && pass->condition) s.value = pass->condition(h, index, s.value, &all);
   bool is_changed = s.kind == TSRI_STMT_STORE || s.kind == TSRI_STMT_ATOMIC || s.kind == TSRI_STMT_COLLECTIVE ||
                     (s.kind == TSRI_STMT_ASSIGN && pass->has_assignments);
   s.next = 0;
   h->original = &h->w.from->stmts[index];
-  if (is_changed) {
+  if (is_changed && pass->stmt) {
     pass->stmt(h, s, &all);
   } else {
     append(&h->w, &all, put_stmt(&h->w, s));
@@ -191,6 +206,7 @@ static void begin(hoister *h, const tsri_kernel *k) {
   h->param_count = k->param_count;
   h->params_bytes = k->params_bytes;
   h->needs = k->needs;
+  h->body = k->body;
   if (!h->w.has_failed) drop_unused(h);
 }
 
@@ -226,6 +242,7 @@ static tsri_kernel *pack(const hoister *h) {
   made->locals = (const void *)((char *)made + offsets[6]);
   made->params_bytes = h->params_bytes;
   made->needs = h->needs;
+  made->body = h->body;
   made->shared_bytes = 0;
   for (uint32_t i = 0; i < h->shared_count; i++) {
     uint32_t bytes = h->shared[i].count * (uint32_t)tsr_dtype_bytes((tsr_dtype)h->shared[i].storage);
@@ -240,12 +257,13 @@ tsr_status tsri_hoist(const tsri_kernel *kernel, const tsri_hoist_pass *pass, vo
   *out_kernel = NULL;
   begin(&h, kernel);
   if (!h.w.has_failed) {
-    prepare(&h);
+    if (prepare) prepare(&h);
     rewrite_exprs(&h, pass);
   }
   for (uint32_t i = 1; i < kernel->stmt_count && !h.w.has_failed; i++) {
     if (h.w.stmts[i].kind != TSRI_STMT_NONE) rewrite_stmt(&h, pass, i);
   }
+  if (!h.w.has_failed && pass->blocks) pass->blocks(&h);
   if (!h.w.has_failed) *out_kernel = pack(&h);
   tsri_free(h.w.exprs);
   tsri_free(h.w.stmts);

@@ -21,6 +21,7 @@ typedef struct hoister {
   tsri_ir_array *buffers, *shared, *locals;
   tsri_ir_param *params;
   uint32_t buffer_count, shared_count, param_count, params_bytes, needs;
+  uint32_t body;                 // the first statement
   uint32_t *places;              // by expression of the original: what stands for it
   list *before;                  // and what runs before it
   const tsri_ir_stmt *original;  // while a statement is rewritten: the original's
@@ -34,16 +35,28 @@ typedef struct tsri_hoist_pass {
   // What stands for a LOAD whose operands are in place already, 0 if it stays; statements that it needs go to `before`. NULL:
   // all loads stay.
   uint32_t (*load)(hoister *h, tsri_ir_expr load, list *before);
-  // Appends what stands for a STORE, ATOMIC or COLLECTIVE (`has_assignments`: or ASSIGN) whose operands are in place already.
+  // Appends what stands for a STORE, ATOMIC or COLLECTIVE (`has_assignments`: or ASSIGN) whose operands are in place already. NULL: all
+  // stay.
   void (*stmt)(hoister *h, tsri_ir_stmt stmt, list *to);
   bool has_assignments;
+  // What stands for the condition `value` of the IF or LOOP `index`, whose operands are in place already; statements that it
+  // needs go to `before`. NULL: all stay.
+  uint32_t (*condition)(hoister *h, uint32_t index, uint32_t value, list *before);
+  // Rearranges the statements from h->body on, when all have been rewritten. NULL: they stay.
+  void (*blocks)(hoister *h);
 } tsri_hoist_pass;
 
-// Goes over `kernel` and makes another, which uses its names. `prepare` may change and add arrays and parameters first.
+// Goes over `kernel` and makes another, which uses its names. `prepare` may change and add arrays and parameters first; NULL: all stay.
 //
 // Errors: TSR_ERR_OUT_OF_MEMORY.
 tsr_status tsri_hoist(const tsri_kernel *kernel, const tsri_hoist_pass *pass, void (*prepare)(hoister *h),
                       void *context, tsri_kernel **out_kernel);
+
+// This item's number in its work-group, as an expression that may be used any number of times.
+uint32_t tsri_hoist_item_number(hoister *h, list *to);
+
+// A variable that an if assigns what a COND, AND_THEN or OR_ELSE of the original gives; the if goes to `before`.
+uint32_t tsri_hoist_branch(hoister *h, const tsri_ir_expr *x, list *before);
 
 // A new variable.
 uint32_t tsri_hoist_var(hoister *h, tsri_ir_type type);

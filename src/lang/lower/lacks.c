@@ -34,7 +34,7 @@ _Static_assert(TSRI_OP_COUNT <= 64, "tsri_lacks has one bit per operation");
   {                                                                                                               \
     .f32 = NAN_AWARE | (more_f32), .f64 = NAN_AWARE | (more_f64), .i32 = SIGNED | BIT(CTZ),                       \
     .u32 = UNSIGNED | BIT(CTZ), .i64 = SIGNED | COUNTS, .rounding = (rounding_), .storage = {.in_locals = SMALL}, \
-    .collective_bytes = (collective_bytes_)                                                                       \
+    .collective_bytes = (collective_bytes_), .expression_height = 24, .is_lazy = true                             \
   }
 
 typedef struct row {
@@ -66,7 +66,8 @@ static const row rows[] = {
       .u32 = BIT(MULHI),
       .rounding = F16 | BF16,
       .storage = {SMALL, SMALL, SMALL},
-      .has_load_for_all = true}},
+      .has_load_for_all = true,
+      .has_own_uniformity = true}},
 };
 
 tsri_lacks tsri_lacks_of(const char *dialect) {

@@ -15,7 +15,10 @@ typedef struct tsri_lacks {
   // What a dialect has: subgroup collectives of values of up to this many bytes where the device has subgroups, and a load
   // that gives all items of a work-group the same value (lower/collectives.h).
   uint8_t collective_bytes;
+  uint8_t expression_height;  // expressions may be this high (lower/heights.h); 0: any
+  bool is_lazy;               // has operands of expressions that may go unevaluated; without them: lower/lazy.h
   bool has_load_for_all;
+  bool has_own_uniformity;  // refuses barriers where it does not see that all items arrive (lower/uniform_conditions.h)
 } tsri_lacks;
 
 // The operations that `dialect` (a name of TSRI_DIALECTS) lacks on every device.

@@ -378,11 +378,9 @@ static tsr_status emit_with(const tsri_c_spelling *spell, const tsri_emitter *em
   tsri_free(e.helpers.data);
   tsri_free(e.body.data);
   tsri_free(e.names);
-  tsri_free(e.expr_flags);
   tsri_free(e.stmt_flags);
   tsri_free(e.vars_used);
   tsri_free(e.params_used);
-  tsri_free(e.stack);
   return status;
 }
 

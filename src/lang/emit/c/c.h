@@ -11,7 +11,6 @@
 //   emit/c/stmt.c     statements
 //   emit/c/group.c    statements in which a group acts as one: barriers and collectives
 //   emit/c/fragment.c  fragments, as CUDA has them
-//   emit/c/flat.c     the same on devices that want no barrier under a condition
 //
 // Names in the text: a variable "sum" with index 7 is sum_7; buffers end in _b0, shared arrays in _s0, local ones in
 // _l0, scalars in _p0; everything else begins with tsr_. So nothing meets a keyword or another name.
@@ -71,24 +70,11 @@ extern const tsri_c_spelling tsri_c_opencl, tsri_c_cuda, tsri_c_hip, tsri_c_meta
 
 #define TSRI_C_NAME_BYTES 64   // of a helper's name
 #define TSRI_C_MAX_DEPTH  600  // of nested blocks and conditional operands
-#define TSRI_C_MAX_HEIGHT 24   // of an expression tree printed in one piece; compilers refuse deep brackets
-
-// Flags of an expression.
-#define TSRI_C_CUT     1u  // printed before the statement, as a variable tsr_e<index>
-#define TSRI_C_HAS_CUT 2u  // it or an operand is one
-#define TSRI_C_BRANCH  4u  // the CUT has conditional operands with cuts: printed as an if
 
 // Flags of a statement.
 #define TSRI_C_COLLECTED    1u  // plain C: runs once for the group, not once per item
 #define TSRI_C_HAS_CONTINUE 2u  // LOOP: a CONTINUE of this loop is inside
-#define TSRI_C_HAS_JUMP     8u  // LOOP: a BREAK or CONTINUE of this loop is inside
 #define TSRI_C_FLAGGED      4u  // LOOP: its BREAKs set tsr_leave_<index> (the body stands in a do … while)
-
-// A flag in the text, tsr_<kind>_<stmt>, under which statements stand (emit/c/flat.c).
-typedef struct tsri_c_predicate {
-  const char *kind;  // "on", "else", "go"
-  uint32_t stmt;
-} tsri_c_predicate;
 
 typedef struct tsri_c_emitter {
   const tsri_emitter *emitter;
@@ -102,9 +88,7 @@ typedef struct tsri_c_emitter {
   char (*names)[TSRI_C_NAME_BYTES];  // of the helpers written so far
   uint32_t name_count, name_capacity;
 
-  uint8_t *expr_flags, *stmt_flags;
-  uint32_t *stack;  // expr_count entries for walks, used from stack_used on
-  uint32_t stack_used;
+  uint8_t *stmt_flags;
 
   uint32_t items;       // per group
   bool has_groups;      // plain C: barriers, so variables live in an array of items
@@ -116,8 +100,6 @@ typedef struct tsri_c_emitter {
   uint8_t *vars_used;
 
   uint32_t loop;  // innermost statement LOOP; 0: none
-  tsri_c_predicate predicates[TSRI_C_MAX_DEPTH];
-  uint32_t predicate_count;
   int indent;
   uint32_t depth;
   bool is_too_deep;
@@ -179,12 +161,10 @@ bool tsri_c_is_half_pointer(const tsri_c_emitter *e, tsr_dtype storage);
 
 // --- Expressions and statements -------------------------------------------------------------------------------------
 
-// Decides which expressions are cut, and marks statements. False: no memory.
+// Marks statements. False: no memory.
 bool tsri_c_analyse(tsri_c_emitter *e);
 
 void tsri_c_put_const(tsri_c_emitter *e, tsri_c_text *out, tsr_dtype dtype, uint64_t bits);
-// Prints the cuts that `expr` needs as statements, then is followed by tsri_c_put_expr.
-void tsri_c_put_cuts(tsri_c_emitter *e, uint32_t expr);
 void tsri_c_put_expr(tsri_c_emitter *e, uint32_t expr);       // in brackets where needed
 void tsri_c_put_expr_bare(tsri_c_emitter *e, uint32_t expr);  // no outer brackets
 // A template with expressions as operands $a, $b, $c; `is_bare`: no outer brackets.
@@ -197,11 +177,6 @@ void tsri_c_leave(tsri_c_emitter *e);
 void tsri_c_put_block(tsri_c_emitter *e, uint32_t first);  // statements of each item
 void tsri_c_put_stmt(tsri_c_emitter *e, uint32_t index);
 void tsri_c_put_loop(tsri_c_emitter *e, uint32_t index);
-static inline const char *tsri_c_barrier(const tsri_c_emitter *e) {
-  return tsri_ir_shares_buffers(e->kernel) ? e->spell->barrier : e->spell->shared_barrier;
-}
-void tsri_c_put_flat_block(tsri_c_emitter *e, uint32_t first);            // no barrier under a condition
-void tsri_c_put_flat_stmt(tsri_c_emitter *e, uint32_t index);             // a COLLECTED one
 void tsri_c_put_group_block(tsri_c_emitter *e, uint32_t first);           // plain C: statements of a whole group
 void tsri_c_put_collective(tsri_c_emitter *e, const tsri_ir_stmt *stmt);  // on a device
 

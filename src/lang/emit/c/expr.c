@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Expressions of the C family.
 //
-// A tree is printed where it is used. One that is too high for compilers (they bound nested brackets) is cut: a part of
-// it becomes a variable tsr_e<index>, printed before the statement. A cut inside an operand that may not be evaluated
-// turns the AND_THEN, OR_ELSE or COND into an if.
+// A tree is printed where it is used. It is not too high for compilers, nor for the recursion here (lower/heights.h).
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -12,39 +10,7 @@
 #include "core/alloc.h"
 #include "lang/emit/c/c.h"
 
-static bool is_lazy(const tsri_ir_expr *expr) {
-  return expr->kind == TSRI_EXPR_AND_THEN || expr->kind == TSRI_EXPR_OR_ELSE || expr->kind == TSRI_EXPR_COND;
-}
-
-// --- Where to cut ---------------------------------------------------------------------------------------------------
-
-static void mark_cuts(tsri_c_emitter *e, uint8_t *heights) {
-  for (uint32_t i = 1; i < e->kernel->expr_count; i++) {
-    const tsri_ir_expr *expr = &e->kernel->exprs[i];
-    uint32_t count = tsri_ir_operands(expr), height = 0;
-    uint8_t flags = 0;
-    for (uint32_t k = 0; k < count; k++) {
-      uint32_t arg = expr->args[k];
-      if (heights[arg] + 1u > height) height = heights[arg] + 1u;
-      if (!(e->expr_flags[arg] & TSRI_C_HAS_CUT)) continue;
-      flags |= TSRI_C_HAS_CUT;
-      if (k > 0 && is_lazy(expr)) flags |= TSRI_C_CUT | TSRI_C_BRANCH;
-    }
-    if (height > TSRI_C_MAX_HEIGHT) flags |= TSRI_C_CUT | TSRI_C_HAS_CUT;
-    heights[i] = (uint8_t)((flags & TSRI_C_CUT) ? 0 : height);
-    e->expr_flags[i] = flags;
-  }
-}
-
-static bool mark_exprs(tsri_c_emitter *e) {
-  uint8_t *heights = tsri_calloc(e->kernel->expr_count + 1, 1);
-  e->expr_flags = tsri_calloc(e->kernel->expr_count + 1, 1);
-  e->stack = tsri_calloc(e->kernel->expr_count + 1, sizeof *e->stack);
-  bool is_done = heights && e->expr_flags && e->stack;
-  if (is_done) mark_cuts(e, heights);
-  tsri_free(heights);
-  return is_done;
-}
+// --- Marks ----------------------------------------------------------------------------------------------------------
 
 // Marks what is COLLECTED in plain C, and loops with a CONTINUE, walking statements from the last: those inside a block
 // need not come after it, so each block is walked by recursion, bounded by tsri_c_enter.
@@ -65,7 +31,6 @@ static uint8_t mark_stmt(tsri_c_emitter *e, uint32_t index, uint32_t loop) {
     case TSRI_STMT_CONTINUE:
       e->stmt_flags[loop] |= TSRI_C_HAS_CONTINUE;  // fall through
     case TSRI_STMT_BREAK:
-      e->stmt_flags[loop] |= TSRI_C_HAS_JUMP;
       flags = e->stmt_flags[loop] & TSRI_C_COLLECTED;
       break;
     case TSRI_STMT_BARRIER:
@@ -91,7 +56,7 @@ bool tsri_c_analyse(tsri_c_emitter *e) {
   e->stmt_flags = tsri_calloc(e->kernel->stmt_count + 1, 1);
   e->vars_used = tsri_calloc(e->kernel->var_count + 1, 1);
   e->params_used = tsri_calloc(e->kernel->param_count + 1, 1);
-  if (!mark_exprs(e) || !e->stmt_flags || !e->vars_used || !e->params_used) return false;
+  if (!e->stmt_flags || !e->vars_used || !e->params_used) return false;
   uint8_t flags = mark_block(e, e->kernel->body, 0);
   e->has_groups = tsri_c_is(e, TSRI_C_PLAIN) && (flags & TSRI_C_COLLECTED);
   return true;
@@ -217,7 +182,7 @@ static bool is_whole_argument(const char *text, size_t i) {
   return (is_first || is_later) && (text[i + 2] == ')' || text[i + 2] == ',');
 }
 
-static void put_cut_or_tree(tsri_c_emitter *e, uint32_t index, bool is_bare);
+static void put_tree(tsri_c_emitter *e, uint32_t index, bool is_bare);
 
 void tsri_c_put_pattern(tsri_c_emitter *e, const char *pattern, tsr_dtype dtype, const uint32_t *args, bool is_bare) {
   tsri_c_text expanded = {0};
@@ -232,7 +197,7 @@ void tsri_c_put_pattern(tsri_c_emitter *e, const char *pattern, tsr_dtype dtype,
   for (size_t i = first; text && i < bytes; i++) {
     if (text[i] == '$' && i + 1 < bytes && text[i + 1] >= 'a' && text[i + 1] <= 'c') {
       uint32_t arg = args[text[i + 1] - 'a'];
-      put_cut_or_tree(e, arg, is_whole_argument(text, i));
+      put_tree(e, arg, is_whole_argument(text, i));
       i++;
     } else {
       tsri_c_add_bytes(&e->body, &text[i], 1);
@@ -376,7 +341,6 @@ static void put_lazy(tsri_c_emitter *e, const tsri_ir_expr *expr, bool is_bare) 
   if (!is_bare) tsri_c_add(&e->body, ")");
 }
 
-// Bounded: no deeper than TSRI_C_MAX_HEIGHT, since cuts are printed by name.
 static void put_tree(tsri_c_emitter *e, uint32_t index, bool is_bare) {
   const tsri_ir_expr *expr = &e->kernel->exprs[index];
   tsri_c_name name;
@@ -432,92 +396,6 @@ static void put_tree(tsri_c_emitter *e, uint32_t index, bool is_bare) {
   }
 }
 
-static void put_cut_or_tree(tsri_c_emitter *e, uint32_t index, bool is_bare) {
-  if (e->expr_flags[index] & TSRI_C_CUT) {
-    tsri_c_addf(&e->body, "tsr_e%" PRIu32, index);
-  } else {
-    put_tree(e, index, is_bare);
-  }
-}
+void tsri_c_put_expr(tsri_c_emitter *e, uint32_t expr) { put_tree(e, expr, false); }
 
-void tsri_c_put_expr(tsri_c_emitter *e, uint32_t expr) { put_cut_or_tree(e, expr, false); }
-
-void tsri_c_put_expr_bare(tsri_c_emitter *e, uint32_t expr) { put_cut_or_tree(e, expr, true); }
-
-// --- Cuts -----------------------------------------------------------------------------------------------------------
-
-static void put_arm(tsri_c_emitter *e, uint32_t index, uint32_t arm) {
-  e->indent++;
-  tsri_c_put_cuts(e, arm);
-  tsri_c_put_indent(e);
-  tsri_c_addf(&e->body, "tsr_e%" PRIu32 " = ", index);
-  tsri_c_put_expr_bare(e, arm);
-  tsri_c_add(&e->body, ";\n");
-  e->indent--;
-}
-
-// T e; if (a) { e = b; } else { e = c; }; for && and || the other value is known.
-static void put_branch(tsri_c_emitter *e, uint32_t index) {
-  const tsri_ir_expr *expr = &e->kernel->exprs[index];
-  const char *type = tsri_c_type(e, expr->type);
-  bool is_cond = expr->kind == TSRI_EXPR_COND;
-  tsri_c_addf(&e->body, "%s tsr_e%" PRIu32 "%s;\n", type, index,
-              is_cond                            ? ""
-              : expr->kind == TSRI_EXPR_AND_THEN ? " = false"
-                                                 : " = true");
-  tsri_c_put_indent(e);
-  tsri_c_add(&e->body, expr->kind == TSRI_EXPR_OR_ELSE ? "if (!" : "if (");
-  tsri_c_put_expr(e, expr->a);
-  tsri_c_add(&e->body, ") {\n");
-  put_arm(e, index, expr->b);
-  tsri_c_put_indent(e);
-  if (is_cond) {
-    tsri_c_add(&e->body, "} else {\n");
-    put_arm(e, index, expr->c);
-    tsri_c_put_indent(e);
-  }
-  tsri_c_add(&e->body, "}\n");
-}
-
-// Lists the cuts under `root` that are evaluated whenever it is, each before its operands, on the stack from `from`.
-static uint32_t list_cuts(tsri_c_emitter *e, uint32_t root, uint32_t from) {
-  // Two regions grow in one array: found cuts from the bottom, nodes to visit behind them. A node with cuts is used
-  // once, so it is here at most once.
-  uint32_t found = from, end = from;
-  e->stack[end++] = root;
-  while (end > found) {
-    uint32_t index = e->stack[--end];
-    const tsri_ir_expr *expr = &e->kernel->exprs[index];
-    uint8_t flags = e->expr_flags[index];
-    if (flags & TSRI_C_CUT) {
-      memmove(&e->stack[found + 1], &e->stack[found], (end - found) * sizeof *e->stack);
-      e->stack[found++] = index;
-      end++;
-    }
-    uint32_t count = (flags & TSRI_C_BRANCH) ? 1 : tsri_ir_operands(expr);
-    for (uint32_t k = 0; k < count; k++) {
-      if (e->expr_flags[expr->args[k]] & TSRI_C_HAS_CUT) e->stack[end++] = expr->args[k];
-    }
-  }
-  return found;
-}
-
-void tsri_c_put_cuts(tsri_c_emitter *e, uint32_t expr) {
-  if (!expr || !(e->expr_flags[expr] & TSRI_C_HAS_CUT)) return;
-  if (!tsri_c_enter(e)) return;
-  uint32_t from = e->stack_used, found = list_cuts(e, expr, from);
-  e->stack_used = found;
-  for (uint32_t i = found; i > from; i--) {
-    uint32_t index = e->stack[i - 1];
-    tsri_c_put_indent(e);
-    if (e->expr_flags[index] & TSRI_C_BRANCH) {
-      put_branch(e, index);
-      continue;
-    }
-    tsri_c_addf(&e->body, "const %s tsr_e%" PRIu32 " = ", tsri_c_type(e, e->kernel->exprs[index].type), index);
-    put_tree(e, index, true);
-    tsri_c_add(&e->body, ";\n");
-  }
-  e->stack_used = from;
-  tsri_c_leave(e);
-}
+void tsri_c_put_expr_bare(tsri_c_emitter *e, uint32_t expr) { put_tree(e, expr, true); }

@@ -112,7 +112,6 @@ static void put_condition(tsri_c_emitter *e, uint32_t index, uint32_t value) {
   tsri_c_add(&e->body, "const tsr_item_t *tsr_item = tsr_state->items;\n");
   tsri_c_put_indent(e);
   tsri_c_add(&e->body, "(void)tsr_lid, (void)tsr_item;\n");
-  tsri_c_put_cuts(e, value);
   tsri_c_put_indent(e);
   tsri_c_addf(&e->body, "tsr_c%" PRIu32 " = ", index);
   tsri_c_put_expr_bare(e, value);

@@ -115,16 +115,14 @@ static void put_if(tsri_c_emitter *e, const tsri_ir_stmt *stmt) {
 static bool is_simple_step(const tsri_c_emitter *e, uint32_t first) {
   uint32_t count = 0;
   for (uint32_t i = first; i; i = e->kernel->stmts[i].next) {
-    const tsri_ir_stmt *stmt = &e->kernel->stmts[i];
-    if (stmt->kind != TSRI_STMT_ASSIGN || (e->expr_flags[stmt->value] & TSRI_C_HAS_CUT) || ++count > 4) return false;
+    if (e->kernel->stmts[i].kind != TSRI_STMT_ASSIGN || ++count > 4) return false;
   }
   return true;
 }
 
 static void put_loop_head(tsri_c_emitter *e, const tsri_ir_stmt *stmt, bool has_step) {
-  bool has_cuts = stmt->value && (e->expr_flags[stmt->value] & TSRI_C_HAS_CUT);
   tsri_c_add(&e->body, "for (;");
-  if (stmt->value && !has_cuts) {
+  if (stmt->value) {
     tsri_c_add(&e->body, " ");
     tsri_c_put_expr_bare(e, stmt->value);
   }
@@ -134,14 +132,6 @@ static void put_loop_head(tsri_c_emitter *e, const tsri_ir_stmt *stmt, bool has_
     put_assignment(e, &e->kernel->stmts[i]);
   }
   tsri_c_add(&e->body, ") {\n");
-  if (!has_cuts) return;
-  e->indent++;
-  tsri_c_put_cuts(e, stmt->value);
-  tsri_c_put_indent(e);
-  tsri_c_add(&e->body, "if (!");
-  tsri_c_put_expr(e, stmt->value);
-  tsri_c_add(&e->body, ") break;\n");
-  e->indent--;
 }
 
 // A step that is more than assignments follows the body. A CONTINUE must still reach it: then the body stands in a
@@ -187,16 +177,6 @@ static void put_break(tsri_c_emitter *e) {
 
 void tsri_c_put_stmt(tsri_c_emitter *e, uint32_t index) {
   const tsri_ir_stmt *stmt = &e->kernel->stmts[index];
-  bool is_flat = e->options->flat_barriers && (e->stmt_flags[index] & TSRI_C_COLLECTED) && !tsri_c_is(e, TSRI_C_PLAIN);
-  if (is_flat && (stmt->kind == TSRI_STMT_IF || stmt->kind == TSRI_STMT_LOOP)) {
-    tsri_c_put_flat_stmt(e, index);
-    return;
-  }
-  if (stmt->kind != TSRI_STMT_LOOP) {  // a loop's condition is evaluated each time
-    tsri_c_put_cuts(e, stmt->index);
-    tsri_c_put_cuts(e, stmt->value);
-    tsri_c_put_cuts(e, stmt->compare);
-  }
   tsri_c_put_indent(e);
   switch (stmt->kind) {
     case TSRI_STMT_ASSIGN:
@@ -222,7 +202,7 @@ void tsri_c_put_stmt(tsri_c_emitter *e, uint32_t index) {
       tsri_c_add(&e->body, "continue;\n");
       break;
     case TSRI_STMT_BARRIER:
-      tsri_c_addf(&e->body, "%s;\n", tsri_c_barrier(e));
+      tsri_c_addf(&e->body, "%s;\n", tsri_ir_shares_buffers(e->kernel) ? e->spell->barrier : e->spell->shared_barrier);
       break;
     case TSRI_STMT_ATOMIC:
       put_atomic(e, stmt);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Expression trees. Walked with a stack of their own, since a chain of additions may be as deep as it is long; only
-// operands that may go unevaluated recurse, as blocks.
+// Expression trees. Walked with a stack of their own, since a chain of additions may be as deep as it is long. None has
+// operands that may go unevaluated (lower/lazy.h).
 #include "lang/emit/spirv/spirv.h"
 
 // --- Leaves ---------------------------------------------------------------------------------------------------------
@@ -156,43 +156,6 @@ static tsri_spv_id node(tsri_spv *s, const tsri_ir_expr *x) {
   }
 }
 
-// --- Operands that may go unevaluated -------------------------------------------------------------------------------
-
-// a && b and a || b: b in a block of its own.
-static tsri_spv_id short_circuit(tsri_spv *s, const tsri_ir_expr *x) {
-  tsri_spv_type type = tsri_spv_value_type(x->type);
-  bool is_and = x->kind == TSRI_EXPR_AND_THEN;
-  tsri_spv_id a = tsri_spv_expr(s, x->a), from_a = s->block;
-  tsri_spv_id more = tsri_spv_new_id(s), merge = tsri_spv_new_id(s);
-  tsri_spv_branch_if(s, a, is_and ? more : merge, is_and ? merge : more, merge);
-  tsri_spv_begin_block(s, more);
-  tsri_spv_id b = tsri_spv_expr(s, x->b), from_b = s->block;
-  tsri_spv_branch(s, merge);
-  tsri_spv_begin_block(s, merge);
-  return tsri_spv_phi(s, type, tsri_spv_const(s, type, !is_and), from_a, b, from_b);
-}
-
-static tsri_spv_id conditional(tsri_spv *s, const tsri_ir_expr *x) {
-  tsri_spv_id a = tsri_spv_expr(s, x->a);
-  tsri_spv_id yes = tsri_spv_new_id(s), no = tsri_spv_new_id(s), merge = tsri_spv_new_id(s);
-  tsri_spv_branch_if(s, a, yes, no, merge);
-  tsri_spv_begin_block(s, yes);
-  tsri_spv_id b = tsri_spv_expr(s, x->b), from_b = s->block;
-  tsri_spv_branch(s, merge);
-  tsri_spv_begin_block(s, no);
-  tsri_spv_id c = tsri_spv_expr(s, x->c), from_c = s->block;
-  tsri_spv_branch(s, merge);
-  tsri_spv_begin_block(s, merge);
-  return tsri_spv_phi(s, tsri_spv_value_type(x->type), b, from_b, c, from_c);
-}
-
-static tsri_spv_id branching(tsri_spv *s, const tsri_ir_expr *x) {
-  tsri_spv_id id = 0;
-  if (tsri_spv_enter(s)) id = x->kind == TSRI_EXPR_COND ? conditional(s, x) : short_circuit(s, x);
-  s->depth--;
-  return id;
-}
-
 // --- The walk -------------------------------------------------------------------------------------------------------
 
 #define VISITED 0x80000000u  // on the stack: its operands have been written
@@ -201,14 +164,11 @@ tsri_spv_id tsri_spv_expr(tsri_spv *s, uint32_t expr) {
   const tsri_ir_expr *exprs = s->kernel->exprs;
   uint32_t bottom = s->stack_used;
   s->stack[s->stack_used++] = expr;
-  while (s->stack_used > bottom && !s->is_too_deep) {
+  while (s->stack_used > bottom) {
     uint32_t top = s->stack[--s->stack_used], index = top & ~VISITED;
     const tsri_ir_expr *x = &exprs[index];
-    bool is_branching = x->kind == TSRI_EXPR_AND_THEN || x->kind == TSRI_EXPR_OR_ELSE || x->kind == TSRI_EXPR_COND;
     uint32_t count = tsri_ir_plain_operands(x);
-    if (is_branching) {
-      s->ids[index] = branching(s, x);
-    } else if (count == 0 || (top & VISITED)) {
+    if (count == 0 || (top & VISITED)) {
       s->ids[index] = node(s, x);
     } else {
       s->stack[s->stack_used++] = index | VISITED;

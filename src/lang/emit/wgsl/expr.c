@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Expressions: a let for each, operands first. Walked with a stack of their own, since a chain of additions may be as deep
-// as it is long; only operands that may go unevaluated recurse, as blocks.
+// as it is long. None has operands that may go unevaluated (lower/lazy.h).
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -264,93 +264,15 @@ static void put_let(tsri_wgsl *w, uint32_t expr) {
   for (int i = 0; i < 3; i++) tsri_free(names[i].data);
 }
 
-// --- Operands that may go unevaluated -------------------------------------------------------------------------------
-
-static bool is_lazy(const tsri_ir_expr *x) {
-  return x->kind == TSRI_EXPR_AND_THEN || x->kind == TSRI_EXPR_OR_ELSE || x->kind == TSRI_EXPR_COND;
-}
-
-// Worth a branch: it loads, which must not happen in vain, or takes long.
+// Marks expressions with a load or a long function in them.
 void tsri_wgsl_find_work(tsri_wgsl *w) {
   const tsri_kernel *k = w->kernel;
   for (uint32_t i = 1; i < k->expr_count; i++) {
     const tsri_ir_expr *x = &k->exprs[i];
     uint32_t count = tsri_ir_operands(x);
-    bool has =
-        x->kind == TSRI_EXPR_LOAD || is_lazy(x) || (x->kind == TSRI_EXPR_OP && tsri_expand_is_long((tsri_ir_op)x->op));
-    for (uint32_t a = 0; a < count; a++) has |= w->has_work[x->args[a]] != 0;
-    w->has_work[i] = has;
+    w->has_work[i] = x->kind == TSRI_EXPR_LOAD || (x->kind == TSRI_EXPR_OP && tsri_expand_is_long((tsri_ir_op)x->op));
+    for (uint32_t a = 0; a < count; a++) w->has_work[i] |= w->has_work[x->args[a]];
   }
-}
-
-static void put_arm(tsri_wgsl *w, uint32_t expr, uint32_t arm) {
-  w->indent++;
-  tsri_wgsl_put_lets(w, arm);
-  tsri_wgsl_put_indent(w);
-  tsri_c_addf(&w->body, "e%" PRIu32 " = ", expr);
-  tsri_wgsl_put_value(w, &w->body, arm);
-  tsri_c_add(&w->body, ";\n");
-  w->indent--;
-}
-
-// var e: T; if (a) { e = b; } else { e = c; }; for && and || the other value is known. Each way assigns: in a loop, Dawn
-// keeps the value of the round before in a variable that is only declared.
-static void put_branches(tsri_wgsl *w, uint32_t expr) {
-  const tsri_ir_expr *x = &w->kernel->exprs[expr];
-  tsri_wgsl_put_indent(w);
-  tsri_c_addf(&w->body, "var e%" PRIu32 ": %s;\n", expr, tsri_wgsl_type(x->type));
-  tsri_wgsl_put_indent(w);
-  tsri_c_add(&w->body, x->kind == TSRI_EXPR_OR_ELSE ? "if (!" : "if (");
-  tsri_wgsl_put_value(w, &w->body, x->a);
-  tsri_c_add(&w->body, ") {\n");
-  put_arm(w, expr, x->b);
-  tsri_wgsl_put_indent(w);
-  tsri_c_add(&w->body, "} else {\n");
-  if (x->kind == TSRI_EXPR_COND) {
-    put_arm(w, expr, x->c);
-  } else {
-    tsri_wgsl_put_indent(w);
-    tsri_c_addf(&w->body, "  e%" PRIu32 " = %s;\n", expr, x->kind == TSRI_EXPR_OR_ELSE ? "true" : "false");
-  }
-  tsri_wgsl_put_indent(w);
-  tsri_c_add(&w->body, "}\n");
-}
-
-// Both sides, then a choice. && and || would be branches, as many as there are conditions around loads.
-static void put_eager(tsri_wgsl *w, uint32_t expr) {
-  const tsri_ir_expr *x = &w->kernel->exprs[expr];
-  bool is_cond = x->kind == TSRI_EXPR_COND;
-  tsri_wgsl_put_lets(w, x->b);
-  if (is_cond) tsri_wgsl_put_lets(w, x->c);
-  tsri_wgsl_put_indent(w);
-  tsri_c_addf(&w->body, "let e%" PRIu32 " = ", expr);
-  if (is_cond) {
-    tsri_c_add(&w->body, "select(");
-    tsri_wgsl_put_value(w, &w->body, x->c);
-    tsri_c_add(&w->body, ", ");
-    tsri_wgsl_put_value(w, &w->body, x->b);
-    tsri_c_add(&w->body, ", ");
-    tsri_wgsl_put_value(w, &w->body, x->a);
-    tsri_c_add(&w->body, ");\n");
-    return;
-  }
-  tsri_wgsl_put_value(w, &w->body, x->a);
-  tsri_c_add(&w->body, x->kind == TSRI_EXPR_AND_THEN ? " & " : " | ");
-  tsri_wgsl_put_value(w, &w->body, x->b);
-  tsri_c_add(&w->body, ";\n");
-}
-
-static void put_lazy(tsri_wgsl *w, uint32_t expr) {
-  const tsri_ir_expr *x = &w->kernel->exprs[expr];
-  bool has_work = w->has_work[x->b] || (x->kind == TSRI_EXPR_COND && w->has_work[x->c]);
-  if (!tsri_wgsl_enter(w)) return;
-  tsri_wgsl_put_lets(w, x->a);
-  if (has_work) {
-    put_branches(w, expr);
-  } else {
-    put_eager(w, expr);
-  }
-  w->depth--;
 }
 
 // --- Trees ----------------------------------------------------------------------------------------------------------
@@ -361,13 +283,11 @@ void tsri_wgsl_put_lets(tsri_wgsl *w, uint32_t expr) {
   uint32_t bottom = w->stack_used;
   if (expr == 0) return;
   w->stack[w->stack_used++] = expr;
-  while (w->stack_used > bottom && !w->is_too_deep) {
+  while (w->stack_used > bottom) {
     uint32_t top = w->stack[--w->stack_used], index = top & ~VISITED;
     const tsri_ir_expr *x = &w->kernel->exprs[index];
     uint32_t count = tsri_ir_plain_operands(x);
-    if (is_lazy(x)) {
-      put_lazy(w, index);
-    } else if (top & VISITED) {
+    if (top & VISITED) {
       put_let(w, index);
     } else if (count > 0) {
       w->stack[w->stack_used++] = index | VISITED;

@@ -28,7 +28,6 @@ static uint8_t marks_before(const tsri_ir_expr *x, tsr_dtype operand, uint8_t ma
 // Gives its operand on, or one of them, as it is.
 static bool gives_on(const tsri_ir_expr *x, tsr_dtype from) {
   switch (x->kind) {
-    case TSRI_EXPR_COND:
     case TSRI_EXPR_SPLAT:
     case TSRI_EXPR_VECTOR:
     case TSRI_EXPR_EXTRACT:
@@ -41,10 +40,6 @@ static bool gives_on(const tsri_ir_expr *x, tsr_dtype from) {
   }
 }
 
-static uint32_t operand_count(const tsri_ir_expr *x) {
-  return x->kind == TSRI_EXPR_COND ? 3 : tsri_ir_plain_operands(x);
-}
-
 // Operands stand before what uses them.
 static void go_back(tsri_wgsl *w, places *p) {
   const tsri_kernel *k = w->kernel;
@@ -55,7 +50,7 @@ static void go_back(tsri_wgsl *w, places *p) {
     if (x->kind == TSRI_EXPR_LOAD) {
       mark(p, &p->arrays[tsri_wgsl_array_number(w, (tsri_ir_space)x->space, x->object)], marks);
     }
-    uint32_t count = operand_count(x);
+    uint32_t count = tsri_ir_plain_operands(x);
     if (count == 0) continue;
     tsr_dtype operand = (tsr_dtype)k->exprs[x->a].type.dtype;
     bool passes = gives_on(x, operand);

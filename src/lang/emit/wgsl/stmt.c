@@ -40,34 +40,9 @@ static void put_clear(tsri_wgsl *w, const tsri_ir_stmt *s) {
 
 // --- Control flow ---------------------------------------------------------------------------------------------------
 
-// Writes what the condition needs; returns whether its name is then all<index>.
-static bool put_condition(tsri_wgsl *w, uint32_t index) {
-  const tsri_ir_stmt *s = &w->kernel->stmts[index];
-  tsri_wgsl_put_lets(w, s->value);
-  if (!(w->loads_uniform[index] & 1u)) return false;
-  w->has_uniform = true;
-  tsri_wgsl_put_indent(w);
-  tsri_c_add(&w->body, "if (tsr_lid == 0u) { tsr_uniform = u32(");
-  tsri_wgsl_put_value(w, &w->body, s->value);
-  tsri_c_add(&w->body, "); }\n");
-  tsri_wgsl_put_indent(w);
-  tsri_c_addf(&w->body, "let all%" PRIu32 " = workgroupUniformLoad(&tsr_uniform) != 0u;\n", index);
-  return true;
-}
-
-static void put_condition_name(tsri_wgsl *w, uint32_t index, bool is_loaded) {
-  if (is_loaded) {
-    tsri_c_addf(&w->body, "all%" PRIu32, index);
-  } else {
-    tsri_wgsl_put_value(w, &w->body, w->kernel->stmts[index].value);
-  }
-}
-
-static void put_if(tsri_wgsl *w, uint32_t index) {
-  const tsri_ir_stmt *s = &w->kernel->stmts[index];
-  bool is_loaded = put_condition(w, index);
+static void put_if(tsri_wgsl *w, const tsri_ir_stmt *s) {
   put_line(w, "if (");
-  put_condition_name(w, index, is_loaded);
+  tsri_wgsl_put_value(w, &w->body, s->value);
   tsri_c_add(&w->body, ") {\n");
   tsri_wgsl_put_block(w, s->body);
   if (s->other) {
@@ -78,14 +53,13 @@ static void put_if(tsri_wgsl *w, uint32_t index) {
 }
 
 // A loop without a condition may have no way out, which WGSL refuses: it gets one that is not taken.
-static void put_loop(tsri_wgsl *w, uint32_t index) {
-  const tsri_ir_stmt *s = &w->kernel->stmts[index];
+static void put_loop(tsri_wgsl *w, const tsri_ir_stmt *s) {
   put_line(w, "loop {\n");
   w->indent++;
   if (s->value) {
-    bool is_loaded = put_condition(w, index);
+    tsri_wgsl_put_lets(w, s->value);
     put_line(w, "if (!");
-    put_condition_name(w, index, is_loaded);
+    tsri_wgsl_put_value(w, &w->body, s->value);
     tsri_c_add(&w->body, ") { break; }\n");
   } else {
     put_line(w, "if (tsr_p[1].x != 0u) { break; }\n");
@@ -111,9 +85,8 @@ static void put_barrier(tsri_wgsl *w) {
 
 // --- All of them ----------------------------------------------------------------------------------------------------
 
-static void put_stmt(tsri_wgsl *w, uint32_t index) {
-  const tsri_ir_stmt *s = &w->kernel->stmts[index];
-  if (s->kind != TSRI_STMT_LOOP && s->kind != TSRI_STMT_IF) {
+static void put_stmt(tsri_wgsl *w, const tsri_ir_stmt *s) {
+  if (s->kind != TSRI_STMT_LOOP) {  // a loop's condition is evaluated each time
     tsri_wgsl_put_lets(w, s->index);
     tsri_wgsl_put_lets(w, s->value);
     tsri_wgsl_put_lets(w, s->compare);
@@ -129,10 +102,10 @@ static void put_stmt(tsri_wgsl *w, uint32_t index) {
       put_clear(w, s);
       break;
     case TSRI_STMT_IF:
-      put_if(w, index);
+      put_if(w, s);
       break;
     case TSRI_STMT_LOOP:
-      put_loop(w, index);
+      put_loop(w, s);
       break;
     case TSRI_STMT_BREAK:
       put_line(w, "break;\n");
@@ -155,7 +128,7 @@ void tsri_wgsl_put_block(tsri_wgsl *w, uint32_t first) {
   if (!tsri_wgsl_enter(w)) return;
   w->indent++;
   for (uint32_t i = first; i; i = w->kernel->stmts[i].next) {
-    put_stmt(w, i);
+    put_stmt(w, &w->kernel->stmts[i]);
     uint8_t kind = w->kernel->stmts[i].kind;
     if (kind == TSRI_STMT_BREAK || kind == TSRI_STMT_CONTINUE) break;  // nothing after them runs, and WGSL wants none
   }

@@ -63,8 +63,6 @@ static void put_buffers(tsri_wgsl *w, tsri_c_text *out) {
               k->buffer_count, (words + 3) / 4);
 }
 
-static void count_shared(tsri_wgsl *w, uint32_t bytes) { w->shared_bytes += (bytes + 15u) & ~15u; }
-
 static void put_shared(tsri_wgsl *w, tsri_c_text *out) {
   const tsri_kernel *k = w->kernel;
   for (uint32_t i = 0; i < k->shared_count; i++) {
@@ -74,11 +72,7 @@ static void put_shared(tsri_wgsl *w, tsri_c_text *out) {
     tsri_c_add(out, "var<workgroup> ");
     tsri_wgsl_put_array(w, out, TSRI_SPACE_SHARED, i);
     tsri_c_addf(out, ": array<%s, %" PRIu32 ">;\n", element, k->shared[i].count);
-    count_shared(w, k->shared[i].count * 4);
   }
-  if (!w->has_uniform) return;
-  tsri_c_add(out, "var<workgroup> tsr_uniform: u32;\n");
-  count_shared(w, 4);
 }
 
 // --- The entry point ------------------------------------------------------------------------------------------------
@@ -143,7 +137,6 @@ static void assemble(tsri_wgsl *w, tsri_c_text *out, const char *entry) {
   tsri_wgsl_plan_arrays(w);
   tsri_wgsl_find_work(w);
   tsri_wgsl_find_kept(w);
-  tsri_wgsl_find_uniform(w);
   tsri_wgsl_put_block(w, w->kernel->body);
 
   for (uint32_t i = 0, done = 0; i < w->kernel->buffer_count && !done; i++) {
@@ -174,10 +167,8 @@ static bool init(tsri_wgsl *w, const tsri_kernel *kernel, const tsri_emit_option
   w->shared = tsri_calloc(kernel->shared_count + 1u, sizeof *w->shared);
   w->has_work = tsri_calloc(kernel->expr_count + 1u, 1);
   w->marks = tsri_calloc(kernel->expr_count + 1u, 1);
-  w->varies = tsri_calloc(kernel->var_count + 1u, 1);
-  w->loads_uniform = tsri_calloc(kernel->stmt_count + 1u, 1);
   w->stack = tsri_malloc((4 * (size_t)kernel->expr_count + 8) * sizeof *w->stack);
-  return w->buffers && w->shared && w->has_work && w->marks && w->varies && w->loads_uniform && w->stack;
+  return w->buffers && w->shared && w->has_work && w->marks && w->stack;
 }
 
 static void deinit(tsri_wgsl *w) {
@@ -188,8 +179,6 @@ static void deinit(tsri_wgsl *w) {
   tsri_free(w->shared);
   tsri_free(w->has_work);
   tsri_free(w->marks);
-  tsri_free(w->varies);
-  tsri_free(w->loads_uniform);
   tsri_free(w->stack);
 }
 
@@ -222,7 +211,6 @@ tsr_status tsri_emit_wgsl(const tsri_emitter *emitter, const tsri_kernel *kernel
     w.is_out_of_memory = true;
   }
   tsr_status status = check(&w, &text);
-  out->shared_bytes = w.shared_bytes;
   deinit(&w);
   if (status != TSR_OK) {
     tsri_free(text.data);

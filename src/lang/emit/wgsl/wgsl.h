@@ -7,7 +7,6 @@
 //   emit/wgsl/memory.c   how arrays are held; loads, stores, atomics
 //   emit/wgsl/expr.c     expressions
 //   emit/wgsl/keep.c     which results must stay as they were rounded
-//   emit/wgsl/uniform.c  which conditions WGSL's own analysis takes for uniform
 //   emit/wgsl/stmt.c     statements
 //
 // The module has one entry point. Group 0 holds the buffers at bindings 0, 1, …, then a
@@ -45,7 +44,7 @@ typedef enum tsri_wgsl_fold {
   TSRI_WGSL_ANY   // the same for any launch, by divisions, which cost as much as a small kernel
 } tsri_wgsl_fold;
 
-#define TSRI_WGSL_MAX_DEPTH 250  // of nested blocks and conditional operands; compilers of WGSL refuse more
+#define TSRI_WGSL_MAX_DEPTH 250  // of nested blocks; compilers of WGSL refuse more
 
 // How an array of the kernel lies in memory.
 typedef struct tsri_wgsl_array {
@@ -72,15 +71,11 @@ typedef struct tsri_wgsl {
   uint32_t name_count, name_capacity;
 
   tsri_wgsl_array *buffers, *shared;
-  uint8_t *has_work;       // expressions: worth a branch of its own, or with a load in it
-  uint8_t *marks;          // expressions: tsri_wgsl_mark
-  uint8_t *varies;         // variables that WGSL may take for not uniform
-  uint8_t *loads_uniform;  // statements IF and LOOP: bit 0, the condition must be made uniform
-  uint32_t *stack;         // of expressions
+  uint8_t *has_work;  // expressions: with a load or a long function in them
+  uint8_t *marks;     // expressions: tsri_wgsl_mark
+  uint32_t *stack;    // of expressions
   uint32_t stack_used;
 
-  bool has_uniform;  // tsr_uniform is declared
-  uint32_t shared_bytes;
   int indent;
   uint32_t depth;
   bool is_too_deep, is_out_of_memory;
@@ -148,6 +143,5 @@ void tsri_wgsl_put_value(tsri_wgsl *w, tsri_c_text *out, uint32_t expr);
 void tsri_wgsl_put_block(tsri_wgsl *w, uint32_t first);
 void tsri_wgsl_find_work(tsri_wgsl *w);
 void tsri_wgsl_find_kept(tsri_wgsl *w);
-void tsri_wgsl_find_uniform(tsri_wgsl *w);
 
 #endif

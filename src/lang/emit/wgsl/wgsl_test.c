@@ -191,7 +191,7 @@ TEST(a_condition_that_wgsl_can_follow_is_left_alone) {
       "kernel k<WG = 64>(in u32 x[], out u32 y[], u32 n) {\n  u32 a[2];\n  a[1] = n;\n"
       "  for (u32 i = 0; i < a[1]; i++) barrier();\n  y[local.x] = n;\n}\n";
   check_lacks(plain, "workgroupUniformLoad");
-  check_has(local, "workgroupUniformLoad(&tsr_uniform)");
+  check_has(local, "workgroupUniformLoad(&decision_s0[");
 }
 
 // workgroupUniformLoad gives the result of a collective, which WGSL then takes for uniform.
@@ -201,7 +201,7 @@ TEST(a_condition_on_a_collective_is_uniform_as_it_is) {
       "  for (u32 i = 0; i < n; i++) barrier();\n  y[local.x] = n;\n}\n";
   const char *subgroup = "kernel k<WG = 64>(in u32 x[], out u32 y[]) { y[local.x] = subgroup_sum(x[local.x]); }";
   check_has(group, "workgroupUniformLoad(&pool_s0[");
-  check_lacks(group, "tsr_uniform");
+  check_lacks(group, "decision");
   check_lacks(subgroup, "workgroupUniformLoad");  // its items have different results
 }
 
@@ -212,7 +212,8 @@ TEST(conditions_without_work_are_no_branches) {
 }
 
 TEST(operands_that_load_stand_under_their_condition) {
-  check_has("kernel k(in u32 x[], out u32 y[], u32 n) { y[0] = n < 4 && x[n] == 3 ? 1 : 0; }", "if (e");
+  check_has("kernel k(in u32 x[], out u32 y[], u32 n) { y[0] = n < 4 && x[n] == 3 ? 1 : 0; }",
+            "if (t_1) {\n    let at");
   check_has("kernel k(in u32 x[], out u32 y[], u32 n) { u32 v = x[0]; y[0] = v < 4 ? v + 1 : n; }", "select(");
 }
 
