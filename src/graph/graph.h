@@ -59,10 +59,11 @@ typedef struct tsri_kernel_run {
   const struct tsri_epilogue *epilogue;
 } tsri_kernel_run;
 
-// An operator. Static and const: its address is its identity.
-// What becomes of an operator in a range of autocast (ops/autocast.h): computes f32 in the range's dtype, or f16 and bf16 in f32.
+// What becomes of an operator in a range of autocast (ops/autocast.h): it computes f32 in the range's dtype (NARROW), or
+// f16 and bf16 in f32 (WIDE).
 typedef enum tsri_autocast_kind { TSRI_AUTOCAST_NONE, TSRI_AUTOCAST_NARROW, TSRI_AUTOCAST_WIDE } tsri_autocast_kind;
 
+// An operator. Static and const: its address is its identity.
 typedef struct tsri_op {
   const char *name;  // "relu", as in messages and the profiler
   tsri_op_kind kind;

@@ -2,6 +2,8 @@
 // The promotion table.
 #include "ops/promote.h"
 
+#include "lang/ir/ir.h"
+
 // Rows and columns are in the order of TSR_DTYPES. The rules are NumPy's, with exceptions: f16 and bf16 give f32 (neither
 // holds the other), the two f8 give f16 (which holds both), an integer and a float give that float and u64 and a signed
 // integer give i64 (NumPy takes f64, which many devices do not have).
@@ -58,24 +60,7 @@ tsr_dtype tsri_promote_sum(tsr_dtype dtype) {
   }
 }
 
-tsr_dtype tsri_accumulator(tsr_dtype dtype) {
-  switch (dtype) {
-    case TSR_F16:
-    case TSR_BF16:
-    case TSR_F8_E4M3:
-    case TSR_F8_E5M2:
-      return TSR_F32;
-    case TSR_I8:
-    case TSR_I16:
-      return TSR_I32;
-    case TSR_U8:
-    case TSR_U16:
-    case TSR_BOOL:
-      return TSR_U32;
-    default:
-      return dtype;
-  }
-}
+tsr_dtype tsri_accumulator(tsr_dtype dtype) { return dtype == TSR_BOOL ? TSR_U32 : tsri_ir_compute_dtype(dtype); }
 
 tsri_whole_range tsri_range_of(tsr_dtype dtype) {
   switch (dtype) {

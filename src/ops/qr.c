@@ -97,9 +97,9 @@ static void release_panels(panels *p) {
 static tsr_tensor *next_panel(tsr_tensor *rest, int64_t width, int64_t done, panels *p) {
   tsr_tensor *columns = tsr_slice(rest, -1, 0, width, 1),
              *right = tsri_then(tsr_slice(rest, -1, width, INT64_MAX, 1), rest);
-  panel *own = &p->list[p->count];
-  tsr_tensor *corner = tsri_then(record_panel(columns, width, own), columns);
-  right = reflected(right, own->v, own->w);
+  panel *next = &p->list[p->count];
+  tsr_tensor *corner = tsri_then(record_panel(columns, width, next), columns);
+  right = reflected(right, next->v, next->w);
   tsr_tensor *parts[2] = {corner, tsr_slice(right, -2, 0, width, 1)};
   tsr_tensor *row = tsri_then(tsri_then(tsr_concat(parts, 2, -1), parts[0]), parts[1]);
   p->rows[p->count++] = padded(row, 0, 0, done, 0);
@@ -129,12 +129,12 @@ static tsr_tensor *record_q(tsr_tensor *x, const panels *p, int64_t rest_rows, i
   tsr_device *device = x->value->device;
   tsr_tensor *q = tsr_eye(device, x->dtype, rest_rows, rest_columns, 0);
   for (int i = p->count - 1; i >= 0; i--) {
-    const panel *own = &p->list[i];
-    int64_t size = own->columns;
+    const panel *at = &p->list[i];
+    int64_t size = at->columns;
     tsr_tensor *corner = padded(tsr_eye(device, x->dtype, size, size, 0), 0, rest_rows, 0, rest_columns);
     tsr_tensor *moved = padded(q, size, 0, size, 0);
     q = tsri_then(tsri_then(tsr_add(corner, moved), corner), moved);
-    q = reflected(q, own->w, own->v);
+    q = reflected(q, at->w, at->v);
     rest_rows += size;
     rest_columns += size;
   }
