@@ -10,7 +10,11 @@
 
 // Makes room for `more` characters and the terminating 0.
 static bool reserve(tsri_builder *builder, size_t more) {
-  if (builder->has_failed) return false;
+  if (builder->has_failed || builder->is_full) return false;
+  if (builder->most_bytes && more > builder->most_bytes - builder->bytes) {
+    builder->is_full = true;
+    return false;
+  }
   size_t wanted = builder->bytes + more + 1;
   if (wanted <= builder->capacity) return true;
   size_t capacity = builder->capacity * 2 > wanted ? builder->capacity * 2 : wanted + 256;
@@ -31,6 +35,8 @@ void tsri_builder_put(tsri_builder *builder, const char *text, size_t bytes) {
   builder->bytes += bytes;
   builder->text[builder->bytes] = 0;
 }
+
+void tsri_builder_string(tsri_builder *builder, const char *text) { tsri_builder_put(builder, text, strlen(text)); }
 
 void tsri_builder_repeat(tsri_builder *builder, char c, size_t count) {
   if (!reserve(builder, count)) return;

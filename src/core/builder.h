@@ -12,10 +12,13 @@
 typedef struct tsri_builder {
   char *text;  // terminated by 0; NULL while empty and after memory ran out
   size_t bytes, capacity;
-  bool has_failed;
+  size_t most_bytes;  // it takes no more than this; 0: no limit
+  bool has_failed;    // memory ran out
+  bool is_full;       // something was left out, for it would have become longer than most_bytes
 } tsri_builder;
 
 void tsri_builder_put(tsri_builder *builder, const char *text, size_t bytes);
+void tsri_builder_string(tsri_builder *builder, const char *text);  // as it is
 void tsri_builder_repeat(tsri_builder *builder, char c, size_t count);
 void tsri_builder_add(tsri_builder *builder, const char *format, ...) TSRI_PRINTF(2, 3);
 void tsri_builder_deinit(tsri_builder *builder);

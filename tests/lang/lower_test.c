@@ -9,6 +9,7 @@
 #include "lang/lower/collectives.h"
 #include "lang/lower/flat.h"
 #include "lang/lower/heights.h"
+#include "lang/lower/hide.h"
 #include "lang/lower/lazy.h"
 #include "lang/lower/pairs.h"
 #include "lang/lower/storage.h"
@@ -367,7 +368,8 @@ TEST(expressions_are_cut_to_a_height_under_their_conditions) {
   };
   for (size_t k = 0; k < sizeof bodies / sizeof *bodies; k++) {
     tsri_kernel *kernel = NULL, *lowered = formed(lower_heights_to_3, bodies[k], &kernel);
-    for (uint32_t i = 1; i < lowered->expr_count; i++) CHECK(height_of(lowered, i) <= 3 + 1);  // a loop's negated condition
+    for (uint32_t i = 1; i < lowered->expr_count; i++)
+      CHECK(height_of(lowered, i) <= 3 + 1);  // a loop's negated condition
     tsri_kernel_release(lowered);
     tsri_kernel_release(kernel);
   }
@@ -533,6 +535,14 @@ TEST(random_kernels_do_the_same_with_pairs_of_words) {
   }
 }
 
+static tsr_status lower_lazy_and_hide(const tsri_kernel *kernel, tsri_kernel **out_kernel) {
+  tsri_kernel *plain = NULL;
+  tsr_status status = tsri_lower_lazy(kernel, &plain);
+  if (status == TSR_OK) status = tsri_lower_hide(plain ? plain : kernel, true, out_kernel);
+  tsri_kernel_release(plain);
+  return status;
+}
+
 static void check_forms(form_pass pass, const char *name) {
   for (uint64_t seed = 1; seed <= random_case_count(24); seed++) {
     random_case c;
@@ -550,6 +560,7 @@ static void check_forms(form_pass pass, const char *name) {
 TEST(random_kernels_do_the_same_in_other_forms) {
   check_forms(lower_heights_to_3, "heights");
   check_forms(tsri_lower_lazy, "lazy");
+  check_forms(lower_lazy_and_hide, "hide");
   check_forms(tsri_lower_flat, "flat");
   check_forms(tsri_lower_uniform_conditions, "uniform conditions");
 }

@@ -14,6 +14,7 @@
 #include "lang/lower/collectives.h"
 #include "lang/lower/flat.h"
 #include "lang/lower/heights.h"
+#include "lang/lower/hide.h"
 #include "lang/lower/lacks.h"
 #include "lang/lower/lazy.h"
 #include "lang/lower/pairs.h"
@@ -137,6 +138,10 @@ static tsr_status lower_forms(const tsri_emit_options *options, tsri_lacks lacks
   }
   if (status == TSR_OK && !lacks.is_lazy) {
     status = tsri_lower_lazy(*out_lowered ? *out_lowered : kernel, &made);
+    take(made, out_lowered);
+  }
+  if (status == TSR_OK && lacks.is_free_with_floats) {
+    status = tsri_lower_hide(*out_lowered ? *out_lowered : kernel, options->exact_fma, &made);
     take(made, out_lowered);
   }
   if (status == TSR_OK && lacks.expression_height > 0) {

@@ -9,7 +9,7 @@ typedef struct writer {
   const tsri_function_dialect *dialect;
   void *emitter;
   const tsri_expansion *x;
-  tsri_c_text text;
+  tsri_builder text;
 } writer;
 
 static bool is_in_place(const writer *w, const tsri_ir_expr *n) {
@@ -20,9 +20,9 @@ static bool is_in_place(const writer *w, const tsri_ir_expr *n) {
 static void put_operand(writer *w, uint32_t index) {
   const tsri_ir_expr *n = &w->x->nodes[index];
   if (!is_in_place(w, n)) {
-    tsri_c_addf(&w->text, "n%" PRIu32, index);
+    tsri_builder_add(&w->text, "n%" PRIu32, index);
   } else if (n->kind == TSRI_EXPR_VAR) {
-    tsri_c_addf(&w->text, "%c", "abc"[n->object]);
+    tsri_builder_add(&w->text, "%c", "abc"[n->object]);
   } else {
     w->dialect->put_constant(w->emitter, &w->text, (tsr_dtype)n->type.dtype, n->bits);
   }
@@ -35,23 +35,23 @@ static void put_node(writer *w, const tsri_ir_expr *n) {
   }
   tsr_dtype operand = (tsr_dtype)w->x->nodes[n->a].type.dtype;
   if (n->kind == TSRI_EXPR_OP && n->op == TSRI_OP_SELECT) operand = (tsr_dtype)n->type.dtype;
-  tsri_c_text pattern = {0};
+  tsri_builder pattern = {0};
   w->dialect->put_pattern(w->emitter, &pattern, n, operand);
-  w->text.is_out_of_memory |= pattern.is_out_of_memory;
-  for (size_t i = 0; pattern.data && i < pattern.bytes; i++) {
-    if (pattern.data[i] == '$') {
-      put_operand(w, n->args[pattern.data[++i] - 'a']);
+  w->text.has_failed |= pattern.has_failed;
+  for (size_t i = 0; pattern.text && i < pattern.bytes; i++) {
+    if (pattern.text[i] == '$') {
+      put_operand(w, n->args[pattern.text[++i] - 'a']);
     } else {
-      tsri_c_add_bytes(&w->text, &pattern.data[i], 1);
+      tsri_builder_put(&w->text, &pattern.text[i], 1);
     }
   }
-  tsri_free(pattern.data);
+  tsri_free(pattern.text);
 }
 
 // Operands for which there is another function are handed to it.
 static void put_far(writer *w, const tsri_expand_signature *of) {
   const char *operands = of->arity == 1 ? "a" : "a, b";
-  tsri_c_addf(&w->text, "  if (%s(%s)) { return %s(%s); }\n", of->is_far_name, operands, of->far_name, operands);
+  tsri_builder_add(&w->text, "  if (%s(%s)) { return %s(%s); }\n", of->is_far_name, operands, of->far_name, operands);
 }
 
 static void put_function(writer *w, const char *name, const tsri_expand_signature *of) {
@@ -60,21 +60,21 @@ static void put_function(writer *w, const char *name, const tsri_expand_signatur
   if (of->far_name[0]) put_far(w, of);
   for (uint32_t i = 1; i < x->count; i++) {
     if (is_in_place(w, &x->nodes[i])) continue;
-    tsri_c_add(&w->text, "  ");
+    tsri_builder_string(&w->text, "  ");
     w->dialect->put_declaration(w->emitter, &w->text, x->nodes[i].type, i);
     put_node(w, &x->nodes[i]);
-    tsri_c_add(&w->text, ";\n");
+    tsri_builder_string(&w->text, ";\n");
   }
-  tsri_c_add(&w->text, "  return ");
+  tsri_builder_string(&w->text, "  return ");
   put_operand(w, x->result);
-  tsri_c_add(&w->text, ";\n}\n");
+  tsri_builder_string(&w->text, ";\n}\n");
 }
 
 bool tsri_function_define(const tsri_function_dialect *dialect, void *emitter, const char *name,
                           tsri_expand_options options) {
   tsri_expand_signature of;
   tsri_expansion *x = tsri_malloc(sizeof *x);
-  writer w = {.dialect = dialect, .emitter = emitter, .x = x, .text = {.is_out_of_memory = !x}};
+  writer w = {.dialect = dialect, .emitter = emitter, .x = x, .text = {.has_failed = !x}};
   bool is_one = x && tsri_expand_named(name, options, x, &of);
   bool is_written = is_one && dialect->want(emitter, name);
   if (is_written && of.far_name[0]) {
@@ -83,7 +83,7 @@ bool tsri_function_define(const tsri_function_dialect *dialect, void *emitter, c
   }
   if (is_written) put_function(&w, name, &of);
   if (is_written || !x) dialect->define(emitter, name, &w.text);
-  tsri_free(w.text.data);
+  tsri_free(w.text.text);
   tsri_free(x);
   return is_one || !x;
 }

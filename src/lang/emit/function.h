@@ -4,7 +4,7 @@
 #ifndef TSRI_LANG_EMIT_FUNCTION_H
 #define TSRI_LANG_EMIT_FUNCTION_H
 
-#include "lang/emit/c/c.h"
+#include "core/builder.h"
 #include "lang/lower/expand.h"
 
 // `emitter` is the dialect's own state.
@@ -12,17 +12,17 @@ typedef struct tsri_function_dialect {
   // Whether a constant stands where it is used; otherwise it has a name, too.
   bool (*is_constant_in_place)(tsr_dtype dtype);
   // "fn name(a: f32, b: f32) -> f32 {", with the line's end.
-  void (*put_head)(void *emitter, tsri_c_text *out, const char *name, const tsri_expand_signature *of,
+  void (*put_head)(void *emitter, tsri_builder *out, const char *name, const tsri_expand_signature *of,
                    tsri_ir_type result);
   // "let n3 = "
-  void (*put_declaration)(void *emitter, tsri_c_text *out, tsri_ir_type type, uint32_t index);
-  void (*put_constant)(void *emitter, tsri_c_text *out, tsr_dtype dtype, uint64_t bits);
+  void (*put_declaration)(void *emitter, tsri_builder *out, tsri_ir_type type, uint32_t index);
+  void (*put_constant)(void *emitter, tsri_builder *out, tsr_dtype dtype, uint64_t bits);
   // The expression with $a, $b, $c for its operands. Asks for the helpers that it names.
-  void (*put_pattern)(void *emitter, tsri_c_text *out, const tsri_ir_expr *expr, tsr_dtype operand);
+  void (*put_pattern)(void *emitter, tsri_builder *out, const tsri_ir_expr *expr, tsr_dtype operand);
   // True the first time a function of this name is asked for.
   bool (*want)(void *emitter, const char *name);
   // Adds a whole function.
-  void (*define)(void *emitter, const char *name, const tsri_c_text *text);
+  void (*define)(void *emitter, const char *name, const tsri_builder *text);
 } tsri_function_dialect;
 
 // Writes the function of this name and those it calls, unless they are there. False: no expansion has this name.

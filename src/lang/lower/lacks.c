@@ -67,6 +67,7 @@ static const row rows[] = {
       .rounding = F16 | BF16,
       .storage = {SMALL, SMALL, SMALL},
       .has_load_for_all = true,
+      .is_free_with_floats = true,
       .has_own_uniformity = true}},
 };
 

@@ -9,107 +9,67 @@
 // that runs groups [first, last) of a launch (tsr_launch has the layout of tsri_host_launch) and returns 0, or 1 if
 // there was no memory.
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "core/alloc.h"
 #include "lang/emit/c/c.h"
 
-// --- Text -----------------------------------------------------------------------------------------------------------
-
-static bool make_room(tsri_c_text *text, size_t bytes) {
-  if (text->is_out_of_memory || text->is_too_long) return false;
-  if (bytes >= TSRI_EMIT_MAX_BYTES - text->bytes) {
-    text->is_too_long = true;
-    return false;
-  }
-  if (text->bytes + bytes < text->capacity) return true;
-  size_t capacity = text->capacity ? text->capacity : 256;
-  while (capacity <= text->bytes + bytes) capacity *= 2;
-  char *grown = tsri_realloc(text->data, capacity);
-  if (!grown) {
-    text->is_out_of_memory = true;
-    return false;
-  }
-  text->data = grown;
-  text->capacity = capacity;
-  return true;
-}
-
-void tsri_c_add_bytes(tsri_c_text *text, const char *part, size_t bytes) {
-  if (!make_room(text, bytes)) return;
-  memcpy(text->data + text->bytes, part, bytes);
-  text->bytes += bytes;
-  text->data[text->bytes] = '\0';
-}
-
-void tsri_c_add(tsri_c_text *text, const char *part) { tsri_c_add_bytes(text, part, strlen(part)); }
-
-void tsri_c_addf(tsri_c_text *text, const char *format, ...) {
-  char line[512];  // templates and names are bounded, so this is never cut
-  va_list args;
-  va_start(args, format);
-  int bytes = vsnprintf(line, sizeof line, format, args);
-  va_end(args);
-  if (bytes > 0) tsri_c_add_bytes(text, line, (size_t)bytes < sizeof line ? (size_t)bytes : sizeof line - 1);
-}
-
 // --- Names ----------------------------------------------------------------------------------------------------------
 
 #define MAX_NAME 40  // of a source name; the number behind it keeps longer ones apart
 
-void tsri_c_put_name(tsri_c_text *out, const char *name, const char *kind, uint32_t index) {
-  tsri_c_addf(out, "%.*s_%s%" PRIu32, MAX_NAME, name, kind, index);
+void tsri_c_put_name(tsri_builder *out, const char *name, const char *kind, uint32_t index) {
+  tsri_builder_add(out, "%.*s_%s%" PRIu32, MAX_NAME, name, kind, index);
 }
 
-void tsri_c_put_array(tsri_c_emitter *e, tsri_c_text *out, tsri_ir_space space, uint32_t object) {
+void tsri_c_put_array(tsri_c_emitter *e, tsri_builder *out, tsri_ir_space space, uint32_t object) {
   static const char *const kinds[] = {"b", "s", "l"};
   bool is_plain = tsri_c_is(e, TSRI_C_PLAIN);
-  if (is_plain && space == TSRI_SPACE_SHARED) tsri_c_add(out, "tsr_state->");
-  if (e->has_groups && space == TSRI_SPACE_LOCAL) tsri_c_add(out, "tsr_item->");
+  if (is_plain && space == TSRI_SPACE_SHARED) tsri_builder_string(out, "tsr_state->");
+  if (e->has_groups && space == TSRI_SPACE_LOCAL) tsri_builder_string(out, "tsr_item->");
   tsri_c_put_name(out, tsri_ir_array_of(e->kernel, space, object)->name, kinds[space], object);
 }
 
-void tsri_c_put_var(tsri_c_emitter *e, tsri_c_text *out, uint32_t var) {
+void tsri_c_put_var(tsri_c_emitter *e, tsri_builder *out, uint32_t var) {
   e->vars_used[var] = 1;
-  if (e->has_groups) tsri_c_add(out, "tsr_item->");
+  if (e->has_groups) tsri_builder_string(out, "tsr_item->");
   tsri_c_put_name(out, e->kernel->vars[var].name, "", var);
 }
 
 // --- Declarations ---------------------------------------------------------------------------------------------------
 
 // A member or a variable: "  f32 sum_7;".
-static void put_declarations(tsri_c_emitter *e, tsri_c_text *out, const char *indent) {
+static void put_declarations(tsri_c_emitter *e, tsri_builder *out, const char *indent) {
   const tsri_kernel *kernel = e->kernel;
   for (uint32_t i = 1; i < kernel->var_count; i++) {
     if (!e->vars_used[i]) continue;
-    tsri_c_addf(out, "%s%s ", indent, tsri_c_type(e, kernel->vars[i].type));
+    tsri_builder_add(out, "%s%s ", indent, tsri_c_type(e, kernel->vars[i].type));
     tsri_c_put_name(out, kernel->vars[i].name, "", i);
-    tsri_c_add(out, ";\n");
+    tsri_builder_string(out, ";\n");
   }
   for (uint32_t i = 0; i < kernel->local_count; i++) {
     const tsri_ir_array *array = &kernel->locals[i];
-    tsri_c_addf(out, "%s%s ", indent, tsri_c_mem_type((tsr_dtype)array->storage));
+    tsri_builder_add(out, "%s%s ", indent, tsri_c_mem_type((tsr_dtype)array->storage));
     tsri_c_put_name(out, array->name, "l", i);
-    tsri_c_addf(out, "[%" PRIu32 "];\n", array->count ? array->count : 1);
+    tsri_builder_add(out, "[%" PRIu32 "];\n", array->count ? array->count : 1);
   }
 }
 
-static void put_shared(tsri_c_emitter *e, tsri_c_text *out, const char *indent) {
+static void put_shared(tsri_c_emitter *e, tsri_builder *out, const char *indent) {
   const tsri_kernel *kernel = e->kernel;
   for (uint32_t i = 0; i < kernel->shared_count; i++) {
     const tsri_ir_array *array = &kernel->shared[i];
-    tsri_c_addf(out, "%s%s%s ", indent, e->spell->shared, tsri_c_mem_type((tsr_dtype)array->storage));
+    tsri_builder_add(out, "%s%s%s ", indent, e->spell->shared, tsri_c_mem_type((tsr_dtype)array->storage));
     tsri_c_put_name(out, array->name, "s", i);
-    tsri_c_addf(out, "[%" PRIu32 "];\n", array->count ? array->count : 1);
+    tsri_builder_add(out, "[%" PRIu32 "];\n", array->count ? array->count : 1);
   }
 }
 
 static const char *words_name(const tsri_c_emitter *e) { return tsri_c_is(e, TSRI_C_PLAIN) ? "tsr_w" : "tsr_p.w"; }
 
 // Scalars, read from the words of the parameter block.
-static void put_scalars(tsri_c_emitter *e, tsri_c_text *out) {
+static void put_scalars(tsri_c_emitter *e, tsri_builder *out) {
   const char *words = words_name(e);
   for (uint32_t i = 0; i < e->kernel->param_count; i++) {
     const tsri_ir_param *param = &e->kernel->params[i];
@@ -119,22 +79,22 @@ static void put_scalars(tsri_c_emitter *e, tsri_c_text *out) {
     uint32_t at = param->offset / 4;
     snprintf(word, sizeof word, "%s[%" PRIu32 "]", words, at);
     snprintf(wide, sizeof wide, "((u64)%s | (u64)%s[%" PRIu32 "] << 32)", word, words, at + 1);
-    tsri_c_addf(out, "  const %s ", tsr_dtype_name(dtype));
+    tsri_builder_add(out, "  const %s ", tsr_dtype_name(dtype));
     tsri_c_put_name(out, param->name, "p", i);
-    tsri_c_add(out, " = ");
+    tsri_builder_string(out, " = ");
     if (dtype == TSR_F32 || dtype == TSR_F64) tsri_c_expand(e, out, "tsr_from_$t", dtype);
-    if (dtype == TSR_I32 || dtype == TSR_I64) tsri_c_addf(out, "(%s)", tsr_dtype_name(dtype));
+    if (dtype == TSR_I32 || dtype == TSR_I64) tsri_builder_add(out, "(%s)", tsr_dtype_name(dtype));
     const char *value = tsr_dtype_bytes(dtype) == 8 ? wide : word;
     if (dtype == TSR_F32 || dtype == TSR_F64) {
-      tsri_c_addf(out, "(%s);\n", value);
+      tsri_builder_add(out, "(%s);\n", value);
     } else {
-      tsri_c_addf(out, "%s%s;\n", value, dtype == TSR_BOOL ? " != 0u" : "");
+      tsri_builder_add(out, "%s%s;\n", value, dtype == TSR_BOOL ? " != 0u" : "");
     }
   }
 }
 
 // The ids that the body names, as constants.
-static void put_ids(tsri_c_emitter *e, tsri_c_text *out) {
+static void put_ids(tsri_c_emitter *e, tsri_builder *out) {
   static const char letters[] = "xyz";
   const char *const spellings[] = {e->spell->group, e->spell->groups, e->spell->local};
   const uint32_t *size = e->kernel->group_size;
@@ -142,48 +102,49 @@ static void put_ids(tsri_c_emitter *e, tsri_c_text *out) {
   for (uint32_t id = TSRI_ID_GROUP; id <= TSRI_ID_LOCAL; id++) {
     for (uint32_t axis = 0; axis < 3; axis++) {
       if (!(e->ids_used >> (3 * id + axis) & 1)) continue;
-      tsri_c_addf(out, "  const u32 %s_%c = ", tsri_ir_id_infos[id].spelling, letters[axis]);
-      for (const char *p = spellings[id]; *p; p++) tsri_c_add_bytes(out, *p == '#' ? &e->spell->axes[axis] : p, 1);
-      tsri_c_add(out, ";\n");
+      tsri_builder_add(out, "  const u32 %s_%c = ", tsri_ir_id_infos[id].spelling, letters[axis]);
+      for (const char *p = spellings[id]; *p; p++) tsri_builder_put(out, *p == '#' ? &e->spell->axes[axis] : p, 1);
+      tsri_builder_string(out, ";\n");
     }
   }
   for (uint32_t axis = 0; axis < 3; axis++) {
     if (!(e->ids_used >> (3 * TSRI_ID_GLOBAL + axis) & 1)) continue;
-    tsri_c_addf(out, "  const u32 global_%c = group_%c * %" PRIu32 "u + local_%c;\n", letters[axis], letters[axis],
-                size[axis], letters[axis]);
+    tsri_builder_add(out, "  const u32 global_%c = group_%c * %" PRIu32 "u + local_%c;\n", letters[axis], letters[axis],
+                     size[axis], letters[axis]);
   }
   if (e->uses_lid) {
-    tsri_c_addf(out, "  const u32 tsr_lid = local_x + %" PRIu32 "u * (local_y + %" PRIu32 "u * local_z);\n", size[0],
-                size[1]);
+    tsri_builder_add(out, "  const u32 tsr_lid = local_x + %" PRIu32 "u * (local_y + %" PRIu32 "u * local_z);\n",
+                     size[0], size[1]);
   }
 }
 
 // --- The function on a device ---------------------------------------------------------------------------------------
 
-static void put_attributes(tsri_c_emitter *e, tsri_c_text *out) {
+static void put_attributes(tsri_c_emitter *e, tsri_builder *out) {
   const uint32_t *size = e->kernel->group_size;
   switch (e->spell->bit) {
     case TSRI_C_OPENCL:
-      tsri_c_addf(out, "__kernel __attribute__((reqd_work_group_size(%" PRIu32 ", %" PRIu32 ", %" PRIu32 "))) void ",
-                  size[0], size[1], size[2]);
+      tsri_builder_add(out,
+                       "__kernel __attribute__((reqd_work_group_size(%" PRIu32 ", %" PRIu32 ", %" PRIu32 "))) void ",
+                       size[0], size[1], size[2]);
       break;
     case TSRI_C_METAL:
-      tsri_c_addf(out, "[[kernel, max_total_threads_per_threadgroup(%" PRIu32 ")]] void ", e->items);
+      tsri_builder_add(out, "[[kernel, max_total_threads_per_threadgroup(%" PRIu32 ")]] void ", e->items);
       break;
     default:
-      tsri_c_addf(out, "extern \"C\" __global__ void __launch_bounds__(%" PRIu32 ") ", e->items);
+      tsri_builder_add(out, "extern \"C\" __global__ void __launch_bounds__(%" PRIu32 ") ", e->items);
       break;
   }
 }
 
-static void put_parameter(tsri_c_emitter *e, tsri_c_text *out, uint32_t *number, const char *declaration) {
-  tsri_c_add(out, *number ? ",\n    " : "\n    ");
-  tsri_c_add(out, declaration);
-  if (tsri_c_is(e, TSRI_C_METAL)) tsri_c_addf(out, " [[buffer(%" PRIu32 ")]]", *number);
+static void put_parameter(tsri_c_emitter *e, tsri_builder *out, uint32_t *number, const char *declaration) {
+  tsri_builder_string(out, *number ? ",\n    " : "\n    ");
+  tsri_builder_string(out, declaration);
+  if (tsri_c_is(e, TSRI_C_METAL)) tsri_builder_add(out, " [[buffer(%" PRIu32 ")]]", *number);
   ++*number;
 }
 
-static void put_parameters(tsri_c_emitter *e, tsri_c_text *out, const tsri_emitted *emitted) {
+static void put_parameters(tsri_c_emitter *e, tsri_builder *out, const tsri_emitted *emitted) {
   const tsri_kernel *kernel = e->kernel;
   const char *space = e->spell->space[TSRI_SPACE_BUFFER];
   uint32_t number = 0;
@@ -203,89 +164,90 @@ static void put_parameters(tsri_c_emitter *e, tsri_c_text *out, const tsri_emitt
     put_parameter(e, out, &number, text);
   }
   if (tsri_c_is(e, TSRI_C_METAL)) {
-    tsri_c_add(out, number ? ",\n" : "\n");
-    tsri_c_add(out,
-               "    uint3 tsr_group [[threadgroup_position_in_grid]],\n"
-               "    uint3 tsr_groups [[threadgroups_per_grid]],\n"
-               "    uint3 tsr_local [[thread_position_in_threadgroup]]");
+    tsri_builder_string(out, number ? ",\n" : "\n");
+    tsri_builder_string(out,
+                        "    uint3 tsr_group [[threadgroup_position_in_grid]],\n"
+                        "    uint3 tsr_groups [[threadgroups_per_grid]],\n"
+                        "    uint3 tsr_local [[thread_position_in_threadgroup]]");
   }
 }
 
-static void put_device_function(tsri_c_emitter *e, tsri_c_text *out, const tsri_emitted *emitted) {
+static void put_device_function(tsri_c_emitter *e, tsri_builder *out, const tsri_emitted *emitted) {
   put_attributes(e, out);
-  tsri_c_addf(out, "%s(", emitted->entry);
+  tsri_builder_add(out, "%s(", emitted->entry);
   put_parameters(e, out, emitted);
-  tsri_c_add(out, ") {\n");
+  tsri_builder_string(out, ") {\n");
   put_shared(e, out, "  ");
   put_ids(e, out);
   put_scalars(e, out);
   put_declarations(e, out, "  ");
   tsri_c_put_fragments(e, out, "  ");
-  tsri_c_add_bytes(out, e->body.data ? e->body.data : "", e->body.bytes);
-  tsri_c_add(out, "}\n");
+  tsri_builder_put(out, e->body.text ? e->body.text : "", e->body.bytes);
+  tsri_builder_string(out, "}\n");
 }
 
 // --- The function in plain C ----------------------------------------------------------------------------------------
 
-static void put_plain_types(tsri_c_emitter *e, tsri_c_text *out) {
+static void put_plain_types(tsri_c_emitter *e, tsri_builder *out) {
   if (e->has_groups) {
-    tsri_c_add(out, "  typedef struct {\n    u32 tsr_none;\n");
+    tsri_builder_string(out, "  typedef struct {\n    u32 tsr_none;\n");
     put_declarations(e, out, "    ");
-    tsri_c_add(out, "  } tsr_item_t;\n");
+    tsri_builder_string(out, "  } tsr_item_t;\n");
   }
-  tsri_c_add(out, "  typedef struct {\n    u32 tsr_none;\n");
+  tsri_builder_string(out, "  typedef struct {\n    u32 tsr_none;\n");
   put_shared(e, out, "    ");
-  if (e->has_groups) tsri_c_addf(out, "    tsr_item_t items[%" PRIu32 "];\n", e->items);
-  tsri_c_add(out, "  } tsr_state_t;\n");
+  if (e->has_groups) tsri_builder_add(out, "    tsr_item_t items[%" PRIu32 "];\n", e->items);
+  tsri_builder_string(out, "  } tsr_state_t;\n");
 }
 
-static void put_plain_buffers(tsri_c_emitter *e, tsri_c_text *out, const tsri_emitted *emitted) {
+static void put_plain_buffers(tsri_c_emitter *e, tsri_builder *out, const tsri_emitted *emitted) {
   for (uint32_t i = 0; i < e->kernel->buffer_count; i++) {
     const tsri_ir_array *buffer = &e->kernel->buffers[i];
     const char *constant = buffer->is_stored ? "" : "const ", *type = tsri_c_mem_type((tsr_dtype)buffer->storage);
-    tsri_c_addf(out, "  %s%s *%s", constant, type, e->options->no_alias ? e->spell->no_alias : "");
+    tsri_builder_add(out, "  %s%s *%s", constant, type, e->options->no_alias ? e->spell->no_alias : "");
     tsri_c_put_name(out, buffer->name, "b", i);
-    tsri_c_addf(out, " = (%s%s *)tsr_run->buffers[%" PRIu32 "];\n  (void)", constant, type, i);
+    tsri_builder_add(out, " = (%s%s *)tsr_run->buffers[%" PRIu32 "];\n  (void)", constant, type, i);
     tsri_c_put_name(out, buffer->name, "b", i);
-    tsri_c_add(out, ";\n");
+    tsri_builder_string(out, ";\n");
   }
   if (emitted->params_bytes > 0)
-    tsri_c_add(out, "  const u32 *tsr_w = (const u32 *)tsr_run->params;\n  (void)tsr_w;\n");
+    tsri_builder_string(out, "  const u32 *tsr_w = (const u32 *)tsr_run->params;\n  (void)tsr_w;\n");
 }
 
-static void put_plain_function(tsri_c_emitter *e, tsri_c_text *out, const tsri_emitted *emitted) {
-  tsri_c_addf(out, "int %s(const tsr_launch *tsr_run, u64 tsr_first, u64 tsr_last);\n", emitted->entry);
-  tsri_c_addf(out, "int %s(const tsr_launch *tsr_run, u64 tsr_first, u64 tsr_last) {\n", emitted->entry);
+static void put_plain_function(tsri_c_emitter *e, tsri_builder *out, const tsri_emitted *emitted) {
+  tsri_builder_add(out, "int %s(const tsr_launch *tsr_run, u64 tsr_first, u64 tsr_last);\n", emitted->entry);
+  tsri_builder_add(out, "int %s(const tsr_launch *tsr_run, u64 tsr_first, u64 tsr_last) {\n", emitted->entry);
   put_plain_types(e, out);
   put_plain_buffers(e, out, emitted);
   put_scalars(e, out);
   if (!e->has_groups) put_declarations(e, out, "  ");
-  tsri_c_add(out,
-             "  tsr_state_t *tsr_state = (tsr_state_t *)malloc(sizeof *tsr_state);\n"
-             "  if (!tsr_state) return 1;\n"
-             "  for (u64 tsr_g = tsr_first; tsr_g < tsr_last; tsr_g++) {\n"
-             "    const u32 tsr_at[3] = {(u32)(tsr_g % tsr_run->groups[0]),\n"
-             "                           (u32)(tsr_g / tsr_run->groups[0] % tsr_run->groups[1]),\n"
-             "                           (u32)(tsr_g / tsr_run->groups[0] / tsr_run->groups[1])};\n"
-             "    (void)tsr_at;\n");
-  tsri_c_add_bytes(out, e->body.data ? e->body.data : "", e->body.bytes);
-  tsri_c_add(out, "  }\n  free(tsr_state);\n  return 0;\n}\n");
+  tsri_builder_string(out,
+                      "  tsr_state_t *tsr_state = (tsr_state_t *)malloc(sizeof *tsr_state);\n"
+                      "  if (!tsr_state) return 1;\n"
+                      "  for (u64 tsr_g = tsr_first; tsr_g < tsr_last; tsr_g++) {\n"
+                      "    const u32 tsr_at[3] = {(u32)(tsr_g % tsr_run->groups[0]),\n"
+                      "                           (u32)(tsr_g / tsr_run->groups[0] % tsr_run->groups[1]),\n"
+                      "                           (u32)(tsr_g / tsr_run->groups[0] / tsr_run->groups[1])};\n"
+                      "    (void)tsr_at;\n");
+  tsri_builder_put(out, e->body.text ? e->body.text : "", e->body.bytes);
+  tsri_builder_string(out, "  }\n  free(tsr_state);\n  return 0;\n}\n");
 }
 
 // --- Putting it together --------------------------------------------------------------------------------------------
 
-static void put_prelude(tsri_c_emitter *e, tsri_c_text *out) {
-  tsri_c_addf(out, "// %.200s (%.200s), written by Tessera for %s\n", e->kernel->variant, e->kernel->file,
-              e->emitter->title);
-  if (e->uses_f64 && tsri_c_is(e, TSRI_C_OPENCL)) tsri_c_add(out, "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n");
+static void put_prelude(tsri_c_emitter *e, tsri_builder *out) {
+  tsri_builder_add(out, "// %.200s (%.200s), written by Tessera for %s\n", e->kernel->variant, e->kernel->file,
+                   e->emitter->title);
+  if (e->uses_f64 && tsri_c_is(e, TSRI_C_OPENCL))
+    tsri_builder_string(out, "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n");
   if (e->uses_subgroups && tsri_c_is(e, TSRI_C_OPENCL)) {
-    tsri_c_add(out,
-               "#pragma OPENCL EXTENSION cl_khr_subgroups : enable\n"
-               "#pragma OPENCL EXTENSION cl_khr_subgroup_shuffle : enable\n");
+    tsri_builder_string(out,
+                        "#pragma OPENCL EXTENSION cl_khr_subgroups : enable\n"
+                        "#pragma OPENCL EXTENSION cl_khr_subgroup_shuffle : enable\n");
   }
-  tsri_c_add(out, e->spell->prelude);
+  tsri_builder_string(out, e->spell->prelude);
   if (e->uses_f64 && tsri_c_is(e, TSRI_C_OPENCL)) {
-    tsri_c_add(out, "#ifndef tsr_has_f64\n#define tsr_has_f64\ntypedef double f64;\n#endif\n");
+    tsri_builder_string(out, "#ifndef tsr_has_f64\n#define tsr_has_f64\ntypedef double f64;\n#endif\n");
   }
 }
 
@@ -312,7 +274,7 @@ static void put_build_options(const tsri_c_emitter *e, tsri_emitted *out) {
   snprintf(out->build_options, sizeof out->build_options, "%s", text);
 }
 
-static void put_all(tsri_c_emitter *e, tsri_emitted *out, tsri_c_text *text, tsri_c_text *function) {
+static void put_all(tsri_c_emitter *e, tsri_emitted *out, tsri_builder *text, tsri_builder *function) {
   if (tsri_c_is(e, TSRI_C_PLAIN)) {
     e->indent = 2;
     tsri_c_put_group_block(e, e->kernel->body);
@@ -322,23 +284,23 @@ static void put_all(tsri_c_emitter *e, tsri_emitted *out, tsri_c_text *text, tsr
     put_device_function(e, function, out);
   }
   put_prelude(e, text);
-  tsri_c_add_bytes(text, e->helpers.data ? e->helpers.data : "", e->helpers.bytes);
+  tsri_builder_put(text, e->helpers.text ? e->helpers.text : "", e->helpers.bytes);
   if (out->params_bytes > 0 && !tsri_c_is(e, TSRI_C_PLAIN)) {
-    tsri_c_addf(text, "typedef struct { u32 w[%" PRIu32 "]; } %s_params;\n", out->params_bytes / 4, out->entry);
+    tsri_builder_add(text, "typedef struct { u32 w[%" PRIu32 "]; } %s_params;\n", out->params_bytes / 4, out->entry);
   }
-  tsri_c_add_bytes(text, function->data ? function->data : "", function->bytes);
+  tsri_builder_put(text, function->text ? function->text : "", function->bytes);
 }
 
-static tsr_status check_texts(const tsri_c_emitter *e, const tsri_c_text *text, const tsri_c_text *function) {
-  const tsri_c_text *const texts[] = {text, function, &e->body, &e->helpers};
+static tsr_status check_texts(const tsri_c_emitter *e, const tsri_builder *text, const tsri_builder *function) {
+  const tsri_builder *const texts[] = {text, function, &e->body, &e->helpers};
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-    if (texts[i]->is_out_of_memory) {
+    if (texts[i]->has_failed) {
       return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "kernel %s: no host memory for its %s text", e->kernel->name,
                        e->emitter->title);
     }
   }
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-    if (texts[i]->is_too_long) {
+    if (texts[i]->is_full) {
       return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "kernel %s: its %s text is longer than %u bytes", e->kernel->name,
                        e->emitter->title, TSRI_EMIT_MAX_BYTES);
     }
@@ -360,24 +322,25 @@ static tsr_status emit_with(const tsri_c_spelling *spell, const tsri_emitter *em
   e.uses_f64 = (kernel->needs & TSRI_NEEDS_F64) != 0;
   snprintf(out->entry, sizeof out->entry, "tsrk_%s", kernel->name);
 
-  tsri_c_text text = {0}, function = {0};
+  tsri_builder text = {.most_bytes = TSRI_EMIT_MAX_BYTES}, function = text;
+  e.body = e.helpers = text;
   if (tsri_c_analyse(&e)) {
     put_all(&e, out, &text, &function);
   } else {
-    text.is_out_of_memory = true;
+    text.has_failed = true;
   }
   tsr_status status = check_texts(&e, &text, &function);
   if (status == TSR_OK) {
-    out->data = text.data;
+    out->data = text.text;
     out->data_bytes = text.bytes;
     put_build_options(&e, out);
-    text.data = NULL;
+    text.text = NULL;
   }
-  tsri_free(text.data);
-  tsri_free(function.data);
-  tsri_free(e.helpers.data);
-  tsri_free(e.body.data);
-  tsri_free(e.names);
+  tsri_free(text.text);
+  tsri_free(function.text);
+  tsri_free(e.helpers.text);
+  tsri_free(e.body.text);
+  tsri_free(e.names.items);
   tsri_free(e.stmt_flags);
   tsri_free(e.vars_used);
   tsri_free(e.params_used);

@@ -17,22 +17,11 @@
 #ifndef TSRI_LANG_EMIT_C_H
 #define TSRI_LANG_EMIT_C_H
 
+#include "core/builder.h"
 #include "core/error.h"
 #include "lang/emit/emit.h"
+#include "lang/emit/helper_names.h"
 #include "lang/lower/lacks.h"
-
-// --- Text that grows ------------------------------------------------------------------------------------------------
-
-// After a failure (no memory, too long) it takes nothing more, and the emitter finds out at the end.
-typedef struct tsri_c_text {
-  char *data;
-  size_t bytes, capacity;
-  bool is_out_of_memory, is_too_long;
-} tsri_c_text;
-
-void tsri_c_add(tsri_c_text *text, const char *part);
-void tsri_c_add_bytes(tsri_c_text *text, const char *part, size_t bytes);
-void tsri_c_addf(tsri_c_text *text, const char *format, ...) TSRI_PRINTF(2, 3);
 
 // --- Spellings ------------------------------------------------------------------------------------------------------
 
@@ -68,8 +57,7 @@ extern const tsri_c_spelling tsri_c_opencl, tsri_c_cuda, tsri_c_hip, tsri_c_meta
 
 // --- The emitter's state --------------------------------------------------------------------------------------------
 
-#define TSRI_C_NAME_BYTES 64   // of a helper's name
-#define TSRI_C_MAX_DEPTH  600  // of nested blocks and conditional operands
+#define TSRI_C_MAX_DEPTH 600  // of nested blocks and conditional operands
 
 // Flags of a statement.
 #define TSRI_C_COLLECTED    1u  // plain C: runs once for the group, not once per item
@@ -83,10 +71,9 @@ typedef struct tsri_c_emitter {
   const tsri_c_spelling *spell;
   tsri_lacks lacks;
 
-  tsri_c_text helpers;  // in an order in which each stands after what it uses
-  tsri_c_text body;
-  char (*names)[TSRI_C_NAME_BYTES];  // of the helpers written so far
-  uint32_t name_count, name_capacity;
+  tsri_builder helpers;  // in an order in which each stands after what it uses
+  tsri_builder body;
+  tsri_helper_names names;  // of the helpers written so far
 
   uint8_t *stmt_flags;
 
@@ -113,20 +100,20 @@ static inline bool tsri_c_is(const tsri_c_emitter *e, uint32_t bits) { return (e
 const char *tsri_c_type(tsri_c_emitter *e, tsri_ir_type type);
 const char *tsri_c_mem_type(tsr_dtype storage);  // C type of an element in memory: f16 is u16
 // "x_b0"; with "tsr_group->" or so before it where it lies there.
-void tsri_c_put_array(tsri_c_emitter *e, tsri_c_text *out, tsri_ir_space space, uint32_t object);
-void tsri_c_put_var(tsri_c_emitter *e, tsri_c_text *out, uint32_t var);
-void tsri_c_put_name(tsri_c_text *out, const char *name, const char *kind, uint32_t index);
+void tsri_c_put_array(tsri_c_emitter *e, tsri_builder *out, tsri_ir_space space, uint32_t object);
+void tsri_c_put_var(tsri_c_emitter *e, tsri_builder *out, uint32_t var);
+void tsri_c_put_name(tsri_builder *out, const char *name, const char *kind, uint32_t index);
 
 // --- Helpers --------------------------------------------------------------------------------------------------------
 
 // Replaces $t and so on in a template (emit/c/helpers.c lists them), asks for each tsr_ helper it names, and adds the
 // result to `out`. Operands $a, $b, $c stay.
-void tsri_c_expand(tsri_c_emitter *e, tsri_c_text *out, const char *pattern, tsr_dtype dtype);
+void tsri_c_expand(tsri_c_emitter *e, tsri_builder *out, const char *pattern, tsr_dtype dtype);
 
 // True the first time a helper of this name is asked for: the caller then writes it. `name` is cut to fit.
 bool tsri_c_want(tsri_c_emitter *e, const char *name);
 // Adds a helper that the caller wrote for tsri_c_want.
-void tsri_c_define(tsri_c_emitter *e, const char *name, const tsri_c_text *text);
+void tsri_c_define(tsri_c_emitter *e, const char *name, const tsri_builder *text);
 
 // Adds the function of this name that is written from an expansion (lang/lower/expand.h), if there is one and it was not
 // asked for before.
@@ -143,7 +130,7 @@ const char *tsri_c_encode_pattern(tsr_dtype storage);  // value to memory
 // --- Helpers made on demand. Each writes the name of the helper to `name`. ---
 
 typedef struct tsri_c_name {
-  char text[TSRI_C_NAME_BYTES];
+  char text[TSRI_HELPER_NAME_BYTES];
 } tsri_c_name;
 
 tsri_c_name tsri_c_vector_op(tsri_c_emitter *e, tsri_ir_op op, tsri_ir_type operand, tsri_ir_type result);
@@ -164,7 +151,7 @@ bool tsri_c_is_half_pointer(const tsri_c_emitter *e, tsr_dtype storage);
 // Marks statements. False: no memory.
 bool tsri_c_analyse(tsri_c_emitter *e);
 
-void tsri_c_put_const(tsri_c_emitter *e, tsri_c_text *out, tsr_dtype dtype, uint64_t bits);
+void tsri_c_put_const(tsri_c_emitter *e, tsri_builder *out, tsr_dtype dtype, uint64_t bits);
 void tsri_c_put_expr(tsri_c_emitter *e, uint32_t expr);       // in brackets where needed
 void tsri_c_put_expr_bare(tsri_c_emitter *e, uint32_t expr);  // no outer brackets
 // A template with expressions as operands $a, $b, $c; `is_bare`: no outer brackets.
@@ -181,7 +168,7 @@ void tsri_c_put_group_block(tsri_c_emitter *e, uint32_t first);           // pla
 void tsri_c_put_collective(tsri_c_emitter *e, const tsri_ir_stmt *stmt);  // on a device
 
 // Fragments, where the dialect has them: declarations, and a statement.
-void tsri_c_put_fragments(tsri_c_emitter *e, tsri_c_text *out, const char *indent);
+void tsri_c_put_fragments(tsri_c_emitter *e, tsri_builder *out, const char *indent);
 void tsri_c_put_fragment_stmt(tsri_c_emitter *e, const tsri_ir_stmt *stmt);
 
 static inline tsri_ir_type tsri_c_lane(tsri_ir_type type) { return (tsri_ir_type){type.dtype, 1}; }

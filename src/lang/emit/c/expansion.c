@@ -11,24 +11,24 @@ static bool is_constant_in_place(tsr_dtype dtype) {
   return true;
 }
 
-static void put_head(void *emitter, tsri_c_text *out, const char *name, const tsri_expand_signature *of,
+static void put_head(void *emitter, tsri_builder *out, const char *name, const tsri_expand_signature *of,
                      tsri_ir_type result) {
-  tsri_c_addf(out, "TSR_FN %s %s(", tsri_c_type(emitter, result), name);
+  tsri_builder_add(out, "TSR_FN %s %s(", tsri_c_type(emitter, result), name);
   for (uint32_t i = 0; i < of->arity; i++) {
-    tsri_c_addf(out, "%s%s %c", i ? ", " : "", tsri_c_type(emitter, of->operand), "abc"[i]);
+    tsri_builder_add(out, "%s%s %c", i ? ", " : "", tsri_c_type(emitter, of->operand), "abc"[i]);
   }
-  tsri_c_add(out, ") {\n");
+  tsri_builder_string(out, ") {\n");
 }
 
-static void put_declaration(void *emitter, tsri_c_text *out, tsri_ir_type type, uint32_t index) {
-  tsri_c_addf(out, "const %s n%" PRIu32 " = ", tsri_c_type(emitter, type), index);
+static void put_declaration(void *emitter, tsri_builder *out, tsri_ir_type type, uint32_t index) {
+  tsri_builder_add(out, "const %s n%" PRIu32 " = ", tsri_c_type(emitter, type), index);
 }
 
-static void put_constant(void *emitter, tsri_c_text *out, tsr_dtype dtype, uint64_t bits) {
+static void put_constant(void *emitter, tsri_builder *out, tsr_dtype dtype, uint64_t bits) {
   tsri_c_put_const(emitter, out, dtype, bits);
 }
 
-static void put_pattern(void *emitter, tsri_c_text *out, const tsri_ir_expr *n, tsr_dtype from) {
+static void put_pattern(void *emitter, tsri_builder *out, const tsri_ir_expr *n, tsr_dtype from) {
   tsr_dtype to = (tsr_dtype)n->type.dtype;
   bool is_loose = n->lane == 1;
   switch (n->kind) {
@@ -45,7 +45,7 @@ static void put_pattern(void *emitter, tsri_c_text *out, const tsri_ir_expr *n, 
 
 static bool want(void *emitter, const char *name) { return tsri_c_want(emitter, name); }
 
-static void define(void *emitter, const char *name, const tsri_c_text *text) { tsri_c_define(emitter, name, text); }
+static void define(void *emitter, const char *name, const tsri_builder *text) { tsri_c_define(emitter, name, text); }
 
 static const tsri_function_dialect dialect = {is_constant_in_place, put_head, put_declaration, put_constant,
                                               put_pattern,          want,     define};

@@ -65,39 +65,39 @@ bool tsri_c_analyse(tsri_c_emitter *e) {
 // --- Constants ------------------------------------------------------------------------------------------------------
 
 // A decimal that reads back as the same number, whatever the locale's point is. No hexadecimal: C++14 has none.
-static void put_decimal(tsri_c_text *out, double value, int digits, const char *suffix) {
+static void put_decimal(tsri_builder *out, double value, int digits, const char *suffix) {
   char text[48];
   snprintf(text, sizeof text, "%.*e", digits - 1, value);
   size_t point = strcspn(text, "0123456789") + 1, rest = point + strcspn(text + point, "0123456789");
-  tsri_c_addf(out, "%.*s.%s%s", (int)point, text, text + rest, suffix);
+  tsri_builder_add(out, "%.*s.%s%s", (int)point, text, text + rest, suffix);
 }
 
 // A finite float: exactly and short where `significand` times 2^exponent is whole or has few binary places.
-static void put_float(tsri_c_text *out, double value, uint64_t significand, int exponent, bool is_f32) {
+static void put_float(tsri_builder *out, double value, uint64_t significand, int exponent, bool is_f32) {
   const char *suffix = is_f32 ? "f" : "", *open = signbit(value) ? "(-" : "", *close = signbit(value) ? ")" : "";
   while (significand && !(significand & 1)) {
     significand >>= 1;
     exponent++;
   }
-  tsri_c_add(out, open);
+  tsri_builder_string(out, open);
   if (exponent >= -10 && exponent <= 0 && significand >> 40 == 0) {
     uint64_t whole = significand >> -exponent, rest = significand & ((UINT64_C(1) << -exponent) - 1);
-    tsri_c_addf(out, "%" PRIu64 ".", whole);
+    tsri_builder_add(out, "%" PRIu64 ".", whole);
     do {
       rest *= 10;
-      tsri_c_addf(out, "%u", (unsigned)(rest >> -exponent));
+      tsri_builder_add(out, "%u", (unsigned)(rest >> -exponent));
       rest &= (UINT64_C(1) << -exponent) - 1;
     } while (rest);
-    tsri_c_add(out, suffix);
+    tsri_builder_string(out, suffix);
   } else if (exponent > 0 && exponent < 40 && significand >> (53 - exponent) == 0) {
-    tsri_c_addf(out, "%" PRIu64 ".0%s", significand << exponent, suffix);
+    tsri_builder_add(out, "%" PRIu64 ".0%s", significand << exponent, suffix);
   } else {
     put_decimal(out, fabs(value), is_f32 ? 9 : 17, suffix);
   }
-  tsri_c_add(out, close);
+  tsri_builder_string(out, close);
 }
 
-static void put_f32(tsri_c_text *out, uint32_t bits) {
+static void put_f32(tsri_builder *out, uint32_t bits) {
   float value;
   memcpy(&value, &bits, sizeof value);
   uint32_t exponent = (bits >> 23) & 255, fraction = bits & 0x7FFFFFu;
@@ -106,7 +106,7 @@ static void put_f32(tsri_c_text *out, uint32_t bits) {
             is_small ? (fraction ? -149 : 0) : (int)exponent - 150, true);
 }
 
-static void put_f64(tsri_c_text *out, uint64_t bits) {
+static void put_f64(tsri_builder *out, uint64_t bits) {
   double value;
   memcpy(&value, &bits, sizeof value);
   uint64_t exponent = (bits >> 52) & 2047, fraction = bits & ((UINT64_C(1) << 52) - 1);
@@ -116,42 +116,42 @@ static void put_f64(tsri_c_text *out, uint64_t bits) {
 }
 
 // NaN and infinity: no dialect has a literal for them.
-static bool put_non_finite(tsri_c_emitter *e, tsri_c_text *out, tsr_dtype dtype, uint64_t bits) {
+static bool put_non_finite(tsri_c_emitter *e, tsri_builder *out, tsr_dtype dtype, uint64_t bits) {
   if (dtype == TSR_F32 && (bits & 0x7F800000u) == 0x7F800000u) {
     tsri_c_expand(e, out, "tsr_from_$t", dtype);
-    tsri_c_addf(out, "(0x%08" PRIx32 "u)", (uint32_t)bits);
+    tsri_builder_add(out, "(0x%08" PRIx32 "u)", (uint32_t)bits);
     return true;
   }
   if (dtype == TSR_F64 && (bits & UINT64_C(0x7FF0000000000000)) == UINT64_C(0x7FF0000000000000)) {
     tsri_c_expand(e, out, "tsr_from_$t", dtype);
-    tsri_c_addf(out, "(0x%016" PRIx64 "U%s)", bits, e->spell->long_suffix);
+    tsri_builder_add(out, "(0x%016" PRIx64 "U%s)", bits, e->spell->long_suffix);
     return true;
   }
   return false;
 }
 
-void tsri_c_put_const(tsri_c_emitter *e, tsri_c_text *out, tsr_dtype dtype, uint64_t bits) {
+void tsri_c_put_const(tsri_c_emitter *e, tsri_builder *out, tsr_dtype dtype, uint64_t bits) {
   const char *suffix = e->spell->long_suffix;
   if (put_non_finite(e, out, dtype, bits)) return;
   switch (dtype) {
     case TSR_BOOL:
-      tsri_c_add(out, bits ? "true" : "false");
+      tsri_builder_string(out, bits ? "true" : "false");
       break;
     case TSR_U32:
-      tsri_c_addf(out, "%" PRIu32 "u", (uint32_t)bits);
+      tsri_builder_add(out, "%" PRIu32 "u", (uint32_t)bits);
       break;
     case TSR_I32:
       if ((uint32_t)bits == 0x80000000u) {
-        tsri_c_add(out, "(-2147483647 - 1)");
+        tsri_builder_string(out, "(-2147483647 - 1)");
       } else {
-        tsri_c_addf(out, (int32_t)bits < 0 ? "(%" PRId32 ")" : "%" PRId32, (int32_t)bits);
+        tsri_builder_add(out, (int32_t)bits < 0 ? "(%" PRId32 ")" : "%" PRId32, (int32_t)bits);
       }
       break;
     case TSR_I64:
       if (bits == UINT64_C(1) << 63) {
-        tsri_c_addf(out, "(-9223372036854775807%s - 1)", suffix);
+        tsri_builder_add(out, "(-9223372036854775807%s - 1)", suffix);
       } else {
-        tsri_c_addf(out, (int64_t)bits < 0 ? "(%" PRId64 "%s)" : "%" PRId64 "%s", (int64_t)bits, suffix);
+        tsri_builder_add(out, (int64_t)bits < 0 ? "(%" PRId64 "%s)" : "%" PRId64 "%s", (int64_t)bits, suffix);
       }
       break;
     case TSR_F32:
@@ -185,10 +185,10 @@ static bool is_whole_argument(const char *text, size_t i) {
 static void put_tree(tsri_c_emitter *e, uint32_t index, bool is_bare);
 
 void tsri_c_put_pattern(tsri_c_emitter *e, const char *pattern, tsr_dtype dtype, const uint32_t *args, bool is_bare) {
-  tsri_c_text expanded = {0};
+  tsri_builder expanded = {0};
   tsri_c_expand(e, &expanded, pattern, dtype);
-  e->body.is_out_of_memory |= expanded.is_out_of_memory;
-  const char *text = expanded.data;
+  e->body.has_failed |= expanded.has_failed;
+  const char *text = expanded.text;
   size_t bytes = expanded.bytes, first = 0;
   if (text && is_bare && is_bracketed(text, bytes)) {
     first = 1;
@@ -200,19 +200,19 @@ void tsri_c_put_pattern(tsri_c_emitter *e, const char *pattern, tsr_dtype dtype,
       put_tree(e, arg, is_whole_argument(text, i));
       i++;
     } else {
-      tsri_c_add_bytes(&e->body, &text[i], 1);
+      tsri_builder_put(&e->body, &text[i], 1);
     }
   }
-  tsri_free(expanded.data);
+  tsri_free(expanded.text);
 }
 
 static void put_call(tsri_c_emitter *e, const tsri_c_name *name, const uint32_t *args, uint32_t count) {
-  tsri_c_addf(&e->body, "%s(", name->text);
+  tsri_builder_add(&e->body, "%s(", name->text);
   for (uint32_t i = 0; i < count; i++) {
-    if (i) tsri_c_add(&e->body, ", ");
+    if (i) tsri_builder_string(&e->body, ", ");
     tsri_c_put_expr_bare(e, args[i]);
   }
-  tsri_c_add(&e->body, ")");
+  tsri_builder_string(&e->body, ")");
 }
 
 static void put_op(tsri_c_emitter *e, const tsri_ir_expr *expr, bool is_bare) {
@@ -256,53 +256,53 @@ static void put_load(tsri_c_emitter *e, const tsri_ir_expr *expr) {
   tsr_dtype storage = (tsr_dtype)tsri_ir_array_of(e->kernel, space, expr->object)->storage;
   if (expr->type.lanes > 1) {
     tsri_c_name name = tsri_c_load(e, space, storage, expr->type.lanes);
-    tsri_c_addf(&e->body, "%s(", name.text);
+    tsri_builder_add(&e->body, "%s(", name.text);
     tsri_c_put_array(e, &e->body, space, expr->object);
-    tsri_c_add(&e->body, ", ");
+    tsri_builder_string(&e->body, ", ");
     tsri_c_put_expr_bare(e, expr->a);
-    tsri_c_add(&e->body, ")");
+    tsri_builder_string(&e->body, ")");
     return;
   }
   if (tsri_c_is_half_pointer(e, storage)) {
-    tsri_c_add(&e->body, "vload_half(");
+    tsri_builder_string(&e->body, "vload_half(");
     tsri_c_put_expr_bare(e, expr->a);
-    tsri_c_addf(&e->body, ", (const %shalf *)", e->spell->space[space]);
+    tsri_builder_add(&e->body, ", (const %shalf *)", e->spell->space[space]);
     tsri_c_put_array(e, &e->body, space, expr->object);
-    tsri_c_add(&e->body, ")");
+    tsri_builder_string(&e->body, ")");
     return;
   }
   // The template holds the operand once: what stands before it, the element, what stands after it.
-  tsri_c_text expanded = {0};
+  tsri_builder expanded = {0};
   tsri_c_expand(e, &expanded, tsri_c_decode_pattern(storage), TSR_F32);
-  e->body.is_out_of_memory |= expanded.is_out_of_memory;
-  const char *operand = expanded.data ? strstr(expanded.data, "$a") : NULL;
+  e->body.has_failed |= expanded.has_failed;
+  const char *operand = expanded.text ? strstr(expanded.text, "$a") : NULL;
   if (operand) {
-    tsri_c_add_bytes(&e->body, expanded.data, (size_t)(operand - expanded.data));
+    tsri_builder_put(&e->body, expanded.text, (size_t)(operand - expanded.text));
     tsri_c_put_array(e, &e->body, space, expr->object);
-    tsri_c_add(&e->body, "[");
+    tsri_builder_string(&e->body, "[");
     tsri_c_put_expr_bare(e, expr->a);
-    tsri_c_add(&e->body, "]");
-    tsri_c_add(&e->body, operand + 2);
+    tsri_builder_string(&e->body, "]");
+    tsri_builder_string(&e->body, operand + 2);
   }
-  tsri_free(expanded.data);
+  tsri_free(expanded.text);
 }
 
 // Plain C: number of the item along an axis, from its number in the group.
 static void put_plain_local(tsri_c_emitter *e, uint32_t axis) {
   const uint32_t *size = e->kernel->group_size;
   uint32_t below = axis == 0 ? 1 : axis == 1 ? size[0] : size[0] * size[1];
-  tsri_c_addf(&e->body, "(tsr_lid / %" PRIu32 "u %% %" PRIu32 "u)", below, size[axis]);
+  tsri_builder_add(&e->body, "(tsr_lid / %" PRIu32 "u %% %" PRIu32 "u)", below, size[axis]);
 }
 
 static void put_plain_id(tsri_c_emitter *e, tsri_ir_id id, uint32_t axis) {
   if (id == TSRI_ID_LOCAL) {
     put_plain_local(e, axis);
   } else if (id == TSRI_ID_GLOBAL) {
-    tsri_c_addf(&e->body, "(tsr_at[%" PRIu32 "] * %" PRIu32 "u + ", axis, e->kernel->group_size[axis]);
+    tsri_builder_add(&e->body, "(tsr_at[%" PRIu32 "] * %" PRIu32 "u + ", axis, e->kernel->group_size[axis]);
     put_plain_local(e, axis);
-    tsri_c_add(&e->body, ")");
+    tsri_builder_string(&e->body, ")");
   } else {
-    tsri_c_addf(&e->body, id == TSRI_ID_GROUP ? "tsr_at[%" PRIu32 "]" : "tsr_run->groups[%" PRIu32 "]", axis);
+    tsri_builder_add(&e->body, id == TSRI_ID_GROUP ? "tsr_at[%" PRIu32 "]" : "tsr_run->groups[%" PRIu32 "]", axis);
   }
 }
 
@@ -310,12 +310,12 @@ static void put_id(tsri_c_emitter *e, const tsri_ir_expr *expr) {
   static const char letters[] = "xyz";
   tsri_ir_id id = (tsri_ir_id)expr->op;
   if (id == TSRI_ID_SUBGROUP_SIZE) {
-    tsri_c_addf(&e->body, "%" PRIu32 "u", e->options->subgroup_size);
+    tsri_builder_add(&e->body, "%" PRIu32 "u", e->options->subgroup_size);
     return;
   }
   if (id == TSRI_ID_SUBGROUP_LANE) {
     e->uses_lid = true;
-    tsri_c_addf(&e->body, "(tsr_lid & %" PRIu32 "u)", e->options->subgroup_size - 1);
+    tsri_builder_add(&e->body, "(tsr_lid & %" PRIu32 "u)", e->options->subgroup_size - 1);
     return;
   }
   if (tsri_c_is(e, TSRI_C_PLAIN)) {
@@ -325,20 +325,20 @@ static void put_id(tsri_c_emitter *e, const tsri_ir_expr *expr) {
   e->ids_used |= 1u << (3 * id + expr->lane);
   if (id == TSRI_ID_GLOBAL)
     e->ids_used |= 1u << (3 * TSRI_ID_GROUP + expr->lane) | 1u << (3 * TSRI_ID_LOCAL + expr->lane);
-  tsri_c_addf(&e->body, "%s_%c", tsri_ir_id_infos[id].spelling, letters[expr->lane]);
+  tsri_builder_add(&e->body, "%s_%c", tsri_ir_id_infos[id].spelling, letters[expr->lane]);
 }
 
 static void put_lazy(tsri_c_emitter *e, const tsri_ir_expr *expr, bool is_bare) {
   const char *first = expr->kind == TSRI_EXPR_AND_THEN ? " && " : expr->kind == TSRI_EXPR_OR_ELSE ? " || " : " ? ";
-  if (!is_bare) tsri_c_add(&e->body, "(");
+  if (!is_bare) tsri_builder_string(&e->body, "(");
   tsri_c_put_expr(e, expr->a);
-  tsri_c_add(&e->body, first);
+  tsri_builder_string(&e->body, first);
   tsri_c_put_expr(e, expr->b);
   if (expr->kind == TSRI_EXPR_COND) {
-    tsri_c_add(&e->body, " : ");
+    tsri_builder_string(&e->body, " : ");
     tsri_c_put_expr(e, expr->c);
   }
-  if (!is_bare) tsri_c_add(&e->body, ")");
+  if (!is_bare) tsri_builder_string(&e->body, ")");
 }
 
 static void put_tree(tsri_c_emitter *e, uint32_t index, bool is_bare) {
@@ -382,7 +382,7 @@ static void put_tree(tsri_c_emitter *e, uint32_t index, bool is_bare) {
       break;
     case TSRI_EXPR_EXTRACT:
       tsri_c_put_expr(e, expr->a);
-      tsri_c_addf(&e->body, ".%c", "xyzw"[expr->lane & 3]);
+      tsri_builder_add(&e->body, ".%c", "xyzw"[expr->lane & 3]);
       break;
     case TSRI_EXPR_INSERT:
       name = tsri_c_vector_insert(e, expr->type, expr->lane);

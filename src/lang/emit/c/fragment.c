@@ -74,20 +74,20 @@ typedef struct replacement {
   const char *word, *text;  // "$name"
 } replacement;
 
-static void put_replaced(tsri_c_text *out, const char *pattern, const replacement *list) {
+static void put_replaced(tsri_builder *out, const char *pattern, const replacement *list) {
   while (*pattern) {
     const replacement *r = list;
     while (r->word && strncmp(pattern, r->word, strlen(r->word)) != 0) r++;
-    if (r->word) tsri_c_add(out, r->text);
-    else tsri_c_add_bytes(out, pattern, 1);
+    if (r->word) tsri_builder_string(out, r->text);
+    else tsri_builder_put(out, pattern, 1);
     pattern += r->word ? strlen(r->word) : 1;
   }
 }
 
 static void define(tsri_c_emitter *e, const char *name, const char *pattern, const replacement *list) {
-  tsri_c_text text = {0};
+  tsri_builder text = {0};
   if (tsri_c_want(e, "tsr_fragment_lane")) {
-    tsri_c_add(&text, lane_text);
+    tsri_builder_string(&text, lane_text);
     tsri_c_define(e, "tsr_fragment_lane", &text);
     text.bytes = 0;
   }
@@ -95,21 +95,21 @@ static void define(tsri_c_emitter *e, const char *name, const char *pattern, con
     put_replaced(&text, pattern, list);
     tsri_c_define(e, name, &text);
   }
-  tsri_free(text.data);
+  tsri_free(text.text);
 }
 
 // --- Statements -----------------------------------------------------------------------------------------------------
 
-static void put_fragment(tsri_c_emitter *e, tsri_c_text *out, uint32_t fragment) {
+static void put_fragment(tsri_c_emitter *e, tsri_builder *out, uint32_t fragment) {
   tsri_c_put_name(out, e->kernel->fragments[fragment].name, "f", fragment);
 }
 
-void tsri_c_put_fragments(tsri_c_emitter *e, tsri_c_text *out, const char *indent) {
+void tsri_c_put_fragments(tsri_c_emitter *e, tsri_builder *out, const char *indent) {
   for (uint32_t i = 0; i < e->kernel->fragment_count; i++) {
     bool is_sum = e->kernel->fragments[i].role == TSRI_ROLE_SUM;
-    tsri_c_addf(out, "%s%s ", indent, is_sum ? "f32" : "u32");
+    tsri_builder_add(out, "%s%s ", indent, is_sum ? "f32" : "u32");
     put_fragment(e, out, i);
-    tsri_c_add(out, is_sum ? "[8];\n" : "[4];\n");
+    tsri_builder_string(out, is_sum ? "[8];\n" : "[4];\n");
   }
 }
 
@@ -140,7 +140,7 @@ static void put_memory(tsri_c_emitter *e, const tsri_ir_stmt *stmt) {
   const tsri_ir_fragment *f = &e->kernel->fragments[stmt->fragments[0]];
   bool is_load = stmt->kind == TSRI_STMT_FRAGMENT_LOAD, by_columns = stmt->op != 0;
   bool is_shared = stmt->space == TSRI_SPACE_SHARED, is_sum = f->role == TSRI_ROLE_SUM;
-  char name[TSRI_C_NAME_BYTES];
+  char name[TSRI_HELPER_NAME_BYTES];
   snprintf(name, sizeof name, "tsr_%s_%s_%s%s", tsri_ir_role_spellings[f->role], is_load ? "load" : "store",
            by_columns ? "columns" : "rows", !is_sum && is_shared ? "_shared" : "");
   if (is_sum) {
@@ -153,44 +153,44 @@ static void put_memory(tsri_c_emitter *e, const tsri_ir_stmt *stmt) {
   } else {
     define_factor_load(e, name, f->role == TSRI_ROLE_LEFT, by_columns, is_shared);
   }
-  tsri_c_addf(&e->body, "%s(", name);
+  tsri_builder_add(&e->body, "%s(", name);
   put_fragment(e, &e->body, stmt->fragments[0]);
-  tsri_c_add(&e->body, ", ");
+  tsri_builder_string(&e->body, ", ");
   tsri_c_put_array(e, &e->body, (tsri_ir_space)stmt->space, stmt->object);
-  tsri_c_add(&e->body, ", ");
+  tsri_builder_string(&e->body, ", ");
   tsri_c_put_expr(e, stmt->index);
-  tsri_c_add(&e->body, ", ");
+  tsri_builder_string(&e->body, ", ");
   tsri_c_put_expr(e, stmt->value);
-  tsri_c_add(&e->body, ");\n");
+  tsri_builder_string(&e->body, ");\n");
 }
 
 static void put_multiply(tsri_c_emitter *e, const tsri_ir_stmt *stmt) {
   const char *dtype = tsr_dtype_name((tsr_dtype)e->kernel->fragments[stmt->fragments[1]].dtype);
-  char name[TSRI_C_NAME_BYTES];
+  char name[TSRI_HELPER_NAME_BYTES];
   snprintf(name, sizeof name, "tsr_fragment_multiply_add_%s", dtype);
   define(e, name, multiply_text, (const replacement[]){{"$name", name}, {"$dtype", dtype}, {NULL, NULL}});
-  tsri_c_addf(&e->body, "%s(", name);
+  tsri_builder_add(&e->body, "%s(", name);
   for (int i = 0; i < 3; i++) {
-    if (i) tsri_c_add(&e->body, ", ");
+    if (i) tsri_builder_string(&e->body, ", ");
     put_fragment(e, &e->body, stmt->fragments[i]);
   }
-  tsri_c_add(&e->body, ");\n");
+  tsri_builder_string(&e->body, ");\n");
 }
 
 static void put_fill(tsri_c_emitter *e, const tsri_ir_stmt *stmt) {
   const tsri_ir_fragment *f = &e->kernel->fragments[stmt->fragments[0]];
   bool is_sum = f->role == TSRI_ROLE_SUM;
-  tsri_c_addf(&e->body, "{ const %s tsr_v = ", is_sum ? "f32" : "u32");
+  tsri_builder_add(&e->body, "{ const %s tsr_v = ", is_sum ? "f32" : "u32");
   if (is_sum) {
     tsri_c_put_expr(e, stmt->value);
   } else {
-    tsri_c_add(&e->body, "(u32)");
+    tsri_builder_string(&e->body, "(u32)");
     tsri_c_put_pattern(e, tsri_c_encode_pattern((tsr_dtype)f->dtype), TSR_F32, &stmt->value, false);
-    tsri_c_add(&e->body, " * 65537u");
+    tsri_builder_string(&e->body, " * 65537u");
   }
-  tsri_c_addf(&e->body, "; for (u32 tsr_i = 0; tsr_i < %uu; tsr_i++) ", is_sum ? 8u : 4u);
+  tsri_builder_add(&e->body, "; for (u32 tsr_i = 0; tsr_i < %uu; tsr_i++) ", is_sum ? 8u : 4u);
   put_fragment(e, &e->body, stmt->fragments[0]);
-  tsri_c_add(&e->body, "[tsr_i] = tsr_v; }\n");
+  tsri_builder_string(&e->body, "[tsr_i] = tsr_v; }\n");
 }
 
 void tsri_c_put_fragment_stmt(tsri_c_emitter *e, const tsri_ir_stmt *stmt) {

@@ -29,27 +29,27 @@ static const char native_shuffle[] =
 
 // Writes a helper from its template; the name is what stands before the first bracket.
 static tsri_c_name define_from(tsri_c_emitter *e, const char *pattern, const char *op, tsr_dtype dtype) {
-  tsri_c_text with_op = {0}, text = {0};
+  tsri_builder with_op = {0}, text = {0};
   for (const char *p = pattern; *p; p++) {
     if (*p == '@') {
-      tsri_c_add(&with_op, op);
+      tsri_builder_string(&with_op, op);
     } else {
-      tsri_c_add_bytes(&with_op, p, 1);
+      tsri_builder_put(&with_op, p, 1);
     }
   }
   tsri_c_name name = {""};
-  const char *start = with_op.data ? strstr(with_op.data, "tsr_") : NULL;
+  const char *start = with_op.text ? strstr(with_op.text, "tsr_") : NULL;
   if (start) {
     size_t bytes = strcspn(start, "(") - strlen("$t");
     snprintf(name.text, sizeof name.text, "%.*s%s", (int)bytes, start, tsr_dtype_name(dtype));
     if (tsri_c_want(e, name.text)) {
-      tsri_c_expand(e, &text, with_op.data, dtype);
+      tsri_c_expand(e, &text, with_op.text, dtype);
       tsri_c_define(e, name.text, &text);
     }
   }
-  e->helpers.is_out_of_memory |= with_op.is_out_of_memory;
-  tsri_free(with_op.data);
-  tsri_free(text.data);
+  e->helpers.has_failed |= with_op.has_failed;
+  tsri_free(with_op.text);
+  tsri_free(text.text);
   return name;
 }
 
@@ -70,55 +70,55 @@ void tsri_c_put_collective(tsri_c_emitter *e, const tsri_ir_stmt *stmt) {
   const char *pattern = way.is_shuffle ? native_shuffle : subgroup_template(e, op, dtype);
   e->uses_subgroups = true;
   tsri_c_put_var(e, &e->body, stmt->var);
-  tsri_c_addf(&e->body, " = %s(%s", define_from(e, pattern, op, dtype).text, way.is_bool ? "(u32)" : "");
+  tsri_builder_add(&e->body, " = %s(%s", define_from(e, pattern, op, dtype).text, way.is_bool ? "(u32)" : "");
   tsri_c_put_expr(e, stmt->value);
   if (way.is_shuffle) {
     bool is_xor = stmt->op == TSRI_COLLECTIVE_SUBGROUP_SHUFFLE_XOR;
     e->uses_lid |= is_xor;
-    tsri_c_add(&e->body, is_xor ? ", tsr_lid ^ " : ", ");
+    tsri_builder_string(&e->body, is_xor ? ", tsr_lid ^ " : ", ");
     tsri_c_put_expr(e, stmt->compare);
   }
-  tsri_c_add(&e->body, way.is_bool ? ") != 0u;\n" : ");\n");
+  tsri_builder_string(&e->body, way.is_bool ? ") != 0u;\n" : ");\n");
 }
 
 // --- Plain C: a group -----------------------------------------------------------------------------------------------
 
 static void begin_items(tsri_c_emitter *e) {
   tsri_c_put_indent(e);
-  tsri_c_addf(&e->body, "for (u32 tsr_lid = 0; tsr_lid < %" PRIu32 "u; tsr_lid++) {\n", e->items);
+  tsri_builder_add(&e->body, "for (u32 tsr_lid = 0; tsr_lid < %" PRIu32 "u; tsr_lid++) {\n", e->items);
   e->indent++;
   if (!e->has_groups) return;
   tsri_c_put_indent(e);
-  tsri_c_add(&e->body, "tsr_item_t *tsr_item = &tsr_state->items[tsr_lid];\n");
+  tsri_builder_string(&e->body, "tsr_item_t *tsr_item = &tsr_state->items[tsr_lid];\n");
 }
 
 static void end_items(tsri_c_emitter *e) {
   e->indent--;
   tsri_c_put_indent(e);
-  tsri_c_add(&e->body, "}\n");
+  tsri_builder_string(&e->body, "}\n");
 }
 
 // bool tsr_c<stmt>, decided for item 0.
 static void put_condition(tsri_c_emitter *e, uint32_t index, uint32_t value) {
   tsri_c_put_indent(e);
-  tsri_c_addf(&e->body, "bool tsr_c%" PRIu32 " = true;\n", index);
+  tsri_builder_add(&e->body, "bool tsr_c%" PRIu32 " = true;\n", index);
   if (!value) return;
   tsri_c_put_indent(e);
-  tsri_c_add(&e->body, "{\n");
+  tsri_builder_string(&e->body, "{\n");
   e->indent++;
   tsri_c_put_indent(e);
-  tsri_c_add(&e->body, "const u32 tsr_lid = 0;\n");
+  tsri_builder_string(&e->body, "const u32 tsr_lid = 0;\n");
   tsri_c_put_indent(e);
-  tsri_c_add(&e->body, "const tsr_item_t *tsr_item = tsr_state->items;\n");
+  tsri_builder_string(&e->body, "const tsr_item_t *tsr_item = tsr_state->items;\n");
   tsri_c_put_indent(e);
-  tsri_c_add(&e->body, "(void)tsr_lid, (void)tsr_item;\n");
+  tsri_builder_string(&e->body, "(void)tsr_lid, (void)tsr_item;\n");
   tsri_c_put_indent(e);
-  tsri_c_addf(&e->body, "tsr_c%" PRIu32 " = ", index);
+  tsri_builder_add(&e->body, "tsr_c%" PRIu32 " = ", index);
   tsri_c_put_expr_bare(e, value);
-  tsri_c_add(&e->body, ";\n");
+  tsri_builder_string(&e->body, ";\n");
   e->indent--;
   tsri_c_put_indent(e);
-  tsri_c_add(&e->body, "}\n");
+  tsri_builder_string(&e->body, "}\n");
 }
 
 static void put_nested(tsri_c_emitter *e, uint32_t first) {
@@ -131,13 +131,13 @@ static void put_group_if(tsri_c_emitter *e, uint32_t index) {
   const tsri_ir_stmt *stmt = &e->kernel->stmts[index];
   put_condition(e, index, stmt->value);
   tsri_c_put_indent(e);
-  tsri_c_addf(&e->body, "if (tsr_c%" PRIu32 ") {\n", index);
+  tsri_builder_add(&e->body, "if (tsr_c%" PRIu32 ") {\n", index);
   put_nested(e, stmt->body);
   tsri_c_put_indent(e);
-  tsri_c_add(&e->body, "} else {\n");
+  tsri_builder_string(&e->body, "} else {\n");
   put_nested(e, stmt->other);
   tsri_c_put_indent(e);
-  tsri_c_add(&e->body, "}\n");
+  tsri_builder_string(&e->body, "}\n");
 }
 
 static void put_group_loop(tsri_c_emitter *e, uint32_t index) {
@@ -146,25 +146,25 @@ static void put_group_loop(tsri_c_emitter *e, uint32_t index) {
   e->loop = index;
   e->stmt_flags[index] |= TSRI_C_FLAGGED;
   tsri_c_put_indent(e);
-  tsri_c_add(&e->body, "for (;;) {\n");
+  tsri_builder_string(&e->body, "for (;;) {\n");
   e->indent++;
   put_condition(e, index, stmt->value);
   tsri_c_put_indent(e);
-  tsri_c_addf(&e->body, "if (!tsr_c%" PRIu32 ") break;\n", index);
+  tsri_builder_add(&e->body, "if (!tsr_c%" PRIu32 ") break;\n", index);
   tsri_c_put_indent(e);
-  tsri_c_addf(&e->body, "bool tsr_leave_%" PRIu32 " = false;\n", index);
+  tsri_builder_add(&e->body, "bool tsr_leave_%" PRIu32 " = false;\n", index);
   tsri_c_put_indent(e);
-  tsri_c_add(&e->body, "do {\n");
+  tsri_builder_string(&e->body, "do {\n");
   put_nested(e, stmt->body);
   tsri_c_put_indent(e);
-  tsri_c_add(&e->body, "} while (false);\n");
+  tsri_builder_string(&e->body, "} while (false);\n");
   tsri_c_put_indent(e);
-  tsri_c_addf(&e->body, "if (tsr_leave_%" PRIu32 ") break;\n", index);
+  tsri_builder_add(&e->body, "if (tsr_leave_%" PRIu32 ") break;\n", index);
   e->loop = outer;
   tsri_c_put_group_block(e, stmt->other);
   e->indent--;
   tsri_c_put_indent(e);
-  tsri_c_add(&e->body, "}\n");
+  tsri_builder_string(&e->body, "}\n");
 }
 
 static void put_group_stmt(tsri_c_emitter *e, uint32_t index) {

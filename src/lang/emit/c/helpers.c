@@ -124,29 +124,15 @@ static const helper helpers[] = {
 // --- Writing them ---------------------------------------------------------------------------------------------------
 
 bool tsri_c_want(tsri_c_emitter *e, const char *name) {
-  for (uint32_t i = 0; i < e->name_count; i++) {
-    if (strcmp(e->names[i], name) == 0) return false;
-  }
-  if (e->name_count == e->name_capacity) {
-    uint32_t capacity = e->name_capacity ? 2 * e->name_capacity : 32;
-    void *grown = tsri_realloc(e->names, capacity * sizeof *e->names);
-    if (!grown) {
-      e->helpers.is_out_of_memory = true;
-      return false;
-    }
-    e->names = grown;
-    e->name_capacity = capacity;
-  }
-  snprintf(e->names[e->name_count++], sizeof *e->names, "%s", name);
-  return true;
+  return tsri_helper_names_add(&e->names, name, &e->helpers.has_failed);
 }
 
-void tsri_c_define(tsri_c_emitter *e, const char *name, const tsri_c_text *text) {
-  e->helpers.is_out_of_memory |= text->is_out_of_memory;
-  if (!text->data) return;
-  tsri_c_addf(&e->helpers, "#ifndef tsr_has_%s\n#define tsr_has_%s\n", name + 4, name + 4);  // without tsr_
-  tsri_c_add_bytes(&e->helpers, text->data, text->bytes);
-  tsri_c_add(&e->helpers, "#endif\n");
+void tsri_c_define(tsri_c_emitter *e, const char *name, const tsri_builder *text) {
+  e->helpers.has_failed |= text->has_failed;
+  if (!text->text) return;
+  tsri_builder_add(&e->helpers, "#ifndef tsr_has_%s\n#define tsr_has_%s\n", name + 4, name + 4);  // without tsr_
+  tsri_builder_put(&e->helpers, text->text, text->bytes);
+  tsri_builder_string(&e->helpers, "#endif\n");
 }
 
 static bool has_class(const char *classes, tsr_dtype dtype) {
@@ -213,10 +199,10 @@ static void need_named(tsri_c_emitter *e, const char *name, size_t bytes) {
     return;
   }
   if (!tsri_c_want(e, full.text)) return;
-  tsri_c_text text = {0};
+  tsri_builder text = {0};
   tsri_c_expand(e, &text, h->text, dtype);
   tsri_c_define(e, full.text, &text);
-  tsri_free(text.data);
+  tsri_free(text.text);
 }
 
 static void need_all(tsri_c_emitter *e, const char *text, size_t bytes) {
@@ -252,17 +238,17 @@ static const char *placeholder(const tsri_c_emitter *e, char letter, tsr_dtype d
   }
 }
 
-void tsri_c_expand(tsri_c_emitter *e, tsri_c_text *out, const char *pattern, tsr_dtype dtype) {
+void tsri_c_expand(tsri_c_emitter *e, tsri_builder *out, const char *pattern, tsr_dtype dtype) {
   size_t start = out->bytes;
   for (const char *p = pattern; *p; p++) {
     char number[16];
     const char *value = *p == '$' ? placeholder(e, p[1], dtype, number) : NULL;
     if (value) {
-      tsri_c_add(out, value);
+      tsri_builder_string(out, value);
       p++;
     } else {
-      tsri_c_add_bytes(out, p, 1);
+      tsri_builder_put(out, p, 1);
     }
   }
-  if (out->bytes > start) need_all(e, out->data + start, out->bytes - start);
+  if (out->bytes > start) need_all(e, out->text + start, out->bytes - start);
 }

@@ -33,43 +33,20 @@ const tsri_c_spelling tsri_c_opencl = {
   "typedef unsigned int u32;\ntypedef int i32;\ntypedef unsigned long long u64;\ntypedef long long i64;\n" \
   "typedef float f32;\ntypedef double f64;\n#define TSR_FN static __device__ __forceinline__\n"
 
-const tsri_c_spelling tsri_c_cuda = {
-    .bit = TSRI_C_CUDA,
-    .prelude = ONCE("types", CUDA_TYPES),
-    .space = {"", "", ""},
-    .shared = "__shared__ __align__(16) ",
-    .no_alias = "__restrict__ ",
-    .barrier = "__syncthreads()",
-    .shared_barrier = "__syncthreads()",
-    .group = "blockIdx.#",
-    .groups = "gridDim.#",
-    .local = "threadIdx.#",
-    .axes = "xyz",
-    .math_prefix = "",
-    .f32_suffix = "f",
-    .long_suffix = "LL",
-    .native_i64 = "longlong",
-    .max_native_bytes = 16,
-};
+// What CUDA and HIP share; `word` stands before an id.
+#define CUDA_WORDS(word)                                                                                        \
+  .space = {"", "", ""}, .shared = "__shared__ __align__(16) ", .no_alias = "__restrict__ ",                    \
+  .barrier = "__syncthreads()", .shared_barrier = "__syncthreads()", .group = word "blockIdx.#",                \
+  .groups = word "gridDim.#", .local = word "threadIdx.#", .axes = "xyz", .math_prefix = "", .f32_suffix = "f", \
+  .long_suffix = "LL", .native_i64 = "longlong", .max_native_bytes = 16
+
+const tsri_c_spelling tsri_c_cuda = {.bit = TSRI_C_CUDA, .prelude = ONCE("types", CUDA_TYPES), CUDA_WORDS("")};
 
 const tsri_c_spelling tsri_c_hip = {
     .bit = TSRI_C_HIP,
     .prelude = "#ifndef __HIPCC_RTC__\n#include <hip/hip_runtime.h>\n#endif\n#pragma clang fp contract(off)\n" ONCE(
         "types", CUDA_TYPES),
-    .space = {"", "", ""},
-    .shared = "__shared__ __align__(16) ",
-    .no_alias = "__restrict__ ",
-    .barrier = "__syncthreads()",
-    .shared_barrier = "__syncthreads()",
-    .group = "(u32)blockIdx.#",
-    .groups = "(u32)gridDim.#",
-    .local = "(u32)threadIdx.#",
-    .axes = "xyz",
-    .math_prefix = "",
-    .f32_suffix = "f",
-    .long_suffix = "LL",
-    .native_i64 = "longlong",
-    .max_native_bytes = 16,
+    CUDA_WORDS("(u32)"),
 };
 
 // Both pragmas: older compilers know the second only. The driver must also switch fast math off.

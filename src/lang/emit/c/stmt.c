@@ -5,7 +5,7 @@
 #include "lang/emit/c/c.h"
 
 void tsri_c_put_indent(tsri_c_emitter *e) {
-  for (int i = 0; i < e->indent && i < 40; i++) tsri_c_add(&e->body, "  ");
+  for (int i = 0; i < e->indent && i < 40; i++) tsri_builder_string(&e->body, "  ");
 }
 
 bool tsri_c_enter(tsri_c_emitter *e) {
@@ -24,27 +24,27 @@ void tsri_c_leave(tsri_c_emitter *e) { e->depth--; }
 // "sum_7 = …", without the semicolon.
 static void put_assignment(tsri_c_emitter *e, const tsri_ir_stmt *stmt) {
   tsri_c_put_var(e, &e->body, stmt->var);
-  tsri_c_add(&e->body, " = ");
+  tsri_builder_string(&e->body, " = ");
   tsri_c_put_expr_bare(e, stmt->value);
 }
 
 static void put_plain_store(tsri_c_emitter *e, const tsri_ir_stmt *stmt, tsri_ir_space space, tsr_dtype storage) {
   if (tsri_c_is_half_pointer(e, storage)) {
-    tsri_c_add(&e->body, "vstore_half_rte(");
+    tsri_builder_string(&e->body, "vstore_half_rte(");
     tsri_c_put_expr_bare(e, stmt->value);
-    tsri_c_add(&e->body, ", ");
+    tsri_builder_string(&e->body, ", ");
     tsri_c_put_expr_bare(e, stmt->index);
-    tsri_c_addf(&e->body, ", (%shalf *)", e->spell->space[space]);
+    tsri_builder_add(&e->body, ", (%shalf *)", e->spell->space[space]);
     tsri_c_put_array(e, &e->body, space, stmt->object);
-    tsri_c_add(&e->body, ");\n");
+    tsri_builder_string(&e->body, ");\n");
     return;
   }
   tsri_c_put_array(e, &e->body, space, stmt->object);
-  tsri_c_add(&e->body, "[");
+  tsri_builder_string(&e->body, "[");
   tsri_c_put_expr_bare(e, stmt->index);
-  tsri_c_add(&e->body, "] = ");
+  tsri_builder_string(&e->body, "] = ");
   tsri_c_put_pattern(e, tsri_c_encode_pattern(storage), TSR_F32, &stmt->value, true);
-  tsri_c_add(&e->body, ";\n");
+  tsri_builder_string(&e->body, ";\n");
 }
 
 static void put_store(tsri_c_emitter *e, const tsri_ir_stmt *stmt) {
@@ -56,20 +56,20 @@ static void put_store(tsri_c_emitter *e, const tsri_ir_stmt *stmt) {
     return;
   }
   tsri_c_name name = tsri_c_store(e, space, storage, lanes);
-  tsri_c_addf(&e->body, "%s(", name.text);
+  tsri_builder_add(&e->body, "%s(", name.text);
   tsri_c_put_array(e, &e->body, space, stmt->object);
-  tsri_c_add(&e->body, ", ");
+  tsri_builder_string(&e->body, ", ");
   tsri_c_put_expr_bare(e, stmt->index);
-  tsri_c_add(&e->body, ", ");
+  tsri_builder_string(&e->body, ", ");
   tsri_c_put_expr_bare(e, stmt->value);
-  tsri_c_add(&e->body, ");\n");
+  tsri_builder_string(&e->body, ");\n");
 }
 
 static void put_clear(tsri_c_emitter *e, const tsri_ir_stmt *stmt) {
   const tsri_ir_array *array = &e->kernel->locals[stmt->object];
-  tsri_c_addf(&e->body, "for (u32 tsr_i = 0; tsr_i < %" PRIu32 "u; tsr_i++) ", array->count);
+  tsri_builder_add(&e->body, "for (u32 tsr_i = 0; tsr_i < %" PRIu32 "u; tsr_i++) ", array->count);
   tsri_c_put_array(e, &e->body, TSRI_SPACE_LOCAL, stmt->object);
-  tsri_c_add(&e->body, "[tsr_i] = 0;\n");
+  tsri_builder_string(&e->body, "[tsr_i] = 0;\n");
 }
 
 static void put_atomic(tsri_c_emitter *e, const tsri_ir_stmt *stmt) {
@@ -78,37 +78,37 @@ static void put_atomic(tsri_c_emitter *e, const tsri_ir_stmt *stmt) {
   tsri_c_name name = tsri_c_atomic(e, (tsri_ir_atomic)stmt->op, space, dtype);
   if (stmt->var) {
     tsri_c_put_var(e, &e->body, stmt->var);
-    tsri_c_add(&e->body, " = ");
+    tsri_builder_string(&e->body, " = ");
   } else {
-    tsri_c_add(&e->body, "(void)");
+    tsri_builder_string(&e->body, "(void)");
   }
-  tsri_c_addf(&e->body, "%s(", name.text);
+  tsri_builder_add(&e->body, "%s(", name.text);
   tsri_c_put_array(e, &e->body, space, stmt->object);
-  tsri_c_add(&e->body, ", ");
+  tsri_builder_string(&e->body, ", ");
   tsri_c_put_expr_bare(e, stmt->index);
   if (stmt->op == TSRI_ATOMIC_COMPARE_EXCHANGE) {
-    tsri_c_add(&e->body, ", ");
+    tsri_builder_string(&e->body, ", ");
     tsri_c_put_expr_bare(e, stmt->compare);
   }
-  tsri_c_add(&e->body, ", ");
+  tsri_builder_string(&e->body, ", ");
   tsri_c_put_expr_bare(e, stmt->value);
-  tsri_c_add(&e->body, ");\n");
+  tsri_builder_string(&e->body, ");\n");
 }
 
 // --- Control flow ---------------------------------------------------------------------------------------------------
 
 static void put_if(tsri_c_emitter *e, const tsri_ir_stmt *stmt) {
-  tsri_c_add(&e->body, "if (");
+  tsri_builder_string(&e->body, "if (");
   tsri_c_put_expr_bare(e, stmt->value);
-  tsri_c_add(&e->body, ") {\n");
+  tsri_builder_string(&e->body, ") {\n");
   tsri_c_put_block(e, stmt->body);
   if (stmt->other) {
     tsri_c_put_indent(e);
-    tsri_c_add(&e->body, "} else {\n");
+    tsri_builder_string(&e->body, "} else {\n");
     tsri_c_put_block(e, stmt->other);
   }
   tsri_c_put_indent(e);
-  tsri_c_add(&e->body, "}\n");
+  tsri_builder_string(&e->body, "}\n");
 }
 
 // Can the step stand in the head of a for?
@@ -121,17 +121,17 @@ static bool is_simple_step(const tsri_c_emitter *e, uint32_t first) {
 }
 
 static void put_loop_head(tsri_c_emitter *e, const tsri_ir_stmt *stmt, bool has_step) {
-  tsri_c_add(&e->body, "for (;");
+  tsri_builder_string(&e->body, "for (;");
   if (stmt->value) {
-    tsri_c_add(&e->body, " ");
+    tsri_builder_string(&e->body, " ");
     tsri_c_put_expr_bare(e, stmt->value);
   }
-  tsri_c_add(&e->body, ";");
+  tsri_builder_string(&e->body, ";");
   for (uint32_t i = has_step ? stmt->other : 0; i; i = e->kernel->stmts[i].next) {
-    tsri_c_add(&e->body, i == stmt->other ? " " : ", ");
+    tsri_builder_string(&e->body, i == stmt->other ? " " : ", ");
     put_assignment(e, &e->kernel->stmts[i]);
   }
-  tsri_c_add(&e->body, ") {\n");
+  tsri_builder_string(&e->body, ") {\n");
 }
 
 // A step that is more than assignments follows the body. A CONTINUE must still reach it: then the body stands in a
@@ -147,29 +147,29 @@ void tsri_c_put_loop(tsri_c_emitter *e, uint32_t index) {
     e->stmt_flags[index] |= TSRI_C_FLAGGED;
     e->indent++;
     tsri_c_put_indent(e);
-    tsri_c_addf(&e->body, "bool tsr_leave_%" PRIu32 " = false;\n", index);
+    tsri_builder_add(&e->body, "bool tsr_leave_%" PRIu32 " = false;\n", index);
     tsri_c_put_indent(e);
-    tsri_c_add(&e->body, "do {\n");
+    tsri_builder_string(&e->body, "do {\n");
   }
   tsri_c_put_block(e, stmt->body);
   if (is_flagged) {
     tsri_c_put_indent(e);
-    tsri_c_add(&e->body, "} while (false);\n");
+    tsri_builder_string(&e->body, "} while (false);\n");
     tsri_c_put_indent(e);
-    tsri_c_addf(&e->body, "if (tsr_leave_%" PRIu32 ") break;\n", index);
+    tsri_builder_add(&e->body, "if (tsr_leave_%" PRIu32 ") break;\n", index);
     e->indent--;
   }
   e->loop = outer;
   if (!is_simple) tsri_c_put_block(e, stmt->other);
   tsri_c_put_indent(e);
-  tsri_c_add(&e->body, "}\n");
+  tsri_builder_string(&e->body, "}\n");
 }
 
 static void put_break(tsri_c_emitter *e) {
   if (e->stmt_flags[e->loop] & TSRI_C_FLAGGED) {
-    tsri_c_addf(&e->body, "{ tsr_leave_%" PRIu32 " = true; break; }\n", e->loop);
+    tsri_builder_add(&e->body, "{ tsr_leave_%" PRIu32 " = true; break; }\n", e->loop);
   } else {
-    tsri_c_add(&e->body, "break;\n");
+    tsri_builder_string(&e->body, "break;\n");
   }
 }
 
@@ -181,7 +181,7 @@ void tsri_c_put_stmt(tsri_c_emitter *e, uint32_t index) {
   switch (stmt->kind) {
     case TSRI_STMT_ASSIGN:
       put_assignment(e, stmt);
-      tsri_c_add(&e->body, ";\n");
+      tsri_builder_string(&e->body, ";\n");
       break;
     case TSRI_STMT_STORE:
       put_store(e, stmt);
@@ -199,10 +199,11 @@ void tsri_c_put_stmt(tsri_c_emitter *e, uint32_t index) {
       put_break(e);
       break;
     case TSRI_STMT_CONTINUE:
-      tsri_c_add(&e->body, "continue;\n");
+      tsri_builder_string(&e->body, "continue;\n");
       break;
     case TSRI_STMT_BARRIER:
-      tsri_c_addf(&e->body, "%s;\n", tsri_ir_shares_buffers(e->kernel) ? e->spell->barrier : e->spell->shared_barrier);
+      tsri_builder_add(&e->body, "%s;\n",
+                       tsri_ir_shares_buffers(e->kernel) ? e->spell->barrier : e->spell->shared_barrier);
       break;
     case TSRI_STMT_ATOMIC:
       put_atomic(e, stmt);
@@ -217,7 +218,7 @@ void tsri_c_put_stmt(tsri_c_emitter *e, uint32_t index) {
       tsri_c_put_fragment_stmt(e, stmt);
       break;
     default:
-      tsri_c_add(&e->body, ";\n");
+      tsri_builder_string(&e->body, ";\n");
       break;
   }
 }

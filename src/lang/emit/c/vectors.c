@@ -18,25 +18,25 @@ static tsri_c_name named(const char *format, const char *a, const char *b, unsig
 }
 
 // Copies a template with its operands put in.
-static void put_operands(tsri_c_text *out, const tsri_c_text *expanded, const char *const operands[3]) {
-  if (!expanded->data) return;
-  for (const char *p = expanded->data; *p; p++) {
+static void put_operands(tsri_builder *out, const tsri_builder *expanded, const char *const operands[3]) {
+  if (!expanded->text) return;
+  for (const char *p = expanded->text; *p; p++) {
     if (p[0] == '$' && p[1] >= 'a' && p[1] <= 'c') {
-      tsri_c_add(out, operands[p[1] - 'a']);
+      tsri_builder_string(out, operands[p[1] - 'a']);
       p++;
     } else {
-      tsri_c_add_bytes(out, p, 1);
+      tsri_builder_put(out, p, 1);
     }
   }
 }
 
-static void put_pattern(tsri_c_emitter *e, tsri_c_text *out, const char *pattern, tsr_dtype dtype,
+static void put_pattern(tsri_c_emitter *e, tsri_builder *out, const char *pattern, tsr_dtype dtype,
                         const char *const operands[3]) {
-  tsri_c_text expanded = {0};
+  tsri_builder expanded = {0};
   tsri_c_expand(e, &expanded, pattern, dtype);
   put_operands(out, &expanded, operands);
-  out->is_out_of_memory |= expanded.is_out_of_memory;
-  tsri_free(expanded.data);
+  out->has_failed |= expanded.has_failed;
+  tsri_free(expanded.text);
 }
 
 // --- Types ----------------------------------------------------------------------------------------------------------
@@ -55,10 +55,10 @@ const char *tsri_c_type(tsri_c_emitter *e, tsri_ir_type type) {
   if (type.lanes == 1) return lane;
   const char *name = vector_type(type);
   if (tsri_c_want(e, name)) {
-    tsri_c_text text = {0};
-    tsri_c_addf(&text, "typedef struct { %s x, y%s; } %s;\n", lane, type.lanes == 4 ? ", z, w" : "", name);
+    tsri_builder text = {0};
+    tsri_builder_add(&text, "typedef struct { %s x, y%s; } %s;\n", lane, type.lanes == 4 ? ", z, w" : "", name);
     tsri_c_define(e, name, &text);
-    tsri_free(text.data);
+    tsri_free(text.text);
   }
   return name;
 }
@@ -80,32 +80,32 @@ const char *tsri_c_mem_type(tsr_dtype storage) {
 // Writes the helper `name` with lanes made from a template. Each parameter is a vector of the type given.
 static void define_lanes(tsri_c_emitter *e, const tsri_c_name *name, tsri_ir_type result, const tsri_ir_type *params,
                          uint32_t param_count, const char *pattern, tsr_dtype dtype) {
-  tsri_c_text text = {0};
-  tsri_c_addf(&text, "TSR_FN %s %s(", tsri_c_type(e, result), name->text);
+  tsri_builder text = {0};
+  tsri_builder_add(&text, "TSR_FN %s %s(", tsri_c_type(e, result), name->text);
   for (uint32_t i = 0; i < param_count; i++) {
-    tsri_c_addf(&text, "%s%s %c", i ? ", " : "", tsri_c_type(e, params[i]), "abc"[i]);
+    tsri_builder_add(&text, "%s%s %c", i ? ", " : "", tsri_c_type(e, params[i]), "abc"[i]);
   }
-  tsri_c_addf(&text, ") {\n  %s r;\n", tsri_c_type(e, result));
+  tsri_builder_add(&text, ") {\n  %s r;\n", tsri_c_type(e, result));
   for (uint32_t lane = 0; lane < result.lanes; lane++) {
     char operands[3][4];
     for (int i = 0; i < 3; i++) snprintf(operands[i], sizeof operands[i], "%c.%c", "abc"[i], lane_letters[lane]);
-    tsri_c_addf(&text, "  r.%c = ", lane_letters[lane]);
+    tsri_builder_add(&text, "  r.%c = ", lane_letters[lane]);
     put_pattern(e, &text, pattern, dtype, (const char *const[3]){operands[0], operands[1], operands[2]});
-    tsri_c_add(&text, ";\n");
+    tsri_builder_string(&text, ";\n");
   }
-  tsri_c_add(&text, "  return r;\n}\n");
+  tsri_builder_string(&text, "  return r;\n}\n");
   tsri_c_define(e, name->text, &text);
-  tsri_free(text.data);
+  tsri_free(text.text);
 }
 
 // any and all: the lanes joined.
 static void define_joined(tsri_c_emitter *e, const tsri_c_name *name, tsri_ir_type operand, const char *with) {
-  tsri_c_text text = {0};
-  tsri_c_addf(&text, "TSR_FN bool %s(%s a) { return a.x %s a.y", name->text, tsri_c_type(e, operand), with);
-  if (operand.lanes == 4) tsri_c_addf(&text, " %s a.z %s a.w", with, with);
-  tsri_c_add(&text, "; }\n");
+  tsri_builder text = {0};
+  tsri_builder_add(&text, "TSR_FN bool %s(%s a) { return a.x %s a.y", name->text, tsri_c_type(e, operand), with);
+  if (operand.lanes == 4) tsri_builder_add(&text, " %s a.z %s a.w", with, with);
+  tsri_builder_string(&text, "; }\n");
   tsri_c_define(e, name->text, &text);
-  tsri_free(text.data);
+  tsri_free(text.text);
 }
 
 static void lower_case(char *text) {
@@ -153,15 +153,15 @@ tsri_c_name tsri_c_vector_make(tsri_c_emitter *e, tsri_ir_type type) {
   const char *lane = tsr_dtype_name((tsr_dtype)type.dtype);
   tsri_c_name name = named("tsr_make%s_%sx%u", "", lane, type.lanes);
   if (!tsri_c_want(e, name.text)) return name;
-  tsri_c_text text = {0};
+  tsri_builder text = {0};
   const char *vector = tsri_c_type(e, type);
   bool is_four = type.lanes == 4;
-  tsri_c_addf(&text, "TSR_FN %s %s(%s x, %s y", vector, name.text, lane, lane);
-  if (is_four) tsri_c_addf(&text, ", %s z, %s w", lane, lane);
-  tsri_c_addf(&text, ") {\n  %s r;\n  r.x = x;\n  r.y = y;\n%s  return r;\n}\n", vector,
-              is_four ? "  r.z = z;\n  r.w = w;\n" : "");
+  tsri_builder_add(&text, "TSR_FN %s %s(%s x, %s y", vector, name.text, lane, lane);
+  if (is_four) tsri_builder_add(&text, ", %s z, %s w", lane, lane);
+  tsri_builder_add(&text, ") {\n  %s r;\n  r.x = x;\n  r.y = y;\n%s  return r;\n}\n", vector,
+                   is_four ? "  r.z = z;\n  r.w = w;\n" : "");
   tsri_c_define(e, name.text, &text);
-  tsri_free(text.data);
+  tsri_free(text.text);
   return name;
 }
 
@@ -169,12 +169,12 @@ tsri_c_name tsri_c_vector_splat(tsri_c_emitter *e, tsri_ir_type type) {
   const char *lane = tsr_dtype_name((tsr_dtype)type.dtype);
   tsri_c_name name = named("tsr_splat%s_%sx%u", "", lane, type.lanes);
   if (!tsri_c_want(e, name.text)) return name;
-  tsri_c_text text = {0};
+  tsri_builder text = {0};
   const char *vector = tsri_c_type(e, type);
-  tsri_c_addf(&text, "TSR_FN %s %s(%s a) {\n  %s r;\n  r.x = a;\n  r.y = a;\n%s  return r;\n}\n", vector, name.text,
-              lane, vector, type.lanes == 4 ? "  r.z = a;\n  r.w = a;\n" : "");
+  tsri_builder_add(&text, "TSR_FN %s %s(%s a) {\n  %s r;\n  r.x = a;\n  r.y = a;\n%s  return r;\n}\n", vector,
+                   name.text, lane, vector, type.lanes == 4 ? "  r.z = a;\n  r.w = a;\n" : "");
   tsri_c_define(e, name.text, &text);
-  tsri_free(text.data);
+  tsri_free(text.text);
   return name;
 }
 
@@ -183,12 +183,12 @@ tsri_c_name tsri_c_vector_insert(tsri_c_emitter *e, tsri_ir_type type, uint32_t 
   const char letter[2] = {lane_letters[lane & 3], '\0'};
   tsri_c_name name = named("tsr_with_%s_%sx%u", letter, dtype, type.lanes);
   if (!tsri_c_want(e, name.text)) return name;
-  tsri_c_text text = {0};
+  tsri_builder text = {0};
   const char *vector = tsri_c_type(e, type);
-  tsri_c_addf(&text, "TSR_FN %s %s(%s v, %s a) {\n  v.%s = a;\n  return v;\n}\n", vector, name.text, vector, dtype,
-              letter);
+  tsri_builder_add(&text, "TSR_FN %s %s(%s v, %s a) {\n  v.%s = a;\n  return v;\n}\n", vector, name.text, vector, dtype,
+                   letter);
   tsri_c_define(e, name.text, &text);
-  tsri_free(text.data);
+  tsri_free(text.text);
   return name;
 }
 
@@ -211,12 +211,12 @@ static tsri_c_name access_name(const char *what, tsri_ir_space space, tsr_dtype 
 }
 
 // Begins a helper that accesses memory: "TSR_FN f32 tsr_load_b_f16(…, i64 i, <extra>…) {".
-static void begin_access(tsri_c_emitter *e, tsri_c_text *text, const tsri_c_name *name, const char *result,
+static void begin_access(tsri_c_emitter *e, tsri_builder *text, const tsri_c_name *name, const char *result,
                          tsri_ir_space space, tsr_dtype storage, bool is_const, const char *extra, uint32_t lanes) {
-  tsri_c_addf(text, "TSR_FN %s %s(%s%s%s *p, i64 i%s", result, name->text, is_const ? "const " : "",
-              e->spell->space[space], tsri_c_mem_type(storage), extra);
-  tsri_c_add(text, ") {\n");
-  if (lanes > 1) tsri_c_addf(text, "  i &= ~(i64)%u;\n", (unsigned)lanes - 1);
+  tsri_builder_add(text, "TSR_FN %s %s(%s%s%s *p, i64 i%s", result, name->text, is_const ? "const " : "",
+                   e->spell->space[space], tsri_c_mem_type(storage), extra);
+  tsri_builder_string(text, ") {\n");
+  if (lanes > 1) tsri_builder_add(text, "  i &= ~(i64)%u;\n", (unsigned)lanes - 1);
 }
 
 // Element of the dialect's own vector types.
@@ -258,30 +258,30 @@ static bool is_vload(const tsri_c_emitter *e, tsri_ir_space space) {
 }
 
 // Reads `step` elements at i + first into v<first>.
-static void put_native_load(tsri_c_emitter *e, tsri_c_text *text, tsri_ir_space space, tsr_dtype storage,
+static void put_native_load(tsri_c_emitter *e, tsri_builder *text, tsri_ir_space space, tsr_dtype storage,
                             uint32_t first, uint32_t step) {
   const char *element = native_element(e, storage), *where = e->spell->space[space];
   if (tsri_c_is_half_pointer(e, storage)) {
-    tsri_c_addf(text, "  float%u v%u = vload%s_half%u(0, (const %shalf *)(p + i + %u));\n", step, first,
-                is_vload(e, space) ? "" : "a", step, where, first);
+    tsri_builder_add(text, "  float%u v%u = vload%s_half%u(0, (const %shalf *)(p + i + %u));\n", step, first,
+                     is_vload(e, space) ? "" : "a", step, where, first);
   } else if (is_vload(e, space)) {
-    tsri_c_addf(text, "  %s%u v%u = vload%u(0, p + i + %u);\n", element, step, first, step, first);
+    tsri_builder_add(text, "  %s%u v%u = vload%u(0, p + i + %u);\n", element, step, first, step, first);
   } else {
-    tsri_c_addf(text, "  %s%u v%u = *(const %s%s%u *)(p + i + %u);\n", element, step, first, where, element, step,
-                first);
+    tsri_builder_add(text, "  %s%u v%u = *(const %s%s%u *)(p + i + %u);\n", element, step, first, where, element, step,
+                     first);
   }
 }
 
-static void put_native_store(tsri_c_emitter *e, tsri_c_text *text, tsri_ir_space space, tsr_dtype storage,
+static void put_native_store(tsri_c_emitter *e, tsri_builder *text, tsri_ir_space space, tsr_dtype storage,
                              uint32_t first, uint32_t step) {
   const char *element = native_element(e, storage), *where = e->spell->space[space];
   if (tsri_c_is_half_pointer(e, storage)) {
-    tsri_c_addf(text, "  vstore%s_half%u_rte(v%u, 0, (%shalf *)(p + i + %u));\n", is_vload(e, space) ? "" : "a", step,
-                first, where, first);
+    tsri_builder_add(text, "  vstore%s_half%u_rte(v%u, 0, (%shalf *)(p + i + %u));\n", is_vload(e, space) ? "" : "a",
+                     step, first, where, first);
   } else if (is_vload(e, space)) {
-    tsri_c_addf(text, "  vstore%u(v%u, 0, p + i + %u);\n", step, first, first);
+    tsri_builder_add(text, "  vstore%u(v%u, 0, p + i + %u);\n", step, first, first);
   } else {
-    tsri_c_addf(text, "  *(%s%s%u *)(p + i + %u) = v%u;\n", where, element, step, first, first);
+    tsri_builder_add(text, "  *(%s%s%u *)(p + i + %u) = v%u;\n", where, element, step, first, first);
   }
 }
 
@@ -303,26 +303,26 @@ tsri_c_name tsri_c_load(tsri_c_emitter *e, tsri_ir_space space, tsr_dtype storag
   tsri_ir_type type = {(uint8_t)tsri_ir_compute_dtype(storage), (uint8_t)lanes};
   const char *type_name = tsri_c_type(e, type);
 
-  tsri_c_text text = {0};
+  tsri_builder text = {0};
   begin_access(e, &text, &name, type_name, space, storage, true, "", lanes);
   uint32_t step = native_lanes(e, space, storage, lanes);
   for (uint32_t lane = 0; step > 1 && lane < lanes; lane += step) put_native_load(e, &text, space, storage, lane, step);
   if (lanes == 1) {
-    tsri_c_add(&text, "  return ");
+    tsri_builder_string(&text, "  return ");
   } else {
-    tsri_c_addf(&text, "  return %s(", tsri_c_vector_make(e, type).text);
+    tsri_builder_add(&text, "  return %s(", tsri_c_vector_make(e, type).text);
   }
   bool is_decoded = tsri_c_is_half_pointer(e, storage);
   for (uint32_t lane = 0; lane < lanes; lane++) {
     char operand[64];
     element_text(e, space, storage, lane, step, operand);
-    if (lane > 0) tsri_c_add(&text, ", ");
+    if (lane > 0) tsri_builder_string(&text, ", ");
     put_pattern(e, &text, is_decoded ? "$a" : tsri_c_decode_pattern(storage), TSR_F32,
                 (const char *const[3]){operand, "", ""});
   }
-  tsri_c_add(&text, lanes == 1 ? ";\n}\n" : ");\n}\n");
+  tsri_builder_string(&text, lanes == 1 ? ";\n}\n" : ");\n}\n");
   tsri_c_define(e, name.text, &text);
-  tsri_free(text.data);
+  tsri_free(text.text);
   return name;
 }
 
@@ -334,7 +334,7 @@ tsri_c_name tsri_c_store(tsri_c_emitter *e, tsri_ir_space space, tsr_dtype stora
   char extra[48];
   snprintf(extra, sizeof extra, ", %s a", tsri_c_type(e, type));
 
-  tsri_c_text text = {0};
+  tsri_builder text = {0};
   begin_access(e, &text, &name, "void", space, storage, false, extra, lanes);
   uint32_t step = native_lanes(e, space, storage, lanes);
   bool is_half = tsri_c_is_half_pointer(e, storage);
@@ -342,21 +342,22 @@ tsri_c_name tsri_c_store(tsri_c_emitter *e, tsri_ir_space space, tsr_dtype stora
   for (uint32_t lane = 0; lane < lanes; lane++) {
     char operand[4] = {'a', lanes > 1 ? '.' : '\0', lane_letters[lane], '\0'}, target[64];
     if (step > 1 && lane % step == 0) {
-      tsri_c_addf(&text, "  %s%u v%u;\n", is_half ? "float" : native_element(e, storage), step, lane);
+      tsri_builder_add(&text, "  %s%u v%u;\n", is_half ? "float" : native_element(e, storage), step, lane);
     }
     if (is_half && step == 1) {
-      tsri_c_addf(&text, "  vstore_half_rte(%s, 0, (%shalf *)(p + i + %u));\n", operand, e->spell->space[space], lane);
+      tsri_builder_add(&text, "  vstore_half_rte(%s, 0, (%shalf *)(p + i + %u));\n", operand, e->spell->space[space],
+                       lane);
       continue;
     }
     element_text(e, space, storage, lane, step, target);
-    tsri_c_addf(&text, "  %s = ", target);
+    tsri_builder_add(&text, "  %s = ", target);
     put_pattern(e, &text, pattern, dtype, (const char *const[3]){operand, "", ""});
-    tsri_c_add(&text, ";\n");
+    tsri_builder_string(&text, ";\n");
     if (step > 1 && lane % step == step - 1) put_native_store(e, &text, space, storage, lane + 1 - step, step);
   }
-  tsri_c_add(&text, "}\n");
+  tsri_builder_string(&text, "}\n");
   tsri_c_define(e, name.text, &text);
-  tsri_free(text.data);
+  tsri_free(text.text);
   return name;
 }
 
@@ -378,18 +379,18 @@ static const atomic_spelling atomics[TSRI_ATOMIC_COUNT] = {
     [TSRI_ATOMIC_COMPARE_EXCHANGE] = {"atomic_cmpxchg", "atomicCAS", NULL, "old == c ? a : old"},
 };
 
-static void put_metal_atomic(tsri_c_text *text, const char *function, const char *where, const char *dtype) {
+static void put_metal_atomic(tsri_builder *text, const char *function, const char *where, const char *dtype) {
   const char *type = dtype[0] == 'i' ? "atomic_int" : "atomic_uint";
   if (function) {
-    tsri_c_addf(text, "  return %s_explicit((%s%s *)(p + i), a, memory_order_relaxed);\n", function, where, type);
+    tsri_builder_add(text, "  return %s_explicit((%s%s *)(p + i), a, memory_order_relaxed);\n", function, where, type);
     return;
   }
   // The weak form may fail for no reason: only another value in memory ends the loop.
-  tsri_c_addf(text,
-              "  %s old = c;\n  while (!atomic_compare_exchange_weak_explicit((%s%s *)(p + i), &old, a,\n"
-              "             memory_order_relaxed, memory_order_relaxed)) {\n    if (old != c) break;\n  }\n"
-              "  return old;\n",
-              dtype, where, type);
+  tsri_builder_add(text,
+                   "  %s old = c;\n  while (!atomic_compare_exchange_weak_explicit((%s%s *)(p + i), &old, a,\n"
+                   "             memory_order_relaxed, memory_order_relaxed)) {\n    if (old != c) break;\n  }\n"
+                   "  return old;\n",
+                   dtype, where, type);
 }
 
 tsri_c_name tsri_c_atomic(tsri_c_emitter *e, tsri_ir_atomic op, tsri_ir_space space, tsr_dtype dtype) {
@@ -405,18 +406,18 @@ tsri_c_name tsri_c_atomic(tsri_c_emitter *e, tsri_ir_atomic op, tsri_ir_space sp
     snprintf(extra, sizeof extra, ", %s a", type);
   }
 
-  tsri_c_text text = {0};
+  tsri_builder text = {0};
   begin_access(e, &text, &name, type, space, dtype, false, extra, 1);
   if (tsri_c_is(e, TSRI_C_PLAIN)) {
-    tsri_c_addf(&text, "  %s old = p[i];\n  p[i] = (%s)(%s);\n  return old;\n", type, type, spelling->plain);
+    tsri_builder_add(&text, "  %s old = p[i];\n  p[i] = (%s)(%s);\n  return old;\n", type, type, spelling->plain);
   } else if (tsri_c_is(e, TSRI_C_METAL)) {
     put_metal_atomic(&text, spelling->metal, e->spell->space[space], type);
   } else {
-    tsri_c_addf(&text, "  return %s(p + i, %sa);\n", tsri_c_is(e, TSRI_C_OPENCL) ? spelling->opencl : spelling->cuda,
-                has_compare ? "c, " : "");
+    tsri_builder_add(&text, "  return %s(p + i, %sa);\n",
+                     tsri_c_is(e, TSRI_C_OPENCL) ? spelling->opencl : spelling->cuda, has_compare ? "c, " : "");
   }
-  tsri_c_add(&text, "}\n");
+  tsri_builder_string(&text, "}\n");
   tsri_c_define(e, name.text, &text);
-  tsri_free(text.data);
+  tsri_free(text.text);
   return name;
 }

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/alloc.h"
 #include "lang/emit/wgsl/wgsl.h"
 
 #define FN2(name, type, body) \
@@ -25,21 +24,7 @@ static const tsri_wgsl_helper helpers[] = {
 // --- Writing them ---------------------------------------------------------------------------------------------------
 
 bool tsri_wgsl_want(tsri_wgsl *w, const char *name) {
-  for (uint32_t i = 0; i < w->name_count; i++) {
-    if (strcmp(w->names[i], name) == 0) return false;
-  }
-  if (w->name_count == w->name_capacity) {
-    uint32_t capacity = w->name_capacity ? 2 * w->name_capacity : 32;
-    void *grown = tsri_realloc(w->names, capacity * sizeof *w->names);
-    if (!grown) {
-      w->is_out_of_memory = true;
-      return false;
-    }
-    w->names = grown;
-    w->name_capacity = capacity;
-  }
-  snprintf(w->names[w->name_count++], TSRI_C_NAME_BYTES, "%s", name);
-  return true;
+  return tsri_helper_names_add(&w->names, name, &w->is_out_of_memory);
 }
 
 // --- Values that the compiler is not to know ------------------------------------------------------------------------
@@ -57,8 +42,8 @@ static bool define_hiding(tsri_wgsl *w, const char *name) {
   uint8_t count = lanes[0] ? (uint8_t)(lanes[0] - '0') : 1;
   const char *floats = tsri_wgsl_type((tsri_ir_type){TSR_F32, count});
   const char *words = tsri_wgsl_type((tsri_ir_type){TSR_U32, count});
-  tsri_c_addf(&w->helpers, "fn %s(a: %s) -> %s { return bitcast<%s>(bitcast<%s>(a) ^ %s(tsr_p[1].%c)); }\n", name,
-              floats, floats, floats, words, words, is_keep ? 'x' : 'y');
+  tsri_builder_add(&w->helpers, "fn %s(a: %s) -> %s { return bitcast<%s>(bitcast<%s>(a) ^ %s(tsr_p[1].%c)); }\n", name,
+                   floats, floats, floats, words, words, is_keep ? 'x' : 'y');
   return true;
 }
 
@@ -75,7 +60,7 @@ static void define(tsri_wgsl *w, const char *name) {
     if (!define_hiding(w, name)) (void)tsri_wgsl_define_expansion(w, name);
   } else if (tsri_wgsl_want(w, name)) {
     tsri_wgsl_use(w, text);
-    tsri_c_add(&w->helpers, text);
+    tsri_builder_string(&w->helpers, text);
   }
 }
 
@@ -86,7 +71,7 @@ static size_t name_length(const char *text) {
 // Names that are no helper (variables of the module, the one being defined) are simply not found, or not wanted again.
 void tsri_wgsl_use(tsri_wgsl *w, const char *text) {
   for (const char *p = strstr(text, "tsr_"); p; p = strstr(p, "tsr_")) {
-    char name[TSRI_C_NAME_BYTES];
+    char name[TSRI_HELPER_NAME_BYTES];
     size_t length = name_length(p);
     snprintf(name, sizeof name, "%.*s", (int)length, p);
     define(w, name);

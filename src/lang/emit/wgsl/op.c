@@ -9,6 +9,7 @@
 #include "core/alloc.h"
 #include "lang/emit/function.h"
 #include "lang/emit/wgsl/wgsl.h"
+#include "lang/lower/hide.h"
 
 typedef struct op_patterns {
   const char *f, *i, *u, *b;  // f32, i32, u32, bool
@@ -89,10 +90,6 @@ bool tsri_wgsl_op_is_native(const tsri_wgsl *w, tsri_ir_op op, tsr_dtype dtype) 
   return patterns[op].native && letters[dtype] && strchr(patterns[op].native, letters[dtype]);
 }
 
-bool tsri_wgsl_op_rounds(tsri_ir_op op, tsr_dtype dtype) {
-  return dtype == TSR_F32 && (op == TSRI_OP_ADD || op == TSRI_OP_SUB || op == TSRI_OP_MUL || op == TSRI_OP_DIV);
-}
-
 // --- Conversions ----------------------------------------------------------------------------------------------------
 
 typedef struct convert_patterns {
@@ -134,17 +131,17 @@ const char *tsri_wgsl_bitcast_pattern(tsr_dtype as, tsr_dtype to, tsr_dtype from
   return to == TSR_F32 ? "bitcast<f32>($a)" : to == TSR_I32 ? "bitcast<i32>($a)" : "bitcast<u32>($a)";
 }
 
-void tsri_wgsl_put_pattern(tsri_wgsl *w, tsri_c_text *out, const char *pattern, const tsri_wgsl_operands *operands,
+void tsri_wgsl_put_pattern(tsri_wgsl *w, tsri_builder *out, const char *pattern, const tsri_wgsl_operands *operands,
                            const char *suffix) {
   tsri_wgsl_use(w, pattern);
   for (const char *p = pattern; *p; p++) {
     if (*p != '$') {
-      tsri_c_add_bytes(out, p, 1);
+      tsri_builder_put(out, p, 1);
       continue;
     }
     p++;
-    tsri_c_add(out, operands->text[*p - 'a']);
-    tsri_c_add(out, suffix);
+    tsri_builder_string(out, operands->text[*p - 'a']);
+    tsri_builder_string(out, suffix);
   }
 }
 
@@ -153,22 +150,22 @@ void tsri_wgsl_put_pattern(tsri_wgsl *w, tsri_c_text *out, const char *pattern, 
 // Floats have names: tsr_float makes some of them.
 static bool is_constant_in_place(tsr_dtype dtype) { return dtype == TSR_U32 || dtype == TSR_I32; }
 
-static void put_head(void *emitter, tsri_c_text *out, const char *name, const tsri_expand_signature *of,
+static void put_head(void *emitter, tsri_builder *out, const char *name, const tsri_expand_signature *of,
                      tsri_ir_type result) {
   (void)emitter;
-  tsri_c_addf(out, "fn %s(", name);
+  tsri_builder_add(out, "fn %s(", name);
   for (uint32_t i = 0; i < of->arity; i++) {
-    tsri_c_addf(out, "%s%c: %s", i ? ", " : "", "abc"[i], tsri_wgsl_type(of->operand));
+    tsri_builder_add(out, "%s%c: %s", i ? ", " : "", "abc"[i], tsri_wgsl_type(of->operand));
   }
-  tsri_c_addf(out, ") -> %s {\n", tsri_wgsl_type(result));
+  tsri_builder_add(out, ") -> %s {\n", tsri_wgsl_type(result));
 }
 
-static void put_declaration(void *emitter, tsri_c_text *out, tsri_ir_type type, uint32_t index) {
+static void put_declaration(void *emitter, tsri_builder *out, tsri_ir_type type, uint32_t index) {
   (void)emitter, (void)type;
-  tsri_c_addf(out, "let n%" PRIu32 " = ", index);
+  tsri_builder_add(out, "let n%" PRIu32 " = ", index);
 }
 
-static void put_constant(void *emitter, tsri_c_text *out, tsr_dtype dtype, uint64_t bits) {
+static void put_constant(void *emitter, tsri_builder *out, tsr_dtype dtype, uint64_t bits) {
   tsri_wgsl_put_const(emitter, out, dtype, bits);
 }
 
@@ -179,23 +176,23 @@ static const char *pattern_of(const tsri_wgsl *w, const tsri_ir_expr *n, tsr_dty
   return tsri_wgsl_op_pattern(w, (tsri_ir_op)n->op, from, is_loose);
 }
 
-static void put_expansion_pattern(void *emitter, tsri_c_text *out, const tsri_ir_expr *n, tsr_dtype from) {
+static void put_expansion_pattern(void *emitter, tsri_builder *out, const tsri_ir_expr *n, tsr_dtype from) {
   // A rough quotient is kept, too: a compiler may know what 1 / x times x is.
   bool is_needed = n->kind == TSRI_EXPR_OP && (n->lane != 1 || n->op == TSRI_OP_DIV);
-  bool is_kept = is_needed && tsri_wgsl_op_rounds((tsri_ir_op)n->op, from);
+  bool is_kept = is_needed && tsri_hide_rounds((tsri_ir_op)n->op, from);
   const char *pattern = pattern_of(emitter, n, from);
   if (is_kept) tsri_wgsl_use(emitter, "tsr_keep");
   tsri_wgsl_use(emitter, pattern);
-  tsri_c_addf(out, is_kept ? "tsr_keep(%s)" : "%s", pattern);
+  tsri_builder_add(out, is_kept ? "tsr_keep(%s)" : "%s", pattern);
 }
 
 static bool want(void *emitter, const char *name) { return tsri_wgsl_want(emitter, name); }
 
-static void define(void *emitter, const char *name, const tsri_c_text *text) {
+static void define(void *emitter, const char *name, const tsri_builder *text) {
   (void)name;
   tsri_wgsl *w = emitter;
-  if (text->data) tsri_c_add_bytes(&w->helpers, text->data, text->bytes);
-  w->is_out_of_memory |= text->is_out_of_memory;
+  if (text->text) tsri_builder_put(&w->helpers, text->text, text->bytes);
+  w->is_out_of_memory |= text->has_failed;
 }
 
 static const tsri_function_dialect dialect = {is_constant_in_place,  put_head, put_declaration, put_constant,

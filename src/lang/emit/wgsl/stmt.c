@@ -5,7 +5,7 @@
 #include "lang/emit/wgsl/wgsl.h"
 
 void tsri_wgsl_put_indent(tsri_wgsl *w) {
-  for (int i = 0; i < w->indent && i < 40; i++) tsri_c_add(&w->body, "  ");
+  for (int i = 0; i < w->indent && i < 40; i++) tsri_builder_string(&w->body, "  ");
 }
 
 bool tsri_wgsl_enter(tsri_wgsl *w) {
@@ -19,15 +19,15 @@ bool tsri_wgsl_enter(tsri_wgsl *w) {
 
 static void put_line(tsri_wgsl *w, const char *line) {
   tsri_wgsl_put_indent(w);
-  tsri_c_add(&w->body, line);
+  tsri_builder_string(&w->body, line);
 }
 
 static void put_assignment(tsri_wgsl *w, const tsri_ir_stmt *s) {
   tsri_wgsl_put_indent(w);
   tsri_wgsl_put_name(&w->body, w->kernel->vars[s->var].name, "", s->var);
-  tsri_c_add(&w->body, " = ");
+  tsri_builder_string(&w->body, " = ");
   tsri_wgsl_put_value(w, &w->body, s->value);
-  tsri_c_add(&w->body, ";\n");
+  tsri_builder_string(&w->body, ";\n");
 }
 
 static void put_clear(tsri_wgsl *w, const tsri_ir_stmt *s) {
@@ -35,7 +35,7 @@ static void put_clear(tsri_wgsl *w, const tsri_ir_stmt *s) {
   tsri_ir_type type = {array->storage, 1};
   tsri_wgsl_put_indent(w);
   tsri_wgsl_put_array(w, &w->body, TSRI_SPACE_LOCAL, s->object);
-  tsri_c_addf(&w->body, " = array<%s, %" PRIu32 ">();\n", tsri_wgsl_type(type), array->count);
+  tsri_builder_add(&w->body, " = array<%s, %" PRIu32 ">();\n", tsri_wgsl_type(type), array->count);
 }
 
 // --- Control flow ---------------------------------------------------------------------------------------------------
@@ -43,7 +43,7 @@ static void put_clear(tsri_wgsl *w, const tsri_ir_stmt *s) {
 static void put_if(tsri_wgsl *w, const tsri_ir_stmt *s) {
   put_line(w, "if (");
   tsri_wgsl_put_value(w, &w->body, s->value);
-  tsri_c_add(&w->body, ") {\n");
+  tsri_builder_string(&w->body, ") {\n");
   tsri_wgsl_put_block(w, s->body);
   if (s->other) {
     put_line(w, "} else {\n");
@@ -60,7 +60,7 @@ static void put_loop(tsri_wgsl *w, const tsri_ir_stmt *s) {
     tsri_wgsl_put_lets(w, s->value);
     put_line(w, "if (!");
     tsri_wgsl_put_value(w, &w->body, s->value);
-    tsri_c_add(&w->body, ") { break; }\n");
+    tsri_builder_string(&w->body, ") { break; }\n");
   } else {
     put_line(w, "if (tsr_p[1].x != 0u) { break; }\n");
   }

@@ -14,19 +14,13 @@
 #define MAX_NAME 40  // of a source name; the number behind it keeps longer ones apart
 
 // WGSL takes no name that begins with two underscores.
-void tsri_wgsl_put_name(tsri_c_text *out, const char *name, const char *kind, uint32_t index) {
-  tsri_c_addf(out, "%s%.*s_%s%" PRIu32, name[0] == '_' ? "u" : "", MAX_NAME, name, kind, index);
+void tsri_wgsl_put_name(tsri_builder *out, const char *name, const char *kind, uint32_t index) {
+  tsri_builder_add(out, "%s%.*s_%s%" PRIu32, name[0] == '_' ? "u" : "", MAX_NAME, name, kind, index);
 }
 
-void tsri_wgsl_put_array(tsri_wgsl *w, tsri_c_text *out, tsri_ir_space space, uint32_t object) {
+void tsri_wgsl_put_array(tsri_wgsl *w, tsri_builder *out, tsri_ir_space space, uint32_t object) {
   static const char *const kinds[] = {"b", "s", "l"};
   tsri_wgsl_put_name(out, tsri_ir_array_of(w->kernel, space, object)->name, kinds[space], object);
-}
-
-uint32_t tsri_wgsl_array_number(const tsri_wgsl *w, tsri_ir_space space, uint32_t object) {
-  const tsri_kernel *k = w->kernel;
-  if (space == TSRI_SPACE_BUFFER) return object;
-  return k->buffer_count + (space == TSRI_SPACE_SHARED ? 0 : k->shared_count) + object;
 }
 
 const char *tsri_wgsl_type(tsri_ir_type type) {
@@ -50,112 +44,113 @@ static const char *buffer_element(const tsri_wgsl *w, uint32_t index) {
 
 static bool is_read_only(const tsri_kernel *k, uint32_t index) { return k->buffers[index].access == TSRI_ACCESS_IN; }
 
-static void put_buffers(tsri_wgsl *w, tsri_c_text *out) {
+static void put_buffers(tsri_wgsl *w, tsri_builder *out) {
   const tsri_kernel *k = w->kernel;
   for (uint32_t i = 0; i < k->buffer_count; i++) {
-    tsri_c_addf(out, "@group(0) @binding(%" PRIu32 ") var<storage, %s> ", i,
-                is_read_only(k, i) ? "read" : "read_write");
+    tsri_builder_add(out, "@group(0) @binding(%" PRIu32 ") var<storage, %s> ", i,
+                     is_read_only(k, i) ? "read" : "read_write");
     tsri_wgsl_put_array(w, out, TSRI_SPACE_BUFFER, i);
-    tsri_c_addf(out, ": array<%s>;\n", buffer_element(w, i));
+    tsri_builder_add(out, ": array<%s>;\n", buffer_element(w, i));
   }
   uint32_t words = TSRI_WGSL_SYSTEM_WORDS + k->params_bytes / 4;
-  tsri_c_addf(out, "@group(0) @binding(%" PRIu32 ") var<uniform> tsr_p: array<vec4<u32>, %" PRIu32 ">;\n",
-              k->buffer_count, (words + 3) / 4);
+  tsri_builder_add(out, "@group(0) @binding(%" PRIu32 ") var<uniform> tsr_p: array<vec4<u32>, %" PRIu32 ">;\n",
+                   k->buffer_count, (words + 3) / 4);
 }
 
-static void put_shared(tsri_wgsl *w, tsri_c_text *out) {
+static void put_shared(tsri_wgsl *w, tsri_builder *out) {
   const tsri_kernel *k = w->kernel;
   for (uint32_t i = 0; i < k->shared_count; i++) {
     tsr_dtype dtype = (tsr_dtype)k->shared[i].storage;
     const char *element = tsri_wgsl_type((tsri_ir_type){(uint8_t)dtype, 1});
     if (w->shared[i].is_atomic) element = dtype == TSR_I32 ? "atomic<i32>" : "atomic<u32>";
-    tsri_c_add(out, "var<workgroup> ");
+    tsri_builder_string(out, "var<workgroup> ");
     tsri_wgsl_put_array(w, out, TSRI_SPACE_SHARED, i);
-    tsri_c_addf(out, ": array<%s, %" PRIu32 ">;\n", element, k->shared[i].count);
+    tsri_builder_add(out, ": array<%s, %" PRIu32 ">;\n", element, k->shared[i].count);
   }
 }
 
 // --- The entry point ------------------------------------------------------------------------------------------------
 
-static void put_head(const tsri_wgsl *w, tsri_c_text *out, const char *entry) {
+static void put_head(const tsri_wgsl *w, tsri_builder *out, const char *entry) {
   const uint32_t *size = w->kernel->group_size;
-  tsri_c_addf(out, "@compute @workgroup_size(%" PRIu32 ", %" PRIu32 ", %" PRIu32 ")\nfn %s(", size[0], size[1], size[2],
-              entry);
-  tsri_c_add(out,
-             "@builtin(workgroup_id) tsr_wid: vec3<u32>, @builtin(num_workgroups) tsr_nwg: vec3<u32>,\n    "
-             "@builtin(local_invocation_id) tsr_local: vec3<u32>, @builtin(local_invocation_index) tsr_lid: u32) {\n");
+  tsri_builder_add(out, "@compute @workgroup_size(%" PRIu32 ", %" PRIu32 ", %" PRIu32 ")\nfn %s(", size[0], size[1],
+                   size[2], entry);
+  tsri_builder_string(
+      out,
+      "@builtin(workgroup_id) tsr_wid: vec3<u32>, @builtin(num_workgroups) tsr_nwg: vec3<u32>,\n    "
+      "@builtin(local_invocation_id) tsr_local: vec3<u32>, @builtin(local_invocation_index) tsr_lid: u32) {\n");
   // Groups beyond those of the launch leave as a whole.
-  tsri_c_add(out,
-             "  var tsr_group = tsr_wid;\n  if (tsr_p[0].w != 0u) {\n"
-             "    let n = (tsr_wid.z * tsr_nwg.y + tsr_wid.y) * tsr_nwg.x + tsr_wid.x;\n"
-             "    tsr_group = vec3<u32>(n, 0u, 0u);\n    if (tsr_p[0].w == 2u) {\n      let row = n / tsr_p[0].x;\n"
-             "      let plane = row / tsr_p[0].y;\n"
-             "      tsr_group = vec3<u32>(n - row * tsr_p[0].x, row - plane * tsr_p[0].y, plane);\n    }\n"
-             "    if ((tsr_group.x >= tsr_p[0].x) | (tsr_group.z >= tsr_p[0].z)) { return; }\n  }\n");
-  tsri_c_addf(out, "  let tsr_global = tsr_group * vec3<u32>(%" PRIu32 "u, %" PRIu32 "u, %" PRIu32 "u) + tsr_local;\n",
-              size[0], size[1], size[2]);
+  tsri_builder_string(
+      out,
+      "  var tsr_group = tsr_wid;\n  if (tsr_p[0].w != 0u) {\n"
+      "    let n = (tsr_wid.z * tsr_nwg.y + tsr_wid.y) * tsr_nwg.x + tsr_wid.x;\n"
+      "    tsr_group = vec3<u32>(n, 0u, 0u);\n    if (tsr_p[0].w == 2u) {\n      let row = n / tsr_p[0].x;\n"
+      "      let plane = row / tsr_p[0].y;\n"
+      "      tsr_group = vec3<u32>(n - row * tsr_p[0].x, row - plane * tsr_p[0].y, plane);\n    }\n"
+      "    if ((tsr_group.x >= tsr_p[0].x) | (tsr_group.z >= tsr_p[0].z)) { return; }\n  }\n");
+  tsri_builder_add(out,
+                   "  let tsr_global = tsr_group * vec3<u32>(%" PRIu32 "u, %" PRIu32 "u, %" PRIu32 "u) + tsr_local;\n",
+                   size[0], size[1], size[2]);
 }
 
-static void put_param(tsri_wgsl *w, tsri_c_text *out, uint32_t index) {
+static void put_param(tsri_wgsl *w, tsri_builder *out, uint32_t index) {
   const tsri_ir_param *param = &w->kernel->params[index];
   uint32_t word = TSRI_WGSL_SYSTEM_WORDS + param->offset / 4;
   char text[32];
   snprintf(text, sizeof text, "tsr_p[%" PRIu32 "].%c", word / 4, "xyzw"[word % 4]);
-  tsri_c_add(out, "  let ");
+  tsri_builder_string(out, "  let ");
   tsri_wgsl_put_name(out, param->name, "p", index);
   switch (param->type.dtype) {
     case TSR_BOOL:
-      tsri_c_addf(out, " = %s != 0u;\n", text);
+      tsri_builder_add(out, " = %s != 0u;\n", text);
       break;
     case TSR_U32:
-      tsri_c_addf(out, " = %s;\n", text);
+      tsri_builder_add(out, " = %s;\n", text);
       break;
     default:
-      tsri_c_addf(out, " = bitcast<%s>(%s);\n", param->type.dtype == TSR_I32 ? "i32" : "f32", text);
+      tsri_builder_add(out, " = bitcast<%s>(%s);\n", param->type.dtype == TSR_I32 ? "i32" : "f32", text);
       break;
   }
 }
 
-static void put_variables(tsri_wgsl *w, tsri_c_text *out) {
+static void put_variables(tsri_wgsl *w, tsri_builder *out) {
   const tsri_kernel *k = w->kernel;
   for (uint32_t i = 0; i < k->param_count; i++) put_param(w, out, i);
   for (uint32_t i = 1; i < k->var_count; i++) {
-    tsri_c_add(out, "  var ");
+    tsri_builder_string(out, "  var ");
     tsri_wgsl_put_name(out, k->vars[i].name, "", i);
-    tsri_c_addf(out, ": %s;\n", tsri_wgsl_type(k->vars[i].type));
+    tsri_builder_add(out, ": %s;\n", tsri_wgsl_type(k->vars[i].type));
   }
   for (uint32_t i = 0; i < k->local_count; i++) {
-    tsri_c_add(out, "  var ");
+    tsri_builder_string(out, "  var ");
     tsri_wgsl_put_array(w, out, TSRI_SPACE_LOCAL, i);
-    tsri_c_addf(out, ": array<%s, %" PRIu32 ">;\n", tsri_wgsl_type((tsri_ir_type){k->locals[i].storage, 1}),
-                k->locals[i].count);
+    tsri_builder_add(out, ": array<%s, %" PRIu32 ">;\n", tsri_wgsl_type((tsri_ir_type){k->locals[i].storage, 1}),
+                     k->locals[i].count);
   }
 }
 
-static void assemble(tsri_wgsl *w, tsri_c_text *out, const char *entry) {
-  tsri_c_text declarations = {0}, function = {0};
+static void assemble(tsri_wgsl *w, tsri_builder *out, const char *entry) {
+  tsri_builder declarations = {0}, function = {0};
   tsri_wgsl_plan_arrays(w);
-  tsri_wgsl_find_work(w);
-  tsri_wgsl_find_kept(w);
   tsri_wgsl_put_block(w, w->kernel->body);
 
   for (uint32_t i = 0, done = 0; i < w->kernel->buffer_count && !done; i++) {
-    if (w->buffers[i].is_half) tsri_c_add(out, "enable f16;\n");
+    if (w->buffers[i].is_half) tsri_builder_string(out, "enable f16;\n");
     done = w->buffers[i].is_half;
   }
   put_buffers(w, &declarations);
   put_shared(w, &declarations);
   put_head(w, &function, entry);
   put_variables(w, &function);
-  const tsri_c_text *parts[] = {&declarations, &w->helpers, &function, &w->body};
+  const tsri_builder *parts[] = {&declarations, &w->helpers, &function, &w->body};
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-    if (parts[i]->data) tsri_c_add_bytes(out, parts[i]->data, parts[i]->bytes);
-    out->is_out_of_memory |= parts[i]->is_out_of_memory;
-    out->is_too_long |= parts[i]->is_too_long;
+    if (parts[i]->text) tsri_builder_put(out, parts[i]->text, parts[i]->bytes);
+    out->has_failed |= parts[i]->has_failed;
+    out->is_full |= parts[i]->is_full;
   }
-  tsri_c_add(out, "}\n");
-  tsri_free(declarations.data);
-  tsri_free(function.data);
+  tsri_builder_string(out, "}\n");
+  tsri_free(declarations.text);
+  tsri_free(function.text);
 }
 
 // --- The emitter ----------------------------------------------------------------------------------------------------
@@ -163,34 +158,31 @@ static void assemble(tsri_wgsl *w, tsri_c_text *out, const char *entry) {
 static bool init(tsri_wgsl *w, const tsri_kernel *kernel, const tsri_emit_options *options) {
   *w = (tsri_wgsl){.kernel = kernel, .options = options, .lacks = tsri_lacks_of("wgsl")};
   tsri_lacks_add(&w->lacks, options->exact_fma, options->exact_divide);
+  w->body.most_bytes = w->helpers.most_bytes = TSRI_EMIT_MAX_BYTES;
   w->buffers = tsri_calloc(kernel->buffer_count + 1u, sizeof *w->buffers);
   w->shared = tsri_calloc(kernel->shared_count + 1u, sizeof *w->shared);
-  w->has_work = tsri_calloc(kernel->expr_count + 1u, 1);
-  w->marks = tsri_calloc(kernel->expr_count + 1u, 1);
   w->stack = tsri_malloc((4 * (size_t)kernel->expr_count + 8) * sizeof *w->stack);
-  return w->buffers && w->shared && w->has_work && w->marks && w->stack;
+  return w->buffers && w->shared && w->stack;
 }
 
 static void deinit(tsri_wgsl *w) {
-  tsri_free(w->helpers.data);
-  tsri_free(w->body.data);
-  tsri_free(w->names);
+  tsri_free(w->helpers.text);
+  tsri_free(w->body.text);
+  tsri_free(w->names.items);
   tsri_free(w->buffers);
   tsri_free(w->shared);
-  tsri_free(w->has_work);
-  tsri_free(w->marks);
   tsri_free(w->stack);
 }
 
-static tsr_status check(const tsri_wgsl *w, const tsri_c_text *text) {
+static tsr_status check(const tsri_wgsl *w, const tsri_builder *text) {
   const tsri_kernel *k = w->kernel;
   if (w->is_too_deep) {
     return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "kernel %s: nested more than %d deep", k->name, TSRI_WGSL_MAX_DEPTH);
   }
-  if (text->is_too_long) {
+  if (text->is_full) {
     return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "kernel %s: more than %u bytes of WGSL", k->name, TSRI_EMIT_MAX_BYTES);
   }
-  if (w->is_out_of_memory || text->is_out_of_memory) {
+  if (w->is_out_of_memory || text->has_failed) {
     return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "kernel %s: no host memory for its WGSL", k->name);
   }
   return TSR_OK;
@@ -200,7 +192,7 @@ tsr_status tsri_emit_wgsl(const tsri_emitter *emitter, const tsri_kernel *kernel
                           tsri_emitted *out) {
   (void)emitter;
   tsri_wgsl w;
-  tsri_c_text text = {0};
+  tsri_builder text = {.most_bytes = TSRI_EMIT_MAX_BYTES};
   uint64_t read_only = 0;
   snprintf(out->entry, sizeof out->entry, "tsrk_%.*s", (int)sizeof out->entry - 6, kernel->name);
   for (uint32_t i = 0; i < kernel->buffer_count; i++) read_only |= (uint64_t)is_read_only(kernel, i) << i;
@@ -213,10 +205,10 @@ tsr_status tsri_emit_wgsl(const tsri_emitter *emitter, const tsri_kernel *kernel
   tsr_status status = check(&w, &text);
   deinit(&w);
   if (status != TSR_OK) {
-    tsri_free(text.data);
+    tsri_free(text.text);
     return status;
   }
-  out->data = text.data;
+  out->data = text.text;
   out->data_bytes = text.bytes;
   return TSR_OK;
 }

@@ -6,7 +6,6 @@
 //   emit/wgsl/op.c       operations, conversions and expansions
 //   emit/wgsl/memory.c   how arrays are held; loads, stores, atomics
 //   emit/wgsl/expr.c     expressions
-//   emit/wgsl/keep.c     which results must stay as they were rounded
 //   emit/wgsl/stmt.c     statements
 //
 // The module has one entry point. Group 0 holds the buffers at bindings 0, 1, …, then a
@@ -24,8 +23,9 @@
 #ifndef TSRI_LANG_EMIT_WGSL_H
 #define TSRI_LANG_EMIT_WGSL_H
 
-#include "lang/emit/c/c.h"  // text that grows
+#include "core/builder.h"
 #include "lang/emit/emit.h"
+#include "lang/emit/helper_names.h"
 #include "lang/lower/lacks.h"
 
 // The first words of the uniform buffer.
@@ -53,27 +53,17 @@ typedef struct tsri_wgsl_array {
   bool is_half;  // elements are WGSL's f16, which the device converts as we would
 } tsri_wgsl_array;
 
-// What becomes of a value.
-typedef enum tsri_wgsl_mark {
-  TSRI_WGSL_KEPT = 1,    // some operation follows: if it is a float, it must be as it was rounded
-  TSRI_WGSL_COUNTS = 2,  // + - * / or fma follows: if it is 0, the compiler must not know, which makes 0 of x * 0
-  TSRI_WGSL_ADDED = 4    // + or fma follows: if it is -x, the compiler must not know, which makes 0 of x + -x
-} tsri_wgsl_mark;
-
 typedef struct tsri_wgsl {
   const tsri_kernel *kernel;
   const tsri_emit_options *options;
   tsri_lacks lacks;
 
-  tsri_c_text helpers;  // each after what it uses
-  tsri_c_text body;
-  char (*names)[TSRI_C_NAME_BYTES];  // of the helpers written so far
-  uint32_t name_count, name_capacity;
+  tsri_builder helpers;  // each after what it uses
+  tsri_builder body;
+  tsri_helper_names names;  // of the helpers written so far
 
   tsri_wgsl_array *buffers, *shared;
-  uint8_t *has_work;  // expressions: with a load or a long function in them
-  uint8_t *marks;     // expressions: tsri_wgsl_mark
-  uint32_t *stack;    // of expressions
+  uint32_t *stack;  // of expressions
   uint32_t stack_used;
 
   int indent;
@@ -85,11 +75,9 @@ typedef struct tsri_wgsl {
 
 // "f32", "vec4<f32>".
 const char *tsri_wgsl_type(tsri_ir_type type);
-void tsri_wgsl_put_name(tsri_c_text *out, const char *name, const char *kind, uint32_t index);
-void tsri_wgsl_put_array(tsri_wgsl *w, tsri_c_text *out, tsri_ir_space space, uint32_t object);
-void tsri_wgsl_put_const(tsri_wgsl *w, tsri_c_text *out, tsr_dtype dtype, uint64_t bits);
-// Where one lies in the list of all buffers, then all shared arrays, then all local arrays.
-uint32_t tsri_wgsl_array_number(const tsri_wgsl *w, tsri_ir_space space, uint32_t object);
+void tsri_wgsl_put_name(tsri_builder *out, const char *name, const char *kind, uint32_t index);
+void tsri_wgsl_put_array(tsri_wgsl *w, tsri_builder *out, tsri_ir_space space, uint32_t object);
+void tsri_wgsl_put_const(tsri_wgsl *w, tsri_builder *out, tsr_dtype dtype, uint64_t bits);
 
 // --- Helpers --------------------------------------------------------------------------------------------------------
 
@@ -110,8 +98,6 @@ void tsri_wgsl_use(tsri_wgsl *w, const char *text);
 const char *tsri_wgsl_op_pattern(const tsri_wgsl *w, tsri_ir_op op, tsr_dtype dtype, bool is_loose);
 // Does the pattern work on vectors as it stands?
 bool tsri_wgsl_op_is_native(const tsri_wgsl *w, tsri_ir_op op, tsr_dtype dtype);
-// Arithmetic whose result must be kept as it was rounded, where more arithmetic follows (tsr_keep).
-bool tsri_wgsl_op_rounds(tsri_ir_op op, tsr_dtype dtype);
 const char *tsri_wgsl_convert_pattern(tsr_dtype to, tsr_dtype from, bool is_loose);
 // `as`: f16 or bf16 for the bits of such an element (TSRI_EXPR_BITCAST).
 const char *tsri_wgsl_bitcast_pattern(tsr_dtype as, tsr_dtype to, tsr_dtype from);
@@ -120,7 +106,7 @@ typedef struct tsri_wgsl_operands {
   const char *text[3];
 } tsri_wgsl_operands;
 // Writes a pattern with its operands in place, each followed by `suffix` (".x").
-void tsri_wgsl_put_pattern(tsri_wgsl *w, tsri_c_text *out, const char *pattern, const tsri_wgsl_operands *operands,
+void tsri_wgsl_put_pattern(tsri_wgsl *w, tsri_builder *out, const char *pattern, const tsri_wgsl_operands *operands,
                            const char *suffix);
 // Writes the function tsr_<op>_f32 from its expansion, if there is one and it is not there yet.
 bool tsri_wgsl_define_expansion(tsri_wgsl *w, const char *name);
@@ -139,9 +125,7 @@ void tsri_wgsl_put_indent(tsri_wgsl *w);
 bool tsri_wgsl_enter(tsri_wgsl *w);  // true unless nested too deep; then `w->depth--`
 // Writes the lets that `expr` (0: none) needs; then tsri_wgsl_put_value writes its name.
 void tsri_wgsl_put_lets(tsri_wgsl *w, uint32_t expr);
-void tsri_wgsl_put_value(tsri_wgsl *w, tsri_c_text *out, uint32_t expr);
+void tsri_wgsl_put_value(tsri_wgsl *w, tsri_builder *out, uint32_t expr);
 void tsri_wgsl_put_block(tsri_wgsl *w, uint32_t first);
-void tsri_wgsl_find_work(tsri_wgsl *w);
-void tsri_wgsl_find_kept(tsri_wgsl *w);
 
 #endif
