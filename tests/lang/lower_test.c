@@ -410,8 +410,8 @@ static bool has_barrier(const tsri_kernel *k, uint32_t first, bool is_in_if) {
 TEST(barriers_leave_their_conditions) {
   static const char *const bodies[] = {
       "if (x[1] == 3) { y[i] = s[0]; barrier(); y[i] += s[7 - i]; } else { barrier(); y[i] = 9; }",
-      "for (u32 j = 0; j < 6; j++) { if (x[j] == 6) continue; barrier(); y[i] += s[(i + j) % 8]; barrier();\n"
-      "  if (x[j] == 12) break; s[i] += i32(j); }",
+      ("for (u32 j = 0; j < 6; j++) { if (x[j] == 6) continue; barrier(); y[i] += s[(i + j) % 8]; barrier();\n"
+       "  if (x[j] == 12) break; s[i] += i32(j); }"),
       "if (x[2] == 6) { for (u32 j = 0; j < 3; j++) { barrier(); s[i] = s[(i + 1) % 8]; barrier(); } } y[i] = s[i];",
       "u32 n = 0; while (true) { barrier(); n++; if (n == 3) { if (x[0] == 0) { barrier(); break; } } } y[i] = i32(n);",
   };
