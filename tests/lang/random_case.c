@@ -94,7 +94,7 @@ bool random_can_flush(void) {
 #endif
 }
 
-// Functions to put before a kernel that runs with flushing of denormals on, or that flushes them in fma or sqrt alone. The
+// Functions to put before a kernel that runs with flushing of denormals on, or that flushes them in some operations alone. The
 // C library's functions do not support that mode (logf returns log(2^-150) for any denormal), so they run without it, on
 // operands and results that are flushed here. They also distinguish kinds of NaN: powf(1, x) is NaN for a signalling NaN
 // and 1 for others, so x + x makes it quiet. The compiler must not move arithmetic or calls across the instructions that
@@ -125,11 +125,12 @@ static void put_flushing_functions(emit_text *text, random_denormals denormals) 
              "  PLAIN(plain_flush(c_%s(plain_flush(x), plain_flush(y)))) }\n#define %sf plain_%s\n",
              two[i], two[i], two[i], two[i], two[i], two[i]);
   }
-  for (int i = 0; rounding[i] && is_all && !denormals.in_rounding; i++) {
+  for (int i = 0; rounding[i] && is_all != denormals.in_rounding; i++) {
+    const char *operand = denormals.in_rounding ? "plain_flush(x)" : "x";
     emit_add(text,
-             "static float (*volatile c_%s)(float) = %sf;\nAPART float plain_%s(float x) { PLAIN(c_%s(x)) }\n"
+             "static float (*volatile c_%s)(float) = %sf;\nAPART float plain_%s(float x) { PLAIN(c_%s(%s)) }\n"
              "#define %sf plain_%s\n",
-             rounding[i], rounding[i], rounding[i], rounding[i], rounding[i], rounding[i]);
+             rounding[i], rounding[i], rounding[i], rounding[i], operand, rounding[i], rounding[i]);
   }
   emit_add(text,
            "static float (*volatile c_fma)(float, float, float) = fmaf;\n"

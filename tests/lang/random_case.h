@@ -38,7 +38,9 @@ typedef struct random_denormals {
   bool keeps_in_division;  // division is made of other operations (lang/lower/expand_divide.c), which keep denormals
 } random_denormals;
 
-static inline bool random_denormals_any(random_denormals d) { return d.in_arithmetic || d.in_fma || d.in_sqrt; }
+static inline bool random_denormals_any(random_denormals d) {
+  return d.in_arithmetic || d.in_fma || d.in_sqrt || d.in_rounding;
+}
 
 // Whether this processor can flush denormals, too.
 bool random_can_flush(void);
