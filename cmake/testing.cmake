@@ -77,14 +77,16 @@ foreach(source ${plugin_sources})
   tessera_add_plugin("${source}" "${TESSERA_TEST_PLUGIN_DIR}")
 endforeach()
 
-# Stand-ins for drivers: tests/fakes/cuda/*.c becomes <build>/tests/fakes/fake_cuda.so.
-tessera_glob(fake_cuda_sources tests/fakes/cuda/*.c)
-add_library(fake_cuda MODULE ${fake_cuda_sources})
-set_target_properties(fake_cuda PROPERTIES
-  PREFIX "" LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests/fakes" C_VISIBILITY_PRESET hidden)
-target_include_directories(fake_cuda PRIVATE src tests)
-target_link_libraries(fake_cuda PRIVATE Threads::Threads ${TESSERA_MATH_LIBRARY})
-tessera_set_warnings(fake_cuda)
+# Stand-ins for drivers and libraries: tests/fakes/cuda/*.c becomes <build>/tests/fakes/fake_cuda.so.
+foreach(fake cuda lapack)
+  tessera_glob(fake_sources tests/fakes/${fake}/*.c)
+  add_library(fake_${fake} MODULE ${fake_sources})
+  set_target_properties(fake_${fake} PROPERTIES
+    PREFIX "" LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests/fakes" C_VISIBILITY_PRESET hidden)
+  target_include_directories(fake_${fake} PRIVATE src tests)
+  target_link_libraries(fake_${fake} PRIVATE Threads::Threads ${TESSERA_MATH_LIBRARY})
+  tessera_set_warnings(fake_${fake})
+endforeach()
 
 # --- Tests in C --------------------------------------------------------------------------------------------------
 

@@ -898,7 +898,8 @@ TSR_API tsr_tensor *tsr_qlinear_matmul(tsr_tensor *a, tsr_tensor *a_scale, tsr_t
 //
 // x is [batch …, rows, columns]; each matrix of the batch is taken by itself. Computed in f32 or f64: integers and bool become f32, f16 and bf16 are
 // computed in f32 and rounded at the end. What a matrix has no answer for shows in its elements of the result, and not as an error, since it is
-// found on the device: a singular matrix gives infinities or NaN, and the other matrices of the batch are as they should be.
+// found on the device: a singular matrix gives infinities or NaN, and the other matrices of the batch are as they should be. Of a matrix with NaN or infinities any
+// element of a result may be NaN.
 //
 // Errors: TSR_ERR_SHAPE, with the shapes (fewer than 2 axes; not square where that is needed).
 
@@ -942,12 +943,12 @@ TSR_API tsr_status tsr_qr(tsr_tensor *x, bool complete, tsr_tensor **out_q, tsr_
 TSR_API tsr_tensor *tsr_lstsq(tsr_tensor *a, tsr_tensor *b);  // the x for which a * x is nearest to b
 
 // x * v = v * diag(values) for symmetric matrices, of which the lower triangle is read: real eigenvalues in ascending order, [batch …, n], and orthonormal
-// eigenvectors as columns, whose signs are open. By Jacobi rotations; errors are roundings of the largest eigenvalue, also for badly scaled matrices.
+// eigenvectors as columns, whose signs are open. By Jacobi rotations, LAPACK or cuSOLVER; errors are roundings of the largest eigenvalue, also for badly scaled matrices.
 // A NaN or an infinity in a matrix makes its results NaN. Either result may be NULL.
 TSR_API tsr_status tsr_eigh(tsr_tensor *x, tsr_tensor **out_values, tsr_tensor **out_vectors);
 
 // x = u * diag(s) * vt: singular values in descending order, [batch …, k] with k the smaller of rows m and columns n; orthonormal columns of u, which is m x k, and
-// rows of vt, k x n, or m x m and n x n if `full`, also where values are 0. By Jacobi rotations; errors are roundings of the largest value. A NaN or an infinity in a
+// rows of vt, k x n, or m x m and n x n if `full`, also where values are 0. By Jacobi rotations or LAPACK; errors are roundings of the largest value. A NaN or an infinity in a
 // matrix makes its values NaN. Any result may be NULL.
 TSR_API tsr_status tsr_svd(tsr_tensor *x, bool full, tsr_tensor **out_u, tsr_tensor **out_s, tsr_tensor **out_vt);
 

@@ -171,7 +171,9 @@ typedef enum tsri_native_kind {
   TSRI_NATIVE_CONV,
   TSRI_NATIVE_POOL,
   TSRI_NATIVE_ATTENTION,
-  TSRI_NATIVE_ATTENTION_GRADIENT
+  TSRI_NATIVE_ATTENTION_GRADIENT,
+  TSRI_NATIVE_FACTOR,
+  TSRI_NATIVE_SOLVE
 } tsri_native_kind;
 
 // The start of an operand: `offset` bytes into `buffer`. The buffer is NULL when has_op is called during planning.
@@ -375,10 +377,51 @@ typedef struct tsri_attention_op {
   tsri_place q, k, v, mask, slopes, lengths, y, g, dq, dk, dv;
 } tsri_attention_op;
 
+typedef enum tsri_factor_kind {
+  TSRI_FACTOR_CHOLESKY,
+  TSRI_FACTOR_LU,
+  TSRI_FACTOR_QR,
+  TSRI_FACTOR_EIGH,
+  TSRI_FACTOR_SVD,
+  TSRI_FACTORS
+} tsri_factor_kind;
+
+// Factors each of `batch` m x n matrices of f32 or f64, as LAPACK does; no size is 0. All matrices are column-major and contiguous, one after the other.
+//
+// CHOLESKY: reads the upper triangle of the square a; it becomes the triangular U with U^T U = a. What is below the diagonal stays.
+// LU: a becomes L, whose diagonal of ones is not stored, and U. Step i of min(m, n) exchanges row i with row exchanges[i] - 1 (i32).
+//     With the part TSRI_FACTOR_ORDERED instead: rows[i] (i32, m for each matrix) is the row of a that row i of the product is, odd (one i32) is 1 if an odd number of
+//     exchanges made that order, else 0.
+// QR: the upper triangle of a becomes R, the rest of a is undefined; q gets the first `columns` columns of Q, which is m x m: min(m, n) or m of them.
+// EIGH: a is square and symmetric; its columns become orthonormal eigenvectors. s: eigenvalues, n for each matrix, in any order.
+// SVD: a is square and becomes undefined; u * diag(s) * v^T = a, in any order.
+//
+// CHOLESKY, EIGH, SVD: info (one i32 for each matrix) becomes 0, or another number if the matrix could not be factored; its results are then undefined.
+// Matrices with NaN or infinities give any numbers for LU and QR, NaN or an info that is not 0 for the others.
+//
+// A backend whose has_op accepts a QR must be able to run it: the choice is made when the operator is recorded.
+enum { TSRI_FACTOR_ORDERED = 1u << 0 };
+typedef struct tsri_factor_op {
+  tsri_factor_kind kind;
+  int64_t batch, m, n, columns;
+  tsri_place a, q, s, u, v, rows, odd,
+      info;  // those that the kind does not name are not set; rows also stands for the exchanges
+} tsri_factor_op;
+
+// Solves l * x = b for each of `batch` triangular matrices l of m x m; x, row-major and contiguous with n columns, holds b and becomes the solution. Strides of l are in
+// elements; `batch_step` 0: one matrix for all. Only the lower triangle of l is read, or the upper one if is_upper; is_unit: its diagonal counts as ones. No size is 0.
+typedef struct tsri_solve_op {
+  int64_t batch, m, n;
+  int64_t row, column, batch_step;
+  bool is_upper, is_unit;
+  tsri_place l, x;
+} tsri_solve_op;
+
 typedef struct tsri_native_op {
   tsri_native_kind kind;
   tsr_dtype dtype, result;  // dtype: of a and b, or of the input; result: of all other operands
-  uint32_t parts;           // PRODUCT: TSRI_PRODUCT_ bits; CONV: those of activations; SORT: TSRI_SORT_KEEPS or 0
+  uint32_t parts;           // PRODUCT: TSRI_PRODUCT_ bits; CONV: those of activations; SORT: TSRI_SORT_KEEPS or 0;
+                            // FACTOR: TSRI_FACTOR_ORDERED or 0
   union {
     tsri_copy_op copy;
     tsri_sum_op sum;
@@ -392,6 +435,8 @@ typedef struct tsri_native_op {
     tsri_conv_op conv;
     tsri_pool_op pool;
     tsri_attention_op attention;
+    tsri_factor_op factor;
+    tsri_solve_op solve;
   } is;
 } tsri_native_op;
 
@@ -494,8 +539,8 @@ typedef struct tsri_backend {
   // Ends with a row of kind TSRI_NATIVE_NONE. NULL: no native operators.
   const tsri_native_offer *native_ops;
   // Whether this device takes an operator that `native_ops` covers; it may decline because of sizes, strides or
-  // settings. Must be cheap and free of side effects: it is called while planning, from any thread, and buffers in
-  // `op` may be NULL. NULL: the device takes all of them.
+  // settings. Must be cheap and free of side effects, except that it may open a library the first time: it is called
+  // while planning, from any thread, and buffers in `op` may be NULL. NULL: the device takes all of them.
   bool (*has_op)(tsri_device *device, const tsri_native_op *op);
   // Queued. Called only for operators that has_op accepted. TSR_ERR_UNSUPPORTED without a message: cannot run it this
   // time; the core runs the portable kernel.

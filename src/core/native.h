@@ -10,7 +10,9 @@
 #define TSRI_NATIVE_LIBRARIES(X)                                             \
   X(cublaslt, "NVIDIA's matrix products, on CUDA")                           \
   X(cooperative_matrix, "matrix products by the GPU's own units, on Vulkan") \
-  X(sleef, "vectorised mathematics, on the CPU")
+  X(sleef, "vectorised mathematics, on the CPU")                             \
+  X(lapack, "factors of matrices, on the CPU")                               \
+  X(cusolver, "factors of matrices, on CUDA")
 
 bool tsri_native_is_known(const char *library, size_t bytes);
 

@@ -7,6 +7,7 @@
 #include "ops/autocast.h"
 #include "ops/call.h"
 #include "ops/matrix.h"
+#include "ops/matrix_native.h"
 #include "ops/operators.h"
 #include "ops/wide.h"
 
@@ -59,6 +60,12 @@ static tsr_status factor_columns(const tsri_kernel_run *run, const tsri_matrices
   return tsri_minus_product(a, l, block, block->to, a->rows, false);
 }
 
+// TSR_ERR_UNSUPPORTED, without a message: the device has no operator for it.
+static tsr_status factor_native(const tsri_kernel_run *run, const tsri_view *from, const tsri_matrices *a,
+                                bool is_symmetric) {
+  return is_symmetric ? tsri_native_cholesky(from, a) : tsri_native_lu(from, a, run->outputs[1], run->outputs[2]);
+}
+
 static tsr_status factor(const tsri_kernel_run *run, bool is_symmetric) {
   tsri_view from = {.buffer = run->inputs[0], .dtype = run->input_dtypes[0], .layout = run->layouts[0]};
   if (from.layout.count == 0) return TSR_OK;
@@ -66,7 +73,10 @@ static tsr_status factor(const tsri_kernel_run *run, bool is_symmetric) {
   tsri_matrix_view l = {.buffer = NULL};
   int64_t count = a.rows < a.columns ? a.rows : a.columns;
   tsr_status status = tsri_call_check(run->node->op->name, &from.layout);
-  if (status == TSR_OK) status = tsri_copy_packed(&from, a.buffer);
+  if (status != TSR_OK) return status;
+  status = factor_native(run, &from, &a, is_symmetric);
+  if (status != TSR_ERR_UNSUPPORTED) return status;
+  status = tsri_copy_packed(&from, a.buffer);
   if (status == TSR_OK) status = make_block(&a, &l);
   for (tsri_matrix_block block = {.to = 0}; block.to < count && status == TSR_OK;) {
     block.from = block.to;
@@ -99,8 +109,11 @@ tsr_status tsri_run_triangular(const tsri_kernel_run *run) {
   tsr_status status = tsri_call_check("triangular_solve", l);
   if (status == TSR_OK) status = tsri_call_check("triangular_solve", &from.layout);
   if (status == TSR_OK) status = tsri_copy_packed(&from, run->output);
+  if (status != TSR_OK) return status;
   bool is_upper = given->is_upper != given->is_transposed;
-  return status == TSR_OK ? tsri_solve_triangular(&x, &view, is_upper, given->is_unit) : status;
+  status = tsri_native_solve(&x, &view, is_upper, given->is_unit);
+  if (status != TSR_ERR_UNSUPPORTED) return status;
+  return tsri_solve_triangular(&x, &view, is_upper, given->is_unit);
 }
 
 // --- Cholesky --------------------------------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Singular values and eigenvalues by one-sided Jacobi rotations (kernels/op_jacobi.tk), which are accurate and need no more than pairs of columns.
+// Singular values and eigenvalues by one-sided Jacobi rotations (kernels/op_jacobi.tk), which are accurate and need no more than pairs of columns; or all rotations at once
+// by a native operator, where the device takes it.
 //
 // svd: a tall matrix is first reduced to the R of its QR. Rotations V make the columns of W = x V orthogonal; their lengths are the singular values, and QR of W,
 // whose R is diagonal, gives orthonormal left vectors also where values are 0.
@@ -15,6 +16,7 @@
 #include "ops/call.h"
 #include "ops/jacobi.h"
 #include "ops/matrix.h"
+#include "ops/matrix_native.h"
 #include "ops/operators.h"
 
 // --- Running ---------------------------------------------------------------------------------------------------------
@@ -53,44 +55,63 @@ static tsr_status run_sweeps(const tsri_matrices *a, tsr_buffer *v, tsr_buffer *
   return status;
 }
 
-// Results: the input with its rows turned, and the rotations: what they make of the rows of the identity.
+static tsr_status rotate(const tsri_view *from, const tsri_matrices *a, const tsri_matrices *v) {
+  tsr_buffer *turned = NULL;
+  tsr_status status = tsri_copy_packed(from, a->buffer);
+  if (status == TSR_OK) status = tsri_set_identity(v);
+  if (status == TSR_OK) status = tsri_call_scratch(a->device, SWEEPS * a->batch, TSRI_INDEX_DTYPE, &turned);
+  if (status == TSR_OK) status = tsr_buffer_fill(turned, 0, tsr_buffer_bytes(turned), &(unsigned char){0}, 1);
+  if (status == TSR_OK) status = run_sweeps(a, v->buffer, turned);
+  tsr_buffer_release(turned);
+  return status;
+}
+
+// Results: the rotations, which is what they make of the rows of the identity, and the input with its rows turned; the latter not if the input is symmetric.
 tsr_status tsri_run_jacobi(const tsri_kernel_run *run) {
   tsri_view from = {.buffer = run->inputs[0], .dtype = run->dtype, .layout = run->layouts[0]};
   if (from.layout.count == 0) return TSR_OK;
-  tsri_matrices a = tsri_matrices_of(run, 0), v = tsri_matrices_of(run, 1);
+  bool is_symmetric = TSRI_GIVEN(run->node, jacobi)->is_symmetric != 0;
+  tsri_matrices a = tsri_matrices_of(run, 0), v = a;
+  tsr_buffer *scratch = NULL;
   v.columns = v.rows;
-  tsr_buffer *turned = NULL;
+  a.buffer = is_symmetric ? NULL : run->outputs[1];
   tsr_status status = tsri_call_check("svd", &from.layout);
-  if (status == TSR_OK) status = tsri_copy_packed(&from, a.buffer);
-  if (status == TSR_OK) status = tsri_set_identity(&v);
-  if (status == TSR_OK) status = tsri_call_scratch(a.device, SWEEPS * a.batch, TSRI_INDEX_DTYPE, &turned);
-  if (status == TSR_OK) status = tsr_buffer_fill(turned, 0, tsr_buffer_bytes(turned), &(unsigned char){0}, 1);
-  if (status == TSR_OK) status = run_sweeps(&a, v.buffer, turned);
-  tsr_buffer_release(turned);
+  if (status != TSR_OK) return status;
+  status = tsri_native_rotations(&from, is_symmetric, a.buffer, v.buffer);
+  if (status != TSR_ERR_UNSUPPORTED) return status;
+  status = is_symmetric ? tsri_call_scratch(a.device, from.layout.count, a.dtype, &scratch) : TSR_OK;
+  if (is_symmetric) a.buffer = scratch;
+  if (status == TSR_OK) status = rotate(&from, &a, &v);
+  tsr_buffer_release(scratch);
   return status;
 }
 
 // --- What both are made of -------------------------------------------------------------------------------------------
 
-// x with orthogonal columns, and the rotations that made it so.
+// x with orthogonal columns, and the rotations that made it so. w is NULL if x is symmetric.
 typedef struct rotated {
   tsr_tensor *w, *v;
 } rotated;
 
-static rotated record_rotations(tsr_tensor *x) {
+static rotated record_rotations(tsr_tensor *x, bool is_symmetric) {
+  const tsri_op *op = TSRI_BODY(svd);
+  const void *given = TSRI_GIVE(op, jacobi, .is_symmetric = is_symmetric);
   tsr_tensor *vectors = tsri_matrix_transposed(x), *made[2] = {NULL, NULL};
   tsr_status status = tsri_tensor_check("svd", vectors);
-  if (status == TSR_OK) {
-    int64_t n = tsri_rows(vectors);
-    const tsri_result results[2] = {{x->dtype, vectors->layout.shape}, {x->dtype, tsri_matrix_shape(vectors, n, n)}};
-    tsri_record_kernel_results(TSRI_BODY(svd), x->value->device, results, 2, &vectors, 1, NULL, made);
-  } else {
+  tsr_shape square =
+      status == TSR_OK ? tsri_matrix_shape(vectors, tsri_rows(vectors), tsri_rows(vectors)) : (tsr_shape){.rank = 0};
+  if (status != TSR_OK) {
     made[0] = tsri_tensor_fail(status);
-    made[1] = tsri_tensor_fail(status);
+    if (!is_symmetric) made[1] = tsri_tensor_fail(status);
+  } else if (is_symmetric) {
+    made[0] = tsri_record_kernel(op, x->value->device, x->dtype, square, &vectors, 1, given);
+  } else {
+    const tsri_result results[2] = {{x->dtype, square}, {x->dtype, vectors->layout.shape}};
+    tsri_record_kernel_results(op, x->value->device, results, 2, &vectors, 1, given, made);
   }
   tsr_release(vectors);
-  return (rotated){tsri_then(tsri_matrix_transposed(made[0]), made[0]),
-                   tsri_then(tsri_matrix_transposed(made[1]), made[1])};
+  return (rotated){.v = tsri_then(tsri_matrix_transposed(made[0]), made[0]),
+                   .w = is_symmetric ? NULL : tsri_then(tsri_matrix_transposed(made[1]), made[1])};
 }
 
 // The largest magnitude in each matrix, [batch …, 1, 1], and 1 for a matrix of zeros: divided by it, no square overflows or vanishes.
@@ -143,7 +164,7 @@ static tsri_singular decompose_tall(tsr_tensor *x, bool is_full) {
     tsri_record_qr("svd", unit, is_full, &q, &core);
     core = tsri_then(tsr_slice(core, -2, 0, tsri_columns(x), 1), core);
   } else core = tsr_retain(unit);
-  rotated r = record_rotations(core);
+  rotated r = record_rotations(core, false);
   tsr_tensor *lengths = tsr_norm(r.w, 2, TSR_AXES(-2), false), *order = tsr_argsort(lengths, -1, true);
   tsri_singular s = {.s = rescaled(lengths, order, scale), .v = reordered(r.v, order)};
   s.u = directions(reordered(r.w, order));
@@ -238,12 +259,11 @@ static tsr_tensor *eigenvalues(tsr_tensor *x, tsr_tensor *v) {
 static void decompose_symmetric(tsr_tensor *x, tsr_tensor **out_values, tsr_tensor **out_vectors) {
   tsr_tensor *whole = symmetric(x), *scale = scale_of(whole), *unit = tsri_then(tsr_div(whole, scale), whole);
   tsr_tensor *positive = tsr_error(unit) == TSR_OK ? shifted(unit) : tsr_retain(unit);
-  rotated r = record_rotations(positive);
+  rotated r = record_rotations(positive, true);
   tsr_tensor *values = eigenvalues(unit, r.v), *order = tsr_argsort(values, -1, false);
   *out_values = rescaled(values, order, scale);
   *out_vectors = reordered(r.v, order);
   tsr_release(order);
-  tsr_release(r.w);
   tsr_release(positive);
   tsr_release(unit);
   tsr_release(scale);

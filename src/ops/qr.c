@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // QR by Householder reflections, in panels of columns: one work-group per matrix makes the reflections of a panel (kernels/op_qr.tk), which matrix products then apply
-// to the columns to the right of it, and in reverse order to the identity, which makes Q. And least squares by it.
+// to the columns to the right of it, and in reverse order to the identity, which makes Q. Or by a native operator, where the device takes it. And least squares by QR.
 #include "core/alloc.h"
 #include "core/error.h"
 #include "graph/node.h"
@@ -9,6 +9,7 @@
 #include "ops/autocast.h"
 #include "ops/call.h"
 #include "ops/matrix.h"
+#include "ops/matrix_native.h"
 #include "ops/operators.h"
 #include "ops/wide.h"
 
@@ -16,10 +17,12 @@ enum { PANEL = 32 };  // columns, as in the kernel
 
 // --- A panel ---------------------------------------------------------------------------------------------------------
 
-// Results, all of the input's shape: R in the upper triangle of a matrix, v and w.
+// Results of a panel, all of the input's shape: R in the upper triangle of a matrix, v and w. Of a whole matrix: as tsri_native_qr says.
 tsr_status tsri_run_qr(const tsri_kernel_run *run) {
   tsri_view from = {.buffer = run->inputs[0], .dtype = run->dtype, .layout = run->layouts[0]};
   if (from.layout.count == 0) return TSR_OK;
+  const tsri_qr_attributes *given = TSRI_GIVEN(run->node, qr);
+  if (given->is_whole) return tsri_native_qr(&from, given->columns, run->outputs[0], run->outputs[1]);
   tsri_matrices a = tsri_matrices_of(run, 0);
   tsr_status status = tsri_call_check("qr", &from.layout);
   if (status == TSR_OK) status = tsri_copy_packed(&from, a.buffer);
@@ -47,9 +50,10 @@ static tsr_tensor *record_panel(tsr_tensor *x, int64_t columns, panel *out) {
   tsr_status status = tsri_tensor_check("qr", x);
   for (int i = 0; i < 3 && status != TSR_OK; i++) made[i] = tsri_tensor_fail(status);
   if (status == TSR_OK) {
+    const tsri_op *op = TSRI_BODY(qr);
     tsri_result result = {x->dtype, x->layout.shape};
-    tsri_record_kernel_results(TSRI_BODY(qr), x->value->device, (const tsri_result[]){result, result, result}, 3, &x, 1,
-                               NULL, made);
+    tsri_record_kernel_results(op, x->value->device, (const tsri_result[]){result, result, result}, 3, &x, 1,
+                               TSRI_GIVE(op, qr, .is_whole = false), made);
   }
   *out = (panel){.v = made[1], .w = made[2], .columns = columns};
   tsr_tensor *top = tsri_then(tsr_slice(made[0], -2, 0, columns, 1), made[0]);
@@ -148,21 +152,52 @@ static tsr_tensor *record_r(tsr_tensor *x, const panels *p, int64_t count, int64
   return padded(tsr_concat(p->rows, p->count, -2), 0, rows - count, 0, 0);
 }
 
-void tsri_record_qr(const char *caller, tsr_tensor *x, bool is_complete, tsr_tensor **out_q, tsr_tensor **out_r) {
+// By a native operator, which takes and gives transposed matrices.
+static void record_native(tsr_tensor *x, int64_t columns, tsr_tensor **out_q, tsr_tensor **out_r) {
+  const tsri_op *op = TSRI_BODY(qr);
+  tsr_tensor *turned = tsri_matrix_transposed(x), *made[2] = {NULL, NULL};
+  tsr_status status = tsri_tensor_check("qr", turned);
+  for (int i = 0; i < 2 && status != TSR_OK; i++) made[i] = tsri_tensor_fail(status);
+  if (status == TSR_OK) {
+    const tsri_result results[2] = {{x->dtype, tsri_matrix_shape(turned, columns, tsri_rows(x))},
+                                    {x->dtype, turned->layout.shape}};
+    tsri_record_kernel_results(op, x->value->device, results, 2, &turned, 1,
+                               TSRI_GIVE(op, qr, .is_whole = true, .columns = columns), made);
+  }
+  tsr_release(turned);
+  *out_q = tsri_then(tsri_matrix_transposed(made[0]), made[0]);
+  tsr_tensor *square = tsri_then(tsri_matrix_transposed(made[1]), made[1]);
+  tsr_tensor *rows = tsri_then(tsr_slice(square, -2, 0, columns, 1), square);
+  *out_r = tsri_then(tsr_triu(rows, 0), rows);
+}
+
+// By panels. Q has `more` columns beyond those of the panels.
+static tsr_status record_portable(const char *caller, tsr_tensor *x, int64_t count, int64_t more, tsr_tensor **out_q,
+                                  tsr_tensor **out_r) {
   panels p = {.list = NULL};
+  tsr_status status = record_panels(caller, x, count, &p);
+  if (status == TSR_OK) {
+    *out_q = record_q(x, &p, tsri_rows(x) - count, more);
+    *out_r = record_r(x, &p, count, count + more);
+  }
+  release_panels(&p);
+  return status;
+}
+
+void tsri_record_qr(const char *caller, tsr_tensor *x, bool is_complete, tsr_tensor **out_q, tsr_tensor **out_r) {
   tsr_status status = tsri_tensor_check(caller, x);
   int64_t m = status == TSR_OK ? tsri_rows(x) : 0, n = status == TSR_OK ? tsri_columns(x) : 0, count = m < n ? m : n;
-  tsri_whole_begin();
-  if (status == TSR_OK) status = record_panels(caller, x, count, &p);
   int64_t more = is_complete ? m - count : 0;
-  *out_q = status == TSR_OK ? record_q(x, &p, m - count, more) : tsri_tensor_fail(status);
-  *out_r = status == TSR_OK ? record_r(x, &p, count, count + more) : tsri_tensor_fail(status);
+  tsri_whole_begin();
+  if (status == TSR_OK && tsri_has_native_qr(x, count + more)) record_native(x, count + more, out_q, out_r);
+  else if (status == TSR_OK) status = record_portable(caller, x, count, more, out_q, out_r);
+  if (status != TSR_OK) *out_q = tsri_tensor_fail(status);
+  if (status != TSR_OK) *out_r = tsri_tensor_fail(status);
   tsri_whole_end(&(tsri_whole){.op = TSRI_BODY(qr),
                                .inputs = &x,
                                .input_count = 1,
                                .outputs = (tsr_tensor *[]){*out_q, *out_r},
                                .output_count = 2});
-  release_panels(&p);
 }
 
 // --- Operators -------------------------------------------------------------------------------------------------------

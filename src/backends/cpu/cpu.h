@@ -11,10 +11,11 @@ enum { TSRI_CPU_VNNI = 1, TSRI_CPU_BF16 = 2, TSRI_CPU_AMX = 4 };
 
 typedef struct cpu_device {
   int threads;
-  const char *simd;  // level in use: one of tsri_cpu_simd_level's
-  uint32_t units;    // of tsri_cpu_units
-  bool allow_sleef;  // vector maths from SLEEF
-  bool allow_jit;    // kernels may be compiled to machine code
+  const char *simd;   // level in use: one of tsri_cpu_simd_level's
+  uint32_t units;     // of tsri_cpu_units
+  bool allow_sleef;   // vector maths from SLEEF
+  bool allow_lapack;  // factors of matrices from LAPACK
+  bool allow_jit;     // kernels may be compiled to machine code
   uint64_t timeout_ns;
   tsri_lanes_engine engine;  // of tsri_cpu_engine
   char *scratch;             // of tsri_cpu_scratch; used by one thread at a time, the queue's

@@ -42,6 +42,7 @@ tsr_status tsri_cpu_device_open(int index, const tsri_open_options *options, tsr
   device->simd = tsri_cpu_simd_level(options->simd);
   device->units = tsri_cpu_units(options->simd);
   device->allow_sleef = tsri_native_allows(options->native, "sleef");
+  device->allow_lapack = tsri_native_allows(options->native, "lapack");
   device->timeout_ns = options->timeout_ns;
   device->allow_jit = !options->no_jit;
   *out_limits = (tsri_limits){

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Native operators of the CPU: copies, from one strided layout to another, sums of rows (sum.c), reductions, sorting,
 // running sums, indexing and pooling (rows/), argmax, softmax and norms (lines/), products (product/), convolutions (conv/),
-// and attention (attention/).
+// attention (attention/), and factors of matrices (lapack/).
 #include <string.h>
 
 #include "backends/cpu/attention/attention.h"
 #include "backends/cpu/conv/conv.h"
 #include "backends/cpu/cpu.h"
+#include "backends/cpu/lapack/lapack.h"
 #include "backends/cpu/lines/lines.h"
 #include "backends/cpu/product/product.h"
 #include "backends/cpu/rows/pool.h"
@@ -48,11 +49,17 @@ const tsri_native_offer tsri_cpu_native_ops[] = {
     {.kind = TSRI_NATIVE_CONV,
      .dtypes = FLOATS,
      .parts = TSRI_PRODUCT_RELU | TSRI_PRODUCT_GELU_TANH | TSRI_PRODUCT_GELU},
+    {.kind = TSRI_NATIVE_FACTOR, .dtypes = REALS, .parts = TSRI_FACTOR_ORDERED},
+    {.kind = TSRI_NATIVE_SOLVE, .dtypes = REALS},
     {.kind = TSRI_NATIVE_NONE},
 };
 
 // Other indices are left to kernels.
 static bool takes_indices(tsr_dtype dtype) { return (1u << dtype & (WIDE_INTEGERS | BYTES | 1u << TSR_I16)) != 0; }
+
+static bool is_linear_algebra(const tsri_native_op *op) {
+  return op->kind == TSRI_NATIVE_FACTOR || op->kind == TSRI_NATIVE_SOLVE;
+}
 
 bool tsri_cpu_has_op(tsri_device *device, const tsri_native_op *op) {
   if (op->kind == TSRI_NATIVE_PRODUCT && (op->parts & TSRI_PRODUCT_QUANTISED)) {
@@ -64,6 +71,7 @@ bool tsri_cpu_has_op(tsri_device *device, const tsri_native_op *op) {
     return tsri_product_groups_for(((const cpu_device *)device)->units, op->dtype) != NULL;
   }
   if (op->kind == TSRI_NATIVE_REDUCE) return tsri_cpu_has_reduce(op);
+  if (is_linear_algebra(op)) return tsri_cpu_has_lapack((const cpu_device *)device, op);
   if (op->kind == TSRI_NATIVE_CONV) return tsri_cpu_has_conv(&op->is.conv);
   if (op->kind == TSRI_NATIVE_ATTENTION || op->kind == TSRI_NATIVE_ATTENTION_GRADIENT) {
     return tsri_cpu_has_attention(op);
@@ -149,6 +157,9 @@ tsr_status tsri_cpu_run_op(tsri_queue *queue, const tsri_native_op *op) {
     case TSRI_NATIVE_COPY:
       copy_strided(device, op->dtype, &op->is.copy);
       return TSR_OK;
+    case TSRI_NATIVE_FACTOR:
+    case TSRI_NATIVE_SOLVE:
+      return tsri_cpu_lapack(device, op);
     default:
       return tsri_cpu_has_lines(op) ? tsri_cpu_lines(device, op) : tsri_cpu_rows(device, op);
   }

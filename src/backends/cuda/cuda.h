@@ -14,7 +14,8 @@
 #include "core/error.h"
 #include "platform/platform.h"
 
-typedef struct cuda_blas cuda_blas;  // blas.c
+typedef struct cuda_blas cuda_blas;      // blas.c
+typedef struct cuda_solver cuda_solver;  // solver.c
 
 typedef struct cuda_device {
   cu_device id;
@@ -30,6 +31,9 @@ typedef struct cuda_device {
   tsri_mutex blas_lock;  // held while cuBLASLt is being opened
   cuda_blas *blas;       // NULL until the first product
   bool blas_has_failed;  // opening cuBLASLt failed; the reason was logged
+  bool allows_solver;    // the setting `native` permits cuSOLVER; its lock is blas_lock, too
+  cuda_solver *solver;   // NULL until the first matrix that is worth it
+  bool solver_has_failed;
 } cuda_device;
 
 typedef struct cuda_buffer {
@@ -70,7 +74,9 @@ typedef struct cuda_queue {
   size_t readback_used;
   int readback_count;
   cuda_readback readbacks[CUDA_READBACKS];
-  cu_address workspace;  // scratch memory for cuBLASLt
+  cu_address workspace;    // scratch memory for cuBLASLt
+  cu_address solver_work;  // and for cuSOLVER
+  size_t solver_bytes;
 } cuda_queue;
 
 static inline cuda_device *cuda_device_of(tsri_device *device) { return (cuda_device *)device; }
@@ -148,9 +154,10 @@ tsr_status tsri_cuda_graph_end(tsri_queue *queue, tsri_graph **out_graph);
 tsr_status tsri_cuda_graph_launch(tsri_queue *queue, tsri_graph *graph);
 void tsri_cuda_graph_destroy(tsri_device *device, tsri_graph *graph);
 
-// --- blas.c and native.c ---
+// --- blas.c, solver.c and native.c ---
 
 void tsri_cuda_blas_close(cuda_device *device);
+void tsri_cuda_solver_close(cuda_device *device);
 
 TSRI_DECLARE_DRIVER(cuda);
 

@@ -229,6 +229,7 @@ tsr_status tsri_cuda_device_open(int index, const tsri_open_options *options, ts
   device->has_times = options->profiling;
   device->timeout_ns = options->timeout_ns > 0 ? options->timeout_ns : UINT64_MAX;
   device->allows_tf32 = options->tf32;
+  device->allows_solver = !options->native || tsri_native_allows(options->native, "cusolver");
   device->allows_blas = !options->native || tsri_native_allows(options->native, "cublaslt");
   status = tsri_cuda_choose_target(device, ask(device->id, CU_CAPABILITY_MAJOR), ask(device->id, CU_CAPABILITY_MINOR));
   if (status == TSR_OK) status = open_context(device);
@@ -245,6 +246,7 @@ tsr_status tsri_cuda_device_open(int index, const tsri_open_options *options, ts
 // Accepts a partly initialised device.
 void tsri_cuda_device_close(tsri_device *device) {
   cuda_device *gpu_device = cuda_device_of(device);
+  tsri_cuda_solver_close(gpu_device);
   tsri_cuda_blas_close(gpu_device);
   if (gpu_device->context) {
     take_back_context(gpu_device);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Native operators of CUDA: matrix products by cuBLASLt, for layouts that it can read without a copy.
+// Native operators of CUDA: matrix products by cuBLASLt, for layouts that it can read without a copy, and factors of matrices by cuSOLVER (solver.c).
 //
 // cuBLASLt is column-major and our results are row-major, so it computes the transposed product with the operands
 // exchanged: for y = x w (x: m x k, w: k x n) it computes y' = w' x', which is n x m.
 #include <string.h>
 
 #include "backends/cuda/blas.h"
+#include "backends/cuda/solver.h"
 
 // With fewer multiplications the portable kernels are as fast, and opening cuBLASLt would take longer than the
 // product.
@@ -21,6 +22,8 @@ const tsri_native_offer tsri_cuda_native_ops[] = {
      .dtypes = NARROW,
      .parts = TSRI_PRODUCT_BIAS | TSRI_PRODUCT_RELU | TSRI_PRODUCT_GELU_TANH},
     {.kind = TSRI_NATIVE_PRODUCT, .dtypes = 1u << TSR_I8, .results = 1u << TSR_I32},
+    {.kind = TSRI_NATIVE_FACTOR, .dtypes = 1u << TSR_F32 | 1u << TSR_F64},
+    {.kind = TSRI_NATIVE_SOLVE, .dtypes = 1u << TSR_F32 | 1u << TSR_F64},
     {.kind = TSRI_NATIVE_NONE},
 };
 
@@ -107,17 +110,15 @@ static bool describe(const tsri_native_op *op, cuda_product *out) {
 // --- Entries --------------------------------------------------------------------------------------------------------------
 
 bool tsri_cuda_has_op(tsri_device *device, const tsri_native_op *op) {
-  const cuda_device *gpu_device = cuda_device_of(device);
+  cuda_device *gpu_device = cuda_device_of(device);
   cuda_product product;
+  if (op->kind != TSRI_NATIVE_PRODUCT) return tsri_cuda_has_solver(gpu_device, op);
   return gpu_device->allows_blas && !gpu_device->blas_has_failed && describe(op, &product);
 }
 
-tsr_status tsri_cuda_run_op(tsri_queue *queue, const tsri_native_op *op) {
-  cuda_queue *gpu_queue = cuda_queue_of(queue);
+static tsr_status run_product(cuda_queue *gpu_queue, const tsri_native_op *op) {
   const tsri_product_op *p = &op->is.product;
   cuda_product product;
-  tsr_status status = tsri_cuda_begin(gpu_queue);
-  if (status != TSR_OK) return status;
   if (!describe(op, &product)) return TSR_ERR_UNSUPPORTED;
   cuda_product_memory memory = {
       .a = address_of(p->b.at),
@@ -128,8 +129,15 @@ tsr_status tsri_cuda_run_op(tsri_queue *queue, const tsri_native_op *op) {
       .alpha = p->alpha,
       .beta = p->beta,
   };
+  return tsri_cuda_multiply(gpu_queue, &product, &memory);
+}
+
+tsr_status tsri_cuda_run_op(tsri_queue *queue, const tsri_native_op *op) {
+  cuda_queue *gpu_queue = cuda_queue_of(queue);
+  tsr_status status = tsri_cuda_begin(gpu_queue);
+  if (status != TSR_OK) return status;
   bool was_pushed = tsri_cuda_enter(gpu_queue->device);
-  status = tsri_cuda_multiply(gpu_queue, &product, &memory);
+  status = op->kind == TSRI_NATIVE_PRODUCT ? run_product(gpu_queue, op) : tsri_cuda_solve(gpu_queue, op);
   tsri_cuda_leave(was_pushed);
   return status;
 }

@@ -28,6 +28,7 @@ void tsri_cuda_queue_destroy(tsri_queue *queue) {
   bool was_pushed = tsri_cuda_enter(gpu_queue->device);
   tsri_cuda_stage_deinit(gpu_queue);
   if (gpu_queue->workspace) (void)tsri_cu.MemFree(gpu_queue->workspace);
+  if (gpu_queue->solver_work) (void)tsri_cu.MemFree(gpu_queue->solver_work);
   (void)tsri_cu.StreamDestroy(gpu_queue->stream);
   tsri_cuda_leave(was_pushed);
   tsri_free(gpu_queue);

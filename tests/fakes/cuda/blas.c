@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// cuBLASLt's part of the stand-in: products of f32, f64 and i8, element by element. It has nothing for other types, and i8
+// cuBLASLt's part of the stand-in: products of f32, f64 and i8, and of f16 with results in f32, element by element. It has nothing for other types, and i8
 // only where both lie along k. Of its three
 // proposals the second is the fastest; only the time that they are said to take differs.
 #include <math.h>
@@ -35,7 +35,7 @@ struct lt_preference_tag {
   uint32_t alignments[4];
 };
 
-static void count_plan(int step) {
+void fake_count_plan(int step) {
   fake_lock();
   fake_state()->live_plans += step;
   fake_unlock();
@@ -44,13 +44,13 @@ static void count_plan(int step) {
 EXPORT int cublasLtCreate(lt_handle *handle) {
   if (fake_enter()) return 1;
   *handle = calloc(1, sizeof **handle);
-  count_plan(1);
+  fake_count_plan(1);
   return LT_SUCCESS;
 }
 
 EXPORT int cublasLtDestroy(lt_handle handle) {
   free(handle);
-  count_plan(-1);
+  fake_count_plan(-1);
   return LT_SUCCESS;
 }
 
@@ -58,13 +58,13 @@ EXPORT int cublasLtMatmulDescCreate(lt_operation *operation, int compute_type, i
   *operation = calloc(1, sizeof **operation);
   (*operation)->compute_type = compute_type;
   (*operation)->scale_type = scale_type;
-  count_plan(1);
+  fake_count_plan(1);
   return LT_SUCCESS;
 }
 
 EXPORT int cublasLtMatmulDescDestroy(lt_operation operation) {
   free(operation);
-  count_plan(-1);
+  fake_count_plan(-1);
   return LT_SUCCESS;
 }
 
@@ -94,13 +94,13 @@ EXPORT int cublasLtMatrixLayoutCreate(lt_layout *layout, int type, uint64_t rows
   *layout = calloc(1, sizeof **layout);
   **layout = (struct lt_layout_tag){
       .type = type, .rows = (int64_t)rows, .cols = (int64_t)cols, .leading = leading, .batch = 1};
-  count_plan(1);
+  fake_count_plan(1);
   return LT_SUCCESS;
 }
 
 EXPORT int cublasLtMatrixLayoutDestroy(lt_layout layout) {
   free(layout);
-  count_plan(-1);
+  fake_count_plan(-1);
   return LT_SUCCESS;
 }
 
@@ -135,7 +135,8 @@ EXPORT int cublasLtMatmulAlgoGetHeuristic(lt_handle handle, lt_operation operati
   (void)c;
   *count = 0;
   bool is_whole = a->type == LT_R_8I;
-  if (a->type != LT_R_32F && a->type != LT_R_64F && !is_whole) return LT_NOT_SUPPORTED;
+  bool is_half = a->type == LT_R_16F && d->type == LT_R_32F;
+  if (a->type != LT_R_32F && a->type != LT_R_64F && !is_whole && !is_half) return LT_NOT_SUPPORTED;
   if (is_whole && (!operation->turn_a || operation->turn_b || d->type != LT_R_32I)) return LT_NOT_SUPPORTED;
   if (is_whole != (operation->compute_type == LT_COMPUTE_32I)) return LT_INVALID_VALUE;
   for (int i = 0; i < 4; i++) {
@@ -150,9 +151,16 @@ EXPORT int cublasLtMatmulAlgoGetHeuristic(lt_handle handle, lt_operation operati
   return LT_SUCCESS;
 }
 
+static double from_half(uint16_t bits) {
+  int exponent = bits >> 10 & 31, fraction = bits & 1023;
+  double size = exponent == 0 ? ldexp(fraction, -24) : ldexp(fraction + 1024, exponent - 25);
+  return bits >> 15 ? -size : size;
+}
+
 static double get(const struct lt_layout_tag *layout, const void *memory, int64_t batch, int64_t row, int64_t col) {
   int64_t at = batch * layout->batch_stride + row + col * layout->leading;
   if (layout->type == LT_R_8I) return ((const int8_t *)memory)[at];
+  if (layout->type == LT_R_16F) return from_half(((const uint16_t *)memory)[at]);
   return layout->type == LT_R_64F ? ((const double *)memory)[at] : (double)((const float *)memory)[at];
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A stand-in for NVIDIA's libraries: libcuda, NVRTC, NVML and cuBLASLt in one, with a device made of host memory.
+// A stand-in for NVIDIA's libraries: libcuda, NVRTC, NVML, cuBLASLt, cuBLAS and cuSOLVER in one, with a device made of host memory.
 //
 // Work is queued and runs only when something waits for it, so that a driver that lets go of memory too early is found out. Calls
 // that need a current context refuse to work without one. Kernels are known by name:
@@ -27,7 +27,7 @@ typedef struct fake_cuda {
   int live_buffers, live_pinned, live_streams, live_events, live_modules, live_plans;
   int retained_contexts, current_contexts;  // the latter on all threads
   int blocking_copies;                      // that CUDA could not make asynchronous
-  int compilations, launches, products;
+  int compilations, launches, products, factors;
   int last_proposal;  // of cuBLASLt's, from 0
 } fake_cuda;
 

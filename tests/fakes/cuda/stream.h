@@ -21,4 +21,7 @@ void fake_run_all(void);                                // (locked) everything q
 void fake_run_stream(cu_stream stream);                 // (locked)
 void fake_spend(int microseconds);                      // (locked) of the device's time
 
+// Counts handles, descriptors and other objects of cuBLASLt and cuSOLVER that were created (1) or destroyed (-1).
+void fake_count_plan(int step);
+
 #endif

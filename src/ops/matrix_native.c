@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: MIT
+// Factors of matrices by a device's native operators: copies into the layout that these take, and kernels (kernels/op_native_factor.tk) for what they leave open.
+#include "ops/matrix_native.h"
+
+#include "ops/call.h"
+#include "ops/promote.h"
+#include "runtime/native_op.h"
+#include "runtime/tape.h"
+
+static tsri_native_op factor_op(tsr_dtype dtype, tsri_factor_kind kind, int64_t batch, int64_t m, int64_t n) {
+  tsri_native_op op = {.kind = TSRI_NATIVE_FACTOR, .dtype = dtype, .result = dtype};
+  op.is.factor = (tsri_factor_op){.kind = kind, .batch = batch, .m = m, .n = n, .columns = n};
+  return op;
+}
+
+// The operator for matrices of a view; m and n are its last two sizes, exchanged if is_transposed.
+static tsri_native_op op_for(const tsri_view *x, tsri_factor_kind kind, bool is_transposed) {
+  const tsr_shape *shape = &x->layout.shape;
+  int64_t rows = shape->dims[shape->rank - 2], columns = shape->dims[shape->rank - 1];
+  return factor_op(x->dtype, kind, x->layout.count / (rows * columns), is_transposed ? columns : rows,
+                   is_transposed ? rows : columns);
+}
+
+// Queues the operator, all of whose buffers may be written.
+static tsr_status queue_op(tsr_device *device, const tsri_native_op *op, tsr_buffer *const *buffers, int count) {
+  tsr_status status = tsri_device_run_op(device, op, buffers, count);
+  for (int i = 1; i < count && status == TSR_OK; i++) tsri_tape_writes(device, buffers[i]);
+  return status;
+}
+
+static tsr_status make_numbers(tsr_device *device, int64_t count, tsr_buffer **out) {
+  return tsri_call_scratch(device, count, TSRI_INDEX_DTYPE, out);
+}
+
+// --- Cholesky --------------------------------------------------------------------------------------------------------
+
+// Factors those matrices again whose info is not 0, by one work-group each, so that all columns before the one that fails are right. x: row-major copies, from x_at on.
+static tsr_status repair(const tsri_matrices *a, tsr_buffer *x, int64_t x_at, tsr_buffer *info) {
+  tsri_call call;
+  tsri_call_init(&call, a->device, "op_native_factor", "cholesky_again", TSRI_WITH(TSRI_TYPE("T", a->dtype)));
+  tsri_call_buffer(&call, "x", x, a->dtype);
+  tsri_call_buffer(&call, "a", a->buffer, a->dtype);
+  tsri_call_buffer(&call, "info", info, TSRI_INDEX_DTYPE);
+  tsri_call_word(&call, "batch", a->batch);
+  tsri_call_word(&call, "n", a->columns);
+  tsri_call_word(&call, "x_at", x_at);
+  return tsri_call_many_groups(&call, a->batch);
+}
+
+// A row-major lower triangle is a column-major upper one.
+tsr_status tsri_native_cholesky(const tsri_view *from, const tsri_matrices *a) {
+  tsri_native_op op = op_for(from, TSRI_FACTOR_CHOLESKY, false);
+  if (!tsri_device_takes(a->device, &op)) return TSR_ERR_UNSUPPORTED;
+  bool is_packed = tsri_layout_is_contiguous(&from->layout);
+  tsr_buffer *info = NULL, *copy = NULL;
+  tsr_status status = make_numbers(a->device, a->batch, &info);
+  if (status == TSR_OK && !is_packed) status = tsri_call_scratch(a->device, from->layout.count, a->dtype, &copy);
+  if (status == TSR_OK && !is_packed) status = tsri_copy_packed(from, copy);
+  if (status == TSR_OK) status = tsri_copy_packed(from, a->buffer);
+  if (status == TSR_OK) {
+    tsri_place_bind(&op.is.factor.a, a->buffer);
+    tsri_place_bind(&op.is.factor.info, info);
+    status = queue_op(a->device, &op, (tsr_buffer *const[]){a->buffer, info}, 2);
+  }
+  if (status == TSR_OK) status = repair(a, copy ? copy : from->buffer, copy ? 0 : from->layout.offset, info);
+  tsr_buffer_release(copy);
+  tsr_buffer_release(info);
+  return status;
+}
+
+// --- LU --------------------------------------------------------------------------------------------------------------
+
+// A view of the same elements with its last two axes exchanged.
+static tsri_view transposed(tsri_view x) {
+  int row = x.layout.shape.rank - 2, column = row + 1;
+  int64_t rows = x.layout.shape.dims[row], step = x.layout.strides[row];
+  x.layout.shape.dims[row] = x.layout.shape.dims[column];
+  x.layout.strides[row] = x.layout.strides[column];
+  x.layout.shape.dims[column] = rows;
+  x.layout.strides[column] = step;
+  return x;
+}
+
+// rows and odd, of the exchanges.
+static tsr_status order_rows(tsr_device *device, const tsri_factor_op *op, tsr_buffer *exchanges, tsr_buffer *rows,
+                             tsr_buffer *odd) {
+  tsri_call call;
+  tsri_call_init(&call, device, "op_native_factor", "order_of_rows", TSRI_WITH(TSRI_CONSTANT("WG", 64)));
+  tsri_call_buffer(&call, "exchanges", exchanges, TSRI_INDEX_DTYPE);
+  tsri_call_buffer(&call, "rows", rows, TSRI_INDEX_DTYPE);
+  tsri_call_buffer(&call, "odd", odd, TSRI_INDEX_DTYPE);
+  tsri_call_word(&call, "items", op->batch * op->m);
+  tsri_call_word(&call, "m", op->m);
+  tsri_call_word(&call, "count", op->m < op->n ? op->m : op->n);
+  return tsri_call_items(&call, op->batch * op->m);
+}
+
+static tsr_status run_lu(const tsri_matrices *a, tsri_native_op *op, tsr_buffer *turned, tsr_buffer *rows,
+                         tsr_buffer *odd) {
+  tsr_buffer *exchanges = NULL;
+  bool is_ordered = (op->parts & TSRI_FACTOR_ORDERED) != 0;
+  tsri_factor_op *factor = &op->is.factor;
+  int64_t count = factor->m < factor->n ? factor->m : factor->n;
+  tsr_status status = is_ordered ? TSR_OK : make_numbers(a->device, a->batch * count, &exchanges);
+  if (status == TSR_OK) {
+    tsr_buffer *const buffers[] = {turned, is_ordered ? rows : exchanges, odd};
+    tsri_place_bind(&factor->a, turned);
+    tsri_place_bind(&factor->rows, buffers[1]);
+    tsri_place_bind(&factor->odd, odd);
+    status = queue_op(a->device, op, buffers, 3);
+  }
+  if (status == TSR_OK && !is_ordered) status = order_rows(a->device, factor, exchanges, rows, odd);
+  tsr_buffer_release(exchanges);
+  return status;
+}
+
+tsr_status tsri_native_lu(const tsri_view *from, const tsri_matrices *a, tsr_buffer *rows, tsr_buffer *odd) {
+  tsri_native_op op = op_for(from, TSRI_FACTOR_LU, false);
+  op.parts = TSRI_FACTOR_ORDERED;
+  if (!tsri_device_takes(a->device, &op)) op.parts = 0;
+  if (!tsri_device_takes(a->device, &op)) return TSR_ERR_UNSUPPORTED;
+  tsri_view source = transposed(*from);
+  tsr_buffer *turned = NULL;
+  tsr_status status = tsri_call_scratch(a->device, from->layout.count, a->dtype, &turned);
+  if (status == TSR_OK) status = tsri_copy_packed(&source, turned);
+  if (status == TSR_OK) status = run_lu(a, &op, turned, rows, odd);
+  if (status == TSR_OK) {
+    tsri_view factors = {.buffer = turned, .dtype = a->dtype, .layout = tsri_packed_layout(&source.layout)};
+    factors = transposed(factors);
+    status = tsri_copy_packed(&factors, a->buffer);
+  }
+  tsr_buffer_release(turned);
+  return status;
+}
+
+// --- Triangular matrices ---------------------------------------------------------------------------------------------
+
+tsr_status tsri_native_solve(const tsri_matrices *x, const tsri_matrix_view *l, bool is_upper, bool is_unit) {
+  tsri_native_op op = {.kind = TSRI_NATIVE_SOLVE, .dtype = x->dtype, .result = x->dtype};
+  tsri_solve_op *solve = &op.is.solve;
+  *solve = (tsri_solve_op){.batch = x->batch, .m = x->rows, .n = x->columns, .row = l->row, .column = l->column};
+  solve->batch_step = l->batch;
+  solve->is_upper = is_upper;
+  solve->is_unit = is_unit;
+  solve->l.offset = (size_t)l->at * tsr_dtype_bytes(x->dtype);
+  if (!tsri_device_takes(x->device, &op)) return TSR_ERR_UNSUPPORTED;
+  tsri_place_bind(&solve->l, l->buffer);
+  tsri_place_bind(&solve->x, x->buffer);
+  return tsri_device_run_op(x->device, &op, (tsr_buffer *const[]){x->buffer, l->buffer}, 2);
+}
+
+// --- QR --------------------------------------------------------------------------------------------------------------
+
+bool tsri_has_native_qr(const tsr_tensor *x, int64_t columns) {
+  int64_t m = tsri_rows(x), n = tsri_columns(x);
+  if (x->layout.count == 0) return false;
+  tsri_native_op op = factor_op(x->dtype, TSRI_FACTOR_QR, x->layout.count / (m * n), m, n);
+  op.is.factor.columns = columns;
+  return tsri_device_takes(x->value->device, &op);
+}
+
+tsr_status tsri_native_qr(const tsri_view *from, int64_t columns, tsr_buffer *q, tsr_buffer *r) {
+  tsri_native_op op = op_for(from, TSRI_FACTOR_QR, true);
+  op.is.factor.columns = columns;
+  tsr_status status = tsri_copy_packed(from, r);
+  if (status != TSR_OK) return status;
+  tsri_place_bind(&op.is.factor.a, r);
+  tsri_place_bind(&op.is.factor.q, q);
+  return queue_op(q->device, &op, (tsr_buffer *const[]){q, r}, 2);
+}
+
+// --- Eigenvalues and singular values ---------------------------------------------------------------------------------
+
+// Scales the left vectors u by their singular values, and makes the vectors of matrices that failed NaN. u may be NULL.
+static tsr_status settle(tsr_device *device, const tsri_native_op *op, tsr_buffer *u, tsr_buffer *v, tsr_buffer *s,
+                         tsr_buffer *info) {
+  const tsri_factor_op *factor = &op->is.factor;
+  tsri_call call;
+  tsri_call_init(&call, device, "op_native_factor", u ? "settle_singular" : "settle_symmetric",
+                 TSRI_WITH(TSRI_TYPE("T", op->dtype)));
+  if (u) tsri_call_buffer(&call, "u", u, op->dtype);
+  tsri_call_buffer(&call, "v", v, op->dtype);
+  tsri_call_buffer(&call, "s", s, op->dtype);
+  tsri_call_buffer(&call, "info", info, TSRI_INDEX_DTYPE);
+  tsri_call_word(&call, "batch", factor->batch);
+  tsri_call_word(&call, "n", factor->n);
+  return tsri_call_many_groups(&call, factor->batch * factor->n);
+}
+
+// What an operator needs besides its results; a: the matrices, where they are not factored in place.
+typedef struct work {
+  tsr_buffer *a, *s, *info;
+} work;
+
+static tsr_status make_work(tsr_device *device, const tsri_native_op *op, bool is_symmetric, work *out) {
+  const tsri_factor_op *factor = &op->is.factor;
+  int64_t values = factor->batch * factor->n;
+  tsr_status status = tsri_call_scratch(device, values, op->dtype, &out->s);
+  if (status == TSR_OK) status = make_numbers(device, factor->batch, &out->info);
+  if (status == TSR_OK && !is_symmetric) status = tsri_call_scratch(device, values * factor->m, op->dtype, &out->a);
+  return status;
+}
+
+static tsr_status decompose(const tsri_view *from, tsri_native_op *op, const work *with, tsr_buffer *w, tsr_buffer *v) {
+  tsri_factor_op *factor = &op->is.factor;
+  tsr_buffer *a = w ? with->a : v, *const buffers[] = {v, with->s, with->info, a, w};
+  tsr_status status = tsri_copy_packed(from, a);
+  if (status != TSR_OK) return status;
+  tsri_place_bind(&factor->a, a);
+  tsri_place_bind(&factor->s, with->s);
+  tsri_place_bind(&factor->info, with->info);
+  if (w) {
+    tsri_place_bind(&factor->u, w);
+    tsri_place_bind(&factor->v, v);
+  }
+  status = queue_op(v->device, op, buffers, w ? 5 : 3);
+  return status == TSR_OK ? settle(v->device, op, w, v, with->s, with->info) : status;
+}
+
+tsr_status tsri_native_rotations(const tsri_view *from, bool is_symmetric, tsr_buffer *w, tsr_buffer *v) {
+  tsri_native_op op = op_for(from, is_symmetric ? TSRI_FACTOR_EIGH : TSRI_FACTOR_SVD, true);
+  if (op.is.factor.m != op.is.factor.n || !tsri_device_takes(v->device, &op)) return TSR_ERR_UNSUPPORTED;
+  work with = {.a = NULL};
+  tsr_status status = make_work(v->device, &op, is_symmetric, &with);
+  if (status == TSR_OK) status = decompose(from, &op, &with, is_symmetric ? NULL : w, v);
+  tsr_buffer_release(with.a);
+  tsr_buffer_release(with.s);
+  tsr_buffer_release(with.info);
+  return status;
+}
