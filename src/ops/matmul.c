@@ -10,6 +10,7 @@
 #include "ops/call.h"
 #include "ops/elementwise.h"
 #include "ops/fragment_tile.h"
+#include "ops/matmul_f8.h"
 #include "ops/matmul_i8.h"
 #include "ops/operators.h"
 #include "ops/product.h"
@@ -289,6 +290,12 @@ static tsr_status run_parts(const tsri_kernel_run *run, const product *p, tsr_bu
 
 // --- The operator ----------------------------------------------------------------------------------------------------
 
+// By a native operator for another dtype and conversions. TSR_ERR_UNSUPPORTED, without a message, if there is none.
+static tsr_status run_in_parts(const tsri_kernel_run *run, const tsri_native_op *op) {
+  if (run->dtype == TSR_I8) return tsri_matmul_i8(run, *op);
+  return tsri_dtype_is_f8(run->dtype) ? tsri_matmul_f8(run, *op) : TSR_ERR_UNSUPPORTED;
+}
+
 // The inputs are a, b and, for gemm with beta other than 0, c. All have rank 2 or more and the dtype of the result.
 tsr_status tsri_run_matmul(const tsri_kernel_run *run) {
   tsri_native_op op;
@@ -298,7 +305,7 @@ tsr_status tsri_run_matmul(const tsri_kernel_run *run) {
   for (int i = 0; i < run->input_count && status == TSR_OK; i++) status = tsri_call_check("matmul", &run->layouts[i]);
   if (status == TSR_OK) status = tsri_call_check("matmul", &result);
   if (status != TSR_OK || result.count == 0) return status;
-  status = has_terms && run->dtype == TSR_I8 && !run->epilogue ? tsri_matmul_i8(run, op) : TSR_ERR_UNSUPPORTED;
+  status = has_terms && !run->epilogue ? run_in_parts(run, &op) : TSR_ERR_UNSUPPORTED;
   if (status != TSR_ERR_UNSUPPORTED) return status;
   tsr_buffer *filler = NULL;
   status = tsri_call_scratch(run->device, 1, run->dtype, &filler);

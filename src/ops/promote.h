@@ -33,6 +33,11 @@ tsri_whole_range tsri_range_of(tsr_dtype dtype);
 
 static inline bool tsri_dtype_is_float(tsr_dtype dtype) { return tsr_dtype_kind_of(dtype) == TSR_KIND_FLOAT; }
 
+// Whether the dtype is a float of one byte.
+static inline bool tsri_dtype_is_f8(tsr_dtype dtype) {
+  return tsri_dtype_is_float(dtype) && tsr_dtype_bytes(dtype) == 1;
+}
+
 // Floats that are computed in f32: f16, bf16 and f8.
 static inline bool tsri_dtype_is_narrow(tsr_dtype dtype) {
   return tsri_dtype_is_float(dtype) && tsr_dtype_bytes(dtype) < 4;

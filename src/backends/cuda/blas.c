@@ -79,12 +79,12 @@ static cuda_blas *blas_of(cuda_device *device) {
 
 // --- Plans ------------------------------------------------------------------------------------------------------------
 
-// The cuBLASLt type of a, b (is_result false) or d. Products of i8 are summed in i32, and their results are stored as
-// i32.
-static int type_of(tsr_dtype dtype, bool is_result) {
+static int type_of(tsr_dtype dtype) {
   switch (dtype) {
     case TSR_I8:
-      return is_result ? LT_R_32I : LT_R_8I;
+      return LT_R_8I;
+    case TSR_I32:
+      return LT_R_32I;
     case TSR_F64:
       return LT_R_64F;
     case TSR_F32:
@@ -105,7 +105,7 @@ static int compute_type_of(tsr_dtype dtype, bool allows_tf32) {
 static int make_layout(const cuda_blas *blas, const cuda_product *product, const cuda_matrix *matrix,
                        lt_layout *out_layout) {
   int32_t batch = (int32_t)product->batch;
-  int type = type_of(product->dtype, matrix == &product->c || matrix == &product->d);
+  int type = type_of(matrix == &product->c || matrix == &product->d ? product->result : product->dtype);
   int code = blas->lt.LayoutCreate(out_layout, type, (uint64_t)matrix->rows, (uint64_t)matrix->cols, matrix->leading);
   if (code != LT_SUCCESS || batch == 1) return code;
   code = blas->lt.LayoutSet(*out_layout, LT_BATCH_COUNT, &batch, sizeof batch);

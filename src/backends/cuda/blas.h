@@ -17,15 +17,16 @@ typedef struct cuda_matrix {
 // choice of an algorithm depends on, and nothing else. It is the key of the stored plans and is compared as bytes, so
 // it must have no padding.
 typedef struct cuda_product {
-  tsr_dtype dtype;
+  tsr_dtype dtype, result;  // of a and b; of c and d
   tsri_activation activation;
   uint32_t has_c, has_bias;
+  uint32_t unused;         // keeps the struct free of padding
   uint32_t alignments[4];  // alignment of the addresses of a, b, c and d in bytes, at most 256
   int64_t batch;
   cuda_matrix a, b, c, d;  // c is valid only if has_c
 } cuda_product;
 
-_Static_assert(sizeof(cuda_product) == 8 * sizeof(uint32_t) + 21 * sizeof(int64_t), "no padding");
+_Static_assert(sizeof(cuda_product) == 10 * sizeof(uint32_t) + 21 * sizeof(int64_t), "no padding");
 
 typedef struct cuda_product_memory {
   cu_address a, b, c, d, bias;

@@ -230,6 +230,39 @@ TEST(products_of_bytes_are_those_of_the_cpu_and_run_by_cublaslt) {
   free(wanted);
 }
 
+// The product of f8 matrices with small whole elements, whose sums are exact: rounded to f8, each has one right answer.
+static void multiply_f8(tsr_device *device, tsr_dtype dtype, bool is_turned, unsigned char *out) {
+  float *values = malloc(sizeof(float) * SIDE_K * (SIDE_M > SIDE_N ? SIDE_M : SIDE_N));
+  for (int i = 0; i < SIDE_M * SIDE_K; i++) values[i] = (float)(i % 7 - 3);
+  tsr_tensor *wide_a =
+      tsr_from_data(device, TSR_F32, TSR_SHAPE(SIDE_M, SIDE_K), values, sizeof(float) * SIDE_M * SIDE_K);
+  for (int i = 0; i < SIDE_N * SIDE_K; i++) values[i] = (float)(i % 5 - 2);
+  tsr_shape shape = is_turned ? TSR_SHAPE(SIDE_N, SIDE_K) : TSR_SHAPE(SIDE_K, SIDE_N);
+  tsr_tensor *wide_b = tsr_from_data(device, TSR_F32, shape, values, sizeof(float) * SIDE_N * SIDE_K);
+  tsr_tensor *a = tsr_cast(wide_a, dtype), *b = tsr_cast(wide_b, dtype);
+  tsr_tensor *right = is_turned ? tsr_transpose(b, 0, 1) : tsr_retain(b), *y = tsr_matmul(a, right), *z = tsr_relu(y);
+  CHECK_OK(tsr_read(is_turned ? y : z, out, SIDE_M * SIDE_N));
+  tsr_tensor *all[] = {wide_a, wide_b, a, b, right, y, z};
+  for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) tsr_release(all[i]);
+  free(values);
+}
+
+TEST(products_of_f8_are_those_of_the_cpu) {
+  tsr_device *gpu = open_gpu(), *cpu = NULL;
+  unsigned char *got = malloc(SIDE_M * SIDE_N), *wanted = malloc(SIDE_M * SIDE_N);
+  CHECK_OK(tsr_device_open(&(tsr_device_desc){.backend = "cpu"}, &cpu));
+  for (int i = 0; i < 4; i++) {
+    tsr_dtype dtype = i < 2 ? TSR_F8_E4M3 : TSR_F8_E5M2;
+    multiply_f8(gpu, dtype, i % 2, got);
+    multiply_f8(cpu, dtype, i % 2, wanted);
+    CHECK_BYTES(got, wanted, SIDE_M * SIDE_N);
+  }
+  tsr_device_release(gpu);
+  tsr_device_release(cpu);
+  free(got);
+  free(wanted);
+}
+
 // --- Contexts that stay current -------------------------------------------------------------------------------------------
 
 static void *close_device(void *device) {

@@ -22,6 +22,7 @@ const tsri_native_offer tsri_cuda_native_ops[] = {
      .dtypes = NARROW,
      .parts = TSRI_PRODUCT_BIAS | TSRI_PRODUCT_RELU | TSRI_PRODUCT_GELU_TANH},
     {.kind = TSRI_NATIVE_PRODUCT, .dtypes = 1u << TSR_I8, .results = 1u << TSR_I32},
+    {.kind = TSRI_NATIVE_PRODUCT, .dtypes = 1u << TSR_F16, .results = 1u << TSR_F32},
     {.kind = TSRI_NATIVE_FACTOR, .dtypes = 1u << TSR_F32 | 1u << TSR_F64},
     {.kind = TSRI_NATIVE_SOLVE, .dtypes = 1u << TSR_F32 | 1u << TSR_F64},
     {.kind = TSRI_NATIVE_NONE},
@@ -93,6 +94,7 @@ static bool describe(const tsri_native_op *op, cuda_product *out) {
     return false;
   }
   out->dtype = op->dtype;
+  out->result = op->result;
   out->activation = p.activation;
   out->a.batch_stride = p.b.batch[0];
   out->b.batch_stride = p.a.batch[0];

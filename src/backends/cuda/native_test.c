@@ -84,6 +84,7 @@ typedef struct extras {
   const matrix *c, *bias;
   double alpha, beta;
   tsri_activation activation;
+  bool is_widened;  // f16 with a result of f32
 } extras;
 
 static tsri_native_op op_of(const matrix *a, const matrix *b, const extras *with, int64_t batch, int64_t m, int64_t n) {
@@ -103,6 +104,7 @@ static tsri_native_op op_of(const matrix *a, const matrix *b, const extras *with
   if (p->activation == TSRI_ACTIVATION_RELU) op.parts |= TSRI_PRODUCT_RELU;
   if (p->activation == TSRI_ACTIVATION_GELU_TANH) op.parts |= TSRI_PRODUCT_GELU_TANH;
   if (a->dtype == TSR_I8) op.result = TSR_I32;
+  if (with->is_widened) op.result = TSR_F32;
   return op;
 }
 
@@ -165,6 +167,16 @@ static void check_batches(const fixture *f, tsr_dtype dtype) {
   discard(f, &one);
 }
 
+// As products of f8 come.
+static void check_widened(const fixture *f) {
+  const int64_t a_strides[2] = {1, M}, b_strides[2] = {N, 1};
+  matrix a = make(f, TSR_F16, TSR_SHAPE(M, K), a_strides, 0, M * K);
+  matrix b = make(f, TSR_F16, TSR_SHAPE(K, N), b_strides, 0, K * N);
+  compare(f, &a, &b, &(extras){.is_widened = true}, 1, M, N, K);
+  discard(f, &a);
+  discard(f, &b);
+}
+
 static void check_extras(const fixture *f, tsr_dtype dtype) {
   const int64_t a_strides[2] = {K, 1}, b_strides[2] = {N, 1}, c_strides[2] = {N, 1}, bias_strides[1] = {1};
   matrix a = make(f, dtype, TSR_SHAPE(M, K), a_strides, 0, M * K);
@@ -190,6 +202,7 @@ TEST(products_are_right_in_every_layout) {
   check_batches(&f, TSR_F32);
   check_extras(&f, TSR_F32);
   check_batches(&f, TSR_I8);
+  check_widened(&f);
   CHECK(fixture_fake->products > 0);
   fixture_close(&f);
 }
@@ -203,6 +216,7 @@ TEST(products_on_a_gpu_are_right_in_every_layout_and_dtype) {
     check_extras(&f, dtypes[i]);
   }
   check_batches(&f, TSR_I8);
+  check_widened(&f);
   fixture_close(&f);
 }
 
