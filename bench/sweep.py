@@ -63,8 +63,9 @@ class Tessera:
         return borrow(self.lib, self.device, self.torch, tensor)
 
     def nothing(self, like):
-        """A function of the library that does nothing to speak of, called as `like` is."""
-        function = self.lib["tsr_last_error_status"]
+        """A function of the library that does nothing to speak of, called as `like` is. It returns an address if `like` does:
+        Python makes an object of that."""
+        function = self.lib["tsr_version" if like.restype is ctypes.c_void_p else "tsr_last_error_status"]
         function.argtypes, function.restype = like.argtypes, like.restype
         return function
 

@@ -113,20 +113,25 @@ def topk():
 
 
 def copies():
+    def scattered(x):
+        """What is contiguous already is not copied, and no measurement."""
+        return None if x.is_contiguous() else [x]
+
     def permuted(t, shape, make):
         """NCHW permuted to NHWC: the copy changes the order of the axes."""
         rows, columns = shape
-        return [make(shape, 1).reshape(1, rows, 1, columns).permute(0, 2, 3, 1)]
+        return scattered(make(shape, 1).reshape(1, rows, 1, columns).permute(0, 2, 3, 1))
 
     def blocks(t, shape, make):
         sizes = halves(shape)
-        return [make(shape, 1).reshape(sizes).permute(1, 2, 0)] if sizes else None
+        return scattered(make(shape, 1).reshape(sizes).permute(1, 2, 0)) if sizes else None
 
     def pair(tensors, shape):
         return [POINTER, INT, INT], [(POINTER * 2)(*[t.value for t in tensors]), 2, 1]
 
     return [
-        Operator("copy", "contiguous", lambda t, x: x.contiguous(), lambda np, x: np.ascontiguousarray(x)),
+        Operator("copy", "contiguous", lambda t, x: x.contiguous(), lambda np, x: np.ascontiguousarray(x),
+                 lambda t, shape, make: scattered(make(shape, 1))),
         Operator("nchw_to_nhwc", "contiguous", lambda t, x: x.clone(memory_format=t.contiguous_format), lambda np, x: x.copy("C"), permuted),
         Operator("permute_120", "contiguous", lambda t, x: x.clone(memory_format=t.contiguous_format), lambda np, x: x.copy("C"), blocks),
         Operator("concat", "concat", lambda t, a, b: t.cat((a, b), 1), lambda np, a, b: np.concatenate((a, b), 1),
