@@ -466,7 +466,8 @@ static checker make_checker(tsri_lanes_program *p) {
 static uint32_t choose_lanes(const tsri_lanes_program *p, uint8_t *writes) {
   uint32_t group = p->group[0] * p->group[1] * p->group[2];
   if (!p->is_merged) return group;
-  enum { CACHE_BYTES = 24 << 10, LEAST = 128, MOST = 4096, MOST_WIDE = 128 };
+  // A block costs some 80 ns beside its lanes.
+  enum { CACHE_BYTES = 24 << 10, LEAST = 128, MOST = 16384, MOST_WIDE = 128 };
   uint32_t bytes = 0, registers = p->scalar_count + p->reg4_count + p->reg8_count;
   // Registers that only LOAD_UNIT writes point elsewhere, mostly.
   enum { POINTS = 4, HOLDS = 8 };
