@@ -4,15 +4,18 @@
 // Elements are compared as integers. The bits of a float are a sign and a magnitude, whose order is that of the numbers; NaN becomes the largest key.
 #include <math.h>
 
-#include "backends/cpu/lanes/isa_parts.h"
+#include "backends/cpu/lanes/most_isa.h"
 #include "backends/cpu/lines/arg_lines.h"
+#include "core/lines.h"
 
-enum { ROW_BLOCK = 2048, SHORT_ROW = 16, ROWS_ACROSS = 256 };
-
-typedef float f32_vec ISA_IN_VECTORS;
-typedef double f64_vec ISA_IN_VECTORS;
-typedef int32_t i32_vec ISA_IN_VECTORS;
-typedef int64_t i64_vec ISA_IN_VECTORS;
+enum {
+  ROW_BLOCK = 512,
+  LONG_ROW = 1 << 12,
+  LONG_ROW_BLOCK = 2048,
+  SHORT_ROW = 16,
+  ROWS_ACROSS = 256,
+  FEW_COLUMNS = 16
+};
 
 // `size` is the number without its sign, `sign` all bits of a negative number's, and `nan` of NaN's.
 LANE int32_t float_key(int32_t size, int32_t sign, int32_t nan, bool is_least) {
@@ -46,25 +49,6 @@ LANE int32_t key_of_u32(uint32_t x, bool is_least) { return key_of_whole((int32_
 LANE int64_t key_of_i64(int64_t x, bool is_least) { return is_least ? ~x : x; }
 
 #define KEY(x) KEY_OF(x, IS_LEAST)
-
-// The lanes of a, a NaN among them, or those of b that are better.
-#if defined(__GNUC__)
-#define LANES_OF(vec, bits, is_a, a, b) ((vec)(((bits)(a) & (is_a)) | ((bits)(b) & ~(is_a))))
-#else
-#define LANES_OF(vec, bits, is_a, a, b) ((is_a) ? (a) : (b))
-#endif
-static inline f32_vec max_f32_lanes(f32_vec a, f32_vec b) {
-  return LANES_OF(f32_vec, i32_vec, (a >= b) | (a != a), a, b);
-}
-static inline f32_vec min_f32_lanes(f32_vec a, f32_vec b) {
-  return LANES_OF(f32_vec, i32_vec, (a <= b) | (a != a), a, b);
-}
-static inline f64_vec max_f64_lanes(f64_vec a, f64_vec b) {
-  return LANES_OF(f64_vec, i64_vec, (a >= b) | (a != a), a, b);
-}
-static inline f64_vec min_f64_lanes(f64_vec a, f64_vec b) {
-  return LANES_OF(f64_vec, i64_vec, (a <= b) | (a != a), a, b);
-}
 
 #define IS_LEAST          false
 #define DIRECTED(name)    max_##name

@@ -13,7 +13,7 @@
 #include "core/error.h"
 #include "platform/parallel.h"
 
-enum { WORTH_A_THREAD = 1 << 15, LEAST_PART = 1 << 15, PIECES = 64, LEAST_COLUMNS = 256 };
+enum { WORTH_A_THREAD = 1 << 15, LEAST_PART = 1 << 15, PIECES = 64, LEAST_COLUMNS = 256, LEAST_BLOCK = 1 << 12 };
 
 typedef struct reducing {
   const tsri_reduce_op *op;
@@ -97,8 +97,10 @@ static void reduce_task(void *user, int task) {
 
 // Enough pieces for many threads: blocks of results first, and parts of what each is made of where that is not enough.
 static void cut(reducing *w, int64_t count) {
-  int64_t rows = w->kept / w->width, least = w->is_rows ? 1 : LEAST_COLUMNS;
+  int64_t rows = w->kept / w->width, least = LEAST_COLUMNS;
+  if (w->is_rows) least = at_most(LEAST_BLOCK / (w->op->reduced_dims[w->op->reduced_rank - 1] + 1), TSRI_REDUCE_BLOCK);
   w->block = at_most(w->kept / PIECES, TSRI_REDUCE_BLOCK);
+  if (least < 1) least = 1;
   if (w->block < least) w->block = least;
   w->blocks = (w->width + w->block - 1) / w->block;
   w->parts = w->op->reduced_rank

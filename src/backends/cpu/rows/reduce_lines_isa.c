@@ -2,27 +2,14 @@
 // Sums, largest and smallest of rows and columns at one SIMD level. Compiled once per level (cmake/isa.cmake).
 #include <math.h>
 
-#include "backends/cpu/lanes/isa_parts.h"
+#include "backends/cpu/lanes/most_isa.h"
 #include "backends/cpu/rows/reduce_lines.h"
+#include "core/lines.h"
 
 // Rows and columns of fewer than SHORT_ROW elements are joined one after the other, as kernels do it.
-enum { SHORT_ROW = 32, ROWS_ACROSS = 256, ROWS_IN_LANES = 16, STRETCH = 4096, COLUMN_STRETCH = 256, FEW_COLUMNS = 64 };
+enum { SHORT_ROW = 32, ROWS_ACROSS = 256, STRETCH = 4096, COLUMN_STRETCH = 256, FEW_COLUMNS = 64 };
 
-typedef float f32_vec ISA_IN_VECTORS;
-typedef double f64_vec ISA_IN_VECTORS;
-typedef int32_t i32_vec ISA_IN_VECTORS;
-typedef int64_t i64_vec ISA_IN_VECTORS;
 typedef uint32_t u32_vec ISA_IN_VECTORS;
-
-// `mask` has all bits of a lane set, or none.
-#if defined(__GNUC__)
-#define SELECT(vec, bits, mask, a, b) ((vec)(((bits)(a) & (mask)) | ((bits)(b) & ~(mask))))
-#else
-#define SELECT(vec, bits, mask, a, b) ((mask) ? (a) : (b))
-#endif
-#define SELECT_F32(mask, a, b) SELECT(f32_vec, i32_vec, mask, a, b)
-#define SELECT_F64(mask, a, b) SELECT(f64_vec, i64_vec, mask, a, b)
-#define SELECT_I32(mask, a, b) SELECT(i32_vec, i32_vec, mask, a, b)
 
 #define GET(x)             ((A)(x))
 #define PUT(a)             ((T)(a))
@@ -36,32 +23,37 @@ typedef uint32_t u32_vec ISA_IN_VECTORS;
 #define T        float
 #define A        float
 #define VEC      f32_vec
-#define CHOOSE   SELECT_F32
+#define MOST_OF  max_f32_lanes
+#define LEAST_OF min_f32_lanes
 #include "reduce_kinds.inc"
 #undef DTYPE
 #undef T
 #undef A
 #undef VEC
-#undef CHOOSE
+#undef MOST_OF
+#undef LEAST_OF
 
 #define DTYPE(x) x##_f64
 #define T        double
 #define A        double
 #define VEC      f64_vec
-#define CHOOSE   SELECT_F64
+#define MOST_OF  max_f64_lanes
+#define LEAST_OF min_f64_lanes
 #include "reduce_kinds.inc"
 #undef DTYPE
 #undef T
 #undef A
 #undef VEC
-#undef CHOOSE
+#undef MOST_OF
+#undef LEAST_OF
 #undef GET
 #undef PUT
 
-#define T      uint16_t
-#define A      float
-#define VEC    f32_vec
-#define CHOOSE SELECT_F32
+#define T        uint16_t
+#define A        float
+#define VEC      f32_vec
+#define MOST_OF  max_f32_lanes
+#define LEAST_OF min_f32_lanes
 
 #define DTYPE(x) x##_f16
 #define GET(x)   f32_of_f16(x)
@@ -81,7 +73,8 @@ typedef uint32_t u32_vec ISA_IN_VECTORS;
 #undef T
 #undef A
 #undef VEC
-#undef CHOOSE
+#undef MOST_OF
+#undef LEAST_OF
 #undef LEAST
 #undef MOST
 #undef PLUS
@@ -98,7 +91,8 @@ typedef uint32_t u32_vec ISA_IN_VECTORS;
 #define PLUS(a, b)         ((int32_t)((uint32_t)(a) + (uint32_t)(b)))
 #define PLUS_VECTORS(a, b) ((i32_vec)((u32_vec)(a) + (u32_vec)(b)))
 #define VEC                i32_vec
-#define CHOOSE             SELECT_I32
+#define MOST_OF            max_i32_lanes
+#define LEAST_OF           min_i32_lanes
 #include "reduce_kinds.inc"
 
 #define ROW(kind)                                                                                \
