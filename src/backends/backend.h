@@ -168,6 +168,7 @@ typedef enum tsri_native_kind {
   TSRI_NATIVE_ARG_REDUCE,
   TSRI_NATIVE_SOFTMAX,
   TSRI_NATIVE_NORM,
+  TSRI_NATIVE_NORM_GRADIENT,
   TSRI_NATIVE_CONV,
   TSRI_NATIVE_POOL,
   TSRI_NATIVE_ATTENTION,
@@ -288,11 +289,13 @@ typedef struct tsri_softmax_op {
 // Normalises each of `rows` rows of `n` elements; neither is 0: to = (from - mean) / sqrt(variance + eps) * weight + bias, where the variance is the mean of
 // (from - mean)^2, and the mean is taken for 0 unless is_centred (rms_norm). Both tensors are row-major; weight and bias have n elements. f16 and bf16 are computed in f32
 // and rounded once.
+//
+// NORM_GRADIENT, of f32: g is the gradient of the result; `to` receives that of `from`, dweight and dbias those of weight and bias, also where there are none. All are row-major.
 typedef struct tsri_norm_op {
   int64_t rows, n;
   double eps;
   bool is_centred, has_weight, has_bias;
-  tsri_place from, weight, bias, to;
+  tsri_place from, weight, bias, to, g, dweight, dbias;
 } tsri_norm_op;
 
 // Reads or writes at indices along one axis of x (GATHER) or y (SCATTER_ADD). That axis has `size` elements, `step`

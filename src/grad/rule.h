@@ -39,6 +39,7 @@ extern const grad_rule tsri_grad_elementwise[TSRI_OPERATOR_COUNT];
 
 // The rule of an operator that is part of another one's gradient (ops/pool.h).
 void tsri_gradient_of_max_pool_gradient(const grad_view *v);
+void tsri_gradient_of_norm_gradient(const grad_view *v);       // ops/norm_gradient.h
 void tsri_gradient_of_attention_gradient(const grad_view *v);  // ops/attention_native.h
 
 // The gradient of avg_pool whose windows follow from the size of the result.

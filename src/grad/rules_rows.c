@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Gradients of softmax and norms along rows. f16 and bf16 are computed in f32.
-#include "grad/rule.h"
+#include "grad/again.h"
+#include "ops/norm_gradient.h"
 
 static tsr_tensor *sum_along(tsr_tensor *x, int axis) { return tsr_sum(x, &axis, 1, true); }
 
@@ -25,20 +26,40 @@ static tsr_tensor *sum_rows(tsr_tensor *x) {
 }
 
 // With r = 1 / sqrt(mean of squares + eps), n = x r (x without its mean if it is centred) and d = g weight:
-// dx = r (d - mean(d) - n mean(d n)), where mean(d) is left out unless it is centred. Weight and bias are inputs from `next` on; the result is dx.
-static tsr_tensor *gradient_of_norm(const grad_view *v, tsr_tensor *x, tsr_tensor *g, int next) {
-  const tsri_norm_attributes *given = TSRI_GIVEN(v, norm);
+// dx = r (d - mean(d) - n mean(d n)), where mean(d) is left out unless it is centred; dweight = g n and dbias = g, added up over rows. `weight` may be NULL.
+static void compose_norm(const tsri_norm_attributes *given, tsr_tensor *x, tsr_tensor *g, tsr_tensor *weight,
+                         tsr_tensor *results[3]) {
   int last = tsr_tensor_shape(x).rank - 1;
-  int weight = given->has_weight ? next++ : 0, bias = given->has_bias ? next : 0;
   if (given->is_centred) x = tsr_sub(x, tsr_mean(x, &last, 1, true));
   tsr_tensor *r = tsr_rsqrt(tsr_add_scalar(tsr_mean(tsr_square(x), &last, 1, true), given->eps));
-  tsr_tensor *n = tsr_mul(x, r), *d = weight ? tsr_mul(g, tsri_grad_wide(v->inputs[weight])) : g;
+  tsr_tensor *n = tsr_mul(x, r), *d = weight ? tsr_mul(g, weight) : g;
   tsr_tensor *part = tsr_sub(d, tsr_mul(n, tsr_mean(tsr_mul(d, n), &last, 1, true)));
   if (given->is_centred) part = tsr_sub(part, tsr_mean(d, &last, 1, true));
-  if (weight && v->wants[weight]) v->gradients[weight] = sum_rows(tsr_mul(g, n));
-  if (bias && v->wants[bias]) v->gradients[bias] = sum_rows(g);
-  return tsr_mul(r, part);
+  results[0] = tsr_mul(r, part);
+  results[1] = sum_rows(tsr_mul(g, n));
+  results[2] = sum_rows(g);
 }
+
+// Weight and bias are inputs from `next` on; the result is dx.
+static tsr_tensor *gradient_of_norm(const grad_view *v, tsr_tensor *x, tsr_tensor *g, int next) {
+  const tsri_norm_attributes *given = TSRI_GIVEN(v, norm);
+  int weight = given->has_weight ? next++ : 0, bias = given->has_bias ? next : 0;
+  tsr_tensor *wide = weight ? tsri_grad_wide(v->inputs[weight]) : NULL, *results[3];
+  if (tsri_norm_has_gradient(x, g, wide)) tsri_norm_gradients(x, g, wide, given, results);
+  else compose_norm(given, x, g, wide, results);
+  if (weight && v->wants[weight]) v->gradients[weight] = results[1];
+  if (bias && v->wants[bias]) v->gradients[bias] = results[2];
+  return results[0];
+}
+
+// The results of the native operator as a composition. Inputs: x, g, and perhaps the weight.
+static tsr_status compose_norm_gradients(const grad_view *v, tsr_tensor *const *inputs, tsr_tensor **outputs) {
+  const tsri_norm_attributes *given = TSRI_GIVEN(v, norm);
+  compose_norm(given, inputs[0], inputs[1], given->has_weight ? inputs[2] : NULL, outputs);
+  return TSR_OK;
+}
+
+void tsri_gradient_of_norm_gradient(const grad_view *v) { tsri_grad_again(v, compose_norm_gradients); }
 
 void tsri_gradient_norm(const grad_view *v) {
   tsr_tensor *dx = gradient_of_norm(v, tsri_grad_wide(v->inputs[0]), tsri_grad_wide(v->cotangents[0]), 1);

@@ -41,6 +41,7 @@ const tsri_native_offer tsri_cpu_native_ops[] = {
     {.kind = TSRI_NATIVE_SCATTER_ADD, .dtypes = NUMBERS},
     {.kind = TSRI_NATIVE_ARG_REDUCE, .dtypes = NUMBERS, .results = 1u << TSR_I32},
     {.kind = TSRI_NATIVE_SOFTMAX, .dtypes = FLOATS},
+    {.kind = TSRI_NATIVE_NORM_GRADIENT, .dtypes = 1u << TSR_F32},
     {.kind = TSRI_NATIVE_NORM, .dtypes = FLOATS},
     {.kind = TSRI_NATIVE_ATTENTION, .dtypes = FLOATS & ~(1u << TSR_F64)},
     {.kind = TSRI_NATIVE_ATTENTION_GRADIENT, .dtypes = FLOATS & ~(1u << TSR_F64)},
@@ -78,8 +79,8 @@ bool tsri_cpu_has_op(tsri_device *device, const tsri_native_op *op) {
   }
   if (op->kind == TSRI_NATIVE_POOL) return tsri_cpu_has_pool(&op->is.pool);
   bool is_part = op->kind == TSRI_NATIVE_SORT && (op->parts & TSRI_SORT_KEEPS);
-  bool is_only_there =
-      is_part || op->kind == TSRI_NATIVE_ARG_REDUCE || op->kind == TSRI_NATIVE_SOFTMAX || op->kind == TSRI_NATIVE_NORM;
+  bool is_only_there = is_part || op->kind == TSRI_NATIVE_ARG_REDUCE || op->kind == TSRI_NATIVE_SOFTMAX ||
+                       op->kind == TSRI_NATIVE_NORM || op->kind == TSRI_NATIVE_NORM_GRADIENT;
   return !is_only_there || tsri_cpu_has_lines(op);
 }
 

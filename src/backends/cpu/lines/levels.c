@@ -4,6 +4,7 @@
 
 #include "backends/cpu/lines/arg_lines.h"
 #include "backends/cpu/lines/network_lines.h"
+#include "backends/cpu/lines/norm_gradient_lines.h"
 #include "backends/cpu/lines/norm_lines.h"
 #include "backends/cpu/lines/softmax_lines.h"
 
@@ -18,6 +19,7 @@
   extern const tsri_arg_lines *const tsri_arg_lines_##level[TSRI_REDUCTIONS][TSR_DTYPE_COUNT]; \
   extern const tsri_softmax_lines *const tsri_softmax_lines_##level[TSR_DTYPE_COUNT];          \
   extern const tsri_norm_lines tsri_norm_lines_##level[TSR_DTYPE_COUNT];                       \
+  extern const tsri_norm_gradient_lines tsri_norm_gradient_lines_##level;                      \
   void tsri_network_sort_##level(uint32_t *keys, int64_t n);
 LEVELS(TSRI_X)
 #undef TSRI_X
@@ -27,13 +29,19 @@ typedef struct simd_level {
   const tsri_arg_lines *const (*arg_lines)[TSR_DTYPE_COUNT];
   const tsri_softmax_lines *const *softmax_lines;
   const tsri_norm_lines *norm_lines;
+  const tsri_norm_gradient_lines *norm_gradient_lines;
   tsri_network_sort network_sort;
 } simd_level;
 
 static const simd_level *level_named(const char *name) {
   static const simd_level levels[] = {
-#define TSRI_X(level) \
-  {#level, tsri_arg_lines_##level, tsri_softmax_lines_##level, tsri_norm_lines_##level, tsri_network_sort_##level},
+#define TSRI_X(level)                 \
+  {#level,                            \
+   tsri_arg_lines_##level,            \
+   tsri_softmax_lines_##level,        \
+   tsri_norm_lines_##level,           \
+   &tsri_norm_gradient_lines_##level, \
+   tsri_network_sort_##level},
       LEVELS(TSRI_X)
 #undef TSRI_X
   };
@@ -53,5 +61,9 @@ const tsri_softmax_lines *tsri_softmax_lines_for(const char *name, tsr_dtype dty
 }
 
 tsri_norm_lines tsri_norm_lines_for(const char *name, tsr_dtype dtype) { return level_named(name)->norm_lines[dtype]; }
+
+tsri_norm_gradient_lines tsri_norm_gradient_lines_for(const char *name) {
+  return *level_named(name)->norm_gradient_lines;
+}
 
 tsri_network_sort tsri_network_sort_for(const char *name) { return level_named(name)->network_sort; }

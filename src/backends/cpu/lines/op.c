@@ -8,12 +8,13 @@ bool tsri_cpu_has_lines(const tsri_native_op *op) {
     return op->parts & TSRI_SORT_KEEPS ? tsri_cpu_has_topk(&op->is.sort)
                                        : tsri_cpu_has_short_sort(op->dtype, &op->is.sort);
   }
-  return op->kind == TSRI_NATIVE_SOFTMAX || op->kind == TSRI_NATIVE_NORM;
+  return op->kind == TSRI_NATIVE_SOFTMAX || op->kind == TSRI_NATIVE_NORM || op->kind == TSRI_NATIVE_NORM_GRADIENT;
 }
 
 tsr_status tsri_cpu_lines(cpu_device *device, const tsri_native_op *op) {
   if (op->kind == TSRI_NATIVE_ARG_REDUCE) return tsri_cpu_arg(device, op->dtype, &op->is.reduce);
   if (op->kind == TSRI_NATIVE_NORM) return tsri_cpu_norm(device, op->dtype, &op->is.norm);
+  if (op->kind == TSRI_NATIVE_NORM_GRADIENT) return tsri_cpu_norm_gradient(device, &op->is.norm);
   if (op->parts & TSRI_SORT_KEEPS) tsri_cpu_topk(device, op->dtype, &op->is.sort);
   else if (op->kind == TSRI_NATIVE_SORT) tsri_cpu_sort_short(device, op->dtype, &op->is.sort);
   else tsri_cpu_softmax(device, op->dtype, &op->is.softmax);

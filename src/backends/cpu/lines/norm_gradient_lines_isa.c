@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+// Gradients of norms of rows at one SIMD level. Compiled once per level (cmake/isa.cmake).
+//
+// With r = 1 / sqrt(mean of (x - mean)^2 + eps), n = (x - mean) r and d = g weight:  dx = r (d - mean(d) - n mean(d n)), dweight = g n, dbias = g.
+// Without a centre the mean of x, and that of d, are taken for 0.
+#include <math.h>
+
+#include "backends/cpu/lanes/vec_isa.h"
+#include "backends/cpu/lines/norm_gradient_lines.h"
+
+static float sum_lanes(vec x) {
+  float lanes[WIDTH];
+  store(lanes, x);
+  ISA_UNROLL for (int half = WIDTH / 2; half > 0; half /= 2) {
+    ISA_UNROLL for (int k = 0; k < half; k++) lanes[k] += lanes[k + half];
+  }
+  return lanes[0];
+}
+
+static float sum_of(const float *x, int64_t n) {
+  vec sum = repeat(0);
+  float rest = 0;
+  int64_t i = 0;
+  for (; i + WIDTH <= n; i += WIDTH) sum = plus(sum, load(x + i));
+  for (; i < n; i++) rest += x[i];
+  return sum_lanes(sum) + rest;
+}
+
+static float squares_of(const float *x, int64_t n, float mean) {
+  vec sum = repeat(0), middle = repeat(mean);
+  float rest = 0;
+  int64_t i = 0;
+  for (; i + WIDTH <= n; i += WIDTH) {
+    vec apart = minus(load(x + i), middle);
+    sum = plus(sum, times(apart, apart));
+  }
+  for (; i < n; i++) rest += (x[i] - mean) * (x[i] - mean);
+  return sum_lanes(sum) + rest;
+}
+
+// The sums of d and of d (x - mean).
+static void sums_of(const tsri_norm_row *row, const float *x, const float *g, float mean, float *out_d, float *out_dx) {
+  const float *weight = row->weight;
+  vec d_sum = repeat(0), dx_sum = repeat(0), middle = repeat(mean);
+  float d_rest = 0, dx_rest = 0;
+  int64_t i = 0;
+  for (; i + WIDTH <= row->n; i += WIDTH) {
+    vec d = weight ? times(load(g + i), load(weight + i)) : load(g + i);
+    d_sum = plus(d_sum, d);
+    dx_sum = plus(dx_sum, times(d, minus(load(x + i), middle)));
+  }
+  for (; i < row->n; i++) {
+    float d = weight ? g[i] * weight[i] : g[i];
+    d_rest += d;
+    dx_rest += d * (x[i] - mean);
+  }
+  *out_d = sum_lanes(d_sum) + d_rest;
+  *out_dx = sum_lanes(dx_sum) + dx_rest;
+}
+
+static void one_row(const tsri_norm_row *row, const float *x, const float *g, float *dx, float *dweight, float *dbias) {
+  const float *weight = row->weight;
+  float n = (float)row->n, d_mean = 0, dn_mean = 0;
+  float mean = row->is_centred ? sum_of(x, row->n) / n : 0;
+  float r = 1 / sqrtf(squares_of(x, row->n, mean) / n + (float)row->eps);
+  sums_of(row, x, g, mean, &d_mean, &dn_mean);
+  d_mean = row->is_centred ? d_mean / n : 0;
+  dn_mean = dn_mean * r / n;
+  vec middle = repeat(mean), scale = repeat(r), d_middle = repeat(d_mean), dn_middle = repeat(dn_mean);
+  int64_t i = 0;
+  for (; i + WIDTH <= row->n; i += WIDTH) {
+    vec cotangent = load(g + i), normed = times(minus(load(x + i), middle), scale);
+    vec d = weight ? times(cotangent, load(weight + i)) : cotangent;
+    store(dx + i, times(scale, minus(minus(d, d_middle), times(normed, dn_middle))));
+    store(dweight + i, plus(load(dweight + i), times(cotangent, normed)));
+    store(dbias + i, plus(load(dbias + i), cotangent));
+  }
+  for (; i < row->n; i++) {
+    float normed = (x[i] - mean) * r, d = weight ? g[i] * weight[i] : g[i];
+    dx[i] = r * (d - d_mean - normed * dn_mean);
+    dweight[i] += g[i] * normed;
+    dbias[i] += g[i];
+  }
+}
+
+static void rows(const tsri_norm_row *row, const float *x, const float *g, float *dx, float *dweight, float *dbias,
+                 int64_t count) {
+  for (int64_t i = 0; i < count; i++) {
+    one_row(row, x + i * row->n, g + i * row->n, dx + i * row->n, dweight, dbias);
+  }
+}
+
+const tsri_norm_gradient_lines ISA_NAME(tsri_norm_gradient_lines_) = rows;

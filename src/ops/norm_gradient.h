@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+// The gradient of layer_norm and rms_norm as one native operator of a device.
+#ifndef TSRI_OPS_NORM_GRADIENT_H
+#define TSRI_OPS_NORM_GRADIENT_H
+
+#include "ops/operators.h"
+
+// Whether the device has it. x and g, the result's gradient, are usable, of one dtype and shape; weight may be NULL.
+bool tsri_norm_has_gradient(const tsr_tensor *x, const tsr_tensor *g, const tsr_tensor *weight);
+
+// The gradients of x, weight and bias, where tsri_norm_has_gradient. Of `given`, has_bias is not read.
+extern const tsri_op tsri_op_norm_gradient;
+void tsri_norm_gradients(tsr_tensor *x, tsr_tensor *g, tsr_tensor *weight, const tsri_norm_attributes *given,
+                         tsr_tensor *out_gradients[3]);
+
+#endif
