@@ -126,6 +126,28 @@ static tsri_product product_of(cpu_device *device, const tsri_native_op *op) {
   };
 }
 
+// Whether panels of f32 are worth splitting: each element of them is used often enough.
+static bool is_worth_splitting(const tsri_product *p) {
+  enum { LEAST_LINES = 64, LEAST_DEPTH = 32 };
+  return p->m >= LEAST_LINES && p->n >= LEAST_LINES && p->k >= LEAST_DEPTH;
+}
+
+// Joins the last batch axis to the rows of a, if all its matrices are multiplied by the same b and their rows are evenly apart: one large product does better than many.
+static tsri_product_op with_batch_as_rows(const tsri_product_op *given) {
+  tsri_product_op op = *given;
+  tsri_matrix *by_rows[2] = {&op.a, &op.c};
+  while (op.batch_rank > 0 && op.b.batch[op.batch_rank - 1] == 0) {
+    int last = op.batch_rank - 1;
+    for (int i = 0; i < 2; i++) {
+      if (op.m > 1 && by_rows[i]->batch[last] != by_rows[i]->row * op.m) return op;
+    }
+    for (int i = 0; i < 2 && op.m == 1; i++) by_rows[i]->row = by_rows[i]->batch[last];
+    op.m *= op.batch_dims[last];
+    op.batch_rank = last;
+  }
+  return op;
+}
+
 // Whether threads take whole products, rather than all of them each product in turn.
 static bool is_split_by_batch(const product_batch *batch, int threads) {
   const tsri_product *p = &batch->like;
@@ -139,15 +161,18 @@ static double work_of(const tsri_product *p, bool has_vector) {
 }
 
 tsr_status tsri_cpu_product(cpu_device *device, const tsri_native_op *op) {
-  const tsri_product_op *given = &op->is.product;
-  product_batch batch = {.op = given, .like = product_of(device, op), .count = 1, .parts = 1};
+  tsri_native_op joined = *op;
+  joined.is.product = with_batch_as_rows(&op->is.product);
+  const tsri_product_op *given = &joined.is.product;
+  product_batch batch = {.op = given, .like = product_of(device, &joined), .count = 1, .parts = 1};
   tsri_product *p = &batch.like;
+  if (op->dtype == TSR_F32 && !is_worth_splitting(p)) p->groups = NULL;
   for (int i = 0; i < given->batch_rank; i++) batch.count *= given->batch_dims[i];
   p->a = matrix_of(&batch, &given->a, 0);
   p->b = matrix_of(&batch, &given->b, 0);
   batch.has_quant_rows = p->quant && tsri_product_has_quant_rows(p);
   batch.has_vector = !p->quant && !p->has_integers && tsri_product_has_vector(p);
-  batch.is_direct = !p->quant && !batch.has_vector && tsri_product_is_direct(p);
+  batch.is_direct = !p->quant && !batch.has_vector && (!p->groups || p->is_narrow) && tsri_product_is_direct(p);
 
   double work = work_of(p, batch.has_vector);
   int threads = tsri_cpu_threads(device, (uint64_t)(work * (double)batch.count / WORTH_A_THREAD));
