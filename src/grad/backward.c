@@ -16,10 +16,28 @@
 static void drop_gradient(grad_slot *slot) {
   tsr_release(slot->gradient);
   slot->gradient = NULL;
+  slot->run_count = 0;
+}
+
+// Whether what the view reads is still 0 in the gradient of a slot, and may be written there: the parts of a product that was cut into queries, keys and values need no sum.
+static bool is_free(const grad_slot *slot, const tsri_layout *view, grad_run *out_run) {
+  if (!slot->gradient || slot->run_count == 0 || slot->run_count == TSRI_MOST_RUNS) return false;
+  if (!tsri_grad_run_of(view, slot->shape, out_run)) return false;
+  for (int i = 0; i < slot->run_count; i++) {
+    if (!tsri_grad_are_apart(&slot->runs[i], out_run)) return false;
+  }
+  return true;
 }
 
 // Adds to the gradient of a slot the part that comes from reading it through `view`. Recording may move the slots.
 static tsr_status add_part(grad_range *range, uint32_t number, tsr_tensor *part, const tsri_layout *view) {
+  grad_run run;
+  if (is_free(&range->slots[number], view, &run)) {
+    tsr_status status = tsri_grad_place_into(range->slots[number].gradient, part, view);
+    grad_slot *slot = &range->slots[number];
+    slot->runs[slot->run_count++] = run;
+    return status;
+  }
   tsr_tensor *placed = tsri_grad_place(part, view, range->slots[number].shape);
   tsr_tensor *before = range->slots[number].gradient;
   if (before) placed = tsr_add(before, placed);
@@ -27,7 +45,9 @@ static tsr_status add_part(grad_range *range, uint32_t number, tsr_tensor *part,
   if (status != TSR_OK) return status;
   tsr_retain(placed);
   drop_gradient(&range->slots[number]);
-  range->slots[number].gradient = placed;
+  grad_slot *slot = &range->slots[number];
+  slot->gradient = placed;
+  if (!before && tsri_grad_run_of(view, slot->shape, &run)) slot->runs[slot->run_count++] = run;
   return TSR_OK;
 }
 

@@ -738,3 +738,24 @@ TEST(every_host_allocation_of_a_gradient_may_fail) {
   CHECK(is_through);
   finish();
 }
+
+// Parts that lie apart are written to one gradient; where they meet, they are added.
+TEST(gradients_of_slices_add_up_where_slices_overlap) {
+  begin();
+  tsr_tensor *x = count_up(TSR_F32, TSR_SHAPE(2, 6)), *g = NULL;
+  CHECK_OK(tsr_grad_begin());
+  CHECK_OK(tsr_grad_watch(x));
+  tsr_tensor *y = tsr_add(total(tsr_slice(x, 1, 0, 2, 1)), tsr_mul_scalar(total(tsr_slice(x, 1, 4, 6, 1)), 3));
+  y = tsr_add(y, tsr_mul_scalar(total(tsr_slice(x, 1, 2, 4, 1)), 5));
+  CHECK_OK(tsr_grad(y, &(tsr_grad_desc){.keep = true}, &x, 1, &g));
+  CHECK_VALUES(g, TSR_F32, TSR_SHAPE(2, 6), 0, 1, 1, 5, 5, 3, 3, 1, 1, 5, 5, 3, 3);
+  tsr_release(g);
+  y = tsr_add(y, tsr_mul_scalar(total(tsr_slice(x, 1, 1, 3, 1)), 10));
+  y = tsr_add(y, tsr_mul_scalar(total(tsr_slice(x, 0, 1, 2, 1)), 100));
+  y = tsr_add(y, tsr_mul_scalar(total(tsr_slice(x, 1, 0, 6, 3)), 1000));
+  CHECK_OK(tsr_grad(y, NULL, &x, 1, &g));
+  CHECK_VALUES(g, TSR_F32, TSR_SHAPE(2, 6), 0, 1001, 11, 15, 1005, 3, 3, 1101, 111, 115, 1105, 103, 103);
+  tsr_release(g);
+  tsr_grad_end();
+  finish();
+}

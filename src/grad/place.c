@@ -65,6 +65,43 @@ tsr_tensor *tsri_grad_place(tsr_tensor *gradient, const tsri_layout *view, tsr_s
   return is_all ? tsr_reshape(gradient, shape) : place_into_zeros(gradient, &rest, shape);
 }
 
+tsr_status tsri_grad_place_into(tsr_tensor *whole, tsr_tensor *gradient, const tsri_layout *view) {
+  tsri_layout rest = *view;
+  gradient = order(turn(sum_repeated(gradient, &rest), &rest), &rest);
+  tsr_status status = tsri_tensor_check("grad", gradient);
+  return status == TSR_OK ? tsr_assign(tsri_tensor_view(whole, &rest), gradient) : status;
+}
+
+bool tsri_grad_run_of(const tsri_layout *view, tsr_shape shape, grad_run *out_run) {
+  int64_t count = 1, length = 1, step = 0;
+  bool is_known[TSR_MAX_RANK];
+  for (int i = 0; i < shape.rank; i++) count *= shape.dims[i];
+  for (int i = 0; i < view->shape.rank; i++) {
+    if (view->strides[i] < 0) return false;
+    is_known[i] = view->shape.dims[i] <= 1 || view->strides[i] == 0;
+  }
+  // Axes whose elements are side by side, the innermost first.
+  for (int i = view->shape.rank - 1; i >= 0; i--) {
+    if (is_known[i] || view->strides[i] != length) continue;
+    length *= view->shape.dims[i];
+    is_known[i] = true;
+    i = view->shape.rank;
+  }
+  for (int i = 0; i < view->shape.rank; i++) {
+    if (!is_known[i] && (step == 0 || view->strides[i] < step)) step = view->strides[i];
+  }
+  for (int i = 0; i < view->shape.rank; i++) {
+    if (!is_known[i] && view->strides[i] % step != 0) return false;
+  }
+  if (step == 0) step = count;
+  *out_run = (grad_run){view->offset % (step > 0 ? step : 1), length, step};
+  return length < count && out_run->first + length <= step;
+}
+
+bool tsri_grad_are_apart(const grad_run *a, const grad_run *b) {
+  return a->step == b->step && (a->first + a->length <= b->first || b->first + b->length <= a->first);
+}
+
 tsr_tensor *tsri_grad_read(tsr_tensor *whole, const tsri_layout *view) {
   tsr_shape shape = tsr_tensor_shape(whole);
   if (tsri_shape_equal(view->shape, shape) && tsri_layout_is_row_major(view)) {

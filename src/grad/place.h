@@ -10,6 +10,20 @@
 // broadcasts, the gradient may have the size 1: it is added up already.
 tsr_tensor *tsri_grad_place(tsr_tensor *gradient, const tsri_layout *view, tsr_shape shape);
 
+// Elements of a value that a view reads: all of them are among first + i * step + j with 0 <= j < length, for any i.
+typedef struct grad_run {
+  int64_t first, length, step;
+} grad_run;
+
+// Such a description of a view that reads a part of a value with `shape`. False: it reads all of it, or has none.
+bool tsri_grad_run_of(const tsri_layout *view, tsr_shape shape, grad_run *out_run);
+
+// Whether views with these descriptions have no element in common.
+bool tsri_grad_are_apart(const grad_run *a, const grad_run *b);
+
+// As tsri_grad_place, into `whole`, a gradient that tsri_grad_place gave and nobody else has, where it is still 0.
+tsr_status tsri_grad_place_into(tsr_tensor *whole, tsr_tensor *gradient, const tsri_layout *view);
+
 // The elements of the row-major `whole` that `view` reads, as a new tensor.
 tsr_tensor *tsri_grad_read(tsr_tensor *whole, const tsri_layout *view);
 

@@ -7,9 +7,10 @@
 #ifndef TSRI_GRAD_RANGE_H
 #define TSRI_GRAD_RANGE_H
 
+#include "grad/place.h"
 #include "graph/watch.h"
 
-enum { TSRI_NO_STEP = -1 };
+enum { TSRI_NO_STEP = -1, TSRI_MOST_RUNS = 4 };
 static const uint32_t TSRI_NO_SLOT = UINT32_MAX;
 
 typedef struct grad_slot {
@@ -27,6 +28,9 @@ typedef struct grad_slot {
   bool is_reached;
   bool is_asked;  // its gradient is a result: it is kept to the end
   tsr_tensor *gradient;
+  // What was placed in `gradient`, which has zeros elsewhere and belongs to the slot alone. No runs: that is not known.
+  grad_run runs[TSRI_MOST_RUNS];
+  int run_count;
 } grad_slot;
 
 typedef struct grad_step {
