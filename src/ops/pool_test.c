@@ -102,3 +102,45 @@ TEST(pooling_refuses_what_does_not_fit) {
               "takes 3 to 5 axes, not 4x4");
   finish();
 }
+
+// x with its last axis' elements side by side, or every second one of a wider tensor.
+static tsr_tensor *pooled_planes(tsr_shape shape, bool is_strided) {
+  tsr_tensor *x = tsr_randn(dev, TSR_F32, shape, 1), *zeros = tsr_zeros(dev, TSR_F32, shape);
+  if (!is_strided) return x;
+  tsr_tensor *both = tsr_stack((tsr_tensor *[]){x, zeros}, 2, 4);
+  shape.dims[3] *= 2;
+  return tsr_slice(tsr_reshape(both, shape), 3, 0, shape.dims[3], 2);
+}
+
+// Windows side by side are taken by whole blocks of rows where rows of x are contiguous.
+TEST(windows_side_by_side_are_pooled_alike_in_contiguous_and_strided_rows) {
+  static const struct {
+    int64_t height, width, rows, columns;
+  } sizes[] = {{14, 14, 2, 2}, {9, 6, 3, 3}, {40, 64, 2, 4}, {4, 2, 1, 2}, {6, 3, 2, 1}, {200, 34, 4, 2}};
+  begin();
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    tsr_pool_desc desc = {.size = {sizes[i].rows, sizes[i].columns}};
+    tsr_shape shape = TSR_SHAPE(2, 3, sizes[i].height, sizes[i].width);
+    tsr_tensor *results[2][3], *x[2];
+    for (int k = 0; k < 2; k++) {
+      x[k] = pooled_planes(shape, k == 1);
+      CHECK_OK(tsr_evaluate(x[k]));
+      CHECK_OK(tsr_grad_begin());
+      CHECK_OK(tsr_grad_watch(x[k]));
+      results[k][0] = tsr_max_pool(x[k], &desc);
+      results[k][1] = tsr_avg_pool(x[k], &desc);
+      tsr_tensor *g = tsr_randn(dev, TSR_F32, tsr_tensor_shape(results[k][0]), 2);
+      CHECK_OK(tsr_grad(results[k][0], &(tsr_grad_desc){.cotangent = g}, &x[k], 1, &results[k][2]));
+      tsr_grad_end();
+    }
+    for (int j = 0; j < 3; j++) {
+      double apart = 1;
+      tsr_tensor *difference = tsr_abs(tsr_sub(results[0][j], results[1][j]));
+      CHECK_OK(tsr_item(tsr_max(difference, NULL, 0, false), &apart));
+      CHECK(apart < 1e-6);
+    }
+    tsr_release(results[0][2]);
+    tsr_release(results[1][2]);
+  }
+  finish();
+}

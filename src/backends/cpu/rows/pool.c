@@ -13,6 +13,7 @@
 #include "platform/parallel.h"
 
 enum { LAST = TSRI_CONV_AXES - 1, BLOCK = 2048 };  // elements of x's rows that a block of windows takes at once
+enum { SLACK = 64 };                               // bytes behind rows that are copied by whole vectors
 
 typedef struct pool_job {
   const tsri_pool_op *op;
@@ -22,6 +23,8 @@ typedef struct pool_job {
   bool is_wide;                      // x is of what is computed in
   bool
       is_even;  // every element of a window is inside of x, and rows of windows are as long as rows of x: several rows are one
+  bool has_steps;  // is_even, and rows of x that windows read are evenly apart: a block of them is loaded at once
+  bool is_cover;   // has_steps, and every element of a plane is in one window
   const char *x, *g;
   char *y;
   int64_t rows, block, blocks;  // rows of windows of a plane, and those of a block; blocks of a plane
@@ -30,7 +33,7 @@ typedef struct pool_job {
   int64_t *offsets;  // of each tap from the first element of its window in the plane of x
   char *scratch;
   size_t scratch_bytes;  // of each part
-  size_t rows_at, counts_at, taps_at, plane_at;
+  size_t rows_at, counts_at, taps_at, spread_at, plane_at;
 } pool_job;
 
 static int64_t at_most(int64_t x, int64_t most) { return x < most ? x : most; }
@@ -52,6 +55,7 @@ typedef struct pool_block {
   char *rows;     // of x, side by side
   char *counts;   // for means: elements of each window along the last axis
   int32_t *taps;  // of the largest elements
+  char *spread;   // is_cover: gradients of the elements of the block's windows, by row of a window
 } pool_block;
 
 static int64_t window_along(const pool_block *block, int axis, int64_t row) {
@@ -103,9 +107,37 @@ static void load_row(const pool_block *block, int64_t row, int64_t t0, int64_t t
   (op->kind == TSRI_POOL_MEAN ? job->lines->add : job->lines->largest)(to, from, 1, n);
 }
 
+// Row number (k0, k1) of the block's first windows. Only if has_steps.
+static const char *first_row(const pool_block *block, int64_t k0, int64_t k1) {
+  const tsri_pool_op *op = block->job->op;
+  int64_t t0 = place_along(block, 0, 0, k0), t1 = place_along(block, 1, 0, k1);
+  return block->x + (t0 * op->x_axes[0] + t1 * op->x_axes[1]) * (int64_t)block->job->element;
+}
+
+static int64_t row_step(const tsri_pool_op *op) { return op->stride[1] * op->x_axes[1]; }
+
+// Loads the first two rows of all windows at once, or the only one.
+static void load_two_rows(const pool_block *block) {
+  const pool_job *job = block->job;
+  const tsri_pool_op *op = job->op;
+  int64_t n = op->size[LAST];
+  const char *a = first_row(block, 0, 0);
+  if (op->kernel[1] == 1) {
+    job->lines->copy_rows(block->rows, a, n, block->count, row_step(op));
+  } else {
+    (op->kind == TSRI_POOL_MEAN ? job->lines->add_rows : job->lines->largest_rows)(
+        block->rows, a, first_row(block, 0, 1), n, block->count, row_step(op));
+  }
+}
+
 // Loads rows number (k0, k1) of all windows; false: they lie outside of x.
 static bool load_rows(const pool_block *block, int64_t k0, int64_t k1, bool is_first) {
-  const tsri_pool_op *op = block->job->op;
+  const pool_job *job = block->job;
+  const tsri_pool_op *op = job->op;
+  if (job->has_steps && is_first) {
+    job->lines->copy_rows(block->rows, first_row(block, k0, k1), op->size[LAST], block->count, row_step(op));
+    return true;
+  }
   for (int64_t i = 0; i < block->count; i++) {
     int64_t t0 = place_along(block, 0, i, k0), t1 = place_along(block, 1, i, k1);
     if (t0 < 0 || t0 >= op->size[0] || t1 < 0 || t1 >= op->size[1]) return false;  // only if the block is one row
@@ -122,8 +154,13 @@ static void run_block(const pool_block *block) {
   bool is_first = true;
   job->lines->fill(block->best, op->kind == TSRI_POOL_MEAN ? 0 : -INFINITY, windows);
   for (int64_t i = 0; finds(op) && i < windows; i++) block->taps[i] = -1;
+  bool has_two = job->has_steps && !finds(op);
+  if (has_two) {
+    load_two_rows(block);
+    is_first = false;
+  }
   for (int64_t k0 = 0; k0 < op->kernel[0]; k0++) {
-    for (int64_t k1 = 0; k1 < op->kernel[1]; k1++) {
+    for (int64_t k1 = has_two && k0 == 0 ? 2 : 0; k1 < op->kernel[1]; k1++) {
       if (!load_rows(block, k0, k1, is_first || finds(op))) continue;
       is_first = false;
       if (finds(op)) take_rows(block, (k0 * op->kernel[1] + k1) * op->kernel[LAST]);
@@ -170,10 +207,20 @@ static void store_places(const pool_block *block, int64_t row, int64_t at) {
   }
 }
 
+// Whether rows of windows are neighbours in y or g.
+static bool has_rows_together(const tsri_pool_op *op) {
+  return op->windows[0] == 1 && op->y_axes[LAST] == 1 && op->y_axes[1] == op->windows[LAST];
+}
+
 static void store_block(const pool_block *block, int64_t plane) {
   const pool_job *job = block->job;
   const tsri_pool_op *op = job->op;
   int64_t n = op->windows[LAST];
+  if (op->kind == TSRI_POOL_LARGEST && has_rows_together(op)) {
+    char *to = job->y + result_at(block, plane, 0) * (int64_t)job->element;
+    job->storage->store(to, block->best, 1, (uint32_t)(block->count * n));
+    return;
+  }
   for (int64_t i = 0; i < block->count; i++) {
     int64_t at = result_at(block, plane, i);
     char *best = block->best + (size_t)(i * n) * job->bytes;
@@ -199,6 +246,24 @@ static void spread_block(const pool_block *block, int64_t plane, char *to) {
   }
 }
 
+// As spread_block, where every element of the plane is in one window: all of them are written.
+static void cover_block(const pool_block *block, int64_t plane, char *to) {
+  const pool_job *job = block->job;
+  const tsri_pool_op *op = job->op;
+  int64_t n = op->windows[LAST], windows = block->count * n, row = op->size[LAST], part = job->block * row;
+  for (int64_t i = 0; i < block->count; i += has_rows_together(op) ? block->count : 1) {
+    const char *g = job->g + result_at(block, plane, i) * (int64_t)job->element;
+    job->storage->load(block->best + (size_t)(i * n) * job->bytes, g, op->y_axes[LAST],
+                       (uint32_t)(has_rows_together(op) ? windows : n));
+  }
+  for (int64_t k = 0; k < op->kernel[1]; k++) {
+    job->lines->spread_windows(block->spread + (size_t)(k * part) * job->bytes, block->taps, block->best, windows,
+                               (int32_t)(k * op->kernel[LAST]), op->kernel[LAST]);
+  }
+  job->lines->join_rows(to + (size_t)(block->first * op->stride[1] * row) * job->bytes, block->spread, row,
+                        block->count, op->kernel[1], part);
+}
+
 // --- Parts ------------------------------------------------------------------------------------------------------------
 
 static pool_block begin_part(const pool_job *job, int part) {
@@ -207,7 +272,8 @@ static pool_block begin_part(const pool_job *job, int part) {
                       .best = scratch,
                       .rows = scratch + job->rows_at,
                       .counts = scratch + job->counts_at,
-                      .taps = (int32_t *)(void *)(scratch + job->taps_at)};
+                      .taps = (int32_t *)(void *)(scratch + job->taps_at),
+                      .spread = scratch + job->spread_at};
   for (int64_t i = 0; job->op->kind == TSRI_POOL_MEAN && i < job->op->windows[LAST]; i++) {
     job->lines->fill(block.counts + (size_t)i * job->bytes, (double)elements_of(job->op, LAST, i), 1);
   }
@@ -242,11 +308,11 @@ static void spread_part(void *user, int part) {
   for (int64_t plane = job->pieces * part / job->parts; plane < last; plane++) {
     char *y = job->y + (size_t)(plane * plane_size) * job->element;
     char *to = job->is_wide ? y : job->scratch + (size_t)part * job->scratch_bytes + job->plane_at;
-    memset(to, 0, (size_t)plane_size * job->bytes);
+    if (!job->is_cover) memset(to, 0, (size_t)plane_size * job->bytes);
     for (int64_t i = 0; i < job->blocks; i++) {
       begin_block(&block, plane, i);
       run_block(&block);
-      spread_block(&block, plane, to);
+      (job->is_cover ? cover_block : spread_block)(&block, plane, to);
     }
     if (!job->is_wide) job->storage->store(y, to, 1, (uint32_t)plane_size);
   }
@@ -265,18 +331,30 @@ static bool are_rows_even(const tsri_pool_op *op) {
   return is_even;
 }
 
+// Whether windows lie side by side along an axis and fill it.
+static bool fills_axis(const tsri_pool_op *op, int axis) {
+  return op->kernel[axis] == op->stride[axis] && op->dilation[axis] == 1 && op->before[axis] == 0 &&
+         op->windows[axis] * op->stride[axis] == op->size[axis];
+}
+
 static void measure(pool_job *job) {
   const tsri_pool_op *op = job->op;
   bool has_plane = op->kind == TSRI_POOL_GRADIENT && !job->is_wide;
   job->rows = op->windows[0] * op->windows[1];
   job->is_even = are_rows_even(op);
+  job->has_steps = job->is_even && job->is_wide && op->x_axes[LAST] == 1 && op->windows[0] == 1;
+  job->is_cover = job->has_steps && fills_axis(op, 0) && fills_axis(op, 1) && fills_axis(op, LAST);
   job->block = job->is_even && op->size[LAST] < BLOCK ? at_most(BLOCK / op->size[LAST], job->rows) : 1;
   job->blocks = (job->rows + job->block - 1) / job->block;
   size_t windows = (size_t)(job->block * op->windows[LAST]), size = (size_t)op->size[LAST];
   job->rows_at = aligned(windows * job->bytes);
-  job->counts_at = job->rows_at + aligned((size_t)(job->block + 1) * size * job->bytes);
+  job->counts_at = job->rows_at + aligned((size_t)(job->block + 1) * size * job->bytes + SLACK);
   job->taps_at = job->counts_at + aligned((size_t)op->windows[LAST] * job->bytes);
-  job->plane_at = job->taps_at + aligned(windows * sizeof(int32_t));
+  job->spread_at = job->taps_at + aligned(windows * sizeof(int32_t));
+  job->plane_at = job->spread_at;
+  if (job->is_cover && op->kind == TSRI_POOL_GRADIENT) {
+    job->plane_at += aligned((size_t)(op->kernel[1] * job->block) * size * job->bytes + SLACK);
+  }
   job->scratch_bytes =
       job->plane_at + (has_plane ? aligned((size_t)(op->size[0] * op->size[1]) * size * job->bytes) : 0);
 }

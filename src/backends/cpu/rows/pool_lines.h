@@ -16,6 +16,15 @@ typedef struct tsri_pool_lines {
   void (*find)(void *best, int32_t *taps, const void *row, int64_t step, int64_t n, int32_t tap);
   // to[i * step + offsets[taps[i]]] += values[i], one after the other; none for tap -1.
   void (*spread)(void *to, const int32_t *taps, const int64_t *offsets, int64_t step, const void *values, int64_t n);
+  // Rows of `n` elements become neighbours in `to`: row i of them is that of `a`, i * step elements further on, or the larger one, or the sum, of those of a and b. Up to 64 bytes are
+  // written behind the last row.
+  void (*copy_rows)(void *to, const void *a, int64_t n, int64_t rows, int64_t step);
+  void (*largest_rows)(void *to, const void *a, const void *b, int64_t n, int64_t rows, int64_t step);
+  void (*add_rows)(void *to, const void *a, const void *b, int64_t n, int64_t rows, int64_t step);
+  // to[i * width + k] = values[i] if taps[i] is tap + k, else 0, for k below `width`.
+  void (*spread_windows)(void *to, const int32_t *taps, const void *values, int64_t n, int32_t tap, int64_t width);
+  // Row number i * parts + k of `to` is row i of part k: rows of `n` elements, and parts part_step elements apart. Nothing is written behind the last row, and up to 64 bytes are read there.
+  void (*join_rows)(void *to, const void *from, int64_t n, int64_t rows, int64_t parts, int64_t part_step);
   void (*fill)(void *to, double value, int64_t n);
   // sums[i] /= factor * counts[i]
   void (*divide)(void *sums, const void *counts, double factor, int64_t n);
