@@ -100,7 +100,7 @@ tsr_status tsri_repeat_launch(const tsri_repeat *repeat, const tsri_repeat_form 
   memcpy((char *)block + params[0].offset, &(uint32_t){(uint32_t)count}, sizeof(uint32_t));
   for (uint32_t i = 0; i < repeat->scalar_count; i++) {
     double number = tsri_node_scalars(form->nodes[repeat->scalars[i].node])->values[repeat->scalars[i].index];
-    tsri_codegen_store((tsr_dtype)params[i + 1].type.dtype, number, (char *)block + params[i + 1].offset);
+    tsri_codegen_store((tsr_dtype)params[i + 1].declared, number, (char *)block + params[i + 1].offset);
   }
   tsri_kernel_hold(repeat->built);
   return tsri_built_launch(form->nodes[0]->value.device, repeat->built, repeat->groups, arguments, block);

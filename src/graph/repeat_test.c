@@ -106,6 +106,23 @@ TEST(numbers_are_converted_to_the_dtype_of_each_launch) {
   tsr_device_release(device);
 }
 
+// The kernel's parameter is an i64 with the same bits.
+TEST(a_number_above_those_of_i64_reaches_a_kernel_of_u64) {
+  tsr_device *device = test_open("cpu");
+  tsr_scope *scope = tsr_scope_begin(device);
+  tsr_tensor *x = tsr_cast(four(device, 1), TSR_U64);
+  CHECK_OK(tsr_evaluate(x));
+  for (int i = 0; i < 2; i++) {
+    uint64_t values[4];
+    tsr_tensor *y = tsr_add_scalar(tsr_add_scalar(x, 0x1p63), i);
+    CHECK(is_kept(y) == (i > 0));
+    CHECK_OK(tsr_read(y, values, sizeof values));
+    for (unsigned j = 0; j < 4; j++) CHECK_EQ_UINT(values[j], (UINT64_C(1) << 63) + 1 + j + (unsigned)i);
+  }
+  CHECK_OK(tsr_scope_end(scope));
+  tsr_device_release(device);
+}
+
 TEST(inputs_out_of_order_are_planned) {
   tsr_device *device = test_open("cpu");
   tsr_scope *scope = tsr_scope_begin(device);
