@@ -243,6 +243,15 @@ static bool inputs_compose(const tsri_planned *planned) {
   return true;
 }
 
+// Whether computing the node inside of the fusion may give other bits than computing it by itself. The kernel of a reduction, or of an operator with a kernel
+// of its own, may then be another one, which adds in another order; and f16 and bf16 are not rounded between fused operators. What is computed into the
+// place of an assignment is computed by itself.
+static bool changes_bits(const tsri_plan *plan, const tsri_fusion *fusion, const tsri_node *node) {
+  bool is_alone = fusion->node_count == 1 && plan->nodes[fusion->root].node->op == &tsri_op_assign;
+  bool is_rounded = node->dtype == TSR_F16 || node->dtype == TSR_BF16;
+  return !is_alone && (fusion->heavy != TSRI_NONE || node->op->kind != TSRI_OP_ELEMENTWISE || is_rounded);
+}
+
 static bool can_join(const tsri_plan *plan, const tsri_planned *planned) {
   const tsri_node *node = planned->node;
   if (planned->is_target || planned->is_refused || !planned->is_wanted) return false;
@@ -251,6 +260,7 @@ static bool can_join(const tsri_plan *plan, const tsri_planned *planned) {
       fusion->edges + node->input_count <= TSRI_MAX_LEAVES + 1 && fusion->node_count < TSRI_MAX_FUSION_NODES;
   const tsri_node *root = plan->nodes[fusion->root].node;
   if (!has_room || root->value.device->is_eager) return false;
+  if (root->value.device->is_deterministic && changes_bits(plan, fusion, node)) return false;
   if (node->op->kind == TSRI_OP_ELEMENTWISE) {
     // A broadcast element, or one that a kernel reads in several passes, would be computed more than once.
     bool is_passed = planned->space == TSRI_INNER && plan->nodes[fusion->heavy].node->op->kind == TSRI_OP_KERNEL;

@@ -321,6 +321,7 @@ static void fill_fields(tsri_config *c) {
   c->tf32 = number_of(c, TSRI_SETTING_TF32) != 0;
   c->strict = number_of(c, TSRI_SETTING_STRICT) != 0;
   c->eager = number_of(c, TSRI_SETTING_EAGER) != 0;
+  c->deterministic = number_of(c, TSRI_SETTING_DETERMINISTIC) != 0;
   c->checked = number_of(c, TSRI_SETTING_CHECKED) != 0;
   c->mix = (tsri_mix_rule)number_of(c, TSRI_SETTING_MIX);
   c->log = (tsr_log_level)number_of(c, TSRI_SETTING_LOG);

@@ -167,6 +167,7 @@ typedef struct tsri_config {
   bool tf32;
   bool strict;
   bool eager;
+  bool deterministic;
   bool checked;
   tsri_mix_rule mix;
   tsr_log_level log;

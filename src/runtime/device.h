@@ -29,14 +29,15 @@ struct tsr_device {
   struct tsri_stage *stages;
   // Objects to destroy once queued work has ended (late.h); guarded by queue_lock.
   struct tsri_late *late;
-  bool is_overdue;      // the last wait timed out; guarded by queue_lock
-  uint64_t timeout_ns;  // UINT64_MAX: no time-out
-  int priority;         // position in the priority order; a later device is more compatible
-  bool strict;          // a fallback to the host is an error
-  bool mix_is_error;    // implicit moves are errors
-  bool is_eager;        // each operator runs when it is recorded
-  bool is_checked;      // an index out of range in an index operator is an error
-  bool has_faults;      // `backend` is the fault wrapper (backends/fault)
+  bool is_overdue;        // the last wait timed out; guarded by queue_lock
+  uint64_t timeout_ns;    // UINT64_MAX: no time-out
+  int priority;           // position in the priority order; a later device is more compatible
+  bool strict;            // a fallback to the host is an error
+  bool mix_is_error;      // implicit moves are errors
+  bool is_eager;          // each operator runs when it is recorded
+  bool is_deterministic;  // results have the same bits fused or not
+  bool is_checked;        // an index out of range in an index operator is an error
+  bool has_faults;        // `backend` is the fault wrapper (backends/fault)
   tsri_device_counters counters;
   _Atomic(void *) graph;                 // a tsri_graph_state; NULL until the graph needs it
   void (*graph_destroy)(void *graph);    // called before the device closes
@@ -55,7 +56,7 @@ typedef struct tsri_open_request {
   const char *faults;  // empty or NULL: none
   uint64_t memory_limit, pool_bytes, timeout_ns;
   int priority;
-  bool strict, mix_is_error, is_eager, is_checked;
+  bool strict, mix_is_error, is_eager, is_deterministic, is_checked;
 } tsri_open_request;
 
 // Tries again to close devices that were given up because their work did not end. Call without the registry's lock.

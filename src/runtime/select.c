@@ -201,6 +201,7 @@ static tsri_open_request make_request(const selection *choice, const tsri_backen
       .strict = choice->strict,
       .mix_is_error = config->mix == TSRI_MIX_ERROR,
       .is_eager = config->eager,
+      .is_deterministic = config->deterministic,
       .is_checked = resolve_switch(desc->checked, config->checked),
   };
 }
