@@ -7,5 +7,6 @@ source "${BASH_SOURCE[0]%/*}/lib.bash"
 
 use_lavapipe
 check_sample vulkan 30
+check_gradients vulkan 3
 check_examples vulkan
 check_validated 60

@@ -89,6 +89,15 @@ check_sample() {
   tail -n 4 "$work/out"
 }
 
+# check_gradients BACKEND PART: gradients against those of the CPU, of one operator in 32; of all with TSR_TEST_SAMPLE. Not under a sanitizer: the CPU's
+# tests do that.
+check_gradients() {
+  local part=(--part "$2/32")
+  [[ -z ${TSR_TEST_SAMPLE:-} ]] || part=()
+  [[ -z ${TSR_TEST_SANITIZE:-} ]] || return 0
+  check_sample "$1" 1000 --grad "${part[@]}"
+}
+
 # check_validated ONE_IN: Vulkan under the Khronos validation layer with synchronisation validation. Any message fails. Not
 # under a sanitizer, which would call what the layer keeps until the process ends a leak of ours.
 check_validated() {

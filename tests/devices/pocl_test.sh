@@ -7,4 +7,5 @@ source "${BASH_SOURCE[0]%/*}/lib.bash"
 
 use_pocl
 check_sample opencl 120
+check_gradients opencl 1
 check_examples opencl

@@ -9,6 +9,7 @@ source "${BASH_SOURCE[0]%/*}/lib.bash"
 use_webgpu
 check_sample webgpu 40
 grep -q '^gap: f64: the device has no 64-bit floats' "$work/out" || fail "the gaps are not listed"
+check_gradients webgpu 7
 
 # Every test of these programs that runs on every device, but for one of host memory, which WebGPU does not give out and
 # Vulkan on SwiftShader aligns too little.

@@ -138,6 +138,53 @@ static int sweep(const char *kind, tsr_status wanted_status, bool reads, bool re
   FAIL("training never got through");
 }
 
+// --- Captured steps -------------------------------------------------------------------------------------------------------
+
+// Captures the step, which runs it once, and runs it again; `*out_done` steps succeeded.
+static tsr_status train_captured(training *t, tsr_device *device, int *out_done) {
+  tsr_capture *captured = NULL;
+  *out_done = 0;
+  tsr_status status = start(t, device);
+  if (status == TSR_OK) status = tsr_capture_begin(device);
+  if (status != TSR_OK) return status;
+  status = step(t);
+  tsr_status ended = tsr_capture_end(NULL, 0, status == TSR_OK ? &captured : NULL);
+  if (status == TSR_OK) status = ended;
+  for (*out_done = status == TSR_OK; *out_done < STEPS && status == TSR_OK; *out_done += status == TSR_OK) {
+    status = tsr_capture_run(captured);
+    if (status == TSR_OK) status = tsr_device_synchronize(device);
+  }
+  tsr_capture_release(captured);
+  return status;
+}
+
+TEST(every_launch_of_a_captured_training_step_may_fail) {
+  snapshot wanted[STEPS + 1];
+  memset(wanted, 0, sizeof wanted);
+  make_wanted(wanted);
+  tsr_status status = TSR_ERR_LAUNCH;
+  int n = 0, ran_again = 0;
+  while (status != TSR_OK && ++n < MOST_FAULTS) {
+    char faults[64];
+    snprintf(faults, sizeof faults, "launch:%d", n);
+    tsr_device *device = test_open_with_faults("cpu", faults);
+    training t = {0};
+    int done = 0;
+    tsr_clear_error();
+    status = train_captured(&t, device, &done);
+    if (status != TSR_OK) {
+      CHECK_STATUS(status, TSR_ERR_LAUNCH);
+      ran_again += done > 0;
+      if (t.optim) check_is_whole(&t, wanted, done);
+      if (t.optim) CHECK_OK(step(&t));
+    }
+    finish(&t);
+    check_nothing_is_in_use(device);
+    tsr_device_release(device);
+  }
+  CHECK(ran_again >= 4);
+}
+
 TEST(every_launch_of_a_training_step_may_fail) { CHECK(sweep("launch", TSR_ERR_LAUNCH, true, true) >= 12); }
 TEST(every_copy_of_a_training_step_may_fail) { CHECK(sweep("copy", TSR_ERR_INTERNAL, true, true) >= 8); }
 TEST(every_build_of_a_training_step_may_fail) { CHECK(sweep("build", TSR_ERR_BUILD, true, true) >= 8); }
