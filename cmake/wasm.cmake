@@ -40,7 +40,7 @@ set_source_files_properties(${small_sources} PROPERTIES COMPILE_OPTIONS -Os)
 add_library(tessera_static STATIC $<TARGET_OBJECTS:tessera_objects>)
 set_target_properties(tessera_static PROPERTIES OUTPUT_NAME tessera LINKER_LANGUAGE C)
 
-tessera_add_module(tessera_web tessera web/glue.c)
+tessera_add_module(tessera_web tessera web/glue.c web/glue_training.c)
 target_link_options(tessera_web PRIVATE LINKER:--export-dynamic)
 
 tessera_glob(program_sources tools/tessera/*.c examples/common/*.c)

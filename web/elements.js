@@ -1,17 +1,33 @@
 // SPDX-License-Identifier: MIT
 // Elements as JavaScript has them (typed arrays, numbers, nested lists) and as the library takes them: one typed array and a shape.
+import {dtypes, packed} from './lists.js';
 
-/** The typed array of each dtype; f16, bf16 and f8 are given and read as their bits. */
+/** The typed array of each dtype; f16, bf16, f8, i4 and u4 are given and read as their bits. */
 export const ARRAYS = {
   bool: Uint8Array, u8: Uint8Array, i8: Int8Array, i16: Int16Array, i32: Int32Array, i64: BigInt64Array,
   u32: Uint32Array, f16: Uint16Array, bf16: Uint16Array, f32: Float32Array, f64: Float64Array, u16: Uint16Array,
-  u64: BigUint64Array, f8_e4m3: Uint8Array, f8_e5m2: Uint8Array,
+  u64: BigUint64Array, f8_e4m3: Uint8Array, f8_e5m2: Uint8Array, i4: Uint8Array, u4: Uint8Array,
 };
+
+export const isDtype = name => dtypes.includes(name) || name in packed;
+
+/** The number of a dtype in C, and its name. */
+export function dtypeNumber(name) {
+  if (!isDtype(name)) throw new TypeError(`there is no dtype '${name}'; there are ${Object.keys(ARRAYS).join(', ')}`);
+  return packed[name] ?? dtypes.indexOf(name);
+}
+export const dtypeName = number => dtypes[number] ?? Object.keys(packed).find(name => packed[name] === number);
+
+/** How many bytes the elements of a tensor have. Rows of packed ones begin at a byte. */
+export function bytesOf(dtype, shape) {
+  const last = shape.at(-1) ?? 1, rows = shape.slice(0, -1).reduce((product, size) => product * size, 1);
+  return dtype in packed ? rows * Math.ceil(last / 2) : rows * last * (ARRAYS[dtype] ?? Uint8Array).BYTES_PER_ELEMENT;
+}
 
 const DTYPES_OF_VALUES = {number: 'f32', boolean: 'bool', bigint: 'i64'};
 
 /** Whether JavaScript has no numbers of this dtype, only their bits. */
-export const isNarrow = dtype => ['f16', 'bf16', 'f8_e4m3', 'f8_e5m2'].includes(dtype);
+export const isNarrow = dtype => ['f16', 'bf16', 'f8_e4m3', 'f8_e5m2', 'i4', 'u4'].includes(dtype);
 
 const isTyped = data => ArrayBuffer.isView(data) && !(data instanceof DataView);
 
@@ -24,7 +40,8 @@ const isTyped = data => ArrayBuffer.isView(data) && !(data instanceof DataView);
 export function readElements(data, shape, dtype) {
   if (isTyped(data)) {
     const found = dtype ?? dtypeOfTyped(data);
-    return {array: convert(data, found), shape: shape ?? [data.length], dtype: found};
+    const count = found in packed ? 2 * data.length : data.length;
+    return {array: convert(data, found), shape: shape ?? [count], dtype: found};
   }
   const flat = [];
   const nested = flatten(data, flat, []);

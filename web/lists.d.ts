@@ -2,7 +2,7 @@
 // Made by scripts/generate-web-lists from the public headers; not to be edited by hand.
 import type {Device, Tensor} from './tessera.js';
 
-export type Dtype = 'bool' | 'u8' | 'i8' | 'i16' | 'i32' | 'i64' | 'u32' | 'f16' | 'bf16' | 'f32' | 'f64' | 'u16' | 'u64' | 'f8_e4m3' | 'f8_e5m2';
+export type Dtype = 'bool' | 'u8' | 'i8' | 'i16' | 'i32' | 'i64' | 'u32' | 'f16' | 'bf16' | 'f32' | 'f64' | 'u16' | 'u64' | 'f8_e4m3' | 'f8_e5m2' | 'i4' | 'u4';
 export type Status = 'OK' | 'ERR_INVALID_ARGUMENT' | 'ERR_SHAPE' | 'ERR_DTYPE' | 'ERR_OUT_OF_MEMORY' | 'ERR_UNSUPPORTED' | 'ERR_UNAVAILABLE' | 'ERR_NOT_FOUND' | 'ERR_CONFIG' | 'ERR_IO' | 'ERR_BUILD' | 'ERR_LAUNCH' | 'ERR_TIMEOUT' | 'ERR_DEVICE_LOST' | 'ERR_RELEASED' | 'ERR_INTERNAL';
 
 export type QuantFormat = 'q8_0' | 'q4_0' | 'q4_k' | 'q6_k';
@@ -732,3 +732,4 @@ export const descriptions: Record<string, unknown>;
 export const enums: Record<string, string[]>;
 export const statuses: Status[];
 export const dtypes: Dtype[];
+export const packed: Record<string, number>;

@@ -483,3 +483,6 @@ export const statuses = ['OK', 'ERR_INVALID_ARGUMENT', 'ERR_SHAPE', 'ERR_DTYPE',
   'ERR_TIMEOUT', 'ERR_DEVICE_LOST', 'ERR_RELEASED', 'ERR_INTERNAL'];
 export const dtypes = ['bool', 'u8', 'i8', 'i16', 'i32', 'i64', 'u32', 'f16', 'bf16', 'f32', 'f64', 'u16', 'u64',
   'f8_e4m3', 'f8_e5m2'];
+
+// Dtypes of which two elements share a byte: their numbers.
+export const packed = {i4: 64, u4: 65};

@@ -56,6 +56,38 @@ export interface KernelOptions {
   checked?: boolean;
 }
 
+export interface GradOptions {
+  cotangent?: Tensor | null;
+  zerosIfUnused?: boolean;
+}
+
+export type Initialiser = 'zeros' | 'ones' | 'constant' | 'normal' | 'truncated_normal' | 'uniform' | 'xavier_uniform' | 'xavier_normal' |
+  'he_uniform' | 'he_normal';
+
+export interface ParamOptions {
+  shape: number[];
+  init?: Initialiser;
+  value?: number;
+  inputsFirst?: boolean;
+}
+
+export interface OptimiserOptions {
+  kind?: 'sgd' | 'adam' | 'adamw' | 'rmsprop' | 'lion';
+  rate?: number;
+  momentum?: number;
+  nesterov?: boolean;
+  beta1?: number;
+  beta2?: number;
+  eps?: number;
+  weightDecay?: number;
+  decaysVectors?: boolean;
+  clipValue?: number;
+  clipNorm?: number;
+  groups?: {pattern: string; weightDecay?: number; rateFactor?: number}[];
+  schedule?: {kind?: 'constant' | 'step' | 'cosine' | 'linear'; warmup?: number; period?: number; gamma?: number; least?: number};
+  lossScale?: {first?: number; growth?: number; backoff?: number; interval?: number};
+}
+
 export interface Tessera {
   readonly version: string;
   readonly suspension: 'jspi' | 'asyncify' | 'none';
@@ -64,6 +96,8 @@ export interface Tessera {
   open(options?: OpenOptions): Promise<Device>;
   kernel(source: string, options?: KernelOptions): Promise<Kernel>;
   meshgrid(lists: Tensor[], xy?: boolean): Tensor[];
+  grad<Value extends Tensor | Tensor[]>(record: () => Value, xs: Tensor[], options?: GradOptions): {value: Value; gradients: Tensor[]};
+  autocast<Result>(dtype: 'f16' | 'bf16' | 'f32', record: () => Result): Result;
 }
 
 export interface Device extends DeviceFacts, DeviceOperators {}
@@ -71,6 +105,7 @@ export class Device {
   private constructor();
   tensor(data: Elements, shape?: number[], dtype?: Dtype): Tensor;
   capture(record: () => Tensor | Tensor[]): Promise<Capture>;
+  params(tensors: Record<string, ParamOptions>, options?: {dtype?: Dtype; seed?: number}): Promise<Params>;
   synchronize(): Promise<void>;
   release(): void;
 }
@@ -101,5 +136,32 @@ export class Capture {
 export class Kernel {
   private constructor();
   launch(items: number[], ...args: (Tensor | number)[]): Promise<void>;
+  release(): void;
+}
+
+export class Params {
+  private constructor();
+  readonly names: string[];
+  tensor(name: string): Tensor;
+  gradient(name: string): Tensor;
+  grad<Value extends Tensor | Tensor[]>(record: () => Value, options?: {optimiser?: Optimiser | null; add?: boolean}): Value;
+  optimiser(options?: OptimiserOptions): Promise<Optimiser>;
+  clone(): Promise<Params>;
+  to(device: Device): Promise<Params>;
+  cast(dtype: Dtype): Promise<Params>;
+  copy(source: Params): Promise<void>;
+  release(): void;
+}
+
+export class Optimiser {
+  private constructor();
+  readonly params: Params;
+  step(): Promise<void>;
+  setRate(rate: number): Promise<void>;
+  setStep(step: number): Promise<void>;
+  setScale(scale: number): Promise<void>;
+  getStep(): Promise<number>;
+  scale(): Tensor;
+  state(name: 'm' | 'v' | 'master'): Promise<Params | null>;
   release(): void;
 }

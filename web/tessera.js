@@ -9,27 +9,16 @@
 //
 // Operators return at once: their work is put in a line and done in that order. A wrong call gives a failed tensor, and
 // reading it rejects with a TesseraError that says what was wrong. docs/browser.md has it all.
-import {ARRAYS, isNarrow, readElements} from './elements.js';
-import {defaults, descriptions, dtypes, enums, operators, statuses} from './lists.js';
+import {ARRAYS, bytesOf, dtypeName, dtypeNumber, isDtype, isNarrow, readElements} from './elements.js';
+import {Held, pointerOf, TesseraError} from './held.js';
+import {defaults, descriptions, enums, operators, statuses} from './lists.js';
 import {loadModule} from './module.js';
+import {differentiate, makeParams, Optimiser, Params} from './training.js';
 
-/** What went wrong: `status` is 'ERR_SHAPE' and so on, as in status.h. */
-export class TesseraError extends Error {
-  constructor(status, message) {
-    super(message);
-    this.name = 'TesseraError';
-    this.status = status;
-  }
-}
+export {Optimiser, Params, TesseraError};
 
 const FIELD = '\x1f', RECORD = '\x1e', MAX_RANK = 8, MAX_ARGUMENTS = 64;
 const MAX_DESCRIPTION_BYTES = Math.max(...Object.values(descriptions).map(({bytes}) => bytes + 8));
-
-function dtypeNumber(name) {
-  const number = dtypes.indexOf(name);
-  if (number < 0) throw new TypeError(`there is no dtype '${name}'; there are ${dtypes.join(', ')}`);
-  return number;
-}
 
 // --- Parameters of operators -----------------------------------------------------------------------------------------
 
@@ -51,7 +40,7 @@ const KINDS = {
   tensor: {isRight: value => value instanceof Tensor || value === null, words: 'a tensor'},
   target: {isRight: value => value instanceof Tensor, words: 'a tensor'},
   device: {isRight: value => value instanceof Device, words: 'a device'},
-  dtype: {isRight: value => dtypes.includes(value), words: 'the name of a dtype'},
+  dtype: {isRight: isDtype, words: 'the name of a dtype'},
   number: {isRight: value => typeof value === 'number', words: 'a number'},
   int: {isRight: Number.isInteger, words: 'a whole number'},
   long: {isRight: value => Number.isInteger(value) || typeof value === 'bigint', words: 'a whole number'},
@@ -109,6 +98,8 @@ class Tessera {
   #line = [];
   #isBusy = false;
   #broken = null;
+  #made = null;   // tensors made since recording() was called; null: it was not
+  #noted = null;  // promises of a capture that are settled before it ends; null: there is none
   #scratchBytes;
   #forgotten = new FinalizationRegistry(cell => this.releaseCell(cell));
 
@@ -168,7 +159,85 @@ class Tessera {
     });
   }
 
+  /**
+   * The gradients of the tensor that `record` returns, by each of the tensors `xs`: {value, gradients}. `record` calls operators without waiting; it may return more
+   * tensors behind the first, and all others that it makes are released. options: `cotangent`, a tensor of the value's shape; `zerosIfUnused`.
+   */
+  grad(record, xs, {cotangent = null, zerosIfUnused = false} = {}) {
+    checkArgument('grad', {kind: 'tensors', name: 'xs'}, xs);
+    const watch = async module => {
+      for (const x of xs) this.throwUnlessOk(module, await module.call('tsr_grad_watch', pointerOf(x)));
+    };
+    const end = (value, state) => this.outputs(xs.length, async (module, out) => {
+      if (state.mistake) throw state.mistake;
+      const at = module.allocate(4 * xs.length);
+      try {
+        writeList(module, at, 'tensors', xs);
+        const given = cotangent ? pointerOf(cotangent) : 0;
+        return await module.call('tsrw_grad', pointerOf(value), given, zerosIfUnused ? 1 : 0, at, xs.length, out);
+      } finally {
+        module.free(at);
+      }
+    });
+    const {returned, ended} = differentiate(this, record, watch, end);
+    return {value: returned, gradients: ended};
+  }
+
+  /** Calls `record`, whose products, convolutions and attention are computed in 'f16' or 'bf16'; gives what it returns. It must not wait. */
+  autocast(dtype, record) {
+    if (!['f16', 'bf16', 'f32'].includes(dtype)) throw new TypeError(`autocast: dtype must be 'f16', 'bf16' or 'f32', not ${dtype}`);
+    let isOpen = false;
+    this.enqueue(async module => { isOpen = await module.call('tsr_autocast_begin', dtypeNumber(dtype)) === 0; }).catch(() => {});
+    try {
+      return record();
+    } finally {
+      this.enqueue(async module => { if (isOpen) await module.call('tsr_autocast_end'); }).catch(() => {});
+    }
+  }
+
   // --- For the classes below ---
+
+  /**
+   * Calls `record`, which returns a tensor or a list of them, then `after` with that list, which is empty if `record` threw. Tensors that `record` made and did not
+   * return are released: they would be computed before what they are computed from changes, although nobody reads them.
+   */
+  recording(record, after) {
+    const outer = this.#made, made = [];
+    let returned, kept = [];
+    this.#made = made;
+    try {
+      returned = record();
+      const list = [returned].flat();
+      if (list.length === 0 || !list.every(tensor => tensor instanceof Tensor)) {
+        throw new TypeError('grad: the function must return a tensor or a list of tensors, without waiting');
+      }
+      kept = list;
+    } finally {
+      this.#made = outer;
+      after(kept);
+      for (const tensor of made) {
+        if (!kept.includes(tensor)) this.release(tensor);
+        else outer?.push(tensor);
+      }
+    }
+    return returned;
+  }
+
+  /** A promise that a capture waits for; outside of one, its caller does. */
+  noteMistake(promise) {
+    this.#noted?.push(promise);
+  }
+
+  /** Calls `record` and gives a promise that rejects if one of those noted in it does. */
+  noting(record) {
+    const outer = this.#noted, noted = this.#noted = [];
+    try {
+      record();
+    } finally {
+      this.#noted = outer;
+    }
+    return Promise.all(noted);
+  }
 
   /** Puts work in the line; resolves or rejects as it does. */
   enqueue(work) {
@@ -253,6 +322,7 @@ class Tessera {
   results(count, make) {
     const made = Array.from({length: count}, () => this.track(new Tensor(this, {pointer: 0, release: 'tsr_release'})));
     const cells = made.map(tensor => tensor.cell);
+    this.#made?.push(...made);
     this.enqueue(async module => {
       try {
         const pointers = await make(module);
@@ -337,13 +407,6 @@ class Tessera {
   }
 }
 
-// A tensor that could not even be made passes its error on.
-function pointerOf(object) {
-  if (object.cell.error) throw object.cell.error;
-  if (object.cell.pointer === 0) throw new TesseraError('ERR_RELEASED', 'this object was released');
-  return object.cell.pointer;
-}
-
 // A text that ends in 0; what follows is aligned to 8 bytes.
 function writeText(module, at, text) {
   const encoded = new TextEncoder().encode(`${text}\0`);
@@ -389,7 +452,7 @@ function noteShape(module, cell, scratch) {
   if (module.exports.tsr_error(cell.pointer) !== 0) return;
   const rank = module.exports.tsrw_tensor_sizes(cell.pointer, scratch);
   cell.shape = Array.from({length: rank}, (unused, i) => module.view.getFloat64(scratch + 8 * i, true));
-  cell.dtype = dtypes[module.exports.tsr_tensor_dtype(cell.pointer)];
+  cell.dtype = dtypeName(module.exports.tsr_tensor_dtype(cell.pointer));
 }
 
 function takeText(module, at) {
@@ -407,18 +470,6 @@ function deviceFacts([backend, index, name, driver, isSoftware, totalBytes, maxB
 
 // --- What a page holds -----------------------------------------------------------------------------------------------
 
-/** Something of the library's. It is released when it is forgotten, or at once by release(). */
-class Held {
-  constructor(tessera, cell) {
-    this.tessera = tessera;
-    this.cell = cell;
-  }
-
-  release() {
-    this.tessera.release(this);
-  }
-}
-
 /** An open device: backend, name, isSoftware, totalBytes and so on. It makes tensors: zeros(dtype, shape), randn, … */
 export class Device extends Held {
   constructor(tessera, cell, facts) {
@@ -429,7 +480,8 @@ export class Device extends Held {
   /**
    * A tensor with a copy of the elements: a typed array, a number, or nested lists, [[1, 2], [3, 4]]. The nesting gives the
    * shape where none is given; a typed array gives the dtype, numbers are f32. A Uint16Array holds the bits of f16 or bf16, or numbers of u16 where
-   * that dtype is given; a Uint8Array the bits of f8. Other numbers become one of these by a cast.
+   * that dtype is given; a Uint8Array the bits of f8, or of i4 and u4, of which two share a byte: each
+   * row of the last axis begins at a byte. Other numbers become one of these by a cast.
    */
   tensor(data, wantedShape, wantedDtype) {
     if (isNarrow(wantedDtype) && !(data instanceof ARRAYS[wantedDtype])) return this.tensor(data, wantedShape, 'f32').cast(wantedDtype);
@@ -458,21 +510,30 @@ export class Device extends Held {
     const begun = tessera.enqueue(async module => {
       tessera.throwUnlessOk(module, await module.call('tsr_capture_begin', pointerOf(this)));
     });
-    let outputs = [], mistake = null;
+    let outputs = [], mistake = null, noted = Promise.resolve();
     try {
-      outputs = [record()].flat();
+      noted = tessera.noting(() => { outputs = [record()].flat(); });
       if (!outputs.every(output => output instanceof Tensor)) {
         throw new TypeError('capture: the function must return a tensor or a list of tensors, without waiting');
       }
     } catch (error) {
       mistake = error;
     }
+    noted.catch(error => { mistake ??= error; });
     const ended = tessera.enqueue(module => endCapture(tessera, module, mistake ? [] : outputs));
     await begun.catch(error => ended.then(() => {}, () => {}).then(() => { throw error; }));
     const capture = tessera.track(new Capture(tessera, {pointer: await ended, release: 'tsr_capture_release'}));
     if (!mistake) return capture;
     capture.release();
     throw mistake;
+  }
+
+  /**
+   * A set of parameters: {name: {shape, init: 'he_normal', value, inputsFirst}}. Initialisers are those of params.h in lower case; zeros if none is given.
+   * options: dtype ('f32'), seed.
+   */
+  params(tensors, options = {}) {
+    return makeParams(this, tensors, options);
   }
 
   /** Resolves when all work on the device is done. */
@@ -519,13 +580,12 @@ export class Capture extends Held {
 
 /** A tensor, perhaps still to be computed. Its operators are methods: a.add(b), a.sum(0), a.softmax(). */
 export class Tensor extends Held {
-  /** The elements, as a typed array (f16, bf16 and f8: their bits). */
+  /** The elements, as a typed array (f16, bf16, f8, i4 and u4: their bits). */
   read() {
     return this.tessera.enqueue(async module => {
       const pointer = pointerOf(this);
-      const dtype = dtypes[module.exports.tsr_tensor_dtype(pointer)];
-      const count = Number(module.exports.tsr_tensor_count(pointer)), Elements = ARRAYS[dtype] ?? Uint8Array;
-      const bytes = count * Elements.BYTES_PER_ELEMENT, at = module.allocate(bytes);
+      const dtype = dtypeName(module.exports.tsr_tensor_dtype(pointer)), Elements = ARRAYS[dtype] ?? Uint8Array;
+      const bytes = bytesOf(dtype, this.cell.shape ?? []), at = module.allocate(bytes);
       if (at === 0) throw new TesseraError('ERR_OUT_OF_MEMORY', `WebAssembly has no ${bytes} bytes left`);
       try {
         this.tessera.throwUnlessOk(module, await module.call('tsr_read', pointer, at, bytes));

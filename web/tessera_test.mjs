@@ -36,6 +36,20 @@ test('typed arrays become tensors and come back', async () => {
   assert.deepEqual(await device.tensor([1, 0], [2], 'bool').describe(), {shape: [2], dtype: 'bool'});
 });
 
+test('i4 and u4 are packed two to a byte, and cast', async () => {
+  const bytes = Uint8Array.of(0x21, 0x03, 0xff, 0x07);  // rows of three: 1 2 3 and -1 -1 7
+  const packed = device.tensor(bytes, [2, 3], 'i4');
+  assert.deepEqual(await packed.read(), bytes);
+  assert.deepEqual(await packed.describe(), {shape: [2, 3], dtype: 'i4'});
+  assert.deepEqual(await values(packed.cast('i32')), [1, 2, 3, -1, -1, 7]);
+  assert.deepEqual(await device.tensor([[1, 2, 3], [-1, -1, 7]], undefined, 'i4').read(), bytes);
+  assert.deepEqual(await device.tensor([1.9, 300, -5]).cast('u4').read(), Uint8Array.of(0xf1, 0));
+  assert.deepEqual((await device.tensor(Uint8Array.of(1, 2), undefined, 'u4').describe()).shape, [4]);
+  await packed.write(Uint8Array.of(0x11, 1, 0x22, 2));
+  assert.deepEqual(await values(packed.cast('i32')), [1, 1, 1, 2, 2, 2]);
+  await rejects(packed.add(packed).read(), 'ERR_DTYPE', 'cast');
+});
+
 test('a tensor keeps the elements it was made of', async () => {
   const data = Float32Array.of(1, 2);
   const tensor = device.tensor(data);

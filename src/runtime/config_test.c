@@ -90,7 +90,7 @@ TEST(defaults_hold_where_nothing_is_set) {
   CHECK_EQ_INT(c.threads, 0);
   CHECK_STR(c.simd, NULL);
   CHECK_STR(c.native, "all");
-  CHECK(c.jit && !c.tf32 && !c.strict && !c.eager && !c.checked);
+  CHECK(c.jit && !c.tf32 && !c.strict && !c.eager && !c.deterministic && !c.checked);
   CHECK_EQ_INT(c.mix, TSRI_MIX_MOVE);
   CHECK_EQ_INT(c.log, TSR_LOG_OFF);
   CHECK_STR(c.plugin_path, NULL);
@@ -110,9 +110,7 @@ TEST(every_setting_reaches_its_field) {
   begin_with_file(
       "backend = CUDA\ndevice = 2\npriority = vulkan, CPU\nmemory_limit = 80%\npool_bytes = 1MiB\nrequired_bytes = 2G\n"
       "timeout = 30s\nthreads = 4\nsimd = avx2\njit = off\nnative = all,-sleef\ntf32 = on\nstrict = yes\neager = "
-      "1\nchecked = "
-      "on\nmix = "
-      "error\n"
+      "1\ndeterministic = true\nchecked = on\nmix = error\n"
       "log = error\nplugin_path = /a:/B\nfaults = alloc:3\n");
   tsri_config c = resolved();
   CHECK_STR(c.backend, "cuda");
@@ -126,7 +124,7 @@ TEST(every_setting_reaches_its_field) {
   CHECK_EQ_INT(c.threads, 4);
   CHECK_STR(c.simd, "avx2");
   CHECK_STR(c.native, "-sleef");
-  CHECK(!c.jit && c.tf32 && c.strict && c.eager && c.checked);
+  CHECK(!c.jit && c.tf32 && c.strict && c.eager && c.deterministic && c.checked);
   CHECK_EQ_INT(c.mix, TSRI_MIX_ERROR);
   CHECK_EQ_INT(c.log, TSR_LOG_ERROR);
   CHECK_STR(c.plugin_path, "/a:/B");
@@ -341,6 +339,7 @@ static const struct {
     {TSRI_SETTING_TF32, "maybe", "is unknown"},
     {TSRI_SETTING_STRICT, "onn", "is unknown (did you mean on?)"},
     {TSRI_SETTING_EAGER, "oof", "is unknown (did you mean off?)"},
+    {TSRI_SETTING_DETERMINISTIC, "perhaps", "is unknown"},
     {TSRI_SETTING_CHECKED, "of", "is unknown (did you mean on?)"},
     {TSRI_SETTING_MIX, "stir", "is unknown"},
     {TSRI_SETTING_LOG, "loud", "is unknown"},

@@ -50,6 +50,12 @@ await x.write(Float64Array.of(1, 2, 3, 4));
 await step.run();
 const sizes: number[] | undefined = y.shape;
 for (const entry of await tessera.devices()) console.log(entry.name ?? entry.status, sizes);
+const params = await device.params({w: {shape: [2, 2], init: 'he_normal'}}, {dtype: 'f64', seed: 3});
+const optimiser = await params.optimiser({kind: 'adamw', rate: 0.1, schedule: {kind: 'cosine', period: 9}});
+const loss: Tensor = params.grad(() => tessera.autocast('bf16', () => x.matmul(params.tensor('w')).sum()), {optimiser});
+await optimiser.step();
+const {value, gradients: [dx]} = tessera.grad(() => x.square().sum(), [x]);
+console.log(await loss.item(), await value.item(), dx.shape, await optimiser.state('m'));
 try {
   await y.read();
 } catch (error) {
@@ -63,9 +69,11 @@ device.tensor('12');
 device.zeros('f33', [2]);
 device.ones('f32', [2]).sum('rows');
 device.ones('f32', [2]).nosuch();
+device.params({w: {shape: [2], init: 'best'}});
+(await device.params({})).optimiser({kind: 'best'});
 END
 options=(--noEmit --strict --target es2022 --module node16 --moduleResolution node16 --lib es2022,dom)
 tsc "${options[@]}" right.mts
 mistakes=$(tsc "${options[@]}" wrong.mts | grep -c '^wrong.mts' || true)
-[ "$mistakes" = 4 ] || { echo "TypeScript found $mistakes of 4 mistakes"; exit 1; }
+[ "$mistakes" = 6 ] || { echo "TypeScript found $mistakes of 6 mistakes"; exit 1; }
 echo "packed, installed, imported, types checked"

@@ -360,7 +360,8 @@ static void compare_with_cpu(check_run *run) {
   check_grad right = {.is_wide = true};
   check_run again = check_run_again(run, &right);
   again.device = reference_device();
-  if (run->has_failed || run->grad->is_refused || !again.device) return;
+  if (!again.device) check_mark_failed(run, "there is no CPU device to compare with: %s", tsr_last_error());
+  if (run->has_failed || run->grad->is_refused) return;
   run->op->run(&again, run->op, run->dtype);
   if (right.is_refused) run->grad->is_refused = true;
   else if (again.has_failed) check_mark_failed(run, "on the CPU: %s", again.message);

@@ -35,7 +35,6 @@ typedef struct check_grad {
   int64_t element_count;
   uint64_t drawn;     // numbers so far
   tsr_tensor *loss;   // the weighted sum of the results
-  tsr_tensor *slope;  // the product of its gradient with a second direction
   tsr_tensor *size;   // the sum of the magnitudes of the results
   double input_size;  // the same of the inputs
   int64_t terms;      // of the results' sums
