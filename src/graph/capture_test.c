@@ -350,6 +350,25 @@ static void chain_on(tsr_device *device) {
 
 TEST(a_capture_uses_memory_again_within_itself) { test_on_every_device(chain_on); }
 
+TEST(results_without_elements_are_captured) {
+  tsr_device *device = test_open("cpu");
+  tsr_scope *scope = tsr_scope_begin(device);
+  tsr_tensor *none = tsr_zeros(device, TSR_F32, TSR_SHAPE(0, 3)), *y = NULL;
+  tsr_capture *step = NULL;
+  CHECK_OK(tsr_capture_begin(device));
+  tsr_scope *inner = tsr_scope_begin(device);
+  y = tsr_keep(tsr_sum(tsr_cumsum(tsr_cumsum(none, 1), 1), (int[]){0}, 1, false));  // two results that nobody keeps
+  CHECK_OK(tsr_evaluate(y));
+  CHECK_OK(tsr_scope_end(inner));
+  CHECK_OK(tsr_capture_end(&y, 1, &step));
+  CHECK_OK(tsr_capture_run(step));
+  check_read(y, (const float[]){0, 0, 0}, 3);
+  tsr_capture_release(step);
+  tsr_release(y);
+  CHECK_OK(tsr_scope_end(scope));
+  tsr_device_release(device);
+}
+
 TEST(a_capture_keeps_what_it_uses) {
   tsr_device *device = test_open("cpu");
   tsr_tensor *x = four(device, (const float[]){1, 2, 3, 4}), *shown = tsr_retain(x);

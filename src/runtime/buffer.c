@@ -126,8 +126,9 @@ static bool is_tapes(const tsr_buffer *buffer) {
 }
 
 static void give_to_tape(tsr_buffer *buffer) {
-  buffer->is_temporary = false;  // it is given once
-  tsri_tape_give(buffer->whole ? buffer->whole : buffer);
+  tsr_buffer *whole = buffer->whole ? buffer->whole : buffer;
+  buffer->is_temporary = false;             // it is given once
+  if (whole->block) tsri_tape_give(whole);  // else it is empty
 }
 
 void tsr_buffer_release(tsr_buffer *buffer) {
