@@ -255,6 +255,15 @@ static tsr_status prepare(solver_job *job) {
   return TSR_OK;
 }
 
+// Gives a large work space back, which waits for the factors.
+static void finish(cuda_queue *queue) {
+  enum { KEPT_BYTES = 256 << 20 };
+  if (queue->solver_bytes <= KEPT_BYTES) return;
+  (void)tsri_cu.MemFree(queue->solver_work);
+  queue->solver_work = 0;
+  queue->solver_bytes = 0;
+}
+
 static int factor_qr(const solver_job *job, int64_t b) {
   const tsri_factor_op *op = &job->op->is.factor;
   int m = (int)op->m, n = (int)op->n, k = m < n ? m : n, columns = (int)op->columns;
@@ -317,6 +326,7 @@ static tsr_status factor_all(solver_job *job) {
   tsr_status status = prepare(job);
   if (status != TSR_OK) return status;
   for (int64_t b = 0; b < job->op->is.factor.batch && code == SOLVER_SUCCESS; b++) code = factor_one(job, b);
+  finish(job->queue);
   return code == SOLVER_SUCCESS ? TSR_OK : fail(job, code, code == SOLVER_ALLOC_FAILED);
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "backends/cpu/lapack/lapack.h"
+#include "core/alloc.h"
 #include "core/error.h"
 #include "core/strided.h"
 #include "platform/parallel.h"
@@ -17,6 +18,9 @@ enum { SMALL = 96 };
 
 // gesdd asks for about 7 n^2 elements, whose number is an int.
 enum { MOST_SINGULAR = 16384 };
+
+// Work space that stays allocated for the next operator. Larger matrices take so long that allocating costs nothing beside it.
+enum { KEPT_BYTES = 16 << 20 };
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
@@ -268,12 +272,15 @@ tsr_status tsri_cpu_lapack(cpu_device *device, const tsri_native_op *op) {
     uint64_t work = (uint64_t)(job.batch * m * n * least(m, n));
     job.parts = (int)least(tsri_cpu_threads(device, work / (1 << 16)), job.batch);
   }
-  if (job.scratch_bytes > 0) {
-    job.scratch = tsri_cpu_scratch(device, job.scratch_bytes * (size_t)job.parts);
+  size_t bytes = job.scratch_bytes * (size_t)job.parts;
+  bool is_kept = bytes <= KEPT_BYTES;
+  if (bytes > 0) {
+    job.scratch = is_kept ? tsri_cpu_scratch(device, bytes) : tsri_aligned_alloc(bytes);
     if (!job.scratch) {
-      return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "cpu: no memory for LAPACK's work space of %zu bytes", job.scratch_bytes);
+      return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "cpu: no memory for LAPACK's work space of %zu bytes", bytes);
     }
   }
   tsri_parallel(job.parts, job.parts, run_part, &job);
+  if (!is_kept) tsri_aligned_free(job.scratch);
   return TSR_OK;
 }
