@@ -537,10 +537,36 @@ TEST(random_kernels_do_the_same_with_pairs_of_words) {
 
 static tsr_status lower_lazy_and_hide(const tsri_kernel *kernel, tsri_kernel **out_kernel) {
   tsri_kernel *plain = NULL;
+  *out_kernel = NULL;
   tsr_status status = tsri_lower_lazy(kernel, &plain);
   if (status == TSR_OK) status = tsri_lower_hide(plain ? plain : kernel, true, out_kernel);
   tsri_kernel_release(plain);
   return status;
+}
+
+TEST(any_allocation_may_fail_in_any_form) {
+  static const form_pass passes[] = {lower_heights_to_3, tsri_lower_lazy, lower_lazy_and_hide, tsri_lower_flat,
+                                     tsri_lower_uniform_conditions};
+  const char *text =
+      "kernel k<WG = 8>(in f32 x[], out f32 y[]) { shared f32 s[8]; u32 a[2]; a[1] = 3; u32 n = 0;\n"
+      "  while (n < a[1]) { barrier(); if (x[n] > 3 && x[n + 1] - (x[2] * (x[3] + x[n])) > 0) break; n++; }\n"
+      "  y[n] = n < 2 ? x[n] - x[n] : 0.0; }";
+  tsri_kernel *kernel = emit_kernel_of("test.tk", text, "k", "", false), *lowered = NULL;
+  for (size_t i = 0; i < sizeof passes / sizeof *passes; i++) {
+    (void)tsri_alloc_fail_at(UINT64_MAX, false);
+    CHECK_OK(passes[i](kernel, &lowered));
+    uint64_t requests = tsri_alloc_fail_at(0, false);
+    CHECK(lowered != NULL && requests >= 9);
+    tsri_kernel_release(lowered);
+    for (uint64_t nth = 1; nth <= requests; nth++) {
+      (void)tsri_alloc_fail_at(nth, false);
+      tsr_status status = passes[i](kernel, &lowered);
+      (void)tsri_alloc_fail_at(0, false);
+      CHECK_STATUS(status, TSR_ERR_OUT_OF_MEMORY);
+      CHECK(lowered == NULL);
+    }
+  }
+  tsri_kernel_release(kernel);
 }
 
 static void check_forms(form_pass pass, const char *name) {
