@@ -31,13 +31,17 @@ static int64_t at_most(int64_t x, int64_t most) { return x < most ? x : most; }
 static void scan_part(void *user, int part) {
   const scanning *w = user;
   const tsri_scan *s = w->s;
-  int64_t pieces = s->outer * w->column_blocks, last = pieces * (part + 1) / w->parts;
-  for (int64_t i = pieces * part / w->parts; i < last; i++) {
+  int64_t pieces = s->outer * w->column_blocks, first = pieces * part / w->parts, last = pieces * (part + 1) / w->parts;
+  if (s->inner == 1 && !s->is_product) {
+    size_t at = (size_t)(first * s->n) * w->element;
+    w->lines->sum_rows(s->x + at, s->y + at, last - first, s->n);
+    return;
+  }
+  for (int64_t i = first; i < last; i++) {
     int64_t column = i % w->column_blocks * COLUMNS, at = i / w->column_blocks * s->n * s->inner + column;
     const char *x = s->x + (size_t)at * w->element;
     char *y = s->y + (size_t)at * w->element;
-    if (s->inner == 1 && !s->is_product) w->lines->sum_row(x, y, s->n, (tsri_scan_sum){0});
-    else w->lines->columns(x, y, s->n, s->inner, at_most(COLUMNS, s->inner - column), s->is_product);
+    w->lines->columns(x, y, s->n, s->inner, at_most(COLUMNS, s->inner - column), s->is_product);
   }
 }
 

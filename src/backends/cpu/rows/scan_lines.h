@@ -20,6 +20,8 @@ typedef struct tsri_scan_lines {
   tsri_scan_sum (*join)(tsri_scan_sum a, tsri_scan_sum b);
   tsri_scan_sum (*total)(const void *x, int64_t n);
   void (*sum_row)(const void *x, void *y, int64_t n, tsri_scan_sum before);
+  // Those of `rows` rows of n elements, one after the other.
+  void (*sum_rows)(const void *x, void *y, int64_t rows, int64_t n);
   // Running sums or products of `columns` columns side by side, at most 512, whose elements are `step` elements apart.
   void (*columns)(const void *x, void *y, int64_t n, int64_t step, int64_t columns, bool is_product);
 } tsri_scan_lines;
