@@ -3,6 +3,7 @@
 #include "ops/axes.h"
 
 #include "core/error.h"
+#include "graph/order.h"
 
 tsr_status tsri_axis_set(const char *caller, int rank, const int *axes, int axis_count, uint32_t *out_axes) {
   if (axis_count < 0 || (axis_count > 0 && !axes)) {
@@ -44,4 +45,17 @@ tsr_tensor *tsri_axis_from_end(tsr_tensor *tensor, int axis) {
   int rank = tsr_tensor_shape(tensor).rank, axes[TSR_MAX_RANK];
   for (int i = 0; i < rank; i++) axes[i] = i < axis ? i : i == axis ? rank - 1 : i - 1;
   return tsr_permute(tensor, axes, rank);
+}
+
+tsr_tensor *tsri_along_in_order(tsr_tensor *x, int axis, tsri_along run, const void *user) {
+  tsri_order order;
+  if (!tsri_order_find_of(&x, 1, &order)) return run(user, x, axis);
+  int back[TSR_MAX_RANK] = {0};
+  for (int i = 0; i < order.rank; i++) back[order.axes[i]] = i;
+  tsr_tensor *view = tsr_permute(x, order.axes, order.rank);
+  if (tsr_error(view) != TSR_OK) return view;
+  tsr_tensor *made = run(user, view, back[axis]), *result = tsr_permute(made, back, order.rank);
+  tsr_release(view);
+  tsr_release(made);
+  return result;
 }

@@ -17,4 +17,11 @@ tsr_tensor *tsri_drop_axes(tsr_tensor *tensor, uint32_t axes);
 tsr_tensor *tsri_axis_to_end(tsr_tensor *tensor, int axis);
 tsr_tensor *tsri_axis_from_end(tsr_tensor *tensor, int axis);
 
+// An operator along one axis, which is in range. Returns a new tensor of x's shape.
+typedef tsr_tensor *(*tsri_along)(const void *user, tsr_tensor *x, int axis);
+
+// Runs the operator on a view of x with its axes in the order in which x lies in memory (graph/order.h), and returns a view of the result
+// with the axes as x has them: nothing has to be copied first if x is transposed.
+tsr_tensor *tsri_along_in_order(tsr_tensor *x, int axis, tsri_along run, const void *user);
+
 #endif

@@ -112,6 +112,27 @@ TEST(a_sum_of_strided_rows_has_the_bits_of_contiguous_ones) {
 }
 
 // The operator behind the view reads its producer's numbers directly, in one kernel.
+// Along every axis of views with permuted axes, of few and of many columns.
+TEST(softmax_and_running_sums_of_permuted_axes_have_the_numbers_of_a_copy) {
+  static const int64_t shapes[][3] = {{4, 5, 70}, {70, 2, 3}, {1, 300, 7}};
+  static const int orders[][3] = {{0, 1, 2}, {2, 1, 0}, {0, 2, 1}, {1, 2, 0}};
+  static const tsr_dtype dtypes[] = {TSR_F32, TSR_BF16};
+  begin();
+  for (int i = 0; i < 3 * 4 * 2; i++) {
+    const int64_t *dims = shapes[i % 3];
+    tsr_tensor *whole = tsr_cast(tsr_rand(dev, TSR_F32, TSR_SHAPE(dims[0], dims[1], dims[2]), 4), dtypes[i / 12]);
+    tsr_tensor *x = tsr_permute(whole, orders[i / 3 % 4], 3), *plain = tsr_contiguous(x);
+    for (int axis = 0; axis < 3; axis++) {
+      check_same(tsr_softmax(x, axis), tsr_softmax(plain, axis));
+      check_same(tsr_log_softmax(tsr_mul_scalar(x, 2), axis), tsr_log_softmax(tsr_mul_scalar(plain, 2), axis));
+      check_same(tsr_cumsum(x, axis), tsr_cumsum(plain, axis));
+      check_same(tsr_cumprod(x, axis), tsr_cumprod(plain, axis));
+      check_same(tsr_logcumsumexp(x, axis), tsr_logcumsumexp(plain, axis));
+    }
+  }
+  finish();
+}
+
 TEST(transposed_views_are_joined_as_they_lie) {
   begin();
   tsr_tensor *x = tsr_transpose(count_up(TSR_F32, TSR_SHAPE(3, 2)), 0, 1), *y = tsr_add_scalar(x, 10);

@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "graph/node.h"
 #include "ops/autocast.h"
+#include "ops/axes.h"
 #include "ops/call.h"
 #include "ops/compose.h"
 #include "ops/operators.h"
@@ -117,17 +118,32 @@ tsr_status tsri_run_softmax(const tsri_kernel_run *run) {
   return is_line ? tsri_call_items(&call, rows) : tsri_call_many_groups(&call, rows);
 }
 
-static tsr_tensor *softmax(const tsri_op *op, tsr_tensor *x, int axis) {
-  tsr_status status = tsri_tensor_check(op->name, x);
-  if (status == TSR_OK) status = tsri_axis(op->name, axis, x->layout.shape.rank, &axis);
-  if (status != TSR_OK) return tsri_tensor_fail(status);
+static tsr_tensor *softmax_along(const void *user, tsr_tensor *x, int axis) {
+  const tsri_op *op = user;
   tsr_tensor *input = packed_float(x, tsri_autocast(op, tsri_promote_float(x->dtype)));
-  status = tsri_tensor_check(op->name, input);
+  tsr_status status = tsri_tensor_check(op->name, input);
   if (status != TSR_OK) return tsri_tensor_named(op->name, input);
   tsr_tensor *result = tsri_record_kernel(op, input->value->device, input->dtype, input->layout.shape, &input, 1,
                                           TSRI_GIVE(op, softmax, .axis = axis, .is_log = op == TSRI_BODY(log_softmax)));
   tsr_release(input);
   return result;
+}
+
+// Whether the device computes columns as well as rows, so that x can stay as it lies in memory. Few columns do not fill its vectors: the rest
+// of x is then copied to rows.
+static bool may_stay_in_order(const tsri_op *op, const tsr_tensor *x, int axis) {
+  enum { FEW_COLUMNS = 32 };
+  tsr_dtype dtype = tsri_autocast(op, tsri_promote_float(x->dtype));
+  tsri_native_op native = {.kind = TSRI_NATIVE_SOFTMAX, .dtype = dtype, .result = dtype};
+  int64_t stride = x->layout.strides[axis] < 0 ? -x->layout.strides[axis] : x->layout.strides[axis];
+  return (stride == 1 || stride >= FEW_COLUMNS) && tsri_device_takes(x->value->device, &native);
+}
+
+static tsr_tensor *softmax(const tsri_op *op, tsr_tensor *x, int axis) {
+  tsr_status status = tsri_tensor_check(op->name, x);
+  if (status == TSR_OK) status = tsri_axis(op->name, axis, x->layout.shape.rank, &axis);
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  return may_stay_in_order(op, x, axis) ? tsri_along_in_order(x, axis, softmax_along, op) : softmax_along(op, x, axis);
 }
 
 tsr_tensor *tsr_softmax(tsr_tensor *x, int axis) { return softmax(TSRI_BODY(softmax), x, axis); }

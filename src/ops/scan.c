@@ -172,30 +172,43 @@ static tsr_tensor *packed(tsr_tensor *x) {
   return result;
 }
 
-tsr_tensor *tsri_scan_along(const tsri_op *op, tsr_tensor *x, int axis, tsr_dtype dtype,
-                            tsri_scan_combination combination) {
-  tsr_status status = tsri_tensor_check(op->name, x);
-  if (status == TSR_OK) status = tsri_axis(op->name, axis, x->layout.shape.rank, &axis);
-  if (status != TSR_OK) return tsri_tensor_fail(status);
+typedef struct scan_kind {
+  const tsri_op *op;
+  tsr_dtype dtype;
+  tsri_scan_combination combination;
+  bool is_native;
+} scan_kind;
+
+static tsr_tensor *scan_along(const void *user, tsr_tensor *x, int axis) {
+  const scan_kind *kind = user;
+  const tsri_op *op = kind->op;
   int rank = x->layout.shape.rank;
   int64_t n = x->layout.shape.dims[axis], lines = n ? x->layout.count / n : 0;
-  tsr_tensor *cast = tsr_cast(x, dtype);
-  tsri_native_op native = native_op(dtype);
+  tsr_tensor *cast = tsr_cast(x, kind->dtype);
   // Few long lines across the rows: transpose them first, so that the blocks of a line can share the work.
-  bool turns = axis != rank - 1 && n > SHORT_LINE && lines < MANY_LINES && tsr_error(cast) == TSR_OK &&
-               !(is_native(combination) && tsri_device_takes(cast->value->device, &native));
+  bool turns = axis != rank - 1 && n > SHORT_LINE && lines < MANY_LINES && !kind->is_native;
   if (!turns) {
-    tsr_tensor *input = packed(cast), *result = record(op, input, axis, combination);
+    tsr_tensor *input = packed(cast), *result = record(op, input, axis, kind->combination);
     tsr_release(input);
     return tsri_tensor_named(op->name, result);
   }
   tsr_tensor *turned = tsri_axis_to_end(cast, axis);
   tsr_release(cast);
-  tsr_tensor *input = packed(turned), *sums = record(op, input, rank - 1, combination);
+  tsr_tensor *input = packed(turned), *sums = record(op, input, rank - 1, kind->combination);
   tsr_tensor *result = tsri_axis_from_end(sums, axis);
   tsr_release(input);
   tsr_release(sums);
   return tsri_tensor_named(op->name, result);
+}
+
+tsr_tensor *tsri_scan_along(const tsri_op *op, tsr_tensor *x, int axis, tsr_dtype dtype,
+                            tsri_scan_combination combination) {
+  tsr_status status = tsri_tensor_check(op->name, x);
+  if (status == TSR_OK) status = tsri_axis(op->name, axis, x->layout.shape.rank, &axis);
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  tsri_native_op native = native_op(dtype);
+  scan_kind kind = {op, dtype, combination, is_native(combination) && tsri_device_takes(x->value->device, &native)};
+  return kind.is_native ? tsri_along_in_order(x, axis, scan_along, &kind) : scan_along(&kind, x, axis);
 }
 
 tsr_tensor *tsr_cumsum(tsr_tensor *x, int axis) {
