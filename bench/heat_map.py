@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Writes a heat map of ratios as a PNG, using only zlib: red if Tessera is slower, white at 1, green if it is faster."""
+"""Writes heat maps of ratios as PNGs, using only zlib: red if Tessera is slower, white at 1, green if it is faster."""
 import math
+import statistics
 import struct
 import zlib
 
@@ -50,6 +51,43 @@ def colour_of(ratio):
     return (255, fade, fade) if ratio < 1 else (fade, 255, fade)
 
 
+def paint(picture, x, y, ratio):
+    picture.fill(x, y, CELL_WIDTH - 1, CELL_HEIGHT - 1, colour_of(ratio))
+    picture.write(x + 2, y + 4, f"{ratio:.2f}" if ratio < 10 else f"{ratio:.0f}")
+
+
+SIZES = ((100, "to 99"), (10_000, "to 1e4"), (100_000, "to 1e5"), (1_200_000, "to 1e6"), (1 << 62, "more"))
+
+
+def size_class(cell):
+    return next(i for i, (limit, _) in enumerate(SIZES) if cell["rows"] * cell["columns"] < limit)
+
+
+def draw_overview(path, cells):
+    """One line per operator; for each layout and dtype the median ratio of the cells of a size (elements of the matrix)."""
+    cells = [cell for cell in cells if "ratio" in cell]
+    if not cells:
+        return
+    titles, dtypes, layouts = (list(dict.fromkeys(cell[key] for cell in cells)) for key in ("op", "dtype", "layout"))
+    names, panel, top = 64, CELL_WIDTH * len(SIZES) + 6, 30
+    picture = Picture(names + panel * len(layouts) * len(dtypes), top + CELL_HEIGHT * len(titles) + 4)
+    groups = {}
+    for cell in cells:
+        groups.setdefault((cell["op"], cell["layout"], cell["dtype"], size_class(cell)), []).append(cell["ratio"])
+    for i, layout in enumerate(layouts):
+        for j, dtype in enumerate(dtypes):
+            x = names + panel * (i * len(dtypes) + j)
+            picture.write(x, 4, f"{layout} {dtype}")
+            for k, (_, name) in enumerate(SIZES):
+                picture.write(x + k * CELL_WIDTH, 18, name)
+    for row, title in enumerate(titles):
+        picture.write(2, top + row * CELL_HEIGHT + 4, title)
+    for (title, layout, dtype, size), ratios in groups.items():
+        x = names + panel * (layouts.index(layout) * len(dtypes) + dtypes.index(dtype)) + size * CELL_WIDTH
+        paint(picture, x, top + titles.index(title) * CELL_HEIGHT, statistics.median(ratios))
+    picture.save(path)
+
+
 def draw(path, title, cells):
     cells = [cell for cell in cells if "ratio" in cell]
     if not cells:
@@ -69,6 +107,5 @@ def draw(path, title, cells):
     for cell in cells:
         x = layouts.index(cell["layout"]) * width + MARGIN + columns.index(cell["columns"]) * CELL_WIDTH
         y = dtypes.index(cell["dtype"]) * height + MARGIN + rows.index(cell["rows"]) * CELL_HEIGHT
-        picture.fill(x, y, CELL_WIDTH - 1, CELL_HEIGHT - 1, colour_of(cell["ratio"]))
-        picture.write(x + 2, y + 4, f"{cell['ratio']:.2f}" if cell["ratio"] < 10 else f"{cell['ratio']:.0f}")
+        paint(picture, x, y, cell["ratio"])
     picture.save(path)

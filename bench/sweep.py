@@ -7,8 +7,8 @@
 All run in this process on the same tensors (Tessera borrows PyTorch's through DLPack) and take turns, sample by sample. A ratio
 is the median over all turns of the fastest peer's time divided by Tessera's: above 1 Tessera is faster. Calling C through ctypes
 costs more than a small operator, so the same calls to a function that does nothing are timed for each cell and subtracted from
-Tessera's samples; peers are called as their users call them. --out receives sweep.json and a heat map per operator: rows of the
-shape downwards, columns to the right, one panel per dtype and layout. Needs PyTorch.
+Tessera's samples; peers are called as their users call them. --out receives sweep.json, a heat map per operator (rows of the
+shape downwards, columns to the right, one panel per dtype and layout), and overview.png with all operators. Needs PyTorch.
 """
 import argparse
 import ctypes
@@ -212,6 +212,7 @@ def main():
         heat_map.draw(os.path.join(args.out, op.title + ".png"), op.title, cells)
     with open(os.path.join(args.out, "sweep.json"), "w", encoding="utf-8") as file:
         json.dump({"torch": torch.__version__, "threads": args.threads, "cells": everything}, file, indent=0)
+    heat_map.draw_overview(os.path.join(args.out, "overview.png"), everything)
     print(f"{'all':16} {summary(everything)}\n{time.time() - begin:.0f} s; table and maps: {args.out}")
 
 
