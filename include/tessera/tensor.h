@@ -165,4 +165,12 @@ TSR_API tsr_status tsr_print(tsr_tensor *tensor, FILE *file);
 // of the whole text, including the terminating 0, so a call with NULL and 0 returns the size.
 TSR_API tsr_status tsr_format(tsr_tensor *tensor, char *text, size_t text_bytes, size_t *out_bytes);
 
+// As tsr_format, but the elements alone, without the line about the tensor and without a newline at the end. `has_commas` separates them as
+// NumPy's repr() does, with a column to spare for what follows. The text is meant to stand after `indent` columns, 0 to 40, of other text: every line
+// but the first is indented by them.
+//
+// Errors: those of tsr_format, and a failed tensor's own; TSR_ERR_INVALID_ARGUMENT (`indent`).
+TSR_API tsr_status tsr_format_elements(tsr_tensor *tensor, int indent, bool has_commas, char *text, size_t text_bytes,
+                                       size_t *out_bytes);
+
 #endif

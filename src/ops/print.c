@@ -13,10 +13,18 @@
 #include "ops/print_number.h"
 #include "ops/print_shown.h"
 
-enum { LINE_WIDTH = 75 };
+enum { LINE_WIDTH = 75, MAX_INDENT = 40 };
+
+// How elements are laid out: like NumPy's str(), or with commas like its repr(), which begins after `indent` columns of other text and
+// leaves a column for what follows the last bracket.
+typedef struct print_style {
+  bool has_commas;
+  size_t indent;
+} print_style;
 
 typedef struct layout {
   const tsri_shown *shown;
+  print_style style;
   tsri_number_format format;
   tsri_builder *text;
   size_t column;  // characters on the present line so far
@@ -35,8 +43,9 @@ static const void *element_at(const layout *l, size_t index) {
 
 // Starts a new line if the word would not leave room for the closing brackets, unless it is the first word of its line.
 static void put_in_row(layout *l, const char *word, size_t length) {
-  size_t indent = (size_t)l->shown->shape.rank;  // one column per opening bracket
-  if (l->column + length > LINE_WIDTH - indent && l->column > indent) {
+  size_t brackets = (size_t)l->shown->shape.rank;  // one column per opening bracket
+  size_t indent = brackets + l->style.indent, width = LINE_WIDTH - brackets - l->style.has_commas;
+  if (l->column + length > width && l->column > indent) {
     trim(l->text);
     put_word(l->text, "\n");
     tsri_builder_repeat(l->text, ' ', indent);
@@ -47,13 +56,14 @@ static void put_in_row(layout *l, const char *word, size_t length) {
 }
 
 static void put_gap(layout *l) {
-  put_word(l->text, " ");
-  l->column++;
+  const char *gap = l->style.has_commas ? ", " : " ";
+  put_word(l->text, gap);
+  l->column += strlen(gap);
 }
 
 static void put_row(layout *l, size_t first) {
   int axis = l->shown->shape.rank - 1;
-  l->column = (size_t)l->shown->shape.rank;
+  l->column = (size_t)l->shown->shape.rank + l->style.indent;
   for (int64_t i = 0; i < l->shown->shape.dims[axis]; i++) {
     char number[TSRI_NUMBER_BYTES];
     if (i > 0) put_gap(l);
@@ -68,8 +78,9 @@ static void put_row(layout *l, size_t first) {
 
 // Separates the items of an axis, with more blank lines the more axes there are inside it.
 static void put_item_break(layout *l, int axis) {
+  if (l->style.has_commas) put_word(l->text, ",");
   tsri_builder_repeat(l->text, '\n', (size_t)(l->shown->shape.rank - axis - 1));
-  tsri_builder_repeat(l->text, ' ', (size_t)axis + 1);
+  tsri_builder_repeat(l->text, ' ', (size_t)axis + 1 + l->style.indent);
 }
 
 // Writes the `count` elements from number `first` on, which are all elements inside this axis.
@@ -92,20 +103,41 @@ static void put_axis(layout *l, int axis, size_t first, size_t count) {
   put_word(l->text, "]");
 }
 
-static void put_elements(tsri_builder *text, const tsri_shown *shown) {
+// The single element of a tensor of rank 0: "2.0" by itself, but "2." in the style with commas, as NumPy's repr() has it.
+static void put_alone(layout *l) {
+  char number[TSRI_NUMBER_BYTES];
+  bool is_in_columns = l->style.has_commas && l->shown->dtype != TSR_BOOL;
+  int length = is_in_columns ? tsri_number_write(&l->format, l->shown->data, number)
+                             : tsri_number_write_alone(l->shown->dtype, l->shown->data, number);
+  tsri_builder_put(l->text, number, (size_t)length);
+}
+
+static void put_elements(tsri_builder *text, const tsri_shown *shown, print_style style) {
   if (shown->count == 0) {
     put_word(text, "[]");
     return;
   }
-  if (shown->shape.rank == 0) {
-    char number[TSRI_NUMBER_BYTES];
-    int length = tsri_number_write_alone(shown->dtype, shown->data, number);
-    tsri_builder_put(text, number, (size_t)length);
-    return;
-  }
-  layout l = {.shown = shown, .text = text};
+  layout l = {.shown = shown, .style = style, .text = text};
   tsri_number_format_init(&l.format, shown->dtype, shown->data, shown->count);
-  put_axis(&l, 0, 0, shown->count);
+  if (shown->shape.rank == 0) {
+    put_alone(&l);
+  } else {
+    put_axis(&l, 0, 0, shown->count);
+  }
+}
+
+// Reads what is shown of a tensor that has not failed, and writes it. i4 and u4 are unpacked first.
+static tsr_status put_shown(tsri_builder *text, tsr_tensor *tensor, print_style style) {
+  tsri_shown shown = {0};
+  tsr_dtype dtype = tsr_tensor_dtype(tensor);
+  tsr_tensor *wide =
+      tsri_dtype_is_packed(dtype) ? tsr_cast(tensor, dtype == TSR_I4 ? TSR_I8 : TSR_U8) : tsr_retain(tensor);
+  tsr_status status = tsr_error(wide);
+  if (status == TSR_OK) status = tsri_shown_init(&shown, wide);
+  if (status == TSR_OK) put_elements(text, &shown, style);
+  tsri_shown_deinit(&shown);
+  tsr_release(wide);
+  return status;
 }
 
 // Writes "f32 4x3 on cpu".
@@ -118,29 +150,23 @@ static void put_facts(tsri_builder *text, const tsr_tensor *tensor) {
   put_word(text, tsr_device_backend(tsr_tensor_device(tensor)));
 }
 
+static tsr_status text_status(const tsri_builder *text) {
+  if (!text->has_failed) return TSR_OK;
+  return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "print: no host memory for the text");
+}
+
 static tsr_status put_tensor(tsri_builder *text, tsr_tensor *tensor) {
   if (tsr_error(tensor) != TSR_OK) {
     put_word(text, "failed tensor: ");
     put_word(text, tsr_last_error());
   } else {
-    tsri_shown shown = {0};
-    tsr_dtype dtype = tsr_tensor_dtype(tensor);
-    tsr_tensor *wide =
-        tsri_dtype_is_packed(dtype) ? tsr_cast(tensor, dtype == TSR_I4 ? TSR_I8 : TSR_U8) : tsr_retain(tensor);
-    tsr_status status = tsr_error(wide);
-    if (status == TSR_OK) status = tsri_shown_init(&shown, wide);
-    if (status == TSR_OK) {
-      put_elements(text, &shown);
-      put_word(text, "\n");
-      put_facts(text, tensor);
-    }
-    tsri_shown_deinit(&shown);
-    tsr_release(wide);
+    tsr_status status = put_shown(text, tensor, (print_style){0});
     if (status != TSR_OK) return status;
+    put_word(text, "\n");
+    put_facts(text, tensor);
   }
   put_word(text, "\n");
-  if (!text->has_failed) return TSR_OK;
-  return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "print: no host memory for the text");
+  return text_status(text);
 }
 
 tsr_status tsr_print(tsr_tensor *tensor, FILE *file) {
@@ -164,19 +190,43 @@ static void copy_cut(const tsri_builder *text, char *out, size_t out_bytes) {
   out[length] = 0;
 }
 
-tsr_status tsr_format(tsr_tensor *tensor, char *text, size_t text_bytes, size_t *out_bytes) {
+// Checks where a text goes, and empties it.
+static tsr_status begin_text(const tsr_tensor *tensor, char *text, size_t text_bytes, size_t *out_bytes) {
   if (out_bytes) *out_bytes = 0;
   if (!text && text_bytes > 0) {
     return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "format: text is NULL with %zu bytes", text_bytes);
   }
   if (text_bytes > 0) text[0] = 0;
-  if (!tensor) return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "format: tensor is NULL");
-  tsri_builder all = {0};
-  tsr_status status = put_tensor(&all, tensor);
+  return tensor ? TSR_OK : TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "format: tensor is NULL");
+}
+
+// Copies as much as there is room for, and frees `all`.
+static tsr_status end_text(tsr_status status, tsri_builder *all, char *text, size_t text_bytes, size_t *out_bytes) {
   if (status == TSR_OK) {
-    copy_cut(&all, text, text_bytes);
-    if (out_bytes) *out_bytes = all.bytes + 1;
+    copy_cut(all, text, text_bytes);
+    if (out_bytes) *out_bytes = all->bytes + 1;
   }
-  tsri_builder_deinit(&all);
+  tsri_builder_deinit(all);
   return status;
+}
+
+tsr_status tsr_format(tsr_tensor *tensor, char *text, size_t text_bytes, size_t *out_bytes) {
+  tsr_status status = begin_text(tensor, text, text_bytes, out_bytes);
+  if (status != TSR_OK) return status;
+  tsri_builder all = {0};
+  return end_text(put_tensor(&all, tensor), &all, text, text_bytes, out_bytes);
+}
+
+tsr_status tsr_format_elements(tsr_tensor *tensor, int indent, bool has_commas, char *text, size_t text_bytes,
+                               size_t *out_bytes) {
+  tsr_status status = begin_text(tensor, text, text_bytes, out_bytes);
+  if (status == TSR_OK) status = tsr_error(tensor);
+  if (status != TSR_OK) return status;
+  if (indent < 0 || indent > MAX_INDENT) {
+    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "format: an indent of %d columns is not 0 to %d", indent, MAX_INDENT);
+  }
+  tsri_builder all = {0};
+  status = put_shown(&all, tensor, (print_style){.has_commas = has_commas, .indent = (size_t)indent});
+  if (status == TSR_OK) status = text_status(&all);
+  return end_text(status, &all, text, text_bytes, out_bytes);
 }

@@ -220,3 +220,39 @@ TEST(printing_inside_a_scope_leaves_nothing_in_it) {
   tsr_release(kept);
   tsr_device_release(device);
 }
+
+static void check_elements(tsr_tensor *tensor, int indent, bool has_commas, const char *wanted) {
+  char text[1024];
+  size_t bytes = 0;
+  CHECK_OK(tsr_format_elements(tensor, indent, has_commas, text, sizeof text, &bytes));
+  CHECK_STR(text, wanted);
+  CHECK_EQ_INT(bytes, strlen(wanted) + 1);
+  tsr_release(tensor);
+}
+
+TEST(elements_alone_are_laid_out_like_str_and_repr) {
+  tsr_device *device = open_cpu();
+  check_elements(counting(device, TSR_F32, TSR_SHAPE(2, 2)), 0, false, "[[0. 1.]\n [2. 3.]]");
+  check_elements(counting(device, TSR_F32, TSR_SHAPE(2, 2)), 6, true, "[[0., 1.],\n       [2., 3.]]");
+  check_elements(counting(device, TSR_F32, TSR_SCALAR), 0, false, "0.0");
+  check_elements(counting(device, TSR_F32, TSR_SCALAR), 6, true, "0.");
+  check_elements(tsr_ones(device, TSR_BOOL, TSR_SCALAR), 6, true, "True");
+  check_elements(counting(device, TSR_I64, TSR_SHAPE(20)), 6, true,
+                 "[ 0,  1,  2,  3,  4,  5,  6,  7,  8,  9, 10, 11, 12, 13, 14, 15, 16,\n"
+                 "       17, 18, 19]");
+  tsr_device_release(device);
+}
+
+TEST(elements_of_failed_tensors_and_wide_indents_are_refused) {
+  tsr_device *device = open_cpu();
+  tsr_tensor *tensor = counting(device, TSR_F32, TSR_SHAPE(2)), *failed = tsr_reshape(tensor, TSR_SHAPE(3));
+  size_t bytes = 1;
+  CHECK_STATUS(tsr_format_elements(failed, 0, false, NULL, 0, &bytes), TSR_ERR_SHAPE);
+  CHECK_EQ_INT(bytes, 0);
+  CHECK_STATUS(tsr_format_elements(tensor, -1, false, NULL, 0, NULL), TSR_ERR_INVALID_ARGUMENT);
+  CHECK_STATUS(tsr_format_elements(tensor, 41, false, NULL, 0, NULL), TSR_ERR_INVALID_ARGUMENT);
+  CHECK_STATUS(tsr_format_elements(NULL, 0, false, NULL, 0, NULL), TSR_ERR_INVALID_ARGUMENT);
+  tsr_release(failed);
+  tsr_release(tensor);
+  tsr_device_release(device);
+}

@@ -2,6 +2,7 @@
 // The promotion table.
 #include "ops/promote.h"
 
+#include "core/error.h"
 #include "lang/ir/ir.h"
 
 // Rows and columns are in the order of TSR_DTYPES. The rules are NumPy's, with exceptions: f16 and bf16 give f32 (neither
@@ -44,6 +45,16 @@ static const unsigned char promoted[TSR_DTYPE_COUNT][TSR_DTYPE_COUNT] = {
 // clang-format on
 
 tsr_dtype tsri_promote(tsr_dtype a, tsr_dtype b) { return (tsr_dtype)promoted[a][b]; }
+
+tsr_status tsr_dtype_promote(tsr_dtype a, tsr_dtype b, tsr_dtype *out_dtype) {
+  if (!out_dtype) return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "dtype_promote: out_dtype is NULL");
+  if ((unsigned)a >= TSR_DTYPE_COUNT || (unsigned)b >= TSR_DTYPE_COUNT) {
+    return TSRI_FAIL(TSR_ERR_DTYPE, "dtype_promote: no operator computes with %s and %s", tsr_dtype_name(a),
+                     tsr_dtype_name(b));
+  }
+  *out_dtype = tsri_promote(a, b);
+  return TSR_OK;
+}
 
 tsr_dtype tsri_promote_float(tsr_dtype dtype) { return tsri_dtype_is_float(dtype) ? dtype : TSR_F32; }
 

@@ -37,6 +37,16 @@ TEST(integers_that_meet_keep_every_value) {
   CHECK_EQ_INT(tsri_promote(TSR_F8_E5M2, TSR_I64), TSR_F8_E5M2);
 }
 
+TEST(callers_can_ask_for_the_promoted_dtype) {
+  tsr_dtype both = TSR_BOOL;
+  CHECK_OK(tsr_dtype_promote(TSR_U8, TSR_I8, &both));
+  CHECK_EQ_INT(both, TSR_I16);
+  CHECK_STATUS(tsr_dtype_promote(TSR_I4, TSR_I8, &both), TSR_ERR_DTYPE);
+  CHECK_STATUS(tsr_dtype_promote(TSR_I8, at(-1), &both), TSR_ERR_DTYPE);
+  CHECK_STATUS(tsr_dtype_promote(TSR_I8, TSR_I8, NULL), TSR_ERR_INVALID_ARGUMENT);
+  CHECK_EQ_INT(both, TSR_I16);
+}
+
 TEST(sums_of_small_integers_are_i32) {
   CHECK_EQ_INT(tsri_promote_sum(TSR_BOOL), TSR_I32);
   CHECK_EQ_INT(tsri_promote_sum(TSR_U8), TSR_I32);
