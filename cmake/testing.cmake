@@ -8,6 +8,7 @@
 #   tools/tessera/*_test.c      unit          src/core, in valgrind  memcheck
 #   examples/common/*_test.c    unit
 #   tests/devices/*_test.sh     devices       tests/timing/*_test.c  timing
+#   bindings/python/tests/*.py  python        (module: <build>/python)
 #
 # One ctest test per TEST(); those with "thread" in the name of test or file are labelled `threads` too. A script
 # that cannot run here exits with 77 and says why. Those labelled `timing` run alone, and in builds without sanitizers only.
@@ -182,24 +183,23 @@ function(tessera_add_scripts folder label interpreter)
   endforeach()
 endfunction()
 
-# The first python3 that has NumPy: a person's own may come before the system's on the path and lack it.
-function(tessera_find_python out)
-  set(${out} python3 PARENT_SCOPE)
-  foreach(python python3 /usr/bin/python3)
-    execute_process(COMMAND ${python} -c "import numpy" RESULT_VARIABLE result OUTPUT_QUIET ERROR_QUIET)
-    if(result EQUAL 0)
-      set(${out} ${python} PARENT_SCOPE)
-      return()
-    endif()
-  endforeach()
-endfunction()
-
 if(TARGET tessera_program)
   tessera_add_scripts(cli cli bash "${PROJECT_SOURCE_DIR}/tests/cli/*.sh")
   tessera_add_scripts(devices devices bash "${PROJECT_SOURCE_DIR}/tests/devices/*_test.sh")
 endif()
 if(NOT TESSERA_SANITIZE AND NOT TESSERA_FUZZ) # other programs cannot load a library with a sanitizer in it
-  tessera_find_python(python)
-  tessera_add_scripts(interop interop "${python}" "${PROJECT_SOURCE_DIR}/tests/interop/*_test.py")
+  tessera_add_scripts(interop interop "${TESSERA_PYTHON}" "${PROJECT_SOURCE_DIR}/tests/interop/*_test.py")
   tessera_add_scripts(packaging package bash "${PROJECT_SOURCE_DIR}/tests/packaging/*_test.sh")
+
+  # The Python module, by its own unit tests.
+  file(GLOB python_tests CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bindings/python/tests/test_*.py")
+  foreach(script ${python_tests})
+    get_filename_component(name "${script}" NAME_WE)
+    string(REGEX REPLACE "^test_" "python." name "${name}")
+    if(TESSERA_PYTHON_LACKS)
+      tessera_add_test(${name} python bash -c "echo 'skipped: ${TESSERA_PYTHON_LACKS} (scripts/setup python)'; exit 77")
+    else()
+      tessera_add_test(${name} python "${CMAKE_COMMAND}" -E env "PYTHONPATH=${TESSERA_PYTHON_DIR}" "${TESSERA_PYTHON}" "${script}")
+    endif()
+  endforeach()
 endif()

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: MIT
+"""Builds the package `tessera` from this tree: one wheel for Python 3.11 and later that has libtessera beside the extension module.
+
+libtessera is built by CMake into build/release, or taken from the build folder that TESSERA_BUILD_DIR names.
+"""
+import glob
+import os
+import re
+import shutil
+import subprocess
+
+from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TREE = os.path.dirname(os.path.dirname(HERE))
+BUILD = os.environ.get("TESSERA_BUILD_DIR") or os.path.join(TREE, "build", "release")
+STAGE = os.path.join(TREE, "build", "python-package")
+LIBRARY = "libtessera.so.0"
+
+
+def version():
+    with open(os.path.join(TREE, "include", "tessera", "version.h"), encoding="utf-8") as file:
+        return ".".join(re.findall(r"#define TSR_VERSION_(?:MAJOR|MINOR|PATCH) +(\d+)", file.read()))
+
+
+class BuildWithLibrary(build_ext):
+    def run(self):
+        if "TESSERA_BUILD_DIR" not in os.environ:
+            subprocess.check_call(["cmake", "--preset", "release"], cwd=TREE)
+            subprocess.check_call(["cmake", "--build", "--preset", "release", "--target", "tessera_shared", "-j", str(os.cpu_count() or 2)],
+                                  cwd=TREE)
+        super().run()
+        folder = os.path.dirname(self.get_ext_fullpath("tessera._core"))
+        shutil.copyfile(os.path.join(BUILD, "lib", LIBRARY), os.path.join(folder, LIBRARY))
+
+
+os.makedirs(STAGE, exist_ok=True)
+os.chdir(HERE)
+setup(
+    name="tessera",
+    version=version(),
+    description="Tensors on any device, with the names of NumPy and the array API",
+    license="MIT",
+    python_requires=">=3.11",
+    packages=["tessera"],
+    package_data={"tessera": ["py.typed", "*.pyi"]},
+    ext_modules=[
+        Extension(
+            "tessera._core",
+            sorted(glob.glob("src/*.c")),
+            depends=sorted(glob.glob("src/*.h") + glob.glob("src/*.inc")),
+            include_dirs=[os.path.join(TREE, "include"), os.path.join(TREE, "src")],
+            define_macros=[("Py_LIMITED_API", "0x030B0000")],
+            extra_compile_args=["-std=c17", "-fvisibility=hidden"],
+            extra_link_args=["-L" + os.path.join(BUILD, "lib"), "-ltessera", "-Wl,-rpath,$ORIGIN"],
+            py_limited_api=True,
+        )
+    ],
+    cmdclass={"build_ext": BuildWithLibrary},
+    options={
+        "build": {"build_base": STAGE},
+        "egg_info": {"egg_base": STAGE},
+        "bdist_wheel": {"py_limited_api": "cp311"},
+    },
+    zip_safe=False,
+)

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: MIT
+// The type Array: a tensor whose life ends with the last reference to it. What is computed lies in other files; this one has its properties, its conversion to
+// Python numbers and text.
+#include <stdlib.h>
+#include <string.h>
+
+#include "binding.h"
+
+PyTypeObject *tsrpy_array_type;
+
+PyObject *tsrpy_array_take(tsr_tensor *tensor) {
+  tsr_status status = tsr_error(tensor);
+  tsrpy_array *array = NULL;
+  if (status != TSR_OK) {
+    tsrpy_raise(status);
+  } else {
+    array = PyObject_New(tsrpy_array, tsrpy_array_type);
+  }
+  if (!array) {
+    tsr_release(tensor);
+    return NULL;
+  }
+  array->tensor = tensor;
+  return (PyObject *)array;
+}
+
+static void array_dealloc(PyObject *self) {
+  PyTypeObject *type = Py_TYPE(self);
+  tsr_release(tsrpy_tensor_of(self));
+  PyObject_Free(self);
+  Py_DECREF(type);
+}
+
+// --- Properties ------------------------------------------------------------------------------------------------------
+
+PyObject *tsrpy_shape_tuple(tsr_shape shape) {
+  PyObject *tuple = PyTuple_New(shape.rank);
+  for (int i = 0; tuple && i < shape.rank; i++) {
+    PyObject *size = PyLong_FromLongLong(shape.dims[i]);
+    if (!size || PyTuple_SetItem(tuple, i, size) < 0) Py_CLEAR(tuple);
+  }
+  return tuple;
+}
+
+static bool parse_sizes(PyObject *sequence, tsr_shape *out_shape) {
+  Py_ssize_t count = PySequence_Size(sequence);
+  if (count < 0) return false;
+  if (count > TSR_MAX_RANK) {
+    PyErr_Format(PyExc_ValueError, "a shape has at most %d sizes, not %zd", TSR_MAX_RANK, count);
+    return false;
+  }
+  *out_shape = (tsr_shape){.rank = (int32_t)count};
+  for (Py_ssize_t i = 0; i < count; i++) {
+    PyObject *item = PySequence_GetItem(sequence, i), *whole = item ? PyNumber_Index(item) : NULL;
+    Py_XDECREF(item);
+    if (!whole) return false;
+    out_shape->dims[i] = PyLong_AsLongLong(whole);
+    Py_DECREF(whole);
+    if (out_shape->dims[i] == -1 && PyErr_Occurred()) return false;
+  }
+  return true;
+}
+
+bool tsrpy_shape_parse(PyObject *object, tsr_shape *out_shape) {
+  if (PyIndex_Check(object) && !PySequence_Check(object)) {
+    PyObject *tuple = PyTuple_Pack(1, object);
+    bool is_read = tuple && parse_sizes(tuple, out_shape);
+    Py_XDECREF(tuple);
+    return is_read;
+  }
+  if (PySequence_Check(object) && !PyUnicode_Check(object)) return parse_sizes(object, out_shape);
+  PyErr_Format(PyExc_TypeError, "a shape is a whole number or a tuple of them, not %R", object);
+  return false;
+}
+
+static PyObject *get_shape(PyObject *self, void *unused) {
+  (void)unused;
+  return tsrpy_shape_tuple(tsr_tensor_shape(tsrpy_tensor_of(self)));
+}
+static PyObject *get_dtype(PyObject *self, void *unused) {
+  (void)unused;
+  return tsrpy_dtype_object(tsr_tensor_dtype(tsrpy_tensor_of(self)));
+}
+static PyObject *get_device(PyObject *self, void *unused) {
+  (void)unused;
+  return tsrpy_device_object(tsr_tensor_device(tsrpy_tensor_of(self)));
+}
+static PyObject *get_ndim(PyObject *self, void *unused) {
+  (void)unused;
+  return PyLong_FromLong(tsr_tensor_shape(tsrpy_tensor_of(self)).rank);
+}
+static PyObject *get_size(PyObject *self, void *unused) {
+  (void)unused;
+  return PyLong_FromLongLong(tsr_tensor_count(tsrpy_tensor_of(self)));
+}
+static PyObject *get_itemsize(PyObject *self, void *unused) {
+  (void)unused;
+  return PyLong_FromSize_t(tsr_dtype_bytes(tsr_tensor_dtype(tsrpy_tensor_of(self))));
+}
+
+// The axes in reverse order, as NumPy has it.
+static PyObject *get_transposed(PyObject *self, void *unused) {
+  (void)unused;
+  int axes[TSR_MAX_RANK], rank = tsr_tensor_shape(tsrpy_tensor_of(self)).rank;
+  for (int i = 0; i < rank; i++) axes[i] = rank - 1 - i;
+  return tsrpy_array_take(tsr_permute(tsrpy_tensor_of(self), axes, rank));
+}
+static PyObject *get_matrix_transposed(PyObject *self, void *unused) {
+  (void)unused;
+  return tsrpy_array_take(tsr_transpose(tsrpy_tensor_of(self), -2, -1));
+}
+
+static Py_ssize_t array_length(PyObject *self) {
+  tsr_shape shape = tsr_tensor_shape(tsrpy_tensor_of(self));
+  if (shape.rank > 0) return (Py_ssize_t)shape.dims[0];
+  PyErr_SetString(PyExc_TypeError, "len() of an array without axes");
+  return -1;
+}
+
+// --- As Python numbers -----------------------------------------------------------------------------------------------
+
+static tsr_status read_float(tsr_tensor *tensor, double *out_value) {
+  tsr_status status;
+  Py_BEGIN_ALLOW_THREADS status = tsr_item(tensor, out_value);
+  Py_END_ALLOW_THREADS return status;
+}
+
+// u64 as its bits, which Python then reads without a sign.
+static tsr_status read_whole(tsr_tensor *tensor, int64_t *out_value) {
+  tsr_status status;
+  Py_BEGIN_ALLOW_THREADS tsr_tensor *signed_bits =
+      tsr_tensor_dtype(tensor) == TSR_U64 ? tsr_cast(tensor, TSR_I64) : tsr_retain(tensor);
+  status = tsr_item_int(signed_bits, out_value);
+  tsr_release(signed_bits);
+  Py_END_ALLOW_THREADS return status;
+}
+
+static PyObject *array_item(PyObject *self, PyObject *unused) {
+  (void)unused;
+  tsr_tensor *tensor = tsrpy_tensor_of(self);
+  tsr_dtype dtype = tsr_tensor_dtype(tensor);
+  if (tsr_dtype_kind_of(dtype) == TSR_KIND_FLOAT) {
+    double value = 0;
+    return tsrpy_check(read_float(tensor, &value)) ? PyFloat_FromDouble(value) : NULL;
+  }
+  int64_t value = 0;
+  if (!tsrpy_check(read_whole(tensor, &value))) return NULL;
+  if (dtype == TSR_BOOL) return PyBool_FromLong(value != 0);
+  return dtype == TSR_U64 ? PyLong_FromUnsignedLongLong((uint64_t)value) : PyLong_FromLongLong(value);
+}
+
+static int array_bool(PyObject *self) {
+  int64_t count = tsr_tensor_count(tsrpy_tensor_of(self));
+  if (count != 1) {
+    PyErr_SetString(PyExc_ValueError,
+                    "the truth value of an array with other than one element is ambiguous: use any() or all()");
+    return -1;
+  }
+  PyObject *item = array_item(self, NULL);
+  int is_true = item ? PyObject_IsTrue(item) : -1;
+  Py_XDECREF(item);
+  return is_true;
+}
+
+static PyObject *array_float(PyObject *self) {
+  double value = 0;
+  return tsrpy_check(read_float(tsrpy_tensor_of(self), &value)) ? PyFloat_FromDouble(value) : NULL;
+}
+
+static PyObject *array_int(PyObject *self) {
+  PyObject *item = array_item(self, NULL), *whole = item ? PyNumber_Long(item) : NULL;
+  Py_XDECREF(item);
+  return whole;
+}
+
+static PyObject *array_index(PyObject *self) {
+  tsr_tensor *tensor = tsrpy_tensor_of(self);
+  tsr_dtype_kind kind = tsr_dtype_kind_of(tsr_tensor_dtype(tensor));
+  if ((kind == TSR_KIND_INT || kind == TSR_KIND_UINT) && tsr_tensor_shape(tensor).rank == 0)
+    return array_item(self, NULL);
+  PyErr_SetString(PyExc_TypeError, "only integer arrays without axes can be used as an index");
+  return NULL;
+}
+
+// --- Text ------------------------------------------------------------------------------------------------------------
+
+// Elements as text, after `indent` columns.
+static PyObject *format(tsr_tensor *tensor, int indent, bool has_commas) {
+  size_t bytes = 0;
+  char *text = NULL;
+  tsr_status status;
+  Py_BEGIN_ALLOW_THREADS status = tsr_format_elements(tensor, indent, has_commas, NULL, 0, &bytes);
+  text = status == TSR_OK ? malloc(bytes) : NULL;
+  if (text) status = tsr_format_elements(tensor, indent, has_commas, text, bytes, NULL);
+  Py_END_ALLOW_THREADS PyObject *result = NULL;
+  if (tsrpy_check(status)) result = text ? PyUnicode_FromString(text) : PyErr_NoMemory();
+  free(text);
+  return result;
+}
+
+static PyObject *array_str(PyObject *self) { return format(tsrpy_tensor_of(self), 0, false); }
+
+// Whether " dtype=…)" and the comma before it still fit on the last line of "array(elements".
+static bool dtype_fits(PyObject *elements, PyObject *name) {
+  enum { LINE_WIDTH = 75 };
+  Py_ssize_t length = PyUnicode_GetLength(elements), end = PyUnicode_FindChar(elements, '\n', 0, length, -1);
+  Py_ssize_t column = end < 0 ? length + (Py_ssize_t)strlen("array(") : length - end - 1;
+  return column + (Py_ssize_t)strlen(", dtype=)") + PyUnicode_GetLength(name) <= LINE_WIDTH;
+}
+
+// Like NumPy's: array([1., 2.]), with the dtype where it is not the default one of its kind.
+static PyObject *repr_with(PyObject *self, PyObject *elements, PyObject *name) {
+  tsr_dtype dtype = tsr_tensor_dtype(tsrpy_tensor_of(self));
+  if (tsr_tensor_count(tsrpy_tensor_of(self)) == 0) {
+    PyObject *shape = get_shape(self, NULL);
+    PyObject *text = shape ? PyUnicode_FromFormat("array([], shape=%R, dtype=%U)", shape, name) : NULL;
+    Py_XDECREF(shape);
+    return text;
+  }
+  if (dtype == TSR_F32 || dtype == TSR_I64 || dtype == TSR_BOOL) return PyUnicode_FromFormat("array(%U)", elements);
+  return PyUnicode_FromFormat(dtype_fits(elements, name) ? "array(%U, dtype=%U)" : "array(%U,\n      dtype=%U)",
+                              elements, name);
+}
+
+static PyObject *array_repr(PyObject *self) {
+  tsr_tensor *tensor = tsrpy_tensor_of(self);
+  PyObject *elements = format(tensor, 6, true), *dtype = tsrpy_dtype_object(tsr_tensor_dtype(tensor));
+  PyObject *name = PyObject_Str(dtype), *text = elements && name ? repr_with(self, elements, name) : NULL;
+  Py_XDECREF(elements);
+  Py_XDECREF(name);
+  Py_DECREF(dtype);
+  return text;
+}
+
+// --- Waiting ---------------------------------------------------------------------------------------------------------
+
+static PyObject *array_evaluate(PyObject *self, PyObject *unused) {
+  (void)unused;
+  tsr_status status;
+  Py_BEGIN_ALLOW_THREADS status = tsr_evaluate(tsrpy_tensor_of(self));
+  Py_END_ALLOW_THREADS return tsrpy_check(status) ? Py_NewRef(self) : NULL;
+}
+
+static PyObject *array_shares_memory(PyObject *self, PyObject *other) {
+  if (!tsrpy_is_array(other)) {
+    PyErr_SetString(PyExc_TypeError, "shares_memory: the other one is no tessera.Array");
+    return NULL;
+  }
+  return PyBool_FromLong(tsr_tensor_shares_memory(tsrpy_tensor_of(self), tsrpy_tensor_of(other)));
+}
+
+static PyGetSetDef properties[] = {
+    {"shape", get_shape, NULL, "The sizes of the axes, a tuple.", NULL},
+    {"dtype", get_dtype, NULL, "The type of the elements.", NULL},
+    {"device", get_device, NULL, "Where the elements are.", NULL},
+    {"ndim", get_ndim, NULL, "The number of axes.", NULL},
+    {"size", get_size, NULL, "The number of elements.", NULL},
+    {"itemsize", get_itemsize, NULL, "Bytes of an element.", NULL},
+    {"T", get_transposed, NULL, "A view with the axes in reverse order.", NULL},
+    {"mT", get_matrix_transposed, NULL, "A view with the last two axes swapped.", NULL},
+    {0},
+};
+static PyMethodDef methods[] = {
+    {"item", array_item, METH_NOARGS, "item($self, /)\n--\n\nThe only element, as a Python number. Waits for it."},
+    {"evaluate", array_evaluate, METH_NOARGS,
+     "evaluate($self, /)\n--\n\nQueues everything the array needs, without waiting. Returns the array."},
+    {"shares_memory", array_shares_memory, METH_O,
+     "shares_memory($self, other, /)\n--\n\nWhether writing to one could change the other."},
+    {"__dlpack__", (PyCFunction)(void (*)(void))tsrpy_to_dlpack, METH_VARARGS | METH_KEYWORDS, NULL},
+    {"__dlpack_device__", tsrpy_dlpack_device, METH_NOARGS, NULL},
+    {0},
+};
+
+bool tsrpy_array_init(PyObject *module) {
+  static PyType_Slot slots[80] = {
+      {Py_tp_doc, "Elements of one type on a device, along any number of axes up to 8."},
+      {Py_tp_dealloc, array_dealloc},
+      {Py_tp_str, array_str},
+      {Py_tp_repr, array_repr},
+      {Py_tp_richcompare, tsrpy_compare},
+      {Py_tp_getset, properties},
+      {Py_tp_methods, methods},
+      {Py_mp_length, array_length},
+      {Py_mp_subscript, tsrpy_subscript},
+      {Py_mp_ass_subscript, tsrpy_assign_subscript},
+      {Py_sq_length, array_length},
+      {Py_sq_item, tsrpy_sequence_item},
+      {Py_bf_getbuffer, tsrpy_buffer_get},
+      {Py_bf_releasebuffer, tsrpy_buffer_release},
+      {Py_nb_bool, array_bool},
+      {Py_nb_float, array_float},
+      {Py_nb_int, array_int},
+      {Py_nb_index, array_index},
+  };
+  int used = 0;
+  while (slots[used].slot != 0) used++;
+  tsrpy_number_slots(slots + used);
+  static PyType_Spec spec = {.name = TSRPY_MODULE ".Array",
+                             .basicsize = sizeof(tsrpy_array),
+                             .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                             .slots = slots};
+  tsrpy_array_type = (PyTypeObject *)PyType_FromSpec(&spec);
+  return tsrpy_array_type && PyModule_AddObjectRef(module, "Array", (PyObject *)tsrpy_array_type) == 0;
+}

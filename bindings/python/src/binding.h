@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: MIT
+// What the files of the extension module share. Python.h comes first, as it asks for.
+//
+// Names: tsrpy_ for what several files use. "Array", "DType" and "Device" are the Python types, tsrpy_array and so on their structs.
+//
+// Threads: everything here runs with the GIL held, unless its comment says otherwise. Calls that may wait for a device release it.
+#ifndef TSRPY_BINDING_H
+#define TSRPY_BINDING_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <tessera/tessera.h>
+
+#define TSRPY_MODULE "tessera"
+
+// --- errors.c: statuses as exceptions --------------------------------------------------------------------------------
+
+// Adds tessera.Error, DeviceError and KernelError to the module.
+bool tsrpy_errors_init(PyObject *module);
+
+// Sets the exception that fits the status, with the library's message. Returns NULL.
+PyObject *tsrpy_raise(tsr_status status);
+
+// False with an exception if the status is not TSR_OK.
+static inline bool tsrpy_check(tsr_status status) { return status == TSR_OK || tsrpy_raise(status) != NULL; }
+
+// --- dtype.c: tessera.float32 and its like ---------------------------------------------------------------------------
+
+bool tsrpy_dtype_init(PyObject *module);
+
+// A new reference to the one object that stands for the dtype.
+PyObject *tsrpy_dtype_object(tsr_dtype dtype);
+
+// Reads a DType, a name ("float32", "f32"), one of the types bool, int and float, or anything with the name of a dtype in `name` or
+// `__name__`, such as those of NumPy. False with an exception if it is none.
+bool tsrpy_dtype_parse(PyObject *object, tsr_dtype *out_dtype);
+
+// --- device.c: devices, opened once each -----------------------------------------------------------------------------
+
+bool tsrpy_device_init(PyObject *module);
+
+// The device where arrays are made unless told otherwise: that of the innermost `with device:`, else the best there is, which is opened at the first call. Borrowed;
+// NULL with an exception.
+tsr_device *tsrpy_device_current(void);
+
+// Reads a Device or a name ("cuda:1"); None means the current device. Borrowed: devices stay open. NULL with an exception.
+tsr_device *tsrpy_device_parse(PyObject *object);
+
+// A new reference to the object that stands for a device that was opened here.
+PyObject *tsrpy_device_object(tsr_device *device);
+
+// --- array.c: the type Array -----------------------------------------------------------------------------------------
+
+typedef struct tsrpy_array {
+  PyObject_HEAD tsr_tensor *tensor;  // never NULL, never failed
+} tsrpy_array;
+
+extern PyTypeObject *tsrpy_array_type;
+
+bool tsrpy_array_init(PyObject *module);
+static inline bool tsrpy_is_array(PyObject *object) { return PyObject_TypeCheck(object, tsrpy_array_type); }
+static inline tsr_tensor *tsrpy_tensor_of(PyObject *array) { return ((tsrpy_array *)array)->tensor; }
+
+// An Array that owns `tensor`, which is taken over in any case. If the tensor has failed, or is NULL: NULL, with its error as exception.
+PyObject *tsrpy_array_take(tsr_tensor *tensor);
+
+// The shape as a tuple of int.
+PyObject *tsrpy_shape_tuple(tsr_shape shape);
+
+// Reads an int or a sequence of at most 8. False with an exception.
+bool tsrpy_shape_parse(PyObject *object, tsr_shape *out_shape);
+
+// --- convert.c, buffer.c, dlpack.c: data in and out ------------------------------------------------------------------
+
+// A number in Python: bool, int or float, and not a subclass with a dtype of its own.
+static inline bool tsrpy_is_number(PyObject *object) { return PyFloat_Check(object) || PyLong_Check(object); }
+
+// The dtype that a Python number has by itself (bool, int64, float32), and beside a dtype: that dtype, unless the number is of a later kind in bool, integer, float.
+tsr_dtype tsrpy_number_dtype(PyObject *number);
+tsr_dtype tsrpy_number_dtype_beside(PyObject *number, tsr_dtype dtype);
+
+// A tensor of rank 0. Numbers that an integer dtype does not hold are an OverflowError. The caller releases it; NULL with an exception.
+tsr_tensor *tsrpy_number_tensor(tsr_device *device, tsr_dtype dtype, PyObject *number);
+
+// Any array-like as a tensor: an Array, a number, nested sequences of them, or an object with a buffer. `dtype` TSR_DTYPE_COUNT means the one that the data has.
+// The caller releases it; NULL with an exception.
+tsr_tensor *tsrpy_tensor_from(PyObject *object, tsr_device *device, tsr_dtype dtype);
+
+// Copies the elements of an object with a buffer (NumPy's arrays have one).
+tsr_tensor *tsrpy_tensor_from_buffer(PyObject *object, tsr_device *device);
+
+// Slots of Array.
+int tsrpy_buffer_get(PyObject *self, Py_buffer *view, int flags);
+void tsrpy_buffer_release(PyObject *self, Py_buffer *view);
+
+PyObject *tsrpy_to_dlpack(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *tsrpy_dlpack_device(PyObject *self, PyObject *unused);
+PyObject *tsrpy_from_dlpack(PyObject *module, PyObject *args, PyObject *kwargs);
+
+// --- index.c: x[…] ---------------------------------------------------------------------------------------------------
+
+PyObject *tsrpy_subscript(PyObject *self, PyObject *key);
+int tsrpy_assign_subscript(PyObject *self, PyObject *key, PyObject *value);
+PyObject *tsrpy_sequence_item(PyObject *self, Py_ssize_t index);
+
+// Hands over the functions (get, set) of tessera/_indexing.py, which take keys with arrays in them.
+PyObject *tsrpy_set_advanced_indexing(PyObject *module, PyObject *args);
+
+// Drops them.
+void tsrpy_index_deinit(void);
+
+// --- operators.c: every operator as a function -----------------------------------------------------------------------
+
+typedef void (*tsrpy_function)(void);
+
+typedef enum tsrpy_kind {
+  TSRPY_TENSOR,
+  TSRPY_CONDITION,  // a tensor whose dtype says nothing about numbers beside it
+  TSRPY_OPTIONAL,
+  TSRPY_INOUT,
+  TSRPY_TENSORS,
+  TSRPY_AXES,
+  TSRPY_SIZES,
+  TSRPY_COUNT,
+  TSRPY_NUMBER,
+  TSRPY_SIZE,
+  TSRPY_SEED,
+  TSRPY_AXIS,
+  TSRPY_FLAG,
+  TSRPY_SHAPE,
+  TSRPY_DTYPE,
+  TSRPY_DEVICE,
+  TSRPY_TEXT,
+  TSRPY_FORMAT,
+  TSRPY_FIELD_FLAG,  // from here on: fields of a description (desc.h)
+  TSRPY_FIELD_NUMBER,
+  TSRPY_FIELD_SIZE,
+  TSRPY_FIELD_TENSOR,
+  TSRPY_FIELD_ENUM
+} tsrpy_kind;
+
+// An argument as the C function takes it.
+typedef union tsrpy_value {
+  tsr_tensor *tensor;
+  struct {
+    void *items;
+    int count;
+  } list;
+  double number;
+  int64_t size;
+  uint64_t seed;
+  int axis;
+  bool flag;
+  tsr_shape shape;
+  tsr_dtype dtype;
+  tsr_device *device;
+  const char *text;
+  tsr_quant_format format;
+  const void *desc;
+} tsrpy_value;
+
+typedef struct tsrpy_parameter {
+  const char *name;
+  tsrpy_kind kind;
+  bool is_required;
+  int place;                 // among the values; of a field: that of its description
+  double number;             // what stands for a number that is left out
+  int64_t size;              // the same for whole numbers, flags and dtypes
+  size_t offset;             // of a field
+  int count;                 // how many the field has
+  const char *const *names;  // of an enum's values, ending in NULL
+} tsrpy_parameter;
+
+typedef struct tsrpy_operator {
+  const char *name;
+  const char *doc;
+  tsrpy_function function;
+  // Calls a function of this operator's C type. Results go to `outs`.
+  tsr_status (*call)(tsrpy_function function, const tsrpy_value *values, tsr_tensor **outs);
+  const tsrpy_parameter *parameters;
+  int parameter_count;
+  int out_count;  // results that come through pointers: 0 is the one returned, or none; -1 as many as a list or a count says
+  // a op c and c op b, where c is a number; NULL: there is no such function.
+  tsr_tensor *(*with_number)(tsr_tensor *a, double c);
+  tsr_tensor *(*number_first)(tsr_tensor *b, double c);
+  bool waits;         // for a size that the device computes
+  size_t desc_bytes;  // of its description; 0: it has none
+  int desc_place;
+} tsrpy_operator;
+
+bool tsrpy_operators_init(PyObject *module);
+
+// The operator of that name; NULL: there is none.
+const tsrpy_operator *tsrpy_operator_find(const char *name);
+
+// Two inputs of an element-wise operator, of which either may be a number, but not both. The result as an Array; NULL with an exception.
+PyObject *tsrpy_operate_two(const tsrpy_operator *operator, PyObject * a, PyObject *b);
+
+// --- numbers.c: + and its like ---------------------------------------------------------------------------------------
+
+// Fills in the slots of the number protocol, from `slots` on; returns how many.
+int tsrpy_number_slots(PyType_Slot *slots);
+bool tsrpy_numbers_init(void);
+
+// x == y and so on.
+PyObject *tsrpy_compare(PyObject *a, PyObject *b, int how);
+
+#endif

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: MIT
+// Python numbers and nested sequences as tensors.
+//
+// A nested sequence is read in one pass into doubles or, as long as all of it is whole, into 64-bit integers. Sequences of arrays, or of objects with a buffer, are stacked.
+#include <math.h>
+#include <string.h>
+
+#include "binding.h"
+
+tsr_dtype tsrpy_number_dtype(PyObject *number) {
+  if (PyBool_Check(number)) return TSR_BOOL;
+  return PyLong_Check(number) ? TSR_I64 : TSR_F32;
+}
+
+tsr_dtype tsrpy_number_dtype_beside(PyObject *number, tsr_dtype dtype) {
+  tsr_dtype_kind kind = tsr_dtype_kind_of(dtype);
+  if (PyBool_Check(number) || kind == TSR_KIND_FLOAT) return dtype;
+  if (PyLong_Check(number)) return kind == TSR_KIND_BOOL ? TSR_I64 : dtype;
+  return TSR_F32;
+}
+
+static bool fits(tsr_dtype dtype, PyObject *whole, int64_t *out_bits) {
+  int overflow = 0, bits = tsr_dtype_bits(dtype);
+  long long value = PyLong_AsLongLongAndOverflow(whole, &overflow);
+  bool is_unsigned = tsr_dtype_kind_of(dtype) == TSR_KIND_UINT, is_inside = overflow == 0;
+  if (overflow > 0 && dtype == TSR_U64) {
+    unsigned long long large = PyLong_AsUnsignedLongLong(whole);
+    is_inside = !PyErr_Occurred();
+    PyErr_Clear();
+    value = (long long)large;
+  } else if (is_inside && is_unsigned) {
+    is_inside = value >= 0 && (bits == 64 || value < (1LL << bits));
+  } else if (is_inside && bits < 64) {
+    is_inside = value >= -(1LL << (bits - 1)) && value < (1LL << (bits - 1));
+  }
+  *out_bits = value;
+  if (!is_inside) PyErr_Format(PyExc_OverflowError, "%S does not fit in %s", whole, tsr_dtype_name(dtype));
+  return is_inside;
+}
+
+tsr_tensor *tsrpy_number_tensor(tsr_device *device, tsr_dtype dtype, PyObject *number) {
+  tsr_dtype_kind kind = tsr_dtype_kind_of(dtype);
+  int64_t bits = 0;
+  tsr_tensor *tensor;
+  if (kind == TSR_KIND_FLOAT || PyFloat_Check(number)) {
+    double value = PyFloat_AsDouble(number);
+    if (value == -1 && PyErr_Occurred()) return NULL;
+    tensor = tsr_full(device, dtype, TSR_SCALAR, value);
+  } else if (kind == TSR_KIND_BOOL) {
+    tensor = tsr_full(device, dtype, TSR_SCALAR, PyObject_IsTrue(number));
+  } else {
+    if (!fits(dtype, number, &bits)) return NULL;
+    // Bits of u64 beyond int64_t are brought there as i64 and cast, which keeps them.
+    tsr_tensor *filled = tsr_full_int(device, dtype == TSR_U64 ? TSR_I64 : dtype, TSR_SCALAR, bits);
+    tensor = tsr_cast(filled, dtype);
+    tsr_release(filled);
+  }
+  if (tsrpy_check(tsr_error(tensor))) return tensor;
+  tsr_release(tensor);
+  return NULL;
+}
+
+// --- Nested sequences ------------------------------------------------------------------------------------------------
+
+typedef struct reader {
+  tsr_shape shape;
+  tsr_dtype_kind kind;  // of what was read so far: bool, integer, float
+  int64_t *wholes;      // both are filled for each element, until a float comes that is none
+  double *reals;
+  size_t count, capacity;
+  bool is_u64;      // an integer beyond int64_t was among them
+  bool has_arrays;  // something with elements of its own: read otherwise
+} reader;
+
+static bool is_sequence(PyObject *object) { return PyList_Check(object) || PyTuple_Check(object); }
+
+static bool grow(reader *r) {
+  if (r->count < r->capacity) return true;
+  size_t capacity = r->capacity ? r->capacity * 2 : 64;
+  int64_t *wholes = PyMem_Realloc(r->wholes, capacity * sizeof *wholes);
+  if (wholes) r->wholes = wholes;
+  double *reals = PyMem_Realloc(r->reals, capacity * sizeof *reals);
+  if (reals) r->reals = reals;
+  if (!wholes || !reals) return PyErr_NoMemory() != NULL;
+  r->capacity = capacity;
+  return true;
+}
+
+static bool read_number(reader *r, PyObject *object) {
+  if (!tsrpy_is_number(object)) {
+    if (PyObject_CheckBuffer(object)) return r->has_arrays = true;
+    PyErr_Format(PyExc_TypeError, "%R is neither a number nor a list of them", object);
+    return false;
+  }
+  if (!grow(r)) return false;
+  int64_t whole = 0;
+  double real = 0;
+  if (PyFloat_Check(object)) {
+    real = PyFloat_AsDouble(object);
+    r->kind = TSR_KIND_FLOAT;
+  } else {
+    int overflow = 0;
+    whole = PyLong_AsLongLongAndOverflow(object, &overflow);
+    if (overflow != 0) {
+      if (!fits(TSR_U64, object, &whole)) return false;
+      r->is_u64 = true;
+    }
+    real = overflow ? (double)(uint64_t)whole : (double)whole;
+    if (!PyBool_Check(object) && r->kind == TSR_KIND_BOOL) r->kind = TSR_KIND_INT;
+  }
+  r->wholes[r->count] = whole;
+  r->reals[r->count++] = real;
+  return true;
+}
+
+// The shape, from the first element of each sequence.
+static bool find_shape(reader *r, PyObject *object) {
+  while (is_sequence(object)) {
+    if (r->shape.rank == TSR_MAX_RANK) {
+      PyErr_Format(PyExc_ValueError, "lists are nested more than %d deep", TSR_MAX_RANK);
+      return false;
+    }
+    Py_ssize_t size = PySequence_Size(object);
+    r->shape.dims[r->shape.rank++] = size;
+    if (size == 0) return true;
+    object = PyList_Check(object) ? PyList_GetItem(object, 0) : PyTuple_GetItem(object, 0);
+  }
+  return true;
+}
+
+static bool read_axis(reader *r, PyObject *object, int axis) {
+  if (r->has_arrays) return true;
+  bool is_nested = is_sequence(object);
+  if (is_nested != (axis < r->shape.rank) || (is_nested && PySequence_Size(object) != r->shape.dims[axis])) {
+    if (!is_nested && PyObject_CheckBuffer(object)) return r->has_arrays = true;
+    PyErr_SetString(PyExc_ValueError, "lists of different lengths, or numbers beside lists, make no array");
+    return false;
+  }
+  if (!is_nested) return read_number(r, object);
+  for (Py_ssize_t i = 0; i < r->shape.dims[axis]; i++) {
+    PyObject *item = PyList_Check(object) ? PyList_GetItem(object, i) : PyTuple_GetItem(object, i);
+    if (!item || !read_axis(r, item, axis + 1)) return false;
+  }
+  return true;
+}
+
+// The dtype that the elements have by themselves.
+static tsr_dtype dtype_read(const reader *r) {
+  if (r->count == 0 || r->kind == TSR_KIND_FLOAT) return TSR_F32;
+  if (r->kind == TSR_KIND_BOOL) return TSR_BOOL;
+  return r->is_u64 ? TSR_U64 : TSR_I64;
+}
+
+static tsr_tensor *tensor_read(reader *r, tsr_device *device, tsr_dtype dtype) {
+  if (dtype == TSR_DTYPE_COUNT) dtype = dtype_read(r);
+  bool is_whole = r->kind != TSR_KIND_FLOAT && tsr_dtype_kind_of(dtype) != TSR_KIND_FLOAT;
+  size_t bytes = r->count * tsr_dtype_bytes(dtype);
+  void *data = PyMem_Malloc(bytes ? bytes : 1);
+  if (!data) {
+    PyErr_NoMemory();
+    return NULL;
+  }
+  tsr_status status = TSR_OK;
+  if (r->count > 0) {
+    status = is_whole ? tsr_convert(dtype, data, TSR_I64, r->wholes, r->count)
+                      : tsr_convert(dtype, data, TSR_F64, r->reals, r->count);
+  }
+  tsr_tensor *tensor = NULL;
+  if (tsrpy_check(status)) tensor = tsr_from_data(device, dtype, r->shape, data, bytes);
+  PyMem_Free(data);
+  return tensor;
+}
+
+// A list of arrays along a new first axis.
+static tsr_tensor *stack_items(PyObject *sequence, tsr_device *device, tsr_dtype dtype) {
+  Py_ssize_t count = PySequence_Size(sequence), made = 0;
+  tsr_tensor **items = PyMem_Calloc((size_t)count + 1, sizeof *items), *tensor = NULL;
+  if (!items) {
+    PyErr_NoMemory();
+    return NULL;
+  }
+  for (; made < count; made++) {
+    PyObject *item = PySequence_GetItem(sequence, made);
+    items[made] = item ? tsrpy_tensor_from(item, device, dtype) : NULL;
+    Py_XDECREF(item);
+    if (!items[made]) break;
+  }
+  if (made == count) tensor = tsr_stack(items, (int)count, 0);
+  while (made-- > 0) tsr_release(items[made]);
+  PyMem_Free(items);
+  return tensor;
+}
+
+static tsr_tensor *from_sequence(PyObject *object, tsr_device *device, tsr_dtype dtype) {
+  reader r = {.kind = TSR_KIND_BOOL};
+  tsr_tensor *tensor = NULL;
+  if (find_shape(&r, object) && read_axis(&r, object, 0)) {
+    tensor = r.has_arrays ? stack_items(object, device, dtype) : tensor_read(&r, device, dtype);
+  }
+  PyMem_Free(r.wholes);
+  PyMem_Free(r.reals);
+  return tensor;
+}
+
+// Takes over `tensor`.
+static tsr_tensor *cast_to(tsr_tensor *tensor, tsr_device *device, tsr_dtype dtype) {
+  if (!tensor) return NULL;
+  tsr_tensor *there = tsr_to(tensor, device);
+  tsr_release(tensor);
+  if (dtype == TSR_DTYPE_COUNT) return there;
+  tsr_tensor *result = tsr_cast(there, dtype);
+  tsr_release(there);
+  return result;
+}
+
+tsr_tensor *tsrpy_tensor_from(PyObject *object, tsr_device *device, tsr_dtype dtype) {
+  tsr_tensor *tensor = NULL;
+  if (tsrpy_is_array(object)) {
+    tensor = cast_to(tsr_retain(tsrpy_tensor_of(object)), device, dtype);
+  } else if (tsrpy_is_number(object)) {
+    tsr_dtype own = dtype != TSR_DTYPE_COUNT ? dtype : tsrpy_number_dtype(object);
+    if (own == TSR_I64 && dtype == TSR_DTYPE_COUNT) {
+      int64_t bits = 0;
+      if (!fits(TSR_I64, object, &bits)) {
+        PyErr_Clear();
+        own = TSR_U64;
+      }
+    }
+    tensor = tsrpy_number_tensor(device, own, object);
+  } else if (is_sequence(object)) {
+    tensor = from_sequence(object, device, dtype);
+  } else if (PyObject_CheckBuffer(object)) {
+    tensor = cast_to(tsrpy_tensor_from_buffer(object, device), device, dtype);
+  } else {
+    PyErr_Format(PyExc_TypeError, "%R is neither an array nor a number nor a list of them", object);
+  }
+  if (!tensor || tsrpy_check(tsr_error(tensor))) return tensor;
+  tsr_release(tensor);
+  return NULL;
+}

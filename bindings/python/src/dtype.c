@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+// tessera.float32 and its like: one object for each dtype, with the names that the array API has for them.
+#include "binding.h"
+
+typedef struct dtype_object {
+  PyObject_HEAD tsr_dtype dtype;
+} dtype_object;
+
+typedef struct dtype_name {
+  tsr_dtype dtype;
+  const char *name;  // in Python; the library's own, such as "f32", is understood as well
+} dtype_name;
+
+static const dtype_name names[] = {
+    {TSR_BOOL, "bool"},           {TSR_U8, "uint8"},    {TSR_I8, "int8"},     {TSR_I16, "int16"},
+    {TSR_I32, "int32"},           {TSR_I64, "int64"},   {TSR_U32, "uint32"},  {TSR_F16, "float16"},
+    {TSR_BF16, "bfloat16"},       {TSR_F32, "float32"}, {TSR_F64, "float64"}, {TSR_U16, "uint16"},
+    {TSR_U64, "uint64"},          {TSR_I4, "int4"},     {TSR_U4, "uint4"},    {TSR_F8_E4M3, "float8_e4m3fn"},
+    {TSR_F8_E5M2, "float8_e5m2"},
+};
+enum { NAME_COUNT = sizeof names / sizeof names[0] };
+
+static PyTypeObject *dtype_type;
+static PyObject *objects[NAME_COUNT];
+
+static const dtype_name *find(tsr_dtype dtype) {
+  for (int i = 0; i < NAME_COUNT; i++) {
+    if (names[i].dtype == dtype) return &names[i];
+  }
+  return NULL;
+}
+
+static tsr_dtype dtype_of(PyObject *self) { return ((dtype_object *)self)->dtype; }
+
+static PyObject *dtype_str(PyObject *self) { return PyUnicode_FromString(find(dtype_of(self))->name); }
+static PyObject *dtype_repr(PyObject *self) {
+  return PyUnicode_FromFormat(TSRPY_MODULE ".%s", find(dtype_of(self))->name);
+}
+static PyObject *get_name(PyObject *self, void *unused) {
+  (void)unused;
+  return dtype_str(self);
+}
+static PyObject *get_itemsize(PyObject *self, void *unused) {
+  (void)unused;
+  return PyLong_FromSize_t(tsr_dtype_bytes(dtype_of(self)));
+}
+static PyObject *get_bits(PyObject *self, void *unused) {
+  (void)unused;
+  return PyLong_FromLong(tsr_dtype_bits(dtype_of(self)));
+}
+static PyObject *get_kind(PyObject *self, void *unused) {
+  static const char *const kinds[] = {"b", "u", "i", "f"};  // by tsr_dtype_kind
+  (void)unused;
+  return PyUnicode_FromString(kinds[tsr_dtype_kind_of(dtype_of(self))]);
+}
+
+// Pickled by its name: tessera._dtype("float32").
+static PyObject *dtype_reduce(PyObject *self, PyObject *unused) {
+  (void)unused;
+  PyObject *module = PyImport_ImportModule("tessera._core");
+  PyObject *make = module ? PyObject_GetAttrString(module, "as_dtype") : NULL;
+  Py_XDECREF(module);
+  return make ? Py_BuildValue("N(s)", make, find(dtype_of(self))->name) : NULL;
+}
+
+static void dtype_dealloc(PyObject *self) {
+  PyTypeObject *type = Py_TYPE(self);
+  PyObject_Free(self);
+  Py_DECREF(type);
+}
+
+static PyObject *dtype_compare(PyObject *a, PyObject *b, int how) {
+  if (how != Py_EQ && how != Py_NE) Py_RETURN_NOTIMPLEMENTED;
+  tsr_dtype other = TSR_DTYPE_COUNT;
+  if (PyObject_TypeCheck(b, dtype_type)) {
+    other = dtype_of(b);
+  } else if (!tsrpy_dtype_parse(b, &other)) {
+    PyErr_Clear();
+    Py_RETURN_NOTIMPLEMENTED;
+  }
+  return PyBool_FromLong((dtype_of(a) == other) == (how == Py_EQ));
+}
+
+static Py_hash_t dtype_hash(PyObject *self) { return (Py_hash_t)dtype_of(self) + 1; }
+
+static PyGetSetDef properties[] = {
+    {"name", get_name, NULL, "The name, such as 'float32'.", NULL},
+    {"itemsize", get_itemsize, NULL, "Bytes of an element; 0 for int4 and uint4, of which two share a byte.", NULL},
+    {"bits", get_bits, NULL, "Bits of an element.", NULL},
+    {"kind", get_kind, NULL, "'b', 'i', 'u' or 'f', as in NumPy.", NULL},
+    {0},
+};
+static PyMethodDef methods[] = {{"__reduce__", dtype_reduce, METH_NOARGS, NULL}, {0}};
+static PyType_Slot slots[] = {
+    {Py_tp_doc, "The type of an array's elements."},
+    {Py_tp_str, dtype_str},
+    {Py_tp_repr, dtype_repr},
+    {Py_tp_dealloc, dtype_dealloc},
+    {Py_tp_richcompare, dtype_compare},
+    {Py_tp_hash, dtype_hash},
+    {Py_tp_getset, properties},
+    {Py_tp_methods, methods},
+    {0, NULL},
+};
+static PyType_Spec spec = {.name = TSRPY_MODULE ".DType",
+                           .basicsize = sizeof(dtype_object),
+                           .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                           .slots = slots};
+
+bool tsrpy_dtype_init(PyObject *module) {
+  dtype_type = (PyTypeObject *)PyType_FromSpec(&spec);
+  if (!dtype_type || PyModule_AddObjectRef(module, "DType", (PyObject *)dtype_type) < 0) return false;
+  for (int i = 0; i < NAME_COUNT; i++) {
+    dtype_object *object = PyObject_New(dtype_object, dtype_type);
+    if (!object) return false;
+    object->dtype = names[i].dtype;
+    objects[i] = (PyObject *)object;
+    if (PyModule_AddObjectRef(module, names[i].name, objects[i]) < 0) return false;
+  }
+  return true;
+}
+
+PyObject *tsrpy_dtype_object(tsr_dtype dtype) { return Py_NewRef(objects[find(dtype) - names]); }
+
+static bool parse_name(PyObject *name, tsr_dtype *out_dtype) {
+  for (int i = 0; i < NAME_COUNT; i++) {
+    if (PyUnicode_CompareWithASCIIString(name, names[i].name) == 0 ||
+        PyUnicode_CompareWithASCIIString(name, tsr_dtype_name(names[i].dtype)) == 0) {
+      *out_dtype = names[i].dtype;
+      return true;
+    }
+  }
+  if (PyUnicode_CompareWithASCIIString(name, "bool_") == 0) {
+    *out_dtype = TSR_BOOL;
+    return true;
+  }
+  return false;
+}
+
+static bool parse_named(PyObject *object, const char *attribute, tsr_dtype *out_dtype) {
+  PyObject *name = PyObject_GetAttrString(object, attribute);
+  PyErr_Clear();
+  bool found = name && PyUnicode_Check(name) && parse_name(name, out_dtype);
+  Py_XDECREF(name);
+  return found;
+}
+
+bool tsrpy_dtype_parse(PyObject *object, tsr_dtype *out_dtype) {
+  if (PyObject_TypeCheck(object, dtype_type)) {
+    *out_dtype = dtype_of(object);
+    return true;
+  }
+  if (object == (PyObject *)&PyBool_Type) return *out_dtype = TSR_BOOL, true;
+  if (object == (PyObject *)&PyLong_Type) return *out_dtype = TSR_I64, true;
+  if (object == (PyObject *)&PyFloat_Type) return *out_dtype = TSR_F32, true;
+  if (PyUnicode_Check(object) ? parse_name(object, out_dtype)
+                              : parse_named(object, "name", out_dtype) || parse_named(object, "__name__", out_dtype)) {
+    return true;
+  }
+  PyErr_Format(PyExc_TypeError, "%R is not a dtype of tessera", object);
+  return false;
+}

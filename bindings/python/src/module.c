@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+// The extension module tessera._core. Its state is static: it is initialised once in a process.
+#include "binding.h"
+
+// as_array(object, dtype, device, copy): what asarray and array are made of. copy: True, False or None.
+static PyObject *as_array(PyObject *module, PyObject *args) {
+  (void)module;
+  PyObject *object = NULL, *dtype_object = Py_None, *device_object = Py_None, *copy = Py_None;
+  if (!PyArg_ParseTuple(args, "O|OOO:as_array", &object, &dtype_object, &device_object, &copy)) return NULL;
+  tsr_dtype dtype = TSR_DTYPE_COUNT;
+  if (dtype_object != Py_None && !tsrpy_dtype_parse(dtype_object, &dtype)) return NULL;
+  bool is_array = tsrpy_is_array(object);
+  tsr_device *device = is_array && device_object == Py_None ? tsr_tensor_device(tsrpy_tensor_of(object))
+                                                            : tsrpy_device_parse(device_object);
+  if (!device) return NULL;
+  tsr_tensor *tensor = tsrpy_tensor_from(object, device, dtype);
+  if (!tensor) return NULL;
+  bool is_shared = is_array && tsr_tensor_shares_memory(tensor, tsrpy_tensor_of(object));
+  if (copy == Py_False && !is_shared) {
+    tsr_release(tensor);
+    PyErr_SetString(PyExc_ValueError, "copy=False, but this data cannot be used without a copy");
+    return NULL;
+  }
+  if (copy != Py_True || !is_shared) return tsrpy_array_take(tensor);
+  tsr_tensor *fresh = tsr_zeros(device, tsr_tensor_dtype(tensor), tsr_tensor_shape(tensor));
+  tsr_status status = tsr_assign(fresh, tensor);
+  tsr_release(tensor);
+  if (tsrpy_check(status)) return tsrpy_array_take(fresh);
+  tsr_release(fresh);
+  return NULL;
+}
+
+static PyObject *as_dtype(PyObject *module, PyObject *object) {
+  (void)module;
+  tsr_dtype dtype;
+  return tsrpy_dtype_parse(object, &dtype) ? tsrpy_dtype_object(dtype) : NULL;
+}
+
+static PyObject *promote(PyObject *module, PyObject *args) {
+  (void)module;
+  PyObject *first = NULL, *second = NULL;
+  tsr_dtype a, b;
+  if (!PyArg_ParseTuple(args, "OO:promote", &first, &second)) return NULL;
+  if (!tsrpy_dtype_parse(first, &a) || !tsrpy_dtype_parse(second, &b)) return NULL;
+  return tsrpy_check(tsr_dtype_promote(a, b, &a)) ? tsrpy_dtype_object(a) : NULL;
+}
+
+static PyObject *promote_number(PyObject *module, PyObject *args) {
+  (void)module;
+  PyObject *number = NULL, *beside = NULL;
+  tsr_dtype dtype;
+  if (!PyArg_ParseTuple(args, "OO:promote_number", &number, &beside) || !tsrpy_dtype_parse(beside, &dtype)) return NULL;
+  return tsrpy_dtype_object(tsrpy_number_dtype_beside(number, dtype));
+}
+
+static PyObject *to_device(PyObject *module, PyObject *args) {
+  (void)module;
+  PyObject *array = NULL, *device_object = NULL;
+  if (!PyArg_ParseTuple(args, "O!O:to_device", tsrpy_array_type, &array, &device_object)) return NULL;
+  tsr_device *device = tsrpy_device_parse(device_object);
+  return device ? tsrpy_array_take(tsr_to(tsrpy_tensor_of(array), device)) : NULL;
+}
+
+static PyMethodDef functions[] = {
+    {"as_array", as_array, METH_VARARGS, NULL},
+    {"as_dtype", as_dtype, METH_O, NULL},
+    {"promote", promote, METH_VARARGS, NULL},
+    {"promote_number", promote_number, METH_VARARGS, NULL},
+    {"to_device", to_device, METH_VARARGS, NULL},
+    {"from_dlpack", (PyCFunction)(void (*)(void))tsrpy_from_dlpack, METH_VARARGS | METH_KEYWORDS,
+     "from_dlpack(x, /, *, device=None, copy=None)\n--\n\nAnother library's array, without a copy where its memory is "
+     "on the host."},
+    {"set_advanced_indexing", tsrpy_set_advanced_indexing, METH_VARARGS, NULL},
+    {0},
+};
+
+static void deinit(void *unused) {
+  (void)unused;
+  tsrpy_index_deinit();
+}
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, .m_name = "tessera._core", .m_doc = "The part of tessera that is written in C.",
+    .m_size = -1,          .m_methods = functions,    .m_free = deinit};
+
+PyMODINIT_FUNC PyInit__core(void) {
+  PyObject *module = PyModule_Create(&definition);
+  if (!module) return NULL;
+  if (tsrpy_errors_init(module) && tsrpy_dtype_init(module) && tsrpy_device_init(module) && tsrpy_numbers_init() &&
+      tsrpy_array_init(module) && tsrpy_operators_init(module) &&
+      PyModule_AddStringConstant(module, "version", tsr_version()) == 0) {
+    return module;
+  }
+  Py_DECREF(module);
+  return NULL;
+}

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: MIT
+"""Functions that make arrays."""
+from __future__ import annotations
+
+from typing import Any
+
+from . import _core, ops
+from ._core import Array
+from ._dtypes import dtype as _dtype
+
+
+def asarray(obj: Any, /, dtype: Any = None, *, device: Any = None, copy: bool | None = None) -> Array:
+    """An array of numbers, nested lists, or of anything with a buffer or with `__dlpack__` or `__array__`.
+
+    An Array is returned as it is where dtype and device allow. The memory of others is copied, unless copy=False.
+
+    >>> tessera.asarray([[1, 2], [3, 4]])
+    """
+    if not isinstance(obj, Array) and copy is False and hasattr(obj, "__dlpack__"):
+        shared = _core.from_dlpack(obj, device=device)
+        if dtype is not None and shared.dtype != _dtype(dtype):
+            raise ValueError("asarray: copy=False, but another dtype needs a copy")
+        return shared
+    if not isinstance(obj, (Array, bool, int, float, list, tuple)):
+        obj = _with_buffer(obj)
+    return _core.as_array(obj, dtype, device, copy)
+
+
+def _with_buffer(obj: Any) -> Any:
+    """The object itself if it has a buffer, else what it offers in place of one."""
+    try:
+        memoryview(obj)
+        return obj
+    except TypeError:
+        pass
+    if hasattr(obj, "__array__"):
+        return obj.__array__()
+    if hasattr(obj, "__dlpack__"):
+        return _core.from_dlpack(obj)
+    return list(obj) if hasattr(obj, "__iter__") else obj
+
+
+def array(obj: Any, dtype: Any = None, *, copy: bool | None = True, device: Any = None) -> Array:
+    """As asarray, but an Array is copied, too."""
+    return asarray(obj, dtype, device=device, copy=copy)
+
+
+def _shape(shape: Any) -> tuple[int, ...]:
+    return (shape,) if hasattr(shape, "__index__") else tuple(shape)
+
+
+def zeros(shape: Any, dtype: Any = None, *, device: Any = None) -> Array:
+    """Every element 0."""
+    return ops.zeros(_shape(shape), dtype or _core.float32, device)
+
+
+def ones(shape: Any, dtype: Any = None, *, device: Any = None) -> Array:
+    """Every element 1."""
+    return ops.ones(_shape(shape), dtype or _core.float32, device)
+
+
+def empty(shape: Any, dtype: Any = None, *, device: Any = None) -> Array:
+    """An array to be filled. Its elements are 0."""
+    return zeros(shape, dtype, device=device)
+
+
+def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) -> Array:
+    """Every element the same number."""
+    value = asarray(fill_value, dtype, device=device)
+    return _core.as_array(ops.expand(value, _shape(shape)), None, None, True)
+
+
+def zeros_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Array:
+    """Zeros in the shape of x."""
+    return zeros(x.shape, dtype or x.dtype, device=device or x.device)
+
+
+def ones_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Array:
+    """Ones in the shape of x."""
+    return ones(x.shape, dtype or x.dtype, device=device or x.device)
+
+
+empty_like = zeros_like
+
+
+def full_like(x: Array, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Array:
+    """One number in the shape of x."""
+    return full(x.shape, fill_value, dtype or x.dtype, device=device or x.device)
+
+
+def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None) -> Array:
+    """start, start + step, … before stop; from 0 if only one number is given. int64 if all numbers are whole.
+
+    >>> tessera.arange(3)
+    """
+    if stop is None:
+        start, stop = 0, start
+    if dtype is None:
+        dtype = _core.int64 if all(isinstance(number, int) for number in (start, stop, step)) else _core.float32
+    return ops.arange(start, stop, step, dtype, device)
+
+
+def linspace(start: float, stop: float, /, num: int = 50, *, dtype: Any = None, device: Any = None, endpoint: bool = True) -> Array:
+    """`num` numbers evenly spaced from start to stop, which is the last of them if `endpoint`."""
+    if not endpoint and num > 0:
+        stop = start + (stop - start) * (num - 1) / num
+    return ops.linspace(start, stop, num, dtype or _core.float32, device)
+
+
+def eye(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = None, device: Any = None) -> Array:
+    """1 on the k-th diagonal, else 0."""
+    return ops.eye(n_rows, n_rows if n_cols is None else n_cols, k, dtype or _core.float32, device)
+
+
+def identity(n: int, dtype: Any = None) -> Array:
+    """The square matrix with 1 on its diagonal."""
+    return eye(n, dtype=dtype)
+
+
+def tril(x: Array, /, *, k: int = 0) -> Array:
+    """The lower triangle of the last two axes, the rest 0."""
+    return ops.tril(x, k)
+
+
+def triu(x: Array, /, *, k: int = 0) -> Array:
+    """The upper triangle of the last two axes, the rest 0."""
+    return ops.triu(x, k)
+
+
+def meshgrid(*arrays: Array, indexing: str = "xy") -> list[Array]:
+    """Views of lists, each repeated along the axes of the others."""
+    if indexing not in ("xy", "ij"):
+        raise ValueError(f"meshgrid: indexing is 'xy' or 'ij', not {indexing!r}")
+    return ops.meshgrid(arrays, indexing == "xy")
+
+
+from_dlpack = _core.from_dlpack

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: MIT
+"""x[key] and x[key] = value, with random keys beside NumPy."""
+import random
+import unittest
+
+import numpy as np
+import tessera as ts
+
+
+def random_slice(generator, size):
+    bounds = [None, *range(-size - 1, size + 2)]
+    return slice(generator.choice(bounds), generator.choice(bounds), generator.choice([None, 1, 2, 3, -1, -2]))
+
+
+def random_index_array(generator, size, shape):
+    if size == 0:
+        return np.zeros([0] + list(shape[1:]), np.int64)
+    return np.array([generator.randrange(-size, size) for _ in range(int(np.prod(shape)))], np.int64).reshape(shape)
+
+
+def random_key(generator, shape, is_advanced):
+    """A key that NumPy accepts for that shape."""
+    key, axis, has_ellipsis = [], 0, False
+    index_shape = generator.choice([(2,), (3,), (2, 2), (1, 3)])
+    while axis < len(shape) and generator.random() < 0.85:
+        choice = generator.random()
+        if choice < 0.1:
+            key.append(None)
+            continue
+        if choice < 0.2 and not has_ellipsis:
+            has_ellipsis = True
+            key.append(Ellipsis)
+            axis = generator.randint(axis, len(shape))
+            rest = len(shape) - axis
+            key += [random_slice(generator, shape[len(shape) - rest + i]) for i in range(rest)]
+            break
+        if choice < 0.5 or shape[axis] == 0:
+            key.append(random_slice(generator, shape[axis]))
+        elif choice < 0.7 or not is_advanced:
+            key.append(generator.randrange(-shape[axis], shape[axis]))
+        elif choice < 0.9:
+            array = random_index_array(generator, shape[axis], generator.choice([index_shape, (1,), index_shape[-1:]]))
+            key.append(array.tolist() if generator.random() < 0.3 else array)
+        else:
+            key.append(np.array([generator.random() < 0.6 for _ in range(shape[axis])], bool))
+        axis += 1
+    return key[0] if len(key) == 1 and generator.random() < 0.5 and not isinstance(key[0], list) else tuple(key)
+
+
+def ours(key):
+    """The key with our arrays in place of NumPy's, half of the time."""
+    if isinstance(key, tuple):
+        return tuple(ours(item) for item in key)
+    return ts.asarray(key) if isinstance(key, np.ndarray) and key.size % 2 else key
+
+
+class RandomKeys(unittest.TestCase):
+    def setUp(self):
+        self.generator = random.Random(11)
+
+    def data(self):
+        shape = [self.generator.choice([1, 2, 3, 4, 5, 0]) for _ in range(self.generator.randint(0, 4))]
+        return np.arange(int(np.prod(shape)), dtype=np.int64).reshape(shape)
+
+    def rounds(self, count, is_advanced):
+        done = 0
+        while done < count:
+            data = self.data()
+            key = random_key(self.generator, data.shape, is_advanced)
+            try:
+                wanted = data[key]
+            except IndexError:  # masks and arrays that do not broadcast
+                with self.assertRaises(IndexError, msg=f"{data.shape} {key}"):
+                    ts.asarray(data)[ours(key)]
+                continue
+            done += 1
+            yield data, key, wanted
+
+    def check_reading(self, count, is_advanced):
+        for data, key, wanted in self.rounds(count, is_advanced):
+            found = ts.asarray(data)[ours(key)]
+            self.assertEqual(found.shape, wanted.shape, f"{data.shape} {key}")
+            np.testing.assert_array_equal(np.asarray(found), wanted, err_msg=f"{data.shape} {key}")
+
+    def check_writing(self, count, is_advanced):
+        for data, key, wanted in self.rounds(count, is_advanced):
+            x, target = ts.asarray(data), data.copy()
+            value = -1 if self.generator.random() < 0.4 else -1 - np.arange(wanted.size, dtype=np.int64).reshape(wanted.shape)
+            if isinstance(value, np.ndarray) and self.generator.random() < 0.3 and value.ndim:
+                value = value[:1] if value.shape[0] else value
+            target[key] = value
+            x[ours(key)] = value
+            np.testing.assert_array_equal(np.asarray(x), target, err_msg=f"{data.shape} {key}")
+
+    def test_views_are_numpys(self):
+        self.check_reading(1200, False)
+
+    def test_arrays_and_masks_read_as_numpy_does(self):
+        self.check_reading(800, True)
+
+    def test_views_are_written_as_numpy_does(self):
+        self.check_writing(500, False)
+
+    def test_arrays_and_masks_write_as_numpy_does(self):
+        self.check_writing(500, True)
+
+
+class Keys(unittest.TestCase):
+    def test_views_share_memory_and_gathers_do_not(self):
+        x = ts.arange(12).reshape(3, 4)
+        self.assertTrue(x[1:, ::2].shares_memory(x))
+        self.assertFalse(x[[0, 1]].shares_memory(x))
+
+    def test_masks_of_several_axes(self):
+        data = np.arange(24).reshape(2, 3, 4)
+        x, mask = ts.asarray(data), data[:, :, 0] % 8 == 0
+        np.testing.assert_array_equal(np.asarray(x[ts.asarray(mask)]), data[mask])
+        np.testing.assert_array_equal(np.asarray(x[x % 5 == 0]), data[data % 5 == 0])
+        x[x > 10] = 0
+        data[data > 10] = 0
+        np.testing.assert_array_equal(np.asarray(x), data)
+
+    def test_bools_alone(self):
+        data = np.arange(3)
+        for key in (True, False, (True, slice(1, None))):
+            np.testing.assert_array_equal(np.asarray(ts.asarray(data)[key]), data[key])
+        self.assertEqual(ts.arange(3)[np.True_].tolist(), [[0, 1, 2]])
+        self.assertEqual(ts.arange(3)[np.int64(1)].item(), 1)
+
+    def test_wrong_keys_are_index_errors(self):
+        x = ts.zeros((2, 3))
+        for key in (2, -3, (0, 3), (0, 0, 0), (..., ...), [5], [0.5], 1.5, "a", ([0, 1], [0, 1, 2]), [True, False, True]):
+            with self.assertRaises((IndexError, TypeError), msg=repr(key)):
+                x[key]
+        with self.assertRaises(ValueError):
+            x[0] = ts.zeros(5)
+        with self.assertRaises(ValueError):
+            del x[0]
+
+    def test_in_place_operators_write_through_views(self):
+        x = ts.arange(6).reshape(2, 3)
+        row = x[0]
+        row += 10
+        x[1] *= 2
+        self.assertEqual(x.tolist(), [[10, 11, 12], [6, 8, 10]])
+        with self.assertRaises(TypeError):
+            x += 0.5
+
+
+if __name__ == "__main__":
+    unittest.main()
