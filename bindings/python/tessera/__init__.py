@@ -8,7 +8,8 @@ docs/python.md has all of it.
 """
 import math as _math
 
-from . import linalg, ops
+from . import linalg, nn, ops
+from ._capture import capture
 from ._core import (Array, Device, DeviceError, DType, Error, KernelError, bfloat16, bool, device, float8_e4m3fn, float8_e5m2, float16, float32,
                     float64, int4, int8, int16, int32, int64, uint4, uint8, uint16, uint32, uint64)
 from ._core import version as __version__
@@ -16,8 +17,10 @@ from ._creation import (arange, array, asarray, empty, empty_like, eye, from_dlp
                         ones_like, tril, triu, zeros, zeros_like)
 from ._dtypes import astype, can_cast, dtype, finfo, iinfo, isdtype, result_type
 from ._elementwise import *  # noqa: F401,F403
+from ._grad import grad, value_and_grad
 from ._indexing import get as _get  # noqa: F401  arrays as keys
 from ._info import __array_namespace_info__, devices
+from ._kernel import kernel
 from ._manipulation import (broadcast_arrays, broadcast_shapes, broadcast_to, column_stack, concat, concatenate, expand_dims, flip, hstack,
                             matrix_transpose, moveaxis, permute_dims, ravel, repeat, reshape, roll, split, squeeze, stack, swapaxes, tile,
                             transpose, unstack, vstack)

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""docs/python.md: its programs run."""
+"""docs/python.md and examples/python: their programs run."""
+import glob
 import os
 import re
+import runpy
+import sys
 import unittest
 
 TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
@@ -14,6 +17,18 @@ class Page(unittest.TestCase):
         self.assertTrue(programs)
         for program in programs:
             exec(compile(program, "docs/python.md", "exec"), {})
+
+
+class Examples(unittest.TestCase):
+    def test_they_run(self):
+        programs = sorted(glob.glob(os.path.join(TREE, "examples", "python", "*.py")))
+        self.assertGreaterEqual(len(programs), 3)
+        for program in programs:
+            arguments, sys.argv = sys.argv, [program]
+            try:
+                runpy.run_path(program, run_name="__main__")
+            finally:
+                sys.argv = arguments
 
 
 if __name__ == "__main__":
