@@ -8,7 +8,7 @@ docs/python.md has all of it.
 """
 import math as _math
 
-from . import linalg, nn, ops
+from . import linalg, nn, ops, random
 from ._capture import capture
 from ._core import (Array, Device, DeviceError, DType, Error, KernelError, bfloat16, bool, device, float8_e4m3fn, float8_e5m2, float16, float32,
                     float64, int4, int8, int16, int32, int64, uint4, uint8, uint16, uint32, uint64)
@@ -25,6 +25,8 @@ from ._manipulation import (broadcast_arrays, broadcast_shapes, broadcast_to, co
                             matrix_transpose, moveaxis, permute_dims, ravel, repeat, reshape, roll, split, squeeze, stack, swapaxes, tile,
                             transpose, unstack, vstack)
 from ._methods import as_numpy as _as_numpy  # noqa: F401  methods of Array
+from ._numpy import (around, atleast_1d, average, bincount, diag, fliplr, flipud, histogram, interp, isscalar, logspace, percentile, ptp,
+                     quantile, round, trapezoid, trapz)
 from ._searching import (argsort, argwhere, count_nonzero, nonzero, searchsorted, sort, take, take_along_axis, unique, unique_all,
                          unique_counts, unique_inverse, unique_values, where)
 from ._statistics import (all, amax, amin, any, argmax, argmin, cumprod, cumsum, cumulative_sum, diff, max, mean, median, min, prod, std, sum,

@@ -125,13 +125,6 @@ def _dot(self: Array, other: Any) -> Array:
     return linalg.dot(self, other)
 
 
-def _round(self: Array, digits: int = 0) -> Array:
-    """The nearest whole numbers, halves to the even one."""
-    if digits:
-        raise NotImplementedError("round: only whole numbers; scale the array for digits")
-    return ops.round(self)
-
-
 def _clip(self: Array, min: Any = None, max: Any = None) -> Array:
     """Within limits."""
     return _elementwise.clip(self, min, max)
@@ -139,8 +132,8 @@ def _clip(self: Array, min: Any = None, max: Any = None) -> Array:
 
 _METHODS = {
     "__array__": as_numpy, "__array_namespace__": _namespace, "__contains__": _contains, "__copy__": _copy, "__deepcopy__": _copy,
-    "__format__": _format, "__reduce__": reduce, "__round__": _round, "astype": _astype, "clip": _clip, "copy": _copy, "dot": _dot,
-    "flatten": _flatten, "reshape": _reshape, "round": _round, "to_device": _to_device, "tobytes": tobytes, "tolist": tolist,
+    "__format__": _format, "__reduce__": reduce, "astype": _astype, "clip": _clip, "copy": _copy, "dot": _dot,
+    "flatten": _flatten, "reshape": _reshape, "to_device": _to_device, "tobytes": tobytes, "tolist": tolist,
     "transpose": _transpose,
 }
 for _name in ("all", "any", "argmax", "argmin", "cumprod", "cumsum", "max", "mean", "min", "prod", "std", "sum", "var"):
