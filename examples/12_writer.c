@@ -4,7 +4,6 @@
 //
 //   12_writer SECONDS FILE...
 //   12_writer 60 docs/*.md
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -96,18 +95,13 @@ static tsr_tensor *by_heads(tsr_tensor *x, int part) {
   return tsr_transpose(tsr_reshape(piece, TSR_SHAPE(-1, CONTEXT, HEADS, WIDTH / HEADS)), 1, 2);
 }
 
-// For each place a mean of the values of all places up to it: those count more whose keys are like its query.
-static tsr_tensor *attend(tsr_tensor *queries, tsr_tensor *keys, tsr_tensor *values, tsr_tensor *future) {
-  tsr_tensor *scores = tsr_mul_scalar(tsr_matmul(queries, tsr_transpose(keys, 2, 3)), sqrt((double)HEADS / WIDTH));
-  return tsr_matmul(tsr_softmax(tsr_add(scores, future), 3), values);
-}
-
 // Each place looks at those before it, then thinks for itself.
-static tsr_tensor *run_layer(tsr_tensor *x, tsr_tensor *future, const tsr_params *p, int first) {
+static tsr_tensor *run_layer(tsr_tensor *x, const tsr_params *p, int first) {
+  static const tsr_attention_desc earlier = {.causal = true};
   tsr_tensor *w[TENSORS_PER_LAYER];
   for (int i = 0; i < TENSORS_PER_LAYER; i++) w[i] = tsr_params_tensor(p, first + i);
   tsr_tensor *look = tsr_linear(tsr_rms_norm(x, w[0], 1e-5), w[1], NULL, NULL);
-  tsr_tensor *found = attend(by_heads(look, 0), by_heads(look, 1), by_heads(look, 2), future);
+  tsr_tensor *found = tsr_attention(by_heads(look, 0), by_heads(look, 1), by_heads(look, 2), NULL, &earlier);
   found = tsr_reshape(tsr_transpose(found, 1, 2), TSR_SHAPE(-1, CONTEXT, WIDTH));
   x = tsr_add(x, tsr_linear(found, w[2], NULL, NULL));
   tsr_tensor *thought = tsr_gelu_tanh(tsr_linear(tsr_rms_norm(x, w[3], 1e-5), w[4], NULL, NULL));
@@ -117,9 +111,7 @@ static tsr_tensor *run_layer(tsr_tensor *x, tsr_tensor *future, const tsr_params
 // Characters [rows, CONTEXT] to numbers for the next one after each, [rows, CONTEXT, kinds].
 static tsr_tensor *network(tsr_tensor *characters, const tsr_params *p) {
   tsr_tensor *x = tsr_add(tsr_embedding(tsr_params_tensor(p, 0), characters), tsr_params_tensor(p, 1));
-  tsr_tensor *never = tsr_full(tsr_params_device(p), TSR_F32, TSR_SHAPE(CONTEXT, CONTEXT), -1e9);
-  tsr_tensor *future = tsr_triu(never, 1);  // added to the scores of places that come later
-  for (int i = 0; i < LAYERS; i++) x = run_layer(x, future, p, TENSORS_BEFORE + i * TENSORS_PER_LAYER);
+  for (int i = 0; i < LAYERS; i++) x = run_layer(x, p, TENSORS_BEFORE + i * TENSORS_PER_LAYER);
   return tsr_linear(tsr_rms_norm(x, tsr_params_tensor(p, TENSORS - 1), 1e-5), tsr_params_tensor(p, 0), NULL, NULL);
 }
 
