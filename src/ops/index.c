@@ -183,7 +183,7 @@ tsr_tensor *tsr_take(tsr_tensor *x, tsr_tensor *indices) {
 
 // --- scatter ---------------------------------------------------------------------------------------------------------
 //
-// Inputs: x, indices, source. All are contiguous.
+// Inputs: x, indices, source. All are contiguous, but for indices that keeps_index_view leaves as they are.
 
 // Passes where element i of the indices writes to: at its own position in x, except along the axis, where the index
 // decides.
@@ -263,20 +263,50 @@ typedef struct sorted_keys {
   tsr_buffer *sorted;  // NULL if a native operator sorted them: it gives the permutation alone
 } sorted_keys;
 
-static tsr_status sort_keys(const tsri_kernel_run *run, sorted_keys *keys) {
-  int64_t count = run->layouts[1].count;
-  tsr_status status = tsri_call_scratch(run->device, count, TSR_U32, &keys->keys);
-  if (status == TSR_OK) status = tsri_call_scratch(run->device, count, TSR_I32, &keys->order);
-  if (status != TSR_OK) return status;
+// Whether the indices are the same for all elements of a row, a position along the axis: a list that was broadcast to the shape of the source.
+static bool has_one_index_per_row(const tsri_layout *indices, tsr_shape target, int axis) {
+  bool has = true;
+  for (int i = 0; i < target.rank; i++) {
+    if (i == axis) continue;
+    has = has && indices->shape.dims[i] == target.dims[i] && (indices->shape.dims[i] <= 1 || indices->strides[i] == 0);
+  }
+  return has;
+}
+
+static tsr_status write_row_keys(const tsri_kernel_run *run, tsr_buffer *keys) {
+  const tsri_layout *indices = &run->layouts[1];
+  int axis = (int)TSRI_GIVEN(run->node, scatter)->axis;
+  tsri_call call;
+  tsri_call_init(&call, run->device, "op_index", "scatter_row_keys", TSRI_WITH(TSRI_TYPE("I", run->input_dtypes[1])));
+  tsri_call_buffer(&call, "indices", run->inputs[1], run->input_dtypes[1]);
+  tsri_call_buffer(&call, "keys", keys, TSR_U32);
+  tsri_call_word(&call, "n", indices->shape.dims[axis]);
+  tsri_call_word(&call, "i_at", indices->offset);
+  tsri_call_word(&call, "step", indices->strides[axis]);
+  tsri_call_word(&call, "size", run->shape.dims[axis]);
+  return tsri_call_items(&call, indices->shape.dims[axis]);
+}
+
+static tsr_status write_keys(const tsri_kernel_run *run, tsr_buffer *keys) {
   tsri_walk walk;
   walk_target(run, &walk);
   tsri_call call;
   tsri_call_init(&call, run->device, "op_index", "scatter_keys",
                  TSRI_WITH(TSRI_TYPE("I", run->input_dtypes[1]), TSRI_CONSTANT("RANK", walk.rank)));
   tsri_call_buffer(&call, "indices", run->inputs[1], run->input_dtypes[1]);
-  tsri_call_buffer(&call, "keys", keys->keys, TSR_U32);
+  tsri_call_buffer(&call, "keys", keys, TSR_U32);
   pass_target(run, &walk, &call);
-  status = tsri_call_items(&call, walk.count);
+  return tsri_call_items(&call, walk.count);
+}
+
+// One key for each element, or for each row.
+static tsr_status sort_keys(const tsri_kernel_run *run, bool is_by_rows, sorted_keys *keys) {
+  int axis = (int)TSRI_GIVEN(run->node, scatter)->axis;
+  int64_t count = is_by_rows ? run->layouts[1].shape.dims[axis] : run->layouts[1].count;
+  tsr_status status = tsri_call_scratch(run->device, count, TSR_U32, &keys->keys);
+  if (status == TSR_OK) status = tsri_call_scratch(run->device, count, TSR_I32, &keys->order);
+  if (status != TSR_OK) return status;
+  status = is_by_rows ? write_row_keys(run, keys->keys) : write_keys(run, keys->keys);
   if (status != TSR_OK) return status;
   tsri_sort sort = {
       .device = run->device, .dtype = TSR_U32, .x = keys->keys, .rows = 1, .n = count, .order = keys->order};
@@ -287,9 +317,12 @@ static tsr_status sort_keys(const tsri_kernel_run *run, sorted_keys *keys) {
   return status == TSR_OK ? tsri_sort_rows(&sort) : status;
 }
 
-static tsr_status join_runs(const tsri_kernel_run *run, const sorted_keys *keys) {
+static tsr_status join_runs(const tsri_kernel_run *run, bool is_by_rows, const sorted_keys *keys) {
+  int axis = (int)TSRI_GIVEN(run->node, scatter)->axis;
+  int64_t inner = 1, n = run->layouts[1].shape.dims[axis];
+  for (int i = axis + 1; i < run->shape.rank; i++) inner *= run->shape.dims[i];
   tsri_call call;
-  tsri_call_init(&call, run->device, "op_index", "scatter_join",
+  tsri_call_init(&call, run->device, "op_index", is_by_rows ? "scatter_join_rows" : "scatter_join",
                  TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", tsri_accumulator(run->dtype)),
                            TSRI_CONSTANT("OP", TSRI_GIVEN(run->node, scatter)->combination),
                            TSRI_CONSTANT("SORTED", keys->sorted != NULL)));
@@ -298,9 +331,14 @@ static tsr_status join_runs(const tsri_kernel_run *run, const sorted_keys *keys)
   tsri_call_buffer(&call, "keys", keys->sorted ? keys->sorted : keys->keys, TSR_U32);
   tsri_call_buffer(&call, "order", keys->order, TSR_I32);
   tsri_call_buffer(&call, "y", run->output, run->dtype);
-  tsri_call_word(&call, "n", run->layouts[1].count);
+  tsri_call_word(&call, "n", is_by_rows ? n : run->layouts[1].count);
   tsri_call_word(&call, "x_at", run->layouts[0].offset);
   tsri_call_word(&call, "s_at", run->layouts[2].offset);
+  if (is_by_rows) {
+    tsri_call_word(&call, "total", run->layouts[1].count);
+    tsri_call_word(&call, "inner", inner);
+    tsri_call_word(&call, "size", run->shape.dims[axis]);
+  }
   return tsri_call_items(&call, run->layouts[1].count);
 }
 
@@ -318,8 +356,9 @@ tsr_status tsri_run_scatter_add(const tsri_kernel_run *run) {
   status = copy_x(run);
   if (status != TSR_OK) return status;
   sorted_keys keys = {NULL, NULL, NULL};
-  status = sort_keys(run, &keys);
-  if (status == TSR_OK) status = join_runs(run, &keys);
+  bool is_by_rows = has_one_index_per_row(&run->layouts[1], run->shape, axis);
+  status = sort_keys(run, is_by_rows, &keys);
+  if (status == TSR_OK) status = join_runs(run, is_by_rows, &keys);
   tsr_buffer_release(keys.keys);
   tsr_buffer_release(keys.sorted);
   tsr_buffer_release(keys.order);
@@ -346,15 +385,27 @@ static tsr_status check_source(const char *caller, const tsr_tensor *x, const ts
   return TSR_OK;
 }
 
+// Indices that are broadcast along rows stay a view where the kernels of scatter_add add whole rows: the device has no operator of its own, which takes
+// indices one by one.
+static bool keeps_index_view(const tsri_op *op, const tsr_device *device, const tsr_tensor *x,
+                             const tsr_tensor *indices, int axis) {
+  const tsri_native_op native = {
+      .kind = TSRI_NATIVE_SCATTER_ADD, .dtype = x->dtype, .result = x->dtype, .is.index.index_dtype = indices->dtype};
+  return op->run == tsri_run_scatter_add && !tsri_device_takes(device, &native) &&
+         has_one_index_per_row(&indices->layout, x->layout.shape, axis);
+}
+
 static tsr_tensor *scatter(const tsri_op *op, tsr_tensor *x, int axis, tsr_tensor *indices, tsr_tensor *source,
                            int combination) {
   tsr_status status = check_source(op->name, x, indices, source, &axis);
   if (status != TSR_OK) return tsri_tensor_fail(status);
-  tsr_tensor *cast = tsr_cast(source, x->dtype);
-  tsr_tensor *inputs[3] = {tsr_contiguous(x), tsr_contiguous(indices), tsr_contiguous(cast)};
   tsr_device *device = NULL;
+  status = tsri_record_device(op->name, (tsr_tensor *const[]){x, indices, source}, 3, &device);
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  tsr_tensor *cast = tsr_cast(source, x->dtype);
+  tsr_tensor *list = keeps_index_view(op, device, x, indices, axis) ? tsr_retain(indices) : tsr_contiguous(indices);
+  tsr_tensor *inputs[3] = {tsr_contiguous(x), list, tsr_contiguous(cast)};
   for (int i = 0; i < 3 && status == TSR_OK; i++) status = tsri_tensor_check(op->name, inputs[i]);
-  if (status == TSR_OK) status = tsri_record_device(op->name, inputs, 3, &device);
   tsr_tensor *result = status == TSR_OK
                            ? tsri_record_kernel(op, device, x->dtype, x->layout.shape, inputs, 3,
                                                 TSRI_GIVE(op, scatter, .axis = axis, .combination = combination))
