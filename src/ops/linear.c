@@ -6,6 +6,7 @@
 #include "ops/compose.h"
 #include "ops/operators.h"
 #include "ops/promote.h"
+#include "runtime/device.h"
 
 #include <tessera/ops.h>
 
@@ -50,6 +51,18 @@ static tsr_tensor *activated(tsr_tensor *x, tsr_activation activation) {
 // Takes x and `added`.
 static tsr_tensor *sum(tsr_tensor *x, tsr_tensor *added) { return tsri_then(tsri_then(tsr_add(x, added), added), x); }
 
+// Matrix units read and write rows of f16 and bf16 fast where these begin at multiples of 16 bytes: how many outputs of zeros fill up the rows of a large
+// product. The result is then a view without them.
+static int64_t spare_outputs(const tsr_tensor *x, const tsr_tensor *weight, tsr_dtype dtype) {
+  enum { UNIT = 8, MANY_OUTPUTS = 512, MANY_ROWS = 64 };
+  int64_t outputs = weight->layout.shape.dims[0], inputs = weight->layout.shape.dims[1];
+  bool is_large = outputs >= MANY_OUTPUTS && inputs > 0 && x->layout.count / inputs >= MANY_ROWS;
+  const tsri_limits *limits = &weight->value->device->limits;
+  bool has_units = false;
+  for (uint32_t i = 0; i < limits->fragment_count; i++) has_units = has_units || limits->fragments[i].dtype == dtype;
+  return is_large && has_units && tsr_dtype_bytes(dtype) == 2 ? (UNIT - outputs % UNIT) % UNIT : 0;
+}
+
 tsr_tensor *tsr_linear(tsr_tensor *x, tsr_tensor *weight, tsr_tensor *bias, const tsr_linear_desc *desc) {
   static const tsr_linear_desc usual;
   if (!desc) desc = &usual;
@@ -64,8 +77,12 @@ tsr_tensor *tsr_linear(tsr_tensor *x, tsr_tensor *weight, tsr_tensor *bias, cons
   if (desc->residual) dtype = tsri_promote(dtype, desc->residual->dtype);
   tsr_dtype full = dtype;  // a residual stays what it is
   dtype = tsri_autocast(TSRI_BODY(linear), dtype);
-  tsr_tensor *rows = tsr_cast(x, dtype), *cast = tsr_cast(weight, dtype), *columns = tsr_transpose(cast, 0, 1);
+  tsr_tensor *rows = tsr_cast(x, dtype), *cast = tsr_cast(weight, dtype);
+  int64_t outputs = weight->layout.shape.dims[0], spare = spare_outputs(x, weight, dtype);
+  if (spare > 0) cast = tsri_then(tsr_pad(cast, (const int64_t[]){0, 0}, (const int64_t[]){spare, 0}, 2, 0), cast);
+  tsr_tensor *columns = tsr_transpose(cast, 0, 1);
   tsr_tensor *result = tsri_then(tsri_then(tsri_then(tsr_matmul(rows, columns), columns), cast), rows);
+  if (spare > 0) result = tsri_then(tsr_slice(result, -1, 0, outputs, 1), result);
   if (bias) result = sum(result, tsr_cast(bias, dtype));
   result = activated(result, desc->activation);
   if (desc->residual) result = sum(result, tsr_cast(desc->residual, full));
