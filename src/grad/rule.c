@@ -8,6 +8,7 @@
 #include "graph/move.h"
 #include "ops/attention_native.h"
 #include "ops/interp.h"
+#include "ops/label_entropy.h"
 #include "ops/logsumexp.h"
 #include "ops/norm_gradient.h"
 #include "ops/pool.h"
@@ -71,6 +72,7 @@ static grad_rule rule_of_part(const tsri_op *op) {
                {&tsri_op_anchor, gradient_constant},
                {&tsri_op_shifted_exp, gradient_shifted_exp},
                {&tsri_op_log_plus, gradient_log_plus},
+               {&tsri_op_label_entropy, tsri_gradient_of_label_entropy},
                {&tsri_op_max_pool_gradient, tsri_gradient_of_max_pool_gradient},
                {&tsri_op_norm_gradient, tsri_gradient_of_norm_gradient},
                {&tsri_op_native_attention_gradient, tsri_gradient_of_attention_gradient}};

@@ -45,6 +45,9 @@ void tsri_gradient_of_attention_gradient(const grad_view *v);  // ops/attention_
 // The gradient of avg_pool whose windows follow from the size of the result.
 tsr_tensor *tsri_grad_of_adaptive_mean(const grad_view *v);
 
+// The rule of a part of cross_entropy (ops/label_entropy.h).
+void tsri_gradient_of_label_entropy(const grad_view *v);
+
 // The rule of a part of interp (ops/interp.h).
 void tsri_gradient_line(const grad_view *v);
 

@@ -1,7 +1,16 @@
 // SPDX-License-Identifier: MIT
 // Gradients of softmax and norms along rows. f16 and bf16 are computed in f32.
 #include "grad/again.h"
+#include "grad/range.h"
+#include "ops/label_entropy.h"
 #include "ops/norm_gradient.h"
+#include "ops/norm_one_pass.h"
+
+// Whether gradients of the gradients may be asked for: then these must be made of operators that have gradients.
+static bool is_remembered(void) {
+  const grad_range *range = tsri_grad_range();
+  return range && range->pauses == 0;
+}
 
 static tsr_tensor *sum_along(tsr_tensor *x, int axis) { return tsr_sum(x, &axis, 1, true); }
 
@@ -15,6 +24,30 @@ void tsri_gradient_log_softmax(const grad_view *v) {
   int axis = (int)TSRI_GIVEN(v, softmax)->axis;
   tsr_tensor *y = tsri_grad_wide(v->outputs[0]), *g = tsri_grad_wide(v->cotangents[0]);
   v->gradients[0] = tsr_sub(g, tsr_mul(tsr_exp(y), sum_along(g, axis)));
+}
+
+// Of the results logsumexp(x) - x[index] and logsumexp(x), with P = exp(x - logsumexp(x)): P (g + g of the second result), less g at the index.
+void tsri_gradient_of_label_entropy(const grad_view *v) {
+  if (!v->wants[0] || (!is_remembered() && tsri_label_gradient(v->inputs[0], v->inputs[1], v->outputs[1],
+                                                               v->cotangents[0], v->cotangents[1], &v->gradients[0])))
+    return;
+  int axis = (int)TSRI_GIVEN(v, softmax)->axis;
+  tsr_tensor *x = tsri_grad_wide(v->inputs[0]), *sum = NULL;
+  tsr_shape along = {.rank = tsr_tensor_shape(x).rank};
+  for (int i = 0; i < along.rank; i++) along.dims[i] = i == axis ? tsr_tensor_shape(x).dims[i] : 1;
+  for (int i = 0; i < 2; i++) {
+    if (!v->cotangents[i]) continue;
+    tsr_tensor *g = tsr_unsqueeze(v->cotangents[i], axis);
+    sum = sum ? tsr_add(sum, g) : g;
+  }
+  if (!sum) return;
+  tsr_tensor *dx = tsr_mul(tsr_exp(tsr_sub(x, tsr_unsqueeze(v->outputs[1], axis))), sum);
+  if (v->cotangents[0]) {
+    tsr_tensor *classes = tsr_arange(x->value->device, TSR_I32, 0, (double)along.dims[axis], 1);
+    tsr_tensor *is_label = tsr_eq(tsr_reshape(classes, along), tsr_unsqueeze(tsr_cast(v->inputs[1], TSR_I32), axis));
+    dx = tsr_where(is_label, tsr_sub(dx, tsr_unsqueeze(v->cotangents[0], axis)), dx);
+  }
+  v->gradients[0] = dx;
 }
 
 // Adds up over all rows.
@@ -46,7 +79,8 @@ static tsr_tensor *gradient_of_norm(const grad_view *v, tsr_tensor *x, tsr_tenso
   int weight = given->has_weight ? next++ : 0, bias = given->has_bias ? next : 0;
   tsr_tensor *wide = weight ? tsri_grad_wide(v->inputs[weight]) : NULL, *results[3];
   if (tsri_norm_has_gradient(x, g, wide)) tsri_norm_gradients(x, g, wide, given, results);
-  else compose_norm(given, x, g, wide, results);
+  else if (is_remembered() || !tsri_norm_one_pass(x, g, wide, given, &results[0], &results[1], &results[2]))
+    compose_norm(given, x, g, wide, results);
   if (weight && v->wants[weight]) v->gradients[weight] = results[1];
   if (bias && v->wants[bias]) v->gradients[bias] = results[2];
   return results[0];

@@ -5,10 +5,12 @@
 #include <math.h>
 
 #include "core/error.h"
+#include "graph/watch.h"
 #include "ops/autocast.h"
 #include "ops/axes.h"
 #include "ops/compose.h"
 #include "ops/elementwise.h"
+#include "ops/label_entropy.h"
 #include "ops/operators.h"
 #include "ops/promote.h"
 
@@ -337,13 +339,33 @@ static tsr_tensor *sum_of_classes(const loss *l, tsr_tensor *x, tsr_tensor *fact
   return tsri_then(tsr_sum(each, TSR_AXES(axis), false), each);
 }
 
+// logsumexp - x[label]
+static tsr_tensor *label_entropy(const loss *l, tsr_tensor *x, const labels *of, int axis) {
+  tsr_tensor *each = NULL, *all = NULL;
+  if (axis == x->layout.shape.rank - 1 && tsri_tensor_check(l->caller, of->index) == TSR_OK &&
+      tsri_label_entropy(x, of->index, &each, &all)) {
+    return tsri_then(each, all);
+  }
+  tsri_whole_begin();
+  tsr_tensor *wide = tsr_cast(x, l->wide), *taken = at_labels(l, x, of, axis);
+  all = tsri_then(tsr_logsumexp(wide, TSR_AXES(axis), false), wide);
+  each = tsri_then(tsr_sub(all, taken), taken);
+  tsri_softmax_attributes given = {.axis = axis};
+  tsri_whole_end(&(tsri_whole){.op = &tsri_op_label_entropy,
+                               .attributes = &given,
+                               .attribute_bytes = sizeof given,
+                               .inputs = (tsr_tensor *const[]){x, of->index},
+                               .input_count = 2,
+                               .outputs = (tsr_tensor *const[]){each, all},
+                               .output_count = 2});
+  return tsri_then(each, all);
+}
+
 // With labels: (1 - smoothing) * weight * (logsumexp - x[label]), plus smoothing / classes of the same of all classes.
 static tsr_tensor *entropy_of_labels(const loss *l, tsr_tensor *x, tsr_tensor *target, int axis) {
   int64_t classes = x->layout.shape.dims[axis];
   labels of = read_labels(l, target, classes);
-  tsr_tensor *wide = tsr_cast(x, l->wide), *all = tsri_then(tsr_logsumexp(wide, TSR_AXES(axis), false), wide);
-  tsr_tensor *taken = at_labels(l, x, &of, axis);
-  tsr_tensor *each = weighted(l, tsri_then(tsri_then(tsr_sub(all, taken), taken), all), of.weight);
+  tsr_tensor *each = weighted(l, label_entropy(l, x, &of, axis), of.weight);
   if (l->desc.smoothing > 0) {
     tsr_tensor *spread = sum_of_classes(l, x, class_weights(l, x->layout.shape.rank, axis), axis);
     spread = tsri_then(tsr_mul_scalar(spread, l->desc.smoothing / (double)classes), spread);

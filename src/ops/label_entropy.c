@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT
+// Launches kernels/op_label_entropy.tk.
+#include "ops/label_entropy.h"
+
+#include <string.h>
+
+#include "core/error.h"
+#include "graph/node.h"
+#include "ops/call.h"
+#include "ops/compose.h"
+
+#include <tessera/ops.h>
+
+enum { GROUP = 256 };
+
+// Rows of logits: x as [rows, n] whose elements are neighbours.
+typedef struct logits {
+  int64_t rows, n, pitch;
+} logits;
+
+static logits logits_of(const tsri_layout *x) {
+  return (logits){.rows = x->shape.dims[0],
+                  .n = x->shape.dims[1],
+                  .pitch = x->shape.dims[0] > 1 ? x->strides[0] : x->shape.dims[1]};
+}
+
+static bool is_wide(const tsri_layout *x, const logits *l) { return x->offset % 4 == 0 && l->pitch % 4 == 0; }
+
+// Whether there is a kernel: not for the CPU, which runs compositions in one pass, nor for views whose elements lie apart.
+static bool fits(const tsr_tensor *x, const tsr_tensor *labels) {
+  const tsri_layout *layout = &x->layout;
+  tsr_dtype_kind kind = tsr_dtype_kind_of(labels->dtype);
+  bool is_narrow = x->dtype == TSR_F32 || x->dtype == TSR_F16 || x->dtype == TSR_BF16;
+  bool is_index = (kind == TSR_KIND_INT || kind == TSR_KIND_UINT) && tsr_dtype_bytes(labels->dtype) >= 4;
+  if (!is_narrow || !is_index || layout->shape.rank != 2 || layout->count == 0 || layout->strides[1] != 1) return false;
+  logits l = logits_of(layout);
+  const tsr_device *device = x->value->device;
+  return l.pitch >= l.n && device == labels->value->device && device->limits.max_group_size >= GROUP &&
+         strcmp(device->backend->name, "cpu") != 0;
+}
+
+static void pass_logits(tsri_call *call, const tsri_kernel_run *run, const logits *l) {
+  tsri_call_buffer(call, "x", run->inputs[0], run->input_dtypes[0]);
+  tsri_call_buffer(call, "labels", run->inputs[1], run->input_dtypes[1]);
+  tsri_call_word(call, "rows", l->rows);
+  tsri_call_word(call, "n", l->n);
+  tsri_call_word(call, "pitch", l->pitch);
+  tsri_call_word(call, "x_at", run->layouts[0].offset);
+  tsri_call_word(call, "l_at", run->layouts[1].offset);
+}
+
+static tsr_status check(const tsri_kernel_run *run) {
+  tsr_status status = TSR_OK;
+  for (int i = 0; i < run->input_count && status == TSR_OK; i++)
+    status = tsri_call_check("cross_entropy", &run->layouts[i]);
+  return status;
+}
+
+static tsr_status run_entropy(const tsri_kernel_run *run) {
+  logits l = logits_of(&run->layouts[0]);
+  tsr_status status = check(run);
+  if (status != TSR_OK) return status;
+  tsri_call call;
+  tsri_call_init(&call, run->device, "op_label_entropy", "label_entropy",
+                 TSRI_WITH(TSRI_TYPE("T", run->input_dtypes[0]), TSRI_TYPE("I", run->input_dtypes[1]),
+                           TSRI_CONSTANT("WIDE", is_wide(&run->layouts[0], &l)), TSRI_CONSTANT("WG", GROUP)));
+  pass_logits(&call, run, &l);
+  tsri_call_buffer(&call, "each", run->outputs[0], TSR_F32);
+  tsri_call_buffer(&call, "lse", run->outputs[1], TSR_F32);
+  return tsri_call_many_groups(&call, l.rows);
+}
+
+const tsri_op tsri_op_label_entropy = {.name = "cross_entropy",
+                                       .kind = TSRI_OP_KERNEL,
+                                       .run = run_entropy,
+                                       .attribute_set = TSRI_SET_softmax,
+                                       .attribute_bytes = sizeof(tsri_softmax_attributes)};
+
+bool tsri_label_entropy(tsr_tensor *x, tsr_tensor *labels, tsr_tensor **out_each, tsr_tensor **out_lse) {
+  const tsri_op *op = &tsri_op_label_entropy;
+  if (!fits(x, labels)) return false;
+  tsr_tensor *packed = tsr_contiguous(labels), *inputs[2] = {x, packed}, *results[2];
+  if (tsri_tensor_check(op->name, packed) != TSR_OK) {
+    tsr_release(packed);
+    return false;
+  }
+  const tsri_result shapes[2] = {{TSR_F32, labels->layout.shape}, {TSR_F32, labels->layout.shape}};
+  tsri_record_kernel_results(op, x->value->device, shapes, 2, inputs, 2, TSRI_GIVE(op, softmax, .axis = 1), results);
+  tsr_release(packed);
+  *out_each = results[0];
+  *out_lse = results[1];
+  return true;
+}
+
+// --- Gradient --------------------------------------------------------------------------------------------------------
+
+// Inputs: x, labels, lse, then g and h if they are given: the attribute is_log says that the last one is h.
+static tsr_status run_gradient(const tsri_kernel_run *run) {
+  logits l = logits_of(&run->layouts[0]);
+  bool has_h = TSRI_GIVEN(run->node, softmax)->is_log != 0;
+  int g = 3, h = run->input_count - 1;
+  tsr_status status = check(run);
+  if (status != TSR_OK) return status;
+  tsri_call call;
+  tsri_call_init(
+      &call, run->device, "op_label_entropy", "label_gradient",
+      TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("I", run->input_dtypes[1]),
+                TSRI_CONSTANT("WIDE", is_wide(&run->layouts[0], &l)), TSRI_CONSTANT("HAS_G", !has_h || h > g),
+                TSRI_CONSTANT("HAS_H", has_h), TSRI_CONSTANT("WG", GROUP)));
+  pass_logits(&call, run, &l);
+  tsri_call_buffer(&call, "lse", run->inputs[2], TSR_F32);
+  tsri_call_buffer(&call, "g", run->inputs[g], TSR_F32);
+  tsri_call_buffer(&call, "h", run->inputs[h], TSR_F32);
+  tsri_call_buffer(&call, "dx", run->output, run->dtype);
+  tsri_call_word(&call, "to_pitch", run->shape.dims[1]);
+  tsri_call_word(&call, "a_at", run->layouts[2].offset);
+  tsri_call_word(&call, "g_at", run->layouts[g].offset);
+  tsri_call_word(&call, "h_at", run->layouts[h].offset);
+  return tsri_call_many_groups(&call, l.rows);
+}
+
+const tsri_op tsri_op_label_gradient = {.name = "cross_entropy",
+                                        .kind = TSRI_OP_KERNEL,
+                                        .run = run_gradient,
+                                        .attribute_set = TSRI_SET_softmax,
+                                        .attribute_bytes = sizeof(tsri_softmax_attributes)};
+
+bool tsri_label_gradient(tsr_tensor *x, tsr_tensor *labels, tsr_tensor *lse, tsr_tensor *g, tsr_tensor *h,
+                         tsr_tensor **out_x) {
+  const tsri_op *op = &tsri_op_label_gradient;
+  if (!fits(x, labels) || (!g && !h)) return false;
+  logits l = logits_of(&x->layout);
+  tsr_tensor *inputs[5] = {x, tsr_contiguous(labels), tsr_contiguous(lse)};
+  int count = 3;
+  if (g) inputs[count++] = tsr_contiguous(tsr_cast(g, TSR_F32));
+  if (h) inputs[count++] = tsr_contiguous(tsr_cast(h, TSR_F32));
+  for (int i = 0; i < count; i++) {
+    if (tsri_tensor_check(op->name, inputs[i]) != TSR_OK) return false;
+  }
+  tsr_tensor *whole = tsri_record_kernel(op, x->value->device, x->dtype, TSR_SHAPE(l.rows, l.pitch), inputs, count,
+                                         TSRI_GIVE(op, softmax, .axis = 1, .is_log = h != NULL));
+  *out_x = l.pitch > l.n ? tsr_slice(whole, 1, 0, l.n, 1) : whole;
+  return true;
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+// The gradient of layer_norm and rms_norm by kernels/op_norm_gradient.tk.
+#include "ops/norm_one_pass.h"
+
+#include <string.h>
+
+#include "core/error.h"
+#include "graph/node.h"
+#include "ops/call.h"
+#include "ops/promote.h"
+
+#include <tessera/ops.h>
+
+// How the kernel shares out rows.
+typedef struct norm_shares {
+  bool is_whole;  // a group for each row, not a subgroup
+  int64_t held, group, groups, lines;
+} norm_shares;
+
+// False: rows are too long to be kept in registers.
+static bool share_rows(const tsr_device *device, int64_t rows, int64_t n, norm_shares *out) {
+  enum { SMALL_GROUP = 128, LARGE_GROUP = 256, MOST_HELD = 32, GROUPS_PER_CORE = 4, MANY_CORES = 128 };
+  int64_t subgroup = tsr_device_subgroup_size(device), cores = device->info.compute_units;
+  if (subgroup <= 0 || device->limits.max_group_size < LARGE_GROUP) return false;
+  bool is_whole = n > subgroup * MOST_HELD;
+  int64_t group = is_whole ? LARGE_GROUP : SMALL_GROUP, across = is_whole ? group : subgroup;
+  if (across > group || group % across != 0) return false;
+  *out = (norm_shares){.is_whole = is_whole,
+                       .held = (n + across - 1) / across,
+                       .group = group,
+                       .lines = group / across,
+                       .groups = GROUPS_PER_CORE * (cores > 0 ? cores : MANY_CORES)};
+  int64_t needed = (rows + out->lines - 1) / out->lines;
+  if (out->groups > needed) out->groups = needed;
+  return out->held <= MOST_HELD;
+}
+
+// Inputs: x, the gradient of the result, then the weight if there is one. Outputs: the gradient of x, and parts of the sums for weight and bias.
+static tsr_status run_one_pass(const tsri_kernel_run *run) {
+  const tsri_layout *layout = &run->layouts[0];
+  const tsri_norm_attributes *given = TSRI_GIVEN(run->node, norm);
+  int weight = given->has_weight ? 2 : 0;
+  int64_t n = layout->shape.dims[layout->shape.rank - 1], rows = layout->count / n;
+  norm_shares shares;
+  tsr_status status = tsri_call_check(run->node->op->name, layout);
+  if (status != TSR_OK) return status;
+  if (!share_rows(run->device, rows, n, &shares)) return TSR_ERR_INTERNAL;
+  tsri_call call;
+  tsri_call_init(
+      &call, run->device, "op_norm_gradient", "norm_gradient",
+      TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", tsri_accumulator(run->dtype)),
+                TSRI_CONSTANT("CENTRE", given->is_centred), TSRI_CONSTANT("WEIGHT", given->has_weight),
+                TSRI_CONSTANT("WHOLE", shares.is_whole), TSRI_CONSTANT("HELD", shares.held),
+                TSRI_CONSTANT("SG", tsr_device_subgroup_size(run->device)), TSRI_CONSTANT("WG", shares.group)));
+  tsri_call_buffer(&call, "x", run->inputs[0], run->dtype);
+  tsri_call_buffer(&call, "g", run->inputs[1], run->dtype);
+  tsri_call_buffer(&call, "weight", run->inputs[weight], run->dtype);
+  tsri_call_buffer(&call, "dx", run->outputs[0], run->dtype);
+  tsri_call_buffer(&call, "dw", run->outputs[1], tsri_accumulator(run->dtype));
+  tsri_call_buffer(&call, "db", run->outputs[2], tsri_accumulator(run->dtype));
+  tsri_call_word(&call, "rows", rows);
+  tsri_call_word(&call, "n", n);
+  tsri_call_word(&call, "x_at", layout->offset);
+  tsri_call_word(&call, "g_at", run->layouts[1].offset);
+  tsri_call_word(&call, "w_at", run->layouts[weight].offset);
+  tsri_call_real(&call, "eps", given->eps);
+  return tsri_call_groups(&call, shares.groups, 1, 1);
+}
+
+const tsri_op tsri_op_norm_one_pass = {.name = "layer_norm",
+                                       .kind = TSRI_OP_KERNEL,
+                                       .run = run_one_pass,
+                                       .attribute_set = TSRI_SET_norm,
+                                       .attribute_bytes = sizeof(tsri_norm_attributes)};
+
+bool tsri_norm_one_pass(tsr_tensor *x, tsr_tensor *g, tsr_tensor *weight, const tsri_norm_attributes *given,
+                        tsr_tensor **out_x, tsr_tensor **out_weight, tsr_tensor **out_bias) {
+  const tsri_op *op = &tsri_op_norm_one_pass;
+  tsr_shape shape = tsr_tensor_shape(x);
+  tsr_device *device = x->value->device;
+  int64_t n = shape.rank > 0 ? shape.dims[shape.rank - 1] : 0, count = tsr_tensor_count(x);
+  norm_shares shares;
+  if (count == 0 || strcmp(device->backend->name, "cpu") == 0 || !share_rows(device, count / n, n, &shares))
+    return false;
+  tsr_dtype dtype = x->dtype, sums = tsri_accumulator(dtype);
+  tsr_shape parts = TSR_SHAPE(shares.groups * shares.lines, n);
+  const tsri_result shapes[3] = {{dtype, shape}, {sums, parts}, {sums, parts}};
+  tsr_tensor *inputs[3] = {tsr_contiguous(x), tsr_contiguous(tsr_cast(g, dtype))}, *results[3];
+  int input_count = 2;
+  if (given->has_weight) inputs[input_count++] = tsr_contiguous(tsr_cast(weight, dtype));
+  for (int i = 0; i < input_count; i++) {
+    if (tsri_tensor_check(op->name, inputs[i]) != TSR_OK) return false;
+  }
+  tsri_record_kernel_results(op, device, shapes, 3, inputs, input_count, TSRI_GIVE_ALL(op, norm, given), results);
+  *out_x = results[0];
+  *out_weight = tsr_sum(results[1], (const int[]){0}, 1, false);
+  *out_bias = tsr_sum(results[2], (const int[]){0}, 1, false);
+  return true;
+}
