@@ -5,13 +5,13 @@
 // With P = softmax(S), S = cap tanh(scale q k^T / cap) + slopes + mask, and y = P v:
 //   dv = P^T g,  dP = g v^T,  dS = P (dP - sum of P dP along keys),  dq = scale D k,  dk = scale D^T q  with D = dS (1 - tanh^2).
 #include "grad/again.h"
+#include "grad/range.h"
 #include "ops/attention_native.h"
+#include "ops/attention_tiles.h"
 
 enum {
   QUERIES = 256
 };  // of a block: products of blocks are large, and scores of a block fit into caches of 64 heads and 1,024 keys
-
-enum { MASK_NONE, MASK_TRUTH, MASK_ADDED };
 
 // The inputs of the operator with heads that share keys as an axis of their own: q is [batch, kv heads, sharing, queries, size], k and v are
 // [batch, kv heads, 1, keys, size].
@@ -101,7 +101,7 @@ static tsr_tensor *hidden_scores(const attention *a, const grad_view *v, const b
     hidden = either(hidden, tsr_ge(numbers, tsr_reshape(a->lengths, TSR_SHAPE(a->batch, 1, 1, 1, 1))));
   }
   if (a->blocks) hidden = either(hidden, tsr_slice(missing_pages(a, v), 4, 0, b->keys, 1));
-  if (mask && a->given->mask == MASK_TRUTH) hidden = either(hidden, tsr_eq_scalar(mask, 0));
+  if (mask && a->given->mask == TSRI_MASK_TRUTH) hidden = either(hidden, tsr_eq_scalar(mask, 0));
   return hidden;
 }
 
@@ -141,9 +141,9 @@ static void compute_weights(const attention *a, const grad_view *view, const blo
     tsr_tensor *slopes = tsr_reshape(a->slopes, TSR_SHAPE(a->kv_heads, a->shared_by, 1, 1));
     scores = tsr_add(scores, tsr_mul(slopes, tsr_cast(p->distance, a->dtype)));
   }
-  if (mask && a->given->mask == MASK_ADDED) scores = tsr_add(scores, tsr_cast(mask, a->dtype));
+  if (mask && a->given->mask == TSRI_MASK_ADDED) scores = tsr_add(scores, tsr_cast(mask, a->dtype));
   tsr_tensor *hidden = hidden_scores(a, view, b, p->distance, mask);
-  if (mask && a->given->mask == MASK_ADDED) hidden = either(hidden, tsr_lt_scalar(scores, lowest));
+  if (mask && a->given->mask == TSRI_MASK_ADDED) hidden = either(hidden, tsr_lt_scalar(scores, lowest));
   p->weights = tsr_softmax(hidden ? tsr_masked_fill(scores, hidden, lowest) : scores, -1);
   if (hidden) p->weights = tsr_masked_fill(p->weights, hidden, 0);  // rows in which nothing is seen are 0
 }
@@ -217,7 +217,7 @@ static attention read_inputs(const grad_view *v, int *out_mask, int *out_slopes)
   const tsri_attention_attributes *given = TSRI_GIVEN(v, attention);
   attention a = {.given = given, .device = v->inputs[0]->value->device};
   int next = 3;
-  *out_mask = given->mask != MASK_NONE ? next++ : 0;
+  *out_mask = given->mask != TSRI_MASK_NONE ? next++ : 0;
   *out_slopes = given->has_slopes ? next++ : 0;
   tsr_tensor *table = given->has_lengths || given->has_blocks ? v->inputs[next] : NULL;
   if (given->has_lengths) a.lengths = tsr_slice(table, 1, 0, 1, 1);
@@ -235,7 +235,8 @@ static attention read_inputs(const grad_view *v, int *out_mask, int *out_slopes)
     values = gather_pages(&a, values);
   }
   a.q = with_heads_apart(&a, q);
-  a.g = with_heads_apart(&a, tsri_grad_wide(v->cotangents[0]));
+  tsr_tensor *g = tsri_grad_wide(v->cotangents[0]);
+  a.g = with_heads_apart(&a, given->is_tiled ? tsr_transpose(g, 1, 2) : g);
   a.k = tsr_unsqueeze(k, 2);
   a.v = tsr_unsqueeze(values, 2);
   a.mask = *out_mask ? v->inputs[*out_mask] : NULL;
@@ -254,6 +255,22 @@ static tsr_tensor *of_pages(const attention *a, tsr_tensor *gradient, tsr_tensor
   if (!gradient) return NULL;
   tsr_tensor *flat = tsr_squeeze(gradient, 2);
   return a->blocks ? scatter_pages(a, flat, input) : flat;
+}
+
+// In tiles, by one operator that has no gradient itself: not if gradients of these gradients may be asked for, nor for gradients of masks and slopes.
+static bool go_back_in_tiles(const grad_view *v) {
+  const grad_range *range = tsri_grad_range();
+  if (v->output_count < 2 || !v->outputs[1] || !v->cotangents[0] || (range && range->pauses == 0)) return false;
+  for (int i = 3; i < v->input_count; i++) {
+    if (v->wants[i]) return false;
+  }
+  tsr_tensor *results[3];
+  tsri_attention_gradient(v->inputs, v->input_count, v->outputs[0], v->outputs[1], v->cotangents[0],
+                          TSRI_GIVEN(v, attention), &results[0], &results[1], &results[2]);
+  for (int i = 0; i < 3; i++) {
+    if (v->wants[i]) v->gradients[i] = tsr_transpose(results[i], 1, 2);
+  }
+  return true;
 }
 
 static void compose(const grad_view *v) {
@@ -284,7 +301,7 @@ static bool is_native(const grad_view *v) {
 void tsri_gradient_attention(const grad_view *v) {
   tsr_tensor *results[3];
   if (!is_native(v)) {
-    compose(v);
+    if (!go_back_in_tiles(v)) compose(v);
     return;
   }
   tsri_attention_gradients(v->inputs, v->input_count, v->cotangents[0], TSRI_GIVEN(v, attention), results);

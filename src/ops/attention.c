@@ -5,8 +5,10 @@
 #include "core/alloc.h"
 #include "core/error.h"
 #include "graph/node.h"
+#include "graph/watch.h"
 #include "ops/attention.h"
 #include "ops/attention_native.h"
+#include "ops/attention_tiles.h"
 #include "ops/autocast.h"
 #include "ops/call.h"
 #include "ops/compose.h"
@@ -16,9 +18,6 @@
 #include <tessera/ops.h>
 
 enum { LARGEST_HEAD = 256 };
-
-// MASK of kernels/op_attention.tk.
-enum { MASK_NONE, MASK_TRUTH, MASK_ADDED };
 
 // --- Launch ----------------------------------------------------------------------------------------------------------
 
@@ -34,6 +33,7 @@ tsr_status tsri_run_attention(const tsri_kernel_run *run) {
   int64_t size = run->shape.dims[3], rows = run->shape.dims[0] * run->shape.dims[1] * run->shape.dims[2];
   if (rows == 0 || size == 0) return TSR_OK;
   if (given->keys == 0 || k->count == 0) return tsri_call_zero(run);
+  if (given->is_tiled) return tsri_run_attention_tiles(run);
   tsr_status status = tsri_attention_run_native(run);
   if (status != TSR_ERR_UNSUPPORTED) return status;
   status = TSR_OK;
@@ -42,7 +42,7 @@ tsr_status tsri_run_attention(const tsri_kernel_run *run) {
   if (status != TSR_OK) return status;
   bool has_slopes = given->has_slopes != 0, has_blocks = given->has_blocks != 0, has_lengths = given->has_lengths != 0;
   int next = 3;  // q stands in for what is missing and is not read
-  int mask = given->mask != MASK_NONE ? next++ : 0, slopes = has_slopes ? next++ : 0;
+  int mask = given->mask != TSRI_MASK_NONE ? next++ : 0, slopes = has_slopes ? next++ : 0;
   int table = has_blocks || has_lengths ? next : 0;
   tsri_call call;
   tsri_call_init(&call, run->device, "op_attention", "attention",
@@ -201,6 +201,28 @@ static tsr_tensor *table_of(const tsr_attention_desc *desc) {
   return tsri_then(tsri_then(tsr_concat(parts, 2, 1), lengths), blocks);
 }
 
+// Tiles give [batch, position, head, element], which is seen as `shape`. If gradients may be asked for, sums of exponentials are a second result.
+static tsr_tensor *record_kernel(tsr_device *device, tsr_dtype dtype, tsr_shape shape, tsr_tensor *const *inputs,
+                                 int count, const tsri_attention_attributes *given) {
+  const tsri_op *op = TSRI_BODY(attention);
+  if (!given->is_tiled) {
+    return tsri_record_kernel(op, device, dtype, shape, inputs, count, TSRI_GIVE_ALL(op, attention, given));
+  }
+  const tsri_result results[2] = {{dtype, TSR_SHAPE(shape.dims[0], shape.dims[2], shape.dims[1], shape.dims[3])},
+                                  {TSR_F32, TSR_SHAPE(shape.dims[0], shape.dims[1], shape.dims[2])}};
+  bool has_sums = tsri_watching && tsri_attention_gradient_fits_tiles(device, dtype, given, inputs[0]->layout.shape,
+                                                                      inputs[2]->layout.shape);
+  tsr_tensor *both[2] = {NULL, NULL};
+  if (has_sums) {
+    tsri_record_kernel_results(op, device, results, 2, inputs, count, TSRI_GIVE_ALL(op, attention, given), both);
+  } else {
+    both[0] =
+        tsri_record_kernel(op, device, dtype, results[0].shape, inputs, count, TSRI_GIVE_ALL(op, attention, given));
+  }
+  tsr_release(both[1]);
+  return tsri_then(tsr_transpose(both[0], 1, 2), both[0]);
+}
+
 static tsr_tensor *record(const tsri_attention_inputs *in, const tsr_attention_desc *desc, int64_t keys) {
   const tsri_op *op = TSRI_BODY(attention);
   tsr_shape shape = in->q->layout.shape, scores = shape;
@@ -219,7 +241,7 @@ static tsr_tensor *record(const tsri_attention_inputs *in, const tsr_attention_d
   tsr_tensor *inputs[6] = {tsr_cast(in->q, dtype), tsr_cast(in->k, dtype), tsr_cast(in->v, dtype)};
   int count = 3;
   if (in->mask) {
-    attributes.mask = in->mask->dtype == TSR_BOOL ? MASK_TRUTH : MASK_ADDED;
+    attributes.mask = in->mask->dtype == TSR_BOOL ? TSRI_MASK_TRUTH : TSRI_MASK_ADDED;
     inputs[count++] = expanded_mask(in->mask, dtype, scores);
   }
   if (desc->slopes) inputs[count++] = tsr_cast(desc->slopes, dtype);
@@ -228,9 +250,12 @@ static tsr_tensor *record(const tsri_attention_inputs *in, const tsr_attention_d
   tsr_status status = TSR_OK;
   for (int i = 0; i < count && status == TSR_OK; i++) status = tsri_tensor_check(op->name, inputs[i]);
   if (status == TSR_OK) status = tsri_record_device(op->name, inputs, count, &device);
-  tsr_tensor *result = status == TSR_OK ? tsri_record_kernel(op, device, dtype, shape, inputs, count,
-                                                             TSRI_GIVE_ALL(op, attention, &attributes))
-                                        : tsri_tensor_fail(status);
+  if (status == TSR_OK) {
+    attributes.is_tiled =
+        tsri_attention_fits_tiles(device, dtype, &attributes, in->q->layout.shape, in->v->layout.shape);
+  }
+  tsr_tensor *result =
+      status == TSR_OK ? record_kernel(device, dtype, shape, inputs, count, &attributes) : tsri_tensor_fail(status);
   tsri_release_all(inputs, count);
   return tsri_tensor_named(op->name, result);
 }

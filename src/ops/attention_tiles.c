@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: MIT
+// Chooses the tiles of kernels/op_attention_tiles.tk and launches them: attention, and its gradient.
+#include "ops/attention_tiles.h"
+
+#include <string.h>
+
+#include "core/error.h"
+#include "graph/node.h"
+#include "ops/call.h"
+#include "ops/compose.h"
+#include "ops/promote.h"
+
+#include <tessera/ops.h>
+
+// As in the kernels.
+enum { SIDE = 16, PAD = 8, SHARERS = 4, SUMS_GROUP = 128 };
+enum { EXTRA_NONE, EXTRA_TRUTH, EXTRA_ADDED, EXTRA_SLOPES, EXTRA_LENGTHS, EXTRA_MANY };
+
+// With fewer queries most of a tile would be for nothing: an item for each row of the result does better.
+enum { LEAST_QUERIES = 8 };
+
+// --- Choosing tiles --------------------------------------------------------------------------------------------------
+
+// Parameters of the kernels with these names.
+typedef struct tiles {
+  bool has_units;
+  int rows, cols, items, subgroup_size;
+  int64_t depth, size;
+} tiles;
+
+static int64_t round_up(int64_t a, int64_t b) { return (a + b - 1) / b * b; }
+static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+
+static bool has_fragments(const tsr_device *device, tsr_dtype dtype) {
+  for (uint32_t i = 0; i < device->limits.fragment_count && dtype != TSR_F32; i++) {
+    const tsr_fragment_size *f = &device->limits.fragments[i];
+    if (f->dtype == dtype && f->m == SIDE && f->n == SIDE && f->k == SIDE) return true;
+  }
+  return false;
+}
+
+// Shared memory of attention_tiles.
+static int64_t forward_bytes(const tiles *t) {
+  int64_t element = t->has_units ? 2 : 4, gap = t->has_units ? PAD : 4, score = t->rows * (t->cols + PAD);
+  int64_t q = t->rows * (t->depth + gap) * element, kv = t->cols * (larger(t->depth, t->size) + gap) * element;
+  return q + kv + score * (t->has_units ? 6 : 4) + t->rows * 4 + 8;
+}
+
+// Of attention_gradient.
+static int64_t gradient_bytes(const tiles *t) {
+  int64_t element = t->has_units ? 2 : 4, gap = t->has_units ? PAD : 4, score = t->rows * (t->cols + PAD);
+  int64_t lines = t->cols + (t->has_units ? 0 : t->rows), both = t->depth + t->size + 2 * gap;
+  return lines * both * element + score * (t->has_units ? 6 : 8) + t->cols * 8 + 64;
+}
+
+// The first shape, of the largest first, for which shared memory and a group suffice.
+static bool choose(const tsr_device *device, tsr_dtype dtype, int64_t depth, int64_t size, bool is_gradient,
+                   tiles *out) {
+  static const struct {
+    bool has_units, is_for_gradient;
+    int rows, cols;
+  } shapes[] = {{true, true, 64, 64}, {true, false, 64, 32}, {true, true, 32, 32},
+                {true, true, 16, 16}, {false, true, 32, 32}, {false, true, 16, 16}};
+  bool has_units = has_fragments(device, dtype);
+  int subgroup_size = tsr_device_subgroup_size(device);
+  if (!device->backend->dialect || device->limits.shared_bytes == 0 || subgroup_size < SHARERS) return false;
+  for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+    if (shapes[i].has_units != has_units || (is_gradient && !shapes[i].is_for_gradient)) continue;
+    if (device->info.is_software && shapes[i].rows > SIDE) continue;  // drivers in software compile large kernels for long
+    int unit = has_units ? SIDE : shapes[i].cols;
+    tiles t = {.has_units = has_units,
+               .rows = shapes[i].rows,
+               .cols = shapes[i].cols,
+               .items = has_units ? shapes[i].rows / SIDE * subgroup_size : shapes[i].rows * 4,
+               .subgroup_size = subgroup_size,
+               .depth = round_up(depth, unit),
+               .size = round_up(size, unit)};
+    int team = t.items / t.rows;
+    bool is_even = t.items % t.rows == 0 && t.cols % (team * 4) == 0 && team <= subgroup_size;
+    int64_t bytes = is_gradient ? gradient_bytes(&t) : forward_bytes(&t);
+    if (!is_even || bytes > device->limits.shared_bytes || (uint32_t)t.items > device->limits.max_group_size) continue;
+    *out = t;
+    return true;
+  }
+  return false;
+}
+
+// Which one of mask, slopes and lengths is given; EXTRA_MANY: several are.
+static int extra_of(const tsri_attention_attributes *given) {
+  int count = (given->mask != TSRI_MASK_NONE) + (given->has_slopes != 0) + (given->has_lengths != 0);
+  if (count > 1) return EXTRA_MANY;
+  if (given->has_slopes) return EXTRA_SLOPES;
+  if (given->has_lengths) return EXTRA_LENGTHS;
+  return given->mask == TSRI_MASK_TRUTH ? EXTRA_TRUTH : given->mask == TSRI_MASK_ADDED ? EXTRA_ADDED : EXTRA_NONE;
+}
+
+static bool fits(const tsr_device *device, tsr_dtype dtype, const tsri_attention_attributes *given, tsr_shape q,
+                 tsr_shape v, bool is_gradient) {
+  tiles t;
+  bool is_narrow = dtype == TSR_F32 || dtype == TSR_F16 || dtype == TSR_BF16;
+  if (!is_narrow || given->has_blocks || extra_of(given) == EXTRA_MANY || strcmp(device->backend->name, "cpu") == 0)
+    return false;
+  if (q.dims[2] < LEAST_QUERIES || given->keys == 0) return false;
+  return choose(device, dtype, q.dims[3], v.dims[3], is_gradient, &t);
+}
+
+bool tsri_attention_fits_tiles(const tsr_device *device, tsr_dtype dtype, const tsri_attention_attributes *given,
+                               tsr_shape q, tsr_shape v) {
+  return fits(device, dtype, given, q, v, false);
+}
+
+bool tsri_attention_gradient_fits_tiles(const tsr_device *device, tsr_dtype dtype,
+                                        const tsri_attention_attributes *given, tsr_shape q, tsr_shape v) {
+  return fits(device, dtype, given, q, v, true);
+}
+
+// --- Launching -------------------------------------------------------------------------------------------------------
+
+// A launch of either kernel, for a node whose first inputs are those of the attention.
+typedef struct launch {
+  const tsri_kernel_run *run;
+  const tsri_attention_attributes *given;
+  tsr_dtype dtype;  // of q, k and v
+  tiles tiles;
+  int extra;
+  bool is_wide;
+  int64_t batch, heads, kv_heads, queries, depth, size;
+} launch;
+
+// Whether a run of elements can be read at once: `count` elements of a head begin at multiples of a run.
+static bool is_wide(const tsri_layout *x, int run) {
+  bool fits = x->strides[3] == 1 && x->shape.dims[3] % run == 0 && x->offset % run == 0;
+  for (int i = 0; i < 3; i++) fits = fits && x->strides[i] % run == 0;
+  return fits;
+}
+
+static tsr_status begin(const tsri_kernel_run *run, bool is_gradient, launch *l) {
+  const tsri_layout *q = &run->layouts[0], *k = &run->layouts[1], *v = &run->layouts[2];
+  *l = (launch){.run = run,
+                .given = TSRI_GIVEN(run->node, attention),
+                .dtype = run->input_dtypes[0],
+                .batch = q->shape.dims[0],
+                .heads = q->shape.dims[1],
+                .kv_heads = k->shape.dims[1],
+                .queries = q->shape.dims[2],
+                .depth = q->shape.dims[3],
+                .size = v->shape.dims[3]};
+  l->extra = extra_of(l->given);
+  tsr_status status = TSR_OK;
+  for (int i = 0; i < run->input_count && status == TSR_OK; i++)
+    status = tsri_call_check("attention", &run->layouts[i]);
+  if (status != TSR_OK) return status;
+  if (!choose(run->device, l->dtype, l->depth, l->size, is_gradient, &l->tiles)) return TSR_ERR_INTERNAL;
+  int length = l->tiles.has_units ? 8 : 4;
+  l->is_wide = is_wide(q, length) && is_wide(k, length) && is_wide(v, length);
+  return TSR_OK;
+}
+
+// The dtype as which q, k and v are bound.
+static tsr_dtype carrier(const launch *l) {
+  if (!l->tiles.has_units) return l->dtype;
+  return l->is_wide ? TSR_U32 : TSR_I16;
+}
+
+// What both kernels have: types, the shape of tiles, and then the extra input and scalars.
+#define TILE_PARAMETERS(l)                                                                                             \
+  TSRI_TYPE("T", (l)->dtype), TSRI_TYPE("F", (l)->tiles.has_units ? (l)->dtype : TSR_F16), TSRI_TYPE("X", carrier(l)), \
+      TSRI_TYPE("W", (l)->tiles.has_units ? TSR_U32 : TSR_F32),                                                        \
+      TSRI_TYPE("E", (l)->run->input_dtypes[(l)->extra ? 3 : 0]), TSRI_CONSTANT("EXTRA", (l)->extra),                  \
+      TSRI_CONSTANT("CAPPED", (l)->given->softcap > 0), TSRI_CONSTANT("WIDE", (l)->is_wide),                           \
+      TSRI_CONSTANT("DEPTH", (l)->tiles.depth), TSRI_CONSTANT("SIZE", (l)->tiles.size),                                \
+      TSRI_CONSTANT("ROWS", (l)->tiles.rows), TSRI_CONSTANT("COLS", (l)->tiles.cols),                                  \
+      TSRI_CONSTANT("SG", (l)->tiles.subgroup_size), TSRI_CONSTANT("WG", (l)->tiles.items)
+
+static void pass_tensor(tsri_call *call, const char *stem, const tsri_layout *layout) {
+  char at[8] = {stem[0], '_', 'a', 't', 0};
+  tsri_call_word(call, at, layout->offset);
+  tsri_call_words(call, stem, 0, layout->strides, 4);
+}
+
+static void pass_common(tsri_call *call, const launch *l) {
+  int extra = l->extra ? 3 : 0;
+  const tsri_layout *layout = &l->run->layouts[extra];
+  int64_t strides[4] = {0};
+  for (int i = 0; i < layout->shape.rank && i < 4; i++) strides[i] = layout->strides[i];
+  tsri_call_buffer(call, "extra", l->run->inputs[extra], l->run->input_dtypes[extra]);
+  tsri_call_word(call, "e_at", layout->offset);
+  tsri_call_words(call, "e", 0, strides, 4);
+  tsri_call_word(call, "shared_by", l->heads / l->kv_heads);
+  tsri_call_word(call, "queries", l->queries);
+  tsri_call_word(call, "keys", l->given->keys);
+  tsri_call_word(call, "depth", l->depth);
+  tsri_call_word(call, "size", l->size);
+  tsri_call_word(call, "is_causal", l->given->is_causal);
+  tsri_call_word(call, "window", l->given->window);
+  tsri_call_real(call, "scale", l->given->scale);
+  tsri_call_real(call, "cap", l->given->softcap);
+}
+
+// Launches a group for each tile of `positions` rows of each head.
+static tsr_status launch_tiles(tsri_call *call, const launch *l, int64_t positions, int64_t heads) {
+  int64_t count = round_up(positions, l->tiles.rows) / l->tiles.rows, total = count * heads * l->batch;
+  tsri_call_word(call, "total", total);
+  tsri_call_word(call, "tiles", count);
+  tsri_call_word(call, "heads", heads);
+  return tsri_call_many_groups(call, total);
+}
+
+tsr_status tsri_run_attention_tiles(const tsri_kernel_run *run) {
+  launch l;
+  tsr_status status = begin(run, false, &l);
+  if (status != TSR_OK) return status;
+  tsr_buffer *lse = run->output_count > 1 ? run->outputs[1] : NULL, *scratch = NULL;
+  if (!lse) status = tsri_call_scratch(run->device, l.batch * l.heads * l.queries, TSR_F32, &scratch);
+  if (status != TSR_OK) return status;
+  tsri_call call;
+  tsri_call_init(&call, run->device, "op_attention_tiles", "attention_tiles",
+                 TSRI_WITH(TILE_PARAMETERS(&l), TSRI_CONSTANT("WIDE_Y", l.size % 4 == 0)));
+  tsri_call_buffer(&call, "q", run->inputs[0], carrier(&l));
+  tsri_call_buffer(&call, "k", run->inputs[1], carrier(&l));
+  tsri_call_buffer(&call, "v", run->inputs[2], carrier(&l));
+  tsri_call_buffer(&call, "y", run->output, l.dtype);
+  tsri_call_buffer(&call, "lse", lse ? lse : scratch, TSR_F32);
+  pass_tensor(&call, "q", &run->layouts[0]);
+  pass_tensor(&call, "k", &run->layouts[1]);
+  pass_tensor(&call, "v", &run->layouts[2]);
+  pass_common(&call, &l);
+  status = launch_tiles(&call, &l, l.queries, l.heads);
+  tsr_buffer_release(scratch);
+  return status;
+}
+
+// --- Gradient --------------------------------------------------------------------------------------------------------
+
+// The inputs after those of the attention.
+typedef struct gradient {
+  launch l;
+  int y, lse, g;
+  tsr_buffer *stats;  // lse, and the sums of y * g: f32, [2, batch, heads, queries]
+} gradient;
+
+// y and g are [batch, position, head, element]: a layout in the order of the others.
+static tsri_layout by_head(const tsri_layout *x) {
+  tsri_layout turned;
+  tsri_layout_permute(x, (const int[]){0, 2, 1, 3}, 4, &turned);
+  return turned;
+}
+
+static tsr_status sum_rows(const gradient *s) {
+  const launch *l = &s->l;
+  int64_t rows = l->batch * l->heads * l->queries;
+  tsri_layout y = by_head(&l->run->layouts[s->y]), g = by_head(&l->run->layouts[s->g]);
+  tsri_call call;
+  tsri_call_init(&call, l->run->device, "op_attention_tiles", "attention_sums",
+                 TSRI_WITH(TSRI_TYPE("T", l->dtype), TSRI_CONSTANT("WG", SUMS_GROUP)));
+  tsri_call_buffer(&call, "y", l->run->inputs[s->y], l->dtype);
+  tsri_call_buffer(&call, "g", l->run->inputs[s->g], l->dtype);
+  tsri_call_buffer(&call, "lse", l->run->inputs[s->lse], TSR_F32);
+  tsri_call_buffer(&call, "stats", s->stats, TSR_F32);
+  tsri_call_word(&call, "rows", rows);
+  tsri_call_word(&call, "heads", l->heads);
+  tsri_call_word(&call, "queries", l->queries);
+  tsri_call_word(&call, "size", l->size);
+  pass_tensor(&call, "y", &y);
+  pass_tensor(&call, "g", &g);
+  tsri_call_word(&call, "l_at", l->run->layouts[s->lse].offset);
+  return tsri_call_many_groups(&call, (rows + SUMS_GROUP / SHARERS - 1) / (SUMS_GROUP / SHARERS));
+}
+
+// Rows are queries, whose gradient is outputs[0]; or keys, and outputs[1] and [2].
+static tsr_status launch_gradient(const gradient *s, bool is_by_keys) {
+  const launch *l = &s->l;
+  const tsri_kernel_run *run = l->run;
+  tsri_layout g = by_head(&run->layouts[s->g]);
+  const int query_side[2] = {0, s->g}, key_side[2] = {1, 2};
+  const int *rows = is_by_keys ? key_side : query_side, *columns = is_by_keys ? query_side : key_side;
+  tsri_call call;
+  tsri_call_init(&call, run->device, "op_attention_tiles", "attention_gradient",
+                 TSRI_WITH(TILE_PARAMETERS(l), TSRI_CONSTANT("KEYS", is_by_keys)));
+  tsri_call_buffer(&call, "rows1", run->inputs[rows[0]], carrier(l));
+  tsri_call_buffer(&call, "rows2", run->inputs[rows[1]], carrier(l));
+  tsri_call_buffer(&call, "columns1", run->inputs[columns[0]], carrier(l));
+  tsri_call_buffer(&call, "columns2", run->inputs[columns[1]], carrier(l));
+  tsri_call_buffer(&call, "stats", s->stats, TSR_F32);
+  tsri_call_buffer(&call, "d1", run->outputs[is_by_keys ? 1 : 0], l->dtype);
+  tsri_call_buffer(&call, "d2", run->outputs[2], l->dtype);
+  tsri_call_word(&call, "stat_count", l->batch * l->heads * l->queries);
+  pass_tensor(&call, "a", &run->layouts[rows[0]]);
+  pass_tensor(&call, "b", is_by_keys ? &run->layouts[2] : &g);
+  pass_tensor(&call, "c", &run->layouts[columns[0]]);
+  pass_tensor(&call, "g", is_by_keys ? &g : &run->layouts[2]);
+  pass_common(&call, l);
+  return launch_tiles(&call, l, is_by_keys ? l->given->keys : l->queries, is_by_keys ? l->kv_heads : l->heads);
+}
+
+static tsr_status run_gradient(const tsri_kernel_run *run) {
+  gradient s;
+  tsr_status status = begin(run, true, &s.l);
+  if (status != TSR_OK) return status;
+  s.y = run->input_count - 3, s.lse = s.y + 1, s.g = s.y + 2;
+  tsri_layout g = by_head(&run->layouts[s.g]);
+  s.l.is_wide = s.l.is_wide && is_wide(&g, s.l.tiles.has_units ? 8 : 4);
+  status = tsri_call_scratch(run->device, 2 * s.l.batch * s.l.heads * s.l.queries, TSR_F32, &s.stats);
+  if (status != TSR_OK) return status;
+  status = sum_rows(&s);
+  if (status == TSR_OK) status = launch_gradient(&s, false);
+  if (status == TSR_OK) status = launch_gradient(&s, true);
+  tsr_buffer_release(s.stats);
+  return status;
+}
+
+const tsri_op tsri_op_attention_gradient = {.name = "attention",
+                                            .kind = TSRI_OP_KERNEL,
+                                            .run = run_gradient,
+                                            .attribute_set = TSRI_SET_attention,
+                                            .attribute_bytes = sizeof(tsri_attention_attributes)};
+
+void tsri_attention_gradient(tsr_tensor *const *inputs, int input_count, tsr_tensor *y, tsr_tensor *lse, tsr_tensor *g,
+                             const tsri_attention_attributes *given, tsr_tensor **out_q, tsr_tensor **out_k,
+                             tsr_tensor **out_v) {
+  enum { MOST = 9 };
+  const tsri_op *op = &tsri_op_attention_gradient;
+  tsr_tensor *all[MOST], *results[3] = {NULL};
+  int count = 0;
+  for (; count < input_count && count < MOST - 3; count++) all[count] = inputs[count];
+  all[count++] = y;
+  all[count++] = lse;
+  all[count++] = g;
+  tsr_shape q = tsr_tensor_shape(inputs[0]), k = tsr_tensor_shape(inputs[1]), v = tsr_tensor_shape(inputs[2]);
+  tsr_dtype dtype = tsr_tensor_dtype(inputs[0]);
+  const tsri_result shapes[3] = {{dtype, TSR_SHAPE(q.dims[0], q.dims[2], q.dims[1], q.dims[3])},
+                                 {dtype, TSR_SHAPE(k.dims[0], k.dims[2], k.dims[1], k.dims[3])},
+                                 {dtype, TSR_SHAPE(v.dims[0], v.dims[2], v.dims[1], v.dims[3])}};
+  tsri_record_kernel_results(op, inputs[0]->value->device, shapes, 3, all, count, TSRI_GIVE_ALL(op, attention, given),
+                             results);
+  *out_q = results[0];
+  *out_k = results[1];
+  *out_v = results[2];
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+// Attention in tiles (kernels/op_attention_tiles.tk), for devices that are not the CPU. Results are [batch, position, head, element] there, so that a network
+// which joins its heads next needs no copy.
+#ifndef TSRI_OPS_ATTENTION_TILES_H
+#define TSRI_OPS_ATTENTION_TILES_H
+
+#include "ops/operators.h"
+
+// Values of the attribute `mask`; MASK of the kernels.
+enum { TSRI_MASK_NONE, TSRI_MASK_TRUTH, TSRI_MASK_ADDED };
+
+// Whether the device computes such an attention in tiles. `q` and `v` are shapes as tsr_attention takes them.
+bool tsri_attention_fits_tiles(const tsr_device *device, tsr_dtype dtype, const tsri_attention_attributes *given,
+                               tsr_shape q, tsr_shape v);
+
+// The same of the gradient.
+bool tsri_attention_gradient_fits_tiles(const tsr_device *device, tsr_dtype dtype,
+                                        const tsri_attention_attributes *given, tsr_shape q, tsr_shape v);
+
+// Runs an attention with is_tiled. Outputs: y, and if there are two the natural logarithm of each row's sum of exponentials, f32, [batch, heads, queries].
+tsr_status tsri_run_attention_tiles(const tsri_kernel_run *run);
+
+// The gradients of such an attention, [batch, position, head, element], of the dtype of `inputs`: those of the attention. `y` and `lse` are its outputs and `g` is
+// the gradient of y. Scores are computed again; nothing of their size is stored.
+extern const tsri_op tsri_op_attention_gradient;
+void tsri_attention_gradient(tsr_tensor *const *inputs, int input_count, tsr_tensor *y, tsr_tensor *lse, tsr_tensor *g,
+                             const tsri_attention_attributes *given, tsr_tensor **out_q, tsr_tensor **out_k,
+                             tsr_tensor **out_v);
+
+#endif
