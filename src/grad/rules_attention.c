@@ -266,7 +266,7 @@ static bool go_back_in_tiles(const grad_view *v) {
   }
   tsr_tensor *results[3];
   tsri_attention_gradient(v->inputs, v->input_count, v->outputs[0], v->outputs[1], v->cotangents[0],
-                          TSRI_GIVEN(v, attention), &results[0], &results[1], &results[2]);
+                          TSRI_GIVEN(v, attention), results);
   for (int i = 0; i < 3; i++) {
     if (v->wants[i]) v->gradients[i] = tsr_transpose(results[i], 1, 2);
   }

@@ -19,6 +19,9 @@ enum { EXTRA_NONE, EXTRA_TRUTH, EXTRA_ADDED, EXTRA_SLOPES, EXTRA_LENGTHS, EXTRA_
 // With fewer queries most of a tile would be for nothing: an item for each row of the result does better.
 enum { LEAST_QUERIES = 8 };
 
+// Weights are kept as two numbers of bf16 for the matrix units, 2^-18 from what they should be: that is less than the roundings of f32 in sums of so many terms.
+enum { LONG_ENOUGH = 64 };
+
 // --- Choosing tiles --------------------------------------------------------------------------------------------------
 
 // Parameters of the kernels with these names.
@@ -54,19 +57,20 @@ static int64_t gradient_bytes(const tiles *t) {
 }
 
 // The first shape, of the largest first, for which shared memory and a group suffice.
-static bool choose(const tsr_device *device, tsr_dtype dtype, int64_t depth, int64_t size, bool is_gradient,
-                   tiles *out) {
+static bool choose(const tsr_device *device, tsr_dtype dtype, int64_t depth, int64_t size, int64_t keys,
+                   bool is_gradient, tiles *out) {
   static const struct {
     bool has_units, is_for_gradient;
     int rows, cols;
   } shapes[] = {{true, true, 64, 64}, {true, false, 64, 32}, {true, true, 32, 32},
                 {true, true, 16, 16}, {false, true, 32, 32}, {false, true, 16, 16}};
-  bool has_units = has_fragments(device, dtype);
+  bool has_units = has_fragments(device, dtype) && depth + keys >= LONG_ENOUGH;
   int subgroup_size = tsr_device_subgroup_size(device);
   if (!device->backend->dialect || device->limits.shared_bytes == 0 || subgroup_size < SHARERS) return false;
   for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
     if (shapes[i].has_units != has_units || (is_gradient && !shapes[i].is_for_gradient)) continue;
-    if (device->info.is_software && shapes[i].rows > SIDE) continue;  // drivers in software compile large kernels for long
+    if (device->info.is_software && shapes[i].rows > SIDE)
+      continue;  // drivers in software compile large kernels for long
     int unit = has_units ? SIDE : shapes[i].cols;
     tiles t = {.has_units = has_units,
                .rows = shapes[i].rows,
@@ -101,7 +105,7 @@ static bool fits(const tsr_device *device, tsr_dtype dtype, const tsri_attention
   if (!is_narrow || given->has_blocks || extra_of(given) == EXTRA_MANY || strcmp(device->backend->name, "cpu") == 0)
     return false;
   if (q.dims[2] < LEAST_QUERIES || given->keys == 0) return false;
-  return choose(device, dtype, q.dims[3], v.dims[3], is_gradient, &t);
+  return choose(device, dtype, q.dims[3], v.dims[3], given->keys, is_gradient, &t);
 }
 
 bool tsri_attention_fits_tiles(const tsr_device *device, tsr_dtype dtype, const tsri_attention_attributes *given,
@@ -150,7 +154,8 @@ static tsr_status begin(const tsri_kernel_run *run, bool is_gradient, launch *l)
   for (int i = 0; i < run->input_count && status == TSR_OK; i++)
     status = tsri_call_check("attention", &run->layouts[i]);
   if (status != TSR_OK) return status;
-  if (!choose(run->device, l->dtype, l->depth, l->size, is_gradient, &l->tiles)) return TSR_ERR_INTERNAL;
+  if (!choose(run->device, l->dtype, l->depth, l->size, l->given->keys, is_gradient, &l->tiles))
+    return TSR_ERR_INTERNAL;
   int length = l->tiles.has_units ? 8 : 4;
   l->is_wide = is_wide(q, length) && is_wide(k, length) && is_wide(v, length);
   return TSR_OK;
@@ -267,7 +272,7 @@ static tsr_status sum_rows(const gradient *s) {
   return tsri_call_many_groups(&call, (rows + SUMS_GROUP / SHARERS - 1) / (SUMS_GROUP / SHARERS));
 }
 
-// Rows are queries, whose gradient is outputs[0]; or keys, and outputs[1] and [2].
+// Rows are queries, whose gradient is outputs[0]; or keys, and outputs[1] has the gradients of k and, behind them, of v.
 static tsr_status launch_gradient(const gradient *s, bool is_by_keys) {
   const launch *l = &s->l;
   const tsri_kernel_run *run = l->run;
@@ -282,8 +287,8 @@ static tsr_status launch_gradient(const gradient *s, bool is_by_keys) {
   tsri_call_buffer(&call, "columns1", run->inputs[columns[0]], carrier(l));
   tsri_call_buffer(&call, "columns2", run->inputs[columns[1]], carrier(l));
   tsri_call_buffer(&call, "stats", s->stats, TSR_F32);
-  tsri_call_buffer(&call, "d1", run->outputs[is_by_keys ? 1 : 0], l->dtype);
-  tsri_call_buffer(&call, "d2", run->outputs[2], l->dtype);
+  tsri_call_buffer(&call, "d", run->outputs[is_by_keys ? 1 : 0], l->dtype);
+  tsri_call_word(&call, "d2_at", run->layouts[1].count);
   tsri_call_word(&call, "stat_count", l->batch * l->heads * l->queries);
   pass_tensor(&call, "a", &run->layouts[rows[0]]);
   pass_tensor(&call, "b", is_by_keys ? &run->layouts[2] : &g);
@@ -315,12 +320,15 @@ const tsri_op tsri_op_attention_gradient = {.name = "attention",
                                             .attribute_set = TSRI_SET_attention,
                                             .attribute_bytes = sizeof(tsri_attention_attributes)};
 
+static tsr_shape with_heads_inside(tsr_shape shape) {
+  return TSR_SHAPE(shape.dims[0], shape.dims[2], shape.dims[1], shape.dims[3]);
+}
+
 void tsri_attention_gradient(tsr_tensor *const *inputs, int input_count, tsr_tensor *y, tsr_tensor *lse, tsr_tensor *g,
-                             const tsri_attention_attributes *given, tsr_tensor **out_q, tsr_tensor **out_k,
-                             tsr_tensor **out_v) {
+                             const tsri_attention_attributes *given, tsr_tensor *out_gradients[3]) {
   enum { MOST = 9 };
   const tsri_op *op = &tsri_op_attention_gradient;
-  tsr_tensor *all[MOST], *results[3] = {NULL};
+  tsr_tensor *all[MOST], *results[2] = {NULL};
   int count = 0;
   for (; count < input_count && count < MOST - 3; count++) all[count] = inputs[count];
   all[count++] = y;
@@ -328,12 +336,11 @@ void tsri_attention_gradient(tsr_tensor *const *inputs, int input_count, tsr_ten
   all[count++] = g;
   tsr_shape q = tsr_tensor_shape(inputs[0]), k = tsr_tensor_shape(inputs[1]), v = tsr_tensor_shape(inputs[2]);
   tsr_dtype dtype = tsr_tensor_dtype(inputs[0]);
-  const tsri_result shapes[3] = {{dtype, TSR_SHAPE(q.dims[0], q.dims[2], q.dims[1], q.dims[3])},
-                                 {dtype, TSR_SHAPE(k.dims[0], k.dims[2], k.dims[1], k.dims[3])},
-                                 {dtype, TSR_SHAPE(v.dims[0], v.dims[2], v.dims[1], v.dims[3])}};
-  tsri_record_kernel_results(op, inputs[0]->value->device, shapes, 3, all, count, TSRI_GIVE_ALL(op, attention, given),
+  int64_t k_count = inputs[1]->layout.count, v_count = inputs[2]->layout.count;
+  const tsri_result shapes[2] = {{dtype, with_heads_inside(q)}, {dtype, TSR_SHAPE(k_count + v_count)}};
+  tsri_record_kernel_results(op, inputs[0]->value->device, shapes, 2, all, count, TSRI_GIVE_ALL(op, attention, given),
                              results);
-  *out_q = results[0];
-  *out_k = results[1];
-  *out_v = results[2];
+  out_gradients[0] = results[0];
+  out_gradients[1] = tsr_reshape(tsr_slice(results[1], 0, 0, k_count, 1), with_heads_inside(k));
+  out_gradients[2] = tsr_reshape(tsr_slice(results[1], 0, k_count, k_count + v_count, 1), with_heads_inside(v));
 }
