@@ -105,6 +105,7 @@ static bool fits(const tsr_device *device, tsr_dtype dtype, const tsri_attention
   if (!is_narrow || given->has_blocks || extra_of(given) == EXTRA_MANY || strcmp(device->backend->name, "cpu") == 0)
     return false;
   if (q.dims[2] < LEAST_QUERIES || given->keys == 0) return false;
+  if (is_gradient && device->info.is_software) return false;  // llvmpipe compiles the kernel for half a minute
   return choose(device, dtype, q.dims[3], v.dims[3], given->keys, is_gradient, &t);
 }
 
