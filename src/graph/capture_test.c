@@ -515,24 +515,6 @@ static void repeat_long_loop_on(tsr_device *device) {
 
 TEST(a_launch_that_is_cut_because_of_long_loops_is_repeated) { test_on_every_device(repeat_long_loop_on); }
 
-// An intermediate result without elements has no memory that the capture could use again.
-TEST(a_capture_may_have_intermediate_results_without_elements) {
-  tsr_device *device = test_open("cpu");
-  tsr_scope *scope = tsr_scope_begin(device);
-  tsr_tensor *x = four(device, (const float[]){1, 2, 3, 4}), *y = NULL;
-  tsr_capture *step = NULL;
-  CHECK_OK(tsr_capture_begin(device));
-  tsr_tensor *none = tsr_cumsum(tsr_slice(x, 0, 0, 0, 1), 0), *one = tsr_cumsum(x, 0);
-  y = tsr_keep(tsr_cumsum(tsr_concat((tsr_tensor *[]){none, one}, 2, 0), 0));
-  CHECK_OK(tsr_scope_end(scope));
-  CHECK_OK(tsr_capture_end(&y, 1, &step));
-  CHECK_OK(tsr_capture_run(step));
-  check_read(y, (const float[]){1, 4, 10, 20}, 4);
-  tsr_capture_release(step);
-  tsr_release(y);
-  tsr_device_release(device);
-}
-
 TEST(what_cannot_be_repeated_is_refused) {
   tsr_device *device = test_open("cpu"), *other = test_open("null");
   tsr_scope *scope = tsr_scope_begin(device);

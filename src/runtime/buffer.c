@@ -120,10 +120,9 @@ static unsigned refs_of(const tsr_buffer *buffer) {
   return atomic_load_explicit(&((tsr_buffer *)(uintptr_t)buffer)->object.refs, memory_order_acquire);
 }
 
-// Whether the calling thread's tape may use the memory again as soon as nobody but the tape has a reference. A buffer of an empty tensor has none.
+// Whether the calling thread's tape may use the memory again as soon as nobody but the tape has a reference.
 static bool is_tapes(const tsr_buffer *buffer) {
-  return buffer->is_temporary && (buffer->block || buffer->whole) && buffer->tape != 0 &&
-         buffer->tape == tsri_tape_id() && !tsri_buffer_is_shared(buffer);
+  return buffer->is_temporary && buffer->tape != 0 && buffer->tape == tsri_tape_id() && !tsri_buffer_is_shared(buffer);
 }
 
 static void give_to_tape(tsr_buffer *buffer) {
