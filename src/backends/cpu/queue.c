@@ -71,14 +71,33 @@ tsr_status tsri_cpu_copy(tsri_queue *queue, tsri_buffer *dst, size_t dst_offset,
   return TSR_OK;
 }
 
-// Fills a first stretch by hand and then copies what is there: a few long copies instead of many short ones.
+typedef struct fill_job {
+  char *to;
+  size_t bytes, stretch, share;  // share: of each part but the last, which takes the rest; a multiple of `stretch`
+  int parts;
+} fill_job;
+
+// Copies the first stretch, which stays in the first-level cache.
+static void fill_share(void *user, int part) {
+  const fill_job *job = user;
+  size_t at = job->share * (size_t)part, end = part == job->parts - 1 ? job->bytes : at + job->share;
+  for (at = at == 0 ? job->stretch : at; at < end; at += job->stretch) {
+    memcpy(job->to + at, job->to, end - at < job->stretch ? end - at : job->stretch);
+  }
+}
+
 tsr_status tsri_cpu_fill(tsri_queue *queue, tsri_buffer *dst, size_t offset, size_t bytes, const void *pattern,
                          size_t pattern_bytes) {
-  (void)queue;
+  enum { STRETCH = 4096, WORTH_A_THREAD = 1 << 19 };  // bytes; a stretch is a multiple of every pattern's size
   char *to = memory_at(dst, offset);
-  size_t stretch = 4096, done = 0;  // a multiple of every pattern's size
-  for (; done < bytes && done < stretch; done += pattern_bytes) memcpy(to + done, pattern, pattern_bytes);
-  for (; done < bytes; done += stretch) memcpy(to + done, to, bytes - done < stretch ? bytes - done : stretch);
+  for (size_t done = 0; done < bytes && done < STRETCH; done += pattern_bytes) {
+    memcpy(to + done, pattern, pattern_bytes);
+  }
+  if (bytes <= STRETCH) return TSR_OK;
+  int threads = tsri_cpu_threads((const cpu_device *)queue, bytes / WORTH_A_THREAD);
+  int parts = tsri_cpu_parts(threads, bytes / WORTH_A_THREAD + 1);
+  fill_job job = {to, bytes, STRETCH, bytes / (size_t)parts / STRETCH * STRETCH, parts};
+  tsri_parallel(threads, parts, fill_share, &job);
   return TSR_OK;
 }
 
