@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Products of f32 beside those of f64. Where the processor has AMX, factors are split into three bf16 (backends/cpu/product/split_amx.c), and small and
-// infinite ones need care.
+// Products of f32 beside those of f64.
 #include "ops/ops_testing.h"
 
-// Rows and columns enough for split factors, beside tiles of 32 lines and blocks of 256 along k.
+// Around tiles of 14 rows and 32 columns, and blocks of 256 along k.
 static const int64_t sizes[][3] = {{64, 64, 32}, {65, 70, 33}, {100, 64, 300}, {64, 97, 257}, {130, 131, 64}};
 
 static tsr_tensor *turned(tsr_tensor *x, bool is_turned) {

@@ -54,14 +54,10 @@ static int tile_columns(const tsri_product *p) {
 
 static int64_t k_block(const tsri_product *p) { return p->groups ? p->groups->k_block : K_BLOCK; }
 
-static size_t panel_element(const tsri_product *p) {
-  return p->groups->panel_element ? (size_t)p->groups->panel_element : p->element;
-}
-
 // Bytes of `depth` elements along k in a panel.
 static size_t line_bytes(const tsri_product *p, int64_t depth) {
   if (!p->groups) return (size_t)depth * p->sum_bytes;
-  return (size_t)(chunks_of(depth, p->groups->unit) * p->groups->unit) * panel_element(p);
+  return (size_t)(chunks_of(depth, p->groups->unit) * p->groups->unit) * p->element;
 }
 
 static int64_t chunk_rows(const tsri_product *p) { return at_most(p->m, p->is_narrow ? NARROW_CHUNK_ROWS : CHUNK); }
@@ -142,8 +138,7 @@ static void choose_tiles(chunk *c, int64_t first, int64_t last) {
   uint32_t least_a = TSRI_PRODUCT_NO_LEAST;
   for (int64_t i = 0; i < c->a_panel_count; i++) least_a = c->least_a[i] < least_a ? c->least_a[i] : least_a;
   for (int64_t j = first; j < last; j++) {
-    c->is_exact[j] = (!c->is_first && c->is_exact[j]) ||
-                     tsri_product_may_flush(least_a, c->least_b[j], c->p->groups->panel_element != 0);
+    c->is_exact[j] = (!c->is_first && c->is_exact[j]) || tsri_product_may_flush(least_a, c->least_b[j]);
   }
 }
 
@@ -234,66 +229,6 @@ void tsri_product_take_tile(const tsri_product *p, const void *tile, char *sums,
   }
 }
 
-// Columns `b_panel` of the product of rows `a_panel`, as run_tile, by multiply-adds of f32 from the inputs as they are.
-static void run_f32_tile(const chunk *c, int64_t a_panel, int64_t b_panel, int rows, float *to, int64_t to_step,
-                         bool adds) {
-  enum { DEPTH = 64, MOST = TSRI_PRODUCT_MOST_TILE };  // elements along k at a time
-  const tsri_product *p = c->p;
-  const tsri_product_kernels *kernels = p->kernels;
-  float a_panel_f32[MOST / 16 * DEPTH], b_panel_f32[MOST / 8 * DEPTH], tile[MOST];
-  int64_t row = a_panel * tile_rows(p), column = b_panel * tile_columns(p);
-  int64_t columns = at_most(c->columns - column, tile_columns(p));
-  for (int64_t k = 0; k < c->depth; k += DEPTH) {
-    int64_t depth = at_most(c->depth - k, DEPTH), width = kernels->tile_columns;
-    kernels->pack(b_panel_f32, (int)width, columns, depth, element_at(p, &p->b, c->k + k, c->column + column),
-                  p->b.column, p->b.row);
-    for (int64_t i = 0; i < rows; i += kernels->tile_rows) {
-      int64_t count = at_most(rows - i, kernels->tile_rows);
-      kernels->pack(a_panel_f32, kernels->tile_rows, count, depth, element_at(p, &p->a, c->row + row + i, c->k + k),
-                    p->a.row, p->a.column);
-      for (int64_t j = 0; j < columns; j += width) {
-        kernels->tile((int)count, depth, a_panel_f32, b_panel_f32 + j * depth, tile, width, false);
-        for (int64_t x = 0; x < count * width; x++) {
-          float *sum = to + (i + x / width) * to_step + j + x % width;
-          *sum = adds || k > 0 ? *sum + tile[x] : tile[x];
-        }
-      }
-    }
-  }
-}
-
-// Whether numbers that were taken for 0 cannot be seen in these sums: all are far larger, and finite.
-static bool hides_flushed(const float *sums, int64_t count) {
-  const float least = 0x1p-80f, most = 0x1p127f;  // there are at most 6 K_BLOCK products, each off by 2^-126 at most
-  bool hides = true;
-  for (int64_t i = 0; i < count; i++) {
-    float x = sums[i] < 0 ? -sums[i] : sums[i];
-    hides = hides & (x >= least) & (x <= most);
-  }
-  return hides;
-}
-
-// A tile of f32 that is split, with elements that the instructions may take for 0.
-static void run_careful_tile(const chunk *c, int64_t a_panel, int64_t b_panel, tsri_group_tile *t) {
-  enum { MOST = 2 * TSRI_PRODUCT_MOST_TILE };
-  const tsri_product *p = c->p;
-  float trial[MOST], *to = t->c;
-  int64_t width = tile_columns(p), columns = at_most(c->columns - b_panel * width, width), to_step = t->c_step;
-  bool is_good = true;
-  for (int64_t i = 0; t->adds && i < t->rows; i++) {
-    memcpy(trial + i * width, to + i * to_step, (size_t)width * sizeof *trial);
-  }
-  t->c = trial;
-  t->c_step = width;
-  p->groups->tile(t);
-  for (int64_t i = 0; i < t->rows && is_good; i++) is_good = hides_flushed(trial + i * width, columns);
-  if (!is_good) {
-    run_f32_tile(c, a_panel, b_panel, t->rows, to, to_step, t->adds);
-    return;
-  }
-  for (int64_t i = 0; i < t->rows; i++) memcpy(to + i * to_step, trial + i * width, (size_t)width * sizeof *trial);
-}
-
 // A tile of groups, at `sums` or in memory of its own.
 static void run_group_tile(const chunk *c, int64_t a_panel, int64_t b_panel, int rows, void *to, int64_t to_step,
                            bool adds) {
@@ -302,7 +237,7 @@ static void run_group_tile(const chunk *c, int64_t a_panel, int64_t b_panel, int
   bool is_in_place = c->is_a_in_place && rows == groups->tile_rows;
   int64_t row = a_panel * groups->tile_rows, element = (int64_t)p->element;
   tsri_group_tile tile = {.rows = rows,
-                          .k = (int64_t)(c->line_bytes / panel_element(p)),
+                          .k = (int64_t)(c->line_bytes / p->element),
                           .a = c->a_panels + (size_t)row * c->line_bytes,
                           .b = c->b_panels + (size_t)(b_panel * groups->tile_columns) * c->line_bytes,
                           .a_row = groups->packed_row,
@@ -315,9 +250,7 @@ static void run_group_tile(const chunk *c, int64_t a_panel, int64_t b_panel, int
     tile.a_row = p->a.row * element;
     tile.a_step = groups->unit * element;
   }
-  bool is_exact = groups->least && c->is_exact[b_panel];
-  if (is_exact && !groups->exact_tile) run_careful_tile(c, a_panel, b_panel, &tile);
-  else (is_exact ? groups->exact_tile : groups->tile)(&tile);
+  (groups->least && c->is_exact[b_panel] ? groups->exact_tile : groups->tile)(&tile);
 }
 
 static void run_tile(const chunk *c, int64_t a_panel, int64_t b_panel, int rows, void *to, int64_t to_step, bool adds) {
@@ -409,8 +342,8 @@ static void run_chunk(const tsri_product *p, int64_t row, int64_t column) {
   c.a_panel_count = chunks_of(c.rows, tile_rows(p));
   c.b_panel_count = chunks_of(c.columns, tile_columns(p));
   c.is_thin = c.a_panel_count <= FEW_PANELS;
-  c.is_a_in_place = p->groups && !p->groups->panel_element && p->n <= COLUMNS_IN_PLACE && p->a.column == 1 &&
-                    p->a.row > 0 && p->k % p->groups->unit == 0;
+  c.is_a_in_place =
+      p->groups && p->n <= COLUMNS_IN_PLACE && p->a.column == 1 && p->a.row > 0 && p->k % p->groups->unit == 0;
   for (c.k = 0; c.k < p->k; c.k += k_block(p)) {
     c.depth = at_most(p->k - c.k, k_block(p));
     c.line_bytes = line_bytes(p, c.depth);

@@ -5,7 +5,6 @@
 const tsri_product_groups *tsri_product_groups_for(uint32_t units, tsr_dtype dtype) {
 #if TSRI_HAS_GROUPS
   bool has_bytes = dtype == TSR_I8 || dtype == TSR_U8;
-  if (dtype == TSR_F32 && (units & TSRI_CPU_AMX)) return &tsri_product_split_amx;
   if (dtype == TSR_BF16 && (units & TSRI_CPU_AMX)) return &tsri_product_bf16_amx;
   if (dtype == TSR_BF16 && (units & TSRI_CPU_BF16)) return &tsri_product_bf16_avx512;
   if (has_bytes && (units & TSRI_CPU_AMX)) return &tsri_product_bytes_amx;

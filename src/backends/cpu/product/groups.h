@@ -17,11 +17,7 @@
 
 #if TSRI_HAS_GROUPS
 extern const tsri_product_groups tsri_product_bf16_avx512, tsri_product_bytes_avx512;
-extern const tsri_product_groups tsri_product_bf16_amx, tsri_product_bytes_amx, tsri_product_split_amx;
-
-// Sets up the registers of AMX, and gives them up.
-void tsri_amx_begin(void);
-void tsri_amx_end(void);
+extern const tsri_product_groups tsri_product_bf16_amx, tsri_product_bytes_amx;
 
 enum { GROUP_BYTES = 4, GROUPS_TOGETHER = 16, GROUP_LANES = 16 };
 

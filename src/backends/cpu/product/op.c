@@ -126,12 +126,6 @@ static tsri_product product_of(cpu_device *device, const tsri_native_op *op) {
   };
 }
 
-// Whether panels of f32 are worth splitting: each element of them is used often enough.
-static bool is_worth_splitting(const tsri_product *p) {
-  enum { LEAST_LINES = 64, LEAST_DEPTH = 32 };
-  return p->m >= LEAST_LINES && p->n >= LEAST_LINES && p->k >= LEAST_DEPTH;
-}
-
 // Joins the last batch axis to the rows of a, if all its matrices are multiplied by the same b and their rows are evenly apart: one large product does better than many.
 static tsri_product_op with_batch_as_rows(const tsri_product_op *given) {
   tsri_product_op op = *given;
@@ -166,13 +160,12 @@ tsr_status tsri_cpu_product(cpu_device *device, const tsri_native_op *op) {
   const tsri_product_op *given = &joined.is.product;
   product_batch batch = {.op = given, .like = product_of(device, &joined), .count = 1, .parts = 1};
   tsri_product *p = &batch.like;
-  if (op->dtype == TSR_F32 && !is_worth_splitting(p)) p->groups = NULL;
   for (int i = 0; i < given->batch_rank; i++) batch.count *= given->batch_dims[i];
   p->a = matrix_of(&batch, &given->a, 0);
   p->b = matrix_of(&batch, &given->b, 0);
   batch.has_quant_rows = p->quant && tsri_product_has_quant_rows(p);
   batch.has_vector = !p->quant && !p->has_integers && tsri_product_has_vector(p);
-  batch.is_direct = !p->quant && !batch.has_vector && (!p->groups || p->is_narrow) && tsri_product_is_direct(p);
+  batch.is_direct = !p->quant && !batch.has_vector && tsri_product_is_direct(p);
 
   double work = work_of(p, batch.has_vector);
   int threads = tsri_cpu_threads(device, (uint64_t)(work * (double)batch.count / WORTH_A_THREAD));

@@ -79,7 +79,7 @@ typedef struct tsri_group_tile {
 
 // Tiles of instructions that multiply neighbours along k, four bytes of each input, and add the products to one sum: vdpbf16ps for bf16,
 // vpdpbusd for bytes, and the tiles of AMX for both. Sums are f32 or i32. Panels hold elements as they are, without converting them;
-// along k they are padded by zeros to a multiple of `unit`. Products of f32 are split: a panel holds three bf16 for each element.
+// along k they are padded by zeros to a multiple of `unit`.
 typedef struct tsri_product_groups {
   int tile_rows, tile_columns;
   int unit;         // elements
@@ -93,8 +93,6 @@ typedef struct tsri_product_groups {
   void (*pack_a)(void *panels, int64_t lines, int64_t k, const void *from, int64_t line_step, int64_t k_step);
   void (*pack_b)(void *panels, int64_t lines, int64_t k, const void *from, int64_t line_step, int64_t k_step);
 
-  int64_t panel_element;  // bytes of an element in a panel; 0: as in memory
-
   // As tsri_product_kernels.tile; k is a multiple of `unit`. Of a, `unit` elements of row i begin at a + i * a_row, and the next ones a_step further on,
   // in bytes: packed_row and packed_step for a panel. All rows of the tile are read.
   int64_t packed_row, packed_step;
@@ -103,8 +101,6 @@ typedef struct tsri_product_groups {
   // NULL for bytes. The instructions for bf16 take subnormal numbers for 0 and flush subnormal sums, which the CPU promises not to do. So panels are looked
   // at: the smallest magnitude of elements that are not 0, as bits, in `rows` rows of `bytes`, `step` bytes apart, tells which tiles have to be made of
   // multiplications and additions of f32 (tsri_product_may_flush).
-  //
-  // NULL for exact_tile: such tiles are computed, looked at, and made of f32 if that is necessary.
   uint32_t (*least)(const void *at, int64_t rows, size_t bytes, int64_t step);
   void (*exact_tile)(const tsri_group_tile *tile);
 } tsri_product_groups;
@@ -113,11 +109,10 @@ enum { TSRI_PRODUCT_NO_LEAST = 0x10000 };  // of a panel of zeros
 
 // Could a sum of products of bf16 be subnormal, or an element be? A product of elements with the exponents x and y (as stored, with a bias of 127) is a multiple of
 // 2^(x + y - 2 * (127 + 7)), and so is any sum of such products that is not 0.
-// Elements that are split have more bits, and their first parts are rounded, perhaps up.
-static inline bool tsri_product_may_flush(uint32_t least_a, uint32_t least_b, bool is_split) {
-  enum { FRACTION_BITS = 7, SPLIT_BITS = 24, BIAS = 127, LEAST_NORMAL = -126 };
+static inline bool tsri_product_may_flush(uint32_t least_a, uint32_t least_b) {
+  enum { FRACTION_BITS = 7, BIAS = 127, LEAST_NORMAL = -126 };
   int x = (int)(least_a >> FRACTION_BITS), y = (int)(least_b >> FRACTION_BITS);
-  return x == 0 || y == 0 || x + y - 2 * (BIAS + (is_split ? SPLIT_BITS : FRACTION_BITS)) < LEAST_NORMAL;
+  return x == 0 || y == 0 || x + y - 2 * (BIAS + FRACTION_BITS) < LEAST_NORMAL;
 }
 
 // The tiles for `dtype` among those that `units` (cpu.h) allows; NULL: none. Then products of f16 and bf16 are computed in f32.
