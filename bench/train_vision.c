@@ -83,7 +83,7 @@ static tsr_params *begin_resnet(tsr_device *device, int64_t batch) {
     snprintf(names[3 * i + 1], sizeof names[0], "norm%d", i);
     snprintf(names[3 * i + 2], sizeof names[0], "norm%d.bias", i);
     tensors[3 * i] = (tsr_param_desc){
-        .name = names[3 * i], .shape = TSR_SHAPE(c->out, c->in, c->size, c->size), .init = TSR_INIT_HE_NORMAL};
+        .name = names[3 * i], .shape = TSR_SHAPE(c->out, c->size, c->size, c->in), .init = TSR_INIT_HE_NORMAL};
     tensors[3 * i + 1] = (tsr_param_desc){.name = names[3 * i + 1], .shape = TSR_SHAPE(c->out), .init = TSR_INIT_ONES};
     tensors[3 * i + 2] = (tsr_param_desc){.name = names[3 * i + 2], .shape = TSR_SHAPE(c->out)};
     running_mean[i] = made(tsr_zeros(device, TSR_F32, TSR_SHAPE(c->out)));
@@ -104,7 +104,8 @@ static tsr_tensor *conv_norm(const tsr_params *params, int number, tsr_tensor *x
   int64_t pad = c->size / 2;
   tsr_conv_desc desc = {
       .stride = {c->stride, c->stride}, .before = {pad, pad}, .after = {pad, pad}, .channels_last = true};
-  tsr_tensor *y = tsr_conv(x, tsr_params_tensor(params, 3 * number), NULL, &desc), *normed = NULL;
+  tsr_tensor *weight = tsr_moveaxis(tsr_params_tensor(params, 3 * number), -1, 1);  // channels last in memory, too
+  tsr_tensor *y = tsr_conv(x, weight, NULL, &desc), *normed = NULL;
   tsr_tensor *rows = tsr_reshape(y, TSR_SHAPE(-1, c->out));
   bench_check(tsr_batch_norm_train(rows, running_mean[number], running_variance[number],
                                    tsr_params_tensor(params, 3 * number + 1), tsr_params_tensor(params, 3 * number + 2),

@@ -174,7 +174,8 @@ typedef enum tsri_native_kind {
   TSRI_NATIVE_ATTENTION,
   TSRI_NATIVE_ATTENTION_GRADIENT,
   TSRI_NATIVE_FACTOR,
-  TSRI_NATIVE_SOLVE
+  TSRI_NATIVE_SOLVE,
+  TSRI_NATIVE_CONV_WEIGHT
 } tsri_native_kind;
 
 // The start of an operand: `offset` bytes into `buffer`. The buffer is NULL when has_op is called during planning.
@@ -317,6 +318,8 @@ typedef struct tsri_index_op {
 // Convolution: y[image, o, p] = activation(bias[o] + sum over channels c and kernel elements k of x[image, c, q] * w[o, c, k]), for each group of channels. Along each
 // spatial axis q = p * stride + k * dilation - before; transposed: q * stride + k * dilation - before = p. Elements of x outside of it are 0. Missing spatial
 // axes come first, with size, kernel, windows, stride and dilation 1. f16 and bf16 are computed in f32 and rounded once.
+//
+// CONV_WEIGHT: the gradient by the weights. x and y (the gradient by the result) are read, w is written; it is not transposed, and there is neither bias nor activation.
 enum { TSRI_CONV_AXES = 3 };
 typedef struct tsri_conv_op {
   bool is_transposed, has_bias;

@@ -9,6 +9,7 @@
 // The names that the setting accepts, with their meaning. Backends ask for libraries by these names.
 #define TSRI_NATIVE_LIBRARIES(X)                                             \
   X(cublaslt, "NVIDIA's matrix products, on CUDA")                           \
+  X(cudnn, "NVIDIA's convolutions, on CUDA")                                 \
   X(cooperative_matrix, "matrix products by the GPU's own units, on Vulkan") \
   X(sleef, "vectorised mathematics, on the CPU")                             \
   X(lapack, "factors of matrices, on the CPU")                               \

@@ -7,6 +7,7 @@
 #include "graph/assign.h"
 #include "graph/move.h"
 #include "ops/attention_native.h"
+#include "ops/conv_weight.h"
 #include "ops/interp.h"
 #include "ops/label_entropy.h"
 #include "ops/logsumexp.h"
@@ -73,8 +74,10 @@ static grad_rule rule_of_part(const tsri_op *op) {
                {&tsri_op_shifted_exp, gradient_shifted_exp},
                {&tsri_op_log_plus, gradient_log_plus},
                {&tsri_op_label_entropy, tsri_gradient_of_label_entropy},
-               {&tsri_op_max_pool_gradient, tsri_gradient_of_max_pool_gradient},
                {&tsri_op_norm_gradient, tsri_gradient_of_norm_gradient},
+               {&tsri_op_max_pool_gradient[0], tsri_gradient_of_max_pool_gradient},
+               {&tsri_op_max_pool_gradient[1], tsri_gradient_of_max_pool_gradient},
+               {&tsri_op_conv_weight, tsri_gradient_of_conv_weight},
                {&tsri_op_native_attention_gradient, tsri_gradient_of_attention_gradient}};
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
     if (parts[i].op == op) return parts[i].rule;

@@ -37,10 +37,11 @@ extern const grad_rule tsri_grad_elementwise[TSRI_OPERATOR_COUNT];
 #define TSRI_OPERATOR(name, family, text, parameters, body, check) body
 #include "ops/operators.def"
 
-// The rule of an operator that is part of another one's gradient (ops/pool.h).
+// Rules of operators that are part of another one's gradient (ops/pool.h, ops/conv_weight.h).
 void tsri_gradient_of_max_pool_gradient(const grad_view *v);
 void tsri_gradient_of_norm_gradient(const grad_view *v);       // ops/norm_gradient.h
 void tsri_gradient_of_attention_gradient(const grad_view *v);  // ops/attention_native.h
+void tsri_gradient_of_conv_weight(const grad_view *v);
 
 // The gradient of avg_pool whose windows follow from the size of the result.
 tsr_tensor *tsri_grad_of_adaptive_mean(const grad_view *v);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Gradients of convolution and pooling.
 #include "grad/rule.h"
+#include "ops/conv_weight.h"
 #include "ops/pool.h"
 
 typedef struct windows {
   int spatial;
-  tsr_conv_desc desc;  // of the forward operator: stride, dilation, before, groups
+  tsr_conv_desc desc;  // of the forward operator: stride, dilation, before, groups, channels_last
 } windows;
 
 static windows windows_of(int rank, const int64_t *stride, const int64_t *dilation, const int64_t *before,
@@ -31,6 +32,14 @@ static tsr_tensor *crop(tsr_tensor *x, const int64_t *sizes, int spatial) {
   return x;
 }
 
+typedef tsr_tensor *conv_call(tsr_tensor *x, tsr_tensor *weight, tsr_tensor *bias, const tsr_conv_desc *desc);
+
+// `conv` of x, whose channels are second, as are those of the result; in memory they are where the forward operator has them.
+static tsr_tensor *convolved(conv_call *conv, tsr_tensor *x, tsr_tensor *weight, const tsr_conv_desc *desc) {
+  if (!desc->channels_last) return conv(x, weight, NULL, desc);
+  return tsr_moveaxis(conv(tsr_moveaxis(x, 1, -1), weight, NULL, desc), -1, 1);
+}
+
 // What the input of a convolution gets: the transposed convolution of the result's gradient, of the input's size.
 static tsr_tensor *spread_windows(const windows *w, tsr_tensor *g, tsr_tensor *weight, const int64_t *sizes) {
   tsr_conv_desc desc = w->desc;
@@ -40,7 +49,7 @@ static tsr_tensor *spread_windows(const windows *w, tsr_tensor *g, tsr_tensor *w
     desc.after[i] = after > 0 ? after : 0;
     desc.output_padding[i] = after < 0 ? -after : 0;
   }
-  return tsr_conv_transpose(g, weight, NULL, &desc);
+  return convolved(tsr_conv_transpose, g, weight, &desc);
 }
 
 // What the input of a transposed convolution gets: the convolution of the result's gradient.
@@ -51,7 +60,7 @@ static tsr_tensor *collect_windows(const windows *w, tsr_tensor *g, tsr_tensor *
         reach(w, i, sizes[i], tsr_tensor_shape(weight).dims[2 + i]) - desc.before[i] - tsr_tensor_shape(g).dims[2 + i];
     desc.after[i] = after > 0 ? after : 0;
   }
-  return crop(tsr_conv(g, weight, NULL, &desc), sizes, w->spatial);
+  return crop(convolved(tsr_conv, g, weight, &desc), sizes, w->spatial);
 }
 
 // [image, channel, …] as [channel of a group, image of each group, …].
@@ -84,18 +93,31 @@ static tsr_tensor *weight_gradient(const windows *w, tsr_tensor *x, tsr_tensor *
 
 static tsr_tensor *channels_second(tsr_tensor *x, bool is_last) { return is_last ? tsr_moveaxis(x, -1, 1) : x; }
 
+static windows windows_of_conv(int rank, const tsri_conv_attributes *given) {
+  windows w = windows_of(rank, given->stride, given->dilation, given->before, given->groups);
+  w.desc.channels_last = given->is_last != 0;
+  return w;
+}
+
+// Natively, if the device can; else as a convolution.
+static tsr_tensor *weight_gradient_of(const windows *w, tsr_tensor *x, tsr_tensor *g, const tsri_conv_attributes *given,
+                                      const int64_t *sizes) {
+  if (tsri_conv_weight_is_native(x, g, given, sizes)) return tsri_conv_weight(x, g, given, sizes);
+  return weight_gradient(w, x, g, sizes);
+}
+
 // Inputs: x with its channels second, the weight, perhaps a bias.
 void tsri_gradient_conv(const grad_view *v) {
   const tsri_conv_attributes *given = TSRI_GIVEN(v, conv);
   tsr_tensor *x = v->inputs[0], *weight = v->inputs[1];
   tsr_tensor *g = channels_second(v->cotangents[0], given->is_last != 0);
   tsr_shape shape = tsr_tensor_shape(x), kernel = tsr_tensor_shape(weight);
-  windows w = windows_of(shape.rank, given->stride, given->dilation, given->before, given->groups);
+  windows w = windows_of_conv(shape.rank, given);
   bool is_transposed = given->is_transposed != 0;
   if (v->wants[0]) v->gradients[0] = (is_transposed ? collect_windows : spread_windows)(&w, g, weight, &shape.dims[2]);
   if (v->wants[1]) {
-    v->gradients[1] =
-        is_transposed ? weight_gradient(&w, g, x, &kernel.dims[2]) : weight_gradient(&w, x, g, &kernel.dims[2]);
+    v->gradients[1] = is_transposed ? weight_gradient(&w, g, x, &kernel.dims[2])
+                                    : weight_gradient_of(&w, x, g, given, &kernel.dims[2]);
   }
   if (v->input_count < 3 || !v->wants[2]) return;
   int axes[TSR_MAX_RANK], count = 0;
@@ -103,6 +125,17 @@ void tsri_gradient_conv(const grad_view *v) {
     if (i != 1) axes[count++] = i;
   }
   v->gradients[2] = tsr_sum(g, axes, count, false);
+}
+
+// Inputs: x and the gradient by the result, both with their channels second. The gradient by the weights is linear in both.
+void tsri_gradient_of_conv_weight(const grad_view *v) {
+  const tsri_conv_attributes *given = TSRI_GIVEN(v, conv);
+  tsr_tensor *x = v->inputs[0], *g = v->inputs[1];
+  tsr_tensor *weight = channels_second(v->cotangents[0], given->is_last != 0);
+  tsr_shape x_shape = tsr_tensor_shape(x), g_shape = tsr_tensor_shape(g);
+  windows w = windows_of_conv(x_shape.rank, given);
+  if (v->wants[0]) v->gradients[0] = spread_windows(&w, g, weight, &x_shape.dims[2]);
+  if (v->wants[1]) v->gradients[1] = collect_windows(&w, x, weight, &g_shape.dims[2]);
 }
 
 static int64_t product_from(tsr_shape shape, int first) {
@@ -133,7 +166,8 @@ void tsri_gradient_max_pool(const grad_view *v) {
   tsr_tensor *x = v->inputs[0], *g = channels_second(v->cotangents[0], given->is_last != 0);
   tsr_shape shape = tsr_tensor_shape(x), counts = tsr_tensor_shape(g);
   if (are_small(given, shape.rank - 2)) {
-    v->gradients[0] = tsri_max_pool_gradient(x, g, given);
+    tsr_tensor *y = channels_second(v->outputs[0], given->is_last != 0);
+    v->gradients[0] = tsri_max_pool_gradient(x, g, y, given);
     return;
   }
   int64_t plane = product_from(shape, 2);
@@ -147,7 +181,8 @@ void tsri_gradient_of_max_pool_gradient(const grad_view *v) {
   tsr_tensor *x = v->inputs[0];
   tsr_shape shape = tsr_tensor_shape(x), counts = tsr_tensor_shape(v->inputs[1]);
   int64_t plane = product_from(shape, 2);
-  tsr_tensor *planes = tsr_reshape(v->cotangents[0], TSR_SHAPE(shape.dims[0], shape.dims[1], plane));
+  tsr_tensor *c = channels_second(v->cotangents[0], TSRI_GIVEN(v, pool)->is_last != 0);
+  tsr_tensor *planes = tsr_reshape(c, TSR_SHAPE(shape.dims[0], shape.dims[1], plane));
   tsr_tensor *found = tsr_gather(planes, 2, places_of(x, TSRI_GIVEN(v, pool), counts, plane));
   if (v->wants[1]) v->gradients[1] = tsr_reshape(found, counts);
 }

@@ -2,6 +2,18 @@
 // Gradients of reading and sorting by index, of joining and of padding.
 #include "grad/rule.h"
 
+// The gradient of reading one element of each line along `axis`: its place is compared with all of them, which needs no memory and can be part of the kernel that uses it. Indices
+// below 0 count from the end.
+static tsr_tensor *placed_in_lines(tsr_tensor *g, tsr_tensor *indices, int axis, tsr_shape shape) {
+  tsr_dtype dtype = tsr_tensor_dtype(indices) == TSR_I64 ? TSR_I64 : TSR_I32;
+  tsr_shape along = {.rank = shape.rank};
+  for (int i = 0; i < shape.rank; i++) along.dims[i] = i == axis ? shape.dims[axis] : 1;
+  tsr_tensor *at = tsr_cast(indices, dtype);
+  at = tsr_where(tsr_lt_scalar(at, 0), tsr_add_scalar(at, (double)shape.dims[axis]), at);
+  tsr_tensor *places = tsr_arange(g->value->device, dtype, 0, (double)shape.dims[axis], 1);
+  return tsr_masked_fill(tsr_expand(g, shape), tsr_ne(tsr_reshape(places, along), at), 0);
+}
+
 // Adds the gradient to the places that it was read from. Indices may leave out the ends of other axes; those get 0.
 void tsri_gradient_gather(const grad_view *v) {
   const tsri_gather_attributes *given = TSRI_GIVEN(v, gather);
@@ -20,6 +32,10 @@ void tsri_gradient_gather(const grad_view *v) {
     if (i == axis) continue;
     missing[i] = shape.dims[i] - part.dims[i];
     is_part = is_part || missing[i] > 0;
+  }
+  if (!given->is_list && !is_part && part.dims[axis] == 1 && shape.dims[axis] <= INT32_MAX) {
+    v->gradients[0] = placed_in_lines(g, indices, axis, shape);
+    return;
   }
   part.dims[axis] = shape.dims[axis];
   tsr_tensor *zeros = tsr_zeros(x->value->device, tsr_tensor_dtype(g), part);

@@ -6,18 +6,19 @@
 #include "ops/autocast.h"
 #include "ops/call.h"
 #include "ops/compose.h"
+#include "ops/conv_describe.h"
 #include "ops/conv_tiles.h"
 #include "ops/operators.h"
 #include "ops/promote.h"
 #include "ops/window.h"
+#include "runtime/native_op.h"
 
 #include <tessera/ops.h>
 
 // --- Description -----------------------------------------------------------------------------------------------------
 
-// Describes a convolution of elements of `dtype` that has them all. `bias` is NULL if there is none.
-static tsri_conv_op describe(const tsri_conv_attributes *given, const tsri_layout *x, const tsri_layout *w,
-                             const tsri_layout *bias, tsr_shape shape, tsr_dtype dtype) {
+tsri_conv_op tsri_conv_describe(const tsri_conv_attributes *given, const tsri_layout *x, const tsri_layout *w,
+                                const tsri_layout *bias, tsr_shape shape, tsr_dtype dtype) {
   int spatial = x->shape.rank - 2;
   bool is_transposed = given->is_transposed != 0, is_last = given->is_last != 0;
   size_t element = tsr_dtype_bytes(dtype);
@@ -48,12 +49,26 @@ static tsri_conv_op describe(const tsri_conv_attributes *given, const tsri_layou
   return op;
 }
 
+tsri_layout tsri_conv_weight_layout(tsr_shape shape, bool is_last) {
+  tsri_layout w = {.shape = shape, .count = 1};
+  if (is_last) {
+    w.strides[1] = 1;
+    w.count = shape.dims[1];
+  }
+  for (int i = shape.rank - 1; i >= 0; i--) {
+    if (is_last && i == 1) continue;
+    w.strides[i] = w.count;
+    w.count *= shape.dims[i];
+  }
+  return w;
+}
+
 bool tsri_describe_conv(const tsri_node *node, tsri_native_op *out_op) {
   const tsri_layout *x = &node->inputs[0].layout, *w = &node->inputs[1].layout;
   const tsri_layout *bias = node->input_count == 3 ? &node->inputs[2].layout : NULL;
   if (node->count == 0 || x->count == 0 || w->count == 0) return false;
   *out_op = (tsri_native_op){.kind = TSRI_NATIVE_CONV, .dtype = node->dtype, .result = node->dtype};
-  out_op->is.conv = describe(TSRI_GIVEN(node, conv), x, w, bias, node->shape, node->dtype);
+  out_op->is.conv = tsri_conv_describe(TSRI_GIVEN(node, conv), x, w, bias, node->shape, node->dtype);
   return true;
 }
 
@@ -75,7 +90,7 @@ tsr_status tsri_run_conv(const tsri_kernel_run *run) {
   if (status != TSR_OK) return status;
   bool is_empty = x->count == 0 || w->count == 0;
   if (!is_empty) {
-    tsri_conv_op op = describe(given, x, w, has_bias ? b : NULL, run->shape, run->dtype);
+    tsri_conv_op op = tsri_conv_describe(given, x, w, has_bias ? b : NULL, run->shape, run->dtype);
     if (tsri_conv_has_tiles(run->device, &op, run->dtype)) return tsri_conv_run_tiles(run, &op, is_last);
   }
   // Where x or the weight has no elements, there is nothing to add up and no buffer to bind: another one stands in and is not read.
@@ -238,13 +253,41 @@ static tsr_shape result_shape(const convolution *c) {
 
 // --- Recording -------------------------------------------------------------------------------------------------------
 
+// Whether the device of x convolves natively if the weights are in memory as the layout `w` says.
+static bool is_native_with(const convolution *c, const tsr_tensor *x, const tsri_layout *w, const tsr_tensor *bias,
+                           tsr_shape shape, tsr_dtype dtype) {
+  if (x->layout.count == 0 || w->count == 0 || c->out_channels == 0) return false;
+  tsri_native_op op = {.kind = TSRI_NATIVE_CONV, .dtype = dtype, .result = dtype};
+  op.is.conv = tsri_conv_describe(&c->given, &x->layout, w, bias ? &bias->layout : NULL, shape, dtype);
+  for (int i = 0; i < shape.rank; i++) {
+    if (shape.dims[i] == 0) return false;
+  }
+  return tsri_device_takes(x->value->device, &op);
+}
+
+// The weights as `dtype`. If the channels of x are its last axis, and the device convolves natively only if those of the weights are so in memory, they are put in that
+// order, by the kernel that converts them if there is one.
+static tsr_tensor *weights_as(const convolution *c, const tsr_tensor *x, tsr_tensor *weight, const tsr_tensor *bias,
+                              tsr_shape shape, tsr_dtype dtype) {
+  tsr_tensor *cast = tsr_cast(weight, dtype);
+  if (!c->given.is_last || cast->status != TSR_OK || x->status != TSR_OK) return cast;
+  tsri_layout turned = tsri_conv_weight_layout(cast->layout.shape, true);
+  bool is_as_wanted = cast->value->device != x->value->device ||
+                      is_native_with(c, x, &cast->layout, bias, shape, dtype) ||
+                      !is_native_with(c, x, &turned, bias, shape, dtype);
+  if (is_as_wanted) return cast;
+  tsr_tensor *last = tsr_moveaxis(cast, 1, -1), *copy = tsr_contiguous(last);
+  return tsri_then(tsri_then(tsri_then(tsr_moveaxis(copy, -1, 1), copy), last), cast);
+}
+
 static tsr_tensor *record(const convolution *c, tsr_tensor *x, tsr_tensor *weight, tsr_tensor *bias) {
   const tsri_op *op = c->op;
   tsr_shape shape = result_shape(c);
   tsr_dtype dtype = tsri_promote(x->dtype, weight->dtype);
   if (bias) dtype = tsri_promote(dtype, bias->dtype);
   dtype = tsri_autocast(op, dtype);
-  tsr_tensor *inputs[3] = {tsr_cast(x, dtype), tsr_cast(weight, dtype), bias ? tsr_cast(bias, dtype) : NULL};
+  tsr_tensor *inputs[3] = {tsr_cast(x, dtype), NULL, bias ? tsr_cast(bias, dtype) : NULL};
+  inputs[1] = weights_as(c, inputs[0], weight, inputs[2], shape, dtype);
   int count = bias ? 3 : 2;
   tsr_device *device = NULL;
   tsr_status status = tsri_shape_check(op->name, shape, &(int64_t){0});

@@ -62,7 +62,7 @@ static conv_tile choose_tile(const tsr_device *device, const conv_cut *cut, int6
 
 // Splits sums where there are too few tiles for the device, but not into parts of less than a few strips.
 static void split(const tsr_device *device, conv_cut *cut, int64_t groups) {
-  enum { FEW_STRIPS = 16, GROUPS_PER_TILE = 4, MOST_PARTIAL = 1 << 24, MOST_Z = 65535 };
+  enum { FEW_STRIPS = 8, GROUPS_PER_TILE = 8, MOST_PARTIAL = 1 << 24, MOST_Z = 65535 };
   const tsri_tuning *tuning = &tsri_graph_of((tsr_device *)(uintptr_t)device)->tuning;
   int64_t wanted = (int64_t)tuning->matmul_tiles * GROUPS_PER_TILE / (cut->tiles * groups);
   int64_t most = cut->k / (FEW_STRIPS * cut->tile.depth);
@@ -119,13 +119,21 @@ static void pass_layouts(tsri_call *call, const tsri_kernel_run *run, const tsri
   }
 }
 
+// How many axes have more than one position; axes that a tensor lacks come first.
+static int axes_of(const tsri_conv_op *op) {
+  int axes = TSRI_CONV_AXES;
+  for (int i = 0; axes > 1 && op->size[i] * op->kernel[i] * op->windows[i] == 1 && op->before[i] == 0; i++) axes--;
+  return axes;
+}
+
 #define TILE_ARGUMENTS                                                                                          \
   TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", sums), TSRI_TYPE("Y", partial ? sums : run->dtype),      \
             TSRI_CONSTANT("FUSED", tsri_dtype_is_float(run->dtype) && run->device->limits.has_exact_fma),       \
             TSRI_CONSTANT("BIAS", op->has_bias && !partial), TSRI_CONSTANT("LAST", is_last),                    \
             TSRI_CONSTANT("TRANSPOSED", op->is_transposed), TSRI_CONSTANT("UNIT", product_of(op->stride) == 1), \
-            TSRI_CONSTANT("BM", t->m), TSRI_CONSTANT("BN", t->n), TSRI_CONSTANT("DEPTH", t->depth),             \
-            TSRI_CONSTANT("RM", t->item_m), TSRI_CONSTANT("RN", t->item_n), TSRI_CONSTANT("WG", items_of(t)))
+            TSRI_CONSTANT("AXES", axes_of(op)), TSRI_CONSTANT("BM", t->m), TSRI_CONSTANT("BN", t->n),           \
+            TSRI_CONSTANT("DEPTH", t->depth), TSRI_CONSTANT("RM", t->item_m), TSRI_CONSTANT("RN", t->item_n),   \
+            TSRI_CONSTANT("WG", items_of(t)))
 
 // `partial` is the memory of the parts' sums; NULL: there is one part, and the result is complete.
 static tsr_status run_tiles(const tsri_kernel_run *run, const tsri_conv_op *op, const conv_cut *cut, bool is_last,
@@ -151,13 +159,15 @@ static tsr_status run_tiles(const tsri_kernel_run *run, const tsri_conv_op *op, 
 
 static tsr_status join_parts(const tsri_kernel_run *run, const tsri_conv_op *op, const conv_cut *cut, bool is_last,
                              tsr_buffer *partial) {
-  enum { ITEMS = 64, LANES = 16 };
+  enum { ITEMS = 64, LANES = 16, MANY_ITEMS = 256, MANY_LANES = 64, FEW_RESULTS = 4096 };
+  bool is_few = cut->count < FEW_RESULTS && run->device->limits.max_group_size >= MANY_ITEMS;
+  int items = is_few ? MANY_ITEMS : ITEMS, lanes = is_few ? MANY_LANES : LANES;
   tsr_dtype sums = tsri_accumulator(run->dtype);
   tsri_call call;
   tsri_call_init_hooked(
       &call, run, "op_conv_tiles", "join_splits",
       TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", sums), TSRI_CONSTANT("BIAS", op->has_bias),
-                TSRI_CONSTANT("LAST", is_last), TSRI_CONSTANT("LANES", LANES), TSRI_CONSTANT("WG", ITEMS)));
+                TSRI_CONSTANT("LAST", is_last), TSRI_CONSTANT("LANES", lanes), TSRI_CONSTANT("WG", items)));
   tsri_call_buffer(&call, "parts", partial, sums);
   tsri_call_buffer(&call, "y", run->output, run->dtype);
   pass_bias(&call, run, op);
@@ -165,7 +175,7 @@ static tsr_status join_parts(const tsri_kernel_run *run, const tsri_conv_op *op,
   tsri_call_word(&call, "splits", cut->splits);
   tsri_call_word(&call, "positions", cut->positions);
   tsri_call_word(&call, "o2", op->windows[TSRI_CONV_AXES - 1]);
-  return tsri_call_many_groups(&call, chunks_of(cut->count, ITEMS / LANES));
+  return tsri_call_many_groups(&call, chunks_of(cut->count, items / lanes));
 }
 
 tsr_status tsri_conv_run_tiles(const tsri_kernel_run *run, const tsri_conv_op *op, bool is_last) {

@@ -63,6 +63,40 @@ static tsr_status run_native(const tsri_kernel_run *run) {
 // What a maximum begins with.
 static double lowest_of(tsr_dtype dtype) { return tsri_dtype_is_float(dtype) ? -INFINITY : tsri_range_of(dtype).least; }
 
+// Whether windows are small and over two axes, without dilation.
+static bool are_written_out(const tsri_kernel_run *run, const tsri_pool_attributes *given) {
+  enum { MOST = 4 };
+  const tsri_layout *x = &run->layouts[0];
+  bool is_plain =
+      given->mode == MODE_MAX && !given->is_adaptive && x->shape.rank == 4 && run->input_dtypes[0] == run->dtype;
+  for (int i = 0; i < 2 && is_plain; i++) is_plain = given->size[i] <= MOST && given->dilation[i] == 1;
+  return is_plain && tsri_dtype_is_float(run->dtype) && tsri_graph_of(run->device)->tuning.row_held != 0;
+}
+
+static tsr_status run_small(const tsri_kernel_run *run, const tsri_pool_attributes *given, int64_t count) {
+  const tsri_layout *x = &run->layouts[0];
+  bool is_last = given->is_last != 0;
+  tsri_call call;
+  tsri_call_init(&call, run->device, "op_conv", "max_pool_small",
+                 TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", tsri_accumulator(run->dtype)),
+                           TSRI_CONSTANT("LAST", is_last), TSRI_CONSTANT("K1", given->size[0]),
+                           TSRI_CONSTANT("K2", given->size[1])));
+  tsri_call_buffer(&call, "x", run->inputs[0], run->dtype);
+  tsri_call_buffer(&call, "y", run->output, run->dtype);
+  tsri_call_word(&call, "n", count);
+  tsri_call_word(&call, "x_at", x->offset);
+  tsri_call_word(&call, "channels", x->shape.dims[1]);
+  tsri_call_word(&call, "xn", x->strides[0]);
+  tsri_call_word(&call, "xc", x->strides[1]);
+  tsri_call_words(&call, "i", 1, &x->shape.dims[2], 2);
+  tsri_call_words(&call, "o", 1, &run->shape.dims[is_last ? 1 : 2], 2);
+  tsri_call_words(&call, "x", 1, &x->strides[2], 2);
+  tsri_call_words(&call, "s", 1, given->stride, 2);
+  tsri_call_words(&call, "p", 1, given->before, 2);
+  tsri_call_real(&call, "lowest", lowest_of(run->dtype));
+  return tsri_call_items(&call, count);
+}
+
 // Input: x as [image, channel, spatial …].
 tsr_status tsri_run_pool(const tsri_kernel_run *run) {
   const tsri_pool_attributes *given = TSRI_GIVEN(run->node, pool);
@@ -77,6 +111,7 @@ tsr_status tsri_run_pool(const tsri_kernel_run *run) {
   status = tsri_call_check(run->node->op->name, x);
   if (status == TSR_OK) status = tsri_call_check(run->node->op->name, &result);
   if (status != TSR_OK) return status;
+  if (are_written_out(run, given)) return run_small(run, given, result.count);
   int rank = x->shape.rank, spatial = rank - 2;
   tsri_call call;
   tsri_call_init(&call, run->device, "op_conv", "pool",
@@ -111,6 +146,7 @@ tsr_status tsri_run_pool(const tsri_kernel_run *run) {
 // --- The gradient of max_pool ----------------------------------------------------------------------------------------
 
 static tsr_status gradient_native(const tsri_kernel_run *run) {
+  if (run->epilogue || TSRI_GIVEN(run->node, pool)->is_last) return TSR_ERR_UNSUPPORTED;
   const tsri_layout *g = &run->layouts[1];
   tsri_native_op op =
       describe(TSRI_GIVEN(run->node, pool), &run->layouts[0], run->dtype, run->dtype, TSRI_POOL_GRADIENT);
@@ -127,12 +163,12 @@ static tsr_status gradient_native(const tsri_kernel_run *run) {
   return tsri_device_run_op(run->device, &op, (tsr_buffer *const[]){run->output, run->inputs[0], run->inputs[1]}, 3);
 }
 
-// Inputs: x and the result's gradient, both as [image, channel, spatial …].
+// Inputs: x, the result's gradient and the result, all as [image, channel, spatial …].
 static tsr_status run_gradient(const tsri_kernel_run *run) {
   const tsri_pool_attributes *given = TSRI_GIVEN(run->node, pool);
-  const tsri_layout *x = &run->layouts[0], *g = &run->layouts[1];
+  const tsri_layout *x = &run->layouts[0], *g = &run->layouts[1], *best = &run->layouts[2];
   if (x->count == 0) return TSR_OK;
-  if (g->count == 0) return tsri_call_zero(run);
+  if (g->count == 0 && !run->epilogue) return tsri_call_zero(run);
   tsr_status status = gradient_native(run);
   if (status != TSR_ERR_UNSUPPORTED) return status;
   status = tsri_call_check(run->node->op->name, x);
@@ -140,14 +176,18 @@ static tsr_status run_gradient(const tsri_kernel_run *run) {
   if (status != TSR_OK) return status;
   int spatial = x->shape.rank - 2;
   tsri_call call;
-  tsri_call_init(&call, run->device, "op_conv", "max_pool_gradient",
-                 TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", tsri_accumulator(run->dtype))));
+  tsri_call_init_hooked(&call, run, "op_conv", "max_pool_gradient",
+                        TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", tsri_accumulator(run->dtype)),
+                                  TSRI_CONSTANT("LAST", given->is_last != 0)));
   tsri_call_buffer(&call, "x", run->inputs[0], run->dtype);
-  tsri_call_buffer(&call, "g", run->inputs[1], run->dtype);
+  bool has_windows = g->count > 0;  // else x stands in, and is not read
+  tsri_call_buffer(&call, "g", run->inputs[has_windows ? 1 : 0], run->dtype);
+  tsri_call_buffer(&call, "best", run->inputs[has_windows ? 2 : 0], run->dtype);
   tsri_call_buffer(&call, "y", run->output, run->dtype);
   tsri_call_word(&call, "n", x->count);
   tsri_call_word(&call, "x_at", x->offset);
   tsri_call_word(&call, "g_at", g->offset);
+  tsri_call_word(&call, "b_at", best->offset);
   tsri_call_word(&call, "channels", x->shape.dims[1]);
   tsri_window_pass(&call, "i", &x->shape.dims[2], spatial, 1);
   tsri_window_pass(&call, "k", given->size, spatial, 1);
@@ -158,27 +198,46 @@ static tsr_status run_gradient(const tsri_kernel_run *run) {
   tsri_call_word(&call, "gn", g->strides[0]);
   tsri_call_word(&call, "gc", g->strides[1]);
   tsri_window_pass(&call, "g", &g->strides[2], spatial, 0);
+  tsri_call_word(&call, "bn", best->strides[0]);
+  tsri_call_word(&call, "bc", best->strides[1]);
+  tsri_window_pass(&call, "b", &best->strides[2], spatial, 0);
   tsri_window_pass(&call, "s", given->stride, spatial, 1);
   tsri_window_pass(&call, "d", given->dilation, spatial, 1);
   tsri_window_pass(&call, "p", given->before, spatial, 0);
   return tsri_call_items(&call, x->count);
 }
 
-const tsri_op tsri_op_max_pool_gradient = {.name = "max_pool",
-                                           .kind = TSRI_OP_KERNEL,
-                                           .run = run_gradient,
-                                           .attribute_set = TSRI_SET_pool,
-                                           .attribute_bytes = sizeof(tsri_pool_attributes)};
+#define GRADIENT(is_hooked)                                                                          \
+  {                                                                                                  \
+    .name = "max_pool", .kind = TSRI_OP_KERNEL, .run = run_gradient, .attribute_set = TSRI_SET_pool, \
+    .attribute_bytes = sizeof(tsri_pool_attributes), .has_store_hook = (is_hooked)                   \
+  }
 
-tsr_tensor *tsri_max_pool_gradient(tsr_tensor *x, tsr_tensor *g, const tsri_pool_attributes *given) {
-  const tsri_op *op = &tsri_op_max_pool_gradient;
-  tsr_tensor *inputs[2] = {x, g};
+const tsri_op tsri_op_max_pool_gradient[2] = {GRADIENT(false), GRADIENT(true)};
+
+// Whether the gradient is computed by our kernel, whose store can include operators after it and may have channels last.
+static bool has_gradient_kernel(tsr_device *device) {
+  tsri_graph_state *state = NULL;
+  return tsri_graph_state_for(device, &state) == TSR_OK && state->tuning.row_held != 0;
+}
+
+tsr_tensor *tsri_max_pool_gradient(tsr_tensor *x, tsr_tensor *g, tsr_tensor *y, const tsri_pool_attributes *given) {
+  tsr_tensor *inputs[3] = {x, g, y};
   tsr_device *device = NULL;
-  tsr_status status = tsri_tensor_check(op->name, x);
-  if (status == TSR_OK) status = tsri_tensor_check(op->name, g);
-  if (status == TSR_OK) status = tsri_record_device(op->name, inputs, 2, &device);
+  tsr_status status = TSR_OK;
+  for (int i = 0; i < 3 && status == TSR_OK; i++) status = tsri_tensor_check("max_pool", inputs[i]);
+  if (status == TSR_OK) status = tsri_record_device("max_pool", inputs, 3, &device);
   if (status != TSR_OK) return tsri_tensor_fail(status);
-  return tsri_record_kernel(op, device, x->dtype, x->layout.shape, inputs, 2, TSRI_GIVE_ALL(op, pool, given));
+  bool is_hooked = has_gradient_kernel(device);
+  const tsri_op *op = &tsri_op_max_pool_gradient[is_hooked];
+  tsri_pool_attributes attributes = *given;
+  attributes.is_last = is_hooked && given->is_last;
+  tsr_shape shape = x->layout.shape;
+  for (int i = 1; i < shape.rank && attributes.is_last; i++) {
+    shape.dims[i] = x->layout.shape.dims[i == shape.rank - 1 ? 1 : i + 1];
+  }
+  tsr_tensor *found = tsri_record_kernel(op, device, x->dtype, shape, inputs, 3, TSRI_GIVE_ALL(op, pool, &attributes));
+  return attributes.is_last ? tsri_then(tsr_moveaxis(found, -1, 1), found) : found;
 }
 
 // --- Shapes ----------------------------------------------------------------------------------------------------------

@@ -9,9 +9,10 @@
 // and so has the result, whose shape is `shape`.
 tsr_tensor *tsri_pool_places(tsr_tensor *x, const tsri_pool_attributes *given, tsr_shape shape);
 
-// The gradient of max_pool by `x`, from its result's gradient `g`: one operator, for windows of a size. Both have their channels second, and one dtype. A window is gone through
-// again for each of its elements: windows should have few.
-extern const tsri_op tsri_op_max_pool_gradient;
-tsr_tensor *tsri_max_pool_gradient(tsr_tensor *x, tsr_tensor *g, const tsri_pool_attributes *given);
+// The gradient of max_pool by `x`, from its result `y` and that one's gradient `g`: one operator, for windows of a size. All have their channels second, and one dtype. If the pooling
+// has its channels last, so has the gradient in memory where our kernel computes it. A window may be gone through again for its largest elements: windows should have few.
+extern const tsri_op
+    tsri_op_max_pool_gradient[2];  // by kernels without hooks, or natively; by a kernel with a store hook
+tsr_tensor *tsri_max_pool_gradient(tsr_tensor *x, tsr_tensor *g, tsr_tensor *y, const tsri_pool_attributes *given);
 
 #endif

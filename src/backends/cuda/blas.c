@@ -11,8 +11,6 @@
 #include "core/alloc.h"
 #include "core/log.h"
 
-enum { WORKSPACE_BYTES = 32 << 20 };  // the size NVIDIA recommends for Hopper; other GPUs do not suffer from it
-
 #if defined(_WIN32)
 static const char *const library_names[] = {"cublasLt64_13.dll", "cublasLt64_12.dll", "cublasLt64_11.dll", NULL};
 #else
@@ -67,13 +65,13 @@ static cuda_blas *open_blas(const cuda_device *device) {
 }
 
 static cuda_blas *blas_of(cuda_device *device) {
-  tsri_mutex_lock(&device->blas_lock);
+  tsri_mutex_lock(&device->library_lock);
   if (!device->blas && !device->blas_has_failed) {
     device->blas = open_blas(device);
     device->blas_has_failed = !device->blas;
   }
   cuda_blas *blas = device->blas;
-  tsri_mutex_unlock(&device->blas_lock);
+  tsri_mutex_unlock(&device->library_lock);
   return blas;
 }
 
@@ -132,7 +130,7 @@ static int make_operation(const cuda_blas *blas, const cuda_product *product, bo
 // partial sums must stay in the compute type, so that they are not rounded.
 static int find_proposals(const cuda_blas *blas, blas_plan *plan) {
   lt_preference preference = NULL;
-  uint64_t workspace = WORKSPACE_BYTES;
+  uint64_t workspace = CUDA_WORKSPACE_BYTES;
   uint32_t reductions = LT_REDUCE_INPLACE | LT_REDUCE_COMPUTE_TYPE;
   int code = blas->lt.PreferenceCreate(&preference);
   if (code == LT_SUCCESS) code = blas->lt.PreferenceSet(preference, LT_MAX_WORKSPACE, &workspace, sizeof workspace);
@@ -225,12 +223,10 @@ static tsr_status multiply(cuda_queue *queue, const cuda_blas *blas, blas_plan *
 tsr_status tsri_cuda_multiply(cuda_queue *queue, const cuda_product *product, const cuda_product_memory *memory) {
   cuda_blas *blas = blas_of(queue->device);
   if (!blas) return TSR_ERR_UNSUPPORTED;
-  if (!queue->workspace) {
-    cu_result code = tsri_cu.MemAlloc(&queue->workspace, WORKSPACE_BYTES);
-    if (code != CU_SUCCESS) {
-      queue->workspace = 0;
-      return CUDA_FAIL(queue->device, code, TSR_ERR_INTERNAL, "work space of %d bytes for cuBLASLt", WORKSPACE_BYTES);
-    }
+  cu_result code = tsri_cuda_workspace(queue);
+  if (code != CU_SUCCESS) {
+    return CUDA_FAIL(queue->device, code, TSR_ERR_INTERNAL, "work space of %d bytes for cuBLASLt",
+                     CUDA_WORKSPACE_BYTES);
   }
   tsri_mutex_lock(&blas->lock);
   blas_plan *plan = plan_for(blas, product, queue->device->allows_tf32);

@@ -39,13 +39,6 @@ typedef struct cuda_product_memory {
 // TSR_ERR_OUT_OF_MEMORY, TSR_ERR_DEVICE_LOST, TSR_ERR_LAUNCH.
 tsr_status tsri_cuda_multiply(cuda_queue *queue, const cuda_product *product, const cuda_product_memory *memory);
 
-// Limits for timing the proposals for a product. Tests change them.
-typedef struct cuda_timing {
-  int64_t least_work;   // products with fewer multiplications are not timed
-  uint64_t longest_ns;  // no new round of measurements begins after this time
-} cuda_timing;
-extern cuda_timing tsri_cuda_timing;
-
 // Library names to try, in order; the list ends with NULL. Tests replace it.
 extern const char *const *tsri_cublaslt_names;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Tests which of cuBLASLt's proposals runs. The fake library makes three, and the second one is the fastest.
 #include "backends/cuda/fixture.h"
+#include "backends/cuda/settle.h"
 #include "ops/product.h"
 
 enum { SIDE = 64, PROPOSALS = 3, ROUNDS = 4, FASTEST = 1 };

@@ -16,6 +16,7 @@
 
 typedef struct cuda_blas cuda_blas;      // blas.c
 typedef struct cuda_solver cuda_solver;  // solver.c
+typedef struct cuda_dnn cuda_dnn;        // dnn.c
 
 typedef struct cuda_device {
   cu_device id;
@@ -27,13 +28,16 @@ typedef struct cuda_device {
   bool has_times;    // opened for profiling
   bool allows_tf32;  // f32 products may round their inputs to TF32
   bool allows_blas;  // the setting `native` permits cuBLASLt
+  bool allows_dnn;   // and cuDNN
   atomic_bool is_lost;
-  tsri_mutex blas_lock;  // held while cuBLASLt is being opened
-  cuda_blas *blas;       // NULL until the first product
-  bool blas_has_failed;  // opening cuBLASLt failed; the reason was logged
-  bool allows_solver;    // the setting `native` permits cuSOLVER; its lock is blas_lock, too
-  cuda_solver *solver;   // NULL until the first matrix that is worth it
+  tsri_mutex library_lock;  // held while cuBLASLt, cuSOLVER or cuDNN is being opened
+  cuda_blas *blas;          // NULL until the first product
+  bool blas_has_failed;     // opening cuBLASLt failed; the reason was logged
+  bool allows_solver;       // the setting `native` permits cuSOLVER
+  cuda_solver *solver;      // NULL until the first matrix that is worth it
   bool solver_has_failed;
+  cuda_dnn *dnn;  // NULL until the first convolution that is large enough
+  bool dnn_has_failed;
 } cuda_device;
 
 typedef struct cuda_buffer {
@@ -74,7 +78,7 @@ typedef struct cuda_queue {
   size_t readback_used;
   int readback_count;
   cuda_readback readbacks[CUDA_READBACKS];
-  cu_address workspace;    // scratch memory for cuBLASLt
+  cu_address workspace;    // scratch memory for cuBLASLt and cuDNN; 0 until it is needed
   cu_address solver_work;  // and for cuSOLVER
   size_t solver_bytes;
 } cuda_queue;
@@ -117,6 +121,11 @@ tsr_status tsri_cuda_check(const cuda_device *device);
 
 // Call before queuing a command. Returns TSR_ERR_DEVICE_LOST, or marks the queue as having work.
 tsr_status tsri_cuda_begin(cuda_queue *queue);
+
+// Allocates queue->workspace if there is none yet. The context must be current.
+// NVIDIA recommends 32 MiB for cuBLASLt on Hopper; cuDNN wants up to 54 MiB for the first layers of networks for images.
+enum { CUDA_WORKSPACE_BYTES = 64 << 20 };
+cu_result tsri_cuda_workspace(cuda_queue *queue);
 
 // Waits for the stream, without finishing readbacks. TSR_ERR_TIMEOUT after `timeout_ns`. The context must be current.
 tsr_status tsri_cuda_stream_wait(cuda_queue *queue, uint64_t timeout_ns);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "backends/cuda/cuda.h"
+#include "backends/cuda/dnn.h"
 #include "core/alloc.h"
 #include "core/log.h"
 #include "core/native.h"
@@ -223,7 +224,7 @@ tsr_status tsri_cuda_device_open(int index, const tsri_open_options *options, ts
   if (status != TSR_OK) return status;
   cuda_device *device = tsri_calloc(1, sizeof *device);
   if (!device) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "cuda: no host memory for the device's record");
-  tsri_mutex_init(&device->blas_lock);
+  tsri_mutex_init(&device->library_lock);
   tsri_cu.DeviceGet(&device->id, index);
   memcpy(device->name, info.name, sizeof device->name);
   device->has_times = options->profiling;
@@ -231,6 +232,7 @@ tsr_status tsri_cuda_device_open(int index, const tsri_open_options *options, ts
   device->allows_tf32 = options->tf32;
   device->allows_solver = !options->native || tsri_native_allows(options->native, "cusolver");
   device->allows_blas = !options->native || tsri_native_allows(options->native, "cublaslt");
+  device->allows_dnn = !options->native || tsri_native_allows(options->native, "cudnn");
   status = tsri_cuda_choose_target(device, ask(device->id, CU_CAPABILITY_MAJOR), ask(device->id, CU_CAPABILITY_MINOR));
   if (status == TSR_OK) status = open_context(device);
   if (status != TSR_OK) {
@@ -248,10 +250,11 @@ void tsri_cuda_device_close(tsri_device *device) {
   cuda_device *gpu_device = cuda_device_of(device);
   tsri_cuda_solver_close(gpu_device);
   tsri_cuda_blas_close(gpu_device);
+  tsri_cuda_dnn_close(gpu_device);
   if (gpu_device->context) {
     take_back_context(gpu_device);
     (void)tsri_cu.DevicePrimaryCtxRelease(gpu_device->id);
   }
-  tsri_mutex_deinit(&gpu_device->blas_lock);
+  tsri_mutex_deinit(&gpu_device->library_lock);
   tsri_free(gpu_device);
 }

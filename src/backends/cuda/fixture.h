@@ -9,6 +9,7 @@
 #include "backends/common/fixture_testing.h"
 #include "backends/cuda/blas.h"
 #include "backends/cuda/cuda.h"
+#include "backends/cuda/dnn.h"
 #include "backends/cuda/solver.h"
 #include "fakes/cuda/fake.h"
 
@@ -22,7 +23,7 @@ static inline fake_cuda *fixture_use_fake(void) {
   static const char *names[] = {path, NULL};
   const char *folder = getenv("TSR_TEST_FAKE_DIR");
   snprintf(path, sizeof path, "%s/fake_cuda.so", folder ? folder : "tests/fakes");
-  tsri_cuda_names = tsri_nvrtc_names = tsri_nvml_names = tsri_cublaslt_names = names;
+  tsri_cuda_names = tsri_nvrtc_names = tsri_nvml_names = tsri_cublaslt_names = tsri_cudnn_names = names;
   tsri_cusolver_names = tsri_cublas_names = names;
   char reason[200];
   tsri_library *library = tsri_library_open(path, reason, sizeof reason);

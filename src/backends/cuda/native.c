@@ -1,20 +1,24 @@
 // SPDX-License-Identifier: MIT
-// Native operators of CUDA: matrix products by cuBLASLt, for layouts that it can read without a copy, and factors of matrices by cuSOLVER (solver.c).
+// Native operators of CUDA: matrix products by cuBLASLt and convolutions by cuDNN, for layouts that they can read without a copy, and factors of matrices by cuSOLVER (solver.c).
 //
 // cuBLASLt is column-major and our results are row-major, so it computes the transposed product with the operands
 // exchanged: for y = x w (x: m x k, w: k x n) it computes y' = w' x', which is n x m.
 #include <string.h>
 
 #include "backends/cuda/blas.h"
+#include "backends/cuda/dnn.h"
 #include "backends/cuda/solver.h"
 
 // With fewer multiplications the portable kernels are as fast, and opening cuBLASLt would take longer than the
 // product.
-enum { LEAST_WORK = 1 << 18 };
+enum { LEAST_WORK = 1 << 16 };
 
 // The dtypes for which cuBLASLt has a bias and activations. For f64 it has only the factors alpha and beta, for i8 not
 // even those.
 enum { NARROW = 1u << TSR_F32 | 1u << TSR_F16 | 1u << TSR_BF16 };
+
+// What cuDNN convolves by the GPU's matrix units.
+enum { HALVES = 1u << TSR_F16 | 1u << TSR_BF16 };
 
 const tsri_native_offer tsri_cuda_native_ops[] = {
     {.kind = TSRI_NATIVE_PRODUCT, .dtypes = NARROW | 1u << TSR_F64, .parts = TSRI_PRODUCT_SCALED},
@@ -25,6 +29,8 @@ const tsri_native_offer tsri_cuda_native_ops[] = {
     {.kind = TSRI_NATIVE_PRODUCT, .dtypes = 1u << TSR_F16, .results = 1u << TSR_F32},
     {.kind = TSRI_NATIVE_FACTOR, .dtypes = 1u << TSR_F32 | 1u << TSR_F64},
     {.kind = TSRI_NATIVE_SOLVE, .dtypes = 1u << TSR_F32 | 1u << TSR_F64},
+    {.kind = TSRI_NATIVE_CONV, .dtypes = HALVES},
+    {.kind = TSRI_NATIVE_CONV_WEIGHT, .dtypes = HALVES},
     {.kind = TSRI_NATIVE_NONE},
 };
 
@@ -111,11 +117,31 @@ static bool describe(const tsri_native_op *op, cuda_product *out) {
 
 // --- Entries --------------------------------------------------------------------------------------------------------------
 
+static bool is_conv(const tsri_native_op *op) {
+  return op->kind == TSRI_NATIVE_CONV || op->kind == TSRI_NATIVE_CONV_WEIGHT;
+}
+
 bool tsri_cuda_has_op(tsri_device *device, const tsri_native_op *op) {
   cuda_device *gpu_device = cuda_device_of(device);
+  cuda_conv conv;
+  if (is_conv(op)) {
+    return gpu_device->allows_dnn && tsri_cuda_describe_conv(op, &conv) && tsri_cuda_has_conv(gpu_device, &conv);
+  }
   cuda_product product;
   if (op->kind != TSRI_NATIVE_PRODUCT) return tsri_cuda_has_solver(gpu_device, op);
   return gpu_device->allows_blas && !gpu_device->blas_has_failed && describe(op, &product);
+}
+
+static tsr_status convolve(cuda_queue *queue, const tsri_native_op *op) {
+  const tsri_conv_op *c = &op->is.conv;
+  cuda_conv conv;
+  if (!tsri_cuda_describe_conv(op, &conv)) return TSR_ERR_UNSUPPORTED;
+  // A transposed convolution is the gradient of another one by its x.
+  cuda_conv_memory memory = {.x = address_of(c->is_transposed ? c->y : c->x),
+                             .w = address_of(c->w),
+                             .y = address_of(c->is_transposed ? c->x : c->y),
+                             .bias = address_of(c->bias)};
+  return tsri_cuda_convolve(queue, &conv, &memory);
 }
 
 static tsr_status run_product(cuda_queue *gpu_queue, const tsri_native_op *op) {
@@ -139,7 +165,8 @@ tsr_status tsri_cuda_run_op(tsri_queue *queue, const tsri_native_op *op) {
   tsr_status status = tsri_cuda_begin(gpu_queue);
   if (status != TSR_OK) return status;
   bool was_pushed = tsri_cuda_enter(gpu_queue->device);
-  status = op->kind == TSRI_NATIVE_PRODUCT ? run_product(gpu_queue, op) : tsri_cuda_solve(gpu_queue, op);
+  if (op->kind == TSRI_NATIVE_PRODUCT) status = run_product(gpu_queue, op);
+  else status = is_conv(op) ? convolve(gpu_queue, op) : tsri_cuda_solve(gpu_queue, op);
   tsri_cuda_leave(was_pushed);
   return status;
 }

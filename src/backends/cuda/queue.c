@@ -39,6 +39,13 @@ tsr_status tsri_cuda_begin(cuda_queue *queue) {
   return tsri_cuda_check(queue->device);
 }
 
+cu_result tsri_cuda_workspace(cuda_queue *queue) {
+  if (queue->workspace) return CU_SUCCESS;
+  cu_result code = tsri_cu.MemAlloc(&queue->workspace, CUDA_WORKSPACE_BYTES);
+  if (code != CU_SUCCESS) queue->workspace = 0;
+  return code;
+}
+
 // CUDA has no wait with a time-out, so the stream is polled. Returns CU_NOT_READY when the time is up.
 static cu_result poll_until(cu_stream stream, uint64_t timeout_ns) {
   tsri_poll poll = tsri_poll_begin(timeout_ns);

@@ -121,7 +121,7 @@ static cuda_solver *open_solver(const cuda_device *device) {
 }
 
 static cuda_solver *solver_of(cuda_device *device) {
-  tsri_mutex_lock(&device->blas_lock);
+  tsri_mutex_lock(&device->library_lock);
   if (!device->solver && !device->solver_has_failed) {
     bool was_pushed = tsri_cuda_enter(device);
     device->solver = open_solver(device);
@@ -129,7 +129,7 @@ static cuda_solver *solver_of(cuda_device *device) {
     tsri_cuda_leave(was_pushed);
   }
   cuda_solver *s = device->solver;
-  tsri_mutex_unlock(&device->blas_lock);
+  tsri_mutex_unlock(&device->library_lock);
   return s;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A stand-in for NVIDIA's libraries: libcuda, NVRTC, NVML, cuBLASLt, cuBLAS and cuSOLVER in one, with a device made of host memory.
+// A stand-in for NVIDIA's libraries: libcuda, NVRTC, NVML, cuBLASLt, cuBLAS, cuSOLVER and cuDNN in one, with a device made of host memory.
 //
 // Work is queued and runs only when something waits for it, so that a driver that lets go of memory too early is found out. Calls
 // that need a current context refuse to work without one. Kernels are known by name:
@@ -22,13 +22,14 @@ typedef struct fake_cuda {
   size_t memory_bytes;  // of each device
   int least_arch;       // that NVRTC compiles for
   int most_arch;
-  int sticky_code;  // what every call answers that works on a device; 0: none
+  int sticky_code;           // what every call answers that works on a device; 0: none
+  int failing_convolutions;  // so many of cuDNN's next ones fail
   // Counted for tests.
   int live_buffers, live_pinned, live_streams, live_events, live_modules, live_plans;
   int retained_contexts, current_contexts;  // the latter on all threads
   int blocking_copies;                      // that CUDA could not make asynchronous
-  int compilations, launches, products, factors;
-  int last_proposal;  // of cuBLASLt's, from 0
+  int compilations, launches, products, factors, convolutions;
+  int last_proposal;  // of cuBLASLt's or cuDNN's, from 0
 } fake_cuda;
 
 typedef fake_cuda *(*fake_cuda_state_fn)(void);  // exported as fake_cuda_state

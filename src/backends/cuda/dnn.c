@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: MIT
+// Opens cuDNN and computes convolutions with it.
+#include "backends/cuda/dnn.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "backends/common/trail.h"
+#include "backends/cuda/dnn_plan.h"
+#include "core/alloc.h"
+#include "core/log.h"
+
+#if defined(_WIN32)
+static const char *const library_names[] = {"cudnn64_9.dll", "cudnn64_8.dll", NULL};
+#else
+static const char *const library_names[] = {"libcudnn.so.9", "libcudnn.so.8", "/usr/local/cuda/lib64/libcudnn.so",
+                                            NULL};
+#endif
+const char *const *tsri_cudnn_names = library_names;
+
+// --- Opening ----------------------------------------------------------------------------------------------------------
+
+static bool find_entry_points(cuda_dnn *dnn, tsri_library *library, char *reason, size_t reason_bytes) {
+#define TSRI_ENTRY(entry, exported, parameters)         \
+  void *entry = tsri_library_symbol(library, exported); \
+  if (!entry) {                                         \
+    snprintf(reason, reason_bytes, "has no " exported); \
+    return false;                                       \
+  }                                                     \
+  memcpy(&dnn->api.entry, &entry, sizeof entry);
+  CUDNN_ENTRY_POINTS(TSRI_ENTRY)
+#undef TSRI_ENTRY
+  return true;
+}
+
+static bool load(cuda_dnn *dnn, char *trail, size_t trail_bytes) {
+  trail[0] = '\0';
+  for (const char *const *name = tsri_cudnn_names; *name; name++) {
+    char reason[200];
+    tsri_library *library = tsri_library_open(*name, reason, sizeof reason);
+    if (library && find_entry_points(dnn, library, reason, sizeof reason)) return true;
+    tsri_library_close(library);
+    tsri_trail_add(trail, trail_bytes, *name, reason);
+  }
+  return false;
+}
+
+static cuda_dnn *open_dnn(const cuda_device *device) {
+  char trail[600];
+  cuda_dnn *dnn = tsri_calloc(1, sizeof *dnn);
+  if (!dnn) return NULL;
+  if (!load(dnn, trail, sizeof trail)) {
+    tsri_log(TSR_LOG_INFO, "cuda: convolutions run without cuDNN (%s)", trail);
+  } else {
+    int code = dnn->api.Create(&dnn->handle);
+    if (code == DNN_SUCCESS) {
+      tsri_mutex_init(&dnn->lock);
+      return dnn;
+    }
+    tsri_log(TSR_LOG_WARN, "cuda: cuDNN does not start on %s (code %d)", device->name, code);
+  }
+  tsri_free(dnn);
+  return NULL;
+}
+
+// The context must be current.
+static cuda_dnn *dnn_of(cuda_device *device) {
+  tsri_mutex_lock(&device->library_lock);
+  if (!device->dnn && !device->dnn_has_failed) {
+    device->dnn = open_dnn(device);
+    device->dnn_has_failed = !device->dnn;
+  }
+  cuda_dnn *dnn = device->dnn;
+  tsri_mutex_unlock(&device->library_lock);
+  return dnn;
+}
+
+void tsri_cuda_dnn_close(cuda_device *device) {
+  cuda_dnn *dnn = device->dnn;
+  if (!dnn) return;
+  bool was_pushed = tsri_cuda_enter(device);
+  for (int i = 0; i < DNN_PLAN_SLOTS; i++) tsri_cuda_dnn_destroy_plan(dnn, &dnn->plans[i]);
+  dnn->api.Destroy(dnn->handle);
+  tsri_cuda_leave(was_pushed);
+  tsri_mutex_deinit(&dnn->lock);
+  tsri_free(dnn);
+  device->dnn = NULL;
+}
+
+bool tsri_cuda_has_conv(cuda_device *device, const cuda_conv *conv) {
+  bool was_pushed = tsri_cuda_enter(device), has_it = false;
+  cuda_dnn *dnn = dnn_of(device);
+  if (dnn) {
+    tsri_mutex_lock(&dnn->lock);
+    has_it = !tsri_cuda_dnn_plan(dnn, conv, device->allows_tf32)->is_impossible;
+    tsri_mutex_unlock(&dnn->lock);
+  }
+  tsri_cuda_leave(was_pushed);
+  return has_it;
+}
+
+// --- Convolutions -----------------------------------------------------------------------------------------------------
+
+// A convolution that is being launched.
+typedef struct launched_conv {
+  cuda_queue *queue;
+  const cuda_dnn *dnn;
+  const dnn_plan *plan;
+  const cuda_conv_memory *memory;
+} launched_conv;
+
+static int launch_direction(const launched_conv *l, const dnn_choice *choice) {
+  static const float one = 1, zero = 0;
+  const cuda_dnn *dnn = l->dnn;
+  const dnn_plan *plan = l->plan;
+  void *x = (void *)(uintptr_t)l->memory->x, *w = (void *)(uintptr_t)l->memory->w, *y = (void *)(uintptr_t)l->memory->y,
+       *workspace = (void *)(uintptr_t)l->queue->workspace;
+  switch (plan->conv.direction) {
+    case CUDA_CONV_FORWARD:
+      return dnn->api.Forward(dnn->handle, &one, plan->x, x, plan->w, w, plan->operation, choice->algorithm, workspace,
+                              choice->memory, &zero, plan->y, y);
+    case CUDA_CONV_BY_INPUT:
+      return dnn->api.ByInput(dnn->handle, &one, plan->w, w, plan->y, y, plan->operation, choice->algorithm, workspace,
+                              choice->memory, &zero, plan->x, x);
+    default:
+      return dnn->api.ByWeight(dnn->handle, &one, plan->x, x, plan->y, y, plan->operation, choice->algorithm, workspace,
+                               choice->memory, &zero, plan->w, w);
+  }
+}
+
+// The convolution by proposal `number`, then its bias.
+static bool launch(void *context, int number) {
+  static const float one = 1;
+  const launched_conv *l = context;
+  const dnn_choice *choice = &l->plan->proposals[number];
+  int code = l->dnn->api.ConvSetMath(l->plan->operation, choice->math);
+  if (code == DNN_SUCCESS) code = launch_direction(l, choice);
+  if (code == DNN_SUCCESS && l->plan->bias) {
+    bool is_by_input = l->plan->conv.direction == CUDA_CONV_BY_INPUT;
+    code = l->dnn->api.AddTensor(l->dnn->handle, &one, l->plan->bias, (const void *)(uintptr_t)l->memory->bias, &one,
+                                 is_by_input ? l->plan->x : l->plan->y,
+                                 (void *)(uintptr_t)(is_by_input ? l->memory->x : l->memory->y));
+  }
+  if (code != DNN_SUCCESS) tsri_log(TSR_LOG_DEBUG, "cuda: a convolution by cuDNN failed (code %d)", code);
+  return code == DNN_SUCCESS;
+}
+
+static double work_of(const cuda_conv *conv) {
+  double taps = (double)conv->kernel[0] * conv->kernel[1] * conv->channels / conv->groups;
+  return taps * conv->out_channels * conv->images * conv->windows[0] * conv->windows[1];
+}
+
+static void settle(cuda_queue *queue, dnn_plan *plan, launched_conv *launched) {
+  plan->is_settled = plan->proposal_count == 1 || work_of(&plan->conv) < (double)tsri_cuda_timing.least_work;
+  if (plan->is_settled) return;
+  tsri_cache_key key;
+  tsri_cache_key_init(&key);
+  tsri_cache_key_add_text(&key, queue->device->name);
+  tsri_cache_key_add(&key, &plan->conv, sizeof plan->conv);
+  for (int i = 0; i < plan->proposal_count; i++) {
+    const int parts[] = {plan->proposals[i].algorithm, plan->proposals[i].math};
+    tsri_cache_key_add(&key, parts, sizeof parts);
+  }
+  const cuda_proposals proposals = {plan->proposal_count, launch, launched};
+  plan->is_settled = tsri_cuda_settle(queue, "cudnn", &key, &proposals, true, &plan->chosen);
+}
+
+tsr_status tsri_cuda_convolve(cuda_queue *queue, const cuda_conv *conv, const cuda_conv_memory *memory) {
+  cuda_dnn *dnn = dnn_of(queue->device);
+  if (!dnn || tsri_cuda_workspace(queue) != CU_SUCCESS) return TSR_ERR_UNSUPPORTED;
+  tsri_mutex_lock(&dnn->lock);
+  dnn_plan *plan = tsri_cuda_dnn_plan(dnn, conv, queue->device->allows_tf32);
+  bool is_good = !plan->is_impossible && dnn->api.SetStream(dnn->handle, queue->stream) == DNN_SUCCESS;
+  if (is_good) {
+    launched_conv launched = {queue, dnn, plan, memory};
+    if (!plan->is_settled) settle(queue, plan, &launched);
+    is_good = launch(&launched, plan->chosen);
+    plan->is_impossible = !is_good;
+  }
+  tsri_mutex_unlock(&dnn->lock);
+  return is_good ? TSR_OK : TSR_ERR_UNSUPPORTED;
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+// Convolutions and their gradients by cuDNN. The library is opened at the first convolution that is large enough for it.
+#ifndef TSRI_CUDA_DNN_H
+#define TSRI_CUDA_DNN_H
+
+#include "backends/cuda/cuda.h"
+
+typedef enum cuda_conv_direction {
+  CUDA_CONV_FORWARD,   // y from x and w
+  CUDA_CONV_BY_INPUT,  // x from y and w: the gradient by x, which is also what a transposed convolution computes
+  CUDA_CONV_BY_WEIGHT  // w from x and y: the gradient by w
+} cuda_conv_direction;
+
+enum { CUDA_CONV_AXES = 2 };
+
+// A convolution over two axes, as its forward direction has them. x, w and y are packed, all with channels last or all with channels before the axes. It is
+// the key of the stored plans and is compared as bytes, so it must have no padding.
+typedef struct cuda_conv {
+  int32_t direction, dtype, is_last, has_bias;
+  int32_t images, groups, channels, out_channels;  // channels of all groups
+  int32_t size[CUDA_CONV_AXES], kernel[CUDA_CONV_AXES], windows[CUDA_CONV_AXES];
+  int32_t stride[CUDA_CONV_AXES], dilation[CUDA_CONV_AXES], before[CUDA_CONV_AXES];
+} cuda_conv;
+
+typedef struct cuda_conv_memory {
+  cu_address x, w, y, bias;
+} cuda_conv_memory;
+
+// Describes the operator for cuDNN. False: cuDNN cannot read or write the operands where they lie, or calling it is not worthwhile.
+bool tsri_cuda_describe_conv(const tsri_native_op *op, cuda_conv *out);
+
+// Whether cuDNN is there and has an algorithm for the convolution. Opens cuDNN and makes the plan if that has not happened yet.
+bool tsri_cuda_has_conv(cuda_device *device, const cuda_conv *conv);
+
+// Queues the convolution. The device's context must be current.
+//
+// Errors: TSR_ERR_UNSUPPORTED without a message if cuDNN is missing, or cannot compute it or has no memory for it: Tessera's own kernels then do.
+tsr_status tsri_cuda_convolve(cuda_queue *queue, const cuda_conv *conv, const cuda_conv_memory *memory);
+
+void tsri_cuda_dnn_close(cuda_device *device);
+
+// Convolutions with fewer multiplications are left to kernels. Tests change it.
+extern int64_t tsri_cuda_least_conv;
+
+// Library names to try, in order; the list ends with NULL. Tests replace it.
+extern const char *const *tsri_cudnn_names;
+
+#endif

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+// Descriptors and algorithms of cuDNN for a convolution, kept in a table so that a repeated convolution reuses them.
+#include "backends/cuda/dnn_plan.h"
+
+#include <string.h>
+
+#include "core/log.h"
+
+static int type_of(int32_t dtype) { return dtype == TSR_F32 ? DNN_FLOAT : dtype == TSR_F16 ? DNN_HALF : DNN_BFLOAT16; }
+
+static int make_tensor(const cuda_dnn *dnn, const cuda_conv *conv, int images, int channels, const int32_t *size,
+                       dnn_tensor *out) {
+  int code = dnn->api.TensorCreate(out);
+  if (code != DNN_SUCCESS) return code;
+  return dnn->api.TensorSet(*out, conv->is_last ? DNN_NHWC : DNN_NCHW, type_of(conv->dtype), images, channels, size[0],
+                            size[1]);
+}
+
+static int make_filter(const cuda_dnn *dnn, const cuda_conv *conv, dnn_filter *out) {
+  int code = dnn->api.FilterCreate(out);
+  if (code != DNN_SUCCESS) return code;
+  return dnn->api.FilterSet(*out, type_of(conv->dtype), conv->is_last ? DNN_NHWC : DNN_NCHW, conv->out_channels,
+                            conv->channels / conv->groups, conv->kernel[0], conv->kernel[1]);
+}
+
+// Sums are f32. f32 is rounded to TF32 only if the user allows it.
+static int make_operation(const cuda_dnn *dnn, const cuda_conv *conv, bool allows_tf32, dnn_conv *out) {
+  int math = conv->dtype != TSR_F32 ? DNN_TENSOR_OP_MATH : allows_tf32 ? DNN_DEFAULT_MATH : DNN_FMA_MATH;
+  int code = dnn->api.ConvCreate(out);
+  if (code == DNN_SUCCESS) {
+    code = dnn->api.ConvSet(*out, conv->before[0], conv->before[1], conv->stride[0], conv->stride[1], conv->dilation[0],
+                            conv->dilation[1], DNN_CROSS_CORRELATION, DNN_FLOAT);
+  }
+  if (code == DNN_SUCCESS && conv->groups > 1) code = dnn->api.ConvSetGroups(*out, conv->groups);
+  return code == DNN_SUCCESS ? dnn->api.ConvSetMath(*out, math) : code;
+}
+
+static int ask(const cuda_dnn *dnn, const dnn_plan *plan, int *out_count, dnn_choice *choices) {
+  switch (plan->conv.direction) {
+    case CUDA_CONV_FORWARD:
+      return dnn->api.ForwardFind(dnn->handle, plan->x, plan->w, plan->operation, plan->y, CUDA_MOST_PROPOSALS,
+                                  out_count, choices);
+    case CUDA_CONV_BY_INPUT:
+      return dnn->api.ByInputFind(dnn->handle, plan->w, plan->y, plan->operation, plan->x, CUDA_MOST_PROPOSALS,
+                                  out_count, choices);
+    default:
+      return dnn->api.ByWeightFind(dnn->handle, plan->x, plan->y, plan->operation, plan->w, CUDA_MOST_PROPOSALS,
+                                   out_count, choices);
+  }
+}
+
+// Keeps the algorithms that run here, give the same bits each time and need no more memory than there is for them. cuDNN's own favourite comes first.
+static int find_proposals(const cuda_dnn *dnn, dnn_plan *plan) {
+  dnn_choice found[CUDA_MOST_PROPOSALS];
+  int count = 0, code = ask(dnn, plan, &count, found);
+  if (code != DNN_SUCCESS) return code;
+  for (int i = 0; i < count && i < CUDA_MOST_PROPOSALS; i++) {
+    bool is_good = found[i].status == DNN_SUCCESS && found[i].determinism == DNN_DETERMINISTIC &&
+                   found[i].memory <= CUDA_WORKSPACE_BYTES;
+    if (is_good) plan->proposals[plan->proposal_count++] = found[i];
+  }
+  return plan->proposal_count > 0 ? DNN_SUCCESS : -1;
+}
+
+void tsri_cuda_dnn_destroy_plan(const cuda_dnn *dnn, dnn_plan *plan) {
+  dnn_tensor tensors[] = {plan->x, plan->y, plan->bias};
+  for (int i = 0; i < 3; i++) {
+    if (tensors[i]) dnn->api.TensorDestroy(tensors[i]);
+  }
+  if (plan->w) dnn->api.FilterDestroy(plan->w);
+  if (plan->operation) dnn->api.ConvDestroy(plan->operation);
+  memset(plan, 0, sizeof *plan);
+}
+
+static void make_plan(const cuda_dnn *dnn, const cuda_conv *conv, bool allows_tf32, dnn_plan *plan) {
+  static const int32_t one[CUDA_CONV_AXES] = {1, 1};
+  tsri_cuda_dnn_destroy_plan(dnn, plan);
+  plan->is_used = true;
+  plan->conv = *conv;
+  int code = make_tensor(dnn, conv, conv->images, conv->channels, conv->size, &plan->x);
+  if (code == DNN_SUCCESS) {
+    code = make_tensor(dnn, conv, conv->images, conv->out_channels, conv->windows, &plan->y);
+  }
+  if (code == DNN_SUCCESS && conv->has_bias) {
+    int channels = conv->direction == CUDA_CONV_BY_INPUT ? conv->channels : conv->out_channels;
+    code = make_tensor(dnn, conv, 1, channels, one, &plan->bias);
+  }
+  if (code == DNN_SUCCESS) code = make_filter(dnn, conv, &plan->w);
+  if (code == DNN_SUCCESS) code = make_operation(dnn, conv, allows_tf32, &plan->operation);
+  if (code == DNN_SUCCESS) code = find_proposals(dnn, plan);
+  plan->is_impossible = code != DNN_SUCCESS;
+  if (plan->is_impossible) tsri_log(TSR_LOG_DEBUG, "cuda: cuDNN has nothing for a convolution (code %d)", code);
+}
+
+dnn_plan *tsri_cuda_dnn_plan(cuda_dnn *dnn, const cuda_conv *conv, bool allows_tf32) {
+  tsri_cache_key key;
+  tsri_cache_key_init(&key);
+  tsri_cache_key_add(&key, conv, sizeof *conv);
+  dnn_plan *plan = &dnn->plans[key.words[0] % DNN_PLAN_SLOTS];
+  if (!plan->is_used || memcmp(&plan->conv, conv, sizeof *conv) != 0) make_plan(dnn, conv, allows_tf32, plan);
+  return plan;
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+// Private to the dnn files: the plans that are kept for repeated convolutions.
+#ifndef TSRI_CUDA_DNN_PLAN_H
+#define TSRI_CUDA_DNN_PLAN_H
+
+#include "backends/cuda/dnn.h"
+#include "backends/cuda/dnn_api.h"
+#include "backends/cuda/settle.h"
+
+enum { DNN_PLAN_SLOTS = 256 };  // entries of the hash table; a new convolution replaces the one in its slot
+
+typedef struct dnn_plan {
+  bool is_used, is_impossible;
+  bool is_settled;  // the fastest proposal is known, or timing is not worthwhile
+  cuda_conv conv;
+  dnn_tensor x, y, bias;
+  dnn_filter w;
+  dnn_conv operation;
+  dnn_choice proposals[CUDA_MOST_PROPOSALS];
+  int proposal_count, chosen;
+} dnn_plan;
+
+#define TSRI_ENTRY(name, exported, parameters) int(CUDA_CALL * name) parameters;
+struct cuda_dnn {
+  struct {
+    CUDNN_ENTRY_POINTS(TSRI_ENTRY)
+  } api;
+  dnn_handle handle;
+  tsri_mutex lock;  // protects the plans and the handle, which belongs to one stream at a time
+  dnn_plan plans[DNN_PLAN_SLOTS];
+};
+#undef TSRI_ENTRY
+
+// The plan for the convolution, made if there is none; is_impossible if cuDNN has no algorithm for it. Call with the lock held.
+dnn_plan *tsri_cuda_dnn_plan(cuda_dnn *dnn, const cuda_conv *conv, bool allows_tf32);
+
+void tsri_cuda_dnn_destroy_plan(const cuda_dnn *dnn, dnn_plan *plan);
+
+#endif

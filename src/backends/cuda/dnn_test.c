@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: MIT
+// Convolutions by cuDNN: which layouts are accepted, whether results and gradients are right, and what happens where cuDNN fails. Runs with the fake library, and on a GPU.
+#include <math.h>
+#include <stdlib.h>
+
+#include <tessera/tessera.h>
+
+#include "backends/cuda/fixture.h"
+#include "backends/cuda/settle.h"
+#include "runtime/native_op.h"
+
+enum { IMAGES = 3, CHANNELS = 8, OUT = 16, SIDE = 6, KERNEL = 3, GROUPS = 1 };
+
+// A convolution and its operands; which of them is written depends on its kind.
+typedef struct trial {
+  fixture f;
+  tsri_native_op op;
+  tsr_dtype dtype;
+  size_t counts[4];  // x, w, y, bias
+  double *values[4];
+} trial;
+
+static bool takes(const trial *t) {
+  tsr_device device = {.backend = t->f.backend, .handle = t->f.device};
+  return tsri_device_takes(&device, &t->op);
+}
+
+// Packed strides of [outer, channels, rows, columns], with channels last in memory or not.
+static void strides_of(bool is_last, int64_t channels, const int64_t *axes, int64_t *outer, int64_t *channel,
+                       int64_t *strides) {
+  *outer = channels * axes[1] * axes[2];
+  *channel = is_last ? 1 : axes[1] * axes[2];
+  strides[2] = is_last ? channels : 1;
+  strides[1] = axes[2] * strides[2];
+  strides[0] = 0;
+}
+
+static tsri_conv_op conv_of(bool is_last, int64_t stride, bool is_transposed, bool has_bias) {
+  int64_t windows = (SIDE - 1) / stride + 1;
+  tsri_conv_op c = {.images = IMAGES,
+                    .groups = GROUPS,
+                    .channels = CHANNELS,
+                    .out_channels = OUT,
+                    .has_bias = has_bias,
+                    .bias_step = has_bias,
+                    .size = {1, SIDE, SIDE},
+                    .kernel = {1, KERNEL, KERNEL},
+                    .windows = {1, windows, windows},
+                    .stride = {1, stride, stride},
+                    .dilation = {1, 1, 1},
+                    .before = {0, 1, 1}};
+  strides_of(is_last, CHANNELS, c.size, &c.x_image, &c.x_channel, c.x_axes);
+  strides_of(is_last, CHANNELS, c.kernel, &c.w_out, &c.w_channel, c.w_axes);
+  strides_of(is_last, OUT, c.windows, &c.y_image, &c.y_channel, c.y_axes);
+  c.w_group = OUT * c.w_out;
+  if (!is_transposed) return c;
+  tsri_conv_op t = c;  // the convolution whose gradient by x is wanted, seen from its result
+  t.is_transposed = true;
+  t.channels = OUT;
+  t.out_channels = CHANNELS;
+  t.w_out = c.w_channel;
+  t.w_channel = c.w_out;
+  t.w_group = OUT * c.w_out;
+  for (int i = 0; i < TSRI_CONV_AXES; i++) {
+    t.size[i] = c.windows[i];
+    t.windows[i] = c.size[i];
+    t.x_axes[i] = c.y_axes[i];
+    t.y_axes[i] = c.x_axes[i];
+  }
+  t.x_image = c.y_image;
+  t.x_channel = c.y_channel;
+  t.y_image = c.x_image;
+  t.y_channel = c.x_channel;
+  return t;
+}
+
+static tsri_place *place_of(trial *t, int operand) {
+  tsri_conv_op *c = &t->op.is.conv;
+  return (tsri_place *[]){&c->x, &c->w, &c->y, &c->bias}[operand];
+}
+
+static trial begin(fixture f, tsr_dtype dtype, tsri_native_kind kind, tsri_conv_op conv) {
+  trial t = {.f = f, .op = {.kind = kind, .dtype = dtype, .result = dtype}, .dtype = dtype};
+  const tsri_conv_op *c = &t.op.is.conv;
+  t.op.is.conv = conv;
+  t.counts[0] = (size_t)(c->images * c->channels * c->size[1] * c->size[2]);
+  t.counts[1] = (size_t)(c->channels * c->out_channels * c->kernel[1] * c->kernel[2]);
+  t.counts[2] = (size_t)(c->images * c->out_channels * c->windows[1] * c->windows[2]);
+  t.counts[3] = (size_t)c->out_channels;
+  for (int i = 0; i < 4; i++) {
+    void *stored = malloc(t.counts[i] * tsr_dtype_bytes(dtype));
+    t.values[i] = malloc(t.counts[i] * sizeof(double));
+    for (size_t j = 0; j < t.counts[i]; j++) t.values[i][j] = (double)(rand() % 17 - 8) / 8;
+    CHECK_OK(tsr_convert(dtype, stored, TSR_F64, t.values[i], t.counts[i]));
+    place_of(&t, i)->buffer = fixture_buffer(&t.f, t.counts[i] * tsr_dtype_bytes(dtype), NULL);
+    fixture_write(&t.f, place_of(&t, i)->buffer, 0, stored, t.counts[i] * tsr_dtype_bytes(dtype));
+    free(stored);
+  }
+  return t;
+}
+
+static void end(trial *t) {
+  for (int i = 0; i < 4; i++) {
+    t->f.backend->buffer_destroy(t->f.device, place_of(t, i)->buffer);
+    free(t->values[i]);
+  }
+}
+
+// Adds all products to what they are part of: w if the kind is CONV_WEIGHT, else y.
+static void multiply(const trial *t, double *sums) {
+  const tsri_conv_op *c = &t->op.is.conv;
+  const int64_t *q_count = c->is_transposed ? c->size : c->windows;  // windows of the convolution itself
+  bool is_by_weight = t->op.kind == TSRI_NATIVE_CONV_WEIGHT;
+  for (int64_t n = 0; n < c->images; n++) {
+    for (int64_t o = 0; o < c->out_channels; o++) {
+      for (int64_t ch = 0; ch < c->channels; ch++) {
+        for (int64_t q = 0; q < q_count[1] * q_count[2]; q++) {
+          for (int64_t k = 0; k < c->kernel[1] * c->kernel[2]; k++) {
+            int64_t window[2] = {q / q_count[2], q % q_count[2]}, tap[2] = {k / c->kernel[2], k % c->kernel[2]};
+            int64_t at[2];
+            for (int i = 0; i < 2; i++) at[i] = window[i] * c->stride[1 + i] + tap[i] - c->before[1 + i];
+            const int64_t *size = c->is_transposed ? c->windows : c->size;
+            if (at[0] < 0 || at[1] < 0 || at[0] >= size[1] || at[1] >= size[2]) continue;
+            const int64_t *in = c->is_transposed ? window : at, *out = c->is_transposed ? at : window;
+            int64_t x = n * c->x_image + ch * c->x_channel + in[0] * c->x_axes[1] + in[1] * c->x_axes[2];
+            int64_t w = o * c->w_out + ch * c->w_channel + tap[0] * c->w_axes[1] + tap[1] * c->w_axes[2];
+            int64_t y = n * c->y_image + o * c->y_channel + out[0] * c->y_axes[1] + out[1] * c->y_axes[2];
+            if (is_by_weight) sums[w] += t->values[0][x] * t->values[2][y];
+            else sums[y] += t->values[0][x] * t->values[1][w];
+          }
+        }
+      }
+    }
+  }
+  for (size_t i = 0; i < t->counts[2] && c->has_bias; i++) {
+    sums[i] += t->values[3][c->y_channel == 1 ? i % (size_t)c->out_channels
+                                              : i / (size_t)c->y_channel % (size_t)c->out_channels];
+  }
+}
+
+static void compare(trial *t) {
+  int result = t->op.kind == TSRI_NATIVE_CONV_WEIGHT ? 1 : 2;
+  size_t count = t->counts[result], bytes = count * tsr_dtype_bytes(t->dtype);
+  double *sums = calloc(count, sizeof *sums), *got = malloc(count * sizeof *got);
+  void *stored = malloc(bytes);
+  CHECK(takes(t));
+  CHECK_OK(t->f.backend->run_op(t->f.queue, &t->op));
+  fixture_read(&t->f, place_of(t, result)->buffer, 0, stored, bytes);
+  CHECK_OK(tsr_convert(TSR_F64, got, t->dtype, stored, count));
+  multiply(t, sums);
+  double bound = t->dtype == TSR_F16 ? 2e-3 : 1e-2;
+  for (size_t i = 0; i < count; i++) CHECK_NEAR(got[i], sums[i], bound * (1 + fabs(sums[i])));
+  free(sums);
+  free(got);
+  free(stored);
+}
+
+// Every direction, both orders, with and without strides.
+static void check_all(fixture f, tsr_dtype dtype) {
+  for (int i = 0; i < 4; i++) {
+    bool is_last = i % 2 == 0;
+    int64_t stride = i < 2 ? 1 : 2;
+    trial trials[] = {begin(f, dtype, TSRI_NATIVE_CONV, conv_of(is_last, stride, false, i == 1)),
+                      begin(f, dtype, TSRI_NATIVE_CONV, conv_of(is_last, stride, true, i == 2)),
+                      begin(f, dtype, TSRI_NATIVE_CONV_WEIGHT, conv_of(is_last, stride, false, false))};
+    for (int j = 0; j < 3; j++) {
+      compare(&trials[j]);
+      end(&trials[j]);
+    }
+  }
+}
+
+// Small convolutions go to cuDNN, too, and are not timed.
+static void no_timing(void) {
+  tsri_cuda_least_conv = 1 << 14;
+  tsri_cuda_timing = (cuda_timing){.least_work = INT64_MAX};
+}
+
+TEST(convolutions_and_gradients_have_the_right_elements) {
+  no_timing();
+  fixture f = fixture_open();
+  check_all(f, TSR_BF16);
+  CHECK_EQ_INT(fixture_fake->convolutions, 12);
+  CHECK_EQ_INT(fixture_fake->last_proposal, 2);  // the first that gives the same bits each time in the memory there is
+  fixture_close(&f);
+}
+
+TEST(a_gpu_computes_convolutions_and_gradients) {
+  no_timing();
+  fixture f = fixture_open_real(&(tsri_open_options){.native = "all", .timeout_ns = UINT64_MAX});
+  trial t = begin(f, TSR_BF16, TSRI_NATIVE_CONV, conv_of(true, 1, false, false));
+  bool is_there = takes(&t);
+  end(&t);
+  if (is_there) {
+    check_all(f, TSR_BF16);
+    check_all(f, TSR_F16);
+  }
+  fixture_close(&f);
+  if (!is_there) SKIP("there is no cuDNN here");
+}
+
+TEST(what_cudnn_cannot_read_is_left_to_kernels) {
+  no_timing();
+  fixture f = fixture_open();
+  trial t = begin(f, TSR_BF16, TSRI_NATIVE_CONV, conv_of(true, 1, false, false));
+  tsri_conv_op good = t.op.is.conv;
+  CHECK(takes(&t));
+  t.op.is.conv.x_image += 8;  // not packed
+  CHECK(!takes(&t));
+  t.op.is.conv = good;
+  t.op.is.conv.w_channel = KERNEL * KERNEL;  // the weights have another order
+  CHECK(!takes(&t));
+  t.op.is.conv = good;
+  t.op.is.conv.windows[1]--;  // more padding on one side
+  CHECK(!takes(&t));
+  t.op.is.conv = good;
+  t.op.is.conv.size[0] = 2;  // three axes
+  CHECK(!takes(&t));
+  t.op.is.conv = good;
+  tsri_cuda_least_conv = INT64_MAX;  // too little work
+  CHECK(!takes(&t));
+  tsri_cuda_least_conv = 1;
+  t.op.is.conv = good;
+  t.op.dtype = t.op.result = TSR_F16;  // the fake has no algorithm for it
+  CHECK(!takes(&t));
+  end(&t);
+  fixture_close(&f);
+}
+
+TEST(a_convolution_that_fails_is_left_to_kernels_from_then_on) {
+  no_timing();
+  fixture f = fixture_open();
+  trial t = begin(f, TSR_BF16, TSRI_NATIVE_CONV, conv_of(true, 1, false, false));
+  CHECK(takes(&t));
+  fixture_fake->failing_convolutions = 1;
+  CHECK_STATUS(f.backend->run_op(f.queue, &t.op), TSR_ERR_UNSUPPORTED);
+  CHECK(!takes(&t));
+  end(&t);
+  fixture_close(&f);
+}
+
+TEST(without_memory_for_its_work_space_cudnn_is_not_used) {
+  no_timing();
+  fixture f = fixture_open();
+  trial t = begin(f, TSR_BF16, TSRI_NATIVE_CONV, conv_of(true, 1, false, false));
+  CHECK(takes(&t));
+  fixture_fake->memory_bytes = 32 << 20;
+  CHECK_STATUS(f.backend->run_op(f.queue, &t.op), TSR_ERR_UNSUPPORTED);
+  end(&t);
+  fixture_close(&f);
+}
+
+TEST(the_setting_native_and_a_missing_library_turn_cudnn_off) {
+  no_timing();
+  static const char *const none[] = {"libcudnn_that_is_not_there.so", NULL};
+  fixture f = fixture_open_with(&(tsri_open_options){.native = "-cudnn", .timeout_ns = UINT64_MAX});
+  trial t = begin(f, TSR_BF16, TSRI_NATIVE_CONV, conv_of(true, 1, false, false));
+  CHECK(!takes(&t));
+  end(&t);
+  fixture_close(&f);
+  f = fixture_open();
+  tsri_cudnn_names = none;
+  t = begin(f, TSR_BF16, TSRI_NATIVE_CONV, conv_of(true, 1, false, false));
+  CHECK(!takes(&t));
+  CHECK_STATUS(f.backend->run_op(f.queue, &t.op), TSR_ERR_UNSUPPORTED);
+  end(&t);
+  fixture_close(&f);
+}
+
+TEST(a_large_convolution_runs_by_the_fastest_proposal) {
+  char folder[] = "/tmp/tessera-dnn-XXXXXX";
+  fixture_use_cache(folder);
+  no_timing();
+  tsri_cuda_timing = (cuda_timing){.least_work = 1, .longest_ns = UINT64_MAX};
+  fixture f = fixture_open();
+  trial t = begin(f, TSR_BF16, TSRI_NATIVE_CONV, conv_of(true, 1, false, false));
+  CHECK_OK(f.backend->run_op(f.queue, &t.op));
+  CHECK_EQ_INT(fixture_fake->last_proposal, 3);
+  CHECK_EQ_INT(fixture_fake->convolutions, 2 * 4 + 1);  // two proposals: a round that loads them, three that are timed
+  end(&t);
+  fixture_close(&f);
+  fixture_remove_cache(folder);
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+// Finds the fastest of several ways to compute an operator that a vendor's library proposes: timed once with the operator's own operands, then stored on disk.
+#ifndef TSRI_CUDA_SETTLE_H
+#define TSRI_CUDA_SETTLE_H
+
+#include "backends/common/disk_cache.h"
+#include "backends/cuda/cuda.h"
+
+enum { CUDA_MOST_PROPOSALS = 8 };
+
+// The proposals for one operator.
+typedef struct cuda_proposals {
+  int count;                                  // up to CUDA_MOST_PROPOSALS
+  bool (*launch)(void *context, int number);  // queues the operator by that proposal; false: it does not run
+  void *context;
+} cuda_proposals;
+
+// Looks up what an earlier run of the program stored for `key` in the file family `stem`, or runs each proposal, which waits for the queue, and stores the
+// fastest. False: nothing is known, and nothing could be timed because a graph is being recorded; *out_chosen is then unchanged.
+//
+// The proposals must be part of the key, because another version of the library makes others. The device's context must be current. `may_time` is false if
+// running the operator twice would change its result.
+bool tsri_cuda_settle(cuda_queue *queue, const char *stem, const tsri_cache_key *key, const cuda_proposals *proposals,
+                      bool may_time, int *out_chosen);
+
+// Limits for timing the proposals for an operator. Tests change them.
+typedef struct cuda_timing {
+  int64_t least_work;   // operators with fewer multiplications are not timed
+  uint64_t longest_ns;  // no new round of measurements begins after this time
+} cuda_timing;
+extern cuda_timing tsri_cuda_timing;
+
+#endif
