@@ -7,6 +7,7 @@
 #include "graph/assign.h"
 #include "graph/move.h"
 #include "ops/attention_native.h"
+#include "ops/channel_sums.h"
 #include "ops/conv_weight.h"
 #include "ops/interp.h"
 #include "ops/label_entropy.h"
@@ -78,7 +79,15 @@ static grad_rule rule_of_part(const tsri_op *op) {
                {&tsri_op_max_pool_gradient[0], tsri_gradient_of_max_pool_gradient},
                {&tsri_op_max_pool_gradient[1], tsri_gradient_of_max_pool_gradient},
                {&tsri_op_conv_weight, tsri_gradient_of_conv_weight},
-               {&tsri_op_native_attention_gradient, tsri_gradient_of_attention_gradient}};
+               {&tsri_op_native_attention_gradient, tsri_gradient_of_attention_gradient},
+               {&tsri_op_channel_statistics, tsri_gradient_channel_statistics},
+               {&tsri_op_channel_slopes, tsri_gradient_channel_slopes},
+               {&tsri_op_channel_norm_gradient[0], tsri_gradient_of_channel_norm_gradient},
+               {&tsri_op_channel_norm_gradient[1], tsri_gradient_of_channel_norm_gradient},
+               {&tsri_op_channel_norm[0], tsri_gradient_channel_norm},
+               {&tsri_op_channel_norm[1], tsri_gradient_channel_norm},
+               {&tsri_op_channel_norm[2], tsri_gradient_channel_norm},
+               {&tsri_op_channel_norm[3], tsri_gradient_channel_norm}};
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
     if (parts[i].op == op) return parts[i].rule;
   }

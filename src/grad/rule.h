@@ -43,6 +43,12 @@ void tsri_gradient_of_norm_gradient(const grad_view *v);       // ops/norm_gradi
 void tsri_gradient_of_attention_gradient(const grad_view *v);  // ops/attention_native.h
 void tsri_gradient_of_conv_weight(const grad_view *v);
 
+// Rules of the parts of batch_norm_train (ops/channel_sums.h).
+void tsri_gradient_channel_norm(const grad_view *v);
+void tsri_gradient_of_channel_norm_gradient(const grad_view *v);
+void tsri_gradient_channel_statistics(const grad_view *v);
+void tsri_gradient_channel_slopes(const grad_view *v);
+
 // The gradient of avg_pool whose windows follow from the size of the result.
 tsr_tensor *tsri_grad_of_adaptive_mean(const grad_view *v);
 

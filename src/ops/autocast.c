@@ -30,6 +30,8 @@ tsr_dtype tsri_autocast(const tsri_op *op, tsr_dtype dtype) {
   return dtype;
 }
 
+bool tsri_autocast_is_on(void) { return ranges.is_on; }
+
 tsr_dtype tsri_autocast_pause(void) {
   tsr_dtype before = ranges.is_on ? ranges.now : TSR_F32;
   switch_to(TSR_F32);

@@ -10,6 +10,9 @@
 // The dtype in place of `dtype`, which the type rule of the operator gives: NARROW makes f32 the dtype of the range, WIDE makes f16 and bf16 f32.
 tsr_dtype tsri_autocast(const tsri_op *op, tsr_dtype dtype);
 
+// Whether the thread has a range open that computes products in f16 or bf16.
+bool tsri_autocast_is_on(void);
+
 // Until tsri_autocast_resume, nothing is converted. Returns what to give to that.
 tsr_dtype tsri_autocast_pause(void);
 void tsri_autocast_resume(tsr_dtype before);

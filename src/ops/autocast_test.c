@@ -11,46 +11,45 @@
 enum { N = 8, BATCH = 2, CHANNELS = 4, ROWS = BATCH * CHANNELS * N };
 
 // x is [BATCH, CHANNELS, N, N], m the same as a matrix of ROWS x N, c a number for each channel.
-#define CALLS(X)                                                                                       \
-  X(matmul, tsr_matmul(m, tsr_transpose(m, 0, 1)))                                                     \
-  X(gemm, tsr_gemm(2, m, tsr_transpose(m, 0, 1), 0, NULL))                                             \
-  X(linear, tsr_linear(m, m, NULL, NULL))                                                              \
-  X(gemv, tsr_gemv(m, tsr_reshape(tsr_slice(m, 0, 0, 1, 1), TSR_SHAPE(N))))                            \
-  X(tensordot, tsr_tensordot(m, m, (const int[]){1}, (const int[]){1}, 1))                             \
-  X(einsum, tsr_einsum("ij,kj->ik", (tsr_tensor *[]){m, m}, 2))                                        \
-  X(conv, tsr_conv(x, x, NULL, NULL))                                                                  \
-  X(conv_transpose, tsr_conv_transpose(x, tsr_transpose(x, 0, 1), NULL, NULL))                         \
-  X(attention, tsr_attention(x, x, x, NULL, NULL))                                                     \
-  X(attention_scores, tsr_attention_scores(x, x, NULL, NULL))                                          \
-  X(weighted_sum_rows, tsr_weighted_sum_rows(x, x))                                                    \
-  X(sum, tsr_sum(x, NULL, 0, false))                                                                   \
-  X(prod, tsr_prod(m, TSR_AXES(1), false))                                                             \
-  X(mean, tsr_mean(x, NULL, 0, false))                                                                 \
-  X(var, tsr_var(x, NULL, 0, false, 1))                                                                \
-  X(std, tsr_std(x, NULL, 0, false, 1))                                                                \
-  X(norm, tsr_norm(x, 2, NULL, 0, false))                                                              \
-  X(logsumexp, tsr_logsumexp(m, TSR_AXES(1), false))                                                   \
-  X(cumsum, tsr_cumsum(m, 1))                                                                          \
-  X(cumprod, tsr_cumprod(m, 1))                                                                        \
-  X(logcumsumexp, tsr_logcumsumexp(m, 1))                                                              \
-  X(trace, tsr_trace(m, 0, 0, 1))                                                                      \
-  X(softmax, tsr_softmax(m, 1))                                                                        \
-  X(log_softmax, tsr_log_softmax(m, 1))                                                                \
-  X(layer_norm, tsr_layer_norm(m, NULL, NULL, 1e-5))                                                   \
-  X(rms_norm, tsr_rms_norm(m, NULL, 1e-5))                                                             \
-  X(add_layer_norm, second(tsr_add_layer_norm(m, m, NULL, NULL, 1e-5, &outs[0], &outs[1]), outs))      \
-  X(add_rms_norm, second(tsr_add_rms_norm(m, m, NULL, 1e-5, &outs[0], &outs[1]), outs))                \
-  X(batch_norm, tsr_batch_norm(x, c, tsr_square(c), NULL, NULL, 1e-5))                                 \
-  X(batch_norm_train, second(tsr_batch_norm_train(x, NULL, NULL, c, NULL, 0.1, 1e-5, &outs[1]), outs)) \
-  X(group_norm, tsr_group_norm(x, 2, c, NULL, 1e-5))                                                   \
-  X(instance_norm, tsr_instance_norm(x, NULL, NULL, 1e-5))                                             \
-  X(local_response_norm, tsr_local_response_norm(x, 3, 1e-4, 0.75, 1))                                 \
-  X(mse_loss, tsr_mse_loss(m, tsr_square(m), NULL))                                                    \
-  X(l1_loss, tsr_l1_loss(m, tsr_square(m), NULL))                                                      \
-  X(huber_loss, tsr_huber_loss(m, tsr_square(m), NULL))                                                \
-  X(bce_with_logits_loss, tsr_bce_with_logits_loss(m, tsr_square(m), NULL))                            \
-  X(kl_div_loss, tsr_kl_div_loss(m, tsr_square(m), NULL))                                              \
-  X(nll_loss, tsr_nll_loss(m, tsr_zeros(dev, TSR_I32, TSR_SHAPE(ROWS)), 1, NULL))                      \
+#define CALLS(X)                                                                                  \
+  X(matmul, tsr_matmul(m, tsr_transpose(m, 0, 1)))                                                \
+  X(gemm, tsr_gemm(2, m, tsr_transpose(m, 0, 1), 0, NULL))                                        \
+  X(linear, tsr_linear(m, m, NULL, NULL))                                                         \
+  X(gemv, tsr_gemv(m, tsr_reshape(tsr_slice(m, 0, 0, 1, 1), TSR_SHAPE(N))))                       \
+  X(tensordot, tsr_tensordot(m, m, (const int[]){1}, (const int[]){1}, 1))                        \
+  X(einsum, tsr_einsum("ij,kj->ik", (tsr_tensor *[]){m, m}, 2))                                   \
+  X(conv, tsr_conv(x, x, NULL, NULL))                                                             \
+  X(conv_transpose, tsr_conv_transpose(x, tsr_transpose(x, 0, 1), NULL, NULL))                    \
+  X(attention, tsr_attention(x, x, x, NULL, NULL))                                                \
+  X(attention_scores, tsr_attention_scores(x, x, NULL, NULL))                                     \
+  X(weighted_sum_rows, tsr_weighted_sum_rows(x, x))                                               \
+  X(sum, tsr_sum(x, NULL, 0, false))                                                              \
+  X(prod, tsr_prod(m, TSR_AXES(1), false))                                                        \
+  X(mean, tsr_mean(x, NULL, 0, false))                                                            \
+  X(var, tsr_var(x, NULL, 0, false, 1))                                                           \
+  X(std, tsr_std(x, NULL, 0, false, 1))                                                           \
+  X(norm, tsr_norm(x, 2, NULL, 0, false))                                                         \
+  X(logsumexp, tsr_logsumexp(m, TSR_AXES(1), false))                                              \
+  X(cumsum, tsr_cumsum(m, 1))                                                                     \
+  X(cumprod, tsr_cumprod(m, 1))                                                                   \
+  X(logcumsumexp, tsr_logcumsumexp(m, 1))                                                         \
+  X(trace, tsr_trace(m, 0, 0, 1))                                                                 \
+  X(softmax, tsr_softmax(m, 1))                                                                   \
+  X(log_softmax, tsr_log_softmax(m, 1))                                                           \
+  X(layer_norm, tsr_layer_norm(m, NULL, NULL, 1e-5))                                              \
+  X(rms_norm, tsr_rms_norm(m, NULL, 1e-5))                                                        \
+  X(add_layer_norm, second(tsr_add_layer_norm(m, m, NULL, NULL, 1e-5, &outs[0], &outs[1]), outs)) \
+  X(add_rms_norm, second(tsr_add_rms_norm(m, m, NULL, 1e-5, &outs[0], &outs[1]), outs))           \
+  X(batch_norm, tsr_batch_norm(x, c, tsr_square(c), NULL, NULL, 1e-5))                            \
+  X(group_norm, tsr_group_norm(x, 2, c, NULL, 1e-5))                                              \
+  X(instance_norm, tsr_instance_norm(x, NULL, NULL, 1e-5))                                        \
+  X(local_response_norm, tsr_local_response_norm(x, 3, 1e-4, 0.75, 1))                            \
+  X(mse_loss, tsr_mse_loss(m, tsr_square(m), NULL))                                               \
+  X(l1_loss, tsr_l1_loss(m, tsr_square(m), NULL))                                                 \
+  X(huber_loss, tsr_huber_loss(m, tsr_square(m), NULL))                                           \
+  X(bce_with_logits_loss, tsr_bce_with_logits_loss(m, tsr_square(m), NULL))                       \
+  X(kl_div_loss, tsr_kl_div_loss(m, tsr_square(m), NULL))                                         \
+  X(nll_loss, tsr_nll_loss(m, tsr_zeros(dev, TSR_I32, TSR_SHAPE(ROWS)), 1, NULL))                 \
   X(cross_entropy, tsr_cross_entropy(m, tsr_zeros(dev, TSR_I32, TSR_SHAPE(ROWS)), 1, NULL))
 
 static tsr_tensor *second(tsr_status status, tsr_tensor **outs) {
@@ -221,4 +220,25 @@ TEST(the_documented_lists_are_those_of_the_records) {
   fclose(file);
   if (found != 2) printf("docs/training.md should have\n%s%s", wanted[0], wanted[1]);
   CHECK_EQ_INT(found, 2);
+}
+
+// Its numbers of channels are f32 in a range, as parameters are; those outside of one decide as for every operator.
+TEST(batch_norm_train_gives_what_it_is_given_in_a_range) {
+  begin();
+  const tsr_dtype dtypes[] = {TSR_BF16, TSR_F16, TSR_F32};
+  for (int i = 0; i < 3; i++) {
+    tsr_tensor *x = input(dtypes[i]), *weight = tsr_ones(dev, TSR_F32, TSR_SHAPE(CHANNELS)), *inside = NULL,
+               *outside = NULL;
+    CHECK_OK(tsr_autocast_begin(TSR_BF16));
+    CHECK_OK(tsr_batch_norm_train(x, NULL, NULL, weight, NULL, 0.1, 1e-5, &inside));
+    CHECK_OK(tsr_autocast_end());
+    CHECK_OK(tsr_batch_norm_train(x, NULL, NULL, weight, NULL, 0.1, 1e-5, &outside));
+    CHECK(tsr_tensor_dtype(inside) == dtypes[i]);
+    CHECK(tsr_tensor_dtype(outside) == TSR_F32);
+    double off = NAN;
+    tsr_tensor *distance = tsr_sub(tsr_cast(inside, TSR_F32), outside);
+    CHECK_OK(tsr_item(tsr_norm(distance, INFINITY, NULL, 0, false), &off));
+    CHECK(off < 0.02);
+  }
+  finish();
 }

@@ -4,6 +4,7 @@
 #include "core/alloc.h"
 #include "core/error.h"
 #include "ops/autocast.h"
+#include "ops/channel_sums.h"
 #include "ops/compose.h"
 #include "ops/elementwise.h"
 #include "ops/operators.h"
@@ -44,24 +45,16 @@ static tsr_dtype result_dtype(const tsri_op *op, const tsr_tensor *x, tsr_tensor
   return tsri_autocast(op, dtype);
 }
 
-// A number for each channel as `dtype`, in a shape that broadcasts along axis 1 of `rank` axes.
-static tsr_tensor *along_channels(tsr_tensor *channels, tsr_dtype dtype, int rank) {
-  tsr_shape shape = {.rank = rank};
-  for (int i = 0; i < rank; i++) shape.dims[i] = i == 1 ? channels->layout.shape.dims[0] : 1;
-  tsr_tensor *cast = tsr_cast(channels, dtype);
-  return tsri_then(tsr_reshape(cast, shape), cast);
-}
-
 // Takes x, which is computed in a wide dtype: x * weight + bias, either of which may be NULL, as `dtype`.
 static tsr_tensor *scaled(tsr_tensor *x, tsr_tensor *weight, tsr_tensor *bias, tsr_dtype dtype) {
   tsr_dtype wide = tsri_accumulator(dtype);
   int rank = tsr_tensor_shape(x).rank;
   if (weight) {
-    tsr_tensor *factor = along_channels(weight, wide, rank);
+    tsr_tensor *factor = tsri_along_channels(weight, wide, rank);
     x = tsri_then(tsri_then(tsr_mul(x, factor), factor), x);
   }
   if (bias) {
-    tsr_tensor *added = along_channels(bias, wide, rank);
+    tsr_tensor *added = tsri_along_channels(bias, wide, rank);
     x = tsri_then(tsri_then(tsr_add(x, added), added), x);
   }
   return tsri_then(tsr_cast(x, dtype), x);
@@ -82,7 +75,7 @@ tsr_tensor *tsr_batch_norm(tsr_tensor *x, tsr_tensor *mean, tsr_tensor *variance
   tsr_dtype dtype = result_dtype(TSRI_BODY(batch_norm), x, (tsr_tensor *[]){mean, variance, weight, bias}, 4),
             wide = tsri_accumulator(dtype);
   int rank = x->layout.shape.rank;
-  tsr_tensor *middle = along_channels(mean, wide, rank), *spread = along_channels(variance, wide, rank);
+  tsr_tensor *middle = tsri_along_channels(mean, wide, rank), *spread = tsri_along_channels(variance, wide, rank);
   spread = tsri_then(tsr_add_scalar(spread, eps), spread);
   tsr_tensor *deviation = tsri_then(tsr_sqrt(spread), spread), *cast = tsr_cast(x, wide);
   tsr_tensor *centred = tsri_then(tsri_then(tsr_sub(cast, middle), middle), cast);
@@ -104,6 +97,30 @@ static tsr_status update(tsr_tensor *running, tsr_tensor *now, double momentum, 
   return status;
 }
 
+// x with mean 0 and variance 1, times weight, plus bias, either of which may be NULL. In a range of autocast the result has the dtype of x, and the numbers of the channels, which are f32
+// there, do not make it f32.
+static tsr_tensor *normed_by(tsr_tensor *x, const tsri_channel_numbers *found, tsr_tensor *weight, tsr_tensor *bias) {
+  const tsri_op *named = TSRI_BODY(batch_norm_train);
+  int rank = x->layout.shape.rank, kind = (weight ? TSRI_NORM_WEIGHT : 0) | (bias ? TSRI_NORM_BIAS : 0), count = 0;
+  tsr_tensor *given[2] = {weight, bias}, *const numbers[4] = {found->mean, found->scale, weight, bias}, *spread[4];
+  tsr_dtype dtype = tsri_autocast_is_on() ? tsri_promote_float(x->dtype) : result_dtype(named, x, given, 2);
+  tsr_dtype wide = tsri_accumulator(dtype);
+  tsri_operand_ref refs[5] = {{x, wide}};
+  tsr_status status = TSR_OK;
+  for (int i = 0; i < 4; i++) {
+    if (!numbers[i]) continue;
+    spread[count] = tsri_along_channels(numbers[i], wide, rank);
+    if (status == TSR_OK) status = tsri_tensor_check(named->name, spread[count]);
+    refs[count + 1] = (tsri_operand_ref){spread[count], wide};
+    count++;
+  }
+  tsr_tensor *result = status == TSR_OK
+                           ? tsri_record_elementwise(&tsri_op_channel_norm[kind], dtype, refs, count + 1, NULL)
+                           : tsri_tensor_fail(status);
+  tsri_release_all(spread, count);
+  return result;
+}
+
 tsr_status tsr_batch_norm_train(tsr_tensor *x, tsr_tensor *running_mean, tsr_tensor *running_variance,
                                 tsr_tensor *weight, tsr_tensor *bias, double momentum, double eps,
                                 tsr_tensor **out_normed) {
@@ -113,6 +130,9 @@ tsr_status tsr_batch_norm_train(tsr_tensor *x, tsr_tensor *running_mean, tsr_ten
   tsr_status status = check_input(name, x);
   if (status == TSR_OK) status = check_channels(name, "running_mean", x, running_mean, true);
   if (status == TSR_OK) status = check_channels(name, "running_variance", x, running_variance, true);
+  if (status == TSR_OK) status = check_channels(name, "weight", x, weight, true);
+  if (status == TSR_OK) status = check_channels(name, "bias", x, bias, true);
+  if (status == TSR_OK) status = check_eps(name, eps);
   if (status == TSR_OK && !(momentum >= 0 && momentum <= 1)) {
     status = TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "%s: momentum is %g; it must lie between 0 and 1", name, momentum);
   }
@@ -122,22 +142,15 @@ tsr_status tsr_batch_norm_train(tsr_tensor *x, tsr_tensor *running_mean, tsr_ten
                        tsr_shape_format(x->layout.shape, text, sizeof text));
   }
   if (status != TSR_OK) return status;
-  int axes[TSR_MAX_RANK], rank = x->layout.shape.rank, count = 0;
-  for (int i = 0; i < rank; i++) {
-    if (i != 1) axes[count++] = i;
-  }
   int64_t n = x->layout.count / x->layout.shape.dims[1];
-  tsr_tensor *cast = tsr_cast(x, tsri_accumulator(tsri_promote_float(x->dtype)));
-  tsr_tensor *mean = tsr_mean(cast, axes, count, false), *variance = tsr_var(cast, axes, count, false, 0);
-  tsr_tensor *normed = tsri_then(tsr_batch_norm(cast, mean, variance, weight, bias, eps), cast);
-  tsr_tensor *result =
-      tsr_cast(normed, result_dtype(TSRI_BODY(batch_norm_train), x, (tsr_tensor *[]){weight, bias}, 2));
-  tsr_release(normed);
+  tsri_channel_numbers found = tsri_channel_statistics(x, eps);
+  tsr_tensor *result = normed_by(x, &found, weight, bias);
   status = tsri_keep_all(name, &result, 1);
-  if (status == TSR_OK) status = update(running_mean, mean, momentum, 1);
-  if (status == TSR_OK) status = update(running_variance, variance, momentum, n > 1 ? (double)n / (double)(n - 1) : 1);
-  tsr_release(mean);
-  tsr_release(variance);
+  if (status == TSR_OK) status = update(running_mean, found.mean, momentum, 1);
+  if (status == TSR_OK) {
+    status = update(running_variance, found.variance, momentum, n > 1 ? (double)n / (double)(n - 1) : 1);
+  }
+  tsri_release_all((tsr_tensor *const[]){found.mean, found.variance, found.scale}, 3);
   if (status == TSR_OK) *out_normed = result;
   else tsr_release(result);
   return status;
