@@ -9,7 +9,9 @@
 
 #include <tessera/ops.h>
 
-enum { ITEMS = 256 };  // of a group
+enum {
+  ITEMS = 256
+};  // of a group; half as many for sums of f64, whose shared memory would be more than every device has
 
 // --- How channels lie ------------------------------------------------------------------------------------------------
 
@@ -39,17 +41,19 @@ static channel_order order_of(const tsri_layout *x) {
 
 // How the sums are shared out: a group of items has `quads` x `width` channels and `depth` rows.
 typedef struct channel_cut {
-  int width, quads;
+  int items, width, quads;
   int64_t across, chunks, depth;
 } channel_cut;
 
 static channel_cut cut_of(const tsri_kernel_run *run, const channel_order *order, bool is_aligned) {
   enum { MOST_QUADS = 16, ROWS_PER_ITEM = 8, GROUPS_PER_TILE = 8, MOST_CHUNKS = 4096 };
-  channel_cut cut = {.width = order->is_last && is_aligned && order->channels % 4 == 0 ? 4 : 1, .quads = 1};
+  channel_cut cut = {.items = run->dtype == TSR_F64 ? ITEMS / 2 : ITEMS,
+                     .width = order->is_last && is_aligned && order->channels % 4 == 0 ? 4 : 1,
+                     .quads = 1};
   while (order->is_last && cut.quads < MOST_QUADS && cut.quads * cut.width < order->channels) cut.quads *= 2;
   cut.across = (order->channels + cut.quads * cut.width - 1) / (cut.quads * cut.width);
   int64_t wanted = (int64_t)tsri_graph_of(run->device)->tuning.matmul_tiles * GROUPS_PER_TILE / cut.across;
-  int64_t most = order->rows / ((int64_t)(ITEMS / cut.quads) * ROWS_PER_ITEM);
+  int64_t most = order->rows / ((int64_t)(cut.items / cut.quads) * ROWS_PER_ITEM);
   if (most > MOST_CHUNKS) most = MOST_CHUNKS;
   if (wanted > most) wanted = most;
   if (wanted < 1) wanted = 1;
@@ -71,7 +75,7 @@ static tsr_status add_up(const tsri_kernel_run *run, int x, int g, tsr_buffer *p
       TSRI_WITH(TSRI_TYPE("X", run->input_dtypes[x]), TSRI_TYPE("G", run->input_dtypes[g]), TSRI_TYPE("A", run->dtype),
                 TSRI_CONSTANT("GRADIENT", is_gradient), TSRI_CONSTANT("LAST", order->is_last),
                 TSRI_CONSTANT("W", cut->width), TSRI_CONSTANT("QUADS", cut->quads),
-                TSRI_CONSTANT("LANES", ITEMS / cut->quads), TSRI_CONSTANT("WG", ITEMS)));
+                TSRI_CONSTANT("LANES", cut->items / cut->quads), TSRI_CONSTANT("WG", cut->items)));
   tsri_call_buffer(&call, "x", run->inputs[x], run->input_dtypes[x]);
   tsri_call_buffer(&call, "g", run->inputs[g], run->input_dtypes[g]);
   tsri_call_buffer(&call, "mean", run->inputs[mean], run->dtype);

@@ -7,6 +7,8 @@
 #include "ops/promote.h"
 #include "ops/window.h"
 
+enum { FEW_RESULTS = 8192 };  // that are joined by more items each
+
 typedef struct conv_tile {
   int m, n, depth, item_m, item_n;
 } conv_tile;
@@ -62,10 +64,12 @@ static conv_tile choose_tile(const tsr_device *device, const conv_cut *cut, int6
 
 // Splits sums where there are too few tiles for the device, but not into parts of less than a few strips.
 static void split(const tsr_device *device, conv_cut *cut, int64_t groups) {
-  enum { FEW_STRIPS = 8, GROUPS_PER_TILE = 8, MOST_PARTIAL = 1 << 24, MOST_Z = 65535 };
+  enum { FEW_STRIPS = 16, GROUPS_PER_TILE = 4, MANY = 2, MOST_PARTIAL = 1 << 24, MOST_Z = 65535 };
   const tsri_tuning *tuning = &tsri_graph_of((tsr_device *)(uintptr_t)device)->tuning;
-  int64_t wanted = (int64_t)tuning->matmul_tiles * GROUPS_PER_TILE / (cut->tiles * groups);
-  int64_t most = cut->k / (FEW_STRIPS * cut->tile.depth);
+  // Few results, as gradients by weights are, cost little to join: their sums are split further.
+  int64_t finer = cut->count < FEW_RESULTS ? MANY : 1;
+  int64_t wanted = (int64_t)tuning->matmul_tiles * GROUPS_PER_TILE * finer / (cut->tiles * groups);
+  int64_t most = cut->k * finer / (FEW_STRIPS * cut->tile.depth);
   if (most > MOST_PARTIAL / cut->count) most = MOST_PARTIAL / cut->count;
   if (most > MOST_Z / groups) most = MOST_Z / groups;
   if (wanted > most) wanted = most;
@@ -159,7 +163,7 @@ static tsr_status run_tiles(const tsri_kernel_run *run, const tsri_conv_op *op, 
 
 static tsr_status join_parts(const tsri_kernel_run *run, const tsri_conv_op *op, const conv_cut *cut, bool is_last,
                              tsr_buffer *partial) {
-  enum { ITEMS = 64, LANES = 16, MANY_ITEMS = 256, MANY_LANES = 64, FEW_RESULTS = 4096 };
+  enum { ITEMS = 64, LANES = 16, MANY_ITEMS = 256, MANY_LANES = 64 };
   bool is_few = cut->count < FEW_RESULTS && run->device->limits.max_group_size >= MANY_ITEMS;
   int items = is_few ? MANY_ITEMS : ITEMS, lanes = is_few ? MANY_LANES : LANES;
   tsr_dtype sums = tsri_accumulator(run->dtype);

@@ -63,13 +63,13 @@ static tsr_status run_native(const tsri_kernel_run *run) {
 // What a maximum begins with.
 static double lowest_of(tsr_dtype dtype) { return tsri_dtype_is_float(dtype) ? -INFINITY : tsri_range_of(dtype).least; }
 
-// Whether windows are small and over two axes, without dilation.
+// Whether windows are small and over two axes, without dilation, so that a kernel has them written out.
 static bool are_written_out(const tsri_kernel_run *run, const tsri_pool_attributes *given) {
   enum { MOST = 4 };
-  const tsri_layout *x = &run->layouts[0];
-  bool is_plain =
-      given->mode == MODE_MAX && !given->is_adaptive && x->shape.rank == 4 && run->input_dtypes[0] == run->dtype;
-  for (int i = 0; i < 2 && is_plain; i++) is_plain = given->size[i] <= MOST && given->dilation[i] == 1;
+  bool is_plain = !given->is_adaptive && run->layouts[0].shape.rank == 4 && run->input_dtypes[0] == run->dtype;
+  for (int i = 0; i < 2 && is_plain; i++) {
+    is_plain = given->size[i] <= MOST && given->stride[i] <= MOST && given->dilation[i] == 1;
+  }
   return is_plain && tsri_dtype_is_float(run->dtype) && tsri_graph_of(run->device)->tuning.row_held != 0;
 }
 
@@ -111,7 +111,7 @@ tsr_status tsri_run_pool(const tsri_kernel_run *run) {
   status = tsri_call_check(run->node->op->name, x);
   if (status == TSR_OK) status = tsri_call_check(run->node->op->name, &result);
   if (status != TSR_OK) return status;
-  if (are_written_out(run, given)) return run_small(run, given, result.count);
+  if (given->mode == MODE_MAX && are_written_out(run, given)) return run_small(run, given, result.count);
   int rank = x->shape.rank, spatial = rank - 2;
   tsri_call call;
   tsri_call_init(&call, run->device, "op_conv", "pool",
@@ -163,6 +163,12 @@ static tsr_status gradient_native(const tsri_kernel_run *run) {
   return tsri_device_run_op(run->device, &op, (tsr_buffer *const[]){run->output, run->inputs[0], run->inputs[1]}, 3);
 }
 
+// Passes values of the axes: as stem1 and stem2 to a kernel for two axes, else as tsri_window_pass.
+static void pass_axes(tsri_call *call, const char *stem, const int64_t *values, int count, int64_t fill, bool is_two) {
+  if (is_two) tsri_call_words(call, stem, 1, values, 2);
+  else tsri_window_pass(call, stem, values, count, fill);
+}
+
 // Inputs: x, the result's gradient and the result, all as [image, channel, spatial …].
 static tsr_status run_gradient(const tsri_kernel_run *run) {
   const tsri_pool_attributes *given = TSRI_GIVEN(run->node, pool);
@@ -175,10 +181,18 @@ static tsr_status run_gradient(const tsri_kernel_run *run) {
   if (status == TSR_OK) status = tsri_call_check(run->node->op->name, g);
   if (status != TSR_OK) return status;
   int spatial = x->shape.rank - 2;
+  bool is_last = given->is_last != 0, is_small = are_written_out(run, given);
+  tsr_dtype wide = tsri_accumulator(run->dtype);
   tsri_call call;
-  tsri_call_init_hooked(&call, run, "op_conv", "max_pool_gradient",
-                        TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", tsri_accumulator(run->dtype)),
-                                  TSRI_CONSTANT("LAST", given->is_last != 0)));
+  if (is_small) {
+    tsri_call_init_hooked(&call, run, "op_conv", "max_pool_gradient_small",
+                          TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", wide), TSRI_CONSTANT("LAST", is_last),
+                                    TSRI_CONSTANT("K1", given->size[0]), TSRI_CONSTANT("K2", given->size[1]),
+                                    TSRI_CONSTANT("S1", given->stride[0]), TSRI_CONSTANT("S2", given->stride[1])));
+  } else {
+    tsri_call_init_hooked(&call, run, "op_conv", "max_pool_gradient",
+                          TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", wide), TSRI_CONSTANT("LAST", is_last)));
+  }
   tsri_call_buffer(&call, "x", run->inputs[0], run->dtype);
   bool has_windows = g->count > 0;  // else x stands in, and is not read
   tsri_call_buffer(&call, "g", run->inputs[has_windows ? 1 : 0], run->dtype);
@@ -189,21 +203,22 @@ static tsr_status run_gradient(const tsri_kernel_run *run) {
   tsri_call_word(&call, "g_at", g->offset);
   tsri_call_word(&call, "b_at", best->offset);
   tsri_call_word(&call, "channels", x->shape.dims[1]);
-  tsri_window_pass(&call, "i", &x->shape.dims[2], spatial, 1);
-  tsri_window_pass(&call, "k", given->size, spatial, 1);
-  tsri_window_pass(&call, "o", &g->shape.dims[2], spatial, 1);
-  tsri_call_word(&call, "xn", x->strides[0]);
-  tsri_call_word(&call, "xc", x->strides[1]);
-  tsri_window_pass(&call, "x", &x->strides[2], spatial, 0);
-  tsri_call_word(&call, "gn", g->strides[0]);
-  tsri_call_word(&call, "gc", g->strides[1]);
-  tsri_window_pass(&call, "g", &g->strides[2], spatial, 0);
-  tsri_call_word(&call, "bn", best->strides[0]);
-  tsri_call_word(&call, "bc", best->strides[1]);
-  tsri_window_pass(&call, "b", &best->strides[2], spatial, 0);
-  tsri_window_pass(&call, "s", given->stride, spatial, 1);
-  tsri_window_pass(&call, "d", given->dilation, spatial, 1);
-  tsri_window_pass(&call, "p", given->before, spatial, 0);
+  const tsri_layout *const layouts[] = {x, g, best};
+  static const char *const stems[] = {"x", "g", "b"}, *const images[] = {"xn", "gn", "bn"},
+                           *const channels[] = {"xc", "gc", "bc"};
+  for (int i = 0; i < 3; i++) {
+    tsri_call_word(&call, images[i], layouts[i]->strides[0]);
+    tsri_call_word(&call, channels[i], layouts[i]->strides[1]);
+    pass_axes(&call, stems[i], &layouts[i]->strides[2], spatial, 0, is_small);
+  }
+  pass_axes(&call, "i", &x->shape.dims[2], spatial, 1, is_small);
+  pass_axes(&call, "o", &g->shape.dims[2], spatial, 1, is_small);
+  pass_axes(&call, "p", given->before, spatial, 0, is_small);
+  if (!is_small) {
+    tsri_window_pass(&call, "k", given->size, spatial, 1);
+    tsri_window_pass(&call, "s", given->stride, spatial, 1);
+    tsri_window_pass(&call, "d", given->dilation, spatial, 1);
+  }
   return tsri_call_items(&call, x->count);
 }
 

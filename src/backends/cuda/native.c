@@ -11,7 +11,7 @@
 
 // With fewer multiplications the portable kernels are as fast, and opening cuBLASLt would take longer than the
 // product.
-enum { LEAST_WORK = 1 << 16 };
+enum { LEAST_WORK = 1 << 18 };
 
 // The dtypes for which cuBLASLt has a bias and activations. For f64 it has only the factors alpha and beta, for i8 not
 // even those.
