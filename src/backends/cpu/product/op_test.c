@@ -203,7 +203,8 @@ TEST(products_have_the_same_bits_on_any_number_of_threads) {
   static const trial large[] = {{.batch = 1, .m = 203, .n = 701, .k = 600}, {.batch = 1, .m = 17, .n = 1000, .k = 500},
                                 {.batch = 9, .m = 100, .n = 101, .k = 150}, {.batch = 1, .m = 1, .n = 900, .k = 550},
                                 {.batch = 1, .m = 1700, .n = 40, .k = 300}, {.batch = 1, .m = 20, .n = 1300, .k = 400},
-                                {.batch = 1, .m = 500, .n = 1, .k = 1000}};
+                                {.batch = 1, .m = 500, .n = 1, .k = 1000},  {.batch = 1, .m = 1, .n = 60003, .k = 7},
+                                {.batch = 1, .m = 3, .n = 1, .k = 150000}};
   static char alone[MOST * sizeof(double)], together[MOST * sizeof(double)];
   for (size_t i = 0; i < sizeof large / sizeof large[0]; i++) {
     size_t bytes = (size_t)(large[i].batch * large[i].m * large[i].n) * sizeof(float);

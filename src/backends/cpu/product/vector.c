@@ -160,9 +160,17 @@ static void finish_outputs(const vector_product *v, int64_t first, int64_t count
   }
 }
 
+// The first output of a part. Sums of rows round differently in the lanes that do not fill a vector: those are at the end of all outputs, wherever parts
+// begin.
+static int64_t part_start(const vector_product *v, int part) {
+  enum { WHOLE_VECTORS = 64 };
+  int64_t first = v->outputs * part / v->parts;
+  return v->is_dots || part == v->parts ? first : first / WHOLE_VECTORS * WHOLE_VECTORS;
+}
+
 static void run_part(void *user, int part) {
   const vector_product *v = user;
-  int64_t first = v->outputs * part / v->parts, last = v->outputs * (part + 1) / v->parts;
+  int64_t first = part_start(v, part), last = part_start(v, part + 1);
   if (v->is_dots) {
     dot_rows(v, first, last, 0, v->p->k, v->sums + (size_t)first * v->p->sum_bytes);
   } else {
