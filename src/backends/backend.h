@@ -106,6 +106,7 @@ typedef struct tsri_limits {
   // Products of matrix fragments that the emitter can write for the device's matrix units, the largest first.
   uint32_t fragment_count;
   tsr_fragment_size fragments[TSRI_MAX_FRAGMENT_SIZES];
+  uint32_t max_held_fragments;  // sums that a subgroup may keep in fragments before results go wrong; 0: no limit
 } tsri_limits;
 
 // The forms of code that program_create can get. A backend accepts those listed in its `code_forms`.

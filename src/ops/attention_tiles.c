@@ -56,6 +56,13 @@ static int64_t gradient_bytes(const tiles *t) {
   return lines * both * element + score * (t->has_units ? 6 : 8) + t->cols * 8 + 64;
 }
 
+// A subgroup keeps its 16 rows of the result, or of two gradients, in fragments.
+static bool holds_sums(const tsr_device *device, int64_t depth, int64_t size, bool is_gradient) {
+  int64_t most = device->limits.max_held_fragments;
+  int64_t held = (is_gradient ? round_up(depth, SIDE) : 0) / SIDE + round_up(size, SIDE) / SIDE;
+  return most == 0 || held <= most;
+}
+
 // The first shape, of the largest first, for which shared memory and a group suffice.
 static bool choose(const tsr_device *device, tsr_dtype dtype, int64_t depth, int64_t size, int64_t keys,
                    bool is_gradient, tiles *out) {
@@ -64,7 +71,8 @@ static bool choose(const tsr_device *device, tsr_dtype dtype, int64_t depth, int
     int rows, cols;
   } shapes[] = {{true, true, 64, 64}, {true, false, 64, 32}, {true, true, 32, 32},
                 {true, true, 16, 16}, {false, true, 32, 32}, {false, true, 16, 16}};
-  bool has_units = has_fragments(device, dtype) && depth + keys >= LONG_ENOUGH;
+  bool has_units =
+      has_fragments(device, dtype) && depth + keys >= LONG_ENOUGH && holds_sums(device, depth, size, is_gradient);
   int subgroup_size = tsr_device_subgroup_size(device);
   if (!device->backend->dialect || device->limits.shared_bytes == 0 || subgroup_size < SHARERS) return false;
   for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
