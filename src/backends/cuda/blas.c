@@ -3,10 +3,8 @@
 // that a repeated product reuses them.
 #include "backends/cuda/blas.h"
 
-#include <stdio.h>
 #include <string.h>
 
-#include "backends/common/trail.h"
 #include "backends/cuda/blas_plan.h"
 #include "core/alloc.h"
 #include "core/log.h"
@@ -21,36 +19,15 @@ const char *const *tsri_cublaslt_names = library_names;
 
 // --- Opening ----------------------------------------------------------------------------------------------------------
 
-static bool find_entry_points(cuda_blas *blas, tsri_library *library, char *reason, size_t reason_bytes) {
-#define TSRI_ENTRY(entry, exported, parameters)         \
-  void *entry = tsri_library_symbol(library, exported); \
-  if (!entry) {                                         \
-    snprintf(reason, reason_bytes, "has no " exported); \
-    return false;                                       \
-  }                                                     \
-  memcpy(&blas->lt.entry, &entry, sizeof entry);
-  CUBLASLT_ENTRY_POINTS(TSRI_ENTRY)
+#define TSRI_ENTRY(entry, exported, parameters) {exported, offsetof(cuda_blas, lt.entry)},
+static const tsri_entry_point entries[] = {CUBLASLT_ENTRY_POINTS(TSRI_ENTRY){NULL, 0}};
 #undef TSRI_ENTRY
-  return true;
-}
-
-static bool load(cuda_blas *blas, char *trail, size_t trail_bytes) {
-  trail[0] = '\0';
-  for (const char *const *name = tsri_cublaslt_names; *name; name++) {
-    char reason[200];
-    tsri_library *library = tsri_library_open(*name, reason, sizeof reason);
-    if (library && find_entry_points(blas, library, reason, sizeof reason)) return true;
-    tsri_library_close(library);
-    tsri_trail_add(trail, trail_bytes, *name, reason);
-  }
-  return false;
-}
 
 static cuda_blas *open_blas(const cuda_device *device) {
-  char trail[600];
+  char trail[600] = "";
   cuda_blas *blas = tsri_calloc(1, sizeof *blas);
   if (!blas) return NULL;
-  if (!load(blas, trail, sizeof trail)) {
+  if (!tsri_cuda_open_library(tsri_cublaslt_names, entries, blas, trail, sizeof trail)) {
     tsri_log(TSR_LOG_INFO, "cuda: matrix products run without cuBLASLt (%s)", trail);
   } else {
     int code = blas->lt.Create(&blas->handle);

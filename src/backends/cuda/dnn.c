@@ -2,10 +2,8 @@
 // Opens cuDNN and computes convolutions with it.
 #include "backends/cuda/dnn.h"
 
-#include <stdio.h>
 #include <string.h>
 
-#include "backends/common/trail.h"
 #include "backends/cuda/dnn_plan.h"
 #include "core/alloc.h"
 #include "core/log.h"
@@ -20,36 +18,15 @@ const char *const *tsri_cudnn_names = library_names;
 
 // --- Opening ----------------------------------------------------------------------------------------------------------
 
-static bool find_entry_points(cuda_dnn *dnn, tsri_library *library, char *reason, size_t reason_bytes) {
-#define TSRI_ENTRY(entry, exported, parameters)         \
-  void *entry = tsri_library_symbol(library, exported); \
-  if (!entry) {                                         \
-    snprintf(reason, reason_bytes, "has no " exported); \
-    return false;                                       \
-  }                                                     \
-  memcpy(&dnn->api.entry, &entry, sizeof entry);
-  CUDNN_ENTRY_POINTS(TSRI_ENTRY)
+#define TSRI_ENTRY(entry, exported, parameters) {exported, offsetof(cuda_dnn, api.entry)},
+static const tsri_entry_point entries[] = {CUDNN_ENTRY_POINTS(TSRI_ENTRY){NULL, 0}};
 #undef TSRI_ENTRY
-  return true;
-}
-
-static bool load(cuda_dnn *dnn, char *trail, size_t trail_bytes) {
-  trail[0] = '\0';
-  for (const char *const *name = tsri_cudnn_names; *name; name++) {
-    char reason[200];
-    tsri_library *library = tsri_library_open(*name, reason, sizeof reason);
-    if (library && find_entry_points(dnn, library, reason, sizeof reason)) return true;
-    tsri_library_close(library);
-    tsri_trail_add(trail, trail_bytes, *name, reason);
-  }
-  return false;
-}
 
 static cuda_dnn *open_dnn(const cuda_device *device) {
-  char trail[600];
+  char trail[600] = "";
   cuda_dnn *dnn = tsri_calloc(1, sizeof *dnn);
   if (!dnn) return NULL;
-  if (!load(dnn, trail, sizeof trail)) {
+  if (!tsri_cuda_open_library(tsri_cudnn_names, entries, dnn, trail, sizeof trail)) {
     tsri_log(TSR_LOG_INFO, "cuda: convolutions run without cuDNN (%s)", trail);
   } else {
     int code = dnn->api.Create(&dnn->handle);

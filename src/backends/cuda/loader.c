@@ -31,24 +31,19 @@ static const char *const nvml_names[] = {"libnvidia-ml.so.1", NULL};
 const char *const *tsri_cuda_names = cuda_names, *const *tsri_nvrtc_names = nvrtc_names,
                   *const *tsri_nvml_names = nvml_names;
 
-typedef struct entry_point {
-  const char *name;
-  size_t offset;  // of the function pointer in the table
-} entry_point;
-
 #define TSRI_ENTRY(name, exported, parameters) {exported, offsetof(tsri_cuda_api, name)},
-static const entry_point cuda_entries[] = {CUDA_ENTRY_POINTS(TSRI_ENTRY){NULL, 0}};
+static const tsri_entry_point cuda_entries[] = {CUDA_ENTRY_POINTS(TSRI_ENTRY){NULL, 0}};
 #undef TSRI_ENTRY
 #define TSRI_ENTRY(name, exported, parameters) {exported, offsetof(tsri_nvrtc_api, name)},
-static const entry_point nvrtc_entries[] = {NVRTC_ENTRY_POINTS(TSRI_ENTRY){NULL, 0}};
+static const tsri_entry_point nvrtc_entries[] = {NVRTC_ENTRY_POINTS(TSRI_ENTRY){NULL, 0}};
 #undef TSRI_ENTRY
 #define TSRI_ENTRY(name, exported, parameters) {exported, offsetof(tsri_nvml_api, name)},
-static const entry_point nvml_entries[] = {NVML_ENTRY_POINTS(TSRI_ENTRY){NULL, 0}};
+static const tsri_entry_point nvml_entries[] = {NVML_ENTRY_POINTS(TSRI_ENTRY){NULL, 0}};
 #undef TSRI_ENTRY
 
 // Looks up every function. memcpy stores the addresses, because ISO C has no conversion from object pointers to
 // function pointers.
-static bool find_entry_points(tsri_library *library, const entry_point *entries, void *table, char *reason,
+static bool find_entry_points(tsri_library *library, const tsri_entry_point *entries, void *table, char *reason,
                               size_t reason_bytes) {
   for (; entries->name; entries++) {
     void *found = tsri_library_symbol(library, entries->name);
@@ -61,8 +56,8 @@ static bool find_entry_points(tsri_library *library, const entry_point *entries,
   return true;
 }
 
-static bool load(const char *const *names, const entry_point *entries, void *table, char *trail, size_t trail_bytes) {
-  trail[0] = '\0';
+bool tsri_cuda_open_library(const char *const *names, const tsri_entry_point *entries, void *table, char *trail,
+                            size_t trail_bytes) {
   for (; *names; names++) {
     char reason[200];
     tsri_library *library = tsri_library_open(*names, reason, sizeof reason);
@@ -74,8 +69,8 @@ static bool load(const char *const *names, const entry_point *entries, void *tab
 }
 
 tsr_status tsri_cuda_load(void) {
-  char trail[400];
-  if (load(tsri_cuda_names, cuda_entries, &tsri_cu, trail, sizeof trail)) return TSR_OK;
+  char trail[400] = "";
+  if (tsri_cuda_open_library(tsri_cuda_names, cuda_entries, &tsri_cu, trail, sizeof trail)) return TSR_OK;
   return TSRI_FAIL(TSR_ERR_NOT_FOUND,
                    "no NVIDIA driver here (%s); on a machine with an NVIDIA GPU install it (Debian: "
                    "nvidia-driver, or libcuda1 beside it)",
@@ -83,8 +78,8 @@ tsr_status tsri_cuda_load(void) {
 }
 
 tsr_status tsri_nvrtc_load(void) {
-  char trail[600];
-  if (load(tsri_nvrtc_names, nvrtc_entries, &tsri_nvrtc, trail, sizeof trail)) return TSR_OK;
+  char trail[600] = "";
+  if (tsri_cuda_open_library(tsri_nvrtc_names, nvrtc_entries, &tsri_nvrtc, trail, sizeof trail)) return TSR_OK;
   return TSRI_FAIL(TSR_ERR_NOT_FOUND,
                    "the GPU is there, but not the compiler for its kernels (%s); %s; until then use the vulkan or "
                    "opencl backend, which run on the same GPU and need only the driver",
@@ -92,6 +87,6 @@ tsr_status tsri_nvrtc_load(void) {
 }
 
 bool tsri_nvml_load(void) {
-  char trail[200];
-  return load(tsri_nvml_names, nvml_entries, &tsri_nvml, trail, sizeof trail);
+  char trail[200] = "";
+  return tsri_cuda_open_library(tsri_nvml_names, nvml_entries, &tsri_nvml, trail, sizeof trail);
 }

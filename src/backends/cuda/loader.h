@@ -5,6 +5,7 @@
 #define TSRI_CUDA_LOADER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include <tessera/status.h>
 
@@ -31,6 +32,16 @@ extern tsri_nvml_api tsri_nvml;
 
 // Library names to try, in order; each list ends with NULL. Tests replace the lists.
 extern const char *const *tsri_cuda_names, *const *tsri_nvrtc_names, *const *tsri_nvml_names;
+
+typedef struct tsri_entry_point {
+  const char *name;  // NULL ends a list
+  size_t offset;     // of the function pointer in the table
+} tsri_entry_point;
+
+// Opens the first of the libraries that has every entry point, and stores their addresses in `table`. If there is none,
+// `trail` gets each name with what the loader said (common/trail.h).
+bool tsri_cuda_open_library(const char *const *names, const tsri_entry_point *entries, void *table, char *trail,
+                            size_t trail_bytes);
 
 // Opens the driver library: the first name whose library has every entry point.
 //

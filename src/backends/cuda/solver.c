@@ -3,10 +3,8 @@
 #include "backends/cuda/solver.h"
 
 #include <limits.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "backends/common/trail.h"
 #include "backends/cuda/solver_api.h"
 #include "core/alloc.h"
 #include "core/log.h"
@@ -49,47 +47,21 @@ struct cuda_solver {
 
 // --- Opening ------------------------------------------------------------------------------------------------------------
 
-static bool find(tsri_library *library, const char *name, void *slot, char *reason, size_t reason_bytes) {
-  void *found = tsri_library_symbol(library, name);
-  memcpy(slot, &found, sizeof found);
-  if (!found) snprintf(reason, reason_bytes, "has no %s", name);
-  return found != NULL;
-}
-
-static bool find_solver(tsri_library *library, cuda_solver *s, char *reason, size_t bytes) {
-#define TSRI_ENTRY(entry, exported, parameters) \
-  if (!find(library, exported, (void *)&s->solver.entry, reason, bytes)) return false;
-  CUSOLVER_ENTRY_POINTS(TSRI_ENTRY)
+#define TSRI_ENTRY(entry, exported, parameters) {exported, offsetof(cuda_solver, solver.entry)},
+#define TSRI_DTYPE_ENTRY(entry, exported, parameters)         \
+  {"cusolverDnS" exported, offsetof(cuda_solver, f32.entry)}, \
+      {"cusolverDnD" exported, offsetof(cuda_solver, f64.entry)},
+static const tsri_entry_point solver_list[] = {CUSOLVER_ENTRY_POINTS(TSRI_ENTRY)
+                                                   CUSOLVER_DTYPE_ENTRY_POINTS(TSRI_DTYPE_ENTRY){NULL, 0}};
 #undef TSRI_ENTRY
-#define TSRI_ENTRY(entry, exported, parameters)                                                   \
-  if (!find(library, "cusolverDnS" exported, (void *)&s->f32.entry, reason, bytes)) return false; \
-  if (!find(library, "cusolverDnD" exported, (void *)&s->f64.entry, reason, bytes)) return false;
-  CUSOLVER_DTYPE_ENTRY_POINTS(TSRI_ENTRY)
+#undef TSRI_DTYPE_ENTRY
+
+#define TSRI_ENTRY(entry, exported, parameters) {exported, offsetof(cuda_solver, blas.entry)},
+static const tsri_entry_point blas_list[] = {
+    CUBLAS_ENTRY_POINTS(TSRI_ENTRY){"cublasStrsm_v2", offsetof(cuda_solver, f32.trsm)},
+    {"cublasDtrsm_v2", offsetof(cuda_solver, f64.trsm)},
+    {NULL, 0}};
 #undef TSRI_ENTRY
-  return true;
-}
-
-static bool find_blas(tsri_library *library, cuda_solver *s, char *reason, size_t bytes) {
-#define TSRI_ENTRY(entry, exported, parameters) \
-  if (!find(library, exported, (void *)&s->blas.entry, reason, bytes)) return false;
-  CUBLAS_ENTRY_POINTS(TSRI_ENTRY)
-#undef TSRI_ENTRY
-  return find(library, "cublasStrsm_v2", (void *)&s->f32.trsm, reason, bytes) &&
-         find(library, "cublasDtrsm_v2", (void *)&s->f64.trsm, reason, bytes);
-}
-
-typedef bool find_fn(tsri_library *library, cuda_solver *s, char *reason, size_t bytes);
-
-static bool load(cuda_solver *s, const char *const *names, find_fn *find_all, char *trail, size_t trail_bytes) {
-  for (; *names; names++) {
-    char reason[200];
-    tsri_library *library = tsri_library_open(*names, reason, sizeof reason);
-    if (library && find_all(library, s, reason, sizeof reason)) return true;
-    tsri_library_close(library);
-    tsri_trail_add(trail, trail_bytes, *names, reason);
-  }
-  return false;
-}
 
 static void close_handles(cuda_solver *s) {
   if (s->jacobi) s->solver.JacobiDestroy(s->jacobi);
@@ -101,8 +73,8 @@ static cuda_solver *open_solver(const cuda_device *device) {
   char trail[800] = "";
   cuda_solver *s = tsri_calloc(1, sizeof *s);
   if (!s) return NULL;
-  if (!load(s, tsri_cusolver_names, find_solver, trail, sizeof trail) ||
-      !load(s, tsri_cublas_names, find_blas, trail, sizeof trail)) {
+  if (!tsri_cuda_open_library(tsri_cusolver_names, solver_list, s, trail, sizeof trail) ||
+      !tsri_cuda_open_library(tsri_cublas_names, blas_list, s, trail, sizeof trail)) {
     tsri_log(TSR_LOG_INFO, "cuda: matrices are factored without cuSOLVER (%s)", trail);
     tsri_free(s);
     return NULL;

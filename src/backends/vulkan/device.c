@@ -265,7 +265,7 @@ static void fill_limits(const vulkan_device *device, tsri_limits *out) {
   add_fragments(out, TSR_F16, &f->f16_matrix);
   add_fragments(out, TSR_BF16, &f->bf16_matrix);
   out->max_held_fragments = 8;  // NVIDIA's driver gave wrong sums for 16 (attention with heads of 256, on an H200)
-  if (is_software) {  // measured with lavapipe of Mesa 22.3: 0.8 MiB for 40 KiB of SPIR-V, 2.1 MiB for 87 KiB
+  if (is_software) {            // measured with lavapipe of Mesa 22.3: 0.8 MiB for 40 KiB of SPIR-V, 2.1 MiB for 87 KiB
     out->program_bytes = 64 << 10;
     out->program_bytes_per_code = 24;
   }

@@ -53,11 +53,11 @@ typedef struct tsri_emit_options {
   bool f64;                          // double precision; without it a kernel that needs f64 is refused
   bool f16;                          // OpenCL: cl_khr_fp16; others convert in hardware anyway
   bool subgroups, subgroup_shuffle;  // subgroup operations in hardware; without both they go through shared memory
-  bool exact_divide;    // the device's f32 division and square root can be rounded correctly (OpenCL:
-                        // CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT); without it they are expanded
-  bool wide_unaligned;  // wide buffers may begin anywhere: several elements are then read one by one
-  bool no_alias;        // no two buffers of a launch overlap: pointers are marked so
-  bool flat_barriers;   // barriers must not stand under conditions, even such as all items decide alike (PoCL)
+  bool exact_divide;                 // the device's f32 division and square root can be rounded correctly (OpenCL:
+                                     // CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT); without it they are expanded
+  bool wide_unaligned;               // wide buffers may begin anywhere: several elements are then read one by one
+  bool no_alias;                     // no two buffers of a launch overlap: pointers are marked so
+  bool flat_barriers;      // barriers must not stand under conditions, even such as all items decide alike (PoCL)
   uint32_t subgroup_size;  // a power of two, 1 to 128; with `subgroups`, what the hardware has
 
   // SPIR-V: features that a Vulkan device has or lacks. `f16` there means arithmetic that rounds to nearest and keeps

@@ -51,7 +51,7 @@
   X(CEIL, "ceil", 1, FLOAT, false, "smallest whole number that is not below x")                                   \
   X(ROUND, "round", 1, FLOAT, false, "nearest whole number, halves to the even one")                              \
   X(TRUNC, "trunc", 1, FLOAT, false, "the fraction dropped")                                                      \
-  X(SQRT, "sqrt", 1, FLOAT, false, "correctly rounded; NaN below 0")                                                       \
+  X(SQRT, "sqrt", 1, FLOAT, false, "correctly rounded; NaN below 0")                                              \
   X(RSQRT, "rsqrt", 1, FLOAT, false, "1 / sqrt(x), accurate; infinity at 0, NaN below")                           \
   X(EXP, "exp", 1, FLOAT, false, "e to the x, accurate; 0 at -infinity, infinity on overflow")                    \
   X(EXP2, "exp2", 1, FLOAT, false, "2 to the x, accurate")                                                        \

@@ -100,9 +100,7 @@ static inline node freely(tsri_expander *e, node id) {
 static inline node divide(tsri_expander *e, node a, node b) {
   return freely(e, tsri_expand_float_op(e, TSRI_OP_DIV, a, b));
 }
-static inline node root(tsri_expander *e, node a) {
-  return freely(e, tsri_expand_float_op(e, TSRI_OP_SQRT, a, 0));
-}
+static inline node root(tsri_expander *e, node a) { return freely(e, tsri_expand_float_op(e, TSRI_OP_SQRT, a, 0)); }
 
 // a * b + c, rounded once if fma is available, otherwise twice.
 static inline node mad(tsri_expander *e, node a, node b, node c) { return tsri_expand_mad(e, a, b, c); }
