@@ -402,7 +402,7 @@ TEST(ten_thousand_steps_hold_memory_constant) {
 enum { MANY = 40 };
 
 static tsr_params *make_many(void) {
-  static char names[MANY][8];
+  static char names[MANY][16];
   tsr_param_desc tensors[MANY];
   for (int i = 0; i < MANY; i++) {
     snprintf(names[i], sizeof names[i], "t%d", i);
