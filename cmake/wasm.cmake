@@ -34,8 +34,8 @@ endfunction()
 # Small rather than fast, since a page loads all of it: what records, plans and compiles runs once per operator or per kernel, not once per
 # element, and the CPU's operators for rows are there once for each dtype. The other loops over elements (core/ and the CPU backend) stay fast.
 tessera_glob(small_sources src/lang/*.c src/lang/*/*.c src/lang/*/*/*.c src/runtime/*.c src/graph/*.c src/ops/*.c src/grad/*.c src/train/*.c
-  src/backends/cpu/rows/*.c src/backends/webgpu/*.c)
-set_source_files_properties(${small_sources} PROPERTIES COMPILE_OPTIONS -Os)
+  src/backends/cpu/rows/*.c src/backends/webgpu/*.c src/backends/cpu/lanes/prepare.c src/core/layout.c)
+set_source_files_properties(${small_sources} PROPERTIES COMPILE_OPTIONS -Oz)
 
 add_library(tessera_static STATIC $<TARGET_OBJECTS:tessera_objects>)
 set_target_properties(tessera_static PROPERTIES OUTPUT_NAME tessera LINKER_LANGUAGE C)
