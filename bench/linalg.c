@@ -6,23 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include <tessera/tessera.h>
+#include "timing.h"
 
 static const double CASE_SECONDS = 0.1, LONG_SECONDS = 0.7;
-
-static void check(tsr_status status) {
-  if (status == TSR_OK) return;
-  fprintf(stderr, "%s\n", tsr_last_error());
-  exit(1);
-}
-
-static double now(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
 
 // --- Operators: each computes all of its results -------------------------------------------------------------------------
 
@@ -31,7 +18,7 @@ typedef void operator_fn(tsr_tensor *x);
 
 static void finish(tsr_tensor **results, int count) {
   for (int i = 0; i < count; i++) {
-    check(tsr_evaluate(results[i]));
+    bench_check(tsr_evaluate(results[i]), "linalg");
     tsr_release(results[i]);
   }
 }
@@ -40,7 +27,7 @@ static void cholesky(tsr_tensor *x) { finish((tsr_tensor *[]){tsr_cholesky(x, fa
 
 static void lu(tsr_tensor *x) {
   tsr_tensor *made[2];
-  check(tsr_lu(x, &made[0], &made[1]));
+  bench_check(tsr_lu(x, &made[0], &made[1]), "linalg");
   finish(made, 2);
 }
 
@@ -49,19 +36,19 @@ static void triangular(tsr_tensor *x) { finish((tsr_tensor *[]){tsr_triangular_s
 
 static void qr(tsr_tensor *x) {
   tsr_tensor *made[2];
-  check(tsr_qr(x, false, &made[0], &made[1]));
+  bench_check(tsr_qr(x, false, &made[0], &made[1]), "linalg");
   finish(made, 2);
 }
 
 static void eigh(tsr_tensor *x) {
   tsr_tensor *made[2];
-  check(tsr_eigh(x, &made[0], &made[1]));
+  bench_check(tsr_eigh(x, &made[0], &made[1]), "linalg");
   finish(made, 2);
 }
 
 static void svd(tsr_tensor *x) {
   tsr_tensor *made[3];
-  check(tsr_svd(x, false, &made[0], &made[1], &made[2]));
+  bench_check(tsr_svd(x, false, &made[0], &made[1], &made[2]), "linalg");
   finish(made, 3);
 }
 
@@ -85,7 +72,7 @@ static tsr_tensor *make_matrices(tsr_device *device, tsr_dtype dtype, int64_t ba
   }
   tsr_tensor *wide = tsr_from_data(device, TSR_F64, TSR_SHAPE(batch, n, n), values, count * sizeof *values);
   tsr_tensor *x = tsr_cast(wide, dtype);
-  check(tsr_evaluate(x));
+  bench_check(tsr_evaluate(x), "linalg");
   tsr_release(wide);
   free(values);
   return x;
@@ -94,10 +81,10 @@ static tsr_tensor *make_matrices(tsr_device *device, tsr_dtype dtype, int64_t ba
 static double measure(tsr_device *device, tsr_tensor *x, operator_fn *run) {
   double best = 1e9, total = 0;
   for (int turn = 0; turn < 2 || (total < CASE_SECONDS && turn < 100); turn++) {
-    double start = now();
+    double start = 1e-9 * bench_now_ns();
     run(x);
-    check(tsr_device_synchronize(device));
-    double took = now() - start;
+    bench_check(tsr_device_synchronize(device), "linalg");
+    double took = 1e-9 * bench_now_ns() - start;
     if (turn > 0 && took < best) best = took;  // the first one compiles kernels
     if (turn > 0) total += took;
     if (turn == 0 && took > 3 * LONG_SECONDS) return took;
@@ -109,7 +96,7 @@ int main(int argc, char **argv) {
   static const int64_t sizes[][2] = {{1, 32},   {1, 64},   {1, 128},   {1, 256},   {1, 512},
                                      {1, 1024}, {1, 2048}, {1000, 16}, {1000, 32}, {64, 128}};
   tsr_device *device = NULL;
-  check(tsr_device_open(&(tsr_device_desc){.backend = argc > 1 ? argv[1] : NULL}, &device));
+  bench_check(tsr_device_open(&(tsr_device_desc){.backend = argc > 1 ? argv[1] : NULL}, &device), "linalg");
   const char *wanted = argc > 2 ? argv[2] : "all";
   tsr_dtype dtype = argc > 3 && strcmp(argv[3], "f64") == 0 ? TSR_F64 : TSR_F32;
   printf("%s, milliseconds:", tsr_dtype_name(dtype));

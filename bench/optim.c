@@ -4,43 +4,30 @@
 //   build/release/bench/optim [BACKEND [ELEMENTS]]
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
-#include <tessera/tessera.h>
+#include "timing.h"
 
 enum { SMALL_TENSORS = 200, SMALL_ELEMENTS = 4096, TURNS = 5 };
 
 static const double TURN_SECONDS = 0.05;
-
-static void check(tsr_status status) {
-  if (status == TSR_OK) return;
-  fprintf(stderr, "%s\n", tsr_last_error());
-  exit(1);
-}
-
-static double now(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
 
 static double seconds_per_step(tsr_device *device, tsr_params *params, const tsr_optim_desc *desc) {
   tsr_optim *optim = NULL;
   tsr_capture *step = NULL;
   double best = 1e9;
   int steps = 1;
-  check(tsr_optim_create(params, desc, &optim));
-  check(tsr_optim_step(optim));
-  check(tsr_capture_begin(device));
-  check(tsr_optim_step(optim));
-  check(tsr_capture_end(NULL, 0, &step));
-  check(tsr_capture_run(step));
+  bench_check(tsr_optim_create(params, desc, &optim), "optim");
+  bench_check(tsr_optim_step(optim), "optim");
+  bench_check(tsr_capture_begin(device), "optim");
+  bench_check(tsr_optim_step(optim), "optim");
+  bench_check(tsr_capture_end(NULL, 0, &step), "optim");
+  bench_check(tsr_capture_run(step), "optim");
   for (int turn = 0; turn < TURNS; turn++) {
-    check(tsr_device_synchronize(device));
-    double start = now();
-    for (int i = 0; i < steps; i++) check(tsr_capture_run(step));
-    check(tsr_device_synchronize(device));
-    double each = (now() - start) / steps;
+    bench_check(tsr_device_synchronize(device), "optim");
+    double start = 1e-9 * bench_now_ns();
+    for (int i = 0; i < steps; i++) bench_check(tsr_capture_run(step), "optim");
+    bench_check(tsr_device_synchronize(device), "optim");
+    double each = (1e-9 * bench_now_ns() - start) / steps;
     if (each < best) best = each;
     steps = 1 + (int)(TURN_SECONDS / each);
   }
@@ -64,7 +51,7 @@ static void measure(tsr_device *device, const char *name, tsr_params *params) {
 int main(int argc, char **argv) {
   tsr_device *device = NULL;
   int64_t elements = argc > 2 ? atoll(argv[2]) : 10000000;
-  check(tsr_device_open(&(tsr_device_desc){.backend = argc > 1 ? argv[1] : NULL}, &device));
+  bench_check(tsr_device_open(&(tsr_device_desc){.backend = argc > 1 ? argv[1] : NULL}, &device), "optim");
   static char names[SMALL_TENSORS][16];
   tsr_param_desc large = {.name = "w", .shape = TSR_SHAPE(elements)}, small[SMALL_TENSORS];
   for (int i = 0; i < SMALL_TENSORS; i++) {
@@ -74,10 +61,10 @@ int main(int argc, char **argv) {
   const tsr_dtype dtypes[] = {TSR_F32, TSR_BF16};
   for (int i = 0; i < 2; i++) {
     tsr_params *params = NULL;
-    check(tsr_params_create(device, dtypes[i], &large, 1, 1, &params));
+    bench_check(tsr_params_create(device, dtypes[i], &large, 1, 1, &params), "optim");
     measure(device, "one tensor", params);
     tsr_params_release(params);
-    check(tsr_params_create(device, dtypes[i], small, SMALL_TENSORS, 1, &params));
+    bench_check(tsr_params_create(device, dtypes[i], small, SMALL_TENSORS, 1, &params), "optim");
     measure(device, "200 tensors of 4096", params);
     tsr_params_release(params);
   }

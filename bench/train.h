@@ -13,9 +13,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <tessera/tessera.h>
+
+#include "timing.h"
 
 // A network with its batch. `begin` makes the parameters and the batch, which belong to the caller's scope; `loss` records the loss of that batch.
 typedef struct bench_model {
@@ -40,18 +41,6 @@ typedef struct bench_training {
   tsr_tensor *loss;  // of the last step
   tsr_capture *step;
 } bench_training;
-
-static inline void bench_check(tsr_status status, const char *what) {
-  if (status == TSR_OK) return;
-  fprintf(stderr, "%s: %s\n", what, tsr_last_error());
-  exit(1);
-}
-
-static inline double bench_now_ns(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
 
 // `count` labels below `classes`, of any shape.
 static inline tsr_tensor *bench_labels(tsr_device *device, tsr_shape shape, int64_t count, int32_t classes) {

@@ -22,12 +22,6 @@ enum { VECTOR_BYTES = 16 };
 #define EVEN     0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30
 #define EVEN_ODD 0, 2, 4, 6, 8, 10, 12, 14, 17, 19, 21, 23, 25, 27, 29, 31
 #include "lines.inc"
-#undef T
-#undef NAME
-#undef LOW
-#undef HIGH
-#undef EVEN
-#undef EVEN_ODD
 
 #define T        uint16_t
 #define NAME(x)  x##_16
@@ -36,12 +30,6 @@ enum { VECTOR_BYTES = 16 };
 #define EVEN     0, 2, 4, 6, 8, 10, 12, 14
 #define EVEN_ODD 0, 2, 4, 6, 9, 11, 13, 15
 #include "lines.inc"
-#undef T
-#undef NAME
-#undef LOW
-#undef HIGH
-#undef EVEN
-#undef EVEN_ODD
 
 #define T        uint32_t
 #define NAME(x)  x##_32
@@ -50,12 +38,6 @@ enum { VECTOR_BYTES = 16 };
 #define EVEN     0, 2, 4, 6
 #define EVEN_ODD 0, 2, 5, 7
 #include "lines.inc"
-#undef T
-#undef NAME
-#undef LOW
-#undef HIGH
-#undef EVEN
-#undef EVEN_ODD
 
 #define T        uint64_t
 #define NAME(x)  x##_64
