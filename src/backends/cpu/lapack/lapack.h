@@ -28,9 +28,13 @@ typedef struct tsri_lapack {
 extern const char *const *tsri_lapack_names;
 void tsri_lapack_forget(void);
 
-// The functions for f32 or f64; NULL if there is no library, which is logged once. A library that has threads of its own uses at most `threads` of them, those of the
-// device that asks first. Any thread.
-const tsri_lapack *tsri_lapack_for(tsr_dtype dtype, int threads);
+// The functions for f32 or f64; NULL if there is no library, which is logged once. Any thread.
+const tsri_lapack *tsri_lapack_for(tsr_dtype dtype);
+
+// Stand around calls of these functions: between them, a library that has threads of its own leaves everything to the calling thread. Afterwards it has as many threads
+// as before, for others in the process that use it. Any thread, also several at once.
+void tsri_lapack_begin(void);
+void tsri_lapack_end(void);
 
 // Whether the device factors, or solves, by LAPACK. Opens the library if the operator is worth it.
 bool tsri_cpu_has_lapack(const cpu_device *device, const tsri_native_op *op);

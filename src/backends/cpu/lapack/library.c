@@ -34,21 +34,34 @@ static bool find(tsri_library *library, const char *name, void *slot) {
    FIND(table, letter, orgqr) && FIND(table, letter, syevd) && FIND(table, letter, gesdd) && \
    FIND(table, letter, trsm))
 
-// OpenBLAS starts one thread per core.
-static void limit_threads(tsri_library *library, int threads) {
-  int (*get)(void) = NULL;
-  void (*set)(int count) = NULL;
-  if (!find(library, "openblas_get_num_threads", (void *)&get)) return;
-  if (find(library, "openblas_set_num_threads", (void *)&set) && get() > threads) set(threads);
+// OpenBLAS's own threads wait for one another by spinning: beside another busy process, a matrix that takes 60 us took 48 ms.
+static int (*get_threads)(void);
+static void (*set_threads)(int count);
+static int users, threads_before;
+
+void tsri_lapack_begin(void) {
+  tsri_mutex_lock(&lock);
+  if (users++ == 0 && get_threads && set_threads) {
+    threads_before = get_threads();
+    set_threads(1);
+  }
+  tsri_mutex_unlock(&lock);
 }
 
-static bool load(int threads, char *trail, size_t trail_bytes) {
+void tsri_lapack_end(void) {
+  tsri_mutex_lock(&lock);
+  if (--users == 0 && get_threads && set_threads) set_threads(threads_before);
+  tsri_mutex_unlock(&lock);
+}
+
+static bool load(char *trail, size_t trail_bytes) {
   trail[0] = '\0';
   for (const char *const *name = tsri_lapack_names; *name; name++) {
     char reason[200] = "has not all of LAPACK's functions";
     tsri_library *library = tsri_library_open(*name, reason, sizeof reason);
     if (library && FIND_ALL(&f32, "s") && FIND_ALL(&f64, "d")) {
-      limit_threads(library, threads);
+      (void)find(library, "openblas_get_num_threads", (void *)&get_threads);
+      (void)find(library, "openblas_set_num_threads", (void *)&set_threads);
       return true;  // the library stays open
     }
     tsri_library_close(library);
@@ -57,12 +70,12 @@ static bool load(int threads, char *trail, size_t trail_bytes) {
   return false;
 }
 
-const tsri_lapack *tsri_lapack_for(tsr_dtype dtype, int threads) {
+const tsri_lapack *tsri_lapack_for(tsr_dtype dtype) {
   char trail[500];
   tsri_mutex_lock(&lock);
   if (!was_tried) {
     was_tried = true;
-    is_there = load(threads, trail, sizeof trail);
+    is_there = load(trail, sizeof trail);
     if (!is_there) tsri_log(TSR_LOG_INFO, "cpu: matrices are factored without LAPACK (%s)", trail);
   }
   bool is_usable = is_there;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Factors the matrices of a batch one by one. Small ones, which LAPACK factors on one thread, are shared out to our own threads; for large ones it has its own.
+// Factors the matrices of a batch, each on one thread; our threads share them out.
 #include <limits.h>
 #include <math.h>
 #include <string.h>
@@ -12,9 +12,6 @@
 
 // Multiplications, about: with fewer of them in a whole batch, the portable kernels are done before the library is opened, and take microseconds.
 enum { LEAST_WORK = 1 << 13 };
-
-// Rows or columns up to which OpenBLAS leaves everything to the calling thread.
-enum { SMALL = 96 };
 
 // gesdd asks for about 7 n^2 elements, whose number is an int.
 enum { MOST_SINGULAR = 16384 };
@@ -47,7 +44,7 @@ bool tsri_cpu_has_lapack(const cpu_device *device, const tsri_native_op *op) {
   if (!device->allow_lapack) return false;
   if (is_factor && op->is.factor.kind == TSRI_FACTOR_LU && !(op->parts & TSRI_FACTOR_ORDERED)) return false;
   if (is_factor ? !takes_factor(&op->is.factor) : !takes_solve(&op->is.solve)) return false;
-  return tsri_lapack_for(op->dtype, device->threads) != NULL;
+  return tsri_lapack_for(op->dtype) != NULL;
 }
 
 // --- A batch ---------------------------------------------------------------------------------------------------------
@@ -264,14 +261,12 @@ static void measure(lapack_job *job) {
 tsr_status tsri_cpu_lapack(cpu_device *device, const tsri_native_op *op) {
   bool is_solve = op->kind == TSRI_NATIVE_SOLVE;
   int64_t m = is_solve ? op->is.solve.m : op->is.factor.m, n = is_solve ? op->is.solve.n : op->is.factor.n;
-  lapack_job job = {.lapack = tsri_lapack_for(op->dtype, device->threads), .op = op, .parts = 1};
+  lapack_job job = {.lapack = tsri_lapack_for(op->dtype), .op = op};
   job.batch = is_solve ? op->is.solve.batch : op->is.factor.batch;
   job.element = tsr_dtype_bytes(op->dtype);
   measure(&job);
-  if (m <= SMALL && n <= SMALL) {
-    uint64_t work = (uint64_t)(job.batch * m * n * least(m, n));
-    job.parts = (int)least(tsri_cpu_threads(device, work / (1 << 16)), job.batch);
-  }
+  uint64_t work = (uint64_t)(job.batch * m * n * least(m, n));
+  job.parts = (int)least(tsri_cpu_threads(device, work / (1 << 16)), job.batch);
   size_t bytes = job.scratch_bytes * (size_t)job.parts;
   bool is_kept = bytes <= KEPT_BYTES;
   if (bytes > 0) {
@@ -280,7 +275,9 @@ tsr_status tsri_cpu_lapack(cpu_device *device, const tsri_native_op *op) {
       return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "cpu: no memory for LAPACK's work space of %zu bytes", bytes);
     }
   }
+  tsri_lapack_begin();
   tsri_parallel(job.parts, job.parts, run_part, &job);
+  tsri_lapack_end();
   if (!is_kept) tsri_aligned_free(job.scratch);
   return TSR_OK;
 }
