@@ -219,7 +219,7 @@ void tsri_cuda_blas_close(cuda_device *device) {
   bool was_pushed = tsri_cuda_enter(device);
   for (int i = 0; i < BLAS_PLAN_SLOTS; i++) destroy_plan(blas, &blas->plans[i]);
   blas->lt.Destroy(blas->handle);
-  tsri_cuda_leave(was_pushed);
+  tsri_cuda_leave(device, was_pushed);
   tsri_mutex_deinit(&blas->lock);
   tsri_free(blas);
   device->blas = NULL;

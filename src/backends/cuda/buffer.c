@@ -11,10 +11,10 @@ tsr_status tsri_cuda_buffer_create(tsri_device *device, size_t bytes, tsri_buffe
   tsr_status status = tsri_cuda_check(gpu_device);
   if (status != TSR_OK) return status;
   cuda_buffer *buffer = tsri_calloc(1, sizeof *buffer);
-  if (!buffer) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "cuda: no host memory for a buffer's record");
+  if (!buffer) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "%s: no host memory for a buffer's record", gpu_device->name);
   bool was_pushed = tsri_cuda_enter(gpu_device);
-  cu_result code = tsri_cu.MemAlloc(&buffer->address, bytes);
-  tsri_cuda_leave(was_pushed);
+  cu_result code = gpu_device->cu->MemAlloc(&buffer->address, bytes);
+  tsri_cuda_leave(gpu_device, was_pushed);
   if (code != CU_SUCCESS) {
     tsri_free(buffer);
     return CUDA_FAIL(gpu_device, code, TSR_ERR_INTERNAL, "a buffer of %zu bytes", bytes);
@@ -28,7 +28,7 @@ tsr_status tsri_cuda_buffer_create(tsri_device *device, size_t bytes, tsri_buffe
 void tsri_cuda_buffer_destroy(tsri_device *device, tsri_buffer *buffer) {
   cuda_buffer *gpu_buffer = (cuda_buffer *)buffer;
   bool was_pushed = tsri_cuda_enter(cuda_device_of(device));
-  (void)tsri_cu.MemFree(gpu_buffer->address);
-  tsri_cuda_leave(was_pushed);
+  (void)cuda_device_of(device)->cu->MemFree(gpu_buffer->address);
+  tsri_cuda_leave(cuda_device_of(device), was_pushed);
   tsri_free(gpu_buffer);
 }

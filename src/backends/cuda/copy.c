@@ -4,17 +4,14 @@
 
 #include "backends/cuda/cuda.h"
 
-enum {
-  DRIVER_STAGES = 64 << 10,  // up to this size CUDA copies pageable host memory before the call returns
-  SEED_BYTES = 4 << 10       // size of the first piece in fill_by_doubling
-};
+enum { PINNED_BYTES = 64 << 10 };  // smaller copies to the host always go through the readback chunk
 
-// Whether CUDA can access this host memory directly, because it comes from cuMemHostAlloc or cuMemHostRegister.
-static bool is_pinned(const void *host) {
+// Whether the driver can access this host memory directly, because it comes from cuMemHostAlloc or cuMemHostRegister.
+static bool is_pinned(const cuda_queue *queue, const void *host) {
   unsigned type = 0;
   int attribute = CU_POINTER_MEMORY_TYPE;
   void *values[] = {&type};
-  return tsri_cu.PointerGetAttributes(1, &attribute, values, (cu_address)(uintptr_t)host) == CU_SUCCESS &&
+  return queue->cu->PointerGetAttributes(1, &attribute, values, (cu_address)(uintptr_t)host) == CU_SUCCESS &&
          type == CU_MEMORY_IS_HOST;
 }
 
@@ -31,9 +28,10 @@ tsr_status tsri_cuda_copy_in(tsri_queue *queue, tsri_buffer *dst, size_t dst_off
   if (status != TSR_OK) return status;
   cu_address to = cuda_address_of(dst, dst_offset);
   bool was_pushed = tsri_cuda_enter(gpu_queue->device);
-  cu_result code = bytes <= DRIVER_STAGES || is_pinned(src) ? tsri_cu.MemcpyHtoDAsync(to, src, bytes, gpu_queue->stream)
-                                                            : tsri_cuda_stage_in(gpu_queue, to, src, bytes);
-  tsri_cuda_leave(was_pushed);
+  cu_result code = bytes <= gpu_queue->device->vendor->copied_at_once || is_pinned(gpu_queue, src)
+                       ? gpu_queue->cu->MemcpyHtoDAsync(to, src, bytes, gpu_queue->stream)
+                       : tsri_cuda_stage_in(gpu_queue, to, src, bytes);
+  tsri_cuda_leave(gpu_queue->device, was_pushed);
   return answer(gpu_queue, code, bytes, "to the device");
 }
 
@@ -57,12 +55,13 @@ tsr_status tsri_cuda_copy_out(tsri_queue *queue, void *dst, tsri_buffer *src, si
   if (status != TSR_OK) return status;
   cu_address from = cuda_address_of(src, src_offset);
   bool was_pushed = tsri_cuda_enter(gpu_queue->device);
-  if (bytes > DRIVER_STAGES && is_pinned(dst)) {
-    status = answer(gpu_queue, tsri_cu.MemcpyDtoHAsync(dst, from, bytes, gpu_queue->stream), bytes, "from the device");
+  if (bytes > PINNED_BYTES && is_pinned(gpu_queue, dst)) {
+    status = answer(gpu_queue, gpu_queue->cu->MemcpyDtoHAsync(dst, from, bytes, gpu_queue->stream), bytes,
+                    "from the device");
   } else {
     status = copy_to_pageable(gpu_queue, dst, from, bytes);
   }
-  tsri_cuda_leave(was_pushed);
+  tsri_cuda_leave(gpu_queue->device, was_pushed);
   return status;
 }
 
@@ -75,39 +74,40 @@ tsr_status tsri_cuda_copy(tsri_queue *queue, tsri_buffer *dst, size_t dst_offset
   tsr_status status = tsri_cuda_begin(gpu_queue);
   if (status != TSR_OK) return status;
   bool was_pushed = tsri_cuda_enter(gpu_queue->device);
-  cu_result code = tsri_cu.MemcpyDtoDAsync(to, from, bytes, gpu_queue->stream);
-  tsri_cuda_leave(was_pushed);
+  cu_result code = gpu_queue->cu->MemcpyDtoDAsync(to, from, bytes, gpu_queue->stream);
+  tsri_cuda_leave(gpu_queue->device, was_pushed);
   return answer(gpu_queue, code, bytes, "within the device");
 }
 
-// Copies directly if the two GPUs can access each other's memory; otherwise CUDA itself copies through the host.
+// Copies directly if the two GPUs can access each other's memory; otherwise the driver itself copies through the host.
 tsr_status tsri_cuda_copy_peer(tsri_queue *queue, tsri_buffer *dst, size_t dst_offset, tsri_device *src_device,
                                tsri_buffer *src, size_t src_offset, size_t bytes) {
   cuda_queue *gpu_queue = cuda_queue_of(queue);
   tsr_status status = tsri_cuda_begin(gpu_queue);
   if (status != TSR_OK) return status;
   bool was_pushed = tsri_cuda_enter(gpu_queue->device);
-  cu_result code = tsri_cu.MemcpyPeerAsync(cuda_address_of(dst, dst_offset), gpu_queue->device->context,
-                                           cuda_address_of(src, src_offset), cuda_device_of(src_device)->context, bytes,
-                                           gpu_queue->stream);
-  tsri_cuda_leave(was_pushed);
+  cu_result code = gpu_queue->cu->MemcpyPeerAsync(cuda_address_of(dst, dst_offset), gpu_queue->device->context,
+                                                  cuda_address_of(src, src_offset), cuda_device_of(src_device)->context,
+                                                  bytes, gpu_queue->stream);
+  tsri_cuda_leave(gpu_queue->device, was_pushed);
   return answer(gpu_queue, code, bytes, "from another device");
 }
 
 // --- Fills ----------------------------------------------------------------------------------------------------------
 
-// Fills that CUDA has no call for: patterns of 8 bytes, and offsets that are not a multiple of the pattern's size.
-// Uploads a first piece, then copies what is filled to behind itself, which doubles it each time.
-static cu_result fill_by_doubling(cuda_queue *queue, cu_address to, size_t bytes, const unsigned char *pattern,
+// Fills that the driver has no call for: patterns of 8 bytes, and offsets that are not a multiple of the pattern's size.
+// Writes the pattern once, byte by byte, then copies what is filled to behind itself, which doubles it each time. It
+// reads no host memory, which a recorded graph would read again at every launch.
+static cu_result fill_by_doubling(const cuda_queue *queue, cu_address to, size_t bytes, const unsigned char *pattern,
                                   size_t pattern_bytes) {
-  unsigned char seed[SEED_BYTES] = {0};
-  size_t done = bytes < SEED_BYTES ? bytes : SEED_BYTES;
-  for (size_t i = 0; i < done; i++) seed[i] = pattern[i % pattern_bytes];
-  cu_result code = tsri_cu.MemcpyHtoDAsync(to, seed, done, queue->stream);  // the driver has copied `seed` when this
-                                                                            // returns
+  cu_result code = CU_SUCCESS;
+  size_t done = 0;
+  for (; done < pattern_bytes && done < bytes && code == CU_SUCCESS; done++) {
+    code = queue->cu->MemsetD8Async(to + done, pattern[done], 1, queue->stream);
+  }
   while (done < bytes && code == CU_SUCCESS) {
     size_t piece = bytes - done < done ? bytes - done : done;
-    code = tsri_cu.MemcpyDtoDAsync(to + done, to, piece, queue->stream);
+    code = queue->cu->MemcpyDtoDAsync(to + done, to, piece, queue->stream);
     done += piece;
   }
   return code;
@@ -127,15 +127,15 @@ tsr_status tsri_cuda_fill(tsri_queue *queue, tsri_buffer *dst, size_t offset, si
   cu_result code = CU_SUCCESS;
   bool was_pushed = tsri_cuda_enter(gpu_queue->device);
   if (pattern_bytes == 1) {
-    code = tsri_cu.MemsetD8Async(to, *(const unsigned char *)pattern, bytes, gpu_queue->stream);
+    code = gpu_queue->cu->MemsetD8Async(to, *(const unsigned char *)pattern, bytes, gpu_queue->stream);
   } else if (pattern_bytes == 2 && to % 2 == 0) {
-    code = tsri_cu.MemsetD16Async(to, half, bytes / 2, gpu_queue->stream);
+    code = gpu_queue->cu->MemsetD16Async(to, half, bytes / 2, gpu_queue->stream);
   } else if (pattern_bytes == 4 && to % 4 == 0) {
-    code = tsri_cu.MemsetD32Async(to, word, bytes / 4, gpu_queue->stream);
+    code = gpu_queue->cu->MemsetD32Async(to, word, bytes / 4, gpu_queue->stream);
   } else {
     code = fill_by_doubling(gpu_queue, to, bytes, pattern, pattern_bytes);
   }
-  tsri_cuda_leave(was_pushed);
+  tsri_cuda_leave(gpu_queue->device, was_pushed);
   if (code == CU_SUCCESS) return TSR_OK;
   return CUDA_FAIL(gpu_queue->device, code, TSR_ERR_INTERNAL, "filling %zu bytes", bytes);
 }

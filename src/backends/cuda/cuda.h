@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Declarations shared by the files of the CUDA backend.
+// Declarations shared by the files of the CUDA backend, most of which serve AMD's GPUs as well: backends/rocm brings its
+// own entry points, compiler and descriptions (cuda_vendor).
 //
 // Every open device uses the GPU's primary context, which other CUDA code in the process (the runtime API, PyTorch)
 // uses as well. Each call makes it current if it is not, restores the previous context afterwards, and never resets
@@ -18,12 +19,31 @@ typedef struct cuda_blas cuda_blas;      // blas.c
 typedef struct cuda_solver cuda_solver;  // solver.c
 typedef struct cuda_dnn cuda_dnn;        // dnn.c
 
+// What differs between the vendors whose drivers have this interface: NVIDIA's CUDA, and AMD's HIP under other names
+// (backends/rocm). The files of this folder that say so serve both, through a device's `vendor` and `cu`.
+typedef struct cuda_vendor {
+  const char *name;            // of the backend, "cuda": names files of the disk cache, and log lines
+  const char *title;           // "CUDA": stands before its codes in messages
+  const char *compiler;        // "NVRTC"
+  const char *target_option;   // the compiler's option in front of the target: "--gpu-architecture="
+  const char *newer_compiler;  // what to do where the driver refuses an image that the compiler made
+  tsri_cuda_api *cu;
+  tsri_nvrtc_api *rtc;
+  size_t copied_at_once;  // an upload of pageable memory of up to this size is copied before the call returns
+  bool reads_image;       // a module's image must stay in memory for as long as the module is loaded
+} cuda_vendor;
+
+extern const cuda_vendor tsri_cuda_vendor;  // device.c
+
 typedef struct cuda_device {
+  const cuda_vendor *vendor;
+  const tsri_cuda_api *cu;  // vendor->cu
   cu_device id;
   cu_context context;  // the retained primary context
   char name[TSR_NAME_BYTES];
-  char target[32];   // NVRTC's target: "sm_90" for a cubin, or "compute_90" for PTX, which the driver compiles further
-  char toolset[64];  // target and NVRTC version; part of the keys of the disk cache
+  char target
+      [32];  // the compiler's target: "sm_90" for a cubin, "compute_90" for PTX, which the driver compiles further, "gfx90a"
+  char toolset[64];  // target and version of the compiler; part of the keys of the disk cache
   uint64_t timeout_ns;
   bool has_times;    // opened for profiling
   bool allows_tf32;  // f32 products may round their inputs to TF32
@@ -70,6 +90,7 @@ typedef struct cuda_readback {
 
 typedef struct cuda_queue {
   cuda_device *device;
+  const tsri_cuda_api *cu;  // device->cu
   cu_stream stream;
   bool has_work;      // work was queued since the last successful wait
   bool is_recording;  // a graph is being recorded: nothing runs, and nothing may wait
@@ -93,20 +114,34 @@ static inline cu_address cuda_address_of(const tsri_buffer *buffer, size_t offse
 
 // Makes the device's context current on this thread if it is not. Pass the result to tsri_cuda_leave afterwards.
 bool tsri_cuda_enter(const cuda_device *device);
-void tsri_cuda_leave(bool was_pushed);
+void tsri_cuda_leave(const cuda_device *device, bool was_pushed);
 
 // As tsri_cuda_enter, but cheaper for frequent launches: if the thread has no context and the device is GPU 0, its
 // context stays current until the device is closed.
 bool tsri_cuda_enter_to_stay(const cuda_device *device);
 
+// Allocates `bytes` for a cuda_device, or for a record that begins with one, and fills in what the options say. NULL:
+// host memory is out, and the message is set. tsri_cuda_device_close frees it.
+cuda_device *tsri_cuda_device_create(const cuda_vendor *vendor, size_t bytes, int index, const tsr_device_info *info,
+                                     const tsri_open_options *options);
+
+// Retains the primary context and checks that it works.
+tsr_status tsri_cuda_open_context(cuda_device *device);
+
+// The limits that all devices of these drivers have; what is 0 in them is for the caller to fill in.
+tsri_limits tsri_cuda_common_limits(uint64_t total_bytes);
+
+// Formats the UUID as 8-4-4-4-12 hexadecimal digits.
+void tsri_cuda_uuid_text(const cu_uuid *uuid, char *text, size_t text_bytes);
+
 // --- error.c ---
 
-// Formats a code as "CUDA 700 CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered". Returns `text`.
-const char *tsri_cuda_code_text(cu_result code, char *text, size_t text_bytes);
+// Formats a code of `vendor` as "CUDA 700 CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered". Returns `text`.
+const char *tsri_cuda_code_text(const cuda_vendor *vendor, cu_result code, char *text, size_t text_bytes);
 
 // Converts `code`, which is not CU_SUCCESS, to a status and sets the message: the device, what was tried (printf
 // style) and CUDA's description. Codes for exhausted memory and a lost device have their own statuses; all others
-// become `otherwise`. `device` may be NULL.
+// become `otherwise`.
 tsr_status tsri_cuda_fail(cuda_device *device, cu_result code, tsr_status otherwise, const char *place,
                           const char *format, ...) TSRI_PRINTF(5, 6);
 #define CUDA_FAIL(device, code, otherwise, ...) tsri_cuda_fail((device), (code), (otherwise), TSRI_PLACE, __VA_ARGS__)
@@ -145,16 +180,18 @@ void tsri_cuda_readback_finish(cuda_queue *queue);
 
 void tsri_cuda_stage_deinit(cuda_queue *queue);
 
+// --- compile.c ---
+
+// Compiles text to an image that the driver loads, or loads it from the disk cache. The caller frees *out_image with
+// tsri_free. *out_is_fresh: it was compiled now. Errors: TSR_ERR_BUILD with the compiler's log, TSR_ERR_OUT_OF_MEMORY.
+tsr_status tsri_cuda_compile(const cuda_device *device, const tsri_code *code, bool use_cache, void **out_image,
+                             bool *out_is_fresh);
+
 // --- nvrtc.c ---
 
 // Chooses device->target for a GPU of this compute capability. Errors: TSR_ERR_UNSUPPORTED (NVRTC is too new or too
 // old for it).
 tsr_status tsri_cuda_choose_target(cuda_device *device, int major, int minor);
-
-// Compiles text to a cubin or PTX, or loads it from the disk cache. The caller frees *out_image with tsri_free.
-// *out_is_fresh: it was compiled now. Errors: TSR_ERR_BUILD with the compiler's log, TSR_ERR_OUT_OF_MEMORY.
-tsr_status tsri_cuda_compile(const cuda_device *device, const tsri_code *code, bool use_cache, void **out_image,
-                             bool *out_is_fresh);
 
 // --- graph.c ---
 

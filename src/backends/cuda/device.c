@@ -27,7 +27,7 @@ static tsr_status find_devices(void) {
   }
   if (code != CU_SUCCESS) {
     return TSRI_FAIL(TSR_ERR_UNAVAILABLE, "NVIDIA's driver does not start: %s; nvidia-smi says more",
-                     tsri_cuda_code_text(code, text, sizeof text));
+                     tsri_cuda_code_text(&tsri_cuda_vendor, code, text, sizeof text));
   }
   tsr_status status = tsri_nvrtc_load();
   if (status != TSR_OK) return status;
@@ -54,11 +54,8 @@ static int ask(cu_device id, int attribute) {
   return tsri_cu.DeviceGetAttribute(&value, attribute, id) == CU_SUCCESS ? value : 0;
 }
 
-// Formats the UUID as 8-4-4-4-12 hexadecimal digits. OpenCL and Vulkan report the same UUID for the same GPU.
-static void ask_uuid(cu_device id, char *text, size_t text_bytes) {
-  cu_uuid uuid;
-  if (tsri_cu.DeviceGetUuid(&uuid, id) != CU_SUCCESS) return;
-  const unsigned char *b = uuid.bytes;
+void tsri_cuda_uuid_text(const cu_uuid *uuid, char *text, size_t text_bytes) {
+  const unsigned char *b = uuid->bytes;
   snprintf(text, text_bytes, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1], b[2],
            b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
 }
@@ -94,8 +91,15 @@ tsr_status tsri_cuda_device_info(int index, tsr_device_info *out_info) {
   cu_result code = tsri_cu.DeviceGet(&id, index);
   if (code == CU_SUCCESS) code = tsri_cu.DeviceGetName(out_info->name, (int)sizeof out_info->name, id);
   if (code == CU_SUCCESS) code = tsri_cu.DeviceTotalMem(&total, id);
-  if (code != CU_SUCCESS) return CUDA_FAIL(NULL, code, TSR_ERR_UNAVAILABLE, "asking about GPU %d", index);
-  ask_uuid(id, out_info->uuid, sizeof out_info->uuid);
+  if (code != CU_SUCCESS) {
+    char text[256];
+    return TSRI_FAIL(TSR_ERR_UNAVAILABLE, "CUDA: asking about GPU %d: %s", index,
+                     tsri_cuda_code_text(&tsri_cuda_vendor, code, text, sizeof text));
+  }
+  cu_uuid uuid;  // OpenCL and Vulkan report the same UUID for the same GPU
+  if (tsri_cu.DeviceGetUuid(&uuid, id) == CU_SUCCESS) {
+    tsri_cuda_uuid_text(&uuid, out_info->uuid, sizeof out_info->uuid);
+  }
   ask_driver(out_info->driver, sizeof out_info->driver);
   snprintf(out_info->arch, sizeof out_info->arch, "%d.%d", ask(id, CU_CAPABILITY_MAJOR), ask(id, CU_CAPABILITY_MINOR));
   snprintf(out_info->pci, sizeof out_info->pci, "%04x:%02x:%02x.0", (unsigned)ask(id, CU_PCI_DOMAIN) & 0xffff,
@@ -114,8 +118,8 @@ tsr_status tsri_cuda_memory_info(tsri_device *device, uint64_t *out_free, uint64
   tsr_status status = tsri_cuda_check(gpu_device);
   if (status != TSR_OK) return status;
   bool was_pushed = tsri_cuda_enter(gpu_device);
-  cu_result code = tsri_cu.MemGetInfo(&free_bytes, &total);
-  tsri_cuda_leave(was_pushed);
+  cu_result code = gpu_device->cu->MemGetInfo(&free_bytes, &total);
+  tsri_cuda_leave(gpu_device, was_pushed);
   if (code != CU_SUCCESS) return CUDA_FAIL(gpu_device, code, TSR_ERR_INTERNAL, "asking for free memory");
   *out_free = free_bytes;
   *out_total = total;
@@ -126,13 +130,13 @@ tsr_status tsri_cuda_memory_info(tsri_device *device, uint64_t *out_free, uint64
 
 bool tsri_cuda_enter(const cuda_device *device) {
   cu_context current = NULL;
-  if (tsri_cu.CtxGetCurrent(&current) == CU_SUCCESS && current == device->context) return false;
-  return tsri_cu.CtxPushCurrent(device->context) == CU_SUCCESS;
+  if (device->cu->CtxGetCurrent(&current) == CU_SUCCESS && current == device->context) return false;
+  return device->cu->CtxPushCurrent(device->context) == CU_SUCCESS;
 }
 
-void tsri_cuda_leave(bool was_pushed) {
+void tsri_cuda_leave(const cuda_device *device, bool was_pushed) {
   cu_context context = NULL;
-  if (was_pushed) (void)tsri_cu.CtxPopCurrent(&context);
+  if (was_pushed) (void)device->cu->CtxPopCurrent(&context);
 }
 
 // The context that tsri_cuda_enter_to_stay left current on this thread, or NULL.
@@ -142,9 +146,9 @@ static TSRI_THREAD_LOCAL cu_context left_current;
 // therefore changes nothing for other code; leaving the context of another GPU current would.
 bool tsri_cuda_enter_to_stay(const cuda_device *device) {
   cu_context current = NULL;
-  cu_result code = tsri_cu.CtxGetCurrent(&current);
+  cu_result code = device->cu->CtxGetCurrent(&current);
   if (code == CU_SUCCESS && current == device->context) return false;
-  if (tsri_cu.CtxPushCurrent(device->context) != CU_SUCCESS) return false;
+  if (device->cu->CtxPushCurrent(device->context) != CU_SUCCESS) return false;
   if (code != CU_SUCCESS || current || device->id != 0) return true;
   left_current = device->context;
   return false;
@@ -155,14 +159,12 @@ static void take_back_context(const cuda_device *device) {
   cu_context current = NULL;
   if (left_current != device->context) return;
   left_current = NULL;
-  tsri_cuda_leave(tsri_cu.CtxGetCurrent(&current) == CU_SUCCESS && current == device->context);
+  tsri_cuda_leave(device, device->cu->CtxGetCurrent(&current) == CU_SUCCESS && current == device->context);
 }
 
 // --- Opening --------------------------------------------------------------------------------------------------------
 
-// shared_bytes is the 48 KiB that every GPU has for arrays declared in a kernel; more would have to be requested at
-// each launch.
-static tsri_limits limits_of(cu_device id, uint64_t total_bytes) {
+tsri_limits tsri_cuda_common_limits(uint64_t total_bytes) {
   const uint32_t all = 1u << TSR_BOOL | 1u << TSR_U8 | 1u << TSR_I8 | 1u << TSR_I16 | 1u << TSR_I32 | 1u << TSR_I64 |
                        1u << TSR_U32 | 1u << TSR_F16 | 1u << TSR_F32 | 1u << TSR_F64;
   enum { EVERY_FLOAT = 7, MOST_ITEMS = 1024 };  // MOST_ITEMS: work items per work-group
@@ -172,10 +174,7 @@ static tsri_limits limits_of(cu_device id, uint64_t total_bytes) {
       .max_buffer_bytes = total_bytes,
       .max_group_size = MOST_ITEMS,
       // Work items are numbered with 32 bits, which allows fewer work-groups along x than the GPU does.
-      .max_groups = {(uint32_t)(UINT64_C(0x100000000) / MOST_ITEMS), (uint32_t)ask(id, CU_MAX_GRID_Y),
-                     (uint32_t)ask(id, CU_MAX_GRID_Z)},
-      .shared_bytes = (uint32_t)ask(id, CU_SHARED_BYTES_PER_BLOCK),
-      .subgroup_size = (uint32_t)ask(id, CU_WARP_SIZE),
+      .max_groups = {(uint32_t)(UINT64_C(0x100000000) / MOST_ITEMS)},
       .dtype_storage = all | 1u << TSR_BF16,
       .dtype_arithmetic = all,
       .has_subgroups = true,
@@ -192,49 +191,86 @@ static tsri_limits limits_of(cu_device id, uint64_t total_bytes) {
   };
 }
 
+// shared_bytes is the 48 KiB that every GPU has for arrays declared in a kernel; more would have to be requested at
+// each launch.
+static tsri_limits limits_of(cu_device id, uint64_t total_bytes) {
+  tsri_limits limits = tsri_cuda_common_limits(total_bytes);
+  limits.max_groups[1] = (uint32_t)ask(id, CU_MAX_GRID_Y);
+  limits.max_groups[2] = (uint32_t)ask(id, CU_MAX_GRID_Z);
+  limits.shared_bytes = (uint32_t)ask(id, CU_SHARED_BYTES_PER_BLOCK);
+  limits.subgroup_size = (uint32_t)ask(id, CU_WARP_SIZE);
+  return limits;
+}
+
 // mma.m16n8k16 of f16 and bf16, twice: what the emitter writes (lang/emit/c/fragment.c).
 static void add_fragments(tsri_limits *limits) {
   limits->fragments[limits->fragment_count++] = (tsr_fragment_size){TSR_F16, 16, 16, 16};
   limits->fragments[limits->fragment_count++] = (tsr_fragment_size){TSR_BF16, 16, 16, 16};
 }
 
-// Retains the primary context and checks that it works: if a kernel crashed in it earlier, it still exists but answers
-// every call with that kernel's error.
-static tsr_status open_context(cuda_device *device) {
-  cu_result code = tsri_cu.DevicePrimaryCtxRetain(&device->context, device->id);
+// If a kernel crashed in the context earlier, it still exists but answers every call with that kernel's error.
+tsr_status tsri_cuda_open_context(cuda_device *device) {
+  cu_result code = device->cu->DevicePrimaryCtxRetain(&device->context, device->id);
   if (code != CU_SUCCESS) {
     device->context = NULL;
   } else {
     bool was_pushed = tsri_cuda_enter(device);
-    code = tsri_cu.CtxSynchronize();
-    tsri_cuda_leave(was_pushed);
+    code = device->cu->CtxSynchronize();
+    tsri_cuda_leave(device, was_pushed);
   }
   if (code == CU_SUCCESS) return TSR_OK;
-  if (!tsri_cuda_means_loss(code)) return CUDA_FAIL(NULL, code, TSR_ERR_UNAVAILABLE, "no context on %s", device->name);
   char text[256];
+  tsri_cuda_code_text(device->vendor, code, text, sizeof text);
+  if (!tsri_cuda_means_loss(code)) {
+    return TSRI_FAIL(code == CU_OUT_OF_MEMORY ? TSR_ERR_OUT_OF_MEMORY : TSR_ERR_UNAVAILABLE, "no context on %s: %s",
+                     device->name, text);
+  }
   return TSRI_FAIL(TSR_ERR_DEVICE_LOST,
-                   "%s cannot be opened: %s; if a kernel crashed on it, CUDA wants the program to be started again",
-                   device->name, tsri_cuda_code_text(code, text, sizeof text));
+                   "%s cannot be opened: %s; if a kernel crashed on it, %s wants the program to be started again",
+                   device->name, text, device->vendor->title);
 }
+
+cuda_device *tsri_cuda_device_create(const cuda_vendor *vendor, size_t bytes, int index, const tsr_device_info *info,
+                                     const tsri_open_options *options) {
+  cuda_device *device = tsri_calloc(1, bytes);
+  if (!device) {
+    TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "%s: no host memory for the device's record", vendor->name);
+    return NULL;
+  }
+  tsri_mutex_init(&device->library_lock);
+  device->vendor = vendor;
+  device->cu = vendor->cu;
+  device->cu->DeviceGet(&device->id, index);
+  memcpy(device->name, info->name, sizeof device->name);
+  device->has_times = options->profiling;
+  device->timeout_ns = options->timeout_ns > 0 ? options->timeout_ns : UINT64_MAX;
+  return device;
+}
+
+const cuda_vendor tsri_cuda_vendor = {
+    .name = "cuda",
+    .title = "CUDA",
+    .compiler = "NVRTC",
+    .target_option = "--gpu-architecture=",
+    .newer_compiler = "is the driver older than NVRTC? install the NVRTC of the CUDA version that nvidia-smi shows",
+    .cu = &tsri_cu,
+    .rtc = &tsri_nvrtc,
+    .copied_at_once = 64 << 10,
+};
 
 tsr_status tsri_cuda_device_open(int index, const tsri_open_options *options, tsri_limits *out_limits,
                                  tsri_device **out_device) {
   tsr_device_info info;
   tsr_status status = tsri_cuda_device_info(index, &info);
   if (status != TSR_OK) return status;
-  cuda_device *device = tsri_calloc(1, sizeof *device);
-  if (!device) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "cuda: no host memory for the device's record");
-  tsri_mutex_init(&device->library_lock);
-  tsri_cu.DeviceGet(&device->id, index);
-  memcpy(device->name, info.name, sizeof device->name);
-  device->has_times = options->profiling;
-  device->timeout_ns = options->timeout_ns > 0 ? options->timeout_ns : UINT64_MAX;
+  cuda_device *device = tsri_cuda_device_create(&tsri_cuda_vendor, sizeof *device, index, &info, options);
+  if (!device) return TSR_ERR_OUT_OF_MEMORY;
   device->allows_tf32 = options->tf32;
   device->allows_solver = !options->native || tsri_native_allows(options->native, "cusolver");
   device->allows_blas = !options->native || tsri_native_allows(options->native, "cublaslt");
   device->allows_dnn = !options->native || tsri_native_allows(options->native, "cudnn");
   status = tsri_cuda_choose_target(device, ask(device->id, CU_CAPABILITY_MAJOR), ask(device->id, CU_CAPABILITY_MINOR));
-  if (status == TSR_OK) status = open_context(device);
+  if (status == TSR_OK) status = tsri_cuda_open_context(device);
   if (status != TSR_OK) {
     tsri_cuda_device_close((tsri_device *)device);
     return status;
@@ -253,7 +289,7 @@ void tsri_cuda_device_close(tsri_device *device) {
   tsri_cuda_dnn_close(gpu_device);
   if (gpu_device->context) {
     take_back_context(gpu_device);
-    (void)tsri_cu.DevicePrimaryCtxRelease(gpu_device->id);
+    (void)gpu_device->cu->DevicePrimaryCtxRelease(gpu_device->id);
   }
   tsri_mutex_deinit(&gpu_device->library_lock);
   tsri_free(gpu_device);

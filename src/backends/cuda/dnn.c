@@ -58,7 +58,7 @@ void tsri_cuda_dnn_close(cuda_device *device) {
   bool was_pushed = tsri_cuda_enter(device);
   for (int i = 0; i < DNN_PLAN_SLOTS; i++) tsri_cuda_dnn_destroy_plan(dnn, &dnn->plans[i]);
   dnn->api.Destroy(dnn->handle);
-  tsri_cuda_leave(was_pushed);
+  tsri_cuda_leave(device, was_pushed);
   tsri_mutex_deinit(&dnn->lock);
   tsri_free(dnn);
   device->dnn = NULL;
@@ -72,7 +72,7 @@ bool tsri_cuda_has_conv(cuda_device *device, const cuda_conv *conv) {
     has_it = !tsri_cuda_dnn_plan(dnn, conv, device->allows_tf32)->is_impossible;
     tsri_mutex_unlock(&dnn->lock);
   }
-  tsri_cuda_leave(was_pushed);
+  tsri_cuda_leave(device, was_pushed);
   return has_it;
 }
 

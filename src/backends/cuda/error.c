@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Converts CUDA's codes to statuses, with their names and descriptions in the message.
+// Converts the driver's codes to statuses, with their names and descriptions in the message.
 #include <stdarg.h>
 #include <stdio.h>
 
 #include "backends/cuda/cuda.h"
 
-const char *tsri_cuda_code_text(cu_result code, char *text, size_t text_bytes) {
+const char *tsri_cuda_code_text(const cuda_vendor *vendor, cu_result code, char *text, size_t text_bytes) {
   const char *name = NULL, *words = NULL;
-  if (tsri_cu.GetErrorName(code, &name) != CU_SUCCESS || !name) name = "an unknown code";
-  if (tsri_cu.GetErrorString(code, &words) != CU_SUCCESS || !words) words = "no description";
-  snprintf(text, text_bytes, "CUDA %d %s: %s", code, name, words);
+  if (vendor->cu->GetErrorName(code, &name) != CU_SUCCESS || !name) name = "an unknown code";
+  if (vendor->cu->GetErrorString(code, &words) != CU_SUCCESS || !words) words = "no description";
+  snprintf(text, text_bytes, "%s %d %s: %s", vendor->title, code, name, words);
   return text;
 }
 
@@ -44,9 +44,9 @@ tsr_status tsri_cuda_fail(cuda_device *device, cu_result code, tsr_status otherw
   va_start(args, format);
   vsnprintf(what, sizeof what, format, args);
   va_end(args);
-  const char *name = device ? device->name : "CUDA";
-  tsri_cuda_code_text(code, text, sizeof text);
-  if (device && (tsri_cuda_means_loss(code) || atomic_load(&device->is_lost))) {
+  const char *name = device->name;
+  tsri_cuda_code_text(device->vendor, code, text, sizeof text);
+  if (tsri_cuda_means_loss(code) || atomic_load(&device->is_lost)) {
     atomic_store(&device->is_lost, true);
     return tsri_fail(TSR_ERR_DEVICE_LOST, place, "%s stopped working: %s: %s", name, what, text);
   }
@@ -56,7 +56,7 @@ tsr_status tsri_cuda_fail(cuda_device *device, cu_result code, tsr_status otherw
 tsr_status tsri_cuda_check(const cuda_device *device) {
   if (!atomic_load_explicit(&device->is_lost, memory_order_relaxed)) return TSR_OK;
   return TSRI_FAIL(TSR_ERR_DEVICE_LOST,
-                   "%s stopped working in an earlier call; CUDA gives this process no new start on it: use another "
+                   "%s stopped working in an earlier call; %s gives this process no new start on it: use another "
                    "device, or start the program again",
-                   device->name);
+                   device->name, device->vendor->title);
 }

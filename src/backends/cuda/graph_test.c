@@ -28,3 +28,22 @@ TEST(a_graph_repeats_what_was_recorded_on_the_present_bytes) {
   f.backend->buffer_destroy(f.device, to);
   fixture_close(&f);
 }
+
+TEST(a_graph_keeps_fills_of_8_bytes_which_read_no_host_memory) {
+  fixture f = fixture_open();
+  enum { BYTES = 24 * 8 };
+  tsri_buffer *to = fixture_buffer(&f, BYTES, NULL);
+  double value = 0.1, seen[BYTES / 8], zero = 0;
+  tsri_graph *graph = NULL;
+  CHECK_OK(f.backend->graph_begin(f.queue));
+  CHECK_OK(f.backend->fill(f.queue, to, 8, BYTES - 16, &value, sizeof value));
+  CHECK_OK(f.backend->graph_end(f.queue, &graph));
+  value = 7;
+  CHECK_OK(f.backend->fill(f.queue, to, 0, BYTES, &zero, sizeof zero));
+  CHECK_OK(f.backend->graph_launch(f.queue, graph));
+  fixture_read(&f, to, 0, seen, sizeof seen);
+  for (int i = 0; i < BYTES / 8; i++) CHECK(seen[i] == (i > 0 && i < BYTES / 8 - 1 ? 0.1 : 0));
+  f.backend->graph_destroy(f.device, graph);
+  f.backend->buffer_destroy(f.device, to);
+  fixture_close(&f);
+}

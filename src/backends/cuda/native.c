@@ -167,6 +167,6 @@ tsr_status tsri_cuda_run_op(tsri_queue *queue, const tsri_native_op *op) {
   bool was_pushed = tsri_cuda_enter(gpu_queue->device);
   if (op->kind == TSRI_NATIVE_PRODUCT) status = run_product(gpu_queue, op);
   else status = is_conv(op) ? convolve(gpu_queue, op) : tsri_cuda_solve(gpu_queue, op);
-  tsri_cuda_leave(was_pushed);
+  tsri_cuda_leave(gpu_queue->device, was_pushed);
   return status;
 }

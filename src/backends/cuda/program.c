@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Programs: loads what nvrtc.c compiled, and launches it.
+// Programs: loads what compile.c compiled, and launches it.
 #include "backends/cuda/cuda.h"
 #include "core/alloc.h"
 #include "core/log.h"
@@ -8,6 +8,7 @@ enum { MOST_BUFFERS = 40 };
 
 typedef struct cuda_program {
   cu_module module;
+  void *image;  // NULL unless the vendor's driver reads it while the module is loaded
   cu_function function;
   uint32_t buffer_count, params_bytes;
   uint32_t local[3];
@@ -17,7 +18,8 @@ typedef struct cuda_program {
 // --- Life -------------------------------------------------------------------------------------------------------------
 
 static tsr_status check_code(const tsri_code *code) {
-  if (code->form != TSRI_CODE_TEXT) return TSRI_FAIL(TSR_ERR_BUILD, "%s: CUDA takes source text only", code->name);
+  if (code->form != TSRI_CODE_TEXT)
+    return TSRI_FAIL(TSR_ERR_BUILD, "%s: this device takes source text only", code->name);
   if (code->buffer_count > MOST_BUFFERS) {
     return TSRI_FAIL(TSR_ERR_BUILD, "%s: %u buffers, at most %d are allowed", code->name, code->buffer_count,
                      MOST_BUFFERS);
@@ -31,15 +33,15 @@ static tsr_status load(cuda_device *device, const tsri_code *code, bool use_cach
   void *image = NULL;
   tsr_status status = tsri_cuda_compile(device, code, use_cache, &image, out_is_fresh);
   if (status != TSR_OK) return status;
-  cu_result error = tsri_cu.ModuleLoadData(&program->module, image);
-  tsri_free(image);
+  cu_result error = device->cu->ModuleLoadData(&program->module, image);
+  bool is_kept = error == CU_SUCCESS && device->vendor->reads_image;
+  if (is_kept) program->image = image;
+  else tsri_free(image);
   if (error == CU_SUCCESS) return TSR_OK;
   program->module = NULL;
   if (error == CU_UNSUPPORTED_PTX_VERSION || error == CU_INVALID_IMAGE) {
-    return CUDA_FAIL(device, error, TSR_ERR_BUILD,
-                     "loading %s, which %s made (is the driver older than NVRTC? install the NVRTC of the CUDA version "
-                     "that nvidia-smi shows)",
-                     code->name, device->toolset);
+    return CUDA_FAIL(device, error, TSR_ERR_BUILD, "loading %s, which %s made (%s)", code->name, device->toolset,
+                     device->vendor->newer_compiler);
   }
   return CUDA_FAIL(device, error, TSR_ERR_BUILD, "loading %s", code->name);
 }
@@ -49,7 +51,8 @@ static tsr_status load_module(cuda_device *device, const tsri_code *code, cuda_p
   bool is_fresh = false;
   tsr_status status = load(device, code, true, program, &is_fresh);
   if (status != TSR_ERR_BUILD || is_fresh) return status;
-  tsri_log(TSR_LOG_INFO, "cuda: what the cache has of %s is not used: %s", code->name, tsr_last_error());
+  tsri_log(TSR_LOG_INFO, "%s: what the cache has of %s is not used: %s", device->vendor->name, code->name,
+           tsr_last_error());
   return load(device, code, false, program, &is_fresh);
 }
 
@@ -57,8 +60,8 @@ static tsr_status load_module(cuda_device *device, const tsri_code *code, cuda_p
 static tsr_status find_function(cuda_device *device, cuda_program *program) {
   int most = 0;
   uint64_t items = (uint64_t)program->local[0] * program->local[1] * program->local[2];
-  cu_result error = tsri_cu.ModuleGetFunction(&program->function, program->module, program->name);
-  if (error == CU_SUCCESS) error = tsri_cu.FuncGetAttribute(&most, CU_FUNCTION_MAX_THREADS, program->function);
+  cu_result error = device->cu->ModuleGetFunction(&program->function, program->module, program->name);
+  if (error == CU_SUCCESS) error = device->cu->FuncGetAttribute(&most, CU_FUNCTION_MAX_THREADS, program->function);
   if (error != CU_SUCCESS) return CUDA_FAIL(device, error, TSR_ERR_BUILD, "the kernel %s", program->name);
   if (items > (uint64_t)most) {
     return TSRI_FAIL(TSR_ERR_BUILD, "%s: groups of %llu items, %s runs this kernel with at most %d", program->name,
@@ -87,7 +90,7 @@ tsr_status tsri_cuda_program_create(tsri_device *device, const tsri_code *code, 
   bool was_pushed = tsri_cuda_enter(gpu_device);
   status = load_module(gpu_device, code, program);
   if (status == TSR_OK) status = find_function(gpu_device, program);
-  tsri_cuda_leave(was_pushed);
+  tsri_cuda_leave(gpu_device, was_pushed);
   if (status != TSR_OK) {
     tsri_cuda_program_destroy(device, (tsri_program *)program);
     return status;
@@ -100,8 +103,9 @@ tsr_status tsri_cuda_program_create(tsri_device *device, const tsri_code *code, 
 void tsri_cuda_program_destroy(tsri_device *device, tsri_program *program) {
   cuda_program *gpu_program = (cuda_program *)program;
   bool was_pushed = tsri_cuda_enter(cuda_device_of(device));
-  if (gpu_program->module) (void)tsri_cu.ModuleUnload(gpu_program->module);
-  tsri_cuda_leave(was_pushed);
+  if (gpu_program->module) (void)cuda_device_of(device)->cu->ModuleUnload(gpu_program->module);
+  tsri_cuda_leave(cuda_device_of(device), was_pushed);
+  tsri_free(gpu_program->image);
   tsri_free(gpu_program->name);
   tsri_free(gpu_program);
 }
@@ -128,9 +132,9 @@ tsr_status tsri_cuda_launch(tsri_queue *queue, tsri_program *program, const tsri
   }
   arguments[launch->buffer_count] = (void *)(uintptr_t)launch->params;  // the driver only reads it
   bool was_pushed = tsri_cuda_enter_to_stay(gpu_queue->device);
-  cu_result code = tsri_cu.LaunchKernel(what->function, groups[0], groups[1], groups[2], local[0], local[1], local[2],
-                                        0, gpu_queue->stream, arguments, NULL);
-  tsri_cuda_leave(was_pushed);
+  cu_result code = gpu_queue->cu->LaunchKernel(what->function, groups[0], groups[1], groups[2], local[0], local[1],
+                                               local[2], 0, gpu_queue->stream, arguments, NULL);
+  tsri_cuda_leave(gpu_queue->device, was_pushed);
   if (code == CU_SUCCESS) return TSR_OK;
   return CUDA_FAIL(gpu_queue->device, code, TSR_ERR_LAUNCH, "launching %s, %u x %u x %u groups of %u x %u x %u",
                    what->name, groups[0], groups[1], groups[2], local[0], local[1], local[2]);

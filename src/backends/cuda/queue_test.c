@@ -90,7 +90,7 @@ TEST(pinned_memory_is_copied_in_place) {
   CHECK_BYTES(pinned, in, BYTES);
   CHECK_EQ_INT(fixture_fake->live_pinned, before);  // the copy used the pinned memory directly, no chunk
   CHECK_EQ_INT(tsri_cu.MemFreeHost(pinned), 0);
-  tsri_cuda_leave(was_pushed);
+  tsri_cuda_leave((cuda_device *)f.device, was_pushed);
   free(in);
   f.backend->buffer_destroy(f.device, buffer);
   fixture_close(&f);

@@ -39,11 +39,11 @@ typedef struct stopwatch {
 // Returns the time of one run in milliseconds, or a negative number if the proposal does not run or cannot be timed.
 static float time_one(cuda_queue *queue, const cuda_proposals *proposals, int number, const stopwatch *watch) {
   float ms = -1;
-  if (tsri_cu.EventRecord(watch->begin, queue->stream) != CU_SUCCESS) return -1;
+  if (queue->cu->EventRecord(watch->begin, queue->stream) != CU_SUCCESS) return -1;
   if (!proposals->launch(proposals->context, number)) return -1;
-  if (tsri_cu.EventRecord(watch->end, queue->stream) != CU_SUCCESS) return -1;
+  if (queue->cu->EventRecord(watch->end, queue->stream) != CU_SUCCESS) return -1;
   if (tsri_cuda_stream_wait(queue, queue->device->timeout_ns) != TSR_OK) return -1;
-  return tsri_cu.EventElapsedTime(&ms, watch->begin, watch->end) == CU_SUCCESS ? ms : -1;
+  return queue->cu->EventElapsedTime(&ms, watch->begin, watch->end) == CU_SUCCESS ? ms : -1;
 }
 
 // Stores the best time of each proposal in `best`; negative: the proposal failed. The proposals take turns, so that
@@ -71,14 +71,14 @@ static int fastest_of(const float *best, int count) {
 static void choose_by_time(cuda_queue *queue, const char *stem, const cuda_proposals *proposals, int *out_chosen) {
   stopwatch watch = {NULL, NULL};
   float best[CUDA_MOST_PROPOSALS];
-  if (tsri_cu.EventCreate(&watch.begin, 0) == CU_SUCCESS && tsri_cu.EventCreate(&watch.end, 0) == CU_SUCCESS) {
+  if (queue->cu->EventCreate(&watch.begin, 0) == CU_SUCCESS && queue->cu->EventCreate(&watch.end, 0) == CU_SUCCESS) {
     time_all(queue, proposals, &watch, best);
     *out_chosen = fastest_of(best, proposals->count);
-    tsri_log(TSR_LOG_DEBUG, "cuda: %s: proposal %d of %d, %.1f us, the first %.1f us", stem, *out_chosen + 1,
+    tsri_log(TSR_LOG_DEBUG, "%s: proposal %d of %d, %.1f us, the first %.1f us", stem, *out_chosen + 1,
              proposals->count, (double)best[*out_chosen] * 1e3, (double)best[0] * 1e3);
   }
-  if (watch.begin) (void)tsri_cu.EventDestroy(watch.begin);
-  if (watch.end) (void)tsri_cu.EventDestroy(watch.end);
+  if (watch.begin) (void)queue->cu->EventDestroy(watch.begin);
+  if (watch.end) (void)queue->cu->EventDestroy(watch.end);
 }
 
 bool tsri_cuda_settle(cuda_queue *queue, const char *stem, const tsri_cache_key *key, const cuda_proposals *proposals,

@@ -98,7 +98,7 @@ static cuda_solver *solver_of(cuda_device *device) {
     bool was_pushed = tsri_cuda_enter(device);
     device->solver = open_solver(device);
     device->solver_has_failed = !device->solver;
-    tsri_cuda_leave(was_pushed);
+    tsri_cuda_leave(device, was_pushed);
   }
   cuda_solver *s = device->solver;
   tsri_mutex_unlock(&device->library_lock);
@@ -110,7 +110,7 @@ void tsri_cuda_solver_close(cuda_device *device) {
   if (!s) return;
   bool was_pushed = tsri_cuda_enter(device);
   close_handles(s);
-  tsri_cuda_leave(was_pushed);
+  tsri_cuda_leave(device, was_pushed);
   tsri_mutex_deinit(&s->lock);
   tsri_free(s);
   device->solver = NULL;
@@ -211,10 +211,10 @@ static tsr_status prepare(solver_job *job) {
   int64_t tau_bytes = (job->op->is.factor.n * job->element + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
   size_t bytes = (size_t)(tau_bytes + ALIGNMENT + job->work_count * job->element);
   if (queue->solver_bytes < bytes) {
-    if (queue->solver_work) (void)tsri_cu.MemFree(queue->solver_work);  // waits for queued work
+    if (queue->solver_work) (void)queue->cu->MemFree(queue->solver_work);  // waits for queued work
     queue->solver_work = 0;
     queue->solver_bytes = 0;
-    cu_result code = tsri_cu.MemAlloc(&queue->solver_work, bytes);
+    cu_result code = queue->cu->MemAlloc(&queue->solver_work, bytes);
     if (code != CU_SUCCESS) {
       queue->solver_work = 0;
       return CUDA_FAIL(queue->device, code, TSR_ERR_INTERNAL, "work space of %zu bytes for cuSOLVER", bytes);
@@ -231,7 +231,7 @@ static tsr_status prepare(solver_job *job) {
 static void finish(cuda_queue *queue) {
   enum { KEPT_BYTES = 256 << 20 };
   if (queue->solver_bytes <= KEPT_BYTES) return;
-  (void)tsri_cu.MemFree(queue->solver_work);
+  (void)queue->cu->MemFree(queue->solver_work);
   queue->solver_work = 0;
   queue->solver_bytes = 0;
 }
@@ -242,7 +242,7 @@ static int factor_qr(const solver_job *job, int64_t b) {
   cu_address a = at(job, op->a, b * op->m * op->n), q = at(job, op->q, b * op->m * op->columns);
   int code = job->call->Geqrf(job->solver->handle, m, n, a, m, job->tau, job->work, job->work_count, job->unused_info);
   if (code != SOLVER_SUCCESS) return code;
-  code = tsri_cu.MemcpyDtoDAsync(q, a, (size_t)(op->m * k * job->element), job->queue->stream);
+  code = job->queue->cu->MemcpyDtoDAsync(q, a, (size_t)(op->m * k * job->element), job->queue->stream);
   if (code != CU_SUCCESS) return code;
   return job->call->Orgqr(job->solver->handle, m, columns, k, q, m, job->tau, job->work, job->work_count,
                           job->unused_info);

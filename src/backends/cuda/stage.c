@@ -2,7 +2,7 @@
 // Copies between the device and pageable host memory through pinned chunks. Chunks are allocated at first use and
 // kept.
 //
-// CUDA's own staging uses a single thread. Here several threads take pieces in turn. Each thread has two chunks and
+// The driver's own staging uses a single thread. Here several threads take pieces in turn. Each thread has two chunks and
 // copies into one while the other is being transferred, so that the bus is never idle.
 #include <string.h>
 
@@ -26,32 +26,32 @@ typedef struct stage_job {
   cu_result (*worker)(struct stage_job *job, cuda_chunk *chunks);
 } stage_job;
 
-static cu_result make_chunk(cuda_chunk *chunk) {
+static cu_result make_chunk(const tsri_cuda_api *cu, cuda_chunk *chunk) {
   if (chunk->host) return CU_SUCCESS;
   void *host = NULL;
-  cu_result code = tsri_cu.EventCreate(&chunk->done, CU_EVENT_NO_TIMING);
+  cu_result code = cu->EventCreate(&chunk->done, CU_EVENT_NO_TIMING);
   if (code != CU_SUCCESS) {
     chunk->done = NULL;
     return code;
   }
-  code = tsri_cu.MemHostAlloc(&host, CUDA_CHUNK_BYTES, 0);
+  code = cu->MemHostAlloc(&host, CUDA_CHUNK_BYTES, 0);
   if (code == CU_SUCCESS) {
     chunk->host = host;
   } else {
-    (void)tsri_cu.EventDestroy(chunk->done);
+    (void)cu->EventDestroy(chunk->done);
     chunk->done = NULL;
   }
   return code;
 }
 
-static cu_result await_chunk(cuda_chunk *chunk) {
+static cu_result await_chunk(const tsri_cuda_api *cu, cuda_chunk *chunk) {
   if (!chunk->is_busy) return CU_SUCCESS;
   chunk->is_busy = false;
-  return tsri_cu.EventSynchronize(chunk->done);
+  return cu->EventSynchronize(chunk->done);
 }
 
 static cu_result mark_busy(const stage_job *job, cuda_chunk *chunk) {
-  cu_result code = tsri_cu.EventRecord(chunk->done, job->queue->stream);
+  cu_result code = job->queue->cu->EventRecord(chunk->done, job->queue->stream);
   chunk->is_busy = code == CU_SUCCESS;
   return code;
 }
@@ -70,11 +70,11 @@ static cu_result send_pieces(stage_job *job, cuda_chunk *chunks) {
   size_t at = 0, bytes = 0;
   for (int turn = 0; code == CU_SUCCESS && take_piece(job, &at, &bytes); turn = (turn + 1) % CUDA_CHUNKS_PER_THREAD) {
     cuda_chunk *chunk = &chunks[turn];
-    code = make_chunk(chunk);
-    if (code == CU_SUCCESS) code = await_chunk(chunk);
+    code = make_chunk(job->queue->cu, chunk);
+    if (code == CU_SUCCESS) code = await_chunk(job->queue->cu, chunk);
     if (code != CU_SUCCESS) break;
     memcpy(chunk->host, job->host + at, bytes);
-    code = tsri_cu.MemcpyHtoDAsync(job->device + at, chunk->host, bytes, job->queue->stream);
+    code = job->queue->cu->MemcpyHtoDAsync(job->device + at, chunk->host, bytes, job->queue->stream);
     if (code == CU_SUCCESS) code = mark_busy(job, chunk);
   }
   return code;
@@ -87,7 +87,7 @@ typedef struct arriving {
 
 static cu_result receive(const stage_job *job, arriving *piece) {
   if (!piece->chunk) return CU_SUCCESS;
-  cu_result code = await_chunk(piece->chunk);
+  cu_result code = await_chunk(job->queue->cu, piece->chunk);
   if (code == CU_SUCCESS) memcpy(job->host + piece->at, piece->chunk->host, piece->bytes);
   piece->chunk = NULL;
   return code;
@@ -99,10 +99,10 @@ static cu_result receive_pieces(stage_job *job, cuda_chunk *chunks) {
   for (int turn = 0; code == CU_SUCCESS; turn = (turn + 1) % CUDA_CHUNKS_PER_THREAD) {
     if (!take_piece(job, &piece.at, &piece.bytes)) break;
     piece.chunk = &chunks[turn];
-    code = make_chunk(piece.chunk);
-    if (code == CU_SUCCESS) code = await_chunk(piece.chunk);
+    code = make_chunk(job->queue->cu, piece.chunk);
+    if (code == CU_SUCCESS) code = await_chunk(job->queue->cu, piece.chunk);
     if (code != CU_SUCCESS) break;
-    code = tsri_cu.MemcpyDtoHAsync(piece.chunk->host, job->device + piece.at, piece.bytes, job->queue->stream);
+    code = job->queue->cu->MemcpyDtoHAsync(piece.chunk->host, job->device + piece.at, piece.bytes, job->queue->stream);
     if (code == CU_SUCCESS) code = mark_busy(job, piece.chunk);
     if (code == CU_SUCCESS) code = receive(job, &last);
     last = piece;
@@ -116,7 +116,7 @@ static void run_part(void *user, int part) {
   int none = CU_SUCCESS;
   bool was_pushed = tsri_cuda_enter(job->queue->device);
   cu_result code = job->worker(job, &job->queue->chunks[(size_t)part * CUDA_CHUNKS_PER_THREAD]);
-  tsri_cuda_leave(was_pushed);
+  tsri_cuda_leave(job->queue->device, was_pushed);
   if (code != CU_SUCCESS) atomic_compare_exchange_strong(&job->code, &none, code);
 }
 
@@ -156,11 +156,11 @@ cu_result tsri_cuda_readback(cuda_queue *queue, void *to, cu_address from, size_
   cu_result code = CU_SUCCESS;
   if (!queue->readback_host) {
     void *host = NULL;
-    code = tsri_cu.MemHostAlloc(&host, CUDA_READBACK_BYTES, 0);
+    code = queue->cu->MemHostAlloc(&host, CUDA_READBACK_BYTES, 0);
     if (code != CU_SUCCESS) return code;
     queue->readback_host = host;
   }
-  code = tsri_cu.MemcpyDtoHAsync(queue->readback_host + queue->readback_used, from, bytes, queue->stream);
+  code = queue->cu->MemcpyDtoHAsync(queue->readback_host + queue->readback_used, from, bytes, queue->stream);
   if (code != CU_SUCCESS) return code;
   queue->readbacks[queue->readback_count++] = (cuda_readback){to, queue->readback_used, bytes};
   queue->readback_used += padded(bytes);
@@ -178,8 +178,8 @@ void tsri_cuda_readback_finish(cuda_queue *queue) {
 
 void tsri_cuda_stage_deinit(cuda_queue *queue) {
   for (size_t i = 0; i < sizeof queue->chunks / sizeof queue->chunks[0]; i++) {
-    if (queue->chunks[i].host) (void)tsri_cu.MemFreeHost(queue->chunks[i].host);
-    if (queue->chunks[i].done) (void)tsri_cu.EventDestroy(queue->chunks[i].done);
+    if (queue->chunks[i].host) (void)queue->cu->MemFreeHost(queue->chunks[i].host);
+    if (queue->chunks[i].done) (void)queue->cu->EventDestroy(queue->chunks[i].done);
   }
-  if (queue->readback_host) (void)tsri_cu.MemFreeHost(queue->readback_host);
+  if (queue->readback_host) (void)queue->cu->MemFreeHost(queue->readback_host);
 }

@@ -305,7 +305,8 @@ EXPORT int cuMemcpyHtoDAsync_v2(cu_address to, const void *from, size_t bytes, c
   if (code) return code;
   operation op = {.kind = COPY, .to = (char *)(uintptr_t)to, .from = from, .bytes = bytes};
   fake_lock();
-  if (!fake_is_device(to, bytes)) {
+  // A graph would read pageable memory again at each launch, when it may be something else.
+  if (!fake_is_device(to, bytes) || (stream->recording && !fake_is_pinned(from))) {
     code = CU_INVALID_VALUE;
   } else {
     if (!fake_is_pinned(from)) {
