@@ -180,6 +180,7 @@ export interface Operators {
   bucketize(x: Tensor, boundaries: Tensor, right?: boolean): Tensor;
   cast(x: Tensor, dtype: Dtype): Tensor;
   cbrt(x: Tensor): Tensor;
+  cdist(a: Tensor, b: Tensor): Tensor;
   ceil(x: Tensor): Tensor;
   choice(x: Tensor, axis: number, count: number | bigint, weights: Tensor | null, replace: boolean, seed: number | bigint): Tensor;
   cholesky(x: Tensor, upper?: boolean): Tensor;
@@ -471,6 +472,7 @@ export interface TensorOperators {
   bucketize(boundaries: Tensor, right?: boolean): Tensor;
   cast(dtype: Dtype): Tensor;
   cbrt(): Tensor;
+  cdist(b: Tensor): Tensor;
   ceil(): Tensor;
   choice(axis: number, count: number | bigint, weights: Tensor | null, replace: boolean, seed: number | bigint): Tensor;
   cholesky(upper?: boolean): Tensor;

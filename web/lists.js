@@ -42,6 +42,7 @@ export const operators = {
   bucketize: 'tensor x, tensor boundaries, bool right',
   cast: 'tensor x, dtype dtype',
   cbrt: 'tensor x',
+  cdist: 'tensor a, tensor b',
   ceil: 'tensor x',
   choice: 'tensor x, int axis, long count, tensor weights, bool replace, long seed',
   cholesky: 'tensor x, bool upper',

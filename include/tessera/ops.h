@@ -819,6 +819,12 @@ TSR_API tsr_tensor *tsr_kron(tsr_tensor *a, tsr_tensor *b);  // b in place of ea
 // Errors: TSR_ERR_SHAPE (an axis of another size).
 TSR_API tsr_tensor *tsr_cross(tsr_tensor *a, tsr_tensor *b, int axis);
 
+// Euclidean distances between the rows of a, [batch, m, k], and those of b, [batch, n, k], as [batch, m, n]; batches are broadcast, and may be missing. Squares of
+// differences are added up as they are: f32 holds distances up to 1.8e19.
+//
+// Errors: TSR_ERR_SHAPE (fewer than two axes, rows of different lengths, batches that cannot be broadcast).
+TSR_API tsr_tensor *tsr_cdist(tsr_tensor *a, tsr_tensor *b);  // distances between the rows of two matrices
+
 // --- Quantised weights -----------------------------------------------------------------------------------------------
 //
 // A quantised tensor is a u8 tensor whose last axis holds whole blocks of a format (tsr_quant_format in desc.h), byte by byte as GGUF files have

@@ -65,3 +65,18 @@ void tsri_gradient_quant_product(const grad_view *v) {
                               : tsr_dequantize(w, (tsr_quant_format)format, dtype);
   v->gradients[0] = tsr_cast(tsr_matmul(g, w), tsr_tensor_dtype(v->inputs[0]));
 }
+
+// y = |a - b| for each pair of rows: the gradient of a is the sum over rows of b of (a - b) w with w = g / y, and 0 where y is 0, where there is none.
+void tsri_gradient_distance(const grad_view *v) {
+  tsr_tensor *a = tsri_grad_wide(v->inputs[0]), *b = tsri_grad_wide(v->inputs[1]);
+  tsr_tensor *g = tsri_grad_wide(v->cotangents[0]), *y = tsri_grad_wide(v->outputs[0]);
+  tsr_tensor *w = tsr_masked_fill(tsr_div(g, y), tsr_eq_scalar(y, 0), 0);
+  if (v->wants[0]) {
+    tsr_tensor *all = tsr_mul(a, tsr_sum(w, (const int[]){2}, 1, true));
+    v->gradients[0] = tsr_cast(tsr_sub(all, tsr_matmul(w, b)), tsr_tensor_dtype(v->inputs[0]));
+  }
+  if (v->wants[1]) {
+    tsr_tensor *turned_w = turned(w), *all = tsr_mul(b, tsr_sum(turned_w, (const int[]){2}, 1, true));
+    v->gradients[1] = tsr_cast(tsr_sub(all, tsr_matmul(turned_w, a)), tsr_tensor_dtype(v->inputs[1]));
+  }
+}
