@@ -5,6 +5,7 @@
 #   tests/faults/*_test.c       faults        tests/interop/*.py     interop  (library: $TSR_TEST_LIBRARY)
 #   tests/lang/*_test.c         lang          examples/*.c           example
 #   tests/attack/*_test.c       attack
+#   tests/standins/**/*_test.c  standins
 #   tools/tessera/*_test.c      unit          src/core, in valgrind  memcheck
 #   examples/common/*_test.c    unit
 #   tests/devices/*_test.sh     devices       tests/timing/*_test.c  timing
@@ -89,6 +90,8 @@ foreach(fake cuda lapack)
   tessera_set_warnings(fake_${fake})
 endforeach()
 
+include(standins)
+
 # --- Tests in C --------------------------------------------------------------------------------------------------
 
 tessera_glob(support_sources tests/support/*.c tests/lang/*.c tests/attack/*.c)
@@ -97,7 +100,7 @@ list(APPEND support_sources "${PROJECT_SOURCE_DIR}/tests/support/runner_${test_r
 add_library(tessera_test_support STATIC ${support_sources})
 target_include_directories(tessera_test_support PUBLIC src tests tests/support ${CMOCKA_INCLUDE_DIR})
 target_link_libraries(tessera_test_support PUBLIC
-  tessera_static ${CMOCKA_LIBRARY} Threads::Threads ${TESSERA_MATH_LIBRARY})
+  tessera_static standin_kernels ${CMOCKA_LIBRARY} Threads::Threads ${TESSERA_MATH_LIBRARY})
 tessera_set_warnings(tessera_test_support)
 
 find_program(VALGRIND valgrind)
@@ -154,6 +157,7 @@ tessera_add_test_programs(tests/conformance conformance tests)
 tessera_add_test_programs(tests/faults faults tests)
 tessera_add_test_programs(tests/lang lang tests)
 tessera_add_test_programs(tests/attack attack tests)
+tessera_add_test_programs(tests/standins standins tests)
 if(NOT TESSERA_SANITIZE AND NOT TESSERA_FUZZ)
   tessera_add_test_programs(tests/timing timing tests)
 endif()

@@ -63,6 +63,8 @@ TEST(every_kernel_builds_as_opencl) { build_on(&emit_device_opencl); }
 
 TEST(every_kernel_runs_through_metals_stand_in_compiler) { build_on(&emit_device_metal); }
 
+TEST(every_kernel_runs_through_hips_stand_in_compiler) { build_on(&emit_device_hip); }
+
 static void compile_cuda(const char *architecture, tsri_emit_options options) {
   if (emit_nvrtc_missing()) SKIP(emit_nvrtc_missing());
   program_of program = {.options = options};
@@ -189,7 +191,7 @@ TEST(every_kernel_keeps_metals_address_spaces_apart) {
   CHECK(emit_write("all.clcpp", text.data, path, sizeof path));
   free(text.data);
   free(program.text.data);
-  if (!emit_command("clang -x clcpp -cl-std=clc++2021 -cl-no-stdinc -fsyntax-only -w -I%s/tests/lang/metal/spaces %s",
+  if (!emit_command("clang -x clcpp -cl-std=clc++2021 -cl-no-stdinc -fsyntax-only -w -I%s/tests/standins/kernels/spaces %s",
                     top ? top : ".", path)) {
     test_fail(__FILE__, __LINE__, "%s", emit_log());
   }

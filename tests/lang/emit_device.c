@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-const emit_device *const emit_devices[] = {&emit_device_c, &emit_device_opencl, &emit_device_cuda, &emit_device_metal,
-                                           NULL};
+const emit_device *const emit_devices[] = {&emit_device_c,     &emit_device_opencl, &emit_device_cuda,
+                                           &emit_device_metal, &emit_device_hip,    NULL};
 
 static char log_text[16384];
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Devices that run emitted text in the tests: plain C by the system's compiler; OpenCL by PoCL or a driver; CUDA by
-// NVRTC and a driver; Metal by a C++ compiler with our replacement for its library and one fiber per item.
+// NVRTC and a driver; Metal and HIP by the stand-in that runs kernel text on the CPU (tests/standins).
 #ifndef TESSERA_EMIT_DEVICE_H
 #define TESSERA_EMIT_DEVICE_H
 
@@ -36,7 +36,7 @@ typedef struct emit_device {
 
 // Ends with NULL. The first is plain C, with which all others are compared.
 extern const emit_device *const emit_devices[];
-extern const emit_device emit_device_c, emit_device_opencl, emit_device_cuda, emit_device_metal;
+extern const emit_device emit_device_c, emit_device_opencl, emit_device_cuda, emit_device_metal, emit_device_hip;
 
 // The last error, for messages.
 const char *emit_log(void);

@@ -198,6 +198,8 @@ TEST(random_kernels_agree_in_plain_c_and_opencl) { compare_with(&emit_device_ope
 
 TEST(random_kernels_agree_in_plain_c_and_metals_stand_in) { compare_with(&emit_device_metal); }
 
+TEST(random_kernels_agree_in_plain_c_and_hips_stand_in) { compare_with(&emit_device_hip); }
+
 TEST(random_kernels_agree_in_metals_stand_in_without_barriers_under_conditions) {
   is_flat = true;
   compare_with(&emit_device_metal);
