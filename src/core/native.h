@@ -13,7 +13,8 @@
   X(cooperative_matrix, "matrix products by the GPU's own units, on Vulkan") \
   X(sleef, "vectorised mathematics, on the CPU")                             \
   X(lapack, "factors of matrices, on the CPU")                               \
-  X(cusolver, "factors of matrices, on CUDA")
+  X(cusolver, "factors of matrices, on CUDA")                                \
+  X(rocblas, "AMD's matrix products, on ROCm")
 
 bool tsri_native_is_known(const char *library, size_t bytes);
 

@@ -37,10 +37,13 @@
   void tsri_##name##_program_destroy(tsri_device *device, tsri_program *program);                                      \
   tsr_status tsri_##name##_launch(tsri_queue *queue, tsri_program *program, const tsri_launch *launch)
 
-// Initialisers for the backend's tsri_backend table.
-#define TSRI_DRIVER_ENTRIES(name)                                                                   \
-  .device_count = tsri_##name##_device_count, .device_info = tsri_##name##_device_info,             \
-  .device_open = tsri_##name##_device_open, .device_close = tsri_##name##_device_close,             \
+// Initialisers for the backend's tsri_backend table: those that find and open devices, those that work on an open one, and
+// all of them.
+#define TSRI_DEVICE_ENTRIES(name)                                                       \
+  .device_count = tsri_##name##_device_count, .device_info = tsri_##name##_device_info, \
+  .device_open = tsri_##name##_device_open, .device_close = tsri_##name##_device_close
+
+#define TSRI_WORK_ENTRIES(name)                                                                     \
   .memory_info = tsri_##name##_memory_info, .buffer_create = tsri_##name##_buffer_create,           \
   .buffer_destroy = tsri_##name##_buffer_destroy, .queue_create = tsri_##name##_queue_create,       \
   .queue_destroy = tsri_##name##_queue_destroy, .queue_wait = tsri_##name##_queue_wait,             \
@@ -50,5 +53,7 @@
   .event_await = tsri_##name##_event_await, .event_is_done = tsri_##name##_event_is_done,           \
   .event_elapsed = tsri_##name##_event_elapsed, .program_create = tsri_##name##_program_create,     \
   .program_destroy = tsri_##name##_program_destroy, .launch = tsri_##name##_launch
+
+#define TSRI_DRIVER_ENTRIES(name) TSRI_DEVICE_ENTRIES(name), TSRI_WORK_ENTRIES(name)
 
 #endif

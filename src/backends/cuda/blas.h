@@ -33,6 +33,10 @@ typedef struct cuda_product_memory {
   double alpha, beta;
 } cuda_product_memory;
 
+// Fills in a column-major library's view of the product. False: the library cannot read the operands in place, or calling
+// it is not worthwhile.
+bool tsri_cuda_describe_product(const tsri_native_op *op, cuda_product *out);
+
 // Queues the product. The device's context must be current.
 //
 // Errors: TSR_ERR_UNSUPPORTED without a message if cuBLASLt is missing or has no algorithm for the product;

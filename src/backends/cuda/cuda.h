@@ -109,6 +109,10 @@ static inline cuda_queue *cuda_queue_of(tsri_queue *queue) { return (cuda_queue 
 static inline cu_address cuda_address_of(const tsri_buffer *buffer, size_t offset) {
   return ((const cuda_buffer *)buffer)->address + offset;
 }
+// NULL for a place without a buffer.
+static inline void *cuda_pointer_of(tsri_place place) {
+  return place.buffer ? (void *)(uintptr_t)cuda_address_of(place.buffer, place.offset) : NULL;
+}
 
 // --- device.c ---
 
@@ -211,6 +215,13 @@ TSRI_DECLARE_DRIVER(cuda);
 void tsri_cuda_stop(void);
 tsr_status tsri_cuda_copy_peer(tsri_queue *queue, tsri_buffer *dst, size_t dst_offset, tsri_device *src_device,
                                tsri_buffer *src, size_t src_offset, size_t bytes);
+
+// Initialisers for the table of a backend whose devices begin with a cuda_device.
+#define CUDA_WORK_ENTRIES                                                                                    \
+  TSRI_WORK_ENTRIES(cuda), .graph_begin = tsri_cuda_graph_begin, .graph_end = tsri_cuda_graph_end,           \
+                           .graph_launch = tsri_cuda_graph_launch, .graph_destroy = tsri_cuda_graph_destroy, \
+                           .copy_peer = tsri_cuda_copy_peer
+
 extern const tsri_native_offer tsri_cuda_native_ops[];
 bool tsri_cuda_has_op(tsri_device *device, const tsri_native_op *op);
 tsr_status tsri_cuda_run_op(tsri_queue *queue, const tsri_native_op *op);

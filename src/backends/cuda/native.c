@@ -76,9 +76,7 @@ static bool is_foldable(const tsri_product_op *p, bool has_c) {
          (!has_c || p->m == 1 || p->c.batch[0] == p->m * p->c.row);
 }
 
-// Fills in cuBLASLt's view of the product. False: cuBLASLt cannot read the operands in place, or calling it is not
-// worthwhile.
-static bool describe(const tsri_native_op *op, cuda_product *out) {
+bool tsri_cuda_describe_product(const tsri_native_op *op, cuda_product *out) {
   tsri_product_op p = op->is.product;
   bool has_c = p.beta != 0;
   memset(out, 0, sizeof *out);
@@ -129,7 +127,7 @@ bool tsri_cuda_has_op(tsri_device *device, const tsri_native_op *op) {
   }
   cuda_product product;
   if (op->kind != TSRI_NATIVE_PRODUCT) return tsri_cuda_has_solver(gpu_device, op);
-  return gpu_device->allows_blas && !gpu_device->blas_has_failed && describe(op, &product);
+  return gpu_device->allows_blas && !gpu_device->blas_has_failed && tsri_cuda_describe_product(op, &product);
 }
 
 static tsr_status convolve(cuda_queue *queue, const tsri_native_op *op) {
@@ -147,7 +145,7 @@ static tsr_status convolve(cuda_queue *queue, const tsri_native_op *op) {
 static tsr_status run_product(cuda_queue *gpu_queue, const tsri_native_op *op) {
   const tsri_product_op *p = &op->is.product;
   cuda_product product;
-  if (!describe(op, &product)) return TSR_ERR_UNSUPPORTED;
+  if (!tsri_cuda_describe_product(op, &product)) return TSR_ERR_UNSUPPORTED;
   cuda_product_memory memory = {
       .a = address_of(p->b.at),
       .b = address_of(p->a.at),
