@@ -14,6 +14,7 @@
 #include <tessera/estimate.h>
 #include <tessera/export.h>
 #include <tessera/grad.h>
+#include <tessera/interrupt.h>
 #include <tessera/kernel.h>
 #include <tessera/log.h>
 #include <tessera/memory.h>

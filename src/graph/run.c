@@ -6,6 +6,7 @@
 #include "core/log.h"
 #include "graph/assign.h"
 #include "graph/dead.h"
+#include "graph/interrupt.h"
 #include "graph/launch.h"
 #include "graph/move.h"
 #include "graph/node.h"
@@ -120,7 +121,8 @@ static tsr_status run_plan(tsri_graph_state *state, const tsri_plan *plan, tsri_
   size_t seen = garbage->count;
   for (uint32_t i = 0; i < plan->node_count && status == TSR_OK; i++) {
     tsri_taping before = tsri_tape_enter(plan->nodes[i].node->tape);
-    status = run_planned(state, plan, i, garbage);
+    status = tsri_interrupt_check();
+    if (status == TSR_OK) status = run_planned(state, plan, i, garbage);
     if (i + 1 < plan->node_count) seen = tsri_dead_find(state, plan, garbage, seen);
     tsri_tape_leave(before);
   }

@@ -76,6 +76,7 @@ bool garbage_do(garbage *g, const garbage_call *call);
   X(tsr_quant_format, tsr_quant_format)                                      \
   X(tsr_status, tsr_status)                                                  \
   X(tsr_log_level, tsr_log_level)                                            \
+  X(tsr_interrupt_fn, tsr_interrupt_fn)                                      \
   X(tsr_log_fn, tsr_log_fn)                                                  \
   X(tsr_checkpoint_function, tsr_checkpoint_function)                        \
   X(tsr_shape, tsr_shape)                                                    \
