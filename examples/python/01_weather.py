@@ -30,6 +30,6 @@ print("warmest month:", int(means.argmax()) + 1, " coldest:", int(means.argmin()
 # The trend: least squares on a constant, the season, and the day.
 season = 2 * np.pi * day / DAYS
 columns = np.stack([np.ones(DAYS), np.cos(season), np.sin(season), day / DAYS], axis=1)
-constant, cosine, sine, slope = np.linalg.lstsq(columns, celsius).tolist()
+constant, cosine, sine, slope = np.linalg.lstsq(columns, celsius)[0].tolist()
 print(f"{constant:.2f} {cosine:+.2f} cos {sine:+.2f} sin, {slope:+.2f} degrees a year")
 assert abs(cosine + 12) < 1 and abs(slope - 3.65) < 3

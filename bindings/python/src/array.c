@@ -21,6 +21,7 @@ PyObject *tsrpy_array_take(tsr_tensor *tensor) {
     return NULL;
   }
   array->tensor = tensor;
+  tsrpy_note_elements(tsr_tensor_count(tensor));
   return (PyObject *)array;
 }
 
@@ -119,34 +120,66 @@ static Py_ssize_t array_length(PyObject *self) {
 
 // --- As Python numbers -----------------------------------------------------------------------------------------------
 
-static tsr_status read_float(tsr_tensor *tensor, double *out_value) {
+// Both wait. False with an exception.
+static bool read_float(tsr_tensor *tensor, double *out_value) {
   tsr_status status;
+  if (!tsrpy_wait_tensor(tensor, true)) return false;
   Py_BEGIN_ALLOW_THREADS status = tsr_item(tensor, out_value);
-  Py_END_ALLOW_THREADS return status;
+  Py_END_ALLOW_THREADS return tsrpy_check(status);
 }
 
 // u64 as its bits, which Python then reads without a sign.
-static tsr_status read_whole(tsr_tensor *tensor, int64_t *out_value) {
+static bool read_whole(tsr_tensor *tensor, int64_t *out_value) {
   tsr_status status;
+  if (!tsrpy_wait_tensor(tensor, true)) return false;
   Py_BEGIN_ALLOW_THREADS tsr_tensor *signed_bits =
       tsr_tensor_dtype(tensor) == TSR_U64 ? tsr_cast(tensor, TSR_I64) : tsr_retain(tensor);
   status = tsr_item_int(signed_bits, out_value);
   tsr_release(signed_bits);
-  Py_END_ALLOW_THREADS return status;
+  Py_END_ALLOW_THREADS return tsrpy_check(status);
 }
 
-static PyObject *array_item(PyObject *self, PyObject *unused) {
-  (void)unused;
+static PyObject *only_item(PyObject *self) {
   tsr_tensor *tensor = tsrpy_tensor_of(self);
   tsr_dtype dtype = tsr_tensor_dtype(tensor);
   if (tsr_dtype_kind_of(dtype) == TSR_KIND_FLOAT) {
     double value = 0;
-    return tsrpy_check(read_float(tensor, &value)) ? PyFloat_FromDouble(value) : NULL;
+    return read_float(tensor, &value) ? PyFloat_FromDouble(value) : NULL;
   }
   int64_t value = 0;
-  if (!tsrpy_check(read_whole(tensor, &value))) return NULL;
+  if (!read_whole(tensor, &value)) return NULL;
   if (dtype == TSR_BOOL) return PyBool_FromLong(value != 0);
   return dtype == TSR_U64 ? PyLong_FromUnsignedLongLong((uint64_t)value) : PyLong_FromLongLong(value);
+}
+
+// item(), item(3) of all elements in row-major order, item(0, 2).
+static PyObject *array_item(PyObject *self, PyObject *args) {
+  Py_ssize_t count = PyTuple_Size(args);
+  if (count == 0) return only_item(self);
+  PyObject *from = NULL, *element = NULL, *item = NULL;
+  if (count == 1 && PyLong_Check(PyTuple_GetItem(args, 0))) {
+    from = tsrpy_array_take(tsr_reshape(tsrpy_tensor_of(self), TSR_SHAPE(-1)));
+  } else {
+    from = Py_NewRef(self);
+    if (count == 1) args = PyTuple_GetItem(args, 0);
+  }
+  if (from) element = tsrpy_subscript(from, args);
+  if (element) item = only_item(element);
+  Py_XDECREF(from);
+  Py_XDECREF(element);
+  return item;
+}
+
+// Elements can be keys of dicts, as NumPy's can: an array without axes has the hash of its number.
+static Py_hash_t array_hash(PyObject *self) {
+  if (tsr_tensor_shape(tsrpy_tensor_of(self)).rank > 0) {
+    PyErr_SetString(PyExc_TypeError, "unhashable: an array with axes can be changed");
+    return -1;
+  }
+  PyObject *item = only_item(self);
+  Py_hash_t hash = item ? PyObject_Hash(item) : -1;
+  Py_XDECREF(item);
+  return hash;
 }
 
 static int array_bool(PyObject *self) {
@@ -156,7 +189,7 @@ static int array_bool(PyObject *self) {
                     "the truth value of an array with other than one element is ambiguous: use any() or all()");
     return -1;
   }
-  PyObject *item = array_item(self, NULL);
+  PyObject *item = only_item(self);
   int is_true = item ? PyObject_IsTrue(item) : -1;
   Py_XDECREF(item);
   return is_true;
@@ -164,11 +197,11 @@ static int array_bool(PyObject *self) {
 
 static PyObject *array_float(PyObject *self) {
   double value = 0;
-  return tsrpy_check(read_float(tsrpy_tensor_of(self), &value)) ? PyFloat_FromDouble(value) : NULL;
+  return read_float(tsrpy_tensor_of(self), &value) ? PyFloat_FromDouble(value) : NULL;
 }
 
 static PyObject *array_int(PyObject *self) {
-  PyObject *item = array_item(self, NULL), *whole = item ? PyNumber_Long(item) : NULL;
+  PyObject *item = only_item(self), *whole = item ? PyNumber_Long(item) : NULL;
   Py_XDECREF(item);
   return whole;
 }
@@ -176,19 +209,34 @@ static PyObject *array_int(PyObject *self) {
 static PyObject *array_index(PyObject *self) {
   tsr_tensor *tensor = tsrpy_tensor_of(self);
   tsr_dtype_kind kind = tsr_dtype_kind_of(tsr_tensor_dtype(tensor));
-  if ((kind == TSR_KIND_INT || kind == TSR_KIND_UINT) && tsr_tensor_shape(tensor).rank == 0)
-    return array_item(self, NULL);
+  if ((kind == TSR_KIND_INT || kind == TSR_KIND_UINT) && tsr_tensor_shape(tensor).rank == 0) return only_item(self);
   PyErr_SetString(PyExc_TypeError, "only integer arrays without axes can be used as an index");
   return NULL;
 }
 
 // --- Text ------------------------------------------------------------------------------------------------------------
 
+static PyObject
+    *formatter;  // function(array, indent, has_commas), where other options than NumPy's own are wanted; else NULL
+
+// set_formatter(function or None)
+static PyObject *set_formatter(PyObject *module, PyObject *function) {
+  (void)module;
+  Py_CLEAR(formatter);
+  if (function != Py_None) formatter = Py_NewRef(function);
+  Py_RETURN_NONE;
+}
+
 // Elements as text, after `indent` columns.
-static PyObject *format(tsr_tensor *tensor, int indent, bool has_commas) {
+static PyObject *format(PyObject *array, int indent, bool has_commas) {
+  tsr_tensor *tensor = tsrpy_tensor_of(array);
+  if (formatter && tsr_tensor_shape(tensor).rank > 0) {
+    return PyObject_CallFunction(formatter, "OiO", array, indent, has_commas ? Py_True : Py_False);
+  }
   size_t bytes = 0;
   char *text = NULL;
   tsr_status status;
+  if (!tsrpy_wait_tensor(tensor, true)) return NULL;
   Py_BEGIN_ALLOW_THREADS status = tsr_format_elements(tensor, indent, has_commas, NULL, 0, &bytes);
   text = status == TSR_OK ? malloc(bytes) : NULL;
   if (text) status = tsr_format_elements(tensor, indent, has_commas, text, bytes, NULL);
@@ -198,7 +246,7 @@ static PyObject *format(tsr_tensor *tensor, int indent, bool has_commas) {
   return result;
 }
 
-static PyObject *array_str(PyObject *self) { return format(tsrpy_tensor_of(self), 0, false); }
+static PyObject *array_str(PyObject *self) { return format(self, 0, false); }
 
 // Whether " dtype=…)" and the comma before it still fit on the last line of "array(elements".
 static bool dtype_fits(PyObject *elements, PyObject *name) {
@@ -224,7 +272,7 @@ static PyObject *repr_with(PyObject *self, PyObject *elements, PyObject *name) {
 
 static PyObject *array_repr(PyObject *self) {
   tsr_tensor *tensor = tsrpy_tensor_of(self);
-  PyObject *elements = format(tensor, 6, true), *dtype = tsrpy_dtype_object(tsr_tensor_dtype(tensor));
+  PyObject *elements = format(self, 6, true), *dtype = tsrpy_dtype_object(tsr_tensor_dtype(tensor));
   PyObject *name = PyObject_Str(dtype), *text = elements && name ? repr_with(self, elements, name) : NULL;
   Py_XDECREF(elements);
   Py_XDECREF(name);
@@ -237,6 +285,7 @@ static PyObject *array_repr(PyObject *self) {
 static PyObject *array_evaluate(PyObject *self, PyObject *unused) {
   (void)unused;
   tsr_status status;
+  if (!tsrpy_wait_tensor(tsrpy_tensor_of(self), false)) return NULL;
   Py_BEGIN_ALLOW_THREADS status = tsr_evaluate(tsrpy_tensor_of(self));
   Py_END_ALLOW_THREADS return tsrpy_check(status) ? Py_NewRef(self) : NULL;
 }
@@ -261,7 +310,8 @@ static PyGetSetDef properties[] = {
     {0},
 };
 static PyMethodDef methods[] = {
-    {"item", array_item, METH_NOARGS, "item($self, /)\n--\n\nThe only element, as a Python number. Waits for it."},
+    {"item", array_item, METH_VARARGS,
+     "item($self, *index)\n--\n\nThe only element, or one at an index, as a Python number. Waits for it."},
     {"evaluate", array_evaluate, METH_NOARGS,
      "evaluate($self, /)\n--\n\nQueues everything the array needs, without waiting. Returns the array."},
     {"shares_memory", array_shares_memory, METH_O,
@@ -271,6 +321,10 @@ static PyMethodDef methods[] = {
     {0},
 };
 
+static PyMethodDef functions[] = {{"set_formatter", set_formatter, METH_O, NULL}, {0}};
+
+void tsrpy_array_deinit(void) { Py_CLEAR(formatter); }
+
 bool tsrpy_array_init(PyObject *module) {
   static PyType_Slot slots[80] = {
       {Py_tp_doc, "Elements of one type on a device, along any number of axes up to 8."},
@@ -278,6 +332,7 @@ bool tsrpy_array_init(PyObject *module) {
       {Py_tp_str, array_str},
       {Py_tp_repr, array_repr},
       {Py_tp_richcompare, tsrpy_compare},
+      {Py_tp_hash, array_hash},
       {Py_tp_getset, properties},
       {Py_tp_methods, methods},
       {Py_mp_length, array_length},
@@ -300,5 +355,6 @@ bool tsrpy_array_init(PyObject *module) {
                              .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
                              .slots = slots};
   tsrpy_array_type = (PyTypeObject *)PyType_FromSpec(&spec);
-  return tsrpy_array_type && PyModule_AddObjectRef(module, "Array", (PyObject *)tsrpy_array_type) == 0;
+  return tsrpy_array_type && PyModule_AddObjectRef(module, "Array", (PyObject *)tsrpy_array_type) == 0 &&
+         PyModule_AddFunctions(module, functions) == 0;
 }

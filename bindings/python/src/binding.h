@@ -24,6 +24,9 @@ bool tsrpy_errors_init(PyObject *module);
 // Sets the exception that fits the status, with the library's message. Returns NULL.
 PyObject *tsrpy_raise(tsr_status status);
 
+// The same with a message of the caller's; empty: that of the status. Returns NULL.
+PyObject *tsrpy_raise_text(tsr_status status, const char *text);
+
 // False with an exception if the status is not TSR_OK.
 static inline bool tsrpy_check(tsr_status status) { return status == TSR_OK || tsrpy_raise(status) != NULL; }
 
@@ -52,6 +55,19 @@ tsr_device *tsrpy_device_parse(PyObject *object);
 // A new reference to the object that stands for a device that was opened here.
 PyObject *tsrpy_device_object(tsr_device *device);
 
+// --- wait.c: waits that Ctrl-C ends ----------------------------------------------------------------------------------------
+
+bool tsrpy_wait_init(void);
+
+// Notes that work over so many elements was recorded or queued. INT32_MAX stands for work of unknown length.
+void tsrpy_note_elements(int64_t count);
+
+// Call before anything that waits for a tensor's elements, or for a device. If much work has been noted since the last wait, and this is the main thread, these run it
+// on another thread (with `until_done` up to its end, else until it is queued), so that what follows need not wait. False with an exception: the work
+// failed, or Ctrl-C was pressed; then it goes on in the background.
+bool tsrpy_wait_tensor(tsr_tensor *tensor, bool until_done);
+bool tsrpy_wait_device(tsr_device *device);
+
 // --- array.c: the type Array -----------------------------------------------------------------------------------------
 
 typedef struct tsrpy_array {
@@ -61,6 +77,10 @@ typedef struct tsrpy_array {
 extern PyTypeObject *tsrpy_array_type;
 
 bool tsrpy_array_init(PyObject *module);
+
+// Drops the function of set_printoptions.
+void tsrpy_array_deinit(void);
+
 static inline bool tsrpy_is_array(PyObject *object) { return PyObject_TypeCheck(object, tsrpy_array_type); }
 static inline tsr_tensor *tsrpy_tensor_of(PyObject *array) { return ((tsrpy_array *)array)->tensor; }
 
@@ -196,8 +216,20 @@ bool tsrpy_operators_init(PyObject *module);
 // The operator of that name; NULL: there is none.
 const tsrpy_operator *tsrpy_operator_find(const char *name);
 
-// Two inputs of an element-wise operator, of which either may be a number, but not both. The result as an Array; NULL with an exception.
+// Calls an operator with arguments as Python gives them: `count` without a name, then those of `names` (NULL: none). NULL with an exception.
+PyObject *tsrpy_operator_call(const tsrpy_operator *operator, PyObject * const * args, Py_ssize_t count,
+                              PyObject *names);
+
+// Two inputs of an element-wise operator. A number beside an array needs no tensor of its own where the operator has a form for numbers. The result as an
+// Array; NULL with an exception.
 PyObject *tsrpy_operate_two(const tsrpy_operator *operator, PyObject * a, PyObject *b);
+
+// --- ufunc.c: element-wise functions with NumPy's out=, where= and methods ----------------------------------------------
+
+bool tsrpy_ufunc_init(PyObject *module);
+
+// Drops the function that takes calls with keywords.
+void tsrpy_ufunc_deinit(void);
 
 // --- numbers.c: + and its like ---------------------------------------------------------------------------------------
 
@@ -208,10 +240,11 @@ bool tsrpy_numbers_init(void);
 // x == y and so on.
 PyObject *tsrpy_compare(PyObject *a, PyObject *b, int how);
 
-// --- grad.c, capture.c, kernel.c: what modules in Python make functions of -------------------------------------------
+// --- grad.c, capture.c, kernel.c, train.c: what modules in Python make functions of -------------------------------------------
 
 bool tsrpy_grad_init(PyObject *module);
 bool tsrpy_capture_init(PyObject *module);
 bool tsrpy_kernel_init(PyObject *module);
+bool tsrpy_train_init(PyObject *module);
 
 #endif

@@ -34,6 +34,7 @@ typedef struct lent {
 } lent;
 
 static lent *lend(tsr_tensor *tensor) {
+  if (!tsrpy_wait_tensor(tensor, true)) return NULL;
   lent *l = PyMem_Calloc(1, sizeof *l);
   if (!l) {
     PyErr_NoMemory();

@@ -55,6 +55,7 @@ static PyObject *capture_end(PyObject *module, PyObject *outputs) {
 static PyObject *capture_run(PyObject *self, PyObject *unused) {
   (void)unused;
   tsr_status status;
+  tsrpy_note_elements(INT32_MAX);
   Py_BEGIN_ALLOW_THREADS status = tsr_capture_run(((capture_object *)self)->capture);
   Py_END_ALLOW_THREADS if (!tsrpy_check(status)) return NULL;
   Py_RETURN_NONE;
@@ -86,5 +87,6 @@ static PyMethodDef functions[] = {
 
 bool tsrpy_capture_init(PyObject *module) {
   capture_type = (PyTypeObject *)PyType_FromSpec(&spec);
-  return capture_type && PyModule_AddFunctions(module, functions) == 0;
+  return capture_type && PyModule_AddObjectRef(module, "Capture", (PyObject *)capture_type) == 0 &&
+         PyModule_AddFunctions(module, functions) == 0;
 }

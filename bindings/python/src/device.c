@@ -147,6 +147,7 @@ static PyObject *device_exit(PyObject *self, PyObject *unused) {
 static PyObject *device_synchronize(PyObject *self, PyObject *unused) {
   (void)unused;
   tsr_status status;
+  if (!tsrpy_wait_device(cast(self)->device)) return NULL;
   Py_BEGIN_ALLOW_THREADS status = tsr_device_synchronize(cast(self)->device);
   Py_END_ALLOW_THREADS if (!tsrpy_check(status)) return NULL;
   Py_RETURN_NONE;

@@ -26,6 +26,7 @@ PyObject *tsrpy_to_dlpack(PyObject *self, PyObject *args, PyObject *kwargs) {
     return NULL;
   struct DLManagedTensor *managed = NULL;
   tsr_status status;
+  if (!tsrpy_wait_tensor(tsrpy_tensor_of(self), true)) return NULL;
   Py_BEGIN_ALLOW_THREADS tsr_tensor *given = tsr_retain(tsrpy_tensor_of(self));
   status = tsr_to_dlpack(given, &managed);
   tsr_release(given);

@@ -81,6 +81,21 @@ static PyObject *dtype_compare(PyObject *a, PyObject *b, int how) {
   return PyBool_FromLong((dtype_of(a) == other) == (how == Py_EQ));
 }
 
+// float32(x): an array of this dtype, as NumPy's types make numbers of it.
+static PyObject *dtype_call(PyObject *self, PyObject *args, PyObject *keywords) {
+  PyObject *object = NULL;
+  if (keywords && PyDict_Size(keywords) > 0) {
+    PyErr_SetString(PyExc_TypeError, "a dtype takes no keywords");
+    return NULL;
+  }
+  if (!PyArg_ParseTuple(args, "|O", &object)) return NULL;
+  PyObject *zero = object ? NULL : PyLong_FromLong(0);
+  tsr_device *device = tsrpy_device_current();
+  tsr_tensor *tensor = device ? tsrpy_tensor_from(object ? object : zero, device, dtype_of(self)) : NULL;
+  Py_XDECREF(zero);
+  return tensor ? tsrpy_array_take(tensor) : NULL;
+}
+
 static Py_hash_t dtype_hash(PyObject *self) { return (Py_hash_t)dtype_of(self) + 1; }
 
 static PyGetSetDef properties[] = {
@@ -98,6 +113,7 @@ static PyType_Slot slots[] = {
     {Py_tp_dealloc, dtype_dealloc},
     {Py_tp_richcompare, dtype_compare},
     {Py_tp_hash, dtype_hash},
+    {Py_tp_call, dtype_call},
     {Py_tp_getset, properties},
     {Py_tp_methods, methods},
     {0, NULL},

@@ -48,8 +48,9 @@ static PyObject *type_of(tsr_status status) {
   }
 }
 
-PyObject *tsrpy_raise(tsr_status status) {
-  const char *text = tsr_last_error();
+PyObject *tsrpy_raise_text(tsr_status status, const char *text) {
   PyErr_SetString(type_of(status), *text ? text : tsr_status_text(status));
   return NULL;
 }
+
+PyObject *tsrpy_raise(tsr_status status) { return tsrpy_raise_text(status, tsr_last_error()); }

@@ -63,13 +63,15 @@ static PyObject *to_device(PyObject *module, PyObject *args) {
 
 static PyMethodDef functions[] = {
     {"as_array", as_array, METH_VARARGS, NULL},
-    {"as_dtype", as_dtype, METH_O, NULL},
+    {"as_dtype", as_dtype, METH_O,
+     "as_dtype(object, /)\n--\n\nThe dtype of a name, a type of Python or NumPy, or a dtype.\n\n>>> "
+     "tessera.dtype('float32')"},
     {"promote", promote, METH_VARARGS, NULL},
     {"promote_number", promote_number, METH_VARARGS, NULL},
     {"to_device", to_device, METH_VARARGS, NULL},
     {"from_dlpack", (PyCFunction)(void (*)(void))tsrpy_from_dlpack, METH_VARARGS | METH_KEYWORDS,
      "from_dlpack(x, /, *, device=None, copy=None)\n--\n\nAnother library's array, without a copy where its memory is "
-     "on the host."},
+     "on the host.\n\n>>> tessera.from_dlpack(tessera.ones(3))"},
     {"set_advanced_indexing", tsrpy_set_advanced_indexing, METH_VARARGS, NULL},
     {0},
 };
@@ -77,6 +79,8 @@ static PyMethodDef functions[] = {
 static void deinit(void *unused) {
   (void)unused;
   tsrpy_index_deinit();
+  tsrpy_ufunc_deinit();
+  tsrpy_array_deinit();
 }
 
 static struct PyModuleDef definition = {
@@ -87,8 +91,8 @@ PyMODINIT_FUNC PyInit__core(void) {
   PyObject *module = PyModule_Create(&definition);
   if (!module) return NULL;
   if (tsrpy_errors_init(module) && tsrpy_dtype_init(module) && tsrpy_device_init(module) && tsrpy_numbers_init() &&
-      tsrpy_array_init(module) && tsrpy_operators_init(module) && tsrpy_grad_init(module) &&
-      tsrpy_capture_init(module) && tsrpy_kernel_init(module) &&
+      tsrpy_wait_init() && tsrpy_array_init(module) && tsrpy_ufunc_init(module) && tsrpy_operators_init(module) &&
+      tsrpy_grad_init(module) && tsrpy_capture_init(module) && tsrpy_kernel_init(module) && tsrpy_train_init(module) &&
       PyModule_AddStringConstant(module, "version", tsr_version()) == 0) {
     return module;
   }

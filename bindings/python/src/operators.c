@@ -109,7 +109,10 @@ static tsr_tensor *hold(operator_call *c, tsr_tensor *tensor) {
 
 // Borrowed, or held by the call. NULL with an exception.
 static tsr_tensor *read_tensor(operator_call *c, PyObject *object) {
-  if (tsrpy_is_array(object)) return tsrpy_tensor_of(object);
+  if (tsrpy_is_array(object)) {
+    tsrpy_note_elements(tsr_tensor_count(tsrpy_tensor_of(object)));
+    return tsrpy_tensor_of(object);
+  }
   if (!c->device && !find_device(c)) return NULL;
   return hold(c, tsrpy_tensor_from(object, c->device, TSR_DTYPE_COUNT));
 }
@@ -429,7 +432,8 @@ static PyObject *call_for_result(const operator_call *c) {
   return operator->out_count> 1 ? several(outs, operator->out_count, false) : tsrpy_array_take(outs[0]);
 }
 
-static PyObject *call_with(const tsrpy_operator *operator, PyObject * const * args, Py_ssize_t count, PyObject *names) {
+PyObject *tsrpy_operator_call(const tsrpy_operator *operator, PyObject * const * args, Py_ssize_t count,
+                              PyObject *names) {
   operator_call c;
   // Only what is read before it is written is cleared: a whole clear would take longer than recording an operator.
   c.operator= operator;
@@ -442,17 +446,18 @@ static PyObject *call_with(const tsrpy_operator *operator, PyObject * const * ar
   if (operator->desc_bytes) memset(c.desc.bytes, 0, operator->desc_bytes);
   memset(c.memory, 0, sizeof c.memory);
   PyObject *result = NULL;
-  if (bind_arguments(&c, args, count, names) && read_arguments(&c)) result = call_for_result(&c);
+  bool is_ready = bind_arguments(&c, args, count, names) && read_arguments(&c);
+  // Operators that wait compute the tensor that is their first parameter.
+  if (is_ready && operator->waits) is_ready = tsrpy_wait_tensor(c.values[0].tensor, true);
+  if (is_ready) result = call_for_result(&c);
   release_arguments(&c);
   return result;
 }
 
 static PyObject *call_bound(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names) {
   const tsrpy_operator *operator=((operator_object *)self)->operator;
-  if (operator->with_number && count == 2 && !names && tsrpy_is_number(args[0]) != tsrpy_is_number(args[1])) {
-    return tsrpy_operate_two(operator, args[0], args[1]);
-  }
-  return call_with(operator, args, count, names);
+  if (operator->with_number && count == 2 && !names) return tsrpy_operate_two(operator, args[0], args[1]);
+  return tsrpy_operator_call(operator, args, count, names);
 }
 
 // --- A tensor and a number -------------------------------------------------------------------------------------------
@@ -490,7 +495,8 @@ static tsr_dtype dtype_with_number(const tsrpy_operator *operator, tsr_tensor * 
 PyObject *tsrpy_operate_two(const tsrpy_operator *operator, PyObject * a, PyObject *b) {
   bool is_first = tsrpy_is_number(a);
   PyObject *number = is_first ? a : b, *array = is_first ? b : a;
-  if (!tsrpy_is_array(array) || !tsrpy_is_number(number)) return call_with(operator,(PyObject *[]){a, b}, 2, NULL);
+  if (!tsrpy_is_array(array) || !tsrpy_is_number(number))
+    return tsrpy_operator_call(operator,(PyObject *[]){a, b}, 2, NULL);
   tsr_tensor *x = tsrpy_tensor_of(array);
   tsr_dtype dtype = dtype_with_number(operator, x, number);
   tsr_tensor *cast = dtype == tsr_tensor_dtype(x) ? NULL : tsr_cast(x, dtype), *result = NULL;

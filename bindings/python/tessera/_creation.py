@@ -40,55 +40,83 @@ def _with_buffer(obj: Any) -> Any:
     return list(obj) if hasattr(obj, "__iter__") else obj
 
 
-def array(obj: Any, dtype: Any = None, *, copy: bool | None = True, device: Any = None) -> Array:
-    """As asarray, but an Array is copied, too."""
-    return asarray(obj, dtype, device=device, copy=copy)
+def array(obj: Any, dtype: Any = None, *, copy: bool | None = True, device: Any = None, ndmin: int = 0, order: str = "K") -> Array:
+    """As asarray, but an Array is copied, too.
+
+    >>> tessera.array([[1, 2], [3, 4]], dtype=float)
+    """
+    made = asarray(obj, dtype, device=device, copy=copy)
+    return ops.reshape(made, (1,) * (ndmin - made.ndim) + made.shape) if made.ndim < ndmin else made
 
 
 def _shape(shape: Any) -> tuple[int, ...]:
     return (shape,) if hasattr(shape, "__index__") else tuple(shape)
 
 
-def zeros(shape: Any, dtype: Any = None, *, device: Any = None) -> Array:
-    """Every element 0."""
+def zeros(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None) -> Array:
+    """Every element 0.
+
+    >>> tessera.zeros((2, 3))
+    """
     return ops.zeros(_shape(shape), dtype or _core.float32, device)
 
 
-def ones(shape: Any, dtype: Any = None, *, device: Any = None) -> Array:
-    """Every element 1."""
+def ones(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None) -> Array:
+    """Every element 1.
+
+    >>> tessera.ones((2, 3))
+    """
     return ops.ones(_shape(shape), dtype or _core.float32, device)
 
 
-def empty(shape: Any, dtype: Any = None, *, device: Any = None) -> Array:
-    """An array to be filled. Its elements are 0."""
+def empty(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None) -> Array:
+    """An array to be filled. Its elements are 0.
+
+    >>> tessera.empty((2, 3))
+    """
     return zeros(shape, dtype, device=device)
 
 
-def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) -> Array:
-    """Every element the same number."""
+def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None) -> Array:
+    """Every element the same number.
+
+    >>> tessera.full((2, 3), 7)
+    """
     value = asarray(fill_value, dtype, device=device)
     return _core.as_array(ops.expand(value, _shape(shape)), None, None, True)
 
 
-def zeros_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Array:
-    """Zeros in the shape of x."""
-    return zeros(x.shape, dtype or x.dtype, device=device or x.device)
+def zeros_like(x: Any, /, dtype: Any = None, *, shape: Any = None, device: Any = None) -> Array:
+    """Zeros in the shape of x.
+
+    >>> tessera.zeros_like(tessera.ones(3))
+    """
+    x = asarray(x)
+    return zeros(x.shape if shape is None else shape, dtype or x.dtype, device=device or x.device)
 
 
-def ones_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Array:
-    """Ones in the shape of x."""
-    return ones(x.shape, dtype or x.dtype, device=device or x.device)
+def ones_like(x: Any, /, dtype: Any = None, *, shape: Any = None, device: Any = None) -> Array:
+    """Ones in the shape of x.
+
+    >>> tessera.ones_like(tessera.zeros(3))
+    """
+    x = asarray(x)
+    return ones(x.shape if shape is None else shape, dtype or x.dtype, device=device or x.device)
 
 
 empty_like = zeros_like
 
 
-def full_like(x: Array, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Array:
-    """One number in the shape of x."""
-    return full(x.shape, fill_value, dtype or x.dtype, device=device or x.device)
+def full_like(x: Any, /, fill_value: Any, dtype: Any = None, *, shape: Any = None, device: Any = None) -> Array:
+    """One number in the shape of x.
+
+    >>> tessera.full_like(tessera.zeros(3), 7)
+    """
+    x = asarray(x)
+    return full(x.shape if shape is None else shape, fill_value, dtype or x.dtype, device=device or x.device)
 
 
-def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None) -> Array:
+def arange(start: Any, /, stop: Any = None, step: Any = 1, dtype: Any = None, *, device: Any = None) -> Array:
     """start, start + step, … before stop; from 0 if only one number is given. int64 if all numbers are whole.
 
     >>> tessera.arange(3)
@@ -101,14 +129,20 @@ def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None,
 
 
 def linspace(start: float, stop: float, /, num: int = 50, *, dtype: Any = None, device: Any = None, endpoint: bool = True) -> Array:
-    """`num` numbers evenly spaced from start to stop, which is the last of them if `endpoint`."""
+    """`num` numbers evenly spaced from start to stop, which is the last of them if `endpoint`.
+
+    >>> tessera.linspace(0, 1, 5)
+    """
     if not endpoint and num > 0:
         stop = start + (stop - start) * (num - 1) / num
     return ops.linspace(start, stop, num, dtype or _core.float32, device)
 
 
-def eye(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = None, device: Any = None) -> Array:
-    """1 on the k-th diagonal, else 0."""
+def eye(n_rows: int, n_cols: int | None = None, /, k: int = 0, dtype: Any = None, *, device: Any = None) -> Array:
+    """1 on the k-th diagonal, else 0.
+
+    >>> tessera.eye(2)
+    """
     return ops.eye(n_rows, n_rows if n_cols is None else n_cols, k, dtype or _core.float32, device)
 
 
@@ -117,18 +151,27 @@ def identity(n: int, dtype: Any = None) -> Array:
     return eye(n, dtype=dtype)
 
 
-def tril(x: Array, /, *, k: int = 0) -> Array:
-    """The lower triangle of the last two axes, the rest 0."""
+def tril(x: Any, /, k: int = 0) -> Array:
+    """The lower triangle of the last two axes, the rest 0.
+
+    >>> tessera.tril([[1, 2], [3, 4]])
+    """
     return ops.tril(x, k)
 
 
-def triu(x: Array, /, *, k: int = 0) -> Array:
-    """The upper triangle of the last two axes, the rest 0."""
+def triu(x: Any, /, k: int = 0) -> Array:
+    """The upper triangle of the last two axes, the rest 0.
+
+    >>> tessera.triu([[1, 2], [3, 4]])
+    """
     return ops.triu(x, k)
 
 
 def meshgrid(*arrays: Array, indexing: str = "xy") -> list[Array]:
-    """Views of lists, each repeated along the axes of the others."""
+    """Views of lists, each repeated along the axes of the others.
+
+    >>> tessera.meshgrid(tessera.arange(2), tessera.arange(3))
+    """
     if indexing not in ("xy", "ij"):
         raise ValueError(f"meshgrid: indexing is 'xy' or 'ij', not {indexing!r}")
     return ops.meshgrid(arrays, indexing == "xy")

@@ -41,7 +41,10 @@ def _dtype_of(type: Any) -> DType:
 
 
 def finfo(type: Any, /) -> finfo_object:
-    """The limits of a float dtype, or of an array's."""
+    """The limits of a float dtype, or of an array's.
+
+    >>> tessera.finfo(tessera.float32)
+    """
     own = _dtype_of(type)
     if own.name not in _FLOATS:
         raise TypeError(f"finfo: {own} is no float dtype")
@@ -51,7 +54,10 @@ def finfo(type: Any, /) -> finfo_object:
 
 
 def iinfo(type: Any, /) -> iinfo_object:
-    """The limits of an integer dtype, or of an array's."""
+    """The limits of an integer dtype, or of an array's.
+
+    >>> tessera.iinfo(tessera.int8)
+    """
     own = _dtype_of(type)
     if own.kind not in "iu":
         raise TypeError(f"iinfo: {own} is no integer dtype")
@@ -61,7 +67,10 @@ def iinfo(type: Any, /) -> iinfo_object:
 
 
 def result_type(*arrays_and_dtypes: Any) -> DType:
-    """The dtype that an operator computes in with these arrays, dtypes and numbers."""
+    """The dtype that an operator computes in with these arrays, dtypes and numbers.
+
+    >>> tessera.result_type(tessera.int8, tessera.float32)
+    """
     found, numbers = None, []
     for item in arrays_and_dtypes:
         if isinstance(item, (bool, int, float)):
@@ -78,7 +87,10 @@ def result_type(*arrays_and_dtypes: Any) -> DType:
 
 
 def can_cast(from_: Any, to: Any, /) -> bool:
-    """Whether values keep their kind and size when they are converted: `to` is what both promote to."""
+    """Whether values keep their kind and size when they are converted: `to` is what both promote to.
+
+    >>> tessera.can_cast(tessera.int8, tessera.int16)
+    """
     target = dtype(to)
     return _core.promote(_dtype_of(from_), target) == target
 
@@ -88,7 +100,10 @@ _KINDS = {"bool": "b", "signed integer": "i", "unsigned integer": "u", "integral
 
 
 def isdtype(dtype: DType, kind: Any) -> bool:
-    """Whether the dtype is one of a kind ("bool", "integral", "real floating", "numeric", …), or equals a dtype; of a tuple: any of them."""
+    """Whether the dtype is one of a kind ("bool", "integral", "real floating", "numeric", …), or equals a dtype; of a tuple: any of them.
+
+    >>> tessera.isdtype(tessera.int8, "integral")
+    """
     if isinstance(kind, tuple):
         return any(isdtype(dtype, item) for item in kind)
     if isinstance(kind, str):
@@ -99,7 +114,10 @@ def isdtype(dtype: DType, kind: Any) -> bool:
 
 
 def astype(x: Array, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Array:
-    """The elements converted to a dtype. With copy=False an array that has it already is returned as it is."""
+    """The elements converted to a dtype. With copy=False an array that has it already is returned as it is.
+
+    >>> tessera.astype(tessera.asarray([1.5, 2.5]), tessera.int32)
+    """
     target = _core.as_dtype(dtype)
     if device is not None:
         x = _core.to_device(x, device)

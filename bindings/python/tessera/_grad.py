@@ -2,15 +2,31 @@
 """Gradients of functions."""
 from __future__ import annotations
 
+import contextlib
 import functools
 import threading
-from typing import Any, Callable
+from typing import Any, Callable, Iterator
 
 from . import _core
 from ._core import Array
 from ._tree import leaves, rebuild
 
 _state = threading.local()  # .depth: how many of these functions are running on the thread
+
+
+@contextlib.contextmanager
+def recording() -> Iterator[int]:
+    """While it is open, operators are remembered for gradients. Gives how many are open around it on this thread."""
+    depth = getattr(_state, "depth", 0)
+    if depth == 0:
+        _core.grad_begin()
+    _state.depth = depth + 1
+    try:
+        yield depth
+    finally:
+        _state.depth = depth
+        if depth == 0:
+            _core.grad_end()
 
 
 def _fresh(tree: Any, seen: set[int]) -> Any:
@@ -40,11 +56,7 @@ def value_and_grad(function: Callable[..., Any], argnums: int | tuple[int, ...] 
         for number in numbers:
             given[number] = _fresh(given[number], seen)
         chosen = [given[number] for number in numbers]
-        depth = getattr(_state, "depth", 0)
-        if depth == 0:
-            _core.grad_begin()
-        _state.depth = depth + 1
-        try:
+        with recording() as depth:
             for leaf in leaves(chosen):
                 _core.grad_watch(leaf)
             result = function(*given, **options)
@@ -53,10 +65,6 @@ def value_and_grad(function: Callable[..., Any], argnums: int | tuple[int, ...] 
                 raise TypeError(f"the function must return an array of one element, not {value!r}")
             # Inside another gradient, what was remembered is still needed there.
             found = rebuild(chosen, iter(_core.gradients(value, leaves(chosen), depth > 0)))
-        finally:
-            _state.depth = depth
-            if depth == 0:
-                _core.grad_end()
         gradient = found[0] if isinstance(argnums, int) else tuple(found)
         return ((value, aux), gradient) if has_aux else (value, gradient)
 

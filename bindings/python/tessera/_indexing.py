@@ -46,7 +46,10 @@ class _Parts:
     """A key taken apart: a view of x, the axes of that view which arrays index, and those arrays."""
 
     def __init__(self, x: Array, key: tuple[Any, ...]) -> None:
-        self.view, self.axes, self.indices, self.places = x, [], [], []
+        self.view = x
+        self.axes: list[int] = []
+        self.indices: list[Array] = []
+        self.places: list[int] = []
         items = [item if item is None or item is Ellipsis or isinstance(item, slice) or _is_whole(item) else _as_index(item, x) for item in key]
         used = sum(item.ndim if isinstance(item, Array) and item.dtype == _core.bool else item is not None and item is not Ellipsis for item in items)
         if sum(item is Ellipsis for item in items) > 1:
@@ -140,9 +143,9 @@ def get(x: Array, key: tuple[Any, ...]) -> Array:
     return _moved(gathered, len(shape), parts.at())
 
 
-def set(x: Array, key: tuple[Any, ...], value: Any) -> None:
-    """x[key] = value"""
-    if len(key) == 1 and isinstance(value, (bool, int, float)) and _fill_masked(x, key[0], value):
+def set(x: Array, key: tuple[Any, ...], value: Any, combine: str = "replace") -> None:
+    """x[key] = value, or with `combine` ("add", "mul", "max", "min") each element with what comes to it, as often as the key names it."""
+    if combine == "replace" and len(key) == 1 and isinstance(value, (bool, int, float)) and _fill_masked(x, key[0], value):
         return
     parts = _Parts(x, key)
     shape, order = parts.shape(), parts.order()
@@ -156,7 +159,9 @@ def set(x: Array, key: tuple[Any, ...], value: Any) -> None:
     front = list(range(at, at + len(shape)))
     source = ops.permute(source, front + [i for i in range(len(target)) if i not in front])
     view = ops.permute(parts.view, order)
-    ops.assign(view, ops.scatter_nd(view, parts.stacked(shape), source))
+    if combine != "replace" and source.dtype != x.dtype:
+        source = ops.cast(source, x.dtype)
+    ops.assign(view, ops.scatter_nd(view, parts.stacked(shape), source, combine=combine))
 
 
 def _fill_masked(x: Array, item: Any, value: Any) -> bool:

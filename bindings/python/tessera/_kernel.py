@@ -40,7 +40,8 @@ def _call(self: Kernel, *args: Any, items: Any = None, **named: Any) -> None:
     sizes = (items,) if isinstance(items, int) else tuple(items)
     if not 1 <= len(sizes) <= 3:
         raise ValueError("items has one to three sizes")
-    self.launch((*sizes, 1, 1)[:3], args, named)
+    x, y, z = (*sizes, 1, 1)[:3]
+    self.launch((x, y, z), args, named)
 
 
 setattr(Kernel, "__call__", _call)

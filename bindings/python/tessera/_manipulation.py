@@ -10,22 +10,32 @@ from ._core import Array
 from ._creation import _shape, asarray
 
 
-def reshape(x: Any, /, shape: Any, *, copy: bool | None = None) -> Array:
-    """The same elements in row-major order with another shape; one size may be -1. A view where strides allow."""
+def reshape(x: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None) -> Array:
+    """The same elements in row-major order with another shape; one size may be -1. A view where strides allow. With order="F" the first axis goes fastest.
+
+    >>> tessera.reshape(tessera.arange(6), (2, -1))
+    """
     x = asarray(x)
+    if order not in ("C", "A", "K"):
+        if order != "F":
+            raise ValueError(f"reshape: order is 'C' or 'F', not {order!r}")
+        return reshape(x.T, _shape(shape)[::-1], copy=copy).T
     made = ops.reshape(x, _shape(shape))
     if copy is False and x.size > 0 and not made.shares_memory(x):
         raise ValueError("reshape: copy=False, but these strides need a copy")
     return _core.as_array(made, None, None, True) if copy else made
 
 
-def ravel(x: Any) -> Array:
-    """All elements in row-major order along one axis."""
-    return reshape(x, -1)
+def ravel(x: Any, /, order: str = "C") -> Array:
+    """All elements in row-major order along one axis; with order="F" the first axis goes fastest."""
+    return reshape(x, -1, order)
 
 
 def permute_dims(x: Any, /, axes: Sequence[int]) -> Array:
-    """A view whose axis i is axis axes[i] of x."""
+    """A view whose axis i is axis axes[i] of x.
+
+    >>> tessera.permute_dims(tessera.zeros((2, 3, 4)), (2, 0, 1)).shape
+    """
     return ops.permute(x, axes)
 
 
@@ -35,13 +45,16 @@ def transpose(x: Any, axes: Sequence[int] | None = None) -> Array:
     return x.T if axes is None else ops.permute(x, axes)
 
 
-def swapaxes(x: Any, axis1: int, axis2: int) -> Array:
+def swapaxes(x: Any, /, axis1: int, axis2: int) -> Array:
     """A view with two axes swapped."""
     return ops.transpose(x, axis1, axis2)
 
 
 def matrix_transpose(x: Any, /) -> Array:
-    """A view with the last two axes swapped."""
+    """A view with the last two axes swapped.
+
+    >>> tessera.matrix_transpose([[1, 2], [3, 4]])
+    """
     return asarray(x).mT
 
 
@@ -58,7 +71,10 @@ def _axes(axis: Any, rank: int) -> list[int]:
 
 
 def moveaxis(x: Any, source: Any, destination: Any, /) -> Array:
-    """A view with axes at other places, the others in their order."""
+    """A view with axes at other places, the others in their order.
+
+    >>> tessera.moveaxis(tessera.zeros((2, 3, 4)), 0, -1).shape
+    """
     x = asarray(x)
     rank = x.ndim
     source, destination = _axes(source, rank), _axes(destination, rank)
@@ -71,7 +87,10 @@ def moveaxis(x: Any, source: Any, destination: Any, /) -> Array:
 
 
 def expand_dims(x: Any, /, axis: Any = 0) -> Array:
-    """A view with axes of size 1 put in."""
+    """A view with axes of size 1 put in.
+
+    >>> tessera.expand_dims([1, 2], axis=0)
+    """
     x = asarray(x)
     listed = [axis] if hasattr(axis, "__index__") else list(axis)
     for i in sorted(_axes(listed, x.ndim + len(listed))):
@@ -80,7 +99,10 @@ def expand_dims(x: Any, /, axis: Any = 0) -> Array:
 
 
 def squeeze(x: Any, /, axis: Any = None) -> Array:
-    """A view without these axes, whose sizes are 1; None means all of that size."""
+    """A view without these axes, whose sizes are 1; None means all of that size.
+
+    >>> tessera.squeeze([[1, 2]])
+    """
     x = asarray(x)
     if axis is None:
         return ops.squeeze_all(x)
@@ -89,14 +111,20 @@ def squeeze(x: Any, /, axis: Any = None) -> Array:
     return x
 
 
-def flip(x: Any, /, *, axis: Any = None) -> Array:
-    """A view with axes reversed; None means all."""
+def flip(x: Any, /, axis: Any = None) -> Array:
+    """A view with axes reversed; None means all.
+
+    >>> tessera.flip([1, 2, 3])
+    """
     x = asarray(x)
     return ops.flip_axes(x, _axes(axis, x.ndim)) if axis is not None else ops.flip_axes(x)
 
 
-def roll(x: Any, /, shift: Any, *, axis: Any = None) -> Array:
-    """Elements moved along axes; what leaves one end enters at the other. Without an axis: in row-major order."""
+def roll(x: Any, /, shift: Any, axis: Any = None) -> Array:
+    """Elements moved along axes; what leaves one end enters at the other. Without an axis: in row-major order.
+
+    >>> tessera.roll([1, 2, 3], 1)
+    """
     x = asarray(x)
     if axis is None:
         return ops.reshape(ops.roll(ops.reshape(x, (-1,)), shift, 0), x.shape)
@@ -109,8 +137,11 @@ def roll(x: Any, /, shift: Any, *, axis: Any = None) -> Array:
     return x
 
 
-def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Array:
-    """Each element several times in a row. Different numbers for each wait for those numbers."""
+def repeat(x: Any, repeats: Any, /, axis: int | None = None) -> Array:
+    """Each element several times in a row. Different numbers for each wait for those numbers.
+
+    >>> tessera.repeat([1, 2], 2)
+    """
     x = asarray(x)
     if axis is None:
         x, axis = ops.reshape(x, (-1,)), 0
@@ -126,9 +157,12 @@ def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Array:
     return ops.index_select(x, axis, asarray(chosen, _core.int64, device=x.device))
 
 
-def tile(x: Any, repetitions: Any, /) -> Array:
-    """The whole array several times along its axes."""
-    return ops.tile(x, _shape(repetitions))
+def tile(x: Any, reps: Any, /) -> Array:
+    """The whole array several times along its axes.
+
+    >>> tessera.tile([1, 2], 2)
+    """
+    return ops.tile(x, _shape(reps))
 
 
 def _along(arrays: Sequence[Any]) -> list[Array]:
@@ -139,20 +173,27 @@ def _along(arrays: Sequence[Any]) -> list[Array]:
 
 
 def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Array:
-    """Arrays one after the other along an axis; None: all their elements along one."""
+    """Arrays one after the other along an axis; None: all their elements along one.
+
+    >>> tessera.concat([[1, 2], [3]])
+    """
     made = _along(arrays)
     if axis is None:
         return ops.concat([ops.reshape(x, (-1,)) for x in made], 0)
     return ops.concat(made, axis)
 
 
-def concatenate(arrays: Sequence[Any], axis: int | None = 0) -> Array:
+def concatenate(arrays: Sequence[Any], axis: int | None = 0, *, dtype: Any = None) -> Array:
     """NumPy's name of concat."""
-    return concat(arrays, axis=axis)
+    made = concat(arrays, axis=axis)
+    return made if dtype is None else ops.cast(made, dtype)
 
 
-def stack(arrays: Sequence[Any], /, *, axis: int = 0) -> Array:
-    """Arrays of one shape along a new axis."""
+def stack(arrays: Sequence[Any], /, axis: int = 0) -> Array:
+    """Arrays of one shape along a new axis.
+
+    >>> tessera.stack([[1, 2], [3, 4]])
+    """
     return ops.stack(_along(arrays), axis)
 
 
@@ -164,6 +205,9 @@ def _at_least(x: Any, rank: int) -> Array:
 def vstack(arrays: Sequence[Any]) -> Array:
     """Rows, or matrices, below each other."""
     return ops.concat([_at_least(x, 2) for x in _along(arrays)], 0)
+
+
+row_stack = vstack
 
 
 def hstack(arrays: Sequence[Any]) -> Array:
@@ -178,7 +222,10 @@ def column_stack(arrays: Sequence[Any]) -> Array:
 
 
 def unstack(x: Any, /, *, axis: int = 0) -> tuple[Array, ...]:
-    """Views of each element along an axis, without it."""
+    """Views of each element along an axis, without it.
+
+    >>> tessera.unstack([[1, 2], [3, 4]])
+    """
     x = asarray(x)
     return tuple(ops.unstack(x, axis, x.shape[_axes(axis, x.ndim)[0]]))
 
@@ -198,7 +245,10 @@ def split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:
 
 
 def broadcast_to(x: Any, /, shape: Any) -> Array:
-    """A view in which axes of size 1, and missing leading axes, are repeated."""
+    """A view in which axes of size 1, and missing leading axes, are repeated.
+
+    >>> tessera.broadcast_to([1, 2], (3, 2))
+    """
     return ops.expand(x, _shape(shape))
 
 
@@ -215,7 +265,10 @@ def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
 
 
 def broadcast_arrays(*arrays: Any) -> list[Array]:
-    """Views of the arrays with the shape that they broadcast to."""
+    """Views of the arrays with the shape that they broadcast to.
+
+    >>> tessera.broadcast_arrays([1, 2], [[3], [4]])
+    """
     made = [asarray(x) for x in arrays]
     shape = broadcast_shapes(*(x.shape for x in made))
     return [ops.expand(x, shape) for x in made]

@@ -2,9 +2,10 @@
 """Methods of Array that are written in Python."""
 from __future__ import annotations
 
-from typing import Any
+import importlib
+from typing import Any, Iterator
 
-from . import _core, _elementwise, _manipulation, _statistics, linalg, ops
+from . import _core, _elementwise, _manipulation, _searching, _sets, _statistics, linalg, ops
 from ._core import Array
 from ._creation import asarray
 from ._dtypes import astype
@@ -19,6 +20,11 @@ def _readable(x: Array) -> Array:
     return ops.cast(x, _WIDER[x.dtype.name]) if x.dtype.name in _WIDER else x
 
 
+def _memory(x: Any) -> Any:
+    """A memoryview, of which type checkers do not know that arrays have one."""
+    return memoryview(x)
+
+
 def tolist(self: Array) -> Any:
     """The elements as nested lists of Python numbers. Waits for them."""
     if self.ndim == 0:
@@ -26,7 +32,7 @@ def tolist(self: Array) -> Any:
     if self.size == 0:
         return _empty_list(self.shape)
     # memoryview has no lists of half precision.
-    return memoryview(_readable(ops.cast(self, _core.float32) if self.dtype == _core.float16 else self)).tolist()
+    return _memory(_readable(ops.cast(self, _core.float32) if self.dtype == _core.float16 else self)).tolist()
 
 
 def _empty_list(shape: tuple[int, ...]) -> list[Any]:
@@ -36,7 +42,7 @@ def _empty_list(shape: tuple[int, ...]) -> list[Any]:
 def tobytes(self: Array) -> bytes:
     """The elements in row-major order, as they lie in memory."""
     x = ops.bit_cast(self, _BITS[self.dtype.name]) if self.dtype.name in _BITS and self.ndim else self
-    return memoryview(ops.contiguous(x)).tobytes()
+    return _memory(ops.contiguous(x)).tobytes()
 
 
 def _rebuild(data: bytes, dtype: str, shape: tuple[int, ...]) -> Array:
@@ -61,9 +67,8 @@ def reduce(self: Array) -> tuple[Any, ...]:
 
 def as_numpy(self: Array, dtype: Any = None, copy: bool | None = None) -> Any:
     """numpy.asarray(x): the same memory, read-only, where NumPy has the dtype and the array is on the CPU."""
-    import numpy
-
-    made = numpy.asarray(memoryview(_readable(self)))
+    # By its name, so that type checkers of programs that do without NumPy need not read it.
+    made: Any = importlib.import_module("numpy").asarray(_memory(_readable(self)))
     if dtype is not None and made.dtype != dtype:
         if copy is False:
             raise ValueError("another dtype needs a copy")
@@ -71,14 +76,27 @@ def as_numpy(self: Array, dtype: Any = None, copy: bool | None = None) -> Any:
     return made.copy() if copy else made
 
 
-def _copy(self: Array, memo: Any = None) -> Array:
+def _iterate(self: Array) -> Iterator[Array]:
+    """Views of each element along the first axis."""
+    return (self[i] for i in range(len(self)))
+
+
+def _deep_copy(self: Array, memo: Any) -> Array:
+    return _copy(self)
+
+
+def _shallow_copy(self: Array) -> Array:
+    return _copy(self)
+
+
+def _copy(self: Array, order: Any = None) -> Array:
     """The same elements in memory of their own."""
     return _core.as_array(self, None, None, True)
 
 
-def _reshape(self: Array, *shape: Any) -> Array:
-    """The same elements with another shape: reshape(2, 3) or reshape((2, 3))."""
-    return _manipulation.reshape(self, shape[0] if len(shape) == 1 else shape)
+def _reshape(self: Array, *shape: Any, order: str = "C") -> Array:
+    """The same elements with another shape: reshape(2, 3) or reshape((2, 3)). With order="F" the first axis goes fastest."""
+    return _manipulation.reshape(self, shape[0] if len(shape) == 1 else shape, order=order)
 
 
 def _transpose(self: Array, *axes: Any) -> Array:
@@ -110,14 +128,77 @@ def _namespace(self: Array, *, api_version: str | None = None) -> Any:
     return tessera
 
 
-def _flatten(self: Array) -> Array:
+def _flatten(self: Array, order: str = "C") -> Array:
     """All elements along one axis, in memory of their own."""
-    return _copy(_manipulation.ravel(self))
+    return _copy(_manipulation.ravel(self, order))
 
 
-def _astype(self: Array, dtype: Any, *, copy: bool = True) -> Array:
+def _astype(self: Array, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True) -> Array:
     """The elements converted to a dtype."""
     return astype(self, dtype, copy=copy)
+
+
+def _view(self: Array, dtype: Any = None) -> Array:
+    """The same memory; with a dtype, its bits as elements of that one, in a copy."""
+    return self[...] if dtype is None else ops.bit_cast(self, dtype)
+
+
+def _resize(self: Array, *shape: Any) -> None:
+    raise NotImplementedError("an array keeps its size: use tessera.resize")
+
+
+def _diagonal(self: Array, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
+    """A view of a diagonal between two axes."""
+    return ops.diagonal(self, offset, axis1, axis2)
+
+
+def _trace(self: Array, offset: int = 0) -> Array:
+    """The sum of the diagonal between the first two axes."""
+    return ops.trace(self, offset, 0, 1)
+
+
+def _tofile(self: Array, file: Any) -> None:
+    """Writes the elements' bytes to a file."""
+    if hasattr(file, "write"):
+        file.write(tobytes(self))
+        return
+    with open(file, "wb") as opened:
+        opened.write(tobytes(self))
+
+
+def _conj(self: Array) -> Array:
+    """x itself: there are no complex dtypes."""
+    return self
+
+
+class _Flat:
+    """x.flat: all elements in row-major order, to read, write and iterate over."""
+
+    def __init__(self, x: Array) -> None:
+        self._x = x
+
+    def __len__(self) -> int:
+        return self._x.size
+
+    def __iter__(self) -> Any:
+        return iter(ops.reshape(self._x, (-1,)))
+
+    def __getitem__(self, key: Any) -> Array:
+        return ops.reshape(self._x, (-1,))[key]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        flat = ops.reshape(self._x, (-1,))
+        flat[key] = value
+        if not flat.shares_memory(self._x):
+            ops.assign(self._x, ops.reshape(flat, self._x.shape))
+
+
+def _divmod(self: Array, other: Any) -> tuple[Array, Array]:
+    return self // other, self % other
+
+
+def _rdivmod(self: Array, other: Any) -> tuple[Array, Array]:
+    return other // self, other % self
 
 
 def _dot(self: Array, other: Any) -> Array:
@@ -125,22 +206,28 @@ def _dot(self: Array, other: Any) -> Array:
     return linalg.dot(self, other)
 
 
-def _clip(self: Array, min: Any = None, max: Any = None) -> Array:
-    """Within limits."""
-    return _elementwise.clip(self, min, max)
-
-
 _METHODS = {
-    "__array__": as_numpy, "__array_namespace__": _namespace, "__contains__": _contains, "__copy__": _copy, "__deepcopy__": _copy,
-    "__format__": _format, "__reduce__": reduce, "astype": _astype, "clip": _clip, "copy": _copy, "dot": _dot,
-    "flatten": _flatten, "reshape": _reshape, "to_device": _to_device, "tobytes": tobytes, "tolist": tolist,
-    "transpose": _transpose,
+    "__array__": as_numpy, "__array_namespace__": _namespace, "__contains__": _contains, "__copy__": _shallow_copy, "__deepcopy__": _deep_copy,
+    "__divmod__": _divmod, "__format__": _format, "__iter__": _iterate, "__rdivmod__": _rdivmod, "__reduce__": reduce, "__round__": _elementwise.round,
+    "astype": _astype, "conj": _conj, "conjugate": _conj, "copy": _copy, "diagonal": _diagonal, "dot": _dot, "flatten": _flatten,
+    "reshape": _reshape, "resize": _resize, "to_device": _to_device, "tobytes": tobytes, "tofile": _tofile, "tolist": tolist, "trace": _trace,
+    "transpose": _transpose, "view": _view,
 }
-for _name in ("all", "any", "argmax", "argmin", "cumprod", "cumsum", "max", "mean", "min", "prod", "std", "sum", "var"):
-    _METHODS[_name] = getattr(_statistics, _name)
-for _name in ("ravel", "repeat", "squeeze", "swapaxes"):
-    _METHODS[_name] = getattr(_manipulation, _name)
+for _module, _names in {
+    _statistics: "all any argmax argmin cumprod cumsum max mean min prod ptp std sum var",
+    _manipulation: "ravel repeat squeeze swapaxes",
+    _searching: "argsort nonzero searchsorted take",
+    _elementwise: "clip round",
+    _sets: "argpartition choose",
+}.items():
+    for _name in _names.split():
+        _METHODS[_name] = getattr(_module, _name)
 for _name, _method in _METHODS.items():
     setattr(Array, _name, _method)
-setattr(Array, "nbytes", property(lambda self: (self.size * self.dtype.bits + 7) // 8, doc="Bytes of all elements."))
+for _name, _property in {
+    "nbytes": property(lambda self: (self.size * self.dtype.bits + 7) // 8, doc="Bytes of all elements."),
+    "flat": property(_Flat, lambda self, value: self.__setitem__(..., value), doc="All elements in row-major order, to read, write and iterate over."),
+    "real": property(lambda self: self, doc="x itself: there are no complex dtypes."),
+}.items():
+    setattr(Array, _name, _property)
 setattr(Array, "__array_priority__", 1000)  # NumPy leaves its operators on our arrays to us

@@ -1,104 +1,100 @@
 # SPDX-License-Identifier: MIT
-"""Functions that NumPy has and the array API has not."""
+"""Names that NumPy has and the array API has not, beside those of modules of their own."""
 from __future__ import annotations
 
-from typing import Any
+import contextlib
+from typing import Any, Iterator
 
 from . import _core, ops
-from ._core import Array
+from ._core import Array, DType
 from ._creation import asarray, linspace
-from ._manipulation import stack
+from ._dtypes import dtype as _dtype
+from ._dtypes import result_type
+from ._manipulation import concat
+
+ndarray = Array
+float_, double, single, half, int_, intp, intc, uint, longlong, short, byte, ubyte = (
+    _core.float32, _core.float64, _core.float32, _core.float16, _core.int64, _core.int64, _core.int32, _core.uint64, _core.int64, _core.int16,
+    _core.int8, _core.uint8)
+euler_gamma, PZERO, NZERO = 0.5772156649015329, 0.0, -0.0
 
 
-def round(x: Any, decimals: int = 0) -> Array:
-    """The nearest numbers with so many decimals, halves to the even one."""
-    x = asarray(x)
-    if decimals == 0 or x.dtype.kind != "f":
-        return ops.round(x) if decimals >= 0 else ops.cast(round(ops.cast(x, _core.float64), decimals), x.dtype)
-    scale = 10.0 ** abs(decimals)
-    return ops.round(x * scale) / scale if decimals > 0 else ops.round(x / scale) * scale
+class _Kind:
+    """A kind of dtypes for issubdtype: np.integer, np.floating, …"""
+
+    def __init__(self, name: str, kinds: str) -> None:
+        self._name, self.kinds = name, kinds
+
+    def __repr__(self) -> str:
+        return f"tessera.{self._name}"
 
 
-around = round
+generic, number, integer = _Kind("generic", "biuf"), _Kind("number", "iuf"), _Kind("integer", "iu")
+signedinteger, unsignedinteger, floating, inexact = _Kind("signedinteger", "i"), _Kind("unsignedinteger", "u"), _Kind("floating", "f"), _Kind("inexact", "f")
+complexfloating = _Kind("complexfloating", "")
 
 
-def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Array:
-    """How often 0, 1, … occur, up to the largest element. Waits for that one."""
-    x = asarray(x)
-    length = max(int(ops.max(x)) + 1 if x.size else 0, minlength)
-    return ops.bincount(x, weights, length) if length else ops.zeros((0,), _core.int32, x.device)
+def issubdtype(arg1: Any, arg2: Any) -> bool:
+    """Whether a dtype is of a kind such as np.integer, or the same as another one."""
+    own = _dtype(arg1)
+    if isinstance(arg2, _Kind):
+        return own.kind in arg2.kinds
+    if arg2 in (int, float):
+        return own.kind == ("i" if arg2 is int else "f")
+    return own == _dtype(arg2)
 
 
-def histogram(x: Any, bins: int = 10, range: tuple[float, float] | None = None) -> tuple[Array, Array]:
-    """How many elements lie in each of so many ranges of one width, and the edges of the ranges. Without a range, waits for the extremes."""
-    x = asarray(x)
-    low, high = range or (float(ops.min(x)), float(ops.max(x)))
-    if low == high:
-        low, high = low - 0.5, high + 0.5
-    return ops.histogram(x, bins, low, high), linspace(low, high, bins + 1, device=x.device)
+def promote_types(type1: Any, type2: Any) -> DType:
+    """The dtype that two dtypes are computed in together."""
+    return result_type(_dtype(type1), _dtype(type2))
 
 
-def quantile(x: Any, q: Any, axis: int | None = None, keepdims: bool = False) -> Array:
-    """What stands at q * (size - 1) of the sorted elements, interpolated; of several q, along a new first axis."""
-    x = asarray(x)
-    if not isinstance(q, (int, float)):
-        return stack([quantile(x, own, axis, keepdims) for own in asarray(q).tolist()])
-    if axis is not None:
-        return ops.quantile(x, q, axis, keepdims)
-    found = ops.quantile(ops.reshape(x, (-1,)), q, 0, False)
-    return ops.reshape(found, (1,) * x.ndim) if keepdims else found
+@contextlib.contextmanager
+def errstate(**options: str) -> Iterator[None]:
+    """Does nothing: divisions by 0 and overflow give inf and NaN here without a warning."""
+    yield
 
 
-def percentile(x: Any, q: Any, axis: int | None = None, keepdims: bool = False) -> Array:
-    """quantile(x, q / 100)."""
-    return quantile(x, q / 100 if isinstance(q, (int, float)) else asarray(q, _core.float64) / 100, axis, keepdims)
-
-
-def average(x: Any, axis: Any = None, weights: Any = None) -> Array:
-    """The mean over axes, each element with its weight."""
-    if weights is None:
-        return ops.mean(x, axis)
-    x, weights = asarray(x), asarray(weights)
-    if weights.ndim == 1 and x.ndim > 1 and isinstance(axis, int):
-        weights = ops.reshape(weights, (-1,) + (1,) * (x.ndim - 1 - axis % x.ndim))
-    weights = ops.expand(weights, x.shape)
-    return ops.sum(x * weights, axis) / ops.sum(weights, axis)
-
-
-def ptp(x: Any, axis: Any = None) -> Array:
-    """The largest element minus the smallest."""
-    return ops.sub(ops.max(x, axis), ops.min(x, axis))
-
-
-def trapezoid(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1) -> Array:
-    """The integral along an axis, by straight lines between the points."""
-    y = asarray(y)
-    axis = axis % y.ndim
-    width: Any = dx
-    if x is not None:
-        width = ops.diff(x, 1, -1)
-        if width.ndim == 1:
-            width = ops.reshape(width, (-1,) + (1,) * (y.ndim - 1 - axis))
-    before, after = (slice(None),) * axis + (slice(None, -1),), (slice(None),) * axis + (slice(1, None),)
-    return ops.sum((y[before] + y[after]) * 0.5 * width, axis)
-
-
-trapz = trapezoid
+def seterr(**options: str) -> dict[str, str]:
+    """Does nothing, as errstate."""
+    return dict.fromkeys(("divide", "over", "under", "invalid"), "ignore")
 
 
 def diag(x: Any, k: int = 0) -> Array:
-    """The matrix with a list on its k-th diagonal; of a matrix, a view of the diagonal."""
+    """The matrix with a list on its k-th diagonal; of a matrix, a view of the diagonal.
+
+    >>> tessera.diag([1, 2])
+    """
     return ops.diag(x, k)
 
 
-def interp(x: Any, xp: Any, fp: Any) -> Array:
-    """The height at each x of the straight lines between points."""
-    return ops.interp(x, xp, fp)
+def diagflat(x: Any, k: int = 0) -> Array:
+    """The matrix with all elements of an array on its k-th diagonal."""
+    return ops.diag(ops.reshape(asarray(x), (-1,)), k)
 
 
-def logspace(start: float, stop: float, num: int = 50, base: float = 10.0) -> Array:
+def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
+    """A view of a diagonal between two axes."""
+    return ops.diagonal(x, offset, axis1, axis2)
+
+
+def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = _core.float32) -> Array:
+    """1 on and below the k-th diagonal, else 0."""
+    return ops.tril(ops.ones((N, N if M is None else M), dtype), k)
+
+
+def logspace(start: float, stop: float, num: int = 50, endpoint: bool = True, base: float = 10.0, dtype: Any = None) -> Array:
     """base to the powers from start to stop, evenly spaced."""
-    return base ** linspace(start, stop, num)
+    made = base ** linspace(start, stop, num, endpoint=endpoint)
+    return made if dtype is None else ops.cast(made, dtype)
+
+
+def geomspace(start: float, stop: float, num: int = 50, endpoint: bool = True) -> Array:
+    """Numbers from start to stop of which each is the one before times the same factor."""
+    import math
+
+    steps = linspace(0.0, math.log(stop / start), num, dtype=_core.float64, endpoint=endpoint)
+    return ops.cast(start * ops.exp(steps), _core.float32)
 
 
 def fliplr(x: Any) -> Array:
@@ -111,10 +107,63 @@ def flipud(x: Any) -> Array:
     return ops.flip(x, 0)
 
 
-def atleast_1d(x: Any) -> Array:
-    """The array, with an axis if it has none."""
+def rot90(x: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
+    """A view turned by k right angles, from the first axis towards the second.
+
+    >>> tessera.rot90([[1, 2], [3, 4]])
+    """
+    return ops.rot90(x, k, axes[0], axes[1])
+
+
+def _at_least(x: Any, rank: int) -> Array:
     x = asarray(x)
-    return ops.reshape(x, (1,)) if x.ndim == 0 else x
+    if x.ndim >= rank:
+        return x
+    if rank == 3 and x.ndim == 2:
+        return ops.unsqueeze(x, 2)
+    if rank == 3 and x.ndim == 1:
+        return ops.reshape(x, (1, -1, 1))
+    return ops.reshape(x, (1,) * (rank - x.ndim) + x.shape)
+
+
+def _each_at_least(arrays: tuple[Any, ...], rank: int) -> Any:
+    made = [_at_least(x, rank) for x in arrays]
+    return made[0] if len(made) == 1 else made
+
+
+def atleast_1d(*arrays: Any) -> Any:
+    """The arrays, with an axis if they have none."""
+    return _each_at_least(arrays, 1)
+
+
+def atleast_2d(*arrays: Any) -> Any:
+    """The arrays as matrices: a list is a row."""
+    return _each_at_least(arrays, 2)
+
+
+def atleast_3d(*arrays: Any) -> Any:
+    """The arrays with three axes: a list is in the middle one, a matrix in the first two."""
+    return _each_at_least(arrays, 3)
+
+
+def dstack(arrays: Any) -> Array:
+    """Arrays along the third axis."""
+    return concat([_at_least(x, 3) for x in arrays], axis=2)
+
+
+def hsplit(x: Any, indices_or_sections: Any) -> list[Array]:
+    """As split, along the second axis, or the only one."""
+    from ._manipulation import split
+
+    x = asarray(x)
+    return split(x, indices_or_sections, 1 if x.ndim > 1 else 0)
+
+
+def vsplit(x: Any, indices_or_sections: Any) -> list[Array]:
+    """As split, along the first axis."""
+    from ._manipulation import split
+
+    return split(x, indices_or_sections, 0)
 
 
 def isscalar(x: Any) -> bool:
@@ -122,7 +171,52 @@ def isscalar(x: Any) -> bool:
     return isinstance(x, (bool, int, float, complex, str, bytes))
 
 
-def _sort(self: Array, axis: int = -1) -> None:
+def iscomplexobj(x: Any) -> bool:
+    """False: there are no complex dtypes."""
+    return isinstance(x, complex)
+
+
+def isrealobj(x: Any) -> bool:
+    """True: there are no complex dtypes."""
+    return not iscomplexobj(x)
+
+
+def real(x: Any) -> Array:
+    """x itself: there are no complex dtypes."""
+    return asarray(x)
+
+
+def asanyarray(x: Any, dtype: Any = None) -> Array:
+    """As asarray."""
+    return asarray(x, dtype)
+
+
+def ascontiguousarray(x: Any, dtype: Any = None) -> Array:
+    """The array with its elements side by side in row-major order: itself, or a copy."""
+    return ops.contiguous(asarray(x, dtype))
+
+
+def shares_memory(a: Array, b: Array) -> bool:
+    """Whether writing to one could change the other."""
+    return a.shares_memory(b)
+
+
+may_share_memory = shares_memory
+
+
+def array_repr(x: Any) -> str:
+    """The text of repr(x)."""
+    return repr(asarray(x))
+
+
+def array_str(x: Any) -> str:
+    """The text of str(x)."""
+    return str(asarray(x))
+
+
+
+
+def _sort(self: Array, axis: int = -1, kind: Any = None) -> None:
     """Sorts the array in place, along an axis."""
     ops.assign(self, ops.sort(self, axis))
 
@@ -132,17 +226,5 @@ def _fill(self: Array, value: Any) -> None:
     self[...] = value
 
 
-def _argsort(self: Array, axis: int = -1) -> Array:
-    """The index (int32) of each element of the sorted array."""
-    return ops.argsort(self, axis)
-
-
-def _nonzero(self: Array) -> tuple[Array, ...]:
-    """The indices (int32) of the elements that are not 0, one array for each axis."""
-    from ._searching import nonzero
-
-    return nonzero(self)
-
-
-for _name, _method in {"sort": _sort, "fill": _fill, "argsort": _argsort, "nonzero": _nonzero, "round": round, "__round__": round}.items():
+for _name, _method in {"sort": _sort, "fill": _fill}.items():
     setattr(Array, _name, _method)

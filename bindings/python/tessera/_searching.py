@@ -10,12 +10,18 @@ from ._creation import asarray
 
 
 def where(condition: Any, x1: Any = None, x2: Any = None, /) -> Any:
-    """x1 where the condition holds, else x2. With a condition alone: nonzero of it."""
+    """x1 where the condition holds, else x2. With a condition alone: nonzero of it.
+
+    >>> tessera.where([True, False], [1, 2], [3, 4])
+    """
     return nonzero(condition) if x1 is None and x2 is None else ops.where(condition, x1, x2)
 
 
 def nonzero(x: Any, /) -> tuple[Array, ...]:
-    """The indices (int32) of the elements that are not 0, one array for each axis. Waits for their number."""
+    """The indices (int32) of the elements that are not 0, one array for each axis. Waits for their number.
+
+    >>> tessera.nonzero([0, 3, 0, 5])
+    """
     found = ops.nonzero(asarray(x))
     return tuple(found[:, i] for i in range(found.shape[1]))
 
@@ -26,31 +32,46 @@ def argwhere(x: Any) -> Array:
 
 
 def count_nonzero(x: Any, /, axis: Any = None, keepdims: bool = False) -> Array:
-    """How many elements are not 0."""
+    """How many elements are not 0.
+
+    >>> tessera.count_nonzero([0, 3, 0, 5])
+    """
     return ops.sum(ops.cast(ops.ne(x, 0), _core.int64), axis, keepdims)
 
 
-def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None) -> Array:
-    """Where each of x2 belongs in the sorted list x1: in front of equal elements, or behind them with side="right"."""
+def searchsorted(x: Any, /, x2: Any, side: str = "left", sorter: Any = None) -> Array:
+    """Where each of x2 belongs in the sorted list x: in front of equal elements, or behind them with side="right".
+
+    >>> tessera.searchsorted([1, 2, 3], [2, 5])
+    """
     if side not in ("left", "right"):
         raise ValueError(f"searchsorted: side is 'left' or 'right', not {side!r}")
     if sorter is not None:
-        x1 = ops.index_select(x1, 0, sorter)
-    return ops.searchsorted(x1, x2, side == "right")
+        x = ops.index_select(x, 0, sorter)
+    return ops.searchsorted(x, x2, side == "right")
 
 
-def sort(x: Any, /, axis: int = -1, *, descending: bool = False, stable: bool = True) -> Array:
-    """Sorted along an axis; NaN last. Always stable."""
-    return ops.sort(x, axis, descending)
+def sort(x: Any, /, axis: int | None = -1, kind: Any = None, *, descending: bool = False, stable: bool = True) -> Array:
+    """Sorted along an axis, or all elements without one; NaN last. Always stable.
+
+    >>> tessera.sort([3, 1, 2])
+    """
+    return ops.sort(ops.reshape(asarray(x), (-1,)) if axis is None else x, -1 if axis is None else axis, descending)
 
 
-def argsort(x: Any, /, axis: int = -1, *, descending: bool = False, stable: bool = True) -> Array:
-    """The index (int32) of each element of the sorted array. Always stable."""
-    return ops.argsort(x, axis, descending)
+def argsort(x: Any, /, axis: int | None = -1, kind: Any = None, *, descending: bool = False, stable: bool = True) -> Array:
+    """The index (int32) of each element of the sorted array. Always stable.
+
+    >>> tessera.argsort([3, 1, 2])
+    """
+    return ops.argsort(ops.reshape(asarray(x), (-1,)) if axis is None else x, -1 if axis is None else axis, descending)
 
 
 def take(x: Any, indices: Any, /, axis: int | None = None) -> Array:
-    """The slices of x along an axis that the indices name; without an axis, elements in row-major order."""
+    """The slices of x along an axis that the indices name; without an axis, elements in row-major order.
+
+    >>> tessera.take([10, 20, 30], [2, 0])
+    """
     x = asarray(x)
     indices = asarray(indices, device=x.device)
     if axis is None:
@@ -91,7 +112,10 @@ class unique_inverse_result(NamedTuple):
 
 
 def unique_all(x: Any, /) -> unique_all_result:
-    """The different elements, where each is found first, which of them each element is, and how often each occurs. Waits for their number."""
+    """The different elements, where each is found first, which of them each element is, and how often each occurs. Waits for their number.
+
+    >>> tessera.unique_all([3, 1, 3])
+    """
     x = asarray(x)
     values, inverse, counts = ops.unique(x)
     places = ops.arange(0, x.size, 1, _core.int32, x.device)
@@ -100,25 +124,57 @@ def unique_all(x: Any, /) -> unique_all_result:
 
 
 def unique_counts(x: Any, /) -> unique_counts_result:
-    """The different elements, and how often each occurs. Waits for their number."""
+    """The different elements, and how often each occurs. Waits for their number.
+
+    >>> tessera.unique_counts([3, 1, 3])
+    """
     values, _, counts = ops.unique(asarray(x))
     return unique_counts_result(values, counts)
 
 
 def unique_inverse(x: Any, /) -> unique_inverse_result:
-    """The different elements, and which of them each element is. Waits for their number."""
+    """The different elements, and which of them each element is. Waits for their number.
+
+    >>> tessera.unique_inverse([3, 1, 3])
+    """
     values, inverse, _ = ops.unique(asarray(x))
     return unique_inverse_result(values, inverse)
 
 
 def unique_values(x: Any, /) -> Array:
-    """The different elements in ascending order. Waits for their number."""
+    """The different elements in ascending order. Waits for their number.
+
+    >>> tessera.unique_values([3, 1, 3])
+    """
     return ops.unique(asarray(x))[0]
 
 
-def unique(x: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False) -> Any:
-    """NumPy's form of unique_all."""
-    found = unique_all(x)
+def unique(x: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False, axis: int | None = None) -> Any:
+    """NumPy's form of unique_all; the inverse has one axis. With an axis: the different slices along it.
+
+    >>> tessera.unique([3, 1, 3], return_counts=True)
+    """
+    x = asarray(x)
+    if axis is not None and x.ndim > 1:
+        return _unique_slices(x, axis, return_index, return_inverse, return_counts)
+    found = unique_all(ops.reshape(x, (-1,)))
     chosen = [found.values]
     chosen += [part for part, is_asked in zip(found[1:], (return_index, return_inverse, return_counts)) if is_asked]
+    return chosen[0] if len(chosen) == 1 else tuple(chosen)
+
+
+def _unique_slices(x: Array, axis: int, return_index: bool, return_inverse: bool, return_counts: bool) -> Any:
+    """The different slices along an axis, in ascending order of their elements. On the host, since it is a matter of few slices."""
+    rows = ops.reshape(ops.moveaxis(x, axis, 0), (x.shape[axis], -1)).tolist()
+    places: dict[tuple[Any, ...], list[int]] = {}
+    for i, row in enumerate(rows):
+        places.setdefault(tuple(row), []).append(i)
+    ordered = [places[row] for row in sorted(places)]
+    inverse = [0] * len(rows)
+    for i, own in enumerate(ordered):
+        for place in own:
+            inverse[place] = i
+    first = asarray([own[0] for own in ordered], _core.int64, device=x.device)
+    found = [ops.index_select(x, axis, first), first, asarray(inverse, _core.int64), asarray([len(own) for own in ordered], _core.int64)]
+    chosen = [found[0]] + [part for part, is_asked in zip(found[1:], (return_index, return_inverse, return_counts)) if is_asked]
     return chosen[0] if len(chosen) == 1 else tuple(chosen)

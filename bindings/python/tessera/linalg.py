@@ -4,19 +4,117 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from . import ops
+from . import _core, ops
 from ._core import Array
 from ._creation import asarray
 from ._dtypes import result_type
 from ._manipulation import matrix_transpose  # noqa: F401
 from .ops import cross as _cross
-from .ops import det, lstsq, solve  # noqa: F401
 
-inv = ops.inverse
+LinAlgError = ValueError
+
+
+def inv(x: Any, /) -> Array:
+    """The inverse of square matrices.
+
+    >>> tessera.linalg.inv([[2.0, 0.0], [0.0, 4.0]])
+    """
+    return ops.inverse(_float(x))
+
+
+def det(x: Any, /) -> Array:
+    """The determinant of square matrices.
+
+    >>> tessera.linalg.det([[2.0, 1.0], [4.0, 3.0]])
+    """
+    return ops.det(_float(x))
+
+
+def _float(x: Any) -> Array:
+    """NumPy takes integers for linear algebra."""
+    x = asarray(x)
+    return x if x.dtype.kind == "f" else ops.cast(x, _core.float32)
+
+
+def solve(a: Any, b: Any, /) -> Array:
+    """The x for which a @ x is b.
+
+    >>> tessera.linalg.solve([[2.0, 0.0], [0.0, 4.0]], [1.0, 1.0])
+    """
+    return ops.solve(_float(a), _float(b))
+
+
+class lstsq_result(NamedTuple):
+    x: Array
+    residuals: Array
+    rank: Array
+    s: Array
+
+
+def lstsq(a: Any, b: Any, rcond: Any = None) -> lstsq_result:
+    """The x for which a @ x comes closest to b, the sums of the squared distances, the rank and the singular values of a.
+
+    >>> tessera.linalg.lstsq([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]], [1.0, 3.0, 5.0])
+    """
+    a, b = _float(a), _float(b)
+    singular = svdvals(a)
+    solution = ops.matmul(ops.pinv(a, 0.0 if rcond is None or rcond < 0 else rcond), b)
+    away = b - ops.matmul(a, solution)
+    residuals = ops.sum(away * away, 0, b.ndim == 1) if a.shape[0] > a.shape[1] else ops.zeros((0,), a.dtype, a.device)
+    return lstsq_result(solution, residuals, matrix_rank(a), singular)
+
+
+def cond(x: Any, p: Any = None) -> Array:
+    """The largest singular value divided by the smallest, or with p the same of another norm."""
+    x = _float(x)
+    if p is None:
+        values = svdvals(x)
+        return values[..., 0] / values[..., -1]
+    return ops.cond(x, p)
+
+
+def multi_dot(arrays: Any) -> Array:
+    """The product of several matrices, in the order that takes the fewest multiplications."""
+    made = [asarray(x) for x in arrays]
+    shapes = [(1, x.shape[0]) if x.ndim == 1 and i == 0 else (x.shape[0], 1) if x.ndim == 1 else x.shape for i, x in enumerate(made)]
+    sizes = [shapes[0][0]] + [shape[1] for shape in shapes]
+    best: dict[tuple[int, int], tuple[int, int]] = {(i, i): (0, i) for i in range(len(made))}
+    for length in range(1, len(made)):
+        for i in range(len(made) - length):
+            best[i, i + length] = min((best[i, k][0] + best[k + 1, i + length][0] + sizes[i] * sizes[k + 1] * sizes[i + length + 1], k)
+                                      for k in range(i, i + length))
+
+    def product(i: int, j: int) -> Array:
+        return made[i] if i == j else ops.matmul(product(i, best[i, j][1]), product(best[i, j][1] + 1, j))
+
+    return product(0, len(made) - 1)
+
+
+def inner(a: Any, b: Any) -> Array:
+    """Sums of products over the last axes."""
+    a, b = asarray(a), asarray(b)
+    return ops.mul(a, b) if a.ndim == 0 or b.ndim == 0 else tensordot(a, b, axes=((-1,), (-1,)))
+
+
+def vdot(a: Any, b: Any) -> Array:
+    """The sum of the products of all elements."""
+    return ops.dot(ops.reshape(asarray(a), (-1,)), ops.reshape(asarray(b), (-1,)))
+
+
+def kron(a: Any, b: Any) -> Array:
+    """Each element of a times the whole of b."""
+    a, b = asarray(a), asarray(b)
+    rank = max(a.ndim, b.ndim, 1)
+    a, b = (ops.reshape(x, (1,) * (rank - x.ndim) + x.shape) for x in (a, b))
+    wide = ops.reshape(a, [size for own in a.shape for size in (own, 1)]) * ops.reshape(b, [size for own in b.shape for size in (1, own)])
+    return ops.reshape(wide, [m * n for m, n in zip(a.shape, b.shape)])
 
 
 def matmul(x1: Any, x2: Any, /) -> Array:
-    """The product of matrices; a list is a row on the left and a column on the right."""
+    """The product of matrices; a list is a row on the left and a column on the right.
+
+    >>> tessera.matmul([[1.0, 2.0]], [[3.0], [4.0]])
+    """
     return ops.matmul(x1, x2)
 
 
@@ -30,8 +128,11 @@ def dot(a: Any, b: Any) -> Array:
     return tensordot(a, b, axes=((-1,), (-2,)))
 
 
-def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Array:
-    """Products summed over the last axes of x1 and the first of x2, so many of each, or over axes named for each."""
+def tensordot(x1: Any, x2: Any, /, axes: Any = 2) -> Array:
+    """Products summed over the last axes of x1 and the first of x2, so many of each, or over axes named for each.
+
+    >>> tessera.tensordot([[1.0, 2.0]], [[3.0], [4.0]], axes=1)
+    """
     x1, x2 = asarray(x1), asarray(x2)
     if isinstance(axes, int):
         return ops.tensordot(x1, x2, list(range(x1.ndim - axes, x1.ndim)), list(range(axes)))
@@ -40,40 +141,61 @@ def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Array:
 
 
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
-    """Sums of products along an axis, the others broadcast."""
+    """Sums of products along an axis, the others broadcast.
+
+    >>> tessera.vecdot([1.0, 2.0], [3.0, 4.0])
+    """
     x1, x2 = asarray(x1), asarray(x2)
     return ops.cast(ops.sum(ops.mul(x1, x2), axis), result_type(x1, x2))
 
 
 def outer(x1: Any, x2: Any, /) -> Array:
-    """All products of the elements of two lists, rows from x1."""
+    """All products of the elements of two lists, rows from x1.
+
+    >>> tessera.linalg.outer([1.0, 2.0], [3.0, 4.0])
+    """
     return ops.outer(ops.reshape(x1, (-1,)), ops.reshape(x2, (-1,)))
 
 
-def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
-    """The cross product of vectors of 3 along an axis."""
+def cross(x1: Any, x2: Any, /, axis: int = -1) -> Array:
+    """The cross product of vectors of 3 along an axis.
+
+    >>> tessera.linalg.cross([1.0, 0.0, 0.0], [0.0, 1.0, 0.0])
+    """
     return _cross(x1, x2, axis)
 
 
 def diagonal(x: Any, /, *, offset: int = 0) -> Array:
-    """A view of a diagonal of the last two axes."""
+    """A view of a diagonal of the last two axes.
+
+    >>> tessera.linalg.diagonal([[1, 2], [3, 4]])
+    """
     return ops.diagonal(x, offset, -2, -1)
 
 
-def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Array:
-    """The sum of a diagonal of the last two axes."""
+def trace(x: Any, /, offset: int = 0, dtype: Any = None) -> Array:
+    """The sum of a diagonal of the last two axes.
+
+    >>> tessera.linalg.trace([[1, 2], [3, 4]])
+    """
     from ._statistics import sum
 
     return sum(diagonal(x, offset=offset), axis=-1, dtype=dtype)
 
 
 def cholesky(x: Any, /, *, upper: bool = False) -> Array:
-    """The triangular matrix whose product with its transpose is x."""
-    return ops.cholesky(x, upper)
+    """The triangular matrix whose product with its transpose is x.
+
+    >>> tessera.linalg.cholesky([[4.0, 2.0], [2.0, 3.0]])
+    """
+    return ops.cholesky(_float(x), upper)
 
 
 def matrix_power(x: Any, n: int, /) -> Array:
-    """The product of n copies of x, or of its inverse if n is negative."""
+    """The product of n copies of x, or of its inverse if n is negative.
+
+    >>> tessera.linalg.matrix_power([[1.0, 1.0], [0.0, 1.0]], 3)
+    """
     return ops.matrix_power(x, n)
 
 
@@ -99,49 +221,78 @@ class svd_result(NamedTuple):
 
 
 def eigh(x: Any, /) -> eigh_result:
-    """Eigenvalues, ascending, and eigenvectors of symmetric matrices."""
-    return eigh_result(*ops.eigh(x))
+    """Eigenvalues, ascending, and eigenvectors of symmetric matrices.
+
+    >>> tessera.linalg.eigh([[2.0, 1.0], [1.0, 2.0]])
+    """
+    return eigh_result(*ops.eigh(_float(x)))
 
 
 def eigvalsh(x: Any, /) -> Array:
-    """Eigenvalues of symmetric matrices, ascending."""
-    return ops.eigh(x)[0]
+    """Eigenvalues of symmetric matrices, ascending.
+
+    >>> tessera.linalg.eigvalsh([[2.0, 1.0], [1.0, 2.0]])
+    """
+    return ops.eigh(_float(x))[0]
 
 
 def qr(x: Any, /, *, mode: str = "reduced") -> qr_result:
-    """Orthonormal columns Q and an upper triangle R whose product is x."""
+    """Orthonormal columns Q and an upper triangle R whose product is x.
+
+    >>> tessera.linalg.qr([[1.0, 2.0], [3.0, 4.0]])
+    """
     if mode not in ("reduced", "complete"):
         raise ValueError(f"qr: mode is 'reduced' or 'complete', not {mode!r}")
-    return qr_result(*ops.qr(x, mode == "complete"))
+    return qr_result(*ops.qr(_float(x), mode == "complete"))
 
 
 def slogdet(x: Any, /) -> slogdet_result:
-    """Sign of the determinant, and the logarithm of its magnitude."""
-    return slogdet_result(*ops.slogdet(x))
+    """Sign of the determinant, and the logarithm of its magnitude.
+
+    >>> tessera.linalg.slogdet([[2.0, 0.0], [0.0, 4.0]])
+    """
+    return slogdet_result(*ops.slogdet(_float(x)))
 
 
-def svd(x: Any, /, *, full_matrices: bool = True) -> svd_result:
-    """Singular values, descending, with orthonormal columns U and rows Vh."""
-    return svd_result(*ops.svd(x, full_matrices))
+def svd(x: Any, /, full_matrices: bool = True, compute_uv: bool = True) -> Any:
+    """Singular values, descending, with orthonormal columns U and rows Vh; with compute_uv=False the values alone.
+
+    >>> tessera.linalg.svd([[1.0, 2.0], [3.0, 4.0]])
+    """
+    if not compute_uv:
+        return svdvals(x)
+    return svd_result(*ops.svd(_float(x), full_matrices))
 
 
 def svdvals(x: Any, /) -> Array:
-    """Singular values, descending."""
-    return ops.svd(x, False)[1]
+    """Singular values, descending.
+
+    >>> tessera.linalg.svdvals([[1.0, 2.0], [3.0, 4.0]])
+    """
+    return ops.svd(_float(x), False)[1]
 
 
 def pinv(x: Any, /, *, rtol: float | None = None) -> Array:
-    """The pseudo-inverse, from the singular values above rtol times the largest."""
-    return ops.pinv(x, rtol or 0.0)
+    """The pseudo-inverse, from the singular values above rtol times the largest.
+
+    >>> tessera.linalg.pinv([[1.0], [2.0]])
+    """
+    return ops.pinv(_float(x), rtol or 0.0)
 
 
 def matrix_rank(x: Any, /, *, rtol: float | None = None) -> Array:
-    """How many singular values are above rtol times the largest."""
-    return ops.matrix_rank(x, rtol or 0.0)
+    """How many singular values are above rtol times the largest.
+
+    >>> tessera.linalg.matrix_rank([[1.0, 2.0], [2.0, 4.0]])
+    """
+    return ops.matrix_rank(_float(x), rtol or 0.0)
 
 
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Array:
-    """The Frobenius norm, or with ord 1, 2, inf and their negatives the norms of those names; "nuc": the sum of the singular values."""
+    """The Frobenius norm, or with ord 1, 2, inf and their negatives the norms of those names; "nuc": the sum of the singular values.
+
+    >>> tessera.linalg.matrix_norm([[3.0, 0.0], [0.0, 4.0]])
+    """
     x = asarray(x)
     if ord == "fro":
         return ops.norm(x, 2.0, (-2, -1), keepdims)
@@ -150,7 +301,10 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Array
 
 
 def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: float = 2) -> Array:
-    """(sum of |x|^ord)^(1 / ord) over axes."""
+    """(sum of |x|^ord)^(1 / ord) over axes.
+
+    >>> tessera.linalg.vector_norm([3.0, 4.0])
+    """
     return ops.norm(x, ord, axis, keepdims)
 
 

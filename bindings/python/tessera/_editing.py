@@ -1,0 +1,296 @@
+# SPDX-License-Identifier: MIT
+"""Arrays with elements put in, taken out or repeated, and functions applied piece by piece."""
+from __future__ import annotations
+
+import builtins
+from typing import Any, Callable
+
+from . import _core, ops
+from ._core import Array
+from ._creation import arange, asarray
+from ._dtypes import result_type
+from ._indexing import set as _set
+from ._manipulation import _axes, concat, expand_dims
+
+
+def append(x: Any, values: Any, axis: int | None = None) -> Array:
+    """The array and others behind it; without an axis all elements along one.
+
+    >>> tessera.append([1, 2], [3])
+    """
+    return concat([asarray(x), asarray(values)], axis=axis)
+
+
+def _kept(size: int, obj: Any) -> list[int]:
+    """Indices from an int, a slice, a list or a mask, as whole numbers from 0 on."""
+    if isinstance(obj, slice):
+        return list(range(size))[obj]
+    listed = asarray(obj)
+    if listed.dtype == _core.bool:
+        listed = ops.reshape(ops.nonzero(listed), (-1,))
+    numbers = listed.tolist()
+    found = []
+    for i in numbers if isinstance(numbers, list) else [numbers]:
+        if not -size <= i <= size:
+            raise IndexError(f"index {i} is out of bounds for an axis of size {size}")
+        found.append(int(i) + size if i < 0 else int(i))
+    return found
+
+
+def delete(x: Any, obj: Any, axis: int | None = None) -> Array:
+    """The array without the elements, or slices along an axis, at these indices.
+
+    >>> tessera.delete([10, 20, 30], 1)
+    """
+    x = asarray(x)
+    if axis is None:
+        x, axis = ops.reshape(x, (-1,)), 0
+    size = x.shape[axis]
+    dropped = builtins.set(_kept(size, obj))
+    if size in dropped:
+        raise IndexError(f"index {size} is out of bounds for an axis of size {size}")
+    return ops.index_select(x, axis, asarray([i for i in range(size) if i not in dropped], _core.int64, device=x.device))
+
+
+def insert(x: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
+    """The array with elements, or slices along an axis, put in before these indices.
+
+    >>> tessera.insert([1, 2, 3], 1, 9)
+    """
+    x = asarray(x)
+    if axis is None:
+        x, axis = ops.reshape(x, (-1,)), 0
+    axis = _axes(axis, x.ndim)[0]
+    places = _kept(x.shape[axis], obj)
+    values = asarray(values, x.dtype, device=x.device)
+    if len(places) == 1:
+        if values.ndim < x.ndim and values.ndim > 0 and x.ndim > 1:
+            values = ops.unsqueeze(values, axis)
+        count = values.shape[axis] if values.ndim == x.ndim else 1
+        places = places * count
+    shape = x.shape[:axis] + (len(places),) + x.shape[axis + 1:]
+    parts = ops.concat([x, ops.expand(values, shape)], axis)
+    # Elements of x stand at i, those put in before i come before it, in the order given.
+    order = sorted(range(parts.shape[axis]), key=lambda i: (i, 1, 0) if i < x.shape[axis] else (places[i - x.shape[axis]], 0, i))
+    return ops.index_select(parts, axis, asarray(order, _core.int64, device=x.device))
+
+
+def resize(x: Any, new_shape: Any) -> Array:
+    """The elements, over and over, in another shape."""
+    flat = ops.reshape(asarray(x), (-1,))
+    shape = (new_shape,) if isinstance(new_shape, int) else tuple(new_shape)
+    count = 1
+    for size in shape:
+        count *= size
+    return ops.reshape(ops.take(flat, ops.mod(arange(count, device=flat.device), flat.size)), shape)
+
+
+def block(arrays: Any) -> Array:
+    """A matrix of blocks: lists of lists of arrays, the inner ones side by side."""
+
+    def depth(own: Any) -> int:
+        return 1 + depth(own[0]) if isinstance(own, list) else 0
+
+    def joined(own: Any, level: int, rank: int) -> Array:
+        if not isinstance(own, list):
+            made = asarray(own)
+            return expand_dims(made, tuple(range(rank - made.ndim))) if made.ndim < rank else made
+        return ops.concat([joined(part, level - 1, rank) for part in own], -level)
+
+    levels = depth(arrays)
+
+    def rank_of(own: Any) -> int:
+        return builtins.max(rank_of(part) for part in own) if isinstance(own, list) else asarray(own).ndim
+
+    return joined(arrays, levels, builtins.max(levels, rank_of(arrays)))
+
+
+def array_split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:
+    """As split, but parts may differ by one element."""
+    from ._manipulation import split
+
+    x = asarray(x)
+    if not isinstance(indices_or_sections, int):
+        return split(x, indices_or_sections, axis)
+    size, count = x.shape[axis], indices_or_sections
+    return ops.split(x, [size // count + (i < size % count) for i in range(count)], axis)
+
+
+def fill_diagonal(x: Array, val: Any, wrap: bool = False) -> None:
+    """Sets the main diagonal, in place."""
+    if wrap:
+        raise NotImplementedError("fill_diagonal: there is no wrap here")
+    ops.diagonal(x, 0, 0, 1)[...] = val if isinstance(val, (bool, int, float)) else asarray(val, x.dtype, device=x.device)
+
+
+def put(x: Array, ind: Any, v: Any) -> None:
+    """Sets elements by their places in row-major order, in place."""
+    flat = ops.reshape(x, (-1,))
+    _set(flat, (asarray(ind, device=x.device),), v)
+    if not flat.shares_memory(x):
+        ops.assign(x, ops.reshape(flat, x.shape))
+
+
+def place(x: Array, mask: Any, vals: Any) -> None:
+    """Sets the elements where the mask holds to these values, over and over, in place. Waits for their number."""
+    mask = asarray(mask, _core.bool)
+    count = int(ops.sum(ops.cast(mask, _core.int64)))
+    if count:
+        x[mask] = resize(asarray(vals, x.dtype, device=x.device), count)
+
+
+putmask = place
+
+
+def copyto(dst: Array, src: Any, where: Any = True) -> None:
+    """Sets an array to another one's elements, where the mask holds."""
+    source = asarray(src, None if isinstance(src, Array) else dst.dtype, device=dst.device)
+    ops.assign(dst, source if where is True else ops.where(where, ops.cast(source, dst.dtype), dst))
+
+
+def put_along_axis(x: Array, indices: Any, values: Any, axis: int) -> None:
+    """Sets elements along an axis, chosen by indices of the same rank, in place."""
+    indices = asarray(indices, device=x.device)
+    values = asarray(values, x.dtype, device=x.device)
+    ops.assign(x, ops.scatter(x, axis, indices, ops.expand(values, indices.shape)))
+
+
+def apply_along_axis(func1d: Callable[..., Any], axis: int, x: Any, *args: Any, **options: Any) -> Array:
+    """A function of lists, called for each list along an axis."""
+    x = ops.moveaxis(asarray(x), axis, -1)
+    rows = ops.reshape(x, (-1, x.shape[-1]))
+    made = ops.stack([asarray(func1d(rows[i], *args, **options)) for i in range(rows.shape[0])], 0)
+    shaped = ops.reshape(made, x.shape[:-1] + made.shape[1:])
+    return ops.moveaxis(shaped, -1, axis) if made.ndim == 2 else shaped
+
+
+class vectorize:
+    """A Python function of numbers, called for each element. Slow; for what cannot be written with arrays. Waits for the elements."""
+
+    def __init__(self, pyfunc: Callable[..., Any], otypes: Any = None, doc: str | None = None) -> None:
+        self._function, self.__doc__ = pyfunc, doc or pyfunc.__doc__
+        self._dtype = otypes[0] if otypes else None
+
+    def __call__(self, *args: Any) -> Array:
+        from ._manipulation import broadcast_arrays
+
+        made = broadcast_arrays(*args)
+        lists = [ops.reshape(x, (-1,)).tolist() for x in made]
+        return ops.reshape(asarray([self._function(*row) for row in zip(*lists)], self._dtype), made[0].shape)
+
+
+def ediff1d(x: Any) -> Array:
+    """Each element minus the one before it, of all elements."""
+    return ops.diff(ops.reshape(asarray(x), (-1,)), 1, 0)
+
+
+def trim_zeros(x: Any, trim: str = "fb") -> Array:
+    """A list without the zeros at its front ("f") and back ("b"). Waits for their number."""
+    x = asarray(x)
+    places = ops.reshape(ops.nonzero(x), (-1,))
+    if places.size == 0:
+        return x[:0]
+    return x[int(places[0]) if "f" in trim else 0:int(places[-1]) + 1 if "b" in trim else None]
+
+
+def histogram(x: Any, bins: Any = 10, range: tuple[float, float] | None = None, density: bool = False, weights: Any = None) -> tuple[Array, Array]:
+    """How many elements lie in each of so many ranges of one width, or between edges that are given, and the edges. Without a range, waits for the extremes.
+
+    >>> tessera.histogram([1.0, 2.0, 2.5, 4.0], bins=3)
+    """
+    from ._creation import linspace
+
+    x = ops.reshape(asarray(x), (-1,))
+    x = x if x.dtype.kind == "f" else ops.cast(x, _core.float32)
+    if isinstance(bins, int):
+        low, high = range or ((float(ops.min(x)), float(ops.max(x))) if x.size else (0.0, 1.0))
+        if low == high:
+            low, high = low - 0.5, high + 0.5
+        edges = linspace(low, high, bins + 1, device=x.device)
+        if weights is None and not density:
+            return ops.cast(ops.histogram(x, bins, low, high), _core.int64), edges
+    else:
+        edges = asarray(bins)
+        edges = edges if edges.dtype.kind == "f" else ops.cast(edges, x.dtype)
+    counts = _counts(x, ops.cast(edges, result_type(x, edges)), weights)
+    if density:
+        counts = counts / (ops.cast(ops.sum(counts), edges.dtype) * ops.diff(edges, 1, 0))
+    return counts, edges
+
+
+def _counts(x: Array, edges: Array, weights: Any) -> Array:
+    """Elements, or their weights, between edges; the last range has its upper edge, too."""
+    count = edges.size - 1
+    place = ops.searchsorted(edges, ops.cast(x, edges.dtype), True) - 1
+    place = ops.where(ops.eq(x, edges[-1]), count - 1, place)
+    inside = ops.logical_and(ops.ge(place, 0), ops.lt(place, count))
+    if weights is None:
+        values: Array = ops.cast(inside, _core.int64)
+    else:
+        values = ops.reshape(asarray(weights), (-1,))
+        values = ops.where(inside, values, asarray(0, values.dtype, device=x.device))
+    return ops.scatter_add(ops.zeros((count,), values.dtype, x.device), 0, ops.clip(place, 0, count - 1), values)
+
+
+def histogram2d(x: Any, y: Any, bins: Any = 10, range: Any = None) -> tuple[Array, Array, Array]:
+    """How many points lie in each rectangle, and the edges along both axes."""
+    first, second = bins if isinstance(bins, (list, tuple)) else (bins, bins)
+    limits = range or (None, None)
+    xs, ys = asarray(x), asarray(y)
+    edges_x, edges_y = histogram(xs, first, limits[0])[1], histogram(ys, second, limits[1])[1]
+    rows, columns = edges_x.size - 1, edges_y.size - 1
+    at = [ops.where(ops.eq(own, edges[-1]), edges.size - 2, ops.searchsorted(edges, own, True) - 1) for own, edges in ((xs, edges_x), (ys, edges_y))]
+    inside = ops.logical_and(ops.logical_and(ops.ge(at[0], 0), ops.lt(at[0], rows)), ops.logical_and(ops.ge(at[1], 0), ops.lt(at[1], columns)))
+    flat = ops.where(inside, at[0] * columns + at[1], 0)
+    counts = ops.scatter_add(ops.zeros((rows * columns,), _core.float32, xs.device), 0, flat, ops.cast(inside, _core.float32))
+    return ops.reshape(counts, (rows, columns)), edges_x, edges_y
+
+
+def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Array:
+    """How often 0, 1, … occur, up to the largest element. Waits for that one.
+
+    >>> tessera.bincount([0, 1, 1, 3])
+    """
+    x = asarray(x)
+    length = builtins.max(int(ops.max(x)) + 1 if x.size else 0, minlength)
+    if not length:
+        return ops.zeros((0,), _core.int64, x.device)
+    found = ops.bincount(x, weights, length)
+    return ops.cast(found, _core.int64) if weights is None else found
+
+
+def broadcast(*arrays: Any) -> Any:
+    """An object with the shape that arrays broadcast to."""
+    from ._manipulation import broadcast_arrays
+
+    return broadcast_arrays(*arrays)[0]
+
+
+def copy(x: Any) -> Array:
+    """The same elements in memory of their own."""
+    return asarray(x, copy=True)
+
+
+def shape(x: Any) -> tuple[int, ...]:
+    """The sizes of the axes."""
+    return asarray(x).shape
+
+
+def ndim(x: Any) -> int:
+    """The number of axes."""
+    return asarray(x).ndim
+
+
+def size(x: Any, axis: int | None = None) -> int:
+    """The number of elements, or the size of an axis."""
+    x = asarray(x)
+    return x.size if axis is None else x.shape[axis]
+
+
+def rollaxis(x: Any, axis: int, start: int = 0) -> Array:
+    """A view with an axis moved before another one."""
+    x = asarray(x)
+    axis, start = axis % x.ndim, start + x.ndim if start < 0 else start
+    return ops.moveaxis(x, axis, start - 1 if axis < start else start)
+
+
