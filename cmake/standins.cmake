@@ -18,3 +18,22 @@ if(TESSERA_SANITIZE MATCHES "thread") # which does not know these fibers
   target_compile_options(standin_kernels PRIVATE -fno-sanitize=thread)
 endif()
 tessera_set_warnings(standin_kernels)
+
+# Stand-ins for ROCm's libraries (tests/standins/hip): what the loader opens by these names if their folder comes first on its path.
+function(tessera_add_standin_library target name)
+  add_library(${target} SHARED ${ARGN})
+  set_target_properties(${target} PROPERTIES
+    PREFIX "" OUTPUT_NAME "${name}" SUFFIX "" LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests/standins/hip"
+    C_VISIBILITY_PRESET hidden)
+  target_include_directories(${target} PRIVATE src tests)
+  target_link_libraries(${target} PRIVATE standin_kernels Threads::Threads ${CMAKE_DL_LIBS} ${TESSERA_MATH_LIBRARY})
+  tessera_set_warnings(${target})
+endfunction()
+
+set(standin_hip "${PROJECT_SOURCE_DIR}/tests/standins/hip")
+if(CMAKE_SYSTEM_NAME STREQUAL "Linux" AND NOT CMAKE_CROSSCOMPILING)
+  tessera_add_standin_library(standin_amdhip64 libamdhip64.so.6
+    "${standin_hip}/switches.c" "${standin_hip}/device.c" "${standin_hip}/driver.c" "${standin_hip}/kernels.c")
+  tessera_add_standin_library(standin_hiprtc libhiprtc.so.6 "${standin_hip}/switches.c" "${standin_hip}/rtc.c")
+  tessera_add_standin_library(standin_rocblas librocblas.so.4 "${standin_hip}/switches.c" "${standin_hip}/blas.c")
+endif()

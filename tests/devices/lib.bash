@@ -60,6 +60,13 @@ use_swiftshader() {
   export VK_ICD_FILENAMES
 }
 
+# AMD's GPU by the stand-ins for ROCm's libraries. use_rocm [SWITCH...]: those of tests/standins/README.md.
+use_rocm() {
+  command -v "${TSR_STANDIN_CLANG:-clang-19}" >/dev/null || skip "there is no clang-19 here, which compiles kernel text for the stand-in"
+  [[ -e $TSR_TEST_BUILD_DIR/tests/standins/hip/libamdhip64.so.6 ]] || skip "the stand-in for ROCm is not built here"
+  export LD_LIBRARY_PATH=$TSR_TEST_BUILD_DIR/tests/standins/hip TSR_STANDIN_HIP="$*"
+}
+
 # Dawn, on SwiftShader.
 use_webgpu() {
   TESSERA_WEBGPU_LIB=$(first "${TSR_TEST_WEBGPU_LIB:-}")

@@ -10,6 +10,17 @@
 #include "core/alloc.h"
 #include "support/test.h"
 
+const char emit_fragments_text[] =
+    "kernel k<T: f16 | bf16, bool C = 0, SG = 32, WG = 64>(in T a[], in u32 b[], in f32 c[], out f32 y[]) {\n"
+    "  shared T tile[512];\n"
+    "  fragment_left<T, 16, 16, 16> l, m;\n  fragment_right<T, 16, 16, 16> r, s;\n  fragment_sum<f32, 16, 16, 16> "
+    "t;\n"
+    "  for (u32 i = local.x; i < 512; i += WG) tile[i] = a[i];\n  barrier();\n"
+    "  fragment_load(l, a, 0, 16, C);\n  fragment_load(r, b, 0, 16, C);\n  fragment_load(t, c, 0, 16, C);\n"
+    "  fragment_load(m, tile, local.x / SG * 256, 16, C);\n  fragment_load(s, tile, 0, 16, C);\n"
+    "  fragment_multiply_add(t, l, s);\n  fragment_multiply_add(t, m, r);\n  fragment_fill(l, c[0]);\n"
+    "  fragment_multiply_add(t, l, r);\n  fragment_store(t, y, 0, 16, C);\n}\n";
+
 static tsri_kernel *specialise(const tsri_module *module, const char *kernel_name, const tsri_lang_arg *args,
                                size_t count, bool checked) {
   tsri_kernel *kernel = NULL;

@@ -10,6 +10,9 @@
 tsri_kernel *emit_kernel_of(const char *file_name, const char *text, const char *kernel_name, const char *args,
                             bool checked);
 
+// A kernel that loads fragments in both orders of both factors, out of shared memory and out of buffers: k<T, C, SG>.
+extern const char emit_fragments_text[];
+
 // Calls `visit` for every kernel of kernels/*.tk, with each type that each of its type parameters allows in turn;
 // sizes have their default, or 1. The first type of a kernel is also visited in checked mode. Returns the number of
 // visits.

@@ -55,6 +55,7 @@ static bool offers(const tsri_emit_options *options, const tsri_ir_fragment *f) 
 // What tells whether the dialect can write a kernel's fragments for matrix units; NULL: it cannot write any.
 static bool (*writer_of(const tsri_emitter *emitter))(const tsri_kernel *, const tsri_emit_options *) {
   if (emitter->emit == tsri_emit_spirv) return tsri_emit_fragments_spirv;
+  if (emitter->emit == tsri_emit_hip) return tsri_emit_fragments_hip;
   return emitter->emit == tsri_emit_cuda ? tsri_emit_fragments_cuda : NULL;
 }
 

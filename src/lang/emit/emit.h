@@ -112,6 +112,7 @@ TSRI_DIALECTS(TSRI_X)
 // Whether these dialects can write the kernel's fragments for matrix units, all of which `options->fragments` has.
 bool tsri_emit_fragments_spirv(const tsri_kernel *kernel, const tsri_emit_options *options);
 bool tsri_emit_fragments_cuda(const tsri_kernel *kernel, const tsri_emit_options *options);
+bool tsri_emit_fragments_hip(const tsri_kernel *kernel, const tsri_emit_options *options);
 
 // In the order of TSRI_DIALECTS; the one after the last has no name.
 extern const tsri_emitter tsri_emitters[];

@@ -10,7 +10,7 @@
 
 typedef struct operation {
   struct operation *next;
-  enum { COPY, SET, EVENT, AXPY, CRASH, ENDLESS, NOTHING } kind;
+  enum { COPY, SET, EVENT, AXPY, HOST, CRASH, ENDLESS, NOTHING } kind;
   char *to;
   const char *from;
   void *staged;  // freed afterwards
@@ -18,6 +18,8 @@ typedef struct operation {
   unsigned value;
   cu_event event;
   float scale;
+  void (*function)(void *);  // HOST: called with `user`
+  void *user;
 } operation;
 
 struct cu_event_tag {
@@ -77,6 +79,7 @@ static bool run_one(cu_stream stream) {
   if (op->kind == COPY && works) memmove(op->to, op->from, op->bytes);
   if (op->kind == SET && works) run_set(op);
   if (op->kind == AXPY && works) run_axpy(op);
+  if (op->kind == HOST) op->function(op->user);
   if (op->kind == CRASH) fake_state()->sticky_code = CU_ILLEGAL_ADDRESS;
   if (op->kind == EVENT) {
     op->event->pending--;
@@ -376,6 +379,16 @@ EXPORT int cuMemsetD16Async(cu_address to, unsigned short value, size_t count, c
 
 EXPORT int cuMemsetD32Async(cu_address to, unsigned value, size_t count, cu_stream stream) {
   return add_set(to, value, 4, count, stream);
+}
+
+// The function must not call the driver, as that of the real one.
+EXPORT int cuLaunchHostFunc(cu_stream stream, void (*function)(void *), void *user) {
+  int code = fake_enter();
+  if (code) return code;
+  fake_lock();
+  add(stream, (operation){.kind = HOST, .function = function, .user = user});
+  fake_unlock();
+  return CU_SUCCESS;
 }
 
 // --- Programs ------------------------------------------------------------------------------------------------------------------

@@ -51,8 +51,11 @@ typedef struct tsri_c_spelling {
   const char *long_suffix;             // of a 64-bit literal
   const char *native_i64;              // element name of the built-in vector types for i64
   uint32_t max_native_bytes;           // of one native vector load; 0: none
+
+  const struct tsri_c_fragments *fragments;  // helpers for matrix units (fragment.h); NULL: none
 } tsri_c_spelling;
 
+extern const struct tsri_c_fragments tsri_c_fragments_cuda, tsri_c_fragments_hip;
 extern const tsri_c_spelling tsri_c_opencl, tsri_c_cuda, tsri_c_hip, tsri_c_metal, tsri_c_plain;
 
 // --- The emitter's state --------------------------------------------------------------------------------------------

@@ -40,13 +40,15 @@ const tsri_c_spelling tsri_c_opencl = {
   .groups = word "gridDim.#", .local = word "threadIdx.#", .axes = "xyz", .math_prefix = "", .f32_suffix = "f", \
   .long_suffix = "LL", .native_i64 = "longlong", .max_native_bytes = 16
 
-const tsri_c_spelling tsri_c_cuda = {.bit = TSRI_C_CUDA, .prelude = ONCE("types", CUDA_TYPES), CUDA_WORDS("")};
+const tsri_c_spelling tsri_c_cuda = {
+    .bit = TSRI_C_CUDA, .prelude = ONCE("types", CUDA_TYPES), CUDA_WORDS(""), .fragments = &tsri_c_fragments_cuda};
 
 const tsri_c_spelling tsri_c_hip = {
     .bit = TSRI_C_HIP,
     .prelude = "#ifndef __HIPCC_RTC__\n#include <hip/hip_runtime.h>\n#endif\n#pragma clang fp contract(off)\n" ONCE(
         "types", CUDA_TYPES),
     CUDA_WORDS("(u32)"),
+    .fragments = &tsri_c_fragments_hip,
 };
 
 // Both pragmas: older compilers know the second only. The driver must also switch fast math off.

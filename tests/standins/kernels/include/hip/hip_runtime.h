@@ -110,6 +110,45 @@ STANDIN_INLINE T atomicCAS(T *object, T compare, T value) {
 #define __shfl(value, lane)     standin_lane(__LINE__, value, (unsigned)(lane))
 #define __shfl_xor(value, mask) standin_lane_xor(__LINE__, value, (unsigned)(mask))
 
+// --- Matrix units: as the compiler's functions of the same names, for the layouts see src/lang/emit/c/fragment_hip.c ---
+
+#define __lane_id() (standin_now->number % standin_now->wave)
+
+STANDIN_INLINE float standin_wide(_Float16 x) { return (float)x; }
+STANDIN_INLINE float standin_wide(short x) { return __uint_as_float((unsigned)(unsigned short)x << 16); }
+
+// Sum i of an item is that of row `row_of(lane, i)` and column lane % 16. An item shows its elements of both factors, of which
+// `parts` items hold one line.
+template <class E, unsigned N, unsigned S> struct standin_product {
+  typedef E factor __attribute__((ext_vector_type(N)));
+  typedef float sum __attribute__((ext_vector_type(S)));
+  struct shown { factor a, b; };
+  template <class R> static sum of(unsigned line, factor a, factor b, sum c, R row_of) {
+    shown mine = {a, b};
+    const unsigned char *slots = standin_now->exchange(line, &mine, sizeof mine);
+    const unsigned lane = __lane_id();
+    for (unsigned i = 0; i < S; i++) {
+      const unsigned row = row_of(lane, i);
+      for (unsigned k = 0; k < 16; k++) {
+        shown left, right;
+        __builtin_memcpy(&left, slots + (row + k / N * 16) * STANDIN_SLOT_BYTES, sizeof left);
+        __builtin_memcpy(&right, slots + (lane % 16 + k / N * 16) * STANDIN_SLOT_BYTES, sizeof right);
+        c[i] += standin_wide(left.a[k % N]) * standin_wide(right.b[k % N]);
+      }
+    }
+    return c;
+  }
+};
+
+#define STANDIN_UNIT(element, n, sums, row, a, b, c) \
+  standin_product<element, n, sums>::of(__LINE__, a, b, c, [](unsigned lane, unsigned i) { return row; })
+#define __builtin_amdgcn_mfma_f32_16x16x16f16(a, b, c, x, y, z) STANDIN_UNIT(_Float16, 4, 4, 4 * (lane / 16) + i, a, b, c)
+#define __builtin_amdgcn_mfma_f32_16x16x16bf16_1k(a, b, c, x, y, z) STANDIN_UNIT(short, 4, 4, 4 * (lane / 16) + i, a, b, c)
+#define __builtin_amdgcn_wmma_f32_16x16x16_f16_w32(a, b, c) STANDIN_UNIT(_Float16, 16, 8, 2 * i + lane / 16, a, b, c)
+#define __builtin_amdgcn_wmma_f32_16x16x16_bf16_w32(a, b, c) STANDIN_UNIT(short, 16, 8, 2 * i + lane / 16, a, b, c)
+#define __builtin_amdgcn_wmma_f32_16x16x16_f16_w32_gfx12(a, b, c) STANDIN_UNIT(_Float16, 8, 8, 8 * (lane / 16) + i, a, b, c)
+#define __builtin_amdgcn_wmma_f32_16x16x16_bf16_w32_gfx12(a, b, c) STANDIN_UNIT(short, 8, 8, 8 * (lane / 16) + i, a, b, c)
+
 // --- Calling a kernel: arguments[i] is the address of a value ---
 
 template <class... A, unsigned... I>

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+// Fragments of the C family: fragment.c writes their statements as calls of helpers, and each dialect that has matrix units
+// writes the helpers (fragment_cuda.c, fragment_hip.c). All products are of 16 x 16 x 16.
+#ifndef TSRI_LANG_EMIT_C_FRAGMENT_H
+#define TSRI_LANG_EMIT_C_FRAGMENT_H
+
+#include "lang/emit/c/c.h"
+
+enum { TSRI_C_FRAGMENT_SIDE = 16 };
+
+// An item holds a part of each fragment in arrays: factors as pairs of 16-bit elements in u32, sums as f32.
+struct tsri_c_fragments {
+  const char *factor_words, *sum_count;  // lengths of those arrays, as text
+  const char *lane;                      // defines tsr_fragment_lane(), and whatever the other helpers share
+  const char *sum_place;                 // declares row and col of element i of a sum, of the item `lane`
+
+  // Defines `void name(u32 *f, const void *base, u32 at, u32 stride)`, which loads a factor.
+  void (*define_load)(tsri_c_emitter *e, const char *name, bool is_left, bool by_columns, bool is_shared);
+  // Defines `void name(f32 *s, const u32 *l, const u32 *r)`: s += l * r.
+  void (*define_multiply)(tsri_c_emitter *e, const char *name, const char *dtype);
+};
+
+typedef struct tsri_c_replacement {
+  const char *word, *text;  // "$name"; a NULL word ends a list
+} tsri_c_replacement;
+
+// Defines the helper `name` by a template with replacements, after the dialect's `lane`, unless it is there.
+void tsri_c_define_fragment(tsri_c_emitter *e, const char *name, const char *pattern, const tsri_c_replacement *list);
+
+#endif

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+// Fragments in CUDA C++: PTX's mma.m16n8k16, twice for a product of 16 x 16 x 16, with factors out of shared memory by
+// ldmatrix. No header is needed, which NVRTC may not find.
+//
+// Registers of an item, as the PTX manual has them, with row = lane / 4 and pair = lane % 4 * 2:
+//   left   register i: row `row + 8 * (i % 2)`, columns `pair + 8 * (i / 2)` and the next one
+//   right  register i: column `row + 8 * (i / 2)`, rows `pair + 8 * (i % 2)` and the next one
+//   sum    register i: row `row + 8 * (i / 2 % 2)`, column `pair + i % 2 + 8 * (i / 4)`
+#include "lang/emit/c/fragment.h"
+
+static const char lane_text[] =
+    "TSR_FN u32 tsr_fragment_lane() {\n  u32 x;\n  asm(\"mov.u32 %0, %%laneid;\" : \"=r\"(x));\n  return x;\n}\n";
+
+// A factor's four matrices of 8 x 8, each line of which one item points to.
+static const char shared_text[] =
+    "TSR_FN void $name(u32 *f, const void *base, u32 at, u32 stride) {\n"
+    "  const u32 lane = tsr_fragment_lane();\n"
+    "  const u16 *line = (const u16 *)base + at + $line * stride + $column * 8u;\n"
+    "  asm volatile(\"ldmatrix.sync.aligned.m8n8.x4$trans.shared.b16 {%0, %1, %2, %3}, [%4];\"\n"
+    "               : \"=r\"(f[0]), \"=r\"(f[1]), \"=r\"(f[2]), \"=r\"(f[3])\n"
+    "               : \"r\"((u32)__cvta_generic_to_shared(line)) : \"memory\");\n}\n";
+
+// `outer` and `inner` of the pair that a register holds: inner runs along k. Two elements stand in one word, or apart.
+static const char buffer_text[] =
+    "TSR_FN void $name(u32 *f, const void *base, u32 at, u32 stride) {\n"
+    "  const u16 *p = (const u16 *)base + at;\n"
+    "  const u32 lane = tsr_fragment_lane();\n"
+    "  for (u32 i = 0; i < 4u; i++) {\n"
+    "    const u32 outer = lane / 4u + 8u * ($outer), inner = lane % 4u * 2u + 8u * ($inner);\n"
+    "    f[i] = $pair;\n  }\n}\n";
+
+static const char multiply_text[] =
+    "TSR_FN void $name(f32 *s, const u32 *l, const u32 *r) {\n"
+    "  for (u32 i = 0; i < 2u; i++) {\n"
+    "    asm volatile(\"mma.sync.aligned.m16n8k16.row.col.f32.$dtype.$dtype.f32 \"\n"
+    "                 \"{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};\"\n"
+    "                 : \"+f\"(s[4u * i]), \"+f\"(s[4u * i + 1u]), \"+f\"(s[4u * i + 2u]), \"+f\"(s[4u * i + 3u])\n"
+    "                 : \"r\"(l[0]), \"r\"(l[1]), \"r\"(l[2]), \"r\"(l[3]), \"r\"(r[2u * i]), \"r\"(r[2u * i + 1u]));\n"
+    "  }\n}\n";
+
+static void define_load(tsri_c_emitter *e, const char *name, bool is_left, bool by_columns, bool is_shared) {
+  // Left by rows and right by columns have k along their lines, as the registers do.
+  bool runs_along_k = is_left != by_columns;
+  if (is_shared) {
+    const char *half = by_columns ? "(lane % 8u + lane / 16u * 8u)" : "lane % 16u";
+    tsri_c_define_fragment(e, name, shared_text,
+                           (const tsri_c_replacement[]){{"$name", name},
+                                                        {"$line", half},
+                                                        {"$column", by_columns ? "(lane / 8u % 2u)" : "(lane / 16u)"},
+                                                        {"$trans", runs_along_k ? "" : ".trans"},
+                                                        {NULL, NULL}});
+    return;
+  }
+  const char *along = "*(const u32 *)(p + outer * stride + inner)";
+  const char *across = "(u32)p[inner * stride + outer] | (u32)p[(inner + 1u) * stride + outer] << 16";
+  tsri_c_define_fragment(e, name, buffer_text,
+                         (const tsri_c_replacement[]){{"$name", name},
+                                                      {"$outer", is_left ? "i % 2u" : "i / 2u"},
+                                                      {"$inner", is_left ? "i / 2u" : "i % 2u"},
+                                                      {"$pair", runs_along_k ? along : across},
+                                                      {NULL, NULL}});
+}
+
+static void define_multiply(tsri_c_emitter *e, const char *name, const char *dtype) {
+  tsri_c_define_fragment(e, name, multiply_text,
+                         (const tsri_c_replacement[]){{"$name", name}, {"$dtype", dtype}, {NULL, NULL}});
+}
+
+const struct tsri_c_fragments tsri_c_fragments_cuda = {
+    .factor_words = "4u",
+    .sum_count = "8u",
+    .lane = lane_text,
+    .sum_place = "const u32 row = lane / 4u + 8u * (i / 2u % 2u), col = lane % 4u * 2u + i % 2u + 8u * (i / 4u);",
+    .define_load = define_load,
+    .define_multiply = define_multiply,
+};

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: MIT
+// Every kernel in kernels/ as HIP, compiled for AMD's GPUs: by hipcc for those that Debian's ROCm knows, by a newer clang for
+// those that came later, with the device library of that ROCm. A sample of the kernels, unless TSR_TEST_SAMPLE=1.
+//
+// What the compilers say of registers and LDS is checked: a kernel that keeps registers in memory fails. With
+// TSR_TEST_REGISTERS=<file>, a table of all kernels is added to that file (docs/notes/rocm-registers.md is made of it).
+#include <stdlib.h>
+
+#include "lang/emit_program.h"
+#include "support/test.h"
+
+typedef enum gpu_units { NO_UNITS, F16_UNITS, ALL_UNITS } gpu_units;
+
+typedef struct gpu {
+  const char *name, *library;  // library: the newest of the same kind that the device library knows, in its spelling
+  uint32_t wave;
+  gpu_units units;
+} gpu;
+
+static const gpu gfx906 = {"gfx906", NULL, 64, NO_UNITS}, gfx908 = {"gfx908", NULL, 64, F16_UNITS},
+                 gfx90a = {"gfx90a", NULL, 64, ALL_UNITS}, gfx1030 = {"gfx1030", NULL, 32, NO_UNITS},
+                 gfx942 = {"gfx942", "940", 64, ALL_UNITS}, gfx1100 = {"gfx1100", "1030", 32, ALL_UNITS},
+                 gfx1201 = {"gfx1201", "1030", 32, ALL_UNITS};
+
+static const tsr_fragment_size sizes[] = {{TSR_F16, 16, 16, 16}, {TSR_BF16, 16, 16, 16}};
+
+static tsri_emit_options options_of(const gpu *g) {
+  tsri_emit_options options = *tsri_emitter_find("hip")->defaults;
+  options.subgroup_size = g->wave;
+  options.fragments = sizes;
+  options.fragment_count = (uint32_t)g->units;
+  return options;
+}
+
+// --- Compilers ------------------------------------------------------------------------------------------------------
+
+#define BITCODE "/usr/lib/x86_64-linux-gnu/amdgcn/bitcode"
+#define LINK    " -Xclang -mlink-builtin-bitcode -Xclang " BITCODE "/"
+
+// NULL if the compiler is here, otherwise a sentence that says what is missing.
+static const char *missing_for(const gpu *g) {
+  if (!emit_has_program("hipcc")) return "there is no hipcc here (Debian: hipcc libamdhip64-dev rocm-device-libs)";
+  if (g->library && !emit_has_program("clang++-19")) return "there is no clang++-19 here, which knows this GPU";
+  if (g->library && !emit_command("test -f " BITCODE "/ocml.bc")) return "there is no " BITCODE "/ocml.bc";
+  return NULL;
+}
+
+// Writes assembly beside `path`.
+static bool compile(const gpu *g, const char *path, const char *level, const char *options) {
+  if (!g->library) {
+    return emit_command(
+        "hipcc -S --cuda-device-only --offload-arch=%s %s %s -Wno-unused -Wno-unused-command-line-argument "
+        "-x hip %s -o %s.s",
+        g->name, level, options, path, path);
+  }
+  return emit_command(
+      "clang++-19 -S --cuda-device-only --offload-arch=%s %s %s -w -nogpulib --rocm-path=/usr -x hip %s "
+      "-o %s.s" LINK "ocml.bc" LINK "ockl.bc" LINK "oclc_daz_opt_off.bc" LINK "oclc_unsafe_math_off.bc" LINK
+      "oclc_finite_only_off.bc" LINK "oclc_correctly_rounded_sqrt_on.bc" LINK "oclc_abi_version_500.bc" LINK
+      "oclc_wavefrontsize64_%s.bc" LINK "oclc_isa_version_%s.bc",
+      g->name, level, options, path, path, g->wave == 64 ? "on" : "off", g->library);
+}
+
+static char *read_assembly(const char *path) {
+  char name[160];
+  snprintf(name, sizeof name, "%s.s", path);
+  FILE *file = fopen(name, "rb");
+  CHECK(file && fseek(file, 0, SEEK_END) == 0);
+  long bytes = ftell(file);
+  rewind(file);
+  char *text = malloc((size_t)bytes + 1);
+  CHECK(text && fread(text, 1, (size_t)bytes, file) == (size_t)bytes);
+  text[bytes] = '\0';
+  (void)fclose(file);
+  return text;
+}
+
+// --- Registers ------------------------------------------------------------------------------------------------------
+
+// What the metadata at the end of the assembly say of one kernel. Its entries are in alphabetical order.
+typedef struct usage {
+  char name[160];
+  unsigned lds, scratch, sgpr, sgpr_spills, vgpr, vgpr_spills;
+} usage;
+
+static unsigned number_after(const char *from, const char *word) {
+  const char *found = strstr(from, word);
+  CHECK(found);
+  return (unsigned)strtoul(found + strlen(word), NULL, 10);
+}
+
+static const char *next_kernel(const char *from, usage *out) {
+  const char *at = strstr(from, ".group_segment_fixed_size:");
+  if (!at) return NULL;
+  const char *name = strstr(at, ".name:");
+  while (name && strncmp(name + 6 + strspn(name + 6, " "), "tsrk_", 5) != 0) name = strstr(name + 6, ".name:");
+  CHECK(name);
+  name += 6 + strspn(name + 6, " ");
+  snprintf(out->name, sizeof out->name, "%.*s", (int)strcspn(name, "\n"), name);
+  out->lds = number_after(at, ".group_segment_fixed_size:");
+  out->scratch = number_after(at, ".private_segment_fixed_size:");
+  out->sgpr = number_after(at, ".sgpr_count:");
+  out->sgpr_spills = number_after(at, ".sgpr_spill_count:");
+  out->vgpr = number_after(at, ".vgpr_count:");
+  out->vgpr_spills = number_after(at, ".vgpr_spill_count:");
+  return strstr(at, ".vgpr_spill_count:");
+}
+
+// The variant of a kernel of the program, "softmax<T=f32, WG=64>": the comment that its text begins with.
+static void variant_of(const char *program, const char *entry, char *out, size_t out_bytes) {
+  char call[170];
+  snprintf(call, sizeof call, " %s(", entry);
+  const char *at = strstr(program, call);
+  CHECK(at);
+  while (at > program && strncmp(at, "// ", 3) != 0) at--;
+  snprintf(out, out_bytes, "%.*s", (int)strcspn(at + 3, "("), at + 3);
+}
+
+static void check_usage(const gpu *g, const char *program, const char *assembly) {
+  const char *path = getenv("TSR_TEST_REGISTERS");
+  FILE *table = path ? fopen(path, "a") : NULL;
+  usage u, most = {.vgpr = 0};
+  uint32_t count = 0, spilling = 0, scratch = 0;
+  for (const char *at = strstr(assembly, "amdhsa.kernels:"); at && (at = next_kernel(at, &u)) != NULL; count++) {
+    if (u.vgpr > most.vgpr) most = u;
+    char variant[200];
+    variant_of(program, u.name, variant, sizeof variant);
+    if (u.vgpr_spills) printf("%s: %s keeps %u registers in memory\n", g->name, variant, u.vgpr_spills);
+    spilling += u.vgpr_spills > 0;
+    scratch += u.scratch > 0;
+    if (table) {
+      fprintf(table, "%s | %s | %u | %u | %u | %u | %u | %u\n", g->name, variant, u.vgpr, u.vgpr_spills, u.sgpr,
+              u.sgpr_spills, u.lds, u.scratch);
+    }
+    CHECK(u.lds <= 65536);
+  }
+  if (table) (void)fclose(table);
+  printf("%s: %u kernels; most registers: %u, in %s; %u with memory of their own per item\n", g->name, (unsigned)count,
+         most.vgpr, most.name, (unsigned)scratch);
+  CHECK(count >= 10);
+  CHECK_EQ_UINT(spilling, 0);
+}
+
+// --- Tests ----------------------------------------------------------------------------------------------------------
+
+static bool tests_all(void) { return getenv("TSR_TEST_SAMPLE") != NULL; }
+
+// A tenth of the sample for most GPUs: compilers take seconds for all of it.
+static void compile_all_for(const gpu *g) {
+  if (missing_for(g)) SKIP(missing_for(g));
+  bool is_thorough = tests_all() || g == &gfx90a || g == &gfx1030;
+  emit_program program = {.options = options_of(g), .one_in = is_thorough ? 0 : 10};
+  char path[128];
+  emit_program_add_all(&program, "hip");
+  CHECK(emit_write("all.hip", program.text.data, path, sizeof path));
+  bool is_built = compile(g, path, tests_all() ? "-O3" : "-O1", program.build_options);  // -O3 takes minutes
+  if (!is_built) test_fail(__FILE__, __LINE__, "%s:\n%s", g->name, emit_log());
+  char *assembly = read_assembly(path);
+  check_usage(g, program.text.data, assembly);
+  free(assembly);
+  free(program.text.data);
+}
+
+TEST(every_kernel_compiles_for_gfx906) { compile_all_for(&gfx906); }
+TEST(every_kernel_compiles_for_gfx908) { compile_all_for(&gfx908); }
+TEST(every_kernel_compiles_for_gfx90a) { compile_all_for(&gfx90a); }
+TEST(every_kernel_compiles_for_gfx1030) { compile_all_for(&gfx1030); }
+TEST(every_kernel_compiles_for_gfx942) { compile_all_for(&gfx942); }
+TEST(every_kernel_compiles_for_gfx1100) { compile_all_for(&gfx1100); }
+TEST(every_kernel_compiles_for_gfx1201) { compile_all_for(&gfx1201); }
+
+static char *compile_fragments(const gpu *g, const char *args) {
+  char all[64];
+  snprintf(all, sizeof all, "%s SG=%u", args, (unsigned)g->wave);
+  tsri_emit_options options = options_of(g);
+  tsri_kernel *kernel = emit_kernel_of("k.tk", emit_fragments_text, "k", all, false);
+  tsri_emitted code;
+  char path[128];
+  CHECK_OK(tsri_emit_kernel(tsri_emitter_find("hip"), kernel, &options, &code));
+  CHECK(emit_write("k.hip", code.data, path, sizeof path));
+  if (!compile(g, path, "-O3", code.build_options))
+    test_fail(__FILE__, __LINE__, "%s %s:\n%s", g->name, args, emit_log());
+  tsri_emitted_deinit(&code);
+  tsri_kernel_release(kernel);
+  return read_assembly(path);
+}
+
+static void check_instruction(const gpu *g, const char *args, const char *instruction) {
+  if (missing_for(g)) SKIP(missing_for(g));
+  char *assembly = compile_fragments(g, args);
+  uint32_t count = 0;
+  for (const char *at = assembly; (at = strstr(at, instruction)) != NULL; at++) count++;
+  CHECK_EQ_UINT(count, 3);
+  CHECK_STR_HAS(assembly, ".vgpr_spill_count: 0");
+  CHECK_STR_HAS(assembly, ".private_segment_fixed_size: 0");
+  CHECK_STR_HAS(assembly, ".amdhsa_float_denorm_mode_32 3");  // denormals are kept
+  CHECK_STR_HAS(assembly, ".amdhsa_float_denorm_mode_16_64 3");
+  free(assembly);
+}
+
+TEST(fragments_use_the_matrix_units_of_gfx908) { check_instruction(&gfx908, "T=f16", "v_mfma_f32_16x16x16f16"); }
+
+TEST(fragments_use_the_matrix_units_of_gfx90a) {
+  check_instruction(&gfx90a, "T=f16 C=1", "v_mfma_f32_16x16x16f16");
+  if (tests_all()) check_instruction(&gfx90a, "T=bf16", "v_mfma_f32_16x16x16bf16_1k");
+}
+
+TEST(fragments_use_the_matrix_units_of_gfx942) {
+  check_instruction(&gfx942, "T=f16", "v_mfma_f32_16x16x16_f16");
+  if (tests_all()) check_instruction(&gfx942, "T=bf16 C=1", "v_mfma_f32_16x16x16_bf16");
+}
+
+TEST(fragments_use_the_matrix_units_of_gfx1100) {
+  if (tests_all()) check_instruction(&gfx1100, "T=f16", "v_wmma_f32_16x16x16_f16");
+  check_instruction(&gfx1100, "T=bf16 C=1", "v_wmma_f32_16x16x16_bf16");
+}
+
+TEST(fragments_use_the_matrix_units_of_gfx1201) {
+  if (tests_all()) check_instruction(&gfx1201, "T=f16 C=1", "v_wmma_f32_16x16x16_f16");
+  check_instruction(&gfx1201, "T=bf16", "v_wmma_f32_16x16x16_bf16");
+}
+
+// Products and sums are rounded apart, and a division is rounded once: as the language says.
+static void check_arithmetic(const gpu *g) {
+  if (missing_for(g)) SKIP(missing_for(g));
+  static const char text[] =
+      "kernel k<WG = 64>(in f32 a[], out f32 y[]) { u32 i = global.x; y[i] = a[i] * a[i + 1] + a[i] / a[i + 2]; }\n";
+  tsri_kernel *kernel = emit_kernel_of("k.tk", text, "k", "", false);
+  tsri_emit_options options = options_of(g);
+  tsri_emitted code;
+  char path[128];
+  CHECK_OK(tsri_emit_kernel(tsri_emitter_find("hip"), kernel, &options, &code));
+  CHECK(emit_write("k.hip", code.data, path, sizeof path));
+  if (!compile(g, path, "-O3", code.build_options)) test_fail(__FILE__, __LINE__, "%s:\n%s", g->name, emit_log());
+  char *assembly = read_assembly(path);
+  CHECK_STR_HAS(assembly, "v_div_fixup_f32");  // the end of a division that is rounded correctly
+  CHECK_STR_HAS(assembly, "v_mul_f32");
+  CHECK_STR_HAS(assembly, "v_add_f32");
+  free(assembly);
+  tsri_emitted_deinit(&code);
+  tsri_kernel_release(kernel);
+}
+
+TEST(gfx1030_computes_as_the_language_says) { check_arithmetic(&gfx1030); }
+TEST(gfx942_computes_as_the_language_says) { check_arithmetic(&gfx942); }

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+#include "lang/emit_program.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "support/test.h"
+
+static void add_kernel(const tsri_kernel *kernel, void *context) {
+  emit_program *program = context;
+  tsri_emitted code;
+  if ((kernel->needs & TSRI_NEEDS_F64) && !program->options.f64) {
+    CHECK_STATUS(tsri_emit_kernel(program->emitter, kernel, &program->options, &code), TSR_ERR_UNSUPPORTED);
+    program->refused++;
+    return;
+  }
+  CHECK_OK(tsri_emit_kernel(program->emitter, kernel, &program->options, &code));
+  bool is_taken = emit_sample_takes(&program->sample, kernel);
+  if (is_taken && program->one_in > 1) is_taken = program->taken++ % program->one_in == 0;
+  if (is_taken) {
+    char entry[TSRI_EMIT_ENTRY_BYTES + 16];
+    snprintf(entry, sizeof entry, "%s_%u", code.entry, (unsigned)program->added++);
+    emit_append(&program->text, &code, entry);
+    memcpy(program->build_options, code.build_options, sizeof program->build_options);
+  }
+  program->emitted++;
+  tsri_emitted_deinit(&code);
+}
+
+void emit_program_add_all(emit_program *program, const char *dialect) {
+  program->emitter = tsri_emitter_find(dialect);
+  CHECK(program->emitter);
+  program->sample.visited = (uint32_t)(program->emitter - tsri_emitters);
+  if (program->options.subgroup_size == 0) program->options = *program->emitter->defaults;
+  uint32_t count = emit_each_kernel(add_kernel, program);
+  CHECK_EQ_UINT(program->emitted + program->refused, count);
+  CHECK(program->added * (program->one_in ? program->one_in : 1) >= 40);
+  printf("%s: %u kernels, %u of them compiled; %u refused for want of f64\n", dialect, (unsigned)program->emitted,
+         (unsigned)program->added, (unsigned)program->refused);
+}
