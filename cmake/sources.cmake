@@ -28,7 +28,7 @@ endfunction()
 
 function(tessera_library_sources out)
   set(patterns)
-  foreach(layer platform core lang runtime graph ops grad train backends)
+  foreach(layer platform core lang runtime graph ops saved grad train backends)
     list(APPEND patterns "${PROJECT_SOURCE_DIR}/src/${layer}/*.c")
   endforeach()
   file(GLOB_RECURSE found CONFIGURE_DEPENDS ${patterns})

@@ -49,6 +49,88 @@ TSR_API tsr_status tsr_capture_run(tsr_capture *capture);
 // The number of kernels, fills, copies and native operators in the capture; 0 for NULL.
 TSR_API int tsr_capture_step_count(const tsr_capture *capture);
 
+// Memory of the intermediate results of a capture, which it keeps as long as it lives. Results that are not needed at the same time share it.
+typedef struct tsr_capture_memory {
+  uint64_t unshared_bytes;  // what they would take if none shared any
+  uint64_t bytes;           // what they take
+} tsr_capture_memory;
+
+// Errors: TSR_ERR_INVALID_ARGUMENT (NULL).
+TSR_API tsr_status tsr_capture_get_memory(const tsr_capture *capture, tsr_capture_memory *out_memory);
+
+// --- Captures in files -------------------------------------------------------------------------------------------------
+//
+//   tsr_capture_save(step, &(tsr_save_desc){.path = "net.tsr", .inputs = &(tsr_named_tensor){"x", x}, .input_count = 1,
+//                                           .outputs = &(tsr_named_tensor){"y", y}, .output_count = 1});
+//
+// and in another program, on any device of any machine, without the code that made it:
+//
+//   tsr_capture_load(device, &(tsr_load_desc){.path = "net.tsr"}, &net);
+//   tsr_write(tsr_capture_input(net, "x"), next, sizeof next);
+//   tsr_capture_run(net);
+//   tsr_read(tsr_capture_output(net, "y"), result, sizeof result);
+//
+// docs/captures.md says what is in such a file, which operators it may have, and what later versions read.
+
+// A tensor and the name that a file gives it: 1 to 255 bytes without a 0.
+typedef struct tsr_named_tensor {
+  const char *name;
+  tsr_tensor *tensor;
+} tsr_named_tensor;
+
+typedef struct tsr_save_desc {
+  const char *path;
+  // Tensors that the capture reads and does not compute; views of them are allowed. Their elements are not saved.
+  const tsr_named_tensor *inputs;
+  int input_count;
+  // Tensors that the capture computes, or views of them; inputs, too.
+  const tsr_named_tensor *outputs;
+  int output_count;
+} tsr_save_desc;
+
+// Writes the operators of a capture to a file: those that its outputs need, launches of kernels, and assignments. All other tensors that these
+// read, such as weights, are saved with their present elements. The file is written beside `path` and then put in its place, so that it is either whole or as
+// it was before.
+//
+// Ownership: the description is borrowed for the call.
+// Threads:   any; nothing may write to tensors of the capture meanwhile.
+// Errors:    TSR_ERR_INVALID_ARGUMENT (NULL, a name that is empty, too long or there twice, a tensor that is no part of the capture, an input that it
+//            computes), TSR_ERR_UNSUPPORTED (an operator that cannot be saved, such as most of those that gradients consist of, or steps that no
+//            operator recorded, such as those of an optimiser; the message names them), TSR_ERR_IO, TSR_ERR_OUT_OF_MEMORY, those of tsr_evaluate.
+//            Then a file that was there before is unchanged.
+TSR_API tsr_status tsr_capture_save(tsr_capture *capture, const tsr_save_desc *desc);
+
+typedef struct tsr_load_desc {
+  const char *path;     // the file, or NULL:
+  const void *data;     // its bytes
+  size_t data_bytes;    // how many
+  uint64_t most_bytes;  // no tensor of the file may be larger; 0: any size
+  // Refuse a file with kernels of users. Such a kernel may read and write any memory of the process, so that a file that has one must come from somebody who is trusted.
+  bool refuses_kernels;
+} tsr_load_desc;
+
+// Reads a file and records its operators on `device`, where they are planned and fused anew, as tsr_capture_end has it: they have run once on inputs of
+// zeros. Everything in the file is checked before it is used; one that is damaged or was made by a later version is refused.
+//
+// Ownership: caller releases `*out_capture`. The description is borrowed for the call.
+// Threads:   any that is not capturing.
+// Errors:    TSR_ERR_INVALID_ARGUMENT (NULL, both or none of `path` and `data`, a file that is damaged, a thread that is capturing),
+//            TSR_ERR_UNSUPPORTED (a later version of the format, an operator that this library does not have, `refuses_kernels`, and those of
+//            tsr_capture_end), TSR_ERR_NOT_FOUND and TSR_ERR_IO (the file), TSR_ERR_OUT_OF_MEMORY (also `most_bytes`), those of operators.
+//            Then `*out_capture` is NULL.
+TSR_API tsr_status tsr_capture_load(tsr_device *device, const tsr_load_desc *desc, tsr_capture **out_capture);
+
+// The named inputs and outputs of a capture that was loaded; others have none. A name is valid as long as the capture; it is empty if there is no such index.
+TSR_API int tsr_capture_input_count(const tsr_capture *capture);
+TSR_API int tsr_capture_output_count(const tsr_capture *capture);
+TSR_API const char *tsr_capture_input_name(const tsr_capture *capture, int index);
+TSR_API const char *tsr_capture_output_name(const tsr_capture *capture, int index);
+
+// The tensor of an input, to write to, or of an output, to read: a view that belongs to the caller or the caller's scope. A failed tensor if there is no
+// such name: TSR_ERR_NOT_FOUND, and the message has the most similar one.
+TSR_API tsr_tensor *tsr_capture_input(const tsr_capture *capture, const char *name);
+TSR_API tsr_tensor *tsr_capture_output(const tsr_capture *capture, const char *name);
+
 // Reference counting. Both accept NULL.
 TSR_API tsr_capture *tsr_capture_retain(tsr_capture *capture);
 TSR_API void tsr_capture_release(tsr_capture *capture);

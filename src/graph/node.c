@@ -9,6 +9,7 @@
 #include "graph/assign.h"
 #include "graph/kernels.h"
 #include "graph/move.h"
+#include "graph/trace.h"
 #include "graph/watch.h"
 #include "runtime/tape.h"
 
@@ -187,6 +188,7 @@ tsri_node *tsri_node_create_results(const tsri_op *op, tsr_device *device, tsr_d
   node->axes = node->depth = node->mark = node->slot = node->lost_mark = node->lost_refs = 0;
   node->is_hidden = false;
   node->tape = tsri_tape_id();
+  node->traced = 0;
   node->previous = node->next = node->dying_next = NULL;  // shape and count are set by link_node
   node->input_count = input_count;
   node->keeper_count = 0;
@@ -233,6 +235,7 @@ static tsr_status link_node(tsri_node *node, const tsri_layout *layout, bool *ou
     node->pass = tsri_recording_pass;
     tsri_watching->recorded(tsri_watching, node);
   }
+  if (node->tape) tsri_trace_node(node);
   tsri_mutex_lock(&state->lock);
   if (node->value.storage) tsri_assign_link(node);
   node->depth = depth_below(node) + 1;

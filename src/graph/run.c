@@ -119,6 +119,7 @@ static tsr_status run_plan(tsri_graph_state *state, const tsri_plan *plan, tsri_
   }
   tsr_status status = TSR_OK;
   size_t seen = garbage->count;
+  tsri_tape_explain_begin();
   for (uint32_t i = 0; i < plan->node_count && status == TSR_OK; i++) {
     tsri_taping before = tsri_tape_enter(plan->nodes[i].node->tape);
     status = tsri_interrupt_check();
@@ -126,6 +127,7 @@ static tsr_status run_plan(tsri_graph_state *state, const tsri_plan *plan, tsri_
     if (i + 1 < plan->node_count) seen = tsri_dead_find(state, plan, garbage, seen);
     tsri_tape_leave(before);
   }
+  tsri_tape_explain_end();
   if (plan->node_count > 0) leave_pass(state, plan->nodes[0].node->value.device);
   return status;
 }

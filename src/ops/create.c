@@ -4,9 +4,11 @@
 #include "ops/create.h"
 #include "core/error.h"
 #include "core/tensor.h"
+#include "graph/trace.h"
 #include "ops/call.h"
 #include "ops/packed.h"
 #include "runtime/device.h"
+#include "runtime/tape.h"
 
 // Layout and memory of a tensor that is to be filled.
 typedef struct fresh {
@@ -73,12 +75,23 @@ static tsr_tensor *packed_full(const char *caller, tsr_device *device, tsr_dtype
 static tsr_tensor *make_full(const char *caller, tsr_device *device, tsr_dtype dtype, tsr_shape shape,
                              tsr_dtype value_dtype, const void *value) {
   if (tsri_dtype_is_packed(dtype)) return packed_full(caller, device, dtype, shape, value_dtype, value);
-  fresh made = {0};
   unsigned char pattern[8];
-  tsr_status status = prepare(caller, device, dtype, shape, &made);
+  tsr_status status = tsri_device_check(caller, device);
+  if (status == TSR_OK) status = tsri_dtype_check(caller, dtype);
   if (status == TSR_OK) status = tsr_convert(dtype, pattern, value_dtype, value, 1);
+  return status == TSR_OK ? tsri_full_of(caller, device, dtype, shape, pattern) : tsri_tensor_fail(status);
+}
+
+tsr_tensor *tsri_full_of(const char *caller, tsr_device *device, tsr_dtype dtype, tsr_shape shape,
+                         const unsigned char *pattern) {
+  fresh made = {0};
+  tsr_status status = prepare(caller, device, dtype, shape, &made);
+  tsri_tape_explain_begin();
   if (status == TSR_OK) status = tsr_buffer_fill(made.buffer, 0, made.bytes, pattern, tsr_dtype_bytes(dtype));
-  return finish(&made, dtype, status);
+  tsri_tape_explain_end();
+  tsr_tensor *tensor = finish(&made, dtype, status);
+  if (status == TSR_OK && tsri_tape_now()) tsri_trace_fill(tensor, pattern, tsr_dtype_bytes(dtype));
+  return tensor;
 }
 
 tsr_tensor *tsr_zeros(tsr_device *device, tsr_dtype dtype, tsr_shape shape) {

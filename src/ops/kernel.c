@@ -8,6 +8,7 @@
 
 #include "backends/cpu/jit/print.h"
 #include "core/alloc.h"
+#include "core/builder.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "core/log.h"
@@ -32,6 +33,9 @@ static void destroy(tsr_kernel *kernel) {
   }
   tsri_free(kernel->programs);
   tsri_free(kernel->params);
+  tsri_free(kernel->text.source);
+  tsri_free(kernel->text.fills);
+  tsri_free(kernel->text.defines);
   tsri_kernel_release(kernel->ir);
   tsri_mutex_deinit(&kernel->lock);
   tsri_object_destroy(&kernel->object);
@@ -89,18 +93,32 @@ static tsr_status read_source(const char *path, char **out_text, size_t *out_byt
   return status;
 }
 
-static tsr_status parse_text(const tsr_kernel_desc *desc, tsri_module **out_module) {
+static tsr_status copy_source(const tsr_kernel_desc *desc, char **out_text, size_t *out_bytes) {
+  *out_bytes = desc->source_bytes ? desc->source_bytes : strlen(desc->source);
+  *out_text = tsri_malloc(*out_bytes + 1);
+  if (!*out_text) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "kernel_build: no host memory for its text");
+  memcpy(*out_text, desc->source, *out_bytes);
+  (*out_text)[*out_bytes] = 0;
+  return TSR_OK;
+}
+
+// Keeps copies of the texts, in the order in which a failure is freed by `destroy`.
+static tsr_status keep_text(const tsr_kernel_desc *desc, tsri_kernel_text *out) {
+  out->is_checked = desc->is_checked;
+  tsr_status status = desc->path ? read_source(desc->path, &out->source, &out->source_bytes)
+                                 : copy_source(desc, &out->source, &out->source_bytes);
+  if (status != TSR_OK) return status;
+  tsri_builder defines = {0};
+  for (int i = 0; i < desc->define_count; i++) tsri_builder_add(&defines, "%s\n", desc->defines[i]);
+  out->defines = defines.text;
+  out->fills = desc->fills ? tsri_strdup(desc->fills) : NULL;
+  if (!defines.has_failed && (out->fills || !desc->fills)) return TSR_OK;
+  return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "kernel_build: no host memory for its text");
+}
+
+static tsr_status parse_text(const tsr_kernel_desc *desc, const tsri_kernel_text *text, tsri_module **out_module) {
   const char *name = desc->file_name ? desc->file_name : desc->path ? desc->path : "kernel";
-  if (!desc->path) {
-    size_t bytes = desc->source_bytes ? desc->source_bytes : strlen(desc->source);
-    return tsri_lang_parse_filled(name, desc->source, bytes, desc->fills, NULL, out_module);
-  }
-  char *text = NULL;
-  size_t bytes = 0;
-  tsr_status status = read_source(desc->path, &text, &bytes);
-  if (status == TSR_OK) status = tsri_lang_parse_filled(name, text, bytes, desc->fills, NULL, out_module);
-  tsri_free(text);
-  return status;
+  return tsri_lang_parse_filled(name, text->source, text->source_bytes, text->fills, NULL, out_module);
 }
 
 static tsr_status build(tsr_kernel *kernel, const tsr_kernel_desc *desc) {
@@ -108,7 +126,8 @@ static tsr_status build(tsr_kernel *kernel, const tsr_kernel_desc *desc) {
   char names[MAX_DEFINES][NAME_BYTES];
   tsri_module *module = NULL;
   tsr_status status = parse_defines(desc, names, args);
-  if (status == TSR_OK) status = parse_text(desc, &module);
+  if (status == TSR_OK) status = keep_text(desc, &kernel->text);
+  if (status == TSR_OK) status = parse_text(desc, &kernel->text, &module);
   if (status == TSR_OK) {
     tsri_lang_options options = {.checked = desc->is_checked};
     status = tsri_lang_specialise(module, desc->kernel, args, (size_t)desc->define_count, &options, NULL, &kernel->ir);

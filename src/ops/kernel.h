@@ -18,8 +18,24 @@ typedef struct tsri_device_program {
   tsri_built built;
 } tsri_device_program;
 
+// What a kernel was built from, so that a saved capture can build it again (src/saved). All texts are owned.
+typedef struct tsri_kernel_text {
+  char *source, *fills, *defines;  // defines: one per line; fills: NULL if there are none
+  size_t source_bytes;
+  bool is_checked;
+} tsri_kernel_text;
+
+// A launch of a kernel, without its tensors: args[i].tensor is NULL.
+typedef struct tsri_kernel_launch {
+  tsr_kernel *kernel;  // one reference
+  tsr_grid grid;
+  int arg_count;
+  tsr_arg args[];
+} tsri_kernel_launch;
+
 struct tsr_kernel {
   tsri_object object;
+  tsri_kernel_text text;
   tsri_kernel *ir;
   tsr_kernel_param *params;  // in the order of the parameter list; the names belong to `ir`
   int param_count;

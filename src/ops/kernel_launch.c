@@ -2,10 +2,11 @@
 // Launches user-defined kernels: checks arguments against the parameter list, and moves or copies them where needed.
 #include <string.h>
 
+#include "core/alloc.h"
 #include "core/error.h"
 #include "core/suggest.h"
 #include "core/tensor.h"
-#include "graph/graph.h"
+#include "graph/trace.h"
 #include "graph/transfer.h"
 #include "ops/kernel.h"
 #include "runtime/sharing.h"
@@ -351,6 +352,32 @@ static tsr_status run(launch_state *launch, tsr_grid grid) {
   return status == TSR_OK ? return_outputs(launch) : status;
 }
 
+// --- Traces of captures ------------------------------------------------------------------------------------------------
+
+static void release_launch(void *memory) {
+  tsri_kernel_launch *launch = memory;
+  tsr_kernel_release(launch->kernel);
+  tsri_free(launch);
+}
+
+// Adds the launch to the trace of the capture that the thread has open.
+static void trace(const launch_state *launch, tsr_grid grid, const tsr_arg *args) {
+  tsr_kernel *kernel = launch->kernel;
+  tsr_tensor *tensors[MOST_ARGUMENTS];
+  int tensor_count = 0;
+  size_t bytes = (size_t)kernel->param_count * sizeof *args;
+  tsri_kernel_launch *kept = tsri_malloc(sizeof *kept + bytes);
+  if (kept) *kept = (tsri_kernel_launch){tsr_kernel_retain(kernel), grid, kernel->param_count};
+  for (int i = 0; i < kernel->param_count; i++) {
+    if (args[i].kind == TSR_ARG_TENSOR) tensors[tensor_count++] = args[i].tensor;
+    if (!kept) continue;
+    kept->args[i] = args[i];
+    kept->args[i].tensor = NULL;
+    kept->args[i].name = NULL;
+  }
+  tsri_trace_launch(launch->device, tensors, tensor_count, kept, release_launch);
+}
+
 tsr_status tsr_kernel_launch(tsr_kernel *kernel, tsr_grid grid, const tsr_arg *args, int arg_count) {
   tsr_status status = tsri_object_check(kernel, TSRI_OBJECT_KERNEL, "kernel_launch", "kernel");
   tsr_arg ordered[MOST_ARGUMENTS];
@@ -364,9 +391,12 @@ tsr_status tsr_kernel_launch(tsr_kernel *kernel, tsr_grid grid, const tsr_arg *a
   launch_state launch;
   launch_init(&launch, kernel);
   status = choose_device(&launch, args);
+  tsri_tape_explain_begin();
   if (status == TSR_OK) status = bind_arguments(&launch, args);
   if (status == TSR_OK) status = settle_all(&launch);
   if (status == TSR_OK) status = run(&launch, grid);
+  tsri_tape_explain_end();
+  if (status == TSR_OK && tsri_tape_now()) trace(&launch, grid, args);
   launch_deinit(&launch);
   return status;
 }

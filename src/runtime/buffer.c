@@ -74,6 +74,7 @@ tsr_status tsri_buffer_create_temporary(tsr_device *device, size_t bytes, tsr_bu
   tsr_status status =
       spare ? tsri_buffer_part(spare, 0, bytes, out_buffer) : tsr_buffer_create(device, bytes, 0, out_buffer);
   if (status == TSR_OK) (*out_buffer)->is_temporary = true;
+  if (status == TSR_OK) tsri_tape_counts_temporary(device, bytes, !spare);
   else if (spare) tsri_tape_give(spare);
   return status;
 }

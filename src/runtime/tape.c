@@ -14,6 +14,7 @@ typedef enum step_kind { STEP_LAUNCH, STEP_FILL, STEP_COPY, STEP_OP, STEP_CALL }
 
 typedef struct tape_step {
   step_kind kind;
+  bool is_explained;  // tsri_tape_explain_begin
   union {
     struct {
       tsri_program *program;
@@ -58,6 +59,9 @@ struct tsri_tape {
   int written_count, written_room;
   tsr_buffer **spares;  // memory that can be used again; their references are in `objects`
   int spare_count, spare_room;
+  void *trace;
+  void (*destroy_trace)(void *trace);
+  tsri_tape_memory temporaries;
   tsri_graph *graph;  // the backend's graph; NULL: not made yet, or not supported
   bool graph_failed;
   bool has_calls;
@@ -192,10 +196,25 @@ uint64_t tsri_tape_id(void) { return is_any_open() && current ? current->id : 0;
 int tsri_tape_written_count(const tsri_tape *tape) { return tape->written_count; }
 tsr_buffer *tsri_tape_written(const tsri_tape *tape, int index) { return tape->written[index]; }
 
+void *tsri_tape_trace(const tsri_tape *tape) { return tape->trace; }
+tsri_tape_memory tsri_tape_temporaries(const tsri_tape *tape) { return tape->temporaries; }
+
+void tsri_tape_set_trace(tsri_tape *tape, void *trace, void (*destroy)(void *trace)) {
+  tape->trace = trace;
+  tape->destroy_trace = destroy;
+}
+
+int tsri_tape_unexplained(const tsri_tape *tape) {
+  int count = 0;
+  for (int i = 0; i < tape->step_count; i++) count += !tape->steps[i].is_explained;
+  return count;
+}
+
 // Played work may still be running, and the backend's graph must not be destroyed before it has finished.
 void tsri_tape_destroy(tsri_tape *tape) {
   if (!tape) return;
   tsr_device *device = tape->device;
+  if (tape->trace) tape->destroy_trace(tape->trace);  // not late: it releases values, whose nodes lock the graph
   tsri_late_destroy(device, &tape->late, "capture_release");
   tsr_device_release(device);
 }
@@ -240,11 +259,24 @@ static bool grow(tsri_tape *tape, void **array, int count, int *room, size_t byt
   return true;
 }
 
+static TSRI_THREAD_LOCAL int explaining;  // how many tsri_tape_explain_begin have no end yet
+
+void tsri_tape_explain_begin(void) { explaining++; }
+void tsri_tape_explain_end(void) { explaining--; }
+
 static tape_step *new_step(tsri_tape *tape, step_kind kind) {
   if (!grow(tape, (void **)&tape->steps, tape->step_count, &tape->step_room, sizeof *tape->steps)) return NULL;
   tape_step *step = &tape->steps[tape->step_count++];
-  *step = (tape_step){.kind = kind};
+  *step = (tape_step){.kind = kind, .is_explained = explaining > 0};
   return step;
+}
+
+void tsri_tape_counts_temporary(tsr_device *device, size_t bytes, bool is_new) {
+  tsri_tape *tape = lock_tape(device);
+  if (!tape) return;
+  tape->temporaries.unshared += bytes;
+  if (is_new) tape->temporaries.shared += bytes;
+  unlock_tape(tape);
 }
 
 // Takes over the caller's reference. Returns false if it could not; the reference is then still the caller's.

@@ -46,6 +46,23 @@ void tsri_tape_refuses_on(uint64_t id, const tsr_device *device, const char *wha
 
 tsr_device *tsri_tape_device(const tsri_tape *tape);
 
+// What the graph keeps with a tape (graph/trace.h); `destroy` is called when the tape is destroyed. NULL: nothing.
+void tsri_tape_set_trace(tsri_tape *tape, void *trace, void (*destroy)(void *trace));
+void *tsri_tape_trace(const tsri_tape *tape);
+
+// Between the two calls, which nest, the calling thread adds steps that recording the trace again would give, too.
+void tsri_tape_explain_begin(void);
+void tsri_tape_explain_end(void);
+
+// How many steps were added outside of that, such as those of an optimiser.
+int tsri_tape_unexplained(const tsri_tape *tape);
+
+// Bytes of the results of operators and of scratch memory on the tape: `unshared` if each had memory of its own, `shared` as they are.
+typedef struct tsri_tape_memory {
+  uint64_t unshared, shared;
+} tsri_tape_memory;
+tsri_tape_memory tsri_tape_temporaries(const tsri_tape *tape);
+
 // The number of the calling thread's tape, which no other tape of this process has; 0 if it has none.
 uint64_t tsri_tape_id(void);
 int tsri_tape_step_count(const tsri_tape *tape);
@@ -82,6 +99,9 @@ void tsri_tape_creates(tsr_device *device, tsr_buffer *buffer);
 // given, of at least `bytes` and at most twice as many; NULL: there is none.
 void tsri_tape_give(tsr_buffer *buffer);
 tsr_buffer *tsri_tape_take(tsr_device *device, size_t bytes);
+
+// Counts memory of `bytes` that was asked for by tsri_buffer_create_temporary; `is_new` unless tsri_tape_take gave it.
+void tsri_tape_counts_temporary(tsr_device *device, size_t bytes, bool is_new);
 
 // Adds a buffer that is read by queued work (uses), or one that is written by it (writes).
 void tsri_tape_uses(tsr_device *device, tsr_buffer *buffer);
