@@ -17,8 +17,6 @@
 
 #include <tessera/ops.h>
 
-#define ATTRIBUTES_OF(step, set) ((const tsri_##set##_attributes *)(step)->given)
-
 // A family of operators: how one of them is recorded from its inputs and attributes. Those with several results set
 // `out` themselves.
 typedef struct again_family {
@@ -28,12 +26,7 @@ typedef struct again_family {
   tsr_status (*record_all)(const tsri_again *s, tsr_tensor **out);
 } again_family;
 
-static bool is_op(const tsri_again *s, tsri_operator_id id) {
-  return s->op == &tsri_operators[id].bodies[TSRI_BODY_ONLY];
-}
-#define IS(s, name) is_op((s), TSRI_OPERATOR_##name)
-
-static tsr_tensor *wrong(const tsri_again *s, const char *what) {
+tsr_tensor *tsri_again_wrong(const tsri_again *s, const char *what) {
   return tsri_tensor_fail(TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "%s: %s does not fit", s->op->name, what));
 }
 
@@ -42,11 +35,11 @@ static tsr_tensor *wrong(const tsri_again *s, const char *what) {
 static tsr_tensor *again_bit_cast(const tsri_again *s) { return tsr_bit_cast(s->inputs[0], s->results[0].dtype); }
 
 static tsr_tensor *again_scan(const tsri_again *s) {
-  const tsri_scan_attributes *g = ATTRIBUTES_OF(s, scan);
+  const tsri_scan_attributes *g = TSRI_AGAIN_GIVEN(s, scan);
   tsr_dtype dtype = s->inputs[0]->dtype;
   bool is_known = g->combination >= TSRI_SCAN_SUM && g->combination <= TSRI_SCAN_LOG_SUM && dtype != TSR_BOOL &&
                   (g->combination != TSRI_SCAN_LOG_SUM || tsri_dtype_is_float(dtype));
-  if (!is_known) return wrong(s, "combination");
+  if (!is_known) return tsri_again_wrong(s, "combination");
   return tsri_scan_along(s->op, s->inputs[0], (int)g->axis, dtype, (tsri_scan_combination)g->combination);
 }
 
@@ -55,16 +48,16 @@ static tsr_tensor *again_count(const tsri_again *s) {
 }
 
 static tsr_tensor *again_concat(const tsri_again *s) {
-  return tsr_concat((tsr_tensor **)(uintptr_t)s->inputs, (int)s->input_count, (int)ATTRIBUTES_OF(s, concat)->axis);
+  return tsr_concat((tsr_tensor **)(uintptr_t)s->inputs, (int)s->input_count, (int)TSRI_AGAIN_GIVEN(s, concat)->axis);
 }
 
 static tsr_tensor *again_pad(const tsri_again *s) {
-  const tsri_pad_attributes *g = ATTRIBUTES_OF(s, pad);
+  const tsri_pad_attributes *g = TSRI_AGAIN_GIVEN(s, pad);
   tsr_shape from = s->inputs[0]->layout.shape, to = s->results[0].shape;
   int64_t after[TSR_MAX_RANK] = {0};
-  if (from.rank != to.rank) return wrong(s, "rank");
+  if (from.rank != to.rank) return tsri_again_wrong(s, "rank");
   for (int i = 0; i < to.rank; i++) {
-    if (g->before[i] < 0 || g->before[i] > to.dims[i]) return wrong(s, "before");
+    if (g->before[i] < 0 || g->before[i] > to.dims[i]) return tsri_again_wrong(s, "before");
     after[i] = to.dims[i] - from.dims[i] - g->before[i];
   }
   return tsr_pad(s->inputs[0], g->before, after, to.rank, g->value);
@@ -72,31 +65,31 @@ static tsr_tensor *again_pad(const tsri_again *s) {
 
 // The indices of index_select have been repeated to the shape of the result, as those of gather have it.
 static tsr_tensor *again_gather(const tsri_again *s) {
-  const tsri_gather_attributes *g = ATTRIBUTES_OF(s, gather);
+  const tsri_gather_attributes *g = TSRI_AGAIN_GIVEN(s, gather);
   if (g->is_list) return tsr_take(s->inputs[0], s->inputs[1]);
   return tsr_gather(s->inputs[0], (int)g->axis, s->inputs[1]);
 }
 
 static tsr_tensor *again_scatter(const tsri_again *s) {
   tsr_tensor *x = s->inputs[0], *indices = s->inputs[1], *source = s->inputs[2];
-  int axis = (int)ATTRIBUTES_OF(s, scatter)->axis;
-  return IS(s, scatter_add)   ? tsr_scatter_add(x, axis, indices, source)
-         : IS(s, scatter_mul) ? tsr_scatter_mul(x, axis, indices, source)
-         : IS(s, scatter_max) ? tsr_scatter_max(x, axis, indices, source)
-         : IS(s, scatter_min) ? tsr_scatter_min(x, axis, indices, source)
-                              : tsr_scatter(x, axis, indices, source);
+  int axis = (int)TSRI_AGAIN_GIVEN(s, scatter)->axis;
+  return TSRI_AGAIN_IS(s, scatter_add)   ? tsr_scatter_add(x, axis, indices, source)
+         : TSRI_AGAIN_IS(s, scatter_mul) ? tsr_scatter_mul(x, axis, indices, source)
+         : TSRI_AGAIN_IS(s, scatter_max) ? tsr_scatter_max(x, axis, indices, source)
+         : TSRI_AGAIN_IS(s, scatter_min) ? tsr_scatter_min(x, axis, indices, source)
+                                         : tsr_scatter(x, axis, indices, source);
 }
 
 static tsr_tensor *again_search(const tsri_again *s) {
-  return tsr_searchsorted(s->inputs[0], s->inputs[1], ATTRIBUTES_OF(s, search)->right != 0);
+  return tsr_searchsorted(s->inputs[0], s->inputs[1], TSRI_AGAIN_GIVEN(s, search)->right != 0);
 }
 
 // A device with an operator of its own keeps only the first elements of what is sorted.
 static tsr_tensor *again_sort(const tsri_again *s) {
   tsr_tensor *x = s->inputs[0], *result = NULL;
-  bool is_descending = ATTRIBUTES_OF(s, sort)->is_descending != 0, is_order = IS(s, argsort);
+  bool is_descending = TSRI_AGAIN_GIVEN(s, sort)->is_descending != 0, is_order = TSRI_AGAIN_IS(s, argsort);
   tsr_shape from = x->layout.shape, to = s->results[0].shape;
-  if (from.rank == 0 || to.rank != from.rank) return wrong(s, "rank");
+  if (from.rank == 0 || to.rank != from.rank) return tsri_again_wrong(s, "rank");
   int64_t keep = to.dims[to.rank - 1];
   if (keep == from.dims[from.rank - 1])
     return is_order ? tsr_argsort(x, -1, is_descending) : tsr_sort(x, -1, is_descending);
@@ -105,8 +98,8 @@ static tsr_tensor *again_sort(const tsri_again *s) {
 }
 
 static tsr_tensor *again_softmax(const tsri_again *s) {
-  int axis = (int)ATTRIBUTES_OF(s, softmax)->axis;
-  return IS(s, log_softmax) ? tsr_log_softmax(s->inputs[0], axis) : tsr_softmax(s->inputs[0], axis);
+  int axis = (int)TSRI_AGAIN_GIVEN(s, softmax)->axis;
+  return TSRI_AGAIN_IS(s, log_softmax) ? tsr_log_softmax(s->inputs[0], axis) : tsr_softmax(s->inputs[0], axis);
 }
 
 // Weight and bias of a norm, from input `first` on.
@@ -115,7 +108,7 @@ typedef struct norm_rows {
 } norm_rows;
 
 static bool find_rows(const tsri_again *s, uint32_t first, norm_rows *out) {
-  const tsri_norm_attributes *g = ATTRIBUTES_OF(s, norm);
+  const tsri_norm_attributes *g = TSRI_AGAIN_GIVEN(s, norm);
   uint32_t count = first + (g->has_weight != 0) + (g->has_bias != 0);
   if (s->input_count != count) return false;
   out->weight = g->has_weight ? s->inputs[first] : NULL;
@@ -125,16 +118,16 @@ static bool find_rows(const tsri_again *s, uint32_t first, norm_rows *out) {
 
 static tsr_tensor *again_norm(const tsri_again *s) {
   norm_rows rows;
-  double eps = ATTRIBUTES_OF(s, norm)->eps;
-  if (!find_rows(s, 1, &rows)) return wrong(s, "number of inputs");
-  if (IS(s, layer_norm)) return tsr_layer_norm(s->inputs[0], rows.weight, rows.bias, eps);
-  return rows.bias ? wrong(s, "bias") : tsr_rms_norm(s->inputs[0], rows.weight, eps);
+  double eps = TSRI_AGAIN_GIVEN(s, norm)->eps;
+  if (!find_rows(s, 1, &rows)) return tsri_again_wrong(s, "number of inputs");
+  if (TSRI_AGAIN_IS(s, layer_norm)) return tsr_layer_norm(s->inputs[0], rows.weight, rows.bias, eps);
+  return rows.bias ? tsri_again_wrong(s, "bias") : tsr_rms_norm(s->inputs[0], rows.weight, eps);
 }
 
 static tsr_status again_add_norm(const tsri_again *s, tsr_tensor **out) {
   norm_rows rows;
-  double eps = ATTRIBUTES_OF(s, norm)->eps;
-  bool is_layer = IS(s, add_layer_norm);
+  double eps = TSRI_AGAIN_GIVEN(s, norm)->eps;
+  bool is_layer = TSRI_AGAIN_IS(s, add_layer_norm);
   if (!find_rows(s, 2, &rows) || s->result_count != 2 || (!is_layer && rows.bias)) {
     return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "%s: inputs or results do not fit", s->op->name);
   }
@@ -143,31 +136,31 @@ static tsr_status again_add_norm(const tsri_again *s, tsr_tensor **out) {
 }
 
 static tsr_tensor *again_matmul(const tsri_again *s) {
-  const tsri_product_attributes *g = ATTRIBUTES_OF(s, product);
+  const tsri_product_attributes *g = TSRI_AGAIN_GIVEN(s, product);
   tsr_tensor *c = s->input_count == 3 ? s->inputs[2] : NULL;
-  if (IS(s, gemm)) return tsr_gemm(g->alpha, s->inputs[0], s->inputs[1], g->beta, c);
-  return c || g->alpha != 1 ? wrong(s, "alpha") : tsr_matmul(s->inputs[0], s->inputs[1]);
+  if (TSRI_AGAIN_IS(s, gemm)) return tsr_gemm(g->alpha, s->inputs[0], s->inputs[1], g->beta, c);
+  return c || g->alpha != 1 ? tsri_again_wrong(s, "alpha") : tsr_matmul(s->inputs[0], s->inputs[1]);
 }
 
 static tsr_tensor *again_quantize(const tsri_again *s) {
-  return tsr_quantize(s->inputs[0], (tsr_quant_format)ATTRIBUTES_OF(s, quant)->format);
+  return tsr_quantize(s->inputs[0], (tsr_quant_format)TSRI_AGAIN_GIVEN(s, quant)->format);
 }
 
 static tsr_tensor *again_dequantize(const tsri_again *s) {
-  return tsr_dequantize(s->inputs[0], (tsr_quant_format)ATTRIBUTES_OF(s, quant)->format, s->results[0].dtype);
+  return tsr_dequantize(s->inputs[0], (tsr_quant_format)TSRI_AGAIN_GIVEN(s, quant)->format, s->results[0].dtype);
 }
 
 static tsr_tensor *again_quant_product(const tsri_again *s) {
-  return tsr_matmul_quantized(s->inputs[0], s->inputs[1], (tsr_quant_format)ATTRIBUTES_OF(s, quant)->format);
+  return tsr_matmul_quantized(s->inputs[0], s->inputs[1], (tsr_quant_format)TSRI_AGAIN_GIVEN(s, quant)->format);
 }
 
 static tsr_tensor *again_fft(const tsri_again *s) {
-  int axis = (int)ATTRIBUTES_OF(s, fft)->axis;
-  return IS(s, ifft) ? tsr_ifft(s->inputs[0], &axis, 1) : tsr_fft(s->inputs[0], &axis, 1);
+  int axis = (int)TSRI_AGAIN_GIVEN(s, fft)->axis;
+  return TSRI_AGAIN_IS(s, ifft) ? tsr_ifft(s->inputs[0], &axis, 1) : tsr_fft(s->inputs[0], &axis, 1);
 }
 
 static tsr_tensor *again_grid_sample(const tsri_again *s) {
-  const tsri_grid_attributes *g = ATTRIBUTES_OF(s, grid);
+  const tsri_grid_attributes *g = TSRI_AGAIN_GIVEN(s, grid);
   tsr_grid_desc desc = {
       .mode = (tsr_grid_mode)g->mode, .padding = (tsr_grid_padding)g->padding, .align_corners = g->align_corners != 0};
   return tsr_grid_sample(s->inputs[0], s->inputs[1], &desc);
@@ -181,24 +174,24 @@ static tsr_tensor *again_zeros(const tsri_again *s) {
 
 // The kernels write as many elements as the result has, whatever the attributes are.
 static tsr_tensor *again_sequence(const tsri_again *s) {
-  if (s->results[0].shape.rank != 1) return wrong(s, "rank");
+  if (s->results[0].shape.rank != 1) return tsri_again_wrong(s, "rank");
   return tsri_record_kernel(s->op, s->device, s->results[0].dtype, s->results[0].shape, NULL, 0, s->given);
 }
 
 static tsr_tensor *again_random(const tsri_again *s) {
   const tsri_result *result = &s->results[0];
-  tsr_status status = tsri_random_check(s->op, s->device, result->dtype, result->shape, !IS(s, randint));
+  tsr_status status = tsri_random_check(s->op, s->device, result->dtype, result->shape, !TSRI_AGAIN_IS(s, randint));
   if (status != TSR_OK) return tsri_tensor_fail(status);
   return tsri_record_kernel(s->op, s->device, result->dtype, result->shape, NULL, 0, s->given);
 }
 
 static tsr_tensor *again_eye(const tsri_again *s) {
-  const tsri_eye_attributes *g = ATTRIBUTES_OF(s, eye);
+  const tsri_eye_attributes *g = TSRI_AGAIN_GIVEN(s, eye);
   tsr_shape shape = s->results[0].shape;
-  if (shape.rank != 2) return wrong(s, "rank");
+  if (shape.rank != 2) return tsri_again_wrong(s, "rank");
   int64_t cols = shape.dims[1], diagonal = cols > 0 && g->first >= cols ? -(g->first / cols) : g->first;
   if (g->ones == 0) diagonal = cols;  // beside the matrix
-  if (diagonal > cols || diagonal < -shape.dims[0]) return wrong(s, "diagonal");
+  if (diagonal > cols || diagonal < -shape.dims[0]) return tsri_again_wrong(s, "diagonal");
   return tsr_eye(s->device, s->results[0].dtype, shape.dims[0], cols, diagonal);
 }
 
@@ -267,12 +260,14 @@ static tsr_tensor *record_elementwise(const tsri_again *s) {
   const tsri_scalars *scalars = s->given;
   if (s->input_count == 0 || s->input_count > TSRI_MAX_LEAVES || !s->op->expression ||
       operand_count(s->op->expression) > s->input_count) {
-    return wrong(s, "number of inputs");
+    return tsri_again_wrong(s, "number of inputs");
   }
-  if (scalars && (scalars->count < 0 || scalars->count > TSRI_MAX_SCALARS)) return wrong(s, "number of scalars");
+  if (scalars && (scalars->count < 0 || scalars->count > TSRI_MAX_SCALARS))
+    return tsri_again_wrong(s, "number of scalars");
   tsri_operand_ref refs[TSRI_MAX_LEAVES];
   for (uint32_t i = 0; i < s->input_count; i++) {
-    if (!tsri_shape_equal(s->inputs[i]->layout.shape, s->results[0].shape)) return wrong(s, "shape of an input");
+    if (!tsri_shape_equal(s->inputs[i]->layout.shape, s->results[0].shape))
+      return tsri_again_wrong(s, "shape of an input");
     refs[i] = (tsri_operand_ref){s->inputs[i], s->as[i]};
   }
   return tsri_record_elementwise(s->op, s->results[0].dtype, refs, (int)s->input_count, scalars);
@@ -281,17 +276,17 @@ static tsr_tensor *record_elementwise(const tsri_again *s) {
 static bool is_power_of_two(uint32_t word) { return word != 0 && (word & (word - 1)) == 0; }
 
 static tsr_tensor *record_reduction(const tsri_again *s) {
-  if (s->input_count != 1) return wrong(s, "number of inputs");
+  if (s->input_count != 1) return tsri_again_wrong(s, "number of inputs");
   tsr_shape shape = s->inputs[0]->layout.shape;
   bool is_index = s->op->reduce == TSRI_REDUCE_ARGMAX || s->op->reduce == TSRI_REDUCE_ARGMIN;
   bool has_index = is_power_of_two(s->axes) && s->results[0].dtype == TSR_I32;
-  if (s->axes >> shape.rank != 0 || (is_index && !has_index)) return wrong(s, "set of axes");
+  if (s->axes >> shape.rank != 0 || (is_index && !has_index)) return tsri_again_wrong(s, "set of axes");
   for (int i = 0; i < shape.rank && is_index; i++) {
-    if (s->axes >> i & 1u && shape.dims[i] == 0) return wrong(s, "empty axis");
+    if (s->axes >> i & 1u && shape.dims[i] == 0) return tsri_again_wrong(s, "empty axis");
   }
   bool is_bool = s->op->reduce == TSRI_REDUCE_ANY || s->op->reduce == TSRI_REDUCE_ALL;
   bool is_kept = s->op->reduce == TSRI_REDUCE_MAX || s->op->reduce == TSRI_REDUCE_MIN;
-  if (!is_kept && is_bool != (s->results[0].dtype == TSR_BOOL)) return wrong(s, "dtype");
+  if (!is_kept && is_bool != (s->results[0].dtype == TSR_BOOL)) return tsri_again_wrong(s, "dtype");
   return tsri_record_reduce(s->op, s->results[0].dtype, s->inputs[0], s->axes, s->results[0].shape.rank == shape.rank);
 }
 

@@ -11,16 +11,6 @@
 
 #include <tessera/ops.h>
 
-#define ATTRIBUTES_OF(step, set) ((const tsri_##set##_attributes *)(step)->given)
-
-static tsr_tensor *wrong(const tsri_again *s, const char *what) {
-  return tsri_tensor_fail(TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "%s: %s does not fit", s->op->name, what));
-}
-
-static bool is_op(const tsri_again *s, tsri_operator_id id) {
-  return s->op == &tsri_operators[id].bodies[TSRI_BODY_ONLY];
-}
-
 // --- Windows ---------------------------------------------------------------------------------------------------------
 
 // Sums of products of these do not overflow; the operator refuses sizes that are too large, or 0.
@@ -62,15 +52,15 @@ static void transposed_padding(const tsri_window *w, int64_t size, int i, tsr_co
 }
 
 tsr_tensor *tsri_again_conv(const tsri_again *s) {
-  const tsri_conv_attributes *g = ATTRIBUTES_OF(s, conv);
+  const tsri_conv_attributes *g = TSRI_AGAIN_GIVEN(s, conv);
   tsr_shape x = s->inputs[0]->layout.shape, weight = s->inputs[1]->layout.shape;
-  bool is_last = g->is_last != 0, is_transposed = is_op(s, TSRI_OPERATOR_conv_transpose);
+  bool is_last = g->is_last != 0, is_transposed = TSRI_AGAIN_IS(s, conv_transpose);
   int spatial = spatial_count(s);
   bool fits = spatial > 0 && weight.rank == x.rank && are_moderate(g->stride, spatial) &&
               are_moderate(g->dilation, spatial) && are_moderate(g->before, spatial) &&
               are_moderate(&x.dims[2], spatial) && are_moderate(&weight.dims[2], spatial) &&
               are_moderate(s->results[0].shape.dims, x.rank);
-  if (!fits || !is_moderate(g->groups)) return wrong(s, "an attribute");
+  if (!fits || !is_moderate(g->groups)) return tsri_again_wrong(s, "an attribute");
   tsr_conv_desc desc = {.groups = g->groups, .channels_last = is_last};
   for (int i = 0; i < spatial; i++) {
     tsri_window w = {.input = x.dims[2 + i],
@@ -96,7 +86,7 @@ static void adaptive_desc(const tsri_again *s, int spatial, bool is_last, tsr_po
 }
 
 static void window_desc(const tsri_again *s, int spatial, bool is_last, tsr_pool_desc *desc) {
-  const tsri_pool_attributes *g = ATTRIBUTES_OF(s, pool);
+  const tsri_pool_attributes *g = TSRI_AGAIN_GIVEN(s, pool);
   for (int i = 0; i < spatial; i++) {
     int64_t input = s->inputs[0]->layout.shape.dims[2 + i] + g->before[i] + g->after[i];
     int64_t rest = input - extent(g->size[i], g->dilation[i]);
@@ -111,32 +101,32 @@ static void window_desc(const tsri_again *s, int spatial, bool is_last, tsr_pool
 }
 
 tsr_tensor *tsri_again_pool(const tsri_again *s) {
-  const tsri_pool_attributes *g = ATTRIBUTES_OF(s, pool);
-  bool is_last = g->is_last != 0, is_power = is_op(s, TSRI_OPERATOR_lp_pool);
+  const tsri_pool_attributes *g = TSRI_AGAIN_GIVEN(s, pool);
+  bool is_last = g->is_last != 0, is_power = TSRI_AGAIN_IS(s, lp_pool);
   int spatial = spatial_count(s);
   bool fits = spatial > 0 && are_moderate(g->size, spatial) && are_moderate(g->stride, spatial) &&
               are_moderate(g->dilation, spatial) && are_moderate(g->before, spatial) &&
               are_moderate(g->after, spatial) && are_moderate(&s->inputs[0]->layout.shape.dims[2], spatial);
-  if (!fits) return wrong(s, "an attribute");
+  if (!fits) return tsri_again_wrong(s, "an attribute");
   tsr_pool_desc desc = {.channels_last = is_last, .power = is_power ? g->power : 0};
   if (g->is_adaptive) adaptive_desc(s, spatial, is_last, &desc);
   else window_desc(s, spatial, is_last, &desc);
   if (!g->is_adaptive) desc.counts_padding = g->counts_padding != 0;
   tsr_tensor *images = with_channels(s->inputs[0], is_last);
-  tsr_tensor *result = is_power                              ? tsr_lp_pool(images, &desc)
-                       : is_op(s, TSRI_OPERATOR_argmax_pool) ? tsr_argmax_pool(images, &desc)
-                       : is_op(s, TSRI_OPERATOR_avg_pool)    ? tsr_avg_pool(images, &desc)
-                                                             : tsr_max_pool(images, &desc);
+  tsr_tensor *result = is_power                        ? tsr_lp_pool(images, &desc)
+                       : TSRI_AGAIN_IS(s, argmax_pool) ? tsr_argmax_pool(images, &desc)
+                       : TSRI_AGAIN_IS(s, avg_pool)    ? tsr_avg_pool(images, &desc)
+                                                       : tsr_max_pool(images, &desc);
   return tsri_then(result, images);
 }
 
 tsr_tensor *tsri_again_columns(const tsri_again *s) {
-  const tsri_columns_attributes *g = ATTRIBUTES_OF(s, columns);
+  const tsri_columns_attributes *g = TSRI_AGAIN_GIVEN(s, columns);
   bool fits = g->spatial >= 1 && g->spatial <= TSRI_MAX_SPATIAL && are_moderate(g->stride, TSRI_MAX_SPATIAL) &&
               are_moderate(g->dilation, TSRI_MAX_SPATIAL) && are_moderate(g->before, TSRI_MAX_SPATIAL) &&
               are_moderate(g->size, TSRI_MAX_SPATIAL) && are_moderate(g->kernel, TSRI_MAX_SPATIAL) &&
               are_moderate(g->windows, TSRI_MAX_SPATIAL);
-  if (!fits) return wrong(s, "an attribute");
+  if (!fits) return tsri_again_wrong(s, "an attribute");
   tsr_shape size = {.rank = (int32_t)g->spatial}, kernel = size;
   tsr_conv_desc desc = {0};
   for (int i = 0; i < size.rank; i++) {
@@ -148,7 +138,7 @@ tsr_tensor *tsri_again_columns(const tsri_again *s) {
     desc.before[i] = w.before;
     desc.after[i] = padding_after(&w, g->windows[i]);
   }
-  if (is_op(s, TSRI_OPERATOR_col2im)) return tsr_col2im(s->inputs[0], size, kernel, &desc);
+  if (TSRI_AGAIN_IS(s, col2im)) return tsr_col2im(s->inputs[0], size, kernel, &desc);
   return tsr_im2col(s->inputs[0], kernel, &desc);
 }
 
@@ -173,7 +163,7 @@ static void take_table(const tsri_attention_attributes *g, tsr_tensor *table, at
 }
 
 static bool take_parts(const tsri_again *s, attention_parts *out) {
-  const tsri_attention_attributes *g = ATTRIBUTES_OF(s, attention);
+  const tsri_attention_attributes *g = TSRI_AGAIN_GIVEN(s, attention);
   bool has_table = g->has_lengths || g->has_blocks;
   uint32_t at = 3, count = 3u + (g->mask != TSRI_MASK_NONE) + (g->has_slopes != 0) + has_table;
   if (s->input_count != count || g->mask < TSRI_MASK_NONE || g->mask > TSRI_MASK_ADDED) return false;
@@ -188,9 +178,9 @@ static bool take_parts(const tsri_again *s, attention_parts *out) {
 
 // Kernels that work in tiles have positions before heads in their result.
 tsr_tensor *tsri_again_attention(const tsri_again *s) {
-  const tsri_attention_attributes *g = ATTRIBUTES_OF(s, attention);
+  const tsri_attention_attributes *g = TSRI_AGAIN_GIVEN(s, attention);
   attention_parts parts = {0};
-  if (!take_parts(s, &parts)) return wrong(s, "number of inputs");
+  if (!take_parts(s, &parts)) return tsri_again_wrong(s, "number of inputs");
   tsr_attention_desc desc = {.scale = g->scale,
                              .softcap = g->softcap,
                              .window = g->window,
@@ -207,11 +197,12 @@ tsr_tensor *tsri_again_attention(const tsri_again *s) {
 
 // The list of indices was a matrix with a row for each bag, unless there are offsets.
 tsr_tensor *tsri_again_bag(const tsri_again *s) {
-  const tsri_bag_attributes *g = ATTRIBUTES_OF(s, bag);
+  const tsri_bag_attributes *g = TSRI_AGAIN_GIVEN(s, bag);
   uint32_t count = 2u + (g->has_offsets != 0) + (g->has_weights != 0);
   int64_t bags = s->results[0].shape.rank == 2 ? s->results[0].shape.dims[0] : 0;
   int64_t all = s->inputs[1]->layout.count;
-  if (s->input_count != count || (!g->has_offsets && (bags == 0 || all % bags != 0))) return wrong(s, "an input");
+  if (s->input_count != count || (!g->has_offsets && (bags == 0 || all % bags != 0)))
+    return tsri_again_wrong(s, "an input");
   tsr_shape shape = g->has_offsets ? TSR_SHAPE(all) : TSR_SHAPE(bags, all / bags);
   tsr_tensor *indices = tsr_reshape(s->inputs[1], shape);
   tsr_tensor *weights = g->has_weights ? tsr_reshape(s->inputs[count - 1], shape) : NULL;
@@ -223,9 +214,9 @@ tsr_tensor *tsri_again_bag(const tsri_again *s) {
 
 // Zero points have been converted to i32.
 tsr_tensor *tsri_again_matmul_integer(const tsri_again *s) {
-  const tsri_integer_attributes *g = ATTRIBUTES_OF(s, integer);
+  const tsri_integer_attributes *g = TSRI_AGAIN_GIVEN(s, integer);
   uint32_t at = 2, count = 2u + (g->has_a != 0) + (g->has_b != 0);
-  if (s->input_count != count) return wrong(s, "number of inputs");
+  if (s->input_count != count) return tsri_again_wrong(s, "number of inputs");
   tsr_tensor *zero_a = g->has_a ? tsr_cast(s->inputs[at++], s->inputs[0]->dtype) : NULL;
   tsr_tensor *zero_b = g->has_b ? tsr_cast(s->inputs[at], s->inputs[1]->dtype) : NULL;
   tsr_tensor *result = tsr_matmul_integer(s->inputs[0], s->inputs[1], zero_a, zero_b);

@@ -3,7 +3,17 @@
 #ifndef TSRI_SAVED_AGAIN_FAMILIES_H
 #define TSRI_SAVED_AGAIN_FAMILIES_H
 
+#include "ops/operators.h"
 #include "saved/again.h"
+
+// The attributes of a step: TSRI_AGAIN_GIVEN(s, conv)->groups.
+#define TSRI_AGAIN_GIVEN(step, set) ((const tsri_##set##_attributes *)(step)->given)
+
+// Whether the step is one of this operator: TSRI_AGAIN_IS(s, conv).
+#define TSRI_AGAIN_IS(step, operator_name) ((step)->op == TSRI_BODY(operator_name))
+
+// A failed tensor: `what` is not what a node of the operator can have.
+tsr_tensor *tsri_again_wrong(const tsri_again *s, const char *what);
 
 // Each returns the result, or a failed tensor if the attributes are no node's of the operator.
 tsr_tensor *tsri_again_conv(const tsri_again *s);

@@ -109,6 +109,8 @@ bool garbage_do(garbage *g, const garbage_call *call);
   X(const tsr_arg *, const_tsr_arg_p)                                        \
   X(const tsr_device_desc *, const_tsr_device_desc_p)                        \
   X(const tsr_kernel_desc *, const_tsr_kernel_desc_p)                        \
+  X(const tsr_save_desc *, const_tsr_save_desc_p)                            \
+  X(const tsr_load_desc *, const_tsr_load_desc_p)                            \
   X(const tsr_transformer_desc *, const_tsr_transformer_desc_p)              \
   X(const tsr_loss_desc *, const_tsr_loss_desc_p)                            \
   X(const tsr_scatter_desc *, const_tsr_scatter_desc_p)                      \
@@ -154,6 +156,7 @@ bool garbage_do(garbage *g, const garbage_call *call);
   X(tsr_fragment_size *, tsr_fragment_size_p)                                \
   X(tsr_memory_stats *, tsr_memory_stats_p)                                  \
   X(tsr_grad_memory *, tsr_grad_memory_p)                                    \
+  X(tsr_capture_memory *, tsr_capture_memory_p)                              \
   X(tsr_memory_estimate *, tsr_memory_estimate_p)                            \
   X(tsr_kernel_param *, tsr_kernel_param_p)
 

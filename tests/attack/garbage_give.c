@@ -313,6 +313,7 @@ GIVE_OUT(tsr_device_counters, tsr_device_counters_p)
 GIVE_OUT(tsr_fragment_size, tsr_fragment_size_p)
 GIVE_OUT(tsr_memory_stats, tsr_memory_stats_p)
 GIVE_OUT(tsr_grad_memory, tsr_grad_memory_p)
+GIVE_OUT(tsr_capture_memory, tsr_capture_memory_p)
 GIVE_OUT(tsr_memory_estimate, tsr_memory_estimate_p)
 GIVE_OUT(tsr_kernel_param, tsr_kernel_param_p)
 
@@ -422,6 +423,47 @@ const tsr_kernel_desc *give_const_tsr_kernel_desc_p(garbage *g, const char *para
                            .defines = is_nothing(g, 4) ? NULL : defines,
                            .define_count = below(g, 2) ? 0 : give_int(g, "define_count"),
                            .is_checked = give_bool(g, "is_checked")};
+  return &desc;
+}
+
+// Files are written and read in /dev, which has none of this name: what counts is that nothing but a status comes back.
+static const char *any_file(garbage *g) {
+  static const char *const paths[] = {"", "/", "/dev/null", "/dev/no/such.tsr", "no/such.tsr"};
+  return below(g, 4) == 0 ? NULL : PICK(g, paths);
+}
+
+const tsr_save_desc *give_const_tsr_save_desc_p(garbage *g, const char *parameter) {
+  static tsr_save_desc desc;
+  static tsr_named_tensor named[2][GARBAGE_LIST];
+  if (is_nothing(g, 6)) {
+    note(g, parameter, "NULL");
+    return NULL;
+  }
+  for (int i = 0; i < 2 * GARBAGE_LIST; i++) {
+    named[i % 2][i / 2] = (tsr_named_tensor){give_const_char_p(g, "name"), give_tsr_tensor_p(g, "tensor")};
+  }
+  desc = (tsr_save_desc){.path = any_file(g),
+                         .inputs = is_nothing(g, 4) ? NULL : named[0],
+                         .input_count = give_int(g, "input_count"),
+                         .outputs = is_nothing(g, 4) ? NULL : named[1],
+                         .output_count = give_int(g, "output_count")};
+  return &desc;
+}
+
+const tsr_load_desc *give_const_tsr_load_desc_p(garbage *g, const char *parameter) {
+  static tsr_load_desc desc;
+  static char data[256];
+  if (is_nothing(g, 6)) {
+    note(g, parameter, "NULL");
+    return NULL;
+  }
+  memcpy(data, "TSRCAP\n\x1a\1", 9);
+  for (size_t i = 12; i < sizeof data; i++) data[i] = (char)below(g, 256);
+  desc = (tsr_load_desc){.path = any_file(g),
+                         .data = below(g, 2) ? NULL : data,
+                         .data_bytes = below(g, sizeof data + 1),
+                         .most_bytes = below(g, 2) * 4096,
+                         .refuses_kernels = give_bool(g, "refuses_kernels")};
   return &desc;
 }
 
