@@ -19,11 +19,12 @@ if(TESSERA_SANITIZE MATCHES "thread") # which does not know these fibers
 endif()
 tessera_set_warnings(standin_kernels)
 
-# Stand-ins for ROCm's libraries (tests/standins/hip): what the loader opens by these names if their folder comes first on its path.
-function(tessera_add_standin_library target name)
+# A library in place of a vendor's: <build>/tests/standins/<folder>/<name>. ROCm's are opened by these names if their folder comes first on the
+# loader's path, Apple's where TSRI_METAL_LIB names them.
+function(tessera_add_standin_library target folder name)
   add_library(${target} SHARED ${ARGN})
   set_target_properties(${target} PROPERTIES
-    PREFIX "" OUTPUT_NAME "${name}" SUFFIX "" LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests/standins/hip"
+    PREFIX "" OUTPUT_NAME "${name}" SUFFIX "" LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests/standins/${folder}"
     C_VISIBILITY_PRESET hidden)
   target_include_directories(${target} PRIVATE src tests)
   target_link_libraries(${target} PRIVATE standin_kernels Threads::Threads ${CMAKE_DL_LIBS} ${TESSERA_MATH_LIBRARY})
@@ -32,8 +33,10 @@ endfunction()
 
 set(standin_hip "${PROJECT_SOURCE_DIR}/tests/standins/hip")
 if(CMAKE_SYSTEM_NAME STREQUAL "Linux" AND NOT CMAKE_CROSSCOMPILING)
-  tessera_add_standin_library(standin_amdhip64 libamdhip64.so.6
+  tessera_add_standin_library(standin_amdhip64 hip libamdhip64.so.6
     "${standin_hip}/switches.c" "${standin_hip}/device.c" "${standin_hip}/driver.c" "${standin_hip}/kernels.c")
-  tessera_add_standin_library(standin_hiprtc libhiprtc.so.6 "${standin_hip}/switches.c" "${standin_hip}/rtc.c")
-  tessera_add_standin_library(standin_rocblas librocblas.so.4 "${standin_hip}/switches.c" "${standin_hip}/blas.c")
+  tessera_add_standin_library(standin_hiprtc hip libhiprtc.so.6 "${standin_hip}/switches.c" "${standin_hip}/rtc.c")
+  tessera_add_standin_library(standin_rocblas hip librocblas.so.4 "${standin_hip}/switches.c" "${standin_hip}/blas.c")
+  tessera_glob(standin_metal_sources tests/standins/metal/*.c)
+  tessera_add_standin_library(standin_metal metal libmetal_standin.so ${standin_metal_sources})
 endif()

@@ -11,6 +11,8 @@
   X(cublaslt, "NVIDIA's matrix products, on CUDA")                           \
   X(cudnn, "NVIDIA's convolutions, on CUDA")                                 \
   X(cooperative_matrix, "matrix products by the GPU's own units, on Vulkan") \
+  X(simdgroup_matrix, "matrix products by the GPU's own units, on Metal")    \
+  X(mps, "Apple's matrix products, on Metal")                                \
   X(sleef, "vectorised mathematics, on the CPU")                             \
   X(lapack, "factors of matrices, on the CPU")                               \
   X(cusolver, "factors of matrices, on CUDA")                                \

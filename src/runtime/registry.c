@@ -16,20 +16,16 @@
 #define TSRI_BACKEND(id)       extern const tsri_backend tsri_##id##_backend;
 #define TSRI_DRIVER(id, label) TSRI_BACKEND(id)
 #define TSRI_HIDDEN(id)        TSRI_BACKEND(id)
-#define TSRI_PLANNED(id, label)
 #include "backends/backends.def"
 #undef TSRI_BACKEND
 #undef TSRI_DRIVER
 #undef TSRI_HIDDEN
-#undef TSRI_PLANNED
 
-#define NOT_WRITTEN "not part of this version; planned"
-#define NO_DRIVERS  "needs a driver of the system, which WebAssembly cannot open"
+#define NO_DRIVERS "needs a driver of the system, which WebAssembly cannot open"
 
 static tsri_backend_entry built_in[] = {
-#define TSRI_BACKEND(id)        {.name = #id, .table = &tsri_##id##_backend},
-#define TSRI_HIDDEN(id)         {.name = #id, .table = &tsri_##id##_backend, .is_hidden = true},
-#define TSRI_PLANNED(id, label) {.name = #id, .title = label, .status = TSR_ERR_UNSUPPORTED, .reason = NOT_WRITTEN},
+#define TSRI_BACKEND(id) {.name = #id, .table = &tsri_##id##_backend},
+#define TSRI_HIDDEN(id)  {.name = #id, .table = &tsri_##id##_backend, .is_hidden = true},
 #if defined(__wasm__)
 #define TSRI_DRIVER(id, label) {.name = #id, .title = label, .status = TSR_ERR_UNAVAILABLE, .reason = NO_DRIVERS},
 #else
@@ -39,7 +35,6 @@ static tsri_backend_entry built_in[] = {
 #undef TSRI_BACKEND
 #undef TSRI_DRIVER
 #undef TSRI_HIDDEN
-#undef TSRI_PLANNED
 };
 enum { BUILT_IN_COUNT = sizeof built_in / sizeof built_in[0] };
 

@@ -50,7 +50,7 @@ for command in devices estimate "kernel run" check bench demo; do
   absent cup "did you mean 'cpu'?" --device cup
   absent cpu:7 "cpu has 1 device, numbered from 0" --device cpu:7
   absent cpu:7 "cpu has 1 device, numbered from 0" --backend cpu --device 7
-  absent metal "not part of this version" --device Metal
+  absent metal "there is no Metal on this system" --device Metal
 
   claim "$command refuses what is no name: exit code 2"
   for device in '' : cpu: cpu:x cpu:-1 cpu:1x cpu:0:0 -1 99999; do

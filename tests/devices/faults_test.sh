@@ -23,4 +23,5 @@ survives() {
 
 survives cpu build:3+ launch:4+ copy:9+ wait:30+ lost:50
 (use_lavapipe && survives vulkan build:3+ launch:4+ copy:9+ wait:30+ lost:50)
+(use_metal && survives metal build:3+ launch:4+ copy:9+ wait:30+ lost:50)
 (use_pocl && survives opencl build:3+ copy:9+ wait:30+ lost:50)

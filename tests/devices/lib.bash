@@ -75,6 +75,14 @@ use_webgpu() {
   use_swiftshader
 }
 
+# The stand-in for Metal (tests/standins), which runs kernel text on the CPU. Switches of its own: use_metal devices=2,slow=1000
+use_metal() {
+  TSRI_METAL_LIB=$(first "${TSR_TEST_BUILD_DIR:-.}/tests/standins/metal/libmetal_standin.so")
+  [[ -n $TSRI_METAL_LIB ]] || skip "the stand-in for Metal is not built here"
+  command -v "${TSR_STANDIN_CLANG:-clang-19}" >"$work/out" || skip "there is no clang-19 to compile kernel text"
+  export TSRI_METAL_LIB TSR_STANDIN_METAL=${1:-}
+}
+
 # check_examples BACKEND: the networks of examples/ give what they give on the CPU, to the digits they print.
 check_examples() {
   local example

@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include "standins/kernels/engine.h"
 #include "support/test.h"
 
 tsr_device *test_open(const char *backend) {
@@ -46,6 +47,21 @@ const char *test_use_webgpu(void) {
   return NULL;
 }
 
+const char *test_use_metal(void) {
+#if defined(__APPLE__)
+  return NULL;
+#else
+  static char path[1024];
+  const char *folder = getenv("TSR_TEST_BUILD_DIR");
+  if (HAS_TSAN) return "the thread sanitizer does not know the fibers that run kernels in place of a GPU";
+  if (standin_missing()) return standin_missing();
+  snprintf(path, sizeof path, "%s/tests/standins/metal/libmetal_standin.so", folder ? folder : ".");
+  if (access(path, R_OK) != 0) return "the stand-in for Metal was not built (target standin_metal)";
+  setenv("TSRI_METAL_LIB", path, 1);
+  return NULL;
+#endif
+}
+
 static void use_plugins(void) {
   const char *folder = getenv("TSR_TEST_PLUGIN_DIR");
   if (folder) CHECK_OK(tsr_config_set("plugin_path", folder));
@@ -55,6 +71,7 @@ int test_open_all(tsr_device **devices, int most) {
   int count = 0;
   tsr_discovery *found = NULL;
   use_plugins();
+  (void)test_use_metal();
   CHECK_OK(tsr_discover(&found));
   for (int i = 0; i < found->backend_count; i++) {
     const tsr_backend_report *report = &found->backends[i];

@@ -15,8 +15,12 @@ tsr_device *test_open_with_faults(const char *backend, const char *faults);
 // Returns NULL, or a sentence that says what is missing.
 const char *test_use_webgpu(void);
 
-// Runs `body` on every device that discovery lists, including software ones, on the null backend and on the example
-// plug-in.
+// Makes the metal backend usable: on a Mac it is; elsewhere the stand-in of tests/standins takes the place of Apple's libraries.
+// Returns NULL, or a sentence that says what is missing.
+const char *test_use_metal(void);
+
+// Runs `body` on every device that discovery lists, including software ones and stand-ins for GPUs that are not here, on
+// the null backend and on the example plug-in.
 void test_on_every_device(void (*body)(tsr_device *device));
 
 // Whether the device computes: the null backend and the example plug-in run no kernels.

@@ -16,7 +16,7 @@
 extern char **environ;
 
 #if defined(__SANITIZE_ADDRESS__)
-#define SANITIZER_OPTIONS "-fsanitize=address -fno-sanitize-link-runtime -mllvm -asan-use-after-return=never"
+#define SANITIZER_OPTIONS "-fsanitize=address -mllvm -asan-use-after-return=never"
 #else
 #define SANITIZER_OPTIONS ""
 #endif
@@ -29,11 +29,10 @@ extern char **environ;
 #define PROCESSOR_OPTIONS ""
 #endif
 
-// -nostartfiles: no constructors of C++ are needed.
-#define OPTIONS                                                                                       \
-  "-x c++ -std=c++17 -O1 -w -fPIC -shared -nostartfiles -fno-exceptions -fno-rtti -ffp-contract=off " \
-  "-fno-builtin-printf "                                                                              \
-  "-fno-strict-aliasing -fno-math-errno -fvisibility=hidden " PROCESSOR_OPTIONS " " SANITIZER_OPTIONS
+#define OPTIONS                                                                                         \
+  "-c -x c++ -std=c++17 -O1 -w -fPIC -fno-exceptions -fno-rtti -ffp-contract=off -fno-strict-aliasing " \
+  "-fno-math-errno "                                                                                    \
+  "-fvisibility=hidden " PROCESSOR_OPTIONS " " SANITIZER_OPTIONS
 
 // --- Text -----------------------------------------------------------------------------------------------------------
 
@@ -207,8 +206,8 @@ static void make_folder(const char *path) {
 
 enum { MOST_OPTIONS = 64 };
 
-// Runs the compiler with its messages in `log_path`. 0: it is done.
-static int spawn_compiler(char *const *arguments, const char *log_path) {
+// Runs the compiler or the linker with its messages in `log_path`. 0: it is done.
+static int run_program(char *const *arguments, const char *log_path) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, 1, log_path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
@@ -231,33 +230,44 @@ static int split(char *options, char **arguments, int count) {
   return count;
 }
 
-// Compiles into a file of this process's own, which then gets its name: two processes may do the same at once.
-static bool compile(const text *source, const char *more, const char *library, char *log, size_t log_bytes) {
-  static int number;
-  char stem[1100], input[1200], output[1200], messages[1200], include[1100], fixed[] = OPTIONS;
+// Clang starts itself once more if it is told to link, which takes longer than both.
+static bool compile_and_link(const char *stem, const text *source, const char *more, const char *messages) {
+  char input[1200], object[1200], output[1200], include[1100], fixed[] = OPTIONS;
   char *more_copy = strdup(more), *arguments[MOST_OPTIONS + 10] = {(char *)(uintptr_t)compiler()};
-  snprintf(stem, sizeof stem, "%s.%ld.%d", library, (long)getpid(), __atomic_add_fetch(&number, 1, __ATOMIC_RELAXED));
   snprintf(input, sizeof input, "%s.cc", stem);
+  snprintf(object, sizeof object, "%s.o", stem);
   snprintf(output, sizeof output, "%s.tmp", stem);
-  snprintf(messages, sizeof messages, "%s.log", stem);
   snprintf(include, sizeof include, "-I%s", include_folder());
   int count = split(fixed, arguments, 1);
   count = split(more_copy, arguments, count);
   arguments[count++] = include;
   arguments[count++] = "-o";
-  arguments[count++] = output;
+  arguments[count++] = object;
   arguments[count++] = input;
-  arguments[count++] = "-lm";
+  char *const link[] = {"ld", "-shared", "-o", output, object, "-lm", NULL};
+  bool is_built =
+      write_file(input, source) && run_program(arguments, messages) == 0 && run_program(link, messages) == 0;
+  (void)unlink(input), (void)unlink(object);
+  free(more_copy);
+  return is_built;
+}
+
+// Compiles into files of this process's own, of which the last gets its name: two processes may do the same at once.
+static bool compile(const text *source, const char *more, const char *library, char *log, size_t log_bytes) {
+  static int number;
+  char stem[1100], output[1200], messages[1200];
+  snprintf(stem, sizeof stem, "%s.%ld.%d", library, (long)getpid(), __atomic_add_fetch(&number, 1, __ATOMIC_RELAXED));
+  snprintf(output, sizeof output, "%s.tmp", stem);
+  snprintf(messages, sizeof messages, "%s.log", stem);
   make_folder(cache_folder());
-  bool is_built = write_file(input, source) && spawn_compiler(arguments, messages) == 0 && rename(output, library) == 0;
+  bool is_built = compile_and_link(stem, source, more, messages) && rename(output, library) == 0;
   text said = {0};
   if (!is_built) {
     bool was_started = read_file(messages, &said) && said.bytes > 0;
     snprintf(log, log_bytes, "%s", was_started ? said.data : "the compiler could not be run");
   }
   free(said.data);
-  (void)unlink(input), (void)unlink(messages), (void)unlink(output);
-  free(more_copy);
+  (void)unlink(messages), (void)unlink(output);
   return is_built;
 }
 

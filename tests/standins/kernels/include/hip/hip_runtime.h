@@ -61,14 +61,30 @@ STANDIN_INLINE int __clz(int x) { return x ? __builtin_clz((unsigned)x) : 32; }
   STANDIN_INLINE float name##f(float x) { return __builtin_##name##f(x); } \
   STANDIN_INLINE double name(double x) { return __builtin_##name(x); }
 STANDIN_MATH(fabs)
-STANDIN_MATH(floor) STANDIN_MATH(ceil) STANDIN_MATH(trunc) STANDIN_MATH(sqrt) STANDIN_MATH(exp) STANDIN_MATH(exp2)
-    STANDIN_MATH(expm1) STANDIN_MATH(log) STANDIN_MATH(log2) STANDIN_MATH(log10) STANDIN_MATH(log1p) STANDIN_MATH(sin)
-        STANDIN_MATH(cos) STANDIN_MATH(tan) STANDIN_MATH(asin) STANDIN_MATH(acos) STANDIN_MATH(atan) STANDIN_MATH(sinh)
-            STANDIN_MATH(cosh) STANDIN_MATH(tanh) STANDIN_MATH(erf) STANDIN_MATH(rint)
+STANDIN_MATH(floor)
+STANDIN_MATH(ceil)
+STANDIN_MATH(trunc)
+STANDIN_MATH(rint)
+STANDIN_MATH(sqrt)
+STANDIN_MATH(exp)
+STANDIN_MATH(exp2)
+STANDIN_MATH(expm1)
+STANDIN_MATH(log)
+STANDIN_MATH(log2)
+STANDIN_MATH(log10)
+STANDIN_MATH(log1p)
+STANDIN_MATH(sin)
+STANDIN_MATH(cos)
+STANDIN_MATH(tan)
+STANDIN_MATH(asin)
+STANDIN_MATH(acos)
+STANDIN_MATH(atan)
+STANDIN_MATH(sinh)
+STANDIN_MATH(cosh)
+STANDIN_MATH(tanh)
+STANDIN_MATH(erf)
 #undef STANDIN_MATH
-                STANDIN_INLINE float rsqrtf(float x) {
-  return 1.0f / __builtin_sqrtf(x);
-}
+STANDIN_INLINE float rsqrtf(float x) { return 1.0f / __builtin_sqrtf(x); }
 STANDIN_INLINE double rsqrt(double x) { return 1.0 / __builtin_sqrt(x); }
 STANDIN_INLINE float powf(float x, float y) { return __builtin_powf(x, y); }
 STANDIN_INLINE double pow(double x, double y) { return __builtin_pow(x, y); }
