@@ -2,15 +2,13 @@
 // Tests of copies, fills, events, waits and threads of the Metal backend.
 #include <stdlib.h>
 
-#include "backends/common/queue_testing.h"
-#include "backends/common/workers_testing.h"
 #include "backends/metal/fixture.h"
 
-TEST(bytes_come_back_as_they_went_in) {
-  fixture f = fixture_open();
-  check_bytes_come_back(&f, METAL_STAGED_BYTES + 13);
-  fixture_close(&f);
-}
+#define SEAM_COPY_BYTES     METAL_STAGED_BYTES + 13
+#define SEAM_SLOW_GROUPS    16
+#define SEAM_SLOW_ROUNDS    20000
+#define SEAM_MAY_LACK_TIMES false
+#include "backends/common/seam_tests.inc"
 
 TEST(bytes_come_back_from_private_memory) {
   standin_metal *switches = fixture_switches();
@@ -27,49 +25,6 @@ TEST(bytes_come_back_from_private_memory) {
   f.backend->buffer_destroy(f.device, small);
   fixture_close(&f);
   switches->discrete = 0;
-}
-
-TEST(copies_at_odd_places_keep_their_order) {
-  fixture f = fixture_open();
-  check_copies_keep_their_order(&f);
-  fixture_close(&f);
-}
-
-TEST(fills_of_every_pattern_at_every_offset) {
-  fixture f = fixture_open();
-  check_fills(&f);
-  fixture_close(&f);
-}
-
-TEST(events_happen_in_order_and_tell_the_time) {
-  fixture f = fixture_open_with(&(tsri_open_options){.profiling = true, .timeout_ns = UINT64_MAX});
-  check_events(&f, false);
-  fixture_close(&f);
-}
-
-TEST(times_need_profiling) {
-  fixture f = fixture_open();
-  check_times_need_profiling(&f);
-  fixture_close(&f);
-}
-
-TEST(a_wait_that_takes_too_long_is_a_status_and_the_work_goes_on) {
-  fixture f = fixture_open();
-  enum { GROUPS = 16, ITEMS = 64 * GROUPS };
-  static const uint32_t zeros[ITEMS], rounds = 20000;
-  fixture_kernel k = fixture_compile(&f, slow_kernel, NULL, "", false);
-  tsri_buffer *buffer = fixture_buffer(&f, sizeof zeros, zeros);
-  fixture_launch(&f, &k, GROUPS, 1, 1, &(fixture_bound){buffer, sizeof zeros, 0}, &rounds);
-  check_slow_work(&f, buffer, ITEMS, rounds);
-  f.backend->buffer_destroy(f.device, buffer);
-  fixture_discard(&f, &k);
-  fixture_close(&f);
-}
-
-TEST(two_threads_on_two_queues) {
-  fixture f = fixture_open();
-  check_two_workers(f.backend, f.device);
-  fixture_close(&f);
 }
 
 // The stand-in runs the newest queue first unless an event says otherwise.

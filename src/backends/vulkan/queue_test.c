@@ -1,28 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Tests of copies, fills, events, waits and threads of the Vulkan backend.
-#include "backends/common/queue_testing.h"
-#include "backends/common/workers_testing.h"
 #include "backends/vulkan/fixture.h"
 
 #if TSRI_HAS_VULKAN
 
-TEST(bytes_come_back_as_they_went_in) {
-  fixture f = fixture_open();
-  check_bytes_come_back(&f, 40 * 1024 * 1024 + 13);
-  fixture_close(&f);
-}
-
-TEST(copies_at_odd_places_keep_their_order) {
-  fixture f = fixture_open();
-  check_copies_keep_their_order(&f);
-  fixture_close(&f);
-}
-
-TEST(fills_of_every_pattern_at_every_offset) {
-  fixture f = fixture_open();
-  check_fills(&f);
-  fixture_close(&f);
-}
+#define SEAM_COPY_BYTES     40 * 1024 * 1024 + 13
+#define SEAM_SLOW_GROUPS    1024
+#define SEAM_SLOW_ROUNDS    60000  // lavapipe stops loops after 65,535 iterations
+#define SEAM_MAY_LACK_TIMES true
+#include "backends/common/seam_tests.inc"
 
 TEST(large_fills_with_eight_byte_patterns) {
   fixture f = fixture_open();
@@ -34,37 +20,6 @@ TEST(large_fills_with_eight_byte_patterns) {
   for (int i = 0; i < COUNT; i++) CHECK_EQ_UINT(out[i], pattern);
   free(out);
   f.backend->buffer_destroy(f.device, buffer);
-  fixture_close(&f);
-}
-
-TEST(events_happen_in_order_and_tell_the_time) {
-  fixture f = fixture_open_with(&(tsri_open_options){.profiling = true, .timeout_ns = UINT64_MAX});
-  check_events(&f, true);
-  fixture_close(&f);
-}
-
-TEST(times_need_profiling) {
-  fixture f = fixture_open();
-  check_times_need_profiling(&f);
-  fixture_close(&f);
-}
-
-TEST(a_wait_that_takes_too_long_is_a_status_and_the_work_goes_on) {
-  fixture f = fixture_open();
-  enum { GROUPS = 1024, ITEMS = 64 * GROUPS };
-  static const uint32_t zeros[ITEMS], rounds = 60000;  // lavapipe stops loops after 65,535 iterations
-  fixture_kernel k = fixture_compile(&f, slow_kernel, NULL, "", false);
-  tsri_buffer *buffer = fixture_buffer(&f, sizeof zeros, zeros);
-  fixture_launch(&f, &k, GROUPS, 1, 1, &(fixture_bound){buffer, sizeof zeros, 0}, &rounds);
-  check_slow_work(&f, buffer, ITEMS, rounds);
-  f.backend->buffer_destroy(f.device, buffer);
-  fixture_discard(&f, &k);
-  fixture_close(&f);
-}
-
-TEST(two_threads_on_two_queues) {
-  fixture f = fixture_open();
-  check_two_workers(f.backend, f.device);
   fixture_close(&f);
 }
 

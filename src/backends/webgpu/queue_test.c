@@ -1,20 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Tests of copies, fills, events, waits and threads of the WebGPU backend, also at offsets inside words.
-#include "backends/common/queue_testing.h"
-#include "backends/common/workers_testing.h"
 #include "backends/webgpu/fixture.h"
 
-TEST(bytes_come_back_as_they_went_in) {
-  fixture f = fixture_open();
-  check_bytes_come_back(&f, 70 * 1024 * 1024 + 13);  // larger than one piece
-  fixture_close(&f);
-}
-
-TEST(copies_at_odd_places_keep_their_order) {
-  fixture f = fixture_open();
-  check_copies_keep_their_order(&f);
-  fixture_close(&f);
-}
+#define SEAM_COPY_BYTES     70 * 1024 * 1024 + 13  // larger than one piece
+#define SEAM_SLOW_GROUPS    256
+#define SEAM_SLOW_ROUNDS    100000
+#define SEAM_MAY_LACK_TIMES false
+#include "backends/common/seam_tests.inc"
 
 TEST(large_copies_within_the_device_go_by_a_kernel) {
   fixture f = fixture_open();
@@ -37,42 +29,5 @@ TEST(large_copies_within_the_device_go_by_a_kernel) {
   free(model);
   free(wanted);
   free(out);
-  fixture_close(&f);
-}
-
-TEST(fills_of_every_pattern_at_every_offset) {
-  fixture f = fixture_open();
-  check_fills(&f);
-  fixture_close(&f);
-}
-
-TEST(events_happen_in_order_and_tell_the_time) {
-  fixture f = fixture_open_with(&(tsri_open_options){.profiling = true, .timeout_ns = UINT64_MAX});
-  check_events(&f, false);
-  fixture_close(&f);
-}
-
-TEST(times_need_profiling) {
-  fixture f = fixture_open();
-  check_times_need_profiling(&f);
-  fixture_close(&f);
-}
-
-TEST(a_wait_that_takes_too_long_is_a_status_and_the_work_goes_on) {
-  fixture f = fixture_open();
-  enum { GROUPS = 256, ITEMS = 64 * GROUPS };
-  static const uint32_t zeros[ITEMS], rounds = 100000;
-  fixture_kernel k = fixture_compile(&f, slow_kernel, NULL, "", false);
-  tsri_buffer *buffer = fixture_buffer(&f, sizeof zeros, zeros);
-  fixture_launch(&f, &k, GROUPS, 1, 1, &(fixture_bound){buffer, sizeof zeros, 0}, &rounds);
-  check_slow_work(&f, buffer, ITEMS, rounds);
-  f.backend->buffer_destroy(f.device, buffer);
-  fixture_discard(&f, &k);
-  fixture_close(&f);
-}
-
-TEST(two_threads_on_two_queues) {
-  fixture f = fixture_open();
-  check_two_workers(f.backend, f.device);
   fixture_close(&f);
 }
