@@ -55,13 +55,15 @@ static tsr_capture *load_from(tsr_device *device, const char *path) {
 
 enum { MOST = 4096 };
 
-// The elements of a tensor as f64.
+// The elements of a tensor as f64. A device without f64 is not asked for one: what cannot run stays pending, and would be in the way of captures.
 static int read_all(tsr_tensor *tensor, double *out) {
   int count = (int)tsr_tensor_count(tensor);
   CHECK(count <= MOST);
-  tsr_tensor *wide = tsr_cast(tensor, TSR_F64);
-  if (tsr_read(wide, out, (size_t)count * sizeof *out) == TSR_OK) return count;
-  float narrow[MOST];  // a device without f64
+  if (tsr_device_has_dtype(tsr_tensor_device(tensor), TSR_F64)) {
+    CHECK_OK(tsr_read(tsr_cast(tensor, TSR_F64), out, (size_t)count * sizeof *out));
+    return count;
+  }
+  float narrow[MOST];
   CHECK_OK(tsr_read(tsr_cast(tensor, TSR_F32), narrow, (size_t)count * sizeof *narrow));
   for (int i = 0; i < count; i++) out[i] = narrow[i];
   return count;
