@@ -34,7 +34,7 @@ function(tessera_library_sources out)
   file(GLOB_RECURSE found CONFIGURE_DEPENDS ${patterns})
   list(FILTER found EXCLUDE REGEX "_test\\.c$")
 
-  if(CMAKE_SYSTEM_NAME STREQUAL "Darwin")
+  if(APPLE) # macOS and iOS
     set(others linux windows wasm)
   elseif(CMAKE_SYSTEM_NAME STREQUAL "Windows")
     set(others linux darwin wasm posix)

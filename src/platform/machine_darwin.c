@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The machine's size on macOS, from sysctl. macOS has no containers with limits of their own.
+// The machine's size on macOS and iOS, from sysctl, and how libraries are called there. There are no containers with limits of their own.
 #include <mach/mach.h>
 #include <stdio.h>
 #include <sys/sysctl.h>
 
 #include "platform/platform.h"
+
+const char *const tsri_library_suffix = ".dylib";
 
 void tsri_cpu_name(char *name, size_t name_bytes) {
   if (name_bytes == 0) return;

@@ -18,6 +18,8 @@
 
 #include "platform/platform.h"
 
+const char *const tsri_library_suffix = ".so";
+
 enum { PATH_BYTES = 4096, TEXT_BYTES = 16384 };
 
 // --- Reading small files ---------------------------------------------------------------------------------------------

@@ -9,11 +9,6 @@
 
 #include "platform/platform.h"
 
-#if defined(__APPLE__)
-const char *const tsri_library_suffix = ".dylib";
-#else
-const char *const tsri_library_suffix = ".so";
-#endif
 const char tsri_path_list_separator = ':';
 
 // These calls fail only if they are misused, so their results are not checked.

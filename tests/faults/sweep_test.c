@@ -67,6 +67,10 @@ static void sweep_backend(const char *backend, bool has_native_copy) {
 
 TEST(every_copy_wait_and_launch_may_fail_on_the_cpu) { sweep_backend("cpu", true); }
 TEST(every_copy_wait_and_launch_may_fail_on_the_null_device) { sweep_backend("null", false); }
+TEST(every_copy_wait_and_launch_may_fail_with_metal) {
+  if (test_use_metal()) SKIP(test_use_metal());
+  sweep_backend("metal", true);
+}
 
 TEST(an_allocation_that_fails_once_is_tried_again_after_trimming) {
   tsr_device *device = test_open_with_faults("cpu", "alloc:1"), *other = test_open("cpu");

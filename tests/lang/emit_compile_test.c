@@ -94,37 +94,3 @@ TEST(every_kernel_is_opencl_with_subgroups_and_half_too) {
     test_fail(__FILE__, __LINE__, "%s", emit_log());
   }
 }
-
-// --- Metal's address spaces, by clang's C++ for OpenCL --------------------------------------------------------------
-
-// A __local array is allowed only in a kernel, and these functions cannot be kernels there, so it becomes a pointer.
-static void add_shared_as_pointer(emit_text *out, const char *text) {
-  static const char declaration[] = "  alignas(16) threadgroup ";
-  for (const char *found; (found = strstr(text, declaration)) != NULL;) {
-    char *before = strndup(text, (size_t)(found - text));
-    emit_add_text(out, before ? before : "");
-    free(before);
-    const char *type = found + strlen(declaration), *name = strchr(type, ' ') + 1, *end = strchr(name, ';');
-    emit_add(out, "  threadgroup %.*s *%.*s = 0;", (int)(name - 1 - type), type, (int)strcspn(name, "["), name);
-    text = end + 1;
-  }
-  emit_add_text(out, text);
-}
-
-TEST(every_kernel_keeps_metals_address_spaces_apart) {
-  if (!emit_has_program("clang")) SKIP("there is no clang here");
-  emit_program program = {0};
-  emit_text text = {0};
-  char path[128];
-  const char *top = getenv("TSR_TEST_SOURCE_DIR");
-  emit_program_add_all(&program, "metal");
-  add_shared_as_pointer(&text, program.text.data);
-  CHECK(emit_write("all.clcpp", text.data, path, sizeof path));
-  free(text.data);
-  free(program.text.data);
-  if (!emit_command(
-          "clang -x clcpp -cl-std=clc++2021 -cl-no-stdinc -fsyntax-only -w -I%s/tests/standins/kernels/spaces %s",
-          top ? top : ".", path)) {
-    test_fail(__FILE__, __LINE__, "%s", emit_log());
-  }
-}

@@ -56,6 +56,7 @@ static bool offers(const tsri_emit_options *options, const tsri_ir_fragment *f) 
 static bool (*writer_of(const tsri_emitter *emitter))(const tsri_kernel *, const tsri_emit_options *) {
   if (emitter->emit == tsri_emit_spirv) return tsri_emit_fragments_spirv;
   if (emitter->emit == tsri_emit_hip) return tsri_emit_fragments_hip;
+  if (emitter->emit == tsri_emit_metal) return tsri_emit_fragments_metal;
   return emitter->emit == tsri_emit_cuda ? tsri_emit_fragments_cuda : NULL;
 }
 

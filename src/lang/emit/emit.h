@@ -113,6 +113,7 @@ TSRI_DIALECTS(TSRI_X)
 bool tsri_emit_fragments_spirv(const tsri_kernel *kernel, const tsri_emit_options *options);
 bool tsri_emit_fragments_cuda(const tsri_kernel *kernel, const tsri_emit_options *options);
 bool tsri_emit_fragments_hip(const tsri_kernel *kernel, const tsri_emit_options *options);
+bool tsri_emit_fragments_metal(const tsri_kernel *kernel, const tsri_emit_options *options);
 
 // In the order of TSRI_DIALECTS; the one after the last has no name.
 extern const tsri_emitter tsri_emitters[];

@@ -76,6 +76,10 @@ static void put_fragment(tsri_c_emitter *e, tsri_builder *out, uint32_t fragment
 }
 
 void tsri_c_put_fragments(tsri_c_emitter *e, tsri_builder *out, const char *indent) {
+  if (tsri_c_is(e, TSRI_C_METAL)) {
+    tsri_c_put_metal_fragments(e, out, indent);
+    return;
+  }
   if (e->kernel->fragment_count > 0) define_lane(e);
   for (uint32_t i = 0; i < e->kernel->fragment_count; i++) {
     bool is_sum = e->kernel->fragments[i].role == TSRI_ROLE_SUM;
@@ -148,6 +152,10 @@ static void put_fill(tsri_c_emitter *e, const tsri_ir_stmt *stmt) {
 }
 
 void tsri_c_put_fragment_stmt(tsri_c_emitter *e, const tsri_ir_stmt *stmt) {
+  if (tsri_c_is(e, TSRI_C_METAL)) {
+    tsri_c_put_metal_fragment_stmt(e, stmt);
+    return;
+  }
   switch (stmt->kind) {
     case TSRI_STMT_FRAGMENT_FILL:
       put_fill(e, stmt);

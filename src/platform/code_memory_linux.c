@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Memory for machine code on POSIX systems: a private mapping that mprotect changes from writable to executable.
+// Memory for machine code on Linux: a private mapping that mprotect changes from writable to executable.
 //
 // A system that forbids executable memory (SELinux without execmem, PR_SET_MDWE) refuses in mprotect, not in mmap.
 //
@@ -10,10 +10,6 @@
 #include <sys/mman.h>
 
 #include "platform/code_memory.h"
-
-#if !defined(MAP_ANONYMOUS)
-#define MAP_ANONYMOUS MAP_ANON
-#endif
 
 static atomic_bool forbidden;
 

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+// Random valid kernels give the same results with Metal as in plain C.
+#include "backends/metal/fixture.h"
+
+#include "backends/common/random_testing.h"
+
+TEST(random_kernels_agree_in_plain_c_and_metal) {
+  fixture f = fixture_open();
+  run_random_kernels(&f);
+  fixture_close(&f);
+}
+
+TEST(random_kernels_agree_in_plain_c_and_metal_without_simd_groups) {
+  fixture f = fixture_open();
+  f.emit = (tsri_emit_options){.f16 = true, .exact_divide = true, .subgroup_size = 16};
+  run_random_kernels(&f);
+  fixture_close(&f);
+}
