@@ -1,6 +1,7 @@
 # The Python module (bindings/python), built into <build>/python where Python's headers are; `pip install ./bindings/python` builds a wheel of it instead.
 #
-# Sets TESSERA_PYTHON (the interpreter), TESSERA_PYTHON_DIR (for PYTHONPATH) and TESSERA_PYTHON_LACKS: why there is no module to test, else empty.
+# Sets TESSERA_PYTHON (the interpreter), TESSERA_PYTHON_DIR (for PYTHONPATH), TESSERA_PYTHON_ENVIRONMENT (what else its tests need in the environment) and
+# TESSERA_PYTHON_LACKS: why there is no module to test, else empty.
 
 # The first python3 that has NumPy: a person's own may come before the system's on the path and lack it.
 function(tessera_find_python out)
@@ -16,10 +17,16 @@ endfunction()
 
 set(TESSERA_PYTHON_DIR "${PROJECT_BINARY_DIR}/python")
 set(TESSERA_PYTHON_LACKS "")
+set(TESSERA_PYTHON_ENVIRONMENT "PYTHONPATH=${TESSERA_PYTHON_DIR}")
 tessera_find_python(TESSERA_PYTHON)
-if(CMAKE_CROSSCOMPILING OR TESSERA_SANITIZE OR TESSERA_FUZZ)
-  set(TESSERA_PYTHON_LACKS "an interpreter cannot load a library for another machine, or with a sanitizer in it")
+if(CMAKE_CROSSCOMPILING OR TESSERA_FUZZ OR TESSERA_SANITIZE MATCHES "thread" OR (TESSERA_SANITIZE AND NOT CMAKE_C_COMPILER_ID STREQUAL "GNU"))
+  set(TESSERA_PYTHON_LACKS "an interpreter cannot load a library for another machine, or with this sanitizer in it")
   return()
+endif()
+if(TESSERA_SANITIZE)
+  # The sanitizer must be loaded before the interpreter, which leaves objects behind at its end. With its own allocator, mistakes in small blocks would be hidden.
+  execute_process(COMMAND ${CMAKE_C_COMPILER} -print-file-name=libasan.so OUTPUT_VARIABLE libasan OUTPUT_STRIP_TRAILING_WHITESPACE)
+  list(APPEND TESSERA_PYTHON_ENVIRONMENT "LD_PRELOAD=${libasan}" "ASAN_OPTIONS=detect_leaks=0:intercept_tls_get_addr=0" "PYTHONMALLOC=malloc")
 endif()
 execute_process(COMMAND ${TESSERA_PYTHON} -c "import sysconfig, sys; assert sys.version_info >= (3, 11); print(sysconfig.get_path('include'))"
   RESULT_VARIABLE result OUTPUT_VARIABLE python_include OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)

@@ -10,7 +10,7 @@ from ._core import Array
 from ._creation import arange, asarray
 from ._dtypes import result_type
 from ._indexing import set as _set
-from ._manipulation import _axes, concat, expand_dims
+from ._manipulation import axis_of, concat, expand_dims
 
 
 def append(x: Any, values: Any, axis: int | None = None) -> Array:
@@ -60,7 +60,7 @@ def insert(x: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
     x = asarray(x)
     if axis is None:
         x, axis = ops.reshape(x, (-1,)), 0
-    axis = _axes(axis, x.ndim)[0]
+    axis = axis_of(axis, x.ndim)
     places = _kept(x.shape[axis], obj)
     values = asarray(values, x.dtype, device=x.device)
     if len(places) == 1:
@@ -290,7 +290,7 @@ def size(x: Any, axis: int | None = None) -> int:
 def rollaxis(x: Any, axis: int, start: int = 0) -> Array:
     """A view with an axis moved before another one."""
     x = asarray(x)
-    axis, start = axis % x.ndim, start + x.ndim if start < 0 else start
+    axis, start = axis_of(axis, x.ndim), start + x.ndim if start < 0 else start
     return ops.moveaxis(x, axis, start - 1 if axis < start else start)
 
 

@@ -45,7 +45,7 @@ arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh = acos, acosh, asin, 
 bitwise_not = invert = bitwise_invert
 left_shift, right_shift = bitwise_left_shift, bitwise_right_shift
 mod = remainder
-power = float_power = pow
+power = pow
 true_divide = divide
 
 
@@ -258,6 +258,12 @@ def sinc(x: Any) -> Array:
     """sin(pi x) / (pi x), 1 at 0."""
     scaled = asarray(x) * 3.141592653589793
     return ops.where(ops.eq(scaled, 0), 1.0, ops.sin(scaled) / ops.where(ops.eq(scaled, 0), 1.0, scaled))
+
+
+def float_power(x1: Any, x2: Any, /) -> Array:
+    """x1 to the power of x2, computed in floats also for integers."""
+    x1 = asarray(x1)
+    return ops.pow(x1 if x1.dtype.kind == "f" else ops.cast(x1, _core.float32), x2)
 
 
 def heaviside(x1: Any, x2: Any) -> Array:

@@ -70,6 +70,11 @@ def _axes(axis: Any, rank: int) -> list[int]:
     return listed
 
 
+def axis_of(axis: int, rank: int) -> int:
+    """An axis, counted from the start."""
+    return _axes(axis, rank)[0]
+
+
 def moveaxis(x: Any, source: Any, destination: Any, /) -> Array:
     """A view with axes at other places, the others in their order.
 

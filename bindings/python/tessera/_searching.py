@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from . import _core, ops
 from ._core import Array
 from ._creation import asarray
+from ._manipulation import axis_of, broadcast_shapes
 
 
 def where(condition: Any, x1: Any = None, x2: Any = None, /) -> Any:
@@ -76,17 +77,15 @@ def take(x: Any, indices: Any, /, axis: int | None = None) -> Array:
     indices = asarray(indices, device=x.device)
     if axis is None:
         return ops.take(x, indices)
-    axis = axis % x.ndim if -x.ndim <= axis < x.ndim else axis
+    axis = axis_of(axis, x.ndim)
     chosen = ops.index_select(x, axis, ops.reshape(indices, (-1,)))
     return ops.reshape(chosen, x.shape[:axis] + indices.shape + x.shape[axis + 1:])
 
 
 def take_along_axis(x: Any, indices: Any, /, axis: int = -1) -> Array:
     """Elements along an axis, chosen by indices of the same rank; the other axes are broadcast."""
-    from ._manipulation import broadcast_shapes
-
     x, indices = asarray(x), asarray(indices)
-    axis = axis % x.ndim
+    axis = axis_of(axis, x.ndim)
     shape = list(broadcast_shapes(x.shape[:axis] + (1,) + x.shape[axis + 1:], indices.shape[:axis] + (1,) + indices.shape[axis + 1:]))
     shape[axis] = x.shape[axis]
     x = ops.expand(x, shape)

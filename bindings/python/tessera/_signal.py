@@ -9,6 +9,7 @@ from . import _core, linalg, ops
 from ._core import Array
 from ._creation import arange, asarray
 from ._dtypes import result_type
+from ._manipulation import axis_of
 
 
 def _float(x: Any) -> Array:
@@ -155,7 +156,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None) -> Any:
     f = _float(f)
     axes = list(range(f.ndim)) if axis is None else [axis] if isinstance(axis, int) else list(axis)
     spaces = list(varargs) * len(axes) if len(varargs) == 1 else list(varargs) or [1.0] * len(axes)
-    found = [_slope(f, space, own % f.ndim) for own, space in zip(axes, spaces)]
+    found = [_slope(f, space, axis_of(own, f.ndim)) for own, space in zip(axes, spaces)]
     return found[0] if len(found) == 1 else found
 
 
@@ -177,7 +178,7 @@ def _slope(f: Array, space: Any, axis: int) -> Array:
 def trapezoid(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1) -> Array:
     """The integral along an axis, by straight lines between the points."""
     y = asarray(y)
-    axis = axis % y.ndim
+    axis = axis_of(axis, y.ndim)
     width: Any = dx
     if x is not None:
         width = ops.diff(x, 1, -1)
@@ -261,6 +262,6 @@ def unwrap(p: Any, discont: float | None = None, axis: int = -1, *, period: floa
     small = ops.mod(step + half, period) - half
     small = ops.where(ops.logical_and(ops.eq(small, -half), ops.gt(step, 0)), half, small)
     change = ops.where(ops.lt(ops.abs(step), half if discont is None else discont), 0.0, small - step)
-    first = p[(slice(None),) * (axis % p.ndim) + (slice(0, 1),)]
-    rest = p[(slice(None),) * (axis % p.ndim) + (slice(1, None),)]
+    before = (slice(None),) * axis_of(axis, p.ndim)
+    first, rest = p[before + (slice(0, 1),)], p[before + (slice(1, None),)]
     return ops.concat([first, rest + ops.cumsum(change, axis)], axis)

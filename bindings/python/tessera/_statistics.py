@@ -12,6 +12,7 @@ from ._creation import asarray
 from ._dtypes import dtype as _dtype
 from ._dtypes import iinfo
 from ._elementwise import store
+from ._manipulation import axis_of
 
 
 def _summed_dtype(own: DType, asked: Any) -> DType:
@@ -205,13 +206,13 @@ def _over_axes(function: Any, x: Array, axis: Any, keepdims: bool) -> Array:
         found = function(ops.reshape(x, (-1,)), 0)
         return ops.reshape(found, (1,) * x.ndim) if keepdims else found
     if not hasattr(axis, "__index__"):
-        axes = [i % x.ndim for i in axis]
+        axes = [axis_of(i, x.ndim) for i in axis]
         rest = [i for i in range(x.ndim) if i not in axes]
         joined = ops.reshape(ops.permute(x, rest + axes), [x.shape[i] for i in rest] + [-1])
         found = function(joined, -1)
         return ops.reshape(found, [1 if i in axes else x.shape[i] for i in range(x.ndim)]) if keepdims else found
     found = function(x, axis)
-    return ops.unsqueeze(found, axis % x.ndim) if keepdims else found
+    return ops.unsqueeze(found, axis_of(axis, x.ndim)) if keepdims else found
 
 
 def median(x: Any, /, axis: Any = None, out: Any = None, keepdims: bool = False) -> Array:
@@ -250,7 +251,7 @@ def diff(x: Any, /, n: int = 1, axis: int = -1, prepend: Any = None, append: Any
     x = asarray(x)
     ends = [None if end is None else asarray(end, x.dtype, device=x.device) for end in (prepend, append)]
     if ends != [None, None]:
-        flat = [1 if i == axis % x.ndim else size for i, size in enumerate(x.shape)]
+        flat = [1 if i == axis_of(axis, x.ndim) else size for i, size in enumerate(x.shape)]
         first, last = (None if end is None else ops.expand(end, flat) if end.ndim == 0 else end for end in ends)
         x = ops.concat([part for part in (first, x, last) if part is not None], axis)
     return ops.diff(x, n, axis)
@@ -264,7 +265,7 @@ def average(x: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
         return (found, ops.ones(found.shape, found.dtype, found.device) * (x.size / builtins.max(found.size, 1))) if returned else found
     weights = asarray(weights)
     if weights.ndim == 1 and x.ndim > 1 and isinstance(axis, int):
-        weights = ops.reshape(weights, (-1,) + (1,) * (x.ndim - 1 - axis % x.ndim))
+        weights = ops.reshape(weights, (-1,) + (1,) * (x.ndim - 1 - axis_of(axis, x.ndim)))
     weights = ops.expand(weights, x.shape)
     total = ops.sum(weights, axis, keepdims)
     found = ops.sum(x * weights, axis, keepdims) / total

@@ -8,6 +8,7 @@ from . import _core, ops
 from ._core import Array
 from ._creation import asarray
 from ._dtypes import result_type
+from ._manipulation import axis_of
 from ._manipulation import matrix_transpose  # noqa: F401
 from .ops import cross as _cross
 
@@ -313,7 +314,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     x = asarray(x)
     is_matrix = (axis is None and x.ndim == 2 and ord is not None) or (axis is not None and not isinstance(axis, int))
     if is_matrix and ord not in (None, "fro"):
-        if axis is not None and tuple(i % x.ndim for i in axis) != (x.ndim - 2, x.ndim - 1):
+        if axis is not None and tuple(axis_of(i, x.ndim) for i in axis) != (x.ndim - 2, x.ndim - 1):
             raise NotImplementedError("norm: matrix norms are taken over the last two axes")
         return matrix_norm(x, keepdims=keepdims, ord=ord)
     return ops.norm(x, 2.0 if ord in (None, "fro") else ord, axis, keepdims)

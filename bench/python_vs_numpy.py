@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Python beside NumPy and PyTorch, all in one run: import, calls on tiny arrays, and chains on 10^7 elements; beside the C library where that says what the binding costs.
+
+    cmake --build --preset release && PYTHONPATH=build/release/python /usr/bin/python3 bench/python_vs_numpy.py
+
+Each figure is the best of several rounds in turns. PyTorch is left out where there is none.
+"""
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import timeit
+
+import numpy as np
+import tessera as ts
+
+try:
+    import torch
+except ImportError:
+    torch = None
+
+TREE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+LIBRARY = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(ts.__file__)))), "lib")
+C_PROGRAM = r"""
+#include <stdio.h>
+#include <tessera/tessera.h>
+#include <time.h>
+static double now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec; }
+enum { ROUNDS = 200000, CHAIN = 10 * 1000 * 1000 };
+static tsr_tensor *chain(tsr_tensor *x) {
+  tsr_tensor *a = tsr_mul_scalar(x, 2), *b = tsr_add_scalar(a, 1), *c = tsr_sqrt(b), *d = tsr_mul(c, x), *e = tsr_tanh(d);
+  tsr_release(a); tsr_release(b); tsr_release(c); tsr_release(d);
+  return e;
+}
+int main(void) {
+  tsr_device *device = NULL;
+  if (tsr_device_open(NULL, &device)) return 1;
+  tsr_tensor *x = tsr_ones(device, TSR_F32, TSR_SHAPE(8)), *y = tsr_ones(device, TSR_F32, TSR_SHAPE(8));
+  tsr_evaluate(x); tsr_evaluate(y);
+  double add = 1e9, exp = 1e9;
+  for (int i = 0; i < 7; i++) {
+    double start = now();
+    for (int j = 0; j < ROUNDS; j++) tsr_release(tsr_add(x, y));
+    double middle = now();
+    for (int j = 0; j < ROUNDS; j++) tsr_release(tsr_exp(x));
+    double end = now();
+    if (middle - start < add) add = middle - start;
+    if (end - middle < exp) exp = end - middle;
+  }
+  tsr_tensor *large = tsr_rand(device, TSR_F32, TSR_SHAPE(CHAIN), 1);
+  tsr_evaluate(large);
+  double best = 1e9;
+  for (int i = 0; i < 12; i++) {
+    double start = now();
+    tsr_tensor *e = chain(large);
+    tsr_evaluate(e);
+    tsr_device_synchronize(device);
+    double took = now() - start;
+    tsr_release(e);
+    if (took < best) best = took;
+  }
+  printf("%g %g %g\n", add / ROUNDS * 1e9, exp / ROUNDS * 1e9, best * 1e3);
+}
+"""
+
+
+def c_figures():
+    """ns of a call of add and of exp, ms of the chain, in C."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, program = os.path.join(folder, "calls.c"), os.path.join(folder, "calls")
+        with open(source, "w", encoding="ascii") as file:
+            file.write(C_PROGRAM)
+        subprocess.run(["cc", "-O2", "-std=gnu17", source, "-I", os.path.join(TREE, "include"), "-L", LIBRARY, "-ltessera", f"-Wl,-rpath,{LIBRARY}", "-o", program], check=True)
+        return [float(word) for word in subprocess.run([program], check=True, capture_output=True, text=True).stdout.split()]
+
+
+def best_ns(statement, names, count=20000):
+    return min(timeit.repeat(statement, globals=names, number=count, repeat=7)) / count * 1e9
+
+
+def import_ms(module):
+    program = f"import time; start = time.perf_counter(); import {module}; print((time.perf_counter() - start) * 1e3)"
+    return min(float(subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout) for _ in range(7))
+
+
+def best_ms(functions, rounds=12):
+    """The best time of each, in turns."""
+    best = dict.fromkeys(functions, 1e9)
+    for _ in range(rounds):
+        for name, function in functions.items():
+            start = time.perf_counter()
+            function()
+            best[name] = min(best[name], (time.perf_counter() - start) * 1e3)
+    return best
+
+
+def tiny():
+    libraries = {"tessera": (ts, ts.ones(8), ts.ones(8)), "numpy": (np, np.ones(8, "float32"), np.ones(8, "float32"))}
+    if torch:
+        libraries["torch"] = (torch, torch.ones(8), torch.ones(8))
+    print(f"{'tiny arrays, ns':28}" + "".join(f"{name:>10}" for name in libraries) + "   (recorded; with .evaluate() in brackets)")
+    for statement in ("x + y", "x * 2.0", "np.exp(x)", "np.add(x, y)", "x.sum()", "x[2:5]", "x @ y", "x > 0.5", "float(x[1])", "float(x.sum())"):
+        row = f"{statement:28}"
+        for name, (module, x, y) in libraries.items():
+            row += f"{best_ns(statement, {'np': module, 'x': x, 'y': y}):10.0f}"
+        _, x, y = libraries["tessera"]
+        evaluated = "" if statement.startswith("float") else f"   [{best_ns(f'({statement}).evaluate()', {'np': ts, 'x': x, 'y': y}, 5000):.0f}]"
+        print(row + evaluated)
+
+
+def large():
+    data = np.random.default_rng(1).random(10**7, dtype="float32")
+    x = ts.asarray(data)
+    functions = {"tessera": lambda: (ts.tanh(ts.sqrt(x * 2 + 1) * x)).evaluate().device.synchronize(), "numpy": lambda: np.tanh(np.sqrt(data * 2 + 1) * data)}
+    if torch:
+        t = torch.from_numpy(data)
+        functions["torch"] = lambda: torch.tanh(torch.sqrt(t * 2 + 1) * t)
+    return best_ms(functions)
+
+
+def main():
+    add, exp, chain = c_figures()
+    print(f"device: {ts.device()}; threads of PyTorch: {torch.get_num_threads() if torch else '-'}")
+    print("import, ms: " + ", ".join(f"{module} {import_ms(module):.1f}" for module in ["tessera", "numpy"] + (["torch"] if torch else [])))
+    names = {"ts": ts, "x": ts.ones(8).evaluate(), "y": ts.ones(8).evaluate()}
+    for name, statement, own in (("add", "ts.ops.add(x, y)", add), ("exp", "ts.ops.exp(x)", exp)):
+        found = best_ns(statement, names)
+        print(f"one call of {name}: {found:.0f} ns in Python, {own:.0f} ns in C, {found - own:.0f} ns above")
+    tiny()
+    print("chain tanh(sqrt(2 x + 1) x) of 10^7 float32, ms: C " + f"{chain:.1f}, " + ", ".join(f"{name} {ms:.1f}" for name, ms in large().items()))
+
+
+main()
