@@ -26,7 +26,7 @@ ARGUMENTS = {
     "concat": "[[1, 2], [3]], 0", "cond": "[[2.0, 0.0], [0.0, 1.0]], 2", "conv": "tessera.ops.rand((1, 1, 5, 5), 1), tessera.ops.rand((2, 1, 3, 3), 2), before=1, after=1",
     "conv_integer": "tessera.ones((1, 1, 4, 4), 'uint8'), tessera.ones((1, 1, 3, 3), 'uint8')",
     "conv_transpose": "tessera.ops.rand((1, 1, 3, 3), 1), tessera.ops.rand((1, 2, 2, 2), 2), stride=2", "cross": "[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]",
-    "cross_entropy": "[[2.0, 0.5, 0.1]], [0]", "cdist": "[[0.0, 0.0]], [[3.0, 4.0]], 2", "diag": "[1.0, 2.0]", "diagonal": "[[1, 2], [3, 4]], 0, 0, 1", "diff": "[1, 4, 9], 1",
+    "cross_entropy": "[[2.0, 0.5, 0.1]], [0]", "cdist": "[[0.0, 0.0]], [[3.0, 4.0]]", "diag": "[1.0, 2.0]", "diagonal": "[[1, 2], [3, 4]], 0, 0, 1", "diff": "[1, 4, 9], 1",
     "dot": "[1.0, 2.0], [3.0, 4.0]", "dropout": "[1.0, 2.0, 3.0], 0.5, 1", "dequantize": "tessera.ops.quantize(tessera.ones(32), 'q8_0'), 'q8_0', 'float32'",
     "dequantize_linear": "tessera.asarray([10, 20], 'uint8'), 0.5, tessera.asarray(10, 'uint8')", "dynamic_quantize_linear": "[0.0, 1.0, 2.0]",
     "eigh": "[[2.0, 1.0], [1.0, 2.0]]", "einsum": "'ij,jk->ik', [[[1.0, 2.0]], [[3.0], [4.0]]]", "elu": "[-1.0, 2.0], 1.0",
