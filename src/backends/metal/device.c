@@ -9,7 +9,8 @@
 
 enum {
   MOST_GPUS = 16,
-  FAMILY_APPLE = 1000,  // MTLGPUFamilyApple1 is 1001
+  FAMILY_APPLE = 1000,    // MTLGPUFamilyApple1 is 1001
+  LEAST_FAMILY_1024 = 4,  // groups of 1024 items
   LEAST_FAMILY_SIMD = 7,
   NEWEST_FAMILY = 20,
   LANGUAGE_BFLOAT = 3 << 16 | 1
@@ -145,8 +146,7 @@ static void fill_limits(const metal_device *device, bool has_matrices, tsri_limi
   out->buffer_alignment = 256;
   out->binding_alignment = 16;
   out->max_buffer_bytes = gpu->max_buffer_bytes;
-  out->max_group_size = (uint32_t)METAL_GET(metal_uint, device->fill_words, max_items);
-  if (out->max_group_size > 1024) out->max_group_size = 1024;
+  out->max_group_size = gpu->family > 0 && gpu->family < LEAST_FAMILY_1024 ? 512 : 1024;
   out->max_groups[0] = INT32_MAX;
   out->max_groups[1] = out->max_groups[2] = 65535;
   out->shared_bytes = gpu->shared_bytes;

@@ -55,6 +55,7 @@ TEST(an_open_device_says_what_it_can) {
   fixture f = fixture_open();
   CHECK_EQ_UINT(f.limits.subgroup_size, 32);
   CHECK_EQ_UINT(f.limits.shared_bytes, 32768);
+  CHECK_EQ_UINT(f.limits.max_group_size, 1024);
   CHECK(!(f.limits.dtype_storage >> TSR_F64 & 1));
   CHECK(f.limits.dtype_storage >> TSR_BF16 & 1);
   CHECK_EQ_UINT(f.limits.fragment_count, 3);

@@ -300,7 +300,7 @@ static void dispatch(id self, SEL selector, size3 groups, size3 local) {
   encoder *e = open_encoder(self);
   if (!e->pipeline) misuse("a launch without a pipeline");
   unsigned long items = local.width * local.height * local.depth;
-  if (items == 0 || items > STANDIN_MAX_ITEMS) misuse("groups of %lu items", items);
+  if (items == 0 || items > e->pipeline->function->max_items) misuse("groups of %lu items", items);
   if (groups.width == 0 || groups.height == 0 || groups.depth == 0) misuse("a launch without groups");
   command *c = add_command(e->commands, COMMAND_LAUNCH);
   c->pipeline = (pipeline *)keep((id)e->pipeline);

@@ -97,7 +97,22 @@ static const objc_class options_class = {.name = "MTLCompileOptions",
                                                                           METHOD("languageVersion", language_version),
                                                                           {NULL, NULL}}};
 
-static void end_library(id self) { standin_release(((library *)self)->module); }
+static void end_library(id self) {
+  standin_release(((library *)self)->module);
+  free(((library *)self)->text);
+}
+
+// Items per group that the kernel's attribute allows; it stands before "void name(".
+static unsigned long max_items_of(const char *text, const char *name) {
+  static const char attribute[] = "max_total_threads_per_threadgroup(";
+  char head[256];
+  snprintf(head, sizeof head, "void %s(", name);
+  const char *end = strstr(text, head), *found = NULL;
+  for (const char *at = text; end && (at = strstr(at, attribute)) != NULL && at < end; at++) found = at;
+  // Between the two there is no other kernel.
+  if (!found || memchr(found, '{', (size_t)(end - found))) return STANDIN_MAX_ITEMS;
+  return strtoul(found + strlen(attribute), NULL, 10);
+}
 
 static void end_function(id self) { drop(&((function *)self)->library->base); }
 static const objc_class function_class = {.name = "MTLFunction",
@@ -112,6 +127,7 @@ static id new_function(id self, SEL selector, id name) {
   function *f = (function *)make_object(&function_class);
   f->library = (library *)keep(self);
   f->kernel = kernel;
+  f->max_items = max_items_of(f->library->text, string_text(name));
   return &f->base;
 }
 
@@ -132,14 +148,15 @@ static id new_library(id self, SEL selector, id source, id options, id *out_erro
   }
   library *l = (library *)make_object(&library_class);
   l->module = module;
+  l->text = strdup(text.text);
   l->has_fast_math = !options || !((compile_options *)options)->is_exact;
   return &l->base;
 }
 
 static void end_pipeline(id self) { drop(&((pipeline *)self)->function->base); }
 static unsigned long max_items(id self, SEL selector) {
-  (void)self, (void)selector;
-  return STANDIN_MAX_ITEMS;
+  (void)selector;
+  return ((pipeline *)self)->function->max_items;
 }
 static unsigned long simd_width(id self, SEL selector) {
   (void)self, (void)selector;

@@ -29,6 +29,7 @@ typedef struct buffer {
 typedef struct library {
   objc_object base;
   standin_module *module;
+  char *text;
   int has_fast_math;
 } library;
 
@@ -36,6 +37,7 @@ typedef struct function {
   objc_object base;
   library *library;
   const standin_kernel *kernel;
+  unsigned long max_items;  // by its attribute
 } function;
 
 typedef struct pipeline {
