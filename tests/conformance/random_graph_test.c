@@ -101,10 +101,15 @@ static tsr_shape random_shape(graph *g) {
   return shape;
 }
 
+// f32 in place of f64 on a device that has none.
+static tsr_dtype usable(const graph *g, tsr_dtype dtype) {
+  return dtype == TSR_F64 && !tsr_device_has_dtype(g->device, TSR_F64) ? TSR_F32 : dtype;
+}
+
 static void add_input(graph *g, tsr_shape shape) {
   static const tsr_dtype dtypes[] = {TSR_F32, TSR_F32, TSR_F32, TSR_F64, TSR_F16, TSR_BF16, TSR_I32, TSR_I64,
                                      TSR_U8,  TSR_I8,  TSR_I16, TSR_U32, TSR_U16, TSR_U64,  TSR_BOOL};
-  tsr_dtype dtype = dtypes[below(g, 15)];
+  tsr_dtype dtype = usable(g, dtypes[below(g, 15)]);
   size_t count = (size_t)count_of(shape);
   double *numbers = calloc(count + 1, sizeof *numbers);
   unsigned char *elements = calloc(count + 1, 8);
@@ -237,6 +242,7 @@ static void add_cast(graph *g, value *x) {
   if (dtype == TSR_F8_E4M3 || dtype == TSR_F8_E5M2) dtype = TSR_F32;  // sums and products would soon overflow
   // An infinity could come from f16's small range in one way and not in the other.
   if (dtype == TSR_F16 && size_as_float(x) > 1e4) dtype = TSR_F64;
+  dtype = usable(g, dtype);
   double apart = x->apart;
   if (is_half(x->dtype) && dtype != x->dtype) apart += 2 * roundoff(x->dtype) * x->size;
   keep(g, "cast", tsr_cast(x->tensor, dtype), x, NULL, size_as_float(x), apart);
@@ -468,8 +474,9 @@ static void build(graph *g, tsr_device *device, uint64_t seed) {
     add_node(g);
     if (below(g, 12) == 0) {  // some programs look at a value on the way
       double seen[1];
-      tsr_tensor *one = tsr_cast(last(g)->tensor, TSR_F64), *sum = tsr_sum(one, NULL, 0, false);
-      CHECK_OK(tsr_read(sum, seen, sizeof seen));
+      tsr_dtype wide = usable(g, TSR_F64);
+      tsr_tensor *one = tsr_cast(last(g)->tensor, wide), *sum = tsr_sum(one, NULL, 0, false);
+      CHECK_OK(tsr_read(sum, seen, tsr_dtype_bytes(wide)));
       tsr_release(one);
       tsr_release(sum);
     }
