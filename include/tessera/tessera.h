@@ -5,6 +5,7 @@
 
 #include <tessera/autocast.h>
 #include <tessera/buffer.h>
+#include <tessera/cache.h>
 #include <tessera/capture.h>
 #include <tessera/config.h>
 #include <tessera/desc.h>

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #define TSRI_PATH_BYTES 4096  // longest resolved path
@@ -36,5 +37,11 @@ FILE *tsri_private_file_create(const char *path);
 
 // Seconds since the file was last written; -1 if that cannot be determined, or it is not a regular file.
 double tsri_file_age(const char *path);
+
+// The size of a regular file. False if that cannot be determined.
+bool tsri_file_bytes(const char *path, uint64_t *out_bytes);
+
+// Sets the time at which the file was last written to now.
+void tsri_file_touch(const char *path);
 
 #endif

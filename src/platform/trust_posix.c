@@ -118,6 +118,22 @@ FILE *tsri_private_file_create(const char *path) {
 double tsri_file_age(const char *path) {
   struct stat facts;
   if (lstat(path, &facts) != 0 || !S_ISREG(facts.st_mode)) return -1;
-  double age = difftime(time(NULL), facts.st_mtime);
+#if defined(__APPLE__)
+  const struct timespec written = facts.st_mtimespec;
+#else
+  const struct timespec written = facts.st_mtim;
+#endif
+  struct timespec now = {0};
+  (void)clock_gettime(CLOCK_REALTIME, &now);
+  double age = difftime(now.tv_sec, written.tv_sec) + (double)(now.tv_nsec - written.tv_nsec) * 1e-9;
   return age > 0 ? age : 0;
 }
+
+bool tsri_file_bytes(const char *path, uint64_t *out_bytes) {
+  struct stat facts;
+  if (lstat(path, &facts) != 0 || !S_ISREG(facts.st_mode)) return false;
+  *out_bytes = (uint64_t)facts.st_size;
+  return true;
+}
+
+void tsri_file_touch(const char *path) { (void)utimensat(AT_FDCWD, path, NULL, AT_SYMLINK_NOFOLLOW); }

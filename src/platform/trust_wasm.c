@@ -31,3 +31,10 @@ double tsri_file_age(const char *path) {
   (void)path;
   return -1;
 }
+
+bool tsri_file_bytes(const char *path, uint64_t *out_bytes) {
+  (void)path, (void)out_bytes;
+  return false;
+}
+
+void tsri_file_touch(const char *path) { (void)path; }

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "backends/common/cache_folder.h"
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/file.h"
@@ -326,6 +327,7 @@ static void fill_fields(tsri_config *c) {
   c->mix = (tsri_mix_rule)number_of(c, TSRI_SETTING_MIX);
   c->log = (tsr_log_level)number_of(c, TSRI_SETTING_LOG);
   c->plugin_path = tsri_config_text(c, TSRI_SETTING_PLUGIN_PATH);
+  c->cache_bytes = number_of(c, TSRI_SETTING_CACHE_MB) << 20;
   c->faults = tsri_config_text(c, TSRI_SETTING_FAULTS);
 }
 
@@ -343,6 +345,7 @@ tsr_status tsri_config_resolve(tsri_config *out_config) {
   }
   fill_fields(out_config);
   tsri_log_configure(out_config->log);
+  tsri_cache_set_limit(out_config->cache_bytes);
   warn_of_ignored_variables();
   return TSR_OK;
 }

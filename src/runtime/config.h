@@ -64,6 +64,7 @@ typedef enum tsri_setting_type {
   TSRI_TYPE_LEVEL,
   TSRI_TYPE_FOLDERS,  // none, or text
   TSRI_TYPE_TEXT,     // none, or text
+  TSRI_TYPE_MEGABYTES,
   TSRI_TYPE_COUNT
 } tsri_setting_type;
 
@@ -173,7 +174,8 @@ typedef struct tsri_config {
   tsr_log_level log;
   // Folders separated by tsri_path_list_separator, some of which may be empty; NULL: none.
   const char *plugin_path;
-  const char *faults;  // NULL: none
+  uint64_t cache_bytes;  // 0: nothing is kept
+  const char *faults;    // NULL: none
 
   char *file;  // path of the file that was read; NULL: none
   tsri_config_entry entries[TSRI_SETTING_COUNT];

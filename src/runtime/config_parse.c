@@ -10,7 +10,7 @@
 #include "core/suggest.h"
 #include "runtime/config.h"
 
-enum { NAME_BYTES = 64, FRACTION_DIGITS = 6, MOST_THREADS = 4096 };
+enum { NAME_BYTES = 64, FRACTION_DIGITS = 6, MOST_THREADS = 4096, MOST_MEGABYTES = 1 << 20 };
 
 const tsri_setting_info tsri_settings[TSRI_SETTING_COUNT] = {
 #define TSRI_SETTING(id, name, type, fallback, allowed, help) \
@@ -170,6 +170,8 @@ static bool parse_whole(parse *p, uint64_t most) {
 static bool parse_index(parse *p) { return is_unset_word(p, "auto") || parse_whole(p, INT_MAX); }
 
 static bool parse_threads(parse *p) { return parse_whole(p, MOST_THREADS); }
+
+static bool parse_megabytes(parse *p) { return parse_whole(p, MOST_MEGABYTES); }
 
 // "1.5 GiB" split into its parts. Integers instead of a double: no rounding, and no locale.
 typedef struct quantity {
@@ -409,7 +411,7 @@ static bool (*const parsers[TSRI_TYPE_COUNT])(parse *p) = {
     [TSRI_TYPE_LIMIT] = parse_limit,     [TSRI_TYPE_BYTES] = parse_bytes, [TSRI_TYPE_DURATION] = parse_duration,
     [TSRI_TYPE_THREADS] = parse_threads, [TSRI_TYPE_SIMD] = parse_simd,   [TSRI_TYPE_LIBRARIES] = parse_libraries,
     [TSRI_TYPE_SWITCH] = parse_switch,   [TSRI_TYPE_MIX] = parse_mix,     [TSRI_TYPE_LEVEL] = parse_level,
-    [TSRI_TYPE_FOLDERS] = parse_text,    [TSRI_TYPE_TEXT] = parse_text,
+    [TSRI_TYPE_FOLDERS] = parse_text,    [TSRI_TYPE_TEXT] = parse_text,   [TSRI_TYPE_MEGABYTES] = parse_megabytes,
 };
 
 // Returns the start of `text` without surrounding blanks, and sets `*bytes` to its length.

@@ -99,6 +99,7 @@ bool garbage_do(garbage *g, const garbage_call *call);
   X(tsr_scope *, tsr_scope_p)                                                \
   X(tsr_config *, tsr_config_p)                                              \
   X(tsr_discovery *, tsr_discovery_p)                                        \
+  X(tsr_cache_list *, tsr_cache_list_p)                                      \
   X(tsr_tensor *const *, tsr_tensor_p_const_p)                               \
   X(const char *, const_char_p)                                              \
   X(char *, char_p)                                                          \
@@ -141,6 +142,7 @@ bool garbage_do(garbage *g, const garbage_call *call);
   X(tsr_optim **, tsr_optim_p_p)                                             \
   X(tsr_config **, tsr_config_p_p)                                           \
   X(tsr_discovery **, tsr_discovery_p_p)                                     \
+  X(tsr_cache_list **, tsr_cache_list_p_p)                                   \
   X(struct DLManagedTensor **, struct_DLManagedTensor_p_p)                   \
   X(struct DLManagedTensorVersioned **, struct_DLManagedTensorVersioned_p_p) \
   X(bool *, bool_p)                                                          \

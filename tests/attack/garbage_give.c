@@ -82,6 +82,7 @@ int64_t give_int64_t(garbage *g, const char *parameter) {
 uint64_t give_uint64_t(garbage *g, const char *parameter) {
   static const uint64_t numbers[] = {0, 1, 2, 100, UINT32_MAX, UINT64_MAX, UINT64_MAX / 2 + 1};
   uint64_t number = g->is_plain ? 0 : PICK(g, numbers);
+  if (is_call(g, "tsr_cache_trim")) number = UINT64_MAX;  // other tests use what is there
   note(g, parameter, "%llu", (unsigned long long)number);
   return number;
 }
@@ -269,6 +270,13 @@ tsr_config *give_tsr_config_p(garbage *g, const char *parameter) {
   if (!is_nothing(g, 2)) (void)tsr_config_load(&config);
   note(g, parameter, "%s", config ? "a config" : "NULL");
   return config;
+}
+
+tsr_cache_list *give_tsr_cache_list_p(garbage *g, const char *parameter) {
+  tsr_cache_list *list = NULL;
+  if (!is_nothing(g, 3)) tsr_cache_list_load(&list);
+  note(g, parameter, list ? "a list" : "NULL");
+  return list;
 }
 
 tsr_discovery *give_tsr_discovery_p(garbage *g, const char *parameter) {
@@ -852,5 +860,6 @@ GIVE_OBJECTS(tsr_params, tsr_params_p_p, tsr_params_release)
 GIVE_OBJECTS(tsr_optim, tsr_optim_p_p, tsr_optim_release)
 GIVE_OBJECTS(tsr_config, tsr_config_p_p, tsr_config_release)
 GIVE_OBJECTS(tsr_discovery, tsr_discovery_p_p, tsr_discovery_release)
+GIVE_OBJECTS(tsr_cache_list, tsr_cache_list_p_p, tsr_cache_list_release)
 GIVE_OBJECTS(struct DLManagedTensor, struct_DLManagedTensor_p_p, release_dlpack)
 GIVE_OBJECTS(struct DLManagedTensorVersioned, struct_DLManagedTensorVersioned_p_p, release_dlpack_versioned)

@@ -32,6 +32,7 @@ enum {
   X(check)          \
   X(bench)          \
   X(demo)           \
+  X(cache)          \
   X(version)        \
   X(help)
 

@@ -6,6 +6,8 @@
 // (platform/trust.h).
 #include "backends/common/disk_cache.h"
 
+#include "backends/common/cache_folder.h"
+
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,7 +29,10 @@
 #define is_absolute(folder) ((folder)[0] == '/')
 #endif
 
-enum { MOST_BYTES = 256 << 20 };
+enum {
+  MOST_BYTES = 256 << 20,
+  FRESH_SECONDS = 24 * 3600  // a file that was used within this time is not marked as used again
+};
 
 typedef struct cache_header {
   char magic[8];
@@ -65,23 +70,34 @@ static char *base_folder(void) {
   return home && is_absolute(home) ? tsri_format_text("%s/.cache", home) : NULL;
 }
 
-// Whether files in `folder` can be trusted. Creates the folder if it is missing and its parent folder is trusted.
-static bool prepare_folder(const char *folder) {
-  char resolved[TSRI_PATH_BYTES], reason[400];
+// Whether files in `folder` can be trusted; else `reason` says why not. Creates the folder if it is missing and its parent folder is trusted.
+static bool prepare_folder(const char *folder, char *reason, size_t reason_bytes) {
+  char resolved[TSRI_PATH_BYTES];
   char *above = tsri_format_text("%.*s", (int)(strrchr(folder, '/') - folder), folder);
-  if (above && tsri_path_is_trusted(above[0] ? above : "/", resolved, reason, sizeof reason)) make_folder(folder);
+  if (above && tsri_path_is_trusted(above[0] ? above : "/", resolved, reason, reason_bytes)) make_folder(folder);
   tsri_free(above);
-  if (tsri_path_is_trusted(folder, resolved, reason, sizeof reason)) return true;
+  if (tsri_path_is_trusted(folder, resolved, reason, reason_bytes)) {
+    reason[0] = 0;
+    return true;
+  }
   tsri_log(TSR_LOG_INFO, "cache: built programs are not kept in %s: %s", folder, reason);
   return false;
 }
 
-static char *cache_folder(void) {
+char *tsri_cache_folder(char *reason, size_t reason_bytes) {
+  reason[0] = 0;
   char *base = base_folder();
   char *folder = base ? tsri_format_text("%s/tessera", base) : NULL;
-  bool is_ready = folder && prepare_folder(base) && prepare_folder(folder);
+  if (folder && prepare_folder(base, reason, reason_bytes)) (void)prepare_folder(folder, reason, reason_bytes);
   tsri_free(base);
-  if (is_ready) return folder;
+  return folder;
+}
+
+// The folder if it is used: it can be trusted, and something may be kept.
+static char *cache_folder(void) {
+  char reason[400];
+  char *folder = tsri_cache_limit() > 0 ? tsri_cache_folder(reason, sizeof reason) : NULL;
+  if (folder && !reason[0]) return folder;
   tsri_free(folder);
   return NULL;
 }
@@ -140,8 +156,18 @@ void *tsri_cache_load(const char *path, size_t *out_bytes) {
   if (!file) return NULL;
   void *data = read_data(file, out_bytes);
   fclose(file);
+  if (data && tsri_file_age(path) > FRESH_SECONDS) tsri_file_touch(path);  // it is not among the oldest any more
   if (!data) tsri_log(TSR_LOG_INFO, "cache: %s is damaged and not used", path);
   return data;
+}
+
+// Files elsewhere than in the cache folder do not count.
+static void note_stored(const char *path, uint64_t bytes) {
+  char *folder = cache_folder();
+  size_t length = folder ? strlen(folder) : 0;
+  if (folder && strncmp(path, folder, length) == 0 && path[length] == '/')
+    tsri_cache_stored(folder, path + length + 1, bytes);
+  tsri_free(folder);
 }
 
 bool tsri_cache_store(const char *path, const void *data, size_t bytes) {
@@ -156,6 +182,7 @@ bool tsri_cache_store(const char *path, const void *data, size_t bytes) {
   if (file && fclose(file) != 0) is_written = false;
   bool is_stored = is_written && rename(beside, path) == 0;
   if (file && !is_stored) remove(beside);
+  if (is_stored) note_stored(path, sizeof header + bytes);
   if (!is_stored) tsri_log(TSR_LOG_DEBUG, "cache: %s could not be written; programs are built again next time", path);
   tsri_free(beside);
   return is_stored;

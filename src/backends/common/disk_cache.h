@@ -21,8 +21,12 @@ void tsri_cache_key_init(tsri_cache_key *key);
 void tsri_cache_key_add(tsri_cache_key *key, const void *data, size_t bytes);
 void tsri_cache_key_add_text(tsri_cache_key *key, const char *text);
 
+// The path of the cache folder, which the caller frees with tsri_free; NULL: there is none, or host memory is out. Creates it if needed. `reason` says why it is
+// not used, because others could change it, say; else it is empty.
+char *tsri_cache_folder(char *reason, size_t reason_bytes);
+
 // Returns the file's path for this key. The caller frees it with tsri_free. Creates the folder if needed, and removes
-// unfinished files of killed processes from it when they are an hour old. NULL: there is no cache folder, others could
+// unfinished files of killed processes from it when they are an hour old. NULL: there is no cache folder, nothing may be kept (tsri_cache_limit), others could
 // change it (which is logged), the user may not write there, or host memory is out.
 char *tsri_cache_path(const char *backend, const tsri_cache_key *key);
 
