@@ -22,6 +22,7 @@
 #include <tessera/ops.h>
 #include <tessera/optim.h>
 #include <tessera/params.h>
+#include <tessera/placement.h>
 #include <tessera/scope.h>
 #include <tessera/shape.h>
 #include <tessera/status.h>

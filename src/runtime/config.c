@@ -325,6 +325,7 @@ static void fill_fields(tsri_config *c) {
   c->deterministic = number_of(c, TSRI_SETTING_DETERMINISTIC) != 0;
   c->checked = number_of(c, TSRI_SETTING_CHECKED) != 0;
   c->mix = (tsri_mix_rule)number_of(c, TSRI_SETTING_MIX);
+  c->placement = (tsri_placement_rule)number_of(c, TSRI_SETTING_PLACEMENT);
   c->log = (tsr_log_level)number_of(c, TSRI_SETTING_LOG);
   c->plugin_path = tsri_config_text(c, TSRI_SETTING_PLUGIN_PATH);
   c->cache_bytes = number_of(c, TSRI_SETTING_CACHE_MB) << 20;

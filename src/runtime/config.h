@@ -37,6 +37,9 @@
 #define TSRI_MIX_RULES(X)                        \
   X(MOVE, move, "to the more compatible device") \
   X(ERROR, error, "the operator fails")
+#define TSRI_PLACEMENT_RULES(X)        \
+  X(OFF, off, "where it is asked for") \
+  X(MEASURED, measured, "where it is fastest")
 
 // TSRI_LISTED(list) is the string "on, off, yes", made of such a list; settings.def uses it.
 #define TSRI_LISTED(list)                     (&list(TSRI_LISTED_WORD)[2])
@@ -48,6 +51,12 @@ typedef enum tsri_mix_rule {
   TSRI_MIX_RULES(TSRI_X)
 #undef TSRI_X
 } tsri_mix_rule;
+
+typedef enum tsri_placement_rule {
+#define TSRI_X(name, word, meaning) TSRI_PLACEMENT_##name,
+  TSRI_PLACEMENT_RULES(TSRI_X)
+#undef TSRI_X
+} tsri_placement_rule;
 
 typedef enum tsri_setting_type {
   TSRI_TYPE_NAME,   // auto, a backend's name, or name:index
@@ -65,6 +74,7 @@ typedef enum tsri_setting_type {
   TSRI_TYPE_FOLDERS,  // none, or text
   TSRI_TYPE_TEXT,     // none, or text
   TSRI_TYPE_MEGABYTES,
+  TSRI_TYPE_PLACEMENT,
   TSRI_TYPE_COUNT
 } tsri_setting_type;
 
@@ -171,6 +181,7 @@ typedef struct tsri_config {
   bool deterministic;
   bool checked;
   tsri_mix_rule mix;
+  tsri_placement_rule placement;
   tsr_log_level log;
   // Folders separated by tsri_path_list_separator, some of which may be empty; NULL: none.
   const char *plugin_path;

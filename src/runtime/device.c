@@ -280,6 +280,7 @@ tsr_status tsr_device_get_counters(const tsr_device *device, tsr_device_counters
       .uploads = counters->uploads,
       .downloads = counters->downloads,
       .explicit_moves = counters->explicit_moves,
+      .placements = counters->placements,
       .implicit_moves = counters->implicit_moves,
       .fallbacks = counters->fallbacks,
   };

@@ -13,7 +13,7 @@
 #include "runtime/pool.h"
 
 typedef struct tsri_device_counters {
-  atomic_uint_fast64_t launches, uploads, downloads, explicit_moves, implicit_moves, fallbacks;
+  atomic_uint_fast64_t launches, uploads, downloads, explicit_moves, implicit_moves, fallbacks, placements;
 } tsri_device_counters;
 
 struct tsr_device {

@@ -10,6 +10,8 @@
 #include "graph/watch.h"
 #include "ops/autocast.h"
 #include "ops/create.h"
+#include "runtime/device.h"
+#include "saved/place.h"
 
 #include <tessera/scope.h>
 #include <tessera/version.h>
@@ -235,6 +237,27 @@ static tsr_status check(tsr_device *device, const tsr_load_desc *desc, tsr_captu
   return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "capture_load: this thread is capturing; end that capture first");
 }
 
+static tsr_status load_on(tsr_device *device, const tsr_load_desc *desc, const void *data, size_t bytes,
+                          tsr_capture **out_capture) {
+  tsri_loading l = {.device = device, .desc = desc};
+  tsr_status status = open_bytes(&l, data, bytes);
+  return status == TSR_OK ? load_apart(&l, out_capture) : status;
+}
+
+// Loads a capture, which was loaded on a device, on the CPU as well, and takes that one if the CPU is faster. A failure there leaves it on the device.
+static void place(tsr_device *device, const tsr_load_desc *desc, const void *data, size_t bytes,
+                  tsr_capture **capture) {
+  tsr_device *cpu = NULL;
+  tsr_capture *there = NULL;
+  if (!tsri_place_is_on_cpu(*capture, &cpu)) return;
+  if (load_on(cpu, desc, data, bytes, &there) == TSR_OK) {
+    tsri_count(&device->counters.placements);
+    tsr_capture_release(*capture);
+    *capture = there;
+  }
+  tsr_device_release(cpu);
+}
+
 tsr_status tsr_capture_load(tsr_device *device, const tsr_load_desc *desc, tsr_capture **out_capture) {
   if (out_capture) *out_capture = NULL;
   tsr_status status = check(device, desc, out_capture);
@@ -242,9 +265,9 @@ tsr_status tsr_capture_load(tsr_device *device, const tsr_load_desc *desc, tsr_c
   void *read = NULL;
   size_t bytes = desc->data_bytes;
   if (desc->path) status = tsri_file_read("capture_load", desc->path, &read, &bytes);
-  tsri_loading l = {.device = device, .desc = desc};
-  if (status == TSR_OK) status = open_bytes(&l, desc->path ? read : desc->data, bytes);
-  if (status == TSR_OK) status = load_apart(&l, out_capture);
+  const void *data = desc->path ? read : desc->data;
+  if (status == TSR_OK) status = load_on(device, desc, data, bytes, out_capture);
+  if (status == TSR_OK) place(device, desc, data, bytes, out_capture);
   tsri_free(read);
   return status;
 }

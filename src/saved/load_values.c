@@ -94,6 +94,16 @@ static tsr_status take_layout(tsri_loading *l, tsr_dtype dtype, tsri_layout *out
   return status;
 }
 
+// Strides that no index is multiplied by, and the offset of a view without elements, may be anything in a file. They become what cannot
+// overflow where somebody computes with them all the same.
+static void tame(tsri_layout *layout, int64_t count) {
+  for (int i = 0; i < layout->shape.rank; i++) {
+    bool is_unused = layout->shape.dims[i] <= 1 || layout->count == 0;
+    if (is_unused && (layout->strides[i] > count || layout->strides[i] < -count)) layout->strides[i] = 0;
+  }
+  if (layout->count == 0) layout->offset = 0;
+}
+
 // The layout is one over the elements of `tensor` in row-major order. Where the tensor itself lies in another order, both are composed, or
 // it is copied first.
 static tsr_tensor *view_of(tsr_tensor *tensor, const tsri_layout *layout) {
@@ -117,6 +127,7 @@ tsr_status tsri_loading_take_view(tsri_loading *l, tsri_loaded_view *out_view) {
   if (!value->tensor) return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "capture_load: a step reads a result for gradients");
   if (value->dtype != dtype) return tsri_loading_fail("a view of another dtype");
   if (!is_inside(&layout, value->count)) return tsri_loading_fail("a view outside of its value");
+  tame(&layout, value->count);
   out_view->tensor = view_of(value->tensor, &layout);
   return tsr_error(out_view->tensor);
 }

@@ -4,9 +4,12 @@
 #include <tessera/tessera.h>
 #include <unistd.h>
 
+#include "backends/common/disk_cache.h"
 #include "core/alloc.h"
 #include "runtime/device.h"
 #include "saved/format.h"
+#include "saved/place.h"
+#include "saved/speed.h"
 #include "support/devices.h"
 #include "support/test.h"
 
@@ -508,4 +511,92 @@ TEST(saving_and_loading_survive_every_failed_allocation) {
   }
   CHECK(!has_failed);
   tsr_device_release(cpu);
+}
+
+// --- Placement -------------------------------------------------------------------------------------------------------
+
+static tsr_tensor *one_product(tsr_tensor *x) { return tsr_matmul(x, x); }
+
+static tsr_capture *captured_product(tsr_device *device, int64_t n) {
+  tsr_capture *capture = NULL;
+  tsr_tensor *x = tsr_ones(device, TSR_F32, TSR_SHAPE(n, n)), *y = NULL;
+  CHECK_OK(tsr_capture_begin(device));
+  y = one_product(x);
+  CHECK_OK(tsr_capture_end(&y, 1, &capture));
+  return capture;
+}
+
+TEST(the_work_of_a_capture_is_counted_from_its_operators) {
+  tsr_device *cpu = test_open("cpu");
+  tsr_scope *scope = tsr_scope_begin(cpu);
+  tsr_capture *capture = captured_product(cpu, 32);
+  tsri_work work = tsri_work_of(capture);
+  CHECK_NEAR(work.multiply_adds, 32 * 32 * 32, 0);
+  CHECK_NEAR(work.bytes, 3 * 32 * 32 * 4, 0);
+  tsr_device_speed slow = {.run_ns = 100, .multiply_add_ns = 1}, fast = {.run_ns = 40000, .multiply_add_ns = 0.01};
+  CHECK(tsri_work_ns(&work, &slow) < tsri_work_ns(&work, &fast));
+  work.multiply_adds *= 1000;
+  CHECK(tsri_work_ns(&work, &slow) > tsri_work_ns(&work, &fast));
+  tsr_capture_release(capture);
+  CHECK_OK(tsr_scope_end(scope));
+  tsr_device_release(cpu);
+}
+
+// Speeds as a measurement would have left them: the file is found by the device alone.
+static void pretend(tsr_device *device, tsr_device_speed speed) {
+  char *path = tsri_speed_path(device);
+  CHECK(path && tsri_cache_store(path, &speed, sizeof speed));
+  tsri_free(path);
+}
+
+static void placed_on(tsr_device *device) {
+  tsr_device *cpu = test_open("cpu");
+  tsr_device_counters before, after;
+  if (!test_device_computes(device) || strcmp(device->backend->name, "cpu") == 0) {
+    tsr_device_release(cpu);
+    return;
+  }
+  tsr_scope *scope = tsr_scope_begin(device);
+  tsr_tensor *y = NULL;
+  CHECK_OK(save_to(device, dense, make_input(device, 0.1f, dense), &y, path_of("net.tsr")));
+  CHECK_OK(tsr_device_get_counters(device, &before));
+  CHECK_OK(tsr_config_set("placement", "measured"));
+  pretend(device, (tsr_device_speed){.run_ns = 1e6});
+  pretend(cpu, (tsr_device_speed){.run_ns = 1e3});
+  tsr_capture *net = load_from(device, path_of("net.tsr"));
+  tsr_tensor *in = tsr_capture_input(net, "x");
+  CHECK_STR(tsr_device_backend(tsr_tensor_device(in)), "cpu");
+  CHECK_OK(tsr_device_get_counters(device, &after));
+  CHECK_EQ_UINT(after.placements, before.placements + 1);
+  tsr_capture_release(net);
+  pretend(cpu, (tsr_device_speed){.run_ns = 1e9});
+  net = load_from(device, path_of("net.tsr"));
+  CHECK(tsr_tensor_device(tsr_capture_input(net, "x")) == device);
+  tsr_capture_release(net);
+  CHECK_OK(tsr_config_set("placement", NULL));
+  CHECK_OK(tsr_scope_end(scope));
+  tsr_device_release(cpu);
+}
+
+TEST(a_capture_goes_to_the_cpu_if_that_was_measured_to_be_faster) {
+  char home[] = "/tmp/tessera-speed-XXXXXX", command[128];
+  CHECK(mkdtemp(home) && setenv("XDG_CACHE_HOME", home, 1) == 0);
+  test_on_every_device(placed_on);
+  snprintf(command, sizeof command, "rm -r %s", home);
+  CHECK(system(command) == 0);
+}
+
+TEST(the_speed_of_a_device_is_measured_and_kept) {
+  char home[] = "/tmp/tessera-speed-XXXXXX", command[128];
+  CHECK(mkdtemp(home) && setenv("XDG_CACHE_HOME", home, 1) == 0);
+  tsr_device *cpu = test_open("cpu");
+  tsr_device_speed is, kept;
+  CHECK_STATUS(tsr_device_get_speed(cpu, &kept), TSR_ERR_NOT_FOUND);
+  CHECK_OK(tsr_device_measure_speed(cpu, &is));
+  CHECK(is.run_ns + is.kernel_ns > 0 && is.byte_ns > 0 && is.multiply_add_ns > 0);
+  CHECK_OK(tsr_device_get_speed(cpu, &kept));
+  CHECK_BYTES(&kept, &is, sizeof is);
+  tsr_device_release(cpu);
+  snprintf(command, sizeof command, "rm -r %s", home);
+  CHECK(system(command) == 0);
 }

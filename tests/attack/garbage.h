@@ -159,6 +159,7 @@ bool garbage_do(garbage *g, const garbage_call *call);
   X(tsr_memory_stats *, tsr_memory_stats_p)                                  \
   X(tsr_grad_memory *, tsr_grad_memory_p)                                    \
   X(tsr_capture_memory *, tsr_capture_memory_p)                              \
+  X(tsr_device_speed *, tsr_device_speed_p)                                  \
   X(tsr_memory_estimate *, tsr_memory_estimate_p)                            \
   X(tsr_kernel_param *, tsr_kernel_param_p)
 

@@ -322,6 +322,7 @@ GIVE_OUT(tsr_fragment_size, tsr_fragment_size_p)
 GIVE_OUT(tsr_memory_stats, tsr_memory_stats_p)
 GIVE_OUT(tsr_grad_memory, tsr_grad_memory_p)
 GIVE_OUT(tsr_capture_memory, tsr_capture_memory_p)
+GIVE_OUT(tsr_device_speed, tsr_device_speed_p)
 GIVE_OUT(tsr_memory_estimate, tsr_memory_estimate_p)
 GIVE_OUT(tsr_kernel_param, tsr_kernel_param_p)
 

@@ -10,7 +10,7 @@ small=(--backend cpu --size 1000 --repeat 1)
 claim "its help is complete, no line wider than 80 columns"
 expect 0 bench --help
 for part in NAME USAGE DESCRIPTION OPTIONS "EXIT CODES" EXAMPLE --backend --device --op --size --dtype --repeat \
-  --min-time --json --list; do
+  --min-time --json --list --compare --chart; do
   has "$out" "$part"
 done
 fits 80
@@ -78,3 +78,13 @@ expect 2 bench --op nothing
 has "$err" "no row is called 'nothing'; --list shows them"
 expect 2 bench --repeat 0
 expect 2 bench extra
+
+claim "--compare times each work on the CPU and other devices, and draws a chart"
+expect 0 bench --compare --device cpu --min-time 0.001 --chart "$work/speeds.png" --json
+json "[w['name'] for w in it['devices'][0]['works']] == ['matmul', 'add', 'sum', 'relu', 'conv2d', 'softmax', 'attention']"
+json "all(w['status'] == 'TSR_OK' and w['ns'] > 0 and w['times_cpu'] == 1 for w in it['devices'][0]['works'])"
+json "it['devices'][0]['multiply_add_ns'] > 0"
+[[ $(head -c 4 "$work/speeds.png" | tail -c 3) == PNG ]] || fail "the chart is no PNG"
+expect 2 bench --compare --chart speeds.jpg
+has "$err" "speeds.jpg"
+expect 2 bench --chart speeds.png

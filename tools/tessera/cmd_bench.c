@@ -7,11 +7,13 @@
 #include <string.h>
 #include <tessera/tessera.h>
 
+#include "bench_compare.h"
 #include "bench_measure.h"
 #include "bench_progress.h"
 #include "bench_time.h"
 #include "commands.h"
 #include "device_choice.h"
+#include "image.h"
 #include "json.h"
 #include "pattern.h"
 #include "report.h"
@@ -21,7 +23,8 @@ static const char *pattern, *size_text, *dtype_text;
 static device_choice wanted;
 static uint64_t repeat;
 static double least_seconds = 0.2;
-static bool as_json, wants_list, takes_turns;
+static bool as_json, wants_list, takes_turns, compares;
+static const char *chart_path;
 
 static const option_spec options[] = {
     OPTION_DEVICE(wanted, "the best one"),
@@ -50,6 +53,11 @@ static const option_spec options[] = {
     {.name = "turns",
      .help = "take one sample of one row for each line on standard input, and print its nanoseconds",
      .flag = &takes_turns},
+    {.name = "compare", .help = "time the same work on every device, beside the CPU", .flag = &compares},
+    {.name = "chart",
+     .value_name = "FILE",
+     .help = "with --compare: write a chart, as .png or .ppm",
+     .text = &chart_path},
     {.name = "json", .help = "print JSON, with all figures of each row", .flag = &as_json},
     {.name = "list", .help = "show what there is to time, and do nothing", .flag = &wants_list},
 };
@@ -311,9 +319,106 @@ static int run_rows(bench_plan *plan, const bench_row *const *rows, int count) {
   return exit_code;
 }
 
+// --- Comparing devices -----------------------------------------------------------------------------------------------
+
+static void add_comparison(table *t, const compare_result *result, int d, int w) {
+  char time[BENCH_TIME_TEXT_BYTES];
+  const compare_device *device = &result->devices[d];
+  const compare_cell *cell = &device->cells[w];
+  table_cell(t, TERM_PLAIN, "%s", d == 0 ? compare_works[w].name : "");
+  table_cell(t, TERM_PLAIN, "%lld", (long long)(cell->n ? cell->n : compare_works[w].large));
+  table_cell(t, TERM_PLAIN, "%s", device->name);
+  if (device->status != TSR_OK || cell->status != TSR_OK) {
+    table_span(t, TERM_BAD, "%s", device->status != TSR_OK ? device->message : cell->message);
+    return;
+  }
+  table_cell(t, TERM_BOLD, "%s", bench_format_ns(cell->ns, time));
+  double ratio = compare_ratio(result, d, w);
+  table_cell(t, TERM_PLAIN, "%.*f", ratio < 0.0995 ? 4 : ratio < 9.995 ? 2 : 0, ratio);
+  if (device->is_cpu) table_cell(t, TERM_DIM, "-");
+  else if (cell->faster_from == 0) table_cell(t, TERM_PLAIN, "never");
+  else table_cell(t, TERM_PLAIN, "n = %lld", (long long)cell->faster_from);
+  table_cell(t, TERM_DIM, "%s", d == 0 ? compare_works[w].what : "");
+}
+
+static int print_comparison(const compare_result *result) {
+  static const table_column columns[] = {
+      {.heading = "Work", .gap = 2},
+      {.heading = "n", .gap = 2, .is_right = true},
+      {.heading = "Device", .gap = 2},
+      {.heading = "Time", .gap = 2, .is_right = true},
+      {.heading = "x CPU", .gap = 2, .is_right = true},
+      {.heading = "Faster from", .gap = 2, .is_right = true},
+      {.heading = "What", .narrowest = 20, .is_optional = true},
+  };
+  table t;
+  table_init(&t, columns, sizeof columns / sizeof columns[0]);
+  for (int w = 0; w < COMPARE_WORKS; w++) {
+    for (int d = 0; d < result->count; d++) add_comparison(&t, result, d, w);
+  }
+  int exit_code = report_table(&t);
+  printf("\n");
+  report_text(
+      "'Faster from' is the smallest n from which on the device is faster than the CPU; below it the CPU is. What was "
+      "measured is kept for TESSERA_PLACEMENT=measured.");
+  return exit_code;
+}
+
+static void write_comparison(const compare_result *result) {
+  json_writer json;
+  json_init(&json, stdout);
+  json_begin_object(&json, NULL);
+  json_begin_array(&json, "devices");
+  for (int d = 0; d < result->count; d++) {
+    const compare_device *device = &result->devices[d];
+    json_begin_object(&json, NULL);
+    json_text(&json, "device", device->name);
+    json_text(&json, "device_name", device->full_name);
+    json_bool(&json, "software", device->is_software);
+    json_text(&json, "status", tsr_status_name(device->status));
+    json_text(&json, "message", device->message);
+    json_real(&json, "run_ns", device->speed.run_ns);
+    json_real(&json, "kernel_ns", device->speed.kernel_ns);
+    json_real(&json, "byte_ns", device->speed.byte_ns);
+    json_real(&json, "multiply_add_ns", device->speed.multiply_add_ns);
+    json_begin_array(&json, "works");
+    for (int w = 0; w < COMPARE_WORKS; w++) {
+      json_begin_object(&json, NULL);
+      json_text(&json, "name", compare_works[w].name);
+      json_int(&json, "n", device->cells[w].n);
+      json_text(&json, "status", tsr_status_name(device->cells[w].status));
+      write_optional(&json, "ns", device->cells[w].ns);
+      write_optional(&json, "times_cpu", compare_ratio(result, d, w));
+      json_int(&json, "faster_from", device->cells[w].faster_from);
+      json_end_object(&json);
+    }
+    json_end_array(&json);
+    json_end_object(&json);
+  }
+  json_end_array(&json);
+  json_end_object(&json);
+  json_finish(&json);
+}
+
+static int compare(void) {
+  static compare_result result;
+  if (chart_path && (!image_is_name(chart_path) || !image_takes(chart_path, 3))) {
+    return report_usage(name, "--chart takes the name of a .png or .ppm file, not '%s'", chart_path);
+  }
+  int exit_code = device_choice_read(&wanted, name);
+  if (exit_code == EXIT_DONE) exit_code = compare_run(&result, &wanted, least_seconds * 0.15e9);
+  if (exit_code != EXIT_DONE) return exit_code;
+  if (as_json) write_comparison(&result);
+  else exit_code = print_comparison(&result);
+  if (exit_code == EXIT_DONE && chart_path && !compare_draw(&result, chart_path)) exit_code = EXIT_ERROR;
+  return exit_code;
+}
+
 static int run(int argument_count, char **arguments) {
   (void)argument_count, (void)arguments;
   bench_plan plan;
+  if (chart_path && !compares) return report_usage(name, "--chart is for --compare");
+  if (compares) return compare();
   int exit_code = read_plan(&plan);
   if (exit_code != EXIT_DONE) return exit_code;
   const bench_row **rows = calloc((size_t)bench_row_count, sizeof *rows);
@@ -344,6 +449,12 @@ const tool_command command_bench = {
              "\n"
              "A step records an operator and queues its kernels; a sample is several steps and one wait for the "
              "device.\n"
+             "\n"
+             "With --compare seven works run at growing sizes on every device, software ones too: the table has the "
+             "time of the largest size, how many times as fast as the CPU that is, and from which size on the "
+             "device is faster. It measures one captured run and the wait for it, in about ten seconds a device, and "
+             "keeps each device's "
+             "speed for TESSERA_PLACEMENT=measured.\n"
              "\n"
              "With --turns a row waits for a line on standard input before each sample, so that another program can be "
              "timed in between: a GPU that gets hot is slow for both.",
