@@ -4,6 +4,7 @@
 //   PROGRAM MODEL [BACKEND] [STEPS] [--batch N]            prints time and launches of a step, and the loss before and after STEPS steps
 //   PROGRAM MODEL [BACKEND] --turns [--batch N]            for bench/train_vs_torch.py: a time in ns for each line read
 //   PROGRAM MODEL [BACKEND] --step [--batch N]             runs one step without a capture, for TESSERA_LOG=plan
+//   PROGRAM MODEL [BACKEND] [STEPS] --profiled [--batch N] what the profiler costs: a step with and without it, in turns
 //
 // Without arguments it measures its first model on the best device.
 // Each file that includes this is one program.
@@ -30,7 +31,7 @@ typedef struct bench_options {
   const char *backend;
   int steps;
   int64_t batch;
-  bool has_turns, is_single;
+  bool has_turns, is_single, is_profiled;
 } bench_options;
 
 typedef struct bench_training {
@@ -107,6 +108,50 @@ static inline void bench_measure(const bench_training *t, int steps) {
          tsr_capture_step_count(t->step), before, bench_loss(t), 1 + REPEATS * each);
 }
 
+// --- With and without the profiler ----------------------------------------------------------------------------------------
+
+typedef enum bench_way { BENCH_REPLAYED, BENCH_REPLAYED_FULL, BENCH_RECORDED } bench_way;
+
+// The mean time of `steps` steps, each replayed or recorded anew.
+static inline double bench_way_ns(bench_training *t, bench_way way, int steps) {
+  if (way != BENCH_RECORDED) return bench_sample_ns(t, steps);
+  double start = bench_now_ns();
+  for (int i = 0; i < steps; i++) {
+    bench_check(bench_record(t), "a step");
+    bench_check(tsr_evaluate(t->loss), "a step");
+  }
+  bench_check(tsr_device_synchronize(t->device), "waiting");
+  return (bench_now_ns() - start) / steps;
+}
+
+static inline double bench_profiled_ns(bench_training *t, bench_way way, int steps) {
+  bench_check(tsr_profile_begin(&(tsr_profile_desc){.is_full = way == BENCH_REPLAYED_FULL}), "profiling");
+  bench_way_ns(t, way, 1);
+  double ns = bench_way_ns(t, way, steps);
+  bench_check(tsr_profile_end(NULL), "profiling");
+  return ns;
+}
+
+static inline void bench_compare_profiled(bench_training *t, int steps) {
+  enum { ROUNDS = 15 };
+  static const char *const names[] = {"replayed", "replayed step by step (full)", "recorded anew"};
+  int each = steps < ROUNDS ? 1 : steps / ROUNDS;
+  for (int way = BENCH_REPLAYED; way <= BENCH_RECORDED; way++) {
+    double off[ROUNDS], on[ROUNDS], ratios[ROUNDS];
+    for (int i = 0; i < ROUNDS; i++) {
+      off[i] = bench_way_ns(t, (bench_way)way, each);
+      on[i] = bench_profiled_ns(t, (bench_way)way, each);
+      ratios[i] = on[i] / off[i];
+    }
+    qsort(off, ROUNDS, sizeof off[0], bench_by_value);
+    qsort(on, ROUNDS, sizeof on[0], bench_by_value);
+    qsort(ratios, ROUNDS, sizeof ratios[0], bench_by_value);
+    printf("%s, %s: %.1f us a step, profiled %.1f us: %+.1f %% (%+.1f to %+.1f)\n", t->model->name, names[way],
+           off[ROUNDS / 2] / 1e3, on[ROUNDS / 2] / 1e3, 100 * (ratios[ROUNDS / 2] - 1), 100 * (ratios[ROUNDS / 4] - 1),
+           100 * (ratios[3 * ROUNDS / 4] - 1));
+  }
+}
+
 static inline void bench_take_turns(const bench_training *t) {
   char line[8];
   double once = bench_sample_ns(t, 3);
@@ -122,7 +167,9 @@ static inline void bench_take_turns(const bench_training *t) {
 
 static inline void bench_train(const bench_model *model, const bench_options *options) {
   bench_training t = {.model = model};
+  if (options->is_profiled) bench_check(tsr_profile_begin(NULL), "profiling");  // so that the device gives times
   bench_check(tsr_device_open(&(tsr_device_desc){.backend = options->backend}, &t.device), "opening the device");
+  if (options->is_profiled) bench_check(tsr_profile_end(NULL), "profiling");
   tsr_scope *scope = tsr_scope_begin(t.device);
   t.params = model->begin(t.device, options->batch ? options->batch : model->batch);
   bench_check(tsr_optim_create(t.params, &(tsr_optim_desc){.kind = TSR_ADAMW}, &t.optim), "making the optimiser");
@@ -131,7 +178,8 @@ static inline void bench_train(const bench_model *model, const bench_options *op
     printf("%s: loss %.5f\n", model->name, bench_loss(&t));
   } else {
     bench_capture(&t);
-    if (options->has_turns) bench_take_turns(&t);
+    if (options->is_profiled) bench_compare_profiled(&t, options->steps);
+    else if (options->has_turns) bench_take_turns(&t);
     else bench_measure(&t, options->steps);
   }
   tsr_release(t.loss);
@@ -150,6 +198,7 @@ static inline int bench_train_main(int count, char **arguments, const bench_mode
   for (int i = 1; i < count; i++) {
     if (strcmp(arguments[i], "--turns") == 0) options.has_turns = true;
     else if (strcmp(arguments[i], "--step") == 0) options.is_single = true;
+    else if (strcmp(arguments[i], "--profiled") == 0) options.is_profiled = true;
     else if (strcmp(arguments[i], "--batch") == 0 && i + 1 < count) options.batch = atoll(arguments[++i]);
     else if (places < 3) given[places++] = arguments[i];
   }
@@ -160,7 +209,7 @@ static inline int bench_train_main(int count, char **arguments, const bench_mode
     bench_train(&models[i], &options);
     return 0;
   }
-  fprintf(stderr, "usage: MODEL [BACKEND] [STEPS] [--turns] [--step] [--batch N]; models:");
+  fprintf(stderr, "usage: MODEL [BACKEND] [STEPS] [--turns] [--step] [--profiled] [--batch N]; models:");
   for (int i = 0; i < model_count; i++) fprintf(stderr, " %s", models[i].name);
   fprintf(stderr, "\n");
   return 2;

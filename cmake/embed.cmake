@@ -22,3 +22,17 @@ function(tessera_embed_kernels out)
     VERBATIM)
   set(${out} "${generated}" PARENT_SCOPE)
 endfunction()
+
+# The page of the profiler's report (src/runtime/profile/report.html) as a C file in the build tree.
+function(tessera_embed_report out)
+  set(page "${PROJECT_SOURCE_DIR}/src/runtime/profile/report.html")
+  set(script "${PROJECT_SOURCE_DIR}/cmake/embed_text.cmake")
+  set(generated "${PROJECT_BINARY_DIR}/generated/profile_report.c")
+  add_custom_command(OUTPUT "${generated}"
+    COMMAND "${CMAKE_COMMAND}" "-DINPUT=${page}" "-DOUTPUT=${generated}" "-DSYMBOL=tsri_profile_report_bytes"
+      "-DHEADER=runtime/profile/recorder.h" -P "${script}"
+    DEPENDS "${page}" "${script}"
+    COMMENT "Embedding report.html"
+    VERBATIM)
+  set(${out} "${generated}" PARENT_SCOPE)
+endfunction()

@@ -53,6 +53,7 @@ function(tessera_library_sources out)
     list(FILTER found EXCLUDE REGEX "/cpu/lines/|/cpu/attention/|/cpu/product/(direct|quant_rows)\\.c$") # lines_wasm.c, attention_wasm.c and direct_wasm.c in their place (quant_rows.c, too)
     list(FILTER found EXCLUDE REGEX "/src/saved/(again|attributes|expression|format|load|names|place|save|write)[a-z_]*\\.c$|/graph/trace\\.c$") # pages have no files; trace_wasm.c in place of trace.c
     list(FILTER found EXCLUDE REGEX "/cpu/jit/|/cpu/lapack/") # jit_wasm.c and lapack_wasm.c in their place
+    list(FILTER found EXCLUDE REGEX "/runtime/profile/|/graph/profiled\\.c$") # profile_wasm.c in their place
   endif()
 
   tessera_expand_isa_sources(found)
@@ -60,5 +61,8 @@ function(tessera_library_sources out)
     message(FATAL_ERROR "there are no library sources under src/")
   endif()
   tessera_embed_kernels(embedded)
-  set(${out} ${found} ${embedded} PARENT_SCOPE)
+  if(NOT TESSERA_IS_WASM)
+    tessera_embed_report(report)
+  endif()
+  set(${out} ${found} ${embedded} ${report} PARENT_SCOPE)
 endfunction()

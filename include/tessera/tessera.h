@@ -23,6 +23,7 @@
 #include <tessera/optim.h>
 #include <tessera/params.h>
 #include <tessera/placement.h>
+#include <tessera/profile.h>
 #include <tessera/scope.h>
 #include <tessera/shape.h>
 #include <tessera/status.h>

@@ -107,6 +107,7 @@ typedef struct tsri_limits {
   uint32_t fragment_count;
   tsr_fragment_size fragments[TSRI_MAX_FRAGMENT_SIZES];
   uint32_t max_held_fragments;  // sums that a subgroup may keep in fragments before results go wrong; 0: no limit
+  bool runs_at_once;  // work has ended when the call that queues it returns: the profiler then needs no events
 } tsri_limits;
 
 // The forms of code that program_create can get. A backend accepts those listed in its `code_forms`.

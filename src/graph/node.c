@@ -11,6 +11,7 @@
 #include "graph/move.h"
 #include "graph/trace.h"
 #include "graph/watch.h"
+#include "runtime/profile.h"
 #include "runtime/tape.h"
 
 // --- What a device keeps ------------------------------------------------------------------------------------------
@@ -189,6 +190,7 @@ tsri_node *tsri_node_create_results(const tsri_op *op, tsr_device *device, tsr_d
   node->is_hidden = false;
   node->tape = tsri_tape_id();
   node->traced = 0;
+  node->label = tsri_profiling() ? tsri_profile_label() : 0;
   node->previous = node->next = node->dying_next = NULL;  // shape and count are set by link_node
   node->input_count = input_count;
   node->keeper_count = 0;

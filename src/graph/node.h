@@ -41,6 +41,7 @@ struct tsri_node {
   tsri_node *dying_next;          // link of the thread's list of nodes to free (node.c)
   uint32_t mark, slot;            // planning: run_mark of the last run that visited it, and its number there
   uint32_t lost_mark, lost_refs;  // references that the run with the number lost_mark has given up (dead.h)
+  uint32_t label;                 // the profiler's, when the node was recorded; 0: none
   bool is_hidden;                 // pending, but not in the device's list: see tsri_node_hide
   uint32_t first_reader;          // planning: list of an assignment's readers, see tsri_readers_first
   // ELEMENTWISE: tsri_scalars; KERNEL: the struct of the operator's attribute set. NULL: none. Allocated together with

@@ -11,6 +11,7 @@
 #include "graph/move.h"
 #include "graph/node.h"
 #include "graph/plan.h"
+#include "graph/profiled.h"
 #include "graph/transfer.h"
 #include "graph/watch.h"
 #include "runtime/sharing.h"
@@ -79,6 +80,16 @@ static tsr_status run_fusion(tsri_graph_state *state, const tsri_plan *plan, con
   return publish(state, root, status, outputs[0], garbage);
 }
 
+static tsr_status run_profiled(tsri_graph_state *state, const tsri_plan *plan, const tsri_fusion *fusion,
+                               tsri_garbage *garbage) {
+  tsri_profile_context context;
+  tsri_profile_fusion(plan, fusion, &context);
+  tsri_profile_context *before = tsri_profile_enter(&context);
+  tsr_status status = run_fusion(state, plan, fusion, garbage);
+  tsri_profile_enter(before);
+  return status;
+}
+
 // A node equal to one that has run becomes a copy of it, not a second owner of its buffer: writing to one tensor must
 // not change the other. If the node is a target the copy is made now, else when it is read.
 static tsr_status run_equal(tsri_graph_state *state, const tsri_plan *plan, const tsri_planned *planned,
@@ -107,7 +118,7 @@ static tsr_status run_planned(tsri_graph_state *state, const tsri_plan *plan, ui
   uint32_t due = fusion->assignment != TSRI_NONE ? fusion->assignment : fusion->root;
   if (due != number) return TSR_OK;
   enter_pass(state, planned->node);
-  return run_fusion(state, plan, fusion, garbage);
+  return tsri_profiling() ? run_profiled(state, plan, fusion, garbage) : run_fusion(state, plan, fusion, garbage);
 }
 
 // Runs every node on the tape on which it was recorded, which may be another thread's, or on none.
@@ -155,7 +166,14 @@ static tsr_status run_node(tsri_graph_state *state, tsri_node *node, tsri_garbag
   tsri_taping before = tsri_tape_enter(0);
   enter_pass(state, node);
   tsr_status status = create_output(node, &output);
+  tsri_profile_context context, *before_context = NULL;
+  bool is_profiled = tsri_profiling();
+  if (is_profiled) {
+    tsri_profile_repeat(&form, &context);
+    before_context = tsri_profile_enter(&context);
+  }
   if (status == TSR_OK) status = tsri_repeat_launch(repeat, &form, output);
+  if (is_profiled) tsri_profile_enter(before_context);
   status = publish(state, node, status, output, garbage);
   leave_pass(state, node->value.device);
   tsri_tape_leave(before);

@@ -10,6 +10,7 @@
 #include "core/strided.h"
 #include "graph/strided.h"
 #include "runtime/native_op.h"
+#include "runtime/profile.h"
 #include "runtime/stage.h"
 #include "runtime/tape.h"
 
@@ -243,6 +244,13 @@ tsr_status tsri_common_device(const char *caller, tsr_device *const *devices, in
 void tsri_note_implicit_move(const char *caller, tsr_dtype dtype, const tsri_layout *layout, const tsr_device *from,
                              tsr_device *to) {
   tsri_count(&to->counters.implicit_moves);
+  if (tsri_profiling()) {
+    uint64_t bytes = (uint64_t)layout->count * tsr_dtype_bytes(dtype);
+    tsri_profile_context context = {.operators = tsri_profile_intern(caller), .label = tsri_profile_label()};
+    tsri_profile_host(
+        to, 0,
+        &(tsri_profile_work){.kind = TSR_PROFILE_MOVE, .name = from->info.name, .bytes = bytes, .context = &context});
+  }
   char text[TSR_SHAPE_TEXT_BYTES];
   tsri_log(TSR_LOG_INFO, "%s: moving a %s of %s from %s to %s", caller,
            tsr_shape_format(layout->shape, text, sizeof text), tsr_dtype_name(dtype), from->backend->name,

@@ -46,6 +46,9 @@ typedef struct tsri_thread_end {
 // keys, or on WebAssembly, which has one thread.
 void tsri_thread_end_set(tsri_thread_end *end, bool is_wanted);
 
+// The number of this process. Not on WebAssembly.
+uint64_t tsri_process_id(void);
+
 // Monotonic time in nanoseconds.
 uint64_t tsri_clock_ns(void);
 void tsri_sleep_ns(uint64_t ns);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "platform/platform.h"
 
@@ -44,6 +45,8 @@ void tsri_thread_end_set(tsri_thread_end *end, bool is_wanted) {
 }
 
 #define NS_PER_SECOND UINT64_C(1000000000)
+
+uint64_t tsri_process_id(void) { return (uint64_t)getpid(); }
 
 uint64_t tsri_clock_ns(void) {
   struct timespec now = {0};

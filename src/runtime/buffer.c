@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "runtime/copier.h"
+#include "runtime/profile.h"
 #include "runtime/sharing.h"
 #include "runtime/stage.h"
 #include "runtime/tape.h"
@@ -210,13 +211,21 @@ static tsr_status finish(tsr_device *device, tsr_status status) {
   return status != TSR_OK ? status : waited;
 }
 
+static void finish_span(tsri_span *span, tsr_device *device, tsri_queue *queue, tsr_profile_kind kind, size_t bytes,
+                        tsr_status status) {
+  tsri_profile_work work = {.kind = kind, .name = tsri_profile_kind_word(kind), .bytes = bytes};
+  tsri_span_finish(span, device, queue, status == TSR_OK ? &work : NULL);
+}
+
 tsr_status tsr_buffer_upload(tsr_buffer *buffer, size_t offset, const void *data, size_t bytes) {
   tsr_status status = check_host_copy("buffer_upload", buffer, offset, data, bytes);
   if (status == TSR_OK) status = check_writable("buffer_upload", buffer);
   if (status != TSR_OK || bytes == 0) return status;
   tsr_device *device = buffer->device;
   tsri_queue *queue = tsri_device_lock(device);
+  tsri_span span = tsri_span_begin(device, queue);
   status = device->backend->copy_in(queue, buffer->handle, buffer->offset + offset, data, bytes);
+  if (span.is_on) finish_span(&span, device, queue, TSR_PROFILE_UPLOAD, bytes, status);
   tsri_count_queued(&device->counters.uploads, 1);
   return finish(device, status);
 }
@@ -226,7 +235,9 @@ tsr_status tsr_buffer_download(tsr_buffer *buffer, size_t offset, void *out_data
   if (status != TSR_OK || bytes == 0) return status;
   tsr_device *device = buffer->device;
   tsri_queue *queue = tsri_device_lock(device);
+  tsri_span span = tsri_span_begin(device, queue);
   status = device->backend->copy_out(queue, out_data, buffer->handle, buffer->offset + offset, bytes);
+  if (span.is_on) finish_span(&span, device, queue, TSR_PROFILE_DOWNLOAD, bytes, status);
   tsri_count_queued(&device->counters.downloads, 1);
   return finish(device, status);
 }
@@ -246,9 +257,11 @@ tsr_status tsr_buffer_fill(tsr_buffer *buffer, size_t offset, size_t bytes, cons
   if (bytes == 0) return TSR_OK;
   tsr_device *device = buffer->device;
   tsri_queue *queue = tsri_device_lock(device);
+  tsri_span span = tsri_span_begin(device, queue);
   status = device->backend->fill(queue, buffer->handle, buffer->offset + offset, bytes, pattern, pattern_bytes);
+  if (span.is_on) finish_span(&span, device, queue, TSR_PROFILE_FILL, bytes, status);
   tsri_device_unlock(device);
-  if (status == TSR_OK) tsri_tape_fill(buffer, offset, bytes, pattern, pattern_bytes);
+  if (status == TSR_OK) tsri_tape_fill(buffer, offset, bytes, pattern, pattern_bytes, &span.context);
   return status;
 }
 
@@ -259,10 +272,12 @@ static tsr_status copy_apart(tsr_buffer *dst, size_t dst_offset, tsr_buffer *src
   tsr_status status = tsri_copier_copy(dst, dst_offset, src, src_offset, bytes, &is_done);
   if (is_done || status != TSR_OK) return status;
   tsri_queue *queue = tsri_device_lock(device);
+  tsri_span span = tsri_span_begin(device, queue);
   status =
       device->backend->copy(queue, dst->handle, dst->offset + dst_offset, src->handle, src->offset + src_offset, bytes);
+  if (span.is_on) finish_span(&span, device, queue, TSR_PROFILE_COPY, 2 * bytes, status);
   tsri_device_unlock(device);
-  if (status == TSR_OK) tsri_tape_copy(dst, dst_offset, src, src_offset, bytes);
+  if (status == TSR_OK) tsri_tape_copy(dst, dst_offset, src, src_offset, bytes, &span.context);
   return status;
 }
 
@@ -305,8 +320,10 @@ static tsr_status copy_peer(tsr_buffer *dst, size_t dst_offset, tsr_buffer *src,
   tsr_status status = tsri_device_wait(src->device);  // the two queues are not ordered with each other
   if (status != TSR_OK) return status;
   tsri_queue *queue = tsri_device_lock(dst->device);
+  tsri_span span = tsri_span_begin(dst->device, queue);
   status = backend->copy_peer(queue, dst->handle, dst->offset + dst_offset, src->device->handle, src->handle,
                               src->offset + src_offset, bytes);
+  if (span.is_on) finish_span(&span, dst->device, queue, TSR_PROFILE_COPY, bytes, status);
   return finish(dst->device, status);
 }
 

@@ -330,6 +330,8 @@ static void fill_fields(tsri_config *c) {
   c->plugin_path = tsri_config_text(c, TSRI_SETTING_PLUGIN_PATH);
   c->cache_bytes = number_of(c, TSRI_SETTING_CACHE_MB) << 20;
   c->faults = tsri_config_text(c, TSRI_SETTING_FAULTS);
+  c->profile = tsri_config_text(c, TSRI_SETTING_PROFILE);
+  c->profile_full = number_of(c, TSRI_SETTING_PROFILE_FULL) != 0;
 }
 
 tsr_status tsri_config_resolve(tsri_config *out_config) {

@@ -187,6 +187,8 @@ typedef struct tsri_config {
   const char *plugin_path;
   uint64_t cache_bytes;  // 0: nothing is kept
   const char *faults;    // NULL: none
+  const char *profile;   // "off", "on" or a path; NULL: none
+  bool profile_full;
 
   char *file;  // path of the file that was read; NULL: none
   tsri_config_entry entries[TSRI_SETTING_COUNT];

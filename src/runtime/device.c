@@ -15,6 +15,7 @@
 #include "lang/emit/emit.h"
 #include "runtime/copier.h"
 #include "runtime/late.h"
+#include "runtime/profile.h"
 #include "runtime/registry.h"
 #include "runtime/stage.h"
 #include "runtime/tape.h"
@@ -32,7 +33,9 @@ void tsri_device_unlock(tsr_device *device) { tsri_mutex_unlock(&device->queue_l
 enum { MOMENT_NS = 5 * 1000 * 1000 };
 
 static tsr_status wait_locked(tsr_device *device, uint64_t timeout_ns) {
+  uint64_t start_ns = tsri_profile_clock();
   tsr_status status = device->backend->queue_wait(device->queue, timeout_ns);
+  if (start_ns) tsri_profile_waited(device, device->queue, start_ns, status);
   device->is_overdue = tsri_is_still_running(device, status);
   if (status == TSR_OK) tsri_stage_free_kept(device);
   return status;
@@ -63,6 +66,7 @@ static tsr_status create_pool(tsr_device *device, const tsri_open_request *reque
   tsri_pool_desc desc = {
       .backend = device->backend,
       .device = device->handle,
+      .owner = device,
       .device_name = device->info.name,
       .alignment = device->limits.buffer_alignment,
       .max_buffer_bytes = device->limits.max_buffer_bytes,
@@ -80,6 +84,7 @@ static tsr_status create_pool(tsr_device *device, const tsri_open_request *reque
 static bool drain(tsr_device *device) {
   if (device->has_faults) tsri_fault_disarm(device->handle);  // work whose status was faked may still be running
   if (device->queue && tsri_is_still_running(device, tsri_device_wait(device))) return false;
+  tsri_profile_closing(device);
   tsri_late_finish(device);
   void *graph = atomic_load(&device->graph);
   if (graph) device->graph_destroy(graph);
@@ -184,6 +189,7 @@ tsr_status tsri_device_create(const tsri_open_request *request, tsr_device **out
   device->timeout_ns = request->timeout_ns;
   device->priority = request->priority;
   device->strict = request->strict;
+  device->allows_tf32 = request->options.tf32;
   device->mix_is_error = request->mix_is_error;
   device->is_eager = request->is_eager;
   device->is_deterministic = request->is_deterministic;
@@ -267,6 +273,9 @@ tsr_status tsri_device_fall_back(tsr_device *device, const char *what) {
   tsri_tape_refuses(device, "a step that is done on the host");
   tsri_count(&device->counters.fallbacks);
   tsri_log(TSR_LOG_INFO, "%s on %s falls back to the host", what, device->backend->name);
+  if (tsri_profiling()) {
+    tsri_profile_host(device, 0, &(tsri_profile_work){.kind = TSR_PROFILE_FALLBACK, .name = what});
+  }
   return TSR_OK;
 }
 

@@ -33,14 +33,17 @@ struct tsr_device {
   uint64_t timeout_ns;    // UINT64_MAX: no time-out
   int priority;           // position in the priority order; a later device is more compatible
   bool strict;            // a fallback to the host is an error
+  bool allows_tf32;       // products of f32 may be rounded to tf32
   bool mix_is_error;      // implicit moves are errors
   bool is_eager;          // each operator runs when it is recorded
   bool is_deterministic;  // results have the same bits fused or not
   bool is_checked;        // an index out of range in an index operator is an error
   bool has_faults;        // `backend` is the fault wrapper (backends/fault)
   tsri_device_counters counters;
-  _Atomic(void *) graph;                 // a tsri_graph_state; NULL until the graph needs it
-  void (*graph_destroy)(void *graph);    // called before the device closes
+  struct tsri_profiled *profile;       // of the profiler's session with the number profile_session; guarded by its lock
+  uint64_t profile_session;            // 0: the device was never profiled
+  _Atomic(void *) graph;               // a tsri_graph_state; NULL until the graph needs it
+  void (*graph_destroy)(void *graph);  // called before the device closes
   _Atomic(struct tsri_copier *) copier;  // copier.h; NULL until it is needed
   // Number of shared buffers of this device; guarded by the lock of sharing.c.
   size_t shared_count;

@@ -22,6 +22,18 @@ void tsri_place_bind(tsri_place *place, const tsr_buffer *buffer) {
   place->offset += buffer->offset;
 }
 
+void tsri_native_op_finish(tsri_span *span, tsr_device *device, tsri_queue *queue, const tsri_native_op *op,
+                           const tsri_profile_context *context, tsr_status status) {
+  tsri_native_cost cost = tsri_native_op_cost(op);
+  tsri_profile_work work = {.kind = TSR_PROFILE_NATIVE,
+                            .name = tsri_native_kind_name(op->kind),
+                            .bytes = cost.bytes,
+                            .operations = cost.operations,
+                            .is_f32 = op->dtype == TSR_F32 && !device->allows_tf32,
+                            .context = context};
+  tsri_span_finish(span, device, queue, status == TSR_OK ? &work : NULL);
+}
+
 tsr_status tsri_device_run_op(tsr_device *device, const tsri_native_op *op, tsr_buffer *const *buffers,
                               int buffer_count) {
   return tsri_device_run_op_writing(device, op, buffers, 1, buffer_count);
@@ -31,11 +43,13 @@ tsr_status tsri_device_run_op_writing(tsr_device *device, const tsri_native_op *
                                       int written_count, int buffer_count) {
   if (!tsri_device_takes(device, op)) return TSR_ERR_UNSUPPORTED;
   tsri_queue *queue = tsri_device_lock(device);
+  tsri_span span = tsri_span_begin(device, queue);
   tsr_status status = device->backend->run_op(queue, op);
+  if (span.is_on) tsri_native_op_finish(&span, device, queue, op, NULL, status);
   if (status == TSR_OK) tsri_count_queued(&device->counters.launches, 1);
   tsri_device_unlock(device);
   if (status != TSR_OK) return status;
   for (int i = 0; i < buffer_count; i++) (i < written_count ? tsri_tape_writes : tsri_tape_uses)(device, buffers[i]);
-  tsri_tape_op(device, op);
+  tsri_tape_op(device, op, &span.context);
   return TSR_OK;
 }

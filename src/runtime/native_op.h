@@ -4,6 +4,7 @@
 #define TSRI_RUNTIME_NATIVE_OP_H
 
 #include "runtime/buffer.h"
+#include "runtime/profile.h"
 
 // Whether the backend's table offers the operator and the device accepts it. The operator's buffers may be NULL. Any
 // thread.
@@ -18,6 +19,10 @@ void tsri_place_bind(tsri_place *place, const tsr_buffer *buffer);
 // Errors: TSR_ERR_UNSUPPORTED, without a message, if the device does not accept it; those of the backend.
 tsr_status tsri_device_run_op(tsr_device *device, const tsri_native_op *op, tsr_buffer *const *buffers,
                               int buffer_count);
+
+// Ends the profiler's span around `run_op`, which returned `status`. `context` NULL: the calling thread's.
+void tsri_native_op_finish(tsri_span *span, tsr_device *device, tsri_queue *queue, const tsri_native_op *op,
+                           const tsri_profile_context *context, tsr_status status);
 
 // The same for an operator with several results: the first `written_count` buffers are written.
 tsr_status tsri_device_run_op_writing(tsr_device *device, const tsri_native_op *op, tsr_buffer *const *buffers,

@@ -24,6 +24,7 @@
 #include "core/log.h"
 #include "runtime/bytes_text.h"
 #include "runtime/pool_state.h"
+#include "runtime/profile.h"
 
 enum {
   // Drivers commonly map this much at once, so smaller segments would save nothing.
@@ -185,6 +186,7 @@ static void count_pass(tsri_pool *pool) {
 static void count_taken(tsri_pool *pool, const tsri_block *block, bool is_hit) {
   tsr_memory_stats *stats = &pool->stats;
   stats->in_use_bytes += block->bytes;
+  if (tsri_profiling() && pool->desc.owner) tsri_profile_memory(pool->desc.owner, stats->in_use_bytes, block->bytes);
   if (stats->peak_bytes < stats->in_use_bytes) stats->peak_bytes = stats->in_use_bytes;
   stats->allocations++;
   stats->hits += is_hit;
@@ -277,7 +279,12 @@ static outcome take_new(tsri_pool *pool, request *wanted, char said[TSRI_ERROR_B
   tsri_buffer *buffer = NULL;
   pool->pending_bytes += bytes;
   tsri_mutex_unlock(&pool->lock);
+  uint64_t start_ns = tsri_profile_clock();
   wanted->status = pool->desc.backend->buffer_create(pool->desc.device, bytes, &buffer);
+  if (start_ns && pool->desc.owner) {
+    tsri_profile_host(pool->desc.owner, start_ns,
+                      &(tsri_profile_work){.kind = TSR_PROFILE_ALLOCATION, .name = "allocation", .bytes = bytes});
+  }
   tsri_mutex_lock(&pool->lock);
   pool->pending_bytes -= bytes;
 
@@ -494,6 +501,7 @@ void tsri_pool_give(tsri_pool *pool, tsri_block *block) {
   segment->used_count--;
   segment->last_given = ++pool->give_count;
   pool->stats.in_use_bytes -= block->bytes;
+  if (tsri_profiling() && pool->desc.owner) tsri_profile_memory(pool->desc.owner, pool->stats.in_use_bytes, 0);
   tsri_bins_insert(&pool->bins, block);
   if ((block->previous && block->previous->is_free) || (block->next && block->next->is_free)) {
     segment->can_join = true;

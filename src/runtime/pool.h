@@ -35,6 +35,7 @@ typedef struct tsri_block {
 typedef struct tsri_pool_desc {
   const tsri_backend *backend;
   tsri_device *device;
+  struct tsr_device *owner;   // for the profiler; NULL: it is not told
   const char *device_name;    // for messages; borrowed, must outlive the pool
   size_t alignment;           // alignment of every block: the device's, a power of two
   uint64_t max_buffer_bytes;  // largest segment; 0: no limit

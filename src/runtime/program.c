@@ -11,6 +11,7 @@
 #include "lang/lang.h"
 #include "runtime/bytes_text.h"
 #include "runtime/long_loops.h"
+#include "runtime/profile.h"
 #include "runtime/slices.h"
 #include "runtime/stage.h"
 #include "runtime/tape.h"
@@ -116,6 +117,7 @@ tsr_status tsri_built_compile(tsr_device *device, const tsri_kernel *kernel, boo
     return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "%s: the %s backend runs no kernels", kernel->variant, backend->name);
   }
   if (tsri_built_watch) tsri_built_watch(kernel);
+  uint64_t start_ns = tsri_profile_clock();
   tsr_status status = check_needs(device, kernel);
   if (status != TSR_OK) return status;
   tsri_emit_options options = options_for(device, emitter, wide_unaligned);
@@ -123,6 +125,9 @@ tsr_status tsri_built_compile(tsr_device *device, const tsri_kernel *kernel, boo
   if (status == TSR_OK) status = check_limits(device, kernel, &out_built->emitted);
   if (status == TSR_OK) {
     status = compile(device, out_built, emitter->form == TSRI_EMIT_TEXT ? TSRI_CODE_TEXT : TSRI_CODE_WORDS);
+  }
+  if (start_ns) {
+    tsri_profile_host(device, start_ns, &(tsri_profile_work){.kind = TSR_PROFILE_BUILD, .name = kernel->variant});
   }
   out_built->host_bytes = estimate_host_bytes(&device->limits, out_built->emitted.data_bytes);
   tsri_free(out_built->emitted.data);  // the backend has copied what it needs
@@ -218,12 +223,23 @@ static void bind(const tsri_built *built, const tsri_argument *arguments, tsri_b
   }
 }
 
+static void finish_span(tsri_span *span, tsr_device *device, tsri_queue *queue, const char *name,
+                        const tsri_launch *launch, tsr_status status) {
+  tsri_profile_work work = {
+      .kind = TSR_PROFILE_KERNEL, .name = name, .bytes = tsri_launch_bytes(launch), .is_f32 = true};
+  tsri_span_finish(span, device, queue, status == TSR_OK ? &work : NULL);
+}
+
 static tsr_status enqueue(tsr_device *device, const tsri_built *built, const tsri_launch *launch) {
   tsri_queue *queue = tsri_device_lock(device);
+  tsri_span span = tsri_span_begin(device, queue);
   tsr_status status = device->backend->launch(queue, built->program, launch);
+  if (span.is_on) finish_span(&span, device, queue, built->kernel->name, launch, status);
   tsri_count_queued(&device->counters.launches, 1);
   tsri_device_unlock(device);
-  if (status == TSR_OK) tsri_tape_launch(device, built->program, launch, built->emitted.params_bytes);
+  if (status == TSR_OK) {
+    tsri_tape_launch(device, built->program, launch, built->emitted.params_bytes, built->kernel->name, &span.context);
+  }
   return status;
 }
 

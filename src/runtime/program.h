@@ -43,6 +43,13 @@ tsr_status tsri_built_compile(tsr_device *device, const tsri_kernel *kernel, boo
 // Frees the program. Accepts an empty one. No queued work may use it any more.
 void tsri_built_deinit(tsr_device *device, tsri_built *built);
 
+// The bytes of all buffers that a launch binds.
+static inline uint64_t tsri_launch_bytes(const tsri_launch *launch) {
+  uint64_t bytes = 0;
+  for (uint32_t i = 0; i < launch->buffer_count; i++) bytes += launch->buffers[i].bytes;
+  return bytes;
+}
+
 // Queues a launch. `arguments` has one entry per buffer of the kernel, `params` is its parameter block, and no count in
 // `groups` is 0. In checked mode it waits, and an index out of range is TSR_ERR_LAUNCH. A launch that may take long is
 // cut into several, and each is waited for (slices.h, long_loops.h).

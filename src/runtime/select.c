@@ -13,6 +13,7 @@
 #include "platform/platform.h"
 #include "runtime/bytes_text.h"
 #include "runtime/device.h"
+#include "runtime/profile.h"
 
 // --- Priority -----------------------------------------------------------------------------------------------------
 
@@ -191,6 +192,7 @@ static tsri_open_request make_request(const selection *choice, const tsri_backen
                   .native = config->native,
                   .tf32 = resolve_switch(desc->tf32, config->tf32),
                   .timeout_ns = timeout_ms ? (uint64_t)timeout_ms * 1000000u : UINT64_MAX,
+                  .profiling = tsri_profiling(),
                   .no_jit = !config->jit},
       .faults = config->faults,
       .memory_limit =
@@ -326,11 +328,15 @@ tsr_status tsr_device_open(const tsr_device_desc *desc, tsr_device **out_device)
   selection choice;
   status = resolve_selection(desc, &config, &choice);
   tsri_device_close_given_up();
+  if (status == TSR_OK) tsri_profile_configure(config.profile, config.profile_full);
   if (status == TSR_OK) status = tsri_registry_lock(&config, choice.backend);
   if (status == TSR_OK) {
+    if (tsri_profiling()) tsri_profile_mute(true);  // the self-test is not the program's work
     status = try_all(&choice, out_device);
+    if (tsri_profiling()) tsri_profile_mute(false);
     tsri_registry_unlock();
   }
+  if (status == TSR_OK && tsri_profiling()) tsri_profile_opened(*out_device, choice.rejections);
   tsri_config_deinit(&config);
   return status;
 }

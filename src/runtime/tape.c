@@ -6,20 +6,25 @@
 #include <string.h>
 
 #include "core/alloc.h"
+#include "core/builder.h"
 #include "core/error.h"
 #include "core/log.h"
+#include "runtime/native_op.h"
+#include "runtime/program.h"
 #include "runtime/sharing.h"
 
 typedef enum step_kind { STEP_LAUNCH, STEP_FILL, STEP_COPY, STEP_OP, STEP_CALL } step_kind;
 
 typedef struct tape_step {
   step_kind kind;
+  tsri_profile_context context;
   bool is_explained;  // tsri_tape_explain_begin
   union {
     struct {
       tsri_program *program;
       tsri_launch launch;
       void *memory;  // bindings and parameters of `launch`
+      const char *name;
     } launch;
     struct {
       tsri_buffer *dst;
@@ -64,6 +69,7 @@ struct tsri_tape {
   tsri_tape_memory temporaries;
   tsri_graph *graph;  // the backend's graph; NULL: not made yet, or not supported
   bool graph_failed;
+  uint32_t listed;  // the profiler's text of the steps; 0: not made yet
   bool has_calls;
 };
 
@@ -264,10 +270,10 @@ static TSRI_THREAD_LOCAL int explaining;  // how many tsri_tape_explain_begin ha
 void tsri_tape_explain_begin(void) { explaining++; }
 void tsri_tape_explain_end(void) { explaining--; }
 
-static tape_step *new_step(tsri_tape *tape, step_kind kind) {
+static tape_step *new_step(tsri_tape *tape, step_kind kind, const tsri_profile_context *context) {
   if (!grow(tape, (void **)&tape->steps, tape->step_count, &tape->step_room, sizeof *tape->steps)) return NULL;
   tape_step *step = &tape->steps[tape->step_count++];
-  *step = (tape_step){.kind = kind, .is_explained = explaining > 0};
+  *step = (tape_step){.kind = kind, .context = *context, .is_explained = explaining > 0};
   return step;
 }
 
@@ -379,8 +385,9 @@ void tsri_tape_refuses(tsr_device *device, const char *what) {
   unlock_tape(tape);
 }
 
-static void tape_launch(tsri_tape *tape, tsri_program *program, const tsri_launch *launch, uint32_t params_bytes) {
-  tape_step *step = new_step(tape, STEP_LAUNCH);
+static void tape_launch(tsri_tape *tape, tsri_program *program, const tsri_launch *launch, uint32_t params_bytes,
+                        const char *name, const tsri_profile_context *context) {
+  tape_step *step = new_step(tape, STEP_LAUNCH, context);
   if (!step) return;
   size_t binding_bytes = launch->buffer_count * sizeof *launch->buffers;
   char *memory = tsri_malloc(binding_bytes + params_bytes + 1);
@@ -396,19 +403,22 @@ static void tape_launch(tsri_tape *tape, tsri_program *program, const tsri_launc
   step->is.launch.launch.buffers = (const tsri_binding *)(void *)memory;
   step->is.launch.launch.params = memory + binding_bytes;
   step->is.launch.memory = memory;
+  step->is.launch.name = name;
 }
 
-void tsri_tape_launch(tsr_device *device, tsri_program *program, const tsri_launch *launch, uint32_t params_bytes) {
+void tsri_tape_launch(tsr_device *device, tsri_program *program, const tsri_launch *launch, uint32_t params_bytes,
+                      const char *name, const tsri_profile_context *context) {
   tsri_tape *tape = lock_tape(device);
   if (!tape) return;
-  tape_launch(tape, program, launch, params_bytes);
+  tape_launch(tape, program, launch, params_bytes, name, context);
   unlock_tape(tape);
 }
 
-void tsri_tape_fill(tsr_buffer *dst, size_t offset, size_t bytes, const void *pattern, size_t pattern_bytes) {
+void tsri_tape_fill(tsr_buffer *dst, size_t offset, size_t bytes, const void *pattern, size_t pattern_bytes,
+                    const tsri_profile_context *context) {
   tsri_tape *tape = lock_tape(dst->device);
   if (!tape) return;
-  tape_step *step = new_step(tape, STEP_FILL);
+  tape_step *step = new_step(tape, STEP_FILL, context);
   if (step) {
     hold_written(tape, dst);
     step->is.fill.dst = dst->handle;
@@ -420,10 +430,11 @@ void tsri_tape_fill(tsr_buffer *dst, size_t offset, size_t bytes, const void *pa
   unlock_tape(tape);
 }
 
-void tsri_tape_copy(tsr_buffer *dst, size_t dst_offset, tsr_buffer *src, size_t src_offset, size_t bytes) {
+void tsri_tape_copy(tsr_buffer *dst, size_t dst_offset, tsr_buffer *src, size_t src_offset, size_t bytes,
+                    const tsri_profile_context *context) {
   tsri_tape *tape = lock_tape(dst->device);
   if (!tape) return;
-  tape_step *step = new_step(tape, STEP_COPY);
+  tape_step *step = new_step(tape, STEP_COPY, context);
   if (step) {
     hold_written(tape, dst);
     hold_buffer(tape, src);
@@ -436,8 +447,8 @@ void tsri_tape_copy(tsr_buffer *dst, size_t dst_offset, tsr_buffer *src, size_t 
   unlock_tape(tape);
 }
 
-static void tape_op(tsri_tape *tape, const tsri_native_op *op) {
-  tape_step *step = new_step(tape, STEP_OP);
+static void tape_op(tsri_tape *tape, const tsri_native_op *op, const tsri_profile_context *context) {
+  tape_step *step = new_step(tape, STEP_OP, context);
   if (!step) return;
   step->is.op = tsri_malloc(sizeof *op);
   if (step->is.op) {
@@ -448,17 +459,17 @@ static void tape_op(tsri_tape *tape, const tsri_native_op *op) {
   }
 }
 
-void tsri_tape_op(tsr_device *device, const tsri_native_op *op) {
+void tsri_tape_op(tsr_device *device, const tsri_native_op *op, const tsri_profile_context *context) {
   tsri_tape *tape = lock_tape(device);
   if (!tape) return;
-  tape_op(tape, op);
+  tape_op(tape, op, context);
   unlock_tape(tape);
 }
 
 void tsri_tape_calls(tsr_device *device, void *work, tsri_tape_call call, void (*release)(void *work)) {
   tsri_tape *tape = lock_tape(device);
   bool is_held = tape && hold(tape, work, release);
-  tape_step *step = is_held ? new_step(tape, STEP_CALL) : NULL;
+  tape_step *step = is_held ? new_step(tape, STEP_CALL, &(tsri_profile_context){0}) : NULL;
   if (step) {
     step->is.call.work = work;
     step->is.call.call = call;
@@ -507,6 +518,94 @@ static tsr_status play_steps(const tsri_tape *tape, tsri_queue *queue) {
   return status;
 }
 
+// --- Playing for the profiler ------------------------------------------------------------------------------------------
+
+// As play_step, with a record of its own. What a call queues has records of its own.
+static tsr_status play_step_timed(tsr_device *device, tsri_queue *queue, const tape_step *step) {
+  if (step->kind == STEP_CALL) return play_step(device, queue, step);
+  tsri_span span = tsri_span_begin(device, queue);
+  tsr_status status = play_step(device, queue, step);
+  if (!span.is_on) return status;
+  if (step->kind == STEP_OP) {
+    tsri_native_op_finish(&span, device, queue, step->is.op, &step->context, status);
+    return status;
+  }
+  tsri_profile_work work = {.kind = TSR_PROFILE_KERNEL, .is_f32 = true, .context = &step->context};
+  switch (step->kind) {
+    case STEP_LAUNCH:
+      work.name = step->is.launch.name;
+      work.bytes = tsri_launch_bytes(&step->is.launch.launch);
+      break;
+    case STEP_FILL:
+      work.kind = TSR_PROFILE_FILL;
+      work.bytes = step->is.fill.bytes;
+      break;
+    default:
+      work.kind = TSR_PROFILE_COPY;
+      work.bytes = 2 * step->is.copy.bytes;
+      break;
+  }
+  if (!work.name) work.name = tsri_profile_kind_word(work.kind);
+  tsri_span_finish(&span, device, queue, status == TSR_OK ? &work : NULL);
+  return status;
+}
+
+static const char *name_of_step(const tape_step *step) {
+  switch (step->kind) {
+    case STEP_LAUNCH:
+      return step->is.launch.name;
+    case STEP_FILL:
+      return "fill";
+    case STEP_COPY:
+      return "copy";
+    case STEP_OP:
+      return tsri_native_kind_name(step->is.op->kind);
+    case STEP_CALL:
+      break;
+  }
+  return "call";
+}
+
+// What a replay consists of, "matmul, fused (add relu) x2, softmax": steps in order, neighbours that are alike counted.
+static uint32_t list_steps(const tsri_tape *tape) {
+  tsri_builder list = {.most_bytes = 1000};
+  for (int i = 0, next; i < tape->step_count; i = next) {
+    const tape_step *step = &tape->steps[i];
+    for (next = i + 1; next < tape->step_count; next++) {
+      bool is_alike = step->context.operators == tape->steps[next].context.operators &&
+                      strcmp(name_of_step(step), name_of_step(&tape->steps[next])) == 0;
+      if (!is_alike) break;
+    }
+    const char *operators = tsri_profile_text(step->context.operators);
+    tsri_builder_add(&list, "%s%s", i ? ", " : "", name_of_step(step));
+    if (operators[0]) tsri_builder_add(&list, " (%s)", operators);
+    if (next - i > 1) tsri_builder_add(&list, " x%d", next - i);
+  }
+  uint32_t number = tsri_profile_intern(list.text);
+  tsri_builder_deinit(&list);
+  return number;
+}
+
+// The backend's graph is one record, which lists its steps. Steps that are queued one by one have a record each.
+static tsr_status play_profiled(tsri_tape *tape, tsri_queue *queue) {
+  tsr_device *device = tape->device;
+  tsr_status status = TSR_OK;
+  if (!tape->graph || tsri_profile_is_full()) {
+    for (int i = 0; i < tape->step_count && status == TSR_OK; i++) {
+      status = play_step_timed(device, queue, &tape->steps[i]);
+    }
+    return status;
+  }
+  if (tape->listed == 0) tape->listed = list_steps(tape);
+  tsri_span span = tsri_span_begin(device, queue);
+  status = device->backend->graph_launch(queue, tape->graph);
+  if (!span.is_on) return status;
+  tsri_profile_context context = {.operators = tape->listed, .label = span.context.label};
+  tsri_profile_work work = {.kind = TSR_PROFILE_REPLAY, .name = "capture", .context = &context};
+  tsri_span_finish(&span, device, queue, status == TSR_OK ? &work : NULL);
+  return status;
+}
+
 // Makes the backend's graph of the steps. If that fails, the steps are queued one by one. A graph cannot hold a call.
 static void make_graph(tsri_tape *tape, tsri_queue *queue) {
   const tsri_backend *backend = tape->device->backend;
@@ -530,7 +629,9 @@ tsr_status tsri_tape_play(tsri_tape *tape) {
   tsr_device *device = tape->device;
   tsri_queue *queue = tsri_device_lock(device);
   make_graph(tape, queue);
-  tsr_status status = tape->graph ? device->backend->graph_launch(queue, tape->graph) : play_steps(tape, queue);
+  tsr_status status = TSR_OK;
+  if (tsri_profiling()) status = play_profiled(tape, queue);
+  else status = tape->graph ? device->backend->graph_launch(queue, tape->graph) : play_steps(tape, queue);
   tsri_count_queued(&device->counters.launches, (uint64_t)tape->step_count);
   tsri_device_unlock(device);
   return status;

@@ -12,6 +12,7 @@
 #define TSRI_RUNTIME_TAPE_H
 
 #include "runtime/buffer.h"
+#include "runtime/profile.h"
 
 typedef struct tsri_tape tsri_tape;
 
@@ -82,10 +83,14 @@ tsr_status tsri_tape_play(tsri_tape *tape);
 
 // --- For functions that queue work on `device`; they do nothing unless the thread tapes there ------------------------
 
-void tsri_tape_launch(tsr_device *device, tsri_program *program, const tsri_launch *launch, uint32_t params_bytes);
-void tsri_tape_fill(tsr_buffer *dst, size_t offset, size_t bytes, const void *pattern, size_t pattern_bytes);
-void tsri_tape_copy(tsr_buffer *dst, size_t dst_offset, tsr_buffer *src, size_t src_offset, size_t bytes);
-void tsri_tape_op(tsr_device *device, const tsri_native_op *op);
+// `name` is the kernel's, and lives as long as the program. `context` is for the profiler.
+void tsri_tape_launch(tsr_device *device, tsri_program *program, const tsri_launch *launch, uint32_t params_bytes,
+                      const char *name, const tsri_profile_context *context);
+void tsri_tape_fill(tsr_buffer *dst, size_t offset, size_t bytes, const void *pattern, size_t pattern_bytes,
+                    const tsri_profile_context *context);
+void tsri_tape_copy(tsr_buffer *dst, size_t dst_offset, tsr_buffer *src, size_t src_offset, size_t bytes,
+                    const tsri_profile_context *context);
+void tsri_tape_op(tsr_device *device, const tsri_native_op *op, const tsri_profile_context *context);
 
 // Adds work that needs the host between its launches: playing the tape calls `call`, which queues it and waits. Takes over
 // `work`, which `release` frees. Buffers that it uses are added by tsri_tape_uses and tsri_tape_writes.

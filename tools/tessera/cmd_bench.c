@@ -16,6 +16,7 @@
 #include "image.h"
 #include "json.h"
 #include "pattern.h"
+#include "profile_option.h"
 #include "report.h"
 
 static const char name[] = "bench";
@@ -29,6 +30,7 @@ static const char *chart_path;
 static const option_spec options[] = {
     OPTION_DEVICE(wanted, "the best one"),
     OPTION_BACKEND(wanted),
+    OPTION_PROFILE,
     {.name = "op",
      .value_name = "PATTERN",
      .help = "only the rows whose name matches; * and ? stand for others, a comma separates several",

@@ -8,6 +8,7 @@
 #include "check_report.h"
 #include "commands.h"
 #include "device_choice.h"
+#include "profile_option.h"
 #include "report.h"
 
 static const char *pattern, *dtype_name, *part_text;
@@ -18,6 +19,7 @@ static bool is_quick, is_large, is_grad, with_software, as_json, wants_list;
 static const option_spec options[] = {
     OPTION_DEVICE(wanted, "every device that is no software"),
     OPTION_BACKEND(wanted),
+    OPTION_PROFILE,
     {.name = "all", .help = "devices emulated on the CPU, too", .flag = &with_software},
     {.name = "op",
      .value_name = "PATTERN",

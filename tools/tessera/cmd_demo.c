@@ -15,6 +15,7 @@
 #include "file.h"
 #include "image.h"
 #include "interrupt.h"
+#include "profile_option.h"
 #include "report.h"
 #include "size.h"
 
@@ -28,6 +29,7 @@ static uint64_t seed = 1;
 static const option_spec options[] = {
     OPTION_DEVICE(wanted, "trains on the best, runs on all"),
     OPTION_BACKEND(wanted),
+    OPTION_PROFILE,
     {.name = "seconds",
      .value_name = "N",
      .help = "how long it may take, about; it comes to an end in order, with less training",

@@ -14,6 +14,7 @@
 #include "device_choice.h"
 #include "kernel_arg.h"
 #include "kernel_source.h"
+#include "profile_option.h"
 #include "report.h"
 
 enum { MAX_ARGUMENTS = 96 };  // the limits of the language: 32 buffers and 64 scalars
@@ -35,6 +36,7 @@ static const option_spec options[] = {
     {.name = "groups", .value_name = "X[,Y[,Z]]", .help = "how many groups, instead", .text = &groups_text},
     OPTION_DEVICE(wanted, "the best one"),
     OPTION_BACKEND(wanted),
+    OPTION_PROFILE,
     {.name = "timeout", .value_name = "TIME", .help = "give up after so long, such as 500ms or 30s", .text = &timeout},
     {.name = "repeat",
      .value_name = "N",

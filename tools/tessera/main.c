@@ -6,6 +6,7 @@
 #include "commands.h"
 #include "help.h"
 #include "man.h"
+#include "profile_option.h"
 #include "report.h"
 #include "suggest.h"
 #include "term.h"
@@ -123,7 +124,10 @@ static int run_command(const tool_command *parent, int argc, char **argv) {
   char message[OPTIONS_MESSAGE_BYTES];
   options_outcome outcome = options_parse(&chosen->spec, argc, argv, &argument_count, message);
   if (outcome == OPTIONS_WRONG) return report_usage(chosen->spec.name, "%s", message);
-  if (outcome == OPTIONS_OK && chosen->run) return chosen->run(argument_count, argv + 1);
+  if (outcome == OPTIONS_OK && chosen->run) {
+    int exit_code = profile_option_apply();
+    return exit_code == EXIT_DONE ? chosen->run(argument_count, argv + 1) : exit_code;
+  }
   print_help(&chosen->spec, &chosen->commands);
   return EXIT_DONE;
 }

@@ -48,6 +48,7 @@ tsr_status tsri_cpu_device_open(int index, const tsri_open_options *options, tsr
   *out_limits = (tsri_limits){
       .buffer_alignment = 256,  // a multiple of every cache line and vector there is
       .binding_alignment = 1,   // an element's own alignment is enough
+      .runs_at_once = true,
       .max_group_size = 1024,
       .max_groups = {UINT32_MAX, UINT32_MAX, UINT32_MAX},
       .shared_bytes = 1u << 18,

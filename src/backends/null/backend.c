@@ -34,6 +34,7 @@ static tsr_status null_device_open(int index, const tsri_open_options *options, 
   (void)index;
   (void)options;
   out_limits->buffer_alignment = 256;
+  out_limits->runs_at_once = true;
   *out_device = (tsri_device *)&open_marker;
   return TSR_OK;
 }

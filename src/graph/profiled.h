@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+// Tells the profiler which operators the work belongs to that a run queues.
+#ifndef TSRI_GRAPH_PROFILED_H
+#define TSRI_GRAPH_PROFILED_H
+
+#include "graph/plan.h"
+#include "graph/repeat.h"
+#include "runtime/profile.h"
+
+// The operators, the result, the label and the number of operations of a fusion, or of a launch from the launch cache.
+void tsri_profile_fusion(const tsri_plan *plan, const tsri_fusion *fusion, tsri_profile_context *out);
+void tsri_profile_repeat(const tsri_repeat_form *form, tsri_profile_context *out);
+
+#endif

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: MIT
+// The finished profile: its records and devices, and writing it to a file. Also the setting `profile`.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/alloc.h"
+#include "core/error.h"
+#include "core/log.h"
+#include "platform/platform.h"
+#include "runtime/profile/recorder.h"
+
+static const char *const kind_words[] = {
+#define TSR_X(name, word, meaning) word,
+    TSR_PROFILE_KINDS(TSR_X)
+#undef TSR_X
+};
+
+const char *tsri_profile_kind_word(int kind) { return kind_words[kind]; }
+
+const tsri_profiled *tsri_profile_device_at(const tsr_profile *profile, int index) {
+  const tsri_profiled *at = profile->devices;
+  while (at && at->index != index) at = at->next;
+  return at;
+}
+
+// Only work that the device has timed itself: the time that queueing takes says nothing about the device.
+double tsri_profile_share(const tsr_profile *profile, const tsri_profile_entry *entry) {
+  const tsri_profiled *device = tsri_profile_device_at(profile, entry->device);
+  bool is_work = entry->kind <= TSR_PROFILE_REPLAY && entry->clock == TSR_CLOCK_DEVICE;
+  if (!device || !is_work || entry->duration_ns == 0) return 0;
+  double seconds = (double)entry->duration_ns * 1e-9, bytes = 0, operations = 0;
+  bool crosses_bus = entry->kind == TSR_PROFILE_UPLOAD || entry->kind == TSR_PROFILE_DOWNLOAD;
+  if (device->bytes_per_second > 0 && !crosses_bus) bytes = (double)entry->bytes / seconds / device->bytes_per_second;
+  if (device->operations_per_second > 0 && entry->is_f32) {
+    operations = (double)entry->operations / seconds / device->operations_per_second;
+  }
+  return bytes > operations ? bytes : operations;
+}
+
+// --- What is in it -----------------------------------------------------------------------------------------------------------
+
+static tsr_status check(const char *caller, const tsr_profile *profile, const void *out) {
+  tsr_status status = tsri_object_check(profile, TSRI_OBJECT_PROFILE, caller, "profile");
+  if (status == TSR_OK && !out)
+    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "%s: the place for the result is NULL", caller);
+  return status;
+}
+
+tsr_status tsr_profile_get_summary(const tsr_profile *profile, tsr_profile_summary *out_summary) {
+  tsr_status status = check("profile_get_summary", profile, out_summary);
+  if (status != TSR_OK) return status;
+  *out_summary = (tsr_profile_summary){
+      .record_count = (int)(profile->next_number - profile->first_number),
+      .device_count = profile->device_count,
+      .duration_ns = profile->duration_ns,
+      .dropped_count = profile->first_number,
+      .lost_count = profile->lost_count,
+      .untimed_count = profile->untimed_count,
+  };
+  return TSR_OK;
+}
+
+tsr_status tsr_profile_get_record(const tsr_profile *profile, int index, tsr_profile_record *out_record) {
+  tsr_status status = check("profile_get_record", profile, out_record);
+  if (status != TSR_OK) return status;
+  uint64_t count = profile->next_number - profile->first_number;
+  if (index < 0 || (uint64_t)index >= count) {
+    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "profile_get_record: index %d, there are %llu records", index,
+                     (unsigned long long)count);
+  }
+  const tsri_profile_entry *entry = tsri_profile_at(profile, profile->first_number + (uint64_t)index);
+  *out_record = (tsr_profile_record){
+      .kind = (tsr_profile_kind)entry->kind,
+      .clock = (tsr_profile_clock)entry->clock,
+      .name = tsri_profile_text(entry->name),
+      .operators = tsri_profile_text(entry->operators),
+      .result = tsri_profile_text(entry->result),
+      .label = tsri_profile_text(entry->label),
+      .device = entry->device == TSRI_PROFILE_NO_DEVICE ? -1 : entry->device,
+      .queue = entry->queue,
+      .thread = (int)entry->thread,
+      .start_ns = entry->start_ns,
+      .duration_ns = entry->duration_ns,
+      .host_start_ns = entry->host_start_ns,
+      .host_ns = entry->host_ns,
+      .bytes = entry->bytes,
+      .operations = entry->operations,
+      .share = tsri_profile_share(profile, entry),
+  };
+  return TSR_OK;
+}
+
+tsr_status tsr_profile_get_device(const tsr_profile *profile, int index, tsr_profile_device *out_device) {
+  tsr_status status = check("profile_get_device", profile, out_device);
+  if (status != TSR_OK) return status;
+  const tsri_profiled *device = tsri_profile_device_at(profile, index);
+  if (!device) {
+    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "profile_get_device: index %d, there are %d devices", index,
+                     profile->device_count);
+  }
+  *out_device = (tsr_profile_device){
+      .backend = tsri_profile_text(device->backend),
+      .name = tsri_profile_text(device->name),
+      .has_clock = device->has_clock,
+      .bytes_per_second = device->bytes_per_second,
+      .operations_per_second = device->operations_per_second,
+      .peak_bytes = device->peak_bytes,
+      .taken_count = device->taken_count,
+      .taken_bytes = device->taken_bytes,
+      .rejected = tsri_profile_text(device->rejected),
+  };
+  return TSR_OK;
+}
+
+void tsr_profile_release(tsr_profile *profile) {
+  if (!profile || tsri_object_check(profile, TSRI_OBJECT_PROFILE, "profile_release", "profile") != TSR_OK) return;
+  if (!tsri_object_release(&profile->object)) return;
+  for (size_t i = 0; profile->chunks && i < profile->chunk_count; i++) tsri_free(profile->chunks[i]);
+  tsri_free(profile->chunks);
+  for (tsri_profiled *at = profile->devices, *next; at; at = next) {
+    next = at->next;
+    tsri_free(at->samples);
+    tsri_free(at);
+  }
+  tsri_totals_deinit(&profile->dropped);
+  tsri_object_destroy(&profile->object);
+}
+
+// --- Writing -----------------------------------------------------------------------------------------------------------------
+
+void tsri_json_string(tsri_builder *out, const char *text) {
+  tsri_builder_put(out, "\"", 1);
+  for (const unsigned char *at = (const unsigned char *)text; *at; at++) {
+    if (*at == '"' || *at == '\\') tsri_builder_add(out, "\\%c", *at);
+    else if (*at < 0x20 || *at == '<') tsri_builder_add(out, "\\u%04x", *at);  // no "</script>" in a report
+    else tsri_builder_put(out, (const char *)at, 1);
+  }
+  tsri_builder_put(out, "\"", 1);
+}
+
+static bool ends_with(const char *path, const char *end) {
+  size_t length = strlen(path), end_length = strlen(end);
+  return length >= end_length && strcmp(path + length - end_length, end) == 0;
+}
+
+static tsr_status render(const tsr_profile *profile, const char *path, tsri_builder *out) {
+  if (ends_with(path, ".json")) tsri_profile_write_trace(profile, out);
+  else if (ends_with(path, ".html")) tsri_profile_write_report(profile, out);
+  else tsri_profile_write_table(profile, out);
+  if (!out->has_failed) return TSR_OK;
+  tsri_builder_deinit(out);
+  return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "profile_write: no host memory for its text");
+}
+
+// The path with %p replaced by the number of the process; NULL when host memory is out.
+static char *expand_path(const char *path) {
+  tsri_builder out = {0};
+  for (; *path; path++) {
+    bool is_number = path[0] == '%' && path[1] == 'p';
+    if (is_number) tsri_builder_add(&out, "%llu", (unsigned long long)tsri_process_id());
+    else tsri_builder_put(&out, path, 1);
+    path += is_number;
+  }
+  if (out.has_failed) tsri_builder_deinit(&out);
+  return out.text;
+}
+
+static tsr_status fail_to_write(const char *path) {
+  return TSRI_FAIL(TSR_ERR_IO, "profile_write: cannot write %s", path);
+}
+
+// Writes beside the final place, then renames.
+static tsr_status save(const char *path, const tsri_builder *text) {
+  char *part = tsri_format_text("%s.%llu.part", path, (unsigned long long)tsri_process_id());
+  if (!part) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "profile_write: no host memory for the name of %s", path);
+  FILE *file = fopen(part, "wb");
+  bool is_good = file && fwrite(text->text, 1, text->bytes, file) == text->bytes;
+  if (file && fclose(file) != 0) is_good = false;
+  if (is_good && rename(part, path) != 0) is_good = false;
+  if (!is_good && file) remove(part);
+  tsri_free(part);
+  return is_good ? TSR_OK : fail_to_write(path);
+}
+
+tsr_status tsr_profile_write(const tsr_profile *profile, const char *path) {
+  tsr_status status = check("profile_write", profile, profile);
+  if (status != TSR_OK) return status;
+  tsri_builder text = {0};
+  bool is_screen = !path || strcmp(path, "-") == 0;
+  char *expanded = expand_path(is_screen ? "-" : path);
+  if (!expanded) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "profile_write: no host memory for the path");
+  status = render(profile, expanded, &text);
+  if (status == TSR_OK && is_screen && fwrite(text.text, 1, text.bytes, stderr) != text.bytes) {
+    status = fail_to_write("standard error");
+  }
+  if (status == TSR_OK && !is_screen) status = save(expanded, &text);
+  tsri_builder_deinit(&text);
+  tsri_free(expanded);
+  return status;
+}
+
+// --- The setting ---------------------------------------------------------------------------------------------------------------
+
+static tsri_mutex setting_lock = TSRI_MUTEX_INIT;
+static char *setting_path;        // guarded by setting_lock; NULL: the setting has not begun a session
+static uint64_t setting_process;  // the process that began it: a child writes nothing
+
+static void write_at_exit(void) {
+  tsri_mutex_lock(&setting_lock);
+  char *path = setting_process == tsri_process_id() ? setting_path : NULL;
+  setting_path = NULL;
+  tsri_mutex_unlock(&setting_lock);
+  tsr_profile *profile = NULL;
+  if (path && tsr_profile_end(&profile) == TSR_OK) {
+    tsr_status status = tsr_profile_write(profile, strcmp(path, "on") == 0 ? NULL : path);
+    if (status != TSR_OK) tsri_log(TSR_LOG_ERROR, "TESSERA_PROFILE: %s", tsr_last_error());
+  }
+  tsr_profile_release(profile);
+  tsri_free(path);
+}
+
+// Functions for the end of a process run in the opposite order: registered after a driver was opened, this one runs before
+// the driver's own, and devices can still be asked for times.
+void tsri_profile_register(void) {
+  enum { MOST = 8 };
+  static int count;
+  tsri_mutex_lock(&setting_lock);
+  if (setting_path && count < MOST && atexit(write_at_exit) == 0) count++;
+  tsri_mutex_unlock(&setting_lock);
+}
+
+static void begin_by_setting(const char *setting, bool is_full) {
+  char *path = tsri_strdup(setting);
+  if (!path || tsr_profile_begin(&(tsr_profile_desc){.is_full = is_full}) != TSR_OK) {
+    tsri_log(TSR_LOG_WARN, "TESSERA_PROFILE: %s", path ? tsr_last_error() : "no host memory");
+    tsri_free(path);
+    return;
+  }
+  setting_path = path;
+  setting_process = tsri_process_id();
+}
+
+void tsri_profile_configure(const char *setting, bool is_full) {
+  if (!setting || strcmp(setting, "off") == 0) return;
+  tsri_mutex_lock(&setting_lock);
+  if (!setting_path && !tsri_profiling()) begin_by_setting(setting, is_full);
+  tsri_mutex_unlock(&setting_lock);
+}

@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: MIT
+// The profiler: what is recorded on each device, how it is labelled and timed, what is dropped, and that it survives
+// threads and missing memory.
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <tessera/tessera.h>
+
+#include "core/alloc.h"
+#include "runtime/profile/recorder.h"
+#include "support/devices.h"
+#include "support/test.h"
+
+enum { ROWS = 8, COLUMNS = 16 };
+
+static tsr_profile *end_profile(void) {
+  tsr_profile *profile = NULL;
+  CHECK_OK(tsr_profile_end(&profile));
+  return profile;
+}
+
+static int count_records(const tsr_profile *profile) {
+  tsr_profile_summary summary;
+  CHECK_OK(tsr_profile_get_summary(profile, &summary));
+  return summary.record_count;
+}
+
+static tsr_profile_record record_at(const tsr_profile *profile, int index) {
+  tsr_profile_record record;
+  CHECK_OK(tsr_profile_get_record(profile, index, &record));
+  return record;
+}
+
+// How many records of this kind have `operators`; NULL: any.
+static int count_kind(const tsr_profile *profile, tsr_profile_kind kind, const char *operators) {
+  int count = 0;
+  for (int i = 0; i < count_records(profile); i++) {
+    tsr_profile_record record = record_at(profile, i);
+    count += record.kind == kind && (!operators || strcmp(record.operators, operators) == 0);
+  }
+  return count;
+}
+
+static tsr_tensor *make_input(tsr_device *device) { return tsr_full(device, TSR_F32, TSR_SHAPE(ROWS, COLUMNS), 2); }
+
+// Two kernels: relu(x * 3 + x) and its sum. The first is recorded in "outer/first", and everything runs in "outer".
+static void step_with_labels(tsr_device *device) {
+  tsr_scope *scope = tsr_scope_begin(device);
+  tsr_label_begin("outer");
+  tsr_tensor *x = make_input(device);
+  tsr_label_begin("first");
+  tsr_tensor *y = tsr_keep(tsr_relu(tsr_add(tsr_mul_scalar(x, 3), x)));
+  tsr_label_end();
+  tsr_status status = tsr_evaluate(y);
+  if (test_device_computes(device)) CHECK_OK(status);
+  tsr_label_end();
+  tsr_release(y);
+  CHECK_OK(tsr_scope_end(scope));
+}
+
+TEST(every_device_records_its_kernels_with_operators_labels_bytes_and_times) {
+  CHECK_OK(tsr_profile_begin(NULL));
+  test_on_every_device(step_with_labels);
+  tsr_profile *profile = end_profile();
+  tsr_profile_summary summary;
+  CHECK_OK(tsr_profile_get_summary(profile, &summary));
+  CHECK(summary.device_count >= 2);
+  CHECK_EQ_INT(summary.dropped_count + summary.lost_count, 0);
+  for (int d = 0; d < summary.device_count; d++) {
+    tsr_profile_device device;
+    CHECK_OK(tsr_profile_get_device(profile, d, &device));
+    bool computes = strcmp(device.backend, "null") != 0 && strcmp(device.backend, "demo") != 0;
+    if (!computes) continue;
+    CHECK(device.has_clock);
+    CHECK(device.bytes_per_second > 0 && device.operations_per_second > 0);
+    CHECK(device.peak_bytes >= ROWS * COLUMNS * sizeof(float));
+    int found = 0;
+    for (int i = 0; i < summary.record_count; i++) {
+      tsr_profile_record record = record_at(profile, i);
+      if (record.device != d || record.kind != TSR_PROFILE_KERNEL || !strstr(record.operators, "relu")) continue;
+      found++;
+      CHECK_STR(record.operators, "mul_scalar add relu");
+      CHECK_STR(record.label, "outer/first");
+      CHECK_STR(record.result, "f32 8x16");
+      CHECK_EQ_UINT(record.operations, 3 * ROWS * COLUMNS);
+      CHECK_EQ_UINT(record.bytes, 2 * ROWS * COLUMNS * sizeof(float));
+      CHECK_EQ_INT(record.clock, TSR_CLOCK_DEVICE);
+      CHECK(record.duration_ns > 0 && record.share > 0);
+      CHECK(record.start_ns + record.duration_ns <= summary.duration_ns);
+    }
+    CHECK_EQ_INT(found, 1);
+  }
+  tsr_profile_release(profile);
+}
+
+TEST(work_without_a_label_has_none_even_if_it_runs_within_one) {
+  tsr_device *device = test_open("cpu");
+  CHECK_OK(tsr_profile_begin(NULL));
+  tsr_tensor *x = make_input(device), *y = tsr_exp(x);
+  tsr_label_begin("reading");
+  CHECK_OK(tsr_evaluate(y));
+  tsr_label_end();
+  tsr_profile *profile = end_profile();
+  for (int i = 0; i < count_records(profile); i++) {
+    tsr_profile_record record = record_at(profile, i);
+    if (strcmp(record.operators, "exp") == 0) CHECK_STR(record.label, "");
+  }
+  CHECK_EQ_INT(count_kind(profile, TSR_PROFILE_KERNEL, "exp"), 1);
+  tsr_profile_release(profile);
+  tsr_release(x);
+  tsr_release(y);
+  tsr_device_release(device);
+}
+
+TEST(cached_launches_have_operators_too) {
+  tsr_device *device = test_open("cpu");
+  tsr_tensor *x = make_input(device);
+  CHECK_OK(tsr_evaluate(x));
+  for (int i = 0; i < 2; i++) {  // the second time its launch is cached, without a plan
+    if (i == 1) CHECK_OK(tsr_profile_begin(NULL));
+    tsr_tensor *y = tsr_sqrt(x), *z = tsr_neg(y);
+    CHECK_OK(tsr_evaluate(z));
+    tsr_release(y);
+    tsr_release(z);
+  }
+  tsr_profile *profile = end_profile();
+  CHECK(count_kind(profile, TSR_PROFILE_KERNEL, "sqrt neg") + count_kind(profile, TSR_PROFILE_KERNEL, "sqrt") >= 1);
+  tsr_profile_release(profile);
+  tsr_release(x);
+  tsr_device_release(device);
+}
+
+static void capture_on(tsr_device *device) {
+  if (!test_device_computes(device)) return;
+  tsr_scope *scope = tsr_scope_begin(device);
+  tsr_tensor *x = make_input(device);
+  tsr_capture *capture = NULL;
+  CHECK_OK(tsr_evaluate(x));
+  CHECK_OK(tsr_capture_begin(device));
+  tsr_tensor *y = tsr_sum(tsr_exp(x), NULL, 0, false);
+  CHECK_OK(tsr_capture_end(&y, 1, &capture));
+  int steps = tsr_capture_step_count(capture);
+  CHECK_OK(tsr_profile_begin(&(tsr_profile_desc){.is_full = true}));
+  CHECK_OK(tsr_capture_run(capture));
+  CHECK_OK(tsr_capture_run(capture));
+  tsr_profile *profile = end_profile();
+  int work = 0;
+  for (int i = 0; i < count_records(profile); i++) work += record_at(profile, i).kind <= TSR_PROFILE_FILL;
+  CHECK_EQ_INT(work, 2 * steps);
+  tsr_profile_release(profile);
+
+  CHECK_OK(tsr_profile_begin(NULL));  // one record where the device runs it as one graph, else one a step
+  CHECK_OK(tsr_capture_run(capture));
+  profile = end_profile();
+  int replays = count_kind(profile, TSR_PROFILE_REPLAY, NULL);
+  CHECK(replays == 1 ||
+        count_kind(profile, TSR_PROFILE_KERNEL, NULL) + count_kind(profile, TSR_PROFILE_NATIVE, NULL) > 0);
+  tsr_profile_release(profile);
+  tsr_capture_release(capture);
+  CHECK_OK(tsr_scope_end(scope));
+}
+
+TEST(replayed_captures_are_recorded_step_by_step_in_full_mode) { test_on_every_device(capture_on); }
+
+TEST(copies_moves_builds_and_memory_are_recorded) {
+  tsr_device *cpu = test_open("cpu"), *other = test_open("cpu");
+  CHECK_OK(tsr_profile_begin(NULL));
+  float values[COLUMNS] = {0};
+  tsr_tensor *a = tsr_from_data(cpu, TSR_F32, TSR_SHAPE(COLUMNS), values, sizeof values);
+  tsr_tensor *b = tsr_from_data(other, TSR_F32, TSR_SHAPE(COLUMNS), values, sizeof values);
+  tsr_tensor *sum = tsr_atan2(a, b);  // inputs on two devices
+  CHECK_OK(tsr_read(sum, values, sizeof values));
+  tsr_buffer *large = NULL;
+  CHECK_OK(tsr_buffer_create(cpu, 5 << 20, 0, &large));
+  tsr_buffer_release(large);
+  tsr_profile *profile = end_profile();
+  CHECK_EQ_INT(count_kind(profile, TSR_PROFILE_MOVE, "atan2"), 1);
+  CHECK(count_kind(profile, TSR_PROFILE_UPLOAD, NULL) >= 2);
+  CHECK(count_kind(profile, TSR_PROFILE_DOWNLOAD, NULL) >= 1);
+  CHECK(count_kind(profile, TSR_PROFILE_BUILD, NULL) >= 1);
+  CHECK(count_kind(profile, TSR_PROFILE_ALLOCATION, NULL) >= 1);
+  tsr_profile_release(profile);
+  tsr_release(a);
+  tsr_release(b);
+  tsr_release(sum);
+  tsr_device_release(cpu);
+  tsr_device_release(other);
+}
+
+// --- Outputs -----------------------------------------------------------------------------------------------------------------
+
+static char *read_back(const char *path) {
+  FILE *file = fopen(path, "rb");
+  CHECK(file != NULL);
+  static char text[1 << 19];
+  size_t bytes = fread(text, 1, sizeof text - 1, file);
+  text[bytes] = 0;
+  fclose(file);
+  remove(path);
+  return text;
+}
+
+static void check_output(const tsr_profile *profile, const char *end, const char *part) {
+  char path[128];
+  snprintf(path, sizeof path, "/tmp/tessera_profile_test_%llu%s", (unsigned long long)tsri_process_id(), end);
+  CHECK_OK(tsr_profile_write(profile, path));
+  CHECK(strstr(read_back(path), part) != NULL);
+}
+
+TEST(outputs_are_chosen_by_the_end_of_the_name) {
+  CHECK_OK(tsr_profile_begin(NULL));
+  tsr_device *device = test_open("cpu");
+  tsr_label_begin("a \"quoted\" </script> label");
+  step_with_labels(device);
+  tsr_label_end();
+  tsr_device_release(device);
+  tsr_profile *profile = end_profile();
+  check_output(profile, ".json", "\"traceEvents\":[");
+  check_output(profile, ".json", "a \\\"quoted\\\" \\u003c/script>");
+  check_output(profile, ".html", "\"kinds\":[\"kernel\",\"native\"");
+  check_output(profile, ".html", "\\u003c/script> label");
+  check_output(profile, ".txt", "mul_scalar add relu");
+  char path[64];
+  snprintf(path, sizeof path, "/tmp/tessera_profile_%llu", (unsigned long long)tsri_process_id());
+  CHECK_OK(tsr_profile_write(profile, "/tmp/tessera_profile_%p"));
+  CHECK(strstr(read_back(path), "Tessera profile of") != NULL);
+  CHECK_STATUS(tsr_profile_write(profile, "/nowhere/at/all.json"), TSR_ERR_IO);
+  CHECK_LAST_ERROR_HAS("/nowhere/at/all.json");
+  tsr_profile_release(profile);
+}
+
+// --- Bounds ------------------------------------------------------------------------------------------------------------------
+
+TEST(the_oldest_records_are_dropped_and_still_count) {
+  enum { TIMES = 3000 };
+  tsr_device *device = test_open("cpu");
+  tsr_tensor *x = make_input(device);
+  CHECK_OK(tsr_evaluate(x));
+  CHECK_OK(tsr_profile_begin(&(tsr_profile_desc){.record_limit = 1}));
+  for (int i = 0; i < TIMES; i++) {
+    tsr_tensor *y = tsr_abs(x);
+    CHECK_OK(tsr_evaluate(y));
+    tsr_release(y);
+  }
+  tsr_profile *profile = end_profile();
+  tsr_profile_summary summary;
+  CHECK_OK(tsr_profile_get_summary(profile, &summary));
+  CHECK(summary.record_count <= 1024 && summary.dropped_count >= TIMES - 1024);
+  CHECK_STR(record_at(profile, summary.record_count - 1).operators, "abs");
+  tsri_profile_total *rows = NULL;
+  size_t row_count = 0;
+  uint64_t count = 0;
+  CHECK(tsri_profile_sum(profile, &rows, &row_count));
+  for (size_t i = 0; i < row_count; i++) {
+    if (strcmp(tsri_profile_text(rows[i].operators), "abs") == 0 && rows[i].kind == TSR_PROFILE_KERNEL)
+      count += rows[i].count;
+  }
+  CHECK_EQ_UINT(count, TIMES);
+  tsri_free(rows);
+  tsr_profile_release(profile);
+  tsr_release(x);
+  tsr_device_release(device);
+}
+
+TEST(many_memory_samples_are_thinned_and_keep_the_peak) {
+  enum { TIMES = 3 * TSRI_MEMORY_SAMPLES, PEAK = 1 << 20 };
+  tsr_device *device = test_open("cpu");
+  CHECK_OK(tsr_profile_begin(NULL));
+  for (int i = 0; i < TIMES; i++) {
+    tsr_buffer *buffer = NULL;
+    CHECK_OK(tsr_buffer_create(device, i == TIMES / 2 ? PEAK : 256, 0, &buffer));
+    tsr_buffer_release(buffer);
+  }
+  tsr_profile *profile = end_profile();
+  const tsri_profiled *seen = tsri_profile_device_at(profile, 0);
+  uint64_t most = 0;
+  for (int i = 0; i < seen->sample_count; i++) {
+    if (seen->samples[i].bytes > most) most = seen->samples[i].bytes;
+    CHECK(i == 0 || seen->samples[i].at_ns >= seen->samples[i - 1].at_ns);
+  }
+  CHECK(seen->sample_count <= TSRI_MEMORY_SAMPLES && seen->sample_count > TSRI_MEMORY_SAMPLES / 4);
+  CHECK(most >= PEAK);
+  CHECK_EQ_UINT(most, seen->peak_bytes);
+  CHECK_EQ_UINT(seen->taken_count, TIMES);
+  tsr_profile_release(profile);
+  tsr_device_release(device);
+}
+
+TEST(begin_and_end_come_in_pairs) {
+  tsr_profile *profile = NULL;
+  CHECK(!tsr_profile_is_on());
+  CHECK_STATUS(tsr_profile_end(&profile), TSR_ERR_INVALID_ARGUMENT);
+  CHECK(profile == NULL);
+  CHECK_OK(tsr_profile_begin(NULL));
+  CHECK(tsr_profile_is_on());
+  CHECK_STATUS(tsr_profile_begin(NULL), TSR_ERR_INVALID_ARGUMENT);
+  CHECK_LAST_ERROR_HAS("on already");
+  CHECK_OK(tsr_profile_end(NULL));
+  CHECK(!tsr_profile_is_on());
+  tsr_label_end();  // there is none
+  for (int i = 0; i < 100; i++) tsr_label_begin("deep");
+  for (int i = 0; i < 100; i++) tsr_label_end();
+  CHECK_STATUS(tsr_profile_write(NULL, "x.json"), TSR_ERR_INVALID_ARGUMENT);
+  tsr_profile_release(NULL);
+}
+
+TEST(a_device_that_is_opened_again_stays_the_same_one) {
+  CHECK_OK(tsr_profile_begin(NULL));
+  for (int i = 0; i < 3; i++) {
+    tsr_device *device = test_open("cpu");
+    step_with_labels(device);
+    tsr_device_release(device);
+  }
+  tsr_profile *profile = end_profile();
+  tsr_profile_summary summary;
+  CHECK_OK(tsr_profile_get_summary(profile, &summary));
+  CHECK_EQ_INT(summary.device_count, 1);
+  CHECK_EQ_INT(count_kind(profile, TSR_PROFILE_KERNEL, "mul_scalar add relu"), 3);
+  tsr_profile_release(profile);
+}
+
+// --- Threads and memory --------------------------------------------------------------------------------------------------------
+
+static atomic_bool is_over;
+
+static void *work_on(void *user) {
+  tsr_device *device = user;
+  while (!atomic_load(&is_over)) step_with_labels(device);
+  return NULL;
+}
+
+static void threads_on(tsr_device *device) {
+  enum { THREADS = 4, SESSIONS = 6 };
+  if (!test_device_computes(device)) return;
+  pthread_t threads[THREADS];
+  atomic_store(&is_over, false);
+  for (int i = 0; i < THREADS; i++) CHECK_EQ_INT(pthread_create(&threads[i], NULL, work_on, device), 0);
+  for (int i = 0; i < SESSIONS; i++) {
+    CHECK_OK(tsr_profile_begin(&(tsr_profile_desc){.is_full = i % 2}));
+    step_with_labels(device);
+    tsr_profile *profile = end_profile();
+    CHECK(count_records(profile) > 0);
+    tsr_profile_release(profile);
+  }
+  atomic_store(&is_over, true);
+  for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
+}
+
+TEST(sessions_begin_and_end_while_threads_work) { test_on_every_device(threads_on); }
+
+// Whatever allocation fails: the program's own work is right or reports it, and the profiler loses records at most.
+TEST(missing_host_memory_costs_records_and_nothing_else) {
+  tsr_device *device = test_open("cpu");
+  step_with_labels(device);  // kernels are there
+  for (uint64_t nth = 1; nth < 200; nth++) {
+    tsr_profile *profile = NULL;
+    tsri_alloc_fail_at(nth, false);
+    tsr_status begun = tsr_profile_begin(NULL);
+    tsr_scope *scope = tsr_scope_begin(device);
+    tsr_label_begin("label");
+    tsr_tensor *y = scope ? tsr_relu(make_input(device)) : NULL;
+    float values[ROWS * COLUMNS];
+    tsr_status status = scope ? tsr_read(y, values, sizeof values) : TSR_ERR_OUT_OF_MEMORY;
+    tsr_label_end();
+    if (begun == TSR_OK) CHECK_OK(tsr_profile_end(&profile));
+    tsri_builder text = {0};
+    if (profile) tsri_profile_write_report(profile, &text);
+    if (profile) tsri_profile_write_trace(profile, &text);
+    uint64_t made = tsri_alloc_fail_at(0, false);
+    tsri_builder_deinit(&text);
+    if (status == TSR_OK) CHECK_NEAR(values[0], 2, 0);
+    else CHECK_STATUS(status, TSR_ERR_OUT_OF_MEMORY);
+    if (scope) CHECK_OK(tsr_scope_end(scope));
+    tsr_profile_release(profile);
+    if (made < nth) break;
+  }
+  CHECK(!tsr_profile_is_on());
+  tsr_device_release(device);
+}
+
+TEST(native_operators_have_names_and_costs) {
+  tsri_native_op op = {.kind = TSRI_NATIVE_PRODUCT, .dtype = TSR_BF16, .result = TSR_F32};
+  op.is.product = (tsri_product_op){.m = 3, .n = 5, .k = 7, .batch_rank = 1, .batch_dims = {2}};
+  CHECK_EQ_UINT(tsri_native_op_cost(&op).operations, 2 * 3 * 5 * 7 * 2);
+  CHECK_EQ_UINT(tsri_native_op_cost(&op).bytes, 2 * (3 * 7 + 5 * 7) * 2 + 4 * 3 * 5 * 2);
+  for (int kind = TSRI_NATIVE_NONE + 1; kind <= TSRI_NATIVE_CONV_WEIGHT; kind++) {
+    CHECK(strcmp(tsri_native_kind_name((tsri_native_kind)kind), "native") != 0);
+  }
+}

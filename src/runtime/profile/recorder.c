@@ -1,0 +1,436 @@
+// SPDX-License-Identifier: MIT
+// Records what the hooks tell: a ring of records, the devices of the session, and the contexts of threads.
+#include "runtime/profile/recorder.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/alloc.h"
+#include "core/error.h"
+#include "core/log.h"
+
+atomic_bool tsri_profile_is_on;
+
+static tsri_mutex lock = TSRI_MUTEX_INIT;
+static tsr_profile *session;      // guarded by the lock; NULL: none
+static uint64_t session_number;   // of the newest session, from 1; see tsr_device.profile_session
+static uint64_t open_span_count;  // spans between start and finish; they use the session's events without the lock
+
+enum { DEFAULT_RECORDS = 1 << 18, LEAST_RECORDS = 1024, MOST_DEVICES = 1024, MOST_DEPTH = 32 };
+
+// --- Threads -------------------------------------------------------------------------------------------------------------
+
+static TSRI_THREAD_LOCAL tsri_profile_context *current;
+static TSRI_THREAD_LOCAL uint32_t thread_number;  // from 1; 0: not given yet
+static TSRI_THREAD_LOCAL bool is_mute;
+
+// Ranges of the calling thread; those opened while profiling is off have an empty label.
+static TSRI_THREAD_LOCAL struct {
+  uint32_t label;
+  uint64_t start_ns;
+} ranges[MOST_DEPTH];
+static TSRI_THREAD_LOCAL int range_count;  // may be above MOST_DEPTH: those are not kept
+
+static uint32_t number_of_thread(void) {
+  static atomic_uint last;
+  if (thread_number == 0) thread_number = atomic_fetch_add(&last, 1) + 1;
+  return thread_number - 1;
+}
+
+void tsri_profile_mute(bool is_muted) { is_mute = is_muted; }
+
+uint32_t tsri_profile_label(void) {
+  int innermost = range_count < MOST_DEPTH ? range_count : MOST_DEPTH;
+  return innermost > 0 ? ranges[innermost - 1].label : 0;
+}
+
+tsri_profile_context *tsri_profile_enter(tsri_profile_context *context) {
+  tsri_profile_context *before = current;
+  current = context;
+  return before;
+}
+
+tsri_profile_context tsri_profile_context_now(void) {
+  return current ? *current : (tsri_profile_context){.label = tsri_profile_label()};
+}
+
+// The label of a range within the innermost one.
+static uint32_t join_label(const char *label) {
+  const char *outer = tsri_profile_text(tsri_profile_label());
+  char *path = outer[0] ? tsri_format_text("%s/%s", outer, label) : NULL;
+  uint32_t number = tsri_profile_intern(outer[0] ? path : label);
+  tsri_free(path);
+  return number;
+}
+
+void tsr_label_begin(const char *label) {
+  if (range_count < MOST_DEPTH) {
+    bool is_on = tsri_profiling();
+    ranges[range_count].label = is_on ? join_label(label ? label : "") : 0;
+    ranges[range_count].start_ns = is_on ? tsri_clock_ns() : 0;
+  }
+  range_count++;
+}
+
+void tsr_label_end(void) {
+  if (range_count == 0) return;
+  range_count--;
+  if (range_count >= MOST_DEPTH || ranges[range_count].start_ns == 0 || !tsri_profiling()) return;
+  tsri_profile_context context = {.label = ranges[range_count].label};
+  tsri_profile_host(
+      NULL, ranges[range_count].start_ns,
+      &(tsri_profile_work){.kind = TSR_PROFILE_LABEL, .name = tsri_profile_text(context.label), .context = &context});
+}
+
+// --- Devices of the session. With the lock held. -----------------------------------------------------------------------------
+
+static void attach(tsri_profiled *profiled, tsr_device *device) {
+  profiled->device = device;
+  profiled->lane_count = 0;
+  device->profile = profiled;
+  device->profile_session = session_number;
+}
+
+// A device that was closed and opened again stays the same one.
+static tsri_profiled *find_closed(const tsr_device *device) {
+  tsri_profiled *at = session->devices;
+  while (at && (at->device || at->number != device->info.index ||
+                strcmp(tsri_profile_text(at->backend), device->backend->name) != 0)) {
+    at = at->next;
+  }
+  return at;
+}
+
+static uint32_t make_title(const tsr_device *device) {
+  int same = 0;
+  char title[TSR_NAME_BYTES];
+  uint32_t backend = tsri_profile_intern(device->backend->name);
+  for (const tsri_profiled *at = session->devices; at; at = at->next) same += at->backend == backend;
+  if (same == 0) return backend;
+  snprintf(title, sizeof title, "%.*s %d", (int)sizeof title - 16, device->backend->name, same + 1);
+  return tsri_profile_intern(title);
+}
+
+// NULL when host memory is out, or there are too many.
+static tsri_profiled *add_device(tsr_device *device) {
+  tsri_profiled *profiled = session->device_count < MOST_DEVICES ? tsri_calloc(1, sizeof *profiled) : NULL;
+  if (!profiled) return NULL;
+  profiled->samples = tsri_malloc(TSRI_MEMORY_SAMPLES * sizeof *profiled->samples);
+  if (!profiled->samples) {
+    tsri_free(profiled);
+    return NULL;
+  }
+  profiled->number = device->info.index;
+  profiled->index = (uint16_t)session->device_count++;
+  profiled->runs_at_once = device->limits.runs_at_once;
+  profiled->has_clock = profiled->runs_at_once;
+  profiled->sample_stride = 1;
+  profiled->title = make_title(device);
+  profiled->backend = tsri_profile_intern(device->backend->name);
+  profiled->name = tsri_profile_intern(device->info.name);
+  profiled->next = session->devices;
+  session->devices = profiled;
+  return profiled;
+}
+
+static tsri_profiled *find_device(tsr_device *device) {
+  if (device->profile_session == session_number) return device->profile;
+  tsri_profiled *profiled = find_closed(device);
+  if (!profiled) profiled = add_device(device);
+  if (profiled) attach(profiled, device);
+  return profiled;
+}
+
+// NULL: it has too many queues, whose work is then timed by the host.
+static tsri_lane *find_lane(tsri_profiled *profiled, tsri_queue *queue) {
+  for (int i = 0; i < profiled->lane_count; i++) {
+    if (profiled->lanes[i].queue == queue) return &profiled->lanes[i];
+  }
+  if (profiled->lane_count == TSRI_LANES) return NULL;
+  tsri_lane *lane = &profiled->lanes[profiled->lane_count];
+  *lane = (tsri_lane){.owner = profiled, .queue = queue, .number = (uint8_t)profiled->lane_count++};
+  return lane;
+}
+
+// --- The ring. With the lock held. ---------------------------------------------------------------------------------------------
+
+// Counts the oldest chunk's records as dropped and forgets them.
+static void drop_chunk(void) {
+  for (int i = 0; i < TSRI_PROFILE_CHUNK; i++, session->first_number++) {
+    const tsri_profile_entry *entry = tsri_profile_at(session, session->first_number);
+    tsri_totals_add(&session->dropped, entry, tsri_profile_share(session, entry));
+  }
+}
+
+// Room for the next record; NULL when host memory is out.
+static tsri_profile_entry *make_room(void) {
+  uint64_t number = session->next_number;
+  if (number % TSRI_PROFILE_CHUNK == 0) {
+    if (number - session->first_number == session->chunk_count * TSRI_PROFILE_CHUNK) drop_chunk();
+    tsri_profile_entry **chunk = &session->chunks[number / TSRI_PROFILE_CHUNK % session->chunk_count];
+    if (!*chunk) *chunk = tsri_malloc(TSRI_PROFILE_CHUNK * sizeof **chunk);
+    if (!*chunk) return NULL;
+  }
+  session->next_number++;
+  return tsri_profile_at(session, number);
+}
+
+static uint64_t since_begin(uint64_t ns) { return ns > session->begin_ns ? ns - session->begin_ns : 0; }
+
+// Adds a record that has the host's time. False if it is lost.
+static bool add_record(const tsri_profiled *profiled, const tsri_lane *lane, uint64_t start_ns, uint64_t end_ns,
+                       const tsri_profile_work *work) {
+  tsri_profile_entry *entry = make_room();
+  if (!entry) {
+    session->lost_count++;
+    return false;
+  }
+  const tsri_profile_context context = work->context ? *work->context : tsri_profile_context_now();
+  *entry = (tsri_profile_entry){
+      .start_ns = since_begin(start_ns),
+      .duration_ns = end_ns - start_ns,
+      .bytes = work->bytes,
+      .operations = work->operations || work->kind != TSR_PROFILE_KERNEL ? work->operations : context.operations,
+      .name = tsri_profile_intern(work->name),
+      .operators = work->kind == TSR_PROFILE_ALLOCATION ? 0 : context.operators,
+      .result = context.result,
+      .label = context.label,
+      .thread = number_of_thread(),
+      .device = profiled ? profiled->index : (uint16_t)TSRI_PROFILE_NO_DEVICE,
+      .kind = (uint8_t)work->kind,
+      .clock = profiled && profiled->runs_at_once ? TSR_CLOCK_DEVICE : TSR_CLOCK_HOST,
+      .queue = lane ? lane->number : 0,
+      .is_f32 = work->is_f32,
+  };
+  entry->host_start_ns = entry->start_ns;
+  entry->host_ns = entry->duration_ns;
+  return true;
+}
+
+// --- Hooks -----------------------------------------------------------------------------------------------------------------------
+
+void tsri_span_start(tsri_span *span, tsr_device *device, tsri_queue *queue) {
+  if (is_mute) return;
+  tsri_mutex_lock(&lock);
+  tsri_profiled *profiled = session ? find_device(device) : NULL;
+  if (session && !profiled) session->lost_count++;
+  span->is_on = profiled != NULL;
+  span->lane = profiled ? find_lane(profiled, queue) : NULL;
+  bool is_new = span->lane && !span->lane->is_ready && !profiled->runs_at_once;
+  uint64_t begin_ns = session ? session->begin_ns : 0;
+  if (span->is_on) open_span_count++;
+  tsri_mutex_unlock(&lock);
+  if (!span->is_on) return;
+  span->context = tsri_profile_context_now();
+  if (is_new) tsri_lane_calibrate(span->lane, queue, begin_ns);
+  if (span->lane && !profiled->runs_at_once) {
+    tsri_mutex_lock(&lock);
+    span->timing = tsri_lane_take(span->lane);
+    tsri_mutex_unlock(&lock);
+  }
+  if (span->timing) span->timing->has_failed = device->backend->event_record(queue, span->timing->from) != TSR_OK;
+  span->host_start_ns = tsri_clock_ns();
+}
+
+// The first kernel of a fusion has all its operations.
+static void use_up_operations(const tsri_profile_work *work) {
+  if (current && !work->context && work->kind == TSR_PROFILE_KERNEL) current->operations = 0;
+}
+
+static void finish_locked(const tsri_span *span, tsr_device *device, uint64_t end_ns, const tsri_profile_work *work) {
+  uint64_t number = session->next_number;
+  bool is_added = work && add_record(find_device(device), span->lane, span->host_start_ns, end_ns, work);
+  if (span->timing && is_added && !span->timing->has_failed) {
+    span->timing->number = number;
+    tsri_lane_add(span->lane, span->timing);
+    if (span->lane->pending_count % 64 == 0) tsri_lane_read(session, span->lane, false);
+  } else if (span->timing) {
+    tsri_lane_give(span->lane, span->timing);
+  } else if (is_added && span->lane && span->lane->owner->has_clock && !span->lane->owner->runs_at_once) {
+    session->untimed_count++;
+  }
+}
+
+void tsri_span_finish(tsri_span *span, tsr_device *device, tsri_queue *queue, const tsri_profile_work *work) {
+  uint64_t end_ns = tsri_clock_ns();
+  tsri_timing *timing = span->timing;
+  if (timing && device->backend->event_record(queue, timing->to) != TSR_OK) timing->has_failed = true;
+  tsri_mutex_lock(&lock);
+  finish_locked(span, device, end_ns, work);
+  open_span_count--;
+  tsri_mutex_unlock(&lock);
+  if (work) use_up_operations(work);
+}
+
+void tsri_profile_host(tsr_device *device, uint64_t start_ns, const tsri_profile_work *work) {
+  if (is_mute) return;
+  uint64_t end_ns = tsri_clock_ns();
+  tsri_mutex_lock(&lock);
+  tsri_profiled *profiled = session && device ? find_device(device) : NULL;
+  if (session) add_record(profiled, NULL, start_ns ? start_ns : end_ns, end_ns, work);
+  tsri_mutex_unlock(&lock);
+}
+
+void tsri_profile_waited(tsr_device *device, tsri_queue *queue, uint64_t start_ns, tsr_status status) {
+  enum { SHORTEST_NS = 1000 };           // a device that runs work at once is waited for often, and never for long
+  if (start_ns == 0 || is_mute) return;  // 0: profiling began meanwhile
+  uint64_t end_ns = tsri_clock_ns();
+  tsri_mutex_lock(&lock);
+  tsri_profiled *profiled = session ? find_device(device) : NULL;
+  tsri_lane *lane = profiled ? find_lane(profiled, queue) : NULL;
+  if (lane && status == TSR_OK) tsri_lane_read(session, lane, true);
+  if (profiled && (!profiled->runs_at_once || end_ns - start_ns >= SHORTEST_NS)) {
+    add_record(profiled, lane, start_ns, end_ns, &(tsri_profile_work){.kind = TSR_PROFILE_WAIT, .name = "wait"});
+  }
+  tsri_mutex_unlock(&lock);
+}
+
+// Halves the samples: each stands for two, and has the larger of their bytes.
+static void thin_samples(tsri_profiled *profiled) {
+  for (int i = 0; i < TSRI_MEMORY_SAMPLES / 2; i++) {
+    tsri_memory_sample *two = &profiled->samples[2 * i];
+    profiled->samples[i] = two[1].bytes > two[0].bytes ? two[1] : two[0];
+  }
+  profiled->sample_count = TSRI_MEMORY_SAMPLES / 2;
+  profiled->sample_stride *= 2;
+}
+
+static void add_sample(tsri_profiled *profiled, uint64_t at_ns, uint64_t bytes) {
+  if (profiled->samples_merged > 0 && profiled->samples_merged < profiled->sample_stride) {
+    tsri_memory_sample *last = &profiled->samples[profiled->sample_count - 1];
+    if (bytes > last->bytes) *last = (tsri_memory_sample){at_ns, bytes};
+    profiled->samples_merged++;
+    return;
+  }
+  if (profiled->sample_count == TSRI_MEMORY_SAMPLES) thin_samples(profiled);
+  profiled->samples[profiled->sample_count++] = (tsri_memory_sample){at_ns, bytes};
+  profiled->samples_merged = 1;
+}
+
+void tsri_profile_memory(tsr_device *device, uint64_t in_use_bytes, uint64_t taken) {
+  if (is_mute) return;
+  uint64_t now = tsri_clock_ns();
+  tsri_mutex_lock(&lock);
+  tsri_profiled *profiled = session ? find_device(device) : NULL;
+  if (profiled) {
+    if (in_use_bytes > profiled->peak_bytes) profiled->peak_bytes = in_use_bytes;
+    profiled->taken_count += taken > 0;
+    profiled->taken_bytes += taken;
+    add_sample(profiled, since_begin(now), in_use_bytes);
+  }
+  tsri_mutex_unlock(&lock);
+}
+
+bool tsri_profile_is_full(void) {
+  tsri_mutex_lock(&lock);
+  bool is_full = session && session->is_full;
+  tsri_mutex_unlock(&lock);
+  return is_full;
+}
+
+void tsri_profile_opened(tsr_device *device, const char *rejected) {
+  if (!tsri_profiling()) return;
+  tsri_profile_register();
+  double bytes = 0, operations = 0;
+  tsri_profile_mute(true);
+  tsri_profile_measure(device, &bytes, &operations);
+  tsri_profile_mute(false);
+  uint32_t text = tsri_profile_intern(rejected);
+  tsri_mutex_lock(&lock);
+  tsri_profiled *profiled = session ? find_device(device) : NULL;
+  if (profiled) {
+    if (bytes > profiled->bytes_per_second) profiled->bytes_per_second = bytes;
+    if (operations > profiled->operations_per_second) profiled->operations_per_second = operations;
+    if (text) profiled->rejected = text;
+  }
+  tsri_mutex_unlock(&lock);
+}
+
+// How long the end of a session, or of a device, waits for work that is being timed.
+static const uint64_t longest_wait_ns = UINT64_C(10000000000);
+
+static void finish_lanes(tsri_profiled *profiled) {
+  uint64_t deadline_ns = tsri_clock_ns() + longest_wait_ns;
+  for (int i = 0; i < profiled->lane_count; i++) tsri_lane_finish(session, &profiled->lanes[i], deadline_ns);
+}
+
+// Also while profiling is off: tsr_profile_end may be waiting for the device's work in another thread.
+void tsri_profile_closing(tsr_device *device) {
+  if (device->profile_session == 0) return;
+  tsri_mutex_lock(&lock);
+  bool is_known = session && device->profile_session == session_number;
+  if (is_known) {
+    finish_lanes(device->profile);
+    device->profile->device = NULL;
+  }
+  tsri_mutex_unlock(&lock);
+}
+
+// --- Sessions --------------------------------------------------------------------------------------------------------------------
+
+static tsr_profile *create_session(const tsr_profile_desc *desc) {
+  uint64_t limit = desc && desc->record_limit ? desc->record_limit : DEFAULT_RECORDS;
+  if (limit < LEAST_RECORDS) limit = LEAST_RECORDS;
+  if (limit > INT32_MAX / 2) limit = INT32_MAX / 2;
+  tsr_profile *profile = tsri_object_create(TSRI_OBJECT_PROFILE, sizeof *profile);
+  if (!profile) return NULL;
+  profile->chunk_count = (size_t)(limit / TSRI_PROFILE_CHUNK);
+  profile->chunks = tsri_calloc(profile->chunk_count, sizeof *profile->chunks);
+  profile->is_full = desc && desc->is_full;
+  profile->begin_ns = tsri_clock_ns();
+  if (profile->chunks) return profile;
+  tsr_profile_release(profile);
+  return NULL;
+}
+
+tsr_status tsr_profile_begin(const tsr_profile_desc *desc) {
+  tsr_profile *profile = create_session(desc);
+  if (!profile) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "profile_begin: no host memory for its record");
+  tsri_mutex_lock(&lock);
+  bool is_free = session == NULL;
+  if (is_free) {
+    session = profile;
+    session_number++;
+    atomic_store(&tsri_profile_is_on, true);
+  }
+  tsri_mutex_unlock(&lock);
+  if (is_free) return TSR_OK;
+  tsr_profile_release(profile);
+  return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT,
+                   "profile_begin: profiling is on already, by an earlier call or by TESSERA_PROFILE");
+}
+
+// Ends the session and returns it with its events freed; NULL: there is none. Waits for spans that are under way, which use
+// the events without the lock.
+static tsr_profile *take_session(void) {
+  tsri_mutex_lock(&lock);
+  atomic_store(&tsri_profile_is_on, false);
+  while (session && open_span_count > 0) {
+    tsri_mutex_unlock(&lock);
+    tsri_sleep_ns(20000);
+    tsri_mutex_lock(&lock);
+  }
+  tsr_profile *ended = session;
+  if (ended) {
+    for (tsri_profiled *at = ended->devices; at; at = at->next) {
+      if (at->device) finish_lanes(at);
+      at->device = NULL;
+    }
+    ended->duration_ns = tsri_clock_ns() - ended->begin_ns;
+    session = NULL;
+    session_number++;  // devices are not known any more
+  }
+  tsri_mutex_unlock(&lock);
+  return ended;
+}
+
+tsr_status tsr_profile_end(tsr_profile **out_profile) {
+  if (out_profile) *out_profile = NULL;
+  tsr_profile *ended = take_session();
+  if (!ended) return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "profile_end: profiling is not on");
+  if (out_profile) *out_profile = ended;
+  else tsr_profile_release(ended);
+  return TSR_OK;
+}
+
+bool tsr_profile_is_on(void) { return tsri_profiling(); }

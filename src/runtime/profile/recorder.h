@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+// The profiler's data: a session that is being recorded, and the profile it becomes.
+//
+// recorder.c adds records, clock.c times work by the device's events, strings.c keeps texts, totals.c adds records up,
+// and write_*.c are the outputs. One lock guards everything but the strings.
+#ifndef TSRI_PROFILE_RECORDER_H
+#define TSRI_PROFILE_RECORDER_H
+
+#include "core/builder.h"
+#include "core/object.h"
+#include "runtime/profile.h"
+
+// A record as it is stored.
+typedef struct tsri_profile_entry {
+  uint64_t start_ns, duration_ns, host_start_ns, host_ns;  // since the beginning of the session
+  uint64_t bytes, operations;
+  uint32_t name, operators, result, label;  // interned texts
+  uint32_t thread;
+  uint16_t device;  // index, NO_DEVICE: none
+  uint8_t kind, clock;
+  uint8_t queue;
+  bool is_f32;
+} tsri_profile_entry;
+
+enum { TSRI_PROFILE_NO_DEVICE = UINT16_MAX, TSRI_PROFILE_CHUNK = 1024 };
+
+// --- Timing ------------------------------------------------------------------------------------------------------------
+
+// Two events around queued work.
+typedef struct tsri_timing {
+  tsri_event *from, *to;
+  uint64_t number;  // of the record
+  bool has_failed;  // an event could not be recorded
+  struct tsri_timing *next;
+} tsri_timing;
+
+enum { TSRI_LANES = 16, TSRI_MOST_TIMINGS = 1024 };
+
+// A queue of a device, with its work that has not been timed yet.
+typedef struct tsri_lane {
+  struct tsri_profiled *owner;
+  tsri_queue *queue;
+  uint8_t number;
+  bool is_ready;     // `base` has happened
+  tsri_event *base;  // an event of the past, and when it happened, on the host's clock since the session's beginning
+  uint64_t base_ns;
+  tsri_timing *first, *last;  // work in the order in which it was queued
+  tsri_timing *spare;
+  int timing_count, pending_count;
+} tsri_lane;
+
+// How much memory was in use at a time. Where there are too many samples, each stands for several and has their largest.
+typedef struct tsri_memory_sample {
+  uint64_t at_ns, bytes;
+} tsri_memory_sample;
+
+enum { TSRI_MEMORY_SAMPLES = 4096 };
+
+// A device that a session has seen.
+typedef struct tsri_profiled {
+  tsr_device *device;  // NULL once it is closed, and in a finished profile
+  uint16_t index;
+  int number;      // of the device in its backend
+  bool has_clock;  // is known when its first lane is ready
+  bool runs_at_once;
+  uint32_t backend, name, rejected;  // interned
+  uint32_t title;                    // "cpu", or "cpu 2" for the second device of that backend
+  double bytes_per_second, operations_per_second;
+  uint64_t peak_bytes, taken_count, taken_bytes;
+  tsri_lane lanes[TSRI_LANES];
+  int lane_count;
+  tsri_memory_sample *samples;
+  int sample_count, sample_stride, samples_merged;
+  struct tsri_profiled *next;
+} tsri_profiled;
+
+// --- Records that were dropped -----------------------------------------------------------------------------------------
+
+// Sums of records that are alike.
+typedef struct tsri_profile_total {
+  uint32_t name, operators, label;
+  uint16_t device;
+  uint8_t kind;
+  uint64_t count, ns, least_ns, most_ns, bytes, operations;
+  double share_ns;  // sum of share * ns over those records whose share is known, and their time
+  double known_ns;
+} tsri_profile_total;
+
+typedef struct tsri_profile_totals {
+  tsri_profile_total *rows;  // a hash table with open addressing; count 0: free
+  size_t capacity, row_count;
+  bool has_failed;  // a row had no place: host memory is out, or there are more than TSRI_MOST_TOTALS
+} tsri_profile_totals;
+
+enum { TSRI_MOST_TOTALS = 1 << 16 };
+
+void tsri_totals_add(tsri_profile_totals *totals, const tsri_profile_entry *entry, double share);
+void tsri_totals_merge(tsri_profile_totals *totals, const tsri_profile_total *row);
+void tsri_totals_deinit(tsri_profile_totals *totals);
+
+// --- Sessions and profiles -----------------------------------------------------------------------------------------------
+
+// A finished profile is its session. Records have numbers from 0; those from first_number on are there.
+struct tsr_profile {
+  tsri_object object;
+  uint64_t begin_ns, duration_ns;  // begin_ns: on the host's clock
+  bool is_full;
+  tsri_profile_entry **chunks;  // a ring of chunk_count chunks
+  size_t chunk_count;
+  uint64_t first_number, next_number;
+  tsri_profiled *devices;  // the newest first
+  int device_count;
+  tsri_profile_totals dropped;
+  uint64_t lost_count, untimed_count;
+};
+
+static inline tsri_profile_entry *tsri_profile_at(const tsr_profile *profile, uint64_t number) {
+  uint64_t chunk = number / TSRI_PROFILE_CHUNK % profile->chunk_count;
+  return &profile->chunks[chunk][number % TSRI_PROFILE_CHUNK];
+}
+
+const tsri_profiled *tsri_profile_device_at(const tsr_profile *profile, int index);  // NULL: there is none
+double tsri_profile_share(const tsr_profile *profile, const tsri_profile_entry *entry);
+
+// --- Clocks of devices: clock.c. Called with the profiler's lock held, except tsri_lane_calibrate. -------------------------
+
+// Finds out when an event of the queue happens on the host's clock. Waits for the queue, which is locked by the caller.
+void tsri_lane_calibrate(tsri_lane *lane, tsri_queue *queue, uint64_t begin_ns);
+
+// Two events for work that is about to be queued; NULL: the lane has none left, or there is no memory.
+tsri_timing *tsri_lane_take(tsri_lane *lane);
+void tsri_lane_give(tsri_lane *lane, tsri_timing *timing);
+void tsri_lane_add(tsri_lane *lane, tsri_timing *timing);
+
+// Reads the times of work that has ended, or of all work if `is_idle`.
+void tsri_lane_read(tsr_profile *session, tsri_lane *lane, bool is_idle);
+
+// As tsri_lane_read, waiting for the work until `deadline_ns`. Then frees the lane's events.
+void tsri_lane_finish(tsr_profile *session, tsri_lane *lane, uint64_t deadline_ns);
+
+// Measures the device's limits: bytes and operations per second.
+void tsri_profile_measure(tsr_device *device, double *out_bytes, double *out_operations);
+
+// Has the result written when the process ends, if the setting `profile` began the session. Called after a device was
+// opened.
+void tsri_profile_register(void);
+
+// --- Outputs -----------------------------------------------------------------------------------------------------------
+
+void tsri_profile_write_trace(const tsr_profile *profile, tsri_builder *out);
+void tsri_profile_write_table(const tsr_profile *profile, tsri_builder *out);
+void tsri_profile_write_report(const tsr_profile *profile, tsri_builder *out);
+
+// All records added up, those that were dropped too, sorted by time, the longest first. False when host memory is out.
+bool tsri_profile_sum(const tsr_profile *profile, tsri_profile_total **out_rows, size_t *out_count);
+
+// Writes a text as a string of JSON, with quotes.
+void tsri_json_string(tsri_builder *out, const char *text);
+
+extern const unsigned char
+    tsri_profile_report_bytes[];  // report.html, generated by cmake/embed_text.cmake; ends with 0
+
+#endif
