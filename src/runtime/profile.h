@@ -90,7 +90,7 @@ tsri_profile_context *tsri_profile_enter(tsri_profile_context *context);
 tsri_profile_context tsri_profile_context_now(void);
 
 // The word for a kind: "kernel".
-const char *tsri_profile_kind_word(int kind);
+const char *tsri_profile_kind_word(tsr_profile_kind kind);
 
 // --- Native operators ------------------------------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ static const char *const kind_words[] = {
 #undef TSR_X
 };
 
-const char *tsri_profile_kind_word(int kind) { return kind_words[kind]; }
+const char *tsri_profile_kind_word(tsr_profile_kind kind) { return kind_words[kind]; }
 
 const tsri_profiled *tsri_profile_device_at(const tsr_profile *profile, int index) {
   const tsri_profiled *at = profile->devices;

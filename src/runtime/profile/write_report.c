@@ -110,7 +110,7 @@ static void add_data(const tsr_profile *profile, text_list *texts, tsri_builder 
                    (unsigned long long)profile->untimed_count);
   tsri_builder_add(out, "\"kinds\":[");
   for (int i = 0; i < TSR_PROFILE_KIND_COUNT; i++) {
-    tsri_builder_add(out, "%s\"%s\"", i ? "," : "", tsri_profile_kind_word(i));
+    tsri_builder_add(out, "%s\"%s\"", i ? "," : "", tsri_profile_kind_word((tsr_profile_kind)i));
   }
   tsri_builder_add(out, "],\n\"devices\":[");
   for (int i = 0; i < profile->device_count; i++) {

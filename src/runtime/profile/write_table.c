@@ -32,13 +32,14 @@ static const char *format_time(double ns, char cell[CELL_BYTES]) {
 // A rate in units of 10^9 a second; empty if it is unknown.
 static const char *format_rate(uint64_t amount, uint64_t ns, char cell[CELL_BYTES]) {
   double rate = ns > 0 ? (double)amount / (double)ns : 0;
-  snprintf(cell, CELL_BYTES, rate <= 0 ? "" : rate < 9.995 ? "%.2f" : "%.0f", rate);
+  cell[0] = 0;
+  if (rate > 0) snprintf(cell, CELL_BYTES, rate < 9.995 ? "%.2f" : "%.0f", rate);
   return cell;
 }
 
 static const char *format_share(const tsri_profile_total *row, char cell[CELL_BYTES]) {
-  snprintf(cell, CELL_BYTES, row->known_ns > 0 ? "%.0f %%" : "",
-           100 * row->share_ns / (row->known_ns > 0 ? row->known_ns : 1));
+  cell[0] = 0;
+  if (row->known_ns > 0) snprintf(cell, CELL_BYTES, "%.0f %%", 100 * row->share_ns / row->known_ns);
   return cell;
 }
 
@@ -59,7 +60,7 @@ static void add_row(const tsr_profile *profile, const tsri_profile_total *row, u
                    format_time((double)row->most_ns, most),
                    format_rate(is_device_work(row->kind) ? row->bytes : 0, row->ns, bytes),
                    format_rate(row->operations, row->ns, rate), format_share(row, share),
-                   device_name(profile, row->device), tsri_profile_kind_word(row->kind));
+                   device_name(profile, row->device), tsri_profile_kind_word((tsr_profile_kind)row->kind));
   add_what(out, row);
   tsri_builder_add(out, "\n");
 }

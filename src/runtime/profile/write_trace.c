@@ -34,7 +34,7 @@ static void add_text(tsri_builder *out, const char *key, uint32_t text) {
 
 static void add_arguments(const tsr_profile *profile, const tsri_profile_entry *entry, tsri_builder *out) {
   double share = tsri_profile_share(profile, entry), ns = (double)entry->duration_ns;
-  tsri_builder_add(out, ",\"args\":{\"kind\":\"%s\"", tsri_profile_kind_word(entry->kind));
+  tsri_builder_add(out, ",\"args\":{\"kind\":\"%s\"", tsri_profile_kind_word((tsr_profile_kind)entry->kind));
   add_text(out, "name", entry->name);
   add_text(out, "operators", entry->operators);
   add_text(out, "result", entry->result);
@@ -56,7 +56,8 @@ static void add_record(const tsr_profile *profile, const tsri_profile_entry *ent
   uint32_t title = is_device && entry->operators ? entry->operators : entry->name;
   tsri_builder_add(out, "{\"ph\":\"%s\",\"name\":", is_instant ? "i\",\"s\":\"t" : "X");
   tsri_json_string(out, entry->kind == TSR_PROFILE_MOVE ? "implicit move" : tsri_profile_text(title));
-  tsri_builder_add(out, ",\"cat\":\"%s\",\"pid\":%d,\"tid\":%u,\"ts\":%.3f", tsri_profile_kind_word(entry->kind),
+  tsri_builder_add(out, ",\"cat\":\"%s\",\"pid\":%d,\"tid\":%u,\"ts\":%.3f",
+                   tsri_profile_kind_word((tsr_profile_kind)entry->kind),
                    is_device ? FIRST_DEVICE_PROCESS + entry->device : HOST_PROCESS,
                    is_device ? (unsigned)entry->queue : (unsigned)entry->thread, (double)entry->start_ns / 1e3);
   if (!is_instant) tsri_builder_add(out, ",\"dur\":%.3f", (double)entry->duration_ns / 1e3);
