@@ -107,6 +107,9 @@ typedef struct tsri_limits {
   uint32_t fragment_count;
   tsr_fragment_size fragments[TSRI_MAX_FRAGMENT_SIZES];
   uint32_t max_held_fragments;  // sums that a subgroup may keep in fragments before results go wrong; 0: no limit
+  // Queued work begins only when a batch of commands is submitted, at a wait or later: the profiler then also records an
+  // event before each piece of work.
+  bool starts_late;
   bool runs_at_once;  // work has ended when the call that queues it returns: the profiler then needs no events
 } tsri_limits;
 

@@ -349,6 +349,7 @@ tsr_status tsri_vulkan_device_open(int index, const tsri_open_options *options, 
     return status;
   }
   fill_limits(device, out_limits);
+  out_limits->starts_late = true;
   *out_device = (tsri_device *)device;
   return TSR_OK;
 }

@@ -222,13 +222,16 @@ void tsri_span_start(tsri_span *span, tsr_device *device, tsri_queue *queue) {
   tsri_mutex_unlock(&lock);
   if (!span->is_on) return;
   span->context = tsri_profile_context_now();
-  if (is_new) tsri_lane_calibrate(span->lane, queue, begin_ns);
+  bool has_clock = is_new && tsri_lane_calibrate(span->lane, queue, begin_ns);
   if (span->lane && !profiled->runs_at_once) {
     tsri_mutex_lock(&lock);
+    span->lane->is_ready = true;
+    profiled->has_clock |= has_clock;
     span->timing = tsri_lane_take(span->lane);
     tsri_mutex_unlock(&lock);
   }
-  if (span->timing) span->timing->has_failed = device->backend->event_record(queue, span->timing->from) != TSR_OK;
+  tsri_event *from = span->timing ? span->timing->from : NULL;
+  if (span->timing) span->timing->has_failed = from && device->backend->event_record(queue, from) != TSR_OK;
   span->host_start_ns = tsri_clock_ns();
 }
 
@@ -272,13 +275,20 @@ void tsri_profile_host(tsr_device *device, uint64_t start_ns, const tsri_profile
 }
 
 void tsri_profile_waited(tsr_device *device, tsri_queue *queue, uint64_t start_ns, tsr_status status) {
-  enum { SHORTEST_NS = 1000 };           // a device that runs work at once is waited for often, and never for long
+  enum {
+    SHORTEST_NS = 1000,  // a device that runs work at once is waited for often, and never for long
+    BLOCKED_NS = 50000   // longer than an idle queue takes
+  };
   if (start_ns == 0 || is_mute) return;  // 0: profiling began meanwhile
   uint64_t end_ns = tsri_clock_ns();
   tsri_mutex_lock(&lock);
   tsri_profiled *profiled = session ? find_device(device) : NULL;
   tsri_lane *lane = profiled ? find_lane(profiled, queue) : NULL;
-  if (lane && status == TSR_OK) tsri_lane_read(session, lane, true);
+  if (lane && status == TSR_OK) {
+    bool had_to_wait = lane->first && end_ns - start_ns > BLOCKED_NS;
+    tsri_lane_read(session, lane, true);
+    if (had_to_wait) tsri_lane_align(lane, since_begin(end_ns));
+  }
   if (profiled && (!profiled->runs_at_once || end_ns - start_ns >= SHORTEST_NS)) {
     add_record(profiled, lane, start_ns, end_ns, &(tsri_profile_work){.kind = TSR_PROFILE_WAIT, .name = "wait"});
   }

@@ -26,9 +26,10 @@ enum { TSRI_PROFILE_NO_DEVICE = UINT16_MAX, TSRI_PROFILE_CHUNK = 1024 };
 
 // --- Timing ------------------------------------------------------------------------------------------------------------
 
-// Two events around queued work.
+// Events around queued work.
 typedef struct tsri_timing {
-  tsri_event *from, *to;
+  tsri_event *from;  // NULL: the work began when the work before it had ended, or when it was queued
+  tsri_event *to;
   uint64_t number;  // of the record
   bool has_failed;  // an event could not be recorded
   struct tsri_timing *next;
@@ -124,8 +125,9 @@ double tsri_profile_share(const tsr_profile *profile, const tsri_profile_entry *
 
 // --- Clocks of devices: clock.c. Called with the profiler's lock held, except tsri_lane_calibrate. -------------------------
 
-// Finds out when an event of the queue happens on the host's clock. Waits for the queue, which is locked by the caller.
-void tsri_lane_calibrate(tsri_lane *lane, tsri_queue *queue, uint64_t begin_ns);
+// Creates the lane's base, an event that happens now. Waits for the queue, which is locked by the caller. False if the
+// device has no clock.
+bool tsri_lane_calibrate(tsri_lane *lane, tsri_queue *queue, uint64_t begin_ns);
 
 // Two events for work that is about to be queued; NULL: the lane has none left, or there is no memory.
 tsri_timing *tsri_lane_take(tsri_lane *lane);
@@ -134,6 +136,10 @@ void tsri_lane_add(tsri_lane *lane, tsri_timing *timing);
 
 // Reads the times of work that has ended, or of all work if `is_idle`.
 void tsri_lane_read(tsr_profile *session, tsri_lane *lane, bool is_idle);
+
+// The host was released at this time from a wait that it had to spend: the last work ended just before. Corrects clocks that
+// drift apart.
+void tsri_lane_align(tsri_lane *lane, uint64_t end_ns);
 
 // As tsri_lane_read, waiting for the work until `deadline_ns`. Then frees the lane's events.
 void tsri_lane_finish(tsr_profile *session, tsri_lane *lane, uint64_t deadline_ns);
