@@ -135,8 +135,9 @@ TSR_API tsr_status tsr_profile_get_device(const tsr_profile *profile, int index,
 // chrome://tracing, .html a report to open in a browser, and everything else the table as text. NULL or "-": the table to standard error. %p in the path becomes
 // the number of the process.
 //
-// The file is written beside its final place and then renamed, so that there is never half a file.
-// Errors: TSR_ERR_INVALID_ARGUMENT (NULL), TSR_ERR_IO, TSR_ERR_OUT_OF_MEMORY.
+// The file is written beside its final place and then renamed, so that there is never half a file. What is there and no plain
+// file, such as a pipe or a link, is written into.
+// Errors: TSR_ERR_INVALID_ARGUMENT (no profile, an empty path), TSR_ERR_IO, TSR_ERR_OUT_OF_MEMORY.
 TSR_API tsr_status tsr_profile_write(const tsr_profile *profile, const char *path);
 
 // Accepts NULL.

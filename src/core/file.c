@@ -67,6 +67,9 @@ tsr_status tsri_file_read(const char *caller, const char *path, void **out_data,
 
 tsr_status tsri_beside_open(tsri_beside *beside, const char *path, const char *caller) {
   *beside = (tsri_beside){.path = path};
+  if (!tsri_path_is_replaceable(path)) {  // as root, renaming a file onto /dev/null would replace it
+    return TSRI_FAIL(TSR_ERR_IO, "%s: %s cannot be written: there is something else than a plain file", caller, path);
+  }
   beside->new_path = tsri_format_text("%s.new-%llx", path, (unsigned long long)tsri_clock_ns());
   if (!beside->new_path) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "%s: no host memory for a name", caller);
   errno = 0;

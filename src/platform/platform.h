@@ -46,6 +46,10 @@ typedef struct tsri_thread_end {
 // keys, or on WebAssembly, which has one thread.
 void tsri_thread_end_set(tsri_thread_end *end, bool is_wanted);
 
+// Whether a file may be put at this path by renaming another one: nothing is there, or a plain file. A device such as
+// /dev/null, a pipe or a link must be written into instead. On WebAssembly always true.
+bool tsri_path_is_replaceable(const char *path);
+
 // The number of this process. Not on WebAssembly.
 uint64_t tsri_process_id(void);
 

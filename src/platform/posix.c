@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -45,6 +46,11 @@ void tsri_thread_end_set(tsri_thread_end *end, bool is_wanted) {
 }
 
 #define NS_PER_SECOND UINT64_C(1000000000)
+
+bool tsri_path_is_replaceable(const char *path) {
+  struct stat facts;
+  return lstat(path, &facts) != 0 ? errno == ENOENT : S_ISREG(facts.st_mode);
+}
 
 uint64_t tsri_process_id(void) { return (uint64_t)getpid(); }
 

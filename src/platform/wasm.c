@@ -74,3 +74,8 @@ void tsri_prefer_large_pages(void *memory, size_t bytes) {
   (void)memory;
   (void)bytes;
 }
+
+bool tsri_path_is_replaceable(const char *path) {
+  (void)path;
+  return true;
+}

@@ -137,6 +137,7 @@ static void restore(garbage *g) {
   }
   if (strcmp(g->function, "tsr_set_priority") == 0) (void)tsr_set_priority(NULL);
   if (strcmp(g->function, "tsr_set_log") == 0) tsr_set_log(TSR_LOG_OFF, NULL, NULL);
+  if (strcmp(g->function, "tsr_profile_begin") != 0 && tsr_profile_is_on()) (void)tsr_profile_end(NULL);
   bool stays_open = attack_below(&g->random, 30) != 0;
   if (!stays_open) (void)tsr_capture_end(NULL, 0, NULL);
 }
@@ -187,6 +188,12 @@ static bool make_capture(garbage *g) {
   return status == TSR_OK;
 }
 
+static bool make_profile(garbage *g) {
+  if (tsr_profile_begin(NULL) != TSR_OK) return false;
+  (void)tsr_evaluate(g->tensors[0]);
+  return tsr_profile_end(&g->profile) == TSR_OK;
+}
+
 static bool make_params(garbage *g) {
   const tsr_param_desc tensors[] = {{.name = "w", .shape = TSR_SHAPE(2, 3), .init = TSR_INIT_NORMAL},
                                     {.name = "b", .shape = TSR_SHAPE(3), .init = TSR_INIT_ZEROS}};
@@ -207,7 +214,7 @@ bool garbage_init(garbage *g, uint64_t seed) {
       .source = "kernel k(inout f32 y[], in i32 x[], u32 n, f32 s) { if (global.x < n && n < 2) y[0] = s; }"};
   if (tsr_kernel_build(&kernel, &g->kernel) != TSR_OK) return false;
   g->file = tmpfile();
-  return g->file && make_tensors(g) && make_capture(g) && make_params(g);
+  return g->file && make_tensors(g) && make_capture(g) && make_params(g) && make_profile(g);
 }
 
 void garbage_deinit(garbage *g) {
@@ -215,6 +222,7 @@ void garbage_deinit(garbage *g) {
   tsr_optim_release(g->optim);
   tsr_params_release(g->params);
   tsr_capture_release(g->capture);
+  tsr_profile_release(g->profile);
   tsr_kernel_release(g->kernel);
   for (int i = 0; i < 2; i++) tsr_buffer_release(g->buffers[i]);
   for (int i = 0; i < GARBAGE_TENSORS; i++) tsr_release(g->tensors[i]);

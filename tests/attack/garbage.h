@@ -26,6 +26,7 @@ typedef struct garbage {
   tsr_buffer *buffers[2];
   tsr_kernel *kernel;
   tsr_capture *capture;
+  tsr_profile *profile;
   tsr_params *params;
   tsr_optim *optim;
   FILE *file;
@@ -92,6 +93,9 @@ bool garbage_do(garbage *g, const garbage_call *call);
   X(const tsr_kernel *, const_tsr_kernel_p)                                  \
   X(tsr_capture *, tsr_capture_p)                                            \
   X(const tsr_capture *, const_tsr_capture_p)                                \
+  X(tsr_profile *, tsr_profile_p)                                            \
+  X(const tsr_profile *, const_tsr_profile_p)                                \
+  X(const tsr_profile_desc *, const_tsr_profile_desc_p)                      \
   X(tsr_params *, tsr_params_p)                                              \
   X(const tsr_params *, const_tsr_params_p)                                  \
   X(tsr_optim *, tsr_optim_p)                                                \
@@ -138,6 +142,7 @@ bool garbage_do(garbage *g, const garbage_call *call);
   X(tsr_device **, tsr_device_p_p)                                           \
   X(tsr_kernel **, tsr_kernel_p_p)                                           \
   X(tsr_capture **, tsr_capture_p_p)                                         \
+  X(tsr_profile **, tsr_profile_p_p)                                         \
   X(tsr_params **, tsr_params_p_p)                                           \
   X(tsr_optim **, tsr_optim_p_p)                                             \
   X(tsr_config **, tsr_config_p_p)                                           \
@@ -161,6 +166,9 @@ bool garbage_do(garbage *g, const garbage_call *call);
   X(tsr_capture_memory *, tsr_capture_memory_p)                              \
   X(tsr_device_speed *, tsr_device_speed_p)                                  \
   X(tsr_memory_estimate *, tsr_memory_estimate_p)                            \
+  X(tsr_profile_summary *, tsr_profile_summary_p)                            \
+  X(tsr_profile_record *, tsr_profile_record_p)                              \
+  X(tsr_profile_device *, tsr_profile_device_p)                              \
   X(tsr_kernel_param *, tsr_kernel_param_p)
 
 #define GARBAGE_X(type, name) type give_##name(garbage *g, const char *parameter);

@@ -238,6 +238,30 @@ tsr_capture *give_tsr_capture_p(garbage *g, const char *parameter) {
   return is_call(g, "tsr_capture_release") ? tsr_capture_retain(capture) : capture;
 }
 
+// Profiles have no references to take: one that will be released is made for that.
+tsr_profile *give_tsr_profile_p(garbage *g, const char *parameter) {
+  tsr_profile *profile = is_nothing(g, 5) ? NULL : g->profile;
+  if (profile && is_call(g, "tsr_profile_release")) {
+    (void)tsr_profile_begin(NULL);
+    (void)tsr_profile_end(&profile);
+  }
+  note(g, parameter, "%s", profile ? "a profile" : "NULL");
+  return profile;
+}
+
+const tsr_profile *give_const_tsr_profile_p(garbage *g, const char *parameter) {
+  return give_tsr_profile_p(g, parameter);
+}
+
+const tsr_profile_desc *give_const_tsr_profile_desc_p(garbage *g, const char *parameter) {
+  static const uint64_t limits[] = {0, 1, 1024, 5000, UINT64_MAX};
+  static tsr_profile_desc desc;
+  desc = (tsr_profile_desc){.record_limit = PICK(g, limits), .is_full = below(g, 2) != 0};
+  bool is_null = is_nothing(g, 4);
+  note(g, parameter, "%s", is_null ? "NULL" : "{…}");
+  return is_null ? NULL : &desc;
+}
+
 const tsr_capture *give_const_tsr_capture_p(garbage *g, const char *parameter) {
   return give_tsr_capture_p(g, parameter);
 }
@@ -324,6 +348,9 @@ GIVE_OUT(tsr_grad_memory, tsr_grad_memory_p)
 GIVE_OUT(tsr_capture_memory, tsr_capture_memory_p)
 GIVE_OUT(tsr_device_speed, tsr_device_speed_p)
 GIVE_OUT(tsr_memory_estimate, tsr_memory_estimate_p)
+GIVE_OUT(tsr_profile_summary, tsr_profile_summary_p)
+GIVE_OUT(tsr_profile_record, tsr_profile_record_p)
+GIVE_OUT(tsr_profile_device, tsr_profile_device_p)
 GIVE_OUT(tsr_kernel_param, tsr_kernel_param_p)
 
 const int *give_const_int_p(garbage *g, const char *parameter) {
@@ -369,6 +396,9 @@ const char *give_const_char_p(garbage *g, const char *parameter) {
                                       vast};
   memset(vast, '(', sizeof vast - 1);
   const char *text = is_nothing(g, 8) ? NULL : PICK(g, texts);
+  // Any other name would be a new file, and NULL prints.
+  static const char *const places[] = {"", "/", "no/such.json", "no/such.html", "/proc/no_such_%p"};
+  if (is_call(g, "tsr_profile_write")) text = PICK(g, places);
   note(g, parameter, "%.40s", text ? text : "NULL");
   return text;
 }
@@ -857,6 +887,7 @@ GIVE_OBJECTS(tsr_buffer, tsr_buffer_p_p, tsr_buffer_release)
 GIVE_OBJECTS(tsr_device, tsr_device_p_p, tsr_device_release)
 GIVE_OBJECTS(tsr_kernel, tsr_kernel_p_p, tsr_kernel_release)
 GIVE_OBJECTS(tsr_capture, tsr_capture_p_p, tsr_capture_release)
+GIVE_OBJECTS(tsr_profile, tsr_profile_p_p, tsr_profile_release)
 GIVE_OBJECTS(tsr_params, tsr_params_p_p, tsr_params_release)
 GIVE_OBJECTS(tsr_optim, tsr_optim_p_p, tsr_optim_release)
 GIVE_OBJECTS(tsr_config, tsr_config_p_p, tsr_config_release)

@@ -6,6 +6,7 @@
 
 #include "core/alloc.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "core/log.h"
 #include "platform/platform.h"
 #include "runtime/profile/recorder.h"
@@ -170,22 +171,30 @@ static tsr_status fail_to_write(const char *path) {
   return TSRI_FAIL(TSR_ERR_IO, "profile_write: cannot write %s", path);
 }
 
-// Writes beside the final place, then renames.
+static bool write_text(FILE *file, const tsri_builder *text) {
+  return fwrite(text->text, 1, text->bytes, file) == text->bytes;
+}
+
+// Replaces the file as a whole, so that there is never half a file. What is no plain file (a pipe, /dev/null, a link) is written
+// into.
 static tsr_status save(const char *path, const tsri_builder *text) {
-  char *part = tsri_format_text("%s.%llu.part", path, (unsigned long long)tsri_process_id());
-  if (!part) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "profile_write: no host memory for the name of %s", path);
-  FILE *file = fopen(part, "wb");
-  bool is_good = file && fwrite(text->text, 1, text->bytes, file) == text->bytes;
+  static const char caller[] = "profile_write";
+  if (tsri_path_is_replaceable(path)) {
+    tsri_beside beside;
+    tsr_status status = tsri_beside_open(&beside, path, caller);
+    if (status != TSR_OK) return status;
+    return tsri_beside_close(&beside, write_text(beside.file, text) ? TSR_OK : fail_to_write(path), caller);
+  }
+  FILE *file = fopen(path, "wb");
+  bool is_good = file && write_text(file, text);
   if (file && fclose(file) != 0) is_good = false;
-  if (is_good && rename(part, path) != 0) is_good = false;
-  if (!is_good && file) remove(part);
-  tsri_free(part);
   return is_good ? TSR_OK : fail_to_write(path);
 }
 
 tsr_status tsr_profile_write(const tsr_profile *profile, const char *path) {
   tsr_status status = check("profile_write", profile, profile);
   if (status != TSR_OK) return status;
+  if (path && !path[0]) return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "profile_write: the path is empty");
   tsri_builder text = {0};
   bool is_screen = !path || strcmp(path, "-") == 0;
   char *expanded = expand_path(is_screen ? "-" : path);

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 // The profiler: what is recorded on each device, how it is labelled and timed, what is dropped, and that it survives
 // threads and missing memory.
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <tessera/tessera.h>
+#include <unistd.h>
 
 #include "core/alloc.h"
 #include "runtime/profile/recorder.h"
@@ -226,6 +229,35 @@ TEST(outputs_are_chosen_by_the_end_of_the_name) {
   CHECK(strstr(read_back(path), "Tessera profile of") != NULL);
   CHECK_STATUS(tsr_profile_write(profile, "/nowhere/at/all.json"), TSR_ERR_IO);
   CHECK_LAST_ERROR_HAS("/nowhere/at/all.json");
+  tsr_profile_release(profile);
+}
+
+// As root, renaming a file onto /dev/null or /dev/stdout would replace them.
+TEST(what_is_no_plain_file_is_written_into_and_stays) {
+  CHECK_OK(tsr_profile_begin(NULL));
+  tsr_profile *profile = end_profile();
+  char target[64], link[64], pipe[64], got[64] = {0};
+  unsigned long long number = (unsigned long long)tsri_process_id();
+  snprintf(target, sizeof target, "/tmp/tessera_profile_target_%llu", number);
+  snprintf(link, sizeof link, "/tmp/tessera_profile_link_%llu", number);
+  snprintf(pipe, sizeof pipe, "/tmp/tessera_profile_pipe_%llu", number);
+  CHECK_EQ_INT(symlink(target, link), 0);
+  CHECK(!tsri_path_is_replaceable(link));
+  CHECK_OK(tsr_profile_write(profile, link));
+  CHECK(!tsri_path_is_replaceable(link));  // it is a link still
+  CHECK(strstr(read_back(target), "Tessera profile of") != NULL);
+  CHECK_EQ_INT(remove(link), 0);
+  CHECK_EQ_INT(mkfifo(pipe, 0600), 0);
+  int reader = open(pipe, O_RDONLY | O_NONBLOCK);
+  CHECK_OK(tsr_profile_write(profile, pipe));
+  CHECK(!tsri_path_is_replaceable(pipe));
+  CHECK(read(reader, got, sizeof got - 1) > 0);
+  CHECK_STR_HAS(got, "Tessera profile of");
+  close(reader);
+  CHECK_EQ_INT(remove(pipe), 0);
+  CHECK(!tsri_path_is_replaceable("/dev/null"));
+  CHECK(tsri_path_is_replaceable(target));
+  CHECK_STATUS(tsr_profile_write(profile, ""), TSR_ERR_INVALID_ARGUMENT);
   tsr_profile_release(profile);
 }
 
