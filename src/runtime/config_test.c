@@ -347,6 +347,8 @@ static const struct {
     {TSRI_SETTING_LOG, "loud", "is unknown"},
     {TSRI_SETTING_PLUGIN_PATH, "/a\x01", "has a control character"},
     {TSRI_SETTING_FAULTS, "a\x01", "has a control character"},
+    {TSRI_SETTING_PROFILE, "a\x01", "has a control character"},
+    {TSRI_SETTING_PROFILE_FULL, "oof", "is unknown (did you mean off?)"},
     {TSRI_SETTING_WEBGPU_LIB, "lib\x01", "has a control character"},
 };
 
