@@ -37,6 +37,12 @@ tessera_glob(small_sources src/lang/*.c src/lang/*/*.c src/lang/*/*/*.c src/runt
   src/backends/cpu/rows/*.c src/backends/webgpu/*.c src/backends/cpu/lanes/prepare.c src/core/layout.c)
 set_source_files_properties(${small_sources} PROPERTIES COMPILE_OPTIONS -Oz)
 
+# What web/tessera.js does not call, and only programs in C do: the module leaves out functions that it does not export.
+foreach(source src/runtime/cache.c src/saved/speed.c src/graph/capture_ports.c)
+  set_source_files_properties("${PROJECT_SOURCE_DIR}/${source}" PROPERTIES
+    COMPILE_OPTIONS -Oz COMPILE_DEFINITIONS "TESSERA_EXPORT_H;TSR_API=;TSR_EXPORT=")
+endforeach()
+
 add_library(tessera_static STATIC $<TARGET_OBJECTS:tessera_objects>)
 set_target_properties(tessera_static PROPERTIES OUTPUT_NAME tessera LINKER_LANGUAGE C)
 
