@@ -144,6 +144,11 @@ TSR_API int tsr_device_subgroup_size(const tsr_device *device);
 // Errors: TSR_ERR_TIMEOUT, TSR_ERR_DEVICE_LOST, or the status of work that failed after being queued.
 TSR_API tsr_status tsr_device_synchronize(tsr_device *device);
 
+// Whether the last wait for the device ended with TSR_ERR_TIMEOUT, and no later one has ended otherwise: the device may hang. Waits for it still
+// wait for as long as its time-out says; releasing its last reference does not: what it holds then stays until its work has ended, tsr_device_open passes over it
+// unless it is asked for by name, and other devices are not affected. False for NULL.
+TSR_API bool tsr_device_is_overdue(const tsr_device *device);
+
 // The self-test of a device: uploads a few bytes, fills and copies some of them on the device, downloads and compares
 // them. tsr_device_open does this once.
 //

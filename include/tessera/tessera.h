@@ -24,6 +24,7 @@
 #include <tessera/params.h>
 #include <tessera/placement.h>
 #include <tessera/profile.h>
+#include <tessera/queue.h>
 #include <tessera/scope.h>
 #include <tessera/shape.h>
 #include <tessera/status.h>

@@ -111,6 +111,9 @@ typedef struct tsri_limits {
   // event before each piece of work.
   bool starts_late;
   bool runs_at_once;  // work has ended when the call that queues it returns: the profiler then needs no events
+  // true: the device fills the memory of every copy_out itself: the bytes are there once an event that was recorded afterwards has
+  // happened. false: that holds for memory of host_alloc and host_register only; queue_wait fills other memory.
+  bool reads_directly;
 } tsri_limits;
 
 // The forms of code that program_create can get. A backend accepts those listed in its `code_forms`.
@@ -570,6 +573,14 @@ typedef struct tsri_backend {
   // NULL, or TSR_ERR_UNSUPPORTED: the core copies through the host.
   tsr_status (*copy_peer)(tsri_queue *queue, tsri_buffer *dst, size_t dst_offset, tsri_device *src_device,
                           tsri_buffer *src, size_t src_offset, size_t bytes);
+
+  // --- Optional: host memory that the device copies from and to by itself (pinned memory). Any thread. NULL: plain memory is used. ---
+
+  tsr_status (*host_alloc)(tsri_device *device, size_t bytes, void **out_memory);
+  void (*host_free)(tsri_device *device, void *memory);  // no queued work uses it any more
+  // Makes memory of the caller such memory until host_unregister. TSR_ERR_UNSUPPORTED: it stays as it is.
+  tsr_status (*host_register)(tsri_device *device, void *memory, size_t bytes);
+  void (*host_unregister)(tsri_device *device, void *memory);
 } tsri_backend;
 
 // Name and type of the function that a plug-in exports. It may return NULL if the plug-in cannot be used here.

@@ -22,7 +22,9 @@ typedef enum tsri_object_type {
   TSRI_OBJECT_CAPTURE = 0x43415054,
   TSRI_OBJECT_PARAMS = 0x50415241,
   TSRI_OBJECT_OPTIM = 0x4F505449,
-  TSRI_OBJECT_PROFILE = 0x50524F46
+  TSRI_OBJECT_PROFILE = 0x50524F46,
+  TSRI_OBJECT_QUEUE = 0x51554555,
+  TSRI_OBJECT_EVENT = 0x45564E54
 } tsri_object_type;
 
 // Must be the first member of every counted struct.

@@ -15,6 +15,8 @@ struct tsr_scope {
   tsr_device *device;
   tsr_tensor **items;
   size_t item_count, item_capacity;
+  void (*at_end)(void *user);  // see tsri_scope_at_end
+  void *user;
 };
 
 static TSRI_THREAD_LOCAL tsr_scope *innermost;
@@ -35,6 +37,11 @@ tsr_scope *tsr_scope_begin(tsr_device *device) {
   return scope;
 }
 
+void tsri_scope_at_end(tsr_scope *scope, void (*at_end)(void *user), void *user) {
+  scope->at_end = at_end;
+  scope->user = user;
+}
+
 static void end_innermost(void) {
   tsr_scope *scope = innermost;
   innermost = scope->parent;
@@ -42,6 +49,7 @@ static void end_innermost(void) {
     scope->items[i]->scope = NULL;
     tsr_release(scope->items[i]);
   }
+  if (scope->at_end) scope->at_end(scope->user);
   tsr_device_release(scope->device);
   tsri_free(scope->items);
   tsri_free(scope);

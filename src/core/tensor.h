@@ -62,4 +62,8 @@ static inline bool tsri_tensor_is_usable(const tsr_tensor *tensor) {
 bool tsri_scope_adopt(tsr_tensor *tensor);
 void tsri_scope_disown(tsr_tensor *tensor);
 
+// Has `at_end` called on the scope's thread when the scope ends, after its tensors were released. At most one function per scope.
+struct tsr_scope;
+void tsri_scope_at_end(struct tsr_scope *scope, void (*at_end)(void *user), void *user);
+
 #endif

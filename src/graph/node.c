@@ -63,6 +63,7 @@ static void link_pending(tsri_graph_state *state, tsri_node *node) {
   if (state->pending) state->pending->previous = node;
   state->pending = node;
   state->pending_count++;
+  state->pending_bytes += node->bytes;
   state->move_count += node->op == &tsri_op_move;
   state->assign_count += node->op == &tsri_op_assign;
 }
@@ -73,6 +74,7 @@ static void unlink_pending(tsri_graph_state *state, tsri_node *node) {
   if (node->next) node->next->previous = node->previous;
   node->previous = node->next = NULL;
   state->pending_count--;
+  state->pending_bytes -= node->bytes;
   state->move_count -= node->op == &tsri_op_move;
   state->assign_count -= node->op == &tsri_op_assign;
 }
@@ -181,8 +183,10 @@ tsri_node *tsri_node_create_results(const tsri_op *op, tsr_device *device, tsr_d
   size_t inputs = (size_t)(input_count ? input_count : 1) * sizeof(tsri_input);
   size_t numbers = attributes ? tsri_op_attribute_bytes(op) : 0;
   size_t results = result_count > 1 ? result_count * sizeof(tsri_node_result) : 0;
-  tsri_node *node = tsri_malloc(sizeof *node + inputs + numbers + results);
+  size_t bytes = sizeof(tsri_node) + inputs + numbers + results;
+  tsri_node *node = tsri_malloc(bytes);
   if (!node) return NULL;
+  node->bytes = bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX;
   tsri_value_init(&node->value, NULL, device, destroy_node);
   node->op = op;
   node->dtype = dtype;
@@ -191,6 +195,7 @@ tsri_node *tsri_node_create_results(const tsri_op *op, tsr_device *device, tsr_d
   node->tape = tsri_tape_id();
   node->traced = 0;
   node->label = tsri_profiling() ? tsri_profile_label() : 0;
+  node->track = (uint8_t)tsri_track_now(device);
   node->previous = node->next = node->dying_next = NULL;  // shape and count are set by link_node
   node->input_count = input_count;
   node->keeper_count = 0;
@@ -242,7 +247,8 @@ static tsr_status link_node(tsri_node *node, const tsri_layout *layout, bool *ou
   if (node->value.storage) tsri_assign_link(node);
   node->depth = depth_below(node) + 1;
   link_pending(state, node);
-  *out_is_full = node->depth >= TSRI_MAX_DEPTH || state->pending_count >= TSRI_MAX_PENDING || device->is_eager;
+  *out_is_full = node->depth >= TSRI_MAX_DEPTH || state->pending_count >= TSRI_MAX_PENDING || device->is_eager ||
+                 state->pending_bytes > device->pending_bytes;
   tsri_mutex_unlock(&state->lock);
   return TSR_OK;
 }

@@ -43,6 +43,7 @@ struct tsri_node {
   uint32_t lost_mark, lost_refs;  // references that the run with the number lost_mark has given up (dead.h)
   uint32_t label;                 // the profiler's, when the node was recorded; 0: none
   bool is_hidden;                 // pending, but not in the device's list: see tsri_node_hide
+  uint8_t track;                  // of its device, on which it runs: that of the queue bound when it was recorded
   uint32_t first_reader;          // planning: list of an assignment's readers, see tsri_readers_first
   // ELEMENTWISE: tsri_scalars; KERNEL: the struct of the operator's attribute set. NULL: none. Allocated together with
   // the node.
@@ -53,6 +54,7 @@ struct tsri_node {
   uint32_t result_count;
   uint32_t keeper_count;  // callers of tsri_node_keep_inputs; guarded by the lock
   uint32_t input_count;
+  uint32_t bytes;  // of host memory that the node takes
   tsri_input inputs[];
 };
 
@@ -61,16 +63,17 @@ typedef struct tsri_graph_state {
   tsri_mutex lock;     // guards all fields below, and every pending node of the device
   tsri_node *pending;  // list of the device's pending nodes, the newest first
   size_t pending_count;
-  size_t move_count;    // pending moves: nodes whose input is on another device
-  size_t assign_count;  // pending assignments
-  uint32_t run_mark;    // number of the latest run; see tsri_node.mark
-  uint64_t pass;        // of the node that runs now; see tsri_node.pass
+  uint64_t pending_bytes;  // host memory of pending nodes
+  size_t move_count;       // pending moves: nodes whose input is on another device
+  size_t assign_count;     // pending assignments
+  uint32_t run_mark;       // number of the latest run; see tsri_node.mark
+  uint64_t pass;           // of the node that runs now; see tsri_node.pass
   struct tsri_kernel_cache *kernels;
   tsri_tuning tuning;  // set when the state is created, then constant
   tsri_repeats repeats;
 } tsri_graph_state;
 
-// A chain of TSRI_MAX_DEPTH pending nodes, or TSRI_MAX_PENDING pending nodes on a device, runs without being read.
+// A chain of TSRI_MAX_DEPTH pending nodes, or TSRI_MAX_PENDING pending nodes on a device, or more than tsr_device.pending_bytes of them, runs without being read.
 enum { TSRI_MAX_DEPTH = 512, TSRI_MAX_PENDING = 16384 };
 
 // The graph state of the device, or NULL if nothing has been recorded there yet.

@@ -132,9 +132,12 @@ static tsr_status run_plan(tsri_graph_state *state, const tsri_plan *plan, tsri_
   size_t seen = garbage->count;
   tsri_tape_explain_begin();
   for (uint32_t i = 0; i < plan->node_count && status == TSR_OK; i++) {
-    tsri_taping before = tsri_tape_enter(plan->nodes[i].node->tape);
+    const tsri_node *node = plan->nodes[i].node;
+    tsri_taping before = tsri_tape_enter(node->tape);
+    tsri_track_entry track = tsri_track_enter(node->value.device, node->track);
     status = tsri_interrupt_check();
     if (status == TSR_OK) status = run_planned(state, plan, i, garbage);
+    tsri_track_leave(track);
     if (i + 1 < plan->node_count) seen = tsri_dead_find(state, plan, garbage, seen);
     tsri_tape_leave(before);
   }
@@ -164,6 +167,7 @@ static tsr_status run_node(tsri_graph_state *state, tsri_node *node, tsri_garbag
   if (!repeat) return run_targets(state, &node, 1, garbage);
   tsr_buffer *output = NULL;
   tsri_taping before = tsri_tape_enter(0);
+  tsri_track_entry track = tsri_track_enter(node->value.device, node->track);
   enter_pass(state, node);
   tsr_status status = create_output(node, &output);
   tsri_profile_context context, *before_context = NULL;
@@ -176,6 +180,7 @@ static tsr_status run_node(tsri_graph_state *state, tsri_node *node, tsri_garbag
   if (is_profiled) tsri_profile_enter(before_context);
   status = publish(state, node, status, output, garbage);
   leave_pass(state, node->value.device);
+  tsri_track_leave(track);
   tsri_tape_leave(before);
   return status;
 }

@@ -161,44 +161,63 @@ static bool packs_on_device(const tsri_view *view) {
          !host;
 }
 
+typedef tsr_status (*download_fn)(tsr_buffer *buffer, size_t offset, void *out_data, size_t bytes);
+typedef tsr_status (*upload_fn)(tsr_buffer *buffer, size_t offset, const void *data, size_t bytes);
+
 // Reading and writing are not part of a capture, so the kernels that pack and unpack are queued without a tape.
-static tsr_status read_packed(const tsri_view *view, void *out_data) {
+static tsr_status read_packed(const tsri_view *view, void *out_data, download_fn download) {
   tsr_buffer *packed = NULL;
   tsri_taping before = tsri_tape_enter(0);
   tsr_status status = tsri_copy_contiguous(view, &packed);
-  if (status == TSR_OK) status = tsr_buffer_download(packed, 0, out_data, elements_bytes(view));
+  if (status == TSR_OK) status = download(packed, 0, out_data, elements_bytes(view));
   tsr_buffer_release(packed);
   tsri_tape_leave(before);
   return status;
 }
 
-static tsr_status write_packed(const tsri_view *view, const void *data) {
+static tsr_status write_packed(const tsri_view *view, const void *data, upload_fn upload) {
   tsri_view packed = {.dtype = view->dtype, .layout = tsri_packed_layout(&view->layout)};
   tsri_taping before = tsri_tape_enter(0);
   tsr_status status = tsr_buffer_create(view->buffer->device, elements_bytes(view), 0, &packed.buffer);
-  if (status == TSR_OK) status = tsr_buffer_upload(packed.buffer, 0, data, elements_bytes(view));
+  if (status == TSR_OK) status = upload(packed.buffer, 0, data, elements_bytes(view));
   if (status == TSR_OK) status = tsri_copy_strided(&packed, view->buffer, &view->layout);
   tsr_buffer_release(packed.buffer);
   tsri_tape_leave(before);
   return status;
 }
 
-tsr_status tsri_read_elements(const tsri_view *view, void *out_data) {
+static tsr_status read_elements(const tsri_view *view, void *out_data, download_fn download) {
   if (view->layout.count == 0) return TSR_OK;
   if (!tsri_layout_is_contiguous(&view->layout)) {
-    return packs_on_device(view) ? read_packed(view, out_data) : gather(view, out_data);
+    return packs_on_device(view) ? read_packed(view, out_data, download) : gather(view, out_data);
   }
   size_t offset = (size_t)view->layout.offset * tsr_dtype_bytes(view->dtype);
-  return tsr_buffer_download(view->buffer, offset, out_data, elements_bytes(view));
+  return download(view->buffer, offset, out_data, elements_bytes(view));
+}
+
+static tsr_status write_elements(const tsri_view *view, const void *data, upload_fn upload) {
+  if (view->layout.count == 0) return TSR_OK;
+  if (!tsri_layout_is_contiguous(&view->layout)) {
+    return packs_on_device(view) ? write_packed(view, data, upload) : scatter(view, data);
+  }
+  size_t offset = (size_t)view->layout.offset * tsr_dtype_bytes(view->dtype);
+  return upload(view->buffer, offset, data, elements_bytes(view));
+}
+
+tsr_status tsri_read_elements(const tsri_view *view, void *out_data) {
+  return read_elements(view, out_data, tsr_buffer_download);
 }
 
 tsr_status tsri_write_elements(const tsri_view *view, const void *data) {
-  if (view->layout.count == 0) return TSR_OK;
-  if (!tsri_layout_is_contiguous(&view->layout)) {
-    return packs_on_device(view) ? write_packed(view, data) : scatter(view, data);
-  }
-  size_t offset = (size_t)view->layout.offset * tsr_dtype_bytes(view->dtype);
-  return tsr_buffer_upload(view->buffer, offset, data, elements_bytes(view));
+  return write_elements(view, data, tsr_buffer_upload);
+}
+
+tsr_status tsri_read_elements_queued(const tsri_view *view, void *out_data) {
+  return read_elements(view, out_data, tsri_buffer_queue_download);
+}
+
+tsr_status tsri_write_elements_queued(const tsri_view *view, const void *data) {
+  return write_elements(view, data, tsri_buffer_queue_upload);
 }
 
 // --- Between devices ------------------------------------------------------------------------------------------------

@@ -48,6 +48,10 @@ tsr_status tsri_copy_to_device(const tsri_view *view, tsr_device *device, tsr_bu
 tsr_status tsri_read_elements(const tsri_view *view, void *out_data);
 tsr_status tsri_write_elements(const tsri_view *view, const void *data);
 
+// The same without waiting, on the calling thread's track, where the elements lie side by side or the device packs them; else they wait.
+tsr_status tsri_read_elements_queued(const tsri_view *view, void *out_data);
+tsr_status tsri_write_elements_queued(const tsri_view *view, const void *data);
+
 // Chooses the device for an operator with inputs on these devices: the one latest in the priority order.
 //
 // Errors: TSR_ERR_INVALID_ARGUMENT if they differ and TESSERA_MIX=error; the message names both devices.

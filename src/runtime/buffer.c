@@ -9,6 +9,7 @@
 #include "core/log.h"
 #include "runtime/copier.h"
 #include "runtime/profile.h"
+#include "runtime/queue.h"
 #include "runtime/sharing.h"
 #include "runtime/stage.h"
 #include "runtime/tape.h"
@@ -147,7 +148,7 @@ void tsr_buffer_release(tsr_buffer *buffer) {
   tsri_sharing_remove(buffer);
   tsr_device *device = buffer->device;
   // The owner of imported memory may free it as soon as `release_foreign` is called, so wait until no queued work uses
-  // it. Blocks of the pool need no wait: they are reused in queue order.
+  // it. Blocks of the pool need no wait: they are reused in queue order, or know which tracks still use them.
   if (buffer->handle && !buffer->block && !buffer->whole) tsri_late_destroy(device, &buffer->late, "buffer_release");
   else destroy_buffer(device, &buffer->late);
   tsr_device_release(device);
@@ -217,29 +218,76 @@ static void finish_span(tsri_span *span, tsr_device *device, tsri_queue *queue, 
   tsri_span_finish(span, device, queue, status == TSR_OK ? &work : NULL);
 }
 
+// Queues the copy. With TSR_OK the caller of this function unlocks the device.
+static tsr_status begin_upload(tsr_buffer *buffer, size_t offset, const void *data, size_t bytes) {
+  tsr_device *device = buffer->device;
+  tsri_queue *queue = tsri_device_lock(device);
+  tsr_status status = tsri_track_touch(device, buffer, true);
+  tsri_span span = tsri_span_begin(device, queue);
+  if (status == TSR_OK) {
+    status = device->backend->copy_in(queue, buffer->handle, buffer->offset + offset, data, bytes);
+  }
+  if (span.is_on) finish_span(&span, device, queue, TSR_PROFILE_UPLOAD, bytes, status);
+  tsri_track_count(device, "upload");
+  tsri_count_queued(&device->counters.uploads, 1);
+  return status;
+}
+
+tsr_status tsri_buffer_queue_upload(tsr_buffer *buffer, size_t offset, const void *data, size_t bytes) {
+  tsr_status status = begin_upload(buffer, offset, data, bytes);
+  tsri_device_unlock(buffer->device);
+  return status;
+}
+
 tsr_status tsr_buffer_upload(tsr_buffer *buffer, size_t offset, const void *data, size_t bytes) {
   tsr_status status = check_host_copy("buffer_upload", buffer, offset, data, bytes);
   if (status == TSR_OK) status = check_writable("buffer_upload", buffer);
   if (status != TSR_OK || bytes == 0) return status;
+  return finish(buffer->device, begin_upload(buffer, offset, data, bytes));
+}
+
+// A copy into memory that the device does not fill by itself may wait for the queue inside the backend. With several tracks that would keep other threads from
+// queuing work, so it is waited for before, without the lock. Returns with the device locked.
+static tsri_queue *lock_for_download(tsr_buffer *buffer, size_t bytes, tsr_status *out_status) {
+  enum { MAY_WAIT_BYTES = 64 << 10 };
   tsr_device *device = buffer->device;
   tsri_queue *queue = tsri_device_lock(device);
+  *out_status = tsri_track_touch(device, buffer, false);
+  if (*out_status != TSR_OK || device->track_count == 1 || device->limits.reads_directly || bytes < MAY_WAIT_BYTES) {
+    return queue;
+  }
+  *out_status = tsri_device_wait_locked(device);
+  tsri_device_unlock(device);
+  return tsri_device_lock(device);
+}
+
+// As begin_upload.
+static tsr_status begin_download(tsr_buffer *buffer, size_t offset, void *out_data, size_t bytes, bool is_direct) {
+  tsr_device *device = buffer->device;
+  tsr_status status = TSR_OK;
+  tsri_queue *queue = is_direct ? tsri_device_lock(device) : lock_for_download(buffer, bytes, &status);
+  if (status == TSR_OK) status = tsri_track_touch(device, buffer, false);
   tsri_span span = tsri_span_begin(device, queue);
-  status = device->backend->copy_in(queue, buffer->handle, buffer->offset + offset, data, bytes);
-  if (span.is_on) finish_span(&span, device, queue, TSR_PROFILE_UPLOAD, bytes, status);
-  tsri_count_queued(&device->counters.uploads, 1);
-  return finish(device, status);
+  if (status == TSR_OK) {
+    status = device->backend->copy_out(queue, out_data, buffer->handle, buffer->offset + offset, bytes);
+  }
+  if (span.is_on) finish_span(&span, device, queue, TSR_PROFILE_DOWNLOAD, bytes, status);
+  tsri_track_count(device, "download");
+  tsri_count_queued(&device->counters.downloads, 1);
+  return status;
+}
+
+tsr_status tsri_buffer_queue_download(tsr_buffer *buffer, size_t offset, void *out_data, size_t bytes) {
+  tsr_status status =
+      begin_download(buffer, offset, out_data, bytes, tsri_host_is_direct(buffer->device, out_data, bytes));
+  tsri_device_unlock(buffer->device);
+  return status;
 }
 
 tsr_status tsr_buffer_download(tsr_buffer *buffer, size_t offset, void *out_data, size_t bytes) {
   tsr_status status = check_host_copy("buffer_download", buffer, offset, out_data, bytes);
   if (status != TSR_OK || bytes == 0) return status;
-  tsr_device *device = buffer->device;
-  tsri_queue *queue = tsri_device_lock(device);
-  tsri_span span = tsri_span_begin(device, queue);
-  status = device->backend->copy_out(queue, out_data, buffer->handle, buffer->offset + offset, bytes);
-  if (span.is_on) finish_span(&span, device, queue, TSR_PROFILE_DOWNLOAD, bytes, status);
-  tsri_count_queued(&device->counters.downloads, 1);
-  return finish(device, status);
+  return finish(buffer->device, begin_download(buffer, offset, out_data, bytes, false));
 }
 
 tsr_status tsr_buffer_fill(tsr_buffer *buffer, size_t offset, size_t bytes, const void *pattern, size_t pattern_bytes) {
@@ -257,9 +305,13 @@ tsr_status tsr_buffer_fill(tsr_buffer *buffer, size_t offset, size_t bytes, cons
   if (bytes == 0) return TSR_OK;
   tsr_device *device = buffer->device;
   tsri_queue *queue = tsri_device_lock(device);
+  status = tsri_track_touch(device, buffer, true);
   tsri_span span = tsri_span_begin(device, queue);
-  status = device->backend->fill(queue, buffer->handle, buffer->offset + offset, bytes, pattern, pattern_bytes);
+  if (status == TSR_OK) {
+    status = device->backend->fill(queue, buffer->handle, buffer->offset + offset, bytes, pattern, pattern_bytes);
+  }
   if (span.is_on) finish_span(&span, device, queue, TSR_PROFILE_FILL, bytes, status);
+  tsri_track_count(device, "fill");
   tsri_device_unlock(device);
   if (status == TSR_OK) tsri_tape_fill(buffer, offset, bytes, pattern, pattern_bytes, &span.context);
   return status;
@@ -272,10 +324,15 @@ static tsr_status copy_apart(tsr_buffer *dst, size_t dst_offset, tsr_buffer *src
   tsr_status status = tsri_copier_copy(dst, dst_offset, src, src_offset, bytes, &is_done);
   if (is_done || status != TSR_OK) return status;
   tsri_queue *queue = tsri_device_lock(device);
+  status = tsri_track_touch(device, src, false);
+  if (status == TSR_OK) status = tsri_track_touch(device, dst, true);
   tsri_span span = tsri_span_begin(device, queue);
-  status =
-      device->backend->copy(queue, dst->handle, dst->offset + dst_offset, src->handle, src->offset + src_offset, bytes);
+  if (status == TSR_OK) {
+    status = device->backend->copy(queue, dst->handle, dst->offset + dst_offset, src->handle, src->offset + src_offset,
+                                   bytes);
+  }
   if (span.is_on) finish_span(&span, device, queue, TSR_PROFILE_COPY, 2 * bytes, status);
+  tsri_track_count(device, "copy");
   tsri_device_unlock(device);
   if (status == TSR_OK) tsri_tape_copy(dst, dst_offset, src, src_offset, bytes, &span.context);
   return status;
@@ -320,10 +377,14 @@ static tsr_status copy_peer(tsr_buffer *dst, size_t dst_offset, tsr_buffer *src,
   tsr_status status = tsri_device_wait(src->device);  // the two queues are not ordered with each other
   if (status != TSR_OK) return status;
   tsri_queue *queue = tsri_device_lock(dst->device);
+  status = tsri_track_touch(dst->device, dst, true);
   tsri_span span = tsri_span_begin(dst->device, queue);
-  status = backend->copy_peer(queue, dst->handle, dst->offset + dst_offset, src->device->handle, src->handle,
-                              src->offset + src_offset, bytes);
+  if (status == TSR_OK) {
+    status = backend->copy_peer(queue, dst->handle, dst->offset + dst_offset, src->device->handle, src->handle,
+                                src->offset + src_offset, bytes);
+  }
   if (span.is_on) finish_span(&span, dst->device, queue, TSR_PROFILE_COPY, bytes, status);
+  tsri_track_count(dst->device, "copy from another device");
   return finish(dst->device, status);
 }
 

@@ -23,6 +23,7 @@ struct tsr_buffer {
   uint64_t tape;      // the tape that was open when it was created, which holds one reference to it; 0: none
   // A write that fails half-way may leave it half-written: nobody reads it then. Assignments to it need no copy (graph/assign.h).
   bool may_tear;
+  tsri_usage usage;                     // of imported memory; blocks of the pool have their own (tsri_block)
   void (*release_foreign)(void *user);  // NULL unless imported
   void *foreign;
 };
@@ -48,6 +49,11 @@ tsr_status tsri_buffer_create_temporary(tsr_device *device, size_t bytes, tsr_bu
 // Gives the buffer's memory back to the pool, or to the tape that holds it, before the buffer is released; for a caller that has the only other reference.
 // The buffer must not be used afterwards. Does nothing if there are more references, or if the memory is not its own.
 void tsri_buffer_give_memory(tsr_buffer *buffer);
+
+// As tsr_buffer_upload and tsr_buffer_download, for ranges that have been checked and `bytes` above 0, without waiting: host memory is
+// borrowed until the calling thread's track has got there.
+tsr_status tsri_buffer_queue_upload(tsr_buffer *buffer, size_t offset, const void *data, size_t bytes);
+tsr_status tsri_buffer_queue_download(tsr_buffer *buffer, size_t offset, void *out_data, size_t bytes);
 
 // As tsr_buffer_copy, for ranges that have been checked and `bytes` above 0. Is not counted as a move.
 tsr_status tsri_buffer_copy(tsr_buffer *dst, size_t dst_offset, tsr_buffer *src, size_t src_offset, size_t bytes);

@@ -313,6 +313,7 @@ static void fill_fields(tsri_config *c) {
   c->priority = tsri_config_text(c, TSRI_SETTING_PRIORITY);
   c->memory_limit = (tsri_memory_limit){.bytes = limit->number, .millionths = limit->millionths};
   c->pool_bytes = number_of(c, TSRI_SETTING_POOL_BYTES);
+  c->pending_bytes = number_of(c, TSRI_SETTING_PENDING_BYTES);
   c->required_bytes = number_of(c, TSRI_SETTING_REQUIRED_BYTES);
   c->timeout_ms = (uint32_t)number_of(c, TSRI_SETTING_TIMEOUT);
   c->threads = (int)number_of(c, TSRI_SETTING_THREADS);

@@ -169,6 +169,7 @@ typedef struct tsri_config {
   const char *priority;  // "vulkan,cpu", lower case; NULL: the default order
   tsri_memory_limit memory_limit;
   uint64_t pool_bytes;
+  uint64_t pending_bytes;
   uint64_t required_bytes;
   uint32_t timeout_ms;  // 0: none
   int threads;          // 0: all cores

@@ -24,7 +24,8 @@
 
 tsri_queue *tsri_device_lock(tsr_device *device) {
   tsri_mutex_lock(&device->queue_lock);
-  return device->queue;
+  if (device->track_count > 1) device->current = &device->tracks[tsri_track_now(device)];
+  return device->current->handle;
 }
 
 void tsri_device_unlock(tsr_device *device) { tsri_mutex_unlock(&device->queue_lock); }
@@ -33,15 +34,18 @@ void tsri_device_unlock(tsr_device *device) { tsri_mutex_unlock(&device->queue_l
 enum { MOMENT_NS = 5 * 1000 * 1000 };
 
 static tsr_status wait_locked(tsr_device *device, uint64_t timeout_ns) {
-  uint64_t start_ns = tsri_profile_clock();
-  tsr_status status = device->backend->queue_wait(device->queue, timeout_ns);
-  if (start_ns) tsri_profile_waited(device, device->queue, start_ns, status);
+  tsr_status status = tsri_tracks_wait(device, timeout_ns);
   device->is_overdue = tsri_is_still_running(device, status);
   if (status == TSR_OK) tsri_stage_free_kept(device);
   return status;
 }
 
-tsr_status tsri_device_wait_locked(tsr_device *device) { return wait_locked(device, device->timeout_ns); }
+tsr_status tsri_device_wait_locked(tsr_device *device) {
+  if (device->track_count == 1) return wait_locked(device, device->timeout_ns);
+  tsr_status status = tsri_track_wait(device, device->current, device->timeout_ns);
+  if (tsri_is_still_running(device, status)) device->is_overdue = true;
+  return status;
+}
 
 tsr_status tsri_device_wait(tsr_device *device) {
   tsri_device_lock(device);
@@ -61,6 +65,8 @@ tsr_status tsri_device_settle(tsr_device *device) {
 // --- Closing ------------------------------------------------------------------------------------------------------
 
 static tsr_status settle(void *user) { return tsri_device_wait(user); }
+static void refresh(void *user) { tsri_tracks_refresh(user); }
+static bool is_busy(void *user, const tsri_usage *usage) { return tsri_usage_is_busy(user, usage); }
 
 static tsr_status create_pool(tsr_device *device, const tsri_open_request *request) {
   tsri_pool_desc desc = {
@@ -74,23 +80,26 @@ static tsr_status create_pool(tsr_device *device, const tsri_open_request *reque
       .initial_bytes = request->pool_bytes,
       .own_buffers = device->limits.binds_whole_buffers,
       .settle = settle,
+      .refresh = refresh,
+      .is_busy = is_busy,
       .user = device,
   };
   return tsri_pool_create(&desc, &device->pool);
 }
 
 // Waits for the device and frees everything on it, also of a half-built device. Returns false and frees nothing if work
-// is still running after the time-out. A wait that fails in another way leaves nothing running.
+// is still running after the time-out; if that is known already, it waits a moment only. A wait that fails in another way leaves nothing running.
 static bool drain(tsr_device *device) {
   if (device->has_faults) tsri_fault_disarm(device->handle);  // work whose status was faked may still be running
-  if (device->queue && tsri_is_still_running(device, tsri_device_wait(device))) return false;
+  if (device->track_count > 0 && tsri_is_still_running(device, tsri_device_settle(device))) return false;
   tsri_profile_closing(device);
   tsri_late_finish(device);
   void *graph = atomic_load(&device->graph);
   if (graph) device->graph_destroy(graph);
   tsri_copier_destroy(device);
   tsri_pool_destroy(device->pool);
-  if (device->queue) device->backend->queue_destroy(device->queue);
+  tsri_events_destroy(device);
+  tsri_tracks_destroy(device);
   tsri_stage_free_kept(device);
   return true;
 }
@@ -127,6 +136,16 @@ static void give_up(tsr_device *device) {
   tsri_log(TSR_LOG_WARN, "device_release: %s; the device is given up: what it holds stays until its work has ended",
            tsr_last_error());
   keep_given_up(device);
+}
+
+bool tsri_device_is_given_up(const char *backend, int index) {
+  tsri_mutex_lock(&given_up_lock);
+  const tsr_device *device = given_up;
+  while (device && (device->info.index != index || strcmp(device->backend->name, backend) != 0)) {
+    device = device->next_given_up;
+  }
+  tsri_mutex_unlock(&given_up_lock);
+  return device != NULL;
 }
 
 void tsri_device_close_given_up(void) {
@@ -171,7 +190,7 @@ static tsr_status build(tsr_device *device, const tsri_open_request *request) {
       device->backend->device_open(device->info.index, &request->options, &device->limits, &device->handle);
   add_made_dtypes(&device->limits);
   if (status == TSR_OK) status = add_faults(device, request->faults);
-  if (status == TSR_OK) status = device->backend->queue_create(device->handle, &device->queue);
+  if (status == TSR_OK) status = tsri_track_create(device, 0);
   if (status == TSR_OK) status = create_pool(device, request);
   if (status == TSR_OK) status = tsr_device_test(device);
   if (status == TSR_OK) status = tsri_long_loops_measure(device);
@@ -184,9 +203,11 @@ tsr_status tsri_device_create(const tsri_open_request *request, tsr_device **out
   tsr_device *device = tsri_object_create(TSRI_OBJECT_DEVICE, sizeof *device);
   if (!device) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "device_open: no host memory for its record");
   tsri_mutex_init(&device->queue_lock);
+  device->current = &device->tracks[0];
   device->backend = request->backend;
   device->info = request->info;
   device->timeout_ns = request->timeout_ns;
+  device->pending_bytes = request->pending_bytes;
   device->priority = request->priority;
   device->strict = request->strict;
   device->allows_tf32 = request->options.tf32;
@@ -263,6 +284,10 @@ tsr_status tsr_device_synchronize(tsr_device *device) {
   if (status == TSR_OK) status = tsri_device_wait(device);
   if (status == TSR_OK) tsri_late_finish(device);
   return status;
+}
+
+bool tsr_device_is_overdue(const tsr_device *device) {
+  return tsri_device_check("device_is_overdue", device) == TSR_OK && atomic_load(&device->is_overdue);
 }
 
 tsr_status tsri_device_fall_back(tsr_device *device, const char *what) {

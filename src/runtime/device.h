@@ -11,10 +11,13 @@
 #include "core/object.h"
 #include "platform/platform.h"
 #include "runtime/pool.h"
+#include "runtime/track.h"
 
 typedef struct tsri_device_counters {
   atomic_uint_fast64_t launches, uploads, downloads, explicit_moves, implicit_moves, fallbacks, placements;
 } tsri_device_counters;
+
+enum { TSRI_SPARE_EVENTS = 16 };
 
 struct tsr_device {
   tsri_object object;
@@ -23,22 +26,28 @@ struct tsr_device {
   tsri_limits limits;
   tsr_device_info info;
   tsri_pool *pool;
-  tsri_queue *queue;
-  tsri_mutex queue_lock;  // held around every call that takes the queue
+  tsri_mutex queue_lock;  // held around every call that takes a queue of the backend; guards all that track.h has
+  tsri_track tracks[TSRI_MAX_TRACKS];
+  tsri_track *current;             // the track of the thread that holds the lock
+  int track_count;                 // those that are there
+  int queues_on[TSRI_MAX_TRACKS];  // public queues of each track
+  tsri_event *spare_events[TSRI_SPARE_EVENTS];
+  int spare_event_count;
   // Host memory that a timed-out copy may still use (stage.h); guarded by queue_lock.
   struct tsri_stage *stages;
   // Objects to destroy once queued work has ended (late.h); guarded by queue_lock.
   struct tsri_late *late;
-  bool is_overdue;        // the last wait timed out; guarded by queue_lock
-  uint64_t timeout_ns;    // UINT64_MAX: no time-out
-  int priority;           // position in the priority order; a later device is more compatible
-  bool strict;            // a fallback to the host is an error
-  bool allows_tf32;       // products of f32 may be rounded to tf32
-  bool mix_is_error;      // implicit moves are errors
-  bool is_eager;          // each operator runs when it is recorded
-  bool is_deterministic;  // results have the same bits fused or not
-  bool is_checked;        // an index out of range in an index operator is an error
-  bool has_faults;        // `backend` is the fault wrapper (backends/fault)
+  atomic_bool is_overdue;  // the last wait timed out, and its work still runs; written with queue_lock held
+  uint64_t timeout_ns;     // UINT64_MAX: no time-out
+  uint64_t pending_bytes;  // most host memory of recorded operators (graph/node.h)
+  int priority;            // position in the priority order; a later device is more compatible
+  bool strict;             // a fallback to the host is an error
+  bool allows_tf32;        // products of f32 may be rounded to tf32
+  bool mix_is_error;       // implicit moves are errors
+  bool is_eager;           // each operator runs when it is recorded
+  bool is_deterministic;   // results have the same bits fused or not
+  bool is_checked;         // an index out of range in an index operator is an error
+  bool has_faults;         // `backend` is the fault wrapper (backends/fault)
   tsri_device_counters counters;
   struct tsri_profiled *profile;       // of the profiler's session with the number profile_session; guarded by its lock
   uint64_t profile_session;            // 0: the device was never profiled
@@ -57,13 +66,16 @@ typedef struct tsri_open_request {
   tsr_device_info info;
   tsri_open_options options;
   const char *faults;  // empty or NULL: none
-  uint64_t memory_limit, pool_bytes, timeout_ns;
+  uint64_t memory_limit, pool_bytes, pending_bytes, timeout_ns;
   int priority;
   bool strict, mix_is_error, is_eager, is_deterministic, is_checked;
 } tsri_open_request;
 
 // Tries again to close devices that were given up because their work did not end. Call without the registry's lock.
 void tsri_device_close_given_up(void);
+
+// Whether a device that was given up is this one: its work still runs, so that another device of the same hardware would wait for it.
+bool tsri_device_is_given_up(const char *backend, int index);
 
 // Opens and self-tests a device. Call with the registry's lock held. Errors: those of the backend; TSR_ERR_INTERNAL if
 // the self-test fails.
@@ -72,7 +84,7 @@ tsr_status tsri_device_create(const tsri_open_request *request, tsr_device **out
 // Checks the device argument of a public function.
 tsr_status tsri_device_check(const char *caller, const tsr_device *device);
 
-// Locks the device's queue. The same thread unlocks it.
+// Locks the device's queues and returns the one of the calling thread's track. The same thread unlocks them.
 tsri_queue *tsri_device_lock(tsr_device *device);
 void tsri_device_unlock(tsr_device *device);
 
@@ -86,7 +98,7 @@ tsr_status tsri_device_wait(tsr_device *device);
 // already, waits for 5 ms only.
 tsr_status tsri_device_settle(tsr_device *device);
 
-// As tsri_device_wait, with the queue locked by the caller.
+// Waits for the work on the current track, with the queues locked by the caller. Another track may be the current one afterwards.
 tsr_status tsri_device_wait_locked(tsr_device *device);
 
 // Whether work is still running after a wait returned `waited`. A wait without a time-out leaves nothing running,
@@ -94,6 +106,9 @@ tsr_status tsri_device_wait_locked(tsr_device *device);
 static inline bool tsri_is_still_running(const tsr_device *device, tsr_status waited) {
   return waited == TSR_ERR_TIMEOUT && device->timeout_ns != UINT64_MAX;
 }
+
+// Destroys the events that were kept for reuse (event.c).
+void tsri_events_destroy(tsr_device *device);
 
 // Counts and logs that `what` falls back to the host. In strict mode returns TSR_ERR_UNSUPPORTED instead.
 tsr_status tsri_device_fall_back(tsr_device *device, const char *what);

@@ -42,11 +42,16 @@ tsr_status tsri_device_run_op(tsr_device *device, const tsri_native_op *op, tsr_
 tsr_status tsri_device_run_op_writing(tsr_device *device, const tsri_native_op *op, tsr_buffer *const *buffers,
                                       int written_count, int buffer_count) {
   if (!tsri_device_takes(device, op)) return TSR_ERR_UNSUPPORTED;
+  tsr_status status = TSR_OK;
   tsri_queue *queue = tsri_device_lock(device);
+  for (int i = 0; device->track_count > 1 && i < buffer_count && status == TSR_OK; i++) {
+    status = tsri_track_touch(device, buffers[i], i < written_count);
+  }
   tsri_span span = tsri_span_begin(device, queue);
-  tsr_status status = device->backend->run_op(queue, op);
+  if (status == TSR_OK) status = device->backend->run_op(queue, op);
   if (span.is_on) tsri_native_op_finish(&span, device, queue, op, NULL, status);
   if (status == TSR_OK) tsri_count_queued(&device->counters.launches, 1);
+  tsri_track_count(device, tsri_native_kind_name(op->kind));
   tsri_device_unlock(device);
   if (status != TSR_OK) return status;
   for (int i = 0; i < buffer_count; i++) (i < written_count ? tsri_tape_writes : tsri_tape_uses)(device, buffers[i]);

@@ -2,8 +2,8 @@
 // Caching memory pool: taking, giving back, joining, growing and trimming.
 //
 // A request is rounded up to its size class and served by the first of these that succeeds: the smallest free block
-// that fits; the same after joining free neighbours; a new segment from the backend; the same again after a wait and a
-// trim. A block larger than needed is split, and the rest stays free.
+// that fits and that no other track still uses; the same after joining free neighbours; a new segment from the backend; a block that another track
+// still uses; a new segment after a wait and a trim. A block larger than needed is split, and the rest stays free.
 //
 // Requests up to 1 MiB share segments of 2 MiB; a larger request gets a segment of its own size. A small block must not
 // keep a big segment from being given back, so a segment above 2 MiB is split only for requests of at least a sixteenth
@@ -41,6 +41,8 @@ typedef struct request {
   size_t bytes;         // rounded up to its size class
   size_t alignment;     // at least the granule
   bool is_last_resort;  // the request fails otherwise: ignore tsri_segment.smallest_piece
+  bool takes_busy;      // a block will do that another track still uses
+  bool found_busy;      // there was such a block, and it was passed over
   tsr_status status;    // the failure, if the outcome is FAILED
 } request;
 
@@ -87,7 +89,8 @@ static tsri_block *split(tsri_pool *pool, tsri_block *block, size_t bytes) {
                         .segment = block->segment,
                         .previous = block,
                         .next = block->next,
-                        .is_free = true};
+                        .is_free = true,
+                        .usage = block->usage};
   if (right->next) right->next->previous = right;
   block->next = right;
   block->bytes = bytes;
@@ -97,6 +100,7 @@ static tsri_block *split(tsri_pool *pool, tsri_block *block, size_t bytes) {
 static void absorb_next(tsri_pool *pool, tsri_block *block) {
   tsri_block *right = block->next;
   tsri_bins_remove(&pool->bins, right);
+  tsri_usage_join(&block->usage, &right->usage);
   block->bytes += right->bytes;
   block->next = right->next;
   if (block->next) block->next->previous = block;
@@ -145,11 +149,17 @@ static bool fits(const tsri_pool *pool, const tsri_block *block, const request *
   return wanted->bytes >= block->segment->smallest_piece || wanted->is_last_resort;
 }
 
-static tsri_block *smallest_in_bin(const tsri_pool *pool, unsigned bin, const request *wanted) {
+static bool is_busy(const tsri_pool *pool, const tsri_block *block, request *wanted) {
+  if (wanted->takes_busy || !pool->desc.is_busy || !pool->desc.is_busy(pool->desc.user, &block->usage)) return false;
+  wanted->found_busy = true;
+  return true;
+}
+
+static tsri_block *smallest_in_bin(const tsri_pool *pool, unsigned bin, request *wanted) {
   tsri_block *best = NULL;
   size_t scanned = 0;
   for (tsri_block *block = pool->bins.first[bin]; block; block = block->bin_next) {
-    if (fits(pool, block, wanted) && (!best || block->bytes < best->bytes)) {
+    if (fits(pool, block, wanted) && (!best || block->bytes < best->bytes) && !is_busy(pool, block, wanted)) {
       best = block;
       if (best->bytes == wanted->bytes) break;
     }
@@ -158,7 +168,7 @@ static tsri_block *smallest_in_bin(const tsri_pool *pool, unsigned bin, const re
   return best;
 }
 
-static tsri_block *find_free(const tsri_pool *pool, const request *wanted) {
+static tsri_block *find_free(const tsri_pool *pool, request *wanted) {
   unsigned bin = tsri_bins_next(&pool->bins, tsri_bins_class(&pool->bins, wanted->bytes));
   while (bin < TSRI_BIN_COUNT) {
     tsri_block *block = smallest_in_bin(pool, bin, wanted);
@@ -347,6 +357,21 @@ static outcome take_any_held(tsri_pool *pool, request *wanted, tsri_block **out_
   return result;
 }
 
+// Blocks that another track still uses, before waiting for anything.
+static outcome take_busy(tsri_pool *pool, request *wanted, tsri_block **out_block) {
+  wanted->takes_busy = true;
+  return wanted->found_busy ? take_held(pool, wanted, out_block) : NO_ROOM;
+}
+
+// Blocks that were in use by another track when they were passed over. Unlocks while it asks the device.
+static outcome take_refreshed(tsri_pool *pool, request *wanted, tsri_block **out_block) {
+  if (!wanted->found_busy) return NO_ROOM;
+  tsri_mutex_unlock(&pool->lock);
+  pool->desc.refresh(pool->desc.user);
+  tsri_mutex_lock(&pool->lock);
+  return take_held(pool, wanted, out_block);
+}
+
 static outcome take_after_trim(tsri_pool *pool, request *wanted, char said[TSRI_ERROR_BYTES], tsri_block **out_block) {
   // If every segment has a used block, a trim cannot help, and splitting any of them keeps no further segment from
   // being given back. So there is no need to wait for the device.
@@ -458,8 +483,10 @@ void tsri_pool_destroy(tsri_pool *pool) {
 
 // Called when no free block fits. The lock is held on entry and released on return.
 static tsr_status take_missed(tsri_pool *pool, request *wanted, tsri_block **out_block) {
-  char said[TSRI_ERROR_BYTES];
-  outcome result = take_new(pool, wanted, said, out_block);
+  char said[TSRI_ERROR_BYTES] = "";
+  outcome result = take_refreshed(pool, wanted, out_block);
+  if (result == NO_ROOM) result = take_new(pool, wanted, said, out_block);
+  if (result == NO_ROOM) result = take_busy(pool, wanted, out_block);
   if (result == NO_ROOM) result = take_after_trim(pool, wanted, said, out_block);
   tsri_mutex_unlock(&pool->lock);
   if (result == NO_ROOM) return out_of_memory(pool, wanted, said);

@@ -6,10 +6,11 @@
 // backend only when memory is short or tsri_pool_trim is called. Blocks are host records, because device memory may be
 // unreadable from the host.
 //
-// Reuse follows queue order: a block may be given back while queued work still uses it, because its next user queues
-// its work after that on the device's one queue. The backend's buffer_destroy must not be called that early, so
-// `settle` (a wait for the queue) is called before segments are given back, and a segment that was used again meanwhile
-// is kept.
+// A block may be given back while queued work still uses it. On the same track (runtime/track.h) its next user's work is queued
+// after that; the work of another track waits for the commands that the block's usage names. So that it seldom has to, such
+// blocks are handed out on another track only if no other block fits and no new segment can be had. The backend's buffer_destroy
+// must not be called that early, so `settle` (a wait for all tracks) is called before segments are given back, and a segment that was used again
+// meanwhile is kept.
 //
 // Threads: any, for every call but create and destroy.
 #ifndef TSRI_POOL_H
@@ -18,6 +19,7 @@
 #include <tessera/memory.h>
 
 #include "backends/backend.h"
+#include "runtime/usage.h"
 
 typedef struct tsri_pool tsri_pool;
 
@@ -30,6 +32,7 @@ typedef struct tsri_block {
   struct tsri_block *previous, *next;          // neighbours in the segment, by offset
   struct tsri_block *bin_previous, *bin_next;  // neighbours in the free list of its size class
   bool is_free;
+  tsri_usage usage;  // of its memory; belongs to the queue while the block is in use
 } tsri_block;
 
 typedef struct tsri_pool_desc {
@@ -45,6 +48,10 @@ typedef struct tsri_pool_desc {
   // Waits until queued work is done. It is called without the pool's lock, so it may give blocks back. NULL: there is
   // never queued work.
   tsr_status (*settle)(void *user);
+  // Finds out which queued commands have ended; called without the pool's lock. Whether the work of the calling thread would have to wait for another track before
+  // it uses memory with this usage; called with the lock. Both NULL: there is one track.
+  void (*refresh)(void *user);
+  bool (*is_busy)(void *user, const tsri_usage *usage);
   void *user;
 } tsri_pool_desc;
 

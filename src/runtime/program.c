@@ -230,11 +230,18 @@ static void finish_span(tsri_span *span, tsr_device *device, tsri_queue *queue, 
   tsri_span_finish(span, device, queue, status == TSR_OK ? &work : NULL);
 }
 
-static tsr_status enqueue(tsr_device *device, const tsri_built *built, const tsri_launch *launch) {
+// `arguments` are the kernel's buffers; a report that follows them in `launch` is the caller's alone.
+static tsr_status enqueue(tsr_device *device, const tsri_built *built, const tsri_argument *arguments,
+                          const tsri_launch *launch) {
+  tsr_status status = TSR_OK;
   tsri_queue *queue = tsri_device_lock(device);
+  for (uint32_t i = 0; device->track_count > 1 && i < built->kernel->buffer_count && status == TSR_OK; i++) {
+    status = tsri_track_touch(device, arguments[i].buffer, launch->buffers[i].is_written);
+  }
   tsri_span span = tsri_span_begin(device, queue);
-  tsr_status status = device->backend->launch(queue, built->program, launch);
+  if (status == TSR_OK) status = device->backend->launch(queue, built->program, launch);
   if (span.is_on) finish_span(&span, device, queue, built->kernel->name, launch, status);
+  tsri_track_count(device, built->kernel->name);
   tsri_count_queued(&device->counters.launches, 1);
   tsri_device_unlock(device);
   if (status == TSR_OK) {
@@ -245,7 +252,7 @@ static tsr_status enqueue(tsr_device *device, const tsri_built *built, const tsr
 
 // Launches with an additional buffer in which the kernel reports index errors, and reads it back at once.
 static tsr_status launch_with_report(tsr_device *device, const tsri_built *built, tsri_launch *launch,
-                                     tsri_binding *bindings) {
+                                     const tsri_argument *arguments, tsri_binding *bindings) {
   enum { BYTES = TSRI_EMIT_REPORT_WORDS * sizeof(uint32_t) };
   tsri_tape_refuses(device, "a kernel in checked mode");
   char text[512];
@@ -258,7 +265,7 @@ static tsr_status launch_with_report(tsr_device *device, const tsri_built *built
   if (status == TSR_OK) {
     bindings[launch->buffer_count++] =
         (tsri_binding){.buffer = report->handle, .offset = report->offset, .bytes = BYTES, .is_written = true};
-    status = enqueue(device, built, launch);
+    status = enqueue(device, built, arguments, launch);
   }
   if (status == TSR_OK) status = tsr_buffer_download(report, 0, words, BYTES);
   tsr_buffer_release(report);
@@ -287,8 +294,8 @@ static tsr_status launch_whole(tsr_device *device, const tsri_built *built, cons
   for (uint32_t i = 0; tsri_tape_now() && i < launch.buffer_count; i++) {
     (bindings[i].is_written ? tsri_tape_writes : tsri_tape_uses)(device, arguments[i].buffer);
   }
-  if (built->emitted.has_report) return launch_with_report(device, built, &launch, bindings);
-  return enqueue(device, built, &launch);
+  if (built->emitted.has_report) return launch_with_report(device, built, &launch, arguments, bindings);
+  return enqueue(device, built, arguments, &launch);
 }
 
 tsr_status tsri_built_launch(tsr_device *device, const tsri_built *built, const uint32_t groups[3],

@@ -198,6 +198,7 @@ static tsri_open_request make_request(const selection *choice, const tsri_backen
       .memory_limit =
           desc->memory_limit ? desc->memory_limit : tsri_memory_limit_bytes(config->memory_limit, info->total_bytes),
       .pool_bytes = desc->pool_bytes ? desc->pool_bytes : config->pool_bytes,
+      .pending_bytes = config->pending_bytes,
       .timeout_ns = timeout_ms ? (uint64_t)timeout_ms * 1000000u : UINT64_MAX,
       .priority = rank_of(config, entry),
       .strict = choice->strict,
@@ -229,6 +230,11 @@ static tsr_status try_device(selection *choice, tsri_backend_entry *entry, int i
   }
   if (!choice->backend && !tsri_select_is_automatic(entry, &info)) {
     reject(choice, "%s %d (%s) is a software device, used only when named", entry->name, index, info.name);
+    return TSR_ERR_UNAVAILABLE;
+  }
+  // The CPU's own work cannot hold up other devices of it.
+  if (!choice->backend && info.type != TSR_DEVICE_CPU && tsri_device_is_given_up(entry->name, index)) {
+    reject(choice, "%s %d (%s) still runs work of a device that was closed", entry->name, index, info.name);
     return TSR_ERR_UNAVAILABLE;
   }
   if (!has_enough_memory(choice, entry, &info)) return TSR_ERR_UNAVAILABLE;

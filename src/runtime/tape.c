@@ -67,7 +67,8 @@ struct tsri_tape {
   void *trace;
   void (*destroy_trace)(void *trace);
   tsri_tape_memory temporaries;
-  tsri_graph *graph;  // the backend's graph; NULL: not made yet, or not supported
+  // The backend's graphs, one for each track it was played on: a graph uses the queue's own scratch memory. NULL: not made yet, or not supported.
+  tsri_graph *graphs[TSRI_MAX_TRACKS];
   bool graph_failed;
   uint32_t listed;  // the profiler's text of the steps; 0: not made yet
   bool has_calls;
@@ -80,7 +81,9 @@ static void free_step(tape_step *step) {
 
 static void destroy_tape(tsr_device *device, tsri_late *late) {
   tsri_tape *tape = (tsri_tape *)late;
-  if (tape->graph) device->backend->graph_destroy(device->handle, tape->graph);
+  for (int i = 0; i < TSRI_MAX_TRACKS; i++) {
+    if (tape->graphs[i]) device->backend->graph_destroy(device->handle, tape->graphs[i]);
+  }
   for (int i = 0; i < tape->step_count; i++) free_step(&tape->steps[i]);
   for (int i = 0; i < tape->object_count; i++) tape->objects[i].release(tape->objects[i].object);
   tsri_free(tape->steps);
@@ -587,10 +590,10 @@ static uint32_t list_steps(const tsri_tape *tape) {
 }
 
 // The backend's graph is one record, which lists its steps. Steps that are queued one by one have a record each.
-static tsr_status play_profiled(tsri_tape *tape, tsri_queue *queue) {
+static tsr_status play_profiled(tsri_tape *tape, tsri_queue *queue, tsri_graph *graph) {
   tsr_device *device = tape->device;
   tsr_status status = TSR_OK;
-  if (!tape->graph || tsri_profile_is_full()) {
+  if (!graph || tsri_profile_is_full()) {
     for (int i = 0; i < tape->step_count && status == TSR_OK; i++) {
       status = play_step_timed(device, queue, &tape->steps[i]);
     }
@@ -598,7 +601,7 @@ static tsr_status play_profiled(tsri_tape *tape, tsri_queue *queue) {
   }
   if (tape->listed == 0) tape->listed = list_steps(tape);
   tsri_span span = tsri_span_begin(device, queue);
-  status = device->backend->graph_launch(queue, tape->graph);
+  status = device->backend->graph_launch(queue, graph);
   if (!span.is_on) return status;
   tsri_profile_context context = {.operators = tape->listed, .label = span.context.label};
   tsri_profile_work work = {.kind = TSR_PROFILE_REPLAY, .name = "capture", .context = &context};
@@ -607,16 +610,16 @@ static tsr_status play_profiled(tsri_tape *tape, tsri_queue *queue) {
 }
 
 // Makes the backend's graph of the steps. If that fails, the steps are queued one by one. A graph cannot hold a call.
-static void make_graph(tsri_tape *tape, tsri_queue *queue) {
+static void make_graph(tsri_tape *tape, tsri_queue *queue, tsri_graph **graph) {
   const tsri_backend *backend = tape->device->backend;
-  if (!backend->graph_begin || tape->graph || tape->graph_failed || tape->has_calls) return;
+  if (!backend->graph_begin || *graph || tape->graph_failed || tape->has_calls) return;
   tsr_status status = backend->graph_begin(queue);
   if (status == TSR_OK) {
     tsr_status played = play_steps(tape, queue);
-    status = backend->graph_end(queue, &tape->graph);
+    status = backend->graph_end(queue, graph);
     if (played != TSR_OK && status == TSR_OK) {
-      backend->graph_destroy(tape->device->handle, tape->graph);
-      tape->graph = NULL;
+      backend->graph_destroy(tape->device->handle, *graph);
+      *graph = NULL;
       status = played;
     }
   }
@@ -625,13 +628,30 @@ static void make_graph(tsri_tape *tape, tsri_queue *queue) {
     tsri_log(TSR_LOG_INFO, "capture: no graph of its own on %s: %s", backend->name, tsr_last_error());
 }
 
+// Orders the tape's work with that of other tracks on the same memory.
+static tsr_status touch_all(tsri_tape *tape) {
+  tsr_status status = TSR_OK;
+  for (int i = 0; i < tape->object_count && status == TSR_OK; i++) {
+    const tape_object *held = &tape->objects[i];
+    if (held->release == release_buffer) status = tsri_track_touch(tape->device, held->object, false);
+  }
+  for (int i = 0; i < tape->written_count && status == TSR_OK; i++) {
+    status = tsri_track_touch(tape->device, tape->written[i], true);
+  }
+  return status;
+}
+
 tsr_status tsri_tape_play(tsri_tape *tape) {
   tsr_device *device = tape->device;
   tsri_queue *queue = tsri_device_lock(device);
-  make_graph(tape, queue);
-  tsr_status status = TSR_OK;
-  if (tsri_profiling()) status = play_profiled(tape, queue);
-  else status = tape->graph ? device->backend->graph_launch(queue, tape->graph) : play_steps(tape, queue);
+  tsri_graph **graph = &tape->graphs[device->current - device->tracks];
+  tsr_status status = device->track_count > 1 ? touch_all(tape) : TSR_OK;
+  make_graph(tape, queue, graph);
+  if (status == TSR_OK && tsri_profiling()) status = play_profiled(tape, queue, *graph);
+  else if (status == TSR_OK) status = *graph ? device->backend->graph_launch(queue, *graph) : play_steps(tape, queue);
+  // Calls have queued commands of their own, so later steps have higher numbers than the first touch has noted.
+  if (status == TSR_OK && tape->has_calls && device->track_count > 1) status = touch_all(tape);
+  tsri_track_count(device, "capture");
   tsri_count_queued(&device->counters.launches, (uint64_t)tape->step_count);
   tsri_device_unlock(device);
   return status;

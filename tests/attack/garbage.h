@@ -29,6 +29,8 @@ typedef struct garbage {
   tsr_profile *profile;
   tsr_params *params;
   tsr_optim *optim;
+  tsr_queue *queue;
+  tsr_event *event;
   FILE *file;
 
   // The current call.
@@ -92,6 +94,14 @@ bool garbage_do(garbage *g, const garbage_call *call);
   X(tsr_kernel *, tsr_kernel_p)                                              \
   X(const tsr_kernel *, const_tsr_kernel_p)                                  \
   X(tsr_capture *, tsr_capture_p)                                            \
+  X(tsr_queue *, tsr_queue_p)                                                \
+  X(const tsr_queue *, const_tsr_queue_p)                                    \
+  X(tsr_event *, tsr_event_p)                                                \
+  X(tsr_event_callback, tsr_event_callback)                                  \
+  X(tsr_part_fn, tsr_part_fn)                                                \
+  X(tsr_device *const *, tsr_device_p_const_p)                               \
+  X(const double *, const_double_p)                                          \
+  X(void **, void_p_p)                                                       \
   X(const tsr_capture *, const_tsr_capture_p)                                \
   X(tsr_profile *, tsr_profile_p)                                            \
   X(const tsr_profile *, const_tsr_profile_p)                                \
@@ -143,6 +153,8 @@ bool garbage_do(garbage *g, const garbage_call *call);
   X(tsr_kernel **, tsr_kernel_p_p)                                           \
   X(tsr_capture **, tsr_capture_p_p)                                         \
   X(tsr_profile **, tsr_profile_p_p)                                         \
+  X(tsr_queue **, tsr_queue_p_p)                                             \
+  X(tsr_event **, tsr_event_p_p)                                             \
   X(tsr_params **, tsr_params_p_p)                                           \
   X(tsr_optim **, tsr_optim_p_p)                                             \
   X(tsr_config **, tsr_config_p_p)                                           \
@@ -184,6 +196,8 @@ GARBAGE_VALUES(GARBAGE_X)
   X(tsr_device *, tsr_device_p)     \
   X(tsr_kernel *, tsr_kernel_p)     \
   X(tsr_capture *, tsr_capture_p)   \
+  X(tsr_queue *, tsr_queue_p)       \
+  X(tsr_event *, tsr_event_p)       \
   X(tsr_params *, tsr_params_p)     \
   X(tsr_optim *, tsr_optim_p)       \
   X(tsr_scope *, tsr_scope_p)       \

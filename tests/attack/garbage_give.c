@@ -282,6 +282,72 @@ tsr_optim *give_tsr_optim_p(garbage *g, const char *parameter) {
 
 const tsr_optim *give_const_tsr_optim_p(garbage *g, const char *parameter) { return give_tsr_optim_p(g, parameter); }
 
+tsr_queue *give_tsr_queue_p(garbage *g, const char *parameter) {
+  tsr_queue *queue = is_nothing(g, 5) ? NULL : g->queue;
+  note(g, parameter, "%s", queue ? "a queue" : "NULL");
+  return is_call(g, "tsr_queue_release") ? tsr_queue_retain(queue) : queue;
+}
+
+const tsr_queue *give_const_tsr_queue_p(garbage *g, const char *parameter) { return give_tsr_queue_p(g, parameter); }
+
+tsr_event *give_tsr_event_p(garbage *g, const char *parameter) {
+  tsr_event *event = is_nothing(g, 5) ? NULL : g->event;
+  note(g, parameter, "%s", event ? "an event" : "NULL");
+  return is_call(g, "tsr_event_release") ? tsr_event_retain(event) : event;
+}
+
+static void ignore_event(tsr_status status, void *user) {
+  (void)status;
+  (void)user;
+}
+
+tsr_event_callback give_tsr_event_callback(garbage *g, const char *parameter) {
+  bool is_null = is_nothing(g, 8);
+  note(g, parameter, "%s", is_null ? "NULL" : "does nothing");
+  return is_null ? NULL : ignore_event;
+}
+
+static tsr_tensor *negate_part(tsr_tensor *part, tsr_device *device, int index, void *user) {
+  (void)device;
+  (void)index;
+  (void)user;
+  return tsr_neg(part);
+}
+
+static tsr_tensor *sum_part(tsr_tensor *part, tsr_device *device, int index, void *user) {
+  (void)device;
+  (void)index;
+  (void)user;
+  return tsr_sum(part, NULL, 0, false);
+}
+
+tsr_part_fn give_tsr_part_fn(garbage *g, const char *parameter) {
+  bool is_null = is_nothing(g, 8), is_sum = below(g, 4) == 0;
+  note(g, parameter, "%s", is_null ? "NULL" : is_sum ? "sums" : "negates");
+  return is_null ? NULL : is_sum ? sum_part : negate_part;
+}
+
+tsr_device *const *give_tsr_device_p_const_p(garbage *g, const char *parameter) {
+  static tsr_device *list[GARBAGE_LIST];
+  if (is_nothing(g, 8)) {
+    note(g, parameter, "NULL");
+    return NULL;
+  }
+  for (int i = 0; i < GARBAGE_LIST; i++) list[i] = below(g, 12) ? g->devices[below(g, 8) == 0] : NULL;
+  note(g, parameter, "a list");
+  return list;
+}
+
+const double *give_const_double_p(garbage *g, const char *parameter) {
+  static double list[GARBAGE_LIST];
+  if (is_nothing(g, 3)) {
+    note(g, parameter, "NULL");
+    return NULL;
+  }
+  for (int i = 0; i < GARBAGE_LIST; i++) list[i] = give_double(g, "one");
+  return list;
+}
+
 // Any pointer may be passed: one that is not an open scope is refused without being dereferenced.
 tsr_scope *give_tsr_scope_p(garbage *g, const char *parameter) {
   tsr_scope *scope = is_nothing(g, 3) ? NULL : below(g, 2) ? (tsr_scope *)(void *)g : tsr_scope_begin(g->devices[0]);
@@ -888,10 +954,14 @@ GIVE_OBJECTS(tsr_device, tsr_device_p_p, tsr_device_release)
 GIVE_OBJECTS(tsr_kernel, tsr_kernel_p_p, tsr_kernel_release)
 GIVE_OBJECTS(tsr_capture, tsr_capture_p_p, tsr_capture_release)
 GIVE_OBJECTS(tsr_profile, tsr_profile_p_p, tsr_profile_release)
+GIVE_OBJECTS(tsr_queue, tsr_queue_p_p, tsr_queue_release)
+GIVE_OBJECTS(tsr_event, tsr_event_p_p, tsr_event_release)
 GIVE_OBJECTS(tsr_params, tsr_params_p_p, tsr_params_release)
 GIVE_OBJECTS(tsr_optim, tsr_optim_p_p, tsr_optim_release)
 GIVE_OBJECTS(tsr_config, tsr_config_p_p, tsr_config_release)
 GIVE_OBJECTS(tsr_discovery, tsr_discovery_p_p, tsr_discovery_release)
 GIVE_OBJECTS(tsr_cache_list, tsr_cache_list_p_p, tsr_cache_list_release)
+static void release_host(void *memory) { (void)tsr_host_free(memory); }
+void **give_void_p_p(garbage *g, const char *parameter) { return any_out(g, parameter, release_host); }
 GIVE_OBJECTS(struct DLManagedTensor, struct_DLManagedTensor_p_p, release_dlpack)
 GIVE_OBJECTS(struct DLManagedTensorVersioned, struct_DLManagedTensorVersioned_p_p, release_dlpack_versioned)

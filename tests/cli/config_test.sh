@@ -6,7 +6,7 @@ set -euo pipefail
 source "${BASH_SOURCE[0]%/*}/lib.bash"
 export COLUMNS=400 # a setting is a line
 
-settings='backend device priority memory_limit pool_bytes required_bytes timeout threads simd native tf32 strict eager deterministic checked mix placement log cache_mb'
+settings='backend device priority memory_limit pool_bytes required_bytes pending_bytes timeout threads simd native tf32 strict eager deterministic checked mix placement log cache_mb'
 
 claim "JSON has every setting, with its variable, what it may be and what it means"
 expect 0 config --json

@@ -158,6 +158,125 @@ static inline void check_times_need_profiling(const fixture *f) {
   backend->event_destroy(f->device, event);
 }
 
+// --- Several queues -------------------------------------------------------------------------------------------------
+
+enum { SEAM_QUEUES = 3 };
+
+// Work that is passed from queue to queue, each waiting for the one before by an event, runs in order.
+static inline void check_events_order_queues(const fixture *f) {
+  enum { BYTES = 1 << 20, ROUNDS = 12 };
+  const tsri_backend *backend = f->backend;
+  tsri_queue *queues[SEAM_QUEUES];
+  tsri_event *events[SEAM_QUEUES];
+  tsri_buffer *buffers[2] = {fixture_buffer(f, BYTES, NULL), fixture_buffer(f, BYTES, NULL)};
+  unsigned char *in = random_bytes(BYTES, 5), *out = calloc(1, BYTES);
+  for (int i = 0; i < SEAM_QUEUES; i++) {
+    CHECK_OK(backend->queue_create(f->device, &queues[i]));
+    CHECK_OK(backend->event_create(f->device, &events[i]));
+  }
+  CHECK_OK(backend->copy_in(queues[0], buffers[0], 0, in, BYTES));
+  for (int i = 0; i < ROUNDS; i++) {
+    int now = i % SEAM_QUEUES, next = (i + 1) % SEAM_QUEUES;
+    CHECK_OK(backend->copy(queues[now], buffers[(i + 1) % 2], 0, buffers[i % 2], 0, BYTES));
+    CHECK_OK(backend->fill(queues[now], buffers[i % 2], 0, BYTES, "\7", 1));
+    CHECK_OK(backend->event_record(queues[now], events[now]));
+    CHECK_OK(backend->event_await(queues[next], events[now]));
+  }
+  CHECK_OK(backend->copy_out(queues[ROUNDS % SEAM_QUEUES], out, buffers[ROUNDS % 2], 0, BYTES));
+  CHECK_OK(backend->queue_wait(queues[ROUNDS % SEAM_QUEUES], UINT64_MAX));
+  CHECK_BYTES(out, in, BYTES);
+  for (int i = 0; i < SEAM_QUEUES; i++) {
+    bool is_done = false;
+    CHECK_OK(backend->queue_wait(queues[i], UINT64_MAX));
+    CHECK_OK(backend->event_is_done(f->device, events[i], &is_done));
+    CHECK(is_done);
+    backend->event_destroy(f->device, events[i]);
+    backend->queue_destroy(queues[i]);
+  }
+  for (int i = 0; i < 2; i++) backend->buffer_destroy(f->device, buffers[i]);
+  free(in);
+  free(out);
+}
+
+// Recording an event again does not change what queues wait for that have awaited it before.
+static inline void check_awaited_events_may_be_recorded_again(const fixture *f) {
+  enum { BYTES = 1 << 16 };
+  const tsri_backend *backend = f->backend;
+  tsri_queue *first = NULL, *second = NULL;
+  tsri_event *event = NULL;
+  unsigned char *in = random_bytes(BYTES, 6), *out = calloc(1, BYTES);
+  tsri_buffer *buffer = fixture_buffer(f, BYTES, NULL);
+  CHECK_OK(backend->queue_create(f->device, &first));
+  CHECK_OK(backend->queue_create(f->device, &second));
+  CHECK_OK(backend->event_create(f->device, &event));
+  CHECK_OK(backend->copy_in(first, buffer, 0, in, BYTES));
+  CHECK_OK(backend->event_record(first, event));
+  CHECK_OK(backend->event_await(second, event));
+  CHECK_OK(backend->copy_out(second, out, buffer, 0, BYTES));
+  CHECK_OK(backend->event_record(second, event));
+  CHECK_OK(backend->event_await(first, event));
+  CHECK_OK(backend->fill(first, buffer, 0, BYTES, "\0", 1));
+  CHECK_OK(backend->event_record(first, event));
+  CHECK_OK(backend->queue_wait(second, UINT64_MAX));
+  CHECK_BYTES(out, in, BYTES);
+  CHECK_OK(backend->queue_wait(first, UINT64_MAX));
+  backend->event_destroy(f->device, event);
+  backend->queue_destroy(first);
+  backend->queue_destroy(second);
+  backend->buffer_destroy(f->device, buffer);
+  free(in);
+  free(out);
+}
+
+// With reads_directly, or into pinned memory, a copy to the host has arrived when an event after it has happened.
+static inline void check_host_memory(const fixture *f) {
+  enum { BYTES = 100 * 1000 };
+  const tsri_backend *backend = f->backend;
+  unsigned char *in = random_bytes(BYTES, 7);
+  void *memory = NULL;
+  tsri_event *event = NULL;
+  tsri_buffer *buffer = fixture_buffer(f, BYTES, in);
+  bool is_pinned = backend->host_alloc != NULL, is_done = false;
+  if (is_pinned) CHECK_OK(backend->host_alloc(f->device, BYTES, &memory));
+  else memory = malloc(BYTES);
+  memset(memory, 1, BYTES);
+  CHECK_OK(backend->event_create(f->device, &event));
+  for (size_t bytes = 4; bytes <= BYTES; bytes *= 25) {
+    CHECK_OK(backend->copy_out(f->queue, memory, buffer, 0, bytes));
+    CHECK_OK(backend->event_record(f->queue, event));
+    for (is_done = false; !is_done;) CHECK_OK(backend->event_is_done(f->device, event, &is_done));
+    if (!is_pinned && !f->limits.reads_directly) CHECK_OK(backend->queue_wait(f->queue, UINT64_MAX));
+    CHECK_BYTES(memory, in, bytes);
+  }
+  memset(memory, 2, BYTES);
+  CHECK_OK(backend->copy_in(f->queue, buffer, 0, memory, BYTES));
+  CHECK_OK(backend->queue_wait(f->queue, UINT64_MAX));
+  check_bytes(f, buffer, memory, BYTES);
+  backend->event_destroy(f->device, event);
+  backend->buffer_destroy(f->device, buffer);
+  if (is_pinned) backend->host_free(f->device, memory);
+  else free(memory);
+  free(in);
+}
+
+// The tests of several queues, for a backend whose fixture.h is included.
+#define SEAM_TESTS_OF_QUEUES                            \
+  TEST(events_order_queues_on_several_threads) {        \
+    fixture f = fixture_open();                         \
+    check_events_order_queues(&f);                      \
+    fixture_close(&f);                                  \
+  }                                                     \
+  TEST(awaited_events_may_be_recorded_again) {          \
+    fixture f = fixture_open();                         \
+    check_awaited_events_may_be_recorded_again(&f);     \
+    fixture_close(&f);                                  \
+  }                                                     \
+  TEST(copies_to_host_memory_arrive_with_their_event) { \
+    fixture f = fixture_open();                         \
+    check_host_memory(&f);                              \
+    fixture_close(&f);                                  \
+  }
+
 static const char slow_kernel[] __attribute__((unused)) =
     "kernel spin(inout u32 x[], u32 rounds) {\n"
     "  u32 v = x[global.x];\n"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The CPU backend's table. The CPU is always there; work is done when its call returns.
+// The CPU backend's table. The CPU is always there; work is done when its call returns, or by a queue's own thread.
 #include "backends/cpu/cpu.h"
 
 static tsr_status cpu_start(const tsri_host *host) {

@@ -3,12 +3,16 @@
 #ifndef TSRI_CPU_H
 #define TSRI_CPU_H
 
+#include <stdatomic.h>
+
 #include "backends/common/driver.h"
 #include "backends/cpu/lanes/lanes.h"
 
 // Instructions beyond AVX-512 that products use: bits of cpu_device.units.
 enum { TSRI_CPU_VNNI = 1, TSRI_CPU_BF16 = 2, TSRI_CPU_AMX = 4 };
 
+// A device, and also a queue: the first queue of a device is the device itself, whose work is done inside the call that queues it. Each further queue is a copy
+// of the record, with scratch memory and a thread of its own that does the work (later.h).
 typedef struct cpu_device {
   int threads;
   const char *simd;   // level in use: one of tsri_cpu_simd_level's
@@ -20,6 +24,8 @@ typedef struct cpu_device {
   tsri_lanes_engine engine;  // of tsri_cpu_engine
   char *scratch;             // of tsri_cpu_scratch; used by one thread at a time, the queue's
   size_t scratch_bytes;
+  atomic_int queue_count;   // of a device: queues that were created
+  struct cpu_later *later;  // of a queue with a thread; NULL: it has none
 } cpu_device;
 
 // The best vector instructions of this processor up to `wanted` (NULL: any): "avx512", "avx2", "neon" or "baseline".

@@ -56,6 +56,7 @@ tsr_status tsri_cpu_device_open(int index, const tsri_open_options *options, tsr
       .dtype_storage = (1u << TSR_DTYPE_COUNT) - 1,
       .dtype_arithmetic = (1u << TSR_DTYPE_COUNT) - 1,
       .has_exact_divide = true,
+      .reads_directly = true,
       .has_exact_fma = !tsri_cpu_simd_has_slow_fma(device->simd),  // it is exact; this keeps it out of matrix products
   };
   *out_device = (tsri_device *)device;

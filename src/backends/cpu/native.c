@@ -8,6 +8,7 @@
 #include "backends/cpu/conv/conv.h"
 #include "backends/cpu/cpu.h"
 #include "backends/cpu/lapack/lapack.h"
+#include "backends/cpu/later.h"
 #include "backends/cpu/lines/lines.h"
 #include "backends/cpu/product/product.h"
 #include "backends/cpu/rows/pool.h"
@@ -142,8 +143,16 @@ static void copy_strided(const cpu_device *device, tsr_dtype dtype, const tsri_c
   tsri_parallel((int)job.parts, (int)job.parts, copy_part, &job);
 }
 
+// Factors are computed inside the call also on a queue with a thread: they may turn out to be unsupported, and then the core runs kernels instead.
 tsr_status tsri_cpu_run_op(tsri_queue *queue, const tsri_native_op *op) {
   cpu_device *device = (cpu_device *)queue;
+  if (!device->later) return tsri_cpu_run_op_now(device, op);
+  if (!is_linear_algebra(op)) return tsri_cpu_later_op(device, op);
+  tsri_cpu_later_idle(device);
+  return tsri_cpu_run_op_now(device, op);
+}
+
+tsr_status tsri_cpu_run_op_now(cpu_device *device, const tsri_native_op *op) {
   switch (op->kind) {
     case TSRI_NATIVE_PRODUCT:
       return tsri_cpu_product(device, op);

@@ -2,6 +2,7 @@
 // Programs on the CPU: lane bytecode, or C functions of the process; their groups are spread over the cores.
 #include "backends/cpu/cpu.h"
 #include "backends/cpu/lanes/lanes.h"
+#include "backends/cpu/later.h"
 #include "core/alloc.h"
 #include "core/error.h"
 #include "platform/parallel.h"
@@ -115,6 +116,12 @@ static tsr_status launch_lanes(cpu_device *device, const cpu_program *program, c
 tsr_status tsri_cpu_launch(tsri_queue *queue, tsri_program *program, const tsri_launch *launch) {
   const cpu_program *lane_program = (const cpu_program *)program;
   cpu_device *device = (cpu_device *)queue;
+  if (device->later) return tsri_cpu_later_launch(device, program, launch, lane_program->params_bytes);
+  return tsri_cpu_launch_now(device, program, launch);
+}
+
+tsr_status tsri_cpu_launch_now(cpu_device *device, const tsri_program *program, const tsri_launch *launch) {
+  const cpu_program *lane_program = (const cpu_program *)program;
   uint64_t group_count = 0;
   if (!count_groups(launch->groups, &group_count)) {
     return TSRI_FAIL(TSR_ERR_LAUNCH, "cpu: %ux%ux%u groups are more than can be counted", launch->groups[0],

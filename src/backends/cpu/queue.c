@@ -1,28 +1,25 @@
 // SPDX-License-Identifier: MIT
-// The CPU's queue: work runs inside the call that queues it, so waits return at once. Events are points in time.
+// Queues of the CPU, copies and fills. Work on the first queue runs inside the call that queues it; each further queue has a thread (later.h).
 #include <string.h>
 
 #include "backends/cpu/cpu.h"
-#include "core/alloc.h"
-#include "core/error.h"
+#include "backends/cpu/later.h"
 #include "platform/parallel.h"
-#include "platform/platform.h"
 
-typedef struct cpu_event {
-  uint64_t at_ns;
-} cpu_event;
-
-tsr_status tsri_cpu_queue_create(tsri_device *device, tsri_queue **out_queue) {
-  *out_queue = (tsri_queue *)device;  // a queue needs to know its device and nothing else
-  return TSR_OK;
+tsr_status tsri_cpu_queue_create(tsri_device *opaque, tsri_queue **out_queue) {
+  cpu_device *device = (cpu_device *)opaque;
+  *out_queue = (tsri_queue *)device;
+  if (atomic_fetch_add(&device->queue_count, 1) == 0) return TSR_OK;
+  return tsri_cpu_later_create(device, out_queue);
 }
 
-void tsri_cpu_queue_destroy(tsri_queue *queue) { (void)queue; }
+void tsri_cpu_queue_destroy(tsri_queue *queue) {
+  if (((cpu_device *)queue)->later) tsri_cpu_later_destroy((cpu_device *)queue);
+}
 
 tsr_status tsri_cpu_queue_wait(tsri_queue *queue, uint64_t timeout_ns) {
-  (void)queue;
-  (void)timeout_ns;
-  return TSR_OK;
+  cpu_device *device = (cpu_device *)queue;
+  return device->later ? tsri_cpu_later_wait(device, timeout_ns) : TSR_OK;
 }
 
 static char *memory_at(tsri_buffer *buffer, size_t offset) {
@@ -43,9 +40,9 @@ static void copy_share(void *user, int part) {
 }
 
 // Long copies are shared by the threads: one core does not fill the memory's bandwidth.
-static void copy_bytes(const tsri_queue *queue, char *to, const char *from, size_t bytes) {
+void tsri_cpu_copy_now(const cpu_device *device, char *to, const char *from, size_t bytes) {
   enum { WORTH_A_THREAD = 1 << 20 };
-  int threads = tsri_cpu_threads((const cpu_device *)queue, bytes / WORTH_A_THREAD);
+  int threads = tsri_cpu_threads(device, bytes / WORTH_A_THREAD);
   if (threads == 1) {
     memcpy(to, from, bytes);
     return;
@@ -55,20 +52,24 @@ static void copy_bytes(const tsri_queue *queue, char *to, const char *from, size
   tsri_parallel(threads, parts, copy_share, &job);
 }
 
-tsr_status tsri_cpu_copy_in(tsri_queue *queue, tsri_buffer *dst, size_t dst_offset, const void *src, size_t bytes) {
-  copy_bytes(queue, memory_at(dst, dst_offset), src, bytes);
+static tsr_status copy_bytes(tsri_queue *queue, char *to, const char *from, size_t bytes) {
+  cpu_device *device = (cpu_device *)queue;
+  if (device->later) return tsri_cpu_later_copy(device, to, from, bytes);
+  tsri_cpu_copy_now(device, to, from, bytes);
   return TSR_OK;
 }
 
+tsr_status tsri_cpu_copy_in(tsri_queue *queue, tsri_buffer *dst, size_t dst_offset, const void *src, size_t bytes) {
+  return copy_bytes(queue, memory_at(dst, dst_offset), src, bytes);
+}
+
 tsr_status tsri_cpu_copy_out(tsri_queue *queue, void *dst, tsri_buffer *src, size_t src_offset, size_t bytes) {
-  copy_bytes(queue, dst, memory_at(src, src_offset), bytes);
-  return TSR_OK;
+  return copy_bytes(queue, dst, memory_at(src, src_offset), bytes);
 }
 
 tsr_status tsri_cpu_copy(tsri_queue *queue, tsri_buffer *dst, size_t dst_offset, tsri_buffer *src, size_t src_offset,
                          size_t bytes) {
-  copy_bytes(queue, memory_at(dst, dst_offset), memory_at(src, src_offset), bytes);
-  return TSR_OK;
+  return copy_bytes(queue, memory_at(dst, dst_offset), memory_at(src, src_offset), bytes);
 }
 
 typedef struct fill_job {
@@ -88,53 +89,21 @@ static void fill_share(void *user, int part) {
 
 tsr_status tsri_cpu_fill(tsri_queue *queue, tsri_buffer *dst, size_t offset, size_t bytes, const void *pattern,
                          size_t pattern_bytes) {
-  enum { STRETCH = 4096, WORTH_A_THREAD = 1 << 19 };  // bytes; a stretch is a multiple of every pattern's size
+  cpu_device *device = (cpu_device *)queue;
   char *to = memory_at(dst, offset);
+  if (device->later) return tsri_cpu_later_fill(device, to, bytes, pattern, pattern_bytes);
+  tsri_cpu_fill_now(device, to, bytes, pattern, pattern_bytes);
+  return TSR_OK;
+}
+
+void tsri_cpu_fill_now(const cpu_device *device, char *to, size_t bytes, const void *pattern, size_t pattern_bytes) {
+  enum { STRETCH = 4096, WORTH_A_THREAD = 1 << 19 };  // bytes; a stretch is a multiple of every pattern's size
   for (size_t done = 0; done < bytes && done < STRETCH; done += pattern_bytes) {
     memcpy(to + done, pattern, pattern_bytes);
   }
-  if (bytes <= STRETCH) return TSR_OK;
-  int threads = tsri_cpu_threads((const cpu_device *)queue, bytes / WORTH_A_THREAD);
+  if (bytes <= STRETCH) return;
+  int threads = tsri_cpu_threads(device, bytes / WORTH_A_THREAD);
   int parts = tsri_cpu_parts(threads, bytes / WORTH_A_THREAD + 1);
   fill_job job = {to, bytes, STRETCH, bytes / (size_t)parts / STRETCH * STRETCH, parts};
   tsri_parallel(threads, parts, fill_share, &job);
-  return TSR_OK;
-}
-
-tsr_status tsri_cpu_event_create(tsri_device *device, tsri_event **out_event) {
-  (void)device;
-  cpu_event *event = tsri_calloc(1, sizeof *event);
-  if (!event) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "cpu: no host memory for an event's record");
-  *out_event = (tsri_event *)event;
-  return TSR_OK;
-}
-
-void tsri_cpu_event_destroy(tsri_device *device, tsri_event *event) {
-  (void)device;
-  tsri_free(event);
-}
-
-tsr_status tsri_cpu_event_record(tsri_queue *queue, tsri_event *event) {
-  (void)queue;
-  ((cpu_event *)event)->at_ns = tsri_clock_ns();
-  return TSR_OK;
-}
-
-tsr_status tsri_cpu_event_await(tsri_queue *queue, tsri_event *event) {
-  (void)queue;
-  (void)event;
-  return TSR_OK;
-}
-
-tsr_status tsri_cpu_event_is_done(tsri_device *device, tsri_event *event, bool *out_done) {
-  (void)device;
-  (void)event;
-  *out_done = true;
-  return TSR_OK;
-}
-
-tsr_status tsri_cpu_event_elapsed(tsri_device *device, tsri_event *from, tsri_event *to, uint64_t *out_ns) {
-  (void)device;
-  *out_ns = ((cpu_event *)to)->at_ns - ((cpu_event *)from)->at_ns;
-  return TSR_OK;
 }

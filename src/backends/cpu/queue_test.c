@@ -1,8 +1,23 @@
 // SPDX-License-Identifier: MIT
 #include <tessera/tessera.h>
 
+#include "backends/common/queue_testing.h"
 #include "backends/cpu/cpu.h"
-#include "support/test.h"
+
+extern const tsri_backend tsri_cpu_backend;
+
+static fixture fixture_open(void) {
+  fixture f = {.backend = &tsri_cpu_backend};
+  fixture_open_device(&f, &(tsri_open_options){.threads = 2, .native = "all", .timeout_ns = UINT64_MAX});
+  return f;
+}
+
+static void fixture_close(const fixture *f) {
+  fixture_wait(f);
+  fixture_close_device(f);
+}
+
+SEAM_TESTS_OF_QUEUES
 
 TEST(long_fills_reach_their_end_and_go_no_further_on_several_threads) {
   enum { PATTERN = 8, BYTES = (5 << 20) + 24, BEFORE = 64 };
@@ -25,4 +40,32 @@ TEST(long_fills_reach_their_end_and_go_no_further_on_several_threads) {
     tsri_cpu_queue_destroy(queue);
     tsri_cpu_device_close(device);
   }
+}
+
+static void fail_first_group(const tsri_host_launch *launch, uint64_t first, uint64_t last) {
+  (void)launch;
+  (void)first;
+  (void)last;
+}
+
+TEST(a_queue_with_a_thread_reports_a_failure_at_the_wait_and_with_its_event) {
+  fixture f = fixture_open();
+  tsri_queue *queue = NULL;
+  tsri_event *event = NULL;
+  tsri_program *program = NULL;
+  bool is_done = false;
+  CHECK_OK(f.backend->queue_create(f.device, &queue));
+  CHECK_OK(f.backend->event_create(f.device, &event));
+  tsri_code code = {.form = TSRI_CODE_HOST, .name = "nothing", .host = fail_first_group, .local = {1, 1, 1}};
+  CHECK_OK(f.backend->program_create(f.device, &code, &program));
+  CHECK_OK(f.backend->launch(queue, program, &(tsri_launch){.groups = {UINT32_MAX, UINT32_MAX, UINT32_MAX}}));
+  CHECK_OK(f.backend->event_record(queue, event));
+  CHECK_STATUS(f.backend->queue_wait(queue, UINT64_MAX), TSR_ERR_LAUNCH);
+  CHECK_LAST_ERROR_HAS("more than can be counted");
+  CHECK_STATUS(f.backend->event_is_done(f.device, event, &is_done), TSR_ERR_LAUNCH);
+  CHECK_OK(f.backend->queue_wait(queue, UINT64_MAX));
+  f.backend->event_destroy(f.device, event);
+  f.backend->queue_destroy(queue);
+  f.backend->program_destroy(f.device, program);
+  fixture_close(&f);
 }

@@ -55,7 +55,9 @@ tsr_status tsri_cuda_copy_out(tsri_queue *queue, void *dst, tsri_buffer *src, si
   if (status != TSR_OK) return status;
   cu_address from = cuda_address_of(src, src_offset);
   bool was_pushed = tsri_cuda_enter(gpu_queue->device);
-  if (bytes > PINNED_BYTES && is_pinned(gpu_queue, dst)) {
+  // Asking costs more than a small copy, so it is done only where the program has pinned memory.
+  bool asks = bytes > PINNED_BYTES || atomic_load(&gpu_queue->device->pinned_count) > 0;
+  if (asks && is_pinned(gpu_queue, dst)) {
     status = answer(gpu_queue, gpu_queue->cu->MemcpyDtoHAsync(dst, from, bytes, gpu_queue->stream), bytes,
                     "from the device");
   } else {

@@ -50,6 +50,7 @@ typedef struct cuda_device {
   bool allows_blas;  // the setting `native` permits cuBLASLt
   bool allows_dnn;   // and cuDNN
   atomic_bool is_lost;
+  atomic_int pinned_count;  // pieces of pinned memory that the core has (host.c)
   tsri_mutex library_lock;  // held while cuBLASLt, cuSOLVER or cuDNN is being opened
   cuda_blas *blas;          // NULL until the first product
   bool blas_has_failed;     // opening cuBLASLt failed; the reason was logged
@@ -215,12 +216,18 @@ TSRI_DECLARE_DRIVER(cuda);
 void tsri_cuda_stop(void);
 tsr_status tsri_cuda_copy_peer(tsri_queue *queue, tsri_buffer *dst, size_t dst_offset, tsri_device *src_device,
                                tsri_buffer *src, size_t src_offset, size_t bytes);
+tsr_status tsri_cuda_host_alloc(tsri_device *device, size_t bytes, void **out_memory);
+void tsri_cuda_host_free(tsri_device *device, void *memory);
+tsr_status tsri_cuda_host_register(tsri_device *device, void *memory, size_t bytes);
+void tsri_cuda_host_unregister(tsri_device *device, void *memory);
 
 // Initialisers for the table of a backend whose devices begin with a cuda_device.
 #define CUDA_WORK_ENTRIES                                                                                    \
   TSRI_WORK_ENTRIES(cuda), .graph_begin = tsri_cuda_graph_begin, .graph_end = tsri_cuda_graph_end,           \
                            .graph_launch = tsri_cuda_graph_launch, .graph_destroy = tsri_cuda_graph_destroy, \
-                           .copy_peer = tsri_cuda_copy_peer
+                           .copy_peer = tsri_cuda_copy_peer, .host_alloc = tsri_cuda_host_alloc,             \
+                           .host_free = tsri_cuda_host_free, .host_register = tsri_cuda_host_register,       \
+                           .host_unregister = tsri_cuda_host_unregister
 
 extern const tsri_native_offer tsri_cuda_native_ops[];
 bool tsri_cuda_has_op(tsri_device *device, const tsri_native_op *op);

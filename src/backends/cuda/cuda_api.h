@@ -71,6 +71,7 @@ enum {
 
 enum { CU_FUNCTION_MAX_THREADS = 0 };                         // attribute of a function
 enum { CU_POINTER_MEMORY_TYPE = 2, CU_MEMORY_IS_HOST = 1 };   // attribute of a pointer, and a value of it
+enum { CU_HOST_PORTABLE = 1 };                                // flag of pinned memory: every context may use it
 enum { CU_STREAM_NON_BLOCKING = 1, CU_EVENT_NO_TIMING = 2 };  // flags at creation
 enum {
   CU_STREAM_CAPTURE_RELAXED = 2
@@ -104,6 +105,8 @@ typedef struct cu_uuid {
   X(MemFree, "cuMemFree_v2", (cu_address address))                                                                     \
   X(MemHostAlloc, "cuMemHostAlloc", (void **memory, size_t bytes, unsigned flags))                                     \
   X(MemFreeHost, "cuMemFreeHost", (void *memory))                                                                      \
+  X(MemHostRegister, "cuMemHostRegister_v2", (void *memory, size_t bytes, unsigned flags))                             \
+  X(MemHostUnregister, "cuMemHostUnregister", (void *memory))                                                          \
   X(PointerGetAttributes, "cuPointerGetAttributes",                                                                    \
     (unsigned count, int *attributes, void **values, cu_address pointer))                                              \
   X(MemcpyHtoDAsync, "cuMemcpyHtoDAsync_v2", (cu_address to, const void *from, size_t bytes, cu_stream stream))        \

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Tests of copies in both directions and all sizes, fills, waits and events.
+#include "backends/common/queue_testing.h"
 #include "backends/cuda/fixture.h"
 
 static void round_trip(const fixture *f, size_t bytes, size_t offset) {
@@ -182,3 +183,5 @@ TEST(events_have_no_times_unless_the_device_was_opened_for_them) {
   f.backend->event_destroy(f.device, event);
   fixture_close(&f);
 }
+
+SEAM_TESTS_OF_QUEUES

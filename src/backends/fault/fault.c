@@ -192,6 +192,9 @@ static void fault_event_destroy(tsri_device *handle, tsri_event *event) {
 }
 
 static tsr_status fault_event_record(tsri_queue *handle, tsri_event *event) {
+  fault_device *device = of_queue(handle)->device;
+  tsr_status status = atomic_load(&device->is_armed) ? apply_rule(device, FAULT_lost) : TSR_OK;
+  if (status != TSR_OK) return status;
   return of_queue(handle)->device->inner->event_record(of_queue(handle)->handle, event);
 }
 
@@ -205,6 +208,24 @@ static tsr_status fault_event_is_done(tsri_device *handle, tsri_event *event, bo
 
 static tsr_status fault_event_elapsed(tsri_device *handle, tsri_event *from, tsri_event *to, uint64_t *out_ns) {
   return of_device(handle)->inner->event_elapsed(of_device(handle)->handle, from, to, out_ns);
+}
+
+static tsr_status fault_host_alloc(tsri_device *handle, size_t bytes, void **out_memory) {
+  tsr_status status = before(of_device(handle), FAULT_alloc);
+  return status != TSR_OK ? status : of_device(handle)->inner->host_alloc(of_device(handle)->handle, bytes, out_memory);
+}
+
+static void fault_host_free(tsri_device *handle, void *memory) {
+  of_device(handle)->inner->host_free(of_device(handle)->handle, memory);
+}
+
+static tsr_status fault_host_register(tsri_device *handle, void *memory, size_t bytes) {
+  tsr_status status = before(of_device(handle), FAULT_alloc);
+  return status != TSR_OK ? status : of_device(handle)->inner->host_register(of_device(handle)->handle, memory, bytes);
+}
+
+static void fault_host_unregister(tsri_device *handle, void *memory) {
+  of_device(handle)->inner->host_unregister(of_device(handle)->handle, memory);
 }
 
 static tsr_status fault_program_create(tsri_device *handle, const tsri_code *code, tsri_program **out_program) {
@@ -264,6 +285,10 @@ static void wrap_table(fault_device *device) {
   WRAP(launch);
   WRAP(has_op);
   WRAP(run_op);
+  WRAP(host_alloc);
+  WRAP(host_free);
+  WRAP(host_register);
+  WRAP(host_unregister);
 #undef WRAP
   table->graph_begin = NULL;
   table->graph_end = NULL;

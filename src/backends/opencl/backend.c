@@ -20,6 +20,8 @@ const tsri_backend tsri_opencl_backend = {
     .start = opencl_start,
     .stop = tsri_opencl_stop,
     TSRI_DRIVER_ENTRIES(opencl),
+    .host_alloc = tsri_opencl_host_alloc,
+    .host_free = tsri_opencl_host_free,
 };
 
 #else

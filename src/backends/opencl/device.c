@@ -271,6 +271,7 @@ static tsri_limits limits_of(cl_device_id id) {
       .keeps_nan = ask_floats(id, CL_FP_INF_NAN),
       .rounds_to_even = ask_floats(id, CL_FP_ROUND_TO_NEAREST),
       .longest_launch_ns = UINT64_C(1000000000),
+      .reads_directly = true,
   };
   limits.has_storage16 = limits.has_storage8 = limits.has_i16 = limits.has_i8 = true;
   if (ask_number(id, CL_DEVICE_TYPE) &
@@ -314,6 +315,7 @@ static void describe(opencl_device *device, const found_device *from, const tsr_
 static tsr_status create_objects(opencl_device *device) {
   cl_int code = CL_SUCCESS;
   device->context = tsri_cl.CreateContext(NULL, 1, &device->id, on_notice, NULL, &code);
+  tsri_mutex_init(&device->pinned_lock);
   if (code == CL_SUCCESS) device->setup = tsri_cl.CreateCommandQueue(device->context, device->id, 0, &code);
   if (code == CL_SUCCESS) device->probe = tsri_cl.CreateBuffer(device->context, CL_MEM_READ_WRITE, 4, NULL, &code);
   if (code == CL_SUCCESS) return TSR_OK;

@@ -27,6 +27,8 @@ typedef struct opencl_device {
   bool keeps_no_binaries;  // see the quirks in device.c
   atomic_bool is_lost;
   atomic_uint_fast64_t used_bytes;
+  tsri_mutex pinned_lock;
+  struct opencl_pinned *pinned;  // memory of host_alloc (host.c)
 } opencl_device;
 
 // A sub-buffer from `offset` to the end of its buffer.
@@ -93,6 +95,8 @@ char *tsri_opencl_cache_path(const opencl_device *device, const char *options, c
 
 TSRI_DECLARE_DRIVER(opencl);
 void tsri_opencl_stop(void);
+tsr_status tsri_opencl_host_alloc(tsri_device *device, size_t bytes, void **out_memory);
+void tsri_opencl_host_free(tsri_device *device, void *memory);
 
 #endif
 #endif

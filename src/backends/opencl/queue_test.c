@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Tests of copies, fills, waits and events without the core. tests/conformance also tests copies and unaligned fills
 // on every device; here are the sizes at which this backend switches from one method to another.
+#include "backends/common/queue_testing.h"
 #include "backends/opencl/fixture.h"
 
 #if TSRI_HAS_OPENCL
 
 #include <pthread.h>
+
+SEAM_TESTS_OF_QUEUES
 
 TEST(fills_begin_and_end_anywhere) {
   enum { BYTES = 256 };

@@ -44,28 +44,29 @@ typedef struct both_tables {
   { exported, offsetof(both_tables, rocm.entry) }
 
 // Those that have CUDA's parameters, and those that do not (entry_points.c).
-#define ENTRIES                                                                                                        \
-  HIP(Init, "hipInit"), HIP(DriverGetVersion, "hipDriverGetVersion"), HIP(DeviceGetCount, "hipGetDeviceCount"),        \
-      HIP(DeviceGet, "hipDeviceGet"), HIP(DeviceGetName, "hipDeviceGetName"), HIP(DeviceGetUuid, "hipDeviceGetUuid"),  \
-      HIP(DeviceTotalMem, "hipDeviceTotalMem"), HIP(DeviceGetAttribute, "hipDeviceGetAttribute"),                      \
-      HIP(MemGetInfo, "hipMemGetInfo"), HIP(MemAlloc, "hipMalloc"), HIP(MemFree, "hipFree"),                           \
-      HIP(MemHostAlloc, "hipHostMalloc"), HIP(MemFreeHost, "hipHostFree"), HIP(MemcpyHtoDAsync, "hipMemcpyHtoDAsync"), \
-      HIP(MemcpyDtoHAsync, "hipMemcpyDtoHAsync"), HIP(MemcpyDtoDAsync, "hipMemcpyDtoDAsync"),                          \
-      HIP(MemsetD8Async, "hipMemsetD8Async"), HIP(MemsetD16Async, "hipMemsetD16Async"),                                \
-      HIP(MemsetD32Async, "hipMemsetD32Async"), HIP(StreamCreate, "hipStreamCreateWithFlags"),                         \
-      HIP(StreamDestroy, "hipStreamDestroy"), HIP(StreamSynchronize, "hipStreamSynchronize"),                          \
-      HIP(StreamQuery, "hipStreamQuery"), HIP(StreamWaitEvent, "hipStreamWaitEvent"),                                  \
-      HIP(StreamBeginCapture, "hipStreamBeginCapture"), HIP(StreamEndCapture, "hipStreamEndCapture"),                  \
-      HIP(GraphInstantiate, "hipGraphInstantiateWithFlags"), HIP(GraphLaunch, "hipGraphLaunch"),                       \
-      HIP(GraphExecDestroy, "hipGraphExecDestroy"), HIP(GraphDestroy, "hipGraphDestroy"),                              \
-      HIP(EventCreate, "hipEventCreateWithFlags"), HIP(EventDestroy, "hipEventDestroy"),                               \
-      HIP(EventRecord, "hipEventRecord"), HIP(EventQuery, "hipEventQuery"),                                            \
-      HIP(EventSynchronize, "hipEventSynchronize"), HIP(EventElapsedTime, "hipEventElapsedTime"),                      \
-      HIP(ModuleLoadData, "hipModuleLoadData"), HIP(ModuleUnload, "hipModuleUnload"),                                  \
-      HIP(ModuleGetFunction, "hipModuleGetFunction"), HIP(FuncGetAttribute, "hipFuncGetAttribute"),                    \
-      HIP(LaunchKernel, "hipModuleLaunchKernel"), ROCM(SetDevice, "hipSetDevice"), ROCM(GetDevice, "hipGetDevice"),    \
-      ROCM(DeviceSynchronize, "hipDeviceSynchronize"), ROCM(GetErrorName, "hipGetErrorName"),                          \
-      ROCM(GetErrorString, "hipGetErrorString"), ROCM(PointerGetAttribute, "hipPointerGetAttribute"),                  \
+#define ENTRIES                                                                                                       \
+  HIP(Init, "hipInit"), HIP(DriverGetVersion, "hipDriverGetVersion"), HIP(DeviceGetCount, "hipGetDeviceCount"),       \
+      HIP(DeviceGet, "hipDeviceGet"), HIP(DeviceGetName, "hipDeviceGetName"), HIP(DeviceGetUuid, "hipDeviceGetUuid"), \
+      HIP(DeviceTotalMem, "hipDeviceTotalMem"), HIP(DeviceGetAttribute, "hipDeviceGetAttribute"),                     \
+      HIP(MemGetInfo, "hipMemGetInfo"), HIP(MemAlloc, "hipMalloc"), HIP(MemFree, "hipFree"),                          \
+      HIP(MemHostAlloc, "hipHostMalloc"), HIP(MemFreeHost, "hipHostFree"), HIP(MemHostRegister, "hipHostRegister"),   \
+      HIP(MemHostUnregister, "hipHostUnregister"), HIP(MemcpyHtoDAsync, "hipMemcpyHtoDAsync"),                        \
+      HIP(MemcpyDtoHAsync, "hipMemcpyDtoHAsync"), HIP(MemcpyDtoDAsync, "hipMemcpyDtoDAsync"),                         \
+      HIP(MemsetD8Async, "hipMemsetD8Async"), HIP(MemsetD16Async, "hipMemsetD16Async"),                               \
+      HIP(MemsetD32Async, "hipMemsetD32Async"), HIP(StreamCreate, "hipStreamCreateWithFlags"),                        \
+      HIP(StreamDestroy, "hipStreamDestroy"), HIP(StreamSynchronize, "hipStreamSynchronize"),                         \
+      HIP(StreamQuery, "hipStreamQuery"), HIP(StreamWaitEvent, "hipStreamWaitEvent"),                                 \
+      HIP(StreamBeginCapture, "hipStreamBeginCapture"), HIP(StreamEndCapture, "hipStreamEndCapture"),                 \
+      HIP(GraphInstantiate, "hipGraphInstantiateWithFlags"), HIP(GraphLaunch, "hipGraphLaunch"),                      \
+      HIP(GraphExecDestroy, "hipGraphExecDestroy"), HIP(GraphDestroy, "hipGraphDestroy"),                             \
+      HIP(EventCreate, "hipEventCreateWithFlags"), HIP(EventDestroy, "hipEventDestroy"),                              \
+      HIP(EventRecord, "hipEventRecord"), HIP(EventQuery, "hipEventQuery"),                                           \
+      HIP(EventSynchronize, "hipEventSynchronize"), HIP(EventElapsedTime, "hipEventElapsedTime"),                     \
+      HIP(ModuleLoadData, "hipModuleLoadData"), HIP(ModuleUnload, "hipModuleUnload"),                                 \
+      HIP(ModuleGetFunction, "hipModuleGetFunction"), HIP(FuncGetAttribute, "hipFuncGetAttribute"),                   \
+      HIP(LaunchKernel, "hipModuleLaunchKernel"), ROCM(SetDevice, "hipSetDevice"), ROCM(GetDevice, "hipGetDevice"),   \
+      ROCM(DeviceSynchronize, "hipDeviceSynchronize"), ROCM(GetErrorName, "hipGetErrorName"),                         \
+      ROCM(GetErrorString, "hipGetErrorString"), ROCM(PointerGetAttribute, "hipPointerGetAttribute"),                 \
       ROCM(MemcpyPeerAsync, "hipMemcpyPeerAsync")
 
 // HIP 6 changed the layout of a device's properties, and the name of the function with it.

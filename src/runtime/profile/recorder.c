@@ -148,7 +148,11 @@ static tsri_lane *find_lane(tsri_profiled *profiled, tsri_queue *queue) {
   }
   if (profiled->lane_count == TSRI_LANES) return NULL;
   tsri_lane *lane = &profiled->lanes[profiled->lane_count];
-  *lane = (tsri_lane){.owner = profiled, .queue = queue, .number = (uint8_t)profiled->lane_count++};
+  bool is_first = profiled->device && queue == profiled->device->tracks[0].handle;
+  *lane = (tsri_lane){.owner = profiled,
+                      .queue = queue,
+                      .number = (uint8_t)profiled->lane_count++,
+                      .runs_at_once = profiled->runs_at_once && is_first};
   return lane;
 }
 
@@ -198,7 +202,7 @@ static bool add_record(const tsri_profiled *profiled, const tsri_lane *lane, uin
       .thread = number_of_thread(),
       .device = profiled ? profiled->index : (uint16_t)TSRI_PROFILE_NO_DEVICE,
       .kind = (uint8_t)work->kind,
-      .clock = profiled && profiled->runs_at_once ? TSR_CLOCK_DEVICE : TSR_CLOCK_HOST,
+      .clock = profiled && (lane ? lane->runs_at_once : profiled->runs_at_once) ? TSR_CLOCK_DEVICE : TSR_CLOCK_HOST,
       .queue = lane ? lane->number : 0,
       .is_f32 = work->is_f32,
   };
@@ -216,14 +220,14 @@ void tsri_span_start(tsri_span *span, tsr_device *device, tsri_queue *queue) {
   if (session && !profiled) session->lost_count++;
   span->is_on = profiled != NULL;
   span->lane = profiled ? find_lane(profiled, queue) : NULL;
-  bool is_new = span->lane && !span->lane->is_ready && !profiled->runs_at_once;
+  bool is_new = span->lane && !span->lane->is_ready && !span->lane->runs_at_once;
   uint64_t begin_ns = session ? session->begin_ns : 0;
   if (span->is_on) open_span_count++;
   tsri_mutex_unlock(&lock);
   if (!span->is_on) return;
   span->context = tsri_profile_context_now();
   bool has_clock = is_new && tsri_lane_calibrate(span->lane, queue, begin_ns);
-  if (span->lane && !profiled->runs_at_once) {
+  if (span->lane && !span->lane->runs_at_once) {
     tsri_mutex_lock(&lock);
     span->lane->is_ready = true;
     profiled->has_clock |= has_clock;
@@ -249,7 +253,7 @@ static void finish_locked(const tsri_span *span, tsr_device *device, uint64_t en
     if (span->lane->pending_count % 64 == 0) tsri_lane_read(session, span->lane, false);
   } else if (span->timing) {
     tsri_lane_give(span->lane, span->timing);
-  } else if (is_added && span->lane && span->lane->owner->has_clock && !span->lane->owner->runs_at_once) {
+  } else if (is_added && span->lane && span->lane->owner->has_clock && !span->lane->runs_at_once) {
     session->untimed_count++;
   }
 }

@@ -48,6 +48,8 @@ typedef struct tsri_lane {
   tsri_timing *first, *last;  // work in the order in which it was queued
   tsri_timing *spare;
   int timing_count, pending_count;
+  bool
+      runs_at_once;  // work has ended when the call returns: of the first queue of a device that says so, not of queues with threads
 } tsri_lane;
 
 // How much memory was in use at a time. Where there are too many samples, each stands for several and has their largest.

@@ -146,6 +146,7 @@ typedef struct block {
   char *memory;
   size_t bytes;
   cu_context context;  // NULL: pinned host memory
+  bool is_callers;     // registered: not freed
 } block;
 
 static block *blocks;
@@ -161,9 +162,17 @@ static block *find_block(const void *memory) {
 static char *add_block(size_t bytes, cu_context context) {
   enum { ALIGNMENT = 256 };
   block *b = malloc(sizeof *b);
-  *b = (block){blocks, aligned_alloc(ALIGNMENT, (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT), bytes, context};
+  *b =
+      (block){blocks, aligned_alloc(ALIGNMENT, (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT), bytes, context, false};
   blocks = b;
   return b->memory;
+}
+
+static void add_registered(void *memory, size_t bytes) {
+  block *b = malloc(sizeof *b);
+  *b = (block){blocks, memory, bytes, NULL, true};
+  blocks = b;
+  state.live_pinned++;
 }
 
 static size_t remove_block(const void *memory) {
@@ -173,7 +182,7 @@ static size_t remove_block(const void *memory) {
     size_t bytes = b->bytes;
     *link = b->next;
     if (b->context) b->context->used_bytes -= bytes;
-    free(b->memory);
+    if (!b->is_callers) free(b->memory);
     free(b);
     return bytes;
   }
@@ -233,6 +242,20 @@ EXPORT int cuMemFreeHost(void *memory) {
   fake_unlock();
   return code;
 }
+
+// Registered memory is a block whose bytes are the caller's.
+EXPORT int cuMemHostRegister_v2(void *memory, size_t bytes, unsigned flags) {
+  (void)flags;
+  int code = fake_enter();
+  if (code) return code;
+  fake_lock();
+  if (find_block(memory)) code = CU_INVALID_VALUE;
+  else add_registered(memory, bytes);
+  fake_unlock();
+  return code;
+}
+
+EXPORT int cuMemHostUnregister(void *memory) { return cuMemFreeHost(memory); }
 
 // Memory that CUDA does not know is no error: its values are 0.
 EXPORT int cuPointerGetAttributes(unsigned count, int *attributes, void **values, cu_address pointer) {

@@ -148,6 +148,16 @@ HIP(hipHostFree, (void *memory)) {
   return code ? code : count(CUDA->MemFreeHost(memory), -1);
 }
 
+HIP(hipHostRegister, (void *memory, size_t bytes, unsigned flags)) {
+  int code = standin_hip_enter();
+  return code ? code : count(CUDA->MemHostRegister(memory, bytes, flags), 1);
+}
+
+HIP(hipHostUnregister, (void *memory)) {
+  int code = standin_hip_enter();
+  return code ? code : count(CUDA->MemHostUnregister(memory), -1);
+}
+
 HIP(hipPointerGetAttribute, (void *value, int attribute, void *pointer)) {
   void *values[] = {value};
   int code = standin_hip_enter();
