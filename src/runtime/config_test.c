@@ -330,6 +330,7 @@ static const struct {
     {TSRI_SETTING_PRIORITY, "cpu,,cuda", "has an empty name in it"},
     {TSRI_SETTING_MEMORY_LIMIT, "2GX", "has the unknown unit \"GX\""},
     {TSRI_SETTING_POOL_BYTES, "some", "does not begin with a number"},
+    {TSRI_SETTING_PENDING_BYTES, "many", "does not begin with a number"},
     {TSRI_SETTING_REQUIRED_BYTES, "10%", "has the unknown unit \"%\""},
     {TSRI_SETTING_TIMEOUT, "30", "has no unit"},
     {TSRI_SETTING_THREADS, "many", "is not a whole number"},
